@@ -1,0 +1,3 @@
+module github.com/tpconvert/tpconvert
+
+go 1.26

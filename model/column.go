@@ -1,0 +1,175 @@
+package model
+
+// Type is the type of a column, as the dataset contract lists them.
+type Type uint8
+
+// The types of columns.
+const (
+	TypeInt64 Type = iota
+	TypeInt32
+	TypeFloat64
+	TypeBool
+	TypeString
+)
+
+var typeNames = [...]string{"int64", "int32", "float64", "bool", "string"}
+
+func (t Type) String() string { return typeNames[t] }
+
+// The columns of a table are fields of these types in its declaration.
+type (
+	// Int64 is a column of 64-bit integers.
+	Int64 struct{ column[int64] }
+	// Int32 is a column of 32-bit integers.
+	Int32 struct{ column[int32] }
+	// Float64 is a column of doubles.
+	Float64 struct{ column[float64] }
+	// Bool is a column of flags.
+	Bool struct{ column[bool] }
+	// String is a column of interned text; id zero is NULL.
+	String struct{ column[StringID] }
+	// RowID is a column that repeats the row's id under another name; it takes
+	// no storage.
+	RowID struct{}
+)
+
+// Vector is one column of a chunk: Values is a []int64, []int32, []float64,
+// []bool or []StringID of the chunk's rows, or nil where every row is NULL.
+// Valid has a bit for each row, least significant first, set where there is a
+// value; it is nil where the column is not nullable. A nullable text column has
+// no bits: NULL is string id zero.
+type Vector struct {
+	Values any
+	Valid  []byte
+}
+
+// column is the storage of one column: the vector of the table's open chunk.
+// What is in it for rows of closed chunks lives in the chunks.
+type column[T int64 | int32 | float64 | bool | StringID] struct {
+	table    *Table
+	position int // in the table's stored columns
+	nullable bool
+	base     int64 // row of values[0]
+	values   []T
+	valid    []byte
+	spare    []T // memory of a sealed chunk, to use again
+}
+
+// storage is what a table needs from its columns, whatever their type.
+type storage interface {
+	bind(t *Table, position int, nullable bool)
+	resize(rows int)
+	detach(rows int) Vector
+	reset(base int64, reuse Vector)
+}
+
+func (c *column[T]) bind(t *Table, position int, nullable bool) {
+	c.table, c.position, c.nullable = t, position, nullable
+}
+
+// Set stores the value of a row.
+func (c *column[T]) Set(row int64, v T) {
+	i := row - c.base
+	if uint64(i) >= uint64(len(c.values)) {
+		c.setSlow(row, v)
+		return
+	}
+	c.values[i] = v
+	if c.valid != nil {
+		c.valid[i>>3] |= 1 << (i & 7)
+	}
+}
+
+// setSlow handles a column without values in this chunk so far, and rows of
+// chunks that are closed but not yet sealed.
+func (c *column[T]) setSlow(row int64, v T) {
+	if row >= c.base {
+		c.allocate()
+		c.Set(row, v)
+		return
+	}
+	chunk := c.table.closedChunk(row)
+	vec := &chunk.vectors[c.position]
+	if vec.Values == nil {
+		vec.Values = make([]T, chunk.Rows)
+		vec.Valid = c.bits(chunk.Rows)
+	}
+	i := row - chunk.Base
+	vec.Values.([]T)[i] = v
+	if vec.Valid != nil {
+		vec.Valid[i>>3] |= 1 << (i & 7)
+	}
+}
+
+// Get returns the value of a row that is not sealed yet, and whether it has one.
+func (c *column[T]) Get(row int64) (T, bool) {
+	values, valid, i := c.values, c.valid, row-c.base
+	if i < 0 {
+		chunk := c.table.closedChunk(row)
+		vec := chunk.vectors[c.position]
+		values, _ = vec.Values.([]T)
+		valid, i = vec.Valid, row-chunk.Base
+	}
+	if i >= int64(len(values)) {
+		var zero T
+		return zero, false
+	}
+	return values[i], valid == nil || valid[i>>3]&(1<<(i&7)) != 0
+}
+
+func (c *column[T]) bits(rows int) []byte {
+	var zero T
+	if _, text := any(zero).(StringID); text || !c.nullable {
+		return nil
+	}
+	return make([]byte, (rows+7)/8)
+}
+
+func (c *column[T]) allocate() {
+	n := c.table.capacity
+	if cap(c.spare) >= n {
+		c.values, c.spare = c.spare[:n], nil
+		clear(c.values)
+	} else {
+		c.values = make([]T, n)
+	}
+	c.valid = c.bits(n)
+}
+
+// lazy columns take no memory in a chunk in which nothing was set.
+func (c *column[T]) lazy() bool {
+	var zero T
+	_, text := any(zero).(StringID)
+	return text || c.nullable
+}
+
+func (c *column[T]) resize(rows int) {
+	switch {
+	case c.values != nil:
+		c.values = append(make([]T, 0, rows), c.values...)[:rows]
+		if c.valid != nil {
+			c.valid = append(make([]byte, 0, (rows+7)/8), c.valid...)[:(rows+7)/8]
+		}
+	case !c.lazy():
+		c.allocate()
+	}
+}
+
+func (c *column[T]) detach(rows int) Vector {
+	if c.values == nil {
+		return Vector{}
+	}
+	v := Vector{Values: c.values[:rows]}
+	if c.valid != nil {
+		v.Valid = c.valid[:(rows+7)/8]
+	}
+	return v
+}
+
+func (c *column[T]) reset(base int64, reuse Vector) {
+	c.base, c.values, c.valid = base, nil, nil
+	c.spare, _ = reuse.Values.([]T)
+	if !c.lazy() && c.table.capacity > 0 {
+		c.allocate()
+	}
+}

@@ -1,0 +1,190 @@
+package model
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// SchemaVersion is the version of the dataset's schema: the tables, their
+// columns and what they mean.
+const SchemaVersion = 1
+
+// Schema describes a table. It is derived from the table's declaration, a
+// struct whose first field embeds Table, or the declaration of the parent in
+// the hierarchy, and whose other fields are its columns in order:
+//
+//	type Flow struct {
+//		Table    `tp:"flow" doc:"An arrow from one slice to another."`
+//		SliceOut Int64 `tp:"2,slice_out,ref=slice" doc:"Where the arrow starts."`
+//		...
+//	}
+//
+// The tag of the first field names the table, and "held" keeps its rows in
+// memory to the end because any may still change. A column's tag gives its
+// Parquet field id, its name and: "null" where a value can be absent (text
+// always can), "ref=TABLE" for the table that it refers to, "asc" for values
+// that mostly ascend, "from=COLUMN" for a column of a derived table.
+type Schema struct {
+	Name   string
+	Parent string // table that holds every row of this one under the same id, or ""
+	Doc    string
+	Held   bool
+	// Abstract tables have no rows of their own and no file: their rows are
+	// those of their children.
+	Abstract bool
+	// Derived tables have no storage: their rows are the parent's rows for which
+	// Filter holds, with the columns of From under another name.
+	Derived bool
+	Columns []Column
+}
+
+// Column describes one column of a table.
+type Column struct {
+	Field    int // Parquet field id, unique in the table and never used again
+	Name     string
+	Doc      string
+	Type     Type
+	Nullable bool
+	Ref      string // table whose ids these are, or ""
+	Asc      bool   // values mostly ascend
+	Row      bool   // the row's id: the first column, or the same under another name
+	From     string // in a derived table, the parent's column that this one is
+
+	stored int // position in the table's storage, -1 for none
+}
+
+// Column returns the position of the named column, or -1.
+func (s *Schema) Column(name string) int {
+	for i := range s.Columns {
+		if s.Columns[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+var (
+	tableType  = reflect.TypeFor[Table]()
+	rowIDType  = reflect.TypeFor[RowID]()
+	fieldTypes = map[reflect.Type]Type{
+		reflect.TypeFor[Int64]():   TypeInt64,
+		reflect.TypeFor[Int32]():   TypeInt32,
+		reflect.TypeFor[Float64](): TypeFloat64,
+		reflect.TypeFor[Bool]():    TypeBool,
+		reflect.TypeFor[String]():  TypeString,
+	}
+)
+
+// declare derives the schema of the table that v, a pointer to a declaration,
+// declares, and binds its columns to the table.
+func declare(v any, chunkRows int, to *sink) (*Table, *Schema) {
+	value := reflect.ValueOf(v).Elem()
+	s := &Schema{}
+	table := &Table{}
+	var columns []storage
+	var walk func(value reflect.Value, depth int)
+	walk = func(value reflect.Value, depth int) {
+		for i := range value.NumField() {
+			field := value.Type().Field(i)
+			if i == 0 {
+				if depth == 0 {
+					s.head(field)
+				}
+				if depth == 1 {
+					s.Parent = strings.Split(field.Tag.Get("tp"), ",")[0]
+				}
+				if field.Type == tableType {
+					table = value.Field(i).Addr().Interface().(*Table)
+					id := Column{Field: 1, Name: "id", Type: TypeInt64, Asc: true, Row: true, stored: -1,
+						Doc: "Number of the row, ascending in the file."}
+					if depth > 0 {
+						id.Row, id.stored = false, 0
+						id.Doc = "Id of the row here and in the parent table."
+						columns = append(columns, &table.ids)
+					}
+					s.Columns = append(s.Columns, id)
+				} else {
+					walk(value.Field(i), depth+1)
+				}
+				continue
+			}
+			c := columnOf(field)
+			if !c.Row {
+				c.stored = len(columns)
+				columns = append(columns, value.Field(i).Addr().Interface().(storage))
+			}
+			s.Columns = append(s.Columns, c)
+		}
+	}
+	walk(value, 0)
+	table.bind(s, chunkRows, to)
+	if s.Derived {
+		columns = nil
+	}
+	for i, c := range columns {
+		nullable := false
+		for _, column := range s.Columns {
+			if column.stored == i {
+				nullable = column.Nullable
+			}
+		}
+		c.bind(table, i, nullable)
+	}
+	table.columns = columns
+	return table, s
+}
+
+// head reads the tag of a declaration's first field.
+func (s *Schema) head(field reflect.StructField) {
+	parts := strings.Split(field.Tag.Get("tp"), ",")
+	s.Name, s.Doc = parts[0], field.Tag.Get("doc")
+	for _, option := range parts[1:] {
+		switch option {
+		case "held":
+			s.Held = true
+		case "abstract":
+			s.Abstract = true
+		case "derived":
+			s.Derived = true
+		default:
+			panic(fmt.Sprintf("model: table %s: unknown option %q", s.Name, option))
+		}
+	}
+}
+
+func columnOf(field reflect.StructField) Column {
+	parts := strings.Split(field.Tag.Get("tp"), ",")
+	number, err := strconv.Atoi(parts[0])
+	if err != nil || len(parts) < 2 {
+		panic(fmt.Sprintf("model: field %s: tag %q", field.Name, field.Tag))
+	}
+	c := Column{Field: number, Name: parts[1], Doc: field.Tag.Get("doc"), stored: -1}
+	if field.Type == rowIDType {
+		c.Type, c.Row, c.Asc = TypeInt64, true, true
+	} else {
+		t, ok := fieldTypes[field.Type]
+		if !ok {
+			panic(fmt.Sprintf("model: field %s: type %s", field.Name, field.Type))
+		}
+		c.Type = t
+		c.Nullable = t == TypeString
+	}
+	for _, option := range parts[2:] {
+		key, value, _ := strings.Cut(option, "=")
+		switch key {
+		case "null":
+			c.Nullable = true
+		case "asc":
+			c.Asc = true
+		case "ref":
+			c.Ref = value
+		case "from":
+			c.From = value
+		default:
+			panic(fmt.Sprintf("model: field %s: unknown option %q", field.Name, option))
+		}
+	}
+	return c
+}

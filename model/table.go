@@ -1,0 +1,197 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// DefaultChunkRows is how many rows a chunk has unless told otherwise. A chunk
+// becomes a Parquet row group.
+const DefaultChunkRows = 256 << 10
+
+const firstCapacity = 64
+
+// Table is embedded in the declaration of every table. It counts rows and
+// moves them in chunks to the sink.
+//
+// Rows are appended at the end and may be changed until their chunk is sealed.
+// A chunk is sealed once it is full, no row in it is pinned and every chunk
+// before it is sealed; the tables of Schema.Held seal at the end only.
+type Table struct {
+	schema    *Schema
+	columns   []storage
+	ids       Int64 // ids of a child's rows; a root's ids are its row numbers
+	rows      int64 // appended ever
+	base      int64 // first row of the open chunk
+	capacity  int   // rows that the open chunk has memory for
+	chunkRows int
+	pins      int      // pinned rows of the open chunk
+	closed    []*Chunk // full, not sealed, in order
+	sink      *sink
+	spare     chan []Vector
+}
+
+// Sink takes sealed chunks. It may keep a chunk as long as it wants and calls
+// Release when it is done. An error ends the conversion.
+type Sink interface {
+	Chunk(*Chunk) error
+}
+
+// sink is the store's sink and the first error that it returned.
+type sink struct {
+	to      Sink
+	strings *StringPool
+	err     error
+}
+
+// Chunk is a run of rows of one table that will not change any more.
+type Chunk struct {
+	Schema  *Schema
+	Base    int64 // row number of the first row
+	Rows    int
+	Strings StringView
+
+	vectors []Vector
+	pins    int
+	release func()
+	once    sync.Once
+}
+
+// Column returns the values of the schema's column i. The columns of ids have
+// none: their values are Base, Base+1, ...
+func (c *Chunk) Column(i int) Vector {
+	if stored := c.Schema.Columns[i].stored; stored >= 0 {
+		return c.vectors[stored]
+	}
+	return Vector{}
+}
+
+// Release gives the chunk's memory back to its table.
+func (c *Chunk) Release() { c.once.Do(c.release) }
+
+func (t *Table) bind(s *Schema, chunkRows int, to *sink) {
+	t.schema, t.chunkRows, t.sink = s, chunkRows, to
+	t.spare = make(chan []Vector, 2)
+}
+
+// Schema returns the table's declaration.
+func (t *Table) Schema() *Schema { return t.schema }
+
+// Rows is how many rows were appended.
+func (t *Table) Rows() int64 { return t.rows }
+
+// Append adds a row of NULLs and zeros and returns its number, which is also
+// its id, except in a child table, where SetID sets it.
+func (t *Table) Append() int64 {
+	row := t.rows
+	if row == t.base+int64(t.capacity) {
+		t.extend()
+	}
+	t.rows++
+	return row
+}
+
+// SetID sets the id of a child's row: the id of its row in the parent.
+func (t *Table) SetID(row, id int64) { t.ids.Set(row, id) }
+
+// extend makes room for a row: more memory for the open chunk, or a new one.
+func (t *Table) extend() {
+	if t.capacity < t.chunkRows {
+		t.capacity = min(t.chunkRows, max(firstCapacity, 2*t.capacity))
+		for _, c := range t.columns {
+			c.resize(t.capacity)
+		}
+		return
+	}
+	t.close()
+	t.flush(false)
+}
+
+// close ends the open chunk and begins the next.
+func (t *Table) close() {
+	rows := int(t.rows - t.base)
+	chunk := &Chunk{Schema: t.schema, Base: t.base, Rows: rows, pins: t.pins, vectors: make([]Vector, len(t.columns))}
+	chunk.release = func() {
+		select {
+		case t.spare <- chunk.vectors:
+		default:
+		}
+		chunk.vectors = nil
+	}
+	var reuse []Vector
+	select {
+	case reuse = <-t.spare:
+	default:
+	}
+	t.base, t.pins = t.rows, 0
+	for i, c := range t.columns {
+		chunk.vectors[i] = c.detach(rows)
+		var v Vector
+		if reuse != nil {
+			v = reuse[i]
+		}
+		c.reset(t.base, v)
+	}
+	t.closed = append(t.closed, chunk)
+}
+
+// flush seals the closed chunks, up to the first with a pinned row unless all
+// is true.
+func (t *Table) flush(all bool) {
+	if t.schema.Held && !all {
+		return
+	}
+	n := 0
+	for ; n < len(t.closed) && (all || t.closed[n].pins == 0); n++ {
+		chunk := t.closed[n]
+		chunk.Strings = t.sink.strings.View()
+		if t.sink.to == nil || t.sink.err != nil {
+			chunk.Release()
+			continue
+		}
+		if err := t.sink.to.Chunk(chunk); err != nil {
+			t.sink.err = err
+		}
+	}
+	t.closed = slices.Delete(t.closed, 0, n)
+}
+
+// finish seals every row.
+func (t *Table) finish() {
+	if t.rows > t.base {
+		t.close()
+	}
+	t.flush(true)
+}
+
+// Pin keeps the row's chunk from being sealed until Unpin.
+func (t *Table) Pin(row int64) {
+	if row >= t.base {
+		t.pins++
+		return
+	}
+	t.closedChunk(row).pins++
+}
+
+// Unpin undoes one Pin of the row.
+func (t *Table) Unpin(row int64) {
+	if row >= t.base {
+		t.pins--
+		return
+	}
+	chunk := t.closedChunk(row)
+	chunk.pins--
+	if chunk.pins == 0 && chunk == t.closed[0] {
+		t.flush(false)
+	}
+}
+
+// closedChunk returns the chunk of a row that is neither open nor sealed.
+// Asking for any other row is a mistake in a tracker, not in the input.
+func (t *Table) closedChunk(row int64) *Chunk {
+	if len(t.closed) == 0 || row < t.closed[0].Base {
+		panic(fmt.Sprintf("model: row %d of %s is sealed", row, t.schema.Name))
+	}
+	return t.closed[(row-t.closed[0].Base)/int64(t.chunkRows)]
+}

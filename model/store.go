@@ -1,43 +1,107 @@
 package model
 
-import "reflect"
+import (
+	"math"
+
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// StringID names an interned string; zero is NULL.
+type StringID = table.StringID
+
+// Ids of rows. They are plain integers because they are stored as such.
+type (
+	TrackID    = int64
+	SliceID    = int64
+	UTID       = int64 // thread.id
+	UPID       = int64 // process.id
+	ArgSetID   = int64
+	FrameID    = int64
+	CallsiteID = int64
+	MappingID  = int64
+)
+
+// None stands for the absent id.
+const None int64 = -1
 
 // Options of a store.
 type Options struct {
-	ChunkRows int  // rows of a chunk; 0 means DefaultChunkRows
-	Sink      Sink // where sealed chunks go; nil drops them
+	ChunkRows int        // rows of a chunk; 0 means table.DefaultChunkRows
+	Sink      table.Sink // where sealed chunks go; nil drops them
 }
 
 // Store is the state of one conversion: the tables, the strings and the arg
-// sets that all traces in it share. It has one writer.
+// sets that all traces in it share. A store has one writer.
 type Store struct {
-	Tables
-	Strings *StringPool
+	schema.Tables
+	Strings *table.StringPool
 
-	tables []*Table
-	sink   sink
+	set      *table.Set
+	args     map[uint64]ArgSetID
+	groups   int64 // track groups given out
+	machines map[int64]*Machine
+	files    []*File
+	stats    statCounts
+	bounds   bounds
+	words    words
+	Stacks   *Stacks
 }
 
 // NewStore returns a store of empty tables.
 func NewStore(o Options) *Store {
-	if o.ChunkRows <= 0 {
-		o.ChunkRows = DefaultChunkRows
+	s := &Store{
+		Strings:  table.NewStringPool(),
+		args:     map[uint64]ArgSetID{},
+		machines: map[int64]*Machine{},
+		stats:    statCounts{},
 	}
-	s := &Store{Strings: NewStringPool()}
-	s.sink = sink{to: o.Sink, strings: s.Strings}
-	declarations := reflect.ValueOf(&s.Tables).Elem()
-	for i := range declarations.NumField() {
-		table, _ := declare(declarations.Field(i).Addr().Interface(), o.ChunkRows, &s.sink)
-		s.tables = append(s.tables, table)
-	}
+	s.bounds = bounds{start: math.MaxInt64, to: o.Sink}
+	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, &s.bounds)
+	s.Stacks = newStacks(s)
+	s.words = newWords(s.Strings)
 	return s
 }
 
-// Schemas returns the declarations of all tables in the order of Tables.
-func Schemas() []*Schema {
-	var all []*Schema
-	for _, t := range NewStore(Options{}).tables {
-		all = append(all, t.schema)
+// Schemas returns the declarations of all tables, parents before children.
+func Schemas() []*table.Schema { return NewStore(Options{}).set.Schemas() }
+
+// Err is the first error of the sink. Rows are dropped from then on.
+func (s *Store) Err() error { return s.set.Err() }
+
+// Finish writes what is only known at the end and seals every table. Nothing
+// may be appended after it.
+func (s *Store) Finish() error {
+	for _, m := range s.sortedMachines() {
+		m.finish()
 	}
-	return all
+	s.writeStats()
+	s.set.Derive()
+	s.set.Finish()
+	s.writeBounds()
+	s.set.Finish()
+	return s.Err()
+}
+
+// Rows is how many rows each table has, by name.
+func (s *Store) Rows() map[string]int64 { return s.set.Rows() }
+
+// words are strings that trackers store often.
+type words struct {
+	source, chrome, upid, utid, description StringID
+	values                                  [len(argKinds)]StringID
+	slice, thread                           StringID
+}
+
+func newWords(p *table.StringPool) words {
+	w := words{
+		source: p.Intern("source"), chrome: p.Intern("chrome"),
+		upid: p.Intern("upid"), utid: p.Intern("utid"),
+		description: p.Intern("description"),
+		slice:       p.Intern("slice"), thread: p.Intern("thread"),
+	}
+	for kind, name := range argKinds {
+		w.values[kind] = p.Intern(name)
+	}
+	return w
 }

@@ -1,4 +1,4 @@
-package model
+package table
 
 import (
 	"fmt"
@@ -21,11 +21,16 @@ const SchemaVersion = 1
 //		...
 //	}
 //
-// The tag of the first field names the table, and "held" keeps its rows in
-// memory to the end because any may still change. A column's tag gives its
-// Parquet field id, its name and: "null" where a value can be absent (text
-// always can), "ref=TABLE" for the table that it refers to, "asc" for values
-// that mostly ascend, "from=COLUMN" for a column of a derived table.
+// The tag of the first field names the table. "held" keeps its rows in memory
+// to the end because any may still change; "abstract" and "derived" are told
+// below, a derived table's condition stands in a tag of its own:
+//
+//	Track `tp:"cpu_track,derived" where:"event_type=slice,cpu"`
+//
+// A column's tag gives its Parquet field id, its name and: "null" where a value
+// can be absent (text always can), "ref=TABLE" for the table that it refers to,
+// "asc" for values that mostly ascend, "from=COLUMN" for the parent's column
+// that a column of a derived table repeats.
 type Schema struct {
 	Name   string
 	Parent string // table that holds every row of this one under the same id, or ""
@@ -34,10 +39,18 @@ type Schema struct {
 	// Abstract tables have no rows of their own and no file: their rows are
 	// those of their children.
 	Abstract bool
-	// Derived tables have no storage: their rows are the parent's rows for which
-	// Filter holds, with the columns of From under another name.
+	// Derived tables repeat the rows of the parent for which every condition of
+	// Where holds. Nothing is appended to them.
 	Derived bool
+	Where   []Condition
 	Columns []Column
+}
+
+// Condition selects rows of a text column that have one of the values or, if
+// there are none, rows of any column that are not NULL.
+type Condition struct {
+	Column string
+	Values []string
 }
 
 // Column describes one column of a table.
@@ -65,6 +78,14 @@ func (s *Schema) Column(name string) int {
 	return -1
 }
 
+// stored is the position of the named column in storage, or -1.
+func (s *Schema) stored(name string) int {
+	if i := s.Column(name); i >= 0 {
+		return s.Columns[i].stored
+	}
+	return -1
+}
+
 var (
 	tableType  = reflect.TypeFor[Table]()
 	rowIDType  = reflect.TypeFor[RowID]()
@@ -79,7 +100,7 @@ var (
 
 // declare derives the schema of the table that v, a pointer to a declaration,
 // declares, and binds its columns to the table.
-func declare(v any, chunkRows int, to *sink) (*Table, *Schema) {
+func declare(v any, chunkRows int, to *sink) *Table {
 	value := reflect.ValueOf(v).Elem()
 	s := &Schema{}
 	table := &Table{}
@@ -120,9 +141,6 @@ func declare(v any, chunkRows int, to *sink) (*Table, *Schema) {
 	}
 	walk(value, 0)
 	table.bind(s, chunkRows, to)
-	if s.Derived {
-		columns = nil
-	}
 	for i, c := range columns {
 		nullable := false
 		for _, column := range s.Columns {
@@ -133,7 +151,7 @@ func declare(v any, chunkRows int, to *sink) (*Table, *Schema) {
 		c.bind(table, i, nullable)
 	}
 	table.columns = columns
-	return table, s
+	return table
 }
 
 // head reads the tag of a declaration's first field.
@@ -149,7 +167,14 @@ func (s *Schema) head(field reflect.StructField) {
 		case "derived":
 			s.Derived = true
 		default:
-			panic(fmt.Sprintf("model: table %s: unknown option %q", s.Name, option))
+			panic(fmt.Sprintf("table: %s: unknown option %q", s.Name, option))
+		}
+	}
+	for term := range strings.SplitSeq(field.Tag.Get("where"), ",") {
+		if column, values, ok := strings.Cut(term, "="); ok {
+			s.Where = append(s.Where, Condition{Column: column, Values: strings.Split(values, "|")})
+		} else if column != "" {
+			s.Where = append(s.Where, Condition{Column: column})
 		}
 	}
 }
@@ -158,7 +183,7 @@ func columnOf(field reflect.StructField) Column {
 	parts := strings.Split(field.Tag.Get("tp"), ",")
 	number, err := strconv.Atoi(parts[0])
 	if err != nil || len(parts) < 2 {
-		panic(fmt.Sprintf("model: field %s: tag %q", field.Name, field.Tag))
+		panic(fmt.Sprintf("table: field %s: tag %q", field.Name, field.Tag))
 	}
 	c := Column{Field: number, Name: parts[1], Doc: field.Tag.Get("doc"), stored: -1}
 	if field.Type == rowIDType {
@@ -166,7 +191,7 @@ func columnOf(field reflect.StructField) Column {
 	} else {
 		t, ok := fieldTypes[field.Type]
 		if !ok {
-			panic(fmt.Sprintf("model: field %s: type %s", field.Name, field.Type))
+			panic(fmt.Sprintf("table: field %s: type %s", field.Name, field.Type))
 		}
 		c.Type = t
 		c.Nullable = t == TypeString
@@ -183,7 +208,7 @@ func columnOf(field reflect.StructField) Column {
 		case "from":
 			c.From = value
 		default:
-			panic(fmt.Sprintf("model: field %s: unknown option %q", field.Name, option))
+			panic(fmt.Sprintf("table: field %s: unknown option %q", field.Name, option))
 		}
 	}
 	return c

@@ -1,4 +1,4 @@
-package model
+package table
 
 // Type is the type of a column, as the dataset contract lists them.
 type Type uint8
@@ -61,6 +61,8 @@ type storage interface {
 	resize(rows int)
 	detach(rows int) Vector
 	reset(base int64, reuse Vector)
+	has(row int64) bool
+	copyFrom(source storage, to, from int64)
 }
 
 func (c *column[T]) bind(t *Table, position int, nullable bool) {
@@ -115,6 +117,24 @@ func (c *column[T]) Get(row int64) (T, bool) {
 		return zero, false
 	}
 	return values[i], valid == nil || valid[i>>3]&(1<<(i&7)) != 0
+}
+
+// has reports whether the row has a value.
+func (c *column[T]) has(row int64) bool {
+	v, ok := c.Get(row)
+	if id, text := any(v).(StringID); text {
+		return id != 0
+	}
+	return ok
+}
+
+// inner lets copyFrom see through the named column types.
+func (c *column[T]) inner() *column[T] { return c }
+
+func (c *column[T]) copyFrom(source storage, to, from int64) {
+	if v, ok := source.(interface{ inner() *column[T] }).inner().Get(from); ok {
+		c.Set(to, v)
+	}
 }
 
 func (c *column[T]) bits(rows int) []byte {

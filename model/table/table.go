@@ -1,7 +1,9 @@
-package model
+package table
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 )
@@ -97,6 +99,10 @@ func (t *Table) SetID(row, id int64) { t.ids.Set(row, id) }
 
 // extend makes room for a row: more memory for the open chunk, or a new one.
 func (t *Table) extend() {
+	if t.schema.Abstract {
+		t.capacity = math.MaxInt
+		return
+	}
 	if t.capacity < t.chunkRows {
 		t.capacity = min(t.chunkRows, max(firstCapacity, 2*t.capacity))
 		for _, c := range t.columns {
@@ -165,6 +171,50 @@ func (t *Table) finish() {
 	t.flush(true)
 }
 
+// derive fills a derived table from the table that stores its rows.
+func (t *Table) derive(from *Table) {
+	type test struct {
+		column storage
+		values []StringID
+	}
+	var tests []test
+	for _, where := range t.schema.Where {
+		one := test{column: from.columns[from.schema.stored(where.Column)]}
+		for _, v := range where.Values {
+			one.values = append(one.values, t.sink.strings.Intern(v))
+		}
+		tests = append(tests, one)
+	}
+	sources := make([]storage, len(t.columns))
+	for _, c := range t.schema.Columns {
+		if i := from.schema.stored(cmp.Or(c.From, c.Name)); i >= 0 && c.stored >= 0 {
+			sources[c.stored] = from.columns[i]
+		}
+	}
+rows:
+	for row := range from.rows {
+		for _, where := range tests {
+			if where.values == nil {
+				if !where.column.has(row) {
+					continue rows
+				}
+				continue
+			}
+			v, _ := where.column.(*String).Get(row)
+			if !slices.Contains(where.values, v) {
+				continue rows
+			}
+		}
+		to := t.Append()
+		t.SetID(to, row)
+		for i, source := range sources {
+			if source != nil {
+				t.columns[i].copyFrom(source, to, row)
+			}
+		}
+	}
+}
+
 // Pin keeps the row's chunk from being sealed until Unpin.
 func (t *Table) Pin(row int64) {
 	if row >= t.base {
@@ -191,7 +241,7 @@ func (t *Table) Unpin(row int64) {
 // Asking for any other row is a mistake in a tracker, not in the input.
 func (t *Table) closedChunk(row int64) *Chunk {
 	if len(t.closed) == 0 || row < t.closed[0].Base {
-		panic(fmt.Sprintf("model: row %d of %s is sealed", row, t.schema.Name))
+		panic(fmt.Sprintf("table: row %d of %s is sealed", row, t.schema.Name))
 	}
 	return t.closed[(row-t.closed[0].Base)/int64(t.chunkRows)]
 }

@@ -1,0 +1,205 @@
+package model
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// ArgKind is the type of an arg's value, value_type in the args table.
+type ArgKind uint8
+
+// The kinds of args.
+const (
+	ArgInt ArgKind = iota
+	ArgUint
+	ArgString
+	ArgReal
+	ArgPointer
+	ArgBool
+	ArgJSON
+	ArgNull
+)
+
+var argKinds = [...]string{"int", "uint", "string", "real", "pointer", "bool", "json", "null"}
+
+// ArgValue is the value of an arg.
+type ArgValue struct {
+	Kind ArgKind
+	bits uint64
+}
+
+// The values of args by kind.
+func IntArg(v int64) ArgValue       { return ArgValue{ArgInt, uint64(v)} }
+func UintArg(v uint64) ArgValue     { return ArgValue{ArgUint, v} }
+func StringArg(v StringID) ArgValue { return ArgValue{ArgString, uint64(v)} }
+func RealArg(v float64) ArgValue    { return ArgValue{ArgReal, math.Float64bits(v)} }
+func PointerArg(v uint64) ArgValue  { return ArgValue{ArgPointer, v} }
+func JSONArg(v StringID) ArgValue   { return ArgValue{ArgJSON, uint64(v)} }
+func NullArg() ArgValue             { return ArgValue{Kind: ArgNull} }
+
+// BoolArg is a flag.
+func BoolArg(v bool) ArgValue {
+	if v {
+		return ArgValue{ArgBool, 1}
+	}
+	return ArgValue{ArgBool, 0}
+}
+
+// Int is the value of an integer, pointer or flag.
+func (v ArgValue) Int() int64 { return int64(v.bits) }
+
+// String is the value of a text arg.
+func (v ArgValue) String() StringID { return StringID(v.bits) }
+
+// Arg is one arg of a set. The flat key is the key without array indices.
+type Arg struct {
+	FlatKey, Key StringID
+	Value        ArgValue
+}
+
+// ArgSet collects the args of one row. A key that is added again replaces the
+// value it had. The zero ArgSet is empty.
+type ArgSet struct {
+	args   []Arg
+	index  map[StringID]int // of the keys, once there are many
+	arrays map[StringID]int // next index of each array
+}
+
+// ArgSource adds args to a set.
+type ArgSource interface {
+	AddArgs(*ArgSet)
+}
+
+const indexedArgs = 32
+
+// Add adds an arg whose key has no array index.
+func (s *ArgSet) Add(key StringID, v ArgValue) { s.AddFlat(key, key, v) }
+
+// AddFlat adds an arg under a key that has array indices.
+func (s *ArgSet) AddFlat(flatKey, key StringID, v ArgValue) {
+	if i := s.find(key); i >= 0 {
+		s.args[i] = Arg{flatKey, key, v}
+		return
+	}
+	s.args = append(s.args, Arg{flatKey, key, v})
+	switch {
+	case len(s.index) > 0:
+		s.index[key] = len(s.args) - 1
+	case len(s.args) == indexedArgs:
+		if s.index == nil {
+			s.index = map[StringID]int{}
+		}
+		for i, a := range s.args {
+			s.index[a.Key] = i
+		}
+	}
+}
+
+// AddIfAbsent adds an arg unless the key has a value.
+func (s *ArgSet) AddIfAbsent(flatKey, key StringID, v ArgValue) {
+	if s.find(key) < 0 {
+		s.AddFlat(flatKey, key, v)
+	}
+}
+
+func (s *ArgSet) find(key StringID) int {
+	if len(s.index) > 0 {
+		if i, ok := s.index[key]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range s.args {
+		if s.args[i].Key == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// NextIndex returns the index of the next entry of an array and counts it. The
+// count goes on where an earlier source of args for the same row ended.
+func (s *ArgSet) NextIndex(array StringID) int {
+	if s.arrays == nil {
+		s.arrays = map[StringID]int{}
+	}
+	n := s.arrays[array]
+	s.arrays[array] = n + 1
+	return n
+}
+
+// Args are the args in the order in which their keys were first added.
+func (s *ArgSet) Args() []Arg { return s.args }
+
+// Len is the number of args.
+func (s *ArgSet) Len() int { return len(s.args) }
+
+// Reset empties the set and keeps its memory.
+func (s *ArgSet) Reset() {
+	s.args = s.args[:0]
+	clear(s.index)
+	clear(s.arrays)
+}
+
+// InternArgs stores the set, unless an equal one is stored, and returns its id,
+// which is the number of its first row in args. The set must not be empty.
+func (s *Store) InternArgs(set *ArgSet) ArgSetID {
+	hash := uint64(len(set.args))
+	for _, a := range set.args {
+		hash = mix(hash^uint64(a.Key)<<3^uint64(a.Value.Kind), a.Value.bits)
+	}
+	if id, ok := s.args[hash]; ok {
+		return id
+	}
+	t := &s.Args
+	id := t.Rows()
+	s.args[hash] = id
+	for _, a := range set.args {
+		row := t.Append()
+		t.ArgSetID.Set(row, id)
+		t.FlatKey.Set(row, a.FlatKey)
+		t.Key.Set(row, a.Key)
+		switch a.Value.Kind {
+		case ArgString, ArgJSON:
+			t.StringValue.Set(row, StringID(a.Value.bits))
+		case ArgReal:
+			t.RealValue.Set(row, math.Float64frombits(a.Value.bits))
+		case ArgNull:
+		default:
+			t.IntValue.Set(row, int64(a.Value.bits))
+		}
+		t.ValueType.Set(row, s.words.values[a.Value.Kind])
+	}
+	return id
+}
+
+// argsOf stores what the source adds and returns the set's id, or None.
+func (s *Store) argsOf(source ArgSource, scratch *ArgSet) ArgSetID {
+	if source == nil {
+		return None
+	}
+	scratch.Reset()
+	source.AddArgs(scratch)
+	if scratch.Len() == 0 {
+		return None
+	}
+	return s.InternArgs(scratch)
+}
+
+// ArgFunc is a function that is a source of args.
+type ArgFunc func(*ArgSet)
+
+// AddArgs calls f.
+func (f ArgFunc) AddArgs(set *ArgSet) { f(set) }
+
+// ArrayKey is the key of an array's entry.
+func ArrayKey(array string, index int) string {
+	return array + "[" + strconv.Itoa(index) + "]"
+}
+
+// mix folds b into the hash a. It is the same in every run.
+func mix(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xd6e8feb86659fd93)
+	return hi ^ lo ^ bits.RotateLeft64(a, 23)
+}

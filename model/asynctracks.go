@@ -1,0 +1,210 @@
+package model
+
+// AsyncTracks lays slices that may overlap on as few tracks as they need:
+// slices with one cookie share a track while they are open, and a track that is
+// free again is given to the next cookie. The tracks of one set have one
+// track_group_id and differ in the dimension track_compressor_idx.
+type AsyncTracks struct {
+	context *Context
+	sets    map[uint64]*trackSet
+	roots   map[uint64]StringID // name of the first slice of a legacy id
+}
+
+type trackSet struct {
+	group   int64
+	lanes   []lane
+	cookies map[int64]int // lane that a cookie had last
+	free    int           // no cookie lane before this one is free
+}
+
+type laneKind uint8
+
+const (
+	cookieLane laneKind = iota
+	spanLane
+	nestedLane
+)
+
+type lane struct {
+	kind   laneKind
+	open   int     // open slices of the cookie
+	cookie int64   // of a cookieLane
+	end    int64   // of a spanLane, ns
+	ends   []int64 // of the open slices of a nestedLane, outermost first, ns
+	track  TrackID
+}
+
+const compressorIndex = "track_compressor_idx"
+
+// AsyncBlueprint returns a blueprint for tracks that AsyncTracks makes.
+func AsyncBlueprint(b Blueprint) *Blueprint {
+	b.Dims = append(append([]string(nil), b.Dims...), compressorIndex)
+	return &b
+}
+
+func (a *AsyncTracks) set(b *Blueprint, dims []Dim) *trackSet {
+	key := a.context.Tracks.key(b, dims)
+	set, ok := a.sets[key]
+	if !ok {
+		set = &trackSet{group: a.context.Store.groups, cookies: map[int64]int{}}
+		a.context.Store.groups++
+		a.sets[key] = set
+	}
+	return set
+}
+
+// track returns the track of a lane, which it creates the first time.
+func (a *AsyncTracks) track(b *Blueprint, o *TrackOptions, set *trackSet, i int, dims []Dim) TrackID {
+	l := &set.lanes[i]
+	if l.track == None {
+		l.track = a.context.Tracks.Create(b, o, append(append([]Dim(nil), dims...), IntDim(int64(i)))...)
+		a.context.Store.Track.TrackGroupID.Set(l.track, set.group)
+	}
+	return l.track
+}
+
+// Begin returns the track on which a slice with the cookie begins.
+func (a *AsyncTracks) Begin(b *Blueprint, o *TrackOptions, cookie int64, dims ...Dim) TrackID {
+	set := a.set(b, dims)
+	i := set.lane(cookie)
+	if b.saturates() {
+		set.lanes[i].open = 1
+	} else {
+		set.lanes[i].open++
+	}
+	return a.track(b, o, set, i, dims)
+}
+
+// End returns the track on which a slice with the cookie ends.
+func (a *AsyncTracks) End(b *Blueprint, o *TrackOptions, cookie int64, dims ...Dim) TrackID {
+	set := a.set(b, dims)
+	i := set.lane(cookie)
+	if l := &set.lanes[i]; l.open > 0 {
+		l.open--
+		if l.open == 0 {
+			set.free = min(set.free, i)
+		}
+	}
+	return a.track(b, o, set, i, dims)
+}
+
+// Scoped returns a track that is free from ts to ts+dur, ns.
+func (a *AsyncTracks) Scoped(b *Blueprint, o *TrackOptions, ts, dur int64, dims ...Dim) TrackID {
+	set := a.set(b, dims)
+	for i := range set.lanes {
+		if l := &set.lanes[i]; l.kind == spanLane && l.end <= ts {
+			l.end = ts + dur
+			return a.track(b, o, set, i, dims)
+		}
+	}
+	return a.track(b, o, set, set.add(lane{kind: spanLane, end: ts + dur}), dims)
+}
+
+// Overlapping returns the first track on which a slice from ts to ts+dur, ns,
+// either nests in the open slices or comes after them. Calls must have
+// ascending ts.
+func (a *AsyncTracks) Overlapping(b *Blueprint, o *TrackOptions, ts, dur int64, dims ...Dim) TrackID {
+	set := a.set(b, dims)
+	end := ts + dur
+	for i := range set.lanes {
+		l := &set.lanes[i]
+		if l.kind != nestedLane {
+			continue
+		}
+		for n := len(l.ends); n > 0 && l.ends[n-1] <= ts; n-- {
+			l.ends = l.ends[:n-1]
+		}
+		if n := len(l.ends); n == 0 || end <= l.ends[n-1] {
+			l.ends = append(l.ends, end)
+			return a.track(b, o, set, i, dims)
+		}
+	}
+	return a.track(b, o, set, set.add(lane{kind: nestedLane, ends: []int64{end}}), dims)
+}
+
+// Default returns the first track of the set, which it creates if there is none.
+func (a *AsyncTracks) Default(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
+	set := a.set(b, dims)
+	if len(set.lanes) == 0 {
+		set.lane(0)
+	}
+	return a.track(b, o, set, 0, dims)
+}
+
+func (s *trackSet) add(l lane) int {
+	l.track = None
+	s.lanes = append(s.lanes, l)
+	return len(s.lanes) - 1
+}
+
+// lane returns the lane that the cookie has, else the first that is free.
+func (s *trackSet) lane(cookie int64) int {
+	if i, ok := s.cookies[cookie]; ok {
+		return i
+	}
+	i := s.free
+	for i < len(s.lanes) && (s.lanes[i].kind != cookieLane || s.lanes[i].open > 0) {
+		i++
+	}
+	s.free = i
+	if i == len(s.lanes) {
+		s.add(lane{kind: cookieLane})
+	} else {
+		delete(s.cookies, s.lanes[i].cookie)
+	}
+	s.lanes[i].cookie = cookie
+	s.cookies[cookie] = i
+	return i
+}
+
+// saturates is true of Android's async slices, of which one cookie has only
+// one open at a time.
+func (b *Blueprint) saturates() bool { return b.Classification == "atrace_async_slice" }
+
+// AsyncPhase is what a legacy async event does.
+type AsyncPhase uint8
+
+// The phases of legacy async events.
+const (
+	AsyncBegin AsyncPhase = iota
+	AsyncEnd
+	AsyncInstant
+)
+
+var (
+	legacyAsyncProcess = AsyncBlueprint(Blueprint{Classification: "legacy_async_process_slice", Dims: []string{"upid", "scope", "name"}})
+	legacyAsyncGlobal  = AsyncBlueprint(Blueprint{Classification: "legacy_async_global_slice", Dims: []string{"scope", "name"}})
+)
+
+// Legacy returns the track of an async event of the Chrome JSON format and its
+// descendants, which are told apart by an id, within a process or not, and a
+// scope. The tracks of an id are named after its first event.
+func (a *AsyncTracks) Legacy(name StringID, upid UPID, id int64, inProcess bool, scope StringID, phase AsyncPhase) TrackID {
+	words := &a.context.Store.words
+	o := TrackOptions{Name: name, Args: ArgFunc(func(set *ArgSet) {
+		set.Add(words.source, StringArg(words.chrome))
+		set.Add(a.context.Store.Strings.Intern("trace_id_is_process_scoped"), BoolArg(inProcess))
+		set.Add(words.upid, UintArg(uint64(upid)))
+		set.Add(a.context.Store.Strings.Intern("source_scope"), StringArg(scope))
+	})}
+	b, key, dims := legacyAsyncGlobal, mix(0, uint64(id)), make([]Dim, 0, 3)
+	if inProcess {
+		b, key = legacyAsyncProcess, mix(uint64(upid)+1, uint64(id))
+		dims = append(dims, IntDim(upid))
+	}
+	root, ok := a.roots[key]
+	if !ok {
+		root = name
+		a.roots[key] = name
+	}
+	dims = append(dims, StringDim(scope), StringDim(root))
+	switch phase {
+	case AsyncBegin:
+		return a.Begin(b, &o, id, dims...)
+	case AsyncEnd:
+		return a.End(b, &o, id, dims...)
+	default:
+		a.Begin(b, &o, id, dims...)
+		return a.End(b, &o, id, dims...)
+	}
+}

@@ -1,0 +1,59 @@
+package model
+
+import (
+	"math"
+
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// boundTables are the tables whose times make up trace_bounds.
+var boundTables = map[string]string{
+	"ftrace_event": "ts", "sched_slice": "ts", "counter": "ts", "slice": "ts",
+	"heap_profile_allocation": "ts", "profiler_smaps": "ts", "thread_state": "ts",
+	"android_logs": "ts", "heap_graph_object": "graph_sample_ts", "heap_graph": "ts",
+	"state": "ts", "stack_sample": "ts",
+}
+
+// bounds watches sealed chunks on their way to the sink for the least and
+// greatest time of any event.
+type bounds struct {
+	start, end int64 // ns
+	to         table.Sink
+}
+
+// Chunk notes the chunk's times and passes it on.
+func (b *bounds) Chunk(c *table.Chunk) error {
+	if name, ok := boundTables[c.Schema.Name]; ok {
+		ts, _ := c.Column(c.Schema.Column(name)).Values.([]int64)
+		var dur []int64
+		if i := c.Schema.Column("dur"); i >= 0 {
+			dur, _ = c.Column(i).Values.([]int64)
+		}
+		for i, t := range ts {
+			b.start = min(b.start, t)
+			if dur != nil {
+				t += max(dur[i], 0)
+			}
+			b.end = max(b.end, t)
+		}
+	}
+	if b.to == nil {
+		c.Release()
+		return nil
+	}
+	return b.to.Chunk(c)
+}
+
+// writeBounds fills trace_bounds from all tables that were sealed before it.
+func (s *Store) writeBounds() {
+	start, end := s.bounds.start, s.bounds.end
+	switch {
+	case start == math.MaxInt64:
+		start, end = 0, 0
+	case start == end:
+		end++ // Trace Processor has no empty trace
+	}
+	row := s.TraceBounds.Append()
+	s.TraceBounds.StartTS.Set(row, start)
+	s.TraceBounds.EndTS.Set(row, end)
+}

@@ -1,0 +1,30 @@
+package model
+
+// Context is the state of one machine in one trace file, and what a format
+// works with: the trackers that turn its events into rows.
+type Context struct {
+	Store    *Store
+	File     *File
+	Machine  *Machine
+	Tracks   *Tracks
+	Async    *AsyncTracks
+	Slices   *Slices
+	Counters *Counters
+	Flows    *Flows
+}
+
+func newContext(s *Store, f *File, m *Machine) *Context {
+	c := &Context{Store: s, File: f, Machine: m}
+	c.Tracks = &Tracks{context: c, byKey: map[uint64]TrackID{}}
+	c.Async = &AsyncTracks{context: c, sets: map[uint64]*trackSet{}, roots: map[uint64]StringID{}}
+	c.Slices = &Slices{context: c}
+	c.Counters = &Counters{context: c}
+	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}, v1Of: map[FlowID]v1Flow{}}
+	return c
+}
+
+// finish stores what waited for the end of the trace.
+func (c *Context) finish() {
+	c.Slices.flush()
+	c.Counters.flush()
+}

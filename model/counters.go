@@ -1,0 +1,88 @@
+package model
+
+// Counters stores the values of counter tracks.
+type Counters struct {
+	context *Context
+	waiting []waitingCounter
+	scratch ArgSet
+}
+
+type waitingCounter struct {
+	row  int64
+	utid UTID
+	of   ProcessCounter
+	dims [2]StringID
+}
+
+// ProcessCounter is a counter of a process whose values name a thread of it.
+// Threads whose process never becomes known have a counter of their own.
+type ProcessCounter struct {
+	Process, Thread *Blueprint
+}
+
+// JSONCounter is a counter of the Chrome JSON format; its dimension is its name.
+var JSONCounter = ProcessCounter{
+	Process: &Blueprint{Classification: "json_counter", Event: CounterTrack, Dims: []string{"upid", "name"}, NameOf: lastDim},
+	Thread:  &Blueprint{Classification: "json_counter_thread_fallback", Event: CounterTrack, Dims: []string{"utid", "name"}, NameOf: lastDim},
+}
+
+func lastDim(s *Store, dims []Dim) string { return s.Strings.Get(dims[len(dims)-1].String()) }
+
+// Push adds a value and returns its id.
+func (c *Counters) Push(ts int64, value float64, track TrackID) int64 {
+	t := &c.context.Store.Counter
+	row := t.Append()
+	t.TS.Set(row, ts)
+	t.TrackID.Set(row, track)
+	t.Value.Set(row, value)
+	return row
+}
+
+// PushWithArgs adds a value with args.
+func (c *Counters) PushWithArgs(ts int64, value float64, track TrackID, args ArgSource) int64 {
+	row := c.Push(ts, value, track)
+	if set := c.context.Store.argsOf(args, &c.scratch); set != None {
+		c.context.Store.Counter.ArgSetID.Set(row, set)
+	}
+	return row
+}
+
+// PushForThread adds a value of a counter of the thread's process, with up to
+// two dimensions beside the process. The thread is kept in the value's args.
+func (c *Counters) PushForThread(of ProcessCounter, ts int64, value float64, utid UTID, dims ...StringID) {
+	row := c.PushWithArgs(ts, value, 0, threadArg{c.context.Store.words.utid, utid})
+	w := waitingCounter{row: row, utid: utid, of: of}
+	copy(w.dims[:], dims)
+	if upid := c.context.Machine.ProcessOf(utid); upid != None {
+		c.resolve(w, upid)
+		return
+	}
+	c.context.Store.Counter.Pin(row)
+	c.waiting = append(c.waiting, w)
+}
+
+type threadArg struct {
+	key  StringID
+	utid UTID
+}
+
+func (a threadArg) AddArgs(set *ArgSet) { set.Add(a.key, UintArg(uint64(a.utid))) }
+
+func (c *Counters) resolve(w waitingCounter, upid UPID) {
+	b, id := w.of.Process, upid
+	if upid == None {
+		b, id = w.of.Thread, w.utid
+	}
+	dims := [3]Dim{IntDim(id), StringDim(w.dims[0]), StringDim(w.dims[1])}
+	track := c.context.Tracks.Intern(b, nil, dims[:len(b.Dims)]...)
+	c.context.Store.Counter.TrackID.Set(w.row, track)
+}
+
+// flush gives the values that still wait for their process a track.
+func (c *Counters) flush() {
+	for _, w := range c.waiting {
+		c.resolve(w, c.context.Machine.ProcessOf(w.utid))
+		c.context.Store.Counter.Unpin(w.row)
+	}
+	c.waiting = nil
+}

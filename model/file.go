@@ -1,0 +1,152 @@
+package model
+
+// File is the state of one trace file: its row in trace_file, its metadata, what
+// could not be imported of it.
+type File struct {
+	ID       int64 // trace_file.id
+	store    *Store
+	contexts []*Context
+	single   map[StringID]int64 // rows of metadata by name
+	scratch  ArgSet
+}
+
+// NewFile adds a trace file. parent is the file that it was found in, or nil.
+func (s *Store) NewFile(name string, parent *File) *File {
+	t := &s.TraceFile
+	f := &File{ID: t.Append(), store: s, single: map[StringID]int64{}}
+	if parent != nil {
+		t.ParentID.Set(f.ID, parent.ID)
+	}
+	if name != "" {
+		t.Name.Set(f.ID, s.Strings.Intern(name))
+	}
+	t.ProcessingOrder.Set(f.ID, int64(len(s.files)))
+	s.files = append(s.files, f)
+	return f
+}
+
+// SetFormat says what the file is; a container holds other files.
+func (f *File) SetFormat(name string, container bool) {
+	t := &f.store.TraceFile
+	id := f.store.Strings.Intern(name)
+	t.TraceType.Set(f.ID, id)
+	t.IsContainer.Set(f.ID, container)
+	if !container {
+		f.SetMetadata("trace_type", StringArg(id))
+	}
+}
+
+// SetSize sets the file's size in bytes.
+func (f *File) SetSize(size int64) {
+	t := &f.store.TraceFile
+	t.Size.Set(f.ID, size)
+	if container, _ := t.IsContainer.Get(f.ID); !container {
+		f.SetMetadata("trace_size_bytes", IntArg(size))
+	}
+}
+
+// Context returns the state of a machine in this file, 0 being the machine that
+// recorded it.
+func (f *File) Context(machine int64) *Context {
+	m := f.store.Machine(machine)
+	for _, c := range f.contexts {
+		if c.Machine == m {
+			return c
+		}
+	}
+	c := newContext(f.store, f, m)
+	f.contexts = append(f.contexts, c)
+	return c
+}
+
+// Finish stores what waited for the end of the file.
+func (f *File) Finish() {
+	for _, c := range f.contexts {
+		c.finish()
+	}
+}
+
+// SetMetadata sets a fact that has one value. The value is an integer or text.
+func (f *File) SetMetadata(name string, v ArgValue) {
+	id := f.store.Strings.Intern(name)
+	row, ok := f.single[id]
+	if !ok {
+		row = f.addMetadata(id, "single")
+		f.single[id] = row
+	}
+	f.setValue(row, v)
+}
+
+// AddMetadata adds a value of a fact that may have several.
+func (f *File) AddMetadata(name string, v ArgValue) {
+	f.setValue(f.addMetadata(f.store.Strings.Intern(name), "multi"), v)
+}
+
+func (f *File) addMetadata(name StringID, keyType string) int64 {
+	t := &f.store.Metadata
+	row := t.Append()
+	t.Name.Set(row, name)
+	t.KeyType.Set(row, f.store.Strings.Intern(keyType))
+	t.TraceID.Set(row, f.ID)
+	return row
+}
+
+func (f *File) setValue(row int64, v ArgValue) {
+	if v.Kind == ArgString {
+		f.store.Metadata.StrValue.Set(row, v.String())
+	} else {
+		f.store.Metadata.IntValue.Set(row, v.Int())
+	}
+}
+
+// Count adds one to a count.
+func (f *File) Count(stat Stat) { f.Add(stat, None, 1) }
+
+// Add adds n to a count, of an index where the stat has one, else of None.
+func (f *File) Add(stat Stat, index, n int64) {
+	f.store.stats[statKey{stat, index, f.ID, None}] += n
+}
+
+// SetStat sets a count that the trace itself reports.
+func (f *File) SetStat(stat Stat, index, value int64) {
+	f.store.stats[statKey{stat, index, f.ID, None}] = value
+}
+
+// LogEntry says where something could not be imported and why.
+type LogEntry struct {
+	TS        int64 // ns of the trace clock
+	HasTS     bool
+	Offset    int64 // bytes from the start of the file
+	HasOffset bool
+	Args      ArgSource // details, or nil
+}
+
+// Log counts the stat and adds a row to import_log.
+func (f *File) Log(stat Stat, e LogEntry) {
+	f.Count(stat)
+	t := &f.store.ImportLog
+	row := t.Append()
+	t.TraceID.Set(row, f.ID)
+	t.StatKey.Set(row, int64(stat))
+	t.Name.Set(row, f.store.Strings.Intern(stat.String()))
+	t.Severity.Set(row, f.store.Strings.Intern(stat.Severity().String()))
+	if e.HasTS {
+		t.TS.Set(row, e.TS)
+	}
+	if e.HasOffset {
+		t.ByteOffset.Set(row, e.Offset)
+	}
+	if set := f.store.argsOf(e.Args, &f.scratch); set != None {
+		t.ArgSetID.Set(row, set)
+	}
+}
+
+// LogAt is Log for a place in the input, bytes from its start.
+func (f *File) LogAt(stat Stat, offset int64, args ArgSource) {
+	f.Log(stat, LogEntry{Offset: offset, HasOffset: true, Args: args})
+}
+
+// LogTime is Log for an event at ts, ns.
+func (f *File) LogTime(stat Stat, ts int64, args ArgSource) {
+	f.Log(stat, LogEntry{TS: ts, HasTS: true, Args: args})
+}

@@ -1,0 +1,151 @@
+package model
+
+// FlowID is the id by which a trace joins the slices of a flow.
+type FlowID uint64
+
+// Flows draws the arrows between slices.
+type Flows struct {
+	context *Context
+	open    map[FlowID]flowEnd
+	v1      map[v1Flow]FlowID
+	v1Of    map[FlowID]v1Flow
+	scratch ArgSet
+}
+
+// flowEnd is the slice that a flow reached last, and its ts, ns.
+type flowEnd struct {
+	slice SliceID
+	ts    int64
+}
+
+type v1Flow struct {
+	id             uint64
+	category, name StringID
+}
+
+// V1 returns the id of a flow of phases s, t and f, which is told apart by id,
+// category and name.
+func (f *Flows) V1(id uint64, category, name StringID) FlowID {
+	key := v1Flow{id, category, name}
+	flow, ok := f.v1[key]
+	if !ok {
+		flow = FlowID(len(f.v1))
+		f.v1[key] = flow
+		f.v1Of[flow] = key
+	}
+	return flow
+}
+
+// Active reports whether the flow began.
+func (f *Flows) Active(flow FlowID) bool {
+	_, ok := f.open[flow]
+	return ok
+}
+
+// Begin starts a flow at the innermost open slice of the track.
+func (f *Flows) Begin(track TrackID, flow FlowID) {
+	if slice, ts := f.enclosing(track); slice != None {
+		f.BeginAt(slice, ts, flow)
+	}
+}
+
+// BeginAt starts a flow at a slice that starts at ts, ns.
+func (f *Flows) BeginAt(slice SliceID, ts int64, flow FlowID) {
+	if f.Active(flow) {
+		f.context.File.Count(StatFlowDuplicateID)
+		return
+	}
+	f.open[flow] = flowEnd{slice, ts}
+}
+
+// Step leads a flow through the innermost open slice of the track.
+func (f *Flows) Step(track TrackID, flow FlowID) {
+	if slice, ts := f.enclosing(track); slice != None {
+		f.StepAt(slice, ts, flow)
+	}
+}
+
+// StepAt leads a flow through a slice that starts at ts, ns.
+func (f *Flows) StepAt(slice SliceID, ts int64, flow FlowID) {
+	if f.arrow(slice, ts, flow, StatFlowStepWithoutStart) {
+		f.open[flow] = flowEnd{slice, ts}
+	}
+}
+
+// End ends a flow at the innermost open slice of the track or, if enclosing is
+// false, at the next slice that starts on it. If close is true, a later Begin
+// may use the id again.
+func (f *Flows) End(track TrackID, flow FlowID, enclosing, close bool) {
+	if !enclosing {
+		on := f.context.Slices.track(track)
+		on.pendingFlow = append(on.pendingFlow, flow)
+		return
+	}
+	if slice, ts := f.enclosing(track); slice != None {
+		f.EndAt(slice, ts, flow, close)
+	}
+}
+
+// EndAt ends a flow at a slice that starts at ts, ns.
+func (f *Flows) EndAt(slice SliceID, ts int64, flow FlowID, close bool) {
+	if f.arrow(slice, ts, flow, StatFlowEndWithoutStart) && close {
+		delete(f.open, flow)
+	}
+}
+
+// arrow draws the arrow from the slice that the flow reached last, from the
+// earlier slice to the later.
+func (f *Flows) arrow(slice SliceID, ts int64, flow FlowID, missing Stat) bool {
+	last, ok := f.open[flow]
+	if !ok {
+		f.context.File.Count(missing)
+		return false
+	}
+	if last.ts > ts {
+		f.insert(flow, slice, last.slice)
+	} else {
+		f.insert(flow, last.slice, slice)
+	}
+	return true
+}
+
+// bind ends the flows that wait for the next slice on a track.
+func (f *Flows) bind(on *slicesOfTrack, slice SliceID) {
+	for _, flow := range on.pendingFlow {
+		if last, ok := f.open[flow]; ok {
+			f.insert(flow, last.slice, slice)
+		} else {
+			f.context.File.Count(StatFlowEndWithoutStart)
+		}
+	}
+	on.pendingFlow = on.pendingFlow[:0]
+}
+
+func (f *Flows) enclosing(track TrackID) (SliceID, int64) {
+	slice, ts := f.context.Slices.Top(track)
+	if slice == None {
+		f.context.File.Count(StatFlowNoEnclosingSlice)
+	}
+	return slice, ts
+}
+
+func (f *Flows) insert(flow FlowID, out, in SliceID) {
+	row := f.Link(out, in)
+	s := f.context.Store
+	s.Flow.TraceID.Set(row, int64(flow))
+	if v1, ok := f.v1Of[flow]; ok {
+		f.scratch.Reset()
+		f.scratch.Add(s.Strings.Intern("name"), StringArg(v1.name))
+		f.scratch.Add(s.Strings.Intern("cat"), StringArg(v1.category))
+		s.Flow.ArgSetID.Set(row, s.InternArgs(&f.scratch))
+	}
+}
+
+// Link draws an arrow that is no part of a longer flow and returns its row.
+func (f *Flows) Link(out, in SliceID) int64 {
+	t := &f.context.Store.Flow
+	row := t.Append()
+	t.SliceOut.Set(row, out)
+	t.SliceIn.Set(row, in)
+	return row
+}

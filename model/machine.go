@@ -1,0 +1,563 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Machine is the state of one machine: its processes, threads and CPUs, which
+// all trace files recorded on it share. Two machines may use the same pid.
+type Machine struct {
+	ID int64 // machine.id
+
+	store *Store
+	// A thread id is given to one thread at a time; the last of a tid's threads
+	// is the newest.
+	tids     map[int64][]UTID
+	live     map[int64]UTID // newest thread of a tid that is alive
+	pids     map[int64]UPID
+	members  map[UPID][]UTID
+	threads  []threadState  // by utid, of all machines
+	procs    []processState // by upid
+	cpus     map[int64]int64
+	assocs   [][2]UTID // threads of one process, which is not known yet
+	children []pendingChild
+
+	swapperThread  UTID
+	swapperProcess UPID
+}
+
+// ThreadPriority orders the sources of thread names: a name replaces one of the
+// same or of a lower priority.
+type ThreadPriority uint8
+
+// The priorities of thread names.
+const (
+	ThreadNameOther          ThreadPriority = iota
+	ThreadNameFtrace                        // the kernel's comm in events
+	ThreadNameSystem                        // process trees and perf's comm records
+	ThreadNameDescriptorType                // the kind of thread in a track descriptor
+	ThreadNameDescriptor
+	ThreadNameConstant // names that are always the same, such as swapper
+)
+
+// ProcessPriority orders the sources of process names likewise.
+type ProcessPriority uint8
+
+// The priorities of process names.
+const (
+	ProcessNameOther ProcessPriority = iota
+	ProcessNameChromeLabel
+	ProcessNameDescriptor
+	ProcessNameChromeRenderer
+	ProcessNameSystem
+)
+
+// SortPriority orders the sources of sort indices likewise.
+type SortPriority uint8
+
+// The priorities of sort indices.
+const (
+	SortOther SortPriority = iota
+	SortDescriptor
+)
+
+type threadState struct {
+	tid          int64
+	upid         UPID // None if unknown
+	ended        bool
+	namePriority ThreadPriority
+	sort         *sortIndex
+	args         *ArgSet
+}
+
+type processState struct {
+	pid          int64
+	parent       UPID
+	ended        bool
+	started      bool
+	namePriority ProcessPriority
+	sort         *sortIndex
+	args         *ArgSet
+}
+
+type sortIndex struct {
+	value    int64
+	priority SortPriority
+}
+
+type pendingChild struct {
+	parent UTID
+	child  UPID
+}
+
+// Machine returns the state of the machine with this raw id, 0 for the one that
+// the trace was recorded on.
+func (s *Store) Machine(raw int64) *Machine {
+	if m, ok := s.machines[raw]; ok {
+		return m
+	}
+	id := s.Tables.Machine.Append()
+	s.Tables.Machine.RawID.Set(id, raw)
+	m := &Machine{
+		ID:      id,
+		store:   s,
+		tids:    map[int64][]UTID{},
+		live:    map[int64]UTID{},
+		pids:    map[int64]UPID{},
+		members: map[UPID][]UTID{},
+		cpus:    map[int64]int64{},
+	}
+	// utid 0 and upid 0 are the idle process even where no event names it.
+	m.swapperProcess = m.addProcess(0)
+	m.swapperThread = m.addThread(0)
+	m.setProcess(m.swapperThread, m.swapperProcess, true)
+	s.Thread.IsIdle.Set(m.swapperThread, true)
+	s.machines[raw] = m
+	return m
+}
+
+func (s *Store) sortedMachines() []*Machine {
+	return slices.SortedFunc(maps.Values(s.machines), func(a, b *Machine) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+func (m *Machine) addThread(tid int64) UTID {
+	t := &m.store.Thread
+	utid := t.Append()
+	t.TID.Set(utid, tid)
+	t.MachineID.Set(utid, m.ID)
+	t.IsIdle.Set(utid, false)
+	for int64(len(m.threads)) <= utid {
+		m.threads = append(m.threads, threadState{})
+	}
+	m.threads[utid] = threadState{tid: tid, upid: None}
+	return utid
+}
+
+func (m *Machine) addProcess(pid int64) UPID {
+	t := &m.store.Process
+	upid := t.Append()
+	t.PID.Set(upid, pid)
+	t.MachineID.Set(upid, m.ID)
+	for int64(len(m.procs)) <= upid {
+		m.procs = append(m.procs, processState{})
+	}
+	m.procs[upid] = processState{pid: pid, parent: None}
+	return upid
+}
+
+// StartThread adds a thread, even if the tid has one.
+func (m *Machine) StartThread(ts *int64, tid int64) UTID {
+	utid := m.addThread(tid)
+	if ts != nil {
+		m.store.Thread.StartTS.Set(utid, *ts)
+	}
+	m.tids[tid] = append(m.tids[tid], utid)
+	m.live[tid] = utid
+	return utid
+}
+
+// EndThread ends the tid's thread at ts, ns, if it has one, and its process if
+// it is the main thread: the kernel frees that last.
+func (m *Machine) EndThread(ts, tid int64) {
+	utid, ok := m.live[tid]
+	if !ok {
+		return
+	}
+	m.store.Thread.EndTS.Set(utid, ts)
+	m.threads[utid].ended = true
+	m.tids[tid] = slices.DeleteFunc(m.tids[tid], func(u UTID) bool { return u == utid })
+	m.refresh(tid)
+	upid := m.threads[utid].upid
+	if upid == None || m.procs[upid].pid != tid {
+		return
+	}
+	m.store.Process.EndTS.Set(upid, ts)
+	m.procs[upid].ended = true
+	delete(m.pids, tid)
+	m.refreshMembers(upid)
+}
+
+// LiveThread returns the newest thread of the tid that is alive, or None.
+func (m *Machine) LiveThread(tid int64) UTID {
+	if utid, ok := m.live[tid]; ok {
+		return utid
+	}
+	return None
+}
+
+// Thread returns the tid's thread, which it adds if there is none.
+func (m *Machine) Thread(tid int64) UTID {
+	if utid, ok := m.live[tid]; ok {
+		return utid
+	}
+	return m.StartThread(nil, tid)
+}
+
+// ThreadOf returns the thread of the tid in the pid's process; both are added
+// if they are not known.
+func (m *Machine) ThreadOf(tid, pid int64) UTID {
+	return m.threadIn(tid, m.Process(pid), tid == pid, true)
+}
+
+// ThreadIn returns the thread of the tid in a process. Threads that are known to
+// share its process join it; mains says whether one of them can be the main
+// thread.
+func (m *Machine) ThreadIn(tid int64, upid UPID, mains bool) UTID {
+	return m.threadIn(tid, upid, false, mains)
+}
+
+func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
+	utid := m.find(tid, m.procs[upid].pid)
+	if utid == None {
+		utid = m.StartThread(nil, tid)
+	} else {
+		m.live[tid] = utid
+		if of := m.tids[tid]; of[len(of)-1] != utid {
+			of = slices.DeleteFunc(of, func(u UTID) bool { return u == utid })
+			m.tids[tid] = append(of, utid)
+		}
+	}
+	if m.threads[utid].upid == None {
+		m.setProcess(utid, upid, main)
+	}
+	if len(m.assocs) > 0 || len(m.children) > 0 {
+		m.resolve(utid, m.threads[utid].upid, mains)
+	}
+	return utid
+}
+
+// find returns the newest live thread of the tid that is in the pid's process
+// or in none that is known, or None.
+func (m *Machine) find(tid, pid int64) UTID {
+	of := m.tids[tid]
+	for i := len(of) - 1; i >= 0; i-- {
+		if !m.alive(of[i]) {
+			continue
+		}
+		if upid := m.threads[of[i]].upid; upid == None || m.procs[upid].pid == pid {
+			return of[i]
+		}
+	}
+	return None
+}
+
+// alive reports whether neither the thread nor its process ended, and the pid
+// was not given to another process.
+func (m *Machine) alive(utid UTID) bool {
+	t := &m.threads[utid]
+	if t.ended {
+		return false
+	}
+	if t.upid == None {
+		return true
+	}
+	p := &m.procs[t.upid]
+	if p.ended {
+		return false
+	}
+	current, ok := m.pids[p.pid]
+	return !ok || current == t.upid
+}
+
+func (m *Machine) refresh(tid int64) {
+	of := m.tids[tid]
+	for i := len(of) - 1; i >= 0; i-- {
+		if m.alive(of[i]) {
+			m.live[tid] = of[i]
+			return
+		}
+	}
+	delete(m.live, tid)
+}
+
+func (m *Machine) refreshMembers(upid UPID) {
+	for _, utid := range m.members[upid] {
+		m.refresh(m.threads[utid].tid)
+	}
+}
+
+func (m *Machine) setProcess(utid UTID, upid UPID, main bool) {
+	m.threads[utid].upid = upid
+	m.store.Thread.UPID.Set(utid, upid)
+	m.store.Thread.IsMainThread.Set(utid, main)
+	m.members[upid] = append(m.members[upid], utid)
+}
+
+// Process returns the pid's process; it and its main thread are added if they
+// are not known.
+func (m *Machine) Process(pid int64) UPID { return m.process(pid, true) }
+
+// ProcessWithoutThread is Process without the main thread.
+func (m *Machine) ProcessWithoutThread(pid int64) UPID { return m.process(pid, false) }
+
+func (m *Machine) process(pid int64, main bool) UPID {
+	if upid, ok := m.pids[pid]; ok {
+		return upid
+	}
+	upid := m.addProcess(pid)
+	m.pids[pid] = upid
+	if main {
+		m.ThreadOf(pid, pid)
+	}
+	return upid
+}
+
+// LiveProcess returns the pid's process, or None.
+func (m *Machine) LiveProcess(pid int64) UPID {
+	if upid, ok := m.pids[pid]; ok {
+		return upid
+	}
+	return None
+}
+
+// StartProcess adds a process, even if the pid has one, which is then over.
+// ts, in ns, and parent may be unknown: nil and None.
+func (m *Machine) StartProcess(ts *int64, parent UPID, pid int64, name StringID, priority ThreadPriority) UPID {
+	return m.startProcess(ts, parent, pid, name, priority, true)
+}
+
+// StartProcessWithoutThread is StartProcess without the main thread.
+func (m *Machine) StartProcessWithoutThread(ts *int64, parent UPID, pid int64, name StringID, priority ThreadPriority) UPID {
+	return m.startProcess(ts, parent, pid, name, priority, false)
+}
+
+func (m *Machine) startProcess(ts *int64, parent UPID, pid int64, name StringID, priority ThreadPriority, main bool) UPID {
+	former, recycled := m.pids[pid]
+	delete(m.pids, pid)
+	delete(m.tids, pid)
+	delete(m.live, pid)
+	if main {
+		m.SetThreadName(m.StartThread(ts, pid), name, priority)
+	}
+	upid := m.process(pid, main)
+	if ts != nil {
+		m.store.Process.StartTS.Set(upid, *ts)
+		m.procs[upid].started = true
+	}
+	m.SetProcessName(upid, name, ProcessNameSystem)
+	if parent != None {
+		m.setParent(upid, parent)
+	}
+	if recycled {
+		m.refreshMembers(former)
+	}
+	return upid
+}
+
+// SetProcessStart sets when the process started, ns, unless that is known.
+func (m *Machine) SetProcessStart(upid UPID, ts int64) {
+	if !m.procs[upid].started {
+		m.procs[upid].started = true
+		m.store.Process.StartTS.Set(upid, ts)
+	}
+}
+
+func (m *Machine) setParent(upid, parent UPID) {
+	m.procs[upid].parent = parent
+	m.store.Process.ParentUPID.Set(upid, parent)
+}
+
+// SetParent sets the parent of a process. A process that has another parent
+// was adopted and keeps the first; SetParent then returns false.
+func (m *Machine) SetParent(upid, parent UPID) bool {
+	if had := m.procs[upid].parent; had != None {
+		return had == parent
+	}
+	m.setParent(upid, parent)
+	return true
+}
+
+// SetParentThread makes the thread's process the parent of a new process, at
+// once or when it becomes known.
+func (m *Machine) SetParentThread(upid UPID, parent UTID) {
+	if of := m.threads[parent].upid; of != None {
+		m.setParent(upid, of)
+		return
+	}
+	m.children = append(m.children, pendingChild{parent, upid})
+}
+
+// ProcessOf returns the thread's process, or None.
+func (m *Machine) ProcessOf(utid UTID) UPID { return m.threads[utid].upid }
+
+// PID returns the process's pid, TID the thread's tid.
+func (m *Machine) PID(upid UPID) int64 { return m.procs[upid].pid }
+
+// TID returns the thread's tid.
+func (m *Machine) TID(utid UTID) int64 { return m.threads[utid].tid }
+
+// SetThreadName names a thread, unless it has a name of a higher priority.
+func (m *Machine) SetThreadName(utid UTID, name StringID, priority ThreadPriority) {
+	if name == 0 || priority < m.threads[utid].namePriority {
+		return
+	}
+	m.threads[utid].namePriority = priority
+	m.store.Thread.Name.Set(utid, name)
+}
+
+// SetThreadAndProcessName names a thread and, if it is the main thread, its
+// process.
+func (m *Machine) SetThreadAndProcessName(utid UTID, name StringID, priority ThreadPriority) {
+	m.SetThreadName(utid, name, priority)
+	if upid := m.threads[utid].upid; upid != None && m.procs[upid].pid == m.threads[utid].tid {
+		m.SetProcessName(upid, name, ProcessNameSystem)
+	}
+}
+
+// SetProcessName names a process, unless it has a name of a higher priority.
+func (m *Machine) SetProcessName(upid UPID, name StringID, priority ProcessPriority) {
+	if name == 0 || priority < m.procs[upid].namePriority {
+		return
+	}
+	m.procs[upid].namePriority = priority
+	m.store.Process.Name.Set(upid, name)
+}
+
+// SetCmdline sets the command line of a process.
+func (m *Machine) SetCmdline(upid UPID, cmdline StringID) {
+	m.store.Process.Cmdline.Set(upid, cmdline)
+}
+
+// SetUID sets the user of a process. Android makes its uids of a user and an
+// app: uid = user*100000 + app.
+func (m *Machine) SetUID(upid UPID, uid int64) {
+	t := &m.store.Process
+	t.UID.Set(upid, uid)
+	t.AndroidAppID.Set(upid, uid%100000)
+	t.AndroidUserID.Set(upid, uid/100000)
+}
+
+// SetMainThread says whether a thread is the main thread of its process.
+func (m *Machine) SetMainThread(utid UTID, main bool) { m.store.Thread.IsMainThread.Set(utid, main) }
+
+// SetIdleThread says whether a thread is an idle thread of a CPU.
+func (m *Machine) SetIdleThread(utid UTID, idle bool) { m.store.Thread.IsIdle.Set(utid, idle) }
+
+// UseIdleProcess makes tid 0 and pid 0 mean the idle process, utid 0 and upid 0,
+// as they do in traces of Linux.
+func (m *Machine) UseIdleProcess() {
+	m.tids[0] = []UTID{m.swapperThread}
+	m.live[0] = m.swapperThread
+	m.pids[0] = m.swapperProcess
+	m.SetThreadName(m.swapperThread, m.store.Strings.Intern("swapper"), ThreadNameConstant)
+}
+
+// ProcessArgs returns the args of a process, to add to.
+func (m *Machine) ProcessArgs(upid UPID) *ArgSet {
+	if m.procs[upid].args == nil {
+		m.procs[upid].args = new(ArgSet)
+	}
+	return m.procs[upid].args
+}
+
+// ThreadArgs returns the args of a thread, to add to.
+func (m *Machine) ThreadArgs(utid UTID) *ArgSet {
+	if m.threads[utid].args == nil {
+		m.threads[utid].args = new(ArgSet)
+	}
+	return m.threads[utid].args
+}
+
+// SetProcessSortIndex says where a process stands in a list of them.
+func (m *Machine) SetProcessSortIndex(upid UPID, index int64, priority SortPriority) {
+	p := &m.procs[upid]
+	if p.sort == nil || priority >= p.sort.priority {
+		p.sort = &sortIndex{index, priority}
+	}
+}
+
+// SetThreadSortIndex says where a thread stands in a list of them.
+func (m *Machine) SetThreadSortIndex(utid UTID, index int64, priority SortPriority) {
+	t := &m.threads[utid]
+	if t.sort == nil || priority >= t.sort.priority {
+		t.sort = &sortIndex{index, priority}
+	}
+}
+
+// Associate says that two threads are of one process, which may become known
+// later. It returns false if they are of two processes.
+func (m *Machine) Associate(a, b UTID, mains bool) bool {
+	upidA, upidB := m.threads[a].upid, m.threads[b].upid
+	switch {
+	case upidA != None && upidB == None:
+		m.join(b, upidA, mains)
+	case upidB != None && upidA == None:
+		m.join(a, upidB, mains)
+	case upidA != None:
+		return upidA == upidB
+	default:
+		m.assocs = append(m.assocs, [2]UTID{a, b})
+	}
+	return true
+}
+
+func (m *Machine) join(utid UTID, upid UPID, mains bool) {
+	m.setProcess(utid, upid, mains && m.threads[utid].tid == m.procs[upid].pid)
+	m.resolve(utid, upid, mains)
+}
+
+// resolve puts the threads that wait for the thread's process into it.
+func (m *Machine) resolve(utid UTID, upid UPID, mains bool) {
+	for work := []UTID{utid}; len(work) > 0; {
+		utid := work[len(work)-1]
+		work = work[:len(work)-1]
+		m.children = slices.DeleteFunc(m.children, func(c pendingChild) bool {
+			if c.parent != utid {
+				return false
+			}
+			m.setParent(c.child, upid)
+			return true
+		})
+		m.assocs = slices.DeleteFunc(m.assocs, func(pair [2]UTID) bool {
+			other := pair[0]
+			switch utid {
+			case pair[0]:
+				other = pair[1]
+			case pair[1]:
+			default:
+				return false
+			}
+			m.setProcess(other, upid, mains && m.threads[other].tid == m.procs[upid].pid)
+			work = append(work, other)
+			return true
+		})
+	}
+}
+
+// CPU returns the id of a CPU, its ucpu, which it adds if it is not known.
+func (m *Machine) CPU(cpu int64) int64 {
+	if id, ok := m.cpus[cpu]; ok {
+		return id
+	}
+	t := &m.store.CPU
+	id := t.Append()
+	t.CPU.Set(id, int32(cpu))
+	t.MachineID.Set(id, m.ID)
+	m.cpus[cpu] = id
+	return id
+}
+
+// finish stores the args of processes and threads.
+func (m *Machine) finish() {
+	strings := m.store.Strings
+	for upid := range m.procs {
+		p := &m.procs[upid]
+		if p.sort != nil {
+			m.ProcessArgs(UPID(upid)).Add(strings.Intern("process_sort_index_hint"), IntArg(p.sort.value))
+		}
+		if p.args != nil && p.args.Len() > 0 {
+			m.store.Process.ArgSetID.Set(UPID(upid), m.store.InternArgs(p.args))
+		}
+	}
+	for utid := range m.threads {
+		t := &m.threads[utid]
+		if t.sort != nil {
+			m.ThreadArgs(UTID(utid)).Add(strings.Intern("thread_sort_index_hint"), IntArg(t.sort.value))
+		}
+		if t.args != nil && t.args.Len() > 0 {
+			m.store.Thread.ArgSetID.Set(UTID(utid), m.store.InternArgs(t.args))
+		}
+	}
+}

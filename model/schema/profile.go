@@ -1,0 +1,183 @@
+package schema
+
+import "github.com/tpconvert/tpconvert/model/table"
+
+// StackProfileMapping holds the binaries of stack frames. Rows are held because their names and build ids may come later.
+type StackProfileMapping struct {
+	table.Table `tp:"stack_profile_mapping,held" doc:"A file mapped into the memory of a process, with the code that ran."`
+	BuildID     table.String `tp:"2,build_id" doc:"Build id in hexadecimal."`
+	ExactOffset table.Int64  `tp:"3,exact_offset" doc:"Offset in the file of the mapped range, bytes."`
+	StartOffset table.Int64  `tp:"4,start_offset" doc:"Offset in the file that the loaded segment begins at, bytes."`
+	Start       table.Int64  `tp:"5,start" doc:"First address in the process."`
+	End         table.Int64  `tp:"6,end" doc:"Address after the last in the process."`
+	LoadBias    table.Int64  `tp:"7,load_bias" doc:"Difference of virtual address and file offset of the code."`
+	Name        table.String `tp:"8,name" doc:"Path of the file."`
+}
+
+// StackProfileFrame holds the frames of call stacks. Rows are held because symbols and deobfuscated names come after the samples.
+type StackProfileFrame struct {
+	table.Table      `tp:"stack_profile_frame,held" doc:"A place in a program: a function, or an address in a binary."`
+	Name             table.String `tp:"2,name" doc:"Function name."`
+	Mapping          table.Int64  `tp:"3,mapping,ref=stack_profile_mapping" doc:"Binary that it is in."`
+	RelPC            table.Int64  `tp:"4,rel_pc" doc:"Address relative to the binary."`
+	SymbolSetID      table.Int64  `tp:"5,symbol_set_id,null" doc:"Functions inlined at this address: the rows of stack_profile_symbol with this symbol_set_id."`
+	DeobfuscatedName table.String `tp:"6,deobfuscated_name" doc:"Function name before obfuscation."`
+	Type             table.String `tp:"7,type" doc:"Kind of code, such as native, kernel, interpreted or jit, if the producer says."`
+}
+
+// StackProfileCallsite holds call stacks as a tree. Rows are held with their frames, which sealed rows could outrun.
+type StackProfileCallsite struct {
+	table.Table `tp:"stack_profile_callsite,held" doc:"A frame and the frames that led to it: one call stack."`
+	Depth       table.Int32 `tp:"2,depth" doc:"Frames below it, 0 for the outermost."`
+	ParentID    table.Int64 `tp:"3,parent_id,null,ref=stack_profile_callsite" doc:"The stack without its innermost frame, NULL for the outermost."`
+	FrameID     table.Int64 `tp:"4,frame_id,ref=stack_profile_frame" doc:"Innermost frame."`
+}
+
+// StackProfileSymbol is filled by symbols that come with the trace.
+type StackProfileSymbol struct {
+	table.Table `tp:"stack_profile_symbol" doc:"A function at an address: several are inlined into each other, innermost first."`
+	SymbolSetID table.Int64  `tp:"2,symbol_set_id,asc" doc:"Address that it is at: rows with the same number belong together."`
+	Name        table.String `tp:"3,name" doc:"Function name."`
+	SourceFile  table.String `tp:"4,source_file" doc:"Source file."`
+	LineNumber  table.Int64  `tp:"5,line_number,null" doc:"Line of the address in the source file."`
+	Inlined     table.Bool   `tp:"6,inlined,null" doc:"Whether it is inlined in the next, if known."`
+}
+
+// StackSample holds the samples of all profilers.
+type StackSample struct {
+	table.Table    `tp:"stack_sample" doc:"A sample of a profiler: what ran, or what a counter had reached."`
+	TS             table.Int64  `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
+	Source         table.String `tp:"3,source" doc:"Profiler, such as linux.perf, chrome or instruments."`
+	UTID           table.Int64  `tp:"4,utid,null,ref=thread" doc:"Thread that was sampled."`
+	UPID           table.Int64  `tp:"5,upid,null,ref=process" doc:"Process that was sampled."`
+	CPU            table.Int32  `tp:"6,cpu,null" doc:"CPU number on its machine."`
+	CPUMode        table.String `tp:"7,cpu_mode" doc:"Privilege that the CPU ran at, such as user or kernel."`
+	CallsiteID     table.Int64  `tp:"8,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack, NULL for a sample of counters only."`
+	UnwindError    table.String `tp:"9,unwind_error" doc:"Why the stack is cut short, NULL if it is not."`
+	SessionID      table.Int64  `tp:"10,session_id,null,ref=profiler_session" doc:"Session that it was taken in."`
+	CounterSetID   table.Int64  `tp:"11,counter_set_id,null" doc:"Counters at that moment: the rows of profiler_counter_set with this counter_set_id."`
+	AsyncContextID table.Int64  `tp:"12,async_context_id,null,ref=profiler_async_context" doc:"Coroutine that was sampled."`
+	UCPU           table.Int64  `tp:"13,ucpu,null,ref=cpu" doc:"CPU, unique across machines."`
+}
+
+// ChromeStackSampleExtras adds to Chrome's rows of StackSample what is not the default.
+type ChromeStackSampleExtras struct {
+	table.Table      `tp:"chrome_stack_sample_extras" doc:"What Chrome says of a sample beyond its stack."`
+	ProfilerSampleID table.Int64 `tp:"2,profiler_sample_id,ref=stack_sample" doc:"The sample."`
+	ProcessPriority  table.Int32 `tp:"3,process_priority" doc:"Priority of the process at that moment."`
+}
+
+// ProfilerSession holds the sessions of StackSample. Rows are held because the unit and the command line come after the first samples.
+type ProfilerSession struct {
+	table.Table  `tp:"profiler_session,held" doc:"A profiler at work, from its start to its end."`
+	Source       table.String `tp:"2,source" doc:"Profiler, as in stack_sample."`
+	TimebaseUnit table.String `tp:"3,timebase_unit" doc:"Unit of what the profiler counts between samples, such as ns or cycles."`
+	Cmdline      table.String `tp:"4,cmdline" doc:"Command that it was started with."`
+}
+
+// ProfilerCounterSet holds which counters belong to a row of StackSample.
+type ProfilerCounterSet struct {
+	table.Table  `tp:"profiler_counter_set" doc:"A value of a counter that was read with a sample."`
+	CounterSetID table.Int64 `tp:"2,counter_set_id,asc" doc:"Sample that it belongs to: rows with the same number were read together."`
+	CounterID    table.Int64 `tp:"3,counter_id,ref=counter" doc:"The value."`
+}
+
+// ProfilerAsyncContext holds the coroutines of StackSample.
+type ProfilerAsyncContext struct {
+	table.Table `tp:"profiler_async_context" doc:"A thread of control that moves between threads: a goroutine, a fiber, a coroutine."`
+	Name        table.String `tp:"2,name" doc:"Name to show."`
+	Kind        table.String `tp:"3,kind" doc:"What it is, such as goroutine or fiber."`
+	ParentID    table.Int64  `tp:"4,parent_id,null,ref=profiler_async_context" doc:"Context that encloses it."`
+}
+
+// AggregateProfile holds the sample types of pprof and collapsed stacks.
+type AggregateProfile struct {
+	table.Table    `tp:"aggregate_profile" doc:"A measure of a profile that has sums and no times."`
+	Scope          table.String `tp:"2,scope" doc:"File that it comes from."`
+	Name           table.String `tp:"3,name" doc:"Name to show."`
+	SampleTypeType table.String `tp:"4,sample_type_type" doc:"What is measured, such as cpu or alloc_space."`
+	SampleTypeUnit table.String `tp:"5,sample_type_unit" doc:"Unit of the values, such as nanoseconds or bytes."`
+}
+
+// AggregateSample holds the values of AggregateProfile.
+type AggregateSample struct {
+	table.Table        `tp:"aggregate_sample" doc:"The sum of a measure at a call stack."`
+	AggregateProfileID table.Int64   `tp:"2,aggregate_profile_id,ref=aggregate_profile" doc:"Measure."`
+	CallsiteID         table.Int64   `tp:"3,callsite_id,ref=stack_profile_callsite" doc:"Call stack."`
+	Value              table.Float64 `tp:"4,value" doc:"Sum, in the unit of the measure."`
+}
+
+// MmapRecord is filled from the mmap records of perf.
+type MmapRecord struct {
+	table.Table `tp:"mmap_record" doc:"A mapping that was made while a profile was recorded."`
+	TS          table.Int64 `tp:"2,ts,asc" doc:"When it was made, ns of the trace clock."`
+	UPID        table.Int64 `tp:"3,upid,null,ref=process" doc:"Process that made it, NULL for the kernel's."`
+	MappingID   table.Int64 `tp:"4,mapping_id,ref=stack_profile_mapping" doc:"The mapping."`
+	FileID      table.Int64 `tp:"5,file_id,null,ref=file" doc:"Contents of the mapped file, if they came with the trace."`
+}
+
+// SPERecord is filled from Arm's Statistical Profiling Extension in perf.
+type SPERecord struct {
+	table.Table         `tp:"spe_record" doc:"An operation of an Arm CPU that was sampled."`
+	TS                  table.Int64  `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
+	UTID                table.Int64  `tp:"3,utid,null,ref=thread" doc:"Thread that ran it."`
+	ExceptionLevel      table.String `tp:"4,exception_level" doc:"Exception level that it ran at."`
+	InstructionFrameID  table.Int64  `tp:"5,instruction_frame_id,null,ref=stack_profile_frame" doc:"Address of the instruction."`
+	Operation           table.String `tp:"6,operation" doc:"Kind of operation."`
+	DataVirtualAddress  table.Int64  `tp:"7,data_virtual_address" doc:"Virtual address of the data, 0 if there is none."`
+	DataPhysicalAddress table.Int64  `tp:"8,data_physical_address" doc:"Physical address of the data, 0 if there is none."`
+	TotalLatency        table.Int64  `tp:"9,total_latency" doc:"From dispatch to completion, cycles."`
+	IssueLatency        table.Int64  `tp:"10,issue_latency" doc:"From dispatch to issue, cycles."`
+	TranslationLatency  table.Int64  `tp:"11,translation_latency" doc:"Translation of the address, cycles."`
+	EventsBitmask       table.Int64  `tp:"12,events_bitmask" doc:"Events that it caused, a bit each."`
+	DataSource          table.String `tp:"13,data_source" doc:"Where the data of a load came from."`
+}
+
+// ETMV4Configuration is filled from the AUXTRACE info of perf.
+type ETMV4Configuration struct {
+	table.Table         `tp:"etm_v4_configuration" doc:"The configuration of Arm's instruction trace on a CPU."`
+	SetID               table.Int64  `tp:"2,set_id,asc" doc:"Trace that it belongs to: rows with the same number are its CPUs."`
+	CPU                 table.Int32  `tp:"3,cpu" doc:"CPU number."`
+	CSTraceStreamID     table.Int64  `tp:"4,cs_trace_stream_id" doc:"Id of the CPU's stream in the formatted trace."`
+	CoreProfile         table.String `tp:"5,core_profile" doc:"Profile of the core, such as Cortex-A."`
+	ArchVersion         table.String `tp:"6,arch_version" doc:"Version of the architecture, such as AA64."`
+	MajorVersion        table.Int64  `tp:"7,major_version" doc:"Major version of the trace architecture."`
+	MinorVersion        table.Int64  `tp:"8,minor_version" doc:"Minor version of the trace architecture."`
+	MaxSpeculationDepth table.Int64  `tp:"9,max_speculation_depth" doc:"How many branches the core may speculate past."`
+	BoolFlags           table.Int64  `tp:"10,bool_flags" doc:"Features, a bit each."`
+}
+
+// ETMV4Session is filled from the AUXTRACE records of perf.
+type ETMV4Session struct {
+	table.Table     `tp:"etm_v4_session" doc:"A stretch of Arm's instruction trace on one CPU, from start to stop."`
+	ConfigurationID table.Int64 `tp:"2,configuration_id,ref=etm_v4_configuration" doc:"Configuration of the CPU."`
+	StartTS         table.Int64 `tp:"3,start_ts,null" doc:"When it began, ns of CLOCK_MONOTONIC."`
+}
+
+// ETMV4Chunk is filled from the AUXTRACE records of perf.
+type ETMV4Chunk struct {
+	table.Table `tp:"etm_v4_chunk" doc:"A piece of an instruction trace with nothing lost in it."`
+	SessionID   table.Int64 `tp:"2,session_id,ref=etm_v4_session" doc:"Session that it belongs to."`
+	ChunkSetID  table.Int64 `tp:"3,chunk_set_id,asc" doc:"The session's chunks: rows with the same number belong together."`
+	Size        table.Int64 `tp:"4,size" doc:"Size in bytes."`
+}
+
+// JITCode holds what JIT compilers made. Rows are held because the end of one is the start of what overwrites it.
+type JITCode struct {
+	table.Table       `tp:"jit_code,held" doc:"A piece of code that a JIT compiler made."`
+	CreateTS          table.Int64  `tp:"2,create_ts,asc" doc:"When it was made, ns of the trace clock."`
+	EstimatedDeleteTS table.Int64  `tp:"3,estimated_delete_ts,null" doc:"Until when it was there at most: when its memory was used again, ns of the trace clock."`
+	UTID              table.Int64  `tp:"4,utid,ref=thread" doc:"Thread that made it."`
+	StartAddress      table.Int64  `tp:"5,start_address" doc:"First address."`
+	Size              table.Int64  `tp:"6,size" doc:"Size in bytes."`
+	FunctionName      table.String `tp:"7,function_name" doc:"Function name."`
+	NativeCodeBase64  table.String `tp:"8,native_code_base64" doc:"The machine code in base64."`
+	JITCodeID         table.RowID  `tp:"9,jit_code_id" doc:"The same as id."`
+}
+
+// JITFrame links the frames of call stacks to JITCode.
+type JITFrame struct {
+	table.Table `tp:"jit_frame" doc:"A frame in code that a JIT compiler made."`
+	JITCodeID   table.Int64 `tp:"2,jit_code_id,ref=jit_code" doc:"The code."`
+	FrameID     table.Int64 `tp:"3,frame_id,ref=stack_profile_frame" doc:"The frame."`
+}

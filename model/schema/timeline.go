@@ -1,0 +1,297 @@
+package schema
+
+import "github.com/tpconvert/tpconvert/model/table"
+
+// Slice holds the events that have a duration or are instants. A tracker pins a row while its slice is open.
+type Slice struct {
+	table.Table            `tp:"slice" doc:"A span of time on a track, or an instant."`
+	TS                     table.Int64  `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
+	Dur                    table.Int64  `tp:"3,dur" doc:"Duration in ns: 0 for an instant, -1 if the slice did not end in the trace."`
+	TrackID                table.Int64  `tp:"4,track_id,ref=track" doc:"Track that the slice lies on."`
+	Category               table.String `tp:"5,category" doc:"Category that the producer gave it."`
+	Name                   table.String `tp:"6,name" doc:"What happened."`
+	Depth                  table.Int32  `tp:"7,depth" doc:"How many slices of the track enclose it, 0 for the outermost."`
+	ParentID               table.Int64  `tp:"8,parent_id,null,ref=slice" doc:"Slice that directly encloses it, NULL for the outermost."`
+	ArgSetID               table.Int64  `tp:"9,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
+	ThreadTS               table.Int64  `tp:"10,thread_ts,null" doc:"CPU time of the thread at the start, ns, if the producer recorded it."`
+	ThreadDur              table.Int64  `tp:"11,thread_dur,null" doc:"CPU time that the thread spent in the slice, ns."`
+	ThreadInstructionCount table.Int64  `tp:"12,thread_instruction_count,null" doc:"Instructions that the thread had retired at the start."`
+	ThreadInstructionDelta table.Int64  `tp:"13,thread_instruction_delta,null" doc:"Instructions that the thread retired in the slice."`
+	StackID                table.Int64  `tp:"14,stack_id" doc:"Hash of the categories and names from the outermost slice to this one, equal for equal stacks."`
+	ParentStackID          table.Int64  `tp:"15,parent_stack_id" doc:"stack_id of the parent, 0 for the outermost."`
+	Type                   table.String `tp:"16,type" doc:"Most specific table with this row: slice or one of its children."`
+}
+
+// GPUSlice holds the slices of GPU render stages, Vulkan calls and GPU logs.
+type GPUSlice struct {
+	Slice               `tp:"gpu_slice" doc:"Work on a GPU, or a call into its driver."`
+	ContextID           table.Int64  `tp:"101,context_id,null" doc:"Handle of the graphics context, see gpu_context."`
+	RenderTarget        table.Int64  `tp:"102,render_target,null" doc:"Handle of the render target."`
+	RenderTargetName    table.String `tp:"103,render_target_name" doc:"Name of the render target."`
+	RenderPass          table.Int64  `tp:"104,render_pass,null" doc:"Handle of the render pass."`
+	RenderPassName      table.String `tp:"105,render_pass_name" doc:"Name of the render pass."`
+	CommandBuffer       table.Int64  `tp:"106,command_buffer,null" doc:"Handle of the command buffer."`
+	CommandBufferName   table.String `tp:"107,command_buffer_name" doc:"Name of the command buffer."`
+	FrameID             table.Int64  `tp:"108,frame_id,null" doc:"Number of the frame that the work is for."`
+	SubmissionID        table.Int64  `tp:"109,submission_id,null" doc:"Number of the submission, shared by the stages that were submitted together."`
+	HWQueueID           table.Int64  `tp:"110,hw_queue_id,null" doc:"Hardware queue that the work ran in."`
+	UPID                table.Int64  `tp:"111,upid,null,ref=process" doc:"Process that submitted the work."`
+	RenderSubpasses     table.String `tp:"112,render_subpasses" doc:"Indexes of the subpasses within the render pass, separated by commas."`
+	RenderStageCategory table.Int64  `tp:"113,render_stage_category,null" doc:"Kind of stage: 0 other, 1 graphics, 2 compute."`
+}
+
+// FrameSlice holds the slices of Android's graphics frame events.
+type FrameSlice struct {
+	Slice              `tp:"frame_slice" doc:"A phase of a buffer's way to the display, on the track of its layer."`
+	LayerName          table.String `tp:"101,layer_name" doc:"Layer that the buffer belongs to."`
+	FrameNumber        table.Int64  `tp:"102,frame_number,null" doc:"Number of the frame within the layer."`
+	QueueToAcquireTime table.Int64  `tp:"103,queue_to_acquire_time,null" doc:"From queueing the buffer to the signal of its acquire fence, ns."`
+	AcquireToLatchTime table.Int64  `tp:"104,acquire_to_latch_time,null" doc:"From the acquire fence to latching, ns."`
+	LatchToPresentTime table.Int64  `tp:"105,latch_to_present_time,null" doc:"From latching to presentation, ns."`
+}
+
+// ExpectedFrameTimelineSlice holds the predictions of Android's FrameTimeline.
+type ExpectedFrameTimelineSlice struct {
+	Slice             `tp:"expected_frame_timeline_slice" doc:"The time that the scheduler allotted to a display frame or a surface frame."`
+	DisplayFrameToken table.Int64  `tp:"101,display_frame_token,null" doc:"Vsync id of the display frame."`
+	SurfaceFrameToken table.Int64  `tp:"102,surface_frame_token,null" doc:"Vsync id of the surface frame, NULL for a display frame."`
+	UPID              table.Int64  `tp:"103,upid,null,ref=process" doc:"Process that produces the frame."`
+	LayerName         table.String `tp:"104,layer_name" doc:"Layer of a surface frame."`
+}
+
+// ActualFrameTimelineSlice holds the outcomes of Android's FrameTimeline.
+type ActualFrameTimelineSlice struct {
+	Slice                           `tp:"actual_frame_timeline_slice" doc:"The time that a display frame or a surface frame really took, and what made it janky."`
+	DisplayFrameToken               table.Int64   `tp:"101,display_frame_token,null" doc:"Vsync id of the display frame, as in expected_frame_timeline_slice."`
+	SurfaceFrameToken               table.Int64   `tp:"102,surface_frame_token,null" doc:"Vsync id of the surface frame, NULL for a display frame."`
+	UPID                            table.Int64   `tp:"103,upid,null,ref=process" doc:"Process that produced the frame."`
+	LayerName                       table.String  `tp:"104,layer_name" doc:"Layer of a surface frame."`
+	PresentType                     table.String  `tp:"105,present_type" doc:"Whether it was presented on time, early, late or not at all."`
+	OnTimeFinish                    table.Bool    `tp:"106,on_time_finish,null" doc:"Whether it was finished before its deadline."`
+	GPUComposition                  table.Bool    `tp:"107,gpu_composition,null" doc:"Whether the GPU composed it, and not the display hardware."`
+	JankType                        table.String  `tp:"108,jank_type" doc:"Causes of jank, separated by commas, or None."`
+	JankSeverityType                table.String  `tp:"109,jank_severity_type" doc:"How bad the jank is: None, Partial, Full or Unknown."`
+	PredictionType                  table.String  `tp:"110,prediction_type" doc:"Whether the prediction was valid, expired or unknown."`
+	JankTag                         table.String  `tp:"111,jank_tag" doc:"Who is to blame for the jank, for colouring."`
+	JankTagExperimental             table.String  `tp:"112,jank_tag_experimental" doc:"jank_tag by the newer rules."`
+	JankScore                       table.Float64 `tp:"113,jank_score,null" doc:"Severity of the jank as a number."`
+	LatchedUnsignaledCount          table.Int64   `tp:"114,latched_unsignaled_count,null" doc:"Surface frames that were latched before their fence and still shown without jank."`
+	AddressableUnsignaledLatchCount table.Int64   `tp:"115,addressable_unsignaled_latch_count,null" doc:"Surface frames whose fence came after the latch but in time for the vsync."`
+	LatchedFenceState               table.String  `tp:"116,latched_fence_state" doc:"State of the fence when the buffer was to be latched first."`
+}
+
+// AndroidNetworkPackets holds the slices of Android's network packet tracing.
+type AndroidNetworkPackets struct {
+	Slice             `tp:"android_network_packets" doc:"Network packets, single or a bundle of equal ones."`
+	Iface             table.String `tp:"101,iface" doc:"Network interface."`
+	Direction         table.String `tp:"102,direction" doc:"Received, Transmitted or Unknown."`
+	PacketTransport   table.String `tp:"103,packet_transport" doc:"Transport protocol."`
+	PacketLength      table.Int64  `tp:"104,packet_length" doc:"Bytes of all packets of the bundle."`
+	PacketCount       table.Int64  `tp:"105,packet_count" doc:"Packets in the bundle."`
+	SocketTag         table.Int64  `tp:"106,socket_tag" doc:"Traffic stats tag of the socket."`
+	SocketTagStr      table.String `tp:"107,socket_tag_str" doc:"The tag in hexadecimal."`
+	SocketUID         table.Int64  `tp:"108,socket_uid" doc:"User id that the socket is accounted to."`
+	LocalPort         table.Int64  `tp:"109,local_port,null" doc:"Port on this side, for TCP and UDP."`
+	RemotePort        table.Int64  `tp:"110,remote_port,null" doc:"Port on the other side, for TCP and UDP."`
+	PacketICMPType    table.Int64  `tp:"111,packet_icmp_type,null" doc:"ICMP type."`
+	PacketICMPCode    table.Int64  `tp:"112,packet_icmp_code,null" doc:"ICMP code."`
+	PacketTCPFlags    table.Int64  `tp:"113,packet_tcp_flags,null" doc:"TCP flags as bits."`
+	PacketTCPFlagsStr table.String `tp:"114,packet_tcp_flags_str" doc:"TCP flags as names."`
+}
+
+// Track holds every track. Rows are held because names, parents and args come after the first event.
+type Track struct {
+	table.Table       `tp:"track,held" doc:"A timeline of events of one kind and context."`
+	Name              table.String `tp:"2,name" doc:"Name to show."`
+	ParentID          table.Int64  `tp:"3,parent_id,null,ref=track" doc:"Track that it is shown under."`
+	SourceArgSetID    table.Int64  `tp:"4,source_arg_set_id,null" doc:"Where the track comes from: the rows of args with this arg_set_id."`
+	MachineID         table.Int64  `tp:"5,machine_id,ref=machine" doc:"Machine that the track belongs to."`
+	Type              table.String `tp:"6,type" doc:"Most specific table with this row: track or one of its children."`
+	Classification    table.String `tp:"7,classification" doc:"Kind of events, such as thread_execution or cpu_frequency: what Trace Processor calls the track's type."`
+	DimensionArgSetID table.Int64  `tp:"8,dimension_arg_set_id,null" doc:"What tells it from tracks of the same classification: the rows of args with this arg_set_id."`
+	TrackGroupID      table.Int64  `tp:"9,track_group_id,null" doc:"Tracks with the same number are one track to the eye, split because their events overlap."`
+	EventType         table.String `tp:"10,event_type" doc:"Table that its events are in: slice, counter or state."`
+	CounterUnit       table.String `tp:"11,counter_unit" doc:"Unit of the values of a counter track."`
+	UTID              table.Int64  `tp:"12,utid,null,ref=thread" doc:"Thread, if the track belongs to one."`
+	UPID              table.Int64  `tp:"13,upid,null,ref=process" doc:"Process, if the track belongs to one and not to a thread."`
+	CPU               table.Int32  `tp:"14,cpu,null" doc:"CPU, if the track belongs to one."`
+	UGPU              table.Int64  `tp:"15,ugpu,null,ref=gpu" doc:"GPU, if the track belongs to one."`
+}
+
+// ThreadTrack is the part of Track with the slices of threads.
+type ThreadTrack struct {
+	Track `tp:"thread_track,derived" where:"event_type=slice,utid" doc:"A track of slices of one thread."`
+}
+
+// ProcessTrack is the part of Track with the slices of processes.
+type ProcessTrack struct {
+	Track `tp:"process_track,derived" where:"event_type=slice,upid" doc:"A track of slices of one process."`
+}
+
+// CPUTrack is the part of Track with the slices of CPUs.
+type CPUTrack struct {
+	Track `tp:"cpu_track,derived" where:"event_type=slice,cpu" doc:"A track of slices of one CPU."`
+}
+
+// GPUTrack is the part of Track with the slices of GPUs.
+type GPUTrack struct {
+	Track `tp:"gpu_track,derived" where:"event_type=slice,classification=drm_vblank|drm_sched_ring|drm_fence|mali_mcu_state|gpu_render_stage|vulkan_events|gpu_log|graphics_frame_event" doc:"A track of slices of a GPU, its driver or the frames it draws."`
+}
+
+// StateTrack is the part of Track with states.
+type StateTrack struct {
+	Track `tp:"state_track,derived" where:"event_type=state" doc:"A track of states, in each of which something stays for a while."`
+}
+
+// ThreadStateTrack is the part of StateTrack of threads.
+type ThreadStateTrack struct {
+	StateTrack `tp:"thread_state_track,derived" where:"event_type=state,utid" doc:"A track of states of one thread."`
+}
+
+// ProcessStateTrack is the part of StateTrack of processes.
+type ProcessStateTrack struct {
+	StateTrack `tp:"process_state_track,derived" where:"event_type=state,upid" doc:"A track of states of one process."`
+}
+
+// CounterTrack is the part of Track with counters.
+type CounterTrack struct {
+	Track `tp:"counter_track,derived" where:"event_type=counter" doc:"A track of values of a counter."`
+	Unit  table.String `tp:"101,unit,from=counter_unit" doc:"Unit of the values, the same as counter_unit."`
+}
+
+// ThreadCounterTrack is the part of CounterTrack of threads.
+type ThreadCounterTrack struct {
+	CounterTrack `tp:"thread_counter_track,derived" where:"event_type=counter,utid" doc:"A counter of one thread."`
+}
+
+// ProcessCounterTrack is the part of CounterTrack of processes.
+type ProcessCounterTrack struct {
+	CounterTrack `tp:"process_counter_track,derived" where:"event_type=counter,upid" doc:"A counter of one process."`
+}
+
+// CPUCounterTrack is the part of CounterTrack of CPUs.
+type CPUCounterTrack struct {
+	CounterTrack `tp:"cpu_counter_track,derived" where:"event_type=counter,cpu" doc:"A counter of one CPU."`
+}
+
+// GPUCounterTrack is the part of CounterTrack of GPUs.
+type GPUCounterTrack struct {
+	CounterTrack `tp:"gpu_counter_track,derived" where:"event_type=counter,ugpu" doc:"A counter of one GPU."`
+}
+
+// PerfCounterTrack is the part of CounterTrack of Linux perf.
+type PerfCounterTrack struct {
+	CounterTrack `tp:"perf_counter_track,derived" where:"event_type=counter,classification=perf_cpu_counter|perf_global_counter" doc:"A counter of a Linux perf session, of one CPU or of all."`
+}
+
+// Counter holds the values of all counters.
+type Counter struct {
+	table.Table `tp:"counter" doc:"A value of a counter from this moment on."`
+	TS          table.Int64   `tp:"2,ts,asc" doc:"Time of the value, ns of the trace clock."`
+	TrackID     table.Int64   `tp:"3,track_id,ref=counter_track" doc:"Counter that it is a value of."`
+	Value       table.Float64 `tp:"4,value" doc:"Value in the unit of the track."`
+	ArgSetID    table.Int64   `tp:"5,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
+}
+
+// State holds what track events call states. A tracker pins a row while its state lasts.
+type State struct {
+	table.Table `tp:"state" doc:"A state that something was in for a span of time."`
+	TS          table.Int64  `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
+	Dur         table.Int64  `tp:"3,dur" doc:"Duration in ns, -1 if the state lasts to the end of the trace."`
+	TrackID     table.Int64  `tp:"4,track_id,ref=state_track" doc:"Track that the state lies on."`
+	Category    table.String `tp:"5,category" doc:"Category that the producer gave it."`
+	Value       table.String `tp:"6,value" doc:"Name of the state."`
+	ArgSetID    table.Int64  `tp:"7,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
+}
+
+// Flow holds the arrows between slices.
+type Flow struct {
+	table.Table `tp:"flow" doc:"A causal link from one slice to another."`
+	SliceOut    table.Int64 `tp:"2,slice_out,ref=slice" doc:"Slice that the link starts at."`
+	SliceIn     table.Int64 `tp:"3,slice_in,ref=slice" doc:"Slice that it ends at."`
+	TraceID     table.Int64 `tp:"4,trace_id,null" doc:"Flow id in the trace, NULL for a link that was inferred."`
+	ArgSetID    table.Int64 `tp:"5,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
+}
+
+// SchedSlice holds what ran on the CPUs. A tracker pins the last row of each CPU.
+type SchedSlice struct {
+	table.Table `tp:"sched_slice" doc:"A span of time in which a thread ran on a CPU."`
+	TS          table.Int64  `tp:"2,ts,asc" doc:"When the thread was switched in, ns of the trace clock."`
+	Dur         table.Int64  `tp:"3,dur" doc:"Duration in ns, -1 if it still ran at the end of the trace."`
+	CPU         table.Int32  `tp:"4,cpu" doc:"CPU number on its machine."`
+	UTID        table.Int64  `tp:"5,utid,ref=thread" doc:"Thread that ran."`
+	EndState    table.String `tp:"6,end_state" doc:"State that it was left in: R runnable, S sleeping, D uninterruptible, T stopped, t traced, X dead, Z zombie, P parked, I idle, K killable, W waking, N not counted as load; + if preempted."`
+	Priority    table.Int32  `tp:"7,priority" doc:"Kernel priority, lower is more urgent."`
+	UCPU        table.Int64  `tp:"8,ucpu,ref=cpu" doc:"CPU that it ran on, unique across machines."`
+}
+
+// ThreadState holds what the threads did and waited for. A tracker pins the last row of each thread.
+type ThreadState struct {
+	table.Table     `tp:"thread_state" doc:"A span of time in which a thread was in one scheduling state."`
+	TS              table.Int64  `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
+	Dur             table.Int64  `tp:"3,dur" doc:"Duration in ns, -1 if the state lasts to the end of the trace."`
+	CPU             table.Int32  `tp:"4,cpu,null" doc:"CPU number on its machine, for a running thread."`
+	UTID            table.Int64  `tp:"5,utid,ref=thread" doc:"Thread that was in the state."`
+	State           table.String `tp:"6,state" doc:"Running, or a state as in sched_slice.end_state."`
+	IOWait          table.Bool   `tp:"7,io_wait,null" doc:"Whether it was blocked on I/O, if known."`
+	BlockedFunction table.String `tp:"8,blocked_function" doc:"Kernel function that it was blocked in."`
+	WakerUTID       table.Int64  `tp:"9,waker_utid,null,ref=thread" doc:"Thread that woke it to this runnable state."`
+	WakerID         table.Int64  `tp:"10,waker_id,null,ref=thread_state" doc:"State of the waker at that moment."`
+	IRQContext      table.Bool   `tp:"11,irq_context,null" doc:"Whether it was woken from an interrupt, and not by the waker itself."`
+	UCPU            table.Int64  `tp:"12,ucpu,null,ref=cpu" doc:"CPU that it ran on, unique across machines."`
+}
+
+// SpuriousSchedWakeup holds the wakeups that changed no state.
+type SpuriousSchedWakeup struct {
+	table.Table   `tp:"spurious_sched_wakeup" doc:"A wakeup of a thread that was running or runnable already."`
+	TS            table.Int64 `tp:"2,ts,asc" doc:"Time of the wakeup, ns of the trace clock."`
+	ThreadStateID table.Int64 `tp:"3,thread_state_id,ref=thread_state" doc:"State of the thread at that moment."`
+	IRQContext    table.Bool  `tp:"4,irq_context,null" doc:"Whether the wakeup came from an interrupt."`
+	UTID          table.Int64 `tp:"5,utid,ref=thread" doc:"Thread that was woken."`
+	WakerUTID     table.Int64 `tp:"6,waker_utid,ref=thread" doc:"Thread that ran where the wakeup came from."`
+}
+
+// Raw is what FtraceEvent and ChromeRaw have in common.
+type Raw struct {
+	table.Table `tp:"raw,abstract" doc:"An event as it was recorded, of ftrace or of Chrome."`
+	TS          table.Int64  `tp:"2,ts,asc" doc:"Time of the event, ns of the trace clock."`
+	Name        table.String `tp:"3,name" doc:"Name of the event."`
+	CPU         table.Int32  `tp:"4,cpu,null" doc:"CPU number on its machine."`
+	UTID        table.Int64  `tp:"5,utid,ref=thread" doc:"Thread that was running."`
+	ArgSetID    table.Int64  `tp:"6,arg_set_id,null" doc:"Fields: the rows of args with this arg_set_id."`
+	CommonFlags table.Int64  `tp:"7,common_flags" doc:"Flags of the ftrace record, 0 where none are kept."`
+	UCPU        table.Int64  `tp:"8,ucpu,null,ref=cpu" doc:"CPU of the event, unique across machines."`
+	Type        table.String `tp:"9,type" doc:"Most specific table with this row: ftrace_event or chrome_raw."`
+}
+
+// FtraceEvent holds ftrace events as recorded, also those that other tables are made of.
+type FtraceEvent struct {
+	Raw `tp:"ftrace_event" doc:"An event of the Linux kernel's ftrace."`
+}
+
+// ChromeRaw holds what Chrome's JSON has no better place for.
+type ChromeRaw struct {
+	Raw `tp:"chrome_raw" doc:"An event or metadata record of Chrome, kept as it came."`
+}
+
+// Args holds the args of all tables, in sets that are stored once.
+type Args struct {
+	table.Table `tp:"args" doc:"One value of a set of arguments."`
+	ArgSetID    table.Int64   `tp:"2,arg_set_id,asc" doc:"Set that the value belongs to."`
+	FlatKey     table.String  `tp:"3,flat_key" doc:"Key without the indexes of arrays."`
+	Key         table.String  `tp:"4,key" doc:"Key with its path and indexes, such as debug.list[0].x."`
+	IntValue    table.Int64   `tp:"5,int_value,null" doc:"Value of an int, uint, bool or pointer."`
+	StringValue table.String  `tp:"6,string_value" doc:"Value of a string or json."`
+	RealValue   table.Float64 `tp:"7,real_value,null" doc:"Value of a real."`
+	ValueType   table.String  `tp:"8,value_type" doc:"Type of the value: int, uint, string, real, pointer, bool, json or null."`
+}
+
+// TrackEventCallstacks holds the stacks that came with track events. A tracker pins a row while its slice is open.
+type TrackEventCallstacks struct {
+	table.Table   `tp:"track_event_callstacks" doc:"The call stacks at the start and the end of a slice."`
+	SliceID       table.Int64   `tp:"2,slice_id,ref=slice" doc:"Slice that the stacks belong to."`
+	TrackID       table.Int64   `tp:"3,track_id,ref=track" doc:"Track of the slice."`
+	CallsiteID    table.Int64   `tp:"4,callsite_id,null,ref=stack_profile_callsite" doc:"Stack at the start."`
+	EndCallsiteID table.Int64   `tp:"5,end_callsite_id,null,ref=stack_profile_callsite" doc:"Stack at the end."`
+	Weight        table.Float64 `tp:"6,weight,null" doc:"Weight of the stack for flame graphs."`
+}

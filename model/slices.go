@@ -1,0 +1,313 @@
+package model
+
+// MaxDepth is how many slices may be open on a track; deeper ones are dropped
+// and logged, as in Trace Processor.
+const MaxDepth = 512
+
+// pending is the dur of a slice that did not end.
+const pending int64 = -1
+
+// Slices nests the slices of each track: depth, parent, stack ids, and which
+// slice an end event ends. Events must come in the order of time.
+type Slices struct {
+	context *Context
+	tracks  []slicesOfTrack // by track id
+	scratch ArgSet
+	spare   []*ArgSet
+}
+
+type slicesOfTrack struct {
+	stack []openSlice
+	// A track of unnestable slices (Android's legacy async ones) has one open at
+	// a time and counts the begins that it did not start a slice for.
+	unnestable  bool
+	begins      int64
+	lastBegin   int64
+	pendingFlow []FlowID
+}
+
+type openSlice struct {
+	id             SliceID
+	ts, dur        int64
+	name, category StringID
+	stack          uint64
+	pinned         bool    // its dur or args may still change
+	args           *ArgSet // of a slice that can still get args
+}
+
+// Overlap is the range, in ns, in which a slice and an open one overlap without
+// nesting, and the open slice.
+type Overlap struct {
+	Start, End int64
+	Name       StringID
+	TS, Dur    int64
+}
+
+// AddArgs adds what the import log says of an overlap.
+func (o *Overlap) AddArgs(s *Store, set *ArgSet) {
+	set.Add(s.Strings.Intern("overlap_start"), IntArg(o.Start))
+	set.Add(s.Strings.Intern("overlap_end"), IntArg(o.End))
+	set.Add(s.Strings.Intern("conflicting_slice_name"), StringArg(o.Name))
+	set.Add(s.Strings.Intern("conflicting_slice_ts"), IntArg(o.TS))
+	set.Add(s.Strings.Intern("conflicting_slice_dur"), IntArg(o.Dur))
+}
+
+// Begin starts a slice that a later End ends. It returns None if there is no
+// room for it.
+func (s *Slices) Begin(ts int64, track TrackID, category, name StringID, args ArgSource) SliceID {
+	on := s.track(track)
+	if on.unnestable {
+		on.begins++
+		on.lastBegin = ts
+		if len(on.stack) > 0 {
+			return None
+		}
+	}
+	id, _ := s.start(on, ts, pending, track, category, name)
+	if id == None {
+		return None
+	}
+	if args != nil {
+		args.AddArgs(s.argsOf(&on.stack[len(on.stack)-1]))
+	}
+	return id
+}
+
+// BeginUnnestable is Begin on a track whose slices do not nest.
+func (s *Slices) BeginUnnestable(ts int64, track TrackID, name StringID, args ArgSource) SliceID {
+	s.track(track).unnestable = true
+	return s.Begin(ts, track, 0, name, args)
+}
+
+// Scoped adds a slice with a duration, 0 for an instant, in ns. It returns None
+// and logs why if the slice does not nest in those that are open.
+func (s *Slices) Scoped(ts, dur int64, track TrackID, category, name StringID, args ArgSource) SliceID {
+	id, overlap := s.ScopedOr(ts, dur, track, category, name, args)
+	if overlap != nil {
+		s.context.File.Log(StatSliceDropOverlappingCompleteEvent, LogEntry{TS: ts, HasTS: true, Args: ArgFunc(func(set *ArgSet) {
+			overlap.AddArgs(s.context.Store, set)
+		})})
+	}
+	return id
+}
+
+// ScopedOr is Scoped, but leaves to the caller what to do with a slice that
+// overlaps an open one without nesting in it.
+func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID, args ArgSource) (SliceID, *Overlap) {
+	if dur < 0 {
+		s.context.File.Log(StatSliceNegativeDuration, LogEntry{TS: ts, HasTS: true})
+		return None, nil
+	}
+	id, overlap := s.start(s.track(track), ts, dur, track, category, name)
+	if id == None {
+		return None, overlap
+	}
+	if set := s.context.Store.argsOf(args, &s.scratch); set != None {
+		s.context.Store.Slice.ArgSetID.Set(id, set)
+	}
+	return id, nil
+}
+
+// End ends the innermost open slice of the track with this name and category,
+// either of which may be zero for any. It returns None if there is none, as
+// happens when the slice began before the trace.
+func (s *Slices) End(ts int64, track TrackID, category, name StringID, args ArgSource) SliceID {
+	on := s.track(track)
+	if _, ok := s.closeEnded(on, ts, pending); !ok {
+		return None
+	}
+	i := matching(on.stack, category, name)
+	if i < 0 {
+		return None
+	}
+	slice := &on.stack[i]
+	slice.dur = ts - slice.ts
+	s.context.Store.Slice.Dur.Set(slice.id, slice.dur)
+	if args != nil {
+		args.AddArgs(s.argsOf(slice))
+	}
+	if on.unnestable {
+		strings := s.context.Store.Strings
+		set := s.argsOf(slice)
+		set.Add(strings.Intern("legacy_unnestable_begin_count"), IntArg(on.begins))
+		set.Add(strings.Intern("legacy_unnestable_last_begin_ts"), IntArg(on.lastBegin))
+	}
+	id := slice.id
+	if i == len(on.stack)-1 {
+		s.pop(on)
+	}
+	return id
+}
+
+// AddArgs adds args to the innermost open slice of the track with this name and
+// category and returns it, or None.
+func (s *Slices) AddArgs(track TrackID, category, name StringID, args ArgSource) SliceID {
+	on := s.track(track)
+	i := matching(on.stack, category, name)
+	if i < 0 {
+		return None
+	}
+	args.AddArgs(s.argsOf(&on.stack[i]))
+	return on.stack[i].id
+}
+
+// Top returns the innermost open slice of the track and its ts, ns, or None.
+func (s *Slices) Top(track TrackID) (SliceID, int64) {
+	on := s.track(track)
+	if len(on.stack) == 0 {
+		return None, 0
+	}
+	top := &on.stack[len(on.stack)-1]
+	return top.id, top.ts
+}
+
+// flush stores the args of the slices that did not end.
+func (s *Slices) flush() {
+	for i := range s.tracks {
+		for on := &s.tracks[i]; len(on.stack) > 0; {
+			s.pop(on)
+		}
+	}
+}
+
+func (s *Slices) track(id TrackID) *slicesOfTrack {
+	for int64(len(s.tracks)) <= id {
+		s.tracks = append(s.tracks, slicesOfTrack{})
+	}
+	return &s.tracks[id]
+}
+
+func (s *Slices) start(on *slicesOfTrack, ts, dur int64, track TrackID, category, name StringID) (SliceID, *Overlap) {
+	if overlap, ok := s.closeEnded(on, ts, dur); !ok {
+		return None, overlap
+	}
+	depth := len(on.stack)
+	if depth >= MaxDepth {
+		s.logTooDeep(ts, on.stack[depth-1].name, name)
+		return None, nil
+	}
+	store := s.context.Store
+	slices := &store.Slice
+	row := slices.Append()
+	// A slice inside one that did not end is cut when its parent is.
+	pin := dur == pending || depth > 0 && on.stack[depth-1].pinned
+	if pin {
+		slices.Pin(row)
+	}
+	slices.TS.Set(row, ts)
+	slices.Dur.Set(row, dur)
+	slices.TrackID.Set(row, track)
+	slices.Category.Set(row, category)
+	slices.Name.Set(row, name)
+	slices.Depth.Set(row, int32(depth))
+	slices.Type.Set(row, store.words.slice)
+	var parentStack uint64
+	if depth > 0 {
+		parent := &on.stack[depth-1]
+		slices.ParentID.Set(row, parent.id)
+		parentStack = parent.stack
+	}
+	stack := stackHash(parentStack, store.Strings.Hash(category), store.Strings.Hash(name))
+	slices.StackID.Set(row, int64(stack))
+	slices.ParentStackID.Set(row, int64(parentStack))
+	on.stack = append(on.stack, openSlice{id: row, ts: ts, dur: dur, name: name, category: category, stack: stack, pinned: pin})
+	if len(on.pendingFlow) > 0 {
+		s.context.Flows.bind(on, row)
+	}
+	return row, nil
+}
+
+// stackHash is positive, so that a stack id reads well in any tool.
+func stackHash(parent, category, name uint64) uint64 {
+	return mix(mix(parent, category), name) &^ (1 << 63)
+}
+
+// closeEnded pops the slices that ended before a slice from ts of length dur,
+// or an end event (dur pending), at ts. Times of slices are closed on the left
+// and open on the right; instants at one time nest. It reports false if the
+// slice overlaps an open one without nesting in it.
+func (s *Slices) closeEnded(on *slicesOfTrack, ts, dur int64) (*Overlap, bool) {
+	openInside := false
+	for i := len(on.stack) - 1; i >= 0; i-- {
+		slice := &on.stack[i]
+		if slice.dur == pending {
+			openInside = true
+			continue
+		}
+		end := slice.ts + slice.dur
+		if openInside {
+			if ts <= end {
+				continue
+			}
+			// Slices that did not end are inside one that did: they end with it.
+			s.context.File.Count(StatMisplacedEndEvent)
+			for len(on.stack)-1 > i {
+				inner := &on.stack[len(on.stack)-1]
+				s.context.Store.Slice.Dur.Set(inner.id, end-inner.ts)
+				s.pop(on)
+			}
+			s.pop(on)
+			openInside = false
+			continue
+		}
+		if end < ts || end == ts && (slice.dur != 0 || dur != 0) {
+			s.pop(on)
+			continue
+		}
+		if dur != pending && ts < end && ts+dur > end {
+			return &Overlap{Start: ts, End: end, Name: slice.name, TS: slice.ts, Dur: slice.dur}, false
+		}
+	}
+	return nil, true
+}
+
+// matching returns the index of the innermost slice that did not end yet and
+// agrees with category and name, where they are not zero, or -1.
+func matching(stack []openSlice, category, name StringID) int {
+	for i := len(stack) - 1; i >= 0; i-- {
+		slice := &stack[i]
+		if slice.dur != pending ||
+			category != 0 && category != slice.category ||
+			name != 0 && slice.name != 0 && name != slice.name {
+			continue
+		}
+		return i
+	}
+	return -1
+}
+
+func (s *Slices) argsOf(slice *openSlice) *ArgSet {
+	if slice.args == nil {
+		if n := len(s.spare); n > 0 {
+			slice.args, s.spare = s.spare[n-1], s.spare[:n-1]
+		} else {
+			slice.args = new(ArgSet)
+		}
+	}
+	return slice.args
+}
+
+// pop takes the innermost slice off the stack and stores its args.
+func (s *Slices) pop(on *slicesOfTrack) {
+	slice := &on.stack[len(on.stack)-1]
+	slices := &s.context.Store.Slice
+	if slice.args != nil {
+		if slice.args.Len() > 0 {
+			slices.ArgSetID.Set(slice.id, s.context.Store.InternArgs(slice.args))
+		}
+		slice.args.Reset()
+		s.spare = append(s.spare, slice.args)
+	}
+	if slice.pinned {
+		slices.Unpin(slice.id)
+	}
+	on.stack = on.stack[:len(on.stack)-1]
+}
+
+func (s *Slices) logTooDeep(ts int64, parent, name StringID) {
+	strings := s.context.Store.Strings
+	s.context.File.Log(StatSliceMaxDepthExceeded, LogEntry{TS: ts, HasTS: true, Args: ArgFunc(func(set *ArgSet) {
+		set.Add(strings.Intern("parent_slice_name"), StringArg(parent))
+		set.Add(strings.Intern("current_slice_name"), StringArg(name))
+	})})
+}

@@ -1,0 +1,233 @@
+package model
+
+// Stacks stores mappings, frames and call stacks, each once.
+type Stacks struct {
+	store     *Store
+	mappings  map[Mapping]MappingID
+	frames    map[frameKey]FrameID
+	functions map[functionKey]FrameID
+	callsites map[callsiteKey]CallsiteID
+	depths    []int32 // by callsite
+	symbols   int64
+}
+
+// Mapping is a file mapped into memory. Addresses and offsets are in bytes.
+type Mapping struct {
+	BuildID     StringID // in hexadecimal
+	ExactOffset uint64
+	StartOffset uint64
+	Start, End  uint64
+	LoadBias    uint64
+	Name        StringID
+}
+
+type frameKey struct {
+	mapping MappingID
+	relPC   uint64
+	name    StringID
+}
+
+type functionKey struct {
+	mapping    MappingID
+	name, file StringID
+	line       int64
+}
+
+type callsiteKey struct {
+	parent CallsiteID
+	frame  FrameID
+}
+
+func newStacks(s *Store) *Stacks {
+	return &Stacks{
+		store:     s,
+		mappings:  map[Mapping]MappingID{},
+		frames:    map[frameKey]FrameID{},
+		functions: map[functionKey]FrameID{},
+		callsites: map[callsiteKey]CallsiteID{},
+	}
+}
+
+// Mapping returns the id of the mapping.
+func (s *Stacks) Mapping(m Mapping) MappingID {
+	if id, ok := s.mappings[m]; ok {
+		return id
+	}
+	id := s.AddMapping(m)
+	s.mappings[m] = id
+	return id
+}
+
+// AddMapping adds a mapping, even if an equal one is there.
+func (s *Stacks) AddMapping(m Mapping) MappingID {
+	t := &s.store.StackProfileMapping
+	id := t.Append()
+	t.BuildID.Set(id, s.text(m.BuildID))
+	t.ExactOffset.Set(id, int64(m.ExactOffset))
+	t.StartOffset.Set(id, int64(m.StartOffset))
+	t.Start.Set(id, int64(m.Start))
+	t.End.Set(id, int64(m.End))
+	t.LoadBias.Set(id, int64(m.LoadBias))
+	t.Name.Set(id, s.text(m.Name))
+	return id
+}
+
+// text is the string itself, or the empty one for none: mappings have no NULLs.
+func (s *Stacks) text(id StringID) StringID {
+	if id == 0 {
+		return s.store.Strings.Intern("")
+	}
+	return id
+}
+
+// DummyMapping adds a mapping that spans all addresses, for code that no
+// mapping is known of.
+func (s *Stacks) DummyMapping(name string) MappingID {
+	return s.AddMapping(Mapping{End: ^uint64(0), Name: s.store.Strings.Intern(name)})
+}
+
+// Frame returns the frame of a function at an address relative to a mapping.
+func (s *Stacks) Frame(mapping MappingID, relPC uint64, name StringID) FrameID {
+	key := frameKey{mapping, relPC, name}
+	if id, ok := s.frames[key]; ok {
+		return id
+	}
+	id := s.addFrame(mapping, relPC, name)
+	s.frames[key] = id
+	return id
+}
+
+// FunctionFrame returns the frame of a function known by name and place in the
+// source, not by address. file and line may be zero.
+func (s *Stacks) FunctionFrame(mapping MappingID, name, file StringID, line int64) FrameID {
+	key := functionKey{mapping, name, file, line}
+	if id, ok := s.functions[key]; ok {
+		return id
+	}
+	id := s.addFrame(mapping, 0, name)
+	s.AddSymbols(id, []Symbol{{Name: name, File: file, Line: line}})
+	s.functions[key] = id
+	return id
+}
+
+func (s *Stacks) addFrame(mapping MappingID, relPC uint64, name StringID) FrameID {
+	t := &s.store.StackProfileFrame
+	id := t.Append()
+	t.Name.Set(id, s.text(name))
+	t.Mapping.Set(id, mapping)
+	t.RelPC.Set(id, int64(relPC))
+	return id
+}
+
+// Symbol is a function at an address. Line is zero where it is not known.
+type Symbol struct {
+	Name, File StringID
+	Line       int64
+	Inlined    *bool // nil where it is not known
+}
+
+// AddSymbols gives a frame the functions that are inlined at its address,
+// innermost first.
+func (s *Stacks) AddSymbols(frame FrameID, symbols []Symbol) {
+	if len(symbols) == 0 {
+		return
+	}
+	t := &s.store.StackProfileSymbol
+	set := t.Rows()
+	for _, symbol := range symbols {
+		row := t.Append()
+		t.SymbolSetID.Set(row, set)
+		t.Name.Set(row, s.text(symbol.Name))
+		t.SourceFile.Set(row, symbol.File)
+		if symbol.Line > 0 {
+			t.LineNumber.Set(row, symbol.Line)
+		}
+		if symbol.Inlined != nil {
+			t.Inlined.Set(row, *symbol.Inlined)
+		}
+	}
+	s.store.StackProfileFrame.SymbolSetID.Set(frame, set)
+}
+
+// Callsite returns the stack that has the frame on top of parent, which is None
+// for the outermost frame.
+func (s *Stacks) Callsite(parent CallsiteID, frame FrameID) CallsiteID {
+	key := callsiteKey{parent, frame}
+	if id, ok := s.callsites[key]; ok {
+		return id
+	}
+	t := &s.store.StackProfileCallsite
+	id := t.Append()
+	var depth int32
+	if parent != None {
+		depth = s.depths[parent] + 1
+		t.ParentID.Set(id, parent)
+	}
+	t.Depth.Set(id, depth)
+	t.FrameID.Set(id, frame)
+	s.depths = append(s.depths, depth)
+	s.callsites[key] = id
+	return id
+}
+
+// SetParent hangs a stack below another after all; the stacks on top of it
+// keep their depth.
+func (s *Stacks) SetParent(id, parent CallsiteID) {
+	t := &s.store.StackProfileCallsite
+	s.depths[id] = s.depths[parent] + 1
+	t.ParentID.Set(id, parent)
+	t.Depth.Set(id, s.depths[id])
+}
+
+// Sample is a sample of a profiler. The zero value of an optional field is
+// None, or the absent string.
+type Sample struct {
+	TS          int64 // ns of the trace clock
+	Source      string
+	UTID        UTID
+	UPID        UPID
+	UCPU, CPU   int64
+	CPUMode     StringID
+	Callsite    CallsiteID
+	UnwindError StringID
+	Session     int64
+	CounterSet  int64
+}
+
+// NewSample returns a sample at ts, ns, of which nothing else is known.
+func NewSample(ts int64, source string) Sample {
+	return Sample{TS: ts, Source: source, UTID: None, UPID: None, UCPU: None, CPU: None,
+		Callsite: None, Session: None, CounterSet: None}
+}
+
+// AddSample stores a sample and returns its id.
+func (s *Stacks) AddSample(v Sample) int64 {
+	t := &s.store.StackSample
+	row := t.Append()
+	t.TS.Set(row, v.TS)
+	t.Source.Set(row, s.store.Strings.Intern(v.Source))
+	t.CPUMode.Set(row, v.CPUMode)
+	t.UnwindError.Set(row, v.UnwindError)
+	if v.UTID != None {
+		t.UTID.Set(row, v.UTID)
+	}
+	if v.UPID != None {
+		t.UPID.Set(row, v.UPID)
+	}
+	if v.UCPU != None {
+		t.UCPU.Set(row, v.UCPU)
+	}
+	if v.CPU != None {
+		t.CPU.Set(row, int32(v.CPU))
+	}
+	if v.Callsite != None {
+		t.CallsiteID.Set(row, v.Callsite)
+	}
+	if v.Session != None {
+		t.SessionID.Set(row, v.Session)
+	}
+	if v.CounterSet != None {
+		t.CounterSetID.Set(row, v.CounterSet)
+	}
+	return row
+}

@@ -1,0 +1,138 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Stat names a count of the stats table.
+type Stat int
+
+// Severity says what a count means.
+type Severity uint8
+
+// The severities: a diagnostic count, a condition worth knowing, data that is
+// lost though all works as it should, and a fault.
+const (
+	Info Severity = iota
+	Notice
+	DataLoss
+	Error
+)
+
+var severities = [...]string{"info", "notice", "data_loss", "error"}
+
+func (s Severity) String() string { return severities[s] }
+
+// Provenance says who counted: the recorder or the conversion.
+type Provenance uint8
+
+// Where counts come from.
+const (
+	FromTrace Provenance = iota
+	FromAnalysis
+)
+
+var provenances = [...]string{"trace", "analysis"}
+
+type statInfo struct {
+	name     string
+	indexed  bool
+	severity Severity
+	source   Provenance
+}
+
+// Stats of the conversion that Trace Processor does not have.
+const (
+	// StatInvalidUTF8 counts texts that were not UTF-8 and were repaired.
+	StatInvalidUTF8 = Stat(1000 + iota)
+	// StatUnsupportedEmbeddedFormat counts parts of a trace in a format that
+	// cannot be read inside another.
+	StatUnsupportedEmbeddedFormat
+	// StatTruncatedInput counts traces whose end is missing.
+	StatTruncatedInput
+	// StatUnsupportedPacket counts protobuf packets of a kind that is not read,
+	// by field number.
+	StatUnsupportedPacket
+)
+
+var ownStats = [...]statInfo{
+	{"invalid_utf8", false, DataLoss, FromAnalysis},
+	{"unsupported_embedded_format", false, DataLoss, FromAnalysis},
+	{"truncated_input", false, DataLoss, FromAnalysis},
+	{"unsupported_packet", true, DataLoss, FromAnalysis},
+}
+
+func (s Stat) info() statInfo {
+	if s >= StatInvalidUTF8 {
+		return ownStats[s-StatInvalidUTF8]
+	}
+	return stats[s]
+}
+
+// String is the name of the count.
+func (s Stat) String() string { return s.info().name }
+
+// Severity says what the count means.
+func (s Stat) Severity() Severity { return s.info().severity }
+
+type statKey struct {
+	stat    Stat
+	index   int64
+	file    int64
+	machine int64
+}
+
+type statCounts map[statKey]int64
+
+// StatCount is a count that is not zero.
+type StatCount struct {
+	Stat  Stat
+	Index int64 // None where the stat has no index
+	File  int64 // trace_file.id, None for the conversion
+	Value int64
+}
+
+// Stats returns the counts so far that are not zero, in the order of the table.
+func (s *Store) Stats() []StatCount {
+	var all []StatCount
+	for _, key := range s.stats.keys() {
+		if v := s.stats[key]; v != 0 {
+			all = append(all, StatCount{key.stat, key.index, key.file, v})
+		}
+	}
+	return all
+}
+
+func (c statCounts) keys() []statKey {
+	return slices.SortedFunc(maps.Keys(c), func(a, b statKey) int {
+		return cmp.Or(cmp.Compare(a.stat, b.stat), cmp.Compare(a.file, b.file),
+			cmp.Compare(a.machine, b.machine), cmp.Compare(a.index, b.index))
+	})
+}
+
+func (s *Store) writeStats() {
+	if n := s.Strings.Invalid(); n > 0 {
+		s.stats[statKey{StatInvalidUTF8, None, None, None}] = n
+	}
+	t := &s.Tables.Stats
+	for _, key := range s.stats.keys() {
+		info := key.stat.info()
+		row := t.Append()
+		t.Name.Set(row, s.Strings.Intern(info.name))
+		t.Key.Set(row, int64(key.stat))
+		t.Severity.Set(row, s.Strings.Intern(info.severity.String()))
+		t.Source.Set(row, s.Strings.Intern(provenances[info.source]))
+		t.Value.Set(row, s.stats[key])
+		if info.indexed {
+			t.Idx.Set(row, key.index)
+		}
+		if key.file != None {
+			t.TraceID.Set(row, key.file)
+		}
+		if key.machine != None {
+			t.MachineID.Set(row, key.machine)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package table
+
+import "reflect"
+
+// Set holds the tables of one conversion, which seal into one sink.
+type Set struct {
+	tables []*Table
+	sink   sink
+}
+
+// NewSet binds the declarations in tables, a pointer to a struct whose fields
+// are declarations, parents before children. A chunk has chunkRows rows, or
+// DefaultChunkRows if that is zero. A nil sink drops the rows.
+func NewSet(tables any, strings *StringPool, chunkRows int, to Sink) *Set {
+	if chunkRows <= 0 {
+		chunkRows = DefaultChunkRows
+	}
+	s := &Set{sink: sink{to: to, strings: strings}}
+	declarations := reflect.ValueOf(tables).Elem()
+	for i := range declarations.NumField() {
+		s.tables = append(s.tables, declare(declarations.Field(i).Addr().Interface(), chunkRows, &s.sink))
+	}
+	return s
+}
+
+// Schemas returns the declarations in order.
+func (s *Set) Schemas() []*Schema {
+	all := make([]*Schema, len(s.tables))
+	for i, t := range s.tables {
+		all[i] = t.schema
+	}
+	return all
+}
+
+// Rows returns the number of rows of each table that stores rows, by name.
+func (s *Set) Rows() map[string]int64 {
+	rows := map[string]int64{}
+	for _, t := range s.tables {
+		if !t.schema.Abstract {
+			rows[t.schema.Name] = t.rows
+		}
+	}
+	return rows
+}
+
+// Err is the first error of the sink.
+func (s *Set) Err() error { return s.sink.err }
+
+// Derive fills the derived tables. It comes after the last change to the
+// tables that they repeat rows of, and before Finish.
+func (s *Set) Derive() {
+	byName := map[string]*Table{}
+	for _, t := range s.tables {
+		byName[t.schema.Name] = t
+	}
+	for _, t := range s.tables {
+		if t.schema.Derived {
+			t.derive(root(byName, t.schema))
+		}
+	}
+}
+
+// Finish seals every row.
+func (s *Set) Finish() {
+	for _, t := range s.tables {
+		if !t.schema.Abstract {
+			t.finish()
+		}
+	}
+}
+
+// root is the table that stores the rows of a derived table.
+func root(tables map[string]*Table, s *Schema) *Table {
+	for s.Derived {
+		s = tables[s.Parent].schema
+	}
+	return tables[s.Name]
+}

@@ -1,0 +1,208 @@
+package model
+
+import "math"
+
+// EventType says what stands on a track.
+type EventType uint8
+
+// The event types of tracks.
+const (
+	SliceTrack EventType = iota
+	CounterTrack
+	StateTrack
+)
+
+var eventTypes = [...]string{"slice", "counter", "state"}
+
+// Dim is the value of one dimension of a track.
+type Dim struct {
+	value ArgValue
+}
+
+// IntDim is a number, such as a utid.
+func IntDim(v int64) Dim { return Dim{IntArg(v)} }
+
+// StringDim is a text.
+func StringDim(v StringID) Dim { return Dim{StringArg(v)} }
+
+// Int is the dimension's number.
+func (d Dim) Int() int64 { return d.value.Int() }
+
+// String is the dimension's text.
+func (d Dim) String() StringID { return d.value.String() }
+
+// Blueprint describes the tracks of one classification. A track is its
+// classification and the values of its dimensions: tracks that agree in them
+// are one track.
+type Blueprint struct {
+	Classification string
+	Event          EventType
+	Dims           []string // names of the dimensions
+	Name           string   // of every such track, unless TrackOptions says otherwise
+	Unit           string   // of counters, likewise
+	// NameOf makes the name from the dimensions, and Describe the description,
+	// which becomes an arg.
+	NameOf   func(s *Store, dims []Dim) string
+	Describe func(s *Store, dims []Dim) string
+}
+
+// TrackOptions is what a track may have beside its dimensions.
+type TrackOptions struct {
+	Name, Unit StringID
+	Parent     TrackID // None or 0-valued options without HasParent mean no parent
+	HasParent  bool
+	Args       ArgSource
+}
+
+// Tracks gives out tracks.
+type Tracks struct {
+	context *Context
+	byKey   map[uint64]TrackID
+	threads []TrackID // thread_execution tracks by utid, plus one
+	scratch ArgSet
+}
+
+// Intern returns the track of the blueprint with these dimensions, which it
+// creates the first time.
+func (t *Tracks) Intern(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
+	key := t.key(b, dims)
+	if id, ok := t.byKey[key]; ok {
+		return id
+	}
+	id := t.Create(b, o, dims...)
+	t.byKey[key] = id
+	return id
+}
+
+func (t *Tracks) key(b *Blueprint, dims []Dim) uint64 {
+	key := t.context.Store.Strings.Hash(t.context.Store.Strings.Intern(b.Classification))
+	for _, d := range dims {
+		key = mix(key^uint64(d.value.Kind), d.value.bits)
+	}
+	return key
+}
+
+var threadExecution = Blueprint{Classification: "thread_execution", Dims: []string{"utid"}}
+
+// Thread returns the main slice track of a thread.
+func (t *Tracks) Thread(utid UTID) TrackID {
+	for int64(len(t.threads)) <= utid {
+		t.threads = append(t.threads, 0)
+	}
+	if t.threads[utid] == 0 {
+		t.threads[utid] = t.Intern(&threadExecution, nil, IntDim(utid)) + 1
+	}
+	return t.threads[utid] - 1
+}
+
+// Create adds a track, even if one with the same dimensions exists.
+func (t *Tracks) Create(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
+	s := t.context.Store
+	if o == nil {
+		o = &TrackOptions{}
+	}
+	tracks := &s.Track
+	row := tracks.Append()
+	var utid, upid, cpu, ugpu bool
+	t.scratch.Reset()
+	for i, d := range dims {
+		v := d.value
+		switch name := b.Dims[i]; {
+		case v.Kind != ArgInt:
+		case name == "utid":
+			tracks.UTID.Set(row, v.Int())
+			utid = true
+		case name == "upid":
+			tracks.UPID.Set(row, v.Int())
+			upid = true
+		case name == "cpu" && v.Int() >= 0 && v.Int() <= math.MaxInt32:
+			t.context.Machine.CPU(v.Int())
+			tracks.CPU.Set(row, int32(v.Int()))
+			cpu = true
+		case name == "ugpu":
+			tracks.UGPU.Set(row, v.Int())
+			ugpu = true
+		}
+		t.scratch.Add(s.Strings.Intern(b.Dims[i]), v)
+	}
+	if t.scratch.Len() > 0 {
+		tracks.DimensionArgSetID.Set(row, s.InternArgs(&t.scratch))
+	}
+	tracks.MachineID.Set(row, t.context.Machine.ID)
+	tracks.Classification.Set(row, s.Strings.Intern(b.Classification))
+	tracks.EventType.Set(row, s.Strings.Intern(eventTypes[b.Event]))
+	tracks.Type.Set(row, s.Strings.Intern(trackType(b, utid, upid, cpu, ugpu)))
+	switch {
+	case o.Name != 0:
+		tracks.Name.Set(row, o.Name)
+	case b.NameOf != nil:
+		tracks.Name.Set(row, s.Strings.Intern(b.NameOf(s, dims)))
+	case b.Name != "":
+		tracks.Name.Set(row, s.Strings.Intern(b.Name))
+	}
+	switch {
+	case o.Unit != 0:
+		tracks.CounterUnit.Set(row, o.Unit)
+	case b.Unit != "":
+		tracks.CounterUnit.Set(row, s.Strings.Intern(b.Unit))
+	}
+	if o.HasParent {
+		tracks.ParentID.Set(row, o.Parent)
+	}
+	t.scratch.Reset()
+	if b.Describe != nil {
+		t.scratch.Add(s.words.description, StringArg(s.Strings.Intern(b.Describe(s, dims))))
+	}
+	if o.Args != nil {
+		o.Args.AddArgs(&t.scratch)
+	}
+	if t.scratch.Len() > 0 {
+		tracks.SourceArgSetID.Set(row, s.InternArgs(&t.scratch))
+	}
+	return row
+}
+
+// gpuTracks are the classifications that make up gpu_track.
+var gpuTracks = map[string]bool{
+	"drm_vblank": true, "drm_sched_ring": true, "drm_fence": true, "mali_mcu_state": true,
+	"gpu_render_stage": true, "vulkan_events": true, "gpu_log": true, "graphics_frame_event": true,
+}
+
+// trackType is the most specific table of a track.
+func trackType(b *Blueprint, utid, upid, cpu, ugpu bool) string {
+	switch b.Event {
+	case CounterTrack:
+		switch {
+		case b.Classification == "perf_cpu_counter" || b.Classification == "perf_global_counter":
+			return "perf_counter_track"
+		case utid:
+			return "thread_counter_track"
+		case upid:
+			return "process_counter_track"
+		case ugpu:
+			return "gpu_counter_track"
+		case cpu:
+			return "cpu_counter_track"
+		}
+		return "counter_track"
+	case StateTrack:
+		switch {
+		case utid:
+			return "thread_state_track"
+		case upid:
+			return "process_state_track"
+		}
+		return "state_track"
+	}
+	switch {
+	case utid:
+		return "thread_track"
+	case upid:
+		return "process_track"
+	case gpuTracks[b.Classification]:
+		return "gpu_track"
+	case cpu:
+		return "cpu_track"
+	}
+	return "track"
+}

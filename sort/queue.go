@@ -1,0 +1,194 @@
+package sort
+
+import (
+	"cmp"
+	"slices"
+)
+
+// entry is a staged event: its time and where its payload is.
+type entry struct {
+	ts  int64
+	loc uint64
+}
+
+const (
+	pageShift = 12
+	pageLen   = 1 << pageShift
+	pageMask  = pageLen - 1
+	pageBytes = pageLen * 16
+)
+
+type page [pageLen]entry
+
+// pagePool hands out pages and takes them back for reuse.
+type pagePool struct {
+	free  []*page
+	bytes int64 // size of all pages in use
+}
+
+func (p *pagePool) get() *page {
+	p.bytes += pageBytes
+	if n := len(p.free); n > 0 {
+		pg := p.free[n-1]
+		p.free = p.free[:n-1]
+		return pg
+	}
+	return new(page)
+}
+
+func (p *pagePool) put(pages ...*page) {
+	p.bytes -= pageBytes * int64(len(pages))
+	p.free = append(p.free, pages...)
+}
+
+// queue holds the staged entries of one stream at positions head to tail;
+// position 0 is the first slot of pages[0].
+type queue struct {
+	pool       *pagePool
+	pages      []*page
+	head, tail int
+
+	// While disordered, only the entries below position sorted are known to
+	// be in order; low is the lowest time among those that broke it.
+	disordered bool
+	sorted     int
+	low        int64
+}
+
+func (q *queue) empty() bool      { return q.head == q.tail }
+func (q *queue) full() bool       { return q.tail == len(q.pages)<<pageShift }
+func (q *queue) at(pos int) entry { return q.pages[pos>>pageShift][pos&pageMask] }
+
+func (q *queue) push(e entry) {
+	if q.full() {
+		q.pages = append(q.pages, q.pool.get())
+	}
+	q.pages[q.tail>>pageShift][q.tail&pageMask] = e
+	q.tail++
+}
+
+// disorder records that entries from time ts on need sorting, though those
+// below position sorted are in order of time.
+func (q *queue) disorder(sorted int, ts int64) {
+	if !q.disordered {
+		q.disordered, q.sorted, q.low = true, sorted, ts
+	}
+	q.low = min(q.low, ts)
+}
+
+// front returns the entries from head to the end of its page.
+func (q *queue) front() []entry {
+	if q.empty() {
+		return nil
+	}
+	return q.pages[0][q.head:min(q.tail, pageLen)]
+}
+
+// pop removes the first n entries, which must all be part of front.
+func (q *queue) pop(n int) {
+	q.head += n
+	switch {
+	case q.empty():
+		q.reset()
+	case q.head == pageLen:
+		q.pool.put(q.pages[0])
+		q.pages[0] = nil
+		q.pages = q.pages[1:]
+		q.head, q.tail, q.sorted = 0, q.tail-pageLen, q.sorted-pageLen
+	}
+}
+
+func (q *queue) reset() {
+	q.pool.put(q.pages...)
+	*q = queue{pool: q.pool}
+}
+
+// scratch is how many bytes sorting the queue takes at most.
+func (q *queue) scratch() int64 {
+	if !q.disordered {
+		return 0
+	}
+	return pageBytes * int64(len(q.pages))
+}
+
+// sort puts the entries in order of (time, tie, arrival), leaving out those
+// before the earliest one that arrived late; tie may be nil.
+func (q *queue) sort(tie func(entry) int64) {
+	if !q.disordered {
+		return
+	}
+	q.disordered = false
+	q.sorted = max(q.sorted, q.head)
+	from := q.lowerBound(q.head, q.sorted, q.low)
+	q.sortByTime(from)
+	if tie != nil {
+		q.sortTies(from, tie)
+	}
+}
+
+// lowerBound finds the first of the sorted entries from..to whose time is at
+// least ts.
+func (q *queue) lowerBound(from, to int, ts int64) int {
+	for from < to {
+		mid := int(uint(from+to) / 2)
+		if q.at(mid).ts < ts {
+			from = mid + 1
+		} else {
+			to = mid
+		}
+	}
+	return from
+}
+
+// sortByTime sorts the entries from position from to the end by time and
+// arrival.
+func (q *queue) sortByTime(from int) {
+	if from>>pageShift == (q.tail-1)>>pageShift {
+		last := q.pages[from>>pageShift][from&pageMask : (q.tail-1)&pageMask+1]
+		slices.SortFunc(last, func(a, b entry) int {
+			return cmp.Or(cmp.Compare(a.ts, b.ts), cmp.Compare(a.loc, b.loc))
+		})
+		return
+	}
+	base := from &^ pageMask
+	src := q.pages[base>>pageShift:]
+	dst := make([]*page, len(src))
+	for i := range dst {
+		dst[i] = q.pool.get()
+	}
+	*dst[0] = *src[0] // what comes before from stays
+	sorted, spare := radixSort(src, dst, from-base, q.tail-base)
+	q.pool.put(spare...)
+	q.pages = append(q.pages[:base>>pageShift], sorted...)
+}
+
+// sortTies orders entries of equal time by tie and arrival.
+func (q *queue) sortTies(from int, tie func(entry) int64) {
+	type tied struct {
+		tie int64
+		entry
+	}
+	var group []tied
+	for from < q.tail {
+		ts := q.at(from).ts
+		to := from + 1
+		for to < q.tail && q.at(to).ts == ts {
+			to++
+		}
+		if to-from > 1 {
+			group = group[:0]
+			for i := from; i < to; i++ {
+				e := q.at(i)
+				group = append(group, tied{tie(e), e})
+			}
+			slices.SortFunc(group, func(a, b tied) int {
+				return cmp.Or(cmp.Compare(a.tie, b.tie), cmp.Compare(a.loc, b.loc))
+			})
+			for i, t := range group {
+				pos := from + i
+				q.pages[pos>>pageShift][pos&pageMask] = t.entry
+			}
+		}
+		from = to
+	}
+}

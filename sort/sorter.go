@@ -1,0 +1,167 @@
+// Package sort puts the events of a trace in order of time, between the
+// tokenizers that find them and the parsers that read them.
+//
+// A tokenizer pushes each event, a timestamp and an opaque payload, to the
+// stream of its source: one per CPU for ftrace, one for a JSON file. The
+// sorter delivers the events of all streams to the sinks of their streams.
+//
+// The order is (time, arrival), arrival counting across all streams. A stream
+// may have a tie function, which orders events of equal time of this stream
+// before their arrival does; between streams, the arrival of the next event of
+// each decides.
+package sort
+
+import (
+	"errors"
+	"math"
+	"math/bits"
+)
+
+// DefaultMemory is the budget of a Sorter whose Options name none, in bytes.
+const DefaultMemory = 256 << 20
+
+var (
+	// ErrDelivering is returned to a sink that calls the sorter back.
+	ErrDelivering = errors.New("sort: called from a sink during delivery")
+	// ErrClosed is returned by all calls after Close.
+	ErrClosed = errors.New("sort: sorter is closed")
+)
+
+// Options configure a Sorter.
+type Options struct {
+	// Memory is the size in bytes of the staging area above which sorted runs
+	// spill to a temporary file. 0 means DefaultMemory.
+	Memory int64
+	// TempDir is the directory of temporary files. Empty means os.TempDir().
+	TempDir string
+}
+
+// A Sink takes the events of a stream in order of time. The payload is valid
+// only during the call. The sink must not push, release, flush or close the
+// sorter that calls it: such calls fail with ErrDelivering. An error ends the
+// delivery; Release or Flush returns it, as do all later calls.
+type Sink interface {
+	Event(ts int64, payload []byte) error
+}
+
+// A Mark is a position in the order of arrival.
+type Mark uint64
+
+// A Sorter sorts the events of several streams by time. It is not safe for
+// concurrent use.
+type Sorter struct {
+	limit   int64 // bytes to stage at most
+	tempDir string
+
+	arena   arena
+	pages   pagePool
+	streams []*Stream
+
+	err error // returned by every call when not nil
+
+	pushed     bool
+	max        int64 // highest time pushed
+	delivered  int64 // highest time delivered since the last Flush
+	outOfOrder int64
+}
+
+// New returns an empty Sorter.
+func New(o Options) *Sorter {
+	memory := o.Memory
+	if memory <= 0 {
+		memory = DefaultMemory
+	}
+	shift := uint(bits.Len64(uint64(memory) / 64))
+	return &Sorter{
+		limit:     memory - memory/8, // the rest is for reading spilled runs
+		tempDir:   o.TempDir,
+		arena:     arena{shift: min(max(shift, 10), maxBlockShift)},
+		delivered: math.MinInt64,
+	}
+}
+
+// NewStream adds a stream whose events go to sink.
+func (s *Sorter) NewStream(sink Sink) *Stream {
+	st := &Stream{sorter: s, sink: sink, queue: queue{pool: &s.pages}}
+	st.restart()
+	s.streams = append(s.streams, st)
+	return st
+}
+
+// Mark returns the current position in the order of arrival.
+func (s *Sorter) Mark() Mark { return Mark(s.arena.end()) }
+
+// Release delivers events in order until the next one in order is one that
+// arrived at or after m.
+func (s *Sorter) Release(m Mark) error { return s.deliver(uint64(m)) }
+
+// Flush delivers all staged events. A later event may have any time without
+// counting as out of order.
+func (s *Sorter) Flush() error {
+	err := s.deliver(math.MaxUint64)
+	s.delivered = math.MinInt64
+	return err
+}
+
+// Close drops all staged events and removes temporary files. It may be called
+// more than once.
+func (s *Sorter) Close() error {
+	if s.err == ErrDelivering {
+		return s.err
+	}
+	s.err = ErrClosed
+	s.streams, s.arena, s.pages = nil, arena{}, pagePool{}
+	return nil
+}
+
+// OutOfOrder returns how many events were delivered with a time below that of
+// one delivered before, since the time of a later event had been released.
+func (s *Sorter) OutOfOrder() int64 { return s.outOfOrder }
+
+// MaxTimestamp returns the highest time pushed so far, and false if there was
+// no event.
+func (s *Sorter) MaxTimestamp() (int64, bool) { return s.max, s.pushed }
+
+// deliver delivers events in order up to the first one that arrived at or
+// after mark.
+func (s *Sorter) deliver(mark uint64) error {
+	if s.err != nil {
+		return s.err
+	}
+	s.err = ErrDelivering
+	s.err = s.merge(mark)
+	return s.err
+}
+
+func (s *Sorter) merge(mark uint64) error {
+	var m merger[*Stream]
+	for _, st := range s.streams {
+		st.sort()
+		if k, ok := st.next(); ok {
+			m.add(k, st)
+		}
+	}
+	for !m.empty() && m.first().loc < mark {
+		st := m.first().seq
+		if err := st.deliver(m.second(), mark); err != nil {
+			return err
+		}
+		if k, ok := st.next(); ok {
+			m.advance(k)
+		} else {
+			st.restart()
+			m.drop()
+		}
+	}
+	return nil
+}
+
+// send delivers one event.
+func (s *Sorter) send(sink Sink, ts int64, payload []byte) error {
+	if ts < s.delivered {
+		s.outOfOrder++
+	} else {
+		s.delivered = ts
+	}
+	return sink.Event(ts, payload)
+}

@@ -1,0 +1,123 @@
+package sort
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Stream takes the events of one source, best in order of time.
+type Stream struct {
+	sorter *Sorter
+	sink   Sink
+	tie    func(payload []byte) int64
+	queue  queue
+
+	max     int64 // highest time staged
+	tieFrom int64 // lowest time staged that was out of order
+}
+
+// SetTie sets the secondary key among events of equal time of this stream: the
+// lower one comes first. It is set once, at any time before the events it
+// concerns are delivered.
+//
+// An event is out of order if its time is below that of an event pushed before,
+// or equal to the highest one so far while a tie is set. The tie counts from the
+// lowest time of such an event on. Events before it all arrived in order before
+// SetTie, and stay as they are. This is what Trace Processor does with the
+// phases of Chrome JSON events from the first complete event on.
+func (st *Stream) SetTie(tie func(payload []byte) int64) {
+	st.tie = tie
+	if !st.queue.empty() && st.tieFrom != math.MaxInt64 {
+		st.queue.disorder(st.queue.tail, st.tieFrom)
+	}
+}
+
+// Push stages an event of time ts, in ns. It copies the payload.
+func (st *Stream) Push(ts int64, payload []byte) error {
+	buf, err := st.Reserve(ts, len(payload))
+	if err == nil {
+		copy(buf, payload)
+	}
+	return err
+}
+
+// Reserve stages an event of time ts, in ns, and returns the n bytes of its
+// payload, to be filled before the next call to the sorter or its streams.
+func (st *Stream) Reserve(ts int64, n int) ([]byte, error) {
+	s := st.sorter
+	if s.err != nil {
+		return nil, s.err
+	}
+	if n < 0 {
+		return nil, fmt.Errorf("sort: payload of %d bytes", n)
+	}
+	loc, buf := s.arena.alloc(n)
+	st.queue.push(entry{ts, loc})
+
+	if ts > st.max || ts == st.max && st.tie == nil {
+		st.max = ts
+	} else {
+		st.queue.disorder(st.queue.tail-1, ts)
+		st.tieFrom = min(st.tieFrom, ts)
+	}
+	if ts > s.max || !s.pushed {
+		s.max, s.pushed = ts, true
+	}
+	return buf, nil
+}
+
+// restart forgets the order of events that are gone.
+func (st *Stream) restart() {
+	st.max, st.tieFrom = math.MinInt64, math.MaxInt64
+}
+
+// sort puts the staged events in order.
+func (st *Stream) sort() {
+	var tie func(entry) int64
+	if st.tie != nil {
+		tie = func(e entry) int64 { return st.tie(st.sorter.arena.payload(e.loc)) }
+	}
+	st.queue.sort(tie)
+}
+
+// next returns the key of the next event among those of all streams.
+func (st *Stream) next() (key, bool) {
+	if st.queue.empty() {
+		return key{}, false
+	}
+	e := st.queue.at(st.queue.head)
+	return key{ts: e.ts, loc: e.loc}, true
+}
+
+// batch is how many payloads are looked up before the first is delivered, so
+// that the cache misses of a shuffled trace overlap.
+const batch = 32
+
+// deliver delivers the events before the key end, up to the first one that
+// arrived at or after mark.
+func (st *Stream) deliver(end key, mark uint64) error {
+	s := st.sorter
+	var payloads [batch][]byte
+	for {
+		front := st.queue.front()
+		n := 0
+		for n < min(len(front), batch) {
+			e := front[n]
+			if e.loc >= mark || !(key{ts: e.ts, loc: e.loc}).before(end) {
+				break
+			}
+			payloads[n] = s.arena.payload(e.loc)
+			n++
+		}
+		if n == 0 {
+			return nil
+		}
+		for i, e := range front[:n] {
+			if err := s.send(st.sink, e.ts, payloads[i]); err != nil {
+				return err
+			}
+			s.arena.release(e.loc)
+		}
+		st.queue.pop(n)
+	}
+}

@@ -1,0 +1,14 @@
+package ingest
+
+import (
+	"github.com/tpconvert/tpconvert/ingest/compressed"
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/ninja"
+)
+
+// Formats are all formats that can be read.
+var Formats = []*format.Format{
+	compressed.Gzip,
+	compressed.Zstd,
+	ninja.Format,
+}

@@ -1,0 +1,171 @@
+// Package ingest reads traces: it detects a file's format among Formats, unwraps
+// what is compressed, and takes the events through the sorter to the trackers.
+package ingest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// maxNesting is how deep files may be found in files.
+const maxNesting = 8
+
+// Options of reading a trace.
+type Options struct {
+	Memory  int64  // bytes of events to hold before they spill to disk; 0 means the sorter's default
+	TempDir string // where they spill; "" means the system's
+	// Formats to choose from; nil means all.
+	Formats []*format.Format
+	// Detected is told the format of each file in the input as it is found.
+	Detected func(name, format string)
+}
+
+// Read reads a trace into the store. name is the file's, for messages and
+// trace_file. The store may be finished afterwards even if there is an error:
+// it then holds what was read before.
+func Read(store *model.Store, name string, r io.Reader, o Options) error {
+	if o.Formats == nil {
+		o.Formats = Formats
+	}
+	in := &reading{options: o, store: store, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir})}
+	defer in.sorter.Close()
+	err := in.file(name, nil, r, 0)
+	if flushed := in.sorter.Flush(); err == nil {
+		err = flushed
+	}
+	for _, f := range in.atEnd {
+		if ended := f(); err == nil {
+			err = ended
+		}
+	}
+	for _, f := range in.files {
+		f.Finish()
+	}
+	if err == nil {
+		err = store.Err()
+	}
+	return err
+}
+
+// reading is the state of one call of Read.
+type reading struct {
+	options Options
+	store   *model.Store
+	sorter  *sort.Sorter
+	files   []*model.File
+	atEnd   []func() error
+}
+
+// file reads one file, which was found in parent unless that is nil.
+func (rd *reading) file(name string, parent *model.File, r io.Reader, depth int) error {
+	if depth > maxNesting {
+		return &format.Error{File: name, Offset: 0, Err: fmt.Errorf("files in files, %d deep: %w", depth, format.ErrUnsupported)}
+	}
+	counted := &counter{r: r}
+	buffered := bufio.NewReaderSize(counted, format.HeadBytes)
+	head, err := buffered.Peek(format.HeadBytes)
+	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return place(err, name, "")
+	}
+	if len(bytes.TrimSpace(head)) == 0 && len(head) < format.HeadBytes {
+		return &format.Error{File: name, Offset: 0, Err: format.ErrEmpty}
+	}
+	f := detect(rd.options.Formats, head)
+	if f == nil {
+		return &format.Error{File: name, Offset: 0, Err: fmt.Errorf("%w: it starts with %s; formats that can be read: %s",
+			format.ErrUnknown, glimpse(head), names(rd.options.Formats))}
+	}
+	if rd.options.Detected != nil {
+		rd.options.Detected(name, f.Name)
+	}
+	file := rd.store.NewFile(name, parent)
+	file.SetFormat(f.Name, f.Container)
+	rd.files = append(rd.files, file)
+	in := &format.Input{
+		Reader:  buffered,
+		Context: file.Context(0),
+		Sorter:  rd.sorter,
+		Name:    name,
+		Member: func(member string, r io.Reader) error {
+			if member == "" {
+				member = name
+			}
+			return rd.file(member, file, r, depth+1)
+		},
+		AtEnd: func(f func() error) { rd.atEnd = append(rd.atEnd, f) },
+	}
+	in.Embedded = func(name string, r io.Reader) error {
+		i := slices.IndexFunc(rd.options.Formats, func(f *format.Format) bool { return f.Name == name })
+		if i < 0 {
+			return format.ErrUnsupported
+		}
+		embedded := *in
+		embedded.Reader = r
+		return rd.options.Formats[i].Read(&embedded)
+	}
+	err = f.Read(in)
+	file.SetSize(counted.n - int64(buffered.Buffered()))
+	return place(err, name, f.Name)
+}
+
+// place adds the file and the format to an error that does not have them.
+func place(err error, file, name string) error {
+	var e *format.Error
+	if !errors.As(err, &e) || e.File != "" {
+		return err
+	}
+	e.File, e.Format = file, name
+	return err
+}
+
+// Detect returns the format of an input that starts with head, or nil.
+func Detect(head []byte) *format.Format { return detect(Formats, head) }
+
+func detect(formats []*format.Format, head []byte) *format.Format {
+	var best *format.Format
+	for _, f := range formats {
+		if (best == nil || f.Priority < best.Priority) && f.Sniff(head) {
+			best = f
+		}
+	}
+	return best
+}
+
+// glimpse shows the first bytes of an input in a line.
+func glimpse(head []byte) string {
+	head = head[:min(len(head), 16)]
+	if strings.IndexFunc(string(head), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == '\uFFFD' }) < 0 {
+		return fmt.Sprintf("%q", head)
+	}
+	return fmt.Sprintf("the bytes % x", head)
+}
+
+func names(formats []*format.Format) string {
+	var all []string
+	for _, f := range formats {
+		all = append(all, f.Name)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// counter counts the bytes of a reader.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -120,9 +120,9 @@ func (r recorder) Event(ts int64, payload []byte) error {
 
 func firstByte(p []byte) int64 { return int64(p[0]) % 4 }
 
-// compare runs the operations that the random source asks for on a sorter and
-// on the model.
-func compare(t *testing.T, rng *rand.Rand, o Options) {
+// compare runs operations that the random source asks for on a sorter and on
+// the model, and compares what they deliver.
+func compare(t *testing.T, rng *rand.Rand, o Options, operations int) {
 	t.Helper()
 	var got []modelEvent
 	s := New(o)
@@ -142,7 +142,7 @@ func compare(t *testing.T, rng *rand.Rand, o Options) {
 	releases := rng.IntN(2)
 	sizes := 1 + rng.IntN(300)
 	now := int64(rng.IntN(1000)) - 500
-	for range 200 + rng.IntN(4000) {
+	for range rng.IntN(operations) {
 		i, op := rng.IntN(len(streams)), rng.IntN(400)
 		switch {
 		case op < 2*releases:
@@ -207,18 +207,33 @@ func compare(t *testing.T, rng *rand.Rand, o Options) {
 }
 
 func TestSorterAgreesWithModel(t *testing.T) {
-	for _, memory := range []int64{1, 200_000, 1 << 20, 0} {
-		t.Run(fmt.Sprint(memory), func(t *testing.T) {
+	for _, test := range []struct {
+		memory            int64
+		seeds, operations int
+	}{
+		{memory: 1, seeds: 40, operations: 1000},  // a run for every KiB
+		{memory: 1, seeds: 4, operations: 10_000}, // with runs merged again
+		{memory: 1 << 20, seeds: 10, operations: 20_000},
+		{memory: 0, seeds: 100, operations: 2000},
+		{memory: 0, seeds: 10, operations: 50_000}, // queues of several pages
+	} {
+		t.Run(fmt.Sprintf("memory=%d/operations=%d", test.memory, test.operations), func(t *testing.T) {
 			dir := t.TempDir()
-			for seed := range uint64(300) {
-				compare(t, rand.New(rand.NewPCG(seed, uint64(memory))), Options{Memory: memory, TempDir: dir})
-				if t.Failed() {
-					t.Fatalf("seed %d", seed)
-				}
+			for seed := range uint64(test.seeds) {
+				compare(t, rand.New(rand.NewPCG(seed, 0)), Options{test.memory, dir}, test.operations)
 			}
 			if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
 				t.Errorf("%d temporary files left, %v", len(files), err)
 			}
 		})
 	}
+}
+
+func FuzzSorter(f *testing.F) {
+	f.Add(uint64(0), int64(1), uint16(2000))
+	f.Add(uint64(1), int64(0), uint16(5000))
+	f.Add(uint64(2), int64(400_000), uint16(20000))
+	f.Fuzz(func(t *testing.T, seed uint64, memory int64, operations uint16) {
+		compare(t, rand.New(rand.NewPCG(seed, 0)), Options{memory, t.TempDir()}, int(operations)+1)
+	})
 }

@@ -51,11 +51,13 @@ type Mark uint64
 // concurrent use.
 type Sorter struct {
 	limit   int64 // bytes to stage at most
+	reading int64 // bytes of read buffers
 	tempDir string
 
 	arena   arena
 	pages   pagePool
 	streams []*Stream
+	runs    []*run // in order of arrival
 
 	err error // returned by every call when not nil
 
@@ -73,7 +75,8 @@ func New(o Options) *Sorter {
 	}
 	shift := uint(bits.Len64(uint64(memory) / 64))
 	return &Sorter{
-		limit:     memory - memory/8, // the rest is for reading spilled runs
+		limit:     memory - memory/8,
+		reading:   memory / 8,
 		tempDir:   o.TempDir,
 		arena:     arena{shift: min(max(shift, 10), maxBlockShift)},
 		delivered: math.MinInt64,
@@ -109,9 +112,14 @@ func (s *Sorter) Close() error {
 	if s.err == ErrDelivering {
 		return s.err
 	}
-	s.err = ErrClosed
-	s.streams, s.arena, s.pages = nil, arena{}, pagePool{}
-	return nil
+	var errs []error
+	for _, r := range s.runs {
+		if r.live > 0 {
+			errs = append(errs, r.close())
+		}
+	}
+	*s = Sorter{err: ErrClosed, max: s.max, pushed: s.pushed, outOfOrder: s.outOfOrder}
+	return errors.Join(errs...)
 }
 
 // OutOfOrder returns how many events were delivered with a time below that of
@@ -134,9 +142,15 @@ func (s *Sorter) deliver(mark uint64) error {
 }
 
 func (s *Sorter) merge(mark uint64) error {
+	segments := 0
+	for _, st := range s.streams {
+		segments += len(st.segments)
+	}
 	var m merger[*Stream]
 	for _, st := range s.streams {
-		st.sort()
+		if err := st.open(s.readBuffer(segments)); err != nil {
+			return err
+		}
 		if k, ok := st.next(); ok {
 			m.add(k, st)
 		}
@@ -153,7 +167,49 @@ func (s *Sorter) merge(mark uint64) error {
 			m.drop()
 		}
 	}
+	for _, st := range s.streams {
+		st.pause()
+	}
+	s.dropRuns()
 	return nil
+}
+
+// makeRoom spills if a payload stored in size bytes might exceed the budget.
+func (s *Sorter) makeRoom(size int) error {
+	need := max(int64(size), int64(s.arena.blockSize())) + pageBytes
+	var scratch int64
+	staged := false
+	for _, st := range s.streams {
+		scratch = max(scratch, st.queue.scratch())
+		staged = staged || !st.queue.empty()
+	}
+	if staged && s.arena.bytes+s.pages.bytes+scratch+need > s.limit {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	s.trim(need)
+	return nil
+}
+
+// trim drops free pages if a new block is needed, and the reverse, as far as
+// they exceed the budget.
+func (s *Sorter) trim(need int64) {
+	blocks, pages := len(s.arena.free), len(s.pages.free)
+	excess := s.arena.held() + s.pages.held() + need - s.limit
+	for ; blocks == 0 && len(s.pages.free) > 0 && excess > 0; excess -= pageBytes {
+		s.pages.free = shrink(s.pages.free)
+	}
+	for ; pages == 0 && len(s.arena.free) > 0 && excess > 0; excess -= int64(s.arena.blockSize()) {
+		s.arena.free = shrink(s.arena.free)
+	}
+}
+
+// shrink removes the last element.
+func shrink[T any](list []T) []T {
+	n := len(list) - 1
+	clear(list[n:])
+	return list[:n]
 }
 
 // send delivers one event.

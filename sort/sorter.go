@@ -9,6 +9,25 @@
 // may have a tie function, which orders events of equal time of this stream
 // before their arrival does; between streams, the arrival of the next event of
 // each decides.
+//
+// The algorithm:
+//
+//  1. A payload is copied to an arena of large blocks, in order of arrival. Its
+//     location there, a number that only grows, stands for its arrival.
+//  2. The time and the location, 16 bytes, are appended to the queue of the
+//     stream. A comparison finds out whether the queue is still in order.
+//  3. Before delivery, a queue that is out of order is sorted from the earliest
+//     late event on, which a binary search finds: by a stable radix sort on the
+//     time, least significant digit first, and then by tie among equal times.
+//  4. A heap merges the streams. The first one delivers until it reaches the
+//     next event of the second.
+//  5. What is delivered leaves the queue; blocks and pages of queues that
+//     become empty are used again.
+//  6. When queues and arena exceed the memory budget, the queues are sorted and
+//     written to a temporary file, a run, as one segment for each stream. Each
+//     stream then is itself a merge of its segments and its queue.
+//  7. As soon as there are 32 runs of a kind they are merged into one, so that
+//     the number of segments to read at once, and of open files, stays small.
 package sort
 
 import (
@@ -95,7 +114,8 @@ func (s *Sorter) NewStream(sink Sink) *Stream {
 func (s *Sorter) Mark() Mark { return Mark(s.arena.end()) }
 
 // Release delivers events in order until the next one in order is one that
-// arrived at or after m.
+// arrived at or after m. This is how Trace Processor extracts events while it
+// still reads: by the mark of an earlier flush of the trace.
 func (s *Sorter) Release(m Mark) error { return s.deliver(uint64(m)) }
 
 // Flush delivers all staged events. A later event may have any time without
@@ -114,16 +134,15 @@ func (s *Sorter) Close() error {
 	}
 	var errs []error
 	for _, r := range s.runs {
-		if r.live > 0 {
-			errs = append(errs, r.close())
-		}
+		errs = append(errs, r.close())
 	}
 	*s = Sorter{err: ErrClosed, max: s.max, pushed: s.pushed, outOfOrder: s.outOfOrder}
 	return errors.Join(errs...)
 }
 
 // OutOfOrder returns how many events were delivered with a time below that of
-// one delivered before, since the time of a later event had been released.
+// one delivered before, which only Release makes possible. Trace Processor
+// counts those in the stat sorter_push_event_out_of_order, and drops them.
 func (s *Sorter) OutOfOrder() int64 { return s.outOfOrder }
 
 // MaxTimestamp returns the highest time pushed so far, and false if there was

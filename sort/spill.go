@@ -3,6 +3,7 @@ package sort
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -20,10 +21,10 @@ const (
 
 // run is a temporary file of sorted events: a segment for each stream.
 type run struct {
-	file  *os.File
-	path  string // empty once unlinked
-	live  int    // segments not read to their end
-	level int    // how often its events were merged
+	file  *os.File // nil once closed
+	path  string   // empty once unlinked
+	live  int      // segments not read to their end
+	level int      // how often its events were merged
 }
 
 // release counts a segment as read and drops the run with the last one.
@@ -35,9 +36,13 @@ func (r *run) release() error {
 }
 
 func (r *run) close() error {
+	if r.file == nil {
+		return nil
+	}
 	err := r.file.Close()
+	r.file = nil
 	if r.path != "" {
-		err = os.Remove(r.path)
+		err = errors.Join(err, os.Remove(r.path))
 	}
 	return err
 }
@@ -117,20 +122,17 @@ func (st *Stream) spill(w *runWriter) error {
 	}
 	st.sort()
 	g := w.segment(st)
+	var payloads [batch][]byte
 	for !st.queue.empty() {
 		front := st.queue.front()
-		for len(front) > 0 {
-			n := min(len(front), batch)
-			var payloads [batch][]byte
-			st.sorter.arena.payloads(payloads[:n], front[:n])
-			for i, e := range front[:n] {
-				if err := w.add(e.ts, e.loc, payloads[i]); err != nil {
-					return err
-				}
+		front = front[:min(len(front), batch)]
+		st.sorter.arena.payloads(payloads[:], front)
+		for i, e := range front {
+			if err := w.add(e.ts, e.loc, payloads[i]); err != nil {
+				return err
 			}
-			front = front[n:]
-			st.queue.pop(n)
 		}
+		st.queue.pop(len(front))
 	}
 	w.end(g)
 	st.segments = append(st.segments, g)
@@ -159,7 +161,7 @@ func (s *Sorter) compact() error {
 		if err := w.buf.Flush(); err != nil {
 			return spillError(err)
 		}
-		s.runs = append(s.runs[:n-fanIn], w.run)
+		s.runs = slices.Delete(s.runs, n-fanIn, n)
 	}
 }
 

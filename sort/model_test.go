@@ -74,15 +74,15 @@ func (m *model) release(mark int) {
 			return cmp.Compare(a.arrival, b.arrival)
 		})
 	}
+	var next *modelStream
 	for {
-		var next *modelStream
+		// The stream that delivered last goes on while no other has an earlier
+		// event, else the first of those that have the earliest one does.
+		if next != nil && (len(next.staged) == 0 || next.staged[0].arrival >= mark) {
+			next = nil
+		}
 		for i := range m.streams {
-			st := &m.streams[i]
-			if len(st.staged) == 0 {
-				continue
-			}
-			if next == nil || st.staged[0].ts < next.staged[0].ts ||
-				st.staged[0].ts == next.staged[0].ts && st.staged[0].arrival < next.staged[0].arrival {
+			if st := &m.streams[i]; len(st.staged) > 0 && (next == nil || st.staged[0].ts < next.staged[0].ts) {
 				next = st
 			}
 		}
@@ -90,15 +90,16 @@ func (m *model) release(mark int) {
 			return
 		}
 		e := next.staged[0]
-		m.delivered = append(m.delivered, e)
 		next.staged = next.staged[1:]
 		if len(next.staged) == 0 {
 			next.max, next.tieFrom = math.MinInt64, math.MaxInt64
 		}
 		if e.ts < m.last {
 			m.outOfOrder++
+			continue
 		}
-		m.last = max(m.last, e.ts)
+		m.last = e.ts
+		m.delivered = append(m.delivered, e)
 	}
 }
 

@@ -5,10 +5,10 @@
 // stream of its source: one per CPU for ftrace, one for a JSON file. The
 // sorter delivers the events of all streams to the sinks of their streams.
 //
-// The order is (time, arrival), arrival counting across all streams. A stream
-// may have a tie function, which orders events of equal time of this stream
-// before their arrival does; between streams, the arrival of the next event of
-// each decides.
+// Events of one stream come in the order of (time, arrival), or (time, tie,
+// arrival) if the stream has a tie function. Of several streams with an event of
+// the same time, the one that delivered last goes on, else the one that was made
+// first begins. So does Trace Processor.
 //
 // The algorithm:
 //
@@ -19,8 +19,8 @@
 //  3. Before delivery, a queue that is out of order is sorted from the earliest
 //     late event on, which a binary search finds: by a stable radix sort on the
 //     time, least significant digit first, and then by tie among equal times.
-//  4. A heap merges the streams. The first one delivers until it reaches the
-//     next event of the second.
+//  4. A heap merges the streams. The first one delivers as long as its events
+//     are not later than the next one of the second.
 //  5. What is delivered leaves the queue; blocks and pages of queues that
 //     become empty are used again.
 //  6. When queues and arena exceed the memory budget, the queues are sorted and
@@ -104,7 +104,7 @@ func New(o Options) *Sorter {
 
 // NewStream adds a stream whose events go to sink.
 func (s *Sorter) NewStream(sink Sink) *Stream {
-	st := &Stream{sorter: s, sink: sink, queue: queue{pool: &s.pages}}
+	st := &Stream{sorter: s, index: int64(len(s.streams)), sink: sink, queue: queue{pool: &s.pages}}
 	st.restart()
 	s.streams = append(s.streams, st)
 	return st
@@ -140,9 +140,9 @@ func (s *Sorter) Close() error {
 	return errors.Join(errs...)
 }
 
-// OutOfOrder returns how many events were delivered with a time below that of
-// one delivered before, which only Release makes possible. Trace Processor
-// counts those in the stat sorter_push_event_out_of_order, and drops them.
+// OutOfOrder returns how many events were dropped because one of a later time
+// had been delivered before, which only Release makes possible. Trace Processor
+// counts them in the stat sorter_push_event_out_of_order.
 func (s *Sorter) OutOfOrder() int64 { return s.outOfOrder }
 
 // MaxTimestamp returns the highest time pushed so far, and false if there was
@@ -176,7 +176,7 @@ func (s *Sorter) merge(mark uint64) error {
 	}
 	for !m.empty() && m.first().loc < mark {
 		st := m.first().seq
-		if err := st.deliver(m.second(), mark); err != nil {
+		if err := st.deliver(m.second().ts, mark); err != nil {
 			return err
 		}
 		if k, ok := st.next(); ok {
@@ -231,12 +231,12 @@ func shrink[T any](list []T) []T {
 	return list[:n]
 }
 
-// send delivers one event.
+// send delivers one event, unless it is too late.
 func (s *Sorter) send(sink Sink, ts int64, payload []byte) error {
 	if ts < s.delivered {
 		s.outOfOrder++
-	} else {
-		s.delivered = ts
+		return nil
 	}
+	s.delivered = ts
 	return sink.Event(ts, payload)
 }

@@ -8,6 +8,7 @@ import (
 // A Stream takes the events of one source, best in order of time.
 type Stream struct {
 	sorter *Sorter
+	index  int64 // among the sorter's streams
 	sink   Sink
 	tie    func(payload []byte) int64
 	queue  queue
@@ -129,23 +130,23 @@ func (st *Stream) next() (k key, ok bool) {
 	switch {
 	case !st.sources.empty():
 		first := st.sources.first()
-		return key{ts: first.ts, loc: first.loc}, true
+		return key{first.ts, st.index, first.loc}, true
 	case !st.queue.empty():
 		e := st.queue.at(st.queue.head)
-		return key{ts: e.ts, loc: e.loc}, true
+		return key{e.ts, st.index, e.loc}, true
 	}
 	return key{}, false
 }
 
-// deliver delivers the events before end, up to the first one that arrived at
-// or after mark.
-func (st *Stream) deliver(end key, mark uint64) error {
+// deliver delivers the events up to the time end, and up to the first one that
+// arrived at or after mark.
+func (st *Stream) deliver(end int64, mark uint64) error {
 	if st.sources.empty() {
 		return st.deliverQueue(end, mark)
 	}
 	for {
 		k, ok := st.next()
-		if !ok || k.loc >= mark || !k.before(end) {
+		if !ok || k.loc >= mark || k.ts > end {
 			return nil
 		}
 		payload := st.sources.first().seq.current().payload
@@ -162,7 +163,7 @@ func (st *Stream) deliver(end key, mark uint64) error {
 const batch = 32
 
 // deliverQueue is deliver for a stream of which nothing is spilled.
-func (st *Stream) deliverQueue(end key, mark uint64) error {
+func (st *Stream) deliverQueue(end int64, mark uint64) error {
 	s := st.sorter
 	var payloads [batch][]byte
 	for {
@@ -170,7 +171,7 @@ func (st *Stream) deliverQueue(end key, mark uint64) error {
 		n := 0
 		for n < min(len(front), batch) {
 			e := front[n]
-			if e.loc >= mark || !(key{ts: e.ts, loc: e.loc}).before(end) {
+			if e.loc >= mark || e.ts > end {
 				break
 			}
 			n++

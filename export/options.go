@@ -32,6 +32,8 @@ var (
 	ErrTarget = errors.New("cannot write")
 )
 
+func targetError(path string, err error) error { return fmt.Errorf("%w %s: %w", ErrTarget, path, err) }
+
 // The formats of Options.
 const (
 	Parquet = "parquet"

@@ -76,6 +76,9 @@ func TestTablesOfADataset(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if m.TraceID != "t_1" || m.Stats == nil || m.Warnings == nil {
+				t.Errorf("manifest %+v", m)
+			}
 			for i, table := range m.Tables {
 				info, err := os.Stat(filepath.Join(dir, table.File))
 				if err != nil || info.Size() != table.Bytes || table.File != test.want[i] || (table.Rows == 0) != (table.Name == "none") {
@@ -120,6 +123,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	for _, o := range []Options{
 		{Format: "csv"},
 		{Format: Arrow, Compression: Compression{codec: "snappy"}},
+		{Format: Arrow, Compression: Compression{codec: "zstd", level: 3}},
 		{Tables: []string{"kinds", "nonsense"}},
 		{Tables: []string{"raw"}},
 	} {

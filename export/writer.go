@@ -147,6 +147,8 @@ func (w *Writer) Commit(m Manifest) error {
 		return w.err
 	}
 	m.SchemaVersion, m.ConverterVersion = table.SchemaVersion, w.options.Version
+	// A list is a list in JSON, even if nothing is on it.
+	m.Stats, m.Warnings = append([]Stat{}, m.Stats...), append([]string{}, m.Warnings...)
 	if err := w.place.admit(&m); err != nil {
 		return err
 	}

@@ -14,7 +14,9 @@ import (
 // fieldEnds are the offsets after each field of message.
 var fieldEnds = []int{3, 12, 16, 21, 26, 28, 40}
 
-func show(f *Field) string { return fmt.Sprintf("%d:%d:%d:%q", f.Number, f.Type, f.Uint64(), f.Bytes()) }
+func show(f *Field) string {
+	return fmt.Sprintf("%d:%d:%d:%q", f.Number, f.Type, f.Uint64(), f.Bytes())
+}
 
 // streamed lists the fields that a stream reads, with their offsets.
 func streamed(r io.Reader) (fields []string, offsets []int64, err error) {

@@ -63,9 +63,6 @@ func NewStore(o Options) *Store {
 	return s
 }
 
-// Schemas returns the declarations of all tables, parents before children.
-func Schemas() []*table.Schema { return NewStore(Options{}).set.Schemas() }
-
 // Err is the first error of the sink. Rows are dropped from then on.
 func (s *Store) Err() error { return s.set.Err() }
 

@@ -57,6 +57,9 @@ const (
 	StatUnsupportedPacket
 	// StatJSONUnsupportedPhase counts JSON events of a phase that has no rows.
 	StatJSONUnsupportedPhase
+	// StatPprofParseErrors counts parts of a pprof profile that are damaged or
+	// refer to parts that are not there.
+	StatPprofParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -65,6 +68,7 @@ var ownStats = [...]statInfo{
 	{"truncated_input", false, DataLoss, FromAnalysis},
 	{"unsupported_packet", true, DataLoss, FromAnalysis},
 	{"json_unsupported_phase", false, Info, FromAnalysis},
+	{"pprof_parse_errors", false, DataLoss, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

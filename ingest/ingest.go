@@ -47,6 +47,9 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 			err = ended
 		}
 	}
+	if late := in.sorter.OutOfOrder(); late > 0 {
+		in.files[len(in.files)-1].Add(model.StatSorterPushEventOutOfOrder, model.None, late)
+	}
 	for _, f := range in.files {
 		f.Finish()
 	}
@@ -73,11 +76,15 @@ func (rd *reading) file(name string, parent *model.File, r io.Reader, depth int)
 	counted := &counter{r: r}
 	buffered := bufio.NewReaderSize(counted, format.HeadBytes)
 	head, err := buffered.Peek(format.HeadBytes)
-	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err != nil && err != io.EOF {
 		return place(err, name, "")
 	}
 	if len(bytes.TrimSpace(head)) == 0 && len(head) < format.HeadBytes {
-		return &format.Error{File: name, Offset: 0, Err: format.ErrEmpty}
+		err := format.ErrEmpty
+		if counted.cut {
+			err = fmt.Errorf("cut off before its first bytes: %w", format.ErrCorrupt)
+		}
+		return &format.Error{File: name, Offset: 0, Err: err}
 	}
 	f := detect(rd.options.Formats, head)
 	if f == nil {
@@ -114,6 +121,9 @@ func (rd *reading) file(name string, parent *model.File, r io.Reader, depth int)
 	}
 	err = f.Read(in)
 	file.SetSize(counted.n - int64(buffered.Buffered()))
+	if counted.cut {
+		file.SetStat(model.StatTruncatedInput, model.None, 1)
+	}
 	return place(err, name, f.Name)
 }
 
@@ -158,14 +168,19 @@ func names(formats []*format.Format) string {
 	return strings.Join(all, ", ")
 }
 
-// counter counts the bytes of a reader.
+// counter counts the bytes of a reader. Where those stop early, as in a truncated
+// container, the file ends.
 type counter struct {
-	r io.Reader
-	n int64
+	r   io.Reader
+	n   int64
+	cut bool
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		c.cut, err = true, io.EOF
+	}
 	return n, err
 }

@@ -60,6 +60,8 @@ const (
 	// StatPprofParseErrors counts parts of a pprof profile that are damaged or
 	// refer to parts that are not there.
 	StatPprofParseErrors
+	// StatTrailingGarbage counts compressed files that something else follows.
+	StatTrailingGarbage
 )
 
 var ownStats = [...]statInfo{
@@ -69,6 +71,7 @@ var ownStats = [...]statInfo{
 	{"unsupported_packet", true, DataLoss, FromAnalysis},
 	{"json_unsupported_phase", false, Info, FromAnalysis},
 	{"pprof_parse_errors", false, DataLoss, FromAnalysis},
+	{"trailing_garbage", false, Notice, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

@@ -6,9 +6,9 @@ WITH RECURSIVE _reached AS (
     UNION
     SELECT _next._to /*!, _trace */
     FROM _reached
-    JOIN (SELECT slice_out AS _from, slice_in AS _to /*!, trace_id */ FROM flow
+    JOIN (SELECT slice_out AS _from, slice_in AS _to /*!, _f.trace_id */ FROM flow AS _f
           UNION ALL
-          SELECT parent_id, id /*!, trace_id */ FROM slice) AS _next
+          SELECT _s.parent_id, _s.id /*!, _s.trace_id */ FROM slice AS _s) AS _next
         ON _next._from = _reached._id /*! AND _next.trace_id = _reached._trace */)
 SELECT _f.* FROM _reached JOIN flow AS _f ON _f.slice_out = _reached._id /*! AND _f.trace_id = _reached._trace */;
 
@@ -20,9 +20,9 @@ WITH RECURSIVE _reached AS (
     UNION
     SELECT _next._to /*!, _trace */
     FROM _reached
-    JOIN (SELECT slice_in AS _from, slice_out AS _to /*!, trace_id */ FROM flow
+    JOIN (SELECT slice_in AS _from, slice_out AS _to /*!, _f.trace_id */ FROM flow AS _f
           UNION ALL
-          SELECT id, parent_id /*!, trace_id */ FROM slice WHERE parent_id IS NOT NULL) AS _next
+          SELECT _s.id, _s.parent_id /*!, _s.trace_id */ FROM slice AS _s WHERE _s.parent_id IS NOT NULL) AS _next
         ON _next._from = _reached._id /*! AND _next.trace_id = _reached._trace */)
 SELECT _f.* FROM _reached JOIN flow AS _f ON _f.slice_in = _reached._id /*! AND _f.trace_id = _reached._trace */;
 
@@ -30,14 +30,19 @@ SELECT _f.* FROM _reached JOIN flow AS _f ON _f.slice_in = _reached._id /*! AND 
 -- from it, without looking inside or around slices; each once. Source: Trace Processor's directly_connected_flow, which
 -- gives a flow of a cycle twice.
 CREATE OR REPLACE MACRO directly_connected_flow(id /*!, trace_id */) AS TABLE
-WITH RECURSIVE _reached AS (
+WITH RECURSIVE
+_step AS (
+    SELECT _f.id AS _flow, true AS _forward, slice_out AS _from, slice_in AS _to /*!, _f.trace_id */ FROM flow AS _f
+    UNION ALL
+    SELECT _f.id, false, slice_in, slice_out /*!, _f.trace_id */ FROM flow AS _f),
+_reached AS (
     SELECT id AS _id, unnest([true, false]) AS _forward /*!, trace_id AS _trace */
     UNION
-    SELECT CASE WHEN _forward THEN _f.slice_in ELSE _f.slice_out END, _forward /*!, _trace */
+    SELECT _step._to, _reached._forward /*!, _trace */
     FROM _reached
-    JOIN flow AS _f ON _reached._id = CASE WHEN _forward THEN _f.slice_out ELSE _f.slice_in END
-        /*! AND _f.trace_id = _reached._trace */)
+    JOIN _step ON _step._from = _reached._id AND _step._forward = _reached._forward
+        /*! AND _step.trace_id = _reached._trace */)
 SELECT DISTINCT _f.*
 FROM _reached
-JOIN flow AS _f ON _reached._id = CASE WHEN _forward THEN _f.slice_out ELSE _f.slice_in END
-    /*! AND _f.trace_id = _reached._trace */;
+JOIN _step ON _step._from = _reached._id AND _step._forward = _reached._forward /*! AND _step.trace_id = _reached._trace */
+JOIN flow AS _f ON _f.id = _step._flow /*! AND _f.trace_id = _step.trace_id */;

@@ -47,9 +47,32 @@ CREATE OR REPLACE MACRO slice_is_ancestor(ancestor_id, descendant_id /*!, trace_
     JOIN slice AS _a ON _a.id = _of._ancestor /*! AND _a.trace_id = _of._trace */
     JOIN slice AS _d ON _d.id = _of._descendant /*! AND _d.trace_id = _of._trace */);
 
--- slice_self_dur: self_dur (ns) is a slice's dur without that of its children. Source: Trace Processor's slices.self_dur.
+-- flat_slice: what each track is at, at each time: the deepest slice there. slice_id, ts and dur (ns) of the piece,
+-- track_id, depth, category, name. An unfinished slice lasts to the end of the trace; one without duration has no piece.
+-- Source: Trace Processor's flattened slices.
+CREATE OR REPLACE VIEW flat_slice AS
+WITH
+lasting AS (
+    SELECT *, CASE WHEN dur = -1 THEN trace_end(/*! trace_id */) ELSE ts + dur END AS ts_end
+    FROM slice WHERE dur <> 0),
+-- A slice is left for each child, and come back to where that ends; its pieces lie between.
+turn AS (
+    SELECT id, ts AS from_ts, NULL AS to_ts /*!, trace_id */ FROM lasting
+    UNION ALL
+    SELECT parent_id, ts_end, ts /*!, trace_id */ FROM lasting WHERE parent_id IS NOT NULL),
+piece AS (
+    SELECT id, from_ts, lead(to_ts) OVER (PARTITION BY id /*!, trace_id */ ORDER BY from_ts, to_ts NULLS FIRST) AS to_ts
+           /*!, trace_id */
+    FROM turn)
+SELECT s.id AS slice_id, from_ts AS ts, coalesce(to_ts, s.ts_end) - from_ts AS dur, s.track_id, s.depth, s.category, s.name
+       /*!, s.trace_id */
+FROM piece JOIN lasting AS s ON s.id = piece.id /*! AND s.trace_id = piece.trace_id */
+WHERE from_ts < coalesce(to_ts, s.ts_end);
+
+-- slice_self_dur: self_dur (ns) is a slice's dur without that of its children: the sum of its pieces in flat_slice.
+-- Source: Trace Processor's slices.self_dur.
 CREATE OR REPLACE VIEW slice_self_dur AS
-SELECT slice.id, slice.dur - coalesce(children.dur, 0) AS self_dur /*!, trace_id */
+SELECT slice.id, coalesce(own.dur, 0) AS self_dur /*!, trace_id */
 FROM slice
-LEFT JOIN (SELECT parent_id AS id, sum(dur)::BIGINT AS dur /*!, trace_id */
-           FROM slice GROUP BY parent_id /*!, trace_id */) AS children USING (id /*!, trace_id */);
+LEFT JOIN (SELECT slice_id AS id, sum(dur)::BIGINT AS dur /*!, trace_id */ FROM flat_slice GROUP BY ALL) AS own
+    USING (id /*!, trace_id */);

@@ -39,7 +39,7 @@ type Macro struct {
 func (m Macro) IsHelper() bool { return strings.HasPrefix(m.Name, "_") }
 
 var (
-	statement = regexp.MustCompile(`(?ms)((?:^--[^\n]*\n)*)^(CREATE OR REPLACE (?:MACRO|VIEW) (\w+).*?);$`)
+	statement = regexp.MustCompile(`(?ms)((?:^--[^\n]*\n)*)^(CREATE OR REPLACE (?:MACRO|VIEW) "?(\w+).*?);$`)
 	// manyOnly is SQL that stands in a comment because it applies to many traces only.
 	manyOnly = regexp.MustCompile(`(?s)/\*!(.*?)\*/`)
 )

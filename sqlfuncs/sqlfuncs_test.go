@@ -15,14 +15,26 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// open returns an empty database with the tables of testdata/schema.sql and all macros.
+// open returns an empty database in memory with the tables of testdata/schema.sql and all macros.
 func open(t testing.TB, layout Layout) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("duckdb", "")
+	db := openFile(t, "")
+	install(t, db, layout)
+	return db
+}
+
+func openFile(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("duckdb", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func install(t testing.TB, db *sql.DB, layout Layout) {
+	t.Helper()
 	schema, err := os.ReadFile("testdata/schema.sql")
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +48,6 @@ func open(t testing.TB, layout Layout) *sql.DB {
 	if err := Install(context.Background(), db, layout); err != nil {
 		t.Fatal(err)
 	}
-	return db
 }
 
 func exec(t testing.TB, db *sql.DB, statement string) {
@@ -89,6 +100,47 @@ func tryQuery(db *sql.DB, q string) ([][]string, error) {
 		table = append(table, row)
 	}
 	return table, rows.Err()
+}
+
+// TestMacros checks that every statement is found, and documented unless it is a helper.
+func TestMacros(t *testing.T) {
+	statements := 0
+	for _, name := range files {
+		source, err := sources.ReadFile("sql/" + name + ".sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		statements += strings.Count(string(source), "CREATE OR REPLACE")
+	}
+	macros := Macros(OneTrace)
+	if len(macros) != statements {
+		t.Errorf("found %d macros and views, want %d", len(macros), statements)
+	}
+	for _, m := range macros {
+		if strings.Contains(m.SQL, "trace_id") {
+			t.Errorf("%s: trace_id in a database of one trace", m.Name)
+		}
+		if !m.IsHelper() && m.Doc == "" && !strings.HasPrefix(m.Name, "time_") {
+			t.Errorf("%s has no comment", m.Name)
+		}
+	}
+}
+
+// TestPersist opens a DuckDB file that the macros were installed in, as a client without this package would.
+func TestPersist(t *testing.T) {
+	for _, layout := range []Layout{OneTrace, ManyTraces} {
+		path := filepath.Join(t.TempDir(), "trace.duckdb")
+		db := openFile(t, path)
+		install(t, db, layout)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		db = openFile(t, path)
+		got := query(t, db, "SELECT (SELECT count(*) FROM span_join('sched', 'thread_slice', 'utid')) + (SELECT count(*) FROM flat_slice) AS n")
+		if got[1][0] != "0" {
+			t.Errorf("got %v", got)
+		}
+	}
 }
 
 // TestScripts runs the archives in testdata: tables.sql fills the tables, then each NAME.sql gives the rows of

@@ -1,6 +1,7 @@
 package sqlfuncs
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
@@ -76,8 +77,13 @@ func bruteForce(a, b []span, aPartitioned, bPartitioned, left, outer bool) []joi
 }
 
 func bruteForcePart(a, b []span, part int, left, outer bool) []joined {
-	points := func(spans []span, t int64) []span {
-		return slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return !s.isPoint() || s.ts != t })
+	points := func(spans []span, t int64) (at []span) {
+		for _, s := range spans {
+			if s.isPoint() && s.ts == t {
+				at = append(at, s)
+			}
+		}
+		return at
 	}
 	around := func(spans []span, t int64) (int, bool) {
 		for _, s := range spans {
@@ -190,7 +196,10 @@ func TestSpanJoinsAgainstBruteForce(t *testing.T) {
 }
 
 func sortJoined(rows []joined) {
-	slices.SortFunc(rows, func(x, y joined) int { return strings.Compare(fmt.Sprint(x), fmt.Sprint(y)) })
+	slices.SortFunc(rows, func(x, y joined) int {
+		return cmp.Or(cmp.Compare(x.part, y.part), cmp.Compare(x.ts, y.ts), cmp.Compare(x.dur, y.dur),
+			cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
+	})
 }
 
 // load fills a table with the spans of each input, the input's number being the trace_id.

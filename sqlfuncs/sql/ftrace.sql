@@ -150,8 +150,9 @@ CREATE OR REPLACE MACRO to_ftrace(id /*!, trace_id */) AS (
                     ' ' || arg.key || '=' || _ftrace_value(arg, '', _kernel, _gfp)), '')
                 ELSE array_to_string(list_transform(_items, lambda item:
                     CASE WHEN item.key IS NULL THEN item.before
-                         ELSE item.before || _ftrace_value(list_filter(_args, lambda arg: arg.key = item.key)[1],
-                                                           item.style, _kernel, _gfp) END), '') END)
+                         ELSE array_to_string(list_transform(
+                             list_filter(_args, lambda arg: arg.key = item.key),
+                             lambda arg: item.before || _ftrace_value(arg, item.style, _kernel, _gfp)), '') END), '') END)
     FROM (
         SELECT _event._id, _event._ts, _event._name, _event._cpu, _event._kernel, _format.items AS _items,
                coalesce(_t.tid, 0)::VARCHAR AS _tid, coalesce(_p.pid, 0) AS _tgid,

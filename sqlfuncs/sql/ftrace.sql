@@ -49,7 +49,7 @@ FROM (VALUES
     ('i2c_result', ['" i2c-', '=adapter_nr', 'n=nr_msgs', 'ret=ret'])) AS formats(event, items);
 
 -- _gfp_flags is the names of the page allocator's flags, by the least kernel they hold for (4.14 is 4014), in the order in
--- which they are taken from a value. Source: include/trace/events/mmflags.h of each kernel.
+-- which they are taken from a value. Source: Trace Processor, whose table of them this follows.
 CREATE OR REPLACE VIEW _gfp_flags AS
 SELECT since, list_transform(flags, lambda flag:
     struct_pack(mask := ('0x' || split_part(flag, ' ', 1))::BIGINT, name := split_part(flag, ' ', 2))) AS flags

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/schema"
 )
 
 // tree lists the files below a folder.
@@ -105,7 +105,7 @@ func TestEmptyTableHasASchema(t *testing.T) {
 
 func TestCoreTablesAreAlwaysThere(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	w, err := Create(dir, Options{Schemas: model.Schemas()})
+	w, err := Create(dir, Options{Schemas: schema.All()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		{Tables: []string{"kinds", "nonsense"}},
 		{Tables: []string{"raw"}},
 	} {
-		o.Schemas = slices.Concat(kindsSchemas(), model.Schemas())
+		o.Schemas = slices.Concat(kindsSchemas(), schema.All())
 		if _, err := Create(filepath.Join(t.TempDir(), "out"), o); !errors.Is(err, ErrOption) {
 			t.Errorf("Create(%+v) = %v", o, err)
 		}

@@ -140,23 +140,23 @@ func (w *Writer) fail(out *output, err error) {
 // Commit finishes the files and puts the dataset, or the trace, into place
 // with the manifest, whose tables it fills in. Nothing is left behind if it
 // fails.
-func (w *Writer) Commit(m Manifest) error {
+func (w *Writer) Commit(m *Manifest) error {
 	defer w.Abort()
 	w.running.Wait()
 	if w.err != nil {
 		return w.err
 	}
 	m.SchemaVersion, m.ConverterVersion = table.SchemaVersion, w.options.Version
-	if err := w.place.admit(&m); err != nil {
+	if err := w.place.admit(m); err != nil {
 		return err
 	}
-	if err := w.finish(&m); err != nil {
+	if err := w.finish(m); err != nil {
 		return err
 	}
 	if err := errors.Join(m.write(filepath.Join(w.stage.path, manifestName)), syncFolder(w.stage.path)); err != nil {
 		return fmt.Errorf("%w: %w", ErrTarget, err)
 	}
-	return w.place.publish(w.stage.path, &m)
+	return w.place.publish(w.stage.path, m)
 }
 
 // finish ends the files that the dataset will have.

@@ -41,7 +41,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &failed) && len(failed.errs) < failed.of:
 		return exitSomeFailed
-	case format.BadInput(err):
+	case format.BadInput(err), failed != nil && failed.badInput():
 		return exitBadInput
 	default:
 		return exitFailure

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/ingest/format"
 )
 
 // progressInterval is the time between two reports of progress.
@@ -27,6 +28,11 @@ type failedError struct {
 
 func (e *failedError) Error() string {
 	return fmt.Sprintf("%d of %d traces could not be converted", len(e.errs), e.of)
+}
+
+// badInput reports whether the input is at fault every time.
+func (e *failedError) badInput() bool {
+	return !slices.ContainsFunc(e.errs, func(err error) bool { return !format.BadInput(err) })
 }
 
 // run converts traces once.

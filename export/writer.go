@@ -163,7 +163,7 @@ func (w *Writer) Commit(m *Manifest) error {
 func (w *Writer) finish(m *Manifest) error {
 	var outputs []*output
 	for _, s := range w.options.Schemas {
-		if out := w.outputs[s.Name]; out != nil && (out.rows > 0 || w.options.keepsEmpty(s.Name)) {
+		if out := w.outputs[s.Name]; out != nil && (out.rows > 0 || w.keepsEmpty(s)) {
 			outputs = append(outputs, out)
 			w.running.Go(func() {
 				w.work(out, func(s *scratch) error { return out.finish(m.TraceID, s, &w.options) })
@@ -184,6 +184,13 @@ func (w *Writer) finish(m *Manifest) error {
 		}
 	}
 	return w.err
+}
+
+// keepsEmpty reports whether a selected table is written without rows. Derived
+// tables are, where their parent has rows, so that a reader may join all
+// children of counter_track, say, without a look at which of them exist.
+func (w *Writer) keepsEmpty(s *table.Schema) bool {
+	return w.options.keepsEmpty(s.Name) || s.Derived && w.outputs[s.Parent] != nil && w.outputs[s.Parent].rows > 0
 }
 
 // Abort drops everything that was written. After Commit it does nothing.

@@ -47,6 +47,9 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 			err = ended
 		}
 	}
+	if late := in.sorter.OutOfOrder(); late > 0 {
+		in.files[len(in.files)-1].Add(model.StatSorterPushEventOutOfOrder, model.None, late)
+	}
 	for _, f := range in.files {
 		f.Finish()
 	}

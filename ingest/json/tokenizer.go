@@ -67,10 +67,10 @@ func (t *tokenizer) more() error {
 	kept := copy(t.buf, t.buf[t.pos:])
 	t.base += int64(t.pos)
 	t.buf, t.pos = t.buf[:kept], 0
-	if cap(t.buf)-kept < readBytes/2 {
-		t.buf = append(make([]byte, 0, max(2*cap(t.buf), readBytes)), t.buf...)
+	if kept == cap(t.buf) {
+		t.buf = append(make([]byte, 0, min(max(2*kept, readBytes), maxValue)), t.buf...)
 	}
-	n, err := t.in.Read(t.buf[kept:cap(t.buf)])
+	n, err := io.ReadFull(t.in, t.buf[kept:cap(t.buf)])
 	t.buf = t.buf[:kept+n]
 	switch {
 	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
@@ -108,7 +108,7 @@ func (t *tokenizer) whole(parse func() error) error {
 			return err
 		}
 		t.pos = start
-		if len(t.buf)-start > maxValue {
+		if start == 0 && len(t.buf) == maxValue {
 			t.in.File.LogAt(model.StatJSONTokenizerFailure, t.base+int64(start), t.reason("larger than 32 MiB", nil))
 			return t.skip()
 		}
@@ -217,36 +217,40 @@ func (t *tokenizer) keep(to *[]byte) error {
 	})
 }
 
-// skip moves behind the value at the position, to the comma or bracket that ends
-// it, without keeping it in memory.
+// skip moves behind the value at the position without keeping it in memory.
 func (t *tokenizer) skip() error {
-	depth := 0
-	inString := false
-	for {
-		for t.pos < len(t.buf) {
+	for depth, inString := 0, false; ; {
+		for ; t.pos < len(t.buf); t.pos++ {
 			c := t.buf[t.pos]
 			switch {
 			case inString && c == '\\':
-				if t.pos+1 == len(t.buf) {
-					goto refill
-				}
-				t.pos++
+				t.pos++ // the next byte is part of the string, wherever it is
+				continue
 			case c == '"':
 				inString = !inString
 			case inString:
-			case depth == 0 && (c == ',' || c == '}' || c == ']'):
-				return nil
+				continue
 			case c == '{' || c == '[':
 				depth++
+			case depth == 0 && (c == ',' || c == '}' || c == ']'):
+				return nil // the end of a number or a word
 			case c == '}' || c == ']':
 				depth--
+			default:
+				continue
 			}
-			t.pos++
+			if depth == 0 && !inString {
+				t.pos++
+				return nil
+			}
 		}
-	refill:
+		// An escape may have moved the position one byte past the buffer.
+		past := t.pos - len(t.buf)
+		t.pos = len(t.buf)
 		if err := t.more(); err != nil {
 			return err
 		}
+		t.pos = past
 	}
 }
 

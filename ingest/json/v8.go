@@ -80,7 +80,7 @@ func (v *v8Profiles) add(e *event) error {
 		l := lexer{buf: e.args}
 		_ = l.members(func(key []byte, val value) {
 			if string(key) == "data" {
-				v.read(&chunk, val)
+				v.read(&chunk, val, true)
 			}
 		})
 	}
@@ -214,12 +214,18 @@ func (v *v8Profiles) file(members map[string][]byte, samples []byte) error {
 	return v.extend(i, &chunk, 0)
 }
 
-func (v *v8Profiles) read(chunk *v8Chunk, data value) {
+// read reads the data of an event, or the profile within it, which has nodes and
+// samples only.
+func (v *v8Profiles) read(chunk *v8Chunk, data value, outer bool) {
 	if data.kind != object {
 		return
 	}
 	l := lexer{buf: data.raw}
-	_ = l.members(func(key []byte, val value) { v.field(chunk, string(key), val) })
+	_ = l.members(func(key []byte, val value) {
+		if k := string(key); outer || k == "nodes" || k == "samples" {
+			v.field(chunk, k, val)
+		}
+	})
 }
 
 func (v *v8Profiles) field(chunk *v8Chunk, key string, val value) {
@@ -232,7 +238,7 @@ func (v *v8Profiles) field(chunk *v8Chunk, key string, val value) {
 			}
 		}
 	case "cpuProfile":
-		v.read(chunk, val)
+		v.read(chunk, val, false)
 	case "nodes":
 		if val.kind == array {
 			l := lexer{buf: val.raw}

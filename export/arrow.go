@@ -116,8 +116,8 @@ func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
 		return wrap(t, c.Rows, nulls, v.Valid, packed)
 	case []table.StringID:
 		indices, valid := make([]int32, c.Rows), make([]byte, (c.Rows+7)/8)
-		count := a.words[i].encode(values, c.Strings, indices, valid)
-		return wrap(t, c.Rows, c.Rows-count, valid, arrow.Int32Traits.CastToBytes(indices))
+		a.words[i].encode(values, c.Strings, indices, valid)
+		return wrap(t, c.Rows, c.Rows-present(valid, c.Rows), valid, arrow.Int32Traits.CastToBytes(indices))
 	default:
 		return wrap(t, c.Rows, c.Rows, make([]byte, (c.Rows+7)/8), make([]byte, 8*c.Rows))
 	}

@@ -41,7 +41,7 @@ func OpenDataset(dir string, o Options) (*Dataset, error) {
 		return nil, fmt.Errorf("%s exists and is %w of many traces", dir, ErrForeign)
 	}
 	if err := os.MkdirAll(d.own("tmp"), 0o777); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTarget, err)
+		return nil, targetError(d.path, err)
 	}
 	unlock, err := d.lock()
 	if err != nil {
@@ -59,7 +59,7 @@ func OpenDataset(dir string, o Options) (*Dataset, error) {
 		return d.move(path, m)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTarget, err)
+		return nil, targetError(d.path, err)
 	}
 	return d, nil
 }
@@ -109,7 +109,7 @@ func (d *Dataset) lock() (unlock func() error, err error) {
 		}
 		f.Close()
 	}
-	return nil, fmt.Errorf("%w: %w", ErrTarget, err)
+	return nil, targetError(d.path, err)
 }
 
 // partition is the folder of a table's files of a trace.
@@ -131,7 +131,7 @@ func (d *Dataset) publish(folder string, m *Manifest) error {
 		return err
 	}
 	if err := d.move(folder, m); err != nil {
-		return errors.Join(fmt.Errorf("%w: %w", ErrTarget, err), d.withdraw(&Manifest{TraceID: m.TraceID}))
+		return errors.Join(targetError(d.path, err), d.withdraw(&Manifest{TraceID: m.TraceID}))
 	}
 	return nil
 }

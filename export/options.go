@@ -32,6 +32,8 @@ var (
 	ErrTarget = errors.New("cannot write")
 )
 
+func targetError(path string, err error) error { return fmt.Errorf("%w %s: %w", ErrTarget, path, err) }
+
 // The formats of Options.
 const (
 	Parquet = "parquet"
@@ -42,7 +44,7 @@ const (
 type Options struct {
 	Schemas     []*table.Schema // tables that may come, in the order of the manifest
 	Format      string          // Parquet, which "" means too, or Arrow
-	Compression Compression     // the zero value is zstd; Arrow takes only zstd and none
+	Compression Compression     // the zero value is zstd; Arrow takes zstd without a level and none
 	Tables      []string        // tables to write, whether they have rows or not; nil is all
 	EmptyTables bool            // write tables without rows, even if they are not core ones
 	Jobs        int             // encoders at work at one time; 0 means GOMAXPROCS
@@ -67,8 +69,8 @@ func (o *Options) check() error {
 	if o.Compression.codec == "" {
 		o.Compression.codec = "zstd"
 	}
-	if c := o.Compression.codec; o.Format == Arrow && c != "zstd" && c != "none" {
-		return fmt.Errorf("compression %q: %w: Arrow files have zstd or none", o.Compression, ErrOption)
+	if c := o.Compression.String(); o.Format == Arrow && c != "zstd" && c != "none" {
+		return fmt.Errorf("compression %q: %w: Arrow files have zstd without a level or none", c, ErrOption)
 	}
 	for _, name := range o.Tables {
 		if !slices.ContainsFunc(o.Schemas, func(s *table.Schema) bool { return s.Name == name && !s.Abstract }) {

@@ -18,6 +18,7 @@ type scratch struct {
 	float64s []float64
 	bools    []bool
 	words    dictionary
+	numbers  distinct
 }
 
 // grow returns a slice of n elements with the memory of *s if it suffices.
@@ -114,13 +115,12 @@ func (d *dictionary) reset() {
 }
 
 // encode stores the numbers of the strings in indices and sets the bits of
-// those that are not NULL in valid. It returns how many these are.
-func (d *dictionary) encode(ids []table.StringID, view table.StringView, indices []int32, valid []byte) int {
+// those that are not NULL in valid.
+func (d *dictionary) encode(ids []table.StringID, view table.StringView, indices []int32, valid []byte) {
 	if len(d.entries) < view.Len() {
 		d.entries = append(d.entries, make([]entry, view.Len()-len(d.entries))...)
 	}
 	clear(valid)
-	count := 0
 	for i, id := range ids {
 		if id == 0 {
 			indices[i] = 0
@@ -133,7 +133,81 @@ func (d *dictionary) encode(ids []table.StringID, view table.StringView, indices
 		}
 		indices[i] = e.index
 		valid[i>>3] |= 1 << (i & 7)
+	}
+}
+
+// distinct numbers 64-bit patterns in order of first use.
+type distinct struct {
+	slots  []number // open addressing, power of two long, half empty
+	values []uint64 // in order
+}
+
+type number struct {
+	value uint64
+	index int32 // plus one; zero is a free slot
+}
+
+// encode stores the numbers of the values whose bit is set, or of all if valid
+// is nil. It gives up if there are more than limit.
+func (d *distinct) encode(values []uint64, valid []byte, indices []int32, limit int) bool {
+	clear(d.slots)
+	d.values = d.values[:0]
+	for i, v := range values {
+		if valid != nil && valid[i>>3]>>(i&7)&1 == 0 {
+			indices[i] = 0
+			continue
+		}
+		if 2*len(d.values) >= len(d.slots) {
+			if len(d.values) > limit {
+				return false
+			}
+			d.rehash()
+		}
+		slot := d.slot(v)
+		if slot.index == 0 {
+			d.values = append(d.values, v)
+			*slot = number{v, int32(len(d.values))}
+		}
+		indices[i] = slot.index - 1
+	}
+	return len(d.values) <= limit
+}
+
+// slot returns where v is or belongs.
+func (d *distinct) slot(v uint64) *number {
+	mask := uint64(len(d.slots) - 1)
+	for i := v * 0x9e3779b97f4a7c15 >> 32; ; i++ {
+		slot := &d.slots[i&mask]
+		if slot.index == 0 || slot.value == v {
+			return slot
+		}
+	}
+}
+
+// rehash makes room for twice as many values.
+func (d *distinct) rehash() {
+	d.slots = make([]number, max(1024, 2*len(d.slots)))
+	for i, v := range d.values {
+		*d.slot(v) = number{v, int32(i + 1)}
+	}
+}
+
+// scattered reports whether values are mostly far from those before them, more
+// than 32 bits, as hashes and addresses are.
+func scattered(v table.Vector) bool {
+	values, _ := v.Values.([]int64)
+	values = values[:min(len(values), 4096)]
+	var before int64
+	count, far := 0, 0
+	for i, value := range values {
+		if v.Valid != nil && v.Valid[i>>3]>>(i&7)&1 == 0 {
+			continue
+		}
+		if d := value - before; count > 0 && d != int64(int32(d)) {
+			far++
+		}
+		before = value
 		count++
 	}
-	return count
+	return far > count/8
 }

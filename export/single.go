@@ -28,7 +28,10 @@ func Create(dir string, o Options) (*Writer, error) {
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTarget, err)
+		return nil, targetError(dir, err)
+	}
+	if linked, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = linked
 	}
 	parent, prefix := filepath.Dir(dir), "."+filepath.Base(dir)+".tpconvert-"
 	err = sweep(parent, prefix, func(path string) error {
@@ -38,7 +41,7 @@ func Create(dir string, o Options) (*Writer, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTarget, err)
+		return nil, targetError(dir, err)
 	}
 	s := single{dir, o.Force}
 	if err := s.admit(nil); err != nil {
@@ -58,7 +61,7 @@ func (s single) admit(*Manifest) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil && !exists(s.path):
-		return fmt.Errorf("%w: %w", ErrTarget, err)
+		return targetError(s.path, err)
 	case err != nil:
 		return fmt.Errorf("%s exists and is %w: %w", s.path, ErrForeign, err)
 	case len(entries) == 0:
@@ -88,7 +91,7 @@ func (s single) publish(folder string, m *Manifest) error {
 		return err
 	}
 	if err := s.swap(folder); err != nil {
-		return fmt.Errorf("%w: %w", ErrTarget, err)
+		return targetError(s.path, err)
 	}
 	return nil
 }

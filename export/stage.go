@@ -23,7 +23,7 @@ func newStage(parent, prefix string) (*stage, error) {
 	for {
 		path := filepath.Join(parent, fmt.Sprintf("%s%016x", prefix, rand.Uint64()))
 		if err := os.Mkdir(path, 0o777); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrTarget, err)
+			return nil, targetError(path, err)
 		}
 		lock, err := tryLock(path)
 		if err == nil {
@@ -32,7 +32,7 @@ func newStage(parent, prefix string) (*stage, error) {
 		// Another run took it for dead before it was locked.
 		if !errors.Is(err, errLocked) {
 			os.Remove(path)
-			return nil, fmt.Errorf("%w: %w", ErrTarget, err)
+			return nil, targetError(path, err)
 		}
 	}
 }

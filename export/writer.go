@@ -147,6 +147,8 @@ func (w *Writer) Commit(m *Manifest) error {
 		return w.err
 	}
 	m.SchemaVersion, m.ConverterVersion = table.SchemaVersion, w.options.Version
+	// A list is a list in JSON, even if nothing is on it.
+	m.Stats, m.Warnings = append([]Stat{}, m.Stats...), append([]string{}, m.Warnings...)
 	if err := w.place.admit(m); err != nil {
 		return err
 	}
@@ -154,7 +156,7 @@ func (w *Writer) Commit(m *Manifest) error {
 		return err
 	}
 	if err := errors.Join(m.write(filepath.Join(w.stage.path, manifestName)), syncFolder(w.stage.path)); err != nil {
-		return fmt.Errorf("%w: %w", ErrTarget, err)
+		return targetError(w.stage.path, err)
 	}
 	return w.place.publish(w.stage.path, m)
 }
@@ -207,8 +209,8 @@ func (w *Writer) Abort() error {
 	return w.stage.remove()
 }
 
-// open begins the file.
-func (out *output) open(o *Options) (err error) {
+// open begins the file, of a table without rows if first is nil.
+func (out *output) open(o *Options, first *table.Chunk) (err error) {
 	if out.file, err = os.Create(out.path); err != nil {
 		return err
 	}
@@ -216,14 +218,14 @@ func (out *output) open(o *Options) (err error) {
 	if o.Format == Arrow {
 		out.encoder, err = newArrowFile(out.path, out.buffer, out.schema, o)
 	} else {
-		out.encoder, err = newParquetFile(out.buffer, out.schema, o)
+		out.encoder, err = newParquetFile(out.buffer, out.schema, o, first)
 	}
 	return err
 }
 
 func (out *output) write(c *table.Chunk, s *scratch, o *Options) error {
 	if out.encoder == nil {
-		if err := out.open(o); err != nil {
+		if err := out.open(o, c); err != nil {
 			return err
 		}
 	}
@@ -233,7 +235,7 @@ func (out *output) write(c *table.Chunk, s *scratch, o *Options) error {
 
 func (out *output) finish(traceID string, s *scratch, o *Options) error {
 	if out.encoder == nil {
-		if err := out.open(o); err != nil {
+		if err := out.open(o, nil); err != nil {
 			return err
 		}
 	}

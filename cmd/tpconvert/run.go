@@ -196,7 +196,6 @@ func (r *run) one(ctx context.Context, c *conversion) error {
 		TraceID:         cmp.Or(r.options.traceID, "t_"+seen.input.SHA256[:16]),
 		Input:           seen.input,
 		Stats:           seen.stats,
-		Warnings:        []string{},
 		WallSeconds:     time.Since(begun).Seconds(),
 		PeakMemoryBytes: peakMemory(),
 	}

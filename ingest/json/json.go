@@ -26,7 +26,8 @@ func sniff(head []byte) bool {
 }
 
 func read(in *format.Input) error {
-	t := &tokenizer{in: in, parser: newParser(in), profile: map[string][]byte{}}
+	t := &tokenizer{in: in, places: newPlaces(in), profile: map[string][]byte{}}
+	t.parser = newParser(in, t.places)
 	t.events = in.Sorter.NewStream(t.parser)
 	t.v8 = newV8Profiles(in)
 	in.AtEnd(t.stacks)

@@ -13,9 +13,10 @@ import (
 // parser turns events, in the order of time, into rows.
 type parser struct {
 	*model.Context
-	event event
-	lexer lexer
-	args  argWriter
+	event  event
+	places *places
+	lexer  lexer
+	args   argWriter
 	// known are the arg sets of the args seen last, by the hash of their text.
 	known [knownArgs]knownArg
 	set   model.ArgSet
@@ -35,10 +36,11 @@ type knownArg struct {
 	set  model.ArgSetID
 }
 
-func newParser(in *format.Input) *parser {
+func newParser(in *format.Input, places *places) *parser {
 	s := in.Store.Strings
 	p := &parser{
 		Context:      in.Context,
+		places:       places,
 		noName:       s.Intern("[No name]"),
 		running:      s.Intern("Running"),
 		threadName:   s.Intern("thread_name"),
@@ -66,10 +68,10 @@ func (p *parser) Event(ts int64, token []byte) error {
 	e.decode(token)
 	pid, tid := int64(e.pid), int64(e.tid)
 	if e.textPID {
-		p.Machine.SetProcessName(p.Machine.Process(pid), model.StringID(e.pid&^textIDs), model.ProcessNameSystem)
+		p.Machine.SetProcessName(p.Machine.Process(pid), p.places.names[e.pid], model.ProcessNameSystem)
 	}
 	if e.textTID {
-		p.Machine.SetThreadName(p.Machine.Thread(tid), model.StringID(e.tid&^textIDs), model.ThreadNameOther)
+		p.Machine.SetThreadName(p.Machine.Thread(tid), p.places.names[e.tid], model.ThreadNameOther)
 	}
 	utid := p.Machine.ThreadOf(tid, pid)
 	raw := model.StringID(e.name)

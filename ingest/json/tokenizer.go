@@ -25,6 +25,7 @@ type tokenizer struct {
 	lexer
 	in     *format.Input
 	parser *parser
+	places *places
 	v8     *v8Profiles
 	events *sort.Stream
 	base   int64 // bytes of the input before buf[0]
@@ -261,7 +262,6 @@ func (t *tokenizer) metadata(prefix string) error {
 		if err != nil || v.kind != object {
 			return err
 		}
-		strings := t.in.Store.Strings
 		inner := lexer{buf: v.raw}
 		// Trace Processor keeps the members before one that it cannot read.
 		_ = inner.members(func(key []byte, v value) {
@@ -273,7 +273,10 @@ func (t *tokenizer) metadata(prefix string) error {
 			case v.kind == double && v.f == math.Trunc(v.f) && math.Abs(v.f) < 9.2e18:
 				t.in.File.SetMetadata(name, model.IntArg(int64(v.f)))
 			default:
-				t.in.File.SetMetadata(name, model.StringArg(strings.InternBytes(v.raw)))
+				t.in.File.SetMetadata(name, model.StringArg(t.places.intern(v.raw)))
+			}
+			if v.kind != null {
+				t.places.intern([]byte(name))
 			}
 		})
 		return nil
@@ -356,7 +359,6 @@ func (t *tokenizer) array() error {
 func (t *tokenizer) event(e *event) error {
 	start := t.pos
 	*e = event{}
-	strings := t.in.Store.Strings
 	var (
 		ts              int64
 		hasTS, bad, any bool
@@ -424,12 +426,12 @@ func (t *tokenizer) event(e *event) error {
 		case fieldCategory:
 			e.category = 0
 			if v.kind == text && len(v.raw) > 0 {
-				e.category = int32(strings.InternBytes(v.raw))
+				e.category = int32(t.places.intern(v.raw))
 			}
 		case fieldName:
 			e.name = 0
 			if v.kind == text && len(v.raw) > 0 {
-				e.name = int32(strings.InternBytes(v.raw))
+				e.name = int32(t.places.intern(v.raw))
 			}
 		case fieldFlowIn:
 			e.flowIn = v.kind == boolean && v.i != 0
@@ -528,23 +530,19 @@ type id struct {
 func (t *tokenizer) id(v value) (id, bool) {
 	switch v.kind {
 	case text:
-		return id{idText, uint64(t.in.Store.Strings.InternBytes(v.raw))}, true
+		return id{idText, uint64(t.places.intern(v.raw))}, true
 	case integer:
 		return id{idNumber, uint64(v.i)}, true
 	}
 	return id{}, false
 }
 
-// textIDs is where the pids and tids begin that are given as text. Linux has
-// none so large.
-const textIDs = 1 << 31
-
 // number32 returns a pid or tid. A text is a name that stands for a number.
 func (t *tokenizer) number32(v value) (n uint32, isText, ok bool) {
 	i := v.i
 	switch v.kind {
 	case text:
-		return textIDs | uint32(t.in.Store.Strings.InternBytes(v.raw)), true, true
+		return t.places.number(v.raw), true, true
 	case double:
 		i = int64(v.f)
 	case integer:

@@ -5,6 +5,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
+	"github.com/tpconvert/tpconvert/ingest/pprof"
 )
 
 // Formats are all formats that can be read.
@@ -13,4 +14,5 @@ var Formats = []*format.Format{
 	compressed.Zstd,
 	json.Format,
 	ninja.Format,
+	pprof.Format,
 }

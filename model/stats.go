@@ -57,6 +57,11 @@ const (
 	StatUnsupportedPacket
 	// StatJSONUnsupportedPhase counts JSON events of a phase that has no rows.
 	StatJSONUnsupportedPhase
+	// StatPprofParseErrors counts parts of a pprof profile that are damaged or
+	// refer to parts that are not there.
+	StatPprofParseErrors
+	// StatTrailingGarbage counts compressed files that something else follows.
+	StatTrailingGarbage
 )
 
 var ownStats = [...]statInfo{
@@ -65,6 +70,8 @@ var ownStats = [...]statInfo{
 	{"truncated_input", false, DataLoss, FromAnalysis},
 	{"unsupported_packet", true, DataLoss, FromAnalysis},
 	{"json_unsupported_phase", false, Info, FromAnalysis},
+	{"pprof_parse_errors", false, DataLoss, FromAnalysis},
+	{"trailing_garbage", false, Notice, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

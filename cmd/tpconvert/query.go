@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,8 +21,10 @@ import (
 
 // queryOptions are the flags of a query.
 type queryOptions struct {
-	file   string
-	format string
+	file     string
+	format   string
+	perfetto bool
+	stdlib   string
 }
 
 func newQueryCommand(ui *uiOptions) *cobra.Command {
@@ -46,18 +49,21 @@ input or, on a terminal, asked for.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.file, "file", "", "file with the SQL")
 	flags.StringVar(&o.format, "format", "table", "format of the rows: "+strings.Join(rowFormats, ", "))
+	flags.BoolVar(&o.perfetto, "perfetto", false, "take SQL as PerfettoSQL of Trace Processor v58, and print CSV as it does")
+	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(rowFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // query runs SQL on an input.
 type query struct {
-	ui      printer
-	options queryOptions
-	stdin   io.Reader
-	out     io.Writer
-	db      *database
-	results int // that were printed
+	ui       printer
+	options  queryOptions
+	stdin    io.Reader
+	out      io.Writer
+	db       *database
+	perfetto *perfettosql.Session // nil for DuckDB's SQL
+	results  int                  // that were printed
 }
 
 func (q *query) run(ctx context.Context, input string, args []string) error {
@@ -153,7 +159,23 @@ func (q *query) attachFile(ctx context.Context, path string) error {
 
 // ready lets statements see the tables, and make their own in memory.
 func (q *query) ready(ctx context.Context) error {
-	return q.db.exec(ctx, "USE memory", "SET search_path = 'memory.main,"+attached+".main'")
+	err := q.db.exec(ctx, "USE memory", "SET search_path = 'memory.main,"+attached+".main'")
+	if err == nil && q.options.perfetto {
+		q.perfetto, err = perfettosql.New(ctx, q.db.conn, q.modules())
+	}
+	return err
+}
+
+// modules are the files of PerfettoSQL's modules, nil if there are none.
+func (q *query) modules() fs.FS {
+	if q.options.stdlib == "" {
+		return nil
+	}
+	checkout := filepath.Join(q.options.stdlib, "src", "trace_processor", "perfetto_sql", "stdlib")
+	if info, err := os.Stat(checkout); err == nil && info.IsDir() {
+		return os.DirFS(checkout)
+	}
+	return os.DirFS(q.options.stdlib)
 }
 
 // isDuckDB reports whether a file is a DuckDB database.
@@ -202,6 +224,12 @@ func (q *query) all(ctx context.Context, text string) error {
 
 // statement runs one statement and prints the rows that it gives.
 func (q *query) statement(ctx context.Context, text string) error {
+	if q.perfetto != nil {
+		var err error
+		if text, err = q.perfetto.Run(ctx, text); err != nil || text == "" {
+			return err
+		}
+	}
 	columns, err := prepare(ctx, q.db.conn, text)
 	if err != nil {
 		return err
@@ -209,13 +237,26 @@ func (q *query) statement(ctx context.Context, text string) error {
 	if columns == nil {
 		return q.db.exec(ctx, text)
 	}
+	if q.perfetto != nil {
+		for i := range columns { // SQLite has no truth values
+			if columns[i].kind == kindBool || columns[i].kind == kindHuge {
+				columns[i].kind = kindInteger
+			}
+		}
+	}
 	rows, err := q.db.conn.QueryContext(ctx, readable(text, columns))
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
+	if len(columns) == 1 && columns[0].name == suppressed && q.perfetto != nil {
+		return eachRow(rows, columns, func([]any) error { return nil })
+	}
 	return q.print(columns, rows)
 }
+
+// suppressed is the name of a single column whose rows Trace Processor does not print.
+const suppressed = "suppress_query_output"
 
 // print writes rows in the format that was asked for.
 func (q *query) print(columns []column, rows *sql.Rows) error {
@@ -226,7 +267,11 @@ func (q *query) print(columns []column, rows *sql.Rows) error {
 		fmt.Fprintln(q.out)
 	}
 	q.results++
-	w, err := newRowWriter(q.options.format, q.out, columns)
+	format := q.options.format
+	if q.perfetto != nil && format == "csv" {
+		format = "perfetto"
+	}
+	w, err := newRowWriter(format, q.out, columns)
 	if err != nil {
 		return err
 	}

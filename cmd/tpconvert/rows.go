@@ -54,6 +54,8 @@ func readable(text string, columns []column) string {
 			name += "::JSON::VARCHAR"
 		case kindHuge:
 			name += "::HUGEINT"
+		case kindInteger:
+			name += "::BIGINT"
 		}
 		values = append(values, name)
 	}
@@ -148,6 +150,8 @@ func newRowWriter(format string, out io.Writer, columns []column) (rowWriter, er
 	switch format {
 	case "csv":
 		return newCSVWriter(out, columns)
+	case "perfetto":
+		return newPerfettoWriter(out, columns)
 	case "json":
 		return &jsonWriter{out: out, columns: columns, open: "[", between: ",\n ", close: "]\n", empty: "[]\n"}, nil
 	case "ndjson":

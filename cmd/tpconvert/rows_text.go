@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -33,6 +34,44 @@ func (w *csvWriter) end() error {
 	w.csv.Flush()
 	return w.csv.Error()
 }
+
+// perfettoWriter writes CSV as the shell of Trace Processor does: text in quotes that it may contain too.
+type perfettoWriter struct{ out io.Writer }
+
+func newPerfettoWriter(out io.Writer, columns []column) (*perfettoWriter, error) {
+	w := &perfettoWriter{out}
+	var head []any
+	for _, c := range columns {
+		head = append(head, c.name)
+	}
+	return w, w.row(head)
+}
+
+func (w *perfettoWriter) row(values []any) error {
+	var b strings.Builder
+	for i, v := range values {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		switch v := v.(type) {
+		case nil:
+			b.WriteString(`"[NULL]"`)
+		case int64:
+			b.WriteString(strconv.FormatInt(v, 10))
+		case float64:
+			b.WriteString(strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(v, 'f', 6, 64), "+")))
+		case []byte:
+			b.WriteString(`"<raw bytes>"`)
+		default:
+			b.WriteString(`"` + cellText(v) + `"`)
+		}
+	}
+	b.WriteByte('\n')
+	_, err := io.WriteString(w.out, b.String())
+	return err
+}
+
+func (w *perfettoWriter) end() error { return nil }
 
 // markdownWriter writes a table of GitHub's Markdown.
 type markdownWriter struct {

@@ -48,6 +48,9 @@ func errorPosition(err error) int {
 // placed is the error of a statement that stands at pos of a text.
 func placed(err error, statement, text string, pos int) error {
 	var failed *sqlError
+	if at := errorPosition(err); at >= 0 {
+		return &sqlError{err.Error(), text, at + pos}
+	}
 	if errors.As(err, &failed) || !duckDBPlace.MatchString(err.Error()) {
 		return err
 	}

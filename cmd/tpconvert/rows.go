@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
@@ -259,9 +260,11 @@ func appendJSON(b []byte, v any) []byte {
 	case json.RawMessage:
 		return append(b, x...)
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		text = []byte("null")
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(v) != nil {
+		return append(b, "null"...)
 	}
-	return append(b, text...)
+	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }

@@ -160,14 +160,8 @@ func (p *parser) infix(left expr, t token, name string, binds int) expr {
 			name = "="
 		}
 		right := p.operators(binds + 1)
-		l, r := left.value(), right.value()
-		if left.constant == text {
-			r = p.comparedWithText(right)
-		} else if right.constant == text {
-			l = p.comparedWithText(left)
-		}
 		sign := op(name)
-		sides := []pieces{l, r}
+		sides := []pieces{left.besideText(right), right.besideText(left)}
 		placed(sign, "VARCHAR", sides)
 		result.sql = cat(sides[0], sign, sides[1])
 	case "COLLATE":
@@ -196,12 +190,15 @@ func long(e expr) pieces {
 	return e.value()
 }
 
-// comparedWithText is an operand beside text: an argument of another type is not an error but differs.
-func (p *parser) comparedWithText(e expr) pieces {
-	if e.call == "extract_arg" {
-		return cat("CAST(", e.sql, " AS VARCHAR)")
+// besideText is an operand that is compared with text: a number differs from what is none.
+func (e expr) besideText(other expr) pieces {
+	if other.constant != text || e.constant == text {
+		return e.value()
 	}
-	return e.value()
+	if _, err := strconv.ParseFloat(other.raw, 64); err == nil && e.call != "extract_arg" {
+		return e.value()
+	}
+	return e.asText()
 }
 
 // inList parses what follows IN.
@@ -487,7 +484,7 @@ func (p *parser) call(t token) expr {
 	if to, ok := renamed[name]; ok {
 		out = to
 	}
-	if (name == "min" || name == "max") && len(args) > 1 || p.overlay["sqlite_"+name] && !aggregates[name] {
+	if p.overlay["sqlite_"+name] && (len(args) > 1 || name != "min" && name != "max") {
 		out = "sqlite_" + name
 	}
 	if name == "last_non_null" {

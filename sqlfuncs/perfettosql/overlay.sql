@@ -2,17 +2,18 @@
 -- sqlite_NAME.
 
 -- CAST(x AS INTEGER): the leading digits of a text, reals towards zero.
-CREATE MACRO sqlite_to_integer(x BIGINT) AS x,
-(x BOOLEAN) AS x::BIGINT,
-(x DOUBLE) AS CASE WHEN x >= 9223372036854775808 THEN 9223372036854775807 WHEN x < -9223372036854775808
-    THEN -9223372036854775808 ELSE trunc(x)::BIGINT END,
-(x VARCHAR) AS CASE WHEN x IS NOT NULL THEN coalesce(TRY_CAST(regexp_extract(x, '^\s*([+-]?\d+)', 1) AS BIGINT), 0) END;
+CREATE MACRO sqlite_to_integer(x) AS CASE
+    WHEN typeof(x) IN ('DOUBLE', 'FLOAT') OR typeof(x) LIKE 'DECIMAL%' THEN TRY_CAST(trunc(TRY_CAST(x AS DOUBLE)) AS BIGINT)
+    WHEN typeof(x) IN ('VARCHAR', 'VARIANT', 'BLOB')
+    THEN coalesce(TRY_CAST(regexp_extract(x::VARCHAR, '^\s*([+-]?\d+)', 1) AS BIGINT), CASE WHEN x IS NOT NULL THEN 0 END)
+    ELSE TRY_CAST(x AS BIGINT) END;
 
 -- CAST(x AS REAL): the number that a text begins with.
-CREATE MACRO sqlite_to_real(x DOUBLE) AS x,
-(x BOOLEAN) AS x::BIGINT::DOUBLE,
-(x VARCHAR) AS CASE WHEN x IS NOT NULL
-    THEN coalesce(TRY_CAST(regexp_extract(x, '^\s*([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)', 1) AS DOUBLE), 0) END;
+CREATE MACRO sqlite_to_real(x) AS CASE
+    WHEN typeof(x) = 'VARCHAR'
+    THEN coalesce(TRY_CAST(regexp_extract(x::VARCHAR, '^\s*([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)', 1) AS DOUBLE),
+                  CASE WHEN x IS NOT NULL THEN 0 END)
+    ELSE TRY_CAST(x AS DOUBLE) END;
 
 CREATE MACRO sqlite_substr(x, start) AS substring(x::VARCHAR, start::BIGINT),
 (x, start, length) AS CASE
@@ -27,11 +28,11 @@ CREATE MACRO sqlite_lower(x) AS lower(x::VARCHAR);
 CREATE MACRO sqlite_trim(x) AS trim(x::VARCHAR), (x, y) AS trim(x::VARCHAR, y::VARCHAR);
 CREATE MACRO sqlite_ltrim(x) AS ltrim(x::VARCHAR), (x, y) AS ltrim(x::VARCHAR, y::VARCHAR);
 CREATE MACRO sqlite_rtrim(x) AS rtrim(x::VARCHAR), (x, y) AS rtrim(x::VARCHAR, y::VARCHAR);
-CREATE MACRO sqlite_length(x BLOB) AS octet_length(x), (x VARCHAR) AS length(x);
+CREATE MACRO sqlite_length(x) AS CASE WHEN typeof(x) = 'BLOB' THEN octet_length(TRY_CAST(x AS BLOB)) ELSE length(x::VARCHAR) END;
 CREATE MACRO sqlite_char(a) AS chr(a::INTEGER), (a, b) AS chr(a::INTEGER) || chr(b::INTEGER),
 (a, b, c) AS chr(a::INTEGER) || chr(b::INTEGER) || chr(c::INTEGER);
 CREATE MACRO sqlite_unicode(x) AS unicode(x::VARCHAR);
-CREATE MACRO sqlite_hex(x BLOB) AS hex(x), (x VARCHAR) AS hex(x);
+CREATE MACRO sqlite_hex(x) AS CASE WHEN typeof(x) = 'BLOB' THEN hex(TRY_CAST(x AS BLOB)) ELSE hex(x::VARCHAR) END;
 CREATE MACRO sqlite_typeof(x) AS CASE
     WHEN x IS NULL THEN 'null'
     WHEN typeof(x) IN ('DOUBLE', 'FLOAT') OR typeof(x) LIKE 'DECIMAL%' THEN 'real'

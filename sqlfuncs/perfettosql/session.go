@@ -60,9 +60,14 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 		statements = append(statements, Statement{Text: "SET " + setting})
 	}
 	for _, t := range schema.All() {
-		if !strings.Contains(overlay, "VIEW __intrinsic_"+t.Name+" ") {
-			statements = append(statements, Statement{Text: fmt.Sprintf("CREATE VIEW __intrinsic_%s AS FROM %[1]s", t.Name)})
+		if strings.Contains(overlay, "VIEW __intrinsic_"+t.Name+" ") {
+			continue
 		}
+		from := "dataset." + t.Name
+		if strings.Contains(overlay, "VIEW "+t.Name+" ") {
+			from = "memory." + t.Name
+		}
+		statements = append(statements, Statement{Text: fmt.Sprintf("CREATE VIEW __intrinsic_%s AS FROM %s", t.Name, from)})
 	}
 	for _, statement := range statements {
 		if _, err := conn.ExecContext(ctx, statement.Text); err != nil {
@@ -72,7 +77,19 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 			s.overlay[m[1]] = true
 		}
 	}
+	for _, m := range prelude {
+		if _, err := s.Run(ctx, m); err != nil {
+			return nil, err
+		}
+	}
 	return s, nil
+}
+
+// prelude are the macros that are always there.
+var prelude = []string{
+	"CREATE PERFETTO MACRO cast_int(value Expr) RETURNS Expr AS CAST($value AS INT)",
+	"CREATE PERFETTO MACRO cast_double(value Expr) RETURNS Expr AS CAST($value AS REAL)",
+	"CREATE PERFETTO MACRO cast_string(value Expr) RETURNS Expr AS CAST($value AS TEXT)",
 }
 
 // Run runs a statement of PerfettoSQL up to the rows that it gives: the query for them is returned, of DuckDB, or "" if
@@ -243,9 +260,32 @@ func macroArguments(tokens []token, i int) (args [][]token, closing int) {
 	return nil, -1
 }
 
-// call is the body of a macro with its arguments.
+// appliers are the macros that call a macro with each item of one or two lists: the words between the calls, and whether
+// they also come first.
+var appliers = map[string]struct {
+	joiner string
+	first  bool
+}{
+	"__intrinsic_token_apply":            {",", false},
+	"__intrinsic_token_apply_prefix":     {",", true},
+	"__intrinsic_token_apply_and":        {"AND", false},
+	"__intrinsic_token_apply_and_prefix": {"AND", true},
+}
+
+// call is what stands for the call of a macro.
 func (s *Session) call(name token, args [][]token) ([]token, error) {
-	m := s.macros[strings.ToLower(name.text)]
+	called := strings.ToLower(name.text)
+	if a, ok := appliers[called]; ok {
+		return apply(name, args, a.joiner, a.first)
+	}
+	if strings.HasPrefix(called, "__intrinsic_stringify") && len(args) == 1 {
+		var words []string
+		for _, t := range args[0] {
+			words = append(words, t.text)
+		}
+		return []token{{kind: text, text: strings.Join(words, " ")}}, nil
+	}
+	m := s.macros[called]
 	if m == nil {
 		return nil, failAt(name.pos, "there is no macro %s", name.text)
 	}
@@ -263,6 +303,45 @@ func (s *Session) call(name token, args [][]token) ([]token, error) {
 		} else {
 			body = append(body, args[i]...)
 		}
+	}
+	return body, nil
+}
+
+// apply calls the macro that the first argument names.
+func apply(name token, args [][]token, joiner string, first bool) ([]token, error) {
+	if len(args) < 2 || len(args) > 3 || len(args[0]) != 1 {
+		return nil, failAt(name.pos, "%s: want a macro and one or two lists", name.text)
+	}
+	n := -1
+	var lists [][][]token
+	for _, arg := range args[1:] {
+		items, closing := macroArguments(arg, 1)
+		if !arg[0].is("(") || closing != len(arg)-1 {
+			return nil, failAt(name.pos, "%s: want lists in parentheses", name.text)
+		}
+		if lists = append(lists, items); n < 0 || len(items) < n {
+			n = len(items)
+		}
+	}
+	mark := func(text string) token {
+		if text == "AND" {
+			return token{kind: word, text: text}
+		}
+		return token{kind: operator, text: text}
+	}
+	var body []token
+	for i := range n {
+		if i > 0 || first {
+			body = append(body, mark(joiner))
+		}
+		body = append(body, args[0][0], mark("!"), mark("("))
+		for j, items := range lists {
+			if j > 0 {
+				body = append(body, mark(","))
+			}
+			body = append(body, items[i]...)
+		}
+		body = append(body, mark(")"))
 	}
 	return body, nil
 }
@@ -360,11 +439,14 @@ func (s pieces) quote(name string) (done bool) {
 // any is a column beside aggregates: of the row with the least or greatest value if there is one min or max, else of the
 // first row.
 func (s *selection) any(column string) string {
-	if len(s.aggregates) == 1 {
-		switch a := s.aggregates[0]; a.name {
-		case "min", "max":
-			return fmt.Sprintf("arg_%s_null(%s, %s)", a.name, column, strings.ReplaceAll(a.args.String(), "\n", " "))
+	var extremes []aggregate
+	for _, a := range s.aggregates {
+		if a.name == "min" || a.name == "max" {
+			extremes = append(extremes, a)
 		}
+	}
+	if len(extremes) == 1 {
+		return fmt.Sprintf("arg_%s_null(%s, %s)", extremes[0].name, column, strings.ReplaceAll(extremes[0].args.String(), "\n", " "))
 	}
 	return "first(" + column + ")"
 }

@@ -11,7 +11,8 @@ type parser struct {
 	tokens     []token
 	at         int
 	in         *selection      // that is being read
-	parameters map[string]bool // of the function that is being read
+	function   string          // that is being read
+	parameters map[string]bool // its own
 	overlay    map[string]bool // functions of our own
 	effects    []string        // PerfettoSQL that the statement asks to run
 }
@@ -58,8 +59,9 @@ func (p *parser) textSince(from int) string {
 	return strings.TrimSpace(p.source[first.pos:last.end])
 }
 
-// parameter is the column that holds the argument of a function.
-func (p *parser) parameter(name string) string { return identifier("$" + name + "$") }
+// parameter is the column that holds the argument of a function. It has the function's name, as the argument may be that
+// of another.
+func (p *parser) parameter(name string) string { return identifier(p.function + "$" + name) }
 
 // statement is a translated statement. Its body can be bound on its own; the words around it make it one to check, and
 // one to run. They are free of line ends.
@@ -312,7 +314,7 @@ func (p *parser) createSpanJoin() *statement {
 // of the body takes the place of one.
 func (p *parser) createFunction(string) *statement {
 	name := strings.Trim(p.name().text, `"`)
-	p.parameters = map[string]bool{}
+	p.function, p.parameters = name, map[string]bool{}
 	var parameters, arguments, nulls []string
 	p.expect("(")
 	for !p.accept(")") {

@@ -11,6 +11,7 @@ type Context struct {
 	Slices   *Slices
 	Counters *Counters
 	Flows    *Flows
+	Clocks   *Clocks
 }
 
 func newContext(s *Store, f *File, m *Machine) *Context {
@@ -19,6 +20,7 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 	c.Async = &AsyncTracks{context: c, sets: map[uint64]*trackSet{}, roots: map[uint64]StringID{}}
 	c.Slices = &Slices{context: c}
 	c.Counters = &Counters{context: c}
+	c.Clocks = &Clocks{context: c}
 	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}, v1Of: map[FlowID]v1Flow{}}
 	return c
 }

@@ -53,7 +53,8 @@ func (d *Defaults) Field(number uint32) ([]byte, bool) {
 
 // interval is the part of a state that lives until the sequence starts anew.
 type interval struct {
-	interned map[uint32]*internTable
+	interned [64]*internTable // by field of InternedData
+	others   map[uint32]*internTable
 	arena    []byte
 	locals   map[any]any
 	thread   threadDescriptor
@@ -122,6 +123,24 @@ func (iv *interval) keep(data []byte) []byte {
 	return iv.arena[from:len(iv.arena):len(iv.arena)]
 }
 
+func (iv *interval) table(field uint32) *internTable {
+	if field < uint32(len(iv.interned)) {
+		return iv.interned[field]
+	}
+	return iv.others[field]
+}
+
+func (iv *interval) setTable(field uint32, t *internTable) {
+	if field < uint32(len(iv.interned)) {
+		iv.interned[field] = t
+		return
+	}
+	if iv.others == nil {
+		iv.others = map[uint32]*internTable{}
+	}
+	iv.others[field] = t
+}
+
 // intern adds an InternedData.
 func (s *State) intern(data []byte) {
 	for r := wire.Read(data); r.Next(); {
@@ -130,20 +149,17 @@ func (s *State) intern(data []byte) {
 			s.reader.File.Count(model.StatInternedDataTokenizerErrors)
 			continue
 		}
-		if s.interned == nil {
-			s.interned = map[uint32]*internTable{}
-		}
-		table := s.interned[r.Number]
+		table := s.table(r.Number)
 		if table == nil {
 			table = new(internTable)
-			s.interned[r.Number] = table
+			s.setTable(r.Number, table)
 		}
 		table.add(iid.Uint64(), s.keep(r.Bytes()))
 	}
 }
 
 func (s *State) entry(field uint32, iid uint64) *internEntry {
-	if table := s.interned[field]; table != nil {
+	if table := s.table(field); table != nil {
 		if e := table.find(iid); e != nil {
 			return e
 		}
@@ -209,7 +225,7 @@ func (q *sequence) startAnew(r *Reader) {
 func (q *sequence) lose(r *Reader) {
 	q.lost = true
 	old := q.state.interval
-	kept := &interval{interned: old.interned, thread: old.thread}
+	kept := &interval{interned: old.interned, others: old.others, thread: old.thread}
 	for key, v := range old.locals {
 		if !key.(interface{ dropOnLoss() bool }).dropOnLoss() {
 			if kept.locals == nil {

@@ -3,7 +3,9 @@ package ingest
 import (
 	"github.com/tpconvert/tpconvert/ingest/compressed"
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
+	"github.com/tpconvert/tpconvert/ingest/pprof"
 	"github.com/tpconvert/tpconvert/ingest/proto"
 )
 
@@ -11,7 +13,9 @@ import (
 var Formats = []*format.Format{
 	compressed.Gzip,
 	compressed.Zstd,
+	json.Format,
 	ninja.Format,
+	pprof.Format,
 	proto.Format,
 	proto.Symbols,
 }

@@ -38,7 +38,7 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 	}
 	in := &reading{options: o, store: store, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir})}
 	defer in.sorter.Close()
-	err := in.file(name, nil, r, 0)
+	err := in.file(name, nil, r, nil)
 	if flushed := in.sorter.Flush(); err == nil {
 		err = flushed
 	}
@@ -46,6 +46,9 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 		if ended := f(); err == nil {
 			err = ended
 		}
+	}
+	if late := in.sorter.OutOfOrder(); late > 0 {
+		in.files[len(in.files)-1].Add(model.StatSorterPushEventOutOfOrder, model.None, late)
 	}
 	for _, f := range in.files {
 		f.Finish()
@@ -66,18 +69,22 @@ type reading struct {
 }
 
 // file reads one file, which was found in parent unless that is nil.
-func (rd *reading) file(name string, parent *model.File, r io.Reader, depth int) error {
-	if depth > maxNesting {
-		return &format.Error{File: name, Offset: 0, Err: fmt.Errorf("files in files, %d deep: %w", depth, format.ErrUnsupported)}
+func (rd *reading) file(name string, parent *model.File, r io.Reader, parents []string) error {
+	if len(parents) > maxNesting {
+		return &format.Error{File: name, Offset: 0, Err: fmt.Errorf("files in files, %d deep: %w", len(parents), format.ErrUnsupported)}
 	}
 	counted := &counter{r: r}
 	buffered := bufio.NewReaderSize(counted, format.HeadBytes)
 	head, err := buffered.Peek(format.HeadBytes)
-	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err != nil && err != io.EOF {
 		return place(err, name, "")
 	}
 	if len(bytes.TrimSpace(head)) == 0 && len(head) < format.HeadBytes {
-		return &format.Error{File: name, Offset: 0, Err: format.ErrEmpty}
+		err := format.ErrEmpty
+		if counted.cut {
+			err = fmt.Errorf("cut off before its first bytes: %w", format.ErrCorrupt)
+		}
+		return &format.Error{File: name, Offset: 0, Err: err}
 	}
 	f := detect(rd.options.Formats, head)
 	if f == nil {
@@ -95,11 +102,12 @@ func (rd *reading) file(name string, parent *model.File, r io.Reader, depth int)
 		Context: file.Context(0),
 		Sorter:  rd.sorter,
 		Name:    name,
+		Parents: parents,
 		Member: func(member string, r io.Reader) error {
 			if member == "" {
 				member = name
 			}
-			return rd.file(member, file, r, depth+1)
+			return rd.file(member, file, r, append(slices.Clip(parents), f.Name))
 		},
 		AtEnd: func(f func() error) { rd.atEnd = append(rd.atEnd, f) },
 	}
@@ -114,6 +122,9 @@ func (rd *reading) file(name string, parent *model.File, r io.Reader, depth int)
 	}
 	err = f.Read(in)
 	file.SetSize(counted.n - int64(buffered.Buffered()))
+	if counted.cut {
+		file.SetStat(model.StatTruncatedInput, model.None, 1)
+	}
 	return place(err, name, f.Name)
 }
 
@@ -158,14 +169,19 @@ func names(formats []*format.Format) string {
 	return strings.Join(all, ", ")
 }
 
-// counter counts the bytes of a reader.
+// counter counts the bytes of a reader. Where those stop early, as in a truncated
+// container, the file ends.
 type counter struct {
-	r io.Reader
-	n int64
+	r   io.Reader
+	n   int64
+	cut bool
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		c.cut, err = true, io.EOF
+	}
 	return n, err
 }

@@ -2,7 +2,7 @@ package schema
 
 import "github.com/tpconvert/tpconvert/model/table"
 
-// StackProfileMapping holds the binaries of stack frames. Rows are held because their names and build ids may come later.
+// StackProfileMapping holds the binaries of stack frames. Rows are held because symbols and deobfuscation maps look them up at the end.
 type StackProfileMapping struct {
 	table.Table `tp:"stack_profile_mapping,held" doc:"A file mapped into the memory of a process, with the code that ran."`
 	BuildID     table.String `tp:"2,build_id" doc:"Build id in hexadecimal."`
@@ -25,7 +25,7 @@ type StackProfileFrame struct {
 	Type             table.String `tp:"7,type" doc:"Kind of code, such as native, kernel, interpreted or jit, if the producer says."`
 }
 
-// StackProfileCallsite holds call stacks as a tree. Rows are held with their frames, which sealed rows could outrun.
+// StackProfileCallsite holds call stacks as a tree. Rows are held because the nodes of V8 CPU profiles may come before their parents.
 type StackProfileCallsite struct {
 	table.Table `tp:"stack_profile_callsite,held" doc:"A frame and the frames that led to it: one call stack."`
 	Depth       table.Int32 `tp:"2,depth" doc:"Frames below it, 0 for the outermost."`
@@ -103,7 +103,7 @@ type AggregateProfile struct {
 type AggregateSample struct {
 	table.Table        `tp:"aggregate_sample" doc:"The sum of a measure at a call stack."`
 	AggregateProfileID table.Int64   `tp:"2,aggregate_profile_id,ref=aggregate_profile" doc:"Measure."`
-	CallsiteID         table.Int64   `tp:"3,callsite_id,ref=stack_profile_callsite" doc:"Call stack."`
+	CallsiteID         table.Int64   `tp:"3,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack, NULL for what was measured without one."`
 	Value              table.Float64 `tp:"4,value" doc:"Sum, in the unit of the measure."`
 }
 

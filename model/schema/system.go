@@ -75,7 +75,7 @@ type CPUFreq struct {
 type GPU struct {
 	table.Table  `tp:"gpu,held" doc:"A GPU that the trace names."`
 	UGPU         table.RowID  `tp:"2,ugpu" doc:"Number of the GPU, unique across machines, the same as id."`
-	GPU          table.Int32  `tp:"3,gpu" doc:"GPU number on its machine, from 0."`
+	GPU          table.Int64  `tp:"3,gpu" doc:"GPU number on its machine, from 0."`
 	Name         table.String `tp:"4,name" doc:"Name of the product."`
 	Vendor       table.String `tp:"5,vendor" doc:"Maker."`
 	Model        table.String `tp:"6,model" doc:"Model."`
@@ -98,7 +98,7 @@ type GPUContext struct {
 type GPUCounterGroup struct {
 	table.Table `tp:"gpu_counter_group" doc:"A counter's membership in a group of GPU counters."`
 	GroupID     table.Int64  `tp:"2,group_id" doc:"Number of the group."`
-	TrackID     table.Int64  `tp:"3,track_id,ref=gpu_counter_track" doc:"Counter that belongs to it."`
+	TrackID     table.Int64  `tp:"3,track_id,ref=track" doc:"Counter that belongs to it."`
 	Name        table.String `tp:"4,name" doc:"Name of the group, NULL for the groups of the old enum."`
 	Description table.String `tp:"5,description" doc:"What the group counts, NULL for the groups of the old enum."`
 }

@@ -75,4 +75,64 @@ type Tables struct {
 	ETMV4Chunk              ETMV4Chunk
 	JITCode                 JITCode
 	JITFrame                JITFrame
+
+	HeapProfile              HeapProfile
+	HeapProfileAllocation    HeapProfileAllocation
+	HeapGraph                HeapGraph
+	HeapGraphClass           HeapGraphClass
+	HeapGraphObject          HeapGraphObject
+	HeapGraphReference       HeapGraphReference
+	HeapGraphObjectData      HeapGraphObjectData
+	HeapGraphPrimitive       HeapGraphPrimitive
+	HeapGraphThreadCallsite  HeapGraphThreadCallsite
+	HeapGraphJavaOOMEDetails HeapGraphJavaOOMEDetails
+	ProfilerSmaps            ProfilerSmaps
+	MemorySnapshot           MemorySnapshot
+	ProcessMemorySnapshot    ProcessMemorySnapshot
+	MemorySnapshotNode       MemorySnapshotNode
+	MemorySnapshotEdge       MemorySnapshotEdge
+	VulkanMemoryAllocations  VulkanMemoryAllocations
+
+	PackageList                 PackageList
+	AndroidUserList             AndroidUserList
+	AndroidGameInterventionList AndroidGameInterventionList
+	AndroidAflags               AndroidAflags
+	AndroidDumpstate            AndroidDumpstate
+	AndroidCPUPerUIDTrack       AndroidCPUPerUIDTrack
+	AndroidKeyEvents            AndroidKeyEvents
+	AndroidMotionEvents         AndroidMotionEvents
+	AndroidInputEventDispatch   AndroidInputEventDispatch
+
+	WinscopeRect                             WinscopeRect
+	WinscopeTransform                        WinscopeTransform
+	WinscopeTraceRect                        WinscopeTraceRect
+	WinscopeFillRegion                       WinscopeFillRegion
+	SurfaceflingerLayersSnapshot             SurfaceflingerLayersSnapshot
+	SurfaceflingerDisplay                    SurfaceflingerDisplay
+	SurfaceflingerLayer                      SurfaceflingerLayer
+	SurfaceflingerTransactions               SurfaceflingerTransactions
+	SurfaceflingerTransaction                SurfaceflingerTransaction
+	SurfaceflingerTransactionFlag            SurfaceflingerTransactionFlag
+	Windowmanager                            Windowmanager
+	WindowmanagerWindowcontainer             WindowmanagerWindowcontainer
+	WindowManagerShellTransitions            WindowManagerShellTransitions
+	WindowManagerShellTransitionHandlers     WindowManagerShellTransitionHandlers
+	WindowManagerShellTransitionParticipants WindowManagerShellTransitionParticipants
+	WindowManagerShellTransitionProtos       WindowManagerShellTransitionProtos
+	Viewcapture                              Viewcapture
+	ViewcaptureView                          ViewcaptureView
+	ViewcaptureInternedData                  ViewcaptureInternedData
+	InputmethodClients                       InputmethodClients
+	InputmethodManagerService                InputmethodManagerService
+	InputmethodService                       InputmethodService
+	Protolog                                 Protolog
+
+	V8Isolate      V8Isolate
+	V8JSScript     V8JSScript
+	V8WasmScript   V8WasmScript
+	V8JSFunction   V8JSFunction
+	V8JSCode       V8JSCode
+	V8InternalCode V8InternalCode
+	V8WasmCode     V8WasmCode
+	V8RegexpCode   V8RegexpCode
 }

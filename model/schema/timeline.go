@@ -84,7 +84,7 @@ type ActualFrameTimelineSlice struct {
 type AndroidNetworkPackets struct {
 	Slice             `tp:"android_network_packets" doc:"Network packets, single or a bundle of equal ones."`
 	Iface             table.String `tp:"101,iface" doc:"Network interface."`
-	Direction         table.String `tp:"102,direction" doc:"Received, Transmitted or Unknown."`
+	Direction         table.String `tp:"102,direction" doc:"Received, Transmitted or DIR_UNKNOWN."`
 	PacketTransport   table.String `tp:"103,packet_transport" doc:"Transport protocol."`
 	PacketLength      table.Int64  `tp:"104,packet_length" doc:"Bytes of all packets of the bundle."`
 	PacketCount       table.Int64  `tp:"105,packet_count" doc:"Packets in the bundle."`
@@ -188,7 +188,7 @@ type PerfCounterTrack struct {
 type Counter struct {
 	table.Table `tp:"counter" doc:"A value of a counter from this moment on."`
 	TS          table.Int64   `tp:"2,ts,asc" doc:"Time of the value, ns of the trace clock."`
-	TrackID     table.Int64   `tp:"3,track_id,ref=counter_track" doc:"Counter that it is a value of."`
+	TrackID     table.Int64   `tp:"3,track_id,ref=track" doc:"Counter that it is a value of."`
 	Value       table.Float64 `tp:"4,value" doc:"Value in the unit of the track."`
 	ArgSetID    table.Int64   `tp:"5,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
 }
@@ -198,7 +198,7 @@ type State struct {
 	table.Table `tp:"state" doc:"A state that something was in for a span of time."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
 	Dur         table.Int64  `tp:"3,dur" doc:"Duration in ns, -1 if the state lasts to the end of the trace."`
-	TrackID     table.Int64  `tp:"4,track_id,ref=state_track" doc:"Track that the state lies on."`
+	TrackID     table.Int64  `tp:"4,track_id,ref=track" doc:"Track that the state lies on."`
 	Category    table.String `tp:"5,category" doc:"Category that the producer gave it."`
 	Value       table.String `tp:"6,value" doc:"Name of the state."`
 	ArgSetID    table.Int64  `tp:"7,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`

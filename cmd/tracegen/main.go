@@ -1,0 +1,109 @@
+// Tracegen writes traces of any size for benchmarks. The same format, size and
+// seed always give the same bytes.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// A format writes a trace of about size bytes. All that varies in the trace
+// comes from rng.
+type format struct {
+	name  string
+	write func(w *bufio.Writer, size int64, rng *rand.Rand) error
+}
+
+var formats = []format{
+	{"json", writeJSON},
+	{"ndjson", writeNDJSON},
+}
+
+func main() {
+	if err := command().Execute(); err != nil {
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	var (
+		name   string
+		size   string
+		seed   uint64
+		ndjson bool
+	)
+	cmd := &cobra.Command{
+		Use:          "tracegen FILE",
+		Short:        "Write a trace for benchmarks",
+		Args:         cobra.ExactArgs(1),
+		SilenceUsage: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if ndjson {
+				name = "ndjson"
+			}
+			n, err := parseSize(size)
+			if err != nil {
+				return err
+			}
+			for _, f := range formats {
+				if f.name == name {
+					return writeFile(args[0], f, n, seed)
+				}
+			}
+			return fmt.Errorf("unknown format %q: want one of %s", name, strings.Join(names, ", "))
+		},
+	}
+	cmd.Flags().StringVar(&name, "format", "json", "one of "+strings.Join(names, ", "))
+	cmd.Flags().StringVar(&size, "size", "1GB", "size of the trace in bytes, kB, MB or GB (powers of 1000)")
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the random numbers")
+	cmd.Flags().BoolVar(&ndjson, "ndjson", false, "the events of --format json, one a line; short for --format ndjson")
+	cmd.MarkFlagsMutuallyExclusive("format", "ndjson")
+	return cmd
+}
+
+func writeFile(path string, f format, size int64, seed uint64) (err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := file.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	w := bufio.NewWriterSize(file, 1<<20)
+	if err := f.write(w, size, newRand(seed)); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+func newRand(seed uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// parseSize reads sizes such as 1GB, 500MB, 64kB, 100B and 100, in bytes.
+func parseSize(s string) (int64, error) {
+	number, unit := strings.TrimSuffix(s, "B"), 1.0
+	for suffix, factor := range map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9} {
+		if n, ok := strings.CutSuffix(number, suffix); ok {
+			number, unit = n, factor
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if size := n * unit; err == nil && size >= 1 && size <= 1e15 {
+		return int64(size), nil
+	}
+	return 0, fmt.Errorf("bad size %q: want a number such as 500MB", s)
+}

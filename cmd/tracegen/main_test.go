@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestParseSize(t *testing.T) {
+	for in, want := range map[string]int64{
+		"1": 1, "100B": 100, "64kB": 64_000, "1.5MB": 1_500_000, "2G": 2_000_000_000, "1GB": 1_000_000_000,
+	} {
+		if got, err := parseSize(in); err != nil || got != want {
+			t.Errorf("parseSize(%q) = %d, %v, want %d", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "B", "MB", "0", "-1GB", "1TB", "1 GB", "NaN", "Inf", "1e99"} {
+		if got, err := parseSize(in); err == nil {
+			t.Errorf("parseSize(%q) = %d, want an error", in, got)
+		}
+	}
+}
+
+func TestCommand(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace")
+	run := func(args ...string) error {
+		cmd := command()
+		cmd.SetArgs(append(args, path))
+		cmd.SetErr(new(bytes.Buffer))
+		return cmd.Execute()
+	}
+	for _, format := range []string{"--format=json", "--format=ndjson", "--ndjson"} {
+		if err := run(format, "--size=100kB", "--seed=7"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := "ndjson"
+		if format == "--format=json" {
+			name = "json"
+		}
+		if !bytes.Equal(got, generate(t, name, 1e5, 7)) {
+			t.Errorf("%s wrote something else than %s", format, name)
+		}
+	}
+	for _, args := range [][]string{{"--format=xml"}, {"--size=big"}, {"--format=json", "--ndjson"}, {"extra"}} {
+		if run(args...) == nil {
+			t.Errorf("%v: no error", args)
+		}
+	}
+}

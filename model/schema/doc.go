@@ -1,0 +1,68 @@
+// Package schema declares the tables of a dataset, one struct a table, as package
+// table reads them.
+package schema
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// All returns the declarations of all tables, parents before children.
+func All() []*table.Schema {
+	return table.NewSet(new(Tables), table.NewStringPool(), 0, nil, table.Parking{}).Schemas()
+}
+
+// WriteDocs writes the documentation of all tables as Markdown.
+func WriteDocs(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	b.WriteString(docsHead)
+	columns := map[string]int{}
+	for _, s := range All() {
+		columns[s.Name] = len(s.Columns)
+		writeTable(b, s, s.Columns[columns[s.Parent]:])
+	}
+	return b.Flush()
+}
+
+const docsHead = `# Tables
+
+Written from the declarations in ` + "`model/schema`" + ` by ` + "`go test ./model/schema -docs`" + `.
+
+A child table has the columns of its parent and its own; the parent has the rows of all its children, under the same id.
+Times are in nanoseconds of the trace clock unless a column says otherwise. Text is NULL where there is none, other
+columns only where they are marked.
+`
+
+// writeTable writes the section of a table, of which columns are its own.
+func writeTable(w *bufio.Writer, s *table.Schema, columns []table.Column) {
+	fmt.Fprintf(w, "\n## %s\n\n%s", s.Name, s.Doc)
+	if s.Abstract {
+		w.WriteString(" It has no file: its rows are those of its children.")
+	}
+	w.WriteString("\n")
+	if s.Parent != "" {
+		fmt.Fprintf(w, "\nChild of [%s](#%[1]s).\n", s.Parent)
+	}
+	if len(columns) == 0 {
+		return
+	}
+	w.WriteString("\n| column | type | meaning |\n| --- | --- | --- |\n")
+	for _, c := range columns {
+		fmt.Fprintf(w, "| %s | %s | %s |\n", c.Name, typeDoc(c), c.Doc)
+	}
+}
+
+func typeDoc(c table.Column) string {
+	parts := []string{c.Type.String()}
+	if c.Nullable && c.Type != table.TypeString {
+		parts = append(parts, "or NULL")
+	}
+	if c.Ref != "" {
+		parts = append(parts, fmt.Sprintf("→ [%s](#%[1]s)", c.Ref))
+	}
+	return strings.Join(parts, " ")
+}

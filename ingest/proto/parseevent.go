@@ -415,13 +415,13 @@ func (p *eventParser) asyncRow() (model.TrackID, error) {
 	p.hasSourceID = true
 	scope, phase := p.category, model.AsyncInstant
 	switch l.phase {
-	case 'b':
+	case 'b', 'S':
 		phase = model.AsyncBegin
-	case 'e':
+	case 'e', 'T': // Trace Processor takes T for the end of a slice that S began
 		phase = model.AsyncEnd
-	case 'S':
-		scope, phase = p.name, model.AsyncBegin
-	case 'T', 'p', 'F':
+	}
+	switch l.phase {
+	case 'S', 'T', 'p', 'F':
 		scope = p.name
 	}
 	if l.hasScope {

@@ -479,8 +479,8 @@ func (p *eventParser) threadCounters() {
 // extraCounters stores the values of other counters that the event brings.
 func (p *eventParser) extraCounters() {
 	e := &p.e
-	for i := range e.extra[:min(len(e.extra), maxExtraCounters)] {
-		uuid, _ := e.extraTrack(&p.state.Defaults.trackEvent, i)
+	for i := range min(e.extras(), maxExtraCounters) {
+		_, uuid, _ := e.extraCounter(&p.state.Defaults.trackEvent, i)
 		track := p.resolve(uuid)
 		if track == nil {
 			continue

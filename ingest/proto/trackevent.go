@@ -22,7 +22,7 @@ type trackEvents struct {
 	tracks
 	args   *argWriter
 	stream *Stream
-	event  trackEvent // being tokenized
+	event  eventHead // being tokenized
 	head   []byte
 	parser eventParser
 	root   *descriptor.MessageType
@@ -164,38 +164,50 @@ func (t *trackEvents) tokenizeThread(p *Packet, data []byte) bool {
 	return true
 }
 
+// eventHead is the part of a TrackEvent that it takes to tokenize it.
+type eventHead struct {
+	kind              int32 // type
+	hasKind           bool
+	hasTrackUUID      bool
+	hasCounter        bool
+	hasTime           bool
+	isLegacy          bool // it has a legacy_event
+	trackUUID         uint64
+	counter           float64
+	time              int64     // timestamp_delta_us
+	absoluteTime      int64     // us
+	threadTime        timeField // us
+	instructions      timeField
+	extra             []float64 // extra_counter_values
+	extraDoubles      []float64 // extra_double_counter_values
+	extraTracks       []uint64
+	extraDoubleTracks []uint64
+}
+
 // trackEvent is a TrackEvent.
 type trackEvent struct {
-	kind         int32 // type
-	hasKind      bool
-	nameIID      uint64
-	hasNameIID   bool
-	name         []byte
-	hasName      bool
-	trackUUID    uint64
-	hasTrackUUID bool
+	eventHead
+	hasNameIID bool
+	hasName    bool
+	hasMore    bool
+	nameIID    uint64
+	name       []byte
 
 	categoryIIDs []uint64
 	categories   [][]byte
 	annotations  [][]byte
 	typed        []wire.Field // fields that are args by their descriptors
 
-	flows, oldFlows   []uint64  // flow_ids, and as written formerly
-	stops, oldStops   []uint64  // terminating_flow_ids, likewise
-	extra             []float64 // extra_counter_values, then extra_double_counter_values
-	extraDoubles      int       // how many of extra are doubles
-	extraTracks       []uint64
-	extraDoubleTracks []uint64
+	flows, oldFlows []uint64 // flow_ids, and as written formerly
+	stops, oldStops []uint64 // terminating_flow_ids, likewise
 
-	counter            float64
-	hasCounter         bool
-	time, absoluteTime int64 // us
-	threadTime         timeField
-	instructions       timeField
-	hasTime            bool
-	legacy             legacyEvent
-	hasLegacy          bool
+	// What few events have. It is not cleared where the event before had nothing
+	// of it either.
+	more
+}
 
+type more struct {
+	legacy            legacyEvent
 	sourceLocation    uint64
 	hasSourceLocation bool
 	task, log         []byte
@@ -249,116 +261,145 @@ type legacyEvent struct {
 // firstExtension is where the fields of TrackEvent begin that others define.
 const firstExtension = 1000
 
+// reset makes the head ready for the next event.
+func (e *eventHead) reset() {
+	*e = eventHead{extra: e.extra[:0], extraDoubles: e.extraDoubles[:0],
+		extraTracks: e.extraTracks[:0], extraDoubleTracks: e.extraDoubleTracks[:0]}
+}
+
+// take decodes a field if it is of the head.
+func (e *eventHead) take(f *wire.Field) bool {
+	switch f.Number {
+	case 1:
+		e.time, e.hasTime = f.Int64(), true
+	case 2:
+		e.threadTime.delta, e.threadTime.hasDelta = f.Int64(), true
+	case 8:
+		e.instructions.delta, e.instructions.hasDelta = f.Int64(), true
+	case 9:
+		e.kind, e.hasKind = f.Int32(), true
+	case 11:
+		e.trackUUID, e.hasTrackUUID = f.Uint64(), true
+	case 12:
+		for v := range f.Varints {
+			e.extra = append(e.extra, float64(int64(v)))
+		}
+	case 16:
+		e.absoluteTime = f.Int64()
+	case 17:
+		e.threadTime.absolute, e.threadTime.hasAbsolute = f.Int64(), true
+	case 20:
+		e.instructions.absolute, e.instructions.hasAbsolute = f.Int64(), true
+	case 30:
+		e.counter, e.hasCounter = float64(f.Int64()), true
+	case 31:
+		e.extraTracks = appendVarints(e.extraTracks, f)
+	case 44:
+		if !e.hasCounter {
+			e.counter, e.hasCounter = f.Float64(), true
+		}
+	case 45:
+		e.extraDoubleTracks = appendVarints(e.extraDoubleTracks, f)
+	case 46:
+		for v := range f.Fixed(8) {
+			e.extraDoubles = append(e.extraDoubles, math.Float64frombits(v))
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func appendVarints(to []uint64, f *wire.Field) []uint64 {
+	for v := range f.Varints {
+		to = append(to, v)
+	}
+	return to
+}
+
+func appendFixed(to []uint64, f *wire.Field) []uint64 {
+	for v := range f.Fixed(8) {
+		to = append(to, v)
+	}
+	return to
+}
+
 // read decodes an event.
 func (e *trackEvent) read(data []byte) {
-	*e = trackEvent{
-		categoryIIDs: e.categoryIIDs[:0], categories: e.categories[:0], annotations: e.annotations[:0], typed: e.typed[:0],
-		flows: e.flows[:0], oldFlows: e.oldFlows[:0], stops: e.stops[:0], oldStops: e.oldStops[:0],
-		extra: e.extra[:0], extraTracks: e.extraTracks[:0], extraDoubleTracks: e.extraDoubleTracks[:0],
+	e.reset()
+	if e.hasMore {
+		e.more = more{}
 	}
-	var doubles []float64
+	e.hasNameIID, e.hasName, e.hasMore, e.nameIID, e.name = false, false, false, 0, nil
+	e.categoryIIDs, e.categories, e.annotations, e.typed = e.categoryIIDs[:0], e.categories[:0], e.annotations[:0], e.typed[:0]
+	e.flows, e.oldFlows, e.stops, e.oldStops = e.flows[:0], e.oldFlows[:0], e.stops[:0], e.oldStops[:0]
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
-			e.time, e.hasTime = f.Int64(), true
-		case 2:
-			e.threadTime.delta, e.threadTime.hasDelta = f.Int64(), true
 		case 3:
-			for v := range f.Varints {
-				e.categoryIIDs = append(e.categoryIIDs, v)
-			}
+			e.categoryIIDs = appendVarints(e.categoryIIDs, &f.Field)
 		case 4:
 			e.annotations = append(e.annotations, f.Bytes())
-		case 5:
-			e.task = f.Bytes()
-		case 6:
-			e.legacy, e.hasLegacy = readLegacy(f.Bytes()), true
-		case 8:
-			e.instructions.delta, e.instructions.hasDelta = f.Int64(), true
-		case 9:
-			e.kind, e.hasKind = f.Int32(), true
 		case 10:
 			e.nameIID, e.hasNameIID = f.Uint64(), true
-		case 11:
-			e.trackUUID, e.hasTrackUUID = f.Uint64(), true
-		case 12:
-			for v := range f.Varints {
-				e.extra = append(e.extra, float64(int64(v)))
-			}
-		case 16:
-			e.absoluteTime = f.Int64()
-		case 17:
-			e.threadTime.absolute, e.threadTime.hasAbsolute = f.Int64(), true
-		case 20:
-			e.instructions.absolute, e.instructions.hasAbsolute = f.Int64(), true
-		case 21:
-			e.log = f.Bytes()
 		case 22:
 			e.categories = append(e.categories, f.Bytes())
 		case 23:
 			e.name, e.hasName = f.Bytes(), true
-		case 30:
-			e.counter, e.hasCounter = float64(f.Int64()), true
-		case 31:
-			for v := range f.Varints {
-				e.extraTracks = append(e.extraTracks, v)
-			}
 		case 36:
-			for v := range f.Varints {
-				e.oldFlows = append(e.oldFlows, v)
-			}
+			e.oldFlows = appendVarints(e.oldFlows, &f.Field)
 		case 42:
-			for v := range f.Varints {
-				e.oldStops = append(e.oldStops, v)
-			}
-		case 44:
-			if !e.hasCounter {
-				e.counter, e.hasCounter = f.Float64(), true
-			}
-		case 45:
-			for v := range f.Varints {
-				e.extraDoubleTracks = append(e.extraDoubleTracks, v)
-			}
-		case 46:
-			for v := range f.Fixed(8) {
-				doubles = append(doubles, math.Float64frombits(v))
-			}
+			e.oldStops = appendVarints(e.oldStops, &f.Field)
 		case 47:
-			for v := range f.Fixed(8) {
-				e.flows = append(e.flows, v)
-			}
+			e.flows = appendFixed(e.flows, &f.Field)
 		case 48:
-			for v := range f.Fixed(8) {
-				e.stops = append(e.stops, v)
-			}
-		case 52:
-			e.correlation, e.hasCorrelation = f.Uint64(), true
-		case 53:
-			e.correlationText = f.Bytes()
-		case 54:
-			e.correlationIID = f.Uint64()
-		case 55:
-			e.stack = f.Bytes()
-		case 56:
-			e.stackIID, e.hasStackIID = f.Uint64(), true
-		case 57:
-			e.stackWeight, e.hasStackWeight = f.Float64(), true
+			e.stops = appendFixed(e.stops, &f.Field)
 		default:
-			switch f.Number {
-			case 28:
-				e.histogram = f.Bytes()
-			case 34:
-				e.sourceLocation, e.hasSourceLocation = f.Uint64(), true
-			case 49:
-				e.processes = f.Bytes()
-			case 50:
-				e.screenshot = f.Bytes()
+			if !e.take(&f.Field) && !e.takeMore(&f.Field) {
+				e.typed = append(e.typed, f.Field)
 			}
-			e.typed = append(e.typed, f.Field)
 		}
 	}
-	e.extraDoubles = len(doubles)
-	e.extra = append(e.extra, doubles...)
+}
+
+// takeMore decodes a field that few events have. It returns false if the field
+// is also, or only, an arg by its descriptor.
+func (e *trackEvent) takeMore(f *wire.Field) bool {
+	e.hasMore = true
+	switch f.Number {
+	case 5:
+		e.task = f.Bytes()
+	case 6:
+		e.legacy, e.isLegacy = readLegacy(f.Bytes()), true
+	case 21:
+		e.log = f.Bytes()
+	case 28:
+		e.histogram = f.Bytes()
+		return false
+	case 34:
+		e.sourceLocation, e.hasSourceLocation = f.Uint64(), true
+		return false
+	case 49:
+		e.processes = f.Bytes()
+		return false
+	case 50:
+		e.screenshot = f.Bytes()
+		return false
+	case 52:
+		e.correlation, e.hasCorrelation = f.Uint64(), true
+	case 53:
+		e.correlationText = f.Bytes()
+	case 54:
+		e.correlationIID = f.Uint64()
+	case 55:
+		e.stack = f.Bytes()
+	case 56:
+		e.stackIID, e.hasStackIID = f.Uint64(), true
+	case 57:
+		e.stackWeight, e.hasStackWeight = f.Float64(), true
+	default:
+		return false
+	}
+	return true
 }
 
 func readLegacy(data []byte) (l legacyEvent) {
@@ -458,7 +499,10 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 		return
 	}
 	e := &t.event
-	e.read(data)
+	e.reset()
+	for f := wire.Read(data); f.Next(); {
+		e.take(&f.Field)
+	}
 	var now *deltas
 	if e.hasTime || e.threadTime.hasDelta || e.instructions.hasDelta {
 		now = sequenceDeltas.Of(p.State)
@@ -536,11 +580,11 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 		fail(model.StatTrackEventStateMissingTrackUuid, nil)
 		return
 	}
-	if len(e.extra) > 0 {
+	if n := e.extras(); n > 0 {
 		head[0] |= tokenExtra
-		head = append(head, byte(min(len(e.extra), maxExtraCounters)))
-		for i, v := range e.extra {
-			track, missing := e.extraTrack(defaults, i)
+		head = append(head, byte(min(n, maxExtraCounters)))
+		for i := range n {
+			v, track, missing := e.extraCounter(defaults, i)
 			switch {
 			case missing:
 				fail(model.StatTrackEventExtraCounterMissingTrackUuids, onSequence)
@@ -564,20 +608,25 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 	t.stream.Push(ts, p.State, head, data)
 }
 
-// extraTrack returns the track of the extra counter i, 0 if there are more
-// values than tracks, and whether there are no tracks at all.
-func (e *trackEvent) extraTrack(defaults *trackEventDefaults, i int) (uuid uint64, missing bool) {
-	of, byDefault := e.extraTracks, defaults.extra
-	if integers := len(e.extra) - e.extraDoubles; i >= integers {
-		of, byDefault, i = e.extraDoubleTracks, defaults.extraDouble, i-integers
+// extras is how many extra counters the event has.
+func (e *eventHead) extras() int { return len(e.extra) + len(e.extraDoubles) }
+
+// extraCounter returns the value of the extra counter i and its track, 0 if there
+// are more values than tracks, and whether there are no tracks at all. The
+// integers come before the doubles.
+func (e *eventHead) extraCounter(defaults *trackEventDefaults, i int) (v float64, uuid uint64, missing bool) {
+	values, tracks, byDefault := e.extra, e.extraTracks, defaults.extra
+	if i >= len(values) {
+		i -= len(values)
+		values, tracks, byDefault = e.extraDoubles, e.extraDoubleTracks, defaults.extraDouble
 	}
-	if len(of) == 0 {
-		of = byDefault
+	if len(tracks) == 0 {
+		tracks = byDefault
 	}
-	if i < len(of) {
-		return of[i], false
+	if i < len(tracks) {
+		uuid = tracks[i]
 	}
-	return 0, len(of) == 0
+	return values[i], uuid, len(tracks) == 0
 }
 
 // counterValue makes the value of a counter track absolute. It returns false if

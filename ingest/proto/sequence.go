@@ -65,6 +65,7 @@ type interval struct {
 type internTable struct {
 	dense  []internEntry
 	sparse map[uint64]*internEntry
+	used   int // of dense
 }
 
 type internEntry struct {
@@ -73,9 +74,9 @@ type internEntry struct {
 	read bool // text is known
 }
 
-// maxDenseIID is how large an iid may be, with none before it, to be kept in an
-// array.
-const maxDenseIID = 4096
+// maxDenseIID is how large an iid may be to be kept in an array of which less than
+// half is in use.
+const maxDenseIID = 1024
 
 func (t *internTable) find(iid uint64) *internEntry {
 	if iid < uint64(len(t.dense)) {
@@ -91,15 +92,14 @@ func (t *internTable) add(iid uint64, data []byte) {
 	if t.find(iid) != nil {
 		return
 	}
-	if iid < uint64(len(t.dense)) {
-		t.dense[iid].data = data
-		return
-	}
-	if iid <= uint64(max(maxDenseIID, 2*len(t.dense))) && len(t.sparse) == 0 {
+	if len(t.sparse) == 0 && iid <= uint64(max(maxDenseIID, 2*t.used)) {
 		for uint64(len(t.dense)) <= iid {
 			t.dense = append(t.dense, internEntry{})
 		}
+	}
+	if iid < uint64(len(t.dense)) {
 		t.dense[iid].data = data
+		t.used++
 		return
 	}
 	if t.sparse == nil {

@@ -49,8 +49,7 @@ func (p *eventParser) addLocation(iid uint64, file, function, line *argPath) err
 	return nil
 }
 
-// Priorities of log messages: LogMessage.Priority has those of Android, shifted
-// by none.
+// Priorities of log messages, those of Android.
 const (
 	logInfo    = 4
 	maxLogPrio = 7
@@ -160,6 +159,13 @@ func (w *argWriter) addOverrides() {
 		name, ok := w.state.InternedString(internedAndroidJobs, f.Uint64())
 		if ok {
 			w.add(w.named(&w.root, "job_scheduler_job.job_name"), model.StringArg(name))
+		}
+		return ok
+	}
+	w.overrides["android_view_dump.activity.view.class_name"] = func(w *argWriter, at *argPath, f *wire.Field) bool {
+		name, ok := w.reader.translations.classes[w.textOf(f.Bytes()).String()]
+		if ok {
+			w.add(at, model.StringArg(name))
 		}
 		return ok
 	}

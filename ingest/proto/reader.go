@@ -229,7 +229,7 @@ func (r *Reader) sequence(id uint32) *sequence {
 	}
 	q, ok := r.sequences[id]
 	if !ok {
-		q = &sequence{id: id}
+		q = &sequence{id: id, lost: true}
 		r.setState(q, &State{interval: &interval{}})
 		r.sequences[id] = q
 	}

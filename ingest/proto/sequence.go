@@ -9,8 +9,8 @@ import (
 type sequence struct {
 	id    uint32
 	state *State
-	// lost is set from a lost packet on to the next that starts anew: interned
-	// data may be missing.
+	// lost is set until the sequence starts anew, at first and when a packet was
+	// lost: interned data may be missing.
 	lost bool
 
 	drops      int64

@@ -266,10 +266,8 @@ func (t *tracks) readCounter(r *reservation, data []byte) {
 		}
 	case unit > 0 && int(unit) < len(counterUnits):
 		r.unit = strs.Intern(counterUnits[unit])
-	case unitName != 0:
-		r.unit = unitName
 	default:
-		r.unit = strs.Intern("")
+		r.unit = unitName
 	}
 }
 

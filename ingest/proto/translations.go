@@ -3,9 +3,13 @@ package proto
 import (
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
-const fieldTranslationTable = 82
+const (
+	fieldDeobfuscation    = 64
+	fieldTranslationTable = 82
+)
 
 // translations are the names that translation tables give for hashes and for
 // names that were obfuscated.
@@ -21,6 +25,7 @@ func newTranslations() translations {
 		sites: to("chrome_hashed_performance_mark.site"), marks: to("chrome_hashed_performance_mark.mark"),
 		studies: to("chrome_trigger.name"),
 		slices:  map[model.StringID]model.StringID{}, processTracks: map[model.StringID]model.StringID{},
+		classes: map[model.StringID]model.StringID{},
 	}
 }
 
@@ -28,8 +33,12 @@ func newTranslations() translations {
 func translationTables(r *Reader) *Module {
 	t := &r.translations
 	return &Module{
-		Fields: []uint32{fieldTranslationTable},
+		Fields: []uint32{fieldTranslationTable, fieldDeobfuscation},
 		Read: func(_ *Packet, f *wire.Field) bool {
+			if f.Number == fieldDeobfuscation {
+				t.readClasses(r.Store.Strings, f.Bytes())
+				return false
+			}
 			for table := wire.Read(f.Bytes()); table.Next(); {
 				for entry := wire.Read(table.Bytes()); entry.Next(); {
 					key, _ := wire.Find(entry.Bytes(), 1)
@@ -55,5 +64,26 @@ func translationTables(r *Reader) *Module {
 			}
 			return true
 		},
+	}
+}
+
+// readClasses reads the classes of a DeobfuscationMapping.
+func (t *translations) readClasses(strs *table.StringPool, data []byte) {
+	name, _ := wire.Find(data, 1)
+	if t.pkg == "" {
+		t.pkg = string(name.Bytes())
+	}
+	if t.pkg != string(name.Bytes()) {
+		return
+	}
+	for f := wire.Read(data); f.Next(); {
+		if f.Number != 3 {
+			continue
+		}
+		from, _ := wire.Find(f.Bytes(), 1)
+		to, _ := wire.Find(f.Bytes(), 2)
+		if id := strs.InternBytes(from.Bytes()); t.classes[id] == 0 {
+			t.classes[id] = strs.InternBytes(to.Bytes())
+		}
 	}
 }

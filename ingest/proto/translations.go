@@ -16,6 +16,11 @@ const (
 type translations struct {
 	histograms, userEvents, sites, marks, studies translation
 	slices, processTracks                         map[model.StringID]model.StringID
+
+	// classes are the names of obfuscated classes of the first package that has
+	// any.
+	classes map[model.StringID]model.StringID
+	pkg     string
 }
 
 func newTranslations() translations {

@@ -31,7 +31,6 @@ type eventTrack struct {
 	reservation
 	scope    scope
 	resolved bool
-	invalid  bool  // it cannot be resolved
 	owner    int64 // utid or upid
 	root     bool  // it is the track of a thread or process itself
 

@@ -11,6 +11,8 @@ type Context struct {
 	Slices   *Slices
 	Counters *Counters
 	Flows    *Flows
+	Sched    *Sched
+	Threads  *ThreadStates
 }
 
 func newContext(s *Store, f *File, m *Machine) *Context {
@@ -20,6 +22,8 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 	c.Slices = &Slices{context: c}
 	c.Counters = &Counters{context: c}
 	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}, v1Of: map[FlowID]v1Flow{}}
+	c.Sched = &Sched{context: c}
+	c.Threads = newThreadStates(c)
 	return c
 }
 
@@ -27,4 +31,6 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 func (c *Context) finish() {
 	c.Slices.flush()
 	c.Counters.flush()
+	c.Sched.flush()
+	c.Threads.flush()
 }

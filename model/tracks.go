@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // EventType says what stands on a track.
 type EventType uint8
@@ -27,6 +30,9 @@ func StringDim(v StringID) Dim { return Dim{StringArg(v)} }
 
 // Int is the dimension's number.
 func (d Dim) Int() int64 { return d.value.Int() }
+
+// IsText reports whether the dimension is a text.
+func (d Dim) IsText() bool { return d.value.Kind == ArgString }
 
 // String is the dimension's text.
 func (d Dim) String() StringID { return d.value.String() }
@@ -69,7 +75,11 @@ func (t *Tracks) Intern(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 	if id, ok := t.byKey[key]; ok {
 		return id
 	}
-	id := t.Create(b, o, dims...)
+	var options TrackOptions // copies, so that a track that is known takes no memory
+	if o != nil {
+		options = *o
+	}
+	id := t.Create(b, &options, slices.Clone(dims)...)
 	t.byKey[key] = id
 	return id
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/compressed"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
+	"github.com/tpconvert/tpconvert/ingest/proto"
 )
 
 // Formats are all formats that can be read.
@@ -11,4 +12,6 @@ var Formats = []*format.Format{
 	compressed.Gzip,
 	compressed.Zstd,
 	ninja.Format,
+	proto.Format,
+	proto.Symbols,
 }

@@ -11,7 +11,8 @@ import (
 type Machine struct {
 	ID int64 // machine.id
 
-	store *Store
+	store    *Store
+	clocksOf *File // the file whose clocks are the machine's own
 	// A thread id is given to one thread at a time; the last of a tid's threads
 	// is the newest.
 	tids     map[int64][]UTID
@@ -123,8 +124,22 @@ func (s *Store) Machine(raw int64) *Machine {
 	return m
 }
 
+// AdoptMachine gives the machine 0 that a trace was recorded on the id that its
+// events have. It returns false if it has another, or there is a machine with
+// that id.
+func (s *Store) AdoptMachine(raw int64) bool {
+	m := s.Machine(0)
+	if had, _ := s.Tables.Machine.RawID.Get(m.ID); had != 0 || s.machines[raw] != nil {
+		return false
+	}
+	s.Tables.Machine.RawID.Set(m.ID, raw)
+	s.machines[raw] = m
+	return true
+}
+
 func (s *Store) sortedMachines() []*Machine {
-	return slices.SortedFunc(maps.Values(s.machines), func(a, b *Machine) int { return cmp.Compare(a.ID, b.ID) })
+	all := slices.SortedFunc(maps.Values(s.machines), func(a, b *Machine) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.Compact(all)
 }
 
 func (m *Machine) addThread(tid int64) UTID {

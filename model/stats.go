@@ -55,6 +55,8 @@ const (
 	// StatUnsupportedPacket counts protobuf packets of a kind that is not read,
 	// by field number.
 	StatUnsupportedPacket
+	// StatCorruptPacket counts protobuf packets that could not be decoded.
+	StatCorruptPacket
 )
 
 var ownStats = [...]statInfo{
@@ -62,6 +64,7 @@ var ownStats = [...]statInfo{
 	{"unsupported_embedded_format", false, DataLoss, FromAnalysis},
 	{"truncated_input", false, DataLoss, FromAnalysis},
 	{"unsupported_packet", true, DataLoss, FromAnalysis},
+	{"corrupt_packet", false, Error, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

@@ -1,0 +1,224 @@
+// Package wire reads the wire format of protocol buffers
+// (https://protobuf.dev/programming-guides/encoding) in place, field by field.
+// It never panics: a message that is cut off or malformed ends at the first
+// field that cannot be read.
+//
+//	for r := wire.Read(message); r.Next(); {
+//		switch r.Number {
+//		case 1:
+//			id = r.Uint64()
+//		case 2:
+//			name = r.Bytes()
+//		}
+//	}
+package wire
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Type is how a field is encoded.
+type Type uint8
+
+// The wire types. Groups are not supported; they end a message.
+const (
+	Varint  Type = 0
+	Fixed64 Type = 1
+	Bytes   Type = 2
+	Fixed32 Type = 5
+)
+
+// MaxVarint is the size in bytes of the longest varint.
+const MaxVarint = 10
+
+// Field is one field of a message. Its methods give the value as the type that
+// the field is declared with, or zero if it is encoded as another.
+type Field struct {
+	Number uint32
+	Type   Type
+	value  uint64
+	data   []byte
+}
+
+// Reader reads the fields of a message in order.
+type Reader struct {
+	Field
+	rest []byte
+	bad  bool
+}
+
+// Read returns a reader before the first field of the message.
+func Read(message []byte) Reader { return Reader{rest: message} }
+
+// Next reads the next field and reports whether there is one.
+func (r *Reader) Next() bool {
+	b := r.rest
+	if len(b) == 0 {
+		return false
+	}
+	tag := uint64(b[0])
+	n := 1
+	if tag >= 0x80 {
+		tag, n = Uvarint(b)
+	}
+	if n <= 0 || tag>>3 == 0 || tag>>3 > math.MaxUint32 {
+		return r.fail()
+	}
+	b = b[n:]
+	r.Number, r.Type, r.data = uint32(tag>>3), Type(tag&7), nil
+	switch r.Type {
+	case Varint:
+		if len(b) > 0 && b[0] < 0x80 {
+			r.value, r.rest = uint64(b[0]), b[1:]
+			return true
+		}
+		v, n := Uvarint(b)
+		if n <= 0 {
+			return r.fail()
+		}
+		r.value, r.rest = v, b[n:]
+	case Bytes:
+		var size uint64
+		n := 1
+		if len(b) > 0 && b[0] < 0x80 {
+			size = uint64(b[0])
+		} else if size, n = Uvarint(b); n <= 0 {
+			return r.fail()
+		}
+		b = b[n:]
+		if size > uint64(len(b)) {
+			return r.fail()
+		}
+		r.data, r.rest = b[:size:size], b[size:]
+	case Fixed64:
+		if len(b) < 8 {
+			return r.fail()
+		}
+		r.value, r.rest = binary.LittleEndian.Uint64(b), b[8:]
+	case Fixed32:
+		if len(b) < 4 {
+			return r.fail()
+		}
+		r.value, r.rest = uint64(binary.LittleEndian.Uint32(b)), b[4:]
+	default:
+		return r.fail()
+	}
+	return true
+}
+
+func (r *Reader) fail() bool {
+	r.bad, r.rest = true, nil
+	return false
+}
+
+// Bad reports whether reading ended before the end of the message.
+func (r *Reader) Bad() bool { return r.bad }
+
+// Uvarint decodes a varint at the start of b and returns it with its size in
+// bytes. The size is 0 if b is too short, negative if the varint is too long. A
+// varint of ten bytes is cut to 64 bits.
+func Uvarint(b []byte) (uint64, int) {
+	var v uint64
+	for i, c := range b {
+		if i == MaxVarint {
+			return 0, -1
+		}
+		v |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			return v, i + 1
+		}
+	}
+	if len(b) >= MaxVarint {
+		return 0, -1
+	}
+	return 0, 0
+}
+
+// Bytes is the value of a bytes, string or message field.
+func (f *Field) Bytes() []byte { return f.data }
+
+// Uint64 is the value of a uint64, fixed64 or fixed32 field.
+func (f *Field) Uint64() uint64 {
+	if f.Type == Bytes {
+		return 0
+	}
+	return f.value
+}
+
+// Int64 is the value of an int64 or sfixed64 field.
+func (f *Field) Int64() int64 { return int64(f.Uint64()) }
+
+// Uint32 is the value of a uint32 or fixed32 field.
+func (f *Field) Uint32() uint32 { return uint32(f.Uint64()) }
+
+// Int32 is the value of an int32, sfixed32 or enum field.
+func (f *Field) Int32() int32 { return int32(f.Uint64()) }
+
+// Bool is the value of a bool field.
+func (f *Field) Bool() bool { return f.Uint64() != 0 }
+
+// Sint64 is the value of a sint32 or sint64 field.
+func (f *Field) Sint64() int64 { return ZigZag(f.Uint64()) }
+
+// Float64 is the value of a double or float field.
+func (f *Field) Float64() float64 {
+	switch f.Type {
+	case Fixed64:
+		return math.Float64frombits(f.value)
+	case Fixed32:
+		return float64(math.Float32frombits(uint32(f.value)))
+	}
+	return 0
+}
+
+// ZigZag decodes a number that was encoded with its sign in the lowest bit.
+func ZigZag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
+
+// Varints yields the values of a repeated varint field: one, or those that are
+// packed.
+func (f *Field) Varints(yield func(uint64) bool) {
+	if f.Type != Bytes {
+		yield(f.value)
+		return
+	}
+	for b := f.data; len(b) > 0; {
+		v, n := Uvarint(b)
+		if n <= 0 || !yield(v) {
+			return
+		}
+		b = b[n:]
+	}
+}
+
+// Fixed yields the values of a repeated fixed64 or fixed32 field of the given
+// size in bytes: one, or those that are packed.
+func (f *Field) Fixed(size int) func(yield func(uint64) bool) {
+	return func(yield func(uint64) bool) {
+		if f.Type != Bytes {
+			yield(f.value)
+			return
+		}
+		for b := f.data; len(b) >= size; b = b[size:] {
+			v := uint64(0)
+			if size == 8 {
+				v = binary.LittleEndian.Uint64(b)
+			} else {
+				v = uint64(binary.LittleEndian.Uint32(b))
+			}
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// Find returns the first field of the message with this number.
+func Find(message []byte, number uint32) (Field, bool) {
+	for r := Read(message); r.Next(); {
+		if r.Number == number {
+			return r.Field, true
+		}
+	}
+	return Field{}, false
+}

@@ -32,7 +32,9 @@ func (e *Event) Reset(t *Tracepoint) {
 }
 
 // AddInt adds a number, negative ones in two's complement.
-func (e *Event) AddInt(f *Field, bits uint64) { e.values = append(e.values, value{field: f, bits: bits}) }
+func (e *Event) AddInt(f *Field, bits uint64) {
+	e.values = append(e.values, value{field: f, bits: bits})
+}
 
 // AddText adds a text, which is used until the next Reset.
 func (e *Event) AddText(f *Field, text []byte) {

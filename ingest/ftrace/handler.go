@@ -19,8 +19,12 @@ type argument struct {
 
 func asInt(_ *Parser, e *Event, field string) model.ArgValue  { return model.IntArg(e.Int(field)) }
 func asUint(_ *Parser, e *Event, field string) model.ArgValue { return model.UintArg(e.Uint(field)) }
-func asBool(_ *Parser, e *Event, field string) model.ArgValue { return model.BoolArg(e.Int(field) != 0) }
-func asText(p *Parser, e *Event, field string) model.ArgValue { return model.StringArg(p.text(e, field)) }
+func asBool(_ *Parser, e *Event, field string) model.ArgValue {
+	return model.BoolArg(e.Int(field) != 0)
+}
+func asText(p *Parser, e *Event, field string) model.ArgValue {
+	return model.StringArg(p.text(e, field))
+}
 
 // ints are args of the fields' own names.
 func ints(fields ...string) []argument {
@@ -227,12 +231,21 @@ func nameOf(format string) func(*model.Store, []model.Dim) string {
 	}
 }
 
-// slices and counters are blueprints of tracks with names made by nameOf, or
+// spans and counters are blueprints of tracks with names made by nameOf, or
 // always the same.
-func slices(classification, name string, dims ...string) *model.Blueprint {
+func spans(classification, name string, dims ...string) *model.Blueprint {
 	return &model.Blueprint{Classification: classification, Dims: dims, NameOf: nameOf(name)}
 }
 
 func counters(classification, name string, dims ...string) *model.Blueprint {
 	return &model.Blueprint{Classification: classification, Event: model.CounterTrack, Dims: dims, NameOf: nameOf(name)}
+}
+
+// uints is ints for numbers without a sign.
+func uints(fields ...string) []argument {
+	var all []argument
+	for _, f := range fields {
+		all = append(all, argument{f, f, asUint})
+	}
+	return all
 }

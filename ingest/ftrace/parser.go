@@ -14,6 +14,7 @@ type Parser struct {
 	tracepoints []Tracepoint           // by number
 	byName      map[string]*Tracepoint // made when first asked for
 	rowType     model.StringID
+	legacy      map[string]*Tracepoint
 	set         model.ArgSet
 	args        argList
 
@@ -26,17 +27,20 @@ type Parser struct {
 	gpu     gpu
 	net     network
 	i2c     map[model.UTID][]i2cMessages
+	queued  map[v4l2Buffer]model.SliceID
 }
 
 // handler makes rows of an event.
 type handler func(*Parser, *Event)
 
-// NewParser returns a Parser for a machine whose idle process is pid 0.
+// NewParser returns a Parser for a machine whose idle process is pid 0; see
+// model.Machine.UseIdleProcess.
 func NewParser(c *model.Context) *Parser {
-	c.Machine.UseIdleProcess()
 	p := &Parser{Context: c, rowType: c.Store.Strings.Intern("ftrace_event")}
 	p.args.strings = c.Store.Strings
+	p.legacy = map[string]*Tracepoint{}
 	p.i2c = map[model.UTID][]i2cMessages{}
+	p.queued = map[v4l2Buffer]model.SliceID{}
 	p.tracepoints = make([]Tracepoint, len(tracepoints()))
 	for i, t := range tracepoints() {
 		if t.Name != "" {

@@ -58,7 +58,7 @@ func kprobe(p *Parser, e *Event) {
 
 var (
 	threadFuncgraph = &model.Blueprint{Classification: "thread_funcgraph", Dims: []string{"utid"}, Name: "Funcgraph"}
-	cpuFuncgraph    = slices("cpu_funcgraph", "swapper%[1]d -funcgraph", "cpu")
+	cpuFuncgraph    = spans("cpu_funcgraph", "swapper%[1]d -funcgraph", "cpu")
 )
 
 // onFuncgraph is the track of a thread's functions. The idle threads of all CPUs

@@ -119,3 +119,15 @@ var symbolFields = []struct{ tracepoint, field string }{
 	{"mm_shrink_slab_start", "shrink"},
 	{"hrtimer_expire_entry", "function"},
 }
+
+// hypervisorNames are the tracepoints of the hypervisor that are not called so.
+var hypervisorNames = map[string]bool{
+	"hyp_enter": true, "hyp_exit": true, "host_hcall": true, "host_smc": true, "host_mem_abort": true,
+	"host_ffa_call": true, "iommu_idmap": true, "psci_mem_protect": true,
+}
+
+// Hypervisor reports whether the tracepoint is one of the hypervisor, which runs
+// no thread.
+func (t *Tracepoint) Hypervisor() bool {
+	return hypervisorNames[t.Name] || strings.HasPrefix(t.Name, "hypervisor_")
+}

@@ -12,6 +12,7 @@ import (
 var modules = []func(*Reader) *Module{
 	traceInfo,
 	clocks,
+	ftraceEvents,
 }
 
 // Module reads one family of packets: those that have one of its fields. Its

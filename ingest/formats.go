@@ -3,6 +3,7 @@ package ingest
 import (
 	"github.com/tpconvert/tpconvert/ingest/compressed"
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
 	"github.com/tpconvert/tpconvert/ingest/proto"
 )
@@ -11,6 +12,7 @@ import (
 var Formats = []*format.Format{
 	compressed.Gzip,
 	compressed.Zstd,
+	json.Format,
 	ninja.Format,
 	proto.Format,
 	proto.Symbols,

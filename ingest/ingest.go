@@ -38,7 +38,7 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 	}
 	in := &reading{options: o, store: store, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir})}
 	defer in.sorter.Close()
-	err := in.file(name, nil, r, 0)
+	err := in.file(name, nil, r, nil)
 	if flushed := in.sorter.Flush(); err == nil {
 		err = flushed
 	}
@@ -46,6 +46,9 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 		if ended := f(); err == nil {
 			err = ended
 		}
+	}
+	if late := in.sorter.OutOfOrder(); late > 0 {
+		in.files[len(in.files)-1].Add(model.StatSorterPushEventOutOfOrder, model.None, late)
 	}
 	for _, f := range in.files {
 		f.Finish()
@@ -66,9 +69,9 @@ type reading struct {
 }
 
 // file reads one file, which was found in parent unless that is nil.
-func (rd *reading) file(name string, parent *model.File, r io.Reader, depth int) error {
-	if depth > maxNesting {
-		return &format.Error{File: name, Offset: 0, Err: fmt.Errorf("files in files, %d deep: %w", depth, format.ErrUnsupported)}
+func (rd *reading) file(name string, parent *model.File, r io.Reader, parents []string) error {
+	if len(parents) > maxNesting {
+		return &format.Error{File: name, Offset: 0, Err: fmt.Errorf("files in files, %d deep: %w", len(parents), format.ErrUnsupported)}
 	}
 	counted := &counter{r: r}
 	buffered := bufio.NewReaderSize(counted, format.HeadBytes)
@@ -95,11 +98,12 @@ func (rd *reading) file(name string, parent *model.File, r io.Reader, depth int)
 		Context: file.Context(0),
 		Sorter:  rd.sorter,
 		Name:    name,
+		Parents: parents,
 		Member: func(member string, r io.Reader) error {
 			if member == "" {
 				member = name
 			}
-			return rd.file(member, file, r, depth+1)
+			return rd.file(member, file, r, append(slices.Clip(parents), f.Name))
 		},
 		AtEnd: func(f func() error) { rd.atEnd = append(rd.atEnd, f) },
 	}

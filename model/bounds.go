@@ -44,13 +44,14 @@ func (b *bounds) Chunk(c *table.Chunk) error {
 	return b.to.Chunk(c)
 }
 
-// writeBounds fills trace_bounds from all tables that were sealed before it.
+// writeBounds fills trace_bounds from all tables that were sealed before it. A
+// trace without events has no bounds.
 func (s *Store) writeBounds() {
 	start, end := s.bounds.start, s.bounds.end
-	switch {
-	case start == math.MaxInt64:
-		start, end = 0, 0
-	case start == end:
+	if start == math.MaxInt64 {
+		return
+	}
+	if start == end {
 		end++ // Trace Processor has no empty trace
 	}
 	row := s.TraceBounds.Append()

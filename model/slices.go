@@ -32,6 +32,7 @@ type openSlice struct {
 	name, category StringID
 	stack          uint64
 	pinned         bool    // its dur or args may still change
+	clock          ThreadClock
 	args           *ArgSet // of a slice that can still get args
 }
 
@@ -50,6 +51,35 @@ func (o *Overlap) AddArgs(s *Store, set *ArgSet) {
 	set.Add(s.Strings.Intern("conflicting_slice_name"), StringArg(o.Name))
 	set.Add(s.Strings.Intern("conflicting_slice_ts"), IntArg(o.TS))
 	set.Add(s.Strings.Intern("conflicting_slice_dur"), IntArg(o.Dur))
+}
+
+// ThreadClock is what the own clocks of a thread showed at an event: its CPU
+// time in ns and how many instructions it had retired.
+type ThreadClock struct {
+	Time, Instructions       int64
+	HasTime, HasInstructions bool
+}
+
+// BeginAt is Begin with the thread's own clocks.
+func (s *Slices) BeginAt(ts int64, track TrackID, category, name StringID, args ArgSource, clock ThreadClock) SliceID {
+	id := s.Begin(ts, track, category, name, args)
+	if id == None {
+		return None
+	}
+	on := s.track(track)
+	on.stack[len(on.stack)-1].clock = clock
+	if clock.HasTime {
+		s.context.Store.Slice.ThreadTS.Set(id, clock.Time)
+	}
+	if clock.HasInstructions {
+		s.context.Store.Slice.ThreadInstructionCount.Set(id, clock.Instructions)
+	}
+	return id
+}
+
+// EndAt is End with the thread's own clocks.
+func (s *Slices) EndAt(ts int64, track TrackID, category, name StringID, args ArgSource, clock ThreadClock) SliceID {
+	return s.end(ts, track, category, name, args, clock)
 }
 
 // Begin starts a slice that a later End ends. It returns None if there is no
@@ -112,6 +142,10 @@ func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID,
 // either of which may be zero for any. It returns None if there is none, as
 // happens when the slice began before the trace.
 func (s *Slices) End(ts int64, track TrackID, category, name StringID, args ArgSource) SliceID {
+	return s.end(ts, track, category, name, args, ThreadClock{})
+}
+
+func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgSource, clock ThreadClock) SliceID {
 	on := s.track(track)
 	if _, ok := s.closeEnded(on, ts, pending); !ok {
 		return None
@@ -122,7 +156,14 @@ func (s *Slices) End(ts int64, track TrackID, category, name StringID, args ArgS
 	}
 	slice := &on.stack[i]
 	slice.dur = ts - slice.ts
-	s.context.Store.Slice.Dur.Set(slice.id, slice.dur)
+	slices := &s.context.Store.Slice
+	slices.Dur.Set(slice.id, slice.dur)
+	if clock.HasTime && slice.clock.HasTime {
+		slices.ThreadDur.Set(slice.id, clock.Time-slice.clock.Time)
+	}
+	if clock.HasInstructions && slice.clock.HasInstructions {
+		slices.ThreadInstructionDelta.Set(slice.id, clock.Instructions-slice.clock.Instructions)
+	}
 	if args != nil {
 		args.AddArgs(s.argsOf(slice))
 	}

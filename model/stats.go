@@ -57,6 +57,8 @@ const (
 	StatUnsupportedPacket
 	// StatCorruptPacket counts protobuf packets that could not be decoded.
 	StatCorruptPacket
+	// StatJSONUnsupportedPhase counts JSON events of a phase that has no rows.
+	StatJSONUnsupportedPhase
 )
 
 var ownStats = [...]statInfo{
@@ -65,6 +67,7 @@ var ownStats = [...]statInfo{
 	{"truncated_input", false, DataLoss, FromAnalysis},
 	{"unsupported_packet", true, DataLoss, FromAnalysis},
 	{"corrupt_packet", false, Error, FromAnalysis},
+	{"json_unsupported_phase", false, Info, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

@@ -17,6 +17,8 @@ type arena struct {
 	off    int      // bytes used of the last block
 	bytes  int64    // size of all blocks in use
 	free   [][]byte // blocks to reuse
+
+	touched byte // result of reading ahead, kept so that it is not optimized away
 }
 
 type block struct {
@@ -73,6 +75,23 @@ func (a *arena) payload(loc uint64) []byte {
 	end := head + int(n)
 	return b[head:end:end]
 }
+
+// payloads looks up the payloads of entries. It reads a byte of each first,
+// so that the cache misses of shuffled entries overlap.
+func (a *arena) payloads(dst [][]byte, entries []entry) {
+	blocks, first, shift := a.blocks, a.first, a.shift&63
+	var sum byte
+	for _, e := range entries {
+		sum += blocks[e.loc>>shift-first].data[e.loc&(1<<shift-1)]
+	}
+	a.touched = sum
+	for i, e := range entries {
+		dst[i] = a.payload(e.loc)
+	}
+}
+
+// held is the size in bytes of all blocks, in use or not.
+func (a *arena) held() int64 { return a.bytes + int64(len(a.free))<<a.shift }
 
 // release gives up the payload at loc. Its block is recycled with the last
 // payload in it, unless it is still being filled.

@@ -41,6 +41,9 @@ func (p *pagePool) put(pages ...*page) {
 	p.free = append(p.free, pages...)
 }
 
+// held is the size in bytes of all pages, in use or not.
+func (p *pagePool) held() int64 { return p.bytes + pageBytes*int64(len(p.free)) }
+
 // queue holds the staged entries of one stream at positions head to tail;
 // position 0 is the first slot of pages[0].
 type queue struct {

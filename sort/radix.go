@@ -3,7 +3,7 @@ package sort
 import "math/bits"
 
 const (
-	digitBits = 8
+	digitBits = 12
 	digitMask = 1<<digitBits - 1
 	maxDigits = (64 + digitBits - 1) / digitBits
 )

@@ -5,10 +5,29 @@
 // stream of its source: one per CPU for ftrace, one for a JSON file. The
 // sorter delivers the events of all streams to the sinks of their streams.
 //
-// The order is (time, arrival), arrival counting across all streams. A stream
-// may have a tie function, which orders events of equal time of this stream
-// before their arrival does; between streams, the arrival of the next event of
-// each decides.
+// Events of one stream come in the order of (time, arrival), or (time, tie,
+// arrival) if the stream has a tie function. Of several streams with an event of
+// the same time, the one that delivered last goes on, else the one that was made
+// first begins. So does Trace Processor.
+//
+// The algorithm:
+//
+//  1. A payload is copied to an arena of large blocks, in order of arrival. Its
+//     location there, a number that only grows, stands for its arrival.
+//  2. The time and the location, 16 bytes, are appended to the queue of the
+//     stream. A comparison finds out whether the queue is still in order.
+//  3. Before delivery, a queue that is out of order is sorted from the earliest
+//     late event on, which a binary search finds: by a stable radix sort on the
+//     time, least significant digit first, and then by tie among equal times.
+//  4. A heap merges the streams. The first one delivers as long as its events
+//     are not later than the next one of the second.
+//  5. What is delivered leaves the queue; blocks and pages of queues that
+//     become empty are used again.
+//  6. When queues and arena exceed the memory budget, the queues are sorted and
+//     written to a temporary file, a run, as one segment for each stream. Each
+//     stream then is itself a merge of its segments and its queue.
+//  7. As soon as there are 32 runs of a kind they are merged into one, so that
+//     the number of segments to read at once, and of open files, stays small.
 package sort
 
 import (
@@ -51,11 +70,13 @@ type Mark uint64
 // concurrent use.
 type Sorter struct {
 	limit   int64 // bytes to stage at most
+	reading int64 // bytes of read buffers
 	tempDir string
 
 	arena   arena
 	pages   pagePool
 	streams []*Stream
+	runs    []*run // in order of arrival
 
 	err error // returned by every call when not nil
 
@@ -73,7 +94,8 @@ func New(o Options) *Sorter {
 	}
 	shift := uint(bits.Len64(uint64(memory) / 64))
 	return &Sorter{
-		limit:     memory - memory/8, // the rest is for reading spilled runs
+		limit:     memory - memory/8,
+		reading:   memory / 8,
 		tempDir:   o.TempDir,
 		arena:     arena{shift: min(max(shift, 10), maxBlockShift)},
 		delivered: math.MinInt64,
@@ -82,7 +104,7 @@ func New(o Options) *Sorter {
 
 // NewStream adds a stream whose events go to sink.
 func (s *Sorter) NewStream(sink Sink) *Stream {
-	st := &Stream{sorter: s, sink: sink, queue: queue{pool: &s.pages}}
+	st := &Stream{sorter: s, index: int64(len(s.streams)), sink: sink, queue: queue{pool: &s.pages}}
 	st.restart()
 	s.streams = append(s.streams, st)
 	return st
@@ -92,7 +114,8 @@ func (s *Sorter) NewStream(sink Sink) *Stream {
 func (s *Sorter) Mark() Mark { return Mark(s.arena.end()) }
 
 // Release delivers events in order until the next one in order is one that
-// arrived at or after m.
+// arrived at or after m. This is how Trace Processor extracts events while it
+// still reads: by the mark of an earlier flush of the trace.
 func (s *Sorter) Release(m Mark) error { return s.deliver(uint64(m)) }
 
 // Flush delivers all staged events. A later event may have any time without
@@ -109,13 +132,17 @@ func (s *Sorter) Close() error {
 	if s.err == ErrDelivering {
 		return s.err
 	}
-	s.err = ErrClosed
-	s.streams, s.arena, s.pages = nil, arena{}, pagePool{}
-	return nil
+	var errs []error
+	for _, r := range s.runs {
+		errs = append(errs, r.close())
+	}
+	*s = Sorter{err: ErrClosed, max: s.max, pushed: s.pushed, outOfOrder: s.outOfOrder}
+	return errors.Join(errs...)
 }
 
-// OutOfOrder returns how many events were delivered with a time below that of
-// one delivered before, since the time of a later event had been released.
+// OutOfOrder returns how many events were dropped because one of a later time
+// had been delivered before, which only Release makes possible. Trace Processor
+// counts them in the stat sorter_push_event_out_of_order.
 func (s *Sorter) OutOfOrder() int64 { return s.outOfOrder }
 
 // MaxTimestamp returns the highest time pushed so far, and false if there was
@@ -134,16 +161,22 @@ func (s *Sorter) deliver(mark uint64) error {
 }
 
 func (s *Sorter) merge(mark uint64) error {
+	segments := 0
+	for _, st := range s.streams {
+		segments += len(st.segments)
+	}
 	var m merger[*Stream]
 	for _, st := range s.streams {
-		st.sort()
+		if err := st.open(s.readBuffer(segments)); err != nil {
+			return err
+		}
 		if k, ok := st.next(); ok {
 			m.add(k, st)
 		}
 	}
 	for !m.empty() && m.first().loc < mark {
 		st := m.first().seq
-		if err := st.deliver(m.second(), mark); err != nil {
+		if err := st.deliver(m.second().ts, mark); err != nil {
 			return err
 		}
 		if k, ok := st.next(); ok {
@@ -153,15 +186,57 @@ func (s *Sorter) merge(mark uint64) error {
 			m.drop()
 		}
 	}
+	for _, st := range s.streams {
+		st.pause()
+	}
+	s.dropRuns()
 	return nil
 }
 
-// send delivers one event.
+// makeRoom spills if a payload stored in size bytes might exceed the budget.
+func (s *Sorter) makeRoom(size int) error {
+	need := max(int64(size), int64(s.arena.blockSize())) + pageBytes
+	var scratch int64
+	staged := false
+	for _, st := range s.streams {
+		scratch = max(scratch, st.queue.scratch())
+		staged = staged || !st.queue.empty()
+	}
+	if staged && s.arena.bytes+s.pages.bytes+scratch+need > s.limit {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	s.trim(need)
+	return nil
+}
+
+// trim drops free pages if a new block is needed, and the reverse, as far as
+// they exceed the budget.
+func (s *Sorter) trim(need int64) {
+	blocks, pages := len(s.arena.free), len(s.pages.free)
+	excess := s.arena.held() + s.pages.held() + need - s.limit
+	for ; blocks == 0 && len(s.pages.free) > 0 && excess > 0; excess -= pageBytes {
+		s.pages.free = shrink(s.pages.free)
+	}
+	for ; pages == 0 && len(s.arena.free) > 0 && excess > 0; excess -= int64(s.arena.blockSize()) {
+		s.arena.free = shrink(s.arena.free)
+	}
+}
+
+// shrink removes the last element.
+func shrink[T any](list []T) []T {
+	n := len(list) - 1
+	clear(list[n:])
+	return list[:n]
+}
+
+// send delivers one event, unless it is too late.
 func (s *Sorter) send(sink Sink, ts int64, payload []byte) error {
 	if ts < s.delivered {
 		s.outOfOrder++
-	} else {
-		s.delivered = ts
+		return nil
 	}
+	s.delivered = ts
 	return sink.Event(ts, payload)
 }

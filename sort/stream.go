@@ -8,9 +8,13 @@ import (
 // A Stream takes the events of one source, best in order of time.
 type Stream struct {
 	sorter *Sorter
+	index  int64 // among the sorter's streams
 	sink   Sink
 	tie    func(payload []byte) int64
 	queue  queue
+
+	segments []*segment     // what was spilled, in order of arrival
+	sources  merger[source] // these and the queue, while they are delivered
 
 	max     int64 // highest time staged
 	tieFrom int64 // lowest time staged that was out of order
@@ -51,6 +55,12 @@ func (st *Stream) Reserve(ts int64, n int) ([]byte, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("sort: payload of %d bytes", n)
 	}
+	if !s.arena.fits(storedSize(n)) || st.queue.full() {
+		if err := s.makeRoom(storedSize(n)); err != nil {
+			s.err = err
+			return nil, err
+		}
+	}
 	loc, buf := s.arena.alloc(n)
 	st.queue.push(entry{ts, loc})
 
@@ -80,22 +90,80 @@ func (st *Stream) sort() {
 	st.queue.sort(tie)
 }
 
-// next returns the key of the next event among those of all streams.
-func (st *Stream) next() (key, bool) {
-	if st.queue.empty() {
-		return key{}, false
+// ties reports whether the order of events of time ts is a matter of ties.
+func (st *Stream) ties(ts int64) bool { return st.tie != nil && ts >= st.tieFrom }
+
+// key returns the place of an event in the stream.
+func (st *Stream) key(ts int64, loc uint64, payload []byte) key {
+	k := key{ts: ts, loc: loc}
+	if st.ties(ts) {
+		k.tie = st.tie(payload)
 	}
-	e := st.queue.at(st.queue.head)
-	return key{ts: e.ts, loc: e.loc}, true
+	return k
 }
 
-// batch is how many payloads are looked up before the first is delivered, so
-// that the cache misses of a shuffled trace overlap.
+// open prepares delivery. What was spilled is read with the given buffers.
+func (st *Stream) open(buffer int) error {
+	st.sort()
+	if len(st.segments) == 0 {
+		return nil
+	}
+	if !st.queue.empty() {
+		src := staged{st}
+		st.sources.add(src.current().key, src)
+	}
+	return openSegments(&st.sources, st.segments, buffer)
+}
+
+// pause ends delivery.
+func (st *Stream) pause() {
+	for _, g := range st.segments {
+		if g.run != nil {
+			g.pause()
+		}
+	}
+	st.sources = merger[source]{}
+}
+
+// next returns the place of the next event among those of all streams.
+func (st *Stream) next() (k key, ok bool) {
+	switch {
+	case !st.sources.empty():
+		first := st.sources.first()
+		return key{first.ts, st.index, first.loc}, true
+	case !st.queue.empty():
+		e := st.queue.at(st.queue.head)
+		return key{e.ts, st.index, e.loc}, true
+	}
+	return key{}, false
+}
+
+// deliver delivers the events up to the time end, and up to the first one that
+// arrived at or after mark.
+func (st *Stream) deliver(end int64, mark uint64) error {
+	if st.sources.empty() {
+		return st.deliverQueue(end, mark)
+	}
+	for {
+		k, ok := st.next()
+		if !ok || k.loc >= mark || k.ts > end {
+			return nil
+		}
+		payload := st.sources.first().seq.current().payload
+		if err := st.sorter.send(st.sink, k.ts, payload); err != nil {
+			return err
+		}
+		if err := step(&st.sources); err != nil {
+			return err
+		}
+	}
+}
+
+// batch is how many payloads are looked up at once.
 const batch = 32
 
-// deliver delivers the events before the key end, up to the first one that
-// arrived at or after mark.
-func (st *Stream) deliver(end key, mark uint64) error {
+// deliverQueue is deliver for a stream of which nothing is spilled.
+func (st *Stream) deliverQueue(end int64, mark uint64) error {
 	s := st.sorter
 	var payloads [batch][]byte
 	for {
@@ -103,15 +171,15 @@ func (st *Stream) deliver(end key, mark uint64) error {
 		n := 0
 		for n < min(len(front), batch) {
 			e := front[n]
-			if e.loc >= mark || !(key{ts: e.ts, loc: e.loc}).before(end) {
+			if e.loc >= mark || e.ts > end {
 				break
 			}
-			payloads[n] = s.arena.payload(e.loc)
 			n++
 		}
 		if n == 0 {
 			return nil
 		}
+		s.arena.payloads(payloads[:n], front[:n])
 		for i, e := range front[:n] {
 			if err := s.send(st.sink, e.ts, payloads[i]); err != nil {
 				return err

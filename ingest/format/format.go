@@ -43,6 +43,9 @@ type Input struct {
 	*model.Context
 	Sorter *sort.Sorter
 	Name   string // for messages
+	// Parents are the formats of the files that this one was found in, outermost
+	// first.
+	Parents []string
 
 	// Member reads a file found in this one, in whatever format it is. Containers
 	// call it; name is the member's name, or "" for the only one.

@@ -1,0 +1,46 @@
+package export
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// wrap makes an array of n values that lie in memory as Arrow wants them.
+// Bits may be nil if no value is NULL.
+func wrap(t arrow.DataType, n, nulls int, bits, values []byte) arrow.Array {
+	buffers := []*memory.Buffer{nil, memory.NewBufferBytes(values)}
+	if nulls > 0 {
+		buffers[0] = memory.NewBufferBytes(bits)
+	}
+	data := array.NewData(t, n, buffers, nil, nulls, 0)
+	defer data.Release()
+	return array.MakeFromData(data)
+}
+
+// texts makes an array of the strings.
+func texts(ids []table.StringID, view table.StringView) (arrow.Array, error) {
+	size := 0
+	for _, id := range ids {
+		size += len(view.Get(id))
+	}
+	if size > math.MaxInt32 {
+		return nil, fmt.Errorf("%d bytes of text: a dictionary holds no more than 2 GiB", size)
+	}
+	offsets := make([]int32, 1, len(ids)+1)
+	bytes := make([]byte, 0, size)
+	for _, id := range ids {
+		bytes = append(bytes, view.Get(id)...)
+		offsets = append(offsets, int32(len(bytes)))
+	}
+	data := array.NewData(arrow.BinaryTypes.String, len(ids), []*memory.Buffer{
+		nil, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets)), memory.NewBufferBytes(bytes),
+	}, nil, 0, 0)
+	defer data.Release()
+	return array.NewStringData(data), nil
+}

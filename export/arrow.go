@@ -1,0 +1,193 @@
+package export
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// arrowFile writes a table as an Arrow IPC file, a chunk a record batch.
+//
+// Such a file has one dictionary a column, which is complete only after the
+// last chunk, while the writer wants it before the first. So batches go to a
+// spool beside the file first, with text as bare indices.
+type arrowFile struct {
+	w       io.Writer
+	o       *Options
+	schema  *table.Schema
+	spooled *arrow.Schema
+	spool   *os.File
+	buffer  *bufio.Writer
+	batches *ipc.Writer
+	words   []*dictionary // by column, nil for those that are not text
+	strings table.StringView
+}
+
+var arrowTypes = [...]arrow.DataType{
+	table.TypeInt64:   arrow.PrimitiveTypes.Int64,
+	table.TypeInt32:   arrow.PrimitiveTypes.Int32,
+	table.TypeFloat64: arrow.PrimitiveTypes.Float64,
+	table.TypeBool:    arrow.FixedWidthTypes.Boolean,
+	table.TypeString:  &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String},
+}
+
+// arrowSchema is the Arrow schema of a table. Fields have the column's doc line.
+func arrowSchema(s *table.Schema, metadata arrow.Metadata) *arrow.Schema {
+	fields := make([]arrow.Field, len(s.Columns))
+	for i, c := range s.Columns {
+		fields[i] = arrow.Field{Name: c.Name, Type: arrowTypes[c.Type], Nullable: c.Nullable,
+			Metadata: arrow.MetadataFrom(map[string]string{"doc": c.Doc})}
+	}
+	return arrow.NewSchema(fields, &metadata)
+}
+
+// spoolSchema has the indices in place of text.
+func spoolSchema(s *table.Schema) *arrow.Schema {
+	fields := arrowSchema(s, arrow.Metadata{}).Fields()
+	for i := range fields {
+		if d, ok := fields[i].Type.(*arrow.DictionaryType); ok {
+			fields[i].Type = d.IndexType
+		}
+	}
+	return arrow.NewSchema(fields, nil)
+}
+
+func newArrowFile(path string, w io.Writer, s *table.Schema, o *Options) (encoder, error) {
+	spool, err := os.Create(path + ".spool")
+	if err != nil {
+		return nil, err
+	}
+	a := &arrowFile{w: w, o: o, schema: s, spooled: spoolSchema(s), spool: spool, buffer: bufio.NewWriterSize(spool, bufferBytes)}
+	a.batches = ipc.NewWriter(a.buffer, ipc.WithSchema(a.spooled), ipc.WithLZ4())
+	a.words = make([]*dictionary, len(s.Columns))
+	for i, c := range s.Columns {
+		if c.Type == table.TypeString {
+			a.words[i] = &dictionary{round: 1}
+		}
+	}
+	return a, nil
+}
+
+func (a *arrowFile) write(c *table.Chunk, _ *scratch) error {
+	a.strings = c.Strings
+	columns := make([]arrow.Array, len(c.Schema.Columns))
+	for i := range columns {
+		columns[i] = a.column(c, i)
+	}
+	return writeBatch(a.batches, a.spooled, columns, c.Rows)
+}
+
+// column wraps a column of the chunk, text as indices.
+func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
+	column, v := &c.Schema.Columns[i], c.Column(i)
+	t := arrowTypes[column.Type]
+	if column.Type == table.TypeString {
+		t = arrow.PrimitiveTypes.Int32
+	}
+	if column.Row {
+		v.Values = new(scratch).rowIDs(c.Base, c.Rows)
+	}
+	nulls := 0
+	if v.Valid != nil {
+		nulls = c.Rows - present(v.Valid, c.Rows)
+	}
+	switch values := v.Values.(type) {
+	case []int64:
+		return wrap(t, c.Rows, nulls, v.Valid, arrow.Int64Traits.CastToBytes(values))
+	case []int32:
+		return wrap(t, c.Rows, nulls, v.Valid, arrow.Int32Traits.CastToBytes(values))
+	case []float64:
+		return wrap(t, c.Rows, nulls, v.Valid, arrow.Float64Traits.CastToBytes(values))
+	case []bool:
+		packed := make([]byte, (c.Rows+7)/8)
+		for i, set := range values {
+			if set {
+				packed[i>>3] |= 1 << (i & 7)
+			}
+		}
+		return wrap(t, c.Rows, nulls, v.Valid, packed)
+	case []table.StringID:
+		indices, valid := make([]int32, c.Rows), make([]byte, (c.Rows+7)/8)
+		a.words[i].encode(values, c.Strings, indices, valid)
+		return wrap(t, c.Rows, c.Rows-present(valid, c.Rows), valid, arrow.Int32Traits.CastToBytes(indices))
+	default:
+		return wrap(t, c.Rows, c.Rows, make([]byte, (c.Rows+7)/8), make([]byte, 8*c.Rows))
+	}
+}
+
+// close turns the spool into the file.
+func (a *arrowFile) close(traceID string, _ *scratch) (err error) {
+	defer func() {
+		err = errors.Join(err, a.spool.Close(), os.Remove(a.spool.Name()))
+	}()
+	if err := errors.Join(a.batches.Close(), a.buffer.Flush()); err != nil {
+		return err
+	}
+	if _, err := a.spool.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	metadata := map[string]string{traceIDKey: traceID, "doc": a.schema.Doc}
+	for _, kv := range fileMetadata(a.o) {
+		metadata[kv[0]] = kv[1]
+	}
+	schema := arrowSchema(a.schema, arrow.MetadataFrom(metadata))
+	options := []ipc.Option{ipc.WithSchema(schema)}
+	if a.o.Compression.codec == "zstd" {
+		options = append(options, ipc.WithZstd())
+	}
+	w, err := ipc.NewFileWriter(a.w, options...)
+	if err != nil {
+		return err
+	}
+	words := make([]arrow.Array, len(a.words))
+	for i, d := range a.words {
+		if d == nil {
+			continue
+		}
+		if words[i], err = texts(d.words, a.strings); err != nil {
+			return fmt.Errorf("column %s: %w", a.schema.Columns[i].Name, err)
+		}
+		defer words[i].Release()
+	}
+	batches, err := ipc.NewReader(bufio.NewReaderSize(a.spool, bufferBytes))
+	if err != nil {
+		return err
+	}
+	defer batches.Release()
+	for batches.Next() {
+		batch := batches.RecordBatch()
+		columns := make([]arrow.Array, len(words))
+		for i, column := range batch.Columns() {
+			if words[i] != nil {
+				columns[i] = array.NewDictionaryArray(arrowTypes[table.TypeString], column, words[i])
+			} else {
+				column.Retain()
+				columns[i] = column
+			}
+		}
+		if err := writeBatch(w, schema, columns, int(batch.NumRows())); err != nil {
+			return err
+		}
+	}
+	return errors.Join(batches.Err(), w.Close())
+}
+
+// writeBatch writes the columns as one batch and releases them.
+func writeBatch(to interface {
+	Write(arrow.RecordBatch) error
+}, schema *arrow.Schema, columns []arrow.Array, rows int) error {
+	batch := array.NewRecordBatch(schema, columns, int64(rows))
+	defer batch.Release()
+	for _, c := range columns {
+		c.Release()
+	}
+	return to.Write(batch)
+}

@@ -1,0 +1,246 @@
+package export
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// bufferBytes is what is collected of a file before it is written.
+const bufferBytes = 128 << 10
+
+// Writer writes the tables of one trace. It is a table.Sink for one goroutine.
+// Commit or Abort ends it.
+type Writer struct {
+	options Options
+	place   place
+	stage   *stage
+	outputs map[string]*output
+	workers chan *scratch // as many as encoders may be at work
+	slots   chan struct{} // as many as chunks may be here at a time
+	running sync.WaitGroup
+
+	mu  sync.Mutex // guards err and the queues of outputs
+	err error
+}
+
+// place is where a finished trace goes.
+type place interface {
+	// admit rejects a trace that publish would not take.
+	admit(m *Manifest) error
+	// file is the path of a table's file in the dataset.
+	file(table, format string, m *Manifest) string
+	// publish moves the files and the manifest in the folder into place. The
+	// folder may be left behind.
+	publish(folder string, m *Manifest) error
+}
+
+// encoder writes one file.
+type encoder interface {
+	write(*table.Chunk, *scratch) error
+	close(traceID string, s *scratch) error
+}
+
+// output is the file of one table. At most one goroutine works on it.
+type output struct {
+	schema  *table.Schema
+	path    string
+	queue   []*table.Chunk
+	busy    bool
+	file    *os.File
+	buffer  *bufio.Writer
+	encoder encoder
+	rows    int64
+}
+
+func newWorkers(n int) chan *scratch {
+	workers := make(chan *scratch, n)
+	for range n {
+		workers <- &scratch{}
+	}
+	return workers
+}
+
+func newWriter(o Options, p place, s *stage, workers chan *scratch) *Writer {
+	w := &Writer{options: o, place: p, stage: s, workers: workers,
+		slots: make(chan struct{}, 2*o.Jobs), outputs: map[string]*output{}}
+	for _, s := range o.Schemas {
+		if !s.Abstract && o.selects(s.Name) {
+			w.outputs[s.Name] = &output{schema: s, path: filepath.Join(w.stage.path, s.Name+"."+o.Format)}
+		}
+	}
+	return w
+}
+
+// Chunk queues a chunk for its table's file and releases it once it is
+// encoded. It blocks while too many wait, and returns the first error of any
+// encoder.
+func (w *Writer) Chunk(c *table.Chunk) error {
+	out := w.outputs[c.Schema.Name]
+	if out == nil {
+		c.Release()
+		return nil
+	}
+	w.slots <- struct{}{}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out.queue = append(out.queue, c)
+	if !out.busy {
+		out.busy = true
+		w.running.Go(func() { w.drain(out) })
+	}
+	return w.err
+}
+
+// drain encodes an output's chunks until none waits.
+func (w *Writer) drain(out *output) {
+	for {
+		w.mu.Lock()
+		if len(out.queue) == 0 {
+			out.busy = false
+			w.mu.Unlock()
+			return
+		}
+		c := out.queue[0]
+		out.queue = out.queue[1:]
+		failed := w.err != nil
+		w.mu.Unlock()
+		if !failed {
+			w.work(out, func(s *scratch) error { return out.write(c, s, &w.options) })
+		}
+		c.Release()
+		<-w.slots
+	}
+}
+
+// work runs a step of an output's encoder when a worker is free.
+func (w *Writer) work(out *output, step func(*scratch) error) {
+	s := <-w.workers
+	err := step(s)
+	w.workers <- s
+	w.fail(out, err)
+}
+
+// fail notes the first error.
+func (w *Writer) fail(out *output, err error) {
+	if err == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = cmp.Or(w.err, fmt.Errorf("%w table %s: %w", ErrTarget, out.schema.Name, err))
+}
+
+// Commit finishes the files and puts the dataset, or the trace, into place
+// with the manifest, whose tables it fills in. Nothing is left behind if it
+// fails.
+func (w *Writer) Commit(m *Manifest) error {
+	defer w.Abort()
+	w.running.Wait()
+	if w.err != nil {
+		return w.err
+	}
+	m.SchemaVersion, m.ConverterVersion = table.SchemaVersion, w.options.Version
+	// A list is a list in JSON, even if nothing is on it.
+	m.Stats, m.Warnings = append([]Stat{}, m.Stats...), append([]string{}, m.Warnings...)
+	if err := w.place.admit(m); err != nil {
+		return err
+	}
+	if err := w.finish(m); err != nil {
+		return err
+	}
+	if err := errors.Join(m.write(filepath.Join(w.stage.path, manifestName)), syncFolder(w.stage.path)); err != nil {
+		return targetError(w.stage.path, err)
+	}
+	return w.place.publish(w.stage.path, m)
+}
+
+// finish ends the files that the dataset will have.
+func (w *Writer) finish(m *Manifest) error {
+	var outputs []*output
+	for _, s := range w.options.Schemas {
+		if out := w.outputs[s.Name]; out != nil && (out.rows > 0 || w.keepsEmpty(s)) {
+			outputs = append(outputs, out)
+			w.running.Go(func() {
+				w.work(out, func(s *scratch) error { return out.finish(m.TraceID, s, &w.options) })
+				if out.file != nil {
+					w.fail(out, closeSynced(out.file))
+				}
+			})
+		}
+	}
+	w.running.Wait()
+	m.Tables = []Table{}
+	for _, out := range outputs {
+		info, err := os.Stat(out.path)
+		w.fail(out, err)
+		if err == nil {
+			m.Tables = append(m.Tables, Table{Name: out.schema.Name, Rows: out.rows, Bytes: info.Size(),
+				File: w.place.file(out.schema.Name, w.options.Format, m)})
+		}
+	}
+	return w.err
+}
+
+// keepsEmpty reports whether a selected table is written without rows. Derived
+// tables are, where their parent has rows, so that a reader may join all
+// children of counter_track, say, without a look at which of them exist.
+func (w *Writer) keepsEmpty(s *table.Schema) bool {
+	return w.options.keepsEmpty(s.Name) || s.Derived && w.outputs[s.Parent] != nil && w.outputs[s.Parent].rows > 0
+}
+
+// Abort drops everything that was written. After Commit it does nothing.
+func (w *Writer) Abort() error {
+	w.mu.Lock()
+	w.err = cmp.Or(w.err, os.ErrClosed)
+	w.mu.Unlock()
+	w.running.Wait()
+	for _, out := range w.outputs {
+		if out.file != nil {
+			out.file.Close()
+		}
+	}
+	return w.stage.remove()
+}
+
+// open begins the file, of a table without rows if first is nil.
+func (out *output) open(o *Options, first *table.Chunk) (err error) {
+	if out.file, err = os.Create(out.path); err != nil {
+		return err
+	}
+	out.buffer = bufio.NewWriterSize(out.file, bufferBytes)
+	if o.Format == Arrow {
+		out.encoder, err = newArrowFile(out.path, out.buffer, out.schema, o)
+	} else {
+		out.encoder, err = newParquetFile(out.buffer, out.schema, o, first)
+	}
+	return err
+}
+
+func (out *output) write(c *table.Chunk, s *scratch, o *Options) error {
+	if out.encoder == nil {
+		if err := out.open(o, c); err != nil {
+			return err
+		}
+	}
+	out.rows += int64(c.Rows)
+	return out.encoder.write(c, s)
+}
+
+func (out *output) finish(traceID string, s *scratch, o *Options) error {
+	if out.encoder == nil {
+		if err := out.open(o, nil); err != nil {
+			return err
+		}
+	}
+	if err := out.encoder.close(traceID, s); err != nil {
+		return err
+	}
+	return out.buffer.Flush()
+}

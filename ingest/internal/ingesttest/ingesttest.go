@@ -1,0 +1,136 @@
+// Package ingesttest reads traces for tests and shows the rows they become.
+package ingesttest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// Tables are the rows of a converted trace.
+type Tables struct {
+	chunks  map[string][]*table.Chunk
+	strings *table.StringPool
+}
+
+// Chunk keeps what the store seals.
+func (t *Tables) Chunk(c *table.Chunk) error {
+	t.chunks[c.Schema.Name] = append(t.chunks[c.Schema.Name], c)
+	return nil
+}
+
+// A File is an input by name.
+type File struct {
+	Name string
+	io.Reader
+}
+
+// Read reads files into one store. The error is the first of reading, with
+// which the rows of what was read are still there.
+func Read(t testing.TB, files ...File) (*Tables, error) {
+	t.Helper()
+	tables := &Tables{chunks: map[string][]*table.Chunk{}}
+	store := model.NewStore(model.Options{Sink: tables})
+	tables.strings = store.Strings
+	var first error
+	for _, f := range files {
+		if err := ingest.Read(store, f.Name, f, ingest.Options{TempDir: t.TempDir()}); err != nil && first == nil {
+			first = err
+		}
+	}
+	if err := store.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	return tables, first
+}
+
+// MustRead reads data whole and byte by byte, which must give the same rows and
+// no error, and returns them.
+func MustRead(t *testing.T, name string, data []byte) *Tables {
+	t.Helper()
+	whole, err := Read(t, File{name, bytes.NewReader(data)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	split, err := Read(t, File{name, iotest.OneByteReader(bytes.NewReader(data))})
+	if err != nil {
+		t.Fatalf("byte by byte: %v", err)
+	}
+	if a, b := whole.all(), split.all(); !slices.Equal(a, b) {
+		t.Errorf("whole:\n%s\nbyte by byte:\n%s", strings.Join(a, "\n"), strings.Join(b, "\n"))
+	}
+	return whole
+}
+
+func (t *Tables) all() []string {
+	var rows []string
+	for name, chunks := range t.chunks {
+		var columns []string
+		for _, c := range chunks[0].Schema.Columns {
+			columns = append(columns, c.Name)
+		}
+		for _, row := range t.Rows(name, columns...) {
+			rows = append(rows, name+": "+row)
+		}
+	}
+	slices.Sort(rows)
+	return rows
+}
+
+// Rows returns the values of the columns for each row of a table, as text with
+// bars between.
+func (t *Tables) Rows(name string, columns ...string) []string {
+	var rows []string
+	for _, c := range t.chunks[name] {
+		for i := range c.Rows {
+			var values []string
+			for _, column := range columns {
+				values = append(values, t.text(c, c.Schema.Column(column), i))
+			}
+			rows = append(rows, strings.Join(values, "|"))
+		}
+	}
+	return rows
+}
+
+func (t *Tables) text(c *table.Chunk, column, row int) string {
+	if c.Schema.Columns[column].Row {
+		return fmt.Sprint(c.Base + int64(row))
+	}
+	v := c.Column(column)
+	if v.Valid != nil && v.Valid[row>>3]&(1<<(row&7)) == 0 {
+		return "NULL"
+	}
+	switch values := v.Values.(type) {
+	case []int64:
+		return fmt.Sprint(values[row])
+	case []int32:
+		return fmt.Sprint(values[row])
+	case []float64:
+		return fmt.Sprint(values[row])
+	case []bool:
+		return fmt.Sprint(values[row])
+	case []table.StringID:
+		if values[row] == 0 {
+			return "NULL"
+		}
+		return t.strings.Get(values[row])
+	}
+	return "NULL"
+}
+
+// Want fails the test if the rows of a table are not those wanted.
+func (t *Tables) Want(tb testing.TB, name, columns string, want ...string) {
+	tb.Helper()
+	if got := t.Rows(name, strings.Split(columns, "|")...); !slices.Equal(got, want) {
+		tb.Errorf("%s (%s):\n%s\nwant:\n%s", name, columns, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

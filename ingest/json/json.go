@@ -1,0 +1,35 @@
+// Package json reads traces in the Trace Event Format that Chrome's tracing made
+// common: an array of events, or an object that has it as traceEvents. It
+// accepts what Trace Processor accepts: no closing bracket, an end anywhere,
+// stray commas, numbers as strings.
+//
+// The tokenizer turns each event into a token, a few numbers and the text of its
+// args. The sorter puts the tokens in order when all of the input is read,
+// because events may come in any. The parser turns them into rows.
+package json
+
+import (
+	"bytes"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+)
+
+// Format is the Trace Event Format.
+var Format = &format.Format{Name: "json", Priority: 110, Sniff: sniff, Read: read}
+
+// sniffBytes is how much of the input Trace Processor looks at.
+const sniffBytes = 128
+
+func sniff(head []byte) bool {
+	start := bytes.Join(bytes.Fields(head[:min(len(head), sniffBytes)]), nil)
+	return bytes.HasPrefix(start, []byte(`{"`)) || bytes.HasPrefix(start, []byte(`[{"`))
+}
+
+func read(in *format.Input) error {
+	t := &tokenizer{in: in, places: newPlaces(in), profile: map[string][]byte{}}
+	t.parser = newParser(in, t.places)
+	t.events = in.Sorter.NewStream(t.parser)
+	t.v8 = newV8Profiles(in)
+	in.AtEnd(t.stacks)
+	return t.run()
+}

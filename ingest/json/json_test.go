@@ -1,0 +1,373 @@
+package json_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+)
+
+func read(t *testing.T, text string) *ingesttest.Tables {
+	t.Helper()
+	return ingesttest.MustRead(t, "a.json", []byte(text))
+}
+
+// The forms that a trace of the same two events may have.
+func TestForms(t *testing.T) {
+	const a = `{"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":5}`
+	const b = `{"name":"b","tid":2,"ts":2,"pid":1,"dur":1,"ph":"X"}`
+	for _, text := range []string{
+		"[" + a + "," + b + "]",
+		"[" + a + b + "]",
+		"[" + a + "," + b,
+		"[" + a + "," + b + ",",
+		"[" + a + "," + b + ",]",
+		"[" + b + "," + a + "]",
+		" \n[\t" + a + "\r\n,\n" + b + "\n]\n",
+		"[" + a + "," + b + ",{}]",
+		`{"traceEvents":[` + a + "," + b + "]}",
+		`{"traceEvents":[` + a + "," + b + "]",
+		`{"traceEvents":[` + a + "," + b + `,{"ph":"X","na`,
+		`{"other":{"traceEvents":["]\"}"]},"n":-1.5e3,"traceEvents":[` + a + "," + b + `],"x":[[1],{}]}`,
+		strings.ReplaceAll("["+a+"\n,"+b+"]", ":", " : "),
+		"[" + strings.ReplaceAll(a, `"dur":5}`, `"dur":5,}`) + "," + b + "]",
+	} {
+		tables := read(t, text)
+		if got := strings.Join(tables.Rows("slice", "ts", "dur", "name", "depth"), " "); got != "1000|5000|a|0 2000|1000|b|1" {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
+func TestTruncatedAnywhere(t *testing.T) {
+	const text = `{"traceEvents":[{"ph":"X","name":"a\u00e9\"","pid":1,"tid":2,"ts":1,"dur":5,"args":{"x":[1,{"y":"}"}]}},` +
+		`{"ph":"i","name":"b","tid":1,"ts":2.5}],"otherData":{"v":true}}`
+	for n := 2; n <= len(text); n++ {
+		tables, err := ingesttest.Read(t, ingesttest.File{Name: "a.json", Reader: strings.NewReader(text[:n])})
+		if err != nil {
+			t.Fatalf("%d bytes: %v", n, err)
+		}
+		want := 0
+		for _, end := range []string{`]}}`, `2.5}`} {
+			if strings.Contains(text[:n], end) {
+				want++
+			}
+		}
+		if got := len(tables.Rows("slice", "id")); got != want {
+			t.Errorf("%d bytes: %d slices, want %d", n, got, want)
+		}
+		stats := strings.Join(tables.Rows("stats", "name", "value"), " ")
+		if whole := n == len(text); (stats == "") != whole || !whole && stats != "truncated_input|1" {
+			t.Errorf("%d bytes: stats %s", n, stats)
+		}
+	}
+}
+
+func TestTimesKeepEveryDigit(t *testing.T) {
+	for ts, want := range map[string]string{
+		`12`:                     "12000",
+		`"12"`:                   "12000",
+		`"12.3456"`:              "12346",
+		`0.0005`:                 "1",
+		`0.0004999`:              "0",
+		`1621401187223005.457`:   "1621401187223005457",
+		`"1621401187223005.457"`: "1621401187223005457",
+		`9007199254740993`:       "9007199254740993000",
+		`1.5e3`:                  "1500000",
+		`15e-1`:                  "1500",
+		`1E+2`:                   "100000",
+		`123456e-6`:              "123",
+	} {
+		tables := read(t, `[{"ph":"i","name":"a","pid":1,"tid":1,"ts":`+ts+`}]`)
+		tables.Want(t, "slice", "ts|dur", want+"|0")
+	}
+	for _, ts := range []string{`"12x"`, `" 12"`, `"x"`, `""`, `true`, `null`, `{}`, `[1]`, `9223372036854775807`, `1e30`, `1e400`, `NaN`} {
+		tables := read(t, `[{"ph":"i","name":"bad","pid":1,"tid":1,"ts":`+ts+`},{"ph":"i","name":"good","pid":1,"tid":1,"ts":1}]`)
+		tables.Want(t, "slice", "name", "good")
+		tables.Want(t, "stats", "name|value|severity", "json_tokenizer_failure|1|error")
+	}
+	tables := read(t, `[{"ph":"i","name":"early","pid":1,"tid":1,"ts":-1}]`)
+	tables.Want(t, "slice", "name")
+	tables.Want(t, "stats", "name|value", "trace_sorter_negative_timestamp_dropped|1")
+}
+
+func TestBeginAndEnd(t *testing.T) {
+	tables := read(t, `[
+		{"ph":"B","cat":"c","name":"outer","pid":1,"tid":2,"ts":1,"tts":10,"args":{"a":1}},
+		{"ph":"B","name":"inner","pid":1,"tid":2,"ts":2},
+		{"ph":"E","name":"inner","pid":1,"tid":2,"ts":3},
+		{"ph":"E","pid":1,"tid":2,"ts":4,"tts":12,"args":{"a":2,"b":"x"}},
+		{"ph":"E","pid":1,"tid":2,"ts":5},
+		{"ph":"B","name":"open","pid":1,"tid":2,"ts":6,"args":{"n":null}}]`)
+	tables.Want(t, "slice", "ts|dur|category|name|depth|parent_id|thread_ts|thread_dur|arg_set_id",
+		"1000|3000|c|outer|0|NULL|10000|2000|1",
+		"2000|1000|NULL|inner|1|0|NULL|NULL|NULL",
+		"6000|-1|NULL|open|0|NULL|NULL|NULL|NULL")
+	tables.Want(t, "args", "arg_set_id|flat_key|key|value_type|int_value|string_value",
+		"0|utid|utid|int|2|NULL", "1|args.a|args.a|int|2|NULL", "1|args.b|args.b|string|NULL|x")
+	tables.Want(t, "thread", "tid|upid|is_main_thread", "0|0|true", "1|1|true", "2|1|false")
+	tables.Want(t, "process", "pid", "0", "1")
+}
+
+func TestEventsOfOneTime(t *testing.T) {
+	// With complete events: ends first, then complete events from long to short.
+	tables := read(t, `[
+		{"ph":"B","name":"b","pid":1,"tid":1,"ts":0},
+		{"ph":"X","name":"short","pid":1,"tid":1,"ts":5,"dur":1},
+		{"ph":"X","name":"long","pid":1,"tid":1,"ts":5,"dur":3},
+		{"ph":"E","pid":1,"tid":1,"ts":5}]`)
+	tables.Want(t, "slice", "name|dur|depth", "b|5000|0", "long|3000|0", "short|1000|1")
+	// Without: as they come.
+	tables = read(t, `[
+		{"ph":"B","name":"a","pid":1,"tid":1,"ts":5},{"ph":"E","pid":1,"tid":1,"ts":5},
+		{"ph":"B","name":"b","pid":1,"tid":1,"ts":5},{"ph":"E","pid":1,"tid":1,"ts":5}]`)
+	tables.Want(t, "slice", "name|dur|depth", "a|0|0", "b|0|0")
+}
+
+func TestOverlappingCompleteEvents(t *testing.T) {
+	tables := read(t, `[
+		{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":10},
+		{"ph":"X","name":"b","pid":1,"tid":1,"ts":5,"dur":10},
+		{"ph":"X","name":"c","pid":1,"tid":1,"ts":6,"dur":9},
+		{"ph":"X","name":"nodur","pid":1,"tid":1,"ts":7}]`)
+	tables.Want(t, "slice", "name|depth|track_id", "a|0|0", "b|0|1", "c|1|1")
+	tables.Want(t, "track", "classification|track_group_id", "thread_execution|NULL", "thread_overlapping_slice|0")
+	tables.Want(t, "import_log", "ts|name", "5000|slice_spill_overlapping_complete_event",
+		"6000|slice_spill_overlapping_complete_event", "7000|json_parser_failure")
+}
+
+func TestAsync(t *testing.T) {
+	tables := read(t, `[
+		{"ph":"b","cat":"c","name":"a","id":"0x1","pid":1,"tid":1,"ts":1},
+		{"ph":"b","cat":"c","name":"in","id":"0x1","pid":2,"tid":1,"ts":2},
+		{"ph":"n","cat":"c","name":"at","id":"0x1","pid":1,"tid":1,"ts":3},
+		{"ph":"e","cat":"c","name":"in","id":"0x1","pid":1,"tid":1,"ts":4},
+		{"ph":"e","cat":"c","name":"a","id":"0x1","pid":1,"tid":1,"ts":5},
+		{"ph":"b","cat":"c","name":"l","id2":{"local":7},"pid":1,"tid":1,"ts":6},
+		{"ph":"b","cat":"c","name":"l","id2":{"local":7},"pid":2,"tid":1,"ts":7},
+		{"ph":"b","cat":"c","name":"g","id2":{"global":"q"},"pid":2,"tid":1,"ts":8},
+		{"ph":"b","cat":"c","name":"noid","pid":2,"tid":1,"ts":9}]`)
+	tables.Want(t, "slice", "name|ts|dur|depth|track_id",
+		"a|1000|4000|0|0", "in|2000|2000|1|0", "at|3000|0|2|0",
+		"l|6000|-1|0|1", "l|7000|-1|0|2", "g|8000|-1|0|3")
+	tables.Want(t, "track", "name|classification|upid",
+		"a|legacy_async_global_slice|NULL", "l|legacy_async_process_slice|1",
+		"l|legacy_async_process_slice|2", "g|legacy_async_global_slice|NULL")
+	tables.Want(t, "import_log", "ts|name", "9000|json_parser_failure")
+}
+
+func TestInstants(t *testing.T) {
+	tables := read(t, `[
+		{"ph":"i","name":"t","s":"t","pid":1,"tid":1,"ts":1,"tts":5},
+		{"ph":"I","name":"p","s":"p","pid":1,"tid":1,"ts":2,"args":{"x":1.5}},
+		{"ph":"R","name":"g","s":"g","pid":1,"tid":1,"ts":3},
+		{"ph":"i","name":"thread by default","pid":1,"tid":1,"ts":4},
+		{"ph":"i","name":"no tid","pid":1,"ts":5}]`)
+	tables.Want(t, "slice", "name|track_id|thread_ts|dur", "t|0|5000|0", "p|1|NULL|0", "g|2|NULL|0", "thread by default|0|NULL|0")
+	tables.Want(t, "track", "classification|type", "thread_execution|thread_track",
+		"chrome_process_instant|process_track", "legacy_chrome_global_instants|track")
+	tables.Want(t, "process_track", "id|upid", "1|1")
+}
+
+func TestCounters(t *testing.T) {
+	tables := read(t, `[
+		{"ph":"C","name":"c","pid":1,"tid":1,"ts":1,"args":{"a":1,"b":"2.5","c":true}},
+		{"ph":"C","name":"c","id":"7","pid":1,"tid":9,"ts":2,"args":{"a":-3}},
+		{"ph":"C","name":"c","pid":1,"tid":1,"ts":3}]`)
+	tables.Want(t, "counter", "ts|value|track_id", "1000|1|0", "1000|2.5|1", "2000|-3|2")
+	tables.Want(t, "process_counter_track", "id|name|upid|classification", "0|c a|1|json_counter", "1|c b|1|json_counter", "2|c id: 7 a|1|json_counter")
+	tables.Want(t, "import_log", "ts|name", "1000|json_parser_failure", "3000|json_parser_failure")
+}
+
+func TestFlows(t *testing.T) {
+	x := func(name string, tid, ts int, more string) string {
+		return fmt.Sprintf(`{"ph":"X","name":%q,"pid":1,"tid":%d,"ts":%d,"dur":5%s}`, name, tid, ts, more)
+	}
+	f := func(ph string, tid, ts int, more string) string {
+		return fmt.Sprintf(`{"ph":%q,"name":"f","cat":"c","id":1,"pid":1,"tid":%d,"ts":%d%s}`, ph, tid, ts, more)
+	}
+	tables := read(t, "["+strings.Join([]string{
+		x("a", 1, 0, ""), f("s", 1, 1, ""),
+		x("b", 2, 10, ""), f("t", 2, 11, ""),
+		f("f", 3, 20, ""), x("next", 3, 21, ""),
+		x("enclosing", 4, 30, ""), f("f", 4, 31, `,"bp":"e"`),
+		x("out", 5, 40, `,"bind_id":"0x9","flow_out":true`),
+		x("in", 6, 50, `,"bind_id":"9","flow_in":true`),
+		f("f", 7, 60, `,"bp":"e"`),
+		strings.Replace(f("s", 7, 61, ""), `"id":1`, `"id":"zz"`, 1),
+	}, ",")+"]")
+	tables.Want(t, "slice", "id|name", "0|a", "1|b", "2|next", "3|enclosing", "4|out", "5|in")
+	tables.Want(t, "flow", "slice_out|slice_in", "0|1", "1|2", "1|3", "4|5")
+	tables.Want(t, "stats", "name|value", "flow_no_enclosing_slice|1", "flow_invalid_id|1")
+}
+
+func TestMetadataEvents(t *testing.T) {
+	tables := read(t, `{"traceEvents":[
+		{"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":"worker"}},
+		{"ph":"M","name":"process_name","pid":1,"tid":2,"ts":7,"args":{"name":"proc"}},
+		{"ph":"M","name":"process_sort_index","pid":1,"args":{"sort_index":-5}},
+		{"ph":"M","name":"thread_sort_index","pid":1,"tid":2,"args":{"sort_index":3}},
+		{"ph":"M","name":"thread_name","pid":1,"tid":3,"args":{"name":""}}],
+		"metadata":{"os-name":"Linux","n":2,"half":0.5,"on":true,"o":{"a":1},"none":null},"displayTimeUnit":"ns"}`)
+	tables.Want(t, "thread", "tid|name|arg_set_id", "0|NULL|NULL", "1|NULL|NULL", "2|worker|3", "3|NULL|NULL")
+	tables.Want(t, "process", "pid|name", "0|NULL", "1|proc")
+	if got := strings.Join(tables.Rows("metadata", "name", "int_value", "str_value"), " "); !strings.HasSuffix(got,
+		`json_metadata.os-name|NULL|Linux json_metadata.n|2|NULL json_metadata.half|NULL|0.5 json_metadata.on|1|NULL json_metadata.o|NULL|{"a":1} trace_size_bytes|`+
+			strings.Split(got, "trace_size_bytes|")[1]) {
+		t.Errorf("metadata %s", got)
+	}
+}
+
+func TestThreadStates(t *testing.T) {
+	tables := read(t, `[
+		{"ph":"T","name":"Running","pid":1,"tid":2,"ts":1,"dur":2,"args":{"cpu":3}},
+		{"ph":"T","name":"S","pid":1,"tid":2,"ts":3,"dur":4,"args":{"io_wait":1,"blocked_function":"f"}}]`)
+	tables.Want(t, "thread_state", "ts|dur|utid|state|io_wait|blocked_function", "1000|2000|2|Running|NULL|NULL", "3000|4000|2|S|true|f")
+	tables.Want(t, "sched_slice", "ts|dur|cpu|utid", "1000|2000|3|2")
+	tables.Want(t, "cpu", "cpu", "3")
+}
+
+func TestArgs(t *testing.T) {
+	tables := read(t, `[{"ph":"X","name":"a","pid":"p","tid":"t","ts":1,"dur":1,"args":{
+		"s":"é\u00e9\ud83d\ude00\n\/","i":-9223372036854775808,"big":18446744073709551616,"d":1.25,"b":false,"n":null,
+		"o":{"x":{"y":1},"":2},"l":[1,[true,"z"],{"k":null},{"k":3},null,4],"e":{},"dup":1,"dup":"two"}}]`)
+	tables.Want(t, "args", "flat_key|key|value_type|int_value|string_value|real_value",
+		"utid|utid|int|2|NULL|NULL",
+		"args.s|args.s|string|NULL|éé😀\n/|NULL",
+		"args.i|args.i|int|-9223372036854775808|NULL|NULL",
+		"args.big|args.big|real|NULL|NULL|1.8446744073709552e+19",
+		"args.d|args.d|real|NULL|NULL|1.25",
+		"args.b|args.b|bool|0|NULL|NULL",
+		"args.o.x.y|args.o.x.y|int|1|NULL|NULL",
+		"args.o.|args.o.|int|2|NULL|NULL",
+		"args.l|args.l[0]|int|1|NULL|NULL",
+		"args.l|args.l[1][0]|bool|1|NULL|NULL",
+		"args.l|args.l[1][1]|string|NULL|z|NULL",
+		"args.l.k|args.l[3].k|int|3|NULL|NULL",
+		"args.l|args.l[4]|int|4|NULL|NULL",
+		"args.dup|args.dup|string|NULL|two|NULL")
+	tables.Want(t, "process", "name", "NULL", "p")
+	if got := tables.Rows("thread", "name"); got[2] != "t" {
+		t.Errorf("threads %v", got)
+	}
+}
+
+func TestV8Profile(t *testing.T) {
+	tables := read(t, `[
+		{"ph":"P","name":"Profile","id":"0x1","pid":1,"tid":2,"ts":1,"args":{"data":{"startTime":100}}},
+		{"ph":"P","name":"ProfileChunk","id":"0x1","pid":1,"tid":2,"ts":2,"args":{"data":{
+			"cpuProfile":{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"}},
+				{"id":2,"parent":1,"callFrame":{"functionName":"f","url":"a.js"}}],"samples":[2,1,9]},
+			"timeDeltas":[5,10,1]}}},
+		{"ph":"P","name":"ProfileChunk","id":"0x2","pid":1,"tid":2,"ts":2,"args":{"data":{"cpuProfile":{"nodes":[{"id":1}]}}}}]`)
+	tables.Want(t, "stack_sample", "ts|source|utid|upid|callsite_id", "105000|legacy_v8|2|1|1", "115000|legacy_v8|2|1|0")
+	tables.Want(t, "stack_profile_callsite", "depth|parent_id|frame_id", "0|NULL|0", "1|0|1")
+	tables.Want(t, "stack_profile_frame", "name|symbol_set_id", "(root)|0", "f|1")
+	tables.Want(t, "stack_profile_symbol", "name|source_file", "(root)|NULL", "f|a.js")
+	tables.Want(t, "stats", "name|value", "legacy_v8_cpu_profile_invalid_callsite|1", "legacy_v8_cpu_profile_invalid_sample|1")
+}
+
+func TestCPUProfileFile(t *testing.T) {
+	tables := read(t, `{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"},"children":[2]},
+		{"id":2,"callFrame":{"functionName":"f"}}],"startTime":7,"endTime":9,"samples":[2,2],"timeDeltas":[1,1]}`)
+	tables.Want(t, "stack_sample", "ts|callsite_id|utid", "8000|1|NULL", "9000|1|NULL")
+	tables.Want(t, "stack_profile_callsite", "depth|parent_id|frame_id", "0|NULL|0", "1|0|1")
+}
+
+func TestSamplesOfStackFrames(t *testing.T) {
+	tables := read(t, `{"traceEvents":[],"stackFrames":{"7":{"name":"main","category":"lib"},
+		"8":{"name":"f","category":"lib","parent":"7"},"9":{"name":"loop","parent":"9"}},
+		"samples":[{"cpu":1,"tid":5,"ts":2,"sf":8},{"tid":5,"ts":1,"sf":"9"},{"tid":5}]}`)
+	tables.Want(t, "stack_sample", "ts|source|utid|cpu|callsite_id", "1000|trace_event|1|NULL|2", "2000|trace_event|1|1|1")
+	tables.Want(t, "stack_profile_callsite", "depth|parent_id", "0|NULL", "1|0", "0|NULL")
+	tables.Want(t, "stats", "name|value", "json_parser_failure|1")
+}
+
+func TestBrokenInput(t *testing.T) {
+	const event = `{"ph":"i","name":"a","pid":1,"tid":1,"ts":1}`
+	for text, offset := range map[string]int{
+		`[` + event + `,,` + event + `]`: len(event) + 2,
+		`[` + event + `,{"a" 1}]`:        len(event) + 7,
+		`[` + event + `,{"a":}]`:         len(event) + 7,
+		`[` + event + `,{"a":1 "b":2}]`:  len(event) + 9,
+		`[` + event + `,{a:1}]`:          len(event) + 3,
+		`[` + event + `,{"a":tru}]`:      len(event) + 7,
+		`{"traceEvents":{}}`:             15,
+		`{"a":1,"traceEvents" [` + event: 21,
+		`[` + event + `,{"a":01}]`:       len(event) + 7,
+		`[` + event + `,{"a":-}]`:        len(event) + 7,
+	} {
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "a.json", Reader: strings.NewReader(text)})
+		if !errors.Is(err, format.ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprintf("a.json (json) at byte %d: ", offset)) {
+			t.Errorf("%s: %v, want byte %d", text, err, offset)
+		}
+	}
+}
+
+func TestHostileInput(t *testing.T) {
+	deep := strings.Repeat(`[`, 100_000) + strings.Repeat(`]`, 100_000)
+	tables := read(t, `[{"ph":"i","name":"a","pid":1,"tid":1,"ts":1,"args":{"x":1,"deep":`+deep+`}}]`)
+	tables.Want(t, "slice", "name", "a")
+
+	huge := []byte(`[{"ph":"i","name":"` + strings.Repeat("x", 40<<20) + `","pid":1,"tid":1,"ts":1},{"ph":"i","name":"b","pid":1,"tid":1,"ts":1}]`)
+	rows, err := ingesttest.Read(t, ingesttest.File{Name: "a.json", Reader: bytes.NewReader(huge)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows.Want(t, "slice", "name", "b")
+	rows.Want(t, "import_log", "name|byte_offset", "json_tokenizer_failure|1")
+
+	tables = read(t, "[{\"ph\":\"i\",\"name\":\"\xff\xfe\",\"pid\":1,\"tid\":1,\"ts\":1,\"args\":{\"\x80\":1e400}}]")
+	tables.Want(t, "slice", "name", "\uFFFD")
+	tables.Want(t, "stats", "name|value", "invalid_utf8|1")
+}
+
+func TestRecordedTraces(t *testing.T) {
+	for name, want := range map[string]struct{ slices, samples int }{
+		"chromium.json.gz":       {slices: 100},
+		"devtools.json.gz":       {slices: 100, samples: 100},
+		"node.json":              {slices: 100},
+		"node_cpu_profiler.json": {samples: 10},
+		"node.cpuprofile":        {samples: 10},
+		"clang.json.gz":          {slices: 100},
+	} {
+		f, err := os.Open(filepath.Join("../../testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables, err := ingesttest.Read(t, ingesttest.File{Name: name, Reader: f})
+		f.Close()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := len(tables.Rows("slice", "id")); n < want.slices {
+			t.Errorf("%s: %d slices", name, n)
+		}
+		if n := len(tables.Rows("stack_sample", "id")); n < want.samples {
+			t.Errorf("%s: %d samples", name, n)
+		}
+		for _, row := range tables.Rows("stats", "name", "severity", "value") {
+			if strings.Contains(row, "|error|") {
+				t.Errorf("%s: %s", name, row)
+			}
+		}
+	}
+}
+
+func FuzzJSON(f *testing.F) {
+	f.Add([]byte(`{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":2,"ts":1.5,"dur":5,"args":{"x":[1,{"y":"z"}]}},{"ph":"P","id":1,"args":{"data":{"startTime":1}}}]`))
+	f.Add([]byte(`[{"ph":"b","id2":{"local":"1"},"pid":1,"ts":"2","name":"\u00e9"},{"ph":"C","args":{"a":1},"ts":1},{"ph":"f","id":1,"ts":2,"bp":"e"}]`))
+	f.Add([]byte(`{"nodes":[{"id":1,"children":[2]}],"samples":[1],"timeDeltas":[1],"stackFrames":{"1":{"parent":"1"}},"systemTraceEvents":"a\nb"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
+		if err != nil && !format.BadInput(err) {
+			t.Errorf("%v", err)
+		}
+	})
+}

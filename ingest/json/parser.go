@@ -1,0 +1,446 @@
+package json
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// parser turns events, in the order of time, into rows.
+type parser struct {
+	*model.Context
+	event  event
+	places *places
+	lexer  lexer
+	args   argWriter
+	// known are the arg sets of the args seen last, by the hash of their text.
+	known [knownArgs]knownArg
+	set   model.ArgSet
+
+	noName, running           model.StringID
+	threadName, processName   model.StringID
+	threadIndex, processIndex model.StringID
+	sourceKey, chrome         model.StringID
+	eventNameKey, phaseKey    model.StringID
+	counterName               []byte
+}
+
+const knownArgs = 1 << 12
+
+type knownArg struct {
+	hash uint64
+	set  model.ArgSetID
+}
+
+func newParser(in *format.Input, places *places) *parser {
+	s := in.Store.Strings
+	p := &parser{
+		Context:      in.Context,
+		places:       places,
+		noName:       s.Intern("[No name]"),
+		running:      s.Intern("Running"),
+		threadName:   s.Intern("thread_name"),
+		processName:  s.Intern("process_name"),
+		processIndex: s.Intern("process_sort_index"),
+		threadIndex:  s.Intern("thread_sort_index"),
+		sourceKey:    s.Intern("source"),
+		chrome:       s.Intern("chrome"),
+		eventNameKey: s.Intern("event_name"),
+		phaseKey:     s.Intern("event_phase"),
+	}
+	p.args = argWriter{strings: s, lexer: &p.lexer}
+	return p
+}
+
+var (
+	globalInstants  = model.Blueprint{Classification: "legacy_chrome_global_instants"}
+	processInstants = model.Blueprint{Classification: "chrome_process_instant", Dims: []string{"upid"}}
+	overlapping     = model.AsyncBlueprint(model.Blueprint{Classification: "thread_overlapping_slice", Dims: []string{"utid"}})
+)
+
+// Event parses one event.
+func (p *parser) Event(ts int64, token []byte) error {
+	e := &p.event
+	e.decode(token)
+	pid, tid := int64(e.pid), int64(e.tid)
+	if e.textPID {
+		p.Machine.SetProcessName(p.Machine.Process(pid), p.places.names[e.pid], model.ProcessNameSystem)
+	}
+	if e.textTID {
+		p.Machine.SetThreadName(p.Machine.Thread(tid), p.places.names[e.tid], model.ThreadNameOther)
+	}
+	utid := p.Machine.ThreadOf(tid, pid)
+	raw := model.StringID(e.name)
+	name, category := raw, model.StringID(e.category)
+	if name == 0 {
+		name = p.noName
+	}
+	switch e.phase {
+	case 'X':
+		p.complete(ts, utid, category, name)
+	case 'B':
+		track := p.Tracks.Thread(utid)
+		p.Slices.BeginAt(ts, track, category, name, p.source(), e.clock())
+		p.bindFlow(ts, track)
+	case 'E':
+		p.Slices.EndAt(ts, p.Tracks.Thread(utid), category, raw, p.source(), e.clock())
+	case 'b', 'e', 'n':
+		p.async(ts, category, raw, name)
+	case 'i', 'I', 'R':
+		p.instant(ts, utid, category, raw, name)
+	case 'C':
+		p.counter(ts, utid)
+	case 's', 't', 'f':
+		p.flow(ts, utid)
+	case 'T':
+		p.threadState(ts, utid, name)
+	case 'M':
+		p.metadata(ts, utid)
+	default:
+		p.File.Count(model.StatJSONUnsupportedPhase)
+	}
+	return nil
+}
+
+// clock is the thread's own clock at the event.
+func (e *event) clock() model.ThreadClock { return model.ThreadClock{Time: e.tts, HasTime: e.hasTTS} }
+
+// source is the event's args, or nil.
+func (p *parser) source() model.ArgSource {
+	if len(p.event.args) == 0 {
+		return nil
+	}
+	return p
+}
+
+// AddArgs adds the event's args.
+func (p *parser) AddArgs(set *model.ArgSet) { p.args.add(set, p.event.args) }
+
+// argSet stores the event's args, of a row that gets no others, and returns
+// their set or None. Equal texts make equal sets.
+func (p *parser) argSet() model.ArgSetID {
+	if len(p.event.args) <= 2 {
+		return model.None
+	}
+	hash := xxh3.Hash(p.event.args)
+	known := &p.known[hash%knownArgs]
+	if known.hash == hash {
+		return known.set
+	}
+	p.set.Reset()
+	p.AddArgs(&p.set)
+	id := model.None
+	if p.set.Len() > 0 {
+		id = p.Store.InternArgs(&p.set)
+	}
+	*known = knownArg{hash, id}
+	return id
+}
+
+func (p *parser) setArgs(slice model.SliceID) {
+	if set := p.argSet(); set != model.None {
+		p.Store.Slice.ArgSetID.Set(slice, set)
+	}
+}
+
+// complete adds a complete event. One that overlaps a slice of its thread
+// without nesting in it goes to a track beside the thread's.
+func (p *parser) complete(ts int64, utid model.UTID, category, name model.StringID) {
+	e := &p.event
+	if !e.hasDur {
+		p.fail(ts, model.StatJSONParserFailure, nil)
+		return
+	}
+	track := p.Tracks.Thread(utid)
+	id, overlap := p.Slices.ScopedOr(ts, e.dur, track, category, name, nil)
+	if overlap != nil {
+		p.fail(ts, model.StatSliceSpillOverlappingCompleteEvent, func(set *model.ArgSet) { overlap.AddArgs(p.Store, set) })
+		track = p.Async.Overlapping(overlapping, nil, ts, e.dur, model.IntDim(utid))
+		id = p.Slices.Scoped(ts, e.dur, track, category, name, nil)
+	}
+	if id != model.None {
+		p.setArgs(id)
+		if e.hasTTS {
+			p.Store.Slice.ThreadTS.Set(id, e.tts)
+		}
+		if e.hasTDur {
+			p.Store.Slice.ThreadDur.Set(id, e.tdur)
+		}
+	}
+	p.bindFlow(ts, track)
+}
+
+func (p *parser) async(ts int64, category, raw, name model.StringID) {
+	e := &p.event
+	if !e.hasPID || e.cookieKind == cookieNone {
+		p.fail(ts, model.StatJSONParserFailure, nil)
+		return
+	}
+	phase := map[byte]model.AsyncPhase{'b': model.AsyncBegin, 'e': model.AsyncEnd, 'n': model.AsyncInstant}[e.phase]
+	upid := p.Machine.Process(int64(e.pid))
+	track := p.Async.Legacy(raw, upid, int64(e.cookie), e.cookieKind == cookieLocal, 0, phase)
+	switch e.phase {
+	case 'b':
+		p.Slices.Begin(ts, track, category, name, p.source())
+		p.bindFlow(ts, track)
+	case 'e':
+		p.Slices.End(ts, track, category, raw, p.source())
+	default:
+		p.point(ts, track, category, raw)
+		p.bindFlow(ts, track)
+	}
+}
+
+// point adds a slice of no duration.
+func (p *parser) point(ts int64, track model.TrackID, category, name model.StringID) model.SliceID {
+	id := p.Slices.Scoped(ts, 0, track, category, name, nil)
+	if id != model.None {
+		p.setArgs(id)
+	}
+	return id
+}
+
+func (p *parser) instant(ts int64, utid model.UTID, category, raw, name model.StringID) {
+	e := &p.event
+	source := &model.TrackOptions{Args: model.ArgFunc(func(set *model.ArgSet) { set.Add(p.sourceKey, model.StringArg(p.chrome)) })}
+	switch e.scope {
+	case scopeGlobal:
+		p.point(ts, p.Tracks.Intern(&globalInstants, source), category, raw)
+	case scopeProcess:
+		if !e.hasPID {
+			p.fail(ts, model.StatJSONParserFailure, nil)
+			return
+		}
+		upid := p.Machine.Process(int64(e.pid))
+		p.point(ts, p.Tracks.Intern(&processInstants, source, model.IntDim(upid)), category, raw)
+	default:
+		if !e.hasTID {
+			p.fail(ts, model.StatJSONParserFailure, nil)
+			return
+		}
+		if id := p.point(ts, p.Tracks.Thread(utid), category, name); id != model.None && e.hasTTS {
+			p.Store.Slice.ThreadTS.Set(id, e.tts)
+		}
+	}
+}
+
+// counter adds a value for each member of the args; the counter's name is the
+// event's, its id and the member's.
+func (p *parser) counter(ts int64, utid model.UTID) {
+	e := &p.event
+	if len(e.args) == 0 {
+		p.fail(ts, model.StatJSONParserFailure, nil)
+		return
+	}
+	strings := p.Store.Strings
+	prefix := append(p.counterName[:0], strings.Get(model.StringID(e.name))...)
+	if id := p.idText(); id != "" {
+		prefix = append(append(prefix, " id: "...), id...)
+	}
+	prefix = append(prefix, ' ')
+	p.lexer = lexer{buf: e.args, scratch: p.lexer.scratch, keys: p.lexer.keys}
+	err := p.lexer.members(func(key []byte, v value) {
+		var n float64
+		switch v.kind {
+		case integer:
+			n = float64(v.i)
+		case double:
+			n = v.f
+		case text:
+			var err error
+			if n, err = strconv.ParseFloat(string(v.raw), 64); err != nil {
+				p.fail(ts, model.StatJSONParserFailure, nil)
+				return
+			}
+		default:
+			p.fail(ts, model.StatJSONParserFailure, nil)
+			return
+		}
+		p.counterName = append(prefix, key...)
+		p.Counters.PushForThread(model.JSONCounter, ts, n, utid, strings.InternBytes(p.counterName))
+	})
+	p.counterName = prefix
+	if err != nil {
+		p.fail(ts, model.StatJSONParserFailure, nil)
+	}
+}
+
+// idText is the event's id, if that is text.
+func (p *parser) idText() string {
+	if p.event.idKind != idText {
+		return ""
+	}
+	return p.Store.Strings.Get(model.StringID(p.event.id))
+}
+
+// flowID is an id as a number; text is hexadecimal.
+func (p *parser) flowID(kind byte, id uint64) (uint64, bool) {
+	switch kind {
+	case idNumber:
+		return id, true
+	case idText:
+		return hexNumber(p.Store.Strings.Get(model.StringID(id)))
+	}
+	return 0, false
+}
+
+// hexNumber reads a hexadecimal number as C's strtoull does: after white space
+// a sign and 0x may stand before it, and one too large becomes the largest.
+func hexNumber(s string) (uint64, bool) {
+	i := 0
+	for i < len(s) && (s[i] == ' ' || s[i] >= '\t' && s[i] <= '\r') {
+		i++
+	}
+	negative := i < len(s) && s[i] == '-'
+	if i < len(s) && (s[i] == '-' || s[i] == '+') {
+		i++
+	}
+	if len(s) > i+2 && s[i] == '0' && s[i+1]|0x20 == 'x' {
+		i += 2
+	}
+	n, err := strconv.ParseUint(s[i:], 16, 64)
+	if err != nil && n != math.MaxUint64 {
+		return 0, false
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+// flow handles the flow events of version 1: start, step and finish.
+func (p *parser) flow(ts int64, utid model.UTID) {
+	e := &p.event
+	track := p.Tracks.Thread(utid)
+	id, ok := p.flowID(e.idKind, e.id)
+	if !ok {
+		p.fail(ts, model.StatFlowInvalidID, nil)
+		return
+	}
+	flow := p.Flows.V1(id, model.StringID(e.category), model.StringID(e.name))
+	switch e.phase {
+	case 's':
+		p.Flows.Begin(track, flow)
+	case 't':
+		p.Flows.Step(track, flow)
+	default:
+		p.Flows.End(track, flow, e.bindEnclosing, false)
+	}
+}
+
+// bindFlow handles the flows of version 2, which slices name by bind_id.
+func (p *parser) bindFlow(ts int64, track model.TrackID) {
+	e := &p.event
+	id, ok := p.flowID(e.bind, e.bindID)
+	if !ok {
+		return
+	}
+	flow := model.FlowID(id)
+	switch {
+	case e.flowIn && e.flowOut:
+		p.Flows.Step(track, flow)
+	case e.flowOut:
+		p.Flows.Begin(track, flow)
+	case e.flowIn:
+		p.Flows.End(track, flow, true, false)
+	default:
+		p.fail(ts, model.StatFlowWithoutDirection, nil)
+	}
+}
+
+// threadState adds a state of a thread, as tools write them that know the
+// scheduler; a running one with a CPU is a slice of the scheduler, too.
+func (p *parser) threadState(ts int64, utid model.UTID, state model.StringID) {
+	e := &p.event
+	if !e.hasDur {
+		p.fail(ts, model.StatJSONParserFailure, nil)
+		return
+	}
+	t := &p.Store.ThreadState
+	row := t.Append()
+	t.TS.Set(row, ts)
+	t.Dur.Set(row, e.dur)
+	t.UTID.Set(row, utid)
+	t.State.Set(row, state)
+	cpu := model.None
+	if len(e.args) > 0 {
+		p.lexer = lexer{buf: e.args}
+		if err := p.lexer.members(func(key []byte, v value) {
+			switch {
+			case string(key) == "cpu" && v.kind == integer:
+				cpu = v.i
+			case string(key) == "io_wait" && v.kind == integer:
+				t.IOWait.Set(row, v.i != 0)
+			case string(key) == "blocked_function" && v.kind == text:
+				t.BlockedFunction.Set(row, p.Store.Strings.InternBytes(v.raw))
+			}
+		}); err != nil {
+			p.fail(ts, model.StatJSONParserFailure, nil)
+		}
+	}
+	if state != p.running || cpu < 0 || cpu > math.MaxInt32 {
+		return
+	}
+	sched := &p.Store.SchedSlice
+	row = sched.Append()
+	sched.TS.Set(row, ts)
+	sched.Dur.Set(row, e.dur)
+	sched.UTID.Set(row, utid)
+	sched.CPU.Set(row, int32(cpu))
+	sched.UCPU.Set(row, p.Machine.CPU(cpu))
+}
+
+// metadata handles the events that name and order processes and threads.
+func (p *parser) metadata(ts int64, utid model.UTID) {
+	e := &p.event
+	name := model.StringID(e.name)
+	if len(e.args) == 0 || name != p.threadName && name != p.processName && name != p.threadIndex && name != p.processIndex {
+		return
+	}
+	p.lexer = lexer{buf: e.args}
+	if err := p.lexer.members(func(key []byte, v value) {
+		switch {
+		case name == p.processIndex || name == p.threadIndex:
+			if string(key) != "sort_index" {
+				return
+			}
+			index := v.i
+			if v.kind == double {
+				index = int64(v.f)
+			} else if v.kind != integer {
+				p.fail(ts, model.StatJSONParserFailure, nil)
+				return
+			}
+			if name == p.processIndex {
+				p.Machine.SetProcessSortIndex(p.Machine.Process(int64(e.pid)), int64(int32(index)), model.SortOther)
+			} else {
+				p.Machine.SetThreadSortIndex(utid, int64(int32(index)), model.SortOther)
+			}
+		case string(key) != "name":
+		case v.kind != text || len(v.raw) == 0:
+			p.fail(ts, model.StatJSONParserFailure, nil)
+		case name == p.threadName:
+			p.Machine.SetThreadName(utid, p.Store.Strings.InternBytes(v.raw), model.ThreadNameOther)
+		default:
+			p.Machine.SetProcessName(p.Machine.Process(int64(e.pid)), p.Store.Strings.InternBytes(v.raw), model.ProcessNameSystem)
+		}
+	}); err != nil {
+		p.fail(ts, model.StatJSONParserFailure, nil)
+	}
+}
+
+// fail logs that the event could not be imported, or not as it is.
+func (p *parser) fail(ts int64, stat model.Stat, more model.ArgFunc) {
+	strings := p.Store.Strings
+	p.File.LogTime(stat, ts, model.ArgFunc(func(set *model.ArgSet) {
+		set.Add(p.eventNameKey, model.StringArg(model.StringID(p.event.name)))
+		set.Add(p.phaseKey, model.StringArg(strings.Intern(string(rune(p.event.phase)))))
+		if more != nil {
+			more(set)
+		}
+	}))
+}

@@ -1,0 +1,137 @@
+package json
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// sampleSource is the source of the samples of the Trace Event Format itself.
+const sampleSource = "trace_event"
+
+// stacks turns what stands beside the events into samples: the samples and
+// stackFrames of the Trace Event Format, or the members of a .cpuprofile.
+func (t *tokenizer) stacks() error {
+	if len(t.profile) > 0 {
+		if err := t.v8.file(t.profile, t.samples); err != nil {
+			return err
+		}
+		return t.in.Sorter.Flush()
+	}
+	if t.samples == nil {
+		return nil
+	}
+	frames := t.frames()
+	var all []model.Sample
+	l := lexer{buf: append(t.samples, ' ')}
+	err := l.elements(func(v value) {
+		if sample, ok := t.sample(frames, v); ok {
+			all = append(all, sample)
+		} else {
+			t.in.File.Count(model.StatJSONParserFailure)
+		}
+	})
+	if err != nil {
+		t.in.File.Count(model.StatJSONParserFailure)
+	}
+	slices.SortStableFunc(all, func(a, b model.Sample) int { return cmp.Compare(a.TS, b.TS) })
+	for _, s := range all {
+		t.in.Store.Stacks.AddSample(s)
+	}
+	return nil
+}
+
+// frame is a member of stackFrames: a function, and by whom it was called.
+type frame struct {
+	category, name model.StringID
+	parent         string
+	callsite       model.CallsiteID
+	visited        bool
+}
+
+// frames reads stackFrames and stores each stack.
+func (t *tokenizer) frames() map[string]*frame {
+	strings := t.in.Store.Strings
+	all := map[string]*frame{}
+	var order []*frame
+	if t.stackFrames != nil {
+		l := lexer{buf: append(t.stackFrames, ' ')}
+		_ = l.members(func(id []byte, v value) {
+			if v.kind != object {
+				return
+			}
+			f := &frame{callsite: model.None}
+			inner := lexer{buf: v.raw}
+			_ = inner.members(func(key []byte, v value) {
+				switch string(key) {
+				case "name":
+					f.name = strings.InternBytes(v.raw)
+				case "category":
+					f.category = strings.InternBytes(v.raw)
+				case "parent":
+					f.parent = string(v.raw)
+				}
+			})
+			all[string(id)] = f
+			order = append(order, f)
+		})
+	}
+	mappings := map[model.StringID]model.MappingID{}
+	for _, f := range order {
+		// From the outermost caller in. A frame that is its own caller is one of
+		// the outermost.
+		var chain []*frame
+		for ; f != nil && !f.visited; f = all[f.parent] {
+			f.visited = true
+			chain = append(chain, f)
+		}
+		parent := model.None
+		if f != nil {
+			parent = f.callsite
+		}
+		for _, f := range slices.Backward(chain) {
+			mapping, ok := mappings[f.category]
+			if !ok {
+				mapping = t.in.Store.Stacks.DummyMapping(strings.Get(f.category))
+				mappings[f.category] = mapping
+			}
+			f.callsite = t.in.Store.Stacks.Callsite(parent, t.in.Store.Stacks.FunctionFrame(mapping, f.name, 0, 0))
+			parent = f.callsite
+		}
+	}
+	return all
+}
+
+// sample reads an element of samples. It has a time and mostly a thread, a CPU
+// and the id of the innermost frame.
+func (t *tokenizer) sample(frames map[string]*frame, v value) (model.Sample, bool) {
+	s := model.NewSample(0, sampleSource)
+	if v.kind != object {
+		return s, false
+	}
+	ok := false
+	inner := lexer{buf: v.raw}
+	err := inner.members(func(key []byte, v value) {
+		switch string(key) {
+		case "ts":
+			var why string
+			s.TS, why = nanoseconds(v)
+			ok = why == "" && s.TS >= 0
+		case "tid":
+			if tid, _, isTID := t.number32(v); isTID {
+				s.UTID = t.in.Machine.Thread(int64(tid))
+				s.UPID = t.in.Machine.ProcessOf(s.UTID)
+			}
+		case "cpu":
+			if v.kind == integer && v.i >= 0 && v.i < 1<<20 {
+				s.CPU, s.UCPU = v.i, t.in.Machine.CPU(v.i)
+			}
+		case "sf":
+			if f := frames[string(v.raw)]; f != nil {
+				s.Callsite = f.callsite
+			}
+		}
+	})
+	return s, ok && err == nil
+}

@@ -1,0 +1,73 @@
+package json
+
+import (
+	"errors"
+	"io"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// systemTrace hands the string at the position, the text of another trace, to
+// the format that reads such text.
+func (t *tokenizer) systemTrace() error {
+	text := &systemText{t: t}
+	err := t.in.Embedded("systrace", text)
+	if errors.Is(err, format.ErrUnsupported) {
+		t.in.File.Count(model.StatUnsupportedEmbeddedFormat)
+		err = nil
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, text)
+	}
+	return err
+}
+
+// systemText reads a string of the input up to its closing quote, its escapes
+// resolved.
+type systemText struct {
+	t    *tokenizer
+	text []byte
+	done bool
+}
+
+func (s *systemText) Read(p []byte) (int, error) {
+	t := s.t
+	for len(s.text) == 0 {
+		if s.done {
+			return 0, io.EOF
+		}
+		end := t.pos
+		for end < len(t.buf) && t.buf[end] != '"' {
+			if t.buf[end] == '\\' {
+				// An escape has up to 12 bytes, as a pair of surrogates.
+				if end+12 > len(t.buf) && !t.eof {
+					break
+				}
+				end++
+			}
+			end++
+		}
+		end = min(end, len(t.buf))
+		s.done = end < len(t.buf) && t.buf[end] == '"'
+		if raw := t.buf[t.pos:end]; len(raw) > 0 {
+			if raw[len(raw)-1] == '\\' {
+				raw = raw[:len(raw)-1]
+			}
+			s.text = unescape(s.text[:0], raw)
+			t.pos = end
+		}
+		if s.done {
+			t.pos++
+			continue
+		}
+		if len(s.text) == 0 {
+			if err := t.more(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	n := copy(p, s.text)
+	s.text = s.text[n:]
+	return n, nil
+}

@@ -1,0 +1,180 @@
+package json
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Scopes of instants.
+const (
+	scopeNone = iota
+	scopeProcess
+	scopeThread
+	scopeGlobal
+	scopeUnknown
+)
+
+// Kinds of ids.
+const (
+	idNone = iota
+	idText // a StringID
+	idNumber
+)
+
+// Which of its ids an async event goes by.
+const (
+	cookieNone = iota
+	cookieID
+	cookieLocal  // of the process
+	cookieGlobal // of the trace
+)
+
+// event is a trace event as the tokenizer leaves it and the parser finds it.
+// Times are in ns; texts are ids of the string pool.
+type event struct {
+	phase          byte
+	scope          byte
+	idKind, bind   byte // kinds of id and bindID
+	cookieKind     byte
+	hasPID, hasTID bool
+	textPID        bool // pid is a StringID, the process's name
+	textTID        bool
+	bindEnclosing  bool
+	flowIn         bool
+	flowOut        bool
+	hasDur         bool
+	hasTTS         bool
+	hasTDur        bool
+
+	pid, tid       uint32
+	name, category int32
+	dur, tts, tdur int64
+	id, bindID     uint64
+	cookie         uint64
+	args           []byte // the object's text, empty for none
+}
+
+// The flags of a token, after its phase.
+const (
+	flagPID = 1 << iota
+	flagTID
+	flagTextPID
+	flagTextTID
+	flagEnclosing
+	flagFlowIn
+	flagFlowOut
+	flagDur
+	flagTTS
+	flagTDur
+	flagID
+	flagBind
+	flagCookie
+)
+
+const tokenHead = 1 + 2 + 1 + 4*4
+
+// size is how many bytes the event takes as a token.
+func (e *event) size() int {
+	n := tokenHead + len(e.args)
+	for _, present := range [...]bool{e.hasDur, e.hasTTS, e.hasTDur, e.idKind != idNone, e.bind != idNone, e.cookieKind != cookieNone} {
+		if present {
+			n += 8
+		}
+	}
+	return n
+}
+
+// encode writes the event into b, which has its size: the phase, flags, kinds
+// and the four numbers that every event has, then those that it has of the rest,
+// then the args.
+func (e *event) encode(b []byte) {
+	var flags uint16
+	p := tokenHead
+	put := func(flag uint16, present bool, v uint64) {
+		if present {
+			flags |= flag
+			binary.LittleEndian.PutUint64(b[p:], v)
+			p += 8
+		}
+	}
+	put(flagDur, e.hasDur, uint64(e.dur))
+	put(flagTTS, e.hasTTS, uint64(e.tts))
+	put(flagTDur, e.hasTDur, uint64(e.tdur))
+	put(flagID, e.idKind != idNone, e.id)
+	put(flagBind, e.bind != idNone, e.bindID)
+	put(flagCookie, e.cookieKind != cookieNone, e.cookie)
+	for _, f := range [...]struct {
+		flag uint16
+		set  bool
+	}{
+		{flagPID, e.hasPID}, {flagTID, e.hasTID}, {flagTextPID, e.textPID}, {flagTextTID, e.textTID},
+		{flagEnclosing, e.bindEnclosing}, {flagFlowIn, e.flowIn}, {flagFlowOut, e.flowOut},
+	} {
+		if f.set {
+			flags |= f.flag
+		}
+	}
+	b[0] = e.phase
+	binary.LittleEndian.PutUint16(b[1:], flags)
+	b[3] = e.scope | e.idKind<<3 | e.bind<<5 | (e.cookieKind&1)<<7
+	binary.LittleEndian.PutUint32(b[4:], e.pid)
+	binary.LittleEndian.PutUint32(b[8:], e.tid)
+	binary.LittleEndian.PutUint32(b[12:], uint32(e.name)|uint32(e.cookieKind>>1)<<31)
+	binary.LittleEndian.PutUint32(b[16:], uint32(e.category))
+	copy(b[p:], e.args)
+}
+
+// decode reads what encode wrote. The event's args are part of b.
+func (e *event) decode(b []byte) {
+	flags := binary.LittleEndian.Uint16(b[1:])
+	name := binary.LittleEndian.Uint32(b[12:])
+	*e = event{
+		phase: b[0], scope: b[3] & 7, idKind: b[3] >> 3 & 3, bind: b[3] >> 5 & 3,
+		cookieKind:    b[3]>>7 | byte(name>>31)<<1,
+		hasPID:        flags&flagPID != 0,
+		hasTID:        flags&flagTID != 0,
+		textPID:       flags&flagTextPID != 0,
+		textTID:       flags&flagTextTID != 0,
+		bindEnclosing: flags&flagEnclosing != 0,
+		flowIn:        flags&flagFlowIn != 0,
+		flowOut:       flags&flagFlowOut != 0,
+		hasDur:        flags&flagDur != 0,
+		hasTTS:        flags&flagTTS != 0,
+		hasTDur:       flags&flagTDur != 0,
+		pid:           binary.LittleEndian.Uint32(b[4:]),
+		tid:           binary.LittleEndian.Uint32(b[8:]),
+		name:          int32(name & math.MaxInt32),
+		category:      int32(binary.LittleEndian.Uint32(b[16:])),
+	}
+	p := tokenHead
+	take := func(flag uint16) uint64 {
+		if flags&flag == 0 {
+			return 0
+		}
+		p += 8
+		return binary.LittleEndian.Uint64(b[p-8:])
+	}
+	e.dur = int64(take(flagDur))
+	e.tts = int64(take(flagTTS))
+	e.tdur = int64(take(flagTDur))
+	e.id = take(flagID)
+	e.bindID = take(flagBind)
+	e.cookie = take(flagCookie)
+	e.args = b[p:]
+}
+
+// tie orders events of one time as Trace Processor does when a trace has
+// complete events: ends first, then complete events from long to short, then
+// the rest.
+func tie(token []byte) int64 {
+	switch token[0] {
+	case 'E':
+		return math.MinInt64
+	case 'X':
+		if binary.LittleEndian.Uint16(token[1:])&flagDur == 0 {
+			return 0
+		}
+		return math.MaxInt64 - int64(binary.LittleEndian.Uint64(token[tokenHead:]))
+	}
+	return math.MaxInt64
+}

@@ -1,0 +1,82 @@
+package ninja
+
+import (
+	"container/heap"
+	"encoding/binary"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// pid of the process that stands for the build.
+const pid = 1
+
+// layout puts the jobs on threads, one for each that ran at a time. The log does
+// not say which worker ran a job: the one that became free last did, since the
+// job probably waited for what that worker had built.
+type layout struct {
+	context *model.Context
+	busy    workers // the next to become free first
+	free    workers // the last that became free first
+	count   int64
+}
+
+type worker struct {
+	tid   int64
+	track model.TrackID
+	until int64 // end of its last job, ns
+}
+
+func newLayout(c *model.Context) *layout {
+	return &layout{context: c, busy: workers{before: endsSooner}, free: workers{before: endedLater}}
+}
+
+// Event takes the jobs in the order of their start.
+func (l *layout) Event(start int64, payload []byte) error {
+	end, n := binary.Varint(payload)
+	outputs := l.context.Store.Strings.InternBytes(payload[n:])
+	for l.busy.Len() > 0 && l.busy.list[0].until <= start {
+		heap.Push(&l.free, heap.Pop(&l.busy))
+	}
+	var w worker
+	if l.free.Len() > 0 {
+		w = heap.Pop(&l.free).(worker)
+	} else {
+		w = l.newWorker()
+	}
+	w.until = end
+	heap.Push(&l.busy, w)
+	l.context.Slices.Scoped(start, end-start, w.track, 0, outputs, nil)
+	return nil
+}
+
+func (l *layout) newWorker() worker {
+	l.count++
+	m, strings := l.context.Machine, l.context.Store.Strings
+	m.SetProcessName(m.Process(pid), strings.Intern("Build"), model.ProcessNameOther)
+	utid := m.ThreadOf(l.count, pid)
+	m.SetThreadName(utid, strings.Intern("Worker"), model.ThreadNameOther)
+	return worker{tid: l.count, track: l.context.Tracks.Thread(utid)}
+}
+
+// workers is a heap of them.
+type workers struct {
+	list   []worker
+	before func(a, b worker) bool
+}
+
+func endsSooner(a, b worker) bool { return a.until < b.until }
+
+func endedLater(a, b worker) bool {
+	return a.until > b.until || a.until == b.until && a.tid < b.tid
+}
+
+func (w *workers) Len() int           { return len(w.list) }
+func (w *workers) Less(i, j int) bool { return w.before(w.list[i], w.list[j]) }
+func (w *workers) Swap(i, j int)      { w.list[i], w.list[j] = w.list[j], w.list[i] }
+func (w *workers) Push(x any)         { w.list = append(w.list, x.(worker)) }
+
+func (w *workers) Pop() any {
+	last := w.list[len(w.list)-1]
+	w.list = w.list[:len(w.list)-1]
+	return last
+}

@@ -1,0 +1,121 @@
+package sort
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
+
+// counter is a Sink that reads what it gets.
+type counter struct {
+	events, sum int64
+}
+
+func (c *counter) Event(ts int64, payload []byte) error {
+	c.events++
+	c.sum += int64(payload[0])
+	return nil
+}
+
+func benchmarkFlush(b *testing.B, streams int, times []int64) {
+	b.ReportAllocs()
+	s := New(Options{Memory: 1 << 30})
+	defer s.Close()
+	var sink counter
+	var st []*Stream
+	for range streams {
+		st = append(st, s.NewStream(&sink))
+	}
+	pick := make([]uint8, len(times))
+	for i := range pick {
+		pick[i] = uint8(rand.IntN(streams))
+	}
+	var payload [16]byte
+	for b.Loop() {
+		for i, ts := range times {
+			binary.LittleEndian.PutUint64(payload[:], uint64(i))
+			if err := st[pick[i]].Push(ts, payload[:]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := s.Flush(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(sink.events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+}
+
+// ordered returns n times about 1 µs apart, in ns.
+func ordered(n int) []int64 {
+	times := make([]int64, n)
+	for i := range times {
+		times[i] = 1e15 + int64(i)*1013
+	}
+	return times
+}
+
+func shuffled(n int) []int64 {
+	times := ordered(n)
+	rand.Shuffle(n, func(i, j int) { times[i], times[j] = times[j], times[i] })
+	return times
+}
+
+func BenchmarkOrdered(b *testing.B)  { benchmarkFlush(b, 1, ordered(4<<20)) }
+func BenchmarkShuffled(b *testing.B) { benchmarkFlush(b, 1, shuffled(4<<20)) }
+func BenchmarkMerge8(b *testing.B)   { benchmarkFlush(b, 8, ordered(4<<20)) }
+
+// BenchmarkSort50M sorts 50 million events with random times in 256 MiB. It
+// fails if the process takes more than a quarter above that from the system.
+func BenchmarkSort50M(b *testing.B) {
+	const events, memory = 50_000_000, 256 << 20
+	var peak int64
+	for b.Loop() {
+		debug.FreeOSMemory() // what the one before left is not to be counted, nor to be reused
+		base := sysMemory()
+		s := New(Options{Memory: memory, TempDir: b.TempDir()})
+		var n, last int64
+		st := s.NewStream(sinkFunc(func(ts int64, payload []byte) error {
+			if ts < last {
+				b.Fatalf("time %d after %d", ts, last)
+			}
+			last = ts
+			if n++; n%(1<<18) == 0 {
+				peak = max(peak, sysMemory()-base)
+			}
+			return nil
+		}))
+		rng := rand.New(rand.NewPCG(1, 2))
+		var payload [16]byte
+		for i := range events {
+			if err := st.Push(rng.Int64N(100e9), payload[:]); err != nil {
+				b.Fatal(err)
+			}
+			if i%(1<<18) == 0 {
+				peak = max(peak, sysMemory()-base)
+			}
+		}
+		if err := s.Flush(); err != nil {
+			b.Fatal(err)
+		}
+		if n != events {
+			b.Fatalf("delivered %d events", n)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(peak)/(1<<20), "peak-MiB")
+	b.ReportMetric(float64(events)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+	if peak > memory+memory/4 {
+		b.Errorf("took %d bytes from the system, more than a quarter above %d", peak, memory)
+	}
+}
+
+// sysMemory is how many bytes the process has from the system.
+func sysMemory() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys - m.HeapReleased)
+}

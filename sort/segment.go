@@ -1,0 +1,213 @@
+package sort
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// source is one of the sorted sequences that make up a stream.
+type source interface {
+	current() event
+	advance() (ok bool, err error)
+}
+
+// step advances the first of the sources.
+func step(m *merger[source]) error {
+	src := m.first().seq
+	ok, err := src.advance()
+	switch {
+	case err != nil:
+		return err
+	case ok:
+		m.advance(src.current().key)
+	default:
+		m.drop()
+	}
+	return nil
+}
+
+// openSegments adds segments to m, with read buffers of the given size.
+func openSegments(m *merger[source], segments []*segment, buffer int) error {
+	for _, g := range segments {
+		ok, err := g.open(buffer)
+		if err != nil {
+			return err
+		}
+		if ok {
+			m.add(g.head.key, g)
+		}
+	}
+	return nil
+}
+
+// staged is the source of the events of a stream that are in memory.
+type staged struct{ *Stream }
+
+func (s staged) current() event {
+	e := s.queue.at(s.queue.head)
+	payload := s.sorter.arena.payload(e.loc)
+	return event{s.key(e.ts, e.loc, payload), payload}
+}
+
+func (s staged) advance() (ok bool, err error) {
+	s.sorter.arena.release(s.queue.at(s.queue.head).loc)
+	s.queue.pop(1)
+	return !s.queue.empty(), nil
+}
+
+var errSpill = errors.New("sort: spilled events are damaged")
+
+// event is an event read back from a run.
+type event struct {
+	key
+	payload []byte
+}
+
+// segment is the part of a run that belongs to one stream: its events in
+// order, each as the difference to the time (uvarint) and the location (varint)
+// of the one before, the length of the payload (uvarint), and the payload.
+type segment struct {
+	stream   *Stream
+	run      *run  // nil at the end
+	end      int64 // in the file
+	tiedFrom int64 // time from which equal times are in order of tie
+
+	position          // after the current event
+	back     position // before it
+	head     event    // the current event; its payload may lie in buf
+	group    []event  // head and those after it, if they had to be reordered
+
+	bufSize int
+	store   []byte // what buf is a part of
+	buf     []byte // read from the file and not used yet; its end is at off
+}
+
+// position is a place between two events of a segment.
+type position struct {
+	off int64 // in the file
+	ts  int64 // of the event before
+	loc uint64
+}
+
+// open starts or resumes reading, with a buffer of about size bytes.
+func (g *segment) open(size int) (ok bool, err error) {
+	g.bufSize = size
+	if len(g.group) > 0 {
+		return true, nil
+	}
+	return g.advance()
+}
+
+// pause gives up the buffer. The current event is read again by open, as its
+// place among those of equal time may have changed by then.
+func (g *segment) pause() {
+	if len(g.group) == 0 {
+		g.position = g.back
+	} else {
+		g.off -= int64(len(g.buf))
+	}
+	g.store, g.buf = nil, nil
+}
+
+func (g *segment) current() event { return g.head }
+
+// advance makes the next event the current one. At the end it returns false
+// and gives up the run.
+func (g *segment) advance() (ok bool, err error) {
+	if len(g.group) > 1 {
+		g.group = g.group[1:]
+		g.head = g.group[0]
+		return true, nil
+	}
+	g.group = nil
+	g.back = g.position
+	g.back.off -= int64(len(g.buf))
+	if g.back.off == g.end {
+		err = g.run.release()
+		g.run, g.store, g.buf = nil, nil, nil
+		return false, err
+	}
+	if g.head, err = g.read(); err != nil {
+		return false, err
+	}
+	if g.head.ts < g.tiedFrom && g.stream.ties(g.head.ts) {
+		err = g.regroup()
+	}
+	return true, err
+}
+
+// regroup orders the current event and those of equal time by tie. They were
+// written before the order of ties mattered to them.
+func (g *segment) regroup() error {
+	e := g.head
+	for {
+		e.payload = bytes.Clone(e.payload)
+		g.group = append(g.group, e)
+		b, err := g.peek(1)
+		if err != nil {
+			return err
+		}
+		if len(b) == 0 || b[0] != 0 { // the end, or a later time
+			break
+		}
+		if e, err = g.read(); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(g.group, func(a, b event) int {
+		return cmp.Or(cmp.Compare(a.tie, b.tie), cmp.Compare(a.loc, b.loc))
+	})
+	g.head = g.group[0]
+	return nil
+}
+
+// read reads an event. Its payload is valid until the next call.
+func (g *segment) read() (event, error) {
+	b, err := g.peek(3 * binary.MaxVarintLen64)
+	if err != nil {
+		return event{}, err
+	}
+	ts, n1 := binary.Uvarint(b)
+	loc, n2 := binary.Varint(b[max(n1, 0):])
+	size, n3 := binary.Uvarint(b[max(n1+n2, 0):])
+	if n1 <= 0 || n2 <= 0 || n3 <= 0 || size > uint64(g.end) {
+		return event{}, errSpill
+	}
+	start := n1 + n2 + n3
+	end := start + int(size)
+	if b, err = g.peek(end); err != nil {
+		return event{}, err
+	}
+	if len(b) < end {
+		return event{}, errSpill
+	}
+	g.buf = g.buf[end:]
+	g.ts += int64(ts)
+	g.loc += uint64(loc)
+	payload := b[start:end:end]
+	return event{g.stream.key(g.ts, g.loc, payload), payload}, nil
+}
+
+// peek returns at least the next n bytes, or all that are left.
+func (g *segment) peek(n int) ([]byte, error) {
+	left := g.end - g.off
+	if len(g.buf) >= n || left == 0 {
+		return g.buf, nil
+	}
+	size := max(g.bufSize, n)
+	if cap(g.store) < size || cap(g.store) > 2*size {
+		g.store = make([]byte, size)
+	}
+	have := copy(g.store[:size], g.buf)
+	more := int(min(int64(size-have), left))
+	g.buf = g.store[:have+more]
+	if _, err := g.run.file.ReadAt(g.buf[have:], g.off); err != nil {
+		return nil, fmt.Errorf("sort: reading back spilled events: %w", err)
+	}
+	g.off += int64(more)
+	return g.buf, nil
+}

@@ -1,0 +1,206 @@
+package sort
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+)
+
+const (
+	// fanIn is how many runs are merged into one when there are as many.
+	fanIn = 32
+
+	minReadBuffer = 4 << 10
+	maxReadBuffer = 1 << 20
+	writeBuffer   = 256 << 10
+)
+
+// run is a temporary file of sorted events: a segment for each stream.
+type run struct {
+	file  *os.File // nil once closed
+	path  string   // empty once unlinked
+	live  int      // segments not read to their end
+	level int      // how often its events were merged
+}
+
+// release counts a segment as read and drops the run with the last one.
+func (r *run) release() error {
+	if r.live--; r.live > 0 {
+		return nil
+	}
+	return r.close()
+}
+
+func (r *run) close() error {
+	if r.file == nil {
+		return nil
+	}
+	err := r.file.Close()
+	r.file = nil
+	if r.path != "" {
+		err = errors.Join(err, os.Remove(r.path))
+	}
+	return err
+}
+
+// runWriter writes a run, one segment after the other.
+type runWriter struct {
+	*run
+	buf *bufio.Writer
+	position
+}
+
+func newRunWriter(dir string, level int) (*runWriter, error) {
+	file, err := os.CreateTemp(dir, "tpconvert-sort-*")
+	if err != nil {
+		return nil, err
+	}
+	r := &run{file: file, path: file.Name(), level: level}
+	if os.Remove(r.path) == nil {
+		r.path = "" // the file lives until it is closed, even by a kill
+	}
+	return &runWriter{run: r, buf: bufio.NewWriterSize(file, writeBuffer)}, nil
+}
+
+// segment starts a segment of st, to be ended before the next is started.
+func (w *runWriter) segment(st *Stream) *segment {
+	g := &segment{stream: st, run: w.run, position: position{off: w.off}, tiedFrom: math.MaxInt64}
+	if st.tie != nil {
+		g.tiedFrom = st.tieFrom
+	}
+	w.ts, w.loc = 0, 0
+	w.live++
+	return g
+}
+
+func (w *runWriter) end(g *segment) { g.end = w.off }
+
+func (w *runWriter) add(ts int64, loc uint64, payload []byte) error {
+	b := w.buf.AvailableBuffer()
+	b = binary.AppendUvarint(b, uint64(ts-w.ts))
+	b = binary.AppendVarint(b, int64(loc-w.loc))
+	b = binary.AppendUvarint(b, uint64(len(payload)))
+	if _, err := w.buf.Write(b); err != nil {
+		return err
+	}
+	_, err := w.buf.Write(payload)
+	w.position = position{w.off + int64(len(b)+len(payload)), ts, loc}
+	return err
+}
+
+// spill writes all staged events to a new run.
+func (s *Sorter) spill() error {
+	w, err := newRunWriter(s.tempDir, 0)
+	if err != nil {
+		return spillError(err)
+	}
+	s.runs = append(s.runs, w.run)
+	for _, st := range s.streams {
+		if err := st.spill(w); err != nil {
+			return spillError(err)
+		}
+	}
+	if err := w.buf.Flush(); err != nil {
+		return spillError(err)
+	}
+	s.arena.reset()
+	return s.compact()
+}
+
+func spillError(err error) error {
+	return fmt.Errorf("sort: spilling events to disk: %w", err)
+}
+
+// spill writes the staged events of the stream to a segment of its own.
+func (st *Stream) spill(w *runWriter) error {
+	if st.queue.empty() {
+		return nil
+	}
+	st.sort()
+	g := w.segment(st)
+	var payloads [batch][]byte
+	for !st.queue.empty() {
+		front := st.queue.front()
+		front = front[:min(len(front), batch)]
+		st.sorter.arena.payloads(payloads[:], front)
+		for i, e := range front {
+			if err := w.add(e.ts, e.loc, payloads[i]); err != nil {
+				return err
+			}
+		}
+		st.queue.pop(len(front))
+	}
+	w.end(g)
+	st.segments = append(st.segments, g)
+	return nil
+}
+
+// compact merges the last runs into one while there are fanIn of a level, so
+// that the number of runs grows only with the logarithm of what is spilled.
+func (s *Sorter) compact() error {
+	for {
+		n := len(s.runs)
+		if n < fanIn || s.runs[n-fanIn].level != s.runs[n-1].level {
+			return nil
+		}
+		last := s.runs[n-fanIn:]
+		w, err := newRunWriter(s.tempDir, last[0].level+1)
+		if err != nil {
+			return spillError(err)
+		}
+		s.runs = append(s.runs, w.run)
+		for _, st := range s.streams {
+			if err := st.compact(last, w); err != nil {
+				return err
+			}
+		}
+		if err := w.buf.Flush(); err != nil {
+			return spillError(err)
+		}
+		s.runs = slices.Delete(s.runs, n-fanIn, n)
+	}
+}
+
+// compact moves what is left of the stream's segments in runs, which are its
+// last ones, to a new segment.
+func (st *Stream) compact(runs []*run, w *runWriter) error {
+	from := slices.IndexFunc(st.segments, func(g *segment) bool { return slices.Contains(runs, g.run) })
+	if from < 0 {
+		return nil
+	}
+	var m merger[source]
+	if err := openSegments(&m, st.segments[from:], st.sorter.readBuffer(len(st.segments)-from)); err != nil {
+		return err
+	}
+	g := w.segment(st)
+	for !m.empty() {
+		first := m.first()
+		if err := w.add(first.ts, first.loc, first.seq.current().payload); err != nil {
+			return spillError(err)
+		}
+		if err := step(&m); err != nil {
+			return err
+		}
+	}
+	w.end(g)
+	st.segments = append(st.segments[:from], g)
+	return nil
+}
+
+// readBuffer is the size of each of n read buffers.
+func (s *Sorter) readBuffer(n int) int {
+	return min(max(int(s.reading)/max(n, 1), minReadBuffer), maxReadBuffer)
+}
+
+// dropRuns forgets the runs that were read to their end, and those segments of
+// the others.
+func (s *Sorter) dropRuns() {
+	for _, st := range s.streams {
+		st.segments = slices.DeleteFunc(st.segments, func(g *segment) bool { return g.run == nil })
+	}
+	s.runs = slices.DeleteFunc(s.runs, func(r *run) bool { return r.live == 0 })
+}

@@ -31,7 +31,7 @@ type openSlice struct {
 	ts, dur        int64
 	name, category StringID
 	stack          uint64
-	pinned         bool    // its dur or args may still change
+	pinned         bool // its dur or args may still change
 	clock          ThreadClock
 	args           *ArgSet // of a slice that can still get args
 }

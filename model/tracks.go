@@ -1,8 +1,10 @@
 package model
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // EventType says what stands on a track.
@@ -215,4 +217,23 @@ func trackType(b *Blueprint, utid, upid, cpu, ugpu bool) string {
 		return "cpu_track"
 	}
 	return "track"
+}
+
+// NameOf makes the names of tracks from their dimensions, which the format refers
+// to by index, as in "Irq Cpu %[1]d".
+func NameOf(format string) func(*Store, []Dim) string {
+	if !strings.Contains(format, "%") {
+		return func(*Store, []Dim) string { return format }
+	}
+	return func(s *Store, dims []Dim) string {
+		values := make([]any, len(dims))
+		for i, d := range dims {
+			if d.IsText() {
+				values[i] = s.Strings.Get(d.String())
+			} else {
+				values[i] = d.Int()
+			}
+		}
+		return fmt.Sprintf(format, values...)
+	}
 }

@@ -32,7 +32,7 @@ var (
 	vblanks        = spans("drm_vblank", "vblank-%[1]d", "drm_crtc")
 	drmRings       = spans("drm_sched_ring", "sched-%[1]s", "name")
 	drmFences      = spans("drm_fence", "fence-%[1]s-%[2]d", "name", "context")
-	virtioQueues   = model.AsyncBlueprint(model.Blueprint{Classification: "virtgpu_queue_event", Dims: []string{"virtgpu_name"}, NameOf: nameOf("Virtgpu %[1]s Queue")})
+	virtioQueues   = model.AsyncBlueprint(model.Blueprint{Classification: "virtgpu_queue_event", Dims: []string{"virtgpu_name"}, NameOf: model.NameOf("Virtgpu %[1]s Queue")})
 	virtioFree     = counters("virtgpu_num_free", "Virtgpu %[1]s Free", "virtgpu_name")
 	virtioLatency  = counters("virtgpu_latency", "Virtgpu %[1]s Latency", "virtgpu_name")
 )

@@ -215,30 +215,14 @@ func all(list ...handler) handler {
 	}
 }
 
-// nameOf makes the names of tracks from their dimensions, which the format refers
-// to by index, as in "Irq Cpu %[1]d".
-func nameOf(format string) func(*model.Store, []model.Dim) string {
-	return func(s *model.Store, dims []model.Dim) string {
-		values := make([]any, len(dims))
-		for i, d := range dims {
-			if d.IsText() {
-				values[i] = s.Strings.Get(d.String())
-			} else {
-				values[i] = d.Int()
-			}
-		}
-		return fmt.Sprintf(format, values...)
-	}
-}
-
-// spans and counters are blueprints of tracks with names made by nameOf, or
+// spans and counters are blueprints of tracks with names made by model.NameOf, or
 // always the same.
 func spans(classification, name string, dims ...string) *model.Blueprint {
-	return &model.Blueprint{Classification: classification, Dims: dims, NameOf: nameOf(name)}
+	return &model.Blueprint{Classification: classification, Dims: dims, NameOf: model.NameOf(name)}
 }
 
 func counters(classification, name string, dims ...string) *model.Blueprint {
-	return &model.Blueprint{Classification: classification, Event: model.CounterTrack, Dims: dims, NameOf: nameOf(name)}
+	return &model.Blueprint{Classification: classification, Event: model.CounterTrack, Dims: dims, NameOf: model.NameOf(name)}
 }
 
 // uints is ints for numbers without a sign.

@@ -23,7 +23,7 @@ var (
 	// ProcessMemory are the counters of a process's memory, by what they count.
 	ProcessMemory = model.ProcessCounter{
 		Process: &model.Blueprint{Classification: "process_memory", Event: model.CounterTrack, Dims: []string{"upid", "process_memory_key"},
-			NameOf: nameOf("mem.%[2]s"), Describe: describeMemory},
+			NameOf: model.NameOf("mem.%[2]s"), Describe: describeMemory},
 		Thread: counters("process_memory_thread_fallback", "mem.%[2]s", "utid", "process_memory_key"),
 	}
 	// OOMScoreAdj is how ready the kernel is to kill a process for its memory.

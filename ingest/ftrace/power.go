@@ -32,13 +32,14 @@ var (
 	// CoolingDevice is the state of a cooling device.
 	CoolingDevice = counters("cooling_device_counter", "%[1]s Cooling Device", "linux_device")
 
-	cpuThrottle      = counters("cpu_frequency_throttle", "cpufreq_throttle", "cpu")
-	cpuMaxFrequency  = counters("cpu_max_frequency_limit", "Cpu %[1]d Max Freq Limit", "cpu")
-	cpuMinFrequency  = counters("cpu_min_frequency_limit", "Cpu %[1]d Min Freq Limit", "cpu")
-	cpuUtilization   = counters("cpu_utilization", "Cpu %[1]d Util", "cpu")
-	cpuCapacity      = counters("cpu_capacity", "Cpu %[1]d Cap", "cpu")
-	cpuRunning       = counters("cpu_nr_running", "Cpu %[1]d Nr Running", "cpu")
-	clockFrequency   = counters("clock_frequency", "%[1]s Frequency", "linux_device")
+	cpuThrottle     = counters("cpu_frequency_throttle", "cpufreq_throttle", "cpu")
+	cpuMaxFrequency = counters("cpu_max_frequency_limit", "Cpu %[1]d Max Freq Limit", "cpu")
+	cpuMinFrequency = counters("cpu_min_frequency_limit", "Cpu %[1]d Min Freq Limit", "cpu")
+	cpuUtilization  = counters("cpu_utilization", "Cpu %[1]d Util", "cpu")
+	cpuCapacity     = counters("cpu_capacity", "Cpu %[1]d Cap", "cpu")
+	cpuRunning      = counters("cpu_nr_running", "Cpu %[1]d Nr Running", "cpu")
+	// ClockFrequency is that of a clock or device, in the unit of its driver.
+	ClockFrequency   = counters("clock_frequency", "%[1]s Frequency", "linux_device")
 	clockState       = counters("clock_state", "%[1]s State", "linux_device")
 	cpuHotplug       = spans("cpu_hotplug", "CPU Hotplug %[1]d", "cpu")
 	wakelock         = spans("wakesource_wakelock", "Wakelock(%[1]s)", "wakelock_event")

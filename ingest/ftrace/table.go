@@ -67,7 +67,7 @@ var handlers = map[string]handler{
 	"dcvsh_freq":                        counter(on(cpuThrottle, "cpu"), "freq"),
 	"gpu_frequency":                     gpuFrequency("state", 1),
 	"kgsl_gpu_frequency":                gpuFrequency("gpu_freq", 1000),
-	"clock_set_rate":                    counter(on(clockFrequency, "name"), "state"),
+	"clock_set_rate":                    counter(on(ClockFrequency, "name"), "state"),
 	"clock_enable":                      counter(on(clockState, "name"), "state"),
 	"clock_disable":                     counter(on(clockState, "name"), "state"),
 	"devfreq_frequency":                 counter(on(deviceFrequency, "dev_name"), "freq"),

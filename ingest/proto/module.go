@@ -12,7 +12,10 @@ import (
 var modules = []func(*Reader) *Module{
 	traceInfo,
 	clocks,
+	systemInfo,
 	ftraceEvents,
+	processes,
+	systemStats,
 }
 
 // Module reads one family of packets: those that have one of its fields. Its

@@ -16,6 +16,9 @@ var modules = []func(*Reader) *Module{
 	ftraceEvents,
 	processes,
 	systemStats,
+	androidInfo,
+	energy,
+	surfaceFrames,
 }
 
 // Module reads one family of packets: those that have one of its fields. Its

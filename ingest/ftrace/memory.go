@@ -159,7 +159,7 @@ func ionHeap(sign int64) handler {
 
 // ionStat is an event of kernels from 4.19 on.
 func ionStat(p *Parser, e *Event) {
-	heap := model.StringDim(p.word(""))
+	heap := model.StringDim(0)
 	p.count(e, p.Tracks.Intern(ion, nil, heap), e.Float("total_allocated"), nil)
 	p.count(e, p.Tracks.Intern(ionChange, nil, heap, model.IntDim(p.thread(e))), e.Float("len"), nil)
 	p.buffer(e, ionBuffers, e.Int("buffer_id"))

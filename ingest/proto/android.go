@@ -93,7 +93,7 @@ func (a *android) userList(data []byte) {
 			a.users[uid] = row
 			t.AndroidUserID.Set(row, uid)
 		}
-		t.Type.Set(row, a.Store.Strings.InternBytes(bytesField(user, 1)))
+		t.Type.Set(row, a.textField(user, 1))
 	}
 }
 

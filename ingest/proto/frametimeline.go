@@ -121,10 +121,7 @@ func (t *frameTimeline) frame(ts int64, data []byte, n *frameFields, actual bool
 		t.expected[surfaceToken{upid, token}] = true
 	}
 	track := t.Async.Begin(tracks, nil, cookie, model.IntDim(upid))
-	f := frame{timeline: t, data: data, fields: n, token: token, display: int64Field(data, n.displayToken), upid: upid}
-	if hasField(data, n.layer) {
-		f.layer = t.Store.Strings.InternBytes(bytesField(data, n.layer))
-	}
+	f := frame{timeline: t, data: data, fields: n, token: token, display: int64Field(data, n.displayToken), upid: upid, layer: t.textField(data, n.layer)}
 	if actual {
 		f.read()
 	}

@@ -19,6 +19,7 @@ var modules = []func(*Reader) *Module{
 	androidInfo,
 	energy,
 	surfaceFrames,
+	bufferEvents,
 }
 
 // Module reads one family of packets: those that have one of its fields. Its

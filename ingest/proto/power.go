@@ -83,7 +83,7 @@ func (p *power) parse(e *Event) {
 }
 
 func (p *power) dim(text []byte) model.Dim {
-	return model.StringDim(p.Store.Strings.InternBytes(text))
+	return model.StringDim(p.textID(text))
 }
 
 var batteryCounters = &model.Blueprint{Classification: "battery_counter", Event: model.CounterTrack, Dims: []string{"battery_name", "counter_name"},
@@ -208,8 +208,8 @@ func (p *power) describeConsumers(data []byte) {
 		}
 		if _, known := p.consumers[int64(id.Int32())]; !known {
 			p.consumers[int64(id.Int32())] = consumer{
-				name:    p.Store.Strings.InternBytes(bytesField(c, 4)),
-				kind:    p.Store.Strings.InternBytes(bytesField(c, 3)),
+				name:    p.textField(c, 4),
+				kind:    p.textField(c, 3),
 				ordinal: int64(int32(int64Field(c, 2))),
 			}
 		}

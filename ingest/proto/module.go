@@ -20,6 +20,8 @@ var modules = []func(*Reader) *Module{
 	energy,
 	surfaceFrames,
 	bufferEvents,
+	gpuCounterEvents,
+	gpuWork,
 }
 
 // Module reads one family of packets: those that have one of its fields. Its

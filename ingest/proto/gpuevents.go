@@ -87,7 +87,8 @@ func (g *gpuEvents) log(ts int64, data []byte) {
 	if v := uint64(int64Field(data, 1)); v < uint64(len(gpuLogSeverities)) {
 		severity = gpuLogSeverities[v]
 	}
-	g.Slices.Scoped(ts, 0, g.Tracks.Intern(gpuLog, nil), 0, g.word(severity), model.ArgFunc(func(set *model.ArgSet) {
+	track := g.Tracks.Intern(gpuLog, nil)
+	slice := g.Slices.Scoped(ts, 0, track, 0, g.word(severity), model.ArgFunc(func(set *model.ArgSet) {
 		if hasField(data, 2) {
 			set.Add(g.word("tag"), model.StringArg(g.textField(data, 2)))
 		}
@@ -95,6 +96,9 @@ func (g *gpuEvents) log(ts int64, data []byte) {
 			set.Add(g.word("message"), model.StringArg(g.textField(data, 3)))
 		}
 	}))
+	if slice != model.None {
+		g.Slices.Child(track, &g.Store.GPUSlice.Table)
+	}
 }
 
 func (g *gpuEvents) vulkan(ts int64, data []byte) {
@@ -117,7 +121,11 @@ func (g *gpuEvents) vulkan(ts int64, data []byte) {
 		}
 		set.Add(g.word("submission_id"), model.IntArg(pidField(submit, 6)))
 	})
-	g.Slices.Scoped(ts, int64Field(submit, 1), g.Tracks.Intern(vulkanEvents, nil), 0, g.word("vkQueueSubmit"), args)
+	track := g.Tracks.Intern(vulkanEvents, nil)
+	if g.Slices.Scoped(ts, int64Field(submit, 1), track, 0, g.word("vkQueueSubmit"), args) != model.None {
+		t := &g.Store.GPUSlice
+		t.SubmissionID.Set(g.Slices.Child(track, &t.Table), pidField(submit, 6))
+	}
 }
 
 // specifications read the descriptions of queues and stages that are not
@@ -207,6 +215,7 @@ func (g *gpuEvents) renderStage(e *Event) {
 	if slice == model.None {
 		return
 	}
+	s.store(track)
 	for _, waiter := range g.waiting[event.Uint64()] {
 		g.Flows.Link(slice, waiter)
 	}
@@ -318,6 +327,31 @@ func (s *stage) AddArgs(set *model.ArgSet) {
 	add("submission_id", model.IntArg(pidField(data, 10)))
 	add("hw_queue_id", model.UintArg(uint64(s.queue)))
 	add("upid", model.IntArg(s.upid))
+}
+
+// store adds the row of the work to gpu_slice.
+func (s *stage) store(track model.TrackID) {
+	data, t := s.e.Data, &s.Store.GPUSlice
+	row := s.Slices.Child(track, &t.Table)
+	named := func(kind int32, number uint32) model.StringID {
+		return s.names[vulkanObject{kind, uint64(int64Field(data, number))}]
+	}
+	t.ContextID.Set(row, int64Field(data, 5))
+	t.RenderTarget.Set(row, int64Field(data, 8))
+	t.RenderTargetName.Set(row, named(vulkanFramebuffer, 8))
+	t.RenderPass.Set(row, int64Field(data, 9))
+	t.RenderPassName.Set(row, named(vulkanRenderPass, 9))
+	t.RenderSubpasses.Set(row, s.subpasses())
+	t.CommandBuffer.Set(row, int64Field(data, 12))
+	t.CommandBufferName.Set(row, named(vulkanCommandBuffer, 12))
+	t.SubmissionID.Set(row, pidField(data, 10))
+	t.HWQueueID.Set(row, s.queue)
+	t.UPID.Set(row, s.upid)
+	if iid, ok := wire.Find(data, 14); ok {
+		if description, ok := s.e.State.Interned(internedGPUStages, iid.Uint64()); ok {
+			t.RenderStageCategory.Set(row, int64Field(description, 4))
+		}
+	}
 }
 
 // subpasses writes the numbers of the bits in the masks, 64 to a mask.

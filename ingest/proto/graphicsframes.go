@@ -137,7 +137,7 @@ func (g *graphicsFrames) event(e *bufferEvent, b *buffer) {
 	if e.kind == bufferQueue && afterDequeue {
 		g.Slices.AddArgs(track, 0, 0, g.frameArg(e.frame)) // which dequeueing did not know
 	}
-	g.Slices.Scoped(e.ts, e.dur, track, 0, g.Store.Strings.Intern(name), model.ArgFunc(func(set *model.ArgSet) {
+	slice := g.Slices.Scoped(e.ts, e.dur, track, 0, g.Store.Strings.Intern(name), model.ArgFunc(func(set *model.ArgSet) {
 		intern := g.Store.Strings.Intern
 		set.Add(intern("frame_number"), model.IntArg(e.frame))
 		set.Add(intern("layer_name"), model.StringArg(e.layerName))
@@ -145,6 +145,22 @@ func (g *graphicsFrames) event(e *bufferEvent, b *buffer) {
 		set.Add(intern("acquire_to_latch_time"), model.IntArg(b.latched-b.acquired))
 		set.Add(intern("latch_to_present_time"), model.IntArg(e.ts-b.latched))
 	}))
+	if slice != model.None {
+		t := &g.Store.FrameSlice
+		row := g.child(e, track)
+		t.QueueToAcquireTime.Set(row, max(b.acquired-b.queued, 0))
+		t.AcquireToLatchTime.Set(row, b.latched-b.acquired)
+		t.LatchToPresentTime.Set(row, e.ts-b.latched)
+	}
+}
+
+// child adds the row of the track's innermost slice to frame_slice.
+func (g *graphicsFrames) child(e *bufferEvent, track model.TrackID) int64 {
+	t := &g.Store.FrameSlice
+	row := g.Slices.Child(track, &t.Table)
+	t.LayerName.Set(row, e.layerName)
+	t.FrameNumber.Set(row, e.frame)
+	return row
 }
 
 func (g *graphicsFrames) frameArg(frame int64) model.ArgSource {
@@ -209,10 +225,14 @@ func (g *graphicsFrames) insert(e *bufferEvent, track model.TrackID) model.Slice
 		name = e.frame
 	}
 	id := g.Store.Strings.Intern(strconv.FormatInt(name, 10))
-	return g.Slices.Begin(e.ts, track, 0, id, model.ArgFunc(func(set *model.ArgSet) {
+	slice := g.Slices.Begin(e.ts, track, 0, id, model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(g.Store.Strings.Intern("frame_number"), model.IntArg(e.frame))
 		set.Add(g.Store.Strings.Intern("layer_name"), model.StringArg(e.layerName))
 	}))
+	if slice != model.None {
+		g.child(e, track)
+	}
+	return slice
 }
 
 // loseApp marks the phase of an app that has no end.

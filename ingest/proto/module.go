@@ -22,6 +22,7 @@ var modules = []func(*Reader) *Module{
 	bufferEvents,
 	gpuCounterEvents,
 	gpuWork,
+	otherKernels,
 }
 
 // Module reads one family of packets: those that have one of its fields. Its

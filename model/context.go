@@ -12,6 +12,8 @@ type Context struct {
 	Counters *Counters
 	Flows    *Flows
 	States   *States
+	Sched    *Sched
+	Threads  *ThreadStates
 	Clocks   *Clocks
 }
 
@@ -24,6 +26,8 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 	c.States = &States{context: c, open: map[TrackID]*openState{}}
 	c.Clocks = &Clocks{context: c}
 	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}, v1Of: map[FlowID]v1Flow{}}
+	c.Sched = &Sched{context: c}
+	c.Threads = newThreadStates(c)
 	return c
 }
 
@@ -32,4 +36,6 @@ func (c *Context) finish() {
 	c.Slices.flush()
 	c.Counters.flush()
 	c.States.flush()
+	c.Sched.flush()
+	c.Threads.flush()
 }

@@ -87,6 +87,16 @@ func (f *File) MetadataText(name string) string {
 	return f.store.Strings.Get(id)
 }
 
+// MetadataInt returns the number of a fact that has one value, 0 if it is not set.
+func (f *File) MetadataInt(name string) int64 {
+	row, ok := f.single[f.store.Strings.Intern(name)]
+	if !ok {
+		return 0
+	}
+	v, _ := f.store.Metadata.IntValue.Get(row)
+	return v
+}
+
 // AddMetadata adds a value of a fact that may have several.
 func (f *File) AddMetadata(name string, v ArgValue) {
 	f.setValue(f.addMetadata(f.store.Strings.Intern(name), "multi"), v)

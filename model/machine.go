@@ -22,12 +22,16 @@ type Machine struct {
 	threads  []threadState  // by utid, of all machines
 	procs    []processState // by upid
 	cpus     map[int64]int64
+	gpus     map[int64]int64
 	assocs   [][2]UTID            // threads of one process, which is not known yet
 	inner    map[int64]*namespace // by pid
 	children []pendingChild
 
 	swapperThread  UTID
 	swapperProcess UPID
+
+	kernel kernelVersion
+	arch   string
 }
 
 // ThreadPriority orders the sources of thread names: a name replaces one of the
@@ -110,6 +114,7 @@ func (s *Store) Machine(raw int64) *Machine {
 		pids:    map[int64]UPID{},
 		members: map[UPID][]UTID{},
 		cpus:    map[int64]int64{},
+		gpus:    map[int64]int64{},
 	}
 	// utid 0 and upid 0 are the idle process even where no event names it.
 	m.swapperProcess = m.addProcess(0)

@@ -18,6 +18,17 @@ var modules = []func(*Reader) *Module{
 	chromeMetadata,
 	chromeEvents,
 	metatrace,
+	systemInfo,
+	ftraceEvents,
+	processes,
+	systemStats,
+	androidInfo,
+	energy,
+	surfaceFrames,
+	bufferEvents,
+	gpuCounterEvents,
+	gpuWork,
+	otherKernels,
 }
 
 // Module reads one family of packets: those that have one of its fields. Its

@@ -69,6 +69,7 @@ type Reader struct {
 	states     []*State
 	freeStates []uint32
 	latest     int64 // time of packets that have none, ns
+	pageSize   int64 // of the machine, bytes, 0 until it is known
 }
 
 func read(in *format.Input) error {

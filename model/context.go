@@ -25,9 +25,9 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 	c.Counters = &Counters{context: c}
 	c.States = &States{context: c, open: map[TrackID]*openState{}}
 	c.Clocks = &Clocks{context: c}
-	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}, v1Of: map[FlowID]v1Flow{}}
 	c.Sched = &Sched{context: c}
 	c.Threads = newThreadStates(c)
+	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}}
 	return c
 }
 

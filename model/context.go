@@ -11,6 +11,8 @@ type Context struct {
 	Slices   *Slices
 	Counters *Counters
 	Flows    *Flows
+	States   *States
+	Clocks   *Clocks
 }
 
 func newContext(s *Store, f *File, m *Machine) *Context {
@@ -19,6 +21,8 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 	c.Async = &AsyncTracks{context: c, sets: map[uint64]*trackSet{}, roots: map[uint64]StringID{}}
 	c.Slices = &Slices{context: c}
 	c.Counters = &Counters{context: c}
+	c.States = &States{context: c, open: map[TrackID]*openState{}}
+	c.Clocks = &Clocks{context: c}
 	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}, v1Of: map[FlowID]v1Flow{}}
 	return c
 }
@@ -27,4 +31,5 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 func (c *Context) finish() {
 	c.Slices.flush()
 	c.Counters.flush()
+	c.States.flush()
 }

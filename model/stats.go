@@ -62,6 +62,8 @@ const (
 	StatPprofParseErrors
 	// StatTrailingGarbage counts compressed files that something else follows.
 	StatTrailingGarbage
+	// StatCorruptPacket counts protobuf packets that could not be decoded.
+	StatCorruptPacket
 )
 
 var ownStats = [...]statInfo{
@@ -72,6 +74,7 @@ var ownStats = [...]statInfo{
 	{"json_unsupported_phase", false, Info, FromAnalysis},
 	{"pprof_parse_errors", false, DataLoss, FromAnalysis},
 	{"trailing_garbage", false, Notice, FromAnalysis},
+	{"corrupt_packet", false, Error, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

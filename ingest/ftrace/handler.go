@@ -85,7 +85,12 @@ func (p *Parser) text(e *Event, field string) model.StringID {
 	return p.Store.Strings.InternBytes(v.text)
 }
 
-func (p *Parser) thread(e *Event) model.UTID { return p.Machine.Thread(e.TID) }
+func (p *Parser) thread(e *Event) model.UTID {
+	if e.utid == model.None {
+		e.utid = p.Machine.Thread(e.TID)
+	}
+	return e.utid
+}
 
 // A place is where the slices of a tracepoint go.
 type place func(*Parser, *Event) model.TrackID

@@ -62,7 +62,7 @@ type kindsTables struct {
 }
 
 func kindsSchemas() []*table.Schema {
-	return table.NewSet(&kindsTables{}, table.NewStringPool(), 0, nil).Schemas()
+	return table.NewSet(&kindsTables{}, table.NewStringPool(), 0, nil, table.Parking{}).Schemas()
 }
 
 // fill makes n rows in chunks for the sink and returns the rows of kinds and of
@@ -71,7 +71,7 @@ func fill(t testing.TB, n, chunkRows int, to table.Sink) (parents, children [][]
 	t.Helper()
 	pool := table.NewStringPool()
 	var tables kindsTables
-	set := table.NewSet(&tables, pool, chunkRows, to)
+	set := table.NewSet(&tables, pool, chunkRows, to, table.Parking{})
 	random := rand.New(rand.NewPCG(3, 4))
 	hashes := []int64{random.Int64(), -random.Int64(), random.Int64(), math.MinInt64, math.MaxInt64}
 	zeros := []float64{0, math.Copysign(0, -1), math.NaN(), 1}

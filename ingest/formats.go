@@ -5,6 +5,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
+	"github.com/tpconvert/tpconvert/ingest/pprof"
 	"github.com/tpconvert/tpconvert/ingest/proto"
 )
 
@@ -14,6 +15,7 @@ var Formats = []*format.Format{
 	compressed.Zstd,
 	json.Format,
 	ninja.Format,
+	pprof.Format,
 	proto.Format,
 	proto.Symbols,
 }

@@ -76,11 +76,15 @@ func (rd *reading) file(name string, parent *model.File, r io.Reader, parents []
 	counted := &counter{r: r}
 	buffered := bufio.NewReaderSize(counted, format.HeadBytes)
 	head, err := buffered.Peek(format.HeadBytes)
-	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err != nil && err != io.EOF {
 		return place(err, name, "")
 	}
 	if len(bytes.TrimSpace(head)) == 0 && len(head) < format.HeadBytes {
-		return &format.Error{File: name, Offset: 0, Err: format.ErrEmpty}
+		err := format.ErrEmpty
+		if counted.cut {
+			err = fmt.Errorf("cut off before its first bytes: %w", format.ErrCorrupt)
+		}
+		return &format.Error{File: name, Offset: 0, Err: err}
 	}
 	f := detect(rd.options.Formats, head)
 	if f == nil {
@@ -118,6 +122,9 @@ func (rd *reading) file(name string, parent *model.File, r io.Reader, parents []
 	}
 	err = f.Read(in)
 	file.SetSize(counted.n - int64(buffered.Buffered()))
+	if counted.cut {
+		file.SetStat(model.StatTruncatedInput, model.None, 1)
+	}
 	return place(err, name, f.Name)
 }
 
@@ -162,14 +169,19 @@ func names(formats []*format.Format) string {
 	return strings.Join(all, ", ")
 }
 
-// counter counts the bytes of a reader.
+// counter counts the bytes of a reader. Where those stop early, as in a truncated
+// container, the file ends.
 type counter struct {
-	r io.Reader
-	n int64
+	r   io.Reader
+	n   int64
+	cut bool
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		c.cut, err = true, io.EOF
+	}
 	return n, err
 }

@@ -118,8 +118,11 @@ func (s *ArgSet) find(key StringID) int {
 	return -1
 }
 
-// NextIndex returns the index of the next entry of an array and counts it. The
-// count goes on where an earlier source of args for the same row ended.
+// Index returns the index of the next entry of an array. The count goes on where
+// an earlier source of args for the same row ended.
+func (s *ArgSet) Index(array StringID) int { return s.arrays[array] }
+
+// NextIndex returns the index of the next entry of an array and counts it.
 func (s *ArgSet) NextIndex(array StringID) int {
 	if s.arrays == nil {
 		s.arrays = map[StringID]int{}

@@ -13,6 +13,7 @@ type Context struct {
 	Flows    *Flows
 	Sched    *Sched
 	Threads  *ThreadStates
+	States   *States
 	Clocks   *Clocks
 }
 
@@ -22,6 +23,7 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 	c.Async = &AsyncTracks{context: c, sets: map[uint64]*trackSet{}, roots: map[uint64]StringID{}}
 	c.Slices = &Slices{context: c}
 	c.Counters = &Counters{context: c}
+	c.States = &States{context: c, open: map[TrackID]*openState{}}
 	c.Clocks = &Clocks{context: c}
 	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}, v1Of: map[FlowID]v1Flow{}}
 	c.Sched = &Sched{context: c}
@@ -35,4 +37,5 @@ func (c *Context) finish() {
 	c.Counters.flush()
 	c.Sched.flush()
 	c.Threads.flush()
+	c.States.flush()
 }

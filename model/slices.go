@@ -142,9 +142,17 @@ func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID,
 	return id, nil
 }
 
+// Ending is a source of args that has more to do with a slice that ends.
+type Ending interface {
+	ArgSource
+	// EndSlice is called before AddArgs for a slice that starts at ts, ns. It may
+	// change the slice's row.
+	EndSlice(id SliceID, ts int64)
+}
+
 // End ends the innermost open slice of the track with this name and category,
-// either of which may be zero for any. It returns None if there is none, as
-// happens when the slice began before the trace.
+// either of which may be zero for any. args may be an Ending. End returns None if
+// there is no such slice, as happens when it began before the trace.
 func (s *Slices) End(ts int64, track TrackID, category, name StringID, args ArgSource) SliceID {
 	return s.end(ts, track, category, name, args, ThreadClock{})
 }
@@ -167,6 +175,9 @@ func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgS
 	}
 	if clock.HasInstructions && slice.clock.HasInstructions {
 		slices.ThreadInstructionDelta.Set(slice.id, clock.Instructions-slice.clock.Instructions)
+	}
+	if e, ok := args.(Ending); ok {
+		e.EndSlice(slice.id, slice.ts)
 	}
 	if args != nil {
 		args.AddArgs(s.argsOf(slice))

@@ -1,5 +1,7 @@
 package model
 
+import "encoding/hex"
+
 // Stacks stores mappings, frames and call stacks, each once.
 type Stacks struct {
 	store     *Store
@@ -8,7 +10,6 @@ type Stacks struct {
 	functions map[functionKey]FrameID
 	callsites map[callsiteKey]CallsiteID
 	depths    []int32 // by callsite
-	symbols   int64
 }
 
 // Mapping is a file mapped into memory. Addresses and offsets are in bytes.
@@ -46,6 +47,15 @@ func newStacks(s *Store) *Stacks {
 		functions: map[functionKey]FrameID{},
 		callsites: map[callsiteKey]CallsiteID{},
 	}
+}
+
+// BuildID returns a build id as mappings have it: in hexadecimal, which module
+// ids of Breakpad are already: they are the ones of 33 characters.
+func BuildID(raw string) string {
+	if len(raw) == 33 {
+		return raw
+	}
+	return hex.EncodeToString([]byte(raw))
 }
 
 // Mapping returns the id of the mapping.

@@ -55,10 +55,15 @@ const (
 	// StatUnsupportedPacket counts protobuf packets of a kind that is not read,
 	// by field number.
 	StatUnsupportedPacket
-	// StatCorruptPacket counts protobuf packets that could not be decoded.
-	StatCorruptPacket
 	// StatJSONUnsupportedPhase counts JSON events of a phase that has no rows.
 	StatJSONUnsupportedPhase
+	// StatPprofParseErrors counts parts of a pprof profile that are damaged or
+	// refer to parts that are not there.
+	StatPprofParseErrors
+	// StatTrailingGarbage counts compressed files that something else follows.
+	StatTrailingGarbage
+	// StatCorruptPacket counts protobuf packets that could not be decoded.
+	StatCorruptPacket
 )
 
 var ownStats = [...]statInfo{
@@ -66,8 +71,10 @@ var ownStats = [...]statInfo{
 	{"unsupported_embedded_format", false, DataLoss, FromAnalysis},
 	{"truncated_input", false, DataLoss, FromAnalysis},
 	{"unsupported_packet", true, DataLoss, FromAnalysis},
-	{"corrupt_packet", false, Error, FromAnalysis},
 	{"json_unsupported_phase", false, Info, FromAnalysis},
+	{"pprof_parse_errors", false, DataLoss, FromAnalysis},
+	{"trailing_garbage", false, Notice, FromAnalysis},
+	{"corrupt_packet", false, Error, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

@@ -29,6 +29,7 @@ const None int64 = -1
 type Options struct {
 	ChunkRows int        // rows of a chunk; 0 means table.DefaultChunkRows
 	Sink      table.Sink // where sealed chunks go; nil drops them
+	Parking   table.Parking
 }
 
 // Store is the state of one conversion: the tables, the strings and the arg
@@ -58,7 +59,7 @@ func NewStore(o Options) *Store {
 		stats:    statCounts{},
 	}
 	s.bounds = bounds{start: math.MaxInt64, to: o.Sink}
-	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, &s.bounds)
+	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, &s.bounds, o.Parking)
 	s.Stacks = newStacks(s)
 	s.clocks = newClockGraph(s)
 	s.words = newWords(s.Strings)
@@ -81,6 +82,9 @@ func (s *Store) Finish() error {
 	s.set.Finish()
 	return s.Err()
 }
+
+// Close frees what the store holds outside memory. It may be called at any time.
+func (s *Store) Close() { s.set.Close() }
 
 // Rows is how many rows each table has, by name.
 func (s *Store) Rows() map[string]int64 { return s.set.Rows() }

@@ -1,17 +1,17 @@
-// Package compressed reads files that are compressed as a whole: gzip (RFC 1952,
-// one or several members) and Zstandard (RFC 8878).
+// Package compressed reads files that are compressed as a whole: gzip (RFC 1952)
+// and Zstandard (RFC 8878), of one or several members or frames.
 package compressed
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"io"
 
-	kgzip "github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
 )
 
 // Gzip is the format of gzip and pigz.
@@ -19,9 +19,13 @@ var Gzip = &format.Format{
 	Name: "gzip", Priority: 60, Container: true,
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) },
 	Read: func(in *format.Input) error {
-		return read(in, func(r io.Reader) (io.ReadCloser, error) { return kgzip.NewReader(r) })
+		return read(in, func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) })
 	},
 }
+
+// maxWindow is the memory in bytes that a Zstandard frame may ask for. Encoders
+// stay below it unless told otherwise.
+const maxWindow = 128 << 20
 
 // Zstd is the format of zstd.
 var Zstd = &format.Format{
@@ -29,7 +33,8 @@ var Zstd = &format.Format{
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) },
 	Read: func(in *format.Input) error {
 		return read(in, func(r io.Reader) (io.ReadCloser, error) {
-			d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
+			d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+				zstd.WithDecoderMaxWindow(maxWindow))
 			if err != nil {
 				return nil, err
 			}
@@ -39,24 +44,64 @@ var Zstd = &format.Format{
 }
 
 func read(in *format.Input, open func(io.Reader) (io.ReadCloser, error)) error {
-	r, err := open(in)
+	from := &source{Reader: in.Reader}
+	data, err := open(from)
 	if err != nil {
-		return format.Errorf(format.ErrCorrupt, 0, "%v", err)
+		return from.fault(err, 0)
 	}
-	defer r.Close()
-	return in.Member("", faults{r})
+	defer data.Close()
+	return in.Member("", &contents{data: data, from: from, file: in.File})
 }
 
-// faults turns damage of the compressed data into a format.Error. A stream that
-// merely stops early is the end of the file: what was read of it counts.
-type faults struct{ r io.Reader }
+// source remembers why it could not be read, to tell that from damage.
+type source struct {
+	io.Reader
+	err error
+}
 
-func (f faults) Read(p []byte) (int, error) {
-	n, err := f.r.Read(p)
-	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
-		if errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || n == 0 {
-			return n, format.Errorf(format.ErrCorrupt, -1, "%v", err)
-		}
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != io.EOF {
+		s.err = err
 	}
 	return n, err
+}
+
+// fault turns an error of decompressing, after so many bytes, into that of the
+// source or of the data.
+func (s *source) fault(err error, offset int64) error {
+	switch {
+	case s.err != nil:
+		return s.err
+	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return format.Errorf(format.ErrUnsupported, offset, "%v: more than %d bytes", err, maxWindow)
+	}
+	return format.Errorf(format.ErrCorrupt, offset, "%v", err)
+}
+
+// contents is the decompressed data. Of data that stops early it returns what
+// there is and then io.ErrUnexpectedEOF.
+type contents struct {
+	data io.Reader
+	from *source
+	file *model.File
+	n    int64
+}
+
+func (c *contents) Read(p []byte) (int, error) {
+	n, err := c.data.Read(p)
+	c.n += int64(n)
+	switch {
+	case err == nil || err == io.EOF:
+		return n, err
+	case c.from.err == nil && errors.Is(err, io.ErrUnexpectedEOF):
+		return n, io.ErrUnexpectedEOF
+	case errors.Is(err, gzip.ErrHeader) || errors.Is(err, zstd.ErrMagicMismatch):
+		// What follows a whole member is not another: padding, as some devices
+		// add it. The header of the first was read before.
+		c.file.Count(model.StatTrailingGarbage)
+		c.data = bytes.NewReader(nil)
+		return n, io.EOF
+	}
+	return n, c.from.fault(err, c.n)
 }

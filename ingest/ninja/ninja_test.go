@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
@@ -121,16 +123,39 @@ func TestTruncated(t *testing.T) {
 
 func TestReadErrorIsReturned(t *testing.T) {
 	broken := errors.New("disk on fire")
-	_, err := ingesttest.Read(t, ingesttest.File{Reader: io.MultiReader(bytes.NewReader(log("5", "1 2 0 a 1")),
-		&errorReader{broken})})
+	long := log("5", "1 2 0 "+strings.Repeat("x", format.HeadBytes)+" 1")
+	tables, err := ingesttest.Read(t, ingesttest.File{Reader: io.MultiReader(bytes.NewReader(long), iotest.ErrReader(broken))})
 	if !errors.Is(err, broken) || format.BadInput(err) {
 		t.Errorf("error %v", err)
 	}
+	if n := len(tables.Rows("slice", "id")); n != 1 {
+		t.Errorf("%d jobs before it", n)
+	}
 }
 
-type errorReader struct{ err error }
-
-func (r *errorReader) Read([]byte) (int, error) { return 0, r.err }
+// A project was built whole, then after a change of two sources, then of one.
+func TestRecordedLogs(t *testing.T) {
+	for _, version := range []string{"4", "5", "6", "7"} {
+		data, err := os.ReadFile("../../testdata/ninja_v" + version + ".ninja_log")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables := ingesttest.MustRead(t, "", data)
+		tables.Want(t, "stats", "name")
+		jobs := map[string]int{}
+		for _, name := range tables.Rows("slice", "name") {
+			jobs[name]++
+		}
+		if len(jobs) != 18 || jobs["gen/tables.h gen/tables.c"] != 1 || jobs["calc"] != 3 || jobs["obj/part3.o"] != 2 {
+			t.Errorf("version %s: %v", version, jobs)
+		}
+		// Four jobs at a time in each of the first builds, two in the last, and
+		// the builds seem to have begun together.
+		if n := len(tables.Rows("thread_track", "id")); n < 4 || n > 4+4+2 {
+			t.Errorf("version %s: %d workers", version, n)
+		}
+	}
+}
 
 func FuzzNinja(f *testing.F) {
 	f.Add(log("5", "1 2 0 a 1", "1 2 0 b 1", "3 9 0 c 2", "2 2 0 d 3"))

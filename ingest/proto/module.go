@@ -23,6 +23,12 @@ var modules = []func(*Reader) *Module{
 	gpuCounterEvents,
 	gpuWork,
 	otherKernels,
+	types,
+	translationTables,
+	readTrackEvents,
+	chromeMetadata,
+	chromeEvents,
+	metatrace,
 }
 
 // Module reads one family of packets: those that have one of its fields. Its

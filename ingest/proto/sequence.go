@@ -9,8 +9,8 @@ import (
 type sequence struct {
 	id    uint32
 	state *State
-	// lost is set from a lost packet on to the next that starts anew: interned
-	// data may be missing.
+	// lost is set until the sequence starts anew, at first and when a packet was
+	// lost: interned data may be missing.
 	lost bool
 
 	drops      int64
@@ -53,7 +53,8 @@ func (d *Defaults) Field(number uint32) ([]byte, bool) {
 
 // interval is the part of a state that lives until the sequence starts anew.
 type interval struct {
-	interned map[uint32]*internTable
+	interned [64]*internTable // by field of InternedData
+	others   map[uint32]*internTable
 	arena    []byte
 	locals   map[any]any
 	thread   threadDescriptor
@@ -64,6 +65,7 @@ type interval struct {
 type internTable struct {
 	dense  []internEntry
 	sparse map[uint64]*internEntry
+	used   int // of dense
 }
 
 type internEntry struct {
@@ -72,9 +74,9 @@ type internEntry struct {
 	read bool // text is known
 }
 
-// maxDenseIID is how large an iid may be, with none before it, to be kept in an
-// array.
-const maxDenseIID = 4096
+// maxDenseIID is how large an iid may be to be kept in an array of which less than
+// half is in use.
+const maxDenseIID = 1024
 
 func (t *internTable) find(iid uint64) *internEntry {
 	if iid < uint64(len(t.dense)) {
@@ -90,15 +92,14 @@ func (t *internTable) add(iid uint64, data []byte) {
 	if t.find(iid) != nil {
 		return
 	}
-	if iid < uint64(len(t.dense)) {
-		t.dense[iid].data = data
-		return
-	}
-	if iid <= uint64(max(maxDenseIID, 2*len(t.dense))) && len(t.sparse) == 0 {
+	if len(t.sparse) == 0 && iid <= uint64(max(maxDenseIID, 2*t.used)) {
 		for uint64(len(t.dense)) <= iid {
 			t.dense = append(t.dense, internEntry{})
 		}
+	}
+	if iid < uint64(len(t.dense)) {
 		t.dense[iid].data = data
+		t.used++
 		return
 	}
 	if t.sparse == nil {
@@ -122,6 +123,24 @@ func (iv *interval) keep(data []byte) []byte {
 	return iv.arena[from:len(iv.arena):len(iv.arena)]
 }
 
+func (iv *interval) table(field uint32) *internTable {
+	if field < uint32(len(iv.interned)) {
+		return iv.interned[field]
+	}
+	return iv.others[field]
+}
+
+func (iv *interval) setTable(field uint32, t *internTable) {
+	if field < uint32(len(iv.interned)) {
+		iv.interned[field] = t
+		return
+	}
+	if iv.others == nil {
+		iv.others = map[uint32]*internTable{}
+	}
+	iv.others[field] = t
+}
+
 // intern adds an InternedData.
 func (s *State) intern(data []byte) {
 	for r := wire.Read(data); r.Next(); {
@@ -130,20 +149,17 @@ func (s *State) intern(data []byte) {
 			s.reader.File.Count(model.StatInternedDataTokenizerErrors)
 			continue
 		}
-		if s.interned == nil {
-			s.interned = map[uint32]*internTable{}
-		}
-		table := s.interned[r.Number]
+		table := s.table(r.Number)
 		if table == nil {
 			table = new(internTable)
-			s.interned[r.Number] = table
+			s.setTable(r.Number, table)
 		}
 		table.add(iid.Uint64(), s.keep(r.Bytes()))
 	}
 }
 
 func (s *State) entry(field uint32, iid uint64) *internEntry {
-	if table := s.interned[field]; table != nil {
+	if table := s.table(field); table != nil {
 		if e := table.find(iid); e != nil {
 			return e
 		}
@@ -209,7 +225,7 @@ func (q *sequence) startAnew(r *Reader) {
 func (q *sequence) lose(r *Reader) {
 	q.lost = true
 	old := q.state.interval
-	kept := &interval{interned: old.interned, thread: old.thread}
+	kept := &interval{interned: old.interned, others: old.others, thread: old.thread}
 	for key, v := range old.locals {
 		if !key.(interface{ dropOnLoss() bool }).dropOnLoss() {
 			if kept.locals == nil {

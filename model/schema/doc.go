@@ -13,7 +13,7 @@ import (
 
 // All returns the declarations of all tables, parents before children.
 func All() []*table.Schema {
-	return table.NewSet(new(Tables), table.NewStringPool(), 0, nil).Schemas()
+	return table.NewSet(new(Tables), table.NewStringPool(), 0, nil, table.Parking{}).Schemas()
 }
 
 // WriteDocs writes the documentation of all tables as Markdown.

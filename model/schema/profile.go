@@ -103,7 +103,7 @@ type AggregateProfile struct {
 type AggregateSample struct {
 	table.Table        `tp:"aggregate_sample" doc:"The sum of a measure at a call stack."`
 	AggregateProfileID table.Int64   `tp:"2,aggregate_profile_id,ref=aggregate_profile" doc:"Measure."`
-	CallsiteID         table.Int64   `tp:"3,callsite_id,ref=stack_profile_callsite" doc:"Call stack."`
+	CallsiteID         table.Int64   `tp:"3,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack, NULL for what was measured without one."`
 	Value              table.Float64 `tp:"4,value" doc:"Sum, in the unit of the measure."`
 }
 

@@ -91,12 +91,17 @@ func (c *column[T]) setSlow(row int64, v T) {
 		return
 	}
 	chunk := c.table.closedChunk(row)
+	i := row - chunk.Base
+	if chunk.parked != nil && chunk.parked.vectors[c.position].values > 0 {
+		chunk.parked.change(c.position, i, bitsOf(v))
+		return
+	}
+	c.table.unpark(chunk)
 	vec := &chunk.vectors[c.position]
 	if vec.Values == nil {
 		vec.Values = make([]T, chunk.Rows)
 		vec.Valid = c.bits(chunk.Rows)
 	}
-	i := row - chunk.Base
 	vec.Values.([]T)[i] = v
 	if vec.Valid != nil {
 		vec.Valid[i>>3] |= 1 << (i & 7)
@@ -108,6 +113,7 @@ func (c *column[T]) Get(row int64) (T, bool) {
 	values, valid, i := c.values, c.valid, row-c.base
 	if i < 0 {
 		chunk := c.table.closedChunk(row)
+		c.table.unpark(chunk)
 		vec := chunk.vectors[c.position]
 		values, _ = vec.Values.([]T)
 		valid, i = vec.Valid, row-chunk.Base

@@ -11,11 +11,14 @@ type Set struct {
 // NewSet binds the declarations in tables, a pointer to a struct whose fields
 // are declarations, parents before children. A chunk has chunkRows rows, or
 // DefaultChunkRows if that is zero. A nil sink drops the rows.
-func NewSet(tables any, strings *StringPool, chunkRows int, to Sink) *Set {
+func NewSet(tables any, strings *StringPool, chunkRows int, to Sink, park Parking) *Set {
 	if chunkRows <= 0 {
 		chunkRows = DefaultChunkRows
 	}
-	s := &Set{sink: sink{to: to, strings: strings}}
+	if park.Bytes <= 0 {
+		park.Bytes = DefaultWaiting
+	}
+	s := &Set{sink: sink{to: to, strings: strings, parking: parking{Parking: park}}}
 	declarations := reflect.ValueOf(tables).Elem()
 	for i := range declarations.NumField() {
 		s.tables = append(s.tables, declare(declarations.Field(i).Addr().Interface(), chunkRows, &s.sink))
@@ -43,8 +46,11 @@ func (s *Set) Rows() map[string]int64 {
 	return rows
 }
 
-// Err is the first error of the sink.
+// Err is the first error of the sink, or of the disk where chunks wait.
 func (s *Set) Err() error { return s.sink.err }
+
+// Close frees what the tables hold outside memory.
+func (s *Set) Close() { s.sink.parking.close() }
 
 // Derive fills the derived tables. It comes after the last change to the
 // tables that they repeat rows of, and before Finish.

@@ -44,6 +44,7 @@ type Sink interface {
 type sink struct {
 	to      Sink
 	strings *StringPool
+	parking parking
 	err     error
 }
 
@@ -55,8 +56,10 @@ type Chunk struct {
 	Strings StringView
 
 	vectors []Vector
+	size    int64   // of the vectors when the chunk was closed, bytes
+	parked  *parked // where the columns are if they are not in memory
 	pins    int
-	release func()
+	table   *Table
 	once    sync.Once
 }
 
@@ -70,7 +73,20 @@ func (c *Chunk) Column(i int) Vector {
 }
 
 // Release gives the chunk's memory back to its table.
-func (c *Chunk) Release() { c.once.Do(c.release) }
+func (c *Chunk) Release() {
+	c.once.Do(func() {
+		c.table.recycle(c.vectors)
+		c.vectors = nil
+	})
+}
+
+// recycle keeps the memory of a chunk's columns for another chunk.
+func (t *Table) recycle(vectors []Vector) {
+	select {
+	case t.spare <- vectors:
+	default:
+	}
+}
 
 func (t *Table) bind(s *Schema, chunkRows int, to *sink) {
 	t.schema, t.chunkRows, t.sink = s, chunkRows, to
@@ -112,19 +128,15 @@ func (t *Table) extend() {
 	}
 	t.close()
 	t.flush(false)
+	if !t.schema.Held {
+		t.sink.err = cmp.Or(t.sink.err, t.sink.parking.relieve(t))
+	}
 }
 
 // close ends the open chunk and begins the next.
 func (t *Table) close() {
 	rows := int(t.rows - t.base)
-	chunk := &Chunk{Schema: t.schema, Base: t.base, Rows: rows, pins: t.pins, vectors: make([]Vector, len(t.columns))}
-	chunk.release = func() {
-		select {
-		case t.spare <- chunk.vectors:
-		default:
-		}
-		chunk.vectors = nil
-	}
+	chunk := &Chunk{Schema: t.schema, Base: t.base, Rows: rows, table: t, pins: t.pins, vectors: make([]Vector, len(t.columns))}
 	var reuse []Vector
 	select {
 	case reuse = <-t.spare:
@@ -140,6 +152,20 @@ func (t *Table) close() {
 		c.reset(t.base, v)
 	}
 	t.closed = append(t.closed, chunk)
+	if !t.schema.Held {
+		chunk.size = chunk.bytes()
+	}
+	t.sink.parking.waiting += chunk.size
+}
+
+// unpark brings the columns of a closed chunk back to memory.
+func (t *Table) unpark(c *Chunk) {
+	if c.parked == nil {
+		return
+	}
+	if err := t.sink.parking.unpark(c); err != nil {
+		t.sink.err = cmp.Or(t.sink.err, err)
+	}
 }
 
 // flush seals the closed chunks, up to the first with a pinned row unless all
@@ -151,6 +177,8 @@ func (t *Table) flush(all bool) {
 	n := 0
 	for ; n < len(t.closed) && (all || t.closed[n].pins == 0); n++ {
 		chunk := t.closed[n]
+		t.unpark(chunk)
+		t.sink.parking.waiting -= chunk.size
 		chunk.Strings = t.sink.strings.View()
 		if t.sink.to == nil || t.sink.err != nil {
 			chunk.Release()

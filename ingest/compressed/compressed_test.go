@@ -1,0 +1,204 @@
+package compressed_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+)
+
+// log is a build log of n jobs named after what does not compress, or less.
+func log(n int) []byte {
+	r := rand.New(rand.NewPCG(1, 2))
+	b := []byte("# ninja log v5\n")
+	for i := range n {
+		b = fmt.Appendf(b, "%d\t%d\t0\t%016x\t1\n", i, i+1, r.Uint64())
+	}
+	return b
+}
+
+func gz(data []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Write(data)
+	w.Close()
+	return b.Bytes()
+}
+
+func zst(data []byte) []byte {
+	w, _ := zstd.NewWriter(nil)
+	return w.EncodeAll(data, nil)
+}
+
+var formats = map[string]func([]byte) []byte{"gzip": gz, "zstd": zst}
+
+func TestMembersAreOneFile(t *testing.T) {
+	data := log(30)
+	for name, compress := range formats {
+		parts := bytes.Join([][]byte{compress(data[:100]), compress(nil), compress(data[100:])}, nil)
+		tables := ingesttest.MustRead(t, "build", parts)
+		if n := len(tables.Rows("slice", "id")); n != 30 {
+			t.Errorf("%s: %d jobs", name, n)
+		}
+		tables.Want(t, "trace_file", "name|trace_type|parent_id|is_container|size",
+			fmt.Sprintf("build|%s|NULL|true|%d", name, len(parts)),
+			fmt.Sprintf("build|ninja_log|0|false|%d", len(data)))
+		tables.Want(t, "stats", "name")
+	}
+}
+
+func TestTruncated(t *testing.T) {
+	const jobs = 20000 // several blocks of Zstandard
+	for name, compress := range formats {
+		whole := compress(log(jobs))
+		for _, part := range []float64{0.5, 0.9, 0.9999} {
+			cut := whole[:int(part*float64(len(whole)))]
+			tables := ingesttest.MustRead(t, "build", cut)
+			tables.Want(t, "stats", "name|value|trace_id", "truncated_input|1|1")
+			if n := len(tables.Rows("slice", "id")); n < int(part*jobs)-6000 || n > jobs || n == 0 {
+				t.Errorf("%s: %d jobs of %v of the file", name, n, part)
+			}
+		}
+	}
+}
+
+func TestTruncatedAnywhere(t *testing.T) {
+	for name, compress := range formats {
+		whole := compress(log(3))
+		for n := 4; n < len(whole); n++ {
+			tables, err := ingesttest.Read(t, ingesttest.File{Name: "build", Reader: bytes.NewReader(whole[:n])})
+			if err != nil && !format.BadInput(err) {
+				t.Errorf("%s, %d bytes: %v", name, n, err)
+			}
+			if err == nil && len(tables.Rows("stats", "name")) != 1 {
+				t.Errorf("%s, %d bytes: nobody noticed", name, n)
+			}
+		}
+	}
+}
+
+func TestTrailingGarbage(t *testing.T) {
+	for name, compress := range formats {
+		for _, garbage := range []string{strings.Repeat("\x00", 512), "this is not another member"} {
+			tables := ingesttest.MustRead(t, "build", append(compress(log(3)), garbage...))
+			tables.Want(t, "stats", "name|value|trace_id", "trailing_garbage|1|0")
+			if n := len(tables.Rows("slice", "id")); n != 3 {
+				t.Errorf("%s: %d jobs", name, n)
+			}
+		}
+	}
+}
+
+func TestCorrupt(t *testing.T) {
+	for name, compress := range formats {
+		damaged := compress(log(20000))
+		damaged[len(damaged)-2]++ // the checksum or size
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "build", Reader: bytes.NewReader(damaged)})
+		if !format.BadInput(err) || !errors.Is(err, format.ErrCorrupt) || !strings.HasPrefix(err.Error(), "build (") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	_, err := ingesttest.Read(t, ingesttest.File{Name: "build", Reader: strings.NewReader("\x1f\x8b\x07 and no more")})
+	if !format.BadInput(err) || !strings.HasPrefix(err.Error(), "build (gzip) at byte 0: ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestEmpty(t *testing.T) {
+	for name, compress := range formats {
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "build", Reader: bytes.NewReader(append(compress(nil), compress(nil)...))})
+		if !errors.Is(err, format.ErrEmpty) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func TestReadErrorIsReturned(t *testing.T) {
+	broken := errors.New("disk on fire")
+	for name, compress := range formats {
+		data := compress(log(20000))
+		r := io.MultiReader(bytes.NewReader(data[:len(data)/2]), iotest.ErrReader(broken))
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "build", Reader: r})
+		if !errors.Is(err, broken) || format.BadInput(err) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func TestFilesInFiles(t *testing.T) {
+	data := log(1)
+	for range 3 {
+		data = gz(zst(data))
+	}
+	if n := len(ingesttest.MustRead(t, "", data).Rows("slice", "id")); n != 1 {
+		t.Errorf("%d jobs", n)
+	}
+	for range 3 {
+		data = gz(zst(data))
+	}
+	if _, err := ingesttest.Read(t, ingesttest.File{Reader: bytes.NewReader(data)}); !errors.Is(err, format.ErrUnsupported) {
+		t.Errorf("twelve deep: %v", err)
+	}
+}
+
+// bomb is a gzip member of a build log that goes on with empty lines.
+func bomb(size int64) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	w.Write(log(1))
+	for block := bytes.Repeat([]byte("\n"), 1<<20); size > 0; size -= 1 << 20 {
+		w.Write(block)
+	}
+	w.Close()
+	return b.Bytes()
+}
+
+func TestBombTakesNoMemory(t *testing.T) {
+	const size = 64 << 20
+	data := bomb(size)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	tables, err := ingesttest.Read(t, ingesttest.File{Reader: bytes.NewReader(data)})
+	runtime.ReadMemStats(&after)
+	if err != nil || len(tables.Rows("slice", "id")) != 1 {
+		t.Fatalf("error %v", err)
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > size/4 {
+		t.Errorf("%d bytes allocated for %d of data", grown, size)
+	}
+}
+
+func TestWindowIsLimited(t *testing.T) {
+	// A frame that asks for a window of 2 GiB.
+	data := append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3}, make([]byte, 16)...)
+	_, err := ingesttest.Read(t, ingesttest.File{Name: "build", Reader: bytes.NewReader(data)})
+	if !errors.Is(err, format.ErrUnsupported) || !format.BadInput(err) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzGzip(f *testing.F) {
+	f.Add(gz(log(3)))
+	f.Add(append(gz(log(1)), gz(log(1))...))
+	f.Add(zst(log(3)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) && !bytes.HasPrefix(data, []byte{0x28, 0xb5}) {
+			return
+		}
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
+		if err != nil && !format.BadInput(err) {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,119 @@
+// Package pprof reads profiles in pprof's profile.proto, of any tool. See
+// proto/profile.proto and doc/README.md of github.com/google/pprof.
+package pprof
+
+import (
+	"io"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Format is an uncompressed profile; most are in gzip.
+var Format = &format.Format{
+	Name: "pprof", Priority: 220,
+	Sniff: sniff,
+	Read:  read,
+}
+
+// Fields of Profile.
+const (
+	fieldSampleType        = 1
+	fieldSample            = 2
+	fieldMapping           = 3
+	fieldLocation          = 4
+	fieldFunction          = 5
+	fieldStringTable       = 6
+	fieldDropFrames        = 7
+	fieldKeepFrames        = 8
+	fieldTimeNanos         = 9
+	fieldDurationNanos     = 10
+	fieldPeriodType        = 11
+	fieldPeriod            = 12
+	fieldComment           = 13
+	fieldDefaultSampleType = 14
+)
+
+// minBytes of a profile: less is like too many other things.
+const minBytes = 10
+
+// sniff reports whether head is a message with fields of Profile alone, of which
+// some are not such as many messages could have.
+func sniff(head []byte) bool {
+	if len(head) < minBytes {
+		return false
+	}
+	telling := false
+	for r := wire.Read(head); r.Next(); {
+		switch r.Number {
+		case fieldSampleType:
+			if r.Type != wire.Bytes || !isValueType(r.Bytes()) {
+				return false
+			}
+			telling = true
+		case fieldSample, fieldMapping, fieldLocation, fieldFunction, fieldStringTable:
+			if r.Type != wire.Bytes {
+				return false
+			}
+			telling = true
+		case fieldPeriodType:
+			if r.Type != wire.Bytes {
+				return false
+			}
+		case fieldComment:
+			if r.Type != wire.Bytes && r.Type != wire.Varint {
+				return false
+			}
+		case fieldDropFrames, fieldKeepFrames:
+			if r.Type != wire.Varint {
+				return false
+			}
+			telling = true
+		case fieldTimeNanos, fieldDurationNanos, fieldPeriod, fieldDefaultSampleType:
+			if r.Type != wire.Varint {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return telling
+}
+
+// isValueType keeps other messages apart whose first fields are messages, such
+// as Perfetto's traces.
+func isValueType(message []byte) bool {
+	r := wire.Read(message)
+	for r.Next() {
+		if r.Number > 2 || r.Type != wire.Varint {
+			return false
+		}
+	}
+	return !r.Bad()
+}
+
+func read(in *format.Input) error {
+	p := newProfile(in.Context)
+	fields := wire.NewStream(in)
+	here := func() model.LogEntry { return model.LogEntry{Offset: fields.Offset, HasOffset: true} }
+	for fields.Next() {
+		if !p.read(&fields.Field) {
+			p.fault("damaged message", here())
+		}
+	}
+	switch err := fields.Err(); err {
+	case nil:
+	case io.ErrUnexpectedEOF:
+		in.File.Log(model.StatTruncatedInput, here())
+	case wire.ErrMalformed:
+		p.fault("malformed from here to the end", here())
+	default:
+		return err
+	}
+	if len(p.texts) == 0 {
+		return format.Errorf(format.ErrCorrupt, fields.Offset, "the profile ends without a string table")
+	}
+	p.store(in.Name)
+	return nil
+}

@@ -1,0 +1,98 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"math"
+)
+
+// ErrMalformed says that a field cannot be read.
+var ErrMalformed = errors.New("malformed protobuf")
+
+// Stream reads the fields of a message that need not fit in memory, such as one
+// that is a whole file. Fields must.
+type Stream struct {
+	Field        // valid until the next call of Next
+	Offset int64 // of the field in the message, bytes
+
+	r     *bufio.Reader
+	size  int          // bytes of the field, which wait in r
+	large bytes.Buffer // or are here
+	err   error
+}
+
+// NewStream returns a stream before the first field of the message in r.
+func NewStream(r io.Reader) *Stream {
+	return &Stream{r: bufio.NewReaderSize(r, 64<<10)}
+}
+
+// Next reads the next field and reports whether there is one.
+func (s *Stream) Next() bool {
+	if s.err == nil {
+		s.err = s.read()
+	}
+	return s.err == nil
+}
+
+// Err is why reading ended before the end of the message, or nil:
+// io.ErrUnexpectedEOF in a field that is cut off, ErrMalformed, or the reader's
+// error.
+func (s *Stream) Err() error {
+	if s.err == io.EOF {
+		return nil
+	}
+	return s.err
+}
+
+func (s *Stream) read() error {
+	s.r.Discard(s.size)
+	s.Offset += int64(s.size + s.large.Len())
+	s.size = 0
+	s.large.Reset()
+
+	const maxHead = 2 * MaxVarint // a tag, and a number or a length
+	field, err := s.r.Peek(maxHead)
+	if len(field) == 0 {
+		return err
+	}
+	if size := fieldSize(field); size > uint64(s.r.Size()) {
+		if size > math.MaxInt32 { // protobuf's own limit
+			return ErrMalformed
+		}
+		// The buffer grows as the bytes come: the length may lie.
+		_, err = io.CopyN(&s.large, s.r, int64(size))
+		field = s.large.Bytes()
+	} else if size > uint64(len(field)) {
+		field, err = s.r.Peek(int(size))
+	}
+	r := Read(field)
+	switch {
+	case r.Next():
+		s.Field = r.Field
+		if s.large.Len() == 0 {
+			s.size = len(field) - len(r.rest)
+		}
+		return nil
+	case err == io.EOF:
+		return io.ErrUnexpectedEOF
+	case err != nil:
+		return err
+	}
+	return ErrMalformed
+}
+
+// fieldSize is the size in bytes of the field that starts with head, or 0 if its
+// type does not need more than that or it cannot be read.
+func fieldSize(head []byte) uint64 {
+	tag, n := Uvarint(head)
+	if n <= 0 || Type(tag&7) != Bytes {
+		return 0
+	}
+	size, m := Uvarint(head[n:])
+	if m <= 0 {
+		return 0
+	}
+	return min(size, math.MaxInt64) + uint64(n+m)
+}

@@ -1,0 +1,22 @@
+CREATE OR REPLACE MACRO _counter_intervals(counters) AS TABLE
+SELECT id, ts, coalesce(lead(ts) OVER _track, trace_end(/*! trace_id */)) - ts AS dur, track_id, value,
+       lead(value) OVER _track AS next_value, value - lag(value) OVER _track AS delta_value /*!, trace_id */
+FROM query_table(counters)
+WINDOW _track AS (PARTITION BY track_id /*!, trace_id */ ORDER BY ts, id);
+
+-- counter_intervals(source): each value of the counters in source (a table, view or query as text, such as 'counter')
+-- as an interval: id, ts, dur (ns, to the track's next value or the end of the trace), track_id, value, next_value, and
+-- delta_value since the track's previous value.
+CREATE OR REPLACE MACRO counter_intervals(source) AS TABLE
+WITH _counters AS (FROM relation(source))
+FROM _counter_intervals('_counters');
+
+-- counter_leading_intervals(source): counter_intervals, leaving out the values within a run of equal ones: the first two
+-- stay, and the last before a change. Source: Trace Processor's counter_leading_intervals.
+CREATE OR REPLACE MACRO counter_leading_intervals(source) AS TABLE
+WITH _counters AS (
+    SELECT * FROM relation(source)
+    WINDOW _track AS (PARTITION BY track_id /*!, trace_id */ ORDER BY ts, id)
+    QUALIFY NOT coalesce(value = lag(value) OVER _track AND value = lag(value, 2) OVER _track
+                         AND value = lead(value, 1, value) OVER _track, false))
+FROM _counter_intervals('_counters');

@@ -1,0 +1,78 @@
+-- ancestor_slice(id): the slices around a slice, from its parent to its root.
+-- Source: Trace Processor's ancestor_slice.
+CREATE OR REPLACE MACRO ancestor_slice(id /*!, trace_id */) AS TABLE
+WITH RECURSIVE _up AS (
+    SELECT _s.parent_id AS _id /*!, _s.trace_id AS _trace */
+    FROM (SELECT id AS _start /*!, trace_id AS _trace */) AS _of
+    JOIN slice AS _s ON _s.id = _of._start /*! AND _s.trace_id = _of._trace */
+    WHERE _s.parent_id IS NOT NULL
+    UNION ALL
+    SELECT _s.parent_id /*!, _s.trace_id */
+    FROM _up JOIN slice AS _s ON _s.id = _up._id /*! AND _s.trace_id = _up._trace */
+    WHERE _s.parent_id IS NOT NULL)
+SELECT _s.* FROM _up JOIN slice AS _s ON _s.id = _up._id /*! AND _s.trace_id = _up._trace */;
+
+-- descendant_slice(id): the slices inside a slice, of any depth.
+-- Source: Trace Processor's descendant_slice.
+CREATE OR REPLACE MACRO descendant_slice(id /*!, trace_id */) AS TABLE
+WITH RECURSIVE _down AS (
+    SELECT _s.id AS _id /*!, _s.trace_id AS _trace */
+    FROM (SELECT id AS _start /*!, trace_id AS _trace */) AS _of
+    JOIN slice AS _s ON _s.parent_id = _of._start /*! AND _s.trace_id = _of._trace */
+    UNION ALL
+    SELECT _s.id /*!, _s.trace_id */
+    FROM _down JOIN slice AS _s ON _s.parent_id = _down._id /*! AND _s.trace_id = _down._trace */)
+SELECT _s.* FROM _down JOIN slice AS _s ON _s.id = _down._id /*! AND _s.trace_id = _down._trace */;
+
+-- ancestor_slice_by_stack(stack_id): the slices around any slice of that stack, each once.
+CREATE OR REPLACE MACRO ancestor_slice_by_stack(stack_id /*!, trace_id */) AS TABLE
+SELECT DISTINCT _a.*
+FROM (SELECT stack_id AS _stack /*!, trace_id AS _trace */) AS _of
+JOIN slice AS _s ON _s.stack_id = _of._stack /*! AND _s.trace_id = _of._trace */
+CROSS JOIN LATERAL (FROM ancestor_slice(_s.id /*!, _s.trace_id */)) AS _a;
+
+-- descendant_slice_by_stack(stack_id): the slices inside any slice of that stack, each once.
+CREATE OR REPLACE MACRO descendant_slice_by_stack(stack_id /*!, trace_id */) AS TABLE
+SELECT DISTINCT _d.*
+FROM (SELECT stack_id AS _stack /*!, trace_id AS _trace */) AS _of
+JOIN slice AS _s ON _s.stack_id = _of._stack /*! AND _s.trace_id = _of._trace */
+CROSS JOIN LATERAL (FROM descendant_slice(_s.id /*!, _s.trace_id */)) AS _d;
+
+-- slice_is_ancestor(ancestor_id, descendant_id): whether one slice's time holds the other's, on the same track and at a
+-- lesser depth; NULL if there is no such slice. Source: Trace Processor's slice_is_ancestor.
+CREATE OR REPLACE MACRO slice_is_ancestor(ancestor_id, descendant_id /*!, trace_id */) AS (
+    SELECT any_value(_a.track_id = _d.track_id AND _a.depth < _d.depth AND _a.ts <= _d.ts
+                     AND (_a.dur = -1 OR _a.ts + _a.dur >= _d.ts + _d.dur))
+    FROM (SELECT ancestor_id AS _ancestor, descendant_id AS _descendant /*!, trace_id AS _trace */) AS _of
+    JOIN slice AS _a ON _a.id = _of._ancestor /*! AND _a.trace_id = _of._trace */
+    JOIN slice AS _d ON _d.id = _of._descendant /*! AND _d.trace_id = _of._trace */);
+
+-- flat_slice: what each track is at, at each time: the deepest slice there. slice_id, ts and dur (ns) of the piece,
+-- track_id, depth, category, name. An unfinished slice lasts to the end of the trace; one without duration has no piece.
+-- Source: Trace Processor's flattened slices.
+CREATE OR REPLACE VIEW flat_slice AS
+WITH
+lasting AS (
+    SELECT *, CASE WHEN dur = -1 THEN trace_end(/*! trace_id */) ELSE ts + dur END AS ts_end
+    FROM slice WHERE dur <> 0),
+-- A slice is left for each child, and come back to where that ends; its pieces lie between.
+turn AS (
+    SELECT id, ts AS from_ts, NULL AS to_ts /*!, trace_id */ FROM lasting
+    UNION ALL
+    SELECT parent_id, ts_end, ts /*!, trace_id */ FROM lasting WHERE parent_id IS NOT NULL),
+piece AS (
+    SELECT id, from_ts, lead(to_ts) OVER (PARTITION BY id /*!, trace_id */ ORDER BY from_ts, to_ts NULLS FIRST) AS to_ts
+           /*!, trace_id */
+    FROM turn)
+SELECT s.id AS slice_id, from_ts AS ts, coalesce(to_ts, s.ts_end) - from_ts AS dur, s.track_id, s.depth, s.category, s.name
+       /*!, s.trace_id */
+FROM piece JOIN lasting AS s ON s.id = piece.id /*! AND s.trace_id = piece.trace_id */
+WHERE from_ts < coalesce(to_ts, s.ts_end);
+
+-- slice_self_dur: self_dur (ns) is a slice's dur without that of its children: the sum of its pieces in flat_slice.
+-- Source: Trace Processor's slices.self_dur.
+CREATE OR REPLACE VIEW slice_self_dur AS
+SELECT slice.id, coalesce(own.dur, 0) AS self_dur /*!, trace_id */
+FROM slice
+LEFT JOIN (SELECT slice_id AS id, sum(dur)::BIGINT AS dur /*!, trace_id */ FROM flat_slice GROUP BY ALL) AS own
+    USING (id /*!, trace_id */);

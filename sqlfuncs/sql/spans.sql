@@ -1,0 +1,152 @@
+-- relation reads a table, a view or a query given as text: relation('sched'), relation('SELECT * FROM sched').
+CREATE OR REPLACE MACRO relation(source) AS TABLE
+FROM query(CASE WHEN regexp_matches(source, '^\s*(\(|(select|from|with|values)\s)', 'i') THEN source
+                ELSE 'FROM ' || source END);
+
+-- _span_key says whether a column takes part in the partition of a span join.
+CREATE OR REPLACE MACRO _span_key(name, partition) AS
+    name IN ('_span_all' /*!, 'trace_id' */) OR name = coalesce(partition, '_span_all');
+
+-- _span_side is one side of a span join, with a dur column even where the source has none.
+CREATE OR REPLACE MACRO _span_side(source) AS TABLE
+SELECT * REPLACE (ts::BIGINT AS ts, coalesce(dur, 0)::BIGINT AS dur)
+FROM (SELECT *, 1 AS _span_all FROM relation(source)
+      UNION ALL BY NAME
+      SELECT 0::BIGINT AS dur WHERE false);
+
+-- _span_tiles is a side cut into tiles [_span_ts, _span_end) of each partition's time: its spans and, where they
+-- count, the gaps before, between and after them. _span_stop is ts + dur, for an unfinished span less than _span_end.
+-- _span_rest marks a gap that starts where a span without duration is.
+CREATE OR REPLACE MACRO _span_tiles(source, side, parts, partition, gaps) AS TABLE
+WITH
+_span_placed AS (
+    SELECT COLUMNS(lambda c: NOT (_span_key(c, partition) OR c IN ('ts', 'dur'))),
+           ts AS _span_ts, ts + dur AS _span_stop, ts + greatest(dur, 0) AS _span_end,
+           lead(ts, 1, 9223372036854775807) OVER (PARTITION BY _span_part ORDER BY ts, dur) AS _span_next
+    FROM query_table(side) NATURAL JOIN query_table(parts)),
+_span_spans AS (
+    SELECT * REPLACE (
+        CASE WHEN _span_end <= _span_next THEN _span_end
+             ELSE error(format('span join: spans of {} overlap in a partition: one starts at {}, another ends at {}',
+                               source, _span_next, _span_end)) END AS _span_end)
+    FROM _span_placed),
+_span_gaps AS (
+    SELECT _span_part, _span_end AS _span_from, _span_next AS _span_to, _span_ts = _span_end AS _span_rest
+    FROM _span_spans
+    UNION ALL
+    SELECT _span_part, -9223372036854775807, coalesce(min(_span_ts), 9223372036854775807), false
+    FROM query_table(parts) LEFT JOIN _span_spans USING (_span_part)
+    GROUP BY _span_part)
+SELECT * EXCLUDE (_span_next), true AS _span_real, false AS _span_rest FROM _span_spans
+UNION ALL BY NAME
+SELECT _span_part, _span_from AS _span_ts, _span_to AS _span_stop, _span_to AS _span_end, false AS _span_real, _span_rest
+FROM _span_gaps
+WHERE gaps AND _span_from < _span_to;
+
+-- _span_join is what the three span joins share; gaps_a and gaps_b say which side's gaps count.
+--
+-- 1. Each partition gets a number. A side without the partition column takes part in every partition.
+-- 2. Each side is cut into tiles. Spans without duration are points, all other tiles intervals.
+-- 3. Of two intervals that overlap, the one that starts later starts inside the other: an ASOF join each way finds
+--    all pairs, and the interval around each point. Points meet points of the same time.
+CREATE OR REPLACE MACRO _span_join(a, b, partition, gaps_a, gaps_b) AS TABLE
+WITH
+_span_side_a AS (FROM _span_side(a)),
+_span_side_b AS (FROM _span_side(b)),
+_span_parts AS MATERIALIZED (
+    SELECT *, row_number() OVER () AS _span_part
+    FROM (SELECT DISTINCT *
+          FROM (SELECT COLUMNS(lambda c: _span_key(c, partition)) FROM _span_side_a
+                UNION ALL BY NAME
+                SELECT COLUMNS(lambda c: _span_key(c, partition)) FROM _span_side_b)
+          WHERE COLUMNS(*) IS NOT NULL)),
+_span_a AS (FROM _span_tiles(a, '_span_side_a', '_span_parts', partition, gaps_a)),
+_span_b AS (
+    SELECT * RENAME (_span_ts AS _span_ts_b, _span_stop AS _span_stop_b, _span_end AS _span_end_b,
+                     _span_real AS _span_real_b, _span_rest AS _span_rest_b, _span_part AS _span_part_b)
+    FROM _span_tiles(b, '_span_side_b', '_span_parts', partition, gaps_b)),
+_span_pairs AS (
+    SELECT _span_a.*, _span_b.*
+    FROM _span_a
+    ASOF JOIN (FROM _span_b WHERE _span_ts_b < _span_end_b) AS _span_b
+        ON _span_part = _span_part_b AND _span_ts >= _span_ts_b
+    WHERE _span_ts < _span_end_b
+    UNION ALL
+    SELECT _span_a.*, _span_b.*
+    FROM _span_b
+    ASOF JOIN (FROM _span_a WHERE _span_ts < _span_end) AS _span_a
+        ON _span_part_b = _span_part AND _span_ts_b >= _span_ts
+    WHERE _span_ts_b < _span_end
+      AND (_span_ts < _span_ts_b OR (_span_ts_b = _span_end_b AND NOT _span_rest))
+    UNION ALL
+    SELECT _span_a.*, _span_b.*
+    FROM (FROM _span_a WHERE _span_ts = _span_end) AS _span_a
+    JOIN (FROM _span_b WHERE _span_ts_b = _span_end_b) AS _span_b
+        ON _span_part = _span_part_b AND _span_ts = _span_ts_b)
+SELECT greatest(_span_ts, _span_ts_b) AS ts, least(_span_stop, _span_stop_b) - greatest(_span_ts, _span_ts_b) AS dur,
+       _span_parts.* EXCLUDE (_span_all, _span_part),
+       _span_pairs.* EXCLUDE (_span_part, _span_ts, _span_stop, _span_end, _span_real, _span_rest,
+                              _span_part_b, _span_ts_b, _span_stop_b, _span_end_b, _span_real_b, _span_rest_b)
+FROM _span_pairs JOIN _span_parts USING (_span_part)
+WHERE _span_real OR _span_real_b;
+
+-- span_join(a, b, partition): where spans of a and of b overlap, ts and dur (ns) of the overlap, the partition, and the
+-- other columns of both. a and b are tables, views or queries, as text. A side is partitioned if it has the column
+-- partition (NULL: no partition); rows without a partition take no part. The spans of one partition of one side must
+-- not overlap. A side without dur, and a span that is unfinished or has no duration, meets what there is at its ts.
+-- Source: Trace Processor's SPAN_JOIN.
+CREATE OR REPLACE MACRO span_join(a, b, partition) AS TABLE
+FROM _span_join(a, b, partition, false, false);
+
+-- span_left_join(a, b, partition): span_join, and the times of a's spans where b has none, with NULL for b's columns.
+CREATE OR REPLACE MACRO span_left_join(a, b, partition) AS TABLE
+FROM _span_join(a, b, partition, false, true);
+
+-- span_outer_join(a, b, partition): span_left_join, and the times of b's spans where a has none. Where only one side is
+-- partitioned, the other's spans appear in each of its partitions, so in none if it is empty.
+CREATE OR REPLACE MACRO span_outer_join(a, b, partition) AS TABLE
+FROM _span_join(a, b, partition, true, true);
+
+-- _interval_starts pairs each interval of a side with those of another that start within it; strictly if they must start
+-- later. The others are numbered by start, so those within are a range of numbers, of which two ASOF joins find the ends.
+CREATE OR REPLACE MACRO _interval_starts(side, others, strictly) AS TABLE
+WITH
+_numbered AS (SELECT id, _from, row_number() OVER (ORDER BY _from) AS _number FROM query_table(others)),
+_ranged AS (
+    SELECT _x._part, _x.id, coalesce(_before._number, 0) + 1 AS _first, _last._number AS _last
+    FROM query_table(side) AS _x
+    ASOF LEFT JOIN _numbered AS _before ON _x._from + strictly::BIGINT > _before._from
+    ASOF JOIN _numbered AS _last ON _x._to > _last._from)
+SELECT _in._part, _in.id, _numbered.id AS other_id
+FROM (SELECT _part, id, unnest(range(_first, _last + 1)) AS _number FROM _ranged) AS _in
+JOIN _numbered USING (_number);
+
+-- interval_intersect(a, b, partition): every pair of an interval of a and one of b that share time, in the same
+-- partition (a column of both, or NULL): ts and dur (ns) of the shared time, the partition, id_0 and id_1. Unlike in a
+-- span join the intervals of one side may overlap. a and b are tables, views or queries as text, with id, ts and
+-- dur; an interval without duration shares time with what there is at its ts.
+-- Source: Trace Processor's interval_intersect, of two tables.
+CREATE OR REPLACE MACRO interval_intersect(a, b, partition) AS TABLE
+WITH
+_interval_a AS (SELECT *, 1 AS _span_all FROM relation(a)),
+_interval_b AS (SELECT *, 1 AS _span_all FROM relation(b)),
+_interval_parts AS MATERIALIZED (
+    SELECT *, row_number() OVER () AS _part
+    FROM (SELECT DISTINCT COLUMNS(lambda c: _span_key(c, partition)) FROM _interval_a)),
+-- _from and _to put the partitions one after the other.
+_placed_a AS (
+    SELECT *, _part * 18446744073709551616::HUGEINT + ts AS _from, _from + greatest(dur, 1) AS _to
+    FROM _interval_a NATURAL JOIN _interval_parts),
+_placed_b AS (
+    SELECT *, _part * 18446744073709551616::HUGEINT + ts AS _from, _from + greatest(dur, 1) AS _to
+    FROM _interval_b NATURAL JOIN _interval_parts),
+_interval_pairs AS (
+    SELECT _part, id AS id_0, other_id AS id_1 FROM _interval_starts('_placed_a', '_placed_b', false)
+    UNION ALL
+    SELECT _part, other_id, id FROM _interval_starts('_placed_b', '_placed_a', true))
+SELECT greatest(_a.ts, _b.ts) AS ts, least(_a.ts + _a.dur, _b.ts + _b.dur) - greatest(_a.ts, _b.ts) AS dur,
+       _interval_parts.* EXCLUDE (_span_all, _part), id_0, id_1
+FROM _interval_pairs
+JOIN _placed_a AS _a ON _a.id = id_0 AND _a._part = _interval_pairs._part
+JOIN _placed_b AS _b ON _b.id = id_1 AND _b._part = _interval_pairs._part
+JOIN _interval_parts ON _interval_parts._part = _interval_pairs._part;

@@ -1,0 +1,90 @@
+// Package sqlfuncs holds the functions, operators and views of Trace Processor as DuckDB macros and views. They are
+// plain SQL over the dataset's tables, so a DuckDB file they are installed in serves any DuckDB client.
+package sqlfuncs
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// files are read in this order: a view or macro can only refer to those made before it.
+var files = []string{"args", "time", "text", "spans", "slices", "flows", "views", "counters", "stacks", "ftrace"}
+
+//go:embed sql/*.sql
+var sources embed.FS
+
+// Layout says what the tables hold.
+type Layout int
+
+const (
+	// OneTrace is a dataset of one trace.
+	OneTrace Layout = iota
+	// ManyTraces is a dataset of many traces: each table has a trace_id column, and ids are unique within a trace only.
+	// Macros that look up an id then take the trace_id as their last argument.
+	ManyTraces
+)
+
+// Macro is a macro or view of the DuckDB file.
+type Macro struct {
+	Name string
+	Doc  string // what it gives, with units and source; empty for a helper of other macros
+	SQL  string // the statement that creates it
+}
+
+// IsHelper reports whether m only serves other macros.
+func (m Macro) IsHelper() bool { return strings.HasPrefix(m.Name, "_") }
+
+var (
+	statement = regexp.MustCompile(`(?ms)((?:^--[^\n]*\n)*)^(CREATE OR REPLACE (?:MACRO|VIEW) "?(\w+).*?);$`)
+	// manyOnly is SQL that stands in a comment because it applies to many traces only.
+	manyOnly = regexp.MustCompile(`(?s)/\*!(.*?)\*/`)
+)
+
+// Macros lists all macros and views in the order in which they have to be created.
+func Macros(layout Layout) []Macro {
+	var macros []Macro
+	for _, name := range files {
+		source, err := sources.ReadFile("sql/" + name + ".sql")
+		if err != nil {
+			panic(err) // the file is embedded
+		}
+		for _, m := range statement.FindAllStringSubmatch(string(source), -1) {
+			macros = append(macros, Macro{Name: m[3], Doc: uncomment(m[1]), SQL: layout.apply(m[2])})
+		}
+	}
+	return macros
+}
+
+func (l Layout) apply(sql string) string {
+	if l == ManyTraces {
+		return manyOnly.ReplaceAllString(sql, "$1")
+	}
+	return manyOnly.ReplaceAllString(sql, "")
+}
+
+func uncomment(doc string) string {
+	lines := strings.Split(strings.TrimSpace(doc), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimPrefix(strings.TrimPrefix(line, "--"), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Execer runs a statement: a *sql.DB, *sql.Conn or *sql.Tx.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// Install creates all macros and views, or replaces them. The dataset's tables, or views of them, must exist.
+func Install(ctx context.Context, db Execer, layout Layout) error {
+	for _, m := range Macros(layout) {
+		if _, err := db.ExecContext(ctx, m.SQL); err != nil {
+			return fmt.Errorf("create %s: %w", m.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package sqlfuncs
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "github.com/duckdb/duckdb-go/v2"
+	"golang.org/x/tools/txtar"
+)
+
+// open returns an empty database in memory with the tables of testdata/schema.sql and all macros.
+func open(t testing.TB, layout Layout) *sql.DB {
+	t.Helper()
+	db := openFile(t, "")
+	install(t, db, layout)
+	return db
+}
+
+func openFile(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("duckdb", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func install(t testing.TB, db *sql.DB, layout Layout) {
+	t.Helper()
+	schema, err := os.ReadFile("testdata/schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, db, string(schema))
+	if layout == ManyTraces {
+		for _, table := range query(t, db, "SELECT table_name FROM duckdb_tables()")[1:] {
+			exec(t, db, "ALTER TABLE "+table[0]+" ADD COLUMN trace_id VARCHAR")
+		}
+	}
+	if err := Install(context.Background(), db, layout); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func exec(t testing.TB, db *sql.DB, statement string) {
+	t.Helper()
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// query returns the column names and the rows as text.
+func query(t testing.TB, db *sql.DB, q string) [][]string {
+	t.Helper()
+	rows, err := tryQuery(db, q)
+	if err != nil {
+		t.Fatalf("%s: %v", q, err)
+	}
+	return rows
+}
+
+func tryQuery(db *sql.DB, q string) ([][]string, error) {
+	rows, err := db.Query(q)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	header, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	table := [][]string{header}
+	values, targets := make([]any, len(header)), make([]any, len(header))
+	for i := range values {
+		targets[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return nil, err
+		}
+		row := make([]string, len(values))
+		for i, v := range values {
+			switch v := v.(type) {
+			case nil:
+				row[i] = "NULL"
+			case []byte:
+				row[i] = fmt.Sprintf("%x", v)
+			default:
+				row[i] = fmt.Sprint(v)
+			}
+		}
+		table = append(table, row)
+	}
+	return table, rows.Err()
+}
+
+// TestMacros checks that every statement is found, and documented unless it is a helper.
+func TestMacros(t *testing.T) {
+	statements := 0
+	for _, name := range files {
+		source, err := sources.ReadFile("sql/" + name + ".sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		statements += strings.Count(string(source), "CREATE OR REPLACE")
+	}
+	macros := Macros(OneTrace)
+	if len(macros) != statements {
+		t.Errorf("found %d macros and views, want %d", len(macros), statements)
+	}
+	for _, m := range macros {
+		if strings.Contains(m.SQL, "trace_id") {
+			t.Errorf("%s: trace_id in a database of one trace", m.Name)
+		}
+		if !m.IsHelper() && m.Doc == "" && !strings.HasPrefix(m.Name, "time_") {
+			t.Errorf("%s has no comment", m.Name)
+		}
+	}
+}
+
+// TestPersist opens a DuckDB file that the macros were installed in, as a client without this package would.
+func TestPersist(t *testing.T) {
+	for _, layout := range []Layout{OneTrace, ManyTraces} {
+		path := filepath.Join(t.TempDir(), "trace.duckdb")
+		db := openFile(t, path)
+		install(t, db, layout)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		db = openFile(t, path)
+		got := query(t, db, "SELECT (SELECT count(*) FROM span_join('sched', 'thread_slice', 'utid')) + (SELECT count(*) FROM flat_slice) AS n")
+		if got[1][0] != "0" {
+			t.Errorf("got %v", got)
+		}
+	}
+}
+
+// TestScripts runs the archives in testdata: tables.sql fills the tables, then each NAME.sql gives the rows of
+// NAME.csv or fails with the text in NAME.err. Archives named many_* hold many traces.
+func TestScripts(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			layout := OneTrace
+			if strings.HasPrefix(filepath.Base(path), "many_") {
+				layout = ManyTraces
+			}
+			runScript(t, path, open(t, layout))
+		})
+	}
+}
+
+func runScript(t *testing.T, path string, db *sql.DB) {
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source string
+	for _, file := range archive.Files {
+		name, ext, _ := strings.Cut(file.Name, ".")
+		switch {
+		case file.Name == "tables.sql":
+			exec(t, db, string(file.Data))
+		case ext == "sql":
+			source = string(file.Data)
+		case ext == "csv":
+			t.Run(name, func(t *testing.T) {
+				var got bytes.Buffer
+				if err := csv.NewWriter(&got).WriteAll(query(t, db, source)); err != nil {
+					t.Fatal(err)
+				}
+				if want := string(file.Data); strings.TrimSpace(got.String()) != strings.TrimSpace(want) {
+					t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+				}
+			})
+		case ext == "err":
+			t.Run(name, func(t *testing.T) {
+				_, err := tryQuery(db, source)
+				if want := strings.TrimSpace(string(file.Data)); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("got error %v, want %s", err, want)
+				}
+			})
+		default:
+			t.Fatalf("%s: what is %s?", path, file.Name)
+		}
+	}
+}

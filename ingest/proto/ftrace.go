@@ -491,9 +491,9 @@ func (m *ftraceModule) read(data []byte) bool {
 	var body []byte
 	for f := wire.Read(data); f.Next(); {
 		switch {
-		case f.Number == fieldEventPID:
+		case f.Number == fieldEventPID && f.Type == wire.Varint:
 			e.TID = int64(f.Uint32())
-		case f.Number == fieldEventFlags:
+		case f.Number == fieldEventFlags && f.Type == wire.Varint:
 			e.Flags = int64(f.Uint32())
 		case f.Type != wire.Bytes:
 		case f.Number == fieldEventGeneric:

@@ -143,7 +143,7 @@ func writeKinds(t testing.TB, n, chunkRows int, o Options) (dir string, parents,
 		t.Fatal(err)
 	}
 	parents, children = fill(t, n, chunkRows, w)
-	if err := w.Commit(Manifest{TraceID: "t_1"}); err != nil {
+	if err := w.Commit(&Manifest{TraceID: "t_1"}); err != nil {
 		t.Fatal(err)
 	}
 	return dir, parents, children

@@ -42,7 +42,7 @@ func equalTree(t *testing.T, dir string, want ...string) {
 func write(t *testing.T, w *Writer, n int, trace string) error {
 	t.Helper()
 	fill(t, n, 10, w)
-	return w.Commit(Manifest{TraceID: trace})
+	return w.Commit(&Manifest{TraceID: trace})
 }
 
 func create(t *testing.T, dir string, o Options) *Writer {
@@ -109,7 +109,7 @@ func TestCoreTablesAreAlwaysThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Commit(Manifest{TraceID: "t_1"}); err != nil {
+	if err := w.Commit(&Manifest{TraceID: "t_1"}); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{manifestName}
@@ -267,7 +267,7 @@ func TestEncoderThatFails(t *testing.T) {
 	if !errors.Is(err, ErrTarget) || !strings.Contains(err.Error(), "kinds") {
 		t.Errorf("Chunk = %v", err)
 	}
-	if err := w.Commit(Manifest{TraceID: "t_1"}); !errors.Is(err, ErrTarget) {
+	if err := w.Commit(&Manifest{TraceID: "t_1"}); !errors.Is(err, ErrTarget) {
 		t.Errorf("Commit = %v", err)
 	}
 }
@@ -373,7 +373,7 @@ func TestDatasetOfManyTraces(t *testing.T) {
 	fill(t, 1, 10, b)
 	// Opening it again does not touch what others are at work on.
 	again := openDataset(t, dir, false)
-	if err := errors.Join(a.Commit(Manifest{TraceID: "t_a"}), b.Commit(Manifest{TraceID: "t_b"})); err != nil {
+	if err := errors.Join(a.Commit(&Manifest{TraceID: "t_a"}), b.Commit(&Manifest{TraceID: "t_b"})); err != nil {
 		t.Fatal(err)
 	}
 	files := []string{

@@ -140,7 +140,7 @@ func (w *Writer) fail(out *output, err error) {
 // Commit finishes the files and puts the dataset, or the trace, into place
 // with the manifest, whose tables it fills in. Nothing is left behind if it
 // fails.
-func (w *Writer) Commit(m Manifest) error {
+func (w *Writer) Commit(m *Manifest) error {
 	defer w.Abort()
 	w.running.Wait()
 	if w.err != nil {
@@ -149,16 +149,16 @@ func (w *Writer) Commit(m Manifest) error {
 	m.SchemaVersion, m.ConverterVersion = table.SchemaVersion, w.options.Version
 	// A list is a list in JSON, even if nothing is on it.
 	m.Stats, m.Warnings = append([]Stat{}, m.Stats...), append([]string{}, m.Warnings...)
-	if err := w.place.admit(&m); err != nil {
+	if err := w.place.admit(m); err != nil {
 		return err
 	}
-	if err := w.finish(&m); err != nil {
+	if err := w.finish(m); err != nil {
 		return err
 	}
 	if err := errors.Join(m.write(filepath.Join(w.stage.path, manifestName)), syncFolder(w.stage.path)); err != nil {
 		return targetError(w.stage.path, err)
 	}
-	return w.place.publish(w.stage.path, &m)
+	return w.place.publish(w.stage.path, m)
 }
 
 // finish ends the files that the dataset will have.

@@ -6,6 +6,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
 	"github.com/tpconvert/tpconvert/ingest/pprof"
+	"github.com/tpconvert/tpconvert/ingest/proto"
 )
 
 // Formats are all formats that can be read.
@@ -15,4 +16,6 @@ var Formats = []*format.Format{
 	json.Format,
 	ninja.Format,
 	pprof.Format,
+	proto.Format,
+	proto.Symbols,
 }

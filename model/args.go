@@ -187,6 +187,13 @@ func (s *Store) argsOf(source ArgSource, scratch *ArgSet) ArgSetID {
 	return s.InternArgs(scratch)
 }
 
+// AddArgs adds the args of this set to another.
+func (s *ArgSet) AddArgs(to *ArgSet) {
+	for _, a := range s.args {
+		to.AddFlat(a.FlatKey, a.Key, a.Value)
+	}
+}
+
 // ArgFunc is a function that is a source of args.
 type ArgFunc func(*ArgSet)
 

@@ -11,6 +11,9 @@ type Context struct {
 	Slices   *Slices
 	Counters *Counters
 	Flows    *Flows
+	Sched    *Sched
+	Threads  *ThreadStates
+	Clocks   *Clocks
 }
 
 func newContext(s *Store, f *File, m *Machine) *Context {
@@ -19,7 +22,10 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 	c.Async = &AsyncTracks{context: c, sets: map[uint64]*trackSet{}, roots: map[uint64]StringID{}}
 	c.Slices = &Slices{context: c}
 	c.Counters = &Counters{context: c}
+	c.Clocks = &Clocks{context: c}
 	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}, v1Of: map[FlowID]v1Flow{}}
+	c.Sched = &Sched{context: c}
+	c.Threads = newThreadStates(c)
 	return c
 }
 
@@ -27,4 +33,6 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 func (c *Context) finish() {
 	c.Slices.flush()
 	c.Counters.flush()
+	c.Sched.flush()
+	c.Threads.flush()
 }

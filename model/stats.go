@@ -55,6 +55,8 @@ const (
 	// StatUnsupportedPacket counts protobuf packets of a kind that is not read,
 	// by field number.
 	StatUnsupportedPacket
+	// StatCorruptPacket counts protobuf packets that could not be decoded.
+	StatCorruptPacket
 	// StatJSONUnsupportedPhase counts JSON events of a phase that has no rows.
 	StatJSONUnsupportedPhase
 	// StatPprofParseErrors counts parts of a pprof profile that are damaged or
@@ -69,6 +71,7 @@ var ownStats = [...]statInfo{
 	{"unsupported_embedded_format", false, DataLoss, FromAnalysis},
 	{"truncated_input", false, DataLoss, FromAnalysis},
 	{"unsupported_packet", true, DataLoss, FromAnalysis},
+	{"corrupt_packet", false, Error, FromAnalysis},
 	{"json_unsupported_phase", false, Info, FromAnalysis},
 	{"pprof_parse_errors", false, DataLoss, FromAnalysis},
 	{"trailing_garbage", false, Notice, FromAnalysis},

@@ -45,6 +45,7 @@ type Store struct {
 	files    []*File
 	stats    statCounts
 	bounds   bounds
+	clocks   *clockGraph
 	words    words
 	Stacks   *Stacks
 }
@@ -60,6 +61,7 @@ func NewStore(o Options) *Store {
 	s.bounds = bounds{start: math.MaxInt64, to: o.Sink}
 	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, &s.bounds, o.Parking)
 	s.Stacks = newStacks(s)
+	s.clocks = newClockGraph(s)
 	s.words = newWords(s.Strings)
 	return s
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tpconvert/tpconvert/export"
+)
+
+func newInspectCommand(ui *uiOptions) *cobra.Command {
+	memory := byteSize(defaultMemory)
+	cmd := &cobra.Command{
+		Use:   "inspect [flags] TRACE",
+		Short: "Tell a trace's format, size, time range and rows, without writing anything",
+		Long: `Read a trace and tell what a conversion would give: its format and size, the
+time of its first and last event in nanoseconds of the trace clock, the rows of
+each table, and what cannot be imported. TRACE may be "-", the standard input.`,
+		Example: `  tpconvert inspect trace.json.gz
+  tpconvert inspect --json trace.json | jq '.tables[] | select(.name == "slice")'`,
+		Args: arguments(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			limitMemory(int64(memory))
+			printer := ui.printer(cmd)
+			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory)}
+			seen, err := reader.read(cmd.Context(), args[0], nil)
+			if err != nil {
+				return err
+			}
+			printer.Result(inspection{
+				Format: seen.format(), Input: seen.input, Start: seen.start, End: seen.end,
+				Tables: seen.tables, Lost: seen.lost(), Stats: seen.stats,
+			})
+			return nil
+		},
+	}
+	cmd.Flags().Var(&memory, "memory", "memory for sorting; above it events go to a temporary file")
+	return cmd
+}
+
+// inspection is what a trace holds. Times are ns of the trace clock.
+type inspection struct {
+	Format string        `json:"format"`
+	Input  export.Input  `json:"input"`
+	Start  int64         `json:"start_ts"`
+	End    int64         `json:"end_ts"`
+	Tables []tableSize   `json:"tables"`
+	Lost   []lostCount   `json:"lost"`
+	Stats  []export.Stat `json:"stats"`
+}
+
+func (i inspection) text(w io.Writer) {
+	fmt.Fprintf(w, "format   %s\n", i.Format)
+	fmt.Fprintf(w, "size     %s (%s bytes)\n", formatBytes(i.Input.Bytes), formatCount(i.Input.Bytes))
+	fmt.Fprintf(w, "sha-256  %s\n", i.Input.SHA256)
+	fmt.Fprintf(w, "time     %d to %d ns, %.6f s\n\n", i.Start, i.End, float64(i.End-i.Start)/1e9)
+	printTables(w, i.Tables, math.MaxInt)
+	printLost(w, i.Lost)
+}

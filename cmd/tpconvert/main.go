@@ -1,0 +1,71 @@
+// Tpconvert turns traces into datasets of Parquet or Arrow files with the
+// tables of Perfetto's Trace Processor.
+package main
+
+import (
+	"context"
+	"errors"
+
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/ingest/format"
+)
+
+// The exit codes, as the help and the README document them.
+const (
+	exitDone        = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitSomeFailed  = 3
+	exitBadInput    = 4
+	exitInterrupted = 130
+)
+
+// usageError is a command line that makes no sense.
+type usageError struct{ error }
+
+// exitCode says what an error means to the caller of the command.
+func exitCode(err error) int {
+	var usage usageError
+	var failed *failedError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &usage), errors.Is(err, export.ErrOption):
+		return exitUsage
+	case errors.As(err, &failed) && len(failed.errs) < failed.of:
+		return exitSomeFailed
+	case format.BadInput(err), failed != nil && failed.badInput():
+		return exitBadInput
+	default:
+		return exitFailure
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// execute runs the command and returns its exit code.
+func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	var ui uiOptions
+	root := newRootCommand(&ui)
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	code := exitCode(err)
+	if err != nil {
+		ui.printer(root).Failed(err, code)
+	}
+	return code
+}

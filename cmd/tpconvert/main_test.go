@@ -1,0 +1,592 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/tpconvert/tpconvert/export"
+)
+
+// asCommand makes the test binary behave as the command.
+const asCommand = "TPCONVERT_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+const (
+	goodTrace = `[{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"work"},
+		{"ph":"X","pid":1,"tid":2,"ts":11,"dur":2,"name":"part"}]`
+	// The second slice has no end, which is lost: it cannot outlast the first.
+	lossyTrace = `[{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"work"},
+		{"ph":"B","pid":1,"tid":2,"ts":11,"name":"part"},
+		{"ph":"X","pid":1,"tid":2,"ts":20,"dur":5,"name":"more"}]`
+)
+
+// outcome is what became of a command.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// command returns the command, ready to be started in a folder.
+func command(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	return cmd
+}
+
+// tpconvert runs the command in a folder to its end.
+func tpconvert(t *testing.T, dir string, args ...string) outcome {
+	t.Helper()
+	return finish(t, command(t, dir, args...))
+}
+
+func finish(t *testing.T, cmd *exec.Cmd) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// expect checks the exit code and, if there is to be an error, that the message
+// contains the text.
+func (o outcome) expect(t *testing.T, code int, message string) {
+	t.Helper()
+	if o.code != code {
+		t.Errorf("exit code %d, want %d; stderr: %s", o.code, code, o.stderr)
+	}
+	if !strings.Contains(o.stderr, message) {
+		t.Errorf("stderr %q does not contain %q", o.stderr, message)
+	}
+}
+
+// folder returns a folder with files of the given contents.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// names lists a folder, hidden files too.
+func names(t *testing.T, elem ...string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(elem...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+// rows is how many rows a Parquet file has.
+func rows(t *testing.T, elem ...string) int64 {
+	t.Helper()
+	r, err := file.OpenParquetFile(filepath.Join(elem...), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	return r.NumRows()
+}
+
+func manifest(t *testing.T, elem ...string) export.Manifest {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(elem...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m export.Manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestConvert(t *testing.T) {
+	dir := folder(t, map[string]string{"trace.json": goodTrace})
+	got := tpconvert(t, dir, "trace.json", "out")
+	got.expect(t, exitDone, "")
+	if got.stderr != "" {
+		t.Errorf("stderr in a pipe: %q", got.stderr)
+	}
+	if !strings.Contains(got.stdout, "trace.json (json) -> out") {
+		t.Errorf("summary: %s", got.stdout)
+	}
+	if n := rows(t, dir, "out", "slice.parquet"); n != 2 {
+		t.Errorf("%d slices, want 2", n)
+	}
+	if all := names(t, dir); !slices.Equal(all, []string{"out", "trace.json"}) {
+		t.Errorf("left behind: %v", all)
+	}
+	sum := sha256.Sum256([]byte(goodTrace))
+	m := manifest(t, dir, "out", "_tpconvert.json")
+	want := export.Input{Name: "trace.json", Bytes: int64(len(goodTrace)), SHA256: hex.EncodeToString(sum[:]), Format: "json"}
+	if m.Input.Name != want.Name || m.Input.Bytes != want.Bytes || m.Input.SHA256 != want.SHA256 || m.Input.Format != want.Format {
+		t.Errorf("input %+v, want %+v", m.Input, want)
+	}
+	if m.TraceID != "t_"+want.SHA256[:16] {
+		t.Errorf("trace id %s of %s", m.TraceID, want.SHA256)
+	}
+	if m.PeakMemoryBytes < 1<<20 || m.WallSeconds <= 0 {
+		t.Errorf("peak memory %d, wall time %f", m.PeakMemoryBytes, m.WallSeconds)
+	}
+}
+
+func TestCompressedInputIsAMember(t *testing.T) {
+	dir := t.TempDir()
+	trace, err := filepath.Abs("../../testdata/clang.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, trace, "out").expect(t, exitDone, "")
+	in := manifest(t, dir, "out", "_tpconvert.json").Input
+	info, err := os.Stat(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in.Format != "gzip" || in.Bytes != info.Size() {
+		t.Errorf("input is %s of %d bytes, want gzip of %d", in.Format, in.Bytes, info.Size())
+	}
+	if len(in.Members) != 1 || in.Members[0].Format != "json" || in.Members[0].Bytes <= in.Bytes {
+		t.Errorf("members: %+v", in.Members)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	dir := folder(t, map[string]string{"trace.json": goodTrace})
+	for _, c := range []struct {
+		message string
+		args    []string
+	}{
+		{"requires at least 2 arg", nil},
+		{"requires at least 2 arg", []string{"trace.json"}},
+		{"unknown flag: --frob", []string{"--frob", "trace.json", "out"}},
+		{"avro", []string{"--format", "avro", "trace.json", "out"}},
+		{"lzma", []string{"--compression", "lzma", "trace.json", "out"}},
+		{"zstd:99", []string{"--compression", "zstd:99", "trace.json", "out"}},
+		{"no such table", []string{"--tables", "slice,slices", "trace.json", "out"}},
+		{"not a size", []string{"--memory", "lots", "trace.json", "out"}},
+		{"--jobs", []string{"--jobs", "0", "trace.json", "out"}},
+		{"--row-group-rows", []string{"--row-group-rows", "-1", "trace.json", "out"}},
+		{"--trace-id", []string{"--trace-id", "a", "trace.json", "trace.json", "out"}},
+		{"loud", []string{"--log-level", "loud", "trace.json", "out"}},
+		{"no table", []string{"tables", "slices"}},
+		{"accepts 1 arg", []string{"inspect"}},
+		{"invalid argument", []string{"completion", "csh"}},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			tpconvert(t, dir, c.args...).expect(t, exitUsage, c.message)
+		})
+	}
+	if all := names(t, dir); !slices.Equal(all, []string{"trace.json"}) {
+		t.Errorf("left behind: %v", all)
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	dir := folder(t, map[string]string{"empty": "", "blank": " \n\n", "noise": "\x01\x02\x03 nothing known"})
+	for name, message := range map[string]string{
+		"empty": "empty at byte 0: the input is empty",
+		"blank": "blank at byte 0: the input is empty",
+		"noise": "01 02 03",
+	} {
+		got := tpconvert(t, dir, name, "out")
+		got.expect(t, exitBadInput, message)
+		tpconvert(t, dir, "inspect", name).expect(t, exitBadInput, message)
+		if strings.Count(got.stderr, "\n") != 1 {
+			t.Errorf("not one line: %q", got.stderr)
+		}
+	}
+	if all := names(t, dir); len(all) != 3 {
+		t.Errorf("left behind: %v", all)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	dir := folder(t, map[string]string{"trace.json": goodTrace})
+	tpconvert(t, dir, "nowhere.json", "out").expect(t, exitFailure, "nowhere.json")
+	tpconvert(t, dir, "trace.json", "no/such/folder").expect(t, exitFailure, "cannot write")
+	tpconvert(t, dir, "trace.json", "trace.json/out").expect(t, exitFailure, "cannot write")
+	if all := names(t, dir); !slices.Equal(all, []string{"trace.json"}) {
+		t.Errorf("left behind: %v", all)
+	}
+}
+
+func TestExistingTarget(t *testing.T) {
+	dir := folder(t, map[string]string{"one.json": goodTrace, "two.json": lossyTrace})
+	tpconvert(t, dir, "one.json", "out").expect(t, exitDone, "")
+	tpconvert(t, dir, "two.json", "out").expect(t, exitFailure, "already exists")
+	if name := manifest(t, dir, "out", "_tpconvert.json").Input.Name; name != "one.json" {
+		t.Errorf("the dataset is now of %s", name)
+	}
+	tpconvert(t, dir, "--force", "two.json", "out").expect(t, exitDone, "")
+	if name := manifest(t, dir, "out", "_tpconvert.json").Input.Name; name != "two.json" {
+		t.Errorf("the dataset is still of %s", name)
+	}
+	precious := filepath.Join(dir, "out", "precious.txt")
+	if err := os.WriteFile(precious, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "--force", "one.json", "out").expect(t, exitFailure, "precious.txt")
+	if _, err := os.Stat(precious); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStandardInput(t *testing.T) {
+	dir := folder(t, map[string]string{"trace.json": goodTrace})
+	cmd := command(t, dir, "-", "piped")
+	cmd.Stdin = strings.NewReader(goodTrace)
+	finish(t, cmd).expect(t, exitDone, "")
+	tpconvert(t, dir, "trace.json", "read").expect(t, exitDone, "")
+	for _, name := range []string{"slice.parquet", "thread.parquet", "track.parquet"} {
+		piped, err := os.ReadFile(filepath.Join(dir, "piped", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := os.ReadFile(filepath.Join(dir, "read", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(piped, read) {
+			t.Errorf("%s differs between a pipe and a file", name)
+		}
+	}
+}
+
+// stalled starts a conversion of a trace that never ends and waits until it is
+// at work.
+func stalled(t *testing.T, dir string) *exec.Cmd {
+	t.Helper()
+	cmd := command(t, dir, "-", "out")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(in, strings.TrimSuffix(goodTrace, "]")+strings.Repeat(" ", 4<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if len(names(t, dir)) == 0 {
+		t.Fatal("nothing is being written")
+	}
+	return cmd
+}
+
+func TestInterrupt(t *testing.T) {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := stalled(t, dir)
+			begun := time.Now()
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			cmd.Wait()
+			if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+				t.Errorf("exit code %d, want %d", code, exitInterrupted)
+			}
+			if took := time.Since(begun); took > 10*time.Second {
+				t.Errorf("took %s", took)
+			}
+			if all := names(t, dir); len(all) > 0 {
+				t.Errorf("left behind: %v", all)
+			}
+		})
+	}
+}
+
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	cmd := stalled(t, dir)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	left := names(t, dir)
+	for _, name := range left {
+		if !strings.HasPrefix(name, ".") {
+			t.Errorf("%s looks like a dataset", name)
+		}
+	}
+	if len(left) == 0 {
+		t.Error("nothing to clean up: the test shows nothing")
+	}
+	next := command(t, dir, "-", "out")
+	next.Stdin = strings.NewReader(goodTrace)
+	finish(t, next).expect(t, exitDone, "")
+	if all := names(t, dir); !slices.Equal(all, []string{"out"}) {
+		t.Errorf("not cleaned up: %v", all)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	dir := folder(t, map[string]string{"trace.json": lossyTrace, "empty": ""})
+	got := tpconvert(t, dir, "--json", "--log-level", "info", "trace.json", "out")
+	got.expect(t, exitDone, "")
+	var s struct {
+		Type string `json:"message_type"`
+		summary
+	}
+	if err := json.Unmarshal([]byte(got.stdout), &s); err != nil {
+		t.Fatalf("%v: %s", err, got.stdout)
+	}
+	if s.Type != "summary" || s.Out != "out" || len(s.Traces) != 1 {
+		t.Fatalf("summary: %s", got.stdout)
+	}
+	c := s.Traces[0]
+	if c.Trace != "trace.json" || c.Format != "json" || c.Bytes != int64(len(lossyTrace)) {
+		t.Errorf("trace: %+v", c)
+	}
+	if i := slices.IndexFunc(c.Tables, func(t tableSize) bool { return t.Name == "slice" }); i < 0 || c.Tables[i].Rows != 3 || c.Tables[i].Bytes == 0 {
+		t.Errorf("tables: %+v", c.Tables)
+	}
+	if len(c.Lost) != 1 || c.Lost[0].Value != 1 {
+		t.Errorf("lost: %+v", c.Lost)
+	}
+	var m struct {
+		Type, Level, Trace, Text string
+	}
+	if err := json.Unmarshal([]byte(got.stderr), &m); err != nil || m.Trace != "trace.json" {
+		t.Errorf("%v: %s", err, got.stderr)
+	}
+
+	got = tpconvert(t, dir, "--json", "empty", "out2")
+	var e struct {
+		Type  string `json:"message_type"`
+		Code  int    `json:"exit_code"`
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(got.stderr), &e); err != nil {
+		t.Fatalf("%v: %s", err, got.stderr)
+	}
+	if e.Type != "error" || e.Code != exitBadInput || e.Error == "" || got.code != exitBadInput {
+		t.Errorf("error: %s, exit code %d", got.stderr, got.code)
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	dir := folder(t, map[string]string{"trace.json": goodTrace})
+	got := tpconvert(t, dir, "--quiet", "trace.json", "out")
+	got.expect(t, exitDone, "")
+	if got.stdout != "" || got.stderr != "" {
+		t.Errorf("stdout %q, stderr %q", got.stdout, got.stderr)
+	}
+}
+
+func TestTables(t *testing.T) {
+	dir := folder(t, map[string]string{"trace.json": goodTrace})
+	tpconvert(t, dir, "--tables", "slice,thread", "trace.json", "out").expect(t, exitDone, "")
+	want := []string{"_tpconvert.json", "slice.parquet", "thread.parquet"}
+	if all := names(t, dir, "out"); !slices.Equal(all, want) {
+		t.Errorf("files %v, want %v", all, want)
+	}
+}
+
+func TestEmptyTables(t *testing.T) {
+	dir := folder(t, map[string]string{"trace.json": goodTrace})
+	tpconvert(t, dir, "--empty-tables", "--format", "arrow", "trace.json", "out").expect(t, exitDone, "")
+	if all := names(t, dir, "out"); !slices.Contains(all, "ftrace_event.arrow") {
+		t.Errorf("files %v", all)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	dir := folder(t, map[string]string{"trace.json": goodTrace})
+	cmd := command(t, dir, "--trace-id", "mine", "trace.json", "out")
+	cmd.Env = append(cmd.Env, "TPCONVERT_TABLES=slice", "TPCONVERT_TRACE_ID=theirs", "TPCONVERT_QUIET=1")
+	got := finish(t, cmd)
+	got.expect(t, exitDone, "")
+	if got.stdout != "" {
+		t.Errorf("TPCONVERT_QUIET is ignored: %s", got.stdout)
+	}
+	m := manifest(t, dir, "out", "_tpconvert.json")
+	if len(m.Tables) != 1 || m.TraceID != "mine" {
+		t.Errorf("tables %v, trace id %s", m.Tables, m.TraceID)
+	}
+	cmd = command(t, dir, "trace.json", "out2")
+	cmd.Env = append(cmd.Env, "TPCONVERT_MEMORY=lots")
+	finish(t, cmd).expect(t, exitUsage, "TPCONVERT_MEMORY")
+}
+
+func TestManyTraces(t *testing.T) {
+	dir := folder(t, map[string]string{"one.json": goodTrace, "bad": "\x01", "two.json": lossyTrace})
+	got := tpconvert(t, dir, "one.json", "bad", "two.json", "out")
+	got.expect(t, exitSomeFailed, "error: bad at byte 0: unknown format")
+	got.expect(t, exitSomeFailed, "1 of 3 traces could not be converted")
+	want := []string{"trace_id=" + id(goodTrace), "trace_id=" + id(lossyTrace)}
+	slices.Sort(want)
+	if all := names(t, dir, "out", "slice"); !slices.Equal(all, want) {
+		t.Errorf("traces %v, want %v", all, want)
+	}
+	if n := rows(t, dir, "out", "slice", "trace_id="+id(goodTrace), "part-0.parquet"); n != 2 {
+		t.Errorf("%d slices, want 2", n)
+	}
+	if m := manifest(t, dir, "out", "_tpconvert", id(lossyTrace)+".json"); m.Input.Name != "two.json" {
+		t.Errorf("manifest of %s", m.Input.Name)
+	}
+	if all := names(t, dir); !slices.Equal(all, []string{"bad", "one.json", "out", "two.json"}) {
+		t.Errorf("left behind: %v", all)
+	}
+}
+
+func TestManyTracesAllBad(t *testing.T) {
+	dir := folder(t, map[string]string{"one": "\x01", "two": "\x02"})
+	tpconvert(t, dir, "one", "two", "out").expect(t, exitBadInput, "2 of 2")
+	tpconvert(t, dir, "one", "nowhere", "out").expect(t, exitFailure, "2 of 2")
+	if all := names(t, dir); !slices.Equal(all, []string{"one", "two"}) {
+		t.Errorf("left behind: %v", all)
+	}
+}
+
+func TestFolderOfTraces(t *testing.T) {
+	dir := folder(t, map[string]string{"one.json": goodTrace, ".hidden": "", "two.json": lossyTrace})
+	out := filepath.Join(t.TempDir(), "out")
+	tpconvert(t, dir, ".", out).expect(t, exitDone, "")
+	if all := names(t, out, "slice"); len(all) != 2 {
+		t.Errorf("traces %v", all)
+	}
+}
+
+func id(trace string) string {
+	sum := sha256.Sum256([]byte(trace))
+	return "t_" + hex.EncodeToString(sum[:])[:16]
+}
+
+func TestStrict(t *testing.T) {
+	dir := folder(t, map[string]string{"good.json": goodTrace, "lossy.json": lossyTrace})
+	tpconvert(t, dir, "--strict", "good.json", "good").expect(t, exitDone, "")
+	got := tpconvert(t, dir, "--strict", "lossy.json", "lossy")
+	got.expect(t, exitFailure, "data was lost: 1 ")
+	if !strings.Contains(got.stdout, "Not imported: 1 ") {
+		t.Errorf("summary: %s", got.stdout)
+	}
+	if n := rows(t, dir, "lossy", "slice.parquet"); n != 3 {
+		t.Errorf("%d slices, want 3", n)
+	}
+}
+
+func TestInspect(t *testing.T) {
+	dir := folder(t, map[string]string{"trace.json": goodTrace})
+	got := tpconvert(t, dir, "inspect", "--json", "trace.json")
+	got.expect(t, exitDone, "")
+	var i inspection
+	if err := json.Unmarshal([]byte(got.stdout), &i); err != nil {
+		t.Fatal(err)
+	}
+	if i.Format != "json" || i.Start != 10_000 || i.End != 15_000 {
+		t.Errorf("%+v", i)
+	}
+	if at := slices.IndexFunc(i.Tables, func(t tableSize) bool { return t.Name == "slice" }); at < 0 || i.Tables[at].Rows != 2 {
+		t.Errorf("tables: %+v", i.Tables)
+	}
+	if text := tpconvert(t, dir, "inspect", "trace.json").stdout; !strings.Contains(text, "10000 to 15000 ns") {
+		t.Errorf("text: %s", text)
+	}
+	if all := names(t, dir); len(all) != 1 {
+		t.Errorf("written: %v", all)
+	}
+}
+
+func TestDescribeTables(t *testing.T) {
+	got := tpconvert(t, t.TempDir(), "tables", "--json", "flow")
+	got.expect(t, exitDone, "")
+	var d description
+	if err := json.Unmarshal([]byte(got.stdout), &d); err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(d.Columns, func(c columnDescription) bool { return c.Name == "slice_out" })
+	if d.Name != "flow" || d.Doc == "" || at < 0 || d.Columns[at].Type != "int64" || d.Columns[at].Ref != "slice" {
+		t.Errorf("%+v", d)
+	}
+	if text := tpconvert(t, t.TempDir(), "tables").stdout; strings.Count(text, "\n\n") < 50 || !strings.Contains(text, "slice_out") {
+		t.Errorf("text: %.500s", text)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	if got := tpconvert(t, t.TempDir(), "version"); !strings.HasPrefix(got.stdout, "tpconvert ") {
+		t.Errorf("%+v", got)
+	}
+	var v versions
+	if err := json.Unmarshal([]byte(tpconvert(t, t.TempDir(), "version", "--json").stdout), &v); err != nil || v.Schema == 0 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if got := tpconvert(t, t.TempDir(), "completion", shell); got.code != 0 || !strings.Contains(got.stdout, "__complete") {
+			t.Errorf("%s: exit code %d, %.100s", shell, got.code, got.stdout)
+		}
+	}
+	got := tpconvert(t, t.TempDir(), "__complete", "--tables", "slice,thr")
+	if !strings.Contains(got.stdout, "slice,thread_track\t") || strings.Contains(got.stdout, "slice,slice\t") {
+		t.Errorf("--tables: %s", got.stdout)
+	}
+}
+
+func TestManPages(t *testing.T) {
+	dir := t.TempDir()
+	tpconvert(t, dir, "man", "pages").expect(t, exitDone, "")
+	text, err := os.ReadFile(filepath.Join(dir, "pages", "tpconvert.1"))
+	if err != nil || !strings.Contains(string(text), "row\\-group\\-rows") && !strings.Contains(string(text), "row-group-rows") {
+		t.Errorf("%v: %.500s", err, text)
+	}
+	if all := names(t, dir, "pages"); !slices.Contains(all, "tpconvert-inspect.1") {
+		t.Errorf("pages: %v", all)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	got := tpconvert(t, t.TempDir(), "--help")
+	for _, text := range []string{"130  interrupted", "Examples:", "TPCONVERT_ROW_GROUP_ROWS", "--compression"} {
+		if !strings.Contains(got.stdout, text) {
+			t.Errorf("the help lacks %q", text)
+		}
+	}
+	for _, cmd := range newRootCommand(&uiOptions{}).Commands() {
+		if cmd.Short == "" || cmd.Example == "" {
+			t.Errorf("%s has no help or no example", cmd.CommandPath())
+		}
+	}
+}

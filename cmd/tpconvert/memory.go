@@ -1,0 +1,33 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// defaultMemory is the memory for sorting unless told otherwise, in bytes.
+const defaultMemory = 256 << 20
+
+// limitMemory tells the garbage collector how much memory the run may take
+// when that much is for sorting.
+func limitMemory(sorting int64) {
+	debug.SetMemoryLimit(sorting + 256<<20)
+}
+
+// peakMemory is the most memory that the process had in RAM, in bytes: VmHWM on
+// Linux, elsewhere what Go took from the system.
+func peakMemory() int64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	if _, line, ok := strings.Cut(string(status), "VmHWM:"); ok {
+		kib, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseInt(kib, 10, 64); err == nil {
+			return n << 10
+		}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys)
+}

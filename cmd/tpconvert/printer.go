@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// printer talks to the user. Its methods may be called from several goroutines.
+// What cannot be written is dropped: there is nobody to tell.
+type printer interface {
+	// Message says something about a trace, or about the run if trace is "".
+	Message(level slog.Level, trace, text string)
+	// Progress shows how far the run is, where there is someone to watch.
+	Progress(progress)
+	// Summary reports on a run at its end.
+	Summary(summary)
+	// Result prints what the command was asked for.
+	Result(result)
+	// Failed says why the command fails and with which exit code.
+	Failed(err error, code int)
+}
+
+// result is something to print: as text, or as the JSON of its exported fields.
+type result interface {
+	text(w io.Writer)
+}
+
+// uiOptions are the flags of how to talk to the user, which all commands have.
+type uiOptions struct {
+	json, quiet bool
+	level       slog.Level
+}
+
+func (o *uiOptions) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.json, "json", false, "write messages and results as JSON, one value a line")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but errors and what was asked for")
+	o.level = slog.LevelWarn
+	flags.Var((*levelValue)(&o.level), "log-level", "least level of messages: debug, info, warn or error")
+}
+
+// printer returns what talks to the user of cmd.
+func (o *uiOptions) printer(cmd *cobra.Command) printer {
+	out, messages := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if o.json {
+		return &jsonPrinter{options: o, out: json.NewEncoder(out), messages: json.NewEncoder(messages)}
+	}
+	return &textPrinter{options: o, out: out, messages: messages, watched: isTerminal(messages)}
+}
+
+// shows reports whether messages of a level are wanted.
+func (o *uiOptions) shows(level slog.Level) bool {
+	return level >= o.level && (!o.quiet || level >= slog.LevelError)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// textPrinter writes for people: results to one writer, messages and, on a
+// terminal, a line of progress to the other.
+type textPrinter struct {
+	options       *uiOptions
+	out, messages io.Writer
+	watched       bool // messages go to a terminal
+
+	mu   sync.Mutex
+	line bool // a line of progress is shown
+}
+
+func (p *textPrinter) Message(level slog.Level, trace, text string) {
+	if !p.options.shows(level) {
+		return
+	}
+	if trace != "" {
+		text = trace + ": " + text
+	}
+	p.write(p.messages, func(w io.Writer) { fmt.Fprintf(w, "%s: %s\n", strings.ToLower(level.String()), text) })
+}
+
+func (p *textPrinter) Progress(state progress) {
+	if p.watched && !p.options.quiet {
+		p.write(p.messages, func(w io.Writer) { fmt.Fprint(w, state) })
+		p.line = true
+	}
+}
+
+func (p *textPrinter) Summary(s summary) {
+	if !p.options.quiet {
+		p.Result(s)
+	}
+}
+
+func (p *textPrinter) Result(r result) { p.write(p.out, r.text) }
+
+func (p *textPrinter) Failed(err error, _ int) {
+	p.write(p.messages, func(w io.Writer) { fmt.Fprintf(w, "tpconvert: %v\n", err) })
+}
+
+// write writes in place of the line of progress.
+func (p *textPrinter) write(to io.Writer, text func(io.Writer)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.line {
+		fmt.Fprint(p.messages, "\r\x1b[K")
+		p.line = false
+	}
+	text(to)
+}
+
+// jsonPrinter writes one JSON object a line: results to one writer, messages
+// and errors to the other. Of what a conversion writes, "message_type" says
+// what it is.
+type jsonPrinter struct {
+	options       *uiOptions
+	mu            sync.Mutex
+	out, messages *json.Encoder
+}
+
+func (p *jsonPrinter) Message(level slog.Level, trace, text string) {
+	if p.options.shows(level) {
+		p.write(p.messages, struct {
+			Type  string     `json:"message_type"`
+			Level slog.Level `json:"level"`
+			Trace string     `json:"trace,omitempty"`
+			Text  string     `json:"text"`
+		}{"message", level, trace, text})
+	}
+}
+
+func (p *jsonPrinter) Progress(progress) {}
+
+func (p *jsonPrinter) Summary(s summary) {
+	if !p.options.quiet {
+		p.write(p.out, struct {
+			Type string `json:"message_type"`
+			summary
+		}{"summary", s})
+	}
+}
+
+func (p *jsonPrinter) Result(r result) { p.write(p.out, r) }
+
+func (p *jsonPrinter) Failed(err error, code int) {
+	p.write(p.messages, struct {
+		Type  string `json:"message_type"`
+		Code  int    `json:"exit_code"`
+		Error string `json:"error"`
+	}{"error", code, err.Error()})
+}
+
+func (p *jsonPrinter) write(to *json.Encoder, v any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = to.Encode(v)
+}

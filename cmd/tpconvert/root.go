@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const rootHelp = `Convert traces into datasets of Parquet or Arrow files with the tables of
+Perfetto's Trace Processor.
+
+One TRACE gives OUT/<table>.parquet. Several, or a folder of them, give
+OUT/<table>/trace_id=<id>/part-0.parquet. TRACE may be "-", the standard input.
+OUT appears whole or not at all; one that exists is left alone unless --force
+is given.
+
+Every flag can be set by an environment variable too: --row-group-rows by
+TPCONVERT_ROW_GROUP_ROWS, and so on.
+
+Exit codes:
+    0  done
+    1  failure, or data was lost and --strict is given
+    2  the command line makes no sense
+    3  some of several traces could not be converted; the others are there
+    4  the input is bad: trying again will not help
+  130  interrupted; nothing is left behind`
+
+func newRootCommand(ui *uiOptions) *cobra.Command {
+	root := newConvertCommand(ui)
+	root.AddCommand(
+		newInspectCommand(ui),
+		newTablesCommand(ui),
+		newVersionCommand(ui),
+		newCompletionCommand(),
+		newManCommand(),
+	)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SilenceErrors = true
+	root.SilenceUsage = true
+	ui.register(root.PersistentFlags())
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return setFromEnvironment(cmd.Flags()) }
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	return root
+}
+
+// environmentName is the variable that stands for a flag.
+func environmentName(flag string) string {
+	return "TPCONVERT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// setFromEnvironment sets the flags that the command line does not set.
+func setFromEnvironment(flags *pflag.FlagSet) (err error) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := environmentName(f.Name)
+		if value := os.Getenv(name); value != "" && !f.Changed && err == nil {
+			if bad := flags.Set(f.Name, value); bad != nil {
+				err = usageError{fmt.Errorf("%s: %w", name, bad)}
+			}
+		}
+	})
+	return err
+}
+
+// arguments makes what check says of a command's arguments a usage error.
+func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+		}
+		return nil
+	}
+}

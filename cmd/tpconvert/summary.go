@@ -1,0 +1,136 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// summary is what a run did.
+type summary struct {
+	Out        string       `json:"out"`
+	Traces     []conversion `json:"traces"`
+	Seconds    float64      `json:"seconds"`
+	PeakMemory int64        `json:"peak_memory_bytes"`
+}
+
+// conversion is what became of one trace.
+type conversion struct {
+	Trace   string      `json:"trace"`
+	TraceID string      `json:"trace_id,omitempty"`
+	Format  string      `json:"format,omitempty"`
+	Bytes   int64       `json:"bytes"`
+	Error   string      `json:"error,omitempty"`
+	Tables  []tableSize `json:"tables,omitempty"`
+	Lost    []lostCount `json:"lost,omitempty"`
+	Seconds float64     `json:"seconds"`
+}
+
+// tableSize is how large a table is.
+type tableSize struct {
+	Name  string `json:"name"`
+	Rows  int64  `json:"rows"`
+	Bytes int64  `json:"bytes,omitempty"` // of its file
+}
+
+// lostCount is a stat that says that data is missing.
+type lostCount struct {
+	Name     string `json:"name"`
+	Severity string `json:"severity"`
+	Value    int64  `json:"value"`
+}
+
+// summaryTables is how many tables a summary names: it is to fit a screen.
+const summaryTables = 12
+
+func (s summary) text(w io.Writer) {
+	var bytes int64
+	var tables []tableSize
+	var lost []lostCount
+	done := 0
+	for _, c := range s.Traces {
+		bytes += c.Bytes
+		if c.Error == "" {
+			done++
+		}
+		for _, t := range c.Tables {
+			tables = addTable(tables, t)
+		}
+		for _, l := range c.Lost {
+			lost = addLost(lost, l)
+		}
+	}
+	what := fmt.Sprintf("%d of %d traces", done, len(s.Traces))
+	if len(s.Traces) == 1 {
+		what = fmt.Sprintf("%s (%s)", s.Traces[0].Trace, s.Traces[0].Format)
+	}
+	fmt.Fprintf(w, "%s -> %s\n\n", what, s.Out)
+	printTables(w, tables, summaryTables)
+	printLost(w, lost)
+	fmt.Fprintf(w, "\nRead %s in %.1f s, %.0f MB/s; peak memory %s.\n",
+		formatBytes(bytes), s.Seconds, float64(bytes)/1e6/max(s.Seconds, 1e-3), formatBytes(s.PeakMemory))
+}
+
+// printTables lists tables, the largest first: as many as told, then how many
+// more there are, then the total.
+func printTables(w io.Writer, tables []tableSize, most int) {
+	row := func(t tableSize) {
+		size := ""
+		if t.Bytes > 0 {
+			size = formatBytes(t.Bytes)
+		}
+		fmt.Fprintf(w, "  %-32s %14s %12s\n", t.Name, formatCount(t.Rows), size)
+	}
+	slices.SortStableFunc(tables, func(a, b tableSize) int {
+		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(b.Bytes, a.Bytes))
+	})
+	total := tableSize{Name: "total"}
+	rest := tableSize{Name: fmt.Sprintf("%d more", len(tables)-most)}
+	for i, t := range tables {
+		total.Rows, total.Bytes = total.Rows+t.Rows, total.Bytes+t.Bytes
+		if i < most {
+			row(t)
+		} else {
+			rest.Rows, rest.Bytes = rest.Rows+t.Rows, rest.Bytes+t.Bytes
+		}
+	}
+	if len(tables) > most {
+		row(rest)
+	}
+	row(total)
+}
+
+func printLost(w io.Writer, lost []lostCount) {
+	if len(lost) > 0 {
+		fmt.Fprintf(w, "\nNot imported: %s. See stats and import_log.\n", describeLost(lost))
+	}
+}
+
+func describeLost(lost []lostCount) string {
+	parts := make([]string, len(lost))
+	for i, l := range lost {
+		parts[i] = fmt.Sprintf("%s %s", formatCount(l.Value), l.Name)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// addTable adds a size to that of the same table.
+func addTable(all []tableSize, t tableSize) []tableSize {
+	if i := slices.IndexFunc(all, func(o tableSize) bool { return o.Name == t.Name }); i >= 0 {
+		all[i].Rows += t.Rows
+		all[i].Bytes += t.Bytes
+		return all
+	}
+	return append(all, t)
+}
+
+// addLost adds a count to that of the same name.
+func addLost(all []lostCount, l lostCount) []lostCount {
+	if i := slices.IndexFunc(all, func(o lostCount) bool { return o.Name == l.Name }); i >= 0 {
+		all[i].Value += l.Value
+		return all
+	}
+	return append(all, l)
+}

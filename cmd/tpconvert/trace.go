@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// standardInput is the TRACE that stands for the standard input.
+const standardInput = "-"
+
+// traceReader reads traces, several at a time if asked to.
+type traceReader struct {
+	ui        printer
+	stdin     io.Reader
+	memory    int64 // bytes of events of one trace to hold before they spill
+	chunkRows int
+
+	taken atomic.Int64 // bytes that were read of all traces
+	rows  atomic.Int64 // that came of them
+}
+
+// read reads the trace at path. Its rows go to sink, or nowhere if that is nil.
+func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*observer, error) {
+	file, err := r.open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	input := newReadAhead(ctx, file, &r.taken)
+	seen := &observer{ctx: ctx, to: sink, rows: &r.rows}
+	store := model.NewStore(model.Options{Sink: seen, ChunkRows: r.chunkRows})
+	name := traceName(path)
+	err = ingest.Read(store, name, input, ingest.Options{
+		Memory: r.memory,
+		Detected: func(file, format string) {
+			r.ui.Message(slog.LevelInfo, path, fmt.Sprintf("%s is %s", file, format))
+		},
+	})
+	if err != nil {
+		return nil, atPath(err, path, name)
+	}
+	if err := store.Finish(); err != nil {
+		return nil, err
+	}
+	seen.input.Bytes, seen.input.SHA256, err = input.sum()
+	return seen, err
+}
+
+// open opens the file of a trace.
+func (r *traceReader) open(path string) (io.ReadCloser, error) {
+	if path == standardInput {
+		return io.NopCloser(r.stdin), nil
+	}
+	return os.Open(path)
+}
+
+// traceName is a trace's own name, without the folder that it happens to be in.
+func traceName(path string) string {
+	if path == standardInput {
+		return "stdin"
+	}
+	return filepath.Base(path)
+}
+
+// atPath puts the path of a trace into an error that has the name.
+func atPath(err error, path, name string) error {
+	var bad *format.Error
+	switch {
+	case path == standardInput || !errors.As(err, &bad):
+	case bad.File == name:
+		bad.File = path
+	default:
+		bad.File = path + ": " + bad.File
+	}
+	return err
+}
+
+// expandFolders replaces folders among paths by the files in them, hidden ones
+// excepted.
+func expandFolders(paths []string) ([]string, error) {
+	var all []string
+	for _, path := range paths {
+		if info, err := os.Stat(path); path == standardInput || err != nil || !info.IsDir() {
+			all = append(all, path) // an error shows when the trace is read
+			continue
+		}
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+				all = append(all, filepath.Join(path, e.Name()))
+			}
+		}
+	}
+	return all, nil
+}
+
+// totalSize adds up the sizes of files, bytes. It is 0 if one has no size.
+func totalSize(paths []string) int64 {
+	var total int64
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode()&fs.ModeType != 0 {
+			return 0
+		}
+		total += info.Size()
+	}
+	return total
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// byteSize is a flag of bytes: 300000, 64K, 512MiB, 1.5GB.
+type byteSize int64
+
+var sizeUnits = []struct {
+	suffix string
+	factor float64
+}{
+	{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30},
+	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+	{"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30},
+	{"B", 1},
+}
+
+// Set parses a size.
+func (s *byteSize) Set(text string) error {
+	number, factor := strings.ToUpper(text), 1.0
+	for _, u := range sizeUnits {
+		if n, ok := strings.CutSuffix(number, u.suffix); ok {
+			number, factor = n, u.factor
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !(n > 0 && n*factor < math.MaxInt64) {
+		return fmt.Errorf("%q is not a size such as 512MiB, 64K or 1GB", text)
+	}
+	*s = byteSize(n * factor)
+	return nil
+}
+
+// Type names the value in the help.
+func (s *byteSize) Type() string { return "size" }
+
+func (s *byteSize) String() string { return formatBytes(int64(*s)) }
+
+// formatBytes writes a number of bytes for people.
+func formatBytes(n int64) string {
+	const units = "KMGTPE"
+	if n < 1<<10 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	v, unit := float64(n)/(1<<10), 0
+	for ; v >= 999.95 && unit < len(units)-1; unit++ {
+		v /= 1 << 10
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0") + " " + units[unit:unit+1] + "iB"
+}
+
+// formatCount writes a number with its digits in groups of three.
+func formatCount(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// levelValue is a flag of the least level of messages.
+type levelValue slog.Level
+
+// Set parses a level.
+func (l *levelValue) Set(text string) error {
+	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+		if strings.EqualFold(text, level.String()) {
+			*l = levelValue(level)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not debug, info, warn or error", text)
+}
+
+// Type names the value in the help.
+func (l *levelValue) Type() string { return "level" }
+
+func (l *levelValue) String() string { return strings.ToLower(slog.Level(*l).String()) }

@@ -64,6 +64,11 @@ const (
 	StatPprofParseErrors
 	// StatTrailingGarbage counts compressed files that something else follows.
 	StatTrailingGarbage
+	// StatFuchsiaSkippedRecord counts records that have no rows, by type.
+	StatFuchsiaSkippedRecord
+	// StatFuchsiaBufferFull counts how often a provider says that it had no room
+	// for records.
+	StatFuchsiaBufferFull
 )
 
 var ownStats = [...]statInfo{
@@ -75,6 +80,8 @@ var ownStats = [...]statInfo{
 	{"json_unsupported_phase", false, Info, FromAnalysis},
 	{"pprof_parse_errors", false, DataLoss, FromAnalysis},
 	{"trailing_garbage", false, Notice, FromAnalysis},
+	{"fuchsia_skipped_record", true, DataLoss, FromAnalysis},
+	{"fuchsia_buffer_full", false, DataLoss, FromTrace},
 }
 
 func (s Stat) info() statInfo {

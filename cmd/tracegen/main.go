@@ -23,6 +23,7 @@ type format struct {
 var formats = []format{
 	{"json", writeJSON},
 	{"ndjson", writeNDJSON},
+	{"fuchsia", writeFuchsia},
 }
 
 func main() {

@@ -12,13 +12,13 @@ type flows struct {
 }
 
 type flowKey struct {
-	pid         uint32
+	pid         int64
 	correlation uint64
 }
 
 // owner is the process that began a flow, or one of several.
 type owner struct {
-	pid       uint32
+	pid       int64
 	ambiguous bool
 }
 
@@ -33,7 +33,7 @@ func newFlows() flows {
 }
 
 // begin returns the id of a flow that begins in a process.
-func (f *flows) begin(pid uint32, correlation uint64) model.FlowID {
+func (f *flows) begin(pid int64, correlation uint64) model.FlowID {
 	key := flowKey{pid, correlation}
 	if id, ok := f.open[key]; ok {
 		return id
@@ -50,7 +50,7 @@ func (f *flows) begin(pid uint32, correlation uint64) model.FlowID {
 }
 
 // find returns the open flow that a process means by a correlation id.
-func (f *flows) find(pid uint32, correlation uint64) (flow, bool) {
+func (f *flows) find(pid int64, correlation uint64) (flow, bool) {
 	key := flowKey{pid, correlation}
 	if id, ok := f.open[key]; ok {
 		return flow{id, key}, true

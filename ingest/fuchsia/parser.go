@@ -11,6 +11,8 @@ import (
 type parser struct {
 	*model.Context
 	event     event
+	pid, tid  int64 // of the event
+	threads   threads
 	flows     flows
 	processes map[uint64]uint64 // koids of the processes of threads
 	counters  map[series]model.TrackID
@@ -31,6 +33,7 @@ func newParser(c *model.Context) *parser {
 	s := c.Store.Strings
 	return &parser{
 		Context:   c,
+		threads:   threads{index: map[koids]int{}},
 		flows:     newFlows(),
 		processes: map[uint64]uint64{},
 		counters:  map[series]model.TrackID{},
@@ -56,13 +59,16 @@ func (p *parser) Event(ts int64, token []byte) error {
 	}
 	e := &p.event
 	e.decode(token)
+	// Trace Processor's ids are the lower halves of koids.
+	thread := p.threads.all[e.thread]
+	p.pid, p.tid = int64(uint32(thread.pid)), int64(uint32(thread.tid))
 	switch e.kind {
 	case counter:
 		p.counter(ts)
 	case asyncBegin, asyncInstant, asyncEnd:
 		p.async(ts)
 	default:
-		p.onThread(ts, p.Tracks.Thread(p.Machine.ThreadOf(int64(e.tid), int64(e.pid))))
+		p.onThread(ts, p.Tracks.Thread(p.Machine.ThreadOf(p.tid, p.pid)))
 	}
 	return nil
 }
@@ -79,17 +85,17 @@ func (p *parser) onThread(ts int64, track model.TrackID) {
 		// event came first.
 		p.Slices.End(ts, track, 0, 0, p.source())
 	case durationComplete:
-		p.Slices.Scoped(ts, int64(e.value)-ts, track, e.category, e.name, p.source())
+		p.Slices.Scoped(ts, int64(e.value), track, e.category, e.name, p.source())
 	case flowBegin:
-		p.Flows.Begin(track, p.flows.begin(e.pid, e.value))
+		p.Flows.Begin(track, p.flows.begin(p.pid, e.value))
 	case flowStep:
-		if flow, ok := p.flows.find(e.pid, e.value); ok {
+		if flow, ok := p.flows.find(p.pid, e.value); ok {
 			p.Flows.Step(track, flow.id)
 		} else {
 			p.File.Count(model.StatFlowStepWithoutStart)
 		}
 	case flowEnd:
-		if flow, ok := p.flows.find(e.pid, e.value); ok {
+		if flow, ok := p.flows.find(p.pid, e.value); ok {
 			p.Flows.End(track, flow.id, true, true)
 			p.flows.end(flow)
 		} else {
@@ -100,7 +106,7 @@ func (p *parser) onThread(ts int64, track model.TrackID) {
 
 func (p *parser) async(ts int64) {
 	e := &p.event
-	upid := p.Machine.Process(int64(e.pid))
+	upid := p.Machine.Process(p.pid)
 	id := int64(e.value)
 	switch e.kind {
 	case asyncBegin:
@@ -121,7 +127,7 @@ var counterTrack = model.Blueprint{Classification: "fuchsia_counter", Event: mod
 // arg's and the counter's id.
 func (p *parser) counter(ts int64) {
 	e := &p.event
-	upid := p.Machine.Process(int64(e.pid))
+	upid := p.Machine.Process(p.pid)
 	for _, a := range e.args {
 		var value float64
 		switch a.kind {

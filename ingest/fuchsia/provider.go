@@ -11,17 +11,14 @@ import (
 type provider struct {
 	ticksPerSecond uint64
 	strings        map[uint64]model.StringID
-	threads        map[uint64]thread
+	threads        map[uint64]int // numbers
 }
-
-// thread names a thread by the koids of it and its process.
-type thread struct{ pid, tid uint64 }
 
 func newProvider() *provider {
 	return &provider{
 		ticksPerSecond: nsPerSecond,
 		strings:        map[uint64]model.StringID{},
-		threads:        map[uint64]thread{},
+		threads:        map[uint64]int{},
 	}
 }
 

@@ -69,7 +69,7 @@ func (p *parser) thread(koid uint64) model.UTID {
 }
 
 // stateOf is the state in which a thread leaves its CPU.
-func (p *parser) stateOf(state byte) model.StringID {
+func (p *parser) stateOf(state uint64) model.StringID {
 	switch state {
 	case threadNew, threadRunning:
 		return p.runnable

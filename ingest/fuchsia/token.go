@@ -53,92 +53,91 @@ type arg struct {
 	value uint64
 }
 
-// event is an event whose references are resolved. Its pid and tid are the lower
-// halves of koids, as in Trace Processor.
+// event is an event whose references are resolved.
 type event struct {
 	kind           kind
-	pid, tid       uint32
+	thread         int // of the tokenizer's threads
 	category, name model.StringID
-	value          uint64 // end in ns, counter id or correlation id
+	value          uint64 // duration in ns, counter id or correlation id
 	args           []arg
 }
 
-const (
-	eventBytes = 1 + 4*4 + 8
-	argBytes   = 4 + 1 + 8
-)
-
-func (e *event) size() int { return eventBytes + len(e.args)*argBytes }
-
-// encode writes the event into b, which has its size.
-func (e *event) encode(b []byte) {
-	b[0] = byte(e.kind)
-	binary.LittleEndian.PutUint32(b[1:], e.pid)
-	binary.LittleEndian.PutUint32(b[5:], e.tid)
-	binary.LittleEndian.PutUint32(b[9:], uint32(e.category))
-	binary.LittleEndian.PutUint32(b[13:], uint32(e.name))
-	binary.LittleEndian.PutUint64(b[17:], e.value)
-	b = b[eventBytes:]
+// encode appends the event to b.
+func (e *event) encode(b []byte) []byte {
+	b = append(b, byte(e.kind))
+	b = binary.AppendUvarint(b, uint64(e.thread))
+	b = binary.AppendUvarint(b, uint64(e.category))
+	b = binary.AppendUvarint(b, uint64(e.name))
+	b = binary.AppendUvarint(b, e.value)
 	for _, a := range e.args {
-		binary.LittleEndian.PutUint32(b, uint32(a.name))
-		b[4] = a.kind
-		binary.LittleEndian.PutUint64(b[5:], a.value)
-		b = b[argBytes:]
+		b = append(b, a.kind)
+		b = binary.AppendUvarint(b, uint64(a.name))
+		b = binary.AppendUvarint(b, a.value)
 	}
+	return b
 }
 
 // decode reads what encode wrote. It uses the memory of the event's args again.
-func (e *event) decode(b []byte) {
+func (e *event) decode(token []byte) {
+	b := numbers(token[1:])
 	*e = event{
-		kind:     kind(b[0]),
-		pid:      binary.LittleEndian.Uint32(b[1:]),
-		tid:      binary.LittleEndian.Uint32(b[5:]),
-		category: model.StringID(binary.LittleEndian.Uint32(b[9:])),
-		name:     model.StringID(binary.LittleEndian.Uint32(b[13:])),
-		value:    binary.LittleEndian.Uint64(b[17:]),
+		kind:     kind(token[0]),
+		thread:   int(b.next()),
+		category: model.StringID(b.next()),
+		name:     model.StringID(b.next()),
+		value:    b.next(),
 		args:     e.args[:0],
 	}
-	for b = b[eventBytes:]; len(b) > 0; b = b[argBytes:] {
-		e.args = append(e.args, arg{
-			name:  model.StringID(binary.LittleEndian.Uint32(b)),
-			kind:  b[4],
-			value: binary.LittleEndian.Uint64(b[5:]),
-		})
+	for len(b) > 0 {
+		e.args = append(e.args, arg{kind: byte(b.next()), name: model.StringID(b.next()), value: b.next()})
 	}
+}
+
+// numbers are the varints of a token.
+type numbers []byte
+
+func (b *numbers) next() uint64 {
+	if v := (*b)[0]; v < 0x80 {
+		*b = (*b)[1:]
+		return uint64(v)
+	}
+	v, n := binary.Uvarint(*b)
+	*b = (*b)[n:]
+	return v
 }
 
 // switching is a scheduling record: a CPU goes from one thread to another, or the
 // outgoing thread wakes the incoming one.
 type switching struct {
 	kind               kind
-	state              byte // of the outgoing thread
-	cpu                uint16
+	state              uint64 // of the outgoing thread
+	cpu                uint64
 	outgoing, incoming uint64 // koids of threads
 	outgoingWeight     int32  // or priority
 	incomingWeight     int32
 }
 
-const switchingBytes = 2 + 2 + 2*8 + 2*4
-
-// encode writes the record into b, which has switchingBytes.
-func (s *switching) encode(b []byte) {
-	b[0], b[1] = byte(s.kind), s.state
-	binary.LittleEndian.PutUint16(b[2:], s.cpu)
-	binary.LittleEndian.PutUint64(b[4:], s.outgoing)
-	binary.LittleEndian.PutUint64(b[12:], s.incoming)
-	binary.LittleEndian.PutUint32(b[20:], uint32(s.outgoingWeight))
-	binary.LittleEndian.PutUint32(b[24:], uint32(s.incomingWeight))
+// encode appends the record to b.
+func (s *switching) encode(b []byte) []byte {
+	b = append(b, byte(s.kind))
+	b = binary.AppendUvarint(b, s.state)
+	b = binary.AppendUvarint(b, s.cpu)
+	b = binary.AppendUvarint(b, s.outgoing)
+	b = binary.AppendUvarint(b, s.incoming)
+	b = binary.AppendUvarint(b, uint64(uint32(s.outgoingWeight)))
+	return binary.AppendUvarint(b, uint64(uint32(s.incomingWeight)))
 }
 
 // decode reads what encode wrote.
-func (s *switching) decode(b []byte) {
+func (s *switching) decode(token []byte) {
+	b := numbers(token[1:])
 	*s = switching{
-		kind:           kind(b[0]),
-		state:          b[1],
-		cpu:            binary.LittleEndian.Uint16(b[2:]),
-		outgoing:       binary.LittleEndian.Uint64(b[4:]),
-		incoming:       binary.LittleEndian.Uint64(b[12:]),
-		outgoingWeight: int32(binary.LittleEndian.Uint32(b[20:])),
-		incomingWeight: int32(binary.LittleEndian.Uint32(b[24:])),
+		kind:           kind(token[0]),
+		state:          b.next(),
+		cpu:            b.next(),
+		outgoing:       b.next(),
+		incoming:       b.next(),
+		outgoingWeight: int32(b.next()),
+		incomingWeight: int32(b.next()),
 	}
 }

@@ -22,6 +22,7 @@ type tokenizer struct {
 	provider  *provider // nil in the section of one that is not known
 	undefined bool      // the record refers to a string that is not defined
 	event     event
+	token     []byte
 
 	process, weight, waker, incomingWeight, outgoingWeight model.StringID
 }
@@ -131,9 +132,9 @@ func (t *tokenizer) record(header uint64) (blob []byte, err error) {
 			t.provider.strings[index] = t.in.Store.Strings.InternBytes(text)
 		}
 	case recordThread:
-		ids := thread{pid: t.word(), tid: t.word()}
+		thread := koids{pid: t.word(), tid: t.word()}
 		if index := field(header, 16, 23); index != 0 && t.whole() {
-			t.provider.threads[index] = ids
+			t.provider.threads[index] = t.parser.threads.add(thread)
 		}
 	case recordEvent:
 		err = t.readEvent(header)
@@ -226,8 +227,7 @@ func (t *tokenizer) readEvent(header uint64) error {
 		return nil
 	}
 	ticks := t.word()
-	ids := t.thread(field(header, 24, 31))
-	e.pid, e.tid = uint32(ids.pid), uint32(ids.tid)
+	e.thread = t.thread(field(header, 24, 31))
 	e.category = t.text(field(header, 32, 47))
 	e.name = t.text(field(header, 48, 63))
 	e.args = t.args(field(header, 20, 23))
@@ -243,17 +243,14 @@ func (t *tokenizer) readEvent(header uint64) error {
 	if e.kind == durationComplete && ok {
 		var end int64
 		end, ok = t.provider.nanoseconds(e.value)
-		e.value, ok = uint64(end), ok && end >= ts
+		e.value, ok = uint64(end-ts), ok && end >= ts
 	}
 	if !ok {
 		t.log(model.StatFuchsiaTimestampOverflow, "")
 		return nil
 	}
-	token, err := t.events.Reserve(ts, e.size())
-	if err == nil {
-		e.encode(token)
-	}
-	return err
+	t.token = e.encode(t.token[:0])
+	return t.events.Push(ts, t.token)
 }
 
 // The types of scheduling records.
@@ -264,17 +261,17 @@ const (
 )
 
 func (t *tokenizer) scheduling(header uint64) error {
-	s := switching{cpu: uint16(field(header, 20, 35)), state: byte(field(header, 36, 39))}
+	s := switching{cpu: field(header, 20, 35), state: field(header, 36, 39)}
 	ticks := t.word()
 	var args []arg
 	switch field(header, 60, 63) {
 	case schedulingLegacySwitch:
 		s = switching{
 			kind:           legacySwitch,
-			cpu:            uint16(field(header, 16, 23)),
-			state:          byte(field(header, 24, 27)),
-			outgoing:       t.thread(field(header, 28, 35)).tid,
-			incoming:       t.thread(field(header, 36, 43)).tid,
+			cpu:            field(header, 16, 23),
+			state:          field(header, 24, 27),
+			outgoing:       t.parser.threads.all[t.thread(field(header, 28, 35))].tid,
+			incoming:       t.parser.threads.all[t.thread(field(header, 36, 43))].tid,
 			outgoingWeight: int32(field(header, 44, 51)),
 			incomingWeight: int32(field(header, 52, 59)),
 		}
@@ -314,11 +311,8 @@ func (t *tokenizer) scheduling(header uint64) error {
 		t.log(model.StatFuchsiaTimestampOverflow, "")
 		return nil
 	}
-	token, err := t.events.Reserve(ts, switchingBytes)
-	if err == nil {
-		s.encode(token)
-	}
-	return err
+	t.token = s.encode(t.token[:0])
+	return t.events.Push(ts, t.token)
 }
 
 const (
@@ -342,15 +336,16 @@ func (t *tokenizer) text(ref uint64) model.StringID {
 
 // thread resolves a reference to a thread. One that is not defined means process
 // 0 and thread 0, as in Trace Processor.
-func (t *tokenizer) thread(ref uint64) thread {
+func (t *tokenizer) thread(ref uint64) int {
 	if ref == 0 {
-		return thread{pid: t.word(), tid: t.word()}
+		return t.parser.threads.add(koids{pid: t.word(), tid: t.word()})
 	}
-	ids, ok := t.provider.threads[ref]
+	number, ok := t.provider.threads[ref]
 	if !ok {
 		t.log(model.StatFuchsiaInvalidEvent, "thread is not defined")
+		return t.parser.threads.add(koids{})
 	}
-	return ids
+	return number
 }
 
 // args reads n args, valid until the next call.

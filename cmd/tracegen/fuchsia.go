@@ -99,33 +99,40 @@ type fuchsiaSpan struct {
 	args           []fuchsiaArg
 }
 
-// fuchsiaArg is an arg of a type of the format; texts are the values of strings.
+// fuchsiaArg is an arg of a type of the format. It has so many values, texts if
+// it is a string, or is the number of the frame that is drawn.
 type fuchsiaArg struct {
-	name  string
-	kind  uint64
-	texts []string
+	name   string
+	kind   uint64
+	values uint64
+	texts  []string
 }
+
+const (
+	fxtFrame = 0 // values of a frame number
+	frameNS  = 16_666_667
+)
 
 func fuchsiaComponents() []fuchsiaComponent {
 	graphics := []fuchsiaSpan{
-		{"gfx", "RenderFrame", []fuchsiaArg{{"frame_number", 4, nil}, {"target", 3, nil}}},
-		{"gfx", "scenic_impl::display::Compositor::DrawFrame", nil},
-		{"gfx", "FrameScheduler::UpdateManager::UpdateSessions", []fuchsiaArg{{"sessions", 1, nil}}},
-		{"gfx", "Vulkan submit", []fuchsiaArg{{"queue", 7, nil}, {"wait", 9, nil}}},
-		{"magma", "Connection::ExecuteCommandBuffer", []fuchsiaArg{{"id", 8, nil}}},
+		{"gfx", "RenderFrame", []fuchsiaArg{{"frame_number", 4, fxtFrame, nil}, {"target", 3, fxtFrame, nil}}},
+		{"gfx", "scenic_impl::display::Compositor::DrawFrame", []fuchsiaArg{{"frame_number", 4, fxtFrame, nil}, {"layers", 1, 12, nil}}},
+		{"gfx", "FrameScheduler::UpdateManager::UpdateSessions", []fuchsiaArg{{"sessions", 1, 24, nil}, {"target", 3, fxtFrame, nil}}},
+		{"gfx", "Vulkan submit", []fuchsiaArg{{"queue", 7, 4, nil}, {"wait", 9, 2, nil}}},
+		{"magma", "Connection::ExecuteCommandBuffer", []fuchsiaArg{{"id", 8, 64, nil}, {"semaphores", 2, 4, nil}}},
 	}
 	engine := []fuchsiaSpan{
-		{"flutter", "Animator::BeginFrame", []fuchsiaArg{{"frame_number", 4, nil}}},
-		{"dart", "GrowableObjectArray", nil},
-		{"dart", "CollectNewGeneration", []fuchsiaArg{{"usedBefore", 4, nil}, {"reason", 6, []string{"new space", "idle", "promotion"}}}},
-		{"flutter", "Layout", []fuchsiaArg{{"dirty", 2, nil}, {"ratio", 5, nil}}},
-		{"flutter", "PipelineProduce", nil},
+		{"flutter", "Animator::BeginFrame", []fuchsiaArg{{"frame_number", 4, fxtFrame, nil}}},
+		{"dart", "HandleMessage", []fuchsiaArg{{"isolate", 6, 3, []string{"main", "service", "worker"}}, {"mode", 6, 2, []string{"AOT", "JIT"}}}},
+		{"dart", "CollectNewGeneration", []fuchsiaArg{{"usedBefore", 4, 512, nil}, {"reason", 6, 3, []string{"new space", "idle", "promotion"}}}},
+		{"flutter", "Layout", []fuchsiaArg{{"dirty", 2, 40, nil}, {"ratio", 5, 100, nil}}},
+		{"flutter", "PipelineProduce", []fuchsiaArg{{"depth", 2, 3, nil}, {"frame_number", 4, fxtFrame, nil}}},
 	}
 	storage := []fuchsiaSpan{
-		{"blobfs", "Blob::Read", []fuchsiaArg{{"offset", 4, nil}, {"length", 2, nil}}},
-		{"storage", "txn", []fuchsiaArg{{"operation", 6, []string{"read", "write", "flush", "trim"}}, {"blocks", 1, nil}}},
-		{"blobfs", "UserPager::TransferPages", []fuchsiaArg{{"vmo", 8, nil}}},
-		{"minfs", "Minfs::BeginTransaction", nil},
+		{"blobfs", "Blob::Read", []fuchsiaArg{{"offset", 4, 4096, nil}, {"length", 2, 16, nil}}},
+		{"storage", "txn", []fuchsiaArg{{"operation", 6, 4, []string{"read", "write", "flush", "trim"}}, {"blocks", 1, 64, nil}}},
+		{"blobfs", "UserPager::TransferPages", []fuchsiaArg{{"vmo", 8, 200, nil}, {"pages", 2, 32, nil}}},
+		{"minfs", "Minfs::BeginTransaction", []fuchsiaArg{{"reserve", 2, 8, nil}, {"inode", 4, 300, nil}}},
 	}
 	return []fuchsiaComponent{
 		{"scenic.cm", []string{"main", "render", "vsync", "async-dispatcher"}, graphics},
@@ -236,10 +243,10 @@ func (p *fuchsiaProvider) span(thread uint64, at, dur int64, depth int) int {
 func (p *fuchsiaProvider) aside(thread uint64, at int64) int {
 	switch r := p.rng.IntN(100); {
 	case r < 6:
-		p.event(fxtInstant, thread, at, fuchsiaSpan{"app", "task_start", []fuchsiaArg{{"posted", 9, nil}}})
+		p.event(fxtInstant, thread, at, fuchsiaSpan{"app", "task_start", []fuchsiaArg{{"posted", 9, 2, nil}}})
 		return 1
 	case r < 10:
-		p.event(fxtCounter, thread, at, fuchsiaSpan{"memory", "heap", []fuchsiaArg{{"used", 4, nil}, {"load", 5, nil}}}, 0)
+		p.event(fxtCounter, thread, at, fuchsiaSpan{"memory", "heap", []fuchsiaArg{{"used", 4, 5000, nil}, {"load", 5, 400, nil}}}, 0)
 		return 1
 	case r < 15:
 		p.async++
@@ -264,14 +271,17 @@ func (p *fuchsiaProvider) event(kind, thread uint64, at int64, s fuchsiaSpan, va
 	words := append(make([]uint64, 0, 16), uint64(at))
 	for _, a := range s.args {
 		header := a.kind | 1<<4 | p.text(a.name)<<16
-		v := p.rng.Uint64N(1 << (4 + p.rng.Uint64N(20)))
+		v := uint64(at / frameNS)
+		if a.values != fxtFrame {
+			v = p.rng.Uint64N(a.values)
+		}
 		switch a.kind {
 		case 1, 2:
 			words = append(words, header|v<<32)
 		case 9:
-			words = append(words, header|v&1<<32)
+			words = append(words, header|v<<32)
 		case 6:
-			words = append(words, header|p.text(a.texts[p.rng.IntN(len(a.texts))])<<32)
+			words = append(words, header|p.text(a.texts[v])<<32)
 		case 5:
 			words = append(words, header+1<<4, math.Float64bits(float64(v)/16))
 		default:

@@ -3,7 +3,6 @@ package fuchsia
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"io"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -39,6 +38,7 @@ type records struct {
 	r      *bufio.Reader
 	offset int64 // of the record, bytes
 	size   int64 // of the record, bytes
+	err    error // that ended the reading
 }
 
 func newRecords(r io.Reader) *records {
@@ -49,10 +49,19 @@ func newRecords(r io.Reader) *records {
 // one only the header. It returns io.EOF at the end of the trace,
 // io.ErrUnexpectedEOF if that is inside a record, and a format.Error if there is
 // no telling where the next record begins.
-func (r *records) next() ([]byte, error) {
-	if err := r.skip(); err != nil {
-		return nil, err
+func (r *records) next() (record []byte, err error) {
+	if r.err == nil {
+		record, r.err = r.read()
 	}
+	return record, r.err
+}
+
+func (r *records) read() ([]byte, error) {
+	if n, err := r.r.Discard(int(r.size)); err != nil {
+		return nil, cut(err, n)
+	}
+	r.offset += r.size
+	r.size = 0
 	head, err := r.r.Peek(wordBytes)
 	if err != nil {
 		return nil, cut(err, len(head))
@@ -76,20 +85,9 @@ func (r *records) next() ([]byte, error) {
 	return record, nil
 }
 
-// skip moves behind the record.
-func (r *records) skip() error {
-	n, err := r.r.Discard(int(r.size))
-	if err != nil {
-		return cut(err, n)
-	}
-	r.offset += r.size
-	r.size = 0
-	return nil
-}
-
 // cut is the error of a record of which only n bytes could be read.
 func cut(err error, n int) error {
-	if err == io.EOF && n > 0 || errors.Is(err, io.ErrUnexpectedEOF) {
+	if err == io.EOF && n > 0 {
 		return io.ErrUnexpectedEOF
 	}
 	return err

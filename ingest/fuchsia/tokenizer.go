@@ -58,7 +58,7 @@ func (t *tokenizer) run() error {
 			t.in.File.Count(model.StatUnsupportedEmbeddedFormat)
 			err = nil
 		case errors.As(err, &bad):
-			bad.Offset, bad.Err = -1, fmt.Errorf("Perfetto's data in its blobs, at byte %d of that: %w", bad.Offset, bad.Err)
+			err = &format.Error{Offset: -1, Err: fmt.Errorf("Perfetto's data in its blobs, at byte %d of that: %w", bad.Offset, bad.Err)}
 		}
 		if _, e := io.Copy(io.Discard, b); e != nil {
 			err = e

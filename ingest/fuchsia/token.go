@@ -43,8 +43,6 @@ const (
 	argBool
 )
 
-const maxArgs = 15
-
 // arg is an arg of an event. The value is a number, the bits of a double, or a
 // StringID.
 type arg struct {

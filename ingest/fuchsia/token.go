@@ -77,31 +77,33 @@ func (e *event) encode(b []byte) []byte {
 
 // decode reads what encode wrote. It uses the memory of the event's args again.
 func (e *event) decode(token []byte) {
-	b := numbers(token[1:])
-	*e = event{
-		kind:     kind(token[0]),
-		thread:   int(b.next()),
-		category: model.StringID(b.next()),
-		name:     model.StringID(b.next()),
-		value:    b.next(),
-		args:     e.args[:0],
-	}
+	e.kind = kind(token[0])
+	thread, b := number(token[1:])
+	category, b := number(b)
+	name, b := number(b)
+	e.value, b = number(b)
+	e.thread, e.category, e.name = int(thread), model.StringID(category), model.StringID(name)
+	e.args = e.args[:0]
 	for len(b) > 0 {
-		e.args = append(e.args, arg{kind: byte(b.next()), name: model.StringID(b.next()), value: b.next()})
+		a := arg{kind: b[0]}
+		name, b = number(b[1:])
+		a.name = model.StringID(name)
+		a.value, b = number(b)
+		e.args = append(e.args, a)
 	}
 }
 
-// numbers are the varints of a token.
-type numbers []byte
-
-func (b *numbers) next() uint64 {
-	if v := (*b)[0]; v < 0x80 {
-		*b = (*b)[1:]
-		return uint64(v)
+// number reads a varint of a token and returns it and what follows.
+func number(b []byte) (uint64, []byte) {
+	if b[0] < 0x80 {
+		return uint64(b[0]), b[1:]
 	}
-	v, n := binary.Uvarint(*b)
-	*b = (*b)[n:]
-	return v
+	return longNumber(b)
+}
+
+func longNumber(b []byte) (uint64, []byte) {
+	v, n := binary.Uvarint(b)
+	return v, b[n:]
 }
 
 // switching is a scheduling record: a CPU goes from one thread to another, or the
@@ -128,14 +130,13 @@ func (s *switching) encode(b []byte) []byte {
 
 // decode reads what encode wrote.
 func (s *switching) decode(token []byte) {
-	b := numbers(token[1:])
-	*s = switching{
-		kind:           kind(token[0]),
-		state:          b.next(),
-		cpu:            b.next(),
-		outgoing:       b.next(),
-		incoming:       b.next(),
-		outgoingWeight: int32(b.next()),
-		incomingWeight: int32(b.next()),
-	}
+	s.kind = kind(token[0])
+	b := token[1:]
+	s.state, b = number(b)
+	s.cpu, b = number(b)
+	s.outgoing, b = number(b)
+	s.incoming, b = number(b)
+	outgoing, b := number(b)
+	incoming, _ := number(b)
+	s.outgoingWeight, s.incomingWeight = int32(outgoing), int32(incoming)
 }

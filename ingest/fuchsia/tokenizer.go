@@ -23,9 +23,20 @@ type tokenizer struct {
 	undefined bool      // the record refers to a string that is not defined
 	event     event
 	token     []byte
+	recent    [recentStrings]recent
 
 	process, weight, waker, incomingWeight, outgoingWeight model.StringID
 }
+
+// recent is a string that was looked up lately, which is faster than in the
+// tables of all providers.
+type recent struct {
+	of  *provider
+	ref uint64
+	id  model.StringID
+}
+
+const recentStrings = 512
 
 func newTokenizer(in *format.Input) *tokenizer {
 	s := in.Store.Strings
@@ -130,6 +141,7 @@ func (t *tokenizer) record(header uint64) (blob []byte, err error) {
 		text := t.stream(int(field(header, 32, 46)))
 		if index := field(header, 16, 30); index != 0 && t.whole() {
 			t.provider.strings[index] = t.in.Store.Strings.InternBytes(text)
+			t.recent[index%recentStrings] = recent{}
 		}
 	case recordThread:
 		thread := koids{pid: t.word(), tid: t.word()}
@@ -329,9 +341,16 @@ func (t *tokenizer) text(ref uint64) model.StringID {
 	if inlineString(ref) {
 		return t.in.Store.Strings.InternBytes(t.stream(int(ref & maxString)))
 	}
-	id, ok := t.provider.strings[ref]
-	t.undefined = t.undefined || !ok
-	return id
+	r := &t.recent[ref%recentStrings]
+	if r.of != t.provider || r.ref != ref {
+		id, ok := t.provider.strings[ref]
+		if !ok {
+			t.undefined = true
+			return 0
+		}
+		*r = recent{t.provider, ref, id}
+	}
+	return r.id
 }
 
 // thread resolves a reference to a thread. One that is not defined means process

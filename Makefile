@@ -2,6 +2,7 @@ GO          ?= go
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SHARED      ?= ../shared
 FUZZTIME    ?= 5s
+BENCHSIZE   ?= 1GB
 TESTFLAGS   ?=
 
 .PHONY: build test lint fmt unit race fuzz smoke conformance conformance-update readback bench man clean
@@ -9,7 +10,7 @@ TESTFLAGS   ?=
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert
 
-test: lint unit race fuzz smoke conformance ## everything that must hold
+test: lint unit race fuzz smoke readback conformance ## everything that must hold
 
 lint: ## formatting, vet, staticcheck, and that all builds without a C compiler
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
@@ -39,11 +40,14 @@ conformance-update: build ## raise the scores in .ci/conformance.tsv
 	GO=$(GO) .ci/conformance $(SHARED)/conformance update
 
 readback: build ## read a dataset with DuckDB, pandas, pyarrow and Polars
-	.ci/readback
+	@if command -v python3 >/dev/null; \
+	then .ci/python .ci/readback.py bin/tpconvert testdata/chromium.json.gz; \
+	else echo "readback: skipped, there is no python3"; fi
 
-bench: build ## benchmarks, and the whole command on 1 GB of JSON beside DuckDB
+bench: build ## benchmarks, and the whole command beside DuckDB on generated JSON
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
-	GO=$(GO) .ci/bench
+	$(GO) build -o bin/tracegen ./cmd/tracegen
+	.ci/python .ci/bench.py bin/tpconvert bin/tracegen $(BENCHSIZE)
 
 man: build ## man pages in man/
 	bin/tpconvert man man

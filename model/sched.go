@@ -65,3 +65,11 @@ func (s *Sched) flush() {
 		s.drop(int64(cpu))
 	}
 }
+
+// Open returns the row of the CPU's span that did not end yet, or None.
+func (s *Sched) Open(cpu int64) int64 {
+	if cpu >= int64(len(s.running)) {
+		return None
+	}
+	return s.running[cpu].row
+}

@@ -55,8 +55,6 @@ const (
 	// StatUnsupportedPacket counts protobuf packets of a kind that is not read,
 	// by field number.
 	StatUnsupportedPacket
-	// StatCorruptPacket counts protobuf packets that could not be decoded.
-	StatCorruptPacket
 	// StatJSONUnsupportedPhase counts JSON events of a phase that has no rows.
 	StatJSONUnsupportedPhase
 	// StatPprofParseErrors counts parts of a pprof profile that are damaged or
@@ -64,6 +62,8 @@ const (
 	StatPprofParseErrors
 	// StatTrailingGarbage counts compressed files that something else follows.
 	StatTrailingGarbage
+	// StatCorruptPacket counts protobuf packets that could not be decoded.
+	StatCorruptPacket
 	// StatFuchsiaSkippedRecord counts records that have no rows, by type.
 	StatFuchsiaSkippedRecord
 	// StatFuchsiaBufferFull counts how often a provider says that it had no room
@@ -76,10 +76,10 @@ var ownStats = [...]statInfo{
 	{"unsupported_embedded_format", false, DataLoss, FromAnalysis},
 	{"truncated_input", false, DataLoss, FromAnalysis},
 	{"unsupported_packet", true, DataLoss, FromAnalysis},
-	{"corrupt_packet", false, Error, FromAnalysis},
 	{"json_unsupported_phase", false, Info, FromAnalysis},
 	{"pprof_parse_errors", false, DataLoss, FromAnalysis},
 	{"trailing_garbage", false, Notice, FromAnalysis},
+	{"corrupt_packet", false, Error, FromAnalysis},
 	{"fuchsia_skipped_record", true, DataLoss, FromAnalysis},
 	{"fuchsia_buffer_full", false, DataLoss, FromTrace},
 }

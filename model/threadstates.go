@@ -185,3 +185,25 @@ func (s *ThreadStates) flush() {
 		*t = threadStates{last: None, blocked: None}
 	}
 }
+
+// Set begins a state of a thread, on a CPU or on None, for kernels that tell of
+// states instead of switches. It counts two states that begin at one time.
+func (s *ThreadStates) Set(ts int64, utid UTID, state StringID, cpu int64) {
+	t := s.thread(utid)
+	s.close(ts, t)
+	if t.last != None && t.ts == ts {
+		s.context.File.Count(StatGenericTaskStateInvalidOrder)
+	}
+	s.open(ts, utid, state, cpu, nil)
+}
+
+// Correct replaces the state that a thread is in.
+func (s *ThreadStates) Correct(utid UTID, state StringID) {
+	if t := s.thread(utid); t.last != None {
+		s.context.Store.ThreadState.State.Set(t.last, state)
+		t.state = state
+	}
+}
+
+// State is the state that a thread is in, zero if that is not known.
+func (s *ThreadStates) State(utid UTID) StringID { return s.thread(utid).state }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -56,6 +57,21 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{export.Parquet, export.Arrow}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("compression", cobra.FixedCompletions([]string{"zstd", "gzip", "snappy", "none"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// check rejects flags that make no sense for the traces.
+func (o *convertOptions) check(traces int, many bool) error {
+	switch {
+	case traces == 0:
+		return errors.New("there are no traces in the folder")
+	case many && o.traceID != "":
+		return errors.New("--trace-id is for one trace, and there are several")
+	case o.jobs < 1:
+		return errors.New("--jobs must be at least 1")
+	case o.rowGroupRows < 1:
+		return errors.New("--row-group-rows must be at least 1")
+	}
+	return nil
 }
 
 // export are the options of the dataset.

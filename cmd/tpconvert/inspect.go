@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -25,7 +26,11 @@ each table, and what cannot be imported. TRACE may be "-", the standard input.`,
 			limitMemory(int64(memory))
 			printer := ui.printer(cmd)
 			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory)}
-			seen, err := reader.read(cmd.Context(), args[0], nil)
+			var seen *observer
+			err := interruptible(cmd.Context(), func() (err error) {
+				seen, err = reader.read(cmd.Context(), args[0], nil)
+				return err
+			})
 			if err != nil {
 				return err
 			}
@@ -38,6 +43,19 @@ each table, and what cannot be imported. TRACE may be "-", the standard input.`,
 	}
 	cmd.Flags().Var(&memory, "memory", "memory for sorting; above it events go to a temporary file")
 	return cmd
+}
+
+// interruptible runs f and returns its error, or that of ctx as soon as it is
+// done, without waiting for f.
+func interruptible(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // inspection is what a trace holds. Times are ns of the trace clock.

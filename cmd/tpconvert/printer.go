@@ -92,8 +92,10 @@ func (p *textPrinter) Message(level slog.Level, trace, text string) {
 
 func (p *textPrinter) Progress(state progress) {
 	if p.watched && !p.options.quiet {
-		p.write(p.messages, func(w io.Writer) { fmt.Fprint(w, state) })
-		p.line = true
+		p.write(p.messages, func(w io.Writer) {
+			fmt.Fprint(w, state)
+			p.line = true
+		})
 	}
 }
 

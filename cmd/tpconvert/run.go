@@ -52,53 +52,40 @@ type run struct {
 // convert converts the traces, and those in folders among them, to the dataset.
 func (r *run) convert(ctx context.Context, traces []string) error {
 	begun := time.Now()
-	o, err := r.options.export()
-	if err != nil {
-		return err
-	}
 	paths, err := expandFolders(traces)
 	if err != nil {
 		return err
 	}
 	many := len(traces) > 1 || !slices.Equal(paths, traces)
-	switch {
-	case len(paths) == 0:
-		return usageError{fmt.Errorf("there are no traces in %s", traces[0])}
-	case many && r.options.traceID != "":
-		return usageError{errors.New("--trace-id is for one trace, and there are several")}
-	case r.options.jobs < 1:
-		return usageError{errors.New("--jobs must be at least 1")}
-	case r.options.rowGroupRows < 1:
-		return usageError{errors.New("--row-group-rows must be at least 1")}
+	if err := r.options.check(len(paths), many); err != nil {
+		return usageError{err}
 	}
-	if many {
-		dataset, err := export.OpenDataset(r.out, o)
-		if err != nil {
-			return err
-		}
-		defer dataset.Close()
-		r.create = dataset.Create
-	} else {
-		r.create = func() (*export.Writer, error) { return export.Create(r.out, o) }
+	closeTarget, err := r.openTarget(many)
+	if err != nil {
+		return err
 	}
+	defer closeTarget()
+	limitMemory(int64(r.options.memory))
 	workers := min(r.options.jobs, len(paths))
 	r.reader.ui = r.ui
 	r.reader.chunkRows = r.options.rowGroupRows
 	r.reader.memory = int64(r.options.memory) / int64(workers)
-	r.writers = map[*export.Writer]struct{}{}
-	limitMemory(int64(r.options.memory))
 
 	var conversions []conversion
 	var errs []error
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		conversions, errs = r.all(ctx, paths, workers)
+		conversions, errs = r.all(ctx, paths, workers, many)
 	}()
-	if err := r.watch(ctx, finished, begun, paths); err != nil {
-		return err
+	if !r.watch(ctx, finished, begun, paths) {
+		r.abort()
+		return ctx.Err()
 	}
-	if len(paths) == 1 && !many && len(errs) > 0 {
+	switch {
+	case len(errs) > 0 && ctx.Err() != nil:
+		return ctx.Err()
+	case len(errs) > 0 && !many:
 		return errs[0]
 	}
 	r.ui.Summary(summary{r.out, conversions, time.Since(begun).Seconds(), peakMemory()})
@@ -106,6 +93,25 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 		return &failedError{errs, len(paths)}
 	}
 	return r.strict(conversions)
+}
+
+// openTarget prepares the target and returns what ends the work on it.
+func (r *run) openTarget(many bool) (func(), error) {
+	r.writers = map[*export.Writer]struct{}{}
+	o, err := r.options.export()
+	if err != nil {
+		return nil, err
+	}
+	if !many {
+		r.create = func() (*export.Writer, error) { return export.Create(r.out, o) }
+		return func() {}, nil
+	}
+	dataset, err := export.OpenDataset(r.out, o)
+	if err != nil {
+		return nil, err
+	}
+	r.create = dataset.Create
+	return dataset.Close, nil
 }
 
 // strict returns an error if data was lost and that matters.
@@ -122,19 +128,18 @@ func (r *run) strict(conversions []conversion) error {
 	return fmt.Errorf("%w: %s", errDataLost, describeLost(lost))
 }
 
-// watch reports progress until the run is finished or interrupted. Then it
-// drops what is not complete, without waiting for the parsers.
-func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Time, paths []string) error {
+// watch reports progress. It returns true once the run is finished, and false
+// if it is interrupted before that.
+func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Time, paths []string) bool {
 	total := totalSize(paths)
 	tick := time.NewTicker(progressInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-finished:
-			return ctx.Err()
+			return true
 		case <-ctx.Done():
-			r.abort()
-			return ctx.Err()
+			return false
 		case <-tick.C:
 			r.mu.Lock()
 			done := r.done
@@ -149,7 +154,7 @@ func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Ti
 
 // all converts the traces, as many at a time as there are workers, and returns
 // what became of each and the errors of those that failed.
-func (r *run) all(ctx context.Context, paths []string, workers int) ([]conversion, []error) {
+func (r *run) all(ctx context.Context, paths []string, workers int, many bool) ([]conversion, []error) {
 	conversions, errs := make([]conversion, len(paths)), make([]error, len(paths))
 	slots := make(chan struct{}, workers)
 	var running sync.WaitGroup
@@ -162,7 +167,7 @@ func (r *run) all(ctx context.Context, paths []string, workers int) ([]conversio
 			c.Trace = path
 			if err := r.one(ctx, c); err != nil {
 				errs[i], c.Error = err, err.Error()
-				if len(paths) > 1 && ctx.Err() == nil {
+				if many && ctx.Err() == nil {
 					r.ui.Message(slog.LevelError, "", err.Error())
 				}
 			}
@@ -238,7 +243,8 @@ func (r *run) end(w *export.Writer) bool {
 	return ours
 }
 
-// abort drops what is not complete. Writers at their last step come to its end.
+// abort drops what is not complete, without waiting for the parsers. Writers at
+// their last step come to its end.
 func (r *run) abort() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -44,6 +44,7 @@ func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*
 	input := newReadAhead(ctx, file, &r.taken)
 	seen := &observer{ctx: ctx, to: sink, rows: &r.rows}
 	store := model.NewStore(model.Options{Sink: seen, ChunkRows: r.chunkRows})
+	defer store.Close()
 	name := traceName(path)
 	err = ingest.Read(store, name, input, ingest.Options{
 		Memory: r.memory,

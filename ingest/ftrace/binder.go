@@ -73,7 +73,7 @@ var binderFlags = []struct {
 const binderOneWay = 0x01
 
 func flagsText(flags int64) string {
-	text := fmt.Sprintf("0x%x ", flags)
+	text := fmt.Sprintf("0x%02x ", flags)
 	if flags == 0 {
 		return text + "No Flags Set"
 	}
@@ -99,7 +99,7 @@ func binderSend(p *Parser, e *Event) {
 		add("destination process", model.IntArg(unsigned(e.Int("to_proc")))).
 		add("reply transaction?", model.BoolArg(reply)).
 		add("flags", model.StringArg(p.word(flagsText(flags)))).
-		add("code", model.StringArg(p.word(fmt.Sprintf("0x%x Java Layer Dependent", uint32(e.Uint("code")))))).
+		add("code", model.StringArg(p.word(fmt.Sprintf("0x%02x Java Layer Dependent", uint32(e.Uint("code")))))).
 		add("calling tid", model.UintArg(uint64(e.TID)))
 	switch {
 	case reply:

@@ -73,10 +73,16 @@ func (p *Parser) list() *argList {
 	return &p.args
 }
 
-// word interns a text of ours, text one of the event.
+// word interns a text of ours.
 func (p *Parser) word(s string) model.StringID { return p.Store.Strings.Intern(s) }
+
+// text interns a text of the event. It is NULL if the event does not have it.
 func (p *Parser) text(e *Event, field string) model.StringID {
-	return p.Store.Strings.InternBytes(e.Text(field))
+	v := e.find(field)
+	if v == nil {
+		return 0
+	}
+	return p.Store.Strings.InternBytes(v.text)
 }
 
 func (p *Parser) thread(e *Event) model.UTID { return p.Machine.Thread(e.TID) }

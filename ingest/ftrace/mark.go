@@ -146,9 +146,11 @@ var (
 	atraceAsync = model.AsyncBlueprint(model.Blueprint{Classification: "atrace_async_slice", Dims: []string{"upid", "name"}})
 	atraceTrack = model.AsyncBlueprint(model.Blueprint{Classification: "atrace_async_slice_for_track", Dims: []string{"upid", "name"}})
 	atraceCount = counters("atrace_counter", "%[2]s", "upid", "name")
-	deviceState = &model.Blueprint{Classification: "android_device_state", Name: "DeviceStateChanged"}
+	// DeviceState is the track of the posture of a device, such as folded.
+	DeviceState = &model.Blueprint{Classification: "android_device_state", Name: "DeviceStateChanged"}
 	lowMemory   = &model.Blueprint{Classification: "android_lmk", Dims: []string{"upid"}, Name: "LMK"}
-	screenState = &model.Blueprint{Classification: "screen_state", Event: model.CounterTrack, Name: "ScreenState"}
+	// ScreenState is whether the screen is on.
+	ScreenState = &model.Blueprint{Classification: "screen_state", Event: model.CounterTrack, Name: "ScreenState"}
 	// BatteryStats are the counters of Android's battery service, by name.
 	BatteryStats = counters("battery_stats", "%[1]s", "counter_key")
 )
@@ -195,8 +197,8 @@ func (p *Parser) markThread(e *Event, m mark) model.UTID {
 
 // trackMark is a mark on a track of its own.
 func (p *Parser) trackMark(e *Event, m mark, name model.StringID) {
-	if m.phase == 'N' && string(m.track) == deviceState.Name {
-		p.Slices.Scoped(e.TS, 0, p.Tracks.Intern(deviceState, nil), 0, name, nil)
+	if m.phase == 'N' && string(m.track) == DeviceState.Name {
+		p.Slices.Scoped(e.TS, 0, p.Tracks.Intern(DeviceState, nil), 0, name, nil)
 		return
 	}
 	trackName := p.Store.Strings.InternBytes(m.track)
@@ -227,8 +229,8 @@ func (p *Parser) counterMark(e *Event, m mark, name model.StringID) {
 		if pid := unsigned(m.value); pid != 0 {
 			p.killed(e.TS, p.Machine.Process(pid))
 		}
-	case string(m.name) == screenState.Name:
-		p.Counters.Push(e.TS, float64(m.value), p.Tracks.Intern(screenState, nil))
+	case string(m.name) == ScreenState.Name:
+		p.Counters.Push(e.TS, float64(m.value), p.Tracks.Intern(ScreenState, nil))
 		return
 	case bytes.HasPrefix(m.name, []byte("battery_stats.")):
 		p.Counters.Push(e.TS, float64(m.value), p.Tracks.Intern(BatteryStats, nil, model.StringDim(name)))

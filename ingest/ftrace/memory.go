@@ -159,7 +159,7 @@ func ionHeap(sign int64) handler {
 
 // ionStat is an event of kernels from 4.19 on.
 func ionStat(p *Parser, e *Event) {
-	heap := model.StringDim(p.word(""))
+	heap := model.StringDim(0)
 	p.count(e, p.Tracks.Intern(ion, nil, heap), e.Float("total_allocated"), nil)
 	p.count(e, p.Tracks.Intern(ionChange, nil, heap, model.IntDim(p.thread(e))), e.Float("len"), nil)
 	p.buffer(e, ionBuffers, e.Int("buffer_id"))
@@ -274,22 +274,25 @@ var (
 	processGPUMemory = &model.Blueprint{Classification: "process_gpu_memory", Event: model.CounterTrack, Dims: []string{"ugpu", "gpu", "upid"}, Name: "GPU Memory", Unit: "bytes"}
 )
 
+// gpuMemTotal tells of a GPU's memory. Kernel threads write it for processes that
+// are gone as well, which are left out.
 func gpuMemTotal(p *Parser, e *Event) {
-	p.GPUMemory(e.TS, e.Int("gpu_id"), e.Int("pid"), e.Float("size"))
+	pid := e.Int("pid")
+	if pid != 0 && p.Machine.LiveThread(pid) == model.None {
+		return
+	}
+	GPUMemory(p.Context, e.TS, e.Int("gpu_id"), pid, e.Float("size"))
 }
 
-// GPUMemory is what a process, or all if pid is 0, took of a GPU's memory, bytes.
-// Kernel threads tell of processes that are gone, which are left out.
-func (p *Parser) GPUMemory(ts, gpu, pid int64, bytes float64) {
-	dims := [3]model.Dim{model.IntDim(p.Machine.GPU(gpu)), model.IntDim(gpu)}
+// GPUMemory stores what a process, or all if pid is 0, have of a GPU's memory, in
+// bytes.
+func GPUMemory(c *model.Context, ts, gpu, pid int64, bytes float64) {
+	dims := [3]model.Dim{model.IntDim(c.Machine.GPU(gpu)), model.IntDim(gpu)}
 	if pid == 0 {
-		p.Counters.Push(ts, bytes, p.Tracks.Intern(gpuMemory, nil, dims[:2]...))
+		c.Counters.Push(ts, bytes, c.Tracks.Intern(gpuMemory, nil, dims[:2]...))
 		return
 	}
-	if p.Machine.LiveThread(pid) == model.None {
-		return
-	}
-	utid := p.Machine.ThreadOf(pid, pid)
-	dims[2] = model.IntDim(p.Machine.ProcessOf(utid))
-	p.Counters.Push(ts, bytes, p.Tracks.Intern(processGPUMemory, nil, dims[:]...))
+	utid := c.Machine.ThreadOf(pid, pid)
+	dims[2] = model.IntDim(c.Machine.ProcessOf(utid))
+	c.Counters.Push(ts, bytes, c.Tracks.Intern(processGPUMemory, nil, dims[:]...))
 }

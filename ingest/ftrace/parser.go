@@ -43,12 +43,10 @@ func NewParser(c *model.Context) *Parser {
 	p.queued = map[v4l2Buffer]model.SliceID{}
 	p.tracepoints = make([]Tracepoint, len(tracepoints()))
 	for i, t := range tracepoints() {
-		if t.Name != "" {
-			t.Fields = append([]Field(nil), t.Fields...)
-			t.handle = handlers[t.Name]
-			p.prepare(&t)
-			p.tracepoints[i] = t
-		}
+		t.Fields = append([]Field(nil), t.Fields...)
+		t.handle = handlers[t.Name]
+		p.prepare(&t)
+		p.tracepoints[i] = t
 	}
 	p.sched.init(p)
 	p.binder.init()
@@ -62,7 +60,9 @@ func NewParser(c *model.Context) *Parser {
 
 // prepare interns the names of a tracepoint.
 func (p *Parser) prepare(t *Tracepoint) {
-	t.id = p.Store.Strings.Intern(t.Name)
+	if t.Name != "" {
+		t.id = p.Store.Strings.Intern(t.Name)
+	}
 	for i := range t.Fields {
 		if f := &t.Fields[i]; f.Name != "" {
 			f.key = p.Store.Strings.Intern(f.Name)
@@ -70,9 +70,11 @@ func (p *Parser) prepare(t *Tracepoint) {
 	}
 }
 
-// Tracepoint returns the tracepoint of this number in Perfetto's FtraceEvent, or nil.
+// Tracepoint returns the tracepoint of this number in Perfetto's FtraceEvent, or
+// nil for one that is newer than the list. Numbers that were given up have a
+// tracepoint without a name or fields.
 func (p *Parser) Tracepoint(number uint64) *Tracepoint {
-	if number < uint64(len(p.tracepoints)) && p.tracepoints[number].Name != "" {
+	if number < uint64(len(p.tracepoints)) {
 		return &p.tracepoints[number]
 	}
 	return nil

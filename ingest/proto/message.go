@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
 )
 
 // Single fields of small messages, zero if they are not there. If a field is
@@ -12,6 +13,18 @@ import (
 func bytesField(message []byte, number uint32) []byte {
 	f, _ := wire.Find(message, number)
 	return f.Bytes()
+}
+
+// textField is NULL if the field is not there.
+func (r *Reader) textField(message []byte, number uint32) model.StringID {
+	return r.textID(bytesField(message, number))
+}
+
+func (r *Reader) textID(text []byte) model.StringID {
+	if text == nil {
+		return 0
+	}
+	return r.Store.Strings.InternBytes(text)
 }
 
 func floatField(message []byte, number uint32) float64 {

@@ -12,10 +12,23 @@ import (
 var modules = []func(*Reader) *Module{
 	traceInfo,
 	clocks,
+	types,
+	translationTables,
+	readTrackEvents,
+	chromeMetadata,
+	chromeEvents,
+	metatrace,
 	systemInfo,
 	ftraceEvents,
 	processes,
 	systemStats,
+	androidInfo,
+	energy,
+	surfaceFrames,
+	bufferEvents,
+	gpuCounterEvents,
+	gpuWork,
+	otherKernels,
 }
 
 // Module reads one family of packets: those that have one of its fields. Its

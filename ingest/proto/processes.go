@@ -196,5 +196,5 @@ func (r *Reader) openFile(ts, pid int64, data []byte) {
 	t.FD.Set(row, int64Field(data, 1))
 	t.TS.Set(row, ts)
 	t.UPID.Set(row, r.Machine.Process(pid))
-	t.Path.Set(row, r.Store.Strings.InternBytes(bytesField(data, 2)))
+	t.Path.Set(row, r.textField(data, 2))
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -36,10 +35,6 @@ func (m message) text(field int, s string) message { return m.msg(field, message
 
 func (m message) msg(field int, sub message) message {
 	return append(binary.AppendUvarint(m.tag(field, wire.Bytes), uint64(len(sub))), sub...)
-}
-
-func (m message) double(field int, v float64) message {
-	return binary.LittleEndian.AppendUint64(m.tag(field, wire.Fixed64), math.Float64bits(v))
 }
 
 func (m message) fixed64(field int, v uint64) message {

@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
@@ -21,6 +22,7 @@ type trace struct {
 	machines map[uint32]*Reader
 	readers  []*Reader // in the order of their first packet
 	resolved bool      // whose packets the recorder's own are
+	types    *descriptor.Pool
 	packet   Packet
 	zstd     *zstd.Decoder
 	err      error
@@ -61,6 +63,9 @@ type Reader struct {
 	last      *sequence // the latest looked up
 	used      bool      // there was a packet
 
+	translations translations
+	named        *model.MappingID // of frames that are known by name only, nil at first
+
 	states     []*State
 	freeStates []uint32
 	latest     int64 // time of packets that have none, ns
@@ -68,7 +73,7 @@ type Reader struct {
 }
 
 func read(in *format.Input) error {
-	t := &trace{in: in, machines: map[uint32]*Reader{}, window: in.Sorter.Mark()}
+	t := &trace{in: in, machines: map[uint32]*Reader{}, types: descriptor.New(), window: in.Sorter.Mark()}
 	t.newReader(0, in.Context)
 	in.AtEnd(func() error {
 		for _, r := range t.readers {
@@ -118,7 +123,7 @@ func (t *trace) fail(err error) {
 }
 
 func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
-	r := &Reader{Context: c, in: t.in, file: t, sequences: map[uint32]*sequence{}}
+	r := &Reader{Context: c, in: t.in, file: t, sequences: map[uint32]*sequence{}, translations: newTranslations()}
 	r.packets = r.NewStream(r.parse)
 	c.Machine.UseIdleProcess()
 	c.Clocks.Assume(model.ClockBoottime)
@@ -225,7 +230,7 @@ func (r *Reader) sequence(id uint32) *sequence {
 	}
 	q, ok := r.sequences[id]
 	if !ok {
-		q = &sequence{id: id}
+		q = &sequence{id: id, lost: true}
 		r.setState(q, &State{interval: &interval{}})
 		r.sequences[id] = q
 	}

@@ -104,7 +104,7 @@ func (s *sysStats) parse(e *Event) {
 }
 
 func (s *sysStats) dim(text []byte) model.Dim {
-	return model.StringDim(s.Store.Strings.InternBytes(text))
+	return model.StringDim(s.textID(text))
 }
 
 func (s *sysStats) push(ts int64, value float64, b *model.Blueprint, dims ...model.Dim) {

@@ -261,8 +261,8 @@ func (r *Reader) gpuInfo(index int64, data []byte) {
 			t.UUID.Set(ugpu, r.Store.Strings.Intern(hex.EncodeToString(f.Bytes())))
 		case 6:
 			if hasField(f.Bytes(), 1) && hasField(f.Bytes(), 2) {
-				value := r.Store.Strings.InternBytes(bytesField(f.Bytes(), 2))
-				args.Add(r.Store.Strings.InternBytes(bytesField(f.Bytes(), 1)), model.StringArg(value))
+				value := r.textField(f.Bytes(), 2)
+				args.Add(r.textField(f.Bytes(), 1), model.StringArg(value))
 			}
 		case 7:
 			t.PCIBDF.Set(ugpu, text)

@@ -153,6 +153,7 @@ func (t *info) config(data []byte) {
 	if !t.uuid {
 		t.setUUID(msb, lsb)
 	}
+	t.File.SetMetadata("trace_config_pbtxt", t.text(t.file.types.Text("perfetto.protos.TraceConfig", data)))
 }
 
 // ringBufferPeriodMS is from when on a trace that is written into a file is taken
@@ -398,12 +399,16 @@ func (t *info) chromeTrigger(e *Event, track model.TrackID, args *model.ArgSet) 
 		}
 	}
 	args.Add(strs.Intern("chrome_trigger.name_hash"), model.UintArg(uint64(hash)))
-	if named {
-		args.Add(strs.Intern("chrome_trigger.name"), model.StringArg(name))
+	study, known := t.translations.studies.names[uint64(hash)]
+	switch {
+	case known:
+		args.Add(strs.Intern(t.translations.studies.key), model.StringArg(study))
+	case named:
+		args.Add(strs.Intern(t.translations.studies.key), model.StringArg(name))
 	}
 	slice := t.Slices.Scoped(e.TS, 0, track, 0, name, args)
 	if slice != model.None && t.Flows.Active(flow) {
 		t.Flows.EndAt(slice, e.TS, flow, true)
 	}
-	t.File.AddMetadata("cr-triggered_rule_name_hash", model.IntArg(int64(hash)))
+	t.File.SetMetadata("cr-triggered_rule_name_hash", model.IntArg(int64(hash)))
 }

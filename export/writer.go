@@ -188,11 +188,15 @@ func (w *Writer) finish(m *Manifest) error {
 	return w.err
 }
 
-// keepsEmpty reports whether a selected table is written without rows. Derived
-// tables are, where their parent has rows, so that a reader may join all
-// children of counter_track, say, without a look at which of them exist.
+// keepsEmpty reports whether a selected table is written without rows. The
+// children of counter_track and of state_track are where their parent has rows,
+// so that a reader may join them all without a look at which of them exist.
 func (w *Writer) keepsEmpty(s *table.Schema) bool {
-	return w.options.keepsEmpty(s.Name) || s.Derived && w.outputs[s.Parent] != nil && w.outputs[s.Parent].rows > 0
+	if w.options.keepsEmpty(s.Name) {
+		return true
+	}
+	parent := w.outputs[s.Parent]
+	return parent != nil && parent.schema.Derived && parent.rows > 0
 }
 
 // Abort drops everything that was written. After Commit it does nothing.

@@ -118,8 +118,11 @@ func (s *ArgSet) find(key StringID) int {
 	return -1
 }
 
-// NextIndex returns the index of the next entry of an array and counts it. The
-// count goes on where an earlier source of args for the same row ended.
+// Index returns the index of the next entry of an array. The count goes on where
+// an earlier source of args for the same row ended.
+func (s *ArgSet) Index(array StringID) int { return s.arrays[array] }
+
+// NextIndex returns the index of the next entry of an array and counts it.
 func (s *ArgSet) NextIndex(array StringID) int {
 	if s.arrays == nil {
 		s.arrays = map[StringID]int{}
@@ -149,12 +152,11 @@ func (s *Store) InternArgs(set *ArgSet) ArgSetID {
 	for _, a := range set.args {
 		hash = mix(hash^uint64(a.Key)<<3^uint64(a.Value.Kind), a.Value.bits)
 	}
-	if id, ok := s.args[hash]; ok {
+	t := &s.Args
+	id, added := s.args.insert(hash|1, t.Rows())
+	if !added {
 		return id
 	}
-	t := &s.Args
-	id := t.Rows()
-	s.args[hash] = id
 	for _, a := range set.args {
 		row := t.Append()
 		t.ArgSetID.Set(row, id)
@@ -185,6 +187,13 @@ func (s *Store) argsOf(source ArgSource, scratch *ArgSet) ArgSetID {
 		return None
 	}
 	return s.InternArgs(scratch)
+}
+
+// AddArgs adds the args of this set to another.
+func (s *ArgSet) AddArgs(to *ArgSet) {
+	for _, a := range s.args {
+		to.AddFlat(a.FlatKey, a.Key, a.Value)
+	}
 }
 
 // ArgFunc is a function that is a source of args.

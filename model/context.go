@@ -11,6 +11,10 @@ type Context struct {
 	Slices   *Slices
 	Counters *Counters
 	Flows    *Flows
+	States   *States
+	Sched    *Sched
+	Threads  *ThreadStates
+	Clocks   *Clocks
 }
 
 func newContext(s *Store, f *File, m *Machine) *Context {
@@ -19,7 +23,11 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 	c.Async = &AsyncTracks{context: c, sets: map[uint64]*trackSet{}, roots: map[uint64]StringID{}}
 	c.Slices = &Slices{context: c}
 	c.Counters = &Counters{context: c}
-	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}, v1Of: map[FlowID]v1Flow{}}
+	c.States = &States{context: c, open: map[TrackID]*openState{}}
+	c.Clocks = &Clocks{context: c}
+	c.Sched = &Sched{context: c}
+	c.Threads = newThreadStates(c)
+	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}}
 	return c
 }
 
@@ -27,4 +35,7 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 func (c *Context) finish() {
 	c.Slices.flush()
 	c.Counters.flush()
+	c.States.flush()
+	c.Sched.flush()
+	c.Threads.flush()
 }

@@ -77,6 +77,26 @@ func (f *File) SetMetadata(name string, v ArgValue) {
 	f.setValue(row, v)
 }
 
+// MetadataText returns the text that SetMetadata set, "" if it set none.
+func (f *File) MetadataText(name string) string {
+	row, ok := f.single[f.store.Strings.Intern(name)]
+	if !ok {
+		return ""
+	}
+	id, _ := f.store.Metadata.StrValue.Get(row)
+	return f.store.Strings.Get(id)
+}
+
+// MetadataInt returns the number of a fact that has one value, 0 if it is not set.
+func (f *File) MetadataInt(name string) int64 {
+	row, ok := f.single[f.store.Strings.Intern(name)]
+	if !ok {
+		return 0
+	}
+	v, _ := f.store.Metadata.IntValue.Get(row)
+	return v
+}
+
 // AddMetadata adds a value of a fact that may have several.
 func (f *File) AddMetadata(name string, v ArgValue) {
 	f.setValue(f.addMetadata(f.store.Strings.Intern(name), "multi"), v)
@@ -105,6 +125,11 @@ func (f *File) Count(stat Stat) { f.Add(stat, None, 1) }
 // Add adds n to a count, of an index where the stat has one, else of None.
 func (f *File) Add(stat Stat, index, n int64) {
 	f.store.stats[statKey{stat, index, f.ID, None}] += n
+}
+
+// Stat returns a count, of an index where the stat has one, else of None.
+func (f *File) Stat(stat Stat, index int64) int64 {
+	return f.store.stats[statKey{stat, index, f.ID, None}]
 }
 
 // SetStat sets a count that the trace itself reports.

@@ -11,7 +11,8 @@ import (
 type Machine struct {
 	ID int64 // machine.id
 
-	store *Store
+	store    *Store
+	clocksOf *File // the file whose clocks are the machine's own
 	// A thread id is given to one thread at a time; the last of a tid's threads
 	// is the newest.
 	tids     map[int64][]UTID
@@ -21,11 +22,16 @@ type Machine struct {
 	threads  []threadState  // by utid, of all machines
 	procs    []processState // by upid
 	cpus     map[int64]int64
-	assocs   [][2]UTID // threads of one process, which is not known yet
+	gpus     map[int64]int64
+	assocs   [][2]UTID            // threads of one process, which is not known yet
+	inner    map[int64]*namespace // by pid
 	children []pendingChild
 
 	swapperThread  UTID
 	swapperProcess UPID
+
+	kernel kernelVersion
+	arch   string
 }
 
 // ThreadPriority orders the sources of thread names: a name replaces one of the
@@ -108,6 +114,7 @@ func (s *Store) Machine(raw int64) *Machine {
 		pids:    map[int64]UPID{},
 		members: map[UPID][]UTID{},
 		cpus:    map[int64]int64{},
+		gpus:    map[int64]int64{},
 	}
 	// utid 0 and upid 0 are the idle process even where no event names it.
 	m.swapperProcess = m.addProcess(0)
@@ -118,8 +125,22 @@ func (s *Store) Machine(raw int64) *Machine {
 	return m
 }
 
+// AdoptMachine gives the machine 0 that a trace was recorded on the id that its
+// events have. It returns false if it has another, or there is a machine with
+// that id.
+func (s *Store) AdoptMachine(raw int64) bool {
+	m := s.Machine(0)
+	if had, _ := s.Tables.Machine.RawID.Get(m.ID); had != 0 || s.machines[raw] != nil {
+		return false
+	}
+	s.Tables.Machine.RawID.Set(m.ID, raw)
+	s.machines[raw] = m
+	return true
+}
+
 func (s *Store) sortedMachines() []*Machine {
-	return slices.SortedFunc(maps.Values(s.machines), func(a, b *Machine) int { return cmp.Compare(a.ID, b.ID) })
+	all := slices.SortedFunc(maps.Values(s.machines), func(a, b *Machine) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.Compact(all)
 }
 
 func (m *Machine) addThread(tid int64) UTID {
@@ -209,6 +230,9 @@ func (m *Machine) ThreadIn(tid int64, upid UPID, mains bool) UTID {
 }
 
 func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
+	if utid, ok := m.live[tid]; ok && m.threads[utid].upid == upid && len(m.assocs)+len(m.children) == 0 {
+		return utid
+	}
 	utid := m.find(tid, m.procs[upid].pid)
 	if utid == None {
 		utid = m.StartThread(nil, tid)
@@ -524,6 +548,58 @@ func (m *Machine) resolve(utid UTID, upid UPID, mains bool) {
 			return true
 		})
 	}
+}
+
+// namespace is how the threads of a process in a container are numbered there.
+// The ids of a thread are its own on the machine, then those in the namespaces
+// around the process, outermost first.
+type namespace struct {
+	pids    []int64
+	threads []int64 // tids on the machine, in the order in which they were named
+	tids    map[int64][]int64
+}
+
+// SetNamespacedProcess says which pids a process has in the namespaces that it is
+// in, outermost first.
+func (m *Machine) SetNamespacedProcess(pid int64, pids []int64) {
+	if m.inner == nil {
+		m.inner = map[int64]*namespace{}
+	}
+	m.inner[pid] = &namespace{pids: pids, tids: map[int64][]int64{}}
+}
+
+// SetNamespacedThread does so for a thread of the process. It returns false if
+// the process is not known to be in a namespace.
+func (m *Machine) SetNamespacedThread(pid, tid int64, tids []int64) bool {
+	ns := m.inner[pid]
+	if ns == nil {
+		return false
+	}
+	if _, known := ns.tids[tid]; !known {
+		ns.threads = append(ns.threads, tid)
+	}
+	ns.tids[tid] = tids
+	return true
+}
+
+// ResolveNamespaced returns the tid on the machine of a thread that has this tid
+// in the innermost namespace of the process. It returns the tid itself and false
+// if there is none.
+func (m *Machine) ResolveNamespaced(pid, tid int64) (int64, bool) {
+	ns := m.inner[pid]
+	if ns == nil || len(ns.pids) == 0 {
+		return tid, false
+	}
+	level := len(ns.pids) - 1
+	if ns.pids[level] == tid {
+		return pid, true
+	}
+	for _, outer := range ns.threads {
+		if tids := ns.tids[outer]; level < len(tids) && tids[level] == tid {
+			return outer, true
+		}
+	}
+	return tid, false
 }
 
 // CPU returns the id of a CPU, its ucpu, which it adds if it is not known.

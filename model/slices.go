@@ -1,5 +1,7 @@
 package model
 
+import "github.com/tpconvert/tpconvert/model/table"
+
 // MaxDepth is how many slices may be open on a track; deeper ones are dropped
 // and logged, as in Trace Processor.
 const MaxDepth = 512
@@ -33,7 +35,9 @@ type openSlice struct {
 	stack          uint64
 	pinned         bool // its dur or args may still change
 	clock          ThreadClock
-	args           *ArgSet // of a slice that can still get args
+	args           *ArgSet      // of a slice that can still get args
+	child          *table.Table // child table with a row of the slice, or nil
+	childRow       int64
 }
 
 // Overlap is the range, in ns, in which a slice and an open one overlap without
@@ -138,9 +142,17 @@ func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID,
 	return id, nil
 }
 
+// Ending is a source of args that has more to do with a slice that ends.
+type Ending interface {
+	ArgSource
+	// EndSlice is called before AddArgs for a slice that starts at ts, ns. It may
+	// change the slice's row.
+	EndSlice(id SliceID, ts int64)
+}
+
 // End ends the innermost open slice of the track with this name and category,
-// either of which may be zero for any. It returns None if there is none, as
-// happens when the slice began before the trace.
+// either of which may be zero for any. args may be an Ending. End returns None if
+// there is no such slice, as happens when it began before the trace.
 func (s *Slices) End(ts int64, track TrackID, category, name StringID, args ArgSource) SliceID {
 	return s.end(ts, track, category, name, args, ThreadClock{})
 }
@@ -152,6 +164,7 @@ func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgS
 	}
 	i := matching(on.stack, category, name)
 	if i < 0 {
+		s.context.File.Count(StatSliceEndWithoutBegin)
 		return None
 	}
 	slice := &on.stack[i]
@@ -163,6 +176,9 @@ func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgS
 	}
 	if clock.HasInstructions && slice.clock.HasInstructions {
 		slices.ThreadInstructionDelta.Set(slice.id, clock.Instructions-slice.clock.Instructions)
+	}
+	if e, ok := args.(Ending); ok {
+		e.EndSlice(slice.id, slice.ts)
 	}
 	if args != nil {
 		args.AddArgs(s.argsOf(slice))
@@ -190,6 +206,23 @@ func (s *Slices) AddArgs(track TrackID, category, name StringID, args ArgSource)
 	}
 	args.AddArgs(s.argsOf(&on.stack[i]))
 	return on.stack[i].id
+}
+
+// Child adds a row of the innermost slice of the track, which must have just
+// begun, to a child table of slice and returns the row. The columns that the child
+// has from slice are filled when the slice is complete.
+func (s *Slices) Child(track TrackID, child *table.Table) int64 {
+	on := s.track(track)
+	slice, slices := &on.stack[len(on.stack)-1], &s.context.Store.Slice
+	row := child.Append()
+	child.Pin(row)
+	if !slice.pinned {
+		slice.pinned = true
+		slices.Pin(slice.id)
+	}
+	slice.child, slice.childRow = child, row
+	slices.Type.Set(slice.id, s.context.Store.Strings.Intern(child.Schema().Name))
+	return row
 }
 
 // Top returns the innermost open slice of the track and its ts, ns, or None.
@@ -338,6 +371,10 @@ func (s *Slices) pop(on *slicesOfTrack) {
 		}
 		slice.args.Reset()
 		s.spare = append(s.spare, slice.args)
+	}
+	if slice.child != nil {
+		slice.child.Inherit(slice.childRow, &slices.Table, slice.id)
+		slice.child.Unpin(slice.childRow)
 	}
 	if slice.pinned {
 		slices.Unpin(slice.id)

@@ -10,7 +10,6 @@ type Stacks struct {
 	functions map[functionKey]FrameID
 	callsites map[callsiteKey]CallsiteID
 	depths    []int32 // by callsite
-	symbols   int64
 }
 
 // Mapping is a file mapped into memory. Addresses and offsets are in bytes.

@@ -39,12 +39,13 @@ type Store struct {
 	Strings *table.StringPool
 
 	set      *table.Set
-	args     map[uint64]ArgSetID
-	groups   int64 // track groups given out
+	args     hashIndex // ids of arg sets
+	groups   int64     // track groups given out
 	machines map[int64]*Machine
 	files    []*File
 	stats    statCounts
 	bounds   bounds
+	clocks   *clockGraph
 	words    words
 	Stacks   *Stacks
 }
@@ -53,13 +54,13 @@ type Store struct {
 func NewStore(o Options) *Store {
 	s := &Store{
 		Strings:  table.NewStringPool(),
-		args:     map[uint64]ArgSetID{},
 		machines: map[int64]*Machine{},
 		stats:    statCounts{},
 	}
 	s.bounds = bounds{start: math.MaxInt64, to: o.Sink}
 	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, &s.bounds, o.Parking)
 	s.Stacks = newStacks(s)
+	s.clocks = newClockGraph(s)
 	s.words = newWords(s.Strings)
 	return s
 }

@@ -1,6 +1,11 @@
 package model
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
 
 // EventType says what stands on a track.
 type EventType uint8
@@ -27,6 +32,9 @@ func StringDim(v StringID) Dim { return Dim{StringArg(v)} }
 
 // Int is the dimension's number.
 func (d Dim) Int() int64 { return d.value.Int() }
+
+// IsText reports whether the dimension is a text.
+func (d Dim) IsText() bool { return d.value.Kind == ArgString }
 
 // String is the dimension's text.
 func (d Dim) String() StringID { return d.value.String() }
@@ -69,7 +77,11 @@ func (t *Tracks) Intern(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 	if id, ok := t.byKey[key]; ok {
 		return id
 	}
-	id := t.Create(b, o, dims...)
+	var options TrackOptions // copies, so that a track that is known takes no memory
+	if o != nil {
+		options = *o
+	}
+	id := t.Create(b, &options, slices.Clone(dims)...)
 	t.byKey[key] = id
 	return id
 }
@@ -205,4 +217,23 @@ func trackType(b *Blueprint, utid, upid, cpu, ugpu bool) string {
 		return "cpu_track"
 	}
 	return "track"
+}
+
+// NameOf makes the names of tracks from their dimensions, which the format refers
+// to by index, as in "Irq Cpu %[1]d".
+func NameOf(format string) func(*Store, []Dim) string {
+	if !strings.Contains(format, "%") {
+		return func(*Store, []Dim) string { return format }
+	}
+	return func(s *Store, dims []Dim) string {
+		values := make([]any, len(dims))
+		for i, d := range dims {
+			if d.IsText() {
+				values[i] = s.Strings.Get(d.String())
+			} else {
+				values[i] = d.Int()
+			}
+		}
+		return fmt.Sprintf(format, values...)
+	}
 }

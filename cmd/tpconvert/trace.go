@@ -44,9 +44,11 @@ func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*
 	input := newReadAhead(ctx, file, &r.taken)
 	seen := &observer{ctx: ctx, to: sink, rows: &r.rows}
 	store := model.NewStore(model.Options{Sink: seen, ChunkRows: r.chunkRows})
+	defer store.Close()
 	name := traceName(path)
 	err = ingest.Read(store, name, input, ingest.Options{
-		Memory: r.memory,
+		Memory:  r.memory,
+		Version: version(),
 		Detected: func(file, format string) {
 			r.ui.Message(slog.LevelInfo, path, fmt.Sprintf("%s is %s", file, format))
 		},

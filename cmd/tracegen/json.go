@@ -135,23 +135,26 @@ func (g *eventWriter) burst() {
 
 // span writes a slice that starts at the given time, and all within it.
 func (g *eventWriter) span(t *thread, start, dur int64, depth int) {
-	k := t.app.spans.pick(g.rng)
 	end := start + dur
-	paired := g.rng.IntN(100) < 4
+	paired := dur >= 4000 && g.rng.IntN(100) < 5
+	k := t.app.spans.pick(g.rng)
+	at := start
 	if paired {
-		g.write(t, event{ph: 'B', kind: k, at: start})
+		k = t.app.ends.pick(g.rng)
+		g.write(t, event{ph: 'B', kind: &kind{cat: k.cat, name: k.name}, at: start})
+		at += 1000 // of one time, readers put a complete event before a begin
 	} else {
 		g.write(t, event{ph: 'X', kind: k, at: start, dur: dur})
 	}
-	g.aside(t, start+t.app.round(dur/32))
-	at := start + t.app.round(dur/16)
+	g.aside(t, at+t.app.round(dur/32))
+	at += t.app.round(dur / 16)
 	for depth < maxDepth && end-at >= 4000 && g.rng.IntN(100) < 65 {
 		childDur := t.app.round((end-at)/8 + g.rng.Int64N((end-at)/2))
 		g.span(t, at, childDur, depth+1)
 		at += childDur + t.app.round((end-at-childDur)/16)
 	}
 	if paired {
-		g.write(t, event{ph: 'E', kind: t.app.ends.pick(g.rng), at: end})
+		g.write(t, event{ph: 'E', kind: k, at: end})
 	}
 }
 

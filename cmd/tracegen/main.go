@@ -23,6 +23,8 @@ type format struct {
 var formats = []format{
 	{"json", writeJSON},
 	{"ndjson", writeNDJSON},
+	{"track-event", writeTrackEvents},
+	{"fuchsia", writeFuchsia},
 }
 
 func main() {

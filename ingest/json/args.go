@@ -27,15 +27,15 @@ type argFrame struct {
 }
 
 // add adds the args in the object's text to the set. What comes after a syntax
-// error is left out, as Trace Processor does.
-func (w *argWriter) add(set *model.ArgSet, text []byte) {
+// error is left out, as Trace Processor does; add then returns false.
+func (w *argWriter) add(set *model.ArgSet, text []byte) bool {
 	l := w.lexer
 	l.buf, l.pos = text, 0
 	w.flat, w.key = append(w.flat[:0], "args"...), append(w.key[:0], "args"...)
 	w.stack = append(w.stack[:0], argFrame{len(w.flat), len(w.key), '}'})
 	l.pos++
 	if _, err := l.space(); err != nil {
-		return
+		return false
 	}
 	for len(w.stack) > 0 {
 		frame := w.stack[len(w.stack)-1]
@@ -44,17 +44,17 @@ func (w *argWriter) add(set *model.ArgSet, text []byte) {
 			l.pos++
 			w.stack = w.stack[:len(w.stack)-1]
 			if len(w.stack) == 0 {
-				return
+				return true
 			}
 			if _, err := l.next(w.stack[len(w.stack)-1].close); err != nil {
-				return
+				return false
 			}
 			continue
 		}
 		if frame.close == '}' {
 			name, err := l.key()
 			if err != nil {
-				return
+				return false
 			}
 			w.flat = append(append(w.flat, '.'), name...)
 			w.key = append(append(w.key, '.'), name...)
@@ -62,7 +62,7 @@ func (w *argWriter) add(set *model.ArgSet, text []byte) {
 		c := l.buf[l.pos]
 		if c == '{' || c == '[' {
 			if len(w.stack) == maxArgDepth {
-				return
+				return false
 			}
 			if frame.close == ']' {
 				w.index(set)
@@ -70,13 +70,13 @@ func (w *argWriter) add(set *model.ArgSet, text []byte) {
 			w.stack = append(w.stack, argFrame{len(w.flat), len(w.key), c + 2})
 			l.pos++
 			if _, err := l.space(); err != nil {
-				return
+				return false
 			}
 			continue
 		}
 		v, err := l.value()
 		if err != nil {
-			return
+			return false
 		}
 		if v.kind != null {
 			if frame.close == ']' {
@@ -85,9 +85,10 @@ func (w *argWriter) add(set *model.ArgSet, text []byte) {
 			set.AddFlat(w.strings.InternBytes(w.flat), w.strings.InternBytes(w.key), w.arg(v))
 		}
 		if _, err := l.next(frame.close); err != nil {
-			return
+			return false
 		}
 	}
+	return true
 }
 
 // index adds the index of the array's next entry to the key.

@@ -314,6 +314,8 @@ func TestHostileInput(t *testing.T) {
 	deep := strings.Repeat(`[`, 100_000) + strings.Repeat(`]`, 100_000)
 	tables := read(t, `[{"ph":"i","name":"a","pid":1,"tid":1,"ts":1,"args":{"x":1,"deep":`+deep+`}}]`)
 	tables.Want(t, "slice", "name", "a")
+	tables.Want(t, "args", "key|int_value", "utid|1", "args.x|1")
+	tables.Want(t, "stats", "name|value", "json_parser_failure|1")
 
 	huge := []byte(`[{"ph":"i","name":"` + strings.Repeat("x", 40<<20) + `","pid":1,"tid":1,"ts":1},{"ph":"i","name":"b","pid":1,"tid":1,"ts":1}]`)
 	rows, err := ingesttest.Read(t, ingesttest.File{Name: "a.json", Reader: bytes.NewReader(huge)})

@@ -118,7 +118,11 @@ func (p *parser) source() model.ArgSource {
 }
 
 // AddArgs adds the event's args.
-func (p *parser) AddArgs(set *model.ArgSet) { p.args.add(set, p.event.args) }
+func (p *parser) AddArgs(set *model.ArgSet) {
+	if !p.args.add(set, p.event.args) {
+		p.File.Count(model.StatJSONParserFailure)
+	}
+}
 
 // argSet stores the event's args, of a row that gets no others, and returns
 // their set or None. Equal texts make equal sets.

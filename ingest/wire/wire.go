@@ -41,6 +41,11 @@ type Field struct {
 	data   []byte
 }
 
+// NewField returns a numeric field, such as one value of a packed one.
+func NewField(number uint32, t Type, value uint64) Field {
+	return Field{Number: number, Type: t, value: value}
+}
+
 // Reader reads the fields of a message in order.
 type Reader struct {
 	Field

@@ -243,6 +243,17 @@ rows:
 	}
 }
 
+// Inherit copies to a child's row what the parent has in the row with this id.
+// Neither may be sealed.
+func (t *Table) Inherit(row int64, parent *Table, id int64) {
+	t.SetID(row, id)
+	for i, c := range parent.schema.Columns {
+		if c.stored >= 0 {
+			t.columns[t.schema.Columns[i].stored].copyFrom(parent.columns[c.stored], row, id)
+		}
+	}
+}
+
 // Pin keeps the row's chunk from being sealed until Unpin.
 func (t *Table) Pin(row int64) {
 	if row >= t.base {

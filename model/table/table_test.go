@@ -256,3 +256,16 @@ func TestStringPool(t *testing.T) {
 		t.Errorf("repaired to %q, %d times", p.Get(a), p.Invalid())
 	}
 }
+
+func BenchmarkAppend(b *testing.B) {
+	ts := &tables{}
+	set := NewSet(ts, NewStringPool(), 0, nil, Parking{})
+	for i := int64(0); b.Loop(); i++ {
+		row := ts.Event.Append()
+		ts.Event.TS.Set(row, i)
+		ts.Event.Depth.Set(row, int32(i&7))
+		ts.Event.Value.Set(row, float64(i))
+		ts.Event.Name.Set(row, StringID(i&1023))
+	}
+	set.Finish()
+}

@@ -1,0 +1,125 @@
+package ftrace
+
+import (
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// An Event is one event of a tracepoint, decoded. A decoder fills it and gives it
+// to Parser.Event; it can be filled again after that.
+type Event struct {
+	TS         int64 // ns of the trace clock
+	CPU        int64
+	TID        int64 // thread that ran on the CPU
+	Flags      int64 // of the ftrace record, 0 if they were not kept
+	Tracepoint *Tracepoint
+	// Symbols names kernel functions by the numbers that the trace gave them. It
+	// may be nil and returns zero for what it does not know.
+	Symbols func(uint64) model.StringID
+
+	values []value
+	utid   model.UTID // of TID, None until it is looked up
+}
+
+type value struct {
+	field *Field
+	bits  uint64
+	text  []byte
+}
+
+// Reset empties the event's fields for an event of another tracepoint.
+func (e *Event) Reset(t *Tracepoint) {
+	e.Tracepoint = t
+	e.values = e.values[:0]
+	e.utid = model.None
+}
+
+// AddInt adds a number, negative ones in two's complement.
+func (e *Event) AddInt(f *Field, bits uint64) {
+	e.values = append(e.values, value{field: f, bits: bits})
+}
+
+// AddText adds a text, which is used until the next Reset.
+func (e *Event) AddText(f *Field, text []byte) {
+	e.values = append(e.values, value{field: f, text: text})
+}
+
+// find returns the last value of the named field, or nil.
+func (e *Event) find(name string) *value {
+	for i := len(e.values) - 1; i >= 0; i-- {
+		if e.values[i].field.Name == name {
+			return &e.values[i]
+		}
+	}
+	return nil
+}
+
+// Has reports whether the event has the field.
+func (e *Event) Has(name string) bool { return e.find(name) != nil }
+
+// Int is the value of a number in the width of the field, 0 if it is not there.
+func (e *Event) Int(name string) int64 {
+	v := e.find(name)
+	if v == nil {
+		return 0
+	}
+	switch v.field.Type {
+	case Int32:
+		return int64(int32(v.bits))
+	case Uint32:
+		return int64(uint32(v.bits))
+	}
+	return int64(v.bits)
+}
+
+// Uint is Int for numbers of 64 bits without a sign.
+func (e *Event) Uint(name string) uint64 { return uint64(e.Int(name)) }
+
+// Float is the value of a number.
+func (e *Event) Float(name string) float64 {
+	if v := e.find(name); v != nil && v.field.Type == Uint64 {
+		return float64(v.bits)
+	}
+	return float64(e.Int(name))
+}
+
+// Text is the value of a text, empty if it is not there. It is valid until the
+// next Reset.
+func (e *Event) Text(name string) []byte {
+	if v := e.find(name); v != nil {
+		return v.text
+	}
+	return nil
+}
+
+// each calls f with every value of a field that repeats.
+func (e *Event) each(name string, f func(uint64)) {
+	for i := range e.values {
+		if e.values[i].field.Name == name {
+			f(e.values[i].bits)
+		}
+	}
+}
+
+// arg is the value as ftrace_event keeps it.
+func (e *Event) arg(p *Parser, v *value) model.ArgValue {
+	switch v.field.Type {
+	case Text:
+		return model.StringArg(p.Store.Strings.InternBytes(v.text))
+	case Uint64, Uint32:
+		if v.field.symbol {
+			if name := e.symbol(v.bits); name != 0 {
+				return model.StringArg(name)
+			}
+		}
+		return model.UintArg(v.bits)
+	}
+	return model.IntArg(int64(v.bits))
+}
+
+// symbol is the name of a kernel function, or zero.
+func (e *Event) symbol(number uint64) model.StringID {
+	if e.Symbols == nil {
+		return 0
+	}
+	return e.Symbols(number)
+}

@@ -1,0 +1,243 @@
+package ftrace
+
+import (
+	"fmt"
+
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// Most tracepoints make one of a few kinds of rows: a value of a counter, the
+// begin or the end of a slice, an instant. The functions here make their
+// handlers from what the tracepoints differ in.
+
+// An argument is an arg of a slice or a counter's value, taken from a field.
+type argument struct {
+	key, field string
+	as         func(*Parser, *Event, string) model.ArgValue
+}
+
+func asInt(_ *Parser, e *Event, field string) model.ArgValue  { return model.IntArg(e.Int(field)) }
+func asUint(_ *Parser, e *Event, field string) model.ArgValue { return model.UintArg(e.Uint(field)) }
+func asBool(_ *Parser, e *Event, field string) model.ArgValue {
+	return model.BoolArg(e.Int(field) != 0)
+}
+
+// ints are args of the fields' own names.
+func ints(fields ...string) []argument {
+	var all []argument
+	for _, f := range fields {
+		all = append(all, argument{f, f, asInt})
+	}
+	return all
+}
+
+// argsOf are the args of an event. They are good until the next call.
+func (p *Parser) argsOf(e *Event, arguments []argument) model.ArgSource {
+	if len(arguments) == 0 {
+		return nil
+	}
+	p.args.reset()
+	for _, a := range arguments {
+		p.args.add(a.key, a.as(p, e, a.field))
+	}
+	return &p.args
+}
+
+// argList is a list of args that can be given to a tracker.
+type argList struct {
+	strings *table.StringPool
+	args    []model.Arg
+}
+
+func (l *argList) reset() { l.args = l.args[:0] }
+
+func (l *argList) add(key string, v model.ArgValue) *argList {
+	l.args = append(l.args, model.Arg{Key: l.strings.Intern(key), Value: v})
+	return l
+}
+
+// AddArgs adds the list's args.
+func (l *argList) AddArgs(set *model.ArgSet) {
+	for _, a := range l.args {
+		set.Add(a.Key, a.Value)
+	}
+}
+
+// list empties the parser's list of args, to be filled.
+func (p *Parser) list() *argList {
+	p.args.reset()
+	return &p.args
+}
+
+// word interns a text of ours.
+func (p *Parser) word(s string) model.StringID { return p.Store.Strings.Intern(s) }
+
+// text interns a text of the event. It is NULL if the event does not have it.
+func (p *Parser) text(e *Event, field string) model.StringID {
+	v := e.find(field)
+	if v == nil {
+		return 0
+	}
+	return p.Store.Strings.InternBytes(v.text)
+}
+
+func (p *Parser) thread(e *Event) model.UTID {
+	if e.utid == model.None {
+		e.utid = p.Machine.Thread(e.TID)
+	}
+	return e.utid
+}
+
+// A place is where the slices of a tracepoint go.
+type place func(*Parser, *Event) model.TrackID
+
+// onThread is the track of the thread that ran.
+func onThread(p *Parser, e *Event) model.TrackID { return p.Tracks.Thread(p.thread(e)) }
+
+// onCPU is a track of the CPU of the event.
+func onCPU(b *model.Blueprint) place {
+	return func(p *Parser, e *Event) model.TrackID { return p.Tracks.Intern(b, nil, model.IntDim(e.CPU)) }
+}
+
+// on is a track told apart by fields of the event.
+func on(b *model.Blueprint, fields ...string) place {
+	return func(p *Parser, e *Event) model.TrackID {
+		var dims [3]model.Dim
+		for i, f := range fields {
+			dims[i] = p.dim(e, f)
+		}
+		return p.Tracks.Intern(b, nil, dims[:len(fields)]...)
+	}
+}
+
+func (p *Parser) dim(e *Event, field string) model.Dim {
+	if f := e.Tracepoint.FieldNamed(field); f != nil && f.Type == Text {
+		return model.StringDim(p.text(e, field))
+	}
+	return model.IntDim(e.Int(field))
+}
+
+// A naming says how slices are called.
+type naming func(*Parser, *Event) model.StringID
+
+// named is a name that is always the same.
+func named(name string) naming {
+	return func(p *Parser, _ *Event) model.StringID { return p.word(name) }
+}
+
+// byField is the text of a field.
+func byField(field string) naming {
+	return func(p *Parser, e *Event) model.StringID { return p.text(e, field) }
+}
+
+// bySymbol is the kernel function in a field.
+func bySymbol(field string) naming {
+	return func(p *Parser, e *Event) model.StringID {
+		number := e.Uint(field)
+		if name := e.symbol(number); name != 0 {
+			return name
+		}
+		return p.word(hex(number))
+	}
+}
+
+// hex writes a number as C does with %#x, which gives zero no prefix.
+func hex(n uint64) string {
+	if n == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%#x", n)
+}
+
+// formatted is a name that fields of the event are put into.
+func formatted(format string, fields ...string) naming {
+	return func(p *Parser, e *Event) model.StringID {
+		values := make([]any, len(fields))
+		for i, name := range fields {
+			switch f := e.Tracepoint.FieldNamed(name); {
+			case f.Type == Text:
+				values[i] = e.Text(name)
+			case f.Type == Uint64:
+				values[i] = e.Uint(name)
+			default:
+				values[i] = e.Int(name)
+			}
+		}
+		return p.word(fmt.Sprintf(format, values...))
+	}
+}
+
+// begin starts a slice.
+func begin(at place, category string, name naming, args ...argument) handler {
+	return func(p *Parser, e *Event) {
+		p.Slices.Begin(e.TS, at(p, e), p.category(category), name(p, e), p.argsOf(e, args))
+	}
+}
+
+// end ends the innermost slice of the category, or of any if it is "".
+func end(at place, category string, args ...argument) handler {
+	return endNamed(at, category, func(*Parser, *Event) model.StringID { return 0 }, args...)
+}
+
+// endNamed ends the innermost slice of the category and name.
+func endNamed(at place, category string, name naming, args ...argument) handler {
+	return func(p *Parser, e *Event) {
+		p.Slices.End(e.TS, at(p, e), p.category(category), name(p, e), p.argsOf(e, args))
+	}
+}
+
+// instant stores a slice without duration.
+func instant(at place, category string, name naming, args ...argument) handler {
+	return func(p *Parser, e *Event) {
+		p.Slices.Scoped(e.TS, 0, at(p, e), p.category(category), name(p, e), p.argsOf(e, args))
+	}
+}
+
+func (p *Parser) category(s string) model.StringID {
+	if s == "" {
+		return 0
+	}
+	return p.word(s)
+}
+
+// counter stores the number in a field as the value of a counter.
+func counter(at place, field string, args ...argument) handler {
+	return func(p *Parser, e *Event) { p.count(e, at(p, e), e.Float(field), p.argsOf(e, args)) }
+}
+
+func (p *Parser) count(e *Event, track model.TrackID, value float64, args model.ArgSource) {
+	if args == nil {
+		p.Counters.Push(e.TS, value, track)
+		return
+	}
+	p.Counters.PushWithArgs(e.TS, value, track, args)
+}
+
+// all runs several handlers.
+func all(list ...handler) handler {
+	return func(p *Parser, e *Event) {
+		for _, h := range list {
+			h(p, e)
+		}
+	}
+}
+
+// spans and counters are blueprints of tracks with names made by model.NameOf, or
+// always the same.
+func spans(classification, name string, dims ...string) *model.Blueprint {
+	return &model.Blueprint{Classification: classification, Dims: dims, NameOf: model.NameOf(name)}
+}
+
+func counters(classification, name string, dims ...string) *model.Blueprint {
+	return &model.Blueprint{Classification: classification, Event: model.CounterTrack, Dims: dims, NameOf: model.NameOf(name)}
+}
+
+// uints is ints for numbers without a sign.
+func uints(fields ...string) []argument {
+	var all []argument
+	for _, f := range fields {
+		all = append(all, argument{f, f, asUint})
+	}
+	return all
+}

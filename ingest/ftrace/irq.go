@@ -1,0 +1,60 @@
+package ftrace
+
+import "github.com/tpconvert/tpconvert/model"
+
+var (
+	irqs     = spans("cpu_irq", "Irq Cpu %[1]d", "cpu")
+	softirqs = spans("cpu_softirq", "SoftIrq Cpu %[1]d", "cpu")
+	hrtimers = spans("cpu_hrtimer", "Hrtimer Cpu %[1]d", "cpu")
+)
+
+// softirqNames are the kernel's soft interrupts by number.
+var softirqNames = [...]string{"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "BLOCK_IOPOLL", "TASKLET", "SCHED", "HRTIMER", "RCU"}
+
+func softirqEntry(p *Parser, e *Event) {
+	if vec := e.Uint("vec"); vec < uint64(len(softirqNames)) {
+		p.Slices.Begin(e.TS, onCPU(softirqs)(p, e), p.word("irq"), p.word(softirqNames[vec]), nil)
+	}
+}
+
+func irqExit(p *Parser, e *Event) {
+	result := "unhandled"
+	if e.Int("ret") == 1 {
+		result = "handled"
+	}
+	p.Slices.End(e.TS, onCPU(irqs)(p, e), p.word("irq"), 0, p.list().add("ret", model.StringArg(p.word(result))))
+}
+
+func workqueueStart(p *Parser, e *Event) {
+	name := bySymbol("function")(p, e)
+	p.Slices.Begin(e.TS, onThread(p, e), p.word("workqueue"), name, p.list().add("cpu", model.IntArg(e.CPU)))
+}
+
+// i2cMessages are the messages so far of a transfer on a bus.
+type i2cMessages struct {
+	adapter, count int64
+}
+
+var i2cName = formatted("i2c-%d", "adapter_nr")
+
+func i2cMessage(p *Parser, e *Event) {
+	utid, adapter, count := p.thread(e), e.Int("adapter_nr"), e.Int("msg_nr")+1
+	open := p.i2c[utid]
+	if len(open) == 0 {
+		p.Slices.Begin(e.TS, p.Tracks.Thread(utid), 0, i2cName(p, e), nil)
+		p.i2c[utid] = []i2cMessages{{adapter, count}}
+		return
+	}
+	last := &open[len(open)-1]
+	last.count = max(last.count, count)
+}
+
+func i2cResult(p *Parser, e *Event) {
+	utid := p.thread(e)
+	open := p.i2c[utid]
+	if len(open) == 0 || open[len(open)-1] != (i2cMessages{e.Int("adapter_nr"), e.Int("nr_msgs")}) {
+		return
+	}
+	p.i2c[utid] = open[:len(open)-1]
+	p.Slices.End(e.TS, p.Tracks.Thread(utid), 0, i2cName(p, e), nil)
+}

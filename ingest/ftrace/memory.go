@@ -1,0 +1,298 @@
+package ftrace
+
+import (
+	"strconv"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// memory is what the events of memory management need to remember.
+type memory struct {
+	mms map[int64]model.UTID       // thread that an address space was last seen current on
+	cma map[model.UTID]cmaMigrated // of the allocation that goes on
+}
+
+type cmaMigrated struct{ migrated, reclaimed, mapped uint64 }
+
+func (m *memory) init() {
+	m.mms = map[int64]model.UTID{}
+	m.cma = map[model.UTID]cmaMigrated{}
+}
+
+var (
+	// ProcessMemory are the counters of a process's memory, by what they count.
+	ProcessMemory = model.ProcessCounter{
+		Process: &model.Blueprint{Classification: "process_memory", Event: model.CounterTrack, Dims: []string{"upid", "process_memory_key"},
+			NameOf: model.NameOf("mem.%[2]s"), Describe: describeMemory},
+		Thread: counters("process_memory_thread_fallback", "mem.%[2]s", "utid", "process_memory_key"),
+	}
+	// OOMScoreAdj is how ready the kernel is to kill a process for its memory.
+	OOMScoreAdj = model.ProcessCounter{
+		Process: counters("oom_score_adj", "oom_score_adj", "upid"),
+		Thread:  counters("oom_score_adj_thread_fallback", "oom_score_adj", "utid"),
+	}
+	mmEvents = model.ProcessCounter{
+		Process: counters("mm_event", "mem.mm.%[2]s.%[3]s", "upid", "mm_event_type", "mm_event_metric"),
+		Thread:  counters("mm_event_thread_fallback", "mem.mm.%[2]s.%[3]s", "utid", "mm_event_type", "mm_event_metric"),
+	}
+)
+
+var memoryDocs = map[string]string{
+	"virt":          "Address space that the process reserved, polled.",
+	"rss":           "Physical memory in use by the process: rss.anon, rss.file and rss.shmem together, polled.",
+	"rss.anon":      "Physical memory of heaps and stacks, which no file backs.",
+	"rss.file":      "Physical memory of mapped files, which the kernel can drop and read again.",
+	"rss.shmem":     "Physical memory that is shared with other processes by shmem or tmpfs.",
+	"swap":          "Memory of the process that was swapped out.",
+	"locked":        "Memory that the process locked, so that it is never swapped out, polled.",
+	"rss.watermark": "The most physical memory that the process ever used, polled.",
+	"dmabuf_rss":    "Memory in DMA buffers, which graphics, cameras and other devices share.",
+	"unreclaimable": "Memory that the GPU driver keeps from being reclaimed.",
+	"unknown":       "Memory of a kind that has no name yet.",
+}
+
+func describeMemory(s *model.Store, dims []model.Dim) string {
+	return memoryDocs[s.Strings.Get(dims[1].String())]
+}
+
+// rssKinds are the members of the kernel's mm_rss_stat.
+var rssKinds = []string{"rss.file", "rss.anon", "swap", "rss.shmem", "unreclaimable"}
+
+func rssStat(p *Parser, e *Event) {
+	size, utid := e.Int("size"), model.None
+	if size < 0 {
+		p.File.Count(model.StatRssStatNegativeSize)
+		return
+	}
+	if e.Tracepoint.Name == "rss_stat_throttled" || e.Has("mm_id") && e.Has("curr") {
+		utid = p.ownerOf(e)
+	} else {
+		utid = p.thread(e)
+	}
+	if utid == model.None {
+		p.File.Count(model.StatRssStatUnknownThreadForMmID)
+		return
+	}
+	kind := "unknown"
+	if member := uint64(e.Int("member")); member < uint64(len(rssKinds)) {
+		kind = rssKinds[member]
+	}
+	p.Counters.PushForThread(ProcessMemory, e.TS, float64(size), utid, p.word(kind))
+}
+
+// ownerOf is the thread whose address space changed: the one that ran, or, when
+// one process changes the memory of another, the one that was seen to have it.
+func (p *Parser) ownerOf(e *Event) model.UTID {
+	mm := e.Int("mm_id")
+	if e.Int("curr") != 0 {
+		utid := p.thread(e)
+		p.memory.mms[mm] = utid
+		return utid
+	}
+	utid, ok := p.memory.mms[mm]
+	switch {
+	case !ok:
+		return model.None
+	case !p.Machine.ThreadAlive(utid): // the address space may be someone else's by now
+		delete(p.memory.mms, mm)
+		return model.None
+	}
+	return utid
+}
+
+func dmabufRSS(p *Parser, e *Event) {
+	p.Counters.PushForThread(ProcessMemory, e.TS, e.Float("rss"), p.thread(e), p.word("dmabuf_rss"))
+}
+
+func oomScoreAdj(p *Parser, e *Event) {
+	// Old recorders wrote negative numbers wrongly; 16 bits of them are right.
+	p.Counters.PushForThread(OOMScoreAdj, e.TS, float64(int16(e.Int("oom_score_adj"))), pidThread(p, e))
+}
+
+var mmEventTypes = []string{"min_flt", "maj_flt", "read_io", "compaction", "reclaim", "swp_flt", "kern_alloc"}
+
+func mmEvent(p *Parser, e *Event) {
+	kind := e.Uint("type")
+	if kind >= uint64(len(mmEventTypes)) {
+		p.File.Count(model.StatMmUnknownType)
+		return
+	}
+	utid, name := p.thread(e), p.word(mmEventTypes[kind])
+	for _, metric := range []string{"count", "max_lat", "avg_lat"} {
+		p.Counters.PushForThread(mmEvents, e.TS, e.Float(metric), utid, name, p.word(metric))
+	}
+}
+
+var (
+	ion = &model.Blueprint{Classification: "ion", Event: model.CounterTrack, Dims: []string{"heap_name"}, NameOf: heapName("mem.ion")}
+	// The changes of a thread.
+	ionChange      = &model.Blueprint{Classification: "ion_change", Event: model.CounterTrack, Dims: []string{"heap_name", "utid"}, NameOf: heapName("mem.ion_change")}
+	ionBuffers     = model.AsyncBlueprint(model.Blueprint{Classification: "android_ion_allocations", Name: "mem.ion_buffer"})
+	dmaHeap        = counters("android_dma_heap", "mem.dma_heap")
+	dmaHeapChange  = counters("android_dma_heap_change", "mem.dma_heap_change", "utid")
+	dmaHeapBuffers = model.AsyncBlueprint(model.Blueprint{Classification: "android_dma_allocations", Name: "mem.dma_buffer"})
+	fastrpc        = &model.Blueprint{Classification: "fastrpc", Event: model.CounterTrack, Dims: []string{"cid"}, NameOf: dspName("mem.fastrpc")}
+	fastrpcChange  = &model.Blueprint{Classification: "fastrpc_change", Event: model.CounterTrack, Dims: []string{"cid", "utid"}, NameOf: dspName("mem.fastrpc_change")}
+)
+
+func heapName(name string) func(*model.Store, []model.Dim) string {
+	return func(s *model.Store, dims []model.Dim) string {
+		if heap := s.Strings.Get(dims[0].String()); heap != "" {
+			return name + "." + heap
+		}
+		return name
+	}
+}
+
+// ionHeap is an event of Pixel kernels, which give the total before the change.
+func ionHeap(sign int64) handler {
+	return func(p *Parser, e *Event) {
+		heap := p.word("unknown")
+		if e.Has("heap_name") {
+			heap = p.text(e, "heap_name")
+		}
+		change := sign * e.Int("len")
+		p.count(e, p.Tracks.Intern(ion, nil, model.StringDim(heap)), float64(e.Int("total_allocated")+change), nil)
+		p.count(e, p.Tracks.Intern(ionChange, nil, model.StringDim(heap), model.IntDim(p.thread(e))), float64(change), nil)
+	}
+}
+
+// ionStat is an event of kernels from 4.19 on.
+func ionStat(p *Parser, e *Event) {
+	heap := model.StringDim(0)
+	p.count(e, p.Tracks.Intern(ion, nil, heap), e.Float("total_allocated"), nil)
+	p.count(e, p.Tracks.Intern(ionChange, nil, heap, model.IntDim(p.thread(e))), e.Float("len"), nil)
+	p.buffer(e, ionBuffers, e.Int("buffer_id"))
+}
+
+func dmaHeapStat(p *Parser, e *Event) {
+	p.count(e, p.Tracks.Intern(dmaHeap, nil), e.Float("total_allocated"), nil)
+	p.count(e, p.Tracks.Intern(dmaHeapChange, nil, model.IntDim(p.thread(e))), e.Float("len"),
+		p.list().add("inode", model.UintArg(e.Uint("inode"))))
+	p.buffer(e, dmaHeapBuffers, e.Int("inode"))
+}
+
+// buffer is a slice from the allocation of a buffer until it is freed.
+func (p *Parser) buffer(e *Event, b *model.Blueprint, id int64) {
+	if size := e.Int("len"); size > 0 {
+		p.Slices.Begin(e.TS, p.Async.Begin(b, nil, id), 0, p.word(strconv.FormatInt(size/1024, 10)+" kB"), nil)
+		return
+	}
+	p.Slices.End(e.TS, p.Async.End(b, nil, id), 0, 0, nil)
+}
+
+// dspName is the name of a counter of a signal processor.
+func dspName(name string) func(*model.Store, []model.Dim) string {
+	dsps := []string{"ASDP", "MDSP", "SDSP", "CDSP"}
+	return func(_ *model.Store, dims []model.Dim) string {
+		if id := dims[0].Int(); id >= 0 && id < int64(len(dsps)) {
+			return name + "[" + dsps[id] + "]"
+		}
+		return name + "[" + strconv.FormatInt(dims[0].Int(), 10) + "]"
+	}
+}
+
+func fastrpcStat(p *Parser, e *Event) {
+	cid := model.IntDim(e.Int("cid"))
+	p.count(e, p.Tracks.Intern(fastrpc, nil, cid), e.Float("total_allocated"), nil)
+	p.count(e, p.Tracks.Intern(fastrpcChange, nil, cid, model.IntDim(p.thread(e))), e.Float("len"), nil)
+}
+
+// The contiguous memory allocator tells of an allocation by cma_alloc_start and
+// cma_alloc_info in Linux 5.10 to 6.0; from 6.1 on by cma_alloc_start,
+// mm_alloc_contig_migrate_range_info and cma_alloc_finish.
+
+func cmaAllocStart(p *Parser, e *Event) {
+	if !p.Machine.KernelAtLeast(5, 10) {
+		return
+	}
+	delete(p.memory.cma, p.thread(e))
+	p.Slices.Begin(e.TS, onThread(p, e), 0, p.word("mm_cma_alloc"), nil)
+}
+
+func cmaMigrateRange(p *Parser, e *Event) {
+	p.memory.cma[p.thread(e)] = cmaMigrated{e.Uint("nr_migrated"), e.Uint("nr_reclaimed"), e.Uint("nr_mapped")}
+}
+
+func cmaAllocFinish(p *Parser, e *Event) {
+	if !p.Machine.KernelAtLeast(6, 1) {
+		return
+	}
+	p.Slices.End(e.TS, onThread(p, e), 0, 0, p.cmaArgs(e, p.memory.cma[p.thread(e)]))
+}
+
+func cmaAllocInfo(p *Parser, e *Event) {
+	if !p.Machine.KernelAtLeast(5, 10) || p.Machine.KernelAtLeast(6, 1) {
+		return
+	}
+	args := p.cmaArgs(e, cmaMigrated{e.Uint("nr_migrated"), e.Uint("nr_reclaimed"), e.Uint("nr_mapped")})
+	args.add("cma_nr_isolate_fail", model.UintArg(e.Uint("err_iso")))
+	args.add("cma_nr_migrate_fail", model.UintArg(e.Uint("err_mig")))
+	args.add("cma_nr_test_fail", model.UintArg(e.Uint("err_test")))
+	p.Slices.End(e.TS, onThread(p, e), 0, 0, args)
+}
+
+func (p *Parser) cmaArgs(e *Event, m cmaMigrated) *argList {
+	return p.list().
+		add("cma_name", model.StringArg(p.text(e, "name"))).
+		add("cma_pfn", model.UintArg(e.Uint("pfn"))).
+		add("cma_req_pages", model.UintArg(e.Uint("count"))).
+		add("cma_nr_migrated", model.UintArg(m.migrated)).
+		add("cma_nr_reclaimed", model.UintArg(m.reclaimed)).
+		add("cma_nr_mapped", model.UintArg(m.mapped))
+}
+
+func shrinkSlabStart(p *Parser, e *Event) {
+	name := bySymbol("shrink")(p, e)
+	p.Slices.Begin(e.TS, onThread(p, e), 0, p.word("mm_vmscan_shrink_slab"), p.list().
+		add("shrink_name", model.StringArg(name)).
+		add("total_scan", model.UintArg(e.Uint("total_scan"))).
+		add("priority", model.IntArg(e.Int("priority"))))
+}
+
+// kswapdDone ends what Pixel's kernels say of a run of kswapd.
+func kswapdDone(p *Parser, e *Event) {
+	args := p.list()
+	scanned, reclaimed := e.Uint("delta_nr_scanned"), e.Uint("delta_nr_reclaimed")
+	if e.Has("delta_nr_scanned") {
+		args.add("pages scanned", model.UintArg(scanned))
+	}
+	if e.Has("delta_nr_reclaimed") {
+		args.add("pages reclaimed", model.UintArg(reclaimed))
+		if scanned > 0 {
+			args.add("efficiency %", model.UintArg(uint64(float64(reclaimed)*100/float64(scanned)+0.5)))
+		}
+	}
+	if e.Has("delta_nr_allocated") {
+		args.add("pages allocated", model.UintArg(e.Uint("delta_nr_allocated")))
+	}
+	p.Slices.End(e.TS, onThread(p, e), 0, p.word("kswapd_efficiency"), args)
+}
+
+var (
+	gpuMemory        = &model.Blueprint{Classification: "gpu_memory", Event: model.CounterTrack, Dims: []string{"ugpu", "gpu"}, Name: "GPU Memory", Unit: "bytes"}
+	processGPUMemory = &model.Blueprint{Classification: "process_gpu_memory", Event: model.CounterTrack, Dims: []string{"ugpu", "gpu", "upid"}, Name: "GPU Memory", Unit: "bytes"}
+)
+
+// gpuMemTotal tells of a GPU's memory. Kernel threads write it for processes that
+// are gone as well, which are left out.
+func gpuMemTotal(p *Parser, e *Event) {
+	pid := e.Int("pid")
+	if pid != 0 && p.Machine.LiveThread(pid) == model.None {
+		return
+	}
+	GPUMemory(p.Context, e.TS, e.Int("gpu_id"), pid, e.Float("size"))
+}
+
+// GPUMemory stores what a process, or all if pid is 0, have of a GPU's memory, in
+// bytes.
+func GPUMemory(c *model.Context, ts, gpu, pid int64, bytes float64) {
+	dims := [3]model.Dim{model.IntDim(c.Machine.GPU(gpu)), model.IntDim(gpu)}
+	if pid == 0 {
+		c.Counters.Push(ts, bytes, c.Tracks.Intern(gpuMemory, nil, dims[:2]...))
+		return
+	}
+	utid := c.Machine.ThreadOf(pid, pid)
+	dims[2] = model.IntDim(c.Machine.ProcessOf(utid))
+	c.Counters.Push(ts, bytes, c.Tracks.Intern(processGPUMemory, nil, dims[:]...))
+}

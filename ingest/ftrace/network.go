@@ -1,0 +1,92 @@
+package ftrace
+
+import (
+	"fmt"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// network is what the events of the network need to remember.
+type network struct {
+	received, sent map[string]uint64 // bytes by interface
+	streams        map[uint64]int64  // number of a TCP stream by the address of its socket
+	freed          int64
+}
+
+func (n *network) init() {
+	n.received, n.sent, n.streams = map[string]uint64{}, map[string]uint64{}, map[uint64]int64{}
+}
+
+var (
+	netReceive    = counters("net_receive", "%[1]s Received KB", "network_interface")
+	netTransmit   = counters("net_transmit", "%[1]s Transmitted KB", "network_interface")
+	tcpStreams    = spans("net_socket_set_state", "TCP stream#%[1]d", "tcp_stream_idx")
+	tcpRetransmit = spans("net_tcp_retransmit_skb", "TCP Retransmit Skb")
+	napiGRO       = spans("cpu_napi_gro", "Napi Gro Cpu %[1]d", "cpu")
+	packetsFreed  = counters("net_kfree_skb", "Kfree Skb IP Prot")
+)
+
+// Numbers of the kernel's include/uapi/linux.
+const (
+	protocolTCP  = 6
+	familyIPv4   = 2
+	familyIPv6   = 10
+	etherIPv4    = 0x800
+	etherIPv6    = 0x86dd
+	tcpEstablish = 1
+	tcpSynSent   = 2
+)
+
+var tcpStates = [...]string{"TCP_UNKNOWN", "TCP_ESTABLISHED", "TCP_SYN_SENT", "TCP_SYN_RECV", "TCP_FIN_WAIT1", "TCP_FIN_WAIT2",
+	"TCP_TIME_WAIT", "TCP_CLOSE", "TCP_CLOSE_WAIT", "TCP_LAST_ACK", "TCP_LISTEN", "TCP_CLOSING", "TCP_NEW_SYN_RECV"}
+
+func netifReceive(p *Parser, e *Event) { p.transfer(e, netReceive, p.net.received) }
+
+func netXmit(p *Parser, e *Event) {
+	if e.Int("rc") == 0 { // else the driver did not take it
+		p.transfer(e, netTransmit, p.net.sent)
+	}
+}
+
+func (p *Parser) transfer(e *Event, b *model.Blueprint, total map[string]uint64) {
+	name, size := e.Text("name"), e.Uint("len")
+	total[string(name)] += size
+	p.count(e, p.Tracks.Intern(b, nil, model.StringDim(p.text(e, "name"))), float64(total[string(name)]/1024), p.list().
+		add("cpu", model.UintArg(uint64(e.CPU))).
+		add("len", model.UintArg(size)))
+}
+
+func socketState(p *Parser, e *Event) {
+	valid := func(state int64) bool { return state >= 0 && state < int64(len(tcpStates)) }
+	family, state := e.Int("family"), e.Int("newstate")
+	if e.Int("protocol") != protocolTCP || family != familyIPv4 && family != familyIPv6 || !valid(state) || !valid(e.Int("oldstate")) {
+		return
+	}
+	socket := e.Uint("skaddr")
+	if p.net.streams[socket] == 0 {
+		p.net.streams[socket] = int64(len(p.net.streams)) + 1
+	}
+	name := tcpStates[state]
+	switch state {
+	case tcpSynSent:
+		name = fmt.Sprintf("%s(pid=%d)", name, e.TID)
+	case tcpEstablish:
+		name = fmt.Sprintf("%s(sport=%d,dport=%d)", name, e.Int("sport"), e.Int("dport"))
+	}
+	track := p.Tracks.Intern(tcpStreams, nil, model.IntDim(p.net.streams[socket]))
+	p.Slices.End(e.TS, track, 0, 0, nil)
+	p.Slices.Begin(e.TS, track, p.word("tcp_state"), p.word(name), nil)
+}
+
+func packetFreed(p *Parser, e *Event) {
+	protocol := "IP"
+	switch e.Int("protocol") {
+	case etherIPv4:
+	case etherIPv6:
+		protocol = "IPV6"
+	default:
+		return
+	}
+	p.net.freed++
+	p.count(e, p.Tracks.Intern(packetsFreed, nil), float64(p.net.freed), p.list().add("protocol", model.StringArg(p.word(protocol))))
+}

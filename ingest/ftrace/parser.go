@@ -1,0 +1,141 @@
+// Package ftrace turns the events of the Linux kernel's ftrace into rows. It does
+// not care how they were written: decoders of Perfetto's protobuf and of ftrace's
+// text fill an Event with the fields of its tracepoint, and the handlers of the
+// tracepoints, which one table lists by name, do the rest.
+package ftrace
+
+import (
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Parser is the state of the ftrace events of one machine in one trace.
+type Parser struct {
+	*model.Context
+	tracepoints []Tracepoint           // by number
+	byName      map[string]*Tracepoint // made when first asked for
+	rowType     model.StringID
+	ucpus       []int64 // by cpu
+	legacy      map[string]*Tracepoint
+	set         model.ArgSet
+	args        argList
+
+	sched   sched
+	binder  binder
+	syscall syscalls
+	memory  memory
+	power   power
+	storage storage
+	gpu     gpu
+	net     network
+	i2c     map[model.UTID][]i2cMessages
+	queued  map[v4l2Buffer]model.SliceID
+}
+
+// handler makes rows of an event.
+type handler func(*Parser, *Event)
+
+// NewParser returns a Parser for a machine whose idle process is pid 0; see
+// model.Machine.UseIdleProcess.
+func NewParser(c *model.Context) *Parser {
+	p := &Parser{Context: c, rowType: c.Store.Strings.Intern("ftrace_event")}
+	p.args.strings = c.Store.Strings
+	p.legacy = map[string]*Tracepoint{}
+	p.i2c = map[model.UTID][]i2cMessages{}
+	p.queued = map[v4l2Buffer]model.SliceID{}
+	p.tracepoints = make([]Tracepoint, len(tracepoints()))
+	for i, t := range tracepoints() {
+		t.Fields = append([]Field(nil), t.Fields...)
+		t.handle = handlers[t.Name]
+		p.prepare(&t)
+		p.tracepoints[i] = t
+	}
+	p.sched.init(p)
+	p.binder.init()
+	p.memory.init()
+	p.power.init()
+	p.storage.init()
+	p.gpu.init()
+	p.net.init()
+	return p
+}
+
+// prepare interns the names of a tracepoint.
+func (p *Parser) prepare(t *Tracepoint) {
+	if t.Name != "" {
+		t.id = p.Store.Strings.Intern(t.Name)
+	}
+	for i := range t.Fields {
+		if f := &t.Fields[i]; f.Name != "" {
+			f.key = p.Store.Strings.Intern(f.Name)
+		}
+	}
+}
+
+// Tracepoint returns the tracepoint of this number in Perfetto's FtraceEvent, or
+// nil for one that is newer than the list. Numbers that were given up have a
+// tracepoint without a name or fields.
+func (p *Parser) Tracepoint(number uint64) *Tracepoint {
+	if number < uint64(len(p.tracepoints)) {
+		return &p.tracepoints[number]
+	}
+	return nil
+}
+
+// TracepointNamed returns the tracepoint of this name, or nil.
+func (p *Parser) TracepointNamed(name string) *Tracepoint {
+	if p.byName == nil {
+		p.byName = map[string]*Tracepoint{}
+		for i := range p.tracepoints {
+			p.byName[p.tracepoints[i].Name] = &p.tracepoints[i]
+		}
+	}
+	return p.byName[name]
+}
+
+// Record stores an event in ftrace_event. Switches of the scheduler are stored by
+// their handler, which knows the thread better.
+func (p *Parser) Record(e *Event) {
+	if e.Tracepoint == p.sched.switches {
+		return
+	}
+	p.set.Reset()
+	for i := range e.values {
+		v := &e.values[i]
+		p.set.Add(v.field.key, e.arg(p, v))
+	}
+	p.record(e.TS, e.CPU, p.thread(e), e.Flags, e.Tracepoint)
+}
+
+// record stores an event with the args in p.set.
+func (p *Parser) record(ts, cpu int64, utid model.UTID, flags int64, tracepoint *Tracepoint) {
+	t := &p.Store.FtraceEvent
+	row := t.Append()
+	t.TS.Set(row, ts)
+	t.Name.Set(row, tracepoint.id)
+	t.CPU.Set(row, int32(cpu))
+	t.UCPU.Set(row, p.ucpu(cpu))
+	t.UTID.Set(row, utid)
+	t.CommonFlags.Set(row, flags)
+	t.Type.Set(row, p.rowType)
+	if p.set.Len() > 0 {
+		t.ArgSetID.Set(row, p.Store.InternArgs(&p.set))
+	}
+}
+
+// ucpu is Machine.CPU, which it asks once.
+func (p *Parser) ucpu(cpu int64) int64 {
+	for int64(len(p.ucpus)) <= cpu {
+		p.ucpus = append(p.ucpus, model.None)
+	}
+	if p.ucpus[cpu] == model.None {
+		p.ucpus[cpu] = p.Machine.CPU(cpu)
+	}
+	return p.ucpus[cpu]
+}
+
+// Handle makes of an event what it means beside its row in ftrace_event.
+func (p *Parser) Handle(e *Event) {
+	if e.Tracepoint.handle != nil {
+		e.Tracepoint.handle(p, e)
+	}
+}

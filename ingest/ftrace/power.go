@@ -1,0 +1,278 @@
+package ftrace
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// power is what the events of power management need to remember.
+type power struct {
+	wakelocks map[string]int         // how often each is held
+	active    map[model.TrackID]bool // devices with an open slice
+	suspend   suspendState
+	entered   int64 // cookie of the slice of suspend_enter
+}
+
+func (w *power) init() {
+	w.wakelocks = map[string]int{}
+	w.active = map[model.TrackID]bool{}
+}
+
+var (
+	// CPUFrequency is in kHz.
+	CPUFrequency = &model.Blueprint{Classification: "cpu_frequency", Event: model.CounterTrack, Dims: []string{"cpu"}, Name: "cpufreq"}
+	// CPUIdle is the idle state that a CPU is in, 4294967295 for none.
+	CPUIdle = &model.Blueprint{Classification: "cpu_idle", Event: model.CounterTrack, Dims: []string{"cpu"}, Name: "cpuidle"}
+	// GPUFrequency is in kHz.
+	GPUFrequency = &model.Blueprint{Classification: "gpu_frequency", Event: model.CounterTrack, Dims: []string{"ugpu", "gpu"}, Name: "gpufreq", Unit: "kHz"}
+	// ThermalTemperature is in thousandths of a degree Celsius.
+	ThermalTemperature = counters("thermal_temperature", "%[1]s Temperature", "thermal_zone")
+	// CoolingDevice is the state of a cooling device.
+	CoolingDevice = counters("cooling_device_counter", "%[1]s Cooling Device", "linux_device")
+
+	cpuThrottle     = counters("cpu_frequency_throttle", "cpufreq_throttle", "cpu")
+	cpuMaxFrequency = counters("cpu_max_frequency_limit", "Cpu %[1]d Max Freq Limit", "cpu")
+	cpuMinFrequency = counters("cpu_min_frequency_limit", "Cpu %[1]d Min Freq Limit", "cpu")
+	cpuUtilization  = counters("cpu_utilization", "Cpu %[1]d Util", "cpu")
+	cpuCapacity     = counters("cpu_capacity", "Cpu %[1]d Cap", "cpu")
+	cpuRunning      = counters("cpu_nr_running", "Cpu %[1]d Nr Running", "cpu")
+	// ClockFrequency is that of a clock or device, in the unit of its driver.
+	ClockFrequency   = counters("clock_frequency", "%[1]s Frequency", "linux_device")
+	clockState       = counters("clock_state", "%[1]s State", "linux_device")
+	cpuHotplug       = spans("cpu_hotplug", "CPU Hotplug %[1]d", "cpu")
+	wakelock         = spans("wakesource_wakelock", "Wakelock(%[1]s)", "wakelock_event")
+	suspendResume    = model.AsyncBlueprint(model.Blueprint{Classification: "suspend_resume", Name: "Suspend/Resume Latency"})
+	suspendMinimal   = spans("suspend_resume_minimal", "Suspend/Resume Minimal")
+	runtimePower     = &model.Blueprint{Classification: "linux_rpm", Event: model.CounterTrack, Dims: []string{"linux_device"}}
+	interconnect     = spans("interconnect_events", "Interconnect Events")
+	pixelCPM         = counters("pixel_cpm_counters", "%[1]s", "name")
+	pixelFirmware    = counters("pixel_fwtp_counters", "%[1]s", "name")
+	pixelFirmwareRun = &model.Blueprint{Classification: "pixel_fwtp_slices"}
+	batteryLimit     = counters("bcl_irq", "%[1]s", "bcl_key")
+	acpmTemperature  = counters("acpm_thermal_temperature", "%[1]s Temperature", "thermal_zone")
+	acpmCooling      = counters("acpm_cooling_device_counter", "Tj-%[1]s Cooling Device", "thermal_zone")
+	sensorHub        = counters("cros_ec_sensorhub_data", "cros_ec.cros_ec_sensorhub_data.%[1]d", "ec_sensor_num")
+	deviceFrequency  = &model.Blueprint{Classification: "linux_device_frequency", Event: model.CounterTrack, Dims: []string{"linux_device"},
+		NameOf: func(s *model.Store, dims []model.Dim) string {
+			// The device's name may stand behind an address.
+			name := s.Strings.Get(dims[0].String())
+			if i := strings.Index(name, "devfreq_"); i >= 0 {
+				return name[i:]
+			}
+			return "devfreq_" + name
+		}}
+)
+
+// gpuFrequency stores a frequency in units of scale kHz.
+func gpuFrequency(field string, scale float64) handler {
+	return func(p *Parser, e *Event) {
+		gpu := e.Int("gpu_id")
+		track := p.Tracks.Intern(GPUFrequency, nil, model.IntDim(p.Machine.GPU(gpu)), model.IntDim(gpu))
+		p.count(e, track, e.Float(field)*scale, nil)
+	}
+}
+
+func wakeupActivate(p *Parser, e *Event) {
+	name := string(e.Text("name"))
+	p.power.wakelocks[name]++
+	if p.power.wakelocks[name] == 1 {
+		track := p.Tracks.Intern(wakelock, nil, model.StringDim(p.text(e, "name")))
+		p.Slices.Begin(e.TS, track, 0, p.word(cut("Wakelock("+name+")", 31)), nil)
+	}
+}
+
+func wakeupDeactivate(p *Parser, e *Event) {
+	name := string(e.Text("name"))
+	switch held := p.power.wakelocks[name]; {
+	case held == 1:
+		p.Slices.End(e.TS, p.Tracks.Intern(wakelock, nil, model.StringDim(p.text(e, "name"))), 0, 0, nil)
+		fallthrough
+	case held > 1:
+		p.power.wakelocks[name]--
+	}
+}
+
+// cut shortens a name to the size in bytes that Trace Processor has room for.
+func cut(s string, size int) string { return s[:min(len(s), size)] }
+
+type suspendState uint8
+
+const (
+	notSuspending suspendState = iota
+	suspendEntered
+	suspendFreezing
+)
+
+// suspendResumed follows the steps of a suspend. Where preparing it fails, the
+// kernel does not say that suspend_enter ended; then threads are thawed while
+// they were to be frozen.
+func suspendResumed(p *Parser, e *Event) {
+	action, value, w := string(e.Text("action")), e.Int("val"), &p.power
+	if action == "timekeeping_freeze" {
+		value = 0 // the CPU, which may be another when it ends
+	}
+	name := p.word(cut(fmt.Sprintf("%s(%d)", action, value), 63))
+	cookie := int64(name)
+	if e.Int("start") == 0 {
+		p.endSuspend(e.TS, cookie)
+		switch {
+		case action == "suspend_enter":
+			w.suspend = notSuspending
+		case action == "thaw_processes" && w.suspend == suspendFreezing:
+			p.endSuspend(e.TS, w.entered)
+			w.suspend = notSuspending
+		}
+		return
+	}
+	switch {
+	case action == "suspend_enter":
+		w.suspend, w.entered = suspendEntered, cookie
+	case action == "freeze_processes" && w.suspend == suspendEntered:
+		w.suspend = suspendFreezing
+	}
+	p.beginSuspend(e, name, "Main Kernel Suspend Event", 0, 0, 0)
+}
+
+func (p *Parser) beginSuspend(e *Event, name model.StringID, kind string, device, driver, phase model.StringID) {
+	p.Slices.Begin(e.TS, p.Async.Begin(suspendResume, nil, int64(name)), 0, name, p.list().
+		add("utid", model.UintArg(uint64(p.thread(e)))).
+		add("event_type", model.StringArg(p.word(kind))).
+		add("cpu", model.UintArg(uint64(e.CPU))).
+		add("device_name", model.StringArg(device)).
+		add("driver_name", model.StringArg(driver)).
+		add("callback_phase", model.StringArg(phase)))
+}
+
+func (p *Parser) endSuspend(ts, cookie int64) {
+	p.Slices.End(ts, p.Async.End(suspendResume, nil, cookie), 0, 0, nil)
+}
+
+func suspendResumeMinimal(p *Parser, e *Event) {
+	track := p.Tracks.Intern(suspendMinimal, nil)
+	if e.Int("start") != 0 {
+		p.Slices.Begin(e.TS, track, 0, p.word("Suspended"), nil)
+	} else {
+		p.Slices.End(e.TS, track, 0, 0, nil)
+	}
+}
+
+// deviceEvents are the PM_EVENT_ codes of the kernel's include/linux/pm.h.
+var deviceEvents = map[int64]string{
+	0x1: "freeze", 0x2: "suspend", 0x4: "hibernate", 0x8: "quiesce",
+	0x10: "resume", 0x20: "thaw", 0x40: "restore", 0x80: "recover",
+}
+
+func devicePMStart(p *Parser, e *Event) {
+	phase, ok := deviceEvents[e.Int("event")]
+	if !ok {
+		phase = "(unknown PM event)"
+	}
+	switch ops := string(e.Text("pm_ops")); {
+	case ops == "" && phase == "suspend":
+		phase += ":prepare"
+	case ops == "" && phase == "resume":
+		phase += ":complete"
+	default:
+		for _, step := range []string{"early", "late", "noirq"} {
+			if strings.HasPrefix(ops, step) {
+				phase += ":" + step
+			}
+		}
+	}
+	p.beginSuspend(e, p.deviceName(e), "Device PM Suspend Event", p.text(e, "device"), p.text(e, "driver"), p.word(phase))
+}
+
+func devicePMEnd(p *Parser, e *Event) { p.endSuspend(e.TS, int64(p.deviceName(e))) }
+
+func (p *Parser) deviceName(e *Event) model.StringID {
+	return p.word(string(e.Text("device")) + " " + string(e.Text("driver")))
+}
+
+// runtimeStates are the states of rpm_status from -1 on; a device that is
+// suspended, as most are most of the time, has no slice.
+var runtimeStates = [...]string{"Invalid State", "Active", "Resuming", "", "Suspending"}
+
+func runtimePM(p *Parser, e *Event) {
+	track := p.Tracks.Intern(runtimePower, nil, model.StringDim(p.text(e, "name")))
+	if p.power.active[track] {
+		p.Slices.End(e.TS, track, 0, 0, nil)
+	}
+	name := runtimeStates[0]
+	if status := e.Int("status") + 1; status >= 0 && status < int64(len(runtimeStates)) {
+		name = runtimeStates[status]
+	}
+	p.power.active[track] = name != ""
+	if name != "" {
+		p.Slices.Begin(e.TS, track, 0, p.word(name), nil)
+	}
+}
+
+func hotplugEnter(p *Parser, e *Event) {
+	index := e.Int("idx")
+	p.Slices.Begin(e.TS, on(cpuHotplug, "cpu")(p, e), p.word("cpu"), p.word(fmt.Sprintf("cpuhp(%d)", index)), p.list().
+		add("action_cpu", model.UintArg(uint64(e.CPU))).
+		add("cpuhp_idx", model.IntArg(index)))
+}
+
+// batteryLimits are the counters of a battery current limiter and their fields.
+// Those that are not always zero when nothing is throttled are told at the end.
+var batteryLimits = []struct{ key, field string }{
+	{"bcl_irq_cpu0", "cpu0_limit"}, {"bcl_irq_cpu1", "cpu1_limit"}, {"bcl_irq_cpu2", "cpu2_limit"},
+	{"bcl_irq_tpu", "tpu_limit"}, {"bcl_irq_gpu", "gpu_limit"},
+}
+
+func batteryLimited(p *Parser, e *Event) {
+	push := func(key string, value float64) {
+		p.count(e, p.Tracks.Intern(batteryLimit, nil, model.StringDim(p.word(key))), value, nil)
+	}
+	throttle := e.Float("throttle")
+	id := -1.0
+	if throttle != 0 {
+		id = e.Float("id")
+	}
+	push("bcl_irq_id", id)
+	push("bcl_irq_throttle", throttle)
+	for _, limit := range batteryLimits {
+		value := 0.0
+		if throttle != 0 {
+			value = e.Float(limit.field)
+		}
+		push(limit.key, value)
+	}
+	push("bcl_irq_voltage", e.Float("voltage"))
+	push("bcl_irq_capacity", e.Float("capacity"))
+}
+
+var acpmZones = [...]string{"BIG", "MID", "LITTLE", "GPU", "ISP", "TPU", "AUR"}
+
+// acpmThermal is what Exynos's power controller says of its sensors.
+func acpmThermal(p *Parser, e *Event) {
+	zone := e.Int("tz_id")
+	if zone < 0 || zone >= int64(len(acpmZones)) {
+		p.File.Count(model.StatFtraceThermalExynosAcpmUnknownTzID)
+		return
+	}
+	name := model.StringDim(p.word(acpmZones[zone]))
+	args := p.list().add("thermal_zone_id", model.IntArg(zone))
+	p.count(e, p.Tracks.Intern(acpmTemperature, nil, name), e.Float("current_temp"), args)
+	p.count(e, p.Tracks.Intern(acpmCooling, nil, name), e.Float("cdev_state"), args)
+}
+
+func sensorHubData(p *Parser, e *Event) {
+	now := e.Int("current_timestamp")
+	p.count(e, on(sensorHub, "ec_sensor_num")(p, e), float64(e.Int("current_time")-now), p.list().
+		add("ec_num", model.IntArg(e.Int("ec_sensor_num"))).
+		add("ec_delta", model.IntArg(e.Int("fifo_timestamp")-now)).
+		add("sample_ts", model.IntArg(now)))
+}
+
+func firmwareSlice(p *Parser, e *Event) {
+	name := p.text(e, "name")
+	track := p.Tracks.Intern(pixelFirmwareRun, &model.TrackOptions{Name: name})
+	p.Slices.End(e.TS, track, 0, 0, nil)
+	if e.Int("begin") != 0 {
+		p.Slices.Begin(e.TS, track, p.text(e, "category"), name, nil)
+	}
+}

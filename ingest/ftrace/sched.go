@@ -1,0 +1,204 @@
+package ftrace
+
+import "github.com/tpconvert/tpconvert/model"
+
+// sched is what the scheduler's events need to remember.
+type sched struct {
+	switches, wakings *Tracepoint
+	cpus              []lastSwitch
+	states            map[int64]model.StringID // by the state in a switch
+}
+
+// lastSwitch is the thread that a CPU was switched to last.
+type lastSwitch struct {
+	known    bool
+	open     bool // whether it has a row in sched_slice
+	pid      int64
+	utid     model.UTID
+	priority int32
+}
+
+func (s *sched) init(p *Parser) {
+	s.switches, s.wakings = p.TracepointNamed("sched_switch"), p.TracepointNamed("sched_waking")
+	s.states = map[int64]model.StringID{}
+}
+
+func (s *sched) cpu(cpu int64) *lastSwitch {
+	for int64(len(s.cpus)) <= cpu {
+		s.cpus = append(s.cpus, lastSwitch{})
+	}
+	return &s.cpus[cpu]
+}
+
+// Task is a thread as a switch of the scheduler names it.
+type Task struct {
+	PID      int64
+	Comm     model.StringID
+	Priority int32
+}
+
+// Switch is a switch of a CPU from one thread to the next. The state is that of
+// the former, as the kernel encodes it.
+func (p *Parser) Switch(ts, cpu int64, prev Task, state int64, next Task) {
+	nextUTID := p.Machine.Thread(next.PID)
+	p.Machine.SetThreadName(nextUTID, next.Comm, model.ThreadNameFtrace)
+	last := p.sched.cpu(cpu)
+	endState := p.taskState(state)
+	if last.open {
+		if last.pid == prev.PID {
+			p.Sched.End(ts, cpu, endState)
+		} else {
+			p.File.Count(model.StatMismatchedSchedSwitchTids)
+		}
+	}
+	// A thread may have changed its name while it ran.
+	prevUTID := p.Machine.Thread(prev.PID)
+	p.Machine.SetThreadName(prevUTID, prev.Comm, model.ThreadNameFtrace)
+
+	p.recordSwitch(ts, cpu, prevUTID, prev, state, next)
+	*last = lastSwitch{known: true, open: true, pid: next.PID, utid: nextUTID, priority: next.Priority}
+	p.Sched.Begin(ts, cpu, nextUTID, next.Priority)
+	p.Threads.Switch(ts, cpu, prevUTID, endState, nextUTID)
+}
+
+// CompactSwitch is Switch where the former thread is told by the switch before it
+// on the same CPU. If record is true, it is only stored in ftrace_event.
+func (p *Parser) CompactSwitch(ts, cpu, state int64, next Task, record bool) {
+	nextUTID := p.Machine.Thread(next.PID)
+	p.Machine.SetThreadName(nextUTID, next.Comm, model.ThreadNameFtrace)
+	last := p.sched.cpu(cpu)
+	before := *last
+	last.known, last.pid, last.utid, last.priority = true, next.PID, nextUTID, next.Priority
+	if !before.known {
+		p.File.Count(model.StatCompactSchedSwitchSkipped)
+		return
+	}
+	endState := p.taskState(state)
+	if before.open {
+		p.Sched.End(ts, cpu, endState)
+	}
+	prev := Task{before.pid, p.Machine.ThreadName(before.utid), before.priority}
+	p.recordSwitch(ts, cpu, before.utid, prev, state, next)
+	if record {
+		return
+	}
+	last.open = true
+	p.Sched.Begin(ts, cpu, nextUTID, next.Priority)
+	p.Threads.Switch(ts, cpu, before.utid, endState, nextUTID)
+}
+
+// CompactWaking is a wakeup by whatever thread the CPU was switched to last.
+func (p *Parser) CompactWaking(ts, cpu int64, wakee Task, target, flags int64, record bool) {
+	waker := p.sched.cpu(cpu)
+	if !waker.known {
+		p.File.Count(model.StatCompactSchedWakingSkipped)
+		return
+	}
+	fields := p.sched.wakings.Fields
+	p.set.Reset()
+	p.set.Add(fields[1].key, model.StringArg(wakee.Comm))
+	p.set.Add(fields[2].key, model.IntArg(wakee.PID))
+	p.set.Add(fields[3].key, model.IntArg(int64(wakee.Priority)))
+	p.set.Add(fields[5].key, model.IntArg(target))
+	p.record(ts, cpu, waker.utid, flags, p.sched.wakings)
+	if record {
+		return
+	}
+	p.Threads.Wake(ts, p.Machine.Thread(wakee.PID), model.Wakeup{Waker: waker.utid, Flags: flags})
+}
+
+func (p *Parser) recordSwitch(ts, cpu int64, utid model.UTID, prev Task, state int64, next Task) {
+	fields := p.sched.switches.Fields
+	p.set.Reset()
+	p.set.Add(fields[1].key, model.StringArg(prev.Comm))
+	p.set.Add(fields[2].key, model.IntArg(prev.PID))
+	p.set.Add(fields[3].key, model.IntArg(int64(prev.Priority)))
+	p.set.Add(fields[4].key, model.IntArg(state))
+	p.set.Add(fields[5].key, model.StringArg(next.Comm))
+	p.set.Add(fields[6].key, model.IntArg(next.PID))
+	p.set.Add(fields[7].key, model.IntArg(int64(next.Priority)))
+	p.record(ts, cpu, utid, 0, p.sched.switches)
+}
+
+func schedSwitch(p *Parser, e *Event) {
+	prev := Task{unsigned(e.Int("prev_pid")), p.text(e, "prev_comm"), int32(e.Int("prev_prio"))}
+	next := Task{unsigned(e.Int("next_pid")), p.text(e, "next_comm"), int32(e.Int("next_prio"))}
+	p.Switch(e.TS, e.CPU, prev, e.Int("prev_state"), next)
+}
+
+// unsigned is a pid in its 32 bits: -1 stands for an unknown one.
+func unsigned(pid int64) int64 { return int64(uint32(pid)) }
+
+func schedWaking(p *Parser, e *Event) {
+	wakee := p.Machine.Thread(unsigned(e.Int("pid")))
+	p.Machine.SetThreadName(wakee, p.text(e, "comm"), model.ThreadNameFtrace)
+	p.Threads.Wake(e.TS, wakee, model.Wakeup{Waker: p.thread(e), Flags: model.None})
+}
+
+func schedBlockedReason(p *Parser, e *Event) {
+	p.Threads.Block(p.Machine.Thread(unsigned(e.Int("pid"))), e.Int("io_wait") != 0, e.symbol(uint64(uint32(e.Uint("caller")))))
+}
+
+// taskState is the name of a state, or zero and counted if the kernel has no such
+// state.
+func (p *Parser) taskState(raw int64) model.StringID {
+	id, ok := p.sched.states[raw]
+	if !ok {
+		if name := taskStateName(uint16(raw), p.Machine.KernelAtLeast); name != "" {
+			id = p.word(name)
+		}
+		p.sched.states[raw] = id
+	}
+	if id == 0 {
+		p.File.Count(model.StatTaskStateInvalid)
+	}
+	return id
+}
+
+// taskBit is a bit of the kernel's task state and the letter for it.
+type taskBit struct {
+	mask   uint16
+	letter byte
+}
+
+// The kernel's state bits changed their meaning with Linux 4.14, see its
+// include/linux/sched.h; the lowest never did.
+var (
+	lowTaskBits = []taskBit{{0x01, 'S'}, {0x02, 'D'}, {0x04, 'T'}, {0x08, 't'}, {0x10, 'X'}, {0x20, 'Z'}}
+	newTaskBits = []taskBit{{0x40, 'P'}, {0x80, 'I'}}
+	oldTaskBits = []taskBit{{0x200, 'P'}, {0x40, 'x'}, {0x80, 'K'}, {0x100, 'W'}, {0x400, 'N'}}
+)
+
+// taskStateName writes the state that a switch left a thread in with the letters
+// of sched_switch, three at most, or R if it can go on to run. It returns "" for what cannot be.
+func taskStateName(raw uint16, kernel func(major, minor int) bool) string {
+	bits, preempted := oldTaskBits, uint16(0x800)
+	switch {
+	case kernel(4, 14):
+		if raw&0xfe00 != 0 {
+			return ""
+		}
+		bits, preempted = newTaskBits, 0x100
+	case kernel(4, 8):
+		preempted = 0x1000
+	}
+	const idle = 0x402 // uninterruptible, but no load
+	if !kernel(4, 14) && raw&0x7ff == idle {
+		return "I"
+	}
+	var name []byte
+	for _, list := range [][]taskBit{lowTaskBits, bits} {
+		for _, b := range list {
+			if raw&b.mask != 0 {
+				name = append(name, b.letter)
+			}
+		}
+	}
+	switch {
+	case len(name) > 0:
+		return string(name[:min(len(name), 3)])
+	case raw&preempted != 0:
+		return "R+"
+	}
+	return "R"
+}

@@ -1,0 +1,121 @@
+package ftrace
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// syscallList has a line for each architecture: its name and the names of its
+// system calls by number, - where there is none.
+//
+//go:embed syscalls.txt
+var syscallList string
+
+// maxSyscalls is more than any architecture has.
+const maxSyscalls = 550
+
+// architectures are uname's names for what syscallList calls otherwise.
+var architectures = map[string]string{"aarch64": "arm64", "armv7l": "arm32", "armv8l": "arm32", "i686": "x86", "x86_64": "x86_64"}
+
+// syscalls is the state of the tracepoints sys_enter and sys_exit.
+type syscalls struct {
+	arch    string
+	names   []model.StringID // by number, of arch
+	writes  map[model.UTID]bool
+	write   model.StringID
+	returns model.StringID // the call that does not return
+}
+
+// name returns the name of a system call, or zero for a number that none has.
+func (s *syscalls) name(p *Parser, number int64) model.StringID {
+	if arch := p.Machine.Arch(); s.names == nil || s.arch != arch {
+		s.arch, s.names = arch, s.names[:0]
+		s.write, s.returns = p.word("sys_write"), p.word("sys_rt_sigreturn")
+		list := syscallNames(architectures[arch])
+		for i := range maxSyscalls {
+			name := fmt.Sprintf("sys_%d", i)
+			if i < len(list) && list[i] != "-" {
+				name = "sys_" + list[i]
+			}
+			s.names = append(s.names, p.word(name))
+		}
+	}
+	if number = unsigned(number); number < int64(len(s.names)) {
+		return s.names[number]
+	}
+	return 0
+}
+
+func syscallNames(arch string) []string {
+	for line := range strings.Lines(syscallList) {
+		if names := strings.Fields(line); names[0] == arch {
+			return names[1:]
+		}
+	}
+	return nil
+}
+
+func sysEnter(p *Parser, e *Event) {
+	s := &p.syscall
+	name := s.name(p, e.Int("id"))
+	if name == 0 {
+		return
+	}
+	key := p.word("args")
+	args := model.ArgFunc(func(set *model.ArgSet) {
+		e.each("args", func(v uint64) {
+			set.AddFlat(key, p.word(model.ArrayKey("args", set.NextIndex(key))), model.UintArg(v))
+		})
+	})
+	utid := p.thread(e)
+	if name == s.returns {
+		p.Slices.Scoped(e.TS, 0, p.Tracks.Thread(utid), 0, name, args)
+	} else {
+		p.Slices.Begin(e.TS, p.Tracks.Thread(utid), 0, name, args)
+	}
+	if name == s.write {
+		s.writing(utid, true)
+	}
+}
+
+func sysExit(p *Parser, e *Event) {
+	s := &p.syscall
+	name, utid := s.name(p, e.Int("id")), p.thread(e)
+	if name == 0 {
+		return
+	}
+	if name == s.write {
+		if !s.writes[utid] {
+			return
+		}
+		s.writing(utid, false)
+	}
+	var args model.ArgSource
+	if e.Has("ret") {
+		args = p.list().add("ret", model.IntArg(e.Int("ret")))
+	}
+	p.Slices.End(e.TS, p.Tracks.Thread(utid), 0, name, args)
+}
+
+func (s *syscalls) writing(utid model.UTID, on bool) {
+	if s.writes == nil {
+		s.writes = map[model.UTID]bool{}
+	}
+	s.writes[utid] = on
+}
+
+// truncateWrite ends the call that wrote a mark. A slice that a mark begins
+// outlives the call in which the mark is written, so the two would not nest.
+func (s *syscalls) truncateWrite(p *Parser, e *Event) {
+	if len(s.writes) == 0 {
+		return
+	}
+	if utid := p.Machine.LiveThread(e.TID); utid != model.None && s.writes[utid] {
+		s.writing(utid, false)
+		p.File.Count(model.StatTruncatedSysWriteDuration)
+		p.Slices.End(e.TS, p.Tracks.Thread(utid), 0, s.write, nil)
+	}
+}

@@ -1,0 +1,138 @@
+package proto
+
+import (
+	"errors"
+	"io"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+)
+
+const (
+	packetTag = 1<<3 | byte(wire.Bytes) // of Trace.packet
+
+	maxHeaderBytes = 2 * wire.MaxVarint
+	// maxPacketBytes is what the size field of a message written by Perfetto can
+	// hold.
+	maxPacketBytes   = 1 << 28
+	frameBufferBytes = 256 << 10
+)
+
+// frames cuts a trace into packets. Other fields between them are skipped.
+type frames struct {
+	r          io.Reader
+	buf        []byte
+	start, end int   // of what is in buf and not yet used
+	offset     int64 // of start in the trace
+}
+
+// next returns the next packet that is not empty, valid until the next call, and
+// its offset. It returns io.EOF at the end of the trace, io.ErrUnexpectedEOF if
+// that is inside a field, and a format.Error if there is no telling where the
+// next field begins.
+func (f *frames) next() ([]byte, int64, error) {
+	for {
+		head, err := f.peek(maxHeaderBytes)
+		if len(head) == 0 {
+			return nil, f.offset, err
+		}
+		tag, size, n := header(head)
+		switch {
+		case n == 0:
+			return nil, f.offset, unexpected(err)
+		case n < 0:
+			return nil, f.offset, format.Errorf(format.ErrCorrupt, f.offset, "not a field")
+		case tag != uint64(packetTag):
+			f.use(n)
+			if err := f.skip(size); err != nil {
+				return nil, f.offset, err
+			}
+		case size > maxPacketBytes:
+			return nil, f.offset, format.Errorf(format.ErrCorrupt, f.offset, "packet of %d bytes", size)
+		case size == 0:
+			f.use(n)
+		default:
+			whole, err := f.peek(n + int(size))
+			if len(whole) < n+int(size) {
+				return nil, f.offset, unexpected(err)
+			}
+			offset := f.offset + int64(n)
+			f.use(len(whole))
+			return whole[n:], offset, nil
+		}
+	}
+}
+
+// header decodes the beginning of a field: its tag and the size in bytes of what
+// follows the first n. n is 0 if b is too short, negative if it is no field.
+func header(b []byte) (tag, size uint64, n int) {
+	tag, n = wire.Uvarint(b)
+	if n <= 0 {
+		return tag, 0, n
+	}
+	m := 0
+	switch wire.Type(tag & 7) {
+	case wire.Varint:
+		_, m = wire.Uvarint(b[n:])
+	case wire.Bytes:
+		size, m = wire.Uvarint(b[n:])
+	case wire.Fixed64:
+		return tag, 8, n
+	case wire.Fixed32:
+		return tag, 4, n
+	default:
+		return tag, 0, -1
+	}
+	if m <= 0 {
+		return tag, 0, m
+	}
+	return tag, size, n + m
+}
+
+func unexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (f *frames) use(n int) {
+	f.start += n
+	f.offset += int64(n)
+}
+
+// peek returns the next n bytes, or those that are left and why.
+func (f *frames) peek(n int) ([]byte, error) {
+	for f.end-f.start < n {
+		if f.start > 0 && (f.start == f.end || len(f.buf)-f.start < n) {
+			f.end = copy(f.buf, f.buf[f.start:f.end])
+			f.start = 0
+		}
+		if f.end == len(f.buf) {
+			// A size that lies takes no more memory than the bytes that are there.
+			f.buf = append(f.buf, make([]byte, max(frameBufferBytes, min(n, 2*len(f.buf))-len(f.buf)))...)
+		}
+		got, err := f.r.Read(f.buf[f.end:])
+		f.end += got
+		if err != nil && f.end-f.start < n {
+			if errors.Is(err, io.ErrUnexpectedEOF) {
+				err = io.EOF // of what the trace is compressed or packed in
+			}
+			return f.buf[f.start:f.end], err
+		}
+	}
+	return f.buf[f.start : f.start+n], nil
+}
+
+func (f *frames) skip(n uint64) error {
+	for n > 0 {
+		part := int(min(n, frameBufferBytes))
+		got, err := f.peek(part)
+		f.use(len(got))
+		if len(got) < part {
+			return unexpected(err)
+		}
+		n -= uint64(part)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package proto
+
+import (
+	"encoding/binary"
+
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// modules are all packet families that are read.
+var modules = []func(*Reader) *Module{
+	traceInfo,
+	clocks,
+	types,
+	translationTables,
+	readTrackEvents,
+	chromeMetadata,
+	chromeEvents,
+	metatrace,
+	systemInfo,
+	ftraceEvents,
+	processes,
+	systemStats,
+	androidInfo,
+	energy,
+	surfaceFrames,
+	bufferEvents,
+	gpuCounterEvents,
+	gpuWork,
+	otherKernels,
+}
+
+// Module reads one family of packets: those that have one of its fields. Its
+// functions are called by the reader of one machine's packets; what they share is
+// in the closure or methods that they are made from. All but Fields may be nil.
+type Module struct {
+	// Fields are numbers of fields of TracePacket.
+	Fields []uint32
+	// Read is called for each packet in the order of the file, before its time is
+	// known. It returns true if it has done all that there is to do, as with
+	// packets about the trace itself.
+	Read func(p *Packet, f *wire.Field) bool
+	// Tokenize is called for each packet that Read left, when its time is known. It
+	// returns true if it has done all that there is to do, false if the field is
+	// to be parsed in the order of time.
+	Tokenize func(p *Packet, f *wire.Field) bool
+	// Parse is called for each packet that Tokenize left, in the order of time.
+	Parse func(e *Event)
+	// FirstPacket is called when a sequence says that it begins.
+	FirstPacket func(sequence uint32)
+	// End is called when all events have been parsed.
+	End func()
+}
+
+// Event is a packet in the order of time.
+type Event struct {
+	TS    int64  // ns of the trace clock
+	Field uint32 // of TracePacket
+	Data  []byte // the field's message, valid during the call
+	State *State // of the sequence when the packet was written
+}
+
+// Stream takes tokens of a module to the sorter. Events of a stream should be
+// nearly in order; each CPU of ftrace has its own.
+type Stream struct {
+	reader *Reader
+	stream *sort.Stream
+	parse  func(ts int64, state *State, data []byte)
+}
+
+// NewStream returns a stream whose tokens come back to parse in the order of
+// time, ns. The data is valid during the call.
+func (r *Reader) NewStream(parse func(ts int64, state *State, data []byte)) *Stream {
+	s := &Stream{reader: r, parse: parse}
+	s.stream = r.in.Sorter.NewStream(s)
+	return s
+}
+
+// Push sends a token, made of parts, to the sorter. ts is in ns of the trace
+// clock; tokens of a time before its origin are counted and dropped.
+func (s *Stream) Push(ts int64, state *State, parts ...[]byte) {
+	if ts < 0 {
+		s.reader.File.Count(model.StatTraceSorterNegativeTimestampDropped)
+		return
+	}
+	var head [binary.MaxVarintLen32]byte
+	n := binary.PutUvarint(head[:], uint64(state.id))
+	size := n
+	for _, part := range parts {
+		size += len(part)
+	}
+	buf, err := s.stream.Reserve(ts, size)
+	if err != nil {
+		s.reader.file.fail(err)
+		return
+	}
+	state.pending++
+	buf = buf[copy(buf, head[:n]):]
+	for _, part := range parts {
+		buf = buf[copy(buf, part):]
+	}
+}
+
+// Event parses a token of the sorter.
+func (s *Stream) Event(ts int64, payload []byte) error {
+	id, n := binary.Uvarint(payload)
+	state := s.reader.states[id]
+	s.parse(ts, state, payload[n:])
+	state.pending--
+	s.reader.drop(state)
+	return nil
+}

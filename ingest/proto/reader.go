@@ -1,0 +1,433 @@
+package proto
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// trace is the state of reading one file: what the machines in it share.
+type trace struct {
+	in       *format.Input
+	machines map[uint32]*Reader
+	readers  []*Reader // in the order of their first packet
+	resolved bool      // whose packets the recorder's own are
+	types    *descriptor.Pool
+	packet   Packet
+	zstd     *zstd.Decoder
+	err      error
+
+	// Packets whose clock is not known yet wait for the end of the trace. From
+	// then on nothing may be released before it.
+	deferred      []deferredPacket
+	deferredBytes int64
+	ended         bool
+
+	// A recorder that streams into a file tells when it has flushed all buffers
+	// and written them out. What was read before the last but one such moment
+	// cannot be preceded by anything that is still to come.
+	flushes  int
+	released bool
+	window   sort.Mark
+}
+
+type deferredPacket struct {
+	reader *Reader
+	data   []byte
+	offset int64
+}
+
+// maxDeferredBytes is how much may wait for the end of the trace.
+const maxDeferredBytes = 64 << 20
+
+// Reader reads the packets of one machine.
+type Reader struct {
+	*model.Context
+	in   *format.Input
+	file *trace
+
+	modules   []*Module
+	byField   [lastField + 1][]*Module
+	packets   *Stream
+	sequences map[uint32]*sequence
+	last      *sequence // the latest looked up
+	used      bool      // there was a packet
+
+	translations translations
+	named        *model.MappingID // of frames that are known by name only, nil at first
+
+	states     []*State
+	freeStates []uint32
+	latest     int64 // time of packets that have none, ns
+	pageSize   int64 // of the machine, bytes, 0 until it is known
+}
+
+func read(in *format.Input) error {
+	t := &trace{in: in, machines: map[uint32]*Reader{}, types: descriptor.New(), window: in.Sorter.Mark()}
+	t.newReader(0, in.Context)
+	in.AtEnd(func() error {
+		for _, r := range t.readers {
+			for _, m := range r.modules {
+				if m.End != nil {
+					m.End()
+				}
+			}
+		}
+		return t.err
+	})
+	err := t.frames(in, -1)
+	t.ended = true
+	for i := range t.deferred {
+		d := &t.deferred[i]
+		if t.err == nil && t.packet.read(d.data, d.offset) {
+			t.packet.State = d.reader.sequence(t.packet.Sequence).state
+			d.reader.tokenize(&t.packet)
+		}
+		d.data = nil
+	}
+	if t.zstd != nil {
+		t.zstd.Close()
+	}
+	if t.err != nil {
+		return t.err
+	}
+	return err
+}
+
+// lastField is the highest number that a field of TracePacket can have,
+// extensions included.
+const lastField = 1999
+
+func (r *Reader) modulesOf(field uint32) []*Module {
+	if field > lastField {
+		return nil
+	}
+	return r.byField[field]
+}
+
+// fail ends the reading.
+func (t *trace) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
+	r := &Reader{Context: c, in: t.in, file: t, sequences: map[uint32]*sequence{}, translations: newTranslations()}
+	r.packets = r.NewStream(r.parse)
+	c.Machine.UseIdleProcess()
+	c.Clocks.Assume(model.ClockBoottime)
+	for _, open := range modules {
+		m := open(r)
+		r.modules = append(r.modules, m)
+		for _, field := range m.Fields {
+			r.byField[field] = append(r.byField[field], m)
+		}
+	}
+	t.machines[machine] = r
+	t.readers = append(t.readers, r)
+	return r
+}
+
+// frames reads all packets of an input. within is the offset of the compressed
+// packet that it comes from, or -1.
+func (t *trace) frames(r io.Reader, within int64) error {
+	f := &frames{r: r}
+	for t.err == nil {
+		data, offset, err := f.next()
+		if within >= 0 {
+			offset = within
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err == io.ErrUnexpectedEOF:
+			t.in.File.LogAt(model.StatTruncatedInput, offset, nil)
+			return nil
+		case err != nil:
+			return err
+		}
+		t.one(data, offset, within >= 0)
+	}
+	return nil
+}
+
+// one reads a packet.
+func (t *trace) one(data []byte, offset int64, inner bool) {
+	p := &t.packet
+	switch {
+	case !p.read(data, offset) || p.compressed != nil && inner:
+		t.in.File.LogAt(model.StatCorruptPacket, offset, nil)
+	case p.compressed != nil:
+		if err := t.expand(p.compressed, p.zstd, offset); err != nil {
+			t.in.File.LogAt(model.StatCorruptPacket, offset, nil)
+		}
+	default:
+		r := t.machine(p.machine)
+		r.used = r.used || !p.marker
+		r.packet(p)
+	}
+}
+
+// expand reads the packets in a compressed one.
+func (t *trace) expand(data []byte, isZstd bool, offset int64) error {
+	// The packets inside reuse t.packet, and data lies in the buffer of the outer
+	// frames, which stays as it is until their next.
+	var r io.Reader
+	var err error
+	switch {
+	case isZstd && t.zstd == nil:
+		t.zstd, err = zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+		r = t.zstd
+	case isZstd:
+		err = t.zstd.Reset(bytes.NewReader(data))
+		r = t.zstd
+	case bytes.HasPrefix(data, []byte{0x1f, 0x8b}):
+		r, err = gzip.NewReader(bytes.NewReader(data))
+	default:
+		r, err = zlib.NewReader(bytes.NewReader(data))
+	}
+	if err != nil {
+		return err
+	}
+	return t.frames(r, offset)
+}
+
+// machine returns the reader of a machine's packets. If all packets are of one
+// other machine, that is the recorder itself under another number.
+func (t *trace) machine(id uint32) *Reader {
+	if r, ok := t.machines[id]; ok {
+		return r
+	}
+	if !t.resolved {
+		t.resolved = true
+		host := t.machines[0]
+		if !host.used && t.in.Store.AdoptMachine(int64(id)) {
+			t.machines[id] = host
+			return host
+		}
+	}
+	r := t.newReader(id, t.in.File.Context(int64(id)))
+	if clock, ok := t.machines[0].Clocks.Default(); ok {
+		r.Clocks.SetDefault(clock.ID)
+	}
+	return r
+}
+
+func (r *Reader) sequence(id uint32) *sequence {
+	if r.last != nil && r.last.id == id {
+		return r.last
+	}
+	q, ok := r.sequences[id]
+	if !ok {
+		q = &sequence{id: id, lost: true}
+		r.setState(q, &State{interval: &interval{}})
+		r.sequences[id] = q
+	}
+	r.last = q
+	return q
+}
+
+// packet applies what a packet says of its sequence and tokenizes it.
+func (r *Reader) packet(p *Packet) {
+	_, known := r.sequences[p.Sequence]
+	q := r.sequence(p.Sequence)
+	if p.HasSequence && known && p.dropped != 0 {
+		q.drops++
+		for i := range q.lossCauses {
+			q.lossCauses[i] += int64(p.dropped >> (i + firstLossCause) & 1)
+		}
+	}
+	if p.first {
+		for _, m := range r.modules {
+			if m.FirstPacket != nil {
+				m.FirstPacket(p.Sequence)
+			}
+		}
+	}
+	switch {
+	case p.cleared || p.flags&flagCleared != 0:
+		if r.needsSequence(p, model.StatIncrementalStateClearedMissingSequenceID) {
+			q.startAnew(r)
+		}
+	case p.dropped != 0:
+		if r.needsSequence(p, model.StatPreviousPacketDroppedMissingSequenceID) {
+			q.lose(r)
+		}
+	}
+	if p.defaults != nil && r.needsSequence(p, model.StatTracePacketDefaultsMissingSequenceID) {
+		q.setDefaults(r, p.defaults)
+	}
+	if p.interned != nil && r.needsSequence(p, model.StatInternedDataMissingSequenceID) {
+		if q.lost {
+			r.File.LogAt(model.StatInternedDataSkippedIncrementalStateInvalid, p.Offset, sequenceArg{r, p.Sequence})
+		} else {
+			q.state.intern(p.interned)
+		}
+	}
+	p.State = q.state
+	for i := range p.fields {
+		f := &p.fields[i]
+		for _, m := range r.modulesOf(f.Number) {
+			if m.Read != nil && m.Read(p, f) {
+				return
+			}
+		}
+	}
+	if p.flags&flagNeeds != 0 {
+		q.needy++
+		if q.lost {
+			q.skipped++
+			r.File.LogAt(model.StatPacketSkippedSeqNeedsIncrementalStateInvalid, p.Offset, sequenceArg{r, p.Sequence})
+			return
+		}
+	}
+	r.tokenize(p)
+}
+
+// needsSequence reports whether a packet has a sequence, and counts it if not.
+func (r *Reader) needsSequence(p *Packet, stat model.Stat) bool {
+	if !p.HasSequence {
+		r.File.LogAt(stat, p.Offset, nil)
+	}
+	return p.HasSequence
+}
+
+// sequenceArg says in the import log which sequence a packet is of.
+type sequenceArg struct {
+	reader   *Reader
+	sequence uint32
+}
+
+func (a sequenceArg) AddArgs(set *model.ArgSet) {
+	set.Add(a.reader.Store.Strings.Intern("packet_sequence_id"), model.UintArg(uint64(a.sequence)))
+}
+
+// tokenize finds the time of a packet and hands it to its module, and else to
+// the sorter.
+func (r *Reader) tokenize(p *Packet) {
+	if len(p.fields) == 0 || !r.time(p) {
+		return
+	}
+	var token *wire.Field
+	for i := range p.fields {
+		f := &p.fields[i]
+		for _, m := range r.modulesOf(f.Number) {
+			if m.Tokenize != nil && m.Tokenize(p, f) {
+				return
+			}
+			if token == nil && m.Parse != nil {
+				token = f
+			}
+		}
+	}
+	if token == nil {
+		r.File.Add(model.StatUnsupportedPacket, int64(p.fields[0].Number), 1)
+		return
+	}
+	var head [binary.MaxVarintLen32]byte
+	n := binary.PutUvarint(head[:], uint64(token.Number))
+	r.packets.Push(p.TS, p.State, head[:n], token.Bytes())
+}
+
+// parse hands a packet to its modules in the order of time.
+func (r *Reader) parse(ts int64, state *State, data []byte) {
+	field, n := binary.Uvarint(data)
+	e := Event{TS: ts, Field: uint32(field), Data: data[n:], State: state}
+	for _, m := range r.modulesOf(e.Field) {
+		if m.Parse != nil {
+			m.Parse(&e)
+		}
+	}
+}
+
+// time sets the packet's time on the trace clock. It returns false if that is
+// not known yet, or never.
+func (r *Reader) time(p *Packet) bool {
+	if !p.HasTimestamp {
+		last, _ := r.in.Sorter.MaxTimestamp()
+		r.latest = max(r.latest, last)
+		p.TS = r.latest
+		return true
+	}
+	clock := model.Clock{ID: p.ClockID}
+	if clock.ID == 0 {
+		clock.ID = p.State.Defaults.ClockID
+	}
+	if clock.ID == 0 {
+		clock, _ = r.Clocks.Default()
+	}
+	// Chrome's old packets are of the monotonic clock, whether they say so and
+	// whether there are snapshots of it or not.
+	lenient := (clock.ID == 0 || clock.ID == model.ClockMonotonic) && (p.has(fieldChromeEvents) || p.has(fieldChromeMetadata))
+	if lenient {
+		clock.ID = model.ClockMonotonic
+	}
+	p.TS = p.Timestamp
+	if clock.ID != 0 {
+		clock, ok := r.clock(p, clock.ID)
+		if !ok {
+			return false
+		}
+		ts, err := r.Clocks.ToTrace(clock, p.Timestamp)
+		if err == nil {
+			p.TS = ts
+		} else if !lenient {
+			r.deferOrDrop(p, err)
+			return false
+		}
+	}
+	r.latest = max(r.latest, p.TS)
+	return true
+}
+
+// clock returns the clock that a number means in a packet. Some are local to the
+// packet's sequence.
+func (r *Reader) clock(p *Packet, id uint32) (model.Clock, bool) {
+	if id < firstSequenceClock || id > lastSequenceClock {
+		return model.Clock{ID: id}, true
+	}
+	if p.Sequence == 0 {
+		r.File.LogAt(model.StatCorruptPacket, p.Offset, nil)
+		return model.Clock{}, false
+	}
+	return model.Clock{ID: id, Sequence: p.Sequence}, true
+}
+
+// deferOrDrop keeps a packet of a clock that is not known for the end of the
+// trace, where it may be, or counts it.
+func (r *Reader) deferOrDrop(p *Packet, err *model.ClockError) {
+	t := r.file
+	if !t.ended && !t.released && t.deferredBytes < maxDeferredBytes {
+		t.deferred = append(t.deferred, deferredPacket{r, bytes.Clone(p.data), p.Offset})
+		t.deferredBytes += int64(len(p.data))
+		return
+	}
+	r.File.LogAt(err.Stat, p.Offset, err)
+	r.File.LogAt(model.StatClockSyncFailureUndeferrablePacketLoss, p.Offset, nil)
+}
+
+// flushed notes that the recorder flushed all its buffers.
+func (t *trace) flushed() { t.flushes++ }
+
+// written notes that the recorder wrote out all its buffers: nothing older than
+// the flushes before can follow.
+func (t *trace) written() {
+	if t.flushes < 2 || len(t.deferred) > 0 {
+		return
+	}
+	if err := t.in.Sorter.Release(t.window); err != nil {
+		t.fail(err)
+	}
+	t.window, t.flushes, t.released = t.in.Sorter.Mark(), 0, true
+}

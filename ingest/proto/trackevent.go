@@ -1,0 +1,676 @@
+package proto
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+const (
+	fieldTrackEvent        = 11
+	fieldProcessDescriptor = 43
+	fieldThreadDescriptor  = 44
+	fieldTrackDescriptor   = 60
+	fieldRangeOfInterest   = 90
+)
+
+// trackEvents reads track events and the descriptors of their tracks.
+type trackEvents struct {
+	tracks
+	args   *argWriter
+	stream *Stream
+	event  eventHead // being tokenized
+	head   []byte
+	parser eventParser
+	root   *descriptor.MessageType
+}
+
+// deltas are the values that the next events of a sequence count on from.
+type deltas struct {
+	valid        bool  // since a thread descriptor, if no packet was lost
+	time         int64 // ns
+	threadTime   int64 // ns
+	instructions int64
+	counters     map[uint64]float64 // by uuid of the track
+}
+
+var sequenceDeltas = Local[deltas]{DropOnLoss: true}
+
+func readTrackEvents(r *Reader) *Module {
+	t := &trackEvents{
+		tracks: tracks{
+			Reader: r, byUUID: map[uint64]*eventTrack{}, byUTID: map[model.UTID]uint64{}, byUPID: map[model.UPID]uint64{},
+			begun: map[uint32]bool{}, pids: map[uint64]int64{},
+		},
+		args: newArgWriter(r, r.file.types),
+	}
+	t.stream = r.NewStream(t.parseEvent)
+	t.root = t.args.pool.Message(trackEventType)
+	t.parser.init(t)
+	return &Module{
+		Fields:   []uint32{fieldTrackEvent, fieldProcessDescriptor, fieldThreadDescriptor, fieldTrackDescriptor, fieldRangeOfInterest},
+		Tokenize: t.tokenizePacket,
+		Parse:    t.parsePacket,
+		FirstPacket: func(sequence uint32) {
+			t.begun[sequence] = true
+		},
+	}
+}
+
+func (t *trackEvents) tokenizePacket(p *Packet, f *wire.Field) bool {
+	switch f.Number {
+	case fieldTrackEvent:
+		t.tokenizeEvent(p, f.Bytes())
+	case fieldTrackDescriptor:
+		return t.tokenize(p, f.Bytes())
+	case fieldThreadDescriptor:
+		return t.tokenizeThread(p, f.Bytes())
+	case fieldRangeOfInterest:
+		start, ok := wire.Find(f.Bytes(), 1)
+		if !ok {
+			t.File.LogAt(model.StatTrackEventRangeOfInterestMissingStartUs, p.Offset, nil)
+			return true
+		}
+		t.File.SetMetadata("range_of_interest_start_us", model.IntArg(start.Int64()))
+	default:
+		return false
+	}
+	return true
+}
+
+func (t *trackEvents) parsePacket(e *Event) {
+	switch e.Field {
+	case fieldTrackDescriptor:
+		t.parseDescriptor(e)
+	case fieldProcessDescriptor:
+		t.parseProcess(e.Data)
+	case fieldThreadDescriptor:
+		t.parseThread(e.Data, false)
+	}
+}
+
+// threadFields is a ThreadDescriptor.
+type threadFields struct {
+	pid              int32
+	tid              int64
+	hasPID, hasTID   bool
+	name             []byte
+	chromeType       int32
+	hasChromeType    bool
+	time, threadTime int64 // us
+	instructions     int64
+}
+
+func readThread(data []byte) (d threadFields) {
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 1:
+			d.pid, d.hasPID = f.Int32(), true
+		case 2:
+			d.tid, d.hasTID = f.Int64(), true
+		case 4:
+			d.chromeType, d.hasChromeType = f.Int32(), true
+		case 5:
+			d.name = f.Bytes()
+		case 6:
+			d.time = f.Int64()
+		case 7:
+			d.threadTime = f.Int64()
+		case 8:
+			d.instructions = f.Int64()
+		}
+	}
+	return d
+}
+
+// threadDescriptor is the thread that a sequence's events are of.
+type threadDescriptor struct {
+	valid     bool
+	pid       int32
+	tid       int64
+	synthetic bool // the tid is one of a sandbox
+}
+
+func (d *threadDescriptor) id() int64 {
+	if d.synthetic {
+		return syntheticTID(d.tid, int64(d.pid))
+	}
+	return d.tid
+}
+
+// setThread makes a thread the one of a sequence's events that name none.
+func (t *tracks) setThread(s *State, d threadFields, synthetic bool) {
+	s.thread = threadDescriptor{valid: true, pid: d.pid, tid: d.tid, synthetic: synthetic}
+	now := sequenceDeltas.Of(s)
+	now.valid = true
+	now.time = saturatingMul(d.time, 1000)
+	now.threadTime = saturatingMul(d.threadTime, 1000)
+	now.instructions = d.instructions
+}
+
+func (t *trackEvents) tokenizeThread(p *Packet, data []byte) bool {
+	switch {
+	case !p.HasSequence:
+		t.File.LogAt(model.StatThreadDescriptorMissingSequenceID, p.Offset, nil)
+	case !p.State.Valid:
+		t.File.LogAt(model.StatThreadDescriptorSkippedIncrementalStateInvalid, p.Offset, sequenceArg{t.Reader, p.Sequence})
+	default:
+		t.setThread(p.State, readThread(data), false)
+		return false
+	}
+	return true
+}
+
+// eventHead is the part of a TrackEvent that it takes to tokenize it.
+type eventHead struct {
+	kind              int32 // type
+	hasKind           bool
+	hasTrackUUID      bool
+	hasCounter        bool
+	hasTime           bool
+	isLegacy          bool // it has a legacy_event
+	trackUUID         uint64
+	counter           float64
+	time              int64     // timestamp_delta_us
+	absoluteTime      int64     // us
+	threadTime        timeField // us
+	instructions      timeField
+	extra             []float64 // extra_counter_values
+	extraDoubles      []float64 // extra_double_counter_values
+	extraTracks       []uint64
+	extraDoubleTracks []uint64
+}
+
+// trackEvent is a TrackEvent.
+type trackEvent struct {
+	eventHead
+	hasNameIID bool
+	hasName    bool
+	hasMore    bool
+	nameIID    uint64
+	name       []byte
+
+	categoryIIDs []uint64
+	categories   [][]byte
+	annotations  [][]byte
+	typed        []wire.Field // fields that are args by their descriptors
+
+	flows, oldFlows []uint64 // flow_ids, and as written formerly
+	stops, oldStops []uint64 // terminating_flow_ids, likewise
+
+	// What few events have. It is not cleared where the event before had nothing
+	// of it either.
+	more
+}
+
+type more struct {
+	legacy            legacyEvent
+	sourceLocation    uint64
+	hasSourceLocation bool
+	task, log         []byte
+	screenshot        []byte
+	histogram         []byte
+	processes         []byte // chrome_active_processes
+	correlation       uint64
+	hasCorrelation    bool
+	correlationText   []byte
+	correlationIID    uint64
+	stack             []byte
+	stackIID          uint64
+	hasStackIID       bool
+	stackWeight       float64
+	hasStackWeight    bool
+}
+
+// timeField is a value that is given either as the difference from the one
+// before or as it is.
+type timeField struct {
+	delta, absolute       int64
+	hasDelta, hasAbsolute bool
+}
+
+// legacyEvent is a TrackEvent.LegacyEvent.
+type legacyEvent struct {
+	nameIID                          uint64
+	phase                            int32
+	hasPhase                         bool
+	duration                         int64 // us
+	hasDuration                      bool
+	threadDuration                   int64 // us
+	hasThreadDuration                bool
+	instructions                     int64 // thread_instruction_delta
+	hasInstructions                  bool
+	unscoped, local, global          uint64
+	hasUnscoped, hasLocal, hasGlobal bool
+	scope                            []byte // id_scope
+	hasScope                         bool
+	asyncTTS                         bool
+	bind                             uint64
+	hasBind                          bool
+	bindToEnclosing                  bool
+	direction                        int32
+	hasDirection                     bool
+	instantScope                     int32
+	pid, tid                         int32 // overrides
+	hasPID, hasTID                   bool
+}
+
+// firstExtension is where the fields of TrackEvent begin that others define.
+const firstExtension = 1000
+
+// reset makes the head ready for the next event.
+func (e *eventHead) reset() {
+	*e = eventHead{extra: e.extra[:0], extraDoubles: e.extraDoubles[:0],
+		extraTracks: e.extraTracks[:0], extraDoubleTracks: e.extraDoubleTracks[:0]}
+}
+
+// take decodes a field if it is of the head.
+func (e *eventHead) take(f *wire.Field) bool {
+	switch f.Number {
+	case 1:
+		e.time, e.hasTime = f.Int64(), true
+	case 2:
+		e.threadTime.delta, e.threadTime.hasDelta = f.Int64(), true
+	case 8:
+		e.instructions.delta, e.instructions.hasDelta = f.Int64(), true
+	case 9:
+		e.kind, e.hasKind = f.Int32(), true
+	case 11:
+		e.trackUUID, e.hasTrackUUID = f.Uint64(), true
+	case 12:
+		for v := range f.Varints {
+			e.extra = append(e.extra, float64(int64(v)))
+		}
+	case 16:
+		e.absoluteTime = f.Int64()
+	case 17:
+		e.threadTime.absolute, e.threadTime.hasAbsolute = f.Int64(), true
+	case 20:
+		e.instructions.absolute, e.instructions.hasAbsolute = f.Int64(), true
+	case 30:
+		e.counter, e.hasCounter = float64(f.Int64()), true
+	case 31:
+		e.extraTracks = appendVarints(e.extraTracks, f)
+	case 44:
+		if !e.hasCounter {
+			e.counter, e.hasCounter = f.Float64(), true
+		}
+	case 45:
+		e.extraDoubleTracks = appendVarints(e.extraDoubleTracks, f)
+	case 46:
+		for v := range f.Fixed(8) {
+			e.extraDoubles = append(e.extraDoubles, math.Float64frombits(v))
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func appendVarints(to []uint64, f *wire.Field) []uint64 {
+	for v := range f.Varints {
+		to = append(to, v)
+	}
+	return to
+}
+
+func appendFixed(to []uint64, f *wire.Field) []uint64 {
+	for v := range f.Fixed(8) {
+		to = append(to, v)
+	}
+	return to
+}
+
+// read decodes an event.
+func (e *trackEvent) read(data []byte) {
+	e.reset()
+	if e.hasMore {
+		e.more = more{}
+	}
+	e.hasNameIID, e.hasName, e.hasMore, e.nameIID, e.name = false, false, false, 0, nil
+	e.categoryIIDs, e.categories, e.annotations, e.typed = e.categoryIIDs[:0], e.categories[:0], e.annotations[:0], e.typed[:0]
+	e.flows, e.oldFlows, e.stops, e.oldStops = e.flows[:0], e.oldFlows[:0], e.stops[:0], e.oldStops[:0]
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 3:
+			e.categoryIIDs = appendVarints(e.categoryIIDs, &f.Field)
+		case 4:
+			e.annotations = append(e.annotations, f.Bytes())
+		case 10:
+			e.nameIID, e.hasNameIID = f.Uint64(), true
+		case 22:
+			e.categories = append(e.categories, f.Bytes())
+		case 23:
+			e.name, e.hasName = f.Bytes(), true
+		case 36:
+			e.oldFlows = appendVarints(e.oldFlows, &f.Field)
+		case 42:
+			e.oldStops = appendVarints(e.oldStops, &f.Field)
+		case 47:
+			e.flows = appendFixed(e.flows, &f.Field)
+		case 48:
+			e.stops = appendFixed(e.stops, &f.Field)
+		default:
+			if !e.take(&f.Field) && !e.takeMore(&f.Field) {
+				e.typed = append(e.typed, f.Field)
+			}
+		}
+	}
+}
+
+// takeMore decodes a field that few events have. It returns false if the field
+// is also, or only, an arg by its descriptor.
+func (e *trackEvent) takeMore(f *wire.Field) bool {
+	e.hasMore = true
+	switch f.Number {
+	case 5:
+		e.task = f.Bytes()
+	case 6:
+		e.legacy, e.isLegacy = readLegacy(f.Bytes()), true
+	case 21:
+		e.log = f.Bytes()
+	case 28:
+		e.histogram = f.Bytes()
+		return false
+	case 34:
+		e.sourceLocation, e.hasSourceLocation = f.Uint64(), true
+		return false
+	case 49:
+		e.processes = f.Bytes()
+		return false
+	case 50:
+		e.screenshot = f.Bytes()
+		return false
+	case 52:
+		e.correlation, e.hasCorrelation = f.Uint64(), true
+	case 53:
+		e.correlationText = f.Bytes()
+	case 54:
+		e.correlationIID = f.Uint64()
+	case 55:
+		e.stack = f.Bytes()
+	case 56:
+		e.stackIID, e.hasStackIID = f.Uint64(), true
+	case 57:
+		e.stackWeight, e.hasStackWeight = f.Float64(), true
+	default:
+		return false
+	}
+	return true
+}
+
+func readLegacy(data []byte) (l legacyEvent) {
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 1:
+			l.nameIID = f.Uint64()
+		case 2:
+			l.phase, l.hasPhase = f.Int32(), true
+		case 3:
+			l.duration, l.hasDuration = f.Int64(), true
+		case 4:
+			l.threadDuration, l.hasThreadDuration = f.Int64(), true
+		case 6:
+			l.unscoped, l.hasUnscoped = f.Uint64(), true
+		case 7:
+			l.scope, l.hasScope = f.Bytes(), true
+		case 8:
+			l.bind, l.hasBind = f.Uint64(), true
+		case 9:
+			l.asyncTTS = f.Bool()
+		case 10:
+			l.local, l.hasLocal = f.Uint64(), true
+		case 11:
+			l.global, l.hasGlobal = f.Uint64(), true
+		case 12:
+			l.bindToEnclosing = f.Bool()
+		case 13:
+			l.direction, l.hasDirection = f.Int32(), true
+		case 14:
+			l.instantScope = f.Int32()
+		case 15:
+			l.instructions, l.hasInstructions = f.Int64(), true
+		case 18:
+			l.pid, l.hasPID = f.Int32(), true
+		case 19:
+			l.tid, l.hasTID = f.Int32(), true
+		}
+	}
+	return l
+}
+
+type trackEventDefaults struct {
+	trackUUID    uint64
+	hasTrackUUID bool
+	extra        []uint64 // tracks of extra_counter_values
+	extraDouble  []uint64 // tracks of extra_double_counter_values
+}
+
+func readTrackEventDefaults(data []byte) (d trackEventDefaults) {
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 11:
+			d.trackUUID, d.hasTrackUUID = f.Uint64(), true
+		case 31:
+			for uuid := range f.Varints {
+				d.extra = append(d.extra, uuid)
+			}
+		case 45:
+			for uuid := range f.Varints {
+				d.extraDouble = append(d.extraDouble, uuid)
+			}
+		}
+	}
+	return d
+}
+
+// Values of TrackEvent.type.
+const (
+	eventBegin   = 1
+	eventEnd     = 2
+	eventInstant = 3
+	eventCounter = 4
+	eventState   = 5
+)
+
+// What a token of an event begins with: a byte of these bits, then the values
+// that they say are there, of 8 bytes each, then the number of extra counters and
+// their values. The event follows.
+const (
+	tokenThreadTime = 1 << iota
+	tokenInstructions
+	tokenCounter
+	tokenExtra
+)
+
+// maxExtraCounters is how many extra counters an event may have.
+const maxExtraCounters = 8
+
+// tokenizeEvent finds the time of an event and makes what is given as
+// differences absolute, which takes the order of the file.
+func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
+	fail := func(stat model.Stat, args model.ArgSource) { t.File.LogAt(stat, p.Offset, args) }
+	onSequence := sequenceArg{t.Reader, p.Sequence}
+	if !p.HasSequence {
+		fail(model.StatTrackEventMissingSequenceID, nil)
+		return
+	}
+	e := &t.event
+	e.reset()
+	for f := wire.Read(data); f.Next(); {
+		e.take(&f.Field)
+	}
+	var now *deltas
+	if e.hasTime || e.threadTime.hasDelta || e.instructions.hasDelta {
+		now = sequenceDeltas.Of(p.State)
+	}
+	ts, legacyClock := p.TS, true
+	switch {
+	case e.hasTime && !now.valid:
+		fail(model.StatTrackEventSkippedTimestampDeltaWithoutValidState, onSequence)
+		return
+	case e.hasTime:
+		now.time = saturatingAdd(now.time, saturatingMul(e.time, 1000))
+		ts = now.time
+	case e.absoluteTime != 0:
+		ts = saturatingMul(e.absoluteTime, 1000)
+	case !p.HasTimestamp:
+		fail(model.StatTrackEventMissingTimestamp, nil)
+		return
+	default:
+		legacyClock = false
+	}
+	if ts < 0 {
+		fail(model.StatTrackEventInvalidTimestamp, nil)
+		return
+	}
+	if legacyClock {
+		if converted, err := t.Clocks.ToTrace(model.Clock{ID: model.ClockMonotonic}, ts); err == nil {
+			ts = converted
+		}
+	}
+	head := append(t.head[:0], 0)
+	add := func(bit byte, v uint64) {
+		head[0] |= bit
+		head = binary.LittleEndian.AppendUint64(head, v)
+	}
+	switch v := &e.threadTime; {
+	case v.hasDelta && !now.valid:
+		fail(model.StatTrackEventSkippedThreadTimeDeltaWithoutValidState, onSequence)
+		return
+	case v.hasDelta:
+		now.threadTime = saturatingAdd(now.threadTime, saturatingMul(v.delta, 1000))
+		add(tokenThreadTime, uint64(now.threadTime))
+	case v.hasAbsolute:
+		add(tokenThreadTime, uint64(saturatingMul(v.absolute, 1000)))
+	}
+	switch v := &e.instructions; {
+	case v.hasDelta && !now.valid:
+		fail(model.StatTrackEventSkippedThreadInstructionDeltaWithoutValidState, onSequence)
+		return
+	case v.hasDelta:
+		now.instructions = saturatingAdd(now.instructions, v.delta)
+		add(tokenInstructions, uint64(now.instructions))
+	case v.hasAbsolute:
+		add(tokenInstructions, uint64(v.absolute))
+	}
+	defaults := &p.State.Defaults.trackEvent
+	uuid, hasTrack := e.trackUUID, e.hasTrackUUID
+	if !hasTrack {
+		uuid, hasTrack = defaults.trackUUID, defaults.hasTrackUUID
+	}
+	switch {
+	case e.kind == eventCounter && !hasTrack:
+		fail(model.StatTrackEventCounterMissingTrackUuid, nil)
+		return
+	case e.kind == eventCounter && !e.hasCounter:
+		fail(model.StatTrackEventCounterMissingValue, t.uuidArg(uuid))
+		return
+	case e.kind == eventCounter:
+		v, ok := t.counterValue(p.State, uuid, e.counter)
+		if !ok {
+			fail(model.StatTrackEventCounterInvalidTrackUuid, t.uuidArg(uuid))
+			return
+		}
+		add(tokenCounter, math.Float64bits(v))
+	case e.kind == eventState && !hasTrack:
+		fail(model.StatTrackEventStateMissingTrackUuid, nil)
+		return
+	}
+	if n := e.extras(); n > 0 {
+		head[0] |= tokenExtra
+		head = append(head, byte(min(n, maxExtraCounters)))
+		for i := range n {
+			v, track, missing := e.extraCounter(defaults, i)
+			switch {
+			case missing:
+				fail(model.StatTrackEventExtraCounterMissingTrackUuids, onSequence)
+				return
+			case track == 0:
+				fail(model.StatTrackEventExtraCounterTrackUuidMismatch, onSequence)
+				return
+			case i >= maxExtraCounters:
+				fail(model.StatTrackEventExtraCounterExceedsMax, onSequence)
+				return
+			}
+			v, ok := t.counterValue(p.State, track, v)
+			if !ok {
+				fail(model.StatTrackEventExtraCounterInvalidTrack, t.uuidArg(track))
+				return
+			}
+			head = binary.LittleEndian.AppendUint64(head, math.Float64bits(v))
+		}
+	}
+	t.head = head
+	t.stream.Push(ts, p.State, head, data)
+}
+
+// extras is how many extra counters the event has.
+func (e *eventHead) extras() int { return len(e.extra) + len(e.extraDoubles) }
+
+// extraCounter returns the value of the extra counter i and its track, 0 if there
+// are more values than tracks, and whether there are no tracks at all. The
+// integers come before the doubles.
+func (e *eventHead) extraCounter(defaults *trackEventDefaults, i int) (v float64, uuid uint64, missing bool) {
+	values, tracks, byDefault := e.extra, e.extraTracks, defaults.extra
+	if i >= len(values) {
+		i -= len(values)
+		values, tracks, byDefault = e.extraDoubles, e.extraDoubleTracks, defaults.extraDouble
+	}
+	if len(tracks) == 0 {
+		tracks = byDefault
+	}
+	if i < len(tracks) {
+		uuid = tracks[i]
+	}
+	return values[i], uuid, len(tracks) == 0
+}
+
+// counterValue makes the value of a counter track absolute. It returns false if
+// the track is no counter.
+func (t *trackEvents) counterValue(s *State, uuid uint64, v float64) (float64, bool) {
+	e := t.byUUID[uuid]
+	if e == nil || !e.counter.is {
+		return 0, false
+	}
+	if e.counter.multiplier > 0 {
+		v *= float64(e.counter.multiplier)
+	}
+	if e.counter.incremental {
+		now := sequenceDeltas.Of(s)
+		if now.counters == nil {
+			now.counters = map[uint64]float64{}
+		}
+		v += now.counters[uuid]
+		now.counters[uuid] = v
+	}
+	return v, true
+}
+
+func saturatingAdd(a, b int64) int64 {
+	sum := a + b
+	if (sum > a) == (b > 0) {
+		return sum
+	}
+	if b > 0 {
+		return math.MaxInt64
+	}
+	return math.MinInt64
+}
+
+func saturatingMul(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	product := a * b
+	if product/b == a {
+		return product
+	}
+	if (a < 0) == (b < 0) {
+		return math.MaxInt64
+	}
+	return math.MinInt64
+}

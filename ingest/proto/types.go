@@ -1,0 +1,49 @@
+package proto
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+const fieldExtensionDescriptor = 72
+
+// maxDescriptorBytes is how large the descriptors in a trace may be.
+const maxDescriptorBytes = 64 << 20
+
+// types reads the descriptors of messages that a trace brings for those who do
+// not know them.
+func types(r *Reader) *Module {
+	return &Module{
+		Fields: []uint32{fieldExtensionDescriptor},
+		Read: func(p *Packet, f *wire.Field) bool {
+			set, err := extensionSet(f.Bytes())
+			if err == nil {
+				err = r.file.types.Add(set)
+			}
+			if err != nil {
+				r.File.LogAt(model.StatCorruptPacket, p.Offset, nil)
+			}
+			return true
+		},
+	}
+}
+
+func extensionSet(data []byte) ([]byte, error) {
+	if set, ok := wire.Find(data, 1); ok {
+		return set.Bytes(), nil
+	}
+	zipped, ok := wire.Find(data, 2)
+	if !ok {
+		return nil, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(zipped.Bytes()))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(z, maxDescriptorBytes))
+}

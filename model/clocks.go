@@ -1,0 +1,511 @@
+package model
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+)
+
+// The clocks that have one meaning in all traces, numbered as in Perfetto's
+// BuiltinClock.
+const (
+	ClockRealtime        = 1
+	ClockRealtimeCoarse  = 2
+	ClockMonotonic       = 3
+	ClockMonotonicCoarse = 4
+	ClockMonotonicRaw    = 5
+	ClockBoottime        = 6
+	ClockTraceFile       = 11 // what a trace without a clock of its own counts in
+)
+
+var clockNames = map[uint32]string{
+	ClockRealtime: "REALTIME", ClockRealtimeCoarse: "REALTIME_COARSE",
+	ClockMonotonic: "MONOTONIC", ClockMonotonicCoarse: "MONOTONIC_COARSE",
+	ClockMonotonicRaw: "MONOTONIC_RAW", ClockBoottime: "BOOTTIME",
+}
+
+// Clock names a clock of a trace.
+type Clock struct {
+	ID       uint32
+	Sequence uint32 // packet sequence that the clock is local to, 0 for a clock of the machine
+
+	file    int64 // tag of the file that the clock is kept apart for, 0 for a clock that files share
+	machine int64
+}
+
+func compareClocks(a, b Clock) int {
+	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Sequence, b.Sequence),
+		cmp.Compare(a.file, b.file), cmp.Compare(a.machine, b.machine))
+}
+
+// Reading is the value of a clock in a snapshot, in units of Unit ns. The events
+// of an incremental clock give the time since the event, or snapshot, before.
+type Reading struct {
+	Clock       Clock
+	Value       int64
+	Unit        int64
+	Incremental bool
+}
+
+// ClockError says why a time could not be converted. It is the source of the
+// args of its entry in the import log.
+type ClockError struct {
+	Stat     Stat
+	From, To Clock
+	Value    int64
+	store    *Store
+}
+
+func (e *ClockError) Error() string { return e.Stat.String() }
+
+// AddArgs adds what the import log says of the failure.
+func (e *ClockError) AddArgs(set *ArgSet) {
+	if e.From.Sequence != 0 {
+		set.Add(e.store.Strings.Intern("source_sequence_id"), UintArg(uint64(e.From.Sequence)))
+	}
+	set.Add(e.store.Strings.Intern("source_clock_id"), IntArg(int64(e.From.ID)))
+	set.Add(e.store.Strings.Intern("source_timestamp"), IntArg(e.Value))
+	if e.To.Sequence != 0 {
+		set.Add(e.store.Strings.Intern("target_sequence_id"), UintArg(uint64(e.To.Sequence)))
+	}
+	set.Add(e.store.Strings.Intern("target_clock_id"), IntArg(int64(e.To.ID)))
+}
+
+// Clocks converts the times of one machine in one trace file to the trace clock,
+// along the snapshots of all files and machines.
+//
+// The first file of a machine shares the machine's clocks; a later file with
+// snapshots of its own has clocks of its own, so that two recordings cannot
+// disturb each other.
+type Clocks struct {
+	context     *Context
+	conversions int
+	tag         int64 // file of this context's clocks
+	fallback    *Clock
+	defaults    uint32 // clock of events that name none, 0 if not known
+}
+
+// ToTrace converts a time of a clock, in its unit, to ns of the trace clock.
+func (c *Clocks) ToTrace(clock Clock, value int64) (int64, *ClockError) {
+	if c.fallback != nil {
+		c.bridge()
+	}
+	c.conversions++
+	graph := c.context.Store.clocks
+	return graph.convert(c.own(clock), value, graph.trace)
+}
+
+// own returns the clock of this machine, and of this file if it keeps its own.
+func (c *Clocks) own(clock Clock) Clock {
+	clock.machine = c.context.Machine.ID
+	switch {
+	case clock.Sequence != 0:
+		clock.file = c.context.File.ID + 1
+	case clock.file == 0:
+		clock.file = c.tag
+	}
+	return clock
+}
+
+// shared returns the clock that all files of the machine have in common.
+func (c *Clocks) shared(clock Clock) Clock {
+	clock.machine = c.context.Machine.ID
+	return clock
+}
+
+// Assume says which clock the file's events are of. If no snapshot leads from it
+// to the trace clock by the time that the first event is converted, the two are
+// taken to be the same, unless that would mix up different kinds of clocks.
+func (c *Clocks) Assume(id uint32) {
+	c.claim()
+	c.fallback = &Clock{ID: id}
+}
+
+// claim makes the file the first of its machine, if there was none before.
+func (c *Clocks) claim() bool {
+	m := c.context.Machine
+	if m.clocksOf == nil {
+		m.clocksOf = c.context.File
+	}
+	return m.clocksOf == c.context.File
+}
+
+// Default is the clock of events that name none; false if there is none.
+func (c *Clocks) Default() (Clock, bool) { return Clock{ID: c.defaults}, c.defaults != 0 }
+
+// SetDefault sets the clock of events that name none.
+func (c *Clocks) SetDefault(id uint32) { c.defaults = id }
+
+// SetTraceClock makes a clock the trace clock, which the times of all tables are
+// of. Only the file that set it first may change it, until it is used.
+func (c *Clocks) SetTraceClock(id uint32) {
+	graph := c.context.Store.clocks
+	if c.conversions > 0 || graph.owner != nil && graph.owner != c.context.File {
+		return
+	}
+	graph.owner = c.context.File
+	graph.trace = c.shared(Clock{ID: id})
+	c.context.File.SetMetadata("trace_time_clock_id", IntArg(int64(id)))
+}
+
+// AddSnapshot adds readings that were taken at one moment. It returns false, and
+// counts it, if they contradict earlier ones.
+func (c *Clocks) AddSnapshot(readings []Reading) bool {
+	first := c.claim()
+	if !first && c.tag == 0 {
+		if c.conversions > 0 {
+			c.context.File.Log(StatClockSyncMixedClockSources, LogEntry{Args: ArgFunc(func(set *ArgSet) {
+				set.Add(c.context.Store.Strings.Intern("num_conversions_using_primary"), UintArg(uint64(c.conversions)))
+			})})
+		}
+		c.tag = c.context.File.ID + 1
+	}
+	var all []Reading
+	for _, r := range readings {
+		r.Clock = c.own(r.Clock)
+		all = append(all, r)
+	}
+	// Wall clocks are what files of other machines meet in.
+	if !first && c.context.Machine.ID != c.context.Store.clocks.trace.machine {
+		for _, r := range readings {
+			if r.Clock.ID == ClockRealtime || r.Clock.ID == ClockRealtimeCoarse {
+				r.Clock = c.shared(Clock{ID: r.Clock.ID})
+				all = append(all, r)
+			}
+		}
+	}
+	return c.context.Store.addSnapshot(all)
+}
+
+// Link adds a snapshot of a clock of another machine and the same clock of this
+// one.
+func (c *Clocks) Link(other *Machine, id uint32, otherValue, value int64) {
+	c.context.Store.addSnapshot([]Reading{
+		{Clock: Clock{ID: id, machine: other.ID}, Value: otherValue, Unit: 1},
+		{Clock: c.shared(Clock{ID: id}), Value: value, Unit: 1},
+	})
+}
+
+// TraceMachine is the machine whose clock is the trace clock.
+func (c *Clocks) TraceMachine() *Machine {
+	for _, m := range c.context.Store.machines {
+		if m.ID == c.context.Store.clocks.trace.machine {
+			return m
+		}
+	}
+	return c.context.Machine
+}
+
+// bridge connects the clock of Assume with the trace clock: by the wall clock if
+// both sides have it, else directly if they may be the same.
+func (c *Clocks) bridge() {
+	store, graph := c.context.Store, c.context.Store.clocks
+	own, shared := c.own(*c.fallback), c.shared(*c.fallback)
+	c.fallback = nil
+	if own != shared && !graph.leads(own, shared) {
+		store.addSnapshot([]Reading{{Clock: own, Unit: 1}, {Clock: shared, Unit: 1}})
+	}
+	if shared == graph.trace || graph.leads(shared, graph.trace) {
+		return
+	}
+	wall := c.shared(Clock{ID: ClockRealtime})
+	traceWall := Clock{ID: ClockRealtime, machine: graph.trace.machine}
+	switch {
+	case wall != traceWall && graph.leads(shared, wall) && graph.leads(traceWall, graph.trace):
+		if !graph.leads(wall, traceWall) {
+			store.addSnapshot([]Reading{{Clock: wall, Unit: 1}, {Clock: traceWall, Unit: 1}})
+		}
+	case shared.ID == ClockTraceFile || graph.trace.ID == ClockTraceFile || shared.ID == graph.trace.ID:
+		store.addSnapshot([]Reading{{Clock: shared, Unit: 1}, {Clock: graph.trace, Unit: 1}})
+	default:
+		c.context.File.Log(StatClockSyncUnrelatableClockDomains, LogEntry{Args: ArgFunc(func(set *ArgSet) {
+			set.Add(store.Strings.Intern("source_clock_id"), IntArg(int64(shared.ID)))
+			set.Add(store.Strings.Intern("target_clock_id"), IntArg(int64(graph.trace.ID)))
+		})})
+	}
+}
+
+// addSnapshot adds a snapshot to the graph and to clock_snapshot.
+func (s *Store) addSnapshot(readings []Reading) bool {
+	graph := s.clocks
+	if err := graph.add(readings); err != nil {
+		s.stats[statKey{StatInvalidClockSnapshots, None, None, None}]++
+		return false
+	}
+	var atTrace *int64
+	for i := range readings {
+		if readings[i].Clock == graph.trace {
+			atTrace = &readings[i].Value
+			break
+		}
+	}
+	t := &s.ClockSnapshot
+	for _, r := range readings {
+		value := r.Value
+		if r.Incremental {
+			value = 0
+		}
+		ts, err := graph.convert(r.Clock, value, graph.trace)
+		if err != nil {
+			if atTrace == nil {
+				continue
+			}
+			ts = *atTrace
+		}
+		row := t.Append()
+		t.TS.Set(row, ts)
+		t.ClockID.Set(row, int64(r.Clock.ID))
+		t.ClockValue.Set(row, r.Value*r.Unit)
+		if name, ok := clockNames[r.Clock.ID]; ok {
+			t.ClockName.Set(row, s.Strings.Intern(name))
+		}
+		t.SnapshotID.Set(row, graph.snapshots-1)
+		t.MachineID.Set(row, r.Clock.machine)
+	}
+	return true
+}
+
+// clockGraph has an edge between two clocks if there is a snapshot of both.
+// Snapshots of the same clocks are one kind: a conversion takes the shortest way
+// through the graph and on each edge the latest snapshot of the edge's kind that
+// is not after the event.
+type clockGraph struct {
+	store     *Store
+	trace     Clock
+	owner     *File
+	nodes     map[Clock]*clockNode
+	kinds     map[string]int
+	snapshots int64
+	routes    [8]clockRoute // the latest conversions
+	oldest    int           // of routes
+}
+
+type clockNode struct {
+	unit         int64
+	incremental  bool
+	last         int64 // ns, of an incremental clock
+	nonMonotonic bool  // the clock went back: a time of it may be ambiguous
+	edges        []clockEdge
+	series       map[int]*clockSeries // by kind
+}
+
+type clockEdge struct {
+	to   Clock
+	kind int
+}
+
+// clockSeries are the readings of a clock in the snapshots of one kind, in order.
+type clockSeries struct {
+	snapshots []int64
+	values    []int64 // ns
+}
+
+// clockRoute is a conversion that holds for times from min up to max.
+type clockRoute struct {
+	from, to     Clock
+	node         *clockNode
+	min, max, by int64
+}
+
+func newClockGraph(s *Store) *clockGraph {
+	return &clockGraph{store: s, trace: Clock{ID: ClockTraceFile}, nodes: map[Clock]*clockNode{}, kinds: map[string]int{}}
+}
+
+func (n *clockNode) ns(value int64) int64 {
+	if !n.incremental {
+		return value * n.unit
+	}
+	n.last += value * n.unit
+	return n.last
+}
+
+func (g *clockGraph) convert(from Clock, value int64, to Clock) (int64, *ClockError) {
+	if from == to {
+		return value, nil
+	}
+	var ns int64
+	known := false
+	for i := range g.routes {
+		route := &g.routes[i]
+		if route.node == nil || route.from != from || route.to != to {
+			continue
+		}
+		if !known {
+			ns, known = route.node.ns(value), true
+		}
+		if ns >= route.min && ns < route.max {
+			return ns + route.by, nil
+		}
+	}
+	g.store.stats[statKey{StatClockSyncCacheMiss, None, None, None}]++
+	path := g.path(from, to)
+	if path == nil {
+		err := &ClockError{From: from, To: to, Value: value, Stat: StatClockSyncFailureNoPath, store: g.store}
+		if g.nodes[from] == nil {
+			err.Stat = StatClockSyncFailureUnknownSourceClock
+		} else if g.nodes[to] == nil {
+			err.Stat = StatClockSyncFailureUnknownTargetClock
+		}
+		return 0, err
+	}
+	node := g.nodes[from]
+	if !known {
+		ns = node.ns(value)
+	}
+	route := clockRoute{from: from, to: to, node: node, min: math.MinInt64, max: math.MaxInt64}
+	at := node
+	for _, edge := range path {
+		series := at.series[edge.kind]
+		i := max(0, sort.Search(len(series.values), func(i int) bool { return series.values[i] > ns+route.by })-1)
+		if i > 0 {
+			route.min = max(route.min, series.values[i]-route.by)
+		}
+		if i+1 < len(series.values) {
+			route.max = min(route.max, series.values[i+1]-route.by)
+		}
+		next := g.nodes[edge.to]
+		other := next.series[edge.kind]
+		if j, ok := slices.BinarySearch(other.snapshots, series.snapshots[i]); ok {
+			route.by += other.values[j] - series.values[i]
+		}
+		at = next
+	}
+	g.routes[g.oldest] = route
+	g.oldest = (g.oldest + 1) % len(g.routes)
+	return ns + route.by, nil
+}
+
+func (g *clockGraph) leads(from, to Clock) bool {
+	_, err := g.convert(from, 0, to)
+	return err == nil
+}
+
+// maxClockHops is how many snapshots a conversion goes through at most.
+const maxClockHops = 4
+
+// path finds the shortest way from one clock to another.
+func (g *clockGraph) path(from, to Clock) []clockEdge {
+	if g.nodes[from] == nil || g.nodes[to] == nil {
+		return nil
+	}
+	type step struct {
+		clock Clock
+		via   clockEdge
+		back  int
+		hops  int
+	}
+	queue := []step{{clock: from, back: -1}}
+	seen := map[Clock]bool{from: true}
+	for i := 0; i < len(queue); i++ {
+		if queue[i].hops == maxClockHops {
+			break
+		}
+		for _, edge := range g.nodes[queue[i].clock].edges {
+			if seen[edge.to] {
+				continue
+			}
+			seen[edge.to] = true
+			queue = append(queue, step{clock: edge.to, via: edge, back: i, hops: queue[i].hops + 1})
+			if edge.to != to {
+				continue
+			}
+			var path []clockEdge
+			for at := len(queue) - 1; at > 0; at = queue[at].back {
+				path = append(path, queue[at].via)
+			}
+			slices.Reverse(path)
+			return path
+		}
+	}
+	return nil
+}
+
+// check reports what is wrong with a snapshot.
+func (g *clockGraph) check(readings []Reading, kind int) error {
+	for i, r := range readings {
+		for _, other := range readings[:i] {
+			if other.Clock == r.Clock {
+				return fmt.Errorf("clock %d is twice in a snapshot", r.Clock.ID)
+			}
+		}
+		if node := g.nodes[r.Clock]; node == nil {
+			if r.Incremental && r.Clock.Sequence == 0 {
+				return fmt.Errorf("clock %d is incremental, but not of a sequence", r.Clock.ID)
+			}
+		} else if node.unit != r.Unit || node.incremental != r.Incremental {
+			return fmt.Errorf("clock %d changes its unit", r.Clock.ID)
+		} else if series := node.series[kind]; r.Clock == g.trace && series != nil && r.Value*r.Unit < series.values[len(series.values)-1] {
+			return fmt.Errorf("the trace clock, %d, goes back", r.Clock.ID)
+		}
+		if r.Clock == g.trace && r.Unit != 1 {
+			return fmt.Errorf("the trace clock, %d, does not count ns", r.Clock.ID)
+		}
+	}
+	return nil
+}
+
+func (g *clockGraph) add(readings []Reading) error {
+	snapshot := g.snapshots
+	g.snapshots++
+	g.routes = [len(g.routes)]clockRoute{}
+	var name []byte
+	for _, r := range readings {
+		name = binary.AppendUvarint(name, uint64(r.Clock.ID))
+		name = binary.AppendUvarint(name, uint64(r.Clock.Sequence))
+		name = binary.AppendUvarint(name, uint64(r.Clock.file))
+		name = binary.AppendUvarint(name, uint64(r.Clock.machine))
+	}
+	kind, seen := g.kinds[string(name)]
+	if !seen {
+		kind = len(g.kinds)
+		g.kinds[string(name)] = kind
+	}
+	if err := g.check(readings, kind); err != nil {
+		return err
+	}
+	for _, r := range readings {
+		node := g.nodes[r.Clock]
+		if node == nil {
+			node = &clockNode{unit: r.Unit, incremental: r.Incremental, series: map[int]*clockSeries{}}
+			g.nodes[r.Clock] = node
+		}
+		node.last = r.Value * r.Unit
+		series := node.series[kind]
+		if series == nil {
+			series = new(clockSeries)
+			node.series[kind] = series
+		}
+		if n := len(series.values); n > 0 && node.last < series.values[n-1] {
+			// A wall clock may be set back. It still tells the time of another
+			// clock's moment, but not the other way round.
+			node.nonMonotonic = true
+			node.edges = nil
+		}
+		series.snapshots = append(series.snapshots, snapshot)
+		series.values = append(series.values, node.last)
+	}
+	for i, a := range readings {
+		for _, b := range readings[i+1:] {
+			g.connect(a.Clock, b.Clock, kind)
+			g.connect(b.Clock, a.Clock, kind)
+		}
+	}
+	return nil
+}
+
+func (g *clockGraph) connect(from, to Clock, kind int) {
+	node := g.nodes[from]
+	if node.nonMonotonic {
+		return
+	}
+	edge := clockEdge{to, kind}
+	i, ok := slices.BinarySearchFunc(node.edges, edge, func(a, b clockEdge) int {
+		return cmp.Or(compareClocks(a.to, b.to), cmp.Compare(a.kind, b.kind))
+	})
+	if !ok {
+		node.edges = slices.Insert(node.edges, i, edge)
+	}
+}

@@ -1,0 +1,74 @@
+package model
+
+import (
+	"strconv"
+	"strings"
+)
+
+// kernelVersion is the version of a Linux kernel, zero if it is not known.
+type kernelVersion struct{ major, minor int }
+
+// SetSystem sets what uname says of the machine.
+func (m *Machine) SetSystem(sysname, version, release, arch string) {
+	t, intern := &m.store.Tables.Machine, m.store.Strings.Intern
+	t.Sysname.Set(m.ID, intern(sysname))
+	t.Version.Set(m.ID, intern(version))
+	t.Release.Set(m.ID, intern(release))
+	t.Arch.Set(m.ID, intern(arch))
+	m.arch, m.kernel = arch, kernelVersion{}
+	if sysname == "Linux" {
+		m.kernel = parseKernelVersion(release)
+	}
+}
+
+// parseKernelVersion reads a release such as 5.10.107-android13.
+func parseKernelVersion(release string) kernelVersion {
+	parts := strings.SplitN(release, ".", 3)
+	if len(parts) < 2 {
+		return kernelVersion{}
+	}
+	major, err := strconv.Atoi(parts[0])
+	minor, err2 := strconv.Atoi(parts[1])
+	if err != nil || err2 != nil {
+		return kernelVersion{}
+	}
+	return kernelVersion{major, minor}
+}
+
+// KernelAtLeast reports whether the machine runs Linux of this version or a
+// later one, as far as that is known.
+func (m *Machine) KernelAtLeast(major, minor int) bool {
+	k := m.kernel
+	return k.major > major || k.major == major && k.minor >= minor
+}
+
+// Arch is the machine's architecture as uname spells it, or "".
+func (m *Machine) Arch() string { return m.arch }
+
+// ThreadName is the thread's name, or zero.
+func (m *Machine) ThreadName(utid UTID) StringID {
+	name, _ := m.store.Thread.Name.Get(utid)
+	return name
+}
+
+// ProcessName is the process's name, or zero.
+func (m *Machine) ProcessName(upid UPID) StringID {
+	name, _ := m.store.Process.Name.Get(upid)
+	return name
+}
+
+// ThreadAlive reports whether the thread did not end.
+func (m *Machine) ThreadAlive(utid UTID) bool { return m.alive(utid) }
+
+// GPU returns the id of a GPU, its ugpu, which it adds if it is not known.
+func (m *Machine) GPU(gpu int64) int64 {
+	if id, ok := m.gpus[gpu]; ok {
+		return id
+	}
+	t := &m.store.Tables.GPU
+	id := t.Append()
+	t.GPU.Set(id, gpu)
+	t.MachineID.Set(id, m.ID)
+	m.gpus[gpu] = id
+	return id
+}

@@ -1,0 +1,71 @@
+package model
+
+import (
+	"maps"
+	"slices"
+)
+
+// States stores what state tracks are in.
+type States struct {
+	context *Context
+	open    map[TrackID]*openState
+}
+
+type openState struct {
+	row   int64
+	ts    int64
+	value StringID
+	args  ArgSet
+}
+
+// Set puts a track into a state from ts, ns, on, or into none if value is zero.
+// It returns the id of the state, or None. If the track is in that state already,
+// the args are added to it.
+func (s *States) Set(ts int64, track TrackID, category, value StringID, args ArgSource) int64 {
+	t := &s.context.Store.State
+	if now := s.open[track]; now != nil {
+		if now.value == value {
+			now.add(args)
+			return now.row
+		}
+		t.Dur.Set(now.row, ts-now.ts)
+		s.close(track, now)
+	}
+	if value == 0 {
+		return None
+	}
+	row := t.Append()
+	t.Pin(row)
+	t.TS.Set(row, ts)
+	t.Dur.Set(row, pending)
+	t.TrackID.Set(row, track)
+	t.Category.Set(row, category)
+	t.Value.Set(row, value)
+	now := &openState{row: row, ts: ts, value: value}
+	s.open[track] = now
+	now.add(args)
+	return row
+}
+
+func (o *openState) add(args ArgSource) {
+	if args != nil {
+		args.AddArgs(&o.args)
+	}
+}
+
+// close stores the args of a state that is over.
+func (s *States) close(track TrackID, o *openState) {
+	t := &s.context.Store.State
+	if o.args.Len() > 0 {
+		t.ArgSetID.Set(o.row, s.context.Store.InternArgs(&o.args))
+	}
+	t.Unpin(o.row)
+	delete(s.open, track)
+}
+
+// flush stores the args of the states that last to the end.
+func (s *States) flush() {
+	for _, track := range slices.Sorted(maps.Keys(s.open)) {
+		s.close(track, s.open[track])
+	}
+}

@@ -7,10 +7,12 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/ninja"
 	"github.com/tpconvert/tpconvert/ingest/pprof"
 	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/systrace"
 )
 
 // Formats are all formats that can be read.
 var Formats = []*format.Format{
+	compressed.Ctrace,
 	compressed.Gzip,
 	compressed.Zstd,
 	json.Format,
@@ -18,4 +20,5 @@ var Formats = []*format.Format{
 	pprof.Format,
 	proto.Format,
 	proto.Symbols,
+	systrace.Format,
 }

@@ -3,6 +3,7 @@ package ingest
 import (
 	"github.com/tpconvert/tpconvert/ingest/compressed"
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/fuchsia"
 	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
 	"github.com/tpconvert/tpconvert/ingest/pprof"
@@ -15,6 +16,7 @@ var Formats = []*format.Format{
 	compressed.Ctrace,
 	compressed.Gzip,
 	compressed.Zstd,
+	fuchsia.Format,
 	json.Format,
 	ninja.Format,
 	pprof.Format,

@@ -152,12 +152,11 @@ func (s *Store) InternArgs(set *ArgSet) ArgSetID {
 	for _, a := range set.args {
 		hash = mix(hash^uint64(a.Key)<<3^uint64(a.Value.Kind), a.Value.bits)
 	}
-	if id, ok := s.args[hash]; ok {
+	t := &s.Args
+	id, added := s.args.insert(hash|1, t.Rows())
+	if !added {
 		return id
 	}
-	t := &s.Args
-	id := t.Rows()
-	s.args[hash] = id
 	for _, a := range set.args {
 		row := t.Append()
 		t.ArgSetID.Set(row, id)

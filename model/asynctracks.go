@@ -8,6 +8,9 @@ type AsyncTracks struct {
 	context *Context
 	sets    map[uint64]*trackSet
 	roots   map[uint64]StringID // name of the first slice of a legacy id
+	legacy  legacyArgs
+	options TrackOptions // of legacy tracks
+	dims    []Dim        // likewise
 }
 
 type trackSet struct {
@@ -180,31 +183,44 @@ var (
 // descendants, which are told apart by an id, within a process or not, and a
 // scope. The tracks of an id are named after its first event.
 func (a *AsyncTracks) Legacy(name StringID, upid UPID, id int64, inProcess bool, scope StringID, phase AsyncPhase) TrackID {
-	words := &a.context.Store.words
-	o := TrackOptions{Name: name, Args: ArgFunc(func(set *ArgSet) {
-		set.Add(words.source, StringArg(words.chrome))
-		set.Add(a.context.Store.Strings.Intern("trace_id_is_process_scoped"), BoolArg(inProcess))
-		set.Add(words.upid, UintArg(uint64(upid)))
-		set.Add(a.context.Store.Strings.Intern("source_scope"), StringArg(scope))
-	})}
-	b, key, dims := legacyAsyncGlobal, mix(0, uint64(id)), make([]Dim, 0, 3)
+	a.legacy = legacyArgs{a.context.Store, upid, inProcess, scope}
+	a.options = TrackOptions{Name: name, Args: &a.legacy}
+	b, key := legacyAsyncGlobal, mix(0, uint64(id))
+	a.dims = a.dims[:0]
 	if inProcess {
 		b, key = legacyAsyncProcess, mix(uint64(upid)+1, uint64(id))
-		dims = append(dims, IntDim(upid))
+		a.dims = append(a.dims, IntDim(upid))
 	}
 	root, ok := a.roots[key]
 	if !ok {
 		root = name
 		a.roots[key] = name
 	}
-	dims = append(dims, StringDim(scope), StringDim(root))
+	a.dims = append(a.dims, StringDim(scope), StringDim(root))
 	switch phase {
 	case AsyncBegin:
-		return a.Begin(b, &o, id, dims...)
+		return a.Begin(b, &a.options, id, a.dims...)
 	case AsyncEnd:
-		return a.End(b, &o, id, dims...)
+		return a.End(b, &a.options, id, a.dims...)
 	default:
-		a.Begin(b, &o, id, dims...)
-		return a.End(b, &o, id, dims...)
+		a.Begin(b, &a.options, id, a.dims...)
+		return a.End(b, &a.options, id, a.dims...)
 	}
+}
+
+// legacyArgs are the args of a legacy track, from the event that made it.
+type legacyArgs struct {
+	store     *Store
+	upid      UPID
+	inProcess bool
+	scope     StringID
+}
+
+// AddArgs adds the args.
+func (l *legacyArgs) AddArgs(set *ArgSet) {
+	words := &l.store.words
+	set.Add(words.source, StringArg(words.chrome))
+	set.Add(l.store.Strings.Intern("trace_id_is_process_scoped"), BoolArg(l.inProcess))
+	set.Add(words.upid, UintArg(uint64(l.upid)))
+	set.Add(l.store.Strings.Intern("source_scope"), StringArg(l.scope))
 }

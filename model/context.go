@@ -11,9 +11,9 @@ type Context struct {
 	Slices   *Slices
 	Counters *Counters
 	Flows    *Flows
+	States   *States
 	Sched    *Sched
 	Threads  *ThreadStates
-	States   *States
 	Clocks   *Clocks
 }
 
@@ -25,9 +25,9 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 	c.Counters = &Counters{context: c}
 	c.States = &States{context: c, open: map[TrackID]*openState{}}
 	c.Clocks = &Clocks{context: c}
-	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}, v1Of: map[FlowID]v1Flow{}}
 	c.Sched = &Sched{context: c}
 	c.Threads = newThreadStates(c)
+	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}}
 	return c
 }
 
@@ -35,7 +35,7 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 func (c *Context) finish() {
 	c.Slices.flush()
 	c.Counters.flush()
+	c.States.flush()
 	c.Sched.flush()
 	c.Threads.flush()
-	c.States.flush()
 }

@@ -8,7 +8,7 @@ type Flows struct {
 	context *Context
 	open    map[FlowID]flowEnd
 	v1      map[v1Flow]FlowID
-	v1Of    map[FlowID]v1Flow
+	v1Names []v1Name // of the flows of v1
 	scratch ArgSet
 }
 
@@ -23,6 +23,11 @@ type v1Flow struct {
 	category, name StringID
 }
 
+// v1Name is what the rows of a flow of phases s, t and f say of it.
+type v1Name struct {
+	category, name StringID
+}
+
 // V1 returns the id of a flow of phases s, t and f, which is told apart by id,
 // category and name.
 func (f *Flows) V1(id uint64, category, name StringID) FlowID {
@@ -31,7 +36,7 @@ func (f *Flows) V1(id uint64, category, name StringID) FlowID {
 	if !ok {
 		flow = FlowID(len(f.v1))
 		f.v1[key] = flow
-		f.v1Of[flow] = key
+		f.v1Names = append(f.v1Names, v1Name{category, name})
 	}
 	return flow
 }
@@ -133,7 +138,8 @@ func (f *Flows) insert(flow FlowID, out, in SliceID) {
 	row := f.Link(out, in)
 	s := f.context.Store
 	s.Flow.TraceID.Set(row, int64(flow))
-	if v1, ok := f.v1Of[flow]; ok {
+	if flow < FlowID(len(f.v1Names)) {
+		v1 := f.v1Names[flow]
 		f.scratch.Reset()
 		f.scratch.Add(s.Strings.Intern("name"), StringArg(v1.name))
 		f.scratch.Add(s.Strings.Intern("cat"), StringArg(v1.category))

@@ -230,6 +230,9 @@ func (m *Machine) ThreadIn(tid int64, upid UPID, mains bool) UTID {
 }
 
 func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
+	if utid, ok := m.live[tid]; ok && m.threads[utid].upid == upid && len(m.assocs)+len(m.children) == 0 {
+		return utid
+	}
 	utid := m.find(tid, m.procs[upid].pid)
 	if utid == None {
 		utid = m.StartThread(nil, tid)

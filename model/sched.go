@@ -8,8 +8,9 @@ type Sched struct {
 }
 
 type runningSlice struct {
-	row int64 // None if nothing is known to run
-	ts  int64
+	row  int64 // None if nothing is known to run
+	ts   int64
+	utid UTID
 }
 
 // Begin starts a span of a thread on a CPU at ts, ns. A span that is still open
@@ -28,7 +29,15 @@ func (s *Sched) Begin(ts, cpu int64, utid UTID, priority int32) {
 	t.UTID.Set(row, utid)
 	t.Priority.Set(row, priority)
 	t.UCPU.Set(row, s.context.Machine.CPU(cpu))
-	s.running[cpu] = runningSlice{row, ts}
+	s.running[cpu] = runningSlice{row, ts, utid}
+}
+
+// Running returns the thread of the CPU's open span, or None.
+func (s *Sched) Running(cpu int64) UTID {
+	if cpu >= int64(len(s.running)) || s.running[cpu].row == None {
+		return None
+	}
+	return s.running[cpu].utid
 }
 
 // End ends the CPU's span, if there is one, at ts, ns, and says in which state

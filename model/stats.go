@@ -64,6 +64,14 @@ const (
 	StatTrailingGarbage
 	// StatCorruptPacket counts protobuf packets that could not be decoded.
 	StatCorruptPacket
+	// StatFuchsiaSkippedRecord counts records that have no rows, by type.
+	StatFuchsiaSkippedRecord
+	// StatFuchsiaBufferFull counts how often a provider says that it had no room
+	// for records.
+	StatFuchsiaBufferFull
+	// StatSliceEndWithoutBegin counts ends of slices that began before the trace,
+	// or never.
+	StatSliceEndWithoutBegin
 )
 
 var ownStats = [...]statInfo{
@@ -75,6 +83,9 @@ var ownStats = [...]statInfo{
 	{"pprof_parse_errors", false, DataLoss, FromAnalysis},
 	{"trailing_garbage", false, Notice, FromAnalysis},
 	{"corrupt_packet", false, Error, FromAnalysis},
+	{"fuchsia_skipped_record", true, DataLoss, FromAnalysis},
+	{"fuchsia_buffer_full", false, DataLoss, FromTrace},
+	{"slice_end_without_begin", false, Info, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

@@ -39,8 +39,8 @@ type Store struct {
 	Strings *table.StringPool
 
 	set      *table.Set
-	args     map[uint64]ArgSetID
-	groups   int64 // track groups given out
+	args     hashIndex // ids of arg sets
+	groups   int64     // track groups given out
 	machines map[int64]*Machine
 	files    []*File
 	stats    statCounts
@@ -54,7 +54,6 @@ type Store struct {
 func NewStore(o Options) *Store {
 	s := &Store{
 		Strings:  table.NewStringPool(),
-		args:     map[uint64]ArgSetID{},
 		machines: map[int64]*Machine{},
 		stats:    statCounts{},
 	}

@@ -44,6 +44,28 @@ func (s *ThreadStates) Switch(ts, cpu int64, prev UTID, state StringID, next UTI
 	s.open(ts, next, s.running, cpu, nil)
 }
 
+// Enter puts a thread into a state on a CPU, which ends the one that it was in.
+// waker is the thread that brought it about, possibly itself, or None.
+func (s *ThreadStates) Enter(ts, cpu int64, utid UTID, state StringID, waker UTID) {
+	if utid == s.context.Machine.swapperThread {
+		return
+	}
+	during := None
+	if waker != None {
+		during = s.thread(waker).last
+	}
+	s.close(ts, s.thread(utid))
+	s.open(ts, utid, state, cpu, nil)
+	if waker == None {
+		return
+	}
+	t, row := &s.context.Store.ThreadState, s.thread(utid).last
+	t.WakerUTID.Set(row, waker)
+	if during != None {
+		t.WakerID.Set(row, during)
+	}
+}
+
 // Wake makes a thread runnable. If it was not blocked, the wakeup is stored as
 // spurious.
 func (s *ThreadStates) Wake(ts int64, utid UTID, by Wakeup) {

@@ -9,7 +9,7 @@ import (
 )
 
 // defaultMemory is the memory for sorting unless told otherwise, in bytes.
-const defaultMemory = 256 << 20
+const defaultMemory = 128 << 20
 
 // limitMemory tells the garbage collector how much memory the run may take
 // when that much is for sorting.

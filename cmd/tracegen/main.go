@@ -24,6 +24,7 @@ var formats = []format{
 	{"json", writeJSON},
 	{"ndjson", writeNDJSON},
 	{"track-event", writeTrackEvents},
+	{"fuchsia", writeFuchsia},
 }
 
 func main() {

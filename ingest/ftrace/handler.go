@@ -22,9 +22,6 @@ func asUint(_ *Parser, e *Event, field string) model.ArgValue { return model.Uin
 func asBool(_ *Parser, e *Event, field string) model.ArgValue {
 	return model.BoolArg(e.Int(field) != 0)
 }
-func asText(p *Parser, e *Event, field string) model.ArgValue {
-	return model.StringArg(p.text(e, field))
-}
 
 // ints are args of the fields' own names.
 func ints(fields ...string) []argument {

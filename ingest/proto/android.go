@@ -124,6 +124,9 @@ func (a *android) logPacket(p *Packet, data []byte) {
 	}
 }
 
+// logInfo is the priority of lines that have none.
+const logInfo = 4
+
 func (a *android) logLine(ts int64, _ *State, data []byte) {
 	t := &a.Store.AndroidLogs
 	row := t.Append()

@@ -49,11 +49,8 @@ func (p *eventParser) addLocation(iid uint64, file, function, line *argPath) err
 	return nil
 }
 
-// Priorities of log messages, those of Android.
-const (
-	logInfo    = 4
-	maxLogPrio = 7
-)
+// maxLogPrio is the highest priority of log messages, those of Android.
+const maxLogPrio = 7
 
 // addLog adds a log message to the event and to android_logs.
 func (p *eventParser) addLog(data []byte) error {

@@ -12,6 +12,12 @@ import (
 var modules = []func(*Reader) *Module{
 	traceInfo,
 	clocks,
+	types,
+	translationTables,
+	readTrackEvents,
+	chromeMetadata,
+	chromeEvents,
+	metatrace,
 	systemInfo,
 	ftraceEvents,
 	processes,
@@ -23,12 +29,6 @@ var modules = []func(*Reader) *Module{
 	gpuCounterEvents,
 	gpuWork,
 	otherKernels,
-	types,
-	translationTables,
-	readTrackEvents,
-	chromeMetadata,
-	chromeEvents,
-	metatrace,
 }
 
 // Module reads one family of packets: those that have one of its fields. Its

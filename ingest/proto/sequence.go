@@ -63,27 +63,20 @@ type interval struct {
 // internTable holds the messages of one field of InternedData by their iid,
 // which usually counts up from 1.
 type internTable struct {
-	dense  []internEntry
-	sparse map[uint64]*internEntry
-	used   int // of dense
-}
-
-type internEntry struct {
-	data []byte // nil if there is none
-	text model.StringID
-	read bool // text is known
+	dense  [][]byte // nil where there is none
+	sparse map[uint64][]byte
+	used   int                       // of dense
+	texts  []model.StringID          // of dense, zero if not looked up yet
+	others map[uint64]model.StringID // of sparse
 }
 
 // maxDenseIID is how large an iid may be to be kept in an array of which less than
 // half is in use.
 const maxDenseIID = 1024
 
-func (t *internTable) find(iid uint64) *internEntry {
+func (t *internTable) find(iid uint64) []byte {
 	if iid < uint64(len(t.dense)) {
-		if e := &t.dense[iid]; e.data != nil {
-			return e
-		}
-		return nil
+		return t.dense[iid]
 	}
 	return t.sparse[iid]
 }
@@ -94,18 +87,33 @@ func (t *internTable) add(iid uint64, data []byte) {
 	}
 	if len(t.sparse) == 0 && iid <= uint64(max(maxDenseIID, 2*t.used)) {
 		for uint64(len(t.dense)) <= iid {
-			t.dense = append(t.dense, internEntry{})
+			t.dense, t.texts = append(t.dense, nil), append(t.texts, 0)
 		}
 	}
 	if iid < uint64(len(t.dense)) {
-		t.dense[iid].data = data
+		t.dense[iid] = data
 		t.used++
 		return
 	}
 	if t.sparse == nil {
-		t.sparse = map[uint64]*internEntry{}
+		t.sparse, t.others = map[uint64][]byte{}, map[uint64]model.StringID{}
 	}
-	t.sparse[iid] = &internEntry{data: data}
+	t.sparse[iid] = data
+}
+
+func (t *internTable) text(iid uint64) model.StringID {
+	if iid < uint64(len(t.texts)) {
+		return t.texts[iid]
+	}
+	return t.others[iid]
+}
+
+func (t *internTable) setText(iid uint64, id model.StringID) {
+	if iid < uint64(len(t.texts)) {
+		t.texts[iid] = id
+		return
+	}
+	t.others[iid] = id
 }
 
 // internArenaBytes is how much memory interned messages get at a time.
@@ -158,38 +166,35 @@ func (s *State) intern(data []byte) {
 	}
 }
 
-func (s *State) entry(field uint32, iid uint64) *internEntry {
-	if table := s.table(field); table != nil {
-		if e := table.find(iid); e != nil {
-			return e
-		}
-	}
-	s.reader.File.Count(model.StatInternedDataTokenizerErrors)
-	return nil
-}
-
 // Interned returns the message that a field of InternedData has for the iid. It
 // counts it if there is none.
 func (s *State) Interned(field uint32, iid uint64) ([]byte, bool) {
-	e := s.entry(field, iid)
-	if e == nil {
-		return nil, false
+	if table := s.table(field); table != nil {
+		if data := table.find(iid); data != nil {
+			return data, true
+		}
 	}
-	return e.data, true
+	s.reader.File.Count(model.StatInternedDataTokenizerErrors)
+	return nil, false
 }
 
 // InternedString returns the text of an interned message whose field 2 it is, as
 // in all that are but a name.
 func (s *State) InternedString(field uint32, iid uint64) (model.StringID, bool) {
-	e := s.entry(field, iid)
-	if e == nil {
+	table := s.table(field)
+	if table != nil {
+		if id := table.text(iid); id != 0 {
+			return id, true
+		}
+	}
+	data, ok := s.Interned(field, iid)
+	if !ok {
 		return 0, false
 	}
-	if !e.read {
-		value, _ := wire.Find(e.data, 2)
-		e.text, e.read = s.reader.Store.Strings.InternBytes(value.Bytes()), true
-	}
-	return e.text, true
+	value, _ := wire.Find(data, 2)
+	id := s.reader.Store.Strings.InternBytes(value.Bytes())
+	table.setText(iid, id)
+	return id, true
 }
 
 // Local is something of a module's own that it keeps with a sequence, until the

@@ -286,7 +286,7 @@ func TestInternTable(t *testing.T) {
 		table.add(iid, []byte{byte(i)})
 	}
 	for i, iid := range iids[:7] {
-		if e := table.find(iid); e == nil || e.data[0] != byte(i) {
+		if e := table.find(iid); e == nil || e[0] != byte(i) {
 			t.Errorf("iid %d: %v", iid, e)
 		}
 	}

@@ -402,11 +402,11 @@ func (t *tracks) resolveOwner(e *eventTrack) {
 
 // The blueprints of tracks by scope.
 var (
-	uuidDim       = "track_uuid"
-	counterTracks = blueprints("counter_track_event", model.CounterTrack, uuidDim)
-	sliceTracks   = blueprints("track_event", model.SliceTrack, uuidDim)
-	stateTracks   = blueprints("state_track_event", model.StateTrack, uuidDim)
-	mergedTracks  = mergedBlueprints()
+	uuidDim            = "track_uuid"
+	eventCounterTracks = blueprints("counter_track_event", model.CounterTrack, uuidDim)
+	eventSliceTracks   = blueprints("track_event", model.SliceTrack, uuidDim)
+	eventStateTracks   = blueprints("state_track_event", model.StateTrack, uuidDim)
+	mergedTracks       = mergedBlueprints()
 )
 
 func blueprints(name string, event model.EventType, dims ...string) [3]model.Blueprint {
@@ -465,12 +465,12 @@ func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 	if parent != nil && !e.root && !parent.root {
 		o.Parent, o.HasParent = t.parent(parent), true
 	}
-	kind := &sliceTracks
+	kind := &eventSliceTracks
 	switch {
 	case e.counter.is:
-		kind, o.Unit = &counterTracks, e.unit
+		kind, o.Unit = &eventCounterTracks, e.unit
 	case e.state:
-		kind = &stateTracks
+		kind = &eventStateTracks
 	case !e.root && e.merge != mergeNone:
 		key := name
 		if e.merge == mergeByKey {

@@ -1,0 +1,71 @@
+package fuchsia
+
+import "github.com/tpconvert/tpconvert/model"
+
+// flows gives the flows of a trace ids of their own. A correlation id means a
+// flow of the process that began it. Another process may go on with it if no
+// third one uses the same id.
+type flows struct {
+	last   model.FlowID
+	open   map[flowKey]model.FlowID
+	owners map[uint64]owner // by correlation id
+}
+
+type flowKey struct {
+	pid         int64
+	correlation uint64
+}
+
+// owner is the process that began a flow, or one of several.
+type owner struct {
+	pid       int64
+	ambiguous bool
+}
+
+// flow is a flow that is open.
+type flow struct {
+	id  model.FlowID
+	key flowKey
+}
+
+func newFlows() flows {
+	return flows{open: map[flowKey]model.FlowID{}, owners: map[uint64]owner{}}
+}
+
+// begin returns the id of a flow that begins in a process.
+func (f *flows) begin(pid int64, correlation uint64) model.FlowID {
+	key := flowKey{pid, correlation}
+	if id, ok := f.open[key]; ok {
+		return id
+	}
+	f.last++
+	f.open[key] = f.last
+	if of, ok := f.owners[correlation]; !ok {
+		f.owners[correlation] = owner{pid: pid}
+	} else if of.pid != pid {
+		of.ambiguous = true
+		f.owners[correlation] = of
+	}
+	return f.last
+}
+
+// find returns the open flow that a process means by a correlation id.
+func (f *flows) find(pid int64, correlation uint64) (flow, bool) {
+	key := flowKey{pid, correlation}
+	if id, ok := f.open[key]; ok {
+		return flow{id, key}, true
+	}
+	of, ok := f.owners[correlation]
+	if !ok || of.ambiguous {
+		return flow{}, false
+	}
+	key.pid = of.pid
+	id, ok := f.open[key]
+	return flow{id, key}, ok
+}
+
+// end forgets a flow.
+func (f *flows) end(of flow) {
+	delete(f.open, of.key)
+	delete(f.owners, of.key.correlation)
+}

@@ -1,0 +1,187 @@
+package fuchsia
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// parser turns events, in the order of time, into rows.
+type parser struct {
+	*model.Context
+	event     event
+	pid, tid  int64 // of the event
+	threads   threads
+	flows     flows
+	processes map[uint64]uint64 // koids of the processes of threads
+	counters  map[series]model.TrackID
+
+	null, unknown                   model.StringID
+	running, runnable, waking       model.StringID
+	blocked, suspended, dying, dead model.StringID
+}
+
+// series tells the counters of the trace apart.
+type series struct {
+	upid      model.UPID
+	name, arg model.StringID
+	id        uint64
+}
+
+func newParser(c *model.Context) *parser {
+	s := c.Store.Strings
+	return &parser{
+		Context:   c,
+		threads:   threads{index: map[koids]int{}},
+		flows:     newFlows(),
+		processes: map[uint64]uint64{},
+		counters:  map[series]model.TrackID{},
+		null:      s.Intern("null"),
+		unknown:   s.Intern("unknown"),
+		running:   s.Intern("Running"),
+		runnable:  s.Intern("R"),
+		waking:    s.Intern("W"),
+		blocked:   s.Intern("S"),
+		suspended: s.Intern("T"),
+		dying:     s.Intern("Z"),
+		dead:      s.Intern("X"),
+	}
+}
+
+// Event parses one event.
+func (p *parser) Event(ts int64, token []byte) error {
+	if kind(token[0]) > flowEnd {
+		var s switching
+		s.decode(token)
+		p.schedule(ts, &s)
+		return nil
+	}
+	e := &p.event
+	e.decode(token)
+	// Trace Processor's ids are the lower halves of koids.
+	thread := p.threads.all[e.thread]
+	p.pid, p.tid = int64(uint32(thread.pid)), int64(uint32(thread.tid))
+	switch e.kind {
+	case counter:
+		p.counter(ts)
+	case asyncBegin, asyncInstant, asyncEnd:
+		p.async(ts)
+	default:
+		p.onThread(ts, p.Tracks.Thread(p.Machine.ThreadOf(p.tid, p.pid)))
+	}
+	return nil
+}
+
+// onThread parses an event that belongs to the track of its thread.
+func (p *parser) onThread(ts int64, track model.TrackID) {
+	switch e := &p.event; e.kind {
+	case instant:
+		p.Slices.Scoped(ts, 0, track, e.category, e.name, p.source())
+	case durationBegin:
+		p.Slices.Begin(ts, track, e.category, e.name, p.source())
+	case durationEnd:
+		// Of slices that end at one time the innermost does so first, whichever
+		// event came first.
+		p.Slices.End(ts, track, 0, 0, p.source())
+	case durationComplete:
+		p.Slices.Scoped(ts, int64(e.value), track, e.category, e.name, p.source())
+	case flowBegin:
+		p.Flows.Begin(track, p.flows.begin(p.pid, e.value))
+	case flowStep:
+		if flow, ok := p.flows.find(p.pid, e.value); ok {
+			p.Flows.Step(track, flow.id)
+		} else {
+			p.File.Count(model.StatFlowStepWithoutStart)
+		}
+	case flowEnd:
+		if flow, ok := p.flows.find(p.pid, e.value); ok {
+			p.Flows.End(track, flow.id, true, true)
+			p.flows.end(flow)
+		} else {
+			p.File.Count(model.StatFlowEndWithoutStart)
+		}
+	}
+}
+
+func (p *parser) async(ts int64) {
+	e := &p.event
+	upid := p.Machine.Process(p.pid)
+	id := int64(e.value)
+	switch e.kind {
+	case asyncBegin:
+		track := p.Async.Legacy(e.name, upid, id, false, 0, model.AsyncBegin)
+		p.Slices.Begin(ts, track, e.category, e.name, p.source())
+	case asyncInstant:
+		track := p.Async.Legacy(e.name, upid, id, false, 0, model.AsyncInstant)
+		p.Slices.Scoped(ts, 0, track, e.category, e.name, p.source())
+	case asyncEnd:
+		track := p.Async.Legacy(e.name, upid, id, false, 0, model.AsyncEnd)
+		p.Slices.End(ts, track, e.category, e.name, p.source())
+	}
+}
+
+var counterTrack = model.Blueprint{Classification: "fuchsia_counter", Event: model.CounterTrack, Dims: []string{"upid", "name"}}
+
+// counter adds a value for each arg; the counter's name is the event's, the
+// arg's and the counter's id.
+func (p *parser) counter(ts int64) {
+	e := &p.event
+	upid := p.Machine.Process(p.pid)
+	for _, a := range e.args {
+		var value float64
+		switch a.kind {
+		case argInt32, argInt64:
+			value = float64(int64(a.value))
+		case argUint32, argUint64:
+			value = float64(a.value)
+		case argDouble:
+			value = math.Float64frombits(a.value)
+		default:
+			p.File.LogTime(model.StatFuchsiaNonNumericCounters, ts, nil)
+			continue
+		}
+		key := series{upid, e.name, a.name, e.value}
+		track, ok := p.counters[key]
+		if !ok {
+			s := p.Store.Strings
+			name := s.Intern(s.Get(e.name) + ":" + s.Get(a.name) + ":" + strconv.FormatUint(e.value, 10))
+			track = p.Tracks.Intern(&counterTrack, &model.TrackOptions{Name: name}, model.IntDim(upid), model.StringDim(name))
+			p.counters[key] = track
+		}
+		p.Counters.Push(ts, value, track)
+	}
+}
+
+// source is the event's args, or nil.
+func (p *parser) source() model.ArgSource {
+	if len(p.event.args) == 0 {
+		return nil
+	}
+	return p
+}
+
+// AddArgs adds the event's args.
+func (p *parser) AddArgs(set *model.ArgSet) {
+	for _, a := range p.event.args {
+		set.Add(a.name, p.value(a))
+	}
+}
+
+func (p *parser) value(a arg) model.ArgValue {
+	switch a.kind {
+	case argNull:
+		return model.StringArg(p.null)
+	case argInt32, argUint32, argInt64, argUint64, argKoid:
+		return model.IntArg(int64(a.value))
+	case argDouble:
+		return model.RealArg(math.Float64frombits(a.value))
+	case argString:
+		return model.StringArg(model.StringID(a.value))
+	case argPointer:
+		return model.PointerArg(a.value)
+	case argBool:
+		return model.BoolArg(a.value != 0)
+	}
+	return model.StringArg(p.unknown)
+}

@@ -1,0 +1,86 @@
+package fuchsia
+
+import (
+	"math"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// idleWeight is the weight of the idle threads.
+const idleWeight = math.MinInt32
+
+// The states of threads, ZX_THREAD_STATE.
+const (
+	threadNew = iota
+	threadRunning
+	threadSuspended
+	threadBlocked
+	threadDying
+	threadDead
+)
+
+// schedule parses a scheduling record.
+func (p *parser) schedule(ts int64, s *switching) {
+	cpu := int64(s.cpu)
+	switch s.kind {
+	case contextSwitch:
+		p.switchThreads(ts, s, s.outgoingWeight == idleWeight, s.incomingWeight == idleWeight)
+	case legacySwitch:
+		p.switchThreads(ts, s, s.outgoingWeight == 0 && p.processes[s.outgoing] == 0,
+			s.incomingWeight == 0 && p.processes[s.incoming] == 0)
+	case wakeup, wakeupBy:
+		var waker model.UTID
+		if s.kind == wakeupBy {
+			waker = p.Machine.Thread(int64(uint32(s.outgoing)))
+		}
+		if s.incomingWeight == idleWeight {
+			return
+		}
+		woken := p.thread(s.incoming)
+		if s.kind == wakeup {
+			waker = woken // by a timer, for one
+		}
+		p.Threads.Enter(ts, cpu, woken, p.waking, waker)
+	}
+}
+
+// switchThreads gives a CPU from one thread to another. Idle threads have no
+// rows.
+func (p *parser) switchThreads(ts int64, s *switching, fromIdle, toIdle bool) {
+	cpu := int64(s.cpu)
+	if !fromIdle {
+		utid, state := p.thread(s.outgoing), p.stateOf(s.state)
+		if p.Sched.Running(cpu) == utid {
+			p.Sched.End(ts, cpu, state)
+		}
+		p.Threads.Enter(ts, cpu, utid, state, model.None)
+	}
+	if !toIdle {
+		utid := p.thread(s.incoming)
+		p.Sched.Begin(ts, cpu, utid, s.incomingWeight)
+		p.Threads.Enter(ts, cpu, utid, p.running, model.None)
+	}
+}
+
+// thread returns the thread of a koid, in the process that its kernel object
+// record named, or in process 0.
+func (p *parser) thread(koid uint64) model.UTID {
+	return p.Machine.ThreadOf(int64(uint32(koid)), int64(uint32(p.processes[koid])))
+}
+
+// stateOf is the state in which a thread leaves its CPU.
+func (p *parser) stateOf(state uint64) model.StringID {
+	switch state {
+	case threadNew, threadRunning:
+		return p.runnable
+	case threadSuspended:
+		return p.suspended
+	case threadBlocked:
+		return p.blocked
+	case threadDying:
+		return p.dying
+	case threadDead:
+		return p.dead
+	}
+	return 0
+}

@@ -1,0 +1,421 @@
+package fuchsia
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// tokenizer keeps what records define and pushes events to the sorter.
+type tokenizer struct {
+	cursor  // of the current record
+	in      *format.Input
+	records *records
+	events  *sort.Stream
+	parser  *parser
+
+	providers map[uint64]*provider
+	provider  *provider // nil in the section of one that is not known
+	undefined bool      // the record refers to a string that is not defined
+	event     event
+	token     []byte
+	recent    [recentStrings]recent
+
+	process, weight, waker, incomingWeight, outgoingWeight model.StringID
+}
+
+// recent is a string that was looked up lately, which is faster than in the
+// tables of all providers.
+type recent struct {
+	of  *provider
+	ref uint64
+	id  model.StringID
+}
+
+const recentStrings = 512
+
+func newTokenizer(in *format.Input) *tokenizer {
+	s := in.Store.Strings
+	t := &tokenizer{
+		in:             in,
+		records:        newRecords(in),
+		parser:         newParser(in.Context),
+		provider:       newProvider(),
+		process:        s.Intern("process"),
+		weight:         s.Intern("weight"),
+		waker:          s.Intern("waker"),
+		incomingWeight: s.Intern("incoming_weight"),
+		outgoingWeight: s.Intern("outgoing_weight"),
+	}
+	t.providers = map[uint64]*provider{0: t.provider}
+	t.events = in.Sorter.NewStream(t.parser)
+	return t
+}
+
+// run reads the trace. From the first blob of Perfetto's data on, the reader of
+// that format is in charge: it pulls the blobs, and with them what is between.
+func (t *tokenizer) run() error {
+	b := &blobs{tokenizer: t}
+	var err error
+	if b.data, err = t.nextBlob(); err == nil {
+		err = t.in.Embedded("proto", b)
+		var bad *format.Error
+		switch {
+		case err == format.ErrUnsupported:
+			t.in.File.Count(model.StatUnsupportedEmbeddedFormat)
+			err = nil
+		case errors.As(err, &bad):
+			err = &format.Error{Offset: -1, Err: fmt.Errorf("in its blobs of Perfetto's data, at byte %d of that: %w", bad.Offset, bad.Err)}
+		}
+		if _, e := io.Copy(io.Discard, b); e != nil {
+			err = e
+		}
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		t.in.File.LogAt(model.StatTruncatedInput, t.records.offset, nil)
+		err = nil
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return err
+}
+
+// blobs are Perfetto's data in the trace, end to end.
+type blobs struct {
+	tokenizer *tokenizer
+	data      []byte
+}
+
+func (b *blobs) Read(p []byte) (int, error) {
+	for len(b.data) == 0 {
+		var err error
+		if b.data, err = b.tokenizer.nextBlob(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, b.data)
+	b.data = b.data[n:]
+	return n, nil
+}
+
+// nextBlob reads records up to a blob of Perfetto's data, and returns that.
+func (t *tokenizer) nextBlob() ([]byte, error) {
+	for {
+		record, err := t.records.next()
+		if err != nil {
+			return nil, err
+		}
+		t.cursor, t.undefined = cursor{record: record}, false
+		blob, err := t.record(t.word())
+		if err != nil || len(blob) > 0 {
+			return blob, err
+		}
+	}
+}
+
+const blobPerfetto = 3
+
+// record reads a record behind its header. It returns the data of a blob that is
+// a part of a trace in Perfetto's format.
+func (t *tokenizer) record(header uint64) (blob []byte, err error) {
+	recordType := field(header, 0, 3)
+	if recordType == recordMetadata {
+		t.metadata(header)
+		return nil, nil
+	}
+	if t.provider == nil {
+		t.log(model.StatFuchsiaInvalidEvent, "of a provider that is not known")
+		return nil, nil
+	}
+	switch recordType {
+	case recordInitialization:
+		if ticks := t.word(); t.whole() {
+			t.provider.ticksPerSecond = ticks
+		}
+	case recordString:
+		text := t.stream(int(field(header, 32, 46)))
+		if index := field(header, 16, 30); index != 0 && t.whole() {
+			t.provider.strings[index] = t.in.Store.Strings.InternBytes(text)
+			t.recent[index%recentStrings] = recent{}
+		}
+	case recordThread:
+		thread := koids{pid: t.word(), tid: t.word()}
+		if index := field(header, 16, 23); index != 0 && t.whole() {
+			t.provider.threads[index] = t.parser.threads.add(thread)
+		}
+	case recordEvent:
+		err = t.readEvent(header)
+	case recordBlob:
+		if field(header, 48, 55) != blobPerfetto {
+			t.skipped(recordBlob)
+			break
+		}
+		if name := field(header, 16, 31); inlineString(name) {
+			t.stream(int(name & maxString))
+		}
+		if data := t.stream(int(field(header, 32, 46))); t.whole() {
+			blob = data
+		}
+	case recordKernelObject:
+		t.kernelObject(header)
+	case recordScheduling:
+		err = t.scheduling(header)
+	default:
+		t.skipped(recordType)
+	}
+	return blob, err
+}
+
+// The types of metadata.
+const (
+	metadataProviderInfo    = 1
+	metadataProviderSection = 2
+	metadataProviderEvent   = 3
+)
+
+func (t *tokenizer) metadata(header uint64) {
+	id := field(header, 20, 51)
+	switch field(header, 16, 19) {
+	case metadataProviderInfo:
+		if t.stream(int(field(header, 52, 59))); t.whole() {
+			t.provider = newProvider()
+			t.providers[id] = t.provider
+		}
+	case metadataProviderSection:
+		t.provider = t.providers[id]
+	case metadataProviderEvent:
+		t.in.File.Count(model.StatFuchsiaBufferFull)
+	}
+}
+
+// The types of kernel objects that have rows.
+const (
+	objectProcess = 1
+	objectThread  = 2
+)
+
+func (t *tokenizer) kernelObject(header uint64) {
+	koid := t.word()
+	name := t.text(field(header, 24, 39))
+	if !t.whole() {
+		return
+	}
+	switch m := t.in.Machine; field(header, 16, 23) {
+	case objectProcess:
+		m.SetProcessName(m.Process(int64(uint32(koid))), name, model.ProcessNameSystem)
+	case objectThread:
+		args := t.args(field(header, 40, 43))
+		if !t.whole() && t.short {
+			return
+		}
+		var pid uint64
+		for _, a := range args {
+			if a.name != t.process {
+				continue
+			}
+			if a.kind != argKoid {
+				t.log(model.StatFuchsiaInvalidEventArgType, "process is not a koid")
+				return
+			}
+			pid = a.value
+		}
+		t.parser.processes[koid] = pid
+		m.SetThreadName(m.ThreadOf(int64(uint32(koid)), int64(uint32(pid))), name, model.ThreadNameOther)
+	default:
+		t.skipped(recordKernelObject)
+	}
+}
+
+func (t *tokenizer) readEvent(header uint64) error {
+	e := &t.event
+	e.kind = kind(field(header, 16, 19))
+	if e.kind > flowEnd {
+		t.skipped(recordEvent)
+		return nil
+	}
+	ticks := t.word()
+	e.thread = t.thread(field(header, 24, 31))
+	e.category = t.text(field(header, 32, 47))
+	e.name = t.text(field(header, 48, 63))
+	e.args = t.args(field(header, 20, 23))
+	e.value = 0
+	switch e.kind {
+	case counter, durationComplete, asyncBegin, asyncInstant, asyncEnd, flowBegin, flowStep, flowEnd:
+		e.value = t.word()
+	}
+	if !t.whole() {
+		return nil
+	}
+	ts, ok := t.provider.nanoseconds(ticks)
+	if e.kind == durationComplete && ok {
+		var end int64
+		end, ok = t.provider.nanoseconds(e.value)
+		e.value, ok = uint64(end-ts), ok && end >= ts
+	}
+	if !ok {
+		t.log(model.StatFuchsiaTimestampOverflow, "")
+		return nil
+	}
+	t.token = e.encode(t.token[:0])
+	return t.events.Push(ts, t.token)
+}
+
+// The types of scheduling records.
+const (
+	schedulingLegacySwitch  = 0
+	schedulingContextSwitch = 1
+	schedulingWakeup        = 2
+)
+
+func (t *tokenizer) scheduling(header uint64) error {
+	s := switching{cpu: field(header, 20, 35), state: field(header, 36, 39)}
+	ticks := t.word()
+	var args []arg
+	switch field(header, 60, 63) {
+	case schedulingLegacySwitch:
+		s = switching{
+			kind:           legacySwitch,
+			cpu:            field(header, 16, 23),
+			state:          field(header, 24, 27),
+			outgoing:       t.parser.threads.all[t.thread(field(header, 28, 35))].tid,
+			incoming:       t.parser.threads.all[t.thread(field(header, 36, 43))].tid,
+			outgoingWeight: int32(field(header, 44, 51)),
+			incomingWeight: int32(field(header, 52, 59)),
+		}
+	case schedulingContextSwitch:
+		s.kind, s.outgoing, s.incoming = contextSwitch, t.word(), t.word()
+		args = t.args(field(header, 16, 19))
+	case schedulingWakeup:
+		s.kind, s.incoming = wakeup, t.word()
+		args = t.args(field(header, 16, 19))
+	default:
+		t.skipped(recordScheduling)
+		return nil
+	}
+	if !t.whole() {
+		return nil
+	}
+	for _, a := range args {
+		want := byte(argInt32)
+		switch {
+		case a.name == t.incomingWeight && s.kind == contextSwitch, a.name == t.weight && s.kind != contextSwitch:
+			s.incomingWeight = int32(a.value)
+		case a.name == t.outgoingWeight && s.kind == contextSwitch:
+			s.outgoingWeight = int32(a.value)
+		case a.name == t.waker && s.kind != contextSwitch:
+			want = argKoid
+			s.kind, s.outgoing = wakeupBy, a.value
+		default:
+			continue
+		}
+		if a.kind != want {
+			t.log(model.StatFuchsiaInvalidEventArgType, t.in.Store.Strings.Get(a.name))
+			return nil
+		}
+	}
+	ts, ok := t.provider.nanoseconds(ticks)
+	if !ok {
+		t.log(model.StatFuchsiaTimestampOverflow, "")
+		return nil
+	}
+	t.token = s.encode(t.token[:0])
+	return t.events.Push(ts, t.token)
+}
+
+const (
+	inlineMark = 0x8000
+	maxString  = 0x7fff
+)
+
+// inlineString reports whether the string of a reference follows in the record.
+// The empty string does, in no words.
+func inlineString(ref uint64) bool { return ref&inlineMark != 0 || ref == 0 }
+
+// text resolves a reference to a string.
+func (t *tokenizer) text(ref uint64) model.StringID {
+	if inlineString(ref) {
+		return t.in.Store.Strings.InternBytes(t.stream(int(ref & maxString)))
+	}
+	r := &t.recent[ref%recentStrings]
+	if r.of != t.provider || r.ref != ref {
+		id, ok := t.provider.strings[ref]
+		if !ok {
+			t.undefined = true
+			return 0
+		}
+		*r = recent{t.provider, ref, id}
+	}
+	return r.id
+}
+
+// thread resolves a reference to a thread. One that is not defined means process
+// 0 and thread 0, as in Trace Processor.
+func (t *tokenizer) thread(ref uint64) int {
+	if ref == 0 {
+		return t.parser.threads.add(koids{pid: t.word(), tid: t.word()})
+	}
+	number, ok := t.provider.threads[ref]
+	if !ok {
+		t.log(model.StatFuchsiaInvalidEvent, "thread is not defined")
+		return t.parser.threads.add(koids{})
+	}
+	return number
+}
+
+// args reads n args, valid until the next call.
+func (t *tokenizer) args(n uint64) []arg {
+	args := t.event.args[:0]
+	for range n {
+		start := t.at
+		header := t.word()
+		a := arg{name: t.text(field(header, 16, 31)), kind: byte(field(header, 0, 3))}
+		switch a.kind {
+		case argInt32:
+			a.value = uint64(int32(header >> 32))
+		case argUint32, argBool:
+			a.value = header >> 32
+		case argInt64, argUint64, argDouble, argPointer, argKoid:
+			a.value = t.word()
+		case argString:
+			a.value = uint64(t.text(field(header, 32, 47)))
+		}
+		args = append(args, a)
+		t.at = start + int(field(header, 4, 15))
+	}
+	t.event.args = args
+	return args
+}
+
+// whole reports whether the record held all that was read of it, and logs it if
+// not.
+func (t *tokenizer) whole() bool {
+	switch {
+	case t.short:
+		t.log(model.StatFuchsiaRecordReadError, "shorter than its contents")
+	case t.undefined:
+		t.log(model.StatFuchsiaInvalidStringRef, "")
+	}
+	return !t.short && !t.undefined
+}
+
+// skipped counts a record that has no rows.
+func (t *tokenizer) skipped(recordType uint64) {
+	t.in.File.Add(model.StatFuchsiaSkippedRecord, int64(recordType), 1)
+}
+
+// log says what is wrong with the current record.
+func (t *tokenizer) log(stat model.Stat, why string) {
+	var args model.ArgSource
+	if why != "" {
+		args = model.ArgFunc(func(set *model.ArgSet) {
+			s := t.in.Store.Strings
+			set.Add(s.Intern("error"), model.StringArg(s.Intern(why)))
+		})
+	}
+	t.in.File.LogAt(stat, t.records.offset, args)
+}

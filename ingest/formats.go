@@ -5,9 +5,11 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/fuchsia"
 	"github.com/tpconvert/tpconvert/ingest/json"
+	"github.com/tpconvert/tpconvert/ingest/logcat"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
 	"github.com/tpconvert/tpconvert/ingest/pprof"
 	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/strace"
 	"github.com/tpconvert/tpconvert/ingest/systrace"
 )
 
@@ -18,9 +20,11 @@ var Formats = []*format.Format{
 	compressed.Zstd,
 	fuchsia.Format,
 	json.Format,
+	logcat.Format,
 	ninja.Format,
 	pprof.Format,
 	proto.Format,
 	proto.Symbols,
+	strace.Format,
 	systrace.Format,
 }

@@ -184,26 +184,30 @@ const invalidTaskState = 0xffff
 // ParseTaskState reads a state as ftrace's text has it, with the letters of
 // sched_switch or as a number, and encodes it as kernels before 4.14 did.
 func ParseTaskState(text []byte) uint64 {
-	if n, err := strconv.ParseUint(string(text), 10, 16); err == nil {
-		return n
-	}
-	if len(text) == 0 {
+	switch {
+	case len(text) == 0:
 		return invalidTaskState
+	case '0' <= text[0] && text[0] <= '9':
+		n, err := strconv.ParseUint(string(text), 10, 16)
+		if err != nil {
+			return invalidTaskState
+		}
+		return n
 	}
 	state := uint64(0)
 	for _, letter := range text {
-		bits, ok := taskLetters[letter]
-		if !ok {
-			return invalidTaskState
-		}
-		state |= bits
+		state |= taskLetters[letter]
 	}
 	return state
 }
 
-// taskLetters are the bits of each letter that a state is written with.
-var taskLetters = func() map[byte]uint64 {
-	letters := map[byte]uint64{'R': 0, '|': 0, '+': oldPreempted, 'I': oldIdle}
+// taskLetters are the bits of each letter that a state is written with, and all
+// bits for the others.
+var taskLetters = func() (letters [256]uint64) {
+	for i := range letters {
+		letters[i] = invalidTaskState
+	}
+	letters['R'], letters['|'], letters['+'], letters['I'] = 0, 0, oldPreempted, oldIdle
 	for _, list := range [][]taskBit{lowTaskBits, oldTaskBits} {
 		for _, b := range list {
 			letters[b.letter] = uint64(b.mask)

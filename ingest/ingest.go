@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ const maxNesting = 8
 type Options struct {
 	Memory  int64  // bytes of events to hold before they spill to disk; 0 means the sorter's default
 	TempDir string // where they spill; "" means the system's
+	// Version of the converter, for metadata; "" leaves it out.
+	Version string
 	// Formats to choose from; nil means all.
 	Formats []*format.Format
 	// Detected is told the format of each file in the input as it is found.
@@ -65,6 +68,7 @@ type reading struct {
 	store   *model.Store
 	sorter  *sort.Sorter
 	files   []*model.File
+	uuid    string // of the trace, unless it says one itself
 	atEnd   []func() error
 }
 
@@ -96,6 +100,15 @@ func (rd *reading) file(name string, parent *model.File, r io.Reader, parents []
 	}
 	file := rd.store.NewFile(name, parent)
 	file.SetFormat(f.Name, f.Container)
+	if parent == nil {
+		rd.uuid = uuid(head)
+		if rd.options.Version != "" {
+			file.SetMetadata("converter_version", model.StringArg(rd.store.Strings.Intern(rd.options.Version)))
+		}
+	}
+	if !f.Container {
+		file.SetMetadata("trace_uuid", model.StringArg(rd.store.Strings.Intern(rd.uuid)))
+	}
 	rd.files = append(rd.files, file)
 	in := &format.Input{
 		Reader:  buffered,
@@ -149,6 +162,15 @@ func detect(formats []*format.Format, head []byte) *format.Format {
 		}
 	}
 	return best
+}
+
+// uuid is what Trace Processor calls a trace that does not name itself: a hash
+// of the first 4 KiB of its file.
+func uuid(head []byte) string {
+	hash := fnv.New64a()
+	hash.Write(head[:min(len(head), 4096)])
+	n := hash.Sum64()
+	return fmt.Sprintf("00000000-0000-0000-%04x-%012x", n>>48, n&(1<<48-1))
 }
 
 // glimpse shows the first bytes of an input in a line.

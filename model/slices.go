@@ -164,6 +164,7 @@ func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgS
 	}
 	i := matching(on.stack, category, name)
 	if i < 0 {
+		s.context.File.Count(StatSliceEndWithoutBegin)
 		return None
 	}
 	slice := &on.stack[i]

@@ -69,6 +69,9 @@ const (
 	// StatFuchsiaBufferFull counts how often a provider says that it had no room
 	// for records.
 	StatFuchsiaBufferFull
+	// StatSliceEndWithoutBegin counts ends of slices that began before the trace,
+	// or never.
+	StatSliceEndWithoutBegin
 )
 
 var ownStats = [...]statInfo{
@@ -82,6 +85,7 @@ var ownStats = [...]statInfo{
 	{"corrupt_packet", false, Error, FromAnalysis},
 	{"fuchsia_skipped_record", true, DataLoss, FromAnalysis},
 	{"fuchsia_buffer_full", false, DataLoss, FromTrace},
+	{"slice_end_without_begin", false, Info, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

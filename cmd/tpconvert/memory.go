@@ -14,7 +14,7 @@ const defaultMemory = 128 << 20
 // limitMemory tells the garbage collector how much memory the run may take
 // when that much is for sorting.
 func limitMemory(sorting int64) {
-	debug.SetMemoryLimit(sorting + 256<<20)
+	debug.SetMemoryLimit(sorting + 384<<20)
 }
 
 // peakMemory is the most memory that the process had in RAM, in bytes: VmHWM on

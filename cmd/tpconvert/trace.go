@@ -47,7 +47,8 @@ func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*
 	defer store.Close()
 	name := traceName(path)
 	err = ingest.Read(store, name, input, ingest.Options{
-		Memory: r.memory,
+		Memory:  r.memory,
+		Version: version(),
 		Detected: func(file, format string) {
 			r.ui.Message(slog.LevelInfo, path, fmt.Sprintf("%s is %s", file, format))
 		},

@@ -17,6 +17,7 @@ type Event struct {
 	Symbols func(uint64) model.StringID
 
 	values []value
+	utid   model.UTID // of TID, None until it is looked up
 }
 
 type value struct {
@@ -29,6 +30,7 @@ type value struct {
 func (e *Event) Reset(t *Tracepoint) {
 	e.Tracepoint = t
 	e.values = e.values[:0]
+	e.utid = model.None
 }
 
 // AddInt adds a number, negative ones in two's complement.

@@ -22,9 +22,6 @@ func asUint(_ *Parser, e *Event, field string) model.ArgValue { return model.Uin
 func asBool(_ *Parser, e *Event, field string) model.ArgValue {
 	return model.BoolArg(e.Int(field) != 0)
 }
-func asText(p *Parser, e *Event, field string) model.ArgValue {
-	return model.StringArg(p.text(e, field))
-}
 
 // ints are args of the fields' own names.
 func ints(fields ...string) []argument {
@@ -85,7 +82,12 @@ func (p *Parser) text(e *Event, field string) model.StringID {
 	return p.Store.Strings.InternBytes(v.text)
 }
 
-func (p *Parser) thread(e *Event) model.UTID { return p.Machine.Thread(e.TID) }
+func (p *Parser) thread(e *Event) model.UTID {
+	if e.utid == model.None {
+		e.utid = p.Machine.Thread(e.TID)
+	}
+	return e.utid
+}
 
 // A place is where the slices of a tracepoint go.
 type place func(*Parser, *Event) model.TrackID

@@ -14,6 +14,7 @@ type Parser struct {
 	tracepoints []Tracepoint           // by number
 	byName      map[string]*Tracepoint // made when first asked for
 	rowType     model.StringID
+	ucpus       []int64 // by cpu
 	legacy      map[string]*Tracepoint
 	set         model.ArgSet
 	args        argList
@@ -112,13 +113,24 @@ func (p *Parser) record(ts, cpu int64, utid model.UTID, flags int64, tracepoint 
 	t.TS.Set(row, ts)
 	t.Name.Set(row, tracepoint.id)
 	t.CPU.Set(row, int32(cpu))
-	t.UCPU.Set(row, p.Machine.CPU(cpu))
+	t.UCPU.Set(row, p.ucpu(cpu))
 	t.UTID.Set(row, utid)
 	t.CommonFlags.Set(row, flags)
 	t.Type.Set(row, p.rowType)
 	if p.set.Len() > 0 {
 		t.ArgSetID.Set(row, p.Store.InternArgs(&p.set))
 	}
+}
+
+// ucpu is Machine.CPU, which it asks once.
+func (p *Parser) ucpu(cpu int64) int64 {
+	for int64(len(p.ucpus)) <= cpu {
+		p.ucpus = append(p.ucpus, model.None)
+	}
+	if p.ucpus[cpu] == model.None {
+		p.ucpus[cpu] = p.Machine.CPU(cpu)
+	}
+	return p.ucpus[cpu]
 }
 
 // Handle makes of an event what it means beside its row in ftrace_event.

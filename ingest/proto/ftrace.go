@@ -21,6 +21,7 @@ const (
 // Fields of FtraceEvent.
 const (
 	fieldEventTime    = 1
+	fieldEventSwitch  = 4
 	fieldEventPID     = 2
 	fieldEventFlags   = 5
 	fieldEventGeneric = 327
@@ -472,6 +473,12 @@ func (c *ftraceCPU) parse(ts int64, state *State, data []byte) {
 		m.state = state
 		e := &m.event
 		e.TS, e.CPU, e.TID, e.Flags = ts, c.cpu, model.None, 0
+		if body, ok := switchOf(data); ok {
+			if !recordOnly {
+				m.schedSwitch(ts, c.cpu, body)
+			}
+			return
+		}
 		if !m.read(data) {
 			return
 		}
@@ -484,6 +491,41 @@ func (c *ftraceCPU) parse(ts int64, state *State, data []byte) {
 	}
 }
 
+// switchOf returns the fields of a switch of the scheduler, the most frequent of
+// all events, if it is written as it always is: behind the pid.
+func switchOf(data []byte) ([]byte, bool) {
+	f := wire.Read(data)
+	if !f.Next() || f.Number != fieldEventPID || !f.Next() || f.Number != fieldEventSwitch || f.Type != wire.Bytes {
+		return nil, false
+	}
+	return f.Bytes(), true
+}
+
+// schedSwitch decodes a switch without a look at the tracepoint's description.
+func (m *ftraceModule) schedSwitch(ts, cpu int64, body []byte) {
+	var prev, next ftrace.Task
+	var state int64
+	for f := wire.Read(body); f.Next(); {
+		switch f.Number {
+		case 1:
+			prev.Comm = m.textID(f.Bytes())
+		case 2:
+			prev.PID = int64(f.Uint32())
+		case 3:
+			prev.Priority = f.Int32()
+		case 4:
+			state = f.Int64()
+		case 5:
+			next.Comm = m.textID(f.Bytes())
+		case 6:
+			next.PID = int64(f.Uint32())
+		case 7:
+			next.Priority = f.Int32()
+		}
+	}
+	m.parser.Switch(ts, cpu, prev, state, next)
+}
+
 // read decodes an FtraceEvent into m.event.
 func (m *ftraceModule) read(data []byte) bool {
 	e := &m.event
@@ -491,9 +533,9 @@ func (m *ftraceModule) read(data []byte) bool {
 	var body []byte
 	for f := wire.Read(data); f.Next(); {
 		switch {
-		case f.Number == fieldEventPID:
+		case f.Number == fieldEventPID && f.Type == wire.Varint:
 			e.TID = int64(f.Uint32())
-		case f.Number == fieldEventFlags:
+		case f.Number == fieldEventFlags && f.Type == wire.Varint:
 			e.Flags = int64(f.Uint32())
 		case f.Type != wire.Bytes:
 		case f.Number == fieldEventGeneric:

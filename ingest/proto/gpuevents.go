@@ -18,7 +18,6 @@ const (
 
 	internedGraphicsContexts = 23
 	internedGPUStages        = 24
-	internedStringValues     = 29
 	internedComputeKernels   = 1000
 	internedComputeArgs      = 1001
 )
@@ -419,7 +418,7 @@ func (s *stage) computeArg(data []byte, set *model.ArgSet) {
 		case 6:
 			set.Add(name, model.StringArg(s.textID(f.Bytes())))
 		case 7:
-			if text, ok := s.e.State.InternedString(internedStringValues, f.Uint64()); ok {
+			if text, ok := s.e.State.InternedString(internedStrings, f.Uint64()); ok {
 				set.Add(name, model.StringArg(text))
 			}
 		}

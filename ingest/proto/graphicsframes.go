@@ -176,8 +176,8 @@ func (g *graphicsFrames) phase(e *bufferEvent, b *buffer) {
 		b.started = e.ts
 	case bufferQueue:
 		if b.phase == appPhase {
-			g.Slices.End(e.ts, b.track, 0, 0, g.frameArg(e.frame))
 			g.rename(b.slice, strconv.FormatInt(e.frame, 10))
+			g.Slices.End(e.ts, b.track, 0, 0, g.frameArg(e.frame))
 			// The fence may be signaled before the buffer is queued.
 			if b.acquiredEver && b.acquired > b.started {
 				b.phase = noPhase

@@ -19,7 +19,7 @@ func systemStats(r *Reader) *Module {
 	return &Module{Fields: []uint32{fieldSysStats}, Parse: s.parse}
 }
 
-func counterTracks(classification, name string, dims ...string) *model.Blueprint {
+func polled(classification, name string, dims ...string) *model.Blueprint {
 	return &model.Blueprint{Classification: classification, Event: model.CounterTrack, Dims: dims, NameOf: model.NameOf(name)}
 }
 
@@ -29,20 +29,20 @@ func withUnit(b *model.Blueprint, unit string) *model.Blueprint {
 }
 
 var (
-	meminfo      = withUnit(counterTracks("meminfo", "%[1]s", "meminfo_key"), "bytes")
-	vmstat       = counterTracks("vmstat", "%[1]s", "vmstat_key")
-	cpuTimeTrack = counterTracks("cpustat", "cpu.times.%[2]s", "cpu", "cpustat_key")
-	irqCounts    = counterTracks("num_irq", "num_irq (id: %[1]d)", "irq")
-	softirqs     = counterTracks("num_softirq", "num_softirq (id: %[1]d)", "irq")
-	forks        = counterTracks("num_forks", "num_forks")
-	irqTotal     = counterTracks("num_irq_total", "num_irq_total")
-	softirqTotal = counterTracks("num_softirq_total", "num_softirq_total")
-	buddyinfo    = counterTracks("buddyinfo", "mem.buddyinfo[%[1]s][%[2]s][%[3]d kB]", "buddyinfo_node", "buddyinfo_zone", "buddyinfo_chunk_size_kb")
-	pressure     = counterTracks("psi", "psi.%[1]s", "psi_resource")
-	temperatures = withUnit(counterTracks("thermal_temperature_sys", "%[1]s", "thermal_zone"), "C")
-	idleStates   = withUnit(counterTracks("cpu_idle_state", "cpuidle%[1]d.%[2]s", "cpu", "state"), "us")
-	slabs        = withUnit(counterTracks("slabinfo", "mem.slab.%[1]s", "slab_name"), "bytes")
-	diskCounters = counterTracks("diskstat", "diskstat.[%[1]s].%[2]s", "device_name", "counter_name")
+	meminfo      = withUnit(polled("meminfo", "%[1]s", "meminfo_key"), "bytes")
+	vmstat       = polled("vmstat", "%[1]s", "vmstat_key")
+	cpuTimeTrack = polled("cpustat", "cpu.times.%[2]s", "cpu", "cpustat_key")
+	irqCounts    = polled("num_irq", "num_irq (id: %[1]d)", "irq")
+	softirqs     = polled("num_softirq", "num_softirq (id: %[1]d)", "irq")
+	forks        = polled("num_forks", "num_forks")
+	irqTotal     = polled("num_irq_total", "num_irq_total")
+	softirqTotal = polled("num_softirq_total", "num_softirq_total")
+	buddyinfo    = polled("buddyinfo", "mem.buddyinfo[%[1]s][%[2]s][%[3]d kB]", "buddyinfo_node", "buddyinfo_zone", "buddyinfo_chunk_size_kb")
+	pressure     = polled("psi", "psi.%[1]s", "psi_resource")
+	temperatures = withUnit(polled("thermal_temperature_sys", "%[1]s", "thermal_zone"), "C")
+	idleStates   = withUnit(polled("cpu_idle_state", "cpuidle%[1]d.%[2]s", "cpu", "state"), "us")
+	slabs        = withUnit(polled("slabinfo", "mem.slab.%[1]s", "slab_name"), "bytes")
+	diskCounters = polled("diskstat", "diskstat.[%[1]s].%[2]s", "device_name", "counter_name")
 )
 
 // cpuTimeKeys are the fields of CpuTimes from 2 on, pressureKeys the resources of

@@ -1,0 +1,85 @@
+package ingest_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+const instant = `[{"ph":"i","name":"a","pid":1,"tid":1,"ts":1}]`
+
+func zipped(t *testing.T, data []byte, times int) []byte {
+	t.Helper()
+	for range times {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		if _, err := w.Write(data); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		data = b.Bytes()
+	}
+	return data
+}
+
+func TestInputsThatAreNoTrace(t *testing.T) {
+	for input, want := range map[string]struct {
+		is   error
+		says string
+	}{
+		"":            {format.ErrEmpty, "f at byte 0: the input is empty"},
+		" \n\t ":      {format.ErrEmpty, "f at byte 0: the input is empty"},
+		"hello there": {format.ErrUnknown, `it starts with "hello there"; formats that can be read: `},
+		"\x00\x01":    {format.ErrUnknown, "it starts with the bytes 00 01; formats that can be read: "},
+	} {
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "f", Reader: strings.NewReader(input)})
+		if !errors.Is(err, want.is) || !format.BadInput(err) || !strings.Contains(err.Error(), want.says) {
+			t.Errorf("%q: %v", input, err)
+		}
+	}
+}
+
+func TestFilesInFiles(t *testing.T) {
+	tables := ingesttest.MustRead(t, "a.json.gz.gz", zipped(t, []byte(instant), 2))
+	tables.Want(t, "slice", "name", "a")
+	tables.Want(t, "trace_file", "id|parent_id|name|trace_type|is_container|processing_order",
+		"0|NULL|a.json.gz.gz|gzip|true|0", "1|0|a.json.gz.gz|gzip|true|1", "2|1|a.json.gz.gz|json|false|2")
+
+	_, err := ingesttest.Read(t, ingesttest.File{Name: "deep", Reader: bytes.NewReader(zipped(t, []byte(instant), 20))})
+	if !errors.Is(err, format.ErrUnsupported) {
+		t.Errorf("20 files in each other: %v", err)
+	}
+}
+
+func TestWhatTheConversionAddsToMetadata(t *testing.T) {
+	store := model.NewStore(model.Options{})
+	if err := ingest.Read(store, "a.json", strings.NewReader(instant), ingest.Options{Version: "v1", TempDir: t.TempDir()}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"trace_type":        "json",
+		"trace_uuid":        "00000000-0000-0000-f48f-6fd249e6a1b6", // FNV-1a, computed elsewhere
+		"converter_version": "v1",
+	}
+	m := &store.Metadata
+	for row := range m.Rows() {
+		name, _ := m.Name.Get(row)
+		value, _ := m.StrValue.Get(row)
+		key := store.Strings.Get(name)
+		if text, ok := want[key]; ok && store.Strings.Get(value) == text {
+			delete(want, key)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/csv"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// open returns an empty database in memory with the tables of testdata/schema.sql and all macros.
+// open returns a database in memory with all tables, without rows, and all macros.
 func open(t testing.TB, layout Layout) *sql.DB {
 	t.Helper()
 	db := openFile(t, "")
@@ -35,17 +34,7 @@ func openFile(t testing.TB, path string) *sql.DB {
 
 func install(t testing.TB, db *sql.DB, layout Layout) {
 	t.Helper()
-	schema, err := os.ReadFile("testdata/schema.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	exec(t, db, string(schema))
-	if layout == ManyTraces {
-		for _, table := range query(t, db, "SELECT table_name FROM duckdb_tables()")[1:] {
-			exec(t, db, "ALTER TABLE "+table[0]+" ADD COLUMN trace_id VARCHAR")
-		}
-	}
-	if err := Install(context.Background(), db, layout); err != nil {
+	if err := Register(context.Background(), db, Dataset{Layout: layout}, true); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -23,6 +23,8 @@ type convertOptions struct {
 	emptyTables  bool
 	force        bool
 	strict       bool
+	duckdb       string
+	registerOptions
 }
 
 func newConvertCommand(ui *uiOptions) *cobra.Command {
@@ -39,7 +41,17 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 			last := len(args) - 1
 			r := &run{ui: ui.printer(cmd), options: o, out: args[last]}
 			r.reader.stdin = cmd.InOrStdin()
-			return r.convert(cmd.Context(), args[:last])
+			if o.duckdb == "" {
+				return r.convert(cmd.Context(), args[:last])
+			}
+			o.replace = o.force
+			if err := o.admit(cmd.Context(), o.duckdb); err != nil {
+				return err
+			}
+			if err := r.convert(cmd.Context(), args[:last]); err != nil {
+				return err
+			}
+			return o.registerFile(cmd.Context(), r.out, o.duckdb)
 		},
 	}
 	flags := cmd.Flags()
@@ -52,6 +64,8 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 	flags.StringVar(&o.traceID, "trace-id", "", "id of the trace (default t_ and 16 hex digits of its SHA-256)")
 	flags.BoolVar(&o.emptyTables, "empty-tables", false, "write tables without rows too")
 	flags.BoolVarP(&o.force, "force", "f", false, "replace the dataset if OUT has one")
+	flags.StringVar(&o.duckdb, "duckdb", "", "DuckDB file to make of the dataset, as \"tpconvert register\" does")
+	o.registerOptions.register(flags)
 	flags.BoolVar(&o.strict, "strict", false, "fail if data was lost; the dataset is written all the same")
 	_ = cmd.RegisterFlagCompletionFunc("tables", completeTableList)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{export.Parquet, export.Arrow}, cobra.ShellCompDirectiveNoFileComp))

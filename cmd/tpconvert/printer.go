@@ -60,7 +60,7 @@ func (o *uiOptions) shows(level slog.Level) bool {
 	return level >= o.level && (!o.quiet || level >= slog.LevelError)
 }
 
-func isTerminal(w io.Writer) bool {
+func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false

@@ -32,6 +32,8 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 	root := newConvertCommand(ui)
 	root.AddCommand(
 		newInspectCommand(ui),
+		newRegisterCommand(),
+		newQueryCommand(ui),
 		newTablesCommand(ui),
 		newVersionCommand(ui),
 		newCompletionCommand(),

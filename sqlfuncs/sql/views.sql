@@ -31,10 +31,6 @@ WHERE s.source IN ('chrome', 'legacy_v8', 'gecko', 'simpleperf', 'perf_text');
 CREATE OR REPLACE VIEW instruments_sample AS
 SELECT id, ts, utid, callsite_id, cpu /*!, trace_id */ FROM stack_sample WHERE source = 'instruments';
 
--- android_logs: the messages of Android's logcat. ts in ns.
-CREATE OR REPLACE VIEW android_logs AS
-SELECT id, ts, utid, prio, tag, msg /*!, trace_id */ FROM logs WHERE log_source = 'android_logcat';
-
 -- counters: counter with the name and unit of its track. ts in ns.
 CREATE OR REPLACE VIEW counters AS
 SELECT c.*, t.name, t.unit

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/model/table"
+	"github.com/tpconvert/tpconvert/sqlfuncs"
+)
+
+// database is a connection to a DuckDB database in memory, with the file or dataset that it is for attached.
+type database struct {
+	db   *sql.DB
+	conn *sql.Conn
+}
+
+// attached is the name under which databases are attached.
+const attached = "dataset"
+
+func openDatabase(ctx context.Context) (*database, error) {
+	db, err := newDatabase()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &database{db, conn}, nil
+}
+
+func (d *database) Close() error { return errors.Join(d.conn.Close(), d.db.Close()) }
+
+// exec runs statements one after the other.
+func (d *database) exec(ctx context.Context, statements ...string) error {
+	for _, s := range statements {
+		if _, err := d.conn.ExecContext(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attach attaches a DuckDB file, or an empty database if path is "". Relative paths in the file are taken to be
+// relative to its folder.
+func (d *database) attach(ctx context.Context, path, options string) error {
+	from := path
+	if path == "" {
+		from = ":memory:"
+	}
+	err := d.exec(ctx,
+		"SET file_search_path = "+sqlText(filepath.Dir(from)),
+		fmt.Sprintf("ATTACH %s AS %s %s", sqlText(from), attached, options))
+	switch {
+	case err == nil:
+		return d.exec(ctx, "USE "+attached)
+	case strings.Contains(err.Error(), "Could not set lock"):
+		return fmt.Errorf("%s is locked by another process: close it there first", path)
+	case strings.Contains(err.Error(), "not a valid DuckDB database file"):
+		return fmt.Errorf("%s is not a DuckDB file", path)
+	}
+	return err
+}
+
+// detach closes what attach opened.
+func (d *database) detach(ctx context.Context) error {
+	return d.exec(ctx, "USE memory", "DETACH "+attached)
+}
+
+// register makes the tables of a dataset, to be found at path, and the macros in the attached database.
+func (d *database) register(ctx context.Context, s *storedDataset, path string, materialize bool) error {
+	return sqlfuncs.Register(ctx, d.conn, sqlfuncs.Dataset{
+		Path: filepath.ToSlash(path), Layout: s.layout, Tables: s.tables,
+	}, materialize)
+}
+
+func sqlText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// storedDataset is a dataset on disk.
+type storedDataset struct {
+	path   string // absolute
+	layout sqlfuncs.Layout
+	tables []string // with files
+}
+
+// openStored reads the manifests of the dataset at path.
+func openStored(path string) (*storedDataset, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &storedDataset{path: absolute}
+	folder := os.DirFS(absolute)
+	manifests := []string{"_tpconvert.json"}
+	if info, err := fs.Stat(folder, "_tpconvert"); err == nil && info.IsDir() {
+		s.layout = sqlfuncs.ManyTraces
+		if manifests, err = fs.Glob(folder, "_tpconvert/*.json"); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range manifests {
+		text, err := fs.ReadFile(folder, name)
+		if err != nil {
+			return nil, fmt.Errorf("%s is not a dataset of tpconvert: %w", path, err)
+		}
+		var m export.Manifest
+		if err := json.Unmarshal(text, &m); err != nil {
+			return nil, fmt.Errorf("%s/%s: %w", path, name, err)
+		}
+		if m.SchemaVersion != table.SchemaVersion {
+			return nil, fmt.Errorf("%s has schema version %d, this tpconvert reads %d: convert the trace again",
+				path, m.SchemaVersion, table.SchemaVersion)
+		}
+		for _, t := range m.Tables {
+			if filepath.Ext(t.File) != "."+export.Parquet {
+				return nil, fmt.Errorf("%s is of Arrow files, which DuckDB does not read: convert with --format parquet", path)
+			}
+			if !slices.Contains(s.tables, t.Name) {
+				s.tables = append(s.tables, t.Name)
+			}
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,62 @@
+//go:build cgo
+
+package main
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+
+	"github.com/duckdb/duckdb-go/v2"
+)
+
+// newDatabase returns an empty database in memory.
+func newDatabase() (*sql.DB, error) { return sql.Open("duckdb", "") }
+
+// prepare checks a single statement and returns the columns that it gives, none if it is no query.
+func prepare(ctx context.Context, conn *sql.Conn, statement string) (columns []column, err error) {
+	err = conn.Raw(func(raw any) error {
+		s, err := raw.(driver.ConnPrepareContext).PrepareContext(ctx, statement)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		stmt := s.(*duckdb.Stmt)
+		if kind, err := stmt.StatementType(); err != nil || kind != duckdb.STATEMENT_TYPE_SELECT {
+			return err
+		}
+		n, err := stmt.ColumnCount()
+		columns = make([]column, n)
+		for i := 0; i < n && err == nil; i++ {
+			var t duckdb.Type
+			if columns[i].name, err = stmt.ColumnName(i); err == nil {
+				t, err = stmt.ColumnType(i)
+			}
+			columns[i].kind = kindOf(t)
+		}
+		return err
+	})
+	return columns, err
+}
+
+func kindOf(t duckdb.Type) kind {
+	switch t {
+	case duckdb.TYPE_TINYINT, duckdb.TYPE_SMALLINT, duckdb.TYPE_INTEGER, duckdb.TYPE_BIGINT,
+		duckdb.TYPE_UTINYINT, duckdb.TYPE_USMALLINT, duckdb.TYPE_UINTEGER:
+		return kindInteger
+	case duckdb.TYPE_HUGEINT, duckdb.TYPE_UHUGEINT, duckdb.TYPE_UBIGINT:
+		return kindHuge
+	case duckdb.TYPE_FLOAT, duckdb.TYPE_DOUBLE, duckdb.TYPE_DECIMAL:
+		return kindReal
+	case duckdb.TYPE_BOOLEAN:
+		return kindBool
+	case duckdb.TYPE_BLOB:
+		return kindBytes
+	case duckdb.TYPE_VARIANT:
+		return kindVariant
+	case duckdb.TYPE_LIST, duckdb.TYPE_ARRAY, duckdb.TYPE_STRUCT, duckdb.TYPE_MAP, duckdb.TYPE_UNION:
+		return kindNested
+	default:
+		return kindText
+	}
+}

@@ -1,0 +1,15 @@
+//go:build !cgo
+
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+var errNoDuckDB = errors.New("this tpconvert was built without DuckDB; build it with CGO_ENABLED=1 and a C compiler")
+
+func newDatabase() (*sql.DB, error) { return nil, errNoDuckDB }
+
+func prepare(context.Context, *sql.Conn, string) ([]column, error) { return nil, errNoDuckDB }

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/model/table"
+	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+)
+
+// queryOptions are the flags of a query.
+type queryOptions struct {
+	file     string
+	format   string
+	perfetto bool
+	stdlib   string
+}
+
+func newQueryCommand(ui *uiOptions) *cobra.Command {
+	var o queryOptions
+	cmd := &cobra.Command{
+		Use:   "query [flags] INPUT [SQL]",
+		Short: "Query a dataset, a DuckDB file or a trace with SQL",
+		Long: `Query INPUT, a dataset, a DuckDB file made by tpconvert, or a trace, which is
+converted first. The tables are those of "tpconvert tables", beside them the
+functions and operators of Trace Processor. SQL is DuckDB's; several statements
+are separated by semicolons. Without SQL and --file it is read from the standard
+input or, on a terminal, asked for.`,
+		Example: `  tpconvert query out/ 'SELECT name, count(*) FROM slice GROUP BY name'
+  tpconvert query --format csv --file report.sql trace.json.gz
+  tpconvert query trace.duckdb`,
+		Args: arguments(cobra.RangeArgs(1, 2)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q := &query{ui: ui.printer(cmd), options: o, stdin: cmd.InOrStdin(), out: cmd.OutOrStdout()}
+			return q.run(cmd.Context(), args[0], args[1:])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.file, "file", "", "file with the SQL")
+	flags.StringVar(&o.format, "format", "table", "format of the rows: "+strings.Join(rowFormats, ", "))
+	flags.BoolVar(&o.perfetto, "perfetto", false, "take SQL as PerfettoSQL of Trace Processor v58, and print CSV as it does")
+	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(rowFormats, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// query runs SQL on an input.
+type query struct {
+	ui       printer
+	options  queryOptions
+	stdin    io.Reader
+	out      io.Writer
+	db       *database
+	perfetto *perfettosql.Session // nil for DuckDB's SQL
+	results  int                  // that were printed
+}
+
+func (q *query) run(ctx context.Context, input string, args []string) error {
+	text, err := q.text(input, args)
+	if err != nil {
+		return err
+	}
+	if err := checkRowFormat(q.options.format, q.out); err != nil {
+		return err
+	}
+	db, err := openDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	q.db = db
+	drop, err := q.attach(ctx, input)
+	defer drop()
+	if err != nil {
+		return err
+	}
+	if text == nil {
+		return q.prompt(ctx)
+	}
+	return q.all(ctx, *text)
+}
+
+// text is the SQL to run, nil if it is to be asked for.
+func (q *query) text(input string, args []string) (*string, error) {
+	switch {
+	case len(args) > 0 && q.options.file != "":
+		return nil, usageError{errors.New("there is SQL both in the command line and in --file")}
+	case len(args) > 0:
+		return &args[0], nil
+	case q.options.file != "":
+		b, err := os.ReadFile(q.options.file)
+		text := string(b)
+		return &text, err
+	case isTerminal(q.stdin):
+		return nil, nil
+	case input == standardInput:
+		return nil, usageError{errors.New("the standard input cannot be both the trace and the SQL")}
+	}
+	b, err := io.ReadAll(q.stdin)
+	text := string(b)
+	return &text, err
+}
+
+// attach makes the tables of the input known. Drop removes what it left on disk.
+func (q *query) attach(ctx context.Context, input string) (drop func(), err error) {
+	drop = func() {}
+	folder := input
+	info, err := os.Stat(input)
+	switch {
+	case input != standardInput && err != nil:
+		return drop, err
+	case input != standardInput && !info.IsDir() && isDuckDB(input):
+		return drop, q.attachFile(ctx, input)
+	case input == standardInput || !info.IsDir():
+		parent, err := os.MkdirTemp("", "tpconvert-query-")
+		if err != nil {
+			return drop, err
+		}
+		drop = func() { os.RemoveAll(parent) }
+		folder = filepath.Join(parent, "out")
+		if err := q.convert(ctx, input, folder); err != nil {
+			return drop, err
+		}
+	}
+	dataset, err := openStored(folder)
+	if err != nil {
+		return drop, err
+	}
+	if err := q.db.attach(ctx, "", ""); err != nil {
+		return drop, err
+	}
+	if err := q.db.register(ctx, dataset, dataset.path, false); err != nil {
+		return drop, err
+	}
+	return drop, q.ready(ctx)
+}
+
+// attachFile attaches a DuckDB file.
+func (q *query) attachFile(ctx context.Context, path string) error {
+	if err := q.db.attach(ctx, path, "(READ_ONLY)"); err != nil {
+		return err
+	}
+	if _, err := sqlfuncs.Registered(ctx, q.db.conn); err != nil {
+		return fmt.Errorf("%s is %w", path, err)
+	}
+	return q.ready(ctx)
+}
+
+// ready lets statements see the tables, and make their own in memory.
+func (q *query) ready(ctx context.Context) error {
+	err := q.db.exec(ctx, "USE memory", "SET search_path = 'memory.main,"+attached+".main'")
+	if err == nil && q.options.perfetto {
+		q.perfetto, err = perfettosql.New(ctx, q.db.conn, q.modules())
+	}
+	return err
+}
+
+// modules are the files of PerfettoSQL's modules, nil if there are none.
+func (q *query) modules() fs.FS {
+	if q.options.stdlib == "" {
+		return nil
+	}
+	checkout := filepath.Join(q.options.stdlib, "src", "trace_processor", "perfetto_sql", "stdlib")
+	if info, err := os.Stat(checkout); err == nil && info.IsDir() {
+		return os.DirFS(checkout)
+	}
+	return os.DirFS(q.options.stdlib)
+}
+
+// isDuckDB reports whether a file is a DuckDB database.
+func isDuckDB(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [12]byte
+	_, err = io.ReadFull(f, head[:])
+	return err == nil && string(head[8:]) == "DUCK"
+}
+
+// convert converts a trace without saying so.
+func (q *query) convert(ctx context.Context, trace, out string) error {
+	r := &run{ui: unsummed{q.ui}, out: out, options: convertOptions{
+		format: export.Parquet, compression: "snappy", rowGroupRows: table.DefaultChunkRows,
+		memory: defaultMemory, jobs: 1,
+	}}
+	r.reader.stdin = q.stdin
+	return r.convert(ctx, []string{trace})
+}
+
+// unsummed is a printer that keeps summaries to itself.
+type unsummed struct{ printer }
+
+func (unsummed) Summary(summary) {}
+
+// all runs the statements of a text.
+func (q *query) all(ctx context.Context, text string) error {
+	statements, err := perfettosql.Split(text)
+	if err != nil {
+		return &sqlError{err.Error(), text, errorPosition(err)}
+	}
+	if len(statements) == 0 {
+		return usageError{errors.New("there is no SQL to run")}
+	}
+	for _, s := range statements {
+		if err := q.statement(ctx, s.Text); err != nil {
+			return placed(err, s.Text, text, s.Pos)
+		}
+	}
+	return nil
+}
+
+// statement runs one statement and prints the rows that it gives.
+func (q *query) statement(ctx context.Context, text string) error {
+	if q.perfetto != nil {
+		var err error
+		if text, err = q.perfetto.Run(ctx, text); err != nil || text == "" {
+			return err
+		}
+	}
+	columns, err := prepare(ctx, q.db.conn, text)
+	if err != nil {
+		return err
+	}
+	if columns == nil {
+		return q.db.exec(ctx, text)
+	}
+	if q.perfetto != nil {
+		for i := range columns { // SQLite has no truth values
+			if columns[i].kind == kindBool || columns[i].kind == kindHuge {
+				columns[i].kind = kindInteger
+			}
+		}
+	}
+	rows, err := q.db.conn.QueryContext(ctx, readable(text, columns))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if len(columns) == 1 && columns[0].name == suppressed && q.perfetto != nil {
+		return eachRow(rows, columns, func([]any) error { return nil })
+	}
+	return q.print(columns, rows)
+}
+
+// suppressed is the name of a single column whose rows Trace Processor does not print.
+const suppressed = "suppress_query_output"
+
+// print writes rows in the format that was asked for.
+func (q *query) print(columns []column, rows *sql.Rows) error {
+	if q.results > 0 {
+		if isBinary(q.options.format) {
+			return usageError{fmt.Errorf("--format %s: only one statement may give rows", q.options.format)}
+		}
+		fmt.Fprintln(q.out)
+	}
+	q.results++
+	format := q.options.format
+	if q.perfetto != nil && format == "csv" {
+		format = "perfetto"
+	}
+	w, err := newRowWriter(format, q.out, columns)
+	if err != nil {
+		return err
+	}
+	if err := eachRow(rows, columns, w.row); err != nil {
+		return err
+	}
+	return w.end()
+}

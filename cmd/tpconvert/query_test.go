@@ -1,0 +1,289 @@
+//go:build cgo
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+)
+
+const twoSlices = "SELECT name, dur, depth, thread_ts, category FROM slice ORDER BY ts"
+
+// dataset converts a trace into a folder of its own and returns the folder that OUT is in.
+func dataset(t *testing.T, traces ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	args := []string{"-q"}
+	for i, text := range traces {
+		name := string(rune('a'+i)) + ".json"
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, name)
+	}
+	tpconvert(t, dir, append(args, "out")...).expect(t, exitDone, "")
+	return dir
+}
+
+// rowsOf runs a query and returns its CSV.
+func rowsOf(t *testing.T, dir, input, sql string) string {
+	t.Helper()
+	got := tpconvert(t, dir, "query", "--format", "csv", input, sql)
+	got.expect(t, exitDone, "")
+	return got.stdout
+}
+
+func TestRegister(t *testing.T) {
+	dir := dataset(t, goodTrace)
+	for _, flags := range [][]string{{}, {"--paths", "relative"}, {"--materialize"}} {
+		t.Run(strings.Join(flags, ""), func(t *testing.T) {
+			sub := filepath.Join(dir, "sub"+strings.Join(flags, ""))
+			if err := os.Mkdir(sub, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(sub, "trace.duckdb")
+			tpconvert(t, dir, append([]string{"register", "out", file}, flags...)...).expect(t, exitDone, "")
+			// Another client: it has neither our settings nor our code, but it is in the folder of the file.
+			t.Chdir(sub)
+			d, err := openDatabase(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			if err := d.exec(t.Context(), "ATTACH 'trace.duckdb' AS t (READ_ONLY)", "USE t"); err != nil {
+				t.Fatal(err)
+			}
+			for sql, want := range map[string]int{
+				"SELECT count(*) FROM slice":                                                     2,
+				"SELECT count(*) FROM slice s, ancestor_slice(s.id)":                             1,
+				"SELECT count(*) FROM thread_slice WHERE tid = 2":                                2,
+				"SELECT count(*) FROM raw":                                                       0, // without a file
+				"SELECT count(*) FROM duckdb_columns() WHERE table_name = 'heap_graph_object'":   12,
+				"SELECT count(*) FROM duckdb_tables() WHERE table_name = 'slice'":                len(flags) % 2,
+				"SELECT count(*) FROM duckdb_views() WHERE view_name = 'slice' AND comment > ''": 1 - len(flags)%2,
+			} {
+				var got int
+				if err := d.conn.QueryRowContext(t.Context(), sql).Scan(&got); err != nil || got != want {
+					t.Errorf("%s = %d, %v, want %d", sql, got, err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestRegisterRefuses(t *testing.T) {
+	dir := dataset(t, goodTrace)
+	tpconvert(t, dir, "register", "out", "t.duckdb").expect(t, exitDone, "")
+	tpconvert(t, dir, "register", "out", "t.duckdb").expect(t, exitFailure, "already exists")
+	tpconvert(t, dir, "register", "-f", "out", "t.duckdb").expect(t, exitDone, "")
+	tpconvert(t, dir, "register", "-f", "out", "a.json").expect(t, exitFailure, "not a DuckDB file")
+	tpconvert(t, dir, "register", "missing", "m.duckdb").expect(t, exitFailure, "not a dataset")
+	tpconvert(t, dir, "register", "--paths", "odd", "out", "m.duckdb").expect(t, exitUsage, "absolute or relative")
+	tpconvert(t, dir, "-q", "--format", "arrow", "a.json", "arrow").expect(t, exitDone, "")
+	tpconvert(t, dir, "register", "arrow", "m.duckdb").expect(t, exitFailure, "Arrow files")
+
+	held, err := openDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := held.attach(t.Context(), filepath.Join(dir, "t.duckdb"), ""); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "register", "-f", "out", "t.duckdb").expect(t, exitFailure, "t.duckdb is locked by another process")
+	tpconvert(t, dir, "query", "t.duckdb", "SELECT 1").expect(t, exitFailure, "t.duckdb is locked by another process")
+
+	manifest := filepath.Join(dir, "out", "_tpconvert.json")
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte(`"schema_version": 1`), []byte(`"schema_version": 0`), 1)
+	if err := os.WriteFile(manifest, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "register", "out", "m.duckdb").expect(t, exitFailure, "out has schema version 0")
+	for _, pattern := range []string{"m.duckdb*", ".*"} {
+		if left, _ := filepath.Glob(filepath.Join(dir, pattern)); left != nil {
+			t.Errorf("left behind: %q", left)
+		}
+	}
+}
+
+func TestRegisterWithConversion(t *testing.T) {
+	dir := dataset(t, goodTrace)
+	tpconvert(t, dir, "-q", "--duckdb", "both.duckdb", "a.json", "again").expect(t, exitDone, "")
+	if got := rowsOf(t, dir, "both.duckdb", "SELECT count(*) AS n FROM slice"); got != "n\n2\n" {
+		t.Errorf("got %q", got)
+	}
+	// The conversion is not begun if the file is in the way.
+	tpconvert(t, dir, "-q", "--duckdb", "both.duckdb", "a.json", "third").expect(t, exitFailure, "already exists")
+	if _, err := os.Stat(filepath.Join(dir, "third")); err == nil {
+		t.Error("converted all the same")
+	}
+}
+
+func TestManyTracesStayApart(t *testing.T) {
+	dir := dataset(t, goodTrace, lossyTrace)
+	tpconvert(t, dir, "register", "out", "many.duckdb").expect(t, exitDone, "")
+	for _, input := range []string{"out", "many.duckdb"} {
+		got := rowsOf(t, dir, input, `SELECT count(DISTINCT s.trace_id) AS traces, count(*) AS n FROM slice s, ancestor_slice(s.id, s.trace_id);
+			SELECT count(DISTINCT trace_id) AS traces, count(DISTINCT local_trace_id) AS own FROM metadata`)
+		if want := "traces,n\n2,2\n\ntraces,own\n2,1\n"; got != want {
+			t.Errorf("%s: got %q, want %q", input, got, want)
+		}
+	}
+}
+
+func TestQueryFormats(t *testing.T) {
+	dir := dataset(t, goodTrace)
+	for format, want := range map[string]string{
+		"csv": "name,dur,depth,thread_ts,category\nwork,5000,0,,\npart,2000,1,,\n",
+		"json": `[{"name":"work","dur":5000,"depth":0,"thread_ts":null,"category":null},
+ {"name":"part","dur":2000,"depth":1,"thread_ts":null,"category":null}]
+`,
+		"ndjson": `{"name":"work","dur":5000,"depth":0,"thread_ts":null,"category":null}
+{"name":"part","dur":2000,"depth":1,"thread_ts":null,"category":null}
+`,
+		"markdown": `| name | dur | depth | thread_ts | category |
+| --- | ---: | ---: | ---: | --- |
+| work | 5000 | 0 | NULL | NULL |
+| part | 2000 | 1 | NULL | NULL |
+`,
+		"table": `name   dur  depth  thread_ts  category
+----  ----  -----  ---------  --------
+work  5000      0       NULL  NULL
+part  2000      1       NULL  NULL
+(2 rows)
+`,
+	} {
+		got := tpconvert(t, dir, "query", "--format", format, "out", twoSlices)
+		if got.code != exitDone || got.stdout != want {
+			t.Errorf("%s: exit %d %s\n%s\nwant\n%s", format, got.code, got.stderr, got.stdout, want)
+		}
+	}
+	got := tpconvert(t, dir, "query", "--format", "arrow", "out", twoSlices)
+	r, err := ipc.NewFileReader(bytes.NewReader([]byte(got.stdout)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	record, err := r.RecordBatch(0)
+	if err != nil || record.NumRows() != 2 || record.Column(0).ValueStr(1) != "part" || !record.Column(3).IsNull(0) {
+		t.Errorf("arrow: %v, %v", record, err)
+	}
+	got = tpconvert(t, dir, "query", "--format", "parquet", "out", twoSlices)
+	if err := os.WriteFile(filepath.Join(dir, "rows.parquet"), []byte(got.stdout), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := rowsOf(t, dir, "out", "SELECT sum(dur) AS dur FROM '"+dir+"/rows.parquet'"); got != "dur\n7000\n" {
+		t.Errorf("parquet: %q", got)
+	}
+	tpconvert(t, dir, "query", "--format", "arrow", "out", "SELECT 1; SELECT 2").expect(t, exitUsage, "only one statement")
+	tpconvert(t, dir, "query", "--format", "xml", "out", "SELECT 1").expect(t, exitUsage, "want one of table")
+}
+
+func TestQueryTypes(t *testing.T) {
+	dir := dataset(t, `[{"ph":"X","pid":1,"tid":2,"ts":1,"dur":5,"name":"n","args":{"i":7,"s":"a|b","d":0.5}}]`)
+	got := tpconvert(t, dir, "query", "--format", "ndjson", "out", `
+		SELECT extract_arg(arg_set_id, 'args.i') AS i, extract_arg(arg_set_id, 'args.s') AS s,
+		       extract_arg(arg_set_id, 'args.d') AS d, extract_arg(arg_set_id, 'none') AS none,
+		       sum(dur) OVER () AS h, [1, 2] AS l, {a: 'x'} AS st, 'b'::BLOB AS bl, 1.25::DECIMAL(4, 2) AS dec,
+		       DATE '2024-01-02' AS day, 'inf'::DOUBLE AS inf, true AS t
+		FROM slice`)
+	got.expect(t, exitDone, "")
+	want := `{"i":7,"s":"a|b","d":0.5,"none":null,"h":5000,"l":[1,2],"st":{"a":"x"},"bl":"\\x62","dec":1.25,` +
+		`"day":"2024-01-02","inf":"inf","t":true}` + "\n"
+	if got.stdout != want {
+		t.Errorf("got  %swant %s", got.stdout, want)
+	}
+	if !json.Valid([]byte(got.stdout)) {
+		t.Error("not JSON")
+	}
+}
+
+func TestQueryInputs(t *testing.T) {
+	dir := dataset(t, goodTrace)
+	const count = "SELECT count(*) AS n FROM slice"
+	if err := os.WriteFile(filepath.Join(dir, "q.sql"), []byte(count+" -- all\n;\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, dir, "query", "--format", "csv", "out")
+	cmd.Stdin = strings.NewReader(count)
+	piped := command(t, dir, "query", "--format", "csv", "-", count)
+	piped.Stdin = strings.NewReader(goodTrace)
+	for name, got := range map[string]outcome{
+		"dataset": tpconvert(t, dir, "query", "--format", "csv", "out", count),
+		"trace":   tpconvert(t, dir, "query", "--format", "csv", "a.json", count),
+		"file":    tpconvert(t, dir, "query", "--format", "csv", "--file", "q.sql", "out"),
+		"stdin":   finish(t, cmd),
+		"piped":   finish(t, piped),
+	} {
+		if got.code != exitDone || got.stdout != "n\n2\n" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	tpconvert(t, dir, "query", "missing", count).expect(t, exitFailure, "no such file")
+	tpconvert(t, dir, "query", "q.sql", count).expect(t, exitBadInput, "q.sql")
+	tpconvert(t, dir, "query", "out", " -- nothing").expect(t, exitUsage, "no SQL")
+	tpconvert(t, dir, "query", "--file", "q.sql", "out", count).expect(t, exitUsage, "both")
+}
+
+func TestQueryErrorsShowThePlace(t *testing.T) {
+	dir := dataset(t, goodTrace)
+	long := strings.Repeat("'long', ", 40)
+	for sql, want := range map[string]string{
+		"SELECT 1;\nSELECT ts,\n  durr FROM slice": "line 3:   durr FROM slice\n          ^\n",
+		"SELECT " + long + "nope FROM slice":       "nope FROM slice\n" + strings.Repeat(" ", len("line 1: SELECT "+long)) + "^\n",
+		"SELECT * FROM slices WHERE cat = ":        "syntax error at end of input",
+		"SELECT 'open":                             "line 1: SELECT 'open\n               ^\n",
+		"SELECT * FROM nothing":                    "Table with name nothing does not exist",
+		"SELECT name::INT FROM slice":              "Could not convert string 'work' to INT32",
+	} {
+		tpconvert(t, dir, "query", "out", sql).expect(t, exitFailure, want)
+	}
+}
+
+func TestTableFitsTheTerminal(t *testing.T) {
+	var out bytes.Buffer
+	w := tableWriter{out: &out, width: 30, columns: []column{{"number", kindInteger}, {"name", kindText}, {"more", kindText}}}
+	rows := [][]any{{int64(1), strings.Repeat("ä", 40), "x\ny"}, {nil, "b", "c"}}
+	for _, row := range rows {
+		if err := w.row(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.end(); err != nil {
+		t.Fatal(err)
+	}
+	want := `number  name              more
+------  ----------------  ----
+     1  äääääääääääääää…  x\ny
+  NULL  b                 c
+(2 rows)
+`
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+func TestInterruptedQuery(t *testing.T) {
+	d, err := openDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	q := query{db: d, out: &bytes.Buffer{}, options: queryOptions{format: "csv"}}
+	if code := exitCode(q.all(ctx, "SELECT 1")); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/sqlfuncs"
+)
+
+// registerOptions are the flags of a registration.
+type registerOptions struct {
+	paths       string
+	materialize bool
+	replace     bool // the file, if it exists
+}
+
+func (o *registerOptions) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.paths, "paths", "absolute", "how the DuckDB file names Parquet files: absolute, or relative to its folder")
+	flags.BoolVar(&o.materialize, "materialize", false, "copy the rows into the DuckDB file")
+}
+
+func newRegisterCommand() *cobra.Command {
+	var o registerOptions
+	cmd := &cobra.Command{
+		Use:   "register [flags] OUT FILE",
+		Short: "Make a DuckDB file with the tables of a dataset and the functions of Trace Processor",
+		Long: `Make a DuckDB file in which every table of the dataset OUT is there, with the
+functions and operators of Trace Processor. Any DuckDB client opens it; the
+tables are views of the Parquet files unless --materialize is given.
+
+DuckDB resolves relative paths against the working folder of the process that
+queries, or its setting file_search_path: with --paths relative, go to FILE's
+folder before you open it. FILE is written whole or not at all.`,
+		Example: `  tpconvert register out/ trace.duckdb
+  duckdb trace.duckdb "SELECT name, dur FROM slice ORDER BY dur DESC LIMIT 10"`,
+		Args: arguments(cobra.ExactArgs(2)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.registerFile(cmd.Context(), args[0], args[1])
+		},
+	}
+	o.register(cmd.Flags())
+	cmd.Flags().BoolVarP(&o.replace, "force", "f", false, "replace FILE if it was made by tpconvert")
+	return cmd
+}
+
+// registerFile registers the dataset at out in a DuckDB file.
+func (o *registerOptions) registerFile(ctx context.Context, out, file string) error {
+	if err := o.admit(ctx, file); err != nil {
+		return err
+	}
+	dataset, err := openStored(out)
+	if err != nil {
+		return err
+	}
+	if file, err = filepath.Abs(file); err != nil {
+		return err
+	}
+	folder := filepath.Dir(file)
+	path := dataset.path
+	if o.paths == "relative" {
+		if path, err = filepath.Rel(folder, path); err != nil {
+			return err
+		}
+	}
+	draft := filepath.Join(folder, "."+filepath.Base(file)+".tpconvert")
+	if err := removeDatabase(draft); err != nil {
+		return err
+	}
+	if err := writeDatabase(ctx, draft, dataset, path, o.materialize); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", file, err), removeDatabase(draft))
+	}
+	return os.Rename(draft, file)
+}
+
+// writeDatabase writes a DuckDB file with the dataset, which the file's views find at path.
+func writeDatabase(ctx context.Context, file string, dataset *storedDataset, path string, materialize bool) error {
+	d, err := openDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.attach(ctx, file, ""); err != nil {
+		return err
+	}
+	if err := d.register(ctx, dataset, path, materialize); err != nil {
+		return err
+	}
+	return d.detach(ctx)
+}
+
+// admit checks the options, and that the DuckDB file can be made: it is new, or may be replaced.
+func (o *registerOptions) admit(ctx context.Context, file string) error {
+	if o.paths != "absolute" && o.paths != "relative" {
+		return usageError{fmt.Errorf("--paths %q: want absolute or relative", o.paths)}
+	}
+	d, err := openDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := d.attach(ctx, file, ""); err != nil {
+		return err
+	}
+	if _, err := sqlfuncs.Registered(ctx, d.conn); errors.Is(err, sqlfuncs.ErrForeign) {
+		return fmt.Errorf("%s exists and is %w", file, err)
+	}
+	if !o.replace {
+		return fmt.Errorf("%s %w; --force replaces it", file, export.ErrExists)
+	}
+	return nil
+}
+
+// removeDatabase removes a DuckDB file and its log, if they exist.
+func removeDatabase(path string) error {
+	for _, name := range []string{path, path + ".wal"} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// column is a column of a query's rows.
+type column struct {
+	name string
+	kind kind
+}
+
+// kind is how a column's values come to Go: nil or
+type kind int
+
+const (
+	kindInteger kind = iota // int64
+	kindHuge                // *big.Int
+	kindReal                // float64
+	kindBool                // bool
+	kindText                // string
+	kindBytes               // []byte
+	kindVariant             // any of int64, float64, string or, if nested, json.RawMessage
+	kindNested              // json.RawMessage
+)
+
+// number reports whether the values are numbers.
+func (k kind) number() bool { return k <= kindReal }
+
+// readable is a query for the same rows as that of the text, with types that database/sql can take.
+func readable(text string, columns []column) string {
+	var names, values []string
+	for i, c := range columns {
+		name := "c" + strconv.Itoa(i)
+		names = append(names, name)
+		switch c.kind {
+		case kindReal:
+			name += "::DOUBLE"
+		case kindText:
+			name += "::VARCHAR"
+		case kindVariant, kindNested:
+			name += "::JSON::VARCHAR"
+		case kindHuge:
+			name += "::HUGEINT"
+		case kindInteger:
+			name += "::BIGINT"
+		}
+		values = append(values, name)
+	}
+	return fmt.Sprintf("SELECT %s FROM (%s\n) AS _rows(%s)", strings.Join(values, ", "), text, strings.Join(names, ", "))
+}
+
+// eachRow calls row with the values of each row, which it must not keep.
+func eachRow(rows *sql.Rows, columns []column, row func([]any) error) error {
+	values, targets := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		targets[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return err
+		}
+		for i, c := range columns {
+			values[i] = c.kind.value(values[i])
+		}
+		if err := row(values); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// value is what database/sql gave as the kind has it.
+func (k kind) value(v any) any {
+	switch v := v.(type) {
+	case int8:
+		return int64(v)
+	case int16:
+		return int64(v)
+	case int32:
+		return int64(v)
+	case uint8:
+		return int64(v)
+	case uint16:
+		return int64(v)
+	case uint32:
+		return int64(v)
+	case string:
+		if k == kindNested || k == kindVariant {
+			return fromJSON(v)
+		}
+	}
+	return v
+}
+
+// fromJSON is the value of JSON text, which stays if it is nested.
+func fromJSON(text string) any {
+	var s string
+	switch {
+	case text == "null":
+		return nil
+	case text == "true" || text == "false":
+		return text == "true"
+	case strings.HasPrefix(text, `"`) && json.Unmarshal([]byte(text), &s) == nil:
+		return s
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		return f
+	}
+	return json.RawMessage(text)
+}
+
+// rowWriter prints the rows of a query.
+type rowWriter interface {
+	row([]any) error
+	end() error
+}
+
+var rowFormats = []string{"table", "csv", "json", "ndjson", "parquet", "arrow", "markdown"}
+
+func isBinary(format string) bool { return format == "parquet" || format == "arrow" }
+
+// checkRowFormat rejects a format that there is not, or that the output cannot take.
+func checkRowFormat(format string, out io.Writer) error {
+	if !slices.Contains(rowFormats, format) {
+		return usageError{fmt.Errorf("--format %q: want one of %s", format, strings.Join(rowFormats, ", "))}
+	}
+	if isBinary(format) && isTerminal(out) {
+		return usageError{fmt.Errorf("--format %s is not for a terminal: redirect the output to a file", format)}
+	}
+	return nil
+}
+
+func newRowWriter(format string, out io.Writer, columns []column) (rowWriter, error) {
+	switch format {
+	case "csv":
+		return newCSVWriter(out, columns)
+	case "perfetto":
+		return newPerfettoWriter(out, columns)
+	case "json":
+		return &jsonWriter{out: out, columns: columns, open: "[", between: ",\n ", close: "]\n", empty: "[]\n"}, nil
+	case "ndjson":
+		return &jsonWriter{out: out, columns: columns, between: "\n", close: "\n"}, nil
+	case "parquet":
+		return newArrowWriter(out, columns, parquetSink)
+	case "arrow":
+		return newArrowWriter(out, columns, arrowSink)
+	case "markdown":
+		return newMarkdownWriter(out, columns)
+	default:
+		return &tableWriter{out: out, columns: columns, width: terminalWidth(out)}, nil
+	}
+}
+
+// terminalWidth is how many characters a line takes, 0 if there is no limit.
+func terminalWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
+}
+
+// cellText is a value as text.
+func cellText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return formatReal(v)
+	case []byte:
+		return `\x` + hex.EncodeToString(v)
+	case json.RawMessage:
+		return string(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// formatReal writes a number so that it is seen to be real, without an exponent where it is short.
+func formatReal(v float64) string {
+	size := math.Abs(v)
+	switch {
+	case math.IsInf(v, 0) || math.IsNaN(v):
+		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(v, 'g', -1, 64), "+"))
+	case size != 0 && (size < 1e-6 || size >= 1e17):
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case v == math.Trunc(v):
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// jsonWriter writes an object a row.
+type jsonWriter struct {
+	out                  io.Writer
+	columns              []column
+	open, between, close string
+	empty                string // instead of all three, if there are no rows
+	rows                 int
+}
+
+func (w *jsonWriter) row(values []any) error {
+	b := []byte(w.between)
+	if w.rows == 0 {
+		b = []byte(w.open)
+	}
+	w.rows++
+	for i, c := range w.columns {
+		b = append(b, "{,"[min(i, 1)])
+		b = appendJSON(b, c.name)
+		b = append(b, ':')
+		b = appendJSON(b, values[i])
+	}
+	_, err := w.out.Write(append(b, '}'))
+	return err
+}
+
+func (w *jsonWriter) end() error {
+	text := w.close
+	if w.rows == 0 {
+		text = w.empty
+	}
+	_, err := io.WriteString(w.out, text)
+	return err
+}
+
+// appendJSON appends a value; what JSON has no word for becomes text.
+func appendJSON(b []byte, v any) []byte {
+	switch x := v.(type) {
+	case []byte:
+		v = cellText(x)
+	case float64:
+		if math.IsInf(x, 0) || math.IsNaN(x) {
+			v = cellText(x)
+		}
+	case *big.Int:
+		return x.Append(b, 10)
+	case json.RawMessage:
+		return append(b, x...)
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(v) != nil {
+		return append(b, "null"...)
+	}
+	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
+}

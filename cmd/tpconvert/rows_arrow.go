@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"math/big"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// arrowTypes are the types of the columns in Parquet and Arrow files. What has no type of its own there is text.
+var arrowTypes = map[kind]arrow.DataType{
+	kindInteger: arrow.PrimitiveTypes.Int64,
+	kindHuge:    arrow.PrimitiveTypes.Float64,
+	kindReal:    arrow.PrimitiveTypes.Float64,
+	kindBool:    arrow.FixedWidthTypes.Boolean,
+	kindBytes:   arrow.BinaryTypes.Binary,
+	kindText:    arrow.BinaryTypes.String,
+	kindVariant: arrow.BinaryTypes.String,
+	kindNested:  arrow.BinaryTypes.String,
+}
+
+// recordSink takes the records of an arrowWriter.
+type recordSink interface {
+	Write(arrow.RecordBatch) error
+	Close() error
+}
+
+func arrowSink(out io.Writer, schema *arrow.Schema) (recordSink, error) {
+	return ipc.NewFileWriter(out, ipc.WithSchema(schema))
+}
+
+func parquetSink(out io.Writer, schema *arrow.Schema) (recordSink, error) {
+	properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Zstd))
+	return pqarrow.NewFileWriter(schema, out, properties, pqarrow.DefaultWriterProps())
+}
+
+// arrowWriter writes rows as records, each a row group or a batch.
+type arrowWriter struct {
+	sink    recordSink
+	columns []column
+	records *array.RecordBuilder
+	rows    int // in the open record
+}
+
+func newArrowWriter(out io.Writer, columns []column, open func(io.Writer, *arrow.Schema) (recordSink, error)) (*arrowWriter, error) {
+	fields := make([]arrow.Field, len(columns))
+	for i, c := range columns {
+		fields[i] = arrow.Field{Name: c.name, Type: arrowTypes[c.kind], Nullable: true}
+	}
+	schema := arrow.NewSchema(fields, nil)
+	sink, err := open(out, schema)
+	if err != nil {
+		return nil, err
+	}
+	return &arrowWriter{sink: sink, columns: columns, records: array.NewRecordBuilder(memory.DefaultAllocator, schema)}, nil
+}
+
+func (w *arrowWriter) row(values []any) error {
+	for i, v := range values {
+		switch b := w.records.Field(i).(type) {
+		case *array.Int64Builder:
+			appendValue(b, v)
+		case *array.Float64Builder:
+			if huge, ok := v.(*big.Int); ok {
+				v, _ = new(big.Float).SetInt(huge).Float64()
+			}
+			appendValue(b, v)
+		case *array.BooleanBuilder:
+			appendValue(b, v)
+		case *array.BinaryBuilder:
+			appendValue(b, v)
+		case *array.StringBuilder:
+			if v != nil {
+				v = cellText(v)
+			}
+			appendValue(b, v)
+		}
+	}
+	w.rows++
+	if w.rows == table.DefaultChunkRows {
+		return w.flush()
+	}
+	return nil
+}
+
+// appendValue appends a value, or NULL.
+func appendValue[T any](b interface {
+	Append(T)
+	AppendNull()
+}, v any) {
+	if value, ok := v.(T); ok {
+		b.Append(value)
+	} else {
+		b.AppendNull()
+	}
+}
+
+func (w *arrowWriter) flush() error {
+	record := w.records.NewRecordBatch()
+	defer record.Release()
+	w.rows = 0
+	return w.sink.Write(record)
+}
+
+func (w *arrowWriter) end() error {
+	defer w.records.Release()
+	var err error
+	if w.rows > 0 {
+		err = w.flush()
+	}
+	return errors.Join(err, w.sink.Close())
+}

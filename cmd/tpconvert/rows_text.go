@@ -1,0 +1,236 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// csvWriter writes RFC 4180, NULL as an empty field.
+type csvWriter struct {
+	csv    *csv.Writer
+	fields []string
+}
+
+func newCSVWriter(out io.Writer, columns []column) (*csvWriter, error) {
+	w := &csvWriter{csv.NewWriter(out), make([]string, len(columns))}
+	for i, c := range columns {
+		w.fields[i] = c.name
+	}
+	return w, w.csv.Write(w.fields)
+}
+
+func (w *csvWriter) row(values []any) error {
+	for i, v := range values {
+		w.fields[i] = cellText(v)
+	}
+	return w.csv.Write(w.fields)
+}
+
+func (w *csvWriter) end() error {
+	w.csv.Flush()
+	return w.csv.Error()
+}
+
+// perfettoWriter writes CSV as the shell of Trace Processor does: text in quotes that it may contain too.
+type perfettoWriter struct{ out io.Writer }
+
+func newPerfettoWriter(out io.Writer, columns []column) (*perfettoWriter, error) {
+	w := &perfettoWriter{out}
+	var head []any
+	for _, c := range columns {
+		head = append(head, c.name)
+	}
+	return w, w.row(head)
+}
+
+func (w *perfettoWriter) row(values []any) error {
+	var b strings.Builder
+	for i, v := range values {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		switch v := v.(type) {
+		case nil:
+			b.WriteString(`"[NULL]"`)
+		case int64:
+			b.WriteString(strconv.FormatInt(v, 10))
+		case float64:
+			b.WriteString(strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(v, 'f', 6, 64), "+")))
+		case []byte:
+			b.WriteString(`"<raw bytes>"`)
+		default:
+			b.WriteString(`"` + cellText(v) + `"`)
+		}
+	}
+	b.WriteByte('\n')
+	_, err := io.WriteString(w.out, b.String())
+	return err
+}
+
+func (w *perfettoWriter) end() error { return nil }
+
+// markdownWriter writes a table of GitHub's Markdown.
+type markdownWriter struct {
+	out     io.Writer
+	columns []column
+}
+
+var markdownEscapes = strings.NewReplacer("|", `\|`, "\n", "<br>", "\r", "")
+
+func newMarkdownWriter(out io.Writer, columns []column) (*markdownWriter, error) {
+	w := &markdownWriter{out, columns}
+	var head, rule []any
+	for _, c := range columns {
+		head = append(head, c.name)
+		if c.kind.number() {
+			rule = append(rule, "---:")
+		} else {
+			rule = append(rule, "---")
+		}
+	}
+	if err := w.row(head); err != nil {
+		return nil, err
+	}
+	return w, w.row(rule)
+}
+
+func (w *markdownWriter) row(values []any) error {
+	var b strings.Builder
+	for _, v := range values {
+		b.WriteString("| ")
+		if v == nil {
+			v = "NULL"
+		}
+		b.WriteString(markdownEscapes.Replace(cellText(v)))
+		b.WriteByte(' ')
+	}
+	b.WriteString("|\n")
+	_, err := io.WriteString(w.out, b.String())
+	return err
+}
+
+func (w *markdownWriter) end() error { return nil }
+
+// tableWriter writes a table for people. The first rows say how wide the columns are.
+type tableWriter struct {
+	out     io.Writer
+	columns []column
+	width   int // of the terminal; 0 is without limit
+	waiting [][]string
+	widths  []int // once they are known
+	rows    int
+}
+
+// measuredRows is the number of rows that say how wide the columns are.
+const measuredRows = 1000
+
+// leastWidth is the width below which no column is cut.
+const leastWidth = 6
+
+var tableEscapes = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
+
+func (w *tableWriter) row(values []any) error {
+	cells := make([]string, len(values))
+	for i, v := range values {
+		if v == nil {
+			v = "NULL"
+		}
+		cells[i] = tableEscapes.Replace(cellText(v))
+	}
+	w.rows++
+	if w.widths != nil {
+		return w.line(cells)
+	}
+	w.waiting = append(w.waiting, cells)
+	if len(w.waiting) == measuredRows {
+		return w.begin()
+	}
+	return nil
+}
+
+func (w *tableWriter) end() error {
+	if w.widths == nil {
+		if err := w.begin(); err != nil {
+			return err
+		}
+	}
+	s := "s"
+	if w.rows == 1 {
+		s = ""
+	}
+	_, err := fmt.Fprintf(w.out, "(%s row%s)\n", formatCount(int64(w.rows)), s)
+	return err
+}
+
+// begin writes the head and the rows that have been waiting.
+func (w *tableWriter) begin() error {
+	head, rule := make([]string, len(w.columns)), make([]string, len(w.columns))
+	w.widths = make([]int, len(w.columns))
+	for i, c := range w.columns {
+		head[i] = c.name
+		for _, cells := range append(w.waiting, head) {
+			w.widths[i] = max(w.widths[i], utf8.RuneCountInString(cells[i]))
+		}
+	}
+	w.fit()
+	for i, width := range w.widths {
+		rule[i] = strings.Repeat("-", width)
+	}
+	for _, cells := range append([][]string{head, rule}, w.waiting...) {
+		if err := w.line(cells); err != nil {
+			return err
+		}
+	}
+	w.waiting = nil
+	return nil
+}
+
+// fit takes from the widest columns until the line fits the terminal.
+func (w *tableWriter) fit() {
+	total := 2 * (len(w.widths) - 1)
+	for _, width := range w.widths {
+		total += width
+	}
+	for w.width > 0 && total > w.width {
+		widest := 0
+		for i, width := range w.widths {
+			if width > w.widths[widest] {
+				widest = i
+			}
+		}
+		if w.widths[widest] <= leastWidth {
+			return
+		}
+		w.widths[widest]--
+		total--
+	}
+}
+
+func (w *tableWriter) line(cells []string) error {
+	var b strings.Builder
+	for i, cell := range cells {
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		n := utf8.RuneCountInString(cell)
+		if n > w.widths[i] {
+			cell, n = string([]rune(cell)[:w.widths[i]-1])+"…", w.widths[i]
+		}
+		pad := strings.Repeat(" ", w.widths[i]-n)
+		switch {
+		case w.columns[i].kind.number():
+			b.WriteString(pad + cell)
+		case i == len(cells)-1:
+			b.WriteString(cell)
+		default:
+			b.WriteString(cell + pad)
+		}
+	}
+	b.WriteByte('\n')
+	_, err := io.WriteString(w.out, b.String())
+	return err
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+)
+
+// sqlError is SQL that fails, with the place in the text, or -1 if that is not known.
+type sqlError struct {
+	message string
+	text    string
+	pos     int
+}
+
+// Error shows the line of the place, and a caret under it.
+func (e *sqlError) Error() string {
+	if e.pos < 0 || e.pos > len(e.text) {
+		return e.message
+	}
+	from := strings.LastIndexByte(e.text[:e.pos], '\n') + 1
+	line, _, _ := strings.Cut(e.text[from:], "\n")
+	// A tab before the place stays one, so that the caret comes to stand right.
+	indent := strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return r
+		}
+		return ' '
+	}, e.text[from:e.pos])
+	head := fmt.Sprintf("line %d: ", 1+strings.Count(e.text[:from], "\n"))
+	return fmt.Sprintf("%s\n%s%s\n%s%s^", e.message, head, strings.TrimRight(line, "\r"), strings.Repeat(" ", len(head)), indent)
+}
+
+// errorPosition is where PerfettoSQL fails, -1 if err does not say.
+func errorPosition(err error) int {
+	var bad *perfettosql.Error
+	if errors.As(err, &bad) {
+		return bad.Pos
+	}
+	return -1
+}
+
+// placed is the error of a statement that stands at pos of a text.
+func placed(err error, statement, text string, pos int) error {
+	var failed *sqlError
+	if at := errorPosition(err); at >= 0 {
+		return &sqlError{err.Error(), text, at + pos}
+	}
+	if errors.As(err, &failed) || !duckDBPlace.MatchString(err.Error()) {
+		return err
+	}
+	message, at := duckDBError(err, statement)
+	if at >= 0 {
+		at += pos
+	}
+	return &sqlError{message, text, at}
+}
+
+// duckDBPlace is how DuckDB shows the place of an error: a part of the line, and a caret under it.
+var duckDBPlace = regexp.MustCompile(`(?s)\n+(LINE (\d+): )([^\n]*)\n( *)\^.*$`)
+
+// duckDBError takes the message and the byte offset in the statement from an error of DuckDB, -1 if it has none.
+func duckDBError(err error, statement string) (message string, pos int) {
+	m := duckDBPlace.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err.Error(), -1
+	}
+	message = strings.TrimSuffix(err.Error(), m[0])
+	number, _ := strconv.Atoi(m[2])
+	lines := strings.SplitAfter(statement, "\n")
+	if number < 1 || number > len(lines) {
+		return message, -1
+	}
+	for _, line := range lines[:number-1] {
+		pos += len(line)
+	}
+	// The caret counts characters, and dots stand for what is left out of a long line.
+	shown, caret := m[3], max(0, len(m[4])-len(m[1]))
+	part := strings.TrimSuffix(strings.TrimPrefix(shown, "..."), "...")
+	at := strings.Index(lines[number-1], part)
+	if at < 0 {
+		return message, -1
+	}
+	caret = min(max(0, caret-strings.Index(shown, part)), utf8.RuneCountInString(part))
+	return message, pos + at + len(string([]rune(part)[:caret]))
+}

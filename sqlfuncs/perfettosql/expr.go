@@ -1,0 +1,622 @@
+package perfettosql
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// expr is a translated expression.
+type expr struct {
+	sql      pieces
+	truth    bool   // it is true or false, which SQLite counts as 1 and 0
+	compound bool   // it needs parentheses as an operand
+	column   string // its name, if it is a column
+	call     string // the function, if it is a call
+	constant kind   // text or number, if it is a literal
+	raw      string // what a text literal holds
+}
+
+// value is the expression as an operand or argument.
+func (e expr) value() pieces {
+	switch {
+	case e.truth:
+		return cat("CAST((", e.sql, ") AS BIGINT)")
+	case e.compound:
+		return cat("(", e.sql, ")")
+	}
+	return e.sql
+}
+
+// whole is the expression where nothing else binds to it.
+func (e expr) whole() pieces {
+	if e.truth {
+		return e.value()
+	}
+	return e.sql
+}
+
+// condition is the expression where a truth value is asked for.
+func (e expr) condition() pieces {
+	if e.compound {
+		return cat("(", e.sql, ")")
+	}
+	return e.sql
+}
+
+// asText is the expression as text.
+func (e expr) asText() pieces {
+	if e.constant == text {
+		return e.sql
+	}
+	return cat("CAST(", e.whole(), " AS VARCHAR)")
+}
+
+// How strongly SQLite's operators bind.
+const (
+	bindsOr = iota + 1
+	bindsAnd
+	bindsNot
+	bindsEqual
+	bindsLess
+	bindsBit
+	bindsAdd
+	bindsMultiply
+	bindsConcat
+	bindsCollate
+	bindsUnary
+)
+
+var binary = map[string]int{
+	"OR": bindsOr, "AND": bindsAnd,
+	"=": bindsEqual, "==": bindsEqual, "!=": bindsEqual, "<>": bindsEqual, "IS": bindsEqual, "IN": bindsEqual,
+	"LIKE": bindsEqual, "GLOB": bindsEqual, "REGEXP": bindsEqual, "MATCH": bindsEqual, "BETWEEN": bindsEqual,
+	"ISNULL": bindsEqual, "NOTNULL": bindsEqual, "NOT": bindsEqual,
+	"<": bindsLess, "<=": bindsLess, ">": bindsLess, ">=": bindsLess,
+	"&": bindsBit, "|": bindsBit, "<<": bindsBit, ">>": bindsBit,
+	"+": bindsAdd, "-": bindsAdd, "*": bindsMultiply, "/": bindsMultiply, "%": bindsMultiply,
+	"||": bindsConcat, "->": bindsConcat, "->>": bindsConcat, "COLLATE": bindsCollate,
+}
+
+func (p *parser) expression() expr { return p.operators(bindsOr) }
+
+// operators parses an expression of operators that bind at least so strongly.
+func (p *parser) operators(least int) expr {
+	left := p.prefix(least)
+	for {
+		t := p.peek()
+		if t.kind != word && t.kind != operator {
+			return left
+		}
+		name := strings.ToUpper(t.text)
+		binds := binary[name]
+		if binds < least || binds == 0 || name == "NOT" && !p.negatable() {
+			return left
+		}
+		p.next()
+		left = p.infix(left, t, name, binds)
+	}
+}
+
+// negatable reports whether NOT here is that of NOT IN, NOT LIKE and so on.
+func (p *parser) negatable() bool {
+	after := p.tokens[p.at+1]
+	for _, name := range []string{"IN", "LIKE", "GLOB", "REGEXP", "MATCH", "BETWEEN", "NULL"} {
+		if after.is(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// infix parses what follows an operator.
+func (p *parser) infix(left expr, t token, name string, binds int) expr {
+	not := name == "NOT"
+	if not {
+		t = p.next()
+		name = strings.ToUpper(t.text)
+	}
+	op := func(text string) *piece { return &piece{text: " " + text + " ", pos: t.pos} }
+	result := expr{truth: true, compound: true}
+	switch name {
+	case "AND", "OR":
+		result.sql = cat(left.condition(), op(name), p.operators(binds+1).condition())
+	case "ISNULL", "NOTNULL", "NULL": // NOT NULL
+		null := "IS NULL"
+		if name != "ISNULL" {
+			null = "IS NOT NULL"
+		}
+		result.sql, not = cat(left.value(), op(null)), false
+	case "IS":
+		not = p.accept("NOT")
+		same := "IS NOT DISTINCT FROM"
+		if p.accept("DISTINCT") {
+			p.expect("FROM")
+			not = !not
+		}
+		if not {
+			same = "IS DISTINCT FROM"
+		}
+		result.sql, not = cat(left.value(), op(same), p.operators(binds+1).value()), false
+	case "IN":
+		result.sql = cat(left.value(), op("IN"), p.inList())
+	case "BETWEEN":
+		low := p.operators(binds + 1)
+		p.expect("AND")
+		result.sql = cat(left.value(), op("BETWEEN"), low.value(), " AND ", p.operators(binds+1).value())
+	case "LIKE", "GLOB":
+		if name == "LIKE" {
+			name = "ILIKE"
+		}
+		result.sql = cat(left.asText(), op(name), p.operators(binds+1).asText())
+		if p.accept("ESCAPE") {
+			result.sql = cat(result.sql, " ESCAPE ", p.operators(binds+1).value())
+		}
+	case "REGEXP", "MATCH":
+		result.sql = cat("regexp_matches(", left.asText(), op(","), p.operators(binds+1).asText(), ")")
+	case "=", "==", "!=", "<>", "<", "<=", ">", ">=":
+		if name == "==" {
+			name = "="
+		}
+		right := p.operators(binds + 1)
+		sign := op(name)
+		sides := []pieces{left.besideText(right), right.besideText(left)}
+		placed(sign, "VARCHAR", sides)
+		result.sql = cat(sides[0], sign, sides[1])
+	case "COLLATE":
+		collation := "NOCASE"
+		if !p.next().is(collation) {
+			return left
+		}
+		result = expr{sql: cat(left.value(), " COLLATE NOCASE")}
+	case "||":
+		result = expr{sql: cat(left.value(), op(name), p.operators(binds+1).value()), compound: true}
+	default:
+		right := p.operators(binds + 1)
+		result = expr{sql: cat(long(left), op(name), long(right)), compound: true}
+	}
+	if not {
+		result.sql = cat("NOT (", result.sql, ")")
+	}
+	return result
+}
+
+// long is an operand whose integers have 64 bits.
+func long(e expr) pieces {
+	if e.constant == number && !strings.ContainsAny(e.sql[0].text, ".:e") {
+		return cat(e.sql, "::BIGINT")
+	}
+	return e.value()
+}
+
+// besideText is an operand that is compared with text: a number differs from what is none.
+func (e expr) besideText(other expr) pieces {
+	if other.constant != text || e.constant == text {
+		return e.value()
+	}
+	if _, err := strconv.ParseFloat(other.raw, 64); err == nil && e.call != "extract_arg" {
+		return e.value()
+	}
+	return e.asText()
+}
+
+// inList parses what follows IN.
+func (p *parser) inList() pieces {
+	if !p.peek().is("(") { // a table
+		return cat("(FROM ", p.name(), ")")
+	}
+	p.next()
+	if p.atQuery() {
+		q := p.query()
+		p.expect(")")
+		return cat("(", q, ")")
+	}
+	if p.accept(")") {
+		return cat("(SELECT NULL WHERE false)")
+	}
+	items := p.arguments()
+	return cat("(", list(values(items)), ")")
+}
+
+func values(items []expr) []pieces {
+	all := make([]pieces, len(items))
+	for i, e := range items {
+		all[i] = e.whole()
+	}
+	return all
+}
+
+// arguments parses expressions up to the closing parenthesis.
+func (p *parser) arguments() []expr {
+	var items []expr
+	for {
+		items = append(items, p.expression())
+		if !p.accept(",") {
+			p.expect(")")
+			return items
+		}
+	}
+}
+
+// prefix parses an expression without operators to its left.
+func (p *parser) prefix(least int) expr {
+	t := p.peek()
+	switch {
+	case t.is("NOT") && p.tokens[p.at+1].is("EXISTS"):
+		p.next()
+		e := p.prefix(least)
+		return expr{sql: cat("NOT ", e.sql), truth: true, compound: true}
+	case t.is("NOT"):
+		p.next()
+		return expr{sql: cat(&piece{text: "NOT ", pos: t.pos}, p.operators(bindsNot).condition()), truth: true, compound: true}
+	case t.is("-"), t.is("+"), t.is("~"):
+		p.next()
+		return expr{sql: cat(&piece{text: t.text, pos: t.pos}, p.operators(bindsUnary).value()), compound: true}
+	case t.is("EXISTS"):
+		p.next()
+		p.expect("(")
+		q := p.query()
+		p.expect(")")
+		return expr{sql: cat("EXISTS (", q, ")"), truth: true}
+	case t.is("CASE"):
+		return p.caseOf()
+	case t.is("CAST"):
+		return p.cast()
+	case t.is("("):
+		return p.parenthesis()
+	}
+	return p.primary()
+}
+
+func (p *parser) parenthesis() expr {
+	p.next()
+	if p.atQuery() {
+		q := p.query()
+		p.expect(")")
+		return expr{sql: cat("(", q, ")")}
+	}
+	items := p.arguments()
+	if len(items) == 1 {
+		e := items[0]
+		e.sql, e.compound = cat("(", e.sql, ")"), false
+		return e
+	}
+	return expr{sql: cat("(", list(values(items)), ")")}
+}
+
+func (p *parser) caseOf() expr {
+	head := &piece{text: "CASE", pos: p.next().pos}
+	out := cat(head)
+	then := func() pieces {
+		branch := []pieces{p.expression().value()}
+		placed(head, "VARIANT", branch)
+		return branch[0]
+	}
+	of := !p.peek().is("WHEN")
+	if of {
+		out = cat(out, " ", p.expression().value())
+	}
+	for p.accept("WHEN") {
+		when := p.expression()
+		p.expect("THEN")
+		if of {
+			out = cat(out, " WHEN ", when.value())
+		} else {
+			out = cat(out, " WHEN ", when.condition())
+		}
+		out = cat(out, " THEN ", then())
+	}
+	if p.accept("ELSE") {
+		out = cat(out, " ELSE ", then())
+	}
+	p.expect("END")
+	return expr{sql: cat(out, " END")}
+}
+
+func (p *parser) cast() expr {
+	pos := p.next().pos
+	p.expect("(")
+	e := p.expression()
+	p.expect("AS")
+	name := strings.ToUpper(p.next().text)
+	for !p.accept(")") {
+		p.next()
+	}
+	as := func(format string) expr {
+		before, after, _ := strings.Cut(format, "%")
+		return expr{sql: cat(&piece{text: before, pos: pos}, e.whole(), after)}
+	}
+	switch {
+	case strings.Contains(name, "INT"), name == "LONG", name == "BOOL", name == "BOOLEAN":
+		return as("sqlite_to_integer(%)")
+	case name == "REAL", name == "DOUBLE", strings.HasPrefix(name, "FLOA"), name == "NUMERIC":
+		return as("sqlite_to_real(%)")
+	case name == "BLOB":
+		return as("CAST(% AS BLOB)")
+	}
+	return as("CAST(% AS VARCHAR)")
+}
+
+// primary parses a literal, a column or a call.
+func (p *parser) primary() expr {
+	t := p.next()
+	one := func(text string) pieces { return cat(&piece{text: text, pos: t.pos}) }
+	switch t.kind {
+	case number:
+		return expr{sql: one(p.number(t)), constant: number}
+	case text:
+		return expr{sql: one(literal(t.text)), constant: text, raw: t.text}
+	case blob:
+		var b strings.Builder
+		for i := 0; i+1 < len(t.text); i += 2 {
+			b.WriteString(`\x` + t.text[i:i+2])
+		}
+		return expr{sql: one("'" + b.String() + "'::BLOB")}
+	case variable:
+		name := strings.ToLower(t.text[1:])
+		if !p.parameters[name] {
+			p.fail(t, "there is no parameter %s", t.text)
+		}
+		return expr{sql: one(p.parameter(name))}
+	case operator:
+		if t.text == "*" {
+			return expr{sql: one("*")}
+		}
+	case word:
+		switch strings.ToUpper(t.text) {
+		case "NULL":
+			return expr{sql: one("NULL")}
+		case "TRUE":
+			return expr{sql: one("1")}
+		case "FALSE":
+			return expr{sql: one("0")}
+		case "FROM", "WHERE", "SELECT", "GROUP", "ORDER", "THEN", "WHEN", "ELSE", "LIMIT", "JOIN", "ON", "AS", "HAVING":
+			p.fail(t, "syntax error near %q", t.text)
+		}
+		if p.peek().is("(") {
+			return p.call(t)
+		}
+	}
+	if t.kind != word && t.kind != quoted {
+		p.fail(t, "syntax error near %q", t.text)
+	}
+	if t.text == "" {
+		return expr{sql: one("''"), constant: text}
+	}
+	return p.columnOf(t)
+}
+
+// number is a literal as DuckDB takes it. SQLite's reals are doubles.
+func (p *parser) number(t token) string {
+	if strings.HasPrefix(strings.ToLower(t.text), "0x") {
+		n, err := strconv.ParseUint(t.text[2:], 16, 64)
+		if err != nil {
+			p.fail(t, "bad number %s", t.text)
+		}
+		return strconv.FormatInt(int64(n), 10)
+	}
+	clean := strings.ReplaceAll(t.text, "_", "")
+	if _, err := strconv.ParseFloat(clean, 64); err != nil {
+		p.fail(t, "bad number %s", t.text)
+	}
+	if strings.ContainsAny(clean, ".eE") {
+		return clean + "::DOUBLE"
+	}
+	return clean
+}
+
+// columnOf parses a column that begins with t: name, table.name or table.*.
+func (p *parser) columnOf(t token) expr {
+	out := &piece{text: identifier(t.text), pos: t.pos, kind: t.kind, in: p.in}
+	name := t.text
+	if p.peek().is(".") {
+		out.kind = word
+	}
+	for p.accept(".") {
+		t = p.next()
+		switch {
+		case t.is("*"):
+			out.text += ".*"
+			name = "*"
+		case t.kind == word || t.kind == quoted:
+			out.text += "." + identifier(t.text)
+			name = t.text
+		default:
+			p.fail(t, "syntax error near %q", t.text)
+		}
+	}
+	return expr{sql: cat(out), column: name}
+}
+
+// aggregates are functions of many rows.
+var aggregates = map[string]bool{
+	"avg": true, "count": true, "group_concat": true, "max": true, "min": true, "string_agg": true, "sum": true, "total": true,
+}
+
+// renamed are functions that DuckDB has under another name.
+var renamed = map[string]string{"last_non_null": "last_value"}
+
+// call parses a call, of which name was read.
+func (p *parser) call(t token) expr {
+	p.next()
+	name := strings.ToLower(t.text)
+	head := &piece{pos: t.pos}
+	var args []expr
+	var body pieces
+	switch {
+	case p.peek().is("*"):
+		p.next()
+		p.expect(")")
+		body = cat("*")
+	case p.accept(")"):
+	default:
+		distinct := p.accept("DISTINCT")
+		if p.atQuery() {
+			args = []expr{{sql: cat("(", p.query(), ")")}}
+		} else {
+			args = []expr{p.expression()}
+		}
+		for p.accept(",") {
+			args = append(args, p.expression())
+		}
+		items := p.values(name, args, t)
+		switch name {
+		case "coalesce", "ifnull", "min", "max":
+			placed(head, "VARIANT", items)
+		case "iif", "if":
+			placed(head, "VARIANT", items[1:])
+		}
+		body = list(items)
+		if distinct {
+			body = cat("DISTINCT ", body)
+		}
+		if p.accept("ORDER") {
+			p.expect("BY")
+			body = cat(body, " ORDER BY ", p.orderTerms())
+		}
+		p.expect(")")
+	}
+	if f, ok := p.specialCall(name, args, t); ok {
+		return f
+	}
+	out := name
+	if to, ok := renamed[name]; ok {
+		out = to
+	}
+	if p.overlay["sqlite_"+name] && (len(args) > 1 || name != "min" && name != "max") {
+		out = "sqlite_" + name
+	}
+	if name == "last_non_null" {
+		body = cat(body, " IGNORE NULLS")
+	}
+	head.text = out + "("
+	e := expr{sql: cat(head, body, ")"), call: name}
+	windowed := p.tail(&e)
+	if aggregates[name] && !windowed && out == name && p.in != nil {
+		p.in.aggregates = append(p.in.aggregates, aggregate{name, body})
+	}
+	return e
+}
+
+// values are the arguments of a call.
+func (p *parser) values(name string, args []expr, t token) []pieces {
+	all := values(args)
+	if name == "iif" || name == "if" {
+		all[0] = args[0].sql
+	}
+	if (name == "printf" || name == "format") && args[0].constant == text {
+		p.formatted(all, args, t)
+	}
+	return all
+}
+
+var directive = regexp.MustCompile(`%[-+ 0#,!]*\d*(?:\.\d+)?(?:ll|l|h)?([a-zA-Z%])`)
+
+// formatted gives the arguments of printf the types that its directives ask for.
+func (p *parser) formatted(all []pieces, args []expr, t token) {
+	i := 1
+	for _, m := range directive.FindAllStringSubmatch(all[0][0].text, -1) {
+		if m[1] == "%" {
+			continue
+		}
+		if i >= len(args) {
+			p.fail(t, "printf: there is no argument for %s", m[0])
+		}
+		switch m[1] {
+		case "d", "i", "u", "x", "X", "o", "c":
+			all[i] = cat("coalesce(sqlite_to_integer(", args[i].whole(), "), 0)")
+		case "f", "e", "E", "g", "G":
+			all[i] = cat("coalesce(sqlite_to_real(", args[i].whole(), "), 0)")
+		default:
+			all[i] = cat("coalesce(", args[i].asText(), ", '')")
+		}
+		i++
+	}
+	all[0][0].text = strings.NewReplacer("%lld", "%d", "%ld", "%d", "%lli", "%d", "%llu", "%d", "%i", "%d", "%u", "%d").Replace(all[0][0].text)
+}
+
+// tail parses FILTER and OVER, and reports whether there is OVER.
+func (p *parser) tail(e *expr) (windowed bool) {
+	if p.peek().is("FILTER") && p.tokens[p.at+1].is("(") {
+		p.next()
+		p.next()
+		p.expect("WHERE")
+		e.sql = cat(e.sql, " FILTER (WHERE ", p.expression().sql, ")")
+		p.expect(")")
+	}
+	if !p.accept("OVER") {
+		return false
+	}
+	if !p.peek().is("(") {
+		e.sql = cat(e.sql, " OVER ", identifier(p.next().text))
+		return true
+	}
+	e.sql = cat(e.sql, " OVER ", p.window())
+	return true
+}
+
+// window parses a window in parentheses.
+func (p *parser) window() pieces {
+	p.expect("(")
+	out := cat("(")
+	if t := p.peek(); (t.kind == word || t.kind == quoted) && !t.is("PARTITION") && !t.is("ORDER") &&
+		!t.is("ROWS") && !t.is("RANGE") && !t.is("GROUPS") {
+		out = cat(out, identifier(p.next().text), " ")
+	}
+	if p.accept("PARTITION") {
+		p.expect("BY")
+		out = cat(out, "PARTITION BY ", p.expressions())
+	}
+	if p.accept("ORDER") {
+		p.expect("BY")
+		out = cat(out, " ORDER BY ", p.orderTerms())
+	}
+	// The frame is the same words, with numbers or columns between.
+	for !p.accept(")") {
+		t := p.next()
+		if t.kind == end {
+			p.fail(t, "a window has no end")
+		}
+		out = cat(out, &piece{text: " " + t.text, pos: t.pos})
+	}
+	return cat(out, ")")
+}
+
+// expressions parses a list of values.
+func (p *parser) expressions() pieces {
+	var items []pieces
+	for {
+		items = append(items, p.expression().whole())
+		if !p.accept(",") {
+			return list(items)
+		}
+	}
+}
+
+// specialCall translates calls that are no calls in DuckDB.
+func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
+	constant := func(i int) string {
+		if i >= len(args) || args[i].constant != text {
+			p.fail(t, "%s: argument %d has to be text", name, i+1)
+		}
+		return args[i].raw
+	}
+	switch name {
+	case "create_function", "create_view_function":
+		p.effects = append(p.effects, fmt.Sprintf("CREATE OR REPLACE PERFETTO FUNCTION %s RETURNS %s AS %s",
+			constant(0), legacyReturns(name, constant(1)), constant(2)))
+	case "import":
+		p.effects = append(p.effects, "INCLUDE PERFETTO MODULE "+constant(0))
+	default:
+		return expr{}, false
+	}
+	return expr{sql: cat("NULL")}, true
+}
+
+func legacyReturns(name, returns string) string {
+	if name == "create_view_function" {
+		return "TABLE(" + returns + ")"
+	}
+	return returns
+}

@@ -1,0 +1,202 @@
+-- Functions of SQLite and Trace Processor where DuckDB's of the same name differ: a call of NAME becomes one of
+-- sqlite_NAME.
+
+-- CAST(x AS INTEGER): the leading digits of a text, reals towards zero.
+CREATE MACRO sqlite_to_integer(x) AS CASE
+    WHEN typeof(x) IN ('DOUBLE', 'FLOAT') OR typeof(x) LIKE 'DECIMAL%' THEN TRY_CAST(trunc(TRY_CAST(x AS DOUBLE)) AS BIGINT)
+    WHEN typeof(x) IN ('VARCHAR', 'VARIANT', 'BLOB')
+    THEN coalesce(TRY_CAST(regexp_extract(x::VARCHAR, '^\s*([+-]?\d+)', 1) AS BIGINT), CASE WHEN x IS NOT NULL THEN 0 END)
+    ELSE TRY_CAST(x AS BIGINT) END;
+
+-- CAST(x AS REAL): the number that a text begins with.
+CREATE MACRO sqlite_to_real(x) AS CASE
+    WHEN typeof(x) = 'VARCHAR'
+    THEN coalesce(TRY_CAST(regexp_extract(x::VARCHAR, '^\s*([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)', 1) AS DOUBLE),
+                  CASE WHEN x IS NOT NULL THEN 0 END)
+    ELSE TRY_CAST(x AS DOUBLE) END;
+
+CREATE MACRO sqlite_substr(x, start) AS substring(x::VARCHAR, start::BIGINT),
+(x, start, length) AS CASE
+    WHEN length < 0 THEN substring(x::VARCHAR, (CASE WHEN start < 0 THEN length(x::VARCHAR) + 1 + start ELSE start END + length)::BIGINT, -length)
+    WHEN start < -length(x::VARCHAR) THEN substring(x::VARCHAR, 1, greatest(0, length + start + length(x::VARCHAR))::BIGINT)
+    ELSE substring(x::VARCHAR, start::BIGINT, length::BIGINT) END;
+CREATE MACRO sqlite_substring(x, start) AS sqlite_substr(x, start), (x, start, length) AS sqlite_substr(x, start, length);
+CREATE MACRO sqlite_instr(x, y) AS strpos(x::VARCHAR, y::VARCHAR);
+CREATE MACRO sqlite_replace(x, y, z) AS replace(x::VARCHAR, y::VARCHAR, z::VARCHAR);
+CREATE MACRO sqlite_upper(x) AS upper(x::VARCHAR);
+CREATE MACRO sqlite_lower(x) AS lower(x::VARCHAR);
+CREATE MACRO sqlite_trim(x) AS trim(x::VARCHAR), (x, y) AS trim(x::VARCHAR, y::VARCHAR);
+CREATE MACRO sqlite_ltrim(x) AS ltrim(x::VARCHAR), (x, y) AS ltrim(x::VARCHAR, y::VARCHAR);
+CREATE MACRO sqlite_rtrim(x) AS rtrim(x::VARCHAR), (x, y) AS rtrim(x::VARCHAR, y::VARCHAR);
+CREATE MACRO sqlite_length(x) AS CASE WHEN typeof(x) = 'BLOB' THEN octet_length(TRY_CAST(x AS BLOB)) ELSE length(x::VARCHAR) END;
+CREATE MACRO sqlite_char(a) AS chr(a::INTEGER), (a, b) AS chr(a::INTEGER) || chr(b::INTEGER),
+(a, b, c) AS chr(a::INTEGER) || chr(b::INTEGER) || chr(c::INTEGER);
+CREATE MACRO sqlite_unicode(x) AS unicode(x::VARCHAR);
+CREATE MACRO sqlite_hex(x) AS CASE WHEN typeof(x) = 'BLOB' THEN hex(TRY_CAST(x AS BLOB)) ELSE hex(x::VARCHAR) END;
+CREATE MACRO sqlite_typeof(x) AS CASE
+    WHEN x IS NULL THEN 'null'
+    WHEN typeof(x) IN ('DOUBLE', 'FLOAT') OR typeof(x) LIKE 'DECIMAL%' THEN 'real'
+    WHEN typeof(x) = 'VARCHAR' THEN 'text'
+    WHEN typeof(x) = 'BLOB' THEN 'blob'
+    ELSE 'integer' END;
+CREATE MACRO sqlite_iif(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN c THEN x ELSE y END;
+CREATE MACRO sqlite_if(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN c THEN x ELSE y END;
+CREATE MACRO sqlite_likely(x) AS x;
+CREATE MACRO sqlite_unlikely(x) AS x;
+CREATE MACRO sqlite_total(x) AS coalesce(sum(x)::DOUBLE, 0.0);
+CREATE MACRO sqlite_max(a, b) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN greatest(a, b) END,
+(a, b, c) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL AND c IS NOT NULL THEN greatest(a, b, c) END,
+(a, b, c, d) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL AND c IS NOT NULL AND d IS NOT NULL THEN greatest(a, b, c, d) END,
+(a, b, c, d, e) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL AND c IS NOT NULL AND d IS NOT NULL AND e IS NOT NULL THEN greatest(a, b, c, d, e) END;
+CREATE MACRO sqlite_min(a, b) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN least(a, b) END,
+(a, b, c) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL AND c IS NOT NULL THEN least(a, b, c) END,
+(a, b, c, d) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL AND c IS NOT NULL AND d IS NOT NULL THEN least(a, b, c, d) END,
+(a, b, c, d, e) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL AND c IS NOT NULL AND d IS NOT NULL AND e IS NOT NULL THEN least(a, b, c, d, e) END;
+
+CREATE MACRO sqlite_round(x) AS round(x::DOUBLE, 0), (x, digits) AS round(x::DOUBLE, digits::INTEGER);
+CREATE MACRO sqlite_ceil(x BIGINT) AS x, (x DOUBLE) AS ceil(x), (x VARCHAR) AS ceil(TRY_CAST(x AS DOUBLE));
+CREATE MACRO sqlite_ceiling(x BIGINT) AS x, (x DOUBLE) AS ceil(x), (x VARCHAR) AS ceil(TRY_CAST(x AS DOUBLE));
+CREATE MACRO sqlite_floor(x BIGINT) AS x, (x DOUBLE) AS floor(x), (x VARCHAR) AS floor(TRY_CAST(x AS DOUBLE));
+CREATE MACRO sqlite_trunc(x BIGINT) AS x, (x DOUBLE) AS trunc(x), (x VARCHAR) AS trunc(TRY_CAST(x AS DOUBLE));
+CREATE MACRO sqlite_exp(x) AS exp(TRY_CAST(x AS DOUBLE));
+CREATE MACRO sqlite_ln(x) AS CASE WHEN TRY_CAST(x AS DOUBLE) > 0 THEN ln(TRY_CAST(x AS DOUBLE)) END;
+CREATE MACRO sqlite_log(x) AS CASE WHEN TRY_CAST(x AS DOUBLE) > 0 THEN log10(TRY_CAST(x AS DOUBLE)) END,
+(base, x) AS CASE WHEN TRY_CAST(x AS DOUBLE) > 0 AND TRY_CAST(base AS DOUBLE) > 0
+    THEN ln(TRY_CAST(x AS DOUBLE)) / ln(TRY_CAST(base AS DOUBLE)) END;
+CREATE MACRO sqlite_sqrt(x) AS CASE WHEN TRY_CAST(x AS DOUBLE) >= 0 THEN sqrt(TRY_CAST(x AS DOUBLE)) END;
+CREATE MACRO sqlite_unhex(x) AS ('0x' || regexp_extract(x::VARCHAR, '([0-9a-fA-F]+)\W*$', 1))::BIGINT;
+CREATE MACRO sqlite_regexp(pattern, x) AS regexp_matches(x::VARCHAR, pattern),
+(pattern, x, flags) AS CASE WHEN flags LIKE '%i' THEN regexp_matches(x::VARCHAR, pattern, 'i')
+    ELSE regexp_matches(x::VARCHAR, pattern) END;
+CREATE MACRO sqlite_regexp_extract(x, pattern) AS CASE WHEN regexp_matches(x::VARCHAR, pattern)
+    THEN CASE WHEN regexp_matches(replace(pattern, '\(', ''), '\((\?P?<|[^?])') THEN regexp_extract(x::VARCHAR, pattern, 1)
+              ELSE regexp_extract(x::VARCHAR, pattern) END END;
+CREATE MACRO sqlite_regexp_replace_simple(x, pattern, to_text) AS regexp_replace(x::VARCHAR, pattern, to_text, 'g');
+CREATE MACRO sqlite_strftime(format, x) AS strftime(x::TIMESTAMP, format);
+
+-- Tables as v58 has them, where the dataset's differ.
+
+CREATE VIEW trace_bounds AS SELECT start_ts, end_ts FROM dataset.trace_bounds;
+CREATE VIEW slice AS SELECT * EXCLUDE (type), category AS cat, id AS slice_id FROM dataset.slice;
+CREATE VIEW slices AS FROM slice;
+CREATE VIEW gpu_slice AS SELECT * EXCLUDE (type, stack_id, parent_stack_id) FROM dataset.gpu_slice;
+CREATE VIEW frame_slice AS SELECT * EXCLUDE (type, stack_id, parent_stack_id) FROM dataset.frame_slice;
+CREATE VIEW expected_frame_timeline_slice AS
+SELECT * EXCLUDE (type, stack_id, parent_stack_id) FROM dataset.expected_frame_timeline_slice;
+CREATE VIEW actual_frame_timeline_slice AS
+SELECT * EXCLUDE (type, stack_id, parent_stack_id) FROM dataset.actual_frame_timeline_slice;
+CREATE VIEW ftrace_event AS SELECT * EXCLUDE (type) FROM dataset.ftrace_event;
+CREATE VIEW chrome_raw AS SELECT * EXCLUDE (type) FROM dataset.chrome_raw;
+CREATE VIEW raw AS SELECT * EXCLUDE (type) FROM dataset.raw;
+CREATE VIEW sched AS SELECT * REPLACE (ucpu AS cpu) FROM dataset.sched;
+CREATE VIEW args AS SELECT *, CASE value_type
+    WHEN 'int' THEN int_value::VARCHAR
+    WHEN 'uint' THEN CASE WHEN int_value < 0 THEN (int_value + 18446744073709551616::HUGEINT)::VARCHAR ELSE int_value::VARCHAR END
+    WHEN 'real' THEN real_value::VARCHAR
+    WHEN 'pointer' THEN printf('0x%x', int_value)
+    WHEN 'bool' THEN CASE WHEN int_value <> 0 THEN 'true' ELSE 'false' END
+    ELSE string_value END AS display_value
+FROM dataset.args;
+CREATE VIEW logs AS FROM dataset.android_logs;
+CREATE VIEW android_logs AS SELECT id, ts, utid, prio, tag, msg FROM logs WHERE log_source = 'android_logcat';
+CREATE VIEW cpu_available_frequencies AS SELECT id, ucpu AS cpu, freq, ucpu FROM dataset.cpu_freq;
+CREATE VIEW machine AS SELECT *, NULL::BIGINT AS label_index FROM dataset.machine;
+CREATE VIEW __intrinsic_trace_import_logs AS FROM dataset.import_log;
+CREATE VIEW _trace_import_logs AS SELECT id, trace_id, ts, byte_offset, severity, name, arg_set_id FROM dataset.import_log;
+CREATE VIEW _stat_key_to_severity_and_name AS SELECT DISTINCT key, severity, name FROM dataset.stats ORDER BY key;
+CREATE VIEW perf_session AS
+SELECT id, id AS perf_session_id, cmdline FROM dataset.profiler_session WHERE source = 'linux.perf';
+CREATE VIEW process_memory_mappings AS
+SELECT id, upid, ts, path_trimmed AS path, aggregate_count, is_deleted, size_kb, rss_kb, anonymous_kb, swap_kb,
+       shared_clean_resident_kb AS shared_clean_kb, shared_dirty_resident_kb AS shared_dirty_kb,
+       private_clean_resident_kb AS private_clean_kb, private_dirty_kb, locked_kb,
+       proportional_resident_kb AS pss_kb, pss_dirty_kb, swap_pss_kb
+FROM dataset.profiler_smaps;
+CREATE VIEW trace_metrics AS SELECT NULL::VARCHAR AS name WHERE false;
+
+-- A sample's contexts are columns of the sample, whose id stands for theirs.
+CREATE VIEW __intrinsic_profiler_sample AS
+SELECT *, CASE WHEN coalesce(utid, upid, async_context_id) IS NOT NULL THEN id END AS task_context_id,
+       CASE WHEN ucpu IS NOT NULL OR cpu_mode IS NOT NULL THEN id END AS execution_context_id
+FROM dataset.stack_sample;
+CREATE VIEW __intrinsic_profiler_task_context AS
+SELECT id, utid, upid, async_context_id FROM __intrinsic_profiler_sample WHERE task_context_id IS NOT NULL;
+CREATE VIEW __intrinsic_profiler_execution_context AS
+SELECT id, ucpu, cpu_mode FROM __intrinsic_profiler_sample WHERE execution_context_id IS NOT NULL;
+CREATE VIEW stack_sample AS
+SELECT id, ts, source, session_id, callsite_id, task_context_id, execution_context_id
+FROM __intrinsic_profiler_sample WHERE callsite_id IS NOT NULL;
+CREATE VIEW stack_sample_task_context AS FROM __intrinsic_profiler_task_context WHERE id IN (SELECT id FROM stack_sample);
+CREATE VIEW stack_sample_execution_context AS
+FROM __intrinsic_profiler_execution_context WHERE id IN (SELECT id FROM stack_sample);
+CREATE VIEW stack_sample_session AS
+FROM dataset.profiler_session WHERE id IN (SELECT session_id FROM stack_sample);
+CREATE VIEW stack_sample_async_context AS FROM dataset.profiler_async_context;
+CREATE VIEW stack_sample_counter AS
+SELECT c.id, s.id AS stack_sample_id, c.track_id, c.value
+FROM dataset.stack_sample AS s
+JOIN dataset.profiler_counter_set AS p USING (counter_set_id)
+JOIN dataset.counter AS c ON c.id = p.counter_id
+WHERE s.callsite_id IS NOT NULL;
+
+CREATE VIEW __intrinsic_track AS SELECT * EXCLUDE (type) RENAME (classification AS type) FROM dataset.track;
+CREATE VIEW track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, utid, upid, cpu, ugpu) RENAME (classification AS type)
+FROM dataset.track;
+CREATE VIEW thread_track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, track_group_id, upid, cpu, ugpu) RENAME (classification AS type)
+FROM dataset.thread_track;
+CREATE VIEW process_track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, track_group_id, utid, cpu, ugpu) RENAME (classification AS type)
+FROM dataset.process_track;
+CREATE VIEW cpu_track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, track_group_id, utid, upid, ugpu) RENAME (classification AS type)
+FROM dataset.cpu_track;
+CREATE VIEW state_track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, track_group_id, utid, upid, cpu, ugpu) RENAME (classification AS type)
+FROM dataset.state_track;
+CREATE VIEW thread_state_track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, track_group_id, upid, cpu, ugpu) RENAME (classification AS type)
+FROM dataset.thread_state_track;
+CREATE VIEW process_state_track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, track_group_id, utid, cpu, ugpu) RENAME (classification AS type)
+FROM dataset.process_state_track;
+CREATE VIEW gpu_track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, track_group_id, utid, upid, cpu, ugpu) RENAME (classification AS type),
+       extract_arg_str(source_arg_set_id, 'description') AS description, classification AS scope,
+       extract_arg_int(dimension_arg_set_id, 'context_id') AS context_id
+FROM dataset.gpu_track;
+CREATE VIEW counter_track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, track_group_id, utid, upid, cpu, ugpu) RENAME (classification AS type),
+       extract_arg_str(source_arg_set_id, 'description') AS description
+FROM dataset.counter_track;
+CREATE VIEW thread_counter_track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, track_group_id, upid, cpu, ugpu) RENAME (classification AS type),
+       extract_arg_str(source_arg_set_id, 'description') AS description
+FROM dataset.thread_counter_track;
+CREATE VIEW process_counter_track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, track_group_id, utid, cpu, ugpu) RENAME (classification AS type),
+       extract_arg_str(source_arg_set_id, 'description') AS description
+FROM dataset.process_counter_track;
+CREATE VIEW cpu_counter_track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, track_group_id, utid, upid, ugpu) RENAME (classification AS type),
+       extract_arg_str(source_arg_set_id, 'description') AS description
+FROM dataset.cpu_counter_track;
+CREATE VIEW gpu_counter_track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, track_group_id, utid, upid, cpu) RENAME (classification AS type),
+       extract_arg_str(source_arg_set_id, 'description') AS description, extract_arg_int(dimension_arg_set_id, 'gpu') AS gpu_id
+FROM dataset.gpu_counter_track;
+CREATE VIEW perf_counter_track AS
+SELECT * EXCLUDE (type, event_type, counter_unit, track_group_id, utid, upid, ugpu) RENAME (classification AS type),
+       extract_arg_str(source_arg_set_id, 'description') AS description,
+       extract_arg_int(dimension_arg_set_id, 'perf_session_id') AS perf_session_id,
+       extract_arg_int(source_arg_set_id, 'is_timebase') AS is_timebase
+FROM dataset.perf_counter_track;
+CREATE VIEW stack_sample_counter_track AS
+SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, description,
+       coalesce(extract_arg_int(dimension_arg_set_id, 'session_id'),
+                extract_arg_int(dimension_arg_set_id, 'perf_session_id')) AS session_id,
+       extract_arg_int(dimension_arg_set_id, 'cpu') AS cpu,
+       extract_arg_int(source_arg_set_id, 'is_timebase') AS is_timebase
+FROM counter_track WHERE id IN (SELECT track_id FROM stack_sample_counter);
+CREATE VIEW counters AS SELECT c.*, t.name, t.unit FROM dataset.counter AS c JOIN counter_track AS t ON c.track_id = t.id;

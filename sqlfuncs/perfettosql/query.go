@@ -1,0 +1,302 @@
+package perfettosql
+
+import "strings"
+
+// selection is a SELECT with its own rows, without those joined to it by UNION and so on.
+type selection struct {
+	aggregates []aggregate
+	items      []pieces
+	merges     bool // columns of joined tables, by USING
+}
+
+// aggregate is a call of a function of many rows.
+type aggregate struct {
+	name string
+	args pieces
+}
+
+// atQuery reports whether a query begins here.
+func (p *parser) atQuery() bool {
+	t := p.peek()
+	return t.is("SELECT") || t.is("VALUES") || t.is("WITH")
+}
+
+// query parses SELECTs with what is before and after them.
+func (p *parser) query() pieces {
+	outer := p.in
+	defer func() { p.in = outer }()
+	var out pieces
+	if p.accept("WITH") {
+		p.accept("RECURSIVE")
+		out = cat("WITH RECURSIVE ", p.commonTables(), " ")
+	}
+	out = cat(out, p.selection())
+	for {
+		t := p.peek()
+		if !t.is("UNION") && !t.is("EXCEPT") && !t.is("INTERSECT") {
+			break
+		}
+		p.next()
+		op := " " + strings.ToUpper(t.text) + " "
+		if p.accept("ALL") {
+			op += "ALL "
+		}
+		out = cat(out, op, p.selection())
+	}
+	if p.accept("ORDER") {
+		p.expect("BY")
+		out = cat(out, " ORDER BY ", p.orderTerms())
+	}
+	if p.accept("LIMIT") {
+		out = cat(out, p.limit())
+	}
+	return out
+}
+
+// limit parses what follows LIMIT. A negative limit is none.
+func (p *parser) limit() pieces {
+	first := p.expression()
+	var offset pieces
+	if p.accept("OFFSET") {
+		offset = p.expression().sql
+	} else if p.accept(",") {
+		offset, first = first.sql, p.expression()
+	}
+	var out pieces
+	if first.sql[0].text != "-" {
+		out = cat(" LIMIT ", first.value())
+	}
+	if offset != nil {
+		out = cat(out, " OFFSET (", offset, ")")
+	}
+	return out
+}
+
+func (p *parser) commonTables() pieces {
+	var all []pieces
+	for {
+		out := cat(p.name())
+		if p.peek().is("(") {
+			out = cat(out, p.names())
+		}
+		p.expect("AS")
+		if p.accept("NOT") {
+			p.expect("MATERIALIZED")
+			out = cat(out, " AS NOT MATERIALIZED (")
+		} else if p.accept("MATERIALIZED") {
+			out = cat(out, " AS MATERIALIZED (")
+		} else {
+			out = cat(out, " AS (")
+		}
+		p.expect("(")
+		out = cat(out, p.query(), ")")
+		p.expect(")")
+		all = append(all, out)
+		if !p.accept(",") {
+			return list(all)
+		}
+	}
+}
+
+// names parses names in parentheses.
+func (p *parser) names() pieces {
+	p.expect("(")
+	var all []pieces
+	for {
+		all = append(all, cat(p.name()))
+		if !p.accept(",") {
+			p.expect(")")
+			return cat("(", list(all), ")")
+		}
+	}
+}
+
+// name parses the name of something that is no column.
+func (p *parser) name() *piece {
+	t := p.next()
+	if t.kind != word && t.kind != quoted && t.kind != text {
+		p.fail(t, "syntax error near %q, a name is missing", t.text)
+	}
+	return &piece{text: identifier(t.text), pos: t.pos}
+}
+
+func (p *parser) orderTerms() pieces {
+	var all []pieces
+	for {
+		e := p.expression()
+		term := e.whole()
+		switch {
+		case p.accept("DESC"):
+			term = cat(term, " DESC")
+		case p.accept("ASC"):
+			term = cat(term, " ASC")
+		}
+		if p.accept("NULLS") {
+			term = cat(term, " NULLS "+p.next().text)
+		}
+		all = append(all, term)
+		if !p.accept(",") {
+			return list(all)
+		}
+	}
+}
+
+// selection parses SELECT or VALUES without ORDER BY and what follows it.
+func (p *parser) selection() pieces {
+	p.in = &selection{}
+	if p.accept("VALUES") {
+		var rows []pieces
+		for {
+			p.expect("(")
+			rows = append(rows, cat("(", list(values(p.arguments())), ")"))
+			if !p.accept(",") {
+				return cat("VALUES ", list(rows))
+			}
+		}
+	}
+	in := p.in
+	p.expect("SELECT")
+	out := cat("SELECT ")
+	if p.accept("DISTINCT") {
+		out = cat("SELECT DISTINCT ")
+	} else {
+		p.accept("ALL")
+	}
+	for {
+		in.items = append(in.items, p.item())
+		if !p.accept(",") {
+			break
+		}
+	}
+	out = cat(out, list(in.items))
+	if p.accept("FROM") {
+		out = cat(out, " FROM ", p.joins())
+	}
+	p.in = in
+	if p.accept("WHERE") {
+		out = cat(out, " WHERE ", p.expression().sql)
+	}
+	if p.accept("GROUP") {
+		p.expect("BY")
+		out = cat(out, " GROUP BY ", p.expressions())
+	}
+	if p.accept("HAVING") {
+		out = cat(out, " HAVING ", p.expression().sql)
+	}
+	if p.accept("WINDOW") {
+		var all []pieces
+		for {
+			name := p.name()
+			p.expect("AS")
+			all = append(all, cat(name, " AS ", p.window()))
+			if !p.accept(",") {
+				break
+			}
+		}
+		out = cat(out, " WINDOW ", list(all))
+	}
+	return out
+}
+
+// item parses a column of the result. One without a name is named by its text.
+func (p *parser) item() pieces {
+	from := p.at
+	e := p.expression()
+	t := p.peek()
+	switch {
+	case p.accept("AS"):
+		return cat(e.whole(), " AS ", p.name())
+	case t.kind == quoted || t.kind == text || t.kind == word && !afterItem[strings.ToUpper(t.text)]:
+		return cat(e.whole(), " AS ", p.name())
+	case strings.HasSuffix(e.sql[0].text, "*"):
+		return e.sql
+	case len(e.sql) == 1 && e.column != "":
+		return cat(e.sql, " AS ", identifier(e.column))
+	}
+	return cat(e.whole(), " AS ", identifier(p.textSince(from)))
+}
+
+// afterItem are the words that end an item or a table, and cannot name it.
+var afterItem = map[string]bool{
+	"FROM": true, "WHERE": true, "GROUP": true, "ORDER": true, "HAVING": true, "LIMIT": true, "UNION": true,
+	"EXCEPT": true, "INTERSECT": true, "WINDOW": true, "ON": true, "USING": true, "JOIN": true, "LEFT": true,
+	"RIGHT": true, "FULL": true, "INNER": true, "CROSS": true, "NATURAL": true, "OUTER": true, "OFFSET": true,
+	"INDEXED": true, "NOT": true, "SET": true, "RETURNING": true, "PARTITIONED": true,
+}
+
+// joins parses what follows FROM. All joins bind to the left, and those without a condition are cross joins.
+func (p *parser) joins() pieces {
+	in := p.in
+	out := p.table()
+	for {
+		natural := p.accept("NATURAL")
+		in.merges = in.merges || natural
+		kind := ""
+		t := p.peek()
+		switch {
+		case p.accept(","):
+		case t.is("LEFT"), t.is("RIGHT"), t.is("FULL"):
+			p.next()
+			p.accept("OUTER")
+			kind = strings.ToUpper(t.text) + " "
+			p.expect("JOIN")
+		case p.accept("INNER"), p.accept("CROSS"):
+			p.expect("JOIN")
+		case p.accept("JOIN"):
+		default:
+			return out
+		}
+		right := p.table()
+		p.in = in
+		switch {
+		case natural:
+			out = cat(out, " NATURAL "+kind+"JOIN ", right)
+		case p.accept("ON"):
+			out = cat(out, " "+kind+"JOIN ", right, " ON ", p.expression().condition())
+		case p.accept("USING"):
+			in.merges = true
+			out = cat(out, " "+kind+"JOIN ", right, " USING ", p.names())
+		case kind != "":
+			out = cat(out, " "+kind+"JOIN ", right, " ON true")
+		default:
+			out = cat(out, " CROSS JOIN ", right)
+		}
+	}
+}
+
+// table parses a table, a call of a table function, a query or joins in parentheses, with its name.
+func (p *parser) table() pieces {
+	var out pieces
+	switch {
+	case p.peek().is("("):
+		p.next()
+		if p.atQuery() {
+			out = cat("(", p.query(), ")")
+		} else {
+			out = cat("(", p.joins(), ")")
+		}
+		p.expect(")")
+	default:
+		out = cat(p.name())
+		if p.accept("(") {
+			out[0].text = strings.Trim(out[0].text, `"`) + "("
+			if p.accept(")") {
+				out = cat(out, ")")
+			} else {
+				out = cat(out, list(values(p.arguments())), ")")
+			}
+		}
+	}
+	t := p.peek()
+	if p.accept("AS") || t.kind == quoted || t.kind == text || t.kind == word && !afterItem[strings.ToUpper(t.text)] {
+		out = cat(out, " AS ", p.name())
+	}
+	if p.accept("INDEXED") {
+		p.expect("BY")
+		p.name()
+	} else if p.peek().is("NOT") && p.tokens[p.at+1].is("INDEXED") {
+		p.next()
+		p.next()
+	}
+	return out
+}

@@ -1,0 +1,452 @@
+// Package perfettosql runs the SQL of Perfetto's Trace Processor, v58, in DuckDB.
+//
+// A statement is translated word by word into DuckDB's SQL. What depends on the types and scopes of names is settled by
+// DuckDB itself: where it objects to what SQLite takes, such as text in double quotes or a column beside an aggregate,
+// the word is translated anew, and the statement checked again.
+package perfettosql
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/sqlfuncs"
+)
+
+//go:embed overlay.sql
+var overlay string
+
+// ErrManyTraces is returned for a dataset of many traces: PerfettoSQL knows one.
+var ErrManyTraces = errors.New("PerfettoSQL is for a dataset of one trace")
+
+// Session is a place for the tables, functions and macros that PerfettoSQL makes.
+type Session struct {
+	conn     *sql.Conn
+	modules  fs.FS // nil if there are none
+	macros   map[string]*macro
+	included map[string]bool
+	overlay  map[string]bool
+}
+
+var macroName = regexp.MustCompile(`CREATE MACRO (\w+)`)
+
+// New begins a session. The connection has a database that sqlfuncs.Register made attached as "dataset", and an empty
+// one before it in its search path. Modules has the files of INCLUDE PERFETTO MODULE: a.b is a/b.sql; it may be nil.
+func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
+	layout, err := sqlfuncs.Registered(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	if layout == sqlfuncs.ManyTraces {
+		return nil, ErrManyTraces
+	}
+	s := &Session{conn: conn, modules: modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}}
+	statements, err := Split(overlay)
+	if err != nil {
+		return nil, err
+	}
+	for _, setting := range []string{
+		"integer_division = true", "ieee_floating_point_ops = false", "scalar_subquery_error_on_multiple_rows = false",
+		"default_null_order = 'nulls_first_on_asc_last_on_desc'",
+	} {
+		statements = append(statements, Statement{Text: "SET " + setting})
+	}
+	for _, t := range schema.All() {
+		if strings.Contains(overlay, "VIEW __intrinsic_"+t.Name+" ") {
+			continue
+		}
+		from := "dataset." + t.Name
+		if strings.Contains(overlay, "VIEW "+t.Name+" ") {
+			from = "memory." + t.Name
+		}
+		statements = append(statements, Statement{Text: fmt.Sprintf("CREATE VIEW __intrinsic_%s AS FROM %s", t.Name, from)})
+	}
+	for _, statement := range statements {
+		if _, err := conn.ExecContext(ctx, statement.Text); err != nil {
+			return nil, fmt.Errorf("%s: %w", statement.Text, err)
+		}
+		if m := macroName.FindStringSubmatch(statement.Text); m != nil {
+			s.overlay[m[1]] = true
+		}
+	}
+	for _, m := range prelude {
+		if _, err := s.Run(ctx, m); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// prelude are the macros that are always there.
+var prelude = []string{
+	"CREATE PERFETTO MACRO cast_int(value Expr) RETURNS Expr AS CAST($value AS INT)",
+	"CREATE PERFETTO MACRO cast_double(value Expr) RETURNS Expr AS CAST($value AS REAL)",
+	"CREATE PERFETTO MACRO cast_string(value Expr) RETURNS Expr AS CAST($value AS TEXT)",
+}
+
+// Run runs a statement of PerfettoSQL up to the rows that it gives: the query for them is returned, of DuckDB, or "" if
+// it gives none. An Error has the place in the text that is at fault.
+func (s *Session) Run(ctx context.Context, text string) (query string, err error) {
+	tokens, err := tokenize(text)
+	if err != nil {
+		return "", err
+	}
+	if !tokens[0].is("CREATE") || !isMacro(tokens) {
+		if tokens, err = s.expand(tokens, 0); err != nil {
+			return "", err
+		}
+	}
+	p := &parser{source: text, tokens: tokens, overlay: s.overlay}
+	t, err := p.translate()
+	if err != nil {
+		return "", err
+	}
+	for _, effect := range t.effects {
+		if _, err := s.Run(ctx, effect); err != nil {
+			return "", &Error{0, err.Error()}
+		}
+	}
+	switch {
+	case t.effects != nil:
+		return "", nil
+	case t.macro != nil:
+		s.macros[t.macro.name] = t.macro
+		return "", nil
+	case t.include != "":
+		return "", s.include(ctx, t.include, t.includeName)
+	case t.drop == "MACRO":
+		return "", nil
+	}
+	if t.body != nil {
+		if err := s.bind(ctx, t); err != nil {
+			return "", err
+		}
+	}
+	statement := t.run[0] + "\n" + t.body.String() + "\n" + t.run[1]
+	if t.rows {
+		return statement, nil
+	}
+	if strings.TrimSpace(statement) == "" {
+		return "", nil
+	}
+	_, err = s.conn.ExecContext(ctx, statement)
+	return "", err
+}
+
+// isMacro reports whether a CREATE statement is that of a macro, whose body is expanded where it is used.
+func isMacro(tokens []token) bool {
+	return slices.ContainsFunc(tokens[:min(len(tokens), 6)], func(t token) bool { return t.is("MACRO") })
+}
+
+// include runs a module once, or all modules below a.b.*.
+func (s *Session) include(ctx context.Context, name string, at token) error {
+	if strings.HasPrefix(name, "prelude.") || s.included[name] {
+		return nil
+	}
+	s.included[name] = true
+	if s.modules == nil {
+		return failAt(at.pos, "module %s: --stdlib has to name a folder of Perfetto's modules", name)
+	}
+	path := strings.ReplaceAll(name, ".", "/")
+	if folder, all := strings.CutSuffix(path, "/*"); all || name == "*" {
+		return s.includeAll(ctx, strings.TrimSuffix(folder, "*"), at)
+	}
+	source, err := fs.ReadFile(s.modules, path+".sql")
+	if err != nil {
+		return failAt(at.pos, "there is no module %s in the folder of --stdlib", name)
+	}
+	statements, err := Split(string(source))
+	if err != nil {
+		return failAt(at.pos, "module %s: %v", name, err)
+	}
+	for _, statement := range statements {
+		if _, err := s.Run(ctx, statement.Text); err != nil {
+			pos := statement.Pos
+			var bad *Error
+			if errors.As(err, &bad) {
+				pos += bad.Pos
+			}
+			line := 1 + strings.Count(string(source[:min(pos, len(source))]), "\n")
+			return failAt(at.pos, "module %s, line %d: %v", name, line, err)
+		}
+	}
+	return nil
+}
+
+func (s *Session) includeAll(ctx context.Context, folder string, at token) error {
+	root := strings.Trim(folder, "/")
+	if root == "" {
+		root = "."
+	}
+	return fs.WalkDir(s.modules, root, func(path string, e fs.DirEntry, err error) error {
+		name, module := strings.CutSuffix(path, ".sql")
+		if err != nil || e.IsDir() || !module {
+			return err
+		}
+		return s.include(ctx, strings.ReplaceAll(name, "/", "."), at)
+	})
+}
+
+// maxDepth is how deep macros may call macros.
+const maxDepth = 100
+
+// expand replaces the calls of macros.
+func (s *Session) expand(tokens []token, depth int) ([]token, error) {
+	if depth > maxDepth {
+		return nil, failAt(tokens[0].pos, "macros call each other without end")
+	}
+	var out []token
+	for i := 0; i < len(tokens); i++ {
+		t := tokens[i]
+		if t.kind != word || i+2 >= len(tokens) || !tokens[i+1].is("!") || !tokens[i+2].is("(") {
+			out = append(out, t)
+			continue
+		}
+		args, next := macroArguments(tokens, i+3)
+		if next < 0 {
+			return nil, failAt(t.pos, "the call of macro %s has no end", t.text)
+		}
+		for j := range args {
+			var err error
+			if args[j], err = s.expand(args[j], depth+1); err != nil {
+				return nil, err
+			}
+		}
+		body, err := s.call(t, args)
+		if err != nil {
+			return nil, err
+		}
+		for j := range body {
+			body[j].pos, body[j].end = t.pos, t.pos
+		}
+		if body, err = s.expand(body, depth+1); err != nil {
+			return nil, err
+		}
+		out = append(out, body...)
+		i = next
+	}
+	return out, nil
+}
+
+// macroArguments are the arguments of a call from i on, and the position of its closing parenthesis.
+func macroArguments(tokens []token, i int) (args [][]token, closing int) {
+	var arg []token
+	for depth := 0; i < len(tokens); i++ {
+		t := tokens[i]
+		switch {
+		case t.is("("):
+			depth++
+		case t.is(")") && depth == 0:
+			if arg != nil {
+				args = append(args, arg)
+			}
+			return args, i
+		case t.is(")"):
+			depth--
+		case t.is(",") && depth == 0:
+			args, arg = append(args, arg), nil
+			continue
+		}
+		arg = append(arg, t)
+	}
+	return nil, -1
+}
+
+// appliers are the macros that call a macro with each item of one or two lists: the words between the calls, and whether
+// they also come first.
+var appliers = map[string]struct {
+	joiner string
+	first  bool
+}{
+	"__intrinsic_token_apply":            {",", false},
+	"__intrinsic_token_apply_prefix":     {",", true},
+	"__intrinsic_token_apply_and":        {"AND", false},
+	"__intrinsic_token_apply_and_prefix": {"AND", true},
+}
+
+// call is what stands for the call of a macro.
+func (s *Session) call(name token, args [][]token) ([]token, error) {
+	called := strings.ToLower(name.text)
+	if a, ok := appliers[called]; ok {
+		return apply(name, args, a.joiner, a.first)
+	}
+	if strings.HasPrefix(called, "__intrinsic_stringify") && len(args) == 1 {
+		var words []string
+		for _, t := range args[0] {
+			words = append(words, t.text)
+		}
+		return []token{{kind: text, text: strings.Join(words, " ")}}, nil
+	}
+	m := s.macros[called]
+	if m == nil {
+		return nil, failAt(name.pos, "there is no macro %s", name.text)
+	}
+	if len(args) != len(m.parameters) {
+		return nil, failAt(name.pos, "macro %s has %d parameters, not %d", name.text, len(m.parameters), len(args))
+	}
+	var body []token
+	for _, t := range m.body {
+		i := -1
+		if t.kind == variable {
+			i = slices.Index(m.parameters, strings.ToLower(t.text[1:]))
+		}
+		if i < 0 {
+			body = append(body, t)
+		} else {
+			body = append(body, args[i]...)
+		}
+	}
+	return body, nil
+}
+
+// apply calls the macro that the first argument names.
+func apply(name token, args [][]token, joiner string, first bool) ([]token, error) {
+	if len(args) < 2 || len(args) > 3 || len(args[0]) != 1 {
+		return nil, failAt(name.pos, "%s: want a macro and one or two lists", name.text)
+	}
+	n := -1
+	var lists [][][]token
+	for _, arg := range args[1:] {
+		items, closing := macroArguments(arg, 1)
+		if !arg[0].is("(") || closing != len(arg)-1 {
+			return nil, failAt(name.pos, "%s: want lists in parentheses", name.text)
+		}
+		if lists = append(lists, items); n < 0 || len(items) < n {
+			n = len(items)
+		}
+	}
+	mark := func(text string) token {
+		if text == "AND" {
+			return token{kind: word, text: text}
+		}
+		return token{kind: operator, text: text}
+	}
+	var body []token
+	for i := range n {
+		if i > 0 || first {
+			body = append(body, mark(joiner))
+		}
+		body = append(body, args[0][0], mark("!"), mark("("))
+		for j, items := range lists {
+			if j > 0 {
+				body = append(body, mark(","))
+			}
+			body = append(body, items[i]...)
+		}
+		body = append(body, mark(")"))
+	}
+	return body, nil
+}
+
+// maxRepairs is how many words of a statement may be translated anew.
+const maxRepairs = 500
+
+// bind checks a statement, and translates words anew where DuckDB takes them otherwise than SQLite.
+func (s *Session) bind(ctx context.Context, t *statement) error {
+	for range maxRepairs {
+		stmt, err := s.conn.PrepareContext(ctx, t.check[0]+"\n"+t.body.String()+"\n"+t.check[1])
+		if err == nil {
+			return stmt.Close()
+		}
+		message, at := place(err)
+		at -= 2 // the words before the body are on line 1
+		if !repair(message, t.body, at) {
+			return &Error{position(t.body, min(at, len(t.body)-1)), message}
+		}
+	}
+	return &Error{0, "this statement is too far from DuckDB's SQL"}
+}
+
+// linePlace is where DuckDB shows a line of the statement and a caret under it.
+var linePlace = regexp.MustCompile(`(?s)\n+LINE (\d+): .*$`)
+
+// place takes the message and the line from an error of DuckDB.
+func place(err error) (message string, line int) {
+	message = err.Error()
+	if m := linePlace.FindStringSubmatch(message); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		message = strings.TrimSuffix(message, m[0])
+	}
+	return message, line
+}
+
+// position is the place in the source of a piece, or of the nearest before it that has one.
+func position(body pieces, at int) int {
+	for ; at >= 0; at-- {
+		if body[at].pos >= 0 {
+			return body[at].pos
+		}
+	}
+	return 0
+}
+
+var (
+	missing       = regexp.MustCompile(`Referenced (?:column|table) "(.*?)" (?:was )?not found`)
+	unlike        = regexp.MustCompile(`Cannot (?:mix|compare|combine) `)
+	unconvertible = regexp.MustCompile(`Could not convert string '(.*)' to`)
+	suggestion    = regexp.MustCompile(`\(use: "([^"]*?)" or`)
+)
+
+// repair translates anew what DuckDB objects to, which it places in a piece. It reports whether there was a way.
+func repair(message string, body pieces, at int) bool {
+	if m := missing.FindStringSubmatch(message); m != nil {
+		return body.quote(m[1])
+	}
+	if unlike.MatchString(message) {
+		return at >= 0 && at < len(body) && body[at].mix() || body.mixAll()
+	}
+	if m := unconvertible.FindStringSubmatch(message); m != nil {
+		return body.mixAround(literal(m[1]))
+	}
+	if at < 0 || at >= len(body) {
+		return false
+	}
+	p := body[at]
+	switch {
+	case strings.Contains(message, "must appear in the GROUP BY clause") && p.in != nil:
+		p.text = p.in.any(p.text)
+		p.in = nil
+		return true
+	case strings.Contains(message, "Ambiguous reference") && p.in != nil && p.in.merges && p.kind != end:
+		if m := suggestion.FindStringSubmatch(message); m != nil {
+			table, column, _ := strings.Cut(m[1], ".")
+			p.text, p.kind = identifier(table)+"."+identifier(column), end
+			return true
+		}
+	}
+	return false
+}
+
+// quote makes text of a name in double quotes that is no column.
+func (s pieces) quote(name string) (done bool) {
+	for _, p := range s {
+		if p.kind == quoted && p.text == identifier(name) {
+			p.text, p.kind = literal(name), text
+			done = true
+		}
+	}
+	return done
+}
+
+// any is a column beside aggregates: of the row with the least or greatest value if there is one min or max, else of the
+// first row.
+func (s *selection) any(column string) string {
+	var extremes []aggregate
+	for _, a := range s.aggregates {
+		if a.name == "min" || a.name == "max" {
+			extremes = append(extremes, a)
+		}
+	}
+	if len(extremes) == 1 {
+		return fmt.Sprintf("arg_%s_null(%s, %s)", extremes[0].name, column, strings.ReplaceAll(extremes[0].args.String(), "\n", " "))
+	}
+	return "first(" + column + ")"
+}

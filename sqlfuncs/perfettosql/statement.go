@@ -1,0 +1,391 @@
+package perfettosql
+
+import (
+	"fmt"
+	"strings"
+)
+
+// parser translates the tokens of a statement as it reads them.
+type parser struct {
+	source     string
+	tokens     []token
+	at         int
+	in         *selection      // that is being read
+	function   string          // that is being read
+	parameters map[string]bool // its own
+	overlay    map[string]bool // functions of our own
+	effects    []string        // PerfettoSQL that the statement asks to run
+}
+
+func (p *parser) peek() token { return p.tokens[p.at] }
+
+func (p *parser) next() token {
+	t := p.tokens[p.at]
+	if t.kind != end {
+		p.at++
+	}
+	return t
+}
+
+// accept takes a keyword or operator if it is next.
+func (p *parser) accept(text string) bool {
+	if p.peek().is(text) {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *parser) expect(text string) {
+	if !p.accept(text) {
+		t := p.peek()
+		near := fmt.Sprintf("near %q", t.text)
+		if t.kind == end {
+			near = "at the end"
+		}
+		p.fail(t, "syntax error %s, want %s", near, text)
+	}
+}
+
+// fail ends the translation; translate recovers.
+func (p *parser) fail(t token, format string, args ...any) { panic(failAt(t.pos, format, args...)) }
+
+// textSince is the source from a token on.
+func (p *parser) textSince(from int) string {
+	first, last := p.tokens[from], p.tokens[p.at-1]
+	if last.end <= first.pos || last.end > len(p.source) {
+		return first.text // a macro's tokens are from elsewhere
+	}
+	return strings.TrimSpace(p.source[first.pos:last.end])
+}
+
+// parameter is the column that holds the argument of a function. It has the function's name, as the argument may be that
+// of another.
+func (p *parser) parameter(name string) string { return identifier(p.function + "$" + name) }
+
+// statement is a translated statement. Its body can be bound on its own; the words around it make it one to check, and
+// one to run. They are free of line ends.
+type statement struct {
+	body        pieces
+	check, run  [2]string
+	rows        bool     // it gives rows
+	effects     []string // PerfettoSQL to run as well
+	macro       *macro
+	include     string // module to run
+	includeName token
+	drop        string
+}
+
+// macro is a macro of PerfettoSQL: tokens that stand for others.
+type macro struct {
+	name       string
+	parameters []string
+	body       []token
+}
+
+// translate translates a statement whose macros are expanded.
+func (p *parser) translate() (s *statement, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			bad, ok := r.(*Error)
+			if !ok {
+				panic(r)
+			}
+			err = bad
+		}
+	}()
+	s = p.statement()
+	if t := p.peek(); t.kind != end {
+		p.fail(t, "syntax error near %q", t.text)
+	}
+	s.effects = p.effects
+	return s, nil
+}
+
+func (p *parser) statement() *statement {
+	t := p.peek()
+	switch {
+	case p.atQuery():
+		return &statement{body: p.query(), rows: true}
+	case p.accept("EXPLAIN"):
+		if p.accept("QUERY") {
+			p.expect("PLAN")
+		}
+		return &statement{body: cat("EXPLAIN ", p.query()), rows: true}
+	case p.accept("CREATE"):
+		return p.create()
+	case p.accept("INCLUDE"):
+		p.expect("PERFETTO")
+		p.expect("MODULE")
+		from := p.peek()
+		var name strings.Builder
+		for t := p.peek(); t.kind != end; t = p.peek() {
+			name.WriteString(p.next().text)
+		}
+		return &statement{include: name.String(), includeName: from}
+	case p.accept("DROP"):
+		return p.drop()
+	case p.accept("INSERT"), p.accept("REPLACE"):
+		for !p.accept("INTO") {
+			p.next()
+		}
+		name := p.name()
+		into := cat("INSERT INTO ", name, " ")
+		if p.peek().is("(") {
+			into = cat(into, p.names())
+		}
+		return &statement{body: cat(into, p.query())}
+	case p.accept("DELETE"):
+		p.expect("FROM")
+		out := cat("DELETE FROM ", p.name())
+		if p.accept("WHERE") {
+			out = cat(out, " WHERE ", p.expression().sql)
+		}
+		return &statement{body: out}
+	case p.accept("UPDATE"):
+		out := cat("UPDATE ", p.name())
+		p.expect("SET")
+		out = cat(out, " SET ", p.expressions())
+		if p.accept("WHERE") {
+			out = cat(out, " WHERE ", p.expression().sql)
+		}
+		return &statement{body: out}
+	}
+	p.fail(t, "syntax error near %q", t.text)
+	return nil
+}
+
+func (p *parser) create() *statement {
+	replace := ""
+	if p.accept("OR") {
+		p.expect("REPLACE")
+		replace = "OR REPLACE "
+	}
+	perfetto := p.accept("PERFETTO")
+	t := p.next()
+	if t.is("TEMP") || t.is("TEMPORARY") || t.is("UNIQUE") {
+		t = p.next()
+	}
+	switch {
+	case t.is("TABLE"), t.is("VIEW"):
+		return p.createTable(replace, strings.ToUpper(t.text), perfetto)
+	case t.is("INDEX"): // DuckDB finds rows without
+		for p.peek().kind != end {
+			p.next()
+		}
+		return &statement{}
+	case t.is("VIRTUAL"):
+		p.expect("TABLE")
+		return p.createSpanJoin()
+	case t.is("FUNCTION") && perfetto:
+		return p.createFunction(replace)
+	case t.is("MACRO") && perfetto:
+		return &statement{macro: p.createMacro()}
+	}
+	p.fail(t, "syntax error near %q", t.text)
+	return nil
+}
+
+// around are the words around a body, to make it a statement.
+func around(before, after string) [2]string { return [2]string{before, after} }
+
+func (p *parser) createTable(replace, what string, perfetto bool) *statement {
+	exists := ""
+	if p.accept("IF") {
+		p.expect("NOT")
+		p.expect("EXISTS")
+		exists = "IF NOT EXISTS "
+	}
+	head := fmt.Sprintf("CREATE %s%s %s%s", replace, what, exists, p.name().text)
+	if p.accept("USING") { // how Perfetto stores it
+		p.name()
+	}
+	columns := ""
+	if p.peek().is("(") {
+		columns = p.columnTypes(perfetto)
+	}
+	if !p.accept("AS") {
+		if p.accept("WITHOUT") {
+			p.name()
+		}
+		return &statement{run: around(head+" ("+columns+")", "")}
+	}
+	return &statement{body: p.query(), run: around(head+" AS", "")}
+}
+
+// columnTypes parses the columns of a table as SQLite or Perfetto declares them.
+func (p *parser) columnTypes(perfetto bool) string {
+	p.expect("(")
+	var columns []string
+	for {
+		if t := p.peek(); t.is("PRIMARY") || t.is("UNIQUE") || t.is("CHECK") || t.is("FOREIGN") || t.is("CONSTRAINT") {
+			p.skipTo(",", ")")
+		} else {
+			name := p.name().text
+			columns = append(columns, name+" "+p.columnType())
+			p.skipTo(",", ")")
+		}
+		if !p.accept(",") {
+			p.expect(")")
+			return strings.Join(columns, ", ")
+		}
+	}
+}
+
+// columnType parses the type of a column or parameter.
+func (p *parser) columnType() string {
+	if t := p.peek(); t.kind != word {
+		return "VARIANT"
+	}
+	name := strings.ToUpper(p.next().text)
+	if p.accept("(") {
+		p.skipTo(")")
+		p.expect(")")
+	}
+	switch {
+	case strings.Contains(name, "INT"), name == "LONG", name == "BOOL", name == "TIMESTAMP", name == "DURATION",
+		strings.HasSuffix(name, "ID"):
+		return "BIGINT"
+	case strings.Contains(name, "CHAR"), name == "TEXT", name == "STRING", name == "CLOB":
+		return "VARCHAR"
+	case name == "BLOB", name == "BYTES":
+		return "BLOB"
+	case name == "REAL", name == "DOUBLE", strings.HasPrefix(name, "FLOA"):
+		return "DOUBLE"
+	}
+	return "VARIANT"
+}
+
+// skipTo skips tokens up to one of the operators that is not in parentheses.
+func (p *parser) skipTo(stops ...string) {
+	for depth := 0; p.peek().kind != end; p.next() {
+		t := p.peek()
+		for _, stop := range stops {
+			if depth == 0 && t.is(stop) {
+				return
+			}
+		}
+		if t.is("(") {
+			depth++
+		} else if t.is(")") {
+			depth--
+		}
+	}
+}
+
+// createSpanJoin parses CREATE VIRTUAL TABLE name USING SPAN_JOIN(a PARTITIONED x, b PARTITIONED x).
+func (p *parser) createSpanJoin() *statement {
+	name := p.name()
+	p.expect("USING")
+	kind := p.next()
+	function := strings.ToLower(kind.text)
+	if function != "span_join" && function != "span_left_join" && function != "span_outer_join" {
+		p.fail(kind, "there is no virtual table %s", kind.text)
+	}
+	p.expect("(")
+	var sides []string
+	partition := ""
+	for {
+		sides = append(sides, literal(p.name().text))
+		if p.accept("PARTITIONED") {
+			t := p.next()
+			if partition != "" && !strings.EqualFold(partition, t.text) {
+				p.fail(t, "%s: both tables have to be partitioned by the same column", kind.text)
+			}
+			partition = t.text
+		}
+		if !p.accept(",") {
+			break
+		}
+	}
+	p.expect(")")
+	if len(sides) != 2 {
+		p.fail(kind, "%s: want two tables", kind.text)
+	}
+	by := "NULL"
+	if partition != "" {
+		by = literal(partition)
+	}
+	call := &piece{text: fmt.Sprintf("%s(%s, %s, %s)", function, sides[0], sides[1], by), pos: kind.pos}
+	return &statement{body: cat("FROM ", call), run: around("CREATE VIEW "+name.text+" AS", "")}
+}
+
+// createFunction parses a function. Its arguments become columns of a row that the body can refer to, so that no column
+// of the body takes the place of one.
+func (p *parser) createFunction(string) *statement {
+	name := strings.Trim(p.name().text, `"`)
+	p.function, p.parameters = name, map[string]bool{}
+	var parameters, arguments, nulls []string
+	p.expect("(")
+	for !p.accept(")") {
+		parameter := strings.ToLower(p.next().text)
+		p.parameters[parameter] = true
+		column := p.parameter(parameter)
+		argument := identifier("_" + parameter + "_")
+		parameters = append(parameters, argument)
+		kind := p.columnType()
+		arguments = append(arguments, argument+"::"+kind+" AS "+column)
+		nulls = append(nulls, "NULL::"+kind+" AS "+column)
+		p.accept(",")
+	}
+	p.expect("RETURNS")
+	table := p.accept("TABLE")
+	if table {
+		p.columnTypes(true)
+	} else {
+		p.columnType()
+	}
+	if p.accept("DELEGATES") {
+		p.fail(p.peek(), "%s is part of Trace Processor", name)
+	}
+	p.expect("AS")
+	body := p.query()
+	head := fmt.Sprintf("CREATE OR REPLACE MACRO %s(%s) AS ", name, strings.Join(parameters, ", "))
+	s := &statement{body: body}
+	if len(parameters) == 0 {
+		parameters, arguments, nulls = nil, []string{"NULL AS _none"}, []string{"NULL AS _none"}
+	}
+	from := func(columns []string) string { return "(SELECT " + strings.Join(columns, ", ") + ") AS _arguments" }
+	if table {
+		s.run = around(head+"TABLE SELECT _rows.* FROM "+from(arguments)+", LATERAL (", ") AS _rows")
+	} else {
+		s.run = around(head+"(SELECT (", ") FROM "+from(arguments)+")")
+	}
+	s.check = around("SELECT 1 FROM "+from(nulls)+", LATERAL (", ") AS _rows")
+	return s
+}
+
+func (p *parser) createMacro() *macro {
+	m := &macro{name: strings.ToLower(p.next().text)}
+	p.expect("(")
+	for !p.accept(")") {
+		m.parameters = append(m.parameters, strings.ToLower(p.next().text))
+		p.columnType()
+		p.accept(",")
+	}
+	p.expect("RETURNS")
+	p.columnType()
+	p.expect("AS")
+	for p.peek().kind != end {
+		m.body = append(m.body, p.next())
+	}
+	return m
+}
+
+func (p *parser) drop() *statement {
+	p.accept("PERFETTO")
+	what := strings.ToUpper(p.next().text)
+	exists := ""
+	if p.accept("IF") {
+		p.expect("EXISTS")
+		exists = "IF EXISTS "
+	}
+	name := p.name().text
+	if p.accept("ON") {
+		p.name()
+	}
+	if what == "INDEX" {
+		return &statement{}
+	}
+	return &statement{drop: what, run: around(fmt.Sprintf("DROP %s %s%s", what, exists, name), "")}
+}

@@ -1,0 +1,205 @@
+package perfettosql
+
+import (
+	"fmt"
+	"strings"
+)
+
+type kind int
+
+const (
+	end      kind = iota
+	word          // an identifier or keyword
+	quoted        // an identifier in quotes, or what SQLite takes for text if there is no such column
+	text          // 'text'
+	blob          // x'6162'
+	number        // 12, 1.5e3, 0x1f
+	variable      // $name
+	operator      // one or more characters of punctuation
+)
+
+// token is a word of SQL.
+type token struct {
+	kind kind
+	text string // as it stands in the source; of a quoted identifier or a text what it holds
+	pos  int    // byte offset in the source
+	end  int
+}
+
+// is reports whether the token is the keyword or operator.
+func (t token) is(text string) bool {
+	return (t.kind == word || t.kind == operator) && strings.EqualFold(t.text, text)
+}
+
+// Error is text that is not PerfettoSQL.
+type Error struct {
+	Pos     int // byte offset in the source
+	Message string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+func failAt(pos int, format string, args ...any) error {
+	return &Error{pos, fmt.Sprintf(format, args...)}
+}
+
+// tokenize cuts SQL into tokens; comments and space are left out. The last token is of kind end.
+func tokenize(sql string) ([]token, error) {
+	var tokens []token
+	for i := 0; ; {
+		i = skipSpace(sql, i)
+		if i == len(sql) {
+			return append(tokens, token{end, "", i, i}), nil
+		}
+		t, err := next(sql, i)
+		if err != nil {
+			return nil, err
+		}
+		tokens = append(tokens, t)
+		i = t.end
+	}
+}
+
+// skipSpace returns where the next token begins.
+func skipSpace(sql string, i int) int {
+	for i < len(sql) {
+		switch {
+		case strings.IndexByte(" \t\r\n\f\v", sql[i]) >= 0:
+			i++
+		case strings.HasPrefix(sql[i:], "--"):
+			i += lengthUntil(sql[i:], "\n")
+		case strings.HasPrefix(sql[i:], "/*"):
+			i += 2 + lengthUntil(sql[i+2:], "*/")
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// lengthUntil is the length up to the end of the mark, or of all.
+func lengthUntil(s, mark string) int {
+	if n := strings.Index(s, mark); n >= 0 {
+		return n + len(mark)
+	}
+	return len(s)
+}
+
+// operators of more than one character.
+var operators = []string{"->>", "->", "||", "<<", ">>", "<=", ">=", "<>", "!=", "=="}
+
+// next reads the token at i.
+func next(sql string, i int) (token, error) {
+	c := sql[i]
+	switch {
+	case (c == 'x' || c == 'X') && strings.HasPrefix(sql[i+1:], "'"):
+		t, err := delimited(sql, i+1, '\'', blob)
+		t.pos = i
+		return t, err
+	case isWord(c) && !isDigit(c):
+		return run(sql, i, i, word, isWord), nil
+	case isDigit(c) || c == '.' && i+1 < len(sql) && isDigit(sql[i+1]):
+		return numberAt(sql, i), nil
+	case c == '$' && i+1 < len(sql) && isWord(sql[i+1]):
+		return run(sql, i, i+1, variable, isWord), nil
+	case c == '\'':
+		return delimited(sql, i, '\'', text)
+	case c == '"' || c == '`':
+		return delimited(sql, i, c, quoted)
+	case c == '[':
+		return delimited(sql, i, ']', quoted)
+	}
+	for _, op := range operators {
+		if strings.HasPrefix(sql[i:], op) {
+			return token{operator, op, i, i + len(op)}, nil
+		}
+	}
+	if strings.IndexByte("+-*/%<>=!&|~(),.;:?@#{}]^", c) < 0 {
+		return token{}, failAt(i, "unexpected character %q", c)
+	}
+	return token{operator, string(c), i, i + 1}, nil
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isWord(c byte) bool {
+	return c == '_' || c >= 0x80 || isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// run reads a token as far as its characters go.
+func run(sql string, pos, from int, k kind, in func(byte) bool) token {
+	i := from
+	for i < len(sql) && in(sql[i]) {
+		i++
+	}
+	return token{k, sql[pos:i], pos, i}
+}
+
+func numberAt(sql string, pos int) token {
+	i := pos
+	for i < len(sql) && (isWord(sql[i]) || sql[i] == '.' || isExponentSign(sql, pos, i)) {
+		i++
+	}
+	return token{number, sql[pos:i], pos, i}
+}
+
+// isExponentSign reports whether a number that starts at pos has the sign of its exponent at i.
+func isExponentSign(sql string, pos, i int) bool {
+	return (sql[i] == '+' || sql[i] == '-') && (sql[i-1]|0x20) == 'e' && !strings.HasPrefix(strings.ToLower(sql[pos:i]), "0x")
+}
+
+// delimited reads a token between quotes, which are doubled inside.
+func delimited(sql string, pos int, quote byte, k kind) (token, error) {
+	var b strings.Builder
+	for i := pos + 1; i < len(sql); i++ {
+		if sql[i] != quote {
+			b.WriteByte(sql[i])
+			continue
+		}
+		if i+1 < len(sql) && sql[i+1] == quote && quote != ']' {
+			b.WriteByte(quote)
+			i++
+			continue
+		}
+		return token{k, b.String(), pos, i + 1}, nil
+	}
+	return token{}, failAt(pos, "no end of what %c begins", sql[pos])
+}
+
+// Statement is one of several in a text.
+type Statement struct {
+	Text string // without the semicolon
+	Pos  int    // byte offset in the source
+}
+
+// Split cuts SQL, of Perfetto or of DuckDB, at its semicolons. Statements without a word are left out.
+func Split(sql string) ([]Statement, error) {
+	var statements []Statement
+	from := -1
+	for i := 0; ; {
+		i = skipSpace(sql, i)
+		if i == len(sql) || sql[i] == ';' {
+			if from >= 0 {
+				statements = append(statements, Statement{sql[from:i], from})
+			}
+			if i == len(sql) {
+				return statements, nil
+			}
+			from = -1
+			i++
+			continue
+		}
+		if from < 0 {
+			from = i
+		}
+		if c := sql[i]; c == '\'' || c == '"' {
+			t, err := delimited(sql, i, c, text)
+			if err != nil {
+				return nil, err
+			}
+			i = t.end
+		} else {
+			i++
+		}
+	}
+}

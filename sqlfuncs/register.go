@@ -1,0 +1,147 @@
+package sqlfuncs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// Dataset is a dataset of Parquet files to register.
+type Dataset struct {
+	Path   string // its folder as DuckDB is to find it, with slashes
+	Layout Layout
+	Tables []string // those that have files
+}
+
+// LocalTraceID is what a table's own column trace_id is called in a database of many traces, where trace_id is the
+// trace of the dataset.
+const LocalTraceID = "local_trace_id"
+
+// Register makes every declared table of a dataset, and all macros and views, in an empty database. The tables are
+// views of the Parquet files or, if materialize is set, hold the rows themselves. A table without a file is empty.
+func Register(ctx context.Context, db Execer, d Dataset, materialize bool) error {
+	statement := fmt.Sprintf("CREATE TABLE %s AS SELECT %d AS schema_version, %t AS many_traces",
+		registration, table.SchemaVersion, d.Layout == ManyTraces)
+	if _, err := db.ExecContext(ctx, statement); err != nil {
+		return err
+	}
+	kind := "VIEW"
+	if materialize {
+		kind = "TABLE"
+	}
+	files := map[string]bool{}
+	for _, name := range d.Tables {
+		files[name] = true
+	}
+	for _, s := range schema.All() {
+		if s.Abstract {
+			continue // a view among the macros
+		}
+		rows := d.empty(s)
+		if files[s.Name] {
+			rows = d.read(s)
+		}
+		for _, statement := range []string{
+			fmt.Sprintf("CREATE %s %s AS %s", kind, s.Name, rows),
+			fmt.Sprintf("COMMENT ON %s %s IS %s", kind, s.Name, quote(s.Doc)),
+		} {
+			if _, err := db.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("register %s: %w", s.Name, err)
+			}
+		}
+	}
+	return Install(ctx, db, d.Layout)
+}
+
+// registration is the table that tells a database which Register made.
+const registration = "_tpconvert"
+
+var (
+	// ErrForeign is wrapped if a database was not made by Register.
+	ErrForeign = errors.New("not a DuckDB file of tpconvert")
+	// ErrVersion is wrapped if a database has another schema version.
+	ErrVersion = errors.New("of another version of tpconvert")
+)
+
+// Registered returns the layout of a database that Register made.
+func Registered(ctx context.Context, db *sql.Conn) (Layout, error) {
+	var version int
+	var many bool
+	err := db.QueryRowContext(ctx, "SELECT schema_version, many_traces FROM "+registration).Scan(&version, &many)
+	switch {
+	case err != nil:
+		return OneTrace, fmt.Errorf("%w: it has no table %s", ErrForeign, registration)
+	case version != table.SchemaVersion:
+		return OneTrace, fmt.Errorf("%w: it has schema version %d, not %d", ErrVersion, version, table.SchemaVersion)
+	case many:
+		return ManyTraces, nil
+	}
+	return OneTrace, nil
+}
+
+// read selects the rows of a table from its files.
+func (d Dataset) read(s *table.Schema) string {
+	var columns []string
+	local := false
+	for _, c := range s.Columns {
+		name := identifier(c.Name)
+		if d.Layout == ManyTraces && c.Name == "trace_id" {
+			name += " AS " + LocalTraceID
+			local = true
+		}
+		columns = append(columns, name)
+	}
+	from := fmt.Sprintf("read_parquet(%s)", quote(d.glob(s.Name+".parquet")))
+	if d.Layout == ManyTraces {
+		// DuckDB hides a column of the files that has the name of a partition.
+		files := quote(d.glob(s.Name, "trace_id=*", "*.parquet"))
+		if local {
+			columns = append(columns, "regexp_extract(filename, 'trace_id=([^/\\\\]+)', 1) AS trace_id")
+			from = fmt.Sprintf("read_parquet(%s, hive_partitioning = false, filename = true)", files)
+		} else {
+			columns = append(columns, "trace_id")
+			from = fmt.Sprintf("read_parquet(%s, hive_partitioning = true, hive_types = {trace_id: VARCHAR})", files)
+		}
+	}
+	return fmt.Sprintf("SELECT %s FROM %s", strings.Join(columns, ", "), from)
+}
+
+// glob is a path in the dataset for DuckDB, which takes it for a pattern.
+func (d Dataset) glob(names ...string) string {
+	folder := strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(d.Path)
+	return path.Join(append([]string{folder}, names...)...)
+}
+
+// empty selects no rows with the columns of a table.
+func (d Dataset) empty(s *table.Schema) string {
+	var columns []string
+	for _, c := range s.Columns {
+		name := identifier(c.Name)
+		if d.Layout == ManyTraces && c.Name == "trace_id" {
+			name = LocalTraceID
+		}
+		columns = append(columns, fmt.Sprintf("NULL::%s AS %s", types[c.Type], name))
+	}
+	if d.Layout == ManyTraces {
+		columns = append(columns, "NULL::VARCHAR AS trace_id")
+	}
+	return fmt.Sprintf("SELECT %s WHERE false", strings.Join(columns, ", "))
+}
+
+var types = map[table.Type]string{
+	table.TypeInt64:   "BIGINT",
+	table.TypeInt32:   "INTEGER",
+	table.TypeFloat64: "DOUBLE",
+	table.TypeBool:    "BOOLEAN",
+	table.TypeString:  "VARCHAR",
+}
+
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

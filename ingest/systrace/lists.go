@@ -36,22 +36,14 @@ func (r *reader) listed(text []byte) {
 	case n == 4 && isHeader(columns[:n], "PID", "TID", "CMD"):
 		r.section = inThreads
 	case r.section == inProcess && n == len(columns):
-		pid, ok := id(columns[1])
-		parent, ok2 := id(columns[2])
-		if !ok || !ok2 {
-			r.File.LogAt(model.StatSystraceParseFailure, r.offset, nil)
-			return
+		if pid, parent, ok := r.ids(columns[1], columns[2]); ok {
+			r.process(pid, parent, columns[8])
 		}
-		r.process(pid, parent, columns[8])
 	case r.section == inThreads && n >= 4:
-		pid, ok := id(columns[1])
-		tid, ok2 := id(columns[2])
-		if !ok || !ok2 {
-			r.File.LogAt(model.StatSystraceParseFailure, r.offset, nil)
-			return
+		if pid, tid, ok := r.ids(columns[1], columns[2]); ok {
+			utid := r.Machine.ThreadOf(tid, pid)
+			r.Machine.SetThreadName(utid, r.Store.Strings.InternBytes(command), model.ThreadNameOther)
 		}
-		utid := r.Machine.ThreadOf(tid, pid)
-		r.Machine.SetThreadName(utid, r.Store.Strings.InternBytes(command), model.ThreadNameOther)
 	}
 }
 
@@ -76,7 +68,14 @@ func isHeader(columns [][]byte, names ...string) bool {
 	return true
 }
 
-func id(text []byte) (int64, bool) {
-	n, rest, ok := number(text)
-	return int64(n), ok && len(rest) == 0 && n <= math.MaxUint32
+// ids reads two pids or tids. If they are none, the line is logged.
+func (r *reader) ids(a, b []byte) (int64, int64, bool) {
+	first, rest, ok := number(a)
+	second, rest2, ok2 := number(b)
+	if !ok || !ok2 || len(rest) > 0 || len(rest2) > 0 || max(first, second) > math.MaxUint32 {
+		r.File.LogAt(model.StatSystraceParseFailure, r.offset, nil)
+		return 0, 0, false
+	}
+	r.events++
+	return int64(first), int64(second), true
 }

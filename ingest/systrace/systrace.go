@@ -55,7 +55,7 @@ type reader struct {
 	page    bool
 	section section
 	offset  int64 // of the line, bytes from the start of the input
-	events  int
+	events  int   // and lines of lists that were read
 	failed  int64 // offset of the first line that is no event, or None
 	skipped int64 // bytes before the first line
 }
@@ -97,10 +97,10 @@ func read(in *format.Input) error {
 	switch {
 	case in.Part || r.events > 0:
 		return nil
-	case r.page && r.section == inPage && r.failed == model.None:
-		return format.Errorf(format.ErrUnsupported, -1, "a page that holds no trace of systrace")
 	case r.failed != model.None:
 		return format.Errorf(format.ErrCorrupt, r.failed, "not one line is an event of ftrace")
+	case r.page:
+		return format.Errorf(format.ErrUnsupported, -1, "a page that holds no trace of systrace")
 	}
 	return nil
 }

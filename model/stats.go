@@ -36,6 +36,8 @@ const (
 
 var provenances = [...]string{"trace", "analysis"}
 
+func (p Provenance) String() string { return provenances[p] }
+
 type statInfo struct {
 	name     string
 	indexed  bool
@@ -100,6 +102,21 @@ func (s Stat) String() string { return s.info().name }
 
 // Severity says what the count means.
 func (s Stat) Severity() Severity { return s.info().severity }
+
+// Source says who counts.
+func (s Stat) Source() Provenance { return s.info().source }
+
+// UnindexedStats lists the stats of Trace Processor that have one value each.
+// Its table of stats has them all; ours has those that are not zero.
+func UnindexedStats() []Stat {
+	var all []Stat
+	for i, info := range stats {
+		if info.name != "" && !info.indexed {
+			all = append(all, Stat(i))
+		}
+	}
+	return all
+}
 
 type statKey struct {
 	stat    Stat

@@ -1,5 +1,252 @@
 package main
 
-import "context"
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
 
-func (q *query) prompt(ctx context.Context) error { return nil }
+	"golang.org/x/term"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+)
+
+const promptHelp = `SQL ends with a semicolon. Tab completes tables, columns and functions.
+.tables         list the tables
+.schema TABLE   list the columns of a table
+.timer          say how long statements take, or stop saying so
+.quit           leave, as does Ctrl-D
+`
+
+// prompt asks for statements and runs them until there are no more.
+type prompt struct {
+	*query
+	readLine func(prompt string) (string, error)
+	timer    bool
+}
+
+// ask asks at the terminal.
+func (q *query) ask(ctx context.Context) error {
+	in, ok := q.stdin.(*os.File)
+	if !ok {
+		return errors.New("the standard input is not a terminal")
+	}
+	names, err := q.names(ctx)
+	if err != nil {
+		return err
+	}
+	terminal := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{in, q.out}, "")
+	terminal.AutoCompleteCallback = completer(names, terminal)
+	terminal.History = openHistory()
+	p := prompt{query: q, readLine: func(text string) (string, error) {
+		// Only while a line is edited: a statement that runs can be interrupted.
+		state, err := term.MakeRaw(int(in.Fd()))
+		if err != nil {
+			return "", err
+		}
+		defer term.Restore(int(in.Fd()), state)
+		if width, height, err := term.GetSize(int(in.Fd())); err == nil {
+			_ = terminal.SetSize(width, height)
+		}
+		terminal.SetPrompt(text)
+		return terminal.ReadLine()
+	}}
+	fmt.Fprintln(q.out, ".help tells what there is besides SQL.")
+	return p.loop(ctx)
+}
+
+func (p *prompt) loop(ctx context.Context) error {
+	var sql strings.Builder
+	for {
+		text := "tpconvert> "
+		if sql.Len() > 0 {
+			text = "      ...> "
+		}
+		line, err := p.readLine(text)
+		if errors.Is(err, io.EOF) {
+			fmt.Fprintln(p.out)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if command, dotted := strings.CutPrefix(strings.TrimSpace(line), "."); dotted && sql.Len() == 0 {
+			if command == "quit" || command == "exit" {
+				return nil
+			}
+			p.report(p.command(ctx, command))
+			continue
+		}
+		sql.WriteString(line + "\n")
+		if !complete(sql.String()) {
+			continue
+		}
+		begun := time.Now()
+		p.results = 0
+		err = p.all(ctx, sql.String())
+		if ctx.Err() != nil {
+			return err
+		}
+		p.report(err)
+		if p.timer {
+			fmt.Fprintf(p.out, "%.3f s\n", time.Since(begun).Seconds())
+		}
+		sql.Reset()
+	}
+}
+
+// report shows an error.
+func (p *prompt) report(err error) {
+	if err != nil {
+		fmt.Fprintln(p.out, err)
+	}
+}
+
+// complete reports whether SQL ends with a semicolon, or is none.
+func complete(sql string) bool {
+	statements, err := perfettosql.Split(sql)
+	return err == nil && (len(statements) == 0 || strings.HasSuffix(strings.TrimSpace(sql), ";"))
+}
+
+// command runs what begins with a dot.
+func (p *prompt) command(ctx context.Context, text string) error {
+	name, argument, _ := strings.Cut(text, " ")
+	p.results = 0
+	switch name {
+	case "help":
+		_, err := io.WriteString(p.out, promptHelp)
+		return err
+	case "timer":
+		p.timer = !p.timer
+		return nil
+	case "tables":
+		return p.show(ctx, "SELECT name, comment FROM "+relations+" GROUP BY ALL ORDER BY name")
+	case "schema":
+		return p.show(ctx, "SELECT column_name AS name, column_type AS type FROM (DESCRIBE "+identifierText(strings.TrimSpace(argument))+")")
+	}
+	return fmt.Errorf("there is no .%s; see .help", name)
+}
+
+func identifierText(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// relations are the tables and views, those of our own use excepted.
+const relations = `(
+	SELECT table_name AS name, comment FROM duckdb_tables() WHERE NOT internal AND table_name NOT LIKE '\_%' ESCAPE '\'
+	UNION ALL SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND view_name NOT LIKE '\_%' ESCAPE '\')`
+
+// names are what can be completed.
+func (q *query) names(ctx context.Context) ([]string, error) {
+	rows, err := q.db.conn.QueryContext(ctx, `
+		SELECT name FROM `+relations+`
+		UNION SELECT column_name FROM duckdb_columns() WHERE NOT internal
+		UNION SELECT function_name || '(' FROM duckdb_functions() WHERE NOT internal AND function_name NOT LIKE '\_%' ESCAPE '\'
+		ORDER BY 1`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
+}
+
+// completer completes the word before the cursor at Tab, and shows what there is if it can be several.
+func completer(names []string, out io.Writer) func(line string, pos int, key rune) (string, int, bool) {
+	return func(line string, pos int, key rune) (string, int, bool) {
+		if key != '\t' {
+			return "", 0, false
+		}
+		from := 1 + strings.LastIndexFunc(line[:pos], func(r rune) bool {
+			return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		})
+		word := line[from:pos]
+		if from == 1 && line[0] == '.' {
+			word, from = line[:pos], 0
+		}
+		var found []string
+		for _, name := range append([]string{".help", ".tables", ".schema ", ".timer", ".quit"}, names...) {
+			if len(name) >= len(word) && strings.EqualFold(name[:len(word)], word) {
+				found = append(found, name)
+			}
+		}
+		if len(found) == 0 || word == "" {
+			return line, pos, true
+		}
+		common := found[0]
+		for _, name := range found {
+			for !strings.HasPrefix(name, common) {
+				common = common[:len(common)-1]
+			}
+		}
+		if len(found) > 1 && len(common) <= len(word) {
+			fmt.Fprintln(out, strings.Join(found, "  "))
+			return line, pos, true
+		}
+		return line[:from] + common + line[pos:], from + len(common), true
+	}
+}
+
+// history is the lines that were entered, the newest last. They are kept in a file, if there is a place for one.
+type history struct {
+	lines []string
+	file  string
+}
+
+// keptLines is the length of the history.
+const keptLines = 1000
+
+func openHistory() *history {
+	folder, err := os.UserConfigDir()
+	if err != nil {
+		return &history{}
+	}
+	return readHistory(filepath.Join(folder, "tpconvert", "history"))
+}
+
+func readHistory(file string) *history {
+	h := &history{file: file}
+	f, err := os.Open(file)
+	if err != nil {
+		return h
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		h.lines = append(h.lines, lines.Text())
+	}
+	return h
+}
+
+// Add implements term.History. That the file cannot be written is no reason to stop.
+func (h *history) Add(line string) {
+	if strings.TrimSpace(line) == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
+		return
+	}
+	h.lines = append(h.lines, line)
+	h.lines = slices.Delete(h.lines, 0, max(0, len(h.lines)-keptLines))
+	if h.file != "" {
+		_ = os.MkdirAll(filepath.Dir(h.file), 0o700)
+		_ = os.WriteFile(h.file, []byte(strings.Join(h.lines, "\n")+"\n"), 0o600)
+	}
+}
+
+// Len implements term.History.
+func (h *history) Len() int { return len(h.lines) }
+
+// At implements term.History: 0 is the newest.
+func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }

@@ -86,7 +86,7 @@ func (q *query) run(ctx context.Context, input string, args []string) error {
 		return err
 	}
 	if text == nil {
-		return q.prompt(ctx)
+		return q.ask(ctx)
 	}
 	return q.all(ctx, *text)
 }
@@ -230,6 +230,11 @@ func (q *query) statement(ctx context.Context, text string) error {
 			return err
 		}
 	}
+	return q.show(ctx, text)
+}
+
+// show runs one statement of DuckDB and prints the rows that it gives.
+func (q *query) show(ctx context.Context, text string) error {
 	columns, err := prepare(ctx, q.db.conn, text)
 	if err != nil {
 		return err

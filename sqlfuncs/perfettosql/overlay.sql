@@ -68,9 +68,12 @@ CREATE MACRO sqlite_unhex(x) AS ('0x' || regexp_extract(x::VARCHAR, '([0-9a-fA-F
 CREATE MACRO sqlite_regexp(pattern, x) AS regexp_matches(x::VARCHAR, pattern),
 (pattern, x, flags) AS CASE WHEN flags LIKE '%i' THEN regexp_matches(x::VARCHAR, pattern, 'i')
     ELSE regexp_matches(x::VARCHAR, pattern) END;
-CREATE MACRO sqlite_regexp_extract(x, pattern) AS CASE WHEN regexp_matches(x::VARCHAR, pattern)
-    THEN CASE WHEN regexp_matches(replace(pattern, '\(', ''), '\((\?P?<|[^?])') THEN regexp_extract(x::VARCHAR, pattern, 1)
-              ELSE regexp_extract(x::VARCHAR, pattern) END END;
+-- The first group if the pattern has one that matches, else the whole.
+CREATE MACRO sqlite_regexp_extract(x, pattern) AS CASE
+    WHEN NOT regexp_matches(x::VARCHAR, pattern) THEN NULL
+    WHEN regexp_matches(replace(pattern, '\(', ''), '\((\?P?<|[^?])')
+    THEN coalesce(nullif(regexp_extract(x::VARCHAR, pattern, 1), ''), regexp_extract(x::VARCHAR, pattern))
+    ELSE regexp_extract(x::VARCHAR, pattern) END;
 CREATE MACRO sqlite_regexp_replace_simple(x, pattern, to_text) AS regexp_replace(x::VARCHAR, pattern, to_text, 'g');
 CREATE MACRO sqlite_strftime(format, x) AS strftime(x::TIMESTAMP, format);
 
@@ -97,6 +100,14 @@ CREATE VIEW args AS SELECT *, CASE value_type
     WHEN 'bool' THEN CASE WHEN int_value <> 0 THEN 'true' ELSE 'false' END
     ELSE string_value END AS display_value
 FROM dataset.args;
+-- What the converter adds is not in the trace.
+CREATE VIEW metadata AS FROM dataset.metadata WHERE name IS DISTINCT FROM 'converter_version';
+-- Stats without an index are there even if they are 0.
+CREATE VIEW stats AS
+SELECT id, name, key, idx, severity, source, value, description, machine_id, trace_id FROM dataset.stats
+UNION ALL BY NAME
+SELECT (SELECT count(*) FROM dataset.stats) + row_number() OVER () - 1 AS id, name, key, severity, source, 0 AS value
+FROM _unindexed_stat WHERE name NOT IN (SELECT s.name FROM dataset.stats AS s);
 CREATE VIEW logs AS FROM dataset.android_logs;
 CREATE VIEW android_logs AS SELECT id, ts, utid, prio, tag, msg FROM logs WHERE log_source = 'android_logcat';
 CREATE VIEW cpu_available_frequencies AS SELECT id, ucpu AS cpu, freq, ucpu FROM dataset.cpu_freq;

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
@@ -49,10 +50,11 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 		return nil, ErrManyTraces
 	}
 	s := &Session{conn: conn, modules: modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}}
-	statements, err := Split(overlay)
+	views, err := Split(overlay)
 	if err != nil {
 		return nil, err
 	}
+	statements := append([]Statement{{Text: unindexedStats()}}, views...)
 	for _, setting := range []string{
 		"integer_division = true", "ieee_floating_point_ops = false", "scalar_subquery_error_on_multiple_rows = false",
 		"default_null_order = 'nulls_first_on_asc_last_on_desc'",
@@ -84,6 +86,18 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 	}
 	return s, nil
 }
+
+// unindexedStats makes a table of the stats that Trace Processor always has.
+func unindexedStats() string {
+	var rows []string
+	for _, s := range model.UnindexedStats() {
+		rows = append(rows, fmt.Sprintf("('%s', %d, '%s', '%s')", s, s, s.Severity(), s.Source()))
+	}
+	return "CREATE TABLE _unindexed_stat AS FROM (VALUES " + strings.Join(rows, ",") + ") AS _stat(name, key, severity, source)"
+}
+
+// builtin are the modules whose functions are there without a folder of modules.
+var builtin = map[string]bool{"time.conversion": true}
 
 // prelude are the macros that are always there.
 var prelude = []string{
@@ -148,7 +162,7 @@ func isMacro(tokens []token) bool {
 
 // include runs a module once, or all modules below a.b.*.
 func (s *Session) include(ctx context.Context, name string, at token) error {
-	if strings.HasPrefix(name, "prelude.") || s.included[name] {
+	if strings.HasPrefix(name, "prelude.") || s.included[name] || builtin[name] {
 		return nil
 	}
 	s.included[name] = true

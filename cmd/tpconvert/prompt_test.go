@@ -1,0 +1,79 @@
+//go:build cgo
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPrompt(t *testing.T) {
+	dir := dataset(t, goodTrace)
+	var out bytes.Buffer
+	db, err := openDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	q := &query{db: db, out: &out, options: queryOptions{format: "csv"}}
+	if _, err := q.attach(t.Context(), filepath.Join(dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{"SELECT name", "FROM slice ORDER BY ts;", ".schema flow", ".tables", "SELECT nothing;", ".odd", ".timer", "SELECT 1 AS one;"}
+	var prompts []string
+	p := prompt{query: q, readLine: func(text string) (string, error) {
+		prompts = append(prompts, text)
+		if len(lines) == 0 {
+			return "", io.EOF
+		}
+		line := lines[0]
+		lines = lines[1:]
+		return line, nil
+	}}
+	if err := p.loop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if prompts[0] != "tpconvert> " || prompts[1] != "      ...> " || prompts[2] != prompts[0] {
+		t.Errorf("prompts %q", prompts)
+	}
+	for _, want := range []string{
+		"name\nwork\npart\n", "slice_out,BIGINT\n", "thread_track,A track of slices of one thread.\n",
+		"line 1: SELECT nothing;\n               ^\n", "there is no .odd", "one\n1\n0.0",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	names, err := q.names(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	complete := completer(names, io.Discard)
+	for line, want := range map[string]string{
+		"SELECT * FROM heap_graph_ja": "SELECT * FROM heap_graph_java_oome_details",
+		"SELECT s.slice_ou":           "SELECT s.slice_out",
+		"SELECT ancestor_slice_b":     "SELECT ancestor_slice_by_stack(",
+		".sch":                        ".schema ",
+		"SELECT zzz":                  "SELECT zzz",
+		"SELECT thread_tr":            "SELECT thread_track",
+	} {
+		if got, pos, ok := complete(line, len(line), '\t'); got != want || pos != len(want) || !ok {
+			t.Errorf("%q becomes %q, %d", line, got, pos)
+		}
+	}
+}
+
+func TestHistory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new", "history")
+	h := readHistory(file)
+	for _, line := range []string{"a", "b", "b", " ", "c"} {
+		h.Add(line)
+	}
+	again := readHistory(file)
+	if again.Len() != 3 || again.At(0) != "c" || again.At(2) != "a" {
+		t.Errorf("history %q", again.lines)
+	}
+}

@@ -55,7 +55,7 @@ func (q *query) ask(ctx context.Context) error {
 			return "", err
 		}
 		defer term.Restore(int(in.Fd()), state)
-		if width, height, err := term.GetSize(int(in.Fd())); err == nil {
+		if width, height, err := term.GetSize(int(in.Fd())); err == nil && width > 0 {
 			_ = terminal.SetSize(width, height)
 		}
 		terminal.SetPrompt(text)

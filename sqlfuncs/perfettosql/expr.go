@@ -79,10 +79,17 @@ var binary = map[string]int{
 	"||": bindsConcat, "->": bindsConcat, "->>": bindsConcat, "COLLATE": bindsCollate,
 }
 
+// maxNesting is how deep expressions may be, as in SQLite.
+const maxNesting = 1000
+
 func (p *parser) expression() expr { return p.operators(bindsOr) }
 
 // operators parses an expression of operators that bind at least so strongly.
 func (p *parser) operators(least int) expr {
+	if p.depth++; p.depth > maxNesting {
+		p.fail(p.peek(), "this is nested more than %d deep", maxNesting)
+	}
+	defer func() { p.depth-- }()
 	left := p.prefix(least)
 	for {
 		t := p.peek()
@@ -162,7 +169,7 @@ func (p *parser) infix(left expr, t token, name string, binds int) expr {
 		right := p.operators(binds + 1)
 		sign := op(name)
 		sides := []pieces{left.besideText(right), right.besideText(left)}
-		placed(sign, "VARCHAR", sides)
+		placed(sign, asVarchar, sides)
 		result.sql = cat(sides[0], sign, sides[1])
 	case "COLLATE":
 		collation := "NOCASE"
@@ -174,7 +181,10 @@ func (p *parser) infix(left expr, t token, name string, binds int) expr {
 		result = expr{sql: cat(left.value(), op(name), p.operators(binds+1).value()), compound: true}
 	default:
 		right := p.operators(binds + 1)
-		result = expr{sql: cat(long(left), op(name), long(right)), compound: true}
+		sign := op(name)
+		sides := []pieces{long(left), long(right)}
+		placed(sign, asReal, sides)
+		result = expr{sql: cat(sides[0], sign, sides[1]), compound: true}
 	}
 	if not {
 		result.sql = cat("NOT (", result.sql, ")")
@@ -290,7 +300,7 @@ func (p *parser) caseOf() expr {
 	out := cat(head)
 	then := func() pieces {
 		branch := []pieces{p.expression().value()}
-		placed(head, "VARIANT", branch)
+		placed(head, asVariant, branch)
 		return branch[0]
 	}
 	of := !p.peek().is("WHEN")
@@ -413,6 +423,9 @@ func (p *parser) columnOf(t token) expr {
 	if p.peek().is(".") {
 		out.kind = word
 	}
+	if strings.EqualFold(name, "_auto_id") && out.kind == word {
+		out.text = "rowid"
+	}
 	for p.accept(".") {
 		t = p.next()
 		switch {
@@ -421,6 +434,9 @@ func (p *parser) columnOf(t token) expr {
 			name = "*"
 		case t.kind == word || t.kind == quoted:
 			out.text += "." + identifier(t.text)
+			if strings.EqualFold(t.text, "_auto_id") {
+				out.text = strings.TrimSuffix(out.text, identifier(t.text)) + "rowid"
+			}
 			name = t.text
 		default:
 			p.fail(t, "syntax error near %q", t.text)
@@ -435,7 +451,7 @@ var aggregates = map[string]bool{
 }
 
 // renamed are functions that DuckDB has under another name.
-var renamed = map[string]string{"last_non_null": "last_value"}
+var renamed = map[string]string{"format": "printf", "last_non_null": "last_value"}
 
 // call parses a call, of which name was read.
 func (p *parser) call(t token) expr {
@@ -463,9 +479,9 @@ func (p *parser) call(t token) expr {
 		items := p.values(name, args, t)
 		switch name {
 		case "coalesce", "ifnull", "min", "max":
-			placed(head, "VARIANT", items)
+			placed(head, asVariant, items)
 		case "iif", "if":
-			placed(head, "VARIANT", items[1:])
+			placed(head, asVariant, items[1:])
 		}
 		body = list(items)
 		if distinct {

@@ -4,16 +4,32 @@ import "strings"
 
 // piece is a word of translated SQL. Each stands on a line of its own, so that DuckDB's errors name it.
 type piece struct {
-	text string
-	pos  int        // byte offset in the source, -1 if nothing there corresponds to it
-	kind kind       // quoted if it may have to become text, word for other names of columns
-	in   *selection // whose column it is, nil if it is none
-	args []argument // of what needs them to have one type: a call, CASE or a comparison
-	as   string     // the type that they all can be given
+	text  string
+	pos   int        // byte offset in the source, -1 if nothing there corresponds to it
+	kind  kind       // quoted if it may have to become text, word for other names of columns
+	name  string     // of the column of the result that it is, if nothing else names that
+	in    *selection // whose column it is, nil if it is none
+	using *using     // that it is the column of
+	args  []argument // of what needs them to have one type: a call, CASE or a comparison
+	wrap  [2]string  // the words around each that give them one
 }
 
 // argument is the place of an argument or a branch, where it can be given another type.
 type argument struct{ before, after *piece }
+
+// using is USING with one column.
+type using struct {
+	open  *piece
+	table string // that is joined
+}
+
+// become puts an expression in the place of a column.
+func (p *piece) become(text string) {
+	p.text, p.kind, p.in = text, end, nil
+	if p.name != "" {
+		p.text += " AS " + identifier(p.name)
+	}
+}
 
 // pieces is translated SQL.
 type pieces []*piece
@@ -70,9 +86,16 @@ func literal(text string) string {
 	return quoted
 }
 
+// What gives arguments of several types one.
+var (
+	asVariant = [2]string{"(", ")::VARIANT"}
+	asVarchar = [2]string{"(", ")::VARCHAR"}
+	asReal    = [2]string{"sqlite_to_real(", ")"}
+)
+
 // placed makes room around arguments, which all can be given a type.
-func placed(call *piece, as string, items []pieces) {
-	call.as = as
+func placed(call *piece, wrap [2]string, items []pieces) {
+	call.wrap = wrap
 	for i, item := range items {
 		a := argument{&piece{pos: -1}, &piece{pos: -1}}
 		items[i] = cat(a.before, item, a.after)
@@ -83,7 +106,7 @@ func placed(call *piece, as string, items []pieces) {
 // mix gives the arguments the type that all can have.
 func (p *piece) mix() bool {
 	for _, arg := range p.args {
-		arg.before.text, arg.after.text = "(", ")::"+p.as
+		arg.before.text, arg.after.text = p.wrap[0], p.wrap[1]
 	}
 	mixed := p.args != nil
 	p.args = nil
@@ -93,7 +116,7 @@ func (p *piece) mix() bool {
 // mixAll lets all arguments have any types.
 func (s pieces) mixAll() (mixed bool) {
 	for _, p := range s {
-		if p.as == "VARIANT" && p.mix() {
+		if p.wrap == asVariant && p.mix() {
 			mixed = true
 		}
 	}

@@ -1,6 +1,9 @@
 package perfettosql
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // selection is a SELECT with its own rows, without those joined to it by UNION and so on.
 type selection struct {
@@ -145,14 +148,7 @@ func (p *parser) orderTerms() pieces {
 func (p *parser) selection() pieces {
 	p.in = &selection{}
 	if p.accept("VALUES") {
-		var rows []pieces
-		for {
-			p.expect("(")
-			rows = append(rows, cat("(", list(values(p.arguments())), ")"))
-			if !p.accept(",") {
-				return cat("VALUES ", list(rows))
-			}
-		}
+		return p.rows()
 	}
 	in := p.in
 	p.expect("SELECT")
@@ -198,6 +194,23 @@ func (p *parser) selection() pieces {
 	return out
 }
 
+// rows parses what follows VALUES, whose columns SQLite names column1, column2 and so on.
+func (p *parser) rows() pieces {
+	var rows []pieces
+	var names []string
+	for {
+		p.expect("(")
+		row := values(p.arguments())
+		for i := len(names); i < len(row); i++ {
+			names = append(names, "column"+strconv.Itoa(i+1))
+		}
+		rows = append(rows, cat("(", list(row), ")"))
+		if !p.accept(",") {
+			return cat("SELECT * FROM (VALUES ", list(rows), ") AS _values("+strings.Join(names, ", ")+")")
+		}
+	}
+}
+
 // item parses a column of the result. One without a name is named by its text.
 func (p *parser) item() pieces {
 	from := p.at
@@ -211,7 +224,11 @@ func (p *parser) item() pieces {
 	case strings.HasSuffix(e.sql[0].text, "*"):
 		return e.sql
 	case len(e.sql) == 1 && e.column != "":
-		return cat(e.sql, " AS ", identifier(e.column))
+		e.sql[0].name = e.column
+		if e.sql[0].kind == quoted {
+			e.sql[0].name = p.textSince(from)
+		}
+		return e.sql
 	}
 	return cat(e.whole(), " AS ", identifier(p.textSince(from)))
 }
@@ -255,7 +272,12 @@ func (p *parser) joins() pieces {
 			out = cat(out, " "+kind+"JOIN ", right, " ON ", p.expression().condition())
 		case p.accept("USING"):
 			in.merges = true
-			out = cat(out, " "+kind+"JOIN ", right, " USING ", p.names())
+			open := &piece{text: " USING (", pos: -1}
+			names := p.names()
+			if len(names) == 3 { // a column in parentheses
+				names[1].in, names[1].using = in, &using{open, p.joined}
+			}
+			out = cat(out, " "+kind+"JOIN ", right, open, names[1:])
 		case kind != "":
 			out = cat(out, " "+kind+"JOIN ", right, " ON true")
 		default:
@@ -278,6 +300,7 @@ func (p *parser) table() pieces {
 		p.expect(")")
 	default:
 		out = cat(p.name())
+		p.joined = out[0].text
 		if p.accept("(") {
 			out[0].text = strings.Trim(out[0].text, `"`) + "("
 			if p.accept(")") {
@@ -289,7 +312,9 @@ func (p *parser) table() pieces {
 	}
 	t := p.peek()
 	if p.accept("AS") || t.kind == quoted || t.kind == text || t.kind == word && !afterItem[strings.ToUpper(t.text)] {
-		out = cat(out, " AS ", p.name())
+		name := p.name()
+		p.joined = name.text
+		out = cat(out, " AS ", name)
 	}
 	if p.accept("INDEXED") {
 		p.expect("BY")

@@ -209,8 +209,11 @@ func (s *Session) includeAll(ctx context.Context, folder string, at token) error
 	})
 }
 
-// maxDepth is how deep macros may call macros.
-const maxDepth = 100
+// How deep macros may call macros, and how many words they may make.
+const (
+	maxDepth  = 100
+	maxTokens = 1_000_000
+)
 
 // expand replaces the calls of macros.
 func (s *Session) expand(tokens []token, depth int) ([]token, error) {
@@ -244,7 +247,9 @@ func (s *Session) expand(tokens []token, depth int) ([]token, error) {
 		if body, err = s.expand(body, depth+1); err != nil {
 			return nil, err
 		}
-		out = append(out, body...)
+		if out = append(out, body...); len(out) > maxTokens {
+			return nil, failAt(t.pos, "macros make more than %d words of this statement", maxTokens)
+		}
 		i = next
 	}
 	return out, nil
@@ -404,9 +409,10 @@ func position(body pieces, at int) int {
 
 var (
 	missing       = regexp.MustCompile(`Referenced (?:column|table) "(.*?)" (?:was )?not found`)
+	noFunction    = regexp.MustCompile(`No function matches|Could not choose a best candidate`)
 	unlike        = regexp.MustCompile(`Cannot (?:mix|compare|combine) `)
 	unconvertible = regexp.MustCompile(`Could not convert string '(.*)' to`)
-	suggestion    = regexp.MustCompile(`\(use: "([^"]*?)" or`)
+	ambiguous     = regexp.MustCompile(`Ambiguous reference to column name "(.*?)" \(use: "(.*?)" or`)
 )
 
 // repair translates anew what DuckDB objects to, which it places in a piece. It reports whether there was a way.
@@ -417,8 +423,14 @@ func repair(message string, body pieces, at int) bool {
 	if unlike.MatchString(message) {
 		return at >= 0 && at < len(body) && body[at].mix() || body.mixAll()
 	}
+	if noFunction.MatchString(message) && at >= 0 && at < len(body) && body[at].wrap == asReal {
+		return body[at].mix()
+	}
 	if m := unconvertible.FindStringSubmatch(message); m != nil {
 		return body.mixAround(literal(m[1]))
+	}
+	if m := ambiguous.FindStringSubmatch(message); m != nil {
+		return body.choose(at, m[1], m[2])
 	}
 	if at < 0 || at >= len(body) {
 		return false
@@ -426,24 +438,37 @@ func repair(message string, body pieces, at int) bool {
 	p := body[at]
 	switch {
 	case strings.Contains(message, "must appear in the GROUP BY clause") && p.in != nil:
-		p.text = p.in.any(p.text)
-		p.in = nil
+		p.become(p.in.any(p.text))
 		return true
-	case strings.Contains(message, "Ambiguous reference") && p.in != nil && p.in.merges && p.kind != end:
-		if m := suggestion.FindStringSubmatch(message); m != nil {
-			table, column, _ := strings.Cut(m[1], ".")
-			p.text, p.kind = identifier(table)+"."+identifier(column), end
-			return true
-		}
 	}
 	return false
+}
+
+// choose takes a column from the first table that has it, as SQLite does with columns that USING has merged. DuckDB does
+// not say where USING is.
+func (s pieces) choose(at int, column, first string) bool {
+	if at < 0 || at >= len(s) {
+		at = slices.IndexFunc(s, func(p *piece) bool { return p.using != nil && strings.EqualFold(p.text, identifier(column)) })
+	}
+	if at < 0 || s[at].in == nil || !s[at].in.merges {
+		return false
+	}
+	p := s[at]
+	p.in = nil
+	table, column, _ := strings.Cut(first, ".")
+	p.text, p.kind = identifier(table)+"."+identifier(column), word
+	if p.using != nil {
+		p.using.open.text = " ON ("
+		p.text += " = " + p.using.table + "." + identifier(column)
+	}
+	return true
 }
 
 // quote makes text of a name in double quotes that is no column.
 func (s pieces) quote(name string) (done bool) {
 	for _, p := range s {
 		if p.kind == quoted && p.text == identifier(name) {
-			p.text, p.kind = literal(name), text
+			p.become(literal(name))
 			done = true
 		}
 	}

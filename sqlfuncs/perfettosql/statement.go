@@ -13,6 +13,8 @@ type parser struct {
 	in         *selection      // that is being read
 	function   string          // that is being read
 	parameters map[string]bool // its own
+	depth      int             // of the expression that is being read
+	joined     string          // name of the last table that was read
 	overlay    map[string]bool // functions of our own
 	effects    []string        // PerfettoSQL that the statement asks to run
 }
@@ -21,9 +23,10 @@ func (p *parser) peek() token { return p.tokens[p.at] }
 
 func (p *parser) next() token {
 	t := p.tokens[p.at]
-	if t.kind != end {
-		p.at++
+	if t.kind == end {
+		p.fail(t, "syntax error at the end")
 	}
+	p.at++
 	return t
 }
 
@@ -145,7 +148,16 @@ func (p *parser) statement() *statement {
 	case p.accept("UPDATE"):
 		out := cat("UPDATE ", p.name())
 		p.expect("SET")
-		out = cat(out, " SET ", p.expressions())
+		var all []pieces
+		for {
+			column := p.name()
+			p.expect("=")
+			all = append(all, cat(column, " = ", p.expression().whole()))
+			if !p.accept(",") {
+				break
+			}
+		}
+		out = cat(out, " SET ", list(all))
 		if p.accept("WHERE") {
 			out = cat(out, " WHERE ", p.expression().sql)
 		}

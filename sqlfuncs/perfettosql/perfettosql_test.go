@@ -1,0 +1,240 @@
+package perfettosql
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	_ "github.com/duckdb/duckdb-go/v2"
+	"golang.org/x/tools/txtar"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs"
+)
+
+// connect returns a connection to a database with all tables, as New wants it. The rows come from SQL of DuckDB.
+func connect(t testing.TB, layout sqlfuncs.Layout, rows string) *sql.Conn {
+	t.Helper()
+	db, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	conn, err := db.Conn(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	exec := func(text string) {
+		t.Helper()
+		if _, err := conn.ExecContext(context.Background(), text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	exec("ATTACH ':memory:' AS dataset")
+	exec("USE dataset")
+	if err := sqlfuncs.Register(context.Background(), conn, sqlfuncs.Dataset{Layout: layout}, true); err != nil {
+		t.Fatal(err)
+	}
+	if rows != "" {
+		exec(rows)
+	}
+	exec("USE memory")
+	exec("SET search_path = 'memory.main,dataset.main'")
+	return conn
+}
+
+// runAll runs statements and returns the rows of those that give some, as CSV.
+func runAll(conn *sql.Conn, s *Session, text string) (string, error) {
+	statements, err := Split(text)
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	for _, statement := range statements {
+		query, err := s.Run(context.Background(), statement.Text)
+		if err != nil {
+			var bad *Error
+			if errors.As(err, &bad) {
+				return "", fmt.Errorf("at %q: %w", firstWord(statement.Text[bad.Pos:]), err)
+			}
+			return "", err
+		}
+		if query == "" {
+			continue
+		}
+		if out.Len() > 0 {
+			out.WriteString("\n")
+		}
+		if err := print(&out, conn, query); err != nil {
+			return "", err
+		}
+	}
+	return out.String(), nil
+}
+
+func firstWord(text string) string {
+	word, _, _ := strings.Cut(text, "\n")
+	word, _, _ = strings.Cut(word, " ")
+	return word
+}
+
+func print(out *bytes.Buffer, conn *sql.Conn, query string) error {
+	rows, err := conn.QueryContext(context.Background(), "SELECT COLUMNS(*)::VARCHAR FROM ("+query+"\n)")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	w := csv.NewWriter(out)
+	header, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	_ = w.Write(header)
+	cells, targets := make([]sql.NullString, len(header)), make([]any, len(header))
+	for i := range cells {
+		targets[i] = &cells[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return err
+		}
+		fields := make([]string, len(cells))
+		for i, cell := range cells {
+			if fields[i] = cell.String; !cell.Valid {
+				fields[i] = "NULL"
+			}
+		}
+		_ = w.Write(fields)
+	}
+	w.Flush()
+	return rows.Err()
+}
+
+// TestScripts runs the archives in testdata: tables.sql fills the tables, modules/A/B.sql are modules, and each NAME.sql
+// gives the rows of NAME.csv or fails with the text in NAME.err. What a script makes, the next ones see.
+func TestScripts(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files, modules := map[string]string{}, fstest.MapFS{}
+			for _, f := range archive.Files {
+				files[f.Name] = string(f.Data)
+				if name, ok := strings.CutPrefix(f.Name, "modules/"); ok {
+					modules[name] = &fstest.MapFile{Data: f.Data}
+				}
+			}
+			conn := connect(t, sqlfuncs.OneTrace, files["tables.sql"])
+			s, err := New(t.Context(), conn, modules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range archive.Files {
+				name, ok := strings.CutSuffix(f.Name, ".sql")
+				if !ok || name == "tables" || strings.HasPrefix(name, "modules/") {
+					continue
+				}
+				t.Run(name, func(t *testing.T) {
+					got, err := runAll(conn, s, string(f.Data))
+					if want, fails := files[name+".err"]; fails {
+						if err == nil || !strings.Contains(err.Error(), strings.TrimSpace(want)) {
+							t.Errorf("got error %v, want %s", err, want)
+						}
+						return
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					if want := files[name+".csv"]; strings.TrimSpace(got) != strings.TrimSpace(want) {
+						t.Errorf("got\n%s\nwant\n%s", got, want)
+					}
+				})
+			}
+		})
+	}
+}
+
+func TestManyTraces(t *testing.T) {
+	conn := connect(t, sqlfuncs.ManyTraces, "")
+	if _, err := New(t.Context(), conn, nil); !errors.Is(err, ErrManyTraces) {
+		t.Errorf("New = %v", err)
+	}
+}
+
+func TestNoModules(t *testing.T) {
+	conn := connect(t, sqlfuncs.OneTrace, "")
+	s, err := New(t.Context(), conn, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad *Error
+	_, err = s.Run(t.Context(), "INCLUDE PERFETTO MODULE slices.flat")
+	if !errors.As(err, &bad) || bad.Pos != 24 || !strings.Contains(err.Error(), "--stdlib") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.Run(t.Context(), "INCLUDE PERFETTO MODULE time.conversion"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	text := "SELECT 1; -- one; two\n;SELECT ';' /* ; */, \"a;b\";\n  SELECT 3"
+	got, err := Split(text)
+	if err != nil || len(got) != 3 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	for i, want := range []string{"SELECT 1", "SELECT ';' /* ; */, \"a;b\"", "SELECT 3"} {
+		if got[i].Text != want || text[got[i].Pos:got[i].Pos+len(want)] != want {
+			t.Errorf("%d: %q at %d", i, got[i].Text, got[i].Pos)
+		}
+	}
+	if _, err := Split("SELECT 'a"); err == nil {
+		t.Error("an open text is no error")
+	}
+}
+
+// FuzzTranslate checks that no text makes the translation panic or lose its place.
+func FuzzTranslate(f *testing.F) {
+	for _, seed := range []string{
+		"SELECT a, \"b\", 'c' || x'00', 0x1f FROM t LEFT JOIN f(1) USING (k) WHERE NOT a GLOB 'x*' AND b IS NOT 3",
+		"CREATE PERFETTO FUNCTION f(x INT) RETURNS TABLE(y INT) AS SELECT $x AS y",
+		"CREATE VIRTUAL TABLE s USING SPAN_JOIN(a PARTITIONED p, b)",
+		"WITH x AS (VALUES (1, 2)) SELECT max(a) FILTER (WHERE b) OVER (ORDER BY c) FROM x LIMIT 3 OFFSET 1",
+		"CREATE PERFETTO MACRO m(a Expr) RETURNS Expr AS ($a + 1)", "SELECT m!(3, (4, 5))", "DROP TABLE IF EXISTS t", "CREATE PERFETTO MACRO m(", "SELECT " + strings.Repeat("(", 5000),
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		statements, err := Split(source)
+		if err != nil {
+			return
+		}
+		for _, statement := range statements {
+			if source[statement.Pos:statement.Pos+len(statement.Text)] != statement.Text {
+				t.Errorf("%q is not at %d", statement.Text, statement.Pos)
+			}
+			tokens, err := tokenize(statement.Text)
+			if err == nil {
+				p := &parser{source: statement.Text, tokens: tokens}
+				_, err = p.translate()
+			}
+			var bad *Error
+			if err != nil && (!errors.As(err, &bad) || bad.Pos < 0 || bad.Pos > len(statement.Text)) {
+				t.Errorf("error %#v", err)
+			}
+		}
+	})
+}

@@ -1,7 +1,7 @@
 GO          ?= go
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SHARED      ?= ../shared
-FUZZTIME    ?= 5s
+FUZZTIME    ?= 2000x
 BENCHSIZE   ?= 1GB
 TESTFLAGS   ?=
 

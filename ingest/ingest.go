@@ -130,7 +130,7 @@ func (rd *reading) file(name string, parent *model.File, r io.Reader, parents []
 			return format.ErrUnsupported
 		}
 		embedded := *in
-		embedded.Reader = r
+		embedded.Reader, embedded.Part = r, true
 		return rd.options.Formats[i].Read(&embedded)
 	}
 	err = f.Read(in)

@@ -98,6 +98,12 @@ func (c *Clocks) ToTrace(clock Clock, value int64) (int64, *ClockError) {
 	return graph.convert(c.own(clock), value, graph.trace)
 }
 
+// FromTrace converts ns of the trace clock to ns of a clock.
+func (c *Clocks) FromTrace(ts int64, clock Clock) (int64, *ClockError) {
+	graph := c.context.Store.clocks
+	return graph.convert(graph.trace, ts, c.own(clock))
+}
+
 // own returns the clock of this machine, and of this file if it keeps its own.
 func (c *Clocks) own(clock Clock) Clock {
 	clock.machine = c.context.Machine.ID

@@ -106,12 +106,26 @@ func (q *queue) reset() {
 	*q = queue{pool: q.pool}
 }
 
+// from is the position from which on entries need sorting.
+func (q *queue) from() int {
+	return q.lowerBound(q.head, max(q.sorted, q.head), q.low)
+}
+
 // scratch is how many bytes sorting the queue takes at most.
 func (q *queue) scratch() int64 {
 	if !q.disordered {
 		return 0
 	}
-	return pageBytes * int64(len(q.pages))
+	return pageBytes * int64(len(q.pages)-q.from()>>pageShift)
+}
+
+// settleLen is how many entries are sorted early.
+const settleLen = 16 * pageLen
+
+// unsettled reports whether enough entries are out of order, and only by so
+// little that sorting them now need not be done again for most of them.
+func (q *queue) unsettled() bool {
+	return q.disordered && q.tail-q.sorted >= settleLen && q.tail-q.from() <= 2*settleLen
 }
 
 // sort puts the entries in order of (time, tie, arrival), leaving out those
@@ -121,8 +135,7 @@ func (q *queue) sort(tie func(entry) int64) {
 		return
 	}
 	q.disordered = false
-	q.sorted = max(q.sorted, q.head)
-	from := q.lowerBound(q.head, q.sorted, q.low)
+	from := q.from()
 	q.sortByTime(from)
 	if tie != nil {
 		q.sortTies(from, tie)

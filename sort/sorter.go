@@ -19,6 +19,8 @@
 //  3. Before delivery, a queue that is out of order is sorted from the earliest
 //     late event on, which a binary search finds: by a stable radix sort on the
 //     time, least significant digit first, and then by tie among equal times.
+//     While a queue grows, what is out of order by a little is sorted so every
+//     now and then: in a narrow range of times, and in little memory.
 //  4. A heap merges the streams. The first one delivers as long as its events
 //     are not later than the next one of the second.
 //  5. What is delivered leaves the queue; blocks and pages of queues that

@@ -2,6 +2,8 @@ package sort
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -432,5 +434,45 @@ func TestRadixSort(t *testing.T) {
 				t.Error("not sorted, or not stable")
 			}
 		})
+	}
+}
+
+// Events that are out of order by a little are sorted as they come.
+func TestSettle(t *testing.T) {
+	const n = 6 * settleLen
+	type event struct{ ts, arrival int64 }
+	var want, got []event
+	rng := rand.New(rand.NewPCG(1, 2))
+	s := New(Options{TempDir: t.TempDir()})
+	defer s.Close()
+	st := s.NewStream(sinkFunc(func(ts int64, payload []byte) error {
+		got = append(got, event{ts, int64(binary.LittleEndian.Uint64(payload))})
+		return nil
+	}))
+	tie := func(arrival int64) int64 { return arrival % 3 }
+	st.SetTie(func(payload []byte) int64 { return tie(int64(binary.LittleEndian.Uint64(payload))) })
+	settled := false
+	for i := range int64(n) {
+		ts := i/8 + rng.Int64N(1000)
+		if i == n-settleLen {
+			ts = 5 // so that most must be sorted again
+		}
+		want = append(want, event{ts, i})
+		if err := st.Push(ts, binary.LittleEndian.AppendUint64(nil, uint64(i))); err != nil {
+			t.Fatal(err)
+		}
+		settled = settled || st.queue.sorted >= settleLen
+	}
+	if !settled {
+		t.Error("nothing was sorted before the end")
+	}
+	if err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(want, func(a, b event) int {
+		return cmp.Or(cmp.Compare(a.ts, b.ts), cmp.Compare(tie(a.arrival), tie(b.arrival)), cmp.Compare(a.arrival, b.arrival))
+	})
+	if !slices.Equal(got, want) {
+		t.Error("events are out of order")
 	}
 }

@@ -55,6 +55,9 @@ func (st *Stream) Reserve(ts int64, n int) ([]byte, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("sort: payload of %d bytes", n)
 	}
+	if st.queue.full() && st.queue.unsettled() {
+		st.sort()
+	}
 	if !s.arena.fits(storedSize(n)) || st.queue.full() {
 		if err := s.makeRoom(storedSize(n)); err != nil {
 			s.err = err

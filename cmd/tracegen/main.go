@@ -25,6 +25,7 @@ var formats = []format{
 	{"ndjson", writeNDJSON},
 	{"track-event", writeTrackEvents},
 	{"fuchsia", writeFuchsia},
+	{"ftrace", writeFtrace},
 }
 
 func main() {

@@ -3,11 +3,13 @@
 package compressed
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -40,6 +42,38 @@ var Zstd = &format.Format{
 			}
 			return d.IOReadCloser(), nil
 		})
+	},
+}
+
+// atraceMarker is what atrace writes between its own messages and the trace.
+var atraceMarker = []byte("TRACE:\n")
+
+// Ctrace is the output of atrace -z: zlib data (RFC 1950) behind a marker.
+var Ctrace = &format.Format{
+	Name: "ctrace", Priority: 160, Container: true,
+	Sniff: func(head []byte) bool {
+		_, data, _ := bytes.Cut(head[:min(len(head), 128)], atraceMarker)
+		return len(data) >= 2 && data[0] == 0x78 && (int(data[0])<<8|int(data[1]))%31 == 0
+	},
+	Read: func(in *format.Input) error {
+		buffered := bufio.NewReader(in.Reader)
+		head, _ := buffered.Peek(128) // an error comes again
+		if _, err := buffered.Discard(bytes.Index(head, atraceMarker) + len(atraceMarker)); err != nil {
+			return err
+		}
+		in.Reader = buffered
+		var data *bufio.Reader
+		err := read(in, func(r io.Reader) (io.ReadCloser, error) {
+			data = bufio.NewReader(r) // which zlib does not read on from
+			return zlib.NewReader(data)
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := data.Peek(1); err == nil {
+			in.File.Count(model.StatTrailingGarbage)
+		}
+		return nil
 	},
 }
 

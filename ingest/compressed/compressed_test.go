@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -55,6 +56,37 @@ func TestMembersAreOneFile(t *testing.T) {
 			fmt.Sprintf("build|%s|NULL|true|%d", name, len(parts)),
 			fmt.Sprintf("build|ninja_log|0|false|%d", len(data)))
 		tables.Want(t, "stats", "name")
+	}
+}
+
+// ctrace is what atrace -z writes of a trace.
+func ctrace(data []byte) []byte {
+	var b bytes.Buffer
+	b.WriteString("capturing trace... done\nTRACE:\n")
+	w := zlib.NewWriter(&b)
+	w.Write(data)
+	w.Close()
+	return b.Bytes()
+}
+
+func TestCtrace(t *testing.T) {
+	for garbage, want := range map[string][]string{"": nil, "\x00\x01": {"trailing_garbage|1|0"}} {
+		tables := ingesttest.MustRead(t, "trace", append(ctrace(log(30)), garbage...))
+		if n := len(tables.Rows("slice", "id")); n != 30 {
+			t.Errorf("%d jobs", n)
+		}
+		tables.Want(t, "trace_file", "trace_type|is_container", "ctrace|true", "ninja_log|false")
+		tables.Want(t, "stats", "name|value|trace_id", want...)
+	}
+	whole := ctrace(log(20000))
+	for n := len(whole) / 2; n < len(whole); n += len(whole) / 5 {
+		tables := ingesttest.MustRead(t, "trace", whole[:n])
+		tables.Want(t, "stats", "name|value", "truncated_input|1")
+	}
+	whole[len(whole)-1]++ // the checksum
+	_, err := ingesttest.Read(t, ingesttest.File{Name: "trace", Reader: bytes.NewReader(whole)})
+	if !errors.Is(err, format.ErrCorrupt) {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -43,6 +43,9 @@ type Input struct {
 	*model.Context
 	Sorter *sort.Sorter
 	Name   string // for messages
+	// Part is true of what Embedded reads: the file is another format's, which has
+	// set up its clocks and the machine.
+	Part bool
 	// Parents are the formats of the files that this one was found in, outermost
 	// first.
 	Parents []string

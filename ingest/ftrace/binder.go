@@ -85,6 +85,15 @@ func flagsText(flags int64) string {
 	return text
 }
 
+// codeText is the code of a transaction as the kernel wrote it, or as Trace
+// Processor does.
+func codeText(e *Event) string {
+	if text := e.Text("code"); text != nil {
+		return string(text)
+	}
+	return fmt.Sprintf("0x%02x", uint32(e.Uint("code")))
+}
+
 func binderSend(p *Parser, e *Event) {
 	b, utid := &p.binder, p.thread(e)
 	flags, reply := unsigned(e.Int("flags")), e.Int("reply") == 1
@@ -99,7 +108,7 @@ func binderSend(p *Parser, e *Event) {
 		add("destination process", model.IntArg(unsigned(e.Int("to_proc")))).
 		add("reply transaction?", model.BoolArg(reply)).
 		add("flags", model.StringArg(p.word(flagsText(flags)))).
-		add("code", model.StringArg(p.word(fmt.Sprintf("0x%02x Java Layer Dependent", uint32(e.Uint("code")))))).
+		add("code", model.StringArg(p.word(codeText(e)+" Java Layer Dependent"))).
 		add("calling tid", model.UintArg(uint64(e.TID)))
 	switch {
 	case reply:

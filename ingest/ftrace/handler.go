@@ -134,12 +134,20 @@ func byField(field string) naming {
 // bySymbol is the kernel function in a field.
 func bySymbol(field string) naming {
 	return func(p *Parser, e *Event) model.StringID {
-		number := e.Uint(field)
-		if name := e.symbol(number); name != 0 {
+		if name := p.function(e, field); name != 0 {
 			return name
 		}
-		return p.word(hex(number))
+		return p.word(hex(e.Uint(field)))
 	}
+}
+
+// function is the kernel function in a field, which is its name or stands for it,
+// or zero if the name is not known.
+func (p *Parser) function(e *Event, field string) model.StringID {
+	if text := e.Text(field); text != nil {
+		return p.Store.Strings.InternBytes(text)
+	}
+	return e.symbol(e.Uint(field))
 }
 
 // hex writes a number as C does with %#x, which gives zero no prefix.

@@ -27,7 +27,11 @@ func irqExit(p *Parser, e *Event) {
 
 func workqueueStart(p *Parser, e *Event) {
 	name := bySymbol("function")(p, e)
-	p.Slices.Begin(e.TS, onThread(p, e), p.word("workqueue"), name, p.list().add("cpu", model.IntArg(e.CPU)))
+	var args model.ArgSource
+	if e.Has("work") { // Trace Processor does not keep the CPU where ftrace wrote text
+		args = p.list().add("cpu", model.IntArg(e.CPU))
+	}
+	p.Slices.Begin(e.TS, onThread(p, e), p.word("workqueue"), name, args)
 }
 
 // i2cMessages are the messages so far of a transfer on a bus.

@@ -1,6 +1,10 @@
 package ftrace
 
-import "github.com/tpconvert/tpconvert/model"
+import (
+	"strconv"
+
+	"github.com/tpconvert/tpconvert/model"
+)
 
 // sched is what the scheduler's events need to remember.
 type sched struct {
@@ -136,7 +140,7 @@ func schedWaking(p *Parser, e *Event) {
 }
 
 func schedBlockedReason(p *Parser, e *Event) {
-	p.Threads.Block(p.Machine.Thread(unsigned(e.Int("pid"))), e.Int("io_wait") != 0, e.symbol(uint64(uint32(e.Uint("caller")))))
+	p.Threads.Block(p.Machine.Thread(unsigned(e.Int("pid"))), e.Int("io_wait") != 0, p.function(e, "caller"))
 }
 
 // taskState is the name of a state, or zero and counted if the kernel has no such
@@ -169,11 +173,56 @@ var (
 	oldTaskBits = []taskBit{{0x200, 'P'}, {0x40, 'x'}, {0x80, 'K'}, {0x100, 'W'}, {0x400, 'N'}}
 )
 
+const (
+	oldPreempted = 0x800
+	oldIdle      = 0x402 // uninterruptible, but no load
+)
+
+// invalidTaskState stands for a state that could not be read.
+const invalidTaskState = 0xffff
+
+// ParseTaskState reads a state as ftrace's text has it, with the letters of
+// sched_switch or as a number, and encodes it as kernels before 4.14 did.
+func ParseTaskState(text []byte) uint64 {
+	switch {
+	case len(text) == 0:
+		return invalidTaskState
+	case '0' <= text[0] && text[0] <= '9':
+		n, err := strconv.ParseUint(string(text), 10, 16)
+		if err != nil {
+			return invalidTaskState
+		}
+		return n
+	}
+	state := uint64(0)
+	for _, letter := range text {
+		state |= taskLetters[letter]
+	}
+	return state
+}
+
+// taskLetters are the bits of each letter that a state is written with, and all
+// bits for the others.
+var taskLetters = func() (letters [256]uint64) {
+	for i := range letters {
+		letters[i] = invalidTaskState
+	}
+	letters['R'], letters['|'], letters['+'], letters['I'] = 0, 0, oldPreempted, oldIdle
+	for _, list := range [][]taskBit{lowTaskBits, oldTaskBits} {
+		for _, b := range list {
+			letters[b.letter] = uint64(b.mask)
+		}
+	}
+	return letters
+}()
+
 // taskStateName writes the state that a switch left a thread in with the letters
 // of sched_switch, three at most, or R if it can go on to run. It returns "" for what cannot be.
 func taskStateName(raw uint16, kernel func(major, minor int) bool) string {
-	bits, preempted := oldTaskBits, uint16(0x800)
+	bits, preempted := oldTaskBits, uint16(oldPreempted)
 	switch {
+	case raw == invalidTaskState:
+		return ""
 	case kernel(4, 14):
 		if raw&0xfe00 != 0 {
 			return ""
@@ -182,8 +231,7 @@ func taskStateName(raw uint16, kernel func(major, minor int) bool) string {
 	case kernel(4, 8):
 		preempted = 0x1000
 	}
-	const idle = 0x402 // uninterruptible, but no load
-	if !kernel(4, 14) && raw&0x7ff == idle {
+	if !kernel(4, 14) && raw&0x7ff == oldIdle {
 		return "I"
 	}
 	var name []byte

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"testing"
+)
+
+func TestFuchsia(t *testing.T) {
+	const size = 1_000_000
+	trace := generate(t, "fuchsia", size, 1)
+	if !bytes.Equal(trace, generate(t, "fuchsia", size, 1)) {
+		t.Error("the same seed gives another trace")
+	}
+	if bytes.Equal(trace, generate(t, "fuchsia", size, 2)) {
+		t.Error("another seed gives the same trace")
+	}
+	if len(trace) < size || len(trace) > size*11/10 {
+		t.Errorf("%d bytes, want about %d", len(trace), size)
+	}
+	if magic := binary.LittleEndian.Uint64(trace); magic != 0x0016547846040010 {
+		t.Errorf("the trace begins with %#x", magic)
+	}
+	var records, events uint // bits by type
+	for rest := trace; len(rest) > 0; {
+		header := binary.LittleEndian.Uint64(rest)
+		n := int(header >> 4 & 0xfff * 8)
+		if n == 0 || n > len(rest) {
+			t.Fatalf("record of %d bytes at byte %d", n, len(trace)-len(rest))
+		}
+		records |= 1 << (header & 15)
+		if header&15 == fxtEvent {
+			events |= 1 << (header >> 16 & 15)
+		}
+		rest = rest[n:]
+	}
+	if bits.OnesCount(records) != 7 {
+		t.Errorf("types of records %b, want 7", records)
+	}
+	if bits.OnesCount(events) != 9 {
+		t.Errorf("types of events %b, want 9", events)
+	}
+}

@@ -1,0 +1,90 @@
+// Package lines reads text line by line, as fast as newlines can be found and
+// without a copy of each line.
+package lines
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+)
+
+// Max is how long a line may be, in bytes. Pages of minified scripts have lines
+// of megabytes.
+const Max = 64 << 20
+
+const firstBuffer = 256 << 10
+
+// A Reader reads the lines of an input.
+type Reader struct {
+	r      io.Reader
+	buf    []byte
+	pos    int // of the next line in buf
+	line   []byte
+	offset int64 // of buf in the input, bytes
+	start  int   // of the line in buf
+	eof    bool
+	err    error
+}
+
+// NewReader returns a reader of the lines of r.
+func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
+
+// Next goes to the next line that is ended by a newline. It returns false at the
+// end of the input and after an error.
+func (l *Reader) Next() bool {
+	seen := 0
+	for {
+		if i := bytes.IndexByte(l.buf[l.pos+seen:], '\n'); i >= 0 {
+			end := l.pos + seen + i
+			l.start, l.line = l.pos, l.buf[l.pos:end]
+			l.pos = end + 1
+			return true
+		}
+		seen = len(l.buf) - l.pos
+		if !l.fill() {
+			l.start, l.line = l.pos, nil
+			return false
+		}
+	}
+}
+
+// fill reads more of the input, behind what is left of it.
+func (l *Reader) fill() bool {
+	if l.eof || l.err != nil {
+		return false
+	}
+	if left := len(l.buf) - l.pos; left == cap(l.buf) {
+		if left >= Max {
+			l.err = format.Errorf(format.ErrCorrupt, l.offset+int64(l.pos), "a line of more than %d bytes", Max)
+			return false
+		}
+		l.buf = append(make([]byte, 0, max(firstBuffer, 2*left)), l.buf[l.pos:]...)
+	} else {
+		l.buf = l.buf[:copy(l.buf, l.buf[l.pos:])]
+	}
+	l.offset += int64(l.pos)
+	l.pos = 0
+	n, err := l.r.Read(l.buf[len(l.buf):cap(l.buf)])
+	l.buf = l.buf[:len(l.buf)+n]
+	if err == io.EOF {
+		l.eof = true
+	} else {
+		l.err = err
+	}
+	return n > 0 || err == nil
+}
+
+// Bytes are those of the line, without its newline. They are valid until the next
+// call of Next.
+func (l *Reader) Bytes() []byte { return l.line }
+
+// Offset is where the line begins, bytes from the start of the input.
+func (l *Reader) Offset() int64 { return l.offset + int64(l.start) }
+
+// Rest is what follows the last newline, after Next returned false: a line that
+// was cut, unless it is empty.
+func (l *Reader) Rest() []byte { return l.buf[l.pos:] }
+
+// Err is the error that ended the reading, or nil at the end of the input.
+func (l *Reader) Err() error { return l.err }

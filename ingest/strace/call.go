@@ -1,0 +1,192 @@
+package strace
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// call is a line of a system call. Its texts are the line's.
+type call struct {
+	ts       int64 // ns since 1970
+	tid      uint32
+	name     []byte
+	args     []byte
+	returned []byte // nil if the call has not returned
+	resumed  bool   // the line goes on with a call that began before
+	goesOn   bool   // the call was interrupted
+}
+
+// fault is why a line is no call.
+type fault uint8
+
+const (
+	noFault   fault = iota
+	noCall          // signals, exits, anything else
+	timeOfDay       // times without a date, of strace -t and -tt
+	noTID           // strace without -f
+)
+
+var (
+	resumedPrefix = []byte("<... ")
+	resumedSuffix = []byte(" resumed>")
+	unfinished    = []byte("<unfinished ...>")
+)
+
+// maxTIDDigits is how many digits a tid has at most; seconds since 1970 have more.
+const maxTIDDigits = 9
+
+// parse reads a line.
+func parse(line []byte) (c call, f fault) {
+	rest := trim(line)
+	first, more, _ := bytes.Cut(rest, []byte(" "))
+	tid, err := strconv.ParseUint(string(first[:min(len(first), maxTIDDigits+1)]), 10, 32)
+	hasTID := err == nil && len(first) <= maxTIDDigits
+	if hasTID {
+		c.tid, rest = uint32(tid), trim(more)
+	}
+	stamp, rest, ok := bytes.Cut(rest, []byte(" "))
+	if !ok {
+		return c, noCall
+	}
+	if c.ts, ok = parseTime(stamp); !ok {
+		if bytes.IndexByte(stamp, ':') >= 0 && isDigit(stamp[0]) {
+			return c, timeOfDay
+		}
+		return c, noCall
+	}
+	if !c.parseCall(trim(rest)) {
+		return c, noCall
+	}
+	if !hasTID {
+		return c, noTID
+	}
+	return c, noFault
+}
+
+// parseCall reads what follows the time.
+func (c *call) parseCall(rest []byte) (ok bool) {
+	if rest, c.resumed = bytes.CutPrefix(rest, resumedPrefix); c.resumed {
+		c.name, rest, ok = bytes.Cut(rest, resumedSuffix)
+	} else {
+		c.name, rest, ok = bytes.Cut(rest, []byte("("))
+	}
+	if !ok {
+		return false
+	}
+	if c.args, _, c.goesOn = bytes.Cut(rest, unfinished); c.goesOn {
+		c.args = bytes.TrimRight(trim(c.args), ",")
+		return true
+	}
+	// The parenthesis that ends the args has the value after it: others may be
+	// anywhere in the args and in the name of an error.
+	for i, char := range rest {
+		if char != ')' {
+			continue
+		}
+		if value, ok := bytes.CutPrefix(bytes.TrimLeft(rest[i+1:], spaces), []byte("=")); ok {
+			c.args, c.returned = trim(rest[:i]), trim(value)
+			return true
+		}
+	}
+	_, value, ok := bytes.Cut(rest, []byte("="))
+	c.returned = trim(value)
+	return ok
+}
+
+// parseTime reads seconds since 1970 with up to six decimals, which are counted in
+// microseconds however many there are, as Trace Processor does.
+func parseTime(text []byte) (int64, bool) {
+	whole, decimals, fraction := bytes.Cut(text, []byte("."))
+	if len(whole) == 0 || !isDigit(whole[0]) {
+		return 0, false
+	}
+	seconds, err := strconv.ParseInt(string(whole), 10, 64)
+	if err != nil || seconds >= math.MaxInt64/int64(time.Second) {
+		return 0, false
+	}
+	ns := seconds * int64(time.Second)
+	if !fraction || len(decimals) == 0 {
+		return ns, true
+	}
+	us, err := strconv.ParseUint(string(decimals), 10, 64)
+	return ns + int64(us)*int64(time.Microsecond), err == nil && us < 1e6
+}
+
+func isDigit(c byte) bool { return c-'0' < 10 }
+
+const spaces = " \t\r\n"
+
+func trim(text []byte) []byte { return bytes.Trim(text, spaces) }
+
+// Bits of the flags of a token.
+const (
+	flagResumed = 1 << iota
+	flagGoesOn
+)
+
+const tokenSize = 4*4 + 1
+
+// appendTo appends the call as a token: the tid, the ids of name, args and returned
+// value, which are zero for what is not there, and flags.
+func (c *call) appendTo(token []byte, strings *table.StringPool) []byte {
+	token = binary.LittleEndian.AppendUint32(token, c.tid)
+	for _, text := range [][]byte{c.name, c.args, c.returned} {
+		var id table.StringID
+		if len(text) > 0 {
+			id = strings.InternBytes(text)
+		}
+		token = binary.LittleEndian.AppendUint32(token, uint32(id))
+	}
+	var flags byte
+	if c.resumed {
+		flags |= flagResumed
+	}
+	if c.goesOn {
+		flags |= flagGoesOn
+	}
+	return append(token, flags)
+}
+
+// parser makes slices of calls in the order of time.
+type parser struct {
+	*model.Context
+	category, args, returned model.StringID
+}
+
+func newParser(c *model.Context) *parser {
+	intern := c.Store.Strings.Intern
+	return &parser{c, intern("strace"), intern("args"), intern("ret")}
+}
+
+// Event makes of a token a slice, its begin or its end. How long a call took is
+// known only if it was interrupted.
+func (p *parser) Event(ts int64, token []byte) error {
+	number := func(i int) int64 { return int64(binary.LittleEndian.Uint32(token[4*i:])) }
+	track, name := p.Tracks.Thread(p.Machine.Thread(number(0))), model.StringID(number(1))
+	args := model.ArgFunc(func(set *model.ArgSet) {
+		if id := model.StringID(number(2)); id != 0 {
+			set.Add(p.args, model.StringArg(id))
+		}
+		if id := model.StringID(number(3)); id != 0 {
+			set.Add(p.returned, model.StringArg(id))
+		}
+	})
+	flags := token[tokenSize-1]
+	if flags == 0 {
+		p.Slices.Scoped(ts, 0, track, p.category, name, args)
+		return nil
+	}
+	if flags&flagResumed != 0 {
+		p.Slices.End(ts, track, p.category, name, args)
+	}
+	if flags&flagGoesOn != 0 {
+		p.Slices.Begin(ts, track, p.category, name, args)
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package systrace
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/ftrace"
+)
+
+// specs are the events that Trace Processor reads in text: their name there and
+// their fields, each as key or key:field if the tracepoint calls the field
+// otherwise. A field whose key stands in brackets may be missing, as may all but
+// one of the keys of the same field. A key "name" without a value in the text
+// stands for the words before the first field.
+var specs = []struct{ name, fields string }{
+	{"sched_switch", "[prev_comm] prev_pid prev_prio [prev_state] [next_comm] next_pid next_prio"},
+	{"sched_waking", "[comm] pid"},
+	{"sched_blocked_reason", "pid iowait:io_wait [caller]"},
+	{"task_newtask", "pid comm clone_flags"},
+	{"task_rename", "pid newcomm"},
+	{"cpu_frequency", "state cpu_id"},
+	{"cpu_frequency_limits", "min:min_freq max:max_freq min_freq max_freq cpu_id"},
+	{"cpu_idle", "state cpu_id"},
+	{"clock_set_rate", "name state"},
+	{"clock_enable", "name state"},
+	{"clock_disable", "name state"},
+	{"thermal_temperature", "thermal_zone temp"},
+	{"cdev_update", "type target"},
+	{"rss_stat", "[mm_id] [curr] member size"},
+	{"workqueue_execute_end", ""},
+	{"binder_transaction", "transaction:debug_id dest_node:target_node dest_proc:to_proc dest_thread:to_thread reply flags code"},
+	{"binder_transaction_received", "transaction:debug_id"},
+	{"binder_transaction_alloc_buf", "data_size offsets_size"},
+	{"binder_command", "cmd"},
+	{"binder_return", "cmd"},
+	{"binder_lock", ""},
+	{"binder_locked", ""},
+	{"binder_unlock", ""},
+}
+
+// kind numbers the events that are read.
+type kind byte
+
+const kindUnknown = 0
+
+// event is a kind of event: its tracepoint and how its fields are written.
+type event struct {
+	tracepoint *ftrace.Tracepoint
+	// decode adds the fields to an event, whose texts are those of args. It returns
+	// false if one is missing or cannot be read.
+	decode func(e *ftrace.Event, args []byte) bool
+}
+
+func newEvents(p *ftrace.Parser) (events []event, kinds map[string]kind) {
+	events, kinds = []event{kindUnknown: {}}, map[string]kind{}
+	add := func(tracepoint string, decode func(*ftrace.Event, []byte) bool, names ...string) {
+		for _, name := range names {
+			kinds[name] = kind(len(events))
+		}
+		events = append(events, event{p.TracepointNamed(tracepoint), decode})
+	}
+	for _, s := range specs {
+		add(s.name, newKeys(p.TracepointNamed(s.name), s.fields).decode, s.name)
+	}
+	text := p.TracepointNamed("print").FieldNamed("buf")
+	add("print", func(e *ftrace.Event, args []byte) bool {
+		e.AddText(text, args)
+		return true
+	}, "tracing_mark_write", "0", "print")
+	// work struct ffffff83b8f89238: function binder_deferred_func
+	function := p.TracepointNamed("workqueue_execute_start").FieldNamed("function")
+	add("workqueue_execute_start", func(e *ftrace.Event, args []byte) bool {
+		_, name, ok := bytes.Cut(args, []byte("function "))
+		e.AddText(function, name)
+		return ok
+	}, "workqueue_execute_start")
+	return events, kinds
+}
+
+// key is where a field of a tracepoint stands in the text.
+type key struct {
+	key   string
+	field *ftrace.Field
+	bit   uint64 // of the field
+	add   func(e *ftrace.Event, f *ftrace.Field, value []byte) bool
+}
+
+// keys decodes args of the form key=value.
+type keys struct {
+	keys     []key
+	required uint64 // bits of the fields that must be there
+	lead     int    // the key of the words before the first field, or -1
+}
+
+func newKeys(t *ftrace.Tracepoint, spec string) *keys {
+	k := &keys{lead: -1}
+	for i, word := range strings.Fields(spec) {
+		word, optional := strings.CutPrefix(word, "[")
+		name, field, renamed := strings.Cut(strings.TrimSuffix(word, "]"), ":")
+		if !renamed {
+			field = name
+		}
+		f := t.FieldNamed(field)
+		if f == nil {
+			panic(fmt.Sprintf("systrace: %s has no field %s", t.Name, field))
+		}
+		bit := uint64(1) << i
+		for _, other := range k.keys {
+			if other.field == f {
+				bit = other.bit
+			}
+		}
+		if !optional {
+			k.required |= bit
+		}
+		if name == "name" {
+			k.lead = i
+		}
+		k.keys = append(k.keys, key{name, f, bit, adder(field, f.Type)})
+	}
+	return k
+}
+
+// adder is how the values of a field are read.
+func adder(name string, t ftrace.FieldType) func(*ftrace.Event, *ftrace.Field, []byte) bool {
+	switch {
+	case name == "prev_state":
+		return addTaskState
+	case name == "clone_flags":
+		return addHex
+	case name == "caller", name == "code": // numbers in binary traces
+		return addWord
+	case t == ftrace.Text:
+		return addText
+	}
+	return addInt
+}
+
+func addTaskState(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
+	e.AddInt(f, ftrace.ParseTaskState(value[:wordLen(value)]))
+	return true
+}
+
+func addHex(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
+	n, err := strconv.ParseUint(string(value), 16, 64)
+	e.AddInt(f, n)
+	return err == nil
+}
+
+func addWord(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
+	e.AddText(f, value[:wordLen(value)])
+	return true
+}
+
+func addText(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
+	e.AddText(f, value)
+	return true
+}
+
+func addInt(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
+	// Names of numbers may stand behind them.
+	value = value[:wordLen(value)]
+	digits, negative := bytes.CutPrefix(value, []byte("-"))
+	n, rest, ok := number(digits)
+	if len(rest) > 0 && n == 0 && (rest[0] == 'x' || rest[0] == 'X') {
+		var err error
+		n, err = strconv.ParseUint(string(rest[1:]), 16, 64)
+		ok, rest = err == nil, nil
+	}
+	limit := uint64(math.MaxUint64)
+	if f.Type == ftrace.Int32 || f.Type == ftrace.Uint32 {
+		limit = math.MaxUint32
+	}
+	if negative {
+		limit = limit/2 + 1
+	}
+	if !ok || len(rest) > 0 || n > limit {
+		return false
+	}
+	if negative {
+		n = -n
+	}
+	e.AddInt(f, n)
+	return true
+}
+
+// decode adds the values of args to the event. A value goes on up to the next word
+// with an equals sign, because names of threads have spaces in them.
+func (k *keys) decode(e *ftrace.Event, args []byte) bool {
+	var seen uint64
+	add := func(i int, value []byte) bool {
+		f := &k.keys[i]
+		if seen&f.bit != 0 {
+			return true
+		}
+		seen |= f.bit
+		return f.add(e, f.field, bytes.TrimRight(value, " "))
+	}
+	equals := bytes.IndexByte(args, '=')
+	start := bytes.LastIndexByte(args[:max(equals, 0)], ' ') + 1
+	if start > 0 && k.lead >= 0 && !add(k.lead, args[:start]) {
+		return false
+	}
+	for i := 0; equals >= 0; i++ { // the kernel writes fields in their order
+		value := equals + 1
+		end, next := len(args), -1
+		for from := value; ; {
+			n := bytes.IndexByte(args[from:], '=')
+			if n < 0 {
+				break
+			}
+			if space := bytes.LastIndexByte(args[from:from+n], ' '); space >= 0 {
+				end, next = from+space, from+n
+				break
+			}
+			from += n + 1
+		}
+		if found := k.find(args[start:equals], i); found >= 0 {
+			i = found
+			if !add(i, args[value:end]) {
+				return false
+			}
+		}
+		start, equals = end+1, next
+	}
+	return seen&k.required == k.required
+}
+
+// find returns the key of this name, or -1. It looks at the one of index first
+// before the others.
+func (k *keys) find(name []byte, first int) int {
+	for i := range k.keys {
+		j := (first + i) % len(k.keys)
+		if string(name) == k.keys[j].key {
+			return j
+		}
+	}
+	return -1
+}

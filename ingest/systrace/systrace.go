@@ -1,0 +1,184 @@
+// Package systrace reads the text of ftrace, as /sys/kernel/tracing/trace,
+// trace-cmd report, atrace and Android's systrace write it, and the HTML pages
+// that systrace makes of it, with the process lists in them.
+//
+// A line of a trace looks like
+//
+//	kworker/u16:1-77    (   77) [004] d..2   316.196720: sched_switch: prev_comm=...
+//
+// with the thread's name and tid, its process, the CPU, flags of the interrupt
+// context, the time in seconds, the tracepoint and its fields. The process and the
+// flags may be missing. The kernel describes it in Documentation/trace/ftrace.rst.
+package systrace
+
+import (
+	"bufio"
+	"bytes"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/lines"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Format is the text of ftrace and systrace's HTML.
+var Format = &format.Format{Name: "systrace", Priority: 200, Sniff: sniff, Read: read}
+
+// sniffBytes is how much of the input Trace Processor looks at.
+const sniffBytes = 128
+
+// marker is what atrace writes between its own messages and the trace.
+const marker = "TRACE:\n"
+
+func sniff(head []byte) bool {
+	head = head[:min(len(head), sniffBytes)]
+	lower := bytes.ToLower(head)
+	return bytes.Contains(head, []byte("# tracer")) || bytes.Contains(head, []byte(marker)) ||
+		bytes.HasPrefix(lower, []byte("<!doctype html>")) || bytes.HasPrefix(lower, []byte("<html>")) ||
+		bytes.HasPrefix(head, []byte("cpus=")) || bytes.HasPrefix(head, []byte("version = ")) ||
+		bytes.HasPrefix(head, []byte(" "))
+}
+
+// A section is what a part of the input holds.
+type section uint8
+
+const (
+	inPage    section = iota // HTML around the data
+	inData                   // a script of data, whose kind is not known yet
+	inTrace                  // events
+	inProcess                // a list of processes
+	inThreads                // a list of threads
+	inOther                  // data that is not read
+)
+
+type reader struct {
+	*tokenizer
+	page    bool
+	section section
+	offset  int64 // of the line, bytes from the start of the input
+	events  int   // and lines of lists that were read
+	failed  int64 // offset of the first line that is no event, or None
+	skipped int64 // bytes before the first line
+}
+
+func read(in *format.Input) error {
+	if !in.Part {
+		in.Machine.UseIdleProcess()
+		in.Clocks.SetTraceClock(model.ClockMonotonic)
+		in.Clocks.Assume(model.ClockMonotonic)
+		in.Clocks.SetDefault(model.ClockMonotonic)
+	}
+	r := &reader{tokenizer: newTokenizer(in), section: inTrace, failed: model.None}
+	text := bufio.NewReaderSize(in, sniffBytes)
+	head, _ := text.Peek(sniffBytes) // an error comes again
+	if i := bytes.Index(head, []byte(marker)); i >= 0 {
+		n, err := text.Discard(i + len(marker))
+		if err != nil {
+			return err
+		}
+		r.skipped = int64(n)
+		head = head[n:]
+	}
+	if bytes.HasPrefix(head, []byte("<")) {
+		r.page, r.section = true, inPage
+	}
+	l := lines.NewReader(text)
+	for l.Next() {
+		r.offset = r.skipped + l.Offset()
+		if err := r.line(bytes.TrimSuffix(l.Bytes(), []byte("\r"))); err != nil {
+			return err
+		}
+	}
+	if l.Err() != nil {
+		return l.Err()
+	}
+	if len(bytes.TrimSpace(l.Rest())) > 0 && r.section != inPage {
+		in.File.LogAt(model.StatTruncatedInput, r.skipped+l.Offset(), nil)
+	}
+	switch {
+	case in.Part || r.events > 0:
+		return nil
+	case r.failed != model.None:
+		return format.Errorf(format.ErrCorrupt, r.failed, "not one line is an event of ftrace")
+	case r.page:
+		return format.Errorf(format.ErrUnsupported, -1, "a page that holds no trace of systrace")
+	}
+	return nil
+}
+
+var (
+	dataStart    = []byte(`<script class="trace-data" type="application/text">`)
+	dataEnd      = []byte(`</script>`)
+	columnNames  = []byte("TASK-PID")
+	processDump  = []byte("PROCESS DUMP")
+	cgroupDump   = []byte("CGROUP DUMP")
+	headerStarts = [][]byte{[]byte("cpus="), []byte("version = ")} // of trace-cmd
+)
+
+func (r *reader) line(text []byte) error {
+	if r.page && r.section != inPage && bytes.Contains(text, dataEnd) {
+		r.section = inPage
+		return nil
+	}
+	switch r.section {
+	case inPage:
+		if bytes.Contains(text, dataStart) {
+			r.section = inData
+		}
+	case inData:
+		switch {
+		case bytes.HasPrefix(text, []byte("#")) && bytes.Contains(text, columnNames):
+			r.section = inTrace
+		case bytes.HasPrefix(text, processDump):
+			r.section = inProcess
+		case bytes.HasPrefix(text, cgroupDump):
+			r.section = inOther
+		}
+	case inTrace:
+		return r.event(text)
+	case inProcess, inThreads:
+		r.listed(text)
+	}
+	return nil
+}
+
+// event reads a line of a trace.
+func (r *reader) event(text []byte) error {
+	if len(text) == 0 || text[0] == '#' {
+		return nil
+	}
+	ok, err := r.push(text, r.offset)
+	switch {
+	case ok:
+		r.events++
+	case err == nil && !r.notice(text):
+		r.File.LogAt(model.StatSystraceParseFailure, r.offset, nil)
+		if r.failed == model.None {
+			r.failed = r.offset
+		}
+	}
+	return err
+}
+
+// notice reads the lines that tracers write between the events. It returns false
+// if the text is none of them.
+func (r *reader) notice(text []byte) bool {
+	for _, start := range headerStarts {
+		if bytes.HasPrefix(text, start) {
+			return true
+		}
+	}
+	if cpu, ok := bytes.CutPrefix(text, []byte("CPU ")); ok {
+		return bytes.HasSuffix(cpu, []byte(" is empty"))
+	}
+	// CPU:3 [LOST 12 EVENTS], or in trace-cmd's words, CPU:3 [12 EVENTS DROPPED]
+	rest, ok := bytes.CutPrefix(text, []byte("CPU:"))
+	if !ok {
+		return false
+	}
+	cpu, rest, ok := number(rest)
+	if ok = ok && cpu < maxCPUs && bytes.HasPrefix(rest, []byte(" [")); ok {
+		r.File.SetStat(model.StatFtraceCPUHasDataLoss, int64(cpu), 1)
+		r.events++
+	}
+	return ok
+}

@@ -25,7 +25,18 @@ const LocalTraceID = "local_trace_id"
 
 // Register makes every declared table of a dataset, and all macros and views, in an empty database. The tables are
 // views of the Parquet files or, if materialize is set, hold the rows themselves. A table without a file is empty.
-func Register(ctx context.Context, db Execer, d Dataset, materialize bool) error {
+func Register(ctx context.Context, db *sql.Conn, d Dataset, materialize bool) error {
+	tx, err := db.BeginTx(ctx, nil) // a commit for each statement would take as long again
+	if err != nil {
+		return err
+	}
+	if err := register(ctx, tx, d, materialize); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+func register(ctx context.Context, db Execer, d Dataset, materialize bool) error {
 	statement := fmt.Sprintf("CREATE TABLE %s AS SELECT %d AS schema_version, %t AS many_traces",
 		registration, table.SchemaVersion, d.Layout == ManyTraces)
 	if _, err := db.ExecContext(ctx, statement); err != nil {

@@ -34,7 +34,12 @@ func openFile(t testing.TB, path string) *sql.DB {
 
 func install(t testing.TB, db *sql.DB, layout Layout) {
 	t.Helper()
-	if err := Register(context.Background(), db, Dataset{Layout: layout}, true); err != nil {
+	conn, err := db.Conn(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := Register(context.Background(), conn, Dataset{Layout: layout}, true); err != nil {
 		t.Fatal(err)
 	}
 }

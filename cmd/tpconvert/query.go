@@ -25,6 +25,7 @@ type queryOptions struct {
 	format   string
 	perfetto bool
 	stdlib   string
+	read     readOptions
 }
 
 func newQueryCommand(ui *uiOptions) *cobra.Command {
@@ -51,6 +52,7 @@ input or, on a terminal, asked for.`,
 	flags.StringVar(&o.format, "format", "table", "format of the rows: "+strings.Join(rowFormats, ", "))
 	flags.BoolVar(&o.perfetto, "perfetto", false, "take SQL as PerfettoSQL of Trace Processor v58, and print CSV as it does")
 	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
+	o.read.register(flags)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(rowFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -194,7 +196,7 @@ func isDuckDB(path string) bool {
 func (q *query) convert(ctx context.Context, trace, out string) error {
 	r := &run{ui: unsummed{q.ui}, out: out, options: convertOptions{
 		format: export.Parquet, compression: "snappy", rowGroupRows: table.DefaultChunkRows,
-		memory: defaultMemory, jobs: 1,
+		memory: defaultMemory, jobs: 1, read: q.options.read,
 	}}
 	r.reader.stdin = q.stdin
 	return r.convert(ctx, []string{trace})

@@ -94,6 +94,10 @@ func (p *eventParser) init(t *trackEvents) {
 
 // parseEvent parses a token of tokenizeEvent.
 func (t *trackEvents) parseEvent(ts int64, state *State, token []byte) {
+	if ts < t.cropBefore {
+		t.File.Count(model.StatTrackEventDroppedPacketsOutsideOfRangeOfInterest)
+		return
+	}
 	p := &t.parser
 	flags := token[0]
 	token = token[1:]

@@ -27,7 +27,7 @@ func TestAndroidProcesses(t *testing.T) {
 func TestMissingChromeProcesses(t *testing.T) {
 	const ms = 1_000_000
 	list := func(ts int64, pids ...uint64) message {
-		return packet(ts * ms).msg(11, event(instant, 20).msg(49, message{}.msg(1, packedNumbers(pids...))))
+		return packet(ts*ms).msg(11, event(instant, 20).msg(49, message{}.msg(1, packedNumbers(pids...))))
 	}
 	describe := func(ts, pid int64) message { return packet(ts*ms).msg(60, processTrack(100+pid, pid, "p")) }
 	res := readTrace(t, packets(

@@ -30,6 +30,8 @@ type trackEvents struct {
 
 	profiles  *v8profile.Profiles
 	processes aliveProcesses
+
+	cropBefore int64 // events before this time are dropped, ns
 }
 
 // deltas are the values that the next events of a sequence count on from.
@@ -82,6 +84,9 @@ func (t *trackEvents) tokenizePacket(p *Packet, f *wire.Field) bool {
 			return true
 		}
 		t.File.SetMetadata("range_of_interest_start_us", model.IntArg(start.Int64()))
+		if t.in.Crop {
+			t.cropBefore = saturatingMul(start.Int64(), 1000)
+		}
 	default:
 		return false
 	}

@@ -147,4 +147,5 @@ var probes = []uint32{
 	fieldInterruptInfo, fieldAndroidLog, fieldPackagesList, fieldUserList, fieldSystemProperty, fieldBattery, fieldPowerRails,
 	fieldEnergyBreakdown, fieldEntityResidency, fieldFrameTimeline, fieldGraphicsFrame, fieldGPUCounters, fieldRenderStage, fieldGPULog,
 	fieldVulkanAPI, fieldVulkanMemory, fieldGPUMemoryTotal, fieldTaskState, fieldKernelCPUFreq, fieldTaskRename, fieldKernelProcesses,
+	fieldConcurrentSession, fieldModuleSymbols, fieldCPUPerUID, fieldBluetooth, fieldGameInterventions, fieldAflags,
 }

@@ -112,6 +112,69 @@ func (r *Reader) Next() bool {
 	return true
 }
 
+// Scan reads the field of b at i. It returns the field's tag, which is its number
+// times 8 and its type; its value, which for Bytes is the size of what ends at
+// next; and where the next field begins, or -1 if the field cannot be read. It is
+// for loops that must be fast and look at few fields:
+//
+//	for i := 0; i < len(b); {
+//		tag, v, next := wire.Scan(b, i)
+//		if next < 0 {
+//			break
+//		}
+//		switch i = next; tag {
+//		case 1<<3 | uint64(wire.Varint):
+//			id = v
+//		case 2<<3 | uint64(wire.Bytes):
+//			name = b[i-int(v) : i]
+//		}
+//	}
+func Scan(b []byte, i int) (tag, v uint64, next int) {
+	tag, i = varint(b, i)
+	if i < 0 || tag>>3 == 0 || tag>>3 > math.MaxUint32 {
+		return 0, 0, -1
+	}
+	switch Type(tag & 7) {
+	case Varint:
+		v, i = varint(b, i)
+		return tag, v, i
+	case Bytes:
+		v, i = varint(b, i)
+		if i < 0 || v > uint64(len(b)-i) {
+			return 0, 0, -1
+		}
+		return tag, v, i + int(v)
+	case Fixed64:
+		if len(b)-i >= 8 {
+			return tag, binary.LittleEndian.Uint64(b[i:]), i + 8
+		}
+	case Fixed32:
+		if len(b)-i >= 4 {
+			return tag, uint64(binary.LittleEndian.Uint32(b[i:])), i + 4
+		}
+	}
+	return 0, 0, -1
+}
+
+// varint reads the varint of b at i and returns where it ends, or -1.
+func varint(b []byte, i int) (v uint64, end int) {
+	if uint(i) < uint(len(b)) && b[i] < 0x80 {
+		return uint64(b[i]), i + 1
+	}
+	return longVarint(b, i)
+}
+
+func longVarint(b []byte, i int) (v uint64, end int) {
+	if i+1 < len(b) && b[i+1] < 0x80 {
+		return uint64(b[i]&0x7f) | uint64(b[i+1])<<7, i + 2
+	}
+	v, n := Uvarint(b[i:])
+	if n <= 0 {
+		return 0, -1
+	}
+	return v, i + n
+}
+
 func (r *Reader) fail() bool {
 	r.bad, r.rest = true, nil
 	return false

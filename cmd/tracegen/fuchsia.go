@@ -11,13 +11,13 @@ import (
 // does: sections of several providers, each in the order of its own time, among
 // them the kernel's with what its scheduler did.
 func writeFuchsia(w *bufio.Writer, size int64, rng *rand.Rand) error {
-	g := &fuchsiaWriter{w: w, rng: rng, size: size}
+	g := &fuchsiaWriter{output: output{w: w, left: size}, rng: rng}
 	g.record(0x0016547846040000)
 	g.kernel()
 	for _, c := range fuchsiaComponents() {
 		g.add(c)
 	}
-	for g.size > 0 && g.err == nil {
+	for g.wantsMore() {
 		at := g.providers[0]
 		for _, p := range g.providers {
 			if p.now < at.now {
@@ -54,10 +54,8 @@ const (
 )
 
 type fuchsiaWriter struct {
-	w    *bufio.Writer
-	rng  *rand.Rand
-	size int64 // bytes left to write
-	err  error
+	output
+	rng *rand.Rand
 
 	providers []*fuchsiaProvider
 	koid      uint64
@@ -72,10 +70,7 @@ func (g *fuchsiaWriter) record(header uint64, words ...uint64) {
 	for _, v := range words {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	g.size -= int64(len(b))
-	if _, err := g.w.Write(b); err != nil {
-		g.err = err
-	}
+	g.Write(b)
 }
 
 // fxtText appends the words of an inline string.

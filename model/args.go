@@ -145,8 +145,9 @@ func (s *ArgSet) Reset() {
 	clear(s.arrays)
 }
 
-// InternArgs stores the set, unless an equal one is stored, and returns its id,
-// which is the number of its first row in args. The set must not be empty.
+// InternArgs stores the set, unless an equal one was stored lately, and returns
+// its id, which is the number of its first row in args. The set must not be
+// empty.
 func (s *Store) InternArgs(set *ArgSet) ArgSetID {
 	hash := uint64(len(set.args))
 	for _, a := range set.args {

@@ -39,7 +39,7 @@ type Store struct {
 	Strings *table.StringPool
 
 	set      *table.Set
-	args     hashIndex // ids of arg sets
+	args     recentIDs // of arg sets
 	groups   int64     // track groups given out
 	machines map[int64]*Machine
 	files    []*File

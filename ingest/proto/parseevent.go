@@ -185,8 +185,6 @@ func (p *eventParser) parse() error {
 		return p.flow()
 	case 'M':
 		return p.metadata()
-	case 'P': // a part of a profile of V8, in JSON
-		p.File.Count(model.StatUnsupportedEmbeddedFormat)
 	}
 	return p.raw()
 }

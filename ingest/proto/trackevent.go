@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
+	"github.com/tpconvert/tpconvert/ingest/v8profile"
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -26,6 +27,8 @@ type trackEvents struct {
 	head   []byte
 	parser eventParser
 	root   *descriptor.MessageType
+
+	profiles *v8profile.Profiles
 }
 
 // deltas are the values that the next events of a sequence count on from.
@@ -45,7 +48,8 @@ func readTrackEvents(r *Reader) *Module {
 			Reader: r, byUUID: map[uint64]*eventTrack{}, byUTID: map[model.UTID]uint64{}, byUPID: map[model.UPID]uint64{},
 			begun: map[uint32]bool{}, pids: map[uint64]int64{},
 		},
-		args: newArgWriter(r, r.file.types),
+		args:     newArgWriter(r, r.file.types),
+		profiles: v8profile.New(r.Context, r.in.Sorter),
 	}
 	t.stream = r.NewStream(t.parseEvent)
 	t.root = t.args.pool.Message(trackEventType)
@@ -258,6 +262,9 @@ type legacyEvent struct {
 	hasPID, hasTID                   bool
 }
 
+// fieldLegacyEvent is TrackEvent.legacy_event.
+const fieldLegacyEvent = 6
+
 // firstExtension is where the fields of TrackEvent begin that others define.
 const firstExtension = 1000
 
@@ -368,7 +375,7 @@ func (e *trackEvent) takeMore(f *wire.Field) bool {
 	switch f.Number {
 	case 5:
 		e.task = f.Bytes()
-	case 6:
+	case fieldLegacyEvent:
 		e.legacy, e.isLegacy = readLegacy(f.Bytes()), true
 	case 21:
 		e.log = f.Bytes()
@@ -500,8 +507,11 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 	}
 	e := &t.event
 	e.reset()
+	var profile []byte
 	for f := wire.Read(data); f.Next(); {
-		e.take(&f.Field)
+		if !e.take(&f.Field) && f.Number == fieldLegacyEvent && int64Field(f.Bytes(), 2) == 'P' {
+			profile = f.Bytes()
+		}
 	}
 	var now *deltas
 	if e.hasTime || e.threadTime.hasDelta || e.instructions.hasDelta {
@@ -531,6 +541,9 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 		if converted, err := t.Clocks.ToTrace(model.Clock{ID: model.ClockMonotonic}, ts); err == nil {
 			ts = converted
 		}
+	}
+	if profile != nil {
+		t.tokenizeProfile(p, data, profile)
 	}
 	head := append(t.head[:0], 0)
 	add := func(bit byte, v uint64) {

@@ -7,8 +7,8 @@ type recentIDs struct {
 	young, old hashIndex
 }
 
-// maxRecent is a size at which both indexes fit the caches of a processor.
-const maxRecent = 1 << 18
+// maxRecent is a size at which both indexes, 4 MiB each, stay in the caches of a
+const maxRecent = 1 << 17
 
 // insert returns the id of the hash, after it added the given one if there was
 // none; added says which.

@@ -40,3 +40,12 @@ func TestRecentIDs(t *testing.T) {
 		t.Error("hash 5 is remembered forever")
 	}
 }
+
+func BenchmarkRecentIDs(b *testing.B) {
+	var r recentIDs
+	var i int64
+	for b.Loop() {
+		r.insert(mix(uint64(i), 7)|1, i)
+		i++
+	}
+}

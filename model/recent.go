@@ -7,7 +7,8 @@ type recentIDs struct {
 	young, old hashIndex
 }
 
-// maxRecent is a size at which both indexes, 4 MiB each, stay in the caches of a
+// maxRecent is a size at which both indexes, 4 MiB each, stay in a processor's
+// caches.
 const maxRecent = 1 << 17
 
 // insert returns the id of the hash, after it added the given one if there was

@@ -1,5 +1,11 @@
 package model
 
+import (
+	"unsafe"
+
+	"github.com/tpconvert/tpconvert/model/prefetch"
+)
+
 // recentIDs finds ids by 64-bit hash. It remembers all hashes up to
 // maxRecent, and from then on at least that many of the latest ones: what grows
 // with the trace must not grow in memory. A hash of 0 must not be used.
@@ -33,6 +39,12 @@ func (r *recentIDs) insert(hash uint64, id int64) (got int64, added bool) {
 	return id, added
 }
 
+// prefetch prepares an insert of the hash.
+func (r *recentIDs) prefetch(hash uint64) {
+	r.young.prefetch(hash)
+	r.old.prefetch(hash)
+}
+
 // hashIndex is a hash table with open addressing.
 type hashIndex struct {
 	entries []hashEntry // a power of two long
@@ -54,6 +66,12 @@ func (x *hashIndex) entry(hash uint64) *hashEntry {
 		if e := &x.entries[slot]; e.hash == hash || e.hash == 0 {
 			return e
 		}
+	}
+}
+
+func (x *hashIndex) prefetch(hash uint64) {
+	if n := uint64(len(x.entries)); n > 0 {
+		prefetch.Line(unsafe.Pointer(&x.entries[hash&(n-1)]))
 	}
 }
 

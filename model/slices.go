@@ -14,7 +14,7 @@ const pending int64 = -1
 type Slices struct {
 	context *Context
 	tracks  []slicesOfTrack // by track id
-	scratch ArgSet
+	scratch *ArgSet
 	spare   []*ArgSet
 }
 
@@ -136,9 +136,8 @@ func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID,
 	if id == None {
 		return None, overlap
 	}
-	if set := s.context.Store.argsOf(args, &s.scratch); set != None {
-		s.context.Store.Slice.ArgSetID.Set(id, set)
-	}
+	slices := &s.context.Store.Slice
+	s.context.Store.setArgsOf(args, &slices.Table, &slices.ArgSetID, id, &s.scratch)
 	return id, nil
 }
 
@@ -365,12 +364,16 @@ func (s *Slices) argsOf(slice *openSlice) *ArgSet {
 func (s *Slices) pop(on *slicesOfTrack) {
 	slice := &on.stack[len(on.stack)-1]
 	slices := &s.context.Store.Slice
-	if slice.args != nil {
-		if slice.args.Len() > 0 {
-			slices.ArgSetID.Set(slice.id, s.context.Store.InternArgs(slice.args))
+	if spare := slice.args; spare != nil {
+		switch {
+		case spare.Len() == 0:
+		case slice.child != nil: // which gets the id from the slice
+			slices.ArgSetID.Set(slice.id, s.context.Store.InternArgs(spare))
+		default:
+			spare = s.context.Store.SetArgs(&slices.Table, &slices.ArgSetID, slice.id, spare)
 		}
-		slice.args.Reset()
-		s.spare = append(s.spare, slice.args)
+		spare.Reset()
+		s.spare = append(s.spare, spare)
 	}
 	if slice.child != nil {
 		slice.child.Inherit(slice.childRow, &slices.Table, slice.id)

@@ -40,7 +40,8 @@ type Store struct {
 
 	set      *table.Set
 	args     recentIDs // of arg sets
-	groups   int64     // track groups given out
+	late     lateArgs
+	groups   int64 // track groups given out
 	machines map[int64]*Machine
 	files    []*File
 	stats    statCounts
@@ -74,6 +75,7 @@ func (s *Store) Finish() error {
 	for _, m := range s.sortedMachines() {
 		m.finish()
 	}
+	s.storeLateArgs()
 	s.writeStats()
 	s.set.Derive()
 	s.set.Finish()

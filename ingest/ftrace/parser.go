@@ -16,7 +16,7 @@ type Parser struct {
 	rowType     model.StringID
 	ucpus       []int64 // by cpu
 	legacy      map[string]*Tracepoint
-	set         model.ArgSet
+	set         *model.ArgSet
 	args        argList
 
 	sched   sched
@@ -37,7 +37,7 @@ type handler func(*Parser, *Event)
 // NewParser returns a Parser for a machine whose idle process is pid 0; see
 // model.Machine.UseIdleProcess.
 func NewParser(c *model.Context) *Parser {
-	p := &Parser{Context: c, rowType: c.Store.Strings.Intern("ftrace_event")}
+	p := &Parser{Context: c, rowType: c.Store.Strings.Intern("ftrace_event"), set: new(model.ArgSet)}
 	p.args.strings = c.Store.Strings
 	p.legacy = map[string]*Tracepoint{}
 	p.i2c = map[model.UTID][]i2cMessages{}
@@ -118,7 +118,7 @@ func (p *Parser) record(ts, cpu int64, utid model.UTID, flags int64, tracepoint 
 	t.CommonFlags.Set(row, flags)
 	t.Type.Set(row, p.rowType)
 	if p.set.Len() > 0 {
-		t.ArgSetID.Set(row, p.Store.InternArgs(&p.set))
+		p.set = p.Store.SetArgs(&t.Table, &t.ArgSetID, row, p.set)
 	}
 }
 

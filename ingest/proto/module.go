@@ -28,6 +28,7 @@ var modules = []func(*Reader) *Module{
 	bufferEvents,
 	gpuCounterEvents,
 	gpuWork,
+	vulkanMemoryEvents,
 	otherKernels,
 }
 

@@ -651,6 +651,9 @@ func (p *eventParser) finish(slice model.SliceID, ts int64, track model.TrackID)
 			p.Flows.EndAt(slice, ts, id, true)
 		}
 	}
+	if e.gpu != nil {
+		p.gpuLinks.correlate(e.gpu, slice)
+	}
 	p.callstackRow(slice, track)
 }
 

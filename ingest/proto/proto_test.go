@@ -103,6 +103,16 @@ func (r *result) rows(table string, columns ...string) []string {
 	return all
 }
 
+// args lists the args of a row.
+func (r *result) args(row map[string]string) (all []string) {
+	for _, a := range r.tables["args"] {
+		if a["arg_set_id"] == row["arg_set_id"] {
+			all = append(all, a["key"]+"="+a["int_value"]+a["real_value"]+a["string_value"])
+		}
+	}
+	return all
+}
+
 func readAll(r io.Reader) *result {
 	res := &result{tables: map[string][]map[string]string{}, stats: map[string]int64{}}
 	res.store = model.NewStore(model.Options{Sink: res})

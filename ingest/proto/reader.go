@@ -57,6 +57,7 @@ type Reader struct {
 	used      bool      // there was a packet
 
 	translations translations
+	gpuLinks     gpuLinks
 	named        *model.MappingID // of frames that are known by name only, nil at first
 
 	states     []*State
@@ -117,7 +118,8 @@ func (t *trace) fail(err error) {
 }
 
 func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
-	r := &Reader{Context: c, in: t.in, file: t, sequences: map[uint32]*sequence{}, translations: newTranslations()}
+	r := &Reader{Context: c, in: t.in, file: t, sequences: map[uint32]*sequence{}, translations: newTranslations(),
+		gpuLinks: gpuLinks{c.Flows, map[uint64]*gpuLink{}}}
 	r.packets = r.NewStream(r.parse)
 	c.Machine.UseIdleProcess()
 	c.Clocks.Assume(model.ClockBoottime)

@@ -233,6 +233,7 @@ type more struct {
 	hasStackIID       bool
 	stackWeight       float64
 	hasStackWeight    bool
+	gpu               []byte // gpu_correlation
 }
 
 // timeField is a value that is given either as the difference from the one
@@ -277,8 +278,11 @@ type legacyEvent struct {
 	hasPID, hasTID                   bool
 }
 
-// fieldLegacyEvent is TrackEvent.legacy_event.
-const fieldLegacyEvent = 6
+// Fields of TrackEvent.
+const (
+	fieldLegacyEvent    = 6
+	fieldGPUCorrelation = 3000
+)
 
 // firstExtension is where the fields of TrackEvent begin that others define.
 const firstExtension = 1000
@@ -478,6 +482,9 @@ func (e *trackEvent) takeMore(f *wire.Field) bool {
 		e.stackIID, e.hasStackIID = f.Uint64(), true
 	case 57:
 		e.stackWeight, e.hasStackWeight = f.Float64(), true
+	case fieldGPUCorrelation:
+		e.gpu = f.Bytes()
+		return false
 	default:
 		return false
 	}

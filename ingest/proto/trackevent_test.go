@@ -91,14 +91,7 @@ func TestTrackEvents(t *testing.T) {
 	if res.stats["unsupported_packet[900]"] != 1 || res.stats["track_event_parser_errors"] != 0 {
 		t.Errorf("stats %v", res.stats)
 	}
-	var args []string
-	outer := res.tables["slice"][0]["arg_set_id"]
-	for _, a := range res.tables["args"] {
-		if a["arg_set_id"] == outer {
-			args = append(args, a["key"]+"="+a["int_value"]+a["string_value"])
-		}
-	}
-	want(t, "args", args, "source.file_name=a/b.cc", "source.function_name=F", "source.line_number=12",
+	want(t, "args", res.args(res.tables["slice"][0]), "source.file_name=a/b.cc", "source.function_name=F", "source.line_number=12",
 		"track_event.log_message.message=a log line", `track_event.log_message.file_name=a\b.cc`,
 		"track_event.log_message.function_name=F", "track_event.log_message.line_number=12",
 		"source_location_iid=1", "chrome_app_state=APP_STATE_FOREGROUND",

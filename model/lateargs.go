@@ -18,8 +18,8 @@ type lateSet struct {
 }
 
 // SetArgs stores a set, which must not be empty, and its id in a row of a column.
-// It keeps the set and gives an empty one in exchange. The id is not there to be
-// read before the end.
+// It keeps the set and gives an empty one in exchange. The id can be read after
+// storeLateArgs.
 func (s *Store) SetArgs(t *table.Table, column *table.Int64, row int64, set *ArgSet) *ArgSet {
 	late := &s.late.ring[s.late.next]
 	s.late.next = (s.late.next + 1) % len(s.late.ring)

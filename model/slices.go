@@ -365,17 +365,14 @@ func (s *Slices) pop(on *slicesOfTrack) {
 	slice := &on.stack[len(on.stack)-1]
 	slices := &s.context.Store.Slice
 	if spare := slice.args; spare != nil {
-		switch {
-		case spare.Len() == 0:
-		case slice.child != nil: // which gets the id from the slice
-			slices.ArgSetID.Set(slice.id, s.context.Store.InternArgs(spare))
-		default:
+		if spare.Len() > 0 {
 			spare = s.context.Store.SetArgs(&slices.Table, &slices.ArgSetID, slice.id, spare)
 		}
 		spare.Reset()
 		s.spare = append(s.spare, spare)
 	}
 	if slice.child != nil {
+		s.context.Store.storeLateArgs()
 		slice.child.Inherit(slice.childRow, &slices.Table, slice.id)
 		slice.child.Unpin(slice.childRow)
 	}

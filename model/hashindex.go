@@ -1,0 +1,74 @@
+package model
+
+import (
+	"unsafe"
+
+	"github.com/tpconvert/tpconvert/model/prefetch"
+)
+
+// hashIndex finds ids by 64-bit hash, with open addressing. A hash of 0 must not
+// be used.
+type hashIndex struct {
+	entries []hashEntry // a power of two long
+	n       int
+}
+
+type hashEntry struct {
+	hash uint64 // 0 is free
+	id   int64
+}
+
+// entry returns the entry of the hash, or a free one for it.
+func (x *hashIndex) entry(hash uint64) *hashEntry {
+	if x.n*2 > len(x.entries) || len(x.entries) == 0 {
+		x.grow()
+	}
+	mask := uint64(len(x.entries) - 1)
+	for slot := hash & mask; ; slot = (slot + 1) & mask {
+		if e := &x.entries[slot]; e.hash == hash || e.hash == 0 {
+			return e
+		}
+	}
+}
+
+// insert returns the id of the hash, after it added the given one if there was
+// none; added says which.
+func (x *hashIndex) insert(hash uint64, id int64) (got int64, added bool) {
+	e := x.entry(hash)
+	if e.hash == hash {
+		return e.id, false
+	}
+	*e = hashEntry{hash, id}
+	x.n++
+	return id, true
+}
+
+func (x *hashIndex) find(hash uint64) (int64, bool) {
+	if x.n == 0 {
+		return 0, false
+	}
+	e := x.entry(hash)
+	return e.id, e.hash == hash
+}
+
+// prefetch prepares an insert of the hash.
+func (x *hashIndex) prefetch(hash uint64) {
+	if n := uint64(len(x.entries)); n > 0 {
+		prefetch.Line(unsafe.Pointer(&x.entries[hash&(n-1)]))
+	}
+}
+
+func (x *hashIndex) grow() {
+	old := x.entries
+	x.entries = make([]hashEntry, max(1024, 2*len(old)))
+	for _, e := range old {
+		if e.hash != 0 {
+			*x.entry(e.hash) = e
+		}
+	}
+}
+
+func (x *hashIndex) clear() {
+	clear(x.entries)
+	x.n = 0
+}

@@ -230,6 +230,14 @@ func TestQueryInputs(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(dir, "empty"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "query", "empty", count).expect(t, exitBadInput, "the input is empty")
+	got := tpconvert(t, dir, "query", "--perfetto", "--format", "csv", "empty", count+"; SELECT * FROM trace_bounds")
+	if want := "\"n\"\n0\n\n\"start_ts\",\"end_ts\"\n0,0\n"; got.code != exitDone || got.stdout != want {
+		t.Errorf("empty: %+v, want %q", got, want)
+	}
 	tpconvert(t, dir, "query", "missing", count).expect(t, exitFailure, "no such file")
 	tpconvert(t, dir, "query", "q.sql", count).expect(t, exitBadInput, "q.sql")
 	tpconvert(t, dir, "query", "out", " -- nothing").expect(t, exitUsage, "no SQL")

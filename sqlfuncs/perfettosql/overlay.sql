@@ -79,7 +79,8 @@ CREATE MACRO sqlite_strftime(format, x) AS strftime(x::TIMESTAMP, format);
 
 -- Tables as v58 has them, where the dataset's differ.
 
-CREATE VIEW trace_bounds AS SELECT start_ts, end_ts FROM dataset.trace_bounds;
+CREATE VIEW trace_bounds AS
+SELECT coalesce(max(start_ts), 0) AS start_ts, coalesce(max(end_ts), 0) AS end_ts FROM dataset.trace_bounds;
 CREATE VIEW slice AS SELECT * EXCLUDE (type), category AS cat, id AS slice_id FROM dataset.slice;
 CREATE VIEW slices AS FROM slice;
 CREATE VIEW gpu_slice AS SELECT * EXCLUDE (type, stack_id, parent_stack_id) FROM dataset.gpu_slice;

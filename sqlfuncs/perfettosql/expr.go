@@ -16,6 +16,7 @@ type expr struct {
 	call     string // the function, if it is a call
 	constant kind   // text or number, if it is a literal
 	raw      string // what a text literal holds
+	pointer  bool   // it is a table pointer: columns, or a query of them
 }
 
 // value is the expression as an operand or argument.
@@ -284,7 +285,7 @@ func (p *parser) parenthesis() expr {
 	if p.atQuery() {
 		q := p.query()
 		p.expect(")")
-		return expr{sql: cat("(", q, ")")}
+		return expr{sql: cat("(", q, ")"), pointer: p.pointer}
 	}
 	items := p.arguments()
 	if len(items) == 1 {
@@ -624,7 +625,12 @@ func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 			constant(0), legacyReturns(name, constant(1)), constant(2)))
 	case "import":
 		p.effects = append(p.effects, "INCLUDE PERFETTO MODULE "+constant(0))
+	case "__intrinsic_table_ptr_bind":
+		return p.bind(args, t), true
 	default:
+		if names, ok := pointed[name]; ok {
+			return p.pointTo(names, args, t), true
+		}
 		return expr{}, false
 	}
 	return expr{sql: cat("NULL")}, true

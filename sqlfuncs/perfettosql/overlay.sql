@@ -77,6 +77,12 @@ CREATE MACRO sqlite_regexp_extract(x, pattern) AS CASE
 CREATE MACRO sqlite_regexp_replace_simple(x, pattern, to_text) AS regexp_replace(x::VARCHAR, pattern, to_text, 'g');
 CREATE MACRO sqlite_strftime(format, x) AS strftime(x::TIMESTAMP, format);
 
+-- Functions of table pointers, which are names of queries here.
+
+CREATE MACRO __intrinsic_counter_intervals(kind, until, counters) AS TABLE FROM counter_leading_intervals(counters);
+CREATE MACRO __intrinsic_interval_create(starts, ends) AS TABLE
+SELECT s.ts, e.ts - s.ts AS dur FROM relation(starts) AS s ASOF JOIN relation(ends) AS e ON s.ts < e.ts;
+
 -- Tables as v58 has them, where the dataset's differ.
 
 CREATE VIEW trace_bounds AS

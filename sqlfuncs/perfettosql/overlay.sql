@@ -15,6 +15,10 @@ CREATE MACRO sqlite_to_real(x) AS CASE
                   CASE WHEN x IS NOT NULL THEN 0 END)
     ELSE TRY_CAST(x AS DOUBLE) END;
 
+-- What orders numbers, and texts that are none after them.
+CREATE MACRO sqlite_key(x) AS CASE WHEN x IS NOT NULL THEN
+    row(coalesce(TRY_CAST(x AS DOUBLE), 'inf'), coalesce(TRY_CAST(x AS HUGEINT), 0), CASE WHEN TRY_CAST(x AS DOUBLE) IS NULL THEN x::VARCHAR ELSE '' END) END;
+
 CREATE MACRO sqlite_substr(x, start) AS substring(x::VARCHAR, start::BIGINT),
 (x, start, length) AS CASE
     WHEN length < 0 THEN substring(x::VARCHAR, (CASE WHEN start < 0 THEN length(x::VARCHAR) + 1 + start ELSE start END + length)::BIGINT, -length)

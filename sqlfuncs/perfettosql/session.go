@@ -370,8 +370,16 @@ const maxRepairs = 500
 
 // bind checks a statement, and translates words anew where DuckDB takes them otherwise than SQLite.
 func (s *Session) bind(ctx context.Context, t *statement) error {
+	strict := slices.ContainsFunc(t.body, func(p *piece) bool { return p.check != "" })
+	if strict {
+		_ = s.bindAs(ctx, t, pieces.strict) // what else is wrong shows without
+	}
+	return s.bindAs(ctx, t, pieces.String)
+}
+
+func (s *Session) bindAs(ctx context.Context, t *statement, text func(pieces) string) error {
 	for range maxRepairs {
-		stmt, err := s.conn.PrepareContext(ctx, t.check[0]+"\n"+t.body.String()+"\n"+t.check[1])
+		stmt, err := s.conn.PrepareContext(ctx, t.check[0]+"\n"+text(t.body)+"\n"+t.check[1])
 		if err == nil {
 			return stmt.Close()
 		}
@@ -424,7 +432,7 @@ func repair(message string, body pieces, at int) bool {
 	if unlike.MatchString(message) {
 		return at >= 0 && at < len(body) && body[at].mix() || body.mixAll()
 	}
-	if noFunction.MatchString(message) && at >= 0 && at < len(body) && body[at].wrap == asReal {
+	if noFunction.MatchString(message) && at >= 0 && at < len(body) && body[at].takes(asReal) {
 		return body[at].mix()
 	}
 	if m := unconvertible.FindStringSubmatch(message); m != nil {

@@ -162,9 +162,16 @@ func (q *query) attachFile(ctx context.Context, path string) error {
 	return q.ready(ctx)
 }
 
+// demangleFunction is what demangle calls instead of looking symbols up.
+const demangleFunction = "_demangle"
+
 // ready lets statements see the tables, and make their own in memory.
 func (q *query) ready(ctx context.Context) error {
-	err := q.db.exec(ctx, "USE memory", "SET search_path = 'memory.main,"+attached+".main'")
+	if err := addFunctions(q.db.conn); err != nil {
+		return err
+	}
+	err := q.db.exec(ctx, "USE memory", "SET search_path = 'memory.main,"+attached+".main'",
+		"CREATE MACRO demangle(symbol) AS "+demangleFunction+"(symbol)")
 	if err == nil && q.options.perfetto {
 		q.perfetto, err = perfettosql.New(ctx, q.db.conn, q.modules())
 	}

@@ -14,6 +14,7 @@ var modules = []func(*Reader) *Module{
 	clocks,
 	types,
 	translationTables,
+	moduleSymbols,
 	readTrackEvents,
 	chromeMetadata,
 	chromeEvents,

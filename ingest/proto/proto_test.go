@@ -113,7 +113,7 @@ func (r *result) args(row map[string]string) (all []string) {
 	return all
 }
 
-func readAll(r io.Reader) *result {
+func readAll(r io.Reader, change ...func(*format.Input)) *result {
 	res := &result{tables: map[string][]map[string]string{}, stats: map[string]int64{}}
 	res.store = model.NewStore(model.Options{Sink: res})
 	file := res.store.NewFile("test", nil)
@@ -123,6 +123,9 @@ func readAll(r io.Reader) *result {
 	var atEnd []func() error
 	in.AtEnd = func(f func() error) { atEnd = append(atEnd, f) }
 	in.Embedded = func(string, io.Reader) error { return format.ErrUnsupported }
+	for _, f := range change {
+		f(in)
+	}
 	res.err = Format.Read(in)
 	res.err = errors.Join(res.err, sorter.Flush())
 	for _, f := range atEnd {

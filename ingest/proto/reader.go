@@ -57,6 +57,7 @@ type Reader struct {
 	used      bool      // there was a packet
 
 	translations translations
+	symbols      map[codeFile]symbols
 	gpuLinks     gpuLinks
 	named        *model.MappingID // of frames that are known by name only, nil at first
 
@@ -119,7 +120,7 @@ func (t *trace) fail(err error) {
 
 func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
 	r := &Reader{Context: c, in: t.in, file: t, sequences: map[uint32]*sequence{}, translations: newTranslations(),
-		gpuLinks: gpuLinks{c.Flows, map[uint64]*gpuLink{}}}
+		symbols: map[codeFile]symbols{}, gpuLinks: gpuLinks{c.Flows, map[uint64]*gpuLink{}}}
 	r.packets = r.NewStream(r.parse)
 	c.Machine.UseIdleProcess()
 	c.Clocks.Assume(model.ClockBoottime)

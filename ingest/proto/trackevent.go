@@ -28,7 +28,10 @@ type trackEvents struct {
 	parser eventParser
 	root   *descriptor.MessageType
 
-	profiles *v8profile.Profiles
+	profiles  *v8profile.Profiles
+	processes aliveProcesses
+
+	cropBefore int64 // events before this time are dropped, ns
 }
 
 // deltas are the values that the next events of a sequence count on from.
@@ -48,8 +51,9 @@ func readTrackEvents(r *Reader) *Module {
 			Reader: r, byUUID: map[uint64]*eventTrack{}, byUTID: map[model.UTID]uint64{}, byUPID: map[model.UPID]uint64{},
 			begun: map[uint32]bool{}, pids: map[uint64]int64{},
 		},
-		args:     newArgWriter(r, r.file.types),
-		profiles: v8profile.New(r.Context, r.in.Sorter),
+		args:      newArgWriter(r, r.file.types),
+		profiles:  v8profile.New(r.Context, r.in.Sorter),
+		processes: aliveProcesses{byUPID: map[model.UPID]*aliveProcess{}},
 	}
 	t.stream = r.NewStream(t.parseEvent)
 	t.root = t.args.pool.Message(trackEventType)
@@ -61,6 +65,7 @@ func readTrackEvents(r *Reader) *Module {
 		FirstPacket: func(sequence uint32) {
 			t.begun[sequence] = true
 		},
+		End: func() { t.processes.end(r.Store) },
 	}
 }
 
@@ -79,6 +84,9 @@ func (t *trackEvents) tokenizePacket(p *Packet, f *wire.Field) bool {
 			return true
 		}
 		t.File.SetMetadata("range_of_interest_start_us", model.IntArg(start.Int64()))
+		if t.in.Crop {
+			t.cropBefore = saturatingMul(start.Int64(), 1000)
+		}
 	default:
 		return false
 	}
@@ -90,7 +98,7 @@ func (t *trackEvents) parsePacket(e *Event) {
 	case fieldTrackDescriptor:
 		t.parseDescriptor(e)
 	case fieldProcessDescriptor:
-		t.parseProcess(e.Data)
+		t.parseProcess(e.TS, e.Data)
 	case fieldThreadDescriptor:
 		t.parseThread(e.Data, false)
 	}
@@ -233,7 +241,8 @@ type more struct {
 	hasStackIID       bool
 	stackWeight       float64
 	hasStackWeight    bool
-	gpu               []byte // gpu_correlation
+	gpu               []byte       // gpu_correlation
+	lifecycle         []wire.Field // of a process
 }
 
 // timeField is a value that is given either as the difference from the one
@@ -484,6 +493,9 @@ func (e *trackEvent) takeMore(f *wire.Field) bool {
 		e.stackWeight, e.hasStackWeight = f.Float64(), true
 	case fieldGPUCorrelation:
 		e.gpu = f.Bytes()
+		return false
+	case fieldProcessStart, fieldBinderDied:
+		e.lifecycle = append(e.lifecycle, *f)
 		return false
 	default:
 		return false

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -245,6 +246,21 @@ func TestReleaseWindows(t *testing.T) {
 	rows := res.rows("slice", "ts", "name")
 	if len(rows) != 100 || rows[0] != "0 a" || rows[1] != "500 b" || rows[99] != "49500 b" {
 		t.Errorf("%d slices: %q", len(rows), rows)
+	}
+}
+
+func TestRangeOfInterest(t *testing.T) {
+	trace := packets(
+		packet(1).msg(60, threadTrack(20, 0, 1, 2, "t")),
+		packet(1999).msg(11, event(begin, 20).text(23, "before")), packet(2000).msg(11, event(begin, 20).text(23, "in")),
+		packet(3000).msg(fieldRangeOfInterest, message{}.num(1, 2)),
+	)
+	whole := readTrace(t, trace)
+	want(t, "whole", whole.rows("slice", "name"), "before", "in")
+	cropped := readAll(bytes.NewReader(trace), func(in *format.Input) { in.Crop = true })
+	want(t, "cropped", cropped.rows("slice", "name"), "in")
+	if n := cropped.stats["track_event_dropped_packets_outside_of_range_of_interest"]; n != 1 {
+		t.Errorf("%d events dropped", n)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/v8profile"
@@ -274,6 +275,9 @@ func (t *tokenizer) metadata(prefix string) error {
 				t.in.File.SetMetadata(name, model.IntArg(v.i))
 			case v.kind == double && v.f == math.Trunc(v.f) && math.Abs(v.f) < 9.2e18:
 				t.in.File.SetMetadata(name, model.IntArg(int64(v.f)))
+			case v.kind == double: // with as many digits as Trace Processor keeps
+				text := strconv.AppendFloat(nil, v.f, 'g', 6, 64)
+				t.in.File.SetMetadata(name, model.StringArg(t.places.intern(text)))
 			default:
 				t.in.File.SetMetadata(name, model.StringArg(t.places.intern(v.raw)))
 			}

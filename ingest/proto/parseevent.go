@@ -485,8 +485,11 @@ func (p *eventParser) threadCounters() {
 // extraCounters stores the values of other counters that the event brings.
 func (p *eventParser) extraCounters() {
 	e := &p.e
-	for i := range min(e.extras(), maxExtraCounters) {
-		_, uuid, _ := e.extraCounter(&p.state.Defaults.trackEvent, i)
+	if !e.hasExtras {
+		return
+	}
+	for i := range min(e.len(), maxExtraCounters) {
+		_, uuid, _ := e.at(&p.state.Defaults.trackEvent, i)
 		track := p.resolve(uuid)
 		if track == nil {
 			continue

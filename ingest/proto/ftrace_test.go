@@ -141,8 +141,8 @@ func TestFactsOfMachines(t *testing.T) {
 	}
 	r := readTrace(t, packets(on(0, "Linux"), on(7, "Darwin"), bundle(0, 1000), bundle(7, 2000)))
 	want(t, "metadata", r.rows("metadata", "name", "int_value", "str_value", "machine_id", "trace_id"),
-		"system_version  v 0 ", "system_release  r 0 ", "system_machine  m 0 ", "system_name  Linux 0 ",
-		"system_version  v 1 ", "system_release  r 1 ", "system_machine  m 1 ", "system_name  Darwin 1 ",
+		"system_name  Linux 0 ", "system_version  v 0 ", "system_release  r 0 ", "system_machine  m 0 ",
+		"system_name  Darwin 1 ", "system_version  v 1 ", "system_release  r 1 ", "system_machine  m 1 ",
 		"ftrace_latest_data_start_ns 1000  0 0", "ftrace_latest_data_start_ns 2000  1 0")
 }
 

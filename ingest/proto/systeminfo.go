@@ -102,8 +102,8 @@ func (r *Reader) uname(data []byte) {
 	sysname, version := string(bytesField(data, 1)), string(bytesField(data, 2))
 	release, arch := string(bytesField(data, 3)), string(bytesField(data, 4))
 	r.Machine.SetSystem(sysname, version, release, arch)
-	for name, value := range map[string]string{"system_name": sysname, "system_version": version, "system_release": release, "system_machine": arch} {
-		r.Machine.SetMetadata(name, model.StringArg(r.Store.Strings.Intern(value)))
+	for _, fact := range [][2]string{{"system_name", sysname}, {"system_version", version}, {"system_release", release}, {"system_machine", arch}} {
+		r.Machine.SetMetadata(fact[0], model.StringArg(r.Store.Strings.Intern(fact[1])))
 	}
 }
 

@@ -30,19 +30,23 @@ func (d *dictionary) encode(ids []table.StringID, view table.StringView, indices
 	if len(d.entries) < view.Len() {
 		d.entries = append(d.entries, make([]entry, view.Len()-len(d.entries))...)
 	}
-	clear(valid)
-	for i, id := range ids {
-		if id == 0 {
-			indices[i] = 0
-			continue
+	d.entries[0] = entry{round: d.round} // NULL is no word, but no branch either
+	for i := 0; i < len(ids); i += 8 {
+		present := byte(0)
+		for j, id := range ids[i:min(i+8, len(ids))] {
+			e := &d.entries[id]
+			if e.round != d.round {
+				*e = entry{d.round, int32(len(d.words))}
+				d.words = append(d.words, id)
+			}
+			indices[i+j] = e.index
+			bit := byte(0)
+			if id != 0 {
+				bit = 1
+			}
+			present |= bit << (j & 7)
 		}
-		e := &d.entries[id]
-		if e.round != d.round {
-			*e = entry{d.round, int32(len(d.words))}
-			d.words = append(d.words, id)
-		}
-		indices[i] = e.index
-		valid[i>>3] |= 1 << (i & 7)
+		valid[i/8] = present
 	}
 }
 

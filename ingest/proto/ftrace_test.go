@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -77,6 +78,21 @@ func TestFtraceBeforeTracingIsDropped(t *testing.T) {
 	}
 }
 
+func TestFtraceStatsOfMachines(t *testing.T) {
+	stats := func(machine, phase, entries int64) message {
+		return packet(1).num(98, machine).msg(fieldFtraceStats, message{}.num(1, phase).msg(2, message{}.num(1, 0).num(2, entries)))
+	}
+	r := readTrace(t, packets(stats(0, 1, 3), stats(7, 1, 20), stats(0, 2, 10), stats(7, 2, 21)))
+	var got []string
+	for _, row := range r.tables["stats"] {
+		if strings.HasPrefix(row["name"], "ftrace_cpu_entries_") {
+			got = append(got, fmt.Sprint(row["name"], " ", row["machine_id"], " ", row["value"]))
+		}
+	}
+	want(t, "stats", got, "ftrace_cpu_entries_begin 0 3", "ftrace_cpu_entries_begin 1 20", "ftrace_cpu_entries_end 0 10",
+		"ftrace_cpu_entries_end 1 21", "ftrace_cpu_entries_delta 0 7", "ftrace_cpu_entries_delta 1 1")
+}
+
 func TestKernelSymbolsAndGenericEvents(t *testing.T) {
 	descriptor := message{}.text(1, "my_event").msg(2, message{}.text(1, "value").num(3, 1).num(5, 13))
 	described := message{}.num(1, 0).msg(11, message{}.num(1, firstGenericEvent).msg(2, descriptor)).
@@ -147,4 +163,5 @@ var probes = []uint32{
 	fieldInterruptInfo, fieldAndroidLog, fieldPackagesList, fieldUserList, fieldSystemProperty, fieldBattery, fieldPowerRails,
 	fieldEnergyBreakdown, fieldEntityResidency, fieldFrameTimeline, fieldGraphicsFrame, fieldGPUCounters, fieldRenderStage, fieldGPULog,
 	fieldVulkanAPI, fieldVulkanMemory, fieldGPUMemoryTotal, fieldTaskState, fieldKernelCPUFreq, fieldTaskRename, fieldKernelProcesses,
+	fieldConcurrentSession, fieldModuleSymbols, fieldCPUPerUID, fieldBluetooth, fieldGameInterventions, fieldAflags,
 }

@@ -26,6 +26,7 @@ type queryOptions struct {
 	format   string
 	perfetto bool
 	stdlib   string
+	read     readOptions
 }
 
 func newQueryCommand(ui *uiOptions) *cobra.Command {
@@ -52,6 +53,7 @@ input or, on a terminal, asked for.`,
 	flags.StringVar(&o.format, "format", "table", "format of the rows: "+strings.Join(rowFormats, ", "))
 	flags.BoolVar(&o.perfetto, "perfetto", false, "take SQL as PerfettoSQL of Trace Processor v58, print CSV as it does, and take an empty file for a trace without rows")
 	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
+	o.read.register(flags)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(rowFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -206,7 +208,7 @@ func isDuckDB(path string) bool {
 func (q *query) convert(ctx context.Context, trace, out string) error {
 	r := &run{ui: unsummed{q.ui}, out: out, options: convertOptions{
 		format: export.Parquet, compression: "snappy", rowGroupRows: table.DefaultChunkRows,
-		memory: defaultMemory, jobs: 1,
+		memory: defaultMemory, jobs: 1, read: q.options.read,
 	}}
 	r.reader.stdin = q.stdin
 	return r.convert(ctx, []string{trace})

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var ftraceLine = regexp.MustCompile(`^ *(\S.*)-(\d+) +\((?: *\d+|-+)\) \[00[0-7]\] d\.\.[123] (\d+\.\d{6}): (\w+): (.+)$`)
+var ftraceLine = regexp.MustCompile(`^ *(\S.*)-(\d+) +\((?: *\d+|-+)\) \[00[0-7]\] d\.[.hs][123] (\d+\.\d{6}): (\w+): (.+)$`)
 
 func TestFtrace(t *testing.T) {
 	const size = 300_000

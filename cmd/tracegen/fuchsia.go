@@ -5,19 +5,20 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // writeFuchsia writes a trace in the Fuchsia trace format as a trace manager
 // does: sections of several providers, each in the order of its own time, among
 // them the kernel's with what its scheduler did.
 func writeFuchsia(w *bufio.Writer, size int64, rng *rand.Rand) error {
-	g := &fuchsiaWriter{w: w, rng: rng, size: size}
+	g := &fuchsiaWriter{output: output{w: w, left: size}, rng: rng}
 	g.record(0x0016547846040000)
 	g.kernel()
 	for _, c := range fuchsiaComponents() {
 		g.add(c)
 	}
-	for g.size > 0 && g.err == nil {
+	for g.wantsMore() {
 		at := g.providers[0]
 		for _, p := range g.providers {
 			if p.now < at.now {
@@ -54,16 +55,15 @@ const (
 )
 
 type fuchsiaWriter struct {
-	w    *bufio.Writer
-	rng  *rand.Rand
-	size int64 // bytes left to write
-	err  error
+	output
+	rng *rand.Rand
 
 	providers []*fuchsiaProvider
 	koid      uint64
 	flow      uint64
-	cpus      [4]uint64 // koid of what runs
-	all       []uint64  // koids of threads
+	flows     []fuchsiaFlow // that did not end
+	cpus      [4]uint64     // koid of what runs
+	all       []uint64      // koids of threads
 }
 
 // record writes a record: a header without the size, and what follows.
@@ -72,10 +72,7 @@ func (g *fuchsiaWriter) record(header uint64, words ...uint64) {
 	for _, v := range words {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	g.size -= int64(len(b))
-	if _, err := g.w.Write(b); err != nil {
-		g.err = err
-	}
+	g.Write(b)
 }
 
 // fxtText appends the words of an inline string.
@@ -255,16 +252,31 @@ func (p *fuchsiaProvider) aside(thread uint64, at int64) int {
 		p.event(fxtAsyncEnd, thread, at+500+p.rng.Int64N(1_000_000), span, p.id<<32|p.async)
 		return 2
 	case r < 23:
-		span := fuchsiaSpan{"async", "dispatch", nil}
-		if p.rng.IntN(2) == 0 || p.flow == 0 {
-			p.flow++
-			p.event(fxtFlowBegin, thread, at, span, p.flow)
-		} else {
-			p.event(fxtFlowEnd, thread, at, span, 1+p.rng.Uint64N(p.flow))
-		}
+		p.flowEvent(thread, at)
 		return 1
 	}
 	return 0
+}
+
+// fuchsiaFlow is a flow that began, and when.
+type fuchsiaFlow struct {
+	id uint64
+	at int64
+}
+
+// flowEvent ends one of the flows that began before, or begins one.
+func (p *fuchsiaProvider) flowEvent(thread uint64, at int64) {
+	span := fuchsiaSpan{"async", "dispatch", nil}
+	if n := len(p.flows); n > 0 && p.rng.IntN(2) == 0 {
+		if i := p.rng.IntN(n); p.flows[i].at < at {
+			p.event(fxtFlowEnd, thread, at, span, p.flows[i].id)
+			p.flows = slices.Delete(p.flows, i, i+1)
+			return
+		}
+	}
+	p.flow++
+	p.flows = append(p.flows, fuchsiaFlow{p.flow, at})
+	p.event(fxtFlowBegin, thread, at, span, p.flow)
 }
 
 func (p *fuchsiaProvider) event(kind, thread uint64, at int64, s fuchsiaSpan, value ...uint64) {

@@ -26,6 +26,7 @@ var formats = []format{
 	{"track-event", writeTrackEvents},
 	{"fuchsia", writeFuchsia},
 	{"ftrace", writeFtrace},
+	{"ftrace-proto", writeTraced},
 }
 
 func main() {

@@ -2,26 +2,9 @@ package main
 
 import (
 	"bufio"
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 )
-
-// message is a protobuf message being written.
-type message []byte
-
-func (m message) number(field int, v uint64) message {
-	return binary.AppendUvarint(binary.AppendUvarint(m, uint64(field)<<3), v)
-}
-
-func (m message) bytes(field int, b []byte) message {
-	m = binary.AppendUvarint(binary.AppendUvarint(m, uint64(field)<<3|2), uint64(len(b)))
-	return append(m, b...)
-}
-
-func (m message) fixed64(field int, v uint64) message {
-	return binary.LittleEndian.AppendUint64(binary.AppendUvarint(m, uint64(field)<<3|1), v)
-}
 
 // trackWriter is a thread that writes track events with Perfetto's SDK: packets
 // of a sequence, with times as differences and interned names.
@@ -64,21 +47,12 @@ func writeTrackEvents(w *bufio.Writer, size int64, rng *rand.Rand) error {
 		writers = append(writers, &trackWriter{sequence: i + 2, pid: 1000 + i/6*100, tid: 1000 + i/6*100 + i%6,
 			uuid: 0x9e3779b97f4a7c15 * (i + 1), now: start, fresh: true})
 	}
-	var written int64
-	put := func(packet message) error {
-		head := binary.AppendUvarint([]byte{1<<3 | 2}, uint64(len(packet)))
-		written += int64(len(head) + len(packet))
-		w.Write(head)
-		_, err := w.Write(packet)
-		return err
-	}
+	o := &output{w: w, left: size}
 	clock := func(id, value uint64) message { return message{}.number(1, id).number(2, value) }
 	snapshot := message{}.bytes(1, clock(boottime, start)).bytes(1, clock(3, start-5e9)).bytes(1, clock(1, 1.7e18)).number(2, boottime)
-	if err := put(message{}.number(8, start).number(10, 1).bytes(6, snapshot)); err != nil {
-		return err
-	}
+	o.packet(message{}.number(8, start).number(10, 1).bytes(6, snapshot))
 	var flows []uint64
-	for written < size {
+	for o.wantsMore() {
 		t := writers[rng.IntN(len(writers))]
 		// A thread writes its packets in chunks.
 		for range 20 + rng.IntN(100) {
@@ -87,17 +61,13 @@ func writeTrackEvents(w *bufio.Writer, size int64, rng *rand.Rand) error {
 			}
 			if t.fresh {
 				for _, p := range t.begin() {
-					if err := put(p); err != nil {
-						return err
-					}
+					o.packet(p)
 				}
 			}
-			if err := put(t.event(rng, &flows)); err != nil {
-				return err
-			}
+			o.packet(t.event(rng, &flows))
 		}
 	}
-	return nil
+	return o.err
 }
 
 // begin returns the packets that a sequence begins with, each time that it

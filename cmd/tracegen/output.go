@@ -1,0 +1,21 @@
+package main
+
+import "bufio"
+
+// output takes a trace until that has its size, or could not be written.
+type output struct {
+	w    *bufio.Writer
+	left int64
+	err  error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.w.Write(b)
+	o.left -= int64(n)
+	if err != nil {
+		o.err = err
+	}
+	return n, err
+}
+
+func (o *output) wantsMore() bool { return o.left > 0 && o.err == nil }

@@ -1,0 +1,333 @@
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"math/rand/v2"
+)
+
+// writeTraced writes the ftrace of a phone as Perfetto's daemons record and
+// stream it: traced_probes reads the kernel's buffers every now and then, CPU by
+// CPU, and traced writes what it got into the file, a sequence of packets after
+// the other, between a flush and the event that all is written.
+func writeTraced(w *bufio.Writer, size int64, rng *rand.Rand) error {
+	p := newPhone(rng)
+	t := &traced{out: &output{w: w}, phone: p, left: size, symbols: map[kernelFunction]bool{}, seen: map[*task]bool{}}
+	for i := range t.bundles {
+		t.bundles[i] = newBundle(i, p.now)
+	}
+	p.record = t.record
+	t.begin()
+	for written := p.now; t.left > 0 && t.out.err == nil; {
+		for drained := p.now; p.now < drained+drainPeriod && t.left > 0; {
+			p.step()
+		}
+		t.drain()
+		if p.now >= written+writePeriod {
+			t.write()
+			written = p.now
+		}
+	}
+	t.end()
+	return t.out.err
+}
+
+const (
+	drainPeriod = 250e6 // ns between two readings of the kernel's buffers
+	statsPeriod = 1000e6
+	writePeriod = 2500e6
+	bundleSize  = 50_000 // bytes, about what a bundle of a batch of pages has
+
+	serviceSequence = 1
+	ftraceSequence  = 2
+	processSequence = 3
+	systemUID       = 9999
+	tracedPID       = 1178
+
+	clearedState = 1 // flags of a sequence
+	needsState   = 2
+)
+
+// Fields of TracePacket.
+const (
+	packetFtrace       = 1
+	packetProcessTree  = 2
+	packetUID          = 3
+	packetClocks       = 6
+	packetTime         = 8
+	packetProcessStats = 9
+	packetSequence     = 10
+	packetInterned     = 12
+	packetFlags        = 13
+	packetConfig       = 33
+	packetFtraceStats  = 34
+	packetTraceStats   = 35
+	packetSystemInfo   = 45
+	packetService      = 69
+	packetPID          = 79
+)
+
+// Fields of TracingServiceEvent.
+const (
+	sourcesStarted  = 1
+	tracingStarted  = 2
+	sourcesFlushed  = 3
+	buffersRead     = 4
+	tracingDisabled = 5
+)
+
+type traced struct {
+	out     *output
+	phone   *phone
+	left    int64 // bytes to record
+	bundles [8]*bundle
+	symbols map[kernelFunction]bool // that are interned
+	fresh   message                 // InternedData of the next bundle
+	seen    map[*task]bool          // tasks in process trees
+	ftrace  []message               // packets to write
+	process []message
+	polled  int64 // time of the last process stats
+}
+
+// bundle is what a CPU traced since its buffer was read, an FtraceEventBundle.
+type bundle struct {
+	cpu     int
+	events  message
+	comms   map[string]uint64
+	table   message     // of comms
+	columns [13]message // of CompactSched by field
+	begin   int64       // end of the bundle before
+
+	lastSwitch, lastWaking int64
+}
+
+// Fields of CompactSched.
+var (
+	switchColumns = []int{1, 2, 3, 4, 6}
+	wakingColumns = []int{7, 8, 9, 10, 11, 12}
+)
+
+func newBundle(cpu int, begin int64) *bundle {
+	return &bundle{cpu: cpu, comms: map[string]uint64{}, begin: begin}
+}
+
+// size is about how long the bundle is.
+func (b *bundle) size() int {
+	n := len(b.events) + len(b.table)
+	for _, c := range b.columns {
+		n += len(c)
+	}
+	return n
+}
+
+// comm interns a task's name.
+func (b *bundle) comm(name string) uint64 {
+	i, ok := b.comms[name]
+	if !ok {
+		i = uint64(len(b.comms))
+		b.comms[name] = i
+		b.table = b.table.bytes(5, []byte(name))
+	}
+	return i
+}
+
+// compact adds an event of the scheduler: its values to their columns, the first
+// one being the time since the event before.
+func (b *bundle) compact(columns []int, values ...uint64) {
+	for i, field := range columns {
+		b.columns[field] = binary.AppendUvarint(b.columns[field], values[i])
+	}
+}
+
+// since returns the time since the last event of a kind.
+func since(last *int64, now int64) uint64 {
+	d := now - *last
+	*last = now
+	return uint64(d)
+}
+
+// message returns the FtraceEventBundle.
+func (b *bundle) message() message {
+	m := message{}.number(1, uint64(b.cpu))
+	m = append(m, b.events...)
+	sched := b.table
+	for field, column := range b.columns {
+		if column != nil {
+			sched = sched.bytes(field, column)
+		}
+	}
+	return m.bytes(4, sched).number(10, uint64(b.begin))
+}
+
+// record is called for each event of the phone's kernel.
+func (t *traced) record(c *core, at *tracepoint, fields ...any) {
+	b := t.bundles[c.index]
+	size := b.size()
+	number := func(i int) uint64 { return varintOf(fields[i]) }
+	switch {
+	case at == schedSwitch:
+		b.compact(switchColumns, since(&b.lastSwitch, t.phone.now), number(3), number(5), number(6), b.comm(fields[4].(string)))
+	case at == schedWaking && t.phone.rng.IntN(4) > 0: // as recorders without compact wakeups are about, too
+		flags := map[context]uint64{inTask: 1, inHardIRQ: 1 | 8, inSoftIRQ: 1 | 16}[c.context]
+		b.compact(wakingColumns, since(&b.lastWaking, t.phone.now), number(1), number(4), number(2), b.comm(fields[0].(string)), flags)
+	default:
+		var body message
+		for i, v := range fields {
+			if s, ok := v.(string); ok {
+				body = body.bytes(i+1, []byte(s))
+			} else {
+				body = body.number(i+1, number(i))
+			}
+			if f, ok := v.(kernelFunction); ok && !t.symbols[f] {
+				t.symbols[f] = true
+				t.fresh = t.fresh.bytes(26, message{}.number(1, number(i)).bytes(2, []byte(f.String())))
+			}
+		}
+		event := message{}.number(1, uint64(t.phone.now)).number(2, uint64(c.running.tid))
+		b.events = b.events.bytes(2, event.bytes(at.number, body))
+	}
+	t.left -= int64(b.size() - size)
+	if b.size() >= bundleSize {
+		t.finish(c.index)
+	}
+}
+
+// varintOf is the number of a field's value.
+func varintOf(v any) uint64 {
+	switch v := v.(type) {
+	case int:
+		return uint64(v)
+	case taskState:
+		return uint64(v)
+	case softirq:
+		return uint64(v)
+	case irqResult:
+		return uint64(v)
+	case kernelFunction:
+		return uint64(v) + 1
+	}
+	panic("no number")
+}
+
+// finish makes a packet of a CPU's bundle.
+func (t *traced) finish(cpu int) {
+	m := message{}.bytes(packetFtrace, t.bundles[cpu].message()).number(packetFlags, needsState)
+	if t.fresh != nil {
+		m, t.fresh = m.bytes(packetInterned, t.fresh), nil
+	}
+	t.ftrace = append(t.ftrace, m)
+	t.bundles[cpu] = newBundle(cpu, t.phone.now)
+}
+
+// drain reads the buffers of all CPUs, and about the processes that they name.
+func (t *traced) drain() {
+	for cpu := range t.bundles {
+		t.finish(cpu)
+	}
+	t.processTree()
+	if t.phone.now >= t.polled+statsPeriod {
+		t.processStats()
+	}
+}
+
+// processTree describes the processes and threads that are new.
+func (t *traced) processTree() {
+	var tree message
+	for _, task := range t.phone.tasks {
+		switch {
+		case t.seen[task]:
+			continue
+		case task.tid == task.tgid:
+			tree = tree.bytes(1, message{}.number(1, uint64(task.tid)).number(2, 1).bytes(3, []byte(task.comm)).number(5, uint64(10000+task.tid)))
+		default:
+			tree = tree.bytes(2, message{}.number(1, uint64(task.tid)).number(3, uint64(task.tgid)))
+		}
+		t.seen[task] = true
+	}
+	if tree != nil {
+		t.ofProcesses(packetProcessTree, tree.number(3, uint64(t.phone.now)))
+	}
+}
+
+// processStats polls how much memory each process has.
+func (t *traced) processStats() {
+	t.polled = t.phone.now
+	var stats message
+	for _, task := range t.phone.tasks {
+		if task.tid == task.tgid {
+			anon, file, shmem := t.phone.rng.Uint64N(200_000), t.phone.rng.Uint64N(100_000), t.phone.rng.Uint64N(2000)
+			stats = stats.bytes(1, message{}.number(1, uint64(task.tid)).number(2, 10_000_000+anon).number(3, anon+file+shmem).
+				number(4, anon).number(5, file).number(6, shmem).number(7, 4000).number(10, 100*t.phone.rng.Uint64N(10)))
+		}
+	}
+	t.ofProcesses(packetProcessStats, stats.number(2, uint64(t.phone.now)))
+}
+
+func (t *traced) ofProcesses(field int, m message) {
+	t.process = append(t.process, message{}.number(packetTime, uint64(t.phone.now)).bytes(field, m))
+}
+
+// begin writes how the recording is set up.
+func (t *traced) begin() {
+	source := func(name string) message { return message{}.bytes(1, message{}.bytes(1, []byte(name)).number(2, 0)) }
+	t.service(t.clocks())
+	t.service(message{}.bytes(packetConfig, message{}.bytes(1, message{}.number(1, 64<<10)).
+		bytes(2, source("linux.ftrace")).bytes(2, source("linux.process_stats")).
+		number(8, 1).number(9, writePeriod/1e6).number(13, writePeriod/1e6)))
+	name := message{}.bytes(1, []byte("Linux")).bytes(2, []byte("#1 SMP PREEMPT")).bytes(3, []byte("5.10.157-android13-4")).bytes(4, []byte("aarch64"))
+	t.service(message{}.bytes(packetSystemInfo, message{}.bytes(1, name).number(3, 100).bytes(4, []byte("Perfetto v58.2")).number(6, 4096).number(8, uint64(len(t.bundles)))))
+	t.event(tracingStarted)
+	t.event(sourcesStarted)
+	t.ftrace = append(t.ftrace, t.ftraceStats(1).number(packetFlags, clearedState))
+	t.processTree()
+}
+
+// write writes what was recorded since the last time.
+func (t *traced) write() {
+	t.service(t.clocks())
+	t.event(sourcesFlushed)
+	t.sequence(ftraceSequence, t.ftrace)
+	t.sequence(processSequence, t.process)
+	t.ftrace, t.process = nil, nil
+	t.event(buffersRead)
+}
+
+func (t *traced) end() {
+	t.ftrace = append(t.ftrace, t.ftraceStats(2))
+	t.write()
+	t.event(tracingDisabled)
+	t.service(message{}.bytes(packetTraceStats, message{}.number(2, 2).number(3, 2).number(6, 1).number(15, 1)))
+}
+
+// ftraceStats returns the kernel's counts of a phase, the start or the end of the
+// trace.
+func (t *traced) ftraceStats(phase uint64) message {
+	m := message{}.number(1, phase)
+	for cpu := range t.bundles {
+		m = m.bytes(2, message{}.number(1, uint64(cpu)).number(2, 100).number(9, 1000*phase))
+	}
+	return message{}.bytes(packetFtraceStats, m)
+}
+
+func (t *traced) clocks() message {
+	var m message
+	offsets := []struct{ clock, offset int64 }{{boottime, 0}, {2, 1.6e18}, {4, -6e13}, {1, 1.6e18}, {3, -6e13}, {5, -6e13}}
+	for _, c := range offsets {
+		m = m.bytes(1, message{}.number(1, uint64(c.clock)).number(2, uint64(t.phone.now+c.offset)))
+	}
+	return message{}.number(packetTime, uint64(t.phone.now)).bytes(packetClocks, m)
+}
+
+// event writes a step of the recording.
+func (t *traced) event(step int) {
+	t.service(message{}.number(packetTime, uint64(t.phone.now)).bytes(packetService, message{}.number(step, 1)))
+}
+
+func (t *traced) service(m message) { t.sequence(serviceSequence, []message{m}) }
+
+// sequence writes packets of a sequence.
+func (t *traced) sequence(id uint64, packets []message) {
+	for _, m := range packets {
+		t.out.packet(m.number(packetUID, systemUID).number(packetSequence, id).number(packetPID, tracedPID))
+	}
+}

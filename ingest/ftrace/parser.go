@@ -112,6 +112,7 @@ func (p *Parser) Record(e *Event) {
 func (p *Parser) record(ts, cpu int64, utid model.UTID, flags int64, tracepoint *Tracepoint) {
 	t := &p.Store.FtraceEvent
 	row := t.Append()
+	t.SetID(row, p.Store.Raw.Append())
 	t.TS.Set(row, ts)
 	t.Name.Set(row, tracepoint.id)
 	t.CPU.Set(row, int32(cpu))

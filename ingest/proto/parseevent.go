@@ -782,6 +782,7 @@ func (p *eventParser) raw() error {
 func (r *Reader) addRaw(ts int64, name string, utid model.UTID, args *model.ArgSet) {
 	t := &r.Store.ChromeRaw
 	row := t.Append()
+	t.SetID(row, r.Store.Raw.Append())
 	t.TS.Set(row, ts)
 	t.Name.Set(row, r.Store.Strings.Intern(name))
 	t.UTID.Set(row, utid)

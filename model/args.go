@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
+
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // ArgKind is the type of an arg's value, value_type in the args table.
@@ -145,15 +147,27 @@ func (s *ArgSet) Reset() {
 	clear(s.arrays)
 }
 
-// InternArgs stores the set, unless an equal one is stored, and returns its id,
-// which is the number of its first row in args. The set must not be empty.
+// InternArgs stores the set, unless an equal one was stored lately, and returns
+// its id, which is the number of its first row in args. The set must not be
+// empty.
 func (s *Store) InternArgs(set *ArgSet) ArgSetID {
-	hash := uint64(len(set.args))
-	for _, a := range set.args {
+	s.storeLateArgs()
+	return s.intern(set.hash(), set)
+}
+
+// hash is that of the args in their order, never 0.
+func (s *ArgSet) hash() uint64 {
+	hash := uint64(len(s.args))
+	for i := range s.args {
+		a := &s.args[i]
 		hash = mix(hash^uint64(a.Key)<<3^uint64(a.Value.Kind), a.Value.bits)
 	}
+	return hash | 1
+}
+
+func (s *Store) intern(hash uint64, set *ArgSet) ArgSetID {
 	t := &s.Args
-	id, added := s.args.insert(hash|1, t.Rows())
+	id, added := s.args.insert(hash, t.Rows())
 	if !added {
 		return id
 	}
@@ -187,6 +201,20 @@ func (s *Store) argsOf(source ArgSource, scratch *ArgSet) ArgSetID {
 		return None
 	}
 	return s.InternArgs(scratch)
+}
+
+// setArgsOf stores what the source adds, and its id in a row of a column.
+func (s *Store) setArgsOf(source ArgSource, t *table.Table, column *table.Int64, row int64, scratch **ArgSet) {
+	if source == nil {
+		return
+	}
+	if *scratch == nil {
+		*scratch = new(ArgSet)
+	}
+	source.AddArgs(*scratch)
+	if (*scratch).Len() > 0 {
+		*scratch = s.SetArgs(t, column, row, *scratch)
+	}
 }
 
 // AddArgs adds the args of this set to another.

@@ -17,6 +17,7 @@ type Machine struct {
 	// is the newest.
 	tids     map[int64][]UTID
 	live     map[int64]UTID // newest thread of a tid that is alive
+	changes  int            // of which threads the ids mean
 	pids     map[int64]UPID
 	members  map[UPID][]UTID
 	threads  []threadState  // by utid, of all machines
@@ -157,6 +158,7 @@ func (m *Machine) addThread(tid int64) UTID {
 }
 
 func (m *Machine) addProcess(pid int64) UPID {
+	m.changes++
 	t := &m.store.Process
 	upid := t.Append()
 	t.PID.Set(upid, pid)
@@ -170,6 +172,7 @@ func (m *Machine) addProcess(pid int64) UPID {
 
 // StartThread adds a thread, even if the tid has one.
 func (m *Machine) StartThread(ts *int64, tid int64) UTID {
+	m.changes++
 	utid := m.addThread(tid)
 	if ts != nil {
 		m.store.Thread.StartTS.Set(utid, *ts)
@@ -186,6 +189,7 @@ func (m *Machine) EndThread(ts, tid int64) {
 	if !ok {
 		return
 	}
+	m.changes++
 	m.store.Thread.EndTS.Set(utid, ts)
 	m.threads[utid].ended = true
 	m.tids[tid] = slices.DeleteFunc(m.tids[tid], func(u UTID) bool { return u == utid })
@@ -222,6 +226,10 @@ func (m *Machine) ThreadOf(tid, pid int64) UTID {
 	return m.threadIn(tid, m.Process(pid), tid == pid, true)
 }
 
+// ThreadChanges counts the changes of which threads the ids mean: while it stays
+// the same, so do the results of Thread and ThreadOf.
+func (m *Machine) ThreadChanges() int { return m.changes }
+
 // ThreadIn returns the thread of the tid in a process. Threads that are known to
 // share its process join it; mains says whether one of them can be the main
 // thread.
@@ -237,6 +245,7 @@ func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
 	if utid == None {
 		utid = m.StartThread(nil, tid)
 	} else {
+		m.changes++
 		m.live[tid] = utid
 		if of := m.tids[tid]; of[len(of)-1] != utid {
 			of = slices.DeleteFunc(of, func(u UTID) bool { return u == utid })
@@ -303,6 +312,7 @@ func (m *Machine) refreshMembers(upid UPID) {
 }
 
 func (m *Machine) setProcess(utid UTID, upid UPID, main bool) {
+	m.changes++
 	m.threads[utid].upid = upid
 	m.store.Thread.UPID.Set(utid, upid)
 	m.store.Thread.IsMainThread.Set(utid, main)
@@ -348,6 +358,7 @@ func (m *Machine) StartProcessWithoutThread(ts *int64, parent UPID, pid int64, n
 }
 
 func (m *Machine) startProcess(ts *int64, parent UPID, pid int64, name StringID, priority ThreadPriority, main bool) UPID {
+	m.changes++
 	former, recycled := m.pids[pid]
 	delete(m.pids, pid)
 	delete(m.tids, pid)
@@ -462,6 +473,7 @@ func (m *Machine) SetIdleThread(utid UTID, idle bool) { m.store.Thread.IsIdle.Se
 // UseIdleProcess makes tid 0 and pid 0 mean the idle process, utid 0 and upid 0,
 // as they do in traces of Linux.
 func (m *Machine) UseIdleProcess() {
+	m.changes++
 	m.tids[0] = []UTID{m.swapperThread}
 	m.live[0] = m.swapperThread
 	m.pids[0] = m.swapperProcess

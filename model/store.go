@@ -39,8 +39,9 @@ type Store struct {
 	Strings *table.StringPool
 
 	set      *table.Set
-	args     hashIndex // ids of arg sets
-	groups   int64     // track groups given out
+	args     recentIDs // of arg sets
+	late     lateArgs
+	groups   int64 // track groups given out
 	machines map[int64]*Machine
 	files    []*File
 	stats    statCounts
@@ -74,6 +75,7 @@ func (s *Store) Finish() error {
 	for _, m := range s.sortedMachines() {
 		m.finish()
 	}
+	s.storeLateArgs()
 	s.writeStats()
 	s.set.Derive()
 	s.set.Finish()

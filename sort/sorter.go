@@ -79,6 +79,7 @@ type Sorter struct {
 	pages   pagePool
 	streams []*Stream
 	runs    []*run // in order of arrival
+	parcels chan *parcel
 
 	err error // returned by every call when not nil
 
@@ -95,13 +96,18 @@ func New(o Options) *Sorter {
 		memory = DefaultMemory
 	}
 	shift := uint(bits.Len64(uint64(memory) / 64))
-	return &Sorter{
+	s := &Sorter{
 		limit:     memory - memory/8,
 		reading:   memory / 8,
 		tempDir:   o.TempDir,
 		arena:     arena{shift: min(max(shift, 10), maxBlockShift)},
 		delivered: math.MinInt64,
+		parcels:   make(chan *parcel, parcels),
 	}
+	for range parcels {
+		s.parcels <- new(parcel)
+	}
+	return s
 }
 
 // NewStream adds a stream whose events go to sink.
@@ -151,18 +157,8 @@ func (s *Sorter) OutOfOrder() int64 { return s.outOfOrder }
 // no event.
 func (s *Sorter) MaxTimestamp() (int64, bool) { return s.max, s.pushed }
 
-// deliver delivers events in order up to the first one that arrived at or
-// after mark.
-func (s *Sorter) deliver(mark uint64) error {
-	if s.err != nil {
-		return s.err
-	}
-	s.err = ErrDelivering
-	s.err = s.merge(mark)
-	return s.err
-}
-
-func (s *Sorter) merge(mark uint64) error {
+// merge packs events in order up to the first one that arrived at or after mark.
+func (s *Sorter) merge(d *delivery, mark uint64) error {
 	segments := 0
 	for _, st := range s.streams {
 		segments += len(st.segments)
@@ -178,7 +174,7 @@ func (s *Sorter) merge(mark uint64) error {
 	}
 	for !m.empty() && m.first().loc < mark {
 		st := m.first().seq
-		if err := st.deliver(m.second().ts, mark); err != nil {
+		if err := st.deliver(d, m.second().ts, mark); err != nil {
 			return err
 		}
 		if k, ok := st.next(); ok {
@@ -188,6 +184,7 @@ func (s *Sorter) merge(mark uint64) error {
 			m.drop()
 		}
 	}
+	d.flush()
 	for _, st := range s.streams {
 		st.pause()
 	}
@@ -233,12 +230,12 @@ func shrink[T any](list []T) []T {
 	return list[:n]
 }
 
-// send delivers one event, unless it is too late.
-func (s *Sorter) send(sink Sink, ts int64, payload []byte) error {
+// send packs one event, unless it is too late.
+func (s *Sorter) send(d *delivery, sink Sink, ts int64, payload []byte) error {
 	if ts < s.delivered {
 		s.outOfOrder++
 		return nil
 	}
 	s.delivered = ts
-	return sink.Event(ts, payload)
+	return d.add(sink, ts, payload)
 }

@@ -143,9 +143,9 @@ func (st *Stream) next() (k key, ok bool) {
 
 // deliver delivers the events up to the time end, and up to the first one that
 // arrived at or after mark.
-func (st *Stream) deliver(end int64, mark uint64) error {
+func (st *Stream) deliver(d *delivery, end int64, mark uint64) error {
 	if st.sources.empty() {
-		return st.deliverQueue(end, mark)
+		return st.deliverQueue(d, end, mark)
 	}
 	for {
 		k, ok := st.next()
@@ -153,7 +153,7 @@ func (st *Stream) deliver(end int64, mark uint64) error {
 			return nil
 		}
 		payload := st.sources.first().seq.current().payload
-		if err := st.sorter.send(st.sink, k.ts, payload); err != nil {
+		if err := st.sorter.send(d, st.sink, k.ts, payload); err != nil {
 			return err
 		}
 		if err := step(&st.sources); err != nil {
@@ -166,7 +166,7 @@ func (st *Stream) deliver(end int64, mark uint64) error {
 const batch = 32
 
 // deliverQueue is deliver for a stream of which nothing is spilled.
-func (st *Stream) deliverQueue(end int64, mark uint64) error {
+func (st *Stream) deliverQueue(d *delivery, end int64, mark uint64) error {
 	s := st.sorter
 	var payloads [batch][]byte
 	for {
@@ -184,7 +184,7 @@ func (st *Stream) deliverQueue(end int64, mark uint64) error {
 		}
 		s.arena.payloads(payloads[:n], front[:n])
 		for i, e := range front[:n] {
-			if err := s.send(st.sink, e.ts, payloads[i]); err != nil {
+			if err := s.send(d, st.sink, e.ts, payloads[i]); err != nil {
 				return err
 			}
 			s.arena.release(e.loc)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/v8profile"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -27,14 +28,14 @@ type tokenizer struct {
 	in     *format.Input
 	parser *parser
 	places *places
-	v8     *v8Profiles
+	v8     *v8profile.Profiles
 	events *sort.Stream
 	base   int64 // bytes of the input before buf[0]
 	eof    bool
 	ties   bool // the stream orders events of one time
 
-	stackFrames, samples []byte // values of these keys, for the end
-	profile              map[string][]byte
+	stackFrames, samples []byte          // values of these keys, for the end
+	profile              v8profile.Chunk // of a .cpuprofile file
 }
 
 // errTruncated ends the reading of an input whose end is missing.
@@ -198,11 +199,12 @@ func (t *tokenizer) member() error {
 		return t.keep(&t.stackFrames)
 	case "samples":
 		return t.keep(&t.samples)
-	case "nodes", "timeDeltas", "startTime":
-		var v []byte
-		err := t.keep(&v)
-		t.profile[name] = v
-		return err
+	case "nodes":
+		return t.profilePart(&t.profile.Profile.Nodes)
+	case "timeDeltas":
+		return t.profilePart(&t.profile.Deltas)
+	case "startTime":
+		return t.profilePart(&t.profile.Start)
 	}
 	return t.skip()
 }
@@ -485,7 +487,7 @@ func (t *tokenizer) event(e *event) error {
 	}
 	e.cookieOf(local, global)
 	if e.phase == 'P' {
-		return t.v8.add(e)
+		return t.profileEvent(e)
 	}
 	return t.push(ts, e)
 }

@@ -46,6 +46,15 @@ func NewField(number uint32, t Type, value uint64) Field {
 	return Field{Number: number, Type: t, value: value}
 }
 
+// ScannedField returns the field that Scan found before next in b.
+func ScannedField(b []byte, tag, v uint64, next int) Field {
+	f := Field{Number: uint32(tag >> 3), Type: Type(tag & 7), value: v}
+	if f.Type == Bytes {
+		f.value, f.data = 0, b[next-int(v):next:next]
+	}
+	return f
+}
+
 // Reader reads the fields of a message in order.
 type Reader struct {
 	Field
@@ -110,6 +119,69 @@ func (r *Reader) Next() bool {
 		return r.fail()
 	}
 	return true
+}
+
+// Scan reads the field of b at i. It returns the field's tag, which is its number
+// times 8 and its type; its value, which for Bytes is the size of what ends at
+// next; and where the next field begins, or -1 if the field cannot be read. It is
+// for loops that must be fast and look at few fields:
+//
+//	for i := 0; i < len(b); {
+//		tag, v, next := wire.Scan(b, i)
+//		if next < 0 {
+//			break
+//		}
+//		switch i = next; tag {
+//		case 1<<3 | uint64(wire.Varint):
+//			id = v
+//		case 2<<3 | uint64(wire.Bytes):
+//			name = b[i-int(v) : i]
+//		}
+//	}
+func Scan(b []byte, i int) (tag, v uint64, next int) {
+	tag, i = varint(b, i)
+	if i < 0 || tag>>3 == 0 || tag>>3 > math.MaxUint32 {
+		return 0, 0, -1
+	}
+	switch Type(tag & 7) {
+	case Varint:
+		v, i = varint(b, i)
+		return tag, v, i
+	case Bytes:
+		v, i = varint(b, i)
+		if i < 0 || v > uint64(len(b)-i) {
+			return 0, 0, -1
+		}
+		return tag, v, i + int(v)
+	case Fixed64:
+		if len(b)-i >= 8 {
+			return tag, binary.LittleEndian.Uint64(b[i:]), i + 8
+		}
+	case Fixed32:
+		if len(b)-i >= 4 {
+			return tag, uint64(binary.LittleEndian.Uint32(b[i:])), i + 4
+		}
+	}
+	return 0, 0, -1
+}
+
+// varint reads the varint of b at i and returns where it ends, or -1.
+func varint(b []byte, i int) (v uint64, end int) {
+	if uint(i) < uint(len(b)) && b[i] < 0x80 {
+		return uint64(b[i]), i + 1
+	}
+	return longVarint(b, i)
+}
+
+func longVarint(b []byte, i int) (v uint64, end int) {
+	if i+1 < len(b) && b[i+1] < 0x80 {
+		return uint64(b[i]&0x7f) | uint64(b[i+1])<<7, i + 2
+	}
+	v, n := Uvarint(b[i:])
+	if n <= 0 {
+		return 0, -1
+	}
+	return v, i + n
 }
 
 func (r *Reader) fail() bool {

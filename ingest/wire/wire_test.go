@@ -2,6 +2,7 @@ package wire
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -92,6 +93,47 @@ func FuzzRead(f *testing.F) {
 			left = len(r.rest)
 		}
 	})
+}
+
+// scanned lists the fields that Scan finds, as show does, and whether the message
+// ends well.
+func scanned(b []byte) (fields []string, ok bool) {
+	for i := 0; i < len(b); {
+		tag, v, next := Scan(b, i)
+		if next < 0 {
+			return fields, false
+		}
+		i = next
+		f := ScannedField(b, tag, v, next)
+		fields = append(fields, show(&f))
+	}
+	return fields, true
+}
+
+func FuzzScan(f *testing.F) {
+	f.Add(message)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var want []string
+		r := Read(b)
+		for r.Next() {
+			want = append(want, show(&r.Field))
+		}
+		if got, ok := scanned(b); !slices.Equal(got, want) || ok == r.Bad() {
+			t.Errorf("scan: %v, %v\nreader: %v, bad %v", got, ok, want, r.Bad())
+		}
+	})
+}
+
+func BenchmarkScan(b *testing.B) {
+	b.SetBytes(int64(len(message)))
+	var sum uint64
+	for b.Loop() {
+		for i := 0; i < len(message); {
+			_, v, next := Scan(message, i)
+			sum += v
+			i = next
+		}
+	}
 }
 
 func BenchmarkRead(b *testing.B) {

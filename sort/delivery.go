@@ -1,0 +1,126 @@
+package sort
+
+import (
+	"cmp"
+	"errors"
+)
+
+// errStopped ends the merge when a sink has failed.
+var errStopped = errors.New("sort: delivery was stopped")
+
+const (
+	parcels      = 4
+	parcelEvents = 2048
+	parcelBytes  = 128 << 10
+)
+
+// A parcel is a run of events in order, on its way from the merge to the sinks.
+// It has a copy of their payloads, so that the arena and the read buffers are
+// free as soon as the parcel is packed.
+type parcel struct {
+	events []parcelEvent
+	data   []byte
+}
+
+type parcelEvent struct {
+	ts   int64
+	sink Sink
+	end  int // of the payload in data, which starts where the one before ends
+}
+
+func (p *parcel) full() bool {
+	return len(p.events) >= parcelEvents || len(p.data) >= parcelBytes
+}
+
+func (p *parcel) reset() {
+	clear(p.events)
+	p.events, p.data = p.events[:0], p.data[:0]
+	if cap(p.data) > 2*parcelBytes {
+		p.data = nil // of a payload that was unusually large
+	}
+}
+
+// deliver hands the events to the sinks.
+func (p *parcel) deliver() error {
+	from := 0
+	for i := range p.events {
+		e := &p.events[i]
+		if err := e.sink.Event(e.ts, p.data[from:e.end:e.end]); err != nil {
+			return err
+		}
+		from = e.end
+	}
+	return nil
+}
+
+// delivery takes events from the goroutine that merges to the one whose sinks
+// parse them, so that both have a core of their own.
+type delivery struct {
+	packed  chan *parcel
+	empty   chan *parcel
+	stop    chan struct{}
+	packing *parcel
+}
+
+// deliver delivers events in order up to the first one that arrived at or
+// after mark. The sinks run on the caller's goroutine; until it returns, all
+// else of the sorter belongs to the one that merges.
+func (s *Sorter) deliver(mark uint64) error {
+	if s.err != nil {
+		return s.err
+	}
+	s.err = ErrDelivering
+	d := &delivery{packed: make(chan *parcel, parcels), empty: s.parcels, stop: make(chan struct{})}
+	merged := make(chan error, 1)
+	go func() {
+		defer close(d.packed)
+		merged <- s.merge(d, mark)
+	}()
+	err := d.run()
+	s.err = cmp.Or(err, <-merged)
+	return s.err
+}
+
+// run gives the sinks what is packed, until the merge ends or a sink fails.
+func (d *delivery) run() error {
+	defer func() {
+		close(d.stop)
+		for range d.packed { // the merge ends before the sorter goes on
+		}
+	}()
+	for p := range d.packed {
+		if err := p.deliver(); err != nil {
+			return err
+		}
+		p.reset()
+		d.empty <- p
+	}
+	return nil
+}
+
+// add packs an event.
+func (d *delivery) add(sink Sink, ts int64, payload []byte) error {
+	p := d.packing
+	if p == nil {
+		select {
+		case p = <-d.empty:
+			d.packing = p
+		case <-d.stop:
+			return errStopped
+		}
+	}
+	p.data = append(p.data, payload...)
+	p.events = append(p.events, parcelEvent{ts, sink, len(p.data)})
+	if p.full() {
+		d.flush()
+	}
+	return nil
+}
+
+// flush sends what is packed. There is always room for it.
+func (d *delivery) flush() {
+	if d.packing != nil {
+		d.packed <- d.packing
+		d.packing = nil
+	}
+}

@@ -7,7 +7,7 @@ package model
 type AsyncTracks struct {
 	context *Context
 	sets    map[uint64]*trackSet
-	roots   map[uint64]StringID // name of the first slice of a legacy id
+	roots   hashIndex // StringIDs of the name of the first slice of a legacy id
 	legacy  legacyArgs
 	options TrackOptions // of legacy tracks
 	dims    []Dim        // likewise
@@ -191,12 +191,8 @@ func (a *AsyncTracks) Legacy(name StringID, upid UPID, id int64, inProcess bool,
 		b, key = legacyAsyncProcess, mix(uint64(upid)+1, uint64(id))
 		a.dims = append(a.dims, IntDim(upid))
 	}
-	root, ok := a.roots[key]
-	if !ok {
-		root = name
-		a.roots[key] = name
-	}
-	a.dims = append(a.dims, StringDim(scope), StringDim(root))
+	root, _ := a.roots.insert(key|1, int64(name))
+	a.dims = append(a.dims, StringDim(scope), StringDim(StringID(root)))
 	switch phase {
 	case AsyncBegin:
 		return a.Begin(b, &a.options, id, a.dims...)

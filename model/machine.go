@@ -16,7 +16,8 @@ type Machine struct {
 	// A thread id is given to one thread at a time; the last of a tid's threads
 	// is the newest.
 	tids     map[int64][]UTID
-	live     map[int64]UTID // newest thread of a tid that is alive
+	live     liveThreads
+	changes  int // of which threads the ids mean
 	pids     map[int64]UPID
 	members  map[UPID][]UTID
 	threads  []threadState  // by utid, of all machines
@@ -110,7 +111,7 @@ func (s *Store) Machine(raw int64) *Machine {
 		ID:      id,
 		store:   s,
 		tids:    map[int64][]UTID{},
-		live:    map[int64]UTID{},
+		live:    newLiveThreads(),
 		pids:    map[int64]UPID{},
 		members: map[UPID][]UTID{},
 		cpus:    map[int64]int64{},
@@ -157,6 +158,7 @@ func (m *Machine) addThread(tid int64) UTID {
 }
 
 func (m *Machine) addProcess(pid int64) UPID {
+	m.changes++
 	t := &m.store.Process
 	upid := t.Append()
 	t.PID.Set(upid, pid)
@@ -170,22 +172,24 @@ func (m *Machine) addProcess(pid int64) UPID {
 
 // StartThread adds a thread, even if the tid has one.
 func (m *Machine) StartThread(ts *int64, tid int64) UTID {
+	m.changes++
 	utid := m.addThread(tid)
 	if ts != nil {
 		m.store.Thread.StartTS.Set(utid, *ts)
 	}
 	m.tids[tid] = append(m.tids[tid], utid)
-	m.live[tid] = utid
+	m.live.set(tid, utid)
 	return utid
 }
 
 // EndThread ends the tid's thread at ts, ns, if it has one, and its process if
 // it is the main thread: the kernel frees that last.
 func (m *Machine) EndThread(ts, tid int64) {
-	utid, ok := m.live[tid]
+	utid, ok := m.live.get(tid)
 	if !ok {
 		return
 	}
+	m.changes++
 	m.store.Thread.EndTS.Set(utid, ts)
 	m.threads[utid].ended = true
 	m.tids[tid] = slices.DeleteFunc(m.tids[tid], func(u UTID) bool { return u == utid })
@@ -202,7 +206,7 @@ func (m *Machine) EndThread(ts, tid int64) {
 
 // LiveThread returns the newest thread of the tid that is alive, or None.
 func (m *Machine) LiveThread(tid int64) UTID {
-	if utid, ok := m.live[tid]; ok {
+	if utid, ok := m.live.get(tid); ok {
 		return utid
 	}
 	return None
@@ -210,7 +214,7 @@ func (m *Machine) LiveThread(tid int64) UTID {
 
 // Thread returns the tid's thread, which it adds if there is none.
 func (m *Machine) Thread(tid int64) UTID {
-	if utid, ok := m.live[tid]; ok {
+	if utid, ok := m.live.get(tid); ok {
 		return utid
 	}
 	return m.StartThread(nil, tid)
@@ -222,6 +226,10 @@ func (m *Machine) ThreadOf(tid, pid int64) UTID {
 	return m.threadIn(tid, m.Process(pid), tid == pid, true)
 }
 
+// ThreadChanges counts the changes of which threads the ids mean: while it stays
+// the same, so do the results of Thread and ThreadOf.
+func (m *Machine) ThreadChanges() int { return m.changes }
+
 // ThreadIn returns the thread of the tid in a process. Threads that are known to
 // share its process join it; mains says whether one of them can be the main
 // thread.
@@ -230,14 +238,15 @@ func (m *Machine) ThreadIn(tid int64, upid UPID, mains bool) UTID {
 }
 
 func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
-	if utid, ok := m.live[tid]; ok && m.threads[utid].upid == upid && len(m.assocs)+len(m.children) == 0 {
+	if utid, ok := m.live.get(tid); ok && m.threads[utid].upid == upid && len(m.assocs)+len(m.children) == 0 {
 		return utid
 	}
 	utid := m.find(tid, m.procs[upid].pid)
 	if utid == None {
 		utid = m.StartThread(nil, tid)
 	} else {
-		m.live[tid] = utid
+		m.changes++
+		m.live.set(tid, utid)
 		if of := m.tids[tid]; of[len(of)-1] != utid {
 			of = slices.DeleteFunc(of, func(u UTID) bool { return u == utid })
 			m.tids[tid] = append(of, utid)
@@ -289,11 +298,11 @@ func (m *Machine) refresh(tid int64) {
 	of := m.tids[tid]
 	for i := len(of) - 1; i >= 0; i-- {
 		if m.alive(of[i]) {
-			m.live[tid] = of[i]
+			m.live.set(tid, of[i])
 			return
 		}
 	}
-	delete(m.live, tid)
+	m.live.remove(tid)
 }
 
 func (m *Machine) refreshMembers(upid UPID) {
@@ -303,6 +312,7 @@ func (m *Machine) refreshMembers(upid UPID) {
 }
 
 func (m *Machine) setProcess(utid UTID, upid UPID, main bool) {
+	m.changes++
 	m.threads[utid].upid = upid
 	m.store.Thread.UPID.Set(utid, upid)
 	m.store.Thread.IsMainThread.Set(utid, main)
@@ -348,10 +358,11 @@ func (m *Machine) StartProcessWithoutThread(ts *int64, parent UPID, pid int64, n
 }
 
 func (m *Machine) startProcess(ts *int64, parent UPID, pid int64, name StringID, priority ThreadPriority, main bool) UPID {
+	m.changes++
 	former, recycled := m.pids[pid]
 	delete(m.pids, pid)
 	delete(m.tids, pid)
-	delete(m.live, pid)
+	m.live.remove(pid)
 	if main {
 		m.SetThreadName(m.StartThread(ts, pid), name, priority)
 	}
@@ -462,8 +473,9 @@ func (m *Machine) SetIdleThread(utid UTID, idle bool) { m.store.Thread.IsIdle.Se
 // UseIdleProcess makes tid 0 and pid 0 mean the idle process, utid 0 and upid 0,
 // as they do in traces of Linux.
 func (m *Machine) UseIdleProcess() {
+	m.changes++
 	m.tids[0] = []UTID{m.swapperThread}
-	m.live[0] = m.swapperThread
+	m.live.set(0, m.swapperThread)
 	m.pids[0] = m.swapperProcess
 	m.SetThreadName(m.swapperThread, m.store.Strings.Intern("swapper"), ThreadNameConstant)
 }

@@ -1,6 +1,10 @@
 package model
 
-import "github.com/tpconvert/tpconvert/model/table"
+import (
+	"math"
+
+	"github.com/tpconvert/tpconvert/model/table"
+)
 
 // MaxDepth is how many slices may be open on a track; deeper ones are dropped
 // and logged, as in Trace Processor.
@@ -31,6 +35,7 @@ type slicesOfTrack struct {
 type openSlice struct {
 	id             SliceID
 	ts, dur        int64
+	until          int64 // when the first of this slice and those around it ends
 	name, category StringID
 	stack          uint64
 	pinned         bool // its dur or args may still change
@@ -136,9 +141,8 @@ func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID,
 	if id == None {
 		return None, overlap
 	}
-	if set := s.context.Store.argsOf(args, &s.scratch); set != None {
-		s.context.Store.Slice.ArgSetID.Set(id, set)
-	}
+	slices := &s.context.Store.Slice
+	s.context.Store.setArgsOf(args, &slices.Table, &slices.ArgSetID, id, &s.scratch)
 	return id, nil
 }
 
@@ -192,6 +196,8 @@ func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgS
 	id := slice.id
 	if i == len(on.stack)-1 {
 		s.pop(on)
+	} else {
+		on.bound(i)
 	}
 	return id
 }
@@ -284,11 +290,31 @@ func (s *Slices) start(on *slicesOfTrack, ts, dur int64, track TrackID, category
 	stack := stackHash(parentStack, store.Strings.Hash(category), store.Strings.Hash(name))
 	slices.StackID.Set(row, int64(stack))
 	slices.ParentStackID.Set(row, int64(parentStack))
-	on.stack = append(on.stack, openSlice{id: row, ts: ts, dur: dur, name: name, category: category, stack: stack, pinned: pin})
+	on.stack = append(on.stack, openSlice{})
+	slice := &on.stack[depth]
+	slice.id, slice.ts, slice.dur, slice.pinned = row, ts, dur, pin
+	slice.name, slice.category, slice.stack = name, category, stack
+	on.bound(depth)
 	if len(on.pendingFlow) > 0 {
 		s.context.Flows.bind(on, row)
 	}
 	return row, nil
+}
+
+// bound works out when the first of the slices from index i on, and of those
+// around them, ends.
+func (on *slicesOfTrack) bound(i int) {
+	until := int64(math.MaxInt64)
+	if i > 0 {
+		until = on.stack[i-1].until
+	}
+	for ; i < len(on.stack); i++ {
+		slice := &on.stack[i]
+		if slice.dur != pending {
+			until = min(until, slice.ts+slice.dur)
+		}
+		slice.until = until
+	}
 }
 
 // stackHash is positive, so that a stack id reads well in any tool.
@@ -301,6 +327,9 @@ func stackHash(parent, category, name uint64) uint64 {
 // and open on the right; instants at one time nest. It reports false if the
 // slice overlaps an open one without nesting in it.
 func (s *Slices) closeEnded(on *slicesOfTrack, ts, dur int64) (*Overlap, bool) {
+	if n := len(on.stack); n == 0 || ts < on.stack[n-1].until && (dur == pending || ts+dur <= on.stack[n-1].until) {
+		return nil, true
+	}
 	openInside := false
 	for i := len(on.stack) - 1; i >= 0; i-- {
 		slice := &on.stack[i]
@@ -365,14 +394,15 @@ func (s *Slices) argsOf(slice *openSlice) *ArgSet {
 func (s *Slices) pop(on *slicesOfTrack) {
 	slice := &on.stack[len(on.stack)-1]
 	slices := &s.context.Store.Slice
-	if slice.args != nil {
-		if slice.args.Len() > 0 {
-			slices.ArgSetID.Set(slice.id, s.context.Store.InternArgs(slice.args))
+	if spare := slice.args; spare != nil {
+		if spare.Len() > 0 {
+			s.context.Store.SetArgs(&slices.Table, &slices.ArgSetID, slice.id, spare)
 		}
-		slice.args.Reset()
-		s.spare = append(s.spare, slice.args)
+		spare.Reset()
+		s.spare = append(s.spare, spare)
 	}
 	if slice.child != nil {
+		s.context.Store.args.settle() // the child gets the id from the slice
 		slice.child.Inherit(slice.childRow, &slices.Table, slice.id)
 		slice.child.Unpin(slice.childRow)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // writeFuchsia writes a trace in the Fuchsia trace format as a trace manager
@@ -60,8 +61,9 @@ type fuchsiaWriter struct {
 	providers []*fuchsiaProvider
 	koid      uint64
 	flow      uint64
-	cpus      [4]uint64 // koid of what runs
-	all       []uint64  // koids of threads
+	flows     []fuchsiaFlow // that did not end
+	cpus      [4]uint64     // koid of what runs
+	all       []uint64      // koids of threads
 }
 
 // record writes a record: a header without the size, and what follows.
@@ -250,16 +252,31 @@ func (p *fuchsiaProvider) aside(thread uint64, at int64) int {
 		p.event(fxtAsyncEnd, thread, at+500+p.rng.Int64N(1_000_000), span, p.id<<32|p.async)
 		return 2
 	case r < 23:
-		span := fuchsiaSpan{"async", "dispatch", nil}
-		if p.rng.IntN(2) == 0 || p.flow == 0 {
-			p.flow++
-			p.event(fxtFlowBegin, thread, at, span, p.flow)
-		} else {
-			p.event(fxtFlowEnd, thread, at, span, 1+p.rng.Uint64N(p.flow))
-		}
+		p.flowEvent(thread, at)
 		return 1
 	}
 	return 0
+}
+
+// fuchsiaFlow is a flow that began, and when.
+type fuchsiaFlow struct {
+	id uint64
+	at int64
+}
+
+// flowEvent ends one of the flows that began before, or begins one.
+func (p *fuchsiaProvider) flowEvent(thread uint64, at int64) {
+	span := fuchsiaSpan{"async", "dispatch", nil}
+	if n := len(p.flows); n > 0 && p.rng.IntN(2) == 0 {
+		if i := p.rng.IntN(n); p.flows[i].at < at {
+			p.event(fxtFlowEnd, thread, at, span, p.flows[i].id)
+			p.flows = slices.Delete(p.flows, i, i+1)
+			return
+		}
+	}
+	p.flow++
+	p.flows = append(p.flows, fuchsiaFlow{p.flow, at})
+	p.event(fxtFlowBegin, thread, at, span, p.flow)
 }
 
 func (p *fuchsiaProvider) event(kind, thread uint64, at int64, s fuchsiaSpan, value ...uint64) {

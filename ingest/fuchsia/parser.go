@@ -11,10 +11,11 @@ import (
 type parser struct {
 	*model.Context
 	event     event
-	pid, tid  int64 // of the event
-	threads   threads
+	args      token           // of the event
+	pid       int64           // of the event
+	threads   threads[koids]  // of events
+	scheduled threads[uint64] // by koid, in the process that their kernel object names
 	flows     flows
-	processes map[uint64]uint64 // koids of the processes of threads
 	counters  map[series]model.TrackID
 
 	null, unknown                   model.StringID
@@ -33,9 +34,9 @@ func newParser(c *model.Context) *parser {
 	s := c.Store.Strings
 	return &parser{
 		Context:   c,
-		threads:   threads{index: map[koids]int{}},
+		threads:   newThreads[koids](),
+		scheduled: newThreads[uint64](),
 		flows:     newFlows(),
-		processes: map[uint64]uint64{},
 		counters:  map[series]model.TrackID{},
 		null:      s.Intern("null"),
 		unknown:   s.Intern("unknown"),
@@ -50,25 +51,25 @@ func newParser(c *model.Context) *parser {
 }
 
 // Event parses one event.
-func (p *parser) Event(ts int64, token []byte) error {
-	if kind(token[0]) > flowEnd {
-		var s switching
-		s.decode(token)
+func (p *parser) Event(ts int64, b []byte) error {
+	head, t := b[0], token{bytes: b, at: 1}
+	if kind(head&15) > flowEnd {
+		s := t.switching(head)
 		p.schedule(ts, &s)
 		return nil
 	}
+	p.event = t.event(head)
+	p.args = t
 	e := &p.event
-	e.decode(token)
-	// Trace Processor's ids are the lower halves of koids.
-	thread := p.threads.all[e.thread]
-	p.pid, p.tid = int64(uint32(thread.pid)), int64(uint32(thread.tid))
+	thread := &p.threads.all[e.thread]
+	p.pid = int64(uint32(thread.process))
 	switch e.kind {
 	case counter:
 		p.counter(ts)
 	case asyncBegin, asyncInstant, asyncEnd:
 		p.async(ts)
 	default:
-		p.onThread(ts, p.Tracks.Thread(p.Machine.ThreadOf(p.tid, p.pid)))
+		p.onThread(ts, p.Tracks.Thread(thread.of(p.Machine)))
 	}
 	return nil
 }
@@ -128,7 +129,9 @@ var counterTrack = model.Blueprint{Classification: "fuchsia_counter", Event: mod
 func (p *parser) counter(ts int64) {
 	e := &p.event
 	upid := p.Machine.Process(p.pid)
-	for _, a := range e.args {
+	args := p.args
+	for range e.args {
+		a := args.arg()
 		var value float64
 		switch a.kind {
 		case argInt32, argInt64:
@@ -155,7 +158,7 @@ func (p *parser) counter(ts int64) {
 
 // source is the event's args, or nil.
 func (p *parser) source() model.ArgSource {
-	if len(p.event.args) == 0 {
+	if p.event.args == 0 {
 		return nil
 	}
 	return p
@@ -163,7 +166,9 @@ func (p *parser) source() model.ArgSource {
 
 // AddArgs adds the event's args.
 func (p *parser) AddArgs(set *model.ArgSet) {
-	for _, a := range p.event.args {
+	args := p.args
+	for range p.event.args {
+		a := args.arg()
 		set.Add(a.name, p.value(a))
 	}
 }

@@ -10,22 +10,27 @@ import (
 // provider is the state of one source of records.
 type provider struct {
 	ticksPerSecond uint64
-	strings        map[uint64]model.StringID
-	threads        map[uint64]int // numbers
+	strings        []model.StringID // by index, 0 where there is none
+	threads        [256]int         // numbers by index, likewise
 }
 
-func newProvider() *provider {
-	return &provider{
-		ticksPerSecond: nsPerSecond,
-		strings:        map[uint64]model.StringID{},
-		threads:        map[uint64]int{},
+func newProvider() *provider { return &provider{ticksPerSecond: nsPerSecond} }
+
+// define sets the string of an index.
+func (p *provider) define(index uint64, id model.StringID) {
+	for uint64(len(p.strings)) <= index {
+		p.strings = append(p.strings, 0)
 	}
+	p.strings[index] = id
 }
 
 const nsPerSecond = 1e9
 
 // nanoseconds converts a time in ticks, unless that is beyond the range of ns.
 func (p *provider) nanoseconds(ticks uint64) (int64, bool) {
+	if p.ticksPerSecond == nsPerSecond { // most often, and a division takes long
+		return int64(ticks), ticks <= math.MaxInt64
+	}
 	hi, lo := bits.Mul64(ticks, nsPerSecond)
 	if hi >= p.ticksPerSecond {
 		return 0, false

@@ -36,9 +36,11 @@ func field(word uint64, first, last uint) uint64 {
 // records cuts a trace into records.
 type records struct {
 	r      *bufio.Reader
-	offset int64 // of the record, bytes
-	size   int64 // of the record, bytes
-	err    error // that ended the reading
+	block  []byte // what r has buffered, from the record on
+	done   int    // bytes that r has buffered before it
+	offset int64  // of the record, bytes
+	size   int64  // of the record, bytes
+	err    error  // that ended the reading
 }
 
 func newRecords(r io.Reader) *records {
@@ -57,16 +59,13 @@ func (r *records) next() (record []byte, err error) {
 }
 
 func (r *records) read() ([]byte, error) {
-	if n, err := r.r.Discard(int(r.size)); err != nil {
-		return nil, cut(err, n)
+	if err := r.skip(); err != nil {
+		return nil, err
 	}
-	r.offset += r.size
-	r.size = 0
-	head, err := r.r.Peek(wordBytes)
-	if err != nil {
-		return nil, cut(err, len(head))
+	if err := r.need(wordBytes); err != nil {
+		return nil, err
 	}
-	header := binary.LittleEndian.Uint64(head)
+	header := binary.LittleEndian.Uint64(r.block)
 	last := uint(15)
 	if field(header, 0, 3) == recordLarge {
 		last = 35
@@ -76,13 +75,46 @@ func (r *records) read() ([]byte, error) {
 	case r.size == 0:
 		return nil, format.Errorf(format.ErrCorrupt, r.offset, "record of no words")
 	case last > 15:
-		return head, nil
+		return r.block[:wordBytes], nil
 	}
-	record, err := r.r.Peek(int(r.size))
+	if err := r.need(int(r.size)); err != nil {
+		return nil, err
+	}
+	return r.block[:r.size], nil
+}
+
+// skip goes to the end of the record.
+func (r *records) skip() error {
+	if r.size > int64(len(r.block)) {
+		n, err := r.r.Discard(r.done + int(r.size))
+		r.block, r.done = nil, 0
+		if err != nil {
+			return cut(err, n)
+		}
+	} else {
+		r.block = r.block[r.size:]
+		r.done += int(r.size)
+	}
+	r.offset += r.size
+	r.size = 0
+	return nil
+}
+
+// need makes sure that block has n bytes, at most those of the buffer.
+func (r *records) need(n int) error {
+	if n <= len(r.block) {
+		return nil
+	}
+	if _, err := r.r.Discard(r.done); err != nil {
+		return err
+	}
+	r.done = 0
+	_, err := r.r.Peek(n)
+	r.block, _ = r.r.Peek(r.r.Buffered())
 	if err != nil {
-		return nil, cut(err, len(record))
+		return cut(err, len(r.block))
 	}
-	return record, nil
+	return nil
 }
 
 // cut is the error of a record of which only n bytes could be read.

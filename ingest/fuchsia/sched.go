@@ -26,17 +26,17 @@ func (p *parser) schedule(ts int64, s *switching) {
 	case contextSwitch:
 		p.switchThreads(ts, s, s.outgoingWeight == idleWeight, s.incomingWeight == idleWeight)
 	case legacySwitch:
-		p.switchThreads(ts, s, s.outgoingWeight == 0 && p.processes[s.outgoing] == 0,
-			s.incomingWeight == 0 && p.processes[s.incoming] == 0)
+		p.switchThreads(ts, s, s.outgoingWeight == 0 && p.scheduled.all[s.outgoing].process == 0,
+			s.incomingWeight == 0 && p.scheduled.all[s.incoming].process == 0)
 	case wakeup, wakeupBy:
 		var waker model.UTID
 		if s.kind == wakeupBy {
-			waker = p.Machine.Thread(int64(uint32(s.outgoing)))
+			waker = p.Machine.Thread(int64(uint32(p.scheduled.all[s.outgoing].thread)))
 		}
 		if s.incomingWeight == idleWeight {
 			return
 		}
-		woken := p.thread(s.incoming)
+		woken := p.scheduled.all[s.incoming].of(p.Machine)
 		if s.kind == wakeup {
 			waker = woken // by a timer, for one
 		}
@@ -49,23 +49,17 @@ func (p *parser) schedule(ts int64, s *switching) {
 func (p *parser) switchThreads(ts int64, s *switching, fromIdle, toIdle bool) {
 	cpu := int64(s.cpu)
 	if !fromIdle {
-		utid, state := p.thread(s.outgoing), p.stateOf(s.state)
+		utid, state := p.scheduled.all[s.outgoing].of(p.Machine), p.stateOf(s.state)
 		if p.Sched.Running(cpu) == utid {
 			p.Sched.End(ts, cpu, state)
 		}
 		p.Threads.Enter(ts, cpu, utid, state, model.None)
 	}
 	if !toIdle {
-		utid := p.thread(s.incoming)
+		utid := p.scheduled.all[s.incoming].of(p.Machine)
 		p.Sched.Begin(ts, cpu, utid, s.incomingWeight)
 		p.Threads.Enter(ts, cpu, utid, p.running, model.None)
 	}
-}
-
-// thread returns the thread of a koid, in the process that its kernel object
-// record named, or in process 0.
-func (p *parser) thread(koid uint64) model.UTID {
-	return p.Machine.ThreadOf(int64(uint32(koid)), int64(uint32(p.processes[koid])))
 }
 
 // stateOf is the state in which a thread leaves its CPU.

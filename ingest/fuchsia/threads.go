@@ -1,21 +1,44 @@
 package fuchsia
 
-// koids name a thread and its process.
-type koids struct{ pid, tid uint64 }
+import "github.com/tpconvert/tpconvert/model"
 
-// threads numbers the threads of a trace, which keeps tokens short.
-type threads struct {
-	all   []koids
-	index map[koids]int
+// koids name a thread and its process.
+type koids struct{ process, thread uint64 }
+
+// thread is a thread that a trace names.
+type thread struct {
+	koids
+	utid    model.UTID
+	changes int // of the machine's threads when utid was looked up
+}
+
+// threads numbers threads from 1 on, which keeps tokens short.
+type threads[Name comparable] struct {
+	numbers map[Name]int
+	all     []thread // by number
+}
+
+func newThreads[Name comparable]() threads[Name] {
+	return threads[Name]{numbers: map[Name]int{}, all: make([]thread, 1)}
 }
 
 // add returns the number of a thread.
-func (t *threads) add(k koids) int {
-	i, ok := t.index[k]
+func (t *threads[Name]) add(name Name, of koids) int {
+	number, ok := t.numbers[name]
 	if !ok {
-		i = len(t.all)
-		t.index[k] = i
-		t.all = append(t.all, k)
+		number = len(t.all)
+		t.numbers[name] = number
+		t.all = append(t.all, thread{koids: of, changes: -1})
 	}
-	return i
+	return number
+}
+
+// utid returns the machine's thread. Trace Processor's ids are the lower halves of
+// koids.
+func (t *thread) of(m *model.Machine) model.UTID {
+	if now := m.ThreadChanges(); t.changes != now {
+		t.utid = m.ThreadOf(int64(uint32(t.thread)), int64(uint32(t.process)))
+		t.changes = m.ThreadChanges()
+	}
+	return t.utid
 }

@@ -51,59 +51,74 @@ type arg struct {
 	value uint64
 }
 
-// event is an event whose references are resolved.
+// encode appends the arg to b.
+func (a arg) encode(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(a.name)<<4|uint64(a.kind))
+	return binary.AppendUvarint(b, a.value)
+}
+
+// event is an event whose references are resolved. Its args follow it in a token.
 type event struct {
 	kind           kind
-	thread         int // of the tokenizer's threads
+	args           byte // how many
+	thread         int  // of the tokenizer's threads
 	category, name model.StringID
 	value          uint64 // duration in ns, counter id or correlation id
-	args           []arg
+}
+
+// hasValue reports whether events of a kind have a value.
+func (k kind) hasValue() bool {
+	return k == counter || k >= durationComplete
 }
 
 // encode appends the event to b.
 func (e *event) encode(b []byte) []byte {
-	b = append(b, byte(e.kind))
+	b = append(b, byte(e.kind)|e.args<<4)
 	b = binary.AppendUvarint(b, uint64(e.thread))
 	b = binary.AppendUvarint(b, uint64(e.category))
 	b = binary.AppendUvarint(b, uint64(e.name))
-	b = binary.AppendUvarint(b, e.value)
-	for _, a := range e.args {
-		b = append(b, a.kind)
-		b = binary.AppendUvarint(b, uint64(a.name))
-		b = binary.AppendUvarint(b, a.value)
+	if e.kind.hasValue() {
+		b = binary.AppendUvarint(b, e.value)
 	}
 	return b
 }
 
-// decode reads what encode wrote. It uses the memory of the event's args again.
-func (e *event) decode(token []byte) {
-	e.kind = kind(token[0])
-	thread, b := number(token[1:])
-	category, b := number(b)
-	name, b := number(b)
-	e.value, b = number(b)
-	e.thread, e.category, e.name = int(thread), model.StringID(category), model.StringID(name)
-	e.args = e.args[:0]
-	for len(b) > 0 {
-		a := arg{kind: b[0]}
-		name, b = number(b[1:])
-		a.name = model.StringID(name)
-		a.value, b = number(b)
-		e.args = append(e.args, a)
-	}
+// token is what is left of an event or a scheduling record to decode.
+type token struct {
+	bytes []byte
+	at    int
 }
 
-// number reads a varint of a token and returns it and what follows.
-func number(b []byte) (uint64, []byte) {
-	if b[0] < 0x80 {
-		return uint64(b[0]), b[1:]
+// event reads what encode wrote behind the first byte.
+func (t *token) event(head byte) (e event) {
+	e.kind, e.args = kind(head&15), head>>4
+	e.thread = int(t.number())
+	e.category, e.name = model.StringID(t.number()), model.StringID(t.number())
+	if e.kind.hasValue() {
+		e.value = t.number()
 	}
-	return longNumber(b)
+	return e
 }
 
-func longNumber(b []byte) (uint64, []byte) {
-	v, n := binary.Uvarint(b)
-	return v, b[n:]
+// arg reads an arg.
+func (t *token) arg() arg {
+	head := t.number()
+	return arg{name: model.StringID(head >> 4), kind: byte(head & 15), value: t.number()}
+}
+
+// number reads a varint.
+func (t *token) number() uint64 {
+	if b := t.bytes[t.at]; b < 0x80 {
+		t.at++
+		return uint64(b)
+	}
+	return t.longNumber()
+}
+
+func (t *token) longNumber() uint64 {
+	v, n := binary.Uvarint(t.bytes[t.at:])
+	t.at += n
+	return v
 }
 
 // switching is a scheduling record: a CPU goes from one thread to another, or the
@@ -112,8 +127,8 @@ type switching struct {
 	kind               kind
 	state              uint64 // of the outgoing thread
 	cpu                uint64
-	outgoing, incoming uint64 // koids of threads
-	outgoingWeight     int32  // or priority
+	outgoing, incoming int   // of the threads that are scheduled
+	outgoingWeight     int32 // or priority
 	incomingWeight     int32
 }
 
@@ -122,21 +137,21 @@ func (s *switching) encode(b []byte) []byte {
 	b = append(b, byte(s.kind))
 	b = binary.AppendUvarint(b, s.state)
 	b = binary.AppendUvarint(b, s.cpu)
-	b = binary.AppendUvarint(b, s.outgoing)
-	b = binary.AppendUvarint(b, s.incoming)
+	b = binary.AppendUvarint(b, uint64(s.outgoing))
+	b = binary.AppendUvarint(b, uint64(s.incoming))
 	b = binary.AppendUvarint(b, uint64(uint32(s.outgoingWeight)))
 	return binary.AppendUvarint(b, uint64(uint32(s.incomingWeight)))
 }
 
-// decode reads what encode wrote.
-func (s *switching) decode(token []byte) {
-	s.kind = kind(token[0])
-	b := token[1:]
-	s.state, b = number(b)
-	s.cpu, b = number(b)
-	s.outgoing, b = number(b)
-	s.incoming, b = number(b)
-	outgoing, b := number(b)
-	incoming, _ := number(b)
-	s.outgoingWeight, s.incomingWeight = int32(outgoing), int32(incoming)
+// switching reads what encode wrote behind the first byte.
+func (t *token) switching(head byte) switching {
+	return switching{
+		kind:           kind(head),
+		state:          t.number(),
+		cpu:            t.number(),
+		outgoing:       int(t.number()),
+		incoming:       int(t.number()),
+		outgoingWeight: int32(t.number()),
+		incomingWeight: int32(t.number()),
+	}
 }

@@ -16,33 +16,22 @@ type tokenizer struct {
 	in      *format.Input
 	records *records
 	events  *sort.Stream
+	tokens  batches // for events
 	parser  *parser
 
 	providers map[uint64]*provider
 	provider  *provider // nil in the section of one that is not known
 	undefined bool      // the record refers to a string that is not defined
-	event     event
-	token     []byte
-	recent    [recentStrings]recent
 
 	process, weight, waker, incomingWeight, outgoingWeight model.StringID
 }
-
-// recent is a string that was looked up lately, which is faster than in the
-// tables of all providers.
-type recent struct {
-	of  *provider
-	ref uint64
-	id  model.StringID
-}
-
-const recentStrings = 512
 
 func newTokenizer(in *format.Input) *tokenizer {
 	s := in.Store.Strings
 	t := &tokenizer{
 		in:             in,
 		records:        newRecords(in),
+		tokens:         newBatches(),
 		parser:         newParser(in.Context),
 		provider:       newProvider(),
 		process:        s.Intern("process"),
@@ -103,19 +92,23 @@ func (b *blobs) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// nextBlob reads records up to a blob of Perfetto's data, and returns that.
-func (t *tokenizer) nextBlob() ([]byte, error) {
-	for {
-		record, err := t.records.next()
-		if err != nil {
-			return nil, err
+// nextBlob reads records up to a blob of Perfetto's data, and returns that. By then
+// the events before it are in the sorter.
+func (t *tokenizer) nextBlob() (blob []byte, err error) {
+	err = t.tokens.carry(t.events, func() error {
+		for len(blob) == 0 {
+			record, err := t.records.next()
+			if err != nil {
+				return err
+			}
+			t.cursor, t.undefined = cursor{record: record}, false
+			if blob, err = t.record(t.word()); err != nil {
+				return err
+			}
 		}
-		t.cursor, t.undefined = cursor{record: record}, false
-		blob, err := t.record(t.word())
-		if err != nil || len(blob) > 0 {
-			return blob, err
-		}
-	}
+		return nil
+	})
+	return blob, err
 }
 
 const blobPerfetto = 3
@@ -140,13 +133,12 @@ func (t *tokenizer) record(header uint64) (blob []byte, err error) {
 	case recordString:
 		text := t.stream(int(field(header, 32, 46)))
 		if index := field(header, 16, 30); index != 0 && t.whole() {
-			t.provider.strings[index] = t.in.Store.Strings.InternBytes(text)
-			t.recent[index%recentStrings] = recent{}
+			t.provider.define(index, t.in.Store.Strings.InternBytes(text))
 		}
 	case recordThread:
-		thread := koids{pid: t.word(), tid: t.word()}
+		thread := t.inlineThread()
 		if index := field(header, 16, 23); index != 0 && t.whole() {
-			t.provider.threads[index] = t.parser.threads.add(thread)
+			t.provider.threads[index] = t.parser.threads.add(thread, thread)
 		}
 	case recordEvent:
 		err = t.readEvent(header)
@@ -209,31 +201,29 @@ func (t *tokenizer) kernelObject(header uint64) {
 	case objectProcess:
 		m.SetProcessName(m.Process(int64(uint32(koid))), name, model.ProcessNameSystem)
 	case objectThread:
-		args := t.args(field(header, 40, 43))
+		var process uint64
+		kind := byte(argKoid)
+		for range field(header, 40, 43) {
+			if a := t.arg(); a.name == t.process && kind == argKoid {
+				process, kind = a.value, a.kind
+			}
+		}
 		if !t.whole() && t.short {
 			return
 		}
-		var pid uint64
-		for _, a := range args {
-			if a.name != t.process {
-				continue
-			}
-			if a.kind != argKoid {
-				t.log(model.StatFuchsiaInvalidEventArgType, "process is not a koid")
-				return
-			}
-			pid = a.value
+		if kind != argKoid {
+			t.log(model.StatFuchsiaInvalidEventArgType, "process is not a koid")
+			return
 		}
-		t.parser.processes[koid] = pid
-		m.SetThreadName(m.ThreadOf(int64(uint32(koid)), int64(uint32(pid))), name, model.ThreadNameOther)
+		t.parser.scheduled.all[t.scheduled(koid)].process = process
+		m.SetThreadName(m.ThreadOf(int64(uint32(koid)), int64(uint32(process))), name, model.ThreadNameOther)
 	default:
 		t.skipped(recordKernelObject)
 	}
 }
 
 func (t *tokenizer) readEvent(header uint64) error {
-	e := &t.event
-	e.kind = kind(field(header, 16, 19))
+	e := event{kind: kind(field(header, 16, 19)), args: byte(field(header, 20, 23))}
 	if e.kind > flowEnd {
 		t.skipped(recordEvent)
 		return nil
@@ -242,27 +232,27 @@ func (t *tokenizer) readEvent(header uint64) error {
 	e.thread = t.thread(field(header, 24, 31))
 	e.category = t.text(field(header, 32, 47))
 	e.name = t.text(field(header, 48, 63))
-	e.args = t.args(field(header, 20, 23))
-	e.value = 0
-	switch e.kind {
-	case counter, durationComplete, asyncBegin, asyncInstant, asyncEnd, flowBegin, flowStep, flowEnd:
-		e.value = t.word()
-	}
-	if !t.whole() {
-		return nil
-	}
 	ts, ok := t.provider.nanoseconds(ticks)
+	if e.kind.hasValue() {
+		e.value = t.wordBehind(e.args)
+	}
 	if e.kind == durationComplete && ok {
 		var end int64
 		end, ok = t.provider.nanoseconds(e.value)
 		e.value, ok = uint64(end-ts), ok && end >= ts
 	}
+	token := e.encode(t.tokens.data)
+	for range e.args {
+		token = t.arg().encode(token)
+	}
+	if !t.whole() {
+		return nil
+	}
 	if !ok {
 		t.log(model.StatFuchsiaTimestampOverflow, "")
 		return nil
 	}
-	t.token = e.encode(t.token[:0])
-	return t.events.Push(ts, t.token)
+	return t.tokens.add(ts, token)
 }
 
 // The types of scheduling records.
@@ -275,33 +265,31 @@ const (
 func (t *tokenizer) scheduling(header uint64) error {
 	s := switching{cpu: field(header, 20, 35), state: field(header, 36, 39)}
 	ticks := t.word()
-	var args []arg
+	var args uint64
 	switch field(header, 60, 63) {
 	case schedulingLegacySwitch:
 		s = switching{
 			kind:           legacySwitch,
 			cpu:            field(header, 16, 23),
 			state:          field(header, 24, 27),
-			outgoing:       t.parser.threads.all[t.thread(field(header, 28, 35))].tid,
-			incoming:       t.parser.threads.all[t.thread(field(header, 36, 43))].tid,
+			outgoing:       t.scheduled(t.parser.threads.all[t.thread(field(header, 28, 35))].thread),
+			incoming:       t.scheduled(t.parser.threads.all[t.thread(field(header, 36, 43))].thread),
 			outgoingWeight: int32(field(header, 44, 51)),
 			incomingWeight: int32(field(header, 52, 59)),
 		}
 	case schedulingContextSwitch:
-		s.kind, s.outgoing, s.incoming = contextSwitch, t.word(), t.word()
-		args = t.args(field(header, 16, 19))
+		s.kind, s.outgoing, s.incoming = contextSwitch, t.scheduled(t.word()), t.scheduled(t.word())
+		args = field(header, 16, 19)
 	case schedulingWakeup:
-		s.kind, s.incoming = wakeup, t.word()
-		args = t.args(field(header, 16, 19))
+		s.kind, s.incoming = wakeup, t.scheduled(t.word())
+		args = field(header, 16, 19)
 	default:
 		t.skipped(recordScheduling)
 		return nil
 	}
-	if !t.whole() {
-		return nil
-	}
-	for _, a := range args {
-		want := byte(argInt32)
+	var wrong model.StringID
+	for range args {
+		a, want := t.arg(), byte(argInt32)
 		switch {
 		case a.name == t.incomingWeight && s.kind == contextSwitch, a.name == t.weight && s.kind != contextSwitch:
 			s.incomingWeight = int32(a.value)
@@ -309,22 +297,27 @@ func (t *tokenizer) scheduling(header uint64) error {
 			s.outgoingWeight = int32(a.value)
 		case a.name == t.waker && s.kind != contextSwitch:
 			want = argKoid
-			s.kind, s.outgoing = wakeupBy, a.value
+			s.kind, s.outgoing = wakeupBy, t.scheduled(a.value)
 		default:
 			continue
 		}
-		if a.kind != want {
-			t.log(model.StatFuchsiaInvalidEventArgType, t.in.Store.Strings.Get(a.name))
-			return nil
+		if a.kind != want && wrong == 0 {
+			wrong = a.name
 		}
+	}
+	if !t.whole() {
+		return nil
+	}
+	if wrong != 0 {
+		t.log(model.StatFuchsiaInvalidEventArgType, t.in.Store.Strings.Get(wrong))
+		return nil
 	}
 	ts, ok := t.provider.nanoseconds(ticks)
 	if !ok {
 		t.log(model.StatFuchsiaTimestampOverflow, "")
 		return nil
 	}
-	t.token = s.encode(t.token[:0])
-	return t.events.Push(ts, t.token)
+	return t.tokens.add(ts, s.encode(t.tokens.data))
 }
 
 const (
@@ -341,54 +334,63 @@ func (t *tokenizer) text(ref uint64) model.StringID {
 	if inlineString(ref) {
 		return t.in.Store.Strings.InternBytes(t.stream(int(ref & maxString)))
 	}
-	r := &t.recent[ref%recentStrings]
-	if r.of != t.provider || r.ref != ref {
-		id, ok := t.provider.strings[ref]
-		if !ok {
-			t.undefined = true
-			return 0
-		}
-		*r = recent{t.provider, ref, id}
+	if ref >= uint64(len(t.provider.strings)) || t.provider.strings[ref] == 0 {
+		t.undefined = true
+		return 0
 	}
-	return r.id
+	return t.provider.strings[ref]
 }
 
 // thread resolves a reference to a thread. One that is not defined means process
 // 0 and thread 0, as in Trace Processor.
 func (t *tokenizer) thread(ref uint64) int {
+	var thread koids
 	if ref == 0 {
-		return t.parser.threads.add(koids{pid: t.word(), tid: t.word()})
-	}
-	number, ok := t.provider.threads[ref]
-	if !ok {
+		thread = t.inlineThread()
+	} else if number := t.provider.threads[ref]; number != 0 {
+		return number
+	} else {
 		t.log(model.StatFuchsiaInvalidEvent, "thread is not defined")
-		return t.parser.threads.add(koids{})
 	}
-	return number
+	return t.parser.threads.add(thread, thread)
 }
 
-// args reads n args, valid until the next call.
-func (t *tokenizer) args(n uint64) []arg {
-	args := t.event.args[:0]
-	for range n {
-		start := t.at
-		header := t.word()
-		a := arg{name: t.text(field(header, 16, 31)), kind: byte(field(header, 0, 3))}
-		switch a.kind {
-		case argInt32:
-			a.value = uint64(int32(header >> 32))
-		case argUint32, argBool:
-			a.value = header >> 32
-		case argInt64, argUint64, argDouble, argPointer, argKoid:
-			a.value = t.word()
-		case argString:
-			a.value = uint64(t.text(field(header, 32, 47)))
-		}
-		args = append(args, a)
-		t.at = start + int(field(header, 4, 15))
+func (t *tokenizer) inlineThread() koids { return koids{process: t.word(), thread: t.word()} }
+
+// scheduled returns the number of a thread of scheduling records.
+func (t *tokenizer) scheduled(koid uint64) int {
+	return t.parser.scheduled.add(koid, koids{thread: koid})
+}
+
+// arg reads an arg.
+func (t *tokenizer) arg() arg {
+	start := t.at
+	header := t.word()
+	a := arg{name: t.text(field(header, 16, 31)), kind: byte(field(header, 0, 3))}
+	switch a.kind {
+	case argInt32:
+		a.value = uint64(int32(header >> 32))
+	case argUint32, argBool:
+		a.value = header >> 32
+	case argInt64, argUint64, argDouble, argPointer, argKoid:
+		a.value = t.word()
+	case argString:
+		a.value = uint64(t.text(field(header, 32, 47)))
 	}
-	t.event.args = args
-	return args
+	t.at = start + int(field(header, 4, 15))
+	return a
+}
+
+// wordBehind reads the word behind args that come next.
+func (t *tokenizer) wordBehind(args byte) uint64 {
+	start := t.at
+	for range args {
+		at := t.at
+		t.at = at + int(field(t.word(), 4, 15))
+	}
+	v := t.word()
+	t.at = start
+	return v
 }
 
 // whole reports whether the record held all that was read of it, and logs it if

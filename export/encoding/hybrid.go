@@ -5,18 +5,14 @@ import (
 	"math/bits"
 )
 
-// RLE is a hybrid: runs of one value, and of values packed in groups of eight.
-// A run of one value ends the packed one before, so it pays only if what it
-// leaves out is longer than the headers of both.
+// What the format calls RLE has runs of one value and runs of groups of eight
+// values, packed. A run of one value must make up for its header and that of the
+// packed run after it.
 const payingBits = 64
 
-// Levels encodes the definition levels of n rows of an optional column: 1 where
-// the bit of valid is set, 0 elsewhere or everywhere if valid is nil. Packed,
-// they are the bits as they come.
+// Levels encodes the definition levels of n rows of an optional column, which
+// are the bits of valid: 1 for a value, 0 for NULL.
 func Levels(to []byte, valid []byte, n int) []byte {
-	if valid == nil {
-		return repeat(to, 0, n, 1)
-	}
 	packed := 0 // where in valid the packed run begins
 	for i := 0; i < n/8; {
 		b := valid[i]
@@ -72,9 +68,6 @@ func Indices(to []byte, indices []int32, width int) []byte {
 
 // repeat appends a run of one value.
 func repeat(to []byte, value int32, count, width int) []byte {
-	if count == 0 {
-		return to
-	}
 	to = binary.AppendUvarint(to, uint64(count)<<1)
 	for ; width > 0; width -= 8 {
 		to = append(to, byte(value))

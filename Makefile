@@ -2,7 +2,7 @@ GO          ?= go
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SHARED      ?= ../shared
 FUZZTIME    ?= 2000x
-BENCHSIZE   ?= 1GB
+BENCHSIZES  ?= 1GB 500MB
 TESTFLAGS   ?=
 
 .PHONY: build test lint fmt unit race fuzz smoke conformance conformance-update readback bench man clean
@@ -44,10 +44,10 @@ readback: build ## read a dataset with DuckDB, pandas, pyarrow and Polars
 	then .ci/python .ci/readback.py bin/tpconvert testdata/chromium.json.gz; \
 	else echo "readback: skipped, there is no python3"; fi
 
-bench: build ## benchmarks, and the whole command beside DuckDB on generated JSON
+bench: build ## benchmarks, and the whole command on a generated trace of each kind, JSON beside DuckDB
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
 	$(GO) build -o bin/tracegen ./cmd/tracegen
-	.ci/python .ci/bench.py bin/tpconvert bin/tracegen $(BENCHSIZE)
+	.ci/python .ci/bench.py bin/tpconvert bin/tracegen $(BENCHSIZES)
 
 man: build ## man pages in man/
 	bin/tpconvert man man

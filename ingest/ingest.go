@@ -26,6 +26,8 @@ type Options struct {
 	TempDir string // where they spill; "" means the system's
 	// Version of the converter, for metadata; "" leaves it out.
 	Version string
+	// Crop leaves out track events before the range of interest that a trace names.
+	Crop bool
 	// Formats to choose from; nil means all.
 	Formats []*format.Format
 	// Detected is told the format of each file in the input as it is found.
@@ -116,6 +118,7 @@ func (rd *reading) file(name string, parent *model.File, r io.Reader, parents []
 		Sorter:  rd.sorter,
 		Name:    name,
 		Parents: parents,
+		Crop:    rd.options.Crop,
 		Member: func(member string, r io.Reader) error {
 			if member == "" {
 				member = name

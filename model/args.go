@@ -145,48 +145,14 @@ func (s *ArgSet) Reset() {
 	clear(s.arrays)
 }
 
-// InternArgs stores the set, unless an equal one is stored, and returns its id,
-// which is the number of its first row in args. The set must not be empty.
-func (s *Store) InternArgs(set *ArgSet) ArgSetID {
-	hash := uint64(len(set.args))
-	for _, a := range set.args {
+// hash is that of the args in their order, never 0.
+func (s *ArgSet) hash() uint64 {
+	hash := uint64(len(s.args))
+	for i := range s.args {
+		a := &s.args[i]
 		hash = mix(hash^uint64(a.Key)<<3^uint64(a.Value.Kind), a.Value.bits)
 	}
-	t := &s.Args
-	id, added := s.args.insert(hash|1, t.Rows())
-	if !added {
-		return id
-	}
-	for _, a := range set.args {
-		row := t.Append()
-		t.ArgSetID.Set(row, id)
-		t.FlatKey.Set(row, a.FlatKey)
-		t.Key.Set(row, a.Key)
-		switch a.Value.Kind {
-		case ArgString, ArgJSON:
-			t.StringValue.Set(row, StringID(a.Value.bits))
-		case ArgReal:
-			t.RealValue.Set(row, math.Float64frombits(a.Value.bits))
-		case ArgNull:
-		default:
-			t.IntValue.Set(row, int64(a.Value.bits))
-		}
-		t.ValueType.Set(row, s.words.values[a.Value.Kind])
-	}
-	return id
-}
-
-// argsOf stores what the source adds and returns the set's id, or None.
-func (s *Store) argsOf(source ArgSource, scratch *ArgSet) ArgSetID {
-	if source == nil {
-		return None
-	}
-	scratch.Reset()
-	source.AddArgs(scratch)
-	if scratch.Len() == 0 {
-		return None
-	}
-	return s.InternArgs(scratch)
+	return hash | 1
 }
 
 // AddArgs adds the args of this set to another.

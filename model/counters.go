@@ -41,9 +41,8 @@ func (c *Counters) Push(ts int64, value float64, track TrackID) int64 {
 // PushWithArgs adds a value with args.
 func (c *Counters) PushWithArgs(ts int64, value float64, track TrackID, args ArgSource) int64 {
 	row := c.Push(ts, value, track)
-	if set := c.context.Store.argsOf(args, &c.scratch); set != None {
-		c.context.Store.Counter.ArgSetID.Set(row, set)
-	}
+	t := &c.context.Store.Counter
+	c.context.Store.setArgsOf(args, &t.Table, &t.ArgSetID, row, &c.scratch)
 	return row
 }
 

@@ -1,46 +1,74 @@
 package model
 
-// hashIndex finds ids by 64-bit hash, in 12 bytes an entry or somewhat more. It
-// holds what grows with the trace, where a map would take thrice as much. A hash
-// of 0 must not be used.
+import (
+	"unsafe"
+
+	"github.com/tpconvert/tpconvert/model/prefetch"
+)
+
+// hashIndex finds ids by 64-bit hash, with open addressing. A hash of 0 must not
+// be used.
 type hashIndex struct {
-	hashes []uint64 // open addressing, a power of two long; 0 is free
-	ids    []uint32
-	n      int
+	entries []hashEntry // a power of two long
+	n       int
+}
+
+type hashEntry struct {
+	hash uint64 // 0 is free
+	id   int64
+}
+
+// entry returns the entry of the hash, or a free one for it.
+func (x *hashIndex) entry(hash uint64) *hashEntry {
+	if x.n*2 > len(x.entries) || len(x.entries) == 0 {
+		x.grow()
+	}
+	mask := uint64(len(x.entries) - 1)
+	for slot := hash & mask; ; slot = (slot + 1) & mask {
+		if e := &x.entries[slot]; e.hash == hash || e.hash == 0 {
+			return e
+		}
+	}
 }
 
 // insert returns the id of the hash, after it added the given one if there was
 // none; added says which.
 func (x *hashIndex) insert(hash uint64, id int64) (got int64, added bool) {
-	if x.n*4 >= len(x.hashes)*3 {
-		x.grow()
+	e := x.entry(hash)
+	if e.hash == hash {
+		return e.id, false
 	}
-	slot := x.slot(hash)
-	if x.hashes[slot] == hash {
-		return int64(x.ids[slot]), false
-	}
-	x.hashes[slot], x.ids[slot] = hash, uint32(id)
+	*e = hashEntry{hash, id}
 	x.n++
 	return id, true
 }
 
-func (x *hashIndex) slot(hash uint64) uint64 {
-	mask := uint64(len(x.hashes) - 1)
-	slot := hash & mask
-	for x.hashes[slot] != 0 && x.hashes[slot] != hash {
-		slot = (slot + 1) & mask
+func (x *hashIndex) find(hash uint64) (int64, bool) {
+	if x.n == 0 {
+		return 0, false
 	}
-	return slot
+	e := x.entry(hash)
+	return e.id, e.hash == hash
+}
+
+// prefetch prepares an insert of the hash.
+func (x *hashIndex) prefetch(hash uint64) {
+	if n := uint64(len(x.entries)); n > 0 {
+		prefetch.Line(unsafe.Pointer(&x.entries[hash&(n-1)]))
+	}
 }
 
 func (x *hashIndex) grow() {
-	old := *x
-	n := max(1024, 2*len(old.hashes))
-	x.hashes, x.ids = make([]uint64, n), make([]uint32, n)
-	for i, hash := range old.hashes {
-		if hash != 0 {
-			slot := x.slot(hash)
-			x.hashes[slot], x.ids[slot] = hash, old.ids[i]
+	old := x.entries
+	x.entries = make([]hashEntry, max(1024, 2*len(old)))
+	for _, e := range old {
+		if e.hash != 0 {
+			*x.entry(e.hash) = e
 		}
 	}
+}
+
+func (x *hashIndex) clear() {
+	clear(x.entries)
+	x.n = 0
 }

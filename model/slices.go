@@ -141,9 +141,8 @@ func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID,
 	if id == None {
 		return None, overlap
 	}
-	if set := s.context.Store.argsOf(args, &s.scratch); set != None {
-		s.context.Store.Slice.ArgSetID.Set(id, set)
-	}
+	slices := &s.context.Store.Slice
+	s.context.Store.setArgsOf(args, &slices.Table, &slices.ArgSetID, id, &s.scratch)
 	return id, nil
 }
 
@@ -395,14 +394,15 @@ func (s *Slices) argsOf(slice *openSlice) *ArgSet {
 func (s *Slices) pop(on *slicesOfTrack) {
 	slice := &on.stack[len(on.stack)-1]
 	slices := &s.context.Store.Slice
-	if slice.args != nil {
-		if slice.args.Len() > 0 {
-			slices.ArgSetID.Set(slice.id, s.context.Store.InternArgs(slice.args))
+	if spare := slice.args; spare != nil {
+		if spare.Len() > 0 {
+			s.context.Store.SetArgs(&slices.Table, &slices.ArgSetID, slice.id, spare)
 		}
-		slice.args.Reset()
-		s.spare = append(s.spare, slice.args)
+		spare.Reset()
+		s.spare = append(s.spare, spare)
 	}
 	if slice.child != nil {
+		s.context.Store.args.settle() // the child gets the id from the slice
 		slice.child.Inherit(slice.childRow, &slices.Table, slice.id)
 		slice.child.Unpin(slice.childRow)
 	}

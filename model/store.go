@@ -39,8 +39,8 @@ type Store struct {
 	Strings *table.StringPool
 
 	set      *table.Set
-	args     hashIndex // ids of arg sets
-	groups   int64     // track groups given out
+	args     argInterner
+	groups   int64 // track groups given out
 	machines map[int64]*Machine
 	files    []*File
 	stats    statCounts
@@ -62,6 +62,7 @@ func NewStore(o Options) *Store {
 	s.Stacks = newStacks(s)
 	s.clocks = newClockGraph(s)
 	s.words = newWords(s.Strings)
+	s.args.init(s)
 	return s
 }
 
@@ -75,15 +76,21 @@ func (s *Store) Finish() error {
 		m.finish()
 	}
 	s.writeStats()
+	s.args.settle()
+	s.args.stop()
 	s.set.Derive()
 	s.set.Finish()
 	s.writeBounds()
 	s.set.Finish()
+	s.set.Fail(s.Args.Err())
 	return s.Err()
 }
 
 // Close frees what the store holds outside memory. It may be called at any time.
-func (s *Store) Close() { s.set.Close() }
+func (s *Store) Close() {
+	s.args.stop()
+	s.set.Close()
+}
 
 // Rows is how many rows each table has, by name.
 func (s *Store) Rows() map[string]int64 { return s.set.Rows() }

@@ -195,6 +195,64 @@ func TestSpanJoinsAgainstBruteForce(t *testing.T) {
 	}
 }
 
+// TestIntersectionsAgainstBruteForce intersects 10,000 random inputs, whose intervals overlap within a side.
+func TestIntersectionsAgainstBruteForce(t *testing.T) {
+	const inputs = 10000
+	db := open(t, ManyTraces)
+	for _, table := range []string{"a", "b"} {
+		exec(t, db, fmt.Sprintf("CREATE TABLE %s (ts BIGINT, dur BIGINT, part INTEGER, id INTEGER, trace_id VARCHAR)", table))
+	}
+	r := rand.New(rand.NewPCG(2, 2))
+	var as, bs [inputs][]span
+	for i := range inputs {
+		for _, side := range []*[]span{&as[i], &bs[i]} {
+			for id := range r.IntN(6) {
+				*side = append(*side, span{ts: r.Int64N(horizon), dur: r.Int64N(6), part: r.IntN(partitions) - 1, id: id + 1})
+			}
+		}
+	}
+	load(t, db, "a", as[:])
+	load(t, db, "b", bs[:])
+	for name, partitioned := range map[string]bool{"'part'": true, "NULL": false} {
+		t.Run(name, func(t *testing.T) {
+			rows, err := db.Query(fmt.Sprintf("SELECT trace_id::INTEGER, ts, dur, id_0, id_1 FROM interval_intersect('a', 'b', %s)", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+			got := make([][]joined, inputs)
+			for rows.Next() {
+				var input int
+				var row joined
+				if err := rows.Scan(&input, &row.ts, &row.dur, &row.a, &row.b); err != nil {
+					t.Fatal(err)
+				}
+				got[input] = append(got[input], row)
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+			for i := range inputs {
+				var want []joined
+				for _, a := range as[i] {
+					for _, b := range bs[i] {
+						ts := max(a.ts, b.ts)
+						in := func(s span) bool { return s.ts == ts || ts < s.end() }
+						if in(a) && in(b) && (!partitioned || a.part == b.part) {
+							want = append(want, joined{ts: ts, dur: min(a.end(), b.end()) - ts, a: a.id, b: b.id})
+						}
+					}
+				}
+				sortJoined(want)
+				sortJoined(got[i])
+				if !slices.Equal(got[i], want) {
+					t.Fatalf("input %d:\na    %v\nb    %v\ngot  %v\nwant %v", i, as[i], bs[i], got[i], want)
+				}
+			}
+		})
+	}
+}
+
 func sortJoined(rows []joined) {
 	slices.SortFunc(rows, func(x, y joined) int {
 		return cmp.Or(cmp.Compare(x.part, y.part), cmp.Compare(x.ts, y.ts), cmp.Compare(x.dur, y.dur),

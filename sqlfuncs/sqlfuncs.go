@@ -28,7 +28,7 @@ const (
 	ManyTraces
 )
 
-// Macro is a macro or view of the DuckDB file.
+// Macro is a macro or view of the DuckDB file, or a table for one.
 type Macro struct {
 	Name string
 	Doc  string // what it gives, with units and source; empty for a helper of other macros
@@ -39,7 +39,7 @@ type Macro struct {
 func (m Macro) IsHelper() bool { return strings.HasPrefix(m.Name, "_") }
 
 var (
-	statement = regexp.MustCompile(`(?ms)((?:^--[^\n]*\n)*)^(CREATE OR REPLACE (?:MACRO|VIEW) "?(\w+).*?);$`)
+	statement = regexp.MustCompile(`(?ms)((?:^--[^\n]*\n)*)^(CREATE OR REPLACE (?:MACRO|VIEW|TABLE) "?(\w+).*?);$`)
 	// manyOnly is SQL that stands in a comment because it applies to many traces only.
 	manyOnly = regexp.MustCompile(`(?s)/\*!(.*?)\*/`)
 )
@@ -77,6 +77,7 @@ func uncomment(doc string) string {
 // Execer runs a statement: a *sql.DB, *sql.Conn or *sql.Tx.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // Install creates all macros and views, or replaces them. The dataset's tables, or views of them, must exist.

@@ -25,6 +25,7 @@ type convertOptions struct {
 	strict       bool
 	duckdb       string
 	registerOptions
+	read readOptions
 }
 
 func newConvertCommand(ui *uiOptions) *cobra.Command {
@@ -66,6 +67,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 	flags.BoolVarP(&o.force, "force", "f", false, "replace the dataset if OUT has one")
 	flags.StringVar(&o.duckdb, "duckdb", "", "DuckDB file to make of the dataset, as \"tpconvert register\" does")
 	o.registerOptions.register(flags)
+	o.read.register(flags)
 	flags.BoolVar(&o.strict, "strict", false, "fail if data was lost; the dataset is written all the same")
 	_ = cmd.RegisterFlagCompletionFunc("tables", completeTableList)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{export.Parquet, export.Arrow}, cobra.ShellCompDirectiveNoFileComp))

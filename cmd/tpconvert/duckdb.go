@@ -8,10 +8,37 @@ import (
 	"database/sql/driver"
 
 	"github.com/duckdb/duckdb-go/v2"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
 // newDatabase returns an empty database in memory.
 func newDatabase() (*sql.DB, error) { return sql.Open("duckdb", "") }
+
+// demangler is sqlfuncs.Demangle for DuckDB.
+type demangler struct{ text duckdb.TypeInfo }
+
+func (d demangler) Config() duckdb.ScalarFuncConfig {
+	return duckdb.ScalarFuncConfig{InputTypeInfos: []duckdb.TypeInfo{d.text}, ResultTypeInfo: d.text}
+}
+
+func (d demangler) Executor() duckdb.ScalarFuncExecutor {
+	return duckdb.ScalarFuncExecutor{RowExecutor: func(row []driver.Value) (any, error) {
+		if name, ok := sqlfuncs.Demangle(row[0].(string)); ok {
+			return name, nil
+		}
+		return nil, nil
+	}}
+}
+
+// addFunctions makes functions known that a macro can call only here.
+func addFunctions(conn *sql.Conn) error {
+	text, err := duckdb.NewTypeInfo(duckdb.TYPE_VARCHAR)
+	if err != nil {
+		return err
+	}
+	return duckdb.RegisterScalarUDF(conn, demangleFunction, demangler{text})
+}
 
 // prepare checks a single statement and returns the columns that it gives, none if it is no query.
 func prepare(ctx context.Context, conn *sql.Conn, statement string) (columns []column, err error) {

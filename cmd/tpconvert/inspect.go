@@ -13,6 +13,7 @@ import (
 
 func newInspectCommand(ui *uiOptions) *cobra.Command {
 	memory := byteSize(defaultMemory)
+	var read readOptions
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] TRACE",
 		Short: "Tell a trace's format, size, time range and rows, without writing anything",
@@ -25,7 +26,7 @@ each table, and what cannot be imported. TRACE may be "-", the standard input.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			limitMemory(int64(memory))
 			printer := ui.printer(cmd)
-			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory)}
+			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory), readOptions: read}
 			var seen *observer
 			err := interruptible(cmd.Context(), func() (err error) {
 				seen, err = reader.read(cmd.Context(), args[0], nil)
@@ -41,6 +42,7 @@ each table, and what cannot be imported. TRACE may be "-", the standard input.`,
 			return nil
 		},
 	}
+	read.register(cmd.Flags())
 	cmd.Flags().Var(&memory, "memory", "memory for sorting; above it events go to a temporary file")
 	return cmd
 }

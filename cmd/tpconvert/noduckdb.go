@@ -12,4 +12,6 @@ var errNoDuckDB = errors.New("this tpconvert was built without DuckDB; build it 
 
 func newDatabase() (*sql.DB, error) { return nil, errNoDuckDB }
 
+func addFunctions(*sql.Conn) error { return errNoDuckDB }
+
 func prepare(context.Context, *sql.Conn, string) ([]column, error) { return nil, errNoDuckDB }

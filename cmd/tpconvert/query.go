@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
@@ -25,6 +26,7 @@ type queryOptions struct {
 	format   string
 	perfetto bool
 	stdlib   string
+	read     readOptions
 }
 
 func newQueryCommand(ui *uiOptions) *cobra.Command {
@@ -49,8 +51,9 @@ input or, on a terminal, asked for.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.file, "file", "", "file with the SQL")
 	flags.StringVar(&o.format, "format", "table", "format of the rows: "+strings.Join(rowFormats, ", "))
-	flags.BoolVar(&o.perfetto, "perfetto", false, "take SQL as PerfettoSQL of Trace Processor v58, and print CSV as it does")
+	flags.BoolVar(&o.perfetto, "perfetto", false, "take SQL as PerfettoSQL of Trace Processor v58, print CSV as it does, and take an empty file for a trace without rows")
 	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
+	o.read.register(flags)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(rowFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -115,7 +118,7 @@ func (q *query) text(input string, args []string) (*string, error) {
 // attach makes the tables of the input known. Drop removes what it left on disk.
 func (q *query) attach(ctx context.Context, input string) (drop func(), err error) {
 	drop = func() {}
-	folder := input
+	dataset, folder := &storedDataset{}, input
 	info, err := os.Stat(input)
 	switch {
 	case input != standardInput && err != nil:
@@ -129,13 +132,17 @@ func (q *query) attach(ctx context.Context, input string) (drop func(), err erro
 		}
 		drop = func() { os.RemoveAll(parent) }
 		folder = filepath.Join(parent, "out")
-		if err := q.convert(ctx, input, folder); err != nil {
+		err = q.convert(ctx, input, folder)
+		if q.options.perfetto && errors.Is(err, format.ErrEmpty) {
+			folder = "" // Trace Processor's shell takes it for a trace without rows
+		} else if err != nil {
 			return drop, err
 		}
 	}
-	dataset, err := openStored(folder)
-	if err != nil {
-		return drop, err
+	if folder != "" {
+		if dataset, err = openStored(folder); err != nil {
+			return drop, err
+		}
 	}
 	if err := q.db.attach(ctx, "", ""); err != nil {
 		return drop, err
@@ -157,9 +164,16 @@ func (q *query) attachFile(ctx context.Context, path string) error {
 	return q.ready(ctx)
 }
 
+// demangleFunction is what demangle calls instead of looking symbols up.
+const demangleFunction = "_demangle"
+
 // ready lets statements see the tables, and make their own in memory.
 func (q *query) ready(ctx context.Context) error {
-	err := q.db.exec(ctx, "USE memory", "SET search_path = 'memory.main,"+attached+".main'")
+	if err := addFunctions(q.db.conn); err != nil {
+		return err
+	}
+	err := q.db.exec(ctx, "USE memory", "SET search_path = 'memory.main,"+attached+".main'",
+		"CREATE MACRO demangle(symbol) AS "+demangleFunction+"(symbol)")
 	if err == nil && q.options.perfetto {
 		q.perfetto, err = perfettosql.New(ctx, q.db.conn, q.modules())
 	}
@@ -194,7 +208,7 @@ func isDuckDB(path string) bool {
 func (q *query) convert(ctx context.Context, trace, out string) error {
 	r := &run{ui: unsummed{q.ui}, out: out, options: convertOptions{
 		format: export.Parquet, compression: "snappy", rowGroupRows: table.DefaultChunkRows,
-		memory: defaultMemory, jobs: 1,
+		memory: defaultMemory, jobs: 1, read: q.options.read,
 	}}
 	r.reader.stdin = q.stdin
 	return r.convert(ctx, []string{trace})

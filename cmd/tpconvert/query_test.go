@@ -130,6 +130,25 @@ func TestRegisterWithConversion(t *testing.T) {
 	}
 }
 
+func TestDemangle(t *testing.T) {
+	dir := dataset(t, `{"traceEvents":[{"ph":"X","pid":1,"tid":2,"ts":1,"dur":5,"name":"n"}],
+		"stackFrames":{"1":{"name":"_ZN3foo3barEv"},"2":{"name":"main"}},
+		"samples":[{"cpu":0,"tid":2,"ts":2,"name":"s","sf":"1"},{"cpu":0,"tid":2,"ts":3,"name":"s","sf":"2"}]}`)
+	tpconvert(t, dir, "register", "out", "t.duckdb").expect(t, exitDone, "")
+	const sql = "SELECT name, demangle(name) AS plain, demangle('_Z1fv') AS other FROM stack_profile_frame ORDER BY name"
+	const want = "name,plain,other\n_ZN3foo3barEv,foo::bar(),f()\nmain,,f()\n"
+	for _, input := range []string{"out", "t.duckdb"} {
+		if got := rowsOf(t, dir, input, sql); got != want {
+			t.Errorf("%s: got %q, want %q", input, got, want)
+		}
+	}
+	// Other clients know the names of the dataset.
+	got := rowsOf(t, dir, "out", "ATTACH '"+filepath.Join(dir, "t.duckdb")+"' AS t (READ_ONLY); USE t; "+sql)
+	if want := strings.ReplaceAll(want, ",f()\n", ",\n"); got != want {
+		t.Errorf("other client: got %q, want %q", got, want)
+	}
+}
+
 func TestManyTracesStayApart(t *testing.T) {
 	dir := dataset(t, goodTrace, lossyTrace)
 	tpconvert(t, dir, "register", "out", "many.duckdb").expect(t, exitDone, "")
@@ -229,6 +248,14 @@ func TestQueryInputs(t *testing.T) {
 		if got.code != exitDone || got.stdout != "n\n2\n" {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "empty"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "query", "empty", count).expect(t, exitBadInput, "the input is empty")
+	got := tpconvert(t, dir, "query", "--perfetto", "--format", "csv", "empty", count+"; SELECT * FROM trace_bounds")
+	if want := "\"n\"\n0\n\n\"start_ts\",\"end_ts\"\n0,0\n"; got.code != exitDone || got.stdout != want {
+		t.Errorf("empty: %+v, want %q", got, want)
 	}
 	tpconvert(t, dir, "query", "missing", count).expect(t, exitFailure, "no such file")
 	tpconvert(t, dir, "query", "q.sql", count).expect(t, exitBadInput, "q.sql")

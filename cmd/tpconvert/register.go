@@ -93,6 +93,9 @@ func writeDatabase(ctx context.Context, file string, dataset *storedDataset, pat
 	if err := d.register(ctx, dataset, path, materialize); err != nil {
 		return err
 	}
+	if err := sqlfuncs.DemangleNames(ctx, d.conn); err != nil {
+		return err
+	}
 	return d.detach(ctx)
 }
 

@@ -69,6 +69,7 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 	workers := min(r.options.jobs, len(paths))
 	r.reader.ui = r.ui
 	r.reader.chunkRows = r.options.rowGroupRows
+	r.reader.readOptions = r.options.read
 	r.reader.memory = int64(r.options.memory) / int64(workers)
 
 	var conversions []conversion

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/spf13/pflag"
+
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
@@ -21,12 +23,22 @@ import (
 // standardInput is the TRACE that stands for the standard input.
 const standardInput = "-"
 
+// readOptions are the flags of reading traces.
+type readOptions struct {
+	crop bool
+}
+
+func (o *readOptions) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.crop, "crop-track-events", false, "leave out track events before the range of interest that the trace names")
+}
+
 // traceReader reads traces, several at a time if asked to.
 type traceReader struct {
 	ui        printer
 	stdin     io.Reader
 	memory    int64 // bytes of events of one trace to hold before they spill
 	chunkRows int
+	readOptions
 
 	taken atomic.Int64 // bytes that were read of all traces
 	rows  atomic.Int64 // that came of them
@@ -49,6 +61,7 @@ func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*
 	err = ingest.Read(store, name, input, ingest.Options{
 		Memory:  r.memory,
 		Version: version(),
+		Crop:    r.crop,
 		Detected: func(file, format string) {
 			r.ui.Message(slog.LevelInfo, path, fmt.Sprintf("%s is %s", file, format))
 		},

@@ -189,11 +189,11 @@ func (p *phone) step() {
 		p.record(c, rssStat, p.rng.IntN(4), 4096*p.rng.IntN(50_000), 1, t.tgid*0x9e37&0xffff)
 	case kind < 610:
 		p.call(c)
-	case kind < 612:
+	case kind < 611:
 		p.record(c, oomScoreAdjUpdate, t.comm, 100*p.rng.IntN(10), t.tgid)
-	case kind < 616 && t.mortal:
+	case kind < 612 && t.mortal:
 		p.exit(c)
-	case kind < 616:
+	case kind < 612:
 		p.spawn(c)
 	default:
 		p.mark(c)

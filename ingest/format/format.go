@@ -46,6 +46,9 @@ type Input struct {
 	// Part is true of what Embedded reads: the file is another format's, which has
 	// set up its clocks and the machine.
 	Part bool
+	// Crop asks to leave out track events before the range of interest that the
+	// trace names.
+	Crop bool
 	// Parents are the formats of the files that this one was found in, outermost
 	// first.
 	Parents []string

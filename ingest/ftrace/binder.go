@@ -22,8 +22,10 @@ import (
 type binder struct {
 	transactions map[int64]binderTransaction // on their way, by debug_id
 	frames       map[model.UTID][]binderFrame
-	locking      map[int64]bool // threads that wait for the driver's lock
-	locked       map[int64]bool // threads that have it
+	locking      map[int64]bool    // threads that wait for the driver's lock
+	locked       map[int64]bool    // threads that have it
+	flags        map[int64]string  // texts that were made before
+	codes        map[uint32]string // likewise
 }
 
 type binderTransaction struct {
@@ -57,6 +59,7 @@ func (b *binder) init() {
 	b.transactions = map[int64]binderTransaction{}
 	b.frames = map[model.UTID][]binderFrame{}
 	b.locking, b.locked = map[int64]bool{}, map[int64]bool{}
+	b.flags, b.codes = map[int64]string{}, map[uint32]string{}
 }
 
 // binderFlags are the TF_ flags of the kernel's include/uapi/linux/android/binder.h.
@@ -72,6 +75,16 @@ var binderFlags = []struct {
 
 const binderOneWay = 0x01
 
+// flagsText writes the flags of a transaction out.
+func (b *binder) flagsText(flags int64) string {
+	text, ok := b.flags[flags]
+	if !ok {
+		text = flagsText(flags)
+		b.flags[flags] = text
+	}
+	return text
+}
+
 func flagsText(flags int64) string {
 	text := fmt.Sprintf("0x%02x ", flags)
 	if flags == 0 {
@@ -86,12 +99,19 @@ func flagsText(flags int64) string {
 }
 
 // codeText is the code of a transaction as the kernel wrote it, or as Trace
-// Processor does.
-func codeText(e *Event) string {
+// Processor does, with Trace Processor's remark.
+func (b *binder) codeText(e *Event) string {
+	const remark = " Java Layer Dependent"
 	if text := e.Text("code"); text != nil {
-		return string(text)
+		return string(text) + remark
 	}
-	return fmt.Sprintf("0x%02x", uint32(e.Uint("code")))
+	code := uint32(e.Uint("code"))
+	text, ok := b.codes[code]
+	if !ok {
+		text = fmt.Sprintf("0x%02x", code) + remark
+		b.codes[code] = text
+	}
+	return text
 }
 
 func binderSend(p *Parser, e *Event) {
@@ -107,8 +127,8 @@ func binderSend(p *Parser, e *Event) {
 		add("destination node", model.IntArg(e.Int("target_node"))).
 		add("destination process", model.IntArg(unsigned(e.Int("to_proc")))).
 		add("reply transaction?", model.BoolArg(reply)).
-		add("flags", model.StringArg(p.word(flagsText(flags)))).
-		add("code", model.StringArg(p.word(codeText(e)+" Java Layer Dependent"))).
+		add("flags", model.StringArg(p.word(b.flagsText(flags)))).
+		add("code", model.StringArg(p.word(b.codeText(e)))).
 		add("calling tid", model.UintArg(uint64(e.TID)))
 	switch {
 	case reply:

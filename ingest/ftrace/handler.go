@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/tpconvert/tpconvert/model"
-	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // Most tracepoints make one of a few kinds of rows: a value of a counter, the
@@ -46,14 +45,14 @@ func (p *Parser) argsOf(e *Event, arguments []argument) model.ArgSource {
 
 // argList is a list of args that can be given to a tracker.
 type argList struct {
-	strings *table.StringPool
-	args    []model.Arg
+	words *words
+	args  []model.Arg
 }
 
 func (l *argList) reset() { l.args = l.args[:0] }
 
 func (l *argList) add(key string, v model.ArgValue) *argList {
-	l.args = append(l.args, model.Arg{Key: l.strings.Intern(key), Value: v})
+	l.args = append(l.args, model.Arg{Key: l.words.intern(key), Value: v})
 	return l
 }
 
@@ -71,7 +70,7 @@ func (p *Parser) list() *argList {
 }
 
 // word interns a text of ours.
-func (p *Parser) word(s string) model.StringID { return p.Store.Strings.Intern(s) }
+func (p *Parser) word(s string) model.StringID { return p.words.intern(s) }
 
 // text interns a text of the event. It is NULL if the event does not have it.
 func (p *Parser) text(e *Event, field string) model.StringID {

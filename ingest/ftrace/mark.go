@@ -31,11 +31,11 @@ func parseMark(text []byte) (m mark, ok, known bool) {
 		if !more {
 			return nil
 		}
-		i := bytes.IndexAny(rest, "|\x00")
-		if i < 0 {
-			more = false
-			i = len(rest)
+		i := 0
+		for i < len(rest) && rest[i] != '|' && rest[i] != 0 {
+			i++
 		}
+		more = i < len(rest)
 		field := rest[:i]
 		rest = rest[min(i+1, len(rest)):]
 		return field

@@ -13,6 +13,7 @@ type Parser struct {
 	*model.Context
 	tracepoints []Tracepoint           // by number
 	byName      map[string]*Tracepoint // made when first asked for
+	words       words
 	rowType     model.StringID
 	ucpus       []int64 // by cpu
 	legacy      map[string]*Tracepoint
@@ -38,7 +39,8 @@ type handler func(*Parser, *Event)
 // model.Machine.UseIdleProcess.
 func NewParser(c *model.Context) *Parser {
 	p := &Parser{Context: c, rowType: c.Store.Strings.Intern("ftrace_event")}
-	p.args.strings = c.Store.Strings
+	p.words.pool = c.Store.Strings
+	p.args.words = &p.words
 	p.legacy = map[string]*Tracepoint{}
 	p.i2c = map[model.UTID][]i2cMessages{}
 	p.queued = map[v4l2Buffer]model.SliceID{}
@@ -118,7 +120,7 @@ func (p *Parser) record(ts, cpu int64, utid model.UTID, flags int64, tracepoint 
 	t.CommonFlags.Set(row, flags)
 	t.Type.Set(row, p.rowType)
 	if p.set.Len() > 0 {
-		t.ArgSetID.Set(row, p.Store.InternArgs(&p.set))
+		p.Store.SetArgs(&t.Table, &t.ArgSetID, row, &p.set)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"bytes"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/v8profile"
 )
 
 // Format is the Trace Event Format.
@@ -26,10 +27,10 @@ func sniff(head []byte) bool {
 }
 
 func read(in *format.Input) error {
-	t := &tokenizer{in: in, places: newPlaces(in), profile: map[string][]byte{}}
+	t := &tokenizer{in: in, places: newPlaces(in)}
 	t.parser = newParser(in, t.places)
 	t.events = in.Sorter.NewStream(t.parser)
-	t.v8 = newV8Profiles(in)
+	t.v8 = v8profile.New(in.Context, in.Sorter)
 	in.AtEnd(t.stacks)
 	return t.run()
 }

@@ -13,11 +13,8 @@ const sampleSource = "trace_event"
 // stacks turns what stands beside the events into samples: the samples and
 // stackFrames of the Trace Event Format, or the members of a .cpuprofile.
 func (t *tokenizer) stacks() error {
-	if len(t.profile) > 0 {
-		if err := t.v8.file(t.profile, t.samples); err != nil {
-			return err
-		}
-		return t.in.Sorter.Flush()
+	if len(t.profile.Profile.Nodes) > 0 {
+		return t.profileFile()
 	}
 	if t.samples == nil {
 		return nil

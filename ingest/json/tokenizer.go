@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"math"
+	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/v8profile"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -26,14 +28,14 @@ type tokenizer struct {
 	in     *format.Input
 	parser *parser
 	places *places
-	v8     *v8Profiles
+	v8     *v8profile.Profiles
 	events *sort.Stream
 	base   int64 // bytes of the input before buf[0]
 	eof    bool
 	ties   bool // the stream orders events of one time
 
-	stackFrames, samples []byte // values of these keys, for the end
-	profile              map[string][]byte
+	stackFrames, samples []byte          // values of these keys, for the end
+	profile              v8profile.Chunk // of a .cpuprofile file
 }
 
 // errTruncated ends the reading of an input whose end is missing.
@@ -197,11 +199,12 @@ func (t *tokenizer) member() error {
 		return t.keep(&t.stackFrames)
 	case "samples":
 		return t.keep(&t.samples)
-	case "nodes", "timeDeltas", "startTime":
-		var v []byte
-		err := t.keep(&v)
-		t.profile[name] = v
-		return err
+	case "nodes":
+		return t.profilePart(&t.profile.Profile.Nodes)
+	case "timeDeltas":
+		return t.profilePart(&t.profile.Deltas)
+	case "startTime":
+		return t.profilePart(&t.profile.Start)
 	}
 	return t.skip()
 }
@@ -272,6 +275,9 @@ func (t *tokenizer) metadata(prefix string) error {
 				t.in.File.SetMetadata(name, model.IntArg(v.i))
 			case v.kind == double && v.f == math.Trunc(v.f) && math.Abs(v.f) < 9.2e18:
 				t.in.File.SetMetadata(name, model.IntArg(int64(v.f)))
+			case v.kind == double: // with as many digits as Trace Processor keeps
+				text := strconv.AppendFloat(nil, v.f, 'g', 6, 64)
+				t.in.File.SetMetadata(name, model.StringArg(t.places.intern(text)))
 			default:
 				t.in.File.SetMetadata(name, model.StringArg(t.places.intern(v.raw)))
 			}
@@ -481,7 +487,7 @@ func (t *tokenizer) event(e *event) error {
 	}
 	e.cookieOf(local, global)
 	if e.phase == 'P' {
-		return t.v8.add(e)
+		return t.profileEvent(e)
 	}
 	return t.push(ts, e)
 }

@@ -3,6 +3,7 @@ package logcat_test
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tpconvert/tpconvert/ingest"
@@ -48,6 +49,8 @@ func TestOtherLines(t *testing.T) {
 		"06-24 23:10:00.123  1702  2395 Da: message":    "android_log_num_failed",
 		"06-24 23:10:00.123  1702  23x5 D a: message":   "android_log_num_failed",
 		"06-24 23:10:00.123  1702  99999999999 D a: b":  "android_log_num_failed",
+		"06-24 23:10:00.123 18446744073709551617 1 D a": "android_log_num_failed",
+		"06-24 23:10:00.123\t1702\t2395\tD\ta: message": "android_log_num_failed",
 		"06-24 23:10:00.99999999999  1702  1 D a: b":    "android_log_num_failed",
 		"999999999-06-24 23:10:00.123  1702  1 D a: b":  "android_log_num_failed",
 		"06-24 23:10:00.123  1702 \x00\xff\xfe\x01 D a": "android_log_num_failed",
@@ -60,8 +63,26 @@ func TestOtherLines(t *testing.T) {
 		}
 		tables.Want(t, "stats", "name|value", wanted...)
 	}
-	tables := ingesttest.MustRead(t, "logcat.txt", []byte(log+log[:60]))
-	tables.Want(t, "stats", "name|value", "truncated_input|1")
+}
+
+// A carriage return belongs to the message, as in Trace Processor.
+func TestCarriageReturns(t *testing.T) {
+	tables := ingesttest.MustRead(t, "logcat.txt", []byte(strings.ReplaceAll(log, "\n", "\r\n")))
+	tables.Want(t, "android_logs", "tag|msg", "auditd|type=2000 audit(0.0:1)\r", "WindowManager|a: message\r",
+		"NULL|a line without a tag\r", "wm:on:stop|text\r")
+	tables.Want(t, "stats", "name")
+}
+
+func TestTruncatedAnywhere(t *testing.T) {
+	first := strings.Index(log, "\n06") + 1
+	for n := first + strings.IndexByte(log[first:], '\n') + 1; n < len(log); n++ {
+		tables := ingesttest.MustRead(t, "logcat.txt", []byte(log[:n]))
+		var wanted []string
+		if log[n-1] != '\n' {
+			wanted = append(wanted, "truncated_input|1")
+		}
+		tables.Want(t, "stats", "name|value", wanted...)
+	}
 }
 
 func FuzzLogcat(f *testing.F) {

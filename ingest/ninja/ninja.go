@@ -41,6 +41,11 @@ type job struct {
 	outputs    []byte // separated by spaces
 }
 
+// is reports whether two lines are of the same job.
+func (j *job) is(other *job) bool {
+	return j.start == other.start && j.end == other.end && bytes.Equal(j.command, other.command)
+}
+
 func read(in *format.Input) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
@@ -58,14 +63,7 @@ func read(in *format.Input) error {
 		return format.Errorf(format.ErrUnsupported, 0, "version %d; versions 4 to 7 can be read", version)
 	}
 
-	events := in.Sorter.NewStream(newLayout(in.Context))
-	var last job
-	push := func() error {
-		if last.command == nil {
-			return nil
-		}
-		return events.Push(last.start, append(binary.AppendVarint(nil, last.end), last.outputs...))
-	}
+	var jobs []job
 	for ; lines.Scan(); offset += int64(len(lines.Bytes())) {
 		line, whole := bytes.CutSuffix(lines.Bytes(), []byte("\n"))
 		if !whole {
@@ -82,22 +80,22 @@ func read(in *format.Input) error {
 			continue
 		}
 		// A command that builds several files has a line for each.
-		if j.start == last.start && j.end == last.end && bytes.Equal(j.command, last.command) {
-			last.outputs = append(append(last.outputs, ' '), j.outputs...)
+		if n := len(jobs); n > 0 && jobs[n-1].is(&j) {
+			jobs[n-1].outputs = append(append(jobs[n-1].outputs, ' '), j.outputs...)
 			continue
 		}
-		if err := push(); err != nil {
-			return err
-		}
-		last.start, last.end = j.start, j.end
-		last.command = append(last.command[:0], j.command...)
-		last.outputs = append(last.outputs[:0], j.outputs...)
+		j.command, j.outputs = bytes.Clone(j.command), bytes.Clone(j.outputs)
+		jobs = append(jobs, j)
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return format.Errorf(format.ErrCorrupt, offset, "a line of more than %d bytes", maxLine)
 	}
-	if err := push(); err != nil {
-		return err
+	sortJobs(jobs)
+	events := in.Sorter.NewStream(newLayout(in.Context))
+	for _, j := range jobs {
+		if err := events.Push(j.start, append(binary.AppendVarint(nil, j.end), j.outputs...)); err != nil {
+			return err
+		}
 	}
 	return lines.Err()
 }

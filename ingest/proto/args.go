@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -387,12 +388,68 @@ func (at *argPath) renamed(from, to string) *argPath {
 
 // annotation writes a DebugAnnotation below a path.
 func (w *argWriter) annotation(data []byte, at *argPath, depth int) error {
+	if w.plain(data, at) {
+		return nil
+	}
 	a, path, err := w.readAnnotation(data, at)
 	if err != nil {
 		return err
 	}
 	_, err = w.annotated(a, path, depth)
 	return err
+}
+
+// plain writes an annotation if it is one number or text under an interned name
+// that was used before, as most are.
+func (w *argWriter) plain(data []byte, at *argPath) bool {
+	var iid, kind, value uint64
+	var text []byte
+	for i := 0; i < len(data); {
+		tag, v, next := wire.Scan(data, i)
+		if next < 0 {
+			return false
+		}
+		i = next
+		switch tag {
+		case 1<<3 | tagVarint:
+			iid = v
+		case annotationBool<<3 | tagVarint, annotationUint<<3 | tagVarint, annotationInt<<3 | tagVarint,
+			annotationDouble<<3 | tagFixed, annotationString<<3 | tagBytes, annotationPointer<<3 | tagVarint:
+			if kind != 0 {
+				return false
+			}
+			kind, value = tag>>3, v
+			if kind == annotationString {
+				text = data[i-int(v) : i]
+			}
+		default:
+			return false
+		}
+	}
+	names := w.state.table(internedAnnotationNames)
+	if kind == 0 || names == nil {
+		return false
+	}
+	id := names.text(iid)
+	path := at.names[id]
+	if id == 0 || path == nil {
+		return false
+	}
+	switch kind {
+	case annotationBool:
+		w.add(path, model.BoolArg(value != 0))
+	case annotationUint:
+		w.add(path, model.UintArg(value))
+	case annotationInt:
+		w.add(path, model.IntArg(int64(value)))
+	case annotationDouble:
+		w.add(path, model.RealArg(math.Float64frombits(value)))
+	case annotationString:
+		w.add(path, w.textOf(text))
+	case annotationPointer:
+		w.add(path, model.PointerArg(value))
+	}
+	return true
 }
 
 // annotation is a DebugAnnotation: the one value that it has.

@@ -136,14 +136,17 @@ func (p *eventParser) addProcesses(data []byte) {
 	for f := wire.Read(data); f.Next(); {
 		if f.Number == 1 {
 			for pid := range f.Varints {
-				p.Machine.Process(int64(uint32(pid)))
+				p.listProcess(int64(uint32(pid)))
 			}
 		}
 	}
 }
 
+func (p *eventParser) listProcess(pid int64) { p.processes.list(p.ts, p.Machine.Process(pid)) }
+
 // addOverrides sets which fields of events are written in a way of their own.
-func (w *argWriter) addOverrides() {
+func (p *eventParser) addOverrides() {
+	w := p.args
 	for _, prefix := range []string{
 		"begin_impl_frame_args.current_args", "begin_impl_frame_args.last_args",
 		"begin_frame_observer_state.last_begin_frame_args",
@@ -166,8 +169,8 @@ func (w *argWriter) addOverrides() {
 		}
 		return ok
 	}
-	w.overrides["active_processes.pid"] = func(w *argWriter, _ *argPath, f *wire.Field) bool {
-		w.reader.Machine.Process(int64(f.Uint32()))
+	w.overrides["active_processes.pid"] = func(_ *argWriter, _ *argPath, f *wire.Field) bool {
+		p.listProcess(int64(f.Uint32()))
 		return false
 	}
 }
@@ -187,20 +190,4 @@ func locationIn(prefix string) func(*argWriter, *argPath, *wire.Field) bool {
 		}
 		return true
 	}
-}
-
-// mojoMethod writes where a method is in a binary, which symbols may name.
-func (w *argWriter) mojoMethod(_ *argPath, f *wire.Field) bool {
-	data, ok := w.state.Interned(internedUnsymbolized, f.Uint64())
-	if !ok {
-		return false
-	}
-	mapping, ok := w.state.Mapping(uint64(int64Field(data, 2)))
-	if !ok {
-		return false
-	}
-	at := w.named(&w.root, "chrome_mojo_event_info.mojo_interface_method.native_symbol")
-	w.add(w.named(at, "mapping_id"), model.UintArg(uint64(mapping)))
-	w.add(w.named(at, "rel_pc"), model.UintArg(uint64(int64Field(data, 3))))
-	return true
 }

@@ -36,6 +36,3 @@ var (
 		},
 	}
 )
-
-// fieldModuleSymbols is the field of TracePacket for ModuleSymbols.
-const fieldModuleSymbols = 61

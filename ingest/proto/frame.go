@@ -18,7 +18,8 @@ const (
 	frameBufferBytes = 256 << 10
 )
 
-// frames cuts a trace into packets. Other fields between them are skipped.
+// frames cuts a trace into packets. Other fields between them are skipped. What it
+// returns stays as it is: a buffer that is full is left to those who use it.
 type frames struct {
 	r          io.Reader
 	buf        []byte
@@ -26,8 +27,7 @@ type frames struct {
 	offset     int64 // of start in the trace
 }
 
-// next returns the next packet that is not empty, valid until the next call, and
-// its offset. It returns io.EOF at the end of the trace, io.ErrUnexpectedEOF if
+// next returns the next packet that is not empty, and its offset. It returns io.EOF at the end of the trace, io.ErrUnexpectedEOF if
 // that is inside a field, and a format.Error if there is no telling where the
 // next field begins.
 func (f *frames) next() ([]byte, int64, error) {
@@ -104,13 +104,11 @@ func (f *frames) use(n int) {
 // peek returns the next n bytes, or those that are left and why.
 func (f *frames) peek(n int) ([]byte, error) {
 	for f.end-f.start < n {
-		if f.start > 0 && (f.start == f.end || len(f.buf)-f.start < n) {
-			f.end = copy(f.buf, f.buf[f.start:f.end])
-			f.start = 0
-		}
 		if f.end == len(f.buf) {
 			// A size that lies takes no more memory than the bytes that are there.
-			f.buf = append(f.buf, make([]byte, max(frameBufferBytes, min(n, 2*len(f.buf))-len(f.buf)))...)
+			buf := make([]byte, max(frameBufferBytes, min(n, 2*(f.end-f.start))))
+			f.end = copy(buf, f.buf[f.start:f.end])
+			f.buf, f.start = buf, 0
 		}
 		got, err := f.r.Read(f.buf[f.end:])
 		f.end += got

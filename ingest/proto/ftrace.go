@@ -46,7 +46,8 @@ const (
 type ftraceModule struct {
 	*Reader
 	cpus     []*ftraceCPU
-	comms    []model.StringID // of the bundle that is tokenized
+	head     []wire.Field     // of the bundle that is tokenized: all but the events
+	comms    []model.StringID // likewise
 	snapshot int64            // time of the last snapshot in a bundle
 	generic  map[uint32]*ftrace.Tracepoint
 	adreno   adreno
@@ -94,20 +95,24 @@ func (m *ftraceModule) symbol(iid uint64) model.StringID {
 
 // bundle tokenizes an FtraceEventBundle.
 func (m *ftraceModule) bundle(p *Packet, data []byte) {
-	cpu, ok := wire.Find(data, 1)
-	if !ok || cpu.Uint32() >= maxCPUs {
-		m.File.LogAt(model.StatFtraceBundleTokenizerErrors, p.Offset, nil)
-		return
+	m.head = m.head[:0]
+	for i := 0; i < len(data); {
+		tag, v, next := wire.Scan(data, i)
+		if next < 0 {
+			break
+		}
+		if i = next; tag != bundleEvent {
+			m.head = append(m.head, wire.ScannedField(data, tag, v, next))
+		}
 	}
-	c := m.cpu(int64(cpu.Uint32()))
-	clock, ok := m.bundleClock(p, data)
+	c, clock, ok := m.bundleHead(p)
 	if !ok {
 		m.File.LogAt(model.StatFtraceBundleTokenizerErrors, p.Offset, nil)
 		return
 	}
 	var begin uint64
-	for f := wire.Read(data); f.Next(); {
-		switch f.Number {
+	for i := range m.head {
+		switch f := &m.head[i]; f.Number {
 		case 3:
 			if f.Bool() {
 				m.File.SetStat(model.StatFtraceCPUHasDataLoss, c.cpu, 1)
@@ -120,9 +125,13 @@ func (m *ftraceModule) bundle(p *Packet, data []byte) {
 			m.describe(f.Bytes())
 		}
 	}
-	for f := wire.Read(data); f.Next(); {
-		if f.Number == 2 {
-			c.tokenize(p, clock, f.Bytes())
+	for i := 0; i < len(data); {
+		tag, v, next := wire.Scan(data, i)
+		if next < 0 {
+			break
+		}
+		if i = next; tag == bundleEvent {
+			c.tokenize(p, clock, data[i-int(v):i])
 		}
 	}
 	if !c.begun {
@@ -130,6 +139,9 @@ func (m *ftraceModule) bundle(p *Packet, data []byte) {
 		m.beginsAt(clock, begin)
 	}
 }
+
+// bundleEvent is the tag of an FtraceEvent in a bundle.
+const bundleEvent = 2<<3 | tagBytes
 
 func (m *ftraceModule) cpu(cpu int64) *ftraceCPU {
 	for int64(len(m.cpus)) <= cpu {
@@ -155,14 +167,18 @@ func (m *ftraceModule) beginsAt(clock model.Clock, value uint64) {
 	}
 }
 
-// bundleClock is the clock of a bundle's events. The kernel's own clocks have no
-// other reading than the one that the recorder took with the bundle.
-func (m *ftraceModule) bundleClock(p *Packet, data []byte) (model.Clock, bool) {
+// bundleHead returns the CPU and the clock of a bundle's events. The kernel's own
+// clocks have no other reading than the one that the recorder took with the
+// bundle.
+func (m *ftraceModule) bundleHead(p *Packet) (c *ftraceCPU, clock model.Clock, ok bool) {
 	boot := model.Clock{ID: model.ClockBoottime}
-	clock, at, bootAt := boot, int64(0), int64(0)
-	has := 0
-	for f := wire.Read(data); f.Next(); {
-		switch f.Number {
+	clock = boot
+	var at, bootAt int64
+	cpu, readings := uint32(maxCPUs), 0
+	for i := range m.head {
+		switch f := &m.head[i]; f.Number {
+		case 1:
+			cpu = f.Uint32()
 		case 5:
 			const global, local, monoRaw = 2, 3, 4
 			switch f.Int32() {
@@ -172,21 +188,24 @@ func (m *ftraceModule) bundleClock(p *Packet, data []byte) (model.Clock, bool) {
 			case global, local:
 				clock = model.Clock{ID: ftraceClock, Sequence: p.Sequence}
 			default:
-				return clock, false
+				return nil, clock, false
 			}
 		case 6:
 			at = f.Int64()
-			has++
+			readings++
 		case 7:
 			bootAt = f.Int64()
-			has++
+			readings++
 		}
 	}
-	if clock != boot && has == 2 && at != m.snapshot {
+	if cpu >= maxCPUs {
+		return nil, clock, false
+	}
+	if clock != boot && readings == 2 && at != m.snapshot {
 		m.snapshot = at
 		m.Clocks.AddSnapshot([]model.Reading{{Clock: clock, Value: at, Unit: 1}, {Clock: boot, Value: bootAt, Unit: 1}})
 	}
-	return clock, true
+	return m.cpu(int64(cpu)), clock, true
 }
 
 // time converts a time of the kernel. It counts one that cannot be converted.
@@ -251,9 +270,13 @@ func (c *ftraceCPU) pushHandled(state *State, ts, at int64, rest []byte) {
 
 // eventOf returns the number of an event's tracepoint and its fields, or 0.
 func eventOf(rest []byte) (uint32, []byte) {
-	for f := wire.Read(rest); f.Next(); {
-		if f.Type == wire.Bytes {
-			return f.Number, f.Bytes()
+	for i := 0; i < len(rest); {
+		tag, v, next := wire.Scan(rest, i)
+		if next < 0 {
+			break
+		}
+		if i = next; tag&7 == tagBytes {
+			return uint32(tag >> 3), rest[i-int(v) : i]
 		}
 	}
 	return 0, nil
@@ -494,33 +517,41 @@ func (c *ftraceCPU) parse(ts int64, state *State, data []byte) {
 // switchOf returns the fields of a switch of the scheduler, the most frequent of
 // all events, if it is written as it always is: behind the pid.
 func switchOf(data []byte) ([]byte, bool) {
-	f := wire.Read(data)
-	if !f.Next() || f.Number != fieldEventPID || !f.Next() || f.Number != fieldEventSwitch || f.Type != wire.Bytes {
+	tag, _, next := wire.Scan(data, 0)
+	if tag != fieldEventPID<<3|tagVarint {
 		return nil, false
 	}
-	return f.Bytes(), true
+	tag, size, next := wire.Scan(data, next)
+	if tag != fieldEventSwitch<<3|tagBytes {
+		return nil, false
+	}
+	return data[next-int(size) : next], true
 }
 
 // schedSwitch decodes a switch without a look at the tracepoint's description.
 func (m *ftraceModule) schedSwitch(ts, cpu int64, body []byte) {
 	var prev, next ftrace.Task
 	var state int64
-	for f := wire.Read(body); f.Next(); {
-		switch f.Number {
-		case 1:
-			prev.Comm = m.textID(f.Bytes())
-		case 2:
-			prev.PID = int64(f.Uint32())
-		case 3:
-			prev.Priority = f.Int32()
-		case 4:
-			state = f.Int64()
-		case 5:
-			next.Comm = m.textID(f.Bytes())
-		case 6:
-			next.PID = int64(f.Uint32())
-		case 7:
-			next.Priority = f.Int32()
+	for i := 0; i < len(body); {
+		tag, v, end := wire.Scan(body, i)
+		if end < 0 {
+			break
+		}
+		switch i = end; tag {
+		case 1<<3 | tagBytes:
+			prev.Comm = m.textID(body[i-int(v) : i])
+		case 2<<3 | tagVarint:
+			prev.PID = int64(uint32(v))
+		case 3<<3 | tagVarint:
+			prev.Priority = int32(v)
+		case 4<<3 | tagVarint:
+			state = int64(v)
+		case 5<<3 | tagBytes:
+			next.Comm = m.textID(body[i-int(v) : i])
+		case 6<<3 | tagVarint:
+			next.PID = int64(uint32(v))
+		case 7<<3 | tagVarint:
+			next.Priority = int32(v)
 		}
 	}
 	m.parser.Switch(ts, cpu, prev, state, next)
@@ -531,20 +562,23 @@ func (m *ftraceModule) read(data []byte) bool {
 	e := &m.event
 	var tracepoint *ftrace.Tracepoint
 	var body []byte
-	for f := wire.Read(data); f.Next(); {
+	for i := 0; i < len(data); {
+		tag, v, next := wire.Scan(data, i)
+		if next < 0 {
+			break
+		}
+		i = next
 		switch {
-		case f.Number == fieldEventPID && f.Type == wire.Varint:
-			e.TID = int64(f.Uint32())
-		case f.Number == fieldEventFlags && f.Type == wire.Varint:
-			e.Flags = int64(f.Uint32())
-		case f.Type != wire.Bytes:
-		case f.Number == fieldEventGeneric:
-			return m.readLegacy(f.Bytes())
+		case tag == fieldEventPID<<3|tagVarint:
+			e.TID = int64(uint32(v))
+		case tag == fieldEventFlags<<3|tagVarint:
+			e.Flags = int64(uint32(v))
+		case tag&7 != tagBytes:
+		case tag>>3 == fieldEventGeneric:
+			return m.readLegacy(data[i-int(v) : i])
 		default:
-			body = f.Bytes()
-			if tracepoint = m.generic[f.Number]; tracepoint == nil {
-				tracepoint = m.parser.Tracepoint(uint64(f.Number))
-			}
+			body = data[i-int(v) : i]
+			tracepoint = m.tracepoint(uint32(tag >> 3))
 		}
 	}
 	if tracepoint == nil {
@@ -559,18 +593,37 @@ func (m *ftraceModule) read(data []byte) bool {
 		e.TID = 0
 	}
 	e.Reset(tracepoint)
-	for f := wire.Read(body); f.Next(); {
-		field := tracepoint.Field(uint64(f.Number))
-		switch {
+	for i := 0; i < len(body); {
+		tag, v, next := wire.Scan(body, i)
+		if next < 0 {
+			break
+		}
+		i = next
+		field := tracepoint.Field(tag >> 3)
+		switch isBytes := tag&7 == tagBytes; {
 		case field == nil:
 			m.File.Count(model.StatFtraceGenericDescriptorErrors)
+		case field.Type == ftrace.Text && isBytes:
+			e.AddText(field, body[i-int(v):i])
 		case field.Type == ftrace.Text:
-			e.AddText(field, f.Bytes())
+			e.AddText(field, nil)
+		case isBytes:
+			e.AddInt(field, 0)
 		default:
-			e.AddInt(field, f.Uint64())
+			e.AddInt(field, v)
 		}
 	}
 	return true
+}
+
+// tracepoint returns the one of a field of FtraceEvent, or nil.
+func (m *ftraceModule) tracepoint(number uint32) *ftrace.Tracepoint {
+	if len(m.generic) > 0 {
+		if t := m.generic[number]; t != nil {
+			return t
+		}
+	}
+	return m.parser.Tracepoint(uint64(number))
 }
 
 // readLegacy decodes a GenericFtraceEvent, which names itself and its fields.

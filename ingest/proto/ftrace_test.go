@@ -146,5 +146,5 @@ var probes = []uint32{
 	fieldFtraceEvents, fieldFtraceStats, fieldProcessTree, fieldProcessStats, fieldSysStats, fieldSystemInfo, fieldCPUInfo, fieldGPUInfo,
 	fieldInterruptInfo, fieldAndroidLog, fieldPackagesList, fieldUserList, fieldSystemProperty, fieldBattery, fieldPowerRails,
 	fieldEnergyBreakdown, fieldEntityResidency, fieldFrameTimeline, fieldGraphicsFrame, fieldGPUCounters, fieldRenderStage, fieldGPULog,
-	fieldVulkanAPI, fieldGPUMemoryTotal, fieldTaskState, fieldKernelCPUFreq, fieldTaskRename, fieldKernelProcesses,
+	fieldVulkanAPI, fieldVulkanMemory, fieldGPUMemoryTotal, fieldTaskState, fieldKernelCPUFreq, fieldTaskRename, fieldKernelProcesses,
 }

@@ -2,6 +2,7 @@ package proto
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,8 +31,6 @@ type gpuEvents struct {
 	unnamed  map[int64]bool // queues that had work before their description
 	contexts map[uint64]bool
 	names    map[vulkanObject]model.StringID
-	work     map[uint64][]model.SliceID // slices by event id
-	waiting  map[uint64][]model.SliceID // slices that wait for an event
 }
 
 type gpuQueue struct{ name, description model.StringID }
@@ -51,7 +50,7 @@ const (
 
 func gpuWork(r *Reader) *Module {
 	g := &gpuEvents{Reader: r, queues: map[int64]gpuQueue{}, unnamed: map[int64]bool{}, contexts: map[uint64]bool{},
-		names: map[vulkanObject]model.StringID{}, work: map[uint64][]model.SliceID{}, waiting: map[uint64][]model.SliceID{}}
+		names: map[vulkanObject]model.StringID{}}
 	return &Module{
 		Fields: []uint32{fieldRenderStage, fieldGPULog, fieldVulkanAPI, fieldGPUMemoryTotal},
 		Parse: func(e *Event) {
@@ -109,11 +108,12 @@ func (g *gpuEvents) vulkan(ts int64, data []byte) {
 		return
 	}
 	submit := f.Bytes()
+	buffers := slices.Collect(numbers(submit, 5))
 	args := model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(g.word("pid"), model.IntArg(pidField(submit, 2)))
 		set.Add(g.word("tid"), model.IntArg(pidField(submit, 3)))
 		key := g.word("command_buffers")
-		for handle := range numbers(submit, 5) {
+		for _, handle := range buffers {
 			set.AddIfAbsent(g.word("command_buffer"), g.word("command_buffer"), model.UintArg(handle))
 			set.AddFlat(key, g.word(model.ArrayKey("command_buffers", set.NextIndex(key))), model.UintArg(handle))
 		}
@@ -122,7 +122,11 @@ func (g *gpuEvents) vulkan(ts int64, data []byte) {
 	track := g.Tracks.Intern(vulkanEvents, nil)
 	if g.Slices.Scoped(ts, int64Field(submit, 1), track, 0, g.word("vkQueueSubmit"), args) != model.None {
 		t := &g.Store.GPUSlice
-		t.SubmissionID.Set(g.Slices.Child(track, &t.Table), pidField(submit, 6))
+		row := g.Slices.Child(track, &t.Table)
+		t.SubmissionID.Set(row, pidField(submit, 6))
+		if len(buffers) > 0 {
+			t.CommandBuffer.Set(row, int64(buffers[0]))
+		}
 	}
 }
 
@@ -214,15 +218,9 @@ func (g *gpuEvents) renderStage(e *Event) {
 		return
 	}
 	s.store(track)
-	for _, waiter := range g.waiting[event.Uint64()] {
-		g.Flows.Link(slice, waiter)
-	}
-	g.work[event.Uint64()] = append(g.work[event.Uint64()], slice)
+	g.gpuLinks.stage(event.Uint64(), slice)
 	for id := range numbers(data, 18) {
-		for _, source := range g.work[id] {
-			g.Flows.Link(source, slice)
-		}
-		g.waiting[id] = append(g.waiting[id], slice)
+		g.gpuLinks.stageWaits(id, slice)
 	}
 }
 

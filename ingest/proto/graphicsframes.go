@@ -33,6 +33,7 @@ type buffer struct {
 	phase   bufferPhase
 	track   model.TrackID // of the open phase
 	slice   model.SliceID
+	row     int64 // of the slice in frame_slice
 	started int64
 }
 
@@ -172,12 +173,12 @@ func (g *graphicsFrames) phase(e *bufferEvent, b *buffer) {
 	switch e.kind {
 	case bufferDequeue:
 		g.loseApp(b)
-		b.slice = g.begin(e, b, appPhase, g.track("APP_%d %s", e.id, e.layer))
+		g.begin(e, b, appPhase, g.track("APP_%d %s", e.id, e.layer))
 		b.started = e.ts
 	case bufferQueue:
 		if b.phase == appPhase {
-			g.rename(b.slice, strconv.FormatInt(e.frame, 10))
-			g.Slices.End(e.ts, b.track, 0, 0, g.frameArg(e.frame))
+			g.setFrame(b, e.frame)
+			g.Slices.End(e.ts, b.track, 0, 0, nil)
 			// The fence may be signaled before the buffer is queued.
 			if b.acquiredEver && b.acquired > b.started {
 				b.phase = noPhase
@@ -208,42 +209,43 @@ func (g *graphicsFrames) phase(e *bufferEvent, b *buffer) {
 	}
 }
 
-func (g *graphicsFrames) begin(e *bufferEvent, b *buffer, phase bufferPhase, track model.TrackID) model.SliceID {
-	slice := g.insert(e, track)
+func (g *graphicsFrames) begin(e *bufferEvent, b *buffer, phase bufferPhase, track model.TrackID) {
+	b.slice, b.row = g.insert(e, track)
 	b.phase, b.track = phase, track
-	if slice == model.None && phase == appPhase {
+	if b.slice == model.None && phase == appPhase {
 		b.phase = noPhase
 	}
-	return slice
 }
 
 // insert begins a slice that is named after the frame or, so that names differ,
-// after the time.
-func (g *graphicsFrames) insert(e *bufferEvent, track model.TrackID) model.SliceID {
+// after the time. It returns the slice and its row in frame_slice.
+func (g *graphicsFrames) insert(e *bufferEvent, track model.TrackID) (slice model.SliceID, row int64) {
 	name := e.ts
 	if e.frame != 0 {
 		name = e.frame
 	}
 	id := g.Store.Strings.Intern(strconv.FormatInt(name, 10))
-	slice := g.Slices.Begin(e.ts, track, 0, id, model.ArgFunc(func(set *model.ArgSet) {
+	slice = g.Slices.Begin(e.ts, track, 0, id, model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(g.Store.Strings.Intern("frame_number"), model.IntArg(e.frame))
 		set.Add(g.Store.Strings.Intern("layer_name"), model.StringArg(e.layerName))
 	}))
 	if slice != model.None {
-		g.child(e, track)
+		row = g.child(e, track)
 	}
-	return slice
+	return slice, row
 }
 
 // loseApp marks the phase of an app that has no end.
 func (g *graphicsFrames) loseApp(b *buffer) {
 	if b.phase == appPhase {
-		g.rename(b.slice, "0")
-		g.Slices.AddArgs(b.track, 0, 0, g.frameArg(0))
+		g.setFrame(b, 0)
 		b.phase = noPhase
 	}
 }
 
-func (g *graphicsFrames) rename(slice model.SliceID, name string) {
-	g.Store.Slice.Name.Set(slice, g.Store.Strings.Intern(name))
+// setFrame sets the frame of the open phase, which is what its slice is called.
+func (g *graphicsFrames) setFrame(b *buffer, frame int64) {
+	g.Store.Slice.Name.Set(b.slice, g.Store.Strings.Intern(strconv.FormatInt(frame, 10)))
+	g.Store.FrameSlice.FrameNumber.Set(b.row, frame)
+	g.Slices.AddArgs(b.track, 0, 0, g.frameArg(frame))
 }

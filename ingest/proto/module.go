@@ -14,6 +14,7 @@ var modules = []func(*Reader) *Module{
 	clocks,
 	types,
 	translationTables,
+	moduleSymbols,
 	readTrackEvents,
 	chromeMetadata,
 	chromeEvents,
@@ -28,6 +29,7 @@ var modules = []func(*Reader) *Module{
 	bufferEvents,
 	gpuCounterEvents,
 	gpuWork,
+	vulkanMemoryEvents,
 	otherKernels,
 }
 

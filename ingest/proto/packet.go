@@ -1,9 +1,19 @@
 package proto
 
-import "github.com/tpconvert/tpconvert/ingest/wire"
+import (
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
 
 // Packet is a TracePacket on its way to its module.
 type Packet struct {
+	packetHead
+	fields []wire.Field // those that are not in the head
+	event  eventHead    // of the packet's track event, if it has one
+}
+
+// packetHead is what packets of all families have.
+type packetHead struct {
 	Offset int64 // bytes from the start of the trace; of a compressed packet, where that is
 	TS     int64 // ns of the trace clock
 	State  *State
@@ -27,7 +37,10 @@ type Packet struct {
 	interned       []byte
 	compressed     []byte
 	zstd           bool
-	fields         []wire.Field // all others
+
+	// What stands in the place of a packet that cannot be read.
+	isDamaged bool
+	damage    model.Stat
 }
 
 // has reports whether the packet has a field that is not about reading it.
@@ -67,45 +80,82 @@ const (
 	fieldZstdCompressed      = 133
 )
 
+// Tags of fields.
+const (
+	tagVarint = uint64(wire.Varint)
+	tagBytes  = uint64(wire.Bytes)
+	tagFixed  = uint64(wire.Fixed64)
+)
+
 // read decodes a packet and reports whether it is sound.
 func (p *Packet) read(data []byte, offset int64) bool {
-	*p = Packet{data: data, Offset: offset, fields: p.fields[:0]}
-	r := wire.Read(data)
-	for r.Next() {
-		switch r.Number {
-		case fieldTimestamp:
-			p.Timestamp, p.HasTimestamp = r.Int64(), true
-		case fieldSequenceID:
-			p.Sequence, p.HasSequence = r.Uint32(), true
-		case fieldInternedData:
-			p.interned = r.Bytes()
-		case fieldSequenceFlags:
-			p.flags = r.Uint32()
-		case fieldTrustedUID:
-			p.TrustedUID = r.Int32()
-		case fieldSynchronization:
-			p.marker = true
-		case fieldCleared:
-			p.cleared = r.Bool()
-		case fieldPreviousDropped:
-			p.dropped = r.Uint32()
-		case fieldCompressed:
-			p.compressed, p.zstd = r.Bytes(), false
-		case fieldZstdCompressed:
-			p.compressed, p.zstd = r.Bytes(), true
-		case fieldTimestampClock:
-			p.ClockID = r.Uint32()
-		case fieldTracePacketDefaults:
-			p.defaults = r.Bytes()
-		case fieldTrustedPID:
-			p.TrustedPID, p.HasPID = r.Int32(), true
-		case fieldFirstPacket:
-			p.first = r.Bool()
-		case fieldMachineID:
-			p.machine = r.Uint32()
+	p.packetHead = packetHead{data: data, Offset: offset}
+	p.fields = p.fields[:0]
+	for i := 0; i < len(data); {
+		tag, v, next := wire.Scan(data, i)
+		if next < 0 {
+			return false
+		}
+		i = next
+		switch tag {
+		case fieldTimestamp<<3 | tagVarint:
+			p.Timestamp, p.HasTimestamp = int64(v), true
+		case fieldSequenceID<<3 | tagVarint:
+			p.Sequence, p.HasSequence = uint32(v), true
+		case fieldSequenceFlags<<3 | tagVarint:
+			p.flags = uint32(v)
+		case fieldTrackEvent<<3 | tagBytes:
+			f := wire.ScannedField(data, tag, v, next)
+			p.event.read(f.Bytes())
+			p.fields = append(p.fields, f)
 		default:
-			p.fields = append(p.fields, r.Field)
+			p.take(wire.ScannedField(data, tag, v, next))
 		}
 	}
-	return !r.Bad()
+	return true
+}
+
+func (p *Packet) take(f wire.Field) {
+	switch f.Number {
+	case fieldTimestamp:
+		p.Timestamp, p.HasTimestamp = f.Int64(), true
+	case fieldSequenceID:
+		p.Sequence, p.HasSequence = f.Uint32(), true
+	case fieldInternedData:
+		p.interned = f.Bytes()
+	case fieldSequenceFlags:
+		p.flags = f.Uint32()
+	case fieldTrustedUID:
+		p.TrustedUID = f.Int32()
+	case fieldSynchronization:
+		p.marker = true
+	case fieldCleared:
+		p.cleared = f.Bool()
+	case fieldPreviousDropped:
+		p.dropped = f.Uint32()
+	case fieldCompressed:
+		p.compressed, p.zstd = f.Bytes(), false
+	case fieldZstdCompressed:
+		p.compressed, p.zstd = f.Bytes(), true
+	case fieldTimestampClock:
+		p.ClockID = f.Uint32()
+	case fieldTracePacketDefaults:
+		p.defaults = f.Bytes()
+	case fieldTrustedPID:
+		p.TrustedPID, p.HasPID = f.Int32(), true
+	case fieldFirstPacket:
+		p.first = f.Bool()
+	case fieldMachineID:
+		p.machine = f.Uint32()
+	case fieldTrackEvent:
+		p.event.read(f.Bytes())
+		p.fields = append(p.fields, f)
+	default:
+		p.fields = append(p.fields, f)
+	}
+}
+
+// damaged makes of the packet a note of what is wrong at an offset.
+func (p *Packet) damaged(stat model.Stat, offset int64) {
+	p.packetHead = packetHead{Offset: offset, isDamaged: true, damage: stat}
 }

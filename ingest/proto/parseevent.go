@@ -38,6 +38,8 @@ type eventParser struct {
 	start        int64 // ts of the slice that ends
 	categories   []byte
 	inline       model.MappingID // of frames that are known by name only, None at first
+
+	lifecycles map[model.UPID]int64 // rows of android_track_event_process
 }
 
 // What can be wrong with an event. Such events are counted.
@@ -67,7 +69,7 @@ type eventKeys struct {
 
 func (p *eventParser) init(t *trackEvents) {
 	p.trackEvents = t
-	p.inline = model.None
+	p.inline, p.lifecycles = model.None, map[model.UPID]int64{}
 	tr := &t.translations
 	for key, to := range map[string]*translation{
 		"chrome_histogram_sample.name_hash": &tr.histograms, "chrome_user_event.action_hash": &tr.userEvents,
@@ -75,7 +77,7 @@ func (p *eventParser) init(t *trackEvents) {
 	} {
 		t.args.translations[key] = to
 	}
-	t.args.addOverrides()
+	p.addOverrides()
 	key := func(name string) *argPath { return t.args.named(&t.args.root, name) }
 	p.keys = eventKeys{
 		phase: key("legacy_event.phase"), passThrough: key("legacy_event.passthrough_utid"),
@@ -92,6 +94,10 @@ func (p *eventParser) init(t *trackEvents) {
 
 // parseEvent parses a token of tokenizeEvent.
 func (t *trackEvents) parseEvent(ts int64, state *State, token []byte) {
+	if ts < t.cropBefore {
+		t.File.Count(model.StatTrackEventDroppedPacketsOutsideOfRangeOfInterest)
+		return
+	}
 	p := &t.parser
 	flags := token[0]
 	token = token[1:]
@@ -185,8 +191,6 @@ func (p *eventParser) parse() error {
 		return p.flow()
 	case 'M':
 		return p.metadata()
-	case 'P': // a part of a profile of V8, in JSON
-		p.File.Count(model.StatUnsupportedEmbeddedFormat)
 	}
 	return p.raw()
 }
@@ -481,8 +485,11 @@ func (p *eventParser) threadCounters() {
 // extraCounters stores the values of other counters that the event brings.
 func (p *eventParser) extraCounters() {
 	e := &p.e
-	for i := range min(e.extras(), maxExtraCounters) {
-		_, uuid, _ := e.extraCounter(&p.state.Defaults.trackEvent, i)
+	if !e.hasExtras {
+		return
+	}
+	for i := range min(e.len(), maxExtraCounters) {
+		_, uuid, _ := e.at(&p.state.Defaults.trackEvent, i)
 		track := p.resolve(uuid)
 		if track == nil {
 			continue
@@ -650,6 +657,9 @@ func (p *eventParser) finish(slice model.SliceID, ts int64, track model.TrackID)
 			p.Flows.EndAt(slice, ts, id, true)
 		}
 	}
+	if e.gpu != nil {
+		p.gpuLinks.correlate(e.gpu, slice)
+	}
 	p.callstackRow(slice, track)
 }
 
@@ -778,7 +788,7 @@ func (r *Reader) addRaw(ts int64, name string, utid model.UTID, args *model.ArgS
 	t.CommonFlags.Set(row, 0)
 	t.Type.Set(row, r.Store.Strings.Intern("chrome_raw"))
 	if args.Len() > 0 {
-		t.ArgSetID.Set(row, r.Store.InternArgs(args))
+		r.Store.SetArgs(&t.Table, &t.ArgSetID, row, args)
 	}
 }
 
@@ -786,6 +796,16 @@ func (r *Reader) addRaw(ts int64, name string, utid model.UTID, args *model.ArgS
 // ones, and the debug annotations. What cannot be read is counted.
 func (p *eventParser) AddArgs(set *model.ArgSet) {
 	e, w, k := &p.e, p.args, &p.keys
+	if len(e.lifecycle) > 0 && !e.legacy.hasPhase {
+		switch e.kind {
+		case eventBegin, eventInstant:
+			p.readLifecycle(p.ts)
+			return
+		case eventEnd:
+			p.readLifecycle(p.start)
+			return
+		}
+	}
 	w.set, w.state, w.unknown = set, p.state, 0
 	check := func(err error) {
 		if err != nil {

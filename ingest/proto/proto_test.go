@@ -103,7 +103,17 @@ func (r *result) rows(table string, columns ...string) []string {
 	return all
 }
 
-func readAll(r io.Reader) *result {
+// args lists the args of a row.
+func (r *result) args(row map[string]string) (all []string) {
+	for _, a := range r.tables["args"] {
+		if a["arg_set_id"] == row["arg_set_id"] {
+			all = append(all, a["key"]+"="+a["int_value"]+a["real_value"]+a["string_value"])
+		}
+	}
+	return all
+}
+
+func readAll(r io.Reader, change ...func(*format.Input)) *result {
 	res := &result{tables: map[string][]map[string]string{}, stats: map[string]int64{}}
 	res.store = model.NewStore(model.Options{Sink: res})
 	file := res.store.NewFile("test", nil)
@@ -113,6 +123,9 @@ func readAll(r io.Reader) *result {
 	var atEnd []func() error
 	in.AtEnd = func(f func() error) { atEnd = append(atEnd, f) }
 	in.Embedded = func(string, io.Reader) error { return format.ErrUnsupported }
+	for _, f := range change {
+		f(in)
+	}
 	res.err = Format.Read(in)
 	res.err = errors.Join(res.err, sorter.Flush())
 	for _, f := range atEnd {

@@ -3,11 +3,6 @@ package proto
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zlib"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
@@ -23,8 +18,6 @@ type trace struct {
 	readers  []*Reader // in the order of their first packet
 	resolved bool      // whose packets the recorder's own are
 	types    *descriptor.Pool
-	packet   Packet
-	zstd     *zstd.Decoder
 	err      error
 
 	// Packets whose clock is not known yet wait for the end of the trace. From
@@ -64,6 +57,8 @@ type Reader struct {
 	used      bool      // there was a packet
 
 	translations translations
+	symbols      map[codeFile]symbols
+	gpuLinks     gpuLinks
 	named        *model.MappingID // of frames that are known by name only, nil at first
 
 	states     []*State
@@ -85,18 +80,19 @@ func read(in *format.Input) error {
 		}
 		return t.err
 	})
-	err := t.frames(in, -1)
+	err := cut(in).each(func(p *Packet) bool {
+		t.one(p)
+		return t.err == nil
+	})
 	t.ended = true
+	var p Packet
 	for i := range t.deferred {
 		d := &t.deferred[i]
-		if t.err == nil && t.packet.read(d.data, d.offset) {
-			t.packet.State = d.reader.sequence(t.packet.Sequence).state
-			d.reader.tokenize(&t.packet)
+		if t.err == nil && p.read(d.data, d.offset) {
+			p.State = d.reader.sequence(p.Sequence).state
+			d.reader.tokenize(&p)
 		}
 		d.data = nil
-	}
-	if t.zstd != nil {
-		t.zstd.Close()
 	}
 	if t.err != nil {
 		return t.err
@@ -123,7 +119,8 @@ func (t *trace) fail(err error) {
 }
 
 func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
-	r := &Reader{Context: c, in: t.in, file: t, sequences: map[uint32]*sequence{}, translations: newTranslations()}
+	r := &Reader{Context: c, in: t.in, file: t, sequences: map[uint32]*sequence{}, translations: newTranslations(),
+		symbols: map[codeFile]symbols{}, gpuLinks: gpuLinks{c.Flows, map[uint64]*gpuLink{}}}
 	r.packets = r.NewStream(r.parse)
 	c.Machine.UseIdleProcess()
 	c.Clocks.Assume(model.ClockBoottime)
@@ -139,68 +136,15 @@ func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
 	return r
 }
 
-// frames reads all packets of an input. within is the offset of the compressed
-// packet that it comes from, or -1.
-func (t *trace) frames(r io.Reader, within int64) error {
-	f := &frames{r: r}
-	for t.err == nil {
-		data, offset, err := f.next()
-		if within >= 0 {
-			offset = within
-		}
-		switch {
-		case err == io.EOF:
-			return nil
-		case err == io.ErrUnexpectedEOF:
-			t.in.File.LogAt(model.StatTruncatedInput, offset, nil)
-			return nil
-		case err != nil:
-			return err
-		}
-		t.one(data, offset, within >= 0)
-	}
-	return nil
-}
-
 // one reads a packet.
-func (t *trace) one(data []byte, offset int64, inner bool) {
-	p := &t.packet
-	switch {
-	case !p.read(data, offset) || p.compressed != nil && inner:
-		t.in.File.LogAt(model.StatCorruptPacket, offset, nil)
-	case p.compressed != nil:
-		if err := t.expand(p.compressed, p.zstd, offset); err != nil {
-			t.in.File.LogAt(model.StatCorruptPacket, offset, nil)
-		}
-	default:
-		r := t.machine(p.machine)
-		r.used = r.used || !p.marker
-		r.packet(p)
+func (t *trace) one(p *Packet) {
+	if p.isDamaged {
+		t.in.File.LogAt(p.damage, p.Offset, nil)
+		return
 	}
-}
-
-// expand reads the packets in a compressed one.
-func (t *trace) expand(data []byte, isZstd bool, offset int64) error {
-	// The packets inside reuse t.packet, and data lies in the buffer of the outer
-	// frames, which stays as it is until their next.
-	var r io.Reader
-	var err error
-	switch {
-	case isZstd && t.zstd == nil:
-		t.zstd, err = zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
-		r = t.zstd
-	case isZstd:
-		err = t.zstd.Reset(bytes.NewReader(data))
-		r = t.zstd
-	case bytes.HasPrefix(data, []byte{0x1f, 0x8b}):
-		r, err = gzip.NewReader(bytes.NewReader(data))
-	default:
-		r, err = zlib.NewReader(bytes.NewReader(data))
-	}
-	if err != nil {
-		return err
-	}
-	return t.frames(r, offset)
+	r := t.machine(p.machine)
+	r.used = r.used || !p.marker
+	r.packet(p)
 }
 
 // machine returns the reader of a machine's packets. If all packets are of one

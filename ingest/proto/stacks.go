@@ -1,7 +1,6 @@
 package proto
 
 import (
-	"encoding/hex"
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/wire"
@@ -11,9 +10,14 @@ import (
 // stackIDs are the ids of interned mappings, frames and call stacks in the
 // tables.
 type stackIDs struct {
-	mappings  map[uint64]model.MappingID
+	mappings  map[uint64]internedMapping
 	frames    map[uint64]model.FrameID
 	callsites map[uint64]model.CallsiteID
+}
+
+type internedMapping struct {
+	id      model.MappingID
+	symbols symbols
 }
 
 var sequenceStacks Local[stackIDs]
@@ -39,15 +43,27 @@ func (s *State) internedName(field uint32, iid uint64) (model.StringID, bool) {
 	return id, ok
 }
 
-// Mapping returns the id of an interned Mapping.
-func (s *State) Mapping(iid uint64) (model.MappingID, bool) {
+// internedBuildID finds an interned build id, in hexadecimal, "" for iid 0.
+func (s *State) internedBuildID(iid uint64) (model.StringID, bool) {
+	var data []byte
+	if iid != 0 {
+		var ok bool
+		if data, ok = s.internedStack(internedBuildIDs, iid, model.StatStackprofileInvalidStringID); !ok {
+			return 0, false
+		}
+	}
+	return s.reader.Store.Strings.Intern(model.BuildID(string(bytesField(data, 2)))), true
+}
+
+// Mapping returns an interned Mapping.
+func (s *State) Mapping(iid uint64) (mapping internedMapping, ok bool) {
 	ids := sequenceStacks.Of(s)
-	if id, ok := ids.mappings[iid]; ok {
-		return id, true
+	if mapping, ok = ids.mappings[iid]; ok {
+		return mapping, true
 	}
 	data, ok := s.internedStack(internedMappings, iid, model.StatStackprofileInvalidMappingID)
 	if !ok {
-		return model.None, false
+		return mapping, false
 	}
 	strs := s.reader.Store.Strings
 	var m model.Mapping
@@ -77,23 +93,21 @@ func (s *State) Mapping(iid uint64) (model.MappingID, bool) {
 			m.ExactOffset = f.Uint64()
 		}
 	}
-	raw, ok := s.internedName(internedBuildIDs, build)
-	if !ok {
-		return model.None, false
+	if m.BuildID, ok = s.internedBuildID(build); !ok {
+		return mapping, false
 	}
-	m.BuildID = strs.Intern(hex.EncodeToString([]byte(strs.Get(raw))))
 	// Chrome gives the whole path as one part.
 	name := path.String()
 	if strings.HasPrefix(name, "//") {
 		name = name[1:]
 	}
 	m.Name = strs.Intern(name)
-	id := s.reader.Store.Stacks.Mapping(m)
+	mapping = internedMapping{s.reader.Store.Stacks.Mapping(m), s.reader.symbols[codeFile{m.Name, m.BuildID}]}
 	if ids.mappings == nil {
-		ids.mappings = map[uint64]model.MappingID{}
+		ids.mappings = map[uint64]internedMapping{}
 	}
-	ids.mappings[iid] = id
-	return id, true
+	ids.mappings[iid] = mapping
+	return mapping, true
 }
 
 // frameKinds are the values of Frame.kind.
@@ -150,9 +164,13 @@ func (s *State) Frame(iid uint64) (model.FrameID, bool) {
 		if !ok {
 			return model.None, false
 		}
-		id = store.Stacks.Frame(in, pc, name)
-		if _, known := store.StackProfileFrame.SymbolSetID.Get(id); !known && (hasSource || line > 0) {
-			store.Stacks.AddSymbols(id, []model.Symbol{{Name: name, File: file, Line: line}})
+		id = store.Stacks.Frame(in.id, pc, name)
+		lines := in.symbols[pc]
+		if len(lines) == 0 && (hasSource || line > 0) {
+			lines = []model.Symbol{{Name: name, File: file, Line: line}}
+		}
+		if _, known := store.StackProfileFrame.SymbolSetID.Get(id); !known {
+			store.Stacks.AddSymbols(id, lines)
 		}
 	}
 	if kind > 0 && kind < int64(len(frameKinds)) {

@@ -36,7 +36,7 @@ func (t *trackEvents) parseDescriptor(e *Event) {
 			t.Machine.SetThreadName(utid, t.chromeName(chromeThreads, kind.Int32()), model.ThreadNameDescriptorType)
 		}
 	case process != nil:
-		upid := t.parseProcess(process)
+		upid := t.parseProcess(e.TS, process)
 		if chromeProcess != nil {
 			t.parseChromeProcess(upid, chromeProcess)
 		}
@@ -76,7 +76,7 @@ const (
 	chromeRendererExtension = 40
 )
 
-func (t *trackEvents) parseProcess(data []byte) model.UPID {
+func (t *trackEvents) parseProcess(ts int64, data []byte) model.UPID {
 	var pid, chromeType int32
 	var hasChromeType bool
 	var name []byte
@@ -98,6 +98,7 @@ func (t *trackEvents) parseProcess(data []byte) model.UPID {
 	}
 	strs := t.Store.Strings
 	upid := t.Machine.Process(int64(uint32(pid)))
+	t.processes.describe(ts, upid)
 	if len(name) > 0 {
 		t.Machine.SetProcessName(upid, strs.InternBytes(name), model.ProcessNameDescriptor)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
+	"github.com/tpconvert/tpconvert/ingest/v8profile"
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -22,10 +23,15 @@ type trackEvents struct {
 	tracks
 	args   *argWriter
 	stream *Stream
-	event  eventHead // being tokenized
+	extras extraCounters // of the event being tokenized
 	head   []byte
 	parser eventParser
 	root   *descriptor.MessageType
+
+	profiles  *v8profile.Profiles
+	processes aliveProcesses
+
+	cropBefore int64 // events before this time are dropped, ns
 }
 
 // deltas are the values that the next events of a sequence count on from.
@@ -45,7 +51,9 @@ func readTrackEvents(r *Reader) *Module {
 			Reader: r, byUUID: map[uint64]*eventTrack{}, byUTID: map[model.UTID]uint64{}, byUPID: map[model.UPID]uint64{},
 			begun: map[uint32]bool{}, pids: map[uint64]int64{},
 		},
-		args: newArgWriter(r, r.file.types),
+		args:      newArgWriter(r, r.file.types),
+		profiles:  v8profile.New(r.Context, r.in.Sorter),
+		processes: aliveProcesses{byUPID: map[model.UPID]*aliveProcess{}},
 	}
 	t.stream = r.NewStream(t.parseEvent)
 	t.root = t.args.pool.Message(trackEventType)
@@ -57,6 +65,7 @@ func readTrackEvents(r *Reader) *Module {
 		FirstPacket: func(sequence uint32) {
 			t.begun[sequence] = true
 		},
+		End: func() { t.processes.end(r.Store) },
 	}
 }
 
@@ -75,6 +84,9 @@ func (t *trackEvents) tokenizePacket(p *Packet, f *wire.Field) bool {
 			return true
 		}
 		t.File.SetMetadata("range_of_interest_start_us", model.IntArg(start.Int64()))
+		if t.in.Crop {
+			t.cropBefore = saturatingMul(start.Int64(), 1000)
+		}
 	default:
 		return false
 	}
@@ -86,7 +98,7 @@ func (t *trackEvents) parsePacket(e *Event) {
 	case fieldTrackDescriptor:
 		t.parseDescriptor(e)
 	case fieldProcessDescriptor:
-		t.parseProcess(e.Data)
+		t.parseProcess(e.TS, e.Data)
 	case fieldThreadDescriptor:
 		t.parseThread(e.Data, false)
 	}
@@ -164,29 +176,35 @@ func (t *trackEvents) tokenizeThread(p *Packet, data []byte) bool {
 	return true
 }
 
-// eventHead is the part of a TrackEvent that it takes to tokenize it.
+// eventHead is the part of a TrackEvent that it takes to tokenize it, which is
+// decoded with the packet.
 type eventHead struct {
-	kind              int32 // type
-	hasKind           bool
-	hasTrackUUID      bool
-	hasCounter        bool
-	hasTime           bool
-	isLegacy          bool // it has a legacy_event
-	trackUUID         uint64
-	counter           float64
-	time              int64     // timestamp_delta_us
-	absoluteTime      int64     // us
-	threadTime        timeField // us
-	instructions      timeField
-	extra             []float64 // extra_counter_values
-	extraDoubles      []float64 // extra_double_counter_values
-	extraTracks       []uint64
-	extraDoubleTracks []uint64
+	kind         int32 // type
+	hasKind      bool
+	hasTrackUUID bool
+	hasCounter   bool
+	hasTime      bool
+	hasExtras    bool
+	isLegacy     bool // it has a legacy_event
+	trackUUID    uint64
+	counter      float64
+	time         int64     // timestamp_delta_us
+	absoluteTime int64     // us
+	threadTime   timeField // us
+	instructions timeField
+	profile      []byte // the legacy_event, if it is a part of a profile
+}
+
+// extraCounters are the values of other counters that an event brings along.
+type extraCounters struct {
+	ints, doubles           []float64 // extra_counter_values, extra_double_counter_values
+	intTracks, doubleTracks []uint64
 }
 
 // trackEvent is a TrackEvent.
 type trackEvent struct {
 	eventHead
+	extraCounters
 	hasNameIID bool
 	hasName    bool
 	hasMore    bool
@@ -223,13 +241,24 @@ type more struct {
 	hasStackIID       bool
 	stackWeight       float64
 	hasStackWeight    bool
+	gpu               []byte       // gpu_correlation
+	lifecycle         []wire.Field // of a process
 }
 
 // timeField is a value that is given either as the difference from the one
-// before or as it is.
+// before, which goes first, or as it is.
 type timeField struct {
-	delta, absolute       int64
+	value                 int64
 	hasDelta, hasAbsolute bool
+}
+
+func (t *timeField) setDelta(v int64) { t.value, t.hasDelta = v, true }
+
+func (t *timeField) setAbsolute(v int64) {
+	t.hasAbsolute = true
+	if !t.hasDelta {
+		t.value = v
+	}
 }
 
 // legacyEvent is a TrackEvent.LegacyEvent.
@@ -258,13 +287,37 @@ type legacyEvent struct {
 	hasPID, hasTID                   bool
 }
 
+// Fields of TrackEvent.
+const (
+	fieldLegacyEvent    = 6
+	fieldGPUCorrelation = 3000
+)
+
 // firstExtension is where the fields of TrackEvent begin that others define.
 const firstExtension = 1000
 
-// reset makes the head ready for the next event.
-func (e *eventHead) reset() {
-	*e = eventHead{extra: e.extra[:0], extraDoubles: e.extraDoubles[:0],
-		extraTracks: e.extraTracks[:0], extraDoubleTracks: e.extraDoubleTracks[:0]}
+// read decodes the head of an event.
+func (e *eventHead) read(data []byte) {
+	*e = eventHead{}
+	for i := 0; i < len(data); {
+		tag, v, next := wire.Scan(data, i)
+		if next < 0 {
+			return
+		}
+		i = next
+		switch tag {
+		case 9<<3 | tagVarint:
+			e.kind, e.hasKind = int32(v), true
+		case 11<<3 | tagVarint:
+			e.trackUUID, e.hasTrackUUID = v, true
+		case 3<<3 | tagVarint, 4<<3 | tagBytes, 10<<3 | tagVarint, 23<<3 | tagBytes:
+		default:
+			f := wire.ScannedField(data, tag, v, next)
+			if !e.take(&f) && f.Number == fieldLegacyEvent && int64Field(f.Bytes(), 2) == 'P' {
+				e.profile = f.Bytes()
+			}
+		}
+	}
 }
 
 // take decodes a field if it is of the head.
@@ -273,41 +326,52 @@ func (e *eventHead) take(f *wire.Field) bool {
 	case 1:
 		e.time, e.hasTime = f.Int64(), true
 	case 2:
-		e.threadTime.delta, e.threadTime.hasDelta = f.Int64(), true
+		e.threadTime.setDelta(f.Int64())
 	case 8:
-		e.instructions.delta, e.instructions.hasDelta = f.Int64(), true
+		e.instructions.setDelta(f.Int64())
 	case 9:
 		e.kind, e.hasKind = f.Int32(), true
 	case 11:
 		e.trackUUID, e.hasTrackUUID = f.Uint64(), true
-	case 12:
-		for v := range f.Varints {
-			e.extra = append(e.extra, float64(int64(v)))
-		}
+	case 12, 31, 45, 46:
+		e.hasExtras = true
 	case 16:
 		e.absoluteTime = f.Int64()
 	case 17:
-		e.threadTime.absolute, e.threadTime.hasAbsolute = f.Int64(), true
+		e.threadTime.setAbsolute(f.Int64())
 	case 20:
-		e.instructions.absolute, e.instructions.hasAbsolute = f.Int64(), true
+		e.instructions.setAbsolute(f.Int64())
 	case 30:
 		e.counter, e.hasCounter = float64(f.Int64()), true
-	case 31:
-		e.extraTracks = appendVarints(e.extraTracks, f)
 	case 44:
 		if !e.hasCounter {
 			e.counter, e.hasCounter = f.Float64(), true
-		}
-	case 45:
-		e.extraDoubleTracks = appendVarints(e.extraDoubleTracks, f)
-	case 46:
-		for v := range f.Fixed(8) {
-			e.extraDoubles = append(e.extraDoubles, math.Float64frombits(v))
 		}
 	default:
 		return false
 	}
 	return true
+}
+
+// readExtras decodes the extra counters of an event.
+func (x *extraCounters) readExtras(data []byte) {
+	*x = extraCounters{x.ints[:0], x.doubles[:0], x.intTracks[:0], x.doubleTracks[:0]}
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 12:
+			for v := range f.Varints {
+				x.ints = append(x.ints, float64(int64(v)))
+			}
+		case 31:
+			x.intTracks = appendVarints(x.intTracks, &f.Field)
+		case 45:
+			x.doubleTracks = appendVarints(x.doubleTracks, &f.Field)
+		case 46:
+			for v := range f.Fixed(8) {
+				x.doubles = append(x.doubles, math.Float64frombits(v))
+			}
+		}
+	}
 }
 
 func appendVarints(to []uint64, f *wire.Field) []uint64 {
@@ -326,37 +390,68 @@ func appendFixed(to []uint64, f *wire.Field) []uint64 {
 
 // read decodes an event.
 func (e *trackEvent) read(data []byte) {
-	e.reset()
 	if e.hasMore {
 		e.more = more{}
 	}
+	e.eventHead = eventHead{}
 	e.hasNameIID, e.hasName, e.hasMore, e.nameIID, e.name = false, false, false, 0, nil
 	e.categoryIIDs, e.categories, e.annotations, e.typed = e.categoryIIDs[:0], e.categories[:0], e.annotations[:0], e.typed[:0]
 	e.flows, e.oldFlows, e.stops, e.oldStops = e.flows[:0], e.oldFlows[:0], e.stops[:0], e.oldStops[:0]
-	for f := wire.Read(data); f.Next(); {
-		switch f.Number {
-		case 3:
-			e.categoryIIDs = appendVarints(e.categoryIIDs, &f.Field)
-		case 4:
-			e.annotations = append(e.annotations, f.Bytes())
-		case 10:
-			e.nameIID, e.hasNameIID = f.Uint64(), true
-		case 22:
-			e.categories = append(e.categories, f.Bytes())
-		case 23:
-			e.name, e.hasName = f.Bytes(), true
-		case 36:
-			e.oldFlows = appendVarints(e.oldFlows, &f.Field)
-		case 42:
-			e.oldStops = appendVarints(e.oldStops, &f.Field)
-		case 47:
-			e.flows = appendFixed(e.flows, &f.Field)
-		case 48:
-			e.stops = appendFixed(e.stops, &f.Field)
+	for i := 0; i < len(data); {
+		tag, v, next := wire.Scan(data, i)
+		if next < 0 {
+			break
+		}
+		i = next
+		switch tag {
+		case 3<<3 | tagVarint:
+			e.categoryIIDs = append(e.categoryIIDs, v)
+		case 4<<3 | tagBytes:
+			e.annotations = append(e.annotations, data[i-int(v):i:i])
+		case 9<<3 | tagVarint:
+			e.kind, e.hasKind = int32(v), true
+		case 10<<3 | tagVarint:
+			e.nameIID, e.hasNameIID = v, true
+		case 11<<3 | tagVarint:
+			e.trackUUID, e.hasTrackUUID = v, true
+		case 23<<3 | tagBytes:
+			e.name, e.hasName = data[i-int(v):i:i], true
+		case 47<<3 | tagFixed:
+			e.flows = append(e.flows, v)
 		default:
-			if !e.take(&f.Field) && !e.takeMore(&f.Field) {
-				e.typed = append(e.typed, f.Field)
-			}
+			f := wire.ScannedField(data, tag, v, next)
+			e.takeOther(&f)
+		}
+	}
+	if e.hasExtras {
+		e.readExtras(data)
+	}
+}
+
+// takeOther decodes a field that is rarely there, or rarely encoded so.
+func (e *trackEvent) takeOther(f *wire.Field) {
+	switch f.Number {
+	case 3:
+		e.categoryIIDs = appendVarints(e.categoryIIDs, f)
+	case 4:
+		e.annotations = append(e.annotations, f.Bytes())
+	case 10:
+		e.nameIID, e.hasNameIID = f.Uint64(), true
+	case 22:
+		e.categories = append(e.categories, f.Bytes())
+	case 23:
+		e.name, e.hasName = f.Bytes(), true
+	case 36:
+		e.oldFlows = appendVarints(e.oldFlows, f)
+	case 42:
+		e.oldStops = appendVarints(e.oldStops, f)
+	case 47:
+		e.flows = appendFixed(e.flows, f)
+	case 48:
+		e.stops = appendFixed(e.stops, f)
+	default:
+		if !e.take(f) && !e.takeMore(f) {
+			e.typed = append(e.typed, *f)
 		}
 	}
 }
@@ -368,7 +463,7 @@ func (e *trackEvent) takeMore(f *wire.Field) bool {
 	switch f.Number {
 	case 5:
 		e.task = f.Bytes()
-	case 6:
+	case fieldLegacyEvent:
 		e.legacy, e.isLegacy = readLegacy(f.Bytes()), true
 	case 21:
 		e.log = f.Bytes()
@@ -396,6 +491,12 @@ func (e *trackEvent) takeMore(f *wire.Field) bool {
 		e.stackIID, e.hasStackIID = f.Uint64(), true
 	case 57:
 		e.stackWeight, e.hasStackWeight = f.Float64(), true
+	case fieldGPUCorrelation:
+		e.gpu = f.Bytes()
+		return false
+	case fieldProcessStart, fieldBinderDied:
+		e.lifecycle = append(e.lifecycle, *f)
+		return false
 	default:
 		return false
 	}
@@ -498,11 +599,7 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 		fail(model.StatTrackEventMissingSequenceID, nil)
 		return
 	}
-	e := &t.event
-	e.reset()
-	for f := wire.Read(data); f.Next(); {
-		e.take(&f.Field)
-	}
+	e := &p.event
 	var now *deltas
 	if e.hasTime || e.threadTime.hasDelta || e.instructions.hasDelta {
 		now = sequenceDeltas.Of(p.State)
@@ -532,6 +629,9 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 			ts = converted
 		}
 	}
+	if e.profile != nil {
+		t.tokenizeProfile(p, data, e.profile)
+	}
 	head := append(t.head[:0], 0)
 	add := func(bit byte, v uint64) {
 		head[0] |= bit
@@ -542,20 +642,20 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 		fail(model.StatTrackEventSkippedThreadTimeDeltaWithoutValidState, onSequence)
 		return
 	case v.hasDelta:
-		now.threadTime = saturatingAdd(now.threadTime, saturatingMul(v.delta, 1000))
+		now.threadTime = saturatingAdd(now.threadTime, saturatingMul(v.value, 1000))
 		add(tokenThreadTime, uint64(now.threadTime))
 	case v.hasAbsolute:
-		add(tokenThreadTime, uint64(saturatingMul(v.absolute, 1000)))
+		add(tokenThreadTime, uint64(saturatingMul(v.value, 1000)))
 	}
 	switch v := &e.instructions; {
 	case v.hasDelta && !now.valid:
 		fail(model.StatTrackEventSkippedThreadInstructionDeltaWithoutValidState, onSequence)
 		return
 	case v.hasDelta:
-		now.instructions = saturatingAdd(now.instructions, v.delta)
+		now.instructions = saturatingAdd(now.instructions, v.value)
 		add(tokenInstructions, uint64(now.instructions))
 	case v.hasAbsolute:
-		add(tokenInstructions, uint64(v.absolute))
+		add(tokenInstructions, uint64(v.value))
 	}
 	defaults := &p.State.Defaults.trackEvent
 	uuid, hasTrack := e.trackUUID, e.hasTrackUUID
@@ -580,11 +680,14 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 		fail(model.StatTrackEventStateMissingTrackUuid, nil)
 		return
 	}
-	if n := e.extras(); n > 0 {
+	if e.hasExtras {
+		t.extras.readExtras(data)
+	}
+	if n := t.extras.len(); e.hasExtras && n > 0 {
 		head[0] |= tokenExtra
 		head = append(head, byte(min(n, maxExtraCounters)))
 		for i := range n {
-			v, track, missing := e.extraCounter(defaults, i)
+			v, track, missing := t.extras.at(defaults, i)
 			switch {
 			case missing:
 				fail(model.StatTrackEventExtraCounterMissingTrackUuids, onSequence)
@@ -608,17 +711,17 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 	t.stream.Push(ts, p.State, head, data)
 }
 
-// extras is how many extra counters the event has.
-func (e *eventHead) extras() int { return len(e.extra) + len(e.extraDoubles) }
+// len is how many extra counters the event has.
+func (x *extraCounters) len() int { return len(x.ints) + len(x.doubles) }
 
-// extraCounter returns the value of the extra counter i and its track, 0 if there
-// are more values than tracks, and whether there are no tracks at all. The
-// integers come before the doubles.
-func (e *eventHead) extraCounter(defaults *trackEventDefaults, i int) (v float64, uuid uint64, missing bool) {
-	values, tracks, byDefault := e.extra, e.extraTracks, defaults.extra
+// at returns the value of the extra counter i and its track, 0 if there are more
+// values than tracks, and whether there are no tracks at all. The integers come
+// before the doubles.
+func (x *extraCounters) at(defaults *trackEventDefaults, i int) (v float64, uuid uint64, missing bool) {
+	values, tracks, byDefault := x.ints, x.intTracks, defaults.extra
 	if i >= len(values) {
 		i -= len(values)
-		values, tracks, byDefault = e.extraDoubles, e.extraDoubleTracks, defaults.extraDouble
+		values, tracks, byDefault = x.doubles, x.doubleTracks, defaults.extraDouble
 	}
 	if len(tracks) == 0 {
 		tracks = byDefault

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -91,14 +92,7 @@ func TestTrackEvents(t *testing.T) {
 	if res.stats["unsupported_packet[900]"] != 1 || res.stats["track_event_parser_errors"] != 0 {
 		t.Errorf("stats %v", res.stats)
 	}
-	var args []string
-	outer := res.tables["slice"][0]["arg_set_id"]
-	for _, a := range res.tables["args"] {
-		if a["arg_set_id"] == outer {
-			args = append(args, a["key"]+"="+a["int_value"]+a["string_value"])
-		}
-	}
-	want(t, "args", args, "source.file_name=a/b.cc", "source.function_name=F", "source.line_number=12",
+	want(t, "args", res.args(res.tables["slice"][0]), "source.file_name=a/b.cc", "source.function_name=F", "source.line_number=12",
 		"track_event.log_message.message=a log line", `track_event.log_message.file_name=a\b.cc`,
 		"track_event.log_message.function_name=F", "track_event.log_message.line_number=12",
 		"source_location_iid=1", "chrome_app_state=APP_STATE_FOREGROUND",
@@ -252,6 +246,21 @@ func TestReleaseWindows(t *testing.T) {
 	rows := res.rows("slice", "ts", "name")
 	if len(rows) != 100 || rows[0] != "0 a" || rows[1] != "500 b" || rows[99] != "49500 b" {
 		t.Errorf("%d slices: %q", len(rows), rows)
+	}
+}
+
+func TestRangeOfInterest(t *testing.T) {
+	trace := packets(
+		packet(1).msg(60, threadTrack(20, 0, 1, 2, "t")),
+		packet(1999).msg(11, event(begin, 20).text(23, "before")), packet(2000).msg(11, event(begin, 20).text(23, "in")),
+		packet(3000).msg(fieldRangeOfInterest, message{}.num(1, 2)),
+	)
+	whole := readTrace(t, trace)
+	want(t, "whole", whole.rows("slice", "name"), "before", "in")
+	cropped := readAll(bytes.NewReader(trace), func(in *format.Input) { in.Crop = true })
+	want(t, "cropped", cropped.rows("slice", "name"), "in")
+	if n := cropped.stats["track_event_dropped_packets_outside_of_range_of_interest"]; n != 1 {
+		t.Errorf("%d events dropped", n)
 	}
 }
 

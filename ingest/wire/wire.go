@@ -46,6 +46,15 @@ func NewField(number uint32, t Type, value uint64) Field {
 	return Field{Number: number, Type: t, value: value}
 }
 
+// ScannedField returns the field that Scan found before next in b.
+func ScannedField(b []byte, tag, v uint64, next int) Field {
+	f := Field{Number: uint32(tag >> 3), Type: Type(tag & 7), value: v}
+	if f.Type == Bytes {
+		f.value, f.data = 0, b[next-int(v):next:next]
+	}
+	return f
+}
+
 // Reader reads the fields of a message in order.
 type Reader struct {
 	Field

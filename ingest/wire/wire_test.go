@@ -104,10 +104,7 @@ func scanned(b []byte) (fields []string, ok bool) {
 			return fields, false
 		}
 		i = next
-		f := Field{Number: uint32(tag >> 3), Type: Type(tag & 7), value: v}
-		if f.Type == Bytes {
-			f.value, f.data = 0, b[i-int(v):i]
-		}
+		f := ScannedField(b, tag, v, next)
 		fields = append(fields, show(&f))
 	}
 	return fields, true

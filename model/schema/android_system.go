@@ -108,3 +108,20 @@ type AndroidInputEventDispatch struct {
 	WindowID      table.Int64 `tp:"5,window_id" doc:"Window."`
 	Base64ProtoID table.Int64 `tp:"6,base64_proto_id,null" doc:"Number of the dispatch's message, equal for equal messages."`
 }
+
+// AndroidTrackEventProcess is filled from track events of Android's activity manager. Rows are held because the end of a process comes late.
+type AndroidTrackEventProcess struct {
+	table.Table            `tp:"android_track_event_process,held" doc:"The life of a process as Android's activity manager tells it."`
+	UPID                   table.Int64  `tp:"2,upid,ref=process" doc:"Process."`
+	StartSeqID             table.Int64  `tp:"3,start_seq_id,null" doc:"Number of the start, counted by the system."`
+	PackageUID             table.Int64  `tp:"4,package_uid,null" doc:"User id of the package that it runs."`
+	CallerUID              table.Int64  `tp:"5,caller_uid,null" doc:"User id of who asked for it."`
+	DefiningUID            table.Int64  `tp:"6,defining_uid,null" doc:"User id of the package that defines the component."`
+	FwStartTS              table.Int64  `tp:"7,fw_start_ts,null" doc:"When the start was announced, ns of the trace clock."`
+	FwEndTS                table.Int64  `tp:"8,fw_end_ts,null" doc:"When its death was noticed, ns of the trace clock."`
+	TriggerType            table.String `tp:"9,trigger_type" doc:"What triggered the start, such as TRIGGER_TYPE_ALARM."`
+	HostingType            table.String `tp:"10,hosting_type" doc:"What it was started for, such as HOSTING_TYPE_SERVICE."`
+	HostingName            table.String `tp:"11,hosting_name" doc:"Component that it was started for."`
+	BindApplicationDelayMS table.Int64  `tp:"12,bind_application_delay_ms,null" doc:"Time until the app was bound, ms."`
+	ProcessStartDelayMS    table.Int64  `tp:"13,process_start_delay_ms,null" doc:"Time until the start was done, ms."`
+}

@@ -102,6 +102,9 @@ type Tables struct {
 	AndroidKeyEvents            AndroidKeyEvents
 	AndroidMotionEvents         AndroidMotionEvents
 	AndroidInputEventDispatch   AndroidInputEventDispatch
+	AndroidTrackEventProcess    AndroidTrackEventProcess
+
+	ExperimentalMissingChromeProcesses ExperimentalMissingChromeProcesses
 
 	WinscopeRect                             WinscopeRect
 	WinscopeTransform                        WinscopeTransform

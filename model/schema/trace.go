@@ -101,3 +101,10 @@ type ELFFile struct {
 	LoadBias    table.Int64  `tp:"3,load_bias" doc:"Difference of virtual address and file offset of the first executable segment."`
 	BuildID     table.String `tp:"4,build_id" doc:"Build id in hexadecimal."`
 }
+
+// ExperimentalMissingChromeProcesses is filled at the end, from the lists of live processes that Chrome writes.
+type ExperimentalMissingChromeProcesses struct {
+	table.Table  `tp:"experimental_missing_chrome_processes" doc:"A process of Chrome of which the trace lacks data."`
+	UPID         table.Int64 `tp:"2,upid,ref=process" doc:"Process."`
+	ReliableFrom table.Int64 `tp:"3,reliable_from,null" doc:"From when on its data is there, ns of the trace clock, NULL if never."`
+}

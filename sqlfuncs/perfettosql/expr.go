@@ -2,7 +2,9 @@ package perfettosql
 
 import (
 	"fmt"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,6 +18,7 @@ type expr struct {
 	call     string // the function, if it is a call
 	constant kind   // text or number, if it is a literal
 	raw      string // what a text literal holds
+	pointer  bool   // it is a table pointer: columns, or a query of them
 }
 
 // value is the expression as an operand or argument.
@@ -145,13 +148,16 @@ func (p *parser) infix(left expr, t token, name string, binds int) expr {
 		if not {
 			same = "IS DISTINCT FROM"
 		}
-		result.sql, not = cat(left.value(), op(same), p.operators(binds+1).value()), false
+		sign := op(same)
+		result.sql, not = comparison(sign, left, p.operators(binds+1)), false
 	case "IN":
-		result.sql = cat(left.value(), op("IN"), p.inList())
+		result.sql = p.inList(left, op("IN"))
 	case "BETWEEN":
 		low := p.operators(binds + 1)
 		p.expect("AND")
-		result.sql = cat(left.value(), op("BETWEEN"), low.value(), " AND ", p.operators(binds+1).value())
+		sign := op(name)
+		sides := comparable(sign, left, low, p.operators(binds+1))
+		result.sql = cat(sides[0], sign, sides[1], " AND ", sides[2])
 	case "LIKE", "GLOB":
 		if name == "LIKE" {
 			name = "ILIKE"
@@ -166,11 +172,7 @@ func (p *parser) infix(left expr, t token, name string, binds int) expr {
 		if name == "==" {
 			name = "="
 		}
-		right := p.operators(binds + 1)
-		sign := op(name)
-		sides := []pieces{left.besideText(right), right.besideText(left)}
-		placed(sign, asVarchar, sides)
-		result.sql = cat(sides[0], sign, sides[1])
+		result.sql = comparison(op(name), left, p.operators(binds+1))
 	case "COLLATE":
 		collation := "NOCASE"
 		if !p.next().is(collation) {
@@ -200,33 +202,97 @@ func long(e expr) pieces {
 	return e.value()
 }
 
-// besideText is an operand that is compared with text: a number differs from what is none.
-func (e expr) besideText(other expr) pieces {
-	if other.constant != text || e.constant == text {
-		return e.value()
+// comparison compares two operands.
+func comparison(sign *piece, left, right expr) pieces {
+	sign.check = " < "
+	sides := comparable(sign, left, right)
+	return cat(sides[0], sign, sides[1])
+}
+
+// comparable makes operands that are compared with each other. SQLite takes a number beside text for text if it is a
+// literal, else text for a number if it looks like one; numbers come before text.
+func comparable(compare *piece, operands ...expr) []pieces {
+	texts, numbers := 0, 0
+	extracts := slices.ContainsFunc(operands, func(e expr) bool { return e.call == "extract_arg" })
+	for _, e := range operands {
+		if e.constant == number {
+			numbers++
+		}
+		if e.constant == text && (extracts || !isNumber(e.raw)) {
+			texts++
+		}
 	}
-	if _, err := strconv.ParseFloat(other.raw, 64); err == nil && e.call != "extract_arg" {
-		return e.value()
+	sides := make([]pieces, len(operands))
+	for i, e := range operands {
+		switch n, exact := e.integral(); {
+		case texts > 0 && numbers == 0:
+			sides[i] = e.asText()
+		case exact:
+			sides[i] = cat(&piece{text: n, pos: e.sql[0].pos})
+		default:
+			sides[i] = e.value()
+		}
 	}
-	return e.asText()
+	wrap := asKey
+	if numbers > 0 && texts == 0 {
+		wrap = asVarchar
+	}
+	placed(compare, wrap, sides)
+	if texts > 0 && numbers > 0 {
+		compare.mix()
+	}
+	return sides
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}
+
+// integral is a literal real that is whole as an integer: beside one it compares exactly.
+func (e expr) integral() (text string, ok bool) {
+	if e.constant != number {
+		return "", false
+	}
+	digits, real := strings.CutSuffix(e.sql[0].text, "::DOUBLE")
+	x, err := strconv.ParseFloat(digits, 64)
+	return strconv.FormatFloat(x, 'f', 0, 64), real && err == nil && x == math.Trunc(x) && x < 1<<63
 }
 
 // inList parses what follows IN.
-func (p *parser) inList() pieces {
-	if !p.peek().is("(") { // a table
-		return cat("(FROM ", p.name(), ")")
-	}
-	p.next()
-	if p.atQuery() {
-		q := p.query()
+func (p *parser) inList(left expr, in *piece) pieces {
+	var table pieces
+	switch {
+	case !p.peek().is("("):
+		table = cat("FROM ", p.name())
+	default:
+		p.next()
+		if !p.atQuery() && !p.peek().is(")") {
+			return p.inValues(left, in)
+		}
+		table = cat("SELECT NULL WHERE false")
+		if p.atQuery() {
+			table = p.query()
+		}
 		p.expect(")")
-		return cat("(", q, ")")
 	}
-	if p.accept(")") {
-		return cat("(SELECT NULL WHERE false)")
+	sides := []pieces{left.value(), table}
+	placed(in, asKey, sides)
+	in.args[1].wrap = asKeys
+	return cat(sides[0], in, "(", sides[1], ")")
+}
+
+// inValues parses the values that follow IN.
+func (p *parser) inValues(left expr, in *piece) pieces {
+	const branch = " WHEN true THEN "
+	head := &piece{check: "CASE" + branch, pos: -1}
+	in.text, in.check = " IN (", branch
+	sides := comparable(head, append([]expr{left}, p.arguments()...)...)
+	out := cat(head, sides[0], in, sides[1])
+	for _, side := range sides[2:] {
+		out = cat(out, &piece{text: ", ", check: branch, pos: -1}, side)
 	}
-	items := p.arguments()
-	return cat("(", list(values(items)), ")")
+	return cat(out, &piece{text: ")", check: " END IS NULL", pos: -1})
 }
 
 func values(items []expr) []pieces {
@@ -284,7 +350,7 @@ func (p *parser) parenthesis() expr {
 	if p.atQuery() {
 		q := p.query()
 		p.expect(")")
-		return expr{sql: cat("(", q, ")")}
+		return expr{sql: cat("(", q, ")"), pointer: p.pointer}
 	}
 	items := p.arguments()
 	if len(items) == 1 {
@@ -624,7 +690,12 @@ func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 			constant(0), legacyReturns(name, constant(1)), constant(2)))
 	case "import":
 		p.effects = append(p.effects, "INCLUDE PERFETTO MODULE "+constant(0))
+	case "__intrinsic_table_ptr_bind":
+		return p.bind(args, t), true
 	default:
+		if names, ok := pointed[name]; ok {
+			return p.pointTo(names, args, t), true
+		}
 		return expr{}, false
 	}
 	return expr{sql: cat("NULL")}, true

@@ -15,6 +15,10 @@ CREATE MACRO sqlite_to_real(x) AS CASE
                   CASE WHEN x IS NOT NULL THEN 0 END)
     ELSE TRY_CAST(x AS DOUBLE) END;
 
+-- What orders numbers, and texts that are none after them.
+CREATE MACRO sqlite_key(x) AS CASE WHEN x IS NOT NULL THEN
+    row(coalesce(TRY_CAST(x AS DOUBLE), 'inf'), coalesce(TRY_CAST(x AS HUGEINT), 0), CASE WHEN TRY_CAST(x AS DOUBLE) IS NULL THEN x::VARCHAR ELSE '' END) END;
+
 CREATE MACRO sqlite_substr(x, start) AS substring(x::VARCHAR, start::BIGINT),
 (x, start, length) AS CASE
     WHEN length < 0 THEN substring(x::VARCHAR, (CASE WHEN start < 0 THEN length(x::VARCHAR) + 1 + start ELSE start END + length)::BIGINT, -length)
@@ -77,9 +81,16 @@ CREATE MACRO sqlite_regexp_extract(x, pattern) AS CASE
 CREATE MACRO sqlite_regexp_replace_simple(x, pattern, to_text) AS regexp_replace(x::VARCHAR, pattern, to_text, 'g');
 CREATE MACRO sqlite_strftime(format, x) AS strftime(x::TIMESTAMP, format);
 
+-- Functions of table pointers, which are names of queries here.
+
+CREATE MACRO __intrinsic_counter_intervals(kind, until, counters) AS TABLE FROM counter_leading_intervals(counters);
+CREATE MACRO __intrinsic_interval_create(starts, ends) AS TABLE
+SELECT s.ts, e.ts - s.ts AS dur FROM relation(starts) AS s ASOF JOIN relation(ends) AS e ON s.ts < e.ts;
+
 -- Tables as v58 has them, where the dataset's differ.
 
-CREATE VIEW trace_bounds AS SELECT start_ts, end_ts FROM dataset.trace_bounds;
+CREATE VIEW trace_bounds AS
+SELECT coalesce(max(start_ts), 0) AS start_ts, coalesce(max(end_ts), 0) AS end_ts FROM dataset.trace_bounds;
 CREATE VIEW slice AS SELECT * EXCLUDE (type), category AS cat, id AS slice_id FROM dataset.slice;
 CREATE VIEW slices AS FROM slice;
 CREATE VIEW gpu_slice AS SELECT * EXCLUDE (type, stack_id, parent_stack_id) FROM dataset.gpu_slice;
@@ -91,7 +102,9 @@ SELECT * EXCLUDE (type, stack_id, parent_stack_id) FROM dataset.actual_frame_tim
 CREATE VIEW ftrace_event AS SELECT * EXCLUDE (type) FROM dataset.ftrace_event;
 CREATE VIEW chrome_raw AS SELECT * EXCLUDE (type) FROM dataset.chrome_raw;
 CREATE VIEW raw AS SELECT * EXCLUDE (type) FROM dataset.raw;
-CREATE VIEW sched AS SELECT * REPLACE (ucpu AS cpu) FROM dataset.sched;
+-- Each machine has 4096 CPUs.
+CREATE VIEW sched AS
+SELECT s.* REPLACE (s.cpu + 4096 * coalesce(c.machine_id, 0) AS cpu) FROM dataset.sched AS s LEFT JOIN dataset.cpu AS c ON s.ucpu = c.id;
 CREATE VIEW args AS SELECT *, CASE value_type
     WHEN 'int' THEN int_value::VARCHAR
     WHEN 'uint' THEN CASE WHEN int_value < 0 THEN (int_value + 18446744073709551616::HUGEINT)::VARCHAR ELSE int_value::VARCHAR END
@@ -110,7 +123,8 @@ SELECT (SELECT count(*) FROM dataset.stats) + row_number() OVER () - 1 AS id, na
 FROM _unindexed_stat WHERE name NOT IN (SELECT s.name FROM dataset.stats AS s);
 CREATE VIEW logs AS FROM dataset.android_logs;
 CREATE VIEW android_logs AS SELECT id, ts, utid, prio, tag, msg FROM logs WHERE log_source = 'android_logcat';
-CREATE VIEW cpu_available_frequencies AS SELECT id, ucpu AS cpu, freq, ucpu FROM dataset.cpu_freq;
+CREATE VIEW cpu_available_frequencies AS
+SELECT f.id, f.cpu + 4096 * coalesce(c.machine_id, 0) AS cpu, f.freq, f.ucpu FROM dataset.cpu_freq AS f LEFT JOIN dataset.cpu AS c ON f.ucpu = c.id;
 CREATE VIEW machine AS SELECT *, NULL::BIGINT AS label_index FROM dataset.machine;
 CREATE VIEW __intrinsic_trace_import_logs AS FROM dataset.import_log;
 CREATE VIEW _trace_import_logs AS SELECT id, trace_id, ts, byte_offset, severity, name, arg_set_id FROM dataset.import_log;

@@ -5,17 +5,20 @@ import "strings"
 // piece is a word of translated SQL. Each stands on a line of its own, so that DuckDB's errors name it.
 type piece struct {
 	text  string
+	check string     // in its place where types are checked more strictly than DuckDB does by itself
 	pos   int        // byte offset in the source, -1 if nothing there corresponds to it
 	kind  kind       // quoted if it may have to become text, word for other names of columns
 	name  string     // of the column of the result that it is, if nothing else names that
 	in    *selection // whose column it is, nil if it is none
 	using *using     // that it is the column of
 	args  []argument // of what needs them to have one type: a call, CASE or a comparison
-	wrap  [2]string  // the words around each that give them one
 }
 
 // argument is the place of an argument or a branch, where it can be given another type.
-type argument struct{ before, after *piece }
+type argument struct {
+	before, after *piece
+	wrap          [2]string // the words that give it one
+}
 
 // using is USING with one column.
 type using struct {
@@ -63,13 +66,23 @@ func list(items []pieces) pieces {
 }
 
 // String is the SQL, a piece a line.
-func (s pieces) String() string {
+func (s pieces) String() string { return s.lines(false) }
+
+// strict is SQL that DuckDB refuses if it compares text with numbers. It casts text beside = and IN to a number, and fails
+// only when it runs; beside < it objects at once.
+func (s pieces) strict() string { return s.lines(true) }
+
+func (s pieces) lines(strict bool) string {
 	var b strings.Builder
 	for i, p := range s {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(strings.ReplaceAll(p.text, "\n", `\n`))
+		text := p.text
+		if strict && p.check != "" {
+			text = p.check
+		}
+		b.WriteString(strings.ReplaceAll(text, "\n", `\n`))
 	}
 	return b.String()
 }
@@ -91,13 +104,14 @@ var (
 	asVariant = [2]string{"(", ")::VARIANT"}
 	asVarchar = [2]string{"(", ")::VARCHAR"}
 	asReal    = [2]string{"sqlite_to_real(", ")"}
+	asKey     = [2]string{"sqlite_key(", ")"}
+	asKeys    = [2]string{"SELECT sqlite_key(COLUMNS(*)) FROM (", ")"} // of a query
 )
 
 // placed makes room around arguments, which all can be given a type.
 func placed(call *piece, wrap [2]string, items []pieces) {
-	call.wrap = wrap
 	for i, item := range items {
-		a := argument{&piece{pos: -1}, &piece{pos: -1}}
+		a := argument{&piece{pos: -1}, &piece{pos: -1}, wrap}
 		items[i] = cat(a.before, item, a.after)
 		call.args = append(call.args, a)
 	}
@@ -106,17 +120,20 @@ func placed(call *piece, wrap [2]string, items []pieces) {
 // mix gives the arguments the type that all can have.
 func (p *piece) mix() bool {
 	for _, arg := range p.args {
-		arg.before.text, arg.after.text = p.wrap[0], p.wrap[1]
+		arg.before.text, arg.after.text = arg.wrap[0], arg.wrap[1]
 	}
 	mixed := p.args != nil
 	p.args = nil
 	return mixed
 }
 
+// takes reports whether the arguments can be given a type so.
+func (p *piece) takes(wrap [2]string) bool { return p.args != nil && p.args[0].wrap == wrap }
+
 // mixAll lets all arguments have any types.
 func (s pieces) mixAll() (mixed bool) {
 	for _, p := range s {
-		if p.wrap == asVariant && p.mix() {
+		if p.takes(asVariant) && p.mix() {
 			mixed = true
 		}
 	}

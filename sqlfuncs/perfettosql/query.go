@@ -9,7 +9,10 @@ import (
 type selection struct {
 	aggregates []aggregate
 	items      []pieces
-	merges     bool // columns of joined tables, by USING
+	having     pieces
+	merges     bool   // columns of joined tables, by USING
+	pointer    bool   // it makes a table pointer
+	bound      *piece // the columns of the table pointer in FROM
 }
 
 // aggregate is a call of a function of many rows.
@@ -177,7 +180,8 @@ func (p *parser) selection() pieces {
 		out = cat(out, " GROUP BY ", p.expressions())
 	}
 	if p.accept("HAVING") {
-		out = cat(out, " HAVING ", p.expression().sql)
+		in.having = p.expression().sql
+		out = cat(out, " HAVING ", in.having)
 	}
 	if p.accept("WINDOW") {
 		var all []pieces
@@ -191,6 +195,7 @@ func (p *parser) selection() pieces {
 		}
 		out = cat(out, " WINDOW ", list(all))
 	}
+	p.pointer = in.pointer
 	return out
 }
 
@@ -211,12 +216,14 @@ func (p *parser) rows() pieces {
 	}
 }
 
-// item parses a column of the result. One without a name is named by its text.
+// item parses a column of the result. One without a name is named by its text. What is a table pointer has its names.
 func (p *parser) item() pieces {
 	from := p.at
 	e := p.expression()
 	t := p.peek()
 	switch {
+	case e.pointer:
+		return e.sql
 	case p.accept("AS"):
 		return cat(e.whole(), " AS ", p.name())
 	case t.kind == quoted || t.kind == text || t.kind == word && !afterItem[strings.ToUpper(t.text)]:
@@ -241,10 +248,12 @@ var afterItem = map[string]bool{
 	"INDEXED": true, "NOT": true, "SET": true, "RETURNING": true, "PARTITIONED": true,
 }
 
-// joins parses what follows FROM. All joins bind to the left, and those without a condition are cross joins.
-func (p *parser) joins() pieces {
+// joins parses what follows FROM.
+func (p *parser) joins() pieces { return p.joinsTo(p.table()) }
+
+// joinsTo parses the joins to a table. All bind to the left, and those without a condition are cross joins.
+func (p *parser) joinsTo(out pieces) pieces {
 	in := p.in
-	out := p.table()
 	for {
 		natural := p.accept("NATURAL")
 		in.merges = in.merges || natural
@@ -289,19 +298,25 @@ func (p *parser) joins() pieces {
 // table parses a table, a call of a table function, a query or joins in parentheses, with its name.
 func (p *parser) table() pieces {
 	var out pieces
+	single := false // in parentheses, which DuckDB does not have around one table
 	switch {
 	case p.peek().is("("):
 		p.next()
 		if p.atQuery() {
 			out = cat("(", p.query(), ")")
+		} else if out = p.table(); p.peek().is(")") {
+			single = true
 		} else {
-			out = cat("(", p.joins(), ")")
+			out = cat("(", p.joinsTo(out), ")")
 		}
 		p.expect(")")
 	default:
 		out = cat(p.name())
 		p.joined = out[0].text
-		if p.accept("(") {
+		if p.joined == identifier("__intrinsic_table_ptr") && p.accept("(") {
+			out = p.tablePointer()
+			p.expect(")")
+		} else if p.accept("(") {
 			out[0].text = strings.Trim(out[0].text, `"`) + "("
 			if p.accept(")") {
 				out = cat(out, ")")
@@ -314,6 +329,9 @@ func (p *parser) table() pieces {
 	if p.accept("AS") || t.kind == quoted || t.kind == text || t.kind == word && !afterItem[strings.ToUpper(t.text)] {
 		name := p.name()
 		p.joined = name.text
+		if single {
+			out = cat("(FROM ", out, ")")
+		}
 		out = cat(out, " AS ", name)
 	}
 	if p.accept("INDEXED") {

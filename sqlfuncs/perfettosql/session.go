@@ -370,8 +370,16 @@ const maxRepairs = 500
 
 // bind checks a statement, and translates words anew where DuckDB takes them otherwise than SQLite.
 func (s *Session) bind(ctx context.Context, t *statement) error {
+	strict := slices.ContainsFunc(t.body, func(p *piece) bool { return p.check != "" })
+	if strict {
+		_ = s.bindAs(ctx, t, pieces.strict) // what else is wrong shows without
+	}
+	return s.bindAs(ctx, t, pieces.String)
+}
+
+func (s *Session) bindAs(ctx context.Context, t *statement, text func(pieces) string) error {
 	for range maxRepairs {
-		stmt, err := s.conn.PrepareContext(ctx, t.check[0]+"\n"+t.body.String()+"\n"+t.check[1])
+		stmt, err := s.conn.PrepareContext(ctx, t.check[0]+"\n"+text(t.body)+"\n"+t.check[1])
 		if err == nil {
 			return stmt.Close()
 		}
@@ -412,6 +420,7 @@ var (
 	noFunction    = regexp.MustCompile(`No function matches|Could not choose a best candidate`)
 	unlike        = regexp.MustCompile(`Cannot (?:mix|compare|combine) `)
 	unconvertible = regexp.MustCompile(`Could not convert string '(.*)' to`)
+	ungrouped     = regexp.MustCompile(`^Binder Error: column (.*) must appear in the GROUP BY clause or be used`)
 	ambiguous     = regexp.MustCompile(`Ambiguous reference to column name "(.*?)" \(use: "(.*?)" or`)
 )
 
@@ -423,7 +432,7 @@ func repair(message string, body pieces, at int) bool {
 	if unlike.MatchString(message) {
 		return at >= 0 && at < len(body) && body[at].mix() || body.mixAll()
 	}
-	if noFunction.MatchString(message) && at >= 0 && at < len(body) && body[at].wrap == asReal {
+	if noFunction.MatchString(message) && at >= 0 && at < len(body) && body[at].takes(asReal) {
 		return body[at].mix()
 	}
 	if m := unconvertible.FindStringSubmatch(message); m != nil {
@@ -432,16 +441,32 @@ func repair(message string, body pieces, at int) bool {
 	if m := ambiguous.FindStringSubmatch(message); m != nil {
 		return body.choose(at, m[1], m[2])
 	}
-	if at < 0 || at >= len(body) {
-		return false
+	if m := ungrouped.FindStringSubmatch(message); m != nil {
+		return body.spread(identifier(m[1]))
 	}
-	p := body[at]
-	switch {
-	case strings.Contains(message, "must appear in the GROUP BY clause") && p.in != nil:
-		p.become(p.in.any(p.text))
+	if at >= 0 && at < len(body) && strings.Contains(message, "must appear in the GROUP BY clause") && body[at].in != nil {
+		body[at].become(body[at].in.any(body[at].text))
 		return true
 	}
 	return false
+}
+
+// spread lets a column be of any row in each selection that has HAVING, which may be or name an item of the result. DuckDB
+// does not say where.
+func (s pieces) spread(column string) (done bool) {
+	for _, p := range s {
+		if in := p.in; in != nil && in.having != nil && p.text == column && !in.aggregated(p) &&
+			slices.ContainsFunc(slices.Concat(in.items, []pieces{in.having}), func(part pieces) bool { return slices.Contains(part, p) }) {
+			p.become(in.any(p.text))
+			done = true
+		}
+	}
+	return done
+}
+
+// aggregated reports whether a column is an argument of an aggregate.
+func (s *selection) aggregated(column *piece) bool {
+	return slices.ContainsFunc(s.aggregates, func(a aggregate) bool { return slices.Contains(a.args, column) })
 }
 
 // choose takes a column from the first table that has it, as SQLite does with columns that USING has merged. DuckDB does

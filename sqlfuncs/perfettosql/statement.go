@@ -15,6 +15,7 @@ type parser struct {
 	parameters map[string]bool // its own
 	depth      int             // of the expression that is being read
 	joined     string          // name of the last table that was read
+	pointer    bool            // the last query that was read is one of a table pointer
 	overlay    map[string]bool // functions of our own
 	effects    []string        // PerfettoSQL that the statement asks to run
 }

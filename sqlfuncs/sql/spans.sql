@@ -3,9 +3,10 @@ CREATE OR REPLACE MACRO relation(source) AS TABLE
 FROM query(CASE WHEN regexp_matches(source, '^\s*(\(|(select|from|with|values)\s)', 'i') THEN source
                 ELSE 'FROM ' || source END);
 
--- _span_key says whether a column takes part in the partition of a span join.
+-- _span_key says whether a column takes part in the partition of a span join or of an intersection.
 CREATE OR REPLACE MACRO _span_key(name, partition) AS
-    name IN ('_span_all' /*!, 'trace_id' */) OR name = coalesce(partition, '_span_all');
+    name IN ('_span_all' /*!, 'trace_id' */)
+    OR coalesce(list_contains(regexp_split_to_array(lower(partition), '\s*,\s*'), lower(name)), false);
 
 -- _span_side is one side of a span join, with a dur column even where the source has none.
 CREATE OR REPLACE MACRO _span_side(source) AS TABLE
@@ -108,45 +109,56 @@ CREATE OR REPLACE MACRO span_outer_join(a, b, partition) AS TABLE
 FROM _span_join(a, b, partition, true, true);
 
 -- _interval_starts pairs each interval of a side with those of another that start within it; strictly if they must start
--- later. The others are numbered by start, so those within are a range of numbers, of which two ASOF joins find the ends.
+-- later. The others are numbered by start, so those within are a range of numbers, of which two ASOF joins find the ends:
+-- _upto is how many start no later.
 CREATE OR REPLACE MACRO _interval_starts(side, others, strictly) AS TABLE
 WITH
-_numbered AS (SELECT id, _from, row_number() OVER (ORDER BY _from) AS _number FROM query_table(others)),
+_numbered AS MATERIALIZED (
+    SELECT _row, _from, row_number() OVER (ORDER BY _from) AS _number, count(*) OVER (ORDER BY _from) AS _upto
+    FROM query_table(others)),
 _ranged AS (
-    SELECT _x._part, _x.id, coalesce(_before._number, 0) + 1 AS _first, _last._number AS _last
+    SELECT _x._row, coalesce(_before._upto, 0) + 1 AS _first, _last._upto AS _last
     FROM query_table(side) AS _x
     ASOF LEFT JOIN _numbered AS _before ON _x._from + strictly::BIGINT > _before._from
     ASOF JOIN _numbered AS _last ON _x._to > _last._from)
-SELECT _in._part, _in.id, _numbered.id AS other_id
-FROM (SELECT _part, id, unnest(range(_first, _last + 1)) AS _number FROM _ranged) AS _in
+SELECT _in._row, _numbered._row AS _other
+FROM (SELECT _row, unnest(range(_first, _last + 1)) AS _number FROM _ranged) AS _in
 JOIN _numbered USING (_number);
 
+-- _interval_reach is how far an interval goes: one without duration is at its ts.
+CREATE OR REPLACE MACRO _interval_reach(ts, dur) AS
+    CASE WHEN dur >= 0 THEN greatest(dur, 1)
+         ELSE error(format('interval intersection: the interval at {} has no end', ts)) END;
+
 -- interval_intersect(a, b, partition): every pair of an interval of a and one of b that share time, in the same
--- partition (a column of both, or NULL): ts and dur (ns) of the shared time, the partition, id_0 and id_1. Unlike in a
--- span join the intervals of one side may overlap. a and b are tables, views or queries as text, with id, ts and
--- dur; an interval without duration shares time with what there is at its ts.
--- Source: Trace Processor's interval_intersect, of two tables.
+-- partition: ts and dur (ns) of the shared time, the partition, id_0 and id_1. Unlike in a span join the intervals of one
+-- side may overlap. a and b are tables, views or queries as text, with id, ts and dur; partition is NULL, a column of both,
+-- or several as 'cpu, utid'. An interval without duration shares time with what there is at its ts; NULL is a partition like
+-- any other. An id can be of any type, so that the result, with a list of its ids as id, can be intersected again.
+-- Source: Trace Processor's interval_intersect.
 CREATE OR REPLACE MACRO interval_intersect(a, b, partition) AS TABLE
 WITH
-_interval_a AS (SELECT *, 1 AS _span_all FROM relation(a)),
-_interval_b AS (SELECT *, 1 AS _span_all FROM relation(b)),
-_interval_parts AS MATERIALIZED (
-    SELECT *, row_number() OVER () AS _part
-    FROM (SELECT DISTINCT COLUMNS(lambda c: _span_key(c, partition)) FROM _interval_a)),
+_source_a AS (SELECT *, 1 AS _span_all FROM relation(a)),
+_source_b AS (
+    SELECT COLUMNS(lambda c: _span_key(c, partition)) FROM _source_a WHERE false -- the same columns in the same order
+    UNION ALL BY NAME
+    SELECT *, 1 AS _span_all FROM relation(b)),
+_interval_a AS MATERIALIZED (SELECT *, row_number() OVER () AS _row, row(*COLUMNS(lambda c: _span_key(c, partition))) AS _key FROM _source_a),
+_interval_b AS MATERIALIZED (SELECT *, row_number() OVER () AS _row, row(*COLUMNS(lambda c: _span_key(c, partition))) AS _key FROM _source_b),
+_interval_parts AS MATERIALIZED (SELECT _key, row_number() OVER () AS _part FROM _interval_a GROUP BY _key),
 -- _from and _to put the partitions one after the other.
 _placed_a AS (
-    SELECT *, _part * 18446744073709551616::HUGEINT + ts AS _from, _from + greatest(dur, 1) AS _to
-    FROM _interval_a NATURAL JOIN _interval_parts),
+    SELECT _row, _part * 18446744073709551616::HUGEINT + ts AS _from, _from + _interval_reach(ts, dur) AS _to
+    FROM _interval_a JOIN _interval_parts USING (_key)),
 _placed_b AS (
-    SELECT *, _part * 18446744073709551616::HUGEINT + ts AS _from, _from + greatest(dur, 1) AS _to
-    FROM _interval_b NATURAL JOIN _interval_parts),
+    SELECT _row, _part * 18446744073709551616::HUGEINT + ts AS _from, _from + _interval_reach(ts, dur) AS _to
+    FROM _interval_b JOIN _interval_parts USING (_key)),
 _interval_pairs AS (
-    SELECT _part, id AS id_0, other_id AS id_1 FROM _interval_starts('_placed_a', '_placed_b', false)
+    SELECT _row AS _row_a, _other AS _row_b FROM _interval_starts('_placed_a', '_placed_b', false)
     UNION ALL
-    SELECT _part, other_id, id FROM _interval_starts('_placed_b', '_placed_a', true))
+    SELECT _other, _row FROM _interval_starts('_placed_b', '_placed_a', true))
 SELECT greatest(_a.ts, _b.ts) AS ts, least(_a.ts + _a.dur, _b.ts + _b.dur) - greatest(_a.ts, _b.ts) AS dur,
-       _interval_parts.* EXCLUDE (_span_all, _part), id_0, id_1
+       _a.* EXCLUDE (id, ts, dur, _row, _span_all), _a.id AS id_0, _b.id AS id_1
 FROM _interval_pairs
-JOIN _placed_a AS _a ON _a.id = id_0 AND _a._part = _interval_pairs._part
-JOIN _placed_b AS _b ON _b.id = id_1 AND _b._part = _interval_pairs._part
-JOIN _interval_parts ON _interval_parts._part = _interval_pairs._part;
+JOIN (SELECT id, ts, dur, _row, COLUMNS(lambda c: _span_key(c, partition)) FROM _interval_a) AS _a ON _a._row = _row_a
+JOIN _interval_b AS _b ON _b._row = _row_b;

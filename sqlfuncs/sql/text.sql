@@ -30,3 +30,12 @@ CREATE OR REPLACE MACRO _fnv(bytes) AS CASE WHEN bytes IS NOT NULL THEN
 CREATE OR REPLACE MACRO hash(a) AS _fnv(_hash_bytes(a)),
 (a, b) AS _fnv(_hash_bytes(a) || _hash_bytes(b)),
 (a, b, c) AS _fnv(_hash_bytes(a) || _hash_bytes(b) || _hash_bytes(c));
+
+-- _demangled is the mangled names of frames and symbols of the dataset, which a DuckDB file is written with.
+CREATE OR REPLACE TABLE _demangled (symbol VARCHAR, name VARCHAR);
+
+-- demangle(symbol): the C++ or Rust name that a compiler made a symbol of, as LLVM writes it; NULL for what is no such
+-- symbol. It knows the names of stack_profile_frame and stack_profile_symbol; in tpconvert query, any. Source: Trace
+-- Processor's demangle.
+CREATE OR REPLACE MACRO demangle(symbol) AS (
+    SELECT any_value(_d.name) FROM (SELECT symbol AS _symbol) AS _of JOIN _demangled AS _d ON _d.symbol = _of._symbol);

@@ -1,0 +1,164 @@
+package proto
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+const (
+	batchesAhead = 4
+	batchPackets = 512
+	batchBytes   = 256 << 10
+)
+
+// batch is a run of packets on their way from the cutter to the trace.
+type batch struct {
+	packets []Packet
+	bytes   int
+}
+
+// cutter cuts a trace into packets, those in compressed ones too, and decodes
+// all that can be told of a packet without the others. It does so ahead of the
+// trace, on a goroutine of its own.
+type cutter struct {
+	full    chan *batch // closed at the end
+	empty   chan *batch
+	stop    chan struct{}
+	packing *batch
+	stopped bool
+	zstd    *zstd.Decoder
+	err     error // why the cutting ended, nil at the end of the trace; valid once full is closed
+}
+
+func cut(r io.Reader) *cutter {
+	c := &cutter{full: make(chan *batch, batchesAhead), empty: make(chan *batch, batchesAhead), stop: make(chan struct{})}
+	for range batchesAhead {
+		c.empty <- &batch{packets: make([]Packet, 0, batchPackets)}
+	}
+	go func() {
+		defer close(c.full)
+		c.err = c.frames(r, -1)
+		if c.packing != nil {
+			c.full <- c.packing
+		}
+		if c.zstd != nil {
+			c.zstd.Close()
+		}
+	}()
+	return c
+}
+
+// each calls f with each packet, valid during the call, until f returns false. It
+// returns why the cutting ended.
+func (c *cutter) each(f func(*Packet) bool) error {
+	defer func() {
+		close(c.stop)
+		for range c.full { // what is cut reads from the input, which is the caller's
+		}
+	}()
+	for b := range c.full {
+		for i := range b.packets {
+			if !f(&b.packets[i]) {
+				return nil
+			}
+		}
+		b.packets, b.bytes = b.packets[:0], 0
+		c.empty <- b
+	}
+	return c.err
+}
+
+// packet returns the packet to be filled next, or nil if no more are wanted.
+func (c *cutter) packet(size int) *Packet {
+	if b := c.packing; b != nil && (len(b.packets) == cap(b.packets) || b.bytes >= batchBytes) {
+		c.full <- b // which has room for all batches
+		c.packing = nil
+	}
+	if c.packing == nil {
+		select {
+		case c.packing = <-c.empty:
+		case <-c.stop:
+			c.stopped = true
+			return nil
+		}
+	}
+	b := c.packing
+	b.packets = b.packets[:len(b.packets)+1]
+	b.bytes += size
+	return &b.packets[len(b.packets)-1]
+}
+
+// damage passes on what is wrong at an offset.
+func (c *cutter) damage(stat model.Stat, offset int64) {
+	if p := c.packet(0); p != nil {
+		p.damaged(stat, offset)
+	}
+}
+
+// frames cuts an input into packets. within is the offset of the compressed
+// packet that it comes from, or -1.
+func (c *cutter) frames(r io.Reader, within int64) error {
+	f := &frames{r: r}
+	for !c.stopped {
+		data, offset, err := f.next()
+		if within >= 0 {
+			offset = within
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err == io.ErrUnexpectedEOF:
+			c.damage(model.StatTruncatedInput, offset)
+			return nil
+		case err != nil:
+			return err
+		}
+		p := c.packet(len(data))
+		if p == nil {
+			return nil
+		}
+		switch {
+		case !p.read(data, offset) || p.compressed != nil && within >= 0:
+			p.damaged(model.StatCorruptPacket, offset)
+		case p.compressed != nil:
+			c.unpack(p)
+		}
+	}
+	return nil
+}
+
+// unpack puts the packets in a compressed one in its place.
+func (c *cutter) unpack(p *Packet) {
+	data, isZstd, offset := p.compressed, p.zstd, p.Offset
+	c.packing.packets = c.packing.packets[:len(c.packing.packets)-1]
+	if err := c.expand(data, isZstd, offset); err != nil {
+		c.damage(model.StatCorruptPacket, offset)
+	}
+}
+
+func (c *cutter) expand(data []byte, isZstd bool, offset int64) error {
+	var r io.Reader
+	var err error
+	switch {
+	case isZstd && c.zstd == nil:
+		c.zstd, err = zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+		r = c.zstd
+	case isZstd:
+		err = c.zstd.Reset(bytes.NewReader(data))
+		r = c.zstd
+	case bytes.HasPrefix(data, []byte{0x1f, 0x8b}):
+		r, err = gzip.NewReader(bytes.NewReader(data))
+	default:
+		r, err = zlib.NewReader(bytes.NewReader(data))
+	}
+	if err != nil {
+		return err
+	}
+	return c.frames(r, offset)
+}

@@ -1,0 +1,181 @@
+// Package v8profile reads the CPU profiles of V8, which traces of several formats
+// carry as JSON.
+package v8profile
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// Chunk is a part of a profile. The first says when the profile starts, the others
+// bring nodes of its call tree, samples, each the number of a node, and the times
+// between them. A .cpuprofile file is all of it in one.
+type Chunk struct {
+	Start   *float64 `json:"startTime"` // µs
+	Profile struct {
+		Nodes   []Node   `json:"nodes"`
+		Samples []uint32 `json:"samples"`
+	} `json:"cpuProfile"`
+	Deltas []int64 `json:"timeDeltas"` // µs
+}
+
+// Node is a node of the call tree. Either it names its parent or the parent lists
+// it among its children, before it or after.
+type Node struct {
+	ID       uint32   `json:"id"`
+	Parent   *uint32  `json:"parent"`
+	Children []uint32 `json:"children"`
+	Frame    struct {
+		Function string `json:"functionName"`
+		URL      string `json:"url"`
+	} `json:"callFrame"`
+}
+
+// Decode decodes JSON into a Chunk, a part of one, or what holds one. Values of
+// another type than they should be are zero; if the text is no JSON, Decode
+// returns false.
+func Decode(text []byte, to any) bool {
+	var wrongType *json.UnmarshalTypeError
+	err := json.Unmarshal(text, to)
+	return err == nil || errors.As(err, &wrongType)
+}
+
+// Profiles turns chunks into samples.
+type Profiles struct {
+	*model.Context
+	samples  *sort.Stream
+	profiles []*profile
+	byKey    map[Key]int
+}
+
+// Key tells profiles apart.
+type Key struct {
+	ID  uint64
+	PID int64 // None if the process is not known
+}
+
+type profile struct {
+	pid      int64
+	ts       int64 // of the last sample, ns
+	mapping  model.MappingID
+	callsite map[uint32]model.CallsiteID
+	parent   map[uint32]uint32 // of nodes that their parents list
+}
+
+// New returns the profiles of a trace.
+func New(c *model.Context, sorter *sort.Sorter) *Profiles {
+	p := &Profiles{Context: c, byKey: map[Key]int{}}
+	p.samples = sorter.NewStream(p)
+	return p
+}
+
+// Start begins a profile at ts, ns of the trace clock.
+func (p *Profiles) Start(key Key, ts int64) {
+	i, ok := p.byKey[key]
+	if !ok {
+		i = len(p.profiles)
+		p.byKey[key] = i
+		p.profiles = append(p.profiles, &profile{
+			pid: key.PID, mapping: p.Store.Stacks.DummyMapping(""),
+			callsite: map[uint32]model.CallsiteID{}, parent: map[uint32]uint32{},
+		})
+	}
+	p.profiles[i].ts = ts
+}
+
+// Add adds the nodes of a chunk and its samples, which are of a thread.
+func (p *Profiles) Add(key Key, tid uint32, c *Chunk) error {
+	i, ok := p.byKey[key]
+	if !ok {
+		for range c.Profile.Nodes {
+			p.File.Count(model.StatLegacyV8CPUProfileInvalidCallsite)
+		}
+		for range c.Profile.Samples {
+			p.File.Count(model.StatLegacyV8CPUProfileInvalidSample)
+		}
+		return nil
+	}
+	of := p.profiles[i]
+	for n := range c.Profile.Nodes {
+		if !p.node(of, &c.Profile.Nodes[n]) {
+			p.File.Count(model.StatLegacyV8CPUProfileInvalidCallsite)
+		}
+	}
+	if len(c.Profile.Samples) != len(c.Deltas) {
+		p.File.Count(model.StatLegacyV8CPUProfileInvalidSample)
+		return nil
+	}
+	for n, node := range c.Profile.Samples {
+		of.ts += c.Deltas[n] * 1000
+		if of.ts < 0 {
+			p.File.Count(model.StatTraceSorterNegativeTimestampDropped)
+			continue
+		}
+		b, err := p.samples.Reserve(of.ts, 12)
+		if err != nil {
+			return err
+		}
+		binary.LittleEndian.PutUint32(b, uint32(i))
+		binary.LittleEndian.PutUint32(b[4:], tid)
+		binary.LittleEndian.PutUint32(b[8:], node)
+	}
+	return nil
+}
+
+// node adds a node to the call tree.
+func (p *Profiles) node(of *profile, n *Node) bool {
+	if _, ok := of.callsite[n.ID]; ok {
+		return false
+	}
+	stacks, strings := p.Store.Stacks, p.Store.Strings
+	var url model.StringID
+	if n.Frame.URL != "" {
+		url = strings.Intern(n.Frame.URL)
+	}
+	frame := stacks.FunctionFrame(of.mapping, strings.Intern(n.Frame.Function), url, 0)
+	parent := model.None
+	above, ok := of.parent[n.ID]
+	if n.Parent != nil {
+		above, ok = *n.Parent, true
+	}
+	if ok {
+		if parent, ok = of.callsite[above]; !ok {
+			return false
+		}
+	}
+	id := stacks.Callsite(parent, frame)
+	of.callsite[n.ID] = id
+	for _, child := range n.Children {
+		if _, ok := of.parent[child]; ok {
+			return false
+		}
+		of.parent[child] = n.ID
+		if callsite, ok := of.callsite[child]; ok && callsite != id {
+			stacks.SetParent(callsite, id)
+		}
+	}
+	return true
+}
+
+// Event adds a sample.
+func (p *Profiles) Event(ts int64, token []byte) error {
+	of := p.profiles[binary.LittleEndian.Uint32(token)]
+	callsite, ok := of.callsite[binary.LittleEndian.Uint32(token[8:])]
+	if !ok {
+		p.File.Count(model.StatLegacyV8CPUProfileInvalidSample)
+		return nil
+	}
+	sample := model.NewSample(ts, "legacy_v8")
+	sample.Callsite = callsite
+	if of.pid != model.None {
+		tid := binary.LittleEndian.Uint32(token[4:])
+		sample.UTID = p.Machine.ThreadOf(int64(tid), of.pid)
+		sample.UPID = p.Machine.Process(of.pid)
+	}
+	p.Store.Stacks.AddSample(sample)
+	return nil
+}

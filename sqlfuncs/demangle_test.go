@@ -1,0 +1,42 @@
+package sqlfuncs
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestDemangle(t *testing.T) {
+	for symbol, want := range map[string]string{
+		"_ZN3art6Thread14CreateCallbackEPv": "art::Thread::CreateCallback(void*)",
+		"_ZSt4findIPiiET_S1_S1_RKT0_":       "int* std::find<int*, int>(int*, int*, int const&)",
+		"_ZNSt6vectorIS_IiSaIiEESaIS1_EED2Ev": "std::vector<std::vector<int, std::allocator<int>>, " +
+			"std::allocator<std::vector<int, std::allocator<int>>>>::~vector()",
+		"_ZZN3foo3barEvENKUlvE_clEv":                     "foo::bar()::'lambda'()::operator()() const",
+		"_ZN3foo3barEv.llvm.123":                         "foo::bar() (.llvm.123)",
+		"__ZN3foo3barEv":                                 "foo::bar()",
+		"_RNvCskwGfYPst2Cb_3foo16example_function":       "foo::example_function",
+		"_ZN4core3fmt9Formatter3pad17h1234567890abcdefE": "core::fmt::Formatter::pad::h1234567890abcdef",
+		"main": "", "": "", "_": "", "_Z": "", "std::foo()": "", "_ZN3foo": "", "?foo@@YAXXZ": "",
+	} {
+		if got, ok := Demangle(symbol); got != want || ok != (want != "") {
+			t.Errorf("Demangle(%q) = %q, %t, want %q", symbol, got, ok, want)
+		}
+	}
+}
+
+func TestDemangleNames(t *testing.T) {
+	for _, layout := range []Layout{OneTrace, ManyTraces} {
+		db := open(t, layout)
+		exec(t, db, `INSERT INTO stack_profile_frame BY NAME SELECT unnest(['_Z1fv', 'main', NULL, '_Z1fv']) AS name`)
+		exec(t, db, `INSERT INTO stack_profile_frame BY NAME SELECT '_Z1gv' AS deobfuscated_name`)
+		exec(t, db, `INSERT INTO stack_profile_symbol BY NAME SELECT '_Z1h''v' AS name UNION ALL SELECT '_Z1hi'`)
+		if err := DemangleNames(t.Context(), db); err != nil {
+			t.Fatal(err)
+		}
+		got := query(t, db, `SELECT s, demangle(s) FROM (VALUES ('_Z1fv'), ('_Z1gv'), ('_Z1hi'), ('_Z1kv'), ('main'), (NULL)) AS t(s)`)
+		want := [][]string{{"_Z1fv", "f()"}, {"_Z1gv", "g()"}, {"_Z1hi", "h(int)"}, {"_Z1kv", "NULL"}, {"main", "NULL"}, {"NULL", "NULL"}}
+		if !slices.EqualFunc(got[1:], want, slices.Equal) {
+			t.Errorf("got %q", got)
+		}
+	}
+}

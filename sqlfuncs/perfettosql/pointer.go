@@ -1,0 +1,106 @@
+package perfettosql
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Trace Processor's modules pass tables to its functions as pointers, which aggregates make of rows, and read tables from
+// the pointers that come back:
+//
+//	SELECT c0 AS ts FROM __intrinsic_table_ptr(f((SELECT agg(ts) FROM t))) WHERE __intrinsic_table_ptr_bind(c0, 'ts')
+//
+// Here such a function is a table macro, and its argument the name of a query.
+
+// pointed are the columns that the arguments of an aggregate become. Further arguments come in pairs, a name and a value.
+var pointed = map[string][]string{
+	"__intrinsic_interval_tree_intervals_agg": {"id", "ts", "dur"},
+	"__intrinsic_counter_per_track_agg":       {"id", "ts", "track_id", "value"},
+	"__intrinsic_timestamp_set_agg":           {"ts"},
+}
+
+// pointTo translates an aggregate to the columns of a query.
+func (p *parser) pointTo(names []string, args []expr, t token) expr {
+	if len(args) < len(names) || (len(args)-len(names))%2 != 0 {
+		p.fail(t, "%s: it has %d arguments", t.text, len(args))
+	}
+	var columns []pieces
+	for i, name := range names {
+		columns = append(columns, cat(args[i].whole(), " AS ", identifier(name)))
+	}
+	for pair := args[len(names):]; len(pair) > 0; pair = pair[2:] {
+		columns = append(columns, cat(pair[1].whole(), " AS ", identifier(pair[0].raw)))
+	}
+	p.in.pointer = true
+	return expr{sql: list(columns), pointer: true}
+}
+
+// tablePointer parses the function call in __intrinsic_table_ptr(f(...)).
+func (p *parser) tablePointer() pieces {
+	t := p.next()
+	name := strings.ToLower(t.text)
+	if !p.accept("(") || name != intersect && !p.overlay[name] {
+		p.fail(t, "%s is not there", t.text)
+	}
+	var queries []pieces
+	var args []expr
+	for _, arg := range p.arguments() {
+		if arg.pointer {
+			query := fmt.Sprintf("_pointer%d", len(queries))
+			queries = append(queries, cat(query, " AS ", arg.sql))
+			arg = expr{sql: cat(literal(query))}
+		}
+		args = append(args, arg)
+	}
+	call := cat(&piece{text: name + "(", pos: t.pos}, list(values(args)), ")")
+	if name == intersect {
+		steps, result := intersection(values(args))
+		queries, call = append(queries, steps...), cat(result)
+	}
+	if queries != nil {
+		call = cat("(WITH ", list(queries), " FROM ", call, ")")
+	}
+	p.in.bound = &piece{text: "*", pos: -1}
+	return cat("(SELECT ", p.in.bound, " FROM ", call, ")")
+}
+
+// bind makes a column of a table pointer known under the name that a query uses.
+func (p *parser) bind(args []expr, t token) expr {
+	if p.in == nil || p.in.bound == nil || len(args) != 2 || args[0].column == "" || args[1].constant != text {
+		p.fail(t, "%s: want a column of a table pointer and a name", t.text)
+	}
+	column := identifier(args[1].raw) + " AS " + identifier(args[0].column)
+	if bound := p.in.bound; bound.text == "*" {
+		bound.text = column
+	} else {
+		bound.text += ", " + column
+	}
+	return expr{sql: cat("true"), truth: true}
+}
+
+const (
+	intersect    = "__intrinsic_interval_intersect"
+	intersectMax = 15 // tables, each of which has a column of ids in any result
+)
+
+// intersection intersects any number of tables, one after the other: the id of what the first have in common is the list
+// of their ids. The last argument is their partition.
+func intersection(args []pieces) (steps []pieces, result string) {
+	by := args[len(args)-1]
+	for i, source := range args[:len(args)-1] {
+		step := cat(fmt.Sprintf("_common%d AS (", i))
+		if i == 0 {
+			step = cat(step, "SELECT * REPLACE ([id] AS id) FROM relation(", source, "))")
+		} else {
+			step = cat(step, fmt.Sprintf("SELECT * EXCLUDE (id_0, id_1), list_append(id_0, id_1) AS id FROM interval_intersect('_common%d', ", i-1),
+				source, ", nullif(trim(", by, ", '() '), '')))")
+		}
+		steps = append(steps, step)
+		result = fmt.Sprintf("_common%d", i)
+	}
+	var ids strings.Builder
+	for i := range intersectMax {
+		fmt.Fprintf(&ids, ", id[%d] AS id_%d", i+1, i)
+	}
+	return steps, "(SELECT *" + ids.String() + " FROM " + result + ")"
+}

@@ -44,8 +44,8 @@ func TestFtraceBundles(t *testing.T) {
 		"10 20 0 100 R", "20 -1 1 100 ", "30 -1 0 100 ")
 	want(t, "thread_state", r.rows("thread_state", "ts", "dur", "state", "cpu"),
 		"10 20 Running 0", "15 -1 R ", "20 -1 S ", "30 -1 R ")
-	want(t, "ftrace_event", r.rows("ftrace_event", "ts", "name", "cpu"),
-		"10 sched_switch 0", "15 sched_waking 0", "20 sched_switch 1", "25 cpu_idle 1", "30 sched_switch 0")
+	want(t, "ftrace_event", r.rows("ftrace_event", "id", "ts", "name", "cpu"),
+		"0 10 sched_switch 0", "1 15 sched_waking 0", "2 20 sched_switch 1", "3 25 cpu_idle 1", "4 30 sched_switch 0")
 	want(t, "counter", r.rows("counter", "ts", "value"), "25 2")
 }
 

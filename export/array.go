@@ -23,14 +23,23 @@ func wrap(t arrow.DataType, n, nulls int, bits, values []byte) arrow.Array {
 	return array.MakeFromData(data)
 }
 
-// texts makes an array of the strings.
-func texts(ids []table.StringID, view table.StringView) (arrow.Array, error) {
+// textBytes is how many bytes the strings take.
+func textBytes(ids []table.StringID, view table.StringView) (int, error) {
 	size := 0
 	for _, id := range ids {
 		size += len(view.Get(id))
 	}
-	if size > math.MaxInt32 {
-		return nil, fmt.Errorf("%d bytes of text: a dictionary holds no more than 2 GiB", size)
+	if size > math.MaxInt32-4*len(ids) {
+		return 0, fmt.Errorf("%d bytes of text: a dictionary holds no more than 2 GiB", size)
+	}
+	return size, nil
+}
+
+// texts makes an array of the strings.
+func texts(ids []table.StringID, view table.StringView) (arrow.Array, error) {
+	size, err := textBytes(ids, view)
+	if err != nil {
+		return nil, err
 	}
 	offsets := make([]int32, 1, len(ids)+1)
 	bytes := make([]byte, 0, size)

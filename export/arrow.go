@@ -11,8 +11,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"github.com/tpconvert/tpconvert/export/encoding"
 	"github.com/tpconvert/tpconvert/model/table"
 )
+
+// bufferBytes is what is collected of a file before it is written.
+const bufferBytes = 128 << 10
 
 // arrowFile writes a table as an Arrow IPC file, a chunk a record batch.
 //
@@ -20,7 +24,7 @@ import (
 // last chunk, while the writer wants it before the first. So batches go to a
 // spool beside the file first, with text as bare indices.
 type arrowFile struct {
-	w       io.Writer
+	w       *bufio.Writer
 	o       *Options
 	schema  *table.Schema
 	spooled *arrow.Schema
@@ -65,7 +69,7 @@ func newArrowFile(path string, w io.Writer, s *table.Schema, o *Options) (encode
 	if err != nil {
 		return nil, err
 	}
-	a := &arrowFile{w: w, o: o, schema: s, spooled: spoolSchema(s), spool: spool, buffer: bufio.NewWriterSize(spool, bufferBytes)}
+	a := &arrowFile{w: bufio.NewWriterSize(w, bufferBytes), o: o, schema: s, spooled: spoolSchema(s), spool: spool, buffer: bufio.NewWriterSize(spool, bufferBytes)}
 	a.batches = ipc.NewWriter(a.buffer, ipc.WithSchema(a.spooled), ipc.WithLZ4())
 	a.words = make([]*dictionary, len(s.Columns))
 	for i, c := range s.Columns {
@@ -76,7 +80,10 @@ func newArrowFile(path string, w io.Writer, s *table.Schema, o *Options) (encode
 	return a, nil
 }
 
-func (a *arrowFile) write(c *table.Chunk, _ *scratch) error {
+// encode does nothing: indices of text depend on the chunks before.
+func (a *arrowFile) encode(*table.Chunk, *scratch) error { return nil }
+
+func (a *arrowFile) append(c *table.Chunk, _ *scratch) error {
 	a.strings = c.Strings
 	columns := make([]arrow.Array, len(c.Schema.Columns))
 	for i := range columns {
@@ -93,7 +100,7 @@ func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
 		t = arrow.PrimitiveTypes.Int32
 	}
 	if column.Row {
-		v.Values = new(scratch).rowIDs(c.Base, c.Rows)
+		v.Values = rowIDs(c.Base, c.Rows)
 	}
 	nulls := 0
 	if v.Valid != nil {
@@ -107,13 +114,7 @@ func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
 	case []float64:
 		return wrap(t, c.Rows, nulls, v.Valid, arrow.Float64Traits.CastToBytes(values))
 	case []bool:
-		packed := make([]byte, (c.Rows+7)/8)
-		for i, set := range values {
-			if set {
-				packed[i>>3] |= 1 << (i & 7)
-			}
-		}
-		return wrap(t, c.Rows, nulls, v.Valid, packed)
+		return wrap(t, c.Rows, nulls, v.Valid, encoding.Bools(nil, values))
 	case []table.StringID:
 		indices, valid := make([]int32, c.Rows), make([]byte, (c.Rows+7)/8)
 		a.words[i].encode(values, c.Strings, indices, valid)
@@ -123,8 +124,17 @@ func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
 	}
 }
 
+// rowIDs returns the ids of n rows from base on.
+func rowIDs(base int64, n int) []int64 {
+	ids := make([]int64, n)
+	for i := range ids {
+		ids[i] = base + int64(i)
+	}
+	return ids
+}
+
 // close turns the spool into the file.
-func (a *arrowFile) close(traceID string, _ *scratch) (err error) {
+func (a *arrowFile) close(traceID string) (err error) {
 	defer func() {
 		err = errors.Join(err, a.spool.Close(), os.Remove(a.spool.Name()))
 	}()
@@ -177,7 +187,7 @@ func (a *arrowFile) close(traceID string, _ *scratch) (err error) {
 			return err
 		}
 	}
-	return errors.Join(batches.Err(), w.Close())
+	return errors.Join(batches.Err(), w.Close(), a.w.Flush())
 }
 
 // writeBatch writes the columns as one batch and releases them.

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -101,12 +102,12 @@ func BenchmarkParquetSlices(b *testing.B) {
 					b.Fatal(err)
 				}
 				for _, c := range chunks {
-					if err := f.write(c, s); err != nil {
+					if err := errors.Join(f.encode(c, s), f.append(c, s)); err != nil {
 						b.Fatal(err)
 					}
 					rows += c.Rows
 				}
-				if err := f.close("", s); err != nil {
+				if err := f.close(""); err != nil {
 					b.Fatal(err)
 				}
 				size += to.n

@@ -1,26 +1,29 @@
 package export
 
 import (
-	"fmt"
+	"bufio"
+	"encoding/binary"
 	"io"
 	"strconv"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// parquetFile writes a table as Parquet, a chunk a row group. It drives the
-// column writers itself, which is faster than going through Arrow records:
-// NULLs are left out before encoding and text arrives as dictionary indices.
+// parquetFile writes a table as Parquet, a chunk a row group. The pages are made
+// here, a whole column at a time and chunks side by side; arrow-go makes the
+// metadata around them.
 type parquetFile struct {
-	w *file.Writer
+	w        io.Writer
+	position int64
+	codec    codec
+	far      []bool // by column, whether its values are scattered
+	metadata *metadata.FileMetaDataBuilder
+	index    metadata.PageIndexBuilder
+	groups   int16
 }
 
 var parquetTypes = [...]parquet.Type{
@@ -31,14 +34,7 @@ var parquetTypes = [...]parquet.Type{
 	table.TypeString:  parquet.Types.ByteArray,
 }
 
-var codecs = map[string]compress.Compression{
-	"zstd": compress.Codecs.Zstd, "gzip": compress.Codecs.Gzip,
-	"snappy": compress.Codecs.Snappy, "none": compress.Codecs.Uncompressed,
-}
-
-// defaultZstdLevel makes files of slices 1 % larger than level 3 and writes
-// them a quarter faster.
-const defaultZstdLevel = 1
+const magic = "PAR1"
 
 // newParquetFile begins a file. Encodings are chosen by the type of the column
 // and its values in the first chunk, which is nil for a table without rows:
@@ -48,21 +44,16 @@ const defaultZstdLevel = 1
 //     have a dictionary, in row groups where values repeat.
 //   - Text always has a dictionary.
 func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk) (encoder, error) {
-	fields := make(schema.FieldList, len(s.Columns))
-	level := o.Compression.level
-	if level == 0 && o.Compression.codec == "zstd" {
-		level = defaultZstdLevel
+	p := &parquetFile{w: w, far: make([]bool, len(s.Columns))}
+	var err error
+	if p.codec, err = newCodec(o.Compression); err != nil {
+		return nil, err
 	}
+	fields := make(schema.FieldList, len(s.Columns))
 	properties := []parquet.WriterProperty{
 		parquet.WithCreatedBy("tpconvert " + o.Version),
-		parquet.WithCompression(codecs[o.Compression.codec]),
-		parquet.WithPageIndexEnabled(true),
+		parquet.WithCompression(p.codec.name),
 		parquet.WithSortingColumns([]parquet.SortingColumn{{ColumnIdx: 0}}),
-		parquet.WithBatchSize(16 << 10),
-		parquet.WithDictionaryDefault(false),
-	}
-	if level != 0 {
-		properties = append(properties, parquet.WithCompressionLevel(level))
 	}
 	for i, c := range s.Columns {
 		repetition := parquet.Repetitions.Required
@@ -73,33 +64,26 @@ func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk
 		if c.Type == table.TypeString {
 			logical = schema.StringLogicalType{}
 		}
-		var err error
 		fields[i], err = schema.NewPrimitiveNodeLogical(c.Name, repetition, logical, parquetTypes[c.Type], -1, int32(c.Field))
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case c.Type == table.TypeBool:
-		case c.Type == table.TypeString, c.Type == table.TypeFloat64, first != nil && scattered(first.Column(i)):
-			properties = append(properties, parquet.WithDictionaryFor(c.Name, true))
-		default:
-			properties = append(properties, parquet.WithEncodingFor(c.Name, parquet.Encodings.DeltaBinaryPacked))
-		}
+		p.far[i] = first != nil && scattered(first.Column(i))
+		properties = append(properties, parquet.WithEncodingFor(c.Name, columnEncoding(&c, p.far[i])))
 	}
 	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)
 	if err != nil {
 		return nil, err
 	}
-	pw, err := file.NewParquetWriterWithError(w, root, file.WithWriterProps(parquet.NewWriterProperties(properties...)))
-	if err != nil {
-		return nil, err
-	}
+	p.index.Schema = schema.NewSchema(root)
+	p.metadata = metadata.NewFileMetadataBuilder(p.index.Schema, parquet.NewWriterProperties(properties...), nil)
 	for _, kv := range fileMetadata(o) {
-		if err := pw.AppendKeyValueMetadata(kv[0], kv[1]); err != nil {
+		if err := p.metadata.AppendKeyValueMetadata(kv[0], kv[1]); err != nil {
 			return nil, err
 		}
 	}
-	return &parquetFile{pw}, nil
+	_, err = p.Write([]byte(magic))
+	return p, err
 }
 
 // fileMetadata is what every file says of itself, besides its trace.
@@ -112,144 +96,109 @@ func fileMetadata(o *Options) [][2]string {
 
 const traceIDKey = "tpconvert.trace_id"
 
-func (p *parquetFile) write(c *table.Chunk, s *scratch) error {
-	group, err := p.w.AppendRowGroupChecked()
-	if err != nil {
+func (p *parquetFile) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	p.position += int64(n)
+	return n, err
+}
+
+// Tell is the position in the file, for the page index.
+func (p *parquetFile) Tell() int64 { return p.position }
+
+func (p *parquetFile) encode(c *table.Chunk, s *scratch) error {
+	return s.encode(c, p.far, p.codec)
+}
+
+func (p *parquetFile) append(_ *table.Chunk, s *scratch) error {
+	g := &s.group
+	group := p.metadata.AppendRowGroup()
+	group.SetNumRows(g.rows)
+	if err := p.index.AppendRowGroup(); err != nil {
 		return err
 	}
-	for i, column := range c.Schema.Columns {
-		to, err := group.NextColumn()
-		if err != nil {
+	for i := range g.columns {
+		if err := p.describe(group.NextColumnChunk(), i, &g.columns[i]); err != nil {
 			return err
 		}
-		if err := writeColumn(to, c, i, s); err != nil {
-			return fmt.Errorf("column %s: %w", column.Name, err)
-		}
 	}
-	return group.Close()
-}
-
-func (p *parquetFile) close(traceID string, _ *scratch) error {
-	if err := p.w.AppendKeyValueMetadata(traceIDKey, traceID); err != nil {
+	if err := group.Finish(0, p.groups); err != nil {
 		return err
 	}
-	return p.w.Close()
-}
-
-func writeColumn(to file.ColumnChunkWriter, c *table.Chunk, i int, s *scratch) error {
-	column, v := &c.Schema.Columns[i], c.Column(i)
-	if column.Row {
-		v.Values = s.rowIDs(c.Base, c.Rows)
-	}
-	switch column.Type {
-	case table.TypeInt64:
-		return writeValues(to, column, v, c.Rows, s, &s.int64s)
-	case table.TypeInt32:
-		return writeValues(to, column, v, c.Rows, s, &s.int32s)
-	case table.TypeFloat64:
-		return writeValues(to, column, v, c.Rows, s, &s.float64s)
-	case table.TypeBool:
-		return writeValues(to, column, v, c.Rows, s, &s.bools)
-	default:
-		return writeText(to, c, v, s)
-	}
-}
-
-// dictionaryEncoder is the encoder of a column that has a dictionary, until it
-// falls back to plain values.
-type dictionaryEncoder interface {
-	PutDictionary(arrow.Array) error
-	NumEntries() int
-}
-
-func writeValues[T any](to file.ColumnChunkWriter, column *table.Column, v table.Vector, rows int, s *scratch, spare *[]T) error {
-	values, _ := v.Values.([]T)
-	if _, ok := to.CurrentEncoder().(dictionaryEncoder); ok && values != nil {
-		if done, err := writeRepeated(to, column, v, rows, s); done || err != nil {
-			return err
-		}
-		to.FallbackToPlain()
-	}
-	var levels []int16
-	if column.Nullable {
-		levels = s.definitionLevels(v.Valid, rows)
-		if values != nil {
-			values = compact(spare, values, v.Valid)
-		}
-	}
-	_, err := to.(interface {
-		WriteBatch(values []T, definition, repetition []int16) (int64, error)
-	}).WriteBatch(values, levels, nil)
+	p.groups++
+	_, err := p.Write(g.bytes)
 	return err
 }
 
-// writeRepeated writes numbers with a dictionary, unless there are too many
-// different ones.
-func writeRepeated(to file.ColumnChunkWriter, column *table.Column, v table.Vector, rows int, s *scratch) (bool, error) {
-	var bits []byte
-	switch values := v.Values.(type) {
-	case []int64:
-		bits = arrow.Int64Traits.CastToBytes(values)
-	case []float64:
-		bits = arrow.Float64Traits.CastToBytes(values)
-	}
-	indices := grow(&s.indices, rows)
-	if !s.numbers.encode(arrow.Uint64Traits.CastFromBytes(bits), v.Valid, indices, rows/4) {
-		return false, nil
-	}
-	numbers := s.numbers.values
-	words := wrap(arrowTypes[column.Type], len(numbers), 0, nil, arrow.Uint64Traits.CastToBytes(numbers))
-	defer words.Release()
-	return writeIndices(to, words, indices, v.Valid, s)
-}
-
-// writeText hands a column of text to the column writer as a dictionary and
-// indices, which spares it hashing every value.
-func writeText(to file.ColumnChunkWriter, c *table.Chunk, v table.Vector, s *scratch) error {
-	ids, _ := v.Values.([]table.StringID)
-	if ids == nil {
-		_, err := to.(*file.ByteArrayColumnChunkWriter).WriteBatch(nil, s.definitionLevels(nil, c.Rows), nil)
-		return err
-	}
-	indices, valid := grow(&s.indices, c.Rows), grow(&s.valid, (c.Rows+7)/8)
-	s.words.reset()
-	s.words.encode(ids, c.Strings, indices, valid)
-	words, err := texts(s.words.words, c.Strings)
+// describe fills in the metadata and the page index of a column that comes
+// next in the file.
+func (p *parquetFile) describe(to *metadata.ColumnChunkMetaDataBuilder, i int, c *columnChunk) error {
+	offsets, err := p.index.GetOffsetIndexBuilder(i)
 	if err != nil {
 		return err
 	}
-	defer words.Release()
-	_, err = writeIndices(to, words, indices, valid, s)
-	return err
+	limits, err := p.index.GetColumnIndexBuilder(i)
+	if err != nil {
+		return err
+	}
+	info := metadata.ChunkMetaInfo{IndexPageOffset: -1, CompressedSize: int64(c.size), UncompressedSize: int64(c.raw)}
+	pages := c.pages
+	if c.dictionary() {
+		info.DictPageOffset = p.position + int64(pages[0].start)
+		pages = pages[1:]
+	}
+	info.DataPageOffset = p.position + int64(pages[0].start)
+	for _, page := range pages {
+		statistics := page.bounds.statistics(page.rows - page.values)
+		statistics.AllNullValue = page.values == 0
+		if err := limits.AddPage(&statistics); err != nil {
+			return err
+		}
+		if err := offsets.AddPage(p.position+int64(page.start), info.NumValues, int32(page.end-page.start)); err != nil {
+			return err
+		}
+		info.NumValues += int64(page.rows)
+	}
+	if err := limits.Finish(); err != nil {
+		return err
+	}
+	if err := offsets.Finish(0); err != nil {
+		return err
+	}
+	statistics := c.bounds.statistics(c.nulls)
+	statistics.Signed = to.Descr().SortOrder() == schema.SortSIGNED
+	to.SetStats(statistics)
+	counts := metadata.EncodingStats{DataEncodingStats: map[parquet.Encoding]int32{c.encoding: int32(len(pages))}}
+	if c.dictionary() {
+		counts.DictEncodingStats = map[parquet.Encoding]int32{parquet.Encodings.Plain: 1}
+	}
+	return to.Finish(info, c.dictionary(), false, counts)
 }
 
-// writeIndices writes a column as a dictionary and indices into it. It reports
-// whether it did: values that the encoder takes for equal, as it does with the
-// zeros of both signs, cannot be written so.
-func writeIndices(to file.ColumnChunkWriter, words arrow.Array, indices []int32, valid []byte, s *scratch) (bool, error) {
-	encoder := to.CurrentEncoder().(dictionaryEncoder)
-	if err := encoder.PutDictionary(words); err != nil {
-		return false, err
+// close writes the page index and the footer.
+func (p *parquetFile) close(traceID string) error {
+	if err := p.metadata.AppendKeyValueMetadata(traceIDKey, traceID); err != nil {
+		return err
 	}
-	if encoder.NumEntries() != words.Len() {
-		return false, nil
+	buffer := bufio.NewWriter(p.w)
+	p.w = buffer
+	p.index.Finish()
+	var location metadata.PageIndexLocation
+	if err := p.index.WriteTo(p, &location); err != nil {
+		return err
 	}
-	rows, count := len(indices), len(indices)
-	var levels []int16
-	if valid != nil {
-		count, levels = present(valid, rows), s.definitionLevels(valid, rows)
+	if err := p.metadata.SetPageIndexLocation(location); err != nil {
+		return err
 	}
-	statistics := to.PageStatistics()
-	statistics.IncNulls(int64(rows - count))
-	statistics.IncNumValues(int64(count))
-	if text, ok := words.(*array.String); ok {
-		// UpdateFromArrow overlooks empty strings, and the minimum with them.
-		statistics.(*metadata.ByteArrayStatistics).UpdateFromArrowOffsets(text.ValueBytes(), text.ValueOffsets(), 0)
-		statistics.IncNumValues(int64(-text.Len()))
-	} else if err := statistics.UpdateFromArrow(words, false); err != nil {
-		return false, err
+	footer, err := p.metadata.Finish()
+	if err != nil {
+		return err
 	}
-	positions := wrap(arrow.PrimitiveTypes.Int32, rows, rows-count, valid, arrow.Int32Traits.CastToBytes(indices))
-	defer positions.Release()
-	return true, to.WriteDictIndices(positions, levels, nil)
+	n, err := footer.WriteTo(p, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := p.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(n)), magic...)); err != nil {
+		return err
+	}
+	return buffer.Flush()
 }

@@ -360,44 +360,103 @@ func TestParquetEncodings(t *testing.T) {
 	}
 }
 
-func TestParquetStatistics(t *testing.T) {
-	dir, rows, _ := writeKinds(t, 1000, 1000, Options{})
-	_, f := readParquetGo(t, filepath.Join(dir, "kinds.parquet"))
-	for i, column := range kindsSchemas()[0].Columns {
-		if column.Type != table.TypeInt64 && column.Type != table.TypeString {
+// limits are the least and the greatest value of a column, as the format has
+// them in statistics, and how many values are NULL.
+func limits(rows [][]any, column int) (least, greatest any, nulls int64) {
+	for _, row := range rows {
+		v := row[column]
+		if v == nil {
+			nulls++
 			continue
 		}
-		var least, greatest any
-		nulls := int64(0)
-		for _, row := range rows {
-			v := row[i]
-			if v == nil {
-				nulls++
-				continue
-			}
-			if least == nil || less(v, least) {
-				least = v
-			}
-			if greatest == nil || less(greatest, v) {
-				greatest = v
-			}
+		if bits, ok := v.(uint64); ok && math.IsNaN(math.Float64frombits(bits)) {
+			continue
 		}
-		chunk := f.RowGroups()[0].ColumnChunks()[i].(*parquet.FileColumnChunk)
-		if chunk.NullCount() != nulls {
-			t.Errorf("%s: %d NULLs, want %d", column.Name, chunk.NullCount(), nulls)
+		if least == nil || less(v, least) {
+			least = v
 		}
-		low, high, ok := chunk.Bounds()
-		if ok != (least != nil) || ok && (plain(low) != least || plain(high) != greatest) {
-			t.Errorf("%s: %v to %v, want %v to %v", column.Name, low, high, least, greatest)
+		if greatest == nil || less(greatest, v) {
+			greatest = v
+		}
+	}
+	if bits, ok := least.(uint64); ok && math.Float64frombits(bits) == 0 {
+		least = math.Float64bits(math.Copysign(0, -1))
+	}
+	if bits, ok := greatest.(uint64); ok && math.Float64frombits(bits) == 0 {
+		greatest = uint64(0)
+	}
+	return least, greatest, nulls
+}
+
+func less(a, b any) bool {
+	switch a := a.(type) {
+	case int64:
+		return a < b.(int64)
+	case int32:
+		return a < b.(int32)
+	case uint64:
+		return math.Float64frombits(a) < math.Float64frombits(b.(uint64))
+	case bool:
+		return !a && b.(bool)
+	default:
+		return a.(string) < b.(string)
+	}
+}
+
+func TestParquetStatistics(t *testing.T) {
+	dir, rows, _ := writeKinds(t, 3000, 1000, Options{})
+	_, f := readParquetGo(t, filepath.Join(dir, "kinds.parquet"))
+	for g, group := range f.RowGroups() {
+		for i, column := range kindsSchemas()[0].Columns {
+			least, greatest, nulls := limits(rows[g*1000:][:1000], i)
+			chunk := group.ColumnChunks()[i].(*parquet.FileColumnChunk)
+			if chunk.NullCount() != nulls {
+				t.Errorf("%s: %d NULLs, want %d", column.Name, chunk.NullCount(), nulls)
+			}
+			low, high, ok := chunk.Bounds()
+			if ok != (least != nil) || ok && (plain(low) != least || plain(high) != greatest) {
+				t.Errorf("%s: %v to %v, want %v to %v", column.Name, low, high, least, greatest)
+			}
 		}
 	}
 }
 
-func less(a, b any) bool {
-	if x, ok := a.(int64); ok {
-		return x < b.(int64)
+// TestParquetPages writes row groups of several pages.
+func TestParquetPages(t *testing.T) {
+	const groupRows = 2*pageRows + 8
+	dir, rows, _ := writeKinds(t, groupRows+100, groupRows, Options{})
+	path := filepath.Join(dir, "kinds.parquet")
+	got, f := readParquetGo(t, path)
+	equalRows(t, got, rows)
+	equalRows(t, readArrowGo(t, path), rows)
+	for i, column := range kindsSchemas()[0].Columns {
+		chunk := f.RowGroups()[0].ColumnChunks()[i]
+		offsets, err := chunk.OffsetIndex()
+		if err != nil {
+			t.Fatal(err)
+		}
+		limited, err := chunk.ColumnIndex()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if offsets.NumPages() != 3 || limited.NumPages() != 3 {
+			t.Fatalf("%s has %d pages, limits of %d", column.Name, offsets.NumPages(), limited.NumPages())
+		}
+		for p := range 3 {
+			first, end := p*pageRows, min((p+1)*pageRows, groupRows)
+			least, greatest, nulls := limits(rows[first:end], i)
+			if int(offsets.FirstRowIndex(p)) != first || limited.NullCount(p) != nulls || limited.NullPage(p) != (least == nil) {
+				t.Errorf("page %d of %s begins at row %d and has %d NULLs, want %d and %d", p, column.Name, offsets.FirstRowIndex(p), limited.NullCount(p), first, nulls)
+			}
+			if least == nil {
+				continue
+			}
+			low, high := plain(limited.MinValue(p)), plain(limited.MaxValue(p))
+			if less(least, low) || less(high, greatest) || column.Asc && (low != least || high != greatest) {
+				t.Errorf("page %d of %s: %v to %v, want %v to %v", p, column.Name, low, high, least, greatest)
+			}
+		}
 	}
-	return a.(string) < b.(string)
 }
 
 func TestArrowReadsBack(t *testing.T) {

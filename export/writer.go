@@ -1,7 +1,6 @@
 package export
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -11,9 +10,6 @@ import (
 
 	"github.com/tpconvert/tpconvert/model/table"
 )
-
-// bufferBytes is what is collected of a file before it is written.
-const bufferBytes = 128 << 10
 
 // Writer writes the tables of one trace. It is a table.Sink for one goroutine.
 // Commit or Abort ends it.
@@ -43,20 +39,24 @@ type place interface {
 
 // encoder writes one file.
 type encoder interface {
-	write(*table.Chunk, *scratch) error
-	close(traceID string, s *scratch) error
+	// encode leaves in the scratch what append needs. Chunks may be encoded side
+	// by side.
+	encode(*table.Chunk, *scratch) error
+	// append adds a chunk to the file. It is called in the order of chunks.
+	append(*table.Chunk, *scratch) error
+	close(traceID string) error
 }
 
-// output is the file of one table. At most one goroutine works on it.
+// output is the file of one table. At most one goroutine starts its chunks.
 type output struct {
 	schema  *table.Schema
 	path    string
 	queue   []*table.Chunk
 	busy    bool
 	file    *os.File
-	buffer  *bufio.Writer
 	encoder encoder
 	rows    int64
+	turn    chan struct{} // closed when the chunks that were started are appended
 }
 
 func newWorkers(n int) chan *scratch {
@@ -67,12 +67,19 @@ func newWorkers(n int) chan *scratch {
 	return workers
 }
 
+// closed is the turn of the first chunk.
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 func newWriter(o Options, p place, s *stage, workers chan *scratch) *Writer {
 	w := &Writer{options: o, place: p, stage: s, workers: workers,
 		slots: make(chan struct{}, 2*o.Jobs), outputs: map[string]*output{}}
 	for _, s := range o.Schemas {
 		if !s.Abstract && o.selects(s.Name) {
-			w.outputs[s.Name] = &output{schema: s, path: filepath.Join(w.stage.path, s.Name+"."+o.Format)}
+			w.outputs[s.Name] = &output{schema: s, path: filepath.Join(w.stage.path, s.Name+"."+o.Format), turn: closed}
 		}
 	}
 	return w
@@ -98,7 +105,7 @@ func (w *Writer) Chunk(c *table.Chunk) error {
 	return w.err
 }
 
-// drain encodes an output's chunks until none waits.
+// drain starts an output's chunks, each when a worker is free, until none waits.
 func (w *Writer) drain(out *output) {
 	for {
 		w.mu.Lock()
@@ -109,22 +116,34 @@ func (w *Writer) drain(out *output) {
 		}
 		c := out.queue[0]
 		out.queue = out.queue[1:]
-		failed := w.err != nil
 		w.mu.Unlock()
-		if !failed {
-			w.work(out, func(s *scratch) error { return out.write(c, s, &w.options) })
+		s := <-w.workers
+		if !w.failed() {
+			w.fail(out, out.begin(c, &w.options))
 		}
-		c.Release()
-		<-w.slots
+		turn, done := out.turn, make(chan struct{})
+		out.turn = done
+		w.running.Go(func() {
+			if !w.failed() {
+				w.fail(out, out.encoder.encode(c, s))
+			}
+			<-turn
+			if !w.failed() {
+				w.fail(out, out.encoder.append(c, s))
+			}
+			close(done)
+			c.Release()
+			w.workers <- s
+			<-w.slots
+		})
 	}
 }
 
-// work runs a step of an output's encoder when a worker is free.
-func (w *Writer) work(out *output, step func(*scratch) error) {
-	s := <-w.workers
-	err := step(s)
-	w.workers <- s
-	w.fail(out, err)
+// failed reports whether there was an error.
+func (w *Writer) failed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err != nil
 }
 
 // fail notes the first error.
@@ -168,7 +187,9 @@ func (w *Writer) finish(m *Manifest) error {
 		if out := w.outputs[s.Name]; out != nil && (out.rows > 0 || w.keepsEmpty(s)) {
 			outputs = append(outputs, out)
 			w.running.Go(func() {
-				w.work(out, func(s *scratch) error { return out.finish(m.TraceID, s, &w.options) })
+				s := <-w.workers
+				w.fail(out, out.finish(m.TraceID, &w.options))
+				w.workers <- s
 				if out.file != nil {
 					w.fail(out, closeSynced(out.file))
 				}
@@ -218,33 +239,28 @@ func (out *output) open(o *Options, first *table.Chunk) (err error) {
 	if out.file, err = os.Create(out.path); err != nil {
 		return err
 	}
-	out.buffer = bufio.NewWriterSize(out.file, bufferBytes)
 	if o.Format == Arrow {
-		out.encoder, err = newArrowFile(out.path, out.buffer, out.schema, o)
+		out.encoder, err = newArrowFile(out.path, out.file, out.schema, o)
 	} else {
-		out.encoder, err = newParquetFile(out.buffer, out.schema, o, first)
+		out.encoder, err = newParquetFile(out.file, out.schema, o, first)
 	}
 	return err
 }
 
-func (out *output) write(c *table.Chunk, s *scratch, o *Options) error {
-	if out.encoder == nil {
-		if err := out.open(o, c); err != nil {
-			return err
-		}
-	}
+// begin makes ready for a chunk, the next in order.
+func (out *output) begin(c *table.Chunk, o *Options) error {
 	out.rows += int64(c.Rows)
-	return out.encoder.write(c, s)
+	if out.encoder != nil {
+		return nil
+	}
+	return out.open(o, c)
 }
 
-func (out *output) finish(traceID string, s *scratch, o *Options) error {
+func (out *output) finish(traceID string, o *Options) error {
 	if out.encoder == nil {
 		if err := out.open(o, nil); err != nil {
 			return err
 		}
 	}
-	if err := out.encoder.close(traceID, s); err != nil {
-		return err
-	}
-	return out.buffer.Flush()
+	return out.encoder.close(traceID)
 }

@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
-
-	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // ArgKind is the type of an arg's value, value_type in the args table.
@@ -147,14 +145,6 @@ func (s *ArgSet) Reset() {
 	clear(s.arrays)
 }
 
-// InternArgs stores the set, unless an equal one was stored lately, and returns
-// its id, which is the number of its first row in args. The set must not be
-// empty.
-func (s *Store) InternArgs(set *ArgSet) ArgSetID {
-	s.storeLateArgs()
-	return s.intern(set.hash(), set)
-}
-
 // hash is that of the args in their order, never 0.
 func (s *ArgSet) hash() uint64 {
 	hash := uint64(len(s.args))
@@ -163,58 +153,6 @@ func (s *ArgSet) hash() uint64 {
 		hash = mix(hash^uint64(a.Key)<<3^uint64(a.Value.Kind), a.Value.bits)
 	}
 	return hash | 1
-}
-
-func (s *Store) intern(hash uint64, set *ArgSet) ArgSetID {
-	t := &s.Args
-	id, added := s.args.insert(hash, t.Rows())
-	if !added {
-		return id
-	}
-	for _, a := range set.args {
-		row := t.Append()
-		t.ArgSetID.Set(row, id)
-		t.FlatKey.Set(row, a.FlatKey)
-		t.Key.Set(row, a.Key)
-		switch a.Value.Kind {
-		case ArgString, ArgJSON:
-			t.StringValue.Set(row, StringID(a.Value.bits))
-		case ArgReal:
-			t.RealValue.Set(row, math.Float64frombits(a.Value.bits))
-		case ArgNull:
-		default:
-			t.IntValue.Set(row, int64(a.Value.bits))
-		}
-		t.ValueType.Set(row, s.words.values[a.Value.Kind])
-	}
-	return id
-}
-
-// argsOf stores what the source adds and returns the set's id, or None.
-func (s *Store) argsOf(source ArgSource, scratch *ArgSet) ArgSetID {
-	if source == nil {
-		return None
-	}
-	scratch.Reset()
-	source.AddArgs(scratch)
-	if scratch.Len() == 0 {
-		return None
-	}
-	return s.InternArgs(scratch)
-}
-
-// setArgsOf stores what the source adds, and its id in a row of a column.
-func (s *Store) setArgsOf(source ArgSource, t *table.Table, column *table.Int64, row int64, scratch **ArgSet) {
-	if source == nil {
-		return
-	}
-	if *scratch == nil {
-		*scratch = new(ArgSet)
-	}
-	source.AddArgs(*scratch)
-	if (*scratch).Len() > 0 {
-		*scratch = s.SetArgs(t, column, row, *scratch)
-	}
 }
 
 // AddArgs adds the args of this set to another.

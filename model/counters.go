@@ -4,7 +4,7 @@ package model
 type Counters struct {
 	context *Context
 	waiting []waitingCounter
-	scratch *ArgSet
+	scratch ArgSet
 }
 
 type waitingCounter struct {

@@ -161,9 +161,7 @@ func (f *File) Log(stat Stat, e LogEntry) {
 	if e.HasOffset {
 		t.ByteOffset.Set(row, e.Offset)
 	}
-	if set := f.store.argsOf(e.Args, &f.scratch); set != None {
-		t.ArgSetID.Set(row, set)
-	}
+	f.store.setArgsOf(e.Args, &t.Table, &t.ArgSetID, row, &f.scratch)
 }
 
 // LogAt is Log for a place in the input, bytes from its start.

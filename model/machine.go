@@ -16,8 +16,8 @@ type Machine struct {
 	// A thread id is given to one thread at a time; the last of a tid's threads
 	// is the newest.
 	tids     map[int64][]UTID
-	live     map[int64]UTID // newest thread of a tid that is alive
-	changes  int            // of which threads the ids mean
+	live     liveThreads
+	changes  int // of which threads the ids mean
 	pids     map[int64]UPID
 	members  map[UPID][]UTID
 	threads  []threadState  // by utid, of all machines
@@ -111,7 +111,7 @@ func (s *Store) Machine(raw int64) *Machine {
 		ID:      id,
 		store:   s,
 		tids:    map[int64][]UTID{},
-		live:    map[int64]UTID{},
+		live:    newLiveThreads(),
 		pids:    map[int64]UPID{},
 		members: map[UPID][]UTID{},
 		cpus:    map[int64]int64{},
@@ -178,14 +178,14 @@ func (m *Machine) StartThread(ts *int64, tid int64) UTID {
 		m.store.Thread.StartTS.Set(utid, *ts)
 	}
 	m.tids[tid] = append(m.tids[tid], utid)
-	m.live[tid] = utid
+	m.live.set(tid, utid)
 	return utid
 }
 
 // EndThread ends the tid's thread at ts, ns, if it has one, and its process if
 // it is the main thread: the kernel frees that last.
 func (m *Machine) EndThread(ts, tid int64) {
-	utid, ok := m.live[tid]
+	utid, ok := m.live.get(tid)
 	if !ok {
 		return
 	}
@@ -206,7 +206,7 @@ func (m *Machine) EndThread(ts, tid int64) {
 
 // LiveThread returns the newest thread of the tid that is alive, or None.
 func (m *Machine) LiveThread(tid int64) UTID {
-	if utid, ok := m.live[tid]; ok {
+	if utid, ok := m.live.get(tid); ok {
 		return utid
 	}
 	return None
@@ -214,7 +214,7 @@ func (m *Machine) LiveThread(tid int64) UTID {
 
 // Thread returns the tid's thread, which it adds if there is none.
 func (m *Machine) Thread(tid int64) UTID {
-	if utid, ok := m.live[tid]; ok {
+	if utid, ok := m.live.get(tid); ok {
 		return utid
 	}
 	return m.StartThread(nil, tid)
@@ -238,7 +238,7 @@ func (m *Machine) ThreadIn(tid int64, upid UPID, mains bool) UTID {
 }
 
 func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
-	if utid, ok := m.live[tid]; ok && m.threads[utid].upid == upid && len(m.assocs)+len(m.children) == 0 {
+	if utid, ok := m.live.get(tid); ok && m.threads[utid].upid == upid && len(m.assocs)+len(m.children) == 0 {
 		return utid
 	}
 	utid := m.find(tid, m.procs[upid].pid)
@@ -246,7 +246,7 @@ func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
 		utid = m.StartThread(nil, tid)
 	} else {
 		m.changes++
-		m.live[tid] = utid
+		m.live.set(tid, utid)
 		if of := m.tids[tid]; of[len(of)-1] != utid {
 			of = slices.DeleteFunc(of, func(u UTID) bool { return u == utid })
 			m.tids[tid] = append(of, utid)
@@ -298,11 +298,11 @@ func (m *Machine) refresh(tid int64) {
 	of := m.tids[tid]
 	for i := len(of) - 1; i >= 0; i-- {
 		if m.alive(of[i]) {
-			m.live[tid] = of[i]
+			m.live.set(tid, of[i])
 			return
 		}
 	}
-	delete(m.live, tid)
+	m.live.remove(tid)
 }
 
 func (m *Machine) refreshMembers(upid UPID) {
@@ -362,7 +362,7 @@ func (m *Machine) startProcess(ts *int64, parent UPID, pid int64, name StringID,
 	former, recycled := m.pids[pid]
 	delete(m.pids, pid)
 	delete(m.tids, pid)
-	delete(m.live, pid)
+	m.live.remove(pid)
 	if main {
 		m.SetThreadName(m.StartThread(ts, pid), name, priority)
 	}
@@ -475,7 +475,7 @@ func (m *Machine) SetIdleThread(utid UTID, idle bool) { m.store.Thread.IsIdle.Se
 func (m *Machine) UseIdleProcess() {
 	m.changes++
 	m.tids[0] = []UTID{m.swapperThread}
-	m.live[0] = m.swapperThread
+	m.live.set(0, m.swapperThread)
 	m.pids[0] = m.swapperProcess
 	m.SetThreadName(m.swapperThread, m.store.Strings.Intern("swapper"), ThreadNameConstant)
 }

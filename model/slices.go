@@ -18,7 +18,7 @@ const pending int64 = -1
 type Slices struct {
 	context *Context
 	tracks  []slicesOfTrack // by track id
-	scratch *ArgSet
+	scratch ArgSet
 	spare   []*ArgSet
 }
 
@@ -396,13 +396,13 @@ func (s *Slices) pop(on *slicesOfTrack) {
 	slices := &s.context.Store.Slice
 	if spare := slice.args; spare != nil {
 		if spare.Len() > 0 {
-			spare = s.context.Store.SetArgs(&slices.Table, &slices.ArgSetID, slice.id, spare)
+			s.context.Store.SetArgs(&slices.Table, &slices.ArgSetID, slice.id, spare)
 		}
 		spare.Reset()
 		s.spare = append(s.spare, spare)
 	}
 	if slice.child != nil {
-		s.context.Store.storeLateArgs()
+		s.context.Store.args.settle() // the child gets the id from the slice
 		slice.child.Inherit(slice.childRow, &slices.Table, slice.id)
 		slice.child.Unpin(slice.childRow)
 	}

@@ -39,8 +39,7 @@ type Store struct {
 	Strings *table.StringPool
 
 	set      *table.Set
-	args     recentIDs // of arg sets
-	late     lateArgs
+	args     argInterner
 	groups   int64 // track groups given out
 	machines map[int64]*Machine
 	files    []*File
@@ -63,6 +62,7 @@ func NewStore(o Options) *Store {
 	s.Stacks = newStacks(s)
 	s.clocks = newClockGraph(s)
 	s.words = newWords(s.Strings)
+	s.args.init(s)
 	return s
 }
 
@@ -75,17 +75,22 @@ func (s *Store) Finish() error {
 	for _, m := range s.sortedMachines() {
 		m.finish()
 	}
-	s.storeLateArgs()
 	s.writeStats()
+	s.args.settle()
+	s.args.stop()
 	s.set.Derive()
 	s.set.Finish()
 	s.writeBounds()
 	s.set.Finish()
+	s.set.Fail(s.Args.Err())
 	return s.Err()
 }
 
 // Close frees what the store holds outside memory. It may be called at any time.
-func (s *Store) Close() { s.set.Close() }
+func (s *Store) Close() {
+	s.args.stop()
+	s.set.Close()
+}
 
 // Rows is how many rows each table has, by name.
 func (s *Store) Rows() map[string]int64 { return s.set.Rows() }

@@ -17,7 +17,7 @@ type Parser struct {
 	rowType     model.StringID
 	ucpus       []int64 // by cpu
 	legacy      map[string]*Tracepoint
-	set         *model.ArgSet
+	set         model.ArgSet
 	args        argList
 
 	sched   sched
@@ -38,7 +38,7 @@ type handler func(*Parser, *Event)
 // NewParser returns a Parser for a machine whose idle process is pid 0; see
 // model.Machine.UseIdleProcess.
 func NewParser(c *model.Context) *Parser {
-	p := &Parser{Context: c, rowType: c.Store.Strings.Intern("ftrace_event"), set: new(model.ArgSet)}
+	p := &Parser{Context: c, rowType: c.Store.Strings.Intern("ftrace_event")}
 	p.words.pool = c.Store.Strings
 	p.args.words = &p.words
 	p.legacy = map[string]*Tracepoint{}
@@ -121,7 +121,7 @@ func (p *Parser) record(ts, cpu int64, utid model.UTID, flags int64, tracepoint 
 	t.CommonFlags.Set(row, flags)
 	t.Type.Set(row, p.rowType)
 	if p.set.Len() > 0 {
-		p.set = p.Store.SetArgs(&t.Table, &t.ArgSetID, row, p.set)
+		p.Store.SetArgs(&t.Table, &t.ArgSetID, row, &p.set)
 	}
 }
 

@@ -1,6 +1,9 @@
 package table
 
-import "reflect"
+import (
+	"cmp"
+	"reflect"
+)
 
 // Set holds the tables of one conversion, which seal into one sink.
 type Set struct {
@@ -18,7 +21,7 @@ func NewSet(tables any, strings *StringPool, chunkRows int, to Sink, park Parkin
 	if park.Bytes <= 0 {
 		park.Bytes = DefaultWaiting
 	}
-	s := &Set{sink: sink{to: to, strings: strings, parking: parking{Parking: park}}}
+	s := &Set{sink: sink{to: to, strings: strings, view: strings.View, parking: parking{Parking: park}}}
 	declarations := reflect.ValueOf(tables).Elem()
 	for i := range declarations.NumField() {
 		s.tables = append(s.tables, declare(declarations.Field(i).Addr().Interface(), chunkRows, &s.sink))
@@ -45,6 +48,16 @@ func (s *Set) Rows() map[string]int64 {
 	}
 	return rows
 }
+
+// Detach lets a table be filled by another goroutine than the others, with strings
+// from view. Its errors are its own, see Table.Err, and none of its rows can be
+// pinned.
+func (s *Set) Detach(t *Table, view func() StringView) {
+	t.sink = &sink{to: s.sink.to, strings: s.sink.strings, view: view}
+}
+
+// Fail makes err the error of the sink if there was none before.
+func (s *Set) Fail(err error) { s.sink.err = cmp.Or(s.sink.err, err) }
 
 // Err is the first error of the sink, or of the disk where chunks wait.
 func (s *Set) Err() error { return s.sink.err }

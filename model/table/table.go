@@ -44,6 +44,7 @@ type Sink interface {
 type sink struct {
 	to      Sink
 	strings *StringPool
+	view    func() StringView // of strings, with all that rows refer to
 	parking parking
 	err     error
 }
@@ -95,6 +96,9 @@ func (t *Table) bind(s *Schema, chunkRows int, to *sink) {
 
 // Schema returns the table's declaration.
 func (t *Table) Schema() *Schema { return t.schema }
+
+// Err is the first error of the table's sink.
+func (t *Table) Err() error { return t.sink.err }
 
 // Rows is how many rows were appended.
 func (t *Table) Rows() int64 { return t.rows }
@@ -179,7 +183,7 @@ func (t *Table) flush(all bool) {
 		chunk := t.closed[n]
 		t.unpark(chunk)
 		t.sink.parking.waiting -= chunk.size
-		chunk.Strings = t.sink.strings.View()
+		chunk.Strings = t.sink.view()
 		if t.sink.to == nil || t.sink.err != nil {
 			chunk.Release()
 			continue

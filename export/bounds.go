@@ -1,0 +1,132 @@
+package export
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+
+	"github.com/tpconvert/tpconvert/export/encoding"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// bounds are the least and the greatest of some values, as statistics have
+// them: PLAIN, but text without its length. Both are nil if there are none.
+type bounds struct {
+	least, greatest []byte
+}
+
+// statistics are the bounds as metadata has them.
+func (b bounds) statistics(nulls int) metadata.EncodedStatistics {
+	some := b.least != nil
+	return metadata.EncodedStatistics{HasMin: some, Min: b.least, HasMax: some, Max: b.greatest, HasNullCount: true, NullCount: int64(nulls)}
+}
+
+// maxBound is the length from which on a value is too long for statistics.
+const maxBound = 4096
+
+// precedes orders values by their type.
+var precedes = [...]func(a, b []byte) bool{
+	table.TypeInt64: func(a, b []byte) bool {
+		return int64(binary.LittleEndian.Uint64(a)) < int64(binary.LittleEndian.Uint64(b))
+	},
+	table.TypeInt32: func(a, b []byte) bool {
+		return int32(binary.LittleEndian.Uint32(a)) < int32(binary.LittleEndian.Uint32(b))
+	},
+	table.TypeFloat64: func(a, b []byte) bool { return float64At(a) < float64At(b) },
+	table.TypeBool:    func(a, b []byte) bool { return a[0] < b[0] },
+	table.TypeString:  func(a, b []byte) bool { return bytes.Compare(a, b) < 0 },
+}
+
+func float64At(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }
+
+// add widens b so that it has the values within other as well.
+func (b *bounds) add(other bounds, t table.Type) {
+	switch {
+	case other.least == nil:
+		return
+	case b.least == nil:
+		*b = other
+		return
+	}
+	if precedes[t](other.least, b.least) {
+		b.least = other.least
+	}
+	if precedes[t](b.greatest, other.greatest) {
+		b.greatest = other.greatest
+	}
+}
+
+func integerBounds[T encoding.Integer](values []T) bounds {
+	if len(values) == 0 {
+		return bounds{}
+	}
+	least, greatest := values[0], values[0]
+	for _, v := range values {
+		least, greatest = min(least, v), max(greatest, v)
+	}
+	return bounds{plainInteger(least), plainInteger(greatest)}
+}
+
+func plainInteger[T encoding.Integer](v T) []byte {
+	if v, ok := any(v).(int32); ok {
+		return binary.LittleEndian.AppendUint32(nil, uint32(v))
+	}
+	return binary.LittleEndian.AppendUint64(nil, uint64(v))
+}
+
+// floatBounds takes doubles as their bits and leaves out what is no number. The format wants the zero with a
+// sign as the least value and that without as the greatest.
+func floatBounds(words []int64) bounds {
+	least, greatest := math.Inf(1), math.Inf(-1)
+	for _, word := range words {
+		v := math.Float64frombits(uint64(word))
+		if v < least {
+			least = v
+		}
+		if v > greatest {
+			greatest = v
+		}
+	}
+	if least > greatest {
+		return bounds{}
+	}
+	if least == 0 {
+		least = math.Copysign(0, -1)
+	}
+	if greatest == 0 {
+		greatest = 0
+	}
+	return bounds{plainInteger(int64(math.Float64bits(least))), plainInteger(int64(math.Float64bits(greatest)))}
+}
+
+func boolBounds(values []bool) bounds {
+	if len(values) == 0 {
+		return bounds{}
+	}
+	b := bounds{[]byte{1}, []byte{0}}
+	for _, v := range values {
+		if v {
+			b.greatest[0] = 1
+		} else {
+			b.least[0] = 0
+		}
+	}
+	return b
+}
+
+func textBounds(words []table.StringID, view table.StringView) bounds {
+	if len(words) == 0 {
+		return bounds{}
+	}
+	least, greatest := view.Get(words[0]), view.Get(words[0])
+	for _, word := range words {
+		text := view.Get(word)
+		least, greatest = min(least, text), max(greatest, text)
+	}
+	if max(len(least), len(greatest)) > maxBound {
+		return bounds{}
+	}
+	return bounds{append([]byte{}, least...), append([]byte{}, greatest...)}
+}

@@ -1,0 +1,75 @@
+package export
+
+import (
+	"encoding/binary"
+
+	"github.com/apache/arrow-go/v18/parquet/compress"
+)
+
+// codec is how pages are compressed.
+type codec struct {
+	compress.Codec
+	name  compress.Compression
+	level int
+}
+
+var codecs = map[string]compress.Compression{
+	"zstd": compress.Codecs.Zstd, "gzip": compress.Codecs.Gzip,
+	"snappy": compress.Codecs.Snappy, "none": compress.Codecs.Uncompressed,
+}
+
+// defaultZstdLevel makes files of slices 1 % larger than level 3 and writes
+// them a quarter faster.
+const defaultZstdLevel = 1
+
+func newCodec(c Compression) (codec, error) {
+	name, level := codecs[c.codec], c.level
+	if level == 0 {
+		level = compress.DefaultCompressionLevel
+		if name == compress.Codecs.Zstd {
+			level = defaultZstdLevel
+		}
+	}
+	implementation, err := compress.GetCodec(name)
+	return codec{implementation, name, level}, err
+}
+
+// compress returns a page compressed, in memory of *to. With dense, which only
+// Zstandard heeds, the page is framed as it is.
+func (c codec) compress(to *[]byte, page []byte, dense bool) []byte {
+	switch {
+	case c.name == compress.Codecs.Uncompressed:
+		return page
+	case dense && c.name == compress.Codecs.Zstd:
+		*to = appendStored((*to)[:0], page)
+		return *to
+	}
+	return c.EncodeLevel(grow(to, int(c.CompressBound(int64(len(page))))), page, c.level)
+}
+
+// isDense reports whether a page is hardly smaller when it is compressed, as
+// most of what is packed in bits already. Small pages tell nothing.
+func isDense(page, compressed []byte) bool {
+	return len(page) >= 4<<10 && len(compressed) > len(page)-len(page)/32
+}
+
+// appendStored appends a Zstandard frame (RFC 8878) of raw blocks.
+func appendStored(to, content []byte) []byte {
+	const magic, singleSegmentOf32Bits = 0xfd2fb528, 0xa0
+	const maxBlock, rawBlock, last = 128 << 10, 0 << 1, 1
+	to = binary.LittleEndian.AppendUint32(to, magic)
+	to = append(to, singleSegmentOf32Bits)
+	to = binary.LittleEndian.AppendUint32(to, uint32(len(content)))
+	for {
+		n := min(len(content), maxBlock)
+		header := rawBlock | n<<3
+		if n == len(content) {
+			header |= last
+		}
+		to = append(to, byte(header), byte(header>>8), byte(header>>16))
+		to = append(to, content[:n]...)
+		if content = content[n:]; len(content) == 0 {
+			return to
+		}
+	}
+}

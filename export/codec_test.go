@@ -1,0 +1,65 @@
+package export
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+func TestStoredFrames(t *testing.T) {
+	decoder, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer decoder.Close()
+	random := rand.NewChaCha8([32]byte{})
+	for _, n := range []int{0, 1, 255, 256, 128<<10 - 1, 128 << 10, 128<<10 + 1, 256 << 10, 1 << 20} {
+		content := make([]byte, n)
+		random.Read(content)
+		stored := appendStored(nil, content)
+		got, err := decoder.DecodeAll(stored, nil)
+		if err != nil || !bytes.Equal(got, content) {
+			t.Errorf("%d bytes became %d, %v", n, len(got), err)
+		}
+		if len(stored) > n+16+n/(64<<10)*3 {
+			t.Errorf("%d bytes take %d", n, len(stored))
+		}
+	}
+}
+
+// TestDensePages compresses pages as they come in a column.
+func TestDensePages(t *testing.T) {
+	random := rand.NewChaCha8([32]byte{})
+	noise, text := make([]byte, 100_000), bytes.Repeat([]byte("text "), 20_000)
+	random.Read(noise)
+	for _, test := range []struct {
+		compression string
+		page        []byte
+		dense       bool
+	}{
+		{"zstd", noise, true}, {"zstd:9", noise, true}, {"zstd", text, false}, {"zstd", noise[:100], false}, {"zstd", nil, false},
+		{"gzip", text, false}, {"snappy", text, false},
+	} {
+		compression, err := ParseCompression(test.compression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := newCodec(compression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var first, second []byte
+		if got := isDense(test.page, c.compress(&first, test.page, false)); got != test.dense {
+			t.Errorf("%s: %d bytes are dense: %t", test.compression, len(test.page), got)
+		}
+		for _, dense := range []bool{false, true} {
+			body := c.compress(&second, test.page, dense)
+			got := make([]byte, len(test.page))
+			if got = c.Decode(got, body); !bytes.Equal(got, test.page) {
+				t.Errorf("%s: %d bytes became %d", test.compression, len(test.page), len(got))
+			}
+		}
+	}
+}

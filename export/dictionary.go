@@ -1,0 +1,123 @@
+package export
+
+import "github.com/tpconvert/tpconvert/model/table"
+
+// dictionary numbers strings in order of first use.
+type dictionary struct {
+	entries []entry // by string id
+	round   uint32
+	words   []table.StringID // in order
+}
+
+type entry struct {
+	round uint32 // in which index was given out
+	index int32
+}
+
+// reset forgets all strings.
+func (d *dictionary) reset() {
+	d.words = d.words[:0]
+	d.round++
+	if d.round == 0 {
+		clear(d.entries)
+		d.round = 1
+	}
+}
+
+// encode stores the numbers of the strings in indices and sets the bits of
+// those that are not NULL in valid.
+func (d *dictionary) encode(ids []table.StringID, view table.StringView, indices []int32, valid []byte) {
+	if len(d.entries) < view.Len() {
+		d.entries = append(d.entries, make([]entry, view.Len()-len(d.entries))...)
+	}
+	clear(valid)
+	for i, id := range ids {
+		if id == 0 {
+			indices[i] = 0
+			continue
+		}
+		e := &d.entries[id]
+		if e.round != d.round {
+			*e = entry{d.round, int32(len(d.words))}
+			d.words = append(d.words, id)
+		}
+		indices[i] = e.index
+		valid[i>>3] |= 1 << (i & 7)
+	}
+}
+
+// distinct numbers 64-bit patterns in order of first use.
+type distinct struct {
+	slots  []number // open addressing, power of two long, half empty
+	values []int64  // in order
+}
+
+type number struct {
+	value int64
+	index int32 // plus one; zero is a free slot
+}
+
+// encode stores the numbers of the values whose bit is set, or of all if valid
+// is nil. It gives up if there are more than limit.
+func (d *distinct) encode(values []int64, valid []byte, indices []int32, limit int) bool {
+	clear(d.slots)
+	d.values = d.values[:0]
+	for i, v := range values {
+		if valid != nil && valid[i>>3]>>(i&7)&1 == 0 {
+			indices[i] = 0
+			continue
+		}
+		if 2*len(d.values) >= len(d.slots) {
+			if len(d.values) > limit {
+				return false
+			}
+			d.rehash()
+		}
+		slot := d.slot(v)
+		if slot.index == 0 {
+			d.values = append(d.values, v)
+			*slot = number{v, int32(len(d.values))}
+		}
+		indices[i] = slot.index - 1
+	}
+	return len(d.values) <= limit
+}
+
+// slot returns where v is or belongs.
+func (d *distinct) slot(v int64) *number {
+	mask := uint64(len(d.slots) - 1)
+	for i := uint64(v) * 0x9e3779b97f4a7c15 >> 32; ; i++ {
+		slot := &d.slots[i&mask]
+		if slot.index == 0 || slot.value == v {
+			return slot
+		}
+	}
+}
+
+// rehash makes room for twice as many values.
+func (d *distinct) rehash() {
+	d.slots = make([]number, max(1024, 2*len(d.slots)))
+	for i, v := range d.values {
+		*d.slot(v) = number{v, int32(i + 1)}
+	}
+}
+
+// scattered reports whether values are mostly far from those before them, more
+// than 32 bits, as hashes and addresses are.
+func scattered(v table.Vector) bool {
+	values, _ := v.Values.([]int64)
+	values = values[:min(len(values), 4096)]
+	var before int64
+	count, far := 0, 0
+	for i, value := range values {
+		if v.Valid != nil && v.Valid[i>>3]>>(i&7)&1 == 0 {
+			continue
+		}
+		if d := value - before; count > 0 && d != int64(int32(d)) {
+			far++
+		}
+		before = value
+		count++
+	}
+	return far > count/8
+}

@@ -1,0 +1,119 @@
+package export
+
+import (
+	"encoding/binary"
+
+	"github.com/apache/arrow-go/v18/parquet"
+
+	"github.com/tpconvert/tpconvert/export/encoding"
+)
+
+// pageRows is how many rows a page has. It is a multiple of eight, so that
+// validity bits are cut between bytes.
+const pageRows = 64 << 10
+
+// page is a data page, or a dictionary page, which has no rows and comes first.
+type page struct {
+	rows, values int // with NULLs and without
+	bounds       bounds
+	start, end   int // where it is in the row group, with its header
+}
+
+// pageEncoder appends the values of a page, which has the rows [from, to) of a
+// chunk, and returns their bounds. Valid has a bit for each of these rows; it is
+// nil if all have values.
+type pageEncoder func(buffer []byte, from, to int, valid []byte) ([]byte, bounds)
+
+// window returns the values of a page, in memory of *spare if some are NULL.
+func window[T any](values []T, from, to int, valid []byte, spare *[]T) []T {
+	if valid == nil {
+		return values[from:to]
+	}
+	return compact(spare, values[from:to], valid)
+}
+
+func sequencePages(base int64) pageEncoder {
+	return func(buffer []byte, from, to int, _ []byte) ([]byte, bounds) {
+		first, last := base+int64(from), base+int64(to)-1
+		return encoding.Sequence(buffer, first, to-from), bounds{plainInteger(first), plainInteger(last)}
+	}
+}
+
+func deltaPages[T encoding.Integer](values []T, spare *[]T) pageEncoder {
+	return func(buffer []byte, from, to int, valid []byte) ([]byte, bounds) {
+		page := window(values, from, to, valid, spare)
+		return encoding.Delta(buffer, page), integerBounds(page)
+	}
+}
+
+func boolPages(values []bool, spare *[]bool) pageEncoder {
+	return func(buffer []byte, from, to int, valid []byte) ([]byte, bounds) {
+		page := window(values, from, to, valid, spare)
+		return encoding.Bools(buffer, page), boolBounds(page)
+	}
+}
+
+// plainPages has values of 64 bits as they are.
+func plainPages(words []int64, limits func([]int64) bounds, spare *[]int64) pageEncoder {
+	return func(buffer []byte, from, to int, valid []byte) ([]byte, bounds) {
+		page := window(words, from, to, valid, spare)
+		return appendPlain(buffer, page), limits(page)
+	}
+}
+
+func appendPlain(buffer []byte, words []int64) []byte {
+	for _, v := range words {
+		buffer = binary.LittleEndian.AppendUint64(buffer, uint64(v))
+	}
+	return buffer
+}
+
+// indexPages has indices of a dictionary of n values. What a page has of them
+// may be less than the bounds.
+func indexPages(indices []int32, n int, b bounds, spare *[]int32) pageEncoder {
+	return func(buffer []byte, from, to int, valid []byte) ([]byte, bounds) {
+		return encoding.Indices(buffer, window(indices, from, to, valid, spare), encoding.Width(n)), b
+	}
+}
+
+// emptyPages are of a column that is NULL everywhere.
+func emptyPages(e parquet.Encoding) pageEncoder {
+	return func(buffer []byte, _, _ int, _ []byte) ([]byte, bounds) {
+		if e == parquet.Encodings.DeltaBinaryPacked {
+			buffer = encoding.Delta[int64](buffer, nil)
+		}
+		return buffer, bounds{}
+	}
+}
+
+// appendLevels appends the definition levels of a page of n rows.
+func appendLevels(buffer []byte, valid []byte, n int) []byte {
+	size := len(buffer)
+	buffer = encoding.Levels(append(buffer, 0, 0, 0, 0), valid, n)
+	binary.LittleEndian.PutUint32(buffer[size:], uint32(len(buffer)-size-4))
+	return buffer
+}
+
+// appendPageHeader appends a PageHeader of parquet.thrift, as Thrift's compact
+// protocol has it: https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
+func appendPageHeader(to []byte, p *page, e parquet.Encoding, raw, size int) []byte {
+	const integer, structure, end = 5, 12, 0
+	const dataPage, dictionaryPage = 0, 2
+	// fields appends integers whose numbers count up from 1.
+	fields := func(values ...int) {
+		for _, v := range values {
+			to = append(to, 1<<4|integer)
+			to = binary.AppendVarint(to, int64(v))
+		}
+	}
+	if p.rows == 0 {
+		fields(dictionaryPage, raw, size)
+		to = append(to, (7-3)<<4|structure) // dictionary_page_header
+		fields(p.values, int(parquet.Encodings.Plain))
+	} else {
+		fields(dataPage, raw, size)
+		to = append(to, (5-3)<<4|structure) // data_page_header
+		fields(p.rows, int(e), int(parquet.Encodings.RLE), int(parquet.Encodings.RLE))
+	}
+	return append(to, end, end)
+}

@@ -1,0 +1,167 @@
+package export
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/parquet"
+
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// rowGroup is an encoded chunk: its bytes in the file, and what the file's
+// metadata says of them.
+type rowGroup struct {
+	rows    int
+	bytes   []byte
+	columns []columnChunk
+}
+
+// columnChunk is what a row group has of a column.
+type columnChunk struct {
+	encoding  parquet.Encoding // of the data pages
+	pages     []page
+	bounds    bounds
+	nulls     int
+	size, raw int // of the pages with their headers; raw before compression
+}
+
+// dictionary reports whether the first page is one.
+func (c *columnChunk) dictionary() bool { return c.encoding == parquet.Encodings.RLEDict }
+
+// encode makes the row group of a chunk. The values of the columns for which far
+// is true are too far from each other for DELTA_BINARY_PACKED.
+func (s *scratch) encode(c *table.Chunk, far []bool, with codec) error {
+	s.codec = with
+	s.group.rows, s.group.bytes = c.Rows, s.group.bytes[:0]
+	s.group.columns = grow(&s.group.columns, len(c.Schema.Columns))
+	for i, column := range c.Schema.Columns {
+		s.column = &s.group.columns[i]
+		*s.column = columnChunk{pages: s.column.pages[:0], encoding: columnEncoding(&column, far[i])}
+		values, valid, err := s.values(c, i, far[i])
+		if err != nil {
+			return fmt.Errorf("column %s: %w", column.Name, err)
+		}
+		s.paginate(&column, c.Rows, values, valid)
+	}
+	return nil
+}
+
+// columnEncoding is how values are encoded that have no dictionary.
+func columnEncoding(c *table.Column, far bool) parquet.Encoding {
+	if !far && (c.Type == table.TypeInt64 || c.Type == table.TypeInt32) {
+		return parquet.Encodings.DeltaBinaryPacked
+	}
+	return parquet.Encodings.Plain
+}
+
+// values returns what encodes a column, once its dictionary is written, if it
+// has one, and the bits of the rows that have a value.
+func (s *scratch) values(c *table.Chunk, i int, far bool) (pageEncoder, []byte, error) {
+	v := c.Column(i)
+	switch values := v.Values.(type) {
+	case []int64:
+		if far {
+			return s.wide(values, v.Valid, integerBounds[int64]), v.Valid, nil
+		}
+		return deltaPages(values, &s.int64s), v.Valid, nil
+	case []int32:
+		return deltaPages(values, &s.int32s), v.Valid, nil
+	case []float64:
+		words := arrow.Int64Traits.CastFromBytes(arrow.Float64Traits.CastToBytes(values))
+		return s.wide(words, v.Valid, floatBounds), v.Valid, nil
+	case []bool:
+		return boolPages(values, &s.bools), v.Valid, nil
+	case []table.StringID:
+		return s.text(values, c.Strings)
+	}
+	if c.Schema.Columns[i].Row {
+		return sequencePages(c.Base), nil, nil
+	}
+	valid := grow(&s.valid, (c.Rows+7)/8)
+	clear(valid)
+	return emptyPages(s.column.encoding), valid, nil
+}
+
+// wide returns what encodes values of 64 bits: as indices of a dictionary, unless
+// too many are different.
+func (s *scratch) wide(values []int64, valid []byte, limits func([]int64) bounds) pageEncoder {
+	indices := grow(&s.indices, len(values))
+	if !s.numbers.encode(values, valid, indices, len(values)/4) {
+		return plainPages(values, limits, &s.int64s)
+	}
+	words := s.numbers.values
+	s.raw = appendPlain(s.raw[:0], words)
+	return s.indexed(indices, len(words), limits(words))
+}
+
+// text returns what encodes text, and which of it is not NULL.
+func (s *scratch) text(ids []table.StringID, view table.StringView) (pageEncoder, []byte, error) {
+	indices, valid := grow(&s.indices, len(ids)), grow(&s.valid, (len(ids)+7)/8)
+	s.words.reset()
+	s.words.encode(ids, view, indices, valid)
+	words := s.words.words
+	if _, err := textBytes(words, view); err != nil {
+		return nil, nil, err
+	}
+	s.raw = s.raw[:0]
+	for _, word := range words {
+		text := view.Get(word)
+		s.raw = binary.LittleEndian.AppendUint32(s.raw, uint32(len(text)))
+		s.raw = append(s.raw, text...)
+	}
+	return s.indexed(indices, len(words), textBounds(words, view)), valid, nil
+}
+
+// indexed adds the dictionary of n values that is in s.raw. A column without
+// values has none.
+func (s *scratch) indexed(indices []int32, n int, b bounds) pageEncoder {
+	if n == 0 {
+		return emptyPages(s.column.encoding)
+	}
+	s.column.encoding = parquet.Encodings.RLEDict
+	s.addPage(page{values: n}, false)
+	return indexPages(indices, n, b, &s.int32s)
+}
+
+// paginate encodes the rows of a column.
+func (s *scratch) paginate(column *table.Column, rows int, values pageEncoder, valid []byte) {
+	dense := false
+	for from := 0; from < rows; from += pageRows {
+		to := min(from+pageRows, rows)
+		p := page{rows: to - from, values: to - from}
+		s.raw = s.raw[:0]
+		var bits []byte
+		if column.Nullable {
+			bits = valid[from/8 : (to+7)/8]
+			p.values = present(bits, p.rows)
+			s.raw = appendLevels(s.raw, bits, p.rows)
+			if p.values == p.rows {
+				bits = nil
+			}
+		}
+		s.raw, p.bounds = values(s.raw, from, to, bits)
+		if p.values == 0 {
+			p.bounds = bounds{}
+		}
+		dense = s.addPage(p, dense)
+		s.column.nulls += p.rows - p.values
+		s.column.bounds.add(p.bounds, column.Type)
+	}
+}
+
+// addPage compresses the page that is in s.raw and adds it to the column. It
+// reports whether the page is dense.
+func (s *scratch) addPage(p page, dense bool) bool {
+	g, c := &s.group, s.column
+	body := s.codec.compress(&s.packed, s.raw, dense)
+	p.start = len(g.bytes)
+	g.bytes = appendPageHeader(g.bytes, &p, c.encoding, len(s.raw), len(body))
+	c.raw += len(g.bytes) - p.start + len(s.raw)
+	g.bytes = append(g.bytes, body...)
+	p.end = len(g.bytes)
+	c.size += p.end - p.start
+	c.pages = append(c.pages, p)
+	return isDense(s.raw, body)
+}

@@ -1,0 +1,195 @@
+package model
+
+import (
+	"math"
+
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+const (
+	argBatches = 8
+	batchSets  = 512
+	batchArgs  = 16 << 10
+	// prefetchSets is how many sets ahead the index is prefetched.
+	prefetchSets = 8
+)
+
+// argInterner gives arg sets their ids and fills the args table. It does so on a
+// goroutine of its own, which the ids come back from: a row that waits for the id
+// of its set is pinned.
+type argInterner struct {
+	store *Store
+	ids   recentIDs
+	view  table.StringView // has all texts of the batch in work
+
+	batch  *argBatch   // being filled
+	spare  []*argBatch // empty ones
+	made   int
+	flying int // batches that are not back yet
+	full   chan *argBatch
+	done   chan *argBatch
+}
+
+// argBatch is a run of sets on their way to their ids.
+type argBatch struct {
+	sets    []batchedSet
+	args    []Arg
+	strings table.StringView
+	err     error // of the sink of args
+}
+
+type batchedSet struct {
+	hash   uint64
+	end    int // of the set in args, which starts where the one before ends
+	id     ArgSetID
+	table  *table.Table
+	column *table.Int64
+	row    int64
+}
+
+func (in *argInterner) init(s *Store) {
+	in.store, in.batch, in.made = s, new(argBatch), 1
+	s.set.Detach(&s.Args.Table, func() table.StringView { return in.view })
+}
+
+// SetArgs stores a set, which must not be empty, and its id in a row of a
+// column. The id comes later, but before the row is sealed.
+func (s *Store) SetArgs(t *table.Table, column *table.Int64, row int64, set *ArgSet) {
+	t.Pin(row)
+	b := s.args.batch
+	b.args = append(b.args, set.args...)
+	b.sets = append(b.sets, batchedSet{hash: set.hash(), end: len(b.args), table: t, column: column, row: row})
+	if len(b.sets) >= batchSets || len(b.args) >= batchArgs {
+		s.args.send()
+	}
+}
+
+// setArgsOf stores what the source adds, and its id in a row of a column.
+func (s *Store) setArgsOf(source ArgSource, t *table.Table, column *table.Int64, row int64, scratch *ArgSet) {
+	if source == nil {
+		return
+	}
+	scratch.Reset()
+	source.AddArgs(scratch)
+	if scratch.Len() > 0 {
+		s.SetArgs(t, column, row, scratch)
+	}
+}
+
+// InternArgs stores the set, unless an equal one was stored lately, and returns
+// its id, which is the number of its first row in args. The set must not be
+// empty. SetArgs costs far less.
+func (s *Store) InternArgs(set *ArgSet) ArgSetID {
+	s.args.settle()
+	return s.args.intern(set.hash(), set.args)
+}
+
+// send passes the batch on and begins another.
+func (in *argInterner) send() {
+	if in.full == nil {
+		in.full, in.done = make(chan *argBatch, argBatches), make(chan *argBatch, argBatches)
+		go in.run(in.full, in.done)
+	}
+	in.batch.strings = in.store.Strings.View()
+	in.full <- in.batch
+	in.flying++
+	for len(in.done) > 0 || len(in.spare) == 0 && in.made == argBatches {
+		in.land()
+	}
+	if n := len(in.spare); n > 0 {
+		in.batch, in.spare = in.spare[n-1], in.spare[:n-1]
+		return
+	}
+	in.batch = new(argBatch)
+	in.made++
+}
+
+// run interns batches and sends them back.
+func (in *argInterner) run(full <-chan *argBatch, done chan<- *argBatch) {
+	for b := range full {
+		in.work(b)
+		done <- b
+	}
+}
+
+// work interns the sets of a batch.
+func (in *argInterner) work(b *argBatch) {
+	in.view = b.strings
+	from := 0
+	for i := range b.sets {
+		if ahead := i + prefetchSets; ahead < len(b.sets) {
+			in.ids.prefetch(b.sets[ahead].hash)
+		}
+		set := &b.sets[i]
+		set.id = in.intern(set.hash, b.args[from:set.end])
+		from = set.end
+	}
+	b.err = in.store.Args.Err()
+}
+
+// land waits for a batch to come back.
+func (in *argInterner) land() {
+	b := <-in.done
+	in.flying--
+	in.finish(b)
+	in.spare = append(in.spare, b)
+}
+
+// finish stores the ids in the rows that wait for them.
+func (in *argInterner) finish(b *argBatch) {
+	for i := range b.sets {
+		set := &b.sets[i]
+		set.column.Set(set.row, set.id)
+		set.table.Unpin(set.row)
+	}
+	in.store.set.Fail(b.err)
+	b.sets, b.args = b.sets[:0], b.args[:0]
+}
+
+// settle interns all sets so far.
+func (in *argInterner) settle() {
+	for in.flying > 0 {
+		in.land()
+	}
+	in.batch.strings = in.store.Strings.View()
+	in.work(in.batch)
+	in.finish(in.batch)
+}
+
+// stop ends the goroutine. Another begins should there be more sets.
+func (in *argInterner) stop() {
+	for in.flying > 0 {
+		in.land()
+	}
+	if in.full != nil {
+		close(in.full)
+		in.full = nil
+	}
+}
+
+// intern returns the id of a set.
+func (in *argInterner) intern(hash uint64, args []Arg) ArgSetID {
+	t := &in.store.Args
+	id, added := in.ids.insert(hash, t.Rows())
+	if !added {
+		return id
+	}
+	for i := range args {
+		a := &args[i]
+		row := t.Append()
+		t.ArgSetID.Set(row, id)
+		t.FlatKey.Set(row, a.FlatKey)
+		t.Key.Set(row, a.Key)
+		switch a.Value.Kind {
+		case ArgString, ArgJSON:
+			t.StringValue.Set(row, StringID(a.Value.bits))
+		case ArgReal:
+			t.RealValue.Set(row, math.Float64frombits(a.Value.bits))
+		case ArgNull:
+		default:
+			t.IntValue.Set(row, int64(a.Value.bits))
+		}
+		t.ValueType.Set(row, in.store.words.values[a.Value.Kind])
+	}
+	return id
+}

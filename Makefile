@@ -1,6 +1,7 @@
 GO          ?= go
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SHARED      ?= ../shared
+QUERIES     ?= ../difftest-queries
 FUZZTIME    ?= 2000x
 BENCHSIZES  ?= 1GB 500MB
 TESTFLAGS   ?=
@@ -33,11 +34,13 @@ fuzz: ## each fuzz target for FUZZTIME
 smoke: build ## the main job, as the README has it
 	.ci/smoke
 
-conformance: build ## no trace may score less than in .ci/conformance.tsv
+conformance: build ## no trace may score less than in .ci/conformance.tsv, nor fewer diff tests pass than in .ci/difftests.tsv
 	GO=$(GO) .ci/conformance $(SHARED)/conformance
+	GO=$(GO) .ci/difftests $(SHARED)/conformance $(QUERIES)
 
-conformance-update: build ## raise the scores in .ci/conformance.tsv
+conformance-update: build ## raise the scores in both
 	GO=$(GO) .ci/conformance $(SHARED)/conformance update
+	GO=$(GO) .ci/difftests $(SHARED)/conformance $(QUERIES) update
 
 readback: build ## read a dataset with DuckDB, pandas, pyarrow and Polars
 	@if command -v python3 >/dev/null; \

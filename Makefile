@@ -1,16 +1,17 @@
 GO          ?= go
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SHARED      ?= ../shared
+QUERIES     ?= ../difftest-queries
 FUZZTIME    ?= 2000x
 BENCHSIZES  ?= 1GB 500MB
 TESTFLAGS   ?=
 
-.PHONY: build test lint fmt unit race fuzz smoke conformance conformance-update readback bench man clean
+.PHONY: build test lint fmt unit race fuzz smoke conformance conformance-update readback notebooks bench man clean
 
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert
 
-test: lint unit race fuzz smoke readback conformance ## everything that must hold
+test: lint unit race fuzz smoke readback notebooks conformance ## everything that must hold
 
 lint: ## formatting, vet, staticcheck, and that all builds without a C compiler
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
@@ -33,16 +34,23 @@ fuzz: ## each fuzz target for FUZZTIME
 smoke: build ## the main job, as the README has it
 	.ci/smoke
 
-conformance: build ## no trace may score less than in .ci/conformance.tsv
+conformance: build ## no trace may score less than in .ci/conformance.tsv, nor fewer diff tests pass than in .ci/difftests.tsv
 	GO=$(GO) .ci/conformance $(SHARED)/conformance
+	GO=$(GO) .ci/difftests $(SHARED)/conformance $(QUERIES)
 
-conformance-update: build ## raise the scores in .ci/conformance.tsv
+conformance-update: build ## raise the scores in both
 	GO=$(GO) .ci/conformance $(SHARED)/conformance update
+	GO=$(GO) .ci/difftests $(SHARED)/conformance $(QUERIES) update
 
 readback: build ## read a dataset with DuckDB, pandas, pyarrow and Polars
 	@if command -v python3 >/dev/null; \
 	then .ci/python .ci/readback.py bin/tpconvert testdata/chromium.json.gz; \
 	else echo "readback: skipped, there is no python3"; fi
+
+notebooks: build ## execute the notebooks, without tpconvert in their environment
+	@if command -v python3 >/dev/null; \
+	then docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz; \
+	else echo "notebooks: skipped, there is no python3"; fi
 
 bench: build ## benchmarks, and the whole command on a generated trace of each kind, JSON beside DuckDB
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...

@@ -279,21 +279,3 @@ func load(t testing.TB, db *sql.DB, table string, inputs [][]span) {
 	}
 	exec(t, db, fmt.Sprintf("COPY %s FROM '%s' (HEADER false)", table, path))
 }
-
-// BenchmarkSpanJoin joins as many spans with as many in 1,000 partitions.
-func BenchmarkSpanJoin(b *testing.B) {
-	for _, millions := range []int{1, 2, 4, 8} {
-		b.Run(fmt.Sprintf("%dM", millions), func(b *testing.B) {
-			db := open(b, OneTrace)
-			for i, table := range []string{"a", "b"} {
-				exec(b, db, fmt.Sprintf(`CREATE TABLE %s AS
-					SELECT i // 1000 * 1000 + (i * 7919 + %d) %% 300 AS ts, 1 + (i * 104729 + %d) %% 600 AS dur,
-					       i %% 1000 AS part, i AS id_%s
-					FROM range(%d) AS r(i)`, table, i*100, i*77, table, millions*1_000_000))
-			}
-			for b.Loop() {
-				query(b, db, "SELECT count(*), sum(dur), sum(id_a), sum(id_b) FROM span_join('a', 'b', 'part')")
-			}
-		})
-	}
-}

@@ -103,7 +103,7 @@ func TestKernelSymbolsAndGenericEvents(t *testing.T) {
 		message{}.num(10, 1).msg(fieldFtraceEvents, described),
 	))
 	want(t, "slice", r.rows("slice", "ts", "dur", "name", "category"), "10 10 do_work workqueue")
-	want(t, "ftrace_event", r.rows("ftrace_event", "ts", "name"), "10 workqueue_execute_start", "20 workqueue_execute_end", "30 my_event")
+	want(t, "ftrace_event", r.rows("ftrace_event", "id", "ts", "name"), "0 10 workqueue_execute_start", "1 20 workqueue_execute_end", "2 30 my_event")
 }
 
 func TestProcessTreeAndStats(t *testing.T) {

@@ -103,8 +103,8 @@ CREATE VIEW ftrace_event AS SELECT * EXCLUDE (type) FROM dataset.ftrace_event;
 CREATE VIEW chrome_raw AS SELECT * EXCLUDE (type) FROM dataset.chrome_raw;
 CREATE VIEW raw AS SELECT * EXCLUDE (type) FROM dataset.raw;
 -- The number of a CPU where each machine has 4096. A join would lose the order of rows.
-CREATE MACRO _numbered(cpu, ucpu) AS
-    cpu + 4096 * coalesce((SELECT list(c.machine_id ORDER BY c.id) FROM dataset.cpu AS c)[ucpu + 1], 0);
+CREATE MACRO _numbered(_cpu, _row) AS
+    _cpu + 4096 * coalesce((SELECT list(c.machine_id ORDER BY c.id) FROM dataset.cpu AS c)[_row + 1], 0);
 CREATE VIEW sched AS SELECT * REPLACE (_numbered(cpu, ucpu) AS cpu) FROM dataset.sched;
 CREATE VIEW args AS SELECT *, CASE value_type
     WHEN 'int' THEN int_value::VARCHAR

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	argBatches = 8
-	batchSets  = 512
-	batchArgs  = 16 << 10
+	argBatches = 6
+	batchSets  = 256
+	batchArgs  = 4 << 10
 	// prefetchSets is how many sets ahead the index is prefetched.
 	prefetchSets = 8
 )
@@ -30,18 +30,22 @@ type argInterner struct {
 	done   chan *argBatch
 }
 
-// argBatch is a run of sets on their way to their ids.
+// argBatch is a run of sets on their way to their ids. What the goroutine reads,
+// what it writes, and what it needs not are apart: cores should not take memory
+// from each other.
 type argBatch struct {
-	sets    []batchedSet
+	hashes  []uint64
+	ends    []int32 // of the sets in args; each starts where the one before ends
 	args    []Arg
 	strings table.StringView
-	err     error // of the sink of args
+	targets []argTarget // of the sets
+
+	ids []ArgSetID
+	err error // of the sink of args
 }
 
-type batchedSet struct {
-	hash   uint64
-	end    int // of the set in args, which starts where the one before ends
-	id     ArgSetID
+// argTarget is where the id of a set goes.
+type argTarget struct {
 	table  *table.Table
 	column *table.Int64
 	row    int64
@@ -58,8 +62,10 @@ func (s *Store) SetArgs(t *table.Table, column *table.Int64, row int64, set *Arg
 	t.Pin(row)
 	b := s.args.batch
 	b.args = append(b.args, set.args...)
-	b.sets = append(b.sets, batchedSet{hash: set.hash(), end: len(b.args), table: t, column: column, row: row})
-	if len(b.sets) >= batchSets || len(b.args) >= batchArgs {
+	b.ends = append(b.ends, int32(len(b.args)))
+	b.hashes = append(b.hashes, set.hash())
+	b.targets = append(b.targets, argTarget{t, column, row})
+	if len(b.targets) >= batchSets || len(b.args) >= batchArgs {
 		s.args.send()
 	}
 }
@@ -115,14 +121,13 @@ func (in *argInterner) run(full <-chan *argBatch, done chan<- *argBatch) {
 // work interns the sets of a batch.
 func (in *argInterner) work(b *argBatch) {
 	in.view = b.strings
-	from := 0
-	for i := range b.sets {
-		if ahead := i + prefetchSets; ahead < len(b.sets) {
-			in.ids.prefetch(b.sets[ahead].hash)
+	from := int32(0)
+	for i, hash := range b.hashes {
+		if ahead := i + prefetchSets; ahead < len(b.hashes) {
+			in.ids.prefetch(b.hashes[ahead])
 		}
-		set := &b.sets[i]
-		set.id = in.intern(set.hash, b.args[from:set.end])
-		from = set.end
+		b.ids = append(b.ids, in.intern(hash, b.args[from:b.ends[i]]))
+		from = b.ends[i]
 	}
 	b.err = in.store.Args.Err()
 }
@@ -137,13 +142,13 @@ func (in *argInterner) land() {
 
 // finish stores the ids in the rows that wait for them.
 func (in *argInterner) finish(b *argBatch) {
-	for i := range b.sets {
-		set := &b.sets[i]
-		set.column.Set(set.row, set.id)
-		set.table.Unpin(set.row)
+	for i := range b.targets {
+		t := &b.targets[i]
+		t.column.Set(t.row, b.ids[i])
+		t.table.Unpin(t.row)
 	}
 	in.store.set.Fail(b.err)
-	b.sets, b.args = b.sets[:0], b.args[:0]
+	b.hashes, b.ends, b.args, b.targets, b.ids = b.hashes[:0], b.ends[:0], b.args[:0], b.targets[:0], b.ids[:0]
 }
 
 // settle interns all sets so far.

@@ -242,6 +242,7 @@ func TestQueryInputs(t *testing.T) {
 		"dataset": tpconvert(t, dir, "query", "--format", "csv", "out", count),
 		"trace":   tpconvert(t, dir, "query", "--format", "csv", "a.json", count),
 		"file":    tpconvert(t, dir, "query", "--format", "csv", "--file", "q.sql", "out"),
+		"comment": tpconvert(t, dir, "query", "out", "--all of them\n"+count, "--format=csv"),
 		"stdin":   finish(t, cmd),
 		"piped":   finish(t, piped),
 	} {

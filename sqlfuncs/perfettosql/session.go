@@ -298,11 +298,7 @@ func (s *Session) call(name token, args [][]token) ([]token, error) {
 		return apply(name, args, a.joiner, a.first)
 	}
 	if strings.HasPrefix(called, "__intrinsic_stringify") && len(args) == 1 {
-		var words []string
-		for _, t := range args[0] {
-			words = append(words, t.text)
-		}
-		return []token{{kind: text, text: strings.Join(words, " ")}}, nil
+		return []token{{kind: text, text: strings.ReplaceAll(spell(args[0]), "''", "'")}}, nil
 	}
 	m := s.macros[called]
 	if m == nil {

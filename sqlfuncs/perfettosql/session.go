@@ -382,7 +382,7 @@ func (s *Session) bindAs(ctx context.Context, t *statement, text func(pieces) st
 		message, at := place(err)
 		at -= 2 // the words before the body are on line 1
 		if !repair(message, t.body, at) {
-			return &Error{position(t.body, min(at, len(t.body)-1)), message}
+			return &Error{position(t.body, min(at, len(t.body)-1)), strings.ReplaceAll(message, "sqlite_", "")}
 		}
 	}
 	return &Error{0, "this statement is too far from DuckDB's SQL"}

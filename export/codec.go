@@ -1,6 +1,7 @@
 package export
 
 import (
+	"compress/gzip"
 	"encoding/binary"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
@@ -34,17 +35,20 @@ func newCodec(c Compression) (codec, error) {
 	return codec{implementation, name, level}, err
 }
 
-// compress returns a page compressed, in memory of *to. With dense, which only
-// Zstandard heeds, the page is framed as it is.
+// compress returns a page compressed, in memory of *to. A dense page is only
+// framed, if the codec can do so.
 func (c codec) compress(to *[]byte, page []byte, dense bool) []byte {
+	level := c.level
 	switch {
 	case c.name == compress.Codecs.Uncompressed:
 		return page
 	case dense && c.name == compress.Codecs.Zstd:
 		*to = appendStored((*to)[:0], page)
 		return *to
+	case dense && c.name == compress.Codecs.Gzip:
+		level = gzip.NoCompression
 	}
-	return c.EncodeLevel(grow(to, int(c.CompressBound(int64(len(page))))), page, c.level)
+	return c.EncodeLevel(grow(to, int(c.CompressBound(int64(len(page))))), page, level)
 }
 
 // isDense reports whether a page is hardly smaller when it is compressed, as

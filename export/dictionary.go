@@ -30,31 +30,30 @@ func (d *dictionary) encode(ids []table.StringID, view table.StringView, indices
 	if len(d.entries) < view.Len() {
 		d.entries = append(d.entries, make([]entry, view.Len()-len(d.entries))...)
 	}
-	clear(valid)
-	for i, id := range ids {
-		if id == 0 {
-			indices[i] = 0
-			continue
+	d.entries[0] = entry{round: d.round} // NULL is no word, but no branch either
+	for i := 0; i < len(ids); i += 8 {
+		present := byte(0)
+		for j, id := range ids[i:min(i+8, len(ids))] {
+			e := &d.entries[id]
+			if e.round != d.round {
+				*e = entry{d.round, int32(len(d.words))}
+				d.words = append(d.words, id)
+			}
+			indices[i+j] = e.index
+			bit := byte(0)
+			if id != 0 {
+				bit = 1
+			}
+			present |= bit << (j & 7)
 		}
-		e := &d.entries[id]
-		if e.round != d.round {
-			*e = entry{d.round, int32(len(d.words))}
-			d.words = append(d.words, id)
-		}
-		indices[i] = e.index
-		valid[i>>3] |= 1 << (i & 7)
+		valid[i/8] = present
 	}
 }
 
 // distinct numbers 64-bit patterns in order of first use.
 type distinct struct {
-	slots  []number // open addressing, power of two long, half empty
-	values []int64  // in order
-}
-
-type number struct {
-	value int64
-	index int32 // plus one; zero is a free slot
+	slots  []int32 // numbers plus one, zero if free; open addressing, power of two long, half empty
+	values []int64 // by number
 }
 
 // encode stores the numbers of the values whose bit is set, or of all if valid
@@ -74,21 +73,21 @@ func (d *distinct) encode(values []int64, valid []byte, indices []int32, limit i
 			d.rehash()
 		}
 		slot := d.slot(v)
-		if slot.index == 0 {
+		if *slot == 0 {
 			d.values = append(d.values, v)
-			*slot = number{v, int32(len(d.values))}
+			*slot = int32(len(d.values))
 		}
-		indices[i] = slot.index - 1
+		indices[i] = *slot - 1
 	}
 	return len(d.values) <= limit
 }
 
 // slot returns where v is or belongs.
-func (d *distinct) slot(v int64) *number {
+func (d *distinct) slot(v int64) *int32 {
 	mask := uint64(len(d.slots) - 1)
 	for i := uint64(v) * 0x9e3779b97f4a7c15 >> 32; ; i++ {
 		slot := &d.slots[i&mask]
-		if slot.index == 0 || slot.value == v {
+		if *slot == 0 || d.values[*slot-1] == v {
 			return slot
 		}
 	}
@@ -96,9 +95,9 @@ func (d *distinct) slot(v int64) *number {
 
 // rehash makes room for twice as many values.
 func (d *distinct) rehash() {
-	d.slots = make([]number, max(1024, 2*len(d.slots)))
+	d.slots = make([]int32, max(1024, 2*len(d.slots)))
 	for i, v := range d.values {
-		*d.slot(v) = number{v, int32(i + 1)}
+		*d.slot(v) = int32(i + 1)
 	}
 }
 

@@ -39,6 +39,7 @@ type kinds struct {
 	Bool        table.Bool    `tp:"12,bool" doc:"A flag."`
 	NullBool    table.Bool    `tp:"13,null_bool,null" doc:"A flag or NULL."`
 	Text        table.String  `tp:"14,text" doc:"Words."`
+	Again       table.String  `tp:"18,again" doc:"The same words."`
 	Never       table.Int64   `tp:"15,never,null" doc:"Always NULL."`
 	NeverText   table.String  `tp:"16,never_text" doc:"Always NULL."`
 	Zeros       table.Float64 `tp:"17,zeros" doc:"Zeros of both signs and NaN."`
@@ -81,7 +82,7 @@ func fill(t testing.TB, n, chunkRows int, to table.Sink) (parents, children [][]
 		row := k.Append()
 		ts += random.Int64N(1000)
 		want := []any{row, ts, nil, hashes[random.IntN(5)], nil, random.Int64() - random.Int64(), int32(random.IntN(100) - 50), nil,
-			math.Float64bits(float64(random.IntN(5)) / 4), nil, random.IntN(2) == 0, nil, nil, nil, nil,
+			math.Float64bits(float64(random.IntN(5)) / 4), nil, random.IntN(2) == 0, nil, nil, nil, nil, nil,
 			math.Float64bits(zeros[random.IntN(4)]), row}
 		k.TS.Set(row, ts)
 		k.Hash.Set(row, want[3].(int64))
@@ -89,7 +90,7 @@ func fill(t testing.TB, n, chunkRows int, to table.Sink) (parents, children [][]
 		k.Int32.Set(row, want[6].(int32))
 		k.Float.Set(row, math.Float64frombits(want[8].(uint64)))
 		k.Bool.Set(row, want[10].(bool))
-		k.Zeros.Set(row, math.Float64frombits(want[15].(uint64)))
+		k.Zeros.Set(row, math.Float64frombits(want[16].(uint64)))
 		if random.IntN(3) > 0 {
 			want[2] = random.Int64N(1 << 20)
 			k.Int64.Set(row, want[2].(int64))
@@ -115,6 +116,10 @@ func fill(t testing.TB, n, chunkRows int, to table.Sink) (parents, children [][]
 				want[12] = "" // one chunk has nothing else
 			}
 			k.Text.Set(row, pool.Intern(want[12].(string)))
+			if i < 7*chunkRows { // later chunks differ
+				want[13] = want[12]
+				k.Again.Set(row, pool.Intern(want[13].(string)))
+			}
 		}
 		parents = append(parents, want)
 		if row%3 == 2 {
@@ -122,7 +127,7 @@ func fill(t testing.TB, n, chunkRows int, to table.Sink) (parents, children [][]
 			at := c.Append()
 			c.SetID(at, row)
 			c.More.Set(at, pool.Intern("more"))
-			child := []any{row, int64(0), nil, int64(0), nil, int64(0), int32(0), nil, uint64(0), nil, false, nil, nil, nil, nil, uint64(0), at, "more"}
+			child := []any{row, int64(0), nil, int64(0), nil, int64(0), int32(0), nil, uint64(0), nil, false, nil, nil, nil, nil, nil, uint64(0), at, "more"}
 			children = append(children, child)
 		}
 	}

@@ -3,6 +3,7 @@ package export
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/parquet"
@@ -37,6 +38,10 @@ func (s *scratch) encode(c *table.Chunk, far []bool, with codec) error {
 	s.group.rows, s.group.bytes = c.Rows, s.group.bytes[:0]
 	s.group.columns = grow(&s.group.columns, len(c.Schema.Columns))
 	for i, column := range c.Schema.Columns {
+		if repeats(c, i) {
+			s.repeat(i)
+			continue
+		}
 		s.column = &s.group.columns[i]
 		*s.column = columnChunk{pages: s.column.pages[:0], encoding: columnEncoding(&column, far[i])}
 		values, valid, err := s.values(c, i, far[i])
@@ -46,6 +51,33 @@ func (s *scratch) encode(c *table.Chunk, far []bool, with codec) error {
 		s.paginate(&column, c.Rows, values, valid)
 	}
 	return nil
+}
+
+// repeats reports whether a column of text is that before once more, as most
+// keys of args are flat.
+func repeats(c *table.Chunk, i int) bool {
+	if i == 0 {
+		return false
+	}
+	before, _ := c.Column(i - 1).Values.([]table.StringID)
+	ids, _ := c.Column(i).Values.([]table.StringID)
+	return ids != nil && slices.Equal(ids, before)
+}
+
+// repeat adds the column before once more.
+func (s *scratch) repeat(i int) {
+	g := &s.group
+	before, pages := g.columns[i-1], g.columns[i].pages[:0]
+	start := before.pages[0].start
+	moved := len(g.bytes) - start
+	g.bytes = append(g.bytes, g.bytes[start:]...)
+	for _, p := range before.pages {
+		p.start += moved
+		p.end += moved
+		pages = append(pages, p)
+	}
+	before.pages = pages
+	g.columns[i] = before
 }
 
 // columnEncoding is how values are encoded that have no dictionary.

@@ -22,7 +22,7 @@ type Writer struct {
 	slots   chan struct{} // as many as chunks may be here at a time
 	running sync.WaitGroup
 
-	mu  sync.Mutex // guards err and the queues of outputs
+	mu  sync.Mutex // guards err
 	err error
 }
 
@@ -47,16 +47,20 @@ type encoder interface {
 	close(traceID string) error
 }
 
-// output is the file of one table. At most one goroutine starts its chunks.
+// output is the file of one table.
 type output struct {
 	schema  *table.Schema
 	path    string
-	queue   []*table.Chunk
-	busy    bool
 	file    *os.File
 	encoder encoder
 	rows    int64
-	turn    chan struct{} // closed when the chunks that were started are appended
+	last    turn
+}
+
+// turn is a chunk's place in the order of its table: whether it has a worker,
+// and whether it is in the file.
+type turn struct {
+	started, done chan struct{}
 }
 
 func newWorkers(n int) chan *scratch {
@@ -67,19 +71,14 @@ func newWorkers(n int) chan *scratch {
 	return workers
 }
 
-// closed is the turn of the first chunk.
-var closed = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
-
 func newWriter(o Options, p place, s *stage, workers chan *scratch) *Writer {
+	past := make(chan struct{})
+	close(past)
 	w := &Writer{options: o, place: p, stage: s, workers: workers,
 		slots: make(chan struct{}, 2*o.Jobs), outputs: map[string]*output{}}
 	for _, s := range o.Schemas {
 		if !s.Abstract && o.selects(s.Name) {
-			w.outputs[s.Name] = &output{schema: s, path: filepath.Join(w.stage.path, s.Name+"."+o.Format), turn: closed}
+			w.outputs[s.Name] = &output{schema: s, path: filepath.Join(w.stage.path, s.Name+"."+o.Format), last: turn{past, past}}
 		}
 	}
 	return w
@@ -95,55 +94,39 @@ func (w *Writer) Chunk(c *table.Chunk) error {
 		return nil
 	}
 	w.slots <- struct{}{}
+	before, own := out.last, turn{make(chan struct{}), make(chan struct{})}
+	out.last = own
+	w.running.Go(func() { w.write(out, c, before, own) })
+	return w.failure()
+}
+
+// write encodes a chunk and appends it to its file. Workers are taken in the
+// order of chunks, so that one that waits for its turn waits for others at work.
+func (w *Writer) write(out *output, c *table.Chunk, before, own turn) {
+	<-before.started
+	s := <-w.workers
+	if w.failure() == nil {
+		w.fail(out, out.begin(c, &w.options))
+	}
+	close(own.started)
+	if w.failure() == nil {
+		w.fail(out, out.encoder.encode(c, s))
+	}
+	<-before.done
+	if w.failure() == nil {
+		w.fail(out, out.encoder.append(c, s))
+	}
+	close(own.done)
+	c.Release()
+	w.workers <- s
+	<-w.slots
+}
+
+// failure is the first error.
+func (w *Writer) failure() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out.queue = append(out.queue, c)
-	if !out.busy {
-		out.busy = true
-		w.running.Go(func() { w.drain(out) })
-	}
 	return w.err
-}
-
-// drain starts an output's chunks, each when a worker is free, until none waits.
-func (w *Writer) drain(out *output) {
-	for {
-		w.mu.Lock()
-		if len(out.queue) == 0 {
-			out.busy = false
-			w.mu.Unlock()
-			return
-		}
-		c := out.queue[0]
-		out.queue = out.queue[1:]
-		w.mu.Unlock()
-		s := <-w.workers
-		if !w.failed() {
-			w.fail(out, out.begin(c, &w.options))
-		}
-		turn, done := out.turn, make(chan struct{})
-		out.turn = done
-		w.running.Go(func() {
-			if !w.failed() {
-				w.fail(out, out.encoder.encode(c, s))
-			}
-			<-turn
-			if !w.failed() {
-				w.fail(out, out.encoder.append(c, s))
-			}
-			close(done)
-			c.Release()
-			w.workers <- s
-			<-w.slots
-		})
-	}
-}
-
-// failed reports whether there was an error.
-func (w *Writer) failed() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.err != nil
 }
 
 // fail notes the first error.

@@ -185,13 +185,15 @@ var (
 func (a *AsyncTracks) Legacy(name StringID, upid UPID, id int64, inProcess bool, scope StringID, phase AsyncPhase) TrackID {
 	a.legacy = legacyArgs{a.context.Store, upid, inProcess, scope}
 	a.options = TrackOptions{Name: name, Args: &a.legacy}
-	b, key := legacyAsyncGlobal, mix(0, uint64(id))
+	b, process := legacyAsyncGlobal, uint64(0)
 	a.dims = a.dims[:0]
 	if inProcess {
-		b, key = legacyAsyncProcess, mix(uint64(upid)+1, uint64(id))
+		b, process = legacyAsyncProcess, uint64(upid)+1
 		a.dims = append(a.dims, IntDim(upid))
 	}
-	root, _ := a.roots.insert(key|1, int64(name))
+	// Ids that follow each other, as they often do, are kept side by side.
+	key := mix(process, uint64(id)>>4)&^15 | uint64(id)&15
+	root, _ := a.roots.insert(key|1<<63, int64(name))
 	a.dims = append(a.dims, StringDim(scope), StringDim(StringID(root)))
 	switch phase {
 	case AsyncBegin:

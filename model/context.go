@@ -31,6 +31,16 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 	return c
 }
 
+// SetStat sets a count that the trace itself reports of the machine.
+func (c *Context) SetStat(stat Stat, index, value int64) {
+	c.Store.stats[statKey{stat, index, c.File.ID, c.Machine.ID}] = value
+}
+
+// Stat returns such a count.
+func (c *Context) Stat(stat Stat, index int64) int64 {
+	return c.Store.stats[statKey{stat, index, c.File.ID, c.Machine.ID}]
+}
+
 // finish stores what waited for the end of the trace.
 func (c *Context) finish() {
 	c.Slices.flush()

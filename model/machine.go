@@ -20,9 +20,10 @@ type Machine struct {
 	changes  int // of which threads the ids mean
 	pids     map[int64]UPID
 	members  map[UPID][]UTID
-	threads  []threadState  // by utid, of all machines
-	procs    []processState // by upid
-	cpus     map[int64]int64
+	threads  []threadState   // by utid, of all machines
+	procs    []processState  // by upid
+	cpus     [256]int64      // ids of the first CPUs plus one, 0 if not known
+	moreCPUs map[int64]int64 // those of the others
 	gpus     map[int64]int64
 	assocs   [][2]UTID            // threads of one process, which is not known yet
 	inner    map[int64]*namespace // by pid
@@ -108,14 +109,14 @@ func (s *Store) Machine(raw int64) *Machine {
 	id := s.Tables.Machine.Append()
 	s.Tables.Machine.RawID.Set(id, raw)
 	m := &Machine{
-		ID:      id,
-		store:   s,
-		tids:    map[int64][]UTID{},
-		live:    newLiveThreads(),
-		pids:    map[int64]UPID{},
-		members: map[UPID][]UTID{},
-		cpus:    map[int64]int64{},
-		gpus:    map[int64]int64{},
+		ID:       id,
+		store:    s,
+		tids:     map[int64][]UTID{},
+		live:     newLiveThreads(),
+		pids:     map[int64]UPID{},
+		members:  map[UPID][]UTID{},
+		gpus:     map[int64]int64{},
+		moreCPUs: map[int64]int64{},
 	}
 	// utid 0 and upid 0 are the idle process even where no event names it.
 	m.swapperProcess = m.addProcess(0)
@@ -616,14 +617,25 @@ func (m *Machine) ResolveNamespaced(pid, tid int64) (int64, bool) {
 
 // CPU returns the id of a CPU, its ucpu, which it adds if it is not known.
 func (m *Machine) CPU(cpu int64) int64 {
-	if id, ok := m.cpus[cpu]; ok {
-		return id
+	if uint64(cpu) < uint64(len(m.cpus)) {
+		if m.cpus[cpu] == 0 {
+			m.cpus[cpu] = m.addCPU(cpu) + 1
+		}
+		return m.cpus[cpu] - 1
 	}
+	id, ok := m.moreCPUs[cpu]
+	if !ok {
+		id = m.addCPU(cpu)
+		m.moreCPUs[cpu] = id
+	}
+	return id
+}
+
+func (m *Machine) addCPU(cpu int64) int64 {
 	t := &m.store.CPU
 	id := t.Append()
 	t.CPU.Set(id, int32(cpu))
 	t.MachineID.Set(id, m.ID)
-	m.cpus[cpu] = id
 	return id
 }
 

@@ -327,7 +327,7 @@ func stackHash(parent, category, name uint64) uint64 {
 // and open on the right; instants at one time nest. It reports false if the
 // slice overlaps an open one without nesting in it.
 func (s *Slices) closeEnded(on *slicesOfTrack, ts, dur int64) (*Overlap, bool) {
-	if n := len(on.stack); n == 0 || ts < on.stack[n-1].until && (dur == pending || ts+dur <= on.stack[n-1].until) {
+	if n := len(on.stack); n == 0 || ts < on.stack[n-1].until && ts+dur <= on.stack[n-1].until {
 		return nil, true
 	}
 	openInside := false

@@ -172,17 +172,22 @@ func (s *ThreadStates) advance(t *threadStates, row, ts int64, state StringID) {
 	t.last, t.ts, t.state = row, ts, state
 }
 
+// Forget lets go of the states of a thread that will not have another.
+func (s *ThreadStates) Forget(utid UTID) {
+	t := s.thread(utid)
+	if t.last != None && t.last != t.blocked {
+		s.context.Store.ThreadState.Unpin(t.last)
+	}
+	if t.blocked != None {
+		s.context.Store.ThreadState.Unpin(t.blocked)
+	}
+	*t = threadStates{last: None, blocked: None}
+}
+
 // flush lets go of the states that did not end.
 func (s *ThreadStates) flush() {
 	for i := range s.threads {
-		t := &s.threads[i]
-		if t.last != None && t.last != t.blocked {
-			s.context.Store.ThreadState.Unpin(t.last)
-		}
-		if t.blocked != None {
-			s.context.Store.ThreadState.Unpin(t.blocked)
-		}
-		*t = threadStates{last: None, blocked: None}
+		s.Forget(UTID(i))
 	}
 }
 

@@ -59,6 +59,9 @@ func (s staged) advance() (ok bool, err error) {
 	return !s.queue.empty(), nil
 }
 
+// maxEventHead is the greatest size in bytes of what is before an event's payload.
+const maxEventHead = 3 * binary.MaxVarintLen64
+
 var errSpill = errors.New("sort: spilled events are damaged")
 
 // event is an event read back from a run.
@@ -167,9 +170,12 @@ func (g *segment) regroup() error {
 
 // read reads an event. Its payload is valid until the next call.
 func (g *segment) read() (event, error) {
-	b, err := g.peek(3 * binary.MaxVarintLen64)
-	if err != nil {
-		return event{}, err
+	b := g.buf
+	var err error
+	if len(b) < maxEventHead {
+		if b, err = g.peek(maxEventHead); err != nil {
+			return event{}, err
+		}
 	}
 	ts, n1 := binary.Uvarint(b)
 	loc, n2 := binary.Varint(b[max(n1, 0):])
@@ -179,11 +185,13 @@ func (g *segment) read() (event, error) {
 	}
 	start := n1 + n2 + n3
 	end := start + int(size)
-	if b, err = g.peek(end); err != nil {
-		return event{}, err
-	}
 	if len(b) < end {
-		return event{}, errSpill
+		if b, err = g.peek(end); err != nil {
+			return event{}, err
+		}
+		if len(b) < end {
+			return event{}, errSpill
+		}
 	}
 	g.buf = g.buf[end:]
 	g.ts += int64(ts)

@@ -147,19 +147,32 @@ func (st *Stream) deliver(d *delivery, end int64, mark uint64) error {
 	if st.sources.empty() {
 		return st.deliverQueue(d, end, mark)
 	}
-	for {
-		k, ok := st.next()
-		if !ok || k.loc >= mark || k.ts > end {
-			return nil
-		}
-		payload := st.sources.first().seq.current().payload
-		if err := st.sorter.send(d, st.sink, k.ts, payload); err != nil {
-			return err
-		}
-		if err := step(&st.sources); err != nil {
-			return err
+	for !st.sources.empty() {
+		src, limit := st.sources.first().seq, st.sources.second()
+		for {
+			e := src.current()
+			if e.loc >= mark || e.ts > end {
+				st.sources.advance(e.key)
+				return nil
+			}
+			if err := st.sorter.send(d, st.sink, e.ts, e.payload); err != nil {
+				return err
+			}
+			ok, err := src.advance()
+			if err != nil {
+				return err
+			}
+			if !ok {
+				st.sources.drop()
+				break
+			}
+			if k := src.current().key; !k.before(limit) {
+				st.sources.advance(k)
+				break
+			}
 		}
 	}
+	return nil
 }
 
 // batch is how many payloads are looked up at once.

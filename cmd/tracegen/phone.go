@@ -128,9 +128,18 @@ var (
 	phoneProcesses = []string{"system_server", "surfaceflinger", "com.android.systemui", "com.example.browser", "com.example.camera", "media.codec",
 		"audioserver", "com.example.launcher"}
 	phoneThreads = []string{"RenderThread", "Jit thread pool", "HeapTaskDaemon", "FinalizerDaemon", "Binder:600_1", "Binder:600_2", "pool-1-thread-1", "GLThread 42"}
-	phoneMarks   = []string{"Choreographer#doFrame", "traversal", "draw", "DrawFrame", "queueBuffer", "dequeueBuffer", "eglSwapBuffers",
-		"onMessageReceived", "handleMessageRefresh", "measure", "layout", "inflate", "Lock contention on InternTable lock (owner tid: 1234)"}
-	phoneCounters = []string{"HW_VSYNC_0", "VSYNC-app", "Heap size (KB)", "TX - com.example.browser/Main#0", "iq"}
+	// phoneMarks are 40 bytes long on average, with few long ones, as on phones.
+	phoneMarks = []string{
+		"traversal", "draw-VRI[MainActivity]", "DrawFrames 7421", "Choreographer#doFrame 7421", "queueBuffer", "dequeueBuffer - VRI[MainActivity]#0",
+		"eglSwapBuffersWithDamageKHR", "onMessageReceived", "handleMessageRefresh", "Record View#draw()", "postAndWait", "syncFrameState",
+		"com.example.launcher/.WorkspaceActivity#1421", "setTransactionState com.example.browser", "prepareFrame for internal display 0",
+		"AIDL::java::IActivityManager::startService::server", "Handler: android.view.ViewRootImpl$ViewRootHandler",
+		"binder transaction com.example.camera.CameraDeviceClient", "composite display 4619827677550801152 with 3 layers",
+		"Lock contention on InternTable lock (owner tid: 1234)",
+		"monitor contention with owner Binder:600_2 (612) at void com.example.server.WindowService.relayout(com.example.server.Session, " +
+			"android.view.IWindow, int, int)(WindowService.java:2231) waiters=1 blocking from boolean com.example.server.Input.focus(int)(Input.java:87)",
+	}
+	phoneCounters = []string{"HW_VSYNC_0", "VSYNC-app", "Heap size (KB)", "TX - com.example.browser/Main#0", "TransactionQueue"}
 	phoneClocks   = []string{"gcc_ufs_phy_axi_clk", "disp_cc_mdss_mdp_clk", "video_cc_mvs0_clk", "bus_mif", "bus_int"}
 )
 
@@ -371,15 +380,15 @@ func (p *phone) exit(c *core) {
 func (p *phone) mark(c *core) {
 	t := c.running
 	mark := phoneMarks[p.rng.IntN(len(phoneMarks))]
-	switch kind := p.rng.IntN(20); {
-	case kind < 6:
+	switch kind := p.rng.IntN(200); {
+	case kind < 38:
 		p.print(c, "C|%d|%s|%d", t.tgid, phoneCounters[p.rng.IntN(len(phoneCounters))], p.rng.IntN(5000))
-	case kind == 6:
+	case kind == 38:
 		cookie := p.rng.IntN(1 << 30)
 		p.print(c, "S|%d|%s|%d", t.tgid, mark, cookie)
 		p.pass(5000)
 		p.print(c, "F|%d|%s|%d", t.tgid, mark, cookie)
-	case kind == 7:
+	case kind == 39:
 		p.print(c, "I|%d|%s", t.tgid, mark)
 	case t.marks > 0 && (t.marks > 6 || kind%2 == 0):
 		t.marks--

@@ -180,7 +180,7 @@ func (t *traced) record(c *core, at *tracepoint, fields ...any) {
 			}
 			if f, ok := v.(kernelFunction); ok && !t.symbols[f] {
 				t.symbols[f] = true
-				t.fresh = t.fresh.bytes(26, message{}.number(1, number(i)).bytes(2, []byte(f.String())))
+				t.fresh = t.fresh.bytes(26, message{}.number(1, number(i)).bytes(2, []byte(kernelFunctions[f])))
 			}
 		}
 		event := message{}.number(1, uint64(t.phone.now)).number(2, uint64(c.running.tid))

@@ -13,9 +13,6 @@ const (
 	miniblocks      = blockValues / miniblockValues
 )
 
-// Integer is the type of values with deltas.
-type Integer interface{ int32 | int64 }
-
 // Delta encodes values as DELTA_BINARY_PACKED: a header, then blocks of
 // differences between neighbours, of which each is stored as what it exceeds
 // the block's least one, in as many bits as the widest of its miniblock needs.
@@ -26,11 +23,9 @@ func Delta[T Integer](to []byte, values []T) []byte {
 		first = values[0]
 	}
 	to = deltaHeader(to, len(values), int64(first))
-	var deltas [blockValues]T
 	for len(values) > 1 {
 		n := min(len(values)-1, blockValues)
-		difference(deltas[:n], values[:n+1])
-		to = block(to, &deltas, n)
+		to = block(to, values[:n+1])
 		values = values[n:]
 	}
 	return to
@@ -53,64 +48,42 @@ func deltaHeader(to []byte, values int, first int64) []byte {
 	return binary.AppendVarint(to, first)
 }
 
-// difference stores the difference of each of the values after the first to
-// the one before.
-func difference[T Integer](deltas []T, values []T) {
-	before := values[0]
-	for i, v := range values[1 : len(deltas)+1] {
-		deltas[i] = v - before
-		before = v
-	}
-}
-
-// block appends n deltas. The last miniblock is filled up; those of which there
-// is nothing have width 0 and no bytes.
-func block[T Integer](to []byte, deltas *[blockValues]T, n int) []byte {
-	least := deltas[0]
+// block appends the differences of the values after the first. The last
+// miniblock of them is filled up; those of which there are none have no bytes.
+func block[T Integer](to []byte, values []T) []byte {
+	var deltas [blockValues]T
 	var greatest [miniblocks]T
-	for i := 0; i < n; i += miniblockValues {
-		mini := deltas[i:min(i+miniblockValues, n)]
-		high := mini[0]
-		for _, d := range mini {
+	before, least := values[0], values[1]-values[0]
+	n := len(values) - 1
+	for m := range greatest {
+		i := m * miniblockValues
+		if i >= n {
+			break
+		}
+		mini := values[1+i : 1+min(i+miniblockValues, n)]
+		to := deltas[i:][:len(mini)]
+		high := mini[0] - before
+		for j, v := range mini {
+			d := v - before
+			before = v
+			to[j] = d
 			least, high = min(least, d), max(high, d)
 		}
-		greatest[i/miniblockValues] = high
+		greatest[m] = high
 	}
 	for i := n; i%miniblockValues != 0; i++ {
 		deltas[i] = least
 	}
 	to = binary.AppendVarint(to, int64(least))
-	to = reserve(to, miniblocks+blockValues*8)
-	widths := to[len(to) : len(to)+miniblocks]
-	to = to[:len(to)+miniblocks]
-	// A difference of 32 bits that wrapped is cut to them.
+	widths := len(to)
+	to = append(to, 0, 0, 0, 0)
+	// A difference of 32 bits may have wrapped.
 	mask := ^uint64(0) >> (64 - 8*unsafe.Sizeof(least))
-	for m := range widths {
-		i := m * miniblockValues
-		if i >= n {
-			widths[m] = 0
-			continue
-		}
-		width := bits.Len64(uint64(greatest[m]-least) & mask)
-		widths[m] = byte(width)
-		if width > 0 {
-			to = pack(to, (*[miniblockValues]T)(deltas[i:]), least, mask, uint(width))
+	for m := 0; m*miniblockValues < n; m++ {
+		if width := bits.Len64(uint64(greatest[m]-least) & mask); width > 0 {
+			to[widths+m] = byte(width)
+			to = pack(to, deltas[m*miniblockValues:(m+1)*miniblockValues], least, uint(width))
 		}
 	}
 	return to
-}
-
-// pack appends a miniblock. There is room for it.
-func pack[T Integer](to []byte, deltas *[miniblockValues]T, least T, mask uint64, width uint) []byte {
-	out := to[len(to):cap(to)]
-	for i := 0; i < miniblockValues; i += 8 {
-		d := (*[8]T)(deltas[i:])
-		var v [8]uint64
-		for j := range v {
-			v[j] = uint64(d[j]-least) & mask
-		}
-		pack8(out, &v, width)
-		out = out[width:]
-	}
-	return to[:len(to)+miniblockValues/8*int(width)]
 }

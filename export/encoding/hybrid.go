@@ -5,19 +5,14 @@ import (
 	"math/bits"
 )
 
-// RLE is a hybrid: runs of one value, and of values packed in groups of eight.
-// A run of one value ends the packed one before, so it pays only if what it
-// leaves out is longer than the headers of both.
+// What the format calls RLE has runs of one value and runs of groups of eight
+// values, packed. A run of one value must make up for its header and that of the
+// packed run after it.
 const payingBits = 64
 
-// Levels encodes the definition levels of n rows of an optional column: 1 where
-// the bit of valid is set, 0 elsewhere or everywhere if valid is nil. Packed,
-// they are the bits as they come.
+// Levels encodes the definition levels of n rows of an optional column, which
+// are the bits of valid: 1 for a value, 0 for NULL.
 func Levels(to []byte, valid []byte, n int) []byte {
-	if valid == nil {
-		return repeat(to, 0, n, 1)
-	}
-	to = reserve(to, n/8+n/64+8)
 	packed := 0 // where in valid the packed run begins
 	for i := 0; i < n/8; {
 		b := valid[i]
@@ -42,15 +37,13 @@ func Levels(to []byte, valid []byte, n int) []byte {
 	return to
 }
 
-// Width is how many bits the numbers below n need.
-func Width(n int) int { return bits.Len(uint(max(n, 1) - 1)) }
+// Width is how many bits the numbers below n take. Some readers want one for
+// zero, too.
+func Width(n int) int { return max(1, bits.Len(uint(n-1))) }
 
 // Indices encodes indices of a dictionary in width bits, which precedes them.
 func Indices(to []byte, indices []int32, width int) []byte {
 	to = append(to, byte(width))
-	if width == 0 {
-		return repeat(to, 0, len(indices), 0)
-	}
 	packed := 0 // where the packed run begins
 	for i := 0; i+8 <= len(indices); {
 		if v := (*[8]int32)(indices[i:]); v[0] != v[1] || v[0] != v[2] || v[0] != v[3] || v[0] != v[4] ||
@@ -75,9 +68,6 @@ func Indices(to []byte, indices []int32, width int) []byte {
 
 // repeat appends a run of one value.
 func repeat(to []byte, value int32, count, width int) []byte {
-	if count == 0 {
-		return to
-	}
 	to = binary.AppendUvarint(to, uint64(count)<<1)
 	for ; width > 0; width -= 8 {
 		to = append(to, byte(value))
@@ -96,27 +86,15 @@ func packedHeader(to []byte, groups int) []byte {
 // packGroups appends a packed run. If the last group is not full, as only the
 // last of all may be, zeros follow, which readers drop.
 func packGroups(to []byte, indices []int32, width int) []byte {
-	groups := (len(indices) + 7) / 8
-	to = packedHeader(to, groups)
-	to = reserve(to, groups*width)
-	out := to[len(to):cap(to)]
-	var v [8]uint64
-	for len(indices) >= 8 {
-		for j, index := range (*[8]int32)(indices) {
-			v[j] = uint64(index)
-		}
-		pack8(out, &v, uint(width))
-		out = out[width:]
-		indices = indices[8:]
+	to = packedHeader(to, (len(indices)+7)/8)
+	full := len(indices) &^ 7
+	to = pack(to, indices[:full], 0, uint(width))
+	if full < len(indices) {
+		var last [8]int32
+		copy(last[:], indices[full:])
+		to = pack(to, last[:], 0, uint(width))
 	}
-	if len(indices) > 0 {
-		clear(v[:])
-		for j, index := range indices {
-			v[j] = uint64(index)
-		}
-		pack8(out, &v, uint(width))
-	}
-	return to[:len(to)+groups*width]
+	return to
 }
 
 // Bools encodes flags as PLAIN: a bit each.

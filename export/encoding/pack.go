@@ -6,43 +6,53 @@ package encoding
 import (
 	"encoding/binary"
 	"slices"
+	"unsafe"
 )
 
-// slack is how many bytes after its own a call of pack8 may overwrite.
-const slack = 16
+// Integer is the type of values that are packed.
+type Integer interface{ int32 | int64 }
 
-// reserve returns to with room for n bytes more and the slack.
-func reserve(to []byte, n int) []byte { return slices.Grow(to, n+slack) }
-
-// pack8 writes eight values of width bits to the first width bytes of to, the
-// lowest bits first. What it joins in registers before it is stored are four
-// values, two or one, as many as 64 bits have room for.
-func pack8(to []byte, v *[8]uint64, width uint) {
-	switch {
-	case width <= 16:
-		low := v[0] | v[1]<<(width&63) | (v[2]|v[3]<<(width&63))<<(2*width&63)
-		high := v[4] | v[5]<<(width&63) | (v[6]|v[7]<<(width&63))<<(2*width&63)
-		binary.LittleEndian.PutUint64(to, low|high<<(4*width))
-		binary.LittleEndian.PutUint64(to[8:], high>>(64-4*width))
-	case width <= 32:
-		packed := [4]uint64{v[0] | v[1]<<width, v[2] | v[3]<<width, v[4] | v[5]<<width, v[6] | v[7]<<width}
-		join(to, packed[:], 2*width)
-	default:
-		join(to, v[:], width)
-	}
-}
-
-// join writes values of more than 32 bits.
-func join(to []byte, values []uint64, width uint) {
-	word, used := uint64(0), uint(0)
-	for _, v := range values {
-		word |= v << used
-		if used += width; used >= 64 {
-			binary.LittleEndian.PutUint64(to, word)
-			to = to[8:]
-			used -= 64
-			word = v >> (width - used)
+// pack appends what each value exceeds least, in width bits, the lowest first.
+// The number of values is a multiple of eight, so that they end with a byte.
+func pack[T Integer](to []byte, values []T, least T, width uint) []byte {
+	// What it writes are words, of which the last may end after the last value.
+	const slack = 16
+	end := len(to) + len(values)/8*int(width)
+	to = slices.Grow(to, end-len(to)+slack)
+	out := to[len(to) : end+slack]
+	// Differences of 32 bits may have wrapped.
+	mask := ^uint64(0) >> (64 - 8*unsafe.Sizeof(least))
+	w := width & 63 // as shifts want it
+	for ; len(values) >= 8; values = values[8:] {
+		v := (*[8]T)(values)
+		x := func(i int) uint64 { return uint64(v[i]-least) & mask }
+		switch {
+		case width <= 16: // two words of four values
+			low := ((x(3)<<w|x(2))<<w|x(1))<<w | x(0)
+			high := ((x(7)<<w|x(6))<<w|x(5))<<w | x(4)
+			binary.LittleEndian.PutUint64(out, low|high<<(4*width))
+			binary.LittleEndian.PutUint64(out[8:], high>>(64-4*width))
+		case width <= 32: // two times two words of four values
+			a, b, c, d := x(1)<<w|x(0), x(3)<<w|x(2), x(5)<<w|x(4), x(7)<<w|x(6)
+			low, high := c|d<<(2*width), d>>(64-2*width)
+			binary.LittleEndian.PutUint64(out, a|b<<(2*width))
+			binary.LittleEndian.PutUint64(out[8:], b>>(64-2*width)|low<<(4*width-64))
+			binary.LittleEndian.PutUint64(out[16:], low>>(128-4*width)|high<<(4*width-64))
+			binary.LittleEndian.PutUint64(out[24:], high>>(128-4*width))
+		default:
+			word, used, rest := uint64(0), uint(0), out
+			for i := range v {
+				word |= x(i) << (used & 63)
+				if used += width; used >= 64 {
+					binary.LittleEndian.PutUint64(rest, word)
+					rest = rest[8:]
+					used -= 64
+					word = x(i) >> (width - used)
+				}
+			}
+			binary.LittleEndian.PutUint64(rest, word)
 		}
+		out = out[width:]
 	}
-	binary.LittleEndian.PutUint64(to, word)
+	return to[:end]
 }

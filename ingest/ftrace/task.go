@@ -29,7 +29,13 @@ func taskRename(p *Parser, e *Event) {
 	p.Machine.SetThreadAndProcessName(utid, p.text(e, "newcomm"), model.ThreadNameFtrace)
 }
 
-func schedProcessFree(p *Parser, e *Event) { p.Machine.EndThread(e.TS, unsigned(e.Int("pid"))) }
+func schedProcessFree(p *Parser, e *Event) {
+	tid := unsigned(e.Int("pid"))
+	if utid := p.Machine.LiveThread(tid); utid != model.None {
+		p.Threads.Forget(utid)
+	}
+	p.Machine.EndThread(e.TS, tid)
+}
 
 // signal is an instant on the track of the thread in a field.
 func signal(name string, thread func(*Parser, *Event) model.UTID) handler {

@@ -4,14 +4,19 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"io/fs"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/model"
 )
 
 // trace builds a trace from records.
@@ -205,6 +210,77 @@ func TestFlows(t *testing.T) {
 	rows := f.read(t)
 	rows.Want(t, "flow", "slice_out|slice_in|trace_id", "0|1|1", "1|2|1", "1|1|3", "0|0|2", "3|0|4")
 	rows.Want(t, "stats", stats, "flow_step_without_start|NULL|1", "flow_end_without_start|NULL|1")
+}
+
+// What an index means may change between events that look the same, and their
+// args may differ.
+func TestRedefinition(t *testing.T) {
+	f := newTrace()
+	f.thread(1, 10, 11)
+	f.text(1, "one")
+	f.text(2, "key")
+	event := func(ts, arg uint64) { f.record(4|instant<<16|1<<20|1<<24|1<<48, ts, arg) }
+	const boolean, number = 9 | 1<<4 | 2<<16 | 1<<32, 2 | 1<<4 | 2<<16 | 7<<32
+	event(1, number)
+	event(2, number)
+	f.text(1, "two")
+	event(3, number)
+	f.text(2, "other")
+	event(4, number)
+	event(5, boolean)
+	f.thread(1, 10, 12)
+	event(6, boolean)
+	f.record(4|instant<<16|1<<20|1<<24|1<<48, join([]uint64{7}, arg(2, "other", 7))...)
+	rows := f.read(t)
+	rows.Want(t, "slice", "ts|name|track_id|arg_set_id", "1|one|0|1", "2|one|0|1", "3|two|0|1", "4|two|0|2", "5|two|0|3",
+		"6|two|1|3", "7|two|1|2")
+	rows.Want(t, "args", "arg_set_id|key|value_type|int_value",
+		"0|utid|int|2", "1|key|int|7", "2|other|int|7", "3|other|bool|1", "4|utid|int|3")
+}
+
+// Threads of two processes may have the same lower half of a koid. It alone means
+// the one that was seen last.
+func TestTwins(t *testing.T) {
+	f := newTrace()
+	f.thread(1, 10, 11)
+	f.thread(2, 20, 1<<32|11)
+	for ts := range uint64(4) {
+		f.event(instant, 1+ts%2, "", "", 10*ts, 0)
+		f.record(8|1<<16|2<<60, join([]uint64{10*ts + 1, 12}, arg(8, "waker", 0, 11))...)
+	}
+	rows := f.read(t)
+	rows.Want(t, "slice", "ts|track_id", "0|0", "10|1", "20|0", "30|1")
+	rows.Want(t, "track", "utid", "2", "6")
+	rows.Want(t, "thread_state", "ts|waker_utid", "1|2", "11|6", "21|2", "31|6")
+}
+
+// A trace may have more names than there are numbers for forms.
+func TestManyNames(t *testing.T) {
+	const names = 70_000
+	f := newTrace()
+	f.thread(1, 10, 11)
+	for i := range uint64(2 * names) {
+		f.event(instant, 1, "", strconv.FormatUint(i%names, 10), i, 1, arg(2, "n", i%7)...)
+	}
+	rows := f.read(t)
+	for i, row := range rows.Rows("slice", "ts", "name") {
+		if want := fmt.Sprintf("%d|%d", i, i%names); row != want {
+			t.Fatalf("slice %s, want %s", row, want)
+		}
+	}
+	if sets := len(rows.Rows("args", "key")); sets != 1+7 {
+		t.Errorf("%d args, want those of the track and 7", sets)
+	}
+}
+
+// The sorter may fail while records are read.
+func TestSorterFails(t *testing.T) {
+	store := model.NewStore(model.Options{})
+	options := ingest.Options{Memory: 1 << 16, TempDir: filepath.Join(t.TempDir(), "missing")}
+	err := ingest.Read(store, "a.fxt", bytes.NewReader(events(5_000)), options)
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestTicks(t *testing.T) {

@@ -1,6 +1,7 @@
 package fuchsia
 
 import (
+	"encoding/binary"
 	"math"
 	"strconv"
 
@@ -10,8 +11,10 @@ import (
 // parser turns events, in the order of time, into rows.
 type parser struct {
 	*model.Context
-	event     event
-	args      token           // of the event
+	forms     forms
+	form      *form           // of the event
+	value     uint64          // of the event
+	args      token           // the values of the event's args
 	pid       int64           // of the event
 	threads   threads[koids]  // of events
 	scheduled threads[uint64] // by koid, in the process that their kernel object names
@@ -34,6 +37,7 @@ func newParser(c *model.Context) *parser {
 	s := c.Store.Strings
 	return &parser{
 		Context:   c,
+		forms:     newForms(),
 		threads:   newThreads[koids](),
 		scheduled: newThreads[uint64](),
 		flows:     newFlows(),
@@ -52,51 +56,58 @@ func newParser(c *model.Context) *parser {
 
 // Event parses one event.
 func (p *parser) Event(ts int64, b []byte) error {
-	head, t := b[0], token{bytes: b, at: 1}
-	if kind(head&15) > flowEnd {
-		s := t.switching(head)
+	number, t := binary.LittleEndian.Uint16(b), token{bytes: b, at: 2}
+	f := &p.forms.all[number]
+	if number == ownForm {
+		f.decode(&t)
+	}
+	if f.kind > flowEnd {
+		s := switching{kind: f.kind}
+		s.decode(&t)
 		p.schedule(ts, &s)
 		return nil
 	}
-	p.event = t.event(head)
+	p.form, p.value = f, 0
+	if f.kind.hasValue() {
+		p.value = t.number()
+	}
 	p.args = t
-	e := &p.event
-	thread := &p.threads.all[e.thread]
+	thread := &p.threads.all[f.thread]
 	p.pid = int64(uint32(thread.process))
-	switch e.kind {
+	switch f.kind {
 	case counter:
 		p.counter(ts)
 	case asyncBegin, asyncInstant, asyncEnd:
 		p.async(ts)
 	default:
-		p.onThread(ts, p.Tracks.Thread(thread.of(p.Machine)))
+		p.onThread(ts, p.Tracks.Thread(p.utid(thread)))
 	}
 	return nil
 }
 
 // onThread parses an event that belongs to the track of its thread.
 func (p *parser) onThread(ts int64, track model.TrackID) {
-	switch e := &p.event; e.kind {
+	switch f := p.form; f.kind {
 	case instant:
-		p.Slices.Scoped(ts, 0, track, e.category, e.name, p.source())
+		p.Slices.Scoped(ts, 0, track, f.category, f.name, p.source())
 	case durationBegin:
-		p.Slices.Begin(ts, track, e.category, e.name, p.source())
+		p.Slices.Begin(ts, track, f.category, f.name, p.source())
 	case durationEnd:
 		// Of slices that end at one time the innermost does so first, whichever
 		// event came first.
 		p.Slices.End(ts, track, 0, 0, p.source())
 	case durationComplete:
-		p.Slices.Scoped(ts, int64(e.value), track, e.category, e.name, p.source())
+		p.Slices.Scoped(ts, int64(p.value), track, f.category, f.name, p.source())
 	case flowBegin:
-		p.Flows.Begin(track, p.flows.begin(p.pid, e.value))
+		p.Flows.Begin(track, p.flows.begin(p.pid, p.value))
 	case flowStep:
-		if flow, ok := p.flows.find(p.pid, e.value); ok {
+		if flow, ok := p.flows.find(p.pid, p.value); ok {
 			p.Flows.Step(track, flow.id)
 		} else {
 			p.File.Count(model.StatFlowStepWithoutStart)
 		}
 	case flowEnd:
-		if flow, ok := p.flows.find(p.pid, e.value); ok {
+		if flow, ok := p.flows.find(p.pid, p.value); ok {
 			p.Flows.End(track, flow.id, true, true)
 			p.flows.end(flow)
 		} else {
@@ -106,19 +117,19 @@ func (p *parser) onThread(ts int64, track model.TrackID) {
 }
 
 func (p *parser) async(ts int64) {
-	e := &p.event
+	f := p.form
 	upid := p.Machine.Process(p.pid)
-	id := int64(e.value)
-	switch e.kind {
+	id := int64(p.value)
+	switch f.kind {
 	case asyncBegin:
-		track := p.Async.Legacy(e.name, upid, id, false, 0, model.AsyncBegin)
-		p.Slices.Begin(ts, track, e.category, e.name, p.source())
+		track := p.Async.Legacy(f.name, upid, id, false, 0, model.AsyncBegin)
+		p.Slices.Begin(ts, track, f.category, f.name, p.source())
 	case asyncInstant:
-		track := p.Async.Legacy(e.name, upid, id, false, 0, model.AsyncInstant)
-		p.Slices.Scoped(ts, 0, track, e.category, e.name, p.source())
+		track := p.Async.Legacy(f.name, upid, id, false, 0, model.AsyncInstant)
+		p.Slices.Scoped(ts, 0, track, f.category, f.name, p.source())
 	case asyncEnd:
-		track := p.Async.Legacy(e.name, upid, id, false, 0, model.AsyncEnd)
-		p.Slices.End(ts, track, e.category, e.name, p.source())
+		track := p.Async.Legacy(f.name, upid, id, false, 0, model.AsyncEnd)
+		p.Slices.End(ts, track, f.category, f.name, p.source())
 	}
 }
 
@@ -127,28 +138,28 @@ var counterTrack = model.Blueprint{Classification: "fuchsia_counter", Event: mod
 // counter adds a value for each arg; the counter's name is the event's, the
 // arg's and the counter's id.
 func (p *parser) counter(ts int64) {
-	e := &p.event
+	f := p.form
 	upid := p.Machine.Process(p.pid)
 	args := p.args
-	for range e.args {
-		a := args.arg()
+	for _, a := range f.args {
+		bits := args.number()
 		var value float64
 		switch a.kind {
 		case argInt32, argInt64:
-			value = float64(int64(a.value))
+			value = float64(int64(bits))
 		case argUint32, argUint64:
-			value = float64(a.value)
+			value = float64(bits)
 		case argDouble:
-			value = math.Float64frombits(a.value)
+			value = math.Float64frombits(bits)
 		default:
 			p.File.LogTime(model.StatFuchsiaNonNumericCounters, ts, nil)
 			continue
 		}
-		key := series{upid, e.name, a.name, e.value}
+		key := series{upid, f.name, a.name, p.value}
 		track, ok := p.counters[key]
 		if !ok {
 			s := p.Store.Strings
-			name := s.Intern(s.Get(e.name) + ":" + s.Get(a.name) + ":" + strconv.FormatUint(e.value, 10))
+			name := s.Intern(s.Get(f.name) + ":" + s.Get(a.name) + ":" + strconv.FormatUint(p.value, 10))
 			track = p.Tracks.Intern(&counterTrack, &model.TrackOptions{Name: name}, model.IntDim(upid), model.StringDim(name))
 			p.counters[key] = track
 		}
@@ -158,7 +169,7 @@ func (p *parser) counter(ts int64) {
 
 // source is the event's args, or nil.
 func (p *parser) source() model.ArgSource {
-	if p.event.args == 0 {
+	if len(p.form.args) == 0 {
 		return nil
 	}
 	return p
@@ -167,26 +178,27 @@ func (p *parser) source() model.ArgSource {
 // AddArgs adds the event's args.
 func (p *parser) AddArgs(set *model.ArgSet) {
 	args := p.args
-	for range p.event.args {
-		a := args.arg()
-		set.Add(a.name, p.value(a))
+	for _, a := range p.form.args {
+		set.Add(a.name, p.argValue(a.kind, args.number()))
 	}
 }
 
-func (p *parser) value(a arg) model.ArgValue {
-	switch a.kind {
+// argValue is the value of an arg, of which a token has a number, the bits of a
+// double, or a StringID.
+func (p *parser) argValue(kind byte, v uint64) model.ArgValue {
+	switch kind {
 	case argNull:
 		return model.StringArg(p.null)
 	case argInt32, argUint32, argInt64, argUint64, argKoid:
-		return model.IntArg(int64(a.value))
+		return model.IntArg(int64(v))
 	case argDouble:
-		return model.RealArg(math.Float64frombits(a.value))
+		return model.RealArg(math.Float64frombits(v))
 	case argString:
-		return model.StringArg(model.StringID(a.value))
+		return model.StringArg(model.StringID(v))
 	case argPointer:
-		return model.PointerArg(a.value)
+		return model.PointerArg(v)
 	case argBool:
-		return model.BoolArg(a.value != 0)
+		return model.BoolArg(v != 0)
 	}
 	return model.StringArg(p.unknown)
 }

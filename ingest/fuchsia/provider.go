@@ -12,16 +12,29 @@ type provider struct {
 	ticksPerSecond uint64
 	strings        []model.StringID // by index, 0 where there is none
 	threads        [256]int         // numbers by index, likewise
+	changes        int              // of what an index means, from 1 on
+	known          [1 << knownBits]knownForm
 }
 
-func newProvider() *provider { return &provider{ticksPerSecond: nsPerSecond} }
+func newProvider() *provider { return &provider{ticksPerSecond: nsPerSecond, changes: 1} }
 
-// define sets the string of an index.
-func (p *provider) define(index uint64, id model.StringID) {
+// defineString sets the string of an index.
+func (p *provider) defineString(index uint64, id model.StringID) {
 	for uint64(len(p.strings)) <= index {
 		p.strings = append(p.strings, 0)
 	}
+	if p.strings[index] != 0 {
+		p.changes++
+	}
 	p.strings[index] = id
+}
+
+// defineThread sets the number of the thread of an index.
+func (p *provider) defineThread(index uint64, number int) {
+	if p.threads[index] != 0 {
+		p.changes++
+	}
+	p.threads[index] = number
 }
 
 const nsPerSecond = 1e9

@@ -33,6 +33,16 @@ func field(word uint64, first, last uint) uint64 {
 	return word >> first & (1<<(last-first+1) - 1)
 }
 
+// size returns the size in words that the header of a record or an arg tells.
+func size(header uint64) int { return int(field(header, 4, 15)) }
+
+// sizeBits are the bits of it.
+const sizeBits = 0xfff0
+
+// argName returns the name of an arg, and argKind its type.
+func argName(header uint64) uint64 { return field(header, 16, 31) }
+func argKind(header uint64) byte   { return byte(field(header, 0, 3)) }
+
 // records cuts a trace into records.
 type records struct {
 	r      *bufio.Reader
@@ -131,6 +141,14 @@ type cursor struct {
 	record []byte
 	at     int // word
 	short  bool
+}
+
+// peek returns a word, 0 if it is past the end.
+func (c *cursor) peek(at int) uint64 {
+	if start := at * wordBytes; start+wordBytes <= len(c.record) {
+		return binary.LittleEndian.Uint64(c.record[start:])
+	}
+	return 0
 }
 
 func (c *cursor) word() uint64 {

@@ -36,7 +36,7 @@ func (p *parser) schedule(ts int64, s *switching) {
 		if s.incomingWeight == idleWeight {
 			return
 		}
-		woken := p.scheduled.all[s.incoming].of(p.Machine)
+		woken := p.utid(&p.scheduled.all[s.incoming])
 		if s.kind == wakeup {
 			waker = woken // by a timer, for one
 		}
@@ -49,14 +49,14 @@ func (p *parser) schedule(ts int64, s *switching) {
 func (p *parser) switchThreads(ts int64, s *switching, fromIdle, toIdle bool) {
 	cpu := int64(s.cpu)
 	if !fromIdle {
-		utid, state := p.scheduled.all[s.outgoing].of(p.Machine), p.stateOf(s.state)
+		utid, state := p.utid(&p.scheduled.all[s.outgoing]), p.stateOf(s.state)
 		if p.Sched.Running(cpu) == utid {
 			p.Sched.End(ts, cpu, state)
 		}
 		p.Threads.Enter(ts, cpu, utid, state, model.None)
 	}
 	if !toIdle {
-		utid := p.scheduled.all[s.incoming].of(p.Machine)
+		utid := p.utid(&p.scheduled.all[s.incoming])
 		p.Sched.Begin(ts, cpu, utid, s.incomingWeight)
 		p.Threads.Enter(ts, cpu, utid, p.running, model.None)
 	}

@@ -33,12 +33,12 @@ func (t *threads[Name]) add(name Name, of koids) int {
 	return number
 }
 
-// utid returns the machine's thread. Trace Processor's ids are the lower halves of
-// koids.
-func (t *thread) of(m *model.Machine) model.UTID {
-	if now := m.ThreadChanges(); t.changes != now {
-		t.utid = m.ThreadOf(int64(uint32(t.thread)), int64(uint32(t.process)))
-		t.changes = m.ThreadChanges()
+// utid returns the machine's id of a thread. Trace Processor's tids and pids are
+// the lower halves of koids.
+func (p *parser) utid(t *thread) model.UTID {
+	if t.changes != p.Machine.ThreadChanges() {
+		t.utid = p.Machine.ThreadOf(int64(uint32(t.thread)), int64(uint32(t.process)))
+		t.changes = p.Machine.ThreadChanges()
 	}
 	return t.utid
 }

@@ -1,6 +1,7 @@
 package fuchsia
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,8 @@ type tokenizer struct {
 	providers map[uint64]*provider
 	provider  *provider // nil in the section of one that is not known
 	undefined bool      // the record refers to a string that is not defined
+	form      form      // of the event
+	encoded   []byte    // form of the event
 
 	process, weight, waker, incomingWeight, outgoingWeight model.StringID
 }
@@ -133,12 +136,12 @@ func (t *tokenizer) record(header uint64) (blob []byte, err error) {
 	case recordString:
 		text := t.stream(int(field(header, 32, 46)))
 		if index := field(header, 16, 30); index != 0 && t.whole() {
-			t.provider.define(index, t.in.Store.Strings.InternBytes(text))
+			t.provider.defineString(index, t.in.Store.Strings.InternBytes(text))
 		}
 	case recordThread:
 		thread := t.inlineThread()
 		if index := field(header, 16, 23); index != 0 && t.whole() {
-			t.provider.threads[index] = t.parser.threads.add(thread, thread)
+			t.provider.defineThread(index, t.parser.threads.add(thread, thread))
 		}
 	case recordEvent:
 		err = t.readEvent(header)
@@ -223,27 +226,35 @@ func (t *tokenizer) kernelObject(header uint64) {
 }
 
 func (t *tokenizer) readEvent(header uint64) error {
-	e := event{kind: kind(field(header, 16, 19)), args: byte(field(header, 20, 23))}
-	if e.kind > flowEnd {
+	kind := kind(field(header, 16, 19))
+	if kind > flowEnd {
 		t.skipped(recordEvent)
 		return nil
 	}
 	ticks := t.word()
-	e.thread = t.thread(field(header, 24, 31))
-	e.category = t.text(field(header, 32, 47))
-	e.name = t.text(field(header, 48, 63))
+	number, args := t.formOf(header), field(header, 20, 23)
+	token := binary.LittleEndian.AppendUint16(t.tokens.data, number)
+	if number == ownForm {
+		token = append(token, t.encoded...)
+	}
 	ts, ok := t.provider.nanoseconds(ticks)
-	if e.kind.hasValue() {
-		e.value = t.wordBehind(e.args)
+	if kind.hasValue() {
+		value := t.wordBehind(args)
+		if kind == durationComplete && ok {
+			var end int64
+			end, ok = t.provider.nanoseconds(value)
+			value, ok = uint64(end-ts), ok && end >= ts
+		}
+		token = binary.AppendUvarint(token, value)
 	}
-	if e.kind == durationComplete && ok {
-		var end int64
-		end, ok = t.provider.nanoseconds(e.value)
-		e.value, ok = uint64(end-ts), ok && end >= ts
-	}
-	token := e.encode(t.tokens.data)
-	for range e.args {
-		token = t.arg().encode(token)
+	for range args {
+		start := t.at
+		header := t.word()
+		if name := argName(header); inlineString(name) {
+			t.stream(int(name & maxString))
+		}
+		token = binary.AppendUvarint(token, t.value(header))
+		t.at = start + size(header)
 	}
 	if !t.whole() {
 		return nil
@@ -366,27 +377,32 @@ func (t *tokenizer) scheduled(koid uint64) int {
 func (t *tokenizer) arg() arg {
 	start := t.at
 	header := t.word()
-	a := arg{name: t.text(field(header, 16, 31)), kind: byte(field(header, 0, 3))}
-	switch a.kind {
-	case argInt32:
-		a.value = uint64(int32(header >> 32))
-	case argUint32, argBool:
-		a.value = header >> 32
-	case argInt64, argUint64, argDouble, argPointer, argKoid:
-		a.value = t.word()
-	case argString:
-		a.value = uint64(t.text(field(header, 32, 47)))
-	}
-	t.at = start + int(field(header, 4, 15))
+	a := arg{name: t.text(argName(header)), kind: argKind(header)}
+	a.value = t.value(header)
+	t.at = start + size(header)
 	return a
 }
 
+// value reads the value of an arg behind its name.
+func (t *tokenizer) value(header uint64) uint64 {
+	switch argKind(header) {
+	case argInt32:
+		return uint64(int32(header >> 32))
+	case argUint32, argBool:
+		return header >> 32
+	case argInt64, argUint64, argDouble, argPointer, argKoid:
+		return t.word()
+	case argString:
+		return uint64(t.text(field(header, 32, 47)))
+	}
+	return 0
+}
+
 // wordBehind reads the word behind args that come next.
-func (t *tokenizer) wordBehind(args byte) uint64 {
+func (t *tokenizer) wordBehind(args uint64) uint64 {
 	start := t.at
 	for range args {
-		at := t.at
-		t.at = at + int(field(t.word(), 4, 15))
+		t.at += size(t.peek(t.at))
 	}
 	v := t.word()
 	t.at = start

@@ -30,10 +30,13 @@ func androidInfo(r *Reader) *Module {
 	a := &android{Reader: r, packages: map[string]bool{}, users: map[int64]int64{}}
 	a.log = r.NewStream(a.logLine)
 	return &Module{
-		Fields:   []uint32{fieldAndroidLog, fieldPackagesList, fieldInitialDisplayState, fieldSystemProperty, fieldUserList},
+		Fields: []uint32{fieldAndroidLog, fieldPackagesList, fieldInitialDisplayState, fieldSystemProperty, fieldUserList,
+			fieldGameInterventions, fieldAflags},
 		Tokenize: a.tokenize,
 		Parse: func(e *Event) {
 			switch e.Field {
+			case fieldAflags:
+				a.aflags(e.TS, e.Data)
 			case fieldInitialDisplayState:
 				state, _ := wire.Find(e.Data, 1)
 				a.Counters.Push(e.TS, float64(state.Int32()), a.Tracks.Intern(ftrace.ScreenState, nil))
@@ -54,6 +57,8 @@ func (a *android) tokenize(p *Packet, f *wire.Field) bool {
 		a.packageList(f.Bytes())
 	case fieldUserList:
 		a.userList(f.Bytes())
+	case fieldGameInterventions:
+		a.gameList(f.Bytes())
 	default:
 		return false
 	}

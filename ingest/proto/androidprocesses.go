@@ -1,8 +1,6 @@
 package proto
 
 import (
-	"strconv"
-
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -84,16 +82,4 @@ func (p *eventParser) processDied(ts, pid int64) {
 		p.Store.AndroidTrackEventProcess.FwEndTS.Set(p.processRow(upid), ts)
 		p.Machine.EndThread(ts, pid)
 	}
-}
-
-// enumName returns the name of a value, or its number.
-func (p *eventParser) enumName(enum string, value int32) model.StringID {
-	name := ""
-	if e := p.args.pool.Enum(enum); e != nil {
-		name = e.Name(value)
-	}
-	if name == "" {
-		name = strconv.Itoa(int(value))
-	}
-	return p.Store.Strings.Intern(name)
 }

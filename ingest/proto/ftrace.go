@@ -115,7 +115,7 @@ func (m *ftraceModule) bundle(p *Packet, data []byte) {
 		switch f := &m.head[i]; f.Number {
 		case 3:
 			if f.Bool() {
-				m.File.SetStat(model.StatFtraceCPUHasDataLoss, c.cpu, 1)
+				m.SetStat(model.StatFtraceCPUHasDataLoss, c.cpu, 1)
 			}
 		case 4:
 			c.compact(p, clock, f.Bytes())

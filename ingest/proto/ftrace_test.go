@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -43,8 +44,8 @@ func TestFtraceBundles(t *testing.T) {
 		"10 20 0 100 R", "20 -1 1 100 ", "30 -1 0 100 ")
 	want(t, "thread_state", r.rows("thread_state", "ts", "dur", "state", "cpu"),
 		"10 20 Running 0", "15 -1 R ", "20 -1 S ", "30 -1 R ")
-	want(t, "ftrace_event", r.rows("ftrace_event", "ts", "name", "cpu"),
-		"10 sched_switch 0", "15 sched_waking 0", "20 sched_switch 1", "25 cpu_idle 1", "30 sched_switch 0")
+	want(t, "ftrace_event", r.rows("ftrace_event", "id", "ts", "name", "cpu"),
+		"0 10 sched_switch 0", "1 15 sched_waking 0", "2 20 sched_switch 1", "3 25 cpu_idle 1", "4 30 sched_switch 0")
 	want(t, "counter", r.rows("counter", "ts", "value"), "25 2")
 }
 
@@ -75,6 +76,21 @@ func TestFtraceBeforeTracingIsDropped(t *testing.T) {
 	if got := r.stats["ftrace_packet_before_tracing_start"]; got != 1 {
 		t.Errorf("%d events before the start", got)
 	}
+}
+
+func TestFtraceStatsOfMachines(t *testing.T) {
+	stats := func(machine, phase, entries int64) message {
+		return packet(1).num(98, machine).msg(fieldFtraceStats, message{}.num(1, phase).msg(2, message{}.num(1, 0).num(2, entries)))
+	}
+	r := readTrace(t, packets(stats(0, 1, 3), stats(7, 1, 20), stats(0, 2, 10), stats(7, 2, 21)))
+	var got []string
+	for _, row := range r.tables["stats"] {
+		if strings.HasPrefix(row["name"], "ftrace_cpu_entries_") {
+			got = append(got, fmt.Sprint(row["name"], " ", row["machine_id"], " ", row["value"]))
+		}
+	}
+	want(t, "stats", got, "ftrace_cpu_entries_begin 0 3", "ftrace_cpu_entries_begin 1 20", "ftrace_cpu_entries_end 0 10",
+		"ftrace_cpu_entries_end 1 21", "ftrace_cpu_entries_delta 0 7", "ftrace_cpu_entries_delta 1 1")
 }
 
 func TestKernelSymbolsAndGenericEvents(t *testing.T) {
@@ -147,4 +163,5 @@ var probes = []uint32{
 	fieldInterruptInfo, fieldAndroidLog, fieldPackagesList, fieldUserList, fieldSystemProperty, fieldBattery, fieldPowerRails,
 	fieldEnergyBreakdown, fieldEntityResidency, fieldFrameTimeline, fieldGraphicsFrame, fieldGPUCounters, fieldRenderStage, fieldGPULog,
 	fieldVulkanAPI, fieldVulkanMemory, fieldGPUMemoryTotal, fieldTaskState, fieldKernelCPUFreq, fieldTaskRename, fieldKernelProcesses,
+	fieldConcurrentSession, fieldModuleSymbols, fieldCPUPerUID, fieldBluetooth, fieldGameInterventions, fieldAflags,
 }

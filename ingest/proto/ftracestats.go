@@ -74,16 +74,16 @@ func (m *ftraceModule) cpuStats(data []byte, phase int64) {
 		if ns < math.MaxInt64 {
 			value = int64(ns)
 		}
-		m.File.SetStat(stats[phase], cpu, value)
+		m.SetStat(stats[phase], cpu, value)
 	}
 }
 
 func (m *ftraceModule) counts(data []byte, stats map[uint32][3]model.Stat, index, phase int64) {
 	for number, stat := range stats {
 		value := int64Field(data, number)
-		m.File.SetStat(stat[phase], index, value)
+		m.SetStat(stat[phase], index, value)
 		if phase == atEnd {
-			m.File.SetStat(stat[2], index, value-m.File.Stat(stat[atStart], index))
+			m.SetStat(stat[2], index, value-m.Stat(stat[atStart], index))
 		}
 	}
 }

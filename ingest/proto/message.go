@@ -2,6 +2,7 @@ package proto
 
 import (
 	"iter"
+	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/model"
@@ -25,6 +26,27 @@ func (r *Reader) textID(text []byte) model.StringID {
 		return 0
 	}
 	return r.Store.Strings.InternBytes(text)
+}
+
+// nameOf returns the name of an enum's value, or of its first if it is not known.
+func (r *Reader) nameOf(names []string, value int64) model.StringID {
+	if value < 0 || value >= int64(len(names)) {
+		value = 0
+	}
+	return r.Store.Strings.Intern(names[value])
+}
+
+// enumName returns the name of a value of an enum that is known by its full name,
+// or the value's number.
+func (r *Reader) enumName(enum string, value int32) model.StringID {
+	name := ""
+	if e := r.file.types.Enum(enum); e != nil {
+		name = e.Name(value)
+	}
+	if name == "" {
+		name = strconv.Itoa(int(value))
+	}
+	return r.Store.Strings.Intern(name)
 }
 
 func floatField(message []byte, number uint32) float64 {

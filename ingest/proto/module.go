@@ -11,6 +11,7 @@ import (
 // modules are all packet families that are read.
 var modules = []func(*Reader) *Module{
 	traceInfo,
+	concurrentSessions,
 	clocks,
 	types,
 	translationTables,
@@ -24,6 +25,8 @@ var modules = []func(*Reader) *Module{
 	processes,
 	systemStats,
 	androidInfo,
+	cpuPerUIDs,
+	bluetooth,
 	energy,
 	surfaceFrames,
 	bufferEvents,

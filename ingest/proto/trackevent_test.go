@@ -214,11 +214,11 @@ func TestLegacyEvents(t *testing.T) {
 		delta(1, "b", legacy('e').num(6, 1)),
 		delta(1, "f", legacy('B')), delta(1, "f", legacy('s').num(6, 9)), delta(1, "f", legacy('E')),
 		delta(1, "f", legacy('f').num(6, 9)), delta(1, "g", legacy('B')),
-		delta(1, "odd", legacy('Z')),
+		delta(0, "odd", legacy('Y')), delta(1, "odd", legacy('Z')),
 	))
 	want(t, "slices", res.rows("slice", "ts", "dur", "name"), "101000 5000 x", "102000 1000 b", "104000 2000 f", "108000 -1 g")
 	want(t, "flows", res.rows("flow", "slice_out", "slice_in"), "2 3")
-	want(t, "raw", res.rows("chrome_raw", "ts", "name"), "109000 track_event.legacy_event")
+	want(t, "raw", res.rows("chrome_raw", "id", "ts", "name"), "0 108000 track_event.legacy_event", "1 109000 track_event.legacy_event")
 }
 
 func TestTranslations(t *testing.T) {

@@ -57,14 +57,6 @@ func vulkanDeviceMemory(use string) *model.Blueprint {
 		}}
 }
 
-// nameOf returns the name of an enum's value, or of its first if it is not known.
-func (v *vulkanMemory) nameOf(names []string, value int64) model.StringID {
-	if value < 0 || value >= int64(len(names)) {
-		value = 0
-	}
-	return v.Store.Strings.Intern(names[value])
-}
-
 func (v *vulkanMemory) parse(e *Event) {
 	t := &v.Store.VulkanMemoryAllocations
 	row := t.Append()

@@ -139,6 +139,22 @@ func (r *Reader) Next() bool {
 //		}
 //	}
 func Scan(b []byte, i int) (tag, v uint64, next int) {
+	// Most fields have a tag of one byte, and a number or a size of one, too.
+	if i+1 < len(b) && b[i] < 0x80 && b[i] >= 1<<3 && b[i+1] < 0x80 {
+		tag, v, next = uint64(b[i]), uint64(b[i+1]), i+2
+		switch Type(tag & 7) {
+		case Varint:
+			return tag, v, next
+		case Bytes:
+			if next += int(v); next <= len(b) {
+				return tag, v, next
+			}
+		}
+	}
+	return scan(b, i)
+}
+
+func scan(b []byte, i int) (tag, v uint64, next int) {
 	tag, i = varint(b, i)
 	if i < 0 || tag>>3 == 0 || tag>>3 > math.MaxUint32 {
 		return 0, 0, -1

@@ -19,8 +19,8 @@ type StringID int32
 // A pool has one writer. Readers on other goroutines use a View taken by it.
 type StringPool struct {
 	view    StringView
-	index   []StringID // open addressing, power of two long
-	block   []byte     // tail of the newest block
+	index   []stringSlot // open addressing, power of two long
+	block   []byte       // tail of the newest block
 	invalid int64
 }
 
@@ -28,6 +28,12 @@ type StringPool struct {
 type StringView struct {
 	blocks  [][]byte
 	entries []stringEntry
+}
+
+// stringSlot has a part of the hash, which spares most looks at other entries.
+type stringSlot struct {
+	tag uint32
+	id  StringID // 0 is free
 }
 
 type stringEntry struct {
@@ -42,7 +48,7 @@ const stringBlockBytes = 256 << 10
 func NewStringPool() *StringPool {
 	return &StringPool{
 		view:  StringView{entries: make([]stringEntry, 1, 1024)},
-		index: make([]StringID, 2048),
+		index: make([]stringSlot, 2048),
 	}
 }
 
@@ -54,12 +60,12 @@ func (p *StringPool) Intern(s string) StringID {
 // InternBytes returns the id of b, which it copies if it is new.
 func (p *StringPool) InternBytes(b []byte) StringID {
 	hash := xxh3.Hash(b)
-	mask := uint64(len(p.index) - 1)
+	mask, tag := uint64(len(p.index)-1), uint32(hash>>32)
 	slot := hash & mask
-	for ; p.index[slot] != 0; slot = (slot + 1) & mask {
-		id := p.index[slot]
-		if p.view.entries[id].hash == hash && p.view.Get(id) == unsafe.String(unsafe.SliceData(b), len(b)) {
-			return id
+	for ; p.index[slot].id != 0; slot = (slot + 1) & mask {
+		at := p.index[slot]
+		if at.tag == tag && p.view.Get(at.id) == unsafe.String(unsafe.SliceData(b), len(b)) {
+			return at.id
 		}
 	}
 	if !utf8.Valid(b) {
@@ -68,7 +74,7 @@ func (p *StringPool) InternBytes(b []byte) StringID {
 	}
 	id := StringID(len(p.view.entries))
 	p.view.entries = append(p.view.entries, p.store(b, hash))
-	p.index[slot] = id
+	p.index[slot] = stringSlot{tag, id}
 	if len(p.view.entries)*4 > len(p.index)*3 {
 		p.grow()
 	}
@@ -91,14 +97,15 @@ func (p *StringPool) store(b []byte, hash uint64) stringEntry {
 }
 
 func (p *StringPool) grow() {
-	p.index = make([]StringID, 2*len(p.index))
+	p.index = make([]stringSlot, 2*len(p.index))
 	mask := uint64(len(p.index) - 1)
 	for id := 1; id < len(p.view.entries); id++ {
-		slot := p.view.entries[id].hash & mask
-		for p.index[slot] != 0 {
+		hash := p.view.entries[id].hash
+		slot := hash & mask
+		for p.index[slot].id != 0 {
 			slot = (slot + 1) & mask
 		}
-		p.index[slot] = StringID(id)
+		p.index[slot] = stringSlot{uint32(hash >> 32), StringID(id)}
 	}
 }
 

@@ -91,7 +91,7 @@ func (t *Table) recycle(vectors []Vector) {
 
 func (t *Table) bind(s *Schema, chunkRows int, to *sink) {
 	t.schema, t.chunkRows, t.sink = s, chunkRows, to
-	t.spare = make(chan []Vector, 2)
+	t.spare = make(chan []Vector, 1)
 }
 
 // Schema returns the table's declaration.

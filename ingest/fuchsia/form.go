@@ -1,0 +1,149 @@
+package fuchsia
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// form is all of an event but its time and its values, with every reference
+// resolved. Traces repeat few forms, so most tokens need only the number of one.
+type form struct {
+	kind           kind
+	thread         int // of the parser's threads
+	category, name model.StringID
+	args           []argForm
+}
+
+type argForm struct {
+	name model.StringID
+	kind byte
+}
+
+// forms numbers forms.
+type forms struct {
+	all     []form // by number; the one of ownForm is that of the token at hand
+	numbers map[string]uint16
+}
+
+// ownForm is the number of a form that its token brings along, as all do once
+// there are too many.
+const ownForm = 0
+
+// newForms returns the forms of scheduling records, of which kind is all.
+func newForms() forms {
+	f := forms{all: make([]form, 1), numbers: map[string]uint16{}}
+	for k := contextSwitch; k <= wakeupBy; k++ {
+		f.all = append(f.all, form{kind: k})
+	}
+	return f
+}
+
+// add returns the number of a form that encode wrote, or ownForm.
+func (f *forms) add(encoded []byte) uint16 {
+	number, ok := f.numbers[string(encoded)]
+	if ok || len(f.all) > math.MaxUint16 {
+		return number
+	}
+	number = uint16(len(f.all))
+	f.numbers[string(encoded)] = number
+	f.all = append(f.all, form{})
+	f.all[number].decode(&token{bytes: encoded})
+	return number
+}
+
+// encode appends the form to b.
+func (f *form) encode(b []byte) []byte {
+	b = append(b, byte(f.kind)|byte(len(f.args))<<4)
+	b = binary.AppendUvarint(b, uint64(f.thread))
+	b = binary.AppendUvarint(b, uint64(f.category))
+	b = binary.AppendUvarint(b, uint64(f.name))
+	for _, a := range f.args {
+		b = binary.AppendUvarint(b, uint64(a.name)<<4|uint64(a.kind))
+	}
+	return b
+}
+
+// decode reads what encode wrote. It uses the memory of the form's args again.
+func (f *form) decode(t *token) {
+	head := t.bytes[t.at]
+	t.at++
+	f.kind = kind(head & 15)
+	f.thread = int(t.number())
+	f.category, f.name = model.StringID(t.number()), model.StringID(t.number())
+	f.args = f.args[:0]
+	for range head >> 4 {
+		a := t.number()
+		f.args = append(f.args, argForm{model.StringID(a >> 4), byte(a & 15)})
+	}
+}
+
+// knownForm is a form that was looked up lately, by what the headers of a record
+// and of its args say of it, without their sizes.
+type knownForm struct {
+	header  uint64
+	args    []uint32
+	number  uint16
+	changes int // of the provider's tables by then, 0 if it cannot be used again
+}
+
+const (
+	knownBits = 9
+	knownHash = 0x9e3779b97f4a7c15 // odd, so that all bits of a header count
+)
+
+// formOf returns the number of an event's form, or ownForm if that is in
+// t.encoded, and moves to the args.
+func (t *tokenizer) formOf(header uint64) uint16 {
+	header &^= sizeBits
+	known := &t.provider.known[header*knownHash>>(64-knownBits)]
+	if known.header != header || known.changes != t.provider.changes || !t.hasArgs(known.args) {
+		t.find(header, known)
+	}
+	return known.number
+}
+
+// hasArgs reports whether args of these types and names come next.
+func (t *tokenizer) hasArgs(args []uint32) bool {
+	at := t.at
+	for _, want := range args {
+		header := t.peek(at)
+		if uint32(header)&^sizeBits != want {
+			return false
+		}
+		at += size(header)
+	}
+	return true
+}
+
+// find looks up the form of an event, and keeps it in known if all of it is in the
+// provider's tables.
+func (t *tokenizer) find(header uint64, known *knownForm) {
+	*known = knownForm{header: header, args: known.args[:0]}
+	thread := field(header, 24, 31)
+	start := t.at
+	t.form.kind = kind(field(header, 16, 19))
+	t.form.thread = t.thread(thread)
+	t.form.category = t.text(field(header, 32, 47))
+	t.form.name = t.text(field(header, 48, 63))
+	t.form.args = t.form.args[:0]
+	args := t.at
+	tabled := args == start && t.provider.threads[thread] != 0
+	for range field(header, 20, 23) {
+		at := t.at
+		header := t.word()
+		t.form.args = append(t.form.args, argForm{t.text(argName(header)), argKind(header)})
+		known.args = append(known.args, uint32(header)&^sizeBits)
+		tabled = tabled && t.at == at+1
+		t.at = at + size(header)
+	}
+	t.at = args
+	t.encoded = t.form.encode(t.encoded[:0])
+	if !t.short && !t.undefined {
+		known.number = t.parser.forms.add(t.encoded)
+	}
+	if tabled && known.number != ownForm {
+		known.changes = t.provider.changes
+	}
+}

@@ -31,6 +31,7 @@ const (
 // Macro is a macro or view of the DuckDB file, or a table for one.
 type Macro struct {
 	Name string
+	Kind string // MACRO, MACRO TABLE, VIEW or TABLE
 	Doc  string // what it gives, with units and source; empty for a helper of other macros
 	SQL  string // the statement that creates it
 }
@@ -39,7 +40,9 @@ type Macro struct {
 func (m Macro) IsHelper() bool { return strings.HasPrefix(m.Name, "_") }
 
 var (
-	statement = regexp.MustCompile(`(?ms)((?:^--[^\n]*\n)*)^(CREATE OR REPLACE (?:MACRO|VIEW|TABLE) "?(\w+).*?);$`)
+	statement = regexp.MustCompile(`(?ms)((?:^--[^\n]*\n)*)^(CREATE OR REPLACE (MACRO|VIEW|TABLE) "?(\w+).*?);$`)
+	// tableMacro is the head of a macro that gives rows.
+	tableMacro = regexp.MustCompile(`^[^\n]*\) AS TABLE\n`)
 	// manyOnly is SQL that stands in a comment because it applies to many traces only.
 	manyOnly = regexp.MustCompile(`(?s)/\*!(.*?)\*/`)
 )
@@ -53,7 +56,11 @@ func Macros(layout Layout) []Macro {
 			panic(err) // the file is embedded
 		}
 		for _, m := range statement.FindAllStringSubmatch(string(source), -1) {
-			macros = append(macros, Macro{Name: m[3], Doc: uncomment(m[1]), SQL: layout.apply(m[2])})
+			one := Macro{Name: m[4], Kind: m[3], Doc: strings.TrimPrefix(uncomment(m[1]), m[4]+": "), SQL: layout.apply(m[2])}
+			if one.Kind == "MACRO" && tableMacro.MatchString(one.SQL) {
+				one.Kind = "MACRO TABLE"
+			}
+			macros = append(macros, one)
 		}
 	}
 	return macros
@@ -71,7 +78,7 @@ func uncomment(doc string) string {
 	for i, line := range lines {
 		lines[i] = strings.TrimPrefix(strings.TrimPrefix(line, "--"), " ")
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, " ")
 }
 
 // Execer runs a statement: a *sql.DB, *sql.Conn or *sql.Tx.
@@ -80,11 +87,17 @@ type Execer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Install creates all macros and views, or replaces them. The dataset's tables, or views of them, must exist.
+// Install creates all macros and views with their comments, or replaces them. The dataset's tables, or views of them, must exist.
 func Install(ctx context.Context, db Execer, layout Layout) error {
 	for _, m := range Macros(layout) {
-		if _, err := db.ExecContext(ctx, m.SQL); err != nil {
-			return fmt.Errorf("create %s: %w", m.Name, err)
+		statements := []string{m.SQL}
+		if m.Doc != "" && !m.IsHelper() {
+			statements = append(statements, fmt.Sprintf("COMMENT ON %s %s IS %s", m.Kind, identifier(m.Name), quote(m.Doc)))
+		}
+		for _, statement := range statements {
+			if _, err := db.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("create %s: %w", m.Name, err)
+			}
 		}
 	}
 	return nil

@@ -134,6 +134,15 @@ func TestPersist(t *testing.T) {
 		if got[1][0] != "0" {
 			t.Errorf("got %v", got)
 		}
+		for _, q := range []string{
+			"SELECT comment FROM duckdb_functions() WHERE function_name = 'trace_dur'",
+			"SELECT comment FROM duckdb_functions() WHERE function_name = 'span_join'",
+			"SELECT comment FROM duckdb_views() WHERE view_name = 'thread_slice'",
+		} {
+			if got := query(t, db, q); got[1][0] == "NULL" || strings.Contains(got[1][0], "\n") {
+				t.Errorf("%s gives %q", q, got[1])
+			}
+		}
 	}
 }
 

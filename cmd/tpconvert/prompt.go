@@ -21,6 +21,7 @@ import (
 const promptHelp = `SQL ends with a semicolon. Tab completes tables, columns and functions.
 .tables         list the tables
 .schema TABLE   list the columns of a table
+.functions      list the functions
 .timer          say how long statements take, or stop saying so
 .quit           leave, as does Ctrl-D
 `
@@ -131,6 +132,9 @@ func (p *prompt) command(ctx context.Context, text string) error {
 		return nil
 	case "tables":
 		return p.show(ctx, "SELECT name, comment FROM "+relations+" GROUP BY ALL ORDER BY name")
+	case "functions":
+		return p.show(ctx, "SELECT function_name AS name, any_value(comment) AS comment FROM duckdb_functions() WHERE NOT internal AND "+
+			"function_name NOT LIKE '\\_%' ESCAPE '\\' GROUP BY name ORDER BY name")
 	case "schema":
 		return p.show(ctx, "SELECT column_name AS name, column_type AS type FROM (DESCRIBE "+identifierText(strings.TrimSpace(argument))+")")
 	}
@@ -180,7 +184,7 @@ func completer(names []string, out io.Writer) func(line string, pos int, key run
 			word, from = line[:pos], 0
 		}
 		var found []string
-		for _, name := range append([]string{".help", ".tables", ".schema ", ".timer", ".quit"}, names...) {
+		for _, name := range append([]string{".help", ".tables", ".schema ", ".functions", ".timer", ".quit"}, names...) {
 			if len(name) >= len(word) && strings.EqualFold(name[:len(word)], word) {
 				found = append(found, name)
 			}

@@ -22,7 +22,7 @@ func TestPrompt(t *testing.T) {
 	if _, err := q.attach(t.Context(), filepath.Join(dir, "out")); err != nil {
 		t.Fatal(err)
 	}
-	lines := []string{"SELECT name", "FROM slice ORDER BY ts;", ".schema flow", ".tables", "SELECT nothing;", ".odd", ".timer", "SELECT 1 AS one;"}
+	lines := []string{"SELECT name", "FROM slice ORDER BY ts;", ".schema flow", ".tables", ".functions", "SELECT nothing;", ".odd", ".timer", "SELECT 1 AS one;"}
 	var prompts []string
 	p := prompt{query: q, readLine: func(text string) (string, error) {
 		prompts = append(prompts, text)
@@ -41,6 +41,7 @@ func TestPrompt(t *testing.T) {
 	}
 	for _, want := range []string{
 		"name\nwork\npart\n", "slice_out,BIGINT\n", "thread_track,A track of slices of one thread.\n",
+		"\ntrace_dur,\"trace_dur(): the time from trace_start() to trace_end(), ns.\"\n", "\nthread_slice,\"the slices of thread tracks, ",
 		"line 1: SELECT nothing;\n               ^\n", "there is no .odd", "one\n1\n0.0",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -242,6 +242,7 @@ func TestQueryInputs(t *testing.T) {
 		"dataset": tpconvert(t, dir, "query", "--format", "csv", "out", count),
 		"trace":   tpconvert(t, dir, "query", "--format", "csv", "a.json", count),
 		"file":    tpconvert(t, dir, "query", "--format", "csv", "--file", "q.sql", "out"),
+		"comment": tpconvert(t, dir, "query", "out", "--all of them\n"+count, "--format=csv"),
 		"stdin":   finish(t, cmd),
 		"piped":   finish(t, piped),
 	} {
@@ -269,7 +270,7 @@ func TestQueryErrorsShowThePlace(t *testing.T) {
 	for sql, want := range map[string]string{
 		"SELECT 1;\nSELECT ts,\n  durr FROM slice": "line 3:   durr FROM slice\n          ^\n",
 		"SELECT " + long + "nope FROM slice":       "nope FROM slice\n" + strings.Repeat(" ", len("line 1: SELECT "+long)) + "^\n",
-		"SELECT * FROM slices WHERE cat = ":        "syntax error at end of input",
+		"SELECT * FROM slices WHERE cat =":         "syntax error at end of input\nline 1: SELECT * FROM slices WHERE cat =\n" + strings.Repeat(" ", 40) + "^\n",
 		"SELECT 'open":                             "line 1: SELECT 'open\n               ^\n",
 		"SELECT * FROM nothing":                    "Table with name nothing does not exist",
 		"SELECT name::INT FROM slice":              "Could not convert string 'work' to INT32",

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,17 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return setFromEnvironment(cmd.Flags()) }
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	return root
+}
+
+// guardComments puts a space before SQL that begins with a comment, which would be taken for a flag.
+func guardComments(args []string) []string {
+	guarded := slices.Clone(args)
+	for i, arg := range args {
+		if name, _, _ := strings.Cut(arg, "="); strings.HasPrefix(name, "--") && strings.ContainsAny(name, " \t\n") {
+			guarded[i] = " " + arg
+		}
+	}
+	return guarded
 }
 
 // environmentName is the variable that stands for a flag.

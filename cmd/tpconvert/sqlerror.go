@@ -51,7 +51,13 @@ func placed(err error, statement, text string, pos int) error {
 	if at := errorPosition(err); at >= 0 {
 		return &sqlError{err.Error(), text, at + pos}
 	}
-	if errors.As(err, &failed) || !duckDBPlace.MatchString(err.Error()) {
+	if errors.As(err, &failed) {
+		return err
+	}
+	if strings.HasSuffix(err.Error(), "at end of input") {
+		return &sqlError{err.Error(), text, pos + len(statement)}
+	}
+	if !duckDBPlace.MatchString(err.Error()) {
 		return err
 	}
 	message, at := duckDBError(err, statement)

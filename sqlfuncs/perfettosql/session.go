@@ -298,11 +298,7 @@ func (s *Session) call(name token, args [][]token) ([]token, error) {
 		return apply(name, args, a.joiner, a.first)
 	}
 	if strings.HasPrefix(called, "__intrinsic_stringify") && len(args) == 1 {
-		var words []string
-		for _, t := range args[0] {
-			words = append(words, t.text)
-		}
-		return []token{{kind: text, text: strings.Join(words, " ")}}, nil
+		return []token{{kind: text, text: strings.ReplaceAll(spell(args[0]), "''", "'")}}, nil
 	}
 	m := s.macros[called]
 	if m == nil {
@@ -386,7 +382,7 @@ func (s *Session) bindAs(ctx context.Context, t *statement, text func(pieces) st
 		message, at := place(err)
 		at -= 2 // the words before the body are on line 1
 		if !repair(message, t.body, at) {
-			return &Error{position(t.body, min(at, len(t.body)-1)), message}
+			return &Error{position(t.body, min(at, len(t.body)-1)), strings.ReplaceAll(message, "sqlite_", "")}
 		}
 	}
 	return &Error{0, "this statement is too far from DuckDB's SQL"}

@@ -58,7 +58,7 @@ func (p *parser) fail(t token, format string, args ...any) { panic(failAt(t.pos,
 func (p *parser) textSince(from int) string {
 	first, last := p.tokens[from], p.tokens[p.at-1]
 	if last.end <= first.pos || last.end > len(p.source) {
-		return first.text // a macro's tokens are from elsewhere
+		return spell(p.tokens[from:p.at]) // a macro's tokens are from elsewhere
 	}
 	return strings.TrimSpace(p.source[first.pos:last.end])
 }

@@ -24,11 +24,32 @@ type token struct {
 	text string // as it stands in the source; of a quoted identifier or a text what it holds
 	pos  int    // byte offset in the source
 	end  int
+
+	spaced bool // space is before it
 }
 
 // is reports whether the token is the keyword or operator.
 func (t token) is(text string) bool {
 	return (t.kind == word || t.kind == operator) && strings.EqualFold(t.text, text)
+}
+
+// spell writes tokens as they stood in the source, with one space where there was any.
+func spell(tokens []token) string {
+	var b strings.Builder
+	for i, t := range tokens {
+		if i > 0 && t.spaced {
+			b.WriteByte(' ')
+		}
+		switch t.kind {
+		case text:
+			b.WriteString("'" + strings.ReplaceAll(t.text, "'", "''") + "'")
+		case quoted:
+			b.WriteString(identifier(t.text))
+		default:
+			b.WriteString(t.text)
+		}
+	}
+	return b.String()
 }
 
 // Error is text that is not PerfettoSQL.
@@ -47,14 +68,16 @@ func failAt(pos int, format string, args ...any) error {
 func tokenize(sql string) ([]token, error) {
 	var tokens []token
 	for i := 0; ; {
+		before := i
 		i = skipSpace(sql, i)
 		if i == len(sql) {
-			return append(tokens, token{end, "", i, i}), nil
+			return append(tokens, token{kind: end, pos: i, end: i}), nil
 		}
 		t, err := next(sql, i)
 		if err != nil {
 			return nil, err
 		}
+		t.spaced = i > before
 		tokens = append(tokens, t)
 		i = t.end
 	}
@@ -111,13 +134,13 @@ func next(sql string, i int) (token, error) {
 	}
 	for _, op := range operators {
 		if strings.HasPrefix(sql[i:], op) {
-			return token{operator, op, i, i + len(op)}, nil
+			return token{kind: operator, text: op, pos: i, end: i + len(op)}, nil
 		}
 	}
 	if strings.IndexByte("+-*/%<>=!&|~(),.;:?@#{}]^", c) < 0 {
 		return token{}, failAt(i, "unexpected character %q", c)
 	}
-	return token{operator, string(c), i, i + 1}, nil
+	return token{kind: operator, text: string(c), pos: i, end: i + 1}, nil
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
@@ -132,7 +155,7 @@ func run(sql string, pos, from int, k kind, in func(byte) bool) token {
 	for i < len(sql) && in(sql[i]) {
 		i++
 	}
-	return token{k, sql[pos:i], pos, i}
+	return token{kind: k, text: sql[pos:i], pos: pos, end: i}
 }
 
 func numberAt(sql string, pos int) token {
@@ -140,7 +163,7 @@ func numberAt(sql string, pos int) token {
 	for i < len(sql) && (isWord(sql[i]) || sql[i] == '.' || isExponentSign(sql, pos, i)) {
 		i++
 	}
-	return token{number, sql[pos:i], pos, i}
+	return token{kind: number, text: sql[pos:i], pos: pos, end: i}
 }
 
 // isExponentSign reports whether a number that starts at pos has the sign of its exponent at i.
@@ -161,7 +184,7 @@ func delimited(sql string, pos int, quote byte, k kind) (token, error) {
 			i++
 			continue
 		}
-		return token{k, b.String(), pos, i + 1}, nil
+		return token{kind: k, text: b.String(), pos: pos, end: i + 1}, nil
 	}
 	return token{}, failAt(pos, "no end of what %c begins", sql[pos])
 }

@@ -3,10 +3,13 @@ CREATE OR REPLACE MACRO relation(source) AS TABLE
 FROM query(CASE WHEN regexp_matches(source, '^\s*(\(|(select|from|with|values)\s)', 'i') THEN source
                 ELSE 'FROM ' || source END);
 
--- _span_key says whether a column takes part in the partition of a span join or of an intersection.
+-- _span_named says whether a column is named by the partition of a span join or of an intersection.
+CREATE OR REPLACE MACRO _span_named(name, partition) AS
+    coalesce(list_contains(regexp_split_to_array(lower(partition), '\s*,\s*'), lower(name)), false);
+
+-- _span_key says whether a column takes part in the partition.
 CREATE OR REPLACE MACRO _span_key(name, partition) AS
-    name IN ('_span_all' /*!, 'trace_id' */)
-    OR coalesce(list_contains(regexp_split_to_array(lower(partition), '\s*,\s*'), lower(name)), false);
+    name IN ('_span_all' /*!, 'trace_id' */) OR _span_named(name, partition);
 
 -- _span_side is one side of a span join, with a dur column even where the source has none.
 CREATE OR REPLACE MACRO _span_side(source) AS TABLE
@@ -60,7 +63,8 @@ _span_parts AS MATERIALIZED (
           FROM (SELECT COLUMNS(lambda c: _span_key(c, partition)) FROM _span_side_a
                 UNION ALL BY NAME
                 SELECT COLUMNS(lambda c: _span_key(c, partition)) FROM _span_side_b)
-          WHERE COLUMNS(*) IS NOT NULL)),
+          -- That there is no such column is an error.
+          WHERE COLUMNS(lambda c: partition IS NULL OR _span_named(c, partition)) IS NOT NULL)),
 _span_a AS (FROM _span_tiles(a, '_span_side_a', '_span_parts', partition, gaps_a)),
 _span_b AS (
     SELECT * RENAME (_span_ts AS _span_ts_b, _span_stop AS _span_stop_b, _span_end AS _span_end_b,
@@ -130,6 +134,11 @@ CREATE OR REPLACE MACRO _interval_reach(ts, dur) AS
     CASE WHEN dur >= 0 THEN greatest(dur, 1)
          ELSE error(format('interval intersection: the interval at {} has no end', ts)) END;
 
+-- _interval_side is one side of an intersection. That it lacks the partition is an error.
+CREATE OR REPLACE MACRO _interval_side(source, partition) AS TABLE
+SELECT *, 1 AS _span_all FROM relation(source)
+WHERE COLUMNS(lambda c: partition IS NULL OR _span_named(c, partition)) IS NULL OR true;
+
 -- interval_intersect(a, b, partition): every pair of an interval of a and one of b that share time, in the same
 -- partition: ts and dur (ns) of the shared time, the partition, id_0 and id_1. Unlike in a span join the intervals of one
 -- side may overlap. a and b are tables, views or queries as text, with id, ts and dur; partition is NULL, a column of both,
@@ -138,13 +147,15 @@ CREATE OR REPLACE MACRO _interval_reach(ts, dur) AS
 -- Source: Trace Processor's interval_intersect.
 CREATE OR REPLACE MACRO interval_intersect(a, b, partition) AS TABLE
 WITH
-_source_a AS (SELECT *, 1 AS _span_all FROM relation(a)),
+_source_a AS (FROM _interval_side(a, partition)),
 _source_b AS (
     SELECT COLUMNS(lambda c: _span_key(c, partition)) FROM _source_a WHERE false -- the same columns in the same order
     UNION ALL BY NAME
-    SELECT *, 1 AS _span_all FROM relation(b)),
-_interval_a AS MATERIALIZED (SELECT *, row_number() OVER () AS _row, row(*COLUMNS(lambda c: _span_key(c, partition))) AS _key FROM _source_a),
-_interval_b AS MATERIALIZED (SELECT *, row_number() OVER () AS _row, row(*COLUMNS(lambda c: _span_key(c, partition))) AS _key FROM _source_b),
+    FROM _interval_side(b, partition)),
+_interval_a AS MATERIALIZED (
+    SELECT *, row_number() OVER () AS _row, row(*COLUMNS(lambda c: _span_key(c, partition))) AS _key FROM _source_a),
+_interval_b AS MATERIALIZED (
+    SELECT *, row_number() OVER () AS _row, row(*COLUMNS(lambda c: _span_key(c, partition))) AS _key FROM _source_b),
 _interval_parts AS MATERIALIZED (SELECT _key, row_number() OVER () AS _part FROM _interval_a GROUP BY _key),
 -- _from and _to put the partitions one after the other.
 _placed_a AS (

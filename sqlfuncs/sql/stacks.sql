@@ -29,10 +29,10 @@ CREATE OR REPLACE MACRO callstack(callsite_id /*!, trace_id */) AS (
 CREATE OR REPLACE MACRO callstack_list(callsite_id /*!, trace_id */) AS (
     SELECT list(name ORDER BY position) FROM callstack_frames(callsite_id /*!, trace_id */));
 
--- flamegraph(samples): the callsites under samples, a table, view or query as text (such as 'perf_sample') with
--- callsite_id and, if samples weigh other than 1, value: id, parent_id and depth of the callsite, its name (with what is
--- inlined into it, from the outermost: f;g) and mapping_name, self_value of the samples right there, and
--- cumulative_value of those there and below. In the unit of value.
+-- flamegraph(samples): the callsites under samples, a table, view or query as text (such as 'perf_sample', or
+-- 'FROM aggregate_sample WHERE aggregate_profile_id = 0') with callsite_id and, if samples weigh other than 1, value: id,
+-- parent_id and depth of the callsite, its name (with what is inlined into it, from the outermost: f;g) and mapping_name,
+-- self_value of the samples right there, and cumulative_value of those there and below. In the unit of value.
 CREATE OR REPLACE MACRO flamegraph(samples) AS TABLE
 WITH RECURSIVE
 _sample AS (

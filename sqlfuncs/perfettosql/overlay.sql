@@ -125,7 +125,8 @@ FROM _unindexed_stat WHERE name NOT IN (SELECT s.name FROM dataset.stats AS s);
 CREATE VIEW logs AS FROM dataset.android_logs;
 CREATE VIEW android_logs AS SELECT id, ts, utid, prio, tag, msg FROM logs WHERE log_source = 'android_logcat';
 CREATE VIEW cpu_available_frequencies AS SELECT id, _numbered(cpu, ucpu) AS cpu, freq, ucpu FROM dataset.cpu_freq;
-CREATE VIEW machine AS SELECT *, NULL::BIGINT AS label_index FROM dataset.machine;
+CREATE VIEW machine AS
+SELECT *, CASE WHEN raw_id = 0 THEN 0 ELSE count_if(raw_id <> 0) OVER (ORDER BY id) END AS label_index FROM dataset.machine;
 CREATE VIEW __intrinsic_trace_import_logs AS FROM dataset.import_log;
 CREATE VIEW _trace_import_logs AS SELECT id, trace_id, ts, byte_offset, severity, name, arg_set_id FROM dataset.import_log;
 CREATE VIEW _stat_key_to_severity_and_name AS SELECT DISTINCT key, severity, name FROM dataset.stats ORDER BY key;

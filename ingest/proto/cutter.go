@@ -2,6 +2,7 @@ package proto
 
 import (
 	"bytes"
+	"errors"
 	"io"
 
 	"github.com/klauspost/compress/gzip"
@@ -160,5 +161,22 @@ func (c *cutter) expand(data []byte, isZstd bool, offset int64) error {
 	if err != nil {
 		return err
 	}
-	return c.frames(r, offset)
+	return c.frames(&expanded{r, maxPacketBytes}, offset)
+}
+
+var errEndless = errors.New("the packet expands to more than a message can hold")
+
+// expanded reads what is in a compressed packet.
+type expanded struct {
+	r    io.Reader
+	left int64 // bytes that it may still have
+}
+
+func (e *expanded) Read(b []byte) (int, error) {
+	if e.left == 0 {
+		return 0, errEndless
+	}
+	n, err := e.r.Read(b[:min(int64(len(b)), e.left)])
+	e.left -= int64(n)
+	return n, err
 }

@@ -185,7 +185,6 @@ type eventHead struct {
 	hasCounter   bool
 	hasTime      bool
 	hasExtras    bool
-	isLegacy     bool // it has a legacy_event
 	trackUUID    uint64
 	counter      float64
 	time         int64     // timestamp_delta_us
@@ -464,7 +463,7 @@ func (e *trackEvent) takeMore(f *wire.Field) bool {
 	case 5:
 		e.task = f.Bytes()
 	case fieldLegacyEvent:
-		e.legacy, e.isLegacy = readLegacy(f.Bytes()), true
+		e.legacy = readLegacy(f.Bytes())
 	case 21:
 		e.log = f.Bytes()
 	case 28:

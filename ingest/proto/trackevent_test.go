@@ -120,26 +120,6 @@ func TestRichTraceTruncated(t *testing.T) {
 	}
 }
 
-// TestMessagesTruncated cuts each packet's message at each byte but leaves the
-// framing sound.
-func TestMessagesTruncated(t *testing.T) {
-	f := &frames{r: bytes.NewReader(richTrace())}
-	var all []message
-	for {
-		data, _, err := f.next()
-		if err != nil {
-			break
-		}
-		all = append(all, bytes.Clone(data))
-	}
-	for i := range all {
-		for n := range all[i] {
-			cut := append(append([]message(nil), all[:i]...), all[i][:n])
-			readTrace(t, packets(append(cut, all[i+1:]...)...))
-		}
-	}
-}
-
 func TestSequenceClock(t *testing.T) {
 	clocks := message{}.msg(1, message{}.num(1, 6).num(2, 1000)).msg(1, message{}.num(1, 64).num(2, 5).num(3, 1).num(4, 10))
 	defaults := message{}.num(58, 64).msg(11, message{}.num(11, 20))

@@ -102,9 +102,10 @@ SELECT * EXCLUDE (type, stack_id, parent_stack_id) FROM dataset.actual_frame_tim
 CREATE VIEW ftrace_event AS SELECT * EXCLUDE (type) FROM dataset.ftrace_event;
 CREATE VIEW chrome_raw AS SELECT * EXCLUDE (type) FROM dataset.chrome_raw;
 CREATE VIEW raw AS SELECT * EXCLUDE (type) FROM dataset.raw;
--- Each machine has 4096 CPUs.
-CREATE VIEW sched AS
-SELECT s.* REPLACE (s.cpu + 4096 * coalesce(c.machine_id, 0) AS cpu) FROM dataset.sched AS s LEFT JOIN dataset.cpu AS c ON s.ucpu = c.id;
+-- The number of a CPU where each machine has 4096. A join would lose the order of rows.
+CREATE MACRO _numbered(_cpu, _row) AS
+    _cpu + 4096 * coalesce((SELECT list(c.machine_id ORDER BY c.id) FROM dataset.cpu AS c)[_row + 1], 0);
+CREATE VIEW sched AS SELECT * REPLACE (_numbered(cpu, ucpu) AS cpu) FROM dataset.sched;
 CREATE VIEW args AS SELECT *, CASE value_type
     WHEN 'int' THEN int_value::VARCHAR
     WHEN 'uint' THEN CASE WHEN int_value < 0 THEN (int_value + 18446744073709551616::HUGEINT)::VARCHAR ELSE int_value::VARCHAR END
@@ -123,8 +124,7 @@ SELECT (SELECT count(*) FROM dataset.stats) + row_number() OVER () - 1 AS id, na
 FROM _unindexed_stat WHERE name NOT IN (SELECT s.name FROM dataset.stats AS s);
 CREATE VIEW logs AS FROM dataset.android_logs;
 CREATE VIEW android_logs AS SELECT id, ts, utid, prio, tag, msg FROM logs WHERE log_source = 'android_logcat';
-CREATE VIEW cpu_available_frequencies AS
-SELECT f.id, f.cpu + 4096 * coalesce(c.machine_id, 0) AS cpu, f.freq, f.ucpu FROM dataset.cpu_freq AS f LEFT JOIN dataset.cpu AS c ON f.ucpu = c.id;
+CREATE VIEW cpu_available_frequencies AS SELECT id, _numbered(cpu, ucpu) AS cpu, freq, ucpu FROM dataset.cpu_freq;
 CREATE VIEW machine AS SELECT *, NULL::BIGINT AS label_index FROM dataset.machine;
 CREATE VIEW __intrinsic_trace_import_logs AS FROM dataset.import_log;
 CREATE VIEW _trace_import_logs AS SELECT id, trace_id, ts, byte_offset, severity, name, arg_set_id FROM dataset.import_log;

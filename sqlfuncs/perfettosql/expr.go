@@ -213,7 +213,7 @@ func comparison(sign *piece, left, right expr) pieces {
 // literal, else text for a number if it looks like one; numbers come before text.
 func comparable(compare *piece, operands ...expr) []pieces {
 	texts, numbers := 0, 0
-	extracts := slices.ContainsFunc(operands, func(e expr) bool { return e.call == "extract_arg" })
+	extracts := slices.ContainsFunc(operands, func(e expr) bool { return e.call == extractArg })
 	for _, e := range operands {
 		if e.constant == number {
 			numbers++
@@ -561,6 +561,11 @@ func (p *parser) call(t token) expr {
 	}
 	if f, ok := p.specialCall(name, args, t); ok {
 		return f
+	}
+	if name == extractArg && len(args) == 2 && args[1].constant == text {
+		if typed, ok := p.extract[args[1].raw]; ok {
+			name = typed
+		}
 	}
 	out := name
 	if to, ok := renamed[name]; ok {

@@ -35,6 +35,7 @@ type Session struct {
 	macros   map[string]*macro
 	included map[string]bool
 	overlay  map[string]bool
+	extract  map[string]string // functions, by key of the argument; nil before they are asked for
 }
 
 var macroName = regexp.MustCompile(`CREATE MACRO (\w+)`)
@@ -87,6 +88,33 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 	return s, nil
 }
 
+const extractArg = "extract_arg"
+
+// readArgs finds out which arguments have values of one type only. What extract_arg gives of others is a VARIANT, which
+// DuckDB does not order as Trace Processor does.
+func (s *Session) readArgs(ctx context.Context) error {
+	rows, err := s.conn.QueryContext(ctx, `
+		SELECT key, CASE WHEN ints > 0 AND reals = 0 AND texts = 0 THEN 'extract_arg_int'
+		                 WHEN ints = 0 AND reals > 0 AND texts = 0 THEN 'extract_arg_real'
+		                 WHEN ints = 0 AND reals = 0 AND texts > 0 THEN 'extract_arg_str'
+		                 ELSE 'extract_arg' END
+		FROM (SELECT key, count(int_value) AS ints, count(real_value) AS reals, count(string_value) AS texts
+		      FROM dataset.args WHERE key IS NOT NULL GROUP BY key)`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	s.extract = map[string]string{}
+	for rows.Next() {
+		var key, function string
+		if err := rows.Scan(&key, &function); err != nil {
+			return err
+		}
+		s.extract[key] = function
+	}
+	return rows.Err()
+}
+
 // unindexedStats makes a table of the stats that Trace Processor always has.
 func unindexedStats() string {
 	var rows []string
@@ -118,7 +146,12 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 			return "", err
 		}
 	}
-	p := &parser{source: text, tokens: tokens, overlay: s.overlay}
+	if s.extract == nil && slices.ContainsFunc(tokens, func(t token) bool { return t.is(extractArg) }) {
+		if err := s.readArgs(ctx); err != nil {
+			return "", err
+		}
+	}
+	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract}
 	t, err := p.translate()
 	if err != nil {
 		return "", err

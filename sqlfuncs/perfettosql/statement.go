@@ -10,14 +10,15 @@ type parser struct {
 	source     string
 	tokens     []token
 	at         int
-	in         *selection      // that is being read
-	function   string          // that is being read
-	parameters map[string]bool // its own
-	depth      int             // of the expression that is being read
-	joined     string          // name of the last table that was read
-	pointer    bool            // the last query that was read is one of a table pointer
-	overlay    map[string]bool // functions of our own
-	effects    []string        // PerfettoSQL that the statement asks to run
+	in         *selection        // that is being read
+	function   string            // that is being read
+	parameters map[string]bool   // its own
+	depth      int               // of the expression that is being read
+	joined     string            // name of the last table that was read
+	pointer    bool              // the last query that was read is one of a table pointer
+	overlay    map[string]bool   // functions of our own
+	extract    map[string]string // the functions that extract arguments, by key
+	effects    []string          // PerfettoSQL that the statement asks to run
 }
 
 func (p *parser) peek() token { return p.tokens[p.at] }

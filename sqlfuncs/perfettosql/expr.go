@@ -437,7 +437,7 @@ func (p *parser) primary() expr {
 		return expr{sql: one(p.parameter(name))}
 	case operator:
 		if t.text == "*" {
-			return expr{sql: one("*")}
+			return expr{sql: cat(&piece{text: "*", pos: t.pos, in: p.in})}
 		}
 	case word:
 		switch strings.ToUpper(t.text) {
@@ -558,6 +558,9 @@ func (p *parser) call(t token) expr {
 			body = cat(body, " ORDER BY ", p.orderTerms())
 		}
 		p.expect(")")
+	}
+	if to, ok := p.delegates[name]; ok {
+		name = to
 	}
 	if f, ok := p.specialCall(name, args, t); ok {
 		return f
@@ -695,6 +698,12 @@ func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 			constant(0), legacyReturns(name, constant(1)), constant(2)))
 	case "import":
 		p.effects = append(p.effects, "INCLUDE PERFETTO MODULE "+constant(0))
+	case "hash":
+		var bytes []pieces
+		for _, arg := range args {
+			bytes = append(bytes, cat("_hash_bytes(", arg.whole(), ")"))
+		}
+		return expr{sql: cat("_fnv(", join(bytes, " || "), ")")}, true
 	case "__intrinsic_table_ptr_bind":
 		return p.bind(args, t), true
 	default:

@@ -30,12 +30,13 @@ var ErrManyTraces = errors.New("PerfettoSQL is for a dataset of one trace")
 
 // Session is a place for the tables, functions and macros that PerfettoSQL makes.
 type Session struct {
-	conn     *sql.Conn
-	modules  fs.FS // nil if there are none
-	macros   map[string]*macro
-	included map[string]bool
-	overlay  map[string]bool
-	extract  map[string]string // functions, by key of the argument; nil before they are asked for
+	conn      *sql.Conn
+	modules   fs.FS // nil if there are none
+	macros    map[string]*macro
+	included  map[string]bool
+	overlay   map[string]bool
+	extract   map[string]string // functions, by key of the argument; nil before they are asked for
+	delegates map[string]string // functions that stand for others
 }
 
 var macroName = regexp.MustCompile(`CREATE MACRO (\w+)`)
@@ -50,7 +51,7 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 	if layout == sqlfuncs.ManyTraces {
 		return nil, ErrManyTraces
 	}
-	s := &Session{conn: conn, modules: modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}}
+	s := &Session{conn: conn, modules: modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}}
 	views, err := Split(overlay)
 	if err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 			return "", err
 		}
 	}
-	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract}
+	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates}
 	t, err := p.translate()
 	if err != nil {
 		return "", err
@@ -166,6 +167,9 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 		return "", nil
 	case t.macro != nil:
 		s.macros[t.macro.name] = t.macro
+		return "", nil
+	case t.delegate[0] != "":
+		s.delegates[t.delegate[0]] = t.delegate[1]
 		return "", nil
 	case t.include != "":
 		return "", s.include(ctx, t.include, t.includeName)
@@ -473,9 +477,14 @@ func repair(message string, body pieces, at int) bool {
 	if m := ungrouped.FindStringSubmatch(message); m != nil {
 		return body.spread(identifier(m[1]))
 	}
-	if at >= 0 && at < len(body) && strings.Contains(message, "must appear in the GROUP BY clause") && body[at].in != nil {
-		body[at].become(body[at].in.any(body[at].text))
-		return true
+	if strings.Contains(message, "must appear in the GROUP BY clause") {
+		if at < 0 || at >= len(body) {
+			return body.spreadStars()
+		}
+		if p := body[at]; p.in != nil {
+			p.become(p.in.any(p.text))
+			return true
+		}
 	}
 	return false
 }
@@ -487,6 +496,18 @@ func (s pieces) spread(column string) (done bool) {
 		if in := p.in; in != nil && in.having != nil && p.text == column && !in.aggregated(p) &&
 			slices.ContainsFunc(slices.Concat(in.items, []pieces{in.having}), func(part pieces) bool { return slices.Contains(part, p) }) {
 			p.become(in.any(p.text))
+			done = true
+		}
+	}
+	return done
+}
+
+// spreadStars lets all columns be of any row in each selection that groups rows. DuckDB does not say where.
+func (s pieces) spreadStars() (done bool) {
+	for _, p := range s {
+		if p.in != nil && (p.in.grouped || p.in.aggregates != nil) && strings.HasSuffix(p.text, "*") {
+			p.name = `\0` // each keeps its own
+			p.become(p.in.any("COLUMNS(" + p.text + ")"))
 			done = true
 		}
 	}

@@ -18,6 +18,7 @@ type parser struct {
 	pointer    bool              // the last query that was read is one of a table pointer
 	overlay    map[string]bool   // functions of our own
 	extract    map[string]string // the functions that extract arguments, by key
+	delegates  map[string]string // functions that stand for others
 	effects    []string          // PerfettoSQL that the statement asks to run
 }
 
@@ -76,7 +77,8 @@ type statement struct {
 	rows        bool     // it gives rows
 	effects     []string // PerfettoSQL to run as well
 	macro       *macro
-	include     string // module to run
+	delegate    [2]string // a function, and the one that it stands for
+	include     string    // module to run
 	includeName token
 	drop        string
 }
@@ -338,6 +340,8 @@ func (p *parser) createFunction(string) *statement {
 		argument := identifier("_" + parameter + "_")
 		parameters = append(parameters, argument)
 		kind := p.columnType()
+		for p.accept(".") { // any number of them
+		}
 		arguments = append(arguments, argument+"::"+kind+" AS "+column)
 		nulls = append(nulls, "NULL::"+kind+" AS "+column)
 		p.accept(",")
@@ -350,7 +354,8 @@ func (p *parser) createFunction(string) *statement {
 		p.columnType()
 	}
 	if p.accept("DELEGATES") {
-		p.fail(p.peek(), "%s is part of Trace Processor", name)
+		p.expect("TO")
+		return &statement{delegate: [2]string{strings.ToLower(name), strings.ToLower(p.next().text)}}
 	}
 	p.expect("AS")
 	body := p.query()

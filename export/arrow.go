@@ -31,8 +31,8 @@ type arrowFile struct {
 	spool   *os.File
 	buffer  *bufio.Writer
 	batches *ipc.Writer
-	words   []*dictionary // by column, nil for those that are not text
-	strings table.StringView
+	words   []*table.StringPool // by column, nil for those that are not text; in order of the dictionary
+	chunk   dictionary          // of a column of a chunk
 }
 
 var arrowTypes = [...]arrow.DataType{
@@ -71,10 +71,10 @@ func newArrowFile(path string, w io.Writer, s *table.Schema, o *Options) (encode
 	}
 	a := &arrowFile{w: bufio.NewWriterSize(w, bufferBytes), o: o, schema: s, spooled: spoolSchema(s), spool: spool, buffer: bufio.NewWriterSize(spool, bufferBytes)}
 	a.batches = ipc.NewWriter(a.buffer, ipc.WithSchema(a.spooled), ipc.WithLZ4())
-	a.words = make([]*dictionary, len(s.Columns))
+	a.words = make([]*table.StringPool, len(s.Columns))
 	for i, c := range s.Columns {
 		if c.Type == table.TypeString {
-			a.words[i] = &dictionary{round: 1}
+			a.words[i] = table.NewStringPool()
 		}
 	}
 	return a, nil
@@ -84,7 +84,6 @@ func newArrowFile(path string, w io.Writer, s *table.Schema, o *Options) (encode
 func (a *arrowFile) encode(*table.Chunk, *scratch) error { return nil }
 
 func (a *arrowFile) append(c *table.Chunk, _ *scratch) error {
-	a.strings = c.Strings
 	columns := make([]arrow.Array, len(c.Schema.Columns))
 	for i := range columns {
 		columns[i] = a.column(c, i)
@@ -117,10 +116,23 @@ func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
 		return wrap(t, c.Rows, nulls, v.Valid, encoding.Bools(nil, values))
 	case []table.StringID:
 		indices, valid := make([]int32, c.Rows), make([]byte, (c.Rows+7)/8)
-		a.words[i].encode(values, c.Strings, indices, valid)
+		a.text(a.words[i], values, c.Strings, indices, valid)
 		return wrap(t, c.Rows, c.Rows-present(valid, c.Rows), valid, arrow.Int32Traits.CastToBytes(indices))
 	default:
 		return wrap(t, c.Rows, c.Rows, make([]byte, (c.Rows+7)/8), make([]byte, 8*c.Rows))
+	}
+}
+
+// text stores the numbers of strings in the file's dictionary.
+func (a *arrowFile) text(words *table.StringPool, ids []table.StringID, view table.StringView, indices []int32, valid []byte) {
+	a.chunk.reset()
+	a.chunk.encode(ids, view, indices, valid)
+	numbers := make([]int32, max(len(a.chunk.words), 1))
+	for i, id := range a.chunk.words {
+		numbers[i] = int32(words.Intern(view.Get(id))) - 1
+	}
+	for i, n := range indices {
+		indices[i] = numbers[n]
 	}
 }
 
@@ -162,7 +174,11 @@ func (a *arrowFile) close(traceID string) (err error) {
 		if d == nil {
 			continue
 		}
-		if words[i], err = texts(d.words, a.strings); err != nil {
+		ids := make([]table.StringID, d.View().Len()-1)
+		for n := range ids {
+			ids[n] = table.StringID(n + 1)
+		}
+		if words[i], err = texts(ids, d.View()); err != nil {
 			return fmt.Errorf("column %s: %w", a.schema.Columns[i].Name, err)
 		}
 		defer words[i].Release()

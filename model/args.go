@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
+
+	"github.com/zeebo/xxh3"
 )
 
 // ArgKind is the type of an arg's value, value_type in the args table.
@@ -19,9 +21,10 @@ const (
 	ArgBool
 	ArgJSON
 	ArgNull
+	argText // a string that is not interned; bits are where the set has it
 )
 
-var argKinds = [...]string{"int", "uint", "string", "real", "pointer", "bool", "json", "null"}
+var argKinds = [...]string{"int", "uint", "string", "real", "pointer", "bool", "json", "null", "string"}
 
 // ArgValue is the value of an arg.
 type ArgValue struct {
@@ -62,6 +65,7 @@ type Arg struct {
 // value it had. The zero ArgSet is empty.
 type ArgSet struct {
 	args   []Arg
+	text   []byte           // of its texts
 	index  map[StringID]int // of the keys, once there are many
 	arrays map[StringID]int // next index of each array
 }
@@ -95,6 +99,23 @@ func (s *ArgSet) AddFlat(flatKey, key StringID, v ArgValue) {
 		}
 	}
 }
+
+// AddText adds a text, which it copies. Unlike a StringArg, a text takes no memory
+// once its rows are written.
+func (s *ArgSet) AddText(flatKey, key StringID, text []byte) {
+	at := textSpan{len(s.text), len(text)}
+	s.text = append(s.text, text...)
+	s.AddFlat(flatKey, key, ArgValue{argText, at.bits()})
+}
+
+// textSpan is a part of a set's text.
+type textSpan struct{ from, size int }
+
+func (t textSpan) bits() uint64 { return uint64(t.from)<<32 | uint64(uint32(t.size)) }
+
+func spanOf(v ArgValue) textSpan { return textSpan{int(v.bits >> 32), int(uint32(v.bits))} }
+
+func (t textSpan) of(text []byte) []byte { return text[t.from : t.from+t.size] }
 
 // AddIfAbsent adds an arg unless the key has a value.
 func (s *ArgSet) AddIfAbsent(flatKey, key StringID, v ArgValue) {
@@ -140,7 +161,7 @@ func (s *ArgSet) Len() int { return len(s.args) }
 
 // Reset empties the set and keeps its memory.
 func (s *ArgSet) Reset() {
-	s.args = s.args[:0]
+	s.args, s.text = s.args[:0], s.text[:0]
 	clear(s.index)
 	clear(s.arrays)
 }
@@ -150,7 +171,11 @@ func (s *ArgSet) hash() uint64 {
 	hash := uint64(len(s.args))
 	for i := range s.args {
 		a := &s.args[i]
-		hash = mix(hash^uint64(a.Key)<<3^uint64(a.Value.Kind), a.Value.bits)
+		v := a.Value.bits
+		if a.Value.Kind == argText {
+			v = xxh3.Hash(spanOf(a.Value).of(s.text))
+		}
+		hash = mix(hash^uint64(a.Key)<<4^uint64(a.Value.Kind), v)
 	}
 	return hash | 1
 }
@@ -158,6 +183,10 @@ func (s *ArgSet) hash() uint64 {
 // AddArgs adds the args of this set to another.
 func (s *ArgSet) AddArgs(to *ArgSet) {
 	for _, a := range s.args {
+		if a.Value.Kind == argText {
+			to.AddText(a.FlatKey, a.Key, spanOf(a.Value).of(s.text))
+			continue
+		}
 		to.AddFlat(a.FlatKey, a.Key, a.Value)
 	}
 }

@@ -3,6 +3,7 @@ package model
 // Context is the state of one machine in one trace file, and what a format
 // works with: the trackers that turn its events into rows.
 type Context struct {
+	facts
 	Store    *Store
 	File     *File
 	Machine  *Machine
@@ -18,7 +19,7 @@ type Context struct {
 }
 
 func newContext(s *Store, f *File, m *Machine) *Context {
-	c := &Context{Store: s, File: f, Machine: m}
+	c := &Context{facts: newFacts(s, f.ID, m.ID), Store: s, File: f, Machine: m}
 	c.Tracks = &Tracks{context: c, byKey: map[uint64]TrackID{}}
 	c.Async = &AsyncTracks{context: c, sets: map[uint64]*trackSet{}}
 	c.Slices = &Slices{context: c}

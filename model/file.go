@@ -3,17 +3,17 @@ package model
 // File is the state of one trace file: its row in trace_file, its metadata, what
 // could not be imported of it.
 type File struct {
+	facts
 	ID       int64 // trace_file.id
-	store    *Store
 	contexts []*Context
-	single   map[StringID]int64 // rows of metadata by name
 	scratch  ArgSet
 }
 
 // NewFile adds a trace file. parent is the file that it was found in, or nil.
 func (s *Store) NewFile(name string, parent *File) *File {
 	t := &s.TraceFile
-	f := &File{ID: t.Append(), store: s, single: map[StringID]int64{}}
+	id := t.Append()
+	f := &File{ID: id, facts: newFacts(s, id, None)}
 	if parent != nil {
 		t.ParentID.Set(f.ID, parent.ID)
 	}
@@ -63,59 +63,6 @@ func (f *File) Context(machine int64) *Context {
 func (f *File) Finish() {
 	for _, c := range f.contexts {
 		c.finish()
-	}
-}
-
-// SetMetadata sets a fact that has one value. The value is an integer or text.
-func (f *File) SetMetadata(name string, v ArgValue) {
-	id := f.store.Strings.Intern(name)
-	row, ok := f.single[id]
-	if !ok {
-		row = f.addMetadata(id, "single")
-		f.single[id] = row
-	}
-	f.setValue(row, v)
-}
-
-// MetadataText returns the text that SetMetadata set, "" if it set none.
-func (f *File) MetadataText(name string) string {
-	row, ok := f.single[f.store.Strings.Intern(name)]
-	if !ok {
-		return ""
-	}
-	id, _ := f.store.Metadata.StrValue.Get(row)
-	return f.store.Strings.Get(id)
-}
-
-// MetadataInt returns the number of a fact that has one value, 0 if it is not set.
-func (f *File) MetadataInt(name string) int64 {
-	row, ok := f.single[f.store.Strings.Intern(name)]
-	if !ok {
-		return 0
-	}
-	v, _ := f.store.Metadata.IntValue.Get(row)
-	return v
-}
-
-// AddMetadata adds a value of a fact that may have several.
-func (f *File) AddMetadata(name string, v ArgValue) {
-	f.setValue(f.addMetadata(f.store.Strings.Intern(name), "multi"), v)
-}
-
-func (f *File) addMetadata(name StringID, keyType string) int64 {
-	t := &f.store.Metadata
-	row := t.Append()
-	t.Name.Set(row, name)
-	t.KeyType.Set(row, f.store.Strings.Intern(keyType))
-	t.TraceID.Set(row, f.ID)
-	return row
-}
-
-func (f *File) setValue(row int64, v ArgValue) {
-	if v.Kind == ArgString {
-		f.store.Metadata.StrValue.Set(row, v.String())
-	} else {
-		f.store.Metadata.IntValue.Set(row, v.Int())
 	}
 }
 

@@ -7,9 +7,10 @@ import (
 )
 
 const (
-	argBatches = 8
-	batchSets  = 512
-	batchArgs  = 16 << 10
+	argBatches = 6
+	batchSets  = 256
+	batchArgs  = 4 << 10
+	batchText  = 256 << 10 // bytes
 	// prefetchSets is how many sets ahead the index is prefetched.
 	prefetchSets = 8
 )
@@ -20,7 +21,13 @@ const (
 type argInterner struct {
 	store *Store
 	ids   recentIDs
-	view  table.StringView // has all texts of the batch in work
+
+	// The strings of each chunk of args are interned anew, so that those that do
+	// not come back take no memory.
+	strings *table.StringPool
+	known   []StringID       // by the id that the store's own pool has for them
+	view    table.StringView // of that pool, for the batch in work
+	invalid int64            // texts of former chunks that are not UTF-8
 
 	batch  *argBatch   // being filled
 	spare  []*argBatch // empty ones
@@ -30,18 +37,23 @@ type argInterner struct {
 	done   chan *argBatch
 }
 
-// argBatch is a run of sets on their way to their ids.
+// argBatch is a run of sets on their way to their ids. What the goroutine reads,
+// what it writes, and what it needs not are apart: cores should not take memory
+// from each other.
 type argBatch struct {
-	sets    []batchedSet
+	hashes  []uint64
+	ends    []int32 // of the sets in args; each starts where the one before ends
 	args    []Arg
+	text    []byte
 	strings table.StringView
-	err     error // of the sink of args
+	targets []argTarget // of the sets
+
+	ids []ArgSetID
+	err error // of the sink of args
 }
 
-type batchedSet struct {
-	hash   uint64
-	end    int // of the set in args, which starts where the one before ends
-	id     ArgSetID
+// argTarget is where the id of a set goes.
+type argTarget struct {
 	table  *table.Table
 	column *table.Int64
 	row    int64
@@ -49,7 +61,29 @@ type batchedSet struct {
 
 func (in *argInterner) init(s *Store) {
 	in.store, in.batch, in.made = s, new(argBatch), 1
-	s.set.Detach(&s.Args.Table, func() table.StringView { return in.view })
+	in.strings = table.NewStringPool()
+	s.set.Detach(&s.Args.Table, in.seal)
+}
+
+// seal returns the strings of a chunk that is complete, and begins those of the
+// next.
+func (in *argInterner) seal() table.StringView {
+	view := in.strings.View()
+	in.invalid += in.strings.Invalid()
+	in.strings = table.NewStringPool()
+	clear(in.known)
+	return view
+}
+
+// string returns the id that one of the store's strings has in the chunk.
+func (in *argInterner) string(id StringID) StringID {
+	if int(id) >= len(in.known) {
+		in.known = append(in.known, make([]StringID, int(id)+1-len(in.known))...)
+	}
+	if in.known[id] == 0 && id != 0 {
+		in.known[id] = in.strings.Intern(in.view.Get(id))
+	}
+	return in.known[id]
 }
 
 // SetArgs stores a set, which must not be empty, and its id in a row of a
@@ -58,9 +92,25 @@ func (s *Store) SetArgs(t *table.Table, column *table.Int64, row int64, set *Arg
 	t.Pin(row)
 	b := s.args.batch
 	b.args = append(b.args, set.args...)
-	b.sets = append(b.sets, batchedSet{hash: set.hash(), end: len(b.args), table: t, column: column, row: row})
-	if len(b.sets) >= batchSets || len(b.args) >= batchArgs {
+	if len(set.text) > 0 {
+		b.addText(set)
+	}
+	b.ends = append(b.ends, int32(len(b.args)))
+	b.hashes = append(b.hashes, set.hash())
+	b.targets = append(b.targets, argTarget{t, column, row})
+	if len(b.targets) >= batchSets || len(b.args) >= batchArgs || len(b.text) >= batchText {
 		s.args.send()
+	}
+}
+
+// addText adds the text of the set whose args are the last.
+func (b *argBatch) addText(set *ArgSet) {
+	base := textSpan{from: len(b.text)}.bits()
+	b.text = append(b.text, set.text...)
+	for i := range b.args[len(b.args)-len(set.args):] {
+		if v := &b.args[len(b.args)-len(set.args)+i].Value; v.Kind == argText {
+			v.bits += base
+		}
 	}
 }
 
@@ -81,7 +131,7 @@ func (s *Store) setArgsOf(source ArgSource, t *table.Table, column *table.Int64,
 // empty. SetArgs costs far less.
 func (s *Store) InternArgs(set *ArgSet) ArgSetID {
 	s.args.settle()
-	return s.args.intern(set.hash(), set.args)
+	return s.args.intern(set.hash(), set.args, set.text)
 }
 
 // send passes the batch on and begins another.
@@ -115,14 +165,13 @@ func (in *argInterner) run(full <-chan *argBatch, done chan<- *argBatch) {
 // work interns the sets of a batch.
 func (in *argInterner) work(b *argBatch) {
 	in.view = b.strings
-	from := 0
-	for i := range b.sets {
-		if ahead := i + prefetchSets; ahead < len(b.sets) {
-			in.ids.prefetch(b.sets[ahead].hash)
+	from := int32(0)
+	for i, hash := range b.hashes {
+		if ahead := i + prefetchSets; ahead < len(b.hashes) {
+			in.ids.prefetch(b.hashes[ahead])
 		}
-		set := &b.sets[i]
-		set.id = in.intern(set.hash, b.args[from:set.end])
-		from = set.end
+		b.ids = append(b.ids, in.intern(hash, b.args[from:b.ends[i]], b.text))
+		from = b.ends[i]
 	}
 	b.err = in.store.Args.Err()
 }
@@ -137,13 +186,20 @@ func (in *argInterner) land() {
 
 // finish stores the ids in the rows that wait for them.
 func (in *argInterner) finish(b *argBatch) {
-	for i := range b.sets {
-		set := &b.sets[i]
-		set.column.Set(set.row, set.id)
-		set.table.Unpin(set.row)
+	for i := range b.targets {
+		t := &b.targets[i]
+		t.column.Set(t.row, b.ids[i])
+		t.table.Unpin(t.row)
 	}
 	in.store.set.Fail(b.err)
-	b.sets, b.args = b.sets[:0], b.args[:0]
+	b.hashes, b.ends, b.args, b.text = b.hashes[:0], b.ends[:0], b.args[:0], b.text[:0]
+	b.targets, b.ids = b.targets[:0], b.ids[:0]
+}
+
+// invalidTexts is how many texts were not UTF-8. It settles.
+func (in *argInterner) invalidTexts() int64 {
+	in.settle()
+	return in.invalid + in.strings.Invalid()
 }
 
 // settle interns all sets so far.
@@ -168,7 +224,7 @@ func (in *argInterner) stop() {
 }
 
 // intern returns the id of a set.
-func (in *argInterner) intern(hash uint64, args []Arg) ArgSetID {
+func (in *argInterner) intern(hash uint64, args []Arg, text []byte) ArgSetID {
 	t := &in.store.Args
 	id, added := in.ids.insert(hash, t.Rows())
 	if !added {
@@ -176,20 +232,22 @@ func (in *argInterner) intern(hash uint64, args []Arg) ArgSetID {
 	}
 	for i := range args {
 		a := &args[i]
-		row := t.Append()
+		row := t.Append() // which may seal a chunk, and its strings
 		t.ArgSetID.Set(row, id)
-		t.FlatKey.Set(row, a.FlatKey)
-		t.Key.Set(row, a.Key)
+		t.FlatKey.Set(row, in.string(a.FlatKey))
+		t.Key.Set(row, in.string(a.Key))
 		switch a.Value.Kind {
 		case ArgString, ArgJSON:
-			t.StringValue.Set(row, StringID(a.Value.bits))
+			t.StringValue.Set(row, in.string(StringID(a.Value.bits)))
+		case argText:
+			t.StringValue.Set(row, in.strings.InternBytes(spanOf(a.Value).of(text)))
 		case ArgReal:
 			t.RealValue.Set(row, math.Float64frombits(a.Value.bits))
 		case ArgNull:
 		default:
 			t.IntValue.Set(row, int64(a.Value.bits))
 		}
-		t.ValueType.Set(row, in.store.words.values[a.Value.Kind])
+		t.ValueType.Set(row, in.string(in.store.words.values[a.Value.Kind]))
 	}
 	return id
 }

@@ -9,9 +9,9 @@ import (
 // Machine is the state of one machine: its processes, threads and CPUs, which
 // all trace files recorded on it share. Two machines may use the same pid.
 type Machine struct {
+	facts
 	ID int64 // machine.id
 
-	store    *Store
 	clocksOf *File // the file whose clocks are the machine's own
 	// A thread id is given to one thread at a time; the last of a tid's threads
 	// is the newest.
@@ -110,7 +110,7 @@ func (s *Store) Machine(raw int64) *Machine {
 	s.Tables.Machine.RawID.Set(id, raw)
 	m := &Machine{
 		ID:       id,
-		store:    s,
+		facts:    newFacts(s, None, id),
 		tids:     map[int64][]UTID{},
 		live:     newLiveThreads(),
 		pids:     map[int64]UPID{},

@@ -2,6 +2,7 @@ package encoding
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -204,56 +205,43 @@ func FuzzEncodings(f *testing.F) {
 	})
 }
 
-func BenchmarkDelta(b *testing.B) {
+// perValue reports the time that a value takes.
+func perValue(b *testing.B, values int, encode func()) {
+	for b.Loop() {
+		encode()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(values), "ns/value")
+}
+
+func BenchmarkEncodings(b *testing.B) {
+	const n = 64 << 10
 	random := rand.New(rand.NewPCG(9, 10))
-	for _, width := range []int{0, 4, 12, 20, 40} {
-		b.Run(string(rune('0'+width/10))+string(rune('0'+width%10))+"bits", func(b *testing.B) {
-			values := make([]int64, 64<<10)
-			for i := range values {
-				values[i] = int64(random.Uint64() >> (64 - width))
-			}
-			var to []byte
-			for b.Loop() {
-				to = Delta(to[:0], values)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(values)), "ns/value")
+	var to []byte
+	for _, width := range []int{1, 4, 12, 20, 40} {
+		values, indices := make([]int64, n), make([]int32, n)
+		for i := range values {
+			values[i] = int64(random.Uint64() >> (64 - width))
+			indices[i] = int32(values[i])
+		}
+		b.Run(fmt.Sprintf("Delta/%dbits", width), func(b *testing.B) {
+			perValue(b, n, func() { to = Delta(to[:0], values) })
+		})
+		if width > 20 {
+			continue
+		}
+		b.Run(fmt.Sprintf("Indices/%dbits", width), func(b *testing.B) {
+			perValue(b, n, func() { to = Indices(to[:0], indices, width) })
+		})
+		indices = runs(random, n, 1<<width)
+		b.Run(fmt.Sprintf("Indices/%dbits/runs", width), func(b *testing.B) {
+			perValue(b, n, func() { to = Indices(to[:0], indices, width) })
 		})
 	}
-}
-
-func BenchmarkIndices(b *testing.B) {
-	random := rand.New(rand.NewPCG(11, 12))
-	for _, width := range []int{2, 7, 12} {
-		for _, repeated := range []bool{false, true} {
-			name := string(rune('0'+width/10)) + string(rune('0'+width%10)) + "bits"
-			values := make([]int32, 64<<10)
-			for i := range values {
-				values[i] = random.Int32N(1 << width)
-			}
-			if repeated {
-				name += "runs"
-				values = runs(random, len(values), 1<<width)
-			}
-			b.Run(name, func(b *testing.B) {
-				var to []byte
-				for b.Loop() {
-					to = Indices(to[:0], values, width)
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(values)), "ns/value")
-			})
-		}
-	}
-}
-
-func BenchmarkLevels(b *testing.B) {
-	random := rand.New(rand.NewPCG(13, 14))
-	valid := make([]byte, 8<<10)
+	valid := make([]byte, n/8)
 	for i := range valid {
 		valid[i] = byte(random.Uint32())
 	}
-	var to []byte
-	for b.Loop() {
-		to = Levels(to[:0], valid, 8*len(valid))
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(8*len(valid)), "ns/value")
+	b.Run("Levels", func(b *testing.B) {
+		perValue(b, n, func() { to = Levels(to[:0], valid, n) })
+	})
 }

@@ -100,11 +100,9 @@ func (e *Event) each(name string, f func(uint64)) {
 	}
 }
 
-// arg is the value as ftrace_event keeps it.
-func (e *Event) arg(p *Parser, v *value) model.ArgValue {
+// arg is a number as ftrace_event keeps it.
+func (e *Event) arg(v *value) model.ArgValue {
 	switch v.field.Type {
-	case Text:
-		return model.StringArg(p.Store.Strings.InternBytes(v.text))
 	case Uint64, Uint32:
 		if v.field.symbol {
 			if name := e.symbol(v.bits); name != 0 {

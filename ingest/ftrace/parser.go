@@ -103,7 +103,11 @@ func (p *Parser) Record(e *Event) {
 	p.set.Reset()
 	for i := range e.values {
 		v := &e.values[i]
-		p.set.Add(v.field.key, e.arg(p, v))
+		if v.field.Type == Text {
+			p.set.AddText(v.field.key, v.field.key, v.text)
+			continue
+		}
+		p.set.Add(v.field.key, e.arg(v))
 	}
 	p.record(e.TS, e.CPU, p.thread(e), e.Flags, e.Tracepoint)
 }

@@ -87,3 +87,17 @@ func TestCPUPerUID(t *testing.T) {
 	want(t, "totals", res.rows("android_cpu_per_uid_track", "uid", "cluster", "total_cpu_millis"),
 		"1000 0 4", "1000 1 0", "10001 0 5", "10001 1 0", "1090000 0 5", "1090000 1 0")
 }
+
+func TestJournald(t *testing.T) {
+	line := message{}.num(1, 7).num(2, 8).num(3, 1000).num(5, 6).text(6, "cron").text(7, "it runs").text(8, "crond").text(10, "cron.service")
+	res := readTrace(t, packets(
+		packet(10).msg(fieldJournald, line), packet(20).msg(fieldJournald, message{}.text(7, "a kernel line")),
+		packet(30).msg(fieldJournald, message{}.num(20, 2).num(21, 1)),
+	))
+	want(t, "lines", res.rows("android_logs", "ts", "utid", "prio", "tag", "msg", "log_source"),
+		"10 2 6 cron it runs systemd_journald", "20  0  a kernel line systemd_journald")
+	want(t, "args", res.args(res.tables["android_logs"][0]), "uid=1000", "comm=crond", "systemd_unit=cron.service")
+	if total, failed := res.stats["systemd_journal_num_total"], res.stats["systemd_journal_num_failed"]; total != 2 || failed != 1 {
+		t.Errorf("%d of %d failed", failed, total)
+	}
+}

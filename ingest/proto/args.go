@@ -159,6 +159,12 @@ func (w *argWriter) text(s string) model.ArgValue {
 	return model.StringArg(w.reader.Store.Strings.Intern(s))
 }
 
+// addText adds a text that need not be kept.
+func (w *argWriter) addText(at *argPath, text []byte) {
+	flat, key := w.ids(at)
+	w.set.AddText(flat, key, text)
+}
+
 func (w *argWriter) textOf(b []byte) model.ArgValue {
 	return model.StringArg(w.reader.Store.Strings.InternBytes(b))
 }
@@ -326,7 +332,7 @@ func (w *argWriter) scalar(known *argField, f wire.Field, at *argPath) error {
 	case descriptor.Bytes:
 		w.add(at, w.text(base64.StdEncoding.EncodeToString(f.Bytes())))
 	case descriptor.String:
-		w.add(at, w.textOf(f.Bytes()))
+		w.addText(at, f.Bytes())
 	case descriptor.Enum:
 		v := f.Int32()
 		name := ""
@@ -445,7 +451,7 @@ func (w *argWriter) plain(data []byte, at *argPath) bool {
 	case annotationDouble:
 		w.add(path, model.RealArg(math.Float64frombits(value)))
 	case annotationString:
-		w.add(path, w.textOf(text))
+		w.addText(path, text)
 	case annotationPointer:
 		w.add(path, model.PointerArg(value))
 	}
@@ -607,7 +613,7 @@ func (w *argWriter) annotated(a annotation, at *argPath, depth int) (added bool,
 		case annotationDouble:
 			w.add(at, model.RealArg(v.Float64()))
 		case annotationString:
-			w.add(at, w.textOf(v.Bytes()))
+			w.addText(at, v.Bytes())
 		case annotationPointer:
 			w.add(at, model.PointerArg(v.Uint64()))
 		}
@@ -712,7 +718,7 @@ func (w *argWriter) nested(data []byte, at *argPath, depth int) (added bool, err
 	case 7:
 		w.add(at, model.BoolArg(value.Bool()))
 	case 8:
-		w.add(at, w.textOf(value.Bytes()))
+		w.addText(at, value.Bytes())
 	}
 	return value.Number != 0, nil
 }

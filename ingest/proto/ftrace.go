@@ -163,7 +163,7 @@ func (m *ftraceModule) beginsAt(clock model.Clock, value uint64) {
 	}
 	if ts, err := m.Clocks.ToTrace(clock, int64(value)); err == nil && ts > m.validity {
 		m.validity = ts
-		m.File.SetMetadata("ftrace_latest_data_start_ns", model.IntArg(ts))
+		m.SetMetadata("ftrace_latest_data_start_ns", model.IntArg(ts))
 	}
 }
 
@@ -456,7 +456,7 @@ func (m *ftraceModule) start() {
 		m.parser = ftrace.NewParser(m.Context)
 	}
 	if !m.preserve {
-		m.drop = m.File.MetadataInt("tracing_started_ns")
+		m.drop = m.MetadataInt("tracing_started_ns")
 	}
 	m.record = max(m.validity, m.drop)
 }

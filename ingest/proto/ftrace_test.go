@@ -132,6 +132,20 @@ func TestProcessTreeAndStats(t *testing.T) {
 	}
 }
 
+func TestFactsOfMachines(t *testing.T) {
+	on := func(machine int64, name string) message {
+		return packet(1).num(98, machine).msg(fieldSystemInfo, message{}.msg(1, message{}.text(1, name).text(2, "v").text(3, "r").text(4, "m")))
+	}
+	bundle := func(machine, begin int64) message {
+		return message{}.num(10, 1).num(98, machine).msg(fieldFtraceEvents, message{}.num(1, 0).num(9, begin))
+	}
+	r := readTrace(t, packets(on(0, "Linux"), on(7, "Darwin"), bundle(0, 1000), bundle(7, 2000)))
+	want(t, "metadata", r.rows("metadata", "name", "int_value", "str_value", "machine_id", "trace_id"),
+		"system_name  Linux 0 ", "system_version  v 0 ", "system_release  r 0 ", "system_machine  m 0 ",
+		"system_name  Darwin 1 ", "system_version  v 1 ", "system_release  r 1 ", "system_machine  m 1 ",
+		"ftrace_latest_data_start_ns 1000  0 0", "ftrace_latest_data_start_ns 2000  1 0")
+}
+
 func TestAndroidFingerprint(t *testing.T) {
 	r := readTrace(t, packets(message{}.num(10, 1).msg(fieldSystemInfo, message{}.text(2, "google/coral/coral:12/SP1A.210812.015/7679548:userdebug/dev-keys"))))
 	want(t, "machine", r.rows("machine", "android_sdk_version"), "31")

@@ -25,6 +25,7 @@ var modules = []func(*Reader) *Module{
 	processes,
 	systemStats,
 	androidInfo,
+	journald,
 	cpuPerUIDs,
 	bluetooth,
 	energy,

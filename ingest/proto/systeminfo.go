@@ -62,7 +62,7 @@ func (r *Reader) system(data []byte) {
 	t, machine := &r.Store.Tables.Machine, r.Machine.ID
 	for f := wire.Read(data); f.Next(); {
 		if name, ok := systemTexts[f.Number]; ok {
-			r.File.SetMetadata(name, model.StringArg(intern(f.Bytes())))
+			r.Machine.SetMetadata(name, model.StringArg(intern(f.Bytes())))
 		}
 		switch f.Number {
 		case 1:
@@ -77,7 +77,7 @@ func (r *Reader) system(data []byte) {
 				r.pageSize = size
 			}
 		case 7:
-			r.File.SetMetadata("timezone_off_mins", model.IntArg(int64(f.Int32())))
+			r.Machine.SetMetadata("timezone_off_mins", model.IntArg(int64(f.Int32())))
 		case 8:
 			t.NumCpus.Set(machine, int64(f.Uint32()))
 		case 14:
@@ -86,15 +86,15 @@ func (r *Reader) system(data []byte) {
 			ram, gb := f.Int64(), int64(math.Round(float64(f.Int64())/1e9))
 			t.SystemRAMBytes.Set(machine, ram)
 			t.SystemRAMGB.Set(machine, gb)
-			r.File.SetMetadata("system_ram_bytes", model.IntArg(ram))
-			r.File.SetMetadata("system_ram_gb", model.IntArg(gb))
+			r.Machine.SetMetadata("system_ram_bytes", model.IntArg(ram))
+			r.Machine.SetMetadata("system_ram_gb", model.IntArg(gb))
 		case 17:
 			t.Name.Set(machine, intern(f.Bytes()))
 		}
 	}
 	if sdk = cmp.Or(sdk, fromBuild); sdk != 0 {
 		t.AndroidSDKVersion.Set(machine, sdk)
-		r.File.SetMetadata("android_sdk_version", model.IntArg(sdk))
+		r.Machine.SetMetadata("android_sdk_version", model.IntArg(sdk))
 	}
 }
 
@@ -102,8 +102,8 @@ func (r *Reader) uname(data []byte) {
 	sysname, version := string(bytesField(data, 1)), string(bytesField(data, 2))
 	release, arch := string(bytesField(data, 3)), string(bytesField(data, 4))
 	r.Machine.SetSystem(sysname, version, release, arch)
-	for name, value := range map[string]string{"system_name": sysname, "system_version": version, "system_release": release, "system_machine": arch} {
-		r.File.SetMetadata(name, model.StringArg(r.Store.Strings.Intern(value)))
+	for _, fact := range [][2]string{{"system_name", sysname}, {"system_version", version}, {"system_release", release}, {"system_machine", arch}} {
+		r.Machine.SetMetadata(fact[0], model.StringArg(r.Store.Strings.Intern(fact[1])))
 	}
 }
 
@@ -125,7 +125,7 @@ func (r *Reader) androidBuild(fingerprint string) int64 {
 	if !ok {
 		return 0
 	}
-	r.File.SetMetadata("android_incremental_build", model.StringArg(r.Store.Strings.Intern(incremental)))
+	r.Machine.SetMetadata("android_incremental_build", model.StringArg(r.Store.Strings.Intern(incremental)))
 	if strings.HasPrefix(release, "S") || strings.HasPrefix(release, "T") {
 		return 31
 	}

@@ -178,7 +178,7 @@ func (t *info) end() {
 	if t.flushes {
 		return
 	}
-	version, _ := strings.CutPrefix(t.File.MetadataText("tracing_service_version"), "Perfetto v")
+	version, _ := strings.CutPrefix(t.Machine.MetadataText("tracing_service_version"), "Perfetto v")
 	major, _, _ := strings.Cut(strings.ReplaceAll(version, "-", "."), ".")
 	if n, err := strconv.Atoi(major); err != nil || n < automaticFlushes {
 		t.File.Count(model.StatConfigWriteIntoFileNoFlush)
@@ -211,16 +211,16 @@ func (t *info) serviceEvent(p *Packet, data []byte) {
 		}
 		switch f.Number {
 		case 1:
-			t.File.SetMetadata("all_data_source_started_ns", now)
+			t.SetMetadata("all_data_source_started_ns", now)
 		case 2:
-			t.File.SetMetadata("tracing_started_ns", now)
+			t.SetMetadata("tracing_started_ns", now)
 		case 3:
-			t.File.AddMetadata("all_data_source_flushed_ns", now)
+			t.AddMetadata("all_data_source_flushed_ns", now)
 			t.file.flushed()
 		case 4:
 			t.file.written()
 		case 5:
-			t.File.SetMetadata("tracing_disabled_ns", now)
+			t.SetMetadata("tracing_disabled_ns", now)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func (t *info) slowSources(data []byte) {
 	for f := wire.Read(data); f.Next(); {
 		producer, _ := wire.Find(f.Bytes(), 1)
 		source, _ := wire.Find(f.Bytes(), 2)
-		t.File.AddMetadata("slow_start_data_source", t.textOf(bytes.Join([][]byte{producer.Bytes(), source.Bytes()}, []byte(" "))))
+		t.AddMetadata("slow_start_data_source", t.textOf(bytes.Join([][]byte{producer.Bytes(), source.Bytes()}, []byte(" "))))
 	}
 }
 

@@ -49,7 +49,8 @@ type sink struct {
 	err     error
 }
 
-// Chunk is a run of rows of one table that will not change any more.
+// Chunk is a run of rows of one table that will not change any more. The ids of
+// its text are those of Strings; another chunk may have others for the same text.
 type Chunk struct {
 	Schema  *Schema
 	Base    int64 // row number of the first row

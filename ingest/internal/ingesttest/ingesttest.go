@@ -17,8 +17,7 @@ import (
 
 // Tables are the rows of a converted trace.
 type Tables struct {
-	chunks  map[string][]*table.Chunk
-	strings *table.StringPool
+	chunks map[string][]*table.Chunk
 }
 
 // Chunk keeps what the store seals.
@@ -39,7 +38,6 @@ func Read(t testing.TB, files ...File) (*Tables, error) {
 	t.Helper()
 	tables := &Tables{chunks: map[string][]*table.Chunk{}}
 	store := model.NewStore(model.Options{Sink: tables})
-	tables.strings = store.Strings
 	var first error
 	for _, f := range files {
 		if err := ingest.Read(store, f.Name, f, ingest.Options{TempDir: t.TempDir()}); err != nil && first == nil {
@@ -122,7 +120,7 @@ func (t *Tables) text(c *table.Chunk, column, row int) string {
 		if values[row] == 0 {
 			return "NULL"
 		}
-		return t.strings.Get(values[row])
+		return c.Strings.Get(values[row])
 	}
 	return "NULL"
 }

@@ -1,0 +1,71 @@
+package model
+
+// facts are rows of metadata about one thing: a trace, a machine, or a machine in
+// a trace.
+type facts struct {
+	store          *Store
+	trace, machine int64              // None if they are not about one
+	single         map[StringID]int64 // rows by name
+}
+
+func newFacts(s *Store, trace, machine int64) facts {
+	return facts{store: s, trace: trace, machine: machine, single: map[StringID]int64{}}
+}
+
+// SetMetadata sets a fact that has one value. The value is an integer or text.
+func (f *facts) SetMetadata(name string, v ArgValue) {
+	id := f.store.Strings.Intern(name)
+	row, ok := f.single[id]
+	if !ok {
+		row = f.add(id, "single")
+		f.single[id] = row
+	}
+	f.set(row, v)
+}
+
+// MetadataText returns the text that SetMetadata set, "" if it set none.
+func (f *facts) MetadataText(name string) string {
+	row, ok := f.single[f.store.Strings.Intern(name)]
+	if !ok {
+		return ""
+	}
+	id, _ := f.store.Metadata.StrValue.Get(row)
+	return f.store.Strings.Get(id)
+}
+
+// MetadataInt returns the number of a fact that has one value, 0 if it is not set.
+func (f *facts) MetadataInt(name string) int64 {
+	row, ok := f.single[f.store.Strings.Intern(name)]
+	if !ok {
+		return 0
+	}
+	v, _ := f.store.Metadata.IntValue.Get(row)
+	return v
+}
+
+// AddMetadata adds a value of a fact that may have several.
+func (f *facts) AddMetadata(name string, v ArgValue) {
+	f.set(f.add(f.store.Strings.Intern(name), "multi"), v)
+}
+
+func (f *facts) add(name StringID, keyType string) int64 {
+	t := &f.store.Metadata
+	row := t.Append()
+	t.Name.Set(row, name)
+	t.KeyType.Set(row, f.store.Strings.Intern(keyType))
+	if f.trace != None {
+		t.TraceID.Set(row, f.trace)
+	}
+	if f.machine != None {
+		t.MachineID.Set(row, f.machine)
+	}
+	return row
+}
+
+func (f *facts) set(row int64, v ArgValue) {
+	if v.Kind == ArgString {
+		f.store.Metadata.StrValue.Set(row, v.String())
+	} else {
+		f.store.Metadata.IntValue.Set(row, v.Int())
+	}
+}

@@ -235,13 +235,14 @@ func TestThreadStates(t *testing.T) {
 
 func TestArgs(t *testing.T) {
 	tables := read(t, `[{"ph":"X","name":"a","pid":"p","tid":"t","ts":1,"dur":1,"args":{
-		"s":"é\u00e9\ud83d\ude00\n\/","i":-9223372036854775808,"big":18446744073709551616,"d":1.25,"b":false,"n":null,
+		"s":"é\u00e9\ud83d\ude00\n\/","i":-9223372036854775808,"big":18446744073709551616,"unsigned":18446744073709551606,"d":1.25,"b":false,"n":null,
 		"o":{"x":{"y":1},"":2},"l":[1,[true,"z"],{"k":null},{"k":3},null,4],"e":{},"dup":1,"dup":"two"}}]`)
 	tables.Want(t, "args", "flat_key|key|value_type|int_value|string_value|real_value",
 		"utid|utid|int|2|NULL|NULL",
 		"args.s|args.s|string|NULL|éé😀\n/|NULL",
 		"args.i|args.i|int|-9223372036854775808|NULL|NULL",
 		"args.big|args.big|real|NULL|NULL|1.8446744073709552e+19",
+		"args.unsigned|args.unsigned|real|NULL|NULL|-10",
 		"args.d|args.d|real|NULL|NULL|1.25",
 		"args.b|args.b|bool|0|NULL|NULL",
 		"args.o.x.y|args.o.x.y|int|1|NULL|NULL",

@@ -239,6 +239,11 @@ func (l *lexer) number() (v value, err error) {
 			return v, nil
 		}
 		v.kind = double
+		// Chrome writes negative numbers as what they are without a sign.
+		if n, err := strconv.ParseUint(string(v.raw), 10, 64); err == nil {
+			v.f = float64(int64(n))
+			return v, nil
+		}
 	}
 	v.f, err = strconv.ParseFloat(string(v.raw), 64)
 	if err != nil && math.IsInf(v.f, 0) {

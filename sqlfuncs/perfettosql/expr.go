@@ -213,7 +213,7 @@ func comparison(sign *piece, left, right expr) pieces {
 // literal, else text for a number if it looks like one; numbers come before text.
 func comparable(compare *piece, operands ...expr) []pieces {
 	texts, numbers := 0, 0
-	extracts := slices.ContainsFunc(operands, func(e expr) bool { return e.call == "extract_arg" })
+	extracts := slices.ContainsFunc(operands, func(e expr) bool { return e.call == extractArg })
 	for _, e := range operands {
 		if e.constant == number {
 			numbers++
@@ -437,7 +437,7 @@ func (p *parser) primary() expr {
 		return expr{sql: one(p.parameter(name))}
 	case operator:
 		if t.text == "*" {
-			return expr{sql: one("*")}
+			return expr{sql: cat(&piece{text: "*", pos: t.pos, in: p.in})}
 		}
 	case word:
 		switch strings.ToUpper(t.text) {
@@ -559,8 +559,16 @@ func (p *parser) call(t token) expr {
 		}
 		p.expect(")")
 	}
+	if to, ok := p.delegates[name]; ok {
+		name = to
+	}
 	if f, ok := p.specialCall(name, args, t); ok {
 		return f
+	}
+	if name == extractArg && len(args) == 2 && args[1].constant == text {
+		if typed, ok := p.extract[args[1].raw]; ok {
+			name = typed
+		}
 	}
 	out := name
 	if to, ok := renamed[name]; ok {
@@ -690,6 +698,12 @@ func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 			constant(0), legacyReturns(name, constant(1)), constant(2)))
 	case "import":
 		p.effects = append(p.effects, "INCLUDE PERFETTO MODULE "+constant(0))
+	case "hash":
+		var bytes []pieces
+		for _, arg := range args {
+			bytes = append(bytes, cat("_hash_bytes(", arg.whole(), ")"))
+		}
+		return expr{sql: cat("_fnv(", join(bytes, " || "), ")")}, true
 	case "__intrinsic_table_ptr_bind":
 		return p.bind(args, t), true
 	default:

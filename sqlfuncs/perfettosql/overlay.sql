@@ -79,6 +79,8 @@ CREATE MACRO sqlite_regexp_extract(x, pattern) AS CASE
     THEN coalesce(nullif(regexp_extract(x::VARCHAR, pattern, 1), ''), regexp_extract(x::VARCHAR, pattern))
     ELSE regexp_extract(x::VARCHAR, pattern) END;
 CREATE MACRO sqlite_regexp_replace_simple(x, pattern, to_text) AS regexp_replace(x::VARCHAR, pattern, to_text, 'g');
+CREATE MACRO sqlite_str_split(x, delimiter, field) AS str_split(x::VARCHAR, delimiter::VARCHAR, field);
+CREATE MACRO sqlite_reverse(x) AS reverse(x::VARCHAR);
 CREATE MACRO sqlite_strftime(format, x) AS strftime(x::TIMESTAMP, format);
 
 -- Functions of table pointers, which are names of queries here.
@@ -86,6 +88,18 @@ CREATE MACRO sqlite_strftime(format, x) AS strftime(x::TIMESTAMP, format);
 CREATE MACRO __intrinsic_counter_intervals(kind, until, counters) AS TABLE FROM counter_leading_intervals(counters);
 CREATE MACRO __intrinsic_interval_create(starts, ends) AS TABLE
 SELECT s.ts, e.ts - s.ts AS dur FROM relation(starts) AS s ASOF JOIN relation(ends) AS e ON s.ts < e.ts;
+
+-- Both give the tree of a breadth-first search, in which a node that several lead to has the least of the nearest for parent.
+CREATE MACRO __intrinsic_bfs(graph, starts) AS TABLE
+WITH RECURSIVE _reached(node_id, parent_node_id) USING KEY (node_id) AS (
+    SELECT DISTINCT node_id::BIGINT, NULL::BIGINT FROM query_table(starts)
+    UNION
+    SELECT _e.dest_node_id::BIGINT, min(_e.source_node_id)::BIGINT
+    FROM _reached AS _r JOIN query_table(graph) AS _e ON _e.source_node_id = _r.node_id
+    WHERE _e.dest_node_id NOT IN (SELECT _k.node_id FROM recurring._reached AS _k)
+    GROUP BY _e.dest_node_id)
+FROM _reached;
+CREATE MACRO __intrinsic_dfs(graph, starts) AS TABLE FROM __intrinsic_bfs(graph, starts);
 
 -- Tables as v58 has them, where the dataset's differ.
 
@@ -226,3 +240,10 @@ SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, descripti
        extract_arg_int(source_arg_set_id, 'is_timebase') AS is_timebase
 FROM counter_track WHERE id IN (SELECT track_id FROM stack_sample_counter);
 CREATE VIEW counters AS SELECT c.*, t.name, t.unit FROM dataset.counter AS c JOIN counter_track AS t ON c.track_id = t.id;
+
+CREATE MACRO _metadata_value(name, machine_id) AS (
+    SELECT arg_min(CASE WHEN str_value IS NOT NULL THEN str_value::VARIANT ELSE int_value::VARIANT END, id)
+    FROM (SELECT name AS _name, machine_id AS _machine) AS _of JOIN metadata AS _m
+    ON _m.name = _of._name AND _m.machine_id IS NOT DISTINCT FROM coalesce(_of._machine, _m.machine_id));
+CREATE MACRO extract_metadata(name) AS _metadata_value(name, NULL);
+CREATE MACRO extract_metadata_for_machine(machine_id, name) AS _metadata_value(name, machine_id);

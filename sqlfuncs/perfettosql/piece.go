@@ -54,11 +54,13 @@ func cat(parts ...any) pieces {
 }
 
 // list joins SQL with commas.
-func list(items []pieces) pieces {
+func list(items []pieces) pieces { return join(items, ",") }
+
+func join(items []pieces, between string) pieces {
 	var all pieces
 	for i, item := range items {
 		if i > 0 {
-			all = append(all, cat(",")...)
+			all = append(all, cat(between)...)
 		}
 		all = append(all, item...)
 	}

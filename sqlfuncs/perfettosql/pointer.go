@@ -17,6 +17,8 @@ var pointed = map[string][]string{
 	"__intrinsic_interval_tree_intervals_agg": {"id", "ts", "dur"},
 	"__intrinsic_counter_per_track_agg":       {"id", "ts", "track_id", "value"},
 	"__intrinsic_timestamp_set_agg":           {"ts"},
+	"__intrinsic_graph_agg":                   {"source_node_id", "dest_node_id"},
+	"__intrinsic_array_agg":                   {"node_id"},
 }
 
 // pointTo translates an aggregate to the columns of a query.

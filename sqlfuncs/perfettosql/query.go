@@ -10,6 +10,7 @@ type selection struct {
 	aggregates []aggregate
 	items      []pieces
 	having     pieces
+	grouped    bool
 	merges     bool   // columns of joined tables, by USING
 	pointer    bool   // it makes a table pointer
 	bound      *piece // the columns of the table pointer in FROM
@@ -37,6 +38,7 @@ func (p *parser) query() pieces {
 		out = cat("WITH RECURSIVE ", p.commonTables(), " ")
 	}
 	out = cat(out, p.selection())
+	single := true
 	for {
 		t := p.peek()
 		if !t.is("UNION") && !t.is("EXCEPT") && !t.is("INTERSECT") {
@@ -48,34 +50,40 @@ func (p *parser) query() pieces {
 			op += "ALL "
 		}
 		out = cat(out, op, p.selection())
+		single = false
 	}
+	var order pieces
 	if p.accept("ORDER") {
 		p.expect("BY")
-		out = cat(out, " ORDER BY ", p.orderTerms())
+		order = cat(" ORDER BY ", p.orderTerms())
 	}
-	if p.accept("LIMIT") {
-		out = cat(out, p.limit())
+	if !p.accept("LIMIT") {
+		return cat(out, order)
 	}
-	return out
+	most, offset := p.limit()
+	switch {
+	case most.sql[0].text == "-": // none
+	case most.constant != number && single && p.function != "" && offset == nil:
+		// DuckDB has no limit that depends on the parameter of a function.
+		return cat(out, " QUALIFY row_number() OVER (", order, ") <= ", most.value(), order)
+	default:
+		order = cat(order, " LIMIT ", most.value())
+	}
+	if offset != nil {
+		order = cat(order, " OFFSET (", offset, ")")
+	}
+	return cat(out, order)
 }
 
-// limit parses what follows LIMIT. A negative limit is none.
-func (p *parser) limit() pieces {
-	first := p.expression()
-	var offset pieces
+// limit parses what follows LIMIT.
+func (p *parser) limit() (most expr, offset pieces) {
+	most = p.expression()
 	if p.accept("OFFSET") {
 		offset = p.expression().sql
 	} else if p.accept(",") {
-		offset, first = first.sql, p.expression()
+		offset, most = most.sql, p.expression()
 	}
-	var out pieces
-	if first.sql[0].text != "-" {
-		out = cat(" LIMIT ", first.value())
-	}
-	if offset != nil {
-		out = cat(out, " OFFSET (", offset, ")")
-	}
-	return out
+	return most, offset
 }
 
 func (p *parser) commonTables() pieces {
@@ -177,6 +185,7 @@ func (p *parser) selection() pieces {
 	}
 	if p.accept("GROUP") {
 		p.expect("BY")
+		in.grouped = true
 		out = cat(out, " GROUP BY ", p.expressions())
 	}
 	if p.accept("HAVING") {
@@ -223,6 +232,9 @@ func (p *parser) item() pieces {
 	t := p.peek()
 	switch {
 	case e.pointer:
+		if p.accept("AS") {
+			p.name()
+		}
 		return e.sql
 	case p.accept("AS"):
 		return cat(e.whole(), " AS ", p.name())

@@ -30,11 +30,13 @@ var ErrManyTraces = errors.New("PerfettoSQL is for a dataset of one trace")
 
 // Session is a place for the tables, functions and macros that PerfettoSQL makes.
 type Session struct {
-	conn     *sql.Conn
-	modules  fs.FS // nil if there are none
-	macros   map[string]*macro
-	included map[string]bool
-	overlay  map[string]bool
+	conn      *sql.Conn
+	modules   fs.FS // nil if there are none
+	macros    map[string]*macro
+	included  map[string]bool
+	overlay   map[string]bool
+	extract   map[string]string // functions, by key of the argument; nil before they are asked for
+	delegates map[string]string // functions that stand for others
 }
 
 var macroName = regexp.MustCompile(`CREATE MACRO (\w+)`)
@@ -49,7 +51,7 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 	if layout == sqlfuncs.ManyTraces {
 		return nil, ErrManyTraces
 	}
-	s := &Session{conn: conn, modules: modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}}
+	s := &Session{conn: conn, modules: modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}}
 	views, err := Split(overlay)
 	if err != nil {
 		return nil, err
@@ -87,6 +89,33 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 	return s, nil
 }
 
+const extractArg = "extract_arg"
+
+// readArgs finds out which arguments have values of one type only. What extract_arg gives of others is a VARIANT, which
+// DuckDB does not order as Trace Processor does.
+func (s *Session) readArgs(ctx context.Context) error {
+	rows, err := s.conn.QueryContext(ctx, `
+		SELECT key, CASE WHEN ints > 0 AND reals = 0 AND texts = 0 THEN 'extract_arg_int'
+		                 WHEN ints = 0 AND reals > 0 AND texts = 0 THEN 'extract_arg_real'
+		                 WHEN ints = 0 AND reals = 0 AND texts > 0 THEN 'extract_arg_str'
+		                 ELSE 'extract_arg' END
+		FROM (SELECT key, count(int_value) AS ints, count(real_value) AS reals, count(string_value) AS texts
+		      FROM dataset.args WHERE key IS NOT NULL GROUP BY key)`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	s.extract = map[string]string{}
+	for rows.Next() {
+		var key, function string
+		if err := rows.Scan(&key, &function); err != nil {
+			return err
+		}
+		s.extract[key] = function
+	}
+	return rows.Err()
+}
+
 // unindexedStats makes a table of the stats that Trace Processor always has.
 func unindexedStats() string {
 	var rows []string
@@ -118,7 +147,12 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 			return "", err
 		}
 	}
-	p := &parser{source: text, tokens: tokens, overlay: s.overlay}
+	if s.extract == nil && slices.ContainsFunc(tokens, func(t token) bool { return t.is(extractArg) }) {
+		if err := s.readArgs(ctx); err != nil {
+			return "", err
+		}
+	}
+	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates}
 	t, err := p.translate()
 	if err != nil {
 		return "", err
@@ -133,6 +167,9 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 		return "", nil
 	case t.macro != nil:
 		s.macros[t.macro.name] = t.macro
+		return "", nil
+	case t.delegate[0] != "":
+		s.delegates[t.delegate[0]] = t.delegate[1]
 		return "", nil
 	case t.include != "":
 		return "", s.include(ctx, t.include, t.includeName)
@@ -440,9 +477,14 @@ func repair(message string, body pieces, at int) bool {
 	if m := ungrouped.FindStringSubmatch(message); m != nil {
 		return body.spread(identifier(m[1]))
 	}
-	if at >= 0 && at < len(body) && strings.Contains(message, "must appear in the GROUP BY clause") && body[at].in != nil {
-		body[at].become(body[at].in.any(body[at].text))
-		return true
+	if strings.Contains(message, "must appear in the GROUP BY clause") {
+		if at < 0 || at >= len(body) {
+			return body.spreadStars()
+		}
+		if p := body[at]; p.in != nil {
+			p.become(p.in.any(p.text))
+			return true
+		}
 	}
 	return false
 }
@@ -454,6 +496,18 @@ func (s pieces) spread(column string) (done bool) {
 		if in := p.in; in != nil && in.having != nil && p.text == column && !in.aggregated(p) &&
 			slices.ContainsFunc(slices.Concat(in.items, []pieces{in.having}), func(part pieces) bool { return slices.Contains(part, p) }) {
 			p.become(in.any(p.text))
+			done = true
+		}
+	}
+	return done
+}
+
+// spreadStars lets all columns be of any row in each selection that groups rows. DuckDB does not say where.
+func (s pieces) spreadStars() (done bool) {
+	for _, p := range s {
+		if p.in != nil && (p.in.grouped || p.in.aggregates != nil) && strings.HasSuffix(p.text, "*") {
+			p.name = `\0` // each keeps its own
+			p.become(p.in.any("COLUMNS(" + p.text + ")"))
 			done = true
 		}
 	}

@@ -10,14 +10,16 @@ type parser struct {
 	source     string
 	tokens     []token
 	at         int
-	in         *selection      // that is being read
-	function   string          // that is being read
-	parameters map[string]bool // its own
-	depth      int             // of the expression that is being read
-	joined     string          // name of the last table that was read
-	pointer    bool            // the last query that was read is one of a table pointer
-	overlay    map[string]bool // functions of our own
-	effects    []string        // PerfettoSQL that the statement asks to run
+	in         *selection        // that is being read
+	function   string            // that is being read
+	parameters map[string]bool   // its own
+	depth      int               // of the expression that is being read
+	joined     string            // name of the last table that was read
+	pointer    bool              // the last query that was read is one of a table pointer
+	overlay    map[string]bool   // functions of our own
+	extract    map[string]string // the functions that extract arguments, by key
+	delegates  map[string]string // functions that stand for others
+	effects    []string          // PerfettoSQL that the statement asks to run
 }
 
 func (p *parser) peek() token { return p.tokens[p.at] }
@@ -75,7 +77,8 @@ type statement struct {
 	rows        bool     // it gives rows
 	effects     []string // PerfettoSQL to run as well
 	macro       *macro
-	include     string // module to run
+	delegate    [2]string // a function, and the one that it stands for
+	include     string    // module to run
 	includeName token
 	drop        string
 }
@@ -337,6 +340,8 @@ func (p *parser) createFunction(string) *statement {
 		argument := identifier("_" + parameter + "_")
 		parameters = append(parameters, argument)
 		kind := p.columnType()
+		for p.accept(".") { // any number of them
+		}
 		arguments = append(arguments, argument+"::"+kind+" AS "+column)
 		nulls = append(nulls, "NULL::"+kind+" AS "+column)
 		p.accept(",")
@@ -349,7 +354,8 @@ func (p *parser) createFunction(string) *statement {
 		p.columnType()
 	}
 	if p.accept("DELEGATES") {
-		p.fail(p.peek(), "%s is part of Trace Processor", name)
+		p.expect("TO")
+		return &statement{delegate: [2]string{strings.ToLower(name), strings.ToLower(p.next().text)}}
 	}
 	p.expect("AS")
 	body := p.query()

@@ -136,7 +136,7 @@ CREATE OR REPLACE MACRO _interval_reach(ts, dur) AS
 
 -- _interval_side is one side of an intersection. That it lacks the partition is an error.
 CREATE OR REPLACE MACRO _interval_side(source, partition) AS TABLE
-SELECT *, 1 AS _span_all FROM relation(source)
+SELECT * REPLACE (coalesce(dur, 0) AS dur), 1 AS _span_all FROM relation(source)
 WHERE COLUMNS(lambda c: partition IS NULL OR _span_named(c, partition)) IS NULL OR true;
 
 -- interval_intersect(a, b, partition): every pair of an interval of a and one of b that share time, in the same

@@ -565,6 +565,7 @@ func (p *parser) call(t token) expr {
 	if f, ok := p.specialCall(name, args, t); ok {
 		return f
 	}
+	p.mustHave(name, t)
 	if name == extractArg && len(args) == 2 && args[1].constant == text {
 		if typed, ok := p.extract[args[1].raw]; ok {
 			name = typed
@@ -587,6 +588,14 @@ func (p *parser) call(t token) expr {
 		p.in.aggregates = append(p.in.aggregates, aggregate{name, body})
 	}
 	return e
+}
+
+// mustHave refuses the functions of Trace Processor that are not there. DuckDB would guess what else is meant.
+func (p *parser) mustHave(name string, t token) {
+	own := name == "run_metric" || name == "internal_layout" || strings.HasPrefix(name, "experimental_") || strings.HasPrefix(name, "__intrinsic_")
+	if own && !p.overlay[name] {
+		p.fail(t, "%s of Trace Processor is not there", t.text)
+	}
 }
 
 // values are the arguments of a call.

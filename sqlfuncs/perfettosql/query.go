@@ -323,12 +323,14 @@ func (p *parser) table() pieces {
 		}
 		p.expect(")")
 	default:
+		t := p.peek()
 		out = cat(p.name())
 		p.joined = out[0].text
 		if p.joined == identifier("__intrinsic_table_ptr") && p.accept("(") {
 			out = p.tablePointer()
 			p.expect(")")
 		} else if p.accept("(") {
+			p.mustHave(strings.ToLower(t.text), t)
 			out[0].text = strings.Trim(out[0].text, `"`) + "("
 			if p.accept(")") {
 				out = cat(out, ")")

@@ -306,7 +306,7 @@ func FuzzTrace(f *testing.F) {
 
 func BenchmarkTrackEvents(b *testing.B) {
 	one := packet(100).num(13, 2).msg(11, event(begin, 20).num(10, 1).num(3, 1).msg(4, message{}.text(10, "n").num(4, 1)))
-	other := packet(110).num(13, 2).msg(11, event(end, 20))
+	other := packet(100).num(13, 2).msg(11, event(end, 20)) // at once, so that all stay in order
 	names := message{}.msg(internedEventNames, intern(1, "x")).msg(internedCategories, intern(1, "c"))
 	trace := packets(fresh(1).msg(60, threadTrack(20, 0, 1, 2, "t")), fresh(1).msg(12, names))
 	trace = append(trace, strings.Repeat(string(packets(one, other)), 1<<16)...)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 )
 
 // phone is a phone whose kernel traces what it does: how it schedules tasks on
@@ -77,6 +78,9 @@ type tracepoint struct {
 	format string
 }
 
+// genericEvent is the number of tracepoints that Perfetto has no message for.
+const genericEvent = 327
+
 var (
 	tracePrint         = &tracepoint{"tracing_mark_write", 3, "%[2]s"}
 	schedSwitch        = &tracepoint{"sched_switch", 4, "prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s ==> next_comm=%s next_pid=%d next_prio=%d"}
@@ -99,6 +103,8 @@ var (
 	schedProcessExit  = &tracepoint{"sched_process_exit", 238, "comm=%s pid=%d prio=%[4]d"}
 	schedProcessFree  = &tracepoint{"sched_process_free", 240, "comm=%s pid=%d prio=%d"}
 	rssStat           = &tracepoint{"rss_stat", 313, "mm_id=%[4]d curr=%[3]d member=%[1]d size=%[2]d"}
+	driverMark        = &tracepoint{"tracing_mark_write", 331, "%s|%[3]d|%[2]s"}
+	gpuJob            = &tracepoint{"kgsl_gpu_job", genericEvent, "ctx=%d id=%d queue=%d state=%d"}
 	binderAllocBuf    = &tracepoint{"binder_transaction_alloc_buf", 323, "transaction=%[2]d data_size=%[1]d offsets_size=%[3]d extra_buffers_size=%[4]d"}
 	oomScoreAdjUpdate = &tracepoint{"oom_score_adj_update", 326, "pid=%[3]d comm=%[1]s oom_score_adj=%[2]d"}
 )
@@ -115,6 +121,16 @@ type irqResult int
 
 func (r irqResult) String() string { return [...]string{"unhandled", "handled"}[r] }
 
+// driverPhase tells whether the mark of a driver begins a slice or ends it.
+type driverPhase int
+
+const (
+	driverBegin driverPhase = 1
+	driverEnd   driverPhase = 2
+)
+
+func (p driverPhase) String() string { return [...]string{driverBegin: "B", driverEnd: "E"}[p] }
+
 // kernelFunction is a place in the kernel, an index of kernelFunctions.
 type kernelFunction int
 
@@ -125,9 +141,12 @@ var (
 		"kgsl_thread_wait", "__wait_on_bit", "msleep", "worker_thread"}
 	interrupts = []string{"arch_timer", "ufshcd", "dwc3", "msm_drm", "kgsl-3d0", "gpi-dma", "qcom,rpmh", "IPI0"}
 
-	phoneProcesses = []string{"system_server", "surfaceflinger", "com.android.systemui", "com.example.browser", "com.example.camera", "media.codec",
-		"audioserver", "com.example.launcher"}
-	phoneThreads = []string{"RenderThread", "Jit thread pool", "HeapTaskDaemon", "FinalizerDaemon", "Binder:600_1", "Binder:600_2", "pool-1-thread-1", "GLThread 42"}
+	phoneProcesses = []string{"system_server", "surfaceflinger", "audioserver", "cameraserver", "media.codec", "media.swcodec", "netd", "vold",
+		"logd", "lmkd", "android.hardware.power-service", "android.hardware.sensors-service", "android.hardware.composer-service",
+		"com.android.systemui", "com.android.phone", "com.android.bluetooth", "com.example.launcher", "com.example.inputmethod",
+		"com.example.browser", "com.example.browser:sandboxed", "com.example.camera", "com.example.mail", "com.example.maps", "com.example.music"}
+	phoneThreads = []string{"RenderThread", "Jit thread pool", "HeapTaskDaemon", "FinalizerDaemon", "Signal Catcher", "Binder:600_1", "Binder:600_2",
+		"Binder:600_3", "pool-1-thread-1", "GLThread 42", "OkHttp Dispatch", "DefaultDispatch"}
 	// phoneMarks are 40 bytes long on average, with few long ones, as on phones.
 	phoneMarks = []string{
 		"traversal", "draw-VRI[MainActivity]", "DrawFrames 7421", "Choreographer#doFrame 7421", "queueBuffer", "dequeueBuffer - VRI[MainActivity]#0",
@@ -140,13 +159,15 @@ var (
 			"android.view.IWindow, int, int)(WindowService.java:2231) waiters=1 blocking from boolean com.example.server.Input.focus(int)(Input.java:87)",
 	}
 	phoneCounters = []string{"HW_VSYNC_0", "VSYNC-app", "Heap size (KB)", "TX - com.example.browser/Main#0", "TransactionQueue"}
+	phoneDrivers  = []string{"acpm_ipc_send_data_lazy", "exynos_cpufreq_target", "__exynos_cpufreq_target", "dm_cpu_cl0", "exynos_atomic_commit", "modeset"}
 	phoneClocks   = []string{"gcc_ufs_phy_axi_clk", "disp_cc_mdss_mdp_clk", "video_cc_mvs0_clk", "bus_mif", "bus_int"}
 )
 
 const (
-	maxTasks   = 120
+	maxTasks   = 350
 	firstPID   = 600
-	spawnedPID = 10_000 // the first one of those that come during the trace
+	appPID     = 17_000 // the first one of apps
+	spawnedPID = 24_000 // the first one of those that come during the trace
 	endOfPIDs  = 32_768
 	idleExit   = 1<<32 - 1 // state of cpu_idle
 )
@@ -155,6 +176,9 @@ func newPhone(rng *rand.Rand) *phone {
 	p := &phone{rng: rng, now: startTime, idle: &task{priority: 120}, pid: spawnedPID}
 	pid := firstPID
 	for _, name := range phoneProcesses {
+		if strings.HasPrefix(name, "com.example") {
+			pid = max(pid, appPID)
+		}
 		tgid := pid
 		for _, thread := range append([]string{name}, phoneThreads...) {
 			p.tasks = append(p.tasks, &task{comm: thread[max(0, len(thread)-15):], tid: pid, tgid: tgid, priority: 96 + rng.IntN(4)*8, state: sleeping})
@@ -177,36 +201,48 @@ func (t *task) commOn(c *core) string {
 
 // step lets some time pass, and then something happen on a CPU.
 func (p *phone) step() {
-	p.pass(20_000)
+	p.pass(60_000)
 	c := p.cores[p.rng.IntN(len(p.cores))]
 	t := c.running
 	switch kind := p.rng.IntN(1000); {
-	case kind < 250:
+	case kind < 190:
 		p.schedule(c, sleeping)
-	case kind < 350:
+	case kind < 240:
 		p.wake(c)
-	case kind < 370:
+	case kind < 245:
 		p.interrupt(c)
-	case kind < 385:
+	case kind < 248:
 		p.softInterrupt(c)
-	case kind < 420:
+	case kind < 264:
 		p.record(c, cpuFrequency, 300000+p.rng.IntN(16)*140800, c.index)
-	case kind < 450:
+	case kind < 286:
 		p.record(c, clockSetRate, phoneClocks[p.rng.IntN(len(phoneClocks))], 1000*p.rng.IntN(800_000), c.index)
+	case kind < 295:
+		p.record(c, gpuJob, 4+p.rng.IntN(8), p.rng.IntN(1<<20), p.rng.IntN(3), p.rng.IntN(5))
 	case t.tid == 0: // only tasks do what follows
-	case kind < 570:
+	case kind < 465:
 		p.record(c, rssStat, p.rng.IntN(4), 4096*p.rng.IntN(50_000), 1, t.tgid*0x9e37&0xffff)
-	case kind < 610:
+	case kind < 490:
 		p.call(c)
-	case kind < 611:
+	case kind < 491:
 		p.record(c, oomScoreAdjUpdate, t.comm, 100*p.rng.IntN(10), t.tgid)
-	case kind < 612 && t.mortal:
+	case kind < 492 && t.mortal:
 		p.exit(c)
-	case kind < 612:
+	case kind < 492:
 		p.spawn(c)
+	case kind < 560:
+		p.drive(c)
 	default:
 		p.mark(c)
 	}
+}
+
+// drive lets the running task do something in a driver that writes marks.
+func (p *phone) drive(c *core) {
+	driver, pid := phoneDrivers[p.rng.IntN(len(phoneDrivers))], c.running.tgid
+	p.record(c, driverMark, driverBegin, driver, pid, 0)
+	p.pass(5000)
+	p.record(c, driverMark, driverEnd, "", pid, 0)
 }
 
 // pass lets up to so many nanoseconds pass.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"math/rand/v2"
+	"strings"
 )
 
 // writeTraced writes the ftrace of a phone as Perfetto's daemons record and
@@ -168,28 +169,55 @@ func (t *traced) record(c *core, at *tracepoint, fields ...any) {
 	case at == schedSwitch:
 		b.compact(switchColumns, since(&b.lastSwitch, t.phone.now), number(3), number(5), number(6), b.comm(fields[4].(string)))
 	case at == schedWaking && t.phone.rng.IntN(4) > 0: // as recorders without compact wakeups are about, too
-		flags := map[context]uint64{inTask: 1, inHardIRQ: 1 | 8, inSoftIRQ: 1 | 16}[c.context]
-		b.compact(wakingColumns, since(&b.lastWaking, t.phone.now), number(1), number(4), number(2), b.comm(fields[0].(string)), flags)
+		b.compact(wakingColumns, since(&b.lastWaking, t.phone.now), number(1), number(4), number(2), b.comm(fields[0].(string)), c.flags())
 	default:
 		var body message
-		for i, v := range fields {
-			if s, ok := v.(string); ok {
-				body = body.bytes(i+1, []byte(s))
-			} else {
-				body = body.number(i+1, number(i))
-			}
-			if f, ok := v.(kernelFunction); ok && !t.symbols[f] {
-				t.symbols[f] = true
-				t.fresh = t.fresh.bytes(26, message{}.number(1, number(i)).bytes(2, []byte(kernelFunctions[f])))
-			}
+		if at.number == genericEvent {
+			body = generic(at, fields)
+		} else {
+			body = t.fieldsOf(fields)
 		}
-		event := message{}.number(1, uint64(t.phone.now)).number(2, uint64(c.running.tid))
-		b.events = b.events.bytes(2, event.bytes(at.number, body))
+		event := message{}.number(1, uint64(t.phone.now)).number(2, uint64(c.running.tid)).bytes(at.number, body).number(5, c.flags())
+		b.events = b.events.bytes(2, event)
 	}
 	t.left -= int64(b.size() - size)
 	if b.size() >= bundleSize {
 		t.finish(c.index)
 	}
+}
+
+// fieldsOf returns the message of an event.
+func (t *traced) fieldsOf(fields []any) message {
+	var body message
+	for i, v := range fields {
+		if s, ok := v.(string); ok {
+			body = body.bytes(i+1, []byte(s))
+		} else {
+			body = body.number(i+1, varintOf(v))
+		}
+		if f, ok := v.(kernelFunction); ok && !t.symbols[f] {
+			t.symbols[f] = true
+			t.fresh = t.fresh.bytes(26, message{}.number(1, varintOf(f)).bytes(2, []byte(kernelFunctions[f])))
+		}
+	}
+	return body
+}
+
+// generic returns the GenericFtraceEvent of an event, whose fields the format
+// names.
+func generic(at *tracepoint, fields []any) message {
+	m := message{}.bytes(1, []byte(at.name))
+	for i, assignment := range strings.Fields(at.format) {
+		name, _, _ := strings.Cut(assignment, "=")
+		m = m.bytes(2, message{}.bytes(1, []byte(name)).number(5, varintOf(fields[i])))
+	}
+	return m
+}
+
+// flags is common_flags of what the CPU traces: that interrupts are off, and
+// which kind it is in.
+func (c *core) flags() uint64 {
+	return map[context]uint64{inTask: 1, inHardIRQ: 1 | 8, inSoftIRQ: 1 | 16}[c.context]
 }
 
 // varintOf is the number of a field's value.
@@ -202,6 +230,8 @@ func varintOf(v any) uint64 {
 	case softirq:
 		return uint64(v)
 	case irqResult:
+		return uint64(v)
+	case driverPhase:
 		return uint64(v)
 	case kernelFunction:
 		return uint64(v) + 1

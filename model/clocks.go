@@ -287,6 +287,7 @@ type clockGraph struct {
 	snapshots int64
 	routes    [8]clockRoute // the latest conversions
 	oldest    int           // of routes
+	hints     [16]uint8     // the route used last, by the end of the clock's numbers
 }
 
 type clockNode struct {
@@ -334,7 +335,15 @@ func (g *clockGraph) convert(from Clock, value int64, to Clock) (int64, *ClockEr
 	}
 	var ns int64
 	known := false
+	hint := &g.hints[(from.Sequence+from.ID)%uint32(len(g.hints))]
 	for i := range g.routes {
+		// The first one to try is the hint, in whose place the first one comes.
+		switch {
+		case i == 0:
+			i = int(*hint)
+		case i == int(*hint):
+			i = 0
+		}
 		route := &g.routes[i]
 		if route.node == nil || route.from != from || route.to != to {
 			continue
@@ -343,6 +352,7 @@ func (g *clockGraph) convert(from Clock, value int64, to Clock) (int64, *ClockEr
 			ns, known = route.node.ns(value), true
 		}
 		if ns >= route.min && ns < route.max {
+			*hint = uint8(i)
 			return ns + route.by, nil
 		}
 	}

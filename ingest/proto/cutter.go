@@ -125,9 +125,9 @@ func (c *cutter) frames(r io.Reader, within int64) error {
 			return nil
 		}
 		switch {
-		case !p.read(data, offset) || p.compressed != nil && within >= 0:
+		case !p.read(data, offset) || p.hasRare && p.rare.compressed != nil && within >= 0:
 			p.damaged(model.StatCorruptPacket, offset)
-		case p.compressed != nil:
+		case p.hasRare && p.rare.compressed != nil:
 			c.unpack(p)
 		}
 	}
@@ -136,7 +136,7 @@ func (c *cutter) frames(r io.Reader, within int64) error {
 
 // unpack puts the packets in a compressed one in its place.
 func (c *cutter) unpack(p *Packet) {
-	data, isZstd, offset := p.compressed, p.zstd, p.Offset
+	data, isZstd, offset := p.rare.compressed, p.rare.zstd, p.Offset
 	c.packing.packets = c.packing.packets[:len(c.packing.packets)-1]
 	if err := c.expand(data, isZstd, offset); err != nil {
 		c.damage(model.StatCorruptPacket, offset)

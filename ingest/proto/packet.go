@@ -5,42 +5,56 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Packet is a TracePacket on its way to its module.
+// Packet is a TracePacket on its way to its module. Packets are written on one
+// core and read on another, so what is rarely there is at the end, untouched.
 type Packet struct {
 	packetHead
-	fields []wire.Field // those that are not in the head
-	event  eventHead    // of the packet's track event, if it has one
+	fields []wire.Field  // those that are not in the head
+	single [1]wire.Field // the memory of fields, as long as there are no more
+	event  eventHead     // of the packet's track event, if it has one
+	rare   packetRarities
 }
 
 // packetHead is what packets of all families have.
 type packetHead struct {
-	Offset int64 // bytes from the start of the trace; of a compressed packet, where that is
-	TS     int64 // ns of the trace clock
-	State  *State
+	Offset     int64 // bytes from the start of the trace; of a compressed packet, where that is
+	TS         int64 // ns of the trace clock
+	Timestamp  int64 // as written, in units of its clock
+	State      *State
+	Sequence   uint32 // trusted_packet_sequence_id
+	ClockID    uint32 // clock of Timestamp, 0 for the default
+	TrustedPID int32
+	TrustedUID int32
+	machine    uint32
+	flags      uint32
 
-	Sequence     uint32 // trusted_packet_sequence_id
-	HasSequence  bool
-	Timestamp    int64 // as written, in units of its clock
-	HasTimestamp bool
-	ClockID      uint32 // clock of Timestamp, 0 for the default
-	TrustedPID   int32
-	TrustedUID   int32
-	HasPID       bool
-
-	data           []byte
-	machine        uint32
-	flags          uint32
-	dropped        uint32 // why packets before this one are missing, as bits
+	HasSequence    bool
+	HasTimestamp   bool
+	HasPID         bool
 	cleared, first bool
 	marker         bool // holds nothing but a mark to find packets by
-	defaults       []byte
-	interned       []byte
-	compressed     []byte
-	zstd           bool
+	hasRare        bool // rare is not zero
+
+	data []byte
+}
+
+// packetRarities are what few packets have.
+type packetRarities struct {
+	dropped    uint32 // why packets before this one are missing, as bits
+	defaults   []byte
+	interned   []byte
+	compressed []byte
+	zstd       bool
 
 	// What stands in the place of a packet that cannot be read.
 	isDamaged bool
 	damage    model.Stat
+}
+
+// rarities returns what few packets have, to be set.
+func (p *Packet) rarities() *packetRarities {
+	p.hasRare = true
+	return &p.rare
 }
 
 // has reports whether the packet has a field that is not about reading it.
@@ -87,10 +101,18 @@ const (
 	tagFixed  = uint64(wire.Fixed64)
 )
 
+func (p *Packet) clear(offset int64) {
+	if p.hasRare {
+		p.rare = packetRarities{}
+	}
+	p.packetHead = packetHead{Offset: offset}
+}
+
 // read decodes a packet and reports whether it is sound.
 func (p *Packet) read(data []byte, offset int64) bool {
-	p.packetHead = packetHead{data: data, Offset: offset}
-	p.fields = p.fields[:0]
+	p.clear(offset)
+	p.data = data
+	p.fields = p.single[:0]
 	for i := 0; i < len(data); {
 		tag, v, next := wire.Scan(data, i)
 		if next < 0 {
@@ -122,7 +144,7 @@ func (p *Packet) take(f wire.Field) {
 	case fieldSequenceID:
 		p.Sequence, p.HasSequence = f.Uint32(), true
 	case fieldInternedData:
-		p.interned = f.Bytes()
+		p.rarities().interned = f.Bytes()
 	case fieldSequenceFlags:
 		p.flags = f.Uint32()
 	case fieldTrustedUID:
@@ -132,15 +154,17 @@ func (p *Packet) take(f wire.Field) {
 	case fieldCleared:
 		p.cleared = f.Bool()
 	case fieldPreviousDropped:
-		p.dropped = f.Uint32()
+		p.rarities().dropped = f.Uint32()
 	case fieldCompressed:
-		p.compressed, p.zstd = f.Bytes(), false
+		r := p.rarities()
+		r.compressed, r.zstd = f.Bytes(), false
 	case fieldZstdCompressed:
-		p.compressed, p.zstd = f.Bytes(), true
+		r := p.rarities()
+		r.compressed, r.zstd = f.Bytes(), true
 	case fieldTimestampClock:
 		p.ClockID = f.Uint32()
 	case fieldTracePacketDefaults:
-		p.defaults = f.Bytes()
+		p.rarities().defaults = f.Bytes()
 	case fieldTrustedPID:
 		p.TrustedPID, p.HasPID = f.Int32(), true
 	case fieldFirstPacket:
@@ -157,5 +181,7 @@ func (p *Packet) take(f wire.Field) {
 
 // damaged makes of the packet a note of what is wrong at an offset.
 func (p *Packet) damaged(stat model.Stat, offset int64) {
-	p.packetHead = packetHead{Offset: offset, isDamaged: true, damage: stat}
+	p.clear(offset)
+	r := p.rarities()
+	r.isDamaged, r.damage = true, stat
 }

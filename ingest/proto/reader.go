@@ -53,8 +53,8 @@ type Reader struct {
 	byField   [lastField + 1][]*Module
 	packets   *Stream
 	sequences map[uint32]*sequence
-	last      *sequence // the latest looked up
-	used      bool      // there was a packet
+	latelyOf  [16]*sequence // those looked up last, by the end of their ids
+	used      bool          // there was a packet
 
 	translations translations
 	symbols      map[codeFile]symbols
@@ -138,8 +138,8 @@ func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
 
 // one reads a packet.
 func (t *trace) one(p *Packet) {
-	if p.isDamaged {
-		t.in.File.LogAt(p.damage, p.Offset, nil)
+	if p.hasRare && p.rare.isDamaged {
+		t.in.File.LogAt(p.rare.damage, p.Offset, nil)
 		return
 	}
 	r := t.machine(p.machine)
@@ -169,8 +169,9 @@ func (t *trace) machine(id uint32) *Reader {
 }
 
 func (r *Reader) sequence(id uint32) *sequence {
-	if r.last != nil && r.last.id == id {
-		return r.last
+	lately := &r.latelyOf[id%uint32(len(r.latelyOf))]
+	if q := *lately; q != nil && q.id == id {
+		return q
 	}
 	q, ok := r.sequences[id]
 	if !ok {
@@ -178,18 +179,18 @@ func (r *Reader) sequence(id uint32) *sequence {
 		r.setState(q, &State{interval: &interval{}})
 		r.sequences[id] = q
 	}
-	r.last = q
+	*lately = q
 	return q
 }
 
 // packet applies what a packet says of its sequence and tokenizes it.
 func (r *Reader) packet(p *Packet) {
-	_, known := r.sequences[p.Sequence]
+	known := p.hasRare && p.rare.dropped != 0 && r.sequences[p.Sequence] != nil
 	q := r.sequence(p.Sequence)
-	if p.HasSequence && known && p.dropped != 0 {
+	if known && p.HasSequence {
 		q.drops++
 		for i := range q.lossCauses {
-			q.lossCauses[i] += int64(p.dropped >> (i + firstLossCause) & 1)
+			q.lossCauses[i] += int64(p.rare.dropped >> (i + firstLossCause) & 1)
 		}
 	}
 	if p.first {
@@ -204,20 +205,13 @@ func (r *Reader) packet(p *Packet) {
 		if r.needsSequence(p, model.StatIncrementalStateClearedMissingSequenceID) {
 			q.startAnew(r)
 		}
-	case p.dropped != 0:
+	case p.hasRare && p.rare.dropped != 0:
 		if r.needsSequence(p, model.StatPreviousPacketDroppedMissingSequenceID) {
 			q.lose(r)
 		}
 	}
-	if p.defaults != nil && r.needsSequence(p, model.StatTracePacketDefaultsMissingSequenceID) {
-		q.setDefaults(r, p.defaults)
-	}
-	if p.interned != nil && r.needsSequence(p, model.StatInternedDataMissingSequenceID) {
-		if q.lost {
-			r.File.LogAt(model.StatInternedDataSkippedIncrementalStateInvalid, p.Offset, sequenceArg{r, p.Sequence})
-		} else {
-			q.state.intern(p.interned)
-		}
+	if p.hasRare {
+		r.sequenceData(p, q)
 	}
 	p.State = q.state
 	for i := range p.fields {
@@ -237,6 +231,21 @@ func (r *Reader) packet(p *Packet) {
 		}
 	}
 	r.tokenize(p)
+}
+
+// sequenceData applies the defaults and the interned data that a packet brings.
+func (r *Reader) sequenceData(p *Packet, q *sequence) {
+	if data := p.rare.defaults; data != nil && r.needsSequence(p, model.StatTracePacketDefaultsMissingSequenceID) {
+		q.setDefaults(r, data)
+	}
+	data := p.rare.interned
+	switch {
+	case data == nil || !r.needsSequence(p, model.StatInternedDataMissingSequenceID):
+	case q.lost:
+		r.File.LogAt(model.StatInternedDataSkippedIncrementalStateInvalid, p.Offset, sequenceArg{r, p.Sequence})
+	default:
+		q.state.intern(data)
+	}
 }
 
 // needsSequence reports whether a packet has a sequence, and counts it if not.

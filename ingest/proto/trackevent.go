@@ -179,19 +179,25 @@ func (t *trackEvents) tokenizeThread(p *Packet, data []byte) bool {
 // eventHead is the part of a TrackEvent that it takes to tokenize it, which is
 // decoded with the packet.
 type eventHead struct {
+	trackUUID    uint64
+	counter      float64
 	kind         int32 // type
 	hasKind      bool
 	hasTrackUUID bool
 	hasCounter   bool
-	hasTime      bool
 	hasExtras    bool
-	trackUUID    uint64
-	counter      float64
+	hasRare      bool // rare is not zero
+	rare         eventHeadRarities
+}
+
+// eventHeadRarities are what events of modern recorders do without.
+type eventHeadRarities struct {
 	time         int64     // timestamp_delta_us
 	absoluteTime int64     // us
 	threadTime   timeField // us
 	instructions timeField
 	profile      []byte // the legacy_event, if it is a part of a profile
+	hasTime      bool
 }
 
 // extraCounters are the values of other counters that an event brings along.
@@ -295,9 +301,17 @@ const (
 // firstExtension is where the fields of TrackEvent begin that others define.
 const firstExtension = 1000
 
+func (e *eventHead) clear() {
+	if e.hasRare {
+		e.rare = eventHeadRarities{}
+	}
+	e.trackUUID, e.counter, e.kind = 0, 0, 0
+	e.hasKind, e.hasTrackUUID, e.hasCounter, e.hasExtras, e.hasRare = false, false, false, false, false
+}
+
 // read decodes the head of an event.
 func (e *eventHead) read(data []byte) {
-	*e = eventHead{}
+	e.clear()
 	for i := 0; i < len(data); {
 		tag, v, next := wire.Scan(data, i)
 		if next < 0 {
@@ -313,7 +327,7 @@ func (e *eventHead) read(data []byte) {
 		default:
 			f := wire.ScannedField(data, tag, v, next)
 			if !e.take(&f) && f.Number == fieldLegacyEvent && int64Field(f.Bytes(), 2) == 'P' {
-				e.profile = f.Bytes()
+				e.hasRare, e.rare.profile = true, f.Bytes()
 			}
 		}
 	}
@@ -322,24 +336,12 @@ func (e *eventHead) read(data []byte) {
 // take decodes a field if it is of the head.
 func (e *eventHead) take(f *wire.Field) bool {
 	switch f.Number {
-	case 1:
-		e.time, e.hasTime = f.Int64(), true
-	case 2:
-		e.threadTime.setDelta(f.Int64())
-	case 8:
-		e.instructions.setDelta(f.Int64())
 	case 9:
 		e.kind, e.hasKind = f.Int32(), true
 	case 11:
 		e.trackUUID, e.hasTrackUUID = f.Uint64(), true
 	case 12, 31, 45, 46:
 		e.hasExtras = true
-	case 16:
-		e.absoluteTime = f.Int64()
-	case 17:
-		e.threadTime.setAbsolute(f.Int64())
-	case 20:
-		e.instructions.setAbsolute(f.Int64())
 	case 30:
 		e.counter, e.hasCounter = float64(f.Int64()), true
 	case 44:
@@ -347,8 +349,30 @@ func (e *eventHead) take(f *wire.Field) bool {
 			e.counter, e.hasCounter = f.Float64(), true
 		}
 	default:
+		return e.takeRare(f)
+	}
+	return true
+}
+
+func (e *eventHead) takeRare(f *wire.Field) bool {
+	r := &e.rare
+	switch f.Number {
+	case 1:
+		r.time, r.hasTime = f.Int64(), true
+	case 2:
+		r.threadTime.setDelta(f.Int64())
+	case 8:
+		r.instructions.setDelta(f.Int64())
+	case 16:
+		r.absoluteTime = f.Int64()
+	case 17:
+		r.threadTime.setAbsolute(f.Int64())
+	case 20:
+		r.instructions.setAbsolute(f.Int64())
+	default:
 		return false
 	}
+	e.hasRare = true
 	return true
 }
 
@@ -392,7 +416,7 @@ func (e *trackEvent) read(data []byte) {
 	if e.hasMore {
 		e.more = more{}
 	}
-	e.eventHead = eventHead{}
+	e.clear()
 	e.hasNameIID, e.hasName, e.hasMore, e.nameIID, e.name = false, false, false, 0, nil
 	e.categoryIIDs, e.categories, e.annotations, e.typed = e.categoryIIDs[:0], e.categories[:0], e.annotations[:0], e.typed[:0]
 	e.flows, e.oldFlows, e.stops, e.oldStops = e.flows[:0], e.oldFlows[:0], e.stops[:0], e.oldStops[:0]
@@ -589,6 +613,8 @@ const (
 // maxExtraCounters is how many extra counters an event may have.
 const maxExtraCounters = 8
 
+var noRarities eventHeadRarities
+
 // tokenizeEvent finds the time of an event and makes what is given as
 // differences absolute, which takes the order of the file.
 func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
@@ -598,21 +624,24 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 		fail(model.StatTrackEventMissingSequenceID, nil)
 		return
 	}
-	e := &p.event
+	e, rare := &p.event, &noRarities
+	if e.hasRare {
+		rare = &e.rare
+	}
 	var now *deltas
-	if e.hasTime || e.threadTime.hasDelta || e.instructions.hasDelta {
+	if rare.hasTime || rare.threadTime.hasDelta || rare.instructions.hasDelta {
 		now = sequenceDeltas.Of(p.State)
 	}
 	ts, legacyClock := p.TS, true
 	switch {
-	case e.hasTime && !now.valid:
+	case rare.hasTime && !now.valid:
 		fail(model.StatTrackEventSkippedTimestampDeltaWithoutValidState, onSequence)
 		return
-	case e.hasTime:
-		now.time = saturatingAdd(now.time, saturatingMul(e.time, 1000))
+	case rare.hasTime:
+		now.time = saturatingAdd(now.time, saturatingMul(rare.time, 1000))
 		ts = now.time
-	case e.absoluteTime != 0:
-		ts = saturatingMul(e.absoluteTime, 1000)
+	case rare.absoluteTime != 0:
+		ts = saturatingMul(rare.absoluteTime, 1000)
 	case !p.HasTimestamp:
 		fail(model.StatTrackEventMissingTimestamp, nil)
 		return
@@ -628,15 +657,15 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 			ts = converted
 		}
 	}
-	if e.profile != nil {
-		t.tokenizeProfile(p, data, e.profile)
+	if rare.profile != nil {
+		t.tokenizeProfile(p, data, rare.profile)
 	}
 	head := append(t.head[:0], 0)
 	add := func(bit byte, v uint64) {
 		head[0] |= bit
 		head = binary.LittleEndian.AppendUint64(head, v)
 	}
-	switch v := &e.threadTime; {
+	switch v := &rare.threadTime; {
 	case v.hasDelta && !now.valid:
 		fail(model.StatTrackEventSkippedThreadTimeDeltaWithoutValidState, onSequence)
 		return
@@ -646,7 +675,7 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 	case v.hasAbsolute:
 		add(tokenThreadTime, uint64(saturatingMul(v.value, 1000)))
 	}
-	switch v := &e.instructions; {
+	switch v := &rare.instructions; {
 	case v.hasDelta && !now.valid:
 		fail(model.StatTrackEventSkippedThreadInstructionDeltaWithoutValidState, onSequence)
 		return

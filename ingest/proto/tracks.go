@@ -22,7 +22,7 @@ type tracks struct {
 	byUPID map[model.UPID]uint64
 	begun  map[uint32]bool  // sequences whose first packet is in the trace
 	pids   map[uint64]int64 // the process that wrote a track's descriptor
-	last   *eventTrack      // the latest looked up
+	lately [64]*eventTrack  // those looked up last, by their uuids
 }
 
 // eventTrack is a track by uuid.
@@ -331,8 +331,9 @@ func (t *tracks) valid(uuid uint64) bool {
 // resolve returns the track with the uuid, with the thread or process that it
 // belongs to, or nil.
 func (t *tracks) resolve(uuid uint64) *eventTrack {
-	if t.last != nil && t.last.uuid == uuid {
-		return t.last
+	lately := &t.lately[(uuid^uuid>>32)%uint64(len(t.lately))]
+	if e := *lately; e != nil && e.uuid == uuid {
+		return e
 	}
 	e := t.byUUID[uuid]
 	if e == nil {
@@ -349,7 +350,7 @@ func (t *tracks) resolve(uuid uint64) *eventTrack {
 		t.resolveOwner(e)
 		e.resolved = true
 	}
-	t.last = e
+	*lately = e
 	return e
 }
 

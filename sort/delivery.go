@@ -23,9 +23,9 @@ type parcel struct {
 }
 
 type parcelEvent struct {
-	ts   int64
-	sink Sink
-	end  int // of the payload in data, which starts where the one before ends
+	ts     int64
+	end    uint32 // of the payload in data, which starts where the one before ends
+	stream uint32 // its index among the sorter's
 }
 
 func (p *parcel) full() bool {
@@ -33,19 +33,18 @@ func (p *parcel) full() bool {
 }
 
 func (p *parcel) reset() {
-	clear(p.events)
 	p.events, p.data = p.events[:0], p.data[:0]
 	if cap(p.data) > 2*parcelBytes {
 		p.data = nil // of a payload that was unusually large
 	}
 }
 
-// deliver hands the events to the sinks.
-func (p *parcel) deliver() error {
-	from := 0
+// deliver hands the events to the sinks of their streams.
+func (p *parcel) deliver(sinks []Sink) error {
+	from := uint32(0)
 	for i := range p.events {
 		e := &p.events[i]
-		if err := e.sink.Event(e.ts, p.data[from:e.end:e.end]); err != nil {
+		if err := sinks[e.stream].Event(e.ts, p.data[from:e.end:e.end]); err != nil {
 			return err
 		}
 		from = e.end
@@ -56,6 +55,7 @@ func (p *parcel) deliver() error {
 // delivery takes events from the goroutine that merges to the one whose sinks
 // parse them, so that both have a core of their own.
 type delivery struct {
+	sinks   []Sink // of all streams
 	packed  chan *parcel
 	empty   chan *parcel
 	stop    chan struct{}
@@ -71,6 +71,9 @@ func (s *Sorter) deliver(mark uint64) error {
 	}
 	s.err = ErrDelivering
 	d := &delivery{packed: make(chan *parcel, parcels), empty: s.parcels, stop: make(chan struct{})}
+	for _, st := range s.streams {
+		d.sinks = append(d.sinks, st.sink)
+	}
 	merged := make(chan error, 1)
 	go func() {
 		defer close(d.packed)
@@ -89,7 +92,7 @@ func (d *delivery) run() error {
 		}
 	}()
 	for p := range d.packed {
-		if err := p.deliver(); err != nil {
+		if err := p.deliver(d.sinks); err != nil {
 			return err
 		}
 		p.reset()
@@ -99,7 +102,7 @@ func (d *delivery) run() error {
 }
 
 // add packs an event.
-func (d *delivery) add(sink Sink, ts int64, payload []byte) error {
+func (d *delivery) add(stream uint32, ts int64, payload []byte) error {
 	p := d.packing
 	if p == nil {
 		select {
@@ -110,7 +113,7 @@ func (d *delivery) add(sink Sink, ts int64, payload []byte) error {
 		}
 	}
 	p.data = append(p.data, payload...)
-	p.events = append(p.events, parcelEvent{ts, sink, len(p.data)})
+	p.events = append(p.events, parcelEvent{ts, uint32(len(p.data)), stream})
 	if p.full() {
 		d.flush()
 	}

@@ -13,6 +13,9 @@ import (
 type source interface {
 	current() event
 	advance() (ok bool, err error)
+	// deliver delivers the events before limit, up to the time end and to the
+	// first one that arrived at or after mark. It returns false at the end.
+	deliver(d *delivery, limit key, end int64, mark uint64) (more bool, err error)
 }
 
 // step advances the first of the sources.
@@ -57,6 +60,19 @@ func (s staged) advance() (ok bool, err error) {
 	s.sorter.arena.release(s.queue.at(s.queue.head).loc)
 	s.queue.pop(1)
 	return !s.queue.empty(), nil
+}
+
+func (s staged) deliver(d *delivery, limit key, end int64, mark uint64) (more bool, err error) {
+	for more = true; more && err == nil; more, err = s.advance() {
+		e := s.current()
+		if e.loc >= mark || e.ts > end || !e.before(limit) {
+			return true, nil
+		}
+		if err := s.sorter.send(d, uint32(s.index), e.ts, e.payload); err != nil {
+			return false, err
+		}
+	}
+	return more, err
 }
 
 // maxEventHead is the greatest size in bytes of what is before an event's payload.
@@ -118,6 +134,20 @@ func (g *segment) pause() {
 
 func (g *segment) current() event { return g.head }
 
+func (g *segment) deliver(d *delivery, limit key, end int64, mark uint64) (more bool, err error) {
+	s, stream := g.stream.sorter, uint32(g.stream.index)
+	for more = true; more && err == nil; more, err = g.advance() {
+		e := &g.head
+		if e.loc >= mark || e.ts > end || !e.before(limit) {
+			return true, nil
+		}
+		if err := s.send(d, stream, e.ts, e.payload); err != nil {
+			return false, err
+		}
+	}
+	return more, err
+}
+
 // advance makes the next event the current one. At the end it returns false
 // and gives up the run.
 func (g *segment) advance() (ok bool, err error) {
@@ -134,7 +164,7 @@ func (g *segment) advance() (ok bool, err error) {
 		g.run, g.store, g.buf = nil, nil, nil
 		return false, err
 	}
-	if g.head, err = g.read(); err != nil {
+	if err = g.read(&g.head); err != nil {
 		return false, err
 	}
 	if g.head.ts < g.tiedFrom && g.stream.ties(g.head.ts) {
@@ -157,7 +187,7 @@ func (g *segment) regroup() error {
 		if len(b) == 0 || b[0] != 0 { // the end, or a later time
 			break
 		}
-		if e, err = g.read(); err != nil {
+		if err = g.read(&e); err != nil {
 			return err
 		}
 	}
@@ -168,36 +198,40 @@ func (g *segment) regroup() error {
 	return nil
 }
 
-// read reads an event. Its payload is valid until the next call.
-func (g *segment) read() (event, error) {
+// read reads an event into e. Its payload is valid until the next call.
+func (g *segment) read(e *event) error {
 	b := g.buf
 	var err error
 	if len(b) < maxEventHead {
 		if b, err = g.peek(maxEventHead); err != nil {
-			return event{}, err
+			return err
 		}
 	}
-	ts, n1 := binary.Uvarint(b)
-	loc, n2 := binary.Varint(b[max(n1, 0):])
-	size, n3 := binary.Uvarint(b[max(n1+n2, 0):])
-	if n1 <= 0 || n2 <= 0 || n3 <= 0 || size > uint64(g.end) {
-		return event{}, errSpill
+	ts, n := binary.Uvarint(b)
+	loc, n2 := binary.Varint(b[max(n, 0):])
+	if n2 > 0 {
+		n2 += n
 	}
-	start := n1 + n2 + n3
+	size, n3 := binary.Uvarint(b[max(n2, 0):])
+	if n <= 0 || n2 <= 0 || n3 <= 0 || size > uint64(g.end) {
+		return errSpill
+	}
+	start := n2 + n3
 	end := start + int(size)
 	if len(b) < end {
 		if b, err = g.peek(end); err != nil {
-			return event{}, err
+			return err
 		}
 		if len(b) < end {
-			return event{}, errSpill
+			return errSpill
 		}
 	}
 	g.buf = g.buf[end:]
 	g.ts += int64(ts)
 	g.loc += uint64(loc)
-	payload := b[start:end:end]
-	return event{g.stream.key(g.ts, g.loc, payload), payload}, nil
+	e.payload = b[start:end:end]
+	e.key = g.stream.key(g.ts, g.loc, e.payload)
+	return nil
 }
 
 // peek returns at least the next n bytes, or all that are left.

@@ -231,11 +231,11 @@ func shrink[T any](list []T) []T {
 }
 
 // send packs one event, unless it is too late.
-func (s *Sorter) send(d *delivery, sink Sink, ts int64, payload []byte) error {
+func (s *Sorter) send(d *delivery, stream uint32, ts int64, payload []byte) error {
 	if ts < s.delivered {
 		s.outOfOrder++
 		return nil
 	}
 	s.delivered = ts
-	return d.add(sink, ts, payload)
+	return d.add(stream, ts, payload)
 }

@@ -36,6 +36,9 @@ func (st *Stream) SetTie(tie func(payload []byte) int64) {
 	}
 }
 
+// maxPayload is the size in bytes of the largest payload.
+const maxPayload = math.MaxInt32
+
 // Push stages an event of time ts, in ns. It copies the payload.
 func (st *Stream) Push(ts int64, payload []byte) error {
 	buf, err := st.Reserve(ts, len(payload))
@@ -52,7 +55,7 @@ func (st *Stream) Reserve(ts int64, n int) ([]byte, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	if n < 0 {
+	if n < 0 || n > maxPayload {
 		return nil, fmt.Errorf("sort: payload of %d bytes", n)
 	}
 	if st.queue.full() && st.queue.unsettled() {
@@ -148,28 +151,18 @@ func (st *Stream) deliver(d *delivery, end int64, mark uint64) error {
 		return st.deliverQueue(d, end, mark)
 	}
 	for !st.sources.empty() {
-		src, limit := st.sources.first().seq, st.sources.second()
-		for {
-			e := src.current()
-			if e.loc >= mark || e.ts > end {
-				st.sources.advance(e.key)
-				return nil
-			}
-			if err := st.sorter.send(d, st.sink, e.ts, e.payload); err != nil {
-				return err
-			}
-			ok, err := src.advance()
-			if err != nil {
-				return err
-			}
-			if !ok {
-				st.sources.drop()
-				break
-			}
-			if k := src.current().key; !k.before(limit) {
-				st.sources.advance(k)
-				break
-			}
+		first := st.sources.first()
+		if first.loc >= mark || first.ts > end {
+			return nil
+		}
+		more, err := first.seq.deliver(d, st.sources.second(), end, mark)
+		switch {
+		case err != nil:
+			return err
+		case more:
+			st.sources.advance(first.seq.current().key)
+		default:
+			st.sources.drop()
 		}
 	}
 	return nil
@@ -197,7 +190,7 @@ func (st *Stream) deliverQueue(d *delivery, end int64, mark uint64) error {
 		}
 		s.arena.payloads(payloads[:n], front[:n])
 		for i, e := range front[:n] {
-			if err := s.send(d, st.sink, e.ts, payloads[i]); err != nil {
+			if err := s.send(d, uint32(st.index), e.ts, payloads[i]); err != nil {
 				return err
 			}
 			s.arena.release(e.loc)

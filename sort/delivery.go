@@ -69,6 +69,9 @@ func (s *Sorter) deliver(mark uint64) error {
 	if s.err != nil {
 		return s.err
 	}
+	if s.err = s.settle(); s.err != nil {
+		return s.err
+	}
 	s.err = ErrDelivering
 	d := &delivery{packed: make(chan *parcel, parcels), empty: s.parcels, stop: make(chan struct{})}
 	for _, st := range s.streams {

@@ -128,9 +128,10 @@ func (q *queue) unsettled() bool {
 	return q.disordered && q.tail-q.sorted >= settleLen && q.tail-q.from() <= 2*settleLen
 }
 
-// sort puts the entries in order of (time, tie, arrival), leaving out those
-// before the earliest one that arrived late; tie may be nil.
-func (q *queue) sort(tie func(entry) int64) {
+// sort puts the entries, whose payloads are in a, in order of (time, tie,
+// arrival), leaving out those before the earliest one that arrived late; tie may
+// be nil.
+func (q *queue) sort(a *arena, tie func(payload []byte) int64) {
 	if !q.disordered {
 		return
 	}
@@ -138,7 +139,7 @@ func (q *queue) sort(tie func(entry) int64) {
 	from := q.from()
 	q.sortByTime(from)
 	if tie != nil {
-		q.sortTies(from, tie)
+		q.sortTies(from, a, tie)
 	}
 }
 
@@ -179,7 +180,7 @@ func (q *queue) sortByTime(from int) {
 }
 
 // sortTies orders entries of equal time by tie and arrival.
-func (q *queue) sortTies(from int, tie func(entry) int64) {
+func (q *queue) sortTies(from int, a *arena, tie func(payload []byte) int64) {
 	type tied struct {
 		tie int64
 		entry
@@ -195,10 +196,10 @@ func (q *queue) sortTies(from int, tie func(entry) int64) {
 			group = group[:0]
 			for i := from; i < to; i++ {
 				e := q.at(i)
-				group = append(group, tied{tie(e), e})
+				group = append(group, tied{tie(a.payload(e.loc)), e})
 			}
-			slices.SortFunc(group, func(a, b tied) int {
-				return cmp.Or(cmp.Compare(a.tie, b.tie), cmp.Compare(a.loc, b.loc))
+			slices.SortFunc(group, func(x, y tied) int {
+				return cmp.Or(cmp.Compare(x.tie, y.tie), cmp.Compare(x.loc, y.loc))
 			})
 			for i, t := range group {
 				pos := from + i

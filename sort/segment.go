@@ -52,12 +52,12 @@ type staged struct{ *Stream }
 
 func (s staged) current() event {
 	e := s.queue.at(s.queue.head)
-	payload := s.sorter.arena.payload(e.loc)
+	payload := s.sorter.stage.arena.payload(e.loc)
 	return event{s.key(e.ts, e.loc, payload), payload}
 }
 
 func (s staged) advance() (ok bool, err error) {
-	s.sorter.arena.release(s.queue.at(s.queue.head).loc)
+	s.sorter.stage.arena.release(s.queue.at(s.queue.head).loc)
 	s.queue.pop(1)
 	return !s.queue.empty(), nil
 }

@@ -25,9 +25,10 @@
 //     are not later than the next one of the second.
 //  5. What is delivered leaves the queue; blocks and pages of queues that
 //     become empty are used again.
-//  6. When queues and arena exceed the memory budget, the queues are sorted and
-//     written to a temporary file, a run, as one segment for each stream. Each
-//     stream then is itself a merge of its segments and its queue.
+//  6. When queues and arena come near the memory budget, the queues are sorted
+//     and written to a temporary file, a run, as one segment for each stream, by
+//     a goroutine while new queues and a new arena are filled. Each stream then
+//     is itself a merge of its segments and its queue.
 //  7. As soon as there are 32 runs of a kind they are merged into one, so that
 //     the number of segments to read at once, and of open files, stays small.
 package sort
@@ -75,8 +76,8 @@ type Sorter struct {
 	reading int64 // bytes of read buffers
 	tempDir string
 
-	arena   arena
-	pages   pagePool
+	stage   *stage    // what is filled
+	spilled *spilling // what is written to a run meanwhile, or nil
 	streams []*Stream
 	runs    []*run // in order of arrival
 	parcels chan *parcel
@@ -100,7 +101,7 @@ func New(o Options) *Sorter {
 		limit:     memory - memory/8,
 		reading:   memory / 8,
 		tempDir:   o.TempDir,
-		arena:     arena{shift: min(max(shift, 10), maxBlockShift)},
+		stage:     &stage{arena: arena{shift: min(max(shift, 10), maxBlockShift)}},
 		delivered: math.MinInt64,
 		parcels:   make(chan *parcel, parcels),
 	}
@@ -112,14 +113,14 @@ func New(o Options) *Sorter {
 
 // NewStream adds a stream whose events go to sink.
 func (s *Sorter) NewStream(sink Sink) *Stream {
-	st := &Stream{sorter: s, index: int64(len(s.streams)), sink: sink, queue: queue{pool: &s.pages}}
+	st := &Stream{sorter: s, index: int64(len(s.streams)), sink: sink, queue: queue{pool: &s.stage.pages}}
 	st.restart()
 	s.streams = append(s.streams, st)
 	return st
 }
 
 // Mark returns the current position in the order of arrival.
-func (s *Sorter) Mark() Mark { return Mark(s.arena.end()) }
+func (s *Sorter) Mark() Mark { return Mark(s.stage.arena.end()) }
 
 // Release delivers events in order until the next one in order is one that
 // arrived at or after m. This is how Trace Processor extracts events while it
@@ -141,6 +142,9 @@ func (s *Sorter) Close() error {
 		return s.err
 	}
 	var errs []error
+	if s.spilled != nil {
+		<-s.spilled.done // an error of what is not wanted is none
+	}
 	for _, r := range s.runs {
 		errs = append(errs, r.close())
 	}
@@ -194,40 +198,26 @@ func (s *Sorter) merge(d *delivery, mark uint64) error {
 
 // makeRoom spills if a payload stored in size bytes might exceed the budget.
 func (s *Sorter) makeRoom(size int) error {
-	need := max(int64(size), int64(s.arena.blockSize())) + pageBytes
+	need := max(int64(size), int64(s.stage.arena.blockSize())) + pageBytes
 	var scratch int64
 	staged := false
 	for _, st := range s.streams {
 		scratch = max(scratch, st.queue.scratch())
 		staged = staged || !st.queue.empty()
 	}
-	if staged && s.arena.bytes+s.pages.bytes+scratch+need > s.limit {
-		if err := s.spill(); err != nil {
+	used := s.stage.used() + scratch + need
+	if job := s.spilled; job != nil && (len(job.done) > 0 || used+job.size > s.limit) {
+		if err := s.settle(); err != nil {
 			return err
 		}
 	}
-	s.trim(need)
+	if s.spilled == nil && staged && used > s.limit-s.limit/spillAhead {
+		if err := s.spill(used); err != nil {
+			return err
+		}
+	}
+	s.stage.trim(need, s.limit)
 	return nil
-}
-
-// trim drops free pages if a new block is needed, and the reverse, as far as
-// they exceed the budget.
-func (s *Sorter) trim(need int64) {
-	blocks, pages := len(s.arena.free), len(s.pages.free)
-	excess := s.arena.held() + s.pages.held() + need - s.limit
-	for ; blocks == 0 && len(s.pages.free) > 0 && excess > 0; excess -= pageBytes {
-		s.pages.free = shrink(s.pages.free)
-	}
-	for ; pages == 0 && len(s.arena.free) > 0 && excess > 0; excess -= int64(s.arena.blockSize()) {
-		s.arena.free = shrink(s.arena.free)
-	}
-}
-
-// shrink removes the last element.
-func shrink[T any](list []T) []T {
-	n := len(list) - 1
-	clear(list[n:])
-	return list[:n]
 }
 
 // send packs one event, unless it is too late.

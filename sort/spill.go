@@ -66,15 +66,19 @@ func newRunWriter(dir string, level int) (*runWriter, error) {
 	return &runWriter{run: r, buf: bufio.NewWriterSize(file, writeBuffer)}, nil
 }
 
-// segment starts a segment of st, to be ended before the next is started.
+// segment returns a segment of st, to be begun and ended one after the other.
 func (w *runWriter) segment(st *Stream) *segment {
-	g := &segment{stream: st, run: w.run, position: position{off: w.off}, tiedFrom: math.MaxInt64}
+	g := &segment{stream: st, run: w.run, tiedFrom: math.MaxInt64}
 	if st.tie != nil {
 		g.tiedFrom = st.tieFrom
 	}
-	w.ts, w.loc = 0, 0
 	w.live++
 	return g
+}
+
+func (w *runWriter) begin(g *segment) {
+	g.off = w.off
+	w.ts, w.loc = 0, 0
 }
 
 func (w *runWriter) end(g *segment) { g.end = w.off }
@@ -92,22 +96,60 @@ func (w *runWriter) add(ts int64, loc uint64, payload []byte) error {
 	return err
 }
 
-// spill writes all staged events to a new run.
-func (s *Sorter) spill() error {
+// spillAhead is the part of the budget, its reciprocal, that is left for events
+// that arrive while others are spilled.
+const spillAhead = 4
+
+// spilling is a stage on its way to a run.
+type spilling struct {
+	*stage
+	size   int64 // bytes that it takes
+	writer *runWriter
+	parts  []spillingPart
+	done   chan error
+}
+
+// spillingPart is the part of a stream.
+type spillingPart struct {
+	segment *segment
+	queue   queue
+	tie     func(payload []byte) int64
+}
+
+// spill begins to write all staged events, which take some bytes, to a new run.
+func (s *Sorter) spill(size int64) error {
 	w, err := newRunWriter(s.tempDir, 0)
 	if err != nil {
 		return spillError(err)
 	}
 	s.runs = append(s.runs, w.run)
+	job := &spilling{stage: s.stage, size: size, writer: w, done: make(chan error, 1)}
+	s.stage = job.stage.next()
 	for _, st := range s.streams {
-		if err := st.spill(w); err != nil {
-			return spillError(err)
+		if !st.queue.empty() {
+			job.parts = append(job.parts, spillingPart{w.segment(st), st.queue, st.tie})
 		}
+		st.queue = queue{pool: &s.stage.pages}
 	}
-	if err := w.buf.Flush(); err != nil {
+	s.spilled = job
+	go func() { job.done <- job.run() }()
+	return nil
+}
+
+// settle waits for what is being spilled.
+func (s *Sorter) settle() error {
+	job := s.spilled
+	if job == nil {
+		return nil
+	}
+	s.spilled = nil
+	if err := <-job.done; err != nil {
 		return spillError(err)
 	}
-	s.arena.reset()
+	s.stage.adopt(job.stage)
+	for _, p := range job.parts {
+		p.segment.stream.segments = append(p.segment.stream.segments, p.segment)
+	}
 	return s.compact()
 }
 
@@ -115,27 +157,33 @@ func spillError(err error) error {
 	return fmt.Errorf("sort: spilling events to disk: %w", err)
 }
 
-// spill writes the staged events of the stream to a segment of its own.
-func (st *Stream) spill(w *runWriter) error {
-	if st.queue.empty() {
-		return nil
+func (j *spilling) run() error {
+	for i := range j.parts {
+		if err := j.write(&j.parts[i]); err != nil {
+			return err
+		}
 	}
-	st.sort()
-	g := w.segment(st)
+	j.arena.reset()
+	return j.writer.buf.Flush()
+}
+
+// write writes the events of a stream to its segment.
+func (j *spilling) write(p *spillingPart) error {
+	p.queue.sort(&j.arena, p.tie)
+	j.writer.begin(p.segment)
 	var payloads [batch][]byte
-	for !st.queue.empty() {
-		front := st.queue.front()
+	for !p.queue.empty() {
+		front := p.queue.front()
 		front = front[:min(len(front), batch)]
-		st.sorter.arena.payloads(payloads[:], front)
+		j.arena.payloads(payloads[:], front)
 		for i, e := range front {
-			if err := w.add(e.ts, e.loc, payloads[i]); err != nil {
+			if err := j.writer.add(e.ts, e.loc, payloads[i]); err != nil {
 				return err
 			}
 		}
-		st.queue.pop(len(front))
+		p.queue.pop(len(front))
 	}
-	w.end(g)
-	st.segments = append(st.segments, g)
+	j.writer.end(p.segment)
 	return nil
 }
 
@@ -177,6 +225,7 @@ func (st *Stream) compact(runs []*run, w *runWriter) error {
 		return err
 	}
 	g := w.segment(st)
+	w.begin(g)
 	for !m.empty() {
 		first := m.first()
 		if err := w.add(first.ts, first.loc, first.seq.current().payload); err != nil {

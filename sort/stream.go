@@ -61,13 +61,13 @@ func (st *Stream) Reserve(ts int64, n int) ([]byte, error) {
 	if st.queue.full() && st.queue.unsettled() {
 		st.sort()
 	}
-	if !s.arena.fits(storedSize(n)) || st.queue.full() {
+	if !s.stage.arena.fits(storedSize(n)) || st.queue.full() {
 		if err := s.makeRoom(storedSize(n)); err != nil {
 			s.err = err
 			return nil, err
 		}
 	}
-	loc, buf := s.arena.alloc(n)
+	loc, buf := s.stage.arena.alloc(n)
 	st.queue.push(entry{ts, loc})
 
 	if ts > st.max || ts == st.max && st.tie == nil {
@@ -88,13 +88,7 @@ func (st *Stream) restart() {
 }
 
 // sort puts the staged events in order.
-func (st *Stream) sort() {
-	var tie func(entry) int64
-	if st.tie != nil {
-		tie = func(e entry) int64 { return st.tie(st.sorter.arena.payload(e.loc)) }
-	}
-	st.queue.sort(tie)
-}
+func (st *Stream) sort() { st.queue.sort(&st.sorter.stage.arena, st.tie) }
 
 // ties reports whether the order of events of time ts is a matter of ties.
 func (st *Stream) ties(ts int64) bool { return st.tie != nil && ts >= st.tieFrom }
@@ -188,12 +182,12 @@ func (st *Stream) deliverQueue(d *delivery, end int64, mark uint64) error {
 		if n == 0 {
 			return nil
 		}
-		s.arena.payloads(payloads[:n], front[:n])
+		s.stage.arena.payloads(payloads[:n], front[:n])
 		for i, e := range front[:n] {
 			if err := s.send(d, uint32(st.index), e.ts, payloads[i]); err != nil {
 				return err
 			}
-			s.arena.release(e.loc)
+			s.stage.arena.release(e.loc)
 		}
 		st.queue.pop(n)
 	}

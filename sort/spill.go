@@ -146,7 +146,7 @@ func (s *Sorter) settle() error {
 	if err := <-job.done; err != nil {
 		return spillError(err)
 	}
-	s.stage.adopt(job.stage)
+	s.stage.adopt(job.stage, s.limit)
 	for _, p := range job.parts {
 		p.segment.stream.segments = append(p.segment.stream.segments, p.segment)
 	}

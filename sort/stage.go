@@ -7,26 +7,42 @@ type stage struct {
 	pages pagePool
 }
 
-// next returns an empty stage for the events that arrive after those of s.
+// next returns an empty stage for the events that arrive after those of s. It
+// takes the memory that is free.
 func (s *stage) next() *stage {
 	a := &s.arena
-	return &stage{arena: arena{shift: a.shift, first: a.first + uint64(len(a.blocks))}}
+	next := &stage{
+		arena: arena{shift: a.shift, first: a.first + uint64(len(a.blocks)), free: a.free},
+		pages: pagePool{free: s.pages.free},
+	}
+	a.free, s.pages.free = nil, nil
+	return next
 }
 
 // used is the size in bytes of all that is in use.
 func (s *stage) used() int64 { return s.arena.bytes + s.pages.bytes }
 
-// adopt takes over the free memory of a stage that is no longer needed.
-func (s *stage) adopt(old *stage) {
+// held is the size in bytes of all that is in use or free.
+func (s *stage) held() int64 { return s.arena.held() + s.pages.held() }
+
+// adopt takes over the memory of a stage that is no longer needed, as far as it
+// does not exceed the budget.
+func (s *stage) adopt(old *stage, budget int64) {
 	s.arena.free = append(s.arena.free, old.arena.free...)
 	s.pages.free = append(s.pages.free, old.pages.free...)
+	for len(s.pages.free) > 0 && s.held() > budget {
+		s.pages.free = shrink(s.pages.free)
+	}
+	for len(s.arena.free) > 0 && s.held() > budget {
+		s.arena.free = shrink(s.arena.free)
+	}
 }
 
 // trim drops free pages if a new block is needed, and the reverse, as far as
 // they exceed the budget.
 func (s *stage) trim(need, budget int64) {
 	blocks, pages := len(s.arena.free), len(s.pages.free)
-	excess := s.arena.held() + s.pages.held() + need - budget
+	excess := s.held() + need - budget
 	for ; blocks == 0 && len(s.pages.free) > 0 && excess > 0; excess -= pageBytes {
 		s.pages.free = shrink(s.pages.free)
 	}

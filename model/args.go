@@ -166,14 +166,14 @@ func (s *ArgSet) Reset() {
 	clear(s.arrays)
 }
 
-// hash is that of the args in their order, never 0.
-func (s *ArgSet) hash() uint64 {
-	hash := uint64(len(s.args))
-	for i := range s.args {
-		a := &s.args[i]
+// hashArgs is the hash of args with their text, in their order, never 0.
+func hashArgs(args []Arg, text []byte) uint64 {
+	hash := uint64(len(args))
+	for i := range args {
+		a := &args[i]
 		v := a.Value.bits
 		if a.Value.Kind == argText {
-			v = xxh3.Hash(spanOf(a.Value).of(s.text))
+			v = xxh3.Hash(spanOf(a.Value).of(text))
 		}
 		hash = mix(hash^uint64(a.Key)<<4^uint64(a.Value.Kind), v)
 	}

@@ -8,8 +8,8 @@ import (
 
 const (
 	argBatches = 6
-	batchSets  = 256
-	batchArgs  = 4 << 10
+	batchSets  = 1024
+	batchArgs  = 8 << 10
 	batchText  = 256 << 10 // bytes
 	// prefetchSets is how many sets ahead the index is prefetched.
 	prefetchSets = 8
@@ -41,15 +41,15 @@ type argInterner struct {
 // what it writes, and what it needs not are apart: cores should not take memory
 // from each other.
 type argBatch struct {
-	hashes  []uint64
 	ends    []int32 // of the sets in args; each starts where the one before ends
 	args    []Arg
 	text    []byte
 	strings table.StringView
 	targets []argTarget // of the sets
 
-	ids []ArgSetID
-	err error // of the sink of args
+	hashes []uint64
+	ids    []ArgSetID
+	err    error // of the sink of args
 }
 
 // argTarget is where the id of a set goes.
@@ -96,7 +96,6 @@ func (s *Store) SetArgs(t *table.Table, column *table.Int64, row int64, set *Arg
 		b.addText(set)
 	}
 	b.ends = append(b.ends, int32(len(b.args)))
-	b.hashes = append(b.hashes, set.hash())
 	b.targets = append(b.targets, argTarget{t, column, row})
 	if len(b.targets) >= batchSets || len(b.args) >= batchArgs || len(b.text) >= batchText {
 		s.args.send()
@@ -131,7 +130,7 @@ func (s *Store) setArgsOf(source ArgSource, t *table.Table, column *table.Int64,
 // empty. SetArgs costs far less.
 func (s *Store) InternArgs(set *ArgSet) ArgSetID {
 	s.args.settle()
-	return s.args.intern(set.hash(), set.args, set.text)
+	return s.args.intern(hashArgs(set.args, set.text), set.args, set.text)
 }
 
 // send passes the batch on and begins another.
@@ -166,6 +165,11 @@ func (in *argInterner) run(full <-chan *argBatch, done chan<- *argBatch) {
 func (in *argInterner) work(b *argBatch) {
 	in.view = b.strings
 	from := int32(0)
+	for _, end := range b.ends {
+		b.hashes = append(b.hashes, hashArgs(b.args[from:end], b.text))
+		from = end
+	}
+	from = 0
 	for i, hash := range b.hashes {
 		if ahead := i + prefetchSets; ahead < len(b.hashes) {
 			in.ids.prefetch(b.hashes[ahead])

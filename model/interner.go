@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 
+	"github.com/tpconvert/tpconvert/model/handoff"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -155,7 +156,11 @@ func (in *argInterner) send() {
 
 // run interns batches and sends them back.
 func (in *argInterner) run(full <-chan *argBatch, done chan<- *argBatch) {
-	for b := range full {
+	for {
+		b, ok := handoff.Receive(full)
+		if !ok {
+			return
+		}
 		in.work(b)
 		done <- b
 	}
@@ -182,7 +187,7 @@ func (in *argInterner) work(b *argBatch) {
 
 // land waits for a batch to come back.
 func (in *argInterner) land() {
-	b := <-in.done
+	b, _ := handoff.Receive(in.done)
 	in.flying--
 	in.finish(b)
 	in.spare = append(in.spare, b)

@@ -3,6 +3,8 @@ package sort
 import (
 	"cmp"
 	"errors"
+
+	"github.com/tpconvert/tpconvert/model/handoff"
 )
 
 // errStopped ends the merge when a sink has failed.
@@ -94,14 +96,17 @@ func (d *delivery) run() error {
 		for range d.packed { // the merge ends before the sorter goes on
 		}
 	}()
-	for p := range d.packed {
+	for {
+		p, ok := handoff.Receive(d.packed)
+		if !ok {
+			return nil
+		}
 		if err := p.deliver(d.sinks); err != nil {
 			return err
 		}
 		p.reset()
 		d.empty <- p
 	}
-	return nil
 }
 
 // add packs an event.

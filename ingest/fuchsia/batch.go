@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 
+	"github.com/tpconvert/tpconvert/model/handoff"
 	"github.com/tpconvert/tpconvert/sort"
 )
 
@@ -90,7 +91,11 @@ func (b *batches) carry(to *sort.Stream, read func() error) error {
 			err = cmp.Or(b.flush(), err)
 		}
 	}()
-	for full := range b.full {
+	for {
+		full, ok := handoff.Receive(b.full)
+		if !ok {
+			return cmp.Or(b.err, err)
+		}
 		if b.err != nil {
 			continue
 		}
@@ -100,5 +105,4 @@ func (b *batches) carry(to *sort.Stream, read func() error) error {
 		}
 		b.free <- full
 	}
-	return cmp.Or(b.err, err)
 }

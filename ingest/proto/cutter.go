@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/handoff"
 )
 
 const (
@@ -63,7 +64,11 @@ func (c *cutter) each(f func(*Packet) bool) error {
 		for range c.full { // what is cut reads from the input, which is the caller's
 		}
 	}()
-	for b := range c.full {
+	for {
+		b, ok := handoff.Receive(c.full)
+		if !ok {
+			return c.err
+		}
 		for i := range b.packets {
 			if !f(&b.packets[i]) {
 				return nil
@@ -72,7 +77,6 @@ func (c *cutter) each(f func(*Packet) bool) error {
 		b.packets, b.bytes = b.packets[:0], 0
 		c.empty <- b
 	}
-	return c.err
 }
 
 // packet returns the packet to be filled next, or nil if no more are wanted.

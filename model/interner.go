@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	argBatches = 6
+	argBatches = 16
 	batchSets  = 1024
 	batchArgs  = 8 << 10
 	batchText  = 256 << 10 // bytes

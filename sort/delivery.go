@@ -11,7 +11,7 @@ import (
 var errStopped = errors.New("sort: delivery was stopped")
 
 const (
-	parcels      = 4
+	parcels      = 12
 	parcelEvents = 2048
 	parcelBytes  = 128 << 10
 )

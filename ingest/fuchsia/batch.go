@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	spareBatches = 3
+	spareBatches = 12
 	batchTokens  = 2048
 )
 

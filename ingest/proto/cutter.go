@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	batchesAhead = 4
+	batchesAhead = 16
 	batchPackets = 512
 	batchBytes   = 256 << 10
 )

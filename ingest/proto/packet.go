@@ -127,9 +127,8 @@ func (p *Packet) read(data []byte, offset int64) bool {
 		case fieldSequenceFlags<<3 | tagVarint:
 			p.flags = uint32(v)
 		case fieldTrackEvent<<3 | tagBytes:
-			f := wire.ScannedField(data, tag, v, next)
-			p.event.read(f.Bytes())
-			p.fields = append(p.fields, f)
+			p.event.read(data[next-int(v) : next])
+			p.fields = append(p.fields, wire.ScannedField(data, tag, v, next))
 		default:
 			p.take(wire.ScannedField(data, tag, v, next))
 		}

@@ -16,7 +16,11 @@ type trace struct {
 	in       *format.Input
 	machines map[uint32]*Reader
 	readers  []*Reader // in the order of their first packet
-	resolved bool      // whose packets the recorder's own are
+	lately   struct {  // the machine looked up last
+		id     uint32
+		reader *Reader
+	}
+	resolved bool // whose packets the recorder's own are
 	types    *descriptor.Pool
 	err      error
 
@@ -150,6 +154,15 @@ func (t *trace) one(p *Packet) {
 // machine returns the reader of a machine's packets. If all packets are of one
 // other machine, that is the recorder itself under another number.
 func (t *trace) machine(id uint32) *Reader {
+	if id == t.lately.id && t.lately.reader != nil {
+		return t.lately.reader
+	}
+	r := t.findMachine(id)
+	t.lately.id, t.lately.reader = id, r
+	return r
+}
+
+func (t *trace) findMachine(id uint32) *Reader {
 	if r, ok := t.machines[id]; ok {
 		return r
 	}

@@ -18,12 +18,16 @@ const (
 	pageBytes = pageLen * 16
 )
 
+// maxQueue is how many entries are sorted at once, at most.
+const maxQueue = 1 << 30
+
 type page [pageLen]entry
 
 // pagePool hands out pages and takes them back for reuse.
 type pagePool struct {
-	free  []*page
-	bytes int64 // size of all pages in use
+	free   []*page
+	bytes  int64      // size of all pages in use
+	sorter timeSorter // of queues of these pages
 }
 
 func (p *pagePool) get() *page {
@@ -174,7 +178,7 @@ func (q *queue) sortByTime(from int) {
 		dst[i] = q.pool.get()
 	}
 	*dst[0] = *src[0] // what comes before from stays
-	sorted, spare := radixSort(src, dst, from-base, q.tail-base)
+	sorted, spare := q.pool.sorter.sort(src, dst, from-base, q.tail-base)
 	q.pool.put(spare...)
 	q.pages = append(q.pages[:base>>pageShift], sorted...)
 }

@@ -17,8 +17,9 @@
 //  2. The time and the location, 16 bytes, are appended to the queue of the
 //     stream. A comparison finds out whether the queue is still in order.
 //  3. Before delivery, a queue that is out of order is sorted from the earliest
-//     late event on, which a binary search finds: by a stable radix sort on the
-//     time, least significant digit first, and then by tie among equal times.
+//     late event on, which a binary search finds: in buckets of time where all
+//     are a little late, else by a stable radix sort on the time, least
+//     significant digit first, and then by tie among equal times.
 //     While a queue grows, what is out of order by a little is sorted so every
 //     now and then: in a narrow range of times, and in little memory.
 //  4. A heap merges the streams. The first one delivers as long as its events
@@ -200,18 +201,19 @@ func (s *Sorter) merge(d *delivery, mark uint64) error {
 func (s *Sorter) makeRoom(size int) error {
 	need := max(int64(size), int64(s.stage.arena.blockSize())) + pageBytes
 	var scratch int64
-	staged := false
+	staged, long := false, false
 	for _, st := range s.streams {
 		scratch = max(scratch, st.queue.scratch())
 		staged = staged || !st.queue.empty()
+		long = long || st.queue.tail > maxQueue
 	}
 	used := s.stage.used() + scratch + need
-	if job := s.spilled; job != nil && (len(job.done) > 0 || used+job.size > s.limit) {
+	if job := s.spilled; job != nil && (len(job.done) > 0 || long || used+job.size > s.limit) {
 		if err := s.settle(); err != nil {
 			return err
 		}
 	}
-	if s.spilled == nil && staged && used > s.limit-s.limit/spillAhead {
+	if s.spilled == nil && staged && (long || used > s.limit-s.limit/spillAhead) {
 		if err := s.spill(used); err != nil {
 			return err
 		}

@@ -393,8 +393,9 @@ func TestReleaseReusesMemory(t *testing.T) {
 	}
 }
 
-func TestRadixSort(t *testing.T) {
+func TestTimeSorter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
+	now := int64(1e18)
 	for _, test := range []struct {
 		name string
 		ts   func() int64
@@ -403,6 +404,8 @@ func TestRadixSort(t *testing.T) {
 		{"extremes", func() int64 { return []int64{math.MinInt64, -1, 0, math.MaxInt64}[rng.IntN(4)] }},
 		{"equal", func() int64 { return 5 }},
 		{"near", func() int64 { return 1e18 + rng.Int64N(1000) }},
+		{"a little late", func() int64 { now += rng.Int64N(5000); return now - rng.Int64N(200_000) }},
+		{"in bursts", func() int64 { now += rng.Int64N(10); return now + 1e15*rng.Int64N(2) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var src, dst []*page
@@ -425,7 +428,7 @@ func TestRadixSort(t *testing.T) {
 				}
 				return 0
 			})
-			sorted, _ := radixSort(src, dst, from, to)
+			sorted, _ := new(timeSorter).sort(src, dst, from, to)
 			var got []entry
 			for part := range parts(sorted, from, to) {
 				got = append(got, part...)

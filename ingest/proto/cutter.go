@@ -23,6 +23,28 @@ const (
 type batch struct {
 	packets []Packet
 	bytes   int
+	bundles []*ftraceBundle // of packets
+	spare   []*ftraceBundle
+}
+
+func (b *batch) clear() {
+	b.packets, b.bytes = b.packets[:0], 0
+	b.spare = append(b.spare, b.bundles...)
+	b.bundles = b.bundles[:0]
+}
+
+// scan finds the events in a packet's bundle of ftrace, if it has one.
+func (b *batch) scan(p *Packet) {
+	if len(p.fields) == 0 || p.fields[0].Number != fieldFtraceEvents {
+		return
+	}
+	bundle := new(ftraceBundle)
+	if n := len(b.spare); n > 0 {
+		bundle, b.spare = b.spare[n-1], b.spare[:n-1]
+	}
+	bundle.scan(p.fields[0].Bytes())
+	b.bundles = append(b.bundles, bundle)
+	p.rarities().bundle = bundle
 }
 
 // cutter cuts a trace into packets, those in compressed ones too, and decodes
@@ -74,7 +96,7 @@ func (c *cutter) each(f func(*Packet) bool) error {
 				return nil
 			}
 		}
-		b.packets, b.bytes = b.packets[:0], 0
+		b.clear()
 		c.empty <- b
 	}
 }
@@ -133,6 +155,8 @@ func (c *cutter) frames(r io.Reader, within int64) error {
 			p.damaged(model.StatCorruptPacket, offset)
 		case p.hasRare && p.rare.compressed != nil:
 			c.unpack(p)
+		default:
+			c.packing.scan(p)
 		}
 	}
 	return nil

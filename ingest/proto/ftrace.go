@@ -46,8 +46,7 @@ const (
 type ftraceModule struct {
 	*Reader
 	cpus     []*ftraceCPU
-	head     []wire.Field     // of the bundle that is tokenized: all but the events
-	comms    []model.StringID // likewise
+	comms    []model.StringID // of the bundle that is tokenized
 	snapshot int64            // time of the last snapshot in a bundle
 	generic  map[uint32]*ftrace.Tracepoint
 	adreno   adreno
@@ -79,7 +78,12 @@ func ftraceEvents(r *Reader) *Module {
 		Fields: []uint32{fieldFtraceEvents, fieldFtraceStats},
 		Tokenize: func(p *Packet, f *wire.Field) bool {
 			if f.Number == fieldFtraceEvents {
-				m.bundle(p, f.Bytes())
+				b := p.rare.bundle
+				if b == nil { // the packet did not come from the cutter
+					b = new(ftraceBundle)
+					b.scan(f.Bytes())
+				}
+				m.bundle(p, b)
 			} else {
 				m.stats(p, f.Bytes())
 			}
@@ -94,25 +98,15 @@ func (m *ftraceModule) symbol(iid uint64) model.StringID {
 }
 
 // bundle tokenizes an FtraceEventBundle.
-func (m *ftraceModule) bundle(p *Packet, data []byte) {
-	m.head = m.head[:0]
-	for i := 0; i < len(data); {
-		tag, v, next := wire.Scan(data, i)
-		if next < 0 {
-			break
-		}
-		if i = next; tag != bundleEvent {
-			m.head = append(m.head, wire.ScannedField(data, tag, v, next))
-		}
-	}
-	c, clock, ok := m.bundleHead(p)
+func (m *ftraceModule) bundle(p *Packet, b *ftraceBundle) {
+	c, clock, ok := m.bundleHead(p, b.head)
 	if !ok {
 		m.File.LogAt(model.StatFtraceBundleTokenizerErrors, p.Offset, nil)
 		return
 	}
 	var begin uint64
-	for i := range m.head {
-		switch f := &m.head[i]; f.Number {
+	for i := range b.head {
+		switch f := &b.head[i]; f.Number {
 		case 3:
 			if f.Bool() {
 				m.SetStat(model.StatFtraceCPUHasDataLoss, c.cpu, 1)
@@ -125,23 +119,14 @@ func (m *ftraceModule) bundle(p *Packet, data []byte) {
 			m.describe(f.Bytes())
 		}
 	}
-	for i := 0; i < len(data); {
-		tag, v, next := wire.Scan(data, i)
-		if next < 0 {
-			break
-		}
-		if i = next; tag == bundleEvent {
-			c.tokenize(p, clock, data[i-int(v):i])
-		}
+	for i := range b.events {
+		c.tokenize(p, clock, b, &b.events[i])
 	}
 	if !c.begun {
 		c.begun = true
 		m.beginsAt(clock, begin)
 	}
 }
-
-// bundleEvent is the tag of an FtraceEvent in a bundle.
-const bundleEvent = 2<<3 | tagBytes
 
 func (m *ftraceModule) cpu(cpu int64) *ftraceCPU {
 	for int64(len(m.cpus)) <= cpu {
@@ -170,13 +155,13 @@ func (m *ftraceModule) beginsAt(clock model.Clock, value uint64) {
 // bundleHead returns the CPU and the clock of a bundle's events. The kernel's own
 // clocks have no other reading than the one that the recorder took with the
 // bundle.
-func (m *ftraceModule) bundleHead(p *Packet) (c *ftraceCPU, clock model.Clock, ok bool) {
+func (m *ftraceModule) bundleHead(p *Packet, head []wire.Field) (c *ftraceCPU, clock model.Clock, ok bool) {
 	boot := model.Clock{ID: model.ClockBoottime}
 	clock = boot
 	var at, bootAt int64
 	cpu, readings := uint32(maxCPUs), 0
-	for i := range m.head {
-		switch f := &m.head[i]; f.Number {
+	for i := range head {
+		switch f := &head[i]; f.Number {
 		case 1:
 			cpu = f.Uint32()
 		case 5:
@@ -219,34 +204,26 @@ func (m *ftraceModule) time(p *Packet, clock model.Clock, value int64) (int64, b
 }
 
 // tokenize sends an FtraceEvent to the sorter.
-func (c *ftraceCPU) tokenize(p *Packet, clock model.Clock, event []byte) {
-	var stamp uint64
-	rest := event
-	if n := 0; len(event) > 0 && event[0] == fieldEventTime<<3 {
-		if stamp, n = wire.Uvarint(event[1:]); n > 0 {
-			rest = event[1+n:]
-		}
-	}
-	if len(rest) == len(event) { // the time is not where it is always written
-		f, ok := wire.Find(event, fieldEventTime)
-		if !ok {
-			c.File.LogAt(model.StatFtraceBundleTokenizerErrors, p.Offset, nil)
-			return
-		}
-		stamp = f.Uint64()
-	}
-	number, body := eventOf(rest)
-	if number == 0 {
+func (c *ftraceCPU) tokenize(p *Packet, clock model.Clock, b *ftraceBundle, s *ftraceSpan) {
+	switch {
+	case s.timeless:
+		c.File.LogAt(model.StatFtraceBundleTokenizerErrors, p.Offset, nil)
+		return
+	case s.number == 0:
 		c.File.LogAt(model.StatFtraceMissingEventID, p.Offset, nil)
 		return
 	}
-	ts, ok := c.time(p, clock, int64(stamp))
+	ts, ok := c.time(p, clock, int64(s.stamp))
 	if !ok {
 		return
 	}
-	if retime, special := retimed[number]; special {
-		retime(c, p, ts, rest, body)
-		return
+	rest := b.rest(s)
+	if s.number >= firstRetimed {
+		if retime, special := retimed[s.number]; special {
+			_, body := eventOf(rest)
+			retime(c, p, ts, rest, body)
+			return
+		}
 	}
 	c.push(p.State, tokenEvent, ts, rest)
 }
@@ -268,20 +245,6 @@ func (c *ftraceCPU) pushHandled(state *State, ts, at int64, rest []byte) {
 	c.stream.Push(at, state, head, rest)
 }
 
-// eventOf returns the number of an event's tracepoint and its fields, or 0.
-func eventOf(rest []byte) (uint32, []byte) {
-	for i := 0; i < len(rest); {
-		tag, v, next := wire.Scan(rest, i)
-		if next < 0 {
-			break
-		}
-		if i = next; tag&7 == tagBytes {
-			return uint32(tag >> 3), rest[i-int(v) : i]
-		}
-	}
-	return 0, nil
-}
-
 // retimed are the tracepoints whose events tell of another time than that at
 // which they were written.
 var retimed = map[uint32]func(c *ftraceCPU, p *Packet, ts int64, rest, body []byte){
@@ -293,6 +256,9 @@ var retimed = map[uint32]func(c *ftraceCPU, p *Packet, ts int64, rest, body []by
 	536: (*ftraceCPU).adrenoSync, // kgsl_adreno_cmdbatch_sync
 	537: (*ftraceCPU).adrenoRetired,
 }
+
+// firstRetimed is the lowest of their numbers.
+const firstRetimed = 488
 
 // retimedBy takes the time, ns of the trace clock, from a field of the event.
 func retimedBy(field uint32) func(c *ftraceCPU, p *Packet, ts int64, rest, body []byte) {

@@ -45,6 +45,7 @@ type packetRarities struct {
 	interned   []byte
 	compressed []byte
 	zstd       bool
+	bundle     *ftraceBundle // valid as long as the packet
 
 	// What stands in the place of a packet that cannot be read.
 	isDamaged bool

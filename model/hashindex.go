@@ -38,9 +38,14 @@ func (x *hashIndex) insert(hash uint64, id int64) (got int64, added bool) {
 	if e.hash == hash {
 		return e.id, false
 	}
+	x.fill(e, hash, id)
+	return id, true
+}
+
+// fill adds a hash that is not there, in the entry that was found for it.
+func (x *hashIndex) fill(e *hashEntry, hash uint64, id int64) {
 	*e = hashEntry{hash, id}
 	x.n++
-	return id, true
 }
 
 func (x *hashIndex) find(hash uint64) (int64, bool) {

@@ -18,12 +18,16 @@ func (r *recentIDs) insert(hash uint64, id int64) (got int64, added bool) {
 		r.old, r.young = r.young, r.old
 		r.young.clear()
 	}
+	e := r.young.entry(hash)
+	if e.hash == hash {
+		return e.id, false
+	}
 	before, known := r.old.find(hash)
 	if known {
 		id = before
 	}
-	got, added = r.young.insert(hash, id)
-	return got, added && !known
+	r.young.fill(e, hash, id)
+	return id, !known
 }
 
 // prefetch prepares an insert of the hash.

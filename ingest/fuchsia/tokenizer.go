@@ -21,10 +21,11 @@ type tokenizer struct {
 	parser  *parser
 
 	providers map[uint64]*provider
-	provider  *provider // nil in the section of one that is not known
-	undefined bool      // the record refers to a string that is not defined
-	form      form      // of the event
-	encoded   []byte    // form of the event
+	provider  *provider                           // nil in the section of one that is not known
+	undefined bool                                // the record refers to a string that is not defined
+	form      form                                // of the event
+	encoded   []byte                              // form of the event
+	lately    [1 << scheduledBits]scheduledThread // by the hash of the koid
 
 	process, weight, waker, incomingWeight, outgoingWeight model.StringID
 }
@@ -368,9 +369,21 @@ func (t *tokenizer) thread(ref uint64) int {
 
 func (t *tokenizer) inlineThread() koids { return koids{process: t.word(), thread: t.word()} }
 
+// scheduledThread is the number of a thread of scheduling records.
+type scheduledThread struct {
+	koid   uint64
+	number int
+}
+
+const scheduledBits = 8
+
 // scheduled returns the number of a thread of scheduling records.
 func (t *tokenizer) scheduled(koid uint64) int {
-	return t.parser.scheduled.add(koid, koids{thread: koid})
+	known := &t.lately[koid*knownHash>>(64-scheduledBits)]
+	if known.koid != koid || koid == 0 {
+		*known = scheduledThread{koid, t.parser.scheduled.add(koid, koids{thread: koid})}
+	}
+	return known.number
 }
 
 // arg reads an arg.

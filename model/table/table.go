@@ -125,7 +125,7 @@ func (t *Table) extend() {
 		return
 	}
 	if t.capacity < t.chunkRows {
-		t.capacity = min(t.chunkRows, max(firstCapacity, 2*t.capacity))
+		t.capacity = min(t.chunkRows, max(firstCapacity, 4*t.capacity))
 		for _, c := range t.columns {
 			c.resize(t.capacity)
 		}

@@ -27,6 +27,7 @@ type argInterner struct {
 	// not come back take no memory.
 	strings *table.StringPool
 	known   []StringID       // by the id that the store's own pool has for them
+	types   [len(argKinds)]StringID
 	view    table.StringView // of that pool, for the batch in work
 	invalid int64            // texts of former chunks that are not UTF-8
 
@@ -73,7 +74,16 @@ func (in *argInterner) seal() table.StringView {
 	in.invalid += in.strings.Invalid()
 	in.strings = table.NewStringPool()
 	clear(in.known)
+	clear(in.types[:])
 	return view
+}
+
+// typeOf returns the text of a kind of values.
+func (in *argInterner) typeOf(kind ArgKind) StringID {
+	if in.types[kind] == 0 {
+		in.types[kind] = in.string(in.store.words.values[kind])
+	}
+	return in.types[kind]
 }
 
 // string returns the id that one of the store's strings has in the chunk.
@@ -243,8 +253,12 @@ func (in *argInterner) intern(hash uint64, args []Arg, text []byte) ArgSetID {
 		a := &args[i]
 		row := t.Append() // which may seal a chunk, and its strings
 		t.ArgSetID.Set(row, id)
-		t.FlatKey.Set(row, in.string(a.FlatKey))
-		t.Key.Set(row, in.string(a.Key))
+		key := in.string(a.Key)
+		t.Key.Set(row, key)
+		if a.FlatKey != a.Key {
+			key = in.string(a.FlatKey)
+		}
+		t.FlatKey.Set(row, key)
 		switch a.Value.Kind {
 		case ArgString, ArgJSON:
 			t.StringValue.Set(row, in.string(StringID(a.Value.bits)))
@@ -256,7 +270,7 @@ func (in *argInterner) intern(hash uint64, args []Arg, text []byte) ArgSetID {
 		default:
 			t.IntValue.Set(row, int64(a.Value.bits))
 		}
-		t.ValueType.Set(row, in.string(in.store.words.values[a.Value.Kind]))
+		t.ValueType.Set(row, in.typeOf(a.Value.Kind))
 	}
 	return id
 }

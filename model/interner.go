@@ -26,7 +26,7 @@ type argInterner struct {
 	// The strings of each chunk of args are interned anew, so that those that do
 	// not come back take no memory.
 	strings *table.StringPool
-	known   []StringID       // by the id that the store's own pool has for them
+	known   []StringID // by the id that the store's own pool has for them
 	types   [len(argKinds)]StringID
 	view    table.StringView // of that pool, for the batch in work
 	invalid int64            // texts of former chunks that are not UTF-8

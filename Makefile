@@ -6,7 +6,7 @@ FUZZTIME    ?= 2000x
 BENCHSIZES  ?= 1GB 500MB
 TESTFLAGS   ?=
 
-.PHONY: build test lint fmt unit race fuzz smoke conformance conformance-update readback notebooks bench man clean
+.PHONY: build test lint fmt unit race fuzz smoke conformance conformance-update readback notebooks bench pgo man clean
 
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert
@@ -56,6 +56,13 @@ bench: build ## benchmarks, and the whole command on a generated trace of each k
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
 	$(GO) build -o bin/tracegen ./cmd/tracegen
 	.ci/python .ci/bench.py bin/tpconvert bin/tracegen $(BENCHSIZES)
+
+pgo: ## the profile that the compiler optimizes for, cmd/tpconvert/default.pgo, of a trace of each kind
+	$(GO) build -o bin/tracegen ./cmd/tracegen
+	rm -rf bin/traces && mkdir -p bin/traces
+	for kind in json track-event ftrace-proto ftrace fuchsia; do bin/tracegen --format $$kind --size 100MB bin/traces/$$kind || exit 1; done
+	TRACES=$(CURDIR)/bin/traces $(GO) test -run '^$$' -bench Convert -benchtime 3x -o bin/profiled.test -cpuprofile bin/convert.prof ./cmd/tpconvert
+	$(GO) tool pprof -proto bin/convert.prof >cmd/tpconvert/default.pgo
 
 man: build ## man pages in man/
 	bin/tpconvert man man

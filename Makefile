@@ -17,16 +17,16 @@ lint: ## formatting, vet, staticcheck, and that all builds without a C compiler
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
-	CGO_ENABLED=0 $(GO) build -o bin/tpconvert-nocgo ./cmd/tpconvert
+	CGO_ENABLED=0 $(GO) build -pgo=off -o bin/tpconvert-nocgo ./cmd/tpconvert
 
 fmt: ## format the code
 	gofmt -w .
 
 unit: ## tests
-	$(GO) test $(TESTFLAGS) ./...
+	$(GO) test -pgo=off $(TESTFLAGS) ./...
 
 race: ## tests of what is concurrent, with the race detector
-	$(GO) test -race $(TESTFLAGS) ./cmd/tpconvert ./export
+	$(GO) test -pgo=off -race $(TESTFLAGS) ./cmd/tpconvert ./export
 
 fuzz: ## each fuzz target for FUZZTIME
 	GO=$(GO) .ci/fuzz $(FUZZTIME)

@@ -22,7 +22,8 @@ type Stream struct {
 
 // SetTie sets the secondary key among events of equal time of this stream: the
 // lower one comes first. It is set once, at any time before the events it
-// concerns are delivered.
+// concerns are delivered. It must depend on nothing but the payload, as it is
+// called on other goroutines, too.
 //
 // An event is out of order if its time is below that of an event pushed before,
 // or equal to the highest one so far while a tie is set. The tie counts from the

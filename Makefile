@@ -8,6 +8,10 @@ TESTFLAGS   ?=
 
 .PHONY: build test lint fmt unit race fuzz smoke conformance conformance-update readback notebooks bench pgo man clean
 
+# What cmd/tpconvert/default.pgo makes faster it does not change, and the compiler
+# takes long over it.
+test lint unit race fuzz smoke conformance readback notebooks: export GOFLAGS := -pgo=off $(GOFLAGS)
+
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert
 
@@ -15,18 +19,19 @@ test: lint unit race fuzz smoke readback notebooks conformance ## everything tha
 
 lint: ## formatting, vet, staticcheck, and that all builds without a C compiler
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
+	@$(GO) tool pprof -top cmd/tpconvert/default.pgo >/dev/null 2>&1 || { echo "cmd/tpconvert/default.pgo is no profile"; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
-	CGO_ENABLED=0 $(GO) build -pgo=off -o bin/tpconvert-nocgo ./cmd/tpconvert
+	CGO_ENABLED=0 $(GO) build -o bin/tpconvert-nocgo ./cmd/tpconvert
 
 fmt: ## format the code
 	gofmt -w .
 
 unit: ## tests
-	$(GO) test -pgo=off $(TESTFLAGS) ./...
+	$(GO) test $(TESTFLAGS) ./...
 
 race: ## tests of what is concurrent, with the race detector
-	$(GO) test -pgo=off -race $(TESTFLAGS) ./cmd/tpconvert ./export
+	$(GO) test -race $(TESTFLAGS) ./cmd/tpconvert ./export
 
 fuzz: ## each fuzz target for FUZZTIME
 	GO=$(GO) .ci/fuzz $(FUZZTIME)

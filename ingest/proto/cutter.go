@@ -44,7 +44,7 @@ func (b *batch) scan(p *Packet) {
 	}
 	bundle.scan(p.fields[0].Bytes())
 	b.bundles = append(b.bundles, bundle)
-	p.rarities().bundle = bundle
+	p.setRare().bundle = bundle
 }
 
 // cutter cuts a trace into packets, those in compressed ones too, and decodes
@@ -151,9 +151,9 @@ func (c *cutter) frames(r io.Reader, within int64) error {
 			return nil
 		}
 		switch {
-		case !p.read(data, offset) || p.hasRare && p.rare.compressed != nil && within >= 0:
+		case !p.read(data, offset) || p.rarities().compressed != nil && within >= 0:
 			p.damaged(model.StatCorruptPacket, offset)
-		case p.hasRare && p.rare.compressed != nil:
+		case p.rarities().compressed != nil:
 			c.unpack(p)
 		default:
 			c.packing.scan(p)

@@ -78,7 +78,7 @@ func ftraceEvents(r *Reader) *Module {
 		Fields: []uint32{fieldFtraceEvents, fieldFtraceStats},
 		Tokenize: func(p *Packet, f *wire.Field) bool {
 			if f.Number == fieldFtraceEvents {
-				b := p.rare.bundle
+				b := p.rarities().bundle
 				if b == nil { // the packet did not come from the cutter
 					b = new(ftraceBundle)
 					b.scan(f.Bytes())

@@ -52,8 +52,18 @@ type packetRarities struct {
 	damage    model.Stat
 }
 
-// rarities returns what few packets have, to be set.
+var noRarities packetRarities
+
+// rarities returns what few packets have, which must not be changed.
 func (p *Packet) rarities() *packetRarities {
+	if p.hasRare {
+		return &p.rare
+	}
+	return &noRarities
+}
+
+// setRare returns what few packets have, to be changed.
+func (p *Packet) setRare() *packetRarities {
 	p.hasRare = true
 	return &p.rare
 }
@@ -144,7 +154,7 @@ func (p *Packet) take(f wire.Field) {
 	case fieldSequenceID:
 		p.Sequence, p.HasSequence = f.Uint32(), true
 	case fieldInternedData:
-		p.rarities().interned = f.Bytes()
+		p.setRare().interned = f.Bytes()
 	case fieldSequenceFlags:
 		p.flags = f.Uint32()
 	case fieldTrustedUID:
@@ -154,17 +164,17 @@ func (p *Packet) take(f wire.Field) {
 	case fieldCleared:
 		p.cleared = f.Bool()
 	case fieldPreviousDropped:
-		p.rarities().dropped = f.Uint32()
+		p.setRare().dropped = f.Uint32()
 	case fieldCompressed:
-		r := p.rarities()
+		r := p.setRare()
 		r.compressed, r.zstd = f.Bytes(), false
 	case fieldZstdCompressed:
-		r := p.rarities()
+		r := p.setRare()
 		r.compressed, r.zstd = f.Bytes(), true
 	case fieldTimestampClock:
 		p.ClockID = f.Uint32()
 	case fieldTracePacketDefaults:
-		p.rarities().defaults = f.Bytes()
+		p.setRare().defaults = f.Bytes()
 	case fieldTrustedPID:
 		p.TrustedPID, p.HasPID = f.Int32(), true
 	case fieldFirstPacket:
@@ -182,6 +192,6 @@ func (p *Packet) take(f wire.Field) {
 // damaged makes of the packet a note of what is wrong at an offset.
 func (p *Packet) damaged(stat model.Stat, offset int64) {
 	p.clear(offset)
-	r := p.rarities()
+	r := p.setRare()
 	r.isDamaged, r.damage = true, stat
 }

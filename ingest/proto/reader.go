@@ -57,7 +57,7 @@ type Reader struct {
 	byField   [lastField + 1][]*Module
 	packets   *Stream
 	sequences map[uint32]*sequence
-	latelyOf  [16]*sequence // those looked up last, by the end of their ids
+	lately    [16]*sequence // those looked up last, by the end of their ids
 	used      bool          // there was a packet
 
 	translations translations
@@ -142,8 +142,8 @@ func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
 
 // one reads a packet.
 func (t *trace) one(p *Packet) {
-	if p.hasRare && p.rare.isDamaged {
-		t.in.File.LogAt(p.rare.damage, p.Offset, nil)
+	if rare := p.rarities(); rare.isDamaged {
+		t.in.File.LogAt(rare.damage, p.Offset, nil)
 		return
 	}
 	r := t.machine(p.machine)
@@ -182,7 +182,7 @@ func (t *trace) findMachine(id uint32) *Reader {
 }
 
 func (r *Reader) sequence(id uint32) *sequence {
-	lately := &r.latelyOf[id%uint32(len(r.latelyOf))]
+	lately := &r.lately[id%uint32(len(r.lately))]
 	if q := *lately; q != nil && q.id == id {
 		return q
 	}
@@ -198,12 +198,13 @@ func (r *Reader) sequence(id uint32) *sequence {
 
 // packet applies what a packet says of its sequence and tokenizes it.
 func (r *Reader) packet(p *Packet) {
-	known := p.hasRare && p.rare.dropped != 0 && r.sequences[p.Sequence] != nil
+	dropped := p.rarities().dropped
+	known := dropped != 0 && r.sequences[p.Sequence] != nil
 	q := r.sequence(p.Sequence)
 	if known && p.HasSequence {
 		q.drops++
 		for i := range q.lossCauses {
-			q.lossCauses[i] += int64(p.rare.dropped >> (i + firstLossCause) & 1)
+			q.lossCauses[i] += int64(dropped >> (i + firstLossCause) & 1)
 		}
 	}
 	if p.first {
@@ -218,7 +219,7 @@ func (r *Reader) packet(p *Packet) {
 		if r.needsSequence(p, model.StatIncrementalStateClearedMissingSequenceID) {
 			q.startAnew(r)
 		}
-	case p.hasRare && p.rare.dropped != 0:
+	case dropped != 0:
 		if r.needsSequence(p, model.StatPreviousPacketDroppedMissingSequenceID) {
 			q.lose(r)
 		}

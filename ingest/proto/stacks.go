@@ -239,9 +239,6 @@ func (p *eventParser) readStack() error {
 		p.callsite = id
 		return nil
 	}
-	if len(e.stack) == 0 {
-		return nil
-	}
 	for f := wire.Read(e.stack); f.Next(); {
 		if f.Number != 1 {
 			continue

@@ -301,6 +301,16 @@ const (
 // firstExtension is where the fields of TrackEvent begin that others define.
 const firstExtension = 1000
 
+var noHeadRarities eventHeadRarities
+
+// rarities returns what few events have, which must not be changed.
+func (e *eventHead) rarities() *eventHeadRarities {
+	if e.hasRare {
+		return &e.rare
+	}
+	return &noHeadRarities
+}
+
 func (e *eventHead) clear() {
 	if e.hasRare {
 		e.rare = eventHeadRarities{}
@@ -613,8 +623,6 @@ const (
 // maxExtraCounters is how many extra counters an event may have.
 const maxExtraCounters = 8
 
-var noRarities eventHeadRarities
-
 // tokenizeEvent finds the time of an event and makes what is given as
 // differences absolute, which takes the order of the file.
 func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
@@ -624,10 +632,8 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 		fail(model.StatTrackEventMissingSequenceID, nil)
 		return
 	}
-	e, rare := &p.event, &noRarities
-	if e.hasRare {
-		rare = &e.rare
-	}
+	e := &p.event
+	rare := e.rarities()
 	var now *deltas
 	if rare.hasTime || rare.threadTime.hasDelta || rare.instructions.hasDelta {
 		now = sequenceDeltas.Of(p.State)

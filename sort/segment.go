@@ -207,16 +207,13 @@ func (g *segment) read(e *event) error {
 			return err
 		}
 	}
-	ts, n := binary.Uvarint(b)
-	loc, n2 := binary.Varint(b[max(n, 0):])
-	if n2 > 0 {
-		n2 += n
-	}
-	size, n3 := binary.Uvarint(b[max(n2, 0):])
-	if n <= 0 || n2 <= 0 || n3 <= 0 || size > uint64(g.end) {
+	ts, n1 := binary.Uvarint(b)
+	loc, n2 := binary.Varint(b[max(n1, 0):])
+	size, n3 := binary.Uvarint(b[max(n1+n2, 0):])
+	if n1 <= 0 || n2 <= 0 || n3 <= 0 || size > uint64(g.end) {
 		return errSpill
 	}
-	start := n2 + n3
+	start := n1 + n2 + n3
 	end := start + int(size)
 	if len(b) < end {
 		if b, err = g.peek(end); err != nil {

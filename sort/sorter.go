@@ -77,11 +77,11 @@ type Sorter struct {
 	reading int64 // bytes of read buffers
 	tempDir string
 
-	stage   *stage    // what is filled
-	spilled *spilling // what is written to a run meanwhile, or nil
-	streams []*Stream
-	runs    []*run // in order of arrival
-	parcels chan *parcel
+	stage    *stage    // what is filled
+	spilling *spilling // what is written to a run meanwhile, or nil
+	streams  []*Stream
+	runs     []*run // in order of arrival
+	parcels  chan *parcel
 
 	err error // returned by every call when not nil
 
@@ -143,13 +143,13 @@ func (s *Sorter) Close() error {
 		return s.err
 	}
 	var errs []error
-	if s.spilled != nil {
-		<-s.spilled.done // an error of what is not wanted is none
+	if s.spilling != nil {
+		<-s.spilling.done // an error of what is not wanted is none
 	}
 	for _, r := range s.runs {
 		errs = append(errs, r.close())
 	}
-	*s = Sorter{err: ErrClosed, max: s.max, pushed: s.pushed, outOfOrder: s.outOfOrder}
+	*s = Sorter{stage: new(stage), err: ErrClosed, max: s.max, pushed: s.pushed, outOfOrder: s.outOfOrder}
 	return errors.Join(errs...)
 }
 
@@ -208,12 +208,12 @@ func (s *Sorter) makeRoom(size int) error {
 		long = long || st.queue.tail > maxQueue
 	}
 	used := s.stage.used() + scratch + need
-	if job := s.spilled; job != nil && (len(job.done) > 0 || long || used+job.size > s.limit) {
+	if job := s.spilling; job != nil && (len(job.done) > 0 || long || used+job.size > s.limit) {
 		if err := s.settle(); err != nil {
 			return err
 		}
 	}
-	if s.spilled == nil && staged && (long || used > s.limit-s.limit/spillAhead) {
+	if s.spilling == nil && staged && (long || used > s.limit-s.limit/spillAhead) {
 		if err := s.spill(used); err != nil {
 			return err
 		}

@@ -224,6 +224,12 @@ func TestClose(t *testing.T) {
 	if err := st.Push(0, nil); err != ErrClosed {
 		t.Errorf("Push() = %v after Close", err)
 	}
+	if err := s.Release(s.Mark()); err != ErrClosed {
+		t.Errorf("Release after Close: %v", err)
+	}
+	if err := s.NewStream(nil).Push(0, nil); err != ErrClosed {
+		t.Errorf("Push to a stream made after Close: %v", err)
+	}
 	if err := s.Flush(); err != ErrClosed {
 		t.Errorf("Flush() = %v after Close", err)
 	}

@@ -131,18 +131,18 @@ func (s *Sorter) spill(size int64) error {
 		}
 		st.queue = queue{pool: &s.stage.pages}
 	}
-	s.spilled = job
+	s.spilling = job
 	go func() { job.done <- job.run() }()
 	return nil
 }
 
 // settle waits for what is being spilled.
 func (s *Sorter) settle() error {
-	job := s.spilled
+	job := s.spilling
 	if job == nil {
 		return nil
 	}
-	s.spilled = nil
+	s.spilling = nil
 	if err := <-job.done; err != nil {
 		return spillError(err)
 	}

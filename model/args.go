@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
-
-	"github.com/zeebo/xxh3"
 )
 
 // ArgKind is the type of an arg's value, value_type in the args table.
@@ -164,20 +162,6 @@ func (s *ArgSet) Reset() {
 	s.args, s.text = s.args[:0], s.text[:0]
 	clear(s.index)
 	clear(s.arrays)
-}
-
-// hashArgs is the hash of args with their text, in their order, never 0.
-func hashArgs(args []Arg, text []byte) uint64 {
-	hash := uint64(len(args))
-	for i := range args {
-		a := &args[i]
-		v := a.Value.bits
-		if a.Value.Kind == argText {
-			v = xxh3.Hash(spanOf(a.Value).of(text))
-		}
-		hash = mix(hash^uint64(a.Key)<<4^uint64(a.Value.Kind), v)
-	}
-	return hash | 1
 }
 
 // AddArgs adds the args of this set to another.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"sync"
 
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -15,8 +16,9 @@ var boundTables = map[string]string{
 }
 
 // bounds watches sealed chunks on their way to the sink for the least and
-// greatest time of any event.
+// greatest time of any event. They come from several goroutines.
 type bounds struct {
+	mutex      sync.Mutex
 	start, end int64 // ns
 	to         table.Sink
 }
@@ -29,13 +31,17 @@ func (b *bounds) Chunk(c *table.Chunk) error {
 		if i := c.Schema.Column("dur"); i >= 0 {
 			dur, _ = c.Column(i).Values.([]int64)
 		}
+		start, end := int64(math.MaxInt64), int64(0)
 		for i, t := range ts {
-			b.start = min(b.start, t)
+			start = min(start, t)
 			if dur != nil {
 				t += max(dur[i], 0)
 			}
-			b.end = max(b.end, t)
+			end = max(end, t)
 		}
+		b.mutex.Lock()
+		b.start, b.end = min(b.start, start), max(b.end, end)
+		b.mutex.Unlock()
 	}
 	if b.to == nil {
 		c.Release()

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/tpconvert/tpconvert/model/handoff"
@@ -10,15 +11,14 @@ import (
 const (
 	argBatches = 16
 	batchSets  = 1024
-	batchArgs  = 8 << 10
-	batchText  = 256 << 10 // bytes
+	batchBytes = 256 << 10
 	// prefetchSets is how many sets ahead the index is prefetched.
 	prefetchSets = 8
 )
 
-// argInterner gives arg sets their ids and fills the args table. It does so on a
-// goroutine of its own, which the ids come back from: a row that waits for the id
-// of its set is pinned.
+// argInterner gives arg sets their ids and fills the args table, and that of ftrace
+// events, most of which is args. It does so on a goroutine of its own, which the
+// ids come back from: a row that waits for the id of its set is pinned.
 type argInterner struct {
 	store *Store
 	ids   recentIDs
@@ -39,19 +39,26 @@ type argInterner struct {
 	done   chan *argBatch
 }
 
-// argBatch is a run of sets on their way to their ids. What the goroutine reads,
-// what it writes, and what it needs not are apart: cores should not take memory
-// from each other.
+// argBatch is a run of sets on their way to their ids, and of rows of ftrace_event,
+// which are stored where the ids are given. What the goroutine reads, what it
+// writes, and what it needs not are apart: cores should not take memory from each
+// other.
 type argBatch struct {
-	ends    []int32 // of the sets in args; each starts where the one before ends
-	args    []Arg
-	text    []byte
+	sets    []argSpan
+	packed  PackedArgs // each set starts where the one before ends
+	events  []FtraceEvent
 	strings table.StringView
-	targets []argTarget // of the sets
+	targets []argTarget // of the sets that are not of events
 
 	hashes []uint64
-	ids    []ArgSetID
-	err    error // of the sink of args
+	ids    []ArgSetID // for the targets
+	err    error      // of the sinks of args and ftrace_event
+}
+
+// argSpan is a set in a batch.
+type argSpan struct {
+	end   uint32 // in packed
+	event bool   // it is of the next of the events
 }
 
 // argTarget is where the id of a set goes.
@@ -61,10 +68,22 @@ type argTarget struct {
 	row    int64
 }
 
+// FtraceEvent is a row of ftrace_event.
+type FtraceEvent struct {
+	ID    int64 // of the row in raw
+	TS    int64 // ns
+	UTID  UTID
+	Flags int64
+	UCPU  int64
+	CPU   int32
+	Name  StringID
+}
+
 func (in *argInterner) init(s *Store) {
 	in.store, in.batch, in.made = s, new(argBatch), 1
 	in.strings = table.NewStringPool()
 	s.set.Detach(&s.Args.Table, in.seal)
+	s.set.Detach(&s.FtraceEvent.Table, func() table.StringView { return in.view })
 }
 
 // seal returns the strings of a chunk that is complete, and begins those of the
@@ -102,25 +121,25 @@ func (in *argInterner) string(id StringID) StringID {
 func (s *Store) SetArgs(t *table.Table, column *table.Int64, row int64, set *ArgSet) {
 	t.Pin(row)
 	b := s.args.batch
-	b.args = append(b.args, set.args...)
-	if len(set.text) > 0 {
-		b.addText(set)
-	}
-	b.ends = append(b.ends, int32(len(b.args)))
+	b.packed = set.Pack(b.packed)
 	b.targets = append(b.targets, argTarget{t, column, row})
-	if len(b.targets) >= batchSets || len(b.args) >= batchArgs || len(b.text) >= batchText {
-		s.args.send()
-	}
+	s.args.add(false)
 }
 
-// addText adds the text of the set whose args are the last.
-func (b *argBatch) addText(set *ArgSet) {
-	base := textSpan{from: len(b.text)}.bits()
-	b.text = append(b.text, set.text...)
-	for i := range b.args[len(b.args)-len(set.args):] {
-		if v := &b.args[len(b.args)-len(set.args)+i].Value; v.Kind == argText {
-			v.bits += base
-		}
+// AddFtraceEvent stores a row of ftrace_event with its args.
+func (s *Store) AddFtraceEvent(e *FtraceEvent, args PackedArgs) {
+	b := s.args.batch
+	b.packed = append(b.packed, args...)
+	b.events = append(b.events, *e)
+	s.args.add(true)
+}
+
+// add ends a set of the batch.
+func (in *argInterner) add(event bool) {
+	b := in.batch
+	b.sets = append(b.sets, argSpan{uint32(len(b.packed)), event})
+	if len(b.sets) >= batchSets || len(b.packed) >= batchBytes {
+		in.send()
 	}
 }
 
@@ -141,7 +160,8 @@ func (s *Store) setArgsOf(source ArgSource, t *table.Table, column *table.Int64,
 // empty. SetArgs costs far less.
 func (s *Store) InternArgs(set *ArgSet) ArgSetID {
 	s.args.settle()
-	return s.args.intern(hashArgs(set.args, set.text), set.args, set.text)
+	packed := set.Pack(nil)
+	return s.args.intern(packed.hash(), packed)
 }
 
 // send passes the batch on and begins another.
@@ -176,23 +196,50 @@ func (in *argInterner) run(full <-chan *argBatch, done chan<- *argBatch) {
 	}
 }
 
-// work interns the sets of a batch.
+// work stores the sets and events of a batch.
 func (in *argInterner) work(b *argBatch) {
 	in.view = b.strings
-	from := int32(0)
-	for _, end := range b.ends {
-		b.hashes = append(b.hashes, hashArgs(b.args[from:end], b.text))
-		from = end
+	from := uint32(0)
+	for _, set := range b.sets {
+		b.hashes = append(b.hashes, b.packed[from:set.end].hash())
+		from = set.end
 	}
 	from = 0
-	for i, hash := range b.hashes {
+	events := b.events
+	for i, set := range b.sets {
 		if ahead := i + prefetchSets; ahead < len(b.hashes) {
 			in.ids.prefetch(b.hashes[ahead])
 		}
-		b.ids = append(b.ids, in.intern(hash, b.args[from:b.ends[i]], b.text))
-		from = b.ends[i]
+		id := None
+		if set.end > from {
+			id = in.intern(b.hashes[i], b.packed[from:set.end])
+		}
+		from = set.end
+		if !set.event {
+			b.ids = append(b.ids, id)
+			continue
+		}
+		in.store.storeEvent(&events[0], id)
+		events = events[1:]
 	}
-	b.err = in.store.Args.Err()
+	b.err = cmp.Or(in.store.Args.Err(), in.store.FtraceEvent.Err())
+}
+
+// storeEvent appends a row to ftrace_event.
+func (s *Store) storeEvent(e *FtraceEvent, args ArgSetID) {
+	t := &s.FtraceEvent
+	row := t.Append()
+	t.SetID(row, e.ID)
+	t.TS.Set(row, e.TS)
+	t.Name.Set(row, e.Name)
+	t.CPU.Set(row, e.CPU)
+	t.UCPU.Set(row, e.UCPU)
+	t.UTID.Set(row, e.UTID)
+	t.CommonFlags.Set(row, e.Flags)
+	t.Type.Set(row, s.words.ftraceEvent)
+	if args != None {
+		t.ArgSetID.Set(row, args)
+	}
 }
 
 // land waits for a batch to come back.
@@ -211,8 +258,8 @@ func (in *argInterner) finish(b *argBatch) {
 		t.table.Unpin(t.row)
 	}
 	in.store.set.Fail(b.err)
-	b.hashes, b.ends, b.args, b.text = b.hashes[:0], b.ends[:0], b.args[:0], b.text[:0]
-	b.targets, b.ids = b.targets[:0], b.ids[:0]
+	b.sets, b.packed, b.events, b.targets = b.sets[:0], b.packed[:0], b.events[:0], b.targets[:0]
+	b.hashes, b.ids = b.hashes[:0], b.ids[:0]
 }
 
 // invalidTexts is how many texts were not UTF-8. It settles.
@@ -242,15 +289,16 @@ func (in *argInterner) stop() {
 	}
 }
 
-// intern returns the id of a set.
-func (in *argInterner) intern(hash uint64, args []Arg, text []byte) ArgSetID {
+// intern returns the id of a set, which must not be empty.
+func (in *argInterner) intern(hash uint64, args PackedArgs) ArgSetID {
 	t := &in.store.Args
 	id, added := in.ids.insert(hash, t.Rows())
 	if !added {
 		return id
 	}
-	for i := range args {
-		a := &args[i]
+	for len(args) > 0 {
+		var a packedArg
+		a, args = args.next()
 		row := t.Append() // which may seal a chunk, and its strings
 		t.ArgSetID.Set(row, id)
 		key := in.string(a.Key)
@@ -263,7 +311,7 @@ func (in *argInterner) intern(hash uint64, args []Arg, text []byte) ArgSetID {
 		case ArgString, ArgJSON:
 			t.StringValue.Set(row, in.string(StringID(a.Value.bits)))
 		case argText:
-			t.StringValue.Set(row, in.strings.InternBytes(spanOf(a.Value).of(text)))
+			t.StringValue.Set(row, in.strings.InternBytes(a.text))
 		case ArgReal:
 			t.RealValue.Set(row, math.Float64frombits(a.Value.bits))
 		case ArgNull:

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/tpconvert/tpconvert/model/schema"
@@ -57,7 +58,7 @@ func NewStore(o Options) *Store {
 		machines: map[int64]*Machine{},
 		stats:    statCounts{},
 	}
-	s.bounds = bounds{start: math.MaxInt64, to: o.Sink}
+	s.bounds.start, s.bounds.to = math.MaxInt64, o.Sink
 	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, &s.bounds, o.Parking)
 	s.Stacks = newStacks(s)
 	s.clocks = newClockGraph(s)
@@ -82,7 +83,7 @@ func (s *Store) Finish() error {
 	s.set.Finish()
 	s.writeBounds()
 	s.set.Finish()
-	s.set.Fail(s.Args.Err())
+	s.set.Fail(cmp.Or(s.Args.Err(), s.FtraceEvent.Err()))
 	return s.Err()
 }
 
@@ -99,7 +100,7 @@ func (s *Store) Rows() map[string]int64 { return s.set.Rows() }
 type words struct {
 	source, chrome, upid, utid, description StringID
 	values                                  [len(argKinds)]StringID
-	slice, thread                           StringID
+	slice, thread, ftraceEvent              StringID
 }
 
 func newWords(p *table.StringPool) words {
@@ -108,6 +109,7 @@ func newWords(p *table.StringPool) words {
 		upid: p.Intern("upid"), utid: p.Intern("utid"),
 		description: p.Intern("description"),
 		slice:       p.Intern("slice"), thread: p.Intern("thread"),
+		ftraceEvent: p.Intern("ftrace_event"),
 	}
 	for kind, name := range argKinds {
 		w.values[kind] = p.Intern(name)

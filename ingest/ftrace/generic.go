@@ -43,7 +43,7 @@ func (p *Parser) LegacyField(t *Tracepoint, name []byte, kind FieldType) *Field 
 			return f
 		}
 	}
-	t.Fields = append(t.Fields, Field{Name: string(name), Type: kind, key: p.Store.Strings.InternBytes(name)})
+	t.Fields = append(t.Fields, Field{Name: string(name), Type: kind, key: p.Store.Strings.InternBytes(name), bit: fieldBit(len(t.Fields))})
 	return &t.Fields[len(t.Fields)-1]
 }
 

@@ -38,8 +38,12 @@ type Field struct {
 	Type FieldType
 
 	key    model.StringID
-	symbol bool // its number stands for a kernel function that the trace names
+	bit    uint64 // differs among the first fields of a tracepoint
+	symbol bool   // its number stands for a kernel function that the trace names
 }
+
+// fieldBit is the bit of a tracepoint's field i.
+func fieldBit(i int) uint64 { return 1 << (i % 64) }
 
 // A Tracepoint is a kind of event.
 type Tracepoint struct {

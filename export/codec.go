@@ -54,7 +54,7 @@ func (c codec) compress(to *[]byte, page []byte, dense bool) []byte {
 // isDense reports whether a page is hardly smaller when it is compressed, as
 // most of what is packed in bits already. Small pages tell nothing.
 func isDense(page, compressed []byte) bool {
-	return len(page) >= 4<<10 && len(compressed) > len(page)-len(page)/32
+	return len(page) >= 4<<10 && len(compressed) > len(page)-len(page)/16
 }
 
 // appendStored appends a Zstandard frame (RFC 8878) of raw blocks.

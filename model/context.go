@@ -20,7 +20,7 @@ type Context struct {
 
 func newContext(s *Store, f *File, m *Machine) *Context {
 	c := &Context{facts: newFacts(s, f.ID, m.ID), Store: s, File: f, Machine: m}
-	c.Tracks = &Tracks{context: c, byKey: map[uint64]TrackID{}}
+	c.Tracks = &Tracks{context: c}
 	c.Async = &AsyncTracks{context: c, sets: map[uint64]*trackSet{}}
 	c.Slices = &Slices{context: c}
 	c.Counters = &Counters{context: c}

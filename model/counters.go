@@ -46,10 +46,18 @@ func (c *Counters) PushWithArgs(ts int64, value float64, track TrackID, args Arg
 	return row
 }
 
+// PushByThread adds a value with the thread that told it in its args.
+func (c *Counters) PushByThread(ts int64, value float64, track TrackID, utid UTID) int64 {
+	row := c.Push(ts, value, track)
+	t := &c.context.Store.Counter
+	c.context.Store.setThreadArg(&t.Table, &t.ArgSetID, row, utid)
+	return row
+}
+
 // PushForThread adds a value of a counter of the thread's process, with up to
 // two dimensions beside the process. The thread is kept in the value's args.
 func (c *Counters) PushForThread(of ProcessCounter, ts int64, value float64, utid UTID, dims ...StringID) {
-	row := c.PushWithArgs(ts, value, 0, threadArg{c.context.Store.words.utid, utid})
+	row := c.PushByThread(ts, value, 0, utid)
 	w := waitingCounter{row: row, utid: utid, of: of}
 	copy(w.dims[:], dims)
 	if upid := c.context.Machine.ProcessOf(utid); upid != None {
@@ -59,13 +67,6 @@ func (c *Counters) PushForThread(of ProcessCounter, ts int64, value float64, uti
 	c.context.Store.Counter.Pin(row)
 	c.waiting = append(c.waiting, w)
 }
-
-type threadArg struct {
-	key  StringID
-	utid UTID
-}
-
-func (a threadArg) AddArgs(set *ArgSet) { set.Add(a.key, UintArg(uint64(a.utid))) }
 
 func (c *Counters) resolve(w waitingCounter, upid UPID) {
 	b, id := w.of.Process, upid

@@ -31,6 +31,8 @@ type argInterner struct {
 	view    table.StringView // of that pool, for the batch in work
 	invalid int64            // texts of former chunks that are not UTF-8
 
+	ofThreads []ArgSetID // by utid, None if not known yet; see setThreadArg
+
 	batch  *argBatch   // being filled
 	spare  []*argBatch // empty ones
 	made   int
@@ -66,6 +68,7 @@ type argTarget struct {
 	table  *table.Table
 	column *table.Int64
 	row    int64
+	utid   UTID // the set is that of this thread, unless None
 }
 
 // FtraceEvent is a row of ftrace_event.
@@ -122,8 +125,25 @@ func (s *Store) SetArgs(t *table.Table, column *table.Int64, row int64, set *Arg
 	t.Pin(row)
 	b := s.args.batch
 	b.packed = set.Pack(b.packed)
-	b.targets = append(b.targets, argTarget{t, column, row})
+	b.targets = append(b.targets, argTarget{t, column, row, None})
 	s.args.add(false)
+}
+
+// setThreadArg is SetArgs for the set of nothing but a utid, which is remembered.
+func (s *Store) setThreadArg(t *table.Table, column *table.Int64, row int64, utid UTID) {
+	in := &s.args
+	for int64(len(in.ofThreads)) <= utid {
+		in.ofThreads = append(in.ofThreads, None)
+	}
+	if id := in.ofThreads[utid]; id != None {
+		column.Set(row, id)
+		return
+	}
+	t.Pin(row)
+	b := in.batch
+	b.packed.Add(s.words.utid, UintArg(uint64(utid)))
+	b.targets = append(b.targets, argTarget{t, column, row, utid})
+	in.add(false)
 }
 
 // AddFtraceEvent stores a row of ftrace_event with its args.
@@ -256,6 +276,9 @@ func (in *argInterner) finish(b *argBatch) {
 		t := &b.targets[i]
 		t.column.Set(t.row, b.ids[i])
 		t.table.Unpin(t.row)
+		if t.utid != None {
+			in.ofThreads[t.utid] = b.ids[i]
+		}
 	}
 	in.store.set.Fail(b.err)
 	b.sets, b.packed, b.events, b.targets = b.sets[:0], b.packed[:0], b.events[:0], b.targets[:0]

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/zeebo/xxh3"
 )
 
 // EventType says what stands on a track.
@@ -65,7 +67,7 @@ type TrackOptions struct {
 // Tracks gives out tracks.
 type Tracks struct {
 	context *Context
-	byKey   map[uint64]TrackID
+	byKey   hashIndex
 	threads []TrackID // thread_execution tracks by utid, plus one
 	scratch ArgSet
 }
@@ -74,7 +76,7 @@ type Tracks struct {
 // creates the first time.
 func (t *Tracks) Intern(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 	key := t.key(b, dims)
-	if id, ok := t.byKey[key]; ok {
+	if id, ok := t.byKey.find(key); ok {
 		return id
 	}
 	var options TrackOptions // copies, so that a track that is known takes no memory
@@ -82,16 +84,16 @@ func (t *Tracks) Intern(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 		options = *o
 	}
 	id := t.Create(b, &options, slices.Clone(dims)...)
-	t.byKey[key] = id
+	t.byKey.insert(key, id)
 	return id
 }
 
 func (t *Tracks) key(b *Blueprint, dims []Dim) uint64 {
-	key := t.context.Store.Strings.Hash(t.context.Store.Strings.Intern(b.Classification))
+	key := xxh3.HashString(b.Classification)
 	for _, d := range dims {
 		key = mix(key^uint64(d.value.Kind), d.value.bits)
 	}
-	return key
+	return key | 1
 }
 
 var threadExecution = Blueprint{Classification: "thread_execution", Dims: []string{"utid"}}

@@ -157,7 +157,10 @@ var (
 
 // mark makes a slice or a counter's value of a mark.
 func (p *Parser) mark(e *Event, m mark) {
-	name := p.Store.Strings.InternBytes(m.name)
+	var name model.StringID
+	if m.phase != 'E' {
+		name = p.Store.Strings.InternBytes(m.name)
+	}
 	switch m.phase {
 	case 'B':
 		p.Slices.Begin(e.TS, p.Tracks.Thread(p.markThread(e, m)), 0, name, nil)
@@ -238,7 +241,7 @@ func (p *Parser) counterMark(e *Event, m mark, name model.StringID) {
 	}
 	track := p.Tracks.Intern(atraceCount, nil, model.IntDim(p.Machine.Process(m.tgid)), model.StringDim(name))
 	if utid := p.Machine.LiveThread(e.TID); utid != model.None {
-		p.Counters.PushWithArgs(e.TS, float64(m.value), track, p.threadArg("utid", utid))
+		p.Counters.PushByThread(e.TS, float64(m.value), track, utid)
 		return
 	}
 	p.Counters.Push(e.TS, float64(m.value), track)

@@ -16,6 +16,7 @@ package wire
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 )
 
 // Type is how a field is encoded.
@@ -212,6 +213,18 @@ func (r *Reader) Bad() bool { return r.bad }
 // bytes. The size is 0 if b is too short, negative if the varint is too long. A
 // varint of ten bytes is cut to 64 bits.
 func Uvarint(b []byte) (uint64, int) {
+	if len(b) >= 8 {
+		w := binary.LittleEndian.Uint64(b)
+		if ends := ^w & 0x8080808080808080; ends != 0 {
+			// What is behind the first byte without a high bit does not count, and
+			// the sevens of bits move together.
+			w &= ends - 1 ^ ends
+			w = w&0x007f007f007f007f | w&0x7f007f007f007f00>>1
+			w = w&0x00003fff00003fff | w&0x3fff00003fff0000>>2
+			w = w&0x000000000fffffff | w&0x0fffffff00000000>>4
+			return w, bits.TrailingZeros64(ends)/8 + 1
+		}
+	}
 	var v uint64
 	for i, c := range b {
 		if i == MaxVarint {

@@ -31,7 +31,8 @@ type argInterner struct {
 	view    table.StringView // of that pool, for the batch in work
 	invalid int64            // texts of former chunks that are not UTF-8
 
-	ofThreads []ArgSetID // by utid, None if not known yet; see setThreadArg
+	ofThreads []threadSet // by utid
+	sent      int64       // batches
 
 	batch  *argBatch   // being filled
 	spare  []*argBatch // empty ones
@@ -63,6 +64,15 @@ type argSpan struct {
 	event bool   // it is of the next of the events
 }
 
+// threadSet is the set of a thread, see setThreadArg. Its id is used when the batch
+// with it must have come back, not as soon as it has, so that every conversion of
+// a trace asks for the same sets.
+type threadSet struct {
+	id    ArgSetID
+	batch int64 // in which it was asked for first
+	asked bool
+}
+
 // argTarget is where the id of a set goes.
 type argTarget struct {
 	table  *table.Table
@@ -80,6 +90,8 @@ type FtraceEvent struct {
 	UCPU  int64
 	CPU   int32
 	Name  StringID
+
+	args ArgSetID
 }
 
 func (in *argInterner) init(s *Store) {
@@ -133,11 +145,15 @@ func (s *Store) SetArgs(t *table.Table, column *table.Int64, row int64, set *Arg
 func (s *Store) setThreadArg(t *table.Table, column *table.Int64, row int64, utid UTID) {
 	in := &s.args
 	for int64(len(in.ofThreads)) <= utid {
-		in.ofThreads = append(in.ofThreads, None)
+		in.ofThreads = append(in.ofThreads, threadSet{})
 	}
-	if id := in.ofThreads[utid]; id != None {
-		column.Set(row, id)
+	set := &in.ofThreads[utid]
+	if set.asked && in.sent >= set.batch+argBatches {
+		column.Set(row, set.id)
 		return
+	}
+	if !set.asked {
+		set.asked, set.batch = true, in.sent
 	}
 	t.Pin(row)
 	b := in.batch
@@ -192,6 +208,7 @@ func (in *argInterner) send() {
 	}
 	in.batch.strings = in.store.Strings.View()
 	in.full <- in.batch
+	in.sent++
 	in.flying++
 	for len(in.done) > 0 || len(in.spare) == 0 && in.made == argBatches {
 		in.land()
@@ -225,7 +242,7 @@ func (in *argInterner) work(b *argBatch) {
 		from = set.end
 	}
 	from = 0
-	events := b.events
+	events := 0
 	for i, set := range b.sets {
 		if ahead := i + prefetchSets; ahead < len(b.hashes) {
 			in.ids.prefetch(b.hashes[ahead])
@@ -235,30 +252,35 @@ func (in *argInterner) work(b *argBatch) {
 			id = in.intern(b.hashes[i], b.packed[from:set.end])
 		}
 		from = set.end
-		if !set.event {
+		if set.event {
+			b.events[events].args = id
+			events++
+		} else {
 			b.ids = append(b.ids, id)
-			continue
 		}
-		in.store.storeEvent(&events[0], id)
-		events = events[1:]
 	}
+	in.store.storeEvents(b.events)
 	b.err = cmp.Or(in.store.Args.Err(), in.store.FtraceEvent.Err())
 }
 
-// storeEvent appends a row to ftrace_event.
-func (s *Store) storeEvent(e *FtraceEvent, args ArgSetID) {
+// storeEvents appends rows to ftrace_event.
+func (s *Store) storeEvents(events []FtraceEvent) {
 	t := &s.FtraceEvent
-	row := t.Append()
-	t.SetID(row, e.ID)
-	t.TS.Set(row, e.TS)
-	t.Name.Set(row, e.Name)
-	t.CPU.Set(row, e.CPU)
-	t.UCPU.Set(row, e.UCPU)
-	t.UTID.Set(row, e.UTID)
-	t.CommonFlags.Set(row, e.Flags)
-	t.Type.Set(row, s.words.ftraceEvent)
-	if args != None {
-		t.ArgSetID.Set(row, args)
+	for len(events) > 0 {
+		row, n := t.AppendRows(len(events))
+		ids, times, names := t.FillID(row, n), t.TS.Fill(row, n), t.Name.Fill(row, n)
+		cpus, ucpus, utids := t.CPU.Fill(row, n), t.UCPU.Fill(row, n), t.UTID.Fill(row, n)
+		flags, types := t.CommonFlags.Fill(row, n), t.Type.Fill(row, n)
+		for i := range events[:n] {
+			e := &events[i]
+			ids[i], times[i], names[i] = e.ID, e.TS, e.Name
+			cpus[i], ucpus[i], utids[i] = e.CPU, e.UCPU, e.UTID
+			flags[i], types[i] = e.Flags, s.words.ftraceEvent
+			if e.args != None {
+				t.ArgSetID.Set(row+int64(i), e.args)
+			}
+		}
+		events = events[n:]
 	}
 }
 
@@ -277,7 +299,7 @@ func (in *argInterner) finish(b *argBatch) {
 		t.column.Set(t.row, b.ids[i])
 		t.table.Unpin(t.row)
 		if t.utid != None {
-			in.ofThreads[t.utid] = b.ids[i]
+			in.ofThreads[t.utid].id = b.ids[i]
 		}
 	}
 	in.store.set.Fail(b.err)
@@ -319,29 +341,33 @@ func (in *argInterner) intern(hash uint64, args PackedArgs) ArgSetID {
 	if !added {
 		return id
 	}
-	for len(args) > 0 {
-		var a packedArg
-		a, args = args.next()
-		row := t.Append() // which may seal a chunk, and its strings
-		t.ArgSetID.Set(row, id)
-		key := in.string(a.Key)
-		t.Key.Set(row, key)
-		if a.FlatKey != a.Key {
-			key = in.string(a.FlatKey)
+	for n := args.len(); n > 0; {
+		row, some := t.AppendRows(n) // which may seal a chunk, and its strings
+		ids, types := t.ArgSetID.Fill(row, some), t.ValueType.Fill(row, some)
+		keys, flatKeys := t.Key.Fill(row, some), t.FlatKey.Fill(row, some)
+		for i := range ids {
+			var a packedArg
+			a, args = args.next()
+			ids[i], types[i] = id, in.typeOf(a.Value.Kind)
+			keys[i] = in.string(a.Key)
+			flatKeys[i] = keys[i]
+			if a.FlatKey != a.Key {
+				flatKeys[i] = in.string(a.FlatKey)
+			}
+			row := row + int64(i)
+			switch a.Value.Kind {
+			case ArgString, ArgJSON:
+				t.StringValue.Set(row, in.string(StringID(a.Value.bits)))
+			case argText:
+				t.StringValue.Set(row, in.strings.InternBytes(a.text))
+			case ArgReal:
+				t.RealValue.Set(row, math.Float64frombits(a.Value.bits))
+			case ArgNull:
+			default:
+				t.IntValue.Set(row, int64(a.Value.bits))
+			}
 		}
-		t.FlatKey.Set(row, key)
-		switch a.Value.Kind {
-		case ArgString, ArgJSON:
-			t.StringValue.Set(row, in.string(StringID(a.Value.bits)))
-		case argText:
-			t.StringValue.Set(row, in.strings.InternBytes(a.text))
-		case ArgReal:
-			t.RealValue.Set(row, math.Float64frombits(a.Value.bits))
-		case ArgNull:
-		default:
-			t.IntValue.Set(row, int64(a.Value.bits))
-		}
-		t.ValueType.Set(row, in.typeOf(a.Value.Kind))
+		n -= some
 	}
 	return id
 }

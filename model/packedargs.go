@@ -77,5 +77,21 @@ func (p PackedArgs) next() (a packedArg, rest PackedArgs) {
 	return a, p
 }
 
+// len is the number of args.
+func (p PackedArgs) len() int {
+	n := 0
+	for i := 0; i < len(p); n++ {
+		head, bits := binary.LittleEndian.Uint64(p[i:]), binary.LittleEndian.Uint64(p[i+8:])
+		i += packedBytes
+		if head>>32&packedFlat != 0 {
+			i += 4
+		}
+		if ArgKind(head>>32) == argText {
+			i += int(bits)
+		}
+	}
+	return n
+}
+
 // hash is the same in every run, never 0.
 func (p PackedArgs) hash() uint64 { return xxh3.Hash(p) | 1 }

@@ -82,6 +82,33 @@ func (c *column[T]) Set(row int64, v T) {
 	}
 }
 
+// Fill returns the values of n rows that AppendRows added last, to be set.
+func (c *column[T]) Fill(row int64, n int) []T {
+	if c.values == nil {
+		c.allocate()
+	}
+	i := int(row - c.base)
+	if c.valid != nil {
+		setBits(c.valid, i, i+n)
+	}
+	return c.values[i : i+n : i+n]
+}
+
+// setBits sets the bits from..to, of which there is one at least.
+func setBits(b []byte, from, to int) {
+	first, last := from>>3, (to-1)>>3
+	low, high := byte(0xff)<<(from&7), byte(0xff)>>(7-(to-1)&7)
+	if first == last {
+		b[first] |= low & high
+		return
+	}
+	b[first] |= low
+	for i := first + 1; i < last; i++ {
+		b[i] = 0xff
+	}
+	b[last] |= high
+}
+
 // setSlow handles a column without values in this chunk so far, and rows of
 // chunks that are closed but not yet sealed.
 func (c *column[T]) setSlow(row int64, v T) {

@@ -115,6 +115,19 @@ func (t *Table) Append() int64 {
 	return row
 }
 
+// AppendRows is Append for up to n rows, as many as there is room for in the open
+// chunk, one at least. It returns the first and how many there are.
+func (t *Table) AppendRows(n int) (row int64, added int) {
+	row = t.Append()
+	added = int(min(int64(n), t.base+int64(t.capacity)-row))
+	t.rows = row + int64(added)
+	return row, added
+}
+
+// FillID returns the ids of n rows that AppendRows added last, of a child, to be
+// set.
+func (t *Table) FillID(row int64, n int) []int64 { return t.ids.Fill(row, n) }
+
 // SetID sets the id of a child's row: the id of its row in the parent.
 func (t *Table) SetID(row, id int64) { t.ids.Set(row, id) }
 

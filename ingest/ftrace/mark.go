@@ -2,6 +2,7 @@ package ftrace
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/model"
@@ -25,7 +26,9 @@ var (
 // parseMark reads a mark. ok is false if it is none, known false if the text is
 // something else that the tools of Android write.
 func parseMark(text []byte) (m mark, ok, known bool) {
-	text = bytes.TrimRight(text, "\n\x00")
+	for n := len(text); n > 0 && (text[n-1] == '\n' || text[n-1] == 0); n-- {
+		text = text[:n-1]
+	}
 	rest, more := text, true
 	next := func() []byte {
 		if !more {
@@ -45,11 +48,11 @@ func parseMark(text []byte) (m mark, ok, known bool) {
 		return m, false, true
 	}
 	m.phase = phase[0]
-	tgid, err := strconv.ParseUint(string(next()), 10, 32)
-	m.tgid = int64(tgid)
-	hasTGID := err == nil
+	var hasTGID bool
+	m.tgid, hasTGID = parsePID(next())
 	number := func(field []byte) (ok bool) {
-		m.value, err = strconv.ParseInt(string(field), 10, 64)
+		v, err := strconv.ParseInt(string(field), 10, 64)
+		m.value = v
 		return err == nil
 	}
 	switch m.phase {
@@ -79,6 +82,19 @@ func parseMark(text []byte) (m mark, ok, known bool) {
 		return m, number(cookie) && hasTGID && len(m.track) > 0, true
 	}
 	return m, false, !bytes.HasPrefix(text, clockSync)
+}
+
+// parsePID reads a number of up to 32 bits.
+func parsePID(field []byte) (pid int64, ok bool) {
+	for _, c := range field {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		if pid = 10*pid + int64(c-'0'); pid > math.MaxUint32 {
+			return 0, false
+		}
+	}
+	return pid, len(field) > 0
 }
 
 func printed(p *Parser, e *Event) {

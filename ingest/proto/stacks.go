@@ -239,6 +239,9 @@ func (p *eventParser) readStack() error {
 		p.callsite = id
 		return nil
 	}
+	if len(e.stack) == 0 { // as of nearly all events
+		return nil
+	}
 	for f := wire.Read(e.stack); f.Next(); {
 		if f.Number != 1 {
 			continue

@@ -56,8 +56,12 @@ type distinct struct {
 	values []int64 // by number
 }
 
+// manyDistinct is a number of different values from which on most of those so far
+// should have come before, if a dictionary is to pay.
+const manyDistinct = 4096
+
 // encode stores the numbers of the values whose bit is set, or of all if valid
-// is nil. It gives up if there are more than limit.
+// is nil. It gives up if there are more than limit, or seem to be.
 func (d *distinct) encode(values []int64, valid []byte, indices []int32, limit int) bool {
 	clear(d.slots)
 	d.values = d.values[:0]
@@ -67,7 +71,7 @@ func (d *distinct) encode(values []int64, valid []byte, indices []int32, limit i
 			continue
 		}
 		if 2*len(d.values) >= len(d.slots) {
-			if len(d.values) > limit {
+			if n := len(d.values); n > limit || n > manyDistinct && n > i/2 {
 				return false
 			}
 			d.rehash()

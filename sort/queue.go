@@ -124,7 +124,7 @@ func (q *queue) scratch() int64 {
 }
 
 // settleLen is how many entries are sorted early.
-const settleLen = 16 * pageLen
+const settleLen = 2 * pageLen
 
 // unsettled reports whether enough entries are out of order, and only by so
 // little that sorting them now need not be done again for most of them.

@@ -63,16 +63,7 @@ func (s staged) advance() (ok bool, err error) {
 }
 
 func (s staged) deliver(d *delivery, limit key, end int64, mark uint64) (more bool, err error) {
-	for more = true; more && err == nil; more, err = s.advance() {
-		e := s.current()
-		if e.loc >= mark || e.ts > end || !e.before(limit) {
-			return true, nil
-		}
-		if err := s.sorter.send(d, uint32(s.index), e.ts, e.payload); err != nil {
-			return false, err
-		}
-	}
-	return more, err
+	return s.deliverQueue(d, limit, end, mark)
 }
 
 // maxEventHead is the greatest size in bytes of what is before an event's payload.
@@ -207,13 +198,12 @@ func (g *segment) read(e *event) error {
 			return err
 		}
 	}
-	ts, n1 := binary.Uvarint(b)
-	loc, n2 := binary.Varint(b[max(n1, 0):])
-	size, n3 := binary.Uvarint(b[max(n1+n2, 0):])
-	if n1 <= 0 || n2 <= 0 || n3 <= 0 || size > uint64(g.end) {
+	ts, at := uvarint(b, 0)
+	loc, at := uvarint(b, at)
+	size, start := uvarint(b, at)
+	if start < 0 || size > uint64(g.end) {
 		return errSpill
 	}
-	start := n1 + n2 + n3
 	end := start + int(size)
 	if len(b) < end {
 		if b, err = g.peek(end); err != nil {
@@ -225,10 +215,30 @@ func (g *segment) read(e *event) error {
 	}
 	g.buf = g.buf[end:]
 	g.ts += int64(ts)
-	g.loc += uint64(loc)
+	g.loc += loc>>1 ^ -(loc & 1)
 	e.payload = b[start:end:end]
 	e.key = g.stream.key(g.ts, g.loc, e.payload)
 	return nil
+}
+
+// uvarint reads the uvarint of b at i and returns where it ends, or -1 if there is
+// none, or if i is -1.
+func uvarint(b []byte, i int) (v uint64, end int) {
+	if uint(i) < uint(len(b)) && b[i] < 0x80 {
+		return uint64(b[i]), i + 1
+	}
+	return longUvarint(b, i)
+}
+
+func longUvarint(b []byte, i int) (v uint64, end int) {
+	if i < 0 {
+		return 0, -1
+	}
+	v, n := binary.Uvarint(b[i:])
+	if n <= 0 {
+		return 0, -1
+	}
+	return v, i + n
 }
 
 // peek returns at least the next n bytes, or all that are left.

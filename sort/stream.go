@@ -143,7 +143,8 @@ func (st *Stream) next() (k key, ok bool) {
 // arrived at or after mark.
 func (st *Stream) deliver(d *delivery, end int64, mark uint64) error {
 	if st.sources.empty() {
-		return st.deliverQueue(d, end, mark)
+		_, err := st.deliverQueue(d, lastKey, end, mark)
+		return err
 	}
 	for !st.sources.empty() {
 		first := st.sources.first()
@@ -166,27 +167,35 @@ func (st *Stream) deliver(d *delivery, end int64, mark uint64) error {
 // batch is how many payloads are looked up at once.
 const batch = 32
 
-// deliverQueue is deliver for a stream of which nothing is spilled.
-func (st *Stream) deliverQueue(d *delivery, end int64, mark uint64) error {
+// deliverQueue delivers what is staged, see source.
+func (st *Stream) deliverQueue(d *delivery, limit key, end int64, mark uint64) (more bool, err error) {
 	s := st.sorter
 	var payloads [batch][]byte
 	for {
 		front := st.queue.front()
+		front = front[:min(len(front), batch)]
 		n := 0
-		for n < min(len(front), batch) {
+		for n < len(front) {
 			e := front[n]
-			if e.loc >= mark || e.ts > end {
+			if e.loc >= mark || e.ts > end || e.ts >= limit.ts {
 				break
 			}
 			n++
 		}
-		if n == 0 {
-			return nil
+		switch {
+		case len(front) == 0:
+			return false, nil
+		case n == 0: // it may still come before others of that time
+			e := front[0]
+			if e.loc >= mark || e.ts > end || !st.key(e.ts, e.loc, s.stage.arena.payload(e.loc)).before(limit) {
+				return true, nil
+			}
+			n = 1
 		}
 		s.stage.arena.payloads(payloads[:n], front[:n])
 		for i, e := range front[:n] {
 			if err := s.send(d, uint32(st.index), e.ts, payloads[i]); err != nil {
-				return err
+				return false, err
 			}
 			s.stage.arena.release(e.loc)
 		}

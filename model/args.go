@@ -73,6 +73,14 @@ type ArgSource interface {
 	AddArgs(*ArgSet)
 }
 
+// PackedSource is a source of args that can give them in a form that costs less.
+type PackedSource interface {
+	ArgSource
+	// PackArgs appends the args. It returns false, and need not append any, if a
+	// key might come twice.
+	PackArgs(PackedArgs) (PackedArgs, bool)
+}
+
 const indexedArgs = 32
 
 // Add adds an arg whose key has no array index.

@@ -134,11 +134,24 @@ func (in *argInterner) string(id StringID) StringID {
 // SetArgs stores a set, which must not be empty, and its id in a row of a
 // column. The id comes later, but before the row is sealed.
 func (s *Store) SetArgs(t *table.Table, column *table.Int64, row int64, set *ArgSet) {
+	s.args.batch.packed = set.Pack(s.args.batch.packed)
+	s.args.target(t, column, row, None)
+}
+
+// setPackedArgs is SetArgs for args that may be none.
+func (s *Store) setPackedArgs(t *table.Table, column *table.Int64, row int64, args PackedArgs) {
+	if len(args) > 0 {
+		s.args.batch.packed = append(s.args.batch.packed, args...)
+		s.args.target(t, column, row, None)
+	}
+}
+
+// target ends a set of the batch, the id of which goes to a row of a column; utid
+// is as in argTarget.
+func (in *argInterner) target(t *table.Table, column *table.Int64, row int64, utid UTID) {
 	t.Pin(row)
-	b := s.args.batch
-	b.packed = set.Pack(b.packed)
-	b.targets = append(b.targets, argTarget{t, column, row, None})
-	s.args.add(false)
+	in.batch.targets = append(in.batch.targets, argTarget{t, column, row, utid})
+	in.add(false)
 }
 
 // setThreadArg is SetArgs for the set of nothing but a utid, which is remembered.
@@ -155,11 +168,8 @@ func (s *Store) setThreadArg(t *table.Table, column *table.Int64, row int64, uti
 	if !set.asked {
 		set.asked, set.batch = true, in.sent
 	}
-	t.Pin(row)
-	b := in.batch
-	b.packed.Add(s.words.utid, UintArg(uint64(utid)))
-	b.targets = append(b.targets, argTarget{t, column, row, utid})
-	in.add(false)
+	in.batch.packed.Add(s.words.utid, UintArg(uint64(utid)))
+	in.target(t, column, row, utid)
 }
 
 // AddFtraceEvent stores a row of ftrace_event with its args.
@@ -183,6 +193,16 @@ func (in *argInterner) add(event bool) {
 func (s *Store) setArgsOf(source ArgSource, t *table.Table, column *table.Int64, row int64, scratch *ArgSet) {
 	if source == nil {
 		return
+	}
+	if from, ok := source.(PackedSource); ok {
+		b := s.args.batch
+		before := len(b.packed)
+		if packed, ok := from.PackArgs(b.packed); ok {
+			if b.packed = packed; len(packed) > before {
+				s.args.target(t, column, row, None)
+			}
+			return
+		}
 	}
 	scratch.Reset()
 	source.AddArgs(scratch)

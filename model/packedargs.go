@@ -55,6 +55,18 @@ func (s *ArgSet) Pack(b PackedArgs) PackedArgs {
 	return b
 }
 
+// AddArgs adds the args to a set.
+func (p PackedArgs) AddArgs(set *ArgSet) {
+	for len(p) > 0 {
+		var a packedArg
+		if a, p = p.next(); a.Value.Kind == argText {
+			set.AddText(a.FlatKey, a.Key, a.text)
+		} else {
+			set.AddFlat(a.FlatKey, a.Key, a.Value)
+		}
+	}
+}
+
 // packedArg is one of PackedArgs.
 type packedArg struct {
 	Arg

@@ -20,6 +20,7 @@ type Slices struct {
 	tracks  []slicesOfTrack // by track id
 	scratch ArgSet
 	spare   []*ArgSet
+	unused  []PackedArgs // memory of those that were stored
 }
 
 type slicesOfTrack struct {
@@ -40,7 +41,8 @@ type openSlice struct {
 	stack          uint64
 	pinned         bool // its dur or args may still change
 	clock          ThreadClock
-	args           *ArgSet      // of a slice that can still get args
+	packed         PackedArgs   // args of a slice that can still get more, or nil
+	args           *ArgSet      // the same once there are more, or if they cannot be packed
 	child          *table.Table // child table with a row of the slice, or nil
 	childRow       int64
 }
@@ -107,7 +109,7 @@ func (s *Slices) Begin(ts int64, track TrackID, category, name StringID, args Ar
 		return None
 	}
 	if args != nil {
-		args.AddArgs(s.argsOf(&on.stack[len(on.stack)-1]))
+		s.addArgs(&on.stack[len(on.stack)-1], args)
 	}
 	return id
 }
@@ -185,7 +187,7 @@ func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgS
 		e.EndSlice(slice.id, slice.ts)
 	}
 	if args != nil {
-		args.AddArgs(s.argsOf(slice))
+		s.addArgs(slice, args)
 	}
 	if on.unnestable {
 		strings := s.context.Store.Strings
@@ -210,7 +212,7 @@ func (s *Slices) AddArgs(track TrackID, category, name StringID, args ArgSource)
 	if i < 0 {
 		return None
 	}
-	args.AddArgs(s.argsOf(&on.stack[i]))
+	s.addArgs(&on.stack[i], args)
 	return on.stack[i].id
 }
 
@@ -379,12 +381,34 @@ func matching(stack []openSlice, category, name StringID) int {
 	return -1
 }
 
+// addArgs adds args to a slice.
+func (s *Slices) addArgs(slice *openSlice, args ArgSource) {
+	if source, ok := args.(PackedSource); ok && slice.args == nil && len(slice.packed) == 0 {
+		var memory PackedArgs
+		if n := len(s.unused); n > 0 {
+			memory, s.unused = s.unused[n-1], s.unused[:n-1]
+		}
+		if slice.packed, ok = source.PackArgs(memory); ok {
+			return
+		}
+		s.unused = append(s.unused, memory)
+		slice.packed = nil
+	}
+	args.AddArgs(s.argsOf(slice))
+}
+
+// argsOf returns the args of a slice, to be added to.
 func (s *Slices) argsOf(slice *openSlice) *ArgSet {
 	if slice.args == nil {
 		if n := len(s.spare); n > 0 {
 			slice.args, s.spare = s.spare[n-1], s.spare[:n-1]
 		} else {
 			slice.args = new(ArgSet)
+		}
+		if slice.packed != nil {
+			slice.packed.AddArgs(slice.args)
+			s.unused = append(s.unused, slice.packed[:0])
+			slice.packed = nil
 		}
 	}
 	return slice.args
@@ -400,6 +424,9 @@ func (s *Slices) pop(on *slicesOfTrack) {
 		}
 		spare.Reset()
 		s.spare = append(s.spare, spare)
+	} else if slice.packed != nil {
+		s.context.Store.setPackedArgs(&slices.Table, &slices.ArgSetID, slice.id, slice.packed)
+		s.unused = append(s.unused, slice.packed[:0])
 	}
 	if slice.child != nil {
 		s.context.Store.args.settle() // the child gets the id from the slice

@@ -3,6 +3,7 @@ package fuchsia
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -14,6 +15,7 @@ type form struct {
 	thread         int // of the parser's threads
 	category, name model.StringID
 	args           []argForm
+	repeats        bool // two args have one name
 }
 
 type argForm struct {
@@ -72,10 +74,12 @@ func (f *form) decode(t *token) {
 	f.kind = kind(head & 15)
 	f.thread = int(t.number())
 	f.category, f.name = model.StringID(t.number()), model.StringID(t.number())
-	f.args = f.args[:0]
+	f.args, f.repeats = f.args[:0], false
 	for range head >> 4 {
 		a := t.number()
-		f.args = append(f.args, argForm{model.StringID(a >> 4), byte(a & 15)})
+		name := model.StringID(a >> 4)
+		f.repeats = f.repeats || slices.ContainsFunc(f.args, func(b argForm) bool { return b.name == name })
+		f.args = append(f.args, argForm{name, byte(a & 15)})
 	}
 }
 

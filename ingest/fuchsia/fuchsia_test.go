@@ -160,6 +160,23 @@ func TestArgs(t *testing.T) {
 	rows.Want(t, "slice", "ts|name|arg_set_id", "1||1")
 }
 
+// The end of a slice adds to the args of its beginning, and replaces those of the
+// same name.
+func TestArgsOfBothEnds(t *testing.T) {
+	f := newTrace()
+	f.thread(1, 10, 11)
+	f.event(begin, 1, "c", "both", 1, 2, join(arg(1, "a", 1), arg(1, "b", 2))...)
+	f.event(begin, 1, "c", "begin", 2, 1, arg(1, "a", 3)...)
+	f.event(end, 1, "c", "begin", 3, 0)
+	f.event(end, 1, "c", "both", 4, 2, join(arg(1, "c", 4), arg(1, "a", 5))...)
+	f.event(begin, 1, "c", "end", 5, 0)
+	f.event(end, 1, "c", "end", 6, 1, arg(1, "a", 3)...)
+	f.event(begin, 1, "c", "open", 7, 1, arg(1, "b", 6)...)
+	rows := f.read(t)
+	rows.Want(t, "args", "arg_set_id|key|int_value", "0|utid|2", "1|a|3", "2|a|5", "2|b|2", "2|c|4", "5|b|6")
+	rows.Want(t, "slice", "name|arg_set_id", "both|2", "begin|1", "end|1", "open|5")
+}
+
 func TestCounters(t *testing.T) {
 	f := newTrace()
 	f.thread(1, 10, 11)

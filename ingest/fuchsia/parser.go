@@ -183,6 +183,18 @@ func (p *parser) AddArgs(set *model.ArgSet) {
 	}
 }
 
+// PackArgs appends the event's args.
+func (p *parser) PackArgs(to model.PackedArgs) (model.PackedArgs, bool) {
+	if p.form.repeats {
+		return to, false
+	}
+	args := p.args
+	for _, a := range p.form.args {
+		to.Add(a.name, p.argValue(a.kind, args.number()))
+	}
+	return to, true
+}
+
 // argValue is the value of an arg, of which a token has a number, the bits of a
 // double, or a StringID.
 func (p *parser) argValue(kind byte, v uint64) model.ArgValue {

@@ -66,7 +66,7 @@ pgo: ## the profile that the compiler optimizes for, cmd/tpconvert/default.pgo, 
 	$(GO) build -o bin/tracegen ./cmd/tracegen
 	rm -rf bin/traces && mkdir -p bin/traces
 	for kind in json track-event ftrace-proto ftrace fuchsia; do bin/tracegen --format $$kind --size 100MB bin/traces/$$kind || exit 1; done
-	TRACES=$(CURDIR)/bin/traces $(GO) test -run '^$$' -bench Convert -benchtime 3x -o bin/profiled.test -cpuprofile bin/convert.prof ./cmd/tpconvert
+	TRACES=$(CURDIR)/bin/traces $(GO) test -run '^$$' -bench Convert -benchtime 8x -o bin/profiled.test -cpuprofile bin/convert.prof ./cmd/tpconvert
 	$(GO) tool pprof -proto bin/convert.prof >cmd/tpconvert/default.pgo
 
 man: build ## man pages in man/

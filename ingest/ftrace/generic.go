@@ -43,7 +43,9 @@ func (p *Parser) LegacyField(t *Tracepoint, name []byte, kind FieldType) *Field 
 			return f
 		}
 	}
-	t.Fields = append(t.Fields, Field{Name: string(name), Type: kind, key: p.Store.Strings.InternBytes(name), bit: fieldBit(len(t.Fields))})
+	f := Field{Name: string(name), Type: kind, key: p.Store.Strings.InternBytes(name)}
+	f.bit = fieldBit(t.Fields, f.Name)
+	t.Fields = append(t.Fields, f)
 	return &t.Fields[len(t.Fields)-1]
 }
 

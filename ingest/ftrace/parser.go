@@ -68,7 +68,7 @@ func (p *Parser) prepare(t *Tracepoint) {
 	}
 	for i := range t.Fields {
 		if f := &t.Fields[i]; f.Name != "" {
-			f.key, f.bit = p.Store.Strings.Intern(f.Name), fieldBit(i)
+			f.key, f.bit = p.Store.Strings.Intern(f.Name), fieldBit(t.Fields[:i], f.Name)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package ftrace
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,12 +39,18 @@ type Field struct {
 	Type FieldType
 
 	key    model.StringID
-	bit    uint64 // differs among the first fields of a tracepoint
+	bit    uint64 // of the name; 64 fields have different ones
 	symbol bool   // its number stands for a kernel function that the trace names
 }
 
-// fieldBit is the bit of a tracepoint's field i.
-func fieldBit(i int) uint64 { return 1 << (i % 64) }
+// fieldBit is the bit of a name that comes after other fields.
+func fieldBit(before []Field, name string) uint64 {
+	i := slices.IndexFunc(before, func(f Field) bool { return f.Name == name })
+	if i < 0 {
+		i = len(before)
+	}
+	return 1 << (i % 64)
+}
 
 // A Tracepoint is a kind of event.
 type Tracepoint struct {

@@ -179,3 +179,22 @@ var probes = []uint32{
 	fieldVulkanAPI, fieldVulkanMemory, fieldGPUMemoryTotal, fieldTaskState, fieldKernelCPUFreq, fieldTaskRename, fieldKernelProcesses,
 	fieldConcurrentSession, fieldModuleSymbols, fieldCPUPerUID, fieldBluetooth, fieldGameInterventions, fieldAflags,
 }
+
+// A field that an event has twice counts once, with the last value, and equal sets
+// of args are stored once.
+func TestFieldsOfEvents(t *testing.T) {
+	idle := func(ts int64, states ...int64) message {
+		body := message{}
+		for _, state := range states {
+			body = body.num(1, state)
+		}
+		return ftraceEvent(ts, 7, 13, body.num(2, 1))
+	}
+	field := func(name string) message { return message{}.text(1, name) }
+	old := message{}.text(1, "old").msg(2, field("a").num(4, 1)).msg(2, field("b").text(3, "x")).msg(2, field("a").text(3, "y"))
+	r := readTrace(t, packets(bundle(0, idle(10, 3), idle(20, 2, 3), idle(30, 4), ftraceEvent(40, 7, fieldEventGeneric, old))))
+	want(t, "args", r.rows("args", "arg_set_id", "key", "int_value", "string_value"),
+		"0 state 3 ", "0 cpu_id 1 ", "2 cpu 1 ", "3 state 4 ", "3 cpu_id 1 ", "5 a  y", "5 b  x") // 2 is of the counter's track
+	want(t, "ftrace_event", r.rows("ftrace_event", "ts", "name", "arg_set_id"),
+		"10 cpu_idle 0", "20 cpu_idle 0", "30 cpu_idle 3", "40 old 5")
+}

@@ -21,6 +21,7 @@ type Slices struct {
 	scratch ArgSet
 	spare   []*ArgSet
 	unused  []PackedArgs // memory of those that were stored
+	added   PackedArgs
 }
 
 type slicesOfTrack struct {
@@ -383,16 +384,25 @@ func matching(stack []openSlice, category, name StringID) int {
 
 // addArgs adds args to a slice.
 func (s *Slices) addArgs(slice *openSlice, args ArgSource) {
-	if source, ok := args.(PackedSource); ok && slice.args == nil && len(slice.packed) == 0 {
-		var memory PackedArgs
-		if n := len(s.unused); n > 0 {
-			memory, s.unused = s.unused[n-1], s.unused[:n-1]
+	if source, ok := args.(PackedSource); ok && slice.args == nil {
+		had := len(slice.packed) > 0
+		if !had && slice.packed == nil && len(s.unused) > 0 {
+			n := len(s.unused) - 1
+			slice.packed, s.unused = s.unused[n], s.unused[:n]
 		}
-		if slice.packed, ok = source.PackArgs(memory); ok {
+		to := &slice.packed
+		if had { // whose keys may come again
+			to = &s.added
+		}
+		packed, ok := source.PackArgs((*to)[:0])
+		*to = packed[:0]
+		switch {
+		case ok && len(packed) == 0:
+			return
+		case ok && !had:
+			slice.packed = packed
 			return
 		}
-		s.unused = append(s.unused, memory)
-		slice.packed = nil
 	}
 	args.AddArgs(s.argsOf(slice))
 }

@@ -386,7 +386,7 @@ func matching(stack []openSlice, category, name StringID) int {
 func (s *Slices) addArgs(slice *openSlice, args ArgSource) {
 	if source, ok := args.(PackedSource); ok && slice.args == nil {
 		had := len(slice.packed) > 0
-		if !had && slice.packed == nil && len(s.unused) > 0 {
+		if slice.packed == nil && len(s.unused) > 0 {
 			n := len(s.unused) - 1
 			slice.packed, s.unused = s.unused[n], s.unused[:n]
 		}

@@ -81,19 +81,6 @@ type argTarget struct {
 	utid   UTID // the set is that of this thread, unless None
 }
 
-// FtraceEvent is a row of ftrace_event.
-type FtraceEvent struct {
-	ID    int64 // of the row in raw
-	TS    int64 // ns
-	UTID  UTID
-	Flags int64
-	UCPU  int64
-	CPU   int32
-	Name  StringID
-
-	args ArgSetID
-}
-
 func (in *argInterner) init(s *Store) {
 	in.store, in.batch, in.made = s, new(argBatch), 1
 	in.strings = table.NewStringPool()
@@ -138,12 +125,10 @@ func (s *Store) SetArgs(t *table.Table, column *table.Int64, row int64, set *Arg
 	s.args.target(t, column, row, None)
 }
 
-// setPackedArgs is SetArgs for args that may be none.
+// setPackedArgs is SetArgs for packed args.
 func (s *Store) setPackedArgs(t *table.Table, column *table.Int64, row int64, args PackedArgs) {
-	if len(args) > 0 {
-		s.args.batch.packed = append(s.args.batch.packed, args...)
-		s.args.target(t, column, row, None)
-	}
+	s.args.batch.packed = append(s.args.batch.packed, args...)
+	s.args.target(t, column, row, None)
 }
 
 // target ends a set of the batch, the id of which goes to a row of a column; utid
@@ -170,14 +155,6 @@ func (s *Store) setThreadArg(t *table.Table, column *table.Int64, row int64, uti
 	}
 	in.batch.packed.Add(s.words.utid, UintArg(uint64(utid)))
 	in.target(t, column, row, utid)
-}
-
-// AddFtraceEvent stores a row of ftrace_event with its args.
-func (s *Store) AddFtraceEvent(e *FtraceEvent, args PackedArgs) {
-	b := s.args.batch
-	b.packed = append(b.packed, args...)
-	b.events = append(b.events, *e)
-	s.args.add(true)
 }
 
 // add ends a set of the batch.
@@ -281,27 +258,6 @@ func (in *argInterner) work(b *argBatch) {
 	}
 	in.store.storeEvents(b.events)
 	b.err = cmp.Or(in.store.Args.Err(), in.store.FtraceEvent.Err())
-}
-
-// storeEvents appends rows to ftrace_event.
-func (s *Store) storeEvents(events []FtraceEvent) {
-	t := &s.FtraceEvent
-	for len(events) > 0 {
-		row, n := t.AppendRows(len(events))
-		ids, times, names := t.FillID(row, n), t.TS.Fill(row, n), t.Name.Fill(row, n)
-		cpus, ucpus, utids := t.CPU.Fill(row, n), t.UCPU.Fill(row, n), t.UTID.Fill(row, n)
-		flags, types := t.CommonFlags.Fill(row, n), t.Type.Fill(row, n)
-		for i := range events[:n] {
-			e := &events[i]
-			ids[i], times[i], names[i] = e.ID, e.TS, e.Name
-			cpus[i], ucpus[i], utids[i] = e.CPU, e.UCPU, e.UTID
-			flags[i], types[i] = e.Flags, s.words.ftraceEvent
-			if e.args != None {
-				t.ArgSetID.Set(row+int64(i), e.args)
-			}
-		}
-		events = events[n:]
-	}
 }
 
 // land waits for a batch to come back.

@@ -20,8 +20,9 @@ type Slices struct {
 	tracks  []slicesOfTrack // by track id
 	scratch ArgSet
 	spare   []*ArgSet
-	unused  []PackedArgs // memory of those that were stored
-	added   PackedArgs
+	packed  PackedArgs // scratch
+
+	sparePacked []PackedArgs // memory of those that were stored
 }
 
 type slicesOfTrack struct {
@@ -385,22 +386,16 @@ func matching(stack []openSlice, category, name StringID) int {
 // addArgs adds args to a slice.
 func (s *Slices) addArgs(slice *openSlice, args ArgSource) {
 	if source, ok := args.(PackedSource); ok && slice.args == nil {
-		had := len(slice.packed) > 0
-		if slice.packed == nil && len(s.unused) > 0 {
-			n := len(s.unused) - 1
-			slice.packed, s.unused = s.unused[n], s.unused[:n]
-		}
-		to := &slice.packed
-		if had { // whose keys may come again
-			to = &s.added
-		}
-		packed, ok := source.PackArgs((*to)[:0])
-		*to = packed[:0]
+		packed, ok := source.PackArgs(s.packed[:0])
+		s.packed = packed[:0]
 		switch {
 		case ok && len(packed) == 0:
 			return
-		case ok && !had:
-			slice.packed = packed
+		case ok && slice.packed == nil: // else keys may come again
+			if n := len(s.sparePacked); n > 0 {
+				slice.packed, s.sparePacked = s.sparePacked[n-1], s.sparePacked[:n-1]
+			}
+			slice.packed = append(slice.packed, packed...)
 			return
 		}
 	}
@@ -417,7 +412,7 @@ func (s *Slices) argsOf(slice *openSlice) *ArgSet {
 		}
 		if slice.packed != nil {
 			slice.packed.AddArgs(slice.args)
-			s.unused = append(s.unused, slice.packed[:0])
+			s.sparePacked = append(s.sparePacked, slice.packed[:0])
 			slice.packed = nil
 		}
 	}
@@ -436,7 +431,7 @@ func (s *Slices) pop(on *slicesOfTrack) {
 		s.spare = append(s.spare, spare)
 	} else if slice.packed != nil {
 		s.context.Store.setPackedArgs(&slices.Table, &slices.ArgSetID, slice.id, slice.packed)
-		s.unused = append(s.unused, slice.packed[:0])
+		s.sparePacked = append(s.sparePacked, slice.packed[:0])
 	}
 	if slice.child != nil {
 		s.context.Store.args.settle() // the child gets the id from the slice

@@ -12,36 +12,21 @@ import (
 // source is one of the sorted sequences that make up a stream.
 type source interface {
 	current() event
-	advance() (ok bool, err error)
 	// deliver delivers the events before limit, up to the time end and to the
 	// first one that arrived at or after mark. It returns false at the end.
 	deliver(d *delivery, limit key, end int64, mark uint64) (more bool, err error)
 }
 
-// step advances the first of the sources.
-func step(m *merger[source]) error {
-	src := m.first().seq
-	ok, err := src.advance()
-	switch {
-	case err != nil:
-		return err
-	case ok:
-		m.advance(src.current().key)
-	default:
-		m.drop()
-	}
-	return nil
-}
-
-// openSegments adds segments to m, with read buffers of the given size.
-func openSegments(m *merger[source], segments []*segment, buffer int) error {
+// openSegments opens segments, with read buffers of the given size, and adds those
+// that have events.
+func openSegments(segments []*segment, buffer int, add func(*segment)) error {
 	for _, g := range segments {
 		ok, err := g.open(buffer)
 		if err != nil {
 			return err
 		}
 		if ok {
-			m.add(g.head.key, g)
+			add(g)
 		}
 	}
 	return nil
@@ -56,14 +41,42 @@ func (s staged) current() event {
 	return event{s.key(e.ts, e.loc, payload), payload}
 }
 
-func (s staged) advance() (ok bool, err error) {
-	s.sorter.stage.arena.release(s.queue.at(s.queue.head).loc)
-	s.queue.pop(1)
-	return !s.queue.empty(), nil
-}
+// batch is how many payloads are looked up at once.
+const batch = 32
 
-func (s staged) deliver(d *delivery, limit key, end int64, mark uint64) (more bool, err error) {
-	return s.deliverQueue(d, limit, end, mark)
+func (st staged) deliver(d *delivery, limit key, end int64, mark uint64) (more bool, err error) {
+	s := st.sorter
+	var payloads [batch][]byte
+	for {
+		front := st.queue.front()
+		front = front[:min(len(front), batch)]
+		n := 0
+		for n < len(front) {
+			e := front[n]
+			if e.loc >= mark || e.ts > end || e.ts >= limit.ts {
+				break
+			}
+			n++
+		}
+		switch {
+		case len(front) == 0:
+			return false, nil
+		case n == 0: // it may still come before others of that time
+			e := front[0]
+			if e.loc >= mark || e.ts > end || !st.key(e.ts, e.loc, s.stage.arena.payload(e.loc)).before(limit) {
+				return true, nil
+			}
+			n = 1
+		}
+		s.stage.arena.payloads(payloads[:n], front[:n])
+		for i, e := range front[:n] {
+			if err := s.send(d, uint32(st.index), e.ts, payloads[i]); err != nil {
+				return false, err
+			}
+			s.stage.arena.release(e.loc)
+		}
+		st.queue.pop(n)
+	}
 }
 
 // maxEventHead is the greatest size in bytes of what is before an event's payload.

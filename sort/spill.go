@@ -220,19 +220,25 @@ func (st *Stream) compact(runs []*run, w *runWriter) error {
 	if from < 0 {
 		return nil
 	}
-	var m merger[source]
-	if err := openSegments(&m, st.segments[from:], st.sorter.readBuffer(len(st.segments)-from)); err != nil {
+	var m merger[*segment]
+	buffer := st.sorter.readBuffer(len(st.segments) - from)
+	if err := openSegments(st.segments[from:], buffer, func(g *segment) { m.add(g.head.key, g) }); err != nil {
 		return err
 	}
 	g := w.segment(st)
 	w.begin(g)
 	for !m.empty() {
-		first := m.first()
-		if err := w.add(first.ts, first.loc, first.seq.current().payload); err != nil {
+		first := m.first().seq
+		if err := w.add(first.head.ts, first.head.loc, first.head.payload); err != nil {
 			return spillError(err)
 		}
-		if err := step(&m); err != nil {
+		switch ok, err := first.advance(); {
+		case err != nil:
 			return err
+		case ok:
+			m.advance(first.head.key)
+		default:
+			m.drop()
 		}
 	}
 	w.end(g)

@@ -113,7 +113,7 @@ func (st *Stream) open(buffer int) error {
 		src := staged{st}
 		st.sources.add(src.current().key, src)
 	}
-	return openSegments(&st.sources, st.segments, buffer)
+	return openSegments(st.segments, buffer, func(g *segment) { st.sources.add(g.head.key, g) })
 }
 
 // pause ends delivery.
@@ -143,7 +143,7 @@ func (st *Stream) next() (k key, ok bool) {
 // arrived at or after mark.
 func (st *Stream) deliver(d *delivery, end int64, mark uint64) error {
 	if st.sources.empty() {
-		_, err := st.deliverQueue(d, lastKey, end, mark)
+		_, err := staged{st}.deliver(d, lastKey, end, mark)
 		return err
 	}
 	for !st.sources.empty() {
@@ -162,43 +162,4 @@ func (st *Stream) deliver(d *delivery, end int64, mark uint64) error {
 		}
 	}
 	return nil
-}
-
-// batch is how many payloads are looked up at once.
-const batch = 32
-
-// deliverQueue delivers what is staged, see source.
-func (st *Stream) deliverQueue(d *delivery, limit key, end int64, mark uint64) (more bool, err error) {
-	s := st.sorter
-	var payloads [batch][]byte
-	for {
-		front := st.queue.front()
-		front = front[:min(len(front), batch)]
-		n := 0
-		for n < len(front) {
-			e := front[n]
-			if e.loc >= mark || e.ts > end || e.ts >= limit.ts {
-				break
-			}
-			n++
-		}
-		switch {
-		case len(front) == 0:
-			return false, nil
-		case n == 0: // it may still come before others of that time
-			e := front[0]
-			if e.loc >= mark || e.ts > end || !st.key(e.ts, e.loc, s.stage.arena.payload(e.loc)).before(limit) {
-				return true, nil
-			}
-			n = 1
-		}
-		s.stage.arena.payloads(payloads[:n], front[:n])
-		for i, e := range front[:n] {
-			if err := s.send(d, uint32(st.index), e.ts, payloads[i]); err != nil {
-				return false, err
-			}
-			s.stage.arena.release(e.loc)
-		}
-		st.queue.pop(n)
-	}
 }

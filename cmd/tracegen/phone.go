@@ -13,13 +13,15 @@ type phone struct {
 	rng      *rand.Rand
 	record   func(c *core, p *tracepoint, fields ...any)
 	now      int64 // ns
-	cores    [8]*core
+	cores    [phoneCores]*core
 	idle     *task
 	tasks    []*task
 	runnable []*task // in the order in which they will run
 	pid      int     // the last one
 	calls    int     // of binder
 }
+
+const phoneCores = 8
 
 // core is a CPU.
 type core struct {

@@ -9,11 +9,10 @@ import (
 
 // writeTraced writes the ftrace of a phone as Perfetto's daemons record and
 // stream it: traced_probes reads the kernel's buffers every now and then, CPU by
-// CPU, and traced writes what it got into the file, a sequence of packets after
-// the other, between a flush and the event that all is written.
+// CPU, and is the producer of two sequences.
 func writeTraced(w *bufio.Writer, size int64, rng *rand.Rand) error {
 	p := newPhone(rng)
-	t := &traced{out: &output{w: w}, phone: p, left: size, symbols: map[kernelFunction]bool{}, seen: map[*task]bool{}}
+	t := &traced{service: service{&output{w: w}}, phone: p, left: size, symbols: map[kernelFunction]bool{}, seen: map[*task]bool{}}
 	for i := range t.bundles {
 		t.bundles[i] = newBundle(i, p.now)
 	}
@@ -36,52 +35,17 @@ func writeTraced(w *bufio.Writer, size int64, rng *rand.Rand) error {
 const (
 	drainPeriod = 250e6 // ns between two readings of the kernel's buffers
 	statsPeriod = 1000e6
-	writePeriod = 2500e6
 	bundleSize  = 50_000 // bytes, about what a bundle of a batch of pages has
 
-	serviceSequence = 1
 	ftraceSequence  = 2
 	processSequence = 3
-	systemUID       = 9999
-	tracedPID       = 1178
-
-	clearedState = 1 // flags of a sequence
-	needsState   = 2
-)
-
-// Fields of TracePacket.
-const (
-	packetFtrace       = 1
-	packetProcessTree  = 2
-	packetUID          = 3
-	packetClocks       = 6
-	packetTime         = 8
-	packetProcessStats = 9
-	packetSequence     = 10
-	packetInterned     = 12
-	packetFlags        = 13
-	packetConfig       = 33
-	packetFtraceStats  = 34
-	packetTraceStats   = 35
-	packetSystemInfo   = 45
-	packetService      = 69
-	packetPID          = 79
-)
-
-// Fields of TracingServiceEvent.
-const (
-	sourcesStarted  = 1
-	tracingStarted  = 2
-	sourcesFlushed  = 3
-	buffersRead     = 4
-	tracingDisabled = 5
 )
 
 type traced struct {
-	out     *output
+	service
 	phone   *phone
 	left    int64 // bytes to record
-	bundles [8]*bundle
+	bundles [phoneCores]*bundle
 	symbols map[kernelFunction]bool // that are interned
 	fresh   message                 // InternedData of the next bundle
 	seen    map[*task]bool          // tasks in process trees
@@ -299,34 +263,24 @@ func (t *traced) ofProcesses(field int, m message) {
 
 // begin writes how the recording is set up.
 func (t *traced) begin() {
-	source := func(name string) message { return message{}.bytes(1, message{}.bytes(1, []byte(name)).number(2, 0)) }
-	t.service(t.clocks())
-	t.service(message{}.bytes(packetConfig, message{}.bytes(1, message{}.number(1, 64<<10)).
-		bytes(2, source("linux.ftrace")).bytes(2, source("linux.process_stats")).
-		number(8, 1).number(9, writePeriod/1e6).number(13, writePeriod/1e6)))
-	name := message{}.bytes(1, []byte("Linux")).bytes(2, []byte("#1 SMP PREEMPT")).bytes(3, []byte("5.10.157-android13-4")).bytes(4, []byte("aarch64"))
-	t.service(message{}.bytes(packetSystemInfo, message{}.bytes(1, name).number(3, 100).bytes(4, []byte("Perfetto v58.2")).number(6, 4096).number(8, uint64(len(t.bundles)))))
-	t.event(tracingStarted)
-	t.event(sourcesStarted)
+	t.service.begin(t.phone.now, "linux.ftrace", "linux.process_stats")
 	t.ftrace = append(t.ftrace, t.ftraceStats(1).number(packetFlags, clearedState))
 	t.processTree()
 }
 
 // write writes what was recorded since the last time.
 func (t *traced) write() {
-	t.service(t.clocks())
-	t.event(sourcesFlushed)
-	t.sequence(ftraceSequence, t.ftrace)
-	t.sequence(processSequence, t.process)
+	t.flushed(t.phone.now)
+	t.sequence(producer{systemUID, tracedPID}, ftraceSequence, t.ftrace)
+	t.sequence(producer{systemUID, tracedPID}, processSequence, t.process)
 	t.ftrace, t.process = nil, nil
-	t.event(buffersRead)
+	t.event(t.phone.now, buffersRead)
 }
 
 func (t *traced) end() {
 	t.ftrace = append(t.ftrace, t.ftraceStats(2))
 	t.write()
-	t.event(tracingDisabled)
-	t.service(message{}.bytes(packetTraceStats, message{}.number(2, 2).number(3, 2).number(6, 1).number(15, 1)))
+	t.service.end(t.phone.now)
 }
 
 // ftraceStats returns the kernel's counts of a phase, the start or the end of the
@@ -337,27 +291,4 @@ func (t *traced) ftraceStats(phase uint64) message {
 		m = m.bytes(2, message{}.number(1, uint64(cpu)).number(2, 100).number(9, 1000*phase))
 	}
 	return message{}.bytes(packetFtraceStats, m)
-}
-
-func (t *traced) clocks() message {
-	var m message
-	offsets := []struct{ clock, offset int64 }{{boottime, 0}, {2, 1.6e18}, {4, -6e13}, {1, 1.6e18}, {3, -6e13}, {5, -6e13}}
-	for _, c := range offsets {
-		m = m.bytes(1, message{}.number(1, uint64(c.clock)).number(2, uint64(t.phone.now+c.offset)))
-	}
-	return message{}.number(packetTime, uint64(t.phone.now)).bytes(packetClocks, m)
-}
-
-// event writes a step of the recording.
-func (t *traced) event(step int) {
-	t.service(message{}.number(packetTime, uint64(t.phone.now)).bytes(packetService, message{}.number(step, 1)))
-}
-
-func (t *traced) service(m message) { t.sequence(serviceSequence, []message{m}) }
-
-// sequence writes packets of a sequence.
-func (t *traced) sequence(id uint64, packets []message) {
-	for _, m := range packets {
-		t.out.packet(m.number(packetUID, systemUID).number(packetSequence, id).number(packetPID, tracedPID))
-	}
 }

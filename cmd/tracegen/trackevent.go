@@ -2,28 +2,41 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
-// trackWriter is a thread that writes track events with Perfetto's SDK: packets
-// of a sequence, with times as differences and interned names.
-type trackWriter struct {
+// trackEvents is the recording of an application's track events: Perfetto's SDK
+// writes them, a sequence for each thread, and traced streams them.
+type trackEvents struct {
+	service
+	rng     *rand.Rand
+	threads []*trackThread
+	flows   []uint64 // that are not at their end
+	left    int64    // bytes to record
+}
+
+// trackThread is a thread that writes track events: packets with times as
+// differences and interned names.
+type trackThread struct {
 	sequence uint64
 	pid, tid uint64
 	uuid     uint64
-	now      uint64 // ns
+	now      int64 // ns, of boottime
 	depth    int
 	events   int
-	fresh    bool // interned data must be written anew
-	names    map[uint64]bool
+	names    map[uint64]bool // that are interned
+	packets  []message       // to write
 }
 
 const (
-	trackEventWriters = 24
+	trackEventThreads = 24
+	threadsOfProcess  = 6
 	statePeriod       = 20_000 // events between which interned data is kept
+	eventPeriod       = 100e3  // ns between two events of a thread, on average
 	sequenceClock     = 64
-	boottime          = 6
 )
 
 var trackEventNames = []string{
@@ -41,63 +54,76 @@ var (
 
 // writeTrackEvents writes a trace of track events alone.
 func writeTrackEvents(w *bufio.Writer, size int64, rng *rand.Rand) error {
-	const start = 1_000_000_000_000
-	var writers []*trackWriter
-	for i := range uint64(trackEventWriters) {
-		writers = append(writers, &trackWriter{sequence: i + 2, pid: 1000 + i/6*100, tid: 1000 + i/6*100 + i%6,
-			uuid: 0x9e3779b97f4a7c15 * (i + 1), now: start, fresh: true})
+	now := int64(1_000_000_000_000)
+	t := &trackEvents{service: service{&output{w: w}}, rng: rng, left: size}
+	for i := range uint64(trackEventThreads) {
+		pid := 1000 + i/threadsOfProcess*100
+		t.threads = append(t.threads, &trackThread{sequence: serviceSequence + 1 + i, pid: pid, tid: pid + i%threadsOfProcess,
+			uuid: 0x9e3779b97f4a7c15 * (i + 1), now: now + rng.Int64N(eventPeriod)})
 	}
-	o := &output{w: w, left: size}
-	clock := func(id, value uint64) message { return message{}.number(1, id).number(2, value) }
-	snapshot := message{}.bytes(1, clock(boottime, start)).bytes(1, clock(3, start-5e9)).bytes(1, clock(1, 1.7e18)).number(2, boottime)
-	o.packet(message{}.number(8, start).number(10, 1).bytes(6, snapshot))
-	var flows []uint64
-	for o.wantsMore() {
-		t := writers[rng.IntN(len(writers))]
-		// A thread writes its packets in chunks.
-		for range 20 + rng.IntN(100) {
-			if t.events%statePeriod == 0 {
-				t.fresh = true
-			}
-			if t.fresh {
-				for _, p := range t.begin() {
-					o.packet(p)
-				}
-			}
-			o.packet(t.event(rng, &flows))
+	t.begin(now, "track_event")
+	for t.left > 0 && t.out.err == nil {
+		now = t.record(now + writePeriod)
+		t.flushed(now)
+		for _, thread := range t.threads {
+			t.sequence(producer{systemUID + thread.pid, thread.pid}, thread.sequence, thread.packets)
+			thread.packets = thread.packets[:0]
 		}
+		t.event(now, buffersRead)
 	}
-	return o.err
+	t.end(now)
+	return t.out.err
 }
 
-// begin returns the packets that a sequence begins with, each time that it
-// starts anew.
-func (t *trackWriter) begin() []message {
-	t.fresh, t.names = false, map[uint64]bool{}
+// record lets the threads run up to a time, or until the trace is long enough, and
+// returns the time then.
+func (t *trackEvents) record(end int64) int64 {
+	for t.left > 0 {
+		thread := slices.MinFunc(t.threads, func(a, b *trackThread) int { return cmp.Compare(a.now, b.now) })
+		if thread.now >= end {
+			return end
+		}
+		first := len(thread.packets)
+		if thread.events%statePeriod == 0 {
+			thread.begin()
+		}
+		thread.event(t.rng, &t.flows)
+		for _, m := range thread.packets[first:] {
+			t.left -= int64(len(m)) + packetHead
+		}
+	}
+	return end
+}
+
+// packetHead is about how many bytes the service adds to a packet.
+const packetHead = 11
+
+// begin starts the sequence anew.
+func (t *trackThread) begin() {
+	t.names = map[uint64]bool{}
 	clocks := message{}.
-		bytes(1, message{}.number(1, boottime).number(2, t.now)).
-		bytes(1, message{}.number(1, sequenceClock).number(2, t.now).number(3, 1))
-	defaults := message{}.number(58, sequenceClock).bytes(11, message{}.number(11, t.uuid))
+		bytes(1, message{}.number(1, boottime).number(2, uint64(t.now))).
+		bytes(1, message{}.number(1, sequenceClock).number(2, uint64(t.now)).number(3, 1))
+	defaults := message{}.number(packetClock, sequenceClock).bytes(packetTrackEvent, message{}.number(11, t.uuid))
 	process := message{}.number(1, t.pid*7919).bytes(3, message{}.number(1, t.pid).bytes(6, fmt.Append(nil, "app-", t.pid)))
 	thread := message{}.number(1, t.uuid).number(5, t.pid*7919).
 		bytes(4, message{}.number(1, t.pid).number(2, t.tid).bytes(5, fmt.Append(nil, "worker-", t.tid)))
-	return []message{
-		message{}.number(10, t.sequence).number(13, 1).bytes(59, defaults).bytes(6, clocks),
-		message{}.number(10, t.sequence).number(13, 2).number(8, 0).bytes(60, process),
-		message{}.number(10, t.sequence).number(13, 2).number(8, 0).bytes(60, thread),
-	}
+	t.packets = append(t.packets,
+		message{}.number(packetFlags, clearedState).bytes(packetDefaults, defaults).bytes(packetClocks, clocks),
+		message{}.number(packetFlags, needsState).number(packetTime, 0).bytes(packetTrack, process),
+		message{}.number(packetFlags, needsState).number(packetTime, 0).bytes(packetTrack, thread))
 }
 
-// event returns a packet with an event: a slice begins or ends, or it is an
-// instant.
-func (t *trackWriter) event(rng *rand.Rand, flows *[]uint64) message {
+// event adds a packet with an event: a slice begins or ends, or it is an instant.
+func (t *trackThread) event(rng *rand.Rand, flows *[]uint64) {
 	t.events++
-	step := uint64(rng.IntN(30_000))
+	step := rng.Int64N(2 * eventPeriod)
 	t.now += step
-	packet := message{}.number(8, step).number(10, t.sequence).number(13, 2)
+	packet := message{}.number(packetTime, uint64(step)).number(packetFlags, needsState)
 	if t.depth > 0 && (t.depth > 12 || rng.IntN(2) == 0) {
 		t.depth--
-		return packet.bytes(11, message{}.number(9, 2))
+		t.packets = append(t.packets, packet.bytes(packetTrackEvent, message{}.number(9, 2)))
+		return
 	}
 	kind := uint64(1)
 	if rng.IntN(10) == 0 {
@@ -142,9 +168,9 @@ func (t *trackWriter) event(rng *rand.Rand, flows *[]uint64) message {
 			*flows = (*flows)[:n-1]
 		}
 	}
-	packet = packet.bytes(11, event)
+	packet = packet.bytes(packetTrackEvent, event)
 	if interned != nil {
-		packet = packet.bytes(12, interned)
+		packet = packet.bytes(packetInterned, interned)
 	}
-	return packet
+	t.packets = append(t.packets, packet)
 }

@@ -35,7 +35,7 @@ const (
 	trackEventThreads = 24
 	threadsOfProcess  = 6
 	statePeriod       = 20_000 // events between which interned data is kept
-	eventPeriod       = 100e3  // ns between two events of a thread, on average
+	eventPeriod       = 200e3  // ns between two events of a thread, on average
 	sequenceClock     = 64
 )
 

@@ -37,9 +37,8 @@ type argInterner struct {
 	batch  *argBatch   // being filled
 	spare  []*argBatch // empty ones
 	made   int
-	flying int // batches that are not back yet
-	full   chan *argBatch
-	done   chan *argBatch
+	flying int                        // batches that are not back yet
+	helper *handoff.Helper[*argBatch] // nil until there is a batch to work on
 }
 
 // argBatch is a run of sets on their way to their ids, and of rows of ftrace_event,
@@ -199,15 +198,14 @@ func (s *Store) InternArgs(set *ArgSet) ArgSetID {
 
 // send passes the batch on and begins another.
 func (in *argInterner) send() {
-	if in.full == nil {
-		in.full, in.done = make(chan *argBatch, argBatches), make(chan *argBatch, argBatches)
-		go in.run(in.full, in.done)
+	if in.helper == nil {
+		in.helper = handoff.Help(argBatches, in.run)
 	}
 	in.batch.strings = in.store.Strings.View()
-	in.full <- in.batch
+	in.helper.Give(in.batch)
 	in.sent++
 	in.flying++
-	for len(in.done) > 0 || len(in.spare) == 0 && in.made == argBatches {
+	for in.helper.Ready() > 0 || len(in.spare) == 0 && in.made == argBatches {
 		in.land()
 	}
 	if n := len(in.spare); n > 0 {
@@ -219,14 +217,14 @@ func (in *argInterner) send() {
 }
 
 // run interns batches and sends them back.
-func (in *argInterner) run(full <-chan *argBatch, done chan<- *argBatch) {
+func (in *argInterner) run(h *handoff.Helper[*argBatch]) {
 	for {
-		b, ok := handoff.Receive(full)
+		b, ok := h.Next()
 		if !ok {
 			return
 		}
 		in.work(b)
-		done <- b
+		h.Done(b)
 	}
 }
 
@@ -262,7 +260,7 @@ func (in *argInterner) work(b *argBatch) {
 
 // land waits for a batch to come back.
 func (in *argInterner) land() {
-	b, _ := handoff.Receive(in.done)
+	b, _ := in.helper.Take()
 	in.flying--
 	in.finish(b)
 	in.spare = append(in.spare, b)
@@ -304,9 +302,9 @@ func (in *argInterner) stop() {
 	for in.flying > 0 {
 		in.land()
 	}
-	if in.full != nil {
-		close(in.full)
-		in.full = nil
+	if in.helper != nil {
+		in.helper.Stop()
+		in.helper = nil
 	}
 }
 

@@ -54,13 +54,10 @@ func (p *parcel) deliver(sinks []Sink) error {
 	return nil
 }
 
-// delivery takes events from the goroutine that merges to the one whose sinks
+// delivery packs events, on the goroutine that merges, for the one whose sinks
 // parse them, so that both have a core of their own.
 type delivery struct {
-	sinks   []Sink // of all streams
-	packed  chan *parcel
-	empty   chan *parcel
-	stop    chan struct{}
+	to      *handoff.Helper[*parcel]
 	packing *parcel
 }
 
@@ -75,37 +72,35 @@ func (s *Sorter) deliver(mark uint64) error {
 		return s.err
 	}
 	s.err = ErrDelivering
-	d := &delivery{packed: make(chan *parcel, parcels), empty: s.parcels, stop: make(chan struct{})}
+	var sinks []Sink
 	for _, st := range s.streams {
-		d.sinks = append(d.sinks, st.sink)
+		sinks = append(sinks, st.sink)
 	}
-	merged := make(chan error, 1)
-	go func() {
-		defer close(d.packed)
-		merged <- s.merge(d, mark)
-	}()
-	err := d.run()
-	s.err = cmp.Or(err, <-merged)
+	var merged error
+	merge := handoff.Help(parcels, func(h *handoff.Helper[*parcel]) {
+		merged = s.merge(&delivery{to: h}, mark)
+	})
+	for i := range s.parcels {
+		merge.Give(&s.parcels[i])
+	}
+	err := hand(sinks, merge)
+	merge.Stop() // it ends before the sorter goes on
+	s.err = cmp.Or(err, merged)
 	return s.err
 }
 
-// run gives the sinks what is packed, until the merge ends or a sink fails.
-func (d *delivery) run() error {
-	defer func() {
-		close(d.stop)
-		for range d.packed { // the merge ends before the sorter goes on
-		}
-	}()
+// hand gives the sinks what is packed, until the merge ends or a sink fails.
+func hand(sinks []Sink, merge *handoff.Helper[*parcel]) error {
 	for {
-		p, ok := handoff.Receive(d.packed)
+		p, ok := merge.Take()
 		if !ok {
 			return nil
 		}
-		if err := p.deliver(d.sinks); err != nil {
+		if err := p.deliver(sinks); err != nil {
 			return err
 		}
 		p.reset()
-		d.empty <- p
+		merge.Give(p)
 	}
 }
 
@@ -113,12 +108,11 @@ func (d *delivery) run() error {
 func (d *delivery) add(stream uint32, ts int64, payload []byte) error {
 	p := d.packing
 	if p == nil {
-		select {
-		case p = <-d.empty:
-			d.packing = p
-		case <-d.stop:
+		var ok bool
+		if p, ok = d.to.Next(); !ok {
 			return errStopped
 		}
+		d.packing = p
 	}
 	p.data = append(p.data, payload...)
 	p.events = append(p.events, parcelEvent{ts, uint32(len(p.data)), stream})
@@ -128,10 +122,10 @@ func (d *delivery) add(stream uint32, ts int64, payload []byte) error {
 	return nil
 }
 
-// flush sends what is packed. There is always room for it.
+// flush passes on what is packed.
 func (d *delivery) flush() {
 	if d.packing != nil {
-		d.packed <- d.packing
+		d.to.Done(d.packing)
 		d.packing = nil
 	}
 }

@@ -81,7 +81,7 @@ type Sorter struct {
 	spilling *spilling // what is written to a run meanwhile, or nil
 	streams  []*Stream
 	runs     []*run // in order of arrival
-	parcels  chan *parcel
+	parcels  [parcels]parcel
 
 	err error // returned by every call when not nil
 
@@ -104,10 +104,6 @@ func New(o Options) *Sorter {
 		tempDir:   o.TempDir,
 		stage:     &stage{arena: arena{shift: min(max(shift, 10), maxBlockShift)}},
 		delivered: math.MinInt64,
-		parcels:   make(chan *parcel, parcels),
-	}
-	for range parcels {
-		s.parcels <- new(parcel)
 	}
 	return s
 }

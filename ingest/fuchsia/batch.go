@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	spareBatches = 12
+	aheadBatches = 12
 	batchTokens  = 2048
 )
 
@@ -45,18 +45,10 @@ func (b *batch) push(to *sort.Stream) error {
 // batches carry tokens from the goroutine that reads records to the one that
 // fills the sorter, so that both have a core of their own.
 type batches struct {
-	*batch             // that is being filled
-	full   chan *batch // closed at the end
-	free   chan *batch // closed when the sorter has failed
-	err    error       // of the sorter
-}
-
-func newBatches() batches {
-	b := batches{batch: new(batch), free: make(chan *batch, spareBatches)}
-	for range spareBatches {
-		b.free <- new(batch)
-	}
-	return b
+	*batch // that is being filled
+	helper *handoff.Helper[*batch]
+	all    [aheadBatches]batch
+	err    error // of the sorter
 }
 
 // add adds a token that was appended to data.
@@ -66,13 +58,14 @@ func (b *batches) add(ts int64, data []byte) error {
 	if len(b.ends) < batchTokens {
 		return nil
 	}
-	return b.flush()
+	b.helper.Done(b.batch)
+	return b.next()
 }
 
-// flush hands over what there is.
-func (b *batches) flush() error {
-	b.full <- b.batch
-	if b.batch = <-b.free; b.batch == nil {
+// next takes the batch to be filled next.
+func (b *batches) next() (err error) {
+	var ok bool
+	if b.batch, ok = b.helper.Next(); !ok {
 		return errStopped
 	}
 	return nil
@@ -83,26 +76,28 @@ func (b *batches) carry(to *sort.Stream, read func() error) error {
 	if b.err != nil {
 		return b.err
 	}
-	b.full = make(chan *batch, spareBatches)
 	var err error
-	go func() {
-		defer close(b.full)
-		if err = read(); err != errStopped {
-			err = cmp.Or(b.flush(), err)
+	helper := handoff.Help(aheadBatches, func(h *handoff.Helper[*batch]) {
+		b.helper = h
+		if err = b.next(); err == nil {
+			err = read()
 		}
-	}()
-	for {
-		full, ok := handoff.Receive(b.full)
-		if !ok {
-			return cmp.Or(b.err, err)
+		if b.batch != nil {
+			h.Done(b.batch)
 		}
-		if b.err != nil {
-			continue
-		}
-		if b.err = full.push(to); b.err != nil {
-			close(b.free)
-			continue
-		}
-		b.free <- full
+	})
+	for i := range b.all {
+		helper.Give(&b.all[i])
 	}
+	for b.err == nil {
+		full, ok := helper.Take()
+		if !ok {
+			break
+		}
+		if b.err = full.push(to); b.err == nil {
+			helper.Give(full)
+		}
+	}
+	helper.Stop()
+	return cmp.Or(b.err, err)
 }

@@ -35,7 +35,6 @@ func newTokenizer(in *format.Input) *tokenizer {
 	t := &tokenizer{
 		in:             in,
 		records:        newRecords(in),
-		tokens:         newBatches(),
 		parser:         newParser(in.Context),
 		provider:       newProvider(),
 		process:        s.Intern("process"),

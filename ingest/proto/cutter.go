@@ -51,43 +51,33 @@ func (b *batch) scan(p *Packet) {
 // all that can be told of a packet without the others. It does so ahead of the
 // trace, on a goroutine of its own.
 type cutter struct {
-	full    chan *batch // closed at the end
-	empty   chan *batch
-	stop    chan struct{}
+	helper  *handoff.Helper[*batch]
 	packing *batch
 	stopped bool
 	zstd    *zstd.Decoder
-	err     error // why the cutting ended, nil at the end of the trace; valid once full is closed
+	err     error // why the cutting ended, nil at the end of the trace; valid once it has
 }
 
-func cut(r io.Reader) *cutter {
-	c := &cutter{full: make(chan *batch, batchesAhead), empty: make(chan *batch, batchesAhead), stop: make(chan struct{})}
-	for range batchesAhead {
-		c.empty <- &batch{packets: make([]Packet, 0, batchPackets)}
-	}
-	go func() {
-		defer close(c.full)
+// cut calls f with each packet, valid during the call, until f returns false. It
+// returns why the cutting ended.
+func cut(r io.Reader, f func(*Packet) bool) error {
+	c := new(cutter)
+	helper := handoff.Help(batchesAhead, func(h *handoff.Helper[*batch]) {
+		c.helper = h
 		c.err = c.frames(r, -1)
 		if c.packing != nil {
-			c.full <- c.packing
+			h.Done(c.packing)
 		}
 		if c.zstd != nil {
 			c.zstd.Close()
 		}
-	}()
-	return c
-}
-
-// each calls f with each packet, valid during the call, until f returns false. It
-// returns why the cutting ended.
-func (c *cutter) each(f func(*Packet) bool) error {
-	defer func() {
-		close(c.stop)
-		for range c.full { // what is cut reads from the input, which is the caller's
-		}
-	}()
+	})
+	defer helper.Stop() // what is cut reads from the input, which is the caller's
+	for range batchesAhead {
+		helper.Give(&batch{packets: make([]Packet, 0, batchPackets)})
+	}
 	for {
-		b, ok := handoff.Receive(c.full)
+		b, ok := helper.Take()
 		if !ok {
 			return c.err
 		}
@@ -97,20 +87,19 @@ func (c *cutter) each(f func(*Packet) bool) error {
 			}
 		}
 		b.clear()
-		c.empty <- b
+		helper.Give(b)
 	}
 }
 
 // packet returns the packet to be filled next, or nil if no more are wanted.
 func (c *cutter) packet(size int) *Packet {
 	if b := c.packing; b != nil && (len(b.packets) == cap(b.packets) || b.bytes >= batchBytes) {
-		c.full <- b // which has room for all batches
+		c.helper.Done(b)
 		c.packing = nil
 	}
 	if c.packing == nil {
-		select {
-		case c.packing = <-c.empty:
-		case <-c.stop:
+		var ok bool
+		if c.packing, ok = c.helper.Next(); !ok {
 			c.stopped = true
 			return nil
 		}

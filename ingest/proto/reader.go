@@ -84,7 +84,7 @@ func read(in *format.Input) error {
 		}
 		return t.err
 	})
-	err := cut(in).each(func(p *Packet) bool {
+	err := cut(in, func(p *Packet) bool {
 		t.one(p)
 		return t.err == nil
 	})

@@ -1,0 +1,129 @@
+package handoff
+
+import (
+	"slices"
+	"testing"
+)
+
+// double works on all that it is given.
+func double(h *Helper[int]) {
+	for {
+		v, ok := h.Next()
+		if !ok {
+			return
+		}
+		h.Done(2 * v)
+	}
+}
+
+func TestOrder(t *testing.T) {
+	const ahead, values = 4, 10_000
+	h := Help(ahead, double)
+	var got, want []int
+	for v := range values {
+		if v >= ahead {
+			done, ok := h.Take()
+			if !ok {
+				t.Fatal("the helper ended")
+			}
+			got = append(got, done)
+		}
+		h.Give(v)
+		want = append(want, 2*v)
+	}
+	for range ahead {
+		v, _ := h.Take()
+		got = append(got, v)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%d values, the first ones %d", len(got), got[:min(len(got), 10)])
+	}
+	h.Stop()
+	checkNothingPresses(t)
+}
+
+// A helper that has no more to do ends by itself, whatever it is given.
+func TestEnd(t *testing.T) {
+	h := Help(3, func(h *Helper[string]) {
+		v, _ := h.Next()
+		h.Done(v + "!")
+	})
+	for _, v := range []string{"a", "b", "c"} {
+		h.Give(v)
+	}
+	if v, ok := h.Take(); v != "a!" || !ok {
+		t.Errorf("took %q, %t", v, ok)
+	}
+	if v, ok := h.Take(); ok {
+		t.Errorf("took %q after the end", v)
+	}
+	h.Stop()
+	checkNothingPresses(t)
+}
+
+// Stop ends a helper that has done what nobody took, and was given what it has not
+// begun with.
+func TestStop(t *testing.T) {
+	begun, ended := make(chan bool), false
+	h := Help(3, func(h *Helper[int]) {
+		for {
+			v, ok := h.Next()
+			if !ok {
+				ended = true
+				return
+			}
+			h.Done(v)
+			if v == 1 {
+				close(begun)
+			}
+		}
+	})
+	h.Give(1)
+	<-begun
+	h.Give(2)
+	h.Give(3)
+	h.Stop()
+	if !ended {
+		t.Error("Stop returned before the helper ended")
+	}
+	checkNothingPresses(t)
+}
+
+func TestReady(t *testing.T) {
+	h := Help(2, double)
+	h.Give(1)
+	h.Give(2)
+	for h.Ready() < 2 {
+		Yield()
+	}
+	if v, _ := h.Take(); v != 2 || h.Ready() != 1 {
+		t.Errorf("took %d, %d are left", v, h.Ready())
+	}
+	h.Stop()
+	checkNothingPresses(t)
+}
+
+func TestPressing(t *testing.T) {
+	begin := make(chan bool)
+	h := Help(3, func(h *Helper[int]) {
+		<-begin
+		double(h)
+	})
+	h.Give(1)
+	h.Give(2)
+	if n := pressing.Load(); n != 2 {
+		t.Errorf("%d values press, want 2", n)
+	}
+	close(begin)
+	h.Take()
+	h.Take()
+	checkNothingPresses(t)
+	h.Stop()
+}
+
+func checkNothingPresses(t *testing.T) {
+	t.Helper()
+	if n := pressing.Load(); n != 0 {
+		t.Errorf("%d values press at the end", n)
+	}
+}

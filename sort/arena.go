@@ -50,6 +50,29 @@ func (a *arena) alloc(n int) (loc uint64, payload []byte) {
 	return loc, b.data[end-n : end : end]
 }
 
+// room is how many bytes fit the block that is being filled, or the next one if that
+// is full.
+func (a *arena) room() int {
+	if n := len(a.blocks); n > 0 && a.off < len(a.blocks[n-1].data) {
+		return len(a.blocks[n-1].data) - a.off
+	}
+	return a.blockSize()
+}
+
+// adopt copies n payloads, stored one after the other as they are here, and returns
+// where the first is.
+func (a *arena) adopt(stored []byte, n int) (loc uint64) {
+	if !a.fits(len(stored)) {
+		a.grow(len(stored))
+	}
+	last := len(a.blocks) - 1
+	b := &a.blocks[last]
+	b.live += n
+	loc = (a.first+uint64(last))<<a.shift + uint64(a.off)
+	a.off += copy(b.data[a.off:], stored)
+	return loc
+}
+
 func (a *arena) grow(size int) {
 	var data []byte
 	switch n := len(a.free); {

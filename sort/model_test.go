@@ -121,6 +121,17 @@ func (r recorder) Event(ts int64, payload []byte) error {
 
 func firstByte(p []byte) int64 { return int64(p[0]) % 4 }
 
+func randomPayload(rng *rand.Rand, size int) []byte {
+	payload := make([]byte, 1+rng.IntN(size))
+	if rng.IntN(500) == 0 {
+		payload = make([]byte, 1+rng.IntN(20000))
+	}
+	for i := range payload {
+		payload[i] = byte(rng.Uint32())
+	}
+	return payload
+}
+
 // compare runs operations that the random source asks for on a sorter and on
 // the model, and compares what they deliver.
 func compare(t *testing.T, rng *rand.Rand, o Options, operations int) {
@@ -168,14 +179,19 @@ func compare(t *testing.T, rng *rand.Rand, o Options, operations int) {
 			if rng.IntN(10) < 4*shuffle {
 				ts += rng.Int64N(spread) - spread/2
 			}
-			payload := make([]byte, 1+rng.IntN(sizes))
-			if rng.IntN(500) == 0 {
-				payload = make([]byte, 1+rng.IntN(20000))
-			}
-			for i := range payload {
-				payload[i] = byte(rng.Uint32())
-			}
-			if rng.IntN(2) == 0 {
+			payload := randomPayload(rng, sizes)
+			if rng.IntN(100) == 0 {
+				var batch Batch
+				for range rng.IntN(200) {
+					batch.Add(ts, append(batch.Buffer(), payload...))
+					m.push(i, ts, payload)
+					payload, ts = randomPayload(rng, sizes), ts+rng.Int64N(8)-3
+				}
+				batch.Add(ts, append(batch.Buffer(), payload...))
+				if err := streams[i].PushBatch(&batch); err != nil {
+					t.Fatal(err)
+				}
+			} else if rng.IntN(2) == 0 {
 				if err := streams[i].Push(ts, payload); err != nil {
 					t.Fatal(err)
 				}

@@ -52,35 +52,45 @@ func (st *Stream) Push(ts int64, payload []byte) error {
 // Reserve stages an event of time ts, in ns, and returns the n bytes of its
 // payload, to be filled before the next call to the sorter or its streams.
 func (st *Stream) Reserve(ts int64, n int) ([]byte, error) {
-	s := st.sorter
-	if s.err != nil {
-		return nil, s.err
-	}
 	if n < 0 || n > maxPayload {
 		return nil, fmt.Errorf("sort: payload of %d bytes", n)
 	}
-	if st.queue.full() && st.queue.unsettled() {
+	if err := st.ready(storedSize(n)); err != nil {
+		return nil, err
+	}
+	loc, buf := st.sorter.stage.arena.alloc(n)
+	st.stage(entry{ts, loc})
+	return buf, nil
+}
+
+// ready makes room for an event that is stored in some bytes.
+func (st *Stream) ready(size int) error {
+	s := st.sorter
+	if s.err != nil {
+		return s.err
+	}
+	full := st.queue.full()
+	if full && st.queue.unsettled() {
 		st.sort()
 	}
-	if !s.stage.arena.fits(storedSize(n)) || st.queue.full() {
-		if err := s.makeRoom(storedSize(n)); err != nil {
-			s.err = err
-			return nil, err
-		}
+	if full || !s.stage.arena.fits(size) {
+		s.err = s.makeRoom(size)
 	}
-	loc, buf := s.stage.arena.alloc(n)
-	st.queue.push(entry{ts, loc})
+	return s.err
+}
 
-	if ts > st.max || ts == st.max && st.tie == nil {
-		st.max = ts
+// stage adds an event whose payload is in the arena.
+func (st *Stream) stage(e entry) {
+	st.queue.push(e)
+	if e.ts > st.max || e.ts == st.max && st.tie == nil {
+		st.max = e.ts
 	} else {
-		st.queue.disorder(st.queue.tail-1, ts)
-		st.tieFrom = min(st.tieFrom, ts)
+		st.queue.disorder(st.queue.tail-1, e.ts)
+		st.tieFrom = min(st.tieFrom, e.ts)
 	}
-	if ts > s.max || !s.pushed {
-		s.max, s.pushed = ts, true
+	if s := st.sorter; e.ts > s.max || !s.pushed {
+		s.max, s.pushed = e.ts, true
 	}
-	return buf, nil
 }
 
 // restart forgets the order of events that are gone.

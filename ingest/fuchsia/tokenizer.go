@@ -233,7 +233,7 @@ func (t *tokenizer) readEvent(header uint64) error {
 	}
 	ticks := t.word()
 	number, args := t.formOf(header), field(header, 20, 23)
-	token := binary.LittleEndian.AppendUint16(t.tokens.data, number)
+	token := binary.LittleEndian.AppendUint16(t.tokens.Buffer(), number)
 	if number == ownForm {
 		token = append(token, t.encoded...)
 	}
@@ -328,7 +328,7 @@ func (t *tokenizer) scheduling(header uint64) error {
 		t.log(model.StatFuchsiaTimestampOverflow, "")
 		return nil
 	}
-	return t.tokens.add(ts, s.encode(t.tokens.data))
+	return t.tokens.add(ts, s.encode(t.tokens.Buffer()))
 }
 
 const (

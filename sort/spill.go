@@ -1,7 +1,6 @@
 package sort
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -50,7 +49,7 @@ func (r *run) close() error {
 // runWriter writes a run, one segment after the other.
 type runWriter struct {
 	*run
-	buf *bufio.Writer
+	buf []byte // not written yet
 	position
 }
 
@@ -63,7 +62,7 @@ func newRunWriter(dir string, level int) (*runWriter, error) {
 	if os.Remove(r.path) == nil {
 		r.path = "" // the file lives until it is closed, even by a kill
 	}
-	return &runWriter{run: r, buf: bufio.NewWriterSize(file, writeBuffer)}, nil
+	return &runWriter{run: r, buf: make([]byte, 0, writeBuffer)}, nil
 }
 
 // segment returns a segment of st, to be begun and ended one after the other.
@@ -84,15 +83,23 @@ func (w *runWriter) begin(g *segment) {
 func (w *runWriter) end(g *segment) { g.end = w.off }
 
 func (w *runWriter) add(ts int64, loc uint64, payload []byte) error {
-	b := w.buf.AvailableBuffer()
-	b = binary.AppendUvarint(b, uint64(ts-w.ts))
+	if len(w.buf)+maxEventHead+len(payload) > writeBuffer {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	b := binary.AppendUvarint(w.buf, uint64(ts-w.ts))
 	b = binary.AppendVarint(b, int64(loc-w.loc))
 	b = binary.AppendUvarint(b, uint64(len(payload)))
-	if _, err := w.buf.Write(b); err != nil {
-		return err
-	}
-	_, err := w.buf.Write(payload)
-	w.position = position{w.off + int64(len(b)+len(payload)), ts, loc}
+	b = append(b, payload...)
+	w.position = position{w.off + int64(len(b)-len(w.buf)), ts, loc}
+	w.buf = b
+	return nil
+}
+
+func (w *runWriter) flush() error {
+	_, err := w.file.Write(w.buf)
+	w.buf = w.buf[:0]
 	return err
 }
 
@@ -164,7 +171,7 @@ func (j *spilling) run() error {
 		}
 	}
 	j.arena.reset()
-	return j.writer.buf.Flush()
+	return j.writer.flush()
 }
 
 // write writes the events of a stream to its segment.
@@ -206,7 +213,7 @@ func (s *Sorter) compact() error {
 				return err
 			}
 		}
-		if err := w.buf.Flush(); err != nil {
+		if err := w.flush(); err != nil {
 			return spillError(err)
 		}
 		s.runs = slices.Delete(s.runs, n-fanIn, n)

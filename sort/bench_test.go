@@ -56,6 +56,26 @@ func ordered(n int) []int64 {
 	return times
 }
 
+// sections returns n times in runs of 200, each by one of six sources that are at
+// about the same time, as providers of Fuchsia write them.
+func sections(n int) []int64 {
+	now := [6]int64{}
+	times := make([]int64, 0, n)
+	for len(times) < n {
+		i := 0
+		for j := range now {
+			if now[j] < now[i] {
+				i = j
+			}
+		}
+		for range 200 {
+			now[i] += rand.Int64N(12_000)
+			times = append(times, 1e15+now[i])
+		}
+	}
+	return times[:n]
+}
+
 func shuffled(n int) []int64 {
 	times := ordered(n)
 	rand.Shuffle(n, func(i, j int) { times[i], times[j] = times[j], times[i] })
@@ -64,6 +84,7 @@ func shuffled(n int) []int64 {
 
 func BenchmarkOrdered(b *testing.B)  { benchmarkFlush(b, 1, ordered(4<<20)) }
 func BenchmarkShuffled(b *testing.B) { benchmarkFlush(b, 1, shuffled(4<<20)) }
+func BenchmarkSections(b *testing.B) { benchmarkFlush(b, 1, sections(4<<20)) }
 func BenchmarkMerge8(b *testing.B)   { benchmarkFlush(b, 8, ordered(4<<20)) }
 
 // BenchmarkSort50M sorts 50 million events with random times in 256 MiB. It

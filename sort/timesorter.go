@@ -8,10 +8,10 @@ const (
 	maxDigits = (64 + digitBits - 1) / digitBits
 
 	// The times of events that are out of order by a little fall into as many
-	// buckets that each has a few.
-	perBucket  = 4
+	// buckets that each has about two.
+	perBucket  = 2
 	bucketBits = 20
-	maxBucket  = 16 * perBucket
+	maxBucket  = 32 * perBucket
 )
 
 // timeSorter sorts entries by time.

@@ -71,14 +71,14 @@ func (t *token) number() uint64 {
 }
 
 func (t *token) longNumber() (v uint64) {
-	for shift := 0; ; shift += 7 {
-		b := t.bytes[t.at]
-		t.at++
-		v |= uint64(b&0x7f) << shift
+	for i, b := range t.bytes[t.at:] {
+		v |= uint64(b&0x7f) << (7 * i & 63)
 		if b < 0x80 {
-			return v
+			t.at += i + 1
+			break
 		}
 	}
+	return v
 }
 
 // switching is a scheduling record: a CPU goes from one thread to another, or the

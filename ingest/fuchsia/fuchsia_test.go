@@ -439,12 +439,16 @@ func TestLegacyContextSwitch(t *testing.T) {
 	rows.Want(t, "cpu", "cpu", "2")
 }
 
+// blob adds a blob of a type.
+func (t *trace) blob(kind uint64, data []byte) {
+	t.record(5|inline("name")<<16|uint64(len(data))<<32|kind<<48, join(text("name"), text(string(data)))...)
+}
+
+const perfetto = 3
+
 func TestBlobs(t *testing.T) {
-	const perfetto = 3
 	f := newTrace()
-	blob := func(kind uint64, data []byte) {
-		f.record(5|inline("name")<<16|uint64(len(data))<<32|kind<<48, join(text("name"), text(string(data)))...)
-	}
+	blob := f.blob
 	f.event(instant, 0, "", "", 1, 0, 10, 10)
 	// A packet with a trace_uuid, msb 1 and lsb 2, in two blobs.
 	packet := []byte("\x0a\x07\xca\x05\x04\x08\x01\x10\x02")
@@ -460,6 +464,28 @@ func TestBlobs(t *testing.T) {
 	if uuid := "trace_uuid|00000000-0000-0001-0000-000000000002"; !slices.Contains(rows.Rows("metadata", "name", "str_value"), uuid) {
 		t.Errorf("no %s in the metadata %q", uuid, rows.Rows("metadata", "name", "str_value"))
 	}
+}
+
+// Both readers fill the sorter and the tables, one at a time. The race detector
+// tells whether they do.
+func TestBlobsAmongEvents(t *testing.T) {
+	const rounds = 3000
+	f := newTrace()
+	field := func(number byte, data string) string { return string([]byte{number<<3 | 2, byte(len(data))}) + data }
+	f.thread(1, 10, 11)
+	// A track of uuid 7, and events on it by a sequence of its own.
+	f.blob(perfetto, []byte(field(1, "\x50\x01\xe2\x03"+"\x05\x08\x07\x12\x01t")))
+	for i := range rounds {
+		f.event(instant, 1, "", fmt.Sprint("fuchsia ", i), uint64(2*i+1), 0)
+		event := "\x48\x03\x58\x07\xba\x01" + string(byte(len(fmt.Sprint(i)))) + fmt.Sprint(i)
+		ts := string(binary.AppendUvarint([]byte{8 << 3}, uint64(2*i+2)))
+		f.blob(perfetto, []byte(field(1, ts+"\x50\x01"+field(11, event))))
+	}
+	var want []string
+	for i := range rounds {
+		want = append(want, fmt.Sprintf("%d|fuchsia %d", 2*i+1, i), fmt.Sprintf("%d|%d", 2*i+2, i))
+	}
+	f.read(t).Want(t, "slice", "ts|name", want...)
 }
 
 func TestDamagedBlobs(t *testing.T) {

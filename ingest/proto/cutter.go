@@ -47,30 +47,35 @@ func (b *batch) scan(p *Packet) {
 	p.setRare().bundle = bundle
 }
 
+// each calls f with each packet until that returns false, and empties the batch.
+func (b *batch) each(f func(*Packet) bool) bool {
+	defer b.clear()
+	for i := range b.packets {
+		if !f(&b.packets[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 // cutter cuts a trace into packets, those in compressed ones too, and decodes
-// all that can be told of a packet without the others. It does so ahead of the
-// trace, on a goroutine of its own.
+// all that can be told of a packet without the others.
 type cutter struct {
-	helper  *handoff.Helper[*batch]
+	next    func() (*batch, bool) // returns an empty batch, or false if no more packets are wanted
+	done    func(*batch)
 	packing *batch
 	stopped bool
 	zstd    *zstd.Decoder
-	err     error // why the cutting ended, nil at the end of the trace; valid once it has
 }
 
-// cut calls f with each packet, valid during the call, until f returns false. It
-// returns why the cutting ended.
-func cut(r io.Reader, f func(*Packet) bool) error {
-	c := new(cutter)
+// cutAhead calls f with each packet, valid during the call, until f returns false.
+// It cuts ahead of f, on a goroutine of its own, and returns why the cutting ended:
+// nil at the end of the trace.
+func cutAhead(r io.Reader, f func(*Packet) bool) error {
+	var err error
 	helper := handoff.Help(batchesAhead, func(h *handoff.Helper[*batch]) {
-		c.helper = h
-		c.err = c.frames(r, -1)
-		if c.packing != nil {
-			h.Done(c.packing)
-		}
-		if c.zstd != nil {
-			c.zstd.Close()
-		}
+		c := &cutter{next: h.Next, done: h.Done}
+		err = c.all(r)
 	})
 	defer helper.Stop() // what is cut reads from the input, which is the caller's
 	for range batchesAhead {
@@ -79,27 +84,47 @@ func cut(r io.Reader, f func(*Packet) bool) error {
 	for {
 		b, ok := helper.Take()
 		if !ok {
-			return c.err
+			return err
 		}
-		for i := range b.packets {
-			if !f(&b.packets[i]) {
-				return nil
-			}
+		if !b.each(f) {
+			return nil
 		}
-		b.clear()
 		helper.Give(b)
 	}
+}
+
+// cutHere is cutAhead on the caller's goroutine, for an input that must be read
+// there.
+func cutHere(r io.Reader, f func(*Packet) bool) error {
+	b, wanted := &batch{packets: make([]Packet, 0, batchPackets)}, true
+	c := &cutter{
+		next: func() (*batch, bool) { return b, wanted },
+		done: func(b *batch) { wanted = b.each(f) },
+	}
+	return c.all(r)
+}
+
+// all cuts the whole trace.
+func (c *cutter) all(r io.Reader) error {
+	err := c.frames(r, -1)
+	if c.packing != nil {
+		c.done(c.packing)
+	}
+	if c.zstd != nil {
+		c.zstd.Close()
+	}
+	return err
 }
 
 // packet returns the packet to be filled next, or nil if no more are wanted.
 func (c *cutter) packet(size int) *Packet {
 	if b := c.packing; b != nil && (len(b.packets) == cap(b.packets) || b.bytes >= batchBytes) {
-		c.helper.Done(b)
+		c.done(b)
 		c.packing = nil
 	}
 	if c.packing == nil {
 		var ok bool
-		if c.packing, ok = c.helper.Next(); !ok {
+		if c.packing, ok = c.next(); !ok {
 			c.stopped = true
 			return nil
 		}

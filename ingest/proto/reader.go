@@ -84,6 +84,10 @@ func read(in *format.Input) error {
 		}
 		return t.err
 	})
+	cut := cutAhead
+	if in.Part { // to read it is to read the file around it, which fills tables and sorter, too
+		cut = cutHere
+	}
 	err := cut(in, func(p *Packet) bool {
 		t.one(p)
 		return t.err == nil

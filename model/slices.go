@@ -20,9 +20,8 @@ type Slices struct {
 	tracks  []slicesOfTrack // by track id
 	scratch ArgSet
 	spare   []*ArgSet
-	packed  PackedArgs // scratch
 
-	sparePacked []PackedArgs // memory of those that were stored
+	sparePacked []PackedArgs // empty, memory of those that were stored
 }
 
 type slicesOfTrack struct {
@@ -386,16 +385,17 @@ func matching(stack []openSlice, category, name StringID) int {
 // addArgs adds args to a slice.
 func (s *Slices) addArgs(slice *openSlice, args ArgSource) {
 	if source, ok := args.(PackedSource); ok && slice.args == nil {
-		packed, ok := source.PackArgs(s.packed[:0])
-		s.packed = packed[:0]
-		switch {
-		case ok && len(packed) == 0:
+		var to PackedArgs
+		if n := len(s.sparePacked); n > 0 {
+			to, s.sparePacked = s.sparePacked[n-1], s.sparePacked[:n-1]
+		}
+		to, ok = source.PackArgs(to)
+		if ok && len(to) > 0 && slice.packed == nil { // else keys may come again
+			slice.packed = to
 			return
-		case ok && slice.packed == nil: // else keys may come again
-			if n := len(s.sparePacked); n > 0 {
-				slice.packed, s.sparePacked = s.sparePacked[n-1], s.sparePacked[:n-1]
-			}
-			slice.packed = append(slice.packed, packed...)
+		}
+		s.sparePacked = append(s.sparePacked, to[:0])
+		if ok && len(to) == 0 {
 			return
 		}
 	}

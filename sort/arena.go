@@ -37,17 +37,21 @@ func (a *arena) fits(size int) bool {
 // alloc returns the n bytes of a new payload, to be filled by the caller.
 func (a *arena) alloc(n int) (loc uint64, payload []byte) {
 	size := storedSize(n)
+	loc, b := a.take(size, 1)
+	binary.PutUvarint(b, uint64(n))
+	return loc, b[size-n:]
+}
+
+// take returns size bytes for n payloads with their lengths, and where they are.
+func (a *arena) take(size, n int) (loc uint64, stored []byte) {
 	if !a.fits(size) {
 		a.grow(size)
 	}
 	last := len(a.blocks) - 1
-	b := &a.blocks[last]
-	b.live++
-	loc = (a.first+uint64(last))<<a.shift + uint64(a.off)
-	end := a.off + size
-	binary.PutUvarint(b.data[a.off:], uint64(n))
-	a.off = end
-	return loc, b.data[end-n : end : end]
+	b, from := &a.blocks[last], a.off
+	b.live += n
+	a.off += size
+	return (a.first+uint64(last))<<a.shift + uint64(from), b.data[from:a.off:a.off]
 }
 
 // room is how many bytes fit the block that is being filled, or the next one if that
@@ -57,20 +61,6 @@ func (a *arena) room() int {
 		return len(a.blocks[n-1].data) - a.off
 	}
 	return a.blockSize()
-}
-
-// adopt copies n payloads, stored one after the other as they are here, and returns
-// where the first is.
-func (a *arena) adopt(stored []byte, n int) (loc uint64) {
-	if !a.fits(len(stored)) {
-		a.grow(len(stored))
-	}
-	last := len(a.blocks) - 1
-	b := &a.blocks[last]
-	b.live += n
-	loc = (a.first+uint64(last))<<a.shift + uint64(a.off)
-	a.off += copy(b.data[a.off:], stored)
-	return loc
 }
 
 func (a *arena) grow(size int) {

@@ -60,9 +60,11 @@ func (st *Stream) PushBatch(b *Batch) error {
 			}
 		}
 		events := b.entries[i : i+n]
-		loc := a.adopt(b.stored[from:b.end(i+n-1)], n) - uint64(from)
+		stored := b.stored[from:b.end(i+n-1)]
+		loc, to := a.take(len(stored), n)
+		copy(to, stored)
 		for _, e := range events {
-			st.stage(entry{e.ts, loc + e.loc})
+			st.arrive(entry{e.ts, loc + e.loc - uint64(from)})
 		}
 		i += n
 	}

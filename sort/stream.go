@@ -59,7 +59,7 @@ func (st *Stream) Reserve(ts int64, n int) ([]byte, error) {
 		return nil, err
 	}
 	loc, buf := st.sorter.stage.arena.alloc(n)
-	st.stage(entry{ts, loc})
+	st.arrive(entry{ts, loc})
 	return buf, nil
 }
 
@@ -79,8 +79,8 @@ func (st *Stream) ready(size int) error {
 	return s.err
 }
 
-// stage adds an event whose payload is in the arena.
-func (st *Stream) stage(e entry) {
+// arrive adds an event whose payload is in the arena.
+func (st *Stream) arrive(e entry) {
 	st.queue.push(e)
 	if e.ts > st.max || e.ts == st.max && st.tie == nil {
 		st.max = e.ts

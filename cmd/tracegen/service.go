@@ -9,6 +9,9 @@ type service struct{ out *output }
 // producer is who wrote a sequence.
 type producer struct{ uid, pid uint64 }
 
+// daemons are the service itself and traced_probes.
+var daemons = producer{systemUID, tracedPID}
+
 const (
 	writePeriod = 2500e6 // ns
 
@@ -96,7 +99,7 @@ func (s *service) event(now int64, step int) {
 
 // packet writes a packet of the service's own.
 func (s *service) packet(m message) {
-	s.sequence(producer{systemUID, tracedPID}, serviceSequence, []message{m})
+	s.sequence(daemons, serviceSequence, []message{m})
 }
 
 // sequence writes packets of a sequence.

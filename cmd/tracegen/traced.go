@@ -271,8 +271,8 @@ func (t *traced) begin() {
 // write writes what was recorded since the last time.
 func (t *traced) write() {
 	t.flushed(t.phone.now)
-	t.sequence(producer{systemUID, tracedPID}, ftraceSequence, t.ftrace)
-	t.sequence(producer{systemUID, tracedPID}, processSequence, t.process)
+	t.sequence(daemons, ftraceSequence, t.ftrace)
+	t.sequence(daemons, processSequence, t.process)
 	t.ftrace, t.process = nil, nil
 	t.event(t.phone.now, buffersRead)
 }

@@ -21,23 +21,22 @@ func TestTrackEvents(t *testing.T) {
 	parts, sequence := 0, uint64(0) // runs of packets of one sequence, and the last one's
 	for packet := wire.Read(trace); packet.Next(); {
 		p := packetOf(packet.Bytes())
-		if p.service != nil {
-			step := wire.Read(p.service)
+		if event := p[packetService]; event.Bytes() != nil {
+			step := wire.Read(event.Bytes())
 			step.Next()
 			steps[step.Number]++
 		}
-		if p.sequence == serviceSequence {
-			sequence = p.sequence
+		id := p[packetSequence]
+		if id.Uint64() != sequence && id.Uint64() != serviceSequence {
+			parts++
+		}
+		if sequence = id.Uint64(); sequence == serviceSequence {
 			continue
 		}
-		if p.sequence != sequence {
-			parts++
-			sequence = p.sequence
-		}
-		thread := threads[p.sequence]
+		thread := threads[sequence]
 		if thread == nil {
 			thread = &generatedThread{}
-			threads[p.sequence] = thread
+			threads[sequence] = thread
 		}
 		thread.check(t, p, &kinds)
 	}
@@ -55,37 +54,13 @@ func TestTrackEvents(t *testing.T) {
 	}
 }
 
-// generatedPacket is what the test looks at.
-type generatedPacket struct {
-	sequence, flags, pid                      uint64
-	hasUID                                    bool
-	defaults, event, interned, track, service []byte
-}
-
-func packetOf(data []byte) (p generatedPacket) {
+// packetOf returns the fields of a packet by number.
+func packetOf(data []byte) map[uint32]wire.Field {
+	fields := map[uint32]wire.Field{}
 	for f := wire.Read(data); f.Next(); {
-		switch f.Number {
-		case packetSequence:
-			p.sequence = f.Uint64()
-		case packetFlags:
-			p.flags = f.Uint64()
-		case packetPID:
-			p.pid = f.Uint64()
-		case packetUID:
-			p.hasUID = true
-		case packetDefaults:
-			p.defaults = f.Bytes()
-		case packetTrackEvent:
-			p.event = f.Bytes()
-		case packetInterned:
-			p.interned = f.Bytes()
-		case packetTrack:
-			p.track = f.Bytes()
-		case packetService:
-			p.service = f.Bytes()
-		}
+		fields[f.Number] = f.Field
 	}
-	return p
+	return fields
 }
 
 // generatedThread is a sequence so far: the names that are interned, by the field
@@ -95,18 +70,20 @@ type generatedThread struct {
 	depth int
 }
 
-func (g *generatedThread) check(t *testing.T, p generatedPacket, kinds *[8]int) {
+func (g *generatedThread) check(t *testing.T, p map[uint32]wire.Field, kinds *[8]int) {
 	t.Helper()
-	if p.flags == clearedState {
+	flags, defaults, interned, event := p[packetFlags], p[packetDefaults], p[packetInterned], p[packetTrackEvent]
+	if flags.Uint64() == clearedState {
 		g.names = map[uint32]map[uint64]bool{1: {}, 2: {}, 3: {}}
-		if p.defaults == nil {
+		if defaults.Bytes() == nil {
 			t.Fatal("a sequence begins without defaults")
 		}
 	}
-	if p.pid == 0 || !p.hasUID || g.names == nil {
-		t.Fatalf("packet of sequence %d, pid %d", p.sequence, p.pid)
+	uid, pid := p[packetUID], p[packetPID]
+	if uid.Uint64() == 0 || pid.Uint64() == 0 || g.names == nil {
+		t.Fatalf("packet of uid %d, pid %d", uid.Uint64(), pid.Uint64())
 	}
-	for f := wire.Read(p.interned); f.Next(); {
+	for f := wire.Read(interned.Bytes()); f.Next(); {
 		iid, _ := wire.Find(f.Bytes(), 1)
 		g.names[f.Number][iid.Uint64()] = true
 	}
@@ -115,7 +92,7 @@ func (g *generatedThread) check(t *testing.T, p generatedPacket, kinds *[8]int) 
 			t.Fatalf("name %d of field %d is not interned", iid, field)
 		}
 	}
-	for f := wire.Read(p.event); f.Next(); {
+	for f := wire.Read(event.Bytes()); f.Next(); {
 		switch f.Number {
 		case 3:
 			known(1, f.Uint64())

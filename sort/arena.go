@@ -37,30 +37,15 @@ func (a *arena) fits(size int) bool {
 // alloc returns the n bytes of a new payload, to be filled by the caller.
 func (a *arena) alloc(n int) (loc uint64, payload []byte) {
 	size := storedSize(n)
-	loc, b := a.take(size, 1)
-	binary.PutUvarint(b, uint64(n))
-	return loc, b[size-n:]
-}
-
-// take returns size bytes for n payloads with their lengths, and where they are.
-func (a *arena) take(size, n int) (loc uint64, stored []byte) {
 	if !a.fits(size) {
 		a.grow(size)
 	}
 	last := len(a.blocks) - 1
 	b, from := &a.blocks[last], a.off
-	b.live += n
+	b.live++
 	a.off += size
-	return (a.first+uint64(last))<<a.shift + uint64(from), b.data[from:a.off:a.off]
-}
-
-// room is how many bytes fit the block that is being filled, or the next one if that
-// is full.
-func (a *arena) room() int {
-	if n := len(a.blocks); n > 0 && a.off < len(a.blocks[n-1].data) {
-		return len(a.blocks[n-1].data) - a.off
-	}
-	return a.blockSize()
+	binary.PutUvarint(b.data[from:], uint64(n))
+	return (a.first+uint64(last))<<a.shift + uint64(from), b.data[a.off-n : a.off : a.off]
 }
 
 func (a *arena) grow(size int) {

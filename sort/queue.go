@@ -66,9 +66,6 @@ func (q *queue) empty() bool      { return q.head == q.tail }
 func (q *queue) full() bool       { return q.tail == len(q.pages)<<pageShift }
 func (q *queue) at(pos int) entry { return q.pages[pos>>pageShift][pos&pageMask] }
 
-// room is how many entries fit the page that the next one goes to.
-func (q *queue) room() int { return pageLen - q.tail&pageMask }
-
 func (q *queue) push(e entry) {
 	if q.full() {
 		q.pages = append(q.pages, q.pool.get())

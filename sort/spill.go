@@ -1,111 +1,23 @@
 package sort
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"math"
-	"os"
 	"slices"
 )
 
 const (
+	// spillAhead is the part of the budget, its reciprocal, that is left for events
+	// that arrive while others are spilled.
+	spillAhead = 4
 	// fanIn is how many runs are merged into one when there are as many.
 	fanIn = 32
+	// maxDepth is how many chunks of a run may be read at one time. Where more
+	// overlap, they are merged as they are spilled.
+	maxDepth = 64
 
 	minReadBuffer = 4 << 10
 	maxReadBuffer = 1 << 20
-	writeBuffer   = 256 << 10
 )
-
-// run is a temporary file of sorted events: a segment for each stream.
-type run struct {
-	file  *os.File // nil once closed
-	path  string   // empty once unlinked
-	live  int      // segments not read to their end
-	level int      // how often its events were merged
-}
-
-// release counts a segment as read and drops the run with the last one.
-func (r *run) release() error {
-	if r.live--; r.live > 0 {
-		return nil
-	}
-	return r.close()
-}
-
-func (r *run) close() error {
-	if r.file == nil {
-		return nil
-	}
-	err := r.file.Close()
-	r.file = nil
-	if r.path != "" {
-		err = errors.Join(err, os.Remove(r.path))
-	}
-	return err
-}
-
-// runWriter writes a run, one segment after the other.
-type runWriter struct {
-	*run
-	buf []byte // not written yet
-	position
-}
-
-func newRunWriter(dir string, level int) (*runWriter, error) {
-	file, err := os.CreateTemp(dir, "tpconvert-sort-*")
-	if err != nil {
-		return nil, err
-	}
-	r := &run{file: file, path: file.Name(), level: level}
-	if os.Remove(r.path) == nil {
-		r.path = "" // the file lives until it is closed, even by a kill
-	}
-	return &runWriter{run: r, buf: make([]byte, 0, writeBuffer)}, nil
-}
-
-// segment returns a segment of st, to be begun and ended one after the other.
-func (w *runWriter) segment(st *Stream) *segment {
-	g := &segment{stream: st, run: w.run, tiedFrom: math.MaxInt64}
-	if st.tie != nil {
-		g.tiedFrom = st.tieFrom
-	}
-	w.live++
-	return g
-}
-
-func (w *runWriter) begin(g *segment) {
-	g.off = w.off
-	w.ts, w.loc = 0, 0
-}
-
-func (w *runWriter) end(g *segment) { g.end = w.off }
-
-func (w *runWriter) add(ts int64, loc uint64, payload []byte) error {
-	if len(w.buf)+maxEventHead+len(payload) > writeBuffer {
-		if err := w.flush(); err != nil {
-			return err
-		}
-	}
-	b := binary.AppendUvarint(w.buf, uint64(ts-w.ts))
-	b = binary.AppendVarint(b, int64(loc-w.loc))
-	b = binary.AppendUvarint(b, uint64(len(payload)))
-	b = append(b, payload...)
-	w.position = position{w.off + int64(len(b)-len(w.buf)), ts, loc}
-	w.buf = b
-	return nil
-}
-
-func (w *runWriter) flush() error {
-	_, err := w.file.Write(w.buf)
-	w.buf = w.buf[:0]
-	return err
-}
-
-// spillAhead is the part of the budget, its reciprocal, that is left for events
-// that arrive while others are spilled.
-const spillAhead = 4
 
 // spilling is a stage on its way to a run.
 type spilling struct {
@@ -118,9 +30,12 @@ type spilling struct {
 
 // spillingPart is the part of a stream.
 type spillingPart struct {
-	segment *segment
-	queue   queue
-	tie     func(payload []byte) int64
+	stream   *Stream
+	queue    queue
+	tie      func(payload []byte) int64
+	tiedFrom int64
+	chunks   []chunk
+	segments []*segment // that were written
 }
 
 // spill begins to write all staged events, which take some bytes, to a new run.
@@ -133,10 +48,11 @@ func (s *Sorter) spill(size int64) error {
 	job := &spilling{stage: s.stage, size: size, writer: w, done: make(chan error, 1)}
 	s.stage = job.stage.next()
 	for _, st := range s.streams {
-		if !st.queue.empty() {
-			job.parts = append(job.parts, spillingPart{w.segment(st), st.queue, st.tie})
-		}
+		job.parts = append(job.parts, spillingPart{
+			stream: st, queue: st.queue, tie: st.tie, tiedFrom: st.tiedFrom(), chunks: st.chunks.staged,
+		})
 		st.queue = queue{pool: &s.stage.pages}
+		st.chunks.staged = nil
 	}
 	s.spilling = job
 	go func() { job.done <- job.run() }()
@@ -151,11 +67,12 @@ func (s *Sorter) settle() error {
 	}
 	s.spilling = nil
 	if err := <-job.done; err != nil {
-		return spillError(err)
+		return err
 	}
 	s.stage.adopt(job.stage, s.limit)
 	for _, p := range job.parts {
-		p.segment.stream.segments = append(p.segment.stream.segments, p.segment)
+		p.stream.segments = append(p.stream.segments, p.segments...)
+		p.stream.chunks.spilled = append(p.stream.chunks.spilled, p.chunks...)
 	}
 	return s.compact()
 }
@@ -166,7 +83,11 @@ func spillError(err error) error {
 
 func (j *spilling) run() error {
 	for i := range j.parts {
-		if err := j.write(&j.parts[i]); err != nil {
+		p := &j.parts[i]
+		if err := j.writeQueue(p); err != nil {
+			return err
+		}
+		if err := j.writeChunks(p); err != nil {
 			return err
 		}
 	}
@@ -174,10 +95,15 @@ func (j *spilling) run() error {
 	return j.writer.flush()
 }
 
-// write writes the events of a stream to its segment.
-func (j *spilling) write(p *spillingPart) error {
+// writeQueue writes the staged events of a stream, other than its batches, to a
+// segment.
+func (j *spilling) writeQueue(p *spillingPart) error {
+	if p.queue.empty() {
+		return nil
+	}
 	p.queue.sort(&j.arena, p.tie)
-	j.writer.begin(p.segment)
+	g := j.segment(p)
+	j.writer.begin(g)
 	var payloads [batch][]byte
 	for !p.queue.empty() {
 		front := p.queue.front()
@@ -190,8 +116,36 @@ func (j *spilling) write(p *spillingPart) error {
 		}
 		p.queue.pop(len(front))
 	}
-	j.writer.end(p.segment)
+	j.writer.end(g)
 	return nil
+}
+
+// writeChunks writes the staged batches of a stream.
+func (j *spilling) writeChunks(p *spillingPart) error {
+	if depth(p.chunks) <= maxDepth {
+		for i := range p.chunks {
+			c := &p.chunks[i]
+			if err := j.writer.copy(c, j.arena.payload(c.loc)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	all := chunks{staged: p.chunks}
+	p.chunks = nil
+	if _, err := all.open(&j.arena); err != nil {
+		return err
+	}
+	var m merger[spillable]
+	m.add(all.current().key, &all)
+	return j.writer.merge(j.segment(p), &m)
+}
+
+// segment begins a segment of a stream.
+func (j *spilling) segment(p *spillingPart) *segment {
+	g := j.writer.segment(p.stream, p.tiedFrom)
+	p.segments = append(p.segments, g)
+	return g
 }
 
 // compact merges the last runs into one while there are fanIn of a level, so
@@ -214,41 +168,44 @@ func (s *Sorter) compact() error {
 			}
 		}
 		if err := w.flush(); err != nil {
-			return spillError(err)
+			return err
 		}
 		s.runs = slices.Delete(s.runs, n-fanIn, n)
 	}
 }
 
-// compact moves what is left of the stream's segments in runs, which are its
-// last ones, to a new segment.
+// compact moves what is left of the stream in runs, of which its last segments are,
+// to a new segment.
 func (st *Stream) compact(runs []*run, w *runWriter) error {
+	var m merger[spillable]
 	from := slices.IndexFunc(st.segments, func(g *segment) bool { return slices.Contains(runs, g.run) })
 	if from < 0 {
-		return nil
+		from = len(st.segments)
 	}
-	var m merger[*segment]
 	buffer := st.sorter.readBuffer(len(st.segments) - from)
 	if err := openSegments(st.segments[from:], buffer, func(g *segment) { m.add(g.head.key, g) }); err != nil {
 		return err
 	}
-	g := w.segment(st)
-	w.begin(g)
-	for !m.empty() {
-		first := m.first().seq
-		if err := w.add(first.head.ts, first.head.loc, first.head.payload); err != nil {
-			return spillError(err)
-		}
-		switch ok, err := first.advance(); {
-		case err != nil:
-			return err
-		case ok:
-			m.advance(first.head.key)
-		default:
-			m.drop()
+	var of chunks
+	for _, c := range st.chunks.spilled {
+		if slices.Contains(runs, c.run) {
+			of.spilled = append(of.spilled, c)
 		}
 	}
-	w.end(g)
+	switch ok, err := of.open(nil); {
+	case err != nil:
+		return err
+	case ok:
+		m.add(of.current().key, &of)
+	}
+	if m.empty() {
+		return nil
+	}
+	st.chunks.spilled = slices.DeleteFunc(st.chunks.spilled, func(c chunk) bool { return slices.Contains(runs, c.run) })
+	g := w.segment(st, st.tiedFrom())
+	if err := w.merge(g, &m); err != nil {
+		return err
+	}
 	st.segments = append(st.segments[:from], g)
 	return nil
 }

@@ -13,7 +13,8 @@ type Stream struct {
 	tie    func(payload []byte) int64
 	queue  queue
 
-	segments []*segment     // what was spilled, in order of arrival
+	chunks   chunks         // batches
+	segments []*segment     // what else was spilled, in order of arrival
 	sources  merger[source] // these and the queue, while they are delivered
 
 	max     int64 // highest time staged
@@ -30,6 +31,8 @@ type Stream struct {
 // lowest time of such an event on. Events before it all arrived in order before
 // SetTie, and stay as they are. This is what Trace Processor does with the
 // phases of Chrome JSON events from the first complete event on.
+//
+// A stream that has a tie takes no batches.
 func (st *Stream) SetTie(tie func(payload []byte) int64) {
 	st.tie = tie
 	if !st.queue.empty() && st.tieFrom != math.MaxInt64 {
@@ -104,6 +107,14 @@ func (st *Stream) sort() { st.queue.sort(&st.sorter.stage.arena, st.tie) }
 // ties reports whether the order of events of time ts is a matter of ties.
 func (st *Stream) ties(ts int64) bool { return st.tie != nil && ts >= st.tieFrom }
 
+// tiedFrom is tieFrom if there is a tie.
+func (st *Stream) tiedFrom() int64 {
+	if st.tie == nil {
+		return math.MaxInt64
+	}
+	return st.tieFrom
+}
+
 // key returns the place of an event in the stream.
 func (st *Stream) key(ts int64, loc uint64, payload []byte) key {
 	k := key{ts: ts, loc: loc}
@@ -116,12 +127,18 @@ func (st *Stream) key(ts int64, loc uint64, payload []byte) key {
 // open prepares delivery. What was spilled is read with the given buffers.
 func (st *Stream) open(buffer int) error {
 	st.sort()
-	if len(st.segments) == 0 {
+	if len(st.segments) == 0 && st.chunks.empty() {
 		return nil
 	}
 	if !st.queue.empty() {
 		src := staged{st}
 		st.sources.add(src.current().key, src)
+	}
+	switch ok, err := st.chunks.open(&st.sorter.stage.arena); {
+	case err != nil:
+		return err
+	case ok:
+		st.sources.add(st.chunks.current().key, &st.chunks)
 	}
 	return openSegments(st.segments, buffer, func(g *segment) { st.sources.add(g.head.key, g) })
 }
@@ -133,6 +150,7 @@ func (st *Stream) pause() {
 			g.pause()
 		}
 	}
+	st.chunks.pause()
 	st.sources = merger[source]{}
 }
 

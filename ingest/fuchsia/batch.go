@@ -11,6 +11,9 @@ import (
 const (
 	batchesAhead = 12
 	batchTokens  = 2048
+	batchBytes   = 64 << 10
+	// sectionTokens is how many tokens of a section are worth a batch.
+	sectionTokens = 128
 )
 
 // errStopped ends the reading of records when the sorter has failed.
@@ -22,22 +25,33 @@ type batches struct {
 	*sort.Batch // that is being filled
 	helper      *handoff.Helper[*sort.Batch]
 	all         [batchesAhead]sort.Batch
+	cut         int   // tokens of the batch before the section
 	err         error // of the sorter
 }
 
 // add adds a token that was appended to the batch's buffer.
 func (b *batches) add(ts int64, token []byte) error {
 	b.Add(ts, token)
-	if b.Len() < batchTokens {
+	if b.Len() < batchTokens && b.Size() < batchBytes {
 		return nil
 	}
 	b.helper.Done(b.Batch)
 	return b.next()
 }
 
+// section says that a section of a provider begins, each of which is at a time of
+// its own.
+func (b *batches) section() {
+	if b.Len() >= b.cut+sectionTokens {
+		b.Cut()
+		b.cut = b.Len()
+	}
+}
+
 // next takes the batch to be filled next.
 func (b *batches) next() error {
 	var ok bool
+	b.cut = 0
 	if b.Batch, ok = b.helper.Next(); !ok {
 		return errStopped
 	}

@@ -183,6 +183,7 @@ func (t *tokenizer) metadata(header uint64) {
 		}
 	case metadataProviderSection:
 		t.provider = t.providers[id]
+		t.tokens.section()
 	case metadataProviderEvent:
 		t.in.File.Count(model.StatFuchsiaBufferFull)
 	}

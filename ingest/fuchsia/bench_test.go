@@ -68,6 +68,22 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// A trace may name many providers, each in a record of 24 bytes.
+func TestManyProviders(t *testing.T) {
+	const providers = 20_000
+	f := newTrace()
+	for id := range uint64(providers) {
+		f.record(1<<16|(id+1)<<20|1<<52, 'p')
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	read(t, *f, 0)
+	runtime.ReadMemStats(&after)
+	if size := after.TotalAlloc - before.TotalAlloc; size > providers*1000 {
+		t.Errorf("%d bytes for %d providers", size, providers)
+	}
+}
+
 // BenchmarkRead reads a trace into a store without a sink.
 func BenchmarkRead(b *testing.B) {
 	const groups = 20_000

@@ -87,13 +87,13 @@ func (f *form) decode(t *token) {
 // and of its args say of it, without their sizes.
 type knownForm struct {
 	header  uint64
+	meaning uint64 // of the provider's indexes by then, 0 if it cannot be used again
 	args    []uint32
 	number  uint16
-	changes int // of the provider's tables by then, 0 if it cannot be used again
 }
 
 const (
-	knownBits = 9
+	knownBits = 10
 	knownHash = 0x9e3779b97f4a7c15 // odd, so that all bits of a header count
 )
 
@@ -101,8 +101,9 @@ const (
 // t.encoded, and moves to the args.
 func (t *tokenizer) formOf(header uint64) uint16 {
 	header &^= sizeBits
-	known := &t.provider.known[header*knownHash>>(64-knownBits)]
-	if known.header != header || known.changes != t.provider.changes || !t.hasArgs(known.args) {
+	meaning := t.provider.meaning
+	known := &t.known[(header^meaning<<5)*knownHash>>(64-knownBits)]
+	if known.header != header || known.meaning != meaning || !t.hasArgs(known.args) {
 		t.find(header, known)
 	}
 	return known.number
@@ -133,7 +134,8 @@ func (t *tokenizer) find(header uint64, known *knownForm) {
 	t.form.name = t.text(field(header, 48, 63))
 	t.form.args = t.form.args[:0]
 	args := t.at
-	tabled := args == start && t.provider.threads[thread] != 0
+	_, tabled := lookUp(t.provider.threads, thread)
+	tabled = tabled && args == start
 	for range field(header, 20, 23) {
 		at := t.at
 		header := t.word()
@@ -148,6 +150,6 @@ func (t *tokenizer) find(header uint64, known *knownForm) {
 		known.number = t.parser.forms.add(t.encoded)
 	}
 	if tabled && known.number != ownForm {
-		known.changes = t.provider.changes
+		known.meaning = t.provider.meaning
 	}
 }

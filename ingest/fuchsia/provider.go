@@ -11,30 +11,48 @@ import (
 type provider struct {
 	ticksPerSecond uint64
 	strings        []model.StringID // by index, 0 where there is none
-	threads        [256]int         // numbers by index, likewise
-	changes        int              // of what an index means, from 1 on
-	known          [1 << knownBits]knownForm
+	threads        []int            // numbers by index, likewise
+	meaning        uint64           // of the indexes, of which no two providers have the same
+	meanings       *uint64          // the last one of any provider
 }
 
-func newProvider() *provider { return &provider{ticksPerSecond: nsPerSecond, changes: 1} }
+func newProvider(meanings *uint64) *provider {
+	p := &provider{ticksPerSecond: nsPerSecond, meanings: meanings}
+	p.change()
+	return p
+}
+
+// change gives indexes another meaning.
+func (p *provider) change() {
+	*p.meanings++
+	p.meaning = *p.meanings
+}
 
 // defineString sets the string of an index.
-func (p *provider) defineString(index uint64, id model.StringID) {
-	for uint64(len(p.strings)) <= index {
-		p.strings = append(p.strings, 0)
-	}
-	if p.strings[index] != 0 {
-		p.changes++
-	}
-	p.strings[index] = id
-}
+func (p *provider) defineString(index uint64, id model.StringID) { define(p, &p.strings, index, id) }
 
 // defineThread sets the number of the thread of an index.
-func (p *provider) defineThread(index uint64, number int) {
-	if p.threads[index] != 0 {
-		p.changes++
+func (p *provider) defineThread(index uint64, number int) { define(p, &p.threads, index, number) }
+
+func define[T comparable](p *provider, table *[]T, index uint64, v T) {
+	var none T
+	for uint64(len(*table)) <= index {
+		*table = append(*table, none)
 	}
-	p.threads[index] = number
+	if (*table)[index] != none {
+		p.change()
+	}
+	(*table)[index] = v
+}
+
+// lookUp returns what an index of a table means. It returns false if that is not
+// defined.
+func lookUp[T comparable](table []T, index uint64) (v T, ok bool) {
+	var none T
+	if index < uint64(len(table)) {
+		v = table[index]
+	}
+	return v, v != none
 }
 
 const nsPerSecond = 1e9

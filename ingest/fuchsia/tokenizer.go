@@ -21,10 +21,12 @@ type tokenizer struct {
 	parser  *parser
 
 	providers map[uint64]*provider
+	meanings  uint64                              // of indexes of providers
 	provider  *provider                           // nil in the section of one that is not known
 	undefined bool                                // the record refers to a string that is not defined
 	form      form                                // of the event
 	encoded   []byte                              // form of the event
+	known     [1 << knownBits]knownForm           // by the hash of the header and its meaning
 	lately    [1 << scheduledBits]scheduledThread // by the hash of the koid
 
 	process, weight, waker, incomingWeight, outgoingWeight model.StringID
@@ -36,13 +38,13 @@ func newTokenizer(in *format.Input) *tokenizer {
 		in:             in,
 		records:        newRecords(in),
 		parser:         newParser(in.Context),
-		provider:       newProvider(),
 		process:        s.Intern("process"),
 		weight:         s.Intern("weight"),
 		waker:          s.Intern("waker"),
 		incomingWeight: s.Intern("incoming_weight"),
 		outgoingWeight: s.Intern("outgoing_weight"),
 	}
+	t.provider = newProvider(&t.meanings)
 	t.providers = map[uint64]*provider{0: t.provider}
 	t.events = in.Sorter.NewStream(t.parser)
 	return t
@@ -178,7 +180,7 @@ func (t *tokenizer) metadata(header uint64) {
 	switch field(header, 16, 19) {
 	case metadataProviderInfo:
 		if t.stream(int(field(header, 52, 59))); t.whole() {
-			t.provider = newProvider()
+			t.provider = newProvider(&t.meanings)
 			t.providers[id] = t.provider
 		}
 	case metadataProviderSection:
@@ -346,11 +348,9 @@ func (t *tokenizer) text(ref uint64) model.StringID {
 	if inlineString(ref) {
 		return t.in.Store.Strings.InternBytes(t.stream(int(ref & maxString)))
 	}
-	if ref >= uint64(len(t.provider.strings)) || t.provider.strings[ref] == 0 {
-		t.undefined = true
-		return 0
-	}
-	return t.provider.strings[ref]
+	id, ok := lookUp(t.provider.strings, ref)
+	t.undefined = t.undefined || !ok
+	return id
 }
 
 // thread resolves a reference to a thread. One that is not defined means process
@@ -359,7 +359,7 @@ func (t *tokenizer) thread(ref uint64) int {
 	var thread koids
 	if ref == 0 {
 		thread = t.inlineThread()
-	} else if number := t.provider.threads[ref]; number != 0 {
+	} else if number, ok := lookUp(t.provider.threads, ref); ok {
 		return number
 	} else {
 		t.log(model.StatFuchsiaInvalidEvent, "thread is not defined")

@@ -68,12 +68,15 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// A trace may name many providers, each in a record of 24 bytes.
+// A trace may name many providers, each in a record of 24 bytes, and define high
+// indexes of each.
 func TestManyProviders(t *testing.T) {
 	const providers = 20_000
 	f := newTrace()
 	for id := range uint64(providers) {
 		f.record(1<<16|(id+1)<<20|1<<52, 'p')
+		f.text(0x7fff, "")
+		f.thread(255, 1, 1)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -134,7 +134,7 @@ func (t *tokenizer) find(header uint64, known *knownForm) {
 	t.form.name = t.text(field(header, 48, 63))
 	t.form.args = t.form.args[:0]
 	args := t.at
-	_, tabled := lookUp(t.provider.threads, thread)
+	_, tabled := t.provider.threads.at(thread)
 	tabled = tabled && args == start
 	for range field(header, 20, 23) {
 		at := t.at

@@ -255,6 +255,35 @@ func TestRedefinition(t *testing.T) {
 		"0|utid|int|2", "1|key|int|7", "2|other|int|7", "3|other|bool|1", "4|utid|int|3")
 }
 
+// Indexes may come in any order, and mean something else later.
+func TestFarIndexes(t *testing.T) {
+	f := newTrace()
+	f.thread(1, 10, 11)
+	slice := func(ts, name uint64) {
+		f.record(4|instant<<16|1<<24|name<<32|name<<48, ts)
+	}
+	const last = 0x7fff
+	f.text(last, "far")
+	f.text(500, "middle")
+	slice(1, last)
+	slice(2, 500)
+	for i := range uint64(600) {
+		f.text(1+i, "near")
+	}
+	slice(3, last)
+	slice(4, 500)
+	slice(5, 600)
+	f.text(last, "redefined")
+	slice(6, last)
+	f.read(t).Want(t, "slice", "ts|name|category",
+		"1|far|far",
+		"2|middle|middle",
+		"3|far|far",
+		"4|near|near",
+		"5|near|near",
+		"6|redefined|redefined")
+}
+
 // Threads of two processes may have the same lower half of a koid. It alone means
 // the one that was seen last.
 func TestTwins(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 // provider is the state of one source of records.
 type provider struct {
 	ticksPerSecond uint64
-	strings        []model.StringID // by index, 0 where there is none
-	threads        []int            // numbers by index, likewise
-	meaning        uint64           // of the indexes, of which no two providers have the same
-	meanings       *uint64          // the last one of any provider
+	strings        table[model.StringID]
+	threads        table[int] // numbers
+	meaning        uint64     // of the indexes, of which no two providers have the same
+	meanings       *uint64    // the last one of any provider
 }
 
 func newProvider(meanings *uint64) *provider {
@@ -28,29 +28,47 @@ func (p *provider) change() {
 	p.meaning = *p.meanings
 }
 
-// defineString sets the string of an index.
-func (p *provider) defineString(index uint64, id model.StringID) { define(p, &p.strings, index, id) }
-
-// defineThread sets the number of the thread of an index.
-func (p *provider) defineThread(index uint64, number int) { define(p, &p.threads, index, number) }
-
-func define[T comparable](p *provider, table *[]T, index uint64, v T) {
-	var none T
-	for uint64(len(*table)) <= index {
-		*table = append(*table, none)
-	}
-	if (*table)[index] != none {
+// define sets what an index of one of the provider's tables means.
+func define[T comparable](p *provider, t *table[T], index uint64, v T) {
+	if _, ok := t.at(index); ok {
 		p.change()
 	}
-	(*table)[index] = v
+	t.set(index, v)
 }
 
-// lookUp returns what an index of a table means. It returns false if that is not
-// defined.
-func lookUp[T comparable](table []T, index uint64) (v T, ok bool) {
+// table has values by index, the zero value where there is none. Trace managers
+// count indexes up.
+type table[T comparable] struct {
+	dense  []T
+	sparse map[uint64]T // where an index is far above the others
+}
+
+// gap is how far above all others an index may be for it to be part of dense.
+const gap = 64
+
+func (t *table[T]) set(index uint64, v T) {
+	n := uint64(len(t.dense))
+	if index >= n+gap {
+		if t.sparse == nil {
+			t.sparse = map[uint64]T{}
+		}
+		t.sparse[index] = v
+		return
+	}
+	if index >= n {
+		t.dense = append(t.dense, make([]T, index+1-n)...)
+	}
+	t.dense[index] = v
+}
+
+// at returns the value of an index, and false if there is none.
+func (t *table[T]) at(index uint64) (v T, ok bool) {
 	var none T
-	if index < uint64(len(table)) {
-		v = table[index]
+	if index < uint64(len(t.dense)) {
+		v = t.dense[index]
+	}
+	if v == none && t.sparse != nil {
+		v = t.sparse[index]
 	}
 	return v, v != none
 }

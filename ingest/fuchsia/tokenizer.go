@@ -138,12 +138,12 @@ func (t *tokenizer) record(header uint64) (blob []byte, err error) {
 	case recordString:
 		text := t.stream(int(field(header, 32, 46)))
 		if index := field(header, 16, 30); index != 0 && t.whole() {
-			t.provider.defineString(index, t.in.Store.Strings.InternBytes(text))
+			define(t.provider, &t.provider.strings, index, t.in.Store.Strings.InternBytes(text))
 		}
 	case recordThread:
 		thread := t.inlineThread()
 		if index := field(header, 16, 23); index != 0 && t.whole() {
-			t.provider.defineThread(index, t.parser.threads.add(thread, thread))
+			define(t.provider, &t.provider.threads, index, t.parser.threads.add(thread, thread))
 		}
 	case recordEvent:
 		err = t.readEvent(header)
@@ -348,7 +348,7 @@ func (t *tokenizer) text(ref uint64) model.StringID {
 	if inlineString(ref) {
 		return t.in.Store.Strings.InternBytes(t.stream(int(ref & maxString)))
 	}
-	id, ok := lookUp(t.provider.strings, ref)
+	id, ok := t.provider.strings.at(ref)
 	t.undefined = t.undefined || !ok
 	return id
 }
@@ -359,7 +359,7 @@ func (t *tokenizer) thread(ref uint64) int {
 	var thread koids
 	if ref == 0 {
 		thread = t.inlineThread()
-	} else if number, ok := lookUp(t.provider.threads, ref); ok {
+	} else if number, ok := t.provider.threads.at(ref); ok {
 		return number
 	} else {
 		t.log(model.StatFuchsiaInvalidEvent, "thread is not defined")

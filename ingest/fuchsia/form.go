@@ -93,37 +93,67 @@ type knownForm struct {
 }
 
 const (
-	knownBits = 10
+	knownBits = 12
 	knownHash = 0x9e3779b97f4a7c15 // odd, so that all bits of a header count
 )
 
 // formOf returns the number of an event's form, or ownForm if that is in
-// t.encoded, and moves to the args.
+// t.encoded. It reads the event's args into t.values.
 func (t *tokenizer) formOf(header uint64) uint16 {
 	header &^= sizeBits
 	meaning := t.provider.meaning
 	known := &t.known[(header^meaning<<5)*knownHash>>(64-knownBits)]
-	if known.header != header || known.meaning != meaning || !t.hasArgs(known.args) {
+	if known.header != header || known.meaning != meaning || !t.readArgs(known.args) {
 		t.find(header, known)
 	}
 	return known.number
 }
 
-// hasArgs reports whether args of these types and names come next.
-func (t *tokenizer) hasArgs(args []uint32) bool {
-	at := t.at
-	for _, want := range args {
-		header := t.peek(at)
+// readArgs reads the args that come next into t.values, if they are of these types
+// and names, and their strings in the provider's table. It does nothing if not.
+func (t *tokenizer) readArgs(args []uint32) bool {
+	b := t.rest()
+	words := t.at
+	for i, want := range args {
+		if len(b) < wordBytes {
+			return false
+		}
+		header := binary.LittleEndian.Uint64(b)
 		if uint32(header)&^sizeBits != want {
 			return false
 		}
-		at += size(header)
+		n := size(header)
+		var v uint64
+		switch argKind(header) {
+		case argInt32:
+			v = uint64(int32(header >> 32))
+		case argUint32, argBool:
+			v = header >> 32
+		case argInt64, argUint64, argDouble, argPointer, argKoid:
+			if len(b) < 2*wordBytes {
+				return false
+			}
+			v = binary.LittleEndian.Uint64(b[wordBytes:])
+		case argString:
+			id, ok := t.provider.strings.at(field(header, 32, 47))
+			if !ok {
+				return false
+			}
+			v = uint64(id)
+		}
+		t.values[i&maxArgs] = v
+		if n*wordBytes > len(b) {
+			return false
+		}
+		b = b[n*wordBytes:]
+		words += n
 	}
+	t.at = words
 	return true
 }
 
-// find looks up the form of an event, and keeps it in known if all of it is in the
-// provider's tables.
+// find looks up the form of an event and reads its args. It keeps the form in known
+// if all of it is in the provider's tables.
 func (t *tokenizer) find(header uint64, known *knownForm) {
 	*known = knownForm{header: header, args: known.args[:0]}
 	thread := field(header, 24, 31)
@@ -133,18 +163,16 @@ func (t *tokenizer) find(header uint64, known *knownForm) {
 	t.form.category = t.text(field(header, 32, 47))
 	t.form.name = t.text(field(header, 48, 63))
 	t.form.args = t.form.args[:0]
-	args := t.at
 	_, tabled := t.provider.threads.at(thread)
-	tabled = tabled && args == start
-	for range field(header, 20, 23) {
-		at := t.at
-		header := t.word()
-		t.form.args = append(t.form.args, argForm{t.text(argName(header)), argKind(header)})
+	tabled = tabled && t.at == start
+	for i := range field(header, 20, 23) {
+		header := t.peek(t.at)
+		tabled = tabled && !inlineString(argName(header))
 		known.args = append(known.args, uint32(header)&^sizeBits)
-		tabled = tabled && t.at == at+1
-		t.at = at + size(header)
+		a := t.arg()
+		t.form.args = append(t.form.args, argForm{a.name, a.kind})
+		t.values[i] = a.value
 	}
-	t.at = args
 	t.encoded = t.form.encode(t.encoded[:0])
 	if !t.short && !t.undefined {
 		known.number = t.parser.forms.add(t.encoded)

@@ -45,23 +45,33 @@ func argKind(header uint64) byte   { return byte(field(header, 0, 3)) }
 
 // records cuts a trace into records.
 type records struct {
-	r      *bufio.Reader
-	block  []byte // what r has buffered, from the record on
-	done   int    // bytes that r has buffered before it
-	offset int64  // of the record, bytes
-	size   int64  // of the record, bytes
-	err    error  // that ended the reading
+	r     *bufio.Reader
+	block []byte // what r has buffered
+	start int64  // where it is in the trace, bytes
+	at    int    // of the record in it, bytes
+	size  int64  // of the record, bytes
+	err   error  // that ended the reading
 }
 
 func newRecords(r io.Reader) *records {
 	return &records{r: bufio.NewReaderSize(r, bufferBytes)}
 }
 
+// offset is where the record is in the trace, in bytes.
+func (r *records) offset() int64 { return r.start + int64(r.at) }
+
 // next returns the next record, which is valid until the next call; of a large
 // one only the header. It returns io.EOF at the end of the trace,
 // io.ErrUnexpectedEOF if that is inside a record, and a format.Error if there is
 // no telling where the next record begins.
 func (r *records) next() (record []byte, err error) {
+	if at := r.at + int(r.size); at+wordBytes <= len(r.block) { // most often
+		header := binary.LittleEndian.Uint64(r.block[at:])
+		if end := at + size(header)*wordBytes; end > at && end <= len(r.block) && field(header, 0, 3) != recordLarge {
+			r.at, r.size = at, int64(end-at)
+			return r.block[at:end], nil
+		}
+	}
 	if r.err == nil {
 		record, r.err = r.read()
 	}
@@ -75,7 +85,7 @@ func (r *records) read() ([]byte, error) {
 	if err := r.need(wordBytes); err != nil {
 		return nil, err
 	}
-	header := binary.LittleEndian.Uint64(r.block)
+	header := binary.LittleEndian.Uint64(r.block[r.at:])
 	last := uint(15)
 	if field(header, 0, 3) == recordLarge {
 		last = 35
@@ -83,42 +93,43 @@ func (r *records) read() ([]byte, error) {
 	r.size = int64(field(header, 4, last)) * wordBytes
 	switch {
 	case r.size == 0:
-		return nil, format.Errorf(format.ErrCorrupt, r.offset, "record of no words")
+		return nil, format.Errorf(format.ErrCorrupt, r.offset(), "record of no words")
 	case last > 15:
-		return r.block[:wordBytes], nil
+		return r.block[r.at : r.at+wordBytes], nil
 	}
 	if err := r.need(int(r.size)); err != nil {
 		return nil, err
 	}
-	return r.block[:r.size], nil
+	return r.block[r.at : r.at+int(r.size)], nil
 }
 
 // skip goes to the end of the record.
 func (r *records) skip() error {
-	if r.size > int64(len(r.block)) {
-		n, err := r.r.Discard(r.done + int(r.size))
-		r.block, r.done = nil, 0
+	if end := r.at + int(r.size); end <= len(r.block) {
+		r.at = end
+	} else {
+		n, err := r.r.Discard(end)
+		r.start += int64(r.at)
+		r.block, r.at = nil, 0
 		if err != nil {
 			return cut(err, n)
 		}
-	} else {
-		r.block = r.block[r.size:]
-		r.done += int(r.size)
+		r.start += r.size
 	}
-	r.offset += r.size
 	r.size = 0
 	return nil
 }
 
-// need makes sure that block has n bytes, at most those of the buffer.
+// need makes sure that block has n bytes of the record, at most those of the buffer.
 func (r *records) need(n int) error {
-	if n <= len(r.block) {
+	if r.at+n <= len(r.block) {
 		return nil
 	}
-	if _, err := r.r.Discard(r.done); err != nil {
+	if _, err := r.r.Discard(r.at); err != nil {
 		return err
 	}
-	r.done = 0
+	r.start += int64(r.at)
+	r.at = 0
 	_, err := r.r.Peek(n)
 	r.block, _ = r.r.Peek(r.r.Buffered())
 	if err != nil {
@@ -142,6 +153,9 @@ type cursor struct {
 	at     int // word
 	short  bool
 }
+
+// rest is what was not read yet.
+func (c *cursor) rest() []byte { return c.record[min(c.at*wordBytes, len(c.record)):] }
 
 // peek returns a word, 0 if it is past the end.
 func (c *cursor) peek(at int) uint64 {

@@ -43,6 +43,9 @@ const (
 	argBool
 )
 
+// maxArgs is how many args a record may have, all bits set.
+const maxArgs = 15
+
 // arg is an arg of a record. The value is a number, the bits of a double, or a
 // StringID.
 type arg struct {

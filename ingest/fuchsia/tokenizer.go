@@ -26,6 +26,7 @@ type tokenizer struct {
 	undefined bool                                // the record refers to a string that is not defined
 	form      form                                // of the event
 	encoded   []byte                              // form of the event
+	values    [maxArgs + 1]uint64                 // of the event's args
 	known     [1 << knownBits]knownForm           // by the hash of the header and its meaning
 	lately    [1 << scheduledBits]scheduledThread // by the hash of the koid
 
@@ -70,7 +71,7 @@ func (t *tokenizer) run() error {
 		}
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		t.in.File.LogAt(model.StatTruncatedInput, t.records.offset, nil)
+		t.in.File.LogAt(model.StatTruncatedInput, t.records.offset(), nil)
 		err = nil
 	}
 	if err == io.EOF {
@@ -235,14 +236,14 @@ func (t *tokenizer) readEvent(header uint64) error {
 		return nil
 	}
 	ticks := t.word()
-	number, args := t.formOf(header), field(header, 20, 23)
+	number := t.formOf(header)
 	token := binary.LittleEndian.AppendUint16(t.tokens.Buffer(), number)
 	if number == ownForm {
 		token = append(token, t.encoded...)
 	}
 	ts, ok := t.provider.nanoseconds(ticks)
 	if kind.hasValue() {
-		value := t.wordBehind(args)
+		value := t.word()
 		if kind == durationComplete && ok {
 			var end int64
 			end, ok = t.provider.nanoseconds(value)
@@ -250,14 +251,8 @@ func (t *tokenizer) readEvent(header uint64) error {
 		}
 		token = binary.AppendUvarint(token, value)
 	}
-	for range args {
-		start := t.at
-		header := t.word()
-		if name := argName(header); inlineString(name) {
-			t.stream(int(name & maxString))
-		}
-		token = binary.AppendUvarint(token, t.value(header))
-		t.at = start + size(header)
+	for _, v := range t.values[:field(header, 20, 23)] {
+		token = binary.AppendUvarint(token, v)
 	}
 	if !t.whole() {
 		return nil
@@ -411,17 +406,6 @@ func (t *tokenizer) value(header uint64) uint64 {
 	return 0
 }
 
-// wordBehind reads the word behind args that come next.
-func (t *tokenizer) wordBehind(args uint64) uint64 {
-	start := t.at
-	for range args {
-		t.at += size(t.peek(t.at))
-	}
-	v := t.word()
-	t.at = start
-	return v
-}
-
 // whole reports whether the record held all that was read of it, and logs it if
 // not.
 func (t *tokenizer) whole() bool {
@@ -448,5 +432,5 @@ func (t *tokenizer) log(stat model.Stat, why string) {
 			set.Add(s.Intern("error"), model.StringArg(s.Intern(why)))
 		})
 	}
-	t.in.File.LogAt(stat, t.records.offset, args)
+	t.in.File.LogAt(stat, t.records.offset(), args)
 }

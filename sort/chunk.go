@@ -165,7 +165,7 @@ func (r *chunkReader) open(c chunk, a *arena) error {
 	} else {
 		r.buffer = slices.Grow(r.buffer[:0], c.size)[:c.size]
 		r.data = r.buffer
-		if _, err := c.run.file.ReadAt(r.data, c.off); err != nil {
+		if err := c.run.read(r.data, c.off); err != nil {
 			return fmt.Errorf("sort: reading back spilled events: %w", err)
 		}
 	}

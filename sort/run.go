@@ -6,7 +6,10 @@ import (
 	"os"
 )
 
-const writeBuffer = 256 << 10
+const (
+	writeBuffer = 256 << 10
+	readAhead   = 64 << 10
+)
 
 // run is a temporary file of sorted events: segments and chunks of each stream.
 type run struct {
@@ -14,6 +17,34 @@ type run struct {
 	path  string   // empty once unlinked
 	live  int      // segments and chunks not read to their end
 	level int      // how often its events were merged
+
+	ahead   []byte // read from aheadAt on, of the chunks that come next
+	aheadAt int64
+}
+
+// read reads a chunk that is at off. Those that follow each other, as they do when
+// few overlap, are read together.
+func (r *run) read(to []byte, off int64) error {
+	from, n := off-r.aheadAt, int64(len(r.ahead))
+	switch {
+	case from >= 0 && from+int64(len(to)) <= n:
+		copy(to, r.ahead[from:])
+		return nil
+	case from < 0 || from > n || len(to) > readAhead:
+		r.ahead, r.aheadAt = r.ahead[:0], off+int64(len(to))
+		_, err := r.file.ReadAt(to, off)
+		return err
+	}
+	if cap(r.ahead) == 0 {
+		r.ahead = make([]byte, readAhead)
+	}
+	got, err := r.file.ReadAt(r.ahead[:readAhead], off)
+	r.ahead, r.aheadAt = r.ahead[:got], off
+	if got < len(to) {
+		return err
+	}
+	copy(to, r.ahead)
+	return nil
 }
 
 // release counts a segment or a chunk as read and drops the run with the last one.
@@ -29,7 +60,7 @@ func (r *run) close() error {
 		return nil
 	}
 	err := r.file.Close()
-	r.file = nil
+	r.file, r.ahead = nil, nil
 	if r.path != "" {
 		err = errors.Join(err, os.Remove(r.path))
 	}

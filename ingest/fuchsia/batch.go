@@ -12,7 +12,7 @@ const (
 	batchesAhead = 12
 	batchTokens  = 2048
 	batchBytes   = 64 << 10
-	// sectionTokens is how many tokens of a section are worth a batch.
+	// sectionTokens is how many tokens of a section are worth a part of a batch.
 	sectionTokens = 128
 )
 

@@ -110,45 +110,19 @@ func (t *tokenizer) formOf(header uint64) uint16 {
 }
 
 // readArgs reads the args that come next into t.values, if they are of these types
-// and names, and their strings in the provider's table. It does nothing if not.
+// and names. It moves nowhere if not.
 func (t *tokenizer) readArgs(args []uint32) bool {
-	b := t.rest()
-	words := t.at
+	start := t.at
 	for i, want := range args {
-		if len(b) < wordBytes {
+		if uint32(t.peek(t.at))&^sizeBits != want {
+			t.at = start
 			return false
 		}
-		header := binary.LittleEndian.Uint64(b)
-		if uint32(header)&^sizeBits != want {
-			return false
-		}
-		n := size(header)
-		var v uint64
-		switch argKind(header) {
-		case argInt32:
-			v = uint64(int32(header >> 32))
-		case argUint32, argBool:
-			v = header >> 32
-		case argInt64, argUint64, argDouble, argPointer, argKoid:
-			if len(b) < 2*wordBytes {
-				return false
-			}
-			v = binary.LittleEndian.Uint64(b[wordBytes:])
-		case argString:
-			id, ok := t.provider.strings.at(field(header, 32, 47))
-			if !ok {
-				return false
-			}
-			v = uint64(id)
-		}
-		t.values[i&maxArgs] = v
-		if n*wordBytes > len(b) {
-			return false
-		}
-		b = b[n*wordBytes:]
-		words += n
+		at := t.at
+		header := t.word()
+		t.values[i&maxArgs] = t.value(header)
+		t.at = at + size(header)
 	}
-	t.at = words
 	return true
 }
 

@@ -154,9 +154,6 @@ type cursor struct {
 	short  bool
 }
 
-// rest is what was not read yet.
-func (c *cursor) rest() []byte { return c.record[min(c.at*wordBytes, len(c.record)):] }
-
 // peek returns a word, 0 if it is past the end.
 func (c *cursor) peek(at int) uint64 {
 	if start := at * wordBytes; start+wordBytes <= len(c.record) {

@@ -41,15 +41,15 @@ func (s staged) current() event {
 	return event{s.key(e.ts, e.loc, payload), payload}
 }
 
-// batch is how many payloads are looked up at once.
-const batch = 32
+// lookups is how many payloads are looked up at once.
+const lookups = 32
 
 func (st staged) deliver(d *delivery, limit key, end int64, mark uint64) (more bool, err error) {
 	s := st.sorter
-	var payloads [batch][]byte
+	var payloads [lookups][]byte
 	for {
 		front := st.queue.front()
-		front = front[:min(len(front), batch)]
+		front = front[:min(len(front), lookups)]
 		n := 0
 		for n < len(front) {
 			e := front[n]

@@ -104,10 +104,10 @@ func (j *spilling) writeQueue(p *spillingPart) error {
 	p.queue.sort(&j.arena, p.tie)
 	g := j.segment(p)
 	j.writer.begin(g)
-	var payloads [batch][]byte
+	var payloads [lookups][]byte
 	for !p.queue.empty() {
 		front := p.queue.front()
-		front = front[:min(len(front), batch)]
+		front = front[:min(len(front), lookups)]
 		j.arena.payloads(payloads[:], front)
 		for i, e := range front {
 			if err := j.writer.add(e.ts, e.loc, payloads[i]); err != nil {

@@ -47,7 +47,7 @@ func (b *Batch) Size() int { return len(b.stored) }
 
 // Reset empties the batch.
 func (b *Batch) Reset() {
-	b.parts, b.events, b.stored = b.parts[:0], b.events[:0], b.stored[:0]
+	b.parts, b.events, b.stored, b.cut = b.parts[:0], b.events[:0], b.stored[:0], false
 }
 
 // Cut begins a new part.
@@ -151,9 +151,7 @@ func (st *Stream) pushChunk(p *part, events []uint64, stored []byte) error {
 		base: p.base, ts: p.base + int64(events[0]>>placeBits), last: p.max,
 		events: len(events), loc: loc, size: size,
 	})
-	if !s.pushed || p.max > s.max {
-		s.max, s.pushed = p.max, true
-	}
+	s.pushing(p.max)
 	return nil
 }
 

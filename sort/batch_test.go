@@ -1,6 +1,7 @@
 package sort
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -64,15 +65,7 @@ func TestBatches(t *testing.T) {
 				if err := s.Flush(); err != nil {
 					t.Fatal(err)
 				}
-				slices.SortStableFunc(want, func(a, b event) int {
-					switch {
-					case a.ts < b.ts:
-						return -1
-					case a.ts > b.ts:
-						return 1
-					}
-					return 0
-				})
+				slices.SortStableFunc(want, func(a, b event) int { return cmp.Compare(a.ts, b.ts) })
 				if !slices.Equal(got, want) {
 					t.Error("events are out of order")
 				}

@@ -224,6 +224,13 @@ func (s *Sorter) makeRoom(size int) error {
 	return nil
 }
 
+// pushing notes the time of an event that is pushed.
+func (s *Sorter) pushing(ts int64) {
+	if ts > s.max || !s.pushed {
+		s.max, s.pushed = ts, true
+	}
+}
+
 // send packs one event, unless it is too late.
 func (s *Sorter) send(d *delivery, stream uint32, ts int64, payload []byte) error {
 	if ts < s.delivered {

@@ -425,15 +425,7 @@ func TestTimeSorter(t *testing.T) {
 				src[i>>pageShift][i&pageMask] = e
 				want = append(want, e)
 			}
-			slices.SortStableFunc(want, func(a, b entry) int {
-				switch {
-				case a.ts < b.ts:
-					return -1
-				case a.ts > b.ts:
-					return 1
-				}
-				return 0
-			})
+			slices.SortStableFunc(want, func(a, b entry) int { return cmp.Compare(a.ts, b.ts) })
 			sorted, _ := new(timeSorter).sort(src, dst, from, to)
 			var got []entry
 			for part := range parts(sorted, from, to) {

@@ -91,9 +91,7 @@ func (st *Stream) arrive(e entry) {
 		st.queue.disorder(st.queue.tail-1, e.ts)
 		st.tieFrom = min(st.tieFrom, e.ts)
 	}
-	if s := st.sorter; e.ts > s.max || !s.pushed {
-		s.max, s.pushed = e.ts, true
-	}
+	st.sorter.pushing(e.ts)
 }
 
 // restart forgets the order of events that are gone.

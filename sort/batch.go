@@ -16,9 +16,9 @@ import (
 // merged.
 type Batch struct {
 	parts  []part
+	open   *part    // the last one, nil if the next event begins one
 	events []uint64 // of each: the time since the base of its part, and where its payload begins in that
 	stored []byte   // payloads with their lengths (uvarint)
-	cut    bool     // the next event begins a part
 }
 
 // part is a part of a batch. It ends where the next one begins.
@@ -47,11 +47,11 @@ func (b *Batch) Size() int { return len(b.stored) }
 
 // Reset empties the batch.
 func (b *Batch) Reset() {
-	b.parts, b.events, b.stored, b.cut = b.parts[:0], b.events[:0], b.stored[:0], false
+	b.parts, b.open, b.events, b.stored = b.parts[:0], nil, b.events[:0], b.stored[:0]
 }
 
 // Cut begins a new part.
-func (b *Batch) Cut() { b.cut = true }
+func (b *Batch) Cut() { b.open = nil }
 
 // Buffer returns what the payload of the next event is to be appended to.
 func (b *Batch) Buffer() []byte { return append(b.stored, 0) } // the length, as a rule
@@ -66,18 +66,24 @@ func (b *Batch) Add(ts int64, buf []byte) {
 		buf = slices.Replace(buf, from, from+1, length[:binary.PutUvarint(length[:], uint64(n))]...)
 	}
 	b.stored = buf
-	if len(b.events) == 0 || b.cut || !b.parts[len(b.parts)-1].takes(ts, from) {
-		base := max(ts, math.MinInt64+halfSpan) - halfSpan
-		b.parts = append(b.parts, part{base, len(b.events), from, true, ts})
-		b.cut = false
+	p := b.open
+	if p == nil || !p.takes(ts, from) {
+		p = b.begin(ts, from)
 	}
-	p := &b.parts[len(b.parts)-1]
 	if ts >= p.max {
 		p.max = ts
 	} else {
 		p.ordered = false
 	}
 	b.events = append(b.events, uint64(ts-p.base)<<placeBits|uint64(from-p.from))
+}
+
+// begin begins a part with an event.
+func (b *Batch) begin(ts int64, from int) *part {
+	base := max(ts, math.MinInt64+halfSpan) - halfSpan
+	b.parts = append(b.parts, part{base, len(b.events), from, true, ts})
+	b.open = &b.parts[len(b.parts)-1]
+	return b.open
 }
 
 // takes reports whether an event that begins at from can be part of p.

@@ -51,7 +51,8 @@ func (f *forms) add(encoded []byte) uint16 {
 	number = uint16(len(f.all))
 	f.numbers[string(encoded)] = number
 	f.all = append(f.all, form{})
-	f.all[number].decode(&token{bytes: encoded})
+	t := token{bytes: encoded}
+	f.all[number].decode(&t)
 	return number
 }
 
@@ -83,12 +84,13 @@ func (f *form) decode(t *token) {
 	}
 }
 
-// knownForm is a form that was looked up lately, by what the headers of a record
-// and of its args say of it, without their sizes.
+// knownForm is a form that was looked up lately, by the header of a record and the
+// lower halves of those of its args. All records with these are laid out alike.
 type knownForm struct {
 	header  uint64
 	meaning uint64 // of the provider's indexes by then, 0 if it cannot be used again
-	args    []uint32
+	args    [maxArgs]uint32
+	count   uint8 // of the args
 	number  uint16
 }
 
@@ -100,36 +102,37 @@ const (
 // formOf returns the number of an event's form, or ownForm if that is in
 // t.encoded. It reads the event's args into t.values.
 func (t *tokenizer) formOf(header uint64) uint16 {
-	header &^= sizeBits
 	meaning := t.provider.meaning
 	known := &t.known[(header^meaning<<5)*knownHash>>(64-knownBits)]
-	if known.header != header || known.meaning != meaning || !t.readArgs(known.args) {
+	if known.header != header || known.meaning != meaning || !t.readArgs(known.args[:known.count]) {
 		t.find(header, known)
 	}
 	return known.number
 }
 
-// readArgs reads the args that come next into t.values, if they are of these types
-// and names. It moves nowhere if not.
+// readArgs reads the args that come next into t.values, if their headers have these
+// lower halves, as those of a record had that was whole. It moves nowhere if not.
 func (t *tokenizer) readArgs(args []uint32) bool {
 	start := t.at
+	at := start
 	for i, want := range args {
-		if uint32(t.peek(t.at))&^sizeBits != want {
+		t.at = at
+		header := t.word()
+		if uint32(header) != want {
 			t.at = start
 			return false
 		}
-		at := t.at
-		header := t.word()
 		t.values[i&maxArgs] = t.value(header)
-		t.at = at + size(header)
+		at += size(header)
 	}
+	t.at = at
 	return true
 }
 
 // find looks up the form of an event and reads its args. It keeps the form in known
 // if all of it is in the provider's tables.
 func (t *tokenizer) find(header uint64, known *knownForm) {
-	*known = knownForm{header: header, args: known.args[:0]}
+	*known = knownForm{header: header}
 	thread := field(header, 24, 31)
 	start := t.at
 	t.form.kind = kind(field(header, 16, 19))
@@ -142,7 +145,8 @@ func (t *tokenizer) find(header uint64, known *knownForm) {
 	for i := range field(header, 20, 23) {
 		header := t.peek(t.at)
 		tabled = tabled && !inlineString(argName(header))
-		known.args = append(known.args, uint32(header)&^sizeBits)
+		known.args[i] = uint32(header)
+		known.count++
 		a := t.arg()
 		t.form.args = append(t.form.args, argForm{a.name, a.kind})
 		t.values[i] = a.value

@@ -36,9 +36,6 @@ func field(word uint64, first, last uint) uint64 {
 // size returns the size in words that the header of a record or an arg tells.
 func size(header uint64) int { return int(field(header, 4, 15)) }
 
-// sizeBits are the bits of it.
-const sizeBits = 0xfff0
-
 // argName returns the name of an arg, and argKind its type.
 func argName(header uint64) uint64 { return field(header, 16, 31) }
 func argKind(header uint64) byte   { return byte(field(header, 0, 3)) }

@@ -254,7 +254,7 @@ func (t *tokenizer) readEvent(header uint64) error {
 	for _, v := range t.values[:field(header, 20, 23)] {
 		token = binary.AppendUvarint(token, v)
 	}
-	if !t.whole() {
+	if (t.short || t.undefined) && !t.whole() {
 		return nil
 	}
 	if !ok {

@@ -73,12 +73,19 @@ type ArgSource interface {
 	AddArgs(*ArgSet)
 }
 
-// PackedSource is a source of args that can give them in a form that costs less.
-type PackedSource interface {
+// RawSource is a source whose args can be packed later, where sets get their ids.
+type RawSource interface {
 	ArgSource
-	// PackArgs appends the args. It returns false, and need not append any, if a
-	// key might come twice.
-	PackArgs(PackedArgs) (PackedArgs, bool)
+	// RawArgs returns the args as bytes, which are copied, and what packs them: nil
+	// if this cannot be left for later.
+	RawArgs() ([]byte, ArgPacker)
+}
+
+// ArgPacker packs the raw args of a source. It is used on another goroutine than the
+// source, so it must not change.
+type ArgPacker interface {
+	// PackArgs appends the args, of which there is one at least. No key comes twice.
+	PackArgs(to PackedArgs, raw []byte) PackedArgs
 }
 
 const indexedArgs = 32

@@ -17,9 +17,9 @@ type FtraceEvent struct {
 // AddFtraceEvent stores a row of ftrace_event with its args.
 func (s *Store) AddFtraceEvent(e *FtraceEvent, args PackedArgs) {
 	b := s.args.batch
-	b.packed = append(b.packed, args...)
+	b.args = append(b.args, args...)
 	b.events = append(b.events, *e)
-	s.args.add(true)
+	s.args.add(argSpan{event: true})
 }
 
 // storeEvents appends rows to ftrace_event.

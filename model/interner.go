@@ -47,20 +47,28 @@ type argInterner struct {
 // other.
 type argBatch struct {
 	sets    []argSpan
-	packed  PackedArgs // each set starts where the one before ends
+	args    []byte // packed or raw; each set starts where the one before ends
 	events  []FtraceEvent
 	strings table.StringView
 	targets []argTarget // of the sets that are not of events
 
-	hashes []uint64
+	packed PackedArgs // sets that came raw
+	work   []packedSet
 	ids    []ArgSetID // for the targets
 	err    error      // of the sinks of args and ftrace_event
 }
 
 // argSpan is a set in a batch.
 type argSpan struct {
-	end   uint32 // in packed
-	event bool   // it is of the next of the events
+	packer ArgPacker // nil if the set is packed
+	end    uint32    // in the batch's args
+	event  bool      // it is of the next of the events
+}
+
+// packedSet is a set to be stored.
+type packedSet struct {
+	args PackedArgs
+	hash uint64
 }
 
 // threadSet is the set of a thread, see setThreadArg. Its id is used when the batch
@@ -120,22 +128,21 @@ func (in *argInterner) string(id StringID) StringID {
 // SetArgs stores a set, which must not be empty, and its id in a row of a
 // column. The id comes later, but before the row is sealed.
 func (s *Store) SetArgs(t *table.Table, column *table.Int64, row int64, set *ArgSet) {
-	s.args.batch.packed = set.Pack(s.args.batch.packed)
-	s.args.target(t, column, row, None)
+	s.args.batch.args = set.Pack(s.args.batch.args)
+	s.args.target(argTarget{t, column, row, None}, nil)
 }
 
-// setPackedArgs is SetArgs for packed args.
-func (s *Store) setPackedArgs(t *table.Table, column *table.Int64, row int64, args PackedArgs) {
-	s.args.batch.packed = append(s.args.batch.packed, args...)
-	s.args.target(t, column, row, None)
+// setRawArgs is SetArgs for args that are packed later.
+func (s *Store) setRawArgs(t *table.Table, column *table.Int64, row int64, raw []byte, packer ArgPacker) {
+	s.args.batch.args = append(s.args.batch.args, raw...)
+	s.args.target(argTarget{t, column, row, None}, packer)
 }
 
-// target ends a set of the batch, the id of which goes to a row of a column; utid
-// is as in argTarget.
-func (in *argInterner) target(t *table.Table, column *table.Int64, row int64, utid UTID) {
-	t.Pin(row)
-	in.batch.targets = append(in.batch.targets, argTarget{t, column, row, utid})
-	in.add(false)
+// target ends a set of the batch and says where its id goes.
+func (in *argInterner) target(to argTarget, packer ArgPacker) {
+	to.table.Pin(to.row)
+	in.batch.targets = append(in.batch.targets, to)
+	in.add(argSpan{packer: packer})
 }
 
 // setThreadArg is SetArgs for the set of nothing but a utid, which is remembered.
@@ -152,15 +159,16 @@ func (s *Store) setThreadArg(t *table.Table, column *table.Int64, row int64, uti
 	if !set.asked {
 		set.asked, set.batch = true, in.sent
 	}
-	in.batch.packed.Add(s.words.utid, UintArg(uint64(utid)))
-	in.target(t, column, row, utid)
+	in.batch.args = appendArg(in.batch.args, s.words.utid, uint64(ArgUint), uint64(utid))
+	in.target(argTarget{t, column, row, utid}, nil)
 }
 
 // add ends a set of the batch.
-func (in *argInterner) add(event bool) {
+func (in *argInterner) add(set argSpan) {
 	b := in.batch
-	b.sets = append(b.sets, argSpan{uint32(len(b.packed)), event})
-	if len(b.sets) >= batchSets || len(b.packed) >= batchBytes {
+	set.end = uint32(len(b.args))
+	b.sets = append(b.sets, set)
+	if len(b.sets) >= batchSets || len(b.args) >= batchBytes {
 		in.send()
 	}
 }
@@ -170,13 +178,9 @@ func (s *Store) setArgsOf(source ArgSource, t *table.Table, column *table.Int64,
 	if source == nil {
 		return
 	}
-	if from, ok := source.(PackedSource); ok {
-		b := s.args.batch
-		before := len(b.packed)
-		if packed, ok := from.PackArgs(b.packed); ok {
-			if b.packed = packed; len(packed) > before {
-				s.args.target(t, column, row, None)
-			}
+	if source, ok := source.(RawSource); ok {
+		if raw, packer := source.RawArgs(); packer != nil {
+			s.setRawArgs(t, column, row, raw, packer)
 			return
 		}
 	}
@@ -232,22 +236,28 @@ func (in *argInterner) run(h *handoff.Helper[*argBatch]) {
 func (in *argInterner) work(b *argBatch) {
 	in.view = b.strings
 	from := uint32(0)
-	for _, set := range b.sets {
-		b.hashes = append(b.hashes, b.packed[from:set.end].hash())
+	for i := range b.sets {
+		set := &b.sets[i]
+		args := PackedArgs(b.args[from:set.end])
 		from = set.end
+		if set.packer != nil {
+			start := len(b.packed)
+			b.packed = set.packer.PackArgs(b.packed, args)
+			args = b.packed[start:]
+		}
+		b.work = append(b.work, packedSet{args, args.hash()})
 	}
-	from = 0
 	events := 0
-	for i, set := range b.sets {
-		if ahead := i + prefetchSets; ahead < len(b.hashes) {
-			in.ids.prefetch(b.hashes[ahead])
+	for i := range b.sets {
+		if ahead := i + prefetchSets; ahead < len(b.work) {
+			in.ids.prefetch(b.work[ahead].hash)
 		}
+		set := b.work[i]
 		id := None
-		if set.end > from {
-			id = in.intern(b.hashes[i], b.packed[from:set.end])
+		if len(set.args) > 0 {
+			id = in.intern(set.hash, set.args)
 		}
-		from = set.end
-		if set.event {
+		if b.sets[i].event {
 			b.events[events].args = id
 			events++
 		} else {
@@ -277,8 +287,8 @@ func (in *argInterner) finish(b *argBatch) {
 		}
 	}
 	in.store.set.Fail(b.err)
-	b.sets, b.packed, b.events, b.targets = b.sets[:0], b.packed[:0], b.events[:0], b.targets[:0]
-	b.hashes, b.ids = b.hashes[:0], b.ids[:0]
+	b.sets, b.args, b.events, b.targets = b.sets[:0], b.args[:0], b.events[:0], b.targets[:0]
+	b.packed, b.work, b.ids = b.packed[:0], b.work[:0], b.ids[:0]
 }
 
 // invalidTexts is how many texts were not UTF-8. It settles.

@@ -19,9 +19,8 @@ type Slices struct {
 	context *Context
 	tracks  []slicesOfTrack // by track id
 	scratch ArgSet
+	packed  PackedArgs // likewise
 	spare   []*ArgSet
-
-	sparePacked []PackedArgs // empty, memory of those that were stored
 }
 
 type slicesOfTrack struct {
@@ -42,8 +41,9 @@ type openSlice struct {
 	stack          uint64
 	pinned         bool // its dur or args may still change
 	clock          ThreadClock
-	packed         PackedArgs   // args of a slice that can still get more, or nil
-	args           *ArgSet      // the same once there are more, or if they cannot be packed
+	raw            []byte       // args of a slice that can still get more, as packer packs them
+	packer         ArgPacker    // nil if there are none so far, or not as bytes
+	args           *ArgSet      // the same once there are more, or if they are not as bytes
 	child          *table.Table // child table with a row of the slice, or nil
 	childRow       int64
 }
@@ -293,8 +293,7 @@ func (s *Slices) start(on *slicesOfTrack, ts, dur int64, track TrackID, category
 	stack := stackHash(parentStack, store.Strings.Hash(category), store.Strings.Hash(name))
 	slices.StackID.Set(row, int64(stack))
 	slices.ParentStackID.Set(row, int64(parentStack))
-	on.stack = append(on.stack, openSlice{})
-	slice := &on.stack[depth]
+	slice := on.push()
 	slice.id, slice.ts, slice.dur, slice.pinned = row, ts, dur, pin
 	slice.name, slice.category, slice.stack = name, category, stack
 	on.bound(depth)
@@ -302,6 +301,19 @@ func (s *Slices) start(on *slicesOfTrack, ts, dur int64, track TrackID, category
 		s.context.Flows.bind(on, row)
 	}
 	return row, nil
+}
+
+// push puts a slice on the stack.
+func (on *slicesOfTrack) push() *openSlice {
+	n := len(on.stack)
+	if n == cap(on.stack) {
+		on.stack = append(on.stack, openSlice{})
+		return &on.stack[n]
+	}
+	on.stack = on.stack[:n+1]
+	slice := &on.stack[n]
+	*slice = openSlice{raw: slice.raw[:0]} // the memory of one that was there before
+	return slice
 }
 
 // bound works out when the first of the slices from index i on, and of those
@@ -384,18 +396,9 @@ func matching(stack []openSlice, category, name StringID) int {
 
 // addArgs adds args to a slice.
 func (s *Slices) addArgs(slice *openSlice, args ArgSource) {
-	if source, ok := args.(PackedSource); ok && slice.args == nil {
-		var to PackedArgs
-		if n := len(s.sparePacked); n > 0 {
-			to, s.sparePacked = s.sparePacked[n-1], s.sparePacked[:n-1]
-		}
-		to, ok = source.PackArgs(to)
-		if ok && len(to) > 0 && slice.packed == nil { // else keys may come again
-			slice.packed = to
-			return
-		}
-		s.sparePacked = append(s.sparePacked, to[:0])
-		if ok && len(to) == 0 {
+	if source, ok := args.(RawSource); ok && slice.args == nil && slice.packer == nil { // else keys may come again
+		if raw, packer := source.RawArgs(); packer != nil {
+			slice.raw, slice.packer = append(slice.raw[:0], raw...), packer
 			return
 		}
 	}
@@ -410,10 +413,10 @@ func (s *Slices) argsOf(slice *openSlice) *ArgSet {
 		} else {
 			slice.args = new(ArgSet)
 		}
-		if slice.packed != nil {
-			slice.packed.AddArgs(slice.args)
-			s.sparePacked = append(s.sparePacked, slice.packed[:0])
-			slice.packed = nil
+		if slice.packer != nil {
+			s.packed = slice.packer.PackArgs(s.packed[:0], slice.raw)
+			s.packed.AddArgs(slice.args)
+			slice.packer = nil
 		}
 	}
 	return slice.args
@@ -429,9 +432,8 @@ func (s *Slices) pop(on *slicesOfTrack) {
 		}
 		spare.Reset()
 		s.spare = append(s.spare, spare)
-	} else if slice.packed != nil {
-		s.context.Store.setPackedArgs(&slices.Table, &slices.ArgSetID, slice.id, slice.packed)
-		s.sparePacked = append(s.sparePacked, slice.packed[:0])
+	} else if slice.packer != nil {
+		s.context.Store.setRawArgs(&slices.Table, &slices.ArgSetID, slice.id, slice.raw, slice.packer)
 	}
 	if slice.child != nil {
 		s.context.Store.args.settle() // the child gets the id from the slice

@@ -15,7 +15,7 @@ type form struct {
 	thread         int // of the parser's threads
 	category, name model.StringID
 	args           []argForm
-	repeats        bool // two args have one name
+	packer         *packer // of the args, unless there are none, two have one name, or the form is a token's own
 }
 
 type argForm struct {
@@ -27,6 +27,7 @@ type argForm struct {
 type forms struct {
 	all     []form // by number; the one of ownForm is that of the token at hand
 	numbers map[string]uint16
+	words   *words
 }
 
 // ownForm is the number of a form that its token brings along, as all do once
@@ -34,8 +35,8 @@ type forms struct {
 const ownForm = 0
 
 // newForms returns the forms of scheduling records, of which kind is all.
-func newForms() forms {
-	f := forms{all: make([]form, 1), numbers: map[string]uint16{}}
+func newForms(w *words) forms {
+	f := forms{all: make([]form, 1), numbers: map[string]uint16{}, words: w}
 	for k := contextSwitch; k <= wakeupBy; k++ {
 		f.all = append(f.all, form{kind: k})
 	}
@@ -50,10 +51,24 @@ func (f *forms) add(encoded []byte) uint16 {
 	}
 	number = uint16(len(f.all))
 	f.numbers[string(encoded)] = number
-	f.all = append(f.all, form{})
+	var added form
 	t := token{bytes: encoded}
-	f.all[number].decode(&t)
+	added.decode(&t)
+	if len(added.args) > 0 && !added.repeats() {
+		added.packer = &packer{added.args, f.words}
+	}
+	f.all = append(f.all, added)
 	return number
+}
+
+// repeats reports whether two args have one name.
+func (f *form) repeats() bool {
+	for i, a := range f.args {
+		if slices.ContainsFunc(f.args[:i], func(b argForm) bool { return b.name == a.name }) {
+			return true
+		}
+	}
+	return false
 }
 
 // encode appends the form to b.
@@ -75,12 +90,10 @@ func (f *form) decode(t *token) {
 	f.kind = kind(head & 15)
 	f.thread = int(t.number())
 	f.category, f.name = model.StringID(t.number()), model.StringID(t.number())
-	f.args, f.repeats = f.args[:0], false
+	f.args = f.args[:0]
 	for range head >> 4 {
 		a := t.number()
-		name := model.StringID(a >> 4)
-		f.repeats = f.repeats || slices.ContainsFunc(f.args, func(b argForm) bool { return b.name == name })
-		f.args = append(f.args, argForm{name, byte(a & 15)})
+		f.args = append(f.args, argForm{model.StringID(a >> 4), byte(a & 15)})
 	}
 }
 

@@ -25,37 +25,6 @@ duckdb.sql(f"COPY (FROM read_ndjson('{sys.argv[1]}')) TO '{sys.argv[2]}' (FORMAT
 """
 
 
-# A loop whose time tells how much of a core there is: another machine may have the
-# other half of it, or the same cache, which no counter of this one shows.
-LOOP = """
-import time
-begun = time.perf_counter()
-n = 0
-for i in range(500_000):
-    n ^= i * i
-print(time.perf_counter() - begun)
-"""
-# Conversions count if there was this much of the cores before and after them. After
-# so many seconds all count.
-UNDISTURBED, PATIENCE = 0.85, 60
-
-
-class Cores:
-    """Two cores, and how long the loop takes on both when nothing disturbs them."""
-
-    def __init__(self):
-        self.best = float("inf")
-        for _ in range(20):
-            self.share()
-
-    def share(self):
-        """Returns how much of the cores there is, 1 being the most that was seen."""
-        loops = [subprocess.Popen([sys.executable, "-S", "-c", LOOP], stdout=subprocess.PIPE) for _ in range(2)]
-        seconds = max(float(loop.communicate()[0]) for loop in loops)
-        self.best = min(self.best, seconds)
-        return self.best / seconds
-
-
 def timed(*command):
     """Runs a command; returns seconds, seconds of CPU time in user mode, and the output."""
     begun = time.monotonic()
@@ -71,31 +40,11 @@ def timed(*command):
 class Bench:
     def __init__(self, converter, tracegen, runs, folder):
         self.converter, self.tracegen, self.runs, self.folder = converter, tracegen, runs, folder
-        self.cores = Cores()
 
     def generate(self, kind, size):
         trace = self.folder / kind
         subprocess.run([self.tracegen, "--format", kind, "--size", size, trace], check=True)
-        os.sync()  # else it is written to disk while it is converted
         return trace
-
-    def undisturbed(self, run):
-        """Runs run as often as is asked for, best in moments in which the cores are free.
-        Returns what it returned, and how much of the cores there was."""
-        results, shares = [], []
-        begun = time.monotonic()
-        while len(results) < self.runs:
-            patient = time.monotonic() < begun + PATIENCE
-            before = self.cores.share()
-            if patient and before < UNDISTURBED:
-                time.sleep(0.2)
-                continue
-            result = run()
-            share = min(before, self.cores.share())
-            if share >= UNDISTURBED or not patient:
-                results.append(result)
-                shares.append(share)
-        return results, statistics.median(shares)
 
     def convert(self, trace):
         seconds, user, out = timed(self.converter, "--json", "--force", trace, self.folder / "out")
@@ -104,25 +53,23 @@ class Bench:
     def shred(self, lines):
         return timed(sys.executable, "-c", SHRED, lines, self.folder / "shredded.parquet")[0]
 
-    def report(self, trace, runs, cores, bar):
+    def report(self, trace, runs, bar):
         """Prints the runs of a trace's conversion; returns the median of their seconds."""
         seconds, user, memory = zip(*runs)
         median = statistics.median(seconds)
         speed = trace.stat().st_size / 1e6 / median
-        print(f"{trace.name:13} {median:7.1f} s {speed:6.0f} MB/s {statistics.median(user):7.1f} s of CPU {max(memory):6.0f} MiB   cores {cores:4.0%}   bar: {bar}", flush=True)
+        print(f"{trace.name:13} {median:7.1f} s {speed:6.0f} MB/s {statistics.median(user):7.1f} s of CPU {max(memory):6.0f} MiB   bar: {bar}", flush=True)
         return median
 
     def kind(self, kind, size):
         trace = self.generate(kind, size)
-        runs, cores = self.undisturbed(lambda: self.convert(trace))
-        self.report(trace, runs, cores, f"{BARS[kind]} MB/s")
+        self.report(trace, [self.convert(trace) for _ in range(self.runs)], f"{BARS[kind]} MB/s")
         trace.unlink()
 
     def json(self, size):
         trace, lines = self.generate("json", size), self.generate("ndjson", size)
-        runs, cores = self.undisturbed(lambda: (self.convert(trace), self.shred(lines)))
-        ours, theirs = zip(*runs)
-        seconds = self.report(trace, ours, cores, f"{JSON_MEMORY} MiB, {JSON_RATIO} times DuckDB")
+        ours, theirs = zip(*((self.convert(trace), self.shred(lines)) for _ in range(self.runs)))
+        seconds = self.report(trace, ours, f"{JSON_MEMORY} MiB, {JSON_RATIO} times DuckDB")
         duckdb = statistics.median(theirs)
         print(f"{'duckdb':13} {duckdb:7.1f} s, json takes {seconds / duckdb:.2f} times that", flush=True)
         trace.unlink()

@@ -44,6 +44,7 @@ class Bench:
     def generate(self, kind, size):
         trace = self.folder / kind
         subprocess.run([self.tracegen, "--format", kind, "--size", size, trace], check=True)
+        os.sync()  # else it is written to disk while it is converted
         return trace
 
     def convert(self, trace):

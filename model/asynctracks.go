@@ -7,7 +7,7 @@ package model
 type AsyncTracks struct {
 	context *Context
 	sets    map[uint64]*trackSet
-	roots   hashIndex // StringIDs of the name of the first slice of a legacy id
+	roots   firstNames // of legacy ids
 	legacy  legacyArgs
 	options TrackOptions // of legacy tracks
 	dims    []Dim        // likewise
@@ -191,10 +191,7 @@ func (a *AsyncTracks) Legacy(name StringID, upid UPID, id int64, inProcess bool,
 		b, process = legacyAsyncProcess, uint64(upid)+1
 		a.dims = append(a.dims, IntDim(upid))
 	}
-	// Ids that follow each other, as they often do, are kept side by side.
-	key := mix(process, uint64(id)>>4)&^15 | uint64(id)&15
-	root, _ := a.roots.insert(key|1<<63, int64(name))
-	a.dims = append(a.dims, StringDim(scope), StringDim(StringID(root)))
+	a.dims = append(a.dims, StringDim(scope), StringDim(a.roots.of(process, uint64(id), name)))
 	switch phase {
 	case AsyncBegin:
 		return a.Begin(b, &a.options, id, a.dims...)
@@ -204,6 +201,31 @@ func (a *AsyncTracks) Legacy(name StringID, upid UPID, id int64, inProcess bool,
 		a.Begin(b, &a.options, id, a.dims...)
 		return a.End(b, &a.options, id, a.dims...)
 	}
+}
+
+// firstNames remembers the name with which an id came first. As ids often follow each
+// other, some of them share an entry of the index.
+type firstNames struct {
+	index hashIndex // of groups
+	names [][groupedIDs]nameOrNone
+}
+
+const groupedIDs = 4
+
+// nameOrNone is a StringID plus one, 0 if there is none.
+type nameOrNone uint32
+
+// of returns the first name of an id of a process.
+func (f *firstNames) of(process, id uint64, name StringID) StringID {
+	group, added := f.index.insert(mix(process, id/groupedIDs)|1, int64(len(f.names)))
+	if added {
+		f.names = append(f.names, [groupedIDs]nameOrNone{})
+	}
+	first := &f.names[group][id%groupedIDs]
+	if *first == 0 {
+		*first = nameOrNone(name) + 1
+	}
+	return StringID(*first - 1)
 }
 
 // legacyArgs are the args of a legacy track, from the event that made it.

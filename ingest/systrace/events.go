@@ -63,11 +63,17 @@ func newEvents(p *ftrace.Parser) (events []event, kinds map[string]kind) {
 		events = append(events, event{p.TracepointNamed(tracepoint), decode})
 	}
 	for _, s := range specs {
-		add(s.name, newKeys(p.TracepointNamed(s.name), s.fields).decode, s.name)
+		keys := newKeys(p.TracepointNamed(s.name), s.fields)
+		decode := keys.decode
+		if s.name == "sched_switch" {
+			decode = keys.decodeSwitch
+		}
+		add(s.name, decode, s.name)
 	}
 	text := p.TracepointNamed("print").FieldNamed("buf")
 	add("print", func(e *ftrace.Event, args []byte) bool {
-		e.AddText(text, args)
+		// trace-cmd report names the function that wrote the mark.
+		e.AddText(text, bytes.TrimPrefix(args, []byte("tracing_mark_write: ")))
 		return true
 	}, "tracing_mark_write", "0", "print")
 	// work struct ffffff83b8f89238: function binder_deferred_func
@@ -227,6 +233,39 @@ func (k *keys) decode(e *ftrace.Event, args []byte) bool {
 		start, equals = end+1, next
 	}
 	return seen&k.required == k.required
+}
+
+// decodeSwitch decodes a sched_switch, which trace-cmd report writes in a form of its
+// own unless it is told to leave that: comm:pid [prio] state ==> comm:pid [prio].
+func (k *keys) decodeSwitch(e *ftrace.Event, args []byte) bool {
+	if bytes.HasPrefix(args, []byte("prev_")) {
+		return k.decode(e, args)
+	}
+	prev, next, ok := bytes.Cut(args, []byte(" ==> "))
+	prio := bytes.LastIndex(prev, []byte("] "))
+	if !ok || prio < 0 {
+		return false
+	}
+	values := append(taskOf(prev[:prio]), prev[prio+len("] "):])
+	values = append(values, taskOf(bytes.TrimSuffix(next, []byte("]")))...)
+	for i, value := range values {
+		if f := &k.keys[i]; !f.add(e, f.field, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// taskOf cuts comm:pid [prio into its values. What is missing is empty.
+func taskOf(text []byte) [][]byte {
+	var prio, pid []byte
+	if i := bytes.LastIndex(text, []byte(" [")); i >= 0 {
+		text, prio = text[:i], text[i+len(" ["):]
+	}
+	if i := bytes.LastIndexByte(text, ':'); i >= 0 {
+		text, pid = text[:i], text[i+1:]
+	}
+	return [][]byte{text, pid, prio}
 }
 
 // find returns the key of this name, or -1. It looks at the one of index first

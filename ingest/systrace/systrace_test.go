@@ -56,6 +56,22 @@ func TestScheduler(t *testing.T) {
 	tables.Want(t, "stats", "name")
 }
 
+// The plugins of trace-cmd report write some events in a form of their own.
+func TestReport(t *testing.T) {
+	tables := ingesttest.MustRead(t, "trace", trace(
+		"<idle>-0     [001] sched_switch:         swapper/1:0 [120] R ==> kworker/u8:3:7 [129]",
+		"kworker/u8:3-7 [001] sched_switch:         kworker/u8:3:7 [129] D ==> Jit thread pool:8 [97]",
+		"Jit thread pool-8 [001] sched_switch:         Jit thread pool:8 [97] S ==> swapper/1:x [120]",
+		"Jit thread pool-8 [001] sched_switch:         Jit thread pool:8 97 S ==> swapper/1:0 [120]",
+		"Jit thread pool-8 [001] print:                tracing_mark_write: B|8|work",
+		"Jit thread pool-8 [001] print:                tracing_mark_write: E|8",
+	))
+	tables.Want(t, "slice", "ts|dur|name", "5000000000|1000000000|work")
+	tables.Want(t, "sched_slice", "ts|dur|cpu|end_state|priority", "1000000000|1000000000|1|D|129", "2000000000|-1|1|NULL|97")
+	tables.Want(t, "thread", "tid|name", "0|swapper", "7|kworker/u8:3", "8|Jit thread pool")
+	tables.Want(t, "stats", "name|value", "systrace_parse_failure|2")
+}
+
 func TestCounters(t *testing.T) {
 	tables := ingesttest.MustRead(t, "trace", trace(
 		"<idle>-0 [000] cpu_idle: state=4294967295 cpu_id=3",

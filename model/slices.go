@@ -18,8 +18,8 @@ const pending int64 = -1
 type Slices struct {
 	context *Context
 	tracks  []slicesOfTrack // by track id
-	scratch ArgSet
-	packed  PackedArgs // likewise
+	scratch ArgSet          // args of a slice that gets no more
+	packed  PackedArgs      // args of a slice that gets more, on their way to a set
 	spare   []*ArgSet
 }
 

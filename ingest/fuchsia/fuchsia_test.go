@@ -592,6 +592,39 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// What is wrong with an event is seen also where one of its form was read before.
+func TestDamageAfterGoodEvents(t *testing.T) {
+	for _, test := range []struct {
+		name, stat string
+		header     uint64
+		words      []uint64
+	}{
+		{"undefined text", "fuchsia_invalid_string_ref", 4 | 1<<20 | 1<<24, []uint64{1, 6 | 1<<4 | 1<<16 | 5<<32}},
+		{"text beyond the record", "fuchsia_record_read_error", 4 | 1<<20 | 1<<24, []uint64{1, 6 | 1<<4 | 1<<16 | inline("beyond")<<32}},
+		{"text over the next arg", "", 4 | 2<<20 | 1<<24, []uint64{1, 6 | 1<<4 | 1<<16 | inline("over")<<32, 2 | 1<<4 | 1<<16}},
+		{"undefined arg name", "fuchsia_invalid_string_ref", 4 | 1<<20 | 1<<24, []uint64{1, 6 | 1<<4 | 5<<16 | 1<<32}},
+		{"arg of another size", "fuchsia_record_read_error", 4 | 1<<20 | 1<<24, []uint64{1, 4 | 2<<4 | 1<<16}},
+		{"late", "fuchsia_timestamp_overflow", 4 | 1<<20 | 1<<24, []uint64{1 << 63, 6 | 1<<4 | 1<<16 | 1<<32}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := newTrace()
+			f.text(1, "known")
+			f.thread(1, 10, 11)
+			f.record(4|1<<20|1<<24, 7, 6|1<<4|1<<16|1<<32)
+			f.record(4|2<<20|1<<24, 8, 6|1<<4|1<<16|1<<32, 2|1<<4|1<<16)
+			f.record(test.header, test.words...)
+			f.record(4|1<<20|1<<24, 9, 6|1<<4|1<<16|1<<32)
+			rows := f.read(t)
+			if test.stat == "" {
+				rows.Want(t, "slice", "ts", "1", "7", "8", "9")
+				return
+			}
+			rows.Want(t, "slice", "ts", "7", "8", "9")
+			rows.Want(t, "stats", stats, test.stat+"|NULL|1")
+		})
+	}
+}
+
 func TestUndefinedThread(t *testing.T) {
 	f := newTrace()
 	f.event(instant, 9, "", "", 1, 0)

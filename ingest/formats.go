@@ -13,18 +13,23 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/systrace"
 )
 
-// Formats are all formats that can be read.
+// Formats are all formats that can be read, in the order in which an input is
+// tried: its format is the first whose Sniff accepts it. So a format stands before
+// those that accept some of its inputs too.
 var Formats = []*format.Format{
-	compressed.Ctrace,
+	// Binary formats with a signature.
+	fuchsia.Format,
 	compressed.Gzip,
 	compressed.Zstd,
-	fuchsia.Format,
+	// Text formats.
 	json.Format,
-	logcat.Format,
+	compressed.Ctrace,
 	ninja.Format,
-	pprof.Format,
-	proto.Format,
-	proto.Symbols,
+	logcat.Format,
 	strace.Format,
 	systrace.Format,
+	// Protocol Buffers, which begin with nothing but a field number.
+	proto.Symbols,
+	pprof.Format,
+	proto.Format,
 }

@@ -158,13 +158,12 @@ func place(err error, file, name string) error {
 func Detect(head []byte) *format.Format { return detect(Formats, head) }
 
 func detect(formats []*format.Format, head []byte) *format.Format {
-	var best *format.Format
 	for _, f := range formats {
-		if (best == nil || f.Priority < best.Priority) && f.Sniff(head) {
-			best = f
+		if f.Sniff(head) {
+			return f
 		}
 	}
-	return best
+	return nil
 }
 
 // uuid is what Trace Processor calls a trace that does not name itself: a hash

@@ -18,7 +18,7 @@ import (
 
 // Gzip is the format of gzip and pigz.
 var Gzip = &format.Format{
-	Name: "gzip", Priority: 60, Container: true,
+	Name: "gzip", Container: true,
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) },
 	Read: func(in *format.Input) error {
 		return read(in, func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) })
@@ -31,7 +31,7 @@ const maxWindow = 128 << 20
 
 // Zstd is the format of zstd.
 var Zstd = &format.Format{
-	Name: "zstd", Priority: 65, Container: true,
+	Name: "zstd", Container: true,
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) },
 	Read: func(in *format.Input) error {
 		return read(in, func(r io.Reader) (io.ReadCloser, error) {
@@ -50,7 +50,7 @@ var atraceMarker = []byte("TRACE:\n")
 
 // Ctrace is the output of atrace -z: zlib data (RFC 1950) behind a marker.
 var Ctrace = &format.Format{
-	Name: "ctrace", Priority: 160, Container: true,
+	Name: "ctrace", Container: true,
 	Sniff: func(head []byte) bool {
 		_, data, _ := bytes.Cut(head[:min(len(head), 128)], atraceMarker)
 		return len(data) >= 2 && data[0] == 0x78 && (int(data[0])<<8|int(data[1]))%31 == 0

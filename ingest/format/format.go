@@ -23,13 +23,11 @@ const HeadBytes = 64 << 10
 type Format struct {
 	// Name is what trace_file and metadata call the format.
 	Name string
-	// Priority orders detection: of the formats whose Sniff likes the same bytes,
-	// the one with the lowest wins.
-	Priority int
 	// Container formats hold other files and have no events of their own.
 	Container bool
 	// Sniff reports whether the input can be in this format. head is its first
-	// HeadBytes bytes, or all of it.
+	// HeadBytes bytes, or all of it. The first format in the list of formats that
+	// accepts the input reads it.
 	Sniff func(head []byte) bool
 	// Read reads the input to its end. Its error means that the input cannot be
 	// read on; see Error. Damage that leaves the rest readable is counted in the
@@ -61,4 +59,28 @@ type Input struct {
 	Embedded func(format string, r io.Reader) error
 	// AtEnd asks for a call when the file's events have been parsed.
 	AtEnd func(func() error)
+}
+
+// UseClock says that all times of the file are of one clock, by its id in package
+// model. It becomes the trace clock unless a file before chose another.
+func (in *Input) UseClock(id uint32) {
+	in.Clocks.SetTraceClock(id)
+	in.Clocks.Assume(id)
+	in.Clocks.SetDefault(id)
+}
+
+// TraceTime converts a time of the clock that the file uses, in ns, to the trace
+// clock. A time that cannot be converted is counted and logged at the offset of its
+// event, which is to be left out.
+func (in *Input) TraceTime(time, offset int64) (ts int64, ok bool) {
+	clock, ok := in.Clocks.Default()
+	if !ok {
+		return time, true
+	}
+	ts, err := in.Clocks.ToTrace(clock, time)
+	if err != nil {
+		in.File.LogAt(err.Stat, offset, err)
+		return 0, false
+	}
+	return ts, true
 }

@@ -17,7 +17,7 @@ import (
 
 // Format is the Fuchsia trace format, FXT.
 var Format = &format.Format{
-	Name: "fuchsia", Priority: 20, Read: read,
+	Name: "fuchsia", Read: read,
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, magic) },
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // Format is the Trace Event Format.
-var Format = &format.Format{Name: "json", Priority: 110, Sniff: sniff, Read: read}
+var Format = &format.Format{Name: "json", Sniff: sniff, Read: read}
 
 // sniffBytes is how much of the input Trace Processor looks at.
 const sniffBytes = 128

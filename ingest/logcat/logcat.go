@@ -15,11 +15,12 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/lines"
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
 )
 
 // Format is the text of Android's log.
-var Format = &format.Format{Name: "android_logcat", Priority: 185, Sniff: sniff, Read: read}
+var Format = &format.Format{Name: "android_logcat", Sniff: sniff, Read: read}
 
 const (
 	sniffBytes = 4096 // that Trace Processor looks at
@@ -62,50 +63,36 @@ func detect(line []byte) (l layout, ok bool) {
 func isPriority(word []byte) bool { return len(word) == 1 && 'A' <= word[0] && word[0] <= 'Z' }
 
 func read(in *format.Input) error {
-	wall := model.Clock{ID: model.ClockRealtime}
-	in.Clocks.SetTraceClock(wall.ID)
-	in.Clocks.Assume(wall.ID)
-	in.Clocks.SetDefault(wall.ID)
-	p := newParser(in.Context)
-	events := in.Sorter.NewStream(p)
+	in.UseClock(model.ClockRealtime)
+	messages := in.Sorter.NewStream(newParser(in.Context))
+	event := token.NewWriter(in.Store)
 	year := guessYear(in)
-
 	var (
 		columns  layout
 		detected bool
-		token    []byte
 	)
-	l := lines.NewReader(in)
-	for l.Next() {
-		text := l.Bytes()
+	return lines.Each(in, func(offset int64, text []byte) error {
 		if len(text) < shortest || bytes.HasPrefix(text, []byte("---")) {
-			continue // --------- beginning of main
+			return nil // --------- beginning of main
 		}
 		if !detected {
 			if columns, detected = detect(text); !detected {
-				in.File.LogAt(model.StatAndroidLogFormatInvalid, l.Offset(), nil)
-				continue
+				in.File.LogAt(model.StatAndroidLogFormatInvalid, offset, nil)
+				return nil
 			}
 		}
 		m, ok := parse(text, columns, year)
 		if !ok {
-			in.File.LogAt(model.StatAndroidLogNumFailed, l.Offset(), nil)
-			continue
+			in.File.LogAt(model.StatAndroidLogNumFailed, offset, nil)
+			return nil
 		}
-		ts, err := in.Clocks.ToTrace(wall, m.ts)
-		if err != nil {
-			in.File.LogAt(err.Stat, l.Offset(), err)
-			continue
+		ts, ok := in.TraceTime(m.ts, offset)
+		if !ok {
+			return nil
 		}
-		token = m.appendTo(token[:0], in.Store.Strings)
-		if err := events.Push(ts, token); err != nil {
-			return err
-		}
-	}
-	if l.Err() == nil && len(l.Rest()) > 0 {
-		in.File.LogAt(model.StatTruncatedInput, l.Offset(), nil)
-	}
-	return l.Err()
+		m.write(event)
+		return messages.Push(ts, event.Bytes())
+	})
 }
 
 // guessYear is the year of lines that do not tell it: that of the latest event of

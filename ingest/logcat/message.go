@@ -2,12 +2,11 @@ package logcat
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math"
 	"time"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
-	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // message is a line of the log. Its texts are the line's.
@@ -101,20 +100,14 @@ func (c *cursor) decimals(separator byte) int64 {
 	return n
 }
 
-const tokenSize = 4 + 4 + 4 + 4 + 1
-
-// appendTo appends the message as a token: pid, tid, the ids of tag and text, and
-// the priority.
-func (m *message) appendTo(token []byte, strings *table.StringPool) []byte {
-	token = binary.LittleEndian.AppendUint32(token, m.pid)
-	token = binary.LittleEndian.AppendUint32(token, m.tid)
-	var tag table.StringID
-	if m.tag != nil {
-		tag = strings.InternBytes(m.tag)
-	}
-	token = binary.LittleEndian.AppendUint32(token, uint32(tag))
-	token = binary.LittleEndian.AppendUint32(token, uint32(strings.InternBytes(m.text)))
-	return append(token, m.priority)
+// write packs the message: priority, pid, tid, tag and text.
+func (m *message) write(w *token.Writer) {
+	w.Reset()
+	w.Uint(uint64(m.priority))
+	w.Uint(uint64(m.pid))
+	w.Uint(uint64(m.tid))
+	w.Text(m.tag)
+	w.Text(m.text)
 }
 
 // parser makes rows of messages in the order of time.
@@ -127,16 +120,17 @@ func newParser(c *model.Context) *parser {
 	return &parser{c, c.Store.Strings.Intern("android_logcat")}
 }
 
-// Event stores the message of a token.
-func (p *parser) Event(ts int64, token []byte) error {
-	number := func(i int) int64 { return int64(binary.LittleEndian.Uint32(token[4*i:])) }
+// Event stores a message.
+func (p *parser) Event(ts int64, event []byte) error {
+	r := token.Reader(event)
+	priority, pid, tid := int32(r.Uint()), int64(r.Uint()), int64(r.Uint())
 	t := &p.Store.AndroidLogs
 	row := t.Append()
 	t.TS.Set(row, ts)
-	t.UTID.Set(row, p.Machine.ThreadOf(number(1), number(0)))
-	t.Prio.Set(row, int32(token[tokenSize-1]))
-	t.Tag.Set(row, model.StringID(number(2)))
-	t.Msg.Set(row, model.StringID(number(3)))
+	t.UTID.Set(row, p.Machine.ThreadOf(tid, pid))
+	t.Prio.Set(row, priority)
+	t.Tag.Set(row, r.Text())
+	t.Msg.Set(row, r.Text())
 	t.LogSource.Set(row, p.source)
 	return nil
 }

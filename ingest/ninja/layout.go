@@ -2,8 +2,8 @@ package ninja
 
 import (
 	"container/heap"
-	"encoding/binary"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -31,9 +31,9 @@ func newLayout(c *model.Context) *layout {
 }
 
 // Event takes the jobs in the order of their start.
-func (l *layout) Event(start int64, payload []byte) error {
-	end, n := binary.Varint(payload)
-	outputs := l.context.Store.Strings.InternBytes(payload[n:])
+func (l *layout) Event(start int64, event []byte) error {
+	r := token.Reader(event)
+	end, outputs := r.Int(), r.Text()
 	for l.busy.Len() > 0 && l.busy.list[0].until <= start {
 		heap.Push(&l.free, heap.Pop(&l.busy))
 	}

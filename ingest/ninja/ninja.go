@@ -7,14 +7,13 @@
 package ninja
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/binary"
-	"errors"
 	"math"
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/lines"
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -22,7 +21,7 @@ import (
 // last field, 5 and 6 have a MurmurHash of it, 7 has a rapidhash. 6 takes the
 // modification time from elsewhere, which does not matter here.
 var Format = &format.Format{
-	Name: "ninja_log", Priority: 183,
+	Name:  "ninja_log",
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte("# ninja log")) },
 	Read:  read,
 }
@@ -30,7 +29,6 @@ var Format = &format.Format{
 const (
 	signature   = "# ninja log v"
 	nsPerMs     = 1_000_000
-	maxLine     = 64 << 20
 	versionHash = 5 // first that has the command's hash
 )
 
@@ -47,70 +45,57 @@ func (j *job) is(other *job) bool {
 }
 
 func read(in *format.Input) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, maxLine)
-	lines.Split(splitLines)
-	if !lines.Scan() {
-		return format.Errorf(format.ErrCorrupt, 0, "no header: %v", lines.Err())
-	}
-	header := lines.Bytes()
-	offset := int64(len(header))
-	version, err := strconv.Atoi(string(bytes.TrimRight(bytes.TrimPrefix(header, []byte(signature)), "\r\n")))
-	if err != nil {
-		return format.Errorf(format.ErrCorrupt, 0, "no version in the header %q", header[:min(len(header), 40)])
-	}
-	if version < 4 || version > 7 {
-		return format.Errorf(format.ErrUnsupported, 0, "version %d; versions 4 to 7 can be read", version)
-	}
-
-	var jobs []job
-	for ; lines.Scan(); offset += int64(len(lines.Bytes())) {
-		line, whole := bytes.CutSuffix(lines.Bytes(), []byte("\n"))
-		if !whole {
-			in.File.LogAt(model.StatTruncatedInput, offset, nil)
-			break
-		}
+	var (
+		version int // 0 before the header
+		jobs    []job
+	)
+	err := lines.Each(in, func(offset int64, line []byte) (err error) {
 		line = bytes.TrimSuffix(line, []byte("\r"))
+		if version == 0 {
+			version, err = parseHeader(line)
+			return err
+		}
 		if len(line) == 0 {
-			continue
+			return nil
 		}
 		j, ok := parse(line, version)
 		if !ok {
 			in.File.LogAt(model.StatNinjaParseErrors, offset, nil)
-			continue
+			return nil
 		}
 		// A command that builds several files has a line for each.
 		if n := len(jobs); n > 0 && jobs[n-1].is(&j) {
 			jobs[n-1].outputs = append(append(jobs[n-1].outputs, ' '), j.outputs...)
-			continue
+			return nil
 		}
 		j.command, j.outputs = bytes.Clone(j.command), bytes.Clone(j.outputs)
 		jobs = append(jobs, j)
-	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return format.Errorf(format.ErrCorrupt, offset, "a line of more than %d bytes", maxLine)
-	}
+		return nil
+	})
 	sortJobs(jobs)
-	events := in.Sorter.NewStream(newLayout(in.Context))
+	builds := in.Sorter.NewStream(newLayout(in.Context))
+	event := token.NewWriter(in.Store)
 	for _, j := range jobs {
-		if err := events.Push(j.start, append(binary.AppendVarint(nil, j.end), j.outputs...)); err != nil {
+		event.Reset()
+		event.Int(j.end)
+		event.Text(j.outputs)
+		if err := builds.Push(j.start, event.Bytes()); err != nil {
 			return err
 		}
 	}
-	return lines.Err()
+	return err
 }
 
-// splitLines is bufio.ScanLines, but leaves the line's end on it: without one,
-// the line was cut.
-func splitLines(data []byte, atEOF bool) (int, []byte, error) {
-	n := bytes.IndexByte(data, '\n') + 1
-	if n == 0 && atEOF {
-		n = len(data)
+// parseHeader returns the version of the log.
+func parseHeader(line []byte) (int, error) {
+	version, err := strconv.Atoi(string(bytes.TrimPrefix(line, []byte(signature))))
+	if err != nil {
+		return 0, format.Errorf(format.ErrCorrupt, 0, "no version in the header %q", line[:min(len(line), 40)])
 	}
-	if n == 0 {
-		return 0, nil, nil
+	if version < 4 || version > 7 {
+		return 0, format.Errorf(format.ErrUnsupported, 0, "version %d; versions 4 to 7 can be read", version)
 	}
-	return n, data[:n], nil
+	return version, nil
 }
 
 // parse reads a line into a job whose slices are the line's.

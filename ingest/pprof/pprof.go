@@ -12,7 +12,7 @@ import (
 
 // Format is an uncompressed profile; most are in gzip.
 var Format = &format.Format{
-	Name: "pprof", Priority: 220,
+	Name:  "pprof",
 	Sniff: sniff,
 	Read:  read,
 }

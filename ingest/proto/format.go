@@ -18,11 +18,11 @@ import (
 // Format is a trace, Symbols one that only brings symbols for others.
 var (
 	Format = &format.Format{
-		Name: "proto", Priority: 230, Read: read,
+		Name: "proto", Read: read,
 		Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte{packetTag}) },
 	}
 	Symbols = &format.Format{
-		Name: "symbols", Priority: 210, Read: read,
+		Name: "symbols", Read: read,
 		Sniff: func(head []byte) bool {
 			if !bytes.HasPrefix(head, []byte{packetTag}) {
 				return false

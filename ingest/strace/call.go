@@ -2,13 +2,12 @@ package strace
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math"
 	"strconv"
 	"time"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
-	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // call is a line of a system call. Its texts are the line's.
@@ -124,33 +123,31 @@ const spaces = " \t\r\n"
 
 func trim(text []byte) []byte { return bytes.Trim(text, spaces) }
 
-// Bits of the flags of a token.
+// Bits of the flags of a call.
 const (
 	flagResumed = 1 << iota
 	flagGoesOn
 )
 
-const tokenSize = 4*4 + 1
-
-// appendTo appends the call as a token: the tid, the ids of name, args and returned
-// value, which are zero for what is not there, and flags.
-func (c *call) appendTo(token []byte, strings *table.StringPool) []byte {
-	token = binary.LittleEndian.AppendUint32(token, c.tid)
-	for _, text := range [][]byte{c.name, c.args, c.returned} {
-		var id table.StringID
-		if len(text) > 0 {
-			id = strings.InternBytes(text)
-		}
-		token = binary.LittleEndian.AppendUint32(token, uint32(id))
-	}
-	var flags byte
+// write packs the call: the tid, flags, and the name, the args and the returned
+// value, as far as they are there.
+func (c *call) write(w *token.Writer) {
+	w.Reset()
+	w.Uint(uint64(c.tid))
+	var flags uint64
 	if c.resumed {
 		flags |= flagResumed
 	}
 	if c.goesOn {
 		flags |= flagGoesOn
 	}
-	return append(token, flags)
+	w.Uint(flags)
+	for _, text := range [][]byte{c.name, c.args, c.returned} {
+		if len(text) == 0 {
+			text = nil
+		}
+		w.Text(text)
+	}
 }
 
 // parser makes slices of calls in the order of time.
@@ -164,20 +161,20 @@ func newParser(c *model.Context) *parser {
 	return &parser{c, intern("strace"), intern("args"), intern("ret")}
 }
 
-// Event makes of a token a slice, its begin or its end. How long a call took is
+// Event makes a slice of a call, or begins or ends one. How long a call took is
 // known only if it was interrupted.
-func (p *parser) Event(ts int64, token []byte) error {
-	number := func(i int) int64 { return int64(binary.LittleEndian.Uint32(token[4*i:])) }
-	track, name := p.Tracks.Thread(p.Machine.Thread(number(0))), model.StringID(number(1))
+func (p *parser) Event(ts int64, event []byte) error {
+	r := token.Reader(event)
+	track, flags, name := p.Tracks.Thread(p.Machine.Thread(int64(r.Uint()))), r.Uint(), r.Text()
+	passed, returned := r.Text(), r.Text()
 	args := model.ArgFunc(func(set *model.ArgSet) {
-		if id := model.StringID(number(2)); id != 0 {
-			set.Add(p.args, model.StringArg(id))
+		if passed != 0 {
+			set.Add(p.args, model.StringArg(passed))
 		}
-		if id := model.StringID(number(3)); id != 0 {
-			set.Add(p.returned, model.StringArg(id))
+		if returned != 0 {
+			set.Add(p.returned, model.StringArg(returned))
 		}
 	})
-	flags := token[tokenSize-1]
 	if flags == 0 {
 		p.Slices.Scoped(ts, 0, track, p.category, name, args)
 		return nil

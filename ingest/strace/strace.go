@@ -16,12 +16,13 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/lines"
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
 )
 
 // Format is strace's output with times since 1970.
 var Format = &format.Format{
-	Name: "strace", Priority: 197,
+	Name: "strace",
 	Sniff: func(head []byte) bool {
 		first, _, _ := bytes.Cut(head, []byte("\n"))
 		_, fault := parse(first)
@@ -38,31 +39,20 @@ var faultStats = map[fault]model.Stat{
 }
 
 func read(in *format.Input) error {
-	wall := model.Clock{ID: model.ClockRealtime}
-	in.Clocks.SetTraceClock(wall.ID)
-	in.Clocks.Assume(wall.ID)
-	in.Clocks.SetDefault(wall.ID)
+	in.UseClock(model.ClockRealtime)
 	calls := in.Sorter.NewStream(newParser(in.Context))
-	var token []byte
-	l := lines.NewReader(in)
-	for l.Next() {
-		c, fault := parse(l.Bytes())
+	event := token.NewWriter(in.Store)
+	return lines.Each(in, func(offset int64, line []byte) error {
+		c, fault := parse(line)
 		if fault != noFault {
-			in.File.LogAt(faultStats[fault], l.Offset(), nil)
-			continue
+			in.File.LogAt(faultStats[fault], offset, nil)
+			return nil
 		}
-		ts, err := in.Clocks.ToTrace(wall, c.ts)
-		if err != nil {
-			in.File.LogAt(err.Stat, l.Offset(), err)
-			continue
+		ts, ok := in.TraceTime(c.ts, offset)
+		if !ok {
+			return nil
 		}
-		token = c.appendTo(token[:0], in.Store.Strings)
-		if err := calls.Push(ts, token); err != nil {
-			return err
-		}
-	}
-	if l.Err() == nil && len(l.Rest()) > 0 {
-		in.File.LogAt(model.StatTruncatedInput, l.Offset(), nil)
-	}
-	return l.Err()
+		c.write(event)
+		return calls.Push(ts, event.Bytes())
+	})
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // Format is the text of ftrace and systrace's HTML.
-var Format = &format.Format{Name: "systrace", Priority: 200, Sniff: sniff, Read: read}
+var Format = &format.Format{Name: "systrace", Sniff: sniff, Read: read}
 
 // sniffBytes is how much of the input Trace Processor looks at.
 const sniffBytes = 128
@@ -29,13 +29,19 @@ const sniffBytes = 128
 // marker is what atrace writes between its own messages and the trace.
 const marker = "TRACE:\n"
 
-func sniff(head []byte) bool {
-	head = head[:min(len(head), sniffBytes)]
+func sniff(all []byte) bool {
+	head := all[:min(len(all), sniffBytes)]
 	lower := bytes.ToLower(head)
 	return bytes.Contains(head, []byte("# tracer")) || bytes.Contains(head, []byte(marker)) ||
 		bytes.HasPrefix(lower, []byte("<!doctype html>")) || bytes.HasPrefix(lower, []byte("<html>")) ||
 		bytes.HasPrefix(head, []byte("cpus=")) || bytes.HasPrefix(head, []byte("version = ")) ||
-		bytes.HasPrefix(head, []byte(" "))
+		bytes.HasPrefix(head, []byte(" ")) && startsWithEvent(all)
+}
+
+// startsWithEvent reports whether the first line that is not blank is an event.
+func startsWithEvent(head []byte) bool {
+	first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n"))
+	return new(line).parse(first)
 }
 
 // A section is what a part of the input holds.
@@ -63,9 +69,7 @@ type reader struct {
 func read(in *format.Input) error {
 	if !in.Part {
 		in.Machine.UseIdleProcess()
-		in.Clocks.SetTraceClock(model.ClockMonotonic)
-		in.Clocks.Assume(model.ClockMonotonic)
-		in.Clocks.SetDefault(model.ClockMonotonic)
+		in.UseClock(model.ClockMonotonic)
 	}
 	r := &reader{tokenizer: newTokenizer(in), section: inTrace, failed: model.None}
 	text := bufio.NewReaderSize(in, sniffBytes)

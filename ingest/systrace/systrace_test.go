@@ -233,10 +233,12 @@ func TestOtherLines(t *testing.T) {
 func TestNoTrace(t *testing.T) {
 	for text, want := range map[string]error{
 		"<!DOCTYPE html>\n<html>hello</html>\n": format.ErrUnsupported,
-		" just\n a text\n":                      format.ErrCorrupt,
+		"cpus=8\n just\n a text\n":              format.ErrCorrupt,
+		" just\n a text\n":                      format.ErrUnknown,
+		strings.Repeat(" ", 100_000):            format.ErrUnknown,
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(text)})
-		if !errors.Is(err, want) || !format.BadInput(err) || !strings.HasPrefix(err.Error(), "x (systrace)") {
+		if !errors.Is(err, want) || !format.BadInput(err) || strings.HasPrefix(err.Error(), "x (systrace)") != (want != format.ErrUnknown) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

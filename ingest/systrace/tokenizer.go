@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
-	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
 
@@ -24,18 +23,15 @@ const noTGID = 1<<32 - 1
 
 // tokenizer makes tokens of lines.
 type tokenizer struct {
-	*model.Context
-	parser   *parser
-	stream   *sort.Stream
-	clock    model.Clock
-	hasClock bool // the clock has to be converted
-	current  line
+	*format.Input
+	parser  *parser
+	stream  *sort.Stream
+	current line
 }
 
 func newTokenizer(in *format.Input) *tokenizer {
-	t := &tokenizer{Context: in.Context, parser: newParser(in.Context)}
+	t := &tokenizer{Input: in, parser: newParser(in.Context)}
 	t.stream = in.Sorter.NewStream(t.parser)
-	t.clock, t.hasClock = in.Clocks.Default()
 	return t
 }
 
@@ -46,14 +42,9 @@ func (t *tokenizer) push(text []byte, offset int64) (bool, error) {
 	if !l.parse(text) {
 		return false, nil
 	}
-	ts := l.ts
-	if t.hasClock {
-		converted, err := t.Clocks.ToTrace(t.clock, ts)
-		if err != nil {
-			t.File.LogAt(err.Stat, offset, err)
-			return true, nil
-		}
-		ts = converted
+	ts, ok := t.TraceTime(l.ts, offset)
+	if !ok {
+		return true, nil
 	}
 	kind := t.parser.kinds[string(l.event)]
 	if kind == kindUnknown {

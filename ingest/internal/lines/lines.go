@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
 )
 
 // Max is how long a line may be, in bytes. Pages of minified scripts have lines
@@ -14,6 +15,23 @@ import (
 const Max = 64 << 20
 
 const firstBuffer = 256 << 10
+
+// Each calls f with each line of an input, without its newline, and the line's
+// offset, bytes from the start of the input. The line is valid during the call. An
+// error of f ends the reading. A last line without a newline was cut off: it is
+// left out and counted as truncated input.
+func Each(in *format.Input, f func(offset int64, line []byte) error) error {
+	l := NewReader(in)
+	for l.Next() {
+		if err := f(l.Offset(), l.Bytes()); err != nil {
+			return err
+		}
+	}
+	if l.Err() == nil && len(l.Rest()) > 0 {
+		in.File.LogAt(model.StatTruncatedInput, l.Offset(), nil)
+	}
+	return l.Err()
+}
 
 // A Reader reads the lines of an input.
 type Reader struct {

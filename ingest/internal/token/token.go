@@ -1,0 +1,59 @@
+// Package token packs what is known of an event into the few bytes that the sorter
+// keeps of it, and unpacks them again: numbers and strings, in the same order.
+package token
+
+import (
+	"encoding/binary"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// A Writer packs events, one after the other, into the same memory.
+type Writer struct {
+	store *model.Store
+	b     []byte
+}
+
+// NewWriter returns a writer that interns strings in the store.
+func NewWriter(store *model.Store) *Writer { return &Writer{store: store} }
+
+// Reset begins an event.
+func (w *Writer) Reset() { w.b = w.b[:0] }
+
+// Uint adds a number.
+func (w *Writer) Uint(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
+
+// Int adds a number that may be negative.
+func (w *Writer) Int(n int64) { w.b = binary.AppendVarint(w.b, n) }
+
+// Text adds a string; nil is none.
+func (w *Writer) Text(text []byte) {
+	var id model.StringID
+	if text != nil {
+		id = w.store.Strings.InternBytes(text)
+	}
+	w.Uint(uint64(id))
+}
+
+// Bytes is the event, until the next Reset.
+func (w *Writer) Bytes() []byte { return w.b }
+
+// A Reader unpacks an event.
+type Reader []byte
+
+// Uint returns the next number.
+func (r *Reader) Uint() uint64 {
+	n, size := binary.Uvarint(*r)
+	*r = (*r)[size:]
+	return n
+}
+
+// Int returns the next number that may be negative.
+func (r *Reader) Int() int64 {
+	n, size := binary.Varint(*r)
+	*r = (*r)[size:]
+	return n
+}
+
+// Text returns the next string, 0 if there is none.
+func (r *Reader) Text() model.StringID { return model.StringID(r.Uint()) }

@@ -61,7 +61,7 @@ var rssKinds = []string{"rss.file", "rss.anon", "swap", "rss.shmem", "unreclaima
 func rssStat(p *Parser, e *Event) {
 	size, utid := e.Int("size"), model.None
 	if size < 0 {
-		p.File.Count(model.StatRssStatNegativeSize)
+		p.File.Count(model.StatRSSStatNegativeSize)
 		return
 	}
 	if e.Tracepoint.Name == "rss_stat_throttled" || e.Has("mm_id") && e.Has("curr") {
@@ -70,7 +70,7 @@ func rssStat(p *Parser, e *Event) {
 		utid = p.thread(e)
 	}
 	if utid == model.None {
-		p.File.Count(model.StatRssStatUnknownThreadForMmID)
+		p.File.Count(model.StatRSSStatUnknownThreadForMmID)
 		return
 	}
 	kind := "unknown"

@@ -52,7 +52,7 @@ func (p *Parser) Switch(ts, cpu int64, prev Task, state int64, next Task) {
 		if last.pid == prev.PID {
 			p.Sched.End(ts, cpu, endState)
 		} else {
-			p.File.Count(model.StatMismatchedSchedSwitchTids)
+			p.File.Count(model.StatMismatchedSchedSwitchTIDs)
 		}
 	}
 	// A thread may have changed its name while it ran.

@@ -94,7 +94,7 @@ const zeroLengthRecord = 12
 // parseError counts what the recorder could not read of the kernel's buffers.
 func (m *ftraceModule) parseError(p *Packet, status uint64) {
 	if status == zeroLengthRecord {
-		m.File.Count(model.StatFtraceAbiErrorsSkippedZeroDataLength)
+		m.File.Count(model.StatFtraceABIErrorsSkippedZeroDataLength)
 		return
 	}
 	m.File.LogAt(model.StatFtraceSetupErrors, p.Offset, nil)

@@ -202,9 +202,9 @@ func (t *info) serviceEvent(p *Packet, data []byte) {
 		case 7:
 			t.slowSources(f.Bytes())
 		case 11:
-			t.File.SetStat(model.StatTracedBufCloneDoneTimestampNs, f.Int64(), ts)
+			t.File.SetStat(model.StatTracedBufCloneDoneTimestampNS, f.Int64(), ts)
 		case 10:
-			t.File.SetStat(model.StatTracedCloneStartedTimestampNs, model.None, ts)
+			t.File.SetStat(model.StatTracedCloneStartedTimestampNS, model.None, ts)
 		}
 		if !f.Bool() {
 			continue
@@ -243,13 +243,13 @@ var traceStats = map[uint32]model.Stat{
 
 var filterStats = map[uint32]model.Stat{
 	1: model.StatFilterInputPackets, 2: model.StatFilterInputBytes, 3: model.StatFilterOutputBytes,
-	4: model.StatFilterErrors, 5: model.StatFilterTimeTakenNs,
+	4: model.StatFilterErrors, 5: model.StatFilterTimeTakenNS,
 }
 
 var bufferStats = map[uint32]model.Stat{
 	1: model.StatTracedBufBytesWritten, 2: model.StatTracedBufChunksWritten, 3: model.StatTracedBufChunksOverwritten,
 	4: model.StatTracedBufWriteWrapCount, 5: model.StatTracedBufPatchesSucceeded, 6: model.StatTracedBufPatchesFailed,
-	7: model.StatTracedBufReadaheadsSucceeded, 8: model.StatTracedBufReadaheadsFailed, 9: model.StatTracedBufAbiViolations,
+	7: model.StatTracedBufReadaheadsSucceeded, 8: model.StatTracedBufReadaheadsFailed, 9: model.StatTracedBufABIViolations,
 	10: model.StatTracedBufChunksRewritten, 11: model.StatTracedBufChunksCommittedOutOfOrder, 12: model.StatTracedBufBufferSize,
 	13: model.StatTracedBufBytesOverwritten, 14: model.StatTracedBufBytesRead, 15: model.StatTracedBufPaddingBytesWritten,
 	16: model.StatTracedBufPaddingBytesCleared, 17: model.StatTracedBufChunksRead, 18: model.StatTracedBufChunksDiscarded,
@@ -375,7 +375,7 @@ func (t *info) parse(e *Event) {
 	t.Slices.Scoped(e.TS, 0, track, 0, name, args)
 	switch {
 	case e.Field == fieldCloneTrigger && t.trigger != fieldCloneTrigger:
-		t.File.SetStat(model.StatTracedCloneTriggerTimestampNs, model.None, e.TS)
+		t.File.SetStat(model.StatTracedCloneTriggerTimestampNS, model.None, e.TS)
 	case t.trigger != 0:
 		return
 	}

@@ -80,7 +80,7 @@ func (t *trackEvents) tokenizePacket(p *Packet, f *wire.Field) bool {
 	case fieldRangeOfInterest:
 		start, ok := wire.Find(f.Bytes(), 1)
 		if !ok {
-			t.File.LogAt(model.StatTrackEventRangeOfInterestMissingStartUs, p.Offset, nil)
+			t.File.LogAt(model.StatTrackEventRangeOfInterestMissingStartUS, p.Offset, nil)
 			return true
 		}
 		t.File.SetMetadata("range_of_interest_start_us", model.IntArg(start.Int64()))
@@ -698,7 +698,7 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 	}
 	switch {
 	case e.kind == eventCounter && !hasTrack:
-		fail(model.StatTrackEventCounterMissingTrackUuid, nil)
+		fail(model.StatTrackEventCounterMissingTrackUUID, nil)
 		return
 	case e.kind == eventCounter && !e.hasCounter:
 		fail(model.StatTrackEventCounterMissingValue, t.uuidArg(uuid))
@@ -706,12 +706,12 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 	case e.kind == eventCounter:
 		v, ok := t.counterValue(p.State, uuid, e.counter)
 		if !ok {
-			fail(model.StatTrackEventCounterInvalidTrackUuid, t.uuidArg(uuid))
+			fail(model.StatTrackEventCounterInvalidTrackUUID, t.uuidArg(uuid))
 			return
 		}
 		add(tokenCounter, math.Float64bits(v))
 	case e.kind == eventState && !hasTrack:
-		fail(model.StatTrackEventStateMissingTrackUuid, nil)
+		fail(model.StatTrackEventStateMissingTrackUUID, nil)
 		return
 	}
 	if e.hasExtras {
@@ -724,10 +724,10 @@ func (t *trackEvents) tokenizeEvent(p *Packet, data []byte) {
 			v, track, missing := t.extras.at(defaults, i)
 			switch {
 			case missing:
-				fail(model.StatTrackEventExtraCounterMissingTrackUuids, onSequence)
+				fail(model.StatTrackEventExtraCounterMissingTrackUUIDs, onSequence)
 				return
 			case track == 0:
-				fail(model.StatTrackEventExtraCounterTrackUuidMismatch, onSequence)
+				fail(model.StatTrackEventExtraCounterTrackUUIDMismatch, onSequence)
 				return
 			case i >= maxExtraCounters:
 				fail(model.StatTrackEventExtraCounterExceedsMax, onSequence)

@@ -173,7 +173,7 @@ func (t *tracks) tokenize(p *Packet, data []byte) (done bool) {
 		}
 	}
 	if !hasUUID {
-		t.File.LogAt(model.StatTrackDescriptorMissingUuid, p.Offset, nil)
+		t.File.LogAt(model.StatTrackDescriptorMissingUUID, p.Offset, nil)
 		return true
 	}
 	if r.ordering < 0 || int(r.ordering) >= len(orderings) {
@@ -319,7 +319,7 @@ func (t *tracks) valid(uuid uint64) bool {
 		}
 		e := t.byUUID[at]
 		if e == nil {
-			t.log(model.StatTrackHierarchyMissingUuid, uuid)
+			t.log(model.StatTrackHierarchyMissingUUID, uuid)
 			return false
 		}
 		seen[i], at = at, e.parent

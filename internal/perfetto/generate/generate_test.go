@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestUpToDate fails when go generate would change anything.
+func TestUpToDate(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	files, err := generate(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files {
+		if got, err := os.ReadFile(filepath.Join(root, name)); err != nil {
+			t.Error(err)
+		} else if !bytes.Equal(got, want) {
+			t.Errorf("%s is not what go generate ./internal/perfetto makes", name)
+		}
+	}
+	old, err := generated(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range old {
+		if files[name] == nil {
+			t.Errorf("%s is no longer made", name)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"track_uuid": "TrackUUID", "extra_counter_track_uuids": "ExtraCounterTrackUUIDs", "v8_js_code": "V8JsCode",
+		"TYPE_SLICE_BEGIN": "TypeSliceBegin", "cpu_per_uid_data": "CPUPerUIDData",
+	} {
+		if got := goName(name); got != want {
+			t.Errorf("%s is %s, not %s", name, got, want)
+		}
+	}
+	if got := snake("BuiltinClock"); got != "builtin_clock" {
+		t.Errorf("BuiltinClock is %s", got)
+	}
+}
+
+func TestStatsTable(t *testing.T) {
+	header := `#define PERFETTO_TP_STATS(F) \
+  F(buffers_lost,          kIndexed,  kDataLoss,     kTrace, Scope::kTrace,    ""), \
+  F(a_name_so_long_that_the_rest_is_on_the_next_line,                           \
+                           kSingle,  kInfo,     kAnalysis, Scope::kGlobal,  "")`
+	want := "name\tkind\tseverity\tsource\nbuffers_lost\tindexed\tdata_loss\ttrace\n" +
+		"a_name_so_long_that_the_rest_is_on_the_next_line\tsingle\tinfo\tanalysis\n"
+	if got := string(statsTable([]byte(header))); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}

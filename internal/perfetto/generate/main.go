@@ -1,0 +1,145 @@
+// Generate makes Go of what is known of Perfetto: constants for the numbers of
+// fields and enums, the list of stats and the table of tracepoints.
+//
+//	go generate ./internal/perfetto
+//
+// Its input is replaced by that of another version of Perfetto with
+//
+//	go run ./internal/perfetto/generate -from CHECKOUT
+//
+// which takes a checkout of Perfetto's source and protoc in the PATH.
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"log"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/tpconvert/tpconvert/internal/perfetto"
+)
+
+// The input, from the root of the repository.
+const (
+	descriptorsFile = "internal/perfetto/descriptors.binpb.zst"
+	statsFile       = "internal/perfetto/stats.tsv"
+)
+
+func main() {
+	log.SetFlags(0)
+	from := flag.String("from", "", "replace the input by that of the version of Perfetto in this `folder`")
+	flag.Parse()
+	root, err := findRoot()
+	if err == nil && *from != "" {
+		err = update(root, *from)
+	}
+	if err == nil {
+		err = write(root)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func findRoot() (string, error) {
+	mod, err := exec.Command("go", "env", "GOMOD").Output()
+	return filepath.Dir(strings.TrimSpace(string(mod))), err
+}
+
+// write writes the generated files and removes those that are no longer made.
+func write(root string) error {
+	files, err := generate(root)
+	if err != nil {
+		return err
+	}
+	old, err := generated(root)
+	if err != nil {
+		return err
+	}
+	for _, name := range old {
+		if files[name] == nil {
+			if err := os.Remove(filepath.Join(root, name)); err != nil {
+				return err
+			}
+		}
+	}
+	for name, data := range files {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generated lists the files of constants that there are.
+func generated(root string) ([]string, error) {
+	var names []string
+	for _, p := range packages {
+		paths, err := filepath.Glob(filepath.Join(root, p.folder(), "*.go"))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			names = append(names, p.folder()+"/"+filepath.Base(path))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// generate makes all files of the input, by their names from the root.
+func generate(root string) (map[string][]byte, error) {
+	compressed, err := os.ReadFile(filepath.Join(root, descriptorsFile))
+	if err != nil {
+		return nil, err
+	}
+	stats, err := os.ReadFile(filepath.Join(root, statsFile))
+	if err != nil {
+		return nil, err
+	}
+	types, err := load(compressed)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", descriptorsFile, err)
+	}
+	files, err := constants(types)
+	if err != nil {
+		return nil, err
+	}
+	tables := map[string]func() ([]byte, error){
+		"ingest/ftrace/tracepoints.txt": func() ([]byte, error) { return tracepoints(types) },
+		"model/stats_list.go":           func() ([]byte, error) { return statsList(bytes.NewReader(stats)) },
+	}
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		if files[name], err = tables[name](); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+func load(compressed []byte) (*protoregistry.Files, error) {
+	data, err := perfetto.Decompress(compressed)
+	if err != nil {
+		return nil, err
+	}
+	var set descriptorpb.FileDescriptorSet
+	if err := proto.Unmarshal(data, &set); err != nil {
+		return nil, err
+	}
+	return protodesc.NewFiles(&set)
+}

@@ -1,0 +1,40 @@
+// Package perfetto is what is known of Perfetto v58: its message types, as
+// constants in the packages below this one and as descriptors, its stats and its
+// tracepoints. All is generated from the message types in descriptors.binpb.zst, a
+// FileDescriptorSet, and the stats in stats.tsv.
+package perfetto
+
+//go:generate go run ./generate
+
+import (
+	_ "embed"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Version is the version of Perfetto.
+const Version = "v58.2"
+
+//go:embed descriptors.binpb.zst
+var compressed []byte
+
+// Descriptors returns the FileDescriptorSet of all messages, encoded. Files stand
+// behind those that they import. It is not to be changed.
+var Descriptors = sync.OnceValue(func() []byte {
+	set, err := Decompress(compressed)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return set
+})
+
+// Decompress decompresses what descriptors.binpb.zst holds.
+func Decompress(compressed []byte) ([]byte, error) {
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	return z.DecodeAll(compressed, nil)
+}

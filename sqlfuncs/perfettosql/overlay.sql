@@ -101,6 +101,78 @@ WITH RECURSIVE _reached(node_id, parent_node_id) USING KEY (node_id) AS (
 FROM _reached;
 CREATE MACRO __intrinsic_dfs(graph, starts) AS TABLE FROM __intrinsic_bfs(graph, starts);
 
+-- Span joins as v58 makes them, with spans of a partition that overlap too. Two cursors go over the spans of the sides in
+-- order of ts, and that whose span ends first goes on. A pair is in the result if both cursors were at it at one time, and
+-- its spans overlap. So the first of overlapping spans takes the other side's spans along, and the later ones have the rest.
+
+-- _cursor_steps are the stops of a side's cursor: its spans and, where they count, the gaps before, between and after them.
+-- _end is where a span ends for the cursor; one that is unfinished ends where it starts. _reach is the end that the cursor
+-- has passed; at one time a gap is passed before a span.
+CREATE MACRO _cursor_steps(side, parts, partition, gaps) AS TABLE
+WITH
+_placed AS (
+    SELECT COLUMNS(lambda c: c NOT IN ('ts', 'dur', '_all') AND lower(c) IS DISTINCT FROM lower(partition)),
+           ts AS _ts, ts + dur AS _stop, ts + CASE WHEN dur = -1 THEN 0 ELSE dur END AS _end, true AS _real,
+           2 * row_number() OVER _in_part AS _order, lead(ts) OVER _in_part AS _next
+    FROM query_table(side) NATURAL JOIN query_table(parts)
+    WINDOW _in_part AS (PARTITION BY _part ORDER BY ts, _row)),
+_gaps AS (
+    SELECT _part, _end AS _ts, coalesce(_next, 9223372036854775807) AS _stop, _order + 1 AS _order FROM _placed
+    UNION ALL
+    SELECT _part, -9223372036854775807, coalesce(min(_ts), 9223372036854775807), 1
+    FROM query_table(parts) LEFT JOIN _placed USING (_part) GROUP BY _part),
+_stops AS (
+    SELECT * EXCLUDE (_next) FROM _placed
+    UNION ALL BY NAME
+    SELECT *, CASE WHEN _stop - _ts::HUGEINT = -1 THEN _ts ELSE _stop END AS _end, false AS _real
+    FROM _gaps WHERE gaps AND _ts <> _stop)
+SELECT * EXCLUDE (_order, _row), row_number() OVER _in_part AS _step,
+       max(2 * _end::HUGEINT + _real::INTEGER) OVER _in_part AS _reach
+FROM _stops WINDOW _in_part AS (PARTITION BY _part ORDER BY _order);
+
+CREATE MACRO _join_spans(a, b, partition, gaps_a, gaps_b) AS TABLE
+WITH
+_side_a AS (
+    SELECT * REPLACE (ts::BIGINT AS ts, coalesce(dur, 0)::BIGINT AS dur), 1 AS _all, row_number() OVER () AS _row
+    FROM (FROM relation(a) UNION ALL BY NAME SELECT 0::BIGINT AS dur WHERE false)),
+_side_b AS (
+    SELECT * REPLACE (ts::BIGINT AS ts, coalesce(dur, 0)::BIGINT AS dur), 1 AS _all, row_number() OVER () AS _row
+    FROM (FROM relation(b) UNION ALL BY NAME SELECT 0::BIGINT AS dur WHERE false)),
+_parts AS MATERIALIZED (
+    SELECT *, row_number() OVER () AS _part
+    FROM (SELECT DISTINCT *
+          FROM (SELECT COLUMNS(lambda c: c = '_all' OR coalesce(lower(c) = lower(partition), false)) FROM _side_a
+                UNION ALL BY NAME
+                SELECT COLUMNS(lambda c: c = '_all' OR coalesce(lower(c) = lower(partition), false)) FROM _side_b)
+          -- That there is no such column is an error.
+          WHERE COLUMNS(lambda c: partition IS NULL OR lower(c) = lower(partition)) IS NOT NULL)),
+_a AS MATERIALIZED (FROM _cursor_steps('_side_a', '_parts', partition, gaps_a)),
+_b AS MATERIALIZED (
+    SELECT * RENAME (_part AS _part_b, _ts AS _ts_b, _stop AS _stop_b, _end AS _end_b, _real AS _real_b, _step AS _step_b,
+                     _reach AS _reach_b)
+    FROM _cursor_steps('_side_b', '_parts', partition, gaps_b)),
+_last AS (SELECT _part_b, max(_step_b) AS _last FROM _b GROUP BY _part_b),
+-- Where b's cursor stands when a's leaves a step.
+_left AS (
+    SELECT _part, _step, _f._step_b AS _at
+    FROM _a ASOF LEFT JOIN (SELECT _part_b, _reach_b, min(_step_b) AS _step_b FROM _b GROUP BY ALL) AS _f
+        ON _part = _f._part_b AND _reach < _f._reach_b),
+_met AS (
+    SELECT _part, _step, unnest(range(_from, coalesce(_at, _last) + 1)) AS _with
+    FROM (SELECT *, CASE WHEN _step = 1 THEN 1 ELSE lag(_at) OVER (PARTITION BY _part ORDER BY _step) END AS _from FROM _left)
+    JOIN _last ON _part = _part_b
+    WHERE _from IS NOT NULL)
+SELECT greatest(_ts, _ts_b) AS ts, least(_stop, _stop_b) - greatest(_ts, _ts_b) AS dur,
+       _parts.* EXCLUDE (_all, _part),
+       _a.* EXCLUDE (_part, _ts, _stop, _end, _real, _step, _reach),
+       _b.* EXCLUDE (_part_b, _ts_b, _stop_b, _end_b, _real_b, _step_b, _reach_b)
+FROM _met
+JOIN _a ON _a._part = _met._part AND _a._step = _met._step
+JOIN _b ON _part_b = _met._part AND _step_b = _with
+JOIN _parts ON _parts._part = _met._part
+WHERE (_real OR _real_b)
+  AND (_ts = _ts_b AND _real AND _real_b OR _ts >= _ts_b AND _ts < _end_b OR _ts_b >= _ts AND _ts_b < _end);
+
 -- Tables as v58 has them, where the dataset's differ.
 
 CREATE VIEW trace_bounds AS

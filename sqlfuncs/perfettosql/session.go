@@ -73,13 +73,20 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 		}
 		statements = append(statements, Statement{Text: fmt.Sprintf("CREATE VIEW __intrinsic_%s AS FROM %s", t.Name, from)})
 	}
+	tx, err := conn.BeginTx(ctx, nil) // a commit for each statement would take as long again
+	if err != nil {
+		return nil, err
+	}
 	for _, statement := range statements {
-		if _, err := conn.ExecContext(ctx, statement.Text); err != nil {
-			return nil, fmt.Errorf("%s: %w", statement.Text, err)
+		if _, err := tx.ExecContext(ctx, statement.Text); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", statement.Text, err), tx.Rollback())
 		}
 		if m := macroName.FindStringSubmatch(statement.Text); m != nil {
 			s.overlay[m[1]] = true
 		}
+	}
+	if err := tx.Commit(); err != nil {
+		return nil, err
 	}
 	for _, m := range prelude {
 		if _, err := s.Run(ctx, m); err != nil {

@@ -289,13 +289,16 @@ func (p *parser) skipTo(stops ...string) {
 	}
 }
 
+// spanJoins are the kinds of span joins, and of which side the gaps count.
+var spanJoins = map[string][2]bool{"span_join": {false, false}, "span_left_join": {false, true}, "span_outer_join": {true, true}}
+
 // createSpanJoin parses CREATE VIRTUAL TABLE name USING SPAN_JOIN(a PARTITIONED x, b PARTITIONED x).
 func (p *parser) createSpanJoin() *statement {
 	name := p.name()
 	p.expect("USING")
 	kind := p.next()
-	function := strings.ToLower(kind.text)
-	if function != "span_join" && function != "span_left_join" && function != "span_outer_join" {
+	gaps, ok := spanJoins[strings.ToLower(kind.text)]
+	if !ok {
 		p.fail(kind, "there is no virtual table %s", kind.text)
 	}
 	p.expect("(")
@@ -322,7 +325,7 @@ func (p *parser) createSpanJoin() *statement {
 	if partition != "" {
 		by = literal(partition)
 	}
-	call := &piece{text: fmt.Sprintf("%s(%s, %s, %s)", function, sides[0], sides[1], by), pos: kind.pos}
+	call := &piece{text: fmt.Sprintf("_join_spans(%s, %s, %s, %t, %t)", sides[0], sides[1], by, gaps[0], gaps[1]), pos: kind.pos}
 	return &statement{body: cat("FROM ", call), run: around("CREATE VIEW "+name.text+" AS", "")}
 }
 

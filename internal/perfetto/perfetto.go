@@ -11,6 +11,10 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 // Version is the version of Perfetto.
@@ -37,4 +41,13 @@ func Decompress(compressed []byte) ([]byte, error) {
 	}
 	defer z.Close()
 	return z.DecodeAll(compressed, nil)
+}
+
+// Files resolves the types of a FileDescriptorSet.
+func Files(set []byte) (*protoregistry.Files, error) {
+	var files descriptorpb.FileDescriptorSet
+	if err := proto.Unmarshal(set, &files); err != nil {
+		return nil, err
+	}
+	return protodesc.NewFiles(&files)
 }

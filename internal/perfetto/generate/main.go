@@ -22,11 +22,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/reflect/protoregistry"
-	"google.golang.org/protobuf/types/descriptorpb"
-
 	"github.com/tpconvert/tpconvert/internal/perfetto"
 )
 
@@ -112,7 +107,11 @@ func generate(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	types, err := load(compressed)
+	set, err := perfetto.Decompress(compressed)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", descriptorsFile, err)
+	}
+	types, err := perfetto.Files(set)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", descriptorsFile, err)
 	}
@@ -130,16 +129,4 @@ func generate(root string) (map[string][]byte, error) {
 		}
 	}
 	return files, nil
-}
-
-func load(compressed []byte) (*protoregistry.Files, error) {
-	data, err := perfetto.Decompress(compressed)
-	if err != nil {
-		return nil, err
-	}
-	var set descriptorpb.FileDescriptorSet
-	if err := proto.Unmarshal(data, &set); err != nil {
-		return nil, err
-	}
-	return protodesc.NewFiles(&set)
 }

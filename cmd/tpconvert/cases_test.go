@@ -1,0 +1,366 @@
+//go:build cgo
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/tools/txtar"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/tpconvert/tpconvert/internal/perfetto"
+)
+
+var (
+	updateCases = flag.Bool("update", false, "write the rows of cases, for a person to read")
+	keepTraces  = flag.String("keep", "", "`folder` to keep the traces of cases in")
+	peerPath    = flag.String("peer", "", "`path` of Trace Processor's shell, whose rows of the cases are logged where they differ")
+)
+
+// TestCases converts the traces of testdata/cases, as testdata/README.md tells,
+// and compares rows of the datasets.
+func TestCases(t *testing.T) {
+	const root = "../../testdata/cases"
+	db := newCaseDatabase(t)
+	folders, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		t.Run(folder.Name(), func(t *testing.T) {
+			paths, err := filepath.Glob(filepath.Join(root, folder.Name(), "*.txtar"))
+			if err != nil || len(paths) == 0 {
+				t.Fatalf("no cases, %v", err)
+			}
+			for _, path := range paths {
+				t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) { runCase(t, db, path) })
+			}
+		})
+	}
+}
+
+func runCase(t *testing.T, db *database, path string) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := txtar.Parse(text)
+	if len(archive.Comment) == 0 || len(archive.Files) < 2 {
+		t.Fatal("a case is a comment, a trace and rows")
+	}
+	trace, err := caseInput(t, &archive.Files[0])
+	if err != nil {
+		t.Fatalf("%s: %v", archive.Files[0].Name, err)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	var stderr bytes.Buffer
+	code := execute(t.Context(), []string{"--quiet", trace, out}, strings.NewReader(""), new(bytes.Buffer), &stderr)
+	failure := ""
+	if code != exitDone {
+		failure = fmt.Sprintf("exit code %d: %s", code, strings.ReplaceAll(stderr.String(), filepath.Dir(trace)+string(filepath.Separator), ""))
+	} else {
+		db.load(t, out)
+	}
+	for i := 1; i < len(archive.Files); i++ {
+		f := &archive.Files[i]
+		query, isQuery := strings.CutSuffix(f.Name, ".sql")
+		switch {
+		case f.Name == "error":
+			expect(t, f, failure)
+			continue
+		case failure != "":
+			t.Fatal(failure)
+		case isQuery:
+			if i++; i == len(archive.Files) || archive.Files[i].Name != query+".rows" {
+				t.Fatalf("%s has no %s.rows", f.Name, query)
+			}
+			expect(t, &archive.Files[i], db.rows(t, string(f.Data)))
+			comparePeer(t, trace, string(f.Data), &archive.Files[i])
+		default:
+			source, columns, ok := strings.Cut(f.Name, ": ")
+			if !ok {
+				t.Fatalf("%s is neither error, QUERY.sql nor TABLE: COLUMNS", f.Name)
+			}
+			expect(t, f, db.rows(t, "SELECT "+columns+" FROM "+source))
+			comparePeer(t, trace, "SELECT "+columns+" FROM "+source, f)
+		}
+	}
+	if failure != "" && archive.Files[1].Name != "error" {
+		t.Fatal(failure)
+	}
+	if *updateCases {
+		if err := os.WriteFile(path, txtar.Format(archive), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// expect compares rows with those of the case, or puts them there.
+func expect(t *testing.T, f *txtar.File, got string) {
+	t.Helper()
+	if *updateCases {
+		f.Data = []byte(got)
+	} else if want := string(f.Data); trimCells(got) != trimCells(want) {
+		t.Errorf("-- %s --\n%swant\n%s", f.Name, got, want)
+	}
+}
+
+// trimCells removes the spaces that align cells.
+func trimCells(rows string) string {
+	var b strings.Builder
+	for line := range strings.Lines(rows) {
+		for cell := range strings.SplitSeq(line, " | ") {
+			b.WriteString(strings.TrimSpace(cell) + "|")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// caseInput writes the trace of a case to a file. NAME.textproto is a protobuf
+// message, NAME.hex bytes; all else is as it is.
+func caseInput(t *testing.T, f *txtar.File) (path string, err error) {
+	name, data := f.Name, f.Data
+	if base, ok := strings.CutSuffix(name, ".textproto"); ok {
+		name, data = base+".pftrace", nil
+		data, err = encodeText(f.Data)
+	} else if base, ok := strings.CutSuffix(name, ".hex"); ok {
+		name = base
+		data, err = decodeHex(string(f.Data))
+	}
+	if err != nil {
+		return "", err
+	}
+	dir := t.TempDir()
+	if *keepTraces != "" {
+		dir = filepath.Join(*keepTraces, t.Name())
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return "", err
+		}
+	}
+	path = filepath.Join(dir, name)
+	return path, os.WriteFile(path, data, 0o666)
+}
+
+var caseTypes = sync.OnceValues(func() (*dynamicpb.Types, error) {
+	files, err := perfetto.Files(perfetto.Descriptors())
+	return dynamicpb.NewTypes(files), err
+})
+
+// encodeText encodes a message in text format: a Trace, or what the comment
+// "# proto-message: NAME" in its first line says.
+func encodeText(text []byte) ([]byte, error) {
+	types, err := caseTypes()
+	if err != nil {
+		return nil, err
+	}
+	name := "perfetto.protos.Trace"
+	line, _, _ := strings.Cut(string(text), "\n")
+	if other, ok := strings.CutPrefix(line, "# proto-message: "); ok {
+		name = other
+	}
+	kind, err := types.FindMessageByName(protoreflect.FullName(name))
+	if err != nil {
+		return nil, err
+	}
+	m := kind.New().Interface()
+	if err := (prototext.UnmarshalOptions{Resolver: types}).Unmarshal(text, m); err != nil {
+		return nil, err
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
+}
+
+// decodeHex decodes bytes in hex, with spaces, "text" and # comments between.
+func decodeHex(text string) ([]byte, error) {
+	var data []byte
+	for line := range strings.Lines(text) {
+		for line = strings.TrimSpace(line); line != "" && line[0] != '#'; line = strings.TrimSpace(line) {
+			if quoted, err := strconv.QuotedPrefix(line); err == nil {
+				part, _ := strconv.Unquote(quoted)
+				data, line = append(data, part...), line[len(quoted):]
+				continue
+			}
+			word := line[:strings.IndexAny(line+" ", " \t#\"")]
+			part, err := hex.DecodeString(word)
+			if err != nil || word == "" {
+				return nil, fmt.Errorf("%q: %v", line, err)
+			}
+			data, line = append(data, part...), line[len(word):]
+		}
+	}
+	return data, nil
+}
+
+// caseMacros are functions that cases may use for what rows refer to.
+var caseMacros = []string{
+	"CREATE TEMP MACRO args(arg_set) AS (SELECT string_agg(key || '=' || coalesce(string_value, int_value::VARCHAR, real_value::VARCHAR, 'NULL'), ' ' ORDER BY id) FROM args WHERE arg_set_id = arg_set)",
+	"CREATE TEMP MACRO track(track) AS (SELECT coalesce(name, '') FROM track WHERE id = track)",
+	"CREATE TEMP MACRO tid(thread) AS (SELECT tid FROM thread WHERE id = thread)",
+	"CREATE TEMP MACRO pid(process) AS (SELECT pid FROM process WHERE id = process)",
+}
+
+// newCaseDatabase returns a database with all tables, without rows.
+func newCaseDatabase(t *testing.T) *database {
+	db, err := openDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	if err := db.attach(t.Context(), "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.register(t.Context(), &storedDataset{}, "", true); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.exec(t.Context(), caseMacros...); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// load fills the tables with a dataset until the end of the test.
+func (d *database) load(t *testing.T, path string) {
+	t.Helper()
+	stored, err := openStored(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range stored.tables {
+		file := sqlText(filepath.ToSlash(filepath.Join(stored.path, table+".parquet")))
+		if err := d.exec(t.Context(), fmt.Sprintf("INSERT INTO %s BY NAME FROM read_parquet(%s)", table, file)); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := d.exec(context.Background(), "DELETE FROM "+table); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// rows runs a query and returns its rows, a line each, with bars between cells.
+func (d *database) rows(t *testing.T, query string) string {
+	t.Helper()
+	rows, err := d.conn.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table [][]string
+	for rows.Next() {
+		values, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		cells := make([]string, len(columns))
+		for i, v := range values {
+			cells[i] = cell(v)
+		}
+		table = append(table, cells)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return align(table)
+}
+
+func cell(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "NULL"
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case string:
+		return strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(v)
+	}
+	return fmt.Sprint(v)
+}
+
+func align(table [][]string) string {
+	var width []int
+	for _, row := range table {
+		width = append(width, make([]int, max(0, len(row)-len(width)))...)
+		for i, c := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(c))
+		}
+	}
+	var b strings.Builder
+	for _, row := range table {
+		line := ""
+		for i, c := range row {
+			if i > 0 {
+				line += " | "
+			}
+			line += c + strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// peerMacros are caseMacros for Trace Processor.
+const peerMacros = `
+CREATE PERFETTO FUNCTION args(arg_set LONG) RETURNS STRING AS
+SELECT group_concat(key || '=' || coalesce(string_value, int_value, real_value, 'NULL'), ' ') FROM args WHERE arg_set_id = $arg_set;
+CREATE PERFETTO FUNCTION track(track LONG) RETURNS STRING AS SELECT coalesce(name, '') FROM track WHERE id = $track;
+CREATE PERFETTO FUNCTION tid(thread LONG) RETURNS LONG AS SELECT tid FROM thread WHERE id = $thread;
+CREATE PERFETTO FUNCTION pid(process LONG) RETURNS LONG AS SELECT pid FROM process WHERE id = $process;
+`
+
+// comparePeer logs the rows of Trace Processor if they are others.
+func comparePeer(t *testing.T, trace, query string, rows *txtar.File) {
+	t.Helper()
+	if *peerPath == "" {
+		return
+	}
+	shell := exec.Command(*peerPath, "query", trace, peerMacros+query)
+	var stderr bytes.Buffer
+	shell.Stderr = &stderr
+	out, err := shell.Output()
+	if err != nil {
+		t.Logf("-- %s -- in Trace Processor: %v\n%s", rows.Name, err, &stderr)
+		return
+	}
+	records, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := [][]string{}
+	for _, record := range records[min(1, len(records)):] {
+		for i, c := range record {
+			if f, err := strconv.ParseFloat(c, 64); err == nil && strings.Contains(c, ".") {
+				record[i] = cell(f)
+			} else if c == "[NULL]" {
+				record[i] = "NULL"
+			}
+		}
+		table = append(table, record)
+	}
+	ours := strings.NewReplacer("|true|", "|1|", "|false|", "|0|").Replace("|" + trimCells(string(rows.Data)))
+	if theirs := align(table); "|"+trimCells(theirs) != ours {
+		t.Logf("-- %s -- in Trace Processor\n%s", rows.Name, theirs)
+	}
+}

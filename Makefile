@@ -30,7 +30,7 @@ unit: ## tests
 	$(GO) test $(TESTFLAGS) ./...
 
 race: ## tests of what is concurrent, with the race detector
-	$(GO) test -race $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/fuchsia ./ingest/proto ./model/handoff
+	$(GO) test -race $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/proto ./internal/handoff
 
 fuzz: ## each fuzz target for FUZZTIME
 	GO=$(GO) .ci/fuzz $(FUZZTIME)

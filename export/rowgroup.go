@@ -8,7 +8,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/parquet"
 
-	"github.com/tpconvert/tpconvert/model/handoff"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -43,7 +42,6 @@ func (s *scratch) encode(c *table.Chunk, far []bool, with codec) error {
 			s.repeat(i)
 			continue
 		}
-		handoff.Yield()
 		s.column = &s.group.columns[i]
 		*s.column = columnChunk{pages: s.column.pages[:0], encoding: columnEncoding(&column, far[i])}
 		values, valid, err := s.values(c, i, far[i])
@@ -188,7 +186,6 @@ func (s *scratch) paginate(column *table.Column, rows int, values pageEncoder, v
 // addPage compresses the page that is in s.raw and adds it to the column. It
 // reports whether the page is dense.
 func (s *scratch) addPage(p page, dense bool) bool {
-	handoff.Yield()
 	g, c := &s.group, s.column
 	body := s.codec.compress(&s.packed, s.raw, dense)
 	p.start = len(g.bytes)

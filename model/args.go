@@ -73,21 +73,6 @@ type ArgSource interface {
 	AddArgs(*ArgSet)
 }
 
-// RawSource is a source whose args can be packed later, where sets get their ids.
-type RawSource interface {
-	ArgSource
-	// RawArgs returns the args as bytes, which are copied, and what packs them: nil
-	// if this cannot be left for later.
-	RawArgs() ([]byte, ArgPacker)
-}
-
-// ArgPacker packs the raw args of a source. It is used on another goroutine than the
-// source, so it must not change.
-type ArgPacker interface {
-	// PackArgs appends the args, of which there is one at least. No key comes twice.
-	PackArgs(to PackedArgs, raw []byte) PackedArgs
-}
-
 const indexedArgs = 32
 
 // Add adds an arg whose key has no array index.

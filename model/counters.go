@@ -41,16 +41,16 @@ func (c *Counters) Push(ts int64, value float64, track TrackID) int64 {
 // PushWithArgs adds a value with args.
 func (c *Counters) PushWithArgs(ts int64, value float64, track TrackID, args ArgSource) int64 {
 	row := c.Push(ts, value, track)
-	t := &c.context.Store.Counter
-	c.context.Store.setArgsOf(args, &t.Table, &t.ArgSetID, row, &c.scratch)
+	if set := c.context.Store.internArgsOf(args, &c.scratch); set != None {
+		c.context.Store.Counter.ArgSetID.Set(row, set)
+	}
 	return row
 }
 
 // PushByThread adds a value with the thread that told it in its args.
 func (c *Counters) PushByThread(ts int64, value float64, track TrackID, utid UTID) int64 {
 	row := c.Push(ts, value, track)
-	t := &c.context.Store.Counter
-	c.context.Store.setThreadArg(&t.Table, &t.ArgSetID, row, utid)
+	c.context.Store.Counter.ArgSetID.Set(row, c.context.Store.threadArgs(utid, &c.scratch))
 	return row
 }
 

@@ -108,7 +108,9 @@ func (f *File) Log(stat Stat, e LogEntry) {
 	if e.HasOffset {
 		t.ByteOffset.Set(row, e.Offset)
 	}
-	f.store.setArgsOf(e.Args, &t.Table, &t.ArgSetID, row, &f.scratch)
+	if set := f.store.internArgsOf(e.Args, &f.scratch); set != None {
+		t.ArgSetID.Set(row, set)
+	}
 }
 
 // LogAt is Log for a place in the input, bytes from its start.

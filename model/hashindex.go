@@ -1,11 +1,5 @@
 package model
 
-import (
-	"unsafe"
-
-	"github.com/tpconvert/tpconvert/model/prefetch"
-)
-
 // hashIndex finds ids by 64-bit hash, with open addressing. A hash of 0 must not
 // be used.
 type hashIndex struct {
@@ -54,13 +48,6 @@ func (x *hashIndex) find(hash uint64) (int64, bool) {
 	}
 	e := x.entry(hash)
 	return e.id, e.hash == hash
-}
-
-// prefetch prepares an insert of the hash.
-func (x *hashIndex) prefetch(hash uint64) {
-	if n := uint64(len(x.entries)); n > 0 {
-		prefetch.Line(unsafe.Pointer(&x.entries[hash&(n-1)]))
-	}
 }
 
 func (x *hashIndex) grow() {

@@ -29,9 +29,3 @@ func (r *recentIDs) insert(hash uint64, id int64) (got int64, added bool) {
 	r.young.fill(e, hash, id)
 	return id, !known
 }
-
-// prefetch prepares an insert of the hash.
-func (r *recentIDs) prefetch(hash uint64) {
-	r.young.prefetch(hash)
-	r.old.prefetch(hash)
-}

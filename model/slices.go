@@ -19,7 +19,6 @@ type Slices struct {
 	context *Context
 	tracks  []slicesOfTrack // by track id
 	scratch ArgSet          // args of a slice that gets no more
-	packed  PackedArgs      // args of a slice that gets more, on their way to a set
 	spare   []*ArgSet
 }
 
@@ -41,9 +40,7 @@ type openSlice struct {
 	stack          uint64
 	pinned         bool // its dur or args may still change
 	clock          ThreadClock
-	raw            []byte       // args of a slice that can still get more, as packer packs them
-	packer         ArgPacker    // nil if there are none so far, or not as bytes
-	args           *ArgSet      // the same once there are more, or if they are not as bytes
+	args           *ArgSet      // nil if there are none so far
 	child          *table.Table // child table with a row of the slice, or nil
 	childRow       int64
 }
@@ -110,7 +107,7 @@ func (s *Slices) Begin(ts int64, track TrackID, category, name StringID, args Ar
 		return None
 	}
 	if args != nil {
-		s.addArgs(&on.stack[len(on.stack)-1], args)
+		args.AddArgs(s.argsOf(&on.stack[len(on.stack)-1]))
 	}
 	return id
 }
@@ -144,8 +141,9 @@ func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID,
 	if id == None {
 		return None, overlap
 	}
-	slices := &s.context.Store.Slice
-	s.context.Store.setArgsOf(args, &slices.Table, &slices.ArgSetID, id, &s.scratch)
+	if set := s.context.Store.internArgsOf(args, &s.scratch); set != None {
+		s.context.Store.Slice.ArgSetID.Set(id, set)
+	}
 	return id, nil
 }
 
@@ -188,7 +186,7 @@ func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgS
 		e.EndSlice(slice.id, slice.ts)
 	}
 	if args != nil {
-		s.addArgs(slice, args)
+		args.AddArgs(s.argsOf(slice))
 	}
 	if on.unnestable {
 		strings := s.context.Store.Strings
@@ -213,7 +211,7 @@ func (s *Slices) AddArgs(track TrackID, category, name StringID, args ArgSource)
 	if i < 0 {
 		return None
 	}
-	s.addArgs(&on.stack[i], args)
+	args.AddArgs(s.argsOf(&on.stack[i]))
 	return on.stack[i].id
 }
 
@@ -305,15 +303,8 @@ func (s *Slices) start(on *slicesOfTrack, ts, dur int64, track TrackID, category
 
 // push puts a slice on the stack.
 func (on *slicesOfTrack) push() *openSlice {
-	n := len(on.stack)
-	if n == cap(on.stack) {
-		on.stack = append(on.stack, openSlice{})
-		return &on.stack[n]
-	}
-	on.stack = on.stack[:n+1]
-	slice := &on.stack[n]
-	*slice = openSlice{raw: slice.raw[:0]} // the memory of one that was there before
-	return slice
+	on.stack = append(on.stack, openSlice{})
+	return &on.stack[len(on.stack)-1]
 }
 
 // bound works out when the first of the slices from index i on, and of those
@@ -394,17 +385,6 @@ func matching(stack []openSlice, category, name StringID) int {
 	return -1
 }
 
-// addArgs adds args to a slice.
-func (s *Slices) addArgs(slice *openSlice, args ArgSource) {
-	if source, ok := args.(RawSource); ok && slice.args == nil && slice.packer == nil { // else keys may come again
-		if raw, packer := source.RawArgs(); packer != nil {
-			slice.raw, slice.packer = append(slice.raw[:0], raw...), packer
-			return
-		}
-	}
-	args.AddArgs(s.argsOf(slice))
-}
-
 // argsOf returns the args of a slice, to be added to.
 func (s *Slices) argsOf(slice *openSlice) *ArgSet {
 	if slice.args == nil {
@@ -412,11 +392,6 @@ func (s *Slices) argsOf(slice *openSlice) *ArgSet {
 			slice.args, s.spare = s.spare[n-1], s.spare[:n-1]
 		} else {
 			slice.args = new(ArgSet)
-		}
-		if slice.packer != nil {
-			s.packed = slice.packer.PackArgs(s.packed[:0], slice.raw)
-			s.packed.AddArgs(slice.args)
-			slice.packer = nil
 		}
 	}
 	return slice.args
@@ -428,15 +403,12 @@ func (s *Slices) pop(on *slicesOfTrack) {
 	slices := &s.context.Store.Slice
 	if spare := slice.args; spare != nil {
 		if spare.Len() > 0 {
-			s.context.Store.SetArgs(&slices.Table, &slices.ArgSetID, slice.id, spare)
+			slices.ArgSetID.Set(slice.id, s.context.Store.InternArgs(spare))
 		}
 		spare.Reset()
 		s.spare = append(s.spare, spare)
-	} else if slice.packer != nil {
-		s.context.Store.setRawArgs(&slices.Table, &slices.ArgSetID, slice.id, slice.raw, slice.packer)
 	}
 	if slice.child != nil {
-		s.context.Store.args.settle() // the child gets the id from the slice
 		slice.child.Inherit(slice.childRow, &slices.Table, slice.id)
 		slice.child.Unpin(slice.childRow)
 	}

@@ -57,7 +57,7 @@ func (o *openState) add(args ArgSource) {
 func (s *States) close(track TrackID, o *openState) {
 	t := &s.context.Store.State
 	if o.args.Len() > 0 {
-		s.context.Store.SetArgs(&t.Table, &t.ArgSetID, o.row, &o.args)
+		t.ArgSetID.Set(o.row, s.context.Store.InternArgs(&o.args))
 	}
 	t.Unpin(o.row)
 	delete(s.open, track)

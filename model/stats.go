@@ -154,7 +154,7 @@ func (c statCounts) keys() []statKey {
 }
 
 func (s *Store) writeStats() {
-	if n := s.Strings.Invalid() + s.args.invalidTexts(); n > 0 {
+	if n := s.Strings.Invalid() + s.args.writer.invalidTexts(); n > 0 {
 		s.stats[statKey{StatInvalidUTF8, None, None, None}] = n
 	}
 	t := &s.Tables.Stats

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"math"
 
 	"github.com/tpconvert/tpconvert/model/schema"
@@ -40,7 +39,7 @@ type Store struct {
 	Strings *table.StringPool
 
 	set      *table.Set
-	args     argInterner
+	args     argSets
 	groups   int64 // track groups given out
 	machines map[int64]*Machine
 	files    []*File
@@ -76,14 +75,13 @@ func (s *Store) Finish() error {
 	for _, m := range s.sortedMachines() {
 		m.finish()
 	}
-	s.writeStats()
 	s.args.settle()
-	s.args.stop()
+	s.writeStats()
 	s.set.Derive()
 	s.set.Finish()
 	s.writeBounds()
 	s.set.Finish()
-	s.set.Fail(cmp.Or(s.Args.Err(), s.FtraceEvent.Err()))
+	s.set.Fail(s.Args.Err())
 	return s.Err()
 }
 
@@ -100,7 +98,7 @@ func (s *Store) Rows() map[string]int64 { return s.set.Rows() }
 type words struct {
 	source, chrome, upid, utid, description StringID
 	values                                  [len(argKinds)]StringID
-	slice, thread, ftraceEvent              StringID
+	slice, thread                           StringID
 }
 
 func newWords(p *table.StringPool) words {
@@ -109,7 +107,6 @@ func newWords(p *table.StringPool) words {
 		upid: p.Intern("upid"), utid: p.Intern("utid"),
 		description: p.Intern("description"),
 		slice:       p.Intern("slice"), thread: p.Intern("thread"),
-		ftraceEvent: p.Intern("ftrace_event"),
 	}
 	for kind, name := range argKinds {
 		w.values[kind] = p.Intern(name)

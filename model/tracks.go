@@ -140,7 +140,7 @@ func (t *Tracks) Create(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 		t.scratch.Add(s.Strings.Intern(b.Dims[i]), v)
 	}
 	if t.scratch.Len() > 0 {
-		s.SetArgs(&tracks.Table, &tracks.DimensionArgSetID, row, &t.scratch)
+		tracks.DimensionArgSetID.Set(row, s.InternArgs(&t.scratch))
 	}
 	tracks.MachineID.Set(row, t.context.Machine.ID)
 	tracks.Classification.Set(row, s.Strings.Intern(b.Classification))
@@ -171,7 +171,7 @@ func (t *Tracks) Create(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 		o.Args.AddArgs(&t.scratch)
 	}
 	if t.scratch.Len() > 0 {
-		s.SetArgs(&tracks.Table, &tracks.SourceArgSetID, row, &t.scratch)
+		tracks.SourceArgSetID.Set(row, s.InternArgs(&t.scratch))
 	}
 	return row
 }

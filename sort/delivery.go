@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 
-	"github.com/tpconvert/tpconvert/model/handoff"
+	"github.com/tpconvert/tpconvert/internal/handoff"
 )
 
 // errStopped ends the merge when a sink has failed.

@@ -140,10 +140,8 @@ func compare(t *testing.T, rng *rand.Rand, o Options, operations int) {
 	s := New(o)
 	defer s.Close()
 	streams := make([]*Stream, 1+rng.IntN(5))
-	batches := make([]bool, len(streams)) // the streams that take them, and have no tie
 	m := newModel(len(streams))
 	for i := range streams {
-		batches[i] = rng.IntN(2) == 0
 		streams[i] = s.NewStream(recorder{i, &got})
 	}
 	type mark struct {
@@ -172,7 +170,7 @@ func compare(t *testing.T, rng *rand.Rand, o Options, operations int) {
 				t.Fatal(err)
 			}
 			m.flush()
-		case op == 6 && !batches[i]:
+		case op == 6:
 			streams[i].SetTie(firstByte)
 			m.streams[i].tie = firstByte
 		default:
@@ -182,21 +180,7 @@ func compare(t *testing.T, rng *rand.Rand, o Options, operations int) {
 				ts += rng.Int64N(spread) - spread/2
 			}
 			payload := randomPayload(rng, sizes)
-			if batches[i] && rng.IntN(20) == 0 {
-				var batch Batch
-				for range rng.IntN(200) {
-					if rng.IntN(50) == 0 {
-						batch.Cut()
-					}
-					batch.Add(ts, append(batch.Buffer(), payload...))
-					m.push(i, ts, payload)
-					payload, ts = randomPayload(rng, sizes), ts+rng.Int64N(8)-3
-				}
-				batch.Add(ts, append(batch.Buffer(), payload...))
-				if err := streams[i].PushBatch(&batch); err != nil {
-					t.Fatal(err)
-				}
-			} else if rng.IntN(2) == 0 {
+			if rng.IntN(2) == 0 {
 				if err := streams[i].Push(ts, payload); err != nil {
 					t.Fatal(err)
 				}

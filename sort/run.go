@@ -6,48 +6,17 @@ import (
 	"os"
 )
 
-const (
-	writeBuffer = 256 << 10
-	readAhead   = 64 << 10
-)
+const writeBuffer = 256 << 10
 
-// run is a temporary file of sorted events: segments and chunks of each stream.
+// run is a temporary file of sorted events: segments of the streams.
 type run struct {
 	file  *os.File // nil once closed
 	path  string   // empty once unlinked
-	live  int      // segments and chunks not read to their end
+	live  int      // segments not read to their end
 	level int      // how often its events were merged
-
-	ahead   []byte // read from aheadAt on, of the chunks that come next
-	aheadAt int64
 }
 
-// read reads a chunk that is at off. Those that follow each other, as they do when
-// few overlap, are read together.
-func (r *run) read(to []byte, off int64) error {
-	from, n := off-r.aheadAt, int64(len(r.ahead))
-	switch {
-	case from >= 0 && from+int64(len(to)) <= n:
-		copy(to, r.ahead[from:])
-		return nil
-	case from < 0 || from > n || len(to) > readAhead:
-		r.ahead, r.aheadAt = r.ahead[:0], off+int64(len(to))
-		_, err := r.file.ReadAt(to, off)
-		return err
-	}
-	if cap(r.ahead) == 0 {
-		r.ahead = make([]byte, readAhead)
-	}
-	got, err := r.file.ReadAt(r.ahead[:readAhead], off)
-	r.ahead, r.aheadAt = r.ahead[:got], off
-	if got < len(to) {
-		return err
-	}
-	copy(to, r.ahead)
-	return nil
-}
-
-// release counts a segment or a chunk as read and drops the run with the last one.
+// release counts a segment as read and drops the run with the last one.
 func (r *run) release() error {
 	if r.live--; r.live > 0 {
 		return nil
@@ -60,14 +29,14 @@ func (r *run) close() error {
 		return nil
 	}
 	err := r.file.Close()
-	r.file, r.ahead = nil, nil
+	r.file = nil
 	if r.path != "" {
 		err = errors.Join(err, os.Remove(r.path))
 	}
 	return err
 }
 
-// runWriter writes a run, one segment or chunk after the other.
+// runWriter writes a run, one segment after the other.
 type runWriter struct {
 	*run
 	buf []byte // not written yet
@@ -101,8 +70,10 @@ func (w *runWriter) begin(g *segment) {
 func (w *runWriter) end(g *segment) { g.end = w.off }
 
 func (w *runWriter) add(ts int64, loc uint64, payload []byte) error {
-	if err := w.ready(maxEventHead + len(payload)); err != nil {
-		return err
+	if len(w.buf)+maxEventHead+len(payload) > writeBuffer {
+		if err := w.flush(); err != nil {
+			return err
+		}
 	}
 	b := binary.AppendUvarint(w.buf, uint64(ts-w.ts))
 	b = binary.AppendVarint(b, int64(loc-w.loc))
@@ -113,20 +84,12 @@ func (w *runWriter) add(ts int64, loc uint64, payload []byte) error {
 	return nil
 }
 
-// ready makes room for n bytes.
-func (w *runWriter) ready(n int) error {
-	if len(w.buf)+n > writeBuffer {
-		return w.flush()
-	}
-	return nil
-}
-
-// merge writes a segment of sources that have events.
-func (w *runWriter) merge(g *segment, m *merger[spillable]) error {
+// merge writes a segment of others that have events.
+func (w *runWriter) merge(g *segment, m *merger[*segment]) error {
 	w.begin(g)
 	for !m.empty() {
 		first := m.first().seq
-		e := first.current()
+		e := &first.head
 		if err := w.add(e.ts, e.loc, e.payload); err != nil {
 			return err
 		}
@@ -134,31 +97,12 @@ func (w *runWriter) merge(g *segment, m *merger[spillable]) error {
 		case err != nil:
 			return err
 		case ok:
-			m.advance(first.current().key)
+			m.advance(first.head.key)
 		default:
 			m.drop()
 		}
 	}
 	w.end(g)
-	return nil
-}
-
-// spillable is a source that a segment can be written of.
-type spillable interface {
-	current() event
-	// advance moves to the next event. It returns false at the end.
-	advance() (ok bool, err error)
-}
-
-// copy writes a chunk.
-func (w *runWriter) copy(c *chunk, data []byte) error {
-	if err := w.ready(len(data)); err != nil {
-		return err
-	}
-	w.buf = append(w.buf, data...)
-	c.run, c.off = w.run, w.off
-	w.off += int64(len(data))
-	w.live++
 	return nil
 }
 

@@ -26,16 +26,11 @@
 //     are not later than the next one of the second.
 //  5. What is delivered leaves the queue; blocks and pages of queues that
 //     become empty are used again.
-//  6. Events may also come in batches, of parts that are each about in order of
-//     time and overlap little. Such a part is sorted where it is, and copied to
-//     the arena as one chunk. A heap merges the chunks whose time has come; it is
-//     one more source of the stream.
-//  7. When queues and arena come near the memory budget, the queues are sorted
+//  6. When queues and arena come near the memory budget, the queues are sorted
 //     and written to a temporary file, a run, as one segment for each stream, by
-//     a goroutine while new queues and a new arena are filled. Chunks are written
-//     as they are, or if many overlap as a segment, too. Each stream then is
-//     itself a merge of its segments, its chunks and its queue.
-//  8. As soon as there are 32 runs of a kind they are merged into one, so that
+//     a goroutine while new queues and a new arena are filled. Each stream then is
+//     itself a merge of its segments and its queue.
+//  7. As soon as there are 32 runs of a kind they are merged into one, so that
 //     the number of segments to read at once, and of open files, stays small.
 package sort
 
@@ -116,7 +111,6 @@ func New(o Options) *Sorter {
 // NewStream adds a stream whose events go to sink.
 func (s *Sorter) NewStream(sink Sink) *Stream {
 	st := &Stream{sorter: s, index: int64(len(s.streams)), sink: sink, queue: queue{pool: &s.stage.pages}}
-	st.chunks.stream = st
 	st.restart()
 	s.streams = append(s.streams, st)
 	return st
@@ -206,7 +200,7 @@ func (s *Sorter) makeRoom(size int) error {
 	staged, long := false, false
 	for _, st := range s.streams {
 		scratch = max(scratch, st.queue.scratch())
-		staged = staged || !st.queue.empty() || len(st.chunks.staged) > 0
+		staged = staged || !st.queue.empty()
 		long = long || st.queue.tail > maxQueue
 	}
 	used := s.stage.used() + scratch + need

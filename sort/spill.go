@@ -11,9 +11,6 @@ const (
 	spillAhead = 4
 	// fanIn is how many runs are merged into one when there are as many.
 	fanIn = 32
-	// maxDepth is how many chunks of a run may be read at one time. Where more
-	// overlap, they are merged as they are spilled.
-	maxDepth = 64
 
 	minReadBuffer = 4 << 10
 	maxReadBuffer = 1 << 20
@@ -34,8 +31,7 @@ type spillingPart struct {
 	queue    queue
 	tie      func(payload []byte) int64
 	tiedFrom int64
-	chunks   []chunk
-	segments []*segment // that were written
+	segment  *segment // that was written, nil if there were no events
 }
 
 // spill begins to write all staged events, which take some bytes, to a new run.
@@ -49,10 +45,9 @@ func (s *Sorter) spill(size int64) error {
 	s.stage = job.stage.next()
 	for _, st := range s.streams {
 		job.parts = append(job.parts, spillingPart{
-			stream: st, queue: st.queue, tie: st.tie, tiedFrom: st.tiedFrom(), chunks: st.chunks.staged,
+			stream: st, queue: st.queue, tie: st.tie, tiedFrom: st.tiedFrom(),
 		})
 		st.queue = queue{pool: &s.stage.pages}
-		st.chunks.staged = nil
 	}
 	s.spilling = job
 	go func() { job.done <- job.run() }()
@@ -71,8 +66,9 @@ func (s *Sorter) settle() error {
 	}
 	s.stage.adopt(job.stage, s.limit)
 	for _, p := range job.parts {
-		p.stream.segments = append(p.stream.segments, p.segments...)
-		p.stream.chunks.spilled = append(p.stream.chunks.spilled, p.chunks...)
+		if p.segment != nil {
+			p.stream.segments = append(p.stream.segments, p.segment)
+		}
 	}
 	return s.compact()
 }
@@ -83,11 +79,7 @@ func spillError(err error) error {
 
 func (j *spilling) run() error {
 	for i := range j.parts {
-		p := &j.parts[i]
-		if err := j.writeQueue(p); err != nil {
-			return err
-		}
-		if err := j.writeChunks(p); err != nil {
+		if err := j.write(&j.parts[i]); err != nil {
 			return err
 		}
 	}
@@ -95,15 +87,14 @@ func (j *spilling) run() error {
 	return j.writer.flush()
 }
 
-// writeQueue writes the staged events of a stream, other than its batches, to a
-// segment.
-func (j *spilling) writeQueue(p *spillingPart) error {
+// write writes the staged events of a stream to a segment.
+func (j *spilling) write(p *spillingPart) error {
 	if p.queue.empty() {
 		return nil
 	}
 	p.queue.sort(&j.arena, p.tie)
-	g := j.segment(p)
-	j.writer.begin(g)
+	p.segment = j.writer.segment(p.stream, p.tiedFrom)
+	j.writer.begin(p.segment)
 	var payloads [lookups][]byte
 	for !p.queue.empty() {
 		front := p.queue.front()
@@ -116,36 +107,8 @@ func (j *spilling) writeQueue(p *spillingPart) error {
 		}
 		p.queue.pop(len(front))
 	}
-	j.writer.end(g)
+	j.writer.end(p.segment)
 	return nil
-}
-
-// writeChunks writes the staged batches of a stream.
-func (j *spilling) writeChunks(p *spillingPart) error {
-	if depth(p.chunks) <= maxDepth {
-		for i := range p.chunks {
-			c := &p.chunks[i]
-			if err := j.writer.copy(c, j.arena.payload(c.loc)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	all := chunks{staged: p.chunks}
-	p.chunks = nil
-	if _, err := all.open(&j.arena); err != nil {
-		return err
-	}
-	var m merger[spillable]
-	m.add(all.current().key, &all)
-	return j.writer.merge(j.segment(p), &m)
-}
-
-// segment begins a segment of a stream.
-func (j *spilling) segment(p *spillingPart) *segment {
-	g := j.writer.segment(p.stream, p.tiedFrom)
-	p.segments = append(p.segments, g)
-	return g
 }
 
 // compact merges the last runs into one while there are fanIn of a level, so
@@ -177,7 +140,7 @@ func (s *Sorter) compact() error {
 // compact moves what is left of the stream in runs, of which its last segments are,
 // to a new segment.
 func (st *Stream) compact(runs []*run, w *runWriter) error {
-	var m merger[spillable]
+	var m merger[*segment]
 	from := slices.IndexFunc(st.segments, func(g *segment) bool { return slices.Contains(runs, g.run) })
 	if from < 0 {
 		from = len(st.segments)
@@ -186,22 +149,9 @@ func (st *Stream) compact(runs []*run, w *runWriter) error {
 	if err := openSegments(st.segments[from:], buffer, func(g *segment) { m.add(g.head.key, g) }); err != nil {
 		return err
 	}
-	var of chunks
-	for _, c := range st.chunks.spilled {
-		if slices.Contains(runs, c.run) {
-			of.spilled = append(of.spilled, c)
-		}
-	}
-	switch ok, err := of.open(nil); {
-	case err != nil:
-		return err
-	case ok:
-		m.add(of.current().key, &of)
-	}
 	if m.empty() {
 		return nil
 	}
-	st.chunks.spilled = slices.DeleteFunc(st.chunks.spilled, func(c chunk) bool { return slices.Contains(runs, c.run) })
 	g := w.segment(st, st.tiedFrom())
 	if err := w.merge(g, &m); err != nil {
 		return err

@@ -13,8 +13,7 @@ type Stream struct {
 	tie    func(payload []byte) int64
 	queue  queue
 
-	chunks   chunks         // batches
-	segments []*segment     // what else was spilled, in order of arrival
+	segments []*segment     // what was spilled, in order of arrival
 	sources  merger[source] // these and the queue, while they are delivered
 
 	max     int64 // highest time staged
@@ -31,8 +30,6 @@ type Stream struct {
 // lowest time of such an event on. Events before it all arrived in order before
 // SetTie, and stay as they are. This is what Trace Processor does with the
 // phases of Chrome JSON events from the first complete event on.
-//
-// A stream that has a tie takes no batches.
 func (st *Stream) SetTie(tie func(payload []byte) int64) {
 	st.tie = tie
 	if !st.queue.empty() && st.tieFrom != math.MaxInt64 {
@@ -125,18 +122,12 @@ func (st *Stream) key(ts int64, loc uint64, payload []byte) key {
 // open prepares delivery. What was spilled is read with the given buffers.
 func (st *Stream) open(buffer int) error {
 	st.sort()
-	if len(st.segments) == 0 && st.chunks.empty() {
+	if len(st.segments) == 0 {
 		return nil
 	}
 	if !st.queue.empty() {
 		src := staged{st}
 		st.sources.add(src.current().key, src)
-	}
-	switch ok, err := st.chunks.open(&st.sorter.stage.arena); {
-	case err != nil:
-		return err
-	case ok:
-		st.sources.add(st.chunks.current().key, &st.chunks)
 	}
 	return openSegments(st.segments, buffer, func(g *segment) { st.sources.add(g.head.key, g) })
 }
@@ -148,7 +139,6 @@ func (st *Stream) pause() {
 			g.pause()
 		}
 	}
-	st.chunks.pause()
 	st.sources = merger[source]{}
 }
 

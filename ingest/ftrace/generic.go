@@ -43,9 +43,7 @@ func (p *Parser) LegacyField(t *Tracepoint, name []byte, kind FieldType) *Field 
 			return f
 		}
 	}
-	f := Field{Name: string(name), Type: kind, key: p.Store.Strings.InternBytes(name)}
-	f.bit = fieldBit(t.Fields, f.Name)
-	t.Fields = append(t.Fields, f)
+	t.Fields = append(t.Fields, Field{Name: string(name), Type: kind, key: p.Store.Strings.InternBytes(name)})
 	return &t.Fields[len(t.Fields)-1]
 }
 

@@ -14,10 +14,10 @@ type Parser struct {
 	tracepoints []Tracepoint           // by number
 	byName      map[string]*Tracepoint // made when first asked for
 	words       words
-	ucpus       []int64 // by cpu
+	rowType     model.StringID // of rows of ftrace_event
+	ucpus       []int64        // by cpu
 	legacy      map[string]*Tracepoint
 	set         model.ArgSet
-	packed      model.PackedArgs // of the event that is recorded
 	args        argList
 
 	sched   sched
@@ -40,6 +40,7 @@ type handler func(*Parser, *Event)
 func NewParser(c *model.Context) *Parser {
 	p := &Parser{Context: c}
 	p.words.pool = c.Store.Strings
+	p.rowType = c.Store.Strings.Intern("ftrace_event")
 	p.args.words = &p.words
 	p.legacy = map[string]*Tracepoint{}
 	p.i2c = map[model.UTID][]i2cMessages{}
@@ -68,7 +69,7 @@ func (p *Parser) prepare(t *Tracepoint) {
 	}
 	for i := range t.Fields {
 		if f := &t.Fields[i]; f.Name != "" {
-			f.key, f.bit = p.Store.Strings.Intern(f.Name), fieldBit(t.Fields[:i], f.Name)
+			f.key = p.Store.Strings.Intern(f.Name)
 		}
 	}
 }
@@ -100,27 +101,6 @@ func (p *Parser) Record(e *Event) {
 	if e.Tracepoint == p.sched.switches {
 		return
 	}
-	p.packed = p.packed[:0]
-	seen := uint64(0)
-	for i := range e.values {
-		v := &e.values[i]
-		if seen&v.field.bit != 0 {
-			p.packRepeated(e)
-			break
-		}
-		seen |= v.field.bit
-		if v.field.Type == Text {
-			p.packed.AddText(v.field.key, v.text)
-		} else {
-			p.packed.Add(v.field.key, e.arg(v))
-		}
-	}
-	p.record(e.TS, e.CPU, p.thread(e), e.Flags, e.Tracepoint)
-}
-
-// packRepeated packs the args of an event in which a field may come more than
-// once. Its last value counts.
-func (p *Parser) packRepeated(e *Event) {
 	p.set.Reset()
 	for i := range e.values {
 		v := &e.values[i]
@@ -130,14 +110,24 @@ func (p *Parser) packRepeated(e *Event) {
 			p.set.Add(v.field.key, e.arg(v))
 		}
 	}
-	p.packed = p.set.Pack(p.packed[:0])
+	p.record(e.TS, e.CPU, p.thread(e), e.Flags, e.Tracepoint)
 }
 
-// record stores an event with the args in p.packed.
+// record stores an event with the args in p.set.
 func (p *Parser) record(ts, cpu int64, utid model.UTID, flags int64, tracepoint *Tracepoint) {
-	p.Store.AddFtraceEvent(&model.FtraceEvent{
-		ID: p.Store.Raw.Append(), TS: ts, UTID: utid, Flags: flags, UCPU: p.ucpu(cpu), CPU: int32(cpu), Name: tracepoint.id,
-	}, p.packed)
+	t := &p.Store.FtraceEvent
+	row := t.Append()
+	t.SetID(row, p.Store.Raw.Append())
+	t.TS.Set(row, ts)
+	t.Name.Set(row, tracepoint.id)
+	t.CPU.Set(row, int32(cpu))
+	t.UCPU.Set(row, p.ucpu(cpu))
+	t.UTID.Set(row, utid)
+	t.CommonFlags.Set(row, flags)
+	t.Type.Set(row, p.rowType)
+	if p.set.Len() > 0 {
+		t.ArgSetID.Set(row, p.Store.InternArgs(&p.set))
+	}
 }
 
 // ucpu is Machine.CPU, which it asks once.

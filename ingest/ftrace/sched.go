@@ -99,11 +99,11 @@ func (p *Parser) CompactWaking(ts, cpu int64, wakee Task, target, flags int64, r
 		return
 	}
 	fields := p.sched.wakings.Fields
-	p.packed = p.packed[:0]
-	p.packed.Add(fields[1].key, model.StringArg(wakee.Comm))
-	p.packed.Add(fields[2].key, model.IntArg(wakee.PID))
-	p.packed.Add(fields[3].key, model.IntArg(int64(wakee.Priority)))
-	p.packed.Add(fields[5].key, model.IntArg(target))
+	p.set.Reset()
+	p.set.Add(fields[1].key, model.StringArg(wakee.Comm))
+	p.set.Add(fields[2].key, model.IntArg(wakee.PID))
+	p.set.Add(fields[3].key, model.IntArg(int64(wakee.Priority)))
+	p.set.Add(fields[5].key, model.IntArg(target))
 	p.record(ts, cpu, waker.utid, flags, p.sched.wakings)
 	if record {
 		return
@@ -113,14 +113,14 @@ func (p *Parser) CompactWaking(ts, cpu int64, wakee Task, target, flags int64, r
 
 func (p *Parser) recordSwitch(ts, cpu int64, utid model.UTID, prev Task, state int64, next Task) {
 	fields := p.sched.switches.Fields
-	p.packed = p.packed[:0]
-	p.packed.Add(fields[1].key, model.StringArg(prev.Comm))
-	p.packed.Add(fields[2].key, model.IntArg(prev.PID))
-	p.packed.Add(fields[3].key, model.IntArg(int64(prev.Priority)))
-	p.packed.Add(fields[4].key, model.IntArg(state))
-	p.packed.Add(fields[5].key, model.StringArg(next.Comm))
-	p.packed.Add(fields[6].key, model.IntArg(next.PID))
-	p.packed.Add(fields[7].key, model.IntArg(int64(next.Priority)))
+	p.set.Reset()
+	p.set.Add(fields[1].key, model.StringArg(prev.Comm))
+	p.set.Add(fields[2].key, model.IntArg(prev.PID))
+	p.set.Add(fields[3].key, model.IntArg(int64(prev.Priority)))
+	p.set.Add(fields[4].key, model.IntArg(state))
+	p.set.Add(fields[5].key, model.StringArg(next.Comm))
+	p.set.Add(fields[6].key, model.IntArg(next.PID))
+	p.set.Add(fields[7].key, model.IntArg(int64(next.Priority)))
 	p.record(ts, cpu, utid, 0, p.sched.switches)
 }
 

@@ -3,7 +3,6 @@ package ftrace
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,17 +38,7 @@ type Field struct {
 	Type FieldType
 
 	key    model.StringID
-	bit    uint64 // of the name; 64 fields have different ones
-	symbol bool   // its number stands for a kernel function that the trace names
-}
-
-// fieldBit is the bit of a name that comes after other fields.
-func fieldBit(before []Field, name string) uint64 {
-	i := slices.IndexFunc(before, func(f Field) bool { return f.Name == name })
-	if i < 0 {
-		i = len(before)
-	}
-	return 1 << (i % 64)
+	symbol bool // its number stands for a kernel function that the trace names
 }
 
 // A Tracepoint is a kind of event.

@@ -3,7 +3,6 @@ package fuchsia
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -15,7 +14,6 @@ type form struct {
 	thread         int // of the parser's threads
 	category, name model.StringID
 	args           []argForm
-	packer         *packer // of the args, unless there are none, two have one name, or the form is a token's own
 }
 
 type argForm struct {
@@ -27,7 +25,6 @@ type argForm struct {
 type forms struct {
 	all     []form // by number; the one of ownForm is that of the token at hand
 	numbers map[string]uint16
-	words   *words
 }
 
 // ownForm is the number of a form that its token brings along, as all do once
@@ -35,8 +32,8 @@ type forms struct {
 const ownForm = 0
 
 // newForms returns the forms of scheduling records, of which kind is all.
-func newForms(w *words) forms {
-	f := forms{all: make([]form, 1), numbers: map[string]uint16{}, words: w}
+func newForms() forms {
+	f := forms{all: make([]form, 1), numbers: map[string]uint16{}}
 	for k := contextSwitch; k <= wakeupBy; k++ {
 		f.all = append(f.all, form{kind: k})
 	}
@@ -54,21 +51,8 @@ func (f *forms) add(encoded []byte) uint16 {
 	var added form
 	t := token{bytes: encoded}
 	added.decode(&t)
-	if len(added.args) > 0 && !added.repeats() {
-		added.packer = &packer{added.args, f.words}
-	}
 	f.all = append(f.all, added)
 	return number
-}
-
-// repeats reports whether two args have one name.
-func (f *form) repeats() bool {
-	for i, a := range f.args {
-		if slices.ContainsFunc(f.args[:i], func(b argForm) bool { return b.name == a.name }) {
-			return true
-		}
-	}
-	return false
 }
 
 // encode appends the form to b.

@@ -3,10 +3,9 @@
 // sequence of records of 64-bit words.
 //
 // The tokenizer keeps the tables of each provider, applies what has no time, and
-// turns each event into a token in which every reference is resolved. It does so
-// on a goroutine of its own while another one fills the sorter, which puts the
-// tokens in order, because each provider writes at its own pace. The parser turns
-// them into rows.
+// turns each event into a token in which every reference is resolved. The sorter
+// puts the tokens in order, because each provider writes at its own pace. The parser
+// turns them into rows.
 package fuchsia
 
 import (

@@ -21,7 +21,7 @@ type parser struct {
 	flows     flows
 	counters  map[series]model.TrackID
 
-	words                           *words
+	null, unknown                   model.StringID // values of args
 	running, runnable, waking       model.StringID
 	blocked, suspended, dying, dead model.StringID
 }
@@ -35,15 +35,15 @@ type series struct {
 
 func newParser(c *model.Context) *parser {
 	s := c.Store.Strings
-	words := &words{s.Intern("null"), s.Intern("unknown")}
 	return &parser{
 		Context:   c,
-		forms:     newForms(words),
+		forms:     newForms(),
 		threads:   newThreads[koids](),
 		scheduled: newThreads[uint64](),
 		flows:     newFlows(),
 		counters:  map[series]model.TrackID{},
-		words:     words,
+		null:      s.Intern("null"),
+		unknown:   s.Intern("unknown"),
 		running:   s.Intern("Running"),
 		runnable:  s.Intern("R"),
 		waking:    s.Intern("W"),
@@ -179,42 +179,16 @@ func (p *parser) source() model.ArgSource {
 func (p *parser) AddArgs(set *model.ArgSet) {
 	args := p.args
 	for _, a := range p.form.args {
-		set.Add(a.name, p.words.argValue(a.kind, args.number()))
+		set.Add(a.name, p.argValue(a.kind, args.number()))
 	}
 }
-
-// RawArgs returns the event's args as its token has them.
-func (p *parser) RawArgs() ([]byte, model.ArgPacker) {
-	if p.form.packer == nil {
-		return nil, nil
-	}
-	return p.args.bytes[p.args.at:], p.form.packer
-}
-
-// packer packs the args of a form.
-type packer struct {
-	args  []argForm
-	words *words
-}
-
-// PackArgs appends the args that are left of a token.
-func (p *packer) PackArgs(to model.PackedArgs, raw []byte) model.PackedArgs {
-	t := token{bytes: raw}
-	for _, a := range p.args {
-		to.Add(a.name, p.words.argValue(a.kind, t.number()))
-	}
-	return to
-}
-
-// words are texts that stand for values of args.
-type words struct{ null, unknown model.StringID }
 
 // argValue is the value of an arg, of which a token has a number, the bits of a
 // double, or a StringID.
-func (w *words) argValue(kind byte, v uint64) model.ArgValue {
+func (p *parser) argValue(kind byte, v uint64) model.ArgValue {
 	switch kind {
 	case argNull:
-		return model.StringArg(w.null)
+		return model.StringArg(p.null)
 	case argInt32, argUint32, argInt64, argUint64, argKoid:
 		return model.IntArg(int64(v))
 	case argDouble:
@@ -226,5 +200,5 @@ func (w *words) argValue(kind byte, v uint64) model.ArgValue {
 	case argBool:
 		return model.BoolArg(v != 0)
 	}
-	return model.StringArg(w.unknown)
+	return model.StringArg(p.unknown)
 }

@@ -17,7 +17,7 @@ type tokenizer struct {
 	in      *format.Input
 	records *records
 	events  *sort.Stream
-	tokens  batches // for events
+	token   []byte // of the record
 	parser  *parser
 
 	providers map[uint64]*provider
@@ -101,20 +101,17 @@ func (b *blobs) Read(p []byte) (int, error) {
 // nextBlob reads records up to a blob of Perfetto's data, and returns that. By then
 // the events before it are in the sorter.
 func (t *tokenizer) nextBlob() (blob []byte, err error) {
-	err = t.tokens.carry(t.events, func() error {
-		for len(blob) == 0 {
-			record, err := t.records.next()
-			if err != nil {
-				return err
-			}
-			t.cursor, t.undefined = cursor{record: record}, false
-			if blob, err = t.record(t.word()); err != nil {
-				return err
-			}
+	for len(blob) == 0 {
+		record, err := t.records.next()
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	return blob, err
+		t.cursor, t.undefined = cursor{record: record}, false
+		if blob, err = t.record(t.word()); err != nil {
+			return nil, err
+		}
+	}
+	return blob, nil
 }
 
 const blobPerfetto = 3
@@ -186,7 +183,6 @@ func (t *tokenizer) metadata(header uint64) {
 		}
 	case metadataProviderSection:
 		t.provider = t.providers[id]
-		t.tokens.section()
 	case metadataProviderEvent:
 		t.in.File.Count(model.StatFuchsiaBufferFull)
 	}
@@ -237,7 +233,7 @@ func (t *tokenizer) readEvent(header uint64) error {
 	}
 	ticks := t.word()
 	number := t.formOf(header)
-	token := binary.LittleEndian.AppendUint16(t.tokens.Buffer(), number)
+	token := binary.LittleEndian.AppendUint16(t.token[:0], number)
 	if number == ownForm {
 		token = append(token, t.encoded...)
 	}
@@ -261,7 +257,8 @@ func (t *tokenizer) readEvent(header uint64) error {
 		t.log(model.StatFuchsiaTimestampOverflow, "")
 		return nil
 	}
-	return t.tokens.add(ts, token)
+	t.token = token
+	return t.events.Push(ts, token)
 }
 
 // The types of scheduling records.
@@ -326,7 +323,8 @@ func (t *tokenizer) scheduling(header uint64) error {
 		t.log(model.StatFuchsiaTimestampOverflow, "")
 		return nil
 	}
-	return t.tokens.add(ts, s.encode(t.tokens.Buffer()))
+	t.token = s.encode(t.token[:0])
+	return t.events.Push(ts, t.token)
 }
 
 const (

@@ -9,8 +9,8 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/tpconvert/tpconvert/internal/handoff"
 	"github.com/tpconvert/tpconvert/model"
-	"github.com/tpconvert/tpconvert/model/handoff"
 )
 
 const (

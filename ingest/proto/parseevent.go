@@ -789,7 +789,7 @@ func (r *Reader) addRaw(ts int64, name string, utid model.UTID, args *model.ArgS
 	t.CommonFlags.Set(row, 0)
 	t.Type.Set(row, r.Store.Strings.Intern("chrome_raw"))
 	if args.Len() > 0 {
-		r.Store.SetArgs(&t.Table, &t.ArgSetID, row, args)
+		t.ArgSetID.Set(row, r.Store.InternArgs(args))
 	}
 }
 

@@ -39,7 +39,6 @@ func TestOrder(t *testing.T) {
 		t.Errorf("%d values, the first ones %d", len(got), got[:min(len(got), 10)])
 	}
 	h.Stop()
-	checkNothingPresses(t)
 }
 
 // A helper that has no more to do ends by itself, whatever it is given.
@@ -58,7 +57,6 @@ func TestEnd(t *testing.T) {
 		t.Errorf("took %q after the end", v)
 	}
 	h.Stop()
-	checkNothingPresses(t)
 }
 
 // Stop ends a helper that has done what nobody took, and was given what it has not
@@ -85,45 +83,5 @@ func TestStop(t *testing.T) {
 	h.Stop()
 	if !ended {
 		t.Error("Stop returned before the helper ended")
-	}
-	checkNothingPresses(t)
-}
-
-func TestReady(t *testing.T) {
-	h := Help(2, double)
-	h.Give(1)
-	h.Give(2)
-	for h.Ready() < 2 {
-		Yield()
-	}
-	if v, _ := h.Take(); v != 2 || h.Ready() != 1 {
-		t.Errorf("took %d, %d are left", v, h.Ready())
-	}
-	h.Stop()
-	checkNothingPresses(t)
-}
-
-func TestPressing(t *testing.T) {
-	begin := make(chan bool)
-	h := Help(3, func(h *Helper[int]) {
-		<-begin
-		double(h)
-	})
-	h.Give(1)
-	h.Give(2)
-	if n := pressing.Load(); n != 2 {
-		t.Errorf("%d values press, want 2", n)
-	}
-	close(begin)
-	h.Take()
-	h.Take()
-	checkNothingPresses(t)
-	h.Stop()
-}
-
-func checkNothingPresses(t *testing.T) {
-	t.Helper()
-	if n := pressing.Load(); n != 0 {
-		t.Errorf("%d values press at the end", n)
 	}
 }

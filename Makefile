@@ -31,6 +31,7 @@ unit: ## tests
 
 race: ## tests of what is concurrent, with the race detector
 	$(GO) test -race $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/proto ./internal/handoff
+	$(GO) test -race -short $(TESTFLAGS) ./sort ./model/...
 
 fuzz: ## each fuzz target for FUZZTIME
 	GO=$(GO) .ci/fuzz $(FUZZTIME)

@@ -225,6 +225,9 @@ func TestSorterAgreesWithModel(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("memory=%d/operations=%d", test.memory, test.operations), func(t *testing.T) {
 			dir := t.TempDir()
+			if testing.Short() {
+				test.seeds = max(1, test.seeds/10)
+			}
 			for seed := range uint64(test.seeds) {
 				compare(t, rand.New(rand.NewPCG(seed, 0)), Options{test.memory, dir}, test.operations)
 			}

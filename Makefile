@@ -5,11 +5,11 @@ FUZZTIME    ?= 2000x
 BENCHSIZES  ?= 1GB 500MB
 TESTFLAGS   ?=
 
-.PHONY: build test lint fmt unit race fuzz smoke conformance conformance-update readback notebooks bench pgo man clean
+.PHONY: build generate test lint fmt unit race fuzz smoke conformance conformance-update readback notebooks bench pgo man clean
 
 # What cmd/tpconvert/default.pgo makes faster it does not change, and the compiler
 # takes long over it.
-test lint unit race fuzz smoke conformance readback notebooks: export GOFLAGS := -pgo=off $(GOFLAGS)
+test lint unit race fuzz smoke conformance readback notebooks generate: export GOFLAGS := -pgo=off $(GOFLAGS)
 
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert
@@ -22,6 +22,9 @@ lint: ## formatting, vet, staticcheck, and that all builds without a C compiler
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	CGO_ENABLED=0 $(GO) build -o bin/tpconvert-nocgo ./cmd/tpconvert
+
+generate: ## what is written from declarations: docs/tables.md and the list of field ids
+	$(GO) generate ./...
 
 fmt: ## format the code
 	gofmt -w .

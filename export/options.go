@@ -52,12 +52,6 @@ type Options struct {
 	Force       bool            // replace a dataset, or a trace of it, that exists
 }
 
-// core are the tables of every dataset, with rows or without.
-var core = []string{
-	"track", "thread_track", "process_track", "counter_track", "slice", "counter", "flow", "args", "thread",
-	"process", "cpu", "sched_slice", "thread_state", "stats", "metadata", "trace_bounds",
-}
-
 // check fills in defaults and rejects what makes no sense.
 func (o *Options) check() error {
 	if o.Format == "" {
@@ -89,8 +83,8 @@ func (o *Options) selects(name string) bool {
 }
 
 // keepsEmpty reports whether the selected table is written without rows.
-func (o *Options) keepsEmpty(name string) bool {
-	return o.EmptyTables || o.Tables != nil || slices.Contains(core, name)
+func (o *Options) keepsEmpty(s *table.Schema) bool {
+	return o.EmptyTables || o.Tables != nil || s.Core
 }
 
 // Compression is a codec and its level.

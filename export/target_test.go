@@ -113,7 +113,10 @@ func TestCoreTablesAreAlwaysThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{manifestName}
-	for _, name := range core {
+	for _, name := range []string{
+		"track", "thread_track", "process_track", "counter_track", "slice", "counter", "flow", "args", "thread",
+		"process", "cpu", "sched_slice", "thread_state", "stats", "metadata", "trace_bounds",
+	} {
 		want = append(want, name+".parquet")
 	}
 	equalTree(t, dir, want...)

@@ -196,7 +196,7 @@ func (w *Writer) finish(m *Manifest) error {
 // children of counter_track and of state_track are where their parent has rows,
 // so that a reader may join them all without a look at which of them exist.
 func (w *Writer) keepsEmpty(s *table.Schema) bool {
-	if w.options.keepsEmpty(s.Name) {
+	if w.options.keepsEmpty(s) {
 		return true
 	}
 	parent := w.outputs[s.Parent]

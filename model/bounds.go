@@ -7,14 +7,6 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// boundTables are the tables whose times make up trace_bounds.
-var boundTables = map[string]string{
-	"ftrace_event": "ts", "sched_slice": "ts", "counter": "ts", "slice": "ts",
-	"heap_profile_allocation": "ts", "profiler_smaps": "ts", "thread_state": "ts",
-	"android_logs": "ts", "heap_graph_object": "graph_sample_ts", "heap_graph": "ts",
-	"state": "ts", "stack_sample": "ts",
-}
-
 // bounds watches sealed chunks on their way to the sink for the least and
 // greatest time of any event. They come from several goroutines.
 type bounds struct {
@@ -25,8 +17,8 @@ type bounds struct {
 
 // Chunk notes the chunk's times and passes it on.
 func (b *bounds) Chunk(c *table.Chunk) error {
-	if name, ok := boundTables[c.Schema.Name]; ok {
-		ts, _ := c.Column(c.Schema.Column(name)).Values.([]int64)
+	if times := c.Schema.Bounds; times != "" {
+		ts, _ := c.Column(c.Schema.Column(times)).Values.([]int64)
 		var dur []int64
 		if i := c.Schema.Column("dur"); i >= 0 {
 			dur, _ = c.Column(i).Values.([]int64)

@@ -54,7 +54,7 @@ func (f *facts) add(name StringID, keyType string) int64 {
 	t.Name.Set(row, name)
 	t.KeyType.Set(row, f.store.Strings.Intern(keyType))
 	if f.trace != None {
-		t.TraceID.Set(row, f.trace)
+		t.LocalTraceID.Set(row, f.trace)
 	}
 	if f.machine != None {
 		t.MachineID.Set(row, f.machine)

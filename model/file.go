@@ -98,7 +98,7 @@ func (f *File) Log(stat Stat, e LogEntry) {
 	f.Count(stat)
 	t := &f.store.ImportLog
 	row := t.Append()
-	t.TraceID.Set(row, f.ID)
+	t.LocalTraceID.Set(row, f.ID)
 	t.StatKey.Set(row, int64(stat))
 	t.Name.Set(row, f.store.Strings.Intern(stat.String()))
 	t.Severity.Set(row, f.store.Strings.Intern(stat.Severity().String()))

@@ -137,7 +137,7 @@ func (f *Flows) enclosing(track TrackID) (SliceID, int64) {
 func (f *Flows) insert(flow FlowID, out, in SliceID) {
 	row := f.Link(out, in)
 	s := f.context.Store
-	s.Flow.TraceID.Set(row, int64(flow))
+	s.Flow.LocalTraceID.Set(row, int64(flow))
 	if flow < FlowID(len(f.v1Names)) {
 		v1 := f.v1Names[flow]
 		f.scratch.Reset()

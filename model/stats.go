@@ -170,10 +170,8 @@ func (s *Store) writeStats() {
 			t.Idx.Set(row, key.index)
 		}
 		if key.file != None {
-			t.TraceID.Set(row, key.file)
-		}
-		if key.machine != None {
-			t.MachineID.Set(row, key.machine)
+			t.LocalTraceID.Set(row, key.file)
+			t.MachineID.Set(row, max(key.machine, 0)) // the default machine, unless it is another's
 		}
 	}
 }

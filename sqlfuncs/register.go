@@ -19,10 +19,6 @@ type Dataset struct {
 	Tables []string // those that have files
 }
 
-// LocalTraceID is what a table's own column trace_id is called in a database of many traces, where trace_id is the
-// trace of the dataset.
-const LocalTraceID = "local_trace_id"
-
 // Register makes every declared table of a dataset, and all macros and views, in an empty database. The tables are
 // views of the Parquet files or, if materialize is set, hold the rows themselves. A table without a file is empty.
 func Register(ctx context.Context, db *sql.Conn, d Dataset, materialize bool) error {
@@ -99,26 +95,14 @@ func Registered(ctx context.Context, db *sql.Conn) (Layout, error) {
 // read selects the rows of a table from its files.
 func (d Dataset) read(s *table.Schema) string {
 	var columns []string
-	local := false
 	for _, c := range s.Columns {
-		name := identifier(c.Name)
-		if d.Layout == ManyTraces && c.Name == "trace_id" {
-			name += " AS " + LocalTraceID
-			local = true
-		}
-		columns = append(columns, name)
+		columns = append(columns, identifier(c.Name))
 	}
 	from := fmt.Sprintf("read_parquet(%s)", quote(d.glob(s.Name+".parquet")))
 	if d.Layout == ManyTraces {
-		// DuckDB hides a column of the files that has the name of a partition.
-		files := quote(d.glob(s.Name, "trace_id=*", "*.parquet"))
-		if local {
-			columns = append(columns, "regexp_extract(filename, 'trace_id=([^/\\\\]+)', 1) AS trace_id")
-			from = fmt.Sprintf("read_parquet(%s, hive_partitioning = false, filename = true)", files)
-		} else {
-			columns = append(columns, "trace_id")
-			from = fmt.Sprintf("read_parquet(%s, hive_partitioning = true, hive_types = {trace_id: VARCHAR})", files)
-		}
+		columns = append(columns, "trace_id")
+		from = fmt.Sprintf("read_parquet(%s, hive_partitioning = true, hive_types = {trace_id: VARCHAR})",
+			quote(d.glob(s.Name, "trace_id=*", "*.parquet")))
 	}
 	return fmt.Sprintf("SELECT %s FROM %s", strings.Join(columns, ", "), from)
 }
@@ -133,11 +117,7 @@ func (d Dataset) glob(names ...string) string {
 func (d Dataset) empty(s *table.Schema) string {
 	var columns []string
 	for _, c := range s.Columns {
-		name := identifier(c.Name)
-		if d.Layout == ManyTraces && c.Name == "trace_id" {
-			name = LocalTraceID
-		}
-		columns = append(columns, fmt.Sprintf("NULL::%s AS %s", types[c.Type], name))
+		columns = append(columns, fmt.Sprintf("NULL::%s AS %s", types[c.Type], identifier(c.Name)))
 	}
 	if d.Layout == ManyTraces {
 		columns = append(columns, "NULL::VARCHAR AS trace_id")

@@ -538,8 +538,12 @@ func TestDescribeTables(t *testing.T) {
 	if d.Name != "flow" || d.Doc == "" || at < 0 || d.Columns[at].Type != "int64" || d.Columns[at].Ref != "slice" {
 		t.Errorf("%+v", d)
 	}
-	if text := tpconvert(t, t.TempDir(), "tables").stdout; strings.Count(text, "\n\n") < 50 || !strings.Contains(text, "slice_out") {
+	text := tpconvert(t, t.TempDir(), "tables").stdout
+	if strings.Count(text, "\n\n") < 50 || !strings.Contains(text, "slice_out") || strings.Contains(text, "(planned)") {
 		t.Errorf("text: %.500s", text)
+	}
+	if all := tpconvert(t, t.TempDir(), "tables", "--planned").stdout; strings.Count(all, "(planned)") == 0 || len(all) <= len(text) {
+		t.Errorf("with planned ones: %.500s", all)
 	}
 }
 

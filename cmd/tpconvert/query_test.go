@@ -105,7 +105,7 @@ func TestRegisterRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = bytes.Replace(text, []byte(`"schema_version": 1`), []byte(`"schema_version": 0`), 1)
+	text = bytes.Replace(text, []byte(`"schema_version": 2`), []byte(`"schema_version": 0`), 1)
 	if err := os.WriteFile(manifest, text, 0o666); err != nil {
 		t.Fatal(err)
 	}

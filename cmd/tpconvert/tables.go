@@ -13,11 +13,13 @@ import (
 )
 
 func newTablesCommand(ui *uiOptions) *cobra.Command {
-	return &cobra.Command{
+	var planned bool
+	cmd := &cobra.Command{
 		Use:   "tables [TABLE...]",
 		Short: "Describe the tables of a dataset and their columns",
 		Long: `Describe the tables of a dataset: their columns, of what type, and what they
-mean. A type with a question mark can be NULL.`,
+mean. A type with a question mark can be NULL. Tables that nothing fills yet are
+described where they are named, or with --planned.`,
 		Example: `  tpconvert tables slice thread
   tpconvert tables --json | jq -r .name`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -32,13 +34,15 @@ mean. A type with a question mark can be NULL.`,
 			}
 			printer := ui.printer(cmd)
 			for _, s := range schemas {
-				if len(args) == 0 || slices.Contains(args, s.Name) {
+				if len(args) == 0 && (planned || !s.Planned) || slices.Contains(args, s.Name) {
 					printer.Result(describe(s))
 				}
 			}
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&planned, "planned", false, "describe tables that nothing fills yet too")
+	return cmd
 }
 
 // description is what is declared of a table.
@@ -46,6 +50,8 @@ type description struct {
 	Name    string              `json:"name"`
 	Parent  string              `json:"parent,omitempty"`
 	Doc     string              `json:"doc"`
+	Core    bool                `json:"core"`    // in every dataset
+	Planned bool                `json:"planned"` // not filled yet
 	Columns []columnDescription `json:"columns"`
 }
 
@@ -58,7 +64,7 @@ type columnDescription struct {
 }
 
 func describe(s *table.Schema) description {
-	d := description{Name: s.Name, Parent: s.Parent, Doc: s.Doc}
+	d := description{Name: s.Name, Parent: s.Parent, Doc: s.Doc, Core: s.Core, Planned: s.Planned}
 	for _, c := range s.Columns {
 		d.Columns = append(d.Columns, columnDescription{c.Name, c.Type.String(), c.Nullable, c.Ref, c.Doc})
 	}
@@ -69,6 +75,9 @@ func (d description) text(w io.Writer) {
 	name := d.Name
 	if d.Parent != "" {
 		name += ", a " + d.Parent
+	}
+	if d.Planned {
+		name += " (planned)"
 	}
 	fmt.Fprintf(w, "%s\n  %s\n", name, d.Doc)
 	for _, c := range d.Columns {

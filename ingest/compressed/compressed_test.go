@@ -76,7 +76,7 @@ func TestCtrace(t *testing.T) {
 			t.Errorf("%d jobs", n)
 		}
 		tables.Want(t, "trace_file", "trace_type|is_container", "ctrace|true", "ninja_log|false")
-		tables.Want(t, "stats", "name|value|trace_id", want...)
+		tables.Want(t, "stats", "name|value|local_trace_id", want...)
 	}
 	whole := ctrace(log(20000))
 	for n := len(whole) / 2; n < len(whole); n += len(whole) / 5 {
@@ -97,7 +97,7 @@ func TestTruncated(t *testing.T) {
 		for _, part := range []float64{0.5, 0.9, 0.9999} {
 			cut := whole[:int(part*float64(len(whole)))]
 			tables := ingesttest.MustRead(t, "build", cut)
-			tables.Want(t, "stats", "name|value|trace_id", "truncated_input|1|1")
+			tables.Want(t, "stats", "name|value|local_trace_id", "truncated_input|1|1")
 			if n := len(tables.Rows("slice", "id")); n < int(part*jobs)-6000 || n > jobs || n == 0 {
 				t.Errorf("%s: %d jobs of %v of the file", name, n, part)
 			}
@@ -124,7 +124,7 @@ func TestTrailingGarbage(t *testing.T) {
 	for name, compress := range formats {
 		for _, garbage := range []string{strings.Repeat("\x00", 512), "this is not another member"} {
 			tables := ingesttest.MustRead(t, "build", append(compress(log(3)), garbage...))
-			tables.Want(t, "stats", "name|value|trace_id", "trailing_garbage|1|0")
+			tables.Want(t, "stats", "name|value|local_trace_id", "trailing_garbage|1|0")
 			if n := len(tables.Rows("slice", "id")); n != 3 {
 				t.Errorf("%s: %d jobs", name, n)
 			}

@@ -225,7 +225,7 @@ func TestFlows(t *testing.T) {
 	f.event(flowBegin, 4, "c", "f", 22, 0, 5)
 	f.event(flowEnd, 1, "c", "f", 23, 0, 5)
 	rows := f.read(t)
-	rows.Want(t, "flow", "slice_out|slice_in|trace_id", "0|1|1", "1|2|1", "1|1|3", "0|0|2", "3|0|4")
+	rows.Want(t, "flow", "slice_out|slice_in|local_trace_id", "0|1|1", "1|2|1", "1|1|3", "0|0|2", "3|0|4")
 	rows.Want(t, "stats", stats, "flow_step_without_start|NULL|1", "flow_end_without_start|NULL|1")
 }
 

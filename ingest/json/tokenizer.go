@@ -272,14 +272,14 @@ func (t *tokenizer) metadata(prefix string) error {
 			switch {
 			case v.kind == null:
 			case v.kind == boolean || v.kind == integer:
-				t.in.File.SetMetadata(name, model.IntArg(v.i))
+				t.in.File.Context(0).SetMetadata(name, model.IntArg(v.i))
 			case v.kind == double && v.f == math.Trunc(v.f) && math.Abs(v.f) < 9.2e18:
-				t.in.File.SetMetadata(name, model.IntArg(int64(v.f)))
+				t.in.File.Context(0).SetMetadata(name, model.IntArg(int64(v.f)))
 			case v.kind == double: // with as many digits as Trace Processor keeps
 				text := strconv.AppendFloat(nil, v.f, 'g', 6, 64)
-				t.in.File.SetMetadata(name, model.StringArg(t.places.intern(text)))
+				t.in.File.Context(0).SetMetadata(name, model.StringArg(t.places.intern(text)))
 			default:
-				t.in.File.SetMetadata(name, model.StringArg(t.places.intern(v.raw)))
+				t.in.File.Context(0).SetMetadata(name, model.StringArg(t.places.intern(v.raw)))
 			}
 			if v.kind != null {
 				t.places.intern([]byte(name))

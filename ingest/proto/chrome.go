@@ -69,9 +69,9 @@ func (r *Reader) chromeInstance(prefix string, data []byte) {
 	for f := wire.Read(data); f.Next(); {
 		switch {
 		case f.Number == 1:
-			r.File.SetMetadata("cr-background_tracing_metadata", model.StringArg(strs.Intern(base64.StdEncoding.EncodeToString(f.Bytes()))))
+			r.SetMetadata("cr-background_tracing_metadata", model.StringArg(strs.Intern(base64.StdEncoding.EncodeToString(f.Bytes()))))
 			if hash, ok := wire.Find(f.Bytes(), 3); ok {
-				r.File.SetMetadata("cr-scenario_name_hash", model.IntArg(int64(hash.Uint32())))
+				r.SetMetadata("cr-scenario_name_hash", model.IntArg(int64(hash.Uint32())))
 			}
 		case f.Number == 4:
 			if n > 0 && n%2 == 0 {
@@ -82,11 +82,11 @@ func (r *Reader) chromeInstance(prefix string, data []byte) {
 			group, _ := wire.Find(f.Bytes(), 2)
 			fmt.Fprintf(&trials, "{ name: %d, group: %d } ", name.Uint32(), group.Uint32())
 		case f.Number < uint32(len(chromeFacts)) && chromeFacts[f.Number] != "":
-			r.File.SetMetadata(prefix+chromeFacts[f.Number], r.value(&f.Field))
+			r.SetMetadata(prefix+chromeFacts[f.Number], r.value(&f.Field))
 		}
 	}
 	if n > 0 {
-		r.File.SetMetadata(prefix+"field_trial_hashes", model.StringArg(strs.Intern(trials.String())))
+		r.SetMetadata(prefix+"field_trial_hashes", model.StringArg(strs.Intern(trials.String())))
 	}
 }
 
@@ -167,5 +167,5 @@ func (r *Reader) chromeFact(data []byte, bundle int, set *model.ArgSet) {
 	if value.Kind == model.ArgJSON {
 		value = model.StringArg(value.String())
 	}
-	r.File.SetMetadata(key+name, value)
+	r.SetMetadata(key+name, value)
 }

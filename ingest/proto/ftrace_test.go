@@ -140,7 +140,7 @@ func TestFactsOfMachines(t *testing.T) {
 		return message{}.num(10, 1).num(98, machine).msg(fieldFtraceEvents, message{}.num(1, 0).num(9, begin))
 	}
 	r := readTrace(t, packets(on(0, "Linux"), on(7, "Darwin"), bundle(0, 1000), bundle(7, 2000)))
-	want(t, "metadata", r.rows("metadata", "name", "int_value", "str_value", "machine_id", "trace_id"),
+	want(t, "metadata", r.rows("metadata", "name", "int_value", "str_value", "machine_id", "local_trace_id"),
 		"system_name  Linux 0 ", "system_version  v 0 ", "system_release  r 0 ", "system_machine  m 0 ",
 		"system_name  Darwin 1 ", "system_version  v 1 ", "system_release  r 1 ", "system_machine  m 1 ",
 		"ftrace_latest_data_start_ns 1000  0 0", "ftrace_latest_data_start_ns 2000  1 0")

@@ -111,7 +111,7 @@ func (t *info) attributes(data []byte) {
 			}
 		}
 		if value.Kind != model.ArgNull {
-			t.File.SetMetadata("trace_attribute."+key, value)
+			t.SetMetadata("trace_attribute."+key, value)
 		}
 	}
 }
@@ -410,5 +410,5 @@ func (t *info) chromeTrigger(e *Event, track model.TrackID, args *model.ArgSet) 
 	if slice != model.None && t.Flows.Active(flow) {
 		t.Flows.EndAt(slice, e.TS, flow, true)
 	}
-	t.File.SetMetadata("cr-triggered_rule_name_hash", model.IntArg(int64(hash)))
+	t.SetMetadata("cr-triggered_rule_name_hash", model.IntArg(int64(hash)))
 }

@@ -87,7 +87,7 @@ func TestTrackEvents(t *testing.T) {
 	want(t, "states", res.rows("state", "ts", "dur", "value"), "200 10 on")
 	want(t, "threads", res.rows("thread", "tid", "name", "upid"), "0 swapper 0", "1  1", "2 main 1")
 	want(t, "processes", res.rows("process", "pid", "name"), "0 ", "1 app")
-	want(t, "flows", res.rows("flow", "slice_out", "slice_in", "trace_id"), "0 2 99")
+	want(t, "flows", res.rows("flow", "slice_out", "slice_in", "local_trace_id"), "0 2 99")
 	want(t, "log", res.rows("android_logs", "ts", "prio", "tag", "msg"), `100 4 a\b.cc:12 a log line`)
 	if res.stats["unsupported_packet[900]"] != 1 || res.stats["track_event_parser_errors"] != 0 {
 		t.Errorf("stats %v", res.stats)

@@ -2,6 +2,8 @@
 // table reads them.
 package schema
 
+//go:generate go test . -generate
+
 import (
 	"bufio"
 	"fmt"
@@ -30,11 +32,11 @@ func WriteDocs(w io.Writer) error {
 
 const docsHead = `# Tables
 
-Written from the declarations in ` + "`model/schema`" + ` by ` + "`go test ./model/schema -docs`" + `.
+Written from the declarations in ` + "`model/schema`" + ` by ` + "`make generate`" + `. [schema.md](schema.md) tells the schema's versions.
 
 A child table has the columns of its parent and its own; the parent has the rows of all its children, under the same id.
 Times are in nanoseconds of the trace clock unless a column says otherwise. Text is NULL where there is none, other
-columns only where they are marked.
+columns only where they are marked. A core table is in every dataset; a planned one is not filled yet.
 `
 
 // writeTable writes the section of a table, of which columns are its own.
@@ -42,6 +44,12 @@ func writeTable(w *bufio.Writer, s *table.Schema, columns []table.Column) {
 	fmt.Fprintf(w, "\n## %s\n\n%s", s.Name, s.Doc)
 	if s.Abstract {
 		w.WriteString(" It has no file: its rows are those of its children.")
+	}
+	switch {
+	case s.Planned:
+		w.WriteString(" Planned.")
+	case s.Core:
+		w.WriteString(" Core.")
 	}
 	w.WriteString("\n")
 	if s.Parent != "" {

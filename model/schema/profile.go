@@ -45,7 +45,7 @@ type StackProfileSymbol struct {
 
 // StackSample holds the samples of all profilers.
 type StackSample struct {
-	table.Table    `tp:"stack_sample" doc:"A sample of a profiler: what ran, or what a counter had reached."`
+	table.Table    `tp:"stack_sample,bounds=ts" doc:"A sample of a profiler: what ran, or what a counter had reached."`
 	TS             table.Int64  `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
 	Source         table.String `tp:"3,source" doc:"Profiler, such as linux.perf, chrome or instruments."`
 	UTID           table.Int64  `tp:"4,utid,null,ref=thread" doc:"Thread that was sampled."`
@@ -62,14 +62,14 @@ type StackSample struct {
 
 // ChromeStackSampleExtras adds to Chrome's rows of StackSample what is not the default.
 type ChromeStackSampleExtras struct {
-	table.Table      `tp:"chrome_stack_sample_extras" doc:"What Chrome says of a sample beyond its stack."`
+	table.Table      `tp:"chrome_stack_sample_extras,planned" doc:"What Chrome says of a sample beyond its stack."`
 	ProfilerSampleID table.Int64 `tp:"2,profiler_sample_id,ref=stack_sample" doc:"The sample."`
 	ProcessPriority  table.Int32 `tp:"3,process_priority" doc:"Priority of the process at that moment."`
 }
 
 // ProfilerSession holds the sessions of StackSample. Rows are held because the unit and the command line come after the first samples.
 type ProfilerSession struct {
-	table.Table  `tp:"profiler_session,held" doc:"A profiler at work, from its start to its end."`
+	table.Table  `tp:"profiler_session,planned,held" doc:"A profiler at work, from its start to its end."`
 	Source       table.String `tp:"2,source" doc:"Profiler, as in stack_sample."`
 	TimebaseUnit table.String `tp:"3,timebase_unit" doc:"Unit of what the profiler counts between samples, such as ns or cycles."`
 	Cmdline      table.String `tp:"4,cmdline" doc:"Command that it was started with."`
@@ -77,14 +77,14 @@ type ProfilerSession struct {
 
 // ProfilerCounterSet holds which counters belong to a row of StackSample.
 type ProfilerCounterSet struct {
-	table.Table  `tp:"profiler_counter_set" doc:"A value of a counter that was read with a sample."`
+	table.Table  `tp:"profiler_counter_set,planned" doc:"A value of a counter that was read with a sample."`
 	CounterSetID table.Int64 `tp:"2,counter_set_id,asc" doc:"Sample that it belongs to: rows with the same number were read together."`
 	CounterID    table.Int64 `tp:"3,counter_id,ref=counter" doc:"The value."`
 }
 
 // ProfilerAsyncContext holds the coroutines of StackSample.
 type ProfilerAsyncContext struct {
-	table.Table `tp:"profiler_async_context" doc:"A thread of control that moves between threads: a goroutine, a fiber, a coroutine."`
+	table.Table `tp:"profiler_async_context,planned" doc:"A thread of control that moves between threads: a goroutine, a fiber, a coroutine."`
 	Name        table.String `tp:"2,name" doc:"Name to show."`
 	Kind        table.String `tp:"3,kind" doc:"What it is, such as goroutine or fiber."`
 	ParentID    table.Int64  `tp:"4,parent_id,null,ref=profiler_async_context" doc:"Context that encloses it."`
@@ -109,7 +109,7 @@ type AggregateSample struct {
 
 // MmapRecord is filled from the mmap records of perf.
 type MmapRecord struct {
-	table.Table `tp:"mmap_record" doc:"A mapping that was made while a profile was recorded."`
+	table.Table `tp:"mmap_record,planned" doc:"A mapping that was made while a profile was recorded."`
 	TS          table.Int64 `tp:"2,ts,asc" doc:"When it was made, ns of the trace clock."`
 	UPID        table.Int64 `tp:"3,upid,null,ref=process" doc:"Process that made it, NULL for the kernel's."`
 	MappingID   table.Int64 `tp:"4,mapping_id,ref=stack_profile_mapping" doc:"The mapping."`
@@ -118,7 +118,7 @@ type MmapRecord struct {
 
 // SPERecord is filled from Arm's Statistical Profiling Extension in perf.
 type SPERecord struct {
-	table.Table         `tp:"spe_record" doc:"An operation of an Arm CPU that was sampled."`
+	table.Table         `tp:"spe_record,planned" doc:"An operation of an Arm CPU that was sampled."`
 	TS                  table.Int64  `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
 	UTID                table.Int64  `tp:"3,utid,null,ref=thread" doc:"Thread that ran it."`
 	ExceptionLevel      table.String `tp:"4,exception_level" doc:"Exception level that it ran at."`
@@ -135,7 +135,7 @@ type SPERecord struct {
 
 // ETMV4Configuration is filled from the AUXTRACE info of perf.
 type ETMV4Configuration struct {
-	table.Table         `tp:"etm_v4_configuration" doc:"The configuration of Arm's instruction trace on a CPU."`
+	table.Table         `tp:"etm_v4_configuration,planned" doc:"The configuration of Arm's instruction trace on a CPU."`
 	SetID               table.Int64  `tp:"2,set_id,asc" doc:"Trace that it belongs to: rows with the same number are its CPUs."`
 	CPU                 table.Int32  `tp:"3,cpu" doc:"CPU number."`
 	CSTraceStreamID     table.Int64  `tp:"4,cs_trace_stream_id" doc:"Id of the CPU's stream in the formatted trace."`
@@ -149,14 +149,14 @@ type ETMV4Configuration struct {
 
 // ETMV4Session is filled from the AUXTRACE records of perf.
 type ETMV4Session struct {
-	table.Table     `tp:"etm_v4_session" doc:"A stretch of Arm's instruction trace on one CPU, from start to stop."`
+	table.Table     `tp:"etm_v4_session,planned" doc:"A stretch of Arm's instruction trace on one CPU, from start to stop."`
 	ConfigurationID table.Int64 `tp:"2,configuration_id,ref=etm_v4_configuration" doc:"Configuration of the CPU."`
 	StartTS         table.Int64 `tp:"3,start_ts,null" doc:"When it began, ns of CLOCK_MONOTONIC."`
 }
 
 // ETMV4Chunk is filled from the AUXTRACE records of perf.
 type ETMV4Chunk struct {
-	table.Table `tp:"etm_v4_chunk" doc:"A piece of an instruction trace with nothing lost in it."`
+	table.Table `tp:"etm_v4_chunk,planned" doc:"A piece of an instruction trace with nothing lost in it."`
 	SessionID   table.Int64 `tp:"2,session_id,ref=etm_v4_session" doc:"Session that it belongs to."`
 	ChunkSetID  table.Int64 `tp:"3,chunk_set_id,asc" doc:"The session's chunks: rows with the same number belong together."`
 	Size        table.Int64 `tp:"4,size" doc:"Size in bytes."`
@@ -164,7 +164,7 @@ type ETMV4Chunk struct {
 
 // JITCode holds what JIT compilers made. Rows are held because the end of one is the start of what overwrites it.
 type JITCode struct {
-	table.Table       `tp:"jit_code,held" doc:"A piece of code that a JIT compiler made."`
+	table.Table       `tp:"jit_code,planned,held" doc:"A piece of code that a JIT compiler made."`
 	CreateTS          table.Int64  `tp:"2,create_ts,asc" doc:"When it was made, ns of the trace clock."`
 	EstimatedDeleteTS table.Int64  `tp:"3,estimated_delete_ts,null" doc:"Until when it was there at most: when its memory was used again, ns of the trace clock."`
 	UTID              table.Int64  `tp:"4,utid,ref=thread" doc:"Thread that made it."`
@@ -177,7 +177,7 @@ type JITCode struct {
 
 // JITFrame links the frames of call stacks to JITCode.
 type JITFrame struct {
-	table.Table `tp:"jit_frame" doc:"A frame in code that a JIT compiler made."`
+	table.Table `tp:"jit_frame,planned" doc:"A frame in code that a JIT compiler made."`
 	JITCodeID   table.Int64 `tp:"2,jit_code_id,ref=jit_code" doc:"The code."`
 	FrameID     table.Int64 `tp:"3,frame_id,ref=stack_profile_frame" doc:"The frame."`
 }

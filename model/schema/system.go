@@ -21,7 +21,7 @@ type Machine struct {
 
 // Process holds the processes. Rows are held because any later event may name or end one.
 type Process struct {
-	table.Table   `tp:"process,held" doc:"A process, from its start to its end."`
+	table.Table   `tp:"process,core,held" doc:"A process, from its start to its end."`
 	UPID          table.RowID  `tp:"2,upid" doc:"Number of the process, unique in the dataset, the same as id."`
 	PID           table.Int64  `tp:"3,pid" doc:"Process id of the operating system, which may be used again."`
 	Name          table.String `tp:"4,name" doc:"Name, from whichever source knew it."`
@@ -38,7 +38,7 @@ type Process struct {
 
 // Thread holds the threads. Rows are held because any later event may name or end one.
 type Thread struct {
-	table.Table  `tp:"thread,held" doc:"A thread, from its start to its end."`
+	table.Table  `tp:"thread,core,held" doc:"A thread, from its start to its end."`
 	UTID         table.RowID  `tp:"2,utid" doc:"Number of the thread, unique in the dataset, the same as id."`
 	TID          table.Int64  `tp:"3,tid" doc:"Thread id of the operating system, which may be used again."`
 	Name         table.String `tp:"4,name" doc:"Name, from the source that ranks highest."`
@@ -53,7 +53,7 @@ type Thread struct {
 
 // CPU holds the CPUs. Rows are held because what is known of them comes apart from their events.
 type CPU struct {
-	table.Table `tp:"cpu,held" doc:"A CPU that the trace names."`
+	table.Table `tp:"cpu,core,held" doc:"A CPU that the trace names."`
 	UCPU        table.RowID  `tp:"2,ucpu" doc:"Number of the CPU, unique across machines, the same as id."`
 	CPU         table.Int32  `tp:"3,cpu" doc:"CPU number on its machine, from 0."`
 	ClusterID   table.Int64  `tp:"4,cluster_id" doc:"Cluster: CPUs with the same number are of one kind."`
@@ -123,7 +123,7 @@ type Filedescriptor struct {
 
 // AndroidLogs holds log lines of every source.
 type AndroidLogs struct {
-	table.Table `tp:"android_logs" doc:"A line of Android's log or of the system journal."`
+	table.Table `tp:"android_logs,bounds=ts" doc:"A line of Android's log or of the system journal."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"Time of the line, ns of the trace clock."`
 	UTID        table.Int64  `tp:"3,utid,null,ref=thread" doc:"Thread that wrote it."`
 	Prio        table.Int32  `tp:"4,prio" doc:"Priority: 2 verbose to 7 fatal for Android, 0 emergency to 7 debug for the journal."`

@@ -2,9 +2,14 @@ package schema
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
+	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +17,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-var writeDocs = flag.Bool("docs", false, "write docs/tables.md")
+var generate = flag.Bool("generate", false, "write docs/tables.md, and new columns to testdata/fields.txt")
 
 func TestDocsAreCurrent(t *testing.T) {
 	const path = "../../docs/tables.md"
@@ -20,8 +25,14 @@ func TestDocsAreCurrent(t *testing.T) {
 	if err := WriteDocs(&want); err != nil {
 		t.Fatal(err)
 	}
-	if *writeDocs {
-		if err := os.WriteFile(path, want.Bytes(), 0o644); err != nil {
+	current(t, path, want.Bytes())
+}
+
+// current compares a generated file with what it should be, or writes it.
+func current(t *testing.T, path string, want []byte) {
+	t.Helper()
+	if *generate {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -29,8 +40,90 @@ func TestDocsAreCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(got, want.Bytes()) {
-		t.Errorf("%s is not current: run go test ./model/schema -docs", path)
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not current: run make generate", path)
+	}
+}
+
+// testdata/fields.txt lists every field id that was ever given out: table, id, the
+// column's name and, if it had others in older versions of the schema, those.
+// What stands there stays, so that no id comes to mean something else.
+func TestFieldIDsAreNotReused(t *testing.T) {
+	const path = "testdata/fields.txt"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{} // by table and id
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		field := words[0] + " " + words[1]
+		if names[field] != "" {
+			t.Errorf("%s: %s is given out twice", path, field)
+		}
+		names[field] = words[2]
+	}
+	inherited := map[string]int{}
+	for _, s := range All() {
+		inherited[s.Name] = len(s.Columns)
+		for _, c := range s.Columns[inherited[s.Parent]:] {
+			field := fmt.Sprintf("%s %d", s.Name, c.Field)
+			switch names[field] {
+			case c.Name:
+			case "":
+				text = fmt.Appendf(text, "%s %s\n", field, c.Name)
+			default:
+				t.Errorf("field id %s was column %s: give %s a new one or, if it is the same column under a new name, say so in %s",
+					field, names[field], c.Name, path)
+			}
+		}
+	}
+	if !t.Failed() {
+		current(t, path, text)
+	}
+}
+
+// A table is planned until code names its field of Tables.
+func TestPlannedTablesHaveNoWriter(t *testing.T) {
+	named := map[string]bool{}
+	field := regexp.MustCompile(`\.(\w+)`)
+	for _, folder := range []string{"../../model", "../../ingest", "../../export"} {
+		err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() && e.Name() == "schema" {
+				return cmp.Or(err, fs.SkipDir)
+			}
+			if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+				text, err := os.ReadFile(path)
+				for _, m := range field.FindAllSubmatch(text, -1) {
+					named[string(m[1])] = true
+				}
+				return err
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	named["File"] = false // the trace file that is being read, everywhere
+	all := reflect.TypeFor[Tables]()
+	for i, s := range All() {
+		name := all.Field(i).Name
+		if s.Planned && named[name] {
+			t.Errorf("%s is planned, but something fills it: take the word off its declaration", s.Name)
+		}
+		if !s.Planned && !s.Derived && !s.Abstract && !named[name] {
+			t.Errorf("nothing fills %s: declare it planned", s.Name)
+		}
+	}
+}
+
+// Bounds are columns of times.
+func TestBounds(t *testing.T) {
+	for _, s := range All() {
+		if i := s.Column(s.Bounds); s.Bounds != "" && (i < 0 || s.Columns[i].Type != table.TypeInt64) {
+			t.Errorf("%s: bounds=%s is no column of times", s.Name, s.Bounds)
+		}
 	}
 }
 
@@ -46,6 +139,11 @@ var renamed = map[string]string{
 
 // changed lists columns of Trace Processor v58 that are not as they were there.
 var changed = map[string]bool{
+	"flow.trace_id":                        true, // local_trace_id
+	"metadata.trace_id":                    true, // local_trace_id
+	"stats.trace_id":                       true, // local_trace_id
+	"trace_diagnostics.trace_id":           true, // local_trace_id
+	"trace_import_logs.trace_id":           true, // local_trace_id
 	"profiler_sample.task_context_id":      true, // flattened
 	"profiler_sample.execution_context_id": true, // flattened
 	"cpu.cpu":                              true, // only CPUs with a number have a row

@@ -4,7 +4,7 @@ import "github.com/tpconvert/tpconvert/model/table"
 
 // Slice holds the events that have a duration or are instants. A tracker pins a row while its slice is open.
 type Slice struct {
-	table.Table            `tp:"slice" doc:"A span of time on a track, or an instant."`
+	table.Table            `tp:"slice,bounds=ts,core" doc:"A span of time on a track, or an instant."`
 	TS                     table.Int64  `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
 	Dur                    table.Int64  `tp:"3,dur" doc:"Duration in ns: 0 for an instant, -1 if the slice did not end in the trace."`
 	TrackID                table.Int64  `tp:"4,track_id,ref=track" doc:"Track that the slice lies on."`
@@ -82,7 +82,7 @@ type ActualFrameTimelineSlice struct {
 
 // AndroidNetworkPackets holds the slices of Android's network packet tracing.
 type AndroidNetworkPackets struct {
-	Slice             `tp:"android_network_packets" doc:"Network packets, single or a bundle of equal ones."`
+	Slice             `tp:"android_network_packets,planned" doc:"Network packets, single or a bundle of equal ones."`
 	Iface             table.String `tp:"101,iface" doc:"Network interface."`
 	Direction         table.String `tp:"102,direction" doc:"Received, Transmitted or DIR_UNKNOWN."`
 	PacketTransport   table.String `tp:"103,packet_transport" doc:"Transport protocol."`
@@ -101,7 +101,7 @@ type AndroidNetworkPackets struct {
 
 // Track holds every track. Rows are held because names, parents and args come after the first event.
 type Track struct {
-	table.Table       `tp:"track,held" doc:"A timeline of events of one kind and context."`
+	table.Table       `tp:"track,core,held" doc:"A timeline of events of one kind and context."`
 	Name              table.String `tp:"2,name" doc:"Name to show."`
 	ParentID          table.Int64  `tp:"3,parent_id,null,ref=track" doc:"Track that it is shown under."`
 	SourceArgSetID    table.Int64  `tp:"4,source_arg_set_id,null" doc:"Where the track comes from: the rows of args with this arg_set_id."`
@@ -120,12 +120,12 @@ type Track struct {
 
 // ThreadTrack is the part of Track with the slices of threads.
 type ThreadTrack struct {
-	Track `tp:"thread_track,derived" where:"event_type=slice,utid" doc:"A track of slices of one thread."`
+	Track `tp:"thread_track,core,derived" where:"event_type=slice,utid" doc:"A track of slices of one thread."`
 }
 
 // ProcessTrack is the part of Track with the slices of processes.
 type ProcessTrack struct {
-	Track `tp:"process_track,derived" where:"event_type=slice,upid" doc:"A track of slices of one process."`
+	Track `tp:"process_track,core,derived" where:"event_type=slice,upid" doc:"A track of slices of one process."`
 }
 
 // CPUTrack is the part of Track with the slices of CPUs.
@@ -155,7 +155,7 @@ type ProcessStateTrack struct {
 
 // CounterTrack is the part of Track with counters.
 type CounterTrack struct {
-	Track `tp:"counter_track,derived" where:"event_type=counter" doc:"A track of values of a counter."`
+	Track `tp:"counter_track,core,derived" where:"event_type=counter" doc:"A track of values of a counter."`
 	Unit  table.String `tp:"101,unit,from=counter_unit" doc:"Unit of the values, the same as counter_unit."`
 }
 
@@ -186,7 +186,7 @@ type PerfCounterTrack struct {
 
 // Counter holds the values of all counters.
 type Counter struct {
-	table.Table `tp:"counter" doc:"A value of a counter from this moment on."`
+	table.Table `tp:"counter,bounds=ts,core" doc:"A value of a counter from this moment on."`
 	TS          table.Int64   `tp:"2,ts,asc" doc:"Time of the value, ns of the trace clock."`
 	TrackID     table.Int64   `tp:"3,track_id,ref=track" doc:"Counter that it is a value of."`
 	Value       table.Float64 `tp:"4,value" doc:"Value in the unit of the track."`
@@ -195,7 +195,7 @@ type Counter struct {
 
 // State holds what track events call states. A tracker pins a row while its state lasts.
 type State struct {
-	table.Table `tp:"state" doc:"A state that something was in for a span of time."`
+	table.Table `tp:"state,bounds=ts" doc:"A state that something was in for a span of time."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
 	Dur         table.Int64  `tp:"3,dur" doc:"Duration in ns, -1 if the state lasts to the end of the trace."`
 	TrackID     table.Int64  `tp:"4,track_id,ref=track" doc:"Track that the state lies on."`
@@ -206,16 +206,16 @@ type State struct {
 
 // Flow holds the arrows between slices.
 type Flow struct {
-	table.Table `tp:"flow" doc:"A causal link from one slice to another."`
-	SliceOut    table.Int64 `tp:"2,slice_out,ref=slice" doc:"Slice that the link starts at."`
-	SliceIn     table.Int64 `tp:"3,slice_in,ref=slice" doc:"Slice that it ends at."`
-	TraceID     table.Int64 `tp:"4,trace_id,null" doc:"Flow id in the trace, NULL for a link that was inferred."`
-	ArgSetID    table.Int64 `tp:"5,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
+	table.Table  `tp:"flow,core" doc:"A causal link from one slice to another."`
+	SliceOut     table.Int64 `tp:"2,slice_out,ref=slice" doc:"Slice that the link starts at."`
+	SliceIn      table.Int64 `tp:"3,slice_in,ref=slice" doc:"Slice that it ends at."`
+	LocalTraceID table.Int64 `tp:"4,local_trace_id,null" doc:"Flow id in the trace, NULL for a link that was inferred."`
+	ArgSetID     table.Int64 `tp:"5,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
 }
 
 // SchedSlice holds what ran on the CPUs. A tracker pins the last row of each CPU.
 type SchedSlice struct {
-	table.Table `tp:"sched_slice" doc:"A span of time in which a thread ran on a CPU."`
+	table.Table `tp:"sched_slice,bounds=ts,core" doc:"A span of time in which a thread ran on a CPU."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"When the thread was switched in, ns of the trace clock."`
 	Dur         table.Int64  `tp:"3,dur" doc:"Duration in ns, -1 if it still ran at the end of the trace."`
 	CPU         table.Int32  `tp:"4,cpu" doc:"CPU number on its machine."`
@@ -227,7 +227,7 @@ type SchedSlice struct {
 
 // ThreadState holds what the threads did and waited for. A tracker pins the last row of each thread.
 type ThreadState struct {
-	table.Table     `tp:"thread_state" doc:"A span of time in which a thread was in one scheduling state."`
+	table.Table     `tp:"thread_state,bounds=ts,core" doc:"A span of time in which a thread was in one scheduling state."`
 	TS              table.Int64  `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
 	Dur             table.Int64  `tp:"3,dur" doc:"Duration in ns, -1 if the state lasts to the end of the trace."`
 	CPU             table.Int32  `tp:"4,cpu,null" doc:"CPU number on its machine, for a running thread."`
@@ -266,7 +266,7 @@ type Raw struct {
 
 // FtraceEvent holds ftrace events as recorded, also those that other tables are made of.
 type FtraceEvent struct {
-	Raw `tp:"ftrace_event" doc:"An event of the Linux kernel's ftrace."`
+	Raw `tp:"ftrace_event,bounds=ts" doc:"An event of the Linux kernel's ftrace."`
 }
 
 // ChromeRaw holds what Chrome's JSON has no better place for.
@@ -276,7 +276,7 @@ type ChromeRaw struct {
 
 // Args holds the args of all tables, in sets that are stored once.
 type Args struct {
-	table.Table `tp:"args" doc:"One value of a set of arguments."`
+	table.Table `tp:"args,core" doc:"One value of a set of arguments."`
 	ArgSetID    table.Int64   `tp:"2,arg_set_id,asc" doc:"Set that the value belongs to."`
 	FlatKey     table.String  `tp:"3,flat_key" doc:"Key without the indexes of arrays."`
 	Key         table.String  `tp:"4,key" doc:"Key with its path and indexes, such as debug.list[0].x."`

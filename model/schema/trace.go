@@ -4,7 +4,7 @@ import "github.com/tpconvert/tpconvert/model/table"
 
 // TraceBounds has one row, which is written at the end.
 type TraceBounds struct {
-	table.Table `tp:"trace_bounds,held" doc:"The first and the last moment of the trace."`
+	table.Table `tp:"trace_bounds,core,held" doc:"The first and the last moment of the trace."`
 	StartTS     table.Int64 `tp:"2,start_ts" doc:"Least timestamp of any event, ns of the trace clock."`
 	EndTS       table.Int64 `tp:"3,end_ts" doc:"Greatest timestamp of any event, ends of spans included, ns of the trace clock."`
 }
@@ -22,50 +22,50 @@ type TraceFile struct {
 
 // Metadata holds what the traces say of themselves and what the conversion adds.
 type Metadata struct {
-	table.Table `tp:"metadata,held" doc:"A fact about the trace or the system it was recorded on."`
-	Name        table.String `tp:"2,name" doc:"What the fact is about."`
-	KeyType     table.String `tp:"3,key_type" doc:"single where one value is possible, multi where there are several."`
-	IntValue    table.Int64  `tp:"4,int_value,null" doc:"Value of a number."`
-	StrValue    table.String `tp:"5,str_value" doc:"Value of a text."`
-	MachineID   table.Int64  `tp:"6,machine_id,null,ref=machine" doc:"Machine that it is about, NULL if it is about all."`
-	TraceID     table.Int64  `tp:"7,trace_id,null,ref=trace_file" doc:"Trace that it is about, NULL if it is about all."`
+	table.Table  `tp:"metadata,core,held" doc:"A fact about the trace or the system it was recorded on."`
+	Name         table.String `tp:"2,name" doc:"What the fact is about."`
+	KeyType      table.String `tp:"3,key_type" doc:"single where one value is possible, multi where there are several."`
+	IntValue     table.Int64  `tp:"4,int_value,null" doc:"Value of a number."`
+	StrValue     table.String `tp:"5,str_value" doc:"Value of a text."`
+	MachineID    table.Int64  `tp:"6,machine_id,null,ref=machine" doc:"Machine that it is about, 0 for the one that recorded the trace, NULL if it is about none."`
+	LocalTraceID table.Int64  `tp:"7,local_trace_id,null,ref=trace_file" doc:"Trace that it is about, NULL if it is about all."`
 }
 
 // Stats counts. Rows are held because counts grow to the end.
 type Stats struct {
-	table.Table `tp:"stats,held" doc:"A count of what happened in recording and conversion, with what was lost."`
-	Name        table.String `tp:"2,name" doc:"Name of the count."`
-	Key         table.Int64  `tp:"3,key" doc:"Number of the name."`
-	Idx         table.Int64  `tp:"4,idx,null" doc:"What it counts within the name, such as a CPU or a buffer."`
-	Severity    table.String `tp:"5,severity" doc:"info, notice, data_loss or error."`
-	Source      table.String `tp:"6,source" doc:"trace if it was recorded, analysis if the conversion counted it."`
-	Value       table.Int64  `tp:"7,value" doc:"The count."`
-	Description table.String `tp:"8,description" doc:"What it means."`
-	MachineID   table.Int64  `tp:"9,machine_id,null,ref=machine" doc:"Machine that it was counted on."`
-	TraceID     table.Int64  `tp:"10,trace_id,null,ref=trace_file" doc:"Trace that it was counted in."`
+	table.Table  `tp:"stats,core,held" doc:"A count of what happened in recording and conversion, with what was lost."`
+	Name         table.String `tp:"2,name" doc:"Name of the count."`
+	Key          table.Int64  `tp:"3,key" doc:"Number of the name."`
+	Idx          table.Int64  `tp:"4,idx,null" doc:"What it counts within the name, such as a CPU or a buffer."`
+	Severity     table.String `tp:"5,severity" doc:"info, notice, data_loss or error."`
+	Source       table.String `tp:"6,source" doc:"trace if it was recorded, analysis if the conversion counted it."`
+	Value        table.Int64  `tp:"7,value" doc:"The count."`
+	Description  table.String `tp:"8,description" doc:"What it means."`
+	MachineID    table.Int64  `tp:"9,machine_id,null,ref=machine" doc:"Machine that it was counted on, 0 for the one that recorded the trace, NULL if it is about none."`
+	LocalTraceID table.Int64  `tp:"10,local_trace_id,null,ref=trace_file" doc:"Trace that it was counted in."`
 }
 
 // ImportLog says where the counts of stats come from.
 type ImportLog struct {
-	table.Table `tp:"import_log" doc:"A place in the input that could not be imported, or not wholly."`
-	TraceID     table.Int64  `tp:"2,trace_id,ref=trace_file" doc:"Trace that it is in."`
-	TS          table.Int64  `tp:"3,ts,null" doc:"Time of the event, ns of the trace clock, if it has one."`
-	ByteOffset  table.Int64  `tp:"4,byte_offset,null" doc:"Offset of the event in the trace, bytes."`
-	StatKey     table.Int64  `tp:"5,stat_key" doc:"key in stats."`
-	ArgSetID    table.Int64  `tp:"6,arg_set_id,null" doc:"Details: the rows of args with this arg_set_id."`
-	Name        table.String `tp:"7,name" doc:"name in stats: the reason."`
-	Severity    table.String `tp:"8,severity" doc:"severity in stats."`
+	table.Table  `tp:"import_log" doc:"A place in the input that could not be imported, or not wholly."`
+	LocalTraceID table.Int64  `tp:"2,local_trace_id,ref=trace_file" doc:"Trace that it is in."`
+	TS           table.Int64  `tp:"3,ts,null" doc:"Time of the event, ns of the trace clock, if it has one."`
+	ByteOffset   table.Int64  `tp:"4,byte_offset,null" doc:"Offset of the event in the trace, bytes."`
+	StatKey      table.Int64  `tp:"5,stat_key" doc:"key in stats."`
+	ArgSetID     table.Int64  `tp:"6,arg_set_id,null" doc:"Details: the rows of args with this arg_set_id."`
+	Name         table.String `tp:"7,name" doc:"name in stats: the reason."`
+	Severity     table.String `tp:"8,severity" doc:"severity in stats."`
 }
 
 // TraceDiagnostics is filled at the end, by checks of how the trace was configured.
 type TraceDiagnostics struct {
-	table.Table `tp:"trace_diagnostics" doc:"A problem of the trace that its configuration explains."`
-	Key         table.String  `tp:"2,key" doc:"Name of the problem, the same in every version."`
-	Title       table.String  `tp:"3,title" doc:"The problem in a few words."`
-	Description table.String  `tp:"4,description" doc:"The problem in full."`
-	Remediation table.String  `tp:"5,remediation" doc:"What to do about it."`
-	Confidence  table.Float64 `tp:"6,confidence" doc:"How sure the diagnosis is, 0 to 1."`
-	TraceID     table.Int64   `tp:"7,trace_id,null,ref=trace_file" doc:"Trace that it is about."`
+	table.Table  `tp:"trace_diagnostics,planned" doc:"A problem of the trace that its configuration explains."`
+	Key          table.String  `tp:"2,key" doc:"Name of the problem, the same in every version."`
+	Title        table.String  `tp:"3,title" doc:"The problem in a few words."`
+	Description  table.String  `tp:"4,description" doc:"The problem in full."`
+	Remediation  table.String  `tp:"5,remediation" doc:"What to do about it."`
+	Confidence   table.Float64 `tp:"6,confidence" doc:"How sure the diagnosis is, 0 to 1."`
+	LocalTraceID table.Int64   `tp:"7,local_trace_id,null,ref=trace_file" doc:"Trace that it is about."`
 }
 
 // ClockSnapshot holds the readings that clocks are converted by.
@@ -81,14 +81,14 @@ type ClockSnapshot struct {
 
 // BuildFlags is for compatibility: a build has the same flags everywhere.
 type BuildFlags struct {
-	table.Table `tp:"build_flags" doc:"A feature that the converter was built with or without."`
+	table.Table `tp:"build_flags,planned" doc:"A feature that the converter was built with or without."`
 	Name        table.String `tp:"2,name" doc:"Name of the feature."`
 	Enabled     table.Bool   `tp:"3,enabled" doc:"Whether it is there."`
 }
 
 // File holds the files that a perf trace refers to.
 type File struct {
-	table.Table `tp:"file" doc:"A file whose contents came with the trace."`
+	table.Table `tp:"file,planned" doc:"A file whose contents came with the trace."`
 	Name        table.String `tp:"2,name" doc:"Path."`
 	Size        table.Int64  `tp:"3,size" doc:"Size in bytes."`
 	TraceType   table.String `tp:"4,trace_type" doc:"Format that was detected, as in trace_file."`
@@ -96,7 +96,7 @@ type File struct {
 
 // ELFFile describes the binaries among the rows of File.
 type ELFFile struct {
-	table.Table `tp:"elf_file" doc:"A binary whose contents came with the trace."`
+	table.Table `tp:"elf_file,planned" doc:"A binary whose contents came with the trace."`
 	FileID      table.Int64  `tp:"2,file_id,ref=file" doc:"File that it is."`
 	LoadBias    table.Int64  `tp:"3,load_bias" doc:"Difference of virtual address and file offset of the first executable segment."`
 	BuildID     table.String `tp:"4,build_id" doc:"Build id in hexadecimal."`

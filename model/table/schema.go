@@ -9,7 +9,7 @@ import (
 
 // SchemaVersion is the version of the dataset's schema: the tables, their
 // columns and what they mean.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // Schema describes a table. It is derived from the table's declaration, a
 // struct whose first field embeds Table, or the declaration of the parent in
@@ -21,9 +21,9 @@ const SchemaVersion = 1
 //		...
 //	}
 //
-// The tag of the first field names the table. "held" keeps its rows in memory
-// to the end because any may still change; "abstract" and "derived" are told
-// below, a derived table's condition stands in a tag of its own:
+// The tag of the first field names the table and says what it is: "held",
+// "core", "planned", "abstract", "derived" and "bounds=COLUMN" are told below.
+// A derived table's condition stands in a tag of its own:
 //
 //	Track `tp:"cpu_track,derived" where:"event_type=slice,cpu"`
 //
@@ -35,7 +35,11 @@ type Schema struct {
 	Name   string
 	Parent string // table that holds every row of this one under the same id, or ""
 	Doc    string
-	Held   bool
+	Held   bool // rows stay in memory to the end because any may still change
+	Core   bool // every dataset has it, with rows or without
+	// Planned tables are part of the schema, but nothing fills them yet.
+	Planned bool
+	Bounds  string // column of the times that trace_bounds spans, or ""
 	// Abstract tables have no rows of their own and no file: their rows are
 	// those of their children.
 	Abstract bool
@@ -159,9 +163,16 @@ func (s *Schema) head(field reflect.StructField) {
 	parts := strings.Split(field.Tag.Get("tp"), ",")
 	s.Name, s.Doc = parts[0], field.Tag.Get("doc")
 	for _, option := range parts[1:] {
-		switch option {
+		key, value, _ := strings.Cut(option, "=")
+		switch key {
 		case "held":
 			s.Held = true
+		case "core":
+			s.Core = true
+		case "planned":
+			s.Planned = true
+		case "bounds":
+			s.Bounds = value
 		case "abstract":
 			s.Abstract = true
 		case "derived":

@@ -187,6 +187,8 @@ CREATE VIEW actual_frame_timeline_slice AS
 SELECT * EXCLUDE (type, stack_id, parent_stack_id) FROM dataset.actual_frame_timeline_slice;
 CREATE VIEW ftrace_event AS SELECT * EXCLUDE (type) FROM dataset.ftrace_event;
 CREATE VIEW chrome_raw AS SELECT * EXCLUDE (type) FROM dataset.chrome_raw;
+CREATE VIEW flow AS SELECT * RENAME (local_trace_id AS trace_id) FROM dataset.flow;
+CREATE VIEW trace_diagnostics AS SELECT * RENAME (local_trace_id AS trace_id) FROM dataset.trace_diagnostics;
 CREATE VIEW raw AS SELECT * EXCLUDE (type) FROM dataset.raw;
 -- The number of a CPU where each machine has 4096. A join would lose the order of rows.
 CREATE MACRO _numbered(_cpu, _row) AS
@@ -201,10 +203,10 @@ CREATE VIEW args AS SELECT *, CASE value_type
     ELSE string_value END AS display_value
 FROM dataset.args;
 -- What the converter adds is not in the trace.
-CREATE VIEW metadata AS FROM dataset.metadata WHERE name IS DISTINCT FROM 'converter_version';
+CREATE VIEW metadata AS SELECT * RENAME (local_trace_id AS trace_id) FROM dataset.metadata WHERE name IS DISTINCT FROM 'converter_version';
 -- Stats without an index are there even if they are 0.
 CREATE VIEW stats AS
-SELECT id, name, key, idx, severity, source, value, description, machine_id, trace_id FROM dataset.stats
+SELECT id, name, key, idx, severity, source, value, description, machine_id, local_trace_id AS trace_id FROM dataset.stats
 UNION ALL BY NAME
 SELECT (SELECT count(*) FROM dataset.stats) + row_number() OVER () - 1 AS id, name, key, severity, source, 0 AS value
 FROM _unindexed_stat WHERE name NOT IN (SELECT s.name FROM dataset.stats AS s);
@@ -213,8 +215,9 @@ CREATE VIEW android_logs AS SELECT id, ts, utid, prio, tag, msg FROM logs WHERE 
 CREATE VIEW cpu_available_frequencies AS SELECT id, _numbered(cpu, ucpu) AS cpu, freq, ucpu FROM dataset.cpu_freq;
 CREATE VIEW machine AS
 SELECT *, CASE WHEN raw_id = 0 THEN 0 ELSE count_if(raw_id <> 0) OVER (ORDER BY id) END AS label_index FROM dataset.machine;
-CREATE VIEW __intrinsic_trace_import_logs AS FROM dataset.import_log;
-CREATE VIEW _trace_import_logs AS SELECT id, trace_id, ts, byte_offset, severity, name, arg_set_id FROM dataset.import_log;
+CREATE VIEW import_log AS SELECT * RENAME (local_trace_id AS trace_id) FROM dataset.import_log;
+CREATE VIEW __intrinsic_trace_import_logs AS FROM import_log;
+CREATE VIEW _trace_import_logs AS SELECT id, trace_id, ts, byte_offset, severity, name, arg_set_id FROM import_log;
 CREATE VIEW _stat_key_to_severity_and_name AS SELECT DISTINCT key, severity, name FROM dataset.stats ORDER BY key;
 CREATE VIEW perf_session AS
 SELECT id, id AS perf_session_id, cmdline FROM dataset.profiler_session WHERE source = 'linux.perf';

@@ -10,7 +10,6 @@ import (
 	"hash/fnv"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
@@ -94,8 +93,7 @@ func (rd *reading) file(name string, parent *model.File, r io.Reader, parents []
 	}
 	f := detect(rd.options.Formats, head)
 	if f == nil {
-		return &format.Error{File: name, Offset: 0, Err: fmt.Errorf("%w: it starts with %s; formats that can be read: %s",
-			format.ErrUnknown, glimpse(head), names(rd.options.Formats))}
+		return &format.Error{File: name, Offset: 0, Err: unknown(rd.options.Formats, head)}
 	}
 	if rd.options.Detected != nil {
 		rd.options.Detected(name, f.Name)
@@ -173,24 +171,6 @@ func uuid(head []byte) string {
 	hash.Write(head[:min(len(head), 4096)])
 	n := hash.Sum64()
 	return fmt.Sprintf("00000000-0000-0000-%04x-%012x", n>>48, n&(1<<48-1))
-}
-
-// glimpse shows the first bytes of an input in a line.
-func glimpse(head []byte) string {
-	head = head[:min(len(head), 16)]
-	if strings.IndexFunc(string(head), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == '\uFFFD' }) < 0 {
-		return fmt.Sprintf("%q", head)
-	}
-	return fmt.Sprintf("the bytes % x", head)
-}
-
-func names(formats []*format.Format) string {
-	var all []string
-	for _, f := range formats {
-		all = append(all, f.Name)
-	}
-	slices.Sort(all)
-	return strings.Join(all, ", ")
 }
 
 // counter counts the bytes of a reader. Where those stop early, as in a truncated

@@ -93,9 +93,16 @@ type LogEntry struct {
 	Args      ArgSource // details, or nil
 }
 
+// maxLogged is how many entries import_log has of a stat and a file. What comes
+// after those is only counted.
+const maxLogged = 10_000
+
 // Log counts the stat and adds a row to import_log.
 func (f *File) Log(stat Stat, e LogEntry) {
 	f.Count(stat)
+	if f.Stat(stat, None) > maxLogged {
+		return
+	}
 	t := &f.store.ImportLog
 	row := t.Append()
 	t.LocalTraceID.Set(row, f.ID)

@@ -74,6 +74,9 @@ const (
 	// StatSliceEndWithoutBegin counts ends of slices that began before the trace,
 	// or never.
 	StatSliceEndWithoutBegin
+	// StatJSONTrailingData counts JSON traces that something else follows, which is
+	// not read.
+	StatJSONTrailingData
 )
 
 var ownStats = [...]statInfo{
@@ -88,6 +91,7 @@ var ownStats = [...]statInfo{
 	{"fuchsia_skipped_record", true, DataLoss, FromAnalysis},
 	{"fuchsia_buffer_full", false, DataLoss, FromTrace},
 	{"slice_end_without_begin", false, Info, FromAnalysis},
+	{"json_trailing_data", false, DataLoss, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

@@ -11,6 +11,7 @@ var (
 	ErrUnknown     = errors.New("unknown format")
 	ErrCorrupt     = errors.New("corrupt")
 	ErrUnsupported = errors.New("not supported")
+	ErrNoEvents    = errors.New("no trace event")
 )
 
 // Error is a fault of an input that ends the reading of it.

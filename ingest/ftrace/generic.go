@@ -112,7 +112,7 @@ func (k trackEvent) handle(p *Parser, e *Event) {
 		ok = k.slice(p, e, track)
 	}
 	if !ok {
-		p.File.Count(model.StatKernelTrackeventFormatError)
+		p.File.LogTime(model.StatKernelTrackeventFormatError, e.TS, nil)
 	}
 }
 

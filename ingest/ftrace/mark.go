@@ -104,7 +104,7 @@ func printed(p *Parser, e *Event) {
 	case ok:
 		p.mark(e, m)
 	case known:
-		p.File.Count(model.StatSystraceParseFailure)
+		p.File.LogTime(model.StatSystraceParseFailure, e.TS, nil)
 	}
 }
 
@@ -130,7 +130,7 @@ func (p *Parser) driverMark(e *Event, m mark) {
 	case 'B', 'E', 'C', 'I':
 		p.mark(e, m)
 	default:
-		p.File.Count(model.StatSystraceParseFailure)
+		p.File.LogTime(model.StatSystraceParseFailure, e.TS, nil)
 	}
 }
 

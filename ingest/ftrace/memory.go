@@ -61,7 +61,7 @@ var rssKinds = []string{"rss.file", "rss.anon", "swap", "rss.shmem", "unreclaima
 func rssStat(p *Parser, e *Event) {
 	size, utid := e.Int("size"), model.None
 	if size < 0 {
-		p.File.Count(model.StatRSSStatNegativeSize)
+		p.File.LogTime(model.StatRSSStatNegativeSize, e.TS, nil)
 		return
 	}
 	if e.Tracepoint.Name == "rss_stat_throttled" || e.Has("mm_id") && e.Has("curr") {
@@ -114,7 +114,7 @@ var mmEventTypes = []string{"min_flt", "maj_flt", "read_io", "compaction", "recl
 func mmEvent(p *Parser, e *Event) {
 	kind := e.Uint("type")
 	if kind >= uint64(len(mmEventTypes)) {
-		p.File.Count(model.StatMmUnknownType)
+		p.File.LogTime(model.StatMmUnknownType, e.TS, nil)
 		return
 	}
 	utid, name := p.thread(e), p.word(mmEventTypes[kind])

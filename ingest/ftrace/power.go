@@ -251,7 +251,7 @@ var acpmZones = [...]string{"BIG", "MID", "LITTLE", "GPU", "ISP", "TPU", "AUR"}
 func acpmThermal(p *Parser, e *Event) {
 	zone := e.Int("tz_id")
 	if zone < 0 || zone >= int64(len(acpmZones)) {
-		p.File.Count(model.StatFtraceThermalExynosAcpmUnknownTzID)
+		p.File.LogTime(model.StatFtraceThermalExynosAcpmUnknownTzID, e.TS, nil)
 		return
 	}
 	name := model.StringDim(p.word(acpmZones[zone]))

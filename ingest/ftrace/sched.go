@@ -47,12 +47,12 @@ func (p *Parser) Switch(ts, cpu int64, prev Task, state int64, next Task) {
 	nextUTID := p.Machine.Thread(next.PID)
 	p.Machine.SetThreadName(nextUTID, next.Comm, model.ThreadNameFtrace)
 	last := p.sched.cpu(cpu)
-	endState := p.taskState(state)
+	endState := p.taskState(ts, state)
 	if last.open {
 		if last.pid == prev.PID {
 			p.Sched.End(ts, cpu, endState)
 		} else {
-			p.File.Count(model.StatMismatchedSchedSwitchTIDs)
+			p.File.LogTime(model.StatMismatchedSchedSwitchTIDs, ts, nil)
 		}
 	}
 	// A thread may have changed its name while it ran.
@@ -77,7 +77,7 @@ func (p *Parser) CompactSwitch(ts, cpu, state int64, next Task, record bool) {
 		p.File.Count(model.StatCompactSchedSwitchSkipped)
 		return
 	}
-	endState := p.taskState(state)
+	endState := p.taskState(ts, state)
 	if before.open {
 		p.Sched.End(ts, cpu, endState)
 	}
@@ -145,7 +145,7 @@ func schedBlockedReason(p *Parser, e *Event) {
 
 // taskState is the name of a state, or zero and counted if the kernel has no such
 // state.
-func (p *Parser) taskState(raw int64) model.StringID {
+func (p *Parser) taskState(ts, raw int64) model.StringID {
 	id, ok := p.sched.states[raw]
 	if !ok {
 		if name := taskStateName(uint16(raw), p.Machine.KernelAtLeast); name != "" {
@@ -154,7 +154,7 @@ func (p *Parser) taskState(raw int64) model.StringID {
 		p.sched.states[raw] = id
 	}
 	if id == 0 {
-		p.File.Count(model.StatTaskStateInvalid)
+		p.File.LogTime(model.StatTaskStateInvalid, ts, nil)
 	}
 	return id
 }

@@ -50,9 +50,6 @@ func TestTruncatedAnywhere(t *testing.T) {
 		`{"ph":"i","name":"b","tid":1,"ts":2.5}],"otherData":{"v":true}}`
 	for n := 2; n <= len(text); n++ {
 		tables, err := ingesttest.Read(t, ingesttest.File{Name: "a.json", Reader: strings.NewReader(text[:n])})
-		if err != nil {
-			t.Fatalf("%d bytes: %v", n, err)
-		}
 		want := 0
 		for _, end := range []string{`]}}`, `2.5}`} {
 			if strings.Contains(text[:n], end) {
@@ -62,9 +59,74 @@ func TestTruncatedAnywhere(t *testing.T) {
 		if got := len(tables.Rows("slice", "id")); got != want {
 			t.Errorf("%d bytes: %d slices, want %d", n, got, want)
 		}
+		if want == 0 {
+			if !errors.Is(err, format.ErrNoEvents) || !strings.Contains(err.Error(), "ends before") {
+				t.Errorf("%d bytes: %v", n, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%d bytes: %v", n, err)
+		}
 		stats := strings.Join(tables.Rows("stats", "name", "value"), " ")
 		if whole := n == len(text); (stats == "") != whole || !whole && stats != "truncated_input|1" {
 			t.Errorf("%d bytes: stats %s", n, stats)
+		}
+	}
+}
+
+func TestEventsLineByLine(t *testing.T) {
+	const a = `{"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":5}`
+	const b = `{"args":{"traceEvents":[]},"name":"b","tid":2,"ts":2,"pid":1,"dur":1,"ph":"X"}`
+	for text, want := range map[string]string{
+		a + "\n" + b + "\n":                   "",
+		a + "\r\n\r\n" + b:                    "",
+		a + b:                                 "",
+		a + ",\n" + b + "\n":                  "",
+		"[" + a + "]\n" + b + "\n":            "",
+		`{"traceEvents":[` + a + "]}\n" + b:   "",
+		a + "\n" + `{"x":1}` + "\n" + b:       "json_tokenizer_failure|60",
+		a + "\n" + b + "\n" + `{"ph":"X","na`: "truncated_input|145",
+		a + "\n" + b + "\n[" + a + "]":        "json_trailing_data|132",
+		"[" + a + "," + b + "][" + a + "]":    "json_trailing_data|133",
+		"[" + a + "," + b + `] {"x":1}`:       "json_trailing_data|134",
+		"[" + a + "," + b + "]\x00\x00":       "trailing_garbage|133",
+	} {
+		tables := read(t, text)
+		if got := strings.Join(tables.Rows("slice", "ts", "dur", "name", "depth"), " "); got != "1000|5000|a|0 2000|1000|b|1" {
+			t.Errorf("%s: %s", text, got)
+		}
+		if got := strings.Join(tables.Rows("import_log", "name", "byte_offset"), " "); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	// Lines that are longer than the buffer.
+	long := strings.Repeat("x", 3<<20)
+	var text strings.Builder
+	for i := range 3 {
+		fmt.Fprintf(&text, `{"name":"%s","ph":"X","pid":1,"tid":2,"ts":%d,"dur":1}`+"\n", long[i:], i)
+	}
+	if n := len(read(t, a+"\n"+text.String()).Rows("slice", "id")); n != 4 {
+		t.Errorf("%d slices", n)
+	}
+}
+
+func TestNoEvents(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":1}`:                    `it is plain JSON with the members "a"`,
+		`{"a":1,"b":[2]}`:            `it is plain JSON with the members "a, b"`,
+		`[{"a":1},{"b":2}]`:          "it is plain JSON",
+		`[{"a":1}`:                   "the input ends before the first one",
+		`{"traceEvents":[]}`:         "traceEvents is empty",
+		`{"traceEvents":[{}],"x":1}`: "traceEvents is empty",
+		"{\"a\":1}\n{\"a\":2}\n":     `it is plain JSON with the members "a"`,
+		`{"meta":{},"threads":[{}]}`: "it looks like a Firefox (Gecko) profile, which is not read",
+		`{"$schema":"","shared":{},"profiles":[{"events":[]}]}`: "it looks like a speedscope file, which is not read",
+		`{"nodes":[1],"edges":[],"snapshot":{},"strings":[]}`:   "it looks like a V8 heap snapshot, which is not read",
+	} {
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "a.json", Reader: strings.NewReader(text)})
+		if !errors.Is(err, format.ErrNoEvents) || !format.BadInput(err) || err.Error() != "a.json (json): no trace event: "+want {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 // parser turns events, in the order of time, into rows.
 type parser struct {
 	*model.Context
+	ts     int64 // of the event
 	event  event
 	places *places
 	lexer  lexer
@@ -66,6 +67,7 @@ var (
 func (p *parser) Event(ts int64, token []byte) error {
 	e := &p.event
 	e.decode(token)
+	p.ts = ts
 	pid, tid := int64(e.pid), int64(e.tid)
 	if e.textPID {
 		p.Machine.SetProcessName(p.Machine.Process(pid), p.places.names[e.pid], model.ProcessNameSystem)
@@ -101,7 +103,7 @@ func (p *parser) Event(ts int64, token []byte) error {
 	case 'M':
 		p.metadata(ts, utid)
 	default:
-		p.File.Count(model.StatJSONUnsupportedPhase)
+		p.fail(ts, model.StatJSONUnsupportedPhase, nil)
 	}
 	return nil
 }
@@ -120,7 +122,7 @@ func (p *parser) source() model.ArgSource {
 // AddArgs adds the event's args.
 func (p *parser) AddArgs(set *model.ArgSet) {
 	if !p.args.add(set, p.event.args) {
-		p.File.Count(model.StatJSONParserFailure)
+		p.File.LogTime(model.StatJSONParserFailure, p.ts, nil)
 	}
 }
 

@@ -3,6 +3,7 @@ package json
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -34,6 +35,9 @@ type tokenizer struct {
 	eof    bool
 	ties   bool // the stream orders events of one time
 
+	found   bool     // an event, or what stands for one
+	members []string // names in the outer object, up to maxMembers
+
 	stackFrames, samples []byte          // values of these keys, for the end
 	profile              v8profile.Chunk // of a .cpuprofile file
 }
@@ -44,13 +48,21 @@ var errTruncated = errors.New("truncated")
 func (t *tokenizer) run() error {
 	err := t.top()
 	switch {
-	case err == errTruncated:
-		t.in.File.LogAt(model.StatTruncatedInput, t.base+int64(len(t.buf)), nil)
-		return nil
 	case err == errSyntax:
 		return format.Errorf(format.ErrCorrupt, t.base+int64(t.pos), "%s, got %s", t.why, t.glimpse())
+	case err != nil && err != errTruncated:
+		return err
+	case !t.hasEvents():
+		return &format.Error{Offset: -1, Err: fmt.Errorf("%w: %s", format.ErrNoEvents, t.likeness(err == errTruncated))}
+	case err == errTruncated:
+		t.in.File.LogAt(model.StatTruncatedInput, t.base+int64(len(t.buf)), nil)
 	}
-	return err
+	return nil
+}
+
+// hasEvents reports whether there was an event, or samples and their stacks.
+func (t *tokenizer) hasEvents() bool {
+	return t.found || t.samples != nil && (t.stackFrames != nil || len(t.profile.Profile.Nodes) > 0)
 }
 
 func (t *tokenizer) glimpse() string {
@@ -121,19 +133,111 @@ func (t *tokenizer) whole(parse func() error) error {
 	}
 }
 
-// top reads the array of events, or the object that has it.
+// top reads the array of events, or the object that has it, or events line by line.
 func (t *tokenizer) top() error {
 	c, err := t.peek()
 	if err != nil {
 		return err
 	}
-	t.pos++
 	if c == '[' {
-		if err := t.array(); err != nil {
+		t.pos++
+		err = t.array()
+	} else if !t.atEvent() {
+		t.pos++
+		err = t.object()
+	}
+	if err != nil {
+		return err
+	}
+	return t.lines()
+}
+
+// atEvent reports whether the object at the position is an event: whether it has a
+// phase before it has an array of events.
+func (t *tokenizer) atEvent() bool {
+	for {
+		l := lexer{buf: t.buf, pos: t.pos + 1}
+		phase, err := l.findPhase()
+		if err != errMore || t.pos == 0 || t.more() != nil {
+			return err == nil && phase
+		}
+	}
+}
+
+// findPhase reads members of an object up to its phase, or to the events in it.
+func (l *lexer) findPhase() (bool, error) {
+	for {
+		if c, err := l.space(); err != nil || c == '}' {
+			return false, err
+		}
+		key, err := l.key()
+		if err != nil || string(key) == "traceEvents" {
+			return false, err
+		}
+		isPhase := string(key) == "ph"
+		v, err := l.value()
+		if err != nil || isPhase {
+			return v.kind == text, err
+		}
+		if _, err := l.next('}'); err != nil {
+			return false, err
+		}
+	}
+}
+
+// lines reads what follows the outer array or object, or begins the input instead:
+// events, as writers append them line by line. Anything else is left out and counted.
+func (t *tokenizer) lines() error {
+	var e event
+	one := func() error { return t.event(&e) }
+	for started := false; ; started = true {
+		c, err := t.peek()
+		if err == errTruncated && len(t.buf) == t.pos {
+			return nil // the end
+		} else if err != nil {
 			return err
 		}
-		return t.rest()
+		if started && c == ',' {
+			t.pos++
+			if c, err = t.peek(); err != nil {
+				return err
+			}
+		}
+		if c != '{' || !started && !t.atEvent() {
+			return t.trailing()
+		}
+		if err := t.whole(one); err != nil {
+			return err
+		}
 	}
+}
+
+// trailing skips the rest of the input, which is not part of the trace. Trace
+// Processor ignores it, or refuses the trace, depending on how the input is cut
+// into chunks.
+func (t *tokenizer) trailing() error {
+	start, zeros := t.base+int64(t.pos), true
+	for {
+		zeros = zeros && len(bytes.Trim(t.buf[t.pos:], "\x00 \t\r\n")) == 0
+		t.pos = len(t.buf)
+		if err := t.more(); err == errTruncated {
+			break
+		} else if err != nil {
+			return err
+		}
+	}
+	stat := model.StatJSONTrailingData
+	if zeros { // padding
+		stat = model.StatTrailingGarbage
+	}
+	t.in.File.LogAt(stat, start, model.ArgFunc(func(set *model.ArgSet) {
+		set.Add(t.in.Store.Strings.Intern("bytes"), model.IntArg(t.base+int64(t.pos)-start))
+	}))
+	return nil
+}
+
+// object reads the members of the outer object.
+func (t *tokenizer) object() error {
 	for {
 		c, err := t.peek()
 		if err != nil {
@@ -144,24 +248,11 @@ func (t *tokenizer) top() error {
 			t.pos++
 		case '}':
 			t.pos++
-			return t.rest()
+			return nil
 		default:
 			if err := t.member(); err != nil {
 				return err
 			}
-		}
-	}
-}
-
-// rest reads what comes after the trace. Trace Processor ignores it, or refuses
-// the trace, as the chunks fall.
-func (t *tokenizer) rest() error {
-	for {
-		t.pos = len(t.buf)
-		if err := t.more(); err == errTruncated {
-			return nil
-		} else if err != nil {
-			return err
 		}
 	}
 }
@@ -176,6 +267,9 @@ func (t *tokenizer) member() error {
 	}); err != nil {
 		return err
 	}
+	if len(t.members) < maxMembers {
+		t.members = append(t.members, name[:min(len(name), maxMemberName)])
+	}
 	switch c := t.buf[t.pos]; name {
 	case "traceEvents":
 		if c != '[' {
@@ -188,6 +282,7 @@ func (t *tokenizer) member() error {
 			return t.skip()
 		}
 		t.pos++
+		t.found = true
 		return t.systemTrace()
 	case "displayTimeUnit":
 		t.in.File.Count(model.StatJSONDisplayTimeUnit)
@@ -475,6 +570,7 @@ func (t *tokenizer) event(e *event) error {
 		}
 	}
 	t.pos++
+	t.found = t.found || e.phase != 0
 	switch {
 	case !any: // an empty object ends many traces
 		return nil

@@ -19,7 +19,7 @@ import (
 var (
 	Format = &format.Format{
 		Name: "proto", Read: read,
-		Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte{packetTag}) },
+		Sniff: beginsWithPacket,
 	}
 	Symbols = &format.Format{
 		Name: "symbols", Read: read,
@@ -36,3 +36,30 @@ var (
 		},
 	}
 )
+
+// beginsWithPacket reports whether the input begins with a packet: a message whose
+// fields are well-formed, as far as they are in head. The tag of packets alone is a
+// newline, as texts begin with, too.
+func beginsWithPacket(head []byte) bool {
+	if !bytes.HasPrefix(head, []byte{packetTag}) {
+		return false
+	}
+	size, n := wire.Uvarint(head[1:])
+	if n < 0 {
+		return false
+	}
+	packet := head[1+n:]
+	if size <= uint64(len(packet)) {
+		r := wire.Read(packet[:size])
+		for r.Next() {
+		}
+		return !r.Bad()
+	}
+	// Of a packet that goes on beyond head, the first field must fit into it.
+	tag, n := wire.Uvarint(packet)
+	if n <= 0 || wire.Type(tag&7) != wire.Bytes {
+		return n >= 0
+	}
+	length, m := wire.Uvarint(packet[n:])
+	return m >= 0 && length <= size
+}

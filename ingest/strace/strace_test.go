@@ -82,6 +82,18 @@ func TestOtherLines(t *testing.T) {
 	}
 }
 
+func TestImportLogIsBounded(t *testing.T) {
+	const bad = 10_100
+	tables, err := ingesttest.Read(t, ingesttest.File{Name: "strace.log", Reader: strings.NewReader(log + strings.Repeat("+++\n", bad))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables.Want(t, "stats", "name|value", "strace_parse_failure|10100")
+	if n := len(tables.Rows("import_log", "id")); n != 10_000 {
+		t.Errorf("%d entries", n)
+	}
+}
+
 func TestTruncated(t *testing.T) {
 	for n := strings.IndexByte(log, '\n'); n < len(log); n++ {
 		tables := ingesttest.MustRead(t, "strace.log", []byte(log[:n]))

@@ -47,7 +47,7 @@ type Stats struct {
 
 // ImportLog says where the counts of stats come from.
 type ImportLog struct {
-	table.Table  `tp:"import_log" doc:"A place in the input that could not be imported, or not wholly."`
+	table.Table  `tp:"import_log" doc:"A place in the input that could not be imported, or not wholly. Of each count in stats, a trace has the first 10,000."`
 	LocalTraceID table.Int64  `tp:"2,local_trace_id,ref=trace_file" doc:"Trace that it is in."`
 	TS           table.Int64  `tp:"3,ts,null" doc:"Time of the event, ns of the trace clock, if it has one."`
 	ByteOffset   table.Int64  `tp:"4,byte_offset,null" doc:"Offset of the event in the trace, bytes."`

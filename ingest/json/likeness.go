@@ -1,0 +1,51 @@
+package json
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	maxMembers    = 16 // of an outer object that are remembered
+	maxMemberName = 40 // bytes of each
+)
+
+// otherKinds are kinds of JSON files that are no traces, or are not read, by members
+// that tell them. The first one that fits is taken.
+var otherKinds = []struct {
+	name    string
+	members []string
+}{
+	{"a Firefox (Gecko) profile", []string{"meta", "threads"}},
+	{"a speedscope file", []string{"profiles", "shared"}},
+	{"a V8 heap snapshot", []string{"snapshot", "strings"}},
+	{"a V8 heap profile", []string{"head"}},
+	{"an OTLP trace", []string{"resourceSpans"}},
+	{"a Jaeger trace", []string{"data", "total", "limit"}},
+	{"an HTTP archive (HAR)", []string{"log"}},
+	{"a source map", []string{"mappings", "sources"}},
+	{"a Jupyter notebook", []string{"cells", "nbformat"}},
+	{"a Lighthouse report", []string{"lighthouseVersion"}},
+	{"Go's test output", []string{"Action", "Package"}},
+	{"Bazel's build events", []string{"children", "id"}},
+}
+
+// likeness says what an input without events is.
+func (t *tokenizer) likeness(truncated bool) string {
+	has := func(name string) bool { return slices.Contains(t.members, name) }
+	for _, kind := range otherKinds {
+		if !slices.ContainsFunc(kind.members, func(name string) bool { return !has(name) }) {
+			return "it looks like " + kind.name + ", which is not read"
+		}
+	}
+	switch {
+	case truncated:
+		return "the input ends before the first one"
+	case has("traceEvents"):
+		return "traceEvents is empty"
+	case len(t.members) > 0:
+		return fmt.Sprintf("it is plain JSON with the members %q", strings.Join(t.members, ", "))
+	}
+	return "it is plain JSON"
+}

@@ -1,0 +1,98 @@
+package ingest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+)
+
+// signatures tell kinds of files that are not read, so that an error can name them.
+var signatures = []struct {
+	name   string
+	offset int
+	bytes  string
+}{
+	{"perf.data of Linux perf", 0, "PERFILE2"},
+	{"simpleperf's protobuf", 0, "SIMPLEPERF"},
+	{"a ZIP archive", 0, "PK\x03\x04"},
+	{"an empty ZIP archive", 0, "PK\x05\x06"},
+	{"a tar archive", 257, "ustar"},
+	{"a heap dump of Java (HPROF)", 0, "JAVA PROFILE 1.0"},
+	{"a method trace of Android's runtime", 0, "SLOW"},
+	{"a method trace of Android's runtime", 0, "*version\n"},
+	{"a recording of Java's Flight Recorder (JFR)", 0, "FLR\x00"},
+	{"trace.dat of trace-cmd", 0, "\x17\x08Dtracing"},
+	{"a Common Trace Format (CTF) stream", 0, "\xc1\x1f\xfc\xc1"},
+	{"Common Trace Format (CTF) metadata", 0, "/* CTF"},
+	{"an execution trace of Go", 0, "go 1."},
+	{"a goroutine profile in text", 0, "goroutine profile: "},
+	{"a heap profile of gperftools", 0, "heap profile: "},
+	{"a contention profile of gperftools", 0, "--- contention"},
+	{"a CPU profile of gperftools", 0, "\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00"},
+	{"an XML file, as of Instruments", 0, "<?xml"},
+	{"an Android bug report", 0, "========================================================\n== dumpstate: "},
+	{"xz", 0, "\xfd7zXZ\x00"},
+	{"bzip2", 0, "BZh"},
+	{"LZ4", 0, "\x04\x22\x4d\x18"},
+	{"7-Zip", 0, "7z\xbc\xaf\x27\x1c"},
+	{"an SQLite database", 0, "SQLite format 3\x00"},
+	{"a Parquet file", 0, "PAR1"},
+	{"an Arrow file", 0, "ARROW1"},
+	{"an ELF binary", 0, "\x7fELF"},
+	{"a Mach-O binary", 0, "\xcf\xfa\xed\xfe"},
+	{"a PNG image", 0, "\x89PNG"},
+	{"a PDF", 0, "%PDF-"},
+}
+
+// shortestSignature is how much of a signature a file that ends in it must have.
+const shortestSignature = 3
+
+// likeness is what a file that is in no known format looks like, or "".
+func likeness(head []byte) string {
+	for _, s := range signatures {
+		if len(head) <= s.offset {
+			continue
+		}
+		start := head[s.offset:]
+		switch {
+		case bytes.HasPrefix(start, []byte(s.bytes)):
+			return s.name
+		case s.offset == 0 && len(head) >= shortestSignature && strings.HasPrefix(s.bytes, string(head)):
+			return "the first bytes of " + s.name
+		}
+	}
+	return ""
+}
+
+// unknown says why an input that starts with head is not read.
+func unknown(formats []*format.Format, head []byte) error {
+	is := "it starts with " + glimpse(head)
+	if kind := likeness(head); kind != "" {
+		is = "it looks like " + kind + ", which is not read"
+	}
+	return fmt.Errorf("%w: %s; formats that can be read: %s", format.ErrUnknown, is, names(formats))
+}
+
+// glimpse shows the first bytes of an input in a line.
+func glimpse(head []byte) string {
+	if len(bytes.TrimSpace(head)) == 0 {
+		return fmt.Sprintf("%d bytes of white space", len(head))
+	}
+	head = head[:min(len(head), 16)]
+	if strings.IndexFunc(string(head), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == '\uFFFD' }) < 0 {
+		return fmt.Sprintf("%q", head)
+	}
+	return fmt.Sprintf("the bytes % x", head)
+}
+
+func names(formats []*format.Format) string {
+	var all []string
+	for _, f := range formats {
+		all = append(all, f.Name)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}

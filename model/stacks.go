@@ -6,9 +6,9 @@ import "encoding/hex"
 type Stacks struct {
 	store     *Store
 	mappings  map[Mapping]MappingID
-	frames    map[frameKey]FrameID
-	functions map[functionKey]FrameID
-	callsites map[callsiteKey]CallsiteID
+	frames    hashIndex // by mapping, address and name
+	functions hashIndex // by mapping, name, file and line
+	callsites StackTree
 	depths    []int32 // by callsite
 }
 
@@ -22,31 +22,8 @@ type Mapping struct {
 	Name        StringID
 }
 
-type frameKey struct {
-	mapping MappingID
-	relPC   uint64
-	name    StringID
-}
-
-type functionKey struct {
-	mapping    MappingID
-	name, file StringID
-	line       int64
-}
-
-type callsiteKey struct {
-	parent CallsiteID
-	frame  FrameID
-}
-
 func newStacks(s *Store) *Stacks {
-	return &Stacks{
-		store:     s,
-		mappings:  map[Mapping]MappingID{},
-		frames:    map[frameKey]FrameID{},
-		functions: map[functionKey]FrameID{},
-		callsites: map[callsiteKey]CallsiteID{},
-	}
+	return &Stacks{store: s, mappings: map[Mapping]MappingID{}}
 }
 
 // BuildID returns a build id as mappings have it: in hexadecimal, which module
@@ -98,35 +75,32 @@ func (s *Stacks) DummyMapping(name string) MappingID {
 
 // Frame returns the frame of a function at an address relative to a mapping.
 func (s *Stacks) Frame(mapping MappingID, relPC uint64, name StringID) FrameID {
-	key := frameKey{mapping, relPC, name}
-	if id, ok := s.frames[key]; ok {
-		return id
+	key := mix(mix(uint64(mapping), relPC), uint64(name)) | 1
+	id, added := s.frames.insert(key, s.store.StackProfileFrame.Rows())
+	if added {
+		s.addFrame(mapping, relPC, name)
 	}
-	id := s.addFrame(mapping, relPC, name)
-	s.frames[key] = id
 	return id
 }
 
 // FunctionFrame returns the frame of a function known by name and place in the
 // source, not by address. file and line may be zero.
 func (s *Stacks) FunctionFrame(mapping MappingID, name, file StringID, line int64) FrameID {
-	key := functionKey{mapping, name, file, line}
-	if id, ok := s.functions[key]; ok {
-		return id
+	key := mix(mix(uint64(mapping), uint64(name)<<32|uint64(file)), uint64(line)) | 1
+	id, added := s.functions.insert(key, s.store.StackProfileFrame.Rows())
+	if added {
+		s.addFrame(mapping, 0, name)
+		s.AddSymbols(id, []Symbol{{Name: name, File: file, Line: line}})
 	}
-	id := s.addFrame(mapping, 0, name)
-	s.AddSymbols(id, []Symbol{{Name: name, File: file, Line: line}})
-	s.functions[key] = id
 	return id
 }
 
-func (s *Stacks) addFrame(mapping MappingID, relPC uint64, name StringID) FrameID {
+func (s *Stacks) addFrame(mapping MappingID, relPC uint64, name StringID) {
 	t := &s.store.StackProfileFrame
 	id := t.Append()
 	t.Name.Set(id, s.text(name))
 	t.Mapping.Set(id, mapping)
 	t.RelPC.Set(id, int64(relPC))
-	return id
 }
 
 // Symbol is a function at an address. Line is zero where it is not known.
@@ -162,12 +136,13 @@ func (s *Stacks) AddSymbols(frame FrameID, symbols []Symbol) {
 // Callsite returns the stack that has the frame on top of parent, which is None
 // for the outermost frame.
 func (s *Stacks) Callsite(parent CallsiteID, frame FrameID) CallsiteID {
-	key := callsiteKey{parent, frame}
-	if id, ok := s.callsites[key]; ok {
+	number, added := s.callsites.Push(int32(parent), int32(frame))
+	id := CallsiteID(number)
+	if !added {
 		return id
 	}
 	t := &s.store.StackProfileCallsite
-	id := t.Append()
+	t.Append()
 	var depth int32
 	if parent != None {
 		depth = s.depths[parent] + 1
@@ -176,7 +151,6 @@ func (s *Stacks) Callsite(parent CallsiteID, frame FrameID) CallsiteID {
 	t.Depth.Set(id, depth)
 	t.FrameID.Set(id, frame)
 	s.depths = append(s.depths, depth)
-	s.callsites[key] = id
 	return id
 }
 

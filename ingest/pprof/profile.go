@@ -15,11 +15,13 @@ type profile struct {
 	mappings  []mapping
 	functions map[uint64]function
 	locations []location
-	stacks    stackTree
+	lines     []line // of locations
+	stacks    stacks
 	texts     []model.StringID
 
-	// Of the sample that is read.
+	// Of the sample that is read, and of the location that is stored.
 	path, values []uint64
+	symbols      []model.Symbol
 }
 
 // textIndex is an index in the string table, or absent.
@@ -41,8 +43,9 @@ type function struct {
 }
 
 type location struct {
-	id, mapping, address uint64
-	lines                []line // what is inlined here, innermost first
+	mapping, address uint64
+	from, to         uint32 // of the lines: what is inlined here, innermost first
+	number           int32
 }
 
 type line struct {
@@ -51,7 +54,7 @@ type line struct {
 }
 
 func newProfile(c *model.Context) *profile {
-	return &profile{context: c, functions: map[uint64]function{}, stacks: newStackTree()}
+	return &profile{context: c, functions: map[uint64]function{}}
 }
 
 // read adds a field of the profile. It returns false if that has damage.
@@ -142,13 +145,14 @@ func (p *profile) readMapping(message []byte) bool {
 }
 
 func (p *profile) readLocation(message []byte) bool {
-	var l location
+	l := location{from: uint32(len(p.lines))}
+	var id uint64
 	r := wire.Read(message)
 	ok := true
 	for r.Next() {
 		switch r.Number {
 		case 1:
-			l.id = r.Uint64()
+			id = r.Uint64()
 		case 2:
 			l.mapping = r.Uint64()
 		case 3:
@@ -165,12 +169,13 @@ func (p *profile) readLocation(message []byte) bool {
 				}
 			}
 			ok = ok && !inner.Bad()
-			l.lines = append(l.lines, at)
+			p.lines = append(p.lines, at)
 		}
 	}
-	if l.id == 0 {
+	if id == 0 {
 		return false
 	}
+	l.to, l.number = uint32(len(p.lines)), p.stacks.locations.of(id)
 	p.locations = append(p.locations, l)
 	return ok && !r.Bad()
 }

@@ -1,52 +1,118 @@
 package pprof
 
-import "slices"
+import "github.com/tpconvert/tpconvert/model"
 
-// stackTree sums samples by their stacks of locations, as they come: most
-// profiles have many samples of the same stacks, and all share outer frames.
-type stackTree struct {
-	nodes []stack // each after its parent; the first is the empty stack
-	index map[stackKey]int
-}
+// stacks sums samples by their stacks of locations, as they come: most profiles
+// have many samples of the same stacks, and all share outer frames.
+type stacks struct {
+	locations locationNumbers
+	tree      model.StackTree // of numbers of locations
+	sums      sums            // by stack plus one, 0 being the empty stack
 
-// stack is a location and those that led to it.
-type stack struct {
-	stackKey
-	sums []int64 // of its samples by type, nil if it has none
-}
-
-type stackKey struct {
-	parent   int // in the tree's nodes
-	location uint64
-}
-
-func newStackTree() stackTree {
-	return stackTree{nodes: make([]stack, 1), index: map[stackKey]int{}}
+	// Of the sample before, outermost first: the next one often begins alike.
+	path  []uint64
+	nodes []int32
 }
 
 // add adds a sample. Its locations are innermost first.
-func (t *stackTree) add(locations, values []uint64) {
-	at := 0
-	for _, location := range slices.Backward(locations) {
-		key := stackKey{at, location}
-		next, ok := t.index[key]
-		if !ok {
-			next = len(t.nodes)
-			t.index[key] = next
-			t.nodes = append(t.nodes, stack{stackKey: key})
+func (s *stacks) add(locations, values []uint64) {
+	at, same := model.EmptyStack, true
+	for i := range locations {
+		location := locations[len(locations)-1-i]
+		if same = same && i < len(s.path) && s.path[i] == location; same {
+			at = s.nodes[i]
+			continue
 		}
-		at = next
+		at, _ = s.tree.Push(at, s.locations.of(location))
+		s.path, s.nodes = append(s.path[:i], location), append(s.nodes[:i], at)
 	}
-	t.nodes[at].sums = addTo(t.nodes[at].sums, values)
+	s.sums.add(int64(at)+1, values)
 }
 
-// addTo adds values to sums, which may be fewer.
-func addTo[T int64 | uint64](sums []int64, values []T) []int64 {
-	for i, v := range values {
-		if i == len(sums) {
-			sums = append(sums, 0)
-		}
-		sums[i] += int64(v)
+// locationNumbers numbers the ids of locations as they come.
+type locationNumbers struct {
+	low   []int32 // plus one, by id
+	high  map[uint64]int32
+	count int32
+}
+
+// lowIDs is how many ids may be used as indices; most tools count them up.
+const lowIDs = 1 << 20
+
+// of returns the number of an id.
+func (l *locationNumbers) of(id uint64) int32 {
+	if id < uint64(len(l.low)) && l.low[id] != 0 {
+		return l.low[id] - 1
 	}
-	return sums
+	return l.slow(id)
+}
+
+func (l *locationNumbers) slow(id uint64) int32 {
+	if id >= lowIDs {
+		number, ok := l.high[id]
+		if !ok {
+			if l.high == nil {
+				l.high = map[uint64]int32{}
+			}
+			number = l.next()
+			l.high[id] = number
+		}
+		return number
+	}
+	if missing := int(id) + 1 - len(l.low); missing > 0 {
+		l.low = append(l.low, make([]int32, missing)...)
+	}
+	if l.low[id] == 0 {
+		l.low[id] = l.next() + 1
+	}
+	return l.low[id] - 1
+}
+
+func (l *locationNumbers) next() int32 {
+	l.count++
+	return l.count - 1
+}
+
+// sums adds up values by key. Keys are small numbers.
+type sums struct {
+	groups []sumGroup // in the order of their keys' first values
+	byKey  []int32    // of groups, plus one
+	values []uint64
+}
+
+// sumGroup is where the sums of a key are.
+type sumGroup struct {
+	key      int64
+	from, to int // of the values
+}
+
+// add adds values to those of a key, which may be fewer.
+func (s *sums) add(key int64, values []uint64) {
+	if missing := int(key) + 1 - len(s.byKey); missing > 0 {
+		s.byKey = append(s.byKey, make([]int32, missing)...)
+	}
+	if s.byKey[key] == 0 {
+		s.groups = append(s.groups, sumGroup{key: key})
+		s.byKey[key] = int32(len(s.groups))
+	}
+	g := &s.groups[s.byKey[key]-1]
+	if n := g.to - g.from; n < len(values) {
+		from := len(s.values)
+		s.values = append(s.values, s.values[g.from:g.to]...)
+		s.values = append(s.values, make([]uint64, len(values)-n)...)
+		g.from, g.to = from, len(s.values)
+	}
+	sum := s.values[g.from:g.to]
+	for i, v := range values {
+		sum[i] += v
+	}
+}
+
+// of returns the sums of a key, nil if it has none.
+func (s *sums) of(key int64) []uint64 {
+	if key >= int64(len(s.byKey)) || s.byKey[key] == 0 {
+		return nil
+	}
+	g := s.groups[s.byKey[key]-1]
+	return s.values[g.from:g.to]
 }

@@ -1,29 +1,25 @@
 package pprof
 
-import "github.com/tpconvert/tpconvert/model"
+import (
+	"slices"
+
+	"github.com/tpconvert/tpconvert/model"
+)
 
 // store turns the profile into rows, once all of it is read.
 func (p *profile) store(scope string) {
-	callsites := p.callsites(p.frames(p.mappingIDs()))
-
 	// Locations that differ may be one frame, and stacks of them one callsite.
-	sums := map[model.CallsiteID][]int64{}
-	var order []model.CallsiteID
-	for i, s := range p.stacks.nodes {
-		if s.sums == nil {
-			continue
+	var all sums // by callsite plus one
+	for i, callsite := range p.callsites(p.frames(p.mappingIDs())) {
+		if values := p.stacks.sums.of(int64(i)); values != nil {
+			all.add(callsite+1, values)
 		}
-		had, ok := sums[callsites[i]]
-		if !ok {
-			order = append(order, callsites[i])
-		}
-		sums[callsites[i]] = addTo(had, s.sums)
 	}
 
 	profiles := p.aggregateProfiles(scope)
 	t := &p.context.Store.AggregateSample
-	for _, callsite := range order {
-		values := sums[callsite]
+	for _, g := range all.groups {
+		callsite, values := g.key-1, all.of(g.key)
 		if len(values) > len(profiles) {
 			p.fault("more values than sample types", model.LogEntry{})
 			values = values[:len(profiles)]
@@ -34,7 +30,7 @@ func (p *profile) store(scope string) {
 			if callsite != model.None {
 				t.CallsiteID.Set(row, callsite)
 			}
-			t.Value.Set(row, float64(v))
+			t.Value.Set(row, float64(int64(v)))
 		}
 	}
 }
@@ -79,13 +75,14 @@ func (p *profile) mappingIDs() map[uint64]storedMapping {
 }
 
 // frames stores a frame for each location, named after the innermost function
-// there, and the functions as its symbols. It returns the frames by location.
-func (p *profile) frames(mappings map[uint64]storedMapping) map[uint64]model.FrameID {
+// there, and the functions as its symbols. It returns the frames by the number of
+// their location, None where there is no location.
+func (p *profile) frames(mappings map[uint64]storedMapping) []model.FrameID {
 	stacks := p.context.Store.Stacks
-	frames := map[uint64]model.FrameID{}
-	symbols := map[model.FrameID][]model.Symbol{}
+	frames := slices.Repeat([]model.FrameID{model.None}, int(p.stacks.locations.count))
 	var order []model.FrameID
-	for _, l := range p.locations {
+	last := map[model.FrameID]int{} // locations of frames
+	for i, l := range p.locations {
 		m, ok := mappings[l.mapping]
 		if !ok {
 			m.id = stacks.DummyMapping(unknown)
@@ -94,27 +91,30 @@ func (p *profile) frames(mappings map[uint64]storedMapping) map[uint64]model.Fra
 		if relPC >= m.start {
 			relPC -= m.start
 		}
-		inlined := p.symbols(l.lines)
 		name := p.context.Store.Strings.Intern(unknown)
-		if len(inlined) > 0 {
+		if inlined := p.symbolsOf(&l); len(inlined) > 0 {
 			name = inlined[0].Name
 		}
 		frame := stacks.Frame(m.id, relPC, name)
-		frames[l.id] = frame
-		if _, again := symbols[frame]; !again {
+		frames[l.number] = frame
+		if _, again := last[frame]; !again {
 			order = append(order, frame)
 		}
-		symbols[frame] = inlined
+		last[frame] = i
 	}
 	for _, frame := range order {
-		stacks.AddSymbols(frame, symbols[frame])
+		stacks.AddSymbols(frame, p.symbolsOf(&p.locations[last[frame]]))
 	}
 	return frames
 }
 
-func (p *profile) symbols(lines []line) []model.Symbol {
-	var all []model.Symbol
-	for _, at := range lines {
+// inlined and outermost are values of Symbol.Inlined.
+var inlined, outermost = true, false
+
+// symbolsOf returns the functions at a location. They are valid until the next call.
+func (p *profile) symbolsOf(l *location) []model.Symbol {
+	all := p.symbols[:0]
+	for _, at := range p.lines[l.from:l.to] {
 		f, ok := p.functions[at.function]
 		if !ok {
 			continue
@@ -123,31 +123,34 @@ func (p *profile) symbols(lines []line) []model.Symbol {
 		if number <= 0 {
 			number = f.startLine
 		}
-		symbol := model.Symbol{Name: p.text(f.name, unknown), Line: number, Inlined: new(true)}
+		symbol := model.Symbol{Name: p.text(f.name, unknown), Line: number, Inlined: &inlined}
 		if f.file != absent {
 			symbol.File = p.text(f.file, "")
 		}
 		all = append(all, symbol)
 	}
 	if n := len(all); n > 0 {
-		*all[n-1].Inlined = false
+		all[n-1].Inlined = &outermost
 	}
+	p.symbols = all
 	return all
 }
 
-// callsites stores the stacks and returns the callsite of each, None for the
-// empty stack.
-func (p *profile) callsites(frames map[uint64]model.FrameID) []model.CallsiteID {
-	callsites := make([]model.CallsiteID, len(p.stacks.nodes))
+// callsites stores the stacks and returns the callsite of each, by its number plus
+// one. The empty stack has None.
+func (p *profile) callsites(frames []model.FrameID) []model.CallsiteID {
+	tree := &p.stacks.tree
+	callsites := make([]model.CallsiteID, tree.Len()+1)
 	callsites[0] = model.None
-	for i, s := range p.stacks.nodes[1:] {
-		parent := callsites[s.parent]
-		if frame, ok := frames[s.location]; ok {
-			callsites[i+1] = p.context.Store.Stacks.Callsite(parent, frame)
-			continue
+	for i := range int32(tree.Len()) {
+		below, location := tree.Stack(i)
+		callsite := callsites[below+1]
+		if frame := frames[location]; frame != model.None {
+			callsite = p.context.Store.Stacks.Callsite(callsite, frame)
+		} else {
+			p.fault("sample at a location that is not there", model.LogEntry{})
 		}
-		p.fault("sample at a location that is not there", model.LogEntry{})
-		callsites[i+1] = parent
+		callsites[i+1] = callsite
 	}
 	return callsites
 }

@@ -33,7 +33,7 @@ unit: ## tests
 	$(GO) test $(TESTFLAGS) ./...
 
 race: ## tests of what is concurrent, with the race detector
-	$(GO) test -race $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/proto ./internal/handoff
+	$(GO) test -race $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/proto/families ./internal/handoff
 	$(GO) test -race -short $(TESTFLAGS) ./sort ./model/...
 
 fuzz: ## each fuzz target for FUZZTIME

@@ -8,7 +8,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/logcat"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
 	"github.com/tpconvert/tpconvert/ingest/pprof"
-	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/families"
 	"github.com/tpconvert/tpconvert/ingest/strace"
 	"github.com/tpconvert/tpconvert/ingest/systrace"
 )
@@ -29,7 +29,7 @@ var Formats = []*format.Format{
 	strace.Format,
 	systrace.Format,
 	// Protocol Buffers, which begin with nothing but a field number.
-	proto.Symbols,
+	families.Symbols,
 	pprof.Format,
-	proto.Format,
+	families.Format,
 }

@@ -14,8 +14,8 @@ const (
 	lastSequenceClock  = 127
 )
 
-// clocks reads the snapshots that times are converted by.
-func clocks(r *Reader) *Module {
+// clockModule reads the snapshots that times are converted by.
+func (r *Reader) clockModule() *Module {
 	return &Module{
 		Fields: []uint32{fieldClockSnapshot, fieldRemoteClockSync},
 		Read: func(p *Packet, f *wire.Field) bool {

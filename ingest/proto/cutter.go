@@ -23,28 +23,41 @@ const (
 type batch struct {
 	packets []Packet
 	bytes   int
-	bundles []*ftraceBundle // of packets
-	spare   []*ftraceBundle
+	steps   []aheadStep
+}
+
+// aheadStep is a step of a module with what it decoded of the batch.
+type aheadStep struct {
+	field  uint32
+	values aheadValues
+}
+
+func newBatch(steps []Step) *batch {
+	b := &batch{packets: make([]Packet, 0, batchPackets)}
+	for _, s := range steps {
+		b.steps = append(b.steps, aheadStep{s.field(), s.values()})
+	}
+	return b
 }
 
 func (b *batch) clear() {
 	b.packets, b.bytes = b.packets[:0], 0
-	b.spare = append(b.spare, b.bundles...)
-	b.bundles = b.bundles[:0]
+	for i := range b.steps {
+		b.steps[i].values.clear()
+	}
 }
 
-// scan finds the events in a packet's bundle of ftrace, if it has one.
-func (b *batch) scan(p *Packet) {
-	if len(p.fields) == 0 || p.fields[0].Number != fieldFtraceEvents {
-		return
+// goAhead decodes the first field of a packet that a module wants decoded here.
+func (b *batch) goAhead(p *Packet) {
+	for i := range p.fields {
+		f := &p.fields[i]
+		for j := range b.steps {
+			if s := &b.steps[j]; s.field == f.Number {
+				p.ahead, p.aheadOf = s.values.decodeField(f.Bytes()), s.field
+				return
+			}
+		}
 	}
-	bundle := new(ftraceBundle)
-	if n := len(b.spare); n > 0 {
-		bundle, b.spare = b.spare[n-1], b.spare[:n-1]
-	}
-	bundle.scan(p.fields[0].Bytes())
-	b.bundles = append(b.bundles, bundle)
-	p.setRare().bundle = bundle
 }
 
 // each calls f with each packet until that returns false, and empties the batch.
@@ -71,7 +84,7 @@ type cutter struct {
 // cutAhead calls f with each packet, valid during the call, until f returns false.
 // It cuts ahead of f, on a goroutine of its own, and returns why the cutting ended:
 // nil at the end of the trace.
-func cutAhead(r io.Reader, f func(*Packet) bool) error {
+func cutAhead(r io.Reader, steps []Step, f func(*Packet) bool) error {
 	var err error
 	helper := handoff.Help(batchesAhead, func(h *handoff.Helper[*batch]) {
 		c := &cutter{next: h.Next, done: h.Done}
@@ -79,7 +92,7 @@ func cutAhead(r io.Reader, f func(*Packet) bool) error {
 	})
 	defer helper.Stop() // what is cut reads from the input, which is the caller's
 	for range batchesAhead {
-		helper.Give(&batch{packets: make([]Packet, 0, batchPackets)})
+		helper.Give(newBatch(steps))
 	}
 	for {
 		b, ok := helper.Take()
@@ -95,8 +108,8 @@ func cutAhead(r io.Reader, f func(*Packet) bool) error {
 
 // cutHere is cutAhead on the caller's goroutine, for an input that must be read
 // there.
-func cutHere(r io.Reader, f func(*Packet) bool) error {
-	b, wanted := &batch{packets: make([]Packet, 0, batchPackets)}, true
+func cutHere(r io.Reader, steps []Step, f func(*Packet) bool) error {
+	b, wanted := newBatch(steps), true
 	c := &cutter{
 		next: func() (*batch, bool) { return b, wanted },
 		done: func(b *batch) { wanted = b.each(f) },
@@ -170,7 +183,7 @@ func (c *cutter) frames(r io.Reader, within int64) error {
 		case p.rarities().compressed != nil:
 			c.unpack(p)
 		default:
-			c.packing.scan(p)
+			c.packing.goAhead(p)
 		}
 	}
 	return nil

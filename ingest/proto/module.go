@@ -8,41 +8,19 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// modules are all packet families that are read.
-var modules = []func(*Reader) *Module{
-	traceInfo,
-	concurrentSessions,
-	clocks,
-	types,
-	translationTables,
-	moduleSymbols,
-	readTrackEvents,
-	chromeMetadata,
-	chromeEvents,
-	metatrace,
-	systemInfo,
-	ftraceEvents,
-	processes,
-	systemStats,
-	androidInfo,
-	journald,
-	cpuPerUIDs,
-	bluetooth,
-	energy,
-	surfaceFrames,
-	bufferEvents,
-	gpuCounterEvents,
-	gpuWork,
-	vulkanMemoryEvents,
-	otherKernels,
-}
+// Family are the modules of a family of packets. Each is opened for each machine of
+// a trace.
+type Family []func(*Reader) *Module
 
-// Module reads one family of packets: those that have one of its fields. Its
-// functions are called by the reader of one machine's packets; what they share is
-// in the closure or methods that they are made from. All but Fields may be nil.
+// Module reads the packets that have one of its fields. Its functions are called
+// by the reader of one machine's packets; what they share is in the closure or
+// methods that they are made from, and modules find each other's by a Shared. All
+// but Fields may be nil.
 type Module struct {
 	// Fields are numbers of fields of TracePacket.
 	Fields []uint32
+	// Ahead decodes a field before the packet is read, an *Ahead.
+	Ahead Step
 	// Read is called for each packet in the order of the file, before its time is
 	// known. It returns true if it has done all that there is to do, as with
 	// packets about the trace itself.
@@ -53,6 +31,10 @@ type Module struct {
 	Tokenize func(p *Packet, f *wire.Field) bool
 	// Parse is called for each packet that Tokenize left, in the order of time.
 	Parse func(e *Event)
+	// OldClock is set for packets of recorders of old, whose times are of the
+	// monotonic clock whether they say so or not, and are taken as they are where
+	// that clock is not known.
+	OldClock bool
 	// FirstPacket is called when a sequence says that it begins.
 	FirstPacket func(sequence uint32)
 	// End is called when all events have been parsed.
@@ -98,7 +80,7 @@ func (s *Stream) Push(ts int64, state *State, parts ...[]byte) {
 	}
 	buf, err := s.stream.Reserve(ts, size)
 	if err != nil {
-		s.reader.file.fail(err)
+		s.reader.Fail(err)
 		return
 	}
 	state.pending++
@@ -116,4 +98,22 @@ func (s *Stream) Event(ts int64, payload []byte) error {
 	state.pending--
 	s.reader.drop(state)
 	return nil
+}
+
+// Shared is something that modules of one reader have in common, whichever of them
+// asks for it first. A variable of a package that they all import, it is how one
+// finds what another reads.
+type Shared[T any] struct {
+	// New makes it for a reader.
+	New func(*Reader) *T
+}
+
+// Of returns what the modules of a reader share.
+func (s *Shared[T]) Of(r *Reader) *T {
+	if v, ok := r.shared[s]; ok {
+		return v.(*T)
+	}
+	v := s.New(r)
+	r.shared[s] = v
+	return v
 }

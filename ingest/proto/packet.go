@@ -11,7 +11,6 @@ type Packet struct {
 	packetHead
 	fields []wire.Field  // those that are not in the head
 	single [1]wire.Field // the memory of fields, as long as there are no more
-	event  eventHead     // of the packet's track event, if it has one
 	rare   packetRarities
 }
 
@@ -35,7 +34,9 @@ type packetHead struct {
 	marker         bool // holds nothing but a mark to find packets by
 	hasRare        bool // rare is not zero
 
-	data []byte
+	data    []byte
+	ahead   any    // what the cutter decoded of a field, nil if there is nothing
+	aheadOf uint32 // the field
 }
 
 // packetRarities are what few packets have.
@@ -45,7 +46,6 @@ type packetRarities struct {
 	interned   []byte
 	compressed []byte
 	zstd       bool
-	bundle     *ftraceBundle // valid as long as the packet
 
 	// What stands in the place of a packet that cannot be read.
 	isDamaged bool
@@ -91,8 +91,6 @@ const (
 	fieldInternedData        = 12
 	fieldSequenceFlags       = 13
 	fieldTrustedUID          = 3
-	fieldChromeEvents        = 5
-	fieldChromeMetadata      = 51
 	fieldSynchronization     = 36
 	fieldCleared             = 41
 	fieldPreviousDropped     = 42
@@ -109,7 +107,6 @@ const (
 const (
 	tagVarint = uint64(wire.Varint)
 	tagBytes  = uint64(wire.Bytes)
-	tagFixed  = uint64(wire.Fixed64)
 )
 
 func (p *Packet) clear(offset int64) {
@@ -137,9 +134,6 @@ func (p *Packet) read(data []byte, offset int64) bool {
 			p.Sequence, p.HasSequence = uint32(v), true
 		case fieldSequenceFlags<<3 | tagVarint:
 			p.flags = uint32(v)
-		case fieldTrackEvent<<3 | tagBytes:
-			p.event.read(data[next-int(v) : next])
-			p.fields = append(p.fields, wire.ScannedField(data, tag, v, next))
 		default:
 			p.take(wire.ScannedField(data, tag, v, next))
 		}
@@ -181,9 +175,6 @@ func (p *Packet) take(f wire.Field) {
 		p.first = f.Bool()
 	case fieldMachineID:
 		p.machine = f.Uint32()
-	case fieldTrackEvent:
-		p.event.read(f.Bytes())
-		p.fields = append(p.fields, f)
 	default:
 		p.fields = append(p.fields, f)
 	}

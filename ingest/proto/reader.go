@@ -3,6 +3,7 @@ package proto
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
@@ -14,6 +15,7 @@ import (
 // trace is the state of reading one file: what the machines in it share.
 type trace struct {
 	in       *format.Input
+	families []Family
 	machines map[uint32]*Reader
 	readers  []*Reader // in the order of their first packet
 	lately   struct {  // the machine looked up last
@@ -60,20 +62,17 @@ type Reader struct {
 	lately    [16]*sequence // those looked up last, by the end of their ids
 	used      bool          // there was a packet
 
-	translations translations
-	symbols      map[codeFile]symbols
-	gpuLinks     gpuLinks
-	named        *model.MappingID // of frames that are known by name only, nil at first
+	oldClock []uint32    // fields of packets that may be of a clock that is not known
+	shared   map[any]any // by the Shared
 
 	states     []*State
 	freeStates []uint32
 	latest     int64 // time of packets that have none, ns
-	pageSize   int64 // of the machine, bytes, 0 until it is known
 }
 
-func read(in *format.Input) error {
-	t := &trace{in: in, machines: map[uint32]*Reader{}, types: descriptor.New(), window: in.Sorter.Mark()}
-	t.newReader(0, in.Context)
+func read(in *format.Input, families []Family) error {
+	t := &trace{in: in, families: families, machines: map[uint32]*Reader{}, types: descriptor.New(), window: in.Sorter.Mark()}
+	recorder := t.newReader(0, in.Context)
 	in.AtEnd(func() error {
 		for _, r := range t.readers {
 			for _, m := range r.modules {
@@ -88,7 +87,13 @@ func read(in *format.Input) error {
 	if in.Part { // to read it is to read the file around it, which fills tables and sorter, too
 		cut = cutHere
 	}
-	err := cut(in, func(p *Packet) bool {
+	var steps []Step
+	for _, m := range recorder.modules {
+		if m.Ahead != nil {
+			steps = append(steps, m.Ahead)
+		}
+	}
+	err := cut(in, steps, func(p *Packet) bool {
 		t.one(p)
 		return t.err == nil
 	})
@@ -127,22 +132,39 @@ func (t *trace) fail(err error) {
 }
 
 func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
-	r := &Reader{Context: c, in: t.in, file: t, sequences: map[uint32]*sequence{}, translations: newTranslations(),
-		symbols: map[codeFile]symbols{}, gpuLinks: gpuLinks{c.Flows, map[uint64]*gpuLink{}}}
+	r := &Reader{Context: c, in: t.in, file: t, sequences: map[uint32]*sequence{}, shared: map[any]any{}}
 	r.packets = r.NewStream(r.parse)
 	c.Machine.UseIdleProcess()
 	c.Clocks.Assume(model.ClockBoottime)
-	for _, open := range modules {
-		m := open(r)
-		r.modules = append(r.modules, m)
-		for _, field := range m.Fields {
-			r.byField[field] = append(r.byField[field], m)
+	r.open(r.clockModule())
+	for _, family := range t.families {
+		for _, module := range family {
+			r.open(module(r))
 		}
 	}
 	t.machines[machine] = r
 	t.readers = append(t.readers, r)
 	return r
 }
+
+func (r *Reader) open(m *Module) {
+	r.modules = append(r.modules, m)
+	for _, field := range m.Fields {
+		r.byField[field] = append(r.byField[field], m)
+	}
+	if m.OldClock {
+		r.oldClock = append(r.oldClock, m.Fields...)
+	}
+}
+
+// Fail ends the reading of the trace with an error.
+func (r *Reader) Fail(err error) { r.file.fail(err) }
+
+// Types are the types of messages, also those that the trace describes.
+func (r *Reader) Types() *descriptor.Pool { return r.file.types }
+
+// Input is the file that is read.
+func (r *Reader) Input() *format.Input { return r.in }
 
 // one reads a packet.
 func (t *trace) one(p *Packet) {
@@ -206,9 +228,9 @@ func (r *Reader) packet(p *Packet) {
 	known := dropped != 0 && r.sequences[p.Sequence] != nil
 	q := r.sequence(p.Sequence)
 	if known && p.HasSequence {
-		q.drops++
-		for i := range q.lossCauses {
-			q.lossCauses[i] += int64(dropped >> (i + firstLossCause) & 1)
+		q.losses.Drops++
+		for i := range q.losses.Causes {
+			q.losses.Causes[i] += int64(dropped >> (i + firstLossCause) & 1)
 		}
 	}
 	if p.first {
@@ -241,10 +263,10 @@ func (r *Reader) packet(p *Packet) {
 		}
 	}
 	if p.flags&flagNeeds != 0 {
-		q.needy++
+		q.losses.Needy++
 		if q.lost {
-			q.skipped++
-			r.File.LogAt(model.StatPacketSkippedSeqNeedsIncrementalStateInvalid, p.Offset, sequenceArg{r, p.Sequence})
+			q.losses.Skipped++
+			r.File.LogAt(model.StatPacketSkippedSeqNeedsIncrementalStateInvalid, p.Offset, r.SequenceArg(p.Sequence))
 			return
 		}
 	}
@@ -260,7 +282,7 @@ func (r *Reader) sequenceData(p *Packet, q *sequence) {
 	switch {
 	case data == nil || !r.needsSequence(p, model.StatInternedDataMissingSequenceID):
 	case q.lost:
-		r.File.LogAt(model.StatInternedDataSkippedIncrementalStateInvalid, p.Offset, sequenceArg{r, p.Sequence})
+		r.File.LogAt(model.StatInternedDataSkippedIncrementalStateInvalid, p.Offset, r.SequenceArg(p.Sequence))
 	default:
 		q.state.intern(data)
 	}
@@ -274,7 +296,9 @@ func (r *Reader) needsSequence(p *Packet, stat model.Stat) bool {
 	return p.HasSequence
 }
 
-// sequenceArg says in the import log which sequence a packet is of.
+// SequenceArg says in the import log which sequence a packet is of.
+func (r *Reader) SequenceArg(sequence uint32) model.ArgSource { return sequenceArg{r, sequence} }
+
 type sequenceArg struct {
 	reader   *Reader
 	sequence uint32
@@ -333,14 +357,12 @@ func (r *Reader) time(p *Packet) bool {
 	}
 	clock := model.Clock{ID: p.ClockID}
 	if clock.ID == 0 {
-		clock.ID = p.State.Defaults.ClockID
+		clock.ID = p.State.clockID()
 	}
 	if clock.ID == 0 {
 		clock, _ = r.Clocks.Default()
 	}
-	// Chrome's old packets are of the monotonic clock, whether they say so and
-	// whether there are snapshots of it or not.
-	lenient := (clock.ID == 0 || clock.ID == model.ClockMonotonic) && (p.has(fieldChromeEvents) || p.has(fieldChromeMetadata))
+	lenient := (clock.ID == 0 || clock.ID == model.ClockMonotonic) && slices.ContainsFunc(r.oldClock, p.has)
 	if lenient {
 		clock.ID = model.ClockMonotonic
 	}
@@ -388,12 +410,13 @@ func (r *Reader) deferOrDrop(p *Packet, err *model.ClockError) {
 	r.File.LogAt(model.StatClockSyncFailureUndeferrablePacketLoss, p.Offset, nil)
 }
 
-// flushed notes that the recorder flushed all its buffers.
-func (t *trace) flushed() { t.flushes++ }
+// Flushed notes that the recorder flushed all its buffers.
+func (r *Reader) Flushed() { r.file.flushes++ }
 
-// written notes that the recorder wrote out all its buffers: nothing older than
+// Written notes that the recorder wrote out all its buffers: nothing older than
 // the flushes before can follow.
-func (t *trace) written() {
+func (r *Reader) Written() {
+	t := r.file
 	if t.flushes < 2 || len(t.deferred) > 0 {
 		return
 	}

@@ -11,12 +11,31 @@ type sequence struct {
 	state *State
 	// lost is set until the sequence starts anew, at first and when a packet was
 	// lost: interned data may be missing.
-	lost bool
+	lost   bool
+	losses Losses
+}
 
-	drops      int64
-	lossCauses [lossCauses]int64
-	needy      int64 // packets that rely on earlier ones
-	skipped    int64 // those of them that came while lost
+// Losses are what is missing of a sequence's packets.
+type Losses struct {
+	Drops   int64             // how often packets were lost
+	Causes  [LossCauses]int64 // of them, by cause
+	Needy   int64             // packets that rely on earlier ones
+	Skipped int64             // those of them that came when earlier ones were lost
+}
+
+// Of previous_packet_dropped the bits from firstLossCause on are the causes.
+const (
+	firstLossCause = 1
+	LossCauses     = 8
+)
+
+// Losses returns what is missing of a sequence, false if there is no such sequence.
+func (r *Reader) Losses(sequence uint32) (Losses, bool) {
+	q := r.sequences[sequence]
+	if q == nil {
+		return Losses{}, false
+	}
+	return q.losses, true
 }
 
 // State is what packets of a sequence refer to: defaults and interned data. A
@@ -26,29 +45,26 @@ type State struct {
 	Sequence uint32
 	// Valid is set once the sequence has said that it starts anew and no packet
 	// has been lost since.
-	Valid    bool
-	Defaults Defaults
+	Valid bool
 	*interval
 
-	reader  *Reader
-	id      uint32
-	pending int  // tokens that refer to it
-	current bool // of its sequence
+	defaults *defaults // nil if there are none
+	reader   *Reader
+	id       uint32
+	pending  int  // tokens that refer to it
+	current  bool // of its sequence
 }
 
-// Defaults are a TracePacketDefaults.
-type Defaults struct {
-	data []byte
-	// ClockID is the clock of packets that name none.
-	ClockID uint32
-	// Track events' defaults are so common that they are decoded once.
-	trackEvent trackEventDefaults
-}
+// Reader is the reader of the packets.
+func (s *State) Reader() *Reader { return s.reader }
 
-// Field returns the value of a field of the defaults.
-func (d *Defaults) Field(number uint32) ([]byte, bool) {
-	f, ok := wire.Find(d.data, number)
-	return f.Bytes(), ok
+// Hold keeps the state until Release, as tokens in the sorter do.
+func (s *State) Hold() { s.pending++ }
+
+// Release takes back a Hold.
+func (s *State) Release() {
+	s.pending--
+	s.reader.drop(s)
 }
 
 // interval is the part of a state that lives until the sequence starts anew.
@@ -56,8 +72,7 @@ type interval struct {
 	interned [64]*internTable // by field of InternedData
 	others   map[uint32]*internTable
 	arena    []byte
-	locals   map[any]any
-	thread   threadDescriptor
+	locals   []any // by slot
 }
 
 // internTable holds the messages of one field of InternedData by their iid,
@@ -197,32 +212,19 @@ func (s *State) InternedString(field uint32, iid uint64) (model.StringID, bool) 
 	return id, true
 }
 
-// Local is something of a module's own that it keeps with a sequence, until the
-// sequence starts anew.
-type Local[T any] struct {
-	// DropOnLoss is set if it is no longer good after a packet was lost.
-	DropOnLoss bool
-}
-
-func (l *Local[T]) dropOnLoss() bool { return l.DropOnLoss }
-
-// Of returns the value of the state's sequence, zero at first.
-func (l *Local[T]) Of(s *State) *T {
-	if v, ok := s.locals[l]; ok {
-		return v.(*T)
+// KnownString returns the text of an interned message that InternedString found
+// before, zero if there is none.
+func (s *State) KnownString(field uint32, iid uint64) model.StringID {
+	if table := s.table(field); table != nil {
+		return table.text(iid)
 	}
-	if s.locals == nil {
-		s.locals = map[any]any{}
-	}
-	v := new(T)
-	s.locals[l] = v
-	return v
+	return 0
 }
 
 // startAnew begins a state without interned data or defaults.
 func (q *sequence) startAnew(r *Reader) {
 	q.lost = false
-	r.setState(q, &State{Valid: true, interval: &interval{thread: q.state.thread}})
+	r.setState(q, &State{Valid: true, interval: &interval{locals: q.state.keptLocals(Always)}})
 }
 
 // lose begins a state in which what is interned can no longer be relied on, but
@@ -230,30 +232,13 @@ func (q *sequence) startAnew(r *Reader) {
 func (q *sequence) lose(r *Reader) {
 	q.lost = true
 	old := q.state.interval
-	kept := &interval{interned: old.interned, others: old.others, thread: old.thread}
-	for key, v := range old.locals {
-		if !key.(interface{ dropOnLoss() bool }).dropOnLoss() {
-			if kept.locals == nil {
-				kept.locals = map[any]any{}
-			}
-			kept.locals[key] = v
-		}
-	}
-	r.setState(q, &State{Defaults: q.state.Defaults, interval: kept})
+	kept := &interval{interned: old.interned, others: old.others, locals: old.keptLocals(UntilAnew)}
+	r.setState(q, &State{defaults: q.state.defaults, interval: kept})
 }
 
 // setDefaults begins a state with new defaults and the same interned data.
 func (q *sequence) setDefaults(r *Reader, data []byte) {
-	d := Defaults{data: append([]byte(nil), data...)}
-	for f := wire.Read(d.data); f.Next(); {
-		switch f.Number {
-		case 58:
-			d.ClockID = f.Uint32()
-		case 11:
-			d.trackEvent = readTrackEventDefaults(f.Bytes())
-		}
-	}
-	r.setState(q, &State{Valid: q.state.Valid, Defaults: d, interval: q.state.interval})
+	r.setState(q, &State{Valid: q.state.Valid, defaults: newDefaults(data), interval: q.state.interval})
 }
 
 // setState makes a state the sequence's current one.

@@ -1,0 +1,227 @@
+// Package android reads what Android's own data sources say of the device, its apps
+// and their frames.
+package android
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/tpconvert/tpconvert/ingest/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Modules read the packets of the family.
+var Modules = proto.Family{androidInfo, cpuPerUIDs, bluetooth, surfaceFrames, bufferEvents}
+
+const (
+	fieldAndroidLog          = 39
+	fieldPackagesList        = 47
+	fieldInitialDisplayState = 70
+	fieldSystemProperty      = 86
+	fieldUserList            = 123
+)
+
+// android reads what Android's own data sources say of the device.
+type android struct {
+	*proto.Reader
+	log      *proto.Stream
+	packages map[string]bool
+	users    map[int64]int64 // row by id
+}
+
+func androidInfo(r *proto.Reader) *proto.Module {
+	a := &android{Reader: r, packages: map[string]bool{}, users: map[int64]int64{}}
+	a.log = r.NewStream(a.logLine)
+	return &proto.Module{
+		Fields: []uint32{fieldAndroidLog, fieldPackagesList, fieldInitialDisplayState, fieldSystemProperty, fieldUserList,
+			fieldGameInterventions, fieldAflags},
+		Tokenize: a.tokenize,
+		Parse: func(e *proto.Event) {
+			switch e.Field {
+			case fieldAflags:
+				a.aflags(e.TS, e.Data)
+			case fieldInitialDisplayState:
+				state, _ := wire.Find(e.Data, 1)
+				a.Counters.Push(e.TS, float64(state.Int32()), a.Tracks.Intern(ftrace.ScreenState, nil))
+			case fieldSystemProperty:
+				for property := range message.Messages(e.Data, 1) {
+					a.property(e.TS, message.Bytes(property, 1), message.Bytes(property, 2))
+				}
+			}
+		},
+	}
+}
+
+func (a *android) tokenize(p *proto.Packet, f *wire.Field) bool {
+	switch f.Number {
+	case fieldAndroidLog:
+		a.logPacket(p, f.Bytes())
+	case fieldPackagesList:
+		a.packageList(f.Bytes())
+	case fieldUserList:
+		a.userList(f.Bytes())
+	case fieldGameInterventions:
+		a.gameList(f.Bytes())
+	default:
+		return false
+	}
+	return true
+}
+
+func (a *android) packageList(data []byte) {
+	a.File.SetStat(model.StatPackagesListHasReadErrors, model.None, message.Int64(data, 3))
+	a.File.SetStat(model.StatPackagesListHasParseErrors, model.None, message.Int64(data, 2))
+	for data := range message.Messages(data, 1) {
+		name := message.Bytes(data, 1)
+		if a.packages[string(name)] {
+			continue
+		}
+		a.packages[string(name)] = true
+		t := &a.Store.PackageList
+		row := t.Append()
+		t.PackageName.Set(row, a.Store.Strings.InternBytes(name))
+		t.UID.Set(row, message.Int64(data, 2))
+		t.Debuggable.Set(row, message.Int64(data, 3) != 0)
+		t.ProfileableFromShell.Set(row, message.Int64(data, 4) != 0)
+		t.VersionCode.Set(row, message.Int64(data, 5))
+	}
+}
+
+func (a *android) userList(data []byte) {
+	if failed, _ := wire.Find(data, 2); failed.Int32() < 0 {
+		a.File.Count(model.StatUserListErrors)
+	}
+	t := &a.Store.AndroidUserList
+	for user := range message.Messages(data, 1) {
+		id, _ := wire.Find(user, 2)
+		uid := int64(id.Int32())
+		row, known := a.users[uid]
+		if !known {
+			row = t.Append()
+			a.users[uid] = row
+			t.AndroidUserID.Set(row, uid)
+		}
+		t.Type.Set(row, a.TextField(user, 1))
+	}
+}
+
+var logStats = map[uint32]model.Stat{
+	1: model.StatAndroidLogNumTotal, 2: model.StatAndroidLogNumFailed, 3: model.StatAndroidLogNumSkipped,
+}
+
+// logPacket tokenizes the lines of a packet, which each have a time of the wall
+// clock.
+func (a *android) logPacket(p *proto.Packet, data []byte) {
+	wall := model.Clock{ID: model.ClockRealtime}
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 1:
+			ts, err := a.Clocks.ToTrace(wall, message.Int64(f.Bytes(), 5))
+			if err != nil {
+				a.File.LogAt(err.Stat, p.Offset, err)
+				continue
+			}
+			a.log.Push(ts, p.State, f.Bytes())
+		case 2:
+			for s := wire.Read(f.Bytes()); s.Next(); {
+				if stat, ok := logStats[s.Number]; ok {
+					a.File.SetStat(stat, model.None, s.Int64())
+				}
+			}
+		}
+	}
+}
+
+// logInfo is the priority of lines that have none.
+const logInfo = 4
+
+func (a *android) logLine(ts int64, _ *proto.State, data []byte) {
+	t := &a.Store.AndroidLogs
+	row := t.Append()
+	t.TS.Set(row, ts)
+	t.UTID.Set(row, a.Machine.ThreadOf(int64(message.Uint32(data, 3)), int64(message.Uint32(data, 2))))
+	t.LogSource.Set(row, a.Store.Strings.Intern("android_logcat"))
+	prio := int32(logInfo)
+	if v := message.Int32(data, 7) & 0xff; v != 0 {
+		prio = v
+	}
+	t.Prio.Set(row, prio)
+	if tag, ok := wire.Find(data, 6); ok {
+		t.Tag.Set(row, a.Store.Strings.InternBytes(tag.Bytes()))
+	}
+	text := bytes.Clone(message.Bytes(data, 8))
+	for arg := range message.Messages(data, 9) {
+		if !message.Has(arg, 1) {
+			continue
+		}
+		if len(text) > 0 {
+			text = append(text, ' ')
+		}
+		text = appendLogArg(text, arg)
+	}
+	t.Msg.Set(row, a.Store.Strings.InternBytes(text))
+}
+
+// appendLogArg writes a value that a line has beside its text.
+func appendLogArg(text, arg []byte) []byte {
+	text = append(append(text, message.Bytes(arg, 1)...), '=')
+	for f := wire.Read(arg); f.Next(); {
+		switch f.Number {
+		case 2:
+			text = strconv.AppendInt(text, f.Int64(), 10)
+		case 3:
+			text = fmt.Appendf(text, "%f", f.Float64())
+		case 4:
+			text = fmt.Appendf(text, "\"%s\"", f.Bytes())
+		}
+	}
+	return text
+}
+
+// property reads one of Android's system properties that the recorder watches.
+func (a *android) property(ts int64, name, value []byte) {
+	text := a.Store.Strings.InternBytes(value)
+	switch string(name) {
+	case "debug.tracing.device_state":
+		a.Slices.Scoped(ts, 0, a.Tracks.Intern(ftrace.DeviceState, nil), 0, text, nil)
+		return
+	case "debug.tracing.wallpaper.package_name", "debug.tracing.wallpaper.class_name":
+		a.File.SetMetadata(string(name), model.StringArg(text))
+		return
+	}
+	number, err := strconv.ParseInt(string(value), 10, 32)
+	if err != nil {
+		return
+	}
+	const prefix = "debug.tracing."
+	switch string(name) {
+	case "debug.tracing.profile_boot_classpath":
+		a.File.SetMetadata("android_profile_boot_classpath", model.IntArg(number))
+	case "debug.tracing.profile_system_server":
+		a.File.SetMetadata("android_profile_system_server", model.IntArg(number))
+	case "debug.tracing.screen_state":
+		a.Counters.Push(ts, float64(number), a.Tracks.Intern(ftrace.ScreenState, nil))
+	default:
+		if battery := []byte("battery_stats."); bytes.HasPrefix(name[min(len(prefix), len(name)):], battery) {
+			key := model.StringDim(a.Store.Strings.InternBytes(name[len(prefix):]))
+			a.Counters.Push(ts, float64(number), a.Tracks.Intern(ftrace.BatteryStats, nil, key))
+		} else if track, ok := propertyTracks[string(name)]; ok {
+			o := model.TrackOptions{Name: a.Store.Strings.Intern(track)}
+			a.Counters.Push(ts, float64(number), a.Tracks.Intern(properties, &o, model.StringDim(a.Store.Strings.InternBytes(name))))
+		}
+	}
+}
+
+var properties = &model.Blueprint{Classification: "sysprop_counter", Event: model.CounterTrack, Dims: []string{"sysprop_name"}}
+
+// propertyTracks are the properties that are counters, and what their tracks are
+// called.
+var propertyTracks = map[string]string{
+	"debug.tracing.battery_status": "BatteryStatus", "debug.tracing.plug_type": "PlugType",
+	"debug.tracing.mcc": "mcc", "debug.tracing.mnc": "mnc",
+	"debug.tracing.desktop_mode_visible_tasks": "desktop_mode_visible_tasks",
+}

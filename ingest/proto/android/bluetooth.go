@@ -1,0 +1,39 @@
+package android
+
+import (
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+const fieldBluetooth = 114
+
+var (
+	bluetoothEvents = &model.Blueprint{Classification: "bluetooth_trace_event", Name: "BluetoothTraceEvent"}
+	// bluetoothArgs are the fields of BluetoothTraceEvent that are args.
+	bluetoothArgs = [...]string{2: "Count", 3: "Length", 5: "Op Code", 6: "Event Code", 7: "Subevent Code", 8: "Handle"}
+)
+
+// bluetooth reads how many packets Android's Bluetooth stack saw, of which kind.
+func bluetooth(r *proto.Reader) *proto.Module {
+	return &proto.Module{
+		Fields: []uint32{fieldBluetooth},
+		Parse: func(e *proto.Event) {
+			var args model.ArgSet
+			var dur int64
+			for f := wire.Read(e.Data); f.Next(); {
+				switch {
+				case f.Number == 1:
+					kind := r.EnumName("bluetooth.tracing.BluetoothTracePacketType", f.Int32())
+					args.Add(r.Store.Strings.Intern("TracePacketType"), model.StringArg(kind))
+				case f.Number == 4:
+					dur = int64(f.Uint32())
+				case f.Number < uint32(len(bluetoothArgs)):
+					args.Add(r.Store.Strings.Intern(bluetoothArgs[f.Number]), model.UintArg(uint64(f.Uint32())))
+				}
+			}
+			name := r.Store.Strings.Intern("BluetoothTraceEvent")
+			r.Slices.Scoped(e.TS, dur, r.Tracks.Intern(bluetoothEvents, nil), 0, name, &args)
+		},
+	}
+}

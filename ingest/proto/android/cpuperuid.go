@@ -1,0 +1,202 @@
+package android
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+const fieldCPUPerUID = 119
+
+// cpuPerUID reads the CPU time that each user took in each cluster of CPUs.
+type cpuPerUID struct {
+	*proto.Reader
+	seen  map[uidCluster]uint64 // latest values of all sequences, ms
+	total tallies[uidCluster]   // growth, of groups of uids
+	kinds tallies[kindCluster]  // growth, of kinds of uids
+
+	counters *proto.Stream
+	written  map[model.TrackID]*sparseCounter
+}
+
+type uidCluster struct{ uid, cluster uint32 }
+
+type kindCluster struct {
+	kind    string
+	cluster uint32
+}
+
+// sequenceTimes are the times that a sequence last told, ms. The first of a uid and
+// cluster is the time since boot, the others are differences.
+type sequenceTimes struct {
+	clusters uint32
+	times    tallies[uidCluster]
+}
+
+var timesOfSequence = proto.NewLocal[sequenceTimes](proto.UntilAnew)
+
+// tallies are sums in the order in which they were begun.
+type tallies[K comparable] struct {
+	keys []K
+	sums map[K]uint64
+}
+
+// add adds to a sum and returns it.
+func (t *tallies[K]) add(key K, n uint64) uint64 {
+	if t.sums == nil {
+		t.sums = map[K]uint64{}
+	}
+	sum, known := t.sums[key]
+	if !known {
+		t.keys = append(t.keys, key)
+	}
+	t.sums[key] = sum + n
+	return sum + n
+}
+
+// Android gives uids below firstApp to itself.
+const firstApp = 10000
+
+// appID is a uid without its user.
+func appID(uid uint32) uint32 { return uid % 100000 }
+
+// isGrouped reports whether a uid is one of many that are told apart by chance
+// only: one of an isolated process, or of a group of apps.
+func isGrouped(uid uint32) bool {
+	id := appID(uid)
+	return id >= 50000 && id < 60000 || id >= 90000
+}
+
+// groupOf returns the uid that stands for all of a group.
+func groupOf(uid uint32) uint32 {
+	if isGrouped(uid) {
+		return uid - uid%10000
+	}
+	return uid
+}
+
+func cpuPerUIDs(r *proto.Reader) *proto.Module {
+	c := &cpuPerUID{Reader: r, seen: map[uidCluster]uint64{}, written: map[model.TrackID]*sparseCounter{}}
+	c.counters = r.NewStream(func(ts int64, _ *proto.State, data []byte) {
+		c.Counters.Push(ts, math.Float64frombits(binary.LittleEndian.Uint64(data[8:])), int64(binary.LittleEndian.Uint64(data)))
+	})
+	return &proto.Module{
+		Fields: []uint32{fieldCPUPerUID},
+		Tokenize: func(p *proto.Packet, f *wire.Field) bool {
+			c.tokenize(p, f.Bytes())
+			return true
+		},
+		End: c.end,
+	}
+}
+
+var (
+	uidTimes = &model.Blueprint{Classification: "android_cpu_per_uid", Event: model.CounterTrack, Unit: "ms", Dims: []string{"uid", "cluster"},
+		NameOf: func(_ *model.Store, dims []model.Dim) string {
+			return fmt.Sprintf("CPU for UID %d CL%d", dims[0].Int(), dims[1].Int())
+		}}
+	kindTimes = &model.Blueprint{Classification: "android_cpu_per_uid_totals", Event: model.CounterTrack, Unit: "ms", Dims: []string{"type", "cluster"},
+		NameOf: func(s *model.Store, dims []model.Dim) string {
+			return fmt.Sprintf("CPU for %s CL%d", s.Strings.Get(dims[0].String()), dims[1].Int())
+		}}
+)
+
+func (c *cpuPerUID) uidTrack(key uidCluster) model.TrackID {
+	return c.Tracks.Intern(uidTimes, nil, model.IntDim(int64(key.uid)), model.IntDim(int64(key.cluster)))
+}
+
+func (c *cpuPerUID) tokenize(p *proto.Packet, data []byte) {
+	state := timesOfSequence.Of(p.State)
+	if count, ok := wire.Find(data, 1); ok {
+		state.clusters = count.Uint32()
+	}
+	uids := slices.Collect(message.Numbers(data, 2))
+	cluster := uint32(0)
+	for ms := range message.Numbers(data, 3) {
+		if len(uids) == 0 {
+			break
+		}
+		c.add(state, uidCluster{uint32(uids[0]), cluster}, ms)
+		if cluster++; cluster >= state.clusters {
+			cluster, uids = 0, uids[1:]
+		}
+	}
+	for _, key := range c.kinds.keys {
+		track := c.Tracks.Intern(kindTimes, nil, model.StringDim(c.Store.Strings.Intern(key.kind)), model.IntDim(int64(key.cluster)))
+		c.count(p, track, c.kinds.sums[key])
+	}
+	for _, key := range c.total.keys {
+		if isGrouped(key.uid) {
+			c.count(p, c.uidTrack(key), c.total.sums[key])
+		}
+	}
+	for _, key := range state.times.keys {
+		if !isGrouped(key.uid) {
+			c.count(p, c.uidTrack(key), state.times.sums[key])
+		}
+	}
+}
+
+// add notes a time as a sequence tells it.
+func (c *cpuPerUID) add(state *sequenceTimes, key uidCluster, ms uint64) {
+	now := state.times.add(key, ms)
+	var growth uint64
+	if before, known := c.seen[key]; known && now > before {
+		growth = now - before
+	}
+	c.seen[key] = now
+	c.total.add(uidCluster{groupOf(key.uid), key.cluster}, growth)
+	kind := "Apps"
+	if appID(key.uid) < firstApp {
+		kind = "System"
+	}
+	c.kinds.add(kindCluster{kind, key.cluster}, growth)
+}
+
+// sparseCounter is a counter of which only changes are written: the value before
+// and the value after.
+type sparseCounter struct {
+	value   uint64
+	ts      int64
+	written bool
+}
+
+func (c *cpuPerUID) count(p *proto.Packet, track model.TrackID, value uint64) {
+	last := c.written[track]
+	if last == nil {
+		last = new(sparseCounter)
+		c.written[track] = last
+	} else if last.value == value {
+		last.ts, last.written = p.TS, false
+		return
+	} else if !last.written {
+		c.push(last.ts, p.State, track, last.value)
+	}
+	c.push(p.TS, p.State, track, value)
+	*last = sparseCounter{value, p.TS, true}
+}
+
+func (c *cpuPerUID) push(ts int64, state *proto.State, track model.TrackID, value uint64) {
+	var token [16]byte
+	binary.LittleEndian.PutUint64(token[:], uint64(track))
+	binary.LittleEndian.PutUint64(token[8:], math.Float64bits(float64(value)))
+	c.counters.Push(ts, state, token[:])
+}
+
+// end stores how much each uid took all over the trace.
+func (c *cpuPerUID) end() {
+	t := &c.Store.AndroidCPUPerUIDTrack
+	for _, key := range c.total.keys {
+		row := t.Append()
+		t.TrackID.Set(row, c.uidTrack(key))
+		t.UID.Set(row, int64(key.uid))
+		t.Cluster.Set(row, int64(key.cluster))
+		t.TotalCPUMillis.Set(row, int64(c.total.sums[key]))
+	}
+}

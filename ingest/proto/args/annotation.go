@@ -1,0 +1,343 @@
+package args
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Annotation writes a DebugAnnotation below a path.
+func (w *Writer) Annotation(data []byte, at *Path) error { return w.annotation(data, at, 0) }
+
+func (w *Writer) annotation(data []byte, at *Path, depth int) error {
+	if w.plain(data, at) {
+		return nil
+	}
+	a, path, err := w.readAnnotation(data, at)
+	if err != nil {
+		return err
+	}
+	_, err = w.annotated(a, path, depth)
+	return err
+}
+
+// Tags of fields.
+const (
+	tagVarint = uint64(wire.Varint)
+	tagBytes  = uint64(wire.Bytes)
+	tagFixed  = uint64(wire.Fixed64)
+)
+
+// plain writes an annotation if it is one number or text under an interned name
+// that was used before, as most are.
+func (w *Writer) plain(data []byte, at *Path) bool {
+	var iid, kind, value uint64
+	var text []byte
+	for i := 0; i < len(data); {
+		tag, v, next := wire.Scan(data, i)
+		if next < 0 {
+			return false
+		}
+		i = next
+		switch tag {
+		case 1<<3 | tagVarint:
+			iid = v
+		case annotationBool<<3 | tagVarint, annotationUint<<3 | tagVarint, annotationInt<<3 | tagVarint,
+			annotationDouble<<3 | tagFixed, annotationString<<3 | tagBytes, annotationPointer<<3 | tagVarint:
+			if kind != 0 {
+				return false
+			}
+			kind, value = tag>>3, v
+			if kind == annotationString {
+				text = data[i-int(v) : i]
+			}
+		default:
+			return false
+		}
+	}
+	if kind == 0 {
+		return false
+	}
+	id := w.state.KnownString(internedAnnotationNames, iid)
+	path := at.names[id]
+	if id == 0 || path == nil {
+		return false
+	}
+	switch kind {
+	case annotationBool:
+		w.Add(path, model.BoolArg(value != 0))
+	case annotationUint:
+		w.Add(path, model.UintArg(value))
+	case annotationInt:
+		w.Add(path, model.IntArg(int64(value)))
+	case annotationDouble:
+		w.Add(path, model.RealArg(math.Float64frombits(value)))
+	case annotationString:
+		w.addText(path, text)
+	case annotationPointer:
+		w.Add(path, model.PointerArg(value))
+	}
+	return true
+}
+
+// Annotation is a DebugAnnotation: the one value that it has.
+type Annotation struct {
+	NameIID      uint64
+	Name         []byte
+	named        bool
+	entries      bool // dict_entries, array_values are in data
+	items        bool
+	value        wire.Field // of a scalar; Number is 0 if there is none
+	stringIID    uint64
+	hasStringIID bool
+	JSON         []byte
+	proto        []byte
+	protoType    []byte
+	protoTypeIID uint64
+	nested       []byte
+	data         []byte
+}
+
+// Fields of DebugAnnotation.
+const (
+	annotationBool    = 2
+	annotationUint    = 3
+	annotationInt     = 4
+	annotationDouble  = 5
+	annotationString  = 6
+	annotationPointer = 7
+	annotationNested  = 8
+	annotationJSON    = 9
+	annotationEntries = 11
+	annotationItems   = 12
+)
+
+// Text is the annotation's text, nil if it has none.
+func (a *Annotation) Text() []byte {
+	if a.value.Number != annotationString {
+		return nil
+	}
+	return a.value.Bytes()
+}
+
+// DecodeAnnotation decodes a DebugAnnotation.
+func DecodeAnnotation(data []byte) (a Annotation) {
+	a.data = data
+	for r := wire.Read(data); r.Next(); {
+		switch r.Number {
+		case 1:
+			a.NameIID = r.Uint64()
+		case 10:
+			a.Name, a.named = r.Bytes(), true
+		case annotationBool, annotationUint, annotationInt, annotationDouble, annotationString, annotationPointer:
+			a.value = r.Field
+		case annotationNested:
+			a.nested = r.Bytes()
+		case annotationJSON:
+			a.JSON = r.Bytes()
+		case annotationEntries:
+			a.entries = true
+		case annotationItems:
+			a.items = true
+		case 13:
+			a.protoTypeIID = r.Uint64()
+		case 14:
+			a.proto = r.Bytes()
+		case 16:
+			a.protoType = r.Bytes()
+		case 17:
+			a.stringIID, a.hasStringIID = r.Uint64(), true
+		}
+	}
+	return a
+}
+
+// Fields of InternedData.
+const (
+	internedAnnotationNames = 3
+	internedTypeNames       = 27
+	internedStrings         = 29
+)
+
+// pathNames replaces what has a meaning in keys.
+var pathNames = strings.NewReplacer(".", "_", "[", "_", "]", "_")
+
+// readAnnotation decodes an annotation and finds its path by its name.
+func (w *Writer) readAnnotation(data []byte, at *Path) (Annotation, *Path, error) {
+	a := DecodeAnnotation(data)
+	strs := w.reader.Store.Strings
+	var id model.StringID
+	switch {
+	case a.NameIID != 0:
+		var ok bool
+		if id, ok = w.state.InternedString(internedAnnotationNames, a.NameIID); !ok {
+			return a, nil, ErrNoInterned
+		}
+	case a.named:
+		id = strs.InternBytes(a.Name)
+	default:
+		return a, nil, errUnnamed
+	}
+	path, ok := at.names[id]
+	if !ok {
+		path = w.child(at, id, pathNames.Replace(strs.Get(id)))
+	}
+	return a, path, nil
+}
+
+// annotated writes the value of an annotation and reports whether there was one.
+func (w *Writer) annotated(a Annotation, at *Path, depth int) (added bool, err error) {
+	if depth > maxDepth {
+		return false, errTooDeep
+	}
+	switch {
+	case a.entries:
+		for r := wire.Read(a.data); r.Next(); {
+			if r.Number == annotationEntries {
+				if err := w.annotation(r.Bytes(), at, depth+1); err != nil {
+					return true, err
+				}
+			}
+		}
+		return true, nil
+	case a.items:
+		_, key := w.ids(at)
+		i := w.set.Index(key)
+		for r := wire.Read(a.data); r.Next(); {
+			if r.Number != annotationItems {
+				continue
+			}
+			one, err := w.annotated(DecodeAnnotation(r.Bytes()), at.item(i), depth+1)
+			if err != nil {
+				return added, err
+			}
+			if one {
+				added = true
+				w.set.NextIndex(key)
+				i = w.set.Index(key)
+			}
+		}
+		return added, nil
+	case a.value.Number != 0:
+		switch v := &a.value; v.Number {
+		case annotationBool:
+			w.Add(at, model.BoolArg(v.Bool()))
+		case annotationUint:
+			w.Add(at, model.UintArg(v.Uint64()))
+		case annotationInt:
+			w.Add(at, model.IntArg(v.Int64()))
+		case annotationDouble:
+			w.Add(at, model.RealArg(v.Float64()))
+		case annotationString:
+			w.addText(at, v.Bytes())
+		case annotationPointer:
+			w.Add(at, model.PointerArg(v.Uint64()))
+		}
+		return true, nil
+	case a.hasStringIID:
+		text, ok := w.state.InternedString(internedStrings, a.stringIID)
+		if !ok {
+			return false, ErrNoInterned
+		}
+		w.Add(at, model.StringArg(text))
+		return true, nil
+	case a.JSON != nil:
+		w.json(a.JSON, at)
+		return true, nil
+	case a.proto != nil:
+		return true, w.annotatedMessage(a, at, depth)
+	case a.nested != nil:
+		return w.nested(a.nested, at, depth+1)
+	}
+	return false, nil
+}
+
+func (w *Writer) annotatedMessage(a Annotation, at *Path, depth int) error {
+	name := string(a.protoType)
+	if a.protoType == nil {
+		id, ok := w.state.InternedString(internedTypeNames, a.protoTypeIID)
+		if !ok {
+			return ErrNoInterned
+		}
+		name = w.reader.Store.Strings.Get(id)
+	}
+	name = strings.TrimPrefix(name, ".")
+	if name == debugType {
+		return w.annotation(a.proto, at, depth+1)
+	}
+	m := w.pool.Message(name)
+	if m == nil {
+		return fmt.Errorf("message type %s is not known", name)
+	}
+	return w.message(m, a.proto, at, depth+1)
+}
+
+const (
+	nestedDict  = 1
+	nestedArray = 2
+)
+
+// nested writes a DebugAnnotation.NestedValue.
+func (w *Writer) nested(data []byte, at *Path, depth int) (added bool, err error) {
+	if depth > maxDepth {
+		return false, errTooDeep
+	}
+	var kind int32
+	var value wire.Field
+	var keys, values, items [][]byte
+	for r := wire.Read(data); r.Next(); {
+		switch r.Number {
+		case 1:
+			kind = r.Int32()
+		case 2:
+			keys = append(keys, r.Bytes())
+		case 3:
+			values = append(values, r.Bytes())
+		case 4:
+			items = append(items, r.Bytes())
+		case 5, 6, 7, 8:
+			value = r.Field
+		}
+	}
+	switch kind {
+	case nestedDict:
+		if len(keys) != len(values) {
+			return true, errMismatch
+		}
+		for i, key := range keys {
+			if _, err := w.nested(values[i], w.Named(at, pathNames.Replace(string(key))), depth+1); err != nil {
+				return true, err
+			}
+		}
+		return true, nil
+	case nestedArray:
+		_, key := w.ids(at)
+		i := w.set.Index(key)
+		for _, item := range items {
+			one, err := w.nested(item, at.item(i), depth+1)
+			if err != nil {
+				return added, err
+			}
+			if one {
+				added = true
+				w.set.NextIndex(key)
+				i = w.set.Index(key)
+			}
+		}
+		return added, nil
+	}
+	switch value.Number {
+	case 5:
+		w.Add(at, model.IntArg(value.Int64()))
+	case 6:
+		w.Add(at, model.RealArg(value.Float64()))
+	case 7:
+		w.Add(at, model.BoolArg(value.Bool()))
+	case 8:
+		w.addText(at, value.Bytes())
+	}
+	return value.Number != 0, nil
+}

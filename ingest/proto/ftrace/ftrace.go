@@ -1,0 +1,673 @@
+// Package ftrace reads the events of the Linux kernel from bundles.
+package ftrace
+
+import (
+	"encoding/binary"
+
+	kernel "github.com/tpconvert/tpconvert/ingest/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Modules read the packets of the family.
+var Modules = proto.Family{ftraceEvents}
+
+const (
+	fieldFtraceEvents = 1
+	fieldFtraceStats  = 34
+
+	internedKernelSymbols = 26
+
+	// maxCPUs is more than a bundle can be of, unless it is corrupt.
+	maxCPUs = 1024
+)
+
+// Fields of FtraceEvent.
+const (
+	fieldEventTime    = 1
+	fieldEventSwitch  = 4
+	fieldEventPID     = 2
+	fieldEventFlags   = 5
+	fieldEventGeneric = 327
+	firstGenericEvent = 65536 // described by the trace itself
+)
+
+// ftraceClock is the number that the clock of a kernel's ring buffer has within
+// its sequence.
+const ftraceClock = 64
+
+// Kinds of tokens of ftrace, their first byte.
+const (
+	tokenEvent  = iota // an FtraceEvent from behind its time
+	tokenRecord        // likewise, only to be stored in ftrace_event
+	tokenHandle        // likewise, without that; the event's own time goes before it
+	tokenSwitch
+	tokenWaking
+)
+
+// ftraceModule reads the events of the Linux kernel, which come in bundles of one
+// CPU each.
+type ftraceModule struct {
+	*proto.Reader
+	cpus     []*ftraceCPU
+	comms    []model.StringID // of the bundle that is tokenized
+	snapshot int64            // time of the last snapshot in a bundle
+	generic  map[uint32]*kernel.Tracepoint
+	adreno   adreno
+	failed   map[uint32]bool // sequences whose setup errors are told
+	validity int64           // when the data of all CPUs begins, ns, 0 if not known
+	preserve bool            // what was in the buffers before the start is wanted
+
+	parser  *kernel.Parser
+	started bool // an event was parsed
+	event   kernel.Event
+	state   *proto.State // of the event that is parsed
+	drop    int64        // events before this time are dropped, ns
+	record  int64        // those before this one only recorded
+}
+
+// ftraceCPU is the stream of one CPU's events.
+type ftraceCPU struct {
+	*ftraceModule
+	cpu    int64
+	stream *proto.Stream
+	begun  bool
+}
+
+func ftraceEvents(r *proto.Reader) *proto.Module {
+	m := &ftraceModule{Reader: r, generic: map[uint32]*kernel.Tracepoint{}, failed: map[uint32]bool{}}
+	m.adreno.init()
+	m.event.Symbols = m.symbol
+	return &proto.Module{
+		Fields: []uint32{fieldFtraceEvents, fieldFtraceStats},
+		Ahead:  &bundles,
+		Tokenize: func(p *proto.Packet, f *wire.Field) bool {
+			if f.Number == fieldFtraceEvents {
+				m.bundle(p, bundles.Of(p, f))
+			} else {
+				m.stats(p, f.Bytes())
+			}
+			return true
+		},
+	}
+}
+
+func (m *ftraceModule) symbol(iid uint64) model.StringID {
+	name, _ := m.state.InternedString(internedKernelSymbols, iid)
+	return name
+}
+
+// bundle tokenizes an FtraceEventBundle.
+func (m *ftraceModule) bundle(p *proto.Packet, b *ftraceBundle) {
+	c, clock, ok := m.bundleHead(p, b.head)
+	if !ok {
+		m.File.LogAt(model.StatFtraceBundleTokenizerErrors, p.Offset, nil)
+		return
+	}
+	var begin uint64
+	for i := range b.head {
+		switch f := &b.head[i]; f.Number {
+		case 3:
+			if f.Bool() {
+				m.SetStat(model.StatFtraceCPUHasDataLoss, c.cpu, 1)
+			}
+		case 4:
+			c.compact(p, clock, f.Bytes())
+		case 9, 10:
+			begin = f.Uint64()
+		case 11:
+			m.describe(f.Bytes())
+		}
+	}
+	for i := range b.events {
+		c.tokenize(p, clock, b, &b.events[i])
+	}
+	if !c.begun {
+		c.begun = true
+		m.beginsAt(clock, begin)
+	}
+}
+
+func (m *ftraceModule) cpu(cpu int64) *ftraceCPU {
+	for int64(len(m.cpus)) <= cpu {
+		m.cpus = append(m.cpus, nil)
+	}
+	if m.cpus[cpu] == nil {
+		c := &ftraceCPU{ftraceModule: m, cpu: cpu}
+		c.stream = m.NewStream(c.parse)
+		m.cpus[cpu] = c
+	}
+	return m.cpus[cpu]
+}
+
+// beginsAt notes from when on a CPU's data is complete. In traces that keep the
+// latest events only, what is older than that of any CPU tells half a story.
+func (m *ftraceModule) beginsAt(clock model.Clock, value uint64) {
+	if value == 0 {
+		return
+	}
+	if ts, err := m.Clocks.ToTrace(clock, int64(value)); err == nil && ts > m.validity {
+		m.validity = ts
+		m.SetMetadata("ftrace_latest_data_start_ns", model.IntArg(ts))
+	}
+}
+
+// bundleHead returns the CPU and the clock of a bundle's events. The kernel's own
+// clocks have no other reading than the one that the recorder took with the
+// bundle.
+func (m *ftraceModule) bundleHead(p *proto.Packet, head []wire.Field) (c *ftraceCPU, clock model.Clock, ok bool) {
+	boot := model.Clock{ID: model.ClockBoottime}
+	clock = boot
+	var at, bootAt int64
+	cpu, readings := uint32(maxCPUs), 0
+	for i := range head {
+		switch f := &head[i]; f.Number {
+		case 1:
+			cpu = f.Uint32()
+		case 5:
+			const global, local, monoRaw = 2, 3, 4
+			switch f.Int32() {
+			case 0:
+			case monoRaw:
+				clock = model.Clock{ID: model.ClockMonotonicRaw}
+			case global, local:
+				clock = model.Clock{ID: ftraceClock, Sequence: p.Sequence}
+			default:
+				return nil, clock, false
+			}
+		case 6:
+			at = f.Int64()
+			readings++
+		case 7:
+			bootAt = f.Int64()
+			readings++
+		}
+	}
+	if cpu >= maxCPUs {
+		return nil, clock, false
+	}
+	if clock != boot && readings == 2 && at != m.snapshot {
+		m.snapshot = at
+		m.Clocks.AddSnapshot([]model.Reading{{Clock: clock, Value: at, Unit: 1}, {Clock: boot, Value: bootAt, Unit: 1}})
+	}
+	return m.cpu(int64(cpu)), clock, true
+}
+
+// time converts a time of the kernel. It counts one that cannot be converted.
+func (m *ftraceModule) time(p *proto.Packet, clock model.Clock, value int64) (int64, bool) {
+	ts, err := m.Clocks.ToTrace(clock, value)
+	if err != nil {
+		m.File.LogAt(err.Stat, p.Offset, err)
+		return 0, false
+	}
+	return ts, true
+}
+
+// tokenize sends an FtraceEvent to the sorter.
+func (c *ftraceCPU) tokenize(p *proto.Packet, clock model.Clock, b *ftraceBundle, s *ftraceSpan) {
+	switch {
+	case s.timeless:
+		c.File.LogAt(model.StatFtraceBundleTokenizerErrors, p.Offset, nil)
+		return
+	case s.number == 0:
+		c.File.LogAt(model.StatFtraceMissingEventID, p.Offset, nil)
+		return
+	}
+	ts, ok := c.time(p, clock, int64(s.stamp))
+	if !ok {
+		return
+	}
+	rest := b.rest(s)
+	if s.number >= firstRetimed {
+		if retime, special := retimed[s.number]; special {
+			_, body := eventOf(rest)
+			retime(c, p, ts, rest, body)
+			return
+		}
+	}
+	c.push(p.State, tokenEvent, ts, rest)
+}
+
+func (c *ftraceCPU) push(state *proto.State, kind byte, ts int64, rest []byte) {
+	head := [1]byte{kind}
+	c.stream.Push(ts, state, head[:], rest)
+}
+
+// pushAt sends an event to the sorter twice: to be stored at its own time, and to
+// be handled at another.
+func (c *ftraceCPU) pushAt(state *proto.State, ts, at int64, rest []byte) {
+	c.push(state, tokenRecord, ts, rest)
+	c.pushHandled(state, ts, at, rest)
+}
+
+func (c *ftraceCPU) pushHandled(state *proto.State, ts, at int64, rest []byte) {
+	head := binary.AppendVarint([]byte{tokenHandle}, ts)
+	c.stream.Push(at, state, head, rest)
+}
+
+// retimed are the tracepoints whose events tell of another time than that at
+// which they were written.
+var retimed = map[uint32]func(c *ftraceCPU, p *proto.Packet, ts int64, rest, body []byte){
+	488: (*ftraceCPU).workPeriod, // gpu_work_period
+	506: retimedBy(11),           // thermal_exynos_acpm_bulk
+	543: retimedBy(3),            // param_set_value_cpm
+	596: retimedBy(1),            // fwtp_perfetto_counter
+	600: retimedBy(1),            // fwtp_perfetto_slice
+	536: (*ftraceCPU).adrenoSync, // kgsl_adreno_cmdbatch_sync
+	537: (*ftraceCPU).adrenoRetired,
+}
+
+// firstRetimed is the lowest of their numbers.
+const firstRetimed = 488
+
+// retimedBy takes the time, ns of the trace clock, from a field of the event.
+func retimedBy(field uint32) func(c *ftraceCPU, p *proto.Packet, ts int64, rest, body []byte) {
+	return func(c *ftraceCPU, p *proto.Packet, ts int64, rest, body []byte) {
+		if at, ok := wire.Find(body, field); ok {
+			c.pushAt(p.State, ts, at.Int64(), rest)
+			return
+		}
+		c.File.LogAt(model.StatFtraceBundleTokenizerErrors, p.Offset, nil)
+	}
+}
+
+// workPeriod takes the start of a period, which is of the raw monotonic clock.
+func (c *ftraceCPU) workPeriod(p *proto.Packet, ts int64, rest, body []byte) {
+	start, ok := wire.Find(body, 3)
+	if !ok {
+		c.File.LogAt(model.StatFtraceBundleTokenizerErrors, p.Offset, nil)
+		return
+	}
+	if at, ok := c.time(p, model.Clock{ID: model.ClockMonotonicRaw}, start.Int64()); ok {
+		c.pushAt(p.State, ts, at, rest)
+	}
+}
+
+// adreno relates the clock of Qualcomm's GPUs to the trace clock. For each batch
+// of commands there is an event with both times, by which the event about its end
+// is placed at its start; either may come first.
+type adreno struct {
+	synced  map[uint64]adrenoSync    // by the batch's number
+	waiting map[uint64]adrenoWaiting // ends that came before
+}
+
+type adrenoSync struct {
+	ts    int64 // ns of the trace clock
+	ticks uint64
+}
+
+type adrenoWaiting struct {
+	cpu   *ftraceCPU
+	state *proto.State
+	ts    int64
+	start uint64
+	rest  []byte
+}
+
+func (a *adreno) init() {
+	a.synced, a.waiting = map[uint64]adrenoSync{}, map[uint64]adrenoWaiting{}
+}
+
+// at is the time of a reading of the GPU's clock, ns.
+func (s adrenoSync) at(ticks uint64) int64 {
+	return s.ts + int64(ticks-s.ticks)*1_000_000_000/kernel.AdrenoClock
+}
+
+func (c *ftraceCPU) adrenoSync(p *proto.Packet, ts int64, rest, body []byte) {
+	batch, _ := wire.Find(body, 2)
+	ticks, _ := wire.Find(body, 3)
+	sync := adrenoSync{ts, ticks.Uint64()}
+	if w, ok := c.adreno.waiting[batch.Uint64()]; ok {
+		delete(c.adreno.waiting, batch.Uint64())
+		w.cpu.pushHandled(w.state, w.ts, sync.at(w.start), w.rest)
+		w.state.Release()
+	} else {
+		c.adreno.synced[batch.Uint64()] = sync
+	}
+	c.push(p.State, tokenEvent, ts, rest)
+}
+
+func (c *ftraceCPU) adrenoRetired(p *proto.Packet, ts int64, rest, body []byte) {
+	batch, _ := wire.Find(body, 2)
+	start, _ := wire.Find(body, 6)
+	c.push(p.State, tokenRecord, ts, rest)
+	if sync, ok := c.adreno.synced[batch.Uint64()]; ok {
+		delete(c.adreno.synced, batch.Uint64())
+		c.pushHandled(p.State, ts, sync.at(start.Uint64()), rest)
+		return
+	}
+	p.State.Hold()
+	c.adreno.waiting[batch.Uint64()] = adrenoWaiting{c, p.State, ts, start.Uint64(), append([]byte(nil), rest...)}
+}
+
+// packed reads a packed field value by value.
+type packed struct {
+	rest []byte
+	bad  bool
+}
+
+func (p *packed) next() uint64 {
+	v, n := wire.Uvarint(p.rest)
+	if n <= 0 {
+		p.bad, p.rest = true, nil
+		return 0
+	}
+	p.rest = p.rest[n:]
+	return v
+}
+
+func (p *packed) more() bool { return len(p.rest) > 0 }
+
+// compact tokenizes the scheduler's events, of which each field is an array.
+func (c *ftraceCPU) compact(p *proto.Packet, clock model.Clock, data []byte) {
+	var columns [13]packed
+	c.comms = c.comms[:0]
+	for f := wire.Read(data); f.Next(); {
+		switch {
+		case f.Number == 5:
+			c.comms = append(c.comms, c.Store.Strings.InternBytes(f.Bytes()))
+		case f.Number < uint32(len(columns)):
+			columns[f.Number].rest = f.Bytes()
+		}
+	}
+	ok := c.compactEvents(p, clock, tokenSwitch, &columns, [5]int{1, 2, 3, 4, 6}, 0)
+	if !c.compactEvents(p, clock, tokenWaking, &columns, [5]int{7, 9, 8, 10, 11}, 12) || !ok {
+		c.File.LogAt(model.StatCompactSchedHasParseErrors, p.Offset, nil)
+	}
+}
+
+// compactToken is the size of a token of a switch or a wakeup: its kind, a state
+// or CPU, pid, priority, comm and flags.
+const compactToken = 1 + 8 + 4*4
+
+// compactEvents tokenizes events whose columns are the time, since the event
+// before; a state or CPU; a pid; a priority; an index of comms; maybe flags. It
+// reports whether all columns were read to their ends.
+func (c *ftraceCPU) compactEvents(p *proto.Packet, clock model.Clock, kind byte, columns *[13]packed, of [5]int, flags int) bool {
+	stamp, number, pid, prio, comm := &columns[of[0]], &columns[of[1]], &columns[of[2]], &columns[of[3]], &columns[of[4]]
+	var now int64
+	var token [compactToken]byte
+	token[0] = kind
+	for stamp.more() && number.more() && pid.more() && prio.more() && comm.more() {
+		now += int64(stamp.next())
+		binary.LittleEndian.PutUint64(token[1:], number.next())
+		binary.LittleEndian.PutUint32(token[9:], uint32(pid.next()))
+		binary.LittleEndian.PutUint32(token[13:], uint32(prio.next()))
+		i := comm.next()
+		if i >= uint64(len(c.comms)) {
+			return false
+		}
+		binary.LittleEndian.PutUint32(token[17:], uint32(c.comms[i]))
+		if flags != 0 && columns[flags].more() {
+			binary.LittleEndian.PutUint32(token[21:], uint32(columns[flags].next()))
+		}
+		ts, ok := c.time(p, clock, now)
+		if !ok {
+			return true
+		}
+		c.stream.Push(ts, p.State, token[:])
+	}
+	for _, i := range of {
+		if columns[i].bad || columns[i].more() {
+			return false
+		}
+	}
+	return true
+}
+
+// start decides, at the first event, which events are dropped.
+func (m *ftraceModule) start() {
+	m.started = true
+	if m.parser == nil {
+		m.parser = kernel.NewParser(m.Context)
+	}
+	if !m.preserve {
+		m.drop = m.MetadataInt("tracing_started_ns")
+	}
+	m.record = max(m.validity, m.drop)
+}
+
+// parse parses a token.
+func (c *ftraceCPU) parse(ts int64, state *proto.State, data []byte) {
+	m := c.ftraceModule
+	if !m.started {
+		m.start()
+	}
+	kind, data := data[0], data[1:]
+	written := ts
+	if kind == tokenHandle {
+		var n int
+		written, n = binary.Varint(data)
+		data = data[n:]
+	}
+	if written < m.drop {
+		m.File.Count(model.StatFtracePacketBeforeTracingStart)
+		return
+	}
+	recordOnly := written < m.record
+	switch kind {
+	case tokenSwitch, tokenWaking:
+		number := int64(binary.LittleEndian.Uint64(data))
+		task := kernel.Task{
+			PID:      int64(binary.LittleEndian.Uint32(data[8:])),
+			Priority: int32(binary.LittleEndian.Uint32(data[12:])),
+			Comm:     model.StringID(binary.LittleEndian.Uint32(data[16:])),
+		}
+		if kind == tokenSwitch {
+			m.parser.CompactSwitch(ts, c.cpu, number, task, recordOnly)
+			return
+		}
+		m.parser.CompactWaking(ts, c.cpu, task, number, int64(binary.LittleEndian.Uint32(data[20:])), recordOnly)
+	default:
+		m.state = state
+		e := &m.event
+		e.TS, e.CPU, e.TID, e.Flags = ts, c.cpu, model.None, 0
+		if body, ok := switchOf(data); ok {
+			if !recordOnly {
+				m.schedSwitch(ts, c.cpu, body)
+			}
+			return
+		}
+		if !m.read(data) {
+			return
+		}
+		if kind != tokenHandle {
+			m.parser.Record(e)
+		}
+		if kind != tokenRecord && !recordOnly {
+			m.parser.Handle(e)
+		}
+	}
+}
+
+// switchOf returns the fields of a switch of the scheduler, the most frequent of
+// all events, if it is written as it always is: behind the pid.
+func switchOf(data []byte) ([]byte, bool) {
+	tag, _, next := wire.Scan(data, 0)
+	if tag != fieldEventPID<<3|tagVarint {
+		return nil, false
+	}
+	tag, size, next := wire.Scan(data, next)
+	if tag != fieldEventSwitch<<3|tagBytes {
+		return nil, false
+	}
+	return data[next-int(size) : next], true
+}
+
+// schedSwitch decodes a switch without a look at the tracepoint's description.
+func (m *ftraceModule) schedSwitch(ts, cpu int64, body []byte) {
+	var prev, next kernel.Task
+	var state int64
+	for i := 0; i < len(body); {
+		tag, v, end := wire.Scan(body, i)
+		if end < 0 {
+			break
+		}
+		switch i = end; tag {
+		case 1<<3 | tagBytes:
+			prev.Comm = m.TextID(body[i-int(v) : i])
+		case 2<<3 | tagVarint:
+			prev.PID = int64(uint32(v))
+		case 3<<3 | tagVarint:
+			prev.Priority = int32(v)
+		case 4<<3 | tagVarint:
+			state = int64(v)
+		case 5<<3 | tagBytes:
+			next.Comm = m.TextID(body[i-int(v) : i])
+		case 6<<3 | tagVarint:
+			next.PID = int64(uint32(v))
+		case 7<<3 | tagVarint:
+			next.Priority = int32(v)
+		}
+	}
+	m.parser.Switch(ts, cpu, prev, state, next)
+}
+
+// read decodes an FtraceEvent into m.event.
+func (m *ftraceModule) read(data []byte) bool {
+	e := &m.event
+	var tracepoint *kernel.Tracepoint
+	var body []byte
+	for i := 0; i < len(data); {
+		tag, v, next := wire.Scan(data, i)
+		if next < 0 {
+			break
+		}
+		i = next
+		switch {
+		case tag == fieldEventPID<<3|tagVarint:
+			e.TID = int64(uint32(v))
+		case tag == fieldEventFlags<<3|tagVarint:
+			e.Flags = int64(uint32(v))
+		case tag&7 != tagBytes:
+		case tag>>3 == fieldEventGeneric:
+			return m.readLegacy(data[i-int(v) : i])
+		default:
+			body = data[i-int(v) : i]
+			tracepoint = m.tracepoint(uint32(tag >> 3))
+		}
+	}
+	if tracepoint == nil {
+		m.File.LogTime(model.StatFtraceMissingEventID, e.TS, nil)
+		return false
+	}
+	if e.TID == model.None {
+		if !tracepoint.Hypervisor() {
+			m.File.LogTime(model.StatFtraceBundleTokenizerErrors, e.TS, nil)
+			return false
+		}
+		e.TID = 0
+	}
+	e.Reset(tracepoint)
+	for i := 0; i < len(body); {
+		tag, v, next := wire.Scan(body, i)
+		if next < 0 {
+			break
+		}
+		i = next
+		field := tracepoint.Field(tag >> 3)
+		switch isBytes := tag&7 == tagBytes; {
+		case field == nil:
+			m.File.Count(model.StatFtraceGenericDescriptorErrors)
+		case field.Type == kernel.Text && isBytes:
+			e.AddText(field, body[i-int(v):i])
+		case field.Type == kernel.Text:
+			e.AddText(field, nil)
+		case isBytes:
+			e.AddInt(field, 0)
+		default:
+			e.AddInt(field, v)
+		}
+	}
+	return true
+}
+
+// tracepoint returns the one of a field of FtraceEvent, or nil.
+func (m *ftraceModule) tracepoint(number uint32) *kernel.Tracepoint {
+	if len(m.generic) > 0 {
+		if t := m.generic[number]; t != nil {
+			return t
+		}
+	}
+	return m.parser.Tracepoint(uint64(number))
+}
+
+// readLegacy decodes a GenericFtraceEvent, which names itself and its fields.
+func (m *ftraceModule) readLegacy(data []byte) bool {
+	e := &m.event
+	name, _ := wire.Find(data, 1)
+	tracepoint := m.parser.Legacy(name.Bytes())
+	e.Reset(tracepoint)
+	e.TID = max(e.TID, 0)
+	for f := wire.Read(data); f.Next(); {
+		if f.Number != 2 {
+			continue
+		}
+		name, _ := wire.Find(f.Bytes(), 1)
+		for v := wire.Read(f.Bytes()); v.Next(); {
+			switch v.Number {
+			case 3:
+				e.AddText(m.parser.LegacyField(tracepoint, name.Bytes(), kernel.Text), v.Bytes())
+			case 4, 5:
+				e.AddInt(m.parser.LegacyField(tracepoint, name.Bytes(), kernel.Int64), v.Uint64())
+			}
+		}
+	}
+	return true
+}
+
+// maxGenericFields is how many fields a tracepoint can have; more mean that its
+// description is corrupt.
+const maxGenericFields = 32
+
+// protoTypes are the types of fields by their number in FieldDescriptorProto.
+var protoTypes = map[int32]kernel.FieldType{
+	3: kernel.Int64, 4: kernel.Uint64, 5: kernel.Int32, 6: kernel.Uint64, 7: kernel.Uint32, 8: kernel.Bool,
+	9: kernel.Text, 12: kernel.Text, 13: kernel.Uint32, 14: kernel.Int32, 15: kernel.Int32, 16: kernel.Int64,
+}
+
+// describe reads the description of a tracepoint that recorders do not know.
+func (m *ftraceModule) describe(data []byte) {
+	id, _ := wire.Find(data, 1)
+	descriptor, _ := wire.Find(data, 2)
+	if m.generic[id.Uint32()] != nil {
+		return
+	}
+	var name string
+	var fields []kernel.Field
+	for f := wire.Read(descriptor.Bytes()); f.Next(); {
+		switch f.Number {
+		case 1:
+			name = string(f.Bytes())
+		case 2:
+			field, number, ok := genericField(f.Bytes())
+			if !ok {
+				m.File.Count(model.StatFtraceGenericDescriptorErrors)
+				return
+			}
+			for len(fields) <= number {
+				fields = append(fields, kernel.Field{})
+			}
+			fields[number] = field
+		}
+	}
+	if m.parser == nil {
+		m.parser = kernel.NewParser(m.Context)
+	}
+	m.generic[id.Uint32()] = m.parser.Generic(name, fields)
+}
+
+func genericField(data []byte) (field kernel.Field, number int, ok bool) {
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 1:
+			field.Name = string(f.Bytes())
+		case 3:
+			number = int(min(f.Uint64(), maxGenericFields))
+		case 5:
+			field.Type, ok = protoTypes[f.Int32()]
+		}
+	}
+	return field, number, ok && number < maxGenericFields
+}

@@ -1,0 +1,119 @@
+package ftrace
+
+import (
+	"math"
+
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// cpuStats are the fields of FtraceCpuStats, and the stats of their values at the
+// start, at the end, and of the difference.
+var cpuStats = map[uint32][3]model.Stat{
+	2: {model.StatFtraceCPUEntriesBegin, model.StatFtraceCPUEntriesEnd, model.StatFtraceCPUEntriesDelta},
+	3: {model.StatFtraceCPUOverrunBegin, model.StatFtraceCPUOverrunEnd, model.StatFtraceCPUOverrunDelta},
+	4: {model.StatFtraceCPUCommitOverrunBegin, model.StatFtraceCPUCommitOverrunEnd, model.StatFtraceCPUCommitOverrunDelta},
+	5: {model.StatFtraceCPUBytesBegin, model.StatFtraceCPUBytesEnd, model.StatFtraceCPUBytesDelta},
+	8: {model.StatFtraceCPUDroppedEventsBegin, model.StatFtraceCPUDroppedEventsEnd, model.StatFtraceCPUDroppedEventsDelta},
+	9: {model.StatFtraceCPUReadEventsBegin, model.StatFtraceCPUReadEventsEnd, model.StatFtraceCPUReadEventsDelta},
+}
+
+// cpuTimes are likewise the fields that are times, in seconds.
+var cpuTimes = map[uint32][2]model.Stat{
+	6: {model.StatFtraceCPUOldestEventTSBegin, model.StatFtraceCPUOldestEventTSEnd},
+	7: {model.StatFtraceCPUNowTSBegin, model.StatFtraceCPUNowTSEnd},
+}
+
+var kprobeStats = map[uint32][3]model.Stat{
+	1: {model.StatFtraceKprobeHitsBegin, model.StatFtraceKprobeHitsEnd, model.StatFtraceKprobeHitsDelta},
+	2: {model.StatFtraceKprobeMissesBegin, model.StatFtraceKprobeMissesEnd, model.StatFtraceKprobeMissesDelta},
+}
+
+// Phases of FtraceStats, less one.
+const (
+	atStart = 0
+	atEnd   = 1
+)
+
+// stats reads what the kernel says of its ring buffers, at the start of the
+// recording and at its end.
+func (m *ftraceModule) stats(p *proto.Packet, data []byte) {
+	phase := message.Int64(data, 1) - 1
+	if phase != atStart && phase != atEnd {
+		m.File.LogAt(model.StatFtraceBundleTokenizerErrors, p.Offset, nil)
+		return
+	}
+	var kprobes []byte
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 2:
+			m.cpuStats(f.Bytes(), phase)
+		case 8:
+			m.preserve = m.preserve || phase == atStart && f.Bool()
+		case 9:
+			for status := range f.Varints {
+				m.parseError(p, status)
+			}
+		case 10:
+			kprobes = f.Bytes()
+		}
+	}
+	m.counts(kprobes, kprobeStats, model.None, phase)
+	if phase == atStart && !m.failed[p.Sequence] {
+		m.setupErrors(p, data)
+	}
+}
+
+func (m *ftraceModule) cpuStats(data []byte, phase int64) {
+	cpu := message.Int64(data, 1)
+	m.counts(data, cpuStats, cpu, phase)
+	for number, stats := range cpuTimes {
+		f, _ := wire.Find(data, number)
+		ns := f.Float64() * 1e9
+		value := int64(math.MaxInt64) // times wrap around into nonsense
+		if ns < math.MaxInt64 {
+			value = int64(ns)
+		}
+		m.SetStat(stats[phase], cpu, value)
+	}
+}
+
+func (m *ftraceModule) counts(data []byte, stats map[uint32][3]model.Stat, index, phase int64) {
+	for number, stat := range stats {
+		value := message.Int64(data, number)
+		m.SetStat(stat[phase], index, value)
+		if phase == atEnd {
+			m.SetStat(stat[2], index, value-m.Stat(stat[atStart], index))
+		}
+	}
+}
+
+// zeroLengthRecord is a status of the recorder's reading that loses nothing.
+const zeroLengthRecord = 12
+
+// parseError counts what the recorder could not read of the kernel's buffers.
+func (m *ftraceModule) parseError(p *proto.Packet, status uint64) {
+	if status == zeroLengthRecord {
+		m.File.Count(model.StatFtraceABIErrorsSkippedZeroDataLength)
+		return
+	}
+	m.File.LogAt(model.StatFtraceSetupErrors, p.Offset, nil)
+}
+
+// setupErrors logs what the recorder could not enable.
+func (m *ftraceModule) setupErrors(p *proto.Packet, data []byte) {
+	messages := map[uint32]string{
+		7: "Ftrace event failed: ", 6: "Ftrace event unknown: ",
+		5: "Atrace failures: ", 13: "Ftrace exclusive feature error: ",
+	}
+	for f := wire.Read(data); f.Next(); {
+		if message, ok := messages[f.Number]; ok && len(f.Bytes()) > 0 {
+			m.failed[p.Sequence] = true
+			m.File.Log(model.StatFtraceSetupErrors, model.LogEntry{Args: model.ArgFunc(func(set *model.ArgSet) {
+				set.Add(m.Store.Strings.Intern("message"), model.StringArg(m.Store.Strings.Intern(message+string(f.Bytes()))))
+			})})
+		}
+	}
+}

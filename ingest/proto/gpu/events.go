@@ -1,0 +1,433 @@
+// Package gpu reads the work, the counters and the memory of GPUs.
+package gpu
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/gpulinks"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Modules read the packets of the family.
+var Modules = proto.Family{gpuCounterEvents, gpuWork, vulkanMemoryEvents}
+
+const (
+	fieldRenderStage    = 53
+	fieldGPULog         = 63
+	fieldVulkanAPI      = 65
+	fieldGPUMemoryTotal = 71
+
+	internedEventNames       = 2
+	internedGraphicsContexts = 23
+	internedGPUStages        = 24
+	internedStrings          = 29
+	internedComputeKernels   = 1000
+	internedComputeArgs      = 1001
+)
+
+// gpuEvents reads the work of GPUs, stage by stage, and the calls of their APIs.
+type gpuEvents struct {
+	*proto.Reader
+	queues   map[int64]gpuQueue // that have no interned description, by number
+	stages   []gpuQueue
+	unnamed  map[int64]bool // queues that had work before their description
+	contexts map[uint64]bool
+	names    map[vulkanObject]model.StringID
+}
+
+type gpuQueue struct{ name, description model.StringID }
+
+// vulkanObject is an object that an app may have named.
+type vulkanObject struct {
+	kind   int32
+	handle uint64
+}
+
+// The VkObjectType of objects whose names are kept.
+const (
+	vulkanCommandBuffer = 6
+	vulkanRenderPass    = 18
+	vulkanFramebuffer   = 24
+)
+
+func gpuWork(r *proto.Reader) *proto.Module {
+	g := &gpuEvents{Reader: r, queues: map[int64]gpuQueue{}, unnamed: map[int64]bool{}, contexts: map[uint64]bool{},
+		names: map[vulkanObject]model.StringID{}}
+	return &proto.Module{
+		Fields: []uint32{fieldRenderStage, fieldGPULog, fieldVulkanAPI, fieldGPUMemoryTotal},
+		Parse: func(e *proto.Event) {
+			switch e.Field {
+			case fieldRenderStage:
+				g.renderStage(e)
+			case fieldGPULog:
+				g.log(e.TS, e.Data)
+			case fieldVulkanAPI:
+				g.vulkan(e.TS, e.Data)
+			case fieldGPUMemoryTotal:
+				ftrace.GPUMemory(g.Context, e.TS, int64(message.Uint32(e.Data, 1)), int64(message.Uint32(e.Data, 2)), float64(message.Uint64(e.Data, 3)))
+			}
+		},
+	}
+}
+
+var (
+	renderStages = model.AsyncBlueprint(model.Blueprint{Classification: "gpu_render_stage",
+		Dims: []string{"ugpu", "gpu", "render_stage_source", "hwqueue_id", "hwqueue_name"}})
+	gpuLog       = &model.Blueprint{Classification: "gpu_log", Name: "GPU Log"}
+	vulkanEvents = &model.Blueprint{Classification: "vulkan_events", Name: "Vulkan Events"}
+)
+
+var gpuLogSeverities = []string{"UNSPECIFIED", "VERBOSE", "DEBUG", "INFO", "WARNING", "ERROR"}
+
+func (g *gpuEvents) word(s string) model.StringID { return g.Store.Strings.Intern(s) }
+
+func (g *gpuEvents) log(ts int64, data []byte) {
+	severity := "UNKNOWN_SEVERITY"
+	if v := message.Uint64(data, 1); v < uint64(len(gpuLogSeverities)) {
+		severity = gpuLogSeverities[v]
+	}
+	track := g.Tracks.Intern(gpuLog, nil)
+	slice := g.Slices.Scoped(ts, 0, track, 0, g.word(severity), model.ArgFunc(func(set *model.ArgSet) {
+		if message.Has(data, 2) {
+			set.Add(g.word("tag"), model.StringArg(g.TextField(data, 2)))
+		}
+		if message.Has(data, 3) {
+			set.Add(g.word("message"), model.StringArg(g.TextField(data, 3)))
+		}
+	}))
+	if slice != model.None {
+		g.Slices.Child(track, &g.Store.GPUSlice.Table)
+	}
+}
+
+func (g *gpuEvents) vulkan(ts int64, data []byte) {
+	if object, ok := wire.Find(data, 1); ok {
+		o := object.Bytes()
+		g.names[vulkanObject{message.Int32(o, 3), message.Uint64(o, 4)}] = g.TextField(o, 5)
+	}
+	f, ok := wire.Find(data, 2)
+	if !ok {
+		return
+	}
+	submit := f.Bytes()
+	buffers := slices.Collect(message.Numbers(submit, 5))
+	args := model.ArgFunc(func(set *model.ArgSet) {
+		set.Add(g.word("pid"), model.IntArg(int64(message.Uint32(submit, 2))))
+		set.Add(g.word("tid"), model.IntArg(int64(message.Uint32(submit, 3))))
+		key := g.word("command_buffers")
+		for _, handle := range buffers {
+			set.AddIfAbsent(g.word("command_buffer"), g.word("command_buffer"), model.UintArg(handle))
+			set.AddFlat(key, g.word(model.ArrayKey("command_buffers", set.NextIndex(key))), model.UintArg(handle))
+		}
+		set.Add(g.word("submission_id"), model.IntArg(int64(message.Uint32(submit, 6))))
+	})
+	track := g.Tracks.Intern(vulkanEvents, nil)
+	if g.Slices.Scoped(ts, message.Int64(submit, 1), track, 0, g.word("vkQueueSubmit"), args) != model.None {
+		t := &g.Store.GPUSlice
+		row := g.Slices.Child(track, &t.Table)
+		t.SubmissionID.Set(row, int64(message.Uint32(submit, 6)))
+		if len(buffers) > 0 {
+			t.CommandBuffer.Set(row, int64(buffers[0]))
+		}
+	}
+}
+
+// specifications read the descriptions of queues and stages that are not
+// interned, and return the pid of the context.
+func (g *gpuEvents) specifications(gpu int64, data []byte) (pid int64) {
+	index := int64(0)
+	for queue := range message.Messages(data, 2) {
+		if message.Has(queue, 1) {
+			g.describeQueue(gpu, index, gpuQueue{g.TextField(queue, 1), g.TextField(queue, 2)})
+		}
+		index++
+	}
+	for stage := range message.Messages(data, 3) {
+		if message.Has(stage, 1) {
+			g.stages = append(g.stages, gpuQueue{g.TextField(stage, 1), g.TextField(stage, 2)})
+		}
+	}
+	return int64(message.Uint32(message.Bytes(data, 1), 2))
+}
+
+func (g *gpuEvents) describeQueue(gpu, index int64, queue gpuQueue) {
+	g.queues[index] = queue
+	if !g.unnamed[index] {
+		return
+	}
+	delete(g.unnamed, index)
+	track := g.Async.Default(renderStages, nil, g.queueDims(gpu, "id", index, 0)...)
+	g.Store.Track.Name.Set(track, queue.name)
+	g.Store.Track.SourceArgSetID.Set(track, g.Store.InternArgs(g.description(queue)))
+}
+
+func (g *gpuEvents) description(queue gpuQueue) *model.ArgSet {
+	set := new(model.ArgSet)
+	set.Add(g.word("description"), model.StringArg(queue.description))
+	return set
+}
+
+func (g *gpuEvents) queueDims(gpu int64, source string, id int64, name model.StringID) []model.Dim {
+	return []model.Dim{model.IntDim(g.Machine.GPU(gpu)), model.IntDim(gpu), model.StringDim(g.word(source)), model.IntDim(id), model.StringDim(name)}
+}
+
+var graphicsAPIs = []string{"UNDEFINED", "OPEN_GL", "VULKAN", "OPEN_CL", "CUDA", "HIP"}
+
+// context adds a graphics context and returns the pid of its process.
+func (g *gpuEvents) context(id uint64, data []byte) int64 {
+	if !g.contexts[id] {
+		g.contexts[id] = true
+		t := &g.Store.GPUContext
+		row := t.Append()
+		t.ContextID.Set(row, int64(uint32(id)))
+		if message.Has(data, 2) {
+			t.PID.Set(row, int64(message.Uint32(data, 2)))
+		}
+		if message.Has(data, 3) {
+			api := message.Uint64(data, 3)
+			if api >= uint64(len(graphicsAPIs)) {
+				api = 0
+			}
+			t.API.Set(row, g.word(graphicsAPIs[api]))
+		}
+	}
+	return int64(message.Uint32(data, 2))
+}
+
+// renderStage is a GpuRenderStageEvent.
+func (g *gpuEvents) renderStage(e *proto.Event) {
+	data := e.Data
+	gpu, pid := int64(message.Uint32(data, 11)), int64(0)
+	if specs, ok := wire.Find(data, 7); ok {
+		pid = g.specifications(gpu, specs.Bytes())
+	}
+	if context, ok := wire.Find(data, 5); ok {
+		if interned, ok := e.State.Interned(internedGraphicsContexts, context.Uint64()); ok {
+			pid = g.context(context.Uint64(), interned)
+		}
+	}
+	event, ok := wire.Find(data, 1)
+	if !ok {
+		return
+	}
+	track, queue, ok := g.queueTrack(e, gpu)
+	if !ok {
+		return
+	}
+	s := stage{gpuEvents: g, e: e, queue: queue, upid: g.Machine.Process(pid)}
+	slice := g.Slices.Scoped(e.TS, message.Int64(data, 2), track, 0, s.name(), &s)
+	if slice == model.None {
+		return
+	}
+	s.store(track)
+	gpulinks.Of(g.Reader).Stage(event.Uint64(), slice)
+	for id := range message.Numbers(data, 18) {
+		gpulinks.Of(g.Reader).StageWaits(id, slice)
+	}
+}
+
+// queueTrack returns a track of the hardware queue that the work was in.
+func (g *gpuEvents) queueTrack(e *proto.Event, gpu int64) (track model.TrackID, id int64, ok bool) {
+	var queue gpuQueue
+	source, dim := "id", model.StringID(0)
+	if iid, interned := wire.Find(e.Data, 13); interned {
+		description, ok := e.State.Interned(internedGPUStages, iid.Uint64())
+		if !ok {
+			return 0, 0, false
+		}
+		source, id = "iid", iid.Int64()
+		queue = gpuQueue{name: g.TextField(description, 2)}
+		if len(message.Bytes(description, 3)) > 0 {
+			queue.description = g.TextField(description, 3)
+		}
+		dim = queue.name
+	} else {
+		id = int64(message.Uint32(e.Data, 3))
+		var known bool
+		if queue, known = g.queues[id]; known {
+			dim = queue.name
+		} else {
+			queue.name = g.word("Unknown GPU Queue " + strconv.FormatInt(id, 10))
+			g.unnamed[id] = true
+		}
+	}
+	o := model.TrackOptions{Name: queue.name}
+	if queue.description != 0 {
+		o.Args = model.ArgFunc(func(set *model.ArgSet) { set.Add(g.word("description"), model.StringArg(queue.description)) })
+	}
+	return g.Async.Scoped(renderStages, &o, e.TS, message.Int64(e.Data, 2), g.queueDims(gpu, source, id, dim)...), id, true
+}
+
+// stage is the work of a GPU on one stage, and the source of its args.
+type stage struct {
+	*gpuEvents
+	e     *proto.Event
+	queue int64
+	upid  model.UPID
+}
+
+func (s *stage) name() model.StringID {
+	data := s.e.Data
+	if iid, ok := wire.Find(data, 20); ok {
+		name, _ := s.e.State.InternedString(internedEventNames, iid.Uint64())
+		return name
+	}
+	if message.Has(data, 17) {
+		return s.TextField(data, 17)
+	}
+	if iid, ok := wire.Find(data, 14); ok {
+		name, _ := s.e.State.InternedString(internedGPUStages, iid.Uint64())
+		return name
+	}
+	id := uint64(int64(message.Int32(data, 4)))
+	if id < uint64(len(s.stages)) {
+		return s.stages[id].name
+	}
+	return s.word(fmt.Sprintf("render stage(%d)", id))
+}
+
+// AddArgs adds all that is known of the work.
+func (s *stage) AddArgs(set *model.ArgSet) {
+	data := s.e.Data
+	add := func(key string, v model.ArgValue) { set.Add(s.word(key), v) }
+	handle := func(number uint32) model.ArgValue { return model.UintArg(message.Uint64(data, number)) }
+	named := func(kind int32, number uint32) model.ArgValue {
+		return model.StringArg(s.names[vulkanObject{kind, message.Uint64(data, number)}])
+	}
+	if iid, ok := wire.Find(data, 14); ok {
+		if description, ok := s.e.State.Interned(internedGPUStages, iid.Uint64()); ok {
+			add("render_stage_category", model.IntArg(message.Int64(description, 4)))
+			add("description", model.StringArg(s.TextField(description, 3)))
+		}
+	} else if id, ok := wire.Find(data, 4); ok && id.Uint64() < uint64(len(s.stages)) && s.stages[id.Uint64()].description != 0 {
+		add("description", model.StringArg(s.stages[id.Uint64()].description))
+	}
+	if iid, ok := wire.Find(data, 19); ok {
+		s.kernel(iid.Uint64(), set)
+	}
+	if launch, ok := wire.Find(data, 21); ok {
+		s.launch(launch.Bytes(), set)
+	}
+	if instance := message.Uint64(data, 16); instance != 0 {
+		add("correlation_id", model.StringArg(s.word(fmt.Sprintf("rp:#%d", instance))))
+	}
+	for extra := range message.Messages(data, 6) {
+		set.Add(s.TextField(extra, 1), model.StringArg(s.TextField(extra, 2)))
+	}
+	add("context_id", handle(5))
+	add("render_target", handle(8))
+	add("render_target_name", named(vulkanFramebuffer, 8))
+	add("render_pass", handle(9))
+	add("render_pass_name", named(vulkanRenderPass, 9))
+	add("render_subpasses", model.StringArg(s.subpasses()))
+	add("command_buffer", handle(12))
+	add("command_buffer_name", named(vulkanCommandBuffer, 12))
+	add("submission_id", model.IntArg(int64(message.Uint32(data, 10))))
+	add("hw_queue_id", model.UintArg(uint64(s.queue)))
+	add("upid", model.IntArg(s.upid))
+}
+
+// store adds the row of the work to gpu_slice.
+func (s *stage) store(track model.TrackID) {
+	data, t := s.e.Data, &s.Store.GPUSlice
+	row := s.Slices.Child(track, &t.Table)
+	named := func(kind int32, number uint32) model.StringID {
+		return s.names[vulkanObject{kind, message.Uint64(data, number)}]
+	}
+	t.ContextID.Set(row, message.Int64(data, 5))
+	t.RenderTarget.Set(row, message.Int64(data, 8))
+	t.RenderTargetName.Set(row, named(vulkanFramebuffer, 8))
+	t.RenderPass.Set(row, message.Int64(data, 9))
+	t.RenderPassName.Set(row, named(vulkanRenderPass, 9))
+	t.RenderSubpasses.Set(row, s.subpasses())
+	t.CommandBuffer.Set(row, message.Int64(data, 12))
+	t.CommandBufferName.Set(row, named(vulkanCommandBuffer, 12))
+	t.SubmissionID.Set(row, int64(message.Uint32(data, 10)))
+	t.HWQueueID.Set(row, s.queue)
+	t.UPID.Set(row, s.upid)
+	if iid, ok := wire.Find(data, 14); ok {
+		if description, ok := s.e.State.Interned(internedGPUStages, iid.Uint64()); ok {
+			t.RenderStageCategory.Set(row, message.Int64(description, 4))
+		}
+	}
+}
+
+// subpasses writes the numbers of the bits in the masks, 64 to a mask.
+func (s *stage) subpasses() model.StringID {
+	if !message.Has(s.e.Data, 15) {
+		return 0
+	}
+	var list []string
+	first := 0
+	for mask := range message.Numbers(s.e.Data, 15) {
+		for bit := range 64 {
+			if mask>>bit&1 != 0 {
+				list = append(list, strconv.Itoa(first+bit))
+			}
+		}
+		first += 64
+	}
+	return s.word(strings.Join(list, ","))
+}
+
+func (s *stage) kernel(iid uint64, set *model.ArgSet) {
+	kernel, ok := s.e.State.Interned(internedComputeKernels, iid)
+	if !ok {
+		return
+	}
+	for i, key := range []string{"kernel_name", "kernel_demangled_name", "arch"} {
+		if number := uint32(i + 2); message.Has(kernel, number) {
+			set.Add(s.word(key), model.StringArg(s.TextField(kernel, number)))
+		}
+	}
+	for arg := range message.Messages(kernel, 5) {
+		s.computeArg(arg, set)
+	}
+}
+
+func (s *stage) launch(data []byte, set *model.ArgSet) {
+	for i, size := range []string{"grid_size", "workgroup_size"} {
+		dim3 := message.Bytes(data, uint32(i+1))
+		for j, axis := range []string{"x", "y", "z"} {
+			if number := uint32(j + 1); message.Has(dim3, number) {
+				set.Add(s.word("launch."+size+"."+axis), model.UintArg(uint64(message.Uint32(dim3, number))))
+			}
+		}
+	}
+	for arg := range message.Messages(data, 3) {
+		s.computeArg(arg, set)
+	}
+}
+
+func (s *stage) computeArg(data []byte, set *model.ArgSet) {
+	name := s.TextField(data, 2)
+	if iid, ok := wire.Find(data, 1); ok {
+		name, _ = s.e.State.InternedString(internedComputeArgs, iid.Uint64())
+	}
+	if name == 0 {
+		return
+	}
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 3:
+			set.Add(name, model.IntArg(f.Int64()))
+		case 4:
+			set.Add(name, model.UintArg(f.Uint64()))
+		case 5:
+			set.Add(name, model.RealArg(f.Float64()))
+		case 6:
+			set.Add(name, model.StringArg(s.TextID(f.Bytes())))
+		case 7:
+			if text, ok := s.e.State.InternedString(internedStrings, f.Uint64()); ok {
+				set.Add(name, model.StringArg(text))
+			}
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package proto
+
+import (
+	"bytes"
+
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+)
+
+// Lifetime is how long something lasts that is kept with a sequence.
+type Lifetime uint8
+
+// The lifetimes.
+const (
+	UntilLoss Lifetime = iota // until a packet was lost or the sequence starts anew
+	UntilAnew                 // until the sequence starts anew
+	Always                    // with the value that it has then, it goes on
+)
+
+// Local is something of a module's own that it keeps with a sequence. NewLocal
+// makes one, for a variable of a package.
+type Local[T any] struct {
+	slot int
+}
+
+// localKind is a Local of any type.
+type localKind struct {
+	lifetime Lifetime
+	copy     func(any) any
+}
+
+// localKinds are those of all packages by slot.
+var localKinds []localKind
+
+// NewLocal returns a Local, which must be done before anything is read.
+func NewLocal[T any](lifetime Lifetime) Local[T] {
+	localKinds = append(localKinds, localKind{lifetime, func(v any) any {
+		value := *v.(*T)
+		return &value
+	}})
+	return Local[T]{len(localKinds) - 1}
+}
+
+// Of returns the value of the state's sequence, zero at first.
+func (l Local[T]) Of(s *State) *T {
+	if v := l.Get(s); v != nil {
+		return v
+	}
+	for len(s.locals) <= l.slot {
+		s.locals = append(s.locals, nil)
+	}
+	v := new(T)
+	s.locals[l.slot] = v
+	return v
+}
+
+// Get is Of, but returns nil as long as there is no value.
+func (l Local[T]) Get(s *State) *T {
+	if l.slot < len(s.locals) {
+		if v := s.locals[l.slot]; v != nil {
+			return v.(*T)
+		}
+	}
+	return nil
+}
+
+// keptLocals returns what lasts at least for a lifetime, for the next interval.
+func (iv *interval) keptLocals(lifetime Lifetime) []any {
+	var kept []any
+	for slot, v := range iv.locals {
+		kind := localKinds[slot]
+		if v == nil || kind.lifetime < lifetime {
+			continue
+		}
+		for len(kept) <= slot {
+			kept = append(kept, nil)
+		}
+		if kind.lifetime == Always {
+			v = kind.copy(v)
+		}
+		kept[slot] = v
+	}
+	return kept
+}
+
+// defaults are a TracePacketDefaults.
+type defaults struct {
+	data    []byte
+	clockID uint32
+	decoded []any // by slot
+}
+
+func newDefaults(data []byte) *defaults {
+	d := &defaults{data: bytes.Clone(data)}
+	d.clockID = message.Uint32(d.data, fieldTimestampClock)
+	return d
+}
+
+// clockID is the clock of packets that name none, 0 if there is no default.
+func (s *State) clockID() uint32 {
+	if s.defaults == nil {
+		return 0
+	}
+	return s.defaults.clockID
+}
+
+// Default is a field of a sequence's defaults. NewDefault makes one, for a variable
+// of a package.
+type Default[T any] struct {
+	slot   int
+	field  uint32
+	decode func([]byte) T
+}
+
+var defaultSlots int
+
+// NewDefault returns the Default of a field of TracePacketDefaults, which must be
+// done before anything is read.
+func NewDefault[T any](field uint32, decode func([]byte) T) Default[T] {
+	defaultSlots++
+	return Default[T]{defaultSlots - 1, field, decode}
+}
+
+// Of returns the field of a state's defaults, or nil. It is decoded once.
+func (d *Default[T]) Of(s *State) *T {
+	if s.defaults == nil {
+		return nil
+	}
+	if d.slot < len(s.defaults.decoded) {
+		if v := s.defaults.decoded[d.slot]; v != nil {
+			return v.(*T)
+		}
+	}
+	for len(s.defaults.decoded) <= d.slot {
+		s.defaults.decoded = append(s.defaults.decoded, nil)
+	}
+	v := new(T)
+	if f, ok := wire.Find(s.defaults.data, d.field); ok {
+		*v = d.decode(f.Bytes())
+	}
+	s.defaults.decoded[d.slot] = v
+	return v
+}

@@ -1,0 +1,283 @@
+// Package power reads what a device says of energy.
+package power
+
+import (
+	"encoding/binary"
+	"math"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Modules read the packets of the family.
+var Modules = proto.Family{energy}
+
+const (
+	fieldBattery         = 38
+	fieldPowerRails      = 40
+	fieldEnergyBreakdown = 77
+	fieldEntityResidency = 91
+
+	// maxRails is more than a device has.
+	maxRails = 256
+)
+
+// power reads how much energy the battery and the parts of a device give and take.
+type power struct {
+	*proto.Reader
+	rails     *proto.Stream
+	tracks    map[rail]model.TrackID
+	consumers map[int64]consumer
+	entities  map[entityState]entityNames
+}
+
+type rail struct {
+	session, index uint64
+}
+
+// consumer is a part of the device whose energy Android estimates.
+type consumer struct {
+	name, kind model.StringID
+	ordinal    int64
+}
+
+// entityState is a power state that something can be in.
+type entityState struct{ entity, state int64 }
+
+type entityNames struct{ entity, state, track model.StringID }
+
+func energy(r *proto.Reader) *proto.Module {
+	p := &power{Reader: r, tracks: map[rail]model.TrackID{}, consumers: map[int64]consumer{}, entities: map[entityState]entityNames{}}
+	p.rails = r.NewStream(p.railEnergy)
+	return &proto.Module{
+		Fields:   []uint32{fieldBattery, fieldPowerRails, fieldEnergyBreakdown, fieldEntityResidency},
+		Tokenize: p.tokenize,
+		Parse:    p.parse,
+	}
+}
+
+// tokenize reads the descriptions, which have no time, and the energies of power
+// rails, which have a time each.
+func (p *power) tokenize(packet *proto.Packet, f *wire.Field) bool {
+	switch data := f.Bytes(); f.Number {
+	case fieldPowerRails:
+		p.powerRails(packet, data)
+		return true
+	case fieldEnergyBreakdown:
+		if descriptor, ok := wire.Find(data, 1); ok {
+			p.describeConsumers(descriptor.Bytes())
+			return true
+		}
+	case fieldEntityResidency:
+		p.describeEntities(data)
+	}
+	return false
+}
+
+func (p *power) parse(e *proto.Event) {
+	switch e.Field {
+	case fieldBattery:
+		p.battery(e.TS, e.Data)
+	case fieldEnergyBreakdown:
+		p.breakdown(e.TS, e.Data)
+	case fieldEntityResidency:
+		p.residency(e.TS, e.Data)
+	}
+}
+
+func (p *power) dim(text []byte) model.Dim {
+	return model.StringDim(p.TextID(text))
+}
+
+var batteryCounters = &model.Blueprint{Classification: "battery_counter", Event: model.CounterTrack, Dims: []string{"battery_name", "counter_name"},
+	NameOf: func(s *model.Store, dims []model.Dim) string {
+		name := "batt."
+		if battery := s.Strings.Get(dims[0].String()); battery != "" {
+			name += battery + "."
+		}
+		return name + s.Strings.Get(dims[1].String())
+	}}
+
+func (p *power) battery(ts int64, data []byte) {
+	battery := p.dim(message.Bytes(data, 5))
+	push := func(counter string, value float64) {
+		p.Counters.Push(ts, value, p.Tracks.Intern(batteryCounters, nil, battery, model.StringDim(p.Store.Strings.Intern(counter))))
+	}
+	pushInt := func(field uint32, counter string) (int64, bool) {
+		f, ok := wire.Find(data, field)
+		if ok {
+			push(counter, float64(f.Int64()))
+		}
+		return f.Int64(), ok
+	}
+	voltage, _ := wire.Find(data, 7)
+	if _, charge := pushInt(1, "charge_uah"); !charge && message.Has(data, 6) && voltage.Int64() > 0 {
+		push("charge_uah", float64(message.Int64(data, 6)*1_000_000/voltage.Int64()))
+	}
+	if message.Has(data, 2) {
+		push("capacity_pct", message.Float64(data, 2))
+	}
+	current, hasCurrent := pushInt(3, "current_ua")
+	pushInt(4, "current.avg_ua")
+	if _, ok := pushInt(7, "voltage_uv"); ok && hasCurrent {
+		// The current of a battery that is discharged is negative, the power not.
+		push("power_mw", math.Abs(float64(current*voltage.Int64()/1_000_000_000)))
+	}
+}
+
+// railNames are what the rails of Pixel phones are for, by the ends of their names.
+var railNames = []struct{ suffix, name string }{
+	{"M_VDD_CPUCL0", "cpu.little"}, {"M_VDD_CPUCL0_M", "cpu.little.mem"}, {"M_VDD_CPUCL1", "cpu.mid"}, {"M_VDD_CPUCL1_M", "cpu.mid.mem"},
+	{"M_VDD_CPUCL2", "cpu.big"}, {"M_VDD_INT", "system.fabric"}, {"M_VDD_TPU", "tpu"}, {"VSYS_PWR_DISP", "display"},
+	{"VSYS_PWR_DISPLAY", "display"}, {"M_DISP", "ldo.main.a.display"}, {"VSYS_PWR_MODEM", "modem"}, {"M_VDD_MIF", "memory.interface"},
+	{"VSYS_PWR_WLAN_BT", "wifi.bt"}, {"VSYS_PWR_MMWAVE", "mmwave"}, {"S_VDD_AOC_RET", "aoc.memory"}, {"S_VDD_AOC", "aoc.logic"},
+	{"S_VDDQ_MEM", "ddr.a"}, {"S_VDD2L", "ddr.b"}, {"S_VDD2L_MEM", "ddr.b"}, {"S_VDD2H_MEM", "ddr.c"}, {"S_VDD_G3D", "gpu"},
+	{"S_VDD_G3D_L2", "gpu.l2"}, {"S_GNSS_CORE", "gps"}, {"VSYS_PWR_RFFE", "radio.frontend"}, {"VSYS_PWR_CAMERA", "camera"},
+	{"S_VDD_CAM", "multimedia"}, {"S_UDFPS", "udfps"}, {"S_PLL_MIPI_UFS", "ufs"}, {"M_LLDO1", "ldo.main.a"}, {"M_LLDO2", "ldo.main.b"},
+	{"S_LLDO1", "ldo.sub"},
+}
+
+func railName(raw string) string {
+	for _, r := range railNames {
+		if strings.HasSuffix(raw, r.suffix) {
+			return "power.rails." + r.name
+		}
+	}
+	return "power." + raw + "_uws"
+}
+
+var powerRails = &model.Blueprint{Classification: "power_rails", Event: model.CounterTrack, Dims: []string{"name", "session_uuid"}}
+
+func (p *power) powerRails(packet *proto.Packet, data []byte) {
+	session := message.Uint64(data, 3)
+	for descriptor := range message.Messages(data, 1) {
+		index := uint64(message.Uint32(descriptor, 1))
+		if index > maxRails {
+			continue
+		}
+		raw, intern := message.Bytes(descriptor, 2), p.Store.Strings
+		o := model.TrackOptions{Name: intern.Intern(railName(string(raw))), Args: model.ArgFunc(func(set *model.ArgSet) {
+			set.Add(intern.Intern("raw_name"), model.StringArg(intern.InternBytes(raw)))
+			set.Add(intern.Intern("subsystem_name"), model.StringArg(intern.InternBytes(message.Bytes(descriptor, 3))))
+		})}
+		p.tracks[rail{session, index}] = p.Tracks.Intern(powerRails, &o, p.dim(raw), model.IntDim(int64(session)))
+	}
+	if !message.Has(data, 2) {
+		p.File.LogTime(model.StatPowerRailEmptyPacket, packet.TS, nil)
+		return
+	}
+	for energy := range message.Messages(data, 2) {
+		ts := packet.TS
+		if ms, ok := wire.Find(energy, 2); ok {
+			var err *model.ClockError
+			if ts, err = p.Clocks.ToTrace(model.Clock{ID: model.ClockBoottime}, ms.Int64()*1_000_000); err != nil {
+				p.File.LogAt(err.Stat, packet.Offset, err)
+				continue
+			}
+		}
+		head := binary.AppendUvarint(nil, session)
+		head = binary.AppendUvarint(head, uint64(packet.TS))
+		p.rails.Push(ts, packet.State, head, energy)
+	}
+}
+
+// railEnergy stores the energy that a rail has given, and when it was reported.
+func (p *power) railEnergy(ts int64, _ *proto.State, data []byte) {
+	session, n := binary.Uvarint(data)
+	reported, m := binary.Uvarint(data[n:])
+	data = data[n+m:]
+	track, ok := p.tracks[rail{session, uint64(message.Uint32(data, 1))}]
+	if !ok {
+		p.File.Count(model.StatPowerRailUnknownIndex)
+		return
+	}
+	p.Counters.PushWithArgs(ts, float64(message.Uint64(data, 3)), track, model.ArgFunc(func(set *model.ArgSet) {
+		set.Add(p.Store.Strings.Intern("packet_ts"), model.UintArg(reported))
+	}))
+}
+
+var (
+	consumerEnergy = &model.Blueprint{Classification: "android_energy_estimation_breakdown", Event: model.CounterTrack, Dims: []string{"energy_consumer_id"}}
+	userEnergy     = &model.Blueprint{Classification: "android_energy_estimation_breakdown_per_uid", Event: model.CounterTrack, Dims: []string{"energy_consumer_id", "uid"}}
+	entityTime     = &model.Blueprint{Classification: "entity_state", Event: model.CounterTrack, Dims: []string{"entity_name", "state_name"}}
+)
+
+func (p *power) describeConsumers(data []byte) {
+	for c := range message.Messages(data, 1) {
+		id, ok := wire.Find(c, 1)
+		if !ok {
+			p.File.Count(model.StatEnergyDescriptorInvalid)
+			continue
+		}
+		if _, known := p.consumers[int64(id.Int32())]; !known {
+			p.consumers[int64(id.Int32())] = consumer{
+				name:    p.TextField(c, 4),
+				kind:    p.TextField(c, 3),
+				ordinal: int64(message.Int32(c, 2)),
+			}
+		}
+	}
+}
+
+func (p *power) breakdown(ts int64, data []byte) {
+	id, _ := wire.Find(data, 2)
+	c, known := p.consumers[int64(id.Int32())]
+	if !known || !message.Has(data, 2) || !message.Has(data, 3) {
+		p.File.Count(model.StatEnergyBreakdownMissingValues)
+		return
+	}
+	dim := model.IntDim(int64(id.Int32()))
+	o := model.TrackOptions{Name: c.name, Args: model.ArgFunc(func(set *model.ArgSet) {
+		set.Add(p.Store.Strings.Intern("consumer_type"), model.StringArg(c.kind))
+		set.Add(p.Store.Strings.Intern("ordinal"), model.IntArg(c.ordinal))
+	})}
+	p.Counters.Push(ts, float64(message.Int64(data, 3)), p.Tracks.Intern(consumerEnergy, &o, dim))
+	for user := range message.Messages(data, 4) {
+		if !message.Has(user, 1) || !message.Has(user, 2) {
+			p.File.Count(model.StatEnergyUIDBreakdownMissingValues)
+			continue
+		}
+		track := p.Tracks.Intern(userEnergy, &model.TrackOptions{Name: c.name}, dim, model.IntDim(int64(message.Uint32(user, 1))))
+		p.Counters.Push(ts, float64(message.Int64(user, 2)), track)
+	}
+}
+
+func entityOf(data []byte) entityState {
+	return entityState{int64(message.Int32(data, 1)), int64(message.Int32(data, 2))}
+}
+
+func (p *power) describeEntities(data []byte) {
+	for d := range message.Messages(data, 1) {
+		if !message.Has(d, 1) || !message.Has(d, 2) {
+			p.File.Count(model.StatEnergyDescriptorInvalid)
+			continue
+		}
+		if _, known := p.entities[entityOf(d)]; known {
+			continue
+		}
+		entity, state := message.Bytes(d, 3), message.Bytes(d, 4)
+		p.entities[entityOf(d)] = entityNames{
+			p.Store.Strings.InternBytes(entity), p.Store.Strings.InternBytes(state),
+			p.Store.Strings.Intern("Entity residency: " + string(entity) + " is " + string(state)),
+		}
+	}
+}
+
+func (p *power) residency(ts int64, data []byte) {
+	if !message.Has(data, 2) {
+		p.File.Count(model.StatEntityStateResidencyInvalid)
+		return
+	}
+	for d := range message.Messages(data, 2) {
+		names, ok := p.entities[entityOf(d)]
+		if !ok {
+			p.File.Count(model.StatEntityStateResidencyLookupFailed)
+			return
+		}
+		track := p.Tracks.Intern(entityTime, &model.TrackOptions{Name: names.track}, model.StringDim(names.entity), model.StringDim(names.state))
+		p.Counters.Push(ts, float64(message.Uint64(d, 3)), track)
+	}
+}

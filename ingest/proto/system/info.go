@@ -1,0 +1,306 @@
+// Package system reads what the recorder finds out about the system: the machine,
+// its processes, its counters and its journal.
+package system
+
+import (
+	"cmp"
+	"encoding/hex"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Modules read the packets of the family.
+var Modules = proto.Family{processEvents, systemInfo, systemStats, journald}
+
+const (
+	fieldSystemInfo    = 45
+	fieldCPUInfo       = 67
+	fieldGPUInfo       = 128
+	fieldInterruptInfo = 130
+
+	// defaultPageSize is that of machines that do not tell, in bytes.
+	defaultPageSize = 4096
+)
+
+// pageSize is that of the machine, in bytes.
+var pageSize = proto.Shared[int64]{New: func(*proto.Reader) *int64 {
+	size := int64(defaultPageSize)
+	return &size
+}}
+
+// info reads what the recorder says of the machine.
+type info struct {
+	*proto.Reader
+	interrupts map[int64]bool // those that are known
+}
+
+func systemInfo(r *proto.Reader) *proto.Module {
+	i := &info{Reader: r, interrupts: map[int64]bool{}}
+	return &proto.Module{
+		Fields: []uint32{fieldSystemInfo, fieldCPUInfo, fieldGPUInfo, fieldInterruptInfo},
+		Tokenize: func(_ *proto.Packet, f *wire.Field) bool {
+			switch data := f.Bytes(); f.Number {
+			case fieldSystemInfo:
+				i.system(data)
+			case fieldCPUInfo:
+				i.cpuInfo(data)
+			case fieldGPUInfo:
+				index := int64(0)
+				for gpu := range message.Messages(data, 1) {
+					i.gpuInfo(index, gpu)
+					index++
+				}
+			case fieldInterruptInfo:
+				for mapping := range message.Messages(data, 1) {
+					i.interrupt(mapping)
+				}
+			}
+			return true
+		},
+	}
+}
+
+// systemTexts are the fields of SystemInfo that are kept in metadata as they are.
+var systemTexts = map[uint32]string{
+	2: "android_build_fingerprint", 4: "tracing_service_version", 9: "android_soc_model",
+	10: "android_hardware_revision", 11: "android_storage_model", 12: "android_ram_model",
+	13: "android_guest_soc_model", 14: "android_device_manufacturer", 15: "android_serial_console",
+}
+
+func (s *info) system(data []byte) {
+	intern := s.Store.Strings.InternBytes
+	sdk, fromBuild := int64(0), int64(0)
+	pages := pageSize.Of(s.Reader)
+	*pages = defaultPageSize
+	t, machine := &s.Store.Tables.Machine, s.Machine.ID
+	for f := wire.Read(data); f.Next(); {
+		if name, ok := systemTexts[f.Number]; ok {
+			s.Machine.SetMetadata(name, model.StringArg(intern(f.Bytes())))
+		}
+		switch f.Number {
+		case 1:
+			s.uname(f.Bytes())
+		case 2:
+			t.AndroidBuildFingerprint.Set(machine, intern(f.Bytes()))
+			fromBuild = s.androidBuild(string(f.Bytes()))
+		case 5:
+			sdk = f.Int64()
+		case 6:
+			if size := int64(f.Uint32()); size != 0 {
+				*pages = size
+			}
+		case 7:
+			s.Machine.SetMetadata("timezone_off_mins", model.IntArg(int64(f.Int32())))
+		case 8:
+			t.NumCpus.Set(machine, int64(f.Uint32()))
+		case 14:
+			t.AndroidDeviceManufacturer.Set(machine, intern(f.Bytes()))
+		case 16:
+			ram, gb := f.Int64(), int64(math.Round(float64(f.Int64())/1e9))
+			t.SystemRAMBytes.Set(machine, ram)
+			t.SystemRAMGB.Set(machine, gb)
+			s.Machine.SetMetadata("system_ram_bytes", model.IntArg(ram))
+			s.Machine.SetMetadata("system_ram_gb", model.IntArg(gb))
+		case 17:
+			t.Name.Set(machine, intern(f.Bytes()))
+		}
+	}
+	if sdk = cmp.Or(sdk, fromBuild); sdk != 0 {
+		t.AndroidSDKVersion.Set(machine, sdk)
+		s.Machine.SetMetadata("android_sdk_version", model.IntArg(sdk))
+	}
+}
+
+func (s *info) uname(data []byte) {
+	sysname, version := string(message.Bytes(data, 1)), string(message.Bytes(data, 2))
+	release, arch := string(message.Bytes(data, 3)), string(message.Bytes(data, 4))
+	s.Machine.SetSystem(sysname, version, release, arch)
+	for _, fact := range [][2]string{{"system_name", sysname}, {"system_version", version}, {"system_release", release}, {"system_machine", arch}} {
+		s.Machine.SetMetadata(fact[0], model.StringArg(s.Store.Strings.Intern(fact[1])))
+	}
+}
+
+// androidReleases are the SDK versions of Android's releases, see
+// https://source.android.com/docs/setup/reference/build-numbers.
+var androidReleases = map[string]int64{
+	"5.0": 21, "5.0.1": 21, "5.0.2": 21, "5.1": 22, "5.1.1": 22, "6.0": 23, "7.0": 24, "7.1": 25, "8.0": 26, "8.1": 27,
+	"9": 28, "10": 29, "11": 30, "12": 31,
+}
+
+// androidBuild reads Android's fingerprint of a build,
+// BRAND/PRODUCT/DEVICE:RELEASE/ID/INCREMENTAL:TYPE/TAGS, and returns its SDK
+// version, 0 if it does not tell.
+func (s *info) androidBuild(fingerprint string) int64 {
+	_, rest, _ := strings.Cut(fingerprint, ":")
+	release, rest, _ := strings.Cut(rest, "/")
+	_, rest, _ = strings.Cut(rest, "/")
+	incremental, _, ok := strings.Cut(rest, ":")
+	if !ok {
+		return 0
+	}
+	s.Machine.SetMetadata("android_incremental_build", model.StringArg(s.Store.Strings.Intern(incremental)))
+	if strings.HasPrefix(release, "S") || strings.HasPrefix(release, "T") {
+		return 31
+	}
+	return androidReleases[release]
+}
+
+// cpuDescription is a CpuInfo.Cpu.
+type cpuDescription struct {
+	cpu         int64
+	processor   []byte
+	frequencies []int64 // kHz
+	fastest     int64
+	capacity    int64
+	hasCapacity bool
+	arm         []byte
+	features    uint64
+}
+
+// cpuInfo stores the CPUs. They are in one cluster if they are equally powerful:
+// have the same capacity, if all tell it, or else the same highest frequency.
+func (s *info) cpuInfo(data []byte) {
+	var all []cpuDescription
+	capacities, frequencies := true, true
+	for cpu := range message.Messages(data, 1) {
+		c := readCPU(int64(len(all)), cpu)
+		capacities = capacities && c.hasCapacity
+		frequencies = frequencies && len(c.frequencies) > 0
+		all = append(all, c)
+	}
+	if len(all) == 0 {
+		s.File.Log(model.StatCPUInfoEmpty, model.LogEntry{})
+		return
+	}
+	power := func(c cpuDescription) int64 {
+		switch {
+		case capacities:
+			return c.capacity
+		case frequencies:
+			return c.fastest
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b cpuDescription) int { return cmp.Compare(power(a), power(b)) })
+	cluster := int64(0)
+	for i, c := range all {
+		if i > 0 && power(c) > power(all[i-1]) {
+			cluster++
+		}
+		s.describeCPU(c, cluster)
+	}
+}
+
+func readCPU(cpu int64, data []byte) cpuDescription {
+	c := cpuDescription{cpu: cpu}
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 1:
+			c.processor = f.Bytes()
+		case 2:
+			for khz := range f.Varints {
+				c.frequencies = append(c.frequencies, int64(uint32(khz)))
+				c.fastest = max(c.fastest, int64(uint32(khz)))
+			}
+		case 3:
+			c.capacity, c.hasCapacity = int64(f.Uint32()), true
+		case 4:
+			c.arm = f.Bytes()
+		case 5:
+			c.features = f.Uint64()
+		}
+	}
+	return c
+}
+
+// armFields are the fields of ArmCpuIdentifier.
+var armFields = []string{"arm_cpu_implementer", "arm_cpu_architecture", "arm_cpu_variant", "arm_cpu_part", "arm_cpu_revision"}
+
+// cpuFeatures are the bits of CpuInfo.Cpu.features.
+var cpuFeatures = []string{"mte", "mte3"}
+
+func (s *info) describeCPU(c cpuDescription, cluster int64) {
+	ucpu, t := s.Machine.CPU(c.cpu), &s.Store.Tables.CPU
+	if len(c.processor) > 0 {
+		t.Processor.Set(ucpu, s.Store.Strings.InternBytes(c.processor))
+	}
+	t.ClusterID.Set(ucpu, cluster)
+	if c.hasCapacity {
+		t.Capacity.Set(ucpu, c.capacity)
+	}
+	for _, khz := range c.frequencies {
+		row := s.Store.CPUFreq.Append()
+		s.Store.CPUFreq.CPU.Set(row, int32(c.cpu))
+		s.Store.CPUFreq.Freq.Set(row, khz)
+		s.Store.CPUFreq.UCPU.Set(row, ucpu)
+	}
+	var args model.ArgSet
+	if c.arm != nil {
+		for i, key := range armFields {
+			args.Add(s.Store.Strings.Intern(key), model.UintArg(uint64(message.Uint32(c.arm, uint32(i+1)))))
+		}
+	}
+	for i, feature := range cpuFeatures {
+		if c.features>>i&1 != 0 {
+			args.Add(s.Store.Strings.Intern("cpu_features."+feature), model.BoolArg(true))
+		}
+	}
+	if c.features != 0 {
+		args.Add(s.Store.Strings.Intern("cpu_features.raw_bitmap"), model.UintArg(c.features))
+	}
+	if c.features>>len(cpuFeatures) != 0 {
+		s.File.Log(model.StatCPUInfoUnknownCPUFeatures, model.LogEntry{})
+	}
+	if args.Len() > 0 {
+		t.ArgSetID.Set(ucpu, s.Store.InternArgs(&args))
+	}
+}
+
+func (s *info) gpuInfo(index int64, data []byte) {
+	ugpu, t := s.Machine.GPU(index), &s.Store.Tables.GPU
+	var args model.ArgSet
+	for f := wire.Read(data); f.Next(); {
+		text := s.Store.Strings.InternBytes(f.Bytes())
+		switch f.Number {
+		case 1:
+			t.Name.Set(ugpu, text)
+		case 2:
+			t.Vendor.Set(ugpu, text)
+		case 3:
+			t.Model.Set(ugpu, text)
+		case 4:
+			t.Architecture.Set(ugpu, text)
+		case 5:
+			t.UUID.Set(ugpu, s.Store.Strings.Intern(hex.EncodeToString(f.Bytes())))
+		case 6:
+			if message.Has(f.Bytes(), 1) && message.Has(f.Bytes(), 2) {
+				value := s.TextField(f.Bytes(), 2)
+				args.Add(s.TextField(f.Bytes(), 1), model.StringArg(value))
+			}
+		case 7:
+			t.PCIBDF.Set(ugpu, text)
+		}
+	}
+	if args.Len() > 0 {
+		t.ArgSetID.Set(ugpu, s.Store.InternArgs(&args))
+	}
+}
+
+func (s *info) interrupt(data []byte) {
+	id, name := int64(message.Uint32(data, 1)), message.Bytes(data, 2)
+	if s.interrupts[id] || !message.Has(data, 1) || !message.Has(data, 2) {
+		return
+	}
+	s.interrupts[id] = true
+	t := &s.Store.LinuxInterruptMapping
+	row := t.Append()
+	t.IRQID.Set(row, id)
+	t.Name.Set(row, s.Store.Strings.InternBytes(name))
+	t.MachineID.Set(row, s.Machine.ID)
+}

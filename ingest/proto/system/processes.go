@@ -1,0 +1,203 @@
+package system
+
+import (
+	"bytes"
+
+	"github.com/tpconvert/tpconvert/ingest/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+const (
+	fieldProcessTree  = 2
+	fieldProcessStats = 9
+)
+
+// processes reads what the recorder finds in /proc about processes.
+type processes struct{ *proto.Reader }
+
+func processEvents(r *proto.Reader) *proto.Module {
+	ps := processes{r}
+	return &proto.Module{
+		Fields: []uint32{fieldProcessTree, fieldProcessStats},
+		Parse: func(e *proto.Event) {
+			if e.Field == fieldProcessTree {
+				ps.tree(e)
+				return
+			}
+			for process := range message.Messages(e.Data, 1) {
+				ps.stats(e.TS, process)
+			}
+		},
+	}
+}
+
+// kthreadd is the pid of the parent of all kernel threads.
+const kthreadd = 2
+
+// tree reads processes and their threads.
+func (r processes) tree(e *proto.Event) {
+	kernel := map[int64]bool{}
+	for process := range message.Messages(e.Data, 1) {
+		if message.Has(process, 3) {
+			r.process(e.TS, process, kernel)
+		}
+	}
+	for thread := range message.Messages(e.Data, 2) {
+		r.thread(e.TS, thread, kernel)
+	}
+}
+
+// process reads a process. It notes the kernel's in kernel.
+func (r processes) process(ts int64, data []byte, kernel map[int64]bool) {
+	m, pid, ppid := r.Machine, int64(message.Uint32(data, 1)), int64(message.Uint32(data, 2))
+	if local := levels(data, 6); local != nil {
+		m.SetNamespacedProcess(pid, local)
+	}
+	name, cmdline := commandLine(data)
+	if ppid == kthreadd {
+		kernel[pid] = true
+		if worker := workerName(name); len(worker) < len(name) {
+			name, cmdline = worker, worker
+		}
+	}
+	parent, upid := m.Process(ppid), m.Process(pid)
+	if !m.SetParent(upid, parent) {
+		r.File.LogTime(model.StatProcessTrackerParentPIDChanged, ts, nil)
+	}
+	m.SetProcessName(upid, r.Store.Strings.InternBytes(name), model.ProcessNameSystem)
+	m.SetCmdline(upid, r.Store.Strings.InternBytes(cmdline))
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 5:
+			m.SetUID(upid, int64(f.Uint32()))
+		case 7:
+			boot := model.Clock{ID: model.ClockBoottime}
+			if start, err := r.Clocks.ToTrace(boot, f.Int64()); err == nil {
+				m.SetProcessStart(upid, start)
+			}
+		case 8:
+			m.ProcessArgs(upid).Add(r.Store.Strings.Intern("is_kthread"), model.BoolArg(f.Bool()))
+		case 9:
+			if f.Bool() {
+				m.SetThreadName(m.Thread(pid), r.Store.Strings.InternBytes(cmdline), model.ThreadNameSystem)
+			}
+		}
+	}
+}
+
+// commandLine returns the name of the program and all of the command line.
+func commandLine(process []byte) (name, cmdline []byte) {
+	parts := 0
+	for part := range message.Messages(process, 3) {
+		if parts++; parts == 1 {
+			name, cmdline = part, part
+			continue
+		}
+		cmdline = append(append(bytes.Clone(cmdline), ' '), part...)
+	}
+	// Some processes rewrite their command line to one text.
+	if i := bytes.IndexByte(name, ' '); parts == 1 && i >= 0 {
+		name = name[:i]
+	}
+	return name, cmdline
+}
+
+// workerName takes from the name of one of the kernel's worker threads what it
+// worked on last.
+func workerName(name []byte) []byte {
+	const prefix = "kworker/"
+	if bytes.HasPrefix(name, []byte(prefix)) {
+		if i := bytes.IndexAny(name[len(prefix):], "+-"); i >= 0 {
+			return name[:len(prefix)+i]
+		}
+	}
+	return name
+}
+
+// levels are the ids of a process or thread in its namespaces, outermost first.
+func levels(data []byte, number uint32) []int64 {
+	var local []int64
+	for v := range message.Numbers(data, number) {
+		local = append(local, int64(int32(v)))
+	}
+	return local
+}
+
+func (r processes) thread(ts int64, data []byte, kernel map[int64]bool) {
+	m, tid, tgid := r.Machine, int64(message.Uint32(data, 1)), int64(message.Uint32(data, 3))
+	m.ThreadOf(tid, tgid)
+	if f, ok := wire.Find(data, 2); ok {
+		name := f.Bytes()
+		if tid == tgid && kernel[tid] {
+			name = workerName(name)
+		}
+		m.SetThreadName(m.Thread(tid), r.Store.Strings.InternBytes(name), model.ThreadNameSystem)
+	}
+	if local := levels(data, 4); local != nil && !m.SetNamespacedThread(tgid, tid, local) {
+		r.File.LogTime(model.StatNamespacedThreadMissingProcess, ts, nil)
+	}
+}
+
+var (
+	smaps   = &model.Blueprint{Classification: "smaps", Event: model.CounterTrack, Dims: []string{"upid", "smaps_key"}, NameOf: model.NameOf("mem.smaps.%[2]s")}
+	runtime = &model.Blueprint{Classification: "proc_stat_runtime", Event: model.CounterTrack, Dims: []string{"upid", "proc_stat_runtime_key"}, NameOf: model.NameOf("runtime.%[2]s")}
+)
+
+// processCounters are the counters of ProcessStats.Process by field.
+var processCounters = map[uint32]struct {
+	track *model.Blueprint
+	key   string
+	scale float64 // of values in kB, to bytes
+}{
+	2: {ftrace.ProcessMemory.Process, "virt", 1024}, 3: {ftrace.ProcessMemory.Process, "rss", 1024},
+	4: {ftrace.ProcessMemory.Process, "rss.anon", 1024}, 5: {ftrace.ProcessMemory.Process, "rss.file", 1024},
+	6: {ftrace.ProcessMemory.Process, "rss.shmem", 1024}, 7: {ftrace.ProcessMemory.Process, "swap", 1024},
+	8: {ftrace.ProcessMemory.Process, "locked", 1024}, 9: {ftrace.ProcessMemory.Process, "rss.watermark", 1024},
+	24: {ftrace.ProcessMemory.Process, "dmabuf_rss", 1024},
+	16: {smaps, "rss", 1024}, 17: {smaps, "pss", 1024}, 18: {smaps, "pss.anon", 1024}, 19: {smaps, "pss.file", 1024},
+	20: {smaps, "pss.smem", 1024}, 23: {smaps, "swap.pss", 1024},
+	21: {runtime, "user_ns", 1}, 22: {runtime, "kernel_ns", 1},
+}
+
+// stats reads the counters, threads and open files of a process.
+func (r processes) stats(ts int64, data []byte) {
+	const (
+		pidNumber, oomScoreAdj, threads, openFiles = 1, 10, 11, 15
+		chromeFirst, chromeLast                    = 12, 14 // for Chrome's own module
+	)
+	pid := int64(message.Uint32(data, pidNumber))
+	for f := wire.Read(data); f.Next(); {
+		switch {
+		case f.Number == pidNumber || f.Number >= chromeFirst && f.Number <= chromeLast:
+		case f.Number == threads:
+			r.Machine.ThreadOf(int64(message.Uint32(f.Bytes(), 1)), pid)
+		case f.Number == openFiles:
+			r.openFile(ts, pid, f.Bytes())
+		case f.Number == oomScoreAdj:
+			track := r.Tracks.Intern(ftrace.OOMScoreAdj.Process, nil, model.IntDim(r.Machine.Process(pid)))
+			r.Counters.Push(ts, float64(f.Int64()), track)
+		default:
+			c, ok := processCounters[f.Number]
+			if !ok {
+				r.File.Count(model.StatProcStatUnknownCounters)
+				continue
+			}
+			key := model.StringDim(r.Store.Strings.Intern(c.key))
+			track := r.Tracks.Intern(c.track, nil, model.IntDim(r.Machine.Process(pid)), key)
+			r.Counters.Push(ts, float64(f.Int64())*c.scale, track)
+		}
+	}
+}
+
+func (r processes) openFile(ts, pid int64, data []byte) {
+	t := &r.Store.Filedescriptor
+	row := t.Append()
+	t.UFD.Set(row, row)
+	t.FD.Set(row, message.Int64(data, 1))
+	t.TS.Set(row, ts)
+	t.UPID.Set(row, r.Machine.Process(pid))
+	t.Path.Set(row, r.TextField(data, 2))
+}

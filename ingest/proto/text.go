@@ -1,0 +1,58 @@
+package proto
+
+import (
+	"strconv"
+
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// TextField interns the text of a message's field. It is NULL if the field is not
+// there.
+func (r *Reader) TextField(of []byte, number uint32) model.StringID {
+	return r.TextID(message.Bytes(of, number))
+}
+
+// TextID interns a text. It is NULL if the text is nil.
+func (r *Reader) TextID(text []byte) model.StringID {
+	if text == nil {
+		return 0
+	}
+	return r.Store.Strings.InternBytes(text)
+}
+
+// NameOf returns the name of an enum's value, or of its first if it is not known.
+func (r *Reader) NameOf(names []string, value int64) model.StringID {
+	if value < 0 || value >= int64(len(names)) {
+		value = 0
+	}
+	return r.Store.Strings.Intern(names[value])
+}
+
+// EnumName returns the name of a value of an enum that is known by its full name,
+// or the value's number.
+func (r *Reader) EnumName(enum string, value int32) model.StringID {
+	name := ""
+	if e := r.file.types.Enum(enum); e != nil {
+		name = e.Name(value)
+	}
+	if name == "" {
+		name = strconv.Itoa(int(value))
+	}
+	return r.Store.Strings.Intern(name)
+}
+
+// AddRaw adds a row to chrome_raw, where events are that have no better place.
+func (r *Reader) AddRaw(ts int64, name string, utid model.UTID, args *model.ArgSet) {
+	t := &r.Store.ChromeRaw
+	row := t.Append()
+	t.SetID(row, r.Store.Raw.Append())
+	t.TS.Set(row, ts)
+	t.Name.Set(row, r.Store.Strings.Intern(name))
+	t.UTID.Set(row, utid)
+	t.CommonFlags.Set(row, 0)
+	t.Type.Set(row, r.Store.Strings.Intern("chrome_raw"))
+	if args.Len() > 0 {
+		t.ArgSetID.Set(row, r.Store.InternArgs(args))
+	}
+}

@@ -1,0 +1,50 @@
+package traceinfo
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+const fieldExtensionDescriptor = 72
+
+// maxDescriptorBytes is how large the descriptors in a trace may be.
+const maxDescriptorBytes = 64 << 20
+
+// types reads the descriptors of messages that a trace brings for those who do
+// not know them.
+func types(r *proto.Reader) *proto.Module {
+	return &proto.Module{
+		Fields: []uint32{fieldExtensionDescriptor},
+		Read: func(p *proto.Packet, f *wire.Field) bool {
+			set, err := extensionSet(f.Bytes())
+			if err == nil {
+				err = r.Types().Add(set)
+			}
+			if err != nil {
+				r.File.LogAt(model.StatCorruptPacket, p.Offset, nil)
+			}
+			return true
+		},
+	}
+}
+
+func extensionSet(data []byte) ([]byte, error) {
+	if set, ok := wire.Find(data, 1); ok {
+		return set.Bytes(), nil
+	}
+	zipped, ok := wire.Find(data, 2)
+	if !ok {
+		return nil, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(zipped.Bytes()))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(z, maxDescriptorBytes))
+}

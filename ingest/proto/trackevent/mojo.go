@@ -1,0 +1,53 @@
+package trackevent
+
+import (
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/proto/args"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// mojoMethod writes the method of an interface that Mojo called, by its symbol or,
+// if that is not known, by where it is in a binary.
+func (p *eventParser) mojoMethod(w *args.Writer, _ *args.Path, f *wire.Field) bool {
+	data, ok := w.State().Interned(internedUnsymbolized, f.Uint64())
+	if !ok {
+		return false
+	}
+	mapping, ok := stacks.MappingOf(w.State(), message.Uint64(data, 2))
+	if !ok {
+		return false
+	}
+	pc := message.Uint64(data, 3)
+	at := w.Named(w.Root(), "chrome_mojo_event_info")
+	lines := mapping.Symbols(pc)
+	if len(lines) == 0 {
+		at = w.Named(at, "mojo_interface_method.native_symbol")
+		w.Add(w.Named(at, "mapping_id"), model.UintArg(uint64(mapping.ID)))
+		w.Add(w.Named(at, "rel_pc"), model.UintArg(pc))
+		return true
+	}
+	name := p.Store.Strings.Get(lines[len(lines)-1].Name)
+	w.Add(w.Named(at, "mojo_method_name"), w.Text(mojoMethodName(name)))
+	w.AddIfAbsent(w.Named(at, "mojo_interface_tag"), w.Text(mojoInterface(name)))
+	return true
+}
+
+// mojoMethodName is space::Interface::Method of the symbol
+// space::Interface::Method_Sym::IPCStableHash.
+func mojoMethodName(symbol string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(symbol, "()"), "_Sym::IPCStableHash")
+}
+
+// mojoInterface is space.Interface of such a symbol. Other symbols stay as they
+// are.
+func mojoInterface(symbol string) string {
+	parts := strings.Split(symbol, "::")
+	if len(parts) <= 2 {
+		return symbol
+	}
+	return strings.Join(parts[:len(parts)-2], ".")
+}

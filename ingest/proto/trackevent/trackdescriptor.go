@@ -1,0 +1,145 @@
+package trackevent
+
+import (
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// parseDescriptor resolves a track, which may start a thread or process, and
+// names that.
+func (t *trackEvents) parseDescriptor(e *proto.Event) {
+	var uuid uint64
+	var process, chromeProcess, thread, chromeThread []byte
+	for f := wire.Read(e.Data); f.Next(); {
+		switch f.Number {
+		case 1:
+			uuid = f.Uint64()
+		case 3:
+			process = f.Bytes()
+		case 4:
+			thread = f.Bytes()
+		case 6:
+			chromeProcess = f.Bytes()
+		case 7:
+			chromeThread = f.Bytes()
+		}
+	}
+	if t.resolve(uuid) == nil {
+		t.File.Count(model.StatTrackEventParserErrors)
+		return
+	}
+	switch {
+	case thread != nil:
+		sandboxed, _ := wire.Find(chromeThread, 3)
+		utid := t.parseThread(thread, sandboxed.Bool())
+		if kind, ok := wire.Find(chromeThread, 1); ok {
+			t.Machine.SetThreadName(utid, t.chromeName(chromeThreads, kind.Int32()), model.ThreadNameDescriptorType)
+		}
+	case process != nil:
+		upid := t.parseProcess(e.TS, process)
+		if chromeProcess != nil {
+			t.parseChromeProcess(upid, chromeProcess)
+		}
+	}
+}
+
+// chromeName returns the name of a kind of process or thread, zero if it has
+// none.
+func (t *trackEvents) chromeName(names map[int32]string, kind int32) model.StringID {
+	if name, ok := names[kind]; ok {
+		return t.Store.Strings.Intern(name)
+	}
+	return 0
+}
+
+func (t *trackEvents) parseThread(data []byte, sandboxed bool) model.UTID {
+	d := readThread(data)
+	tid := d.tid
+	if sandboxed {
+		tid = syntheticTID(tid, int64(d.pid))
+	}
+	utid := t.Machine.ThreadOf(tid, int64(d.pid))
+	var name model.StringID
+	switch {
+	case len(d.name) > 0:
+		name = t.Store.Strings.InternBytes(d.name)
+	case d.hasChromeType:
+		name = t.chromeName(chromeThreads, d.chromeType)
+	}
+	t.Machine.SetThreadName(utid, name, model.ThreadNameDescriptor)
+	return utid
+}
+
+// Kinds of Chrome's renderer processes.
+const (
+	chromeRenderer          = 2
+	chromeRendererExtension = 40
+)
+
+func (t *trackEvents) parseProcess(ts int64, data []byte) model.UPID {
+	var pid, chromeType int32
+	var hasChromeType bool
+	var name []byte
+	var start int64
+	var labels [][]byte
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 1:
+			pid = f.Int32()
+		case 4:
+			chromeType, hasChromeType = f.Int32(), true
+		case 6:
+			name = f.Bytes()
+		case 7:
+			start = f.Int64()
+		case 8:
+			labels = append(labels, f.Bytes())
+		}
+	}
+	strs := t.Store.Strings
+	upid := t.Machine.Process(int64(uint32(pid)))
+	t.processes.describe(ts, upid)
+	if len(name) > 0 {
+		t.Machine.SetProcessName(upid, strs.InternBytes(name), model.ProcessNameDescriptor)
+	}
+	if start > 0 {
+		t.Machine.SetProcessStart(upid, start)
+	}
+	if hasChromeType {
+		priority := model.ProcessNameChromeLabel
+		if chromeType == chromeRenderer {
+			priority = model.ProcessNameChromeRenderer
+		}
+		t.Machine.SetProcessName(upid, t.chromeName(chromeProcesses, chromeType), priority)
+	}
+	if len(labels) > 0 {
+		const key = "chrome.process_label"
+		args := t.Machine.ProcessArgs(upid)
+		for i, label := range labels {
+			args.AddFlat(strs.Intern(key), strs.Intern(model.ArrayKey(key, i)), model.StringArg(strs.InternBytes(label)))
+		}
+	}
+	return upid
+}
+
+func (t *trackEvents) parseChromeProcess(upid model.UPID, data []byte) {
+	strs := t.Store.Strings
+	args := t.Machine.ProcessArgs(upid)
+	kind, _ := wire.Find(data, 1)
+	name := t.chromeName(chromeProcesses, kind.Int32())
+	priority := model.ProcessNameChromeLabel
+	if k := kind.Int32(); k == chromeRenderer || k == chromeRendererExtension {
+		priority = model.ProcessNameChromeRenderer
+	}
+	t.Machine.SetProcessName(upid, name, priority)
+	args.Add(strs.Intern("chrome.process_type"), model.StringArg(name))
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 4:
+			args.Add(strs.Intern("chrome.host_app_package_name"), model.StringArg(strs.InternBytes(f.Bytes())))
+		case 5:
+			args.Add(strs.Intern("chrome.crash_trace_id"), model.UintArg(f.Uint64()))
+		}
+	}
+}

@@ -1,0 +1,545 @@
+package trackevent
+
+import (
+	"strconv"
+
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/translation"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// tracks are the tracks that track events name by uuid, of one machine.
+//
+// A descriptor reserves a track when it is read, since it may come after the
+// first event of the track. When an event or a descriptor needs the track in the
+// order of time, it is resolved to the thread or process that it belongs to, and
+// with its first event it becomes a row of the track table.
+type tracks struct {
+	*proto.Reader
+	byUUID map[uint64]*eventTrack
+	// A thread or process has one track. Another with its number is of a thread or
+	// process that was given the number later.
+	byUTID map[model.UTID]uint64
+	byUPID map[model.UPID]uint64
+	begun  map[uint32]bool  // sequences whose first packet is in the trace
+	pids   map[uint64]int64 // the process that wrote a track's descriptor
+	lately [64]*eventTrack  // those looked up last, by their uuids
+
+	translations *translation.Tables
+}
+
+// eventTrack is a track by uuid.
+type eventTrack struct {
+	uuid uint64
+	reservation
+	scope    scope
+	resolved bool
+	owner    int64 // utid or upid
+	root     bool  // it is the track of a thread or process itself
+
+	created bool
+	// id is the row, unless the track is merged with its siblings. Then what stands
+	// on it goes to one of several rows.
+	id     model.TrackID
+	merged *mergedTrack
+}
+
+// scope is what a track belongs to.
+type scope uint8
+
+const (
+	globalScope scope = iota
+	processScope
+	threadScope
+)
+
+// mergedTrack is what siblings that are shown as one track share.
+type mergedTrack struct {
+	blueprint *model.Blueprint
+	options   model.TrackOptions
+	dims      []model.Dim
+}
+
+// reservation is what the descriptor of a track says.
+type reservation struct {
+	identity
+	name, description model.StringID
+	separate          bool // not to be merged with the thread's other track
+	synthetic         bool // the tid is one of a sandbox
+	unit              model.StringID
+	ordering          int32 // of the children
+	rank              int32 // among the siblings
+	ranked            bool
+	processOrdering   bool // processes are shown in the order of their ranks
+	threadOrdering    bool
+}
+
+// identity is the part of a reservation that may not change.
+type identity struct {
+	parent         uint64
+	pid, tid       int64
+	hasPID, hasTID bool
+	counter        counterIdentity
+	state          bool
+	merge          int32 // sibling_merge_behavior
+	mergeKey       model.StringID
+}
+
+type counterIdentity struct {
+	is          bool
+	category    model.StringID
+	multiplier  int64
+	incremental bool
+	builtin     model.StringID // thread_time, thread_instruction_count
+	yAxis       model.StringID
+}
+
+// Values of sibling_merge_behavior as the dimensions of merged tracks have them.
+const (
+	mergeByName = 0
+	mergeNone   = 1
+	mergeByKey  = 2
+)
+
+// defaultTrack is the uuid of the track of events that name none.
+const defaultTrack = 0
+
+// syntheticTID makes a tid that no other process has.
+func syntheticTID(tid, pid int64) int64 { return pid<<32 | tid }
+
+func isSyntheticTID(tid int64) bool { return tid>>32 != 0 }
+
+// orderings are the values of child_ordering.
+var orderings = [...]string{1: "lexicographic", 2: "chronological", 3: "explicit"}
+
+// counterUnits are the values of CounterDescriptor.unit.
+var counterUnits = [...]string{1: "ns", 2: "count", 3: "bytes"}
+
+// builtinCounters are the values of CounterDescriptor.type, and their units.
+var builtinCounters = [...]struct{ name, unit string }{1: {"thread_time", "ns"}, 2: {"thread_instruction_count", "count"}}
+
+func (t *tracks) uuidArg(uuid uint64) model.ArgFunc {
+	return func(set *model.ArgSet) {
+		set.Add(t.Store.Strings.Intern("track_uuid"), model.UintArg(uuid))
+	}
+}
+
+// tokenize reads a TrackDescriptor ahead of its time.
+func (t *tracks) tokenize(p *proto.Packet, data []byte) (done bool) {
+	strs := t.Store.Strings
+	var uuid uint64
+	var hasUUID, hasThread, hasProcess bool
+	var thread, process, counter, chromeThread []byte
+	r := reservation{}
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 1:
+			uuid, hasUUID = f.Uint64(), true
+		case 2:
+			r.name = strs.InternBytes(f.Bytes())
+		case 10, 13:
+			if r.name == 0 {
+				r.name = strs.InternBytes(f.Bytes())
+			}
+		case 3:
+			process, hasProcess = f.Bytes(), true
+		case 4:
+			thread, hasThread = f.Bytes(), true
+		case 5:
+			r.parent = f.Uint64()
+		case 7:
+			chromeThread = f.Bytes()
+		case 8:
+			counter, r.counter.is = f.Bytes(), true
+		case 9:
+			r.separate = f.Bool()
+		case 11:
+			r.ordering = f.Int32()
+		case 12:
+			r.rank, r.ranked = f.Int32(), true
+		case 14:
+			r.description = strs.InternBytes(f.Bytes())
+		case 15:
+			r.merge = f.Int32()
+		case 16:
+			r.mergeKey = strs.InternBytes(f.Bytes())
+		case 17:
+			if r.mergeKey == 0 {
+				r.mergeKey = strs.Intern("sibling_merge_key_int:" + strconv.FormatUint(f.Uint64(), 10))
+			}
+		case 18:
+			r.state = true
+		case 19:
+			r.processOrdering = f.Int32() == 1
+		case 20:
+			r.threadOrdering = f.Int32() == 1
+		}
+	}
+	if !hasUUID {
+		t.File.LogAt(model.StatTrackDescriptorMissingUUID, p.Offset, nil)
+		return true
+	}
+	if r.ordering < 0 || int(r.ordering) >= len(orderings) {
+		t.File.LogAt(model.StatTrackDescriptorInvalidChildOrdering, p.Offset, model.ArgFunc(func(set *model.ArgSet) {
+			t.uuidArg(uuid)(set)
+			set.Add(strs.Intern("child_order"), model.IntArg(int64(r.ordering)))
+		}))
+		return true
+	}
+	switch r.merge {
+	case 2:
+		r.merge, r.mergeKey = mergeNone, 0
+	case 3:
+		r.merge = mergeByKey
+	default:
+		r.merge, r.mergeKey = mergeByName, 0
+	}
+	if p.HasPID {
+		t.pids[uuid] = int64(p.TrustedPID)
+	}
+	// A track is of the first kind that its descriptor has.
+	switch {
+	case hasThread:
+		r.counter, r.state = counterIdentity{}, false
+		d := readThread(thread)
+		if !d.hasPID || !d.hasTID {
+			t.File.LogAt(model.StatTrackDescriptorThreadMissingPIDTID, p.Offset, t.uuidArg(uuid))
+			return true
+		}
+		r.pid, r.tid, r.hasPID, r.hasTID = int64(d.pid), d.tid, true, true
+		sandboxed, _ := wire.Find(chromeThread, 3)
+		r.synthetic = sandboxed.Bool()
+		t.reserve(uuid, r)
+		if p.State.Valid {
+			t.setThread(p.State, d, r.synthetic)
+		}
+		return false
+	case hasProcess:
+		r.counter, r.state = counterIdentity{}, false
+		pid, ok := wire.Find(process, 1)
+		if !ok {
+			t.File.LogAt(model.StatTrackDescriptorProcessMissingPID, p.Offset, t.uuidArg(uuid))
+			return true
+		}
+		r.pid, r.hasPID = int64(uint32(pid.Int32())), true
+	case r.counter.is:
+		r.state = false
+		t.readCounter(&r, counter)
+	}
+	t.reserve(uuid, r)
+	return false
+}
+
+func (t *tracks) readCounter(r *reservation, data []byte) {
+	strs := t.Store.Strings
+	var kind, unit int32
+	var unitName model.StringID
+	var categories []byte
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case 1:
+			kind = f.Int32()
+		case 2:
+			if len(categories) > 0 {
+				categories = append(categories, ',')
+			}
+			categories = append(categories, f.Bytes()...)
+		case 3:
+			unit = f.Int32()
+		case 4:
+			r.counter.multiplier = f.Int64()
+		case 5:
+			r.counter.incremental = f.Bool()
+		case 6:
+			unitName = strs.InternBytes(f.Bytes())
+		case 7:
+			r.counter.yAxis = strs.InternBytes(f.Bytes())
+		}
+	}
+	if len(categories) > 0 {
+		r.counter.category = strs.InternBytes(categories)
+	}
+	switch {
+	case kind > 0 && int(kind) < len(builtinCounters):
+		r.counter.builtin = strs.Intern(builtinCounters[kind].name)
+		r.unit = strs.Intern(builtinCounters[kind].unit)
+		if r.name == 0 {
+			r.name = r.counter.builtin
+		}
+	case unit > 0 && int(unit) < len(counterUnits):
+		r.unit = strs.Intern(counterUnits[unit])
+	default:
+		r.unit = unitName
+	}
+}
+
+// reserve notes what a descriptor says of a track, unless it contradicts an
+// earlier one.
+func (t *tracks) reserve(uuid uint64, r reservation) {
+	if uuid == defaultTrack && r.parent != 0 {
+		t.File.Log(model.StatTrackDescriptorDefaultTrackWithParent, model.LogEntry{Args: model.ArgFunc(func(set *model.ArgSet) {
+			set.Add(t.Store.Strings.Intern("parent_uuid"), model.UintArg(r.parent))
+		})})
+		return
+	}
+	had := t.byUUID[uuid]
+	switch {
+	case had == nil:
+		t.byUUID[uuid] = &eventTrack{uuid: uuid, reservation: r}
+	case had.identity != r.identity:
+		t.log(model.StatTrackDescriptorConflictingReservation, uuid)
+	case r.name != 0 && r.merge == mergeNone:
+		had.name = r.name
+		if had.created {
+			t.Store.Track.Name.Set(had.id, r.name)
+		}
+	case r.name != 0 && had.name == 0:
+		had.name = r.name
+	}
+}
+
+func (t *tracks) log(stat model.Stat, uuid uint64) {
+	t.File.Log(stat, model.LogEntry{Args: t.uuidArg(uuid)})
+}
+
+// maxAncestors is how deep tracks may be nested.
+const maxAncestors = 100
+
+// valid reports whether a track's ancestors are all known and do not form a
+// loop.
+func (t *tracks) valid(uuid uint64) bool {
+	var seen [maxAncestors]uint64
+	at := uuid
+	for i := range seen {
+		if at == defaultTrack {
+			return true
+		}
+		for _, before := range seen[:i] {
+			if before == at {
+				t.log(model.StatTrackEventTrackHierarchyLoop, uuid)
+				return false
+			}
+		}
+		e := t.byUUID[at]
+		if e == nil {
+			t.log(model.StatTrackHierarchyMissingUUID, uuid)
+			return false
+		}
+		seen[i], at = at, e.parent
+	}
+	t.log(model.StatTrackEventTrackHierarchyTooDeep, uuid)
+	return false
+}
+
+// resolve returns the track with the uuid, with the thread or process that it
+// belongs to, or nil.
+func (t *tracks) resolve(uuid uint64) *eventTrack {
+	lately := &t.lately[(uuid^uuid>>32)%uint64(len(t.lately))]
+	if e := *lately; e != nil && e.uuid == uuid {
+		return e
+	}
+	e := t.byUUID[uuid]
+	if e == nil {
+		e = &eventTrack{uuid: uuid}
+		if uuid == defaultTrack {
+			e.name = t.Store.Strings.Intern("Default Track")
+		}
+		t.byUUID[uuid] = e
+	}
+	if !e.resolved {
+		if !t.valid(uuid) {
+			return nil
+		}
+		t.resolveOwner(e)
+		e.resolved = true
+	}
+	*lately = e
+	return e
+}
+
+func (t *tracks) resolveOwner(e *eventTrack) {
+	m := t.Machine
+	var byRank reservation
+	if root := t.byUUID[defaultTrack]; root != nil {
+		byRank = root.reservation
+	}
+	pid, tid, outside := e.pid, e.tid, false // outside: the tid is one of the machine, not of a container
+	if writer, ok := t.pids[e.uuid]; ok {
+		if outer, ok := m.ResolveNamespaced(writer, pid); ok && e.hasPID {
+			pid = outer
+		}
+		tid, outside = m.ResolveNamespaced(writer, tid)
+	}
+	if e.synthetic && !outside {
+		tid = syntheticTID(tid, pid)
+	}
+	var parent *eventTrack
+	if e.parent != defaultTrack {
+		parent = t.resolve(e.parent)
+	}
+	switch {
+	case e.hasTID:
+		utid := m.ThreadOf(tid, pid)
+		if _, reused := t.byUTID[utid]; reused {
+			m.StartThread(nil, tid)
+			utid = m.ThreadOf(tid, pid)
+		}
+		t.byUTID[utid] = e.uuid
+		if byRank.threadOrdering && e.ranked {
+			m.SetThreadSortIndex(utid, int64(e.rank), model.SortDescriptor)
+		}
+		e.scope, e.owner, e.root = threadScope, utid, true
+	case e.hasPID:
+		upid := m.Process(pid)
+		if _, reused := t.byUPID[upid]; reused {
+			upid = m.StartProcess(nil, model.None, pid, 0, model.ThreadNameDescriptor)
+		}
+		t.byUPID[upid] = e.uuid
+		if byRank.processOrdering && e.ranked {
+			m.SetProcessSortIndex(upid, int64(e.rank), model.SortDescriptor)
+		}
+		e.scope, e.owner, e.root = processScope, upid, true
+	case parent != nil:
+		e.scope, e.owner = parent.scope, parent.owner
+	}
+}
+
+// The blueprints of tracks by scope.
+var (
+	uuidDim            = "track_uuid"
+	eventCounterTracks = blueprints("counter_track_event", model.CounterTrack, uuidDim)
+	eventSliceTracks   = blueprints("track_event", model.SliceTrack, uuidDim)
+	eventStateTracks   = blueprints("state_track_event", model.StateTrack, uuidDim)
+	mergedTracks       = mergedBlueprints()
+)
+
+func blueprints(name string, event model.EventType, dims ...string) [3]model.Blueprint {
+	threads, processes, globals := "thread_"+name, "process_"+name, "global_"+name
+	if event == model.SliceTrack && dims[0] == uuidDim {
+		threads, processes, globals = "thread_track_event", "process_track_event", "global_track_event"
+	}
+	return [3]model.Blueprint{
+		globalScope:  {Classification: globals, Event: event, Dims: dims},
+		processScope: {Classification: processes, Event: event, Dims: append([]string{"upid"}, dims...)},
+		threadScope:  {Classification: threads, Event: event, Dims: append([]string{"utid"}, dims...)},
+	}
+}
+
+func mergedBlueprints() (merged [3]*model.Blueprint) {
+	for i, b := range blueprints("merged_track_event", model.SliceTrack, "parent_track_uuid", "merge_key_type", "merge_key_value") {
+		merged[i] = model.AsyncBlueprint(b)
+	}
+	return merged
+}
+
+// dims are the dimensions of a track: its owner, if it has one, and others.
+func (e *eventTrack) dims(others ...model.Dim) []model.Dim {
+	if e.scope == globalScope {
+		return others
+	}
+	return append([]model.Dim{model.IntDim(e.owner)}, others...)
+}
+
+// create makes the row of a track, or what it takes to make one when needed. The
+// name of a track that has none is that of its first event.
+func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
+	if e.created {
+		return
+	}
+	var parent *eventTrack
+	if e.parent != defaultTrack {
+		if parent = t.resolve(e.parent); parent != nil {
+			t.create(parent, 0, sequence)
+		}
+	}
+	e.created = true
+	if e.root && e.scope == threadScope && !e.counter.is && !e.separate {
+		e.id = t.Tracks.Thread(e.owner)
+		return
+	}
+	name := e.name
+	if name == 0 && !e.root && !e.counter.is {
+		name = event
+	}
+	if translated, ok := t.translations.ProcessTracks[name]; ok && e.scope == processScope {
+		name = translated
+	}
+	o := model.TrackOptions{Name: name, Args: trackArgs{t, e, sequence}}
+	// Tracks of a thread or process hang below its own track without saying so.
+	if parent != nil && !e.root && !parent.root {
+		o.Parent, o.HasParent = t.parent(parent), true
+	}
+	kind := &eventSliceTracks
+	switch {
+	case e.counter.is:
+		kind, o.Unit = &eventCounterTracks, e.unit
+	case e.state:
+		kind = &eventStateTracks
+	case !e.root && e.merge != mergeNone:
+		key := name
+		if e.merge == mergeByKey {
+			key = e.mergeKey
+		}
+		e.merged = &mergedTrack{mergedTracks[e.scope], o,
+			e.dims(model.IntDim(int64(e.parent)), model.IntDim(int64(e.merge)), model.StringDim(key))}
+		return
+	}
+	e.id = t.Tracks.Intern(&kind[e.scope], &o, e.dims(model.IntDim(int64(e.uuid)))...)
+}
+
+// parent is the row of a track as the parent of others.
+func (t *tracks) parent(e *eventTrack) model.TrackID {
+	if m := e.merged; m != nil {
+		return t.Async.Default(m.blueprint, &m.options, m.dims...)
+	}
+	return e.id
+}
+
+// begin returns the row on which a slice of the track begins.
+func (t *tracks) begin(e *eventTrack) model.TrackID {
+	if m := e.merged; m != nil {
+		return t.Async.Begin(m.blueprint, &m.options, int64(e.uuid), m.dims...)
+	}
+	return e.id
+}
+
+// end returns the row on which the latest slice of the track ends.
+func (t *tracks) end(e *eventTrack) model.TrackID {
+	if m := e.merged; m != nil {
+		return t.Async.End(m.blueprint, &m.options, int64(e.uuid), m.dims...)
+	}
+	return e.id
+}
+
+// trackArgs are the args of a track.
+type trackArgs struct {
+	tracks   *tracks
+	track    *eventTrack
+	sequence uint32 // of its first event
+}
+
+func (a trackArgs) AddArgs(set *model.ArgSet) {
+	strs, e := a.tracks.Store.Strings, a.track
+	text := func(key string, v model.StringID) {
+		if v != 0 {
+			set.Add(strs.Intern(key), model.StringArg(v))
+		}
+	}
+	text("source", strs.Intern("descriptor"))
+	set.Add(strs.Intern("trace_id"), model.IntArg(int64(e.uuid)))
+	set.Add(strs.Intern("is_root_in_scope"), model.BoolArg(e.root || e.uuid == defaultTrack))
+	text("category", e.counter.category)
+	text("builtin_counter_type", e.counter.builtin)
+	text("y_axis_share_key", e.counter.yAxis)
+	if e.uuid != defaultTrack && a.tracks.begun[a.sequence] {
+		set.Add(strs.Intern("has_first_packet_on_sequence"), model.BoolArg(true))
+	}
+	if e.ordering != 0 {
+		text("child_ordering", strs.Intern(orderings[e.ordering]))
+	}
+	if e.ranked {
+		set.Add(strs.Intern("sibling_order_rank"), model.IntArg(int64(e.rank)))
+	}
+	text("description", e.description)
+}

@@ -1,0 +1,46 @@
+package trackevent
+
+import (
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/args"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/v8profile"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// tokenizeProfile reads the part of a profile of V8 that a legacy event of phase P
+// has in its annotation "data". The samples have times of their own.
+func (t *trackEvents) tokenizeProfile(p *proto.Packet, event, legacy []byte) {
+	id, _ := wire.Find(legacy, 6)
+	thread := threadOf(p.State)
+	key := v8profile.Key{ID: id.Uint64(), PID: int64(uint32(thread.pid))}
+	for data := range message.Messages(event, 4) {
+		a := args.DecodeAnnotation(data)
+		name := string(a.Name)
+		if a.NameIID != 0 {
+			interned, _ := p.State.InternedString(internedAnnotationNames, a.NameIID)
+			name = t.Store.Strings.Get(interned)
+		}
+		if name != "data" || a.JSON == nil {
+			continue
+		}
+		var chunk v8profile.Chunk
+		if !v8profile.Decode(a.JSON, &chunk) {
+			t.File.LogAt(model.StatLegacyV8CPUProfileInvalidSample, p.Offset, nil)
+			continue
+		}
+		if chunk.Start == nil {
+			if err := t.profiles.Add(key, uint32(thread.tid), &chunk); err != nil {
+				t.Fail(err)
+			}
+			continue
+		}
+		start, err := t.Clocks.ToTrace(model.Clock{ID: model.ClockMonotonic}, int64(*chunk.Start)*1000)
+		if err != nil {
+			t.File.LogAt(model.StatLegacyV8CPUProfileInvalidSample, p.Offset, err)
+			continue
+		}
+		t.profiles.Start(key, start)
+	}
+}

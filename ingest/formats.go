@@ -7,6 +7,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/logcat"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
+	"github.com/tpconvert/tpconvert/ingest/perfdata"
 	"github.com/tpconvert/tpconvert/ingest/pprof"
 	"github.com/tpconvert/tpconvert/ingest/proto/families"
 	"github.com/tpconvert/tpconvert/ingest/strace"
@@ -19,6 +20,7 @@ import (
 var Formats = []*format.Format{
 	// Binary formats with a signature.
 	fuchsia.Format,
+	perfdata.Format,
 	compressed.Gzip,
 	compressed.Zstd,
 	// Text formats.

@@ -18,6 +18,7 @@ const (
 	ClockMonotonicCoarse = 4
 	ClockMonotonicRaw    = 5
 	ClockBoottime        = 6
+	ClockPerf            = 10 // the kernel's sched_clock, which perf_event_open counts in
 	ClockTraceFile       = 11 // what a trace without a clock of its own counts in
 )
 

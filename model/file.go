@@ -90,17 +90,23 @@ type LogEntry struct {
 	HasTS     bool
 	Offset    int64 // bytes from the start of the file
 	HasOffset bool
+	Index     int64 // of the stat, if it has one
+	HasIndex  bool
 	Args      ArgSource // details, or nil
 }
 
-// maxLogged is how many entries import_log has of a stat and a file. What comes
+// maxLogged is how many entries import_log has of a stat, its index and a file. What comes
 // after those is only counted.
 const maxLogged = 10_000
 
 // Log counts the stat and adds a row to import_log.
 func (f *File) Log(stat Stat, e LogEntry) {
-	f.Count(stat)
-	if f.Stat(stat, None) > maxLogged {
+	index := None
+	if e.HasIndex {
+		index = e.Index
+	}
+	f.Add(stat, index, 1)
+	if f.Stat(stat, index) > maxLogged {
 		return
 	}
 	t := &f.store.ImportLog

@@ -1,0 +1,201 @@
+package perfdata
+
+import (
+	"math/bits"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// What a sample has, the bits of perf_event_attr.sample_type.
+const (
+	sampleIP         = 1 << 0
+	sampleTID        = 1 << 1
+	sampleTime       = 1 << 2
+	sampleAddr       = 1 << 3
+	sampleRead       = 1 << 4
+	sampleCallchain  = 1 << 5
+	sampleID         = 1 << 6
+	sampleCPU        = 1 << 7
+	samplePeriod     = 1 << 8
+	sampleStreamID   = 1 << 9
+	sampleIdentifier = 1 << 16
+)
+
+// What the value of a counter comes with, the bits of perf_event_attr.read_format.
+const (
+	readTotalTimeEnabled = 1 << 0
+	readTotalTimeRunning = 1 << 1
+	readID               = 1 << 2
+	readGroup            = 1 << 3
+	readLost             = 1 << 4
+)
+
+// The flags of perf_event_attr that matter here.
+const (
+	attrFreq        = 1 << 10
+	attrSampleIDAll = 1 << 18
+	attrUseClockID  = 1 << 25
+)
+
+// minAttr is the size of the first perf_event_attr, in bytes.
+const minAttr = 64
+
+// notSampling is the least period of an event that does not sample, as simpleperf
+// writes it.
+const notSampling = 1 << 62
+
+// event is a kind of events that was counted or sampled: a perf_event_attr.
+type event struct {
+	kind        uint32 // perf_event_attr.type
+	config      uint64
+	period      uint64 // or a frequency
+	freq        bool   // the period is a frequency
+	sampleType  uint64
+	readFormat  uint64
+	sampleIDAll bool // records that are no samples end in a sample id
+	clock       model.Clock
+
+	name     string
+	session  int64
+	counters map[int64]*counter // by CPU, None for that of all
+	offsets
+}
+
+// offsets are where a record has its time and the id of its event, in bytes from
+// the start in samples, from the end in others; -1 if it has none.
+type offsets struct {
+	time, timeFromEnd, id, idFromEnd int
+}
+
+// counter is the sum of an event.
+type counter struct {
+	track model.TrackID
+	value float64
+}
+
+// readEvent reads a perf_event_attr of any size.
+func readEvent(attr []byte, swapped bool) *event {
+	w := words{data: attr, swapped: swapped}
+	e := &event{counters: map[int64]*counter{}}
+	e.kind = w.uint32()
+	w.uint32() // its size
+	e.config = w.uint64()
+	e.period = w.uint64()
+	e.sampleType = w.uint64()
+	e.readFormat = w.uint64()
+	flags := e.flags(w.take(8), swapped)
+	e.freq = flags&attrFreq != 0
+	e.sampleIDAll = flags&attrSampleIDAll != 0
+	// Wakeup, breakpoint or configuration, branches, registers, stack.
+	w.take(4 + 4 + 8 + 8 + 8 + 8 + 4)
+	e.clock.ID = model.ClockPerf
+	if clock := w.uint32(); flags&attrUseClockID != 0 {
+		e.clock.ID = clocks[clock]
+	}
+	e.offsets = e.layout()
+	return e
+}
+
+// flags returns the bit field of perf_event_attr. Big-endian machines fill bytes
+// from the highest bit on.
+func (*event) flags(field []byte, swapped bool) (v uint64) {
+	for i, b := range field {
+		if swapped {
+			b = bits.Reverse8(b)
+		}
+		v |= uint64(b) << (8 * i)
+	}
+	return v
+}
+
+// clocks are Linux's clocks by clockid_t.
+var clocks = map[uint32]uint32{
+	0: model.ClockRealtime,
+	1: model.ClockMonotonic,
+	4: model.ClockMonotonicRaw,
+	5: model.ClockRealtimeCoarse,
+	6: model.ClockMonotonicCoarse,
+	7: model.ClockBoottime,
+}
+
+func (e *event) layout() offsets {
+	o := offsets{-1, -1, -1, -1}
+	size := func(fields uint64) int { return 8 * bits.OnesCount64(e.sampleType&fields) }
+	if e.sampleType&sampleTime != 0 {
+		o.time = size(sampleIdentifier | sampleIP | sampleTID)
+		if e.sampleIDAll {
+			o.timeFromEnd = size(sampleTime | sampleID | sampleStreamID | sampleCPU | sampleIdentifier)
+		}
+	}
+	switch {
+	case e.sampleType&sampleIdentifier != 0:
+		o.id, o.idFromEnd = 0, 8
+	case e.sampleType&sampleID != 0:
+		o.id = size(sampleIP | sampleTID | sampleTime | sampleAddr)
+		o.idFromEnd = size(sampleID | sampleStreamID | sampleCPU)
+	}
+	return o
+}
+
+// sampleIDSize is how many bytes of sample id records end in.
+func (e *event) sampleIDSize() int {
+	return 8 * bits.OnesCount64(e.sampleType&(sampleTID|sampleTime|sampleID|sampleStreamID|sampleCPU|sampleIdentifier))
+}
+
+// The kinds of events, perf_event_attr.type.
+const (
+	kindHardware   = 0
+	kindSoftware   = 1
+	kindTracepoint = 2
+	kindCache      = 3
+	kindBreakpoint = 5
+)
+
+// unit is what the event counts, "" if that is not known.
+func (e *event) unit() string {
+	switch e.kind {
+	case kindHardware:
+		switch e.config {
+		case 0, 6, 9: // CPU, bus and reference cycles
+			return "cycles"
+		case 1:
+			return "instructions"
+		}
+		return "count"
+	case kindSoftware:
+		if e.config <= 1 { // the clocks of CPU and task
+			return "ns"
+		}
+		return "count"
+	case kindTracepoint, kindCache, kindBreakpoint:
+		return "count"
+	}
+	return ""
+}
+
+var (
+	cpuCounters = &model.Blueprint{Classification: "perf_cpu_counter", Event: model.CounterTrack,
+		Dims: []string{"cpu", "perf_session_id", "name"}}
+	globalCounters = &model.Blueprint{Classification: "perf_global_counter", Event: model.CounterTrack,
+		Dims: []string{"perf_session_id", "name"}}
+)
+
+// counter returns the event's counter of a CPU, or of all if that is None.
+func (e *event) counter(c *model.Context, cpu int64) *counter {
+	if known := e.counters[cpu]; known != nil {
+		return known
+	}
+	strings := c.Store.Strings
+	name := strings.Intern(e.name)
+	options := &model.TrackOptions{Name: name, Args: model.ArgFunc(func(set *model.ArgSet) {
+		set.Add(strings.Intern("is_timebase"), model.BoolArg(e.period < notSampling))
+	})}
+	added := &counter{}
+	if cpu == model.None {
+		added.track = c.Tracks.Intern(globalCounters, options, model.IntDim(e.session), model.StringDim(name))
+	} else {
+		added.track = c.Tracks.Intern(cpuCounters, options, model.IntDim(cpu), model.IntDim(e.session), model.StringDim(name))
+	}
+	e.counters[cpu] = added
+	return added
+}

@@ -1,0 +1,241 @@
+package perfdata
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// featureReaders read the features that matter here, by number. They return false if
+// what they read is damaged.
+var featureReaders = map[uint64]func(*tokenizer, *words) bool{
+	2:   (*tokenizer).buildIDs,
+	4:   (*tokenizer).release,
+	11:  (*tokenizer).cmdline,
+	12:  (*tokenizer).eventDescriptions,
+	17:  func(*tokenizer, *words) bool { return true }, // groups of events
+	27:  func(*tokenizer, *words) bool { return true }, // how records are compressed
+	129: (*tokenizer).metaInfo,                         // of simpleperf
+	132: (*tokenizer).symbolFiles,                      // likewise
+}
+
+// features reads the sections behind the records: where each is, then they
+// themselves.
+func (t *tokenizer) features(numbers []uint64) error {
+	type feature struct {
+		section
+		number uint64
+	}
+	table, err := t.take(int64(16 * len(numbers)))
+	if err != nil {
+		return err
+	}
+	w := words{data: table, swapped: t.swapped}
+	var sections []feature
+	for _, number := range numbers {
+		sections = append(sections, feature{w.section(), number})
+	}
+	slices.SortStableFunc(sections, func(a, b feature) int {
+		return cmp.Or(cmp.Compare(a.offset, b.offset), cmp.Compare(a.size, b.size))
+	})
+	for _, s := range sections {
+		switch {
+		case s.size == 0:
+			t.feature(s.number, nil, int64(s.offset))
+			continue
+		case s.offset < uint64(t.offset) || s.offset > math.MaxInt64-s.size:
+			t.badFeature(s.number, t.offset)
+			continue
+		}
+		if err := t.discard(int64(s.offset) - t.offset); err != nil {
+			return err
+		}
+		var data []byte
+		at := t.offset
+		if featureReaders[s.number] != nil {
+			if data, err = t.take(int64(s.size)); err != nil {
+				return err
+			}
+		}
+		t.feature(s.number, data, at)
+	}
+	return nil
+}
+
+// feature reads a feature.
+func (t *tokenizer) feature(number uint64, data []byte, offset int64) {
+	read := featureReaders[number]
+	if read == nil || len(data) == 0 {
+		t.in.File.Add(model.StatPerfFeaturesSkipped, int64(number), 1)
+		return
+	}
+	w := words{data: data, swapped: t.swapped}
+	if !read(t, &w) || w.short {
+		t.badFeature(number, offset)
+	}
+}
+
+// badFeature counts a feature that is damaged.
+func (t *tokenizer) badFeature(number uint64, offset int64) {
+	t.in.File.Log(model.StatPerfFeaturesSkipped, model.LogEntry{
+		Offset: offset, HasOffset: true, Index: int64(number), HasIndex: true})
+}
+
+// buildIDs reads the build ids of files, each a record.
+func (t *tokenizer) buildIDs(w *words) bool {
+	for len(w.data) > 0 {
+		header := w.take(headerSize)
+		if header == nil {
+			return false
+		}
+		rec, size := readHeader(header, t.swapped)
+		if size < headerSize {
+			return false
+		}
+		rec.data = w.take(uint64(size - headerSize))
+		if !t.buildID(&rec) {
+			return false
+		}
+	}
+	return true
+}
+
+// buildID reads the build id of a file.
+func (t *tokenizer) buildID(rec *record) bool {
+	pid := int32(rec.uint32())
+	field := rec.take(buildIDFields)
+	if rec.short {
+		return false
+	}
+	path, _, _ := bytes.Cut(rec.data, []byte{0})
+	size := int(field[maxBuildID])
+	if rec.misc&miscBuildIDSized == 0 {
+		size = guessBuildID(field[:maxBuildID])
+	} else if size > maxBuildID {
+		return false
+	}
+	file := mappedFile{pid, string(path)}
+	if _, ok := t.recording.buildIDs[file]; !ok {
+		t.recording.buildIDs[file] = string(field[:size])
+	}
+	return true
+}
+
+// guessBuildID returns the size of a build id, which simpleperf fills with zeros:
+// they are a SHA-1, an MD5 or 8 bytes.
+func guessBuildID(id []byte) int {
+	switch n := len(bytes.TrimRight(id, "\x00")); {
+	case n > 16:
+		return maxBuildID
+	case n > 8:
+		return 16
+	}
+	return 8
+}
+
+// release reads the version of the kernel.
+func (t *tokenizer) release(w *words) bool {
+	release := w.paddedText()
+	if w.short {
+		return false
+	}
+	t.in.Machine.SetMetadata("system_release", model.StringArg(t.in.Store.Strings.Intern(release)))
+	return true
+}
+
+// cmdline reads perf's command line.
+func (t *tokenizer) cmdline(w *words) bool {
+	var args []string
+	for range w.uint32() {
+		args = append(args, w.paddedText())
+		if w.short {
+			return false
+		}
+	}
+	id := t.in.Store.Strings.Intern(strings.Join(args, " "))
+	for _, e := range t.recording.events {
+		t.in.Store.ProfilerSession.Cmdline.Set(e.session, id)
+	}
+	return true
+}
+
+// eventDescriptions reads the names of the events, which are in the order of the
+// events. Where there is one event only, its counters need no ids.
+func (t *tokenizer) eventDescriptions(w *words) bool {
+	n, attrSize := w.uint32(), w.uint32()
+	for i := range n {
+		w.take(uint64(attrSize))
+		ids := w.uint32()
+		name := w.paddedText()
+		for range ids {
+			if w.short {
+				return false
+			}
+			t.name(w.uint64(), name)
+		}
+		if w.short {
+			return false
+		}
+		if ids == 0 && int(i) < len(t.recording.events) {
+			t.recording.events[i].name = name
+		}
+	}
+	return true
+}
+
+// metaInfo reads what simpleperf says of the recording: keys and values. That of
+// event_type_info has a line for each event.
+func (t *tokenizer) metaInfo(w *words) bool {
+	t.recording.simpleperf = true
+	for len(w.data) > 0 {
+		key, _ := w.text()
+		value, ok := w.text()
+		if !ok {
+			return false
+		}
+		if string(key) != "event_type_info" {
+			continue
+		}
+		for line := range strings.SplitSeq(string(value), "\n") {
+			if line != "" && !t.eventType(strings.Split(line, ",")) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// eventType names the events of a type and a configuration.
+func (t *tokenizer) eventType(fields []string) bool {
+	if len(fields) != 3 {
+		return false
+	}
+	kind, err := strconv.ParseUint(fields[1], 10, 32)
+	config, err2 := strconv.ParseUint(fields[2], 10, 64)
+	if cmp.Or(err, err2) != nil {
+		return false
+	}
+	for _, e := range t.recording.events {
+		if e.kind == uint32(kind) && e.config == config {
+			e.name = fields[0]
+		}
+	}
+	return true
+}
+
+// symbolFiles reads the symbols that simpleperf collected, of a file each.
+func (t *tokenizer) symbolFiles(w *words) bool {
+	t.recording.simpleperf = true
+	for len(w.data) > 0 {
+		file := w.take(uint64(w.uint32()))
+		if w.short || !t.recording.symbols.add(t.in.Store.Strings, file) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,357 @@
+package perfdata
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// profiler is what stack_sample calls perf and simpleperf.
+const profiler = "linux.perf"
+
+// cpuMode is the privilege that a CPU runs at, as in a record's misc.
+type cpuMode byte
+
+const (
+	modeUnknown cpuMode = iota
+	modeKernel
+	modeUser
+	modeHypervisor
+	modeGuestKernel
+	modeGuestUser
+)
+
+var cpuModes = [...]string{modeKernel: "kernel", modeUser: "user", modeHypervisor: "hypervisor",
+	modeGuestKernel: "guest_kernel", modeGuestUser: "guest_user"}
+
+func (m cpuMode) inKernel() bool { return m == modeKernel || m == modeGuestKernel }
+
+// Among the addresses of a stack are marks of the context of those that follow.
+const firstContext = math.MaxUint64 - 4095 + 1
+
+var contexts = map[uint64]cpuMode{
+	math.MaxUint64 - 32 + 1:   modeHypervisor,
+	math.MaxUint64 - 128 + 1:  modeKernel,
+	math.MaxUint64 - 512 + 1:  modeUser,
+	math.MaxUint64 - 2176 + 1: modeGuestKernel,
+	math.MaxUint64 - 2560 + 1: modeGuestUser,
+}
+
+// parser turns tokens into rows.
+type parser struct {
+	*model.Context
+	recording *recording
+	processes map[uint32]*process // by pid
+	kernel    *mapping
+	modules   ranges[mapping] // of the kernel
+	changes   int             // of what the kernel maps
+	modes     [len(cpuModes)]model.StringID
+	noName    model.StringID
+	counters  []int64 // ids of a sample's values
+	frames    []frame
+}
+
+// mapping is where a file is in memory.
+type mapping struct {
+	id         model.MappingID
+	start, end uint64
+	offset     uint64 // in the file
+}
+
+// process is what a process maps, and the latest stack, outermost frame first, while
+// that stays as it is.
+type process struct {
+	files   ranges[mapping]
+	unknown *mapping // for addresses without a mapping, nil until it is needed
+	latest  []reached
+	changes int // of the kernel's mappings, when the latest stack was found
+}
+
+type frame struct {
+	mode cpuMode
+	ip   uint64
+}
+
+// reached is where a stack came to with a frame. The next stack of a process mostly
+// has the same outer frames.
+type reached struct {
+	frame
+	callsite model.CallsiteID
+	unknown  int64 // frames without a mapping up to here
+}
+
+func newParser(c *model.Context, r *recording) *parser {
+	p := &parser{Context: c, recording: r, processes: map[uint32]*process{}, noName: c.Store.Strings.Intern("")}
+	for mode, name := range cpuModes {
+		if name != "" {
+			p.modes[mode] = c.Store.Strings.Intern(name)
+		}
+	}
+	return p
+}
+
+// Event parses a token.
+func (p *parser) Event(ts int64, token []byte) error {
+	if ts == untimed {
+		ts = 0
+		if p.recording.start != nil {
+			ts = *p.recording.start
+		}
+	}
+	switch tokenKind(token[0]) {
+	case sampleToken:
+		p.sample(ts, token)
+	case mmapToken:
+		p.mmap(ts, token)
+	case commToken:
+		utid := p.thread(token, commPID, commThread)
+		name := p.Store.Strings.InternBytes(token[commFixed:])
+		p.Machine.SetThreadAndProcessName(utid, name, model.ThreadNameSystem)
+	case execToken:
+		p.process(pidOf(token, execPID)).exec()
+	case forkToken:
+		parent, child := p.process(pidOf(token, forkParent)), p.process(pidOf(token, forkPID))
+		child.exec()
+		child.files = parent.files
+	}
+	return nil
+}
+
+func pidOf(token []byte, at int) uint32 { return binary.LittleEndian.Uint32(token[at:]) }
+
+// thread returns the thread whose ids are at these places of a token.
+func (p *parser) thread(token []byte, pid, tid int) model.UTID {
+	return p.Machine.ThreadOf(int64(pidOf(token, tid)), int64(pidOf(token, pid)))
+}
+
+func (p *parser) mmap(ts int64, token []byte) {
+	number := func(at int) uint64 { return binary.LittleEndian.Uint64(token[at:]) }
+	m := mapping{start: number(mmapStart), offset: number(mmapOffset)}
+	m.end = m.start + number(mmapLength)
+	rest := token[mmapFixed:]
+	raw, path := rest[:token[mmapBuildID]], string(rest[token[mmapBuildID]:])
+	buildID := string(raw)
+	if token[mmapHasID] == 0 {
+		buildID = p.recording.buildID(pidOf(token, mmapPID), path)
+	}
+	if mode := cpuMode(token[mmapMode]); mode.inKernel() {
+		p.mapKernel(ts, m, path, buildID)
+		return
+	}
+	upid := p.Machine.ProcessOf(p.thread(token, mmapPID, mmapThread))
+	p.addMapping(&m, path, buildID)
+	of := p.process(pidOf(token, mmapPID))
+	of.files.set(m.start, m.end, m)
+	of.latest = nil
+	p.mmapRecord(ts, upid, m.id)
+}
+
+func (p *parser) process(pid uint32) *process {
+	of := p.processes[pid]
+	if of == nil {
+		of = &process{changes: p.changes}
+		p.processes[pid] = of
+	}
+	return of
+}
+
+// exec forgets what the program mapped that ran before in the process.
+func (of *process) exec() {
+	of.files = ranges[mapping]{}
+	of.latest = nil
+}
+
+func (p *parser) addMapping(m *mapping, path, buildID string) {
+	m.id = p.Store.Stacks.AddMapping(model.Mapping{
+		BuildID:     p.Store.Strings.Intern(model.BuildID(buildID)),
+		ExactOffset: m.offset,
+		Start:       m.start,
+		End:         m.end,
+		Name:        p.Store.Strings.Intern(path),
+	})
+}
+
+func (p *parser) mmapRecord(ts int64, upid model.UPID, mapping model.MappingID) {
+	t := &p.Store.MmapRecord
+	row := t.Append()
+	t.TS.Set(row, ts)
+	if upid != model.None {
+		t.UPID.Set(row, upid)
+	}
+	t.MappingID.Set(row, mapping)
+}
+
+// kernelImage is how perf calls the kernel; a module has its path.
+const kernelImage = "[kernel.kallsyms]"
+
+func (p *parser) mapKernel(ts int64, m mapping, path, buildID string) {
+	if path == "[bpf]" && m.end-m.start == math.MaxUint64 {
+		return // all there is
+	}
+	image := strings.HasPrefix(path, kernelImage)
+	if image {
+		m.offset = 0 // perf writes the address of _text there
+	}
+	image = image || m.start == m.end
+	switch {
+	case image && p.kernel != nil:
+		m = *p.kernel
+	case image:
+		p.addMapping(&m, path, buildID)
+		p.kernel = &m
+	default:
+		p.addMapping(&m, path, buildID)
+		p.modules.set(m.start, m.end, m)
+	}
+	p.changes++
+	p.mmapRecord(ts, model.None, m.id)
+}
+
+func (p *parser) sample(ts int64, token []byte) {
+	e := p.recording.events[binary.LittleEndian.Uint32(token[sampleEvent:])]
+	mode := cpuMode(token[sampleMode])
+	if mode >= cpuMode(len(cpuModes)) {
+		mode = modeUnknown
+	}
+	if mode == modeUnknown {
+		p.File.Count(model.StatPerfSamplesCPUModeUnknown)
+	}
+	utid := p.thread(token, samplePID, sampleThread)
+	reads := int(binary.LittleEndian.Uint32(token[sampleReads:])) * sampleReadLen
+	rest := token[sampleFixed:]
+
+	v := model.NewSample(ts, profiler)
+	v.UTID, v.UPID, v.Session = utid, p.Machine.ProcessOf(utid), e.session
+	v.CPUMode = p.modes[mode]
+	v.Callsite = p.callsite(pidOf(token, samplePID), mode, rest[reads:])
+	cpu := model.None
+	if token[sampleHas]&hasCPU != 0 {
+		if n := int32(binary.LittleEndian.Uint32(token[sampleOnCPU:])); n >= 0 {
+			cpu = int64(n)
+		}
+	}
+	if !p.count(ts, e, cpu, token, rest[:reads]) {
+		p.File.Log(model.StatPerfRecordSkipped, model.LogEntry{TS: ts, HasTS: true, Index: recordSample, HasIndex: true})
+		return
+	}
+	if cpu != model.None {
+		v.CPU, v.UCPU = cpu, p.Machine.CPU(cpu)
+	}
+	v.CounterSet = p.counterSet()
+	p.Store.Stacks.AddSample(v)
+}
+
+// count adds to the counters what a sample says. It returns false if that does not
+// make sense.
+func (p *parser) count(ts int64, e *event, cpu int64, token, reads []byte) bool {
+	p.counters = p.counters[:0]
+	if len(reads) == 0 {
+		period := binary.LittleEndian.Uint64(token[sampleWeight:])
+		if token[sampleHas]&hasPeriod == 0 {
+			if e.freq {
+				return false
+			}
+			period = e.period
+		}
+		c := e.counter(p.Context, cpu)
+		c.value += float64(period)
+		p.counters = append(p.counters, p.Counters.Push(ts, c.value, c.track))
+		return true
+	}
+	for ; len(reads) > 0; reads = reads[sampleReadLen:] {
+		of := e
+		if id := binary.LittleEndian.Uint64(reads); id != 0 {
+			index, ok := p.recording.byID[id]
+			if !ok {
+				return false
+			}
+			of = p.recording.events[index]
+		}
+		c := of.counter(p.Context, cpu)
+		c.value = float64(binary.LittleEndian.Uint64(reads[8:]))
+		p.counters = append(p.counters, p.Counters.Push(ts, c.value, c.track))
+	}
+	return true
+}
+
+// counterSet stores which counters were read together, and returns their set.
+func (p *parser) counterSet() int64 {
+	t := &p.Store.ProfilerCounterSet
+	set := t.Rows()
+	for _, id := range p.counters {
+		row := t.Append()
+		t.CounterSetID.Set(row, set)
+		t.CounterID.Set(row, id)
+	}
+	return set
+}
+
+// callsite returns the callsite of a stack in a process, None for an empty one.
+func (p *parser) callsite(pid uint32, mode cpuMode, chain []byte) model.CallsiteID {
+	of := p.process(pid)
+	if of.changes != p.changes {
+		of.latest = of.latest[:0]
+		of.changes = p.changes
+	}
+	p.frames = p.frames[:0]
+	for ; len(chain) > 0; chain = chain[8:] {
+		ip := binary.LittleEndian.Uint64(chain)
+		if ip >= firstContext {
+			mode = contexts[ip]
+			continue
+		}
+		if len(p.frames) > 0 && ip != 0 && !p.recording.simpleperf {
+			ip-- // from where the call returns to into the call
+		}
+		p.frames = append(p.frames, frame{mode, ip})
+	}
+	slices.Reverse(p.frames)
+	same := 0
+	for same < min(len(p.frames), len(of.latest)) && p.frames[same] == of.latest[same].frame {
+		same++
+	}
+	of.latest = of.latest[:same]
+	at := reached{callsite: model.None}
+	if same > 0 {
+		at = of.latest[same-1]
+	}
+	for _, at.frame = range p.frames[same:] {
+		m, known := p.find(of, at.mode, at.ip)
+		if !known {
+			at.unknown++
+		}
+		at.callsite = p.Store.Stacks.Callsite(at.callsite, p.Store.Stacks.Frame(m.id, at.ip-m.start+m.offset, p.noName))
+		of.latest = append(of.latest, at)
+	}
+	if at.unknown > 0 {
+		p.File.Add(model.StatPerfDummyMappingUsed, model.None, at.unknown)
+	}
+	return at.callsite
+}
+
+// find returns what is mapped at an address.
+func (p *parser) find(of *process, mode cpuMode, ip uint64) (m mapping, ok bool) {
+	if mode.inKernel() {
+		m, ok = p.findKernel(ip)
+	} else {
+		m, ok = of.files.find(ip)
+	}
+	if ok {
+		return m, true
+	}
+	if of.unknown == nil {
+		of.unknown = &mapping{id: p.Store.Stacks.DummyMapping("")}
+	}
+	return *of.unknown, false
+}
+
+// findKernel returns what the kernel maps at an address.
+func (p *parser) findKernel(ip uint64) (mapping, bool) {
+	if m, ok := p.modules.find(ip); ok || p.kernel == nil {
+		return m, ok
+	}
+	return *p.kernel, p.kernel.start <= ip && ip < p.kernel.end
+}

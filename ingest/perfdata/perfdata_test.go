@@ -1,0 +1,438 @@
+package perfdata_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+)
+
+// order is a byte order in which recordings are written.
+type order interface {
+	binary.ByteOrder
+	binary.AppendByteOrder
+}
+
+// recording is a recording to be written.
+type recording struct {
+	order    order
+	events   []event
+	records  []record
+	features map[int][]byte
+}
+
+type event struct {
+	kind       uint32
+	config     uint64
+	period     uint64
+	sampleType uint64
+	readFormat uint64
+	flags      []int // bits
+	clock      uint32
+	ids        []uint64
+}
+
+type record struct {
+	kind uint32
+	misc uint16
+	data []byte
+}
+
+// What most samples here have: IP, TID, TIME, CALLCHAIN, CPU, PERIOD, IDENTIFIER.
+const sampleType = 1<<0 | 1<<1 | 1<<2 | 1<<5 | 1<<7 | 1<<8 | 1<<16
+
+const (
+	freq        = 10
+	sampleIDAll = 18
+	useClockID  = 25
+)
+
+const (
+	kernel = 1
+	user   = 2
+)
+
+// w is bytes in the recording's order: numbers as their types say, texts with a NUL.
+func (r *recording) w(fields ...any) (b []byte) {
+	for _, f := range fields {
+		switch v := f.(type) {
+		case int:
+			b = r.order.AppendUint64(b, uint64(v))
+		case uint64:
+			b = r.order.AppendUint64(b, v)
+		case uint32:
+			b = r.order.AppendUint32(b, v)
+		case uint16:
+			b = r.order.AppendUint16(b, v)
+		case string:
+			b = append(append(b, v...), 0)
+		case []byte:
+			b = append(b, v...)
+		}
+	}
+	return b
+}
+
+func (r *recording) attr(e event) []byte {
+	var flags [8]byte
+	for _, bit := range e.flags {
+		if r.order.String() == "BigEndian" {
+			flags[bit/8] |= 0x80 >> (bit % 8)
+		} else {
+			flags[bit/8] |= 1 << (bit % 8)
+		}
+	}
+	return r.w(e.kind, uint32(112), e.config, e.period, e.sampleType, e.readFormat, flags[:],
+		make([]byte, 44), e.clock, make([]byte, 16))
+}
+
+func (r *recording) add(kind uint32, misc uint16, fields ...any) {
+	r.records = append(r.records, record{kind, misc, r.w(fields...)})
+}
+
+// id is the sample id of a record, of the sample type above.
+func (r *recording) id(pid, tid uint32, time, cpu, event int) []byte {
+	return r.w(pid, tid, time, uint32(cpu), uint32(0), event)
+}
+
+func (r *recording) mmap(misc uint16, pid uint32, start, size, offset, time int, path string) {
+	r.add(1, misc, pid, pid, start, size, offset, path, r.id(pid, pid, time, 0, 1))
+}
+
+func (r *recording) comm(misc uint16, pid, tid uint32, time int, name string) {
+	r.add(3, misc, pid, tid, name, r.id(pid, tid, time, 0, 1))
+}
+
+func (r *recording) sample(misc uint16, event int, pid, tid uint32, time, cpu int, chain ...uint64) {
+	fields := []any{event, chain[len(chain)-1], pid, tid, time, uint32(cpu), uint32(0), 100, len(chain)}
+	for _, ip := range chain {
+		fields = append(fields, ip)
+	}
+	r.add(9, misc, fields...)
+}
+
+func (r *recording) text(s string) []byte {
+	padded := append([]byte(s), make([]byte, 64-len(s)%64)...)
+	return r.w(uint32(len(padded)), padded)
+}
+
+func (r *recording) write(of []record) (b []byte) {
+	for _, rec := range of {
+		b = append(b, r.w(rec.kind, rec.misc, uint16(8+len(rec.data)), rec.data)...)
+	}
+	return b
+}
+
+func (r *recording) numbers() (all []int) {
+	for n := range r.features {
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (r *recording) magic() uint64 { return binary.LittleEndian.Uint64([]byte("PERFILE2")) }
+
+// file is the recording as a file.
+func (r *recording) file() []byte {
+	var attrs, ids []byte
+	idsAt := 104 + len(r.events)*(112+16)
+	for _, e := range r.events {
+		attrs = append(attrs, r.w(r.attr(e), idsAt+len(ids), 8*len(e.ids))...)
+		for _, id := range e.ids {
+			ids = append(ids, r.w(id)...)
+		}
+	}
+	var bits [4]uint64
+	for n := range r.features {
+		bits[n/64] |= 1 << (n % 64)
+	}
+	data := r.write(r.records)
+	dataAt := idsAt + len(ids)
+	b := r.w(r.magic(), 104, 112+16, 104, len(attrs), dataAt, len(data), 0, 0, bits[0], bits[1], bits[2], bits[3], attrs, ids, data)
+	at := len(b) + 16*len(r.features)
+	var contents []byte
+	for _, n := range r.numbers() {
+		b = append(b, r.w(at+len(contents), len(r.features[n]))...)
+		contents = append(contents, r.features[n]...)
+	}
+	return append(b, contents...)
+}
+
+// pipe is the recording as a stream.
+func (r *recording) pipe() []byte {
+	var head []record
+	for _, e := range r.events {
+		data := r.attr(e)
+		for _, id := range e.ids {
+			data = append(data, r.w(id)...)
+		}
+		head = append(head, record{64, 0, data})
+	}
+	for _, n := range r.numbers() {
+		head = append(head, record{80, 0, r.w(n, r.features[n])})
+	}
+	return append(r.w(r.magic(), 16), r.write(append(head, r.records...))...)
+}
+
+// compressed is the recording as a stream whose records are compressed: the Zstandard
+// stream is cut where it happens to be.
+func (r *recording) compressed(kind uint32) []byte {
+	var stream bytes.Buffer
+	encoder, _ := zstd.NewWriter(&stream, zstd.WithEncoderConcurrency(1))
+	encoder.Write(r.write(r.records))
+	encoder.Close()
+	outer := *r
+	outer.records = nil
+	for part := range slices.Chunk(stream.Bytes(), 100) {
+		if kind == 83 {
+			part = slices.Concat(r.w(len(part)), part, make([]byte, -len(part)&7))
+		}
+		outer.records = append(outer.records, record{kind, 0, part}, record{68, 0, nil})
+	}
+	return outer.pipe()
+}
+
+// example has two events, a kernel, a module, two processes and a fork.
+func example(o order) *recording {
+	r := &recording{order: o}
+	flags := []int{freq, sampleIDAll}
+	r.events = []event{
+		{kind: 0, config: 0, period: 4000, sampleType: sampleType, flags: flags, ids: []uint64{1, 2}},
+		{kind: 1, config: 0, period: 4000, sampleType: sampleType, flags: flags, ids: []uint64{3}},
+	}
+	r.mmap(kernel, 1<<32-1, 0x1000000, 0x10000, 0x1000000, 0, "[kernel.kallsyms]_text")
+	r.mmap(kernel, 1<<32-1, 0x2000000, 0x1000, 0, 0, "/lib/mod.ko")
+	r.comm(0, 7, 7, 100, "main")
+	r.add(10, user, uint32(7), uint32(7), 0x400000, 0x1000, 0x200, make([]byte, 24), uint32(5), uint32(2), "/bin/a", r.id(7, 7, 110, 0, 1))
+	r.add(10, 1<<14|user, uint32(7), uint32(7), 0x500000, 0x1000, 0, []byte{4, 0, 0, 0, 0xab, 0xcd, 0xef, 1}, make([]byte, 16),
+		uint32(5), uint32(2), "/lib/b.so", r.id(7, 7, 120, 0, 1))
+	const inKernel, inUser = ^uint64(127), ^uint64(511)
+	r.sample(kernel, 1, 7, 8, 200, 0, inKernel, 0x1000010, 0x2000020, inUser, 0x400030, 0x500041)
+	r.sample(user, 3, 7, 7, 300, 1, inUser, 0x400030)
+	r.add(7, 0, uint32(9), uint32(7), uint32(9), uint32(7), 400, r.id(7, 7, 400, 0, 1))
+	r.sample(user, 2, 9, 9, 500, 1, inUser, 0x400031, 0x999)
+	r.comm(1<<13, 9, 9, 600, "other")
+	r.sample(user, 2, 9, 9, 700, 1, inUser, 0x400031)
+	r.add(2, 0, 1, 42, r.id(7, 7, 800, 1, 1)) // lost
+	r.add(4, 0, uint32(9), uint32(7), uint32(9), uint32(7), 900, r.id(9, 9, 900, 0, 1))
+	r.add(16, 0, uint32(7), uint32(7), 0, r.id(7, 7, 950, 0, 1)) // namespaces
+	r.features = map[int][]byte{
+		2:  r.w(uint32(0), uint16(user), uint16(8+4+24+7), ^uint32(0), []byte{1, 2, 3, 4, 5, 6, 7, 8, 9}, make([]byte, 15), "/bin/a"),
+		4:  r.text("6.1.0"),
+		5:  r.text("6.1"),
+		11: r.w(uint32(2), r.text("perf"), r.text("record")),
+		12: r.w(uint32(2), uint32(112), r.attr(r.events[0]), uint32(2), r.text("cycles"), 1, 2,
+			r.attr(r.events[1]), uint32(1), r.text("cpu-clock"), 3),
+	}
+	return r
+}
+
+func TestRecordings(t *testing.T) {
+	for _, o := range []order{binary.LittleEndian, binary.BigEndian} {
+		r := example(o)
+		for kind, data := range map[string][]byte{
+			"file": r.file(), "pipe": r.pipe(), "compressed": r.compressed(81), "compressed2": r.compressed(83),
+		} {
+			t.Run(fmt.Sprint(o, " ", kind), func(t *testing.T) {
+				tables := ingesttest.MustRead(t, "perf.data", data)
+				tables.Want(t, "stack_profile_mapping", "name|build_id|exact_offset|start|end",
+					"[kernel.kallsyms]_text||0|16777216|16842752",
+					"/lib/mod.ko||0|33554432|33558528",
+					"/bin/a|01020304050607080900000000000000|512|4194304|4198400",
+					"/lib/b.so|abcdef01|0|5242880|5246976",
+					"||0|0|-1")
+				// Outer frames are at the call, not where it returns to.
+				tables.Want(t, "stack_profile_frame", "mapping|rel_pc",
+					"3|64", "2|559", "1|31", "0|16", "2|560", "4|2456", "2|561", "4|4194353")
+				tables.Want(t, "stack_profile_callsite", "depth|parent_id|frame_id",
+					"0|NULL|0", "1|0|1", "2|1|2", "3|2|3", "0|NULL|4", "0|NULL|5", "1|5|6", "0|NULL|7")
+				tables.Want(t, "stack_sample", "ts|source|utid|upid|cpu|cpu_mode|callsite_id|session_id|counter_set_id",
+					"200|linux.perf|2|1|0|kernel|3|0|0",
+					"300|linux.perf|1|1|1|user|4|1|1",
+					"500|linux.perf|3|2|1|user|6|0|2",
+					"700|linux.perf|3|2|1|user|7|0|3")
+				tables.Want(t, "counter", "ts|value|track_id", "200|100|0", "300|100|1", "500|100|2", "700|200|2")
+				tables.Want(t, "perf_counter_track", "name|cpu|classification",
+					"cycles|0|perf_cpu_counter", "cpu-clock|1|perf_cpu_counter", "cycles|1|perf_cpu_counter")
+				tables.Want(t, "profiler_session", "source|timebase_unit|cmdline",
+					"linux.perf|cycles|perf record", "linux.perf|ns|perf record")
+				tables.Want(t, "thread", "tid|name|upid", "0|NULL|0", "7|main|1", "8|NULL|1", "9|other|2")
+				tables.Want(t, "mmap_record", "ts|upid|mapping_id", "100|NULL|0", "100|NULL|1", "110|1|2", "120|1|3")
+				tables.Want(t, "stats", "name|idx|value", "perf_cpu_lost_records|1|42", "perf_unknown_record_type|16|1",
+					"perf_features_skipped|5|1", "perf_dummy_mapping_used|NULL|2")
+			})
+		}
+	}
+}
+
+func TestCountersThatAreReadTogether(t *testing.T) {
+	r := &recording{order: binary.LittleEndian}
+	const ip, tid, time, read, identifier = 1, 2, 4, 16, 1 << 16
+	for id := range uint64(2) {
+		r.events = append(r.events, event{sampleType: ip | tid | time | read | identifier, readFormat: 1<<0 | 1<<2 | 1<<3,
+			period: 1<<62 - 1 + id, ids: []uint64{id + 1}})
+	}
+	r.add(9, user, 1, 0x10, uint32(7), uint32(7), 100, 2 /* counters */, 5, 11, 1, 22, 2)
+	r.add(9, user, 1, 0x10, uint32(7), uint32(7), 200, 1, 5, 33, 9) // of no event
+	r.add(9, user, 1, 0x10, uint32(7), uint32(7), 300, 1<<60, 5)    // that many
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "counter", "ts|value|track_id", "100|11|0", "100|22|1")
+	tables.Want(t, "track", "classification", "perf_global_counter", "perf_global_counter")
+	tables.Want(t, "profiler_counter_set", "counter_set_id|counter_id", "0|0", "0|1")
+	tables.Want(t, "stack_sample", "ts|callsite_id", "100|0")
+	tables.Want(t, "args", "flat_key|int_value", "reason|NULL",
+		"perf_session_id|0", "name|NULL", "is_timebase|1", "perf_session_id|1", "name|NULL", "is_timebase|0")
+	tables.Want(t, "stats", "name|idx|value", "perf_record_skipped|9|2", "perf_dummy_mapping_used|NULL|2")
+}
+
+func TestClocks(t *testing.T) {
+	for clock, want := range map[uint32]string{0: "1", 1: "3", 4: "5", 7: "6"} {
+		r := &recording{order: binary.LittleEndian}
+		r.events = []event{{sampleType: sampleType, period: 1, flags: []int{useClockID}, clock: clock}}
+		r.sample(user, 0, 7, 7, 5000, 0, 0x10)
+		tables := ingesttest.MustRead(t, "perf.data", r.file())
+		tables.Want(t, "stack_sample", "ts", "5000")
+		if got := tables.Rows("metadata", "name", "int_value"); !slices.Contains(got, "trace_time_clock_id|"+want) {
+			t.Errorf("clock %d: %v", clock, got)
+		}
+	}
+}
+
+// aux is a recording of a CPU's tracing unit.
+func aux(kind uint32) *recording {
+	r := &recording{order: binary.LittleEndian}
+	r.events = []event{{kind: 8, sampleType: sampleType, period: 1, flags: []int{sampleIDAll}, ids: []uint64{1}}}
+	r.mmap(user, 7, 0x400000, 0x1000, 0, 10, "/bin/a")
+	r.comm(0, 7, 7, 20, "main")
+	r.add(70, 0, kind, uint32(0))
+	r.add(79, 0, 1 /* shift */, 4 /* mult */, 1000 /* zero */)
+	return r
+}
+
+func TestSPE(t *testing.T) {
+	r := aux(4)
+	record := slices.Concat(
+		[]byte{0xb0}, r.w(0x400123), // instruction, EL0
+		[]byte{0xb2}, r.w(0x7000), // data
+		[]byte{0x98, 9, 0, 0x99, 4, 0}, // latencies
+		[]byte{0x65}, r.w(uint32(7)),   // thread
+		[]byte{0x49, 1},    // store
+		[]byte{0x43, 8},    // from L2
+		[]byte{0x52, 6, 0}, // events
+	)
+	timed := slices.Concat(record, []byte{0x71}, r.w(50))
+	data := slices.Concat(timed, record, []byte{0x01}, timed[:9])
+	r.add(11, 0, 0, len(data), 2 /* overwrite */, r.id(7, 7, 1500, 3, 1))
+	r.add(71, 0, len(data), 0, 0, uint32(0), uint32(0), uint32(3), uint32(0))
+	file := bytes.Replace(r.pipe(), r.write(r.records[5:]), slices.Concat(r.write(r.records[5:]), data), 1)
+	tables := ingesttest.MustRead(t, "perf.data", file)
+	tables.Want(t, "spe_record", "ts|utid|exception_level|instruction_frame_id|operation|data_virtual_address|total_latency|issue_latency|events_bitmask|data_source",
+		"1100|1|EL0|0|STORE|28672|9|4|6|L2", "1500|1|EL0|0|STORE|28672|9|4|6|L2")
+	tables.Want(t, "stack_profile_frame", "mapping|rel_pc", "0|291")
+	tables.Want(t, "stats", "name|value", "spe_no_timestamp|1")
+}
+
+func TestOtherAuxDataAreCounted(t *testing.T) {
+	r := aux(3)
+	r.add(11, 0, 0, 16, 1, r.id(7, 7, 1500, 3, 1))
+	r.add(71, 0, 16, 0, 0, uint32(0), uint32(0), uint32(3), uint32(0))
+	tables := ingesttest.MustRead(t, "perf.data", append(r.pipe(), make([]byte, 16)...))
+	tables.Want(t, "stats", "name|value", "perf_aux_ignored|16", "perf_aux_truncated|1")
+}
+
+func TestRecordedFiles(t *testing.T) {
+	data, err := os.ReadFile("../../testdata/perf.data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := ingesttest.MustRead(t, "perf.data", data)
+	samples := len(tables.Rows("stack_sample", "ts"))
+	if samples == 0 || len(tables.Rows("counter", "ts")) != samples {
+		t.Errorf("%d samples", samples)
+	}
+	piped, err := os.ReadFile("../../testdata/perf.pipe.data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// perf inject wrote the same recording as a stream.
+	other := ingesttest.MustRead(t, "perf.data", piped)
+	for table, columns := range map[string]string{
+		"stack_sample": "ts|utid|callsite_id|cpu_mode", "stack_profile_frame": "mapping|rel_pc", "counter": "ts|value", "thread": "tid|name",
+	} {
+		other.Want(t, table, columns, tables.Rows(table, strings.Split(columns, "|")...)...)
+	}
+}
+
+func TestCutRecordings(t *testing.T) {
+	r := example(binary.LittleEndian)
+	for kind, data := range map[string][]byte{"file": r.file(), "pipe": r.pipe(), "compressed": r.compressed(81)} {
+		for n := 8; n < len(data); n += 37 {
+			tables, err := ingesttest.Read(t, ingesttest.File{Name: "cut", Reader: bytes.NewReader(data[:n])})
+			if err != nil && !format.BadInput(err) {
+				t.Fatalf("%s of %d bytes: %v", kind, n, err)
+			}
+			if kind == "file" && err == nil && !slices.Contains(tables.Rows("stats", "name"), "truncated_input") {
+				t.Errorf("%s of %d bytes: the cut is not counted", kind, n)
+			}
+		}
+	}
+}
+
+func TestBadRecordings(t *testing.T) {
+	r := example(binary.LittleEndian)
+	file := r.file()
+	change := func(at int, b ...byte) []byte {
+		changed := slices.Clone(file)
+		copy(changed[at:], b)
+		return changed
+	}
+	for name, data := range map[string][]byte{
+		"size of the header": change(8, 1),
+		"size of an event":   change(16, 1),
+		"events at":          change(24, 255, 255, 255),
+		"no events":          change(32, 0, 0),
+		"records at":         change(40, 255, 255, 255, 255, 255),
+		"size of records":    change(48, 255, 255, 255, 255, 255, 255, 255, 127),
+		"ids at":             change(104+112, 255, 255),
+		"old":                change(0, []byte("PERFFILE")...),
+	} {
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: bytes.NewReader(data)})
+		if !format.BadInput(err) || !strings.Contains(err.Error(), "x (perf) at byte ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// A record whose size makes no sense ends the records, not the features.
+	first := bytes.Index(file, []byte("other\x00")) - 16
+	tables := ingesttest.MustRead(t, "x", change(first+6, 3, 0))
+	tables.Want(t, "stack_sample", "ts", "200", "300", "500")
+	tables.Want(t, "import_log", "name|byte_offset", fmt.Sprintf("perf_record_skipped|%d", first))
+}
+
+func FuzzPerfData(f *testing.F) {
+	for _, o := range []order{binary.LittleEndian, binary.BigEndian} {
+		r := example(o)
+		f.Add(r.file())
+		f.Add(r.pipe())
+		f.Add(r.compressed(81))
+	}
+	f.Add(aux(4).file())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if detected := ingest.Detect(data); detected == nil || detected.Name != "perf" {
+			return
+		}
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
+		if err != nil && !format.BadInput(err) {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,215 @@
+package perfdata
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// The records of the kernel.
+const (
+	recordMmap        = 1
+	recordLost        = 2
+	recordComm        = 3
+	recordExit        = 4
+	recordFork        = 7
+	recordSample      = 9
+	recordMmap2       = 10
+	recordAux         = 11
+	recordItraceStart = 12
+	recordLostSamples = 13
+	recordLastKernel  = 21
+)
+
+// The records of perf.
+const (
+	recordHeaderAttr    = 64
+	recordEventType     = 65
+	recordTracingData   = 66
+	recordBuildID       = 67
+	recordFinishedRound = 68
+	recordIDIndex       = 69
+	recordAuxtraceInfo  = 70
+	recordAuxtrace      = 71
+	recordThreadMap     = 73
+	recordCPUMap        = 74
+	recordEventUpdate   = 78
+	recordTimeConv      = 79
+	recordHeaderFeature = 80
+	recordCompressed    = 81
+	recordFinishedInit  = 82
+	recordCompressed2   = 83
+)
+
+// The bits of a record's misc.
+const (
+	miscCPUMode      = 7
+	miscExec         = 1 << 13 // of names: they come with a program; of forks: perf made them up
+	miscMmapBuildID  = 1 << 14 // of mmap2
+	miscBuildIDSized = 1 << 15 // of build ids
+)
+
+const headerSize = 8
+
+// record is a record without its header.
+type record struct {
+	words
+	kind   uint32
+	misc   uint16
+	offset int64 // in the file; of the compressed record if it is in one
+}
+
+// source is the input, with the place in it.
+type source struct {
+	*bufio.Reader
+	offset  int64
+	swapped bool
+}
+
+// discard skips n bytes. It returns io.ErrUnexpectedEOF if there are fewer.
+func (s *source) discard(n int64) error {
+	skipped, err := io.CopyN(io.Discard, s.Reader, n)
+	s.offset += skipped
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// take returns the next n bytes, which it copies. What is there is in memory, not
+// what a size claims.
+func (s *source) take(n int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(s.Reader, n))
+	s.offset += int64(len(b))
+	if err == nil && int64(len(b)) < n {
+		err = io.ErrUnexpectedEOF
+	}
+	return b, err
+}
+
+// errRecordSize says that a record claims to be smaller than its header.
+var errRecordSize = errors.New("a record smaller than its header")
+
+// next reads a record, which is valid until the next call. It returns io.EOF at the
+// end of the input, and io.ErrUnexpectedEOF within a record.
+func (s *source) next() (record, error) {
+	header, err := s.Peek(headerSize)
+	if err != nil {
+		if err == io.EOF && len(header) > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		return record{}, err
+	}
+	rec, size := readHeader(header, s.swapped)
+	rec.offset = s.offset
+	if size < headerSize {
+		return rec, errRecordSize
+	}
+	data, err := s.Peek(size)
+	if err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return rec, err
+	}
+	rec.data = data[headerSize:]
+	s.offset += int64(size)
+	_, err = s.Discard(size)
+	return rec, err
+}
+
+func readHeader(header []byte, swapped bool) (record, int) {
+	w := words{data: header, swapped: swapped}
+	rec := record{words: words{swapped: swapped}, kind: w.uint32(), misc: w.uint16()}
+	return rec, int(w.uint16())
+}
+
+// decompressor turns the payloads of compressed records, which are one Zstandard
+// stream, into records. The decoder runs as a coroutine, which goes back to the
+// tokenizer when it is out of payload.
+type decompressor struct {
+	payload []byte
+	out     func() ([]byte, bool)
+	stop    func()
+	err     error
+	left    []byte // the begin of a record
+}
+
+// maxWindow is the memory that the stream may ask for, in bytes.
+const maxWindow = 128 << 20
+
+func newDecompressor() (*decompressor, error) {
+	d := &decompressor{}
+	var needMore func([]byte) bool
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, err
+	}
+	d.out, d.stop = iter.Pull(func(yield func([]byte) bool) {
+		defer decoder.Close()
+		needMore = yield
+		if d.err = decoder.Reset(readerFunc(func(p []byte) (int, error) {
+			for len(d.payload) == 0 {
+				if !needMore(nil) {
+					return 0, io.EOF
+				}
+			}
+			n := copy(p, d.payload)
+			d.payload = d.payload[n:]
+			return n, nil
+		})); d.err != nil {
+			return
+		}
+		out := make([]byte, 256<<10)
+		for {
+			n, err := decoder.Read(out)
+			if n > 0 && !yield(out[:n]) {
+				return
+			}
+			if err != nil {
+				d.err = err
+				return
+			}
+		}
+	})
+	return d, nil
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// records calls f for each record that a payload completes.
+func (d *decompressor) records(payload []byte, offset int64, swapped bool, f func(record) error) error {
+	d.payload = payload
+	for {
+		out, ok := d.out()
+		switch {
+		case !ok:
+			return d.err
+		case len(out) == 0: // it needs another payload
+			return nil
+		}
+		d.left = append(d.left, out...)
+		rest := d.left
+		for len(rest) >= headerSize {
+			rec, size := readHeader(rest, swapped)
+			if size < headerSize {
+				return errRecordSize
+			}
+			if size > len(rest) {
+				break
+			}
+			rec.offset, rec.data = offset, rest[headerSize:size:size]
+			if err := f(rec); err != nil {
+				return err
+			}
+			rest = rest[size:]
+		}
+		d.left = append(d.left[:0], rest...)
+	}
+}

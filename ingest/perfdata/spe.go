@@ -1,0 +1,248 @@
+package perfdata
+
+import (
+	"encoding/binary"
+
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// Arm's SPE writes records of packets, each a header of one byte, or two if it is
+// extended, and a payload. A packet of the time or of the end is a record's last. See
+// the Arm Architecture Reference Manual, chapter D17.
+
+// maxSPERecord is how long a record may be, in bytes.
+const maxSPERecord = 64 << 10
+
+const (
+	speEnd       = 0x01
+	speTimestamp = 0x71
+)
+
+// packet returns the index and the size of the packet that data begins with, of
+// header and payload. It is false if data is cut in the header.
+func spePacket(data []byte) (header byte, index, headerSize, size int, ok bool) {
+	header, headerSize = data[0], 1
+	if extended := header&0xe0 == 0x20; extended {
+		if len(data) < 2 {
+			return 0, 0, 0, 0, false
+		}
+		index = int(header&3) << 3
+		header, headerSize = data[1], 2
+	}
+	index += int(header & 7)
+	size = headerSize
+	if header&0xe0 != 0 {
+		size += 1 << (header >> 4 & 3)
+	}
+	return header, index, headerSize, size, true
+}
+
+// speDecoder cuts the data of a CPU into records, and pushes them.
+type speDecoder struct {
+	of     *auxStreams
+	left   []byte // the begin of a record
+	stream *sort.Stream
+}
+
+func newSPEDecoder(of *auxStreams) *speDecoder {
+	p := of.tokenizer.parser
+	return &speDecoder{of: of, stream: of.tokenizer.in.Sorter.NewStream(&speParser{parser: p})}
+}
+
+// restart drops what is left of a record.
+func (d *speDecoder) restart() {
+	if d != nil {
+		d.left = d.left[:0]
+	}
+}
+
+// read reads data that a kernel's record is of.
+func (d *speDecoder) read(of *auxRecord, data []byte) error {
+	d.left = append(d.left, data...)
+	rest := d.left
+	for {
+		record, timed := speRecord(rest)
+		if record == nil {
+			break
+		}
+		if err := d.push(of, record, timed); err != nil {
+			return err
+		}
+		rest = rest[len(record):]
+	}
+	if len(rest) > maxSPERecord {
+		d.of.count(model.StatPerfAuxLost, uint64(len(rest)))
+		rest = nil
+	}
+	d.left = append(d.left[:0], rest...)
+	return nil
+}
+
+// speRecord returns the record that data begins with, nil if it is cut, and whether
+// it ends in its time.
+func speRecord(data []byte) (record []byte, timed bool) {
+	for at := 0; at < len(data); {
+		header, _, headerSize, size, ok := spePacket(data[at:])
+		if !ok || size > len(data)-at {
+			return nil, false
+		}
+		at += size
+		if headerSize == 1 && (header == speEnd || header == speTimestamp) {
+			return data[:at], header == speTimestamp
+		}
+	}
+	return nil, false
+}
+
+// push pushes a record at its time, else at that of the kernel's record.
+func (d *speDecoder) push(of *auxRecord, record []byte, timed bool) error {
+	in := d.of.tokenizer.in
+	time := of.id.time
+	switch {
+	case !timed:
+		in.File.Count(model.StatSPENoTimestamp)
+	case d.of.clock == nil:
+		in.File.Count(model.StatPerfNoTscData)
+	default:
+		time = d.of.clock.perfTime(binary.LittleEndian.Uint64(record[len(record)-8:]))
+	}
+	if time == 0 {
+		latest, _ := in.Sorter.MaxTimestamp()
+		return d.stream.Push(latest, record)
+	}
+	ts, failed := in.Clocks.ToTrace(of.event.clock, int64(time))
+	if failed != nil {
+		in.File.Log(failed.Stat, model.LogEntry{Args: failed})
+		return nil
+	}
+	return d.stream.Push(ts, record)
+}
+
+// speParser turns the records of a CPU into rows.
+type speParser struct {
+	parser  *parser
+	unknown *mapping // for addresses without a mapping, nil until it is needed
+}
+
+var (
+	speLevels  = [...]string{"EL0", "EL1", "EL2", "EL3"}
+	speSources = map[uint64]string{0: "L1D", 8: "L2", 9: "PEER_CORE", 10: "LOCAL_CLUSTER", 11: "SYS_CACHE",
+		12: "PEER_CLUSTER", 13: "REMOTE", 14: "DRAM"}
+)
+
+// Event stores a record.
+func (s *speParser) Event(ts int64, data []byte) error {
+	p := s.parser
+	t := &p.Store.SPERecord
+	text := p.Store.Strings.Intern
+	row := t.Append()
+	t.TS.Set(row, ts)
+	utid := model.None
+	var address uint64
+	level := -1
+	var virtual, physical, events, total, issue, translation int64
+	for len(data) > 0 {
+		header, index, headerSize, size, _ := spePacket(data)
+		payload := speNumber(data[headerSize:size])
+		data = data[size:]
+		switch {
+		case header&0xf8 == 0xb0:
+			switch at := payload & (1<<60 - 1); index {
+			case 0:
+				address, level = at, int(payload>>61&3)
+			case 2:
+				virtual = int64(at)
+			case 3:
+				physical = int64(at)
+			}
+		case header&0xf8 == 0x98:
+			switch latency := int64(uint16(payload)); index {
+			case 0:
+				total = latency
+			case 1:
+				issue = latency
+			case 2:
+				translation = latency
+			}
+		case headerSize > 1:
+		case header&0xcf == 0x42:
+			events = int64(payload)
+		case header&0xfc == 0x64:
+			utid = p.Machine.Thread(int64(uint32(payload)))
+		case header&0xfc == 0x48:
+			t.Operation.Set(row, text(speOperation(header&3, byte(payload))))
+		case header&0xcf == 0x43:
+			from, ok := speSources[payload]
+			if !ok {
+				from = "UNKNOWN"
+			}
+			t.DataSource.Set(row, text(from))
+		}
+	}
+	t.DataVirtualAddress.Set(row, virtual)
+	t.DataPhysicalAddress.Set(row, physical)
+	t.EventsBitmask.Set(row, events)
+	t.TotalLatency.Set(row, total)
+	t.IssueLatency.Set(row, issue)
+	t.TranslationLatency.Set(row, translation)
+	if utid != model.None {
+		t.UTID.Set(row, utid)
+	}
+	if level >= 0 {
+		t.ExceptionLevel.Set(row, text(speLevels[level]))
+		t.InstructionFrameID.Set(row, s.frame(utid, level, address))
+	}
+	return nil
+}
+
+// frame returns the frame of an instruction.
+func (s *speParser) frame(utid model.UTID, level int, address uint64) model.FrameID {
+	p := s.parser
+	var m mapping
+	ok := false
+	switch level {
+	case 0:
+		if utid != model.None {
+			if upid := p.Machine.ProcessOf(utid); upid != model.None {
+				m, ok = p.process(uint32(p.Machine.PID(upid))).files.find(address)
+			}
+		}
+	case 1:
+		m, ok = p.findKernel(address)
+	}
+	if !ok {
+		if s.unknown == nil {
+			s.unknown = &mapping{id: p.Store.Stacks.DummyMapping("spe_dummy")}
+		}
+		m = *s.unknown
+	}
+	return p.Store.Stacks.Frame(m.id, address-m.start+m.offset, p.noName)
+}
+
+func speNumber(payload []byte) uint64 {
+	var b [8]byte
+	copy(b[:], payload)
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// speOperation is what an instruction does, by its class and the payload.
+func speOperation(class, payload byte) string {
+	switch class {
+	case 0:
+		switch {
+		case payload&0xfe == 0:
+			return "OTHER"
+		case payload&0x89 == 0x08:
+			return "SVE_VEC_OP"
+		}
+	case 1:
+		if payload&1 != 0 {
+			return "STORE"
+		}
+		return "LOAD"
+	case 2:
+		return "BRANCH"
+	}
+	return "UNKNOWN"
+}

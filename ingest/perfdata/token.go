@@ -1,0 +1,251 @@
+package perfdata
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// untimed is the time of records that have none.
+const untimed = math.MinInt64 + 1
+
+// tokenKind is the first byte of a token.
+type tokenKind byte
+
+const (
+	sampleToken tokenKind = iota
+	mmapToken
+	commToken
+	execToken
+	forkToken
+)
+
+// tokenTie puts names behind all else of their time: the kernel may write the name
+// of a thread before what the thread was called until then.
+func tokenTie(token []byte) int64 {
+	if tokenKind(token[0]) == commToken {
+		return 1
+	}
+	return 0
+}
+
+// What a sample's token has.
+const (
+	hasCPU byte = 1 << iota
+	hasPeriod
+)
+
+// The parts of a sample's token: these, then its values of counters, then the
+// addresses of its stack, innermost first, and marks of the context between them.
+const (
+	sampleMode    = 1 // CPU mode
+	sampleHas     = 2
+	sampleEvent   = 4
+	samplePID     = 8
+	sampleThread  = 12
+	sampleOnCPU   = 16
+	sampleReads   = 20 // how many values of counters
+	sampleWeight  = 24 // the period
+	sampleFixed   = 32
+	sampleReadLen = 16 // id of the counter, 0 for the sample's own, and value
+)
+
+// appendSample appends the token of a sample. It returns false if the record is cut.
+func appendSample(b []byte, rec *record, index int, e *event) ([]byte, bool) {
+	var fixed [sampleFixed]byte
+	fixed[0] = byte(sampleToken)
+	fixed[sampleMode] = byte(rec.misc & miscCPUMode)
+	put := func(at int, v uint32) { binary.LittleEndian.PutUint32(fixed[at:], v) }
+	put(sampleEvent, uint32(index))
+	has := func(field uint64) bool { return e.sampleType&field != 0 }
+
+	var identifier, ip uint64
+	if has(sampleIdentifier) {
+		identifier = rec.uint64()
+	}
+	if has(sampleIP) {
+		ip = rec.uint64()
+	}
+	if has(sampleTID) {
+		put(samplePID, rec.uint32())
+		put(sampleThread, rec.uint32())
+	}
+	if has(sampleTime) {
+		rec.uint64()
+	}
+	if has(sampleAddr) {
+		rec.uint64()
+	}
+	if has(sampleID) {
+		if id := rec.uint64(); has(sampleIdentifier) && id != identifier {
+			return b, false
+		}
+	}
+	if has(sampleStreamID) {
+		rec.uint64()
+	}
+	if has(sampleCPU) {
+		put(sampleOnCPU, rec.uint32())
+		rec.uint32()
+		fixed[sampleHas] |= hasCPU
+	}
+	if has(samplePeriod) {
+		binary.LittleEndian.PutUint64(fixed[sampleWeight:], rec.uint64())
+		fixed[sampleHas] |= hasPeriod
+	}
+	b = append(b, fixed[:]...)
+	if has(sampleRead) {
+		var n uint32
+		b, n = appendReads(b, rec, e.readFormat)
+		if n == 0 {
+			return b, false
+		}
+		binary.LittleEndian.PutUint32(b[sampleReads:], n)
+	}
+	frames := 0
+	if has(sampleCallchain) {
+		b, frames = appendCallchain(b, rec)
+	}
+	if frames == 0 && has(sampleIP) {
+		b = binary.LittleEndian.AppendUint64(b, ip)
+	}
+	return b, !rec.short
+}
+
+// appendReads appends the values of counters, and returns how many there are.
+func appendReads(b []byte, rec *record, layout uint64) ([]byte, uint32) {
+	n, value := uint64(1), rec.uint64()
+	if layout&readTotalTimeEnabled != 0 {
+		rec.uint64()
+	}
+	if layout&readTotalTimeRunning != 0 {
+		rec.uint64()
+	}
+	group := layout&readGroup != 0
+	if group {
+		n = value
+	}
+	if n > uint64(len(rec.data))/8+1 {
+		rec.short = true
+		return b, 0
+	}
+	for range n {
+		if group {
+			value = rec.uint64()
+		}
+		var id uint64
+		if layout&readID != 0 {
+			id = rec.uint64()
+		}
+		if layout&readLost != 0 {
+			rec.uint64()
+		}
+		b = binary.LittleEndian.AppendUint64(b, id)
+		b = binary.LittleEndian.AppendUint64(b, value)
+	}
+	return b, uint32(n)
+}
+
+// appendCallchain appends a stack, and returns how many frames it has.
+func appendCallchain(b []byte, rec *record) (_ []byte, frames int) {
+	n := rec.uint64()
+	if n > uint64(len(rec.data))/8 {
+		rec.short = true
+		return b, 0
+	}
+	for range n {
+		ip := rec.uint64()
+		if ip < firstContext {
+			frames++
+		}
+		b = binary.LittleEndian.AppendUint64(b, ip)
+	}
+	return b, frames
+}
+
+// The parts of a mapping's token: these, then the build id, then the path.
+const (
+	mmapMode      = 1 // CPU mode
+	mmapBuildID   = 2 // size in bytes
+	mmapHasID     = 3
+	mmapPID       = 4
+	mmapThread    = 8
+	mmapStart     = 12
+	mmapLength    = 20
+	mmapOffset    = 28
+	mmapFixed     = 36
+	maxBuildID    = 20 // bytes
+	buildIDFields = 24
+)
+
+// appendMmap appends the token of a mapping. It returns false if the record is cut.
+func appendMmap(b []byte, rec *record) ([]byte, bool) {
+	var fixed [mmapFixed]byte
+	fixed[0] = byte(mmapToken)
+	fixed[mmapMode] = byte(rec.misc & miscCPUMode)
+	binary.LittleEndian.PutUint32(fixed[mmapPID:], rec.uint32())
+	binary.LittleEndian.PutUint32(fixed[mmapThread:], rec.uint32())
+	start, length := rec.uint64(), rec.uint64()
+	if start+length < start {
+		return b, false
+	}
+	binary.LittleEndian.PutUint64(fixed[mmapStart:], start)
+	binary.LittleEndian.PutUint64(fixed[mmapLength:], length)
+	binary.LittleEndian.PutUint64(fixed[mmapOffset:], rec.uint64())
+	var buildID []byte
+	if rec.kind == recordMmap2 {
+		id := rec.take(buildIDFields) // or the inode
+		rec.take(8)                   // protection and flags
+		if rec.misc&miscMmapBuildID != 0 && !rec.short {
+			if id[0] > maxBuildID {
+				return b, false
+			}
+			fixed[mmapHasID] = 1
+			buildID = id[4 : 4+id[0]]
+		}
+	}
+	fixed[mmapBuildID] = byte(len(buildID))
+	path, ok := rec.text()
+	if rec.short || !ok {
+		return b, false
+	}
+	return append(append(append(b, fixed[:]...), buildID...), path...), true
+}
+
+// The parts of a name's token: these, then the name.
+const (
+	commPID    = 1
+	commThread = 5
+	commFixed  = 9
+)
+
+// appendComm appends the token of a thread's name. It returns false if the record is
+// cut.
+func appendComm(b []byte, rec *record) ([]byte, bool) {
+	b = append(b, byte(commToken))
+	b = binary.LittleEndian.AppendUint32(b, rec.uint32())
+	b = binary.LittleEndian.AppendUint32(b, rec.uint32())
+	name, ok := rec.text()
+	return append(b, name...), ok && !rec.short
+}
+
+// The part of a token that says that a process runs another program.
+const execPID = 1
+
+func appendExec(b []byte, comm []byte) []byte {
+	return append(append(b, byte(execToken)), comm[commPID:commThread]...)
+}
+
+// The parts of a new process's token.
+const (
+	forkPID    = 1
+	forkParent = 5
+)
+
+// appendFork appends the token of a new process. It returns false if the record is
+// cut.
+func appendFork(b []byte, rec *record) ([]byte, bool) {
+	b = append(b, byte(forkToken))
+	b = binary.LittleEndian.AppendUint32(b, rec.uint32())
+	b = binary.LittleEndian.AppendUint32(b, rec.uint32())
+	return b, !rec.short
+}

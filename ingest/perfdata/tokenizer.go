@@ -1,0 +1,437 @@
+package perfdata
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+const (
+	fileHeader = 104 // bytes; the magic, sizes and sections, and the features
+	pipeHeader = 16
+	attrTail   = 16 // of an event in a file: where its ids are
+
+	// maxDescription is how much may come before the records of a file, in bytes:
+	// the events and the ids of their counters.
+	maxDescription = 64 << 20
+
+	bufferSize = 1 << 20
+)
+
+// tokenizer reads the records and pushes what rows are made of.
+type tokenizer struct {
+	in *format.Input
+	source
+	recording *recording
+	parser    *parser
+	stream    *sort.Stream
+	token     []byte        // of a record
+	exec      []byte        // likewise
+	inflate   *decompressor // nil until there is a compressed record
+	aux       auxStreams
+}
+
+func newTokenizer(in *format.Input) *tokenizer {
+	r := newRecording()
+	t := &tokenizer{
+		in:        in,
+		source:    source{Reader: bufio.NewReaderSize(in, bufferSize)},
+		recording: r,
+		parser:    newParser(in.Context, r),
+	}
+	t.aux.tokenizer = t
+	t.stream = in.Sorter.NewStream(t.parser)
+	t.stream.SetTie(tokenTie)
+	in.AtEnd(func() error {
+		r.symbols.resolve(in.Context)
+		return nil
+	})
+	return t
+}
+
+func (t *tokenizer) run() error {
+	err := t.read()
+	if t.inflate != nil {
+		t.inflate.stop()
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		t.in.File.LogAt(model.StatTruncatedInput, t.offset, nil)
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	t.aux.finish()
+	return nil
+}
+
+func (t *tokenizer) read() error {
+	head, err := t.Peek(pipeHeader)
+	if err != nil {
+		return t.corrupt("cut off in its header")
+	}
+	switch {
+	case bytes.HasPrefix(head, magicSwapped):
+		t.swapped = true
+	case bytes.HasPrefix(head, magicOld):
+		return format.Errorf(format.ErrUnsupported, 0, "perf.data of before Linux 3.3")
+	}
+	header := words{data: head[len(magic):], swapped: t.swapped}
+	switch size := header.uint64(); size {
+	case pipeHeader:
+		if err := t.discard(pipeHeader); err != nil {
+			return err
+		}
+		return t.records(math.MaxInt64)
+	case fileHeader:
+		return t.file()
+	default:
+		return format.Errorf(format.ErrUnsupported, 0, "a header of %d bytes, which should have %d, or %d in a pipe", size, fileHeader, pipeHeader)
+	}
+}
+
+func (t *tokenizer) corrupt(message string, args ...any) error {
+	return format.Errorf(format.ErrCorrupt, t.offset, message, args...)
+}
+
+// section is a part of a file.
+type section struct{ offset, size uint64 }
+
+func (w *words) section() section { return section{w.uint64(), w.uint64()} }
+
+// of returns the section's bytes of the file's beginning.
+func (s section) of(file []byte) ([]byte, bool) {
+	n := uint64(len(file))
+	if s.offset > n || s.size > n-s.offset {
+		return nil, false
+	}
+	return file[s.offset : s.offset+s.size], true
+}
+
+// file reads a file: header, events, records, features.
+func (t *tokenizer) file() error {
+	head, err := t.take(fileHeader)
+	if err != nil {
+		return t.corrupt("cut off in its header")
+	}
+	header := words{data: head[pipeHeader:], swapped: t.swapped}
+	attrSize := header.uint64()
+	attrs, data := header.section(), header.section()
+	header.section() // event types, of old
+	var features []uint64
+	for i := range 4 {
+		for flags, bit := header.uint64(), 0; flags != 0; flags, bit = flags>>1, bit+1 {
+			if flags&1 != 0 {
+				features = append(features, uint64(64*i+bit))
+			}
+		}
+	}
+	if data.offset < fileHeader || data.offset > maxDescription || data.size > math.MaxInt64-maxDescription {
+		return t.corrupt("records at byte %d, %d bytes of them", data.offset, data.size)
+	}
+	description, err := t.take(int64(data.offset) - fileHeader)
+	if err != nil {
+		return t.corrupt("cut off before its records")
+	}
+	if err := t.events(append(head, description...), attrs, attrSize); err != nil {
+		return err
+	}
+	end := int64(data.offset + data.size)
+	if data.size == 0 && len(features) == 0 {
+		// perf did not come to write the size.
+		t.in.File.LogAt(model.StatTruncatedInput, t.offset, nil)
+		end = math.MaxInt64
+	}
+	if err := t.records(end); err != nil {
+		return err
+	}
+	return t.features(features)
+}
+
+// events reads the events of a file, of which head has all before the records.
+func (t *tokenizer) events(head []byte, attrs section, size uint64) error {
+	data, ok := attrs.of(head)
+	if !ok || size < minAttr+attrTail || uint64(len(data))%size != 0 {
+		return format.Errorf(format.ErrCorrupt, 0, "%d bytes of events of %d bytes each at byte %d", attrs.size, size, attrs.offset)
+	}
+	for attr := range slices.Chunk(data, int(size)) {
+		tail := words{data: attr[size-attrTail:], swapped: t.swapped}
+		s := tail.section()
+		ids, ok := s.of(head)
+		if !ok || s.size%8 != 0 {
+			return format.Errorf(format.ErrCorrupt, 0, "%d bytes of event ids at byte %d", s.size, s.offset)
+		}
+		if err := t.event(attr[:size-attrTail], ids); err != nil {
+			return format.Errorf(format.ErrUnsupported, int64(attrs.offset), "%v", err)
+		}
+	}
+	if len(t.recording.events) == 0 {
+		return format.Errorf(format.ErrCorrupt, int64(attrs.offset), "no events")
+	}
+	return nil
+}
+
+// event adds an event of a file or a stream.
+func (t *tokenizer) event(attr, ids []byte) error {
+	e := readEvent(attr, t.swapped)
+	w := words{data: ids, swapped: t.swapped}
+	var numbers []uint64
+	for len(w.data) >= 8 {
+		numbers = append(numbers, w.uint64())
+	}
+	if len(t.recording.events) == 0 {
+		t.in.UseClock(e.clock.ID)
+	}
+	return t.recording.add(t.in.Context, e, numbers)
+}
+
+// records reads the records up to a place in the file.
+func (t *tokenizer) records(end int64) error {
+	for t.offset < end {
+		rec, err := t.next()
+		if err == nil {
+			err = t.record(&rec)
+		}
+		switch {
+		case err == io.EOF && end < math.MaxInt64:
+			return io.ErrUnexpectedEOF
+		case err == io.EOF:
+			return nil
+		case errors.Is(err, errRecordSize) && t.recording.start == nil:
+			return format.Errorf(format.ErrCorrupt, rec.offset, "%v", err)
+		case errors.Is(err, errRecordSize):
+			t.skipped(&rec, err.Error())
+			if end == math.MaxInt64 {
+				return nil
+			}
+			return t.discard(end - t.offset)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// skipped counts a record that cannot be read.
+func (t *tokenizer) skipped(rec *record, reason string) {
+	strings := t.in.Store.Strings
+	t.in.File.Log(model.StatPerfRecordSkipped, model.LogEntry{
+		Offset: rec.offset, HasOffset: true, Index: int64(rec.kind), HasIndex: true,
+		Args: model.ArgFunc(func(set *model.ArgSet) {
+			set.Add(strings.Intern("reason"), model.StringArg(strings.Intern(reason)))
+		}),
+	})
+}
+
+// record reads a record: some at once, the others as tokens.
+func (t *tokenizer) record(rec *record) error {
+	if rec.kind < recordHeaderAttr {
+		return t.kernelRecord(rec)
+	}
+	switch rec.kind {
+	case recordFinishedRound, recordFinishedInit, recordIDIndex, recordThreadMap, recordCPUMap, recordEventType:
+		// The sorter needs no rounds, and ids are with the events.
+	case recordHeaderAttr:
+		return t.headerAttr(rec)
+	case recordHeaderFeature:
+		number := rec.uint64()
+		t.feature(number, rec.data, rec.offset)
+	case recordBuildID:
+		if !t.buildID(rec) {
+			t.skipped(rec, "no build id")
+		}
+	case recordEventUpdate:
+		t.eventUpdate(rec)
+	case recordTracingData:
+		// What perf writes follows its record; simpleperf's is in it.
+		if size := int64(rec.uint32()); size > int64(len(rec.data)) {
+			return t.discard((size + 7) &^ 7)
+		}
+	case recordAuxtraceInfo:
+		t.aux.info(rec)
+	case recordAuxtrace:
+		return t.aux.data(rec)
+	case recordTimeConv:
+		t.aux.timeConversion(rec)
+	case recordCompressed, recordCompressed2:
+		return t.compressed(rec)
+	default:
+		t.in.File.Add(model.StatPerfUnknownRecordType, int64(rec.kind), 1)
+	}
+	return nil
+}
+
+// headerAttr reads an event of a stream.
+func (t *tokenizer) headerAttr(rec *record) error {
+	size := uint64(minAttr)
+	if w := (words{data: rec.data, swapped: t.swapped}); len(w.data) >= 8 {
+		w.uint32()
+		size = max(size, uint64(w.uint32()))
+	}
+	attr := rec.take(size)
+	if rec.short {
+		t.skipped(rec, "an event is cut")
+		return nil
+	}
+	if err := t.event(attr, rec.data); err != nil {
+		return format.Errorf(format.ErrUnsupported, rec.offset, "%v", err)
+	}
+	return nil
+}
+
+// The kinds of recordEventUpdate.
+const updateName = 2
+
+func (t *tokenizer) eventUpdate(rec *record) {
+	what, id := rec.uint64(), rec.uint64()
+	if what != updateName {
+		return
+	}
+	if name, ok := rec.text(); ok {
+		t.name(id, string(name))
+	}
+}
+
+// name names the event with a counter of this id.
+func (t *tokenizer) name(id uint64, name string) {
+	if i, ok := t.recording.byID[id]; ok {
+		t.recording.events[i].name = name
+	}
+}
+
+// compressed reads the records in a compressed one.
+func (t *tokenizer) compressed(rec *record) error {
+	payload := rec.data
+	if rec.kind == recordCompressed2 { // which is padded
+		payload = rec.take(rec.uint64())
+		if rec.short {
+			t.skipped(rec, "it claims to be larger")
+			return nil
+		}
+	}
+	if t.inflate == nil {
+		var err error
+		if t.inflate, err = newDecompressor(); err != nil {
+			return err
+		}
+	}
+	err := t.inflate.records(payload, rec.offset, t.swapped, func(inner record) error {
+		if inner.kind == recordCompressed || inner.kind == recordCompressed2 || inner.kind == recordAuxtrace || inner.kind == recordTracingData {
+			t.skipped(&inner, "in a compressed record")
+			return nil
+		}
+		return t.record(&inner)
+	})
+	if t.inflate.err != nil || errors.Is(err, errRecordSize) {
+		t.skipped(rec, fmt.Sprint("its data are damaged: ", cmp.Or(err, t.inflate.err)))
+		return nil
+	}
+	return err
+}
+
+// kernelRecord pushes a record of the kernel.
+func (t *tokenizer) kernelRecord(rec *record) error {
+	if len(t.recording.events) == 0 {
+		t.skipped(rec, "before any event")
+		return nil
+	}
+	index, ok := t.recording.eventOf(rec.kind, &rec.words)
+	if !ok {
+		t.skipped(rec, "of no event that is known")
+		return nil
+	}
+	e := t.recording.events[index]
+	time := e.timeOf(rec.kind, &rec.words)
+	switch rec.kind {
+	case recordSample:
+		if e.sampleType&sampleTime == 0 || e.sampleType&sampleTID == 0 {
+			ok = false
+			break
+		}
+		t.token, ok = appendSample(t.token[:0], rec, index, e)
+	case recordMmap, recordMmap2:
+		t.token, ok = appendMmap(t.token[:0], rec)
+	case recordComm:
+		t.token, ok = appendComm(t.token[:0], rec)
+		if ok && rec.misc&miscExec != 0 {
+			t.exec = appendExec(t.exec[:0], t.token)
+			if err := t.push(rec, e, time, t.exec); err != nil {
+				return err
+			}
+		}
+	case recordItraceStart:
+		pid, tid := rec.uint32(), rec.uint32()
+		if ok = !rec.short; ok {
+			t.in.Machine.ThreadOf(int64(tid), int64(pid))
+			t.aux.restart(rec, e)
+		}
+		return t.done(rec, ok)
+	case recordAux:
+		ok, err := t.aux.record(rec, e)
+		return cmp.Or(err, t.done(rec, ok))
+	case recordLost:
+		rec.uint64()
+		return t.done(rec, t.lost(rec, e))
+	case recordLostSamples:
+		return t.done(rec, t.lost(rec, e))
+	case recordFork:
+		t.token, ok = appendFork(t.token[:0], rec)
+		if ok && (rec.misc&miscExec != 0 || bytes.Equal(t.token[forkPID:forkParent], t.token[forkParent:])) {
+			return nil // a process that was there, or a thread
+		}
+	case recordExit:
+		return nil
+	default:
+		// Records that have no rows.
+		t.in.File.Add(model.StatPerfUnknownRecordType, int64(rec.kind), 1)
+		return nil
+	}
+	if !ok {
+		return t.done(rec, false)
+	}
+	return t.push(rec, e, time, t.token)
+}
+
+// done counts a record that could not be read.
+func (t *tokenizer) done(rec *record, ok bool) error {
+	if !ok {
+		t.skipped(rec, "it is cut, or lacks a field")
+	}
+	return nil
+}
+
+// lost counts events that the kernel had no room for.
+func (t *tokenizer) lost(rec *record, e *event) bool {
+	n := rec.uint64()
+	if rec.short {
+		return false
+	}
+	id := e.readSampleID(rec)
+	t.in.File.Add(model.StatPerfCPULostRecords, id.cpu, int64(n))
+	return true
+}
+
+// push pushes a token. What has no time comes before all else.
+func (t *tokenizer) push(rec *record, e *event, time uint64, token []byte) error {
+	if time == 0 {
+		return t.stream.Push(untimed, token)
+	}
+	ts, failed := t.in.Clocks.ToTrace(e.clock, int64(time))
+	if failed != nil {
+		t.in.File.LogAt(failed.Stat, rec.offset, failed)
+		return nil
+	}
+	if t.recording.start == nil || ts < *t.recording.start {
+		t.recording.start = &ts
+	}
+	return t.stream.Push(ts, token)
+}

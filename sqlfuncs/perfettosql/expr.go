@@ -12,13 +12,15 @@ import (
 // expr is a translated expression.
 type expr struct {
 	sql      pieces
-	truth    bool   // it is true or false, which SQLite counts as 1 and 0
-	compound bool   // it needs parentheses as an operand
-	column   string // its name, if it is a column
-	call     string // the function, if it is a call
-	constant kind   // text or number, if it is a literal
-	raw      string // what a text literal holds
-	pointer  bool   // it is a table pointer: columns, or a query of them
+	truth    bool         // it is true or false, which SQLite counts as 1 and 0
+	compound bool         // it needs parentheses as an operand
+	ref      *reference   // if it is a column
+	table    string       // of a star, "" for all
+	class    func() class // nil if it is not known
+	call     string       // the function, if it is a call
+	constant kind         // text or number, if it is a literal
+	raw      string       // what a text literal holds
+	pointer  bool         // it is a table pointer: columns, or a query of them
 }
 
 // value is the expression as an operand or argument.
@@ -46,6 +48,29 @@ func (e expr) condition() pieces {
 		return cat("(", e.sql, ")")
 	}
 	return e.sql
+}
+
+// is finds the class of the expression.
+func (e expr) is() func() class {
+	switch {
+	case e.truth:
+		return always(ofLong)
+	case e.class == nil:
+		return always(unknown)
+	}
+	return e.class
+}
+
+// commonClass is the class of what any of several expressions gives.
+func commonClass(of []expr) func() class {
+	return lazily(func() class {
+		var all []class
+		for _, e := range of {
+			all = append(all, e.is()())
+		}
+		c, _ := common(all...)
+		return c
+	})
 }
 
 // asText is the expression as text.
@@ -149,14 +174,14 @@ func (p *parser) infix(left expr, t token, name string, binds int) expr {
 			same = "IS DISTINCT FROM"
 		}
 		sign := op(same)
-		result.sql, not = comparison(sign, left, p.operators(binds+1)), false
+		result.sql, not = p.comparison(sign, left, p.operators(binds+1)), false
 	case "IN":
 		result.sql = p.inList(left, op("IN"))
 	case "BETWEEN":
 		low := p.operators(binds + 1)
 		p.expect("AND")
 		sign := op(name)
-		sides := comparable(sign, left, low, p.operators(binds+1))
+		sides := p.comparable(left, low, p.operators(binds+1))
 		result.sql = cat(sides[0], sign, sides[1], " AND ", sides[2])
 	case "LIKE", "GLOB":
 		if name == "LIKE" {
@@ -172,21 +197,22 @@ func (p *parser) infix(left expr, t token, name string, binds int) expr {
 		if name == "==" {
 			name = "="
 		}
-		result.sql = comparison(op(name), left, p.operators(binds+1))
+		result.sql = p.comparison(op(name), left, p.operators(binds+1))
 	case "COLLATE":
 		collation := "NOCASE"
 		if !p.next().is(collation) {
 			return left
 		}
-		result = expr{sql: cat(left.value(), " COLLATE NOCASE")}
+		result = expr{sql: cat(left.value(), " COLLATE NOCASE"), class: left.class}
 	case "||":
-		result = expr{sql: cat(left.value(), op(name), p.operators(binds+1).value()), compound: true}
+		result = expr{sql: cat(left.value(), op(name), p.operators(binds+1).value()), compound: true, class: always(ofText)}
+	case "->", "->>":
+		result = expr{sql: cat(left.value(), op(name), p.operators(binds+1).value()), compound: true, class: always(ofText)}
 	default:
-		right := p.operators(binds + 1)
-		sign := op(name)
-		sides := []pieces{long(left), long(right)}
-		placed(sign, asReal, sides)
-		result = expr{sql: cat(sides[0], sign, sides[1]), compound: true}
+		operands := []expr{left, p.operators(binds + 1)}
+		sides := []pieces{left.value(), operands[1].value()}
+		p.calculate(slots(sides, operands))
+		result = expr{sql: cat(sides[0], op(name), sides[1]), compound: true, class: calculated(operands)}
 	}
 	if not {
 		result.sql = cat("NOT (", result.sql, ")")
@@ -194,24 +220,35 @@ func (p *parser) infix(left expr, t token, name string, binds int) expr {
 	return result
 }
 
-// long is an operand whose integers have 64 bits.
-func long(e expr) pieces {
-	if e.constant == number && !strings.ContainsAny(e.sql[0].text, ".:e") {
-		return cat(e.sql, "::BIGINT")
-	}
-	return e.value()
+// calculated is the class of a number that is made of others.
+func calculated(operands []expr) func() class {
+	return lazily(func() class {
+		result := ofLong
+		for _, e := range operands {
+			switch c := e.is()(); c {
+			case ofHuge, ofReal:
+				result = max(result, c)
+			case ofText:
+				if e.constant != text {
+					result = ofReal
+				}
+			case ofVariant, unknown, ofNested:
+				return unknown
+			}
+		}
+		return result
+	})
 }
 
 // comparison compares two operands.
-func comparison(sign *piece, left, right expr) pieces {
-	sign.check = " < "
-	sides := comparable(sign, left, right)
+func (p *parser) comparison(sign *piece, left, right expr) pieces {
+	sides := p.comparable(left, right)
 	return cat(sides[0], sign, sides[1])
 }
 
 // comparable makes operands that are compared with each other. SQLite takes a number beside text for text if it is a
 // literal, else text for a number if it looks like one; numbers come before text.
-func comparable(compare *piece, operands ...expr) []pieces {
+func (p *parser) comparable(operands ...expr) []pieces {
 	texts, numbers := 0, 0
 	extracts := slices.ContainsFunc(operands, func(e expr) bool { return e.call == extractArg })
 	for _, e := range operands {
@@ -227,20 +264,18 @@ func comparable(compare *piece, operands ...expr) []pieces {
 		switch n, exact := e.integral(); {
 		case texts > 0 && numbers == 0:
 			sides[i] = e.asText()
+			operands[i].truth, operands[i].class = false, always(ofText)
 		case exact:
 			sides[i] = cat(&piece{text: n, pos: e.sql[0].pos})
 		default:
 			sides[i] = e.value()
 		}
 	}
-	wrap := asKey
+	as := asKey
 	if numbers > 0 && texts == 0 {
-		wrap = asVarchar
+		as = asVarchar
 	}
-	placed(compare, wrap, sides)
-	if texts > 0 && numbers > 0 {
-		compare.mix()
-	}
+	p.compare(slots(sides, operands), as)
 	return sides
 }
 
@@ -261,38 +296,37 @@ func (e expr) integral() (text string, ok bool) {
 
 // inList parses what follows IN.
 func (p *parser) inList(left expr, in *piece) pieces {
-	var table pieces
-	switch {
-	case !p.peek().is("("):
-		table = cat("FROM ", p.name())
+	table := cat("SELECT NULL WHERE false")
+	result := relation(func() []field { return nil })
+	switch t := p.peek(); {
+	case !t.is("("):
+		table, result = cat("FROM ", p.name()), p.tableNamed(t.text)
 	default:
 		p.next()
-		if !p.atQuery() && !p.peek().is(")") {
-			return p.inValues(left, in)
-		}
-		table = cat("SELECT NULL WHERE false")
 		if p.atQuery() {
 			table = p.query()
+			result = p.result
+		} else if !p.peek().is(")") {
+			sides := p.comparable(append([]expr{left}, p.arguments()...)...)
+			return cat(sides[0], in, "(", list(sides[1:]), ")")
 		}
 		p.expect(")")
 	}
 	sides := []pieces{left.value(), table}
-	placed(in, asKey, sides)
-	in.args[1].wrap = asKeys
+	both := slots(sides, []expr{left, {class: firstOf(result)}})
+	both[1].after.name = inQuery
+	p.compare(both, asKey)
 	return cat(sides[0], in, "(", sides[1], ")")
 }
 
-// inValues parses the values that follow IN.
-func (p *parser) inValues(left expr, in *piece) pieces {
-	const branch = " WHEN true THEN "
-	head := &piece{check: "CASE" + branch, pos: -1}
-	in.text, in.check = " IN (", branch
-	sides := comparable(head, append([]expr{left}, p.arguments()...)...)
-	out := cat(head, sides[0], in, sides[1])
-	for _, side := range sides[2:] {
-		out = cat(out, &piece{text: ", ", check: branch, pos: -1}, side)
-	}
-	return cat(out, &piece{text: ")", check: " END IS NULL", pos: -1})
+// firstOf is the class of the first column of a query.
+func firstOf(result relation) func() class {
+	return lazily(func() class {
+		if fields := result(); len(fields) > 0 {
+			return fields[0].class()
+		}
+		return unknown
+	})
 }
 
 func values(items []expr) []pieces {
@@ -328,7 +362,8 @@ func (p *parser) prefix(least int) expr {
 		return expr{sql: cat(&piece{text: "NOT ", pos: t.pos}, p.operators(bindsNot).condition()), truth: true, compound: true}
 	case t.is("-"), t.is("+"), t.is("~"):
 		p.next()
-		return expr{sql: cat(&piece{text: t.text, pos: t.pos}, p.operators(bindsUnary).value()), compound: true}
+		e := p.operators(bindsUnary)
+		return expr{sql: cat(&piece{text: t.text, pos: t.pos}, e.value()), compound: true, class: e.is()}
 	case t.is("EXISTS"):
 		p.next()
 		p.expect("(")
@@ -350,7 +385,7 @@ func (p *parser) parenthesis() expr {
 	if p.atQuery() {
 		q := p.query()
 		p.expect(")")
-		return expr{sql: cat("(", q, ")"), pointer: p.pointer}
+		return expr{sql: cat("(", q, ")"), pointer: p.pointer, class: firstOf(p.result)}
 	}
 	items := p.arguments()
 	if len(items) == 1 {
@@ -358,16 +393,18 @@ func (p *parser) parenthesis() expr {
 		e.sql, e.compound = cat("(", e.sql, ")"), false
 		return e
 	}
-	return expr{sql: cat("(", list(values(items)), ")")}
+	return expr{sql: cat("(", list(values(items)), ")"), class: always(ofNested)}
 }
 
 func (p *parser) caseOf() expr {
-	head := &piece{text: "CASE", pos: p.next().pos}
-	out := cat(head)
-	then := func() pieces {
-		branch := []pieces{p.expression().value()}
-		placed(head, asVariant, branch)
-		return branch[0]
+	out := cat(&piece{text: "CASE", pos: p.next().pos})
+	var branches []expr
+	var places []slot
+	branch := func() pieces {
+		e := p.expression()
+		sql := []pieces{e.value()}
+		branches, places = append(branches, e), append(places, slots(sql, []expr{e})...)
+		return sql[0]
 	}
 	of := !p.peek().is("WHEN")
 	if of {
@@ -381,13 +418,14 @@ func (p *parser) caseOf() expr {
 		} else {
 			out = cat(out, " WHEN ", when.condition())
 		}
-		out = cat(out, " THEN ", then())
+		out = cat(out, " THEN ", branch())
 	}
 	if p.accept("ELSE") {
-		out = cat(out, " ELSE ", then())
+		out = cat(out, " ELSE ", branch())
 	}
 	p.expect("END")
-	return expr{sql: cat(out, " END")}
+	p.mix(places)
+	return expr{sql: cat(out, " END"), class: commonClass(branches)}
 }
 
 func (p *parser) cast() expr {
@@ -399,19 +437,19 @@ func (p *parser) cast() expr {
 	for !p.accept(")") {
 		p.next()
 	}
-	as := func(format string) expr {
+	as := func(format string, c class) expr {
 		before, after, _ := strings.Cut(format, "%")
-		return expr{sql: cat(&piece{text: before, pos: pos}, e.whole(), after)}
+		return expr{sql: cat(&piece{text: before, pos: pos}, e.whole(), after), class: always(c)}
 	}
 	switch {
 	case strings.Contains(name, "INT"), name == "LONG", name == "BOOL", name == "BOOLEAN":
-		return as("sqlite_to_integer(%)")
+		return as("sqlite_to_integer(%)", ofLong)
 	case name == "REAL", name == "DOUBLE", strings.HasPrefix(name, "FLOA"), name == "NUMERIC":
-		return as("sqlite_to_real(%)")
+		return as("sqlite_to_real(%)", ofReal)
 	case name == "BLOB":
-		return as("CAST(% AS BLOB)")
+		return as("CAST(% AS BLOB)", ofBlob)
 	}
-	return as("CAST(% AS VARCHAR)")
+	return as("CAST(% AS VARCHAR)", ofText)
 }
 
 // primary parses a literal, a column or a call.
@@ -420,33 +458,35 @@ func (p *parser) primary() expr {
 	one := func(text string) pieces { return cat(&piece{text: text, pos: t.pos}) }
 	switch t.kind {
 	case number:
-		return expr{sql: one(p.number(t)), constant: number}
+		n, c := p.number(t)
+		return expr{sql: one(n), constant: number, class: always(c)}
 	case text:
-		return expr{sql: one(literal(t.text)), constant: text, raw: t.text}
+		return expr{sql: one(literal(t.text)), constant: text, raw: t.text, class: always(ofText)}
 	case blob:
 		var b strings.Builder
 		for i := 0; i+1 < len(t.text); i += 2 {
 			b.WriteString(`\x` + t.text[i:i+2])
 		}
-		return expr{sql: one("'" + b.String() + "'::BLOB")}
+		return expr{sql: one("'" + b.String() + "'::BLOB"), class: always(ofBlob)}
 	case variable:
 		name := strings.ToLower(t.text[1:])
-		if !p.parameters[name] {
+		kind, ok := p.parameters[name]
+		if !ok {
 			p.fail(t, "there is no parameter %s", t.text)
 		}
-		return expr{sql: one(p.parameter(name))}
+		return expr{sql: one(p.parameter(name)), class: always(classOfType(kind))}
 	case operator:
 		if t.text == "*" {
-			return expr{sql: cat(&piece{text: "*", pos: t.pos, in: p.in})}
+			return expr{sql: one("*")}
 		}
 	case word:
 		switch strings.ToUpper(t.text) {
 		case "NULL":
-			return expr{sql: one("NULL")}
+			return expr{sql: one("NULL"), class: always(ofNull)}
 		case "TRUE":
-			return expr{sql: one("1")}
+			return expr{sql: one("1"), class: always(ofLong)}
 		case "FALSE":
-			return expr{sql: one("0")}
+			return expr{sql: one("0"), class: always(ofLong)}
 		case "FROM", "WHERE", "SELECT", "GROUP", "ORDER", "THEN", "WHEN", "ELSE", "LIMIT", "JOIN", "ON", "AS", "HAVING":
 			p.fail(t, "syntax error near %q", t.text)
 		}
@@ -458,62 +498,79 @@ func (p *parser) primary() expr {
 		p.fail(t, "syntax error near %q", t.text)
 	}
 	if t.text == "" {
-		return expr{sql: one("''"), constant: text}
+		return expr{sql: one("''"), constant: text, class: always(ofText)}
 	}
 	return p.columnOf(t)
 }
 
-// number is a literal as DuckDB takes it. SQLite's reals are doubles.
-func (p *parser) number(t token) string {
-	if strings.HasPrefix(strings.ToLower(t.text), "0x") {
-		n, err := strconv.ParseUint(t.text[2:], 16, 64)
+// number is a literal as DuckDB takes it. SQLite's integers have 64 bits, and its reals are doubles.
+func (p *parser) number(t token) (literal string, c class) {
+	clean := strings.ReplaceAll(t.text, "_", "")
+	if strings.HasPrefix(strings.ToLower(clean), "0x") {
+		n, err := strconv.ParseUint(clean[2:], 16, 64)
 		if err != nil {
 			p.fail(t, "bad number %s", t.text)
 		}
-		return strconv.FormatInt(int64(n), 10)
+		return strconv.FormatInt(int64(n), 10) + asBigint, ofLong
 	}
-	clean := strings.ReplaceAll(t.text, "_", "")
+	if _, err := strconv.ParseInt(clean, 10, 64); err == nil {
+		return clean + asBigint, ofLong
+	}
 	if _, err := strconv.ParseFloat(clean, 64); err != nil {
 		p.fail(t, "bad number %s", t.text)
 	}
-	if strings.ContainsAny(clean, ".eE") {
-		return clean + "::DOUBLE"
+	if clean == "9223372036854775808" { // of the least integer
+		return clean, ofHuge
 	}
-	return clean
+	return clean + "::DOUBLE", ofReal
+}
+
+// asBigint follows a literal integer.
+const asBigint = "::BIGINT"
+
+// ordinal lets a literal number be that of an item, if it is all of a term.
+func (e expr) ordinal() (n int) {
+	if e.constant == number {
+		e.sql[0].text = strings.TrimSuffix(e.sql[0].text, asBigint)
+		n, _ = strconv.Atoi(e.sql[0].text)
+	}
+	return n
 }
 
 // columnOf parses a column that begins with t: name, table.name or table.*.
 func (p *parser) columnOf(t token) expr {
-	out := &piece{text: identifier(t.text), pos: t.pos, kind: t.kind, in: p.in}
-	name := t.text
-	if p.peek().is(".") {
-		out.kind = word
-	}
-	if strings.EqualFold(name, "_auto_id") && out.kind == word {
-		out.text = "rowid"
-	}
+	out := &piece{text: identifier(t.text), pos: t.pos}
+	names := []string{t.text}
+	single := t.kind == quoted
 	for p.accept(".") {
-		t = p.next()
+		t, single = p.next(), false
 		switch {
 		case t.is("*"):
 			out.text += ".*"
-			name = "*"
+			return expr{sql: cat(out), table: names[len(names)-1]}
 		case t.kind == word || t.kind == quoted:
 			out.text += "." + identifier(t.text)
-			if strings.EqualFold(t.text, "_auto_id") {
-				out.text = strings.TrimSuffix(out.text, identifier(t.text)) + "rowid"
-			}
-			name = t.text
+			names = append(names, t.text)
 		default:
 			p.fail(t, "syntax error near %q", t.text)
 		}
 	}
-	return expr{sql: cat(out), column: name}
+	name := names[len(names)-1]
+	if strings.EqualFold(name, "_auto_id") && !single {
+		out.text = strings.TrimSuffix(out.text, identifier(name)) + "rowid"
+	}
+	r := &reference{piece: out, in: p.in, clause: p.in.clause, visible: math.MaxInt, item: len(p.in.items) - 1, name: name, quoted: single}
+	if len(names) > 1 {
+		r.table = names[len(names)-2]
+	}
+	p.in.references, p.references = append(p.in.references, r), append(p.references, r)
+	return expr{sql: cat(out), ref: r, class: lazily(r.class)}
 }
 
-// aggregates are functions of many rows.
+// aggregates are functions of many rows, and whether the order of those counts.
 var aggregates = map[string]bool{
-	"avg": true, "count": true, "group_concat": true, "max": true, "min": true, "string_agg": true, "sum": true, "total": true,
+	"avg": false, "count": false, "max": false, "min": false, "sum": false, "total": false,
+	"group_concat": true, "json_group_array": true, "json_group_object": true, "string_agg": true,
 }
 
 // renamed are functions that DuckDB has under another name.
@@ -523,8 +580,11 @@ var renamed = map[string]string{"format": "printf", "last_non_null": "last_value
 func (p *parser) call(t token) expr {
 	p.next()
 	name := strings.ToLower(t.text)
-	head := &piece{pos: t.pos}
+	head, order := &piece{pos: t.pos}, &piece{pos: -1}
+	ordered, aggregates := aggregates[name]
+	first := len(p.in.references)
 	var args []expr
+	var items []pieces
 	var body pieces
 	switch {
 	case p.peek().is("*"):
@@ -536,27 +596,25 @@ func (p *parser) call(t token) expr {
 		distinct := p.accept("DISTINCT")
 		if p.atQuery() {
 			args = []expr{{sql: cat("(", p.query(), ")")}}
+			args[0].class = firstOf(p.result)
 		} else {
 			args = []expr{p.expression()}
 		}
 		for p.accept(",") {
 			args = append(args, p.expression())
 		}
-		items := p.values(name, args, t)
-		switch name {
-		case "coalesce", "ifnull", "min", "max":
-			placed(head, asVariant, items)
-		case "iif", "if":
-			placed(head, asVariant, items[1:])
-		}
+		items = p.values(name, args, t)
 		body = list(items)
 		if distinct {
 			body = cat("DISTINCT ", body)
+			ordered = false
 		}
 		if p.accept("ORDER") {
 			p.expect("BY")
 			body = cat(body, " ORDER BY ", p.orderTerms())
+			ordered = false
 		}
+		body = cat(body, order)
 		p.expect(")")
 	}
 	if to, ok := p.delegates[name]; ok {
@@ -582,12 +640,52 @@ func (p *parser) call(t token) expr {
 		body = cat(body, " IGNORE NULLS")
 	}
 	head.text = out + "("
-	e := expr{sql: cat(head, body, ")"), call: name}
-	windowed := p.tail(&e)
-	if aggregates[name] && !windowed && out == name && p.in != nil {
-		p.in.aggregates = append(p.in.aggregates, aggregate{name, body})
+	call := cat(head, body, ")")
+	filter := p.filter()
+	if filter != nil {
+		call = cat(call, " FILTER (WHERE ", filter, ")")
+	}
+	over := p.over()
+	e := expr{sql: cat(call, over), call: name, class: p.resultOf(name, out, args, over != nil)}
+	if name == "json_group_array" { // DuckDB's is a macro, which takes no order
+		head.text = "list("
+		e.sql = cat("coalesce(to_json(", e.sql, "), '[]')::VARCHAR")
+	}
+	if aggregates && over == nil && (len(args) < 2 || name != "min" && name != "max") {
+		a := &aggregate{name: name, filter: filter}
+		if items != nil {
+			a.value = items[0]
+		}
+		if ordered {
+			a.order = order
+		}
+		p.in.aggregates = append(p.in.aggregates, a)
+		for _, r := range p.in.references[first:] {
+			r.aggregated = true
+		}
 	}
 	return e
+}
+
+// resultOf is the class of what a call gives.
+func (p *parser) resultOf(name, out string, args []expr, windowed bool) func() class {
+	switch {
+	case name == "coalesce", name == "ifnull", name == "min", name == "max":
+		return commonClass(args)
+	case (name == "iif" || name == "if") && len(args) > 0:
+		return commonClass(args[1:])
+	case name == "count":
+		return always(ofLong)
+	case name == "json_group_array":
+		return always(ofText)
+	}
+	return lazily(func() class {
+		call := callOf(out, args)
+		if windowed {
+			call += " OVER ()"
+		}
+		return p.catalog.class(call)
+	})
 }
 
 // mustHave refuses the functions of Trace Processor that are not there. DuckDB would guess what else is meant.
@@ -601,11 +699,18 @@ func (p *parser) mustHave(name string, t token) {
 // values are the arguments of a call.
 func (p *parser) values(name string, args []expr, t token) []pieces {
 	all := values(args)
-	if name == "iif" || name == "if" {
+	switch name {
+	case "iif", "if":
 		all[0] = args[0].sql
-	}
-	if (name == "printf" || name == "format") && args[0].constant == text {
-		p.formatted(all, args, t)
+		p.mix(slots(all[1:], args[1:]))
+	case "coalesce", "ifnull", "min", "max":
+		p.mix(slots(all, args))
+	case "sum", "avg", "total":
+		p.calculate(slots(all, args))
+	case "printf", "format":
+		if args[0].constant == text {
+			p.formatted(all, args, t)
+		}
 	}
 	return all
 }
@@ -635,24 +740,27 @@ func (p *parser) formatted(all []pieces, args []expr, t token) {
 	all[0][0].text = strings.NewReplacer("%lld", "%d", "%ld", "%d", "%lli", "%d", "%llu", "%d", "%i", "%d", "%u", "%d").Replace(all[0][0].text)
 }
 
-// tail parses FILTER and OVER, and reports whether there is OVER.
-func (p *parser) tail(e *expr) (windowed bool) {
+// filter parses the condition of FILTER, nil if there is none.
+func (p *parser) filter() (condition pieces) {
 	if p.peek().is("FILTER") && p.tokens[p.at+1].is("(") {
 		p.next()
 		p.next()
 		p.expect("WHERE")
-		e.sql = cat(e.sql, " FILTER (WHERE ", p.expression().sql, ")")
+		condition = p.expression().sql
 		p.expect(")")
 	}
+	return condition
+}
+
+// over parses the window after OVER, nil if there is none.
+func (p *parser) over() pieces {
 	if !p.accept("OVER") {
-		return false
+		return nil
 	}
 	if !p.peek().is("(") {
-		e.sql = cat(e.sql, " OVER ", identifier(p.next().text))
-		return true
+		return cat(" OVER ", identifier(p.next().text))
 	}
-	e.sql = cat(e.sql, " OVER ", p.window())
-	return true
+	return cat(" OVER ", p.window())
 }
 
 // window parses a window in parentheses.
@@ -712,7 +820,7 @@ func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 		for _, arg := range args {
 			bytes = append(bytes, cat("_hash_bytes(", arg.whole(), ")"))
 		}
-		return expr{sql: cat("_fnv(", join(bytes, " || "), ")")}, true
+		return expr{sql: cat("_fnv(", join(bytes, " || "), ")"), class: always(ofLong)}, true
 	case "__intrinsic_table_ptr_bind":
 		return p.bind(args, t), true
 	default:
@@ -721,7 +829,7 @@ func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 		}
 		return expr{}, false
 	}
-	return expr{sql: cat("NULL")}, true
+	return expr{sql: cat("NULL"), class: always(ofNull)}, true
 }
 
 func legacyReturns(name, returns string) string {

@@ -37,12 +37,15 @@ CREATE MACRO sqlite_char(a) AS chr(a::INTEGER), (a, b) AS chr(a::INTEGER) || chr
 (a, b, c) AS chr(a::INTEGER) || chr(b::INTEGER) || chr(c::INTEGER);
 CREATE MACRO sqlite_unicode(x) AS unicode(x::VARCHAR);
 CREATE MACRO sqlite_hex(x) AS CASE WHEN typeof(x) = 'BLOB' THEN hex(TRY_CAST(x AS BLOB)) ELSE hex(x::VARCHAR) END;
+CREATE MACRO _sqlite_class(type) AS CASE
+    WHEN type IN ('DOUBLE', 'FLOAT') OR type LIKE 'DECIMAL%' THEN 'real'
+    WHEN type = 'VARCHAR' THEN 'text'
+    WHEN type = 'BLOB' THEN 'blob'
+    ELSE 'integer' END;
 CREATE MACRO sqlite_typeof(x) AS CASE
     WHEN x IS NULL THEN 'null'
-    WHEN typeof(x) IN ('DOUBLE', 'FLOAT') OR typeof(x) LIKE 'DECIMAL%' THEN 'real'
-    WHEN typeof(x) = 'VARCHAR' THEN 'text'
-    WHEN typeof(x) = 'BLOB' THEN 'blob'
-    ELSE 'integer' END;
+    WHEN typeof(x) = 'VARIANT' THEN _sqlite_class(variant_typeof(x::VARIANT))
+    ELSE _sqlite_class(typeof(x)) END;
 CREATE MACRO sqlite_iif(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN c THEN x ELSE y END;
 CREATE MACRO sqlite_if(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN c THEN x ELSE y END;
 CREATE MACRO sqlite_likely(x) AS x;

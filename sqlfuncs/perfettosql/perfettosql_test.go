@@ -206,6 +206,12 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// nothing is a catalog without tables.
+type nothing struct{}
+
+func (nothing) columns(string) []field { return nil }
+func (nothing) class(string) class     { return unknown }
+
 // FuzzTranslate checks that no text makes the translation panic or lose its place.
 func FuzzTranslate(f *testing.F) {
 	for _, seed := range []string{
@@ -228,7 +234,7 @@ func FuzzTranslate(f *testing.F) {
 			}
 			tokens, err := tokenize(statement.Text)
 			if err == nil {
-				p := &parser{source: statement.Text, tokens: tokens}
+				p := &parser{source: statement.Text, tokens: tokens, virtual: map[string]bool{}, catalog: nothing{}}
 				_, err = p.translate()
 			}
 			var bad *Error

@@ -68,10 +68,11 @@ func (p *parser) tablePointer() pieces {
 
 // bind makes a column of a table pointer known under the name that a query uses.
 func (p *parser) bind(args []expr, t token) expr {
-	if p.in == nil || p.in.bound == nil || len(args) != 2 || args[0].column == "" || args[1].constant != text {
+	if p.in == nil || p.in.bound == nil || len(args) != 2 || args[0].ref == nil || args[1].constant != text {
 		p.fail(t, "%s: want a column of a table pointer and a name", t.text)
 	}
-	column := identifier(args[1].raw) + " AS " + identifier(args[0].column)
+	column := identifier(args[1].raw) + " AS " + identifier(args[0].ref.name)
+	p.in.binds = append(p.in.binds, field{args[0].ref.name, always(unknown)})
 	if bound := p.in.bound; bound.text == "*" {
 		bound.text = column
 	} else {

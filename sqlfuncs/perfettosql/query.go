@@ -7,19 +7,45 @@ import (
 
 // selection is a SELECT with its own rows, without those joined to it by UNION and so on.
 type selection struct {
-	aggregates []aggregate
-	items      []pieces
-	having     pieces
+	outer      *selection // that it is part of, nil if none
+	items      []*item
+	sources    []*source
+	references []*reference // that stand in it
+	clause     clause       // that is being read
+	aggregates []*aggregate
 	grouped    bool
-	merges     bool   // columns of joined tables, by USING
-	pointer    bool   // it makes a table pointer
-	bound      *piece // the columns of the table pointer in FROM
+	keys       []groupKey
+	order      pieces // of its rows
+	merges     bool   // columns of joined tables, by USING, from the left
+	conditions []onCondition
+	chosen     bool   // it has WHERE
+	where      *piece // the word, and what stands behind the condition
+	whereEnd   *piece
+	pointer    bool    // it makes a table pointer
+	bound      *piece  // the columns of the table pointer in FROM
+	binds      []field // and what they are called
 }
 
 // aggregate is a call of a function of many rows.
 type aggregate struct {
-	name string
-	args pieces
+	name   string
+	value  pieces // its first argument
+	filter pieces // nil if there is none
+	order  *piece // where an order can be given to its rows, nil if it has one or needs none
+}
+
+// groupKey is an expression of GROUP BY.
+type groupKey struct {
+	ordinal int        // of an item, 0 if it is none
+	ref     *reference // nil if it is no column
+	text    string
+}
+
+// enter begins a selection in another.
+func (p *parser) enter(outer *selection) *selection {
+	p.in = &selection{outer: outer, where: &piece{pos: -1}, whereEnd: &piece{pos: -1}}
+	p.selections = append(p.selections, p.in)
+	return p.in
 }
 
 // atQuery reports whether a query begins here.
@@ -28,17 +54,17 @@ func (p *parser) atQuery() bool {
 	return t.is("SELECT") || t.is("VALUES") || t.is("WITH")
 }
 
-// query parses SELECTs with what is before and after them.
+// query parses SELECTs with what is before and after them, and sets the parser's result.
 func (p *parser) query() pieces {
-	outer := p.in
-	defer func() { p.in = outer }()
+	outer, tables := p.in, p.tables
+	defer func() { p.in, p.tables = outer, tables }()
 	var out pieces
 	if p.accept("WITH") {
 		p.accept("RECURSIVE")
 		out = cat("WITH RECURSIVE ", p.commonTables(), " ")
 	}
-	out = cat(out, p.selection())
-	single := true
+	out = cat(out, p.selection(outer))
+	single, result := true, p.result
 	for {
 		t := p.peek()
 		if !t.is("UNION") && !t.is("EXCEPT") && !t.is("INTERSECT") {
@@ -49,18 +75,28 @@ func (p *parser) query() pieces {
 		if p.accept("ALL") {
 			op += "ALL "
 		}
-		out = cat(out, op, p.selection())
-		single = false
+		out = cat(out, op, p.selection(outer))
+		single, result = false, united(result, p.result)
 	}
 	var order pieces
 	if p.accept("ORDER") {
 		p.expect("BY")
-		order = cat(" ORDER BY ", p.orderTerms())
+		if !single {
+			p.enter(outer).sources = []*source{{fields: result}}
+		}
+		p.in.clause = inOrder
+		terms := p.orderTerms()
+		order = cat(" ORDER BY ", terms)
+		if single {
+			p.in.order = terms
+		}
 	}
+	p.result = result
 	if !p.accept("LIMIT") {
 		return cat(out, order)
 	}
 	most, offset := p.limit()
+	p.result = result
 	switch {
 	case most.sql[0].text == "-": // none
 	case most.constant != number && single && p.function != "" && offset == nil:
@@ -89,9 +125,12 @@ func (p *parser) limit() (most expr, offset pieces) {
 func (p *parser) commonTables() pieces {
 	var all []pieces
 	for {
+		t := p.peek()
 		out := cat(p.name())
+		var columns []string
 		if p.peek().is("(") {
-			out = cat(out, p.names())
+			list, names := p.names()
+			out, columns = cat(out, list), names
 		}
 		p.expect("AS")
 		if p.accept("NOT") {
@@ -103,7 +142,12 @@ func (p *parser) commonTables() pieces {
 			out = cat(out, " AS (")
 		}
 		p.expect("(")
-		out = cat(out, p.query(), ")")
+		var result relation
+		itself := once(func() []field { return named(result, columns)() })
+		p.tables = &commonTable{t.text, itself, p.tables}
+		query := p.query()
+		result = p.result
+		out = cat(out, query, ")")
 		p.expect(")")
 		all = append(all, out)
 		if !p.accept(",") {
@@ -113,14 +157,15 @@ func (p *parser) commonTables() pieces {
 }
 
 // names parses names in parentheses.
-func (p *parser) names() pieces {
+func (p *parser) names() (out pieces, names []string) {
 	p.expect("(")
 	var all []pieces
 	for {
+		names = append(names, p.peek().text)
 		all = append(all, cat(p.name()))
 		if !p.accept(",") {
 			p.expect(")")
-			return cat("(", list(all), ")")
+			return cat("(", list(all), ")"), names
 		}
 	}
 }
@@ -138,6 +183,10 @@ func (p *parser) orderTerms() pieces {
 	var all []pieces
 	for {
 		e := p.expression()
+		if e.ref != nil {
+			e.ref.term = true
+		}
+		e.ordinal()
 		term := e.whole()
 		switch {
 		case p.accept("DESC"):
@@ -155,13 +204,12 @@ func (p *parser) orderTerms() pieces {
 	}
 }
 
-// selection parses SELECT or VALUES without ORDER BY and what follows it.
-func (p *parser) selection() pieces {
-	p.in = &selection{}
+// selection parses SELECT or VALUES without ORDER BY and what follows it, and sets the parser's result.
+func (p *parser) selection(outer *selection) pieces {
+	in := p.enter(outer)
 	if p.accept("VALUES") {
 		return p.rows()
 	}
-	in := p.in
 	p.expect("SELECT")
 	out := cat("SELECT ")
 	if p.accept("DISTINCT") {
@@ -169,30 +217,36 @@ func (p *parser) selection() pieces {
 	} else {
 		p.accept("ALL")
 	}
+	var items []pieces
 	for {
-		in.items = append(in.items, p.item())
+		items = append(items, p.item())
 		if !p.accept(",") {
 			break
 		}
 	}
-	out = cat(out, list(in.items))
+	out = cat(out, list(items))
 	if p.accept("FROM") {
+		in.clause = inJoin
 		out = cat(out, " FROM ", p.joins())
 	}
 	p.in = in
+	out = cat(out, in.where)
 	if p.accept("WHERE") {
-		out = cat(out, " WHERE ", p.expression().sql)
+		in.clause, in.chosen, in.where.text = inWhere, true, " WHERE "
+		out = cat(out, p.expression().sql)
 	}
+	out = cat(out, in.whereEnd)
 	if p.accept("GROUP") {
 		p.expect("BY")
-		in.grouped = true
-		out = cat(out, " GROUP BY ", p.expressions())
+		in.clause, in.grouped = inGroup, true
+		out = cat(out, " GROUP BY ", p.groupKeys())
 	}
 	if p.accept("HAVING") {
-		in.having = p.expression().sql
-		out = cat(out, " HAVING ", in.having)
+		in.clause = inHaving
+		out = cat(out, " HAVING ", p.expression().sql)
 	}
 	if p.accept("WINDOW") {
+		in.clause = inHaving
 		var all []pieces
 		for {
 			name := p.name()
@@ -204,31 +258,66 @@ func (p *parser) selection() pieces {
 		}
 		out = cat(out, " WINDOW ", list(all))
 	}
-	p.pointer = in.pointer
+	p.pointer, p.result = in.pointer, once(in.fields)
 	return out
+}
+
+// groupKeys parses what follows GROUP BY.
+func (p *parser) groupKeys() pieces {
+	var all []pieces
+	for {
+		e := p.expression()
+		n := e.ordinal()
+		sql := e.whole()
+		key := groupKey{ordinal: n, ref: e.ref, text: sql.String()}
+		p.in.keys = append(p.in.keys, key)
+		all = append(all, sql)
+		if !p.accept(",") {
+			return list(all)
+		}
+	}
 }
 
 // rows parses what follows VALUES, whose columns SQLite names column1, column2 and so on.
 func (p *parser) rows() pieces {
 	var rows []pieces
 	var names []string
+	var columns [][]expr
 	for {
 		p.expect("(")
-		row := values(p.arguments())
-		for i := len(names); i < len(row); i++ {
-			names = append(names, "column"+strconv.Itoa(i+1))
+		row := p.arguments()
+		for i, e := range row {
+			if i == len(names) {
+				names, columns = append(names, "column"+strconv.Itoa(i+1)), append(columns, nil)
+			}
+			columns[i] = append(columns[i], e)
 		}
-		rows = append(rows, cat("(", list(row), ")"))
+		rows = append(rows, cat("(", list(values(row)), ")"))
 		if !p.accept(",") {
-			return cat("SELECT * FROM (VALUES ", list(rows), ") AS _values("+strings.Join(names, ", ")+")")
+			break
 		}
 	}
+	p.result = once(func() []field {
+		var fields []field
+		for i, name := range names {
+			fields = append(fields, field{name, commonClass(columns[i])})
+		}
+		return fields
+	})
+	return cat("SELECT * FROM (VALUES ", list(rows), ") AS _values("+strings.Join(names, ", ")+")")
 }
 
 // item parses a column of the result. One without a name is named by its text. What is a table pointer has its names.
 func (p *parser) item() pieces {
-	from := p.at
+	from, in := p.at, p.in
+	item := &item{class: always(unknown)}
+	p.in.items = append(p.in.items, item)
 	e := p.expression()
+	p.in = in
+	item.sql, item.ref = e.whole(), e.ref
+	if !e.pointer {
+		item.class = e.is()
+	}
 	t := p.peek()
 	switch {
 	case e.pointer:
@@ -236,20 +325,22 @@ func (p *parser) item() pieces {
 			p.name()
 		}
 		return e.sql
-	case p.accept("AS"):
-		return cat(e.whole(), " AS ", p.name())
-	case t.kind == quoted || t.kind == text || t.kind == word && !afterItem[strings.ToUpper(t.text)]:
-		return cat(e.whole(), " AS ", p.name())
+	case p.accept("AS") || t.kind == quoted || t.kind == text || t.kind == word && !afterItem[strings.ToUpper(t.text)]:
+		item.name = p.peek().text
+		return cat(item.sql, " AS ", p.name())
 	case strings.HasSuffix(e.sql[0].text, "*"):
+		item.star, item.table = true, e.table
 		return e.sql
-	case len(e.sql) == 1 && e.column != "":
-		e.sql[0].name = e.column
-		if e.sql[0].kind == quoted {
+	case e.ref != nil && len(e.sql) == 1:
+		item.name = e.ref.name
+		e.sql[0].name = e.ref.name
+		if e.ref.quoted {
 			e.sql[0].name = p.textSince(from)
 		}
 		return e.sql
 	}
-	return cat(e.whole(), " AS ", identifier(p.textSince(from)))
+	item.name = p.textSince(from)
+	return cat(item.sql, " AS ", identifier(item.name))
 }
 
 // afterItem are the words that end an item or a table, and cannot name it.
@@ -268,7 +359,6 @@ func (p *parser) joinsTo(out pieces) pieces {
 	in := p.in
 	for {
 		natural := p.accept("NATURAL")
-		in.merges = in.merges || natural
 		kind := ""
 		t := p.peek()
 		switch {
@@ -284,21 +374,34 @@ func (p *parser) joinsTo(out pieces) pieces {
 		default:
 			return out
 		}
+		fromLeft := !t.is("RIGHT") && !t.is("FULL")
+		before := in.sources
 		right := p.table()
 		p.in = in
+		joined := in.sources[len(in.sources)-1]
 		switch {
 		case natural:
+			in.merges = in.merges || fromLeft
 			out = cat(out, " NATURAL "+kind+"JOIN ", right)
 		case p.accept("ON"):
-			out = cat(out, " "+kind+"JOIN ", right, " ON ", p.expression().condition())
-		case p.accept("USING"):
-			in.merges = true
-			open := &piece{text: " USING (", pos: -1}
-			names := p.names()
-			if len(names) == 3 { // a column in parentheses
-				names[1].in, names[1].using = in, &using{open, p.joined}
+			words, first := &piece{text: " ON ", pos: -1}, len(in.references)
+			condition := p.expression().condition()
+			if kind == "" {
+				in.conditions = append(in.conditions, onCondition{words, condition, in.references[first:len(in.references):len(in.references)], len(in.sources)})
 			}
-			out = cat(out, " "+kind+"JOIN ", right, open, names[1:])
+			out = cat(out, " "+kind+"JOIN ", right, words, condition)
+		case p.accept("USING"):
+			in.merges = in.merges || fromLeft
+			pos := p.peek().pos
+			list, names := p.names()
+			words := &piece{text: " USING " + list.line(), pos: pos}
+			u := using{words, names, joined, before}
+			p.later(u.settle)
+			joined.merged = map[string]bool{}
+			for _, name := range names {
+				joined.merged[strings.ToLower(name)] = true
+			}
+			out = cat(out, " "+kind+"JOIN ", right, words)
 		case kind != "":
 			out = cat(out, " "+kind+"JOIN ", right, " ON true")
 		default:
@@ -307,15 +410,19 @@ func (p *parser) joinsTo(out pieces) pieces {
 	}
 }
 
-// table parses a table, a call of a table function, a query or joins in parentheses, with its name.
+// table parses a table, a call of a table function, a query or joins in parentheses, with its name, and makes it a source of
+// the selection.
 func (p *parser) table() pieces {
 	var out pieces
+	in := p.in
+	before := len(in.sources)
 	single := false // in parentheses, which DuckDB does not have around one table
+	t := p.peek()
 	switch {
-	case p.peek().is("("):
-		p.next()
+	case p.accept("("):
 		if p.atQuery() {
 			out = cat("(", p.query(), ")")
+			in.sources = append(in.sources, &source{fields: p.result})
 		} else if out = p.table(); p.peek().is(")") {
 			single = true
 		} else {
@@ -323,30 +430,42 @@ func (p *parser) table() pieces {
 		}
 		p.expect(")")
 	default:
-		t := p.peek()
 		out = cat(p.name())
-		p.joined = out[0].text
-		if p.joined == identifier("__intrinsic_table_ptr") && p.accept("(") {
+		s := &source{name: t.text}
+		if out[0].text == identifier("__intrinsic_table_ptr") && p.accept("(") {
 			out = p.tablePointer()
+			s.fields = func() []field { return in.binds }
 			p.expect(")")
 		} else if p.accept("(") {
 			p.mustHave(strings.ToLower(t.text), t)
 			out[0].text = strings.Trim(out[0].text, `"`) + "("
+			var args []expr
 			if p.accept(")") {
 				out = cat(out, ")")
 			} else {
-				out = cat(out, list(values(p.arguments())), ")")
+				first := len(in.references)
+				args = p.arguments()
+				for _, r := range in.references[first:] {
+					r.visible = before
+				}
+				out = cat(out, list(values(args)), ")")
 			}
+			name := t.text
+			s.fields = once(func() []field { return p.catalog.columns(callOf(name, args)) })
+		} else {
+			s.fields = p.tableNamed(t.text)
 		}
+		in.sources = append(in.sources, s)
 	}
-	t := p.peek()
+	t = p.peek()
 	if p.accept("AS") || t.kind == quoted || t.kind == text || t.kind == word && !afterItem[strings.ToUpper(t.text)] {
-		name := p.name()
-		p.joined = name.text
+		name := p.peek().text
 		if single {
 			out = cat("(FROM ", out, ")")
 		}
-		out = cat(out, " AS ", name)
+		out = cat(out, " AS ", p.name())
+		inner := &selection{sources: in.sources[before:], items: []*item{{star: true}}}
+		in.sources = append(in.sources[:before:before], &source{name: name, fields: once(inner.fields)})
 	}
 	if p.accept("INDEXED") {
 		p.expect("BY")
@@ -356,4 +475,27 @@ func (p *parser) table() pieces {
 		p.next()
 	}
 	return out
+}
+
+// tableNamed are the columns of a table, common tables first.
+func (p *parser) tableNamed(name string) relation {
+	for t := p.tables; t != nil; t = t.next {
+		if strings.EqualFold(t.name, name) {
+			return t.fields
+		}
+	}
+	return once(func() []field { return p.catalog.columns(identifier(name)) })
+}
+
+// callOf is a call with values of the classes of the arguments, for DuckDB to tell what it gives.
+func callOf(function string, args []expr) string {
+	var all []string
+	for _, arg := range args {
+		if arg.constant != 0 {
+			all = append(all, arg.sql.line())
+		} else {
+			all = append(all, arg.is()().typed())
+		}
+	}
+	return function + "(" + strings.Join(all, ", ") + ")"
 }

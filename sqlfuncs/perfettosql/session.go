@@ -1,8 +1,8 @@
 // Package perfettosql runs the SQL of Perfetto's Trace Processor, v58, in DuckDB.
 //
-// A statement is translated word by word into DuckDB's SQL. What depends on the types and scopes of names is settled by
-// DuckDB itself: where it objects to what SQLite takes, such as text in double quotes or a column beside an aggregate,
-// the word is translated anew, and the statement checked again.
+// A statement is translated word by word into DuckDB's SQL. Where the words depend on the types and scopes of names, as
+// those of text in double quotes or of a column beside an aggregate do, they are settled when all of the statement has been
+// read: what columns tables have, and what functions give, is asked of DuckDB.
 package perfettosql
 
 import (
@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -35,8 +36,10 @@ type Session struct {
 	macros    map[string]*macro
 	included  map[string]bool
 	overlay   map[string]bool
-	extract   map[string]string // functions, by key of the argument; nil before they are asked for
-	delegates map[string]string // functions that stand for others
+	extract   map[string]string  // functions, by key of the argument; nil before they are asked for
+	delegates map[string]string  // functions that stand for others
+	virtual   map[string]bool    // virtual tables, which are views here
+	columns   map[string][]field // of tables, calls and expressions that DuckDB was asked for
 }
 
 var macroName = regexp.MustCompile(`CREATE MACRO (\w+)`)
@@ -51,7 +54,7 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 	if layout == sqlfuncs.ManyTraces {
 		return nil, ErrManyTraces
 	}
-	s := &Session{conn: conn, modules: modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}}
+	s := &Session{conn: conn, modules: modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]bool{}, columns: map[string][]field{}}
 	views, err := Split(overlay)
 	if err != nil {
 		return nil, err
@@ -159,7 +162,7 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 			return "", err
 		}
 	}
-	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates}
+	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates, virtual: s.virtual, catalog: known{s, ctx}}
 	t, err := p.translate()
 	if err != nil {
 		return "", err
@@ -196,7 +199,52 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 		return "", nil
 	}
 	_, err = s.conn.ExecContext(ctx, statement)
+	if t.changes != "" {
+		maps.DeleteFunc(s.columns, func(asked string, _ []field) bool { return strings.Contains(asked, t.changes) })
+	}
 	return "", err
+}
+
+// known is what DuckDB knows in a session.
+type known struct {
+	*Session
+	ctx context.Context
+}
+
+func (k known) columns(from string) []field { return k.described("FROM " + from) }
+
+func (k known) class(expression string) class {
+	if fields := k.described("SELECT " + expression); len(fields) > 0 {
+		return fields[0].class()
+	}
+	return unknown
+}
+
+// described are the columns that a query would give, nil if it is none.
+func (k known) described(query string) []field {
+	fields, ok := k.Session.columns[query]
+	if !ok {
+		fields = k.describe(query)
+		k.Session.columns[query] = fields
+	}
+	return fields
+}
+
+func (k known) describe(query string) []field {
+	rows, err := k.conn.QueryContext(k.ctx, "SELECT column_name, column_type FROM (DESCRIBE "+query+")")
+	if err != nil {
+		return nil
+	}
+	defer rows.Close()
+	var fields []field
+	for rows.Next() {
+		var name, kind string
+		if rows.Scan(&name, &kind) != nil {
+			return nil
+		}
+		fields = append(fields, field{name, always(classOfType(kind))})
+	}
+	return fields
 }
 
 // isMacro reports whether a CREATE statement is that of a macro, whose body is expanded where it is used.
@@ -405,31 +453,15 @@ func apply(name token, args [][]token, joiner string, first bool) ([]token, erro
 	return body, nil
 }
 
-// maxRepairs is how many words of a statement may be translated anew.
-const maxRepairs = 500
-
-// bind checks a statement, and translates words anew where DuckDB takes them otherwise than SQLite.
+// bind checks a statement, to place what is wrong in it.
 func (s *Session) bind(ctx context.Context, t *statement) error {
-	strict := slices.ContainsFunc(t.body, func(p *piece) bool { return p.check != "" })
-	if strict {
-		_ = s.bindAs(ctx, t, pieces.strict) // what else is wrong shows without
+	stmt, err := s.conn.PrepareContext(ctx, t.check[0]+"\n"+t.body.String()+"\n"+t.check[1])
+	if err == nil {
+		return stmt.Close()
 	}
-	return s.bindAs(ctx, t, pieces.String)
-}
-
-func (s *Session) bindAs(ctx context.Context, t *statement, text func(pieces) string) error {
-	for range maxRepairs {
-		stmt, err := s.conn.PrepareContext(ctx, t.check[0]+"\n"+text(t.body)+"\n"+t.check[1])
-		if err == nil {
-			return stmt.Close()
-		}
-		message, at := place(err)
-		at -= 2 // the words before the body are on line 1
-		if !repair(message, t.body, at) {
-			return &Error{position(t.body, min(at, len(t.body)-1)), strings.ReplaceAll(message, "sqlite_", "")}
-		}
-	}
-	return &Error{0, "this statement is too far from DuckDB's SQL"}
+	message, at := place(err)
+	at -= 2 // the words before the body are on line 1
+	return &Error{position(t.body, min(at, len(t.body)-1)), strings.ReplaceAll(message, "sqlite_", "")}
 }
 
 // linePlace is where DuckDB shows a line of the statement and a caret under it.
@@ -453,121 +485,4 @@ func position(body pieces, at int) int {
 		}
 	}
 	return 0
-}
-
-var (
-	missing       = regexp.MustCompile(`Referenced (?:column|table) "(.*?)" (?:was )?not found`)
-	noFunction    = regexp.MustCompile(`No function matches|Could not choose a best candidate`)
-	unlike        = regexp.MustCompile(`Cannot (?:mix|compare|combine) `)
-	unconvertible = regexp.MustCompile(`Could not convert string '(.*)' to`)
-	ungrouped     = regexp.MustCompile(`^Binder Error: column (.*) must appear in the GROUP BY clause or be used`)
-	ambiguous     = regexp.MustCompile(`Ambiguous reference to column name "(.*?)" \(use: "(.*?)" or`)
-)
-
-// repair translates anew what DuckDB objects to, which it places in a piece. It reports whether there was a way.
-func repair(message string, body pieces, at int) bool {
-	if m := missing.FindStringSubmatch(message); m != nil {
-		return body.quote(m[1])
-	}
-	if unlike.MatchString(message) {
-		return at >= 0 && at < len(body) && body[at].mix() || body.mixAll()
-	}
-	if noFunction.MatchString(message) && at >= 0 && at < len(body) && body[at].takes(asReal) {
-		return body[at].mix()
-	}
-	if m := unconvertible.FindStringSubmatch(message); m != nil {
-		return body.mixAround(literal(m[1]))
-	}
-	if m := ambiguous.FindStringSubmatch(message); m != nil {
-		return body.choose(at, m[1], m[2])
-	}
-	if m := ungrouped.FindStringSubmatch(message); m != nil {
-		return body.spread(identifier(m[1]))
-	}
-	if strings.Contains(message, "must appear in the GROUP BY clause") {
-		if at < 0 || at >= len(body) {
-			return body.spreadStars()
-		}
-		if p := body[at]; p.in != nil {
-			p.become(p.in.any(p.text))
-			return true
-		}
-	}
-	return false
-}
-
-// spread lets a column be of any row in each selection that has HAVING, which may be or name an item of the result. DuckDB
-// does not say where.
-func (s pieces) spread(column string) (done bool) {
-	for _, p := range s {
-		if in := p.in; in != nil && in.having != nil && p.text == column && !in.aggregated(p) &&
-			slices.ContainsFunc(slices.Concat(in.items, []pieces{in.having}), func(part pieces) bool { return slices.Contains(part, p) }) {
-			p.become(in.any(p.text))
-			done = true
-		}
-	}
-	return done
-}
-
-// spreadStars lets all columns be of any row in each selection that groups rows. DuckDB does not say where.
-func (s pieces) spreadStars() (done bool) {
-	for _, p := range s {
-		if p.in != nil && (p.in.grouped || p.in.aggregates != nil) && strings.HasSuffix(p.text, "*") {
-			p.name = `\0` // each keeps its own
-			p.become(p.in.any("COLUMNS(" + p.text + ")"))
-			done = true
-		}
-	}
-	return done
-}
-
-// aggregated reports whether a column is an argument of an aggregate.
-func (s *selection) aggregated(column *piece) bool {
-	return slices.ContainsFunc(s.aggregates, func(a aggregate) bool { return slices.Contains(a.args, column) })
-}
-
-// choose takes a column from the first table that has it, as SQLite does with columns that USING has merged. DuckDB does
-// not say where USING is.
-func (s pieces) choose(at int, column, first string) bool {
-	if at < 0 || at >= len(s) {
-		at = slices.IndexFunc(s, func(p *piece) bool { return p.using != nil && strings.EqualFold(p.text, identifier(column)) })
-	}
-	if at < 0 || s[at].in == nil || !s[at].in.merges {
-		return false
-	}
-	p := s[at]
-	p.in = nil
-	table, column, _ := strings.Cut(first, ".")
-	p.text, p.kind = identifier(table)+"."+identifier(column), word
-	if p.using != nil {
-		p.using.open.text = " ON ("
-		p.text += " = " + p.using.table + "." + identifier(column)
-	}
-	return true
-}
-
-// quote makes text of a name in double quotes that is no column.
-func (s pieces) quote(name string) (done bool) {
-	for _, p := range s {
-		if p.kind == quoted && p.text == identifier(name) {
-			p.become(literal(name))
-			done = true
-		}
-	}
-	return done
-}
-
-// any is a column beside aggregates: of the row with the least or greatest value if there is one min or max, else of the
-// first row.
-func (s *selection) any(column string) string {
-	var extremes []aggregate
-	for _, a := range s.aggregates {
-		if a.name == "min" || a.name == "max" {
-			extremes = append(extremes, a)
-		}
-	}
-	if len(extremes) == 1 {
-		return fmt.Sprintf("arg_%s_null(%s, %s)", extremes[0].name, column, strings.ReplaceAll(extremes[0].args.String(), "\n", " "))
-	}
-	return "first(" + column + ")"
 }

@@ -12,13 +12,19 @@ type parser struct {
 	at         int
 	in         *selection        // that is being read
 	function   string            // that is being read
-	parameters map[string]bool   // its own
+	parameters map[string]string // its own, with their types
 	depth      int               // of the expression that is being read
-	joined     string            // name of the last table that was read
 	pointer    bool              // the last query that was read is one of a table pointer
+	result     relation          // of the last query that was read
+	tables     *commonTable      // that are known
+	selections []*selection      // all, those inside of others later
+	references []*reference      // all
+	checks     []func()          // that wait until the statement is read
+	catalog    catalog
 	overlay    map[string]bool   // functions of our own
 	extract    map[string]string // the functions that extract arguments, by key
 	delegates  map[string]string // functions that stand for others
+	virtual    map[string]bool   // virtual tables, which are views here
 	effects    []string          // PerfettoSQL that the statement asks to run
 }
 
@@ -53,6 +59,9 @@ func (p *parser) expect(text string) {
 	}
 }
 
+// later runs a check when the statement is read.
+func (p *parser) later(check func()) { p.checks = append(p.checks, check) }
+
 // fail ends the translation; translate recovers.
 func (p *parser) fail(t token, format string, args ...any) { panic(failAt(t.pos, format, args...)) }
 
@@ -81,6 +90,7 @@ type statement struct {
 	include     string    // module to run
 	includeName token
 	drop        string
+	changes     string // name of what it makes, changes or drops
 }
 
 // macro is a macro of PerfettoSQL: tokens that stand for others.
@@ -101,10 +111,12 @@ func (p *parser) translate() (s *statement, err error) {
 			err = bad
 		}
 	}()
+	p.enter(nil)
 	s = p.statement()
 	if t := p.peek(); t.kind != end {
 		p.fail(t, "syntax error near %q", t.text)
 	}
+	p.analyse()
 	s.effects = p.effects
 	return s, nil
 }
@@ -139,18 +151,19 @@ func (p *parser) statement() *statement {
 		name := p.name()
 		into := cat("INSERT INTO ", name, " ")
 		if p.peek().is("(") {
-			into = cat(into, p.names())
+			columns, _ := p.names()
+			into = cat(into, columns)
 		}
 		return &statement{body: cat(into, p.query())}
 	case p.accept("DELETE"):
 		p.expect("FROM")
-		out := cat("DELETE FROM ", p.name())
+		out := cat("DELETE FROM ", p.changed())
 		if p.accept("WHERE") {
 			out = cat(out, " WHERE ", p.expression().sql)
 		}
 		return &statement{body: out}
 	case p.accept("UPDATE"):
-		out := cat("UPDATE ", p.name())
+		out := cat("UPDATE ", p.changed())
 		p.expect("SET")
 		var all []pieces
 		for {
@@ -169,6 +182,13 @@ func (p *parser) statement() *statement {
 	}
 	p.fail(t, "syntax error near %q", t.text)
 	return nil
+}
+
+// changed parses the name of a table whose rows are changed.
+func (p *parser) changed() *piece {
+	t := p.peek()
+	p.in.sources = []*source{{name: t.text, fields: p.tableNamed(t.text)}}
+	return p.name()
 }
 
 func (p *parser) create() *statement {
@@ -212,7 +232,8 @@ func (p *parser) createTable(replace, what string, perfetto bool) *statement {
 		p.expect("EXISTS")
 		exists = "IF NOT EXISTS "
 	}
-	head := fmt.Sprintf("CREATE %s%s %s%s", replace, what, exists, p.name().text)
+	name := p.name().text
+	head := fmt.Sprintf("CREATE %s%s %s%s", replace, what, exists, name)
 	if p.accept("USING") { // how Perfetto stores it
 		p.name()
 	}
@@ -224,9 +245,9 @@ func (p *parser) createTable(replace, what string, perfetto bool) *statement {
 		if p.accept("WITHOUT") {
 			p.name()
 		}
-		return &statement{run: around(head+" ("+columns+")", "")}
+		return &statement{run: around(head+" ("+columns+")", ""), changes: name}
 	}
-	return &statement{body: p.query(), run: around(head+" AS", "")}
+	return &statement{body: p.query(), run: around(head+" AS", ""), changes: name}
 }
 
 // columnTypes parses the columns of a table as SQLite or Perfetto declares them.
@@ -325,24 +346,25 @@ func (p *parser) createSpanJoin() *statement {
 	if partition != "" {
 		by = literal(partition)
 	}
+	p.virtual[name.text] = true
 	call := &piece{text: fmt.Sprintf("_join_spans(%s, %s, %s, %t, %t)", sides[0], sides[1], by, gaps[0], gaps[1]), pos: kind.pos}
-	return &statement{body: cat("FROM ", call), run: around("CREATE VIEW "+name.text+" AS", "")}
+	return &statement{body: cat("FROM ", call), run: around("CREATE VIEW "+name.text+" AS", ""), changes: name.text}
 }
 
 // createFunction parses a function. Its arguments become columns of a row that the body can refer to, so that no column
 // of the body takes the place of one.
 func (p *parser) createFunction(string) *statement {
 	name := strings.Trim(p.name().text, `"`)
-	p.function, p.parameters = name, map[string]bool{}
+	p.function, p.parameters = name, map[string]string{}
 	var parameters, arguments, nulls []string
 	p.expect("(")
 	for !p.accept(")") {
 		parameter := strings.ToLower(p.next().text)
-		p.parameters[parameter] = true
 		column := p.parameter(parameter)
 		argument := identifier("_" + parameter + "_")
 		parameters = append(parameters, argument)
 		kind := p.columnType()
+		p.parameters[parameter] = kind
 		for p.accept(".") { // any number of them
 		}
 		arguments = append(arguments, argument+"::"+kind+" AS "+column)
@@ -363,7 +385,7 @@ func (p *parser) createFunction(string) *statement {
 	p.expect("AS")
 	body := p.query()
 	head := fmt.Sprintf("CREATE OR REPLACE MACRO %s(%s) AS ", name, strings.Join(parameters, ", "))
-	s := &statement{body: body}
+	s := &statement{body: body, changes: name}
 	if len(parameters) == 0 {
 		parameters, arguments, nulls = nil, []string{"NULL AS _none"}, []string{"NULL AS _none"}
 	}
@@ -409,5 +431,9 @@ func (p *parser) drop() *statement {
 	if what == "INDEX" {
 		return &statement{}
 	}
-	return &statement{drop: what, run: around(fmt.Sprintf("DROP %s %s%s", what, exists, name), "")}
+	if what == "TABLE" && p.virtual[name] {
+		what = "VIEW"
+		delete(p.virtual, name)
+	}
+	return &statement{drop: what, run: around(fmt.Sprintf("DROP %s %s%s", what, exists, name), ""), changes: name}
 }

@@ -1,0 +1,195 @@
+package perfettosql
+
+import (
+	"slices"
+	"strings"
+)
+
+// class is what is known of the type of an expression: SQLite's storage classes, and what DuckDB has beside them.
+type class int
+
+const (
+	unknown   class = iota
+	ofNull          // NULL, which takes any type
+	ofBool          // BOOLEAN
+	ofInt           // an integer of less than 64 bits
+	ofLong          // BIGINT
+	ofHuge          // HUGEINT
+	ofReal          // DOUBLE
+	ofText          // VARCHAR
+	ofBlob          // BLOB
+	ofVariant       // VARIANT: values of several types
+	ofNested        // lists, rows and so on
+)
+
+// typeNames are the types that stand for the classes.
+var typeNames = map[class]string{
+	ofBool: "BOOLEAN", ofInt: "INTEGER", ofLong: "BIGINT", ofHuge: "HUGEINT", ofReal: "DOUBLE", ofText: "VARCHAR", ofBlob: "BLOB",
+	ofVariant: "VARIANT",
+}
+
+// classOfType is the class of one of DuckDB's types.
+func classOfType(name string) class {
+	name, _, _ = strings.Cut(name, "(")
+	switch name {
+	case `"NULL"`:
+		return ofNull
+	case "BOOLEAN":
+		return ofBool
+	case "TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER":
+		return ofInt
+	case "BIGINT":
+		return ofLong
+	case "UBIGINT", "HUGEINT", "UHUGEINT":
+		return ofHuge
+	case "FLOAT", "DOUBLE", "DECIMAL":
+		return ofReal
+	case "VARCHAR", "JSON":
+		return ofText
+	case "BLOB":
+		return ofBlob
+	case "VARIANT":
+		return ofVariant
+	}
+	return ofNested
+}
+
+func (c class) number() bool { return ofBool <= c && c <= ofReal }
+
+// typed is a value of the class, for DuckDB to tell what becomes of it.
+func (c class) typed() string {
+	if name, ok := typeNames[c]; ok {
+		return "NULL::" + name
+	}
+	return "NULL"
+}
+
+// common is the class of a value that comes from any of several expressions. Mixed is true if DuckDB has no other type for
+// them all than VARIANT.
+func common(classes ...class) (all class, mixed bool) {
+	all = ofNull
+	for _, c := range classes {
+		switch {
+		case c == unknown || all == unknown:
+			all = unknown
+		case c == ofNull || c == all:
+		case all == ofNull:
+			all = c
+		case all.number() && c.number():
+			all = max(all, c)
+		case all == ofNested || c == ofNested:
+			all = unknown
+		default:
+			all, mixed = ofVariant, true
+		}
+	}
+	return all, mixed && all == ofVariant
+}
+
+// lazily makes a function that is called once, after the statement is read. What asks for it in the meantime, as a common
+// table that reads itself does, gets ofNull.
+func lazily(find func() class) func() class {
+	found, c := false, ofNull
+	return func() class {
+		if !found {
+			found = true
+			c = find()
+		}
+		return c
+	}
+}
+
+// always is a class that is known.
+func always(c class) func() class { return func() class { return c } }
+
+// What gives expressions another class.
+var (
+	asVariant = [2]string{"(", ")::VARIANT"}
+	asVarchar = [2]string{"(", ")::VARCHAR"}
+	asReal    = [2]string{"sqlite_to_real(", ")"}
+	asLong    = [2]string{"(", ")::BIGINT"}
+	asKey     = [2]string{"sqlite_key(", ")"}
+	asKeys    = [2]string{"SELECT sqlite_key(COLUMNS(*)) FROM (", ")"} // of a query
+)
+
+// slot is the place of an expression that may have to be given another class.
+type slot struct {
+	before, after *piece
+	class         func() class
+	fits          bool // it is a literal that takes the class of what it stands beside
+}
+
+func (s slot) give(as [2]string) { s.before.text, s.after.text = as[0], as[1] }
+
+// slots makes room around expressions, whose SQL is given.
+func slots(items []pieces, of []expr) []slot {
+	all := make([]slot, len(items))
+	for i, item := range items {
+		all[i] = slot{&piece{pos: -1}, &piece{pos: -1}, of[i].is(), of[i].constant == text && isNumber(of[i].raw)}
+		items[i] = cat(all[i].before, item, all[i].after)
+	}
+	return all
+}
+
+// classes are those of the expressions that do not take another's.
+func classes(slots []slot) []class {
+	var all []class
+	for _, s := range slots {
+		if !s.fits {
+			all = append(all, s.class())
+		}
+	}
+	return all
+}
+
+// mix gives expressions of which any is the result a common class.
+func (p *parser) mix(slots []slot) {
+	p.later(func() {
+		for i := range slots {
+			slots[i].fits = false // here a text stays one
+		}
+		if _, mixed := common(classes(slots)...); mixed {
+			for _, s := range slots {
+				s.give(asVariant)
+			}
+		}
+	})
+}
+
+// compare lets texts be compared with numbers, in the way that as says.
+func (p *parser) compare(slots []slot, as [2]string) {
+	p.later(func() {
+		all := classes(slots)
+		variant := slices.Contains(all, ofVariant)
+		if !variant && !(slices.Contains(all, ofText) && slices.ContainsFunc(all, class.number)) {
+			return
+		}
+		if variant && as == asVarchar {
+			as = asKey
+		}
+		for i, s := range slots {
+			if i == 1 && as == asKey && s.after.name == inQuery {
+				s.give(asKeys)
+			} else {
+				s.give(as)
+			}
+		}
+	})
+}
+
+// inQuery names the end of a query that follows IN.
+const inQuery = "query"
+
+// calculate makes numbers of operands: of texts, and integers of 64 bits of shorter ones.
+func (p *parser) calculate(slots []slot) {
+	p.later(func() {
+		for _, s := range slots {
+			switch c := s.class(); {
+			case c == ofText && !s.fits:
+				s.give(asReal)
+			case c == ofBool || c == ofInt:
+				s.give(asLong)
+			}
+		}
+	})
+}

@@ -1,0 +1,382 @@
+package perfettosql
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// catalog tells what DuckDB knows.
+type catalog interface {
+	// columns are those of a table, or of a call of a table function; nil if there is no such thing.
+	columns(from string) []field
+	// class is that of an expression without columns.
+	class(expression string) class
+}
+
+// field is a column of a table or query.
+type field struct {
+	name  string
+	class func() class
+}
+
+// relation gives the columns of a table or query, nil if they are not known. It can be asked after the statement is read.
+type relation func() []field
+
+// once remembers the columns.
+func once(find relation) relation {
+	asked := false
+	var fields []field
+	return func() []field {
+		if !asked {
+			asked = true
+			fields = find()
+		}
+		return fields
+	}
+}
+
+// commonTable is a table that WITH names.
+type commonTable struct {
+	name   string
+	fields relation
+	next   *commonTable
+}
+
+// source is a table of FROM.
+type source struct {
+	name   string
+	fields relation
+	merged map[string]bool // columns that USING has merged with those of tables before, in lower case
+}
+
+func (s *source) field(name string) *field {
+	fields := s.fields()
+	i := slices.IndexFunc(fields, func(f field) bool { return strings.EqualFold(f.name, name) })
+	if i < 0 {
+		return nil
+	}
+	return &fields[i]
+}
+
+// clause is the part of a selection in which a column is named.
+type clause int
+
+const (
+	inItems clause = iota
+	inJoin
+	inWhere
+	inGroup
+	inHaving
+	inOrder
+)
+
+// reference is a column that is named in a statement.
+type reference struct {
+	piece      *piece
+	in         *selection
+	clause     clause
+	visible    int    // tables that it can be of
+	item       int    // of the result, that names it
+	table      string // "" if none is named
+	name       string
+	quoted     bool // it is text if there is no such column
+	aggregated bool // it is an argument of an aggregate
+	term       bool // it is a term of ORDER BY by itself
+
+	resolved bool
+	scope    *selection // that has it, nil if none has
+	sources  []*source  // that have it
+	alias    *item      // that it names
+}
+
+// item is a column of the result of a selection, or several if it is a star.
+type item struct {
+	name  string
+	sql   pieces
+	class func() class
+	ref   *reference // if it is a column
+	star  bool
+	table string // of a star, "" for all
+}
+
+// resolve finds what a reference names: a column, or else an item of the result, of the selection that it is in or one
+// around that.
+func (r *reference) resolve() {
+	if r.resolved {
+		return
+	}
+	r.resolved = true
+	for in := r.in; in != nil; in = in.outer {
+		open := false // there may be more columns than are known
+		for i, s := range in.sources {
+			if in == r.in && i >= r.visible || r.table != "" && !strings.EqualFold(r.table, s.name) {
+				continue
+			}
+			if s.field(r.name) != nil {
+				r.sources = append(r.sources, s)
+			}
+			open = open || s.fields() == nil
+		}
+		i := -1
+		if r.table == "" && (in != r.in || r.clause != inItems) {
+			i = slices.IndexFunc(in.items, func(item *item) bool { return strings.EqualFold(item.name, r.name) })
+		}
+		if i >= 0 && (r.sources == nil || in == r.in && r.term) {
+			r.alias = in.items[i]
+		}
+		if r.sources != nil || r.alias != nil || open {
+			r.scope = in
+			return
+		}
+	}
+}
+
+func (r *reference) class() class {
+	switch r.resolve(); {
+	case r.alias != nil:
+		return r.alias.class()
+	case r.sources != nil:
+		return r.sources[0].field(r.name).class()
+	case r.scope == nil && r.quoted:
+		return ofText
+	}
+	return unknown
+}
+
+// same reports whether two references name the same column.
+func (r *reference) same(as *reference) bool {
+	r.resolve()
+	as.resolve()
+	if r.sources == nil || as.sources == nil {
+		return strings.EqualFold(r.piece.text, as.piece.text)
+	}
+	return r.sources[0] == as.sources[0] && strings.EqualFold(r.name, as.name)
+}
+
+// fields are the columns of a selection's result.
+func (in *selection) fields() []field {
+	fields := []field{}
+	for _, item := range in.items {
+		if !item.star {
+			fields = append(fields, field{item.name, item.class})
+			continue
+		}
+		for _, s := range in.sources {
+			if item.table != "" && !strings.EqualFold(item.table, s.name) {
+				continue
+			}
+			columns := s.fields()
+			if columns == nil {
+				return nil
+			}
+			for _, f := range columns {
+				if item.table != "" || !s.merged[strings.ToLower(f.name)] {
+					fields = append(fields, f)
+				}
+			}
+		}
+	}
+	return fields
+}
+
+// united are the columns of UNION and so on.
+func united(one, other relation) relation {
+	return once(func() []field {
+		fields, others := slices.Clone(one()), other()
+		for i := range min(len(fields), len(others)) {
+			was := fields[i].class
+			fields[i].class = lazily(func() class {
+				c, _ := common(was(), others[i].class())
+				return c
+			})
+		}
+		return fields
+	})
+}
+
+// named gives columns other names, as far as there are any.
+func named(columns relation, names []string) relation {
+	return func() []field {
+		fields := slices.Clone(columns())
+		for i := range min(len(fields), len(names)) {
+			fields[i].name = names[i]
+		}
+		return fields
+	}
+}
+
+// analyse settles what the parser left open until all of the statement is known. What is inside goes before what is around.
+func (p *parser) analyse() {
+	for _, r := range p.references {
+		r.settle()
+	}
+	for _, check := range p.checks {
+		check()
+	}
+	for _, in := range slices.Backward(p.selections) {
+		in.inlineAliases()
+		in.orderTexts()
+		in.group()
+		in.moveConditions()
+	}
+}
+
+// settle makes text of a name in quotes that is no column, and takes a column that USING has merged from the first table
+// that has it, as SQLite does.
+func (r *reference) settle() {
+	r.resolve()
+	switch {
+	case r.quoted && r.scope == nil:
+		r.piece.become(literal(r.name))
+	case len(r.sources) > 1 && r.scope.merges && r.alias == nil:
+		r.piece.text = identifier(r.sources[0].name) + "." + identifier(r.name)
+	}
+}
+
+// using is USING with the table that it joins.
+type using struct {
+	words   *piece
+	columns []string
+	joined  *source
+	before  []*source
+}
+
+// settle names the tables where several before have a column, of which SQLite takes the first.
+func (u using) settle() {
+	var conditions []string
+	ambiguous := false
+	for _, name := range u.columns {
+		var having []*source
+		for _, s := range u.before {
+			if s.field(name) != nil && !s.merged[strings.ToLower(name)] {
+				having = append(having, s)
+			}
+		}
+		if having == nil {
+			return
+		}
+		ambiguous = ambiguous || len(having) > 1
+		column := identifier(name)
+		conditions = append(conditions, identifier(having[0].name)+"."+column+" = "+identifier(u.joined.name)+"."+column)
+	}
+	if ambiguous {
+		u.words.text = " ON (" + strings.Join(conditions, " AND ") + ")"
+	}
+}
+
+// many reports whether a row of the result stands for several.
+func (in *selection) many() bool { return in.grouped || in.aggregates != nil }
+
+// inlineAliases puts the expression in the place of its name where rows are chosen that are grouped then: the columns of
+// the item itself may be of any of those rows.
+func (in *selection) inlineAliases() {
+	if !in.many() {
+		return
+	}
+	for _, r := range in.references {
+		if r.alias != nil && r.scope == in && (r.clause == inWhere || r.clause == inJoin) {
+			r.piece.text = "(" + r.alias.sql.line() + ")"
+		}
+	}
+}
+
+// orderTexts joins texts in the order that a query of one row asks for.
+func (in *selection) orderTexts() {
+	if in.grouped || in.order == nil {
+		return
+	}
+	for _, a := range in.aggregates {
+		if a.order != nil {
+			a.order.text = " ORDER BY " + in.order.line()
+		}
+	}
+}
+
+// group lets columns that are no keys be of one row of the group.
+func (in *selection) group() {
+	if !in.many() {
+		return
+	}
+	keys := map[int]bool{} // items
+	for _, key := range in.keys {
+		if key.ordinal > 0 {
+			keys[key.ordinal-1] = true
+		}
+		for i, item := range in.items {
+			if key.ref != nil && key.ref.sources == nil && key.ref.alias == item || key.text == item.sql.String() {
+				keys[i] = true
+			}
+		}
+	}
+	for i, item := range in.items {
+		if item.star {
+			item.sql[0].name = `\0` // each keeps its own
+			item.sql[0].become(in.any("COLUMNS(" + item.sql[0].text + ")"))
+			keys[i] = true
+		}
+	}
+	for _, r := range in.references {
+		r.resolve()
+		switch {
+		case r.aggregated, r.clause != inItems && r.clause != inHaving && r.clause != inOrder, r.clause == inItems && keys[r.item],
+			r.alias != nil, r.scope != in, slices.ContainsFunc(in.keys, func(k groupKey) bool { return k.ref != nil && r.same(k.ref) }):
+		default:
+			r.piece.become(in.any(r.piece.text))
+		}
+	}
+}
+
+// any is a column of one row of a group: of that with the least or greatest value if there is min or max, else of the first.
+// Where all values are NULL, SQLite takes the last row of a group.
+func (in *selection) any(column string) string {
+	last := -1
+	for i, a := range in.aggregates {
+		if a.name == "min" || a.name == "max" {
+			last = i
+		}
+	}
+	if last < 0 {
+		return "first(" + column + ")"
+	}
+	a := in.aggregates[last]
+	value, fallback := a.value.line(), "first"
+	if a.filter != nil {
+		value = "CASE WHEN " + a.filter.line() + " THEN " + value + " END"
+	} else if in.grouped {
+		fallback = "last"
+	}
+	return fmt.Sprintf("CASE WHEN count(%s) = 0 THEN %s(%s) ELSE arg_%s_null(%s, %s) END", value, fallback, column, a.name, column, value)
+}
+
+// onCondition is the condition of an inner join.
+type onCondition struct {
+	words      *piece // that stand before it
+	sql        pieces
+	references []*reference
+	joined     int // how many tables there are up to the one that is joined
+}
+
+// moveConditions moves conditions that name a table which is joined later to WHERE.
+func (in *selection) moveConditions() {
+	var moved []string
+	for _, on := range in.conditions {
+		if !slices.ContainsFunc(on.references, func(r *reference) bool {
+			return r.scope == in && r.sources != nil && slices.Index(in.sources, r.sources[0]) >= on.joined
+		}) {
+			continue
+		}
+		moved = append(moved, "("+on.sql.line()+")")
+		for _, piece := range on.sql {
+			piece.text = ""
+		}
+		on.words.text = " ON true"
+	}
+	if moved != nil {
+		in.where.text = " WHERE " + strings.Join(moved, " AND ")
+		if in.chosen {
+			in.where.text += " AND ("
+			in.whereEnd.text = ")"
+		}
+	}
+}

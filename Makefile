@@ -5,16 +5,16 @@ FUZZTIME    ?= 2000x
 BENCHSIZES  ?= 1GB 500MB
 TESTFLAGS   ?=
 
-.PHONY: build generate test lint fmt unit race fuzz smoke conformance conformance-update readback notebooks bench pgo man clean
+.PHONY: build generate test lint fmt unit race fuzz smoke conformance conformance-update clients clients-newest bench pgo man clean
 
 # What cmd/tpconvert/default.pgo makes faster it does not change, and the compiler
 # takes long over it.
-test lint unit race fuzz smoke conformance readback notebooks generate: export GOFLAGS := -pgo=off $(GOFLAGS)
+test lint unit race fuzz smoke conformance clients generate: export GOFLAGS := -pgo=off $(GOFLAGS)
 
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert
 
-test: lint unit race fuzz smoke readback notebooks conformance ## everything that must hold
+test: lint unit race fuzz smoke clients conformance ## everything that must hold
 
 lint: ## formatting, vet, staticcheck, and that all builds without a C compiler
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
@@ -52,15 +52,14 @@ conformance-update: build ## raise the levels
 	GO=$(GO) .ci/difftests $(SHARED)/conformance update
 	.ci/modules $(SHARED)/conformance update
 
-readback: build ## read a dataset with DuckDB, pandas, pyarrow and Polars
-	@if command -v python3 >/dev/null; \
-	then .ci/python .ci/readback.py bin/tpconvert testdata/chromium.json.gz; \
-	else echo "readback: skipped, there is no python3"; fi
+clients: build ## read datasets and DuckDB files with what people read them with, as PyPI has it
+	@if command -v python3 >/dev/null; then \
+	.ci/python .ci/readback.py bin/tpconvert testdata/chromium.json.gz && .ci/duckdbs bin/tpconvert && \
+	docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz && DUCKDB=1.5.5 docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz; \
+	else echo "THE CLIENTS ARE NOT TESTED: there is no python3"; fi
 
-notebooks: build ## execute the notebooks, without tpconvert in their environment
-	@if command -v python3 >/dev/null; \
-	then docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz; \
-	else echo "notebooks: skipped, there is no python3"; fi
+clients-newest: ## the same with the newest version of each client
+	NEWEST=1 $(MAKE) clients
 
 bench: build ## benchmarks, and the whole command on a generated trace of each kind, JSON beside DuckDB
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...

@@ -212,8 +212,8 @@ part  2000      1       NULL  NULL
 func TestQueryTypes(t *testing.T) {
 	dir := dataset(t, `[{"ph":"X","pid":1,"tid":2,"ts":1,"dur":5,"name":"n","args":{"i":7,"s":"a|b","d":0.5}}]`)
 	got := tpconvert(t, dir, "query", "--format", "ndjson", "out", `
-		SELECT extract_arg(arg_set_id, 'args.i') AS i, extract_arg(arg_set_id, 'args.s') AS s,
-		       extract_arg(arg_set_id, 'args.d') AS d, extract_arg(arg_set_id, 'none') AS none,
+		SELECT extract_arg_int(arg_set_id, 'args.i') AS i, extract_arg(arg_set_id, 'args.s') AS s,
+		       _extract_arg(arg_set_id, 'args.d') AS d, extract_arg(arg_set_id, 'none') AS none,
 		       sum(dur) OVER () AS h, [1, 2] AS l, {a: 'x'} AS st, 'b'::BLOB AS bl, 1.25::DECIMAL(4, 2) AS dec,
 		       DATE '2024-01-02' AS day, 'inf'::DOUBLE AS inf, true AS t
 		FROM slice`)

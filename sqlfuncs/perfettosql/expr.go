@@ -574,7 +574,7 @@ var aggregates = map[string]bool{
 }
 
 // renamed are functions that DuckDB has under another name.
-var renamed = map[string]string{"format": "printf", "last_non_null": "last_value"}
+var renamed = map[string]string{extractArg: "_extract_arg", "format": "printf", "last_non_null": "last_value"}
 
 // call parses a call, of which name was read.
 func (p *parser) call(t token) expr {

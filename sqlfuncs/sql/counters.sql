@@ -8,15 +8,17 @@ WINDOW _track AS (PARTITION BY track_id /*!, trace_id */ ORDER BY ts, id);
 -- as an interval: id, ts, dur (ns, to the track's next value or the end of the trace), track_id, value, next_value, and
 -- delta_value since the track's previous value.
 CREATE OR REPLACE MACRO counter_intervals(source) AS TABLE
-WITH _counters AS (FROM relation(source))
+WITH _counters AS (FROM query(_query(source)))
 FROM _counter_intervals('_counters');
 
 -- counter_leading_intervals(source): counter_intervals, leaving out the values within a run of equal ones: the first two
 -- stay, and the last before a change. Source: Trace Processor's counter_leading_intervals.
 CREATE OR REPLACE MACRO counter_leading_intervals(source) AS TABLE
 WITH _counters AS (
-    SELECT * FROM relation(source)
+    SELECT * EXCLUDE (_previous)
+    FROM (SELECT *, lag(value) OVER _track AS _previous FROM query(_query(source))
+          WINDOW _track AS (PARTITION BY track_id /*!, trace_id */ ORDER BY ts, id))
     WINDOW _track AS (PARTITION BY track_id /*!, trace_id */ ORDER BY ts, id)
-    QUALIFY NOT coalesce(value = lag(value) OVER _track AND value = lag(value, 2) OVER _track
-                         AND value = lead(value, 1, value) OVER _track, false))
+    QUALIFY NOT coalesce(value = _previous AND value = lag(_previous) OVER _track
+                         AND value = coalesce(lead(value) OVER _track, value), false))
 FROM _counter_intervals('_counters');

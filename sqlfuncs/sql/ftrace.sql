@@ -139,9 +139,8 @@ CREATE OR REPLACE MACRO _ftrace_value(key, int_value, string_value, real_value, 
 -- Source: Trace Processor's to_ftrace.
 CREATE OR REPLACE MACRO to_ftrace(id /*!, trace_id */) AS (
     -- A list that is sorted takes a third of the time that string_agg with an order does.
-    SELECT any_value(_head) || array_to_string(list_transform(
-        list_sort(coalesce(list(struct_pack(at := _at, text := _text)) FILTER (_text IS NOT NULL), [])),
-        lambda part: part.text), '')
+    SELECT any_value(_head) || coalesce(array_to_string(list_transform(
+        list_sort(list(struct_pack(at := _at, text := _text)) FILTER (_text IS NOT NULL)), lambda part: part.text), ''), '')
     FROM (
         SELECT _event._head,
                CASE WHEN _event._formatted THEN _format.position ELSE _a.id END AS _at,

@@ -1,7 +1,11 @@
--- relation reads a table, a view or a query given as text: relation('sched'), relation('SELECT * FROM sched').
+-- _query is a table, a view or a query given as text, as the text of a query. A macro that reads such a source reads it
+-- itself, by query(_query(source)), and not by way of another: DuckDB 2 refuses a table macro in what the same macro reads.
+CREATE OR REPLACE MACRO _query(source) AS
+    CASE WHEN regexp_matches(source, '^\s*(\(|(select|from|with|values)\s)', 'i') THEN source ELSE 'FROM ' || source END;
+
+-- relation(source): the rows of a table, a view or a query given as text: relation('sched'), relation('FROM sched').
 CREATE OR REPLACE MACRO relation(source) AS TABLE
-FROM query(CASE WHEN regexp_matches(source, '^\s*(\(|(select|from|with|values)\s)', 'i') THEN source
-                ELSE 'FROM ' || source END);
+FROM query(_query(source));
 
 -- _span_named says whether a column is named by the partition of a span join or of an intersection.
 CREATE OR REPLACE MACRO _span_named(name, partition) AS
@@ -14,7 +18,7 @@ CREATE OR REPLACE MACRO _span_key(name, partition) AS
 -- _span_side is one side of a span join, with a dur column even where the source has none.
 CREATE OR REPLACE MACRO _span_side(source) AS TABLE
 SELECT * REPLACE (ts::BIGINT AS ts, coalesce(dur, 0)::BIGINT AS dur)
-FROM (SELECT *, 1 AS _span_all FROM relation(source)
+FROM (SELECT *, 1 AS _span_all FROM query_table(source)
       UNION ALL BY NAME
       SELECT 0::BIGINT AS dur WHERE false);
 
@@ -26,7 +30,7 @@ WITH
 _span_placed AS (
     SELECT COLUMNS(lambda c: NOT (_span_key(c, partition) OR c IN ('ts', 'dur'))),
            ts AS _span_ts, ts + dur AS _span_stop, ts + greatest(dur, 0) AS _span_end,
-           lead(ts, 1, 9223372036854775807) OVER (PARTITION BY _span_part ORDER BY ts, dur) AS _span_next
+           coalesce(lead(ts) OVER (PARTITION BY _span_part ORDER BY ts, dur), 9223372036854775807) AS _span_next
     FROM query_table(side) NATURAL JOIN query_table(parts)),
 _span_spans AS (
     SELECT * REPLACE (
@@ -47,16 +51,17 @@ SELECT _span_part, _span_from AS _span_ts, _span_to AS _span_stop, _span_to AS _
 FROM _span_gaps
 WHERE gaps AND _span_from < _span_to;
 
--- _span_join is what the three span joins share; gaps_a and gaps_b say which side's gaps count.
+-- _span_join is what the three span joins share: side_a and side_b are names of the rows of a and b, gaps_a and gaps_b say
+-- which side's gaps count.
 --
 -- 1. Each partition gets a number. A side without the partition column takes part in every partition.
 -- 2. Each side is cut into tiles. Spans without duration are points, all other tiles intervals.
 -- 3. Of two intervals that overlap, the one that starts later starts inside the other: an ASOF join each way finds
 --    all pairs, and the interval around each point. Points meet points of the same time.
-CREATE OR REPLACE MACRO _span_join(a, b, partition, gaps_a, gaps_b) AS TABLE
+CREATE OR REPLACE MACRO _span_join(side_a, side_b, a, b, partition, gaps_a, gaps_b) AS TABLE
 WITH
-_span_side_a AS (FROM _span_side(a)),
-_span_side_b AS (FROM _span_side(b)),
+_span_side_a AS (FROM _span_side(side_a)),
+_span_side_b AS (FROM _span_side(side_b)),
 _span_parts AS MATERIALIZED (
     SELECT *, row_number() OVER () AS _span_part
     FROM (SELECT DISTINCT *
@@ -99,18 +104,22 @@ WHERE _span_real OR _span_real_b;
 -- other columns of both. a and b are tables, views or queries, as text. A side is partitioned if it has the column
 -- partition (NULL: no partition); rows without a partition take no part. The spans of one partition of one side must
 -- not overlap. A side without dur, and a span that is unfinished or has no duration, meets what there is at its ts.
+-- To join a span join with a third side, name it by WITH: in DuckDB 2 a macro cannot stand in the text that it is given.
 -- Source: Trace Processor's SPAN_JOIN.
 CREATE OR REPLACE MACRO span_join(a, b, partition) AS TABLE
-FROM _span_join(a, b, partition, false, false);
+WITH _span_source_a AS (FROM query(_query(a))), _span_source_b AS (FROM query(_query(b)))
+FROM _span_join('_span_source_a', '_span_source_b', a, b, partition, false, false);
 
 -- span_left_join(a, b, partition): span_join, and the times of a's spans where b has none, with NULL for b's columns.
 CREATE OR REPLACE MACRO span_left_join(a, b, partition) AS TABLE
-FROM _span_join(a, b, partition, false, true);
+WITH _span_source_a AS (FROM query(_query(a))), _span_source_b AS (FROM query(_query(b)))
+FROM _span_join('_span_source_a', '_span_source_b', a, b, partition, false, true);
 
 -- span_outer_join(a, b, partition): span_left_join, and the times of b's spans where a has none. Where only one side is
 -- partitioned, the other's spans appear in each of its partitions, so in none if it is empty.
 CREATE OR REPLACE MACRO span_outer_join(a, b, partition) AS TABLE
-FROM _span_join(a, b, partition, true, true);
+WITH _span_source_a AS (FROM query(_query(a))), _span_source_b AS (FROM query(_query(b)))
+FROM _span_join('_span_source_a', '_span_source_b', a, b, partition, true, true);
 
 -- _interval_starts pairs each interval of a side with those of another that start within it; strictly if they must start
 -- later. The others are numbered by start, so those within are a range of numbers, of which two ASOF joins find the ends:
@@ -136,7 +145,7 @@ CREATE OR REPLACE MACRO _interval_reach(ts, dur) AS
 
 -- _interval_side is one side of an intersection. That it lacks the partition is an error.
 CREATE OR REPLACE MACRO _interval_side(source, partition) AS TABLE
-SELECT * REPLACE (coalesce(dur, 0) AS dur), 1 AS _span_all FROM relation(source)
+SELECT * REPLACE (coalesce(dur, 0) AS dur), 1 AS _span_all FROM query_table(source)
 WHERE COLUMNS(lambda c: partition IS NULL OR _span_named(c, partition)) IS NULL OR true;
 
 -- interval_intersect(a, b, partition): every pair of an interval of a and one of b that share time, in the same
@@ -147,11 +156,13 @@ WHERE COLUMNS(lambda c: partition IS NULL OR _span_named(c, partition)) IS NULL 
 -- Source: Trace Processor's interval_intersect.
 CREATE OR REPLACE MACRO interval_intersect(a, b, partition) AS TABLE
 WITH
-_source_a AS (FROM _interval_side(a, partition)),
+_given_a AS (FROM query(_query(a))),
+_given_b AS (FROM query(_query(b))),
+_source_a AS (FROM _interval_side('_given_a', partition)),
 _source_b AS (
     SELECT COLUMNS(lambda c: _span_key(c, partition)) FROM _source_a WHERE false -- the same columns in the same order
     UNION ALL BY NAME
-    FROM _interval_side(b, partition)),
+    FROM _interval_side('_given_b', partition)),
 _interval_a AS MATERIALIZED (
     SELECT *, row_number() OVER () AS _row, row(*COLUMNS(lambda c: _span_key(c, partition))) AS _key FROM _source_a),
 _interval_b AS MATERIALIZED (

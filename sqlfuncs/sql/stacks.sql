@@ -29,16 +29,42 @@ CREATE OR REPLACE MACRO callstack(callsite_id /*!, trace_id */) AS (
 CREATE OR REPLACE MACRO callstack_list(callsite_id /*!, trace_id */) AS (
     SELECT list(name ORDER BY position) FROM callstack_frames(callsite_id /*!, trace_id */));
 
--- flamegraph(samples): the callsites under samples, a table, view or query as text (such as 'perf_sample', or
--- 'FROM aggregate_sample WHERE aggregate_profile_id = 0') with callsite_id and, if samples weigh other than 1, value: id,
--- parent_id and depth of the callsite, its name (with what is inlined into it, from the outermost: f;g) and mapping_name,
--- self_value of the samples right there, and cumulative_value of those there and below. In the unit of value.
-CREATE OR REPLACE MACRO flamegraph(samples) AS TABLE
+-- _profile_samples is what flamegraph and its kin count: callsite_id and value of the samples in source, of aggregate_sample
+-- only those of the profile and the metric. That several are left is an error, as their sum means nothing.
+CREATE OR REPLACE MACRO _profile_samples(source, profile, metric) AS TABLE
+WITH
+_counted AS (
+    FROM query_table(source) UNION ALL BY NAME SELECT 1 AS value, NULL::BIGINT AS aggregate_profile_id WHERE false),
+_measured AS (
+    SELECT _s.callsite_id, coalesce(_s.value, 1)::DOUBLE AS value, _p.scope AS _scope, _p.sample_type_type AS _metric
+           /*!, _s.trace_id */
+    FROM _counted AS _s
+    LEFT JOIN aggregate_profile AS _p ON _p.id = _s.aggregate_profile_id /*! AND _p.trace_id = _s.trace_id */),
+_chosen AS (
+    FROM _measured WHERE coalesce(_scope = profile, profile IS NULL) AND coalesce(_metric = metric, metric IS NULL)),
+_checked AS (
+    SELECT CASE
+        WHEN count(DISTINCT _metric) > 1 OR max(_profiles) > 1
+        THEN error(format('the samples are of {}: name one of them, as by metric := ''{}'', profile := ''{}''',
+                          string_agg(DISTINCT _metric || coalesce(' of ' || _scope, ''), ', '), min(_metric), min(_scope)))
+        WHEN count(*) = 0 AND coalesce(profile, metric) IS NOT NULL
+        THEN error(format('there are no samples of metric {} in profile {}', coalesce(metric, '?'), coalesce(profile, '?')))
+        ELSE true END AS _sound
+    FROM (SELECT _scope, _metric, count(*) OVER (/*! PARTITION BY trace_id */) AS _profiles
+          FROM (SELECT DISTINCT _scope, _metric /*!, trace_id */ FROM _chosen)))
+SELECT callsite_id, value /*!, trace_id */ FROM _chosen WHERE (SELECT _sound FROM _checked);
+
+-- flamegraph(samples, profile := NULL, metric := NULL): the callsites under samples, a table, view or query as text (such as
+-- 'perf_sample') with callsite_id and, if samples weigh other than 1, value: id, parent_id and depth of the callsite, its
+-- name (with what is inlined into it, from the outermost: f;g) and mapping_name, self_value of the samples right there, and
+-- cumulative_value of those there and below, in the unit of value. Where aggregate_sample has several profiles (scope of
+-- aggregate_profile) or metrics (sample_type_type), name one: flamegraph('aggregate_sample', metric := 'alloc_space').
+CREATE OR REPLACE MACRO flamegraph(samples, profile := NULL, metric := NULL) AS TABLE
 WITH RECURSIVE
-_sample AS (
-    FROM relation(samples) UNION ALL BY NAME SELECT 1 AS value WHERE false),
+_given AS (FROM query(_query(samples))),
+_sample AS (FROM _profile_samples('_given', profile, metric)),
 _up AS (
-    SELECT callsite_id AS _id, sum(coalesce(value, 1)) AS _value, true AS _self /*!, trace_id AS _trace */
+    SELECT callsite_id AS _id, sum(value) AS _value, true AS _self /*!, trace_id AS _trace */
     FROM _sample WHERE callsite_id IS NOT NULL GROUP BY callsite_id /*!, trace_id */
     UNION ALL
     SELECT _c.parent_id, _value, false /*!, _trace */
@@ -56,3 +82,37 @@ SELECT _c.id, _c.parent_id, _c.depth, _name.name, _name.mapping_name, _own AS se
 FROM _total
 JOIN stack_profile_callsite AS _c ON _c.id = _total._id /*! AND _c.trace_id = _total._trace */
 JOIN _name ON _name.frame_id = _c.frame_id /*! AND _name.trace_id = _total._trace */;
+
+-- profile_top(samples, profile := NULL, metric := NULL): the functions of samples, which are given as to flamegraph, with the
+-- numbers of pprof -top: name, self_value (flat) of the samples right there, cumulative_value of those there and below, each
+-- sample once, and both as self_percent and cumulative_percent of all samples, those without a stack included.
+CREATE OR REPLACE MACRO profile_top(samples, profile := NULL, metric := NULL) AS TABLE
+WITH RECURSIVE
+_given AS (FROM query(_query(samples))),
+_sample AS (
+    SELECT callsite_id AS _leaf, sum(value) AS _value, sum(sum(value)) OVER (/*! PARTITION BY trace_id */) AS _all
+           /*!, trace_id AS _trace */
+    FROM _profile_samples('_given', profile, metric) GROUP BY callsite_id /*!, trace_id */),
+_up AS (
+    SELECT _leaf, _leaf AS _id /*!, _trace */ FROM _sample WHERE _leaf IS NOT NULL
+    UNION ALL
+    SELECT _leaf, _c.parent_id /*!, _trace */
+    FROM _up JOIN stack_profile_callsite AS _c ON _c.id = _up._id /*! AND _c.trace_id = _up._trace */
+    WHERE _c.parent_id IS NOT NULL),
+_function AS (
+    SELECT frame_id, name, coalesce(symbol_id = min(symbol_id) OVER (PARTITION BY frame_id /*!, trace_id */), true) AS _innermost
+           /*!, trace_id */
+    FROM _frame_function),
+_on_stack AS (
+    SELECT _leaf, _f.name, bool_or(_id = _leaf AND _f._innermost) AS _self /*!, _trace */
+    FROM _up
+    JOIN stack_profile_callsite AS _c ON _c.id = _up._id /*! AND _c.trace_id = _up._trace */
+    JOIN _function AS _f ON _f.frame_id = _c.frame_id /*! AND _f.trace_id = _up._trace */
+    GROUP BY _leaf, _f.name /*!, _trace */),
+_top AS (
+    SELECT name, coalesce(sum(_value) FILTER (_self), 0) AS self_value, sum(_value) AS cumulative_value,
+           any_value(_all) AS _all /*!, _trace AS trace_id */
+    FROM _on_stack JOIN _sample USING (_leaf /*!, _trace */) GROUP BY name /*!, _trace */)
+SELECT name, self_value, 100 * self_value / _all AS self_percent, cumulative_value,
+       100 * cumulative_value / _all AS cumulative_percent /*!, trace_id */
+FROM _top;

@@ -47,9 +47,9 @@ CREATE OR REPLACE MACRO to_timecode(ts) AS
 
 -- time_from_ns(nanos) to time_from_days(days): a duration as ns. Source: Trace Processor's time.conversion.
 CREATE OR REPLACE MACRO time_from_ns(nanos) AS nanos;
-CREATE OR REPLACE MACRO time_from_us(micros) AS micros * 1000;
-CREATE OR REPLACE MACRO time_from_ms(millis) AS millis * 1000000;
-CREATE OR REPLACE MACRO time_from_s(seconds) AS seconds * 1000000000;
+CREATE OR REPLACE MACRO time_from_us(micros) AS micros * 1000::BIGINT;
+CREATE OR REPLACE MACRO time_from_ms(millis) AS millis * 1000000::BIGINT;
+CREATE OR REPLACE MACRO time_from_s(seconds) AS seconds * 1000000000::BIGINT;
 CREATE OR REPLACE MACRO time_from_min(minutes) AS minutes * 60000000000;
 CREATE OR REPLACE MACRO time_from_hours(hours) AS hours * 3600000000000;
 CREATE OR REPLACE MACRO time_from_days(days) AS days * 86400000000000;

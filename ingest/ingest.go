@@ -27,6 +27,8 @@ type Options struct {
 	Version string
 	// Crop leaves out track events before the range of interest that a trace names.
 	Crop bool
+	// Sorted is told how far the events are, unless it is nil.
+	Sorted *sort.Progress
 	// Formats to choose from; nil means all.
 	Formats []*format.Format
 	// Detected is told the format of each file in the input as it is found.
@@ -40,7 +42,7 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 	if o.Formats == nil {
 		o.Formats = Formats
 	}
-	in := &reading{options: o, store: store, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir})}
+	in := &reading{options: o, store: store, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir, Progress: o.Sorted})}
 	defer in.sorter.Close()
 	err := in.file(name, nil, r, nil)
 	if flushed := in.sorter.Flush(); err == nil {

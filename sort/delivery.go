@@ -72,6 +72,8 @@ func (s *Sorter) deliver(mark uint64) error {
 		return s.err
 	}
 	s.err = ErrDelivering
+	s.progress.Staged.Add(s.arrived)
+	s.arrived = 0
 	var sinks []Sink
 	for _, st := range s.streams {
 		sinks = append(sinks, st.sink)
@@ -83,14 +85,14 @@ func (s *Sorter) deliver(mark uint64) error {
 	for i := range s.parcels {
 		merge.Give(&s.parcels[i])
 	}
-	err := hand(sinks, merge)
+	err := s.hand(sinks, merge)
 	merge.Stop() // it ends before the sorter goes on
 	s.err = cmp.Or(err, merged)
 	return s.err
 }
 
 // hand gives the sinks what is packed, until the merge ends or a sink fails.
-func hand(sinks []Sink, merge *handoff.Helper[*parcel]) error {
+func (s *Sorter) hand(sinks []Sink, merge *handoff.Helper[*parcel]) error {
 	for {
 		p, ok := merge.Take()
 		if !ok {
@@ -99,6 +101,7 @@ func hand(sinks []Sink, merge *handoff.Helper[*parcel]) error {
 		if err := p.deliver(sinks); err != nil {
 			return err
 		}
+		s.progress.Delivered.Add(int64(len(p.events)))
 		p.reset()
 		merge.Give(p)
 	}

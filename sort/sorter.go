@@ -38,6 +38,7 @@ import (
 	"errors"
 	"math"
 	"math/bits"
+	"sync/atomic"
 )
 
 // DefaultMemory is the budget of a Sorter whose Options name none, in bytes.
@@ -57,6 +58,16 @@ type Options struct {
 	Memory int64
 	// TempDir is the directory of temporary files. Empty means os.TempDir().
 	TempDir string
+	// Progress, if not nil, is told how far the events are.
+	Progress *Progress
+}
+
+// Progress is how many events of all sorters that it was given to have come. It is
+// safe for concurrent use.
+type Progress struct {
+	// Staged counts the events up to the last begin of a delivery, Delivered those
+	// that went to the sinks.
+	Staged, Delivered atomic.Int64
 }
 
 // A Sink takes the events of a stream in order of time. The payload is valid
@@ -85,6 +96,9 @@ type Sorter struct {
 
 	err error // returned by every call when not nil
 
+	progress *Progress
+	arrived  int64 // events since progress was told
+
 	pushed     bool
 	max        int64 // highest time pushed
 	delivered  int64 // highest time delivered since the last Flush
@@ -104,6 +118,10 @@ func New(o Options) *Sorter {
 		tempDir:   o.TempDir,
 		stage:     &stage{arena: arena{shift: min(max(shift, 10), maxBlockShift)}},
 		delivered: math.MinInt64,
+		progress:  o.Progress,
+	}
+	if s.progress == nil {
+		s.progress = new(Progress)
 	}
 	return s
 }
@@ -220,6 +238,7 @@ func (s *Sorter) makeRoom(size int) error {
 
 // pushing notes the time of an event that is pushed.
 func (s *Sorter) pushing(ts int64) {
+	s.arrived++
 	if ts > s.max || !s.pushed {
 		s.max, s.pushed = ts, true
 	}

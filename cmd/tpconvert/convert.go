@@ -37,11 +37,16 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 		Example: `  tpconvert trace.json.gz out/
   curl -s https://example.com/trace | tpconvert - out/
   tpconvert --tables slice,thread_track,thread --compression zstd:9 traces/*.json out/`,
-		Args: arguments(cobra.MinimumNArgs(2)),
+		Args: convertArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
 			r := &run{ui: ui.printer(cmd), options: o, out: args[last]}
 			r.reader.stdin = cmd.InOrStdin()
+			undo, err := makeParents(r.out)
+			if err != nil {
+				return err
+			}
+			defer undo() // which leaves what has a dataset in it
 			if o.duckdb == "" {
 				return r.convert(cmd.Context(), args[:last])
 			}

@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,23 +96,14 @@ func openStored(path string) (*storedDataset, error) {
 		return nil, err
 	}
 	s := &storedDataset{path: absolute}
-	folder := os.DirFS(absolute)
-	manifests := []string{"_tpconvert.json"}
-	if info, err := fs.Stat(folder, "_tpconvert"); err == nil && info.IsDir() {
-		s.layout = sqlfuncs.ManyTraces
-		if manifests, err = fs.Glob(folder, "_tpconvert/*.json"); err != nil {
-			return nil, err
-		}
+	manifests, many, err := readManifests(path)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range manifests {
-		text, err := fs.ReadFile(folder, name)
-		if err != nil {
-			return nil, fmt.Errorf("%s is not a dataset of tpconvert: %w", path, err)
-		}
-		var m export.Manifest
-		if err := json.Unmarshal(text, &m); err != nil {
-			return nil, fmt.Errorf("%s/%s: %w", path, name, err)
-		}
+	if many {
+		s.layout = sqlfuncs.ManyTraces
+	}
+	for _, m := range manifests {
 		if m.SchemaVersion != table.SchemaVersion {
 			return nil, fmt.Errorf("%s has schema version %d, this tpconvert reads %d: convert the trace again",
 				path, m.SchemaVersion, table.SchemaVersion)

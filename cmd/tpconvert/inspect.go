@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -15,17 +16,27 @@ func newInspectCommand(ui *uiOptions) *cobra.Command {
 	memory := byteSize(defaultMemory)
 	var read readOptions
 	cmd := &cobra.Command{
-		Use:   "inspect [flags] TRACE",
-		Short: "Tell a trace's format, size, time range and rows, without writing anything",
+		Use:   "inspect [flags] TRACE|DATASET",
+		Short: "Tell what is in a trace or a dataset, without writing anything",
 		Long: `Read a trace and tell what a conversion would give: its format and size, the
 time of its first and last event in nanoseconds of the trace clock, the rows of
-each table, and what cannot be imported. TRACE may be "-", the standard input.`,
+each table, and what cannot be imported. TRACE may be "-", the standard input.
+
+Of a dataset, tell its traces, the rows of each table and what was not imported.`,
 		Example: `  tpconvert inspect trace.json.gz
+  tpconvert inspect out/
   tpconvert inspect --json trace.json | jq '.tables[] | select(.name == "slice")'`,
 		Args: arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			limitMemory(int64(memory))
 			printer := ui.printer(cmd)
+			if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+				c, err := inspectDataset(args[0])
+				if err == nil {
+					printer.Result(c)
+				}
+				return err
+			}
+			limitMemory(int64(memory))
 			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory), readOptions: read}
 			var seen *observer
 			err := interruptible(cmd.Context(), func() (err error) {

@@ -5,7 +5,7 @@ package main
 import (
 	"context"
 	"errors"
-
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -65,7 +65,18 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	err := root.ExecuteContext(ctx)
 	code := exitCode(err)
 	if err != nil {
-		ui.printer(root).Failed(err, code)
+		ui.printer(root).Failed(explained(err), code)
 	}
 	return code
+}
+
+// explained is an error in words that help the user.
+func explained(err error) error {
+	switch {
+	case err == context.Canceled:
+		return errors.New("interrupted")
+	case errors.Is(err, export.ErrExists):
+		return fmt.Errorf("%w; --force replaces it", err)
+	}
+	return err
 }

@@ -195,8 +195,11 @@ func TestUsageErrors(t *testing.T) {
 		message string
 		args    []string
 	}{
-		{"requires at least 2 arg", nil},
-		{"requires at least 2 arg", []string{"trace.json"}},
+		{"TRACE and OUT are missing", nil},
+		{"OUT is missing", []string{"trace.json"}},
+		{`did you mean "tpconvert query"?`, []string{"quer", "out", "select 1"}},
+		{`did you mean "tpconvert inspect"?`, []string{"inpsect", "trace.json"}},
+		{"curl -s URL", []string{"https://example.com/trace", "out"}},
 		{"unknown flag: --frob", []string{"--frob", "trace.json", "out"}},
 		{"avro", []string{"--format", "avro", "trace.json", "out"}},
 		{"lzma", []string{"--compression", "lzma", "trace.json", "out"}},
@@ -242,7 +245,11 @@ func TestBadInput(t *testing.T) {
 func TestFailures(t *testing.T) {
 	dir := folder(t, map[string]string{"trace.json": goodTrace})
 	tpconvert(t, dir, "nowhere.json", "out").expect(t, exitFailure, "nowhere.json")
-	tpconvert(t, dir, "trace.json", "no/such/folder").expect(t, exitFailure, "cannot write")
+	tpconvert(t, dir, "nowhere.json", "no/such/folder").expect(t, exitFailure, "nowhere.json")
+	tpconvert(t, dir, "trace.json", "nowhere.json", "no/out").expect(t, exitSomeFailed, "nowhere.json")
+	if err := os.RemoveAll(filepath.Join(dir, "no")); err != nil {
+		t.Fatal(err)
+	}
 	tpconvert(t, dir, "trace.json", "trace.json/out").expect(t, exitFailure, "cannot write")
 	if all := names(t, dir); !slices.Equal(all, []string{"trace.json"}) {
 		t.Errorf("left behind: %v", all)
@@ -252,7 +259,7 @@ func TestFailures(t *testing.T) {
 func TestExistingTarget(t *testing.T) {
 	dir := folder(t, map[string]string{"one.json": goodTrace, "two.json": lossyTrace})
 	tpconvert(t, dir, "one.json", "out").expect(t, exitDone, "")
-	tpconvert(t, dir, "two.json", "out").expect(t, exitFailure, "already exists")
+	tpconvert(t, dir, "two.json", "out").expect(t, exitFailure, "already exists; --force replaces it")
 	if name := manifest(t, dir, "out", "_tpconvert.json").Input.Name; name != "one.json" {
 		t.Errorf("the dataset is now of %s", name)
 	}

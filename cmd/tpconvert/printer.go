@@ -6,8 +6,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -87,7 +90,7 @@ func (p *textPrinter) Message(level slog.Level, trace, text string) {
 	if trace != "" {
 		text = trace + ": " + text
 	}
-	p.write(p.messages, func(w io.Writer) { fmt.Fprintf(w, "%s: %s\n", strings.ToLower(level.String()), text) })
+	p.write(p.messages, func(w io.Writer) { fmt.Fprintf(w, "%s: %s\n", strings.ToLower(level.String()), printable(text)) })
 }
 
 func (p *textPrinter) Progress(state progress) {
@@ -108,7 +111,7 @@ func (p *textPrinter) Summary(s summary) {
 func (p *textPrinter) Result(r result) { p.write(p.out, r.text) }
 
 func (p *textPrinter) Failed(err error, _ int) {
-	p.write(p.messages, func(w io.Writer) { fmt.Fprintf(w, "tpconvert: %v\n", err) })
+	p.write(p.messages, func(w io.Writer) { fmt.Fprintf(w, "tpconvert: %s\n", printable(err.Error())) })
 }
 
 // write writes in place of the line of progress.
@@ -120,6 +123,25 @@ func (p *textPrinter) write(to io.Writer, text func(io.Writer)) {
 		p.line = false
 	}
 	text(to)
+}
+
+// printable is text without what could steer a terminal, such as the escape
+// sequences that the name of a file may have: control characters and bytes that are
+// not UTF-8 are shown as Go writes them. Lines stay.
+func printable(text string) string {
+	var b strings.Builder
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)):
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // jsonPrinter writes one JSON object a line: results to one writer, messages

@@ -8,10 +8,21 @@ import (
 
 // progress is how far a run is.
 type progress struct {
-	read, total int64 // bytes of input; total is 0 if not known
-	rows        int64 // that are on their way to files
-	done, of    int   // traces
-	elapsed     time.Duration
+	read, total       int64 // bytes of input; total is 0 if not known
+	staged, delivered int64 // events that were read, when their sorting began, and those written
+	rows              int64 // that are on their way to files
+	done, of          int   // traces
+	elapsed           time.Duration
+}
+
+// fraction is how much of the work is done. To read the events takes about as long
+// as to make rows of them, which for some formats begins when all have been read.
+func (p progress) fraction() float64 {
+	read := min(1, float64(p.read)/float64(p.total))
+	if p.staged == 0 {
+		return read / 2
+	}
+	return read * (1 + min(1, float64(p.delivered)/float64(p.staged))) / 2
 }
 
 // String tells the state within 79 columns.
@@ -21,16 +32,12 @@ func (p progress) String() string {
 		fmt.Fprintf(&b, "%d/%d traces  ", p.done, p.of)
 	}
 	if p.total > 0 {
-		fmt.Fprintf(&b, "%3.0f%%  ", 100*min(1, float64(p.read)/float64(p.total)))
+		fmt.Fprintf(&b, "%3.0f%%  ", 100*p.fraction())
 	}
 	rate := float64(p.read) / max(p.elapsed.Seconds(), 1e-3)
 	fmt.Fprintf(&b, "%s  %.0f MB/s  %s rows", formatBytes(p.read), rate/1e6, formatCount(p.rows))
-	switch {
-	case p.total == 0:
-	case p.read >= p.total:
-		b.WriteString("  writing")
-	case rate > 0 && p.elapsed > time.Second:
-		left := time.Duration(float64(p.total-p.read) / rate * float64(time.Second))
+	if f := p.fraction(); p.total > 0 && f > 0 && p.elapsed > time.Second {
+		left := time.Duration(float64(p.elapsed) * (1 - f) / f)
 		fmt.Fprintf(&b, "  %s left", left.Round(time.Second))
 	}
 	return b.String()

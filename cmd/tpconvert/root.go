@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
 const rootHelp = `Convert traces into datasets of Parquet or Arrow files with the tables of
@@ -22,16 +24,23 @@ Every flag can be set by an environment variable too: --row-group-rows by
 TPCONVERT_ROW_GROUP_ROWS, and so on.
 
 Exit codes:
-    0  done
-    1  failure, or data was lost and --strict is given
-    2  the command line makes no sense
-    3  some of several traces could not be converted; the others are there
-    4  the input is bad: trying again will not help
-  130  interrupted; nothing is left behind`
+
+    0    done
+    1    failure, or data was lost and --strict is given
+    2    wrong usage
+    3    some of several traces could not be converted; the others are there
+    4    the input is bad: trying again will not help
+    130  interrupted; nothing incomplete is left behind`
 
 func newRootCommand(ui *uiOptions) *cobra.Command {
 	root := newConvertCommand(ui)
+	root.Version = versions{version(), table.SchemaVersion}.String()
+	root.SetVersionTemplate("{{.Version}}")
+	root.SuggestionsMinimumDistance = 2
+	convert := newConvertCommand(ui)
+	convert.Use = "convert [flags] TRACE... OUT"
 	root.AddCommand(
+		convert,
 		newInspectCommand(ui),
 		newRegisterCommand(),
 		newQueryCommand(ui),
@@ -76,14 +85,4 @@ func setFromEnvironment(flags *pflag.FlagSet) (err error) {
 		}
 	})
 	return err
-}
-
-// arguments makes what check says of a command's arguments a usage error.
-func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
-		}
-		return nil
-	}
 }

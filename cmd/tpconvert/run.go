@@ -52,7 +52,9 @@ type run struct {
 // convert converts the traces, and those in folders among them, to the dataset.
 func (r *run) convert(ctx context.Context, traces []string) error {
 	begun := time.Now()
-	paths, err := expandFolders(traces)
+	paths, err := expandFolders(traces, func(path, reason string) {
+		r.ui.Message(slog.LevelWarn, path, "left out: "+reason)
+	})
 	if err != nil {
 		return err
 	}
@@ -147,6 +149,7 @@ func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Ti
 			r.mu.Unlock()
 			r.ui.Progress(progress{
 				read: r.reader.taken.Load(), total: total, rows: r.reader.rows.Load(),
+				staged: r.reader.sorted.Staged.Load(), delivered: r.reader.sorted.Delivered.Load(),
 				done: done, of: len(paths), elapsed: time.Since(begun),
 			})
 		}

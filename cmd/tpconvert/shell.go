@@ -2,9 +2,11 @@ package main
 
 import (
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 )
 
 func newCompletionCommand() *cobra.Command {
@@ -43,9 +45,21 @@ func newManCommand() *cobra.Command {
 			}
 			root := cmd.Root()
 			root.DisableAutoGenTag = true
+			escapeMarkup(root)
 			return doc.GenManTree(root, &doc.GenManHeader{
 				Section: "1", Source: "tpconvert " + version(), Manual: "tpconvert",
 			}, args[0])
 		},
+	}
+}
+
+// escapeMarkup keeps words such as <table> from being taken for HTML, which the
+// generator of man pages leaves out.
+func escapeMarkup(cmd *cobra.Command) {
+	escape := func(text string) string { return strings.ReplaceAll(text, "<", `\<`) }
+	cmd.Short, cmd.Long = escape(cmd.Short), escape(cmd.Long)
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = escape(f.Usage) })
+	for _, c := range cmd.Commands() {
+		escapeMarkup(c)
 	}
 }

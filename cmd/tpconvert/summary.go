@@ -64,9 +64,9 @@ func (s summary) text(w io.Writer) {
 	}
 	what := fmt.Sprintf("%d of %d traces", done, len(s.Traces))
 	if len(s.Traces) == 1 {
-		what = fmt.Sprintf("%s (%s)", s.Traces[0].Trace, s.Traces[0].Format)
+		what = fmt.Sprintf("%s (%s)", printable(s.Traces[0].Trace), s.Traces[0].Format)
 	}
-	fmt.Fprintf(w, "%s -> %s\n\n", what, s.Out)
+	fmt.Fprintf(w, "%s -> %s\n\n", what, printable(s.Out))
 	printTables(w, tables, summaryTables)
 	printLost(w, lost)
 	fmt.Fprintf(w, "\nRead %s in %.1f s, %.0f MB/s; peak memory %s.\n",

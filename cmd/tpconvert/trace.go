@@ -18,6 +18,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
+	"github.com/tpconvert/tpconvert/sort"
 )
 
 // standardInput is the TRACE that stands for the standard input.
@@ -40,8 +41,9 @@ type traceReader struct {
 	chunkRows int
 	readOptions
 
-	taken atomic.Int64 // bytes that were read of all traces
-	rows  atomic.Int64 // that came of them
+	taken  atomic.Int64 // bytes that were read of all traces
+	sorted sort.Progress
+	rows   atomic.Int64 // that came of them
 }
 
 // read reads the trace at path. Its rows go to sink, or nowhere if that is nil.
@@ -61,6 +63,7 @@ func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*
 	err = ingest.Read(store, name, input, ingest.Options{
 		Memory:  r.memory,
 		Version: version(),
+		Sorted:  &r.sorted,
 		Crop:    r.crop,
 		Detected: func(file, format string) {
 			r.ui.Message(slog.LevelInfo, path, fmt.Sprintf("%s is %s", file, format))
@@ -105,26 +108,66 @@ func atPath(err error, path, name string) error {
 	return err
 }
 
-// expandFolders replaces folders among paths by the files in them, hidden ones
-// excepted.
-func expandFolders(paths []string) ([]string, error) {
+// expandFolders replaces folders among paths by the files in them and in the folders
+// below. Of what it leaves out it tells the reason: what is hidden, what is no file,
+// links to folders, and datasets.
+func expandFolders(paths []string, leftOut func(path, reason string)) ([]string, error) {
 	var all []string
 	for _, path := range paths {
 		if info, err := os.Stat(path); path == standardInput || err != nil || !info.IsDir() {
 			all = append(all, path) // an error shows when the trace is read
 			continue
 		}
-		entries, err := os.ReadDir(path)
+		if isDataset(path) {
+			return nil, usageError{fmt.Errorf("%s is a dataset, not a folder of traces", path)}
+		}
+		err := filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			reason := ""
+			if name != path {
+				reason = reasonToLeaveOut(name, e)
+			}
+			switch {
+			case reason == "" && !e.IsDir():
+				all = append(all, name)
+			case reason != "":
+				leftOut(name, reason)
+				if e.IsDir() {
+					return filepath.SkipDir
+				}
+			}
+			return nil
+		})
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range entries {
-			if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-				all = append(all, filepath.Join(path, e.Name()))
-			}
-		}
 	}
 	return all, nil
+}
+
+// reasonToLeaveOut tells why what is found in a folder is no trace, or "".
+func reasonToLeaveOut(path string, e fs.DirEntry) string {
+	if strings.HasPrefix(e.Name(), ".") {
+		return "hidden"
+	}
+	if e.IsDir() {
+		if isDataset(path) {
+			return "a dataset"
+		}
+		return ""
+	}
+	info, err := os.Stat(path) // of what a link leads to
+	switch {
+	case err != nil:
+		return err.Error()
+	case info.IsDir():
+		return "a link to a folder"
+	case !info.Mode().IsRegular():
+		return "not a file"
+	}
+	return ""
 }
 
 // totalSize adds up the sizes of files, bytes. It is 0 if one has no size.

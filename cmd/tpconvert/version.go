@@ -28,9 +28,11 @@ type versions struct {
 	Schema  int    `json:"schema_version"`
 }
 
-func (v versions) text(w io.Writer) {
-	fmt.Fprintf(w, "tpconvert %s, schema %d\n", v.Version, v.Schema)
+func (v versions) String() string {
+	return fmt.Sprintf("tpconvert %s, schema %d\n", v.Version, v.Schema)
 }
+
+func (v versions) text(w io.Writer) { fmt.Fprint(w, v) }
 
 // version is the version of the module, or "(devel)" if it is not known.
 func version() string {

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// arguments makes what check says of a command's arguments a usage error.
+func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+		}
+		return nil
+	}
+}
+
+// convertArguments checks TRACE... OUT. What is not there may be a mistyped command,
+// which must not convert anything.
+func convertArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usageError{fmt.Errorf("TRACE and OUT are missing; see %s --help", cmd.CommandPath())}
+	}
+	first := args[0]
+	if _, err := os.Stat(first); first != standardInput && errors.Is(err, fs.ErrNotExist) {
+		suggestions := cmd.Root().SuggestionsFor(first)
+		switch {
+		case len(suggestions) > 0:
+			return usageError{fmt.Errorf("%s is neither a trace, a folder nor a command; did you mean \"tpconvert %s\"?",
+				first, strings.Join(suggestions, `" or "tpconvert `))}
+		case strings.Contains(first, "://"):
+			return usageError{fmt.Errorf("%s: URLs are not read; try: curl -s URL | tpconvert - OUT", first)}
+		}
+		return fmt.Errorf("%s is neither a trace, a folder nor a command: %w", first, fs.ErrNotExist)
+	}
+	if len(args) == 1 {
+		return usageError{fmt.Errorf("OUT is missing, the folder for the dataset: %s %s OUT", cmd.CommandPath(), first)}
+	}
+	return nil
+}
+
+// makeParents makes the folders above a path that are missing. It returns what
+// removes them again as far as they are empty.
+func makeParents(path string) (undo func(), err error) {
+	var missing []string
+	for dir := filepath.Dir(filepath.Clean(path)); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	if len(missing) > 0 {
+		err = os.MkdirAll(missing[0], 0o777)
+	}
+	return func() {
+		for _, dir := range missing {
+			_ = os.Remove(dir) // fails if something is in it
+		}
+	}, err
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func TestConvertByName(t *testing.T) {
+	dir := folder(t, map[string]string{"trace.json": goodTrace})
+	tpconvert(t, dir, "convert", "--tables", "slice", "trace.json", "out").expect(t, exitDone, "")
+	if all := manifest(t, dir, "out", "_tpconvert.json").Tables; len(all) != 1 || all[0].Rows != 2 {
+		t.Errorf("tables: %+v", all)
+	}
+	tpconvert(t, dir, "convert", "trace.json").expect(t, exitUsage, "OUT is missing")
+}
+
+func TestVersionFlag(t *testing.T) {
+	flag, command := tpconvert(t, t.TempDir(), "--version"), tpconvert(t, t.TempDir(), "version")
+	if flag.code != exitDone || flag.stdout != command.stdout || flag.stdout == "" {
+		t.Errorf("%+v, %+v", flag, command)
+	}
+}
+
+func TestParentsOfOutAreMade(t *testing.T) {
+	dir := folder(t, map[string]string{"trace.json": goodTrace, "bad": "\x01"})
+	tpconvert(t, dir, "bad", "no/such/out").expect(t, exitBadInput, "unknown format")
+	if all := names(t, dir); !slices.Equal(all, []string{"bad", "trace.json"}) {
+		t.Errorf("left behind: %v", all)
+	}
+	tpconvert(t, dir, "trace.json", "some/new/out").expect(t, exitDone, "")
+	manifest(t, dir, "some", "new", "out", "_tpconvert.json")
+}
+
+func TestFoldersAreReadRecursively(t *testing.T) {
+	dir := t.TempDir()
+	traces := filepath.Join(dir, "traces")
+	for name, content := range map[string]string{
+		"one.json": goodTrace, "a/b/two.json": lossyTrace, "a/.hidden": "", ".git/config": "",
+	} {
+		path := filepath.Join(traces, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("a", filepath.Join(traces, "link")); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "traces/one.json", "traces/old").expect(t, exitDone, "")
+	got := tpconvert(t, dir, "traces", "out")
+	got.expect(t, exitDone, "")
+	if all := names(t, dir, "out", "slice"); len(all) != 2 {
+		t.Errorf("traces %v", all)
+	}
+	lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
+	slices.Sort(lines)
+	if want := []string{
+		"warn: traces/.git: left out: hidden",
+		"warn: traces/a/.hidden: left out: hidden",
+		"warn: traces/link: left out: a link to a folder",
+		"warn: traces/old: left out: a dataset",
+	}; !slices.Equal(lines, want) {
+		t.Errorf("messages: %q", lines)
+	}
+	tpconvert(t, dir, "out", "again").expect(t, exitUsage, "out is a dataset")
+}
+
+func TestInspectDataset(t *testing.T) {
+	dir := folder(t, map[string]string{"one.json": goodTrace, "two.json": lossyTrace})
+	tpconvert(t, dir, "one.json", "one").expect(t, exitDone, "")
+	tpconvert(t, dir, "one.json", "two.json", "both").expect(t, exitDone, "")
+	for name, want := range map[string]struct {
+		traces, slices int
+		lost           bool
+	}{"one": {1, 2, false}, "both": {2, 5, true}} {
+		got := tpconvert(t, dir, "inspect", "--json", name)
+		got.expect(t, exitDone, "")
+		var c contents
+		if err := json.Unmarshal([]byte(got.stdout), &c); err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(c.Tables, func(t tableSize) bool { return t.Name == "slice" })
+		if len(c.Traces) != want.traces || at < 0 || c.Tables[at].Rows != int64(want.slices) || len(c.Lost) > 0 != want.lost {
+			t.Errorf("%s: %+v", name, c)
+		}
+		text := tpconvert(t, dir, "inspect", name).stdout
+		if !strings.Contains(text, "one.json") || !strings.Contains(text, "slice") {
+			t.Errorf("%s", text)
+		}
+	}
+	tpconvert(t, dir, "inspect", ".").expect(t, exitFailure, "not a dataset")
+}
+
+func TestNamesCannotSteerTheTerminal(t *testing.T) {
+	const name = "a\x1b]0;title\x07\u202eb\xff.json"
+	dir := folder(t, map[string]string{name: goodTrace, "bad" + name: "\x01"})
+	for _, got := range []outcome{
+		tpconvert(t, dir, name, "out\x1b[31m"),
+		tpconvert(t, dir, "inspect", "bad"+name),
+		tpconvert(t, dir, "--log-level", "info", ".", filepath.Join(t.TempDir(), "out")),
+		tpconvert(t, dir, "inspect", "out\x1b[31m"),
+		tpconvert(t, dir, "\x1b[31m", "out"),
+	} {
+		text := got.stdout + got.stderr
+		if strings.ContainsAny(text, "\x1b\x07\u202e") || !utf8.ValidString(text) || !strings.Contains(text, `\x1b`) {
+			t.Errorf("%q", text)
+		}
+	}
+}
+
+func TestManPagesKeepPlaceholders(t *testing.T) {
+	dir := t.TempDir()
+	tpconvert(t, dir, "man", "pages").expect(t, exitDone, "")
+	err := filepath.WalkDir(filepath.Join(dir, "pages"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), "OUT/") && !strings.Contains(string(text), "OUT/<table>/trace_id=<id>/") {
+			t.Errorf("%s: %s", path, text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestProgressCountsWriting(t *testing.T) {
+	const s = time.Second
+	for want, p := range map[string]progress{
+		" 25%  500 B  0 MB/s  0 rows  30s left":  {read: 500, total: 1000, elapsed: 10 * s, of: 1},
+		" 50%  1000 B  0 MB/s  0 rows  20s left": {read: 1000, total: 1000, elapsed: 20 * s, of: 1},
+		" 75%  1000 B  0 MB/s  7 rows  10s left": {read: 1000, total: 1000, staged: 10, delivered: 5, rows: 7, elapsed: 30 * s, of: 1},
+		" 50%  500 B  0 MB/s  7 rows  30s left":  {read: 500, total: 1000, staged: 10, delivered: 10, rows: 7, elapsed: 30 * s, of: 1},
+		"100%  1000 B  0 MB/s  7 rows  0s left":  {read: 1000, total: 1000, staged: 10, delivered: 10, rows: 7, elapsed: 30 * s, of: 1},
+		"500 B  0 MB/s  0 rows":                  {read: 500, elapsed: 10 * s, of: 1},
+	} {
+		if got := p.String(); got != want {
+			t.Errorf("%+v: %q, want %q", p, got, want)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/tpconvert/tpconvert/export"
+)
+
+// isDataset reports whether a folder is a dataset, of one trace or of many.
+func isDataset(path string) bool {
+	for _, name := range []string{manifestFile, manifestFolder} {
+		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	manifestFile   = "_tpconvert.json" // of a dataset of one trace
+	manifestFolder = "_tpconvert"      // of a dataset of many
+)
+
+// readManifests reads the manifests of a dataset, one for each trace, and tells
+// whether it is one of many traces.
+func readManifests(path string) (all []export.Manifest, many bool, err error) {
+	folder := os.DirFS(path)
+	names := []string{manifestFile}
+	if info, err := fs.Stat(folder, manifestFolder); err == nil && info.IsDir() {
+		many = true
+		if names, err = fs.Glob(folder, manifestFolder+"/*.json"); err != nil {
+			return nil, many, err
+		}
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(folder, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, many, fmt.Errorf("%s is not a dataset of tpconvert: it has no %s", path, name)
+		} else if err != nil {
+			return nil, many, err
+		}
+		var m export.Manifest
+		if err := json.Unmarshal(text, &m); err != nil {
+			return nil, many, fmt.Errorf("%s/%s: %w", path, name, err)
+		}
+		all = append(all, m)
+	}
+	return all, many, nil
+}
+
+// contents is what a dataset holds.
+type contents struct {
+	Dataset string            `json:"dataset"`
+	Traces  []export.Manifest `json:"traces"`
+	Tables  []tableSize       `json:"tables"` // of all traces
+	Lost    []lostCount       `json:"lost"`
+}
+
+func inspectDataset(path string) (contents, error) {
+	traces, _, err := readManifests(path)
+	c := contents{Dataset: path, Traces: traces}
+	for _, m := range traces {
+		for _, t := range m.Tables {
+			c.Tables = addTable(c.Tables, tableSize{t.Name, t.Rows, t.Bytes})
+		}
+		for _, s := range m.Stats {
+			if s.Severity == "data_loss" || s.Severity == "error" {
+				c.Lost = addLost(c.Lost, lostCount{s.Name, s.Severity, s.Value})
+			}
+		}
+	}
+	return c, err
+}
+
+func (c contents) text(w io.Writer) {
+	fmt.Fprintf(w, "dataset  %s\n", printable(c.Dataset))
+	if len(c.Traces) > 0 {
+		fmt.Fprintf(w, "schema   %d, by tpconvert %s\n", c.Traces[0].SchemaVersion, c.Traces[0].ConverterVersion)
+	}
+	fmt.Fprintf(w, "traces   %s\n", formatCount(int64(len(c.Traces))))
+	for i, m := range c.Traces {
+		if i == maxTracesShown {
+			fmt.Fprintf(w, "  %s more\n", formatCount(int64(len(c.Traces)-i)))
+			break
+		}
+		fmt.Fprintf(w, "  %s  %s  %s, %s\n", m.TraceID, printable(m.Input.Name), m.Input.Format, formatBytes(m.Input.Bytes))
+	}
+	fmt.Fprintln(w)
+	printTables(w, c.Tables, math.MaxInt)
+	printLost(w, c.Lost)
+}
+
+// maxTracesShown is how many traces of a dataset are listed.
+const maxTracesShown = 20

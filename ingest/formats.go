@@ -8,8 +8,10 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/logcat"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
 	"github.com/tpconvert/tpconvert/ingest/perfdata"
+	"github.com/tpconvert/tpconvert/ingest/perftext"
 	"github.com/tpconvert/tpconvert/ingest/pprof"
 	"github.com/tpconvert/tpconvert/ingest/proto/families"
+	"github.com/tpconvert/tpconvert/ingest/simpleperfproto"
 	"github.com/tpconvert/tpconvert/ingest/strace"
 	"github.com/tpconvert/tpconvert/ingest/systrace"
 )
@@ -21,6 +23,7 @@ var Formats = []*format.Format{
 	// Binary formats with a signature.
 	fuchsia.Format,
 	perfdata.Format,
+	simpleperfproto.Format,
 	compressed.Gzip,
 	compressed.Zstd,
 	// Text formats.
@@ -30,6 +33,7 @@ var Formats = []*format.Format{
 	logcat.Format,
 	strace.Format,
 	systrace.Format,
+	perftext.Format,
 	// Protocol Buffers, which begin with nothing but a field number.
 	families.Symbols,
 	pprof.Format,

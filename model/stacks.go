@@ -163,6 +163,12 @@ func (s *Stacks) SetParent(id, parent CallsiteID) {
 	t.Depth.Set(id, s.depths[id])
 }
 
+// SetDepth sets the depth of an outermost frame, which those on top of it count from.
+func (s *Stacks) SetDepth(id CallsiteID, depth int32) {
+	s.depths[id] = depth
+	s.store.StackProfileCallsite.Depth.Set(id, depth)
+}
+
 // Sample is a sample of a profiler. The zero value of an optional field is
 // None, or the absent string.
 type Sample struct {

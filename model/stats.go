@@ -77,6 +77,8 @@ const (
 	// StatJSONTrailingData counts JSON traces that something else follows, which is
 	// not read.
 	StatJSONTrailingData
+	// StatPerfTextParseErrors counts lines of perf script that cannot be read.
+	StatPerfTextParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -92,6 +94,7 @@ var ownStats = [...]statInfo{
 	{"fuchsia_buffer_full", false, DataLoss, FromTrace},
 	{"slice_end_without_begin", false, Info, FromAnalysis},
 	{"json_trailing_data", false, DataLoss, FromAnalysis},
+	{"perf_text_parse_errors", false, DataLoss, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

@@ -1,0 +1,266 @@
+// Package simpleperfproto reads what simpleperf's report_sample --protobuf writes: a
+// signature, a version and records, each a size and a message of
+// cmd_report_sample.proto, up to one of size 0.
+package simpleperfproto
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"io"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// Format is simpleperf's samples as Protocol Buffers.
+var Format = &format.Format{
+	Name: "simpleperf_proto", Read: read,
+	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, signature) },
+}
+
+var signature = []byte("SIMPLEPERF")
+
+const (
+	version    = 1
+	headerSize = 12
+	maxRecord  = 256 << 20 // bytes
+)
+
+// The fields of a Record, of which it has one.
+const (
+	fieldSample        = 1
+	fieldLost          = 2
+	fieldFile          = 3
+	fieldThread        = 4
+	fieldMetaInfo      = 5
+	fieldContextSwitch = 6
+)
+
+// reader reads records. Files are known at once; samples and threads go to the sorter,
+// threads at the time of what comes before them.
+type reader struct {
+	in     *format.Input
+	offset int64
+	files  map[uint32]*file
+	events *sort.Stream
+	ts     int64 // of the last record with a time
+}
+
+// file is a file that code is of.
+type file struct {
+	mapping   model.MappingID
+	functions []model.StringID
+}
+
+func read(in *format.Input) error {
+	in.UseClock(model.ClockMonotonic)
+	r := &reader{in: in, files: map[uint32]*file{}}
+	r.events = in.Sorter.NewStream(r)
+	data := bufio.NewReader(in)
+	header, _ := data.Peek(headerSize)
+	if len(header) < headerSize {
+		return format.Errorf(format.ErrCorrupt, 0, "cut off in its header")
+	}
+	if v := binary.LittleEndian.Uint16(header[len(signature):]); v != version {
+		return format.Errorf(format.ErrUnsupported, 0, "version %d; version %d can be read", v, version)
+	}
+	n, err := data.Discard(headerSize)
+	for r.offset = int64(n); err == nil; {
+		var size [4]byte
+		if _, err = io.ReadFull(data, size[:]); err != nil {
+			break
+		}
+		n := int64(binary.LittleEndian.Uint32(size[:]))
+		if n == 0 {
+			return nil
+		}
+		if n > maxRecord {
+			return format.Errorf(format.ErrCorrupt, r.offset, "a record of %d bytes", n)
+		}
+		var record bytes.Buffer
+		if _, err = io.CopyN(&record, data, n); err != nil {
+			break
+		}
+		if err = r.record(record.Bytes()); err != nil {
+			return err
+		}
+		r.offset += int64(len(size)) + n
+	}
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		in.File.LogAt(model.StatTruncatedInput, r.offset, nil)
+		err = nil
+	}
+	return err
+}
+
+// record reads a Record, or pushes it.
+func (r *reader) record(message []byte) error {
+	fields := wire.Read(message)
+	if !fields.Next() || fields.Type != wire.Bytes {
+		r.damaged()
+		return nil
+	}
+	switch body := fields.Bytes(); fields.Number {
+	case fieldFile:
+		r.file(body)
+	case fieldLost:
+		if lost, ok := wire.Find(body, 2); ok {
+			r.in.File.Add(model.StatPerfCPULostRecords, model.None, lost.Int64())
+		}
+	case fieldMetaInfo:
+	case fieldSample:
+		var time int64
+		if f, ok := wire.Find(body, 1); ok {
+			time = f.Int64()
+			r.ts = time
+		}
+		return r.push(time, message)
+	case fieldThread:
+		return r.push(r.ts, message)
+	default:
+		if f, ok := wire.Find(body, 2); ok && fields.Number == fieldContextSwitch {
+			r.ts = f.Int64()
+		}
+		r.in.File.Add(model.StatPerfUnknownRecordType, int64(fields.Number), 1)
+	}
+	if fields.Bad() {
+		r.damaged()
+	}
+	return nil
+}
+
+// damaged counts a record that cannot be decoded.
+func (r *reader) damaged() { r.in.File.LogAt(model.StatCorruptPacket, r.offset, nil) }
+
+func (r *reader) push(time int64, message []byte) error {
+	ts, ok := r.in.TraceTime(time, r.offset)
+	if !ok {
+		return nil
+	}
+	return r.events.Push(ts, message)
+}
+
+// file reads a File.
+func (r *reader) file(message []byte) {
+	var id uint32
+	var path string
+	added := &file{}
+	fields := wire.Read(message)
+	for fields.Next() {
+		switch fields.Number {
+		case 1:
+			id = fields.Uint32()
+		case 2:
+			path = string(fields.Bytes())
+		case 3:
+			added.functions = append(added.functions, r.in.Store.Strings.InternBytes(fields.Bytes()))
+		}
+	}
+	if fields.Bad() {
+		r.damaged()
+	}
+	added.mapping = r.in.Store.Stacks.DummyMapping(path)
+	r.files[id] = added
+}
+
+// Event turns a Record into rows.
+func (r *reader) Event(ts int64, message []byte) error {
+	fields := wire.Read(message)
+	if !fields.Next() {
+		return nil
+	}
+	if fields.Number == fieldThread {
+		r.thread(fields.Bytes())
+	} else {
+		r.sample(ts, fields.Bytes())
+	}
+	return nil
+}
+
+func (r *reader) thread(message []byte) {
+	var tid, pid int64
+	var name model.StringID
+	fields := wire.Read(message)
+	for fields.Next() {
+		switch fields.Number {
+		case 1:
+			tid = int64(fields.Uint32())
+		case 2:
+			pid = int64(fields.Uint32())
+		case 3:
+			name = r.in.Store.Strings.InternBytes(fields.Bytes())
+		}
+	}
+	if tid == 0 || pid == 0 {
+		return
+	}
+	r.in.Machine.SetThreadName(r.in.Machine.ThreadOf(tid, pid), name, model.ThreadNameOther)
+}
+
+// sample stores a Sample, unless it has no stack or one of a file that is not known.
+func (r *reader) sample(ts int64, message []byte) {
+	v := model.NewSample(ts, "simpleperf")
+	var frames []model.FrameID // innermost first
+	fields := wire.Read(message)
+	known := true
+	tid := int64(0)
+	for fields.Next() {
+		switch fields.Number {
+		case 2:
+			tid = int64(fields.Uint32())
+		case 3:
+			frame, ok := r.frame(fields.Bytes())
+			known = known && ok
+			frames = append(frames, frame)
+		}
+	}
+	v.UTID = r.in.Machine.Thread(tid)
+	switch {
+	case fields.Bad():
+		r.in.File.LogTime(model.StatCorruptPacket, ts, nil)
+		return
+	case !known:
+		r.in.File.LogTime(model.StatSimpleperfMissingFileMapping, ts, nil)
+		return
+	case len(frames) == 0:
+		return
+	}
+	for i := len(frames) - 1; i >= 0; i-- {
+		v.Callsite = r.in.Store.Stacks.Callsite(v.Callsite, frames[i])
+	}
+	r.in.Store.Stacks.AddSample(v)
+}
+
+// frame returns the frame of a CallChainEntry, or false if its file is not known.
+func (r *reader) frame(message []byte) (model.FrameID, bool) {
+	var address uint64
+	var id uint32
+	var symbol int32
+	fields := wire.Read(message)
+	for fields.Next() {
+		switch fields.Number {
+		case 1:
+			address = fields.Uint64()
+		case 2:
+			id = fields.Uint32()
+		case 3:
+			symbol = fields.Int32()
+		}
+	}
+	of := r.files[id]
+	if of == nil {
+		return model.None, false
+	}
+	var name model.StringID
+	if symbol >= 0 && int(symbol) < len(of.functions) {
+		name = of.functions[symbol]
+	}
+	frame := r.in.Store.Stacks.Frame(of.mapping, address, name)
+	if name == 0 {
+		r.in.Store.StackProfileFrame.Name.Set(frame, 0) // NULL, not empty
+	}
+	return frame, true
+}

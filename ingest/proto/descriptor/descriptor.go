@@ -1,56 +1,46 @@
 // Package descriptor knows the message types of traces: the names and types of
 // their fields, by which messages are turned into args. It has the types of
-// Perfetto v58 and takes others from a trace that describes them.
+// Perfetto and takes others from a trace that describes them.
 package descriptor
 
 import (
-	"bytes"
-	"compress/gzip"
-	_ "embed"
 	"fmt"
-	"io"
+	"maps"
 	"math/bits"
-	"strconv"
 	"strings"
 	"sync"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
+
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 )
 
-//go:generate go run ../internal/gendescriptor $PROTO_FIELDS $PROTO_ENUMS types.gz
-
-//go:embed types.gz
-var compressed []byte
-
-// Type is the type of a field, numbered as in FieldDescriptorProto.
-type Type uint8
+// Type is the type of a field.
+type Type = descriptorpb.FieldDescriptorProto_Type
 
 // The types of fields.
 const (
-	Double   Type = 1
-	Float    Type = 2
-	Int64    Type = 3
-	Uint64   Type = 4
-	Int32    Type = 5
-	Fixed64  Type = 6
-	Fixed32  Type = 7
-	Bool     Type = 8
-	String   Type = 9
-	Message  Type = 11
-	Bytes    Type = 12
-	Uint32   Type = 13
-	Enum     Type = 14
-	Sfixed32 Type = 15
-	Sfixed64 Type = 16
-	Sint32   Type = 17
-	Sint64   Type = 18
+	Double   = descriptorpb.FieldDescriptorProto_TYPE_DOUBLE
+	Float    = descriptorpb.FieldDescriptorProto_TYPE_FLOAT
+	Int64    = descriptorpb.FieldDescriptorProto_TYPE_INT64
+	Uint64   = descriptorpb.FieldDescriptorProto_TYPE_UINT64
+	Int32    = descriptorpb.FieldDescriptorProto_TYPE_INT32
+	Fixed64  = descriptorpb.FieldDescriptorProto_TYPE_FIXED64
+	Fixed32  = descriptorpb.FieldDescriptorProto_TYPE_FIXED32
+	Bool     = descriptorpb.FieldDescriptorProto_TYPE_BOOL
+	String   = descriptorpb.FieldDescriptorProto_TYPE_STRING
+	Message  = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE
+	Bytes    = descriptorpb.FieldDescriptorProto_TYPE_BYTES
+	Uint32   = descriptorpb.FieldDescriptorProto_TYPE_UINT32
+	Enum     = descriptorpb.FieldDescriptorProto_TYPE_ENUM
+	Sfixed32 = descriptorpb.FieldDescriptorProto_TYPE_SFIXED32
+	Sfixed64 = descriptorpb.FieldDescriptorProto_TYPE_SFIXED64
+	Sint32   = descriptorpb.FieldDescriptorProto_TYPE_SINT32
+	Sint64   = descriptorpb.FieldDescriptorProto_TYPE_SINT64
 )
-
-var types = map[string]Type{
-	"double": Double, "float": Float, "int64": Int64, "uint64": Uint64, "int32": Int32, "fixed64": Fixed64,
-	"fixed32": Fixed32, "bool": Bool, "string": String, "message": Message, "bytes": Bytes, "uint32": Uint32,
-	"enum": Enum, "sfixed32": Sfixed32, "sfixed64": Sfixed64, "sint32": Sint32, "sint64": Sint64,
-}
 
 // Field is a field of a message type.
 type Field struct {
@@ -98,147 +88,101 @@ func (e *EnumType) Flags(value uint64) (names []string, rest uint64) {
 // Pool is a set of types. Types are decoded when they are asked for first. A pool
 // is not safe for concurrent use.
 type Pool struct {
+	declared declarations
 	messages map[string]*MessageType
 	enums    map[string]*EnumType
 }
 
 // New returns a pool of the types of Perfetto.
 func New() *Pool {
-	return &Pool{messages: map[string]*MessageType{}, enums: map[string]*EnumType{}}
+	return &Pool{declared: builtin().clone(), messages: map[string]*MessageType{}, enums: map[string]*EnumType{}}
 }
 
-// builtin are the lines of Perfetto's types, by name with "." before that of a
-// message and "#" before that of an enum.
-var builtin = sync.OnceValue(func() map[string]string {
-	z, err := gzip.NewReader(bytes.NewReader(compressed))
-	if err != nil {
-		panic(err) // the table is part of the program
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		panic(err)
-	}
-	index := map[string]string{}
-	for rest := string(text); rest != ""; {
-		name, body, _ := strings.Cut(rest, "\n")
-		end := 0
-		for end < len(body) && body[end] != '.' && body[end] != '#' {
-			end += strings.IndexByte(body[end:], '\n') + 1
-		}
-		index[name], rest = body[:end], body[end:]
-	}
-	return index
-})
-
-// Message returns the message type with the full name, or nil.
-func (p *Pool) Message(name string) *MessageType {
-	if m, ok := p.messages[name]; ok {
-		return m
-	}
-	lines, ok := builtin()["."+name]
-	if !ok {
-		return nil
-	}
-	m := &MessageType{Name: name, fields: map[uint32]*Field{}}
-	for line := range strings.Lines(lines) {
-		f := parseField(strings.Split(strings.TrimSuffix(line, "\n"), " "))
-		m.fields[f.Number] = f
-	}
-	p.messages[name] = m
-	return m
+// declarations are encoded descriptors. A type may be declared in parts, of which
+// the first counts where they disagree.
+type declarations struct {
+	messages   map[string][][]byte // DescriptorProto, by full name
+	enums      map[string][][]byte // EnumDescriptorProto
+	extensions map[string][]extension
 }
 
-// parseField decodes a line: number, name, type, marks, flags, type name, of
-// which the last three may be missing or empty.
-func parseField(words []string) *Field {
-	number, _ := strconv.ParseUint(words[0], 10, 32)
-	f := &Field{Number: uint32(number), Name: words[1], Type: types[words[2]]}
-	if len(words) < 4 {
-		return f
-	}
-	f.Extension = strings.Contains(words[3], "+")
-	f.Repeated = strings.Contains(words[3], "*")
-	f.PID = strings.Contains(words[3], "p")
-	f.TID = strings.Contains(words[3], "t")
-	if len(words) > 4 {
-		if f.Type == Enum || f.Type == Message {
-			f.TypeName = words[4]
-		} else {
-			f.Flags = words[4]
-		}
-	}
-	return f
-}
-
-// Enum returns the enum with the full name, or nil.
-func (p *Pool) Enum(name string) *EnumType {
-	if e, ok := p.enums[name]; ok {
-		return e
-	}
-	lines, ok := builtin()["#"+name]
-	if !ok {
-		return nil
-	}
-	e := &EnumType{names: map[int32]string{}}
-	for line := range strings.Lines(lines) {
-		number, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		n, _ := strconv.ParseInt(number, 10, 32)
-		if _, alias := e.names[int32(n)]; !alias {
-			e.names[int32(n)] = value
-		}
-	}
-	p.enums[name] = e
-	return e
-}
-
-// Add adds the types of a FileDescriptorSet. Types and fields that are known
-// already stay as they are.
-func (p *Pool) Add(set []byte) error {
-	var extensions []extension
-	files := wire.Read(set)
-	for files.Next() {
-		if files.Number != 1 {
-			continue
-		}
-		var pkg string
-		if f, ok := wire.Find(files.Bytes(), 2); ok {
-			pkg = string(f.Bytes())
-		}
-		for f := wire.Read(files.Bytes()); f.Next(); {
-			switch f.Number {
-			case 4:
-				p.addMessage(f.Bytes(), pkg, 0, &extensions)
-			case 5:
-				p.addEnum(f.Bytes(), pkg)
-			case 7:
-				extensions = append(extensions, extension{pkg, f.Bytes()})
-			}
-		}
-	}
-	for _, e := range extensions {
-		f, extended := p.field(e.data, e.scope)
-		m := p.Message(extended)
-		if m == nil {
-			return fmt.Errorf("extension %s of %s, which is not known", f.Name, extended)
-		}
-		f.Extension = true
-		if m.fields[f.Number] == nil {
-			m.fields[f.Number] = f
-		}
-	}
-	if files.Bad() {
-		return fmt.Errorf("a set of descriptors that is cut off")
-	}
-	return nil
-}
-
+// extension is a FieldDescriptorProto, in the scope of a package or message.
 type extension struct {
 	scope string
 	data  []byte
 }
 
+var builtin = sync.OnceValue(func() *declarations {
+	d := &declarations{map[string][][]byte{}, map[string][][]byte{}, map[string][]extension{}}
+	for _, e := range d.read(perfetto.Descriptors()) {
+		field, _ := decode(e.data) // it is part of the program
+		d.extend(strings.TrimPrefix(field.GetExtendee(), "."), e)
+	}
+	return d
+})
+
+func (d *declarations) clone() declarations {
+	return declarations{maps.Clone(d.messages), maps.Clone(d.enums), maps.Clone(d.extensions)}
+}
+
+func (d *declarations) extend(message string, e extension) {
+	all := d.extensions[message]
+	d.extensions[message] = append(all[:len(all):len(all)], e) // a clone's are others'
+}
+
+// read finds the types that a FileDescriptorSet declares, and returns extensions.
+func (d *declarations) read(set []byte) (extensions []extension) {
+	for files := wire.Read(set); files.Next(); {
+		if files.Number != pb.FileDescriptorSet_File {
+			continue
+		}
+		var pkg string
+		if f, ok := wire.Find(files.Bytes(), pb.FileDescriptorProto_Package); ok {
+			pkg = string(f.Bytes())
+		}
+		for f := wire.Read(files.Bytes()); f.Next(); {
+			switch f.Number {
+			case pb.FileDescriptorProto_MessageType:
+				d.message(f.Bytes(), pkg, 0, &extensions)
+			case pb.FileDescriptorProto_EnumType:
+				d.enum(f.Bytes(), pkg)
+			case pb.FileDescriptorProto_Extension:
+				extensions = append(extensions, extension{pkg, f.Bytes()})
+			}
+		}
+	}
+	return extensions
+}
+
 // maxNesting is how deep types may be declared in types.
 const maxNesting = 64
+
+func (d *declarations) message(data []byte, scope string, depth int, extensions *[]extension) {
+	if depth > maxNesting {
+		return
+	}
+	name, _ := wire.Find(data, pb.DescriptorProto_Name)
+	full := join(scope, string(name.Bytes()))
+	known := d.messages[full]
+	d.messages[full] = append(known[:len(known):len(known)], data)
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case pb.DescriptorProto_NestedType:
+			d.message(f.Bytes(), full, depth+1, extensions)
+		case pb.DescriptorProto_EnumType:
+			d.enum(f.Bytes(), full)
+		case pb.DescriptorProto_Extension:
+			*extensions = append(*extensions, extension{full, f.Bytes()})
+		}
+	}
+}
+
+func (d *declarations) enum(data []byte, scope string) {
+	name, _ := wire.Find(data, pb.EnumDescriptorProto_Name)
+	full := join(scope, string(name.Bytes()))
+	known := d.enums[full]
+	d.enums[full] = append(known[:len(known):len(known)], data)
+}
 
 func join(scope, name string) string {
 	if scope == "" {
@@ -247,110 +191,139 @@ func join(scope, name string) string {
 	return scope + "." + name
 }
 
-func (p *Pool) addMessage(data []byte, scope string, depth int, extensions *[]extension) {
-	if depth > maxNesting {
-		return
-	}
-	name, _ := wire.Find(data, 1)
-	full := join(scope, string(name.Bytes()))
-	m := p.Message(full)
-	if m == nil {
-		m = &MessageType{Name: full, fields: map[uint32]*Field{}}
-		p.messages[full] = m
-	}
-	for f := wire.Read(data); f.Next(); {
-		switch f.Number {
-		case 3:
-			p.addMessage(f.Bytes(), full, depth+1, extensions)
-		case 4:
-			p.addEnum(f.Bytes(), full)
-		case 6:
-			*extensions = append(*extensions, extension{full, f.Bytes()})
-		}
-	}
-	for f := wire.Read(data); f.Next(); {
-		if f.Number != 2 {
-			continue
-		}
-		field, _ := p.field(f.Bytes(), full)
-		if m.fields[field.Number] == nil {
-			m.fields[field.Number] = field
-		}
-	}
-}
-
-func (p *Pool) addEnum(data []byte, scope string) {
-	name, _ := wire.Find(data, 1)
-	full := join(scope, string(name.Bytes()))
-	e := p.Enum(full)
-	if e == nil {
-		e = &EnumType{names: map[int32]string{}}
-		p.enums[full] = e
-	}
-	for f := wire.Read(data); f.Next(); {
-		if f.Number != 2 {
-			continue
-		}
-		value, _ := wire.Find(f.Bytes(), 1)
-		number, _ := wire.Find(f.Bytes(), 2)
-		if _, known := e.names[number.Int32()]; !known {
-			e.names[number.Int32()] = string(value.Bytes())
-		}
-	}
-}
-
-// Fields of FieldOptions that say how a field is shown.
-const (
-	optionFlags = 73921
-	optionPID   = 73922
-	optionTID   = 73923
-)
-
-const labelRepeated = 3
-
-// field decodes a FieldDescriptorProto and the message that it extends.
-func (p *Pool) field(data []byte, scope string) (f *Field, extended string) {
-	f = &Field{Type: Message}
-	for r := wire.Read(data); r.Next(); {
-		switch r.Number {
-		case 1:
-			f.Name = string(r.Bytes())
-		case 2:
-			extended = p.resolve(string(r.Bytes()), scope)
-		case 3:
-			f.Number = r.Uint32()
-		case 4:
-			f.Repeated = r.Int32() == labelRepeated
-		case 5:
-			f.Type = Type(r.Uint32())
-		case 6:
-			f.TypeName = p.resolve(string(r.Bytes()), scope)
-		case 8:
-			for o := wire.Read(r.Bytes()); o.Next(); {
-				switch o.Number {
-				case optionFlags:
-					f.Flags = strings.TrimPrefix(string(o.Bytes()), ".")
-				case optionPID:
-					f.PID = o.Bool()
-				case optionTID:
-					f.TID = o.Bool()
-				}
-			}
-		}
-	}
-	return f, extended
-}
-
 // resolve returns the full name of a type that is named in a scope.
-func (p *Pool) resolve(name, scope string) string {
+func (d *declarations) resolve(name, scope string) string {
 	if full, ok := strings.CutPrefix(name, "."); ok {
 		return full
 	}
 	for {
 		full := join(scope, name)
-		if p.Message(full) != nil || p.Enum(full) != nil || scope == "" {
+		if d.messages[full] != nil || d.enums[full] != nil || scope == "" {
 			return full
 		}
 		scope = scope[:max(0, strings.LastIndexByte(scope, '.'))]
+	}
+}
+
+// Add adds the types of a FileDescriptorSet. Types and fields that are known
+// already stay as they are.
+func (p *Pool) Add(set []byte) error {
+	var all descriptorpb.FileDescriptorSet
+	if err := proto.Unmarshal(set, &all); err != nil {
+		return fmt.Errorf("a set of descriptors: %w", err)
+	}
+	for _, e := range p.declared.read(set) {
+		field, err := decode(e.data)
+		if err != nil {
+			return err
+		}
+		extended := p.declared.resolve(field.GetExtendee(), e.scope)
+		if p.declared.messages[extended] == nil {
+			return fmt.Errorf("extension %s of %s, which is not known", field.GetName(), extended)
+		}
+		p.declared.extend(extended, e)
+	}
+	for _, m := range p.messages {
+		p.fill(m)
+	}
+	for name, e := range p.enums {
+		p.fillEnum(name, e)
+	}
+	return nil
+}
+
+// Message returns the message type with the full name, or nil.
+func (p *Pool) Message(name string) *MessageType {
+	if m, ok := p.messages[name]; ok {
+		return m
+	}
+	if p.declared.messages[name] == nil {
+		return nil
+	}
+	m := &MessageType{Name: name, fields: map[uint32]*Field{}}
+	p.fill(m)
+	p.messages[name] = m
+	return m
+}
+
+// fill adds all fields that are declared.
+func (p *Pool) fill(m *MessageType) {
+	for _, data := range p.declared.messages[m.Name] {
+		for f := wire.Read(data); f.Next(); {
+			if f.Number == pb.DescriptorProto_Field {
+				p.add(m, f.Bytes(), m.Name, false)
+			}
+		}
+	}
+	for _, e := range p.declared.extensions[m.Name] {
+		p.add(m, e.data, e.scope, true)
+	}
+}
+
+// add adds a field to a message unless it has one of the number.
+func (p *Pool) add(m *MessageType, data []byte, scope string, extension bool) {
+	d, err := decode(data)
+	if err != nil || m.fields[uint32(d.GetNumber())] != nil {
+		return
+	}
+	f := &Field{
+		Number:    uint32(d.GetNumber()),
+		Name:      d.GetName(),
+		Type:      Message, // what is named without a type is one, if it is no enum
+		Repeated:  d.GetLabel() == descriptorpb.FieldDescriptorProto_LABEL_REPEATED,
+		Extension: extension,
+	}
+	if d.Type != nil {
+		f.Type = d.GetType()
+	}
+	if d.TypeName != nil {
+		f.TypeName = p.declared.resolve(d.GetTypeName(), scope)
+	}
+	// The options are extensions, which the library keeps as they were written.
+	for o := wire.Read(d.GetOptions().ProtoReflect().GetUnknown()); o.Next(); {
+		switch o.Number {
+		case pb.FlagsEnum:
+			f.Flags = strings.TrimPrefix(string(o.Bytes()), ".")
+		case pb.IsPID:
+			f.PID = o.Bool()
+		case pb.IsTID:
+			f.TID = o.Bool()
+		}
+	}
+	m.fields[f.Number] = f
+}
+
+func decode(field []byte) (*descriptorpb.FieldDescriptorProto, error) {
+	d := new(descriptorpb.FieldDescriptorProto)
+	return d, proto.Unmarshal(field, d)
+}
+
+// Enum returns the enum with the full name, or nil.
+func (p *Pool) Enum(name string) *EnumType {
+	if e, ok := p.enums[name]; ok {
+		return e
+	}
+	if p.declared.enums[name] == nil {
+		return nil
+	}
+	e := &EnumType{names: map[int32]string{}}
+	p.fillEnum(name, e)
+	p.enums[name] = e
+	return e
+}
+
+// fillEnum adds all values that are declared. Of values with one number the first
+// counts.
+func (p *Pool) fillEnum(name string, e *EnumType) {
+	for _, data := range p.declared.enums[name] {
+		d := new(descriptorpb.EnumDescriptorProto)
+		if proto.Unmarshal(data, d) != nil {
+			continue // the rest of the set is known
+		}
+		for _, v := range d.GetValue() {
+			if _, alias := e.names[v.GetNumber()]; !alias {
+				e.names[v.GetNumber()] = v.GetName()
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"github.com/tpconvert/tpconvert/ingest/collapsed"
 	"github.com/tpconvert/tpconvert/ingest/compressed"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/fuchsia"
@@ -31,6 +32,7 @@ var Formats = []*format.Format{
 	compressed.Ctrace,
 	ninja.Format,
 	logcat.Format,
+	collapsed.Format,
 	strace.Format,
 	systrace.Format,
 	perftext.Format,

@@ -79,6 +79,8 @@ const (
 	StatJSONTrailingData
 	// StatPerfTextParseErrors counts lines of perf script that cannot be read.
 	StatPerfTextParseErrors
+	// StatCollapsedStackParseErrors counts lines of folded stacks that are none.
+	StatCollapsedStackParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -95,6 +97,7 @@ var ownStats = [...]statInfo{
 	{"slice_end_without_begin", false, Info, FromAnalysis},
 	{"json_trailing_data", false, DataLoss, FromAnalysis},
 	{"perf_text_parse_errors", false, DataLoss, FromAnalysis},
+	{"collapsed_stack_parse_errors", false, DataLoss, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

@@ -1,0 +1,108 @@
+// Package collapsed reads folded stacks, the input of flame graphs: a line for each
+// stack, its frames from the outermost on, and how many samples it has.
+//
+//	main;parse;read 312
+//
+// Many tools write them, as stackcollapse-perf.pl, inferno, simpleperf and
+// async-profiler. Lines that begin with # are comments.
+package collapsed
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/lines"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Format is folded stacks.
+var Format = &format.Format{Name: "collapsed_stack", Sniff: sniff, Read: read}
+
+// sniffLines is how many of the first lines must be stacks.
+const sniffLines = 3
+
+func sniff(head []byte) bool {
+	cut := len(head) == format.HeadBytes // the last line goes on
+	stacks := 0
+	for len(head) > 0 && stacks < sniffLines {
+		line, rest, whole := bytes.Cut(head, []byte("\n"))
+		if head = rest; !whole && cut {
+			break
+		}
+		if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		frames, _, ok := parse(line)
+		if !ok || bytes.IndexByte(frames, ';') < 0 {
+			return false
+		}
+		stacks++
+	}
+	return stacks > 0
+}
+
+// parse splits a line without spaces around it into the frames and their count.
+func parse(line []byte) (frames []byte, count int64, ok bool) {
+	i := bytes.LastIndexByte(line, ' ')
+	if i <= 0 || line[i+1] == '+' {
+		return nil, 0, false
+	}
+	count, err := strconv.ParseInt(string(line[i+1:]), 10, 64)
+	return line[:i], count, err == nil && count >= 0
+}
+
+func read(in *format.Input) error {
+	strings := in.Store.Strings
+	profiles := &in.Store.AggregateProfile
+	profile := profiles.Append()
+	profiles.Scope.Set(profile, strings.Intern("collapsed_stack_file"))
+	profiles.Name.Set(profile, strings.Intern("collapsed_stack samples"))
+	profiles.SampleTypeType.Set(profile, strings.Intern("samples"))
+	profiles.SampleTypeUnit.Set(profile, strings.Intern("count"))
+	r := &reader{in, profile, in.Store.Stacks.DummyMapping("[collapsed_stack]")}
+
+	l := lines.NewReader(in)
+	for l.Next() {
+		r.line(l.Bytes(), l.Offset())
+	}
+	if l.Err() == nil {
+		r.line(l.Rest(), l.Offset()) // many writers end without a newline
+	}
+	return l.Err()
+}
+
+type reader struct {
+	*format.Input
+	profile int64 // its row
+	mapping model.MappingID
+}
+
+// line adds the stack of a line and its samples.
+func (r *reader) line(line []byte, offset int64) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] == '#' {
+		return
+	}
+	frames, count, ok := parse(line)
+	if !ok {
+		r.File.LogAt(model.StatCollapsedStackParseErrors, offset, nil)
+		return
+	}
+	stacks := r.Store.Stacks
+	callsite := model.None
+	for count > 0 && len(frames) > 0 {
+		var name []byte
+		if name, frames, _ = bytes.Cut(frames, []byte(";")); len(name) > 0 {
+			callsite = stacks.Callsite(callsite, stacks.FunctionFrame(r.mapping, r.Store.Strings.InternBytes(name), 0, 0))
+		}
+	}
+	if callsite == model.None {
+		return
+	}
+	samples := &r.Store.AggregateSample
+	row := samples.Append()
+	samples.AggregateProfileID.Set(row, r.profile)
+	samples.CallsiteID.Set(row, callsite)
+	samples.Value.Set(row, float64(count))
+}

@@ -1,0 +1,77 @@
+package collapsed_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+)
+
+const stacks = "# perf script | stackcollapse\nmain;parse input;read 312\nmain;;parse input 7\r\n\nmain;parse input;read 1\nidle 5"
+
+func TestStacks(t *testing.T) {
+	tables := ingesttest.MustRead(t, "out.folded", []byte(stacks))
+	tables.Want(t, "aggregate_profile", "scope|name|sample_type_type|sample_type_unit",
+		"collapsed_stack_file|collapsed_stack samples|samples|count")
+	tables.Want(t, "aggregate_sample", "aggregate_profile_id|callsite_id|value", "0|2|312", "0|1|7", "0|2|1", "0|3|5")
+	tables.Want(t, "stack_profile_callsite", "depth|parent_id|frame_id", "0|NULL|0", "1|0|1", "2|1|2", "0|NULL|3")
+	tables.Want(t, "stack_profile_frame", "name|mapping|rel_pc", "main|0|0", "parse input|0|0", "read|0|0", "idle|0|0")
+	tables.Want(t, "stack_profile_mapping", "name", "[collapsed_stack]")
+	tables.Want(t, "stats", "name")
+}
+
+func TestOtherLines(t *testing.T) {
+	for line, want := range map[string]string{
+		"main;f":                      "collapsed_stack_parse_errors|43",
+		"main;f -1":                   "collapsed_stack_parse_errors|43",
+		"main;f 1.5":                  "collapsed_stack_parse_errors|43",
+		"main;f +1":                   "collapsed_stack_parse_errors|43",
+		"main;f 99999999999999999999": "collapsed_stack_parse_errors|43",
+		" 12":                         "collapsed_stack_parse_errors|43",
+		"main;f 0":                    "",
+		";;; 3":                       "",
+		"#":                           "",
+	} {
+		tables := ingesttest.MustRead(t, "", []byte("main;read 312\nmain;write 312\nmain;sleep 50\n"+line+"\nmain 1\n"))
+		if got := strings.Join(tables.Rows("import_log", "name", "byte_offset"), " "); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+		if n := len(tables.Rows("aggregate_sample", "id")); n != 4 {
+			t.Errorf("%q: %d samples", line, n)
+		}
+	}
+}
+
+func TestDetection(t *testing.T) {
+	long := strings.Repeat("frame;", format.HeadBytes/8)
+	for head, want := range map[string]bool{
+		stacks:                        true,
+		"a;b 1":                       true,
+		"a;b 1\na 2\n":                false, // one frame is too like other texts
+		"a;b 1\nc;d\n":                false,
+		"a;b x\n":                     false,
+		"# a;b 1\n":                   false,
+		long + "f 1\n" + long + "g 2": true,
+	} {
+		f := ingest.Detect([]byte(head[:min(len(head), format.HeadBytes)]))
+		if got := f != nil && f.Name == "collapsed_stack"; got != want {
+			t.Errorf("%.40q: %v", head, f)
+		}
+	}
+}
+
+func FuzzCollapsed(f *testing.F) {
+	f.Add([]byte(stacks))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if detected := ingest.Detect(data); detected == nil || detected.Name != "collapsed_stack" {
+			return
+		}
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
+		if err != nil && !format.BadInput(err) {
+			t.Fatal(err)
+		}
+	})
+}

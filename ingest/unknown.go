@@ -15,8 +15,6 @@ var signatures = []struct {
 	offset int
 	bytes  string
 }{
-	{"perf.data of Linux perf", 0, "PERFILE2"},
-	{"simpleperf's protobuf", 0, "SIMPLEPERF"},
 	{"a ZIP archive", 0, "PK\x03\x04"},
 	{"an empty ZIP archive", 0, "PK\x05\x06"},
 	{"a tar archive", 257, "ustar"},

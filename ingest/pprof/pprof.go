@@ -7,6 +7,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pprofpb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -16,24 +17,6 @@ var Format = &format.Format{
 	Sniff: sniff,
 	Read:  read,
 }
-
-// Fields of Profile.
-const (
-	fieldSampleType        = 1
-	fieldSample            = 2
-	fieldMapping           = 3
-	fieldLocation          = 4
-	fieldFunction          = 5
-	fieldStringTable       = 6
-	fieldDropFrames        = 7
-	fieldKeepFrames        = 8
-	fieldTimeNanos         = 9
-	fieldDurationNanos     = 10
-	fieldPeriodType        = 11
-	fieldPeriod            = 12
-	fieldComment           = 13
-	fieldDefaultSampleType = 14
-)
 
 // minBytes of a profile: less is like too many other things.
 const minBytes = 10
@@ -47,30 +30,31 @@ func sniff(head []byte) bool {
 	telling := false
 	for r := wire.Read(head); r.Next(); {
 		switch r.Number {
-		case fieldSampleType:
+		case pprofpb.Profile_SampleType:
 			if r.Type != wire.Bytes || !isValueType(r.Bytes()) {
 				return false
 			}
 			telling = true
-		case fieldSample, fieldMapping, fieldLocation, fieldFunction, fieldStringTable:
+		case pprofpb.Profile_Sample, pprofpb.Profile_Mapping, pprofpb.Profile_Location, pprofpb.Profile_Function,
+			pprofpb.Profile_StringTable:
 			if r.Type != wire.Bytes {
 				return false
 			}
 			telling = true
-		case fieldPeriodType:
+		case pprofpb.Profile_PeriodType:
 			if r.Type != wire.Bytes {
 				return false
 			}
-		case fieldComment:
+		case pprofpb.Profile_Comment:
 			if r.Type != wire.Bytes && r.Type != wire.Varint {
 				return false
 			}
-		case fieldDropFrames, fieldKeepFrames:
+		case pprofpb.Profile_DropFrames, pprofpb.Profile_KeepFrames:
 			if r.Type != wire.Varint {
 				return false
 			}
 			telling = true
-		case fieldTimeNanos, fieldDurationNanos, fieldPeriod, fieldDefaultSampleType:
+		case pprofpb.Profile_TimeNanos, pprofpb.Profile_DurationNanos, pprofpb.Profile_Period, pprofpb.Profile_DefaultSampleType:
 			if r.Type != wire.Varint {
 				return false
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pprofpb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -59,21 +60,21 @@ func newProfile(c *model.Context) *profile {
 
 // read adds a field of the profile. It returns false if that has damage.
 func (p *profile) read(f *wire.Field) bool {
-	if f.Number <= fieldStringTable && f.Type != wire.Bytes {
+	if f.Number <= pprofpb.Profile_StringTable && f.Type != wire.Bytes {
 		return false
 	}
 	switch f.Number {
-	case fieldSampleType:
+	case pprofpb.Profile_SampleType:
 		return p.readValueType(f.Bytes())
-	case fieldSample:
+	case pprofpb.Profile_Sample:
 		return p.readSample(f.Bytes())
-	case fieldMapping:
+	case pprofpb.Profile_Mapping:
 		return p.readMapping(f.Bytes())
-	case fieldLocation:
+	case pprofpb.Profile_Location:
 		return p.readLocation(f.Bytes())
-	case fieldFunction:
+	case pprofpb.Profile_Function:
 		return p.readFunction(f.Bytes())
-	case fieldStringTable:
+	case pprofpb.Profile_StringTable:
 		p.texts = append(p.texts, p.context.Store.Strings.InternBytes(f.Bytes()))
 	}
 	return true
@@ -93,9 +94,9 @@ func (p *profile) readValueType(message []byte) bool {
 	r := wire.Read(message)
 	for r.Next() {
 		switch r.Number {
-		case 1:
+		case pprofpb.ValueType_Type:
 			t.name = textIndex(r.Int64())
-		case 2:
+		case pprofpb.ValueType_Unit:
 			t.unit = textIndex(r.Int64())
 		}
 	}
@@ -108,9 +109,9 @@ func (p *profile) readSample(message []byte) bool {
 	r := wire.Read(message)
 	for r.Next() {
 		switch r.Number {
-		case 1:
+		case pprofpb.Sample_LocationID:
 			p.path = slices.AppendSeq(p.path, r.Varints)
-		case 2:
+		case pprofpb.Sample_Value:
 			p.values = slices.AppendSeq(p.values, r.Varints)
 		}
 	}
@@ -123,17 +124,17 @@ func (p *profile) readMapping(message []byte) bool {
 	r := wire.Read(message)
 	for r.Next() {
 		switch r.Number {
-		case 1:
+		case pprofpb.Mapping_ID:
 			m.id = r.Uint64()
-		case 2:
+		case pprofpb.Mapping_MemoryStart:
 			m.start = r.Uint64()
-		case 3:
+		case pprofpb.Mapping_MemoryLimit:
 			m.limit = r.Uint64()
-		case 4:
+		case pprofpb.Mapping_FileOffset:
 			m.offset = r.Uint64()
-		case 5:
+		case pprofpb.Mapping_Filename:
 			m.file = textIndex(r.Int64())
-		case 6:
+		case pprofpb.Mapping_BuildID:
 			m.buildID = textIndex(r.Int64())
 		}
 	}
@@ -151,20 +152,20 @@ func (p *profile) readLocation(message []byte) bool {
 	ok := true
 	for r.Next() {
 		switch r.Number {
-		case 1:
+		case pprofpb.Location_ID:
 			id = r.Uint64()
-		case 2:
+		case pprofpb.Location_MappingID:
 			l.mapping = r.Uint64()
-		case 3:
+		case pprofpb.Location_Address:
 			l.address = r.Uint64()
-		case 4:
+		case pprofpb.Location_Line:
 			var at line
 			inner := wire.Read(r.Bytes())
 			for inner.Next() {
 				switch inner.Number {
-				case 1:
+				case pprofpb.Line_FunctionID:
 					at.function = inner.Uint64()
-				case 2:
+				case pprofpb.Line_Line:
 					at.number = inner.Int64()
 				}
 			}
@@ -186,13 +187,13 @@ func (p *profile) readFunction(message []byte) bool {
 	r := wire.Read(message)
 	for r.Next() {
 		switch r.Number {
-		case 1:
+		case pprofpb.Function_ID:
 			id = r.Uint64()
-		case 2:
+		case pprofpb.Function_Name:
 			f.name = textIndex(r.Int64())
-		case 4:
+		case pprofpb.Function_Filename:
 			f.file = textIndex(r.Int64())
-		case 5:
+		case pprofpb.Function_StartLine:
 			f.startLine = r.Int64()
 		}
 	}

@@ -11,19 +11,12 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
 // Modules read the packets of the family.
 var Modules = proto.Family{androidInfo, cpuPerUIDs, bluetooth, surfaceFrames, bufferEvents}
-
-const (
-	fieldAndroidLog          = 39
-	fieldPackagesList        = 47
-	fieldInitialDisplayState = 70
-	fieldSystemProperty      = 86
-	fieldUserList            = 123
-)
 
 // android reads what Android's own data sources say of the device.
 type android struct {
@@ -37,19 +30,21 @@ func androidInfo(r *proto.Reader) *proto.Module {
 	a := &android{Reader: r, packages: map[string]bool{}, users: map[int64]int64{}}
 	a.log = r.NewStream(a.logLine)
 	return &proto.Module{
-		Fields: []uint32{fieldAndroidLog, fieldPackagesList, fieldInitialDisplayState, fieldSystemProperty, fieldUserList,
-			fieldGameInterventions, fieldAflags},
+		Fields: []uint32{pb.TracePacket_AndroidLog, pb.TracePacket_PackagesList, pb.TracePacket_InitialDisplayState,
+			pb.TracePacket_AndroidSystemProperty, pb.TracePacket_UserList,
+			pb.TracePacket_AndroidGameInterventionList, pb.TracePacket_AndroidAflags},
 		Tokenize: a.tokenize,
 		Parse: func(e *proto.Event) {
 			switch e.Field {
-			case fieldAflags:
+			case pb.TracePacket_AndroidAflags:
 				a.aflags(e.TS, e.Data)
-			case fieldInitialDisplayState:
-				state, _ := wire.Find(e.Data, 1)
+			case pb.TracePacket_InitialDisplayState:
+				state, _ := wire.Find(e.Data, pb.InitialDisplayState_DisplayState)
 				a.Counters.Push(e.TS, float64(state.Int32()), a.Tracks.Intern(ftrace.ScreenState, nil))
-			case fieldSystemProperty:
-				for property := range message.Messages(e.Data, 1) {
-					a.property(e.TS, message.Bytes(property, 1), message.Bytes(property, 2))
+			case pb.TracePacket_AndroidSystemProperty:
+				for property := range message.Messages(e.Data, pb.AndroidSystemProperty_Values) {
+					a.property(e.TS, message.Bytes(property, pb.AndroidSystemProperty_PropertyValue_Name),
+						message.Bytes(property, pb.AndroidSystemProperty_PropertyValue_Value))
 				}
 			}
 		},
@@ -58,13 +53,13 @@ func androidInfo(r *proto.Reader) *proto.Module {
 
 func (a *android) tokenize(p *proto.Packet, f *wire.Field) bool {
 	switch f.Number {
-	case fieldAndroidLog:
+	case pb.TracePacket_AndroidLog:
 		a.logPacket(p, f.Bytes())
-	case fieldPackagesList:
+	case pb.TracePacket_PackagesList:
 		a.packageList(f.Bytes())
-	case fieldUserList:
+	case pb.TracePacket_UserList:
 		a.userList(f.Bytes())
-	case fieldGameInterventions:
+	case pb.TracePacket_AndroidGameInterventionList:
 		a.gameList(f.Bytes())
 	default:
 		return false
@@ -73,10 +68,10 @@ func (a *android) tokenize(p *proto.Packet, f *wire.Field) bool {
 }
 
 func (a *android) packageList(data []byte) {
-	a.File.SetStat(model.StatPackagesListHasReadErrors, model.None, message.Int64(data, 3))
-	a.File.SetStat(model.StatPackagesListHasParseErrors, model.None, message.Int64(data, 2))
-	for data := range message.Messages(data, 1) {
-		name := message.Bytes(data, 1)
+	a.File.SetStat(model.StatPackagesListHasReadErrors, model.None, message.Int64(data, pb.PackagesList_ReadError))
+	a.File.SetStat(model.StatPackagesListHasParseErrors, model.None, message.Int64(data, pb.PackagesList_ParseError))
+	for info := range message.Messages(data, pb.PackagesList_Packages) {
+		name := message.Bytes(info, pb.PackagesList_PackageInfo_Name)
 		if a.packages[string(name)] {
 			continue
 		}
@@ -84,20 +79,20 @@ func (a *android) packageList(data []byte) {
 		t := &a.Store.PackageList
 		row := t.Append()
 		t.PackageName.Set(row, a.Store.Strings.InternBytes(name))
-		t.UID.Set(row, message.Int64(data, 2))
-		t.Debuggable.Set(row, message.Int64(data, 3) != 0)
-		t.ProfileableFromShell.Set(row, message.Int64(data, 4) != 0)
-		t.VersionCode.Set(row, message.Int64(data, 5))
+		t.UID.Set(row, message.Int64(info, pb.PackagesList_PackageInfo_UID))
+		t.Debuggable.Set(row, message.Int64(info, pb.PackagesList_PackageInfo_Debuggable) != 0)
+		t.ProfileableFromShell.Set(row, message.Int64(info, pb.PackagesList_PackageInfo_ProfileableFromShell) != 0)
+		t.VersionCode.Set(row, message.Int64(info, pb.PackagesList_PackageInfo_VersionCode))
 	}
 }
 
 func (a *android) userList(data []byte) {
-	if failed, _ := wire.Find(data, 2); failed.Int32() < 0 {
+	if failed, _ := wire.Find(data, pb.AndroidUserList_Error); failed.Int32() < 0 {
 		a.File.Count(model.StatUserListErrors)
 	}
 	t := &a.Store.AndroidUserList
-	for user := range message.Messages(data, 1) {
-		id, _ := wire.Find(user, 2)
+	for user := range message.Messages(data, pb.AndroidUserList_Users) {
+		id, _ := wire.Find(user, pb.AndroidUserList_UserInfo_UID)
 		uid := int64(id.Int32())
 		row, known := a.users[uid]
 		if !known {
@@ -105,12 +100,14 @@ func (a *android) userList(data []byte) {
 			a.users[uid] = row
 			t.AndroidUserID.Set(row, uid)
 		}
-		t.Type.Set(row, a.TextField(user, 1))
+		t.Type.Set(row, a.TextField(user, pb.AndroidUserList_UserInfo_Type))
 	}
 }
 
 var logStats = map[uint32]model.Stat{
-	1: model.StatAndroidLogNumTotal, 2: model.StatAndroidLogNumFailed, 3: model.StatAndroidLogNumSkipped,
+	pb.AndroidLogPacket_Stats_NumTotal:   model.StatAndroidLogNumTotal,
+	pb.AndroidLogPacket_Stats_NumFailed:  model.StatAndroidLogNumFailed,
+	pb.AndroidLogPacket_Stats_NumSkipped: model.StatAndroidLogNumSkipped,
 }
 
 // logPacket tokenizes the lines of a packet, which each have a time of the wall
@@ -119,14 +116,14 @@ func (a *android) logPacket(p *proto.Packet, data []byte) {
 	wall := model.Clock{ID: model.ClockRealtime}
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
-			ts, err := a.Clocks.ToTrace(wall, message.Int64(f.Bytes(), 5))
+		case pb.AndroidLogPacket_Events:
+			ts, err := a.Clocks.ToTrace(wall, message.Int64(f.Bytes(), pb.AndroidLogPacket_LogEvent_Timestamp))
 			if err != nil {
 				a.File.LogAt(err.Stat, p.Offset, err)
 				continue
 			}
 			a.log.Push(ts, p.State, f.Bytes())
-		case 2:
+		case pb.AndroidLogPacket_Stats:
 			for s := wire.Read(f.Bytes()); s.Next(); {
 				if stat, ok := logStats[s.Number]; ok {
 					a.File.SetStat(stat, model.None, s.Int64())
@@ -143,19 +140,20 @@ func (a *android) logLine(ts int64, _ *proto.State, data []byte) {
 	t := &a.Store.AndroidLogs
 	row := t.Append()
 	t.TS.Set(row, ts)
-	t.UTID.Set(row, a.Machine.ThreadOf(int64(message.Uint32(data, 3)), int64(message.Uint32(data, 2))))
+	t.UTID.Set(row, a.Machine.ThreadOf(int64(message.Uint32(data, pb.AndroidLogPacket_LogEvent_TID)),
+		int64(message.Uint32(data, pb.AndroidLogPacket_LogEvent_PID))))
 	t.LogSource.Set(row, a.Store.Strings.Intern("android_logcat"))
 	prio := int32(logInfo)
-	if v := message.Int32(data, 7) & 0xff; v != 0 {
+	if v := message.Int32(data, pb.AndroidLogPacket_LogEvent_Prio) & 0xff; v != 0 {
 		prio = v
 	}
 	t.Prio.Set(row, prio)
-	if tag, ok := wire.Find(data, 6); ok {
+	if tag, ok := wire.Find(data, pb.AndroidLogPacket_LogEvent_Tag); ok {
 		t.Tag.Set(row, a.Store.Strings.InternBytes(tag.Bytes()))
 	}
-	text := bytes.Clone(message.Bytes(data, 8))
-	for arg := range message.Messages(data, 9) {
-		if !message.Has(arg, 1) {
+	text := bytes.Clone(message.Bytes(data, pb.AndroidLogPacket_LogEvent_Message))
+	for arg := range message.Messages(data, pb.AndroidLogPacket_LogEvent_Args) {
+		if !message.Has(arg, pb.AndroidLogPacket_LogEvent_Arg_Name) {
 			continue
 		}
 		if len(text) > 0 {
@@ -168,14 +166,14 @@ func (a *android) logLine(ts int64, _ *proto.State, data []byte) {
 
 // appendLogArg writes a value that a line has beside its text.
 func appendLogArg(text, arg []byte) []byte {
-	text = append(append(text, message.Bytes(arg, 1)...), '=')
+	text = append(append(text, message.Bytes(arg, pb.AndroidLogPacket_LogEvent_Arg_Name)...), '=')
 	for f := wire.Read(arg); f.Next(); {
 		switch f.Number {
-		case 2:
+		case pb.AndroidLogPacket_LogEvent_Arg_IntValue:
 			text = strconv.AppendInt(text, f.Int64(), 10)
-		case 3:
+		case pb.AndroidLogPacket_LogEvent_Arg_FloatValue:
 			text = fmt.Appendf(text, "%f", f.Float64())
-		case 4:
+		case pb.AndroidLogPacket_LogEvent_Arg_StringValue:
 			text = fmt.Appendf(text, "\"%s\"", f.Bytes())
 		}
 	}

@@ -3,10 +3,9 @@ package android
 import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/androidpb"
 	"github.com/tpconvert/tpconvert/model"
 )
-
-const fieldBluetooth = 114
 
 var (
 	bluetoothEvents = &model.Blueprint{Classification: "bluetooth_trace_event", Name: "BluetoothTraceEvent"}
@@ -17,16 +16,16 @@ var (
 // bluetooth reads how many packets Android's Bluetooth stack saw, of which kind.
 func bluetooth(r *proto.Reader) *proto.Module {
 	return &proto.Module{
-		Fields: []uint32{fieldBluetooth},
+		Fields: []uint32{androidpb.BluetoothTracePacket_BluetoothTraceEvent},
 		Parse: func(e *proto.Event) {
 			var args model.ArgSet
 			var dur int64
 			for f := wire.Read(e.Data); f.Next(); {
 				switch {
-				case f.Number == 1:
+				case f.Number == androidpb.BluetoothTraceEvent_PacketType:
 					kind := r.EnumName("bluetooth.tracing.BluetoothTracePacketType", f.Int32())
 					args.Add(r.Store.Strings.Intern("TracePacketType"), model.StringArg(kind))
-				case f.Number == 4:
+				case f.Number == androidpb.BluetoothTraceEvent_Duration:
 					dur = int64(f.Uint32())
 				case f.Number < uint32(len(bluetoothArgs)):
 					args.Add(r.Store.Strings.Intern(bluetoothArgs[f.Number]), model.UintArg(uint64(f.Uint32())))

@@ -9,10 +9,9 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
-
-const fieldCPUPerUID = 119
 
 // cpuPerUID reads the CPU time that each user took in each cluster of CPUs.
 type cpuPerUID struct {
@@ -87,7 +86,7 @@ func cpuPerUIDs(r *proto.Reader) *proto.Module {
 		c.Counters.Push(ts, math.Float64frombits(binary.LittleEndian.Uint64(data[8:])), int64(binary.LittleEndian.Uint64(data)))
 	})
 	return &proto.Module{
-		Fields: []uint32{fieldCPUPerUID},
+		Fields: []uint32{pb.TracePacket_CPUPerUIDData},
 		Tokenize: func(p *proto.Packet, f *wire.Field) bool {
 			c.tokenize(p, f.Bytes())
 			return true
@@ -113,12 +112,12 @@ func (c *cpuPerUID) uidTrack(key uidCluster) model.TrackID {
 
 func (c *cpuPerUID) tokenize(p *proto.Packet, data []byte) {
 	state := timesOfSequence.Of(p.State)
-	if count, ok := wire.Find(data, 1); ok {
+	if count, ok := wire.Find(data, pb.CpuPerUidData_ClusterCount); ok {
 		state.clusters = count.Uint32()
 	}
-	uids := slices.Collect(message.Numbers(data, 2))
+	uids := slices.Collect(message.Numbers(data, pb.CpuPerUidData_UID))
 	cluster := uint32(0)
-	for ms := range message.Numbers(data, 3) {
+	for ms := range message.Numbers(data, pb.CpuPerUidData_TotalTimeMS) {
 		if len(uids) == 0 {
 			break
 		}

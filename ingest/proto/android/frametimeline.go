@@ -8,10 +8,9 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/androidpb"
 	"github.com/tpconvert/tpconvert/model"
 )
-
-const fieldFrameTimeline = 76
 
 // frameTimeline reads what SurfaceFlinger, Android's compositor, says of frames:
 // of surface frames, which apps draw, and of display frames, which it composes
@@ -36,7 +35,7 @@ type surfaceToken struct {
 
 func surfaceFrames(r *proto.Reader) *proto.Module {
 	t := &frameTimeline{Reader: r, open: map[int64]openFrame{}, expected: map[surfaceToken]bool{}, surfaces: map[int64][]model.SliceID{}}
-	return &proto.Module{Fields: []uint32{fieldFrameTimeline}, Parse: t.parse}
+	return &proto.Module{Fields: []uint32{androidpb.FrameworksNativeTracePacket_FrameTimelineEvent}, Parse: t.parse}
 }
 
 var (
@@ -54,15 +53,15 @@ func (t *frameTimeline) parse(e *proto.Event) {
 		return
 	}
 	switch f.Number {
-	case 1:
+	case androidpb.FrameTimelineEvent_ExpectedDisplayFrameStart:
 		t.frame(e.TS, f.Bytes(), &displayFields, false)
-	case 2:
+	case androidpb.FrameTimelineEvent_ActualDisplayFrameStart:
 		t.frame(e.TS, f.Bytes(), &displayFields, true)
-	case 3:
+	case androidpb.FrameTimelineEvent_ExpectedSurfaceFrameStart:
 		t.frame(e.TS, f.Bytes(), &surfaceFields, false)
-	case 4:
+	case androidpb.FrameTimelineEvent_ActualSurfaceFrameStart:
 		t.frame(e.TS, f.Bytes(), &surfaceFields, true)
-	case 5:
+	case androidpb.FrameTimelineEvent_FrameEnd:
 		t.end(e.TS, f.Bytes())
 	default:
 		t.File.Count(model.StatFrameTimelineEventParserErrors)
@@ -70,7 +69,7 @@ func (t *frameTimeline) parse(e *proto.Event) {
 }
 
 func (t *frameTimeline) end(ts int64, data []byte) {
-	cookie, ok := wire.Find(data, 1)
+	cookie, ok := wire.Find(data, androidpb.FrameTimelineEvent_FrameEnd_Cookie)
 	if !ok {
 		t.File.Count(model.StatFrameTimelineEventParserErrors)
 		return
@@ -96,15 +95,52 @@ type frameFields struct {
 }
 
 var (
-	displayFields = frameFields{displayToken: 2, pid: 3, present: 4, onTime: 5, gpu: 6, jank: 7, prediction: 8, severity: 9,
-		delay: 10, score: 11, newJank: 12, newPresent: 13, debug: 14, unsignaled: 15, addressable: 16}
-	surfaceFields = frameFields{surface: true, displayToken: 3, pid: 4, layer: 5, present: 6, onTime: 7, gpu: 8, jank: 9, prediction: 10,
-		isBuffer: 11, severity: 12, delay: 13, jitter: 14, score: 15, newJank: 16, newPresent: 17, debug: 18, fence: 19, animation: 20}
+	displayFields = frameFields{
+		displayToken: androidpb.FrameTimelineEvent_ActualDisplayFrameStart_Token,
+		pid:          androidpb.FrameTimelineEvent_ActualDisplayFrameStart_PID,
+		present:      androidpb.FrameTimelineEvent_ActualDisplayFrameStart_PresentType,
+		onTime:       androidpb.FrameTimelineEvent_ActualDisplayFrameStart_OnTimeFinish,
+		gpu:          androidpb.FrameTimelineEvent_ActualDisplayFrameStart_GPUComposition,
+		jank:         androidpb.FrameTimelineEvent_ActualDisplayFrameStart_JankType,
+		prediction:   androidpb.FrameTimelineEvent_ActualDisplayFrameStart_PredictionType,
+		severity:     androidpb.FrameTimelineEvent_ActualDisplayFrameStart_JankSeverityType,
+		delay:        androidpb.FrameTimelineEvent_ActualDisplayFrameStart_PresentDelayMillis,
+		score:        androidpb.FrameTimelineEvent_ActualDisplayFrameStart_JankSeverityScore,
+		newJank:      androidpb.FrameTimelineEvent_ActualDisplayFrameStart_JankTypeExperimental,
+		newPresent:   androidpb.FrameTimelineEvent_ActualDisplayFrameStart_PresentTypeExperimental,
+		debug:        androidpb.FrameTimelineEvent_ActualDisplayFrameStart_JankDebugMetadata,
+		unsignaled:   androidpb.FrameTimelineEvent_ActualDisplayFrameStart_LatchedUnsignaledCount,
+		addressable:  androidpb.FrameTimelineEvent_ActualDisplayFrameStart_AddressableUnsignaledLatchCount,
+	}
+	surfaceFields = frameFields{
+		surface:      true,
+		displayToken: androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_LatchedFenceState_LatchedDelayedLatchUnsignaled,
+		pid:          androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_PID,
+		layer:        androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_LayerName,
+		present:      androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_PresentType,
+		onTime:       androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_OnTimeFinish,
+		gpu:          androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_GPUComposition,
+		jank:         androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_JankType,
+		prediction:   androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_PredictionType,
+		isBuffer:     androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_IsBuffer,
+		severity:     androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_JankSeverityType,
+		delay:        androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_PresentDelayMillis,
+		jitter:       androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_VsyncResyncedJitterMillis,
+		score:        androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_JankSeverityScore,
+		newJank:      androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_JankTypeExperimental,
+		newPresent:   androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_PresentTypeExperimental,
+		debug:        androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_JankDebugMetadata,
+		fence:        androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_LatchedFenceState,
+		animation:    androidpb.FrameTimelineEvent_ActualSurfaceFrameStart_AnimationTimeMillis,
+	}
 )
 
 // frame begins the slice of a frame.
 func (t *frameTimeline) frame(ts int64, data []byte, n *frameFields, actual bool) {
-	const cookieNumber, tokenNumber = 1, 2
+	const ( // likewise in all of them
+		cookieNumber = androidpb.FrameTimelineEvent_ActualDisplayFrameStart_Cookie
+		tokenNumber  = androidpb.FrameTimelineEvent_ActualDisplayFrameStart_Token
+	)
 	if !message.Has(data, cookieNumber) || !message.Has(data, tokenNumber) || !message.Has(data, n.displayToken) || !message.Has(data, n.pid) {
 		t.File.Count(model.StatFrameTimelineEventParserErrors)
 		return
@@ -167,26 +203,26 @@ var (
 	fenceStates     = []string{"Unknown", "Latched Signaled", "Latched Unsignaled", "Delayed Latch Fence Unsignaled"}
 )
 
-const presentDropped = 4
+const presentDropped = androidpb.FrameTimelineEvent_PresentType_PresentDropped
 
 // Bits of JankType.
 const (
-	jankNone            = 0x1
-	jankSFScheduling    = 0x2
-	jankPrediction      = 0x4
-	jankDisplayHAL      = 0x8
-	jankSFCPU           = 0x10
-	jankSFGPU           = 0x20
-	jankApp             = 0x40
-	jankBufferStuffing  = 0x80
-	jankUnknown         = 0x100
-	jankSFStuffing      = 0x200
-	jankDropped         = 0x400
-	jankNonAnimating    = 0x800
-	jankAppJitter       = 0x1000
-	jankDisplayNotOn    = 0x2000
-	jankModeChange      = 0x4000
-	jankPowerModeChange = 0x8000
+	jankNone            = androidpb.FrameTimelineEvent_JankType_JankNone
+	jankSFScheduling    = androidpb.FrameTimelineEvent_JankType_JankSfScheduling
+	jankPrediction      = androidpb.FrameTimelineEvent_JankType_JankPredictionError
+	jankDisplayHAL      = androidpb.FrameTimelineEvent_JankType_JankDisplayHal
+	jankSFCPU           = androidpb.FrameTimelineEvent_JankType_JankSfCPUDeadlineMissed
+	jankSFGPU           = androidpb.FrameTimelineEvent_JankType_JankSfGPUDeadlineMissed
+	jankApp             = androidpb.FrameTimelineEvent_JankType_JankAppDeadlineMissed
+	jankBufferStuffing  = androidpb.FrameTimelineEvent_JankType_JankBufferStuffing
+	jankUnknown         = androidpb.FrameTimelineEvent_JankType_JankUnknown
+	jankSFStuffing      = androidpb.FrameTimelineEvent_JankType_JankSfStuffing
+	jankDropped         = androidpb.FrameTimelineEvent_JankType_JankDropped
+	jankNonAnimating    = androidpb.FrameTimelineEvent_JankType_JankNonAnimating
+	jankAppJitter       = androidpb.FrameTimelineEvent_JankType_JankAppResyncedJitter
+	jankDisplayNotOn    = androidpb.FrameTimelineEvent_JankType_JankDisplayNotOn
+	jankModeChange      = androidpb.FrameTimelineEvent_JankType_JankDisplayModeChangeInProgress
+	jankPowerModeChange = androidpb.FrameTimelineEvent_JankType_JankDisplayPowerModeChangeInProgress
 
 	// Who is to blame.
 	jankByDisplay = jankSFScheduling | jankPrediction | jankDisplayHAL | jankSFCPU | jankSFGPU
@@ -208,7 +244,7 @@ var jankNames = []struct {
 
 func jankText(jank int32) string {
 	switch jank {
-	case 0:
+	case androidpb.FrameTimelineEvent_JankType_JankUnspecified:
 		return "Unspecified"
 	case jankNone:
 		return "None"

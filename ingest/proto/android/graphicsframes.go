@@ -7,10 +7,9 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
-
-const fieldGraphicsFrame = 57
 
 // graphicsFrames follows buffers on their way from an app through the GPU and the
 // compositor to the display. Each event is a slice on the track of its buffer;
@@ -50,7 +49,7 @@ const (
 
 func bufferEvents(r *proto.Reader) *proto.Module {
 	g := &graphicsFrames{Reader: r, buffers: map[string]*buffer{}, displays: map[string]bool{}}
-	return &proto.Module{Fields: []uint32{fieldGraphicsFrame}, Parse: g.parse}
+	return &proto.Module{Fields: []uint32{pb.TracePacket_GraphicsFrameEvent}, Parse: g.parse}
 }
 
 var bufferTracks = &model.Blueprint{Classification: "graphics_frame_event", Dims: []string{"name"}}
@@ -84,26 +83,26 @@ type bufferEvent struct {
 }
 
 func (g *graphicsFrames) parse(e *proto.Event) {
-	data := message.Bytes(e.Data, 1)
+	data := message.Bytes(e.Data, pb.GraphicsFrameEvent_BufferEvent)
 	if data == nil {
 		return
 	}
-	if !message.Has(data, 5) {
+	if !message.Has(data, pb.GraphicsFrameEvent_BufferEvent_BufferID) {
 		g.File.Count(model.StatGraphicsFrameEventParserErrors)
 		return
 	}
 	event := bufferEvent{ts: e.TS, layerName: g.Store.Strings.Intern("no_layer_name")}
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.GraphicsFrameEvent_BufferEvent_FrameNumber:
 			event.frame = int64(f.Uint32())
-		case 2:
+		case pb.GraphicsFrameEvent_BufferEvent_Type:
 			event.kind, event.hasKind = f.Int32(), true
-		case 3:
+		case pb.GraphicsFrameEvent_BufferEvent_LayerName:
 			event.layer, event.layerName = f.Bytes(), g.TextID(f.Bytes())
-		case 4:
+		case pb.GraphicsFrameEvent_BufferEvent_DurationNS:
 			event.dur = f.Int64()
-		case 5:
+		case pb.GraphicsFrameEvent_BufferEvent_BufferID:
 			event.id = int64(f.Uint32())
 		}
 	}

@@ -3,32 +3,30 @@ package android
 import (
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
-)
-
-const (
-	fieldGameInterventions = 83
-	fieldAflags            = 127
 )
 
 // gameList reads which games there are and what the system does to them in each of
 // their modes.
 func (a *android) gameList(data []byte) {
-	a.File.SetStat(model.StatGameInterventionHasReadErrors, model.None, message.Int64(data, 3))
-	a.File.SetStat(model.StatGameInterventionHasParseErrors, model.None, message.Int64(data, 2))
+	a.File.SetStat(model.StatGameInterventionHasReadErrors, model.None, message.Int64(data, pb.AndroidGameInterventionList_ReadError))
+	a.File.SetStat(model.StatGameInterventionHasParseErrors, model.None, message.Int64(data, pb.AndroidGameInterventionList_ParseError))
 	const standard, performance, battery = 1, 2, 3
 	t := &a.Store.AndroidGameInterventionList
-	for game := range message.Messages(data, 1) {
+	for game := range message.Messages(data, pb.AndroidGameInterventionList_GamePackages) {
 		row := t.Append()
-		t.PackageName.Set(row, a.Store.Strings.InternBytes(message.Bytes(game, 1)))
-		t.UID.Set(row, message.Int64(game, 2))
-		t.CurrentMode.Set(row, int64(message.Uint32(game, 3)))
+		t.PackageName.Set(row, a.Store.Strings.InternBytes(message.Bytes(game, pb.AndroidGameInterventionList_GamePackageInfo_Name)))
+		t.UID.Set(row, message.Int64(game, pb.AndroidGameInterventionList_GamePackageInfo_UID))
+		t.CurrentMode.Set(row, int64(message.Uint32(game, pb.AndroidGameInterventionList_GamePackageInfo_CurrentMode)))
 		t.StandardModeSupported.Set(row, false)
 		t.PerfModeSupported.Set(row, false)
 		t.BatteryModeSupported.Set(row, false)
-		for mode := range message.Messages(game, 4) {
-			angle, downscale, fps := message.Int64(mode, 2) != 0, message.Float64(mode, 3), message.Float64(mode, 4)
-			switch message.Int64(mode, 1) {
+		for mode := range message.Messages(game, pb.AndroidGameInterventionList_GamePackageInfo_GameModeInfo) {
+			angle, downscale, fps := message.Int64(mode, pb.AndroidGameInterventionList_GameModeInfo_UseAngle) != 0,
+				message.Float64(mode, pb.AndroidGameInterventionList_GameModeInfo_ResolutionDownscale),
+				message.Float64(mode, pb.AndroidGameInterventionList_GameModeInfo_FPS)
+			switch message.Int64(mode, pb.AndroidGameInterventionList_GameModeInfo_Mode) {
 			case standard:
 				t.StandardModeSupported.Set(row, true)
 				t.StandardModeUseAngle.Set(row, angle)
@@ -59,26 +57,26 @@ var (
 
 // aflags reads the values of Android's feature flags.
 func (a *android) aflags(ts int64, data []byte) {
-	if text, failed := wire.Find(data, 2); failed {
+	if text, failed := wire.Find(data, pb.AndroidAflags_Error); failed {
 		a.File.LogTime(model.StatAndroidAflagsErrors, ts, model.ArgFunc(func(set *model.ArgSet) {
 			set.Add(a.Store.Strings.Intern("error"), model.StringArg(a.TextID(text.Bytes())))
 		}))
 		return
 	}
 	t := &a.Store.AndroidAflags
-	for flag := range message.Messages(data, 1) {
+	for flag := range message.Messages(data, pb.AndroidAflags_Flags) {
 		row := t.Append()
 		text := func(number uint32) model.StringID { return a.Store.Strings.InternBytes(message.Bytes(flag, number)) }
 		t.TS.Set(row, ts)
-		t.FlagNamespace.Set(row, text(1))
-		t.Name.Set(row, text(2))
-		t.Package.Set(row, text(3))
-		t.Container.Set(row, text(4))
-		t.Value.Set(row, text(5))
-		t.StagedValue.Set(row, a.TextField(flag, 6))
-		t.Permission.Set(row, a.NameOf(aflagPermissions, message.Int64(flag, 7)))
-		t.ValuePickedFrom.Set(row, a.NameOf(aflagSources, message.Int64(flag, 8)))
-		t.StorageBackend.Set(row, a.NameOf(aflagBackends, message.Int64(flag, 9)))
-		t.Type.Set(row, a.NameOf(aflagTypes, message.Int64(flag, 10)))
+		t.FlagNamespace.Set(row, text(pb.AndroidAflags_Flag_FlagNamespace))
+		t.Name.Set(row, text(pb.AndroidAflags_Flag_Name))
+		t.Package.Set(row, text(pb.AndroidAflags_Flag_Pkg))
+		t.Container.Set(row, text(pb.AndroidAflags_Flag_Container))
+		t.Value.Set(row, text(pb.AndroidAflags_Flag_Value))
+		t.StagedValue.Set(row, a.TextField(flag, pb.AndroidAflags_Flag_StagedValue))
+		t.Permission.Set(row, a.NameOf(aflagPermissions, message.Int64(flag, pb.AndroidAflags_Flag_Permission)))
+		t.ValuePickedFrom.Set(row, a.NameOf(aflagSources, message.Int64(flag, pb.AndroidAflags_Flag_ValuePickedFrom)))
+		t.StorageBackend.Set(row, a.NameOf(aflagBackends, message.Int64(flag, pb.AndroidAflags_Flag_StorageBackend)))
+		t.Type.Set(row, a.NameOf(aflagTypes, message.Int64(flag, pb.AndroidAflags_Flag_Type)))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -16,32 +17,38 @@ import (
 var Modules = proto.Family{translations, chromeMetadata, chromeEvents}
 
 // Fields of TracePacket.
-const (
-	fieldChromeEvents    = 5
-	fieldChromeBenchmark = 48
-	fieldChromeMetadata  = 51
-)
 
 // benchmarkFacts are the fields of ChromeBenchmarkMetadata as metadata has them.
 var benchmarkFacts = [...]string{
-	1: "benchmark_start_time_us", 2: "benchmark_story_run_time_us", 3: "benchmark_name", 4: "benchmark_description",
-	5: "benchmark_label", 6: "benchmark_story_name", 7: "benchmark_story_tags", 8: "benchmark_story_run_index",
-	9: "benchmark_had_failures",
+	pb.ChromeBenchmarkMetadata_BenchmarkStartTimeUS: "benchmark_start_time_us",
+	pb.ChromeBenchmarkMetadata_StoryRunTimeUS:       "benchmark_story_run_time_us",
+	pb.ChromeBenchmarkMetadata_BenchmarkName:        "benchmark_name",
+	pb.ChromeBenchmarkMetadata_BenchmarkDescription: "benchmark_description",
+	pb.ChromeBenchmarkMetadata_Label:                "benchmark_label",
+	pb.ChromeBenchmarkMetadata_StoryName:            "benchmark_story_name",
+	pb.ChromeBenchmarkMetadata_StoryTags:            "benchmark_story_tags",
+	pb.ChromeBenchmarkMetadata_StoryRunIndex:        "benchmark_story_run_index",
+	pb.ChromeBenchmarkMetadata_HadFailures:          "benchmark_had_failures",
 }
 
 // chromeFacts are the fields of ChromeMetadataPacket likewise, but for those that
 // are messages.
 var chromeFacts = [...]string{
-	2: "playstore_version_code", 3: "enabled_categories", 5: "package-name", 6: "product-version", 7: "channel", 8: "os-name",
+	pb.ChromeMetadataPacket_ChromeVersionCode: "playstore_version_code",
+	pb.ChromeMetadataPacket_EnabledCategories: "enabled_categories",
+	pb.ChromeMetadataPacket_AppPackageName:    "package-name",
+	pb.ChromeMetadataPacket_AppVersion:        "product-version",
+	pb.ChromeMetadataPacket_Channel:           "channel",
+	pb.ChromeMetadataPacket_OSName:            "os-name",
 }
 
 // chromeMetadata reads what Chrome says of itself.
 func chromeMetadata(r *proto.Reader) *proto.Module {
 	instances := 0
 	return &proto.Module{
-		Fields: []uint32{fieldChromeMetadata, fieldChromeBenchmark},
+		Fields: []uint32{pb.TracePacket_ChromeMetadata, pb.TracePacket_ChromeBenchmarkMetadata},
 		Read: func(_ *proto.Packet, f *wire.Field) bool {
-			if f.Number == fieldChromeBenchmark {
+			if f.Number == pb.TracePacket_ChromeBenchmarkMetadata {
 				benchmark(r, f.Bytes())
 				return true
 			}
@@ -64,7 +71,7 @@ func benchmark(r *proto.Reader, data []byte) {
 	for f := wire.Read(data); f.Next(); {
 		switch {
 		case f.Number >= uint32(len(benchmarkFacts)):
-		case f.Number == 7:
+		case f.Number == pb.ChromeBenchmarkMetadata_StoryTags:
 			r.File.AddMetadata(benchmarkFacts[f.Number], value(r, &f.Field))
 		default:
 			r.File.SetMetadata(benchmarkFacts[f.Number], value(r, &f.Field))
@@ -79,18 +86,18 @@ func chromeInstance(r *proto.Reader, prefix string, data []byte) {
 	n := 0
 	for f := wire.Read(data); f.Next(); {
 		switch {
-		case f.Number == 1:
+		case f.Number == pb.ChromeMetadataPacket_BackgroundTracingMetadata:
 			r.SetMetadata("cr-background_tracing_metadata", model.StringArg(strs.Intern(base64.StdEncoding.EncodeToString(f.Bytes()))))
-			if hash, ok := wire.Find(f.Bytes(), 3); ok {
+			if hash, ok := wire.Find(f.Bytes(), pb.BackgroundTracingMetadata_ScenarioNameHash); ok {
 				r.SetMetadata("cr-scenario_name_hash", model.IntArg(int64(hash.Uint32())))
 			}
-		case f.Number == 4:
+		case f.Number == pb.ChromeMetadataPacket_FieldTrialHashes:
 			if n > 0 && n%2 == 0 {
 				trials.WriteByte('\n')
 			}
 			n++
-			name, _ := wire.Find(f.Bytes(), 1)
-			group, _ := wire.Find(f.Bytes(), 2)
+			name, _ := wire.Find(f.Bytes(), pb.ChromeMetadataPacket_FinchHash_Name)
+			group, _ := wire.Find(f.Bytes(), pb.ChromeMetadataPacket_FinchHash_Group)
 			fmt.Fprintf(&trials, "{ name: %d, group: %d } ", name.Uint32(), group.Uint32())
 		case f.Number < uint32(len(chromeFacts)) && chromeFacts[f.Number] != "":
 			r.SetMetadata(prefix+chromeFacts[f.Number], value(r, &f.Field))
@@ -109,7 +116,7 @@ const userTrace = 0
 func chromeEvents(r *proto.Reader) *proto.Module {
 	bundles := 0
 	return &proto.Module{
-		Fields:   []uint32{fieldChromeEvents},
+		Fields:   []uint32{pb.TracePacket_ChromeEvents},
 		OldClock: true,
 		Parse: func(e *proto.Event) {
 			facts := new(model.ArgSet)
@@ -117,17 +124,17 @@ func chromeEvents(r *proto.Reader) *proto.Module {
 			var hasMetadata bool
 			for f := wire.Read(e.Data); f.Next(); {
 				switch f.Number {
-				case 2:
+				case pb.ChromeEventBundle_Metadata:
 					if !hasMetadata {
 						hasMetadata = true
 						bundles++
 					}
 					chromeFact(r, f.Bytes(), bundles, facts)
-				case 4:
+				case pb.ChromeEventBundle_LegacyFtraceOutput:
 					ftrace = append(ftrace, f.Bytes()...)
-				case 5:
-					kind, _ := wire.Find(f.Bytes(), 1)
-					text, _ := wire.Find(f.Bytes(), 2)
+				case pb.ChromeEventBundle_LegacyJSONTrace:
+					kind, _ := wire.Find(f.Bytes(), pb.ChromeLegacyJsonTrace_Type)
+					text, _ := wire.Find(f.Bytes(), pb.ChromeLegacyJsonTrace_Data)
 					if kind.Int32() == userTrace {
 						rawText(r, e.TS, "chrome_event.legacy_user_trace", text.Bytes())
 					}
@@ -157,13 +164,13 @@ func chromeFact(r *proto.Reader, data []byte, bundle int, set *model.ArgSet) {
 	value := model.NullArg()
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.ChromeMetadata_Name:
 			name = string(f.Bytes())
-		case 2:
+		case pb.ChromeMetadata_StringValue:
 			value = model.StringArg(strs.InternBytes(f.Bytes()))
-		case 3, 4:
+		case pb.ChromeMetadata_BoolValue, pb.ChromeMetadata_IntValue:
 			value = model.IntArg(f.Int64())
-		case 5:
+		case pb.ChromeMetadata_JSONValue:
 			value = model.JSONArg(strs.InternBytes(f.Bytes()))
 		}
 	}

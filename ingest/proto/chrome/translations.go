@@ -5,42 +5,46 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/proto/translation"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
+// Fields of the entries of a map.
 const (
-	fieldDeobfuscation    = 64
-	fieldTranslationTable = 82
+	mapKey   = 1
+	mapValue = 2
 )
 
 // translations reads the tables that translate names.
 func translations(r *proto.Reader) *proto.Module {
 	t := translation.Of(r)
 	return &proto.Module{
-		Fields: []uint32{fieldTranslationTable, fieldDeobfuscation},
+		Fields: []uint32{pb.TracePacket_TranslationTable, pb.TracePacket_DeobfuscationMapping},
 		Read: func(_ *proto.Packet, f *wire.Field) bool {
-			if f.Number == fieldDeobfuscation {
+			if f.Number == pb.TracePacket_DeobfuscationMapping {
 				readClasses(t, r.Store.Strings, f.Bytes())
 				return false
 			}
 			for table := wire.Read(f.Bytes()); table.Next(); {
 				for entry := wire.Read(table.Bytes()); entry.Next(); {
-					key, _ := wire.Find(entry.Bytes(), 1)
-					name := r.Store.Strings.InternBytes(message.Bytes(entry.Bytes(), 2))
+					key, _ := wire.Find(entry.Bytes(), mapKey)
+					name := r.Store.Strings.InternBytes(message.Bytes(entry.Bytes(), mapValue))
 					switch {
-					case table.Number == 1:
+					case table.Number == pb.TranslationTable_ChromeHistogram:
 						t.Histograms[key.Uint64()] = name
-					case table.Number == 2:
+					case table.Number == pb.TranslationTable_ChromeUserEvent:
 						t.UserEvents[key.Uint64()] = name
-					case table.Number == 3 && entry.Number == 1:
+					case table.Number == pb.TranslationTable_ChromePerformanceMark &&
+						entry.Number == pb.ChromePerformanceMarkTranslationTable_SiteHashToName:
 						t.Sites[key.Uint64()] = name
-					case table.Number == 3 && entry.Number == 2:
+					case table.Number == pb.TranslationTable_ChromePerformanceMark &&
+						entry.Number == pb.ChromePerformanceMarkTranslationTable_MarkHashToName:
 						t.Marks[key.Uint64()] = name
-					case table.Number == 4:
+					case table.Number == pb.TranslationTable_SliceName:
 						t.Slices[r.Store.Strings.InternBytes(key.Bytes())] = name
-					case table.Number == 5:
+					case table.Number == pb.TranslationTable_ProcessTrackName:
 						t.ProcessTracks[r.Store.Strings.InternBytes(key.Bytes())] = name
-					case table.Number == 6:
+					case table.Number == pb.TranslationTable_ChromeStudy:
 						t.Studies[key.Uint64()] = name
 					}
 				}
@@ -52,16 +56,16 @@ func translations(r *proto.Reader) *proto.Module {
 
 // readClasses reads the classes of a DeobfuscationMapping.
 func readClasses(t *translation.Tables, strs *table.StringPool, data []byte) {
-	name := string(message.Bytes(data, 1))
+	name := string(message.Bytes(data, pb.DeobfuscationMapping_PackageName))
 	if t.Package == "" {
 		t.Package = name
 	}
 	if t.Package != name {
 		return
 	}
-	for class := range message.Messages(data, 3) {
-		if id := strs.InternBytes(message.Bytes(class, 1)); t.Classes[id] == 0 {
-			t.Classes[id] = strs.InternBytes(message.Bytes(class, 2))
+	for class := range message.Messages(data, pb.DeobfuscationMapping_ObfuscatedClasses) {
+		if id := strs.InternBytes(message.Bytes(class, pb.ObfuscatedClass_ObfuscatedName)); t.Classes[id] == 0 {
+			t.Classes[id] = strs.InternBytes(message.Bytes(class, pb.ObfuscatedClass_DeobfuscatedName))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -15,15 +16,10 @@ import (
 var Modules = proto.Family{otherKernels}
 
 const (
-	fieldTaskState             = 117
-	fieldKernelCPUFreq         = 118
-	fieldTaskRename            = 120
-	fieldKernelProcesses       = 122
-	fieldKernelGPUFreq         = 129
-	taskCreated                = 1
-	taskRunning                = 3
-	taskDestroyed              = 8
-	maxGenericCPUs       int64 = 4096
+	taskCreated          = 1
+	taskRunning          = 3
+	taskDestroyed        = 8
+	maxGenericCPUs int64 = 4096
 )
 
 // taskStates are the states of GenericKernelTaskStateEvent.
@@ -55,8 +51,9 @@ func otherKernels(r *proto.Reader) *proto.Module {
 		k.states[i] = r.Store.Strings.Intern(name)
 	}
 	return &proto.Module{
-		Fields: []uint32{fieldTaskState, fieldKernelCPUFreq, fieldTaskRename, fieldKernelProcesses, fieldKernelGPUFreq},
-		Parse:  k.parse,
+		Fields: []uint32{pb.TracePacket_GenericKernelTaskStateEvent, pb.TracePacket_GenericKernelCPUFreqEvent,
+			pb.TracePacket_GenericKernelTaskRenameEvent, pb.TracePacket_GenericKernelProcessTree, pb.TracePacket_GenericGPUFrequencyEvent},
+		Parse: k.parse,
 		End: func() {
 			for utid := range k.ended {
 				k.forget(utid)
@@ -67,55 +64,58 @@ func otherKernels(r *proto.Reader) *proto.Module {
 
 func (k *genericKernel) parse(e *proto.Event) {
 	switch e.Field {
-	case fieldTaskState:
+	case pb.TracePacket_GenericKernelTaskStateEvent:
 		k.taskState(e.TS, e.Data)
-	case fieldKernelCPUFreq:
-		track := k.Tracks.Intern(ftrace.CPUFrequency, nil, model.IntDim(message.Int64(e.Data, 1)))
-		k.Counters.Push(e.TS, float64(message.Int64(e.Data, 2))/1000, track)
-	case fieldTaskRename:
-		k.Machine.SetThreadAndProcessName(k.Machine.Thread(message.Int64(e.Data, 1)), k.TextField(e.Data, 2), model.ThreadNameFtrace)
-	case fieldKernelProcesses:
+	case pb.TracePacket_GenericKernelCPUFreqEvent:
+		track := k.Tracks.Intern(ftrace.CPUFrequency, nil, model.IntDim(message.Int64(e.Data, pb.GenericKernelCpuFrequencyEvent_CPU)))
+		k.Counters.Push(e.TS, float64(message.Int64(e.Data, pb.GenericKernelCpuFrequencyEvent_FreqHz))/1000, track)
+	case pb.TracePacket_GenericKernelTaskRenameEvent:
+		k.Machine.SetThreadAndProcessName(k.Machine.Thread(message.Int64(e.Data, pb.GenericKernelTaskRenameEvent_TID)),
+			k.TextField(e.Data, pb.GenericKernelTaskRenameEvent_Comm), model.ThreadNameFtrace)
+	case pb.TracePacket_GenericKernelProcessTree:
 		k.processes(e.Data)
-	case fieldKernelGPUFreq:
-		gpu := int64(message.Uint32(e.Data, 1))
+	case pb.TracePacket_GenericGPUFrequencyEvent:
+		gpu := int64(message.Uint32(e.Data, pb.GenericGpuFrequencyEvent_GPUID))
 		track := k.Tracks.Intern(ftrace.GPUFrequency, nil, model.IntDim(k.Machine.GPU(gpu)), model.IntDim(gpu))
-		k.Counters.Push(e.TS, float64(message.Uint32(e.Data, 2)), track)
+		k.Counters.Push(e.TS, float64(message.Uint32(e.Data, pb.GenericGpuFrequencyEvent_FrequencyKhz)), track)
 	}
 }
 
 func (k *genericKernel) processes(data []byte) {
 	m := k.Machine
-	for process := range message.Messages(data, 1) {
-		cmdline, ok := wire.Find(process, 3)
+	for process := range message.Messages(data, pb.GenericKernelProcessTree_Processes) {
+		cmdline, ok := wire.Find(process, pb.GenericKernelProcessTree_Process_Cmdline)
 		if !ok {
 			continue
 		}
 		name, _, _ := bytes.Cut(cmdline.Bytes(), []byte(" "))
-		parent, upid := m.ProcessWithoutThread(message.Int64(process, 2)), m.ProcessWithoutThread(message.Int64(process, 1))
+		parent, upid := m.ProcessWithoutThread(message.Int64(process, pb.GenericKernelProcessTree_Process_PPID)),
+			m.ProcessWithoutThread(message.Int64(process, pb.GenericKernelProcessTree_Process_PID))
 		if !m.SetParent(upid, parent) {
 			k.File.Log(model.StatProcessTrackerParentPIDChanged, model.LogEntry{})
 		}
 		m.SetProcessName(upid, k.Store.Strings.InternBytes(name), model.ProcessNameSystem)
-		m.SetCmdline(upid, k.TextField(process, 3))
+		m.SetCmdline(upid, k.TextField(process, pb.GenericKernelProcessTree_Process_Cmdline))
 	}
-	for thread := range message.Messages(data, 2) {
-		upid := m.ProcessWithoutThread(message.Int64(thread, 2))
-		utid := m.ThreadIn(message.Int64(thread, 1), upid, false)
-		m.SetMainThread(utid, message.Int64(thread, 4) != 0)
-		m.SetIdleThread(utid, message.Int64(thread, 5) != 0)
-		if message.Has(thread, 3) {
-			m.SetThreadName(utid, k.TextField(thread, 3), model.ThreadNameSystem)
+	for thread := range message.Messages(data, pb.GenericKernelProcessTree_Threads) {
+		upid := m.ProcessWithoutThread(message.Int64(thread, pb.GenericKernelProcessTree_Thread_PID))
+		utid := m.ThreadIn(message.Int64(thread, pb.GenericKernelProcessTree_Thread_TID), upid, false)
+		m.SetMainThread(utid, message.Int64(thread, pb.GenericKernelProcessTree_Thread_IsMainThread) != 0)
+		m.SetIdleThread(utid, message.Int64(thread, pb.GenericKernelProcessTree_Thread_IsIdle) != 0)
+		if message.Has(thread, pb.GenericKernelProcessTree_Thread_Comm) {
+			m.SetThreadName(utid, k.TextField(thread, pb.GenericKernelProcessTree_Thread_Comm), model.ThreadNameSystem)
 		}
 	}
 }
 
 func (k *genericKernel) taskState(ts int64, data []byte) {
-	cpu, tid, state := message.Int64(data, 1), message.Int64(data, 3), message.Int64(data, 4)
+	cpu, tid, state := message.Int64(data, pb.GenericKernelTaskStateEvent_CPU), message.Int64(data, pb.GenericKernelTaskStateEvent_TID),
+		message.Int64(data, pb.GenericKernelTaskStateEvent_State)
 	if cpu < 0 || cpu >= maxGenericCPUs || state <= 0 || state >= int64(len(taskStates)) {
 		k.File.Count(model.StatTaskStateInvalid)
 		return
 	}
-	utid, ok := k.thread(ts, tid, state, k.TextField(data, 2))
+	utid, ok := k.thread(ts, tid, state, k.TextField(data, pb.GenericKernelTaskStateEvent_Comm))
 	if !ok {
 		k.File.Count(model.StatGenericTaskStateInvalidOrder)
 		return
@@ -126,7 +126,7 @@ func (k *genericKernel) taskState(ts int64, data []byte) {
 			k.end(ts, cpu, row, before.utid)
 			k.Threads.Set(ts, before.utid, 0, model.None)
 		}
-		k.Sched.Begin(ts, cpu, utid, message.Int32(data, 5))
+		k.Sched.Begin(ts, cpu, utid, message.Int32(data, pb.GenericKernelTaskStateEvent_Prio))
 		k.running[cpu] = runningTask{tid, utid}
 		k.Threads.Set(ts, utid, name, cpu)
 		return

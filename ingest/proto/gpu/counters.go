@@ -6,13 +6,8 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
-)
-
-const (
-	fieldGPUCounters = 52
-
-	internedGPUCounters = 47
 )
 
 // gpuCounters reads the counters of GPUs, which their drivers describe.
@@ -36,13 +31,13 @@ type gpuCounter struct {
 func gpuCounterEvents(r *proto.Reader) *proto.Module {
 	g := &gpuCounters{Reader: r, inline: gpuCounterMap{}, last: map[model.TrackID]int64{}}
 	return &proto.Module{
-		Fields: []uint32{fieldGPUCounters},
+		Fields: []uint32{pb.TracePacket_GPUCounterEvent},
 		Tokenize: func(p *proto.Packet, f *wire.Field) bool {
 			g.describe(p, f.Bytes())
 			if p.HasTimestamp {
 				return false
 			}
-			if message.Has(f.Bytes(), 2) {
+			if message.Has(f.Bytes(), pb.GpuCounterEvent_Counters) {
 				g.File.LogAt(model.StatGPUCountersMissingTimestamp, p.Offset, nil)
 			}
 			return true
@@ -59,7 +54,7 @@ func gpuCounterEvents(r *proto.Reader) *proto.Module {
 // describe reads the description of counters in an event, if it has one that is
 // not known.
 func (g *gpuCounters) describe(p *proto.Packet, data []byte) {
-	if iid, ok := wire.Find(data, 4); ok {
+	if iid, ok := wire.Find(data, pb.GpuCounterEvent_CounterDescriptorIID); ok {
 		known := internedCounters.Of(p.State)
 		if *known == nil {
 			*known = map[uint64]gpuCounterMap{}
@@ -67,18 +62,19 @@ func (g *gpuCounters) describe(p *proto.Packet, data []byte) {
 		if (*known)[iid.Uint64()] != nil {
 			return
 		}
-		described, ok := p.State.Interned(internedGPUCounters, iid.Uint64())
-		if !ok || !message.Has(described, 2) {
+		described, ok := p.State.Interned(pb.InternedData_GPUCounterDescriptors, iid.Uint64())
+		if !ok || !message.Has(described, pb.InternedGpuCounterDescriptor_CounterDescriptor) {
 			g.File.Count(model.StatGPUCountersInvalidSpec)
 			return
 		}
 		counters := gpuCounterMap{}
-		g.specs(p, int64(message.Uint32(described, 3)), message.Bytes(described, 2), counters)
+		g.specs(p, int64(message.Uint32(described, pb.InternedGpuCounterDescriptor_GPUID)),
+			message.Bytes(described, pb.InternedGpuCounterDescriptor_CounterDescriptor), counters)
 		(*known)[iid.Uint64()] = counters
 		return
 	}
-	if descriptor, ok := wire.Find(data, 1); ok {
-		g.specs(p, int64(message.Uint32(data, 3)), descriptor.Bytes(), g.inline)
+	if descriptor, ok := wire.Find(data, pb.GpuCounterEvent_CounterDescriptor); ok {
+		g.specs(p, int64(message.Uint32(data, pb.GpuCounterEvent_GPUID)), descriptor.Bytes(), g.inline)
 	}
 }
 
@@ -87,23 +83,24 @@ type counterGroup struct{ name, description model.StringID }
 // specs adds the counters of a GpuCounterDescriptor and their groups.
 func (g *gpuCounters) specs(p *proto.Packet, gpu int64, descriptor []byte, counters gpuCounterMap) {
 	groups := map[int64]counterGroup{}
-	for group := range message.Messages(descriptor, 6) {
-		groups[int64(message.Uint32(group, 1))] = counterGroup{g.TextField(group, 2), g.TextField(group, 3)}
+	for group := range message.Messages(descriptor, pb.GpuCounterDescriptor_CounterGroups) {
+		groups[int64(message.Uint32(group, pb.GpuCounterDescriptor_GpuCounterGroupSpec_GroupID))] = counterGroup{g.TextField(group,
+			pb.GpuCounterDescriptor_GpuCounterGroupSpec_Name), g.TextField(group, pb.GpuCounterDescriptor_GpuCounterGroupSpec_Description)}
 	}
 	added := map[uint32]model.TrackID{}
-	for spec := range message.Messages(descriptor, 1) {
-		id, ok := wire.Find(spec, 1)
+	for spec := range message.Messages(descriptor, pb.GpuCounterDescriptor_Specs) {
+		id, ok := wire.Find(spec, pb.GpuCounterDescriptor_GpuCounterSpec_CounterID)
 		_, known := counters[id.Uint32()]
-		if !ok || !message.Has(spec, 2) || known {
+		if !ok || !message.Has(spec, pb.GpuCounterDescriptor_GpuCounterSpec_Name) || known {
 			g.File.LogAt(model.StatGPUCountersInvalidSpec, p.Offset, nil)
 			continue
 		}
 		const forwards = 2
 		track := g.track(gpu, spec)
-		counters[id.Uint32()] = gpuCounter{track, message.Int64(spec, 11) == forwards}
+		counters[id.Uint32()] = gpuCounter{track, message.Int64(spec, pb.GpuCounterDescriptor_GpuCounterSpec_ValueDirection) == forwards}
 		added[id.Uint32()] = track
 		grouped := false
-		for group := range message.Numbers(spec, 10) {
+		for group := range message.Numbers(spec, pb.GpuCounterDescriptor_GpuCounterSpec_Groups) {
 			grouped = true
 			g.group(int64(group), track, groups[int64(group)])
 		}
@@ -111,10 +108,11 @@ func (g *gpuCounters) specs(p *proto.Packet, gpu int64, descriptor []byte, count
 			g.group(0, track, counterGroup{})
 		}
 	}
-	for group := range message.Messages(descriptor, 6) {
-		for id := range message.Numbers(group, 4) {
+	for group := range message.Messages(descriptor, pb.GpuCounterDescriptor_CounterGroups) {
+		for id := range message.Numbers(group, pb.GpuCounterDescriptor_GpuCounterGroupSpec_CounterIDs) {
 			if track, ok := added[uint32(id)]; ok {
-				g.group(int64(message.Uint32(group, 1)), track, groups[int64(message.Uint32(group, 1))])
+				g.group(int64(message.Uint32(group, pb.GpuCounterDescriptor_GpuCounterGroupSpec_GroupID)), track,
+					groups[int64(message.Uint32(group, pb.GpuCounterDescriptor_GpuCounterGroupSpec_GroupID))])
 			}
 		}
 	}
@@ -132,9 +130,10 @@ func (g *gpuCounters) group(id int64, track model.TrackID, group counterGroup) {
 var gpuCounterTracks = &model.Blueprint{Classification: "gpu_counter", Event: model.CounterTrack, Dims: []string{"ugpu", "gpu", "name"}}
 
 func (g *gpuCounters) track(gpu int64, spec []byte) model.TrackID {
-	name := g.TextField(spec, 2)
+	name := g.TextField(spec, pb.GpuCounterDescriptor_GpuCounterSpec_Name)
 	o := model.TrackOptions{Name: name, Unit: g.unit(spec), Args: model.ArgFunc(func(set *model.ArgSet) {
-		set.Add(g.Store.Strings.Intern("description"), model.StringArg(g.TextField(spec, 3)))
+		set.Add(g.Store.Strings.Intern("description"),
+			model.StringArg(g.TextField(spec, pb.GpuCounterDescriptor_GpuCounterSpec_Description)))
 	})}
 	return g.Tracks.Intern(gpuCounterTracks, &o, model.IntDim(g.Machine.GPU(gpu)), model.IntDim(gpu), model.StringDim(name))
 }
@@ -153,14 +152,15 @@ func unitName(unit uint64) string {
 
 // unit writes the unit of a counter, such as B/s.
 func (g *gpuCounters) unit(spec []byte) model.StringID {
-	if !message.Has(spec, 7) && !message.Has(spec, 8) {
+	if !message.Has(spec, pb.GpuCounterDescriptor_GpuCounterSpec_NumeratorUnits) &&
+		!message.Has(spec, pb.GpuCounterDescriptor_GpuCounterSpec_DenominatorUnits) {
 		return 0
 	}
 	var above, below []string
-	for unit := range message.Numbers(spec, 7) {
+	for unit := range message.Numbers(spec, pb.GpuCounterDescriptor_GpuCounterSpec_NumeratorUnits) {
 		above = append(above, unitName(unit))
 	}
-	for unit := range message.Numbers(spec, 8) {
+	for unit := range message.Numbers(spec, pb.GpuCounterDescriptor_GpuCounterSpec_DenominatorUnits) {
 		if name := unitName(unit); name != "" {
 			below = append(below, name)
 		}
@@ -174,16 +174,16 @@ func (g *gpuCounters) unit(spec []byte) model.StringID {
 
 func (g *gpuCounters) parse(e *proto.Event) {
 	counters, interned := g.inline, false
-	if iid, ok := wire.Find(e.Data, 4); ok {
+	if iid, ok := wire.Find(e.Data, pb.GpuCounterEvent_CounterDescriptorIID); ok {
 		counters, interned = (*internedCounters.Of(e.State))[iid.Uint64()], true
 		if counters == nil {
 			return
 		}
 	}
-	for value := range message.Messages(e.Data, 2) {
-		id, ok := wire.Find(value, 1)
-		integer, isInteger := wire.Find(value, 2)
-		double, isDouble := wire.Find(value, 3)
+	for value := range message.Messages(e.Data, pb.GpuCounterEvent_Counters) {
+		id, ok := wire.Find(value, pb.GpuCounterEvent_GpuCounter_CounterID)
+		integer, isInteger := wire.Find(value, pb.GpuCounterEvent_GpuCounter_IntValue)
+		double, isDouble := wire.Find(value, pb.GpuCounterEvent_GpuCounter_DoubleValue)
 		if !ok || !isInteger && !isDouble {
 			continue
 		}

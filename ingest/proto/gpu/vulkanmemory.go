@@ -6,14 +6,8 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
-)
-
-const (
-	fieldVulkanMemory = 62
-
-	internedFunctionNames = 5
-	internedVulkanKeys    = 22
 )
 
 // The values of enums of VulkanMemoryEvent as the table has them.
@@ -39,7 +33,7 @@ type vulkanUse struct {
 
 func vulkanMemoryEvents(r *proto.Reader) *proto.Module {
 	v := &vulkanMemory{Reader: r, used: map[vulkanUse]int64{}}
-	return &proto.Module{Fields: []uint32{fieldVulkanMemory}, Parse: v.parse}
+	return &proto.Module{Fields: []uint32{pb.TracePacket_VulkanMemoryEvent}, Parse: v.parse}
 }
 
 var (
@@ -67,35 +61,35 @@ func (v *vulkanMemory) parse(e *proto.Event) {
 	var annotations model.ArgSet
 	for f := wire.Read(e.Data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.VulkanMemoryEvent_Source:
 			source = f.Int64()
-		case 2:
+		case pb.VulkanMemoryEvent_Operation:
 			operation = f.Int64()
-		case 4:
+		case pb.VulkanMemoryEvent_PID:
 			pid = int64(f.Uint32())
-		case 5:
+		case pb.VulkanMemoryEvent_MemoryAddress:
 			t.MemoryAddress.Set(row, f.Int64())
-		case 6:
+		case pb.VulkanMemoryEvent_MemorySize:
 			size = f.Int64()
 			t.MemorySize.Set(row, size)
-		case 7:
-			name, _ := e.State.InternedString(internedFunctionNames, f.Uint64())
+		case pb.VulkanMemoryEvent_CallerIID:
+			name, _ := e.State.InternedString(pb.InternedData_FunctionNames, f.Uint64())
 			t.FunctionName.Set(row, name)
-		case 8:
+		case pb.VulkanMemoryEvent_AllocationScope:
 			scope = f.Int64()
 			t.Scope.Set(row, v.NameOf(vulkanScopes, scope))
-		case 9:
+		case pb.VulkanMemoryEvent_Annotations:
 			v.annotate(e.State, f.Bytes(), &annotations)
-		case 16:
+		case pb.VulkanMemoryEvent_Device:
 			t.Device.Set(row, f.Int64())
-		case 17:
+		case pb.VulkanMemoryEvent_DeviceMemory:
 			t.DeviceMemory.Set(row, f.Int64())
-		case 18:
+		case pb.VulkanMemoryEvent_MemoryType:
 			memoryType = int64(f.Uint32())
 			t.MemoryType.Set(row, memoryType)
-		case 19:
+		case pb.VulkanMemoryEvent_Heap:
 			t.Heap.Set(row, int64(f.Uint32()))
-		case 20:
+		case pb.VulkanMemoryEvent_ObjectHandle:
 			t.ObjectHandle.Set(row, f.Int64())
 		}
 	}
@@ -137,18 +131,18 @@ func (v *vulkanMemory) count(ts int64, upid model.UPID, source, operation, scope
 }
 
 func (v *vulkanMemory) annotate(s *proto.State, data []byte, set *model.ArgSet) {
-	key, ok := s.InternedString(internedVulkanKeys, message.Uint64(data, 1))
+	key, ok := s.InternedString(pb.InternedData_VulkanMemoryKeys, message.Uint64(data, pb.VulkanMemoryEventAnnotation_KeyIID))
 	if !ok {
 		return
 	}
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 2:
+		case pb.VulkanMemoryEventAnnotation_IntValue:
 			set.Add(key, model.IntArg(f.Int64()))
-		case 3:
+		case pb.VulkanMemoryEventAnnotation_DoubleValue:
 			set.Add(key, model.RealArg(f.Float64()))
-		case 4:
-			text, _ := s.InternedString(internedVulkanKeys, f.Uint64())
+		case pb.VulkanMemoryEventAnnotation_StringIID:
+			text, _ := s.InternedString(pb.InternedData_VulkanMemoryKeys, f.Uint64())
 			set.Add(key, model.StringArg(text))
 		}
 	}

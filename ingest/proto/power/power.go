@@ -9,6 +9,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -16,10 +17,6 @@ import (
 var Modules = proto.Family{energy}
 
 const (
-	fieldBattery         = 38
-	fieldPowerRails      = 40
-	fieldEnergyBreakdown = 77
-	fieldEntityResidency = 91
 
 	// maxRails is more than a device has.
 	maxRails = 256
@@ -53,7 +50,8 @@ func energy(r *proto.Reader) *proto.Module {
 	p := &power{Reader: r, tracks: map[rail]model.TrackID{}, consumers: map[int64]consumer{}, entities: map[entityState]entityNames{}}
 	p.rails = r.NewStream(p.railEnergy)
 	return &proto.Module{
-		Fields:   []uint32{fieldBattery, fieldPowerRails, fieldEnergyBreakdown, fieldEntityResidency},
+		Fields: []uint32{pb.TracePacket_Battery, pb.TracePacket_PowerRails, pb.TracePacket_AndroidEnergyEstimationBreakdown,
+			pb.TracePacket_EntityStateResidency},
 		Tokenize: p.tokenize,
 		Parse:    p.parse,
 	}
@@ -63,15 +61,15 @@ func energy(r *proto.Reader) *proto.Module {
 // rails, which have a time each.
 func (p *power) tokenize(packet *proto.Packet, f *wire.Field) bool {
 	switch data := f.Bytes(); f.Number {
-	case fieldPowerRails:
+	case pb.TracePacket_PowerRails:
 		p.powerRails(packet, data)
 		return true
-	case fieldEnergyBreakdown:
-		if descriptor, ok := wire.Find(data, 1); ok {
+	case pb.TracePacket_AndroidEnergyEstimationBreakdown:
+		if descriptor, ok := wire.Find(data, pb.AndroidEnergyEstimationBreakdown_EnergyConsumerDescriptor); ok {
 			p.describeConsumers(descriptor.Bytes())
 			return true
 		}
-	case fieldEntityResidency:
+	case pb.TracePacket_EntityStateResidency:
 		p.describeEntities(data)
 	}
 	return false
@@ -79,11 +77,11 @@ func (p *power) tokenize(packet *proto.Packet, f *wire.Field) bool {
 
 func (p *power) parse(e *proto.Event) {
 	switch e.Field {
-	case fieldBattery:
+	case pb.TracePacket_Battery:
 		p.battery(e.TS, e.Data)
-	case fieldEnergyBreakdown:
+	case pb.TracePacket_AndroidEnergyEstimationBreakdown:
 		p.breakdown(e.TS, e.Data)
-	case fieldEntityResidency:
+	case pb.TracePacket_EntityStateResidency:
 		p.residency(e.TS, e.Data)
 	}
 }
@@ -102,7 +100,7 @@ var batteryCounters = &model.Blueprint{Classification: "battery_counter", Event:
 	}}
 
 func (p *power) battery(ts int64, data []byte) {
-	battery := p.dim(message.Bytes(data, 5))
+	battery := p.dim(message.Bytes(data, pb.BatteryCounters_Name))
 	push := func(counter string, value float64) {
 		p.Counters.Push(ts, value, p.Tracks.Intern(batteryCounters, nil, battery, model.StringDim(p.Store.Strings.Intern(counter))))
 	}
@@ -113,16 +111,17 @@ func (p *power) battery(ts int64, data []byte) {
 		}
 		return f.Int64(), ok
 	}
-	voltage, _ := wire.Find(data, 7)
-	if _, charge := pushInt(1, "charge_uah"); !charge && message.Has(data, 6) && voltage.Int64() > 0 {
-		push("charge_uah", float64(message.Int64(data, 6)*1_000_000/voltage.Int64()))
+	voltage, _ := wire.Find(data, pb.BatteryCounters_VoltageUv)
+	if _, charge := pushInt(pb.BatteryCounters_ChargeCounterUah, "charge_uah"); !charge &&
+		message.Has(data, pb.BatteryCounters_EnergyCounterUwh) && voltage.Int64() > 0 {
+		push("charge_uah", float64(message.Int64(data, pb.BatteryCounters_EnergyCounterUwh)*1_000_000/voltage.Int64()))
 	}
-	if message.Has(data, 2) {
-		push("capacity_pct", message.Float64(data, 2))
+	if message.Has(data, pb.BatteryCounters_CapacityPercent) {
+		push("capacity_pct", message.Float64(data, pb.BatteryCounters_CapacityPercent))
 	}
-	current, hasCurrent := pushInt(3, "current_ua")
-	pushInt(4, "current.avg_ua")
-	if _, ok := pushInt(7, "voltage_uv"); ok && hasCurrent {
+	current, hasCurrent := pushInt(pb.BatteryCounters_CurrentUa, "current_ua")
+	pushInt(pb.BatteryCounters_CurrentAvgUa, "current.avg_ua")
+	if _, ok := pushInt(pb.BatteryCounters_VoltageUv, "voltage_uv"); ok && hasCurrent {
 		// The current of a battery that is discharged is negative, the power not.
 		push("power_mw", math.Abs(float64(current*voltage.Int64()/1_000_000_000)))
 	}
@@ -152,26 +151,27 @@ func railName(raw string) string {
 var powerRails = &model.Blueprint{Classification: "power_rails", Event: model.CounterTrack, Dims: []string{"name", "session_uuid"}}
 
 func (p *power) powerRails(packet *proto.Packet, data []byte) {
-	session := message.Uint64(data, 3)
-	for descriptor := range message.Messages(data, 1) {
-		index := uint64(message.Uint32(descriptor, 1))
+	session := message.Uint64(data, pb.PowerRails_SessionUUID)
+	for descriptor := range message.Messages(data, pb.PowerRails_RailDescriptor) {
+		index := uint64(message.Uint32(descriptor, pb.PowerRails_RailDescriptor_Index))
 		if index > maxRails {
 			continue
 		}
-		raw, intern := message.Bytes(descriptor, 2), p.Store.Strings
+		raw, intern := message.Bytes(descriptor, pb.PowerRails_RailDescriptor_RailName), p.Store.Strings
 		o := model.TrackOptions{Name: intern.Intern(railName(string(raw))), Args: model.ArgFunc(func(set *model.ArgSet) {
 			set.Add(intern.Intern("raw_name"), model.StringArg(intern.InternBytes(raw)))
-			set.Add(intern.Intern("subsystem_name"), model.StringArg(intern.InternBytes(message.Bytes(descriptor, 3))))
+			set.Add(intern.Intern("subsystem_name"),
+				model.StringArg(intern.InternBytes(message.Bytes(descriptor, pb.PowerRails_RailDescriptor_SubsysName))))
 		})}
 		p.tracks[rail{session, index}] = p.Tracks.Intern(powerRails, &o, p.dim(raw), model.IntDim(int64(session)))
 	}
-	if !message.Has(data, 2) {
+	if !message.Has(data, pb.PowerRails_EnergyData) {
 		p.File.LogTime(model.StatPowerRailEmptyPacket, packet.TS, nil)
 		return
 	}
-	for energy := range message.Messages(data, 2) {
+	for energy := range message.Messages(data, pb.PowerRails_EnergyData) {
 		ts := packet.TS
-		if ms, ok := wire.Find(energy, 2); ok {
+		if ms, ok := wire.Find(energy, pb.PowerRails_EnergyData_TimestampMS); ok {
 			var err *model.ClockError
 			if ts, err = p.Clocks.ToTrace(model.Clock{ID: model.ClockBoottime}, ms.Int64()*1_000_000); err != nil {
 				p.File.LogAt(err.Stat, packet.Offset, err)
@@ -189,14 +189,15 @@ func (p *power) railEnergy(ts int64, _ *proto.State, data []byte) {
 	session, n := binary.Uvarint(data)
 	reported, m := binary.Uvarint(data[n:])
 	data = data[n+m:]
-	track, ok := p.tracks[rail{session, uint64(message.Uint32(data, 1))}]
+	track, ok := p.tracks[rail{session, uint64(message.Uint32(data, pb.PowerRails_EnergyData_Index))}]
 	if !ok {
 		p.File.Count(model.StatPowerRailUnknownIndex)
 		return
 	}
-	p.Counters.PushWithArgs(ts, float64(message.Uint64(data, 3)), track, model.ArgFunc(func(set *model.ArgSet) {
-		set.Add(p.Store.Strings.Intern("packet_ts"), model.UintArg(reported))
-	}))
+	p.Counters.PushWithArgs(ts, float64(message.Uint64(data, pb.PowerRails_EnergyData_Energy)), track,
+		model.ArgFunc(func(set *model.ArgSet) {
+			set.Add(p.Store.Strings.Intern("packet_ts"), model.UintArg(reported))
+		}))
 }
 
 var (
@@ -206,26 +207,27 @@ var (
 )
 
 func (p *power) describeConsumers(data []byte) {
-	for c := range message.Messages(data, 1) {
-		id, ok := wire.Find(c, 1)
+	for c := range message.Messages(data, pb.AndroidEnergyConsumerDescriptor_EnergyConsumers) {
+		id, ok := wire.Find(c, pb.AndroidEnergyConsumer_EnergyConsumerID)
 		if !ok {
 			p.File.Count(model.StatEnergyDescriptorInvalid)
 			continue
 		}
 		if _, known := p.consumers[int64(id.Int32())]; !known {
 			p.consumers[int64(id.Int32())] = consumer{
-				name:    p.TextField(c, 4),
-				kind:    p.TextField(c, 3),
-				ordinal: int64(message.Int32(c, 2)),
+				name:    p.TextField(c, pb.AndroidEnergyConsumer_Name),
+				kind:    p.TextField(c, pb.AndroidEnergyConsumer_Type),
+				ordinal: int64(message.Int32(c, pb.AndroidEnergyConsumer_Ordinal)),
 			}
 		}
 	}
 }
 
 func (p *power) breakdown(ts int64, data []byte) {
-	id, _ := wire.Find(data, 2)
+	id, _ := wire.Find(data, pb.AndroidEnergyEstimationBreakdown_EnergyConsumerID)
 	c, known := p.consumers[int64(id.Int32())]
-	if !known || !message.Has(data, 2) || !message.Has(data, 3) {
+	if !known || !message.Has(data, pb.AndroidEnergyEstimationBreakdown_EnergyConsumerID) ||
+		!message.Has(data, pb.AndroidEnergyEstimationBreakdown_EnergyUws) {
 		p.File.Count(model.StatEnergyBreakdownMissingValues)
 		return
 	}
@@ -234,31 +236,37 @@ func (p *power) breakdown(ts int64, data []byte) {
 		set.Add(p.Store.Strings.Intern("consumer_type"), model.StringArg(c.kind))
 		set.Add(p.Store.Strings.Intern("ordinal"), model.IntArg(c.ordinal))
 	})}
-	p.Counters.Push(ts, float64(message.Int64(data, 3)), p.Tracks.Intern(consumerEnergy, &o, dim))
-	for user := range message.Messages(data, 4) {
-		if !message.Has(user, 1) || !message.Has(user, 2) {
+	p.Counters.Push(ts, float64(message.Int64(data, pb.AndroidEnergyEstimationBreakdown_EnergyUws)),
+		p.Tracks.Intern(consumerEnergy, &o, dim))
+	for user := range message.Messages(data, pb.AndroidEnergyEstimationBreakdown_PerUIDBreakdown) {
+		if !message.Has(user, pb.AndroidEnergyEstimationBreakdown_EnergyUidBreakdown_UID) ||
+			!message.Has(user, pb.AndroidEnergyEstimationBreakdown_EnergyUidBreakdown_EnergyUws) {
 			p.File.Count(model.StatEnergyUIDBreakdownMissingValues)
 			continue
 		}
-		track := p.Tracks.Intern(userEnergy, &model.TrackOptions{Name: c.name}, dim, model.IntDim(int64(message.Uint32(user, 1))))
-		p.Counters.Push(ts, float64(message.Int64(user, 2)), track)
+		track := p.Tracks.Intern(userEnergy, &model.TrackOptions{Name: c.name}, dim,
+			model.IntDim(int64(message.Uint32(user, pb.AndroidEnergyEstimationBreakdown_EnergyUidBreakdown_UID))))
+		p.Counters.Push(ts, float64(message.Int64(user, pb.AndroidEnergyEstimationBreakdown_EnergyUidBreakdown_EnergyUws)), track)
 	}
 }
 
 func entityOf(data []byte) entityState {
-	return entityState{int64(message.Int32(data, 1)), int64(message.Int32(data, 2))}
+	return entityState{int64(message.Int32(data, pb.EntityStateResidency_StateResidency_EntityIndex)),
+		int64(message.Int32(data, pb.EntityStateResidency_StateResidency_StateIndex))}
 }
 
 func (p *power) describeEntities(data []byte) {
-	for d := range message.Messages(data, 1) {
-		if !message.Has(d, 1) || !message.Has(d, 2) {
+	for d := range message.Messages(data, pb.EntityStateResidency_PowerEntityState) {
+		if !message.Has(d, pb.EntityStateResidency_PowerEntityState_EntityIndex) ||
+			!message.Has(d, pb.EntityStateResidency_PowerEntityState_StateIndex) {
 			p.File.Count(model.StatEnergyDescriptorInvalid)
 			continue
 		}
 		if _, known := p.entities[entityOf(d)]; known {
 			continue
 		}
-		entity, state := message.Bytes(d, 3), message.Bytes(d, 4)
+		entity, state := message.Bytes(d, pb.EntityStateResidency_PowerEntityState_EntityName),
+			message.Bytes(d, pb.EntityStateResidency_PowerEntityState_StateName)
 		p.entities[entityOf(d)] = entityNames{
 			p.Store.Strings.InternBytes(entity), p.Store.Strings.InternBytes(state),
 			p.Store.Strings.Intern("Entity residency: " + string(entity) + " is " + string(state)),
@@ -267,17 +275,17 @@ func (p *power) describeEntities(data []byte) {
 }
 
 func (p *power) residency(ts int64, data []byte) {
-	if !message.Has(data, 2) {
+	if !message.Has(data, pb.EntityStateResidency_Residency) {
 		p.File.Count(model.StatEntityStateResidencyInvalid)
 		return
 	}
-	for d := range message.Messages(data, 2) {
+	for d := range message.Messages(data, pb.EntityStateResidency_Residency) {
 		names, ok := p.entities[entityOf(d)]
 		if !ok {
 			p.File.Count(model.StatEntityStateResidencyLookupFailed)
 			return
 		}
 		track := p.Tracks.Intern(entityTime, &model.TrackOptions{Name: names.track}, model.StringDim(names.entity), model.StringDim(names.state))
-		p.Counters.Push(ts, float64(message.Uint64(d, 3)), track)
+		p.Counters.Push(ts, float64(message.Uint64(d, pb.EntityStateResidency_StateResidency_TotalTimeInStateMS)), track)
 	}
 }

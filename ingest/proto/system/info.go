@@ -12,6 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -19,10 +20,6 @@ import (
 var Modules = proto.Family{processEvents, systemInfo, systemStats, journald}
 
 const (
-	fieldSystemInfo    = 45
-	fieldCPUInfo       = 67
-	fieldGPUInfo       = 128
-	fieldInterruptInfo = 130
 
 	// defaultPageSize is that of machines that do not tell, in bytes.
 	defaultPageSize = 4096
@@ -43,21 +40,21 @@ type info struct {
 func systemInfo(r *proto.Reader) *proto.Module {
 	i := &info{Reader: r, interrupts: map[int64]bool{}}
 	return &proto.Module{
-		Fields: []uint32{fieldSystemInfo, fieldCPUInfo, fieldGPUInfo, fieldInterruptInfo},
+		Fields: []uint32{pb.TracePacket_SystemInfo, pb.TracePacket_CPUInfo, pb.TracePacket_GPUInfo, pb.TracePacket_InterruptInfo},
 		Tokenize: func(_ *proto.Packet, f *wire.Field) bool {
 			switch data := f.Bytes(); f.Number {
-			case fieldSystemInfo:
+			case pb.TracePacket_SystemInfo:
 				i.system(data)
-			case fieldCPUInfo:
+			case pb.TracePacket_CPUInfo:
 				i.cpuInfo(data)
-			case fieldGPUInfo:
+			case pb.TracePacket_GPUInfo:
 				index := int64(0)
-				for gpu := range message.Messages(data, 1) {
+				for gpu := range message.Messages(data, pb.GpuInfo_GPUs) {
 					i.gpuInfo(index, gpu)
 					index++
 				}
-			case fieldInterruptInfo:
-				for mapping := range message.Messages(data, 1) {
+			case pb.TracePacket_InterruptInfo:
+				for mapping := range message.Messages(data, pb.InterruptInfo_IRQMapping) {
 					i.interrupt(mapping)
 				}
 			}
@@ -68,9 +65,15 @@ func systemInfo(r *proto.Reader) *proto.Module {
 
 // systemTexts are the fields of SystemInfo that are kept in metadata as they are.
 var systemTexts = map[uint32]string{
-	2: "android_build_fingerprint", 4: "tracing_service_version", 9: "android_soc_model",
-	10: "android_hardware_revision", 11: "android_storage_model", 12: "android_ram_model",
-	13: "android_guest_soc_model", 14: "android_device_manufacturer", 15: "android_serial_console",
+	pb.SystemInfo_AndroidBuildFingerprint:   "android_build_fingerprint",
+	pb.SystemInfo_TracingServiceVersion:     "tracing_service_version",
+	pb.SystemInfo_AndroidSocModel:           "android_soc_model",
+	pb.SystemInfo_AndroidHardwareRevision:   "android_hardware_revision",
+	pb.SystemInfo_AndroidStorageModel:       "android_storage_model",
+	pb.SystemInfo_AndroidRAMModel:           "android_ram_model",
+	pb.SystemInfo_AndroidGuestSocModel:      "android_guest_soc_model",
+	pb.SystemInfo_AndroidDeviceManufacturer: "android_device_manufacturer",
+	pb.SystemInfo_AndroidSerialConsole:      "android_serial_console",
 }
 
 func (s *info) system(data []byte) {
@@ -84,30 +87,30 @@ func (s *info) system(data []byte) {
 			s.Machine.SetMetadata(name, model.StringArg(intern(f.Bytes())))
 		}
 		switch f.Number {
-		case 1:
+		case pb.SystemInfo_Utsname:
 			s.uname(f.Bytes())
-		case 2:
+		case pb.SystemInfo_AndroidBuildFingerprint:
 			t.AndroidBuildFingerprint.Set(machine, intern(f.Bytes()))
 			fromBuild = s.androidBuild(string(f.Bytes()))
-		case 5:
+		case pb.SystemInfo_AndroidSDKVersion:
 			sdk = f.Int64()
-		case 6:
+		case pb.SystemInfo_PageSize:
 			if size := int64(f.Uint32()); size != 0 {
 				*pages = size
 			}
-		case 7:
+		case pb.SystemInfo_TimezoneOffMins:
 			s.Machine.SetMetadata("timezone_off_mins", model.IntArg(int64(f.Int32())))
-		case 8:
+		case pb.SystemInfo_NumCPUs:
 			t.NumCpus.Set(machine, int64(f.Uint32()))
-		case 14:
+		case pb.SystemInfo_AndroidDeviceManufacturer:
 			t.AndroidDeviceManufacturer.Set(machine, intern(f.Bytes()))
-		case 16:
+		case pb.SystemInfo_SystemRAMBytes:
 			ram, gb := f.Int64(), int64(math.Round(float64(f.Int64())/1e9))
 			t.SystemRAMBytes.Set(machine, ram)
 			t.SystemRAMGB.Set(machine, gb)
 			s.Machine.SetMetadata("system_ram_bytes", model.IntArg(ram))
 			s.Machine.SetMetadata("system_ram_gb", model.IntArg(gb))
-		case 17:
+		case pb.SystemInfo_MachineName:
 			t.Name.Set(machine, intern(f.Bytes()))
 		}
 	}
@@ -118,8 +121,8 @@ func (s *info) system(data []byte) {
 }
 
 func (s *info) uname(data []byte) {
-	sysname, version := string(message.Bytes(data, 1)), string(message.Bytes(data, 2))
-	release, arch := string(message.Bytes(data, 3)), string(message.Bytes(data, 4))
+	sysname, version := string(message.Bytes(data, pb.Utsname_Sysname)), string(message.Bytes(data, pb.Utsname_Version))
+	release, arch := string(message.Bytes(data, pb.Utsname_Release)), string(message.Bytes(data, pb.Utsname_Machine))
 	s.Machine.SetSystem(sysname, version, release, arch)
 	for _, fact := range [][2]string{{"system_name", sysname}, {"system_version", version}, {"system_release", release}, {"system_machine", arch}} {
 		s.Machine.SetMetadata(fact[0], model.StringArg(s.Store.Strings.Intern(fact[1])))
@@ -168,7 +171,7 @@ type cpuDescription struct {
 func (s *info) cpuInfo(data []byte) {
 	var all []cpuDescription
 	capacities, frequencies := true, true
-	for cpu := range message.Messages(data, 1) {
+	for cpu := range message.Messages(data, pb.CpuInfo_CPUs) {
 		c := readCPU(int64(len(all)), cpu)
 		capacities = capacities && c.hasCapacity
 		frequencies = frequencies && len(c.frequencies) > 0
@@ -201,18 +204,18 @@ func readCPU(cpu int64, data []byte) cpuDescription {
 	c := cpuDescription{cpu: cpu}
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.CpuInfo_Cpu_Processor:
 			c.processor = f.Bytes()
-		case 2:
+		case pb.CpuInfo_Cpu_Frequencies:
 			for khz := range f.Varints {
 				c.frequencies = append(c.frequencies, int64(uint32(khz)))
 				c.fastest = max(c.fastest, int64(uint32(khz)))
 			}
-		case 3:
+		case pb.CpuInfo_Cpu_Capacity:
 			c.capacity, c.hasCapacity = int64(f.Uint32()), true
-		case 4:
+		case pb.CpuInfo_Cpu_ArmIdentifier:
 			c.arm = f.Bytes()
-		case 5:
+		case pb.CpuInfo_Cpu_Features:
 			c.features = f.Uint64()
 		}
 	}
@@ -243,7 +246,8 @@ func (s *info) describeCPU(c cpuDescription, cluster int64) {
 	var args model.ArgSet
 	if c.arm != nil {
 		for i, key := range armFields {
-			args.Add(s.Store.Strings.Intern(key), model.UintArg(uint64(message.Uint32(c.arm, uint32(i+1)))))
+			args.Add(s.Store.Strings.Intern(key), model.UintArg(uint64(message.Uint32(c.arm,
+				pb.CpuInfo_ArmCpuIdentifier_Implementer+uint32(i)))))
 		}
 	}
 	for i, feature := range cpuFeatures {
@@ -268,22 +272,22 @@ func (s *info) gpuInfo(index int64, data []byte) {
 	for f := wire.Read(data); f.Next(); {
 		text := s.Store.Strings.InternBytes(f.Bytes())
 		switch f.Number {
-		case 1:
+		case pb.GpuInfo_Gpu_Name:
 			t.Name.Set(ugpu, text)
-		case 2:
+		case pb.GpuInfo_Gpu_Vendor:
 			t.Vendor.Set(ugpu, text)
-		case 3:
+		case pb.GpuInfo_Gpu_Model:
 			t.Model.Set(ugpu, text)
-		case 4:
+		case pb.GpuInfo_Gpu_Architecture:
 			t.Architecture.Set(ugpu, text)
-		case 5:
+		case pb.GpuInfo_Gpu_UUID:
 			t.UUID.Set(ugpu, s.Store.Strings.Intern(hex.EncodeToString(f.Bytes())))
-		case 6:
-			if message.Has(f.Bytes(), 1) && message.Has(f.Bytes(), 2) {
-				value := s.TextField(f.Bytes(), 2)
-				args.Add(s.TextField(f.Bytes(), 1), model.StringArg(value))
+		case pb.GpuInfo_Gpu_ExtraInfo:
+			if message.Has(f.Bytes(), pb.GpuInfo_Gpu_KeyValue_Key) && message.Has(f.Bytes(), pb.GpuInfo_Gpu_KeyValue_Value) {
+				value := s.TextField(f.Bytes(), pb.GpuInfo_Gpu_KeyValue_Value)
+				args.Add(s.TextField(f.Bytes(), pb.GpuInfo_Gpu_KeyValue_Key), model.StringArg(value))
 			}
-		case 7:
+		case pb.GpuInfo_Gpu_PciBdf:
 			t.PCIBDF.Set(ugpu, text)
 		}
 	}
@@ -293,8 +297,10 @@ func (s *info) gpuInfo(index int64, data []byte) {
 }
 
 func (s *info) interrupt(data []byte) {
-	id, name := int64(message.Uint32(data, 1)), message.Bytes(data, 2)
-	if s.interrupts[id] || !message.Has(data, 1) || !message.Has(data, 2) {
+	id, name := int64(message.Uint32(data, pb.InterruptInfo_InterruptMapping_IRQID)),
+		message.Bytes(data, pb.InterruptInfo_InterruptMapping_Name)
+	if s.interrupts[id] || !message.Has(data, pb.InterruptInfo_InterruptMapping_IRQID) ||
+		!message.Has(data, pb.InterruptInfo_InterruptMapping_Name) {
 		return
 	}
 	s.interrupts[id] = true

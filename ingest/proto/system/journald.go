@@ -3,23 +3,23 @@ package system
 import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
-const fieldJournald = 132
-
 // journaldArgs are the texts of a line of the journal that are args.
-var journaldArgs = [...]string{8: "comm", 10: "systemd_unit", 11: "hostname", 12: "transport"}
+var journaldArgs = [...]string{pb.SystemdJournaldEvent_Comm: "comm", pb.SystemdJournaldEvent_SystemdUnit: "systemd_unit",
+	pb.SystemdJournaldEvent_Hostname: "hostname", pb.SystemdJournaldEvent_Transport: "transport"}
 
 // journald reads the lines of systemd's journal. The last packet has none but how
 // many there were.
 func journald(r *proto.Reader) *proto.Module {
-	return &proto.Module{Fields: []uint32{fieldJournald}, Parse: func(e *proto.Event) { journalLine(r, e) }}
+	return &proto.Module{Fields: []uint32{pb.TracePacket_JournaldEvent}, Parse: func(e *proto.Event) { journalLine(r, e) }}
 }
 
 func journalLine(r *proto.Reader, e *proto.Event) {
-	total, hasTotal := wire.Find(e.Data, 20)
-	failed, hasFailed := wire.Find(e.Data, 21)
+	total, hasTotal := wire.Find(e.Data, pb.SystemdJournaldEvent_NumTotal)
+	failed, hasFailed := wire.Find(e.Data, pb.SystemdJournaldEvent_NumFailed)
 	if hasTotal {
 		r.File.SetStat(model.StatSystemdJournalNumTotal, model.None, total.Int64())
 	}
@@ -38,17 +38,17 @@ func journalLine(r *proto.Reader, e *proto.Event) {
 	var args model.ArgSet
 	for f := wire.Read(e.Data); f.Next(); {
 		switch {
-		case f.Number == 1:
+		case f.Number == pb.SystemdJournaldEvent_PID:
 			pid = int64(f.Uint32())
-		case f.Number == 2:
+		case f.Number == pb.SystemdJournaldEvent_TID:
 			tid = int64(f.Uint32())
-		case f.Number == 3:
+		case f.Number == pb.SystemdJournaldEvent_UID:
 			args.Add(strs.Intern("uid"), model.IntArg(int64(f.Uint32())))
-		case f.Number == 5:
+		case f.Number == pb.SystemdJournaldEvent_Prio:
 			t.Prio.Set(row, f.Int32())
-		case f.Number == 6:
+		case f.Number == pb.SystemdJournaldEvent_Tag:
 			t.Tag.Set(row, r.TextID(f.Bytes()))
-		case f.Number == 7:
+		case f.Number == pb.SystemdJournaldEvent_Message:
 			t.Msg.Set(row, r.TextID(f.Bytes()))
 		case f.Number < uint32(len(journaldArgs)) && journaldArgs[f.Number] != "":
 			args.Add(strs.Intern(journaldArgs[f.Number]), model.StringArg(r.TextID(f.Bytes())))

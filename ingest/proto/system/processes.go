@@ -7,12 +7,8 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
-)
-
-const (
-	fieldProcessTree  = 2
-	fieldProcessStats = 9
 )
 
 // processes reads what the recorder finds in /proc about processes.
@@ -21,13 +17,13 @@ type processes struct{ *proto.Reader }
 func processEvents(r *proto.Reader) *proto.Module {
 	ps := processes{r}
 	return &proto.Module{
-		Fields: []uint32{fieldProcessTree, fieldProcessStats},
+		Fields: []uint32{pb.TracePacket_ProcessTree, pb.TracePacket_ProcessStats},
 		Parse: func(e *proto.Event) {
-			if e.Field == fieldProcessTree {
+			if e.Field == pb.TracePacket_ProcessTree {
 				ps.tree(e)
 				return
 			}
-			for process := range message.Messages(e.Data, 1) {
+			for process := range message.Messages(e.Data, pb.ProcessStats_Processes) {
 				ps.stats(e.TS, process)
 			}
 		},
@@ -40,20 +36,21 @@ const kthreadd = 2
 // tree reads processes and their threads.
 func (r processes) tree(e *proto.Event) {
 	kernel := map[int64]bool{}
-	for process := range message.Messages(e.Data, 1) {
-		if message.Has(process, 3) {
+	for process := range message.Messages(e.Data, pb.ProcessTree_Processes) {
+		if message.Has(process, pb.ProcessTree_Process_Cmdline) {
 			r.process(e.TS, process, kernel)
 		}
 	}
-	for thread := range message.Messages(e.Data, 2) {
+	for thread := range message.Messages(e.Data, pb.ProcessTree_Threads) {
 		r.thread(e.TS, thread, kernel)
 	}
 }
 
 // process reads a process. It notes the kernel's in kernel.
 func (r processes) process(ts int64, data []byte, kernel map[int64]bool) {
-	m, pid, ppid := r.Machine, int64(message.Uint32(data, 1)), int64(message.Uint32(data, 2))
-	if local := levels(data, 6); local != nil {
+	m, pid, ppid := r.Machine, int64(message.Uint32(data, pb.ProcessTree_Process_PID)),
+		int64(message.Uint32(data, pb.ProcessTree_Process_PPID))
+	if local := levels(data, pb.ProcessTree_Process_Nspid); local != nil {
 		m.SetNamespacedProcess(pid, local)
 	}
 	name, cmdline := commandLine(data)
@@ -71,16 +68,16 @@ func (r processes) process(ts int64, data []byte, kernel map[int64]bool) {
 	m.SetCmdline(upid, r.Store.Strings.InternBytes(cmdline))
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 5:
+		case pb.ProcessTree_Process_UID:
 			m.SetUID(upid, int64(f.Uint32()))
-		case 7:
+		case pb.ProcessTree_Process_ProcessStartFromBoot:
 			boot := model.Clock{ID: model.ClockBoottime}
 			if start, err := r.Clocks.ToTrace(boot, f.Int64()); err == nil {
 				m.SetProcessStart(upid, start)
 			}
-		case 8:
+		case pb.ProcessTree_Process_IsKthread:
 			m.ProcessArgs(upid).Add(r.Store.Strings.Intern("is_kthread"), model.BoolArg(f.Bool()))
-		case 9:
+		case pb.ProcessTree_Process_CmdlineIsComm:
 			if f.Bool() {
 				m.SetThreadName(m.Thread(pid), r.Store.Strings.InternBytes(cmdline), model.ThreadNameSystem)
 			}
@@ -91,7 +88,7 @@ func (r processes) process(ts int64, data []byte, kernel map[int64]bool) {
 // commandLine returns the name of the program and all of the command line.
 func commandLine(process []byte) (name, cmdline []byte) {
 	parts := 0
-	for part := range message.Messages(process, 3) {
+	for part := range message.Messages(process, pb.ProcessTree_Process_Cmdline) {
 		if parts++; parts == 1 {
 			name, cmdline = part, part
 			continue
@@ -127,22 +124,25 @@ func levels(data []byte, number uint32) []int64 {
 }
 
 func (r processes) thread(ts int64, data []byte, kernel map[int64]bool) {
-	m, tid, tgid := r.Machine, int64(message.Uint32(data, 1)), int64(message.Uint32(data, 3))
+	m, tid, tgid := r.Machine, int64(message.Uint32(data, pb.ProcessTree_Thread_TID)),
+		int64(message.Uint32(data, pb.ProcessTree_Thread_TGID))
 	m.ThreadOf(tid, tgid)
-	if f, ok := wire.Find(data, 2); ok {
+	if f, ok := wire.Find(data, pb.ProcessTree_Thread_Name); ok {
 		name := f.Bytes()
 		if tid == tgid && kernel[tid] {
 			name = workerName(name)
 		}
 		m.SetThreadName(m.Thread(tid), r.Store.Strings.InternBytes(name), model.ThreadNameSystem)
 	}
-	if local := levels(data, 4); local != nil && !m.SetNamespacedThread(tgid, tid, local) {
+	if local := levels(data, pb.ProcessTree_Thread_Nstid); local != nil && !m.SetNamespacedThread(tgid, tid, local) {
 		r.File.LogTime(model.StatNamespacedThreadMissingProcess, ts, nil)
 	}
 }
 
 var (
-	smaps   = &model.Blueprint{Classification: "smaps", Event: model.CounterTrack, Dims: []string{"upid", "smaps_key"}, NameOf: model.NameOf("mem.smaps.%[2]s")}
+	smaps  = &model.Blueprint{Classification: "smaps", Event: model.CounterTrack, Dims: []string{"upid", "smaps_key"}, NameOf: model.NameOf("mem.smaps.%[2]s")}
+	chrome = &model.Blueprint{Classification: "chrome_process_stats", Event: model.CounterTrack, Dims: []string{"upid", "key"},
+		NameOf: model.NameOf("chrome.%[2]s")}
 	runtime = &model.Blueprint{Classification: "proc_stat_runtime", Event: model.CounterTrack, Dims: []string{"upid", "proc_stat_runtime_key"}, NameOf: model.NameOf("runtime.%[2]s")}
 )
 
@@ -152,31 +152,40 @@ var processCounters = map[uint32]struct {
 	key   string
 	scale float64 // of values in kB, to bytes
 }{
-	2: {ftrace.ProcessMemory.Process, "virt", 1024}, 3: {ftrace.ProcessMemory.Process, "rss", 1024},
-	4: {ftrace.ProcessMemory.Process, "rss.anon", 1024}, 5: {ftrace.ProcessMemory.Process, "rss.file", 1024},
-	6: {ftrace.ProcessMemory.Process, "rss.shmem", 1024}, 7: {ftrace.ProcessMemory.Process, "swap", 1024},
-	8: {ftrace.ProcessMemory.Process, "locked", 1024}, 9: {ftrace.ProcessMemory.Process, "rss.watermark", 1024},
-	24: {ftrace.ProcessMemory.Process, "dmabuf_rss", 1024},
-	16: {smaps, "rss", 1024}, 17: {smaps, "pss", 1024}, 18: {smaps, "pss.anon", 1024}, 19: {smaps, "pss.file", 1024},
-	20: {smaps, "pss.smem", 1024}, 23: {smaps, "swap.pss", 1024},
-	21: {runtime, "user_ns", 1}, 22: {runtime, "kernel_ns", 1},
+	pb.ProcessStats_Process_VMSizeKB:                 {ftrace.ProcessMemory.Process, "virt", 1024},
+	pb.ProcessStats_Process_VMRSSKB:                  {ftrace.ProcessMemory.Process, "rss", 1024},
+	pb.ProcessStats_Process_RSSAnonKB:                {ftrace.ProcessMemory.Process, "rss.anon", 1024},
+	pb.ProcessStats_Process_RSSFileKB:                {ftrace.ProcessMemory.Process, "rss.file", 1024},
+	pb.ProcessStats_Process_RSSShmemKB:               {ftrace.ProcessMemory.Process, "rss.shmem", 1024},
+	pb.ProcessStats_Process_VMSwapKB:                 {ftrace.ProcessMemory.Process, "swap", 1024},
+	pb.ProcessStats_Process_VMLockedKB:               {ftrace.ProcessMemory.Process, "locked", 1024},
+	pb.ProcessStats_Process_VMHwmKB:                  {ftrace.ProcessMemory.Process, "rss.watermark", 1024},
+	pb.ProcessStats_Process_DmabufRSSKB:              {ftrace.ProcessMemory.Process, "dmabuf_rss", 1024},
+	pb.ProcessStats_Process_SmrRSSKB:                 {smaps, "rss", 1024},
+	pb.ProcessStats_Process_SmrPssKB:                 {smaps, "pss", 1024},
+	pb.ProcessStats_Process_SmrPssAnonKB:             {smaps, "pss.anon", 1024},
+	pb.ProcessStats_Process_SmrPssFileKB:             {smaps, "pss.file", 1024},
+	pb.ProcessStats_Process_SmrPssShmemKB:            {smaps, "pss.smem", 1024},
+	pb.ProcessStats_Process_SmrSwapPssKB:             {smaps, "swap.pss", 1024},
+	pb.ProcessStats_Process_ChromePrivateFootprintKB: {chrome, "private_footprint_kb", 1024},
+	pb.ProcessStats_Process_ChromePeakResidentSetKB:  {chrome, "peak_resident_set_kb", 1024},
+	pb.ProcessStats_Process_RuntimeUserMode:          {runtime, "user_ns", 1},
+	pb.ProcessStats_Process_RuntimeKernelMode:        {runtime, "kernel_ns", 1},
 }
 
 // stats reads the counters, threads and open files of a process.
 func (r processes) stats(ts int64, data []byte) {
-	const (
-		pidNumber, oomScoreAdj, threads, openFiles = 1, 10, 11, 15
-		chromeFirst, chromeLast                    = 12, 14 // for Chrome's own module
-	)
-	pid := int64(message.Uint32(data, pidNumber))
+	pid := int64(message.Uint32(data, pb.ProcessStats_Process_PID))
 	for f := wire.Read(data); f.Next(); {
-		switch {
-		case f.Number == pidNumber || f.Number >= chromeFirst && f.Number <= chromeLast:
-		case f.Number == threads:
-			r.Machine.ThreadOf(int64(message.Uint32(f.Bytes(), 1)), pid)
-		case f.Number == openFiles:
+		switch f.Number {
+		case pb.ProcessStats_Process_PID:
+		case pb.ProcessStats_Process_IsPeakRSSResettable:
+			r.Machine.ProcessArgs(r.Machine.Process(pid)).Add(r.Store.Strings.Intern("is_peak_rss_resettable"), model.BoolArg(f.Bool()))
+		case pb.ProcessStats_Process_Threads:
+			r.Machine.ThreadOf(int64(message.Uint32(f.Bytes(), pb.ProcessStats_Thread_TID)), pid)
+		case pb.ProcessStats_Process_FDs:
 			r.openFile(ts, pid, f.Bytes())
-		case f.Number == oomScoreAdj:
+		case pb.ProcessStats_Process_OOMScoreAdj:
 			track := r.Tracks.Intern(ftrace.OOMScoreAdj.Process, nil, model.IntDim(r.Machine.Process(pid)))
 			r.Counters.Push(ts, float64(f.Int64()), track)
 		default:
@@ -196,8 +205,8 @@ func (r processes) openFile(ts, pid int64, data []byte) {
 	t := &r.Store.Filedescriptor
 	row := t.Append()
 	t.UFD.Set(row, row)
-	t.FD.Set(row, message.Int64(data, 1))
+	t.FD.Set(row, message.Int64(data, pb.ProcessStats_FDInfo_FD))
 	t.TS.Set(row, ts)
 	t.UPID.Set(row, r.Machine.Process(pid))
-	t.Path.Set(row, r.TextField(data, 2))
+	t.Path.Set(row, r.TextField(data, pb.ProcessStats_FDInfo_Path))
 }

@@ -5,10 +5,9 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
-
-const fieldSysStats = 7
 
 // sysStats reads the counters of the whole system that the recorder polls.
 type sysStats struct {
@@ -18,7 +17,7 @@ type sysStats struct {
 
 func systemStats(r *proto.Reader) *proto.Module {
 	s := &sysStats{Reader: r, disks: map[string]diskStats{}}
-	return &proto.Module{Fields: []uint32{fieldSysStats}, Parse: s.parse}
+	return &proto.Module{Fields: []uint32{pb.TracePacket_SysStats}, Parse: s.parse}
 }
 
 func polled(classification, name string, dims ...string) *model.Blueprint {
@@ -47,8 +46,8 @@ var (
 	diskCounters = polled("diskstat", "diskstat.[%[1]s].%[2]s", "device_name", "counter_name")
 )
 
-// cpuTimeKeys are the fields of CpuTimes from 2 on, pressureKeys the resources of
-// PsiSample.
+// cpuTimeKeys are the fields of CpuTimes from user_ns on, pressureKeys the
+// resources of PsiSample.
 var (
 	cpuTimeKeys  = []string{"user_ns", "user_nice_ns", "system_mode_ns", "idle_ns", "io_wait_ns", "irq_ns", "softirq_ns", "steal_ns"}
 	pressureKeys = []string{"resource.unspecified", "cpu.some", "cpu.full", "io.some", "io.full", "mem.some", "mem.full"}
@@ -59,47 +58,52 @@ func (s *sysStats) parse(e *proto.Event) {
 	for f := wire.Read(e.Data); f.Next(); {
 		data := f.Bytes()
 		switch f.Number {
-		case 1: // kB
+		case pb.SysStats_Meminfo: // kB
 			s.named(e.TS, meminfo, meminfoKeys[:], data, 1024, model.StatMeminfoUnknownKeys)
-		case 2:
+		case pb.SysStats_Vmstat:
 			s.named(e.TS, vmstat, vmstatKeys[:], data, 1, model.StatVmstatUnknownKeys)
-		case 3:
+		case pb.SysStats_CPUStat:
 			s.cpuTimes(e.TS, data)
-		case 4:
+		case pb.SysStats_NumForks:
 			s.push(e.TS, float64(f.Uint64()), forks)
-		case 5:
+		case pb.SysStats_NumIRQTotal:
 			s.push(e.TS, float64(f.Uint64()), irqTotal)
-		case 6:
-			s.push(e.TS, float64(message.Uint64(data, 2)), irqCounts, model.IntDim(int64(message.Uint32(data, 1))))
-		case 7:
+		case pb.SysStats_NumIRQ:
+			s.push(e.TS, float64(message.Uint64(data, pb.SysStats_InterruptCount_Count)), irqCounts,
+				model.IntDim(int64(message.Uint32(data, pb.SysStats_InterruptCount_IRQ))))
+		case pb.SysStats_NumSoftirqTotal:
 			s.push(e.TS, float64(f.Uint64()), softirqTotal)
-		case 8:
-			s.push(e.TS, float64(message.Uint64(data, 2)), softirqs, model.IntDim(int64(message.Uint32(data, 1))))
-		case 10:
-			s.push(e.TS, float64(message.Uint64(data, 2)), ftrace.ClockFrequency, s.dim(message.Bytes(data, 1)))
-		case 11:
+		case pb.SysStats_NumSoftirq:
+			s.push(e.TS, float64(message.Uint64(data, pb.SysStats_InterruptCount_Count)), softirqs,
+				model.IntDim(int64(message.Uint32(data, pb.SysStats_InterruptCount_IRQ))))
+		case pb.SysStats_Devfreq:
+			s.push(e.TS, float64(message.Uint64(data, pb.SysStats_DevfreqValue_Value)), ftrace.ClockFrequency,
+				s.dim(message.Bytes(data, pb.SysStats_DevfreqValue_Key)))
+		case pb.SysStats_CpufreqKhz:
 			for khz := range f.Varints {
 				s.push(e.TS, float64(uint32(khz)), ftrace.CPUFrequency, model.IntDim(cpu))
 				cpu++
 			}
-		case 12:
+		case pb.SysStats_BuddyInfo:
 			s.buddies(e.TS, data)
-		case 13:
+		case pb.SysStats_DiskStat:
 			s.disk(e.TS, data)
-		case 14:
+		case pb.SysStats_Psi:
 			s.named(e.TS, pressure, pressureKeys, data, 1, model.StatPsiUnknownResource)
-		case 15:
-			s.push(e.TS, float64(message.Uint64(data, 2)), temperatures, s.dim(message.Bytes(data, 3)))
-		case 16:
-			cpu := model.IntDim(int64(message.Uint32(data, 1)))
-			for state := range message.Messages(data, 2) {
-				s.push(e.TS, float64(message.Uint64(state, 2)), idleStates, cpu, s.dim(message.Bytes(state, 1)))
+		case pb.SysStats_ThermalZone:
+			s.push(e.TS, float64(message.Uint64(data, pb.SysStats_ThermalZone_Temp)), temperatures,
+				s.dim(message.Bytes(data, pb.SysStats_ThermalZone_Type)))
+		case pb.SysStats_CpuidleState:
+			cpu := model.IntDim(int64(message.Uint32(data, pb.SysStats_CpuIdleState_CPUID)))
+			for state := range message.Messages(data, pb.SysStats_CpuIdleState_CpuidleStateEntry) {
+				s.push(e.TS, float64(message.Uint64(state, pb.SysStats_CpuIdleStateEntry_DurationUS)), idleStates, cpu,
+					s.dim(message.Bytes(state, pb.SysStats_CpuIdleStateEntry_State)))
 			}
-		case 17:
+		case pb.SysStats_GpufreqMhz:
 			for mhz := range f.Varints {
 				s.push(e.TS, float64(mhz), ftrace.GPUFrequency, model.IntDim(s.Machine.GPU(0)), model.IntDim(0))
 			}
-		case 18:
+		case pb.SysStats_SlabInfo:
 			s.slab(e.TS, data)
 		}
 	}
@@ -115,47 +119,48 @@ func (s *sysStats) push(ts int64, value float64, b *model.Blueprint, dims ...mod
 
 // named is a counter whose message has a number for its name, and the value.
 func (s *sysStats) named(ts int64, b *model.Blueprint, names []string, data []byte, scale float64, unknown model.Stat) {
-	key := message.Uint64(data, 1)
+	key := message.Uint64(data, pb.SysStats_MeminfoValue_Key)
 	if key >= uint64(len(names)) {
 		s.File.Count(unknown)
 		return
 	}
-	s.push(ts, float64(message.Uint64(data, 2))*scale, b, model.StringDim(s.Store.Strings.Intern(names[key])))
+	s.push(ts, float64(message.Uint64(data, pb.SysStats_MeminfoValue_Value))*scale, b, model.StringDim(s.Store.Strings.Intern(names[key])))
 }
 
 func (s *sysStats) cpuTimes(ts int64, data []byte) {
-	cpu, ok := wire.Find(data, 1)
+	cpu, ok := wire.Find(data, pb.SysStats_CpuTimes_CPUID)
 	if !ok {
 		s.File.Count(model.StatInvalidCPUTimes)
 		return
 	}
 	for i, key := range cpuTimeKeys {
-		s.push(ts, float64(message.Uint64(data, uint32(i+2))), cpuTimeTrack, model.IntDim(int64(cpu.Uint32())),
+		s.push(ts, float64(message.Uint64(data, pb.SysStats_CpuTimes_UserNS+uint32(i))), cpuTimeTrack, model.IntDim(int64(cpu.Uint32())),
 			model.StringDim(s.Store.Strings.Intern(key)))
 	}
 }
 
 // buddies are the free blocks of memory of a zone by their size, 1, 2, 4, ... pages.
 func (s *sysStats) buddies(ts int64, data []byte) {
-	node, zone := s.dim(message.Bytes(data, 1)), s.dim(message.Bytes(data, 2))
+	node, zone := s.dim(message.Bytes(data, pb.SysStats_BuddyInfo_Node)), s.dim(message.Bytes(data, pb.SysStats_BuddyInfo_Zone))
 	size := *pageSize.Of(s.Reader)
-	for n := range message.Numbers(data, 3) {
+	for n := range message.Numbers(data, pb.SysStats_BuddyInfo_OrderPages) {
 		s.push(ts, float64(uint32(n)), buddyinfo, node, zone, model.IntDim(size/1024))
 		size *= 2
 	}
 }
 
 func (s *sysStats) slab(ts int64, data []byte) {
-	pages, count := uint64(message.Uint32(data, 2)), uint64(message.Uint32(data, 3))
-	track := s.Tracks.Intern(slabs, nil, s.dim(message.Bytes(data, 1)))
+	pages, count := uint64(message.Uint32(data, pb.SysStats_SlabInfo_PagesPerSlab)),
+		uint64(message.Uint32(data, pb.SysStats_SlabInfo_NumSlabs))
+	track := s.Tracks.Intern(slabs, nil, s.dim(message.Bytes(data, pb.SysStats_SlabInfo_Name)))
 	s.Counters.PushWithArgs(ts, float64(pages)*float64(count)*float64(*pageSize.Of(s.Reader)), track, model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(s.Store.Strings.Intern("pages_per_slab"), model.UintArg(pages))
 		set.Add(s.Store.Strings.Intern("num_slabs"), model.UintArg(count))
 	}))
 }
 
-// diskStats are the counts of a disk since the system started: fields 2 to 9 of
-// DiskStat.
+// diskStats are the counts of a disk since the system started: the fields of
+// DiskStat from read_sectors on.
 type diskStats [8]int64
 
 // Positions in diskStats.
@@ -175,9 +180,9 @@ const sectorsPerMB = 2048
 
 func (s *sysStats) disk(ts int64, data []byte) {
 	var now diskStats
-	name := message.Bytes(data, 1)
+	name := message.Bytes(data, pb.SysStats_DiskStat_DeviceName)
 	for i := range now {
-		now[i] = message.Int64(data, uint32(i+2))
+		now[i] = message.Int64(data, pb.SysStats_DiskStat_ReadSectors+uint32(i))
 	}
 	before, known := s.disks[string(name)]
 	s.disks[string(name)] = now

@@ -14,6 +14,11 @@ import (
 const (
 	argBatches = 16
 	batchBytes = 256 << 10
+	// largeBatch is from which size in bytes on a batch is written at once: several
+	// should not wait for the writer.
+	largeBatch = 1 << 20
+	// chunkText is how many bytes of text a chunk of args has, about, at most.
+	chunkText = 8 << 20
 )
 
 // argSets gives sets of args their ids. The id of a set is the number of its first
@@ -54,7 +59,10 @@ func (s *Store) InternArgs(set *ArgSet) ArgSetID {
 		return id
 	}
 	a.rows += int64(set.Len())
-	if len(b.packed) >= batchBytes {
+	switch n := len(b.packed); {
+	case n >= largeBatch:
+		a.settle()
+	case n >= batchBytes:
 		a.send()
 	}
 	return id
@@ -192,6 +200,9 @@ func (w *argWriter) write(b *argBatch) {
 	w.view = b.strings
 	for rest := b.packed; len(rest) > 0; {
 		rest = w.writeSet(rest)
+		if w.strings.Size() > chunkText {
+			w.args.Cut()
+		}
 	}
 	b.packed = b.packed[:0]
 	if cap(b.packed) > 2*batchBytes {

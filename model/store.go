@@ -77,7 +77,6 @@ func (s *Store) Finish() error {
 	}
 	s.args.settle()
 	s.writeStats()
-	s.set.Derive()
 	s.set.Finish()
 	s.writeBounds()
 	s.set.Finish()

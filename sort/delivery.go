@@ -14,6 +14,8 @@ const (
 	parcels      = 12
 	parcelEvents = 2048
 	parcelBytes  = 128 << 10
+	// largeParcel is from which size in bytes on a parcel is alone on its way.
+	largeParcel = 1 << 20
 )
 
 // A parcel is a run of events in order, on its way from the merge to the sinks.
@@ -59,6 +61,7 @@ func (p *parcel) deliver(sinks []Sink) error {
 type delivery struct {
 	to      *handoff.Helper[*parcel]
 	packing *parcel
+	spare   []*parcel // empty ones
 }
 
 // deliver delivers events in order up to the first one that arrived at or
@@ -109,14 +112,14 @@ func (s *Sorter) hand(sinks []Sink, merge *handoff.Helper[*parcel]) error {
 
 // add packs an event.
 func (d *delivery) add(stream uint32, ts int64, payload []byte) error {
-	p := d.packing
-	if p == nil {
-		var ok bool
-		if p, ok = d.to.Next(); !ok {
+	if d.packing == nil {
+		if len(d.spare) == 0 && !d.fetch() {
 			return errStopped
 		}
-		d.packing = p
+		last := len(d.spare) - 1
+		d.packing, d.spare = d.spare[last], d.spare[:last]
 	}
+	p := d.packing
 	p.data = append(p.data, payload...)
 	p.events = append(p.events, parcelEvent{ts, uint32(len(p.data)), stream})
 	if p.full() {
@@ -125,10 +128,24 @@ func (d *delivery) add(stream uint32, ts int64, payload []byte) error {
 	return nil
 }
 
+// fetch waits for a parcel to come back empty. It returns false if none will.
+func (d *delivery) fetch() bool {
+	p, ok := d.to.Next()
+	if ok {
+		d.spare = append(d.spare, p)
+	}
+	return ok
+}
+
 // flush passes on what is packed.
 func (d *delivery) flush() {
-	if d.packing != nil {
-		d.to.Done(d.packing)
-		d.packing = nil
+	if d.packing == nil {
+		return
 	}
+	if len(d.packing.data) >= largeParcel {
+		for len(d.spare) < parcels-1 && d.fetch() {
+		}
+	}
+	d.to.Done(d.packing)
+	d.packing = nil
 }

@@ -65,25 +65,22 @@ func (s *Set) Err() error { return s.sink.err }
 // Close frees what the tables hold outside memory.
 func (s *Set) Close() { s.sink.parking.close() }
 
-// Derive fills the derived tables. It comes after the last change to the
-// tables that they repeat rows of, and before Finish.
-func (s *Set) Derive() {
+// Finish fills the derived tables and seals every row.
+func (s *Set) Finish() {
 	byName := map[string]*Table{}
 	for _, t := range s.tables {
 		byName[t.schema.Name] = t
 	}
+	derived := map[*Table][]*Table{}
 	for _, t := range s.tables {
 		if t.schema.Derived {
-			t.derive(root(byName, t.schema))
+			from := root(byName, t.schema)
+			derived[from] = append(derived[from], t)
 		}
 	}
-}
-
-// Finish seals every row.
-func (s *Set) Finish() {
 	for _, t := range s.tables {
-		if !t.schema.Abstract {
-			t.finish()
+		if !t.schema.Abstract && !t.schema.Derived {
+			t.finish(derived[t])
 		}
 	}
 }

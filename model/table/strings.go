@@ -21,6 +21,7 @@ type StringPool struct {
 	view    StringView
 	index   []stringSlot // open addressing, power of two long
 	block   []byte       // tail of the newest block
+	size    int64        // of the strings, bytes
 	invalid int64
 }
 
@@ -88,6 +89,7 @@ func (p *StringPool) store(b []byte, hash uint64) stringEntry {
 	}
 	offset := len(p.block)
 	p.block = append(p.block, b...)
+	p.size += int64(len(b))
 	return stringEntry{
 		hash:   hash,
 		block:  uint32(len(p.view.blocks) - 1),
@@ -111,6 +113,9 @@ func (p *StringPool) grow() {
 
 // Get returns the string of id, "" for zero.
 func (p *StringPool) Get(id StringID) string { return p.view.Get(id) }
+
+// Size is how many bytes the strings have.
+func (p *StringPool) Size() int64 { return p.size }
 
 // Hash returns a 64-bit hash of the string that is the same in every run, 0
 // for the absent string.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"sync"
 )
 
@@ -124,10 +125,6 @@ func (t *Table) AppendRows(n int) (row int64, added int) {
 	return row, added
 }
 
-// FillID returns the ids of n rows that AppendRows added last, of a child, to be
-// set.
-func (t *Table) FillID(row int64, n int) []int64 { return t.ids.Fill(row, n) }
-
 // SetID sets the id of a child's row: the id of its row in the parent.
 func (t *Table) SetID(row, id int64) { t.ids.Set(row, id) }
 
@@ -144,11 +141,17 @@ func (t *Table) extend() {
 		}
 		return
 	}
-	t.close()
-	t.flush(false)
-	if !t.schema.Held {
-		t.sink.err = cmp.Or(t.sink.err, t.sink.parking.relieve(t))
+	t.Cut()
+}
+
+// Cut ends the open chunk before it is full, if it has rows.
+func (t *Table) Cut() {
+	if t.rows == t.base {
+		return
 	}
+	t.close()
+	t.flush()
+	t.sink.err = cmp.Or(t.sink.err, t.sink.parking.relieve(t))
 }
 
 // close ends the open chunk and begins the next.
@@ -170,9 +173,7 @@ func (t *Table) close() {
 		c.reset(t.base, v)
 	}
 	t.closed = append(t.closed, chunk)
-	if !t.schema.Held {
-		chunk.size = chunk.bytes()
-	}
+	chunk.size = chunk.bytes()
 	t.sink.parking.waiting += chunk.size
 }
 
@@ -186,76 +187,106 @@ func (t *Table) unpark(c *Chunk) {
 	}
 }
 
-// flush seals the closed chunks, up to the first with a pinned row unless all
-// is true.
-func (t *Table) flush(all bool) {
-	if t.schema.Held && !all {
+// flush seals the closed chunks up to the first with a pinned row.
+func (t *Table) flush() {
+	if t.schema.Held {
 		return
 	}
-	n := 0
-	for ; n < len(t.closed) && (all || t.closed[n].pins == 0); n++ {
-		chunk := t.closed[n]
-		t.unpark(chunk)
-		t.sink.parking.waiting -= chunk.size
-		chunk.Strings = t.sink.view()
-		if t.sink.to == nil || t.sink.err != nil {
-			chunk.Release()
-			continue
-		}
-		if err := t.sink.to.Chunk(chunk); err != nil {
-			t.sink.err = err
-		}
+	for len(t.closed) > 0 && t.closed[0].pins == 0 {
+		t.seal()
 	}
-	t.closed = slices.Delete(t.closed, 0, n)
 }
 
-// finish seals every row.
-func (t *Table) finish() {
+// seal passes the first closed chunk on.
+func (t *Table) seal() {
+	chunk := t.closed[0]
+	t.closed = slices.Delete(t.closed, 0, 1)
+	t.unpark(chunk)
+	t.sink.parking.waiting -= chunk.size
+	chunk.Strings = t.sink.view()
+	if t.sink.to == nil || t.sink.err != nil {
+		chunk.Release()
+		return
+	}
+	if err := t.sink.to.Chunk(chunk); err != nil {
+		t.sink.err = err
+	}
+}
+
+// finish seals every row, those of the derived tables, too.
+func (t *Table) finish(derived []*Table) {
 	if t.rows > t.base {
 		t.close()
 	}
-	t.flush(true)
+	all := make([]derivation, len(derived))
+	for i, d := range derived {
+		all[i] = derive(d, t)
+	}
+	for len(t.closed) > 0 {
+		chunk := t.closed[0]
+		t.unpark(chunk)
+		for i := range all {
+			all[i].copy(chunk.Base, chunk.Base+int64(chunk.Rows))
+		}
+		t.seal()
+	}
+	for _, d := range derived {
+		d.finish(nil)
+	}
 }
 
-// derive fills a derived table from the table that stores its rows.
-func (t *Table) derive(from *Table) {
-	type test struct {
-		column storage
-		values []StringID
-	}
-	var tests []test
-	for _, where := range t.schema.Where {
-		one := test{column: from.columns[from.schema.stored(where.Column)]}
+// derivation copies to a derived table the rows that belong there.
+type derivation struct {
+	to      *Table
+	tests   []rowTest
+	sources []storage // by column of to, nil where there is none
+}
+
+// rowTest is a Condition.
+type rowTest struct {
+	column storage
+	values []StringID
+}
+
+func derive(to, from *Table) derivation {
+	d := derivation{to: to, sources: make([]storage, len(to.columns))}
+	for _, where := range to.schema.Where {
+		test := rowTest{column: from.columns[from.schema.stored(where.Column)]}
 		for _, v := range where.Values {
-			one.values = append(one.values, t.sink.strings.Intern(v))
+			test.values = append(test.values, to.sink.strings.Intern(v))
 		}
-		tests = append(tests, one)
+		d.tests = append(d.tests, test)
 	}
-	sources := make([]storage, len(t.columns))
-	for _, c := range t.schema.Columns {
+	for _, c := range to.schema.Columns {
 		if i := from.schema.stored(cmp.Or(c.From, c.Name)); i >= 0 && c.stored >= 0 {
-			sources[c.stored] = from.columns[i]
+			d.sources[c.stored] = from.columns[i]
 		}
 	}
+	return d
+}
+
+func (t *rowTest) holds(row int64) bool {
+	if t.values == nil {
+		return t.column.has(row)
+	}
+	v, _ := t.column.(*String).Get(row)
+	return slices.Contains(t.values, v)
+}
+
+// copy copies those of the rows first to end for which every test holds.
+func (d *derivation) copy(first, end int64) {
 rows:
-	for row := range from.rows {
-		for _, where := range tests {
-			if where.values == nil {
-				if !where.column.has(row) {
-					continue rows
-				}
-				continue
-			}
-			v, _ := where.column.(*String).Get(row)
-			if !slices.Contains(where.values, v) {
+	for row := first; row < end; row++ {
+		for i := range d.tests {
+			if !d.tests[i].holds(row) {
 				continue rows
 			}
 		}
-		to := t.Append()
-		t.SetID(to, row)
-		for i, source := range sources {
+		to := d.to.Append()
+		d.to.SetID(to, row)
+		for i, source := range d.sources {
 			if source != nil {
-				t.columns[i].copyFrom(source, to, row)
+				d.to.columns[i].copyFrom(source, to, row)
 			}
 		}
 	}
@@ -290,7 +321,7 @@ func (t *Table) Unpin(row int64) {
 	chunk := t.closedChunk(row)
 	chunk.pins--
 	if chunk.pins == 0 && chunk == t.closed[0] {
-		t.flush(false)
+		t.flush()
 	}
 }
 
@@ -300,5 +331,12 @@ func (t *Table) closedChunk(row int64) *Chunk {
 	if len(t.closed) == 0 || row < t.closed[0].Base {
 		panic(fmt.Sprintf("table: row %d of %s is sealed", row, t.schema.Name))
 	}
-	return t.closed[(row-t.closed[0].Base)/int64(t.chunkRows)]
+	// Chunks that were not cut have as many rows as each other.
+	if i := (row - t.closed[0].Base) / int64(t.chunkRows); i < int64(len(t.closed)) && t.closed[i].has(row) {
+		return t.closed[i]
+	}
+	i := sort.Search(len(t.closed), func(i int) bool { return t.closed[i].Base > row })
+	return t.closed[i-1]
 }
+
+func (c *Chunk) has(row int64) bool { return c.Base <= row && row < c.Base+int64(c.Rows) }

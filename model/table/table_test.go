@@ -190,7 +190,6 @@ func TestHierarchies(t *testing.T) {
 		ts.Leaf.SetID(row, id)
 		ts.Leaf.TS.Set(row, i)
 	}
-	set.Derive()
 	set.Finish()
 	for name, want := range map[string][]string{
 		"sub":       {"1 6 - - - - 0 9 "},

@@ -16,8 +16,8 @@ type AsyncTracks struct {
 type trackSet struct {
 	group   int64
 	lanes   []lane
-	cookies map[int64]int // lane that a cookie had last
-	free    int           // no cookie lane before this one is free
+	cookies map[int64]int32 // lane that a cookie had last; nil while there are few lanes
+	free    int             // no cookie lane before this one is free
 }
 
 type laneKind uint8
@@ -28,14 +28,18 @@ const (
 	nestedLane
 )
 
+// There may be millions of lanes.
 type lane struct {
 	kind   laneKind
-	open   int     // open slices of the cookie
-	cookie int64   // of a cookieLane
-	end    int64   // of a spanLane, ns
-	ends   []int64 // of the open slices of a nestedLane, outermost first, ns
-	track  TrackID
+	open   int32    // open slices of the cookie
+	track  int32    // TrackID
+	cookie int64    // of a cookieLane
+	end    int64    // of a spanLane, ns
+	nested *[]int64 // ends of the open slices of a nestedLane, outermost first, ns
 }
+
+// fewLanes is how many are looked through one by one.
+const fewLanes = 8
 
 const compressorIndex = "track_compressor_idx"
 
@@ -49,7 +53,7 @@ func (a *AsyncTracks) set(b *Blueprint, dims []Dim) *trackSet {
 	key := a.context.Tracks.key(b, dims)
 	set, ok := a.sets[key]
 	if !ok {
-		set = &trackSet{group: a.context.Store.groups, cookies: map[int64]int{}}
+		set = &trackSet{group: a.context.Store.groups}
 		a.context.Store.groups++
 		a.sets[key] = set
 	}
@@ -59,11 +63,12 @@ func (a *AsyncTracks) set(b *Blueprint, dims []Dim) *trackSet {
 // track returns the track of a lane, which it creates the first time.
 func (a *AsyncTracks) track(b *Blueprint, o *TrackOptions, set *trackSet, i int, dims []Dim) TrackID {
 	l := &set.lanes[i]
-	if l.track == None {
-		l.track = a.context.Tracks.Create(b, o, append(append([]Dim(nil), dims...), IntDim(int64(i)))...)
-		a.context.Store.Track.TrackGroupID.Set(l.track, set.group)
+	if l.track == none {
+		id := a.context.Tracks.Create(b, o, append(append([]Dim(nil), dims...), IntDim(int64(i)))...)
+		a.context.Store.Track.TrackGroupID.Set(id, set.group)
+		l.track = int32(id)
 	}
-	return l.track
+	return TrackID(l.track)
 }
 
 // Begin returns the track on which a slice with the cookie begins.
@@ -114,15 +119,17 @@ func (a *AsyncTracks) Overlapping(b *Blueprint, o *TrackOptions, ts, dur int64, 
 		if l.kind != nestedLane {
 			continue
 		}
-		for n := len(l.ends); n > 0 && l.ends[n-1] <= ts; n-- {
-			l.ends = l.ends[:n-1]
+		ends := *l.nested
+		for n := len(ends); n > 0 && ends[n-1] <= ts; n-- {
+			ends = ends[:n-1]
 		}
-		if n := len(l.ends); n == 0 || end <= l.ends[n-1] {
-			l.ends = append(l.ends, end)
+		*l.nested = ends
+		if n := len(ends); n == 0 || end <= ends[n-1] {
+			*l.nested = append(ends, end)
 			return a.track(b, o, set, i, dims)
 		}
 	}
-	return a.track(b, o, set, set.add(lane{kind: nestedLane, ends: []int64{end}}), dims)
+	return a.track(b, o, set, set.add(lane{kind: nestedLane, nested: &[]int64{end}}), dims)
 }
 
 // Default returns the first track of the set, which it creates if there is none.
@@ -135,14 +142,14 @@ func (a *AsyncTracks) Default(b *Blueprint, o *TrackOptions, dims ...Dim) TrackI
 }
 
 func (s *trackSet) add(l lane) int {
-	l.track = None
+	l.track = none
 	s.lanes = append(s.lanes, l)
 	return len(s.lanes) - 1
 }
 
 // lane returns the lane that the cookie has, else the first that is free.
 func (s *trackSet) lane(cookie int64) int {
-	if i, ok := s.cookies[cookie]; ok {
+	if i, ok := s.find(cookie); ok {
 		return i
 	}
 	i := s.free
@@ -156,8 +163,32 @@ func (s *trackSet) lane(cookie int64) int {
 		delete(s.cookies, s.lanes[i].cookie)
 	}
 	s.lanes[i].cookie = cookie
-	s.cookies[cookie] = i
+	switch {
+	case s.cookies != nil:
+		s.cookies[cookie] = int32(i)
+	case len(s.lanes) > fewLanes:
+		s.cookies = map[int64]int32{}
+		for i, l := range s.lanes {
+			if l.kind == cookieLane {
+				s.cookies[l.cookie] = int32(i)
+			}
+		}
+	}
 	return i
+}
+
+// find returns the lane that a cookie had last.
+func (s *trackSet) find(cookie int64) (int, bool) {
+	if s.cookies != nil {
+		i, ok := s.cookies[cookie]
+		return int(i), ok
+	}
+	for i := range s.lanes {
+		if l := &s.lanes[i]; l.kind == cookieLane && l.cookie == cookie {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // saturates is true of Android's async slices, of which one cookie has only

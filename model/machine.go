@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // Machine is the state of one machine: its processes, threads and CPUs, which
@@ -13,21 +15,20 @@ type Machine struct {
 	ID int64 // machine.id
 
 	clocksOf *File // the file whose clocks are the machine's own
-	// A thread id is given to one thread at a time; the last of a tid's threads
-	// is the newest.
-	tids     map[int64][]UTID
-	live     liveThreads
+	tids     tidIndex
 	changes  int // of which threads the ids mean
-	pids     map[int64]UPID
-	members  map[UPID][]UTID
-	threads  []threadState   // by utid, of all machines
-	procs    []processState  // by upid
-	cpus     [256]int64      // ids of the first CPUs plus one, 0 if not known
-	moreCPUs map[int64]int64 // those of the others
-	gpus     map[int64]int64
-	assocs   [][2]UTID            // threads of one process, which is not known yet
-	inner    map[int64]*namespace // by pid
-	children []pendingChild
+	pids     map[int64]int32
+	threads  []threadState  // by utid, of all machines
+	procs    []processState // by upid
+	// What few of them have.
+	threadHints  map[UTID]*hints
+	processHints map[UPID]*hints
+	cpus         [256]int64      // ids of the first CPUs plus one, 0 if not known
+	moreCPUs     map[int64]int64 // those of the others
+	gpus         map[int64]int64
+	assocs       [][2]UTID            // threads of one process, which is not known yet
+	inner        map[int64]*namespace // by pid
+	children     []pendingChild
 
 	swapperThread  UTID
 	swapperProcess UPID
@@ -71,27 +72,34 @@ const (
 	SortDescriptor
 )
 
+// none is None in 32 bits.
+const none = int32(None)
+
+// There may be millions of threads and processes, so ids take 32 bits here.
+// They are None where there is nothing.
 type threadState struct {
 	tid          int64
-	upid         UPID // None if unknown
+	upid         int32
+	older        int32 // thread that had the tid before
+	member       int32 // next thread of the process
 	ended        bool
 	namePriority ThreadPriority
-	sort         *sortIndex
-	args         *ArgSet
 }
 
 type processState struct {
 	pid          int64
-	parent       UPID
+	parent       int32
+	members      int32 // the first thread
 	ended        bool
 	started      bool
 	namePriority ProcessPriority
-	sort         *sortIndex
-	args         *ArgSet
 }
 
-type sortIndex struct {
-	value    int64
+// hints are args of a thread or a process, and where it stands in a list of them.
+type hints struct {
+	args     ArgSet
+	sorted   bool
+	sort     int64
 	priority SortPriority
 }
 
@@ -111,12 +119,13 @@ func (s *Store) Machine(raw int64) *Machine {
 	m := &Machine{
 		ID:       id,
 		facts:    newFacts(s, None, id),
-		tids:     map[int64][]UTID{},
-		live:     newLiveThreads(),
-		pids:     map[int64]UPID{},
-		members:  map[UPID][]UTID{},
+		tids:     newTIDIndex(),
+		pids:     map[int64]int32{},
 		gpus:     map[int64]int64{},
 		moreCPUs: map[int64]int64{},
+
+		threadHints:  map[UTID]*hints{},
+		processHints: map[UPID]*hints{},
 	}
 	// utid 0 and upid 0 are the idle process even where no event names it.
 	m.swapperProcess = m.addProcess(0)
@@ -154,7 +163,7 @@ func (m *Machine) addThread(tid int64) UTID {
 	for int64(len(m.threads)) <= utid {
 		m.threads = append(m.threads, threadState{})
 	}
-	m.threads[utid] = threadState{tid: tid, upid: None}
+	m.threads[utid] = threadState{tid: tid, upid: none, older: none, member: none}
 	return utid
 }
 
@@ -167,7 +176,7 @@ func (m *Machine) addProcess(pid int64) UPID {
 	for int64(len(m.procs)) <= upid {
 		m.procs = append(m.procs, processState{})
 	}
-	m.procs[upid] = processState{pid: pid, parent: None}
+	m.procs[upid] = processState{pid: pid, parent: none, members: none}
 	return upid
 }
 
@@ -178,24 +187,24 @@ func (m *Machine) StartThread(ts *int64, tid int64) UTID {
 	if ts != nil {
 		m.store.Thread.StartTS.Set(utid, *ts)
 	}
-	m.tids[tid] = append(m.tids[tid], utid)
-	m.live.set(tid, utid)
+	m.chain(tid, utid)
+	m.tids.setLive(tid, utid)
 	return utid
 }
 
 // EndThread ends the tid's thread at ts, ns, if it has one, and its process if
 // it is the main thread: the kernel frees that last.
 func (m *Machine) EndThread(ts, tid int64) {
-	utid, ok := m.live.get(tid)
+	utid, ok := m.tids.live(tid)
 	if !ok {
 		return
 	}
 	m.changes++
 	m.store.Thread.EndTS.Set(utid, ts)
 	m.threads[utid].ended = true
-	m.tids[tid] = slices.DeleteFunc(m.tids[tid], func(u UTID) bool { return u == utid })
+	m.unchain(tid, utid)
 	m.refresh(tid)
-	upid := m.threads[utid].upid
+	upid := m.ProcessOf(utid)
 	if upid == None || m.procs[upid].pid != tid {
 		return
 	}
@@ -207,7 +216,7 @@ func (m *Machine) EndThread(ts, tid int64) {
 
 // LiveThread returns the newest thread of the tid that is alive, or None.
 func (m *Machine) LiveThread(tid int64) UTID {
-	if utid, ok := m.live.get(tid); ok {
+	if utid, ok := m.tids.live(tid); ok {
 		return utid
 	}
 	return None
@@ -215,7 +224,7 @@ func (m *Machine) LiveThread(tid int64) UTID {
 
 // Thread returns the tid's thread, which it adds if there is none.
 func (m *Machine) Thread(tid int64) UTID {
-	if utid, ok := m.live.get(tid); ok {
+	if utid, ok := m.tids.live(tid); ok {
 		return utid
 	}
 	return m.StartThread(nil, tid)
@@ -239,7 +248,7 @@ func (m *Machine) ThreadIn(tid int64, upid UPID, mains bool) UTID {
 }
 
 func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
-	if utid, ok := m.live.get(tid); ok && m.threads[utid].upid == upid && len(m.assocs)+len(m.children) == 0 {
+	if utid, ok := m.tids.live(tid); ok && m.ProcessOf(utid) == upid && len(m.assocs)+len(m.children) == 0 {
 		return utid
 	}
 	utid := m.find(tid, m.procs[upid].pid)
@@ -247,17 +256,17 @@ func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
 		utid = m.StartThread(nil, tid)
 	} else {
 		m.changes++
-		m.live.set(tid, utid)
-		if of := m.tids[tid]; of[len(of)-1] != utid {
-			of = slices.DeleteFunc(of, func(u UTID) bool { return u == utid })
-			m.tids[tid] = append(of, utid)
+		m.tids.setLive(tid, utid)
+		if m.tids.newest(tid) != utid {
+			m.unchain(tid, utid)
+			m.chain(tid, utid)
 		}
 	}
-	if m.threads[utid].upid == None {
+	if m.ProcessOf(utid) == None {
 		m.setProcess(utid, upid, main)
 	}
 	if len(m.assocs) > 0 || len(m.children) > 0 {
-		m.resolve(utid, m.threads[utid].upid, mains)
+		m.resolve(utid, m.ProcessOf(utid), mains)
 	}
 	return utid
 }
@@ -265,16 +274,39 @@ func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
 // find returns the newest live thread of the tid that is in the pid's process
 // or in none that is known, or None.
 func (m *Machine) find(tid, pid int64) UTID {
-	of := m.tids[tid]
-	for i := len(of) - 1; i >= 0; i-- {
-		if !m.alive(of[i]) {
+	for utid := m.tids.newest(tid); utid != None; utid = m.older(utid) {
+		if !m.alive(utid) {
 			continue
 		}
-		if upid := m.threads[of[i]].upid; upid == None || m.procs[upid].pid == pid {
-			return of[i]
+		if upid := m.ProcessOf(utid); upid == None || m.procs[upid].pid == pid {
+			return utid
 		}
 	}
 	return None
+}
+
+// older returns the thread that had the tid before, or None.
+func (m *Machine) older(utid UTID) UTID { return UTID(m.threads[utid].older) }
+
+// chain makes a thread the newest of its tid.
+func (m *Machine) chain(tid int64, utid UTID) {
+	m.threads[utid].older = int32(m.tids.newest(tid))
+	m.tids.setNewest(tid, utid)
+}
+
+// unchain takes a thread out of those of its tid.
+func (m *Machine) unchain(tid int64, utid UTID) {
+	newest := m.tids.newest(tid)
+	if newest == utid {
+		m.tids.setNewest(tid, m.older(utid))
+		return
+	}
+	for at := newest; at != None; at = m.older(at) {
+		if m.older(at) == utid {
+			m.threads[at].older = m.threads[utid].older
+			return
+		}
+	}
 }
 
 // alive reports whether neither the thread nor its process ended, and the pid
@@ -284,7 +316,7 @@ func (m *Machine) alive(utid UTID) bool {
 	if t.ended {
 		return false
 	}
-	if t.upid == None {
+	if t.upid == none {
 		return true
 	}
 	p := &m.procs[t.upid]
@@ -296,28 +328,27 @@ func (m *Machine) alive(utid UTID) bool {
 }
 
 func (m *Machine) refresh(tid int64) {
-	of := m.tids[tid]
-	for i := len(of) - 1; i >= 0; i-- {
-		if m.alive(of[i]) {
-			m.live.set(tid, of[i])
-			return
-		}
+	utid := m.tids.newest(tid)
+	for utid != None && !m.alive(utid) {
+		utid = m.older(utid)
 	}
-	m.live.remove(tid)
+	m.tids.setLive(tid, utid)
 }
 
 func (m *Machine) refreshMembers(upid UPID) {
-	for _, utid := range m.members[upid] {
-		m.refresh(m.threads[utid].tid)
+	for at := m.procs[upid].members; at != none; at = m.threads[at].member {
+		m.refresh(m.threads[at].tid)
 	}
 }
 
 func (m *Machine) setProcess(utid UTID, upid UPID, main bool) {
 	m.changes++
-	m.threads[utid].upid = upid
+	t, p := &m.threads[utid], &m.procs[upid]
+	if t.upid != int32(upid) {
+		t.upid, t.member, p.members = int32(upid), p.members, int32(utid)
+	}
 	m.store.Thread.UPID.Set(utid, upid)
 	m.store.Thread.IsMainThread.Set(utid, main)
-	m.members[upid] = append(m.members[upid], utid)
 }
 
 // Process returns the pid's process; it and its main thread are added if they
@@ -329,10 +360,10 @@ func (m *Machine) ProcessWithoutThread(pid int64) UPID { return m.process(pid, f
 
 func (m *Machine) process(pid int64, main bool) UPID {
 	if upid, ok := m.pids[pid]; ok {
-		return upid
+		return UPID(upid)
 	}
 	upid := m.addProcess(pid)
-	m.pids[pid] = upid
+	m.pids[pid] = int32(upid)
 	if main {
 		m.ThreadOf(pid, pid)
 	}
@@ -342,7 +373,7 @@ func (m *Machine) process(pid int64, main bool) UPID {
 // LiveProcess returns the pid's process, or None.
 func (m *Machine) LiveProcess(pid int64) UPID {
 	if upid, ok := m.pids[pid]; ok {
-		return upid
+		return UPID(upid)
 	}
 	return None
 }
@@ -362,8 +393,7 @@ func (m *Machine) startProcess(ts *int64, parent UPID, pid int64, name StringID,
 	m.changes++
 	former, recycled := m.pids[pid]
 	delete(m.pids, pid)
-	delete(m.tids, pid)
-	m.live.remove(pid)
+	m.tids.set(pid, tidThreads{})
 	if main {
 		m.SetThreadName(m.StartThread(ts, pid), name, priority)
 	}
@@ -377,7 +407,7 @@ func (m *Machine) startProcess(ts *int64, parent UPID, pid int64, name StringID,
 		m.setParent(upid, parent)
 	}
 	if recycled {
-		m.refreshMembers(former)
+		m.refreshMembers(UPID(former))
 	}
 	return upid
 }
@@ -391,14 +421,14 @@ func (m *Machine) SetProcessStart(upid UPID, ts int64) {
 }
 
 func (m *Machine) setParent(upid, parent UPID) {
-	m.procs[upid].parent = parent
+	m.procs[upid].parent = int32(parent)
 	m.store.Process.ParentUPID.Set(upid, parent)
 }
 
 // SetParent sets the parent of a process. A process that has another parent
 // was adopted and keeps the first; SetParent then returns false.
 func (m *Machine) SetParent(upid, parent UPID) bool {
-	if had := m.procs[upid].parent; had != None {
+	if had := UPID(m.procs[upid].parent); had != None {
 		return had == parent
 	}
 	m.setParent(upid, parent)
@@ -408,7 +438,7 @@ func (m *Machine) SetParent(upid, parent UPID) bool {
 // SetParentThread makes the thread's process the parent of a new process, at
 // once or when it becomes known.
 func (m *Machine) SetParentThread(upid UPID, parent UTID) {
-	if of := m.threads[parent].upid; of != None {
+	if of := m.ProcessOf(parent); of != None {
 		m.setParent(upid, of)
 		return
 	}
@@ -416,7 +446,7 @@ func (m *Machine) SetParentThread(upid UPID, parent UTID) {
 }
 
 // ProcessOf returns the thread's process, or None.
-func (m *Machine) ProcessOf(utid UTID) UPID { return m.threads[utid].upid }
+func (m *Machine) ProcessOf(utid UTID) UPID { return UPID(m.threads[utid].upid) }
 
 // PID returns the process's pid, TID the thread's tid.
 func (m *Machine) PID(upid UPID) int64 { return m.procs[upid].pid }
@@ -437,7 +467,7 @@ func (m *Machine) SetThreadName(utid UTID, name StringID, priority ThreadPriorit
 // process.
 func (m *Machine) SetThreadAndProcessName(utid UTID, name StringID, priority ThreadPriority) {
 	m.SetThreadName(utid, name, priority)
-	if upid := m.threads[utid].upid; upid != None && m.procs[upid].pid == m.threads[utid].tid {
+	if upid := m.ProcessOf(utid); upid != None && m.procs[upid].pid == m.threads[utid].tid {
 		m.SetProcessName(upid, name, ProcessNameSystem)
 	}
 }
@@ -475,48 +505,38 @@ func (m *Machine) SetIdleThread(utid UTID, idle bool) { m.store.Thread.IsIdle.Se
 // as they do in traces of Linux.
 func (m *Machine) UseIdleProcess() {
 	m.changes++
-	m.tids[0] = []UTID{m.swapperThread}
-	m.live.set(0, m.swapperThread)
-	m.pids[0] = m.swapperProcess
+	m.threads[m.swapperThread].older = none
+	m.tids.set(0, tidThreads{})
+	m.tids.setNewest(0, m.swapperThread)
+	m.tids.setLive(0, m.swapperThread)
+	m.pids[0] = int32(m.swapperProcess)
 	m.SetThreadName(m.swapperThread, m.store.Strings.Intern("swapper"), ThreadNameConstant)
 }
 
 // ProcessArgs returns the args of a process, to add to.
 func (m *Machine) ProcessArgs(upid UPID) *ArgSet {
-	if m.procs[upid].args == nil {
-		m.procs[upid].args = new(ArgSet)
-	}
-	return m.procs[upid].args
+	return &hintsOf(m.processHints, upid).args
 }
 
 // ThreadArgs returns the args of a thread, to add to.
 func (m *Machine) ThreadArgs(utid UTID) *ArgSet {
-	if m.threads[utid].args == nil {
-		m.threads[utid].args = new(ArgSet)
-	}
-	return m.threads[utid].args
+	return &hintsOf(m.threadHints, utid).args
 }
 
 // SetProcessSortIndex says where a process stands in a list of them.
 func (m *Machine) SetProcessSortIndex(upid UPID, index int64, priority SortPriority) {
-	p := &m.procs[upid]
-	if p.sort == nil || priority >= p.sort.priority {
-		p.sort = &sortIndex{index, priority}
-	}
+	hintsOf(m.processHints, upid).setSort(index, priority)
 }
 
 // SetThreadSortIndex says where a thread stands in a list of them.
 func (m *Machine) SetThreadSortIndex(utid UTID, index int64, priority SortPriority) {
-	t := &m.threads[utid]
-	if t.sort == nil || priority >= t.sort.priority {
-		t.sort = &sortIndex{index, priority}
-	}
+	hintsOf(m.threadHints, utid).setSort(index, priority)
 }
 
 // Associate says that two threads are of one process, which may become known
 // later. It returns false if they are of two processes.
 func (m *Machine) Associate(a, b UTID, mains bool) bool {
-	upidA, upidB := m.threads[a].upid, m.threads[b].upid
+	upidA, upidB := m.ProcessOf(a), m.ProcessOf(b)
 	switch {
 	case upidA != None && upidB == None:
 		m.join(b, upidA, mains)
@@ -639,25 +659,36 @@ func (m *Machine) addCPU(cpu int64) int64 {
 	return id
 }
 
+// hintsOf returns what is kept under an id.
+func hintsOf(all map[int64]*hints, id int64) *hints {
+	h := all[id]
+	if h == nil {
+		h = new(hints)
+		all[id] = h
+	}
+	return h
+}
+
+func (h *hints) setSort(index int64, priority SortPriority) {
+	if !h.sorted || priority >= h.priority {
+		h.sorted, h.sort, h.priority = true, index, priority
+	}
+}
+
 // finish stores the args of processes and threads.
 func (m *Machine) finish() {
-	strings := m.store.Strings
-	for upid := range m.procs {
-		p := &m.procs[upid]
-		if p.sort != nil {
-			m.ProcessArgs(UPID(upid)).Add(strings.Intern("process_sort_index_hint"), IntArg(p.sort.value))
+	m.storeHints(m.processHints, "process_sort_index_hint", &m.store.Process.ArgSetID)
+	m.storeHints(m.threadHints, "thread_sort_index_hint", &m.store.Thread.ArgSetID)
+}
+
+func (m *Machine) storeHints(all map[int64]*hints, sort string, to *table.Int64) {
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		h := all[id]
+		if h.sorted {
+			h.args.Add(m.store.Strings.Intern(sort), IntArg(h.sort))
 		}
-		if p.args != nil && p.args.Len() > 0 {
-			m.store.Process.ArgSetID.Set(UPID(upid), m.store.InternArgs(p.args))
-		}
-	}
-	for utid := range m.threads {
-		t := &m.threads[utid]
-		if t.sort != nil {
-			m.ThreadArgs(UTID(utid)).Add(strings.Intern("thread_sort_index_hint"), IntArg(t.sort.value))
-		}
-		if t.args != nil && t.args.Len() > 0 {
-			m.store.Thread.ArgSetID.Set(UTID(utid), m.store.InternArgs(t.args))
+		if h.args.Len() > 0 {
+			to.Set(id, m.store.InternArgs(&h.args))
 		}
 	}
 }

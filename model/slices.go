@@ -17,12 +17,19 @@ const pending int64 = -1
 // slice an end event ends. Events must come in the order of time.
 type Slices struct {
 	context *Context
-	tracks  []slicesOfTrack // by track id
-	scratch ArgSet          // args of a slice that gets no more
+	tracks  []int32          // by track id, what it has in active plus one, 0 if nothing is open
+	active  []*slicesOfTrack // nil where none is
+	free    []int32          // places in active
+	idle    []*slicesOfTrack // that can be used again
+	now     int64            // ns, time of the last event
+	sweepAt int              // of tracks in use
+	scratch ArgSet           // args of a slice that gets no more
 	spare   []*ArgSet
 }
 
+// slicesOfTrack are the slices of a track on which something is open.
 type slicesOfTrack struct {
+	track TrackID
 	stack []openSlice
 	// A track of unnestable slices (Android's legacy async ones) has one open at
 	// a time and counts the begins that it did not start a slice for.
@@ -94,6 +101,7 @@ func (s *Slices) EndAt(ts int64, track TrackID, category, name StringID, args Ar
 // Begin starts a slice that a later End ends. It returns None if there is no
 // room for it.
 func (s *Slices) Begin(ts int64, track TrackID, category, name StringID, args ArgSource) SliceID {
+	s.now = ts
 	on := s.track(track)
 	if on.unnestable {
 		on.begins++
@@ -137,6 +145,7 @@ func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID,
 		s.context.File.Log(StatSliceNegativeDuration, LogEntry{TS: ts, HasTS: true})
 		return None, nil
 	}
+	s.now = ts
 	id, overlap := s.start(s.track(track), ts, dur, track, category, name)
 	if id == None {
 		return None, overlap
@@ -244,8 +253,11 @@ func (s *Slices) Top(track TrackID) (SliceID, int64) {
 
 // flush stores the args of the slices that did not end.
 func (s *Slices) flush() {
-	for i := range s.tracks {
-		for on := &s.tracks[i]; len(on.stack) > 0; {
+	for _, at := range s.tracks {
+		if at == 0 {
+			continue
+		}
+		for on := s.active[at-1]; len(on.stack) > 0; {
 			s.pop(on)
 		}
 	}
@@ -253,9 +265,64 @@ func (s *Slices) flush() {
 
 func (s *Slices) track(id TrackID) *slicesOfTrack {
 	for int64(len(s.tracks)) <= id {
-		s.tracks = append(s.tracks, slicesOfTrack{})
+		s.tracks = append(s.tracks, 0)
 	}
-	return &s.tracks[id]
+	if at := s.tracks[id]; at != 0 {
+		return s.active[at-1]
+	}
+	return s.activate(id)
+}
+
+// fewTracks is how many tracks may be in use before it is worth a look which of them
+// have no open slice any more.
+const fewTracks = 1 << 14
+
+func (s *Slices) activate(id TrackID) *slicesOfTrack {
+	if len(s.active)-len(s.free) >= max(s.sweepAt, fewTracks) {
+		s.sweep()
+		s.sweepAt = 2 * (len(s.active) - len(s.free))
+	}
+	on := new(slicesOfTrack)
+	if n := len(s.idle); n > 0 {
+		on, s.idle = s.idle[n-1], s.idle[:n-1]
+	}
+	on.track = id
+	if n := len(s.free); n > 0 {
+		at := s.free[n-1]
+		s.free = s.free[:n-1]
+		s.active[at], s.tracks[id] = on, at+1
+		return on
+	}
+	s.active = append(s.active, on)
+	s.tracks[id] = int32(len(s.active))
+	return on
+}
+
+// sweep lets go of the tracks whose slices are all over by now.
+func (s *Slices) sweep() {
+	for at, on := range s.active {
+		if on == nil || !on.over(s.now) {
+			continue
+		}
+		for len(on.stack) > 0 {
+			s.pop(on)
+		}
+		s.tracks[on.track], s.active[at] = 0, nil
+		s.free, s.idle = append(s.free, int32(at)), append(s.idle, on)
+	}
+}
+
+// over reports whether no event from ts, ns, on can concern what is open.
+func (on *slicesOfTrack) over(ts int64) bool {
+	if on.unnestable || len(on.pendingFlow) > 0 {
+		return false
+	}
+	for i := range on.stack {
+		if slice := &on.stack[i]; slice.dur == pending || slice.ts+slice.dur >= ts {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *Slices) start(on *slicesOfTrack, ts, dur int64, track TrackID, category, name StringID) (SliceID, *Overlap) {

@@ -68,7 +68,7 @@ type TrackOptions struct {
 type Tracks struct {
 	context *Context
 	byKey   hashIndex
-	threads []TrackID // thread_execution tracks by utid, plus one
+	threads []int32 // thread_execution tracks by utid, plus one
 	scratch ArgSet
 }
 
@@ -104,9 +104,9 @@ func (t *Tracks) Thread(utid UTID) TrackID {
 		t.threads = append(t.threads, 0)
 	}
 	if t.threads[utid] == 0 {
-		t.threads[utid] = t.Intern(&threadExecution, nil, IntDim(utid)) + 1
+		t.threads[utid] = int32(t.Create(&threadExecution, nil, IntDim(utid))) + 1
 	}
-	return t.threads[utid] - 1
+	return TrackID(t.threads[utid] - 1)
 }
 
 // Create adds a track, even if one with the same dimensions exists.

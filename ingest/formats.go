@@ -11,6 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/perfdata"
 	"github.com/tpconvert/tpconvert/ingest/perftext"
 	"github.com/tpconvert/tpconvert/ingest/pprof"
+	"github.com/tpconvert/tpconvert/ingest/primes"
 	"github.com/tpconvert/tpconvert/ingest/proto/families"
 	"github.com/tpconvert/tpconvert/ingest/simpleperfproto"
 	"github.com/tpconvert/tpconvert/ingest/strace"
@@ -40,4 +41,5 @@ var Formats = []*format.Format{
 	families.Symbols,
 	pprof.Format,
 	families.Format,
+	primes.Format,
 }

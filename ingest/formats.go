@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"github.com/tpconvert/tpconvert/ingest/artmethod"
 	"github.com/tpconvert/tpconvert/ingest/collapsed"
 	"github.com/tpconvert/tpconvert/ingest/compressed"
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -26,6 +27,8 @@ var Formats = []*format.Format{
 	fuchsia.Format,
 	perfdata.Format,
 	simpleperfproto.Format,
+	artmethod.Format,
+	artmethod.Packed,
 	compressed.Gzip,
 	compressed.Zstd,
 	// Text formats.

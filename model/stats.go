@@ -81,6 +81,9 @@ const (
 	StatPerfTextParseErrors
 	// StatCollapsedStackParseErrors counts lines of folded stacks that are none.
 	StatCollapsedStackParseErrors
+	// StatARTMethodParseErrors counts methods, threads and records of ART's method
+	// traces that cannot be read.
+	StatARTMethodParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -98,6 +101,7 @@ var ownStats = [...]statInfo{
 	{"json_trailing_data", false, DataLoss, FromAnalysis},
 	{"perf_text_parse_errors", false, DataLoss, FromAnalysis},
 	{"collapsed_stack_parse_errors", false, DataLoss, FromAnalysis},
+	{"art_method_parse_errors", false, DataLoss, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

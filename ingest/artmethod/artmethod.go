@@ -1,0 +1,461 @@
+// Package artmethod reads the method traces of Android's runtime: what
+// Debug.startMethodTracing, am profile and Android Studio record.
+//
+// There are three layouts. A file has its threads and methods as text, then the
+// records, each a thread, a method and a time. A stream has them between the records,
+// as they turn up, and a summary at the end. Streams of the second kind, of Android 16,
+// have blocks of records of one thread, packed as differences. See ART's trace.cc and
+// trace_profile.cc.
+package artmethod
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// Format is method traces of versions 1 to 3, as files and as streams.
+var Format = &format.Format{
+	Name: "art_method",
+	Sniff: func(head []byte) bool {
+		return bytes.HasPrefix(head, []byte("*version\n")) || bytes.HasPrefix(head, magic) && !isPacked(head)
+	},
+	Read: func(in *format.Input) error {
+		r := newReader(in)
+		if head, _ := r.Peek(len(magic)); bytes.Equal(head, magic) {
+			return r.finish(r.stream())
+		}
+		return r.finish(r.file())
+	},
+}
+
+// Packed is streams of version 2 of the layout.
+var Packed = &format.Format{
+	Name:  "art_method_v2",
+	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, magic) && isPacked(head) },
+	Read: func(in *format.Input) error {
+		r := newReader(in)
+		return r.finish(r.packed())
+	},
+}
+
+var magic = []byte("SLOW")
+
+const (
+	headerSize = 32 // bytes, of all layouts
+	streaming  = 0xf0
+	maxLine    = 64 << 10
+	nsPerMicro = 1000
+)
+
+// isPacked reports whether a header is of the packed layout: with one clock or two.
+func isPacked(head []byte) bool {
+	if len(head) < 6 {
+		return false
+	}
+	version := binary.LittleEndian.Uint16(head[4:]) &^ streaming
+	return version == 4 || version == 5
+}
+
+// What a thread did.
+const (
+	enter = iota
+	exit
+	unwind // by an exception
+	noAction
+)
+
+// method is a method that was called.
+type method struct {
+	name, path model.StringID
+	line       *int64
+}
+
+// reader reads a trace and pushes its records. Methods and threads may follow the
+// records that name them, so they are looked up when the records are parsed.
+type reader struct {
+	*bufio.Reader
+	in     *format.Input
+	offset int64
+	events *sort.Stream
+	event  *token.Writer
+
+	version    uint16
+	start      int64 // µs
+	recordSize int
+	dual       bool // records have the thread's CPU time, too
+	ended      bool // the end of the stream was there
+
+	methods map[uint64]method
+	names   map[int64]model.StringID // of threads, until they are stored
+}
+
+func newReader(in *format.Input) *reader {
+	in.UseClock(model.ClockMonotonic)
+	r := &reader{Reader: bufio.NewReaderSize(in, 2*maxLine), in: in, event: token.NewWriter(in.Store),
+		methods: map[uint64]method{}, names: map[int64]model.StringID{}}
+	r.events = in.Sorter.NewStream(r)
+	return r
+}
+
+// finish turns the end of the input into what it means.
+func (r *reader) finish(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		if !r.ended {
+			r.in.File.LogAt(model.StatTruncatedInput, r.offset, nil)
+		}
+		return nil
+	}
+	return err
+}
+
+// take reads n bytes, which are valid until the next read.
+func (r *reader) take(n int) ([]byte, error) {
+	b, err := r.Peek(n)
+	if err != nil {
+		if err == io.EOF && len(b) > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	r.offset += int64(n)
+	_, err = r.Discard(n)
+	return b, err
+}
+
+// line reads a line of text, without its newline.
+func (r *reader) line() (string, error) {
+	line, err := r.ReadSlice('\n')
+	r.offset += int64(len(line))
+	if err == bufio.ErrBufferFull {
+		return "", r.corrupt("a line of more than %d bytes", maxLine)
+	}
+	return strings.TrimSuffix(string(line), "\n"), err
+}
+
+func (r *reader) corrupt(message string, args ...any) error {
+	return format.Errorf(format.ErrCorrupt, r.offset, message, args...)
+}
+
+// damaged counts a part that cannot be read.
+func (r *reader) damaged() { r.in.File.LogAt(model.StatARTMethodParseErrors, r.offset, nil) }
+
+// file reads the layout with text.
+func (r *reader) file() error {
+	section := ""
+	for section != "*end" {
+		line, err := r.line()
+		switch {
+		case err == io.EOF:
+			return r.corrupt("cut off before its records")
+		case err != nil:
+			return err
+		case strings.HasPrefix(line, "*"):
+			section = line
+			if section == "*version" {
+				if _, err := r.line(); err != nil { // the header of the records has it, too
+					return r.corrupt("cut off before its version")
+				}
+			}
+			continue
+		}
+		switch section {
+		case "*version":
+			if err := r.option(line); err != nil {
+				return err
+			}
+		case "*threads":
+			tid, name, _ := strings.Cut(line, "\t")
+			if id, err := strconv.ParseUint(tid, 10, 32); err == nil {
+				r.thread(int64(id), []byte(name))
+			} else {
+				r.damaged()
+			}
+		case "*methods":
+			r.methodLine(line)
+		default:
+			return r.corrupt("a section %.40q, which is not known", section)
+		}
+	}
+	dual := r.dual
+	if err := r.header(); err != nil {
+		return err
+	}
+	r.dual = dual
+	for {
+		if _, err := r.Peek(1); err == io.EOF {
+			r.ended = true
+			return err
+		}
+		record, err := r.take(r.recordSize)
+		if err != nil {
+			return err
+		}
+		tid, rest := int64(record[0]), record[1:]
+		if r.version > 1 {
+			tid, rest = int64(binary.LittleEndian.Uint16(record)), record[2:]
+		}
+		if err := r.record(tid, rest); err != nil {
+			return err
+		}
+	}
+}
+
+// option reads a line with a fact about the recording.
+func (r *reader) option(line string) error {
+	key, value, _ := strings.Cut(line, "=")
+	if key != "clock" {
+		return nil
+	}
+	switch value {
+	case "dual", "wall":
+		r.dual = value == "dual"
+		return nil
+	}
+	return format.Errorf(format.ErrUnsupported, r.offset, "times of the clock %.40q; wall and dual can be read", value)
+}
+
+// header reads what comes before the records: magic, version, where they are, the time
+// of the start, the size of a record.
+func (r *reader) header() error {
+	h, err := r.take(headerSize)
+	if err != nil || !bytes.HasPrefix(h, magic) {
+		return r.corrupt("no header before the records")
+	}
+	r.version = binary.LittleEndian.Uint16(h[4:]) &^ streaming
+	start := binary.LittleEndian.Uint64(h[8:])
+	if start > math.MaxInt64/nsPerMicro-math.MaxUint32 {
+		return r.corrupt("a start at %d µs", start)
+	}
+	r.start = int64(start)
+	r.dual = r.version == 3
+	switch r.version {
+	case 1:
+		r.recordSize = 9
+	case 2:
+		r.recordSize = 10
+	case 3:
+		const least = 14
+		r.recordSize = int(binary.LittleEndian.Uint16(h[16:]))
+		if r.recordSize < least {
+			return r.corrupt("records of %d bytes, which need %d", r.recordSize, least)
+		}
+	default:
+		return format.Errorf(format.ErrUnsupported, r.offset, "version %d; versions 1 to 5 can be read", r.version)
+	}
+	return nil
+}
+
+// record reads the rest of a record behind its thread.
+func (r *reader) record(tid int64, data []byte) error {
+	id := binary.LittleEndian.Uint32(data)
+	at := data[4:]
+	if r.dual && len(at) >= 8 {
+		at = data[8:]
+	}
+	time := (r.start + int64(binary.LittleEndian.Uint32(at))) * nsPerMicro
+	return r.push(tid, uint64(id&3), uint64(id&^3), time)
+}
+
+// push pushes what a thread did at a time, ns.
+func (r *reader) push(tid int64, action, id uint64, time int64) error {
+	if action == noAction {
+		r.damaged()
+		return nil
+	}
+	ts, ok := r.in.TraceTime(time, r.offset)
+	if !ok {
+		return nil
+	}
+	r.event.Reset()
+	r.event.Uint(uint64(tid))
+	r.event.Uint(action)
+	r.event.Uint(id)
+	return r.events.Push(ts, r.event.Bytes())
+}
+
+// What is between the records of a stream, behind a thread 0.
+const (
+	streamMethod  = 1
+	streamThread  = 2
+	streamSummary = 3
+)
+
+// stream reads the layout that has everything as it turns up.
+func (r *reader) stream() error {
+	if err := r.header(); err != nil {
+		return err
+	}
+	for {
+		b, err := r.take(2)
+		if err != nil {
+			return err
+		}
+		if tid := binary.LittleEndian.Uint16(b); tid != 0 {
+			// Streams of version 1 have 16 bits for it as well.
+			record, err := r.take(max(r.recordSize, 10) - 2)
+			if err != nil {
+				return err
+			}
+			if err := r.record(int64(tid), record); err != nil {
+				return err
+			}
+			continue
+		}
+		if b, err = r.take(1); err != nil {
+			return err
+		}
+		switch b[0] {
+		case streamMethod:
+			text, err := r.text16()
+			if err != nil {
+				return err
+			}
+			r.methodLine(string(text))
+		case streamThread:
+			if b, err = r.take(2); err != nil {
+				return err
+			}
+			tid := int64(binary.LittleEndian.Uint16(b))
+			name, err := r.text16()
+			if err != nil {
+				return err
+			}
+			r.thread(tid, name)
+		case streamSummary:
+			return r.summary()
+		default:
+			return r.corrupt("a part of kind %d, which is not known", b[0])
+		}
+	}
+}
+
+// summary reads the end of a stream: the options, then threads and methods again.
+func (r *reader) summary() error {
+	if _, err := r.take(4); err != nil { // its size
+		return err
+	}
+	for {
+		line, err := r.line()
+		if line == "*end" || line == "*threads" {
+			r.ended = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if key, value, ok := strings.Cut(line, "="); ok && key == "clock" && value == "thread-cpu" {
+			return r.option(line)
+		}
+	}
+}
+
+// text16 reads a text after its length in 16 bits.
+func (r *reader) text16() ([]byte, error) {
+	b, err := r.take(2)
+	if err != nil {
+		return nil, err
+	}
+	return r.take(int(binary.LittleEndian.Uint16(b)))
+}
+
+// thread names a thread. The first name is right.
+func (r *reader) thread(tid int64, name []byte) {
+	if _, known := r.names[tid]; !known {
+		r.names[tid] = r.in.Store.Strings.InternBytes(name)
+	}
+}
+
+// fields splits a line at its tabs, without empty parts.
+func fields(line string) []string {
+	return strings.FieldsFunc(line, func(c rune) bool { return c == '\t' })
+}
+
+// methodLine reads a method: id, class, name, signature, file and line.
+func (r *reader) methodLine(line string) {
+	parts := fields(strings.TrimSpace(line))
+	if len(parts) < 2 || len(parts) == 3 {
+		r.damaged()
+		return
+	}
+	id, err := strconv.ParseUint(strings.TrimPrefix(parts[0], "0x"), 16, 32)
+	if err != nil {
+		r.damaged()
+		return
+	}
+	r.methods[id] = r.method(parts[1:])
+}
+
+// method makes a method of class, name, signature, file and line, of which those after
+// the class, or name and signature, may be missing.
+func (r *reader) method(parts []string) method {
+	var class, name, signature string
+	var m method
+	texts := r.in.Store.Strings
+	if len(parts) > 0 {
+		class = parts[0]
+	}
+	line := ""
+	switch {
+	case len(parts) == 5:
+		name, signature = parts[1], parts[2]
+		path := parts[3]
+		if i := strings.LastIndexByte(class, '/'); i >= 0 && strings.HasSuffix(path, ".java") {
+			path = class[:i+1] + path
+		}
+		m.path, line = texts.Intern(path), parts[4]
+	case len(parts) > 2 && strings.HasPrefix(parts[2], "("):
+		name, signature = parts[1], parts[2]
+		if len(parts) > 3 {
+			m.path = texts.Intern(parts[3])
+		}
+	case len(parts) > 2:
+		m.path, line = texts.Intern(parts[1]), parts[2]
+	}
+	if n, err := strconv.ParseUint(line, 10, 32); err == nil {
+		m.line = new(int64(n))
+	}
+	m.name = texts.Intern(class + "." + name + ": " + signature)
+	return m
+}
+
+var tracks = &model.Blueprint{Classification: "art_method_tracing", Dims: []string{"utid"},
+	Describe: func(*model.Store, []model.Dim) string { return "Calls of methods in Android's runtime." }}
+
+// Event begins or ends a call.
+func (r *reader) Event(ts int64, payload []byte) error {
+	event := token.Reader(payload)
+	tid, action, id := int64(event.Uint()), event.Uint(), event.Uint()
+	utid := r.in.Machine.Thread(tid)
+	if name, ok := r.names[tid]; ok {
+		if name != 0 {
+			r.in.Machine.SetThreadAndProcessName(utid, name, model.ThreadNameOther)
+			r.names[tid] = 0
+		}
+	}
+	track := r.in.Tracks.Intern(tracks, nil, model.IntDim(utid))
+	if action != enter {
+		r.in.Slices.End(ts, track, 0, 0, nil)
+		return nil
+	}
+	m := r.methods[id]
+	r.in.Slices.Begin(ts, track, 0, m.name, model.ArgFunc(func(set *model.ArgSet) {
+		strings := r.in.Store.Strings
+		if m.path != 0 {
+			set.Add(strings.Intern("pathname"), model.StringArg(m.path))
+		}
+		if m.line != nil {
+			set.Add(strings.Intern("line_number"), model.IntArg(*m.line))
+		}
+	}))
+	return nil
+}

@@ -1,0 +1,202 @@
+package artmethod_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+)
+
+// w is bytes: numbers by their types, texts as they are.
+func w(fields ...any) (b []byte) {
+	for _, f := range fields {
+		switch v := f.(type) {
+		case uint8:
+			b = append(b, v)
+		case uint16:
+			b = binary.LittleEndian.AppendUint16(b, v)
+		case uint32:
+			b = binary.LittleEndian.AppendUint32(b, v)
+		case uint64:
+			b = binary.LittleEndian.AppendUint64(b, v)
+		case string:
+			b = append(b, v...)
+		case []byte:
+			b = append(b, v...)
+		}
+	}
+	return b
+}
+
+const (
+	outer = "0x10\tcom/app/Main\trun\t()V\tMain.java\t12"
+	inner = "0x14\tcom.app.Work\tdo\t(I)V\tWork.java"
+)
+
+func header(version uint16, size uint16) []byte {
+	return w("SLOW", version, uint16(32), uint64(1_000_000), size, make([]byte, 14))
+}
+
+// record is what thread 7 did some µs after the start.
+func record(version int, action, method, at uint32) []byte {
+	tid := w(uint16(7))
+	if version == 1 {
+		tid = w(uint8(7))
+	}
+	b := w(tid, method|action)
+	if version == 3 {
+		b = w(b, uint32(1)) // the thread's CPU time
+	}
+	return w(b, at)
+}
+
+func calls(version int) []byte {
+	return w(record(version, 0, 0x10, 5), record(version, 0, 0x14, 6), record(version, 2, 0x14, 8), record(version, 1, 0x10, 9), record(version, 0, 0x20, 10))
+}
+
+func file(version int) []byte {
+	clock := "wall"
+	if version == 3 {
+		clock = "dual"
+	}
+	text := fmt.Sprintf("*version\n%d\ndata-file-overflow=false\nclock=%s\nvm=art\npid=7\n*threads\n7\tmain\n8\tother\n*methods\n%s\n%s\n*end\n",
+		version, clock, outer, inner)
+	return w(text, header(uint16(version), 14), calls(version))
+}
+
+func stream(version int) []byte {
+	line := func(text string) []byte { return w(uint16(0), uint8(1), uint16(len(text)+1), text, "\n") }
+	summary := "*version\n3\nclock=dual\n*threads\n7\tmain\n*end\n"
+	records := calls(version)
+	size := len(records) / 5
+	return w(header(uint16(version)|0xf0, 14), line(outer), uint16(0), uint8(2), uint16(7), uint16(4), "main",
+		records[:size], line(inner), records[size:], uint16(0), uint8(3), uint32(len(summary)), summary)
+}
+
+func TestFilesAndStreams(t *testing.T) {
+	for name, data := range map[string][]byte{
+		"file 1": file(1), "file 2": file(2), "file 3": file(3), "stream 2": stream(2), "stream 3": stream(3),
+	} {
+		t.Run(name, func(t *testing.T) {
+			tables := ingesttest.MustRead(t, "x.trace", data)
+			tables.Want(t, "slice", "ts|dur|name|depth",
+				"1000005000|4000|com/app/Main.run: ()V|0",
+				"1000006000|2000|com.app.Work.do: (I)V|1",
+				"1000010000|-1|NULL|0")
+			tables.Want(t, "args", "flat_key|int_value|string_value", "utid|1|NULL",
+				"description|NULL|Calls of methods in Android's runtime.",
+				"pathname|NULL|Work.java", "pathname|NULL|com/app/Main.java", "line_number|12|NULL")
+			tables.Want(t, "thread", "tid|name", "0|NULL", "7|main")
+			tables.Want(t, "stats", "name")
+		})
+	}
+}
+
+// leb is signed numbers of 7 bits a byte.
+func leb(numbers ...int64) (b []byte) {
+	for _, n := range numbers {
+		for {
+			low := byte(n & 0x7f)
+			n >>= 7
+			if n == 0 && low&0x40 == 0 || n == -1 && low&0x40 != 0 {
+				b = append(b, low)
+				break
+			}
+			b = append(b, low|0x80)
+		}
+	}
+	return b
+}
+
+// packed is a packed stream whose clock has 500 MHz.
+func packed(entries []byte, count uint32) []byte {
+	method := func(id uint64, line string) []byte {
+		text := line[strings.IndexByte(line, '\t')+1:]
+		return w(uint8(1), id, uint16(len(text)+1), text, "\n")
+	}
+	return w("SLOW", uint16(0xf5), uint64(1_000_000), uint64(0), uint64(500_000_000), uint16(0),
+		uint8(0), uint32(7), uint16(4), "main", method(1, outer), method(2, inner),
+		uint8(2), uint32(7), []byte{byte(count), 0, 0}, uint32(len(entries)), entries,
+		uint8(3), "clock=dual\nnum-method-calls=5\n*end\n")
+}
+
+func TestPackedStreams(t *testing.T) {
+	// Time and action, CPU time, method.
+	entries := leb(100<<2, 1, 1, 50<<2, 1, 1, 50<<2|1, 1, 100<<2, 1)
+	tables := ingesttest.MustRead(t, "x.trace", packed(entries, 4))
+	tables.Want(t, "slice", "ts|dur|name|depth",
+		"1000200|400|com/app/Main.run: ()V|0", "1000300|100|com.app.Work.do: (I)V|1")
+	tables.Want(t, "thread", "tid|name", "0|NULL", "7|main")
+	tables.Want(t, "stats", "name")
+	if got := tables.Rows("metadata", "name", "int_value", "str_value"); !slices.Contains(got, "num-method-calls|5|NULL") || !slices.Contains(got, "clock|NULL|dual") {
+		t.Errorf("metadata %v", got)
+	}
+	// More records than there are bytes for.
+	tables = ingesttest.MustRead(t, "x.trace", packed(entries, 9))
+	tables.Want(t, "stats", "name|value", "art_method_parse_errors|1")
+	if n := len(tables.Rows("slice", "ts")); n != 2 {
+		t.Errorf("%d slices", n)
+	}
+}
+
+func TestCutTraces(t *testing.T) {
+	for name, data := range map[string][]byte{"file": file(3), "stream": stream(3), "packed": packed(leb(4, 1, 1), 1)} {
+		for n := 10; n < len(data); n += 7 {
+			tables, err := ingesttest.Read(t, ingesttest.File{Name: "cut", Reader: bytes.NewReader(data[:n])})
+			if err != nil && !format.BadInput(err) {
+				t.Fatalf("%s of %d bytes: %v", name, n, err)
+			}
+			whole := name == "file" && n > len(data)-5*14 && (len(data)-n)%14 == 0 || bytes.Contains(data[:n], []byte("*threads")) && name == "stream" || bytes.Contains(data[:n], []byte("*end"))
+			if err == nil && !whole && !slices.Contains(tables.Rows("stats", "name"), "truncated_input") {
+				t.Errorf("%s of %d bytes: the cut is not counted", name, n)
+			}
+		}
+	}
+}
+
+func TestBadTraces(t *testing.T) {
+	good := string(file(2))
+	for name, text := range map[string]string{
+		"clock":         strings.Replace(good, "=wall", "=thread-cpu", 1),
+		"section":       strings.Replace(good, "*threads", "*what", 1),
+		"version":       strings.Replace(good, "SLOW\x02", "SLOW\x09", 1),
+		"no records":    good[:strings.Index(good, "SLOW")],
+		"kind":          string(header(0xf3, 14)) + "\x00\x00\x09",
+		"small records": string(header(0xf3, 13)),
+		"start":         "SLOW\xf3\x00\x00\x00" + strings.Repeat("\xff", 24),
+	} {
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(text)})
+		if !format.BadInput(err) || !strings.Contains(err.Error(), "x (art_method) at byte ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	bad := strings.Replace(good, "\t()V", "", 1) // one field is not enough, nor are three
+	bad = strings.Replace(bad, "\tMain.java\t12", "", 1)
+	bad = strings.Replace(bad, "8\tother", "x\tother", 1)
+	tables := ingesttest.MustRead(t, "x", []byte(bad))
+	tables.Want(t, "stats", "name|value", "art_method_parse_errors|2")
+	tables.Want(t, "slice", "name", "NULL", "com.app.Work.do: (I)V", "NULL")
+}
+
+func FuzzARTMethod(f *testing.F) {
+	for version := 1; version <= 3; version++ {
+		f.Add(file(version))
+	}
+	f.Add(stream(3))
+	f.Add(packed(leb(4, 1, 1, 5, 1), 2))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if detected := ingest.Detect(data); detected == nil || !strings.HasPrefix(detected.Name, "art_method") {
+			return
+		}
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
+		if err != nil && !format.BadInput(err) {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,6 +1,8 @@
 package proto
 
-import "github.com/tpconvert/tpconvert/ingest/wire"
+import (
+	"github.com/tpconvert/tpconvert/ingest/wire"
+)
 
 // Ahead decodes a field of packets on the goroutine that cuts the trace, ahead of
 // the one that reads it. It is for frequent fields, and for what can be told of the

@@ -2,12 +2,11 @@ package proto
 
 import (
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
 const (
-	fieldClockSnapshot   = 6
-	fieldRemoteClockSync = 107
 
 	// Clocks with these numbers are local to a sequence.
 	firstSequenceClock = 64
@@ -17,9 +16,9 @@ const (
 // clockModule reads the snapshots that times are converted by.
 func (r *Reader) clockModule() *Module {
 	return &Module{
-		Fields: []uint32{fieldClockSnapshot, fieldRemoteClockSync},
+		Fields: []uint32{pb.TracePacket_ClockSnapshot, pb.TracePacket_RemoteClockSync},
 		Read: func(p *Packet, f *wire.Field) bool {
-			if f.Number == fieldClockSnapshot {
+			if f.Number == pb.TracePacket_ClockSnapshot {
 				r.clockSnapshot(p, f.Bytes())
 			} else {
 				r.remoteClockSync(f.Bytes())
@@ -35,7 +34,7 @@ func (r *Reader) clockSnapshot(p *Packet, data []byte) {
 	boottime, ownClock := false, false
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.ClockSnapshot_Clocks:
 			id, reading := clockReading(f.Bytes())
 			clock, ok := r.clock(p, id)
 			if !ok {
@@ -45,7 +44,7 @@ func (r *Reader) clockSnapshot(p *Packet, data []byte) {
 			readings = append(readings, reading)
 			boottime = boottime || id == model.ClockBoottime
 			ownClock = ownClock || id == model.ClockTraceFile
-		case 2:
+		case pb.ClockSnapshot_PrimaryTraceClock:
 			primary = f.Uint32()
 		}
 	}
@@ -64,13 +63,13 @@ func clockReading(data []byte) (id uint32, reading model.Reading) {
 	reading.Unit = 1
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.ClockSnapshot_Clock_ClockID:
 			id = f.Uint32()
-		case 2:
+		case pb.ClockSnapshot_Clock_Timestamp:
 			reading.Value = f.Int64()
-		case 3:
+		case pb.ClockSnapshot_Clock_IsIncremental:
 			reading.Incremental = f.Bool()
-		case 4:
+		case pb.ClockSnapshot_Clock_UnitMultiplierNS:
 			if unit := f.Int64(); unit != 0 {
 				reading.Unit = unit
 			}
@@ -91,14 +90,14 @@ func (r *Reader) remoteClockSync(data []byte) {
 	var rounds []map[uint32]pair
 	var order []uint32
 	for f := wire.Read(data); f.Next(); {
-		if f.Number != 1 {
+		if f.Number != pb.RemoteClockSync_SyncedClocks {
 			continue
 		}
 		round := map[uint32]pair{}
 		var own []model.Reading
 		for side := wire.Read(f.Bytes()); side.Next(); {
 			for c := wire.Read(side.Bytes()); c.Next(); {
-				if c.Number != 1 {
+				if c.Number != pb.ClockSnapshot_Clocks {
 					continue
 				}
 				id, reading := clockReading(c.Bytes())
@@ -106,10 +105,10 @@ func (r *Reader) remoteClockSync(data []byte) {
 				if !ok && len(rounds) == 0 {
 					order = append(order, id)
 				}
-				if side.Number == 2 {
+				if side.Number == pb.RemoteClockSync_SyncedClocks_ClientClocks {
 					both.client = reading.Value
 					own = append(own, model.Reading{Clock: model.Clock{ID: id}, Value: reading.Value, Unit: 1})
-				} else if side.Number == 3 {
+				} else if side.Number == pb.RemoteClockSync_SyncedClocks_HostClocks {
 					both.host = reading.Value
 				}
 				round[id] = both

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 )
 
 // Lifetime is how long something lasts that is kept with a sequence.
@@ -92,7 +93,7 @@ type defaults struct {
 
 func newDefaults(data []byte) *defaults {
 	d := &defaults{data: bytes.Clone(data)}
-	d.clockID = message.Uint32(d.data, fieldTimestampClock)
+	d.clockID = message.Uint32(d.data, pb.TracePacket_TimestampClockID)
 	return d
 }
 

@@ -2,6 +2,7 @@ package proto
 
 import (
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -84,25 +85,6 @@ const (
 	flagNeeds   = 2
 )
 
-// Fields of TracePacket that tell how to read it.
-const (
-	fieldTimestamp           = 8
-	fieldSequenceID          = 10
-	fieldInternedData        = 12
-	fieldSequenceFlags       = 13
-	fieldTrustedUID          = 3
-	fieldSynchronization     = 36
-	fieldCleared             = 41
-	fieldPreviousDropped     = 42
-	fieldCompressed          = 50
-	fieldTimestampClock      = 58
-	fieldTracePacketDefaults = 59
-	fieldTrustedPID          = 79
-	fieldFirstPacket         = 87
-	fieldMachineID           = 98
-	fieldZstdCompressed      = 133
-)
-
 // Tags of fields.
 const (
 	tagVarint = uint64(wire.Varint)
@@ -128,11 +110,11 @@ func (p *Packet) read(data []byte, offset int64) bool {
 		}
 		i = next
 		switch tag {
-		case fieldTimestamp<<3 | tagVarint:
+		case pb.TracePacket_Timestamp<<3 | tagVarint:
 			p.Timestamp, p.HasTimestamp = int64(v), true
-		case fieldSequenceID<<3 | tagVarint:
+		case pb.TracePacket_TrustedPacketSequenceID<<3 | tagVarint:
 			p.Sequence, p.HasSequence = uint32(v), true
-		case fieldSequenceFlags<<3 | tagVarint:
+		case pb.TracePacket_SequenceFlags<<3 | tagVarint:
 			p.flags = uint32(v)
 		default:
 			p.take(wire.ScannedField(data, tag, v, next))
@@ -143,37 +125,37 @@ func (p *Packet) read(data []byte, offset int64) bool {
 
 func (p *Packet) take(f wire.Field) {
 	switch f.Number {
-	case fieldTimestamp:
+	case pb.TracePacket_Timestamp:
 		p.Timestamp, p.HasTimestamp = f.Int64(), true
-	case fieldSequenceID:
+	case pb.TracePacket_TrustedPacketSequenceID:
 		p.Sequence, p.HasSequence = f.Uint32(), true
-	case fieldInternedData:
+	case pb.TracePacket_InternedData:
 		p.setRare().interned = f.Bytes()
-	case fieldSequenceFlags:
+	case pb.TracePacket_SequenceFlags:
 		p.flags = f.Uint32()
-	case fieldTrustedUID:
+	case pb.TracePacket_TrustedUID:
 		p.TrustedUID = f.Int32()
-	case fieldSynchronization:
+	case pb.TracePacket_SynchronizationMarker:
 		p.marker = true
-	case fieldCleared:
+	case pb.TracePacket_IncrementalStateCleared:
 		p.cleared = f.Bool()
-	case fieldPreviousDropped:
+	case pb.TracePacket_PreviousPacketDropped:
 		p.setRare().dropped = f.Uint32()
-	case fieldCompressed:
+	case pb.TracePacket_CompressedPackets:
 		r := p.setRare()
 		r.compressed, r.zstd = f.Bytes(), false
-	case fieldZstdCompressed:
+	case pb.TracePacket_ZstdCompressedPackets:
 		r := p.setRare()
 		r.compressed, r.zstd = f.Bytes(), true
-	case fieldTimestampClock:
+	case pb.TracePacket_TimestampClockID:
 		p.ClockID = f.Uint32()
-	case fieldTracePacketDefaults:
+	case pb.TracePacket_TracePacketDefaults:
 		p.setRare().defaults = f.Bytes()
-	case fieldTrustedPID:
+	case pb.TracePacket_TrustedPID:
 		p.TrustedPID, p.HasPID = f.Int32(), true
-	case fieldFirstPacket:
+	case pb.TracePacket_FirstPacketOnSequence:
 		p.first = f.Bool()
-	case fieldMachineID:
+	case pb.TracePacket_MachineID:
 		p.machine = f.Uint32()
 	default:
 		p.fields = append(p.fields, f)

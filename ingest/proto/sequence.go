@@ -2,6 +2,7 @@ package proto
 
 import (
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -167,7 +168,7 @@ func (iv *interval) setTable(field uint32, t *internTable) {
 // intern adds an InternedData.
 func (s *State) intern(data []byte) {
 	for r := wire.Read(data); r.Next(); {
-		iid, ok := wire.Find(r.Bytes(), 1)
+		iid, ok := wire.Find(r.Bytes(), pb.InternedString_IID)
 		if !ok {
 			s.reader.File.Count(model.StatInternedDataTokenizerErrors)
 			continue
@@ -206,7 +207,7 @@ func (s *State) InternedString(field uint32, iid uint64) (model.StringID, bool) 
 	if !ok {
 		return 0, false
 	}
-	value, _ := wire.Find(data, 2)
+	value, _ := wire.Find(data, pb.InternedString_Str)
 	id := s.reader.Store.Strings.InternBytes(value.Bytes())
 	table.setText(iid, id)
 	return id, true

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -43,15 +44,15 @@ func (w *Writer) plain(data []byte, at *Path) bool {
 		}
 		i = next
 		switch tag {
-		case 1<<3 | tagVarint:
+		case pb.DebugAnnotation_NameIID<<pb.DebugAnnotation_UintValue | tagVarint:
 			iid = v
-		case annotationBool<<3 | tagVarint, annotationUint<<3 | tagVarint, annotationInt<<3 | tagVarint,
-			annotationDouble<<3 | tagFixed, annotationString<<3 | tagBytes, annotationPointer<<3 | tagVarint:
+		case pb.DebugAnnotation_BoolValue<<3 | tagVarint, pb.DebugAnnotation_UintValue<<3 | tagVarint, pb.DebugAnnotation_IntValue<<3 | tagVarint,
+			pb.DebugAnnotation_DoubleValue<<3 | tagFixed, pb.DebugAnnotation_StringValue<<3 | tagBytes, pb.DebugAnnotation_PointerValue<<3 | tagVarint:
 			if kind != 0 {
 				return false
 			}
 			kind, value = tag>>3, v
-			if kind == annotationString {
+			if kind == pb.DebugAnnotation_StringValue {
 				text = data[i-int(v) : i]
 			}
 		default:
@@ -61,23 +62,23 @@ func (w *Writer) plain(data []byte, at *Path) bool {
 	if kind == 0 {
 		return false
 	}
-	id := w.state.KnownString(internedAnnotationNames, iid)
+	id := w.state.KnownString(pb.InternedData_DebugAnnotationNames, iid)
 	path := at.names[id]
 	if id == 0 || path == nil {
 		return false
 	}
 	switch kind {
-	case annotationBool:
+	case pb.DebugAnnotation_BoolValue:
 		w.Add(path, model.BoolArg(value != 0))
-	case annotationUint:
+	case pb.DebugAnnotation_UintValue:
 		w.Add(path, model.UintArg(value))
-	case annotationInt:
+	case pb.DebugAnnotation_IntValue:
 		w.Add(path, model.IntArg(int64(value)))
-	case annotationDouble:
+	case pb.DebugAnnotation_DoubleValue:
 		w.Add(path, model.RealArg(math.Float64frombits(value)))
-	case annotationString:
+	case pb.DebugAnnotation_StringValue:
 		w.addText(path, text)
-	case annotationPointer:
+	case pb.DebugAnnotation_PointerValue:
 		w.Add(path, model.PointerArg(value))
 	}
 	return true
@@ -101,23 +102,9 @@ type Annotation struct {
 	data         []byte
 }
 
-// Fields of DebugAnnotation.
-const (
-	annotationBool    = 2
-	annotationUint    = 3
-	annotationInt     = 4
-	annotationDouble  = 5
-	annotationString  = 6
-	annotationPointer = 7
-	annotationNested  = 8
-	annotationJSON    = 9
-	annotationEntries = 11
-	annotationItems   = 12
-)
-
 // Text is the annotation's text, nil if it has none.
 func (a *Annotation) Text() []byte {
-	if a.value.Number != annotationString {
+	if a.value.Number != pb.DebugAnnotation_StringValue {
 		return nil
 	}
 	return a.value.Bytes()
@@ -128,39 +115,32 @@ func DecodeAnnotation(data []byte) (a Annotation) {
 	a.data = data
 	for r := wire.Read(data); r.Next(); {
 		switch r.Number {
-		case 1:
+		case pb.DebugAnnotation_NameIID:
 			a.NameIID = r.Uint64()
-		case 10:
+		case pb.DebugAnnotation_Name:
 			a.Name, a.named = r.Bytes(), true
-		case annotationBool, annotationUint, annotationInt, annotationDouble, annotationString, annotationPointer:
+		case pb.DebugAnnotation_BoolValue, pb.DebugAnnotation_UintValue, pb.DebugAnnotation_IntValue, pb.DebugAnnotation_DoubleValue, pb.DebugAnnotation_StringValue, pb.DebugAnnotation_PointerValue:
 			a.value = r.Field
-		case annotationNested:
+		case pb.DebugAnnotation_NestedValue:
 			a.nested = r.Bytes()
-		case annotationJSON:
+		case pb.DebugAnnotation_LegacyJSONValue:
 			a.JSON = r.Bytes()
-		case annotationEntries:
+		case pb.DebugAnnotation_DictEntries:
 			a.entries = true
-		case annotationItems:
+		case pb.DebugAnnotation_ArrayValues:
 			a.items = true
-		case 13:
+		case pb.DebugAnnotation_ProtoTypeNameIID:
 			a.protoTypeIID = r.Uint64()
-		case 14:
+		case pb.DebugAnnotation_ProtoValue:
 			a.proto = r.Bytes()
-		case 16:
+		case pb.DebugAnnotation_ProtoTypeName:
 			a.protoType = r.Bytes()
-		case 17:
+		case pb.DebugAnnotation_StringValueIID:
 			a.stringIID, a.hasStringIID = r.Uint64(), true
 		}
 	}
 	return a
 }
-
-// Fields of InternedData.
-const (
-	internedAnnotationNames = 3
-	internedTypeNames       = 27
-	internedStrings         = 29
-)
 
 // pathNames replaces what has a meaning in keys.
 var pathNames = strings.NewReplacer(".", "_", "[", "_", "]", "_")
@@ -173,7 +153,7 @@ func (w *Writer) readAnnotation(data []byte, at *Path) (Annotation, *Path, error
 	switch {
 	case a.NameIID != 0:
 		var ok bool
-		if id, ok = w.state.InternedString(internedAnnotationNames, a.NameIID); !ok {
+		if id, ok = w.state.InternedString(pb.InternedData_DebugAnnotationNames, a.NameIID); !ok {
 			return a, nil, ErrNoInterned
 		}
 	case a.named:
@@ -196,7 +176,7 @@ func (w *Writer) annotated(a Annotation, at *Path, depth int) (added bool, err e
 	switch {
 	case a.entries:
 		for r := wire.Read(a.data); r.Next(); {
-			if r.Number == annotationEntries {
+			if r.Number == pb.DebugAnnotation_DictEntries {
 				if err := w.annotation(r.Bytes(), at, depth+1); err != nil {
 					return true, err
 				}
@@ -207,7 +187,7 @@ func (w *Writer) annotated(a Annotation, at *Path, depth int) (added bool, err e
 		_, key := w.ids(at)
 		i := w.set.Index(key)
 		for r := wire.Read(a.data); r.Next(); {
-			if r.Number != annotationItems {
+			if r.Number != pb.DebugAnnotation_ArrayValues {
 				continue
 			}
 			one, err := w.annotated(DecodeAnnotation(r.Bytes()), at.item(i), depth+1)
@@ -223,22 +203,22 @@ func (w *Writer) annotated(a Annotation, at *Path, depth int) (added bool, err e
 		return added, nil
 	case a.value.Number != 0:
 		switch v := &a.value; v.Number {
-		case annotationBool:
+		case pb.DebugAnnotation_BoolValue:
 			w.Add(at, model.BoolArg(v.Bool()))
-		case annotationUint:
+		case pb.DebugAnnotation_UintValue:
 			w.Add(at, model.UintArg(v.Uint64()))
-		case annotationInt:
+		case pb.DebugAnnotation_IntValue:
 			w.Add(at, model.IntArg(v.Int64()))
-		case annotationDouble:
+		case pb.DebugAnnotation_DoubleValue:
 			w.Add(at, model.RealArg(v.Float64()))
-		case annotationString:
+		case pb.DebugAnnotation_StringValue:
 			w.addText(at, v.Bytes())
-		case annotationPointer:
+		case pb.DebugAnnotation_PointerValue:
 			w.Add(at, model.PointerArg(v.Uint64()))
 		}
 		return true, nil
 	case a.hasStringIID:
-		text, ok := w.state.InternedString(internedStrings, a.stringIID)
+		text, ok := w.state.InternedString(pb.InternedData_DebugAnnotationStringValues, a.stringIID)
 		if !ok {
 			return false, ErrNoInterned
 		}
@@ -258,7 +238,7 @@ func (w *Writer) annotated(a Annotation, at *Path, depth int) (added bool, err e
 func (w *Writer) annotatedMessage(a Annotation, at *Path, depth int) error {
 	name := string(a.protoType)
 	if a.protoType == nil {
-		id, ok := w.state.InternedString(internedTypeNames, a.protoTypeIID)
+		id, ok := w.state.InternedString(pb.InternedData_DebugAnnotationValueTypeNames, a.protoTypeIID)
 		if !ok {
 			return ErrNoInterned
 		}
@@ -275,11 +255,6 @@ func (w *Writer) annotatedMessage(a Annotation, at *Path, depth int) error {
 	return w.message(m, a.proto, at, depth+1)
 }
 
-const (
-	nestedDict  = 1
-	nestedArray = 2
-)
-
 // nested writes a DebugAnnotation.NestedValue.
 func (w *Writer) nested(data []byte, at *Path, depth int) (added bool, err error) {
 	if depth > maxDepth {
@@ -290,20 +265,21 @@ func (w *Writer) nested(data []byte, at *Path, depth int) (added bool, err error
 	var keys, values, items [][]byte
 	for r := wire.Read(data); r.Next(); {
 		switch r.Number {
-		case 1:
+		case pb.DebugAnnotation_NestedValue_NestedType:
 			kind = r.Int32()
-		case 2:
+		case pb.DebugAnnotation_NestedValue_DictKeys:
 			keys = append(keys, r.Bytes())
-		case 3:
+		case pb.DebugAnnotation_NestedValue_DictValues:
 			values = append(values, r.Bytes())
-		case 4:
+		case pb.DebugAnnotation_NestedValue_ArrayValues:
 			items = append(items, r.Bytes())
-		case 5, 6, 7, 8:
+		case pb.DebugAnnotation_NestedValue_IntValue, pb.DebugAnnotation_NestedValue_DoubleValue,
+			pb.DebugAnnotation_NestedValue_BoolValue, pb.DebugAnnotation_NestedValue_StringValue:
 			value = r.Field
 		}
 	}
 	switch kind {
-	case nestedDict:
+	case pb.DebugAnnotation_NestedValue_NestedType_Dict:
 		if len(keys) != len(values) {
 			return true, errMismatch
 		}
@@ -313,7 +289,7 @@ func (w *Writer) nested(data []byte, at *Path, depth int) (added bool, err error
 			}
 		}
 		return true, nil
-	case nestedArray:
+	case pb.DebugAnnotation_NestedValue_NestedType_Array:
 		_, key := w.ids(at)
 		i := w.set.Index(key)
 		for _, item := range items {
@@ -330,13 +306,13 @@ func (w *Writer) nested(data []byte, at *Path, depth int) (added bool, err error
 		return added, nil
 	}
 	switch value.Number {
-	case 5:
+	case pb.DebugAnnotation_NestedValue_IntValue:
 		w.Add(at, model.IntArg(value.Int64()))
-	case 6:
+	case pb.DebugAnnotation_NestedValue_DoubleValue:
 		w.Add(at, model.RealArg(value.Float64()))
-	case 7:
+	case pb.DebugAnnotation_NestedValue_BoolValue:
 		w.Add(at, model.BoolArg(value.Bool()))
-	case 8:
+	case pb.DebugAnnotation_NestedValue_StringValue:
 		w.addText(at, value.Bytes())
 	}
 	return value.Number != 0, nil

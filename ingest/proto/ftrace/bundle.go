@@ -3,6 +3,7 @@ package ftrace
 import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 )
 
 // ftraceBundle is an FtraceEventBundle whose events are found, but not looked
@@ -22,7 +23,7 @@ type ftraceSpan struct {
 }
 
 // bundles are scanned ahead.
-var bundles = proto.Ahead[ftraceBundle]{Field: fieldFtraceEvents, Decode: (*ftraceBundle).scan}
+var bundles = proto.Ahead[ftraceBundle]{Field: pb.TracePacket_FtraceEvents, Decode: (*ftraceBundle).scan}
 
 // Tags of fields.
 const (
@@ -59,9 +60,9 @@ func (b *ftraceBundle) scan(data []byte) {
 func spanOf(data []byte, from, to int) ftraceSpan {
 	event := data[:to]
 	s := ftraceSpan{from: uint32(from), to: uint32(to)}
-	if tag, v, next := wire.Scan(event, from); next > 0 && tag == fieldEventTime<<3|tagVarint {
+	if tag, v, next := wire.Scan(event, from); next > 0 && tag == pb.FtraceEvent_Timestamp<<3|tagVarint {
 		s.stamp, s.from = v, uint32(next)
-	} else if f, ok := wire.Find(event[from:], fieldEventTime); ok { // not where it is always written
+	} else if f, ok := wire.Find(event[from:], pb.FtraceEvent_Timestamp); ok { // not where it is always written
 		s.stamp = f.Uint64()
 	} else {
 		s.timeless = true

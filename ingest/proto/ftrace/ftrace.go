@@ -7,6 +7,7 @@ import (
 	kernel "github.com/tpconvert/tpconvert/ingest/ftrace"
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -14,10 +15,6 @@ import (
 var Modules = proto.Family{ftraceEvents}
 
 const (
-	fieldFtraceEvents = 1
-	fieldFtraceStats  = 34
-
-	internedKernelSymbols = 26
 
 	// maxCPUs is more than a bundle can be of, unless it is corrupt.
 	maxCPUs = 1024
@@ -25,11 +22,6 @@ const (
 
 // Fields of FtraceEvent.
 const (
-	fieldEventTime    = 1
-	fieldEventSwitch  = 4
-	fieldEventPID     = 2
-	fieldEventFlags   = 5
-	fieldEventGeneric = 327
 	firstGenericEvent = 65536 // described by the trace itself
 )
 
@@ -80,10 +72,10 @@ func ftraceEvents(r *proto.Reader) *proto.Module {
 	m.adreno.init()
 	m.event.Symbols = m.symbol
 	return &proto.Module{
-		Fields: []uint32{fieldFtraceEvents, fieldFtraceStats},
+		Fields: []uint32{pb.TracePacket_FtraceEvents, pb.TracePacket_FtraceStats},
 		Ahead:  &bundles,
 		Tokenize: func(p *proto.Packet, f *wire.Field) bool {
-			if f.Number == fieldFtraceEvents {
+			if f.Number == pb.TracePacket_FtraceEvents {
 				m.bundle(p, bundles.Of(p, f))
 			} else {
 				m.stats(p, f.Bytes())
@@ -94,7 +86,7 @@ func ftraceEvents(r *proto.Reader) *proto.Module {
 }
 
 func (m *ftraceModule) symbol(iid uint64) model.StringID {
-	name, _ := m.state.InternedString(internedKernelSymbols, iid)
+	name, _ := m.state.InternedString(pb.InternedData_KernelSymbols, iid)
 	return name
 }
 
@@ -108,15 +100,15 @@ func (m *ftraceModule) bundle(p *proto.Packet, b *ftraceBundle) {
 	var begin uint64
 	for i := range b.head {
 		switch f := &b.head[i]; f.Number {
-		case 3:
+		case pb.FtraceEventBundle_LostEvents:
 			if f.Bool() {
 				m.SetStat(model.StatFtraceCPUHasDataLoss, c.cpu, 1)
 			}
-		case 4:
+		case pb.FtraceEventBundle_CompactSched:
 			c.compact(p, clock, f.Bytes())
-		case 9, 10:
+		case pb.FtraceEventBundle_LastReadEventTimestamp, pb.FtraceEventBundle_PreviousBundleEndTimestamp:
 			begin = f.Uint64()
-		case 11:
+		case pb.FtraceEventBundle_GenericEventDescriptors:
 			m.describe(f.Bytes())
 		}
 	}
@@ -163,23 +155,22 @@ func (m *ftraceModule) bundleHead(p *proto.Packet, head []wire.Field) (c *ftrace
 	cpu, readings := uint32(maxCPUs), 0
 	for i := range head {
 		switch f := &head[i]; f.Number {
-		case 1:
+		case pb.FtraceEventBundle_CPU:
 			cpu = f.Uint32()
-		case 5:
-			const global, local, monoRaw = 2, 3, 4
+		case pb.FtraceEventBundle_FtraceClock:
 			switch f.Int32() {
-			case 0:
-			case monoRaw:
+			case pb.FtraceClock_Unspecified:
+			case pb.FtraceClock_MonoRaw:
 				clock = model.Clock{ID: model.ClockMonotonicRaw}
-			case global, local:
+			case pb.FtraceClock_Global, pb.FtraceClock_Local:
 				clock = model.Clock{ID: ftraceClock, Sequence: p.Sequence}
 			default:
 				return nil, clock, false
 			}
-		case 6:
+		case pb.FtraceEventBundle_FtraceTimestamp:
 			at = f.Int64()
 			readings++
-		case 7:
+		case pb.FtraceEventBundle_BootTimestamp:
 			bootAt = f.Int64()
 			readings++
 		}
@@ -249,17 +240,17 @@ func (c *ftraceCPU) pushHandled(state *proto.State, ts, at int64, rest []byte) {
 // retimed are the tracepoints whose events tell of another time than that at
 // which they were written.
 var retimed = map[uint32]func(c *ftraceCPU, p *proto.Packet, ts int64, rest, body []byte){
-	488: (*ftraceCPU).workPeriod, // gpu_work_period
-	506: retimedBy(11),           // thermal_exynos_acpm_bulk
-	543: retimedBy(3),            // param_set_value_cpm
-	596: retimedBy(1),            // fwtp_perfetto_counter
-	600: retimedBy(1),            // fwtp_perfetto_slice
-	536: (*ftraceCPU).adrenoSync, // kgsl_adreno_cmdbatch_sync
-	537: (*ftraceCPU).adrenoRetired,
+	pb.FtraceEvent_GPUWorkPeriod:             (*ftraceCPU).workPeriod,
+	pb.FtraceEvent_ThermalExynosAcpmBulk:     retimedBy(pb.ThermalExynosAcpmBulkFtraceEvent_Timestamp),
+	pb.FtraceEvent_ParamSetValueCpm:          retimedBy(pb.ParamSetValueCpmFtraceEvent_Timestamp),
+	pb.FtraceEvent_FwtpPerfettoCounter:       retimedBy(pb.FwtpPerfettoCounterFtraceEvent_Timestamp),
+	pb.FtraceEvent_FwtpPerfettoSlice:         retimedBy(pb.FwtpPerfettoSliceFtraceEvent_Timestamp),
+	pb.FtraceEvent_KgslAdrenoCmdbatchSync:    (*ftraceCPU).adrenoSync,
+	pb.FtraceEvent_KgslAdrenoCmdbatchRetired: (*ftraceCPU).adrenoRetired,
 }
 
 // firstRetimed is the lowest of their numbers.
-const firstRetimed = 488
+const firstRetimed = pb.FtraceEvent_GPUWorkPeriod
 
 // retimedBy takes the time, ns of the trace clock, from a field of the event.
 func retimedBy(field uint32) func(c *ftraceCPU, p *proto.Packet, ts int64, rest, body []byte) {
@@ -274,7 +265,7 @@ func retimedBy(field uint32) func(c *ftraceCPU, p *proto.Packet, ts int64, rest,
 
 // workPeriod takes the start of a period, which is of the raw monotonic clock.
 func (c *ftraceCPU) workPeriod(p *proto.Packet, ts int64, rest, body []byte) {
-	start, ok := wire.Find(body, 3)
+	start, ok := wire.Find(body, pb.GpuWorkPeriodFtraceEvent_StartTimeNS)
 	if !ok {
 		c.File.LogAt(model.StatFtraceBundleTokenizerErrors, p.Offset, nil)
 		return
@@ -315,8 +306,8 @@ func (s adrenoSync) at(ticks uint64) int64 {
 }
 
 func (c *ftraceCPU) adrenoSync(p *proto.Packet, ts int64, rest, body []byte) {
-	batch, _ := wire.Find(body, 2)
-	ticks, _ := wire.Find(body, 3)
+	batch, _ := wire.Find(body, pb.KgslAdrenoCmdbatchSyncFtraceEvent_Timestamp)
+	ticks, _ := wire.Find(body, pb.KgslAdrenoCmdbatchSyncFtraceEvent_Ticks)
 	sync := adrenoSync{ts, ticks.Uint64()}
 	if w, ok := c.adreno.waiting[batch.Uint64()]; ok {
 		delete(c.adreno.waiting, batch.Uint64())
@@ -329,8 +320,8 @@ func (c *ftraceCPU) adrenoSync(p *proto.Packet, ts int64, rest, body []byte) {
 }
 
 func (c *ftraceCPU) adrenoRetired(p *proto.Packet, ts int64, rest, body []byte) {
-	batch, _ := wire.Find(body, 2)
-	start, _ := wire.Find(body, 6)
+	batch, _ := wire.Find(body, pb.KgslAdrenoCmdbatchRetiredFtraceEvent_Timestamp)
+	start, _ := wire.Find(body, pb.KgslAdrenoCmdbatchRetiredFtraceEvent_Start)
 	c.push(p.State, tokenRecord, ts, rest)
 	if sync, ok := c.adreno.synced[batch.Uint64()]; ok {
 		delete(c.adreno.synced, batch.Uint64())
@@ -365,7 +356,7 @@ func (c *ftraceCPU) compact(p *proto.Packet, clock model.Clock, data []byte) {
 	c.comms = c.comms[:0]
 	for f := wire.Read(data); f.Next(); {
 		switch {
-		case f.Number == 5:
+		case f.Number == pb.FtraceEventBundle_CompactSched_InternTable:
 			c.comms = append(c.comms, c.Store.Strings.InternBytes(f.Bytes()))
 		case f.Number < uint32(len(columns)):
 			columns[f.Number].rest = f.Bytes()
@@ -485,11 +476,11 @@ func (c *ftraceCPU) parse(ts int64, state *proto.State, data []byte) {
 // all events, if it is written as it always is: behind the pid.
 func switchOf(data []byte) ([]byte, bool) {
 	tag, _, next := wire.Scan(data, 0)
-	if tag != fieldEventPID<<3|tagVarint {
+	if tag != pb.FtraceEvent_PID<<3|tagVarint {
 		return nil, false
 	}
 	tag, size, next := wire.Scan(data, next)
-	if tag != fieldEventSwitch<<3|tagBytes {
+	if tag != pb.FtraceEvent_SchedSwitch<<3|tagBytes {
 		return nil, false
 	}
 	return data[next-int(size) : next], true
@@ -505,19 +496,19 @@ func (m *ftraceModule) schedSwitch(ts, cpu int64, body []byte) {
 			break
 		}
 		switch i = end; tag {
-		case 1<<3 | tagBytes:
+		case pb.SchedSwitchFtraceEvent_PrevComm<<pb.SchedSwitchFtraceEvent_PrevPrio | tagBytes:
 			prev.Comm = m.TextID(body[i-int(v) : i])
-		case 2<<3 | tagVarint:
+		case pb.SchedSwitchFtraceEvent_PrevPID<<pb.SchedSwitchFtraceEvent_PrevPrio | tagVarint:
 			prev.PID = int64(uint32(v))
-		case 3<<3 | tagVarint:
+		case pb.SchedSwitchFtraceEvent_PrevPrio<<pb.SchedSwitchFtraceEvent_PrevPrio | tagVarint:
 			prev.Priority = int32(v)
-		case 4<<3 | tagVarint:
+		case pb.SchedSwitchFtraceEvent_PrevState<<pb.SchedSwitchFtraceEvent_PrevPrio | tagVarint:
 			state = int64(v)
-		case 5<<3 | tagBytes:
+		case pb.SchedSwitchFtraceEvent_NextComm<<pb.SchedSwitchFtraceEvent_PrevPrio | tagBytes:
 			next.Comm = m.TextID(body[i-int(v) : i])
-		case 6<<3 | tagVarint:
+		case pb.SchedSwitchFtraceEvent_NextPID<<pb.SchedSwitchFtraceEvent_PrevPrio | tagVarint:
 			next.PID = int64(uint32(v))
-		case 7<<3 | tagVarint:
+		case pb.SchedSwitchFtraceEvent_NextPrio<<pb.SchedSwitchFtraceEvent_PrevPrio | tagVarint:
 			next.Priority = int32(v)
 		}
 	}
@@ -536,12 +527,12 @@ func (m *ftraceModule) read(data []byte) bool {
 		}
 		i = next
 		switch {
-		case tag == fieldEventPID<<3|tagVarint:
+		case tag == pb.FtraceEvent_PID<<3|tagVarint:
 			e.TID = int64(uint32(v))
-		case tag == fieldEventFlags<<3|tagVarint:
+		case tag == pb.FtraceEvent_CommonFlags<<3|tagVarint:
 			e.Flags = int64(uint32(v))
 		case tag&7 != tagBytes:
-		case tag>>3 == fieldEventGeneric:
+		case tag>>3 == pb.FtraceEvent_Generic:
 			return m.readLegacy(data[i-int(v) : i])
 		default:
 			body = data[i-int(v) : i]
@@ -596,20 +587,20 @@ func (m *ftraceModule) tracepoint(number uint32) *kernel.Tracepoint {
 // readLegacy decodes a GenericFtraceEvent, which names itself and its fields.
 func (m *ftraceModule) readLegacy(data []byte) bool {
 	e := &m.event
-	name, _ := wire.Find(data, 1)
+	name, _ := wire.Find(data, pb.GenericFtraceEvent_EventName)
 	tracepoint := m.parser.Legacy(name.Bytes())
 	e.Reset(tracepoint)
 	e.TID = max(e.TID, 0)
 	for f := wire.Read(data); f.Next(); {
-		if f.Number != 2 {
+		if f.Number != pb.GenericFtraceEvent_Field {
 			continue
 		}
-		name, _ := wire.Find(f.Bytes(), 1)
+		name, _ := wire.Find(f.Bytes(), pb.GenericFtraceEvent_Field_Name)
 		for v := wire.Read(f.Bytes()); v.Next(); {
 			switch v.Number {
-			case 3:
+			case pb.GenericFtraceEvent_Field_StrValue:
 				e.AddText(m.parser.LegacyField(tracepoint, name.Bytes(), kernel.Text), v.Bytes())
-			case 4, 5:
+			case pb.GenericFtraceEvent_Field_IntValue, pb.GenericFtraceEvent_Field_UintValue:
 				e.AddInt(m.parser.LegacyField(tracepoint, name.Bytes(), kernel.Int64), v.Uint64())
 			}
 		}
@@ -629,8 +620,8 @@ var protoTypes = map[int32]kernel.FieldType{
 
 // describe reads the description of a tracepoint that recorders do not know.
 func (m *ftraceModule) describe(data []byte) {
-	id, _ := wire.Find(data, 1)
-	descriptor, _ := wire.Find(data, 2)
+	id, _ := wire.Find(data, pb.FtraceEventBundle_GenericEventDescriptor_FieldID)
+	descriptor, _ := wire.Find(data, pb.FtraceEventBundle_GenericEventDescriptor_EventDescriptor)
 	if m.generic[id.Uint32()] != nil {
 		return
 	}
@@ -638,9 +629,9 @@ func (m *ftraceModule) describe(data []byte) {
 	var fields []kernel.Field
 	for f := wire.Read(descriptor.Bytes()); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.DescriptorProto_Name:
 			name = string(f.Bytes())
-		case 2:
+		case pb.DescriptorProto_Field:
 			field, number, ok := genericField(f.Bytes())
 			if !ok {
 				m.File.Count(model.StatFtraceGenericDescriptorErrors)
@@ -661,11 +652,11 @@ func (m *ftraceModule) describe(data []byte) {
 func genericField(data []byte) (field kernel.Field, number int, ok bool) {
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.FieldDescriptorProto_Name:
 			field.Name = string(f.Bytes())
-		case 3:
+		case pb.FieldDescriptorProto_Number:
 			number = int(min(f.Uint64(), maxGenericFields))
-		case 5:
+		case pb.FieldDescriptorProto_Type:
 			field.Type, ok = protoTypes[f.Int32()]
 		}
 	}

@@ -6,29 +6,30 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
 // cpuStats are the fields of FtraceCpuStats, and the stats of their values at the
 // start, at the end, and of the difference.
 var cpuStats = map[uint32][3]model.Stat{
-	2: {model.StatFtraceCPUEntriesBegin, model.StatFtraceCPUEntriesEnd, model.StatFtraceCPUEntriesDelta},
-	3: {model.StatFtraceCPUOverrunBegin, model.StatFtraceCPUOverrunEnd, model.StatFtraceCPUOverrunDelta},
-	4: {model.StatFtraceCPUCommitOverrunBegin, model.StatFtraceCPUCommitOverrunEnd, model.StatFtraceCPUCommitOverrunDelta},
-	5: {model.StatFtraceCPUBytesBegin, model.StatFtraceCPUBytesEnd, model.StatFtraceCPUBytesDelta},
-	8: {model.StatFtraceCPUDroppedEventsBegin, model.StatFtraceCPUDroppedEventsEnd, model.StatFtraceCPUDroppedEventsDelta},
-	9: {model.StatFtraceCPUReadEventsBegin, model.StatFtraceCPUReadEventsEnd, model.StatFtraceCPUReadEventsDelta},
+	pb.FtraceCpuStats_Entries:       {model.StatFtraceCPUEntriesBegin, model.StatFtraceCPUEntriesEnd, model.StatFtraceCPUEntriesDelta},
+	pb.FtraceCpuStats_Overrun:       {model.StatFtraceCPUOverrunBegin, model.StatFtraceCPUOverrunEnd, model.StatFtraceCPUOverrunDelta},
+	pb.FtraceCpuStats_CommitOverrun: {model.StatFtraceCPUCommitOverrunBegin, model.StatFtraceCPUCommitOverrunEnd, model.StatFtraceCPUCommitOverrunDelta},
+	pb.FtraceCpuStats_BytesRead:     {model.StatFtraceCPUBytesBegin, model.StatFtraceCPUBytesEnd, model.StatFtraceCPUBytesDelta},
+	pb.FtraceCpuStats_DroppedEvents: {model.StatFtraceCPUDroppedEventsBegin, model.StatFtraceCPUDroppedEventsEnd, model.StatFtraceCPUDroppedEventsDelta},
+	pb.FtraceCpuStats_ReadEvents:    {model.StatFtraceCPUReadEventsBegin, model.StatFtraceCPUReadEventsEnd, model.StatFtraceCPUReadEventsDelta},
 }
 
 // cpuTimes are likewise the fields that are times, in seconds.
 var cpuTimes = map[uint32][2]model.Stat{
-	6: {model.StatFtraceCPUOldestEventTSBegin, model.StatFtraceCPUOldestEventTSEnd},
-	7: {model.StatFtraceCPUNowTSBegin, model.StatFtraceCPUNowTSEnd},
+	pb.FtraceCpuStats_OldestEventTS: {model.StatFtraceCPUOldestEventTSBegin, model.StatFtraceCPUOldestEventTSEnd},
+	pb.FtraceCpuStats_NowTS:         {model.StatFtraceCPUNowTSBegin, model.StatFtraceCPUNowTSEnd},
 }
 
 var kprobeStats = map[uint32][3]model.Stat{
-	1: {model.StatFtraceKprobeHitsBegin, model.StatFtraceKprobeHitsEnd, model.StatFtraceKprobeHitsDelta},
-	2: {model.StatFtraceKprobeMissesBegin, model.StatFtraceKprobeMissesEnd, model.StatFtraceKprobeMissesDelta},
+	pb.FtraceKprobeStats_Hits:   {model.StatFtraceKprobeHitsBegin, model.StatFtraceKprobeHitsEnd, model.StatFtraceKprobeHitsDelta},
+	pb.FtraceKprobeStats_Misses: {model.StatFtraceKprobeMissesBegin, model.StatFtraceKprobeMissesEnd, model.StatFtraceKprobeMissesDelta},
 }
 
 // Phases of FtraceStats, less one.
@@ -40,7 +41,7 @@ const (
 // stats reads what the kernel says of its ring buffers, at the start of the
 // recording and at its end.
 func (m *ftraceModule) stats(p *proto.Packet, data []byte) {
-	phase := message.Int64(data, 1) - 1
+	phase := message.Int64(data, pb.FtraceStats_Phase) - 1
 	if phase != atStart && phase != atEnd {
 		m.File.LogAt(model.StatFtraceBundleTokenizerErrors, p.Offset, nil)
 		return
@@ -48,15 +49,15 @@ func (m *ftraceModule) stats(p *proto.Packet, data []byte) {
 	var kprobes []byte
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 2:
+		case pb.FtraceStats_CPUStats:
 			m.cpuStats(f.Bytes(), phase)
-		case 8:
+		case pb.FtraceStats_PreserveFtraceBuffer:
 			m.preserve = m.preserve || phase == atStart && f.Bool()
-		case 9:
+		case pb.FtraceStats_FtraceParseErrors:
 			for status := range f.Varints {
 				m.parseError(p, status)
 			}
-		case 10:
+		case pb.FtraceStats_KprobeStats:
 			kprobes = f.Bytes()
 		}
 	}
@@ -67,7 +68,7 @@ func (m *ftraceModule) stats(p *proto.Packet, data []byte) {
 }
 
 func (m *ftraceModule) cpuStats(data []byte, phase int64) {
-	cpu := message.Int64(data, 1)
+	cpu := message.Int64(data, pb.FtraceCpuStats_CPU)
 	m.counts(data, cpuStats, cpu, phase)
 	for number, stats := range cpuTimes {
 		f, _ := wire.Find(data, number)
@@ -105,8 +106,8 @@ func (m *ftraceModule) parseError(p *proto.Packet, status uint64) {
 // setupErrors logs what the recorder could not enable.
 func (m *ftraceModule) setupErrors(p *proto.Packet, data []byte) {
 	messages := map[uint32]string{
-		7: "Ftrace event failed: ", 6: "Ftrace event unknown: ",
-		5: "Atrace failures: ", 13: "Ftrace exclusive feature error: ",
+		pb.FtraceStats_FailedFtraceEvents: "Ftrace event failed: ", pb.FtraceStats_UnknownFtraceEvents: "Ftrace event unknown: ",
+		pb.FtraceStats_AtraceErrors: "Atrace failures: ", pb.FtraceStats_ExclusiveFeatureError: "Ftrace exclusive feature error: ",
 	}
 	for f := wire.Read(data); f.Next(); {
 		if message, ok := messages[f.Number]; ok && len(f.Bytes()) > 0 {

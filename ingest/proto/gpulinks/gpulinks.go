@@ -5,6 +5,7 @@ package gpulinks
 import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -80,10 +81,10 @@ func (g *Links) waits(id uint64, slice model.SliceID) {
 
 // Correlate reads a GpuCorrelation of a slice.
 func (g *Links) Correlate(data []byte, slice model.SliceID) {
-	for id := range message.Numbers(data, 1) {
+	for id := range message.Numbers(data, pb.GpuCorrelation_RenderStageSubmissionEventIDs) {
 		g.submitted(id, slice)
 	}
-	for id := range message.Numbers(data, 2) {
+	for id := range message.Numbers(data, pb.GpuCorrelation_RenderStageWaitEventIDs) {
 		g.waits(id, slice)
 	}
 }

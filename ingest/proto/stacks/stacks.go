@@ -8,6 +8,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -57,17 +58,6 @@ func (m *Mapping) Symbols(address uint64) []model.Symbol { return m.symbols[addr
 
 var sequenceStacks = proto.NewLocal[stackIDs](proto.UntilAnew)
 
-// Fields of InternedData.
-const (
-	internedFunctionNames = 5
-	internedFrames        = 6
-	internedCallstacks    = 7
-	internedBuildIDs      = 16
-	internedMappingPaths  = 17
-	internedSourcePaths   = 18
-	internedMappings      = 19
-)
-
 // interned finds an interned message of stacks, or counts that it is missing.
 func interned(s *proto.State, field uint32, iid uint64, missing model.Stat) ([]byte, bool) {
 	data, ok := s.Interned(field, iid)
@@ -94,11 +84,11 @@ func internedBuildID(s *proto.State, iid uint64) (model.StringID, bool) {
 	var data []byte
 	if iid != 0 {
 		var ok bool
-		if data, ok = interned(s, internedBuildIDs, iid, model.StatStackprofileInvalidStringID); !ok {
+		if data, ok = interned(s, pb.InternedData_BuildIDs, iid, model.StatStackprofileInvalidStringID); !ok {
 			return 0, false
 		}
 	}
-	return s.Reader().Store.Strings.Intern(model.BuildID(string(message.Bytes(data, 2)))), true
+	return s.Reader().Store.Strings.Intern(model.BuildID(string(message.Bytes(data, pb.InternedString_Str)))), true
 }
 
 // MappingOf returns an interned Mapping.
@@ -107,7 +97,7 @@ func MappingOf(s *proto.State, iid uint64) (mapping Mapping, ok bool) {
 	if mapping, ok = ids.mappings[iid]; ok {
 		return mapping, true
 	}
-	data, ok := interned(s, internedMappings, iid, model.StatStackprofileInvalidMappingID)
+	data, ok := interned(s, pb.InternedData_Mappings, iid, model.StatStackprofileInvalidMappingID)
 	if !ok {
 		return mapping, false
 	}
@@ -118,24 +108,24 @@ func MappingOf(s *proto.State, iid uint64) (mapping Mapping, ok bool) {
 	broken := false
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 2:
+		case pb.Mapping_BuildID:
 			build = f.Uint64()
-		case 3:
+		case pb.Mapping_StartOffset:
 			m.StartOffset = f.Uint64()
-		case 4:
+		case pb.Mapping_Start:
 			m.Start = f.Uint64()
-		case 5:
+		case pb.Mapping_End:
 			m.End = f.Uint64()
-		case 6:
+		case pb.Mapping_LoadBias:
 			m.LoadBias = f.Uint64()
-		case 7:
+		case pb.Mapping_PathStringIDs:
 			for part := range f.Varints {
-				name, ok := internedName(s, internedMappingPaths, part)
+				name, ok := internedName(s, pb.InternedData_MappingPaths, part)
 				if broken = broken || !ok; !broken {
 					path.WriteString("/" + strs.Get(name))
 				}
 			}
-		case 8:
+		case pb.Mapping_ExactOffset:
 			m.ExactOffset = f.Uint64()
 		}
 	}
@@ -165,7 +155,7 @@ func frame(s *proto.State, iid uint64) (model.FrameID, bool) {
 	if id, ok := ids.frames[iid]; ok {
 		return id, true
 	}
-	data, ok := interned(s, internedFrames, iid, model.StatStackprofileInvalidFrameID)
+	data, ok := interned(s, pb.InternedData_Frames, iid, model.StatStackprofileInvalidFrameID)
 	if !ok {
 		return model.None, false
 	}
@@ -176,29 +166,29 @@ func frame(s *proto.State, iid uint64) (model.FrameID, bool) {
 	var kindName []byte
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 2:
+		case pb.Frame_FunctionNameID:
 			function = f.Uint64()
-		case 3:
+		case pb.Frame_MappingID:
 			mapping = f.Uint64()
-		case 4:
+		case pb.Frame_RelPC:
 			pc = f.Uint64()
-		case 5:
+		case pb.Frame_SourcePathIID:
 			source, hasSource = f.Uint64(), true
-		case 6:
+		case pb.Frame_LineNumber:
 			line = int64(f.Uint32())
-		case 7:
+		case pb.Frame_Kind:
 			kind = f.Int64()
-		case 8:
+		case pb.Frame_KindStr:
 			kindName = f.Bytes()
 		}
 	}
-	name, ok := internedName(s, internedFunctionNames, function)
+	name, ok := internedName(s, pb.InternedData_FunctionNames, function)
 	if !ok {
 		return model.None, false
 	}
 	var file model.StringID
 	if hasSource {
-		if file, ok = internedName(s, internedSourcePaths, source); !ok || source == 0 {
+		if file, ok = internedName(s, pb.InternedData_SourcePaths, source); !ok || source == 0 {
 			return model.None, false
 		}
 	}
@@ -243,13 +233,13 @@ func Callsite(s *proto.State, iid uint64) (model.CallsiteID, bool) {
 	if id, ok := ids.callsites[iid]; ok {
 		return id, true
 	}
-	data, ok := interned(s, internedCallstacks, iid, model.StatStackprofileInvalidCallstackID)
+	data, ok := interned(s, pb.InternedData_Callstacks, iid, model.StatStackprofileInvalidCallstackID)
 	if !ok {
 		return model.None, false
 	}
 	callsite := model.None
 	for f := wire.Read(data); f.Next(); {
-		if f.Number != 2 {
+		if f.Number != pb.Callstack_FrameIDs {
 			continue
 		}
 		for iid := range f.Varints {

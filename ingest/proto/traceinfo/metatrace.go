@@ -7,10 +7,9 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
-
-const fieldMetatrace = 49
 
 // The names of events and counters of Perfetto's own code, by number.
 var (
@@ -43,7 +42,7 @@ type metatrace struct {
 func metatraceEvents(r *proto.Reader) *proto.Module {
 	m := metatrace{r, map[uint64]model.StringID{}}
 	return &proto.Module{
-		Fields: []uint32{fieldMetatrace},
+		Fields: []uint32{pb.TracePacket_PerfettoMetatrace},
 		Parse:  m.event,
 	}
 }
@@ -63,9 +62,9 @@ func (m metatrace) event(e *proto.Event) {
 		return strs.Intern(fmt.Sprintf("%s %d", kind, n))
 	}
 	for f := wire.Read(e.Data); f.Next(); {
-		if f.Number == 10 {
-			value, _ := wire.Find(f.Bytes(), 2)
-			iid := message.Uint64(f.Bytes(), 1)
+		if f.Number == pb.PerfettoMetatrace_InternedStrings {
+			value, _ := wire.Find(f.Bytes(), pb.PerfettoMetatrace_InternedString_Value)
+			iid := message.Uint64(f.Bytes(), pb.PerfettoMetatrace_InternedString_IID)
 			if _, known := m.interned[iid]; !known {
 				m.interned[iid] = strs.InternBytes(value.Bytes())
 			}
@@ -76,25 +75,25 @@ func (m metatrace) event(e *proto.Event) {
 	var args []metatraceArg
 	for f := wire.Read(e.Data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.PerfettoMetatrace_EventID:
 			event = numbered(metatraceEventNames[:], "Event", f.Uint32())
-		case 2:
+		case pb.PerfettoMetatrace_CounterID:
 			counter = numbered(metatraceCounterNames[:], "Counter", f.Uint32())
-		case 3:
+		case pb.PerfettoMetatrace_EventDurationNS:
 			dur = f.Int64()
-		case 4:
+		case pb.PerfettoMetatrace_CounterValue:
 			value = int64(f.Int32())
-		case 5:
+		case pb.PerfettoMetatrace_ThreadID:
 			tid = int64(f.Uint32())
-		case 6:
+		case pb.PerfettoMetatrace_HasOverruns:
 			m.File.Count(model.StatMetatraceOverruns)
-		case 7:
+		case pb.PerfettoMetatrace_Args:
 			args = append(args, m.arg(f.Bytes(), lookup))
-		case 8:
+		case pb.PerfettoMetatrace_EventName:
 			event = strs.InternBytes(f.Bytes())
-		case 9:
+		case pb.PerfettoMetatrace_CounterName:
 			counter = strs.InternBytes(f.Bytes())
-		case 11:
+		case pb.PerfettoMetatrace_EventNameIID:
 			event = lookup(f.Uint64())
 		}
 	}
@@ -115,13 +114,13 @@ type metatraceArg struct{ key, value model.StringID }
 func (m metatrace) arg(data []byte, lookup func(uint64) model.StringID) (a metatraceArg) {
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.PerfettoMetatrace_Arg_Key:
 			a.key = m.Store.Strings.InternBytes(f.Bytes())
-		case 2:
+		case pb.PerfettoMetatrace_Arg_Value:
 			a.value = m.Store.Strings.InternBytes(f.Bytes())
-		case 3:
+		case pb.PerfettoMetatrace_Arg_KeyIID:
 			a.key = lookup(f.Uint64())
-		case 4:
+		case pb.PerfettoMetatrace_Arg_ValueIID:
 			a.value = lookup(f.Uint64())
 		}
 	}

@@ -5,10 +5,9 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
-
-const fieldConcurrentSession = 134
 
 // sessionStates are the states of a tracing session by their number.
 var sessionStates = [...]string{1: "DISABLED", 2: "CONFIGURED", 3: "STARTED", 4: "DISABLING_WAITING_STOP_ACKS", 5: "CLONED_READ_ONLY"}
@@ -25,21 +24,21 @@ var sessionTracks = &model.Blueprint{Classification: "concurrent_tracing_session
 func concurrentSessions(r *proto.Reader) *proto.Module {
 	strs := r.Store.Strings
 	return &proto.Module{
-		Fields: []uint32{fieldConcurrentSession},
+		Fields: []uint32{pb.TracePacket_ConcurrentSessionEvent},
 		Parse: func(e *proto.Event) {
 			var state, uid, sources, id int64
 			var name string
 			for f := wire.Read(e.Data); f.Next(); {
 				switch f.Number {
-				case 1:
+				case pb.ConcurrentSessionEvent_State:
 					state = f.Int64()
-				case 2:
+				case pb.ConcurrentSessionEvent_SessionName:
 					name = string(f.Bytes())
-				case 3:
+				case pb.ConcurrentSessionEvent_SessionID:
 					id = f.Int64()
-				case 4:
+				case pb.ConcurrentSessionEvent_ConsumerUID:
 					uid = int64(f.Int32())
-				case 5:
+				case pb.ConcurrentSessionEvent_NumDataSources:
 					sources = int64(f.Uint32())
 				}
 			}

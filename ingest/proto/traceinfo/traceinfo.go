@@ -13,23 +13,12 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/proto/translation"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
 // Modules read the packets of the family.
 var Modules = proto.Family{traceInfo, concurrentSessions, types, metatraceEvents}
-
-const (
-	fieldTraceConfig     = 33
-	fieldTraceStats      = 35
-	fieldTrigger         = 46
-	fieldServiceEvent    = 69
-	fieldUIState         = 78
-	fieldTraceUUID       = 89
-	fieldChromeTrigger   = 109
-	fieldCloneTrigger    = 113
-	fieldTraceAttributes = 126
-)
 
 // info reads what a trace says of itself: its configuration, the recorder's
 // statistics and events, what triggered it.
@@ -48,8 +37,8 @@ type info struct {
 func traceInfo(r *proto.Reader) *proto.Module {
 	t := &info{Reader: r}
 	return &proto.Module{
-		Fields: []uint32{fieldTraceConfig, fieldTraceStats, fieldTrigger, fieldServiceEvent, fieldUIState,
-			fieldTraceUUID, fieldChromeTrigger, fieldCloneTrigger, fieldTraceAttributes},
+		Fields: []uint32{pb.TracePacket_TraceConfig, pb.TracePacket_TraceStats, pb.TracePacket_Trigger, pb.TracePacket_ServiceEvent, pb.TracePacket_UIState,
+			pb.TracePacket_TraceUUID, pb.TracePacket_ChromeTrigger, pb.TracePacket_CloneSnapshotTrigger, pb.TracePacket_TraceAttributes},
 		Read:  t.read,
 		Parse: t.parse,
 		End:   t.end,
@@ -58,17 +47,17 @@ func traceInfo(r *proto.Reader) *proto.Module {
 
 func (t *info) read(p *proto.Packet, f *wire.Field) bool {
 	switch data := f.Bytes(); f.Number {
-	case fieldTraceConfig:
+	case pb.TracePacket_TraceConfig:
 		t.config(data)
-	case fieldTraceStats:
+	case pb.TracePacket_TraceStats:
 		t.stats(data)
-	case fieldServiceEvent:
+	case pb.TracePacket_ServiceEvent:
 		t.serviceEvent(p, data)
-	case fieldUIState:
+	case pb.TracePacket_UIState:
 		t.File.SetMetadata("ui_state", t.text(base64.StdEncoding.EncodeToString(data)))
-	case fieldTraceUUID:
-		t.setUUID(message.Int64(data, 1), message.Int64(data, 2))
-	case fieldTraceAttributes:
+	case pb.TracePacket_TraceUUID:
+		t.setUUID(message.Int64(data, pb.TraceUuid_Msb), message.Int64(data, pb.TraceUuid_Lsb))
+	case pb.TracePacket_TraceAttributes:
 		t.attributes(data)
 	default:
 		return false
@@ -97,18 +86,18 @@ func (t *info) setUUID(msb, lsb int64) {
 // attributes sets metadata that whoever recorded the trace made up.
 func (t *info) attributes(data []byte) {
 	for f := wire.Read(data); f.Next(); {
-		if f.Number != 1 {
+		if f.Number != pb.TraceAttributes_Attribute {
 			continue
 		}
 		var key string
 		value := model.NullArg()
 		for a := wire.Read(f.Bytes()); a.Next(); {
 			switch a.Number {
-			case 1:
+			case pb.TraceAttributes_Attribute_Key:
 				key = string(a.Bytes())
-			case 2:
+			case pb.TraceAttributes_Attribute_LongValue:
 				value = model.IntArg(a.Int64())
-			case 3:
+			case pb.TraceAttributes_Attribute_StringValue:
 				value = t.textOf(a.Bytes())
 			}
 		}
@@ -126,24 +115,24 @@ func (t *info) config(data []byte) {
 	var discarding []int64
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
-			if message.Int64(f.Bytes(), 4) == fillPolicyDiscard {
+		case pb.TraceConfig_Buffers:
+			if message.Int64(f.Bytes(), pb.TraceConfig_BufferConfig_FillPolicy) == fillPolicyDiscard {
 				discarding = append(discarding, t.buffers)
 			}
 			t.buffers++
-		case 8:
+		case pb.TraceConfig_WriteIntoFile:
 			t.streams = f.Bool()
-		case 9:
+		case pb.TraceConfig_FileWritePeriodMS:
 			t.writePeriodMS = f.Uint32()
-		case 13:
+		case pb.TraceConfig_FlushPeriodMS:
 			t.flushes = f.Uint32() != 0
-		case 22:
+		case pb.TraceConfig_UniqueSessionName:
 			t.File.SetMetadata("unique_session_name", t.textOf(f.Bytes()))
-		case 27:
+		case pb.TraceConfig_TraceUUIDMsb:
 			msb = f.Int64()
-		case 28:
+		case pb.TraceConfig_TraceUUIDLsb:
 			lsb = f.Int64()
-		case 48:
+		case pb.TraceConfig_TraceAttributes:
 			t.attributes(f.Bytes())
 		}
 	}
@@ -201,27 +190,27 @@ func (t *info) serviceEvent(p *proto.Packet, data []byte) {
 	now := model.IntArg(ts)
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 7:
+		case pb.TracingServiceEvent_SlowStartingDataSources:
 			t.slowSources(f.Bytes())
-		case 11:
+		case pb.TracingServiceEvent_BufferCloned:
 			t.File.SetStat(model.StatTracedBufCloneDoneTimestampNS, f.Int64(), ts)
-		case 10:
+		case pb.TracingServiceEvent_CloneStarted:
 			t.File.SetStat(model.StatTracedCloneStartedTimestampNS, model.None, ts)
 		}
 		if !f.Bool() {
 			continue
 		}
 		switch f.Number {
-		case 1:
+		case pb.TracingServiceEvent_AllDataSourcesStarted:
 			t.SetMetadata("all_data_source_started_ns", now)
-		case 2:
+		case pb.TracingServiceEvent_TracingStarted:
 			t.SetMetadata("tracing_started_ns", now)
-		case 3:
+		case pb.TracingServiceEvent_AllDataSourcesFlushed:
 			t.AddMetadata("all_data_source_flushed_ns", now)
 			t.Flushed()
-		case 4:
+		case pb.TracingServiceEvent_ReadTracingBuffersCompleted:
 			t.Written()
-		case 5:
+		case pb.TracingServiceEvent_TracingDisabled:
 			t.SetMetadata("tracing_disabled_ns", now)
 		}
 	}
@@ -229,33 +218,33 @@ func (t *info) serviceEvent(p *proto.Packet, data []byte) {
 
 func (t *info) slowSources(data []byte) {
 	for f := wire.Read(data); f.Next(); {
-		producer, _ := wire.Find(f.Bytes(), 1)
-		source, _ := wire.Find(f.Bytes(), 2)
+		producer, _ := wire.Find(f.Bytes(), pb.TracingServiceEvent_DataSources_DataSource_ProducerName)
+		source, _ := wire.Find(f.Bytes(), pb.TracingServiceEvent_DataSources_DataSource_DataSourceName)
 		t.AddMetadata("slow_start_data_source", t.textOf(bytes.Join([][]byte{producer.Bytes(), source.Bytes()}, []byte(" "))))
 	}
 }
 
 var traceStats = map[uint32]model.Stat{
-	2: model.StatTracedProducersConnected, 3: model.StatTracedProducersSeen,
-	4: model.StatTracedDataSourcesRegistered, 5: model.StatTracedDataSourcesSeen,
-	6: model.StatTracedTracingSessions, 7: model.StatTracedTotalBuffers,
-	8: model.StatTracedChunksDiscarded, 9: model.StatTracedPatchesDiscarded,
-	12: model.StatTracedFlushesRequested, 13: model.StatTracedFlushesSucceeded, 14: model.StatTracedFlushesFailed,
+	pb.TraceStats_ProducersConnected: model.StatTracedProducersConnected, pb.TraceStats_ProducersSeen: model.StatTracedProducersSeen,
+	pb.TraceStats_DataSourcesRegistered: model.StatTracedDataSourcesRegistered, pb.TraceStats_DataSourcesSeen: model.StatTracedDataSourcesSeen,
+	pb.TraceStats_TracingSessions: model.StatTracedTracingSessions, pb.TraceStats_TotalBuffers: model.StatTracedTotalBuffers,
+	pb.TraceStats_ChunksDiscarded: model.StatTracedChunksDiscarded, pb.TraceStats_PatchesDiscarded: model.StatTracedPatchesDiscarded,
+	pb.TraceStats_FlushesRequested: model.StatTracedFlushesRequested, pb.TraceStats_FlushesSucceeded: model.StatTracedFlushesSucceeded, pb.TraceStats_FlushesFailed: model.StatTracedFlushesFailed,
 }
 
 var filterStats = map[uint32]model.Stat{
-	1: model.StatFilterInputPackets, 2: model.StatFilterInputBytes, 3: model.StatFilterOutputBytes,
-	4: model.StatFilterErrors, 5: model.StatFilterTimeTakenNS,
+	pb.TraceStats_FilterStats_InputPackets: model.StatFilterInputPackets, pb.TraceStats_FilterStats_InputBytes: model.StatFilterInputBytes, pb.TraceStats_FilterStats_OutputBytes: model.StatFilterOutputBytes,
+	pb.TraceStats_FilterStats_Errors: model.StatFilterErrors, pb.TraceStats_FilterStats_TimeTakenNS: model.StatFilterTimeTakenNS,
 }
 
 var bufferStats = map[uint32]model.Stat{
-	1: model.StatTracedBufBytesWritten, 2: model.StatTracedBufChunksWritten, 3: model.StatTracedBufChunksOverwritten,
-	4: model.StatTracedBufWriteWrapCount, 5: model.StatTracedBufPatchesSucceeded, 6: model.StatTracedBufPatchesFailed,
-	7: model.StatTracedBufReadaheadsSucceeded, 8: model.StatTracedBufReadaheadsFailed, 9: model.StatTracedBufABIViolations,
-	10: model.StatTracedBufChunksRewritten, 11: model.StatTracedBufChunksCommittedOutOfOrder, 12: model.StatTracedBufBufferSize,
-	13: model.StatTracedBufBytesOverwritten, 14: model.StatTracedBufBytesRead, 15: model.StatTracedBufPaddingBytesWritten,
-	16: model.StatTracedBufPaddingBytesCleared, 17: model.StatTracedBufChunksRead, 18: model.StatTracedBufChunksDiscarded,
-	19: model.StatTracedBufTraceWriterPacketLoss, 20: model.StatTracedBufChunksRelocated,
+	pb.TraceStats_BufferStats_BytesWritten: model.StatTracedBufBytesWritten, pb.TraceStats_BufferStats_ChunksWritten: model.StatTracedBufChunksWritten, pb.TraceStats_BufferStats_ChunksOverwritten: model.StatTracedBufChunksOverwritten,
+	pb.TraceStats_BufferStats_WriteWrapCount: model.StatTracedBufWriteWrapCount, pb.TraceStats_BufferStats_PatchesSucceeded: model.StatTracedBufPatchesSucceeded, pb.TraceStats_BufferStats_PatchesFailed: model.StatTracedBufPatchesFailed,
+	pb.TraceStats_BufferStats_ReadaheadsSucceeded: model.StatTracedBufReadaheadsSucceeded, pb.TraceStats_BufferStats_ReadaheadsFailed: model.StatTracedBufReadaheadsFailed, pb.TraceStats_BufferStats_ABIViolations: model.StatTracedBufABIViolations,
+	pb.TraceStats_BufferStats_ChunksRewritten: model.StatTracedBufChunksRewritten, pb.TraceStats_BufferStats_ChunksCommittedOutOfOrder: model.StatTracedBufChunksCommittedOutOfOrder, pb.TraceStats_BufferStats_BufferSize: model.StatTracedBufBufferSize,
+	pb.TraceStats_BufferStats_BytesOverwritten: model.StatTracedBufBytesOverwritten, pb.TraceStats_BufferStats_BytesRead: model.StatTracedBufBytesRead, pb.TraceStats_BufferStats_PaddingBytesWritten: model.StatTracedBufPaddingBytesWritten,
+	pb.TraceStats_BufferStats_PaddingBytesCleared: model.StatTracedBufPaddingBytesCleared, pb.TraceStats_BufferStats_ChunksRead: model.StatTracedBufChunksRead, pb.TraceStats_BufferStats_ChunksDiscarded: model.StatTracedBufChunksDiscarded,
+	pb.TraceStats_BufferStats_TraceWriterPacketLoss: model.StatTracedBufTraceWriterPacketLoss, pb.TraceStats_BufferStats_ChunksRelocated: model.StatTracedBufChunksRelocated,
 }
 
 // lossStats are the stats of the reasons that a sequence gives for lost packets,
@@ -282,14 +271,14 @@ func (t *info) stats(data []byte) {
 	lost := map[int64]*proto.Losses{}
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.TraceStats_BufferStats:
 			t.setStats(f.Bytes(), bufferStats, buffer)
 			buffer++
-		case 11:
+		case pb.TraceStats_FilterStats:
 			t.setStats(f.Bytes(), filterStats, model.None)
 			filtered := int64(0)
 			for r := wire.Read(f.Bytes()); r.Next(); {
-				if r.Number != 20 {
+				if r.Number != pb.TraceStats_FilterStats_BytesDiscardedPerBuffer {
 					continue
 				}
 				for v := range r.Varints {
@@ -297,19 +286,19 @@ func (t *info) stats(data []byte) {
 					filtered++
 				}
 			}
-		case 15:
+		case pb.TraceStats_FinalFlushOutcome:
 			switch f.Int32() {
 			case flushSucceeded:
 				t.File.Count(model.StatTracedFinalFlushSucceeded)
 			case flushFailed:
 				t.File.Count(model.StatTracedFinalFlushFailed)
 			}
-		case 18:
-			q, ok := t.Losses(message.Uint32(f.Bytes(), 1))
+		case pb.TraceStats_WriterStats:
+			q, ok := t.Losses(message.Uint32(f.Bytes(), pb.TraceStats_WriterStats_SequenceID))
 			if !ok {
 				continue
 			}
-			of := message.Int64(f.Bytes(), 4)
+			of := message.Int64(f.Bytes(), pb.TraceStats_WriterStats_Buffer)
 			sum := lost[of]
 			if sum == nil {
 				sum = new(proto.Losses)
@@ -354,24 +343,24 @@ var triggers = model.Blueprint{Classification: "triggers", Name: "Trace Triggers
 func (t *info) parse(e *proto.Event) {
 	track := t.Tracks.Intern(&triggers, nil)
 	args := new(model.ArgSet)
-	if e.Field == fieldChromeTrigger {
+	if e.Field == pb.TracePacket_ChromeTrigger {
 		t.chromeTrigger(e, track, args)
 		return
 	}
 	var name model.StringID
 	for f := wire.Read(e.Data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.Trigger_TriggerName:
 			name = t.Store.Strings.InternBytes(f.Bytes())
-		case 2:
+		case pb.Trigger_ProducerName:
 			args.Add(t.Store.Strings.Intern("producer_name"), t.textOf(f.Bytes()))
-		case 3:
+		case pb.Trigger_TrustedProducerUID:
 			args.Add(t.Store.Strings.Intern("trusted_producer_uid"), model.IntArg(int64(f.Int32())))
 		}
 	}
 	t.Slices.Scoped(e.TS, 0, track, 0, name, args)
 	switch {
-	case e.Field == fieldCloneTrigger && t.trigger != fieldCloneTrigger:
+	case e.Field == pb.TracePacket_CloneSnapshotTrigger && t.trigger != pb.TracePacket_CloneSnapshotTrigger:
 		t.File.SetStat(model.StatTracedCloneTriggerTimestampNS, model.None, e.TS)
 	case t.trigger != 0:
 		return
@@ -387,11 +376,11 @@ func (t *info) chromeTrigger(e *proto.Event, track model.TrackID, args *model.Ar
 	var flow model.FlowID
 	for f := wire.Read(e.Data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.ChromeTrigger_TriggerName:
 			name, named = strs.InternBytes(f.Bytes()), true
-		case 2:
+		case pb.ChromeTrigger_TriggerNameHash:
 			hash = f.Uint32()
-		case 3:
+		case pb.ChromeTrigger_FlowID:
 			flow = model.FlowID(f.Uint64())
 		}
 	}

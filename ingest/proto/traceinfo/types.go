@@ -8,10 +8,9 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
-
-const fieldExtensionDescriptor = 72
 
 // maxDescriptorBytes is how large the descriptors in a trace may be.
 const maxDescriptorBytes = 64 << 20
@@ -20,7 +19,7 @@ const maxDescriptorBytes = 64 << 20
 // not know them.
 func types(r *proto.Reader) *proto.Module {
 	return &proto.Module{
-		Fields: []uint32{fieldExtensionDescriptor},
+		Fields: []uint32{pb.TracePacket_ExtensionDescriptor},
 		Read: func(p *proto.Packet, f *wire.Field) bool {
 			set, err := extensionSet(f.Bytes())
 			if err == nil {
@@ -35,10 +34,10 @@ func types(r *proto.Reader) *proto.Module {
 }
 
 func extensionSet(data []byte) ([]byte, error) {
-	if set, ok := wire.Find(data, 1); ok {
+	if set, ok := wire.Find(data, pb.ExtensionDescriptor_ExtensionSet); ok {
 		return set.Bytes(), nil
 	}
-	zipped, ok := wire.Find(data, 2)
+	zipped, ok := wire.Find(data, pb.ExtensionDescriptor_ExtensionSetGzip)
 	if !ok {
 		return nil, nil
 	}

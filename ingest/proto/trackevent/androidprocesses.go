@@ -2,23 +2,24 @@ package trackevent
 
 import (
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/androidpb"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Fields of TrackEvent by which Android's activity manager tells of processes.
-const (
-	fieldProcessStart = 2010
-	fieldBinderDied   = 2013
-)
-
-// readLifecycle reads what an event at ts, ns, says of the life of a process. It
+// isLifecycle reports whether the event tells of the life of a process, which
 // stands in a table of its own instead of in args.
+func (p *eventParser) isLifecycle() bool {
+	return len(p.e.lifecycle) > 0 && !p.e.legacy.hasPhase && (p.e.kind == pb.TrackEvent_Type_SliceBegin || p.e.kind == pb.TrackEvent_Type_Instant || p.e.kind == pb.TrackEvent_Type_SliceEnd)
+}
+
+// readLifecycle reads what an event at ts, ns, says of the life of a process.
 func (p *eventParser) readLifecycle(ts int64) {
 	for _, f := range p.e.lifecycle {
-		pid, ok := wire.Find(f.Bytes(), 2)
+		pid, ok := wire.Find(f.Bytes(), androidpb.AndroidBinderDiedEvent_PID)
 		switch {
 		case !ok:
-		case f.Number == fieldProcessStart:
+		case f.Number == androidpb.FrameworksBaseTrackEvent_ProcessStartEvent:
 			p.processStarted(ts, int64(uint32(pid.Int32())), f.Bytes())
 		default:
 			p.processDied(ts, int64(uint32(pid.Int32())))
@@ -46,27 +47,27 @@ func (p *eventParser) processStarted(ts, pid int64, data []byte) {
 	}
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case androidpb.AndroidProcessStartEvent_UID:
 			p.Machine.SetUID(upid, int64(uint32(f.Int32())))
-		case 3:
+		case androidpb.AndroidProcessStartEvent_ProcessName:
 			p.Machine.SetProcessName(upid, p.TextID(f.Bytes()), model.ProcessNameOther)
-		case 4:
+		case androidpb.AndroidProcessStartEvent_BindApplicationDelayMS:
 			t.BindApplicationDelayMS.Set(row, f.Int64())
-		case 5:
+		case androidpb.AndroidProcessStartEvent_ProcessStartDelayMS:
 			t.ProcessStartDelayMS.Set(row, f.Int64())
-		case 6:
+		case androidpb.AndroidProcessStartEvent_HostingName:
 			t.HostingName.Set(row, p.TextID(f.Bytes()))
-		case 7:
+		case androidpb.AndroidProcessStartEvent_HostingType:
 			t.HostingType.Set(row, p.EnumName("com.android.internal.HostingTypeId", f.Int32()))
-		case 8:
+		case androidpb.AndroidProcessStartEvent_TriggerType:
 			t.TriggerType.Set(row, p.EnumName("com.android.internal.TriggerType", f.Int32()))
-		case 10:
+		case androidpb.AndroidProcessStartEvent_StartSeqID:
 			t.StartSeqID.Set(row, f.Int64())
-		case 11:
+		case androidpb.AndroidProcessStartEvent_PackageUID:
 			t.PackageUID.Set(row, int64(f.Int32()))
-		case 12:
+		case androidpb.AndroidProcessStartEvent_CallerUID:
 			t.CallerUID.Set(row, int64(f.Int32()))
-		case 13:
+		case androidpb.AndroidProcessStartEvent_DefiningUID:
 			t.DefiningUID.Set(row, int64(f.Int32()))
 		}
 	}

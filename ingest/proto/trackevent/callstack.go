@@ -3,25 +3,26 @@ package trackevent
 import (
 	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
 // readStack finds the event's call stack, interned or given with the event.
-func (p *eventParser) readStack() error {
+func (p *eventParser) readStack() (model.CallsiteID, error) {
 	e := &p.e
 	if e.hasStackIID {
 		id, ok := stacks.Callsite(p.state, e.stackIID)
 		if !ok {
-			return errNoStack
+			return model.None, errNoStack
 		}
-		p.callsite = id
-		return nil
+		return id, nil
 	}
 	if len(e.stack) == 0 { // as of nearly all events
-		return nil
+		return model.None, nil
 	}
+	callsite := model.None
 	for f := wire.Read(e.stack); f.Next(); {
-		if f.Number != 1 {
+		if f.Number != pb.TrackEvent_InlineCallstack_Frames {
 			continue
 		}
 		if p.inline == model.None {
@@ -33,15 +34,15 @@ func (p *eventParser) readStack() error {
 		var line int64
 		for frame := wire.Read(f.Bytes()); frame.Next(); {
 			switch frame.Number {
-			case 1:
+			case pb.TrackEvent_InlineCallstack_Frame_FunctionName:
 				name = strs.InternBytes(frame.Bytes())
-			case 2:
+			case pb.TrackEvent_InlineCallstack_Frame_SourceFile:
 				file = strs.InternBytes(frame.Bytes())
-			case 3:
+			case pb.TrackEvent_InlineCallstack_Frame_LineNumber:
 				line = int64(frame.Uint32())
 			}
 		}
-		p.callsite = p.Store.Stacks.Callsite(p.callsite, p.Store.Stacks.FunctionFrame(p.inline, name, file, line))
+		callsite = p.Store.Stacks.Callsite(callsite, p.Store.Stacks.FunctionFrame(p.inline, name, file, line))
 	}
-	return nil
+	return callsite, nil
 }

@@ -7,7 +7,10 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/args"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/androidpb"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -19,14 +22,14 @@ type sourceLocation struct {
 }
 
 func locationOf(s *proto.State, iid uint64) (l sourceLocation, ok bool) {
-	data, ok := s.Interned(internedSourceLocations, iid)
+	data, ok := s.Interned(pb.InternedData_SourceLocations, iid)
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 2:
+		case pb.SourceLocation_FileName:
 			l.file = f.Bytes()
-		case 3:
+		case pb.SourceLocation_FunctionName:
 			l.function = f.Bytes()
-		case 4:
+		case pb.SourceLocation_LineNumber:
 			l.line, l.hasLine = int64(f.Uint32()), true
 		}
 	}
@@ -57,56 +60,84 @@ const (
 	maxLogPrio = 7
 )
 
-// addLog adds a log message to the event and to android_logs.
-func (p *eventParser) addLog(data []byte) error {
-	w, k, strs := p.args, &p.keys, p.Store.Strings
-	if p.utid == model.None {
-		return errNoThread
+// logMessage is a LogMessage, or why it cannot be read.
+type logMessage struct {
+	text, tag   model.StringID
+	location    sourceLocation
+	hasLocation bool
+	priority    int32
+	hasPriority bool
+	err         error
+}
+
+func (p *eventParser) readLog(data []byte) (l logMessage) {
+	if l.priority = logInfo; p.utid == model.None {
+		l.err = errNoThread
+		return l
 	}
 	var location, body uint64
-	var hasLocation bool
-	priority, hasPriority := int32(logInfo), false
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
-			location, hasLocation = f.Uint64(), true
-		case 2:
+		case pb.LogMessage_SourceLocationIID:
+			location, l.hasLocation = f.Uint64(), true
+		case pb.LogMessage_BodyIID:
 			body = f.Uint64()
-		case 3:
-			priority, hasPriority = f.Int32(), true
+		case pb.LogMessage_Prio:
+			l.priority, l.hasPriority = f.Int32(), true
 		}
 	}
-	text, ok := p.state.InternedString(internedLogBodies, body)
-	if !ok {
-		return args.ErrNoInterned
+	if l.priority < 0 || l.priority > maxLogPrio {
+		l.priority = 0
 	}
-	w.Add(k.logBody, model.StringArg(text))
-	var tag model.StringID
-	if hasLocation {
-		l, ok := locationOf(p.state, location)
-		if !ok {
-			return errNoLocation
-		}
-		tag = strs.Intern(string(l.file) + ":" + strconv.FormatInt(l.line, 10))
-		w.Add(k.logFile, w.TextOf(l.file))
-		w.Add(k.logFunction, w.TextOf(l.function))
-		w.Add(k.logLine, model.IntArg(l.line))
+	var ok bool
+	if l.text, ok = p.state.InternedString(pb.InternedData_LogMessageBody, body); !ok {
+		l.err = args.ErrNoInterned
+		return l
 	}
-	if hasPriority {
-		if priority < 0 || priority > maxLogPrio {
-			priority = 0
+	if l.hasLocation {
+		if l.location, ok = locationOf(p.state, location); !ok {
+			l.err = errNoLocation
+			return l
 		}
-		w.Add(k.logPriority, model.IntArg(int64(priority)))
+		l.tag = p.Store.Strings.Intern(string(l.location.file) + ":" + strconv.FormatInt(l.location.line, 10))
+	}
+	return l
+}
+
+// addLogArgs adds a log message to the args of its event.
+func (p *eventParser) addLogArgs() error {
+	w, k, l := p.args, &p.keys, &p.log
+	if l.text != 0 {
+		w.Add(k.logBody, model.StringArg(l.text))
+	}
+	if l.err != nil {
+		return l.err
+	}
+	if l.hasLocation {
+		w.Add(k.logFile, w.TextOf(l.location.file))
+		w.Add(k.logFunction, w.TextOf(l.location.function))
+		w.Add(k.logLine, model.IntArg(l.location.line))
+	}
+	if l.hasPriority {
+		w.Add(k.logPriority, model.IntArg(int64(l.priority)))
+	}
+	return nil
+}
+
+// addLogRow adds a log message to android_logs.
+func (p *eventParser) addLogRow() {
+	l := &p.log
+	if p.e.log == nil || l.err != nil {
+		return
 	}
 	t := &p.Store.AndroidLogs
 	row := t.Append()
 	t.TS.Set(row, p.ts)
 	t.UTID.Set(row, p.utid)
-	t.Prio.Set(row, priority)
-	t.Tag.Set(row, tag)
-	t.Msg.Set(row, text)
-	t.LogSource.Set(row, strs.Intern("android_logcat"))
-	return nil
+	t.Prio.Set(row, l.priority)
+	t.Tag.Set(row, l.tag)
+	t.Msg.Set(row, l.text)
+	t.LogSource.Set(row, p.Store.Strings.Intern("android_logcat"))
 }
 
 // addScreenshot adds images, in base64.
@@ -121,14 +152,14 @@ func (p *eventParser) addScreenshot(data []byte) {
 }
 
 func (p *eventParser) addHistogram(data []byte) error {
-	iid, ok := wire.Find(data, 4)
+	iid, ok := wire.Find(data, pb.ChromeHistogramSample_NameIID)
 	if !ok {
 		return nil
 	}
-	if _, both := wire.Find(data, 2); both {
+	if _, both := wire.Find(data, pb.ChromeHistogramSample_Name); both {
 		return errTwoNames
 	}
-	name, ok := p.state.InternedString(internedHistograms, iid.Uint64())
+	name, ok := p.state.InternedString(pb.InternedData_HistogramNames, iid.Uint64())
 	if !ok {
 		return args.ErrNoInterned
 	}
@@ -138,16 +169,10 @@ func (p *eventParser) addHistogram(data []byte) error {
 
 // addProcesses makes the processes known that Chrome says are alive.
 func (p *eventParser) addProcesses(data []byte) {
-	for f := wire.Read(data); f.Next(); {
-		if f.Number == 1 {
-			for pid := range f.Varints {
-				p.listProcess(int64(uint32(pid)))
-			}
-		}
+	for pid := range message.Numbers(data, pb.ChromeActiveProcesses_PID) {
+		p.processes.list(p.ts, p.Machine.Process(int64(uint32(pid))))
 	}
 }
-
-func (p *eventParser) listProcess(pid int64) { p.processes.list(p.ts, p.Machine.Process(pid)) }
 
 // addOverrides sets which fields of events are written in a way of their own.
 func (p *eventParser) addOverrides() {
@@ -161,7 +186,7 @@ func (p *eventParser) addOverrides() {
 	w.Override("chrome_memory_pressure_notification.creation_location_iid", locationIn("chrome_memory_pressure_notification"))
 	w.Override("chrome_mojo_event_info.mojo_interface_method_iid", p.mojoMethod)
 	w.Override("job_scheduler_job.job_name_iid", func(w *args.Writer, _ *args.Path, f *wire.Field) bool {
-		name, ok := w.State().InternedString(internedAndroidJobs, f.Uint64())
+		name, ok := w.State().InternedString(androidpb.FrameworksBaseInternedData_AndroidJobName, f.Uint64())
 		if ok {
 			w.Add(w.Named(w.Root(), "job_scheduler_job.job_name"), model.StringArg(name))
 		}
@@ -173,10 +198,6 @@ func (p *eventParser) addOverrides() {
 			w.Add(at, model.StringArg(name))
 		}
 		return ok
-	})
-	w.Override("active_processes.pid", func(_ *args.Writer, _ *args.Path, f *wire.Field) bool {
-		p.listProcess(int64(f.Uint32()))
-		return false
 	})
 }
 

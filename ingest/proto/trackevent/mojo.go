@@ -7,21 +7,22 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
 // mojoMethod writes the method of an interface that Mojo called, by its symbol or,
 // if that is not known, by where it is in a binary.
 func (p *eventParser) mojoMethod(w *args.Writer, _ *args.Path, f *wire.Field) bool {
-	data, ok := w.State().Interned(internedUnsymbolized, f.Uint64())
+	data, ok := w.State().Interned(pb.InternedData_UnsymbolizedSourceLocations, f.Uint64())
 	if !ok {
 		return false
 	}
-	mapping, ok := stacks.MappingOf(w.State(), message.Uint64(data, 2))
+	mapping, ok := stacks.MappingOf(w.State(), message.Uint64(data, pb.UnsymbolizedSourceLocation_MappingID))
 	if !ok {
 		return false
 	}
-	pc := message.Uint64(data, 3)
+	pc := message.Uint64(data, pb.UnsymbolizedSourceLocation_RelPC)
 	at := w.Named(w.Root(), "chrome_mojo_event_info")
 	lines := mapping.Symbols(pc)
 	if len(lines) == 0 {

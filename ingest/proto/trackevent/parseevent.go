@@ -12,6 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/gpulinks"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -40,7 +41,7 @@ type eventParser struct {
 	hasTime      bool // threadTime is set
 	hasCount     bool // instructions is set
 	extra        [maxExtraCounters]float64
-	callsite     model.CallsiteID
+	log          logMessage
 	start        int64 // ts of the slice that ends
 	categories   []byte
 	inline       model.MappingID // of frames that are known by name only, None at first
@@ -128,7 +129,7 @@ func (t *trackEvents) parseEvent(ts int64, state *proto.State, token []byte) {
 			p.extra[i] = math.Float64frombits(next())
 		}
 	}
-	p.e.read(token)
+	p.e.decode(token)
 	if err := p.parse(); err != nil {
 		t.File.Count(model.StatTrackEventParserErrors)
 	}
@@ -139,7 +140,7 @@ func (p *eventParser) parse() error {
 	if e.kind == 0 && !e.legacy.hasPhase {
 		return errNoKind
 	}
-	p.callsite, p.hasSourceID = model.None, false
+	p.hasSourceID = false
 	p.category = p.readCategory()
 	p.name = p.readName()
 	if err := p.findOwner(); err != nil {
@@ -147,28 +148,29 @@ func (p *eventParser) parse() error {
 	}
 	p.threadCounters()
 	p.extraCounters()
+	p.readAhead()
 	p.phase = 0
 	switch e.kind {
-	case eventCounter:
+	case pb.TrackEvent_Type_Counter:
 		return p.counterEvent()
-	case eventState:
+	case pb.TrackEvent_Type_State:
 		return p.stateEvent()
 	}
 	p.phase = byte(e.legacy.phase)
 	if !e.legacy.hasPhase {
 		// Slices of threads are on the thread's stack, others may overlap.
 		switch on := p.utid != model.None; {
-		case e.kind == eventBegin && on:
+		case e.kind == pb.TrackEvent_Type_SliceBegin && on:
 			p.phase = 'B'
-		case e.kind == eventBegin:
+		case e.kind == pb.TrackEvent_Type_SliceBegin:
 			p.phase = 'b'
-		case e.kind == eventEnd && on:
+		case e.kind == pb.TrackEvent_Type_SliceEnd && on:
 			p.phase = 'E'
-		case e.kind == eventEnd:
+		case e.kind == pb.TrackEvent_Type_SliceEnd:
 			p.phase = 'e'
-		case e.kind == eventInstant && on:
+		case e.kind == pb.TrackEvent_Type_Instant && on:
 			p.phase = 'i'
-		case e.kind == eventInstant:
+		case e.kind == pb.TrackEvent_Type_Instant:
 			p.phase = 'n'
 		default:
 			return errNoPhase
@@ -205,7 +207,7 @@ func (p *eventParser) readCategory() model.StringID {
 	strs := p.Store.Strings
 	switch {
 	case len(e.categoryIIDs) == 1 && len(e.categories) == 0:
-		if id, ok := p.state.InternedString(internedCategories, e.categoryIIDs[0]); ok {
+		if id, ok := p.state.InternedString(pb.InternedData_EventCategories, e.categoryIIDs[0]); ok {
 			return id
 		}
 		p.categories = strconv.AppendUint(append(p.categories[:0], "unknown("...), e.categoryIIDs[0], 10)
@@ -217,7 +219,7 @@ func (p *eventParser) readCategory() model.StringID {
 	}
 	all := p.categories[:0]
 	for _, iid := range e.categoryIIDs {
-		if id, ok := p.state.InternedString(internedCategories, iid); ok {
+		if id, ok := p.state.InternedString(pb.InternedData_EventCategories, iid); ok {
 			all = appendJoined(all, strs.Get(id))
 		}
 	}
@@ -245,7 +247,7 @@ func (p *eventParser) readName() model.StringID {
 		iid = e.legacy.nameIID
 	}
 	if iid != 0 {
-		name, _ := p.state.InternedString(internedEventNames, iid)
+		name, _ := p.state.InternedString(pb.InternedData_EventNames, iid)
 		return name
 	}
 	if e.hasName {
@@ -321,9 +323,9 @@ func (p *eventParser) findOwner() error {
 		p.passThrough = p.utid
 	case 'i', 'I':
 		switch e.legacy.instantScope {
-		case instantGlobal:
+		case pb.TrackEvent_LegacyEvent_InstantEventScope_ScopeGlobal:
 			p.passThrough, p.utid = p.utid, model.None
-		case instantProcess:
+		case pb.TrackEvent_LegacyEvent_InstantEventScope_ScopeProcess:
 			if p.upid == model.None {
 				return errNoProcess
 			}
@@ -336,12 +338,6 @@ func (p *eventParser) findOwner() error {
 	}
 	return nil
 }
-
-// Values of LegacyEvent.instant_event_scope.
-const (
-	instantGlobal  = 1
-	instantProcess = 2
-)
 
 var (
 	globalInstants  = model.Blueprint{Classification: "legacy_chrome_global_instants"}
@@ -370,9 +366,9 @@ func (p *eventParser) row(u use) (model.TrackID, error) {
 				set.Add(p.Store.Strings.Intern("source"), model.StringArg(p.Store.Strings.Intern("chrome")))
 			})}
 			switch e.legacy.instantScope {
-			case instantGlobal:
+			case pb.TrackEvent_LegacyEvent_InstantEventScope_ScopeGlobal:
 				return p.Tracks.Intern(&globalInstants, &source), nil
-			case instantProcess:
+			case pb.TrackEvent_LegacyEvent_InstantEventScope_ScopeProcess:
 				return p.Tracks.Intern(&processInstants, &source, model.IntDim(p.upid)), nil
 			}
 		}
@@ -447,6 +443,7 @@ func (p *eventParser) counterEvent() error {
 		return err
 	}
 	p.Counters.PushWithArgs(p.ts, p.counter, track, p)
+	p.addFacts(p.ts)
 	return nil
 }
 
@@ -463,6 +460,7 @@ func (p *eventParser) stateEvent() error {
 		return nil
 	}
 	p.States.Set(p.ts, track, p.category, p.name, p)
+	p.addFacts(p.ts)
 	return nil
 }
 
@@ -492,8 +490,8 @@ func (p *eventParser) extraCounters() {
 	if !e.hasExtras {
 		return
 	}
-	for i := range min(e.len(), maxExtraCounters) {
-		_, uuid, _ := e.at(defaultsOf(p.state), i)
+	for i := range min(e.extras.len(), maxExtraCounters) {
+		_, uuid, _ := e.extras.at(defaultsOf(p.state), i)
 		track := p.resolve(uuid)
 		if track == nil {
 			continue
@@ -600,7 +598,7 @@ func (p *eventParser) instant() error {
 	}
 	switch p.phase {
 	case 'T', 'p':
-		p.callstackRow(slice, track)
+		p.addCallstack(slice, track, p.addFacts(p.ts))
 		return nil
 	case 'i', 'I', 'R':
 		if p.utid == model.None {
@@ -618,13 +616,6 @@ func (p *eventParser) instant() error {
 	return nil
 }
 
-// Values of LegacyEvent.flow_direction.
-const (
-	flowIn    = 1
-	flowOut   = 2
-	flowInOut = 3
-)
-
 // finish draws the event's flows from and to its slice, which starts at ts, and
 // stores its call stack.
 func (p *eventParser) finish(slice model.SliceID, ts int64, track model.TrackID) {
@@ -632,11 +623,11 @@ func (p *eventParser) finish(slice model.SliceID, ts int64, track model.TrackID)
 	if e.legacy.hasBind {
 		id := model.FlowID(e.legacy.bind)
 		switch e.legacy.direction {
-		case flowOut:
+		case pb.TrackEvent_LegacyEvent_FlowDirection_FlowOut:
 			p.Flows.BeginAt(slice, ts, id)
-		case flowInOut:
+		case pb.TrackEvent_LegacyEvent_FlowDirection_FlowInout:
 			p.Flows.StepAt(slice, ts, id)
-		case flowIn:
+		case pb.TrackEvent_LegacyEvent_FlowDirection_FlowIn:
 			p.Flows.EndAt(slice, ts, id, false)
 		default:
 			p.File.Count(model.StatFlowWithoutDirection)
@@ -664,21 +655,35 @@ func (p *eventParser) finish(slice model.SliceID, ts int64, track model.TrackID)
 	if e.gpu != nil {
 		gpulinks.Of(p.Reader).Correlate(e.gpu, slice)
 	}
-	p.callstackRow(slice, track)
+	p.addCallstack(slice, track, p.addFacts(ts))
 }
 
-func (p *eventParser) callstackRow(slice model.SliceID, track model.TrackID) {
-	if p.callsite == model.None {
+// addFacts adds what the event tells beside its slice, which starts at ts, and its
+// args. It returns the event's call stack, or None.
+func (p *eventParser) addFacts(ts int64) model.CallsiteID {
+	if p.isLifecycle() {
+		p.readLifecycle(ts)
+		return model.None
+	}
+	p.addLogRow()
+	callsite, err := p.readStack()
+	p.check(err)
+	return callsite
+}
+
+// addCallstack stores the call stack at which a slice began or ended.
+func (p *eventParser) addCallstack(slice model.SliceID, track model.TrackID, callsite model.CallsiteID) {
+	if callsite == model.None {
 		return
 	}
 	t := &p.Store.TrackEventCallstacks
 	row := t.Append()
 	t.SliceID.Set(row, slice)
 	t.TrackID.Set(row, track)
-	if p.e.kind == eventEnd {
-		t.EndCallsiteID.Set(row, p.callsite)
+	if p.e.kind == pb.TrackEvent_Type_SliceEnd {
+		t.EndCallsiteID.Set(row, callsite)
 	} else {
-		t.CallsiteID.Set(row, p.callsite)
+		t.CallsiteID.Set(row, callsite)
 	}
 	if p.e.hasStackWeight {
 		t.Weight.Set(row, p.e.stackWeight)
@@ -778,47 +783,51 @@ func (p *eventParser) raw() error {
 		add("id_scope", model.StringArg(strs.InternBytes(l.scope)))
 	}
 	p.AddArgs(set)
+	p.addFacts(p.ts)
 	p.AddRaw(p.ts, "track_event.legacy_event", p.utid, set)
 	return nil
+}
+
+// check counts what is wrong with a part of the event.
+func (p *eventParser) check(err error) {
+	if err != nil {
+		p.File.Count(model.StatTrackEventParserErrors)
+	}
+}
+
+// readAhead reads what both the args of the event and other tables are made of, and
+// what its args refer to.
+func (p *eventParser) readAhead() {
+	if p.e.log != nil {
+		p.log = p.readLog(p.e.log)
+	}
+	for _, data := range p.e.alive {
+		p.addProcesses(data)
+	}
 }
 
 // AddArgs writes the event's args: those with a meaning of their own, the typed
 // ones, and the debug annotations. What cannot be read is counted.
 func (p *eventParser) AddArgs(set *model.ArgSet) {
 	e, w, k := &p.e, p.args, &p.keys
-	if len(e.lifecycle) > 0 && !e.legacy.hasPhase {
-		switch e.kind {
-		case eventBegin, eventInstant:
-			p.readLifecycle(p.ts)
-			return
-		case eventEnd:
-			p.readLifecycle(p.start)
-			return
-		}
+	if p.isLifecycle() {
+		return
 	}
 	w.To(set, p.state)
-	check := func(err error) {
-		if err != nil {
-			p.File.Count(model.StatTrackEventParserErrors)
-		}
-	}
 	if e.hasSourceLocation {
-		check(p.addLocation(e.sourceLocation, k.sourceFile, k.sourceFunction, k.sourceLine))
+		p.check(p.addLocation(e.sourceLocation, k.sourceFile, k.sourceFunction, k.sourceLine))
 	}
 	if e.task != nil {
-		check(p.addLocation(message.Uint64(e.task, 1), k.taskFile, k.taskFunction, k.taskLine))
+		p.check(p.addLocation(message.Uint64(e.task, pb.TaskExecution_PostedFromIID), k.taskFile, k.taskFunction, k.taskLine))
 	}
 	if e.log != nil {
-		check(p.addLog(e.log))
+		p.check(p.addLogArgs())
 	}
 	if e.screenshot != nil {
 		p.addScreenshot(e.screenshot)
 	}
 	if e.histogram != nil {
-		check(p.addHistogram(e.histogram))
-	}
-	if e.processes != nil {
-		p.addProcesses(e.processes)
+		p.check(p.addHistogram(e.histogram))
 	}
 	if e.hasCorrelation {
 		w.Add(k.correlation, w.Text("tp:#"+strconv.FormatUint(e.correlation, 10)))
@@ -827,19 +836,18 @@ func (p *eventParser) AddArgs(set *model.ArgSet) {
 		w.Add(k.correlation, w.TextOf(e.correlationText))
 	}
 	if e.correlationIID != 0 {
-		if id, ok := p.state.InternedString(internedCorrelations, e.correlationIID); ok {
+		if id, ok := p.state.InternedString(pb.InternedData_CorrelationIDStr, e.correlationIID); ok {
 			w.Add(k.correlation, model.StringArg(id))
 		}
 	}
 	if p.hasSourceID {
 		w.Add(k.sourceID, model.IntArg(p.sourceID))
 	}
-	check(p.readStack())
 	if len(e.typed) > 0 {
-		check(p.addTyped())
+		p.check(p.addTyped())
 	}
 	for _, a := range e.annotations {
-		check(w.Annotation(a, k.debug))
+		p.check(w.Annotation(a, k.debug))
 	}
 	if p.passThrough != model.None {
 		w.AddIfAbsent(k.passThrough, model.UintArg(uint64(p.passThrough)))

@@ -3,6 +3,7 @@ package trackevent
 import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -13,15 +14,15 @@ func (t *trackEvents) parseDescriptor(e *proto.Event) {
 	var process, chromeProcess, thread, chromeThread []byte
 	for f := wire.Read(e.Data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.TrackDescriptor_UUID:
 			uuid = f.Uint64()
-		case 3:
+		case pb.TrackDescriptor_Process:
 			process = f.Bytes()
-		case 4:
+		case pb.TrackDescriptor_Thread:
 			thread = f.Bytes()
-		case 6:
+		case pb.TrackDescriptor_ChromeProcess:
 			chromeProcess = f.Bytes()
-		case 7:
+		case pb.TrackDescriptor_ChromeThread:
 			chromeThread = f.Bytes()
 		}
 	}
@@ -31,9 +32,9 @@ func (t *trackEvents) parseDescriptor(e *proto.Event) {
 	}
 	switch {
 	case thread != nil:
-		sandboxed, _ := wire.Find(chromeThread, 3)
+		sandboxed, _ := wire.Find(chromeThread, pb.ChromeThreadDescriptor_IsSandboxedTID)
 		utid := t.parseThread(thread, sandboxed.Bool())
-		if kind, ok := wire.Find(chromeThread, 1); ok {
+		if kind, ok := wire.Find(chromeThread, pb.ChromeThreadDescriptor_ThreadType); ok {
 			t.Machine.SetThreadName(utid, t.chromeName(chromeThreads, kind.Int32()), model.ThreadNameDescriptorType)
 		}
 	case process != nil:
@@ -85,15 +86,15 @@ func (t *trackEvents) parseProcess(ts int64, data []byte) model.UPID {
 	var labels [][]byte
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.ProcessDescriptor_PID:
 			pid = f.Int32()
-		case 4:
+		case pb.ProcessDescriptor_ChromeProcessType:
 			chromeType, hasChromeType = f.Int32(), true
-		case 6:
+		case pb.ProcessDescriptor_ProcessName:
 			name = f.Bytes()
-		case 7:
+		case pb.ProcessDescriptor_StartTimestampNS:
 			start = f.Int64()
-		case 8:
+		case pb.ProcessDescriptor_ProcessLabels:
 			labels = append(labels, f.Bytes())
 		}
 	}
@@ -126,7 +127,7 @@ func (t *trackEvents) parseProcess(ts int64, data []byte) model.UPID {
 func (t *trackEvents) parseChromeProcess(upid model.UPID, data []byte) {
 	strs := t.Store.Strings
 	args := t.Machine.ProcessArgs(upid)
-	kind, _ := wire.Find(data, 1)
+	kind, _ := wire.Find(data, pb.ChromeProcessDescriptor_ProcessType)
 	name := t.chromeName(chromeProcesses, kind.Int32())
 	priority := model.ProcessNameChromeLabel
 	if k := kind.Int32(); k == chromeRenderer || k == chromeRendererExtension {
@@ -136,9 +137,9 @@ func (t *trackEvents) parseChromeProcess(upid model.UPID, data []byte) {
 	args.Add(strs.Intern("chrome.process_type"), model.StringArg(name))
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 4:
+		case pb.ChromeProcessDescriptor_HostAppPackageName:
 			args.Add(strs.Intern("chrome.host_app_package_name"), model.StringArg(strs.InternBytes(f.Bytes())))
-		case 5:
+		case pb.ChromeProcessDescriptor_CrashTraceID:
 			args.Add(strs.Intern("chrome.crash_trace_id"), model.UintArg(f.Uint64()))
 		}
 	}

@@ -9,30 +9,21 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/args"
 	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
-	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/proto/translation"
 	"github.com/tpconvert/tpconvert/ingest/v8profile"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
 // Modules read the packets of the family.
 var Modules = proto.Family{readTrackEvents}
 
-const (
-	fieldTrackEvent        = 11
-	fieldProcessDescriptor = 43
-	fieldThreadDescriptor  = 44
-	fieldTrackDescriptor   = 60
-	fieldRangeOfInterest   = 90
-)
-
 // trackEvents reads track events and the descriptors of their tracks.
 type trackEvents struct {
 	tracks
 	args   *args.Writer
 	stream *proto.Stream
-	extras extraCounters // of the event being tokenized
 	head   []byte
 	parser eventParser
 	root   *descriptor.MessageType
@@ -55,7 +46,7 @@ type deltas struct {
 var sequenceDeltas = proto.NewLocal[deltas](proto.UntilLoss)
 
 // heads are decoded ahead.
-var heads = proto.Ahead[eventHead]{Field: fieldTrackEvent, Decode: (*eventHead).read}
+var heads = proto.Ahead[eventHead]{Field: pb.TracePacket_TrackEvent, Decode: (*eventHead).decodeHead}
 
 func readTrackEvents(r *proto.Reader) *proto.Module {
 	t := &trackEvents{
@@ -71,7 +62,7 @@ func readTrackEvents(r *proto.Reader) *proto.Module {
 	t.root = r.Types().Message("perfetto.protos.TrackEvent")
 	t.parser.init(t)
 	return &proto.Module{
-		Fields:   []uint32{fieldTrackEvent, fieldProcessDescriptor, fieldThreadDescriptor, fieldTrackDescriptor, fieldRangeOfInterest},
+		Fields:   []uint32{pb.TracePacket_TrackEvent, pb.TracePacket_ProcessDescriptor, pb.TracePacket_ThreadDescriptor, pb.TracePacket_TrackDescriptor, pb.TracePacket_TrackEventRangeOfInterest},
 		Ahead:    &heads,
 		Tokenize: t.tokenizePacket,
 		Parse:    t.parsePacket,
@@ -84,14 +75,14 @@ func readTrackEvents(r *proto.Reader) *proto.Module {
 
 func (t *trackEvents) tokenizePacket(p *proto.Packet, f *wire.Field) bool {
 	switch f.Number {
-	case fieldTrackEvent:
+	case pb.TracePacket_TrackEvent:
 		t.tokenizeEvent(p, heads.Of(p, f), f.Bytes())
-	case fieldTrackDescriptor:
+	case pb.TracePacket_TrackDescriptor:
 		return t.tokenize(p, f.Bytes())
-	case fieldThreadDescriptor:
+	case pb.TracePacket_ThreadDescriptor:
 		return t.tokenizeThread(p, f.Bytes())
-	case fieldRangeOfInterest:
-		start, ok := wire.Find(f.Bytes(), 1)
+	case pb.TracePacket_TrackEventRangeOfInterest:
+		start, ok := wire.Find(f.Bytes(), pb.TrackEventRangeOfInterest_StartUS)
 		if !ok {
 			t.File.LogAt(model.StatTrackEventRangeOfInterestMissingStartUS, p.Offset, nil)
 			return true
@@ -108,11 +99,11 @@ func (t *trackEvents) tokenizePacket(p *proto.Packet, f *wire.Field) bool {
 
 func (t *trackEvents) parsePacket(e *proto.Event) {
 	switch e.Field {
-	case fieldTrackDescriptor:
+	case pb.TracePacket_TrackDescriptor:
 		t.parseDescriptor(e)
-	case fieldProcessDescriptor:
+	case pb.TracePacket_ProcessDescriptor:
 		t.parseProcess(e.TS, e.Data)
-	case fieldThreadDescriptor:
+	case pb.TracePacket_ThreadDescriptor:
 		t.parseThread(e.Data, false)
 	}
 }
@@ -132,19 +123,19 @@ type threadFields struct {
 func readThread(data []byte) (d threadFields) {
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.ThreadDescriptor_PID:
 			d.pid, d.hasPID = f.Int32(), true
-		case 2:
+		case pb.ThreadDescriptor_TID:
 			d.tid, d.hasTID = f.Int64(), true
-		case 4:
+		case pb.ThreadDescriptor_ChromeThreadType:
 			d.chromeType, d.hasChromeType = f.Int32(), true
-		case 5:
+		case pb.ThreadDescriptor_ThreadName:
 			d.name = f.Bytes()
-		case 6:
+		case pb.ThreadDescriptor_ReferenceTimestampUS:
 			d.time = f.Int64()
-		case 7:
+		case pb.ThreadDescriptor_ReferenceThreadTimeUS:
 			d.threadTime = f.Int64()
-		case 8:
+		case pb.ThreadDescriptor_ReferenceThreadInstructionCount:
 			d.instructions = f.Int64()
 		}
 	}
@@ -201,426 +192,6 @@ func (t *trackEvents) tokenizeThread(p *proto.Packet, data []byte) bool {
 	return true
 }
 
-// eventHead is the part of a TrackEvent that it takes to tokenize it, which is
-// decoded with the packet.
-type eventHead struct {
-	trackUUID    uint64
-	counter      float64
-	kind         int32 // type
-	hasKind      bool
-	hasTrackUUID bool
-	hasCounter   bool
-	hasExtras    bool
-	hasRare      bool // rare is not zero
-	rare         eventHeadRarities
-}
-
-// eventHeadRarities are what events of modern recorders do without.
-type eventHeadRarities struct {
-	time         int64     // timestamp_delta_us
-	absoluteTime int64     // us
-	threadTime   timeField // us
-	instructions timeField
-	profile      []byte // the legacy_event, if it is a part of a profile
-	hasTime      bool
-}
-
-// extraCounters are the values of other counters that an event brings along.
-type extraCounters struct {
-	ints, doubles           []float64 // extra_counter_values, extra_double_counter_values
-	intTracks, doubleTracks []uint64
-}
-
-// trackEvent is a TrackEvent.
-type trackEvent struct {
-	eventHead
-	extraCounters
-	hasNameIID bool
-	hasName    bool
-	hasMore    bool
-	nameIID    uint64
-	name       []byte
-
-	categoryIIDs []uint64
-	categories   [][]byte
-	annotations  [][]byte
-	typed        []wire.Field // fields that are args by their descriptors
-
-	flows, oldFlows []uint64 // flow_ids, and as written formerly
-	stops, oldStops []uint64 // terminating_flow_ids, likewise
-
-	// What few events have. It is not cleared where the event before had nothing
-	// of it either.
-	more
-}
-
-type more struct {
-	legacy            legacyEvent
-	sourceLocation    uint64
-	hasSourceLocation bool
-	task, log         []byte
-	screenshot        []byte
-	histogram         []byte
-	processes         []byte // chrome_active_processes
-	correlation       uint64
-	hasCorrelation    bool
-	correlationText   []byte
-	correlationIID    uint64
-	stack             []byte
-	stackIID          uint64
-	hasStackIID       bool
-	stackWeight       float64
-	hasStackWeight    bool
-	gpu               []byte       // gpu_correlation
-	lifecycle         []wire.Field // of a process
-}
-
-// timeField is a value that is given either as the difference from the one
-// before, which goes first, or as it is.
-type timeField struct {
-	value                 int64
-	hasDelta, hasAbsolute bool
-}
-
-func (t *timeField) setDelta(v int64) { t.value, t.hasDelta = v, true }
-
-func (t *timeField) setAbsolute(v int64) {
-	t.hasAbsolute = true
-	if !t.hasDelta {
-		t.value = v
-	}
-}
-
-// legacyEvent is a TrackEvent.LegacyEvent.
-type legacyEvent struct {
-	nameIID                          uint64
-	phase                            int32
-	hasPhase                         bool
-	duration                         int64 // us
-	hasDuration                      bool
-	threadDuration                   int64 // us
-	hasThreadDuration                bool
-	instructions                     int64 // thread_instruction_delta
-	hasInstructions                  bool
-	unscoped, local, global          uint64
-	hasUnscoped, hasLocal, hasGlobal bool
-	scope                            []byte // id_scope
-	hasScope                         bool
-	asyncTTS                         bool
-	bind                             uint64
-	hasBind                          bool
-	bindToEnclosing                  bool
-	direction                        int32
-	hasDirection                     bool
-	instantScope                     int32
-	pid, tid                         int32 // overrides
-	hasPID, hasTID                   bool
-}
-
-// Tags of fields.
-const (
-	tagVarint = uint64(wire.Varint)
-	tagBytes  = uint64(wire.Bytes)
-	tagFixed  = uint64(wire.Fixed64)
-)
-
-// Fields of TrackEvent.
-const (
-	fieldLegacyEvent    = 6
-	fieldGPUCorrelation = 3000
-)
-
-// Fields of InternedData.
-const (
-	internedCategories      = 1
-	internedEventNames      = 2
-	internedAnnotationNames = 3
-	internedSourceLocations = 4
-	internedLogBodies       = 20
-	internedHistograms      = 25
-	internedUnsymbolized    = 28
-	internedCorrelations    = 43
-	internedAndroidJobs     = 44
-)
-
-// firstExtension is where the fields of TrackEvent begin that others define.
-const firstExtension = 1000
-
-var noHeadRarities eventHeadRarities
-
-// rarities returns what few events have, which must not be changed.
-func (e *eventHead) rarities() *eventHeadRarities {
-	if e.hasRare {
-		return &e.rare
-	}
-	return &noHeadRarities
-}
-
-func (e *eventHead) clear() {
-	if e.hasRare {
-		e.rare = eventHeadRarities{}
-	}
-	e.trackUUID, e.counter, e.kind = 0, 0, 0
-	e.hasKind, e.hasTrackUUID, e.hasCounter, e.hasExtras, e.hasRare = false, false, false, false, false
-}
-
-// read decodes the head of an event.
-func (e *eventHead) read(data []byte) {
-	e.clear()
-	for i := 0; i < len(data); {
-		tag, v, next := wire.Scan(data, i)
-		if next < 0 {
-			return
-		}
-		i = next
-		switch tag {
-		case 9<<3 | tagVarint:
-			e.kind, e.hasKind = int32(v), true
-		case 11<<3 | tagVarint:
-			e.trackUUID, e.hasTrackUUID = v, true
-		case 3<<3 | tagVarint, 4<<3 | tagBytes, 10<<3 | tagVarint, 23<<3 | tagBytes:
-		default:
-			f := wire.ScannedField(data, tag, v, next)
-			if !e.take(&f) && f.Number == fieldLegacyEvent && message.Int64(f.Bytes(), 2) == 'P' {
-				e.hasRare, e.rare.profile = true, f.Bytes()
-			}
-		}
-	}
-}
-
-// take decodes a field if it is of the head.
-func (e *eventHead) take(f *wire.Field) bool {
-	switch f.Number {
-	case 9:
-		e.kind, e.hasKind = f.Int32(), true
-	case 11:
-		e.trackUUID, e.hasTrackUUID = f.Uint64(), true
-	case 12, 31, 45, 46:
-		e.hasExtras = true
-	case 30:
-		e.counter, e.hasCounter = float64(f.Int64()), true
-	case 44:
-		if !e.hasCounter {
-			e.counter, e.hasCounter = f.Float64(), true
-		}
-	default:
-		return e.takeRare(f)
-	}
-	return true
-}
-
-func (e *eventHead) takeRare(f *wire.Field) bool {
-	r := &e.rare
-	switch f.Number {
-	case 1:
-		r.time, r.hasTime = f.Int64(), true
-	case 2:
-		r.threadTime.setDelta(f.Int64())
-	case 8:
-		r.instructions.setDelta(f.Int64())
-	case 16:
-		r.absoluteTime = f.Int64()
-	case 17:
-		r.threadTime.setAbsolute(f.Int64())
-	case 20:
-		r.instructions.setAbsolute(f.Int64())
-	default:
-		return false
-	}
-	e.hasRare = true
-	return true
-}
-
-// readExtras decodes the extra counters of an event.
-func (x *extraCounters) readExtras(data []byte) {
-	*x = extraCounters{x.ints[:0], x.doubles[:0], x.intTracks[:0], x.doubleTracks[:0]}
-	for f := wire.Read(data); f.Next(); {
-		switch f.Number {
-		case 12:
-			for v := range f.Varints {
-				x.ints = append(x.ints, float64(int64(v)))
-			}
-		case 31:
-			x.intTracks = appendVarints(x.intTracks, &f.Field)
-		case 45:
-			x.doubleTracks = appendVarints(x.doubleTracks, &f.Field)
-		case 46:
-			for v := range f.Fixed(8) {
-				x.doubles = append(x.doubles, math.Float64frombits(v))
-			}
-		}
-	}
-}
-
-func appendVarints(to []uint64, f *wire.Field) []uint64 {
-	for v := range f.Varints {
-		to = append(to, v)
-	}
-	return to
-}
-
-func appendFixed(to []uint64, f *wire.Field) []uint64 {
-	for v := range f.Fixed(8) {
-		to = append(to, v)
-	}
-	return to
-}
-
-// read decodes an event.
-func (e *trackEvent) read(data []byte) {
-	if e.hasMore {
-		e.more = more{}
-	}
-	e.clear()
-	e.hasNameIID, e.hasName, e.hasMore, e.nameIID, e.name = false, false, false, 0, nil
-	e.categoryIIDs, e.categories, e.annotations, e.typed = e.categoryIIDs[:0], e.categories[:0], e.annotations[:0], e.typed[:0]
-	e.flows, e.oldFlows, e.stops, e.oldStops = e.flows[:0], e.oldFlows[:0], e.stops[:0], e.oldStops[:0]
-	for i := 0; i < len(data); {
-		tag, v, next := wire.Scan(data, i)
-		if next < 0 {
-			break
-		}
-		i = next
-		switch tag {
-		case 3<<3 | tagVarint:
-			e.categoryIIDs = append(e.categoryIIDs, v)
-		case 4<<3 | tagBytes:
-			e.annotations = append(e.annotations, data[i-int(v):i:i])
-		case 9<<3 | tagVarint:
-			e.kind, e.hasKind = int32(v), true
-		case 10<<3 | tagVarint:
-			e.nameIID, e.hasNameIID = v, true
-		case 11<<3 | tagVarint:
-			e.trackUUID, e.hasTrackUUID = v, true
-		case 23<<3 | tagBytes:
-			e.name, e.hasName = data[i-int(v):i:i], true
-		case 47<<3 | tagFixed:
-			e.flows = append(e.flows, v)
-		default:
-			f := wire.ScannedField(data, tag, v, next)
-			e.takeOther(&f)
-		}
-	}
-	if e.hasExtras {
-		e.readExtras(data)
-	}
-}
-
-// takeOther decodes a field that is rarely there, or rarely encoded so.
-func (e *trackEvent) takeOther(f *wire.Field) {
-	switch f.Number {
-	case 3:
-		e.categoryIIDs = appendVarints(e.categoryIIDs, f)
-	case 4:
-		e.annotations = append(e.annotations, f.Bytes())
-	case 10:
-		e.nameIID, e.hasNameIID = f.Uint64(), true
-	case 22:
-		e.categories = append(e.categories, f.Bytes())
-	case 23:
-		e.name, e.hasName = f.Bytes(), true
-	case 36:
-		e.oldFlows = appendVarints(e.oldFlows, f)
-	case 42:
-		e.oldStops = appendVarints(e.oldStops, f)
-	case 47:
-		e.flows = appendFixed(e.flows, f)
-	case 48:
-		e.stops = appendFixed(e.stops, f)
-	default:
-		if !e.take(f) && !e.takeMore(f) {
-			e.typed = append(e.typed, *f)
-		}
-	}
-}
-
-// takeMore decodes a field that few events have. It returns false if the field
-// is also, or only, an arg by its descriptor.
-func (e *trackEvent) takeMore(f *wire.Field) bool {
-	e.hasMore = true
-	switch f.Number {
-	case 5:
-		e.task = f.Bytes()
-	case fieldLegacyEvent:
-		e.legacy = readLegacy(f.Bytes())
-	case 21:
-		e.log = f.Bytes()
-	case 28:
-		e.histogram = f.Bytes()
-		return false
-	case 34:
-		e.sourceLocation, e.hasSourceLocation = f.Uint64(), true
-		return false
-	case 49:
-		e.processes = f.Bytes()
-		return false
-	case 50:
-		e.screenshot = f.Bytes()
-		return false
-	case 52:
-		e.correlation, e.hasCorrelation = f.Uint64(), true
-	case 53:
-		e.correlationText = f.Bytes()
-	case 54:
-		e.correlationIID = f.Uint64()
-	case 55:
-		e.stack = f.Bytes()
-	case 56:
-		e.stackIID, e.hasStackIID = f.Uint64(), true
-	case 57:
-		e.stackWeight, e.hasStackWeight = f.Float64(), true
-	case fieldGPUCorrelation:
-		e.gpu = f.Bytes()
-		return false
-	case fieldProcessStart, fieldBinderDied:
-		e.lifecycle = append(e.lifecycle, *f)
-		return false
-	default:
-		return false
-	}
-	return true
-}
-
-func readLegacy(data []byte) (l legacyEvent) {
-	for f := wire.Read(data); f.Next(); {
-		switch f.Number {
-		case 1:
-			l.nameIID = f.Uint64()
-		case 2:
-			l.phase, l.hasPhase = f.Int32(), true
-		case 3:
-			l.duration, l.hasDuration = f.Int64(), true
-		case 4:
-			l.threadDuration, l.hasThreadDuration = f.Int64(), true
-		case 6:
-			l.unscoped, l.hasUnscoped = f.Uint64(), true
-		case 7:
-			l.scope, l.hasScope = f.Bytes(), true
-		case 8:
-			l.bind, l.hasBind = f.Uint64(), true
-		case 9:
-			l.asyncTTS = f.Bool()
-		case 10:
-			l.local, l.hasLocal = f.Uint64(), true
-		case 11:
-			l.global, l.hasGlobal = f.Uint64(), true
-		case 12:
-			l.bindToEnclosing = f.Bool()
-		case 13:
-			l.direction, l.hasDirection = f.Int32(), true
-		case 14:
-			l.instantScope = f.Int32()
-		case 15:
-			l.instructions, l.hasInstructions = f.Int64(), true
-		case 18:
-			l.pid, l.hasPID = f.Int32(), true
-		case 19:
-			l.tid, l.hasTID = f.Int32(), true
-		}
-	}
-	return l
-}
-
 // trackEventDefaults are the defaults of a sequence's events.
 type trackEventDefaults struct {
 	trackUUID    uint64
@@ -630,7 +201,7 @@ type trackEventDefaults struct {
 }
 
 var (
-	eventDefaults = proto.NewDefault(fieldTrackEvent, readTrackEventDefaults)
+	eventDefaults = proto.NewDefault(pb.TracePacket_TrackEvent, readTrackEventDefaults)
 	noDefaults    trackEventDefaults
 )
 
@@ -644,13 +215,13 @@ func defaultsOf(s *proto.State) *trackEventDefaults {
 func readTrackEventDefaults(data []byte) (d trackEventDefaults) {
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 11:
+		case pb.TrackEventDefaults_TrackUUID:
 			d.trackUUID, d.hasTrackUUID = f.Uint64(), true
-		case 31:
+		case pb.TrackEventDefaults_ExtraCounterTrackUUIDs:
 			for uuid := range f.Varints {
 				d.extra = append(d.extra, uuid)
 			}
-		case 45:
+		case pb.TrackEventDefaults_ExtraDoubleCounterTrackUUIDs:
 			for uuid := range f.Varints {
 				d.extraDouble = append(d.extraDouble, uuid)
 			}
@@ -658,15 +229,6 @@ func readTrackEventDefaults(data []byte) (d trackEventDefaults) {
 	}
 	return d
 }
-
-// Values of TrackEvent.type.
-const (
-	eventBegin   = 1
-	eventEnd     = 2
-	eventInstant = 3
-	eventCounter = 4
-	eventState   = 5
-)
 
 // What a token of an event begins with: a byte of these bits, then the values
 // that they say are there, of 8 bytes each, then the number of extra counters and
@@ -754,31 +316,28 @@ func (t *trackEvents) tokenizeEvent(p *proto.Packet, e *eventHead, data []byte) 
 		uuid, hasTrack = defaults.trackUUID, defaults.hasTrackUUID
 	}
 	switch {
-	case e.kind == eventCounter && !hasTrack:
+	case e.kind == pb.TrackEvent_Type_Counter && !hasTrack:
 		fail(model.StatTrackEventCounterMissingTrackUUID, nil)
 		return
-	case e.kind == eventCounter && !e.hasCounter:
+	case e.kind == pb.TrackEvent_Type_Counter && !e.hasCounter:
 		fail(model.StatTrackEventCounterMissingValue, t.uuidArg(uuid))
 		return
-	case e.kind == eventCounter:
+	case e.kind == pb.TrackEvent_Type_Counter:
 		v, ok := t.counterValue(p.State, uuid, e.counter)
 		if !ok {
 			fail(model.StatTrackEventCounterInvalidTrackUUID, t.uuidArg(uuid))
 			return
 		}
 		add(tokenCounter, math.Float64bits(v))
-	case e.kind == eventState && !hasTrack:
+	case e.kind == pb.TrackEvent_Type_State && !hasTrack:
 		fail(model.StatTrackEventStateMissingTrackUUID, nil)
 		return
 	}
-	if e.hasExtras {
-		t.extras.readExtras(data)
-	}
-	if n := t.extras.len(); e.hasExtras && n > 0 {
+	if n := e.extras.len(); e.hasExtras && n > 0 {
 		head[0] |= tokenExtra
 		head = append(head, byte(min(n, maxExtraCounters)))
 		for i := range n {
-			v, track, missing := t.extras.at(defaults, i)
+			v, track, missing := e.extras.at(defaults, i)
 			switch {
 			case missing:
 				fail(model.StatTrackEventExtraCounterMissingTrackUUIDs, onSequence)

@@ -6,6 +6,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/translation"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -134,45 +135,45 @@ func (t *tracks) tokenize(p *proto.Packet, data []byte) (done bool) {
 	r := reservation{}
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.TrackDescriptor_UUID:
 			uuid, hasUUID = f.Uint64(), true
-		case 2:
+		case pb.TrackDescriptor_Name:
 			r.name = strs.InternBytes(f.Bytes())
-		case 10, 13:
+		case pb.TrackDescriptor_StaticName, pb.TrackDescriptor_AtraceName:
 			if r.name == 0 {
 				r.name = strs.InternBytes(f.Bytes())
 			}
-		case 3:
+		case pb.TrackDescriptor_Process:
 			process, hasProcess = f.Bytes(), true
-		case 4:
+		case pb.TrackDescriptor_Thread:
 			thread, hasThread = f.Bytes(), true
-		case 5:
+		case pb.TrackDescriptor_ParentUUID:
 			r.parent = f.Uint64()
-		case 7:
+		case pb.TrackDescriptor_ChromeThread:
 			chromeThread = f.Bytes()
-		case 8:
+		case pb.TrackDescriptor_Counter:
 			counter, r.counter.is = f.Bytes(), true
-		case 9:
+		case pb.TrackDescriptor_DisallowMergingWithSystemTracks:
 			r.separate = f.Bool()
-		case 11:
+		case pb.TrackDescriptor_ChildOrdering:
 			r.ordering = f.Int32()
-		case 12:
+		case pb.TrackDescriptor_SiblingOrderRank:
 			r.rank, r.ranked = f.Int32(), true
-		case 14:
+		case pb.TrackDescriptor_Description:
 			r.description = strs.InternBytes(f.Bytes())
-		case 15:
+		case pb.TrackDescriptor_SiblingMergeBehavior:
 			r.merge = f.Int32()
-		case 16:
+		case pb.TrackDescriptor_SiblingMergeKey:
 			r.mergeKey = strs.InternBytes(f.Bytes())
-		case 17:
+		case pb.TrackDescriptor_SiblingMergeKeyInt:
 			if r.mergeKey == 0 {
 				r.mergeKey = strs.Intern("sibling_merge_key_int:" + strconv.FormatUint(f.Uint64(), 10))
 			}
-		case 18:
+		case pb.TrackDescriptor_State:
 			r.state = true
-		case 19:
+		case pb.TrackDescriptor_ProcessOrdering:
 			r.processOrdering = f.Int32() == 1
-		case 20:
+		case pb.TrackDescriptor_ThreadOrdering:
 			r.threadOrdering = f.Int32() == 1
 		}
 	}
@@ -188,9 +189,9 @@ func (t *tracks) tokenize(p *proto.Packet, data []byte) (done bool) {
 		return true
 	}
 	switch r.merge {
-	case 2:
+	case pb.TrackDescriptor_SiblingMergeBehavior_None:
 		r.merge, r.mergeKey = mergeNone, 0
-	case 3:
+	case pb.TrackDescriptor_SiblingMergeBehavior_BySiblingMergeKey:
 		r.merge = mergeByKey
 	default:
 		r.merge, r.mergeKey = mergeByName, 0
@@ -208,7 +209,7 @@ func (t *tracks) tokenize(p *proto.Packet, data []byte) (done bool) {
 			return true
 		}
 		r.pid, r.tid, r.hasPID, r.hasTID = int64(d.pid), d.tid, true, true
-		sandboxed, _ := wire.Find(chromeThread, 3)
+		sandboxed, _ := wire.Find(chromeThread, pb.ChromeThreadDescriptor_IsSandboxedTID)
 		r.synthetic = sandboxed.Bool()
 		t.reserve(uuid, r)
 		if p.State.Valid {
@@ -217,7 +218,7 @@ func (t *tracks) tokenize(p *proto.Packet, data []byte) (done bool) {
 		return false
 	case hasProcess:
 		r.counter, r.state = counterIdentity{}, false
-		pid, ok := wire.Find(process, 1)
+		pid, ok := wire.Find(process, pb.ProcessDescriptor_PID)
 		if !ok {
 			t.File.LogAt(model.StatTrackDescriptorProcessMissingPID, p.Offset, t.uuidArg(uuid))
 			return true
@@ -238,22 +239,22 @@ func (t *tracks) readCounter(r *reservation, data []byte) {
 	var categories []byte
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
-		case 1:
+		case pb.CounterDescriptor_Type:
 			kind = f.Int32()
-		case 2:
+		case pb.CounterDescriptor_Categories:
 			if len(categories) > 0 {
 				categories = append(categories, ',')
 			}
 			categories = append(categories, f.Bytes()...)
-		case 3:
+		case pb.CounterDescriptor_Unit:
 			unit = f.Int32()
-		case 4:
+		case pb.CounterDescriptor_UnitMultiplier:
 			r.counter.multiplier = f.Int64()
-		case 5:
+		case pb.CounterDescriptor_IsIncremental:
 			r.counter.incremental = f.Bool()
-		case 6:
+		case pb.CounterDescriptor_UnitName:
 			unitName = strs.InternBytes(f.Bytes())
-		case 7:
+		case pb.CounterDescriptor_YAxisShareKey:
 			r.counter.yAxis = strs.InternBytes(f.Bytes())
 		}
 	}

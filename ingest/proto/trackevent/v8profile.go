@@ -6,20 +6,21 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/v8profile"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
 // tokenizeProfile reads the part of a profile of V8 that a legacy event of phase P
 // has in its annotation "data". The samples have times of their own.
 func (t *trackEvents) tokenizeProfile(p *proto.Packet, event, legacy []byte) {
-	id, _ := wire.Find(legacy, 6)
+	id, _ := wire.Find(legacy, pb.TrackEvent_LegacyEvent_UnscopedID)
 	thread := threadOf(p.State)
 	key := v8profile.Key{ID: id.Uint64(), PID: int64(uint32(thread.pid))}
-	for data := range message.Messages(event, 4) {
+	for data := range message.Messages(event, pb.TrackEvent_DebugAnnotations) {
 		a := args.DecodeAnnotation(data)
 		name := string(a.Name)
 		if a.NameIID != 0 {
-			interned, _ := p.State.InternedString(internedAnnotationNames, a.NameIID)
+			interned, _ := p.State.InternedString(pb.InternedData_DebugAnnotationNames, a.NameIID)
 			name = t.Store.Strings.Get(interned)
 		}
 		if name != "data" || a.JSON == nil {

@@ -1,0 +1,76 @@
+package families
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// byNumber are the folders whose code still calls fields by their numbers.
+var byNumber = []string{"android", "chrome", "descriptor", "gpu", "system"}
+
+// TestNoNumericCases holds that fields are called by their names: no case has a
+// number, and nothing compares the number of a field with one.
+func TestNoNumericCases(t *testing.T) {
+	files := token.NewFileSet()
+	err := fs.WalkDir(os.DirFS(".."), ".", func(path string, d fs.DirEntry, err error) error {
+		if d.IsDir() && slices.Contains(byNumber, path) {
+			return fs.SkipDir
+		}
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(files, filepath.Join("..", path), nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SwitchStmt:
+				for _, clause := range n.Body.List {
+					for _, e := range clause.(*ast.CaseClause).List {
+						if n.Tag != nil && hasNumber(e) {
+							t.Errorf("%s: a case with a number", files.Position(e.Pos()))
+						}
+					}
+				}
+			case *ast.BinaryExpr:
+				if s, ok := n.X.(*ast.SelectorExpr); ok && s.Sel.Name == "Number" && hasNumber(n.Y) && (n.Op == token.EQL || n.Op == token.NEQ) {
+					if y, ok := n.Y.(*ast.BasicLit); !ok || y.Value != "0" {
+						t.Errorf("%s: a field by its number", files.Position(n.Pos()))
+					}
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hasNumber reports whether a number stands in an expression, other than an index or
+// what a field's number is shifted by in a tag.
+func hasNumber(e ast.Expr) (found bool) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		if b, ok := n.(*ast.BinaryExpr); ok && b.Op == token.SHL {
+			found = found || hasNumber(b.X)
+			return false
+		}
+		if i, ok := n.(*ast.IndexExpr); ok {
+			found = found || hasNumber(i.X)
+			return false
+		}
+		lit, ok := n.(*ast.BasicLit)
+		found = found || ok && lit.Kind == token.INT
+		return true
+	})
+	return found
+}

@@ -47,6 +47,8 @@ type Stat struct {
 	Severity string `json:"severity"`
 	Source   string `json:"source"`
 	Value    int64  `json:"value"`
+	// Description goes on after the value where the name does not say it all.
+	Description string `json:"description,omitempty"`
 }
 
 // readManifest reads a manifest.

@@ -1,5 +1,7 @@
 package model
 
+import "strconv"
+
 // File is the state of one trace file: its row in trace_file, its metadata, what
 // could not be imported of it.
 type File struct {
@@ -106,9 +108,12 @@ func (f *File) Log(stat Stat, e LogEntry) {
 		index = e.Index
 	}
 	f.Add(stat, index, 1)
-	if f.Stat(stat, index) > maxLogged {
-		return
+	if f.Stat(stat, index) <= maxLogged {
+		f.log(stat, e)
 	}
+}
+
+func (f *File) log(stat Stat, e LogEntry) {
 	t := &f.store.ImportLog
 	row := t.Append()
 	t.LocalTraceID.Set(row, f.ID)
@@ -129,6 +134,18 @@ func (f *File) Log(stat Stat, e LogEntry) {
 // LogAt is Log for a place in the input, bytes from its start.
 func (f *File) LogAt(stat Stat, offset int64, args ArgSource) {
 	f.Log(stat, LogEntry{Offset: offset, HasOffset: true, Args: args})
+}
+
+// Explain adds n to a count of an index and tells in stats and import_log what is
+// counted there: text goes on after the number. The entry is for the first of them.
+func (f *File) Explain(stat Stat, index, n int64, text string, e LogEntry) {
+	f.Add(stat, index, n)
+	f.store.statTexts[statKey{stat, index, f.ID, None}] = text
+	strs := f.store.Strings
+	e.Args = ArgFunc(func(set *ArgSet) {
+		set.Add(strs.Intern("message"), StringArg(strs.Intern(strconv.FormatInt(n, 10)+" "+text)))
+	})
+	f.log(stat, e)
 }
 
 // LogTime is Log for an event at ts, ns.

@@ -180,6 +180,9 @@ func (s *Store) writeStats() {
 		t.Severity.Set(row, s.Strings.Intern(info.severity.String()))
 		t.Source.Set(row, s.Strings.Intern(provenances[info.source]))
 		t.Value.Set(row, s.stats[key])
+		if text := s.statTexts[key]; text != "" {
+			t.Description.Set(row, s.Strings.Intern(text))
+		}
 		if info.indexed {
 			t.Idx.Set(row, key.index)
 		}

@@ -44,18 +44,21 @@ type Store struct {
 	machines map[int64]*Machine
 	files    []*File
 	stats    statCounts
-	bounds   bounds
-	clocks   *clockGraph
-	words    words
-	Stacks   *Stacks
+	// statTexts tell what is counted at an index.
+	statTexts map[statKey]string
+	bounds    bounds
+	clocks    *clockGraph
+	words     words
+	Stacks    *Stacks
 }
 
 // NewStore returns a store of empty tables.
 func NewStore(o Options) *Store {
 	s := &Store{
-		Strings:  table.NewStringPool(),
-		machines: map[int64]*Machine{},
-		stats:    statCounts{},
+		Strings:   table.NewStringPool(),
+		machines:  map[int64]*Machine{},
+		stats:     statCounts{},
+		statTexts: map[statKey]string{},
 	}
 	s.bounds.start, s.bounds.to = math.MaxInt64, o.Sink
 	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, &s.bounds, o.Parking)

@@ -72,7 +72,7 @@ func inspectDataset(path string) (contents, error) {
 		}
 		for _, s := range m.Stats {
 			if s.Severity == "data_loss" || s.Severity == "error" {
-				c.Lost = addLost(c.Lost, lostCount{s.Name, s.Severity, s.Value})
+				c.Lost = addLost(c.Lost, lostCount{s.Name, s.Severity, s.Value, s.Description})
 			}
 		}
 	}

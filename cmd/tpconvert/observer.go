@@ -68,6 +68,7 @@ func (o *observer) traceFiles(c *table.Chunk) {
 func (o *observer) traceStats(c *table.Chunk) {
 	names, severities := values[table.StringID](c, "name"), values[table.StringID](c, "severity")
 	sources, counts := values[table.StringID](c, "source"), values[int64](c, "value")
+	texts := values[table.StringID](c, "description")
 	indexes, indexed := values[int64](c, "idx"), c.Column(c.Schema.Column("idx")).Valid
 	for i, value := range counts {
 		if value == 0 {
@@ -78,6 +79,9 @@ func (o *observer) traceStats(c *table.Chunk) {
 			Severity: c.Strings.Get(severities[i]),
 			Source:   c.Strings.Get(sources[i]),
 			Value:    value,
+		}
+		if texts != nil && texts[i] != 0 {
+			s.Description = c.Strings.Get(texts[i])
 		}
 		if indexes != nil && indexed[i>>3]&(1<<(i&7)) != 0 {
 			s.Idx = new(indexes[i])
@@ -108,7 +112,7 @@ func (o *observer) lost() []lostCount {
 	var all []lostCount
 	for _, s := range o.stats {
 		if s.Severity == "data_loss" || s.Severity == "error" {
-			all = addLost(all, lostCount{s.Name, s.Severity, s.Value})
+			all = addLost(all, lostCount{s.Name, s.Severity, s.Value, s.Description})
 		}
 	}
 	return all

@@ -40,7 +40,12 @@ type lostCount struct {
 	Name     string `json:"name"`
 	Severity string `json:"severity"`
 	Value    int64  `json:"value"`
+	// Description goes on after the value, "" if the name says it all.
+	Description string `json:"description,omitempty"`
 }
+
+// maxLostNamed is how many reasons a summary names.
+const maxLostNamed = 8
 
 // summaryTables is how many tables a summary names: it is to fit a screen.
 const summaryTables = 12
@@ -109,9 +114,13 @@ func printLost(w io.Writer, lost []lostCount) {
 }
 
 func describeLost(lost []lostCount) string {
-	parts := make([]string, len(lost))
+	var parts []string
 	for i, l := range lost {
-		parts[i] = fmt.Sprintf("%s %s", formatCount(l.Value), l.Name)
+		if i == maxLostNamed {
+			parts = append(parts, fmt.Sprintf("and %d more", len(lost)-i))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %s", formatCount(l.Value), cmp.Or(l.Description, l.Name)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -126,9 +135,9 @@ func addTable(all []tableSize, t tableSize) []tableSize {
 	return append(all, t)
 }
 
-// addLost adds a count to that of the same name.
+// addLost adds a count to that of the same name and description.
 func addLost(all []lostCount, l lostCount) []lostCount {
-	if i := slices.IndexFunc(all, func(o lostCount) bool { return o.Name == l.Name }); i >= 0 {
+	if i := slices.IndexFunc(all, func(o lostCount) bool { return o.Name == l.Name && o.Description == l.Description }); i >= 0 {
 		all[i].Value += l.Value
 		return all
 	}

@@ -3,6 +3,8 @@ package proto
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -26,6 +28,9 @@ type trace struct {
 	types    *descriptor.Pool
 	err      error
 
+	packets int64
+	unread  map[uint32]*unread // by field
+
 	// Packets whose clock is not known yet wait for the end of the trace. From
 	// then on nothing may be released before it.
 	deferred      []deferredPacket
@@ -38,6 +43,12 @@ type trace struct {
 	flushes  int
 	released bool
 	window   sort.Mark
+}
+
+// unread are packets of a kind that no module reads.
+type unread struct {
+	count int64
+	first int64 // offset of the first
 }
 
 type deferredPacket struct {
@@ -71,7 +82,7 @@ type Reader struct {
 }
 
 func read(in *format.Input, families []Family) error {
-	t := &trace{in: in, families: families, machines: map[uint32]*Reader{}, types: descriptor.New(), window: in.Sorter.Mark()}
+	t := &trace{in: in, families: families, machines: map[uint32]*Reader{}, unread: map[uint32]*unread{}, types: descriptor.New(), window: in.Sorter.Mark()}
 	recorder := t.newReader(0, in.Context)
 	in.AtEnd(func() error {
 		for _, r := range t.readers {
@@ -81,6 +92,7 @@ func read(in *format.Input, families []Family) error {
 				}
 			}
 		}
+		t.explainUnread()
 		return t.err
 	})
 	cut := cutAhead
@@ -168,6 +180,7 @@ func (r *Reader) Input() *format.Input { return r.in }
 
 // one reads a packet.
 func (t *trace) one(p *Packet) {
+	t.packets++
 	if rare := p.rarities(); rare.isDamaged {
 		t.in.File.LogAt(rare.damage, p.Offset, nil)
 		return
@@ -327,12 +340,37 @@ func (r *Reader) tokenize(p *Packet) {
 		}
 	}
 	if token == nil {
-		r.File.Add(model.StatUnsupportedPacket, int64(p.fields[0].Number), 1)
+		r.file.notRead(p)
 		return
 	}
 	var head [binary.MaxVarintLen32]byte
 	n := binary.PutUvarint(head[:], uint64(token.Number))
 	r.packets.Push(p.TS, p.State, head[:n], token.Bytes())
+}
+
+// notRead counts a packet that no module reads.
+func (t *trace) notRead(p *Packet) {
+	field := p.fields[0].Number
+	u := t.unread[field]
+	if u == nil {
+		u = &unread{first: p.Offset}
+		t.unread[field] = u
+	}
+	u.count++
+}
+
+// explainUnread tells which packets were not read, by the names of their fields.
+func (t *trace) explainUnread() {
+	packet := t.types.Message("perfetto.protos.TracePacket")
+	for _, field := range slices.Sorted(maps.Keys(t.unread)) {
+		name := fmt.Sprintf("unknown (field %d)", field)
+		if f := packet.Field(field); f != nil {
+			name = f.Name
+		}
+		u := t.unread[field]
+		t.in.File.Explain(model.StatUnsupportedPacket, int64(field), u.count,
+			fmt.Sprintf("%s packets are not read (of %d)", name, t.packets), model.LogEntry{Offset: u.first, HasOffset: true})
+	}
 }
 
 // parse hands a packet to its modules in the order of time.

@@ -45,9 +45,6 @@ const (
 	fieldZstdCompressed    = 133
 	fieldConcurrentSession = 134
 	fieldEventGeneric      = 327
-	fieldProcessStart      = 2010
-	fieldBinderDied        = 2013
-	fieldGPUCorrelation    = 3000
 )
 
 // firstGenericEvent is the first field of FtraceEvent that a trace describes itself.
@@ -66,7 +63,6 @@ const (
 	internedMappingPaths    = 17
 	internedMappings        = 19
 	internedLogBodies       = 20
-	internedVulkanKeys      = 22
 	internedKernelSymbols   = 26
 	internedUnsymbolized    = 28
 	internedStrings         = 29

@@ -1,4 +1,4 @@
-// Package perfetto is what is known of Perfetto v58: its message types, as
+// Package perfetto is what is known of Perfetto v58.2: its message types, as
 // constants in the packages below this one and as descriptors, its stats and its
 // tracepoints. All is generated from the message types in descriptors.binpb.zst, a
 // FileDescriptorSet, and the stats in stats.tsv.
@@ -16,9 +16,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
-
-// Version is the version of Perfetto.
-const Version = "v58.2"
 
 //go:embed descriptors.binpb.zst
 var compressed []byte

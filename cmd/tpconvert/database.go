@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,6 +67,36 @@ func (d *database) attach(ctx context.Context, path, options string) error {
 		return fmt.Errorf("%s is not a DuckDB file", path)
 	}
 	return err
+}
+
+// parquetFolders are the folders of the Parquet files that the attached database reads, by paths that may be relative to
+// folder. DuckDB looks for those in the working folder too.
+func (d *database) parquetFolders(ctx context.Context, folder string) ([]string, error) {
+	rows, err := d.conn.QueryContext(ctx, `
+		SELECT view_name, regexp_extract(sql, 'read_parquet\(''((?:[^'']|'''')*)''', 1) AS path
+		FROM duckdb_views() WHERE database_name = '`+attached+`' AND path <> ''`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := map[string]bool{}
+	for rows.Next() {
+		var table, path string
+		if err := rows.Scan(&table, &path); err != nil {
+			return nil, err
+		}
+		if i := strings.LastIndex(path, "/"+table+"/"); i >= 0 { // of many traces
+			path = path[:i]
+		} else {
+			path = filepath.Dir(path)
+		}
+		path = strings.NewReplacer("''", "'", "[*]", "*", "[?]", "?", "[[]", "[").Replace(path)
+		found[path] = true
+		if !filepath.IsAbs(path) {
+			found[filepath.Join(folder, path)] = true
+		}
+	}
+	return slices.Collect(maps.Keys(found)), rows.Err()
 }
 
 // detach closes what attach opened.

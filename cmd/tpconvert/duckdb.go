@@ -6,14 +6,23 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 
 	"github.com/duckdb/duckdb-go/v2"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
-// newDatabase returns an empty database in memory.
-func newDatabase() (*sql.DB, error) { return sql.Open("duckdb", "") }
+// newDatabase returns an empty database in memory, which takes no extensions but those that are part of it.
+func newDatabase() (*sql.DB, error) {
+	return sql.Open("duckdb", "?autoinstall_known_extensions=false&autoload_known_extensions=false")
+}
+
+// denied reports whether DuckDB refused access to a file.
+func denied(err error) bool {
+	var failed *duckdb.Error
+	return errors.As(err, &failed) && failed.Type == duckdb.ErrorTypePermission
+}
 
 // demangler is sqlfuncs.Demangle for DuckDB.
 type demangler struct{ text duckdb.TypeInfo }
@@ -49,7 +58,8 @@ func prepare(ctx context.Context, conn *sql.Conn, statement string) (columns []c
 		}
 		defer s.Close()
 		stmt := s.(*duckdb.Stmt)
-		if kind, err := stmt.StatementType(); err != nil || kind != duckdb.STATEMENT_TYPE_SELECT {
+		kind, err := stmt.StatementType()
+		if err != nil || kind != duckdb.STATEMENT_TYPE_SELECT && kind != duckdb.STATEMENT_TYPE_EXPLAIN {
 			return err
 		}
 		n, err := stmt.ColumnCount()

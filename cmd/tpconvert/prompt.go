@@ -2,14 +2,17 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 
@@ -24,14 +27,19 @@ const promptHelp = `SQL ends with a semicolon. Tab completes tables, columns and
 .functions      list the functions
 .timer          say how long statements take, or stop saying so
 .quit           leave, as does Ctrl-D
+Ctrl-C stops the statement that runs, or drops the one that is being typed.
 `
 
 // prompt asks for statements and runs them until there are no more.
 type prompt struct {
 	*query
 	readLine func(prompt string) (string, error)
+	signals  <-chan os.Signal // while a statement runs, an interrupt stops it; any other ends the prompt
 	timer    bool
 }
+
+// errDropped is returned for a line that Ctrl-C ends.
+var errDropped = errors.New("interrupted")
 
 // ask asks at the terminal.
 func (q *query) ask(ctx context.Context) error {
@@ -43,13 +51,17 @@ func (q *query) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	keys := &keyboard{in: in}
 	terminal := term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{in, q.out}, "")
+	}{keys, q.out}, "")
 	terminal.AutoCompleteCallback = completer(names, terminal)
 	terminal.History = openHistory()
-	p := prompt{query: q, readLine: func(text string) (string, error) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	p := prompt{query: q, signals: signals, readLine: func(text string) (string, error) {
 		// Only while a line is edited: a statement that runs can be interrupted.
 		state, err := term.MakeRaw(int(in.Fd()))
 		if err != nil {
@@ -60,10 +72,61 @@ func (q *query) ask(ctx context.Context) error {
 			_ = terminal.SetSize(width, height)
 		}
 		terminal.SetPrompt(text)
-		return terminal.ReadLine()
+		line, err := terminal.ReadLine()
+		if keys.interrupted && err == nil {
+			keys.interrupted, err = false, errDropped
+		}
+		return line, err
 	}}
 	fmt.Fprintln(q.out, ".help tells what there is besides SQL.")
-	return p.loop(ctx)
+	return p.loop(context.WithoutCancel(ctx)) // Ctrl-C ends no more than a statement
+}
+
+// keyboard reads keys, of which Ctrl-C empties the line and ends it.
+type keyboard struct {
+	in          io.Reader
+	waiting     []byte
+	interrupted bool
+}
+
+const (
+	ctrlC = "\x03"
+	// To the end of the line, remove what is before, enter.
+	emptyLine = "\x05\x15\r"
+)
+
+func (k *keyboard) Read(b []byte) (int, error) {
+	if len(k.waiting) == 0 {
+		n, err := k.in.Read(b)
+		if err != nil {
+			return n, err
+		}
+		k.interrupted = k.interrupted || bytes.Contains(b[:n], []byte(ctrlC))
+		k.waiting = bytes.ReplaceAll(b[:n], []byte(ctrlC), []byte(emptyLine))
+	}
+	n := copy(b, k.waiting)
+	k.waiting = k.waiting[n:]
+	return n, nil
+}
+
+// run runs statements until they are done or a signal comes, and reports whether that ends the prompt.
+func (p *prompt) run(ctx context.Context, text string) (ends bool, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	select {
+	case <-p.signals: // of before
+	default:
+	}
+	done := make(chan error)
+	go func() { done <- p.all(ctx, text) }()
+	select {
+	case err = <-done:
+		return false, err
+	case s := <-p.signals:
+		stop()
+		<-done
+		return s != os.Interrupt, errDropped
+	}
 }
 
 func (p *prompt) loop(ctx context.Context) error {
@@ -77,6 +140,10 @@ func (p *prompt) loop(ctx context.Context) error {
 		if errors.Is(err, io.EOF) {
 			fmt.Fprintln(p.out)
 			return nil
+		}
+		if errors.Is(err, errDropped) {
+			sql.Reset()
+			continue
 		}
 		if err != nil {
 			return err
@@ -94,9 +161,9 @@ func (p *prompt) loop(ctx context.Context) error {
 		}
 		begun := time.Now()
 		p.results = 0
-		err = p.all(ctx, sql.String())
-		if ctx.Err() != nil {
-			return err
+		ends, err := p.run(ctx, sql.String())
+		if ends {
+			return context.Canceled
 		}
 		p.report(err)
 		if p.timer {

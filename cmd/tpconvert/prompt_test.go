@@ -4,10 +4,15 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestPrompt(t *testing.T) {
@@ -64,6 +69,56 @@ func TestPrompt(t *testing.T) {
 		if got, pos, ok := complete(line, len(line), '\t'); got != want || pos != len(want) || !ok {
 			t.Errorf("%q becomes %q, %d", line, got, pos)
 		}
+	}
+}
+
+func TestPromptInterrupted(t *testing.T) {
+	dir := dataset(t, goodTrace)
+	var out bytes.Buffer
+	db, err := openDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	q := &query{db: db, out: &out, options: queryOptions{format: "csv"}}
+	drop, err := q.attach(t.Context(), filepath.Join(dir, "out"))
+	defer drop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	signals := make(chan os.Signal, 1)
+	endless := "SELECT count(*) FROM range(10000000000) a, range(10000000000) b WHERE a.range * b.range = -1;"
+	lines := []string{endless, "SELECT dropped", "\x03", "SELECT name FROM slice WHERE dur = 100000;", endless, "SELECT 'never';"}
+	runs := 0
+	p := prompt{query: q, signals: signals, readLine: func(string) (string, error) {
+		line := lines[0]
+		lines = lines[1:]
+		if line == endless {
+			runs++
+			end := os.Signal(os.Interrupt)
+			if runs == 2 {
+				end = syscall.SIGTERM
+			}
+			time.AfterFunc(200*time.Millisecond, func() { signals <- end })
+		}
+		if line == "\x03" {
+			return "", errDropped
+		}
+		return line, nil
+	}}
+	if err := p.loop(t.Context()); !errors.Is(err, context.Canceled) {
+		t.Errorf("loop = %v", err)
+	}
+	if got := out.String(); !strings.HasPrefix(got, "interrupted\nname\n") || strings.Contains(got, "never") || strings.Contains(got, "Error") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestKeyboard(t *testing.T) {
+	k := &keyboard{in: strings.NewReader("SELECT\x03x\r")}
+	got, err := io.ReadAll(k)
+	if err != nil || string(got) != "SELECT\x05\x15\rx\r" || !k.interrupted {
+		t.Errorf("%q, %v, %v", got, k.interrupted, err)
 	}
 }
 

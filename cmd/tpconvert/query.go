@@ -26,6 +26,7 @@ type queryOptions struct {
 	format   string
 	perfetto bool
 	stdlib   string
+	writes   bool // SQL may use any files
 	read     readOptions
 }
 
@@ -38,12 +39,16 @@ func newQueryCommand(ui *uiOptions) *cobra.Command {
 converted first. The tables are those of "tpconvert tables", beside them the
 functions and operators of Trace Processor. SQL is DuckDB's; several statements
 are separated by semicolons. Without SQL and --file it is read from the standard
-input or, on a terminal, asked for.`,
+input or, on a terminal, asked for. SQL uses no files but INPUT and, with
+COPY ... TO, new ones.`,
 		Example: `  tpconvert query out/ 'SELECT name, count(*) FROM slice GROUP BY name'
   tpconvert query --format csv --file report.sql trace.json.gz
   tpconvert query trace.duckdb`,
 		Args: arguments(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if ui.json && !cmd.Flags().Changed("format") {
+				o.format = "ndjson"
+			}
 			q := &query{ui: ui.printer(cmd), options: o, stdin: cmd.InOrStdin(), out: cmd.OutOrStdout()}
 			return q.run(cmd.Context(), args[0], args[1:])
 		},
@@ -53,6 +58,7 @@ input or, on a terminal, asked for.`,
 	flags.StringVar(&o.format, "format", "table", "format of the rows: "+strings.Join(rowFormats, ", "))
 	flags.BoolVar(&o.perfetto, "perfetto", false, "take SQL as PerfettoSQL of Trace Processor v58, print CSV as it does, and take an empty file for a trace without rows")
 	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
+	flags.BoolVar(&o.writes, "allow-writes", false, "let SQL read and write any file, attach databases, load extensions and change settings")
 	o.read.register(flags)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(rowFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -66,6 +72,7 @@ type query struct {
 	out      io.Writer
 	db       *database
 	perfetto *perfettosql.Session // nil for DuckDB's SQL
+	sandbox  *sandbox             // nil if SQL may use any files
 	results  int                  // that were printed
 }
 
@@ -117,7 +124,17 @@ func (q *query) text(input string, args []string) (*string, error) {
 
 // attach makes the tables of the input known. Drop removes what it left on disk.
 func (q *query) attach(ctx context.Context, input string) (drop func(), err error) {
-	drop = func() {}
+	scratch, remove, err := export.Temporary("tpconvert-query-")
+	if err != nil {
+		return func() {}, err
+	}
+	drop = func() { _ = remove() }
+	if err := q.db.exec(ctx, "SET temp_directory = "+sqlText(filepath.Join(scratch, "spill"))); err != nil {
+		return drop, err
+	}
+	if !q.options.writes {
+		q.sandbox = &sandbox{scratch: scratch}
+	}
 	dataset, folder := &storedDataset{}, input
 	info, err := os.Stat(input)
 	switch {
@@ -126,12 +143,7 @@ func (q *query) attach(ctx context.Context, input string) (drop func(), err erro
 	case input != standardInput && !info.IsDir() && isDuckDB(input):
 		return drop, q.attachFile(ctx, input)
 	case input == standardInput || !info.IsDir():
-		parent, err := os.MkdirTemp("", "tpconvert-query-")
-		if err != nil {
-			return drop, err
-		}
-		drop = func() { os.RemoveAll(parent) }
-		folder = filepath.Join(parent, "out")
+		folder = filepath.Join(scratch, "out")
 		err = q.convert(ctx, input, folder)
 		if q.options.perfetto && errors.Is(err, format.ErrEmpty) {
 			folder = "" // Trace Processor's shell takes it for a trace without rows
@@ -150,7 +162,7 @@ func (q *query) attach(ctx context.Context, input string) (drop func(), err erro
 	if err := q.db.register(ctx, dataset, dataset.path, false); err != nil {
 		return drop, err
 	}
-	return drop, q.ready(ctx)
+	return drop, q.ready(ctx, dataset.path)
 }
 
 // attachFile attaches a DuckDB file.
@@ -161,14 +173,18 @@ func (q *query) attachFile(ctx context.Context, path string) error {
 	if _, err := sqlfuncs.Registered(ctx, q.db.conn); err != nil {
 		return fmt.Errorf("%s is %w", path, err)
 	}
-	return q.ready(ctx)
+	folders, err := q.db.parquetFolders(ctx, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return q.ready(ctx, folders...)
 }
 
 // demangleFunction is what demangle calls instead of looking symbols up.
 const demangleFunction = "_demangle"
 
-// ready lets statements see the tables, and make their own in memory.
-func (q *query) ready(ctx context.Context) error {
+// ready lets statements see the tables, whose files are in the folders, and make their own in memory.
+func (q *query) ready(ctx context.Context, folders ...string) error {
 	if err := addFunctions(q.db.conn); err != nil {
 		return err
 	}
@@ -176,6 +192,9 @@ func (q *query) ready(ctx context.Context) error {
 		"CREATE MACRO demangle(symbol) AS "+demangleFunction+"(symbol)")
 	if err == nil && q.options.perfetto {
 		q.perfetto, err = perfettosql.New(ctx, q.db.conn, q.modules())
+	}
+	if err == nil && q.sandbox != nil {
+		err = q.sandbox.close(ctx, q.db, folders)
 	}
 	return err
 }
@@ -230,7 +249,11 @@ func (q *query) all(ctx context.Context, text string) error {
 	}
 	for _, s := range statements {
 		if err := q.statement(ctx, s.Text); err != nil {
-			return placed(err, s.Text, text, s.Pos)
+			shown := placed(err, s.Text, text, s.Pos)
+			if q.sandbox != nil && denied(err) {
+				shown = fmt.Errorf("%w\n%w", shown, errDenied)
+			}
+			return shown
 		}
 	}
 	return nil
@@ -249,6 +272,15 @@ func (q *query) statement(ctx context.Context, text string) error {
 
 // show runs one statement of DuckDB and prints the rows that it gives.
 func (q *query) show(ctx context.Context, text string) error {
+	word := keyword(text)
+	if q.sandbox != nil {
+		if err := q.sandbox.admit(text); err != nil {
+			return err
+		}
+		if word == "COPY" {
+			return q.sandbox.copy(text, func(text string) error { return q.db.exec(ctx, text) })
+		}
+	}
 	columns, err := prepare(ctx, q.db.conn, text)
 	if err != nil {
 		return err
@@ -263,7 +295,10 @@ func (q *query) show(ctx context.Context, text string) error {
 			}
 		}
 	}
-	rows, err := q.db.conn.QueryContext(ctx, readable(text, columns))
+	if word != "PRAGMA" && word != "EXPLAIN" { // which cannot stand in a query
+		text = readable(text, columns)
+	}
+	rows, err := q.db.conn.QueryContext(ctx, text)
 	if err != nil {
 		return err
 	}

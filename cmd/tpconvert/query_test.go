@@ -33,9 +33,9 @@ func dataset(t *testing.T, traces ...string) string {
 }
 
 // rowsOf runs a query and returns its CSV.
-func rowsOf(t *testing.T, dir, input, sql string) string {
+func rowsOf(t *testing.T, dir, input, sql string, flags ...string) string {
 	t.Helper()
-	got := tpconvert(t, dir, "query", "--format", "csv", input, sql)
+	got := tpconvert(t, dir, append([]string{"query", "--format", "csv", input, sql}, flags...)...)
 	got.expect(t, exitDone, "")
 	return got.stdout
 }
@@ -143,7 +143,7 @@ func TestDemangle(t *testing.T) {
 		}
 	}
 	// Other clients know the names of the dataset.
-	got := rowsOf(t, dir, "out", "ATTACH '"+filepath.Join(dir, "t.duckdb")+"' AS t (READ_ONLY); USE t; "+sql)
+	got := rowsOf(t, dir, "out", "ATTACH '"+filepath.Join(dir, "t.duckdb")+"' AS t (READ_ONLY); USE t; "+sql, "--allow-writes")
 	if want := strings.ReplaceAll(want, ",f()\n", ",\n"); got != want {
 		t.Errorf("other client: got %q, want %q", got, want)
 	}
@@ -202,7 +202,7 @@ part  2000      1       NULL  NULL
 	if err := os.WriteFile(filepath.Join(dir, "rows.parquet"), []byte(got.stdout), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got := rowsOf(t, dir, "out", "SELECT sum(dur) AS dur FROM '"+dir+"/rows.parquet'"); got != "dur\n7000\n" {
+	if got := rowsOf(t, dir, "out", "SELECT sum(dur) AS dur FROM '"+dir+"/rows.parquet'", "--allow-writes"); got != "dur\n7000\n" {
 		t.Errorf("parquet: %q", got)
 	}
 	tpconvert(t, dir, "query", "--format", "arrow", "out", "SELECT 1; SELECT 2").expect(t, exitUsage, "only one statement")

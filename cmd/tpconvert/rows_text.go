@@ -131,7 +131,8 @@ const measuredRows = 1000
 // leastWidth is the width below which no column is cut.
 const leastWidth = 6
 
-var tableEscapes = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
+// oneLine is text for a cell of a table.
+func oneLine(text string) string { return strings.ReplaceAll(printable(text), "\n", `\n`) }
 
 func (w *tableWriter) row(values []any) error {
 	cells := make([]string, len(values))
@@ -139,7 +140,7 @@ func (w *tableWriter) row(values []any) error {
 		if v == nil {
 			v = "NULL"
 		}
-		cells[i] = tableEscapes.Replace(cellText(v))
+		cells[i] = oneLine(cellText(v))
 	}
 	w.rows++
 	if w.widths != nil {
@@ -171,7 +172,7 @@ func (w *tableWriter) begin() error {
 	head, rule := make([]string, len(w.columns)), make([]string, len(w.columns))
 	w.widths = make([]int, len(w.columns))
 	for i, c := range w.columns {
-		head[i] = c.name
+		head[i] = oneLine(c.name)
 		for _, cells := range append(w.waiting, head) {
 			w.widths[i] = max(w.widths[i], utf8.RuneCountInString(cells[i]))
 		}

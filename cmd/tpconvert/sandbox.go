@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// sandbox keeps the SQL of a query from files other than the data: DuckDB denies access to all but the folders that it is
+// told of, and what could write in those, or without being asked, is refused before DuckDB sees it.
+type sandbox struct {
+	scratch string // a folder of our own
+	copies  int
+}
+
+// errDenied is wrapped when SQL wants what needs --allow-writes.
+var errDenied = errors.New("--allow-writes lets SQL use other files")
+
+// close lets the database use no files outside of the folders from now on, and keeps its settings.
+func (s *sandbox) close(ctx context.Context, d *database, folders []string) error {
+	var list []string
+	for _, folder := range append(folders, s.scratch) {
+		list = append(list, sqlText(filepath.ToSlash(folder)))
+	}
+	return d.exec(ctx,
+		"SET allowed_directories = ["+strings.Join(list, ", ")+"]",
+		"SET enable_external_access = false",
+		"SET lock_configuration = true")
+}
+
+var (
+	firstWord = regexp.MustCompile(`^(?:\s|--[^\n]*(?:\n|$)|/\*(?s:.*?)\*/)*(\w+)`)
+	copying   = regexp.MustCompile(`(?i)\bcopy\b`)
+	logging   = regexp.MustCompile(`(?i)enable_logging`)
+)
+
+// keyword is the word that a statement begins with, in upper case.
+func keyword(statement string) string {
+	if m := firstWord.FindStringSubmatch(statement); m != nil {
+		return strings.ToUpper(m[1])
+	}
+	return ""
+}
+
+// admit refuses statements that write files by other ways than COPY.
+func (s *sandbox) admit(statement string) error {
+	switch word := keyword(statement); {
+	case word == "ATTACH", word == "EXPORT", word == "IMPORT", word == "INSTALL", word == "LOAD", word == "FORCE",
+		word == "PREPARE", word == "EXECUTE", word == "CALL", word == "UPDATE" && strings.Contains(strings.ToUpper(statement), "EXTENSIONS"):
+		return fmt.Errorf("%s is not allowed: %w", word, errDenied)
+	case word == "EXPLAIN" && copying.MatchString(statement):
+		return fmt.Errorf("EXPLAIN of COPY is not allowed: %w", errDenied)
+	case logging.MatchString(statement):
+		return fmt.Errorf("enable_logging is not allowed: %w", errDenied)
+	}
+	return nil
+}
+
+// copy runs COPY ... TO a new file, by way of the scratch folder: the file appears whole, and none is replaced.
+func (s *sandbox) copy(statement string, run func(statement string) error) error {
+	from, to, target := copyTarget(statement)
+	if target == "" {
+		return fmt.Errorf("COPY is allowed TO a file that is named in quotes: %w", errDenied)
+	}
+	if _, err := os.Lstat(target); err == nil {
+		return fmt.Errorf("%s exists: COPY writes new files only; %w", target, errDenied)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	s.copies++
+	folder := filepath.Join(s.scratch, fmt.Sprintf("copy%d", s.copies))
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	draft := filepath.Join(folder, filepath.Base(target))
+	if err := run(statement[:from] + sqlText(filepath.ToSlash(draft)) + statement[to:]); err != nil {
+		return err
+	}
+	return publish(draft, target)
+}
+
+// copyTarget is the text in quotes that follows TO, and its place.
+func copyTarget(statement string) (from, to int, target string) {
+	depth, word := 0, ""
+	for i := 0; i < len(statement); {
+		rest := statement[i:]
+		switch c := statement[i]; {
+		case strings.HasPrefix(rest, "--"):
+			i += until(rest, "\n")
+		case strings.HasPrefix(rest, "/*"):
+			i += until(rest, "*/")
+		case c == '$': // a text between $tag$ and $tag$
+			tag, _, ok := strings.Cut(rest[1:], "$")
+			if !ok {
+				return 0, 0, ""
+			}
+			i += 2 + len(tag)
+			i += until(statement[i:], "$"+tag+"$")
+		case c == '\'' || c == '"':
+			n := quotedLength(rest, c == '\'' && strings.EqualFold(word, "E"))
+			if n == 0 {
+				return 0, 0, ""
+			}
+			if c == '\'' && depth == 0 && strings.EqualFold(word, "TO") {
+				return i, i + n, strings.ReplaceAll(rest[1:n-1], "''", "'")
+			}
+			i, word = i+n, ""
+		case c == '_' || unicode.IsLetter(rune(c)) || '0' <= c && c <= '9' || c >= 0x80:
+			n := strings.IndexFunc(rest, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+			if n < 0 {
+				n = len(rest)
+			}
+			n = max(n, 1)
+			i, word = i+n, rest[:n]
+		default:
+			switch c {
+			case '(', '[', '{':
+				depth++
+			case ')', ']', '}':
+				depth--
+			}
+			if !unicode.IsSpace(rune(c)) {
+				word = ""
+			}
+			i++
+		}
+	}
+	return 0, 0, ""
+}
+
+// until is the length up to the end of a mark, or of all.
+func until(text, mark string) int {
+	if n := strings.Index(text, mark); n >= 0 {
+		return n + len(mark)
+	}
+	return len(text)
+}
+
+// quotedLength is the length of what stands in quotes, 0 if it has no end. A quote inside is doubled or, if escaped is set,
+// behind a backslash.
+func quotedLength(text string, escaped bool) int {
+	for i := 1; i < len(text); i++ {
+		switch {
+		case escaped && text[i] == '\\':
+			i++
+		case text[i] != text[0]:
+		case i+1 < len(text) && text[i+1] == text[0]:
+			i++
+		default:
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// publish moves a file or folder to a name that nothing has.
+func publish(draft, target string) error {
+	info, err := os.Stat(draft)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		if err := os.Mkdir(target, 0o777); err != nil {
+			return err
+		}
+		return os.CopyFS(target, os.DirFS(draft))
+	case os.Link(draft, target) == nil:
+		return nil
+	}
+	in, err := os.Open(draft)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		return errors.Join(err, out.Close(), os.Remove(target))
+	}
+	return out.Close()
+}

@@ -70,8 +70,10 @@ type Reader struct {
 	byField   [lastField + 1][]*Module
 	packets   *Stream
 	sequences map[uint32]*sequence
-	lately    [16]*sequence // those looked up last, by the end of their ids
-	used      bool          // there was a packet
+	// sequenceMemory is for the next sequences.
+	sequenceMemory []sequence
+	lately         [16]*sequence // those looked up last, by the end of their ids
+	used           bool          // there was a packet
 
 	oldClock []uint32    // fields of packets that may be of a clock that is not known
 	shared   map[any]any // by the Shared
@@ -227,9 +229,7 @@ func (r *Reader) sequence(id uint32) *sequence {
 	}
 	q, ok := r.sequences[id]
 	if !ok {
-		q = &sequence{id: id, lost: true}
-		r.setState(q, &State{interval: &interval{}})
-		r.sequences[id] = q
+		q = r.newSequence(id)
 	}
 	*lately = q
 	return q
@@ -241,10 +241,7 @@ func (r *Reader) packet(p *Packet) {
 	known := dropped != 0 && r.sequences[p.Sequence] != nil
 	q := r.sequence(p.Sequence)
 	if known && p.HasSequence {
-		q.losses.Drops++
-		for i := range q.losses.Causes {
-			q.losses.Causes[i] += int64(dropped >> (i + firstLossCause) & 1)
-		}
+		q.dropped(dropped)
 	}
 	if p.first {
 		for _, m := range r.modules {
@@ -276,9 +273,9 @@ func (r *Reader) packet(p *Packet) {
 		}
 	}
 	if p.flags&flagNeeds != 0 {
-		q.losses.Needy++
+		q.needy++
 		if q.lost {
-			q.losses.Skipped++
+			q.skipped++
 			r.File.LogAt(model.StatPacketSkippedSeqNeedsIncrementalStateInvalid, p.Offset, r.SequenceArg(p.Sequence))
 			return
 		}

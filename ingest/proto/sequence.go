@@ -1,19 +1,29 @@
 package proto
 
 import (
+	"bytes"
+
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// sequence is one writer's packets, in order.
+// sequence is one writer's packets, in order. There can be millions of them, so they
+// are kept small and in slices.
 type sequence struct {
-	id    uint32
-	state *State
+	state          *State
+	losses         *packetLosses // nil if there were none
+	needy, skipped int64         // see Losses
+	id             uint32
 	// lost is set until the sequence starts anew, at first and when a packet was
 	// lost: interned data may be missing.
-	lost   bool
-	losses Losses
+	lost bool
+}
+
+type packetLosses struct {
+	drops  int64
+	causes [LossCauses]int64
 }
 
 // Losses are what is missing of a sequence's packets.
@@ -36,24 +46,64 @@ func (r *Reader) Losses(sequence uint32) (Losses, bool) {
 	if q == nil {
 		return Losses{}, false
 	}
-	return q.losses, true
+	l := Losses{Needy: q.needy, Skipped: q.skipped}
+	if q.losses != nil {
+		l.Drops, l.Causes = q.losses.drops, q.losses.causes
+	}
+	return l, true
+}
+
+// dropped counts that packets were lost, for causes as previous_packet_dropped has
+// them.
+func (q *sequence) dropped(causes uint32) {
+	if q.losses == nil {
+		q.losses = new(packetLosses)
+	}
+	q.losses.drops++
+	for i := range q.losses.causes {
+		q.losses.causes[i] += int64(causes >> (i + firstLossCause) & 1)
+	}
+}
+
+// sequencesAtOnce is how many sequences get memory at a time.
+const sequencesAtOnce = 64
+
+// newSequence adds a sequence.
+func (r *Reader) newSequence(id uint32) *sequence {
+	if len(r.sequenceMemory) == cap(r.sequenceMemory) {
+		r.sequenceMemory = make([]sequence, 0, sequencesAtOnce)
+	}
+	r.sequenceMemory = append(r.sequenceMemory, sequence{id: id, lost: true})
+	q := &r.sequenceMemory[len(r.sequenceMemory)-1]
+	r.setState(q, newState(interval{}))
+	r.sequences[id] = q
+	return q
 }
 
 // State is what packets of a sequence refer to: defaults and interned data. A
 // packet keeps the state that it was read in until it is parsed; what is interned
 // later is added to that state, so that nothing changes for it.
 type State struct {
+	*interval
+	defaults *defaults // nil if there are none
+	reader   *Reader
+	pending  int // tokens that refer to it
+	id       uint32
 	Sequence uint32
 	// Valid is set once the sequence has said that it starts anew and no packet
 	// has been lost since.
-	Valid bool
-	*interval
+	Valid   bool
+	current bool // of its sequence
+}
 
-	defaults *defaults // nil if there are none
-	reader   *Reader
-	id       uint32
-	pending  int  // tokens that refer to it
-	current  bool // of its sequence
+// newState returns a state with an interval of its own.
+func newState(iv interval) *State {
+	both := &struct {
+		State
+		interval
+	}{interval: iv}
+	both.State.interval = &both.interval
+	return &both.State
 }
 
 // Reader is the reader of the packets.
@@ -70,10 +120,24 @@ func (s *State) Release() {
 
 // interval is the part of a state that lives until the sequence starts anew.
 type interval struct {
-	interned [64]*internTable // by field of InternedData
-	others   map[uint32]*internTable
-	arena    []byte
-	locals   []any // by slot
+	// Interned data is kept as it came as long as it is little and seldom looked
+	// up, as with a sequence of one packet.
+	few     []byte // fields of InternedData
+	lookups int    // in few
+	tables  *internTables
+	locals  []any // by slot
+}
+
+const (
+	maxFewBytes   = 256
+	maxFewLookups = 8
+)
+
+// internTables hold interned data by field of InternedData.
+type internTables struct {
+	byField [64]*internTable
+	others  map[uint32]*internTable
+	arena   []byte
 }
 
 // internTable holds the messages of one field of InternedData by their iid,
@@ -132,76 +196,126 @@ func (t *internTable) setText(iid uint64, id model.StringID) {
 	t.others[iid] = id
 }
 
-// internArenaBytes is how much memory interned messages get at a time.
-const internArenaBytes = 4 << 10
+// Memory for interned messages is taken in pieces, each twice as large as the one
+// before.
+const (
+	minArenaBytes = 256
+	maxArenaBytes = 4 << 10
+)
 
-func (iv *interval) keep(data []byte) []byte {
-	if len(data) > internArenaBytes/4 {
-		return append(make([]byte, 0, len(data)), data...)
+func (t *internTables) keep(data []byte) []byte {
+	if len(data) > maxArenaBytes/4 {
+		return bytes.Clone(data)
 	}
-	if len(data) > cap(iv.arena)-len(iv.arena) {
-		iv.arena = make([]byte, 0, internArenaBytes)
+	if len(data) > cap(t.arena)-len(t.arena) {
+		t.arena = make([]byte, 0, max(minArenaBytes, len(data), min(2*cap(t.arena), maxArenaBytes)))
 	}
-	from := len(iv.arena)
-	iv.arena = append(iv.arena, data...)
-	return iv.arena[from:len(iv.arena):len(iv.arena)]
+	from := len(t.arena)
+	t.arena = append(t.arena, data...)
+	return t.arena[from:len(t.arena):len(t.arena)]
 }
 
+// table returns the table of a field, or nil.
+func (t *internTables) table(field uint32) *internTable {
+	if field < uint32(len(t.byField)) {
+		return t.byField[field]
+	}
+	return t.others[field]
+}
+
+// add adds a message by its field and iid.
+func (t *internTables) add(field uint32, iid uint64, data []byte) {
+	table := t.table(field)
+	if table == nil {
+		table = new(internTable)
+		if field < uint32(len(t.byField)) {
+			t.byField[field] = table
+		} else {
+			if t.others == nil {
+				t.others = map[uint32]*internTable{}
+			}
+			t.others[field] = table
+		}
+	}
+	table.add(iid, t.keep(data))
+}
+
+// table returns the table of a field, nil if there is none.
 func (iv *interval) table(field uint32) *internTable {
-	if field < uint32(len(iv.interned)) {
-		return iv.interned[field]
+	if iv.tables == nil {
+		return nil
 	}
-	return iv.others[field]
+	return iv.tables.table(field)
 }
 
-func (iv *interval) setTable(field uint32, t *internTable) {
-	if field < uint32(len(iv.interned)) {
-		iv.interned[field] = t
-		return
+// makeTables puts what is interned into tables.
+func (iv *interval) makeTables() {
+	iv.tables = new(internTables)
+	for f := wire.Read(iv.few); f.Next(); {
+		iv.tables.add(f.Number, message.Uint64(f.Bytes(), pb.InternedString_IID), f.Bytes())
 	}
-	if iv.others == nil {
-		iv.others = map[uint32]*internTable{}
+	iv.few = nil
+}
+
+// findFew looks for a message in what is not in tables.
+func (iv *interval) findFew(field uint32, iid uint64) []byte {
+	for f := wire.Read(iv.few); f.Next(); {
+		if f.Number == field && message.Uint64(f.Bytes(), pb.InternedString_IID) == iid {
+			return f.Bytes()
+		}
 	}
-	iv.others[field] = t
+	return nil
 }
 
 // intern adds an InternedData.
 func (s *State) intern(data []byte) {
-	for r := wire.Read(data); r.Next(); {
-		iid, ok := wire.Find(r.Bytes(), pb.InternedString_IID)
-		if !ok {
+	if s.tables == nil && len(s.few)+len(data) > maxFewBytes {
+		s.makeTables()
+	}
+	for i := 0; i < len(data); {
+		tag, v, next := wire.Scan(data, i)
+		if next < 0 {
+			return
+		}
+		field := wire.ScannedField(data, tag, v, next)
+		iid, ok := wire.Find(field.Bytes(), pb.InternedString_IID)
+		switch {
+		case !ok:
 			s.reader.File.Count(model.StatInternedDataTokenizerErrors)
-			continue
+		case s.tables == nil:
+			s.few = append(s.few, data[i:next]...)
+		default:
+			s.tables.add(field.Number, iid.Uint64(), field.Bytes())
 		}
-		table := s.table(r.Number)
-		if table == nil {
-			table = new(internTable)
-			s.setTable(r.Number, table)
-		}
-		table.add(iid.Uint64(), s.keep(r.Bytes()))
+		i = next
 	}
 }
 
 // Interned returns the message that a field of InternedData has for the iid. It
 // counts it if there is none.
 func (s *State) Interned(field uint32, iid uint64) ([]byte, bool) {
-	if table := s.table(field); table != nil {
-		if data := table.find(iid); data != nil {
-			return data, true
+	var data []byte
+	if s.tables == nil {
+		if s.lookups++; s.lookups > maxFewLookups && s.few != nil {
+			s.makeTables()
+		} else {
+			data = s.findFew(field, iid)
 		}
 	}
-	s.reader.File.Count(model.StatInternedDataTokenizerErrors)
-	return nil, false
+	if table := s.table(field); table != nil {
+		data = table.find(iid)
+	}
+	if data == nil {
+		s.reader.File.Count(model.StatInternedDataTokenizerErrors)
+	}
+	return data, data != nil
 }
 
 // InternedString returns the text of an interned message whose field 2 it is, as
 // in all that are but a name.
 func (s *State) InternedString(field uint32, iid uint64) (model.StringID, bool) {
-	table := s.table(field)
-	if table != nil {
-		if id := table.text(iid); id != 0 {
-			return id, true
-		}
+	if id := s.KnownString(field, iid); id != 0 {
+		return id, true
 	}
 	data, ok := s.Interned(field, iid)
 	if !ok {
@@ -209,7 +323,9 @@ func (s *State) InternedString(field uint32, iid uint64) (model.StringID, bool) 
 	}
 	value, _ := wire.Find(data, pb.InternedString_Str)
 	id := s.reader.Store.Strings.InternBytes(value.Bytes())
-	table.setText(iid, id)
+	if table := s.table(field); table != nil {
+		table.setText(iid, id)
+	}
 	return id, true
 }
 
@@ -225,7 +341,9 @@ func (s *State) KnownString(field uint32, iid uint64) model.StringID {
 // startAnew begins a state without interned data or defaults.
 func (q *sequence) startAnew(r *Reader) {
 	q.lost = false
-	r.setState(q, &State{Valid: true, interval: &interval{locals: q.state.keptLocals(Always)}})
+	s := newState(interval{locals: q.state.keptLocals(Always)})
+	s.Valid = true
+	r.setState(q, s)
 }
 
 // lose begins a state in which what is interned can no longer be relied on, but
@@ -233,8 +351,9 @@ func (q *sequence) startAnew(r *Reader) {
 func (q *sequence) lose(r *Reader) {
 	q.lost = true
 	old := q.state.interval
-	kept := &interval{interned: old.interned, others: old.others, locals: old.keptLocals(UntilAnew)}
-	r.setState(q, &State{defaults: q.state.defaults, interval: kept})
+	s := newState(interval{few: old.few, tables: old.tables, locals: old.keptLocals(UntilAnew)})
+	s.defaults = q.state.defaults
+	r.setState(q, s)
 }
 
 // setDefaults begins a state with new defaults and the same interned data.

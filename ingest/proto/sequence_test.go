@@ -1,8 +1,11 @@
 package proto
 
 import (
+	"encoding/binary"
+	"fmt"
 	"math"
 	"testing"
+	"unsafe"
 )
 
 func TestInternTable(t *testing.T) {
@@ -24,5 +27,45 @@ func TestInternTable(t *testing.T) {
 	}
 	if len(table.dense) > 2*maxDenseIID {
 		t.Errorf("the table has %d entries", len(table.dense))
+	}
+}
+
+func TestSequencesAreSmall(t *testing.T) {
+	size := unsafe.Sizeof(sequence{}) + unsafe.Sizeof(State{}) + unsafe.Sizeof(interval{})
+	if size > 160 {
+		t.Errorf("a sequence has %d bytes", size)
+	}
+}
+
+// internedText is a field of InternedData with a message of an iid and a text.
+func internedText(field, iid uint64, text string) []byte {
+	m := binary.AppendUvarint([]byte{1 << 3}, iid)
+	m = append(binary.AppendUvarint(append(m, 2<<3|2), uint64(len(text))), text...)
+	return append(binary.AppendUvarint(binary.AppendUvarint(nil, field<<3|2), uint64(len(m))), m...)
+}
+
+// TestInterned looks up what is kept as it came, and again when it is in tables,
+// because it was looked up often or became more.
+func TestInterned(t *testing.T) {
+	for _, more := range []int{0, 100} {
+		s := newState(interval{})
+		s.intern(internedText(2, 1, "first"))
+		s.intern(append(internedText(2, 1, "not the first"), internedText(90, 7, "other field")...))
+		for i := range more {
+			s.intern(internedText(3, uint64(i+1), fmt.Sprint("name ", i)))
+		}
+		for range 2 * maxFewLookups {
+			first, ok := s.Interned(2, 1)
+			if !ok || string(first) != string(internedText(2, 1, "first")[2:]) {
+				t.Fatalf("%d more: %q", more, first)
+			}
+			other, ok := s.Interned(90, 7)
+			if !ok || string(other) != string(internedText(90, 7, "other field")[3:]) {
+				t.Fatalf("%d more: %q", more, other)
+			}
+		}
+		if s.tables == nil || s.few != nil {
+			t.Errorf("%d more: what is often looked up is not in tables", more)
+		}
 	}
 }

@@ -19,8 +19,6 @@ var signatures = []struct {
 	{"an empty ZIP archive", 0, "PK\x05\x06"},
 	{"a tar archive", 257, "ustar"},
 	{"a heap dump of Java (HPROF)", 0, "JAVA PROFILE 1.0"},
-	{"a method trace of Android's runtime", 0, "SLOW"},
-	{"a method trace of Android's runtime", 0, "*version\n"},
 	{"a recording of Java's Flight Recorder (JFR)", 0, "FLR\x00"},
 	{"trace.dat of trace-cmd", 0, "\x17\x08Dtracing"},
 	{"a Common Trace Format (CTF) stream", 0, "\xc1\x1f\xfc\xc1"},

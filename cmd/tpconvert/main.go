@@ -25,7 +25,7 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is a command line that makes no sense.
+// usageError is a wrong use of the command line.
 type usageError struct{ error }
 
 // exitCode says what an error means to the caller of the command.

@@ -186,7 +186,11 @@ func delimited(sql string, pos int, quote byte, k kind) (token, error) {
 		}
 		return token{kind: k, text: b.String(), pos: pos, end: i + 1}, nil
 	}
-	return token{}, failAt(pos, "no end of what %c begins", sql[pos])
+	what := "identifier"
+	if quote == '\'' {
+		what = "string"
+	}
+	return token{}, failAt(pos, "unterminated %s", what)
 }
 
 // Statement is one of several in a text.

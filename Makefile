@@ -2,14 +2,17 @@ GO          ?= go
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SHARED      ?= ../shared
 FUZZTIME    ?= 2000x
+SOAKTIME    ?= 10m
+KILLS       ?= 1000
+MUTATE      ?= 5m
 BENCHSIZES  ?= 1GB 500MB
 TESTFLAGS   ?=
 
-.PHONY: build generate test lint fmt unit race fuzz smoke conformance conformance-update clients clients-newest bench pgo man clean
+.PHONY: build generate test lint fmt unit race fuzz smoke conformance conformance-update faults soak clients clients-newest bench pgo man clean
 
 # What cmd/tpconvert/default.pgo makes faster it does not change, and the compiler
 # takes long over it.
-test lint unit race fuzz smoke conformance clients generate: export GOFLAGS := -pgo=off $(GOFLAGS)
+test lint unit race fuzz smoke conformance clients generate faults soak: export GOFLAGS := -pgo=off $(GOFLAGS)
 
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert
@@ -38,6 +41,14 @@ race: ## tests of what is concurrent, with the race detector
 
 fuzz: ## each fuzz target for FUZZTIME
 	GO=$(GO) .ci/fuzz $(FUZZTIME)
+
+faults: build ## kills, injected errors, full disks, rivals: nothing half is visible, every rerun ends complete
+	.ci/faults $(KILLS)
+	$(GO) test -run '^TestMutations$$' -timeout 0 ./ingest -mutate $(MUTATE)
+
+soak: ## every fuzz target and damaged traces for SOAKTIME each
+	.ci/fuzz $(SOAKTIME)
+	$(GO) test -run '^TestMutations$$' -timeout 0 ./ingest -mutate $(SOAKTIME)
 
 smoke: build ## the main job, as the README has it
 	.ci/smoke

@@ -3,6 +3,8 @@ package export
 import (
 	"encoding/json"
 	"os"
+	"slices"
+	"time"
 )
 
 // manifestName is the manifest of a dataset of one trace and, without the
@@ -10,12 +12,17 @@ import (
 const manifestName = "_tpconvert.json"
 
 // Manifest is `_tpconvert.json`: what a dataset, or one trace of it, is made
-// of. Commit fills in the tables and the schema version.
+// of. Commit fills in the tables and the versions.
 type Manifest struct {
 	SchemaVersion    int      `json:"schema_version"`
 	ConverterVersion string   `json:"converter_version"`
 	TraceID          string   `json:"trace_id"`
 	Input            Input    `json:"input"`
+	Also             []Source `json:"also,omitempty"`          // with the same content
+	Start            *int64   `json:"start_ts,omitempty"`      // ns of the trace clock
+	End              *int64   `json:"end_ts,omitempty"`        // ns of the trace clock
+	StartUnix        *int64   `json:"start_unix_ns,omitempty"` // wall clock at the start
+	Machine          Machine  `json:"machine"`
 	Tables           []Table  `json:"tables"`
 	Stats            []Stat   `json:"stats"`
 	Warnings         []string `json:"warnings"`
@@ -25,11 +32,59 @@ type Manifest struct {
 
 // Input is a trace file, or a file in an archive that is one.
 type Input struct {
-	Name    string  `json:"name"`
-	Bytes   int64   `json:"bytes"`
-	SHA256  string  `json:"sha256,omitempty"` // hexadecimal; of the outermost only
-	Format  string  `json:"format"`           // as detected
-	Members []Input `json:"members,omitempty"`
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256,omitempty"` // hexadecimal; of the outermost only, as what follows but format and members
+	Path   string `json:"path,omitempty"`   // absolute; "" for the standard input
+	// Modified is when the file was changed last.
+	Modified time.Time `json:"modified,omitzero"`
+	Format   string    `json:"format"` // as detected
+	Members  []Input   `json:"members,omitempty"`
+}
+
+// Source is a file as it was when it was read.
+type Source struct {
+	Path     string    `json:"path"` // absolute
+	Bytes    int64     `json:"bytes"`
+	Modified time.Time `json:"modified"`
+}
+
+// Sources are the files that had the content of the trace.
+func (m *Manifest) Sources() []Source {
+	return append([]Source{{m.Input.Path, m.Input.Bytes, m.Input.Modified}}, m.Also...)
+}
+
+// addSource adds a file, or its new time, and reports whether that is news.
+func (m *Manifest) addSource(s Source) bool {
+	if s.Path == "" {
+		return false
+	}
+	if s.Path == m.Input.Path {
+		news := !s.Modified.Equal(m.Input.Modified)
+		m.Input.Modified = s.Modified
+		return news
+	}
+	i := slices.IndexFunc(m.Also, func(o Source) bool { return o.Path == s.Path })
+	if i < 0 {
+		m.Also = append(m.Also, s)
+		return true
+	}
+	news := !s.Modified.Equal(m.Also[i].Modified)
+	m.Also[i] = s
+	return news
+}
+
+// Machine is what is known of the machine that recorded a trace.
+type Machine struct {
+	Name                      string `json:"name,omitempty"`
+	Sysname                   string `json:"sysname,omitempty"`
+	Release                   string `json:"release,omitempty"`
+	Arch                      string `json:"arch,omitempty"`
+	NumCPUs                   *int64 `json:"num_cpus,omitempty"`
+	RAMBytes                  *int64 `json:"system_ram_bytes,omitempty"`
+	AndroidBuildFingerprint   string `json:"android_build_fingerprint,omitempty"`
+	AndroidDeviceManufacturer string `json:"android_device_manufacturer,omitempty"`
+	AndroidSDKVersion         *int64 `json:"android_sdk_version,omitempty"`
 }
 
 // Table is a file of the dataset.
@@ -37,7 +92,7 @@ type Table struct {
 	Name  string `json:"name"`
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes"`
-	File  string `json:"file"` // relative to the dataset, with slashes
+	File  string `json:"file"` // beside the manifest
 }
 
 // Stat is a row of the stats table that is not zero.
@@ -50,6 +105,9 @@ type Stat struct {
 	// Description goes on after the value where the name does not say it all.
 	Description string `json:"description,omitempty"`
 }
+
+// Lost reports whether the stat says that data is missing.
+func (s Stat) Lost() bool { return s.Severity == "data_loss" || s.Severity == "error" }
 
 // readManifest reads a manifest.
 func readManifest(path string) (*Manifest, error) {
@@ -67,12 +125,17 @@ func (m *Manifest) write(path string) error {
 	if err != nil {
 		return err
 	}
+	return writeWhole(path, append(text, '\n'))
+}
+
+// writeWhole writes a file, whole or not at all.
+func writeWhole(path string, text []byte) error {
 	draft := path + ".draft"
 	f, err := os.Create(draft)
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(append(text, '\n')); err != nil {
+	if _, err := f.Write(text); err != nil {
 		f.Close()
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // single is the place of a dataset of one trace.
@@ -15,9 +14,6 @@ type single struct {
 	path  string
 	force bool
 }
-
-// replaced ends the name of a dataset that makes room for a new one.
-const replaced = ".replaced"
 
 // Create begins a dataset of one trace at dir, whose parent must exist. An
 // empty folder may be there. Folders that killed runs left beside it are
@@ -34,20 +30,17 @@ func Create(dir string, o Options) (*Writer, error) {
 		dir = linked
 	}
 	parent, prefix := filepath.Dir(dir), "."+filepath.Base(dir)+".tpconvert-"
-	err = sweep(parent, prefix, func(path string) error {
-		if strings.HasSuffix(path, replaced) && !exists(dir) {
-			return os.Rename(path, dir)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := Sweep(parent, prefix, func(string) (string, error) { return dir, nil }); err != nil {
 		return nil, targetError(dir, err)
+	}
+	if isMount(dir) {
+		return nil, targetError(dir, errors.New("it is a mount point, which a finished dataset cannot replace: give a folder in it"))
 	}
 	s := single{dir, o.Force}
 	if err := s.admit(nil); err != nil {
 		return nil, err
 	}
-	stage, err := newStage(parent, prefix)
+	stage, err := NewStage(parent, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +59,8 @@ func (s single) admit(*Manifest) error {
 		return fmt.Errorf("%s exists and is %w: %w", s.path, ErrForeign, err)
 	case len(entries) == 0:
 		return nil
+	case isMany(s.path):
+		return fmt.Errorf("%s is %w of one trace, but of many: --append adds a trace to it", s.path, ErrForeign)
 	}
 	m, err := readManifest(filepath.Join(s.path, manifestName))
 	if err != nil {
@@ -82,38 +77,14 @@ func (s single) admit(*Manifest) error {
 	return nil
 }
 
-func (s single) file(table, format string, _ *Manifest) string { return table + "." + format }
+func (s single) partitioned() bool { return false }
 
-// publish renames the folder. What it replaces goes out of the way first; Create
-// puts it back if that is as far as it came.
 func (s single) publish(folder string, m *Manifest) error {
 	if err := s.admit(m); err != nil {
 		return err
 	}
-	if err := s.swap(folder); err != nil {
+	if err := install(folder, s.path); err != nil {
 		return targetError(s.path, err)
 	}
 	return nil
-}
-
-func (s single) swap(folder string) error {
-	parent := filepath.Dir(s.path)
-	// An empty folder is in the way as well, and goes without a trace.
-	os.Remove(s.path)
-	if !exists(s.path) {
-		return errors.Join(os.Rename(folder, s.path), syncFolder(parent))
-	}
-	old := folder + replaced
-	lock, err := tryLock(s.path)
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	if err := os.Rename(s.path, old); err != nil {
-		return err
-	}
-	if err := os.Rename(folder, s.path); err != nil {
-		return errors.Join(err, os.Rename(old, s.path))
-	}
-	return errors.Join(syncFolder(parent), os.RemoveAll(old))
 }

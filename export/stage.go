@@ -10,16 +10,20 @@ import (
 	"strings"
 )
 
-// stage is a folder in which files are written before they are published. It
-// is locked as long as its process lives, so that others can tell a folder at
-// work from one that a killed run left.
-type stage struct {
-	path string
+// Stage is a folder in which files are written before they are published. It is
+// locked as long as its process lives, so that others can tell a folder at work
+// from one that a killed run left.
+type Stage struct {
+	Path string
 	lock *os.File
 }
 
-// newStage makes a folder whose name begins with prefix.
-func newStage(parent, prefix string) (*stage, error) {
+// replaced ends the name of a folder that makes room for a new one, where two
+// folders cannot change names at once.
+const replaced = ".replaced"
+
+// NewStage makes a folder whose name begins with prefix.
+func NewStage(parent, prefix string) (*Stage, error) {
 	for {
 		path := filepath.Join(parent, fmt.Sprintf("%s%016x", prefix, rand.Uint64()))
 		if err := os.Mkdir(path, 0o777); err != nil {
@@ -27,7 +31,7 @@ func newStage(parent, prefix string) (*stage, error) {
 		}
 		lock, err := tryLock(path)
 		if err == nil {
-			return &stage{path, lock}, nil
+			return &Stage{path, lock}, nil
 		}
 		// Another run took it for dead before it was locked.
 		if !errors.Is(err, errLocked) {
@@ -37,20 +41,23 @@ func newStage(parent, prefix string) (*stage, error) {
 	}
 }
 
-// remove removes the folder, if it is still there, and unlocks it.
-func (s *stage) remove() error {
+// Remove removes the folder, if it is still there, and unlocks it.
+func (s *Stage) Remove() error {
 	if s.lock == nil {
 		return nil
 	}
-	err := os.RemoveAll(s.path)
+	err := os.RemoveAll(s.Path)
 	s.lock.Close()
 	s.lock = nil
 	return err
 }
 
-// sweep calls settle with each folder whose name begins with prefix and that
-// no process is at work in, then removes it.
-func sweep(parent, prefix string, settle func(path string) error) error {
+// Sweep removes the folders whose name begins with prefix and that no process is
+// at work in. One that made room for a folder that did not come goes back to
+// home, if that is not nil. What cannot be removed, because it is another user's
+// or the disk is at fault, stays: it is in nobody's way, and the next run tries
+// again.
+func Sweep(parent, prefix string, home func(path string) (string, error)) error {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return err
@@ -64,24 +71,65 @@ func sweep(parent, prefix string, settle func(path string) error) error {
 		if err != nil {
 			continue
 		}
-		if err := settle(path); err != nil {
-			lock.Close()
-			return err
+		if err := settle(path, home); err == nil {
+			_ = os.RemoveAll(path)
 		}
-		err = os.RemoveAll(path)
 		lock.Close()
-		if err != nil {
-			return err
-		}
 	}
 	return nil
+}
+
+// settle puts back a folder that made room.
+func settle(path string, home func(path string) (string, error)) error {
+	if home == nil || !strings.HasSuffix(path, replaced) {
+		return nil
+	}
+	to, err := home(path)
+	if err != nil || exists(to) {
+		return err
+	}
+	return os.Rename(path, to)
+}
+
+// install gives a finished folder its name. What has the name is there until the
+// moment in which the new one is, and has the folder's old name then. If install
+// fails, one of the two is there whole.
+func install(folder, path string) error {
+	parent := filepath.Dir(path)
+	var err error
+	switch {
+	case !exists(path):
+		err = os.Rename(folder, path)
+	case exchange(folder, path) != nil:
+		err = giveWay(folder, path)
+	}
+	if err != nil {
+		return err
+	}
+	return syncFolder(parent)
+}
+
+// giveWay is install where folders cannot change names at once. Sweep puts the
+// old folder back if this does not come to its end.
+func giveWay(folder, path string) error {
+	old := folder + replaced
+	if err := os.Rename(path, old); err != nil {
+		return err
+	}
+	if err := os.Rename(folder, path); err != nil {
+		return errors.Join(err, os.Rename(old, path))
+	}
+	return os.Rename(old, folder)
 }
 
 // errLocked is returned by tryLock if another has the lock or the folder is gone.
 var errLocked = errors.New("locked by another process")
 
 // tryLock locks a folder until the file is closed or the process ends.
-func tryLock(path string) (*os.File, error) {
+func tryLock(path string) (*os.File, error) { return lockFolder(path, false) }
+
+// lockFolder is tryLock that waits for others if told to.
+func lockFolder(path string, wait bool) (*os.File, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errLocked
@@ -89,7 +137,7 @@ func tryLock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(f, false); err != nil {
+	if err := lock(f, wait); err != nil {
 		f.Close()
 		return nil, err
 	}

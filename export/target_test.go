@@ -115,7 +115,7 @@ func TestCoreTablesAreAlwaysThere(t *testing.T) {
 	want := []string{manifestName}
 	for _, name := range []string{
 		"track", "thread_track", "process_track", "counter_track", "slice", "counter", "flow", "args", "thread",
-		"process", "cpu", "sched_slice", "thread_state", "stats", "metadata", "trace_bounds",
+		"process", "cpu", "sched_slice", "thread_state", "stats", "metadata", "trace", "trace_bounds",
 	} {
 		want = append(want, name+".parquet")
 	}
@@ -258,7 +258,7 @@ func TestAbortLeavesNothing(t *testing.T) {
 func TestEncoderThatFails(t *testing.T) {
 	parent := t.TempDir()
 	w := create(t, filepath.Join(parent, "out"), Options{})
-	if err := os.RemoveAll(w.stage.path); err != nil {
+	if err := os.RemoveAll(w.stage.Path); err != nil {
 		t.Fatal(err)
 	}
 	var chunks keep
@@ -379,17 +379,21 @@ func TestDatasetOfManyTraces(t *testing.T) {
 	if err := errors.Join(a.Commit(&Manifest{TraceID: "t_a"}), b.Commit(&Manifest{TraceID: "t_b"})); err != nil {
 		t.Fatal(err)
 	}
-	files := []string{
-		"kinds/trace_id=t_a/part-0.parquet", "kinds/trace_id=t_b/part-0.parquet", "kinds_child/trace_id=t_a/part-0.parquet",
-		"_tpconvert/t_a.json", "_tpconvert/t_b.json",
+	files := func(trace string, tables ...string) (all []string) {
+		for _, table := range append(tables, manifestName) {
+			all = append(all, "trace_id="+trace+"/"+table)
+		}
+		return all
 	}
-	if rows := readArrowGo(t, filepath.Join(dir, "kinds/trace_id=t_b/part-0.parquet")); len(rows) != 1 {
+	empty := []string{"trace_id=_empty/kinds.parquet", "trace_id=_empty/kinds_child.parquet", "trace_id=_empty/none.parquet"}
+	both, one := files("t_a", "kinds.parquet", "kinds_child.parquet"), files("t_b", "kinds.parquet")
+	if rows := readArrowGo(t, filepath.Join(dir, "trace_id=t_b/kinds.parquet")); len(rows) != 1 {
 		t.Errorf("%d rows", len(rows))
 	}
-	equalTree(t, dir, files...)
-	m, err := readManifest(filepath.Join(dir, "_tpconvert/t_a.json"))
-	if err != nil || m.Tables[0].File != files[0] {
-		t.Errorf("manifest %+v, %v", m, err)
+	equalTree(t, dir, slices.Concat(both, one, empty)...)
+	all, err := d.Manifests()
+	if err != nil || len(all) != 2 || all[0].TraceID != "t_a" || all[0].Tables[0].File != "kinds.parquet" {
+		t.Errorf("manifests %+v, %v", all, err)
 	}
 	if !again.Has("t_a") || again.Has("t_c") {
 		t.Error("Has is wrong")
@@ -402,14 +406,11 @@ func TestDatasetOfManyTraces(t *testing.T) {
 	if err := write(t, c, 5, "t_a"); !errors.Is(err, ErrExists) {
 		t.Errorf("Commit of a trace that exists = %v", err)
 	}
-	equalTree(t, dir, files...)
+	equalTree(t, dir, slices.Concat(both, one, empty)...)
 
 	// The new t_a has no row of kinds_child.
 	commitTrace(t, openDataset(t, dir, true), 1, "t_a")
-	equalTree(t, dir, files[0], files[1], files[3], files[4])
-	if exists(filepath.Join(dir, "kinds_child")) {
-		t.Error("a table without files has a folder")
-	}
+	equalTree(t, dir, slices.Concat(files("t_a", "kinds.parquet"), one, empty)...)
 	if _, err := OpenDataset(dir, Options{Format: Arrow}); !errors.Is(err, ErrOption) {
 		t.Errorf("OpenDataset of Arrow = %v", err)
 	}
@@ -448,12 +449,15 @@ func TestDatasetIsForeign(t *testing.T) {
 	}
 }
 
-// TestKilledWhilePublishing has a folder as a run leaves it that is killed when
-// it has moved none, some or all of the files.
-func TestKilledWhilePublishing(t *testing.T) {
-	for moved := range 3 {
-		dir := filepath.Join(t.TempDir(), "out")
-		d := openDataset(t, dir, false)
+// TestLeftBehind has folders as runs leave them that are killed before and after
+// their trace is published, and while it takes the place of another.
+func TestLeftBehind(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	d := openDataset(t, dir, false)
+	commitTrace(t, d, 30, "t_1")
+	want := tree(t, dir)
+	leave := func(name string) string {
+		t.Helper()
 		w, err := d.Create()
 		if err != nil {
 			t.Fatal(err)
@@ -461,31 +465,103 @@ func TestKilledWhilePublishing(t *testing.T) {
 		fill(t, 30, 10, w)
 		w.running.Wait()
 		m := Manifest{TraceID: "t_1"}
-		if err := w.finish(&m); err != nil {
+		if err := errors.Join(w.finish(&m), m.write(filepath.Join(w.stage.Path, manifestName)), w.stage.lock.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if err := m.write(filepath.Join(w.stage.path, manifestName)); err != nil {
+		path := filepath.Join(filepath.Dir(w.stage.Path), name)
+		if err := os.Rename(w.stage.Path, path); err != nil {
 			t.Fatal(err)
 		}
-		for _, table := range m.Tables[:moved] {
-			to := filepath.Join(dir, table.File)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o777), os.Rename(filepath.Join(w.stage.path, table.Name+".parquet"), to)); err != nil {
-				t.Fatal(err)
+		return path
+	}
+	check := func(what string) {
+		t.Helper()
+		for range 2 {
+			openDataset(t, dir, false)
+			equalTree(t, dir, want...)
+			if left, err := os.ReadDir(d.own("tmp")); err != nil || len(left) > 0 {
+				t.Errorf("%s: %v, %v", what, left, err)
 			}
 		}
-		w.stage.lock.Close()
-		unfinished, err := d.Create()
+	}
+	leave("1")
+	check("finished")
+	if err := os.Remove(filepath.Join(leave("2"), manifestName)); err != nil {
+		t.Fatal(err)
+	}
+	check("unfinished")
+	leave("3" + replaced)
+	check("replaced")
+	if err := os.Rename(d.folder("t_1"), d.own("tmp", "4"+replaced)); err != nil {
+		t.Fatal(err)
+	}
+	check("made room")
+}
+
+// TestGiveWay replaces a folder where two cannot change names at once, and by one
+// that is not there.
+func TestGiveWay(t *testing.T) {
+	dir := t.TempDir()
+	old, new := filepath.Join(dir, "old"), filepath.Join(dir, "new")
+	for _, name := range []string{old, new} {
+		if err := errors.Join(os.Mkdir(name, 0o777), os.WriteFile(filepath.Join(name, filepath.Base(name)), nil, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := giveWay(filepath.Join(dir, "missing"), old); err == nil {
+		t.Error("no error")
+	}
+	equalTree(t, dir, "old/old", "new/new")
+	if err := giveWay(new, old); err != nil {
+		t.Fatal(err)
+	}
+	equalTree(t, dir, "old/new", "new/old")
+	if err := install(new, old); err != nil {
+		t.Fatal(err)
+	}
+	equalTree(t, dir, "old/old", "new/new")
+}
+
+// TestSourcesOfATrace adds a source to a trace with the table trace and to one
+// without.
+func TestSourcesOfATrace(t *testing.T) {
+	for _, tables := range [][]string{nil, {"slice"}} {
+		d, err := OpenDataset(filepath.Join(t.TempDir(), "out"), Options{Schemas: schema.All(), Tables: tables})
 		if err != nil {
 			t.Fatal(err)
 		}
-		fill(t, 30, 10, unfinished)
-		unfinished.running.Wait()
-		unfinished.stage.lock.Close()
-
-		openDataset(t, dir, false)
-		equalTree(t, dir, "kinds/trace_id=t_1/part-0.parquet", "kinds_child/trace_id=t_1/part-0.parquet", "_tpconvert/t_1.json")
-		if left, err := os.ReadDir(filepath.Join(dir, "_tpconvert", "tmp")); err != nil || len(left) > 0 {
-			t.Errorf("%v, %v", left, err)
+		w, err := d.Create()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Commit(&Manifest{TraceID: "t_1", Input: Input{Path: "/a", Bytes: 5}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"/b", "/b", "/c", "/a"} {
+			if err := d.AddSource("t_1", Source{Path: path, Bytes: 5}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := d.Manifest("t_1")
+		if err != nil || len(m.Also) != 2 || m.otherPaths() != "/b\n/c" {
+			t.Fatalf("%+v, %v", m, err)
+		}
+		if tables != nil {
+			continue
+		}
+		path := filepath.Join(d.folder("t_1"), "trace.parquet")
+		rows, f := readParquetGo(t, path)
+		names := f.Schema().Columns()
+		at := slices.IndexFunc(names, func(c []string) bool { return c[0] == "other_paths" })
+		if len(rows) != 1 || rows[0][at] != "/b\n/c" {
+			t.Errorf("trace: %v", rows)
+		}
+		if slices.ContainsFunc(names, func(c []string) bool { return c[0] == "trace_id" }) {
+			t.Error("trace_id is in the file and in its path")
+		}
+		info, err := os.Stat(path)
+		if err != nil || m.Tables[0].Bytes != info.Size() {
+			t.Errorf("manifest %+v, file %v %v", m.Tables[0], info, err)
 		}
 	}
 }

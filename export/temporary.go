@@ -9,13 +9,13 @@ import (
 // calls with this prefix have left whose processes were killed.
 func Temporary(prefix string) (path string, remove func() error, err error) {
 	// Folders of others, which cannot be removed, are no reason to fail.
-	_ = sweep(os.TempDir(), prefix, func(string) error { return nil })
-	s, err := newStage(os.TempDir(), prefix)
+	_ = Sweep(os.TempDir(), prefix, nil)
+	s, err := NewStage(os.TempDir(), prefix)
 	if err != nil {
 		return "", nil, err
 	}
-	if err := os.Chmod(s.path, 0o700); err != nil {
-		return "", nil, errors.Join(err, s.remove())
+	if err := os.Chmod(s.Path, 0o700); err != nil {
+		return "", nil, errors.Join(err, s.Remove())
 	}
-	return s.path, s.remove, nil
+	return s.Path, s.Remove, nil
 }

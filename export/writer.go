@@ -16,7 +16,8 @@ import (
 type Writer struct {
 	options Options
 	place   place
-	stage   *stage
+	stage   *Stage
+	bare    bool // tables without rows are written, and nothing else
 	outputs map[string]*output
 	workers chan *scratch // as many as encoders may be at work
 	slots   chan struct{} // as many as chunks may be here at a time
@@ -30,10 +31,11 @@ type Writer struct {
 type place interface {
 	// admit rejects a trace that publish would not take.
 	admit(m *Manifest) error
-	// file is the path of a table's file in the dataset.
-	file(table, format string, m *Manifest) string
-	// publish moves the files and the manifest in the folder into place. The
-	// folder may be left behind.
+	// partitioned reports whether trace_id is in the path of the files, not in
+	// them, and tables without rows are elsewhere.
+	partitioned() bool
+	// publish puts the folder with the files and the manifest into place. The
+	// folder, or what it replaced, may be left behind.
 	publish(folder string, m *Manifest) error
 }
 
@@ -71,14 +73,17 @@ func newWorkers(n int) chan *scratch {
 	return workers
 }
 
-func newWriter(o Options, p place, s *stage, workers chan *scratch) *Writer {
+func newWriter(o Options, p place, s *Stage, workers chan *scratch) *Writer {
 	past := make(chan struct{})
 	close(past)
 	w := &Writer{options: o, place: p, stage: s, workers: workers,
 		slots: make(chan struct{}, 2*o.Jobs), outputs: map[string]*output{}}
 	for _, s := range o.Schemas {
 		if !s.Abstract && o.selects(s.Name) {
-			w.outputs[s.Name] = &output{schema: s, path: filepath.Join(w.stage.path, s.Name+"."+o.Format), last: turn{past, past}}
+			if p.partitioned() {
+				s = s.Without(traceIDColumn)
+			}
+			w.outputs[s.Name] = &output{schema: s, path: filepath.Join(w.stage.Path, s.Name+"."+o.Format), last: turn{past, past}}
 		}
 	}
 	return w
@@ -154,13 +159,16 @@ func (w *Writer) Commit(m *Manifest) error {
 	if err := w.place.admit(m); err != nil {
 		return err
 	}
+	if err := w.describe(m); err != nil {
+		return err
+	}
 	if err := w.finish(m); err != nil {
 		return err
 	}
-	if err := errors.Join(m.write(filepath.Join(w.stage.path, manifestName)), syncFolder(w.stage.path)); err != nil {
-		return targetError(w.stage.path, err)
+	if err := errors.Join(m.write(filepath.Join(w.stage.Path, manifestName)), syncFolder(w.stage.Path)); err != nil {
+		return targetError(w.stage.Path, err)
 	}
-	return w.place.publish(w.stage.path, m)
+	return w.place.publish(w.stage.Path, m)
 }
 
 // finish ends the files that the dataset will have.
@@ -185,8 +193,7 @@ func (w *Writer) finish(m *Manifest) error {
 		info, err := os.Stat(out.path)
 		w.fail(out, err)
 		if err == nil {
-			m.Tables = append(m.Tables, Table{Name: out.schema.Name, Rows: out.rows, Bytes: info.Size(),
-				File: w.place.file(out.schema.Name, w.options.Format, m)})
+			m.Tables = append(m.Tables, Table{out.schema.Name, out.rows, info.Size(), filepath.Base(out.path)})
 		}
 	}
 	return w.err
@@ -196,6 +203,9 @@ func (w *Writer) finish(m *Manifest) error {
 // children of counter_track and of state_track are where their parent has rows,
 // so that a reader may join them all without a look at which of them exist.
 func (w *Writer) keepsEmpty(s *table.Schema) bool {
+	if w.bare || w.place.partitioned() {
+		return w.bare
+	}
 	if w.options.keepsEmpty(s) {
 		return true
 	}
@@ -214,7 +224,7 @@ func (w *Writer) Abort() error {
 			out.file.Close()
 		}
 	}
-	return w.stage.remove()
+	return w.stage.Remove()
 }
 
 // open begins the file, of a table without rows if first is nil.

@@ -16,7 +16,7 @@ import (
 type Dataset struct {
 	Path   string // its folder as DuckDB is to find it, with slashes
 	Layout Layout
-	Tables []string // those that have files
+	Tables []string // those that have files; of many traces every table has, as soon as there is a trace
 }
 
 // Register makes every declared table of a dataset, and all macros and views, in an empty database. The tables are
@@ -51,7 +51,7 @@ func register(ctx context.Context, db Execer, d Dataset, materialize bool) error
 			continue // a view among the macros
 		}
 		rows := d.empty(s)
-		if files[s.Name] {
+		if files[s.Name] || d.Layout == ManyTraces && len(d.Tables) > 0 {
 			rows = d.read(s)
 		}
 		for _, statement := range []string{
@@ -95,16 +95,24 @@ func Registered(ctx context.Context, db *sql.Conn) (Layout, error) {
 // read selects the rows of a table from its files.
 func (d Dataset) read(s *table.Schema) string {
 	var columns []string
-	for _, c := range s.Columns {
+	for _, c := range d.columns(s) {
 		columns = append(columns, identifier(c.Name))
 	}
 	from := fmt.Sprintf("read_parquet(%s)", quote(d.glob(s.Name+".parquet")))
 	if d.Layout == ManyTraces {
 		columns = append(columns, "trace_id")
 		from = fmt.Sprintf("read_parquet(%s, hive_partitioning = true, hive_types = {trace_id: VARCHAR})",
-			quote(d.glob(s.Name, "trace_id=*", "*.parquet")))
+			quote(d.glob("trace_id=*", s.Name+".parquet")))
 	}
 	return fmt.Sprintf("SELECT %s FROM %s", strings.Join(columns, ", "), from)
+}
+
+// columns are those of a table's files.
+func (d Dataset) columns(s *table.Schema) []table.Column {
+	if d.Layout == ManyTraces {
+		s = s.Without("trace_id")
+	}
+	return s.Columns
 }
 
 // glob is a path in the dataset for DuckDB, which takes it for a pattern.
@@ -116,7 +124,7 @@ func (d Dataset) glob(names ...string) string {
 // empty selects no rows with the columns of a table.
 func (d Dataset) empty(s *table.Schema) string {
 	var columns []string
-	for _, c := range s.Columns {
+	for _, c := range d.columns(s) {
 		columns = append(columns, fmt.Sprintf("NULL::%s AS %s", types[c.Type], identifier(c.Name)))
 	}
 	if d.Layout == ManyTraces {

@@ -58,7 +58,7 @@ func TestFoldersAreReadRecursively(t *testing.T) {
 	tpconvert(t, dir, "traces/one.json", "traces/old").expect(t, exitDone, "")
 	got := tpconvert(t, dir, "traces", "out")
 	got.expect(t, exitDone, "")
-	if all := names(t, dir, "out", "slice"); len(all) != 2 {
+	if all := tracesIn(t, filepath.Join(dir, "out")); len(all) != 2 {
 		t.Errorf("traces %v", all)
 	}
 	lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
@@ -125,7 +125,7 @@ func TestManPagesKeepPlaceholders(t *testing.T) {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		if strings.Contains(string(text), "OUT/") && !strings.Contains(string(text), "OUT/<table>/trace_id=<id>/") {
+		if strings.Contains(string(text), "OUT/") && !strings.Contains(string(text), "OUT/trace_id=<id>/<table>.parquet") {
 			t.Errorf("%s: %s", path, text)
 		}
 		return err

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -22,6 +24,7 @@ type convertOptions struct {
 	traceID      string
 	emptyTables  bool
 	force        bool
+	append       bool
 	strict       bool
 	duckdb       string
 	registerOptions
@@ -57,7 +60,11 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 			if err := r.convert(cmd.Context(), args[:last]); err != nil {
 				return err
 			}
-			return o.registerFile(cmd.Context(), r.out, o.duckdb)
+			err = o.registerFile(cmd.Context(), r.out, o.duckdb)
+			if errors.Is(err, context.Canceled) {
+				return fmt.Errorf("interrupted: %s is complete, %s is not there: %w", r.out, o.duckdb, err)
+			}
+			return err
 		},
 	}
 	flags := cmd.Flags()
@@ -70,6 +77,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 	flags.StringVar(&o.traceID, "trace-id", "", "id of the trace (default t_ and 16 hex digits of its SHA-256)")
 	flags.BoolVar(&o.emptyTables, "empty-tables", false, "write tables without rows too")
 	flags.BoolVarP(&o.force, "force", "f", false, "replace the dataset if OUT has one")
+	flags.BoolVar(&o.append, "append", false, "add one trace, too, to a dataset of many")
 	flags.StringVar(&o.duckdb, "duckdb", "", "DuckDB file to make of the dataset, as \"tpconvert register\" does")
 	o.registerOptions.register(flags)
 	o.read.register(flags)
@@ -85,7 +93,7 @@ func (o *convertOptions) check(traces int, many bool) error {
 	switch {
 	case traces == 0:
 		return errors.New("there are no traces in the folder")
-	case many && o.traceID != "":
+	case traces > 1 && o.traceID != "":
 		return errors.New("--trace-id is for one trace, and there are several")
 	case o.jobs < 1:
 		return errors.New("--jobs must be at least 1")

@@ -47,7 +47,7 @@ Of a dataset, tell its traces, the rows of each table and what was not imported.
 				return err
 			}
 			printer.Result(inspection{
-				Format: seen.format(), Input: seen.input, Start: seen.start, End: seen.end,
+				Format: seen.input.Formats(), Input: seen.input, Start: seen.start, End: seen.end,
 				Tables: seen.tables, Lost: seen.lost(), Stats: seen.stats,
 			})
 			return nil
@@ -75,8 +75,8 @@ func interruptible(ctx context.Context, f func() error) error {
 type inspection struct {
 	Format string        `json:"format"`
 	Input  export.Input  `json:"input"`
-	Start  int64         `json:"start_ts"`
-	End    int64         `json:"end_ts"`
+	Start  *int64        `json:"start_ts,omitempty"`
+	End    *int64        `json:"end_ts,omitempty"`
 	Tables []tableSize   `json:"tables"`
 	Lost   []lostCount   `json:"lost"`
 	Stats  []export.Stat `json:"stats"`
@@ -86,7 +86,10 @@ func (i inspection) text(w io.Writer) {
 	fmt.Fprintf(w, "format   %s\n", i.Format)
 	fmt.Fprintf(w, "size     %s (%s bytes)\n", formatBytes(i.Input.Bytes), formatCount(i.Input.Bytes))
 	fmt.Fprintf(w, "sha-256  %s\n", i.Input.SHA256)
-	fmt.Fprintf(w, "time     %d to %d ns, %.6f s\n\n", i.Start, i.End, float64(i.End-i.Start)/1e9)
+	if i.Start != nil {
+		fmt.Fprintf(w, "time     %d to %d ns, %.6f s\n", *i.Start, *i.End, float64(*i.End-*i.Start)/1e9)
+	}
+	fmt.Fprintln(w)
 	printTables(w, i.Tables, math.MaxInt)
 	printLost(w, i.Lost)
 }

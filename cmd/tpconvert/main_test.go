@@ -320,7 +320,7 @@ func stalled(t *testing.T, dir string) *exec.Cmd {
 }
 
 func TestInterrupt(t *testing.T) {
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
 			dir := t.TempDir()
 			cmd := stalled(t, dir)
@@ -460,15 +460,15 @@ func TestManyTraces(t *testing.T) {
 	got := tpconvert(t, dir, "one.json", "bad", "two.json", "out")
 	got.expect(t, exitSomeFailed, "error: bad at byte 0: unknown format")
 	got.expect(t, exitSomeFailed, "1 of 3 traces could not be converted")
-	want := []string{"trace_id=" + id(goodTrace), "trace_id=" + id(lossyTrace)}
+	want := []string{"_tpconvert", "trace_id=_empty", "trace_id=" + id(goodTrace), "trace_id=" + id(lossyTrace)}
 	slices.Sort(want)
-	if all := names(t, dir, "out", "slice"); !slices.Equal(all, want) {
+	if all := names(t, dir, "out"); !slices.Equal(all, want) {
 		t.Errorf("traces %v, want %v", all, want)
 	}
-	if n := rows(t, dir, "out", "slice", "trace_id="+id(goodTrace), "part-0.parquet"); n != 2 {
+	if n := rows(t, dir, "out", "trace_id="+id(goodTrace), "slice.parquet"); n != 2 {
 		t.Errorf("%d slices, want 2", n)
 	}
-	if m := manifest(t, dir, "out", "_tpconvert", id(lossyTrace)+".json"); m.Input.Name != "two.json" {
+	if m := manifest(t, dir, "out", "trace_id="+id(lossyTrace), "_tpconvert.json"); m.Input.Name != "two.json" {
 		t.Errorf("manifest of %s", m.Input.Name)
 	}
 	if all := names(t, dir); !slices.Equal(all, []string{"bad", "one.json", "out", "two.json"}) {
@@ -489,9 +489,73 @@ func TestFolderOfTraces(t *testing.T) {
 	dir := folder(t, map[string]string{"one.json": goodTrace, ".hidden": "", "two.json": lossyTrace})
 	out := filepath.Join(t.TempDir(), "out")
 	tpconvert(t, dir, ".", out).expect(t, exitDone, "")
-	if all := names(t, out, "slice"); len(all) != 2 {
+	if all := tracesIn(t, out); len(all) != 2 {
 		t.Errorf("traces %v", all)
 	}
+}
+
+// tracesIn lists the traces of a dataset of many.
+func tracesIn(t *testing.T, out string) (all []string) {
+	t.Helper()
+	for _, name := range names(t, out) {
+		if id, ok := strings.CutPrefix(name, "trace_id="); ok && id != "_empty" {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+func TestResume(t *testing.T) {
+	dir := folder(t, map[string]string{"one.json": goodTrace, "same.json": goodTrace, "two.json": lossyTrace, "bad": "\x01"})
+	out := filepath.Join(dir, "out")
+	expect := func(got outcome, code int, traces int, known ...string) {
+		t.Helper()
+		got.expect(t, code, "")
+		for _, text := range known {
+			if !strings.Contains(got.stdout, text) {
+				t.Errorf("%q does not tell %q", got.stdout, text)
+			}
+		}
+		if all := tracesIn(t, out); len(all) != traces {
+			t.Errorf("traces %v, want %d", all, traces)
+		}
+	}
+	expect(tpconvert(t, dir, "--append", "one.json", "out"), exitDone, 1, "one.json (json) -> out")
+	expect(tpconvert(t, dir, "--append", "same.json", "out"), exitDone, 1, "same.json has the content of a trace that is there")
+	m := manifest(t, out, "trace_id="+id(goodTrace), "_tpconvert.json")
+	if len(m.Also) != 1 || m.Also[0].Path != filepath.Join(dir, "same.json") {
+		t.Errorf("also %v", m.Also)
+	}
+
+	expect(tpconvert(t, dir, "one.json", "same.json", "bad", "two.json", "out"), exitSomeFailed, 2,
+		"1 of 4 traces -> out", "one.json is there already", "same.json is there already")
+	failed := names(t, out, "_tpconvert", "failed")
+	if len(failed) != 1 {
+		t.Fatalf("failed: %v", failed)
+	}
+	text, err := os.ReadFile(filepath.Join(out, "_tpconvert", "failed", failed[0]))
+	if err != nil || !strings.Contains(string(text), filepath.Join(dir, "bad")) || !strings.Contains(string(text), "unknown format") {
+		t.Errorf("failed: %s, %v", text, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "bad"), []byte(strings.Replace(goodTrace, "10", "11", 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	expect(tpconvert(t, dir, "one.json", "same.json", "bad", "two.json", "out"), exitDone, 3, "1 of 4 traces -> out")
+	if failed := names(t, out, "_tpconvert", "failed"); len(failed) != 0 {
+		t.Errorf("failed: %v", failed)
+	}
+	expect(tpconvert(t, dir, "one.json", "two.json", "out"), exitDone, 3, "0 of 2 traces -> out", "2 not converted")
+	expect(tpconvert(t, dir, "--force", "one.json", "two.json", "out"), exitDone, 3, "2 of 2 traces -> out")
+
+	// The same content twice in one run, and from where it cannot be read twice.
+	expect(tpconvert(t, dir, "same.json", "one.json", "out2"), exitDone, 3, "one.json has the content of same.json")
+	cmd := command(t, dir, "--append", "-", "out2")
+	cmd.Stdin = strings.NewReader(goodTrace)
+	expect(finish(t, cmd), exitDone, 3, "- has the content of a trace that is there")
+	if all := tracesIn(t, filepath.Join(dir, "out2")); len(all) != 1 {
+		t.Errorf("traces %v", all)
+	}
+	tpconvert(t, dir, "one.json", "out").expect(t, exitFailure, "--append adds a trace to it")
 }
 
 func id(trace string) string {
@@ -520,7 +584,7 @@ func TestInspect(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.stdout), &i); err != nil {
 		t.Fatal(err)
 	}
-	if i.Format != "json" || i.Start != 10_000 || i.End != 15_000 {
+	if i.Format != "json" || i.Start == nil || *i.Start != 10_000 || *i.End != 15_000 {
 		t.Errorf("%+v", i)
 	}
 	if at := slices.IndexFunc(i.Tables, func(t tableSize) bool { return t.Name == "slice" }); at < 0 || i.Tables[at].Rows != 2 {

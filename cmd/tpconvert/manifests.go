@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,37 +29,20 @@ const (
 
 // readManifests reads the manifests of a dataset, one for each trace, and tells
 // whether it is one of many traces.
-func readManifests(path string) (all []export.Manifest, many bool, err error) {
-	folder := os.DirFS(path)
-	names := []string{manifestFile}
-	if info, err := fs.Stat(folder, manifestFolder); err == nil && info.IsDir() {
-		many = true
-		if names, err = fs.Glob(folder, manifestFolder+"/*.json"); err != nil {
-			return nil, many, err
-		}
+func readManifests(path string) (all []*export.Manifest, many bool, err error) {
+	all, many, err = export.ReadManifests(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s is not a dataset of tpconvert: it has no %s", path, manifestFile)
 	}
-	for _, name := range names {
-		text, err := fs.ReadFile(folder, name)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, many, fmt.Errorf("%s is not a dataset of tpconvert: it has no %s", path, name)
-		} else if err != nil {
-			return nil, many, err
-		}
-		var m export.Manifest
-		if err := json.Unmarshal(text, &m); err != nil {
-			return nil, many, fmt.Errorf("%s/%s: %w", path, name, err)
-		}
-		all = append(all, m)
-	}
-	return all, many, nil
+	return all, many, err
 }
 
 // contents is what a dataset holds.
 type contents struct {
-	Dataset string            `json:"dataset"`
-	Traces  []export.Manifest `json:"traces"`
-	Tables  []tableSize       `json:"tables"` // of all traces
-	Lost    []lostCount       `json:"lost"`
+	Dataset string             `json:"dataset"`
+	Traces  []*export.Manifest `json:"traces"`
+	Tables  []tableSize        `json:"tables"` // of all traces
+	Lost    []lostCount        `json:"lost"`
 }
 
 func inspectDataset(path string) (contents, error) {

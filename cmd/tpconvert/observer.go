@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/tpconvert/tpconvert/export"
@@ -20,7 +19,9 @@ type observer struct {
 	tables     []tableSize  // with rows
 	input      export.Input // the root of the rows of trace_file
 	stats      []export.Stat
-	start, end int64 // trace_bounds, ns
+	start, end *int64 // trace_bounds, ns, nil if there are none
+	wall       *int64 // wall clock at 0 of the trace clock, ns since 1970
+	machine    export.Machine
 }
 
 // Chunk implements table.Sink. Its error is that of the context once that is
@@ -37,8 +38,11 @@ func (o *observer) Chunk(c *table.Chunk) error {
 	case "stats":
 		o.traceStats(c)
 	case "trace_bounds":
-		o.start = values[int64](c, "start_ts")[0]
-		o.end = values[int64](c, "end_ts")[0]
+		o.start, o.end = new(values[int64](c, "start_ts")[0]), new(values[int64](c, "end_ts")[0])
+	case "clock_snapshot":
+		o.clocks(c)
+	case "machine":
+		o.machines(c)
 	}
 	if o.to == nil {
 		c.Release()
@@ -68,8 +72,6 @@ func (o *observer) traceFiles(c *table.Chunk) {
 func (o *observer) traceStats(c *table.Chunk) {
 	names, severities := values[table.StringID](c, "name"), values[table.StringID](c, "severity")
 	sources, counts := values[table.StringID](c, "source"), values[int64](c, "value")
-	texts := values[table.StringID](c, "description")
-	indexes, indexed := values[int64](c, "idx"), c.Column(c.Schema.Column("idx")).Valid
 	for i, value := range counts {
 		if value == 0 {
 			continue
@@ -80,38 +82,68 @@ func (o *observer) traceStats(c *table.Chunk) {
 			Source:   c.Strings.Get(sources[i]),
 			Value:    value,
 		}
-		if texts != nil && texts[i] != 0 {
-			s.Description = c.Strings.Get(texts[i])
-		}
-		if indexes != nil && indexed[i>>3]&(1<<(i&7)) != 0 {
-			s.Idx = new(indexes[i])
-		}
+		s.Description = textAt(c, "description", i)
+		s.Idx = numberAt(c, "idx", i)
 		o.stats = append(o.stats, s)
 	}
 }
 
-// format tells the formats of the trace and of the files in it, outermost
-// first.
-func (o *observer) format() string {
-	var all []string
-	var walk func(export.Input)
-	walk = func(in export.Input) {
-		if !slices.Contains(all, in.Format) {
-			all = append(all, in.Format)
-		}
-		for _, m := range in.Members {
-			walk(m)
+// clocks takes the wall clock from the first reading of it.
+func (o *observer) clocks(c *table.Chunk) {
+	for i := 0; i < c.Rows && o.wall == nil; i++ {
+		if textAt(c, "clock_name", i) == "REALTIME" {
+			o.wall = new(values[int64](c, "clock_value")[i] - values[int64](c, "ts")[i])
 		}
 	}
-	walk(o.input)
-	return strings.Join(all, "/")
+}
+
+// startUnix is the wall clock at the start, if it is known.
+func (o *observer) startUnix() *int64 {
+	if o.wall == nil || o.start == nil {
+		return nil
+	}
+	return new(*o.wall + *o.start)
+}
+
+// machines takes the facts of the machine that recorded the trace.
+func (o *observer) machines(c *table.Chunk) {
+	row := slices.Index(values[int64](c, "raw_id"), 0)
+	if row < 0 {
+		return
+	}
+	text := func(column string) string { return textAt(c, column, row) }
+	number := func(column string) *int64 { return numberAt(c, column, row) }
+	o.machine = export.Machine{
+		Name: text("name"), Sysname: text("sysname"), Release: text("release"), Arch: text("arch"),
+		NumCPUs: number("num_cpus"), RAMBytes: number("system_ram_bytes"),
+		AndroidBuildFingerprint:   text("android_build_fingerprint"),
+		AndroidDeviceManufacturer: text("android_device_manufacturer"),
+		AndroidSDKVersion:         number("android_sdk_version"),
+	}
+}
+
+// textAt is the text in a row of a column, "" for NULL.
+func textAt(c *table.Chunk, column string, row int) string {
+	if texts := values[table.StringID](c, column); texts != nil {
+		return c.Strings.Get(texts[row])
+	}
+	return ""
+}
+
+// numberAt is the number in a row of a column, or nil for NULL.
+func numberAt(c *table.Chunk, column string, row int) *int64 {
+	v := c.Column(c.Schema.Column(column))
+	if numbers, _ := v.Values.([]int64); numbers != nil && v.Valid[row>>3]&(1<<(row&7)) != 0 {
+		return new(numbers[row])
+	}
+	return nil
 }
 
 // lost adds up the stats that say that data is missing.
 func (o *observer) lost() []lostCount {
 	var all []lostCount
 	for _, s := range o.stats {
-		if s.Severity == "data_loss" || s.Severity == "error" {
+		if s.Lost() {
 			all = addLost(all, lostCount{s.Name, s.Severity, s.Value, s.Description})
 		}
 	}

@@ -70,24 +70,34 @@ func (o *registerOptions) registerFile(ctx context.Context, out, file string) er
 			return err
 		}
 	}
-	draft := filepath.Join(folder, "."+filepath.Base(file)+".tpconvert")
-	if err := removeDatabase(draft); err != nil {
+	// Others may register at the same time: each has a draft, and the last to end gives the file its rows.
+	prefix := "." + filepath.Base(file) + ".tpconvert-"
+	if err := export.Sweep(folder, prefix, nil); err != nil {
 		return err
 	}
-	if err := writeDatabase(ctx, draft, dataset, path, o.materialize); err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", file, err), removeDatabase(draft))
+	stage, err := export.NewStage(folder, prefix)
+	if err != nil {
+		return err
 	}
-	return os.Rename(draft, file)
+	draft := filepath.Join(stage.Path, filepath.Base(file))
+	if err := writeDatabase(ctx, draft, folder, dataset, path, o.materialize); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", file, err), stage.Remove())
+	}
+	return errors.Join(os.Rename(draft, file), stage.Remove())
 }
 
-// writeDatabase writes a DuckDB file with the dataset, which the file's views find at path.
-func writeDatabase(ctx context.Context, file string, dataset *storedDataset, path string, materialize bool) error {
+// writeDatabase writes a DuckDB file with the dataset, which the file's views find at path, if that is relative, from
+// the folder.
+func writeDatabase(ctx context.Context, file, folder string, dataset *storedDataset, path string, materialize bool) error {
 	d, err := openDatabase(ctx)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
 	if err := d.attach(ctx, file, ""); err != nil {
+		return err
+	}
+	if err := d.exec(ctx, "SET file_search_path = "+sqlText(folder)); err != nil {
 		return err
 	}
 	if err := d.register(ctx, dataset, path, materialize); err != nil {
@@ -109,6 +119,9 @@ func (o *registerOptions) admit(ctx context.Context, file string) error {
 		return err
 	}
 	defer d.Close()
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		return fmt.Errorf("%w %s: there is no folder %s", export.ErrTarget, file, filepath.Dir(file))
+	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -120,16 +133,6 @@ func (o *registerOptions) admit(ctx context.Context, file string) error {
 	}
 	if !o.replace {
 		return fmt.Errorf("%s %w; --force replaces it", file, export.ErrExists)
-	}
-	return nil
-}
-
-// removeDatabase removes a DuckDB file and its log, if they exist.
-func removeDatabase(path string) error {
-	for _, name := range []string{path, path + ".wal"} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
 	}
 	return nil
 }

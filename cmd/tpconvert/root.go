@@ -16,9 +16,12 @@ const rootHelp = `Convert traces into datasets of Parquet or Arrow files with th
 Perfetto's Trace Processor.
 
 One TRACE gives OUT/<table>.parquet. Several, or a folder of them, give
-OUT/<table>/trace_id=<id>/part-0.parquet. TRACE may be "-", the standard input.
+OUT/trace_id=<id>/<table>.parquet; --append makes or takes such a dataset for
+one TRACE too. TRACE may be "-", the standard input.
+
 OUT appears whole or not at all; one that exists is left alone unless --force
-is given.
+is given. In a dataset of many, each trace appears whole, and what is there
+already, the same file or the same content, is not converted again.
 
 Every flag can be set by an environment variable too: --row-group-rows by
 TPCONVERT_ROW_GROUP_ROWS, and so on.
@@ -30,7 +33,7 @@ Exit codes:
     2    wrong usage
     3    some of several traces could not be converted; the others are there
     4    the input is bad: trying again will not help
-    130  interrupted; nothing incomplete is left behind`
+    130  interrupted; the error says what is there`
 
 func newRootCommand(ui *uiOptions) *cobra.Command {
 	root := newConvertCommand(ui)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tpconvert/tpconvert/export"
@@ -35,14 +36,32 @@ func (e *failedError) badInput() bool {
 	return !slices.ContainsFunc(e.errs, func(err error) bool { return !format.BadInput(err) })
 }
 
+// interruptedError tells what is there after an interruption.
+type interruptedError struct {
+	out           string
+	many          bool
+	committed, of int // traces
+}
+
+func (e *interruptedError) Error() string {
+	if !e.many || e.committed == 0 {
+		return "interrupted: nothing was written to " + e.out
+	}
+	return fmt.Sprintf("interrupted: %d of %d traces are in %s; the same command goes on with the others", e.committed, e.of, e.out)
+}
+
+func (e *interruptedError) Unwrap() error { return context.Canceled }
+
 // run converts traces once.
 type run struct {
 	ui      printer
 	options convertOptions
 	out     string
 	reader  traceReader
+	dataset *export.Dataset // of many traces, or nil
 	create  func() (*export.Writer, error)
 
+	committed  atomic.Int64 // traces
 	mu         sync.Mutex
 	done       int                         // traces
 	writers    map[*export.Writer]struct{} // at work
@@ -58,7 +77,7 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 	if err != nil {
 		return err
 	}
-	many := len(traces) > 1 || !slices.Equal(paths, traces)
+	many := r.options.append || len(traces) > 1 || !slices.Equal(paths, traces)
 	if err := r.options.check(len(paths), many); err != nil {
 		return usageError{err}
 	}
@@ -67,29 +86,39 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 		return err
 	}
 	defer closeTarget()
+	jobs, known, err := r.plan(ctx, paths)
+	if err != nil {
+		return err
+	}
 	limitMemory(int64(r.options.memory))
-	workers := min(r.options.jobs, len(paths))
+	workers := max(1, min(r.options.jobs, len(jobs)))
 	r.reader.ui = r.ui
 	r.reader.chunkRows = r.options.rowGroupRows
 	r.reader.readOptions = r.options.read
 	r.reader.memory = int64(r.options.memory) / int64(workers)
 
-	var conversions []conversion
 	var errs []error
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		conversions, errs = r.all(ctx, paths, workers, many)
+		errs = r.all(ctx, jobs, workers)
 	}()
-	if !r.watch(ctx, finished, begun, paths) {
+	if !r.watch(ctx, finished, begun, jobs) {
 		r.abort()
-		return ctx.Err()
 	}
-	switch {
-	case len(errs) > 0 && ctx.Err() != nil:
-		return ctx.Err()
-	case len(errs) > 0 && !many:
+	if ctx.Err() != nil {
+		committed := int(r.committed.Load())
+		if committed < len(jobs) {
+			return &interruptedError{r.out, many, committed + len(known), len(paths)}
+		}
+		<-finished // all came to its end before the interruption could stop it
+	}
+	if len(errs) > 0 && !many {
 		return errs[0]
+	}
+	conversions := known
+	for _, j := range jobs {
+		conversions = append(conversions, j.conversion)
 	}
 	r.ui.Summary(summary{r.out, conversions, time.Since(begun).Seconds(), peakMemory()})
 	if len(errs) > 0 {
@@ -113,7 +142,7 @@ func (r *run) openTarget(many bool) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	r.create = dataset.Create
+	r.dataset, r.create = dataset, dataset.Create
 	return dataset.Close, nil
 }
 
@@ -133,8 +162,8 @@ func (r *run) strict(conversions []conversion) error {
 
 // watch reports progress. It returns true once the run is finished, and false
 // if it is interrupted before that.
-func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Time, paths []string) bool {
-	total := totalSize(paths)
+func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Time, jobs []*job) bool {
+	total := totalSize(jobs)
 	tick := time.NewTicker(progressInterval)
 	defer tick.Stop()
 	for {
@@ -150,49 +179,53 @@ func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Ti
 			r.ui.Progress(progress{
 				read: r.reader.taken.Load(), total: total, rows: r.reader.rows.Load(),
 				staged: r.reader.sorted.Staged.Load(), delivered: r.reader.sorted.Delivered.Load(),
-				done: done, of: len(paths), elapsed: time.Since(begun),
+				done: done, of: len(jobs), elapsed: time.Since(begun),
 			})
 		}
 	}
 }
 
 // all converts the traces, as many at a time as there are workers, and returns
-// what became of each and the errors of those that failed.
-func (r *run) all(ctx context.Context, paths []string, workers int, many bool) ([]conversion, []error) {
-	conversions, errs := make([]conversion, len(paths)), make([]error, len(paths))
+// the errors of those that failed.
+func (r *run) all(ctx context.Context, jobs []*job, workers int) []error {
+	errs := make([]error, len(jobs))
 	slots := make(chan struct{}, workers)
 	var running sync.WaitGroup
-	for i, path := range paths {
+	for i, j := range jobs {
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
 			begun := time.Now()
-			c := &conversions[i]
-			c.Trace = path
-			if err := r.one(ctx, c); err != nil {
-				errs[i], c.Error = err, err.Error()
-				if many && ctx.Err() == nil {
-					r.ui.Message(slog.LevelError, "", err.Error())
+			j.Trace = j.path
+			if err := r.one(ctx, j); err != nil {
+				errs[i], j.Error = err, err.Error()
+			}
+			if r.dataset != nil && ctx.Err() == nil {
+				if errs[i] != nil {
+					r.ui.Message(slog.LevelError, "", j.Error)
+				}
+				if err := r.dataset.Failed(absolute(j.path), errs[i]); err != nil {
+					r.ui.Message(slog.LevelWarn, "", err.Error())
 				}
 			}
-			c.Seconds = time.Since(begun).Seconds()
+			j.Seconds = time.Since(begun).Seconds()
 			r.mu.Lock()
 			r.done++
 			r.mu.Unlock()
 		})
 	}
 	running.Wait()
-	return conversions, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
 // one converts a trace.
-func (r *run) one(ctx context.Context, c *conversion) error {
+func (r *run) one(ctx context.Context, j *job) error {
 	begun := time.Now()
 	w, err := r.begin(ctx)
 	if err != nil {
 		return err
 	}
-	seen, err := r.reader.read(ctx, c.Trace, w)
+	seen, err := r.reader.read(ctx, j.path, w)
 	if !r.end(w) {
 		return ctx.Err()
 	}
@@ -200,24 +233,50 @@ func (r *run) one(ctx context.Context, c *conversion) error {
 	if err != nil {
 		return errors.Join(err, w.Abort())
 	}
-	c.Lost = seen.lost()
+	j.Lost = seen.lost()
 	m := export.Manifest{
 		TraceID:         cmp.Or(r.options.traceID, "t_"+seen.input.SHA256[:16]),
 		Input:           seen.input,
+		Also:            j.also,
+		Start:           seen.start,
+		End:             seen.end,
+		StartUnix:       seen.startUnix(),
+		Machine:         seen.machine,
 		Stats:           seen.stats,
 		WallSeconds:     time.Since(begun).Seconds(),
 		PeakMemoryBytes: peakMemory(),
 	}
-	if len(c.Lost) > 0 {
-		m.Warnings = append(m.Warnings, "not imported: "+describeLost(c.Lost))
+	if len(j.Lost) > 0 {
+		m.Warnings = append(m.Warnings, "not imported: "+describeLost(j.Lost))
 	}
+	j.TraceID, j.Format, j.Bytes = m.TraceID, m.Input.Formats(), m.Input.Bytes
 	if err := w.Commit(&m); err != nil {
+		return r.elsewhere(err, j, &m)
+	}
+	r.committed.Add(1)
+	for _, t := range m.Tables {
+		j.Tables = append(j.Tables, tableSize{t.Name, t.Rows, t.Bytes})
+	}
+	return nil
+}
+
+// elsewhere takes a trace that another run, or another input, has put there
+// meanwhile for one that is known. Other errors it returns.
+func (r *run) elsewhere(err error, j *job, m *export.Manifest) error {
+	if r.dataset == nil || !errors.Is(err, export.ErrExists) {
 		return err
 	}
-	c.TraceID, c.Format, c.Bytes = m.TraceID, seen.format(), m.Input.Bytes
-	for _, t := range m.Tables {
-		c.Tables = append(c.Tables, tableSize{t.Name, t.Rows, t.Bytes})
+	there, unread := r.dataset.Manifest(m.TraceID)
+	if unread != nil || there.Input.SHA256 != m.Input.SHA256 {
+		return err
 	}
+	for _, s := range m.Sources() {
+		if err := r.dataset.AddSource(m.TraceID, s); err != nil {
+			return err
+		}
+	}
+	r.committed.Add(1)
+	j.Known, j.Lost = "has the content of a trace that is there", nil
 	return nil
 }
 

@@ -22,6 +22,7 @@ type conversion struct {
 	TraceID string      `json:"trace_id,omitempty"`
 	Format  string      `json:"format,omitempty"`
 	Bytes   int64       `json:"bytes"`
+	Known   string      `json:"known,omitempty"` // why it was not converted: the dataset has it
 	Error   string      `json:"error,omitempty"`
 	Tables  []tableSize `json:"tables,omitempty"`
 	Lost    []lostCount `json:"lost,omitempty"`
@@ -54,10 +55,13 @@ func (s summary) text(w io.Writer) {
 	var bytes int64
 	var tables []tableSize
 	var lost []lostCount
-	done := 0
+	done, known := 0, 0
 	for _, c := range s.Traces {
 		bytes += c.Bytes
-		if c.Error == "" {
+		switch {
+		case c.Known != "":
+			known++
+		case c.Error == "":
 			done++
 		}
 		for _, t := range c.Tables {
@@ -68,10 +72,19 @@ func (s summary) text(w io.Writer) {
 		}
 	}
 	what := fmt.Sprintf("%d of %d traces", done, len(s.Traces))
-	if len(s.Traces) == 1 {
+	if done == 1 && len(s.Traces) == 1 {
 		what = fmt.Sprintf("%s (%s)", printable(s.Traces[0].Trace), s.Traces[0].Format)
 	}
-	fmt.Fprintf(w, "%s -> %s\n\n", what, printable(s.Out))
+	fmt.Fprintf(w, "%s -> %s\n", what, printable(s.Out))
+	if known > 0 {
+		fmt.Fprintf(w, "%d not converted, because their content is there:\n", known)
+		for _, c := range s.Traces {
+			if c.Known != "" {
+				fmt.Fprintf(w, "  %s %s\n", printable(c.Trace), printable(c.Known))
+			}
+		}
+	}
+	fmt.Fprintln(w)
 	printTables(w, tables, summaryTables)
 	printLost(w, lost)
 	fmt.Fprintf(w, "\nRead %s in %.1f s, %.0f MB/s; peak memory %s.\n",

@@ -75,6 +75,9 @@ func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*
 	if err := store.Finish(); err != nil {
 		return nil, err
 	}
+	if source, ok := sourceOf(path); ok {
+		seen.input.Path, seen.input.Modified = source.Path, source.Modified
+	}
 	seen.input.Bytes, seen.input.SHA256, err = input.sum()
 	return seen, err
 }
@@ -171,10 +174,10 @@ func reasonToLeaveOut(path string, e fs.DirEntry) string {
 }
 
 // totalSize adds up the sizes of files, bytes. It is 0 if one has no size.
-func totalSize(paths []string) int64 {
+func totalSize(jobs []*job) int64 {
 	var total int64
-	for _, path := range paths {
-		info, err := os.Stat(path)
+	for _, j := range jobs {
+		info, err := os.Stat(j.path)
 		if err != nil || info.Mode()&fs.ModeType != 0 {
 			return 0
 		}

@@ -69,7 +69,7 @@ type ChromeStackSampleExtras struct {
 
 // ProfilerSession holds the sessions of StackSample. Rows are held because the unit and the command line come after the first samples.
 type ProfilerSession struct {
-	table.Table  `tp:"profiler_session,planned,held" doc:"A profiler at work, from its start to its end."`
+	table.Table  `tp:"profiler_session,held" doc:"A profiler at work, from its start to its end."`
 	Source       table.String `tp:"2,source" doc:"Profiler, as in stack_sample."`
 	TimebaseUnit table.String `tp:"3,timebase_unit" doc:"Unit of what the profiler counts between samples, such as ns or cycles."`
 	Cmdline      table.String `tp:"4,cmdline" doc:"Command that it was started with."`
@@ -77,7 +77,7 @@ type ProfilerSession struct {
 
 // ProfilerCounterSet holds which counters belong to a row of StackSample.
 type ProfilerCounterSet struct {
-	table.Table  `tp:"profiler_counter_set,planned" doc:"A value of a counter that was read with a sample."`
+	table.Table  `tp:"profiler_counter_set" doc:"A value of a counter that was read with a sample."`
 	CounterSetID table.Int64 `tp:"2,counter_set_id,asc" doc:"Sample that it belongs to: rows with the same number were read together."`
 	CounterID    table.Int64 `tp:"3,counter_id,ref=counter" doc:"The value."`
 }
@@ -109,7 +109,7 @@ type AggregateSample struct {
 
 // MmapRecord is filled from the mmap records of perf.
 type MmapRecord struct {
-	table.Table `tp:"mmap_record,planned" doc:"A mapping that was made while a profile was recorded."`
+	table.Table `tp:"mmap_record" doc:"A mapping that was made while a profile was recorded."`
 	TS          table.Int64 `tp:"2,ts,asc" doc:"When it was made, ns of the trace clock."`
 	UPID        table.Int64 `tp:"3,upid,null,ref=process" doc:"Process that made it, NULL for the kernel's."`
 	MappingID   table.Int64 `tp:"4,mapping_id,ref=stack_profile_mapping" doc:"The mapping."`
@@ -118,7 +118,7 @@ type MmapRecord struct {
 
 // SPERecord is filled from Arm's Statistical Profiling Extension in perf.
 type SPERecord struct {
-	table.Table         `tp:"spe_record,planned" doc:"An operation of an Arm CPU that was sampled."`
+	table.Table         `tp:"spe_record" doc:"An operation of an Arm CPU that was sampled."`
 	TS                  table.Int64  `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
 	UTID                table.Int64  `tp:"3,utid,null,ref=thread" doc:"Thread that ran it."`
 	ExceptionLevel      table.String `tp:"4,exception_level" doc:"Exception level that it ran at."`

@@ -46,6 +46,7 @@ type Tables struct {
 	Filedescriptor        Filedescriptor
 	AndroidLogs           AndroidLogs
 
+	Trace            Trace
 	TraceBounds      TraceBounds
 	TraceFile        TraceFile
 	Metadata         Metadata

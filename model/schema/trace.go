@@ -2,6 +2,34 @@ package schema
 
 import "github.com/tpconvert/tpconvert/model/table"
 
+// Trace has one row, which the export writes once the input is read to its end.
+type Trace struct {
+	table.Table               `tp:"trace,core" doc:"A trace of the dataset: its input, what it spans, the machine that it is of, and what was lost."`
+	TraceID                   table.String `tp:"2,trace_id" doc:"Id of the trace in the dataset. In a dataset of many traces it is the partition, as for every table."`
+	Name                      table.String `tp:"3,name" doc:"Name of the input's file."`
+	Path                      table.String `tp:"4,path" doc:"Absolute path of the input when it was read, NULL for the standard input."`
+	OtherPaths                table.String `tp:"5,other_paths" doc:"Paths of other inputs with the same content, one a line."`
+	Bytes                     table.Int64  `tp:"6,bytes" doc:"Size of the input, bytes, compressed as it came."`
+	SHA256                    table.String `tp:"7,sha256" doc:"SHA-256 of the input, hexadecimal."`
+	Format                    table.String `tp:"8,format" doc:"Formats of the input and of the files in it, outermost first, with slashes between."`
+	StartTS                   table.Int64  `tp:"9,start_ts,null" doc:"Least timestamp of any event, ns of the trace clock, NULL if there are no events."`
+	EndTS                     table.Int64  `tp:"10,end_ts,null" doc:"Greatest timestamp of any event, ns of the trace clock."`
+	StartUnixNs               table.Int64  `tp:"11,start_unix_ns,null" doc:"Wall clock at start_ts, ns since 1970-01-01 UTC, if the trace tells it."`
+	MachineName               table.String `tp:"12,machine_name" doc:"Name that the machine gave itself."`
+	Sysname                   table.String `tp:"13,sysname" doc:"Name of the operating system, as uname gives it."`
+	Release                   table.String `tp:"14,release" doc:"Release of the operating system."`
+	Arch                      table.String `tp:"15,arch" doc:"Architecture, such as x86_64."`
+	NumCpus                   table.Int64  `tp:"16,num_cpus,null" doc:"Number of CPUs."`
+	SystemRAMBytes            table.Int64  `tp:"17,system_ram_bytes,null" doc:"Memory of the machine, bytes."`
+	AndroidBuildFingerprint   table.String `tp:"18,android_build_fingerprint" doc:"Build of Android."`
+	AndroidDeviceManufacturer table.String `tp:"19,android_device_manufacturer" doc:"Manufacturer of the Android device."`
+	AndroidSDKVersion         table.Int64  `tp:"20,android_sdk_version,null" doc:"Android's SDK version."`
+	ConverterVersion          table.String `tp:"21,converter_version" doc:"Version of tpconvert that converted the trace."`
+	SchemaVersion             table.Int64  `tp:"22,schema_version" doc:"Version of the dataset's schema."`
+	Lost                      table.Int64  `tp:"23,lost" doc:"Sum of the counts in stats with severity data_loss or error."`
+	LostReasons               table.String `tp:"24,lost_reasons" doc:"Those counts with their names, with commas between."`
+}
+
 // TraceBounds has one row, which is written at the end.
 type TraceBounds struct {
 	table.Table `tp:"trace_bounds,core,held" doc:"The first and the last moment of the trace."`

@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -80,6 +81,18 @@ func (s *Schema) Column(name string) int {
 		}
 	}
 	return -1
+}
+
+// Without returns the schema without the named column, or s if it has none.
+// Chunks of both have the same storage.
+func (s *Schema) Without(column string) *Schema {
+	i := s.Column(column)
+	if i < 0 {
+		return s
+	}
+	less := *s
+	less.Columns = slices.Delete(slices.Clone(s.Columns), i, i+1)
+	return &less
 }
 
 // stored is the position of the named column in storage, or -1.

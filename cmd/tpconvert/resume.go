@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/tpconvert/tpconvert/export"
+)
+
+// job is a trace to convert, with the other files that have its content.
+type job struct {
+	path string
+	also []export.Source
+	conversion
+}
+
+// sourceOf tells which file is at a path, and whether it is one that can be read
+// more than once.
+func sourceOf(path string) (export.Source, bool) {
+	info, err := os.Stat(path)
+	if path == standardInput || err != nil || !info.Mode().IsRegular() {
+		return export.Source{}, false
+	}
+	return export.Source{Path: absolute(path), Bytes: info.Size(), Modified: info.ModTime()}, true
+}
+
+// absolute is the path from the root, if the working folder is known.
+func absolute(path string) string {
+	if from, err := filepath.Abs(path); err == nil && path != standardInput {
+		return from
+	}
+	return path
+}
+
+// plan makes jobs of the traces that are to be converted. What the dataset has is
+// left out, by path, size and time or else by content, as is what has the content
+// of another input. Only files that have the size of another are read for that.
+func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []conversion, err error) {
+	if r.dataset == nil {
+		return []*job{{path: paths[0]}}, nil, nil
+	}
+	ids := map[export.Source]string{}
+	hashes := map[string]string{}
+	sizes := map[int64]int{}
+	if !r.options.force {
+		manifests, err := r.dataset.Manifests()
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, m := range manifests {
+			hashes[m.Input.SHA256] = m.TraceID
+			sizes[m.Input.Bytes]++
+			for _, s := range m.Sources() {
+				ids[comparable(s)] = m.TraceID
+			}
+		}
+	}
+	sources := make([]export.Source, len(paths))
+	for i, path := range paths {
+		if s, ok := sourceOf(path); ok {
+			sources[i] = s
+			sizes[s.Bytes]++
+		}
+	}
+	byHash := map[string]*job{}
+	for i, path := range paths {
+		s := sources[i]
+		if id, ok := ids[comparable(s)]; ok && s.Path != "" {
+			known = append(known, conversion{Trace: path, TraceID: id, Known: "is there already"})
+			continue
+		}
+		next := &job{path: path}
+		if s.Path != "" && sizes[s.Bytes] > 1 {
+			hash := hashFile(ctx, path) // "" if it cannot be read, which shows when it is converted
+			if id, ok := hashes[hash]; ok {
+				if err := r.dataset.AddSource(id, s); err != nil {
+					return nil, nil, err
+				}
+				known = append(known, conversion{Trace: path, TraceID: id, Known: "has the content of a trace that is there"})
+				continue
+			}
+			if first := byHash[hash]; first != nil {
+				first.also = append(first.also, s)
+				known = append(known, conversion{Trace: path, Known: "has the content of " + first.path})
+				continue
+			}
+			if hash != "" {
+				byHash[hash] = next
+			}
+		}
+		jobs = append(jobs, next)
+	}
+	return jobs, known, ctx.Err()
+}
+
+// comparable is the source with a time that is equal if it is the same.
+func comparable(s export.Source) export.Source {
+	s.Modified = s.Modified.Round(0).UTC()
+	return s
+}
+
+// hashFile returns the SHA-256 of a file in hexadecimal, or "".
+func hashFile(ctx context.Context, path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	digest := sha256.New()
+	for ctx.Err() == nil {
+		switch _, err := io.CopyN(digest, f, blockBytes); err {
+		case nil:
+		case io.EOF:
+			return hex.EncodeToString(digest.Sum(nil))
+		default:
+			return ""
+		}
+	}
+	return ""
+}

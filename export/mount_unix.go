@@ -1,0 +1,24 @@
+//go:build unix
+
+package export
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// isMount reports whether another file system begins at the folder.
+func isMount(path string) bool {
+	device := func(path string) (uint64, bool) {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0, false
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		return uint64(stat.Dev), ok
+	}
+	here, ok := device(path)
+	above, known := device(filepath.Dir(path))
+	return ok && known && here != above
+}

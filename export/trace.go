@@ -1,0 +1,121 @@
+package export
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// traceTable is the one table that the export fills: what it says is known when
+// the input is read to its end.
+const traceTable = "trace"
+
+// traceIDColumn is a column of the table in a dataset of one trace. In one of many
+// it is the partition, of this table as of all others.
+const traceIDColumn = "trace_id"
+
+// describe adds the row of the table trace.
+func (w *Writer) describe(m *Manifest) error {
+	var tables struct{ Trace schema.Trace }
+	strings := table.NewStringPool()
+	set := table.NewSet(&tables, strings, 0, traceSink{w}, table.Parking{})
+	m.fill(&tables.Trace, strings)
+	set.Finish()
+	w.running.Wait()
+	return set.Err()
+}
+
+// traceSink gives chunks the columns that the writer's file has.
+type traceSink struct{ w *Writer }
+
+func (s traceSink) Chunk(c *table.Chunk) error {
+	if out := s.w.outputs[traceTable]; out != nil {
+		c.Schema = out.schema
+	}
+	return s.w.Chunk(c)
+}
+
+// fill appends the row of the manifest's trace.
+func (m *Manifest) fill(t *schema.Trace, pool *table.StringPool) {
+	row := t.Append()
+	text := func(c *table.String, s string) {
+		if s != "" {
+			c.Set(row, pool.Intern(s))
+		}
+	}
+	number := func(c *table.Int64, n *int64) {
+		if n != nil {
+			c.Set(row, *n)
+		}
+	}
+	text(&t.TraceID, m.TraceID)
+	text(&t.Name, m.Input.Name)
+	text(&t.Path, m.Input.Path)
+	text(&t.OtherPaths, m.otherPaths())
+	t.Bytes.Set(row, m.Input.Bytes)
+	text(&t.SHA256, m.Input.SHA256)
+	text(&t.Format, m.Input.Formats())
+	number(&t.StartTS, m.Start)
+	number(&t.EndTS, m.End)
+	number(&t.StartUnixNs, m.StartUnix)
+	text(&t.MachineName, m.Machine.Name)
+	text(&t.Sysname, m.Machine.Sysname)
+	text(&t.Release, m.Machine.Release)
+	text(&t.Arch, m.Machine.Arch)
+	number(&t.NumCpus, m.Machine.NumCPUs)
+	number(&t.SystemRAMBytes, m.Machine.RAMBytes)
+	text(&t.AndroidBuildFingerprint, m.Machine.AndroidBuildFingerprint)
+	text(&t.AndroidDeviceManufacturer, m.Machine.AndroidDeviceManufacturer)
+	number(&t.AndroidSDKVersion, m.Machine.AndroidSDKVersion)
+	text(&t.ConverterVersion, m.ConverterVersion)
+	t.SchemaVersion.Set(row, int64(m.SchemaVersion))
+	lost, reasons := m.lost()
+	t.Lost.Set(row, lost)
+	text(&t.LostReasons, reasons)
+}
+
+func (m *Manifest) otherPaths() string {
+	var paths []string
+	for _, s := range m.Also {
+		paths = append(paths, s.Path)
+	}
+	return strings.Join(paths, "\n")
+}
+
+// lost adds up the stats that say that data is missing, and tells them by name.
+func (m *Manifest) lost() (total int64, reasons string) {
+	var names []string
+	counts := map[string]int64{}
+	for _, s := range m.Stats {
+		if s.Lost() {
+			if counts[s.Name] == 0 {
+				names = append(names, s.Name)
+			}
+			counts[s.Name] += s.Value
+			total += s.Value
+		}
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%d %s", counts[name], name)
+	}
+	return total, strings.Join(names, ", ")
+}
+
+// Formats are the formats of the input and of the files in it, outermost first.
+func (in Input) Formats() string {
+	var all []string
+	var walk func(Input)
+	walk = func(in Input) {
+		if !slices.Contains(all, in.Format) {
+			all = append(all, in.Format)
+		}
+		for _, m := range in.Members {
+			walk(m)
+		}
+	}
+	walk(in)
+	return strings.Join(all, "/")
+}

@@ -1,0 +1,88 @@
+package ingest_test
+
+import (
+	"bytes"
+	"flag"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+var mutate = flag.Duration("mutate", 2*time.Second, "how long to read damaged traces")
+
+// TestMutations reads the recorded traces with random damage, one after the other
+// in one process. Each is read or refused as bad input, without a panic.
+func TestMutations(t *testing.T) {
+	var traces [][]byte
+	err := filepath.WalkDir("../testdata", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (e.Name() == "record" || e.Name() == "cases"):
+			return fs.SkipDir
+		case e.IsDir() || strings.HasSuffix(path, ".md"):
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		traces = append(traces, data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	read := 0
+	for end := time.Now().Add(*mutate); time.Now().Before(end); read++ {
+		data := damage(random, traces[random.IntN(len(traces))])
+		store := model.NewStore(model.Options{})
+		err := ingest.Read(store, "damaged", bytes.NewReader(data), ingest.Options{Memory: 16 << 20})
+		if err == nil {
+			err = store.Finish()
+		}
+		store.Close()
+		if err != nil && !format.BadInput(err) {
+			path := filepath.Join(os.TempDir(), "damaged")
+			_ = os.WriteFile(path, data, 0o666)
+			t.Fatalf("seed %d, trace %d, written to %s: %v", seed, read, path, err)
+		}
+	}
+	t.Logf("read %d damaged traces", read)
+}
+
+// damage changes some bytes, cuts pieces out, repeats others or ends early.
+func damage(random *rand.Rand, trace []byte) []byte {
+	data := bytes.Clone(trace)
+	for range 1 + random.IntN(8) {
+		if len(data) == 0 {
+			return data
+		}
+		from := random.IntN(len(data))
+		to := min(len(data), from+1+random.IntN(64))
+		switch random.IntN(6) {
+		case 0:
+			data = append(data[:from:from], data[to:]...)
+		case 1:
+			data = append(data[:to:to], data[from:]...)
+		case 2:
+			data = data[:to]
+		case 3:
+			data[from] ^= 1 << random.IntN(8)
+		case 4:
+			for i := from; i < to; i++ {
+				data[i] = byte(random.Uint32())
+			}
+		case 5:
+			data[from] = []byte{0, 0xff, 0x7f, 0x80, '"', '{', '}', '\n'}[random.IntN(8)]
+		}
+	}
+	return data
+}

@@ -117,6 +117,7 @@ type slot struct {
 	before, after *piece
 	class         func() class
 	fits          bool // it is a literal that takes the class of what it stands beside
+	query         bool // it is a query, whose rows are given it
 }
 
 func (s slot) give(as [2]string) { s.before.text, s.after.text = as[0], as[1] }
@@ -125,7 +126,10 @@ func (s slot) give(as [2]string) { s.before.text, s.after.text = as[0], as[1] }
 func slots(items []pieces, of []expr) []slot {
 	all := make([]slot, len(items))
 	for i, item := range items {
-		all[i] = slot{&piece{pos: -1}, &piece{pos: -1}, of[i].is(), of[i].constant == text && isNumber(of[i].raw)}
+		all[i] = slot{
+			before: &piece{pos: -1}, after: &piece{pos: -1},
+			class: of[i].is(), fits: of[i].constant == text && isNumber(of[i].raw),
+		}
 		items[i] = cat(all[i].before, item, all[i].after)
 	}
 	return all
@@ -167,8 +171,8 @@ func (p *parser) compare(slots []slot, as [2]string) {
 		if variant && as == asVarchar {
 			as = asKey
 		}
-		for i, s := range slots {
-			if i == 1 && as == asKey && s.after.name == inQuery {
+		for _, s := range slots {
+			if s.query {
 				s.give(asKeys)
 			} else {
 				s.give(as)
@@ -176,9 +180,6 @@ func (p *parser) compare(slots []slot, as [2]string) {
 		}
 	})
 }
-
-// inQuery names the end of a query that follows IN.
-const inQuery = "query"
 
 // calculate makes numbers of operands: of texts, and integers of 64 bits of shorter ones.
 func (p *parser) calculate(slots []slot) {

@@ -314,7 +314,7 @@ func (p *parser) inList(left expr, in *piece) pieces {
 	}
 	sides := []pieces{left.value(), table}
 	both := slots(sides, []expr{left, {class: firstOf(result)}})
-	both[1].after.name = inQuery
+	both[1].query = true
 	p.compare(both, asKey)
 	return cat(sides[0], in, "(", sides[1], ")")
 }
@@ -567,10 +567,10 @@ func (p *parser) columnOf(t token) expr {
 	return expr{sql: cat(out), ref: r, class: lazily(r.class)}
 }
 
-// aggregates are functions of many rows, and whether the order of those counts.
+// aggregates are functions of many rows.
 var aggregates = map[string]bool{
-	"avg": false, "count": false, "max": false, "min": false, "sum": false, "total": false,
-	"group_concat": true, "json_group_array": true, "json_group_object": true, "string_agg": true,
+	"avg": true, "count": true, "group_concat": true, "json_group_array": true, "json_group_object": true, "max": true, "min": true,
+	"string_agg": true, "sum": true, "total": true,
 }
 
 // renamed are functions that DuckDB has under another name.
@@ -580,8 +580,7 @@ var renamed = map[string]string{extractArg: "_extract_arg", "format": "printf", 
 func (p *parser) call(t token) expr {
 	p.next()
 	name := strings.ToLower(t.text)
-	head, order := &piece{pos: t.pos}, &piece{pos: -1}
-	ordered, aggregates := aggregates[name]
+	head := &piece{pos: t.pos}
 	first := len(p.in.references)
 	var args []expr
 	var items []pieces
@@ -607,14 +606,11 @@ func (p *parser) call(t token) expr {
 		body = list(items)
 		if distinct {
 			body = cat("DISTINCT ", body)
-			ordered = false
 		}
 		if p.accept("ORDER") {
 			p.expect("BY")
 			body = cat(body, " ORDER BY ", p.orderTerms())
-			ordered = false
 		}
-		body = cat(body, order)
 		p.expect(")")
 	}
 	if to, ok := p.delegates[name]; ok {
@@ -651,13 +647,10 @@ func (p *parser) call(t token) expr {
 		head.text = "list("
 		e.sql = cat("coalesce(to_json(", e.sql, "), '[]')::VARCHAR")
 	}
-	if aggregates && over == nil && (len(args) < 2 || name != "min" && name != "max") {
+	if aggregates[name] && over == nil && (len(args) < 2 || name != "min" && name != "max") {
 		a := &aggregate{name: name, filter: filter}
 		if items != nil {
 			a.value = items[0]
-		}
-		if ordered {
-			a.order = order
 		}
 		p.in.aggregates = append(p.in.aggregates, a)
 		for _, r := range p.in.references[first:] {

@@ -86,6 +86,17 @@ CREATE MACRO sqlite_str_split(x, delimiter, field) AS str_split(x::VARCHAR, deli
 CREATE MACRO sqlite_reverse(x) AS reverse(x::VARCHAR);
 CREATE MACRO sqlite_strftime(format, x) AS strftime(x::TIMESTAMP, format);
 
+-- Hexadecimal numbers of at least so many digits become <num>: those behind 0x, and those that have a decimal digit and begin
+-- with it, at the start, or behind what is no letter. A mark keeps the place of 0x.
+CREATE MACRO __intrinsic_strip_hex(name, least) AS replace(array_to_string(list_transform(
+    regexp_extract_all(regexp_replace(name, '0([xX])', '0\1' || chr(1), 'g'),
+                       '^[0-9a-fA-F]+|[^0-9a-zA-Z][0-9a-fA-F]*|[0-9][0-9a-fA-F]*|[a-zA-Z]'),
+    lambda part: CASE
+        WHEN regexp_matches(part, '^[0-9a-zA-Z]') AND regexp_matches(part, '[0-9]') AND length(part) >= least THEN '<num>'
+        WHEN NOT regexp_matches(part, '^[0-9a-zA-Z]') AND (part[1] = chr(1) OR regexp_matches(part, '[0-9]'))
+            AND length(part) > least THEN part[1] || '<num>'
+        ELSE part END), ''), chr(1), '');
+
 -- Functions of table pointers, which are names of queries here.
 
 CREATE MACRO __intrinsic_counter_intervals(kind, until, counters) AS TABLE FROM counter_leading_intervals(counters);
@@ -219,6 +230,7 @@ CREATE VIEW cpu_available_frequencies AS SELECT id, _numbered(cpu, ucpu) AS cpu,
 CREATE VIEW machine AS
 SELECT *, CASE WHEN raw_id = 0 THEN 0 ELSE count_if(raw_id <> 0) OVER (ORDER BY id) END AS label_index FROM dataset.machine;
 CREATE VIEW import_log AS SELECT * RENAME (local_trace_id AS trace_id) FROM dataset.import_log;
+CREATE VIEW _linux_interrupt_mapping AS SELECT id, irq_id, name, machine_id FROM dataset.linux_interrupt_mapping;
 CREATE VIEW __intrinsic_trace_import_logs AS FROM import_log;
 CREATE VIEW _trace_import_logs AS SELECT id, trace_id, ts, byte_offset, severity, name, arg_set_id FROM import_log;
 CREATE VIEW _stat_key_to_severity_and_name AS SELECT DISTINCT key, severity, name FROM dataset.stats ORDER BY key;
@@ -324,4 +336,7 @@ CREATE MACRO _metadata_value(name, machine_id) AS (
     FROM (SELECT name AS _name, machine_id AS _machine) AS _of JOIN metadata AS _m
     ON _m.name = _of._name AND _m.machine_id IS NOT DISTINCT FROM coalesce(_of._machine, _m.machine_id));
 CREATE MACRO extract_metadata(name) AS _metadata_value(name, NULL);
+CREATE MACRO extract_metadata_for_trace(trace_id, name) AS (
+    SELECT arg_min(CASE WHEN str_value IS NOT NULL THEN str_value::VARIANT ELSE int_value::VARIANT END, id)
+    FROM (SELECT name AS _name, trace_id AS _trace) AS _of JOIN metadata AS _m ON _m.name = _of._name AND _m.trace_id = _of._trace);
 CREATE MACRO extract_metadata_for_machine(machine_id, name) AS _metadata_value(name, machine_id);

@@ -31,7 +31,6 @@ type aggregate struct {
 	name   string
 	value  pieces // its first argument
 	filter pieces // nil if there is none
-	order  *piece // where an order can be given to its rows, nil if it has one or needs none
 }
 
 // groupKey is an expression of GROUP BY.
@@ -85,11 +84,7 @@ func (p *parser) query() pieces {
 			p.enter(outer).sources = []*source{{fields: result}}
 		}
 		p.in.clause = inOrder
-		terms := p.orderTerms()
-		order = cat(" ORDER BY ", terms)
-		if single {
-			p.in.order = terms
-		}
+		order = cat(" ORDER BY ", p.orderTerms())
 	}
 	p.result = result
 	if !p.accept("LIMIT") {

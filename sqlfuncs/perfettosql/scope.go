@@ -216,7 +216,6 @@ func (p *parser) analyse() {
 	}
 	for _, in := range slices.Backward(p.selections) {
 		in.inlineAliases()
-		in.orderTexts()
 		in.group()
 		in.moveConditions()
 	}
@@ -277,18 +276,6 @@ func (in *selection) inlineAliases() {
 	for _, r := range in.references {
 		if r.alias != nil && r.scope == in && (r.clause == inWhere || r.clause == inJoin) {
 			r.piece.text = "(" + r.alias.sql.line() + ")"
-		}
-	}
-}
-
-// orderTexts joins texts in the order that a query of one row asks for.
-func (in *selection) orderTexts() {
-	if in.grouped || in.order == nil {
-		return
-	}
-	for _, a := range in.aggregates {
-		if a.order != nil {
-			a.order.text = " ORDER BY " + in.order.line()
 		}
 	}
 }

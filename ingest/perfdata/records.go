@@ -21,7 +21,6 @@ const (
 	recordAux         = 11
 	recordItraceStart = 12
 	recordLostSamples = 13
-	recordLastKernel  = 21
 )
 
 // The records of perf.

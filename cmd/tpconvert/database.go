@@ -73,7 +73,7 @@ func (d *database) attach(ctx context.Context, path, options string) error {
 // folder. DuckDB looks for those in the working folder too.
 func (d *database) parquetFolders(ctx context.Context, folder string) ([]string, error) {
 	rows, err := d.conn.QueryContext(ctx, `
-		SELECT view_name, regexp_extract(sql, 'read_parquet\(''((?:[^'']|'''')*)''', 1) AS path
+		SELECT regexp_extract(sql, 'read_parquet\(''((?:[^'']|'''')*)''', 1) AS path
 		FROM duckdb_views() WHERE database_name = '`+attached+`' AND path <> ''`)
 	if err != nil {
 		return nil, err
@@ -81,13 +81,12 @@ func (d *database) parquetFolders(ctx context.Context, folder string) ([]string,
 	defer rows.Close()
 	found := map[string]bool{}
 	for rows.Next() {
-		var table, path string
-		if err := rows.Scan(&table, &path); err != nil {
+		var path string
+		if err := rows.Scan(&path); err != nil {
 			return nil, err
 		}
-		if i := strings.LastIndex(path, "/"+table+"/"); i >= 0 { // of many traces
-			path = path[:i]
-		} else {
+		path = filepath.Dir(path)
+		if filepath.Base(path) == "trace_id=*" { // of many traces
 			path = filepath.Dir(path)
 		}
 		path = strings.NewReplacer("''", "'", "[*]", "*", "[?]", "?", "[[]", "[").Replace(path)

@@ -44,10 +44,23 @@ type traceReader struct {
 	taken  atomic.Int64 // bytes that were read of all traces
 	sorted sort.Progress
 	rows   atomic.Int64 // that came of them
+	guard  memoryGuard
 }
 
 // read reads the trace at path. Its rows go to sink, or nowhere if that is nil.
 func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*observer, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer r.guard.add(end)()
+	seen, err := r.readFile(ctx, path, sink)
+	var much memoryError
+	if err != nil && errors.As(context.Cause(ctx), &much) {
+		err = fmt.Errorf("%s: %w", path, much)
+	}
+	return seen, err
+}
+
+func (r *traceReader) readFile(ctx context.Context, path string, sink table.Sink) (*observer, error) {
 	file, err := r.open(path)
 	if err != nil {
 		return nil, err

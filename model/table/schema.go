@@ -36,7 +36,7 @@ type Schema struct {
 	Name   string
 	Parent string // table that holds every row of this one under the same id, or ""
 	Doc    string
-	Held   bool // rows stay in memory to the end because any may still change
+	Held   bool // rows are not sealed before the end because any may still change
 	Core   bool // every dataset has it, with rows or without
 	// Planned tables are part of the schema, but nothing fills them yet.
 	Planned bool

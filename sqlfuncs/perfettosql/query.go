@@ -15,8 +15,7 @@ type selection struct {
 	aggregates []*aggregate
 	grouped    bool
 	keys       []groupKey
-	order      pieces // of its rows
-	merges     bool   // columns of joined tables, by USING, from the left
+	merges     bool // columns of joined tables, by USING, from the left
 	conditions []onCondition
 	chosen     bool   // it has WHERE
 	where      *piece // the word, and what stands behind the condition

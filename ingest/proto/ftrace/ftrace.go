@@ -14,16 +14,8 @@ import (
 // Modules read the packets of the family.
 var Modules = proto.Family{ftraceEvents}
 
-const (
-
-	// maxCPUs is more than a bundle can be of, unless it is corrupt.
-	maxCPUs = 1024
-)
-
-// Fields of FtraceEvent.
-const (
-	firstGenericEvent = 65536 // described by the trace itself
-)
+// maxCPUs is more than a bundle can be of, unless it is corrupt.
+const maxCPUs = 1024
 
 // ftraceClock is the number that the clock of a kernel's ring buffer has within
 // its sequence.

@@ -12,7 +12,7 @@ import (
 )
 
 // files are read in this order: a view or macro can only refer to those made before it.
-var files = []string{"args", "time", "text", "spans", "slices", "flows", "views", "counters", "stacks", "ftrace"}
+var files = []string{"args", "time", "text", "spans", "slices", "flows", "views", "counters", "stacks", "ftrace", "cpu", "frames", "compare"}
 
 //go:embed sql/*.sql
 var sources embed.FS

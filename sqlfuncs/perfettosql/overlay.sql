@@ -340,3 +340,11 @@ CREATE MACRO extract_metadata_for_trace(trace_id, name) AS (
     SELECT arg_min(CASE WHEN str_value IS NOT NULL THEN str_value::VARIANT ELSE int_value::VARIANT END, id)
     FROM (SELECT name AS _name, trace_id AS _trace) AS _of JOIN metadata AS _m ON _m.name = _of._name AND _m.trace_id = _of._trace);
 CREATE MACRO extract_metadata_for_machine(machine_id, name) AS _metadata_value(name, machine_id);
+
+-- Slices that did not end have dur -1.
+CREATE VIEW thread_slice AS
+SELECT * EXCLUDE (is_unfinished) REPLACE (CASE WHEN is_unfinished THEN -1 ELSE dur END AS dur) FROM dataset.thread_slice;
+CREATE VIEW process_slice AS
+SELECT * EXCLUDE (is_unfinished) REPLACE (CASE WHEN is_unfinished THEN -1 ELSE dur END AS dur) FROM dataset.process_slice;
+CREATE VIEW thread_or_process_slice AS
+SELECT * EXCLUDE (is_unfinished) REPLACE (CASE WHEN is_unfinished THEN -1 ELSE dur END AS dur) FROM dataset.thread_or_process_slice;

@@ -53,7 +53,7 @@ CREATE OR REPLACE MACRO slice_is_ancestor(ancestor_id, descendant_id /*!, trace_
 CREATE OR REPLACE VIEW flat_slice AS
 WITH
 lasting AS (
-    SELECT *, CASE WHEN dur = -1 THEN trace_end(/*! trace_id */) ELSE ts + dur END AS ts_end
+    SELECT *, ts + _lasting(ts, dur /*!, trace_id */) AS ts_end
     FROM slice WHERE dur <> 0),
 -- A slice is left for each child, and come back to where that ends; its pieces lie between.
 turn AS (
@@ -69,8 +69,9 @@ SELECT s.id AS slice_id, from_ts AS ts, coalesce(to_ts, s.ts_end) - from_ts AS d
 FROM piece JOIN lasting AS s ON s.id = piece.id /*! AND s.trace_id = piece.trace_id */
 WHERE from_ts < coalesce(to_ts, s.ts_end);
 
--- slice_self_dur: self_dur (ns) is a slice's dur without that of its children: the sum of its pieces in flat_slice.
--- Source: Trace Processor's slices.self_dur.
+-- slice_self_dur: self_dur (ns) is a slice's dur without that of its children: the sum of its pieces in flat_slice. So an
+-- unfinished slice lasts to the end of the trace. Source: Trace Processor's
+-- slices.self_dur.
 CREATE OR REPLACE VIEW slice_self_dur AS
 SELECT slice.id, coalesce(own.dur, 0) AS self_dur /*!, trace_id */
 FROM slice

@@ -13,6 +13,10 @@ CREATE OR REPLACE MACRO trace_dur(/*! trace_id */) AS (
     SELECT any_value(_bounds.end_ts - _bounds.start_ts)
     FROM /*! (SELECT trace_id AS _trace) AS _of JOIN */ trace_bounds AS _bounds /*! ON _bounds.trace_id = _of._trace */);
 
+-- _lasting is the duration of what has dur -1 if it did not end: it lasts to the end of the trace.
+CREATE OR REPLACE MACRO _lasting(ts, dur /*!, trace_id */) AS
+    CASE WHEN dur = -1 THEN greatest(trace_end(/*! trace_id */) - ts, 0) ELSE dur END;
+
 -- _clock_segment is where each clock's snapshots hold: from one to the next, and before the first.
 CREATE OR REPLACE VIEW _clock_segment AS
 SELECT clock_id, ts AS from_ts, ts, clock_value, /*! trace_id, */

@@ -36,28 +36,30 @@ CREATE OR REPLACE VIEW counters AS
 SELECT c.*, t.name, t.unit
 FROM counter AS c JOIN counter_track AS t ON c.track_id = t.id /*! AND c.trace_id = t.trace_id */;
 
--- thread_slice: the slices of thread tracks, with thread and process. ts, dur and the thread's CPU time in ns.
+-- thread_slice: the slices of thread tracks, with thread and process. ts, dur and the thread's CPU time in ns. Unlike in slice,
+-- where its dur is -1, a slice that did not end lasts to the end of the trace, and is_unfinished tells it.
 CREATE OR REPLACE VIEW thread_slice AS
-SELECT s.id, s.ts, s.dur, s.category, s.name, s.track_id, tt.name AS track_name, t.name AS thread_name, t.utid, t.tid,
+SELECT s.id, s.ts, _lasting(s.ts, s.dur /*!, s.trace_id */) AS dur, s.category, s.name, s.track_id, tt.name AS track_name, t.name AS thread_name, t.utid, t.tid,
        t.is_main_thread, p.name AS process_name, p.upid, p.pid, s.depth, s.parent_id, s.arg_set_id, s.thread_ts,
-       s.thread_dur /*!, s.trace_id */
+       s.thread_dur, s.dur = -1 AS is_unfinished /*!, s.trace_id */
 FROM slice AS s
 JOIN thread_track AS tt ON tt.id = s.track_id /*! AND tt.trace_id = s.trace_id */
 JOIN thread AS t ON t.utid = tt.utid /*! AND t.trace_id = s.trace_id */
 LEFT JOIN process AS p ON p.upid = t.upid /*! AND p.trace_id = s.trace_id */;
 
--- process_slice: the slices of process tracks, with process. ts and dur in ns.
+-- process_slice: the slices of process tracks, with process. ts and dur in ns, of unfinished slices as in thread_slice.
 CREATE OR REPLACE VIEW process_slice AS
-SELECT s.id, s.ts, s.dur, s.category, s.name, s.track_id, pt.name AS track_name, p.name AS process_name, p.upid, p.pid,
-       s.depth, s.parent_id, s.arg_set_id, s.thread_ts, s.thread_dur /*!, s.trace_id */
+SELECT s.id, s.ts, _lasting(s.ts, s.dur /*!, s.trace_id */) AS dur, s.category, s.name, s.track_id, pt.name AS track_name, p.name AS process_name, p.upid, p.pid,
+       s.depth, s.parent_id, s.arg_set_id, s.thread_ts, s.thread_dur,
+       s.dur = -1 AS is_unfinished /*!, s.trace_id */
 FROM slice AS s
 JOIN process_track AS pt ON pt.id = s.track_id /*! AND pt.trace_id = s.trace_id */
 JOIN process AS p ON p.upid = pt.upid /*! AND p.trace_id = s.trace_id */;
 
--- thread_or_process_slice: thread_slice and process_slice, the latter without a thread. ts and dur in ns.
+-- thread_or_process_slice: thread_slice and process_slice, the latter without a thread.
 CREATE OR REPLACE VIEW thread_or_process_slice AS
 SELECT id, ts, dur, category, name, track_id, track_name, thread_name, utid, tid, process_name, upid, pid, depth,
-       parent_id, arg_set_id /*!, trace_id */
+       parent_id, arg_set_id, is_unfinished /*!, trace_id */
 FROM thread_slice
 UNION ALL BY NAME
 SELECT * EXCLUDE (thread_ts, thread_dur) FROM process_slice;

@@ -32,7 +32,7 @@ const (
 type Macro struct {
 	Name string
 	Kind string // MACRO, MACRO TABLE, VIEW or TABLE
-	Doc  string // what it gives, with units and source; empty for a helper of other macros
+	Doc  string // what it gives, with units and source; that of the one before if it has none of its own
 	SQL  string // the statement that creates it
 }
 
@@ -50,13 +50,17 @@ var (
 // Macros lists all macros and views in the order in which they have to be created.
 func Macros(layout Layout) []Macro {
 	var macros []Macro
+	doc := ""
 	for _, name := range files {
 		source, err := sources.ReadFile("sql/" + name + ".sql")
 		if err != nil {
 			panic(err) // the file is embedded
 		}
 		for _, m := range statement.FindAllStringSubmatch(string(source), -1) {
-			one := Macro{Name: m[4], Kind: m[3], Doc: strings.TrimPrefix(uncomment(m[1]), m[4]+": "), SQL: layout.apply(m[2])}
+			if m[1] != "" {
+				doc = uncomment(m[1])
+			}
+			one := Macro{Name: m[4], Kind: m[3], Doc: strings.TrimPrefix(doc, m[4]+": "), SQL: layout.apply(m[2])}
 			if one.Kind == "MACRO" && tableMacro.MatchString(one.SQL) {
 				one.Kind = "MACRO TABLE"
 			}
@@ -91,7 +95,7 @@ type Execer interface {
 func Install(ctx context.Context, db Execer, layout Layout) error {
 	for _, m := range Macros(layout) {
 		statements := []string{m.SQL}
-		if m.Doc != "" && !m.IsHelper() {
+		if !m.IsHelper() {
 			statements = append(statements, fmt.Sprintf("COMMENT ON %s %s IS %s", m.Kind, identifier(m.Name), quote(m.Doc)))
 		}
 		for _, statement := range statements {

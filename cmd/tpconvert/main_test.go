@@ -210,7 +210,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--row-group-rows", []string{"--row-group-rows", "-1", "trace.json", "out"}},
 		{"--trace-id", []string{"--trace-id", "a", "trace.json", "trace.json", "out"}},
 		{"loud", []string{"--log-level", "loud", "trace.json", "out"}},
-		{"no table", []string{"tables", "slices"}},
+		{"no table", []string{"tables", "slicess"}},
 		{"accepts 1 arg", []string{"inspect"}},
 		{"invalid argument", []string{"completion", "csh"}},
 	} {

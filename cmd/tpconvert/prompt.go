@@ -22,9 +22,9 @@ import (
 )
 
 const promptHelp = `SQL ends with a semicolon. Tab completes tables, columns and functions.
-.tables         list the tables
+.tables         list the tables and views
 .schema TABLE   list the columns of a table
-.functions      list the functions
+.functions      list the functions and views that come with tpconvert
 .timer          say how long statements take, or stop saying so
 .quit           leave, as does Ctrl-D
 Ctrl-C stops the statement that runs, or drops the one that is being typed.
@@ -200,8 +200,7 @@ func (p *prompt) command(ctx context.Context, text string) error {
 	case "tables":
 		return p.show(ctx, "SELECT name, comment FROM "+relations+" GROUP BY ALL ORDER BY name")
 	case "functions":
-		return p.show(ctx, "SELECT function_name AS name, any_value(comment) AS comment FROM duckdb_functions() WHERE NOT internal AND "+
-			"function_name NOT LIKE '\\_%' ESCAPE '\\' GROUP BY name ORDER BY name")
+		return p.show(ctx, "SELECT name, any_value(comment) AS comment FROM "+functions+" GROUP BY name ORDER BY name")
 	case "schema":
 		return p.show(ctx, "SELECT column_name AS name, column_type AS type FROM (DESCRIBE "+identifierText(strings.TrimSpace(argument))+")")
 	}
@@ -214,6 +213,12 @@ func identifierText(name string) string { return `"` + strings.ReplaceAll(name, 
 const relations = `(
 	SELECT table_name AS name, comment FROM duckdb_tables() WHERE NOT internal AND table_name NOT LIKE '\_%' ESCAPE '\'
 	UNION ALL SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND view_name NOT LIKE '\_%' ESCAPE '\')`
+
+// functions are the functions and, as they stand for one query or another too, the views over the tables.
+const functions = `(
+	SELECT function_name AS name, comment FROM duckdb_functions() WHERE NOT internal AND function_name NOT LIKE '\_%' ESCAPE '\'
+	UNION ALL SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND view_name NOT LIKE '\_%' ESCAPE '\'
+		AND sql NOT LIKE '%read_parquet(%' AND comment IS NOT NULL)`
 
 // names are what can be completed.
 func (q *query) names(ctx context.Context) ([]string, error) {

@@ -103,6 +103,9 @@ func writeDatabase(ctx context.Context, file, folder string, dataset *storedData
 	if err := d.register(ctx, dataset, path, materialize); err != nil {
 		return err
 	}
+	if err := sqlfuncs.CommentColumns(ctx, d.conn); err != nil {
+		return err
+	}
 	if err := sqlfuncs.DemangleNames(ctx, d.conn); err != nil {
 		return err
 	}

@@ -10,32 +10,34 @@ import (
 
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
+	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
 func newTablesCommand(ui *uiOptions) *cobra.Command {
 	var planned bool
 	cmd := &cobra.Command{
 		Use:   "tables [TABLE...]",
-		Short: "Describe the tables of a dataset and their columns",
+		Short: "Describe the tables of a dataset, their columns, and the views and functions of SQL",
 		Long: `Describe the tables of a dataset: their columns, of what type, and what they
 mean. A type with a question mark can be NULL. Tables that nothing fills yet are
-described where they are named, or with --planned.`,
+described where they are named, or with --planned. After the tables come the
+views and functions that query and register add.`,
 		Example: `  tpconvert tables slice thread
   tpconvert tables --json | jq -r .name`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return tableCompletions(args), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			schemas := schema.All()
+			all := descriptions()
 			for _, name := range args {
-				if !slices.ContainsFunc(schemas, func(s *table.Schema) bool { return s.Name == name }) {
+				if !slices.ContainsFunc(all, func(d description) bool { return d.Name == name }) {
 					return usageError{fmt.Errorf("there is no table %q; see tpconvert tables", name)}
 				}
 			}
 			printer := ui.printer(cmd)
-			for _, s := range schemas {
-				if len(args) == 0 && (planned || !s.Planned) || slices.Contains(args, s.Name) {
-					printer.Result(describe(s))
+			for _, d := range all {
+				if len(args) == 0 && (planned || !d.Planned) || slices.Contains(args, d.Name) {
+					printer.Result(d)
 				}
 			}
 			return nil
@@ -45,14 +47,15 @@ described where they are named, or with --planned.`,
 	return cmd
 }
 
-// description is what is declared of a table.
+// description is what is declared of a table, or of a view or function.
 type description struct {
 	Name    string              `json:"name"`
+	Kind    string              `json:"kind"` // table, view or function
 	Parent  string              `json:"parent,omitempty"`
 	Doc     string              `json:"doc"`
-	Core    bool                `json:"core"`    // in every dataset
-	Planned bool                `json:"planned"` // not filled yet
-	Columns []columnDescription `json:"columns"`
+	Core    bool                `json:"core"`              // in every dataset
+	Planned bool                `json:"planned"`           // not filled yet
+	Columns []columnDescription `json:"columns,omitempty"` // of a table
 }
 
 type columnDescription struct {
@@ -63,8 +66,28 @@ type columnDescription struct {
 	Doc      string `json:"doc"`
 }
 
+// descriptions are those of all tables, then of all views and functions.
+func descriptions() []description {
+	var all []description
+	for _, s := range schema.All() {
+		all = append(all, describe(s))
+	}
+	for _, m := range sqlfuncs.Macros(sqlfuncs.OneTrace) {
+		declared := slices.ContainsFunc(all, func(d description) bool { return d.Name == m.Name })
+		if m.IsHelper() || declared {
+			continue
+		}
+		kind := "function"
+		if m.Kind == "VIEW" {
+			kind = "view"
+		}
+		all = append(all, description{Name: m.Name, Kind: kind, Doc: m.Doc})
+	}
+	return all
+}
+
 func describe(s *table.Schema) description {
-	d := description{Name: s.Name, Parent: s.Parent, Doc: s.Doc, Core: s.Core, Planned: s.Planned}
+	d := description{Name: s.Name, Kind: "table", Parent: s.Parent, Doc: s.Doc, Core: s.Core, Planned: s.Planned}
 	for _, c := range s.Columns {
 		d.Columns = append(d.Columns, columnDescription{c.Name, c.Type.String(), c.Nullable, c.Ref, c.Doc})
 	}
@@ -75,6 +98,9 @@ func (d description) text(w io.Writer) {
 	name := d.Name
 	if d.Parent != "" {
 		name += ", a " + d.Parent
+	}
+	if d.Kind != "table" {
+		name += ", a " + d.Kind
 	}
 	if d.Planned {
 		name += " (planned)"

@@ -126,9 +126,9 @@ def uncovered(folder, asked):
     for layout, file in ("one", "views"), ("many", "many_traces"):
         with duckdb.connect(folder / f"{file}.duckdb", read_only=True) as db:
             made[layout] = dict(db.sql(MADE).fetchall())
-            commented = db.sql("SELECT count(comment) FROM duckdb_columns() WHERE table_name IN ('slice', 'thread')").fetchone()
+            ((commented,),) = db.sql("SELECT count(comment) FROM duckdb_columns() WHERE table_name = 'slice'").fetchall()
         assert len(made[layout]) > 50, made
-        assert commented[0] > 20, "columns have no comments"
+        assert commented > 10, "columns have no comments"
         for name, definition in made[layout].items():
             if (layout == "one" or definition != made["one"][name]) and not re.search(rf"\b{name}\b", asked[layout]):
                 yield f"{name} has no query in a database of {layout}"

@@ -1,17 +1,23 @@
-"""Convert a recorded trace and read it with DuckDB, pandas, pyarrow and Polars.
+"""Read datasets as the README and the docs say, with what people read them with.
 
-Each joins slices with their threads by way of the tracks. All must find the
-same rows, and every file must be readable.
+Of one trace: slices joined with their threads by way of the tracks, in DuckDB,
+pandas, pyarrow and Polars, must be the same, and every file must be readable. Of
+many traces: every table must read as one, with the same rows of each trace_id in
+all of these, and in Dask and PySpark.
 """
 
+import collections
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 
+import dask.dataframe
 import duckdb
 import pandas
 import polars
+import pyarrow.dataset
 import pyarrow.parquet
 
 COLUMNS = ["ts", "dur", "name", "tid"]
@@ -47,20 +53,53 @@ def by_polars(out):
     return joined.select(COLUMNS).collect().rows()
 
 
-def main(converter, trace):
+def one_trace(converter, trace, out):
+    subprocess.run([converter, "--quiet", trace, out], check=True)
+    for path in sorted(out.glob("*.parquet")):
+        rows = pyarrow.parquet.read_table(path).num_rows
+        assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall() == [(rows,)], path
+        assert len(pandas.read_parquet(path)) == len(polars.read_parquet(path)) == rows, path
+    want = sorted(by_duckdb(out), key=repr)
+    assert want, "no slices"
+    for read in by_pandas, by_pyarrow, by_polars:
+        got = sorted((tuple(row) for row in read(out)), key=repr)
+        assert got == want, f"{read.__name__}: {len(got)} rows, DuckDB has {len(want)}"
+    print(f"readback: {len(want)} slices agree")
+
+
+def many_traces(converter, traces, out):
+    subprocess.run([converter, "--quiet", *traces, out], check=True)
+    readers = {
+        "pandas": lambda path: pandas.read_parquet(path)["trace_id"],
+        "pyarrow": lambda path: pyarrow.dataset.dataset(path, partitioning="hive").to_table(columns=["trace_id"])["trace_id"].to_pylist(),
+        "Polars": lambda path: polars.scan_parquet(path, hive_partitioning=True).collect()["trace_id"],
+        "Dask": lambda path: dask.dataframe.read_parquet(path).compute()["trace_id"],
+    }
+    if shutil.which("java"):
+        from pyspark.sql import SparkSession
+
+        spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config(
+            "spark.ui.showConsoleProgress", "false").getOrCreate()
+        spark.sparkContext.setLogLevel("ERROR")
+        readers["PySpark"] = lambda path: [row.trace_id for row in spark.read.parquet(str(path)).select("trace_id").collect()]
+    else:
+        print("PYSPARK IS NOT TESTED: there is no java", file=sys.stderr)
+    tables = sorted(path for path in out.iterdir() if path.is_dir() and not path.name.startswith("_"))
+    assert len(tables) > 10, tables
+    for path in tables:
+        of = f"read_parquet('{path}/*/*.parquet', hive_partitioning = true)"
+        want = dict(duckdb.sql(f"SELECT trace_id::VARCHAR, count(*) FROM {of} GROUP BY 1").fetchall())
+        assert path.name != "metadata" or len(want) == len(traces), (path, want)
+        for name, read in readers.items():
+            got = collections.Counter(map(str, read(path)))
+            assert got == want, f"{name} reads {dict(got)} of {path.name}, DuckDB {want}"
+    print(f"readback: {len(tables)} tables of {len(traces)} traces agree in DuckDB, {', '.join(readers)}")
+
+
+def main(converter, *traces):
     with tempfile.TemporaryDirectory() as tmp:
-        out = pathlib.Path(tmp) / "out"
-        subprocess.run([converter, "--quiet", trace, out], check=True)
-        for path in sorted(out.glob("*.parquet")):
-            rows = pyarrow.parquet.read_table(path).num_rows
-            assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchone() == (rows,), path
-            assert len(pandas.read_parquet(path)) == len(polars.read_parquet(path)) == rows, path
-        want = sorted(by_duckdb(out), key=repr)
-        assert want, "no slices"
-        for read in by_pandas, by_pyarrow, by_polars:
-            got = sorted((tuple(row) for row in read(out)), key=repr)
-            assert got == want, f"{read.__name__}: {len(got)} rows, DuckDB has {len(want)}"
-        print(f"readback: {len(want)} slices agree")
+        one_trace(converter, traces[0], pathlib.Path(tmp) / "one")
+        many_traces(converter, traces, pathlib.Path(tmp) / "many")
 
 
 main(*sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Run every macro, and the queries of the docs, in one version of DuckDB.
+"""Run every macro, and the queries of docs/queries.md, in one version of DuckDB.
 
 prepare registers datasets in DuckDB files with the converter, and asks it for
 the rows of each query. It has to run with the DuckDB that the converter is
@@ -20,7 +20,7 @@ import duckdb
 ROOT = pathlib.Path(__file__).parent.parent
 TRACES = ROOT / "testdata"
 SCRIPTS = ROOT / "sqlfuncs" / "testdata"
-PAGES = [ROOT / "docs" / "queries.md"]
+QUERIES = ROOT / "docs" / "queries.md"
 
 # MADE are the macros and views of a file whose tables are materialized, as (name, definition).
 MADE = r"""
@@ -49,9 +49,8 @@ def prepare(converter, folder):
         "chromium": ["chromium.json.gz"], "go_heap": ["go_heap.pb.gz"], "many": ["chromium.json.gz", "devtools.json.gz"],
     }.items():
         register(name, [TRACES / trace for trace in traces])
-    for page in PAGES:
-        for sql in queries(page.read_text()):
-            ask(folder / "chromium.duckdb", sql)
+    for sql in re.findall(r"```sql\n(.*?)```", QUERIES.read_text(), re.DOTALL):
+        ask(folder / "chromium.duckdb", sql)
     for script in sorted(SCRIPTS.glob("*.txtar")):
         many = script.name.startswith("many_")
         traces = [TRACES / "ninja_v5.ninja_log", TRACES / "ninja_v6.ninja_log"] if many else [TRACES / "ninja_v5.ninja_log"]
@@ -68,11 +67,6 @@ def prepare(converter, folder):
             if kind == "sql" and name + ".err" in parts:
                 cases.append({"file": file.name, "sql": sql, "error": True})
     (folder / "cases.json").write_text(json.dumps(cases))
-
-
-def queries(page):
-    """The DuckDB queries of a page: those of the trace that the page is about."""
-    return re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
 
 
 def archive(text):

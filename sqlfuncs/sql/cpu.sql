@@ -9,7 +9,7 @@ WHERE NOT t.is_idle;
 -- The idle threads are left out. From sched_slice, so only of traces with scheduling.
 CREATE OR REPLACE VIEW cpu_time_per_thread AS
 SELECT t.utid, t.tid, t.name AS thread_name, p.upid, p.pid, p.name AS process_name, r.runtime, r.runs,
-       100 * r.runtime / sum(r.runtime) OVER (/*! PARTITION BY r.trace_id */) AS percent /*!, r.trace_id */
+       100 * r.runtime / nullif(sum(r.runtime) OVER (/*! PARTITION BY r.trace_id */), 0) AS percent /*!, r.trace_id */
 FROM (SELECT utid, sum(dur)::BIGINT AS runtime, count(*) AS runs /*!, trace_id */ FROM _running GROUP BY utid /*!, trace_id */) AS r
 JOIN thread AS t ON t.utid = r.utid /*! AND t.trace_id = r.trace_id */
 LEFT JOIN process AS p ON p.upid = t.upid /*! AND p.trace_id = r.trace_id */;
@@ -37,7 +37,7 @@ WITH
 _frequency AS (SELECT ts, dur, ucpu, freq /*!, trace_id */ FROM cpu_frequency_counters),
 _ran AS (SELECT ts, dur, ucpu, cpu /*!, trace_id */ FROM _running)
 SELECT ucpu, cpu, freq, sum(dur)::BIGINT AS runtime,
-       100 * sum(dur) / sum(sum(dur)) OVER (PARTITION BY ucpu /*!, trace_id */) AS percent /*!, trace_id */
+       100 * sum(dur) / nullif(sum(sum(dur)) OVER (PARTITION BY ucpu /*!, trace_id */), 0) AS percent /*!, trace_id */
 FROM _span_join('_ran', '_frequency', 'sched_slice', 'cpu_frequency_counters', 'ucpu', false, false)
 GROUP BY ucpu, cpu, freq /*!, trace_id */;
 
@@ -45,7 +45,7 @@ GROUP BY ucpu, cpu, freq /*!, trace_id */;
 -- and percentage_in_state. The last state lasts to the end of the trace. Source: Trace Processor's sched.time_in_state.
 CREATE OR REPLACE VIEW sched_time_in_state_for_thread AS
 SELECT utid, sum(time_in_state) OVER _thread::BIGINT AS total_runtime, state, time_in_state,
-       100 * time_in_state / sum(time_in_state) OVER _thread AS percentage_in_state /*!, trace_id */
+       100 * time_in_state / nullif(sum(time_in_state) OVER _thread, 0) AS percentage_in_state /*!, trace_id */
 FROM (SELECT utid, state, sum(_lasting(ts, dur /*!, trace_id */))::BIGINT AS time_in_state /*!, trace_id */
       FROM thread_state GROUP BY utid, state /*!, trace_id */)
 WINDOW _thread AS (PARTITION BY utid /*!, trace_id */);

@@ -113,6 +113,6 @@ _top AS (
     SELECT name, coalesce(sum(_value) FILTER (_self), 0) AS self_value, sum(_value) AS cumulative_value,
            any_value(_all) AS _all /*!, _trace AS trace_id */
     FROM _on_stack JOIN _sample USING (_leaf /*!, _trace */) GROUP BY name /*!, _trace */)
-SELECT name, self_value, 100 * self_value / _all AS self_percent, cumulative_value,
-       100 * cumulative_value / _all AS cumulative_percent /*!, trace_id */
+SELECT name, self_value, 100 * self_value / nullif(_all, 0) AS self_percent, cumulative_value,
+       100 * cumulative_value / nullif(_all, 0) AS cumulative_percent /*!, trace_id */
 FROM _top;

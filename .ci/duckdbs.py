@@ -41,7 +41,7 @@ def prepare(converter, folder):
         return file
 
     def ask(file, sql):
-        command = [converter, "query", "--format", "ndjson", file, sql]
+        command = [converter, "query", "--allow-writes", "--format", "ndjson", file, sql]
         got = subprocess.run(command, check=True, capture_output=True, text=True)
         cases.append({"file": file.name, "sql": sql, "rows": [list(json.loads(line).values()) for line in got.stdout.splitlines()]})
 

@@ -284,5 +284,4 @@ def campaign(converter, testdata, kills):
     errors_at_calls(converter, testdata, kills // 2)
 
 
-
 main(*sys.argv[1:])

@@ -235,7 +235,10 @@ func (d *Dataset) addEmptyTables() error {
 	if err := w.finish(&Manifest{TraceID: noTrace}); err != nil {
 		return err
 	}
-	if err := errors.Join(syncFolder(s.Path), install(s.Path, d.folder(noTrace))); err != nil {
+	if err = syncFolder(s.Path); err == nil {
+		err = install(s.Path, d.folder(noTrace))
+	}
+	if err != nil {
 		return targetError(d.path, err)
 	}
 	return nil
@@ -260,9 +263,8 @@ func (d *Dataset) AddSource(trace string, source Source) error {
 	if err != nil {
 		return err
 	}
-	defer s.Remove()
 	w := newWriter(d.options, d, s, d.workers)
-	defer w.Abort()
+	defer w.Abort() // which removes the folder
 	if out := w.outputs[traceTable]; out != nil {
 		tables := m.Tables
 		if err := w.describe(m); err != nil {
@@ -280,7 +282,10 @@ func (d *Dataset) AddSource(trace string, source Source) error {
 		m.Tables = tables
 	}
 	draft := filepath.Join(s.Path, manifestName)
-	if err := errors.Join(m.write(draft), os.Rename(draft, filepath.Join(d.folder(trace), manifestName))); err != nil {
+	if err = m.write(draft); err == nil {
+		err = os.Rename(draft, filepath.Join(d.folder(trace), manifestName))
+	}
+	if err != nil {
 		return targetError(d.path, err)
 	}
 	return nil

@@ -191,6 +191,10 @@ func (p *parser) changed() *piece {
 	return p.name()
 }
 
+// sliceViews are views of the overlay that Trace Processor has in a module. The
+// module's take their place.
+var sliceViews = map[string]bool{"thread_slice": true, "process_slice": true, "thread_or_process_slice": true}
+
 func (p *parser) create() *statement {
 	replace := ""
 	if p.accept("OR") {
@@ -204,6 +208,9 @@ func (p *parser) create() *statement {
 	}
 	switch {
 	case t.is("TABLE"), t.is("VIEW"):
+		if perfetto && sliceViews[strings.ToLower(p.peek().text)] {
+			replace = "OR REPLACE "
+		}
 		return p.createTable(replace, strings.ToUpper(t.text), perfetto)
 	case t.is("INDEX"): // DuckDB finds rows without
 		for p.peek().kind != end {

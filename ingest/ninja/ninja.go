@@ -8,6 +8,7 @@ package ninja
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"strconv"
 
@@ -45,10 +46,19 @@ func (j *job) is(other *job) bool {
 }
 
 func read(in *format.Input) error {
-	var (
-		version int // 0 before the header
-		jobs    []job
-	)
+	builds := in.Sorter.NewStream(newLayout(in.Context))
+	event := token.NewWriter(in.Store)
+	var last job // not pushed yet
+	push := func() error {
+		if last.command == nil {
+			return nil
+		}
+		event.Reset()
+		event.Int(last.end)
+		event.Text(last.outputs)
+		return builds.Push(last.start, event.Bytes())
+	}
+	version := 0 // before the header
 	err := lines.Each(in, func(offset int64, line []byte) (err error) {
 		line = bytes.TrimSuffix(line, []byte("\r"))
 		if version == 0 {
@@ -64,26 +74,18 @@ func read(in *format.Input) error {
 			return nil
 		}
 		// A command that builds several files has a line for each.
-		if n := len(jobs); n > 0 && jobs[n-1].is(&j) {
-			jobs[n-1].outputs = append(append(jobs[n-1].outputs, ' '), j.outputs...)
+		if last.is(&j) {
+			last.outputs = append(append(last.outputs, ' '), j.outputs...)
 			return nil
 		}
-		j.command, j.outputs = bytes.Clone(j.command), bytes.Clone(j.outputs)
-		jobs = append(jobs, j)
-		return nil
-	})
-	sortJobs(jobs)
-	builds := in.Sorter.NewStream(newLayout(in.Context))
-	event := token.NewWriter(in.Store)
-	for _, j := range jobs {
-		event.Reset()
-		event.Int(j.end)
-		event.Text(j.outputs)
-		if err := builds.Push(j.start, event.Bytes()); err != nil {
+		if err := push(); err != nil {
 			return err
 		}
-	}
-	return err
+		j.command, j.outputs = append(last.command[:0], j.command...), append(last.outputs[:0], j.outputs...)
+		last = j
+		return nil
+	})
+	return cmp.Or(err, push())
 }
 
 // parseHeader returns the version of the log.

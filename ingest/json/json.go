@@ -12,6 +12,7 @@ import (
 	"bytes"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/ingest/v8profile"
 )
 
@@ -27,7 +28,7 @@ func sniff(head []byte) bool {
 }
 
 func read(in *format.Input) error {
-	t := &tokenizer{in: in, places: newPlaces(in)}
+	t := &tokenizer{Reader: jsonlex.NewReader(in), in: in, places: newPlaces(in)}
 	t.parser = newParser(in, t.places)
 	t.events = in.Sorter.NewStream(t.parser)
 	t.v8 = v8profile.New(in.Context, in.Sorter)

@@ -7,6 +7,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -16,8 +17,8 @@ type parser struct {
 	ts     int64 // of the event
 	event  event
 	places *places
-	lexer  lexer
-	args   argWriter
+	lexer  jsonlex.Lexer
+	args   *jsonlex.ArgWriter
 	// known are the arg sets of the args seen last, by the hash of their text.
 	known [knownArgs]knownArg
 	set   model.ArgSet
@@ -53,7 +54,7 @@ func newParser(in *format.Input, places *places) *parser {
 		eventNameKey: s.Intern("event_name"),
 		phaseKey:     s.Intern("event_phase"),
 	}
-	p.args = argWriter{strings: s, lexer: &p.lexer}
+	p.args = jsonlex.NewArgWriter(s)
 	return p
 }
 
@@ -121,7 +122,7 @@ func (p *parser) source() model.ArgSource {
 
 // AddArgs adds the event's args.
 func (p *parser) AddArgs(set *model.ArgSet) {
-	if !p.args.add(set, p.event.args) {
+	if !p.args.Add(set, "args", p.event.args) {
 		p.File.LogTime(model.StatJSONParserFailure, p.ts, nil)
 	}
 }
@@ -248,17 +249,17 @@ func (p *parser) counter(ts int64, utid model.UTID) {
 		prefix = append(append(prefix, " id: "...), id...)
 	}
 	prefix = append(prefix, ' ')
-	p.lexer = lexer{buf: e.args, scratch: p.lexer.scratch, keys: p.lexer.keys}
-	err := p.lexer.members(func(key []byte, v value) {
+	p.lexer.Reset(e.args)
+	err := p.lexer.Members(func(key []byte, v jsonlex.Value) {
 		var n float64
-		switch v.kind {
-		case integer:
-			n = float64(v.i)
-		case double:
-			n = v.f
-		case text:
+		switch v.Kind {
+		case jsonlex.Integer:
+			n = float64(v.Int)
+		case jsonlex.Double:
+			n = v.Float
+		case jsonlex.Text:
 			var err error
-			if n, err = strconv.ParseFloat(string(v.raw), 64); err != nil {
+			if n, err = strconv.ParseFloat(string(v.Raw), 64); err != nil {
 				p.fail(ts, model.StatJSONParserFailure, nil)
 				return
 			}
@@ -374,15 +375,15 @@ func (p *parser) threadState(ts int64, utid model.UTID, state model.StringID) {
 	t.State.Set(row, state)
 	cpu := model.None
 	if len(e.args) > 0 {
-		p.lexer = lexer{buf: e.args}
-		if err := p.lexer.members(func(key []byte, v value) {
+		p.lexer.Reset(e.args)
+		if err := p.lexer.Members(func(key []byte, v jsonlex.Value) {
 			switch {
-			case string(key) == "cpu" && v.kind == integer:
-				cpu = v.i
-			case string(key) == "io_wait" && v.kind == integer:
-				t.IOWait.Set(row, v.i != 0)
-			case string(key) == "blocked_function" && v.kind == text:
-				t.BlockedFunction.Set(row, p.Store.Strings.InternBytes(v.raw))
+			case string(key) == "cpu" && v.Kind == jsonlex.Integer:
+				cpu = v.Int
+			case string(key) == "io_wait" && v.Kind == jsonlex.Integer:
+				t.IOWait.Set(row, v.Int != 0)
+			case string(key) == "blocked_function" && v.Kind == jsonlex.Text:
+				t.BlockedFunction.Set(row, p.Store.Strings.InternBytes(v.Raw))
 			}
 		}); err != nil {
 			p.fail(ts, model.StatJSONParserFailure, nil)
@@ -407,17 +408,17 @@ func (p *parser) metadata(ts int64, utid model.UTID) {
 	if len(e.args) == 0 || name != p.threadName && name != p.processName && name != p.threadIndex && name != p.processIndex {
 		return
 	}
-	p.lexer = lexer{buf: e.args}
-	if err := p.lexer.members(func(key []byte, v value) {
+	p.lexer.Reset(e.args)
+	if err := p.lexer.Members(func(key []byte, v jsonlex.Value) {
 		switch {
 		case name == p.processIndex || name == p.threadIndex:
 			if string(key) != "sort_index" {
 				return
 			}
-			index := v.i
-			if v.kind == double {
-				index = int64(v.f)
-			} else if v.kind != integer {
+			index := v.Int
+			if v.Kind == jsonlex.Double {
+				index = int64(v.Float)
+			} else if v.Kind != jsonlex.Integer {
 				p.fail(ts, model.StatJSONParserFailure, nil)
 				return
 			}
@@ -427,12 +428,12 @@ func (p *parser) metadata(ts int64, utid model.UTID) {
 				p.Machine.SetThreadSortIndex(utid, int64(int32(index)), model.SortOther)
 			}
 		case string(key) != "name":
-		case v.kind != text || len(v.raw) == 0:
+		case v.Kind != jsonlex.Text || len(v.Raw) == 0:
 			p.fail(ts, model.StatJSONParserFailure, nil)
 		case name == p.threadName:
-			p.Machine.SetThreadName(utid, p.Store.Strings.InternBytes(v.raw), model.ThreadNameOther)
+			p.Machine.SetThreadName(utid, p.Store.Strings.InternBytes(v.Raw), model.ThreadNameOther)
 		default:
-			p.Machine.SetProcessName(p.Machine.Process(int64(e.pid)), p.Store.Strings.InternBytes(v.raw), model.ProcessNameSystem)
+			p.Machine.SetProcessName(p.Machine.Process(int64(e.pid)), p.Store.Strings.InternBytes(v.Raw), model.ProcessNameSystem)
 		}
 	}); err != nil {
 		p.fail(ts, model.StatJSONParserFailure, nil)

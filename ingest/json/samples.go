@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -21,8 +22,8 @@ func (t *tokenizer) stacks() error {
 	}
 	frames := t.frames()
 	var all []model.Sample
-	l := lexer{buf: append(t.samples, ' ')}
-	err := l.elements(func(v value) {
+	l := jsonlex.Lexer{Buf: append(t.samples, ' ')}
+	err := l.Elements(func(v jsonlex.Value) {
 		if sample, ok := t.sample(frames, v); ok {
 			all = append(all, sample)
 		} else {
@@ -53,21 +54,21 @@ func (t *tokenizer) frames() map[string]*frame {
 	all := map[string]*frame{}
 	var order []*frame
 	if t.stackFrames != nil {
-		l := lexer{buf: append(t.stackFrames, ' ')}
-		_ = l.members(func(id []byte, v value) {
-			if v.kind != object {
+		l := jsonlex.Lexer{Buf: append(t.stackFrames, ' ')}
+		_ = l.Members(func(id []byte, v jsonlex.Value) {
+			if v.Kind != jsonlex.Object {
 				return
 			}
 			f := &frame{callsite: model.None}
-			inner := lexer{buf: v.raw}
-			_ = inner.members(func(key []byte, v value) {
+			inner := jsonlex.Lexer{Buf: v.Raw}
+			_ = inner.Members(func(key []byte, v jsonlex.Value) {
 				switch string(key) {
 				case "name":
-					f.name = strings.InternBytes(v.raw)
+					f.name = strings.InternBytes(v.Raw)
 				case "category":
-					f.category = strings.InternBytes(v.raw)
+					f.category = strings.InternBytes(v.Raw)
 				case "parent":
-					f.parent = string(v.raw)
+					f.parent = string(v.Raw)
 				}
 			})
 			all[string(id)] = f
@@ -102,14 +103,14 @@ func (t *tokenizer) frames() map[string]*frame {
 
 // sample reads an element of samples. It has a time and mostly a thread, a CPU
 // and the id of the innermost frame.
-func (t *tokenizer) sample(frames map[string]*frame, v value) (model.Sample, bool) {
+func (t *tokenizer) sample(frames map[string]*frame, v jsonlex.Value) (model.Sample, bool) {
 	s := model.NewSample(0, sampleSource)
-	if v.kind != object {
+	if v.Kind != jsonlex.Object {
 		return s, false
 	}
 	ok := false
-	inner := lexer{buf: v.raw}
-	err := inner.members(func(key []byte, v value) {
+	inner := jsonlex.Lexer{Buf: v.Raw}
+	err := inner.Members(func(key []byte, v jsonlex.Value) {
 		switch string(key) {
 		case "ts":
 			var why string
@@ -121,11 +122,11 @@ func (t *tokenizer) sample(frames map[string]*frame, v value) (model.Sample, boo
 				s.UPID = t.in.Machine.ProcessOf(s.UTID)
 			}
 		case "cpu":
-			if v.kind == integer && v.i >= 0 && v.i < 1<<20 {
-				s.CPU, s.UCPU = v.i, t.in.Machine.CPU(v.i)
+			if v.Kind == jsonlex.Integer && v.Int >= 0 && v.Int < 1<<20 {
+				s.CPU, s.UCPU = v.Int, t.in.Machine.CPU(v.Int)
 			}
 		case "sf":
-			if f := frames[string(v.raw)]; f != nil {
+			if f := frames[string(v.Raw)]; f != nil {
 				s.Callsite = f.callsite
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -37,32 +38,32 @@ func (s *systemText) Read(p []byte) (int, error) {
 		if s.done {
 			return 0, io.EOF
 		}
-		end := t.pos
-		for end < len(t.buf) && t.buf[end] != '"' {
-			if t.buf[end] == '\\' {
+		end := t.Pos
+		for end < len(t.Buf) && t.Buf[end] != '"' {
+			if t.Buf[end] == '\\' {
 				// An escape has up to 12 bytes, as a pair of surrogates.
-				if end+12 > len(t.buf) && !t.eof {
+				if end+12 > len(t.Buf) && !t.EOF {
 					break
 				}
 				end++
 			}
 			end++
 		}
-		end = min(end, len(t.buf))
-		s.done = end < len(t.buf) && t.buf[end] == '"'
-		if raw := t.buf[t.pos:end]; len(raw) > 0 {
+		end = min(end, len(t.Buf))
+		s.done = end < len(t.Buf) && t.Buf[end] == '"'
+		if raw := t.Buf[t.Pos:end]; len(raw) > 0 {
 			if raw[len(raw)-1] == '\\' {
 				raw = raw[:len(raw)-1]
 			}
-			s.text = unescape(s.text[:0], raw)
-			t.pos = end
+			s.text = jsonlex.Unescape(s.text[:0], raw)
+			t.Pos = end
 		}
 		if s.done {
-			t.pos++
+			t.Pos++
 			continue
 		}
 		if len(s.text) == 0 {
-			if err := t.more(); err != nil {
+			if err := t.More(); err != nil {
 				return 0, err
 			}
 		}

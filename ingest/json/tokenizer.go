@@ -2,37 +2,30 @@ package json
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/ingest/v8profile"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
 
 const (
-	readBytes = 1 << 20
-	// maxValue is how many bytes an event or another value that must be in memory
-	// as a whole may have. Larger ones are skipped and counted.
-	maxValue = 32 << 20
 	// maxLogged is how much of a bad event the import log keeps.
 	maxLogged = 4 << 10
 )
 
 // tokenizer finds the events in the input and pushes them to the sorter.
 type tokenizer struct {
-	lexer
+	jsonlex.Reader
 	in     *format.Input
 	parser *parser
 	places *places
 	v8     *v8profile.Profiles
 	events *sort.Stream
-	base   int64 // bytes of the input before buf[0]
-	eof    bool
 	ties   bool // the stream orders events of one time
 
 	found   bool     // an event, or what stands for one
@@ -42,20 +35,17 @@ type tokenizer struct {
 	profile              v8profile.Chunk // of a .cpuprofile file
 }
 
-// errTruncated ends the reading of an input whose end is missing.
-var errTruncated = errors.New("truncated")
-
 func (t *tokenizer) run() error {
 	err := t.top()
 	switch {
-	case err == errSyntax:
-		return format.Errorf(format.ErrCorrupt, t.base+int64(t.pos), "%s, got %s", t.why, t.glimpse())
-	case err != nil && err != errTruncated:
+	case err == jsonlex.ErrSyntax:
+		return format.Errorf(format.ErrCorrupt, t.Offset(), "%s, got %s", t.Why, t.glimpse())
+	case err != nil && err != jsonlex.ErrTruncated:
 		return err
 	case !t.hasEvents():
-		return &format.Error{Offset: -1, Err: fmt.Errorf("%w: %s", format.ErrNoEvents, t.likeness(err == errTruncated))}
-	case err == errTruncated:
-		t.in.File.LogAt(model.StatTruncatedInput, t.base+int64(len(t.buf)), nil)
+		return &format.Error{Offset: -1, Err: fmt.Errorf("%w: %s", format.ErrNoEvents, t.likeness(err == jsonlex.ErrTruncated))}
+	case err == jsonlex.ErrTruncated:
+		t.in.File.LogAt(model.StatTruncatedInput, t.Base+int64(len(t.Buf)), nil)
 	}
 	return nil
 }
@@ -66,84 +56,34 @@ func (t *tokenizer) hasEvents() bool {
 }
 
 func (t *tokenizer) glimpse() string {
-	if t.pos >= len(t.buf) {
+	if t.Pos >= len(t.Buf) {
 		return "the end of the input"
 	}
-	return string(append([]byte{'"'}, append(bytes.ToValidUTF8(t.buf[t.pos:min(len(t.buf), t.pos+12)], []byte("?")), '"')...))
+	return string(append([]byte{'"'}, append(bytes.ToValidUTF8(t.Buf[t.Pos:min(len(t.Buf), t.Pos+12)], []byte("?")), '"')...))
 }
 
-// more reads on, keeping what is in the buffer from the position on, which
-// becomes the buffer's beginning. It returns errTruncated at the end of the
-// input.
-func (t *tokenizer) more() error {
-	if t.eof {
-		return errTruncated
-	}
-	kept := copy(t.buf, t.buf[t.pos:])
-	t.base += int64(t.pos)
-	t.buf, t.pos = t.buf[:kept], 0
-	if kept == cap(t.buf) {
-		t.buf = append(make([]byte, 0, min(max(2*kept, readBytes), maxValue)), t.buf...)
-	}
-	n, err := io.ReadFull(t.in, t.buf[kept:cap(t.buf)])
-	t.buf = t.buf[:kept+n]
-	switch {
-	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
-		t.eof = true
-		if n == 0 {
-			return errTruncated
-		}
-	case err != nil:
-		return err
-	}
-	return nil
-}
-
-// peek returns the next byte that is not whitespace, and moves to it.
-func (t *tokenizer) peek() (byte, error) {
-	for {
-		c, err := t.space()
-		if err == nil {
-			return c, nil
-		}
-		if err := t.more(); err != nil {
-			return 0, err
-		}
-	}
-}
-
-// whole calls parse with the position at the start of a value, again with more
-// of the input while the value goes on beyond the buffer. A value of more than
-// maxValue bytes is skipped and counted.
+// whole calls parse with the value at the position whole in the buffer. A value that is
+// too large is skipped and counted.
 func (t *tokenizer) whole(parse func() error) error {
-	for {
-		start := t.pos
-		err := parse()
-		if err != errMore {
-			return err
-		}
-		t.pos = start
-		if start == 0 && len(t.buf) == maxValue {
-			t.in.File.LogAt(model.StatJSONTokenizerFailure, t.base+int64(start), t.reason("larger than 32 MiB", nil))
-			return t.skip()
-		}
-		if err := t.more(); err != nil {
-			return err
-		}
+	err := t.Whole(parse)
+	if err == jsonlex.ErrTooLarge {
+		t.in.File.LogAt(model.StatJSONTokenizerFailure, t.Offset(), t.reason(err.Error(), nil))
+		return t.Skip()
 	}
+	return err
 }
 
 // top reads the array of events, or the object that has it, or events line by line.
 func (t *tokenizer) top() error {
-	c, err := t.peek()
+	c, err := t.Peek()
 	if err != nil {
 		return err
 	}
 	if c == '[' {
-		t.pos++
+		t.Pos++
 		err = t.array()
 	} else if !t.atEvent() {
-		t.pos++
+		t.Pos++
 		err = t.object()
 	}
 	if err != nil {
@@ -156,30 +96,30 @@ func (t *tokenizer) top() error {
 // phase before it has an array of events.
 func (t *tokenizer) atEvent() bool {
 	for {
-		l := lexer{buf: t.buf, pos: t.pos + 1}
-		phase, err := l.findPhase()
-		if err != errMore || t.pos == 0 || t.more() != nil {
+		l := jsonlex.Lexer{Buf: t.Buf, Pos: t.Pos + 1}
+		phase, err := findPhase(&l)
+		if err != jsonlex.ErrMore || t.Pos == 0 || t.More() != nil {
 			return err == nil && phase
 		}
 	}
 }
 
 // findPhase reads members of an object up to its phase, or to the events in it.
-func (l *lexer) findPhase() (bool, error) {
+func findPhase(l *jsonlex.Lexer) (bool, error) {
 	for {
-		if c, err := l.space(); err != nil || c == '}' {
+		if c, err := l.Space(); err != nil || c == '}' {
 			return false, err
 		}
-		key, err := l.key()
+		key, err := l.Key()
 		if err != nil || string(key) == "traceEvents" {
 			return false, err
 		}
 		isPhase := string(key) == "ph"
-		v, err := l.value()
+		v, err := l.Value()
 		if err != nil || isPhase {
-			return v.kind == text, err
+			return v.Kind == jsonlex.Text, err
 		}
-		if _, err := l.next('}'); err != nil {
+		if _, err := l.Next('}'); err != nil {
 			return false, err
 		}
 	}
@@ -191,15 +131,15 @@ func (t *tokenizer) lines() error {
 	var e event
 	one := func() error { return t.event(&e) }
 	for started := false; ; started = true {
-		c, err := t.peek()
-		if err == errTruncated && len(t.buf) == t.pos {
+		c, err := t.Peek()
+		if err == jsonlex.ErrTruncated && len(t.Buf) == t.Pos {
 			return nil // the end
 		} else if err != nil {
 			return err
 		}
 		if started && c == ',' {
-			t.pos++
-			if c, err = t.peek(); err != nil {
+			t.Pos++
+			if c, err = t.Peek(); err != nil {
 				return err
 			}
 		}
@@ -216,11 +156,11 @@ func (t *tokenizer) lines() error {
 // Processor ignores it, or refuses the trace, depending on how the input is cut
 // into chunks.
 func (t *tokenizer) trailing() error {
-	start, zeros := t.base+int64(t.pos), true
+	start, zeros := t.Offset(), true
 	for {
-		zeros = zeros && len(bytes.Trim(t.buf[t.pos:], "\x00 \t\r\n")) == 0
-		t.pos = len(t.buf)
-		if err := t.more(); err == errTruncated {
+		zeros = zeros && len(bytes.Trim(t.Buf[t.Pos:], "\x00 \t\r\n")) == 0
+		t.Pos = len(t.Buf)
+		if err := t.More(); err == jsonlex.ErrTruncated {
 			break
 		} else if err != nil {
 			return err
@@ -231,7 +171,7 @@ func (t *tokenizer) trailing() error {
 		stat = model.StatTrailingGarbage
 	}
 	t.in.File.LogAt(stat, start, model.ArgFunc(func(set *model.ArgSet) {
-		set.Add(t.in.Store.Strings.Intern("bytes"), model.IntArg(t.base+int64(t.pos)-start))
+		set.Add(t.in.Store.Strings.Intern("bytes"), model.IntArg(t.Offset()-start))
 	}))
 	return nil
 }
@@ -239,15 +179,15 @@ func (t *tokenizer) trailing() error {
 // object reads the members of the outer object.
 func (t *tokenizer) object() error {
 	for {
-		c, err := t.peek()
+		c, err := t.Peek()
 		if err != nil {
 			return err
 		}
 		switch c {
 		case ',':
-			t.pos++
+			t.Pos++
 		case '}':
-			t.pos++
+			t.Pos++
 			return nil
 		default:
 			if err := t.member(); err != nil {
@@ -261,7 +201,7 @@ func (t *tokenizer) object() error {
 func (t *tokenizer) member() error {
 	var name string
 	if err := t.whole(func() error {
-		key, err := t.key()
+		key, err := t.Key()
 		name = string(key)
 		return err
 	}); err != nil {
@@ -270,18 +210,18 @@ func (t *tokenizer) member() error {
 	if len(t.members) < maxMembers {
 		t.members = append(t.members, name[:min(len(name), maxMemberName)])
 	}
-	switch c := t.buf[t.pos]; name {
+	switch c := t.Buf[t.Pos]; name {
 	case "traceEvents":
 		if c != '[' {
-			return t.fail("traceEvents is not an array")
+			return t.Fail("traceEvents is not an array")
 		}
-		t.pos++
+		t.Pos++
 		return t.array()
 	case "systemTraceEvents":
 		if c != '"' {
-			return t.skip()
+			return t.Skip()
 		}
-		t.pos++
+		t.Pos++
 		t.found = true
 		return t.systemTrace()
 	case "displayTimeUnit":
@@ -301,82 +241,45 @@ func (t *tokenizer) member() error {
 	case "startTime":
 		return t.profilePart(&t.profile.Start)
 	}
-	return t.skip()
+	return t.Skip()
 }
 
 // keep stores the text of the value at the position.
 func (t *tokenizer) keep(to *[]byte) error {
 	return t.whole(func() error {
-		start := t.pos
-		if _, err := t.value(); err != nil {
+		start := t.Pos
+		if _, err := t.Value(); err != nil {
 			return err
 		}
-		*to = bytes.Clone(t.buf[start:t.pos])
+		*to = bytes.Clone(t.Buf[start:t.Pos])
 		return nil
 	})
-}
-
-// skip moves behind the value at the position without keeping it in memory.
-func (t *tokenizer) skip() error {
-	for depth, inString := 0, false; ; {
-		for ; t.pos < len(t.buf); t.pos++ {
-			c := t.buf[t.pos]
-			switch {
-			case inString && c == '\\':
-				t.pos++ // the next byte is part of the string, wherever it is
-				continue
-			case c == '"':
-				inString = !inString
-			case inString:
-				continue
-			case c == '{' || c == '[':
-				depth++
-			case depth == 0 && (c == ',' || c == '}' || c == ']'):
-				return nil // the end of a number or a word
-			case c == '}' || c == ']':
-				depth--
-			default:
-				continue
-			}
-			if depth == 0 && !inString {
-				t.pos++
-				return nil
-			}
-		}
-		// An escape may have moved the position one byte past the buffer.
-		past := t.pos - len(t.buf)
-		t.pos = len(t.buf)
-		if err := t.more(); err != nil {
-			return err
-		}
-		t.pos = past
-	}
 }
 
 // metadata stores the members of the object at the position as metadata.
 func (t *tokenizer) metadata(prefix string) error {
 	return t.whole(func() error {
-		v, err := t.value()
-		if err != nil || v.kind != object {
+		v, err := t.Value()
+		if err != nil || v.Kind != jsonlex.Object {
 			return err
 		}
-		inner := lexer{buf: v.raw}
+		inner := jsonlex.Lexer{Buf: v.Raw}
 		// Trace Processor keeps the members before one that it cannot read.
-		_ = inner.members(func(key []byte, v value) {
+		_ = inner.Members(func(key []byte, v jsonlex.Value) {
 			name := prefix + string(key)
 			switch {
-			case v.kind == null:
-			case v.kind == boolean || v.kind == integer:
-				t.in.File.Context(0).SetMetadata(name, model.IntArg(v.i))
-			case v.kind == double && v.f == math.Trunc(v.f) && math.Abs(v.f) < 9.2e18:
-				t.in.File.Context(0).SetMetadata(name, model.IntArg(int64(v.f)))
-			case v.kind == double: // with as many digits as Trace Processor keeps
-				text := strconv.AppendFloat(nil, v.f, 'g', 6, 64)
+			case v.Kind == jsonlex.Null:
+			case v.Kind == jsonlex.Boolean || v.Kind == jsonlex.Integer:
+				t.in.File.Context(0).SetMetadata(name, model.IntArg(v.Int))
+			case v.Kind == jsonlex.Double && v.Float == math.Trunc(v.Float) && math.Abs(v.Float) < 9.2e18:
+				t.in.File.Context(0).SetMetadata(name, model.IntArg(int64(v.Float)))
+			case v.Kind == jsonlex.Double: // with as many digits as Trace Processor keeps
+				text := strconv.AppendFloat(nil, v.Float, 'g', 6, 64)
 				t.in.File.Context(0).SetMetadata(name, model.StringArg(t.places.intern(text)))
 			default:
-				t.in.File.Context(0).SetMetadata(name, model.StringArg(t.places.intern(v.raw)))
+				t.in.File.Context(0).SetMetadata(name, model.StringArg(t.places.intern(v.Raw)))
 			}
-			if v.kind != null {
+			if v.Kind != jsonlex.Null {
 				t.places.intern([]byte(name))
 			}
 		})
@@ -384,71 +287,27 @@ func (t *tokenizer) metadata(prefix string) error {
 	})
 }
 
-// members calls f with each member of the object in the buffer.
-func (l *lexer) members(f func(key []byte, v value)) error {
-	if l.buf[l.pos] != '{' {
-		return l.fail("expected an object")
-	}
-	l.pos++
-	c, err := l.space()
-	for err == nil && c != '}' {
-		var key []byte
-		if key, err = l.key(); err != nil {
-			break
-		}
-		var v value
-		if v, err = l.value(); err != nil {
-			break
-		}
-		f(key, v)
-		if _, err = l.next('}'); err == nil {
-			c, err = l.space()
-		}
-	}
-	return err
-}
-
-// elements calls f with each element of the array in the buffer.
-func (l *lexer) elements(f func(v value)) error {
-	if l.buf[l.pos] != '[' {
-		return l.fail("expected an array")
-	}
-	l.pos++
-	c, err := l.space()
-	for err == nil && c != ']' {
-		var v value
-		if v, err = l.value(); err != nil {
-			break
-		}
-		f(v)
-		if _, err = l.next(']'); err == nil {
-			c, err = l.space()
-		}
-	}
-	return err
-}
-
 // array reads events up to the bracket that closes their array.
 func (t *tokenizer) array() error {
 	var e event
 	one := func() error { return t.event(&e) }
 	for {
-		c, err := t.peek()
+		c, err := t.Peek()
 		if err != nil {
 			return err
 		}
 		if c == ',' {
-			t.pos++
-			if c, err = t.peek(); err != nil {
+			t.Pos++
+			if c, err = t.Peek(); err != nil {
 				return err
 			}
 		}
 		if c == ']' {
-			t.pos++
+			t.Pos++
 			return nil
 		}
 		if c != '{' {
-			return t.fail("expected an event")
+			return t.Fail("expected an event")
 		}
 		if err := t.whole(one); err != nil {
 			return err
@@ -458,7 +317,7 @@ func (t *tokenizer) array() error {
 
 // event reads the event at the position and pushes it to the sorter.
 func (t *tokenizer) event(e *event) error {
-	start := t.pos
+	start := t.Pos
 	*e = event{}
 	var (
 		ts              int64
@@ -466,18 +325,18 @@ func (t *tokenizer) event(e *event) error {
 		why             string
 		local, global   id
 	)
-	t.pos++
-	c, err := t.space()
+	t.Pos++
+	c, err := t.Space()
 	if err != nil {
 		return err
 	}
 	for c != '}' {
-		key, err := t.key()
+		key, err := t.Key()
 		if err != nil {
 			return err
 		}
 		field := fieldOf(key)
-		v, err := t.value()
+		v, err := t.Value()
 		if err != nil {
 			return err
 		}
@@ -485,8 +344,8 @@ func (t *tokenizer) event(e *event) error {
 		switch field {
 		case fieldPhase:
 			e.phase = 0
-			if v.kind == text && len(v.raw) > 0 {
-				e.phase = v.raw[0]
+			if v.Kind == jsonlex.Text && len(v.Raw) > 0 {
+				e.phase = v.Raw[0]
 			}
 		case fieldTS:
 			if n, reason := nanoseconds(v); reason == "" {
@@ -526,32 +385,32 @@ func (t *tokenizer) event(e *event) error {
 			}
 		case fieldCategory:
 			e.category = 0
-			if v.kind == text && len(v.raw) > 0 {
-				e.category = int32(t.places.intern(v.raw))
+			if v.Kind == jsonlex.Text && len(v.Raw) > 0 {
+				e.category = int32(t.places.intern(v.Raw))
 			}
 		case fieldName:
 			e.name = 0
-			if v.kind == text && len(v.raw) > 0 {
-				e.name = int32(t.places.intern(v.raw))
+			if v.Kind == jsonlex.Text && len(v.Raw) > 0 {
+				e.name = int32(t.places.intern(v.Raw))
 			}
 		case fieldFlowIn:
-			e.flowIn = v.kind == boolean && v.i != 0
+			e.flowIn = v.Kind == jsonlex.Boolean && v.Int != 0
 		case fieldFlowOut:
-			e.flowOut = v.kind == boolean && v.i != 0
+			e.flowOut = v.Kind == jsonlex.Boolean && v.Int != 0
 		case fieldScope:
 			e.scope = scopeOf(v, e.scope)
 		case fieldBindPoint:
-			e.bindEnclosing = v.kind == text && string(v.raw) == "e"
+			e.bindEnclosing = v.Kind == jsonlex.Text && string(v.Raw) == "e"
 		case fieldArgs:
-			if v.kind == object {
-				e.args = v.raw
+			if v.Kind == jsonlex.Object {
+				e.args = v.Raw
 			}
 		case fieldID2:
-			if v.kind != object {
+			if v.Kind != jsonlex.Object {
 				break
 			}
-			inner := lexer{buf: v.raw}
-			if err := inner.members(func(key []byte, v value) {
+			inner := jsonlex.Lexer{Buf: v.Raw}
+			if err := inner.Members(func(key []byte, v jsonlex.Value) {
 				switch string(key) {
 				case "local":
 					local, _ = t.id(v)
@@ -559,17 +418,17 @@ func (t *tokenizer) event(e *event) error {
 					global, _ = t.id(v)
 				}
 			}); err != nil {
-				t.bad(start, "id2: "+inner.why)
+				t.bad(start, "id2: "+inner.Why)
 			}
 		}
-		if _, err := t.next('}'); err != nil {
+		if _, err := t.Next('}'); err != nil {
 			return err
 		}
-		if c, err = t.space(); err != nil {
+		if c, err = t.Space(); err != nil {
 			return err
 		}
 	}
-	t.pos++
+	t.Pos++
 	t.found = t.found || e.phase != 0
 	switch {
 	case !any: // an empty object ends many traces
@@ -608,7 +467,7 @@ func (t *tokenizer) push(ts int64, e *event) error {
 // bad logs an event, which starts at the position start of the buffer, that
 // cannot be read.
 func (t *tokenizer) bad(start int, why string) {
-	t.in.File.LogAt(model.StatJSONTokenizerFailure, t.base+int64(t.pos), t.reason(why, t.buf[start:t.pos]))
+	t.in.File.LogAt(model.StatJSONTokenizerFailure, t.Offset(), t.reason(why, t.Buf[start:t.Pos]))
 }
 
 func (t *tokenizer) reason(why string, raw []byte) model.ArgSource {
@@ -629,25 +488,25 @@ type id struct {
 	v    uint64
 }
 
-func (t *tokenizer) id(v value) (id, bool) {
-	switch v.kind {
-	case text:
-		return id{idText, uint64(t.places.intern(v.raw))}, true
-	case integer:
-		return id{idNumber, uint64(v.i)}, true
+func (t *tokenizer) id(v jsonlex.Value) (id, bool) {
+	switch v.Kind {
+	case jsonlex.Text:
+		return id{idText, uint64(t.places.intern(v.Raw))}, true
+	case jsonlex.Integer:
+		return id{idNumber, uint64(v.Int)}, true
 	}
 	return id{}, false
 }
 
 // number32 returns a pid or tid. A text is a name that stands for a number.
-func (t *tokenizer) number32(v value) (n uint32, isText, ok bool) {
-	i := v.i
-	switch v.kind {
-	case text:
-		return t.places.number(v.raw), true, true
-	case double:
-		i = int64(v.f)
-	case integer:
+func (t *tokenizer) number32(v jsonlex.Value) (n uint32, isText, ok bool) {
+	i := v.Int
+	switch v.Kind {
+	case jsonlex.Text:
+		return t.places.number(v.Raw), true, true
+	case jsonlex.Double:
+		i = int64(v.Float)
+	case jsonlex.Integer:
 	default:
 		return 0, false, false
 	}
@@ -675,11 +534,11 @@ func cookie(category int32, id uint64) uint64 {
 	return h ^ h>>29
 }
 
-func scopeOf(v value, was byte) byte {
-	if v.kind != text {
+func scopeOf(v jsonlex.Value, was byte) byte {
+	if v.Kind != jsonlex.Text {
 		return scopeNone
 	}
-	switch string(v.raw) {
+	switch string(v.Raw) {
 	case "p":
 		return scopeProcess
 	case "t":
@@ -753,22 +612,22 @@ func fieldOf(key []byte) int {
 }
 
 // nanoseconds converts a time in microseconds, or says why it is none.
-func nanoseconds(v value) (ns int64, why string) {
-	raw := v.raw
-	switch v.kind {
-	case integer:
-		if v.i > math.MaxInt64/1000 || v.i < math.MinInt64/1000 {
+func nanoseconds(v jsonlex.Value) (ns int64, why string) {
+	raw := v.Raw
+	switch v.Kind {
+	case jsonlex.Integer:
+		if v.Int > math.MaxInt64/1000 || v.Int < math.MinInt64/1000 {
 			return 0, "the time is out of range"
 		}
-		return v.i * 1000, ""
-	case text:
-		inner := lexer{buf: append(append(make([]byte, 0, len(raw)+1), raw...), '"')}
-		n, err := inner.number()
-		if err != nil || inner.pos != len(raw) || n.raw == nil {
+		return v.Int * 1000, ""
+	case jsonlex.Text:
+		inner := jsonlex.Lexer{Buf: append(append(make([]byte, 0, len(raw)+1), raw...), '"')}
+		n, err := inner.Number()
+		if err != nil || inner.Pos != len(raw) || n.Raw == nil {
 			return 0, "the time is no number"
 		}
 		return nanoseconds(n)
-	case double:
+	case jsonlex.Double:
 		return decimal(raw)
 	}
 	return 0, "the time is no number"
@@ -784,7 +643,7 @@ func decimal(raw []byte) (int64, string) {
 	mantissa, exponent := raw, 0
 	if i := bytes.IndexAny(raw, "eE"); i >= 0 {
 		mantissa = raw[:i]
-		n, ok := parseInt(bytes.TrimPrefix(raw[i+1:], []byte("+")))
+		n, ok := jsonlex.ParseInt(bytes.TrimPrefix(raw[i+1:], []byte("+")))
 		if !ok || n > 40 || n < -400 {
 			return 0, "the time is out of range"
 		}

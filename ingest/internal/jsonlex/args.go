@@ -1,4 +1,4 @@
-package json
+package jsonlex
 
 import (
 	"strconv"
@@ -10,11 +10,11 @@ import (
 // maxArgDepth is how deep args may nest; what is deeper is left out.
 const maxArgDepth = 256
 
-// argWriter flattens the args of events: {"a":{"b":[1]}} becomes the arg
+// ArgWriter flattens values: with the root args, {"a":{"b":[1]}} becomes the arg
 // args.a.b[0] with the flat key args.a.b. Members that are null are left out.
-type argWriter struct {
+type ArgWriter struct {
 	strings *table.StringPool
-	lexer   *lexer
+	lexer   Lexer
 	flat    []byte
 	key     []byte
 	stack   []argFrame
@@ -26,40 +26,44 @@ type argFrame struct {
 	close     byte
 }
 
-// add adds the args in the object's text to the set. What comes after a syntax
-// error is left out, as Trace Processor does; add then returns false.
-func (w *argWriter) add(set *model.ArgSet, text []byte) bool {
-	l := w.lexer
-	l.buf, l.pos = text, 0
-	w.flat, w.key = append(w.flat[:0], "args"...), append(w.key[:0], "args"...)
-	w.stack = append(w.stack[:0], argFrame{len(w.flat), len(w.key), '}'})
-	l.pos++
-	if _, err := l.space(); err != nil {
+// NewArgWriter returns a writer that interns strings in the pool.
+func NewArgWriter(strings *table.StringPool) *ArgWriter { return &ArgWriter{strings: strings} }
+
+// Add adds the args in the text of an object or array to the set, with keys that start
+// with root. What comes after a syntax error is left out, as Trace Processor does; Add
+// then returns false.
+func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
+	l := &w.lexer
+	l.Reset(text)
+	w.flat, w.key = append(w.flat[:0], root...), append(w.key[:0], root...)
+	w.stack = append(w.stack[:0], argFrame{len(w.flat), len(w.key), text[0] + 2})
+	l.Pos++
+	if _, err := l.Space(); err != nil {
 		return false
 	}
 	for len(w.stack) > 0 {
 		frame := w.stack[len(w.stack)-1]
 		w.flat, w.key = w.flat[:frame.flat], w.key[:frame.key]
-		if l.buf[l.pos] == frame.close {
-			l.pos++
+		if l.Buf[l.Pos] == frame.close {
+			l.Pos++
 			w.stack = w.stack[:len(w.stack)-1]
 			if len(w.stack) == 0 {
 				return true
 			}
-			if _, err := l.next(w.stack[len(w.stack)-1].close); err != nil {
+			if _, err := l.Next(w.stack[len(w.stack)-1].close); err != nil {
 				return false
 			}
 			continue
 		}
 		if frame.close == '}' {
-			name, err := l.key()
+			name, err := l.Key()
 			if err != nil {
 				return false
 			}
 			w.flat = append(append(w.flat, '.'), name...)
 			w.key = append(append(w.key, '.'), name...)
 		}
-		c := l.buf[l.pos]
+		c := l.Buf[l.Pos]
 		if c == '{' || c == '[' {
 			if len(w.stack) == maxArgDepth {
 				return false
@@ -68,23 +72,23 @@ func (w *argWriter) add(set *model.ArgSet, text []byte) bool {
 				w.index(set)
 			}
 			w.stack = append(w.stack, argFrame{len(w.flat), len(w.key), c + 2})
-			l.pos++
-			if _, err := l.space(); err != nil {
+			l.Pos++
+			if _, err := l.Space(); err != nil {
 				return false
 			}
 			continue
 		}
-		v, err := l.value()
+		v, err := l.Value()
 		if err != nil {
 			return false
 		}
-		if v.kind != null {
+		if v.Kind != Null {
 			if frame.close == ']' {
 				w.index(set)
 			}
 			set.AddFlat(w.strings.InternBytes(w.flat), w.strings.InternBytes(w.key), w.arg(v))
 		}
-		if _, err := l.next(frame.close); err != nil {
+		if _, err := l.Next(frame.close); err != nil {
 			return false
 		}
 	}
@@ -92,19 +96,19 @@ func (w *argWriter) add(set *model.ArgSet, text []byte) bool {
 }
 
 // index adds the index of the array's next entry to the key.
-func (w *argWriter) index(set *model.ArgSet) {
+func (w *ArgWriter) index(set *model.ArgSet) {
 	n := set.NextIndex(w.strings.InternBytes(w.key))
 	w.key = append(strconv.AppendInt(append(w.key, '['), int64(n), 10), ']')
 }
 
-func (w *argWriter) arg(v value) model.ArgValue {
-	switch v.kind {
-	case boolean:
-		return model.BoolArg(v.i != 0)
-	case integer:
-		return model.IntArg(v.i)
-	case double:
-		return model.RealArg(v.f)
+func (w *ArgWriter) arg(v Value) model.ArgValue {
+	switch v.Kind {
+	case Boolean:
+		return model.BoolArg(v.Int != 0)
+	case Integer:
+		return model.IntArg(v.Int)
+	case Double:
+		return model.RealArg(v.Float)
 	}
-	return model.StringArg(w.strings.InternBytes(v.raw))
+	return model.StringArg(w.strings.InternBytes(v.Raw))
 }

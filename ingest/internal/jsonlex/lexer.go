@@ -1,0 +1,397 @@
+// Package jsonlex takes JSON apart: values in a buffer, a buffer that moves over an
+// input, and args of nested values.
+package jsonlex
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Kind is what a JSON value is.
+type Kind uint8
+
+const (
+	Null Kind = iota
+	Boolean
+	Integer
+	Double
+	Text
+	Object
+	Array
+)
+
+// Value is a JSON value. Raw is the text of a number, the content of a string
+// with its escapes resolved, or the whole text of an object or array.
+type Value struct {
+	Kind  Kind
+	Raw   []byte
+	Int   int64 // of an integer, and 1 for true
+	Float float64
+}
+
+// Why there is no value at the position.
+var (
+	ErrMore   = errors.New("the value goes on beyond the buffer")
+	ErrSyntax = errors.New("syntax error")
+)
+
+// Lexer takes JSON apart in a buffer. It is lenient where Trace Processor is: of
+// an object or array that is not looked into, only quotes and brackets of its own
+// kind must match.
+type Lexer struct {
+	Buf     []byte
+	Pos     int
+	Why     string // what is wrong, after ErrSyntax
+	scratch []byte // text with resolved escapes
+	keys    []byte // keys with resolved escapes
+}
+
+// Reset begins to take another text apart.
+func (l *Lexer) Reset(text []byte) { l.Buf, l.Pos = text, 0 }
+
+// Fail returns ErrSyntax and keeps what is wrong.
+func (l *Lexer) Fail(why string) error {
+	l.Why = why
+	return ErrSyntax
+}
+
+// Space skips whitespace and returns the byte after it, or ErrMore.
+func (l *Lexer) Space() (byte, error) {
+	for ; l.Pos < len(l.Buf); l.Pos++ {
+		if c := l.Buf[l.Pos]; c > ' ' || c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+			return c, nil
+		}
+	}
+	return 0, ErrMore
+}
+
+// quoted returns the text between the quotes at the position, its escapes still
+// in it, and whether it has any.
+func (l *Lexer) quoted() (raw []byte, escapes bool, err error) {
+	start := l.Pos + 1
+	for end := start; ; end++ {
+		n := bytes.IndexByte(l.Buf[end:], '"')
+		if n < 0 {
+			return nil, false, ErrMore
+		}
+		end += n
+		slashes := 0
+		for end-slashes > start && l.Buf[end-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes&1 == 0 {
+			l.Pos = end + 1
+			raw = l.Buf[start:end]
+			return raw, bytes.IndexByte(raw, '\\') >= 0, nil
+		}
+	}
+}
+
+// Key returns the key at the position and moves to the value after it.
+func (l *Lexer) Key() ([]byte, error) {
+	c, err := l.Space()
+	if err != nil {
+		return nil, err
+	}
+	if c != '"' {
+		return nil, l.Fail("expected a key")
+	}
+	raw, escapes, err := l.quoted()
+	if err != nil {
+		return nil, err
+	}
+	if escapes {
+		l.keys = Unescape(l.keys[:0], raw)
+		raw = l.keys
+	}
+	if c, err = l.Space(); err != nil {
+		return nil, err
+	}
+	if c != ':' {
+		return nil, l.Fail("expected a colon after a key")
+	}
+	l.Pos++
+	_, err = l.Space()
+	return raw, err
+}
+
+// Value returns the value at the position and moves behind it.
+func (l *Lexer) Value() (v Value, err error) {
+	switch l.Buf[l.Pos] {
+	case '"':
+		raw, escapes, err := l.quoted()
+		if err != nil {
+			return v, err
+		}
+		if escapes {
+			l.scratch = Unescape(l.scratch[:0], raw)
+			raw = l.scratch
+		}
+		return Value{Kind: Text, Raw: raw}, nil
+	case '{':
+		v.Raw, err = l.block('{', '}')
+		v.Kind = Object
+		return v, err
+	case '[':
+		v.Raw, err = l.block('[', ']')
+		v.Kind = Array
+		return v, err
+	case 't':
+		return Value{Kind: Boolean, Int: 1}, l.literal("true")
+	case 'f':
+		return Value{Kind: Boolean}, l.literal("false")
+	case 'n':
+		return Value{}, l.literal("null")
+	case 'N':
+		return Value{}, l.literal("NaN")
+	case 'I':
+		return Value{}, l.literal("Infinity")
+	}
+	return l.Number()
+}
+
+func (l *Lexer) literal(word string) error {
+	if len(l.Buf)-l.Pos < len(word) {
+		return ErrMore
+	}
+	if string(l.Buf[l.Pos:l.Pos+len(word)]) != word {
+		return l.Fail("expected " + word)
+	}
+	l.Pos += len(word)
+	return nil
+}
+
+// block returns the text from an opening bracket to the one that closes it.
+func (l *Lexer) block(open, close byte) ([]byte, error) {
+	start, depth := l.Pos, 0
+	buf := l.Buf
+	for i := start; i < len(buf); i++ {
+		switch c := buf[i]; c {
+		case '"':
+			l.Pos = i
+			if _, _, err := l.quoted(); err != nil {
+				l.Pos = start
+				return nil, err
+			}
+			i = l.Pos - 1
+		case open:
+			depth++
+		case close:
+			if depth--; depth == 0 {
+				l.Pos = i + 1
+				return buf[start : i+1], nil
+			}
+		}
+	}
+	l.Pos = start
+	return nil, ErrMore
+}
+
+func digit(c byte) bool { return c-'0' <= 9 }
+
+// Number returns the number at the position. A number at the end of the buffer
+// may go on beyond it.
+func (l *Lexer) Number() (v Value, err error) {
+	start, i := l.Pos, l.Pos
+	if i < len(l.Buf) && l.Buf[i] == '-' {
+		i++
+	}
+	if i < len(l.Buf) && l.Buf[i] == 'I' {
+		l.Pos = i
+		return Value{}, l.literal("Infinity")
+	}
+	digits := func() int {
+		n := i
+		for i < len(l.Buf) && digit(l.Buf[i]) {
+			i++
+		}
+		return i - n
+	}
+	v.Kind = Integer
+	first := i
+	if n := digits(); n == 0 && i < len(l.Buf) {
+		return v, l.Fail("expected a value")
+	} else if n > 1 && l.Buf[first] == '0' {
+		return v, l.Fail("a number starts with 0")
+	}
+	if i < len(l.Buf) && l.Buf[i] == '.' {
+		v.Kind = Double
+		i++
+		if digits() == 0 && i < len(l.Buf) {
+			return v, l.Fail("expected a digit after the decimal point")
+		}
+	}
+	if i < len(l.Buf) && l.Buf[i]|0x20 == 'e' {
+		v.Kind = Double
+		i++
+		if i < len(l.Buf) && (l.Buf[i] == '+' || l.Buf[i] == '-') {
+			i++
+		}
+		if digits() == 0 && i < len(l.Buf) {
+			return v, l.Fail("expected a digit in the exponent")
+		}
+	}
+	if i == len(l.Buf) {
+		return v, ErrMore
+	}
+	l.Pos = i
+	v.Raw = l.Buf[start:i]
+	if v.Kind == Integer {
+		var ok bool
+		if v.Int, ok = ParseInt(v.Raw); ok {
+			return v, nil
+		}
+		v.Kind = Double
+		// Chrome writes negative numbers as what they are without a sign.
+		if n, err := strconv.ParseUint(string(v.Raw), 10, 64); err == nil {
+			v.Float = float64(int64(n))
+			return v, nil
+		}
+	}
+	v.Float, err = strconv.ParseFloat(string(v.Raw), 64)
+	if err != nil && math.IsInf(v.Float, 0) {
+		return Value{}, nil // beyond a double: no value
+	}
+	return v, nil
+}
+
+// ParseInt returns the number in the text of an integer, unless it has more than 64 bits.
+func ParseInt(b []byte) (n int64, ok bool) {
+	negative := b[0] == '-'
+	if negative {
+		b = b[1:]
+	}
+	if len(b) > 18 {
+		n, err := strconv.ParseInt(string(b), 10, 64)
+		if negative {
+			n, err = strconv.ParseInt("-"+string(b), 10, 64)
+		}
+		return n, err == nil
+	}
+	for _, c := range b {
+		n = n*10 + int64(c-'0')
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+// Next moves behind the comma after a value, or to the bracket that closes the
+// object or array; it reports whether there was a comma.
+func (l *Lexer) Next(close byte) (bool, error) {
+	c, err := l.Space()
+	if err != nil {
+		return false, err
+	}
+	switch c {
+	case ',':
+		l.Pos++
+		_, err = l.Space()
+		return true, err
+	case close:
+		return false, nil
+	}
+	return false, l.Fail("expected a comma or " + string(close))
+}
+
+// Members calls f with each member of the object in the buffer.
+func (l *Lexer) Members(f func(key []byte, v Value)) error {
+	if l.Buf[l.Pos] != '{' {
+		return l.Fail("expected an object")
+	}
+	l.Pos++
+	c, err := l.Space()
+	for err == nil && c != '}' {
+		var key []byte
+		if key, err = l.Key(); err != nil {
+			break
+		}
+		var v Value
+		if v, err = l.Value(); err != nil {
+			break
+		}
+		f(key, v)
+		if _, err = l.Next('}'); err == nil {
+			c, err = l.Space()
+		}
+	}
+	return err
+}
+
+// Elements calls f with each element of the array in the buffer.
+func (l *Lexer) Elements(f func(v Value)) error {
+	if l.Buf[l.Pos] != '[' {
+		return l.Fail("expected an array")
+	}
+	l.Pos++
+	c, err := l.Space()
+	for err == nil && c != ']' {
+		var v Value
+		if v, err = l.Value(); err != nil {
+			break
+		}
+		f(v)
+		if _, err = l.Next(']'); err == nil {
+			c, err = l.Space()
+		}
+	}
+	return err
+}
+
+// Unescape appends the text with its escapes resolved. Unknown escapes vanish,
+// as in Trace Processor; half of a surrogate pair becomes U+FFFD.
+func Unescape(to, raw []byte) []byte {
+	for i := 0; i < len(raw); i++ {
+		c := raw[i]
+		if c != '\\' {
+			to = append(to, c)
+			continue
+		}
+		i++
+		switch c = raw[i]; c {
+		case '"', '\\', '/':
+			to = append(to, c)
+		case 'b':
+			to = append(to, '\b')
+		case 'f':
+			to = append(to, '\f')
+		case 'n':
+			to = append(to, '\n')
+		case 'r':
+			to = append(to, '\r')
+		case 't':
+			to = append(to, '\t')
+		case 'u':
+			r, ok := hex4(raw[i+1:])
+			if !ok {
+				to = utf8.AppendRune(to, utf8.RuneError)
+				continue
+			}
+			i += 4
+			if utf16.IsSurrogate(r) {
+				var low rune
+				if len(raw) > i+2 && raw[i+1] == '\\' && raw[i+2] == 'u' {
+					low, _ = hex4(raw[i+3:])
+				}
+				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+					i += 6
+				}
+			}
+			to = utf8.AppendRune(to, r)
+		}
+	}
+	return to
+}
+
+func hex4(b []byte) (rune, bool) {
+	if len(b) < 4 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(b[:4]), 16, 16)
+	return rune(n), err == nil
+}

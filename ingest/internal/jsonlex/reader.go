@@ -1,0 +1,129 @@
+package jsonlex
+
+import (
+	"errors"
+	"io"
+)
+
+const (
+	readBytes = 1 << 20
+	// MaxValue is how many bytes a value that must be in memory as a whole may have.
+	MaxValue = 32 << 20
+)
+
+var (
+	// ErrTruncated ends the reading of an input whose end is missing.
+	ErrTruncated = errors.New("truncated")
+	// ErrTooLarge is of a value of more than MaxValue bytes.
+	ErrTooLarge = errors.New("larger than 32 MiB")
+)
+
+// Reader is a lexer whose buffer moves over an input.
+type Reader struct {
+	Lexer
+	Base int64 // bytes of the input before Buf[0]
+	EOF  bool  // the buffer ends where the input does
+	in   io.Reader
+}
+
+// NewReader returns a reader of the input.
+func NewReader(in io.Reader) Reader { return Reader{in: in} }
+
+// Offset is how many bytes of the input are before the position.
+func (r *Reader) Offset() int64 { return r.Base + int64(r.Pos) }
+
+// More reads on, keeping what is in the buffer from the position on, which becomes the
+// buffer's beginning. It returns ErrTruncated at the end of the input.
+func (r *Reader) More() error {
+	if r.EOF {
+		return ErrTruncated
+	}
+	kept := copy(r.Buf, r.Buf[r.Pos:])
+	r.Base += int64(r.Pos)
+	r.Buf, r.Pos = r.Buf[:kept], 0
+	if kept == cap(r.Buf) {
+		r.Buf = append(make([]byte, 0, min(max(2*kept, readBytes), MaxValue)), r.Buf...)
+	}
+	n, err := io.ReadFull(r.in, r.Buf[kept:cap(r.Buf)])
+	r.Buf = r.Buf[:kept+n]
+	switch {
+	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
+		r.EOF = true
+		if n == 0 {
+			return ErrTruncated
+		}
+	case err != nil:
+		return err
+	}
+	return nil
+}
+
+// Peek returns the next byte that is not whitespace, and moves to it.
+func (r *Reader) Peek() (byte, error) {
+	for {
+		c, err := r.Space()
+		if err == nil {
+			return c, nil
+		}
+		if err := r.More(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Whole calls parse with the position at the start of a value, again with more of the
+// input while the value goes on beyond the buffer. If it has more than MaxValue bytes,
+// Whole returns ErrTooLarge with the position where it was.
+func (r *Reader) Whole(parse func() error) error {
+	for {
+		start := r.Pos
+		err := parse()
+		if err != ErrMore {
+			return err
+		}
+		r.Pos = start
+		if start == 0 && len(r.Buf) == MaxValue {
+			return ErrTooLarge
+		}
+		if err := r.More(); err != nil {
+			return err
+		}
+	}
+}
+
+// Skip moves behind the value at the position without keeping it in memory.
+func (r *Reader) Skip() error {
+	for depth, inString := 0, false; ; {
+		for ; r.Pos < len(r.Buf); r.Pos++ {
+			c := r.Buf[r.Pos]
+			switch {
+			case inString && c == '\\':
+				r.Pos++ // the next byte is part of the string, wherever it is
+				continue
+			case c == '"':
+				inString = !inString
+			case inString:
+				continue
+			case c == '{' || c == '[':
+				depth++
+			case depth == 0 && (c == ',' || c == '}' || c == ']'):
+				return nil // the end of a number or a word
+			case c == '}' || c == ']':
+				depth--
+			default:
+				continue
+			}
+			if depth == 0 && !inString {
+				r.Pos++
+				return nil
+			}
+		}
+		// An escape may have moved the position one byte past the buffer.
+		past := r.Pos - len(r.Buf)
+		r.Pos = len(r.Buf)
+		if err := r.More(); err != nil {
+			return err
+		}
+		r.Pos = past
+	}
+}

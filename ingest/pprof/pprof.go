@@ -79,6 +79,7 @@ func isValueType(message []byte) bool {
 
 func read(in *format.Input) error {
 	p := newProfile(in.Context)
+	defer p.labeled.close()
 	fields := wire.NewStream(in)
 	here := func() model.LogEntry { return model.LogEntry{Offset: fields.Offset, HasOffset: true} }
 	for fields.Next() {
@@ -98,6 +99,5 @@ func read(in *format.Input) error {
 	if len(p.texts) == 0 {
 		return format.Errorf(format.ErrCorrupt, fields.Offset, "the profile ends without a string table")
 	}
-	p.store(in.Name)
-	return nil
+	return p.store(in.Name)
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -161,6 +162,28 @@ func TestSamplesWithoutStack(t *testing.T) {
 	tables.Want(t, "aggregate_sample", "callsite_id|value", "NULL|7")
 }
 
+func TestLabels(t *testing.T) {
+	one := func(parts ...string) string { return msg(3, parts...) }
+	tables := read(t,
+		msg(1, num(1, 1), num(2, 2)), msg(1, num(1, 3), num(2, 4)),
+		// Twice the same stack, with two labels and with a number; one without labels; one without a stack.
+		msg(2, num(1, 1), num(2, 1), num(2, 10), one(num(1, 5), num(2, 6)), one(num(1, 7), num(2, 8))),
+		msg(2, num(1, 1), num(2, 2), num(2, 20), one(num(1, 9), num(3, 512), num(4, 9)), one(num(1, 9), num(3, 1<<63))),
+		msg(2, num(1, 1), num(2, 4), num(2, 40)),
+		msg(2, num(2, 8), num(2, 80), one(num(1, 5), num(2, 6), num(3, 0)), one(num(1, 5), num(2, 99))),
+		msg(4, num(1, 1), num(3, 0x10)),
+		texts("", "samples", "count", "cpu", "ns", "endpoint", "/buy", "tenant", "acme", "bytes"))
+	tables.Want(t, "aggregate_sample", "callsite_id|aggregate_profile_id|value", "NULL|0|8", "NULL|1|80", "0|0|7", "0|1|70")
+	tables.Want(t, "aggregate_sample_label", "sample_id|aggregate_profile_id|callsite_id|value|key|string_value|int_value|unit",
+		"0|0|0|1|endpoint|/buy|NULL|NULL", "0|0|0|1|tenant|acme|NULL|NULL",
+		"0|1|0|10|endpoint|/buy|NULL|NULL", "0|1|0|10|tenant|acme|NULL|NULL",
+		"4|0|0|2|bytes|NULL|512|bytes", "4|0|0|2|bytes|NULL|-9223372036854775808|NULL",
+		"4|1|0|20|bytes|NULL|512|bytes", "4|1|0|20|bytes|NULL|-9223372036854775808|NULL",
+		"8|0|NULL|8|endpoint|/buy|NULL|NULL", "8|0|NULL|8|endpoint||NULL|NULL",
+		"8|1|NULL|80|endpoint|/buy|NULL|NULL", "8|1|NULL|80|endpoint||NULL|NULL")
+	tables.Want(t, "stats", "name")
+}
+
 func TestAbsentTexts(t *testing.T) {
 	tables := read(t, msg(1), msg(1, num(1, 9), num(2, 1<<63)), msg(3, num(1, 1), num(6, 1)), texts("", strings.Repeat("A", 33)))
 	tables.Want(t, "aggregate_profile", "name|sample_type_type|sample_type_unit", "pprof unknown|unknown|count", "pprof ||")
@@ -176,6 +199,7 @@ func TestDamageIsCounted(t *testing.T) {
 	}{
 		"a location that is not there": {msg(2, num(1, 7), num(1, 1), num(2, 2)), "NULL|sample at a location that is not there", "5"},
 		"too many values":              {msg(2, num(1, 1), num(2, 2), num(2, 9)), "NULL|more values than sample types", "5"},
+		"a cut label":                  {msg(2, num(1, 1), num(2, 2), msg(3, "\x08")), "16|damaged message", "5"},
 		"a cut sample":                 {msg(2, num(1, 1), num(2, 2), "\x0a\x05"), "16|damaged message", "5"},
 		"a mapping without id":         {msg(3, num(2, 1)), "16|damaged message", "3"},
 		"a location without id":        {msg(4, num(2, 1)), "16|damaged message", "3"},
@@ -333,6 +357,59 @@ func TestRecordedProfilesAgreeWithPprof(t *testing.T) {
 			t.Errorf("%s: %v\nwant %v", path, got, want)
 		}
 		tables.Want(t, "stats", "name")
+	}
+}
+
+// tagged sums a profile's values by measure and label.
+func tagged(p *profile.Profile) map[string]float64 {
+	sums := map[string]float64{}
+	for _, s := range p.Sample {
+		for i, v := range s.Value {
+			measure := p.SampleType[i].Type
+			for key, labels := range s.Label {
+				for _, label := range labels {
+					sums[measure+"|"+key+"|"+label+"|NULL"] += float64(v)
+				}
+			}
+			for key, labels := range s.NumLabel {
+				for _, label := range labels {
+					sums[fmt.Sprintf("%s|%s|NULL|%d", measure, key, label)] += float64(v)
+				}
+			}
+		}
+	}
+	return sums
+}
+
+func TestLabelsAgreeWithPprof(t *testing.T) {
+	for name, labels := range map[string]int{"go_cpu": 4, "go_heap": 32, "go_mutex": 0} {
+		data, err := os.ReadFile("../../testdata/" + name + ".pb.gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.ParseData(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables := ingesttest.MustRead(t, name, data)
+		measures := tables.Rows("aggregate_profile", "sample_type_type")
+		got := map[string]float64{}
+		for _, row := range tables.Rows("aggregate_sample_label", "value", "aggregate_profile_id", "key", "string_value", "int_value") {
+			value, row, _ := strings.Cut(row, "|")
+			id, label, _ := strings.Cut(row, "|")
+			v, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			measure, err := strconv.Atoi(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[measures[measure]+"|"+label] += v
+		}
+		if want := tagged(p); len(want) != labels*len(measures) || !maps.Equal(got, want) {
+			t.Errorf("%s: %v\nwant %v", name, got, want)
+		}
 	}
 }
 

@@ -18,10 +18,12 @@ type profile struct {
 	locations []location
 	lines     []line // of locations
 	stacks    stacks
+	labeled   *labeled
 	texts     []model.StringID
 
 	// Of the sample that is read, and of the location that is stored.
 	path, values []uint64
+	labels       []label
 	symbols      []model.Symbol
 }
 
@@ -55,7 +57,7 @@ type line struct {
 }
 
 func newProfile(c *model.Context) *profile {
-	return &profile{context: c, functions: map[uint64]function{}}
+	return &profile{context: c, functions: map[uint64]function{}, labeled: newLabeled(c.Store)}
 }
 
 // read adds a field of the profile. It returns false if that has damage.
@@ -105,18 +107,26 @@ func (p *profile) readValueType(message []byte) bool {
 }
 
 func (p *profile) readSample(message []byte) bool {
-	p.path, p.values = p.path[:0], p.values[:0]
+	p.path, p.values, p.labels = p.path[:0], p.values[:0], p.labels[:0]
 	r := wire.Read(message)
+	ok := true
 	for r.Next() {
 		switch r.Number {
 		case pprofpb.Sample_LocationID:
 			p.path = slices.AppendSeq(p.path, r.Varints)
 		case pprofpb.Sample_Value:
 			p.values = slices.AppendSeq(p.values, r.Varints)
+		case pprofpb.Sample_Label:
+			l, whole := readLabel(r.Bytes())
+			p.labels = append(p.labels, l)
+			ok = ok && whole
 		}
 	}
-	p.stacks.add(p.path, p.values)
-	return !r.Bad()
+	stack := p.stacks.add(p.path, p.values)
+	if len(p.labels) > 0 {
+		p.labeled.add(stack, p.values, p.labels)
+	}
+	return ok && !r.Bad()
 }
 
 func (p *profile) readMapping(message []byte) bool {

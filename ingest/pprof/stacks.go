@@ -14,8 +14,9 @@ type stacks struct {
 	nodes []int32
 }
 
-// add adds a sample. Its locations are innermost first.
-func (s *stacks) add(locations, values []uint64) {
+// add adds a sample and returns its stack's number plus one. Its locations are
+// innermost first.
+func (s *stacks) add(locations, values []uint64) int64 {
 	at, same := model.EmptyStack, true
 	for i := range locations {
 		location := locations[len(locations)-1-i]
@@ -27,6 +28,7 @@ func (s *stacks) add(locations, values []uint64) {
 		s.path, s.nodes = append(s.path[:i], location), append(s.nodes[:i], at)
 	}
 	s.sums.add(int64(at)+1, values)
+	return int64(at) + 1
 }
 
 // locationNumbers numbers the ids of locations as they come.

@@ -7,10 +7,11 @@ import (
 )
 
 // store turns the profile into rows, once all of it is read.
-func (p *profile) store(scope string) {
+func (p *profile) store(scope string) error {
 	// Locations that differ may be one frame, and stacks of them one callsite.
 	var all sums // by callsite plus one
-	for i, callsite := range p.callsites(p.frames(p.mappingIDs())) {
+	callsites := p.callsites(p.frames(p.mappingIDs()))
+	for i, callsite := range callsites {
 		if values := p.stacks.sums.of(int64(i)); values != nil {
 			all.add(callsite+1, values)
 		}
@@ -31,6 +32,35 @@ func (p *profile) store(scope string) {
 				t.CallsiteID.Set(row, callsite)
 			}
 			t.Value.Set(row, float64(int64(v)))
+		}
+	}
+	return p.labeled.each(func(stack int64, values []uint64, labels []label) {
+		p.storeLabels(callsites[stack], profiles, values, labels)
+	})
+}
+
+// storeLabels stores a sample that has labels once more, with these.
+func (p *profile) storeLabels(callsite model.CallsiteID, profiles []int64, values []uint64, labels []label) {
+	t := &p.context.Store.AggregateSampleLabel
+	sample := t.Rows()
+	for i, v := range values[:min(len(values), len(profiles))] {
+		for _, l := range labels {
+			row := t.Append()
+			t.SampleID.Set(row, sample)
+			t.AggregateProfileID.Set(row, profiles[i])
+			if callsite != model.None {
+				t.CallsiteID.Set(row, callsite)
+			}
+			t.Value.Set(row, float64(int64(v)))
+			t.Key.Set(row, p.text(l.key, ""))
+			if l.text != absent {
+				t.StringValue.Set(row, p.text(l.text, ""))
+				continue
+			}
+			t.IntValue.Set(row, l.number)
+			if l.unit != absent {
+				t.Unit.Set(row, p.text(l.unit, ""))
+			}
 		}
 	}
 }

@@ -107,6 +107,19 @@ type AggregateSample struct {
 	Value              table.Float64 `tp:"4,value" doc:"Sum, in the unit of the measure."`
 }
 
+// AggregateSampleLabel holds the labels of pprof's samples, which AggregateSample adds up without them.
+type AggregateSampleLabel struct {
+	table.Table        `tp:"aggregate_sample_label" doc:"A label of a sample, with a row for each measure of the sample. Add up one key and one measure: a sample with several labels has its value at each of them."`
+	SampleID           table.Int64   `tp:"2,sample_id,asc" doc:"Sample: rows with the same number are of one sample, whose call stack others may have too."`
+	AggregateProfileID table.Int64   `tp:"3,aggregate_profile_id,ref=aggregate_profile" doc:"Measure."`
+	CallsiteID         table.Int64   `tp:"4,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack, NULL for what was measured without one."`
+	Value              table.Float64 `tp:"5,value" doc:"Value of the sample, in the unit of the measure. It is part of the sum in aggregate_sample."`
+	Key                table.String  `tp:"6,key" doc:"What the label tells, such as endpoint or bytes."`
+	StringValue        table.String  `tp:"7,string_value" doc:"The label, if it is a text."`
+	IntValue           table.Int64   `tp:"8,int_value,null" doc:"The label, if it is a number."`
+	Unit               table.String  `tp:"9,unit" doc:"Unit of int_value, NULL if the profile names none."`
+}
+
 // MmapRecord is filled from the mmap records of perf.
 type MmapRecord struct {
 	table.Table `tp:"mmap_record" doc:"A mapping that was made while a profile was recorded."`

@@ -69,6 +69,7 @@ type Tables struct {
 	ProfilerAsyncContext    ProfilerAsyncContext
 	AggregateProfile        AggregateProfile
 	AggregateSample         AggregateSample
+	AggregateSampleLabel    AggregateSampleLabel
 	MmapRecord              MmapRecord
 	SPERecord               SPERecord
 	ETMV4Configuration      ETMV4Configuration

@@ -70,6 +70,7 @@ clients: build ## read datasets and DuckDB files with what people read them with
 	else echo "THE CLIENTS ARE NOT TESTED: there is no python3"; fi
 
 clients-newest: ## the same with the newest version of each client
+	rm -rf bin/venv-newest
 	NEWEST=1 $(MAKE) clients
 
 bench: build ## benchmarks, and the whole command on a generated trace of each kind, JSON beside DuckDB

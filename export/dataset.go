@@ -35,7 +35,16 @@ const (
 )
 
 // traceID is what names a trace: a word that is safe in paths.
-var traceID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+var traceID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+
+// CheckTraceID returns an ErrOption unless the text can name a trace.
+func CheckTraceID(id string) error {
+	if traceID.MatchString(id) {
+		return nil
+	}
+	return fmt.Errorf("trace id %q: %w: want letters, digits, dots, dashes and underscores, at most 128 and first a letter or a digit",
+		id, ErrOption)
+}
 
 // isMany reports whether a folder is a dataset of many traces.
 func isMany(dir string) bool {
@@ -171,8 +180,8 @@ func (d *Dataset) Close() {
 }
 
 func (d *Dataset) admit(m *Manifest) error {
-	if !traceID.MatchString(m.TraceID) {
-		return fmt.Errorf("trace id %q: %w: want letters, digits, dots, dashes and underscores", m.TraceID, ErrOption)
+	if err := CheckTraceID(m.TraceID); err != nil {
+		return err
 	}
 	if d.Has(m.TraceID) && !d.options.Force {
 		return fmt.Errorf("trace %s in %s %w", m.TraceID, d.path, ErrExists)

@@ -91,7 +91,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 }
 
 // check rejects flags that make no sense for the traces.
-func (o *convertOptions) check(traces int, many bool) error {
+func (o *convertOptions) check(traces int) error {
 	switch {
 	case traces == 0:
 		return errors.New("there are no traces in the folder")
@@ -101,6 +101,8 @@ func (o *convertOptions) check(traces int, many bool) error {
 		return errors.New("--jobs must be at least 1")
 	case o.rowGroupRows < 1:
 		return errors.New("--row-group-rows must be at least 1")
+	case o.traceID != "":
+		return export.CheckTraceID(o.traceID)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/internal/count"
 )
 
 func newInspectCommand(ui *uiOptions) *cobra.Command {
@@ -84,7 +85,7 @@ type inspection struct {
 
 func (i inspection) text(w io.Writer) {
 	fmt.Fprintf(w, "format   %s\n", i.Format)
-	fmt.Fprintf(w, "size     %s (%s bytes)\n", formatBytes(i.Input.Bytes), formatCount(i.Input.Bytes))
+	fmt.Fprintf(w, "size     %s (%s bytes)\n", formatBytes(i.Input.Bytes), count.String(i.Input.Bytes))
 	fmt.Fprintf(w, "sha-256  %s\n", i.Input.SHA256)
 	if i.Start != nil {
 		fmt.Fprintf(w, "time     %d to %d ns, %.6f s\n", *i.Start, *i.End, float64(*i.End-*i.Start)/1e9)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/internal/count"
 )
 
 // isDataset reports whether a folder is a dataset, of one trace or of many.
@@ -66,10 +67,10 @@ func (c contents) text(w io.Writer) {
 	if len(c.Traces) > 0 {
 		fmt.Fprintf(w, "schema   %d, by tpconvert %s\n", c.Traces[0].SchemaVersion, c.Traces[0].ConverterVersion)
 	}
-	fmt.Fprintf(w, "traces   %s\n", formatCount(int64(len(c.Traces))))
+	fmt.Fprintf(w, "traces   %s\n", count.String(len(c.Traces)))
 	for i, m := range c.Traces {
 		if i == maxTracesShown {
-			fmt.Fprintf(w, "  %s more\n", formatCount(int64(len(c.Traces)-i)))
+			fmt.Fprintf(w, "  %s more\n", count.String(len(c.Traces)-i))
 			break
 		}
 		fmt.Fprintf(w, "  %s  %s  %s, %s\n", m.TraceID, printable(m.Input.Name), m.Input.Format, formatBytes(m.Input.Bytes))

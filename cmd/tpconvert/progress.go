@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/tpconvert/tpconvert/internal/count"
 )
 
 // progress is how far a run is.
@@ -29,13 +31,13 @@ func (p progress) fraction() float64 {
 func (p progress) String() string {
 	var b strings.Builder
 	if p.of > 1 {
-		fmt.Fprintf(&b, "%d/%d traces  ", p.done, p.of)
+		fmt.Fprintf(&b, "%s/%s traces  ", count.String(p.done), count.String(p.of))
 	}
 	if p.total > 0 {
 		fmt.Fprintf(&b, "%3.0f%%  ", 100*p.fraction())
 	}
 	rate := float64(p.read) / max(p.elapsed.Seconds(), 1e-3)
-	fmt.Fprintf(&b, "%s  %.0f MB/s  %s rows", formatBytes(p.read), rate/1e6, formatCount(p.rows))
+	fmt.Fprintf(&b, "%s  %.0f MB/s  %s rows", formatBytes(p.read), rate/1e6, count.String(p.rows))
 	if f := p.fraction(); p.total > 0 && f > 0 && p.elapsed > time.Second {
 		left := time.Duration(float64(p.elapsed) * (1 - f) / f)
 		fmt.Fprintf(&b, "  %s left", left.Round(time.Second))

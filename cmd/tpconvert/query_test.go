@@ -275,6 +275,8 @@ func TestQueryErrorsShowThePlace(t *testing.T) {
 		"SELECT 1;\nSELECT ts,\n  durr FROM slice": "line 3:   durr FROM slice\n          ^\n",
 		"SELECT " + long + "nope FROM slice":       "nope FROM slice\n" + strings.Repeat(" ", len("line 1: SELECT "+long)) + "^\n",
 		"SELECT * FROM slices WHERE cat =":         "syntax error at end of input\nline 1: SELECT * FROM slices WHERE cat =\n" + strings.Repeat(" ", 40) + "^\n",
+		"SELECT\t'a',\tdurr\tFROM slice":           "line 1: SELECT 'a', durr FROM slice\n                    ^\n",
+		"SELECT '日本', durr FROM slice":             "line 1: SELECT '日本', durr FROM slice\n                       ^\n",
 		"SELECT 'open":                             "line 1: SELECT 'open\n               ^\n",
 		"SELECT * FROM nothing":                    "Table with name nothing does not exist",
 		"SELECT name::INT FROM slice":              "Could not convert string 'work' to INT32",

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tpconvert/tpconvert/internal/count"
 )
 
 // csvWriter writes RFC 4180, NULL as an empty field.
@@ -163,7 +165,7 @@ func (w *tableWriter) end() error {
 	if w.rows == 1 {
 		s = ""
 	}
-	_, err := fmt.Fprintf(w.out, "(%s row%s)\n", formatCount(int64(w.rows)), s)
+	_, err := fmt.Fprintf(w.out, "(%s row%s)\n", count.String(w.rows), s)
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/internal/count"
 )
 
 // progressInterval is the time between two reports of progress.
@@ -28,7 +29,7 @@ type failedError struct {
 }
 
 func (e *failedError) Error() string {
-	return fmt.Sprintf("%d of %d traces could not be converted", len(e.errs), e.of)
+	return fmt.Sprintf("%s of %s traces could not be converted", count.String(len(e.errs)), count.String(e.of))
 }
 
 // badInput reports whether the input is at fault every time.
@@ -47,7 +48,8 @@ func (e *interruptedError) Error() string {
 	if !e.many || e.committed == 0 {
 		return "interrupted: nothing was written to " + e.out
 	}
-	return fmt.Sprintf("interrupted: %d of %d traces are in %s; the same command goes on with the others", e.committed, e.of, e.out)
+	return fmt.Sprintf("interrupted: %s of %s traces are in %s; the same command goes on with the others",
+		count.String(e.committed), count.String(e.of), e.out)
 }
 
 func (e *interruptedError) Unwrap() error { return context.Canceled }
@@ -78,7 +80,7 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 		return err
 	}
 	many := r.options.append || len(traces) > 1 || !slices.Equal(paths, traces)
-	if err := r.options.check(len(paths), many); err != nil {
+	if err := r.options.check(len(paths)); err != nil {
 		return usageError{err}
 	}
 	closeTarget, err := r.openTarget(many)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tpconvert/tpconvert/internal/count"
 )
 
 // TestSandbox checks that SQL changes no file that is there, unless it is allowed to.
@@ -71,7 +73,7 @@ func filesBelow(t *testing.T, dir string) string {
 	var b strings.Builder
 	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		if err == nil && !info.IsDir() {
-			b.WriteString(path + " " + formatCount(info.Size()) + " " + info.ModTime().String() + "\n")
+			b.WriteString(path + " " + count.String(info.Size()) + " " + info.ModTime().String() + "\n")
 		}
 		return err
 	})

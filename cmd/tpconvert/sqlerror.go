@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"unicode"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
@@ -25,15 +25,21 @@ func (e *sqlError) Error() string {
 	}
 	from := strings.LastIndexByte(e.text[:e.pos], '\n') + 1
 	line, _, _ := strings.Cut(e.text[from:], "\n")
-	// A tab before the place stays one, so that the caret comes to stand right.
-	indent := strings.Map(func(r rune) rune {
-		if r == '\t' {
+	// What is printed with an escape, such as a tab, would move the place away from the caret.
+	spaces := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return ' '
+			}
 			return r
-		}
-		return ' '
-	}, e.text[from:e.pos])
+		}, text)
+	}
 	head := fmt.Sprintf("line %d: ", 1+strings.Count(e.text[:from], "\n"))
-	return fmt.Sprintf("%s\n%s%s\n%s%s^", e.message, head, strings.TrimRight(line, "\r"), strings.Repeat(" ", len(head)), indent)
+	caret := len(head)
+	for _, r := range spaces(e.text[from:e.pos]) {
+		caret += columns(r)
+	}
+	return fmt.Sprintf("%s\n%s%s\n%s^", e.message, head, spaces(strings.TrimRight(line, "\r")), strings.Repeat(" ", caret))
 }
 
 // errorPosition is where PerfettoSQL fails, -1 if err does not say.
@@ -85,13 +91,36 @@ func duckDBError(err error, statement string) (message string, pos int) {
 	for _, line := range lines[:number-1] {
 		pos += len(line)
 	}
-	// The caret counts characters, and dots stand for what is left out of a long line.
+	// The caret counts columns of a terminal, and dots stand for what is left out of a long line.
 	shown, caret := m[3], max(0, len(m[4])-len(m[1]))
 	part := strings.TrimSuffix(strings.TrimPrefix(shown, "..."), "...")
 	at := strings.Index(lines[number-1], part)
 	if at < 0 {
 		return message, -1
 	}
-	caret = min(max(0, caret-strings.Index(shown, part)), utf8.RuneCountInString(part))
-	return message, pos + at + len(string([]rune(part)[:caret]))
+	caret = max(0, caret-strings.Index(shown, part))
+	for i, r := range part {
+		if caret <= 0 && columns(r) > 0 {
+			return message, pos + at + i
+		}
+		caret -= columns(r)
+	}
+	return message, pos + at + len(part)
+}
+
+// columns is how many columns of a terminal a character takes.
+func columns(r rune) int {
+	switch {
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Mn, unicode.Me):
+		return 0
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, wide):
+		return 2
+	}
+	return 1
+}
+
+// wide are the signs and emoji that take two columns.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{{Lo: 0x3000, Hi: 0x303e, Stride: 1}, {Lo: 0xff01, Hi: 0xff60, Stride: 1}},
+	R32: []unicode.Range32{{Lo: 0x1f300, Hi: 0x1faff, Stride: 1}},
 }

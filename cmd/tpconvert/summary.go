@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/tpconvert/tpconvert/internal/count"
 )
 
 // summary is what a run did.
@@ -71,13 +73,13 @@ func (s summary) text(w io.Writer) {
 			lost = addLost(lost, l)
 		}
 	}
-	what := fmt.Sprintf("%d of %d traces", done, len(s.Traces))
+	what := fmt.Sprintf("%s of %s traces", count.String(done), count.String(len(s.Traces)))
 	if done == 1 && len(s.Traces) == 1 {
 		what = fmt.Sprintf("%s (%s)", printable(s.Traces[0].Trace), s.Traces[0].Format)
 	}
 	fmt.Fprintf(w, "%s -> %s\n", what, printable(s.Out))
 	if known > 0 {
-		fmt.Fprintf(w, "%d not converted, because their content is there:\n", known)
+		fmt.Fprintf(w, "%s not converted, because their content is there:\n", count.String(known))
 		for _, c := range s.Traces {
 			if c.Known != "" {
 				fmt.Fprintf(w, "  %s %s\n", printable(c.Trace), printable(c.Known))
@@ -99,7 +101,7 @@ func printTables(w io.Writer, tables []tableSize, most int) {
 		if t.Bytes > 0 {
 			size = formatBytes(t.Bytes)
 		}
-		fmt.Fprintf(w, "  %-32s %14s %12s\n", t.Name, formatCount(t.Rows), size)
+		fmt.Fprintf(w, "  %-32s %14s %12s\n", t.Name, count.String(t.Rows), size)
 	}
 	slices.SortStableFunc(tables, func(a, b tableSize) int {
 		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(b.Bytes, a.Bytes))
@@ -133,7 +135,7 @@ func describeLost(lost []lostCount) string {
 			parts = append(parts, fmt.Sprintf("and %d more", len(lost)-i))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s %s", formatCount(l.Value), cmp.Or(l.Description, l.Name)))
+		parts = append(parts, fmt.Sprintf("%s %s", count.String(l.Value), cmp.Or(l.Description, l.Name)))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -56,15 +56,6 @@ func formatBytes(n int64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0") + " " + units[unit:unit+1] + "iB"
 }
 
-// formatCount writes a number with its digits in groups of three.
-func formatCount(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
 // levelValue is a flag of the least level of messages.
 type levelValue slog.Level
 

@@ -37,11 +37,6 @@ func TestFormat(t *testing.T) {
 			t.Errorf("%d bytes: %q, want %q", n, got, want)
 		}
 	}
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567", -123: "-123"} {
-		if got := formatCount(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
-		}
-	}
 }
 
 func TestProgressFits(t *testing.T) {

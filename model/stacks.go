@@ -73,7 +73,8 @@ func (s *Stacks) DummyMapping(name string) MappingID {
 	return s.AddMapping(Mapping{End: ^uint64(0), Name: s.store.Strings.Intern(name)})
 }
 
-// Frame returns the frame of a function at an address relative to a mapping.
+// Frame returns the frame of a function, zero if it is not known, at an address
+// relative to a mapping.
 func (s *Stacks) Frame(mapping MappingID, relPC uint64, name StringID) FrameID {
 	key := mix(mix(uint64(mapping), relPC), uint64(name)) | 1
 	id, added := s.frames.insert(key, s.store.StackProfileFrame.Rows())
@@ -98,7 +99,7 @@ func (s *Stacks) FunctionFrame(mapping MappingID, name, file StringID, line int6
 func (s *Stacks) addFrame(mapping MappingID, relPC uint64, name StringID) {
 	t := &s.store.StackProfileFrame
 	id := t.Append()
-	t.Name.Set(id, s.text(name))
+	t.Name.Set(id, name)
 	t.Mapping.Set(id, mapping)
 	t.RelPC.Set(id, int64(relPC))
 }
@@ -113,15 +114,19 @@ type Symbol struct {
 // AddSymbols gives a frame the functions that are inlined at its address,
 // innermost first.
 func (s *Stacks) AddSymbols(frame FrameID, symbols []Symbol) {
-	if len(symbols) == 0 {
-		return
+	if len(symbols) > 0 {
+		s.store.StackProfileFrame.SymbolSetID.Set(frame, s.symbolSet(symbols))
 	}
+}
+
+// symbolSet stores functions that are inlined at one address, and returns their set.
+func (s *Stacks) symbolSet(symbols []Symbol) int64 {
 	t := &s.store.StackProfileSymbol
 	set := t.Rows()
 	for _, symbol := range symbols {
 		row := t.Append()
 		t.SymbolSetID.Set(row, set)
-		t.Name.Set(row, s.text(symbol.Name))
+		t.Name.Set(row, symbol.Name)
 		t.SourceFile.Set(row, symbol.File)
 		if symbol.Line > 0 {
 			t.LineNumber.Set(row, symbol.Line)
@@ -130,7 +135,7 @@ func (s *Stacks) AddSymbols(frame FrameID, symbols []Symbol) {
 			t.Inlined.Set(row, *symbol.Inlined)
 		}
 	}
-	s.store.StackProfileFrame.SymbolSetID.Set(frame, set)
+	return set
 }
 
 // Callsite returns the stack that has the frame on top of parent, which is None
@@ -182,12 +187,16 @@ type Sample struct {
 	UnwindError StringID
 	Session     int64
 	CounterSet  int64
+	Async       int64
 }
+
+// PerfCounter is a counter of a CPU in a session of Linux perf.
+var PerfCounter = &Blueprint{Classification: "perf_cpu_counter", Event: CounterTrack, Dims: []string{"cpu", "perf_session_id", "name"}}
 
 // NewSample returns a sample at ts, ns, of which nothing else is known.
 func NewSample(ts int64, source string) Sample {
 	return Sample{TS: ts, Source: source, UTID: None, UPID: None, UCPU: None, CPU: None,
-		Callsite: None, Session: None, CounterSet: None}
+		Callsite: None, Session: None, CounterSet: None, Async: None}
 }
 
 // AddSample stores a sample and returns its id.
@@ -195,7 +204,9 @@ func (s *Stacks) AddSample(v Sample) int64 {
 	t := &s.store.StackSample
 	row := t.Append()
 	t.TS.Set(row, v.TS)
-	t.Source.Set(row, s.store.Strings.Intern(v.Source))
+	if v.Source != "" {
+		t.Source.Set(row, s.store.Strings.Intern(v.Source))
+	}
 	t.CPUMode.Set(row, v.CPUMode)
 	t.UnwindError.Set(row, v.UnwindError)
 	if v.UTID != None {
@@ -219,5 +230,38 @@ func (s *Stacks) AddSample(v Sample) int64 {
 	if v.CounterSet != None {
 		t.CounterSetID.Set(row, v.CounterSet)
 	}
+	if v.Async != None {
+		t.AsyncContextID.Set(row, v.Async)
+	}
 	return row
+}
+
+// NewSession adds a session of a profiler, "" if it does not tell its name. unit is
+// that of what it counts between samples, "" where that is not known.
+func (s *Stacks) NewSession(source, unit string) int64 {
+	t := &s.store.ProfilerSession
+	id := t.Append()
+	if source != "" {
+		t.Source.Set(id, s.store.Strings.Intern(source))
+	}
+	if unit != "" {
+		t.TimebaseUnit.Set(id, s.store.Strings.Intern(unit))
+	}
+	return id
+}
+
+// CounterSet stores which values of counters were read together, and returns their
+// set, None if there are none.
+func (s *Stacks) CounterSet(counters []int64) int64 {
+	if len(counters) == 0 {
+		return None
+	}
+	t := &s.store.ProfilerCounterSet
+	set := t.Rows()
+	for _, id := range counters {
+		row := t.Append()
+		t.CounterSetID.Set(row, set)
+		t.CounterID.Set(row, id)
+	}
+	return set
 }

@@ -173,12 +173,8 @@ func (e *event) unit() string {
 	return ""
 }
 
-var (
-	cpuCounters = &model.Blueprint{Classification: "perf_cpu_counter", Event: model.CounterTrack,
-		Dims: []string{"cpu", "perf_session_id", "name"}}
-	globalCounters = &model.Blueprint{Classification: "perf_global_counter", Event: model.CounterTrack,
-		Dims: []string{"perf_session_id", "name"}}
-)
+var globalCounters = &model.Blueprint{Classification: "perf_global_counter", Event: model.CounterTrack,
+	Dims: []string{"perf_session_id", "name"}}
 
 // counter returns the event's counter of a CPU, or of all if that is None.
 func (e *event) counter(c *model.Context, cpu int64) *counter {
@@ -194,7 +190,7 @@ func (e *event) counter(c *model.Context, cpu int64) *counter {
 	if cpu == model.None {
 		added.track = c.Tracks.Intern(globalCounters, options, model.IntDim(e.session), model.StringDim(name))
 	} else {
-		added.track = c.Tracks.Intern(cpuCounters, options, model.IntDim(cpu), model.IntDim(e.session), model.StringDim(name))
+		added.track = c.Tracks.Intern(model.PerfCounter, options, model.IntDim(cpu), model.IntDim(e.session), model.StringDim(name))
 	}
 	e.counters[cpu] = added
 	return added

@@ -240,7 +240,7 @@ func (p *parser) sample(ts int64, token []byte) {
 	if cpu != model.None {
 		v.CPU, v.UCPU = cpu, p.Machine.CPU(cpu)
 	}
-	v.CounterSet = p.counterSet()
+	v.CounterSet = p.Store.Stacks.CounterSet(p.counters)
 	p.Store.Stacks.AddSample(v)
 }
 
@@ -275,18 +275,6 @@ func (p *parser) count(ts int64, e *event, cpu int64, token, reads []byte) bool 
 		p.counters = append(p.counters, p.Counters.Push(ts, c.value, c.track))
 	}
 	return true
-}
-
-// counterSet stores which counters were read together, and returns their set.
-func (p *parser) counterSet() int64 {
-	t := &p.Store.ProfilerCounterSet
-	set := t.Rows()
-	for _, id := range p.counters {
-		row := t.Append()
-		t.CounterSetID.Set(row, set)
-		t.CounterID.Set(row, id)
-	}
-	return set
 }
 
 // callsite returns the callsite of a stack in a process, None for an empty one.

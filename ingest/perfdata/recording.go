@@ -49,12 +49,7 @@ func (r *recording) add(c *model.Context, e *event, ids []uint64) error {
 		}
 		r.byID[id] = index
 	}
-	t := &c.Store.ProfilerSession
-	e.session = t.Append()
-	t.Source.Set(e.session, c.Store.Strings.Intern(profiler))
-	if unit := e.unit(); unit != "" {
-		t.TimebaseUnit.Set(e.session, c.Store.Strings.Intern(unit))
-	}
+	e.session = c.Store.Stacks.NewSession(profiler, e.unit())
 	r.events = append(r.events, e)
 	return nil
 }

@@ -258,9 +258,5 @@ func (r *reader) frame(message []byte) (model.FrameID, bool) {
 	if symbol >= 0 && int(symbol) < len(of.functions) {
 		name = of.functions[symbol]
 	}
-	frame := r.in.Store.Stacks.Frame(of.mapping, address, name)
-	if name == 0 {
-		r.in.Store.StackProfileFrame.Name.Set(frame, 0) // NULL, not empty
-	}
-	return frame, true
+	return r.in.Store.Stacks.Frame(of.mapping, address, name), true
 }

@@ -4,7 +4,7 @@ import "github.com/tpconvert/tpconvert/model/table"
 
 // HeapProfile holds the dumps of heapprofd and of Java heap sampling.
 type HeapProfile struct {
-	table.Table `tp:"heap_profile,planned" doc:"A dump of an allocation profiler: what it covers."`
+	table.Table `tp:"heap_profile" doc:"A dump of an allocation profiler: what it covers."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"When the profile began, ns of the trace clock."`
 	TSEnd       table.Int64  `tp:"3,ts_end" doc:"When it was dumped, ns of the trace clock: the ts of its rows in heap_profile_allocation."`
 	Dur         table.Int64  `tp:"4,dur" doc:"From begin to dump, ns."`
@@ -14,7 +14,7 @@ type HeapProfile struct {
 
 // HeapProfileAllocation holds the counts of HeapProfile, as differences from the dump before.
 type HeapProfileAllocation struct {
-	table.Table `tp:"heap_profile_allocation,bounds=ts,planned" doc:"What was allocated or freed at a call stack between two dumps."`
+	table.Table `tp:"heap_profile_allocation,bounds=ts" doc:"What was allocated or freed at a call stack between two dumps."`
 	TS          table.Int64  `tp:"2,ts" doc:"When the profile was dumped, ns of the trace clock."`
 	UPID        table.Int64  `tp:"3,upid,ref=process" doc:"Process that allocated."`
 	HeapName    table.String `tp:"4,heap_name" doc:"Heap that it allocated from."`
@@ -118,7 +118,7 @@ type HeapGraphJavaOOMEDetails struct {
 
 // ProfilerSmaps is filled from /proc/PID/smaps, as dumped with heaps.
 type ProfilerSmaps struct {
-	table.Table            `tp:"profiler_smaps,bounds=ts,planned" doc:"A mapping of a process, or several of the same path, and the memory that it takes."`
+	table.Table            `tp:"profiler_smaps,bounds=ts" doc:"A mapping of a process, or several of the same path, and the memory that it takes."`
 	UPID                   table.Int64  `tp:"2,upid,ref=process" doc:"Process."`
 	TS                     table.Int64  `tp:"3,ts,asc" doc:"When it was read, ns of the trace clock, the same for all mappings of a process."`
 	Path                   table.String `tp:"4,path" doc:"Mapped file or name of the mapping."`

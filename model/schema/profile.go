@@ -62,7 +62,7 @@ type StackSample struct {
 
 // ChromeStackSampleExtras adds to Chrome's rows of StackSample what is not the default.
 type ChromeStackSampleExtras struct {
-	table.Table      `tp:"chrome_stack_sample_extras,planned" doc:"What Chrome says of a sample beyond its stack."`
+	table.Table      `tp:"chrome_stack_sample_extras" doc:"What Chrome says of a sample beyond its stack."`
 	ProfilerSampleID table.Int64 `tp:"2,profiler_sample_id,ref=stack_sample" doc:"The sample."`
 	ProcessPriority  table.Int32 `tp:"3,process_priority" doc:"Priority of the process at that moment."`
 }
@@ -84,7 +84,7 @@ type ProfilerCounterSet struct {
 
 // ProfilerAsyncContext holds the coroutines of StackSample.
 type ProfilerAsyncContext struct {
-	table.Table `tp:"profiler_async_context,planned" doc:"A thread of control that moves between threads: a goroutine, a fiber, a coroutine."`
+	table.Table `tp:"profiler_async_context" doc:"A thread of control that moves between threads: a goroutine, a fiber, a coroutine."`
 	Name        table.String `tp:"2,name" doc:"Name to show."`
 	Kind        table.String `tp:"3,kind" doc:"What it is, such as goroutine or fiber."`
 	ParentID    table.Int64  `tp:"4,parent_id,null,ref=profiler_async_context" doc:"Context that encloses it."`

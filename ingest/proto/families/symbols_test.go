@@ -38,7 +38,7 @@ func TestSymbols(t *testing.T) {
 	))
 	want(t, "mappings", res.rows("stack_profile_mapping", "name", "build_id"), "/lib ff0180")
 	want(t, "frames", res.rows("stack_profile_frame", "name", "rel_pc", "symbol_set_id"), "raw 16 0")
-	want(t, "symbols", res.rows("stack_profile_symbol", "name", "source_file", "line_number"), "inlined a.h 3", "outer  ")
+	want(t, "symbols", res.rows("stack_profile_symbol", "name", "source_file", "line_number"), "inlined a.h 3", "outer  ", "space::Interface::Method_Sym::IPCStableHash() b.h 1")
 	slices := res.tables["slice"]
 	want(t, "method", res.args(slices[1]), "chrome_mojo_event_info.mojo_method_name=space::Interface::Method",
 		"chrome_mojo_event_info.mojo_interface_tag=space.Interface")
@@ -51,7 +51,11 @@ func TestSymbols(t *testing.T) {
 
 func TestNoSymbols(t *testing.T) {
 	res := readTrace(t, symbolTrace(message{}.num(1, 33).msg(2, message{}.text(1, "elsewhere"))))
-	want(t, "symbols", res.rows("stack_profile_symbol", "name"))
+	want(t, "frames", res.rows("stack_profile_frame", "name", "symbol_set_id"), "raw ")
+	want(t, "symbols", res.rows("stack_profile_symbol", "name"), "elsewhere")
+	if n := res.stats["stackprofile_invalid_frame_id"]; n != 1 {
+		t.Errorf("%d symbols without a frame", n)
+	}
 	want(t, "method", res.args(res.tables["slice"][1]), "chrome_mojo_event_info.mojo_interface_method.native_symbol.mapping_id=0",
 		"chrome_mojo_event_info.mojo_interface_method.native_symbol.rel_pc=32")
 }

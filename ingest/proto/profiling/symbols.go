@@ -1,7 +1,8 @@
-// Package profiling reads what profilers record: so far the symbols of binaries.
 package profiling
 
 import (
+	"strings"
+
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
@@ -9,9 +10,6 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
-
-// Modules read the packets of profilers.
-var Modules = proto.Family{moduleSymbols}
 
 // SniffSymbols reports whether the input can be a trace that only brings symbols
 // for others.
@@ -23,15 +21,17 @@ func moduleSymbols(r *proto.Reader) *proto.Module {
 	return &proto.Module{
 		Fields: []uint32{pb.TracePacket_ModuleSymbols},
 		Read: func(_ *proto.Packet, f *wire.Field) bool {
-			data := f.Bytes()
-			path := r.Store.Strings.InternBytes(message.Bytes(data, pb.ModuleSymbols_Path))
-			build := r.Store.Strings.Intern(model.BuildID(string(message.Bytes(data, pb.ModuleSymbols_BuildID))))
+			data, symbols := f.Bytes(), stacks.SymbolsOf(r)
+			symbols.Module(r.Store.Strings.InternBytes(message.Bytes(data, pb.ModuleSymbols_Path)),
+				r.Store.Strings.Intern(model.BuildID(string(message.Bytes(data, pb.ModuleSymbols_BuildID)))))
 			for address := range message.Messages(data, pb.ModuleSymbols_AddressSymbols) {
-				if lines := symbolsAt(r, address); len(lines) > 0 {
-					stacks.SymbolsOf(r).Add(path, build, message.Uint64(address, pb.AddressSymbols_Address), lines)
-				}
+				symbols.Add(message.Uint64(address, pb.AddressSymbols_Address), symbolsAt(r, address))
 			}
 			return true
+		},
+		End: func() {
+			stacks.SymbolsOf(r).Symbolize(r.Store, r.File)
+			countMissingBuildIDs(r)
 		},
 	}
 }
@@ -46,4 +46,17 @@ func symbolsAt(r *proto.Reader, data []byte) (lines []model.Symbol) {
 		lines = append(lines, symbol)
 	}
 	return lines
+}
+
+// countMissingBuildIDs counts the binaries that a developer put on the device and that
+// cannot be symbolized.
+func countMissingBuildIDs(r *proto.Reader) {
+	t := &r.Store.StackProfileMapping
+	for mapping := range t.Rows() {
+		name, _ := t.Name.Get(mapping)
+		build, _ := t.BuildID.Get(mapping)
+		if r.Store.Strings.Get(build) == "" && strings.HasPrefix(r.Store.Strings.Get(name), "/data/local/tmp/") {
+			r.File.Count(model.StatSymbolizationTmpBuildIDNotFound)
+		}
+	}
 }

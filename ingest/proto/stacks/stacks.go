@@ -7,54 +7,31 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/proto/thread"
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Symbols are the functions at addresses in binaries.
-type Symbols map[binary]atAddress
-
-// binary is a file that mappings are of.
-type binary struct {
-	path    model.StringID
-	buildID model.StringID // in hexadecimal
-}
-
-// atAddress are the functions at addresses in a binary, those that are inlined
-// first.
-type atAddress map[uint64][]model.Symbol
-
-var sharedSymbols = proto.Shared[Symbols]{New: func(*proto.Reader) *Symbols { return &Symbols{} }}
+var symbols = proto.Shared[model.Symbols]{New: func(*proto.Reader) *model.Symbols { return model.NewSymbols() }}
 
 // SymbolsOf are the symbols that a machine's packets bring.
-func SymbolsOf(r *proto.Reader) Symbols { return *sharedSymbols.Of(r) }
+func SymbolsOf(r *proto.Reader) *model.Symbols { return symbols.Of(r) }
 
-// Add adds the functions at an address in a binary.
-func (s Symbols) Add(path, buildID model.StringID, address uint64, lines []model.Symbol) {
-	of := binary{path, buildID}
-	if s[of] == nil {
-		s[of] = atAddress{}
-	}
-	s[of][address] = lines
+// inProcess is an interned message in a process, upid None if that is not known: the
+// same addresses are mapped anew in each.
+type inProcess struct {
+	upid model.UPID
+	iid  uint64
 }
 
 // stackIDs are the ids of interned mappings, frames and call stacks in the
 // tables.
 type stackIDs struct {
-	mappings  map[uint64]Mapping
-	frames    map[uint64]model.FrameID
-	callsites map[uint64]model.CallsiteID
+	mappings  map[inProcess]model.MappingID
+	frames    map[inProcess]model.FrameID
+	callsites map[inProcess]model.CallsiteID
 }
-
-// Mapping is an interned Mapping.
-type Mapping struct {
-	ID      model.MappingID
-	symbols atAddress
-}
-
-// Symbols are the functions at an address, those that are inlined first.
-func (m *Mapping) Symbols(address uint64) []model.Symbol { return m.symbols[address] }
 
 var sequenceStacks = proto.NewLocal[stackIDs](proto.UntilAnew)
 
@@ -67,10 +44,10 @@ func interned(s *proto.State, field uint32, iid uint64, missing model.Stat) ([]b
 	return data, ok
 }
 
-// internedName finds an interned string, "" for iid 0.
+// internedName finds an interned string, zero for iid 0.
 func internedName(s *proto.State, field uint32, iid uint64) (model.StringID, bool) {
 	if iid == 0 {
-		return s.Reader().Store.Strings.Intern(""), true
+		return 0, true
 	}
 	id, ok := s.InternedString(field, iid)
 	if !ok {
@@ -91,25 +68,67 @@ func internedBuildID(s *proto.State, iid uint64) (model.StringID, bool) {
 	return s.Reader().Store.Strings.Intern(model.BuildID(string(message.Bytes(data, pb.InternedString_Str)))), true
 }
 
-// MappingOf returns an interned Mapping.
-func MappingOf(s *proto.State, iid uint64) (mapping Mapping, ok bool) {
+// MappingOf returns an interned Mapping of the process that the sequence is of, if
+// that is known.
+func MappingOf(s *proto.State, iid uint64) (model.MappingID, bool) {
+	upid := model.None
+	if of := thread.Of(s); of.Valid {
+		upid = s.Reader().Machine.Process(int64(uint32(of.PID)))
+	}
+	return mapping(s, inProcess{upid, iid})
+}
+
+func mapping(s *proto.State, of inProcess) (model.MappingID, bool) {
 	ids := sequenceStacks.Of(s)
-	if mapping, ok = ids.mappings[iid]; ok {
-		return mapping, true
+	if id, ok := ids.mappings[of]; ok {
+		return id, true
 	}
-	data, ok := interned(s, pb.InternedData_Mappings, iid, model.StatStackprofileInvalidMappingID)
+	data, ok := interned(s, pb.InternedData_Mappings, of.iid, model.StatStackprofileInvalidMappingID)
 	if !ok {
-		return mapping, false
+		return model.None, false
 	}
-	strs := s.Reader().Store.Strings
-	var m model.Mapping
-	var build uint64
-	var path strings.Builder
-	broken := false
+	store := s.Reader().Store
+	var m MappingFields
+	m.Read(data)
+	var path []string
+	for _, part := range m.Path {
+		name, ok := s.InternedString(pb.InternedData_MappingPaths, part)
+		if !ok { // what comes before is better than nothing
+			s.Reader().File.Count(model.StatStackprofileInvalidStringID)
+			break
+		}
+		path = append(path, store.Strings.Get(name))
+	}
+	m.Name = store.Strings.Intern(MappingName(path))
+	if m.Mapping.BuildID, ok = internedBuildID(s, m.BuildID); !ok {
+		return model.None, false
+	}
+	var id model.MappingID
+	if of.upid != model.None && m.Start < m.End {
+		id = store.Stacks.AddMapping(m.Mapping)
+	} else {
+		id = store.Stacks.Mapping(m.Mapping)
+	}
+	if ids.mappings == nil {
+		ids.mappings = map[inProcess]model.MappingID{}
+	}
+	ids.mappings[of] = id
+	return id, true
+}
+
+// MappingFields is a Mapping with the interned texts that it refers to.
+type MappingFields struct {
+	model.Mapping
+	BuildID uint64
+	Path    []uint64
+}
+
+// Read reads a Mapping.
+func (m *MappingFields) Read(data []byte) {
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
 		case pb.Mapping_BuildID:
-			build = f.Uint64()
+			m.BuildID = f.Uint64()
 		case pb.Mapping_StartOffset:
 			m.StartOffset = f.Uint64()
 		case pb.Mapping_Start:
@@ -120,47 +139,41 @@ func MappingOf(s *proto.State, iid uint64) (mapping Mapping, ok bool) {
 			m.LoadBias = f.Uint64()
 		case pb.Mapping_PathStringIDs:
 			for part := range f.Varints {
-				name, ok := internedName(s, pb.InternedData_MappingPaths, part)
-				if broken = broken || !ok; !broken {
-					path.WriteString("/" + strs.Get(name))
-				}
+				m.Path = append(m.Path, part)
 			}
 		case pb.Mapping_ExactOffset:
 			m.ExactOffset = f.Uint64()
 		}
 	}
-	if m.BuildID, ok = internedBuildID(s, build); !ok {
-		return mapping, false
+}
+
+// MappingName joins the parts of a path. Chrome gives the whole path as one part.
+func MappingName(parts []string) string {
+	var name strings.Builder
+	for _, part := range parts {
+		name.WriteString("/" + part)
 	}
-	// Chrome gives the whole path as one part.
-	name := path.String()
-	if strings.HasPrefix(name, "//") {
-		name = name[1:]
+	if path := name.String(); !strings.HasPrefix(path, "//") {
+		return path
 	}
-	m.Name = strs.Intern(name)
-	mapping = Mapping{s.Reader().Store.Stacks.Mapping(m), SymbolsOf(s.Reader())[binary{m.Name, m.BuildID}]}
-	if ids.mappings == nil {
-		ids.mappings = map[uint64]Mapping{}
-	}
-	ids.mappings[iid] = mapping
-	return mapping, true
+	return name.String()[1:]
 }
 
 // frameKinds are the values of Frame.kind.
 var frameKinds = [...]string{1: "native", 2: "kernel", 3: "interpreted", 4: "jit", 5: "gc", 6: "runtime"}
 
 // frame returns the id of an interned Frame.
-func frame(s *proto.State, iid uint64) (model.FrameID, bool) {
+func frame(s *proto.State, of inProcess) (model.FrameID, bool) {
 	ids := sequenceStacks.Of(s)
-	if id, ok := ids.frames[iid]; ok {
+	if id, ok := ids.frames[of]; ok {
 		return id, true
 	}
-	data, ok := interned(s, pb.InternedData_Frames, iid, model.StatStackprofileInvalidFrameID)
+	data, ok := interned(s, pb.InternedData_Frames, of.iid, model.StatStackprofileInvalidFrameID)
 	if !ok {
 		return model.None, false
 	}
 	store := s.Reader().Store
-	var function, mapping, pc, source uint64
+	var function, binary, pc, source uint64
 	var line, kind int64
 	var hasSource bool
 	var kindName []byte
@@ -169,7 +182,7 @@ func frame(s *proto.State, iid uint64) (model.FrameID, bool) {
 		case pb.Frame_FunctionNameID:
 			function = f.Uint64()
 		case pb.Frame_MappingID:
-			mapping = f.Uint64()
+			binary = f.Uint64()
 		case pb.Frame_RelPC:
 			pc = f.Uint64()
 		case pb.Frame_SourcePathIID:
@@ -193,20 +206,17 @@ func frame(s *proto.State, iid uint64) (model.FrameID, bool) {
 		}
 	}
 	var id model.FrameID
-	if mapping == 0 {
+	if binary == 0 {
 		id = store.Stacks.FunctionFrame(*namedFrames.Of(s.Reader()), name, file, line)
 	} else {
-		in, ok := MappingOf(s, mapping)
+		in, ok := mapping(s, inProcess{of.upid, binary})
 		if !ok {
 			return model.None, false
 		}
-		id = store.Stacks.Frame(in.ID, pc, name)
-		lines := in.symbols[pc]
-		if len(lines) == 0 && (hasSource || line > 0) {
-			lines = []model.Symbol{{Name: name, File: file, Line: line}}
-		}
-		if _, known := store.StackProfileFrame.SymbolSetID.Get(id); !known {
-			store.Stacks.AddSymbols(id, lines)
+		known := store.StackProfileFrame.Rows()
+		id = store.Stacks.Frame(in, pc, name)
+		if id == known && (hasSource || line > 0) {
+			store.Stacks.AddSymbols(id, []model.Symbol{{Name: name, File: file, Line: line}})
 		}
 	}
 	if kind > 0 && kind < int64(len(frameKinds)) {
@@ -215,9 +225,9 @@ func frame(s *proto.State, iid uint64) (model.FrameID, bool) {
 		store.StackProfileFrame.Type.Set(id, store.Strings.InternBytes(kindName))
 	}
 	if ids.frames == nil {
-		ids.frames = map[uint64]model.FrameID{}
+		ids.frames = map[inProcess]model.FrameID{}
 	}
-	ids.frames[iid] = id
+	ids.frames[of] = id
 	return id, true
 }
 
@@ -227,10 +237,11 @@ var namedFrames = proto.Shared[model.MappingID]{New: func(r *proto.Reader) *mode
 	return &id
 }}
 
-// Callsite returns the id of an interned Callstack.
-func Callsite(s *proto.State, iid uint64) (model.CallsiteID, bool) {
-	ids := sequenceStacks.Of(s)
-	if id, ok := ids.callsites[iid]; ok {
+// Callsite returns the id of an interned Callstack of a process, None if that is not
+// known.
+func Callsite(s *proto.State, upid model.UPID, iid uint64) (model.CallsiteID, bool) {
+	ids, of := sequenceStacks.Of(s), inProcess{upid, iid}
+	if id, ok := ids.callsites[of]; ok {
 		return id, true
 	}
 	data, ok := interned(s, pb.InternedData_Callstacks, iid, model.StatStackprofileInvalidCallstackID)
@@ -238,25 +249,42 @@ func Callsite(s *proto.State, iid uint64) (model.CallsiteID, bool) {
 		return model.None, false
 	}
 	callsite := model.None
-	for f := wire.Read(data); f.Next(); {
-		if f.Number != pb.Callstack_FrameIDs {
-			continue
+	for iid := range message.Numbers(data, pb.Callstack_FrameIDs) {
+		id, ok := frame(s, inProcess{upid, iid})
+		if !ok {
+			return model.None, false
 		}
-		for iid := range f.Varints {
-			id, ok := frame(s, iid)
-			if !ok {
-				return model.None, false
-			}
-			callsite = s.Reader().Store.Stacks.Callsite(callsite, id)
-		}
+		callsite = s.Reader().Store.Stacks.Callsite(callsite, id)
 	}
 	if callsite == model.None {
 		s.Reader().File.Count(model.StatStackprofileEmptyCallstack)
 		return model.None, false
 	}
 	if ids.callsites == nil {
-		ids.callsites = map[uint64]model.CallsiteID{}
+		ids.callsites = map[inProcess]model.CallsiteID{}
 	}
-	ids.callsites[iid] = callsite
+	ids.callsites[of] = callsite
 	return callsite, true
+}
+
+// Inline returns the id of an InlineCallstack, None if it is empty. Its frames are
+// functions in a mapping that stands for no binary.
+func Inline(r *proto.Reader, mapping model.MappingID, data []byte) model.CallsiteID {
+	callsite := model.None
+	for frame := range message.Messages(data, pb.InlineCallstack_Frames) {
+		var name, file model.StringID
+		var line int64
+		for f := wire.Read(frame); f.Next(); {
+			switch f.Number {
+			case pb.InlineCallstack_Frame_FunctionName:
+				name = r.Store.Strings.InternBytes(f.Bytes())
+			case pb.InlineCallstack_Frame_SourceFile:
+				file = r.Store.Strings.InternBytes(f.Bytes())
+			case pb.InlineCallstack_Frame_LineNumber:
+				line = int64(f.Uint32())
+			}
+		}
+		callsite = r.Store.Stacks.Callsite(callsite, r.Store.Stacks.FunctionFrame(mapping, name, file, line))
+	}
+	return callsite
 }

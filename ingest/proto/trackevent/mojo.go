@@ -24,14 +24,14 @@ func (p *eventParser) mojoMethod(w *args.Writer, _ *args.Path, f *wire.Field) bo
 	}
 	pc := message.Uint64(data, pb.UnsymbolizedSourceLocation_RelPC)
 	at := w.Named(w.Root(), "chrome_mojo_event_info")
-	lines := mapping.Symbols(pc)
-	if len(lines) == 0 {
+	symbol, ok := stacks.SymbolsOf(p.Reader).Outermost(p.Store, mapping, pc)
+	if !ok {
 		at = w.Named(at, "mojo_interface_method.native_symbol")
-		w.Add(w.Named(at, "mapping_id"), model.UintArg(uint64(mapping.ID)))
+		w.Add(w.Named(at, "mapping_id"), model.UintArg(uint64(mapping)))
 		w.Add(w.Named(at, "rel_pc"), model.UintArg(pc))
 		return true
 	}
-	name := p.Store.Strings.Get(lines[len(lines)-1].Name)
+	name := p.Store.Strings.Get(symbol)
 	w.Add(w.Named(at, "mojo_method_name"), w.Text(mojoMethodName(name)))
 	w.AddIfAbsent(w.Named(at, "mojo_interface_tag"), w.Text(mojoInterface(name)))
 	return true

@@ -11,8 +11,10 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/args"
 	"github.com/tpconvert/tpconvert/ingest/proto/gpulinks"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/proto/thread"
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/saturating"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -267,7 +269,7 @@ func (p *eventParser) sliceName() model.StringID {
 // findOwner finds the event's track, by its uuid or that of the sequence's
 // defaults, and the thread and process that it is of.
 func (p *eventParser) findOwner() error {
-	e, thread, m := &p.e, threadOf(p.state), p.Machine
+	e, of, m := &p.e, thread.Of(p.state), p.Machine
 	defaults := defaultsOf(p.state)
 	p.utid, p.upid, p.passThrough, p.track = model.None, model.None, model.None, nil
 	p.uuid = e.trackUUID
@@ -275,17 +277,17 @@ func (p *eventParser) findOwner() error {
 		p.uuid = defaults.trackUUID
 	}
 	// Old events are of the thread of their sequence, unless they name another.
-	ofSequence := p.uuid == defaultTrack && ((!e.hasTrackUUID || !e.hasKind) && thread.valid || e.legacy.hasPID || e.legacy.hasTID && thread.valid)
+	ofSequence := p.uuid == defaultTrack && ((!e.hasTrackUUID || !e.hasKind) && of.Valid || e.legacy.hasPID || e.legacy.hasTID && of.Valid)
 	switch {
 	case ofSequence:
-		pid, tid := int64(uint32(thread.pid)), thread.id()
+		pid, tid := int64(uint32(of.PID)), threadID(of)
 		if e.legacy.hasPID {
 			pid = int64(uint32(e.legacy.pid))
 			tid = syntheticTID(-1, pid)
 		}
 		if e.legacy.hasTID {
 			tid = int64(uint32(e.legacy.tid))
-			if isSyntheticTID(thread.id()) {
+			if isSyntheticTID(threadID(of)) {
 				tid = syntheticTID(tid, pid)
 			}
 		}
@@ -304,14 +306,14 @@ func (p *eventParser) findOwner() error {
 			p.upid = m.ProcessOf(p.utid)
 		case processScope:
 			p.upid = p.track.owner
-			if thread.valid {
-				if utid := m.ThreadOf(int64(uint32(thread.id())), int64(uint32(thread.pid))); m.ProcessOf(utid) == p.upid {
+			if of.Valid {
+				if utid := m.ThreadOf(int64(uint32(threadID(of))), int64(uint32(of.PID))); m.ProcessOf(utid) == p.upid {
 					p.passThrough = utid
 				}
 			}
 		case globalScope:
-			if thread.valid {
-				p.passThrough = m.ThreadOf(int64(uint32(thread.id())), int64(uint32(thread.pid)))
+			if of.Valid {
+				p.passThrough = m.ThreadOf(int64(uint32(threadID(of))), int64(uint32(of.PID)))
 			}
 		}
 	}
@@ -561,7 +563,7 @@ func (p *eventParser) EndSlice(slice model.SliceID, ts int64) {
 
 func (p *eventParser) complete() error {
 	l := &p.e.legacy
-	dur := saturatingMul(l.duration, 1000)
+	dur := saturating.Mul(l.duration, 1000)
 	if p.utid == model.None {
 		return errNoThread
 	}
@@ -578,7 +580,7 @@ func (p *eventParser) complete() error {
 	}
 	p.setThreadValues(slice)
 	if p.hasTime {
-		p.Store.Slice.ThreadDur.Set(slice, saturatingMul(l.threadDuration, 1000))
+		p.Store.Slice.ThreadDur.Set(slice, saturating.Mul(l.threadDuration, 1000))
 	}
 	if p.hasCount {
 		p.Store.Slice.ThreadInstructionDelta.Set(slice, l.instructions)
@@ -754,12 +756,12 @@ func (p *eventParser) raw() error {
 	add("name", model.StringArg(p.name))
 	add("phase", model.StringArg(strs.Intern(string(rune(p.phase)))))
 	if l.hasDuration {
-		add("duration_ns", model.IntArg(saturatingMul(l.duration, 1000)))
+		add("duration_ns", model.IntArg(saturating.Mul(l.duration, 1000)))
 	}
 	if p.hasTime {
 		add("thread_timestamp_ns", model.IntArg(p.threadTime))
 		if l.hasThreadDuration {
-			add("thread_duration_ns", model.IntArg(saturatingMul(l.threadDuration, 1000)))
+			add("thread_duration_ns", model.IntArg(saturating.Mul(l.threadDuration, 1000)))
 		}
 	}
 	if p.hasCount {

@@ -9,10 +9,12 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/args"
 	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
+	"github.com/tpconvert/tpconvert/ingest/proto/thread"
 	"github.com/tpconvert/tpconvert/ingest/proto/translation"
 	"github.com/tpconvert/tpconvert/ingest/v8profile"
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/saturating"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -33,17 +35,6 @@ type trackEvents struct {
 
 	cropBefore int64 // events before this time are dropped, ns
 }
-
-// deltas are the values that the next events of a sequence count on from.
-type deltas struct {
-	valid        bool  // since a thread descriptor, if no packet was lost
-	time         int64 // ns
-	threadTime   int64 // ns
-	instructions int64
-	counters     map[uint64]float64 // by uuid of the track
-}
-
-var sequenceDeltas = proto.NewLocal[deltas](proto.UntilLoss)
 
 // heads are decoded ahead.
 var heads = proto.Ahead[eventHead]{Field: pb.TracePacket_TrackEvent, Decode: (*eventHead).decodeHead}
@@ -89,7 +80,7 @@ func (t *trackEvents) tokenizePacket(p *proto.Packet, f *wire.Field) bool {
 		}
 		t.File.SetMetadata("range_of_interest_start_us", model.IntArg(start.Int64()))
 		if t.Input().Crop {
-			t.cropBefore = saturatingMul(start.Int64(), 1000)
+			t.cropBefore = saturating.Mul(start.Int64(), 1000)
 		}
 	default:
 		return false
@@ -142,41 +133,14 @@ func readThread(data []byte) (d threadFields) {
 	return d
 }
 
-// threadDescriptor is the thread that a sequence's events are of.
-type threadDescriptor struct {
-	valid     bool
-	pid       int32
-	tid       int64
-	synthetic bool // the tid is one of a sandbox
-}
-
-var threads = proto.NewLocal[threadDescriptor](proto.Always)
-
-var noThread threadDescriptor
-
-// threadOf returns the thread of a sequence.
-func threadOf(s *proto.State) *threadDescriptor {
-	if d := threads.Get(s); d != nil {
-		return d
-	}
-	return &noThread
-}
-
-func (d *threadDescriptor) id() int64 {
-	if d.synthetic {
-		return syntheticTID(d.tid, int64(d.pid))
-	}
-	return d.tid
-}
-
 // setThread makes a thread the one of a sequence's events that name none.
 func (t *tracks) setThread(s *proto.State, d threadFields, synthetic bool) {
-	*threads.Of(s) = threadDescriptor{valid: true, pid: d.pid, tid: d.tid, synthetic: synthetic}
-	now := sequenceDeltas.Of(s)
-	now.valid = true
-	now.time = saturatingMul(d.time, 1000)
-	now.threadTime = saturatingMul(d.threadTime, 1000)
-	now.instructions = d.instructions
+	thread.Set(s, thread.Descriptor{Valid: true, PID: d.pid, TID: d.tid, Synthetic: synthetic})
+	now := thread.TimesOf(s)
+	now.Valid = true
+	now.Time = saturating.Mul(d.time, 1000)
+	now.ThreadTime = saturating.Mul(d.threadTime, 1000)
+	now.Instructions = d.instructions
 }
 
 func (t *trackEvents) tokenizeThread(p *proto.Packet, data []byte) bool {
@@ -253,20 +217,19 @@ func (t *trackEvents) tokenizeEvent(p *proto.Packet, e *eventHead, data []byte) 
 		return
 	}
 	rare := e.rarities()
-	var now *deltas
+	var now *thread.Times
 	if rare.hasTime || rare.threadTime.hasDelta || rare.instructions.hasDelta {
-		now = sequenceDeltas.Of(p.State)
+		now = thread.TimesOf(p.State)
 	}
 	ts, legacyClock := p.TS, true
 	switch {
-	case rare.hasTime && !now.valid:
+	case rare.hasTime && !now.Valid:
 		fail(model.StatTrackEventSkippedTimestampDeltaWithoutValidState, onSequence)
 		return
 	case rare.hasTime:
-		now.time = saturatingAdd(now.time, saturatingMul(rare.time, 1000))
-		ts = now.time
+		ts = now.Advance(rare.time)
 	case rare.absoluteTime != 0:
-		ts = saturatingMul(rare.absoluteTime, 1000)
+		ts = saturating.Mul(rare.absoluteTime, 1000)
 	case !p.HasTimestamp:
 		fail(model.StatTrackEventMissingTimestamp, nil)
 		return
@@ -291,22 +254,22 @@ func (t *trackEvents) tokenizeEvent(p *proto.Packet, e *eventHead, data []byte) 
 		head = binary.LittleEndian.AppendUint64(head, v)
 	}
 	switch v := &rare.threadTime; {
-	case v.hasDelta && !now.valid:
+	case v.hasDelta && !now.Valid:
 		fail(model.StatTrackEventSkippedThreadTimeDeltaWithoutValidState, onSequence)
 		return
 	case v.hasDelta:
-		now.threadTime = saturatingAdd(now.threadTime, saturatingMul(v.value, 1000))
-		add(tokenThreadTime, uint64(now.threadTime))
+		now.ThreadTime = saturating.Add(now.ThreadTime, saturating.Mul(v.value, 1000))
+		add(tokenThreadTime, uint64(now.ThreadTime))
 	case v.hasAbsolute:
-		add(tokenThreadTime, uint64(saturatingMul(v.value, 1000)))
+		add(tokenThreadTime, uint64(saturating.Mul(v.value, 1000)))
 	}
 	switch v := &rare.instructions; {
-	case v.hasDelta && !now.valid:
+	case v.hasDelta && !now.Valid:
 		fail(model.StatTrackEventSkippedThreadInstructionDeltaWithoutValidState, onSequence)
 		return
 	case v.hasDelta:
-		now.instructions = saturatingAdd(now.instructions, v.value)
-		add(tokenInstructions, uint64(now.instructions))
+		now.Instructions = saturating.Add(now.Instructions, v.value)
+		add(tokenInstructions, uint64(now.Instructions))
 	case v.hasAbsolute:
 		add(tokenInstructions, uint64(v.value))
 	}
@@ -393,37 +356,12 @@ func (t *trackEvents) counterValue(s *proto.State, uuid uint64, v float64) (floa
 		v *= float64(e.counter.multiplier)
 	}
 	if e.counter.incremental {
-		now := sequenceDeltas.Of(s)
-		if now.counters == nil {
-			now.counters = map[uint64]float64{}
+		now := thread.TimesOf(s)
+		if now.Counters == nil {
+			now.Counters = map[uint64]float64{}
 		}
-		v += now.counters[uuid]
-		now.counters[uuid] = v
+		v += now.Counters[uuid]
+		now.Counters[uuid] = v
 	}
 	return v, true
-}
-
-func saturatingAdd(a, b int64) int64 {
-	sum := a + b
-	if (sum > a) == (b > 0) {
-		return sum
-	}
-	if b > 0 {
-		return math.MaxInt64
-	}
-	return math.MinInt64
-}
-
-func saturatingMul(a, b int64) int64 {
-	if a == 0 || b == 0 {
-		return 0
-	}
-	product := a * b
-	if product/b == a {
-		return product
-	}
-	if (a < 0) == (b < 0) {
-		return math.MaxInt64
-	}
-	return math.MinInt64
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/thread"
 	"github.com/tpconvert/tpconvert/ingest/proto/translation"
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
@@ -108,6 +109,14 @@ const defaultTrack = 0
 
 // syntheticTID makes a tid that no other process has.
 func syntheticTID(tid, pid int64) int64 { return pid<<32 | tid }
+
+// threadID is the tid of the thread of a sequence.
+func threadID(d *thread.Descriptor) int64 {
+	if d.Synthetic {
+		return syntheticTID(d.TID, int64(d.PID))
+	}
+	return d.TID
+}
 
 func isSyntheticTID(tid int64) bool { return tid>>32 != 0 }
 

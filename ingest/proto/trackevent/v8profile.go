@@ -4,6 +4,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/args"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/proto/thread"
 	"github.com/tpconvert/tpconvert/ingest/v8profile"
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
@@ -14,8 +15,8 @@ import (
 // has in its annotation "data". The samples have times of their own.
 func (t *trackEvents) tokenizeProfile(p *proto.Packet, event, legacy []byte) {
 	id, _ := wire.Find(legacy, pb.TrackEvent_LegacyEvent_UnscopedID)
-	thread := threadOf(p.State)
-	key := v8profile.Key{ID: id.Uint64(), PID: int64(uint32(thread.pid))}
+	of := thread.Of(p.State)
+	key := v8profile.Key{ID: id.Uint64(), PID: int64(uint32(of.PID))}
 	for data := range message.Messages(event, pb.TrackEvent_DebugAnnotations) {
 		a := args.DecodeAnnotation(data)
 		name := string(a.Name)
@@ -32,7 +33,7 @@ func (t *trackEvents) tokenizeProfile(p *proto.Packet, event, legacy []byte) {
 			continue
 		}
 		if chunk.Start == nil {
-			if err := t.profiles.Add(key, uint32(thread.tid), &chunk); err != nil {
+			if err := t.profiles.Add(key, uint32(of.TID), &chunk); err != nil {
 				t.Fail(err)
 			}
 			continue

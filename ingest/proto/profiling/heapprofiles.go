@@ -1,0 +1,404 @@
+package profiling
+
+import (
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// heapReader reads the dumps of heapprofd, which samples allocations, and of samplers
+// of other heaps that write the same packets.
+type heapReader struct {
+	*proto.Reader
+	profiles map[heapDump]bool      // that have a row
+	open     map[*heapSequence]bool // whose profile goes on
+}
+
+// heapDump is a dump of a heap. Packets that go on with it repeat its head.
+type heapDump struct {
+	upid model.UPID
+	end  int64
+	heap model.StringID // zero in old traces
+}
+
+func heapProfiles(r *proto.Reader) *proto.Module {
+	h := &heapReader{r, map[heapDump]bool{}, map[*heapSequence]bool{}}
+	return &proto.Module{
+		Fields: []uint32{pb.TracePacket_ProfilePacket},
+		Parse:  h.parse,
+		End: func() {
+			for range h.open {
+				r.File.Count(model.StatHeapprofdNonFinalizedProfile)
+			}
+		},
+	}
+}
+
+// heapSequence is what the packets of a sequence have in common.
+type heapSequence struct {
+	next    uint64       // index of the next packet
+	old     oldStacks    // of the profile that is being read
+	pending []allocation // likewise
+	stacks  map[stackInProcess]*allocated
+	// A profiler forgets a stack when all that it allocated is freed, and begins at
+	// zero when it sees it again, under another id: bases are what was counted under
+	// the ids before.
+	seen  map[sourceStack]map[model.CallsiteID]bool
+	bases map[uint64]allocated
+}
+
+var heapSequences = proto.NewLocal[heapSequence](proto.UntilAnew)
+
+// allocation is a HeapSample.
+type allocation struct {
+	pid     int64
+	upid    model.UPID
+	heap    model.StringID
+	ts      int64
+	stack   uint64
+	counted allocated
+}
+
+// allocated is what was allocated and freed at a stack.
+type allocated struct{ count, size, freedCount, freedSize int64 }
+
+type stackInProcess struct {
+	upid     model.UPID
+	callsite model.CallsiteID
+}
+
+type sourceStack struct {
+	upid  model.UPID
+	stack uint64
+	heap  model.StringID
+}
+
+func (h *heapReader) parse(e *proto.Event) {
+	q := heapSequences.Of(e.State)
+	if message.Uint64(e.Data, pb.ProfilePacket_Index) != q.next {
+		h.File.Count(model.StatHeapprofdMissingPacket)
+	}
+	q.next = message.Uint64(e.Data, pb.ProfilePacket_Index) + 1
+	q.old.read(h.Reader, e.Data)
+	for dump := range message.Messages(e.Data, pb.ProfilePacket_ProcessDumps) {
+		h.dump(e.TS, q, dump)
+	}
+	if continued, _ := wire.Find(e.Data, pb.ProfilePacket_Continued); continued.Bool() {
+		h.open[q] = true
+		return
+	}
+	delete(h.open, q)
+	for i := range q.pending {
+		h.allocate(e.State, q, &q.pending[i])
+	}
+	q.pending, q.old = nil, oldStacks{}
+}
+
+// processHeap is a ProcessHeapSamples but for its samples.
+type processHeap struct {
+	pid, end, start, interval, originalInterval uint64
+	hasStart                                    bool
+	name, stats                                 []byte
+	clientError                                 int32
+	disconnected, corrupted, overran            bool
+	rejected, guardrail                         bool
+}
+
+func (v *processHeap) read(data []byte) {
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case pb.ProfilePacket_ProcessHeapSamples_PID:
+			v.pid = f.Uint64()
+		case pb.ProfilePacket_ProcessHeapSamples_Timestamp:
+			v.end = f.Uint64()
+		case pb.ProfilePacket_ProcessHeapSamples_StartTimestamp:
+			v.start, v.hasStart = f.Uint64(), true
+		case pb.ProfilePacket_ProcessHeapSamples_SamplingIntervalBytes:
+			v.interval = f.Uint64()
+		case pb.ProfilePacket_ProcessHeapSamples_OrigSamplingIntervalBytes:
+			v.originalInterval = f.Uint64()
+		case pb.ProfilePacket_ProcessHeapSamples_HeapName:
+			v.name = f.Bytes()
+		case pb.ProfilePacket_ProcessHeapSamples_Stats:
+			v.stats = f.Bytes()
+		case pb.ProfilePacket_ProcessHeapSamples_ClientError:
+			v.clientError = f.Int32()
+		case pb.ProfilePacket_ProcessHeapSamples_Disconnected:
+			v.disconnected = f.Bool()
+		case pb.ProfilePacket_ProcessHeapSamples_BufferCorrupted:
+			v.corrupted = f.Bool()
+		case pb.ProfilePacket_ProcessHeapSamples_BufferOverran:
+			v.overran = f.Bool()
+		case pb.ProfilePacket_ProcessHeapSamples_RejectedConcurrent:
+			v.rejected = f.Bool()
+		case pb.ProfilePacket_ProcessHeapSamples_HitGuardrail:
+			v.guardrail = f.Bool()
+		}
+	}
+}
+
+// monotonicCoarse is the clock of heapprofd.
+var monotonicCoarse = model.Clock{ID: model.ClockMonotonicCoarse}
+
+// dump reads what was allocated in a process since it is profiled.
+func (h *heapReader) dump(ts int64, q *heapSequence, data []byte) {
+	var v processHeap
+	v.read(data)
+	end, err := h.Clocks.ToTrace(monotonicCoarse, int64(v.end))
+	if err != nil {
+		h.File.LogTime(err.Stat, ts, err)
+		return
+	}
+	start := end // of recorders that do not tell
+	if v.hasStart {
+		if start, err = h.Clocks.ToTrace(monotonicCoarse, int64(v.start)); err != nil {
+			h.File.LogTime(err.Stat, ts, err)
+			start = end
+		}
+	}
+	upid := h.Machine.Process(int64(uint32(v.pid)))
+	heap, allocationHeap := model.StringID(0), h.Store.Strings.Intern("unknown")
+	if len(v.name) > 0 {
+		heap = h.Store.Strings.InternBytes(v.name)
+		allocationHeap = heap
+	}
+	if of := (heapDump{upid, end, heap}); !h.profiles[of] {
+		h.profiles[of] = true
+		t := &h.Store.HeapProfile
+		row := t.Append()
+		t.TS.Set(row, start)
+		t.TSEnd.Set(row, end)
+		t.Dur.Set(row, end-start)
+		t.UPID.Set(row, upid)
+		t.HeapName.Set(row, heap)
+	}
+	h.count(ts, &v)
+	// Recorders whose count of the maximum is wrong do not tell the interval that was
+	// asked for.
+	trusted := v.originalInterval > 0
+	for sample := range message.Messages(data, pb.ProfilePacket_ProcessHeapSamples_Samples) {
+		a := allocation{upid: upid, heap: allocationHeap, ts: end}
+		a.read(sample, trusted)
+		q.pending = append(q.pending, a)
+	}
+}
+
+// count counts what the profiler says of itself.
+func (h *heapReader) count(ts int64, v *processHeap) {
+	pid := int64(int32(v.pid))
+	set := func(stat model.Stat, value int64) { h.File.SetStat(stat, pid, value) }
+	add := func(stat model.Stat, n int64) { h.File.Add(stat, pid, n) }
+	set(model.StatHeapprofdLastProfileTimestamp, ts)
+	for _, problem := range []struct {
+		is   bool
+		stat model.Stat
+	}{
+		{v.disconnected, model.StatHeapprofdClientDisconnected},
+		{v.corrupted, model.StatHeapprofdBufferCorrupted},
+		{v.overran || v.clientError == pb.ProfilePacket_ProcessHeapSamples_ClientError_HitTimeout, model.StatHeapprofdBufferOverran},
+		{v.rejected, model.StatHeapprofdRejectedConcurrent},
+		{v.guardrail, model.StatHeapprofdHitGuardrail},
+	} {
+		if problem.is {
+			add(problem.stat, 1)
+		}
+	}
+	if v.clientError != 0 {
+		set(model.StatHeapprofdClientError, int64(v.clientError))
+	}
+	if v.originalInterval != 0 {
+		set(model.StatHeapprofdSamplingIntervalAdjusted, int64(v.interval)-int64(v.originalInterval))
+	}
+	add(model.StatHeapprofdUnwindTimeUS, int64(message.Uint64(v.stats, pb.ProfilePacket_ProcessStats_TotalUnwindingTimeUS)))
+	add(model.StatHeapprofdUnwindSamples, int64(message.Uint64(v.stats, pb.ProfilePacket_ProcessStats_HeapSamples)))
+	add(model.StatHeapprofdClientSpinlockBlocked, int64(message.Uint64(v.stats, pb.ProfilePacket_ProcessStats_ClientSpinlockBlockedUS)))
+}
+
+// read reads a HeapSample: the sums so far, or those at the maximum.
+func (a *allocation) read(data []byte, trusted bool) {
+	var max, maxCount int64
+	hasMax := false
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case pb.ProfilePacket_HeapSample_CallstackID:
+			a.stack = f.Uint64()
+		case pb.ProfilePacket_HeapSample_SelfAllocated:
+			a.counted.size = f.Int64()
+		case pb.ProfilePacket_HeapSample_SelfFreed:
+			a.counted.freedSize = -f.Int64()
+		case pb.ProfilePacket_HeapSample_AllocCount:
+			a.counted.count = f.Int64()
+		case pb.ProfilePacket_HeapSample_FreeCount:
+			a.counted.freedCount = -f.Int64()
+		case pb.ProfilePacket_HeapSample_SelfMax:
+			max, hasMax = f.Int64(), true
+		case pb.ProfilePacket_HeapSample_SelfMaxCount:
+			maxCount = f.Int64()
+		}
+	}
+	if !hasMax {
+		return
+	}
+	if !trusted {
+		maxCount = 0
+	}
+	a.counted = allocated{count: maxCount, size: max}
+}
+
+// artHeap is the heap of ART, which tells of allocations only: what it frees is not
+// known.
+const artHeap = "com.android.art"
+
+// allocate adds the difference to the dump before.
+func (h *heapReader) allocate(s *proto.State, q *heapSequence, a *allocation) {
+	callsite, ok := q.old.callsites[a.stack]
+	if !ok {
+		if callsite, ok = stacks.Callsite(s, a.upid, a.stack); !ok {
+			return
+		}
+	}
+	of := stackInProcess{a.upid, callsite}
+	before := q.stacks[of]
+	if before == nil {
+		if q.stacks == nil {
+			q.stacks, q.seen, q.bases = map[stackInProcess]*allocated{}, map[sourceStack]map[model.CallsiteID]bool{}, map[uint64]allocated{}
+		}
+		before = &allocated{}
+		q.stacks[of] = before
+	}
+	source := sourceStack{a.upid, a.stack, a.heap}
+	if !q.seen[source][callsite] {
+		if q.seen[source] == nil {
+			q.seen[source] = map[model.CallsiteID]bool{}
+		}
+		q.seen[source][callsite] = true
+		q.bases[a.stack] = *before
+	}
+	now := a.counted.plus(q.bases[a.stack])
+	delta := now.minus(*before)
+	if delta.count < 0 || delta.size < 0 || delta.freedCount > 0 || delta.freedSize > 0 {
+		h.File.Add(model.StatHeapprofdMalformedPacket, a.upid, 1)
+		return
+	}
+	h.add(a, callsite, delta.count, delta.size)
+	if h.Store.Strings.Get(a.heap) != artHeap {
+		h.add(a, callsite, delta.freedCount, delta.freedSize)
+	}
+	*before = now
+}
+
+func (h *heapReader) add(a *allocation, callsite model.CallsiteID, count, size int64) {
+	if count == 0 && size == 0 {
+		return
+	}
+	t := &h.Store.HeapProfileAllocation
+	row := t.Append()
+	t.TS.Set(row, a.ts)
+	t.UPID.Set(row, a.upid)
+	t.HeapName.Set(row, a.heap)
+	t.CallsiteID.Set(row, callsite)
+	t.Count.Set(row, count)
+	t.Size.Set(row, size)
+}
+
+func (a allocated) plus(b allocated) allocated {
+	return allocated{a.count + b.count, a.size + b.size, a.freedCount + b.freedCount, a.freedSize + b.freedSize}
+}
+
+func (a allocated) minus(b allocated) allocated {
+	return allocated{a.count - b.count, a.size - b.size, a.freedCount - b.freedCount, a.freedSize - b.freedSize}
+}
+
+// oldStacks are the stacks that old recorders gave with the samples, by their ids in
+// the profile.
+type oldStacks struct {
+	texts     map[uint64]string
+	mappings  map[uint64]model.MappingID
+	frames    map[uint64]model.FrameID
+	callsites map[uint64]model.CallsiteID
+}
+
+func (o *oldStacks) read(r *proto.Reader, data []byte) {
+	if o.texts == nil {
+		*o = oldStacks{map[uint64]string{0: ""}, map[uint64]model.MappingID{}, map[uint64]model.FrameID{}, map[uint64]model.CallsiteID{}}
+	}
+	for text := range message.Messages(data, pb.ProfilePacket_Strings) {
+		iid := message.Uint64(text, pb.InternedString_IID)
+		if _, known := o.texts[iid]; !known {
+			o.texts[iid] = string(message.Bytes(text, pb.InternedString_Str))
+		}
+	}
+	for mapping := range message.Messages(data, pb.ProfilePacket_Mappings) {
+		o.mapping(r, mapping)
+	}
+	for frame := range message.Messages(data, pb.ProfilePacket_Frames) {
+		o.frame(r, frame)
+	}
+	for callstack := range message.Messages(data, pb.ProfilePacket_Callstacks) {
+		o.callstack(r, callstack)
+	}
+}
+
+func (o *oldStacks) mapping(r *proto.Reader, data []byte) {
+	var m stacks.MappingFields
+	m.Read(data)
+	build, ok := o.texts[m.BuildID]
+	if !ok {
+		r.File.Count(model.StatStackprofileInvalidStringID)
+		return
+	}
+	var path []string
+	for _, part := range m.Path {
+		name, ok := o.texts[part]
+		if !ok {
+			r.File.Count(model.StatStackprofileInvalidStringID)
+			break
+		}
+		path = append(path, name)
+	}
+	m.Name = r.Store.Strings.Intern(stacks.MappingName(path))
+	m.Mapping.BuildID = r.Store.Strings.Intern(model.BuildID(build))
+	addOnce(o.mappings, message.Uint64(data, pb.Mapping_IID), r.Store.Stacks.Mapping(m.Mapping))
+}
+
+func (o *oldStacks) frame(r *proto.Reader, data []byte) {
+	mapping, ok := o.mappings[message.Uint64(data, pb.Frame_MappingID)]
+	if !ok {
+		r.File.Count(model.StatStackprofileInvalidMappingID)
+		return
+	}
+	name, ok := o.texts[message.Uint64(data, pb.Frame_FunctionNameID)]
+	if !ok {
+		r.File.Count(model.StatStackprofileInvalidStringID)
+		return
+	}
+	id := r.Store.Stacks.Frame(mapping, message.Uint64(data, pb.Frame_RelPC), r.Store.Strings.Intern(name))
+	addOnce(o.frames, message.Uint64(data, pb.Frame_IID), id)
+}
+
+func (o *oldStacks) callstack(r *proto.Reader, data []byte) {
+	callsite := model.None
+	for iid := range message.Numbers(data, pb.Callstack_FrameIDs) {
+		frame, ok := o.frames[iid]
+		if !ok {
+			r.File.Count(model.StatStackprofileInvalidFrameID)
+			return
+		}
+		callsite = r.Store.Stacks.Callsite(callsite, frame)
+	}
+	if callsite == model.None {
+		r.File.Count(model.StatStackprofileEmptyCallstack)
+		return
+	}
+	addOnce(o.callsites, message.Uint64(data, pb.Callstack_IID), callsite)
+}
+
+// addOnce keeps the first value of an id.
+func addOnce[T any](to map[uint64]T, iid uint64, v T) {
+	if _, known := to[iid]; !known {
+		to[iid] = v
+	}
+}

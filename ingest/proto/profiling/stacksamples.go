@@ -1,0 +1,328 @@
+package profiling
+
+import (
+	"slices"
+
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// stackReader reads samples in the form that is open to any profiler.
+type stackReader struct {
+	*proto.Reader
+	sessions map[uint32]int64 // by sequence
+	inline   model.MappingID  // of frames that are given with a sample, None at first
+	counters []int64          // of a sample
+}
+
+func stackSamples(r *proto.Reader) *proto.Module {
+	s := &stackReader{Reader: r, sessions: map[uint32]int64{}, inline: model.None}
+	return &proto.Module{Fields: []uint32{pb.TracePacket_StackSample}, Parse: s.parse}
+}
+
+// sampleDefaults is a StackSampleDefaults.
+type sampleDefaults struct {
+	source    string
+	primary   []byte
+	followers [][]byte
+}
+
+var (
+	stackSampleDefaults = proto.NewDefault(pb.TracePacketDefaults_StackSampleDefaults, readSampleDefaults)
+	noSampleDefaults    sampleDefaults
+)
+
+func readSampleDefaults(data []byte) (d sampleDefaults) {
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case pb.StackSampleDefaults_Source:
+			d.source = string(f.Bytes())
+		case pb.StackSampleDefaults_PrimaryDescriptor:
+			d.primary = f.Bytes()
+		case pb.StackSampleDefaults_FollowerDescriptors:
+			d.followers = append(d.followers, f.Bytes())
+		}
+	}
+	return d
+}
+
+// sampleFields is a StackSample.
+type sampleFields struct {
+	task, execution, callstack, primary             []byte
+	taskIID, executionIID, callstackIID, primaryIID uint64
+	hasCallstack, hasPrimaryIID                     bool
+	weight                                          uint64
+	hasWeight                                       bool
+	unwindError                                     []byte
+}
+
+func (v *sampleFields) read(data []byte) {
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case pb.StackSample_TaskContext:
+			v.task = f.Bytes()
+		case pb.StackSample_TaskContextIID:
+			v.taskIID = f.Uint64()
+		case pb.StackSample_ExecutionContext:
+			v.execution = f.Bytes()
+		case pb.StackSample_ExecutionContextIID:
+			v.executionIID = f.Uint64()
+		case pb.StackSample_Callstack:
+			v.callstack = f.Bytes()
+		case pb.StackSample_CallstackIID:
+			v.callstackIID, v.hasCallstack = f.Uint64(), true
+		case pb.StackSample_PrimaryDescriptor:
+			v.primary = f.Bytes()
+		case pb.StackSample_PrimaryDescriptorIID:
+			v.primaryIID, v.hasPrimaryIID = f.Uint64(), true
+		case pb.StackSample_PrimaryWeight:
+			v.weight, v.hasWeight = f.Uint64(), true
+		case pb.StackSample_UnwindError:
+			v.unwindError = f.Bytes()
+		}
+	}
+}
+
+func (s *stackReader) parse(e *proto.Event) {
+	defaults := stackSampleDefaults.Of(e.State)
+	if defaults == nil {
+		defaults = &noSampleDefaults
+	}
+	var fields sampleFields
+	fields.read(e.Data)
+	v := model.NewSample(e.TS, defaults.source)
+	v.UnwindError = s.TextID(fields.unwindError)
+	if task := s.message(e.State, fields.task, pb.InternedData_StackSampleTaskContexts, fields.taskIID); task != nil {
+		s.task(e.State, &v, task)
+	}
+	if execution := s.message(e.State, fields.execution, pb.InternedData_StackSampleExecutionContexts, fields.executionIID); execution != nil {
+		s.execution(&v, execution)
+	}
+	session, known := s.sessions[e.State.Sequence]
+	if !known {
+		session = s.Store.Stacks.NewSession(defaults.source, "")
+		s.sessions[e.State.Sequence] = session
+	}
+	v.Session = session
+	s.counters = s.counters[:0]
+	s.primary(e, &v, &fields, defaults)
+	s.followers(e, &v, defaults)
+	switch {
+	case fields.hasCallstack:
+		if callsite, ok := stacks.Callsite(e.State, v.UPID, fields.callstackIID); ok {
+			v.Callsite = callsite
+		}
+	case fields.callstack != nil:
+		if s.inline == model.None {
+			s.inline = s.Store.Stacks.DummyMapping("stack_sample_inline")
+		}
+		v.Callsite = stacks.Inline(s.Reader, s.inline, fields.callstack)
+	}
+	v.CounterSet = s.Store.Stacks.CounterSet(s.counters)
+	s.Store.Stacks.AddSample(v)
+}
+
+// message returns a message that is given with a sample, or else interned; nil if it
+// is neither.
+func (s *stackReader) message(state *proto.State, given []byte, field uint32, iid uint64) []byte {
+	if given == nil && iid != 0 {
+		given, _ = state.Interned(field, iid)
+	}
+	return given
+}
+
+// task reads a TaskContext: the thread, process or coroutine that was sampled.
+func (s *stackReader) task(state *proto.State, v *model.Sample, data []byte) {
+	pid, hasPID := wire.Find(data, pb.StackSample_TaskContext_PID)
+	tid, hasTID := wire.Find(data, pb.StackSample_TaskContext_TID)
+	if hasPID {
+		v.UPID = s.Machine.Process(int64(pid.Uint32()))
+	}
+	switch {
+	case hasTID && hasPID:
+		v.UTID = s.Machine.ThreadOf(int64(tid.Uint32()), int64(pid.Uint32()))
+	case hasTID:
+		v.UTID = s.Machine.Thread(int64(tid.Uint32()))
+	}
+	if id := message.Uint64(data, pb.StackSample_TaskContext_AsyncID); id != 0 {
+		v.Async = s.async(state, id)
+	}
+}
+
+// asyncContexts are the rows of interned coroutines, by iid.
+var asyncContexts = proto.NewLocal[map[uint64]int64](proto.UntilAnew)
+
+// async returns the row of an interned coroutine, which hangs below those that enclose
+// it; None if it is not known. A chain that comes back to itself ends there.
+func (s *stackReader) async(state *proto.State, iid uint64) int64 {
+	known := asyncContexts.Of(state)
+	if *known == nil {
+		*known = map[uint64]int64{}
+	}
+	parent := model.None
+	var inner []uint64
+	var contexts [][]byte
+	for iid != 0 {
+		if id, ok := (*known)[iid]; ok {
+			parent = id
+			break
+		}
+		context, ok := state.Interned(pb.InternedData_StackSampleAsyncContextDescriptors, iid)
+		if !ok {
+			break
+		}
+		(*known)[iid] = model.None // until it has a row
+		inner, contexts = append(inner, iid), append(contexts, context)
+		iid = message.Uint64(context, pb.StackSample_AsyncContextDescriptor_ParentIID)
+	}
+	t := &s.Store.ProfilerAsyncContext
+	for i, context := range slices.Backward(contexts) {
+		id := t.Append()
+		if name := message.Bytes(context, pb.StackSample_AsyncContextDescriptor_Name); len(name) > 0 {
+			t.Name.Set(id, s.Store.Strings.InternBytes(name))
+		}
+		if kind := message.Bytes(context, pb.StackSample_AsyncContextDescriptor_Kind); len(kind) > 0 {
+			t.Kind.Set(id, s.Store.Strings.InternBytes(kind))
+		}
+		if parent != model.None {
+			t.ParentID.Set(id, parent)
+		}
+		(*known)[inner[i]] = id
+		parent = id
+	}
+	return parent
+}
+
+// sampleModes are the values of StackSample.Mode.
+var sampleModes = []string{"", "user", "kernel", "hypervisor", "guest_user", "guest_kernel"}
+
+// execution reads an ExecutionContext: the CPU and its mode.
+func (s *stackReader) execution(v *model.Sample, data []byte) {
+	if cpu, ok := wire.Find(data, pb.StackSample_ExecutionContext_CPU); ok {
+		v.CPU, v.UCPU = int64(int32(cpu.Uint32())), s.Machine.CPU(int64(cpu.Uint32()))
+	}
+	if mode := message.Int32(data, pb.StackSample_ExecutionContext_Mode); mode > 0 && int(mode) < len(sampleModes) {
+		v.CPUMode = s.Store.Strings.Intern(sampleModes[mode])
+	}
+}
+
+// sampleUnits are the values of StackSample.Unit.
+var sampleUnits = []string{"", "ns", "cycles", "instructions", "bytes", "page-faults", "cache-misses", "cache-references", "branch-misses", "count"}
+
+var (
+	sessionCounter = &model.Blueprint{Classification: "stack_sample_session_counter", Event: model.CounterTrack,
+		Dims: []string{"session_id", "source", "counter_name"}}
+	sampleCPUCounter = &model.Blueprint{Classification: "stack_sample_cpu_counter", Event: model.CounterTrack,
+		Dims: []string{"cpu", "session_id", "source", "counter_name"}}
+)
+
+// track returns the track of a CounterDescriptor. It returns false for a counter of
+// each CPU if the sample does not tell the CPU.
+func (s *stackReader) track(v *model.Sample, data []byte, timebase bool) (model.TrackID, bool) {
+	var unit, description model.StringID
+	var scope int32
+	var multiplier uint64
+	var hasMultiplier, knownUnit bool
+	name := s.Store.Strings.Intern("")
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case pb.StackSample_CounterDescriptor_Name:
+			name = s.Store.Strings.InternBytes(f.Bytes())
+		case pb.StackSample_CounterDescriptor_Unit:
+			if of := f.Int32(); of != pb.StackSample_Unit_Unspecified {
+				unit, knownUnit = s.NameOf(sampleUnits, int64(of)), true
+			}
+		case pb.StackSample_CounterDescriptor_UnitStr:
+			if text := f.Bytes(); len(text) > 0 && !knownUnit {
+				unit = s.Store.Strings.InternBytes(text)
+			}
+		case pb.StackSample_CounterDescriptor_UnitMultiplier:
+			multiplier, hasMultiplier = f.Uint64(), true
+		case pb.StackSample_CounterDescriptor_Description:
+			if text := f.Bytes(); len(text) > 0 {
+				description = s.Store.Strings.InternBytes(text)
+			}
+		case pb.StackSample_CounterDescriptor_Scope:
+			scope = f.Int32()
+		}
+	}
+	if timebase && unit != 0 {
+		setUnit(s.Reader, v.Session, unit)
+	}
+	o := model.TrackOptions{Name: name, Unit: unit, Args: model.ArgFunc(func(set *model.ArgSet) {
+		set.Add(s.Store.Strings.Intern("is_timebase"), model.BoolArg(timebase))
+		if hasMultiplier {
+			set.Add(s.Store.Strings.Intern("unit_multiplier"), model.IntArg(int64(multiplier)))
+		}
+		if description != 0 {
+			set.Add(s.Store.Strings.Intern("description"), model.StringArg(description))
+		}
+	})}
+	session, source := model.IntDim(v.Session), model.StringDim(s.Store.Strings.Intern(v.Source))
+	if scope != pb.StackSample_CounterDescriptor_Scope_CPU {
+		return s.Tracks.Intern(sessionCounter, &o, session, source, model.StringDim(name)), true
+	}
+	if v.CPU == model.None {
+		return 0, false
+	}
+	return s.Tracks.Intern(sampleCPUCounter, &o, model.IntDim(v.CPU), session, source, model.StringDim(name)), true
+}
+
+// primary adds the value that the profiler sampled on.
+func (s *stackReader) primary(e *proto.Event, v *model.Sample, fields *sampleFields, defaults *sampleDefaults) {
+	descriptor := fields.primary
+	switch {
+	case descriptor != nil:
+	case fields.hasPrimaryIID:
+		descriptor, _ = e.State.Interned(pb.InternedData_StackSampleCounterDescriptors, fields.primaryIID)
+	default:
+		descriptor = defaults.primary
+	}
+	if descriptor == nil {
+		return
+	}
+	if track, ok := s.track(v, descriptor, true); ok && fields.hasWeight {
+		s.counters = append(s.counters, s.Counters.Push(e.TS, float64(fields.weight), track))
+	}
+}
+
+// followers adds the values of the other counters, each at the place of its
+// descriptor.
+func (s *stackReader) followers(e *proto.Event, v *model.Sample, defaults *sampleDefaults) {
+	var descriptors [][]byte
+	for descriptor := range message.Messages(e.Data, pb.StackSample_FollowerDescriptors) {
+		descriptors = append(descriptors, descriptor)
+	}
+	if len(descriptors) == 0 {
+		for iid := range message.Numbers(e.Data, pb.StackSample_FollowerDescriptorIIDs) {
+			descriptor, _ := e.State.Interned(pb.InternedData_StackSampleCounterDescriptors, iid)
+			descriptors = append(descriptors, descriptor)
+		}
+	}
+	if len(descriptors) == 0 {
+		descriptors = defaults.followers
+	}
+	tracks := make([]model.TrackID, len(descriptors))
+	for i, descriptor := range descriptors {
+		tracks[i] = model.None
+		if descriptor == nil {
+			continue
+		}
+		if track, ok := s.track(v, descriptor, false); ok {
+			tracks[i] = track
+		}
+	}
+	for weight := range message.Numbers(e.Data, pb.StackSample_FollowerWeights) {
+		if len(tracks) == 0 {
+			return
+		}
+		if tracks[0] != model.None {
+			s.counters = append(s.counters, s.Counters.Push(e.TS, float64(weight), tracks[0]))
+		}
+		tracks = tracks[1:]
+	}
+}

@@ -1,0 +1,141 @@
+package model
+
+// Symbols are the functions at addresses in binaries. They usually come after the
+// stacks that they are for, so frames get them when all stacks are known.
+type Symbols struct {
+	modules  []*module // in the order in which they came
+	byBinary map[dso][]*module
+}
+
+// dso is a binary that mappings are of.
+type dso struct {
+	path    StringID
+	buildID StringID // in hexadecimal
+}
+
+// module are symbols of one binary that came together.
+type module struct {
+	of        dso
+	addresses []symbolized
+	lines     []Symbol         // of all addresses, one after the other
+	index     map[uint64]int32 // of the first indexed addresses, made when it is needed
+	indexed   int
+}
+
+type symbolized struct {
+	address uint64
+	end     int32 // of its lines
+}
+
+// NewSymbols returns none.
+func NewSymbols() *Symbols { return &Symbols{byBinary: map[dso][]*module{}} }
+
+// Module begins the symbols of a binary, by its path and its build id in hexadecimal.
+func (s *Symbols) Module(path, buildID StringID) {
+	m := &module{of: dso{path, buildID}}
+	s.modules = append(s.modules, m)
+	s.byBinary[m.of] = append(s.byBinary[m.of], m)
+}
+
+// Add adds the functions at an address in the binary whose symbols began last, those
+// that are inlined first. An address without functions has no symbols.
+func (s *Symbols) Add(address uint64, lines []Symbol) {
+	if len(lines) == 0 {
+		return
+	}
+	m := s.modules[len(s.modules)-1]
+	m.lines = append(m.lines, lines...)
+	m.addresses = append(m.addresses, symbolized{address, int32(len(m.lines))})
+}
+
+// Outermost is the function at an address of a mapping that the others there are
+// inlined in, as far as symbols have come. It returns false if there is none.
+func (s *Symbols) Outermost(store *Store, mapping MappingID, address uint64) (name StringID, ok bool) {
+	modules := s.byBinary[store.Stacks.dso(mapping)]
+	for i := len(modules) - 1; i >= 0; i-- {
+		if at, ok := modules[i].find(address); ok {
+			return modules[i].lines[modules[i].addresses[at].end-1].Name, true
+		}
+	}
+	return 0, false
+}
+
+func (m *module) find(address uint64) (int32, bool) {
+	if m.index == nil {
+		m.index = map[uint64]int32{}
+	}
+	for ; m.indexed < len(m.addresses); m.indexed++ {
+		m.index[m.addresses[m.indexed].address] = int32(m.indexed)
+	}
+	i, ok := m.index[address]
+	return i, ok
+}
+
+// linesAt are the lines of one of the addresses.
+func (m *module) linesAt(i int) []Symbol {
+	start := int32(0)
+	if i > 0 {
+		start = m.addresses[i-1].end
+	}
+	return m.lines[start:m.addresses[i].end]
+}
+
+// dso is the binary that a mapping is of.
+func (s *Stacks) dso(mapping MappingID) dso {
+	t := &s.store.StackProfileMapping
+	path, _ := t.Name.Get(mapping)
+	buildID, _ := t.BuildID.Get(mapping)
+	return dso{path, buildID}
+}
+
+// Symbolize gives the frames at the addresses their symbols, the latest where there
+// are several. The file that the symbols came in counts those of binaries and
+// addresses that no stack has.
+func (s *Symbols) Symbolize(store *Store, file *File) {
+	frames := s.frames(store)
+	for _, m := range s.modules {
+		mappings := frames[m.of]
+		if len(mappings) == 0 {
+			file.Count(StatStackprofileInvalidMappingID)
+			continue
+		}
+		for i, at := range m.addresses {
+			set := store.Stacks.symbolSet(m.linesAt(i))
+			found := false
+			for _, byAddress := range mappings {
+				for _, frame := range byAddress[at.address] {
+					store.StackProfileFrame.SymbolSetID.Set(frame, set)
+					found = true
+				}
+			}
+			if !found {
+				file.Count(StatStackprofileInvalidFrameID)
+			}
+		}
+	}
+}
+
+// frames finds the mappings of the binaries that there are symbols for, and for each
+// the frames in it by address.
+func (s *Symbols) frames(store *Store) map[dso][]map[uint64][]FrameID {
+	of := map[dso][]map[uint64][]FrameID{}
+	if len(s.modules) == 0 {
+		return of
+	}
+	byMapping := map[MappingID]map[uint64][]FrameID{}
+	for mapping := range store.StackProfileMapping.Rows() {
+		if b := store.Stacks.dso(mapping); s.byBinary[b] != nil {
+			byMapping[mapping] = map[uint64][]FrameID{}
+			of[b] = append(of[b], byMapping[mapping])
+		}
+	}
+	t := &store.StackProfileFrame
+	for frame := range t.Rows() {
+		mapping, _ := t.Mapping.Get(frame)
+		if byAddress := byMapping[mapping]; byAddress != nil {
+			pc, _ := t.RelPC.Get(frame)
+			byAddress[uint64(pc)] = append(byAddress[uint64(pc)], frame)
+		}
+	}
+	return of
+}

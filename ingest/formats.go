@@ -6,6 +6,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/compressed"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/fuchsia"
+	"github.com/tpconvert/tpconvert/ingest/gecko"
 	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/logcat"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
@@ -32,6 +33,7 @@ var Formats = []*format.Format{
 	compressed.Gzip,
 	compressed.Zstd,
 	// Text formats.
+	gecko.Format,
 	json.Format,
 	compressed.Ctrace,
 	ninja.Format,

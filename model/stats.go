@@ -84,6 +84,9 @@ const (
 	// StatARTMethodParseErrors counts methods, threads and records of ART's method
 	// traces that cannot be read.
 	StatARTMethodParseErrors
+	// StatGeckoParseErrors counts threads, stacks, samples and markers of Firefox
+	// profiles that cannot be read.
+	StatGeckoParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -102,6 +105,7 @@ var ownStats = [...]statInfo{
 	{"perf_text_parse_errors", false, DataLoss, FromAnalysis},
 	{"collapsed_stack_parse_errors", false, DataLoss, FromAnalysis},
 	{"art_method_parse_errors", false, DataLoss, FromAnalysis},
+	{"gecko_parse_errors", false, DataLoss, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

@@ -120,7 +120,6 @@ func TestNoEvents(t *testing.T) {
 		`{"traceEvents":[]}`:         "traceEvents is empty",
 		`{"traceEvents":[{}],"x":1}`: "traceEvents is empty",
 		"{\"a\":1}\n{\"a\":2}\n":     `it is plain JSON with the members "a"`,
-		`{"meta":{},"threads":[{}]}`: "it looks like a Firefox (Gecko) profile, which is not read",
 		`{"$schema":"","shared":{},"profiles":[{"events":[]}]}`: "it looks like a speedscope file, which is not read",
 		`{"nodes":[1],"edges":[],"snapshot":{},"strings":[]}`:   "it looks like a V8 heap snapshot, which is not read",
 	} {

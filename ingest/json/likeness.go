@@ -17,7 +17,6 @@ var otherKinds = []struct {
 	name    string
 	members []string
 }{
-	{"a Firefox (Gecko) profile", []string{"meta", "threads"}},
 	{"a speedscope file", []string{"profiles", "shared"}},
 	{"a V8 heap snapshot", []string{"snapshot", "strings"}},
 	{"a V8 heap profile", []string{"head"}},

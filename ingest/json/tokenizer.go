@@ -39,7 +39,7 @@ func (t *tokenizer) run() error {
 	err := t.top()
 	switch {
 	case err == jsonlex.ErrSyntax:
-		return format.Errorf(format.ErrCorrupt, t.Offset(), "%s, got %s", t.Why, t.glimpse())
+		return format.Errorf(format.ErrCorrupt, t.Offset(), "%s, got %s", t.Why, t.Glimpse())
 	case err != nil && err != jsonlex.ErrTruncated:
 		return err
 	case !t.hasEvents():
@@ -53,13 +53,6 @@ func (t *tokenizer) run() error {
 // hasEvents reports whether there was an event, or samples and their stacks.
 func (t *tokenizer) hasEvents() bool {
 	return t.found || t.samples != nil && (t.stackFrames != nil || len(t.profile.Profile.Nodes) > 0)
-}
-
-func (t *tokenizer) glimpse() string {
-	if t.Pos >= len(t.Buf) {
-		return "the end of the input"
-	}
-	return string(append([]byte{'"'}, append(bytes.ToValidUTF8(t.Buf[t.Pos:min(len(t.Buf), t.Pos+12)], []byte("?")), '"')...))
 }
 
 // whole calls parse with the value at the position whole in the buffer. A value that is

@@ -1,6 +1,7 @@
 package jsonlex
 
 import (
+	"bytes"
 	"errors"
 	"io"
 )
@@ -89,6 +90,71 @@ func (r *Reader) Whole(parse func() error) error {
 			return err
 		}
 	}
+}
+
+// ReadValue returns the value at the position, which is whole in the buffer, and moves
+// behind it.
+func (r *Reader) ReadValue() (Value, error) {
+	v, err := r.Value()
+	if err == ErrMore {
+		err = r.Whole(func() (err error) {
+			v, err = r.Value()
+			return err
+		})
+	}
+	if err != nil {
+		return Value{}, err
+	}
+	return v, nil
+}
+
+// EachMember calls f with the key of each member of the object at the position, which
+// is then at the member's value; f moves behind that. The key is valid until f reads
+// on.
+func (r *Reader) EachMember(f func(key []byte) error) error {
+	return r.each('}', func() error {
+		var key []byte
+		if err := r.Whole(func() (err error) {
+			key, err = r.Key()
+			return err
+		}); err != nil {
+			return err
+		}
+		return f(key)
+	})
+}
+
+// EachElement calls f with the position at each element of the array at the position;
+// f moves behind it.
+func (r *Reader) EachElement(f func() error) error { return r.each(']', f) }
+
+// each calls f for each part of the object or array up to the bracket that closes it.
+func (r *Reader) each(close byte, f func() error) error {
+	r.Pos++
+	c, err := r.Peek()
+	for err == nil && c != close {
+		if err = f(); err != nil {
+			break
+		}
+		if c, err = r.Peek(); err == nil && c == ',' {
+			r.Pos++
+			c, err = r.Peek()
+		} else if err == nil && c != close {
+			return r.Fail("expected a comma or " + string(close))
+		}
+	}
+	if err == nil {
+		r.Pos++
+	}
+	return err
+}
+
+// Glimpse shows the text at the position, for messages.
+func (r *Reader) Glimpse() string {
+	if r.Pos >= len(r.Buf) {
+		return "the end of the input"
+	}
+	return string(append([]byte{'"'}, append(bytes.ToValidUTF8(r.Buf[r.Pos:min(len(r.Buf), r.Pos+12)], []byte("?")), '"')...))
 }
 
 // Skip moves behind the value at the position without keeping it in memory.

@@ -35,6 +35,9 @@ func (w *Writer) Text(text []byte) {
 	w.Uint(uint64(id))
 }
 
+// Rest adds bytes, which end the event.
+func (w *Writer) Rest(b []byte) { w.b = append(w.b, b...) }
+
 // Bytes is the event, until the next Reset.
 func (w *Writer) Bytes() []byte { return w.b }
 

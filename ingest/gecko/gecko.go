@@ -1,0 +1,239 @@
+// Package gecko reads profiles of the Firefox Profiler, which samply, simpleperf and
+// others write too.
+//
+// A profile has threads. Each has samples, markers and the stacks, frames and names that
+// those refer to by index; new profiles share them in the block "shared". What Firefox
+// itself writes has its tables as rows, below a schema of them, and the profiles of its
+// child processes. What the profiler saves has a member for each column.
+package gecko
+
+import (
+	"bytes"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// Format is Firefox profiles.
+var Format = &format.Format{Name: "gecko", Sniff: sniff, Read: read}
+
+// sniff accepts an object that begins as profiles do, unless it has trace events.
+func sniff(head []byte) bool {
+	start := bytes.TrimSpace(head)
+	if len(start) == 0 || start[0] != '{' {
+		return false
+	}
+	l := jsonlex.Lexer{Buf: start, Pos: 1}
+	for first := true; ; first = false {
+		key, err := l.Key()
+		switch {
+		case err != nil:
+			return !first
+		case first && string(key) != "meta" && string(key) != "libs":
+			return false
+		case string(key) == "traceEvents":
+			return false
+		}
+		if _, err = l.Value(); err != nil {
+			return true
+		}
+		if more, err := l.Next('}'); !more || err != nil {
+			return true
+		}
+	}
+}
+
+// maxNesting is how deep profiles of child processes may be nested.
+const maxNesting = 8
+
+// reader reads a file. Samples and markers go to the sorter with the indices that they
+// have; what those refer to may follow.
+type reader struct {
+	jsonlex.Reader
+	in      *format.Input
+	events  *sort.Stream
+	event   *token.Writer
+	threads []*thread
+	start   float64 // of the outermost profile, ms
+	found   bool    // a list of threads
+
+	mappings map[mappingKey]model.MappingID
+}
+
+// profile is one of a process.
+type profile struct {
+	start      float64 // ms since 1970
+	categories []model.StringID
+	shared     *thread
+	threads    []*thread
+}
+
+func read(in *format.Input) error {
+	in.UseClock(model.ClockTraceFile)
+	r := &reader{Reader: jsonlex.NewReader(in), in: in, event: token.NewWriter(in.Store), mappings: map[mappingKey]model.MappingID{}}
+	r.events = in.Sorter.NewStream(newParser(r))
+	_, err := r.Peek()
+	if err == nil {
+		err = r.profile(0)
+	}
+	switch err {
+	case nil:
+		return r.trailing()
+	case jsonlex.ErrSyntax:
+		return format.Errorf(format.ErrCorrupt, r.Offset(), "%s, got %s", r.Why, r.Glimpse())
+	case jsonlex.ErrTooLarge:
+		return format.Errorf(format.ErrUnsupported, r.Offset(), "a value %v", err)
+	case jsonlex.ErrTruncated:
+		if !r.found {
+			return format.Errorf(format.ErrCorrupt, r.Offset(), "cut off before its threads")
+		}
+		in.File.LogAt(model.StatTruncatedInput, r.Base+int64(len(r.Buf)), nil)
+		return nil
+	}
+	return err
+}
+
+// trailing reads what follows the profile, which should be nothing.
+func (r *reader) trailing() error {
+	if !r.found {
+		return format.Errorf(format.ErrNoEvents, -1, "a profile without threads")
+	}
+	_, err := r.Peek()
+	if err == nil {
+		r.in.File.LogAt(model.StatJSONTrailingData, r.Offset(), nil)
+	}
+	for err == nil {
+		r.Pos = len(r.Buf)
+		err = r.More()
+	}
+	if err == jsonlex.ErrTruncated {
+		return nil
+	}
+	return err
+}
+
+// damaged counts a part that cannot be read, which begins at the offset.
+func (r *reader) damaged(offset int64) { r.in.File.LogAt(model.StatGeckoParseErrors, offset, nil) }
+
+// at moves behind the value at the position and returns false, unless that begins with
+// the bracket.
+func (r *reader) at(bracket byte) (bool, error) {
+	if r.Buf[r.Pos] == bracket {
+		return true, nil
+	}
+	return false, r.Skip()
+}
+
+// profile reads the profile at the position and what it refers to, even if its end is
+// missing.
+func (r *reader) profile(depth int) error {
+	p := &profile{}
+	err := r.EachMember(func(key []byte) error {
+		switch string(key) {
+		case "meta":
+			return r.meta(p, depth)
+		case "shared":
+			if ok, err := r.at('{'); !ok {
+				return err
+			}
+			p.shared = &thread{offset: r.Offset()}
+			return r.members(p.shared)
+		case "threads":
+			if ok, err := r.at('['); !ok {
+				return err
+			}
+			r.found = true
+			return r.EachElement(func() error {
+				if ok, err := r.at('{'); !ok {
+					r.damaged(r.Offset())
+					return err
+				}
+				return r.thread(p)
+			})
+		case "processes":
+			if ok, err := r.at('['); !ok {
+				return err
+			}
+			return r.EachElement(func() error {
+				ok, err := r.at('{')
+				if ok && depth == maxNesting {
+					return format.Errorf(format.ErrUnsupported, r.Offset(), "profiles in profiles, %d deep", depth)
+				} else if ok {
+					return r.profile(depth + 1)
+				}
+				r.damaged(r.Offset())
+				return err
+			})
+		}
+		return r.Skip()
+	})
+	for _, t := range p.threads {
+		t.resolve(r, p)
+	}
+	return err
+}
+
+// meta reads the names of categories and when the profile began.
+func (r *reader) meta(p *profile, depth int) error {
+	if ok, err := r.at('{'); !ok {
+		return err
+	}
+	return r.EachMember(func(key []byte) error {
+		switch string(key) {
+		case "startTime":
+			v, err := r.ReadValue()
+			p.start, _ = number(v)
+			if depth == 0 {
+				r.start = p.start
+			}
+			return err
+		case "categories":
+			if ok, err := r.at('['); !ok {
+				return err
+			}
+			return r.EachElement(func() error {
+				v, err := r.ReadValue()
+				p.categories = append(p.categories, r.categoryName(v))
+				return err
+			})
+		}
+		return r.Skip()
+	})
+}
+
+// categoryName is the name of a category, or 0.
+func (r *reader) categoryName(v jsonlex.Value) (name model.StringID) {
+	if v.Kind != jsonlex.Object {
+		return 0
+	}
+	l := jsonlex.Lexer{Buf: v.Raw}
+	_ = l.Members(func(key []byte, v jsonlex.Value) {
+		if string(key) == "name" && v.Kind == jsonlex.Text {
+			name = r.in.Store.Strings.InternBytes(v.Raw)
+		}
+	})
+	return name
+}
+
+// thread reads the thread at the position and pushes its samples and markers, of what
+// is cut off as many as are whole.
+func (r *reader) thread(p *profile) error {
+	t := &thread{offset: r.Offset()}
+	err := r.members(t)
+	r.threads = append(r.threads, t)
+	p.threads = append(p.threads, t)
+	if err != nil && err != jsonlex.ErrTruncated {
+		return err
+	}
+	shift := 0.0 // times count from the start of the process
+	if p.start != 0 && r.start != 0 {
+		shift = p.start - r.start
+	}
+	if pushed := r.push(int64(len(r.threads)-1), t, shift); pushed != nil {
+		return pushed
+	}
+	return err
+}

@@ -1,0 +1,224 @@
+package gecko
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// phase is what a marker is of an interval.
+type phase int32
+
+const (
+	instant phase = iota
+	interval
+	intervalStart
+	intervalEnd
+	sample // not of markers
+)
+
+// nanoseconds converts a time in milliseconds, as v58 calculates it, at times 1 ns too
+// low.
+func nanoseconds(ms float64) (ns int64, ok bool) {
+	n := ms * 1000 * 1000
+	return int64(n), n > -math.MaxInt64 && n < math.MaxInt64
+}
+
+// push pushes the samples and markers of a thread to the sorter. shift is what to add to
+// times, ms.
+func (r *reader) push(number int64, t *thread, shift float64) error {
+	s := &t.samples
+	if len(s.times) == 0 {
+		s.times = s.deltas
+		for i := 1; i < len(s.times); i++ {
+			s.times[i] += s.times[i-1]
+		}
+	}
+	for i := range min(len(s.stacks), len(s.times)) {
+		if s.stacks[i] == none {
+			continue // no stack was taken
+		}
+		r.begin(number, sample)
+		r.event.Uint(uint64(s.stacks[i]))
+		if err := r.pushAt(t, s.times[i]+shift); err != nil {
+			return err
+		}
+	}
+	*s = samples{}
+	m := &t.markers
+	for i := range m.names {
+		if err := r.marker(number, t, i, shift); err != nil {
+			return err
+		}
+	}
+	*m = markers{}
+	return nil
+}
+
+func (r *reader) begin(number int64, p phase) {
+	r.event.Reset()
+	r.event.Uint(uint64(number))
+	r.event.Uint(uint64(p))
+}
+
+func (r *reader) pushAt(t *thread, ms float64) error {
+	ns, ok := nanoseconds(ms)
+	if !ok {
+		r.damaged(t.offset)
+		return nil
+	}
+	ts, ok := r.in.TraceTime(ns, t.offset)
+	if !ok {
+		return nil
+	}
+	if ts < 0 {
+		r.in.File.Count(model.StatTraceSorterNegativeTimestampDropped)
+		return nil
+	}
+	return r.events.Push(ts, r.event.Bytes())
+}
+
+// marker pushes a marker.
+func (r *reader) marker(number int64, t *thread, i int, shift float64) error {
+	m := &t.markers
+	data := m.data.get(i)
+	p, start, end := instant, math.NaN(), math.NaN()
+	switch {
+	case i < len(m.starts) && i < len(m.phases):
+		p, start = phase(m.phases[i]), m.starts[i]
+		if i < len(m.ends) {
+			end = m.ends[i]
+		}
+	case i < len(m.times):
+		p, start, end = ofData(data, m.times[i])
+	default:
+		// Names without times: the columns were cut off.
+		return nil
+	}
+	var dur int64
+	switch p {
+	case instant, intervalStart:
+	case interval:
+		ok := false
+		if dur, ok = nanoseconds(end - start); !ok {
+			r.damaged(t.offset)
+			return nil
+		}
+	case intervalEnd:
+		start = end
+	default:
+		r.damaged(t.offset)
+		return nil
+	}
+	category := int32(none)
+	if i < len(m.categories) {
+		category = m.categories[i]
+	}
+	r.begin(number, p)
+	r.event.Int(int64(m.names[i]))
+	r.event.Int(int64(category))
+	r.event.Uint(uint64(max(dur, 0)))
+	r.event.Rest(data)
+	return r.pushAt(t, start+shift)
+}
+
+// ofData tells what an old marker is by its data.
+func ofData(data []byte, time float64) (p phase, start, end float64) {
+	start, end = math.NaN(), math.NaN()
+	p = instant
+	if len(data) > 0 {
+		l := jsonlex.Lexer{Buf: data}
+		_ = l.Members(func(key []byte, v jsonlex.Value) {
+			switch string(key) {
+			case "startTime":
+				start, _ = number(v)
+			case "endTime":
+				end, _ = number(v)
+			case "interval":
+				if bytes.Equal(v.Raw, []byte("start")) {
+					p = intervalStart
+				} else if bytes.Equal(v.Raw, []byte("end")) {
+					p = intervalEnd
+				}
+			}
+		})
+	}
+	if p == instant && !math.IsNaN(start) && !math.IsNaN(end) {
+		return interval, start, end
+	}
+	return p, time, time
+}
+
+var tracks = &model.Blueprint{Classification: "firefox_marker",
+	Dims: []string{"utid", "firefox_marker_category", "firefox_marker_name"}}
+
+// parser turns samples and markers into rows.
+type parser struct {
+	*reader
+	args *jsonlex.ArgWriter
+}
+
+func newParser(r *reader) *parser {
+	return &parser{reader: r, args: jsonlex.NewArgWriter(r.in.Store.Strings)}
+}
+
+// utid returns the thread's utid, and names it when it is first seen.
+func (p *parser) utid(t *thread) model.UTID {
+	if t.seen {
+		return t.utid
+	}
+	t.seen = true
+	machine := p.in.Machine
+	if t.tid == 0 {
+		// Two threads that do not say their tids are two all the same.
+		machine.StartThread(nil, 0)
+		t.utid = machine.ThreadIn(0, machine.ProcessWithoutThread(t.pid), false)
+	} else {
+		t.utid = machine.ThreadOf(t.tid, t.pid)
+	}
+	machine.SetThreadName(t.utid, t.name, model.ThreadNameOther)
+	return t.utid
+}
+
+// Event stores a sample or a marker.
+func (p *parser) Event(ts int64, payload []byte) error {
+	event := token.Reader(payload)
+	t, kind := p.threads[event.Uint()], phase(event.Uint())
+	if kind == sample {
+		stack := event.Uint()
+		if stack >= uint64(len(t.callsites)) || t.callsites[stack] == model.None {
+			p.in.File.LogTime(model.StatGeckoParseErrors, ts, nil)
+			return nil
+		}
+		v := model.NewSample(ts, "gecko")
+		v.UTID, v.Callsite = p.utid(t), t.callsites[stack]
+		p.in.Store.Stacks.AddSample(v)
+		return nil
+	}
+	at, in, dur := event.Int(), event.Int(), int64(event.Uint())
+	if at < 0 || at >= int64(len(t.names)) {
+		p.in.File.LogTime(model.StatGeckoParseErrors, ts, nil)
+		return nil
+	}
+	name, category := t.names[at], model.StringID(0)
+	if in >= 0 && in < int64(len(t.categories)) {
+		category = t.categories[in]
+	}
+	var args model.ArgSource
+	if len(event) > 0 {
+		args = model.ArgFunc(func(set *model.ArgSet) { p.args.Add(set, "data", event) })
+	}
+	track := p.in.Tracks.Intern(tracks, &model.TrackOptions{Name: name}, model.IntDim(p.utid(t)), model.StringDim(category), model.StringDim(name))
+	switch slices := p.in.Slices; kind {
+	case intervalStart:
+		slices.Begin(ts, track, category, name, args)
+	case intervalEnd:
+		slices.End(ts, track, category, name, args)
+	default:
+		slices.Scoped(ts, dur, track, category, name, args)
+	}
+	return nil
+}

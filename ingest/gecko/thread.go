@@ -1,0 +1,369 @@
+package gecko
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// none is an index that is null, or no index.
+const none = -1
+
+// thread is a thread, or the block that all share.
+type thread struct {
+	offset   int64
+	name     model.StringID
+	tid, pid int64 // 0 if not known
+	strings  []model.StringID
+
+	frameFuncs, funcNames   []int32 // of frames, by columns
+	frameNames              []int32 // the names of frames, by rows
+	stackParents, stackTops []int32
+	samples                 samples
+	markers                 markers
+
+	// What indices in events refer to.
+	names      []model.StringID
+	categories []model.StringID
+	callsites  []model.CallsiteID // None where a stack is damaged
+
+	utid model.UTID
+	seen bool // it has its utid
+}
+
+type samples struct {
+	stacks []int32
+	times  []float64 // ms
+	deltas []float64 // ms, of others that have no times
+}
+
+type markers struct {
+	names, phases, categories []int32
+	starts, ends              []float64 // ms
+	times                     []float64 // ms, of old profiles, whose data says the rest
+	data                      spans
+}
+
+// spans are texts, some of them empty.
+type spans struct {
+	text []byte
+	at   [][2]int
+}
+
+func (s *spans) add(text []byte) {
+	s.text = append(s.text, text...)
+	s.at = append(s.at, [2]int{len(s.text) - len(text), len(s.text)})
+}
+
+func (s *spans) get(i int) []byte {
+	if i >= len(s.at) {
+		return nil
+	}
+	return s.text[s.at[i][0]:s.at[i][1]]
+}
+
+// columns are what to read of a table, by the names of columns.
+type columns struct {
+	indices map[string]*[]int32
+	numbers map[string]*[]float64
+	data    *spans // of the column data
+}
+
+// members reads the members of a thread.
+func (r *reader) members(t *thread) error {
+	s, m := &t.samples, &t.markers
+	return r.EachMember(func(key []byte) error {
+		switch string(key) {
+		case "name", "tid", "pid":
+			field := key[0]
+			v, err := r.ReadValue()
+			switch {
+			case err != nil:
+			case field == 't':
+				t.tid = id(v)
+			case field == 'p':
+				t.pid = id(v)
+			case v.Kind == jsonlex.Text:
+				t.name = r.in.Store.Strings.InternBytes(v.Raw)
+			}
+			return err
+		case "stringTable", "stringArray":
+			if ok, err := r.at('['); !ok {
+				return err
+			}
+			return r.EachElement(func() error {
+				v, err := r.ReadValue()
+				if err != nil {
+					return err
+				}
+				var id model.StringID
+				if v.Kind == jsonlex.Text {
+					id = r.in.Store.Strings.InternBytes(v.Raw)
+				}
+				t.strings = append(t.strings, id)
+				return nil
+			})
+		case "frameTable":
+			return r.table(columns{indices: map[string]*[]int32{"func": &t.frameFuncs, "location": &t.frameNames}})
+		case "funcTable":
+			return r.table(columns{indices: map[string]*[]int32{"name": &t.funcNames}})
+		case "stackTable":
+			return r.table(columns{indices: map[string]*[]int32{"prefix": &t.stackParents, "frame": &t.stackTops}})
+		case "samples":
+			return r.table(columns{indices: map[string]*[]int32{"stack": &s.stacks},
+				numbers: map[string]*[]float64{"time": &s.times, "timeDeltas": &s.deltas}})
+		case "markers":
+			return r.table(columns{indices: map[string]*[]int32{"name": &m.names, "phase": &m.phases, "category": &m.categories},
+				numbers: map[string]*[]float64{"startTime": &m.starts, "endTime": &m.ends, "time": &m.times}, data: &m.data})
+		}
+		return r.Skip()
+	})
+}
+
+// id is a pid or tid. A text may have a number behind a dot, which tells programs apart
+// that ran in one process.
+func id(v jsonlex.Value) int64 {
+	if v.Kind == jsonlex.Text {
+		text, _, _ := bytes.Cut(v.Raw, []byte("."))
+		n, _ := strconv.ParseUint(string(text), 10, 32)
+		return int64(n)
+	}
+	if n, ok := number(v); ok && n >= 0 && n <= math.MaxUint32 {
+		return int64(n)
+	}
+	return 0
+}
+
+// number is the value of a number.
+func number(v jsonlex.Value) (float64, bool) {
+	switch v.Kind {
+	case jsonlex.Integer:
+		return float64(v.Int), true
+	case jsonlex.Double:
+		return v.Float, true
+	}
+	return math.NaN(), false
+}
+
+// index is an index that is stored as a number, or none.
+func index(n float64) int32 {
+	if n >= 0 && n <= math.MaxInt32 {
+		return int32(n)
+	}
+	return none
+}
+
+// rows are a table by rows. A cell is a number, the index of a text of the table's data,
+// or NaN.
+type rows struct {
+	schema map[string]int
+	cells  []float64
+	starts []int
+	data   spans
+}
+
+// cell returns a cell, or NaN.
+func (t *rows) cell(row, column int) float64 {
+	end := len(t.cells)
+	if row+1 < len(t.starts) {
+		end = t.starts[row+1]
+	}
+	if at := t.starts[row] + column; at < end {
+		return t.cells[at]
+	}
+	return math.NaN()
+}
+
+// table reads the table at the position, by rows or by columns, of which the first may
+// come before their schema. If its end is missing, what is there is read.
+func (r *reader) table(c columns) error {
+	if ok, err := r.at('{'); !ok {
+		return err
+	}
+	t := rows{schema: map[string]int{}}
+	err := r.EachMember(func(key []byte) error {
+		if string(key) == "schema" {
+			return r.schema(&t)
+		}
+		indices, numbers := c.indices[string(key)], c.numbers[string(key)]
+		isData := string(key) == "data"
+		if indices == nil && numbers == nil && !isData {
+			return r.Skip()
+		}
+		if ok, err := r.at('['); !ok {
+			return err
+		}
+		return r.EachElement(func() error {
+			if isData && r.Buf[r.Pos] == '[' {
+				return r.row(&t, c.data != nil)
+			}
+			if isData && c.data == nil {
+				return r.Skip()
+			}
+			v, err := r.ReadValue()
+			if err != nil {
+				return err
+			}
+			n, _ := number(v)
+			switch {
+			case indices != nil:
+				*indices = append(*indices, index(n))
+			case numbers != nil:
+				*numbers = append(*numbers, n)
+			case v.Kind == jsonlex.Object:
+				c.data.add(v.Raw)
+			default:
+				c.data.add(nil)
+			}
+			return nil
+		})
+	})
+	t.columns(c)
+	return err
+}
+
+func (r *reader) schema(t *rows) error {
+	if ok, err := r.at('{'); !ok {
+		return err
+	}
+	return r.EachMember(func(key []byte) error {
+		name := string(key)
+		v, err := r.ReadValue()
+		if v.Kind == jsonlex.Integer && v.Int >= 0 && v.Int <= math.MaxInt32 {
+			t.schema[name] = int(v.Int)
+		}
+		return err
+	})
+}
+
+// row reads a row, and the objects in it if data is set.
+func (r *reader) row(t *rows, data bool) error {
+	t.starts = append(t.starts, len(t.cells))
+	return r.EachElement(func() error {
+		if c := r.Buf[r.Pos]; !data && (c == '{' || c == '[') {
+			t.cells = append(t.cells, math.NaN())
+			return r.Skip()
+		}
+		v, err := r.ReadValue()
+		if err != nil {
+			return err
+		}
+		n, _ := number(v)
+		if v.Kind == jsonlex.Object {
+			n = float64(len(t.data.at))
+			t.data.add(v.Raw)
+		}
+		t.cells = append(t.cells, n)
+		return nil
+	})
+}
+
+// columns turns rows into columns.
+func (t *rows) columns(c columns) {
+	for name, column := range t.schema {
+		indices, numbers := c.indices[name], c.numbers[name]
+		for row := range t.starts {
+			n := t.cell(row, column)
+			switch {
+			case indices != nil:
+				*indices = append(*indices, index(n))
+			case numbers != nil:
+				*numbers = append(*numbers, n)
+			case name == "data" && c.data != nil:
+				span := [2]int{}
+				if i := index(n); i != none && int(i) < len(t.data.at) {
+					span = t.data.at[i]
+				}
+				c.data.at = append(c.data.at, span)
+			}
+		}
+	}
+	if c.data != nil && len(t.starts) > 0 {
+		c.data.text = t.data.text
+	}
+}
+
+// resolve stores the stacks of a thread whose profile is complete and lets go of its
+// tables.
+func (t *thread) resolve(r *reader, p *profile) {
+	t.names, t.categories = t.strings, p.categories
+	if p.shared != nil && len(t.names) == 0 {
+		t.names = p.shared.strings
+	}
+	if len(t.stackTops) == 0 && p.shared != nil {
+		if p.shared.callsites == nil {
+			p.shared.names = p.shared.strings
+			p.shared.stacks(r)
+		}
+		t.callsites = p.shared.callsites
+		return
+	}
+	t.stacks(r)
+	t.frameFuncs, t.funcNames, t.frameNames, t.stackParents, t.stackTops = nil, nil, nil, nil, nil
+}
+
+// stacks stores the stacks of the thread's tables.
+func (t *thread) stacks(r *reader) {
+	frames := make([]model.FrameID, max(len(t.frameFuncs), len(t.frameNames)))
+	for i := range frames {
+		name := int32(none)
+		if i < len(t.frameNames) {
+			name = t.frameNames[i]
+		} else if f := t.frameFuncs[i]; f >= 0 && int(f) < len(t.funcNames) {
+			name = t.funcNames[f]
+		}
+		frames[i] = model.None
+		if name >= 0 && int(name) < len(t.names) {
+			frames[i] = r.frame(t.names[name])
+		} else {
+			r.damaged(t.offset)
+		}
+	}
+	t.callsites = make([]model.CallsiteID, min(len(t.stackParents), len(t.stackTops)))
+	for i := range t.callsites {
+		t.callsites[i] = model.None
+		// A parent stands before its stacks, so there are no cycles.
+		parent, above, top := model.None, t.stackParents[i], t.stackTops[i]
+		valid := top >= 0 && int(top) < len(frames) && frames[top] != model.None
+		if above != none && valid {
+			if valid = int(above) < i; valid {
+				parent = t.callsites[above]
+				valid = parent != model.None
+			}
+		}
+		if !valid {
+			r.damaged(t.offset)
+			continue
+		}
+		t.callsites[i] = r.in.Store.Stacks.Callsite(parent, frames[top])
+	}
+}
+
+// frame returns the frame of a function. The name may have its file behind it: read (in
+// libc.so).
+func (r *reader) frame(name model.StringID) model.FrameID {
+	stacks, strings := r.in.Store.Stacks, r.in.Store.Strings
+	function, file, inFile := bytes.Cut([]byte(strings.Get(name)), []byte(" (in "))
+	if inFile {
+		file, _, _ = bytes.Cut(file, []byte(")"))
+		name = strings.InternBytes(function)
+	} else {
+		file = []byte("gecko")
+	}
+	key := mappingKey{string(file), inFile}
+	mapping, known := r.mappings[key]
+	if !known {
+		mapping = stacks.DummyMapping(key.file)
+		r.mappings[key] = mapping
+	}
+	return stacks.FunctionFrame(mapping, name, 0, 0)
+}
+
+// mappingKey tells the mapping of all functions without a file from one of a file.
+type mappingKey struct {
+	file   string
+	inFile bool
+}

@@ -155,7 +155,7 @@ func (c *Clocks) SetTraceClock(id uint32) {
 	}
 	graph.owner = c.context.File
 	graph.trace = c.shared(Clock{ID: id})
-	c.context.File.SetMetadata("trace_time_clock_id", IntArg(int64(id)))
+	c.context.Store.SetMetadata("trace_time_clock_id", IntArg(int64(id)))
 }
 
 // AddSnapshot adds readings that were taken at one moment. It returns false, and

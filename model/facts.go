@@ -1,7 +1,7 @@
 package model
 
-// facts are rows of metadata about one thing: a trace, a machine, or a machine in
-// a trace.
+// facts are rows of metadata about one thing: a trace, a machine, a machine in a
+// trace, or all of them.
 type facts struct {
 	store          *Store
 	trace, machine int64              // None if they are not about one

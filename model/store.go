@@ -36,6 +36,7 @@ type Options struct {
 // sets that all traces in it share. A store has one writer.
 type Store struct {
 	schema.Tables
+	facts
 	Strings *table.StringPool
 
 	set      *table.Set
@@ -60,6 +61,7 @@ func NewStore(o Options) *Store {
 		stats:     statCounts{},
 		statTexts: map[statKey]string{},
 	}
+	s.facts = newFacts(s, None, None)
 	s.bounds.start, s.bounds.to = math.MaxInt64, o.Sink
 	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, &s.bounds, o.Parking)
 	s.Stacks = newStacks(s)

@@ -31,9 +31,9 @@ type Module struct {
 	Tokenize func(p *Packet, f *wire.Field) bool
 	// Parse is called for each packet that Tokenize left, in the order of time.
 	Parse func(e *Event)
-	// OldClock is set for packets of recorders of old, whose times are of the
-	// monotonic clock whether they say so or not, and are taken as they are where
-	// that clock is not known.
+	// OldClock is set for packets of old recorders, whose times are of the monotonic
+	// clock even if they do not say so. Where that clock is not known, the times are
+	// taken as they are, and counted.
 	OldClock bool
 	// FirstPacket is called when a sequence says that it begins.
 	FirstPacket func(sequence uint32)

@@ -408,9 +408,12 @@ func (r *Reader) time(p *Packet) bool {
 			return false
 		}
 		ts, err := r.Clocks.ToTrace(clock, p.Timestamp)
-		if err == nil {
+		switch {
+		case err == nil:
 			p.TS = ts
-		} else if !lenient {
+		case lenient:
+			r.File.LogAt(err.Stat, p.Offset, err)
+		default:
 			r.deferOrDrop(p, err)
 			return false
 		}

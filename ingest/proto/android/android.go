@@ -148,18 +148,10 @@ func (a *android) logLine(ts int64, _ *proto.State, data []byte) {
 		prio = v
 	}
 	t.Prio.Set(row, prio)
-	if tag, ok := wire.Find(data, pb.AndroidLogPacket_LogEvent_Tag); ok {
-		t.Tag.Set(row, a.Store.Strings.InternBytes(tag.Bytes()))
-	}
+	t.Tag.Set(row, a.Store.Strings.InternBytes(message.Bytes(data, pb.AndroidLogPacket_LogEvent_Tag)))
 	text := bytes.Clone(message.Bytes(data, pb.AndroidLogPacket_LogEvent_Message))
 	for arg := range message.Messages(data, pb.AndroidLogPacket_LogEvent_Args) {
-		if !message.Has(arg, pb.AndroidLogPacket_LogEvent_Arg_Name) {
-			continue
-		}
-		if len(text) > 0 {
-			text = append(text, ' ')
-		}
-		text = appendLogArg(text, arg)
+		text = appendLogArg(append(text, ' '), arg)
 	}
 	t.Msg.Set(row, a.Store.Strings.InternBytes(text))
 }

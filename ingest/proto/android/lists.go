@@ -16,7 +16,7 @@ func (a *android) gameList(data []byte) {
 	t := &a.Store.AndroidGameInterventionList
 	for game := range message.Messages(data, pb.AndroidGameInterventionList_GamePackages) {
 		row := t.Append()
-		t.PackageName.Set(row, a.Store.Strings.InternBytes(message.Bytes(game, pb.AndroidGameInterventionList_GamePackageInfo_Name)))
+		t.PackageName.Set(row, a.TextField(game, pb.AndroidGameInterventionList_GamePackageInfo_Name))
 		t.UID.Set(row, message.Int64(game, pb.AndroidGameInterventionList_GamePackageInfo_UID))
 		t.CurrentMode.Set(row, int64(message.Uint32(game, pb.AndroidGameInterventionList_GamePackageInfo_CurrentMode)))
 		t.StandardModeSupported.Set(row, false)
@@ -66,13 +66,12 @@ func (a *android) aflags(ts int64, data []byte) {
 	t := &a.Store.AndroidAflags
 	for flag := range message.Messages(data, pb.AndroidAflags_Flags) {
 		row := t.Append()
-		text := func(number uint32) model.StringID { return a.Store.Strings.InternBytes(message.Bytes(flag, number)) }
 		t.TS.Set(row, ts)
-		t.FlagNamespace.Set(row, text(pb.AndroidAflags_Flag_FlagNamespace))
-		t.Name.Set(row, text(pb.AndroidAflags_Flag_Name))
-		t.Package.Set(row, text(pb.AndroidAflags_Flag_Pkg))
-		t.Container.Set(row, text(pb.AndroidAflags_Flag_Container))
-		t.Value.Set(row, text(pb.AndroidAflags_Flag_Value))
+		t.FlagNamespace.Set(row, a.TextField(flag, pb.AndroidAflags_Flag_FlagNamespace))
+		t.Name.Set(row, a.TextField(flag, pb.AndroidAflags_Flag_Name))
+		t.Package.Set(row, a.TextField(flag, pb.AndroidAflags_Flag_Pkg))
+		t.Container.Set(row, a.TextField(flag, pb.AndroidAflags_Flag_Container))
+		t.Value.Set(row, a.TextField(flag, pb.AndroidAflags_Flag_Value))
 		t.StagedValue.Set(row, a.TextField(flag, pb.AndroidAflags_Flag_StagedValue))
 		t.Permission.Set(row, a.NameOf(aflagPermissions, message.Int64(flag, pb.AndroidAflags_Flag_Permission)))
 		t.ValuePickedFrom.Set(row, a.NameOf(aflagSources, message.Int64(flag, pb.AndroidAflags_Flag_ValuePickedFrom)))

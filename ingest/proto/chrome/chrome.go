@@ -14,7 +14,7 @@ import (
 )
 
 // Modules read the packets of the family.
-var Modules = proto.Family{translations, chromeMetadata, chromeEvents}
+var Modules = proto.Family{translations, chromeMetadata, chromeBenchmark, chromeEvents}
 
 // Fields of TracePacket.
 
@@ -46,14 +46,22 @@ var chromeFacts = [...]string{
 func chromeMetadata(r *proto.Reader) *proto.Module {
 	instances := 0
 	return &proto.Module{
-		Fields: []uint32{pb.TracePacket_ChromeMetadata, pb.TracePacket_ChromeBenchmarkMetadata},
-		Read: func(_ *proto.Packet, f *wire.Field) bool {
-			if f.Number == pb.TracePacket_ChromeBenchmarkMetadata {
-				benchmark(r, f.Bytes())
-				return true
-			}
+		Fields:   []uint32{pb.TracePacket_ChromeMetadata},
+		OldClock: true,
+		Tokenize: func(_ *proto.Packet, f *wire.Field) bool {
 			chromeInstance(r, "cr-"+string(rune('a'+instances%26))+"-", f.Bytes())
 			instances++
+			return true
+		},
+	}
+}
+
+// chromeBenchmark reads which benchmark Chrome ran.
+func chromeBenchmark(r *proto.Reader) *proto.Module {
+	return &proto.Module{
+		Fields: []uint32{pb.TracePacket_ChromeBenchmarkMetadata},
+		Tokenize: func(_ *proto.Packet, f *wire.Field) bool {
+			benchmark(r, f.Bytes())
 			return true
 		},
 	}

@@ -243,6 +243,8 @@ func (t *trackEvents) tokenizeEvent(p *proto.Packet, e *eventHead, data []byte) 
 	if legacyClock {
 		if converted, err := t.Clocks.ToTrace(model.Clock{ID: model.ClockMonotonic}, ts); err == nil {
 			ts = converted
+		} else {
+			t.File.LogAt(err.Stat, p.Offset, err)
 		}
 	}
 	if rare.profile != nil {

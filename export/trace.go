@@ -1,10 +1,11 @@
 package export
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/internal/count"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -91,15 +92,16 @@ func (m *Manifest) lost() (total int64, reasons string) {
 	counts := map[string]int64{}
 	for _, s := range m.Stats {
 		if s.Lost() {
-			if counts[s.Name] == 0 {
-				names = append(names, s.Name)
+			name := cmp.Or(s.Description, s.Name)
+			if counts[name] == 0 {
+				names = append(names, name)
 			}
-			counts[s.Name] += s.Value
+			counts[name] += s.Value
 			total += s.Value
 		}
 	}
 	for i, name := range names {
-		names[i] = fmt.Sprintf("%d %s", counts[name], name)
+		names[i] = count.String(counts[name]) + " " + name
 	}
 	return total, strings.Join(names, ", ")
 }

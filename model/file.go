@@ -1,13 +1,12 @@
 package model
 
-import "strconv"
-
 // File is the state of one trace file: its row in trace_file, its metadata, what
 // could not be imported of it.
 type File struct {
 	facts
 	ID       int64 // trace_file.id
 	contexts []*Context
+	unread   []*Unread
 	scratch  ArgSet
 }
 
@@ -66,6 +65,7 @@ func (f *File) Finish() {
 	for _, c := range f.contexts {
 		c.finish()
 	}
+	f.storeUnread()
 }
 
 // Count adds one to a count.
@@ -134,18 +134,6 @@ func (f *File) log(stat Stat, e LogEntry) {
 // LogAt is Log for a place in the input, bytes from its start.
 func (f *File) LogAt(stat Stat, offset int64, args ArgSource) {
 	f.Log(stat, LogEntry{Offset: offset, HasOffset: true, Args: args})
-}
-
-// Explain adds n to a count of an index and tells in stats and import_log what is
-// counted there: text goes on after the number. The entry is for the first of them.
-func (f *File) Explain(stat Stat, index, n int64, text string, e LogEntry) {
-	f.Add(stat, index, n)
-	f.store.statTexts[statKey{stat, index, f.ID, None}] = text
-	strs := f.store.Strings
-	e.Args = ArgFunc(func(set *ArgSet) {
-		set.Add(strs.Intern("message"), StringArg(strs.Intern(strconv.FormatInt(n, 10)+" "+text)))
-	})
-	f.log(stat, e)
 }
 
 // LogTime is Log for an event at ts, ns.

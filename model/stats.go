@@ -57,8 +57,9 @@ const (
 	// StatUnsupportedPacket counts protobuf packets of a kind that is not read,
 	// by field number.
 	StatUnsupportedPacket
-	// StatJSONUnsupportedPhase counts JSON events of a phase that has no rows.
-	StatJSONUnsupportedPhase
+	// StatUnreadEvent counts events that are known for what they are and make no
+	// rows, by kind.
+	StatUnreadEvent
 	// StatPprofParseErrors counts parts of a pprof profile that are damaged or
 	// refer to parts that are not there.
 	StatPprofParseErrors
@@ -87,6 +88,9 @@ const (
 	// StatGeckoParseErrors counts threads, stacks, samples and markers of Firefox
 	// profiles that cannot be read.
 	StatGeckoParseErrors
+	// StatUnreadFact counts what a trace says of itself, or of how to show it, that
+	// makes no rows, by kind.
+	StatUnreadFact
 )
 
 var ownStats = [...]statInfo{
@@ -94,7 +98,7 @@ var ownStats = [...]statInfo{
 	{"unsupported_embedded_format", false, DataLoss, FromAnalysis},
 	{"truncated_input", false, DataLoss, FromAnalysis},
 	{"unsupported_packet", true, DataLoss, FromAnalysis},
-	{"json_unsupported_phase", false, Info, FromAnalysis},
+	{"unread_event", true, DataLoss, FromAnalysis},
 	{"pprof_parse_errors", false, DataLoss, FromAnalysis},
 	{"trailing_garbage", false, Notice, FromAnalysis},
 	{"corrupt_packet", false, Error, FromAnalysis},
@@ -106,6 +110,7 @@ var ownStats = [...]statInfo{
 	{"collapsed_stack_parse_errors", false, DataLoss, FromAnalysis},
 	{"art_method_parse_errors", false, DataLoss, FromAnalysis},
 	{"gecko_parse_errors", false, DataLoss, FromAnalysis},
+	{"unread_fact", true, Notice, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

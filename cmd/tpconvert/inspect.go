@@ -49,7 +49,7 @@ Of a dataset, tell its traces, the rows of each table and what was not imported.
 			}
 			printer.Result(inspection{
 				Format: seen.input.Formats(), Input: seen.input, Start: seen.start, End: seen.end,
-				Tables: seen.tables, Lost: seen.lost(), Stats: seen.stats,
+				Tables: seen.tables, Lost: lostOf(seen.stats), Stats: seen.stats,
 			})
 			return nil
 		},

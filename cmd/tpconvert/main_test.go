@@ -580,6 +580,31 @@ func TestStrict(t *testing.T) {
 	}
 }
 
+// What is known for what it is and makes no rows is named and counted, and is a loss if it is an event.
+func TestUnreadIsNamed(t *testing.T) {
+	const (
+		events = `{"traceEvents":[{"ph":"X","ts":1,"dur":1,"pid":1,"tid":1,"name":"a"},
+			{"ph":"M","pid":1,"name":"num_cpus","args":{"number":8}},
+			{"ph":"O","ts":2,"pid":1,"tid":1,"name":"o","id":1},{"ph":"O","ts":3,"pid":1,"tid":1,"name":"o","id":1}],"stats":{}}`
+		calls = "7 1700000000.000001 read(3) = 1\n7 1700000000.000002 --- SIGCHLD {si_signo=SIGCHLD} ---\n" +
+			"7 1700000000.000003 +++ exited with 0 +++\n"
+	)
+	dir := folder(t, map[string]string{"trace.json": events, "calls": calls})
+	for name, want := range map[string]string{
+		"trace.json": "Not imported: 2 phase 'O' events are not read, 1 stats member is not read, 1 num_cpus metadata event is not read.",
+		"calls":      "Not imported: 1 signal line is not read, 1 exit line is not read.",
+	} {
+		got := tpconvert(t, dir, "--strict", name, "out_"+name)
+		got.expect(t, exitFailure, "not read")
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("summary %s\nwant %s", got.stdout, want)
+		}
+		if n := rows(t, dir, "out_"+name, "import_log.parquet"); int(n) != strings.Count(want, "not read") {
+			t.Errorf("%s: %d entries in import_log", name, n)
+		}
+	}
+}
+
 func TestInspect(t *testing.T) {
 	dir := folder(t, map[string]string{"trace.json": goodTrace})
 	got := tpconvert(t, dir, "inspect", "--json", "trace.json")

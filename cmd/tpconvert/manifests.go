@@ -53,10 +53,8 @@ func inspectDataset(path string) (contents, error) {
 		for _, t := range m.Tables {
 			c.Tables = addTable(c.Tables, tableSize{t.Name, t.Rows, t.Bytes})
 		}
-		for _, s := range m.Stats {
-			if s.Severity == "data_loss" || s.Severity == "error" {
-				c.Lost = addLost(c.Lost, lostCount{s.Name, s.Severity, s.Value, s.Description})
-			}
+		for _, l := range lostOf(m.Stats) {
+			c.Lost = addLost(c.Lost, l)
 		}
 	}
 	return c, err

@@ -139,17 +139,6 @@ func numberAt(c *table.Chunk, column string, row int) *int64 {
 	return nil
 }
 
-// lost adds up the stats that say that data is missing.
-func (o *observer) lost() []lostCount {
-	var all []lostCount
-	for _, s := range o.stats {
-		if s.Lost() {
-			all = addLost(all, lostCount{s.Name, s.Severity, s.Value, s.Description})
-		}
-	}
-	return all
-}
-
 // values returns the values of a column, or nil if it has none.
 func values[T any](c *table.Chunk, column string) []T {
 	v, _ := c.Column(c.Schema.Column(column)).Values.([]T)

@@ -157,7 +157,9 @@ func (r *run) strict(conversions []conversion) error {
 	var lost []lostCount
 	for _, c := range conversions {
 		for _, l := range c.Lost {
-			lost = addLost(lost, l)
+			if (export.Stat{Severity: l.Severity}).Lost() {
+				lost = addLost(lost, l)
+			}
 		}
 	}
 	if !r.options.strict || lost == nil {
@@ -239,7 +241,7 @@ func (r *run) one(ctx context.Context, j *job) error {
 	if err != nil {
 		return errors.Join(err, w.Abort())
 	}
-	j.Lost = seen.lost()
+	j.Lost = lostOf(seen.stats)
 	m := export.Manifest{
 		TraceID:         cmp.Or(r.options.traceID, "t_"+seen.input.SHA256[:16]),
 		Input:           seen.input,

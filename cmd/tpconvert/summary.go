@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
@@ -38,7 +39,7 @@ type tableSize struct {
 	Bytes int64  `json:"bytes,omitempty"` // of its file
 }
 
-// lostCount is a stat that says that data is missing.
+// lostCount is a stat that says that data is missing, or what was not read.
 type lostCount struct {
 	Name     string `json:"name"`
 	Severity string `json:"severity"`
@@ -148,6 +149,19 @@ func addTable(all []tableSize, t tableSize) []tableSize {
 		return all
 	}
 	return append(all, t)
+}
+
+// lostOf are the counts of the stats that say that data is missing, and after those the ones that say what else was not
+// read.
+func lostOf(stats []export.Stat) (lost []lostCount) {
+	for _, missing := range []bool{true, false} {
+		for _, s := range stats {
+			if s.Lost() == missing && (missing || s.Description != "") {
+				lost = addLost(lost, lostCount{s.Name, s.Severity, s.Value, s.Description})
+			}
+		}
+	}
+	return lost
 }
 
 // addLost adds a count to that of the same name and description.

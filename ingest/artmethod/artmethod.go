@@ -214,6 +214,7 @@ func (r *reader) file() error {
 func (r *reader) option(line string) error {
 	key, value, _ := strings.Cut(line, "=")
 	if key != "clock" {
+		r.in.File.Unread(model.StatUnreadFact, model.None, key+" option").AddAt(r.offset)
 		return nil
 	}
 	switch value {

@@ -1,6 +1,7 @@
 package fuchsia
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -416,9 +417,17 @@ func (t *tokenizer) whole() bool {
 	return !t.short && !t.undefined
 }
 
+// recordNouns name the records that may have no rows.
+var recordNouns = map[uint64]string{
+	recordEvent: "unknown event record", recordBlob: "blob record", recordUserspaceObject: "userspace object record",
+	recordKernelObject: "kernel object record", recordScheduling: "scheduling record", recordLog: "log record",
+	recordLarge: "large record",
+}
+
 // skipped counts a record that has no rows.
 func (t *tokenizer) skipped(recordType uint64) {
-	t.in.File.Add(model.StatFuchsiaSkippedRecord, int64(recordType), 1)
+	noun := cmp.Or(recordNouns[recordType], fmt.Sprintf("type %d record", recordType))
+	t.in.File.Unread(model.StatFuchsiaSkippedRecord, int64(recordType), noun).AddAt(t.records.offset())
 }
 
 // log says what is wrong with the current record.

@@ -1,6 +1,8 @@
 package json
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -104,7 +106,7 @@ func (p *parser) Event(ts int64, token []byte) error {
 	case 'M':
 		p.metadata(ts, utid)
 	default:
-		p.fail(ts, model.StatJSONUnsupportedPhase, nil)
+		p.File.Unread(model.StatUnreadEvent, model.None, fmt.Sprintf("phase %q event", e.phase)).Add(model.LogEntry{TS: ts, HasTS: true})
 	}
 	return nil
 }
@@ -405,7 +407,13 @@ func (p *parser) threadState(ts int64, utid model.UTID, state model.StringID) {
 func (p *parser) metadata(ts int64, utid model.UTID) {
 	e := &p.event
 	name := model.StringID(e.name)
-	if len(e.args) == 0 || name != p.threadName && name != p.processName && name != p.threadIndex && name != p.processIndex {
+	switch name {
+	case p.threadName, p.processName, p.threadIndex, p.processIndex:
+	default:
+		p.File.Unread(model.StatUnreadFact, model.None, cmp.Or(p.Store.Strings.Get(name), "unnamed")+" metadata event").Add(model.LogEntry{TS: ts, HasTS: true})
+		return
+	}
+	if len(e.args) == 0 {
 		return
 	}
 	p.lexer.Reset(e.args)

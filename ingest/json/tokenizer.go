@@ -233,6 +233,8 @@ func (t *tokenizer) member() error {
 		return t.profilePart(&t.profile.Deltas)
 	case "startTime":
 		return t.profilePart(&t.profile.Start)
+	default:
+		t.in.File.Unread(model.StatUnreadFact, model.None, name+" member").AddAt(t.Offset())
 	}
 	return t.Skip()
 }

@@ -3,6 +3,7 @@ package perfdata
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -22,6 +23,16 @@ var featureReaders = map[uint64]func(*tokenizer, *words) bool{
 	27:  func(*tokenizer, *words) bool { return true }, // how records are compressed
 	129: (*tokenizer).metaInfo,                         // of simpleperf
 	132: (*tokenizer).symbolFiles,                      // likewise
+}
+
+// featureNames are the features that are not read.
+var featureNames = map[uint64]string{
+	1: "tracing_data", 3: "hostname", 5: "version", 6: "arch", 7: "nrcpus", 8: "cpudesc", 9: "cpuid", 10: "total_mem",
+	13: "cpu_topology", 14: "numa_topology", 15: "branch_stack", 16: "pmu_mappings", 18: "auxtrace", 19: "stat", 20: "cache",
+	21: "sample_time", 22: "mem_topology", 23: "clockid", 24: "dir_format", 25: "bpf_prog_info", 26: "bpf_btf",
+	28: "cpu_pmu_caps", 29: "clock_data", 30: "hybrid_topology", 31: "pmu_caps",
+	// Of simpleperf.
+	128: "file", 130: "debug_unwind", 131: "debug_unwind_file", 133: "etm_branch_list", 134: "init_map",
 }
 
 // features reads the sections behind the records: where each is, then they
@@ -71,7 +82,8 @@ func (t *tokenizer) features(numbers []uint64) error {
 func (t *tokenizer) feature(number uint64, data []byte, offset int64) {
 	read := featureReaders[number]
 	if read == nil || len(data) == 0 {
-		t.in.File.Add(model.StatPerfFeaturesSkipped, int64(number), 1)
+		noun := cmp.Or(featureNames[number], fmt.Sprintf("number %d", number)) + " feature"
+		t.in.File.Unread(model.StatPerfFeaturesSkipped, int64(number), noun).AddAt(offset)
 		return
 	}
 	w := words{data: data, swapped: t.swapped}

@@ -268,8 +268,8 @@ func TestRecordings(t *testing.T) {
 					"linux.perf|cycles|perf record", "linux.perf|ns|perf record")
 				tables.Want(t, "thread", "tid|name|upid", "0|NULL|0", "7|main|1", "8|NULL|1", "9|other|2")
 				tables.Want(t, "mmap_record", "ts|upid|mapping_id", "100|NULL|0", "100|NULL|1", "110|1|2", "120|1|3")
-				tables.Want(t, "stats", "name|idx|value", "perf_cpu_lost_records|1|42", "perf_unknown_record_type|16|1",
-					"perf_features_skipped|5|1", "perf_dummy_mapping_used|NULL|2")
+				tables.Want(t, "stats", "name|idx|value|description", "perf_cpu_lost_records|1|42|NULL", "perf_unknown_record_type|16|1|namespaces record is not read",
+					"perf_features_skipped|5|1|version feature is not read", "perf_dummy_mapping_used|NULL|2|NULL")
 			})
 		}
 	}
@@ -415,7 +415,7 @@ func TestBadRecordings(t *testing.T) {
 	first := bytes.Index(file, []byte("other\x00")) - 16
 	tables := ingesttest.MustRead(t, "x", change(first+6, 3, 0))
 	tables.Want(t, "stack_sample", "ts", "200", "300", "500")
-	tables.Want(t, "import_log", "name|byte_offset", fmt.Sprintf("perf_record_skipped|%d", first))
+	tables.Want(t, "import_log", "name|byte_offset", fmt.Sprintf("perf_record_skipped|%d", first), fmt.Sprintf("perf_features_skipped|%d", bytes.Index(file, r.features[5])))
 }
 
 func FuzzPerfData(f *testing.F) {

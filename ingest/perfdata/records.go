@@ -43,6 +43,18 @@ const (
 	recordCompressed2   = 83
 )
 
+// recordNames are the kinds of records that have no rows.
+var recordNames = map[uint32]string{
+	// Of the kernel.
+	5: "throttle", 6: "unthrottle", 8: "read", 14: "switch", 15: "switch_cpu_wide", 16: "namespaces", 17: "ksymbol",
+	18: "bpf_event", 19: "cgroup", 20: "text_poke", 21: "aux_output_hw_id",
+	// Of perf.
+	recordTracingData: "tracing_data", 72: "auxtrace_error", 75: "stat_config", 76: "stat", 77: "stat_round", 84: "bpf_metadata",
+	// Of simpleperf.
+	32769: "kernel_symbol", 32770: "dso", 32771: "symbol", 32772: "split", 32773: "split_end", 32774: "event_id",
+	32775: "callchain", 32776: "unwinding_result", 32777: "tracing_data", 32778: "debug",
+}
+
 // The bits of a record's misc.
 const (
 	miscCPUMode      = 7

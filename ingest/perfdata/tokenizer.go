@@ -232,6 +232,12 @@ func (t *tokenizer) skipped(rec *record, reason string) {
 	})
 }
 
+// notRead counts a record that has no rows.
+func (t *tokenizer) notRead(rec *record) {
+	noun := cmp.Or(recordNames[rec.kind], fmt.Sprintf("type %d", rec.kind)) + " record"
+	t.in.File.Unread(model.StatPerfUnknownRecordType, int64(rec.kind), noun).AddAt(rec.offset)
+}
+
 // record reads a record: some at once, the others as tokens.
 func (t *tokenizer) record(rec *record) error {
 	if rec.kind < recordHeaderAttr {
@@ -252,6 +258,7 @@ func (t *tokenizer) record(rec *record) error {
 	case recordEventUpdate:
 		t.eventUpdate(rec)
 	case recordTracingData:
+		t.notRead(rec)
 		// What perf writes follows its record; simpleperf's is in it.
 		if size := int64(rec.uint32()); size > int64(len(rec.data)) {
 			return t.discard((size + 7) &^ 7)
@@ -265,7 +272,7 @@ func (t *tokenizer) record(rec *record) error {
 	case recordCompressed, recordCompressed2:
 		return t.compressed(rec)
 	default:
-		t.in.File.Add(model.StatPerfUnknownRecordType, int64(rec.kind), 1)
+		t.notRead(rec)
 	}
 	return nil
 }
@@ -392,7 +399,7 @@ func (t *tokenizer) kernelRecord(rec *record) error {
 		return nil
 	default:
 		// Records that have no rows.
-		t.in.File.Add(model.StatPerfUnknownRecordType, int64(rec.kind), 1)
+		t.notRead(rec)
 		return nil
 	}
 	if !ok {

@@ -83,7 +83,7 @@ func read(in *format.Input) error {
 	fields := wire.NewStream(in)
 	here := func() model.LogEntry { return model.LogEntry{Offset: fields.Offset, HasOffset: true} }
 	for fields.Next() {
-		if !p.read(&fields.Field) {
+		if !p.read(&fields.Field, fields.Offset) {
 			p.fault("damaged message", here())
 		}
 	}

@@ -1,6 +1,8 @@
 package pprof
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/wire"
@@ -60,8 +62,8 @@ func newProfile(c *model.Context) *profile {
 	return &profile{context: c, functions: map[uint64]function{}, labeled: newLabeled(c.Store)}
 }
 
-// read adds a field of the profile. It returns false if that has damage.
-func (p *profile) read(f *wire.Field) bool {
+// read adds a field of the profile, which stands at an offset. It returns false if that has damage.
+func (p *profile) read(f *wire.Field, offset int64) bool {
 	if f.Number <= pprofpb.Profile_StringTable && f.Type != wire.Bytes {
 		return false
 	}
@@ -78,8 +80,20 @@ func (p *profile) read(f *wire.Field) bool {
 		return p.readFunction(f.Bytes())
 	case pprofpb.Profile_StringTable:
 		p.texts = append(p.texts, p.context.Store.Strings.InternBytes(f.Bytes()))
+	default:
+		noun := cmp.Or(unreadNames[f.Number], fmt.Sprintf("number %d", f.Number)) + " field"
+		p.context.File.Unread(model.StatUnreadFact, model.None, noun).AddAt(offset)
 	}
 	return true
+}
+
+// unreadNames are the fields that are not read.
+var unreadNames = map[uint32]string{
+	pprofpb.Profile_DropFrames: "drop_frames", pprofpb.Profile_KeepFrames: "keep_frames",
+	pprofpb.Profile_TimeNanos: "time_nanos", pprofpb.Profile_DurationNanos: "duration_nanos",
+	pprofpb.Profile_PeriodType: "period_type", pprofpb.Profile_Period: "period",
+	pprofpb.Profile_Comment: "comment", pprofpb.Profile_DefaultSampleType: "default_sample_type",
+	15: "doc_url",
 }
 
 // fault counts damage and logs what and where it is.

@@ -8,6 +8,8 @@
 package primes
 
 import (
+	"cmp"
+	"fmt"
 	"io"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -49,6 +51,9 @@ func sniff(head []byte) bool {
 	return false
 }
 
+// unreadNames are the fields that are not read.
+var unreadNames = map[uint32]string{fieldID: "id", fieldName: "name", fieldDuration: "duration", fieldRootCallSite: "root_call_site"}
+
 func read(in *format.Input) error {
 	in.UseClock(model.ClockTraceFile)
 	edges := in.Sorter.NewStream(newParser(in.Context))
@@ -57,12 +62,14 @@ func read(in *format.Input) error {
 	fields := wire.NewStream(in)
 	for fields.Next() {
 		switch {
-		case fields.Type != wire.Bytes:
+		case fields.Type != wire.Bytes || fields.Number != fieldStartTime && fields.Number != fieldEdges:
+			noun := cmp.Or(unreadNames[fields.Number], fmt.Sprintf("number %d", fields.Number)) + " field"
+			in.File.Unread(model.StatUnreadFact, model.None, noun).AddAt(fields.Offset)
 		case fields.Number == fieldStartTime:
 			start, started = nanoseconds(fields.Bytes())
-		case fields.Number == fieldEdges && !started:
+		case !started:
 			return format.Errorf(format.ErrCorrupt, fields.Offset, "an edge before the start time of the trace")
-		case fields.Number == fieldEdges:
+		default:
 			offset, ok := wire.Find(fields.Bytes(), fieldStartOffset)
 			since, valid := nanoseconds(offset.Bytes())
 			if !ok || !valid {

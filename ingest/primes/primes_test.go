@@ -79,7 +79,7 @@ func TestEdges(t *testing.T) {
 		"NULL|primes_executor_slice", "pool|primes_executor_slice")
 	tables.Want(t, "flow", "slice_out|slice_in", "0|2", "1|2", "3|4")
 	tables.Want(t, "trace_file", "trace_type", "primes")
-	tables.Want(t, "stats", "name")
+	tables.Want(t, "stats", "name|description", "unread_fact|id field is not read", "unread_fact|name field is not read")
 }
 
 func TestDamagedEdges(t *testing.T) {
@@ -99,7 +99,7 @@ func TestDamagedEdges(t *testing.T) {
 		"primes_missing_parent_id|1001000000|NULL", "primes_executor_not_found|1002000000|NULL",
 		"primes_end_without_matching_begin|1003000000|NULL", "primes_missing_entity_details|1004000000|NULL",
 		"primes_missing_parent_id|1005000000|NULL", "primes_executor_not_found|1006000000|NULL",
-		"primes_unknown_edge_type|1007000000|NULL")
+		"primes_unknown_edge_type|1007000000|NULL", "unread_fact|NULL|0", "unread_fact|NULL|9")
 }
 
 func TestNoTrace(t *testing.T) {

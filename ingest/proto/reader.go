@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -29,7 +28,7 @@ type trace struct {
 	err      error
 
 	packets int64
-	unread  map[uint32]*unread // by field
+	unread  map[uint32]*model.Unread // packets that no module reads, by field
 
 	// Packets whose clock is not known yet wait for the end of the trace. From
 	// then on nothing may be released before it.
@@ -43,12 +42,6 @@ type trace struct {
 	flushes  int
 	released bool
 	window   sort.Mark
-}
-
-// unread are packets of a kind that no module reads.
-type unread struct {
-	count int64
-	first int64 // offset of the first
 }
 
 type deferredPacket struct {
@@ -84,7 +77,7 @@ type Reader struct {
 }
 
 func read(in *format.Input, families []Family) error {
-	t := &trace{in: in, families: families, machines: map[uint32]*Reader{}, unread: map[uint32]*unread{}, types: descriptor.New(), window: in.Sorter.Mark()}
+	t := &trace{in: in, families: families, machines: map[uint32]*Reader{}, unread: map[uint32]*model.Unread{}, types: descriptor.New(), window: in.Sorter.Mark()}
 	recorder := t.newReader(0, in.Context)
 	in.AtEnd(func() error {
 		for _, r := range t.readers {
@@ -94,7 +87,9 @@ func read(in *format.Input, families []Family) error {
 				}
 			}
 		}
-		t.explainUnread()
+		for _, u := range t.unread {
+			u.Of(t.packets)
+		}
 		return t.err
 	})
 	cut := cutAhead
@@ -345,29 +340,19 @@ func (r *Reader) tokenize(p *Packet) {
 	r.packets.Push(p.TS, p.State, head[:n], token.Bytes())
 }
 
-// notRead counts a packet that no module reads.
+// notRead counts a packet that no module reads, by the name of its field.
 func (t *trace) notRead(p *Packet) {
 	field := p.fields[0].Number
 	u := t.unread[field]
 	if u == nil {
-		u = &unread{first: p.Offset}
-		t.unread[field] = u
-	}
-	u.count++
-}
-
-// explainUnread tells which packets were not read, by the names of their fields.
-func (t *trace) explainUnread() {
-	packet := t.types.Message("perfetto.protos.TracePacket")
-	for _, field := range slices.Sorted(maps.Keys(t.unread)) {
 		name := fmt.Sprintf("unknown (field %d)", field)
-		if f := packet.Field(field); f != nil {
+		if f := t.types.Message("perfetto.protos.TracePacket").Field(field); f != nil {
 			name = f.Name
 		}
-		u := t.unread[field]
-		t.in.File.Explain(model.StatUnsupportedPacket, int64(field), u.count,
-			fmt.Sprintf("%s packets are not read (of %d)", name, t.packets), model.LogEntry{Offset: u.first, HasOffset: true})
+		u = t.in.File.Unread(model.StatUnsupportedPacket, int64(field), name+" packet")
+		t.unread[field] = u
 	}
+	u.AddAt(p.Offset)
 }
 
 // parse hands a packet to its modules in the order of time.

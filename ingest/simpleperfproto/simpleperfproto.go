@@ -6,7 +6,9 @@ package simpleperfproto
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
+	"fmt"
 	"io"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -38,6 +40,9 @@ const (
 	fieldMetaInfo      = 5
 	fieldContextSwitch = 6
 )
+
+// recordNames are the records that have no rows.
+var recordNames = map[uint32]string{fieldMetaInfo: "meta_info", fieldContextSwitch: "context_switch"}
 
 // reader reads records. Files are known at once; samples and threads go to the sorter,
 // threads at the time of what comes before them.
@@ -110,7 +115,6 @@ func (r *reader) record(message []byte) error {
 		if lost, ok := wire.Find(body, 2); ok {
 			r.in.File.Add(model.StatPerfCPULostRecords, model.None, lost.Int64())
 		}
-	case fieldMetaInfo:
 	case fieldSample:
 		var time int64
 		if f, ok := wire.Find(body, 1); ok {
@@ -124,7 +128,8 @@ func (r *reader) record(message []byte) error {
 		if f, ok := wire.Find(body, 2); ok && fields.Number == fieldContextSwitch {
 			r.ts = f.Int64()
 		}
-		r.in.File.Add(model.StatPerfUnknownRecordType, int64(fields.Number), 1)
+		noun := cmp.Or(recordNames[fields.Number], fmt.Sprintf("field %d", fields.Number)) + " record"
+		r.in.File.Unread(model.StatPerfUnknownRecordType, int64(fields.Number), noun).AddAt(r.offset)
 	}
 	if fields.Bad() {
 		r.damaged()

@@ -62,8 +62,9 @@ func TestSamples(t *testing.T) {
 	tables.Want(t, "stack_profile_frame", "name|mapping|rel_pc", "main|0|32", "f|0|16", "NULL|1|48")
 	tables.Want(t, "stack_profile_mapping", "name", "/bin/a", "/lib/b")
 	tables.Want(t, "thread", "tid|name|upid", "0|NULL|0", "8|worker|1", "9|NULL|NULL", "7|NULL|1")
-	tables.Want(t, "stats", "name|idx|value", "perf_cpu_lost_records|-1|3", "perf_unknown_record_type|6|1",
-		"simpleperf_missing_file_mapping|NULL|1", "corrupt_packet|NULL|1")
+	tables.Want(t, "stats", "name|idx|value|description", "perf_cpu_lost_records|-1|3|NULL",
+		"perf_unknown_record_type|5|1|meta_info record is not read", "perf_unknown_record_type|6|1|context_switch record is not read",
+		"simpleperf_missing_file_mapping|NULL|1|NULL", "corrupt_packet|NULL|1|NULL")
 }
 
 func TestCutFiles(t *testing.T) {

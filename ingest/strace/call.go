@@ -26,7 +26,9 @@ type fault uint8
 
 const (
 	noFault   fault = iota
-	noCall          // signals, exits, anything else
+	noCall          // nothing that is known
+	signal          // a line of a signal
+	exit            // a line of the end of a thread
 	timeOfDay       // times without a date, of strace -t and -tt
 	noTID           // strace without -f
 )
@@ -59,7 +61,12 @@ func parse(line []byte) (c call, f fault) {
 		}
 		return c, noCall
 	}
-	if !c.parseCall(trim(rest)) {
+	switch rest = trim(rest); {
+	case bytes.HasPrefix(rest, []byte("--- ")):
+		return c, signal
+	case bytes.HasPrefix(rest, []byte("+++ ")):
+		return c, exit
+	case !c.parseCall(rest):
 		return c, noCall
 	}
 	if !hasTID {

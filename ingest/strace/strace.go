@@ -38,13 +38,21 @@ var faultStats = map[fault]model.Stat{
 	noTID:     model.StatStraceMissingPID,
 }
 
+// unreadLines are the lines that are known and make no rows.
+var unreadLines = map[fault]string{signal: "signal line", exit: "exit line"}
+
 func read(in *format.Input) error {
 	in.UseClock(model.ClockRealtime)
 	calls := in.Sorter.NewStream(newParser(in.Context))
 	event := token.NewWriter(in.Store)
 	return lines.Each(in, func(offset int64, line []byte) error {
 		c, fault := parse(line)
-		if fault != noFault {
+		switch fault {
+		case noFault:
+		case signal, exit:
+			in.File.Unread(model.StatUnreadEvent, model.None, unreadLines[fault]).AddAt(offset)
+			return nil
+		default:
 			in.File.LogAt(faultStats[fault], offset, nil)
 			return nil
 		}

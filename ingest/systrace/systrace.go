@@ -120,6 +120,12 @@ var (
 
 func (r *reader) line(text []byte) error {
 	if r.page && r.section != inPage && bytes.Contains(text, dataEnd) {
+		switch r.section {
+		case inData:
+			r.File.Unread(model.StatUnreadFact, model.None, "unknown section").AddAt(r.offset)
+		case inOther:
+			r.File.Unread(model.StatUnreadFact, model.None, "cgroup dump section").AddAt(r.offset)
+		}
 		r.section = inPage
 		return nil
 	}

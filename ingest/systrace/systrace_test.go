@@ -53,7 +53,7 @@ func TestScheduler(t *testing.T) {
 	tables.Want(t, "thread", "tid|name|upid", "0|swapper|0", "7|Jit thread pool|1", "5|NULL|1", "8|b=c|1")
 	tables.Want(t, "process", "pid|name", "0|NULL", "5|NULL")
 	tables.Want(t, "ftrace_event", "ts|name|cpu|utid", "1000000000|sched_switch|1|0", "3000000000|sched_switch|1|1", "5000000000|sched_switch|1|3")
-	tables.Want(t, "stats", "name")
+	tables.Want(t, "stats", "name|value|description", "unread_event|1|sched_wakeup event is not read")
 }
 
 // The plugins of trace-cmd report write some events in a form of their own.
@@ -190,8 +190,8 @@ func TestPage(t *testing.T) {
 			tables.Want(t, "slice", "ts|name", "1000000000|first", "2000000000|second")
 			tables.Want(t, "process", "pid|name|parent_upid", "0|NULL|NULL", "1|init|0", "44|com.example.app|1")
 			tables.Want(t, "thread", "tid|name|upid", "0|swapper|0", "1|init|1", "44|NULL|2", "45|Jit thread pool|2")
-			tables.Want(t, "stats", "name|value", "systrace_parse_failure|2")
-			if n := len(tables.Rows("import_log", "byte_offset")); n != 2 {
+			tables.Want(t, "stats", "name|value|description", "systrace_parse_failure|2|NULL", "unread_fact|1|cgroup dump section is not read")
+			if n := len(tables.Rows("import_log", "byte_offset")); n != 3 {
 				t.Errorf("%d entries in import_log", n)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
 
@@ -27,10 +28,26 @@ type tokenizer struct {
 	parser  *parser
 	stream  *sort.Stream
 	current line
+	unread  map[string]*model.Unread // events of kinds that are not read, by name
 }
 
+// notRead counts an event of a kind that is not read.
+func (t *tokenizer) notRead(name []byte, offset int64) {
+	u := t.unread[string(name)]
+	if u == nil {
+		u = t.File.Unread(model.StatUnreadEvent, model.None, string(name)+" event")
+		if len(t.unread) < maxNames {
+			t.unread[string(name)] = u
+		}
+	}
+	u.AddAt(offset)
+}
+
+// maxNames is how many names of events are remembered.
+const maxNames = 1000
+
 func newTokenizer(in *format.Input) *tokenizer {
-	t := &tokenizer{Input: in, parser: newParser(in.Context)}
+	t := &tokenizer{Input: in, parser: newParser(in.Context), unread: map[string]*model.Unread{}}
 	t.stream = in.Sorter.NewStream(t.parser)
 	return t
 }
@@ -48,6 +65,7 @@ func (t *tokenizer) push(text []byte, offset int64) (bool, error) {
 	}
 	kind := t.parser.kinds[string(l.event)]
 	if kind == kindUnknown {
+		t.notRead(l.event, offset)
 		l.args = nil
 	}
 	token, err := t.stream.Reserve(ts, tokenArgs+len(l.args))

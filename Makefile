@@ -6,9 +6,10 @@ SOAKTIME    ?= 10m
 KILLS       ?= 1000
 MUTATE      ?= 5m
 BENCHSIZES  ?= 1GB 500MB
+MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
 
-.PHONY: build generate test lint fmt unit race fuzz smoke conformance conformance-update faults soak clients clients-newest bench pgo man clean
+.PHONY: build generate test lint fmt unit race fuzz smoke conformance conformance-update faults soak clients clients-newest bench bench-memory pgo man clean
 
 # What cmd/tpconvert/default.pgo makes faster it does not change, and the compiler
 # takes long over it.
@@ -77,6 +78,10 @@ bench: build ## benchmarks, and the whole command on a generated trace of each k
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
 	$(GO) build -o bin/tracegen ./cmd/tracegen
 	.ci/python .ci/bench.py bin/tpconvert bin/tracegen $(BENCHSIZES)
+
+bench-memory: build ## peak memory for traces that name very many things, or large ones
+	$(GO) build -o bin/tracegen ./cmd/tracegen
+	.ci/python .ci/bench_memory.py bin/tpconvert bin/tracegen $(MEMORYCOUNTS)
 
 pgo: ## the profile that the compiler optimizes for, cmd/tpconvert/default.pgo, of a trace of each kind
 	$(GO) build -o bin/tracegen ./cmd/tracegen

@@ -27,7 +27,7 @@ func wrap(t arrow.DataType, n, nulls int, bits, values []byte) arrow.Array {
 func textBytes(ids []table.StringID, view table.StringView) (int, error) {
 	size := 0
 	for _, id := range ids {
-		size += len(view.Get(id))
+		size += view.Size(id)
 	}
 	if size > math.MaxInt32-4*len(ids) {
 		return 0, fmt.Errorf("%d bytes of text: a dictionary holds no more than 2 GiB", size)
@@ -44,7 +44,7 @@ func texts(ids []table.StringID, view table.StringView) (arrow.Array, error) {
 	offsets := make([]int32, 1, len(ids)+1)
 	bytes := make([]byte, 0, size)
 	for _, id := range ids {
-		bytes = append(bytes, view.Get(id)...)
+		bytes = view.Append(bytes, id)
 		offsets = append(offsets, int32(len(bytes)))
 	}
 	data := array.NewData(arrow.BinaryTypes.String, len(ids), []*memory.Buffer{

@@ -120,9 +120,11 @@ func textBounds(words []table.StringID, view table.StringView) bounds {
 	if len(words) == 0 {
 		return bounds{}
 	}
-	least, greatest := view.Get(words[0]), view.Get(words[0])
+	// So much of a text tells whether it is a bound.
+	text := func(word table.StringID) string { return view.Prefix(word, maxBound+1) }
+	least, greatest := text(words[0]), text(words[0])
 	for _, word := range words {
-		text := view.Get(word)
+		text := text(word)
 		least, greatest = min(least, text), max(greatest, text)
 	}
 	if max(len(least), len(greatest)) > maxBound {

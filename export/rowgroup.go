@@ -134,14 +134,14 @@ func (s *scratch) text(ids []table.StringID, view table.StringView) (pageEncoder
 	s.words.reset()
 	s.words.encode(ids, view, indices, valid)
 	words := s.words.words
-	if _, err := textBytes(words, view); err != nil {
+	size, err := textBytes(words, view)
+	if err != nil {
 		return nil, nil, err
 	}
-	s.raw = s.raw[:0]
+	s.raw = grow(&s.raw, size+4*len(words))[:0]
 	for _, word := range words {
-		text := view.Get(word)
-		s.raw = binary.LittleEndian.AppendUint32(s.raw, uint32(len(text)))
-		s.raw = append(s.raw, text...)
+		s.raw = binary.LittleEndian.AppendUint32(s.raw, uint32(view.Size(word)))
+		s.raw = view.Append(s.raw, word)
 	}
 	return s.indexed(indices, len(words), textBounds(words, view)), valid, nil
 }

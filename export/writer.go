@@ -21,6 +21,7 @@ type Writer struct {
 	outputs map[string]*output
 	workers chan *scratch // as many as encoders may be at work
 	slots   chan struct{} // as many as chunks may be here at a time
+	entry   sync.Mutex    // held while a chunk gets its slots
 	running sync.WaitGroup
 
 	mu  sync.Mutex // guards err
@@ -89,6 +90,10 @@ func newWriter(o Options, p place, s *Stage, workers chan *scratch) *Writer {
 	return w
 }
 
+// heavyText is from how many bytes of text on a chunk is alone here: several should
+// not wait in memory.
+const heavyText = 12 << 20
+
 // Chunk queues a chunk for its table's file and releases it once it is
 // encoded. It blocks while too many wait, and returns the first error of any
 // encoder.
@@ -98,16 +103,24 @@ func (w *Writer) Chunk(c *table.Chunk) error {
 		c.Release()
 		return nil
 	}
-	w.slots <- struct{}{}
+	slots := 1
+	if c.Text > heavyText {
+		slots = cap(w.slots)
+	}
+	w.entry.Lock()
+	for range slots {
+		w.slots <- struct{}{}
+	}
+	w.entry.Unlock()
 	before, own := out.last, turn{make(chan struct{}), make(chan struct{})}
 	out.last = own
-	w.running.Go(func() { w.write(out, c, before, own) })
+	w.running.Go(func() { w.write(out, c, before, own, slots) })
 	return w.failure()
 }
 
 // write encodes a chunk and appends it to its file. Workers are taken in the
 // order of chunks, so that one that waits for its turn waits for others at work.
-func (w *Writer) write(out *output, c *table.Chunk, before, own turn) {
+func (w *Writer) write(out *output, c *table.Chunk, before, own turn, slots int) {
 	<-before.started
 	s := <-w.workers
 	if w.failure() == nil {
@@ -120,11 +133,14 @@ func (w *Writer) write(out *output, c *table.Chunk, before, own turn) {
 	<-before.done
 	if w.failure() == nil {
 		w.fail(out, out.encoder.append(c, s))
+		w.fail(out, c.Strings.Err())
 	}
 	close(own.done)
 	c.Release()
 	w.workers <- s
-	<-w.slots
+	for range slots {
+		<-w.slots
+	}
 }
 
 // failure is the first error.

@@ -16,9 +16,7 @@ const (
 	batchBytes = 256 << 10
 	// largeBatch is from which size in bytes on a batch is written at once: several
 	// should not wait for the writer.
-	largeBatch = 1 << 20
-	// chunkText is how many bytes of text a chunk of args has, about, at most.
-	chunkText = 8 << 20
+	largeBatch = 512 << 10
 )
 
 // argSets gives sets of args their ids. The id of a set is the number of its first
@@ -138,6 +136,7 @@ type argWriter struct {
 	// The strings of each chunk are interned anew, so that those that do not come
 	// back take no memory.
 	strings *table.StringPool
+	weighed int64      // bytes of them that the table knows of
 	known   []StringID // by the id that the store's own pool has for them
 	types   [len(argKinds)]StringID
 	view    table.StringView // of that pool, for the batch in work
@@ -155,7 +154,7 @@ func (w *argWriter) init(s *Store) {
 func (w *argWriter) seal() table.StringView {
 	view := w.strings.View()
 	w.invalid += w.strings.Invalid()
-	w.strings = table.NewStringPool()
+	w.strings, w.weighed = table.NewStringPool(), 0
 	clear(w.known)
 	clear(w.types[:])
 	return view
@@ -200,9 +199,8 @@ func (w *argWriter) write(b *argBatch) {
 	w.view = b.strings
 	for rest := b.packed; len(rest) > 0; {
 		rest = w.writeSet(rest)
-		if w.strings.Size() > chunkText {
-			w.args.Cut()
-		}
+		w.args.Weigh(w.strings.Size() - w.weighed)
+		w.weighed = w.strings.Size()
 	}
 	b.packed = b.packed[:0]
 	if cap(b.packed) > 2*batchBytes {

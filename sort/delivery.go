@@ -15,7 +15,7 @@ const (
 	parcelEvents = 2048
 	parcelBytes  = 128 << 10
 	// largeParcel is from which size in bytes on a parcel is alone on its way.
-	largeParcel = 1 << 20
+	largeParcel = 256 << 10
 )
 
 // A parcel is a run of events in order, on its way from the merge to the sinks.

@@ -180,6 +180,9 @@ func (g *segment) advance() (ok bool, err error) {
 // regroup orders the current event and those of equal time by tie. They were
 // written before the order of ties mattered to them.
 func (g *segment) regroup() error {
+	if len(g.buf) > 0 && g.buf[0] != 0 { // the next one is of a later time
+		return nil
+	}
 	e := g.head
 	for {
 		e.payload = bytes.Clone(e.payload)

@@ -37,7 +37,7 @@ Of a dataset, tell its traces, the rows of each table and what was not imported.
 				}
 				return err
 			}
-			limitMemory(int64(memory), 0)
+			limitMemory(cmd.Context(), int64(memory), 0)
 			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory), readOptions: read}
 			var seen *observer
 			err := interruptible(cmd.Context(), func() (err error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path"
 	"runtime"
@@ -18,13 +19,20 @@ import (
 // defaultMemory is the memory for sorting unless told otherwise, in bytes.
 const defaultMemory = 128 << 20
 
-// limitMemory tells the garbage collector how much memory the run may take
-// when that much is for sorting, and so much at most, unless that is 0. A cgroup's
-// limit holds as well. What the heap holds is large and without pointers, so that
-// collecting costs less than touching new memory does: by default it is done once the
-// heap has grown by half.
-func limitMemory(sorting, most int64) {
-	limit := sorting + 384<<20
+// The heap may grow by so many percent over what is live before it is collected. What
+// it holds is large and mostly without pointers, so that collecting costs less than
+// touching new memory does.
+const (
+	leastGrowth = 10
+	mostGrowth  = 50
+)
+
+// limitMemory tells the garbage collector how much memory the run may take when
+// that much is for sorting, until the context is done: a constant more, as far as
+// what is live allows that, and never more than a cgroup's limit and most, unless that
+// is 0.
+func limitMemory(ctx context.Context, sorting, most int64) {
+	limit := int64(math.MaxInt64)
 	for _, most := range []int64{most, cgroupMemory()} {
 		if most > 0 {
 			limit = min(limit, most-most/10)
@@ -32,7 +40,27 @@ func limitMemory(sorting, most int64) {
 	}
 	debug.SetMemoryLimit(limit)
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
+		debug.SetGCPercent(mostGrowth)
+		go pace(ctx, sorting+112<<20)
+	}
+}
+
+// pace lets the heap grow by less the more of the target, in bytes, is live.
+func pace(ctx context.Context, target int64) {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	growth := mostGrowth
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		live := max(metric("/gc/heap/live:bytes"), 1)
+		if now := int(min(max((target-live)*100/live, leastGrowth), mostGrowth)); now != growth {
+			growth = now
+			debug.SetGCPercent(growth)
+		}
 	}
 }
 
@@ -136,7 +164,12 @@ func (g *memoryGuard) watch(ctx context.Context) {
 
 // memoryInUse is what Go has of the system's memory, in bytes.
 func memoryInUse() int64 {
-	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	metrics.Read(samples)
-	return int64(samples[0].Value.Uint64() - samples[1].Value.Uint64())
+	return metric("/memory/classes/total:bytes") - metric("/memory/classes/heap/released:bytes")
+}
+
+// metric is one of the runtime's metrics.
+func metric(name string) int64 {
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
 }

@@ -92,10 +92,10 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 	if err != nil {
 		return err
 	}
-	limitMemory(int64(r.options.memory), int64(r.options.maxMemory))
-	r.reader.guard.most = int64(r.options.maxMemory)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
+	limitMemory(watching, int64(r.options.memory), int64(r.options.maxMemory))
+	r.reader.guard.most = int64(r.options.maxMemory)
 	go r.reader.guard.watch(watching)
 	workers := max(1, min(r.options.jobs, len(jobs)))
 	r.reader.ui = r.ui

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,9 +41,14 @@ func command() *cobra.Command {
 	for _, f := range formats {
 		names = append(names, f.name)
 	}
+	var manyNames []string
+	for _, f := range manyFormats {
+		manyNames = append(manyNames, f.name)
+	}
 	var (
 		name   string
 		size   string
+		count  int
 		seed   uint64
 		ndjson bool
 	)
@@ -61,21 +67,27 @@ func command() *cobra.Command {
 			}
 			for _, f := range formats {
 				if f.name == name {
-					return writeFile(args[0], f, n, seed)
+					return writeFile(args[0], func(w *bufio.Writer) error { return f.write(w, n, newRand(seed)) })
 				}
 			}
-			return fmt.Errorf("unknown format %q: want one of %s", name, strings.Join(names, ", "))
+			for _, f := range manyFormats {
+				if f.name == name {
+					return writeFile(args[0], func(w *bufio.Writer) error { return f.write(w, count) })
+				}
+			}
+			return fmt.Errorf("unknown format %q: want one of %s", name, strings.Join(slices.Concat(names, manyNames), ", "))
 		},
 	}
-	cmd.Flags().StringVar(&name, "format", "json", "one of "+strings.Join(names, ", "))
+	cmd.Flags().StringVar(&name, "format", "json", "one of "+strings.Join(names, ", ")+"; or, with --count, many of "+strings.Join(manyNames, ", "))
 	cmd.Flags().StringVar(&size, "size", "1GB", "size of the trace in bytes, kB, MB or GB (powers of 1000)")
+	cmd.Flags().IntVar(&count, "count", 1e6, "how many a trace of many has")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the random numbers")
 	cmd.Flags().BoolVar(&ndjson, "ndjson", false, "the events of --format json, one a line; short for --format ndjson")
 	cmd.MarkFlagsMutuallyExclusive("format", "ndjson")
 	return cmd
 }
 
-func writeFile(path string, f format, size int64, seed uint64) (err error) {
+func writeFile(path string, write func(*bufio.Writer) error) (err error) {
 	file, err := os.Create(path)
 	if err != nil {
 		return err
@@ -86,7 +98,7 @@ func writeFile(path string, f format, size int64, seed uint64) (err error) {
 		}
 	}()
 	w := bufio.NewWriterSize(file, 1<<20)
-	if err := f.write(w, size, newRand(seed)); err != nil {
+	if err := write(w); err != nil {
 		return err
 	}
 	return w.Flush()

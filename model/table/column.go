@@ -27,7 +27,10 @@ type (
 	// Bool is a column of flags.
 	Bool struct{ column[bool] }
 	// String is a column of interned text; id zero is NULL.
-	String struct{ column[StringID] }
+	String struct {
+		column[StringID]
+		weighs bool // the bytes of its texts count, as some are large
+	}
 	// RowID is a column that repeats the row's id under another name; it takes
 	// no storage.
 	RowID struct{}
@@ -63,6 +66,7 @@ type storage interface {
 	reset(base int64, reuse Vector)
 	has(row int64) bool
 	copyFrom(source storage, to, from int64)
+	weigh()
 }
 
 func (c *column[T]) bind(t *Table, position int, nullable bool) {
@@ -160,6 +164,24 @@ func (c *column[T]) has(row int64) bool {
 	}
 	return ok
 }
+
+// Set stores the value of a row.
+func (c *String) Set(row int64, id StringID) {
+	if c.weighs {
+		c.table.weighText(id)
+	}
+	c.column.Set(row, id)
+}
+
+func (c *String) weigh() { c.weighs = true }
+
+func (c *String) copyFrom(source storage, to, from int64) {
+	if id, ok := source.(*String).Get(from); ok {
+		c.Set(to, id)
+	}
+}
+
+func (c *column[T]) weigh() {}
 
 // inner lets copyFrom see through the named column types.
 func (c *column[T]) inner() *column[T] { return c }

@@ -26,7 +26,19 @@ func NewSet(tables any, strings *StringPool, chunkRows int, to Sink, park Parkin
 	for i := range declarations.NumField() {
 		s.tables = append(s.tables, declare(declarations.Field(i).Addr().Interface(), chunkRows, &s.sink))
 	}
+	strings.onLarge = s.weigh
 	return s
+}
+
+// weigh lets the columns of text count the bytes of what they are given from now on.
+func (s *Set) weigh() {
+	for _, t := range s.tables {
+		if t.sink == &s.sink {
+			for _, c := range t.columns {
+				c.weigh()
+			}
+		}
+	}
 }
 
 // Schemas returns the declarations in order.
@@ -59,8 +71,8 @@ func (s *Set) Detach(t *Table, view func() StringView) {
 // Fail makes err the error of the sink if there was none before.
 func (s *Set) Fail(err error) { s.sink.err = cmp.Or(s.sink.err, err) }
 
-// Err is the first error of the sink, or of the disk where chunks wait.
-func (s *Set) Err() error { return s.sink.err }
+// Err is the first error of the sink, or of the disk where chunks and texts wait.
+func (s *Set) Err() error { return cmp.Or(s.sink.err, s.sink.strings.View().Err()) }
 
 // Close frees what the tables hold outside memory.
 func (s *Set) Close() { s.sink.parking.close() }

@@ -15,6 +15,10 @@ const DefaultChunkRows = 256 << 10
 
 const firstCapacity = 64
 
+// chunkText is how many bytes of large texts a chunk has at most, but for its last
+// row.
+const chunkText = 8 << 20
+
 // Table is embedded in the declaration of every table. It counts rows and
 // moves them in chunks to the sink.
 //
@@ -27,10 +31,13 @@ type Table struct {
 	ids       Int64 // ids of a child's rows; a root's ids are its row numbers
 	rows      int64 // appended ever
 	base      int64 // first row of the open chunk
-	capacity  int   // rows that the open chunk has memory for
+	room      int64 // row that the open chunk has no room for
+	capacity  int   // rows that it has memory for
 	chunkRows int
-	pins      int      // pinned rows of the open chunk
-	closed    []*Chunk // full, not sealed, in order
+	text      int64                 // bytes of text of the open chunk that Weigh was told of
+	large     map[StringID]struct{} // large texts of it
+	pins      int                   // pinned rows of the open chunk
+	closed    []*Chunk              // full, not sealed, in order
 	sink      *sink
 	spare     chan []Vector
 }
@@ -56,6 +63,7 @@ type Chunk struct {
 	Schema  *Schema
 	Base    int64 // row number of the first row
 	Rows    int
+	Text    int64 // bytes of its large texts, about
 	Strings StringView
 
 	vectors []Vector
@@ -109,7 +117,7 @@ func (t *Table) Rows() int64 { return t.rows }
 // its id, except in a child table, where SetID sets it.
 func (t *Table) Append() int64 {
 	row := t.rows
-	if row == t.base+int64(t.capacity) {
+	if row == t.room {
 		t.extend()
 	}
 	t.rows++
@@ -120,7 +128,7 @@ func (t *Table) Append() int64 {
 // chunk, one at least. It returns the first and how many there are.
 func (t *Table) AppendRows(n int) (row int64, added int) {
 	row = t.Append()
-	added = int(min(int64(n), t.base+int64(t.capacity)-row))
+	added = int(min(int64(n), t.room-row))
 	t.rows = row + int64(added)
 	return row, added
 }
@@ -131,17 +139,42 @@ func (t *Table) SetID(row, id int64) { t.ids.Set(row, id) }
 // extend makes room for a row: more memory for the open chunk, or a new one.
 func (t *Table) extend() {
 	if t.schema.Abstract {
-		t.capacity = math.MaxInt
+		t.room = math.MaxInt64
 		return
 	}
-	if t.capacity < t.chunkRows {
+	if t.capacity < t.chunkRows && t.text < chunkText {
 		t.capacity = min(t.chunkRows, max(firstCapacity, 4*t.capacity))
+		t.room = t.base + int64(t.capacity)
 		for _, c := range t.columns {
 			c.resize(t.capacity)
 		}
 		return
 	}
 	t.Cut()
+}
+
+// Weigh tells the table of bytes of text that are new in the open chunk. A chunk
+// with too many ends early: no other row is added to it.
+func (t *Table) Weigh(bytes int64) {
+	if t.text += bytes; t.text >= chunkText {
+		t.room = t.rows
+	}
+}
+
+// weighText weighs a text if it is large.
+func (t *Table) weighText(id StringID) {
+	size := t.sink.strings.view.Size(id)
+	if size < largeText {
+		return
+	}
+	if _, known := t.large[id]; known {
+		return
+	}
+	if t.large == nil {
+		t.large = map[StringID]struct{}{}
+	}
+	t.large[id] = struct{}{}
+	t.Weigh(int64(size))
 }
 
 // Cut ends the open chunk before it is full, if it has rows.
@@ -157,13 +190,15 @@ func (t *Table) Cut() {
 // close ends the open chunk and begins the next.
 func (t *Table) close() {
 	rows := int(t.rows - t.base)
-	chunk := &Chunk{Schema: t.schema, Base: t.base, Rows: rows, table: t, pins: t.pins, vectors: make([]Vector, len(t.columns))}
+	chunk := &Chunk{Schema: t.schema, Base: t.base, Rows: rows, Text: t.text, table: t, pins: t.pins, vectors: make([]Vector, len(t.columns))}
 	var reuse []Vector
 	select {
 	case reuse = <-t.spare:
 	default:
 	}
 	t.base, t.pins = t.rows, 0
+	t.room = t.base + int64(t.capacity)
+	t.text, t.large = 0, nil
 	for i, c := range t.columns {
 		chunk.vectors[i] = c.detach(rows)
 		var v Vector

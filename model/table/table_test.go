@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -253,6 +254,42 @@ func TestStringPool(t *testing.T) {
 	a, b := p.Intern("x\xffy"), p.Intern("x\uFFFDy")
 	if a != b || p.Invalid() != 1 {
 		t.Errorf("repaired to %q, %d times", p.Get(a), p.Invalid())
+	}
+}
+
+// Large texts wait on disk, and chunks with many of them end early.
+func TestLargeTexts(t *testing.T) {
+	ts, set, sealed := newTables(t, 0, Parking{})
+	text := func(i int) string { return fmt.Sprint(i, strings.Repeat("x", 1<<20)) }
+	var want []string
+	for i := range 40 {
+		if i == 20 && len(sealed.all["event"]) == 0 {
+			t.Error("20 MiB of text are in one chunk")
+		}
+		row := ts.Event.Append()
+		ts.Event.Name.Set(row, sealed.strings.Intern(text(i%30)))
+		want = append(want, fmt.Sprint(row, " 0 - - - ", text(i%30), " ", row, " "))
+	}
+	view := sealed.strings.View()
+	if view.Len() != 31 {
+		t.Errorf("%d texts, want 30", view.Len()-1)
+	}
+	if memory := len(view.blocks) << 20; memory > keptText+1<<20 {
+		t.Errorf("%d bytes of text are in memory", memory)
+	}
+	if got := view.Prefix(30, 4); got != "29xx" {
+		t.Errorf("Prefix = %q", got)
+	}
+	if got := view.Append([]byte("<"), 30); string(got) != "<"+text(29) {
+		t.Errorf("Append: %d bytes", len(got))
+	}
+	set.Finish()
+	if !slices.Equal(sealed.all["event"], want) || set.Err() != nil {
+		t.Errorf("%d rows, not those that were added, or %v", len(sealed.all["event"]), set.Err())
+	}
+	view.file.file.Close()
+	if view.Get(30); set.Err() == nil {
+		t.Error("a text that cannot be read back is no error")
 	}
 }
 

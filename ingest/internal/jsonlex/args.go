@@ -86,7 +86,12 @@ func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 			if frame.close == ']' {
 				w.index(set)
 			}
-			set.AddFlat(w.strings.InternBytes(w.flat), w.strings.InternBytes(w.key), w.arg(v))
+			flat, key := w.strings.InternBytes(w.flat), w.strings.InternBytes(w.key)
+			if v.Kind > Double {
+				set.AddText(flat, key, v.Raw)
+			} else {
+				set.AddFlat(flat, key, number(v))
+			}
 		}
 		if _, err := l.Next(frame.close); err != nil {
 			return false
@@ -101,14 +106,13 @@ func (w *ArgWriter) index(set *model.ArgSet) {
 	w.key = append(strconv.AppendInt(append(w.key, '['), int64(n), 10), ']')
 }
 
-func (w *ArgWriter) arg(v Value) model.ArgValue {
+// number is the value of a number or a flag.
+func number(v Value) model.ArgValue {
 	switch v.Kind {
 	case Boolean:
 		return model.BoolArg(v.Int != 0)
 	case Integer:
 		return model.IntArg(v.Int)
-	case Double:
-		return model.RealArg(v.Float)
 	}
-	return model.StringArg(w.strings.InternBytes(v.Raw))
+	return model.RealArg(v.Float)
 }

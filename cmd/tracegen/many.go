@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"strconv"
+	"strings"
+)
+
+// A manyFormat is a trace of few bytes that names very many things, or large
+// ones: what a converter keeps for each shows in its memory.
+type manyFormat struct {
+	name       string
+	head, tail string
+	// each appends the i-th of n things.
+	each func(b []byte, i, n int) []byte
+}
+
+const (
+	largeName  = 30_000_000
+	largeArg   = 1_000_000
+	screenshot = 200_000
+	deepStacks = 1_000_000 // threads with open slices
+	stackDepth = 5         // of samples of a profile
+)
+
+var manyFormats = []manyFormat{
+	jsonOf("processes", func(e *textOf) {
+		e.event(`"ph":"X","pid":`, e.i+1, `,"tid":`, e.i+1, `,"ts":`, e.i*10, `,"dur":5,"name":"n"`)
+	}),
+	jsonOf("names", func(e *textOf) {
+		e.event(`"ph":"X","pid":1,"tid":2,"ts":`, e.i*10, `,"dur":5,"name":"name `, e.i, ` distinct"`)
+	}),
+	jsonOf("arg-keys", func(e *textOf) {
+		e.event(`"ph":"X","pid":1,"tid":2,"ts":`, e.i*10, `,"dur":5,"name":"n","args":{"k`, e.i, `":`, e.i, `}`)
+	}),
+	jsonOf("async-ids", func(e *textOf) {
+		e.event(`"ph":"b","cat":"c","id":`, e.i, `,"pid":1,"tid":2,"ts":`, e.i*10, `,"name":"n"`)
+	}),
+	jsonOf("async-ids-ended", func(e *textOf) {
+		e.event(`"ph":"b","cat":"c","id":`, e.i, `,"pid":1,"tid":2,"ts":`, e.i*10, `,"name":"n"`)
+		e.event(`"ph":"e","cat":"c","id":`, e.i, `,"pid":1,"tid":2,"ts":`, e.i*10+5, `,"name":"n"`)
+	}),
+	jsonOf("flows", func(e *textOf) {
+		e.event(`"ph":"X","pid":1,"tid":2,"ts":`, e.i*10, `,"dur":5,"name":"n"`)
+		e.event(`"ph":"s","cat":"c","id":`, e.i, `,"pid":1,"tid":2,"ts":`, e.i*10+1, `,"name":"n"`)
+	}),
+	jsonOf("counter-tracks", func(e *textOf) {
+		e.event(`"ph":"C","pid":1,"ts":`, e.i*10, `,"name":"c`, e.i, `","args":{"v":`, e.i, `}`)
+	}),
+	jsonOf("open-slices", func(e *textOf) { e.event(`"ph":"B","pid":1,"tid":2,"ts":`, e.i, `,"name":"n"`) }),
+	jsonOf("open-on-threads", func(e *textOf) {
+		e.event(`"ph":"B","pid":1,"tid":`, e.i%min(deepStacks, e.n), `,"ts":`, e.i, `,"name":"n"`)
+	}),
+	jsonOf("large-names", func(e *textOf) {
+		e.event(`"ph":"X","pid":1,"tid":2,"ts":`, e.i*10, `,"dur":5,"name":"`, e.i, strings.Repeat("A", largeName), `"`)
+	}),
+	jsonOf("large-args", func(e *textOf) {
+		e.event(`"ph":"X","pid":1,"tid":2,"ts":`, e.i*10, `,"dur":5,"name":"n","args":{"a":"`, e.i, strings.Repeat("A", largeArg), `"}`)
+	}),
+	jsonOf("screenshots", func(e *textOf) {
+		e.event(`"ph":"I","s":"t","cat":"disabled-by-default-devtools.screenshot","pid":1,"tid":2,"ts":`, e.i*16667,
+			`,"name":"Screenshot","args":{"snapshot":"`, e.i, strings.Repeat("/9j/4AAQ", screenshot/8), `"}`)
+	}),
+	{name: "thread-names", head: "# tracer: nop\n#\n", each: func(b []byte, i, _ int) []byte {
+		e := textOf{b: b, i: i}
+		e.text("   comm", i, "-", i+1, "  (1) [000] .... ", i/1e6, ".", strconv.Itoa(1e6 + i%1e6)[1:], ": tracing_mark_write: B|", i+1, "|n", i, "\n")
+		return e.b
+	}},
+	{name: "sequences", each: func(b []byte, i, _ int) []byte {
+		interned := message{}.bytes(2, message{}.number(1, 1).bytes(2, strconv.AppendInt([]byte("nm"), int64(i), 10)))
+		event := message{}.number(9, 3).number(11, 7).number(10, 1)
+		return message(b).bytes(1, message{}.number(8, uint64(i)+1).number(10, uint64(i)+1).number(13, 1).bytes(12, interned).bytes(11, event))
+	}},
+	{name: "track-uuids", each: func(b []byte, i, _ int) []byte {
+		track := message{}.number(1, 1000+uint64(i)).bytes(2, strconv.AppendInt([]byte("track "), int64(i), 10))
+		event := message{}.number(9, 3).number(11, 1000+uint64(i)).bytes(23, []byte("n"))
+		b = message(b).bytes(1, message{}.number(10, 1).bytes(60, track))
+		return message(b).bytes(1, message{}.number(8, uint64(i)*10).number(10, 1).bytes(11, event))
+	}},
+	{name: "interned-names", each: func(b []byte, i, _ int) []byte {
+		interned := message{}.bytes(2, message{}.number(1, uint64(i)+1).bytes(2, strconv.AppendInt([]byte("nm"), int64(i), 10)))
+		event := message{}.number(9, 3).number(11, 7).number(10, uint64(i)+1)
+		flags := uint64(2)
+		if i == 0 {
+			flags = 1
+		}
+		return message(b).bytes(1, message{}.number(8, uint64(i)+1).number(10, 1).number(13, flags).bytes(12, interned).bytes(11, event))
+	}},
+	{name: "pprof-locations", head: pprofHead, each: func(b []byte, i, _ int) []byte {
+		b = message(b).bytes(4, message{}.number(1, uint64(i)+1).number(3, uint64(i)).bytes(4, message{}.number(1, 10_000_000_000+uint64(i))))
+		if i%stackDepth != stackDepth-1 {
+			return b
+		}
+		var stack message
+		for id := i - stackDepth + 2; id <= i+1; id++ {
+			stack = binary.AppendUvarint(stack, uint64(id))
+		}
+		return message(b).bytes(2, message{}.bytes(1, stack).bytes(2, message{1}))
+	}},
+}
+
+var pprofHead = string(message{}.bytes(6, nil).bytes(6, []byte("samples")).bytes(6, []byte("count")).bytes(1, message{}.number(1, 1).number(2, 2)))
+
+// textOf is the text of the i-th of n things.
+type textOf struct {
+	b    []byte
+	i, n int
+}
+
+// text appends texts and numbers.
+func (e *textOf) text(parts ...any) {
+	for _, part := range parts {
+		switch part := part.(type) {
+		case string:
+			e.b = append(e.b, part...)
+		case int:
+			e.b = strconv.AppendInt(e.b, int64(part), 10)
+		}
+	}
+}
+
+// event appends a JSON event.
+func (e *textOf) event(members ...any) {
+	e.b = append(e.b, '{')
+	e.text(members...)
+	e.b = append(e.b, "},\n"...)
+}
+
+func jsonOf(name string, each func(*textOf)) manyFormat {
+	return manyFormat{name, "[", `{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"work"}]`, func(b []byte, i, n int) []byte {
+		e := textOf{b, i, n}
+		each(&e)
+		return e.b
+	}}
+}
+
+// write writes a trace of n things.
+func (f *manyFormat) write(w *bufio.Writer, n int) error {
+	w.WriteString(f.head)
+	var b []byte
+	for i := range n {
+		b = f.each(b[:0], i, n)
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	_, err := w.WriteString(f.tail)
+	return err
+}

@@ -47,6 +47,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 		newInspectCommand(ui),
 		newRegisterCommand(),
 		newQueryCommand(ui),
+		newFlamegraphCommand(ui),
 		newTablesCommand(ui),
 		newVersionCommand(ui),
 		newCompletionCommand(),

@@ -116,3 +116,23 @@ _top AS (
 SELECT name, self_value, 100 * self_value / nullif(_all, 0) AS self_percent, cumulative_value,
        100 * cumulative_value / nullif(_all, 0) AS cumulative_percent /*!, trace_id */
 FROM _top;
+
+-- _stack_value is what a flame graph can be of: values at call stacks, each of a scope, which is a profile's file, a profiler
+-- or a heap, and of a metric, of which place tells the order.
+CREATE OR REPLACE VIEW _stack_value AS
+SELECT 'profile' AS kind, p.scope, p.id AS place, p.sample_type_type AS metric, p.sample_type_unit AS unit, NULL::BIGINT AS ts,
+       NULL::BIGINT AS utid, NULL::BIGINT AS upid, s.callsite_id, s.value /*!, s.trace_id */
+FROM aggregate_sample AS s
+JOIN aggregate_profile AS p ON p.id = s.aggregate_profile_id /*! AND p.trace_id = s.trace_id */
+UNION ALL
+SELECT 'samples', s.source, 0, 'samples', 'count', s.ts, s.utid, coalesce(s.upid, t.upid), s.callsite_id, 1 /*!, s.trace_id */
+FROM stack_sample AS s
+LEFT JOIN thread AS t ON t.id = s.utid /*! AND t.trace_id = s.trace_id */
+WHERE s.callsite_id IS NOT NULL
+UNION ALL
+SELECT 'heap', coalesce(a.heap_name, 'heap'), m.place, m.metric, m.unit, a.ts, NULL, a.upid, a.callsite_id,
+       CASE m.place WHEN 0 THEN greatest(a.count, 0) WHEN 1 THEN greatest(a.size, 0) WHEN 2 THEN a.count ELSE a.size END
+       /*!, a.trace_id */
+FROM heap_profile_allocation AS a
+CROSS JOIN (VALUES (0, 'alloc_objects', 'count'), (1, 'alloc_space', 'bytes'), (2, 'inuse_objects', 'count'),
+                   (3, 'inuse_space', 'bytes')) AS m(place, metric, unit);

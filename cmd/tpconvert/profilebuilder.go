@@ -33,7 +33,7 @@ type sampleKey struct {
 
 func newProfileBuilder(metrics []profile.ValueType) *profileBuilder {
 	b := &profileBuilder{
-		profile:   &profile.Profile{},
+		profile:   &profile.Profile{PeriodType: &profile.ValueType{}}, // without one pprof cannot merge
 		mappings:  map[profile.Mapping]*profile.Mapping{},
 		functions: map[functionName]*profile.Function{},
 		locations: map[string]int32{},

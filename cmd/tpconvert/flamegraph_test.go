@@ -1,0 +1,439 @@
+//go:build cgo
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+)
+
+// recorded is the path of a file of testdata.
+func recorded(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "..", "testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// parsed reads a profile with pprof's own package.
+func parsed(t *testing.T, path string) *profile.Profile {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	if err := p.CheckValid(); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return p
+}
+
+// pprofReport is what go tool pprof says of a profile, without what it says of the recording.
+func pprofReport(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool", "pprof", "-symbolize=none"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, &stderr)
+	}
+	return regexp.MustCompile(`(?m)^(Time|Duration): .*\n`).ReplaceAllString(string(text), "")
+}
+
+// TestFlamegraphKeepsProfiles reads profiles that the command wrote with pprof, which must tell the same as of the originals.
+func TestFlamegraphKeepsProfiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, reports := range map[string][][]string{
+		"go_heap.pb.gz": {{"-top", "-sample_index=inuse_space"}, {"-top", "-sample_index=alloc_objects"}, {"-tags", "-sample_index=alloc_space"}},
+		"go_cpu.pb.gz":  {{"-top"}, {"-tags"}, {"-traces", "-tagfocus=job=sort"}},
+	} {
+		tpconvert(t, dir, "flamegraph", "-o", name, recorded(t, name)).expect(t, exitDone, "")
+		for _, args := range reports {
+			got, want := pprofReport(t, append(args, filepath.Join(dir, name))...), pprofReport(t, append(args, recorded(t, name))...)
+			if args[0] == "-traces" { // in no order
+				got, want = sortedTraces(got), sortedTraces(want)
+			}
+			if got != want || strings.Count(want, "\n") < 5 {
+				t.Errorf("%s %s:\n%s\nwant\n%s", name, args, got, want)
+			}
+		}
+	}
+	for _, name := range []string{"go_block.pb.gz", "go_mutex.pb.gz", "go_goroutine.pb.gz"} {
+		tpconvert(t, dir, "flamegraph", "-o", name, recorded(t, name)).expect(t, exitDone, "")
+		if got, want := stackSums(parsed(t, filepath.Join(dir, name))), stackSums(parsed(t, recorded(t, name))); !maps.Equal(got, want) || len(want) == 0 {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func sortedTraces(text string) string {
+	head, rest, _ := strings.Cut(text, "-----------+")
+	traces := strings.Split(rest, "-----------+")
+	slices.Sort(traces)
+	return head + strings.Join(traces, "-----------+")
+}
+
+// stackSums adds up the values of a profile by stack, from the outermost function on, and metric.
+func stackSums(p *profile.Profile) map[string]int64 {
+	sums := map[string]int64{}
+	for _, s := range p.Sample {
+		for i, v := range s.Value {
+			if v != 0 {
+				sums[stackOf(s)+"|"+p.SampleType[i].Type] += v
+			}
+		}
+	}
+	return sums
+}
+
+func stackOf(s *profile.Sample) string {
+	var stack []string
+	for _, l := range s.Location {
+		for _, line := range l.Line {
+			stack = append([]string{line.Function.Name}, stack...)
+		}
+	}
+	return strings.Join(stack, ";")
+}
+
+// folded reads folded stacks.
+func folded(t *testing.T, path string) map[string]int64 {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]int64{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		i := strings.LastIndexByte(line, ' ')
+		n, err := strconv.ParseInt(line[i+1:], 10, 64)
+		if _, again := sums[line[:i]]; err != nil || again {
+			t.Errorf("%s: %q", path, line)
+		}
+		sums[line[:i]] = n
+	}
+	return sums
+}
+
+func TestFlamegraphFolded(t *testing.T) {
+	dir := t.TempDir()
+	tpconvert(t, dir, "flamegraph", "-o", "cpu.folded", "--metric", "cpu", recorded(t, "go_cpu.pb")).expect(t, exitDone, "")
+	want := map[string]int64{}
+	for stack, n := range stackSums(parsed(t, recorded(t, "go_cpu.pb"))) {
+		if stack, metric, _ := strings.Cut(stack, "|"); metric == "cpu" {
+			want[stack] = n
+		}
+	}
+	if got := folded(t, filepath.Join(dir, "cpu.folded")); !maps.Equal(got, want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+	// What it wrote is an input, too.
+	tpconvert(t, dir, "flamegraph", "-o", "again.folded", "cpu.folded").expect(t, exitDone, "")
+	if got := folded(t, filepath.Join(dir, "again.folded")); !maps.Equal(got, want) {
+		t.Errorf("again: %v\nwant %v", got, want)
+	}
+}
+
+// TestFlamegraphOfEachKind shows one stack of each kind of profile, and all of small ones.
+func TestFlamegraphOfEachKind(t *testing.T) {
+	dir := folder(t, map[string]string{"slices.json": goodTrace, "empty.json": `[{"ph":"i","pid":1,"tid":1,"ts":1,"name":"i"}]`,
+		"stacks.folded": "main;a 3\nmain;b;a 4\nmain;a 5\n"})
+	for _, c := range []struct {
+		args, want string
+		whole      bool
+	}{
+		{recorded(t, "perf.data"), "[libc.so.6];[burn];[burn];[burn] 20", true},
+		{recorded(t, "perf.script"), "__libc_start_call_main;main;outer;inner 20", true},
+		{recorded(t, "node.cpuprofile"), "(root);(idle) 39", false},
+		{"stacks.folded", "main;a 8\nmain;b;a 4", true},
+		{"slices.json", "work 3000\nwork;part 2000", true},
+		{"--slices --thread 2 slices.json", "work 3000\nwork;part 2000", true},
+		{"--slices --from 500ns --to 2us slices.json", "work 500\nwork;part 1000", true},
+		{"--from 12000 --to 14000 slices.json", "work 1000\nwork;part 1000", true},
+		{"--from 5ms --to 10ms " + recorded(t, "perf.data"), "[libc.so.6];[burn];[burn];[burn] 4", true},
+		{"--thread burn --process b* " + recorded(t, "perf.data"), "[libc.so.6];[burn];[burn];[burn] 20", true},
+	} {
+		os.Remove(filepath.Join(dir, "out.folded"))
+		tpconvert(t, dir, append([]string{"flamegraph", "-o", "out.folded"}, strings.Fields(c.args)...)...).expect(t, exitDone, "")
+		text, err := os.ReadFile(filepath.Join(dir, "out.folded"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(text); c.whole && got != c.want+"\n" || !strings.Contains("\n"+got, "\n"+c.want+"\n") {
+			t.Errorf("%s gives\n%s\nwant\n%s", c.args, got, c.want)
+		}
+	}
+	tpconvert(t, dir, "flamegraph", "--top", "empty.json").expect(t, exitFailure, "nothing to show of slices")
+}
+
+func TestFlamegraphRefuses(t *testing.T) {
+	dir := folder(t, map[string]string{"a.folded": "main;a 3\n", "b.folded": "main;b 4\n", "there.pb.gz": "", "slices.json": goodTrace})
+	perf, cpu := recorded(t, "perf.data"), recorded(t, "go_cpu.pb")
+	tpconvert(t, dir, "-q", cpu, recorded(t, "go_heap.pb.gz"), "pprofs").expect(t, exitDone, "")
+	tpconvert(t, dir, "-q", "a.folded", "b.folded", "both").expect(t, exitDone, "")
+	tpconvert(t, dir, "-q", "a.folded", "one").expect(t, exitDone, "")
+	for _, c := range []struct {
+		args    string
+		code    int
+		message string
+	}{
+		{"--top " + cpu, exitUsage, "go_cpu.pb has several metrics: name one by --metric: samples, cpu"},
+		{"-o x.folded " + cpu, exitUsage, "name one by --metric: samples, cpu"},
+		{"--top --metric space " + cpu, exitUsage, "go_cpu.pb has no metric space, only samples, cpu"},
+		{"--top --metric cpu --process demo " + cpu, exitUsage, "--process, --thread, --from and --to select nothing"},
+		{"--top --scope chrome " + perf, exitUsage, "has no profile chrome, only linux.perf"},
+		{"--top --process init " + perf, exitUsage, "has no process init, only 0, burn ("},
+		{"--top --thread 1 " + perf, exitUsage, "has no thread 1, only"},
+		{"--top --from 1h " + perf, exitFailure, "there is nothing to show of linux.perf with --from 1h"},
+		{"--top --from soon " + perf, exitUsage, "--from soon: want nanoseconds, or a time since the beginning such as 1.5s"},
+		{"--top pprofs", exitUsage, "pprofs has several profiles: name one by --scope, or several by a pattern: go_cpu.pb, go_heap.pb.gz"},
+		{"-o x.pb.gz --scope * pprofs", exitUsage, "go_cpu.pb and go_heap.pb.gz do not measure the same"},
+		{"--top --trace-id t_x both", exitUsage, "both has no trace t_x, only t_"},
+		{"--top --trace-id t_x one", exitUsage, "one has no trace t_x, only t_"},
+		{"--top --slices --from 1 both", exitUsage, "--from and --to are times of one trace: name it by --trace-id"},
+		{"--top --slices --scope x " + perf, exitUsage, "--slices and --scope exclude each other"},
+		{"--top --http :0 " + perf, exitUsage, "exclude each other"},
+		{"--http 80 " + perf, exitUsage, "want HOST:PORT"},
+		{"-o x.svg " + perf, exitUsage, "want a name that ends in .pb.gz, .pb or .folded"},
+		{"-o there.pb.gz " + perf, exitFailure, "there.pb.gz exists; --force replaces it"},
+		{"-o x.folded --base a.folded b.folded", exitUsage, "folded stacks cannot hold a comparison"},
+		{"-o x.pb.gz --base slices.json a.folded", exitFailure, "no metric in common: samples (count), and time (nanoseconds) in the base"},
+		{"--top missing", exitFailure, "missing"},
+		{"--top", exitUsage, "accepts 1 arg"},
+	} {
+		got := tpconvert(t, dir, append([]string{"flamegraph"}, strings.Fields(c.args)...)...)
+		if got.expect(t, c.code, c.message); got.stdout != "" {
+			t.Errorf("%s: %s", c.args, got.stdout)
+		}
+	}
+	for _, name := range names(t, dir) {
+		if strings.HasPrefix(name, "x") || strings.HasPrefix(name, ".") {
+			t.Errorf("left behind: %s", name)
+		}
+	}
+	tpconvert(t, dir, "flamegraph", "-f", "-o", "there.pb.gz", perf).expect(t, exitDone, "")
+	parsed(t, filepath.Join(dir, "there.pb.gz"))
+}
+
+// TestFlamegraphTags checks that threads and processes are tags.
+func TestFlamegraphTags(t *testing.T) {
+	dir := t.TempDir()
+	tpconvert(t, dir, "flamegraph", "-o", "perf.pb.gz", recorded(t, "perf.data")).expect(t, exitDone, "")
+	text := pprofReport(t, "-tags", filepath.Join(dir, "perf.pb.gz"))
+	for _, want := range []string{"process: Total 20 of 20", "thread: Total 20 of 20", "(  100%): burn"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+func TestFlamegraphOfManyTraces(t *testing.T) {
+	dir := folder(t, map[string]string{"a.folded": "main;a 3\nmain;b 1\n", "b.folded": "main;b 4\n"})
+	tpconvert(t, dir, "-q", "a.folded", "b.folded", "both").expect(t, exitDone, "")
+	tpconvert(t, dir, "register", "both", "both.duckdb").expect(t, exitDone, "")
+	all := strings.Fields(rowsOf(t, dir, "both", "SELECT trace_id FROM trace ORDER BY name"))[1:]
+	for _, input := range []string{"both", "both.duckdb"} {
+		for _, c := range []struct {
+			args []string
+			want map[string]int64
+		}{
+			{nil, map[string]int64{"main;a": 3, "main;b": 5}},
+			{[]string{"--trace-id", all[1]}, map[string]int64{"main;b": 4}},
+		} {
+			tpconvert(t, dir, append([]string{"flamegraph", "-f", "-o", "out.folded", input}, c.args...)...).expect(t, exitDone, "")
+			if got := folded(t, filepath.Join(dir, "out.folded")); !maps.Equal(got, c.want) {
+				t.Errorf("%s %v: %v, want %v", input, c.args, got, c.want)
+			}
+		}
+	}
+}
+
+func TestFlamegraphCompares(t *testing.T) {
+	dir := folder(t, map[string]string{"before.folded": "main;a 30\nmain;b 10\n", "after.folded": "main;a 20\nmain;b 40\n"})
+	tpconvert(t, dir, "flamegraph", "-o", "diff.pb.gz", "--base", "before.folded", "after.folded").expect(t, exitDone, "")
+	want := map[string]int64{"main;a|samples": -10, "main;b|samples": 30}
+	if got := stackSums(parsed(t, filepath.Join(dir, "diff.pb.gz"))); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	got := tpconvert(t, dir, "flamegraph", "--top", "--base", "before.folded", "after.folded")
+	got.expect(t, exitDone, "")
+	for _, want := range []string{"30 75.00%", "-10 25.00%"} { // of the 40 of the base
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("no %q in\n%s", want, got.stdout)
+		}
+	}
+}
+
+// TestFlamegraphOfHeap shows allocations, and which of several kinds of profile is chosen.
+func TestFlamegraphOfHeap(t *testing.T) {
+	dir := t.TempDir()
+	tpconvert(t, dir, "-q", recorded(t, "perf.data"), "out").expect(t, exitDone, "")
+	tpconvert(t, dir, "register", "--materialize", "out", "t.duckdb").expect(t, exitDone, "")
+	d, err := openDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.exec(t.Context(), "ATTACH '"+filepath.Join(dir, "t.duckdb")+"' AS t", "USE t",
+		`INSERT INTO heap_profile_allocation BY NAME
+		 SELECT ts, upid, 'libc.malloc' AS heap_name, callsite_id, 2 AS count, 100 AS size FROM stack_sample LIMIT 3`,
+		`INSERT INTO heap_profile_allocation BY NAME SELECT ts, upid, heap_name, callsite_id, -1 AS count, -50 AS size FROM heap_profile_allocation`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+	got := tpconvert(t, dir, "flamegraph", "--top", "t.duckdb")
+	got.expect(t, exitDone, "this is linux.perf; --scope shows another: libc.malloc")
+	for metric, want := range map[string]int64{"alloc_objects": 6, "alloc_space": 300, "inuse_objects": 3, "inuse_space": 150} {
+		args := []string{"flamegraph", "-f", "-o", "out.folded", "--scope", "libc.malloc", "--metric", metric, "--process", "burn", "t.duckdb"}
+		tpconvert(t, dir, args...).expect(t, exitDone, "")
+		if got := folded(t, filepath.Join(dir, "out.folded")); got["[libc.so.6];[burn];[burn];[burn]"] != want || len(got) != 1 {
+			t.Errorf("%s: %v, want %d", metric, got, want)
+		}
+	}
+	tpconvert(t, dir, "flamegraph", "--top", "--scope", "libc.malloc", "--metric", "inuse_space", "--thread", "burn", "t.duckdb").
+		expect(t, exitUsage, "--thread selects nothing")
+}
+
+// web starts the web interface and returns its address and what ends it.
+func web(t *testing.T, dir string, args ...string) (url string, end func()) {
+	t.Helper()
+	cmd := command(t, dir, append([]string{"flamegraph"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	url, _, _ = strings.Cut(line, " ")
+	if err != nil || !strings.HasPrefix(url, "http://localhost:") {
+		t.Fatalf("%q, %v; stderr: %s", line, err, &stderr)
+	}
+	return url, func() {
+		t.Helper()
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
+			t.Errorf("it ends with %v; stderr: %s", err, &stderr)
+		}
+	}
+}
+
+func get(t *testing.T, url, host string) (status int, text string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if host != "" {
+		request.Host = host
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+func TestFlamegraphWeb(t *testing.T) {
+	dir := t.TempDir()
+	url, end := web(t, dir, recorded(t, "go_cpu.pb"))
+	defer end()
+	root := strings.TrimSuffix(url, "ui/flamegraph")
+	for path, want := range map[string]string{
+		"": "main.shuffle", "ui/": "main.shuffle", "ui/top": "main.shuffle", "ui/peek?f=shuffle": "sort.partition_func", "ui/flamegraph?f=tree": "main.tree",
+	} {
+		if status, text := get(t, root+path, ""); status != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("%s: status %d, %d bytes without %s", path, status, len(text), want)
+		}
+	}
+	if status, _ := get(t, root+"ui/missing", ""); status != http.StatusNotFound {
+		t.Errorf("a page that is not there: status %d", status)
+	}
+	for host, want := range map[string]int{"evil.example": http.StatusForbidden, "127.0.0.1:80": http.StatusOK, "[::1]:80": http.StatusOK} {
+		if status, _ := get(t, url, host); status != want {
+			t.Errorf("host %s: status %d, want %d", host, status, want)
+		}
+	}
+	_, data := get(t, root+"ui/download", "")
+	p, err := profile.ParseData([]byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := stackSums(p), stackSums(parsed(t, recorded(t, "go_cpu.pb"))); !maps.Equal(got, want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+}
+
+// TestFlamegraphInBrowser looks at the page as a person does.
+func TestFlamegraphInBrowser(t *testing.T) {
+	var chromium string
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			chromium = path
+			break
+		}
+	}
+	if chromium == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("there is no chromium, which .ci/run installs")
+		}
+		t.Skip("!!! NOT RUN: there is no chromium to look at the flame graph with")
+	}
+	for name, c := range map[string]struct{ args, boxes []string }{
+		"profile": {[]string{recorded(t, "go_cpu.pb")}, []string{"root", "main.shuffle", "main.hash"}},
+		"slices":  {[]string{"--slices", "--thread", "RenderThread", recorded(t, "app.ftrace")}, []string{"root", "DrawFrame"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			url, end := web(t, dir, c.args...)
+			defer end()
+			page := exec.CommandContext(t.Context(), chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+				"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+				"--user-data-dir="+filepath.Join(dir, "browser"), "--virtual-time-budget=3000", "--dump-dom", url)
+			var stderr bytes.Buffer
+			page.Stderr = &stderr
+			dom, err := page.Output()
+			if err != nil {
+				t.Fatalf("%v: %s", err, &stderr)
+			}
+			for _, text := range c.boxes {
+				// A script draws the boxes.
+				if !regexp.MustCompile(`<div class="boxtext"[^>]*>` + regexp.QuoteMeta(text) + `</div>`).Match(dom) {
+					t.Errorf("no box has the text %s: %s", text, dom)
+				}
+			}
+		})
+	}
+}

@@ -171,6 +171,11 @@ func (d *Dataset) Close() {
 		return
 	}
 	defer unlock()
+	d.removeUnused()
+}
+
+// removeUnused removes the folders if no trace was committed and nobody is at work in them.
+func (d *Dataset) removeUnused() {
 	if d.Has(noTrace) || os.Remove(d.own("tmp")) != nil {
 		return
 	}
@@ -200,6 +205,7 @@ func (d *Dataset) lock() (unlock func() error, err error) {
 		case err == nil:
 			return f.Close, nil
 		case !errors.Is(err, errLocked): // another run removed the folder meanwhile
+			d.removeUnused()
 			return nil, targetError(d.path, err)
 		}
 	}

@@ -128,6 +128,15 @@ var errLocked = errors.New("locked by another process")
 // tryLock locks a folder until the file is closed or the process ends.
 func tryLock(path string) (*os.File, error) { return lockFolder(path, false) }
 
+// LockFolder locks a folder, and waits for others that have it locked, until unlock is called.
+func LockFolder(path string) (unlock func() error, err error) {
+	f, err := lockFolder(path, true)
+	if err != nil {
+		return nil, targetError(path, err)
+	}
+	return f.Close, nil
+}
+
 // lockFolder is tryLock that waits for others if told to.
 func lockFolder(path string, wait bool) (*os.File, error) {
 	f, err := os.Open(path)

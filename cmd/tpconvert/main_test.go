@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -306,6 +307,13 @@ func TestStandardInput(t *testing.T) {
 // at work.
 func stalled(t *testing.T, dir string) *exec.Cmd {
 	t.Helper()
+	cmd, _ := stalledWith(t, dir)
+	return cmd
+}
+
+// stalledWith is stalled with what the trace can be brought to its end by.
+func stalledWith(t *testing.T, dir string) (*exec.Cmd, io.WriteCloser) {
+	t.Helper()
 	cmd := command(t, dir, "-", "out")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -320,7 +328,7 @@ func stalled(t *testing.T, dir string) *exec.Cmd {
 	if len(names(t, dir)) == 0 {
 		t.Fatal("nothing is being written")
 	}
-	return cmd
+	return cmd, in
 }
 
 func TestInterrupt(t *testing.T) {
@@ -343,6 +351,29 @@ func TestInterrupt(t *testing.T) {
 				t.Errorf("left behind: %v", all)
 			}
 		})
+	}
+}
+
+// TestIgnoredSignals interrupts a conversion as nohup starts it.
+func TestIgnoredSignals(t *testing.T) {
+	for _, of := range []os.Signal{syscall.SIGHUP, os.Interrupt} {
+		signal.Ignore(of) // which the command inherits
+		defer signal.Reset(of)
+	}
+	dir := t.TempDir()
+	cmd, in := stalledWith(t, dir)
+	if err := errors.Join(cmd.Process.Signal(syscall.SIGHUP), cmd.Process.Signal(os.Interrupt)); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond)
+	if _, err := io.WriteString(in, "]"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+		t.Errorf("%v", err)
+	}
+	if n := rows(t, dir, "out", "slice.parquet"); n != 2 {
+		t.Errorf("%d slices", n)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
@@ -118,6 +119,28 @@ func TestRegisterRefuses(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(dir, pattern)); left != nil {
 			t.Errorf("left behind: %q", left)
 		}
+	}
+}
+
+func TestRegisterTwiceAtOnce(t *testing.T) {
+	dir := dataset(t, goodTrace)
+	tpconvert(t, dir, "register", "out", "t.duckdb").expect(t, exitDone, "")
+	for range 3 {
+		var outcomes [4]outcome
+		var running sync.WaitGroup
+		for i := range outcomes {
+			running.Go(func() { outcomes[i] = tpconvert(t, dir, "register", "-f", "out", "t.duckdb") })
+		}
+		running.Wait()
+		for _, got := range outcomes {
+			got.expect(t, exitDone, "")
+		}
+	}
+	if got := rowsOf(t, dir, "t.duckdb", "SELECT count(*) AS n FROM slice"); got != "n\n2\n" {
+		t.Errorf("got %q", got)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); left != nil {
+		t.Errorf("left behind: %q", left)
 	}
 }
 

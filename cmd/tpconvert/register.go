@@ -128,10 +128,20 @@ func (o *registerOptions) admit(ctx context.Context, file string) error {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	// DuckDB would take another registration that looks at the file for one that has it open.
+	unlock, err := export.LockFolder(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := d.attach(ctx, file, ""); err != nil {
 		return err
 	}
-	if _, err := sqlfuncs.Registered(ctx, d.conn); errors.Is(err, sqlfuncs.ErrForeign) {
+	_, err = sqlfuncs.Registered(ctx, d.conn)
+	if err := d.detach(ctx); err != nil {
+		return err
+	}
+	if errors.Is(err, sqlfuncs.ErrForeign) {
 		return fmt.Errorf("%s exists and is %w", file, err)
 	}
 	if !o.replace {

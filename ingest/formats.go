@@ -7,6 +7,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/fuchsia"
 	"github.com/tpconvert/tpconvert/ingest/gecko"
+	"github.com/tpconvert/tpconvert/ingest/instruments"
 	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/logcat"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
@@ -34,6 +35,7 @@ var Formats = []*format.Format{
 	compressed.Zstd,
 	// Text formats.
 	gecko.Format,
+	instruments.Format,
 	json.Format,
 	compressed.Ctrace,
 	ninja.Format,

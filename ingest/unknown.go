@@ -28,7 +28,7 @@ var signatures = []struct {
 	{"a heap profile of gperftools", 0, "heap profile: "},
 	{"a contention profile of gperftools", 0, "--- contention"},
 	{"a CPU profile of gperftools", 0, "\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00"},
-	{"an XML file, as of Instruments", 0, "<?xml"},
+	{"an XML file", 0, "<?xml"},
 	{"an Android bug report", 0, "========================================================\n== dumpstate: "},
 	{"xz", 0, "\xfd7zXZ\x00"},
 	{"bzip2", 0, "BZh"},

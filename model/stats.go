@@ -91,6 +91,9 @@ const (
 	// StatUnreadFact counts what a trace says of itself, or of how to show it, that
 	// makes no rows, by kind.
 	StatUnreadFact
+	// StatInstrumentsParseErrors counts numbers of Instruments' XML that are none, and
+	// rows without a time.
+	StatInstrumentsParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -111,6 +114,7 @@ var ownStats = [...]statInfo{
 	{"art_method_parse_errors", false, DataLoss, FromAnalysis},
 	{"gecko_parse_errors", false, DataLoss, FromAnalysis},
 	{"unread_fact", true, Notice, FromAnalysis},
+	{"instruments_parse_errors", false, DataLoss, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

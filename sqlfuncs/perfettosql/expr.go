@@ -581,7 +581,7 @@ func (p *parser) call(t token) expr {
 	p.next()
 	name := strings.ToLower(t.text)
 	head := &piece{pos: t.pos}
-	first := len(p.in.references)
+	first, within := len(p.in.references), len(p.selections)
 	var args []expr
 	var items []pieces
 	var body pieces
@@ -655,6 +655,9 @@ func (p *parser) call(t token) expr {
 		p.in.aggregates = append(p.in.aggregates, a)
 		for _, r := range p.in.references[first:] {
 			r.aggregated = true
+		}
+		for _, inner := range p.selections[within:] {
+			inner.aggregated = inner.aggregated || inner.outer == p.in
 		}
 	}
 	return e

@@ -8,6 +8,9 @@ import (
 // selection is a SELECT with its own rows, without those joined to it by UNION and so on.
 type selection struct {
 	outer      *selection // that it is part of, nil if none
+	place      clause     // of the outer one, in which it stands
+	item       int        // of the outer one's result, in which it stands
+	aggregated bool       // it stands in an argument of an aggregate of the outer one
 	items      []*item
 	sources    []*source
 	references []*reference // that stand in it
@@ -42,6 +45,9 @@ type groupKey struct {
 // enter begins a selection in another.
 func (p *parser) enter(outer *selection) *selection {
 	p.in = &selection{outer: outer, where: &piece{pos: -1}, whereEnd: &piece{pos: -1}}
+	if outer != nil {
+		p.in.place, p.in.item = outer.clause, len(outer.items)-1
+	}
 	p.selections = append(p.selections, p.in)
 	return p.in
 }

@@ -216,7 +216,7 @@ func (p *parser) analyse() {
 	}
 	for _, in := range slices.Backward(p.selections) {
 		in.inlineAliases()
-		in.group()
+		in.group(p.references)
 		in.moveConditions()
 	}
 }
@@ -281,7 +281,7 @@ func (in *selection) inlineAliases() {
 }
 
 // group lets columns that are no keys be of one row of the group.
-func (in *selection) group() {
+func (in *selection) group(all []*reference) {
 	if !in.many() {
 		return
 	}
@@ -303,30 +303,57 @@ func (in *selection) group() {
 			keys[i] = true
 		}
 	}
+	isKey := func(r *reference) bool {
+		return slices.ContainsFunc(in.keys, func(k groupKey) bool { return k.ref != nil && r.same(k.ref) })
+	}
+	for _, r := range all {
+		q := in.part(r.in)
+		if q == nil || r.scope != in || r.sources == nil || r.aggregated || q.aggregated || isKey(r) {
+			continue
+		}
+		// The value that min or max are of may mean something else in there.
+		if (q.place == inItems && !keys[q.item] || q.place == inHaving || q.place == inOrder) && in.extreme() == nil {
+			r.piece.become(in.any(r.piece.text))
+		}
+	}
 	for _, r := range in.references {
 		r.resolve()
 		switch {
 		case r.aggregated, r.clause != inItems && r.clause != inHaving && r.clause != inOrder, r.clause == inItems && keys[r.item],
-			r.alias != nil, r.scope != in, slices.ContainsFunc(in.keys, func(k groupKey) bool { return k.ref != nil && r.same(k.ref) }):
+			r.alias != nil, r.scope != in, isKey(r):
 		default:
 			r.piece.become(in.any(r.piece.text))
 		}
 	}
 }
 
+// part is the selection that stands in this one and is, or has in it, another; nil if the other stands elsewhere.
+func (in *selection) part(other *selection) *selection {
+	for ; other != nil; other = other.outer {
+		if other.outer == in {
+			return other
+		}
+	}
+	return nil
+}
+
+// extreme is the call of min or max that chooses the row of a group, the last one as in SQLite; nil if there is none.
+func (in *selection) extreme() *aggregate {
+	for _, a := range slices.Backward(in.aggregates) {
+		if a.name == "min" || a.name == "max" {
+			return a
+		}
+	}
+	return nil
+}
+
 // any is a column of one row of a group: of that with the least or greatest value if there is min or max, else of the first.
 // Where all values are NULL, SQLite takes the last row of a group.
 func (in *selection) any(column string) string {
-	last := -1
-	for i, a := range in.aggregates {
-		if a.name == "min" || a.name == "max" {
-			last = i
-		}
-	}
-	if last < 0 {
+	a := in.extreme()
+	if a == nil {
 		return "first(" + column + ")"
 	}
-	a := in.aggregates[last]
 	value, fallback := a.value.line(), "first"
 	if a.filter != nil {
 		value = "CASE WHEN " + a.filter.line() + " THEN " + value + " END"

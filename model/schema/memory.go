@@ -25,7 +25,7 @@ type HeapProfileAllocation struct {
 
 // HeapGraph holds dumps of Java heaps. Rows are held because size and truncation are known at the end of a dump.
 type HeapGraph struct {
-	table.Table `tp:"heap_graph,bounds=ts,planned,held" doc:"A dump of a Java heap."`
+	table.Table `tp:"heap_graph,bounds=ts,held" doc:"A dump of a Java heap."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"When it was taken, ns of the trace clock."`
 	UPID        table.Int64  `tp:"3,upid,ref=process" doc:"Process whose heap it is."`
 	DumpReason  table.String `tp:"4,dump_reason" doc:"What caused it, such as OOME."`
@@ -35,7 +35,7 @@ type HeapGraph struct {
 
 // HeapGraphClass holds the classes of dumps. Rows are held because superclasses and deobfuscated names are resolved last.
 type HeapGraphClass struct {
-	table.Table      `tp:"heap_graph_class,planned,held" doc:"A class of a Java heap."`
+	table.Table      `tp:"heap_graph_class,held" doc:"A class of a Java heap."`
 	Name             table.String `tp:"2,name" doc:"Name, maybe obfuscated."`
 	DeobfuscatedName table.String `tp:"3,deobfuscated_name" doc:"Name before obfuscation."`
 	Location         table.String `tp:"4,location" doc:"APK, DEX or JAR file that it is in."`
@@ -44,9 +44,9 @@ type HeapGraphClass struct {
 	Kind             table.String `tp:"7,kind" doc:"Kind of class, such as KIND_NORMAL or KIND_ARRAY."`
 }
 
-// HeapGraphObject holds the objects of dumps. A tracker pins the rows of a dump until it is complete, when roots and reachability are known.
+// HeapGraphObject holds the objects of dumps. The rows of a dump are added when it is complete, as roots and reachability are known then.
 type HeapGraphObject struct {
-	table.Table    `tp:"heap_graph_object,bounds=graph_sample_ts,planned" doc:"An object on a Java heap."`
+	table.Table    `tp:"heap_graph_object,bounds=graph_sample_ts" doc:"An object on a Java heap."`
 	UPID           table.Int64  `tp:"2,upid,ref=process" doc:"Process whose heap it is on."`
 	GraphSampleTS  table.Int64  `tp:"3,graph_sample_ts" doc:"When the dump was taken, ns of the trace clock."`
 	SelfSize       table.Int64  `tp:"4,self_size" doc:"Size without what it refers to, bytes."`
@@ -62,7 +62,7 @@ type HeapGraphObject struct {
 
 // HeapGraphReference holds the references of dumps. Rows are held because deobfuscated names come at the end of the trace.
 type HeapGraphReference struct {
-	table.Table           `tp:"heap_graph_reference,planned,held" doc:"A reference from a field of an object to another object."`
+	table.Table           `tp:"heap_graph_reference,held" doc:"A reference from a field of an object to another object."`
 	ReferenceSetID        table.Int64  `tp:"2,reference_set_id,asc" doc:"The fields of one object: rows with the same number belong together."`
 	OwnerID               table.Int64  `tp:"3,owner_id,ref=heap_graph_object" doc:"Object with the field."`
 	OwnedID               table.Int64  `tp:"4,owned_id,null,ref=heap_graph_object" doc:"Object that it refers to."`
@@ -73,7 +73,7 @@ type HeapGraphReference struct {
 
 // HeapGraphObjectData adds to the objects of HPROF dumps.
 type HeapGraphObjectData struct {
-	table.Table       `tp:"heap_graph_object_data,planned" doc:"What an object on a Java heap contains."`
+	table.Table       `tp:"heap_graph_object_data" doc:"What an object on a Java heap contains."`
 	FieldSetID        table.Int64  `tp:"2,field_set_id,null" doc:"Its primitive fields: the rows of heap_graph_primitive with this field_set_id."`
 	ValueString       table.String `tp:"3,value_string" doc:"Text of a java.lang.String."`
 	ArrayElementType  table.String `tp:"4,array_element_type" doc:"Type of the elements of a primitive array."`
@@ -84,7 +84,7 @@ type HeapGraphObjectData struct {
 
 // HeapGraphPrimitive adds to the objects of HPROF dumps.
 type HeapGraphPrimitive struct {
-	table.Table `tp:"heap_graph_primitive,planned" doc:"A field of an object with a value that is no reference."`
+	table.Table `tp:"heap_graph_primitive" doc:"A field of an object with a value that is no reference."`
 	FieldSetID  table.Int64   `tp:"2,field_set_id,asc" doc:"The fields of one object: rows with the same number belong together."`
 	FieldName   table.String  `tp:"3,field_name" doc:"Class and field, such as Foo.count."`
 	FieldType   table.String  `tp:"4,field_type" doc:"Type: boolean, byte, char, short, int, long, float or double."`
@@ -100,7 +100,7 @@ type HeapGraphPrimitive struct {
 
 // HeapGraphThreadCallsite is filled from dumps with the stacks of threads.
 type HeapGraphThreadCallsite struct {
-	table.Table `tp:"heap_graph_thread_callsite,planned" doc:"The call stack of a thread when its heap was dumped."`
+	table.Table `tp:"heap_graph_thread_callsite" doc:"The call stack of a thread when its heap was dumped."`
 	HeapGraphID table.Int64 `tp:"2,heap_graph_id,ref=heap_graph" doc:"Dump."`
 	UTID        table.Int64 `tp:"3,utid,ref=thread" doc:"Thread."`
 	CallsiteID  table.Int64 `tp:"4,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack."`
@@ -108,7 +108,7 @@ type HeapGraphThreadCallsite struct {
 
 // HeapGraphJavaOOMEDetails is filled from dumps that running out of memory caused.
 type HeapGraphJavaOOMEDetails struct {
-	table.Table         `tp:"heap_graph_java_oome_details,planned" doc:"The allocation that failed and made Android dump a Java heap."`
+	table.Table         `tp:"heap_graph_java_oome_details" doc:"The allocation that failed and made Android dump a Java heap."`
 	HeapGraphID         table.Int64  `tp:"2,heap_graph_id,ref=heap_graph" doc:"Dump."`
 	AllocationSizeBytes table.Int64  `tp:"3,allocation_size_bytes" doc:"Bytes that were asked for."`
 	TotalBytesFree      table.Int64  `tp:"4,total_bytes_free" doc:"Bytes that were free."`

@@ -10,6 +10,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/ftrace"
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/proto/packages"
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
@@ -78,8 +79,10 @@ func (a *android) packageList(data []byte) {
 		a.packages[string(name)] = true
 		t := &a.Store.PackageList
 		row := t.Append()
-		t.PackageName.Set(row, a.Store.Strings.InternBytes(name))
-		t.UID.Set(row, message.Int64(info, pb.PackagesList_PackageInfo_UID))
+		id, uid := a.Store.Strings.InternBytes(name), message.Int64(info, pb.PackagesList_PackageInfo_UID)
+		packages.Of(a.Reader).Add(id, uid)
+		t.PackageName.Set(row, id)
+		t.UID.Set(row, uid)
 		t.Debuggable.Set(row, message.Int64(info, pb.PackagesList_PackageInfo_Debuggable) != 0)
 		t.ProfileableFromShell.Set(row, message.Int64(info, pb.PackagesList_PackageInfo_ProfileableFromShell) != 0)
 		t.VersionCode.Set(row, message.Int64(info, pb.PackagesList_PackageInfo_VersionCode))

@@ -10,6 +10,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/ftrace"
 	"github.com/tpconvert/tpconvert/ingest/proto/generickernel"
 	"github.com/tpconvert/tpconvert/ingest/proto/gpu"
+	"github.com/tpconvert/tpconvert/ingest/proto/heap"
 	"github.com/tpconvert/tpconvert/ingest/proto/power"
 	"github.com/tpconvert/tpconvert/ingest/proto/profiling"
 	"github.com/tpconvert/tpconvert/ingest/proto/system"
@@ -23,6 +24,7 @@ var read = proto.Reads(
 	traceinfo.Modules,
 	chrome.Modules,
 	profiling.Modules,
+	heap.Modules,
 	trackevent.Modules,
 	system.Modules,
 	ftrace.Modules,

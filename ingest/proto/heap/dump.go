@@ -1,0 +1,430 @@
+package heap
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/androidpb"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// dump is a dump that is being read. Objects come before their classes, and those before
+// the names of fields and files: what refers to them is resolved when it is complete.
+type dump struct {
+	*graphs
+	*model.HeapDump
+	foreign bool // the packet is of another dump
+
+	next      uint64 // index of the next packet
+	truncated bool
+	heapSize  int64 // bytes
+
+	hasHeapSize bool
+	lastObject  uint64
+	lastType    int32
+
+	objects   map[uint64]int32
+	classes   map[uint64]int32
+	fields    map[uint64]int32 // those that are referred to have no name at first
+	locations map[uint64]model.StringID
+	types     map[uint64]*classFields
+	// implied are objects whose references are in the fields of their class, in order.
+	implied   []impliedFields
+	rootIDs   []rootID
+	internal  int32   // the field of references that the runtime keeps
+	vmObjects []int32 // that are not collected
+	native    map[int32]int64
+}
+
+// classFields is a HeapGraphType.
+type classFields struct {
+	name        model.StringID
+	location    uint64
+	hasLocation bool
+	size        int64
+	fields      []int32 // by number
+	super       uint64
+	loader      uint64
+	kind        int32
+	// above is the next superclass that has fields, nil if there is none.
+	above      *classFields
+	aboveKnown bool
+}
+
+type impliedFields struct {
+	object     int32
+	references int32
+}
+
+type rootID struct {
+	id   uint64
+	kind model.StringID
+}
+
+func (g *graphs) newDump(upid model.UPID, ts int64) *dump {
+	d := &dump{
+		graphs: g, HeapDump: g.Store.NewHeapDump(upid, ts),
+		objects: map[uint64]int32{}, classes: map[uint64]int32{}, fields: map[uint64]int32{},
+		locations: map[uint64]model.StringID{}, types: map[uint64]*classFields{}, native: map[int32]int64{},
+	}
+	d.internal = d.AddField(model.HeapField{Name: g.Store.Strings.Intern("runtimeInternalObjects")})
+	return d
+}
+
+func (d *dump) malformed() { d.File.Add(model.StatHeapGraphMalformedPacket, d.UPID, 1) }
+
+func (d *dump) objectOf(id uint64) int32 {
+	number, known := d.objects[id]
+	if !known {
+		number = d.AddObject()
+		d.objects[id] = number
+	}
+	return number
+}
+
+func (d *dump) classOf(id uint64) int32 {
+	number, known := d.classes[id]
+	if !known {
+		number = d.AddClass()
+		d.classes[id] = number
+	}
+	return number
+}
+
+func (d *dump) fieldOf(id uint64) int32 {
+	number, known := d.fields[id]
+	if !known {
+		number = d.AddField(model.HeapField{})
+		d.fields[id] = number
+	}
+	return number
+}
+
+// object reads a HeapGraphObject.
+func (d *dump) object(data []byte) {
+	var id, delta, class, size, base uint64
+	heapType := d.lastType
+	var registered int64
+	hasRegistered := false
+	var bitmap bitmapFields
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case androidpb.HeapGraphObject_ID:
+			id = f.Uint64()
+		case androidpb.HeapGraphObject_IDDelta:
+			delta = f.Uint64()
+		case androidpb.HeapGraphObject_TypeID:
+			class = f.Uint64()
+		case androidpb.HeapGraphObject_SelfSize:
+			size = f.Uint64()
+		case androidpb.HeapGraphObject_ReferenceFieldIDBase: // of objects, whatever it is called
+			base = f.Uint64()
+		case androidpb.HeapGraphObject_HeapTypeDelta:
+			heapType = f.Int32()
+		case androidpb.HeapGraphObject_NativeAllocationRegistrySizeField:
+			registered, hasRegistered = f.Int64(), true
+		default:
+			bitmap.read(&f.Field)
+		}
+	}
+	if delta != 0 {
+		id = d.lastObject + delta
+	}
+	var fields, owned []uint64
+	for v := range message.Numbers(data, androidpb.HeapGraphObject_ReferenceFieldID) {
+		fields = append(fields, v)
+	}
+	for v := range message.Numbers(data, androidpb.HeapGraphObject_ReferenceObjectID) {
+		if v != 0 {
+			v += base
+		}
+		owned = append(owned, v)
+	}
+	if len(fields) > 0 && len(fields) != len(owned) {
+		d.malformed()
+		return
+	}
+	if d.foreign {
+		d.File.Count(model.StatHeapGraphNonFinalizedGraph)
+		return
+	}
+	d.lastObject, d.lastType = id, heapType
+	number, of := d.objectOf(id), d.classOf(class)
+	o := d.Object(number)
+	o.SelfSize, o.Class = int64(size), of
+	if heapType != androidpb.HeapGraphObject_HeapType_Unknown {
+		o.Type = word(d.words.heapTypes, heapType)
+	}
+	switch heapType {
+	case androidpb.HeapGraphObject_HeapType_Zygote, androidpb.HeapGraphObject_HeapType_BootImage:
+		d.vmObjects = append(d.vmObjects, number)
+	}
+	o.Data = bitmap.store(d.Store)
+	if hasRegistered {
+		d.native[number] = registered
+	}
+	for i, v := range owned {
+		to, field := model.NoHeapObject, model.NoHeapField
+		if v != 0 {
+			to = d.objectOf(v)
+		}
+		if len(fields) > 0 {
+			field = d.fieldOf(fields[i])
+		}
+		d.Refer(number, to, field)
+	}
+	if len(owned) > 0 && len(fields) == 0 {
+		d.implied = append(d.implied, impliedFields{number, int32(len(owned))})
+	}
+	for v := range message.Numbers(data, androidpb.HeapGraphObject_RuntimeInternalObjectID) {
+		d.Refer(number, d.objectOf(v), d.internal)
+	}
+}
+
+// bitmapFields are the fields of an android.graphics.Bitmap.
+type bitmapFields struct {
+	id, source, width, height             int64
+	hasID, hasSource, hasWidth, hasHeight bool
+}
+
+func (b *bitmapFields) read(f *wire.Field) {
+	switch f.Number {
+	case androidpb.HeapGraphObject_BitmapIDField:
+		b.id, b.hasID = f.Int64(), true
+	case androidpb.HeapGraphObject_BitmapSourceIDField:
+		b.source, b.hasSource = f.Int64(), true
+	case androidpb.HeapGraphObject_BitmapWidthField:
+		b.width, b.hasWidth = int64(f.Uint32()), true
+	case androidpb.HeapGraphObject_BitmapHeightField:
+		b.height, b.hasHeight = int64(f.Uint32()), true
+	}
+}
+
+// store stores the fields as the contents of an object, if there are any.
+func (b *bitmapFields) store(s *model.Store) (data int32) {
+	if !b.hasID && !b.hasSource && !b.hasWidth && !b.hasHeight {
+		return model.NoHeapData
+	}
+	t := &s.HeapGraphPrimitive
+	set := t.Rows()
+	add := func(name, kind string, is bool) (row int64) {
+		if is {
+			row = t.Append()
+			t.FieldSetID.Set(row, set)
+			t.FieldName.Set(row, s.Strings.Intern("android.graphics.Bitmap."+name))
+			t.FieldType.Set(row, s.Strings.Intern(kind))
+		}
+		return row
+	}
+	if row := add("mId", "long", b.hasID); b.hasID {
+		t.LongValue.Set(row, b.id)
+	}
+	if row := add("mSourceId", "long", b.hasSource); b.hasSource {
+		t.LongValue.Set(row, b.source)
+	}
+	if row := add("mWidth", "int", b.hasWidth); b.hasWidth {
+		t.IntValue.Set(row, b.width)
+	}
+	if row := add("mHeight", "int", b.hasHeight); b.hasHeight {
+		t.IntValue.Set(row, b.height)
+	}
+	row := s.HeapGraphObjectData.Append()
+	s.HeapGraphObjectData.FieldSetID.Set(row, set)
+	return int32(row)
+}
+
+// class reads a HeapGraphType.
+func (d *dump) class(data []byte) {
+	c := &classFields{}
+	var id uint64
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case androidpb.HeapGraphType_ID:
+			id = f.Uint64()
+		case androidpb.HeapGraphType_LocationID:
+			c.location, c.hasLocation = f.Uint64(), true
+		case androidpb.HeapGraphType_ClassName:
+			c.name = d.Store.Strings.InternBytes(f.Bytes())
+		case androidpb.HeapGraphType_ObjectSize:
+			c.size = f.Int64()
+		case androidpb.HeapGraphType_SuperclassID:
+			c.super = f.Uint64()
+		case androidpb.HeapGraphType_ReferenceFieldID:
+			for v := range f.Varints {
+				c.fields = append(c.fields, d.fieldOf(v))
+			}
+		case androidpb.HeapGraphType_Kind:
+			c.kind = f.Int32()
+		case androidpb.HeapGraphType_ClassloaderID:
+			c.loader = f.Uint64()
+		}
+	}
+	d.types[id] = c
+}
+
+// field reads the name of a field, which its type may stand before.
+func (d *dump) field(data []byte) {
+	iid, text := internedText(data)
+	f := d.Field(d.fieldOf(iid))
+	if f.Name != 0 {
+		return
+	}
+	if kind, name, typed := bytes.Cut(text, []byte(" ")); typed {
+		f.Type, text = d.Store.Strings.InternBytes(kind), name
+	}
+	f.Name = d.Store.Strings.InternBytes(text)
+}
+
+// location reads the name of a file that classes are in.
+func (d *dump) location(data []byte) {
+	iid, text := internedText(data)
+	if _, known := d.locations[iid]; !known {
+		d.locations[iid] = d.Store.Strings.InternBytes(text)
+	}
+}
+
+// root reads a HeapGraphRoot.
+func (d *dump) root(data []byte) {
+	if d.foreign {
+		d.File.Count(model.StatHeapGraphNonFinalizedGraph)
+		return
+	}
+	kind := word(d.words.roots, message.Int32(data, androidpb.HeapGraphRoot_RootType))
+	for id := range message.Numbers(data, androidpb.HeapGraphRoot_ObjectIDs) {
+		d.rootIDs = append(d.rootIDs, rootID{id, kind})
+	}
+}
+
+// finish resolves what came late, and stores the dump.
+func (d *dump) finish() {
+	ids := slices.Sorted(maps.Keys(d.types))
+	byNumber := make([]*classFields, 0, len(d.classes))
+	for _, id := range ids {
+		number := d.classOf(id)
+		for int(number) >= len(byNumber) {
+			byNumber = append(byNumber, nil)
+		}
+		byNumber[number] = d.types[id]
+		d.resolveClass(d.types[id], number)
+	}
+	for len(byNumber) < len(d.classes) {
+		byNumber = append(byNumber, nil)
+	}
+	d.resolveObjects(byNumber)
+	for _, root := range d.rootIDs {
+		if number, known := d.objects[root.id]; known {
+			d.AddRoot(number, root.kind)
+		}
+	}
+	internal := d.words.roots[androidpb.HeapGraphRoot_Type_RootVMInternal]
+	for _, number := range d.vmObjects {
+		d.AddRoot(number, internal)
+	}
+	d.AddNativeSizes(d.native)
+	d.Write()
+	row := graphRow(d.Reader, d.UPID, d.TS)
+	if d.hasHeapSize {
+		d.Store.HeapGraph.HeapSize.Set(row, d.heapSize)
+	}
+	if d.truncated {
+		d.Store.HeapGraph.Truncated.Set(row, true)
+	}
+}
+
+func (d *dump) resolveClass(of *classFields, number int32) {
+	c := d.Class(number)
+	c.Name, c.Kind = of.name, word(d.words.kinds, of.kind)
+	switch of.kind {
+	case androidpb.HeapGraphType_Kind_WeakReference, androidpb.HeapGraphType_Kind_FinalizerReference, androidpb.HeapGraphType_Kind_PhantomReference:
+		c.Weak = true
+	}
+	if of.hasLocation {
+		location, known := d.locations[of.location]
+		if !known {
+			d.File.Add(model.StatHeapGraphInvalidStringID, d.UPID, 1)
+		}
+		c.Location = location
+	}
+	if of.loader != 0 {
+		c.Loader = d.objectOf(of.loader)
+	}
+}
+
+// resolveObjects gives objects the size that all of their class have, and their
+// references the fields of the class.
+func (d *dump) resolveObjects(classes []*classFields) {
+	missing := false
+	for number := range int32(d.Objects()) {
+		if o := d.Object(number); o.SelfSize == 0 {
+			if of := classes[o.Class]; of != nil {
+				o.SelfSize = of.size
+			} else {
+				missing = true
+			}
+		}
+	}
+	for _, implied := range d.implied {
+		of := classes[d.Object(implied.object).Class]
+		if of == nil {
+			missing = true
+			continue
+		}
+		switch of.kind {
+		case androidpb.HeapGraphType_Kind_Noreferences, androidpb.HeapGraphType_Kind_Array, androidpb.HeapGraphType_Kind_String:
+			continue // that have no fields
+		}
+		d.resolveFields(implied, of)
+	}
+	if missing {
+		d.malformed()
+	}
+}
+
+// resolveFields says which fields an object's references are in: those of its class, then
+// those of the superclasses.
+func (d *dump) resolveFields(of impliedFields, class *classFields) {
+	next := 0
+	for i := range int(of.references) {
+		for class != nil && next == len(class.fields) {
+			class, next = d.superclass(class), 0
+		}
+		if class == nil {
+			d.malformed()
+			return
+		}
+		field := class.fields[next]
+		next++
+		if d.Field(field).Name == 0 {
+			d.malformed()
+			continue
+		}
+		d.SetField(of.object, i, field)
+	}
+}
+
+// superclass returns the next superclass that has fields, nil if there is none.
+// Superclasses without fields that come back to themselves lead to none.
+func (d *dump) superclass(of *classFields) *classFields {
+	var path []*classFields
+	at := of
+	for !at.aboveKnown {
+		at.aboveKnown = true
+		path = append(path, at)
+		super := d.types[at.super]
+		if super == nil || at.super == 0 {
+			break
+		}
+		if len(super.fields) > 0 {
+			at.above = super
+			break
+		}
+		at = super
+	}
+	for _, c := range path {
+		c.above = at.above
+	}
+	return of.above
+}

@@ -1,0 +1,49 @@
+// Package packages knows which app packages have which user id on an Android device.
+package packages
+
+import (
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/schema"
+)
+
+// Packages are the app packages of a machine.
+type Packages struct {
+	process *schema.Process
+	known   map[installed]bool
+	first   map[int64]model.StringID // by uid
+}
+
+type installed struct {
+	name model.StringID
+	uid  int64
+}
+
+var shared = proto.Shared[Packages]{New: func(r *proto.Reader) *Packages {
+	return &Packages{&r.Store.Process, map[installed]bool{}, map[int64]model.StringID{}}
+}}
+
+// Of are the packages of a reader's machine.
+func Of(r *proto.Reader) *Packages { return shared.Of(r) }
+
+// Add adds a package. It returns false if it is known.
+func (p *Packages) Add(name model.StringID, uid int64) bool {
+	key := installed{name, uid}
+	if p.known[key] {
+		return false
+	}
+	p.known[key] = true
+	if _, known := p.first[uid]; !known {
+		p.first[uid] = name
+	}
+	return true
+}
+
+// OfProcess is the first package of the app that a process is of, zero if that is not
+// known.
+func (p *Packages) OfProcess(upid model.UPID) model.StringID {
+	if app, ok := p.process.AndroidAppID.Get(upid); ok {
+		return p.first[app]
+	}
+	return 0
+}

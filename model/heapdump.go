@@ -1,0 +1,326 @@
+package model
+
+import "slices"
+
+// HeapDump is a dump of a managed heap: a graph of objects. It is kept until it is
+// complete, as what can be reached and where names come from is known only then, and
+// stored by Write. Objects, classes and fields have numbers that count up from 0.
+type HeapDump struct {
+	UPID UPID
+	TS   int64 // ns of the trace clock
+
+	store      *Store
+	objects    []HeapObject
+	references []heapReference
+	classes    []HeapClass
+	fields     []HeapField
+	roots      []heapRoot
+}
+
+// HeapObject is an object of a dump.
+type HeapObject struct {
+	SelfSize   int64 // bytes
+	NativeSize int64 // bytes
+	Class      int32
+	Type       StringID // part of the heap
+	Data       int32    // row of heap_graph_object_data, NoHeapData if there is none
+	root       StringID
+	from, to   int32 // its references, of which there are none at first
+	distance   int32 // references from the nearest root, unreachable if there is none
+}
+
+const unreachable int32 = -1
+
+// NoHeapData is the Data of objects of whose contents nothing is known.
+const NoHeapData int32 = -1
+
+// HeapClass is the class of objects.
+type HeapClass struct {
+	Name, Deobfuscated, Location, Kind StringID
+	// Loader is the object that loaded the class, NoHeapObject if that is not known.
+	Loader int32
+	// Weak is set for classes whose field Reference.referent does not keep an object
+	// alive.
+	Weak  bool
+	super int32 // NoHeapClass if it is not known
+}
+
+// HeapField is a field that objects refer to others by.
+type HeapField struct{ Name, Type, Deobfuscated StringID }
+
+// Numbers that stand for none.
+const (
+	NoHeapObject int32 = -1
+	NoHeapClass  int32 = -1
+	NoHeapField  int32 = -1
+)
+
+type heapReference struct {
+	owner, owned int32 // owned is NoHeapObject for null
+	field        int32
+}
+
+type heapRoot struct {
+	object int32
+	kind   StringID
+}
+
+// NewHeapDump begins a dump of a process at ts, ns.
+func (s *Store) NewHeapDump(upid UPID, ts int64) *HeapDump {
+	return &HeapDump{UPID: upid, TS: ts, store: s}
+}
+
+// AddObject adds an object of which nothing but its place in the graph is known, and
+// returns its number.
+func (d *HeapDump) AddObject() int32 {
+	d.objects = append(d.objects, HeapObject{SelfSize: -1, Data: NoHeapData, distance: unreachable})
+	return int32(len(d.objects) - 1)
+}
+
+// Object is an object, until the next one is added.
+func (d *HeapDump) Object(number int32) *HeapObject { return &d.objects[number] }
+
+// Objects is how many objects there are.
+func (d *HeapDump) Objects() int { return len(d.objects) }
+
+// AddClass adds a class and returns its number.
+func (d *HeapDump) AddClass() int32 {
+	d.classes = append(d.classes, HeapClass{Loader: NoHeapObject, super: NoHeapClass})
+	return int32(len(d.classes) - 1)
+}
+
+// Class is a class, until the next one is added.
+func (d *HeapDump) Class(number int32) *HeapClass { return &d.classes[number] }
+
+// AddField adds a field and returns its number.
+func (d *HeapDump) AddField(f HeapField) int32 {
+	d.fields = append(d.fields, f)
+	return int32(len(d.fields) - 1)
+}
+
+// Field is a field, until the next one is added.
+func (d *HeapDump) Field(number int32) *HeapField { return &d.fields[number] }
+
+// Refer adds a reference of an object to another, NoHeapObject for null. All of one
+// object are added in turn; those that it had before stay its own, but are no longer
+// followed.
+func (d *HeapDump) Refer(owner, owned, field int32) {
+	o := &d.objects[owner]
+	if n := int32(len(d.references)); o.to != n || o.from == o.to {
+		o.from, o.to = n, n
+	}
+	o.to++
+	d.references = append(d.references, heapReference{owner, owned, field})
+}
+
+// SetField says which field a reference of an object is in, by the number of the
+// reference among the object's.
+func (d *HeapDump) SetField(owner int32, reference int, field int32) {
+	d.references[int(d.objects[owner].from)+reference].field = field
+}
+
+// FieldOf returns what SetField set, NoHeapField at first.
+func (d *HeapDump) FieldOf(owner int32, reference int) int32 {
+	return d.references[int(d.objects[owner].from)+reference].field
+}
+
+// References is how many references the object has.
+func (d *HeapDump) References(owner int32) int {
+	return int(d.objects[owner].to - d.objects[owner].from)
+}
+
+// AddRoot says that an object is a root, and why.
+func (d *HeapDump) AddRoot(object int32, kind StringID) {
+	d.roots = append(d.roots, heapRoot{object, kind})
+}
+
+// referenceBy returns the object that a field of an object refers to, NoHeapObject if
+// there is none.
+func (d *HeapDump) referenceBy(owner int32, field StringID) int32 {
+	o := &d.objects[owner]
+	for _, r := range d.references[o.from:o.to] {
+		if r.field != NoHeapField && d.fields[r.field].Name == field {
+			return r.owned
+		}
+	}
+	return NoHeapObject
+}
+
+// rootRanks are the kinds of roots that an object is rather said to be than others.
+var rootRanks = []string{"ROOT_STICKY_CLASS", "ROOT_JNI_GLOBAL", "ROOT_JNI_LOCAL"}
+
+// reach marks the roots, and what they lead to.
+func (d *HeapDump) reach() {
+	strs := d.store.Strings
+	referent := strs.Intern("java.lang.ref.Reference.referent")
+	rank := func(kind StringID) int {
+		if i := slices.Index(rootRanks, strs.Get(kind)); i >= 0 {
+			return i
+		}
+		return len(rootRanks)
+	}
+	var reached []int32 // nearer ones first
+	for _, root := range d.roots {
+		o := &d.objects[root.object]
+		if o.root == 0 {
+			reached = append(reached, root.object)
+			o.root, o.distance = root.kind, 0
+		} else if rank(root.kind) < rank(o.root) {
+			o.root = root.kind
+		}
+	}
+	for next := 0; next < len(reached); next++ {
+		o := &d.objects[reached[next]]
+		weak := len(d.classes) > 0 && d.classes[o.Class].Weak
+		for _, r := range d.references[o.from:o.to] {
+			if r.owned == NoHeapObject || d.objects[r.owned].distance != unreachable ||
+				weak && r.field != NoHeapField && d.fields[r.field].Name == referent {
+				continue
+			}
+			d.objects[r.owned].distance = o.distance + 1
+			reached = append(reached, r.owned)
+		}
+	}
+}
+
+// heapClassName is a class in a file.
+type heapClassName struct{ name, location StringID }
+
+// superclasses finds the superclass of each class by the field superClass of the object
+// that stands for the class.
+func (d *HeapDump) superclasses() {
+	strs := d.store.Strings
+	superClass := strs.Intern("java.lang.Class.superClass")
+	byName := map[heapClassName]int32{}
+	types := make([]JavaType, len(d.classes))
+	for i, c := range d.classes {
+		byName[heapClassName{c.Name, c.Location}] = int32(i)
+		types[i] = ParseJavaType(strs.Get(c.Name))
+	}
+	supers := map[heapClassName]heapClassName{}
+	for i := range d.objects {
+		o := &d.objects[i]
+		if len(d.classes) == 0 || !types[o.Class].Static || types[o.Class].Arrays > 0 {
+			continue
+		}
+		super := d.referenceBy(int32(i), superClass)
+		if super == NoHeapObject {
+			continue // as of Object and of primitive types
+		}
+		of, to := &d.classes[o.Class], d.objects[super].Class
+		supers[heapClassName{strs.Intern(types[o.Class].Name), of.Location}] =
+			heapClassName{strs.Intern(types[to].Name), d.classes[to].Location}
+	}
+	for i := range d.classes {
+		if c := &d.classes[i]; !types[i].Static && types[i].Arrays == 0 {
+			if super, ok := supers[heapClassName{c.Name, c.Location}]; ok {
+				if number, ok := byName[super]; ok {
+					c.super = number
+				}
+			}
+		}
+	}
+}
+
+// AddNativeSizes adds to objects the native memory that is registered with the garbage
+// collector for them. sizes are those of the registries, by object.
+//
+// A Cleaner refers to the object (referent) and to a thunk, which refers to the registry
+// (this$0).
+func (d *HeapDump) AddNativeSizes(sizes map[int32]int64) {
+	strs := d.store.Strings
+	cleaner, referent := strs.Intern("sun.misc.Cleaner"), strs.Intern("java.lang.ref.Reference.referent")
+	thunk, next := strs.Intern("sun.misc.Cleaner.thunk"), strs.Intern("sun.misc.Cleaner.next")
+	registry := strs.Intern("libcore.util.NativeAllocationRegistry$CleanerThunk.this$0")
+	if len(sizes) == 0 || len(d.classes) == 0 {
+		return
+	}
+	for i := range d.objects {
+		if d.classes[d.objects[i].Class].Name != cleaner {
+			continue
+		}
+		of, by := d.referenceBy(int32(i), referent), d.referenceBy(int32(i), thunk)
+		if of == NoHeapObject || by == NoHeapObject || d.referenceBy(int32(i), next) == int32(i) { // cleaned already
+			continue
+		}
+		const malloced = 1 // a bit that tells where the memory is from
+		if at := d.referenceBy(by, registry); at != NoHeapObject {
+			d.objects[of].NativeSize += sizes[at] &^ malloced
+		}
+	}
+}
+
+// Write stores the dump. It returns the row of its first class: the others follow in
+// their order.
+func (d *HeapDump) Write() (firstClass int64) {
+	d.superclasses()
+	d.reach()
+	firstClass = d.store.HeapGraphClass.Rows()
+	firstObject := d.store.HeapGraphObject.Rows()
+	d.writeClasses(firstClass, firstObject)
+	d.writeObjects(firstClass, d.store.HeapGraphReference.Rows())
+	d.writeReferences(firstObject)
+	return firstClass
+}
+
+func (d *HeapDump) writeClasses(first, firstObject int64) {
+	t := &d.store.HeapGraphClass
+	for _, c := range d.classes {
+		row := t.Append()
+		t.Name.Set(row, c.Name)
+		t.DeobfuscatedName.Set(row, c.Deobfuscated)
+		t.Location.Set(row, c.Location)
+		t.Kind.Set(row, c.Kind)
+		if c.super != NoHeapClass {
+			t.SuperclassID.Set(row, first+int64(c.super))
+		}
+		if c.Loader != NoHeapObject {
+			t.ClassloaderID.Set(row, firstObject+int64(c.Loader))
+		}
+	}
+}
+
+func (d *HeapDump) writeObjects(firstClass, firstReference int64) {
+	t := &d.store.HeapGraphObject
+	for i := range d.objects {
+		o := &d.objects[i]
+		row := t.Append()
+		t.UPID.Set(row, d.UPID)
+		t.GraphSampleTS.Set(row, d.TS)
+		t.SelfSize.Set(row, o.SelfSize)
+		t.NativeSize.Set(row, o.NativeSize)
+		t.Reachable.Set(row, o.distance != unreachable)
+		t.HeapType.Set(row, o.Type)
+		t.TypeID.Set(row, firstClass+int64(o.Class))
+		t.RootType.Set(row, o.root)
+		t.RootDistance.Set(row, int64(o.distance))
+		if o.from < o.to {
+			t.ReferenceSetID.Set(row, firstReference+int64(o.from))
+		}
+		if o.Data != NoHeapData {
+			t.ObjectDataID.Set(row, int64(o.Data))
+		}
+	}
+}
+
+func (d *HeapDump) writeReferences(firstObject int64) {
+	t := &d.store.HeapGraphReference
+	first, from, owner := t.Rows(), 0, NoHeapObject
+	for i, r := range d.references {
+		if r.owner != owner {
+			owner, from = r.owner, i
+		}
+		row := t.Append()
+		t.ReferenceSetID.Set(row, first+int64(from))
+		t.OwnerID.Set(row, firstObject+int64(r.owner))
+		if r.owned != NoHeapObject {
+			t.OwnedID.Set(row, firstObject+int64(r.owned))
+		}
+		if r.field != NoHeapField {
+			f := &d.fields[r.field]
+			t.FieldName.Set(row, f.Name)
+			t.FieldTypeName.Set(row, f.Type)
+			t.DeobfuscatedFieldName.Set(row, f.Deobfuscated)
+		}
+	}
+}

@@ -52,7 +52,8 @@ INPUT may have several profiles. Each has a scope, its file, profiler or heap,
 and one or more metrics, such as samples and cpu. Without --scope the most
 telling one is shown, and if others are left out, that is said. If there is no
 profile, or with --slices, the stacks of slices are shown, by their self time.
-Threads, processes and pprof's labels are tags to focus on.
+Threads, processes and pprof's labels are tags to focus on. The stack of an
+object of a Java heap is the classes of the objects that keep it.
 
 The web interface has all metrics to choose from; --top and NAME.folded need
 one. It listens on this machine only, unless --http names another address.

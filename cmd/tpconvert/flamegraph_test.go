@@ -58,7 +58,7 @@ func pprofReport(t *testing.T, args ...string) string {
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, &stderr)
 	}
-	return regexp.MustCompile(`(?m)^(Time|Duration): .*\n`).ReplaceAllString(string(text), "")
+	return regexp.MustCompile(`(?m)^(Time: |Duration: |go_\S+ of ).*\n`).ReplaceAllString(string(text), "")
 }
 
 // TestFlamegraphKeepsProfiles reads profiles that the command wrote with pprof, which must tell the same as of the originals.
@@ -206,6 +206,7 @@ func TestFlamegraphRefuses(t *testing.T) {
 		{"--top --scope chrome " + perf, exitUsage, "has no profile chrome, only linux.perf"},
 		{"--top --process init " + perf, exitUsage, "has no process init, only 0, burn ("},
 		{"--top --thread 1 " + perf, exitUsage, "has no thread 1, only"},
+		{"--top --metric cpu --from 1s " + cpu, exitUsage, "select nothing in it"},
 		{"--top --from 1h " + perf, exitFailure, "there is nothing to show of linux.perf with --from 1h"},
 		{"--top --from soon " + perf, exitUsage, "--from soon: want nanoseconds, or a time since the beginning such as 1.5s"},
 		{"--top pprofs", exitUsage, "pprofs has several profiles: name one by --scope, or several by a pattern: go_cpu.pb, go_heap.pb.gz"},
@@ -314,6 +315,44 @@ func TestFlamegraphOfHeap(t *testing.T) {
 	}
 	tpconvert(t, dir, "flamegraph", "--top", "--scope", "libc.malloc", "--metric", "inuse_space", "--thread", "burn", "t.duckdb").
 		expect(t, exitUsage, "--thread selects nothing")
+}
+
+// TestFlamegraphOfHeapGraph shows objects below those that keep them: a and b both refer to c, so neither keeps it.
+func TestFlamegraphOfHeapGraph(t *testing.T) {
+	dir := folder(t, map[string]string{"a.json": goodTrace})
+	tpconvert(t, dir, "-q", "a.json", "out").expect(t, exitDone, "")
+	tpconvert(t, dir, "register", "--materialize", "out", "t.duckdb").expect(t, exitDone, "")
+	d, err := openDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.exec(t.Context(), "ATTACH '"+filepath.Join(dir, "t.duckdb")+"' AS t", "USE t",
+		`INSERT INTO heap_graph_class (id, name, deobfuscated_name, kind) VALUES
+		 (0, 'Root', NULL, 'KIND_NORMAL'), (1, 'x', 'A', 'KIND_NORMAL'), (2, 'B', NULL, 'KIND_WEAK_REFERENCE'), (3, 'C', NULL, 'KIND_NORMAL')`,
+		`INSERT INTO heap_graph_object (id, upid, graph_sample_ts, self_size, reachable, type_id, root_type) VALUES
+		 (0, 1, 10, 5, true, 0, 'ROOT_JNI_GLOBAL'), -- of a dump before
+		 (1, 1, 20, 1, true, 0, 'ROOT_JNI_GLOBAL'), (2, 1, 20, 10, true, 1, NULL), (3, 1, 20, 100, true, 2, NULL),
+		 (4, 1, 20, 1000, true, 3, NULL), (5, 1, 20, 10000, true, 3, NULL), (6, 1, 20, 7, false, 3, NULL)`,
+		`INSERT INTO heap_graph_reference (id, owner_id, owned_id, field_name) VALUES
+		 (0, 1, 2, 'Root.a'), (1, 1, 3, 'Root.b'), (2, 2, 4, 'A.c'), (3, 3, 4, 'B.c'), (4, 2, 5, 'A.d'), (5, 4, 2, 'C.back'),
+		 (6, 3, 5, 'java.lang.ref.Reference.referent'), (7, 6, 5, 'C.d'), (8, 2, NULL, 'A.none')`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+	for args, want := range map[string]map[string]int64{
+		"--metric inuse_space":         {"Root": 1, "Root;A": 10, "Root;B": 100, "Root;C": 1000, "Root;A;C": 10000},
+		"--metric inuse_objects":       {"Root": 1, "Root;A": 1, "Root;B": 1, "Root;C": 1, "Root;A;C": 1},
+		"--metric inuse_space --to 20": {"Root": 5},
+	} {
+		args := append([]string{"flamegraph", "-f", "-o", "out.folded", "t.duckdb"}, strings.Fields(args)...)
+		tpconvert(t, dir, args...).expect(t, exitDone, "")
+		if got := folded(t, filepath.Join(dir, "out.folded")); !maps.Equal(got, want) {
+			t.Errorf("%v: %v, want %v", args, got, want)
+		}
+	}
+	tpconvert(t, dir, "flamegraph", "--top", "t.duckdb").expect(t, exitUsage, "name one by --metric: inuse_objects, inuse_space")
+	tpconvert(t, dir, "flamegraph", "--top", "--metric", "inuse_space", "--process", "7", "t.duckdb").expect(t, exitUsage, "has no process 7")
 }
 
 // web starts the web interface and returns its address and what ends it.

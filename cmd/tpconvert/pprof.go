@@ -39,7 +39,7 @@ type report struct {
 	Report string `json:"report"`
 }
 
-func (r report) text(w io.Writer) { fmt.Fprint(w, r.Report) }
+func (r report) text(w io.Writer) { fmt.Fprint(w, printable(r.Report)) }
 
 // serve shows a profile in pprof's web interface until the context ends.
 func (f *flamegraph) serve(ctx context.Context, p *profile.Profile) error {
@@ -61,7 +61,7 @@ func (f *flamegraph) serve(ctx context.Context, p *profile.Profile) error {
 	options.HTTPServer = func(args *driver.HTTPServerArgs) error {
 		server := &http.Server{Handler: pages(args.Handlers, address.IP.IsLoopback()), ReadHeaderTimeout: time.Minute}
 		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-		f.ui.Result(serving{"http://" + hostport + "/ui/flamegraph", metricNames(p)})
+		f.ui.Result(serving{"http://" + hostport + "/ui/flamegraph", strings.Join(p.Comments, ", less "), metricNames(p)})
 		if err := server.Serve(listener); ctx.Err() == nil {
 			return err
 		}
@@ -73,10 +73,13 @@ func (f *flamegraph) serve(ctx context.Context, p *profile.Profile) error {
 // serving says where the web interface is.
 type serving struct {
 	URL     string `json:"url"`
+	Profile string `json:"profile"`
 	Metrics string `json:"metrics"`
 }
 
-func (s serving) text(w io.Writer) { fmt.Fprintf(w, "%s shows %s; Ctrl-C ends it\n", s.URL, s.Metrics) }
+func (s serving) text(w io.Writer) {
+	fmt.Fprintf(w, "%s shows %s: %s; Ctrl-C ends it\n", s.URL, printable(s.Profile), s.Metrics)
+}
 
 // pages serves pprof's pages below /ui/. A server for this machine only answers nobody who asks for it by another name,
 // as a page of the web does that had its name changed to our address.

@@ -53,6 +53,7 @@ const (
 	kindProfile = "profile" // of a file that has sums and no times
 	kindSamples = "samples" // of a profiler, with times and threads
 	kindHeap    = "heap"    // allocations, with times and processes
+	kindGraph   = "graph"   // the objects of a heap, which has a table of its own
 	kindSlices  = "slices"
 )
 
@@ -82,9 +83,12 @@ func (r *profileReader) read(ctx context.Context) (*profile.Profile, error) {
 		return nil, err
 	}
 	b := newProfileBuilder(chosen.metrics)
-	if chosen.kind == kindSlices {
+	switch chosen.kind {
+	case kindSlices:
 		err = r.readSlices(ctx, b)
-	} else {
+	case kindGraph:
+		err = r.readHeapGraph(ctx, b, chosen.metrics)
+	default:
 		err = r.readStacks(ctx, b, chosen, scopes)
 	}
 	if err != nil {
@@ -95,6 +99,7 @@ func (r *profileReader) read(ctx context.Context) (*profile.Profile, error) {
 		return nil, fmt.Errorf("%s: there is nothing to show of %s%s", r.input, chosen.scope, r.filters())
 	}
 	p.DefaultSampleType = r.metric
+	p.Comments = []string{fmt.Sprintf("%s of %s%s", strings.Join(scopes, ", "), r.input, r.filters())}
 	return p, nil
 }
 
@@ -214,15 +219,14 @@ func (r *profileReader) choose(ctx context.Context) (chosen *stackSource, scopes
 		if r.scope != "" {
 			return nil, nil, usageError{errors.New("--slices and --scope exclude each other")}
 		}
-		return bySlices, nil, r.chooseMetric(bySlices)
+		return bySlices, []string{bySlices.scope}, r.chooseMetric(bySlices)
 	}
 	all, err := r.sources(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(all) == 0 && r.scope == "" {
-		r.ui.Message(slog.LevelInfo, r.input, "there are no samples of a profiler: these are the slices, by their self time")
-		return bySlices, nil, r.chooseMetric(bySlices)
+		return bySlices, []string{bySlices.scope}, r.chooseMetric(bySlices)
 	}
 	var found []*stackSource
 	for _, s := range all {
@@ -285,6 +289,13 @@ func (r *profileReader) sources(ctx context.Context) (all []*stackSource, err er
 			last.metrics = append(last.metrics, t)
 			return nil
 		})
+	if err != nil {
+		return nil, err
+	}
+	graph, err := r.texts(ctx, "SELECT 'any' FROM heap_graph_object AS o WHERE "+r.inTrace("o")+" LIMIT 1")
+	if len(graph) > 0 {
+		all = append(all, &stackSource{kindGraph, "heap_graph", []profile.ValueType{objectCount, objectSpace}})
+	}
 	return all, err
 }
 
@@ -313,8 +324,8 @@ func (r *profileReader) admit(ctx context.Context, kind string) error {
 	switch {
 	case kind == kindProfile && (timed || r.process != "" || r.thread != ""):
 		return usageError{errors.New("the profile has sums only: --process, --thread, --from and --to select nothing in it")}
-	case kind == kindHeap && r.thread != "":
-		return usageError{errors.New("allocations are of processes: --thread selects nothing in them")}
+	case (kind == kindHeap || kind == kindGraph) && r.thread != "":
+		return usageError{errors.New("memory is of processes: --thread selects nothing in it")}
 	}
 	for _, of := range []struct{ flag, wanted, table, number string }{
 		{"--process", r.process, "process", "pid"}, {"--thread", r.thread, "thread", "tid"},
@@ -442,28 +453,29 @@ func (r *profileReader) readStacks(ctx context.Context, b *profileBuilder, from 
 	if err := r.readFrames(ctx, from.kind, stacks); err != nil {
 		return err
 	}
-	metric := map[string]int{}
+	place := map[profile.ValueType]int{}
 	for i, t := range from.metrics {
-		metric[t.Type] = i
+		place[t] = i
 	}
 	quoted := make([]string, len(scopes))
 	for i, s := range scopes {
 		quoted[i] = sqlText(s)
 	}
 	inScope := " IN (" + strings.Join(quoted, ", ") + ")"
-	var trace, name, process, pid, thread, tid string
+	var trace, process, pid, thread, tid string
+	var metric profile.ValueType
 	var callsite sql.NullInt64
 	var value float64
 	err := r.each(ctx, `
-		SELECT `+r.traceOf("v")+`, v.callsite_id, v.metric, `+owner+`, sum(v.value)::DOUBLE
+		SELECT `+r.traceOf("v")+`, v.callsite_id, v.metric, v.unit, `+owner+`, sum(v.value)::DOUBLE
 		FROM _stack_value AS v
 		LEFT JOIN thread AS t ON t.id = v.utid AND `+r.sameTrace("t", "v")+`
 		LEFT JOIN process AS p ON p.id = v.upid AND `+r.sameTrace("p", "v")+`
 		WHERE v.kind = `+sqlText(from.kind)+` AND v.scope`+inScope+` AND `+r.inTrace("v")+` AND `+r.wanted()+`
 		      AND ($1::BIGINT IS NULL OR v.ts >= $1) AND ($2::BIGINT IS NULL OR v.ts < $2)
 		GROUP BY ALL ORDER BY ALL`,
-		r.bounds, []any{&trace, &callsite, &name, &process, &pid, &thread, &tid, &value}, func() error {
-			i, ok := metric[name]
+		r.bounds, []any{&trace, &callsite, &metric.Type, &metric.Unit, &process, &pid, &thread, &tid, &value}, func() error {
+			i, ok := place[metric]
 			if !ok {
 				return nil // not wanted
 			}
@@ -476,7 +488,7 @@ func (r *profileReader) readStacks(ctx context.Context, b *profileBuilder, from 
 	if err != nil || from.kind != kindProfile || r.oneMetric {
 		return err
 	}
-	return r.readLabels(ctx, b, stacks, metric, inScope)
+	return r.readLabels(ctx, b, stacks, place, inScope)
 }
 
 // readFrames reads the frames and callsites of the traces.
@@ -538,7 +550,7 @@ func (r *profileReader) readFrames(ctx context.Context, kind string, stacks *tra
 
 // readLabels gives samples that have labels these: aggregate_sample has their values in sums without labels, which they
 // are taken from.
-func (r *profileReader) readLabels(ctx context.Context, b *profileBuilder, stacks *traceStacks, metric map[string]int, inScope string) error {
+func (r *profileReader) readLabels(ctx context.Context, b *profileBuilder, stacks *traceStacks, place map[profile.ValueType]int, inScope string) error {
 	var at struct {
 		trace    string
 		sample   int64
@@ -561,27 +573,28 @@ func (r *profileReader) readLabels(ctx context.Context, b *profileBuilder, stack
 		}
 		return nil
 	}
-	var trace, name, key, unit string
+	var trace, key, unit string
+	var metric profile.ValueType
 	var sample int64
 	var callsite, number sql.NullInt64
 	var text sql.NullString
 	var value float64
 	err := r.each(ctx, `
-		SELECT `+r.traceOf("l")+`, l.sample_id, l.callsite_id, p.sample_type_type, l.value, coalesce(l.key, ''), l.string_value,
-		       l.int_value, coalesce(l.unit, '')
+		SELECT `+r.traceOf("l")+`, l.sample_id, l.callsite_id, p.sample_type_type, p.sample_type_unit, l.value, coalesce(l.key, ''),
+		       l.string_value, l.int_value, coalesce(l.unit, '')
 		FROM aggregate_sample_label AS l
 		JOIN aggregate_profile AS p ON p.id = l.aggregate_profile_id AND `+r.sameTrace("p", "l")+`
 		WHERE p.scope`+inScope+` AND `+r.inTrace("l")+`
 		ORDER BY 1, l.sample_id, l.aggregate_profile_id, l.id`,
-		nil, []any{&trace, &sample, &callsite, &name, &value, &key, &text, &number, &unit}, func() error {
+		nil, []any{&trace, &sample, &callsite, &metric.Type, &metric.Unit, &value, &key, &text, &number, &unit}, func() error {
 			if sample != at.sample || trace != at.trace {
 				if err := move(); err != nil {
 					return err
 				}
 				at.trace, at.sample, at.callsite, at.labels = trace, sample, callsite, sampleLabels{}
-				at.values = make([]int64, len(metric))
+				at.values = make([]int64, len(place))
 			}
-			i := metric[name]
+			i := place[metric]
 			at.values[i] = int64(value)
 			if i == 0 { // each metric has them again
 				if text.Valid {

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// What an object of a heap adds to.
+var (
+	objectCount = profile.ValueType{Type: "inuse_objects", Unit: "count"}
+	objectSpace = profile.ValueType{Type: "inuse_space", Unit: "bytes"}
+)
+
+// readHeapGraph adds the objects of heaps. The stack of an object is the classes of those that keep it: its dominators,
+// each of which would free all that it is in the stack of. Of several dumps of a process the last one counts.
+func (r *profileReader) readHeapGraph(ctx context.Context, b *profileBuilder, metrics []profile.ValueType) error {
+	type object struct {
+		trace  string
+		id     int64
+		class  int32 // a location
+		size   int64
+		labels sampleLabels
+	}
+	objects := []object{{}} // the first stands for what keeps the roots
+	var references []edge
+	var trace, class, process, pid string
+	var id, size int64
+	var root bool
+	err := r.each(ctx, `
+		WITH dump AS (
+		    SELECT `+r.traceOf("g")+` AS trace, upid, max(graph_sample_ts) AS ts FROM heap_graph_object AS g
+		    WHERE `+r.inTrace("g")+` AND ($1::BIGINT IS NULL OR graph_sample_ts >= $1) AND ($2::BIGINT IS NULL OR graph_sample_ts < $2)
+		    GROUP BY ALL)
+		SELECT `+r.traceOf("o")+`, o.id, coalesce(c.deobfuscated_name, c.name, ''), o.self_size, o.root_type IS NOT NULL,
+		       coalesce(p.name, ''), coalesce(CAST(p.pid AS VARCHAR), '')
+		FROM heap_graph_object AS o
+		JOIN dump ON dump.trace = `+r.traceOf("o")+` AND dump.upid = o.upid AND dump.ts = o.graph_sample_ts
+		LEFT JOIN heap_graph_class AS c ON c.id = o.type_id AND `+r.sameTrace("c", "o")+`
+		LEFT JOIN process AS p ON p.id = o.upid AND `+r.sameTrace("p", "o")+`
+		WHERE o.reachable AND `+r.wanted()+` ORDER BY 1, o.id`,
+		r.bounds, []any{&trace, &id, &class, &size, &root, &process, &pid}, func() error {
+			if root {
+				references = append(references, edge{0, int32(len(objects))})
+			}
+			objects = append(objects, object{trace, id, b.function(class, ""), size, ownerLabels(process, pid, "", "")})
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	find := func(trace string, id int64) (int32, bool) {
+		at, ok := slices.BinarySearchFunc(objects[1:], 0, func(o object, _ int) int {
+			return cmp.Or(strings.Compare(o.trace, trace), cmp.Compare(o.id, id))
+		})
+		return int32(at) + 1, ok
+	}
+	var owner, owned int64
+	err = r.each(ctx, `
+		SELECT `+r.traceOf("f")+`, f.owner_id, f.owned_id
+		FROM heap_graph_reference AS f
+		JOIN heap_graph_object AS o ON o.id = f.owner_id AND `+r.sameTrace("o", "f")+`
+		LEFT JOIN heap_graph_class AS c ON c.id = o.type_id AND `+r.sameTrace("c", "o")+`
+		WHERE f.owned_id IS NOT NULL AND o.reachable AND `+r.inTrace("f")+`
+		      AND NOT (coalesce(f.field_name, '') = 'java.lang.ref.Reference.referent'
+		               AND coalesce(c.kind, '') IN ('KIND_FINALIZER_REFERENCE', 'KIND_PHANTOM_REFERENCE', 'KIND_SOFT_REFERENCE',
+		                                            'KIND_WEAK_REFERENCE'))`,
+		nil, []any{&trace, &owner, &owned}, func() error {
+			from, ok := find(trace, owner)
+			to, known := find(trace, owned)
+			if ok && known {
+				references = append(references, edge{from, to})
+			}
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	stacks := make([]int32, len(objects))
+	stacks[0] = model.EmptyStack
+	for node, dominator := range dominators(len(objects), references) {
+		o := &objects[node]
+		stacks[node] = b.push(stacks[dominator], o.class)
+		for i, metric := range metrics {
+			if metric == objectCount {
+				b.add(stacks[node], o.labels, i, 1)
+			} else {
+				b.add(stacks[node], o.labels, i, o.size)
+			}
+		}
+	}
+	return nil
+}

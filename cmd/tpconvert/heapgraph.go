@@ -29,7 +29,8 @@ func (r *profileReader) readHeapGraph(ctx context.Context, b *profileBuilder, me
 	}
 	objects := []object{{}} // the first stands for what keeps the roots
 	var references []edge
-	var trace, class, process, pid string
+	var trace, class string
+	var of owner
 	var id, size int64
 	var root bool
 	err := r.each(ctx, `
@@ -44,11 +45,11 @@ func (r *profileReader) readHeapGraph(ctx context.Context, b *profileBuilder, me
 		LEFT JOIN heap_graph_class AS c ON c.id = o.type_id AND `+r.sameTrace("c", "o")+`
 		LEFT JOIN process AS p ON p.id = o.upid AND `+r.sameTrace("p", "o")+`
 		WHERE o.reachable AND `+r.wanted()+` ORDER BY 1, o.id`,
-		r.bounds, []any{&trace, &id, &class, &size, &root, &process, &pid}, func() error {
+		r.bounds, append([]any{&trace, &id, &class, &size, &root}, of.scan()[:2]...), func() error {
 			if root {
 				references = append(references, edge{0, int32(len(objects))})
 			}
-			objects = append(objects, object{trace, id, b.function(class, ""), size, ownerLabels(process, pid, "", "")})
+			objects = append(objects, object{trace, id, b.function(class), size, b.ownerLabels(of)})
 			return nil
 		})
 	if err != nil {

@@ -20,7 +20,9 @@ type profileBuilder struct {
 	mappings  map[profile.Mapping]*profile.Mapping
 	functions map[functionName]*profile.Function
 	locations map[string]int32 // of the profile
-	stacks    model.StackTree  // of locations
+	plain     map[string]int32 // locations that are nothing but a function, by its name
+	owners    map[owner]sampleLabels
+	stacks    model.StackTree // of locations
 	samples   map[sampleKey]*profile.Sample
 }
 
@@ -37,6 +39,8 @@ func newProfileBuilder(metrics []profile.ValueType) *profileBuilder {
 		mappings:  map[profile.Mapping]*profile.Mapping{},
 		functions: map[functionName]*profile.Function{},
 		locations: map[string]int32{},
+		plain:     map[string]int32{},
+		owners:    map[owner]sampleLabels{},
 		samples:   map[sampleKey]*profile.Sample{},
 	}
 	for _, t := range metrics {
@@ -76,8 +80,13 @@ func (b *profileBuilder) location(f *frame) int32 {
 }
 
 // function returns the place of a function without an address among the profile's locations.
-func (b *profileBuilder) function(name, file string) int32 {
-	return b.place(&profile.Location{Line: []profile.Line{{Function: b.functionOf(functionName{name, file})}}})
+func (b *profileBuilder) function(name string) int32 {
+	at, ok := b.plain[name]
+	if !ok {
+		at = b.place(&profile.Location{Line: []profile.Line{{Function: b.functionOf(functionName{name: name})}}})
+		b.plain[name] = at
+	}
+	return at
 }
 
 // place returns the place of a location, which is new or like one before.
@@ -180,6 +189,20 @@ type sampleLabels struct {
 	texts   map[string][]string
 	numbers map[string][]int64
 	units   map[string][]string
+}
+
+// ownerLabels are the labels of what a thread or a process did.
+func (b *profileBuilder) ownerLabels(o owner) sampleLabels {
+	l, ok := b.owners[o]
+	if !ok {
+		for _, label := range []struct{ key, text string }{{"process", o.process}, {"pid", o.pid}, {"thread", o.thread}, {"tid", o.tid}} {
+			if label.text != "" {
+				l.addText(label.key, label.text)
+			}
+		}
+		b.owners[o] = l
+	}
+	return l
 }
 
 func (l *sampleLabels) addText(key, text string) {

@@ -368,19 +368,13 @@ func (r *profileReader) wanted() string {
 	return condition
 }
 
-// owner are the columns of the thread t and the process p that ran, as texts.
-const owner = `coalesce(p.name, ''), coalesce(CAST(p.pid AS VARCHAR), ''), coalesce(t.name, ''), coalesce(CAST(t.tid AS VARCHAR), '')`
+// owner is the thread and the process that a value is of, as far as they are known.
+type owner struct{ process, pid, thread, tid string }
 
-// ownerLabels are labels of a sample.
-func ownerLabels(process, pid, thread, tid string) sampleLabels {
-	var l sampleLabels
-	for _, label := range []struct{ key, text string }{{"process", process}, {"pid", pid}, {"thread", thread}, {"tid", tid}} {
-		if label.text != "" {
-			l.addText(label.key, label.text)
-		}
-	}
-	return l
-}
+// ownerColumns are what scan scans, of the thread t and the process p.
+const ownerColumns = `coalesce(p.name, ''), coalesce(CAST(p.pid AS VARCHAR), ''), coalesce(t.name, ''), coalesce(CAST(t.tid AS VARCHAR), '')`
+
+func (o *owner) scan() []any { return []any{&o.process, &o.pid, &o.thread, &o.tid} }
 
 // readSlices adds the stacks of slices.
 func (r *profileReader) readSlices(ctx context.Context, b *profileBuilder) error {
@@ -416,17 +410,17 @@ func (r *profileReader) readSlices(ctx context.Context, b *profileBuilder) error
 			}
 		}
 		for _, s := range slices.Backward(path) {
-			at = b.push(at, b.function(s.name, ""))
+			at = b.push(at, b.function(s.name))
 			s.number, s.known = at, true
 		}
 		return at, nil
 	}
-	var process, pid, thread, tid string
+	var o owner
 	return r.each(ctx, `
 		WITH piece AS (
 		    SELECT *, greatest(ts, coalesce($1::BIGINT, ts)) AS begun, least(ts + dur, coalesce($2::BIGINT, ts + dur)) AS ended
 		    FROM flat_slice AS f WHERE `+r.inTrace("f")+`)
-		SELECT s.stack_id, `+owner+`, sum(f.ended - f.begun)::BIGINT
+		SELECT s.stack_id, sum(f.ended - f.begun)::BIGINT, `+ownerColumns+`
 		FROM piece AS f
 		JOIN slice AS s ON s.id = f.slice_id AND `+r.sameTrace("s", "f")+`
 		LEFT JOIN thread_track AS tt ON tt.id = s.track_id AND `+r.sameTrace("tt", "s")+`
@@ -435,10 +429,10 @@ func (r *profileReader) readSlices(ctx context.Context, b *profileBuilder) error
 		LEFT JOIN process AS p ON p.id = coalesce(pt.upid, t.upid) AND `+r.sameTrace("p", "s")+`
 		WHERE f.begun < f.ended AND `+r.wanted()+`
 		GROUP BY ALL ORDER BY ALL`,
-		r.bounds, []any{&id, &process, &pid, &thread, &tid, &ns}, func() error {
+		r.bounds, append([]any{&id, &ns}, o.scan()...), func() error {
 			at, err := numberOf(id)
 			if err == nil {
-				b.add(at, ownerLabels(process, pid, thread, tid), 0, ns)
+				b.add(at, b.ownerLabels(o), 0, ns)
 			}
 			return err
 		})
@@ -462,26 +456,27 @@ func (r *profileReader) readStacks(ctx context.Context, b *profileBuilder, from 
 		quoted[i] = sqlText(s)
 	}
 	inScope := " IN (" + strings.Join(quoted, ", ") + ")"
-	var trace, process, pid, thread, tid string
+	var trace string
+	var o owner
 	var metric profile.ValueType
 	var callsite sql.NullInt64
 	var value float64
 	err := r.each(ctx, `
-		SELECT `+r.traceOf("v")+`, v.callsite_id, v.metric, v.unit, `+owner+`, sum(v.value)::DOUBLE
+		SELECT `+r.traceOf("v")+`, v.callsite_id, v.metric, v.unit, sum(v.value)::DOUBLE, `+ownerColumns+`
 		FROM _stack_value AS v
 		LEFT JOIN thread AS t ON t.id = v.utid AND `+r.sameTrace("t", "v")+`
 		LEFT JOIN process AS p ON p.id = v.upid AND `+r.sameTrace("p", "v")+`
 		WHERE v.kind = `+sqlText(from.kind)+` AND v.scope`+inScope+` AND `+r.inTrace("v")+` AND `+r.wanted()+`
 		      AND ($1::BIGINT IS NULL OR v.ts >= $1) AND ($2::BIGINT IS NULL OR v.ts < $2)
 		GROUP BY ALL ORDER BY ALL`,
-		r.bounds, []any{&trace, &callsite, &metric.Type, &metric.Unit, &process, &pid, &thread, &tid, &value}, func() error {
+		r.bounds, append([]any{&trace, &callsite, &metric.Type, &metric.Unit, &value}, o.scan()...), func() error {
 			i, ok := place[metric]
 			if !ok {
 				return nil // not wanted
 			}
 			at, err := stacks.stack(trace, callsite)
 			if err == nil {
-				b.add(at, ownerLabels(process, pid, thread, tid), i, int64(value))
+				b.add(at, b.ownerLabels(o), i, int64(value))
 			}
 			return err
 		})

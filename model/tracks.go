@@ -117,7 +117,6 @@ func (t *Tracks) Create(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 	}
 	tracks := &s.Track
 	row := tracks.Append()
-	var utid, upid, cpu, ugpu bool
 	t.scratch.Reset()
 	for i, d := range dims {
 		v := d.value
@@ -125,17 +124,13 @@ func (t *Tracks) Create(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 		case v.Kind != ArgInt:
 		case name == "utid":
 			tracks.UTID.Set(row, v.Int())
-			utid = true
 		case name == "upid":
 			tracks.UPID.Set(row, v.Int())
-			upid = true
 		case name == "cpu" && v.Int() >= 0 && v.Int() <= math.MaxInt32:
 			t.context.Machine.CPU(v.Int())
 			tracks.CPU.Set(row, int32(v.Int()))
-			cpu = true
 		case name == "ugpu":
 			tracks.UGPU.Set(row, v.Int())
-			ugpu = true
 		}
 		t.scratch.Add(s.Strings.Intern(b.Dims[i]), v)
 	}
@@ -145,7 +140,6 @@ func (t *Tracks) Create(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 	tracks.MachineID.Set(row, t.context.Machine.ID)
 	tracks.Classification.Set(row, s.Strings.Intern(b.Classification))
 	tracks.EventType.Set(row, s.Strings.Intern(eventTypes[b.Event]))
-	tracks.Type.Set(row, s.Strings.Intern(trackType(b, utid, upid, cpu, ugpu)))
 	switch {
 	case o.Name != 0:
 		tracks.Name.Set(row, o.Name)
@@ -174,51 +168,6 @@ func (t *Tracks) Create(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 		tracks.SourceArgSetID.Set(row, s.InternArgs(&t.scratch))
 	}
 	return row
-}
-
-// gpuTracks are the classifications that make up gpu_track.
-var gpuTracks = map[string]bool{
-	"drm_vblank": true, "drm_sched_ring": true, "drm_fence": true, "mali_mcu_state": true,
-	"gpu_render_stage": true, "vulkan_events": true, "gpu_log": true, "graphics_frame_event": true,
-}
-
-// trackType is the most specific table of a track.
-func trackType(b *Blueprint, utid, upid, cpu, ugpu bool) string {
-	switch b.Event {
-	case CounterTrack:
-		switch {
-		case b.Classification == "perf_cpu_counter" || b.Classification == "perf_global_counter":
-			return "perf_counter_track"
-		case utid:
-			return "thread_counter_track"
-		case upid:
-			return "process_counter_track"
-		case ugpu:
-			return "gpu_counter_track"
-		case cpu:
-			return "cpu_counter_track"
-		}
-		return "counter_track"
-	case StateTrack:
-		switch {
-		case utid:
-			return "thread_state_track"
-		case upid:
-			return "process_state_track"
-		}
-		return "state_track"
-	}
-	switch {
-	case utid:
-		return "thread_track"
-	case upid:
-		return "process_track"
-	case gpuTracks[b.Classification]:
-		return "gpu_track"
-	case cpu:
-		return "cpu_track"
-	}
-	return "track"
 }
 
 // NameOf makes the names of tracks from their dimensions, which the format refers

@@ -225,6 +225,13 @@ func (r *reader) option(line string) error {
 	return format.Errorf(format.ErrUnsupported, r.offset, "times of the clock %.40q; wall and dual can be read", value)
 }
 
+// Versions of the records.
+const (
+	versionShortTID  = 1 // threads in one byte
+	versionLongTID   = 2 // in two
+	versionDualClock = 3 // the CPU time of the thread as well
+)
+
 // header reads what comes before the records: magic, version, where they are, the time
 // of the start, the size of a record.
 func (r *reader) header() error {
@@ -238,13 +245,13 @@ func (r *reader) header() error {
 		return r.corrupt("a start at %d µs", start)
 	}
 	r.start = int64(start)
-	r.dual = r.version == 3
+	r.dual = r.version == versionDualClock
 	switch r.version {
-	case 1:
+	case versionShortTID:
 		r.recordSize = 9
-	case 2:
+	case versionLongTID:
 		r.recordSize = 10
-	case 3:
+	case versionDualClock:
 		const least = 14
 		r.recordSize = int(binary.LittleEndian.Uint16(h[16:]))
 		if r.recordSize < least {

@@ -140,11 +140,17 @@ var (
 		}})
 )
 
+// The queues of a stream, virtio_video_queue_type of the kernel.
+const (
+	virtioQueueInput  = 0x100
+	virtioQueueOutput = 0x101
+)
+
 func virtioQueueType(kind int64) string {
 	switch kind {
-	case 0x100:
+	case virtioQueueInput:
 		return "INPUT"
-	case 0x101:
+	case virtioQueueOutput:
 		return "OUTPUT"
 	}
 	return "Unknown"

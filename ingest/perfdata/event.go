@@ -151,14 +151,22 @@ const (
 	kindBreakpoint = 5
 )
 
+// Hardware events that do not merely count, perf_hw_id.
+const (
+	hardwareCPUCycles       = 0
+	hardwareInstructions    = 1
+	hardwareBusCycles       = 6
+	hardwareReferenceCycles = 9
+)
+
 // unit is what the event counts, "" if that is not known.
 func (e *event) unit() string {
 	switch e.kind {
 	case kindHardware:
 		switch e.config {
-		case 0, 6, 9: // CPU, bus and reference cycles
+		case hardwareCPUCycles, hardwareBusCycles, hardwareReferenceCycles:
 			return "cycles"
-		case 1:
+		case hardwareInstructions:
 			return "instructions"
 		}
 		return "count"

@@ -131,6 +131,29 @@ var (
 		12: "PEER_CLUSTER", 13: "REMOTE", 14: "DRAM"}
 )
 
+// What packets are of, by the index or class in their header; see the Arm
+// Architecture Reference Manual, "Statistical Profiling Extension Sample Record".
+const (
+	// addresses
+	speProgramCounter  = 0
+	speVirtualAddress  = 2
+	spePhysicalAddress = 3
+	// counters
+	speTotalLatency       = 0
+	speIssueLatency       = 1
+	speTranslationLatency = 2
+	// operations
+	speOther     = 0
+	speLoadStore = 1
+	speBranch    = 2
+)
+
+// Exception levels in which programs and the kernel run.
+const (
+	speUser   = 0
+	speKernel = 1
+)
+
 // Event stores a record.
 func (s *speParser) Event(ts int64, data []byte) error {
 	p := s.parser
@@ -149,20 +172,20 @@ func (s *speParser) Event(ts int64, data []byte) error {
 		switch {
 		case header&0xf8 == 0xb0:
 			switch at := payload & (1<<60 - 1); index {
-			case 0:
+			case speProgramCounter:
 				address, level = at, int(payload>>61&3)
-			case 2:
+			case speVirtualAddress:
 				virtual = int64(at)
-			case 3:
+			case spePhysicalAddress:
 				physical = int64(at)
 			}
 		case header&0xf8 == 0x98:
 			switch latency := int64(uint16(payload)); index {
-			case 0:
+			case speTotalLatency:
 				total = latency
-			case 1:
+			case speIssueLatency:
 				issue = latency
-			case 2:
+			case speTranslationLatency:
 				translation = latency
 			}
 		case headerSize > 1:
@@ -202,13 +225,13 @@ func (s *speParser) frame(utid model.UTID, level int, address uint64) model.Fram
 	var m mapping
 	ok := false
 	switch level {
-	case 0:
+	case speUser:
 		if utid != model.None {
 			if upid := p.Machine.ProcessOf(utid); upid != model.None {
 				m, ok = p.process(uint32(p.Machine.PID(upid))).files.find(address)
 			}
 		}
-	case 1:
+	case speKernel:
 		m, ok = p.findKernel(address)
 	}
 	if !ok {
@@ -229,19 +252,19 @@ func speNumber(payload []byte) uint64 {
 // speOperation is what an instruction does, by its class and the payload.
 func speOperation(class, payload byte) string {
 	switch class {
-	case 0:
+	case speOther:
 		switch {
 		case payload&0xfe == 0:
 			return "OTHER"
 		case payload&0x89 == 0x08:
 			return "SVE_VEC_OP"
 		}
-	case 1:
+	case speLoadStore:
 		if payload&1 != 0 {
 			return "STORE"
 		}
 		return "LOAD"
-	case 2:
+	case speBranch:
 		return "BRANCH"
 	}
 	return "UNKNOWN"

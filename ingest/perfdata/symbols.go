@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/simpleperfpb"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -22,14 +23,6 @@ type symbolFile struct {
 	functions ranges[model.StringID]
 }
 
-// The types of files, simpleperf's FileFeature.DsoType.
-const (
-	fileKernel = 0
-	fileModule = 1
-	fileELF    = 2
-	fileDex    = 3
-)
-
 // add adds the symbols of a file, a FileFeature. The first that says them is right.
 // It returns false if the message is damaged.
 func (s *symbols) add(texts *table.StringPool, message []byte) bool {
@@ -39,30 +32,32 @@ func (s *symbols) add(texts *table.StringPool, message []byte) bool {
 	r := wire.Read(message)
 	for r.Next() {
 		switch r.Number {
-		case 1:
+		case simpleperfpb.FileFeature_Path:
 			path = string(r.Bytes())
-		case 2:
+		case simpleperfpb.FileFeature_Type:
 			kind = r.Uint64()
-		case 3:
+		case simpleperfpb.FileFeature_MinVaddr:
 			minAddress = r.Uint64()
-		case 4:
+		case simpleperfpb.FileFeature_Symbol:
 			if !addFunction(&functions, texts, r.Bytes()) {
 				return false
 			}
-		case 6, 7: // what files and modules of the kernel have of their own
-			if f, ok := wire.Find(r.Bytes(), 1); ok {
-				offset = f.Uint64()
-			}
+		case simpleperfpb.FileFeature_ElfFile:
+			f, _ := wire.Find(r.Bytes(), simpleperfpb.FileFeature_ElfFile_FileOffsetOfMinVaddr)
+			offset = f.Uint64()
+		case simpleperfpb.FileFeature_KernelModule:
+			f, _ := wire.Find(r.Bytes(), simpleperfpb.FileFeature_KernelModule_MemoryOffsetOfMinVaddr)
+			offset = f.Uint64()
 		}
 	}
 	file := &symbolFile{functions: functions}
 	switch kind {
-	case fileKernel:
+	case simpleperfpb.FileFeature_DsoType_DsoKernel:
 		functions.root.all(s.kernel.set)
 		return !r.Bad()
-	case fileELF, fileModule:
+	case simpleperfpb.FileFeature_DsoType_DsoElfFile, simpleperfpb.FileFeature_DsoType_DsoKernelModule:
 		file.loadBias = minAddress - offset
-	case fileDex:
+	case simpleperfpb.FileFeature_DsoType_DsoDexFile:
 	default:
 		return !r.Bad()
 	}
@@ -82,11 +77,11 @@ func addFunction(to *ranges[model.StringID], texts *table.StringPool, message []
 	r := wire.Read(message)
 	for r.Next() {
 		switch r.Number {
-		case 1:
+		case simpleperfpb.FileFeature_Symbol_Vaddr:
 			address = r.Uint64()
-		case 2:
+		case simpleperfpb.FileFeature_Symbol_Len:
 			size = uint64(r.Uint32())
-		case 3:
+		case simpleperfpb.FileFeature_Symbol_Name:
 			name = texts.InternBytes(r.Bytes())
 		}
 	}

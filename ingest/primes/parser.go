@@ -2,31 +2,8 @@ package primes
 
 import (
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/primespb"
 	"github.com/tpconvert/tpconvert/model"
-)
-
-// Fields of TraceEdge.
-const (
-	fieldEdgeID      = 1
-	fieldStartOffset = 2
-	fieldSliceBegin  = 3
-	fieldSliceEnd    = 4
-	fieldMark        = 5
-)
-
-// Fields of SliceBegin; Mark has the first of them.
-const (
-	fieldDetails      = 1
-	fieldExecutorName = 6
-	fieldExecutorID   = 8
-)
-
-// Fields of TraceEntityDetails.
-const (
-	fieldDetailsName = 1
-	fieldParentID    = 2
-	fieldFollowsFrom = 3
-	fieldFlowIDs     = 4
 )
 
 var executor = model.AsyncBlueprint(model.Blueprint{Classification: "primes_executor_slice", Dims: []string{"executor_id"}})
@@ -55,13 +32,13 @@ func (p *parser) details(message []byte) (d details) {
 	r := wire.Read(message)
 	for r.Next() {
 		switch r.Number {
-		case fieldDetailsName:
+		case primespb.TraceEdge_TraceEntityDetails_Name:
 			d.name = p.Store.Strings.InternBytes(r.Bytes())
-		case fieldParentID:
+		case primespb.TraceEdge_TraceEntityDetails_ParentID:
 			d.parent, d.hasParent = r.Uint64(), true
-		case fieldFollowsFrom:
+		case primespb.TraceEdge_TraceEntityDetails_FollowsFromIDs:
 			d.followsFrom = append(d.followsFrom, r.Uint64())
-		case fieldFlowIDs:
+		case primespb.TraceEdge_TraceEntityDetails_FlowIDs:
 			d.flowIDs = append(d.flowIDs, r.Uint64())
 		}
 	}
@@ -75,13 +52,13 @@ func (p *parser) Event(ts int64, edge []byte) error {
 	r := wire.Read(edge)
 	for r.Next() {
 		switch r.Number {
-		case fieldEdgeID:
+		case primespb.TraceEdge_ID:
 			id = r.Uint64()
-		case fieldSliceBegin:
+		case primespb.TraceEdge_SliceBegin:
 			begin = r.Field
-		case fieldSliceEnd:
+		case primespb.TraceEdge_SliceEnd:
 			end = r.Field
-		case fieldMark:
+		case primespb.TraceEdge_Mark:
 			mark = r.Field
 		}
 	}
@@ -111,11 +88,11 @@ func (p *parser) begin(ts int64, id uint64, message []byte) {
 	r := wire.Read(message)
 	for r.Next() {
 		switch r.Number {
-		case fieldDetails:
+		case primespb.TraceEdge_SliceBegin_EntityDetails:
 			d = p.details(r.Bytes())
-		case fieldExecutorName:
+		case primespb.TraceEdge_SliceBegin_ExecutorName:
 			name = p.Store.Strings.InternBytes(r.Bytes())
-		case fieldExecutorID:
+		case primespb.TraceEdge_SliceBegin_ExecutorID:
 			on, outermost = r.Int64(), true
 		}
 	}
@@ -152,7 +129,7 @@ func (p *parser) end(ts int64, id uint64) {
 }
 
 func (p *parser) mark(ts int64, id uint64, message []byte) {
-	entity, ok := wire.Find(message, fieldDetails)
+	entity, ok := wire.Find(message, primespb.TraceEdge_Mark_EntityDetails)
 	if !ok {
 		p.log(model.StatPrimesMissingEntityDetails, ts, p.edgeKey, id)
 		return

@@ -14,21 +14,12 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/primespb"
 	"github.com/tpconvert/tpconvert/model"
 )
 
 // Format is a trace of Primes.
 var Format = &format.Format{Name: "primes", Sniff: sniff, Read: read}
-
-// Fields of Trace.
-const (
-	fieldID           = 1
-	fieldName         = 2
-	fieldStartTime    = 4
-	fieldEdges        = 7
-	fieldDuration     = 11
-	fieldRootCallSite = 12
-)
 
 // idSize is the size in bytes of the id, with its tag.
 const idSize = 1 + 8
@@ -37,7 +28,7 @@ const idSize = 1 + 8
 // is a tabulator.
 func sniff(head []byte) bool {
 	r := wire.Read(head[:min(len(head), idSize)])
-	if !r.Next() || r.Number != fieldID || r.Type != wire.Fixed64 {
+	if !r.Next() || r.Number != primespb.Trace_ID || r.Type != wire.Fixed64 {
 		return false
 	}
 	tag, n := wire.Uvarint(head[idSize:])
@@ -45,14 +36,14 @@ func sniff(head []byte) bool {
 		return false
 	}
 	switch tag >> 3 {
-	case fieldName, fieldStartTime, fieldEdges, fieldDuration, fieldRootCallSite:
+	case primespb.Trace_Name, primespb.Trace_StartTime, primespb.Trace_Edges, primespb.Trace_Duration, primespb.Trace_RootCallSite:
 		return true
 	}
 	return false
 }
 
 // unreadNames are the fields that are not read.
-var unreadNames = map[uint32]string{fieldID: "id", fieldName: "name", fieldDuration: "duration", fieldRootCallSite: "root_call_site"}
+var unreadNames = map[uint32]string{primespb.Trace_ID: "id", primespb.Trace_Name: "name", primespb.Trace_Duration: "duration", primespb.Trace_RootCallSite: "root_call_site"}
 
 func read(in *format.Input) error {
 	in.UseClock(model.ClockTraceFile)
@@ -62,15 +53,15 @@ func read(in *format.Input) error {
 	fields := wire.NewStream(in)
 	for fields.Next() {
 		switch {
-		case fields.Type != wire.Bytes || fields.Number != fieldStartTime && fields.Number != fieldEdges:
+		case fields.Type != wire.Bytes || fields.Number != primespb.Trace_StartTime && fields.Number != primespb.Trace_Edges:
 			noun := cmp.Or(unreadNames[fields.Number], fmt.Sprintf("number %d", fields.Number)) + " field"
 			in.File.Unread(model.StatUnreadFact, model.None, noun).AddAt(fields.Offset)
-		case fields.Number == fieldStartTime:
+		case fields.Number == primespb.Trace_StartTime:
 			start, started = nanoseconds(fields.Bytes())
 		case !started:
 			return format.Errorf(format.ErrCorrupt, fields.Offset, "an edge before the start time of the trace")
 		default:
-			offset, ok := wire.Find(fields.Bytes(), fieldStartOffset)
+			offset, ok := wire.Find(fields.Bytes(), primespb.TraceEdge_TraceStartOffset)
 			since, valid := nanoseconds(offset.Bytes())
 			if !ok || !valid {
 				in.File.LogAt(model.StatPrimesMalformedTimestamp, fields.Offset, nil)
@@ -112,9 +103,9 @@ func nanoseconds(message []byte) (ns int64, ok bool) {
 	r := wire.Read(message)
 	for r.Next() {
 		switch r.Number {
-		case 1:
+		case primespb.Timestamp_Seconds:
 			seconds = r.Int64()
-		case 2:
+		case primespb.Timestamp_Nanos:
 			nanos = int64(r.Int32())
 		}
 	}

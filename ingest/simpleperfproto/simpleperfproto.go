@@ -13,6 +13,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/simpleperfpb"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -31,18 +32,8 @@ const (
 	maxRecord  = 256 << 20 // bytes
 )
 
-// The fields of a Record, of which it has one.
-const (
-	fieldSample        = 1
-	fieldLost          = 2
-	fieldFile          = 3
-	fieldThread        = 4
-	fieldMetaInfo      = 5
-	fieldContextSwitch = 6
-)
-
 // recordNames are the records that have no rows.
-var recordNames = map[uint32]string{fieldMetaInfo: "meta_info", fieldContextSwitch: "context_switch"}
+var recordNames = map[uint32]string{simpleperfpb.Record_MetaInfo: "meta_info", simpleperfpb.Record_ContextSwitch: "context_switch"}
 
 // reader reads records. Files are known at once; samples and threads go to the sorter,
 // threads at the time of what comes before them.
@@ -109,23 +100,23 @@ func (r *reader) record(message []byte) error {
 		return nil
 	}
 	switch body := fields.Bytes(); fields.Number {
-	case fieldFile:
+	case simpleperfpb.Record_File:
 		r.file(body)
-	case fieldLost:
-		if lost, ok := wire.Find(body, 2); ok {
+	case simpleperfpb.Record_Lost:
+		if lost, ok := wire.Find(body, simpleperfpb.LostSituation_LostCount); ok {
 			r.in.File.Add(model.StatPerfCPULostRecords, model.None, lost.Int64())
 		}
-	case fieldSample:
+	case simpleperfpb.Record_Sample:
 		var time int64
-		if f, ok := wire.Find(body, 1); ok {
+		if f, ok := wire.Find(body, simpleperfpb.Sample_Time); ok {
 			time = f.Int64()
 			r.ts = time
 		}
 		return r.push(time, message)
-	case fieldThread:
+	case simpleperfpb.Record_Thread:
 		return r.push(r.ts, message)
 	default:
-		if f, ok := wire.Find(body, 2); ok && fields.Number == fieldContextSwitch {
+		if f, ok := wire.Find(body, simpleperfpb.ContextSwitch_Time); ok && fields.Number == simpleperfpb.Record_ContextSwitch {
 			r.ts = f.Int64()
 		}
 		noun := cmp.Or(recordNames[fields.Number], fmt.Sprintf("field %d", fields.Number)) + " record"
@@ -156,11 +147,11 @@ func (r *reader) file(message []byte) {
 	fields := wire.Read(message)
 	for fields.Next() {
 		switch fields.Number {
-		case 1:
+		case simpleperfpb.File_ID:
 			id = fields.Uint32()
-		case 2:
+		case simpleperfpb.File_Path:
 			path = string(fields.Bytes())
-		case 3:
+		case simpleperfpb.File_Symbol:
 			added.functions = append(added.functions, r.in.Store.Strings.InternBytes(fields.Bytes()))
 		}
 	}
@@ -177,7 +168,7 @@ func (r *reader) Event(ts int64, message []byte) error {
 	if !fields.Next() {
 		return nil
 	}
-	if fields.Number == fieldThread {
+	if fields.Number == simpleperfpb.Record_Thread {
 		r.thread(fields.Bytes())
 	} else {
 		r.sample(ts, fields.Bytes())
@@ -191,11 +182,11 @@ func (r *reader) thread(message []byte) {
 	fields := wire.Read(message)
 	for fields.Next() {
 		switch fields.Number {
-		case 1:
+		case simpleperfpb.Thread_ThreadID:
 			tid = int64(fields.Uint32())
-		case 2:
+		case simpleperfpb.Thread_ProcessID:
 			pid = int64(fields.Uint32())
-		case 3:
+		case simpleperfpb.Thread_ThreadName:
 			name = r.in.Store.Strings.InternBytes(fields.Bytes())
 		}
 	}
@@ -214,9 +205,9 @@ func (r *reader) sample(ts int64, message []byte) {
 	tid := int64(0)
 	for fields.Next() {
 		switch fields.Number {
-		case 2:
+		case simpleperfpb.Sample_ThreadID:
 			tid = int64(fields.Uint32())
-		case 3:
+		case simpleperfpb.Sample_Callchain:
 			frame, ok := r.frame(fields.Bytes())
 			known = known && ok
 			frames = append(frames, frame)
@@ -247,11 +238,11 @@ func (r *reader) frame(message []byte) (model.FrameID, bool) {
 	fields := wire.Read(message)
 	for fields.Next() {
 		switch fields.Number {
-		case 1:
+		case simpleperfpb.Sample_CallChainEntry_VaddrInFile:
 			address = fields.Uint64()
-		case 2:
+		case simpleperfpb.Sample_CallChainEntry_FileID:
 			id = fields.Uint32()
-		case 3:
+		case simpleperfpb.Sample_CallChainEntry_SymbolID:
 			symbol = fields.Int32()
 		}
 	}

@@ -9,18 +9,18 @@ type Tables struct {
 	ActualFrameTimelineSlice   ActualFrameTimelineSlice
 	AndroidNetworkPackets      AndroidNetworkPackets
 	Track                      Track
-	ThreadTrack                ThreadTrack
-	ProcessTrack               ProcessTrack
 	CPUTrack                   CPUTrack
 	GPUTrack                   GPUTrack
+	ProcessTrack               ProcessTrack
+	ThreadTrack                ThreadTrack
 	StateTrack                 StateTrack
-	ThreadStateTrack           ThreadStateTrack
 	ProcessStateTrack          ProcessStateTrack
+	ThreadStateTrack           ThreadStateTrack
 	CounterTrack               CounterTrack
-	ThreadCounterTrack         ThreadCounterTrack
-	ProcessCounterTrack        ProcessCounterTrack
 	CPUCounterTrack            CPUCounterTrack
 	GPUCounterTrack            GPUCounterTrack
+	ProcessCounterTrack        ProcessCounterTrack
+	ThreadCounterTrack         ThreadCounterTrack
 	PerfCounterTrack           PerfCounterTrack
 	Counter                    Counter
 	State                      State

@@ -118,16 +118,6 @@ type Track struct {
 	UGPU              table.Int64  `tp:"15,ugpu,null,ref=gpu" doc:"GPU, if the track belongs to one."`
 }
 
-// ThreadTrack is the part of Track with the slices of threads.
-type ThreadTrack struct {
-	Track `tp:"thread_track,core,derived" where:"event_type=slice,utid" doc:"A track of slices of one thread."`
-}
-
-// ProcessTrack is the part of Track with the slices of processes.
-type ProcessTrack struct {
-	Track `tp:"process_track,core,derived" where:"event_type=slice,upid" doc:"A track of slices of one process."`
-}
-
 // CPUTrack is the part of Track with the slices of CPUs.
 type CPUTrack struct {
 	Track `tp:"cpu_track,derived" where:"event_type=slice,cpu" doc:"A track of slices of one CPU."`
@@ -138,14 +128,19 @@ type GPUTrack struct {
 	Track `tp:"gpu_track,derived" where:"event_type=slice,classification=drm_vblank|drm_sched_ring|drm_fence|mali_mcu_state|gpu_render_stage|vulkan_events|gpu_log|graphics_frame_event" doc:"A track of slices of a GPU, its driver or the frames it draws."`
 }
 
+// ProcessTrack is the part of Track with the slices of processes.
+type ProcessTrack struct {
+	Track `tp:"process_track,core,derived" where:"event_type=slice,upid" doc:"A track of slices of one process."`
+}
+
+// ThreadTrack is the part of Track with the slices of threads.
+type ThreadTrack struct {
+	Track `tp:"thread_track,core,derived" where:"event_type=slice,utid" doc:"A track of slices of one thread."`
+}
+
 // StateTrack is the part of Track with states.
 type StateTrack struct {
 	Track `tp:"state_track,derived" where:"event_type=state" doc:"A track of states, in each of which something stays for a while."`
-}
-
-// ThreadStateTrack is the part of StateTrack of threads.
-type ThreadStateTrack struct {
-	StateTrack `tp:"thread_state_track,derived" where:"event_type=state,utid" doc:"A track of states of one thread."`
 }
 
 // ProcessStateTrack is the part of StateTrack of processes.
@@ -153,20 +148,15 @@ type ProcessStateTrack struct {
 	StateTrack `tp:"process_state_track,derived" where:"event_type=state,upid" doc:"A track of states of one process."`
 }
 
+// ThreadStateTrack is the part of StateTrack of threads.
+type ThreadStateTrack struct {
+	StateTrack `tp:"thread_state_track,derived" where:"event_type=state,utid" doc:"A track of states of one thread."`
+}
+
 // CounterTrack is the part of Track with counters.
 type CounterTrack struct {
 	Track `tp:"counter_track,core,derived" where:"event_type=counter" doc:"A track of values of a counter."`
 	Unit  table.String `tp:"101,unit,from=counter_unit" doc:"Unit of the values, the same as counter_unit."`
-}
-
-// ThreadCounterTrack is the part of CounterTrack of threads.
-type ThreadCounterTrack struct {
-	CounterTrack `tp:"thread_counter_track,derived" where:"event_type=counter,utid" doc:"A counter of one thread."`
-}
-
-// ProcessCounterTrack is the part of CounterTrack of processes.
-type ProcessCounterTrack struct {
-	CounterTrack `tp:"process_counter_track,derived" where:"event_type=counter,upid" doc:"A counter of one process."`
 }
 
 // CPUCounterTrack is the part of CounterTrack of CPUs.
@@ -177,6 +167,16 @@ type CPUCounterTrack struct {
 // GPUCounterTrack is the part of CounterTrack of GPUs.
 type GPUCounterTrack struct {
 	CounterTrack `tp:"gpu_counter_track,derived" where:"event_type=counter,ugpu" doc:"A counter of one GPU."`
+}
+
+// ProcessCounterTrack is the part of CounterTrack of processes.
+type ProcessCounterTrack struct {
+	CounterTrack `tp:"process_counter_track,derived" where:"event_type=counter,upid" doc:"A counter of one process."`
+}
+
+// ThreadCounterTrack is the part of CounterTrack of threads.
+type ThreadCounterTrack struct {
+	CounterTrack `tp:"thread_counter_track,derived" where:"event_type=counter,utid" doc:"A counter of one thread."`
 }
 
 // PerfCounterTrack is the part of CounterTrack of Linux perf.

@@ -45,7 +45,8 @@ type Schema struct {
 	// those of their children.
 	Abstract bool
 	// Derived tables repeat the rows of the parent for which every condition of
-	// Where holds. Nothing is appended to them.
+	// Where holds. Nothing is appended to them. The column type of a row is the name of
+	// the last declared table that has it.
 	Derived bool
 	Where   []Condition
 	Columns []Column

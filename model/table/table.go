@@ -248,7 +248,8 @@ func (t *Table) seal() {
 	}
 }
 
-// finish seals every row, those of the derived tables, too.
+// finish seals every row, those of the derived tables, too. The column type says
+// which of them a row is in.
 func (t *Table) finish(derived []*Table) {
 	if t.rows > t.base {
 		t.close()
@@ -260,8 +261,8 @@ func (t *Table) finish(derived []*Table) {
 	for len(t.closed) > 0 {
 		chunk := t.closed[0]
 		t.unpark(chunk)
-		for i := range all {
-			all[i].copy(chunk.Base, chunk.Base+int64(chunk.Rows))
+		if len(all) > 0 {
+			t.derive(all, chunk.Base, chunk.Base+int64(chunk.Rows))
 		}
 		t.seal()
 	}
@@ -270,9 +271,31 @@ func (t *Table) finish(derived []*Table) {
 	}
 }
 
+// derive copies the rows first to end to the derived tables that they belong to, and
+// sets their type to the last of these.
+func (t *Table) derive(all []derivation, first, end int64) {
+	types := t.columns[t.schema.stored("type")].(*String)
+	own := t.sink.strings.Intern(t.schema.Name)
+	for row := first; row < end; row++ {
+		name := own
+		for i := range all {
+			if all[i].has(row) {
+				name = all[i].name
+			}
+		}
+		types.Set(row, name)
+		for i := range all {
+			if all[i].has(row) {
+				all[i].copy(row)
+			}
+		}
+	}
+}
+
 // derivation copies to a derived table the rows that belong there.
 type derivation struct {
 	to      *Table
+	name    StringID
 	tests   []rowTest
 	sources []storage // by column of to, nil where there is none
 }
@@ -284,7 +307,7 @@ type rowTest struct {
 }
 
 func derive(to, from *Table) derivation {
-	d := derivation{to: to, sources: make([]storage, len(to.columns))}
+	d := derivation{to: to, name: to.sink.strings.Intern(to.schema.Name), sources: make([]storage, len(to.columns))}
 	for _, where := range to.schema.Where {
 		test := rowTest{column: from.columns[from.schema.stored(where.Column)]}
 		for _, v := range where.Values {
@@ -308,21 +331,22 @@ func (t *rowTest) holds(row int64) bool {
 	return slices.Contains(t.values, v)
 }
 
-// copy copies those of the rows first to end for which every test holds.
-func (d *derivation) copy(first, end int64) {
-rows:
-	for row := first; row < end; row++ {
-		for i := range d.tests {
-			if !d.tests[i].holds(row) {
-				continue rows
-			}
+// has reports whether every test holds for a row.
+func (d *derivation) has(row int64) bool {
+	for i := range d.tests {
+		if !d.tests[i].holds(row) {
+			return false
 		}
-		to := d.to.Append()
-		d.to.SetID(to, row)
-		for i, source := range d.sources {
-			if source != nil {
-				d.to.columns[i].copyFrom(source, to, row)
-			}
+	}
+	return true
+}
+
+func (d *derivation) copy(row int64) {
+	to := d.to.Append()
+	d.to.SetID(to, row)
+	for i, source := range d.sources {
+		if source != nil {
+			d.to.columns[i].copyFrom(source, to, row)
 		}
 	}
 }

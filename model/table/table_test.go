@@ -28,6 +28,7 @@ type held struct {
 	Table `tp:"held,held" doc:"Rows that change until the end."`
 	Kind  String `tp:"2,kind" doc:"Kind."`
 	CPU   Int32  `tp:"3,cpu,null" doc:"CPU."`
+	Type  String `tp:"4,type" doc:"Table."`
 }
 
 type selection struct {
@@ -194,7 +195,8 @@ func TestHierarchies(t *testing.T) {
 	set.Finish()
 	for name, want := range map[string][]string{
 		"sub":       {"1 6 - - - - 0 9 "},
-		"selection": {"0 a 0 0 ", "1 b 1 1 "},
+		"held":      {"0 a 0 selection ", "1 b 1 selection ", "2 c 2 held ", "3 a - held "},
+		"selection": {"0 a 0 selection 0 ", "1 b 1 selection 1 "},
 		"leaf":      {"0 0 ", "1 1 "},
 		"base":      nil,
 	} {

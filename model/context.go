@@ -42,6 +42,22 @@ func (c *Context) Stat(stat Stat, index int64) int64 {
 	return c.Store.stats[statKey{stat, index, c.File.ID, c.Machine.ID}]
 }
 
+// AddChromeRaw adds a row to chrome_raw, where events of Chrome are that have no
+// better place.
+func (c *Context) AddChromeRaw(ts int64, name string, utid UTID, args *ArgSet) {
+	t := &c.Store.ChromeRaw
+	row := t.Append()
+	t.SetID(row, c.Store.Raw.Append())
+	t.TS.Set(row, ts)
+	t.Name.Set(row, c.Store.Strings.Intern(name))
+	t.UTID.Set(row, utid)
+	t.CommonFlags.Set(row, 0)
+	t.Type.Set(row, c.Store.Strings.Intern(t.Schema().Name))
+	if args.Len() > 0 {
+		t.ArgSetID.Set(row, c.Store.InternArgs(args))
+	}
+}
+
 // finish stores what waited for the end of the trace.
 func (c *Context) finish() {
 	c.Slices.flush()

@@ -41,18 +41,3 @@ func (r *Reader) EnumName(enum string, value int32) model.StringID {
 	}
 	return r.Store.Strings.Intern(name)
 }
-
-// AddRaw adds a row to chrome_raw, where events are that have no better place.
-func (r *Reader) AddRaw(ts int64, name string, utid model.UTID, args *model.ArgSet) {
-	t := &r.Store.ChromeRaw
-	row := t.Append()
-	t.SetID(row, r.Store.Raw.Append())
-	t.TS.Set(row, ts)
-	t.Name.Set(row, r.Store.Strings.Intern(name))
-	t.UTID.Set(row, utid)
-	t.CommonFlags.Set(row, 0)
-	t.Type.Set(row, r.Store.Strings.Intern("chrome_raw"))
-	if args.Len() > 0 {
-		t.ArgSetID.Set(row, r.Store.InternArgs(args))
-	}
-}

@@ -149,7 +149,7 @@ func chromeEvents(r *proto.Reader) *proto.Module {
 				}
 			}
 			if hasMetadata {
-				r.AddRaw(e.TS, "chrome_event.metadata", 0, facts)
+				r.AddChromeRaw(e.TS, "chrome_event.metadata", 0, facts)
 			}
 			if ftrace != nil {
 				rawText(r, e.TS, "chrome_event.legacy_system_trace", ftrace)
@@ -162,7 +162,7 @@ func rawText(r *proto.Reader, ts int64, name string, text []byte) {
 	strs := r.Store.Strings
 	set := new(model.ArgSet)
 	set.Add(strs.Intern("data"), model.StringArg(strs.InternBytes(text)))
-	r.AddRaw(ts, name, 0, set)
+	r.AddChromeRaw(ts, name, 0, set)
 }
 
 // chromeFact adds a ChromeMetadata to metadata and to the args of its bundle.

@@ -604,10 +604,20 @@ func (m *ftraceModule) readLegacy(data []byte) bool {
 // description is corrupt.
 const maxGenericFields = 32
 
-// protoTypes are the types of fields by their number in FieldDescriptorProto.
-var protoTypes = map[int32]kernel.FieldType{
-	3: kernel.Int64, 4: kernel.Uint64, 5: kernel.Int32, 6: kernel.Uint64, 7: kernel.Uint32, 8: kernel.Bool,
-	9: kernel.Text, 12: kernel.Text, 13: kernel.Uint32, 14: kernel.Int32, 15: kernel.Int32, 16: kernel.Int64,
+// genericTypes are the types of fields that such a description may have.
+var genericTypes = map[int32]kernel.FieldType{
+	pb.FieldDescriptorProto_Type_Int32:    kernel.Int32,
+	pb.FieldDescriptorProto_Type_Sfixed32: kernel.Int32,
+	pb.FieldDescriptorProto_Type_Enum:     kernel.Int32,
+	pb.FieldDescriptorProto_Type_Int64:    kernel.Int64,
+	pb.FieldDescriptorProto_Type_Sfixed64: kernel.Int64,
+	pb.FieldDescriptorProto_Type_Uint32:   kernel.Uint32,
+	pb.FieldDescriptorProto_Type_Fixed32:  kernel.Uint32,
+	pb.FieldDescriptorProto_Type_Uint64:   kernel.Uint64,
+	pb.FieldDescriptorProto_Type_Fixed64:  kernel.Uint64,
+	pb.FieldDescriptorProto_Type_Bool:     kernel.Bool,
+	pb.FieldDescriptorProto_Type_String:   kernel.Text,
+	pb.FieldDescriptorProto_Type_Bytes:    kernel.Text,
 }
 
 // describe reads the description of a tracepoint that recorders do not know.
@@ -649,7 +659,7 @@ func genericField(data []byte) (field kernel.Field, number int, ok bool) {
 		case pb.FieldDescriptorProto_Number:
 			number = int(min(f.Uint64(), maxGenericFields))
 		case pb.FieldDescriptorProto_Type:
-			field.Type, ok = protoTypes[f.Int32()]
+			field.Type, ok = genericTypes[f.Int32()]
 		}
 	}
 	return field, number, ok && number < maxGenericFields

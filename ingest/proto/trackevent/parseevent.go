@@ -786,7 +786,7 @@ func (p *eventParser) raw() error {
 	}
 	p.AddArgs(set)
 	p.addFacts(p.ts)
-	p.AddRaw(p.ts, "track_event.legacy_event", p.utid, set)
+	p.AddChromeRaw(p.ts, "track_event.legacy_event", p.utid, set)
 	return nil
 }
 
@@ -862,12 +862,17 @@ func (p *eventParser) AddArgs(set *model.ArgSet) {
 
 // reflected are the fields of TrackEvent below firstExtension that are args by
 // their descriptors.
-var reflected = func() (is [firstExtension]bool) {
-	for _, number := range []int{24, 25, 26, 27, 28, 29, 32, 33, 34, 35, 38, 39, 40, 41, 43, 49, 50} {
-		is[number] = true
-	}
-	return is
-}()
+var reflected = [firstExtension]bool{
+	pb.TrackEvent_CcSchedulerState: true, pb.TrackEvent_ChromeUserEvent: true,
+	pb.TrackEvent_ChromeKeyedService: true, pb.TrackEvent_ChromeLegacyIPC: true,
+	pb.TrackEvent_ChromeHistogramSample: true, pb.TrackEvent_ChromeLatencyInfo: true,
+	pb.TrackEvent_ChromeFrameReporter: true, pb.TrackEvent_SourceLocation: true,
+	pb.TrackEvent_SourceLocationIID: true, pb.TrackEvent_ChromeMessagePump: true,
+	pb.TrackEvent_ChromeMojoEventInfo: true, pb.TrackEvent_ChromeApplicationStateInfo: true,
+	pb.TrackEvent_ChromeRendererSchedulerState: true, pb.TrackEvent_ChromeWindowHandleEventInfo: true,
+	pb.TrackEvent_ChromeContentSettingsEventInfo: true, pb.TrackEvent_ChromeActiveProcesses: true,
+	pb.TrackEvent_Screenshot: true,
+}
 
 func (p *eventParser) addTyped() error {
 	p.e.typed = slices.DeleteFunc(p.e.typed, func(f wire.Field) bool {

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"github.com/tpconvert/tpconvert/ingest/archive"
 	"github.com/tpconvert/tpconvert/ingest/artmethod"
 	"github.com/tpconvert/tpconvert/ingest/collapsed"
 	"github.com/tpconvert/tpconvert/ingest/compressed"
@@ -10,6 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/instruments"
 	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/logcat"
+	"github.com/tpconvert/tpconvert/ingest/manifest"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
 	"github.com/tpconvert/tpconvert/ingest/perfdata"
 	"github.com/tpconvert/tpconvert/ingest/perftext"
@@ -26,14 +28,19 @@ import (
 // those that accept some of its inputs too.
 var Formats = []*format.Format{
 	// Binary formats with a signature.
+	archive.Tar,
 	fuchsia.Format,
 	perfdata.Format,
 	simpleperfproto.Format,
 	artmethod.Format,
 	artmethod.Packed,
+	archive.Zip,
 	compressed.Gzip,
 	compressed.Zstd,
+	compressed.Xz,
+	compressed.Bzip2,
 	// Text formats.
+	manifest.Format,
 	gecko.Format,
 	instruments.Format,
 	json.Format,

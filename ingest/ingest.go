@@ -42,9 +42,9 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 	if o.Formats == nil {
 		o.Formats = Formats
 	}
-	in := &reading{options: o, store: store, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir, Progress: o.Sorted})}
+	in := &reading{options: o, store: store, shared: map[any]any{}, overrides: format.Overrides{Files: map[string]*format.Override{}}, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir, Progress: o.Sorted})}
 	defer in.sorter.Close()
-	err := in.file(name, nil, r, nil)
+	err := in.file(origin{name: name, shown: name}, r)
 	if flushed := in.sorter.Flush(); err == nil {
 		err = flushed
 	}
@@ -56,8 +56,13 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 	if late := in.sorter.OutOfOrder(); late > 0 {
 		in.files[len(in.files)-1].Add(model.StatSorterPushEventOutOfOrder, model.None, late)
 	}
+	named := false
 	for _, f := range in.files {
 		f.Finish()
+		named = named || f.MetadataText("trace_uuid") != ""
+	}
+	if !named && in.traces > 0 {
+		store.SetMetadata("trace_uuid", model.StringArg(store.Strings.Intern(in.uuid)))
 	}
 	if err == nil {
 		err = store.Err()
@@ -67,65 +72,109 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 
 // reading is the state of one call of Read.
 type reading struct {
-	options Options
-	store   *model.Store
-	sorter  *sort.Sorter
-	files   []*model.File
-	uuid    string // of the trace, unless it says one itself
-	atEnd   []func() error
+	options   Options
+	store     *model.Store
+	sorter    *sort.Sorter
+	files     []*model.File
+	uuid      string // of the trace, unless it says one itself
+	several   bool   // there is more than one trace in the input
+	traces    int    // that were or are being read
+	overrides format.Overrides
+	beside    []string
+	shared    map[any]any
+	atEnd     []func() error
 }
 
-// file reads one file, which was found in parent unless that is nil.
-func (rd *reading) file(name string, parent *model.File, r io.Reader, parents []string) error {
-	if len(parents) > maxNesting {
-		return &format.Error{File: name, Offset: 0, Err: fmt.Errorf("files in files, %d deep: %w", len(parents), format.ErrUnsupported)}
+// origin is where a file was found.
+type origin struct {
+	name    string      // in trace_file
+	shown   string      // in messages: the input's name, or where in it the file is
+	file    *model.File // its row, or nil if it has none yet
+	parent  *model.File // nil for the input itself
+	parents []string    // formats of the files around it, outermost first
+	inner   bool        // it is a member, or in one
+}
+
+// member is where a file in this one is found.
+func (o origin) member(name string) origin {
+	o.name = name
+	if o.inner {
+		name = o.shown + ": " + name
+	}
+	o.shown, o.inner = name, true
+	return o
+}
+
+// file reads one file.
+func (rd *reading) file(from origin, r io.Reader) error {
+	if len(from.parents) > maxNesting {
+		return &format.Error{File: from.shown, Offset: 0, Err: fmt.Errorf("files in files, %d deep: %w", len(from.parents), format.ErrUnsupported)}
 	}
 	counted := &counter{r: r}
 	buffered := bufio.NewReaderSize(counted, format.HeadBytes)
 	head, err := buffered.Peek(format.HeadBytes)
 	if err != nil && err != io.EOF {
-		return place(err, name, "")
+		return place(err, from.shown, "")
 	}
 	if len(bytes.TrimSpace(head)) == 0 && len(head) < format.HeadBytes {
 		err := format.ErrEmpty
 		if counted.cut {
 			err = fmt.Errorf("cut off before its first bytes: %w", format.ErrCorrupt)
 		}
-		return &format.Error{File: name, Offset: 0, Err: err}
+		return &format.Error{File: from.shown, Offset: 0, Err: err}
 	}
 	f := detect(rd.options.Formats, head)
 	if f == nil {
-		return &format.Error{File: name, Offset: 0, Err: unknown(rd.options.Formats, head)}
+		return &format.Error{File: from.shown, Offset: 0, Err: unknown(rd.options.Formats, head)}
 	}
 	if rd.options.Detected != nil {
-		rd.options.Detected(name, f.Name)
+		rd.options.Detected(from.shown, f.Name)
 	}
-	file := rd.store.NewFile(name, parent)
+	file := from.file
+	if file == nil {
+		file = rd.store.NewFile(from.name, from.parent)
+	}
 	file.SetFormat(f.Name, f.Container)
-	if parent == nil {
+	if from.parent == nil {
 		rd.uuid = uuid(head)
 		if rd.options.Version != "" {
 			file.SetMetadata("converter_version", model.StringArg(rd.store.Strings.Intern(rd.options.Version)))
 		}
 	}
-	if !f.Container {
-		file.SetMetadata("trace_uuid", model.StringArg(rd.store.Strings.Intern(rd.uuid)))
-	}
 	rd.files = append(rd.files, file)
+	inside := origin{name: from.name, shown: from.shown, inner: from.inner, parent: file, parents: append(slices.Clip(from.parents), f.Name)}
+	var override format.Override
+	context := &model.Context{Store: rd.store, File: file} // of what has no events
+	switch o := rd.override(from); {
+	case f.Turn == format.TurnManifest:
+		if err := rd.mayConfigure(o, from); err != nil {
+			return place(err, from.shown, f.Name)
+		}
+	case !f.Container:
+		rd.traces++
+		override, context = o, file.Context(o.Machine)
+	}
 	in := &format.Input{
-		Reader:  buffered,
-		Context: file.Context(0),
-		Sorter:  rd.sorter,
-		Name:    name,
-		Parents: parents,
-		Crop:    rd.options.Crop,
-		Member: func(member string, r io.Reader) error {
-			if member == "" {
-				member = name
+		Reader:    buffered,
+		Context:   context,
+		Override:  override,
+		Overrides: &rd.overrides,
+		Sorter:    rd.sorter,
+		Name:      from.shown,
+		Parents:   from.parents,
+		Alone:     !rd.several,
+		Beside:    rd.beside,
+		Shared:    rd.shared,
+		TempDir:   rd.options.TempDir,
+		Crop:      rd.options.Crop,
+		Member: func(name string, r io.Reader) error {
+			if name != "" {
+				return rd.file(inside.member(name), r)
 			}
-			return rd.file(member, file, r, append(slices.Clip(parents), f.Name))
+			return rd.file(inside, r)
 		},
-		AtEnd: func(f func() error) { rd.atEnd = append(rd.atEnd, f) },
+		Members: func(members []format.Member) error { return rd.members(inside, members) },
+		AtEnd:   func(f func() error) { rd.atEnd = append(rd.atEnd, f) },
 	}
 	in.Embedded = func(name string, r io.Reader) error {
 		i := slices.IndexFunc(rd.options.Formats, func(f *format.Format) bool { return f.Name == name })
@@ -141,7 +190,7 @@ func (rd *reading) file(name string, parent *model.File, r io.Reader, parents []
 	if counted.cut {
 		file.SetStat(model.StatTruncatedInput, model.None, 1)
 	}
-	return place(err, name, f.Name)
+	return place(err, from.shown, f.Name)
 }
 
 // place adds the file and the format to an error that does not have them.

@@ -15,9 +15,7 @@ var signatures = []struct {
 	offset int
 	bytes  string
 }{
-	{"a ZIP archive", 0, "PK\x03\x04"},
 	{"an empty ZIP archive", 0, "PK\x05\x06"},
-	{"a tar archive", 257, "ustar"},
 	{"a heap dump of Java (HPROF)", 0, "JAVA PROFILE 1.0"},
 	{"a recording of Java's Flight Recorder (JFR)", 0, "FLR\x00"},
 	{"trace.dat of trace-cmd", 0, "\x17\x08Dtracing"},
@@ -30,8 +28,6 @@ var signatures = []struct {
 	{"a CPU profile of gperftools", 0, "\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00"},
 	{"an XML file", 0, "<?xml"},
 	{"an Android bug report", 0, "========================================================\n== dumpstate: "},
-	{"xz", 0, "\xfd7zXZ\x00"},
-	{"bzip2", 0, "BZh"},
 	{"LZ4", 0, "\x04\x22\x4d\x18"},
 	{"7-Zip", 0, "7z\xbc\xaf\x27\x1c"},
 	{"an SQLite database", 0, "SQLite format 3\x00"},

@@ -28,6 +28,16 @@ var clockNames = map[uint32]string{
 	ClockMonotonicRaw: "MONOTONIC_RAW", ClockBoottime: "BOOTTIME",
 }
 
+// ClockNamed returns the clock of a name in Perfetto's manifests.
+func ClockNamed(name string) (id uint32, ok bool) {
+	for id, n := range clockNames {
+		if n == name {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
 // Clock names a clock of a trace.
 type Clock struct {
 	ID       uint32
@@ -99,6 +109,15 @@ func (c *Clocks) ToTrace(clock Clock, value int64) (int64, *ClockError) {
 	return graph.convert(c.own(clock), value, graph.trace)
 }
 
+// DefaultToTrace converts a time of the clock of events that name none, in ns, to the
+// trace clock. Without such a clock the times are the trace's.
+func (c *Clocks) DefaultToTrace(value int64) (int64, *ClockError) {
+	if c.defaults == 0 {
+		return value, nil
+	}
+	return c.ToTrace(Clock{ID: c.defaults}, value)
+}
+
 // FromTrace converts ns of the trace clock to ns of a clock.
 func (c *Clocks) FromTrace(ts int64, clock Clock) (int64, *ClockError) {
 	graph := c.context.Store.clocks
@@ -109,7 +128,7 @@ func (c *Clocks) FromTrace(ts int64, clock Clock) (int64, *ClockError) {
 func (c *Clocks) own(clock Clock) Clock {
 	clock.machine = c.context.Machine.ID
 	switch {
-	case clock.Sequence != 0:
+	case clock.Sequence != 0 || clock.ID == ClockTraceFile:
 		clock.file = c.context.File.ID + 1
 	case clock.file == 0:
 		clock.file = c.tag
@@ -117,9 +136,13 @@ func (c *Clocks) own(clock Clock) Clock {
 	return clock
 }
 
-// shared returns the clock that all files of the machine have in common.
+// shared returns the clock that all files of the machine have in common, or the
+// file's own timeline.
 func (c *Clocks) shared(clock Clock) Clock {
 	clock.machine = c.context.Machine.ID
+	if clock.ID == ClockTraceFile {
+		clock.file = c.context.File.ID + 1
+	}
 	return clock
 }
 
@@ -156,6 +179,33 @@ func (c *Clocks) SetTraceClock(id uint32) {
 	graph.owner = c.context.File
 	graph.trace = c.shared(Clock{ID: id})
 	c.context.Store.SetMetadata("trace_time_clock_id", IntArg(int64(id)))
+}
+
+// ClaimTraceClock makes a clock the trace clock before any file does.
+func (s *Store) ClaimTraceClock(owner *File, clock Clock) {
+	s.clocks.owner, s.clocks.trace = owner, clock
+	s.SetMetadata("trace_time_clock_id", IntArg(int64(clock.ID)))
+}
+
+// MachineClock is a clock of the machine with a raw id.
+func (s *Store) MachineClock(raw int64, id uint32) Clock {
+	return Clock{ID: id, machine: s.machineRow(raw)}
+}
+
+// Timeline is the clock of the file of a name, recorded on the machine with a raw
+// id, if it has no other; false if there is no such file.
+func (s *Store) Timeline(name string, raw int64) (Clock, bool) {
+	for _, f := range s.files {
+		if f.Name == name {
+			return Clock{ID: ClockTraceFile, file: f.ID + 1, machine: s.machineRow(raw)}, true
+		}
+	}
+	return Clock{}, false
+}
+
+// RelateClocks says that two clocks had these values, in ns, at one moment.
+func (s *Store) RelateClocks(a Clock, aValue int64, b Clock, bValue int64) {
+	s.addSnapshot([]Reading{{Clock: a, Value: aValue, Unit: 1}, {Clock: b, Value: bValue, Unit: 1}})
 }
 
 // AddSnapshot adds readings that were taken at one moment. It returns false, and

@@ -5,6 +5,7 @@ package model
 type File struct {
 	facts
 	ID       int64 // trace_file.id
+	Name     string
 	contexts []*Context
 	unread   []*Unread
 	scratch  ArgSet
@@ -14,21 +15,26 @@ type File struct {
 func (s *Store) NewFile(name string, parent *File) *File {
 	t := &s.TraceFile
 	id := t.Append()
-	f := &File{ID: id, facts: newFacts(s, id, None)}
+	f := &File{ID: id, Name: name, facts: newFacts(s, id, None)}
 	if parent != nil {
 		t.ParentID.Set(f.ID, parent.ID)
 	}
 	if name != "" {
 		t.Name.Set(f.ID, s.Strings.Intern(name))
 	}
-	t.ProcessingOrder.Set(f.ID, int64(len(s.files)))
+	t.TraceType.Set(f.ID, s.Strings.Intern("unknown"))
+	t.Size.Set(f.ID, 0)
+	t.IsContainer.Set(f.ID, false)
 	s.files = append(s.files, f)
 	return f
 }
 
-// SetFormat says what the file is; a container holds other files.
+// SetFormat says what the file is, which is about to be read; a container holds
+// other files.
 func (f *File) SetFormat(name string, container bool) {
 	t := &f.store.TraceFile
+	t.ProcessingOrder.Set(f.ID, f.store.filesRead)
+	f.store.filesRead++
 	id := f.store.Strings.Intern(name)
 	t.TraceType.Set(f.ID, id)
 	t.IsContainer.Set(f.ID, container)

@@ -114,8 +114,7 @@ func (s *Store) Machine(raw int64) *Machine {
 	if m, ok := s.machines[raw]; ok {
 		return m
 	}
-	id := s.Tables.Machine.Append()
-	s.Tables.Machine.RawID.Set(id, raw)
+	id := s.machineRow(raw)
 	m := &Machine{
 		ID:       id,
 		facts:    newFacts(s, None, id),
@@ -136,15 +135,40 @@ func (s *Store) Machine(raw int64) *Machine {
 	return m
 }
 
+// machineRow returns the id of the machine with a raw id.
+func (s *Store) machineRow(raw int64) int64 {
+	id, ok := s.machineRows[raw]
+	if !ok {
+		id = s.Tables.Machine.Append()
+		s.Tables.Machine.RawID.Set(id, raw)
+		s.machineRows[raw] = id
+	}
+	return id
+}
+
+// firstNamed is the raw id of the first machine that a manifest names. The ids that
+// packets have are of 32 bits.
+const firstNamed = 1 << 32
+
+// NameMachine adds a machine of a name and returns its raw id.
+func (s *Store) NameMachine(name string) (raw int64) {
+	raw = firstNamed + s.namedMachines
+	s.namedMachines++
+	s.Tables.Machine.Name.Set(s.machineRow(raw), s.Strings.Intern(name))
+	return raw
+}
+
 // AdoptMachine gives the machine 0 that a trace was recorded on the id that its
 // events have. It returns false if it has another, or there is a machine with
 // that id.
 func (s *Store) AdoptMachine(raw int64) bool {
 	m := s.Machine(0)
-	if had, _ := s.Tables.Machine.RawID.Get(m.ID); had != 0 || s.machines[raw] != nil {
+	_, taken := s.machineRows[raw]
+	if had, _ := s.Tables.Machine.RawID.Get(m.ID); had != 0 || taken {
 		return false
 	}
 	s.Tables.Machine.RawID.Set(m.ID, raw)
+	s.machineRows[raw] = m.ID
 	s.machines[raw] = m
 	return true
 }

@@ -94,6 +94,9 @@ const (
 	// StatInstrumentsParseErrors counts numbers of Instruments' XML that are none, and
 	// rows without a time.
 	StatInstrumentsParseErrors
+	// StatUnreadArchiveMember counts files in archives that cannot be read, or not to
+	// their end, by trace_file.
+	StatUnreadArchiveMember
 )
 
 var ownStats = [...]statInfo{
@@ -115,6 +118,7 @@ var ownStats = [...]statInfo{
 	{"gecko_parse_errors", false, DataLoss, FromAnalysis},
 	{"unread_fact", true, Notice, FromAnalysis},
 	{"instruments_parse_errors", false, DataLoss, FromAnalysis},
+	{"unread_archive_member", true, DataLoss, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

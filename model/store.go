@@ -36,15 +36,20 @@ type Options struct {
 // sets that all traces in it share. A store has one writer.
 type Store struct {
 	schema.Tables
-	facts
+	facts   // of all traces
 	Strings *table.StringPool
 
 	set      *table.Set
 	args     argSets
 	groups   int64 // track groups given out
 	machines map[int64]*Machine
-	files    []*File
-	stats    statCounts
+	// machineRows are ids by raw id, also of machines without a state.
+	machineRows   map[int64]int64
+	namedMachines int64
+	files         []*File
+	// filesRead is how many of the files were or are being read.
+	filesRead int64
+	stats     statCounts
 	// statTexts tell what is counted at an index.
 	statTexts map[statKey]string
 	bounds    bounds
@@ -56,14 +61,15 @@ type Store struct {
 // NewStore returns a store of empty tables.
 func NewStore(o Options) *Store {
 	s := &Store{
-		Strings:   table.NewStringPool(),
-		machines:  map[int64]*Machine{},
-		stats:     statCounts{},
-		statTexts: map[statKey]string{},
+		Strings:     table.NewStringPool(),
+		machines:    map[int64]*Machine{},
+		machineRows: map[int64]int64{},
+		stats:       statCounts{},
+		statTexts:   map[statKey]string{},
 	}
-	s.facts = newFacts(s, None, None)
 	s.bounds.start, s.bounds.to = math.MaxInt64, o.Sink
 	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, &s.bounds, o.Parking)
+	s.facts = newFacts(s, None, None)
 	s.Stacks = newStacks(s)
 	s.clocks = newClockGraph(s)
 	s.words = newWords(s.Strings)

@@ -1,16 +1,19 @@
-// Package compressed reads files that are compressed as a whole: gzip (RFC 1952)
-// and Zstandard (RFC 8878), of one or several members or frames.
+// Package compressed reads files that are compressed as a whole: gzip (RFC 1952),
+// Zstandard (RFC 8878), xz and bzip2, of one or several members, frames or streams.
 package compressed
 
 import (
 	"bufio"
 	"bytes"
+	"compress/bzip2"
+	"encoding/binary"
 	"errors"
 	"io"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
@@ -18,7 +21,7 @@ import (
 
 // Gzip is the format of gzip and pigz.
 var Gzip = &format.Format{
-	Name: "gzip", Container: true,
+	Name: "gzip", Container: true, Turn: format.TurnContainer,
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) },
 	Read: func(in *format.Input) error {
 		return read(in, func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) })
@@ -29,9 +32,11 @@ var Gzip = &format.Format{
 // stay below it unless told otherwise.
 const maxWindow = 128 << 20
 
+var errWindow = errors.New("the dictionary is too large")
+
 // Zstd is the format of zstd.
 var Zstd = &format.Format{
-	Name: "zstd", Container: true,
+	Name: "zstd", Container: true, Turn: format.TurnContainer,
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) },
 	Read: func(in *format.Input) error {
 		return read(in, func(r io.Reader) (io.ReadCloser, error) {
@@ -43,6 +48,76 @@ var Zstd = &format.Format{
 			return d.IOReadCloser(), nil
 		})
 	},
+}
+
+// Bzip2 is the format of bzip2.
+var Bzip2 = &format.Format{
+	Name: "bzip2", Container: true, Turn: format.TurnContainer,
+	Sniff: func(head []byte) bool {
+		const block = "\x31\x41\x59\x26\x53\x59" // how the first block begins, after the level
+		return bytes.HasPrefix(head, []byte("BZh")) && len(head) >= 4+len(block) && string(head[4:4+len(block)]) == block
+	},
+	Read: func(in *format.Input) error {
+		return read(in, func(r io.Reader) (io.ReadCloser, error) { return io.NopCloser(bzip2.NewReader(r)), nil })
+	},
+}
+
+// Xz is the format of xz.
+var Xz = &format.Format{
+	Name: "xz", Container: true, Turn: format.TurnContainer,
+	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")) },
+	Read: func(in *format.Input) error {
+		return read(in, func(r io.Reader) (io.ReadCloser, error) {
+			buffered := bufio.NewReader(r)
+			head, _ := buffered.Peek(xzHeads) // an error comes again
+			if xzDictionary(head) > maxWindow {
+				return nil, errWindow
+			}
+			d, err := xz.NewReader(buffered)
+			if err != nil {
+				return nil, err
+			}
+			return io.NopCloser(d), nil
+		})
+	},
+}
+
+// xzHeads are the bytes of the longest stream and block headers of xz.
+const xzHeads = 12 + 1024
+
+// lzma2 is the id of xz's compressing filter, whose property is the size of its
+// dictionary.
+const lzma2 = 0x21
+
+// xzDictionary returns how much memory, in bytes, the first block of xz needs, 0 if
+// the header does not say.
+func xzDictionary(head []byte) int64 {
+	if len(head) < 14 {
+		return 0
+	}
+	flags, rest := head[13], head[14:]
+	next := func() uint64 {
+		n, size := binary.Uvarint(rest)
+		rest = rest[max(size, 0):]
+		return n
+	}
+	if flags&0x40 != 0 { // the compressed size follows
+		next()
+	}
+	if flags&0x80 != 0 { // the uncompressed size
+		next()
+	}
+	for range flags&3 + 1 {
+		id, size := next(), next()
+		if size > uint64(len(rest)) {
+			break
+		}
+		if id == lzma2 && size == 1 {
+			return int64(2|rest[0]&1) << (rest[0]&0x3f/2 + 11)
+		}
+		rest = rest[size:]
+	}
+	return 0
 }
 
 // atraceMarker is what atrace writes between its own messages and the trace.
@@ -107,7 +182,7 @@ func (s *source) fault(err error, offset int64) error {
 	switch {
 	case s.err != nil:
 		return s.err
-	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+	case errors.Is(err, zstd.ErrWindowSizeExceeded) || err == errWindow:
 		return format.Errorf(format.ErrUnsupported, offset, "%v: more than %d bytes", err, maxWindow)
 	}
 	return format.Errorf(format.ErrCorrupt, offset, "%v", err)

@@ -2,6 +2,7 @@ package compressed_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
@@ -233,4 +235,55 @@ func FuzzGzip(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// bzip is a build log of one job, as bzip2 1.0.8 compresses it.
+const bzip = "425a6839314159265359af819fa6000004d98000304801620020b581002000314c00134221ea1b534d3d23a76238608b9b57b114d2c950f8bb9229c284857c0cfd30"
+
+func xzip(t *testing.T, data []byte, dictionary int) []byte {
+	var b bytes.Buffer
+	w, err := xz.WriterConfig{DictCap: dictionary}.NewWriter(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Write(data)
+	w.Close()
+	return b.Bytes()
+}
+
+func TestXzAndBzip2(t *testing.T) {
+	bzipped, err := hex.DecodeString(bzip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		data []byte
+		jobs int
+	}{
+		"xz":             {xzip(t, log(20000), 1<<20), 20000},
+		"two xz streams": {append(xzip(t, log(5), 1<<16), xzip(t, log(2), 1<<16)...), 7},
+		"bzip2":          {bzipped, 1},
+	} {
+		if n := len(ingesttest.MustRead(t, "build", test.data).Rows("slice", "id")); n != test.jobs {
+			t.Errorf("%s: %d jobs", name, n)
+		}
+		for n := 20; n < len(test.data) && name != "two xz streams"; n += max(1, len(test.data)/20) {
+			tables, err := ingesttest.Read(t, ingesttest.File{Name: "build", Reader: bytes.NewReader(test.data[:n])})
+			if err != nil && !format.BadInput(err) {
+				t.Errorf("%s, %d bytes: %v", name, n, err)
+			}
+			if err == nil && len(tables.Rows("slice", "id")) < test.jobs && len(tables.Rows("stats", "name")) == 0 {
+				t.Errorf("%s, %d bytes: nobody noticed", name, n)
+			}
+		}
+	}
+}
+
+func TestXzDictionaryIsLimited(t *testing.T) {
+	for dictionary, want := range map[int]error{1 << 27: nil, 1 << 28: format.ErrUnsupported} {
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "build", Reader: bytes.NewReader(xzip(t, log(3), dictionary))})
+		if !errors.Is(err, want) {
+			t.Errorf("%d bytes: error %v", dictionary, err)
+		}
+	}
 }

@@ -12,6 +12,7 @@ var (
 	ErrCorrupt     = errors.New("corrupt")
 	ErrUnsupported = errors.New("not supported")
 	ErrNoEvents    = errors.New("no trace event")
+	ErrManifest    = errors.New("the archive's manifest does not hold")
 )
 
 // Error is a fault of an input that ends the reading of it.

@@ -25,6 +25,8 @@ type Format struct {
 	Name string
 	// Container formats hold other files and have no events of their own.
 	Container bool
+	// Turn is when a member of an archive in this format is read.
+	Turn Turn
 	// Sniff reports whether the input can be in this format. head is its first
 	// HeadBytes bytes, or all of it. The first format in the list of formats that
 	// accepts the input reads it.
@@ -34,6 +36,19 @@ type Format struct {
 	// file's stats and logged there instead.
 	Read func(*Input) error
 }
+
+// Turn orders the members of an archive, as Trace Processor does: what sets up the
+// reading of others comes before them, what is about others after them.
+type Turn int8
+
+// The turns, in order. Members of one turn are read in the order of their names.
+const (
+	TurnManifest  Turn = iota - 3
+	TurnClocks         // has snapshots of clocks that place others
+	TurnContainer      // is an archive or compressed itself
+	TurnTrace
+	TurnSymbols
+)
 
 // Input is one trace file and all that a format needs to read it.
 type Input struct {
@@ -50,15 +65,52 @@ type Input struct {
 	// Parents are the formats of the files that this one was found in, outermost
 	// first.
 	Parents []string
+	// Override is what a manifest says of the file.
+	Override Override
+	// Overrides are what a manifest says of all files of the input.
+	Overrides *Overrides
+	// Beside are the paths of all members of the archives that it is in.
+	Beside []string
+	// Shared is for what formats keep for all files of the input.
+	Shared map[any]any
+	// Alone is true unless the file is a member of an archive with others. Events of
+	// those may be older than any that was read.
+	Alone bool
+	// TempDir is where temporary files go; "" means the system's.
+	TempDir string
 
 	// Member reads a file found in this one, in whatever format it is. Containers
 	// call it; name is the member's name, or "" for the only one.
 	Member func(name string, r io.Reader) error
+	// Members reads the files in an archive. What cannot be read of one is counted,
+	// and the others are read; it is an error if none can be.
+	Members func([]Member) error
 	// Embedded reads a part of this file that is in another format, as if it were
 	// that format's file. It returns ErrUnsupported if the format is not known.
 	Embedded func(format string, r io.Reader) error
 	// AtEnd asks for a call when the file's events have been parsed.
 	AtEnd func(func() error)
+}
+
+// Overrides are what a manifest says of the files of an input.
+type Overrides struct {
+	Read  bool // there was a manifest
+	Files map[string]*Override
+}
+
+// Override is what a manifest says of a file.
+type Override struct {
+	Machine    int64            // raw id of the machine that recorded it
+	Machines   map[uint32]int64 // raw ids of the machines in it, nil if they keep theirs
+	OneMachine bool             // there must be but one machine in it
+	OneClock   bool             // there must be but one clock in it
+	Clocks     bool             // the manifest relates its clocks to others
+}
+
+// Member is a file in an archive.
+type Member struct {
+	Name string
+	Open func() (io.ReadCloser, error)
 }
 
 // UseClock says that all times of the file are of one clock, by its id in package
@@ -73,11 +125,7 @@ func (in *Input) UseClock(id uint32) {
 // clock. A time that cannot be converted is counted and logged at the offset of its
 // event, which is to be left out.
 func (in *Input) TraceTime(time, offset int64) (ts int64, ok bool) {
-	clock, ok := in.Clocks.Default()
-	if !ok {
-		return time, true
-	}
-	ts, err := in.Clocks.ToTrace(clock, time)
+	ts, err := in.Clocks.DefaultToTrace(time)
 	if err != nil {
 		in.File.LogAt(err.Stat, offset, err)
 		return 0, false

@@ -12,6 +12,7 @@ import (
 	"bytes"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
 )
 
 // Format is the Fuchsia trace format, FXT.
@@ -23,4 +24,7 @@ var Format = &format.Format{
 // magic is the record that every trace begins with.
 var magic = []byte{0x10, 0x00, 0x04, 0x46, 0x78, 0x54, 0x16, 0x00}
 
-func read(in *format.Input) error { return newTokenizer(in).run() }
+func read(in *format.Input) error {
+	in.UseClock(model.ClockBoottime)
+	return newTokenizer(in).run()
+}

@@ -259,6 +259,9 @@ func (t *tokenizer) readEvent(header uint64) error {
 		return nil
 	}
 	t.token = token
+	if ts, ok = t.in.TraceTime(ts, t.records.offset()); !ok {
+		return nil
+	}
 	return t.events.Push(ts, token)
 }
 
@@ -325,6 +328,9 @@ func (t *tokenizer) scheduling(header uint64) error {
 		return nil
 	}
 	t.token = s.encode(t.token[:0])
+	if ts, ok = t.in.TraceTime(ts, t.records.offset()); !ok {
+		return nil
+	}
 	return t.events.Push(ts, t.token)
 }
 

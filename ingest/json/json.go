@@ -14,6 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/ingest/v8profile"
+	"github.com/tpconvert/tpconvert/model"
 )
 
 // Format is the Trace Event Format.
@@ -28,6 +29,7 @@ func sniff(head []byte) bool {
 }
 
 func read(in *format.Input) error {
+	in.UseClock(model.ClockTraceFile)
 	t := &tokenizer{Reader: jsonlex.NewReader(in), in: in, places: newPlaces(in)}
 	t.parser = newParser(in, t.places)
 	t.events = in.Sorter.NewStream(t.parser)

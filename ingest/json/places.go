@@ -1,6 +1,8 @@
 package json
 
 import (
+	"slices"
+
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
@@ -27,10 +29,16 @@ const (
 	poolEmpty = 313   // where the empty text is
 )
 
+// newPlaces returns the places of all files of the input.
 func newPlaces(in *format.Input) *places {
+	type key struct{}
+	if p, ok := in.Shared[key{}].(*places); ok {
+		return p
+	}
 	p := &places{strings: in.Store.Strings, names: map[uint32]model.StringID{}, next: poolFirst}
-	for _, container := range in.Parents {
-		p.next += uint32(len(container)) + poolHead
+	in.Shared[key{}] = p
+	for _, text := range slices.Concat(in.Parents, in.Beside) {
+		p.next += uint32(len(text)) + poolHead
 	}
 	return p
 }

@@ -115,7 +115,11 @@ func (t *tokenizer) sample(frames map[string]*frame, v jsonlex.Value) (model.Sam
 		case "ts":
 			var why string
 			s.TS, why = nanoseconds(v)
-			ok = why == "" && s.TS >= 0
+			var failed *model.ClockError
+			if ok = why == ""; ok {
+				s.TS, failed = t.in.Clocks.DefaultToTrace(s.TS)
+				ok = failed == nil && s.TS >= 0
+			}
 		case "tid":
 			if tid, _, isTID := t.number32(v); isTID {
 				s.UTID = t.in.Machine.Thread(int64(tid))

@@ -443,6 +443,13 @@ func (t *tokenizer) event(e *event) error {
 }
 
 func (t *tokenizer) push(ts int64, e *event) error {
+	ts, ok := t.in.TraceTime(ts, t.Base+int64(t.Pos))
+	if !ok {
+		return nil
+	}
+	if ts < 0 && e.phase == 'M' { // which need no time
+		ts = 0
+	}
 	if ts < 0 {
 		t.in.File.Count(model.StatTraceSorterNegativeTimestampDropped)
 		return nil

@@ -1,6 +1,7 @@
 package proto
 
 import (
+	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
@@ -29,6 +30,10 @@ func (r *Reader) clockModule() *Module {
 }
 
 func (r *Reader) clockSnapshot(p *Packet, data []byte) {
+	if r.in.Override.OneClock {
+		r.file.fail(format.Errorf(format.ErrManifest, p.Offset, "perfetto_manifest: clock overrides require the trace to use a single clock"))
+		return
+	}
 	var primary uint32
 	var readings []model.Reading
 	boottime, ownClock := false, false

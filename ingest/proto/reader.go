@@ -198,19 +198,42 @@ func (t *trace) machine(id uint32) *Reader {
 	return r
 }
 
+// overridden is the error of a trace of several machines of which a manifest says
+// that there is one.
+func (t *trace) overridden() error {
+	switch {
+	case t.in.Override.OneMachine:
+		return format.Errorf(format.ErrManifest, -1, "perfetto_manifest: a `machine` override attributes the file to one machine, but the file contains packets from multiple machines. Replace `machine` with a `machines` block that names each of them, e.g. \"machines\": [{\"id\": 0, \"name\": \"phone\"}, {\"id\": 7, \"name\": \"vm\"}]")
+	case t.in.Override.OneClock:
+		return format.Errorf(format.ErrManifest, -1, "perfetto_manifest: a `clocks` override applies only to a single-machine file, but the file contains packets from multiple machines")
+	}
+	return nil
+}
+
 func (t *trace) findMachine(id uint32) *Reader {
 	if r, ok := t.machines[id]; ok {
 		return r
 	}
-	if !t.resolved {
+	raw := int64(id)
+	host := t.machines[0]
+	if err := t.overridden(); err != nil {
+		t.fail(err)
+		return host
+	}
+	if t.in.Override.Machines != nil {
+		var declared bool
+		if raw, declared = t.in.Override.Machines[id]; !declared {
+			t.fail(format.Errorf(format.ErrManifest, -1, "perfetto_manifest: machines: trace has a packet from undeclared machine id %d", id))
+			return host
+		}
+	} else if !t.resolved {
 		t.resolved = true
-		host := t.machines[0]
-		if !host.used && t.in.Store.AdoptMachine(int64(id)) {
+		if !host.used && t.in.Store.AdoptMachine(raw) {
 			t.machines[id] = host
 			return host
 		}
 	}
-	r := t.newReader(id, t.in.File.Context(int64(id)))
+	r := t.newReader(id, t.in.File.Context(raw))
 	if clock, ok := t.machines[0].Clocks.Default(); ok {
 		r.Clocks.SetDefault(clock.ID)
 	}
@@ -440,7 +463,7 @@ func (r *Reader) Flushed() { r.file.flushes++ }
 // the flushes before can follow.
 func (r *Reader) Written() {
 	t := r.file
-	if t.flushes < 2 || len(t.deferred) > 0 {
+	if !t.in.Alone || t.flushes < 2 || len(t.deferred) > 0 {
 		return
 	}
 	if err := t.in.Sorter.Release(t.window); err != nil {

@@ -111,11 +111,16 @@ func (p *Profiles) Add(key Key, tid uint32, c *Chunk) error {
 	}
 	for n, node := range c.Profile.Samples {
 		of.ts += c.Deltas[n] * 1000
-		if of.ts < 0 {
+		ts, failed := p.Clocks.DefaultToTrace(of.ts)
+		switch {
+		case failed != nil:
+			p.File.LogTime(failed.Stat, of.ts, failed)
+			continue
+		case ts < 0:
 			p.File.Count(model.StatTraceSorterNegativeTimestampDropped)
 			continue
 		}
-		b, err := p.samples.Reserve(of.ts, 12)
+		b, err := p.samples.Reserve(ts, 12)
 		if err != nil {
 			return err
 		}

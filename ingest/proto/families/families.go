@@ -36,6 +36,6 @@ var read = proto.Reads(
 
 // Format is a trace, Symbols one that only brings symbols for others.
 var (
-	Format  = &format.Format{Name: "proto", Read: read, Sniff: proto.Sniff}
-	Symbols = &format.Format{Name: "symbols", Read: read, Sniff: profiling.SniffSymbols}
+	Format  = &format.Format{Name: "proto", Turn: format.TurnClocks, Read: read, Sniff: proto.Sniff}
+	Symbols = &format.Format{Name: "symbols", Turn: format.TurnSymbols, Read: read, Sniff: profiling.SniffSymbols}
 )

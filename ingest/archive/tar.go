@@ -1,0 +1,78 @@
+package archive
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+)
+
+// magicAt is where a header of tar says what it is.
+const magicAt = 257
+
+// Tar is the format of tar archives.
+var Tar = &format.Format{
+	Name: "tar", Container: true, Turn: format.TurnContainer,
+	Sniff: func(head []byte) bool {
+		return len(head) > magicAt && (strings.HasPrefix(string(head[magicAt:]), "ustar\x00") || strings.HasPrefix(string(head[magicAt:]), "ustar  \x00"))
+	},
+	Read: readTar,
+}
+
+func readTar(in *format.Input) error {
+	s, err := spool(in)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	at := io.NewSectionReader(s, 0, s.size)
+	archive := tar.NewReader(at)
+	var members []format.Member
+	for {
+		header, err := archive.Next()
+		if err == io.EOF {
+			break
+		}
+		offset, _ := at.Seek(0, io.SeekCurrent)
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errors.New("the archive is cut off")
+		}
+		if err != nil {
+			return s.fault(err, offset)
+		}
+		if header.Typeflag == tar.TypeDir || header.Typeflag == tar.TypeXGlobalHeader {
+			continue
+		}
+		if offset+header.Size > s.size {
+			return s.fault(errors.New("the archive is cut off"), s.size)
+		}
+		members = append(members, format.Member{Name: header.Name, Open: func() (io.ReadCloser, error) {
+			if kind := notRead(header); kind != "" {
+				return nil, format.Errorf(format.ErrUnsupported, offset, "%s", kind)
+			}
+			return &contents{ReadCloser: io.NopCloser(io.NewSectionReader(s, offset, header.Size)), store: s}, nil
+		}})
+	}
+	return in.Members(members)
+}
+
+// notRead says what a member is that has no data of its own in one piece, or "".
+func notRead(header *tar.Header) string {
+	switch header.Typeflag {
+	case tar.TypeReg:
+	case tar.TypeSymlink, tar.TypeLink:
+		return "a link"
+	case tar.TypeGNUSparse:
+		return "a sparse file"
+	default:
+		return "not a file"
+	}
+	for key := range header.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return "a sparse file"
+		}
+	}
+	return ""
+}

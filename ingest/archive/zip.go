@@ -1,0 +1,87 @@
+package archive
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+)
+
+// Zip is the format of ZIP archives whose members are stored, deflated or
+// compressed by Zstandard.
+var Zip = &format.Format{
+	Name: "zip", Container: true, Turn: format.TurnContainer,
+	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte("PK\x03\x04")) },
+	Read:  readZip,
+}
+
+func readZip(in *format.Input) error {
+	s, err := spool(in)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	archive, err := zip.NewReader(s, s.size)
+	if err != nil {
+		return s.fault(fmt.Errorf("central directory: %w", err), s.size)
+	}
+	archive.RegisterDecompressor(zip.Deflate, flate.NewReader)
+	archive.RegisterDecompressor(zstd.ZipMethodWinZip, zstd.ZipDecompressor(zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true)))
+	files := slices.DeleteFunc(archive.File, func(f *zip.File) bool { return f.FileInfo().IsDir() })
+	if err := s.checkOverlaps(files); err != nil {
+		return err
+	}
+	var members []format.Member
+	for _, f := range files {
+		members = append(members, format.Member{Name: f.Name, Open: func() (io.ReadCloser, error) { return s.openZipped(f) }})
+	}
+	return in.Members(members)
+}
+
+// encrypted is the flag of a member that a password protects.
+const encrypted = 1
+
+func (s *store) openZipped(f *zip.File) (io.ReadCloser, error) {
+	if f.Flags&encrypted != 0 {
+		return nil, format.Errorf(format.ErrUnsupported, -1, "encrypted")
+	}
+	r, err := f.Open()
+	switch {
+	case err == zip.ErrAlgorithm:
+		return nil, format.Errorf(format.ErrUnsupported, -1, "compression method %d", f.Method)
+	case err != nil:
+		return nil, s.fault(err, -1)
+	}
+	return &contents{ReadCloser: r, store: s}, nil
+}
+
+// checkOverlaps refuses archives whose members share bytes: few bytes could give
+// any number of large members.
+func (s *store) checkOverlaps(files []*zip.File) error {
+	type extent struct{ from, to int64 }
+	var all []extent
+	for _, f := range files {
+		from, err := f.DataOffset()
+		if err != nil {
+			return s.fault(fmt.Errorf("%q: %w", f.Name, err), -1)
+		}
+		if f.CompressedSize64 > uint64(s.size) {
+			return format.Errorf(format.ErrCorrupt, from, "%q is larger than the archive", f.Name)
+		}
+		all = append(all, extent{from, from + int64(f.CompressedSize64)})
+	}
+	slices.SortFunc(all, func(a, b extent) int { return cmp.Compare(a.from, b.from) })
+	for i := 1; i < len(all); i++ {
+		if all[i].from < all[i-1].to {
+			return format.Errorf(format.ErrCorrupt, all[i].from, "members overlap")
+		}
+	}
+	return nil
+}

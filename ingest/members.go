@@ -1,0 +1,127 @@
+package ingest
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// member is a file in an archive.
+type member struct {
+	format.Member
+	file *model.File
+	turn format.Turn
+	err  error // why it cannot be read
+}
+
+// members reads the files in an archive, in the order of their turns and names.
+func (rd *reading) members(archive origin, found []format.Member) error {
+	if o := rd.override(archive); o.Clocks || o.Machine != 0 {
+		return noOverride(archive)
+	}
+	var all []*member
+	for _, m := range found {
+		if hidden(m.Name) {
+			continue
+		}
+		read := &member{Member: m, file: rd.store.NewFile(m.Name, archive.parent)}
+		read.turn, read.err = rd.turn(m)
+		all = append(all, read)
+		rd.beside = append(rd.beside, m.Name)
+	}
+	if len(all) == 0 {
+		return format.Errorf(format.ErrEmpty, -1, "no files in the archive")
+	}
+	slices.SortStableFunc(all, func(a, b *member) int {
+		return cmp.Or(cmp.Compare(a.turn, b.turn), strings.Compare(a.Name, b.Name))
+	})
+	rd.several = rd.several || len(all) > 1
+	var first error
+	read := 0
+	for _, m := range all {
+		at := archive.member(m.Name)
+		at.file = m.file
+		if m.err == nil {
+			m.err = rd.member(at, m)
+		}
+		if m.err == nil {
+			read++
+			continue
+		}
+		m.err = place(m.err, at.shown, "")
+		if !format.BadInput(m.err) || m.turn == format.TurnManifest || errors.Is(m.err, format.ErrManifest) {
+			return m.err
+		}
+		first = cmp.Or(first, m.err)
+		archive.parent.Explain(model.StatUnreadArchiveMember, m.file.ID, 1, "member of the archive was not read to its end: "+m.err.Error(),
+			model.LogEntry{Index: m.file.ID, HasIndex: true})
+	}
+	if read == 0 {
+		return first
+	}
+	return nil
+}
+
+// override is what a manifest says of a member of an archive.
+func (rd *reading) override(of origin) format.Override {
+	if o := rd.overrides.Files[of.name]; o != nil && of.inner {
+		return *o
+	}
+	return format.Override{}
+}
+
+// mayConfigure reports what is wrong with a manifest at this place.
+func (rd *reading) mayConfigure(o format.Override, at origin) error {
+	switch {
+	case o.Clocks || o.Machine != 0:
+		return noOverride(at)
+	case rd.traces > 0:
+		return format.Errorf(format.ErrManifest, -1, "perfetto_manifest file must be the first trace file in the input")
+	}
+	return nil
+}
+
+// noOverride is the error of a manifest that says what holds for traces only.
+func noOverride(of origin) error {
+	return format.Errorf(format.ErrManifest, -1, "perfetto_manifest: overrides are not supported for trace files which are themselves archives or perfetto_manifest files: %s", of.name)
+}
+
+func (rd *reading) member(at origin, m *member) error {
+	r, err := m.Open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return rd.file(at, r)
+}
+
+// turn tells from the first bytes of a member when it is read. If they cannot be
+// read, it will show then.
+func (rd *reading) turn(m format.Member) (format.Turn, error) {
+	r, err := m.Open()
+	if err != nil {
+		return format.TurnTrace, err
+	}
+	defer r.Close()
+	head, err := io.ReadAll(io.LimitReader(r, format.HeadBytes))
+	if f := detect(rd.options.Formats, head); f != nil && err == nil {
+		return f.Turn, nil
+	}
+	return format.TurnTrace, nil
+}
+
+// hidden reports whether a path leads through a name that starts with a dot. Systems
+// add such files to archives; they are no traces.
+func hidden(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		if strings.HasPrefix(part, ".") && part != "." && part != ".." {
+			return true
+		}
+	}
+	return false
+}

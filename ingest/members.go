@@ -58,8 +58,7 @@ func (rd *reading) members(archive origin, found []format.Member) error {
 			return m.err
 		}
 		first = cmp.Or(first, m.err)
-		archive.parent.Explain(model.StatUnreadArchiveMember, m.file.ID, 1, "member of the archive was not read to its end: "+m.err.Error(),
-			model.LogEntry{Index: m.file.ID, HasIndex: true})
+		archive.parent.ExplainUnread(model.StatUnreadArchiveMember, m.file.ID, "archive member is not read, or not to its end: "+m.err.Error())
 	}
 	if read == 0 {
 		return first

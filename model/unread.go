@@ -67,6 +67,17 @@ func (u *Unread) AddAt(offset int64) { u.Add(LogEntry{Offset: offset, HasOffset:
 // Of says of how many the unread ones are a part.
 func (u *Unread) Of(total int64) { u.of = total }
 
+// ExplainUnread counts one part of the file, by its index, and says in stats and import_log
+// which it is and why it is not read; text goes on after "1 ".
+func (f *File) ExplainUnread(stat Stat, index int64, text string) {
+	strs := f.store.Strings
+	f.Add(stat, index, 1)
+	f.store.statTexts[statKey{stat, index, f.ID, None}] = text
+	f.log(stat, LogEntry{Args: ArgFunc(func(set *ArgSet) {
+		set.Add(strs.Intern("message"), StringArg(strs.Intern("1 "+text)))
+	})})
+}
+
 // storeUnread tells in stats and import_log what was not read.
 func (f *File) storeUnread() {
 	strs := f.store.Strings

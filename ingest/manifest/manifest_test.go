@@ -24,12 +24,12 @@ func together(t *testing.T, manifest string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	for name, data := range map[string]string{"a.json": chrome("a"), "b.json": chrome("b"), "z.json": manifest} {
-		f, err := w.Create(name)
+	for _, m := range [][2]string{{"a.json", chrome("a")}, {"b.json", chrome("b")}, {"z.json", manifest}} {
+		f, err := w.Create(m[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		io.WriteString(f, data)
+		io.WriteString(f, m[1])
 	}
 	w.Close()
 	return b.Bytes()

@@ -11,14 +11,17 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/internal/tracecase"
 	"github.com/tpconvert/tpconvert/model"
 )
 
 var mutate = flag.Duration("mutate", 2*time.Second, "how long to read damaged traces")
 
-// TestMutations reads the recorded traces with random damage, one after the other
+// TestMutations reads the recorded traces and those of the cases with random damage, one after the other
 // in one process. Each is read or refused as bad input, without a panic.
 func TestMutations(t *testing.T) {
 	var traces [][]byte
@@ -26,12 +29,15 @@ func TestMutations(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && (e.Name() == "record" || e.Name() == "cases"):
+		case e.IsDir() && e.Name() == "record":
 			return fs.SkipDir
 		case e.IsDir() || strings.HasSuffix(path, ".md"):
 			return nil
 		}
 		data, err := os.ReadFile(path)
+		if err == nil && filepath.Ext(path) == ".txtar" {
+			_, data, err = tracecase.Trace(&txtar.Parse(data).Files[0])
+		}
 		traces = append(traces, data)
 		return err
 	})

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"encoding/hex"
 	"flag"
 	"fmt"
 	"os"
@@ -15,17 +14,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"unicode/utf8"
 
 	"golang.org/x/tools/txtar"
-	"google.golang.org/protobuf/encoding/prototext"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/dynamicpb"
 
-	"github.com/tpconvert/tpconvert/internal/perfetto"
+	"github.com/tpconvert/tpconvert/internal/tracecase"
 )
 
 var (
@@ -130,17 +124,9 @@ func trimCells(rows string) string {
 	return b.String()
 }
 
-// caseInput writes the trace of a case to a file. NAME.textproto is a protobuf
-// message, NAME.hex bytes; all else is as it is.
+// caseInput writes the trace of a case to a file.
 func caseInput(t *testing.T, f *txtar.File) (path string, err error) {
-	name, data := f.Name, f.Data
-	if base, ok := strings.CutSuffix(name, ".textproto"); ok {
-		name, data = base+".pftrace", nil
-		data, err = encodeText(f.Data)
-	} else if base, ok := strings.CutSuffix(name, ".hex"); ok {
-		name = base
-		data, err = decodeHex(string(f.Data))
-	}
+	name, data, err := tracecase.Trace(f)
 	if err != nil {
 		return "", err
 	}
@@ -153,55 +139,6 @@ func caseInput(t *testing.T, f *txtar.File) (path string, err error) {
 	}
 	path = filepath.Join(dir, name)
 	return path, os.WriteFile(path, data, 0o666)
-}
-
-var caseTypes = sync.OnceValues(func() (*dynamicpb.Types, error) {
-	files, err := perfetto.Files(perfetto.Descriptors())
-	return dynamicpb.NewTypes(files), err
-})
-
-// encodeText encodes a message in text format: a Trace, or what the comment
-// "# proto-message: NAME" in its first line says.
-func encodeText(text []byte) ([]byte, error) {
-	types, err := caseTypes()
-	if err != nil {
-		return nil, err
-	}
-	name := "perfetto.protos.Trace"
-	line, _, _ := strings.Cut(string(text), "\n")
-	if other, ok := strings.CutPrefix(line, "# proto-message: "); ok {
-		name = other
-	}
-	kind, err := types.FindMessageByName(protoreflect.FullName(name))
-	if err != nil {
-		return nil, err
-	}
-	m := kind.New().Interface()
-	if err := (prototext.UnmarshalOptions{Resolver: types}).Unmarshal(text, m); err != nil {
-		return nil, err
-	}
-	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
-}
-
-// decodeHex decodes bytes in hex, with spaces, "text" and # comments between.
-func decodeHex(text string) ([]byte, error) {
-	var data []byte
-	for line := range strings.Lines(text) {
-		for line = strings.TrimSpace(line); line != "" && line[0] != '#'; line = strings.TrimSpace(line) {
-			if quoted, err := strconv.QuotedPrefix(line); err == nil {
-				part, _ := strconv.Unquote(quoted)
-				data, line = append(data, part...), line[len(quoted):]
-				continue
-			}
-			word := line[:strings.IndexAny(line+" ", " \t#\"")]
-			part, err := hex.DecodeString(word)
-			if err != nil || word == "" {
-				return nil, fmt.Errorf("%q: %v", line, err)
-			}
-			data, line = append(data, part...), line[len(word):]
-		}
-	}
-	return data, nil
 }
 
 // caseMacros are functions that cases may use for what rows refer to.

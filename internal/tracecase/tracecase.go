@@ -1,0 +1,80 @@
+// Package tracecase reads the traces of cases, which are written in text.
+package tracecase
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/tools/txtar"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/tpconvert/tpconvert/internal/perfetto"
+)
+
+// Trace returns the name and the bytes of a trace. NAME.textproto is a protobuf message, NAME.hex bytes; all else is as it is.
+func Trace(f *txtar.File) (name string, data []byte, err error) {
+	if base, ok := strings.CutSuffix(f.Name, ".textproto"); ok {
+		data, err = encodeText(f.Data)
+		return base + ".pftrace", data, err
+	}
+	if base, ok := strings.CutSuffix(f.Name, ".hex"); ok {
+		data, err = decodeHex(string(f.Data))
+		return base, data, err
+	}
+	return f.Name, f.Data, nil
+}
+
+var messages = sync.OnceValues(func() (*dynamicpb.Types, error) {
+	files, err := perfetto.Files(perfetto.Descriptors())
+	return dynamicpb.NewTypes(files), err
+})
+
+// encodeText encodes a message in text format: a Trace, or what the comment
+// "# proto-message: NAME" in its first line says.
+func encodeText(text []byte) ([]byte, error) {
+	types, err := messages()
+	if err != nil {
+		return nil, err
+	}
+	name := "perfetto.protos.Trace"
+	line, _, _ := strings.Cut(string(text), "\n")
+	if other, ok := strings.CutPrefix(line, "# proto-message: "); ok {
+		name = other
+	}
+	kind, err := types.FindMessageByName(protoreflect.FullName(name))
+	if err != nil {
+		return nil, err
+	}
+	m := kind.New().Interface()
+	if err := (prototext.UnmarshalOptions{Resolver: types}).Unmarshal(text, m); err != nil {
+		return nil, err
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
+}
+
+// decodeHex decodes bytes in hex, with spaces, "text" and # comments between.
+func decodeHex(text string) ([]byte, error) {
+	var data []byte
+	for line := range strings.Lines(text) {
+		for line = strings.TrimSpace(line); line != "" && line[0] != '#'; line = strings.TrimSpace(line) {
+			if quoted, err := strconv.QuotedPrefix(line); err == nil {
+				part, _ := strconv.Unquote(quoted)
+				data, line = append(data, part...), line[len(quoted):]
+				continue
+			}
+			word := line[:strings.IndexAny(line+" ", " \t#\"")]
+			part, err := hex.DecodeString(word)
+			if err != nil || word == "" {
+				return nil, fmt.Errorf("%q: %v", line, err)
+			}
+			data, line = append(data, part...), line[len(word):]
+		}
+	}
+	return data, nil
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/fuchsia"
 	"github.com/tpconvert/tpconvert/ingest/gecko"
+	"github.com/tpconvert/tpconvert/ingest/hprof"
 	"github.com/tpconvert/tpconvert/ingest/instruments"
 	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/logcat"
@@ -35,6 +36,7 @@ var Formats = []*format.Format{
 	artmethod.Format,
 	artmethod.Packed,
 	archive.Zip,
+	hprof.Format,
 	compressed.Gzip,
 	compressed.Zstd,
 	compressed.Xz,

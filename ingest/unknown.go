@@ -16,7 +16,6 @@ var signatures = []struct {
 	bytes  string
 }{
 	{"an empty ZIP archive", 0, "PK\x05\x06"},
-	{"a heap dump of Java (HPROF)", 0, "JAVA PROFILE 1.0"},
 	{"a recording of Java's Flight Recorder (JFR)", 0, "FLR\x00"},
 	{"trace.dat of trace-cmd", 0, "\x17\x08Dtracing"},
 	{"a Common Trace Format (CTF) stream", 0, "\xc1\x1f\xfc\xc1"},

@@ -89,6 +89,9 @@ func (d *HeapDump) AddClass() int32 {
 	return int32(len(d.classes) - 1)
 }
 
+// SetSuper says which class a class extends, for dumps whose objects do not say it.
+func (d *HeapDump) SetSuper(class, super int32) { d.classes[class].super = super }
+
 // Class is a class, until the next one is added.
 func (d *HeapDump) Class(number int32) *HeapClass { return &d.classes[number] }
 

@@ -1,0 +1,506 @@
+package hprof
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+	"unicode/utf16"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// graph makes rows of what was read.
+type graph struct {
+	*reader
+	dump   *model.HeapDump
+	arrays map[uint64]int   // of primitives, which texts are in, by id
+	types  []model.StringID // the names of objects' classes; an object that stands for a class has its name
+	fields map[fieldKey]int32
+	values map[uint64]int64 // sizes of registries of native memory, by object
+
+	cleaners []cleaner
+	thunks   map[uint64]uint64 // the registries of cleaners' thunks
+	blobs    int64
+
+	valueField, offsetField, countField, coderField model.StringID
+	referentField, thunkField                       model.StringID
+	registryField, sizeField                        model.StringID
+	unknown                                         model.StringID
+}
+
+// fieldKey is a field that refers to an object of a class, as heap_graph_reference has
+// them.
+type fieldKey struct{ name, typ model.StringID }
+
+// cleaner is an object of sun.misc.Cleaner: what it cleans up after, and by what.
+type cleaner struct{ referent, thunk uint64 }
+
+// Classes that are looked into.
+const (
+	stringClass   = "java.lang.String"
+	cleanerClass  = "sun.misc.Cleaner"
+	thunkClass    = "libcore.util.NativeAllocationRegistry$CleanerThunk"
+	registryClass = "libcore.util.NativeAllocationRegistry"
+)
+
+// unknownKind is the kind of classes without a kind of their own.
+const unknownKind = "[unknown class kind]"
+
+func newGraph(r *reader) *graph {
+	intern := r.in.Store.Strings.Intern
+	return &graph{
+		reader: r, dump: r.in.Store.NewHeapDump(r.in.Machine.Process(0), r.ts),
+		arrays: map[uint64]int{}, fields: map[fieldKey]int32{}, values: map[uint64]int64{}, thunks: map[uint64]uint64{},
+		valueField: intern(stringClass + ".value"), offsetField: intern(stringClass + ".offset"),
+		countField: intern(stringClass + ".count"), coderField: intern(stringClass + ".coder"),
+		referentField: intern("java.lang.ref.Reference.referent"), thunkField: intern(cleanerClass + ".thunk"),
+		registryField: intern(thunkClass + ".this$0"), sizeField: intern(registryClass + ".size"),
+		unknown: intern("unknown"),
+	}
+}
+
+// write stores the dump.
+func (g *graph) write() {
+	g.addClasses()
+	g.addObjects()
+	for i := range g.objects {
+		o := &g.objects[i]
+		number, ok := g.numbers[o.id]
+		if !ok {
+			continue // left out
+		}
+		switch o.kind {
+		case instance:
+			g.instance(o, number)
+		case classObject:
+			g.statics(o, number)
+		case objectArray:
+			g.elements(o, number)
+		case primitiveArray:
+			g.array(o, number)
+		}
+	}
+	g.nativeSizes()
+	for i := range g.objects {
+		o := &g.objects[i]
+		number, ok := g.numbers[o.id]
+		if kind, isRoot := g.roots[o.id]; ok && isRoot {
+			g.dump.AddRoot(number, g.in.Store.Strings.Intern(roots[kind].name))
+		}
+	}
+	g.dump.Write()
+}
+
+// damaged counts an object that cannot be read, or parts of it.
+func (g *graph) damaged(stat model.Stat, o *object) {
+	g.in.File.LogTime(stat, g.ts, model.ArgFunc(func(set *model.ArgSet) {
+		set.Add(g.in.Store.Strings.Intern("object_id"), model.UintArg(o.id))
+	}))
+}
+
+// addClasses adds the classes, then those of the objects that stand for them.
+func (g *graph) addClasses() {
+	strings := g.in.Store.Strings
+	for _, id := range g.order {
+		c := g.classes[id]
+		c.number = g.dump.AddClass()
+		to := g.dump.Class(c.number)
+		to.Name = strings.Intern(c.name)
+		kind, weak := g.referenceKind(c)
+		to.Kind, to.Weak = strings.Intern(kind), weak
+	}
+	for _, id := range g.order {
+		c := g.classes[id]
+		if super := g.classes[c.super]; super != nil {
+			g.dump.SetSuper(c.number, super.number)
+		}
+		if c.dumped {
+			c.object = g.dump.AddClass()
+			to := g.dump.Class(c.object)
+			to.Name, to.Kind = strings.Intern(model.JavaType{Name: c.name, Static: true}.String()), strings.Intern(unknownKind)
+		}
+	}
+}
+
+// maxSupers is how many classes a class may extend. There may be cycles.
+const maxSupers = 100
+
+// supers calls f with a class and those that it extends, until f returns false.
+func (g *graph) supers(c *class, f func(*class) bool) {
+	for range maxSupers {
+		if c == nil || !f(c) {
+			return
+		}
+		c = g.classes[c.super]
+	}
+}
+
+// referenceKind is the kind of a class of references, and whether they are too weak to
+// keep an object alive.
+func (g *graph) referenceKind(c *class) (kind string, weak bool) {
+	kind = unknownKind
+	g.supers(c, func(c *class) bool {
+		switch c.name {
+		case "java.lang.ref.WeakReference":
+			kind, weak = "KIND_WEAK_REFERENCE", true
+		case "java.lang.ref.SoftReference":
+			kind = "KIND_SOFT_REFERENCE"
+		case "java.lang.ref.PhantomReference":
+			kind, weak = "KIND_PHANTOM_REFERENCE", true
+		case "java.lang.ref.FinalizerReference":
+			kind, weak = "KIND_FINALIZER_REFERENCE", true
+		}
+		return kind == unknownKind
+	})
+	return kind, weak
+}
+
+// layoutOf returns the fields of instances: those of the class, then those of the classes
+// that it extends.
+func (g *graph) layoutOf(c *class) []field {
+	if c.layout == nil {
+		c.layout = []field{}
+		g.supers(c, func(of *class) bool {
+			for _, f := range of.fields {
+				c.layout = append(c.layout, field{g.in.Store.Strings.Intern(of.name + "." + g.in.Store.Strings.Get(f.name)), f.typ})
+			}
+			return true
+		})
+	}
+	return c.layout
+}
+
+// addObjects adds the objects whose classes are known. Their numbers become those of the
+// dump.
+func (g *graph) addObjects() {
+	arrays := map[basicType]uint64{}
+	for t, name := range typeNames {
+		if id, ok := g.byName[name+"[]"]; ok && name != "" {
+			arrays[basicType(t)] = id
+		}
+	}
+	var classSize int64
+	if c := g.classes[g.byName["java.lang.Class"]]; c != nil {
+		classSize = c.size
+	}
+	for i := range g.objects {
+		o := &g.objects[i]
+		if o.kind == primitiveArray {
+			o.class = arrays[o.elem]
+			if o.elem == charType || o.elem == byteType {
+				g.arrays[o.id] = i
+			}
+		}
+		c := g.classes[o.class]
+		if c == nil {
+			stat := model.StatHprofClassErrors
+			if o.kind == primitiveArray {
+				stat = model.StatHprofPrimitiveArrayParsingErrors
+			}
+			g.damaged(stat, o)
+			delete(g.numbers, o.id)
+			continue
+		}
+		number := g.dump.AddObject()
+		g.numbers[o.id] = number
+		to := g.dump.Object(number)
+		to.Class, to.Type, to.SelfSize = c.number, o.heap, c.size
+		g.types = append(g.types, g.dump.Class(c.number).Name)
+		switch o.kind {
+		case classObject:
+			to.Class, to.SelfSize = c.object, classSize+int64(len(c.staticValues))
+		case objectArray, primitiveArray:
+			to.SelfSize += int64(o.elements) * int64(g.size(o.elem))
+		}
+	}
+	for _, c := range g.classes {
+		if c.loader == 0 {
+			continue
+		}
+		if loader, ok := g.numbers[c.loader]; ok {
+			g.dump.Class(c.number).Loader = loader
+		}
+	}
+}
+
+// refer adds a reference in a field. A reference to what is not in the dump is kept if
+// dangling is set.
+func (g *graph) refer(owner int32, name model.StringID, target uint64, dangling bool) {
+	if target == 0 {
+		return
+	}
+	owned, typ := model.NoHeapObject, g.unknown
+	if number, ok := g.numbers[target]; ok {
+		owned = number
+		typ = g.types[number]
+	} else if !dangling {
+		return
+	}
+	g.in.File.Count(model.StatHprofReferenceCounter)
+	key := fieldKey{name, typ}
+	number, ok := g.fields[key]
+	if !ok {
+		number = g.dump.AddField(model.HeapField{Name: name, Type: typ})
+		g.fields[key] = number
+	}
+	g.dump.Refer(owner, owned, number)
+}
+
+// instance stores the fields of an instance.
+func (g *graph) instance(o *object, number int32) {
+	c := g.classes[o.class]
+	data := g.data[o.data : o.data+o.length]
+	values := values{graph: g, row: int64(model.NoHeapData), set: model.None}
+	var text javaString
+	var clean cleaner
+	for _, f := range g.layoutOf(c) {
+		size := g.size(f.typ)
+		if len(data) == 0 {
+			break
+		}
+		if len(data) < size {
+			g.damaged(model.StatHprofFieldValueErrors, o)
+			break
+		}
+		value := bits(data[:size])
+		data = data[size:]
+		switch f.name {
+		case g.valueField:
+			text.array = value
+		case g.offsetField:
+			text.offset = int64(int32(value))
+		case g.countField:
+			text.count, text.hasCount = int64(int32(value)), true
+		case g.coderField:
+			text.coder = value
+		case g.referentField:
+			clean.referent = value
+		case g.thunkField:
+			clean.thunk = value
+		case g.registryField:
+			if c.name == thunkClass {
+				g.thunks[o.id] = value
+			}
+		case g.sizeField:
+			if c.name == registryClass {
+				g.values[o.id] = signed(f.typ, value)
+			}
+		}
+		if f.typ == objectType {
+			g.refer(number, f.name, value, true)
+		} else {
+			values.add(f, value)
+		}
+	}
+	switch c.name {
+	case stringClass:
+		if decoded, ok := g.decode(text); ok {
+			g.in.Store.HeapGraphObjectData.ValueString.Set(values.data(), g.in.Store.Strings.Intern(decoded))
+		}
+	case cleanerClass:
+		if clean.referent != 0 && clean.thunk != 0 {
+			g.cleaners = append(g.cleaners, clean)
+		}
+	}
+	g.dump.Object(number).Data = int32(values.row)
+}
+
+// statics stores the static fields of a class.
+func (g *graph) statics(o *object, number int32) {
+	c := g.classes[o.class]
+	data := c.staticValues
+	values := values{graph: g, row: int64(model.NoHeapData), set: model.None}
+	for _, f := range c.statics {
+		size := g.size(f.typ)
+		value := bits(data[:size])
+		data = data[size:]
+		if f.typ == objectType {
+			g.refer(number, g.in.Store.Strings.Intern(c.name+"."+g.in.Store.Strings.Get(f.name)), value, false)
+		} else {
+			values.add(f, value)
+		}
+	}
+	g.dump.Object(number).Data = int32(values.row)
+}
+
+// elements stores what an array refers to.
+func (g *graph) elements(o *object, number int32) {
+	var name []byte
+	for i := range int(o.elements) {
+		target := g.idIn(g.data[o.data+i*g.idSize:])
+		if _, known := g.numbers[target]; known {
+			name = append(strconv.AppendInt(append(name[:0], '['), int64(i), 10), ']')
+			g.refer(number, g.in.Store.Strings.InternBytes(name), target, false)
+		}
+	}
+}
+
+// array stores what is known of an array of primitives.
+func (g *graph) array(o *object, number int32) {
+	if o.length == 0 {
+		return
+	}
+	t := &g.in.Store.HeapGraphObjectData
+	row := t.Append()
+	t.ArrayElementType.Set(row, g.in.Store.Strings.Intern(typeNames[o.elem]))
+	t.ArrayElementCount.Set(row, int64(o.elements))
+	t.ArrayDataID.Set(row, g.blobs)
+	t.ArrayDataHash.Set(row, int64(hash(g.data[o.data:o.data+o.length], g.size(o.elem))))
+	g.blobs++
+	g.dump.Object(number).Data = int32(row)
+}
+
+// nativeSizes adds to objects the native memory that is registered for them.
+//
+// A Cleaner refers to the object and to a thunk, which refers to the registry, which has
+// the size.
+func (g *graph) nativeSizes() {
+	for _, c := range g.cleaners {
+		if number, ok := g.numbers[c.referent]; ok {
+			if size := g.values[g.thunks[c.thunk]]; size > 0 {
+				g.dump.Object(number).NativeSize += size
+			}
+		}
+	}
+}
+
+// bits is a value as it was written.
+func bits(data []byte) (n uint64) {
+	for _, b := range data {
+		n = n<<8 | uint64(b)
+	}
+	return n
+}
+
+// signed is the number that the bits of a value are.
+func signed(t basicType, bits uint64) int64 {
+	switch t {
+	case shortType:
+		return int64(int16(bits))
+	case intType:
+		return int64(int32(bits))
+	}
+	return int64(bits)
+}
+
+// values are the primitive fields of an object.
+type values struct {
+	*graph
+	row int64 // in heap_graph_object_data, NoHeapData if there is none
+	set int64 // in heap_graph_primitive
+}
+
+// data returns the row of the object's data, which it adds.
+func (v *values) data() int64 {
+	if v.row == int64(model.NoHeapData) {
+		v.row = v.in.Store.HeapGraphObjectData.Append()
+	}
+	return v.row
+}
+
+// add adds a field.
+func (v *values) add(f field, bits uint64) {
+	t := &v.in.Store.HeapGraphPrimitive
+	row := t.Append()
+	if v.set == model.None {
+		v.set = row
+		v.in.Store.HeapGraphObjectData.FieldSetID.Set(v.data(), row)
+	}
+	t.FieldSetID.Set(row, v.set)
+	t.FieldName.Set(row, f.name)
+	t.FieldType.Set(row, v.in.Store.Strings.Intern(typeNames[f.typ]))
+	n := signed(f.typ, bits)
+	switch f.typ {
+	case booleanType:
+		t.BoolValue.Set(row, n != 0)
+	case byteType:
+		t.ByteValue.Set(row, n)
+	case charType:
+		t.CharValue.Set(row, n)
+	case shortType:
+		t.ShortValue.Set(row, n)
+	case intType:
+		t.IntValue.Set(row, n)
+	case longType:
+		t.LongValue.Set(row, n)
+	case floatType:
+		t.FloatValue.Set(row, float64(math.Float32frombits(uint32(bits))))
+	case doubleType:
+		t.DoubleValue.Set(row, math.Float64frombits(bits))
+	}
+}
+
+// javaString is where the text of a java.lang.String is.
+type javaString struct {
+	array         uint64
+	offset, count int64 // characters
+	hasCount      bool
+	coder         uint64
+}
+
+// utf16Coder is the coder of texts whose array of bytes holds UTF-16.
+const utf16Coder = 1
+
+// decode returns the text of a string, whose array holds chars, or bytes of Latin-1 or
+// UTF-16.
+func (g *graph) decode(s javaString) (string, bool) {
+	number, ok := g.arrays[s.array]
+	if !ok {
+		return "", false
+	}
+	o := &g.objects[number]
+	data := g.data[o.data : o.data+o.length]
+	var chars []uint16
+	switch {
+	case o.elem == charType:
+		for ; len(data) >= 2; data = data[2:] {
+			chars = append(chars, binary.BigEndian.Uint16(data))
+		}
+	case o.elem == byteType && s.coder == utf16Coder: // in the order of the machine
+		for ; len(data) >= 2; data = data[2:] {
+			chars = append(chars, binary.LittleEndian.Uint16(data))
+		}
+	case o.elem == byteType:
+		chars = make([]uint16, len(data))
+		for i, b := range data {
+			chars[i] = uint16(b)
+		}
+	default:
+		return "", false
+	}
+	if !s.hasCount || o.elem == byteType {
+		s.count = int64(len(chars)) - s.offset
+	}
+	if s.offset < 0 || s.count < 0 || s.offset+s.count > int64(len(chars)) {
+		return "", false
+	}
+	return string(utf16.Decode(chars[s.offset : s.offset+s.count])), true
+}
+
+// hash is MurmurHash64A of the elements of an array, in the order of bytes of x86-64.
+func hash(data []byte, size int) uint64 {
+	const seed, m, shift = 0xe17a1465, 0xc6a4a7935bd1e995, 47
+	at := func(i int) uint64 { // elements are big-endian
+		return uint64(data[i-i%size+size-1-i%size])
+	}
+	h := seed ^ uint64(len(data))*m
+	i := 0
+	for ; i+8 <= len(data); i += 8 {
+		var k uint64
+		for j := range 8 {
+			k |= at(i+j) << (8 * j)
+		}
+		k *= m
+		k ^= k >> shift
+		h = (h ^ k*m) * m
+	}
+	if i < len(data) {
+		for j := i; j < len(data); j++ {
+			h ^= at(j) << (8 * (j - i))
+		}
+		h *= m
+	}
+	h ^= h >> shift
+	h *= m
+	return h ^ h>>shift
+}

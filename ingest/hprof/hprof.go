@@ -1,0 +1,628 @@
+// Package hprof reads heap dumps of Java in the format HPROF, as Android's runtime and
+// JVMs write them.
+//
+// A file has records: names, classes that were loaded, and segments of the heap dump. A
+// segment has roots, the layout of classes, instances with the bytes of their fields, and
+// arrays. What a field refers to is known when all have been read, and so is the layout of
+// an instance, so these bytes are kept.
+package hprof
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Format is heap dumps.
+var Format = &format.Format{
+	Name:  "art_hprof",
+	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte("JAVA PROFILE ")) },
+	Read:  read,
+}
+
+// Records of a file.
+const (
+	recordText        = 0x01
+	recordLoadClass   = 0x02
+	recordDump        = 0x0c
+	recordDumpSegment = 0x1c
+)
+
+// Records of a heap dump. The others are roots.
+const (
+	dumpClass       = 0x20
+	dumpInstance    = 0x21
+	dumpObjects     = 0x22 // an array of them
+	dumpPrimitives  = 0x23
+	dumpHeap        = 0xfe // which of Android's heaps what follows is on
+	dumpWithoutData = 0xc3 // an array of primitives
+)
+
+// Kinds of roots that an object is rather said to be than others.
+const (
+	rootJNIGlobal   = 0x01
+	rootJNILocal    = 0x02
+	rootStickyClass = 0x05
+)
+
+// roots are the kinds of roots, and how many bytes follow the object's id; -1 stands for
+// an id.
+var roots = map[byte]struct {
+	name  string
+	extra int
+}{
+	rootJNIGlobal:   {"JNI_GLOBAL", -1},
+	rootJNILocal:    {"JNI_LOCAL", 8},
+	0x03:            {"JAVA_FRAME", 8},
+	0x04:            {"NATIVE_STACK", 4},
+	rootStickyClass: {"STICKY_CLASS", 0},
+	0x06:            {"THREAD_BLOCK", 4},
+	0x07:            {"MONITOR_USED", 0},
+	0x08:            {"THREAD_OBJECT", 8},
+	0x89:            {"INTERNED_STRING", 0},
+	0x8a:            {"FINALIZING", 0},
+	0x8b:            {"DEBUGGER", 0},
+	0x8c:            {"UNKNOWN", 0}, // Android's reference cleanup
+	0x8d:            {"VM_INTERNAL", 0},
+	0x8e:            {"JNI_MONITOR", 8},
+	0x90:            {"UNKNOWN", 0}, // Android's unreachable objects
+	0xff:            {"UNKNOWN", 0},
+}
+
+// rootRank says which kinds an object is rather said to be than others.
+func rootRank(kind byte) int {
+	switch kind {
+	case rootStickyClass:
+		return 0
+	case rootJNIGlobal:
+		return 1
+	case rootJNILocal:
+		return 2
+	}
+	return 3
+}
+
+// basicType is the type of a field or of the elements of an array.
+type basicType byte
+
+const (
+	objectType  basicType = 2
+	booleanType basicType = 4
+	charType    basicType = 5
+	floatType   basicType = 6
+	doubleType  basicType = 7
+	byteType    basicType = 8
+	shortType   basicType = 9
+	intType     basicType = 10
+	longType    basicType = 11
+)
+
+var typeNames = [...]string{booleanType: "boolean", charType: "char", floatType: "float", doubleType: "double",
+	byteType: "byte", shortType: "short", intType: "int", longType: "long"}
+
+// size is how many bytes a value of the type has, 0 for types that do not exist.
+func (r *reader) size(t basicType) int {
+	switch t {
+	case objectType:
+		return r.idSize
+	case booleanType, byteType:
+		return 1
+	case charType, shortType:
+		return 2
+	case floatType, intType:
+		return 4
+	case doubleType, longType:
+		return 8
+	}
+	return 0
+}
+
+// field is a field of a class. Its name has the class's before it.
+type field struct {
+	name model.StringID
+	typ  basicType
+}
+
+// class is a class that was loaded.
+type class struct {
+	name         string
+	super        uint64
+	loader       uint64
+	size         int64 // of an instance, bytes
+	fields       []field
+	statics      []field // not qualified
+	staticValues []byte  // of the statics, one after the other
+	dumped       bool
+
+	number int32 // in the dump
+	object int32 // that stands for it
+	layout []field
+}
+
+// kind is what an object is.
+type kind byte
+
+const (
+	instance kind = iota
+	classObject
+	objectArray
+	primitiveArray
+)
+
+// object is an object as it was read.
+type object struct {
+	id       uint64
+	class    uint64 // of a primitive array, 0 until all are read
+	data     int    // where its bytes are
+	length   int    // of them
+	elements uint32
+	kind     kind
+	elem     basicType
+	heap     model.StringID
+}
+
+// reader reads a file.
+type reader struct {
+	*bufio.Reader
+	in     *format.Input
+	offset int64
+	idSize int
+	ts     int64
+
+	texts   map[uint64]model.StringID
+	classes map[uint64]*class
+	order   []uint64 // of the classes
+	byName  map[string]uint64
+	objects []object
+	numbers map[uint64]int32 // of objects by id
+	roots   map[uint64]byte
+	data    []byte // of all objects
+	heap    model.StringID
+}
+
+func read(in *format.Input) error {
+	r := &reader{Reader: bufio.NewReaderSize(in, 64<<10), in: in, heap: in.Store.Strings.Intern(""), texts: map[uint64]model.StringID{}, classes: map[uint64]*class{},
+		byName: map[string]uint64{}, numbers: map[uint64]int32{}, roots: map[uint64]byte{}}
+	if err := r.header(); err != nil {
+		return err
+	}
+	err := r.records()
+	if err == io.ErrUnexpectedEOF {
+		in.File.LogAt(model.StatTruncatedInput, r.offset, nil)
+	} else if err != nil {
+		return err
+	}
+	if len(r.objects) == 0 {
+		return format.Errorf(format.ErrNoEvents, -1, "a heap dump without objects")
+	}
+	newGraph(r).write()
+	return nil
+}
+
+func (r *reader) header() error {
+	version, err := r.ReadSlice(0)
+	if err != nil || len(version) > 32 {
+		return format.Errorf(format.ErrCorrupt, 0, "cut off before its version")
+	}
+	r.offset = int64(len(version))
+	b, err := r.take(12)
+	if err != nil {
+		return format.Errorf(format.ErrCorrupt, r.offset, "cut off before its records")
+	}
+	// v58 takes milliseconds since 1970 for nanoseconds.
+	r.idSize, r.ts = int(binary.BigEndian.Uint32(b)), int64(binary.BigEndian.Uint64(b[4:]))
+	if r.idSize != 4 && r.idSize != 8 {
+		return format.Errorf(format.ErrUnsupported, r.offset, "ids of %d bytes; 4 and 8 can be read", binary.BigEndian.Uint32(b))
+	}
+	return nil
+}
+
+// take reads n bytes, which are valid until the next read. If some are missing, its
+// error is io.ErrUnexpectedEOF.
+func (r *reader) take(n int) ([]byte, error) {
+	b, err := r.Peek(n)
+	if err != nil {
+		return nil, cut(err)
+	}
+	r.offset += int64(n)
+	_, err = r.Discard(n)
+	return b, err
+}
+
+func cut(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// skip leaves out n bytes.
+func (r *reader) skip(n int64) error {
+	for n > 0 {
+		k, err := r.Discard(int(min(n, 1<<30)))
+		r.offset += int64(k)
+		if n -= int64(k); err != nil {
+			return cut(err)
+		}
+	}
+	return nil
+}
+
+// keep reads n bytes and keeps them.
+func (r *reader) keep(n int64) (at, length int, err error) {
+	at = len(r.data)
+	for left := n; left > 0; {
+		b, err := r.take(int(min(left, 4<<10)))
+		if err != nil {
+			r.data = r.data[:at]
+			return at, 0, err
+		}
+		r.data = append(r.data, b...)
+		left -= int64(len(b))
+	}
+	return at, int(n), nil
+}
+
+func (r *reader) idIn(b []byte) uint64 {
+	if r.idSize == 4 {
+		return uint64(binary.BigEndian.Uint32(b))
+	}
+	return binary.BigEndian.Uint64(b)
+}
+
+func (r *reader) id() (uint64, error) {
+	b, err := r.take(r.idSize)
+	if err != nil {
+		return 0, err
+	}
+	return r.idIn(b), nil
+}
+
+func (r *reader) uint32() (uint32, error) {
+	b, err := r.take(4)
+	if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint32(b), nil
+}
+
+func (r *reader) uint16() (uint16, error) {
+	b, err := r.take(2)
+	if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint16(b), nil
+}
+
+// text returns a text by its id.
+func (r *reader) text(id uint64) string {
+	if text, ok := r.texts[id]; ok {
+		return r.in.Store.Strings.Get(text)
+	}
+	return fmt.Sprintf("[unknown string ID: %d]", id)
+}
+
+const recordHead = 9
+
+// records reads the records of the file.
+func (r *reader) records() error {
+	file := r.in.File
+	for {
+		if _, err := r.Peek(1); err == io.EOF {
+			return nil
+		}
+		b, err := r.take(recordHead)
+		if err != nil {
+			return err
+		}
+		kind, length := b[0], int64(binary.BigEndian.Uint32(b[5:]))
+		end := r.offset + length
+		switch kind {
+		case recordText:
+			file.Count(model.StatHprofStringCounter)
+			err = r.textRecord(length)
+		case recordLoadClass:
+			file.Count(model.StatHprofClassCounter)
+			err = r.loadClass(length)
+		case recordDump, recordDumpSegment:
+			file.Count(model.StatHprofHeapDumpCounter)
+			if err = r.segment(end); err != nil || r.offset > end {
+				if err == nil {
+					// Some writers cut their records in two, wherever a segment is full.
+					file.LogAt(model.StatHprofSegmentOvershootCounter, r.offset, nil)
+				}
+				break
+			}
+		}
+		if err == nil && r.offset < end {
+			err = r.skip(end - r.offset)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// maxText is how many bytes a name may have.
+const maxText = 1 << 20
+
+func (r *reader) textRecord(length int64) error {
+	if length < int64(r.idSize) || length > maxText {
+		r.in.File.LogAt(model.StatHprofHeapDumpErrors, r.offset, nil)
+		return nil
+	}
+	id, err := r.id()
+	if err != nil {
+		return err
+	}
+	mark := len(r.data)
+	at, n, err := r.keep(length - int64(r.idSize))
+	if err != nil {
+		return err
+	}
+	r.texts[id] = r.in.Store.Strings.InternBytes(r.data[at : at+n])
+	r.data = r.data[:mark]
+	return nil
+}
+
+func (r *reader) loadClass(length int64) error {
+	if length < int64(8+2*r.idSize) {
+		r.in.File.LogAt(model.StatHprofClassErrors, r.offset, nil)
+		return nil
+	}
+	b, err := r.take(8 + 2*r.idSize)
+	if err != nil {
+		return err
+	}
+	id, text := r.idIn(b[4:]), r.idIn(b[8+r.idSize:])
+	name, ok := className(r.text(text))
+	if !ok {
+		r.in.File.LogAt(model.StatHprofClassErrors, r.offset, nil)
+	}
+	if _, known := r.classes[id]; !known {
+		r.order = append(r.order, id)
+	}
+	r.classes[id] = &class{name: name, object: model.NoHeapObject}
+	r.byName[name] = id
+	return nil
+}
+
+var primitives = map[byte]string{'Z': "boolean", 'B': "byte", 'C': "char", 'S': "short", 'I': "int", 'J': "long", 'F': "float", 'D': "double"}
+
+// className is a class's name as Android's runtime writes it: byte[] for [B, and
+// java.lang.Object for java/lang/Object.
+func className(name string) (_ string, ok bool) {
+	element := strings.TrimLeft(name, "[")
+	dimensions := len(name) - len(element)
+	if dimensions > 0 {
+		if element == "" {
+			return name, false
+		}
+		primitive, isPrimitive := primitives[element[0]]
+		switch {
+		case isPrimitive:
+			element = primitive
+		case element[0] == 'L' && strings.HasSuffix(element, ";"):
+			element = element[1 : len(element)-1]
+		default:
+			return name, false
+		}
+	}
+	return strings.ReplaceAll(element, "/", ".") + strings.Repeat("[]", dimensions), true
+}
+
+// segment reads the records of a heap dump up to the end.
+func (r *reader) segment(end int64) error {
+	file := r.in.File
+	for r.offset < end {
+		b, err := r.take(1)
+		if err != nil {
+			return err
+		}
+		switch kind := b[0]; kind {
+		case dumpClass:
+			err = r.class()
+		case dumpInstance:
+			file.Count(model.StatHprofInstanceCounter)
+			err = r.instance()
+		case dumpObjects:
+			file.Count(model.StatHprofObjectArrayCounter)
+			err = r.objectArray()
+		case dumpPrimitives, dumpWithoutData:
+			file.Count(model.StatHprofPrimitiveArrayCounter)
+			err = r.primitiveArray(kind == dumpPrimitives)
+		case dumpHeap:
+			err = r.heapName()
+		default:
+			root, ok := roots[kind]
+			if !ok {
+				file.LogAt(model.StatHprofHeapDumpErrors, r.offset-1, nil)
+				return nil // the rest of the segment is left out
+			}
+			file.Count(model.StatHprofRootCounter)
+			err = r.root(kind, root.extra)
+		}
+		if err == errField {
+			file.LogAt(model.StatHprofHeapDumpErrors, r.offset, nil)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) root(kind byte, extra int) error {
+	id, err := r.id()
+	if err != nil {
+		return err
+	}
+	if extra < 0 {
+		extra = r.idSize
+	}
+	if had, known := r.roots[id]; !known || rootRank(kind) < rootRank(had) {
+		r.roots[id] = kind
+	}
+	return r.skip(int64(extra))
+}
+
+func (r *reader) heapName() error {
+	b, err := r.take(4 + r.idSize)
+	if err == nil {
+		r.heap = r.in.Store.Strings.Intern(r.text(r.idIn(b[4:])))
+	}
+	return err
+}
+
+// add adds an object. One that is dumped again takes the place of the first.
+func (r *reader) add(o object) {
+	o.heap = r.heap
+	if number, known := r.numbers[o.id]; known {
+		r.objects[number] = o
+		return
+	}
+	r.numbers[o.id] = int32(len(r.objects))
+	r.objects = append(r.objects, o)
+}
+
+// errField is of a field whose type does not exist.
+var errField = fmt.Errorf("a field of an unknown type: %w", format.ErrCorrupt)
+
+// class reads the layout of a class and the values of its static fields.
+func (r *reader) class() error {
+	at := r.offset
+	b, err := r.take(8 + 7*r.idSize)
+	if err != nil {
+		return err
+	}
+	id := r.idIn(b)
+	c := r.classes[id]
+	if c == nil {
+		r.in.File.LogAt(model.StatHprofClassErrors, at, nil)
+		c = &class{} // read it and leave it out
+	}
+	b = b[r.idSize+4:]
+	c.super, c.loader = r.idIn(b), r.idIn(b[r.idSize:])
+	c.size = int64(binary.BigEndian.Uint32(b[6*r.idSize:]))
+	constants, err := r.uint16()
+	for range constants {
+		if err == nil {
+			b, err = r.take(3)
+		}
+		if err == nil {
+			err = r.value(basicType(b[2]), nil)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c.statics, c.staticValues, c.fields = nil, nil, nil
+	statics, err := r.uint16()
+	for range statics {
+		var f field
+		if err == nil {
+			f, err = r.field()
+		}
+		if err == nil {
+			err = r.value(f.typ, &c.staticValues)
+		}
+		if err == nil {
+			c.statics = append(c.statics, f)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	fields, err := r.uint16()
+	for range fields {
+		var f field
+		if err == nil {
+			f, err = r.field()
+		}
+		if err == nil {
+			c.fields = append(c.fields, f)
+		}
+	}
+	if _, known := r.numbers[id]; err == nil && !known && c.name != "" {
+		c.dumped = true
+		r.add(object{id: id, class: id, kind: classObject})
+	}
+	return err
+}
+
+// field reads the name and type of a field.
+func (r *reader) field() (field, error) {
+	b, err := r.take(r.idSize + 1)
+	if err != nil {
+		return field{}, err
+	}
+	f := field{r.in.Store.Strings.Intern(r.text(r.idIn(b))), basicType(b[r.idSize])}
+	if r.size(f.typ) == 0 {
+		return f, errField
+	}
+	return f, nil
+}
+
+// value reads a value and adds it to the others, unless they are nil.
+func (r *reader) value(t basicType, to *[]byte) error {
+	n := r.size(t)
+	if n == 0 {
+		return errField
+	}
+	b, err := r.take(n)
+	if err == nil && to != nil {
+		*to = append(*to, b...)
+	}
+	return err
+}
+
+func (r *reader) instance() error {
+	b, err := r.take(8 + 2*r.idSize)
+	if err != nil {
+		return err
+	}
+	o := object{id: r.idIn(b), class: r.idIn(b[4+r.idSize:]), kind: instance}
+	if o.data, o.length, err = r.keep(int64(binary.BigEndian.Uint32(b[4+2*r.idSize:]))); err == nil {
+		r.add(o)
+	}
+	return err
+}
+
+func (r *reader) objectArray() error {
+	b, err := r.take(8 + 2*r.idSize)
+	if err != nil {
+		return err
+	}
+	o := object{id: r.idIn(b), elements: binary.BigEndian.Uint32(b[4+r.idSize:]), class: r.idIn(b[8+r.idSize:]), kind: objectArray, elem: objectType}
+	if o.data, o.length, err = r.keep(int64(o.elements) * int64(r.idSize)); err == nil {
+		r.add(o)
+	}
+	return err
+}
+
+func (r *reader) primitiveArray(withData bool) error {
+	b, err := r.take(9 + r.idSize)
+	if err != nil {
+		return err
+	}
+	o := object{id: r.idIn(b), elements: binary.BigEndian.Uint32(b[4+r.idSize:]), kind: primitiveArray, elem: basicType(b[8+r.idSize])}
+	size := r.size(o.elem)
+	if size == 0 || o.elem == objectType {
+		r.in.File.LogAt(model.StatHprofPrimitiveArrayParsingErrors, r.offset, nil)
+		return errField
+	}
+	if withData {
+		o.data, o.length, err = r.keep(int64(o.elements) * int64(size))
+	}
+	if err == nil {
+		r.add(o)
+	}
+	return err
+}

@@ -1,0 +1,162 @@
+package hprof_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+)
+
+// w is bytes: numbers, big-endian, by their types, texts as they are.
+func w(fields ...any) (b []byte) {
+	for _, f := range fields {
+		switch v := f.(type) {
+		case byte:
+			b = append(b, v)
+		case uint16:
+			b = binary.BigEndian.AppendUint16(b, v)
+		case uint32:
+			b = binary.BigEndian.AppendUint32(b, v)
+		case uint64:
+			b = binary.BigEndian.AppendUint64(b, v)
+		case string:
+			b = append(b, v...)
+		case []byte:
+			b = append(b, v...)
+		}
+	}
+	return b
+}
+
+func record(kind byte, body ...any) []byte {
+	b := w(body...)
+	return w(kind, uint32(0), uint32(len(b)), b)
+}
+
+func text(id uint64, s string) []byte { return record(1, id, s) }
+
+func loadClass(id, name uint64) []byte { return record(2, uint32(0), id, uint32(0), name) }
+
+// class has a field of 8 bytes that refers to an object, unless its name is 0.
+func class(id, super, name uint64, size uint32) []byte {
+	b := w(byte(0x20), id, uint32(0), super, make([]byte, 5*8), size, uint16(0), uint16(0))
+	if name == 0 {
+		return w(b, uint16(0))
+	}
+	return w(b, uint16(1), name, byte(2))
+}
+
+func instance(id, class uint64, refers ...any) []byte {
+	b := w(refers...)
+	return w(byte(0x21), id, uint32(0), class, uint32(len(b)), b)
+}
+
+var head = w("JAVA PROFILE 1.0.2\x00", uint32(8), uint64(1000))
+
+// dump has two objects that refer to each other, and a root.
+func dump() []byte {
+	return w(head, text(1, "Node"), text(2, "next"), loadClass(10, 1),
+		record(0x1c, instance(20, 10, uint64(21)), class(10, 0, 2, 24), instance(21, 10, uint64(20)), byte(0x8b), uint64(21)))
+}
+
+func TestLayoutAfterInstance(t *testing.T) {
+	tables := ingesttest.MustRead(t, "x.hprof", dump())
+	tables.Want(t, "heap_graph_object", "self_size|reachable|root_type|root_distance", "24|true|NULL|1", "0|false|NULL|-1", "24|true|DEBUGGER|0")
+	tables.Want(t, "heap_graph_reference", "owner_id|owned_id|field_name|field_type_name", "0|2|Node.next|Node", "2|0|Node.next|Node")
+}
+
+func TestCutAnywhere(t *testing.T) {
+	data := dump()
+	first := bytes.Index(data, instance(20, 10, uint64(21))) + len(instance(20, 10, uint64(21)))
+	for n := range len(data) - 1 {
+		tables, err := ingesttest.Read(t, ingesttest.File{Name: "x.hprof", Reader: bytes.NewReader(data[:n])})
+		if n >= first && (err != nil || len(tables.Rows("heap_graph_object", "id"))+len(tables.Rows("stats", "name")) == 0) {
+			t.Fatalf("%d bytes: %v", n, err)
+		}
+		if err != nil && !format.BadInput(err) {
+			t.Fatalf("%d bytes: %v", n, err)
+		}
+		if n >= first && len(tables.Rows("import_log", "name")) == 0 {
+			t.Fatalf("%d bytes: not logged", n)
+		}
+	}
+}
+
+func TestDamage(t *testing.T) {
+	names := w(text(1, "Node"), text(2, "next"), loadClass(10, 1), loadClass(11, 1))
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"classes that extend each other": {w(head, names, record(0x1c, class(10, 11, 2, 8), class(11, 10, 2, 8), instance(20, 10, uint64(20)))), ""},
+		"an instance that is too short":  {w(head, names, record(0x1c, class(10, 0, 2, 8), instance(20, 10, uint32(1)))), "hprof_field_value_errors"},
+		"an instance that lies":          {w(head, names, record(0x1c, class(10, 0, 2, 8), byte(0x21), uint64(20), uint32(0), uint64(10), uint32(1<<31))), "truncated_input"},
+		"an array that lies":             {w(head, names, record(0x1c, class(10, 0, 2, 8), byte(0x22), uint64(20), uint32(0), ^uint32(0), uint64(10))), "truncated_input"},
+		"a record that does not exist":   {w(head, names, record(0x1c, class(10, 0, 2, 8), byte(0x77)), record(0x1c, instance(20, 10, uint64(1)))), "hprof_heap_dump_errors"},
+		"a type that does not exist":     {w(head, names, record(0x1c, class(10, 0, 2, 8), byte(0x23), uint64(20), uint32(0), uint32(1), byte(99))), "hprof_primitive_array_parsing_errors"},
+		"a class that was not loaded":    {w(head, names, record(0x1c, class(10, 0, 2, 8), class(99, 0, 2, 8), instance(20, 10, uint64(1)))), "hprof_class_errors"},
+		"an array of an unknown class":   {w(head, names, record(0x1c, class(10, 0, 2, 8), byte(0x23), uint64(20), uint32(0), uint32(0), byte(8))), "hprof_primitive_array_parsing_errors"},
+		"a record that goes on":          {w(head, names, record(0x1c, class(10, 0, 2, 8)[:20]), class(10, 0, 2, 8)[20:]), "hprof_segment_overshoot_counter"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tables, err := ingesttest.Read(t, ingesttest.File{Name: "x.hprof", Reader: bytes.NewReader(c.data)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := c.want == ""
+			for _, stat := range tables.Rows("stats", "name") {
+				found = found || stat == c.want
+			}
+			if !found {
+				t.Errorf("no %s in %v", c.want, tables.Rows("stats", "name", "value"))
+			}
+		})
+	}
+}
+
+func TestDanglingReferences(t *testing.T) {
+	const n = 100_000
+	ids := make([]byte, 8*n)
+	for i := range n {
+		binary.BigEndian.PutUint64(ids[8*i:], uint64(1000+i))
+	}
+	data := w(head, text(1, "Node"), text(2, "next"), loadClass(10, 1),
+		record(0x1c, class(10, 0, 2, 8), byte(0x22), uint64(20), uint32(0), uint32(n), uint64(10), ids))
+	tables := ingesttest.MustRead(t, "x.hprof", data)
+	tables.Want(t, "heap_graph_object", "self_size", "0", "800008")
+	tables.Want(t, "heap_graph_reference", "id")
+}
+
+func TestRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		data []byte
+		want error
+	}{
+		"no objects": {w(head, text(1, "Node")), format.ErrNoEvents},
+		"ids":        {w("JAVA PROFILE 1.0.2\x00", uint32(3), uint64(0)), format.ErrUnsupported},
+		"no version": {w("JAVA PROFILE 1.0.2"), format.ErrCorrupt},
+		"no header":  {w("JAVA PROFILE 1.0.2\x00\x00"), format.ErrCorrupt},
+	} {
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "x.hprof", Reader: bytes.NewReader(c.data)})
+		if !errors.Is(err, c.want) || !format.BadInput(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func FuzzHprof(f *testing.F) {
+	f.Add(dump())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if detected := ingest.Detect(data); detected == nil || detected.Name != "art_hprof" {
+			return
+		}
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
+		if err != nil && !format.BadInput(err) {
+			t.Fatal(err)
+		}
+	})
+}

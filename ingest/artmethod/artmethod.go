@@ -183,7 +183,7 @@ func (r *reader) file() error {
 		case "*methods":
 			r.methodLine(line)
 		default:
-			return r.corrupt("a section %.40q, which is not known", section)
+			return r.corrupt("unknown section %.40q", section)
 		}
 	}
 	dual := r.dual
@@ -222,7 +222,7 @@ func (r *reader) option(line string) error {
 		r.dual = value == "dual"
 		return nil
 	}
-	return format.Errorf(format.ErrUnsupported, r.offset, "times of the clock %.40q; wall and dual can be read", value)
+	return format.Errorf(format.ErrUnsupported, r.offset, "unknown clock %.40q; wall and dual can be read", value)
 }
 
 // Versions of the records.
@@ -237,12 +237,12 @@ const (
 func (r *reader) header() error {
 	h, err := r.take(headerSize)
 	if err != nil || !bytes.HasPrefix(h, magic) {
-		return r.corrupt("no header before the records")
+		return r.corrupt("missing header before the records")
 	}
 	r.version = binary.LittleEndian.Uint16(h[4:]) &^ streaming
 	start := binary.LittleEndian.Uint64(h[8:])
 	if start > math.MaxInt64/nsPerMicro-math.MaxUint32 {
-		return r.corrupt("a start at %d µs", start)
+		return r.corrupt("start time of %d µs is out of range", start)
 	}
 	r.start = int64(start)
 	r.dual = r.version == versionDualClock
@@ -255,7 +255,7 @@ func (r *reader) header() error {
 		const least = 14
 		r.recordSize = int(binary.LittleEndian.Uint16(h[16:]))
 		if r.recordSize < least {
-			return r.corrupt("records of %d bytes, which need %d", r.recordSize, least)
+			return r.corrupt("record size of %d bytes, want at least %d", r.recordSize, least)
 		}
 	default:
 		return format.Errorf(format.ErrUnsupported, r.offset, "version %d; versions 1 to 5 can be read", r.version)
@@ -342,7 +342,7 @@ func (r *reader) stream() error {
 		case streamSummary:
 			return r.summary()
 		default:
-			return r.corrupt("a part of kind %d, which is not known", b[0])
+			return r.corrupt("unknown part of kind %d", b[0])
 		}
 	}
 }

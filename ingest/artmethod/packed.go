@@ -24,7 +24,7 @@ const (
 func (r *reader) packed() error {
 	h, err := r.take(headerSize)
 	if err != nil {
-		return r.corrupt("cut off in its header")
+		return r.corrupt("truncated header")
 	}
 	dual := binary.LittleEndian.Uint16(h[4:])&^streaming == 5
 	start, frequency := int64(binary.LittleEndian.Uint64(h[6:])), binary.LittleEndian.Uint64(h[22:])
@@ -63,7 +63,7 @@ func (r *reader) packed() error {
 		case packedSummary:
 			return r.packedSummary()
 		default:
-			return r.corrupt("a part of kind %d, which is not known", kind)
+			return r.corrupt("unknown part of kind %d", kind)
 		}
 	}
 }

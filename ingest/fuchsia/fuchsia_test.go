@@ -522,7 +522,7 @@ func TestDamagedBlobs(t *testing.T) {
 	f.record(5|3<<48|8<<32, 0x0706050403020107)
 	f.event(instant, 0, "", "", 2, 0, 10, 10)
 	rows, err := ingesttest.Read(t, ingesttest.File{Name: "a.fxt", Reader: bytes.NewReader(*f)})
-	if !format.BadInput(err) || !strings.Contains(err.Error(), "a.fxt (fuchsia): in its blobs") {
+	if !format.BadInput(err) || !strings.Contains(err.Error(), "a.fxt (fuchsia): in embedded Perfetto data") {
 		t.Errorf("error %v", err)
 	}
 	rows.Want(t, "slice", "ts", "2")

@@ -90,7 +90,7 @@ func (r *records) read() ([]byte, error) {
 	r.size = int64(field(header, 4, last)) * wordBytes
 	switch {
 	case r.size == 0:
-		return nil, format.Errorf(format.ErrCorrupt, r.offset(), "record of no words")
+		return nil, format.Errorf(format.ErrCorrupt, r.offset(), "record of size 0")
 	case last > 15:
 		return r.block[r.at : r.at+wordBytes], nil
 	}

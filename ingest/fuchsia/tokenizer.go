@@ -65,7 +65,7 @@ func (t *tokenizer) run() error {
 			t.in.File.Count(model.StatUnsupportedEmbeddedFormat)
 			err = nil
 		case errors.As(err, &bad):
-			err = &format.Error{Offset: -1, Err: fmt.Errorf("in its blobs of Perfetto's data, at byte %d of that: %w", bad.Offset, bad.Err)}
+			err = &format.Error{Offset: -1, Err: fmt.Errorf("in embedded Perfetto data, at byte %d of it: %w", bad.Offset, bad.Err)}
 		}
 		if _, e := io.Copy(io.Discard, b); e != nil {
 			err = e

@@ -160,7 +160,7 @@ func (r *reader) profile(depth int) error {
 			return r.EachElement(func() error {
 				ok, err := r.at('{')
 				if ok && depth == maxNesting {
-					return format.Errorf(format.ErrUnsupported, r.Offset(), "profiles in profiles, %d deep", depth)
+					return format.Errorf(format.ErrUnsupported, r.Offset(), "profiles nested %d deep", depth)
 				} else if ok {
 					return r.profile(depth + 1)
 				}

@@ -77,13 +77,13 @@ func (t *tokenizer) run() error {
 func (t *tokenizer) read() error {
 	head, err := t.Peek(pipeHeader)
 	if err != nil {
-		return t.corrupt("cut off in its header")
+		return t.corrupt("truncated header")
 	}
 	switch {
 	case bytes.HasPrefix(head, magicSwapped):
 		t.swapped = true
 	case bytes.HasPrefix(head, magicOld):
-		return format.Errorf(format.ErrUnsupported, 0, "perf.data of before Linux 3.3")
+		return format.Errorf(format.ErrUnsupported, 0, "perf.data from before Linux 3.3")
 	}
 	header := words{data: head[len(magic):], swapped: t.swapped}
 	switch size := header.uint64(); size {
@@ -95,7 +95,7 @@ func (t *tokenizer) read() error {
 	case fileHeader:
 		return t.file()
 	default:
-		return format.Errorf(format.ErrUnsupported, 0, "a header of %d bytes, which should have %d, or %d in a pipe", size, fileHeader, pipeHeader)
+		return format.Errorf(format.ErrUnsupported, 0, "header of %d bytes, want %d, or %d in a pipe", size, fileHeader, pipeHeader)
 	}
 }
 
@@ -121,7 +121,7 @@ func (s section) of(file []byte) ([]byte, bool) {
 func (t *tokenizer) file() error {
 	head, err := t.take(fileHeader)
 	if err != nil {
-		return t.corrupt("cut off in its header")
+		return t.corrupt("truncated header")
 	}
 	header := words{data: head[pipeHeader:], swapped: t.swapped}
 	attrSize := header.uint64()
@@ -161,14 +161,14 @@ func (t *tokenizer) file() error {
 func (t *tokenizer) events(head []byte, attrs section, size uint64) error {
 	data, ok := attrs.of(head)
 	if !ok || size < minAttr+attrTail || uint64(len(data))%size != 0 {
-		return format.Errorf(format.ErrCorrupt, 0, "%d bytes of events of %d bytes each at byte %d", attrs.size, size, attrs.offset)
+		return format.Errorf(format.ErrCorrupt, 0, "malformed attributes: %d bytes of %d bytes each at byte %d", attrs.size, size, attrs.offset)
 	}
 	for attr := range slices.Chunk(data, int(size)) {
 		tail := words{data: attr[size-attrTail:], swapped: t.swapped}
 		s := tail.section()
 		ids, ok := s.of(head)
 		if !ok || s.size%8 != 0 {
-			return format.Errorf(format.ErrCorrupt, 0, "%d bytes of event ids at byte %d", s.size, s.offset)
+			return format.Errorf(format.ErrCorrupt, 0, "malformed event ids: %d bytes at byte %d", s.size, s.offset)
 		}
 		if err := t.event(attr[:size-attrTail], ids); err != nil {
 			return format.Errorf(format.ErrUnsupported, int64(attrs.offset), "%v", err)

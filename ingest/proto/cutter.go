@@ -219,7 +219,7 @@ func (c *cutter) expand(data []byte, isZstd bool, offset int64) error {
 	return c.frames(&expanded{r, maxPacketBytes}, offset)
 }
 
-var errEndless = errors.New("the packet expands to more than a message can hold")
+var errEndless = errors.New("decompressed packet is larger than a message may be")
 
 // expanded reads what is in a compressed packet.
 type expanded struct {

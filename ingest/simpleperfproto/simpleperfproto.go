@@ -58,7 +58,7 @@ func read(in *format.Input) error {
 	data := bufio.NewReader(in)
 	header, _ := data.Peek(headerSize)
 	if len(header) < headerSize {
-		return format.Errorf(format.ErrCorrupt, 0, "cut off in its header")
+		return format.Errorf(format.ErrCorrupt, 0, "truncated header")
 	}
 	if v := binary.LittleEndian.Uint16(header[len(signature):]); v != version {
 		return format.Errorf(format.ErrUnsupported, 0, "version %d; version %d can be read", v, version)

@@ -102,9 +102,9 @@ func read(in *format.Input) error {
 	case in.Part || r.events > 0:
 		return nil
 	case r.failed != model.None:
-		return format.Errorf(format.ErrCorrupt, r.failed, "not one line is an event of ftrace")
+		return format.Errorf(format.ErrCorrupt, r.failed, "no line is an ftrace event")
 	case r.page:
-		return format.Errorf(format.ErrUnsupported, -1, "a page that holds no trace of systrace")
+		return format.Errorf(format.ErrUnsupported, -1, "an HTML page without a systrace trace")
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ type Value struct {
 
 // Why there is no value at the position.
 var (
-	ErrMore   = errors.New("the value goes on beyond the buffer")
+	ErrMore   = errors.New("value extends past the buffer")
 	ErrSyntax = errors.New("syntax error")
 )
 

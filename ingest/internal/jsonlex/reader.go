@@ -73,7 +73,7 @@ func (r *Reader) Peek() (byte, error) {
 }
 
 // Whole calls parse with the position at the start of a value, again with more of the
-// input while the value goes on beyond the buffer. If it has more than MaxValue bytes,
+// input while the value extends past the buffer. If it has more than MaxValue bytes,
 // Whole returns ErrTooLarge with the position where it was.
 func (r *Reader) Whole(parse func() error) error {
 	for {

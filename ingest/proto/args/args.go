@@ -73,7 +73,7 @@ type translation struct {
 const maxDepth = 1000
 
 // ErrNoInterned is the error of a message that refers to one that is not known.
-var ErrNoInterned = errors.New("interned message is not known")
+var ErrNoInterned = errors.New("unknown interned message")
 
 var (
 	errTooDeep  = errors.New("messages are nested too deep")

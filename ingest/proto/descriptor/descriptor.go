@@ -210,7 +210,7 @@ func (d *declarations) resolve(name, scope string) string {
 func (p *Pool) Add(set []byte) error {
 	var all descriptorpb.FileDescriptorSet
 	if err := proto.Unmarshal(set, &all); err != nil {
-		return fmt.Errorf("a set of descriptors: %w", err)
+		return fmt.Errorf("descriptor set: %w", err)
 	}
 	for _, e := range p.declared.read(set) {
 		field, err := decode(e.data)
@@ -219,7 +219,7 @@ func (p *Pool) Add(set []byte) error {
 		}
 		extended := p.declared.resolve(field.GetExtendee(), e.scope)
 		if p.declared.messages[extended] == nil {
-			return fmt.Errorf("extension %s of %s, which is not known", field.GetName(), extended)
+			return fmt.Errorf("extension %s of unknown type %s", field.GetName(), extended)
 		}
 		p.declared.extend(extended, e)
 	}

@@ -62,8 +62,8 @@ var (
 	errNoID       = errors.New("event without an id")
 	errNoName     = errors.New("event without a name")
 	errNoPhase    = errors.New("event of an unknown type")
-	errNoStack    = errors.New("call stack is not known")
-	errNoLocation = errors.New("source location is not known")
+	errNoStack    = errors.New("unknown call stack")
+	errNoLocation = errors.New("unknown source location")
 	errTwoNames   = errors.New("histogram with two names")
 )
 

@@ -36,7 +36,7 @@ const NoHeapData int32 = -1
 
 // HeapClass is the class of objects.
 type HeapClass struct {
-	Name, Deobfuscated, Location, Kind StringID
+	Name, Location, Kind StringID
 	// Loader is the object that loaded the class, NoHeapObject if that is not known.
 	Loader int32
 	// Weak is set for classes whose field Reference.referent does not keep an object
@@ -271,7 +271,6 @@ func (d *HeapDump) writeClasses(first, firstObject int64) {
 	for _, c := range d.classes {
 		row := t.Append()
 		t.Name.Set(row, c.Name)
-		t.DeobfuscatedName.Set(row, c.Deobfuscated)
 		t.Location.Set(row, c.Location)
 		t.Kind.Set(row, c.Kind)
 		if c.super != NoHeapClass {

@@ -1,6 +1,9 @@
 package model
 
-import "encoding/hex"
+import (
+	"encoding/hex"
+	"iter"
+)
 
 // Stacks stores mappings, frames and call stacks, each once.
 type Stacks struct {
@@ -136,6 +139,38 @@ func (s *Stacks) symbolSet(symbols []Symbol) int64 {
 		}
 	}
 	return set
+}
+
+// LineOf returns the line in the source of a frame's innermost function, false if none
+// of its functions tells its line.
+func (s *Stacks) LineOf(frame FrameID) (line int64, ok bool) {
+	set, ok := s.store.StackProfileFrame.SymbolSetID.Get(frame)
+	if !ok {
+		return 0, false
+	}
+	t := &s.store.StackProfileSymbol
+	for row := set; row < t.Rows(); row++ {
+		if of, _ := t.SymbolSetID.Get(row); of != set {
+			break
+		}
+		if line, ok := t.LineNumber.Get(row); ok {
+			return line, true
+		}
+	}
+	return 0, false
+}
+
+// Frames yields the frames of a stack, innermost first.
+func (s *Stacks) Frames(callsite CallsiteID) iter.Seq[FrameID] {
+	return func(yield func(FrameID) bool) {
+		for callsite != None {
+			parent, frame := s.callsites.Stack(int32(callsite))
+			if !yield(FrameID(frame)) {
+				return
+			}
+			callsite = CallsiteID(parent)
+		}
+	}
 }
 
 // Callsite returns the stack that has the frame on top of parent, which is None

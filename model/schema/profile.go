@@ -33,9 +33,9 @@ type StackProfileCallsite struct {
 	FrameID     table.Int64 `tp:"4,frame_id,ref=stack_profile_frame" doc:"Innermost frame."`
 }
 
-// StackProfileSymbol is filled by symbols that come with the trace.
+// StackProfileSymbol is filled by symbols that come with the trace. Rows are held because names before obfuscation are found by line.
 type StackProfileSymbol struct {
-	table.Table `tp:"stack_profile_symbol" doc:"A function at an address: several are inlined into each other, innermost first."`
+	table.Table `tp:"stack_profile_symbol,held" doc:"A function at an address: several are inlined into each other, innermost first."`
 	SymbolSetID table.Int64  `tp:"2,symbol_set_id,asc" doc:"Address that it is at: rows with the same number belong together."`
 	Name        table.String `tp:"3,name" doc:"Function name."`
 	SourceFile  table.String `tp:"4,source_file" doc:"Source file."`

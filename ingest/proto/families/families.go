@@ -23,8 +23,8 @@ import (
 var read = proto.Reads(
 	traceinfo.Modules,
 	chrome.Modules,
-	profiling.Modules,
 	heap.Modules,
+	profiling.Modules,
 	trackevent.Modules,
 	system.Modules,
 	ftrace.Modules,

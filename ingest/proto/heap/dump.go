@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tpconvert/tpconvert/ingest/proto/javanames"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/androidpb"
@@ -324,13 +325,28 @@ func (d *dump) finish() {
 		d.AddRoot(number, internal)
 	}
 	d.AddNativeSizes(d.native)
-	d.Write()
+	d.write()
 	row := graphRow(d.Reader, d.UPID, d.TS)
 	if d.hasHeapSize {
 		d.Store.HeapGraph.HeapSize.Set(row, d.heapSize)
 	}
 	if d.truncated {
 		d.Store.HeapGraph.Truncated.Set(row, true)
+	}
+}
+
+// write stores the dump, and its classes and fields with the names that they had before
+// an obfuscator.
+func (d *dump) write() {
+	names := javanames.Of(d.Reader)
+	for _, number := range d.fields {
+		f := d.Field(number)
+		f.Deobfuscated = names.Field(f.Name)
+	}
+	first := d.Write()
+	for number := range int64(len(d.classes)) {
+		c := d.Class(int32(number))
+		names.Class(first+number, c.Name, c.Location, d.UPID)
 	}
 }
 

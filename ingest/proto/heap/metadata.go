@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/javanames"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/proto/packages"
 	"github.com/tpconvert/tpconvert/ingest/wire"
@@ -87,13 +88,13 @@ func (m *metadataReader) parse(e *proto.Event) {
 	t.FreeBytesUntilOOM.Set(row, v.untilFailure)
 	t.ErrorMsg.Set(row, m.TextID(v.message))
 	if v.stack != nil {
-		m.callsite(graph, utid, v.stack)
+		m.callsite(graph, upid, utid, v.stack)
 	}
 }
 
 // callsite stores the stack of the thread whose allocation failed. It has the innermost
 // frame first.
-func (m *metadataReader) callsite(graph int64, utid model.UTID, stack []byte) {
+func (m *metadataReader) callsite(graph int64, upid model.UPID, utid model.UTID, stack []byte) {
 	if m.stacks == model.None {
 		m.stacks = m.Store.Stacks.DummyMapping("art_process_metadata")
 	}
@@ -110,6 +111,7 @@ func (m *metadataReader) callsite(graph int64, utid model.UTID, stack []byte) {
 			int64(uint32(message.Int32(frame, pb.JavaFrame_LineNumber))))
 		callsite = m.Store.Stacks.Callsite(callsite, id)
 	}
+	javanames.Of(m.Reader).Stacked(upid, callsite)
 	t := &m.Store.HeapGraphThreadCallsite
 	row := t.Append()
 	t.HeapGraphID.Set(row, graph)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/javanames"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
 	"github.com/tpconvert/tpconvert/ingest/proto/thread"
@@ -80,6 +81,7 @@ func (c *chromeReader) parse(ts int64, s *proto.State, token []byte) {
 		return
 	}
 	v.Callsite = callsite
+	javanames.Of(c.Reader).Sampled(v.UPID, callsite)
 	sample := c.Store.Stacks.AddSample(v)
 	if priority != 0 {
 		t := &c.Store.ChromeStackSampleExtras

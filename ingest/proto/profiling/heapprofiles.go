@@ -2,6 +2,7 @@ package profiling
 
 import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/javanames"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
 	"github.com/tpconvert/tpconvert/ingest/wire"
@@ -260,6 +261,7 @@ func (h *heapReader) allocate(s *proto.State, q *heapSequence, a *allocation) {
 			return
 		}
 	}
+	javanames.Of(h.Reader).Allocated(a.upid, callsite)
 	of := stackInProcess{a.upid, callsite}
 	before := q.stacks[of]
 	if before == nil {

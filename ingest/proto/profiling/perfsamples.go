@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/javanames"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
 	"github.com/tpconvert/tpconvert/ingest/wire"
@@ -264,6 +265,7 @@ func (p *perfReader) parse(e *proto.Event) {
 	if hasStack {
 		if callsite, ok := stacks.Callsite(e.State, v.UPID, stack); ok {
 			v.Callsite = callsite
+			javanames.Of(p.Reader).Sampled(v.UPID, callsite)
 		}
 	}
 	if hasCPU {

@@ -5,4 +5,4 @@ package profiling
 import "github.com/tpconvert/tpconvert/ingest/proto"
 
 // Modules read the packets of profilers.
-var Modules = proto.Family{perfSamples, chromeSamples, stackSamples, heapProfiles, memoryMaps, moduleSymbols}
+var Modules = proto.Family{perfSamples, chromeSamples, stackSamples, heapProfiles, memoryMaps, moduleSymbols, obfuscation}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/javanames"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
 	"github.com/tpconvert/tpconvert/ingest/wire"
@@ -122,6 +123,7 @@ func (s *stackReader) parse(e *proto.Event) {
 		}
 		v.Callsite = stacks.Inline(s.Reader, s.inline, fields.callstack)
 	}
+	javanames.Of(s.Reader).Sampled(v.UPID, v.Callsite)
 	v.CounterSet = s.Store.Stacks.CounterSet(s.counters)
 	s.Store.Stacks.AddSample(v)
 }

@@ -1,0 +1,358 @@
+// Package javanames gives the frames of stacks, and the classes and fields of heaps, the
+// names that they had before an obfuscator such as R8 changed them. The maps of names
+// may come after what they are for, so frames and classes get theirs at the end.
+package javanames
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/proto/packages"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Names are the maps of a machine's packets, and what they may be for.
+type Names struct {
+	reader  *proto.Reader
+	maps    []nameMap // in the order in which they came
+	fields  map[model.StringID]model.StringID
+	known   map[model.StringID]model.StringID // what Field returned
+	classes map[classKey][]int64              // rows
+
+	allocations, samples, threads stackSet
+}
+
+// nameMap is a DeobfuscationMapping but for its fields.
+type nameMap struct {
+	pkg     model.StringID
+	classes []renamed
+	methods map[model.StringID][]method // by class and method
+	order   []model.StringID            // of methods
+}
+
+type renamed struct{ from, to model.StringID }
+
+// method is what a method was before, at lines of the obfuscated program. Several that
+// have the same lines are inlined in each other, innermost first.
+type method struct {
+	name              model.StringID
+	firstLine, toLine uint32 // 0 where every line will do
+	source            int64  // line in the source file
+	hasFirst, hasTo   bool
+}
+
+type classKey struct{ pkg, name model.StringID }
+
+// stackSet are stacks of processes, each once, in the order of their first sample.
+type stackSet struct {
+	known map[stackOf]bool
+	order []stackOf
+}
+
+type stackOf struct {
+	upid     model.UPID
+	callsite model.CallsiteID
+}
+
+func (s *stackSet) add(upid model.UPID, callsite model.CallsiteID) {
+	of := stackOf{upid, callsite}
+	if upid == model.None || callsite == model.None || s.known[of] {
+		return
+	}
+	if s.known == nil {
+		s.known = map[stackOf]bool{}
+	}
+	s.known[of] = true
+	s.order = append(s.order, of)
+}
+
+var shared = proto.Shared[Names]{New: func(r *proto.Reader) *Names {
+	return &Names{reader: r, fields: map[model.StringID]model.StringID{}, known: map[model.StringID]model.StringID{},
+		classes: map[classKey][]int64{}}
+}}
+
+// Of are the names of a reader's machine.
+func Of(r *proto.Reader) *Names { return shared.Of(r) }
+
+// Allocated, Sampled and Stacked note which process a stack is of: one that allocated,
+// that a profiler sampled, or a thread's when a heap was dumped. Frames whose file does
+// not tell their package are of the process's.
+func (n *Names) Allocated(upid model.UPID, callsite model.CallsiteID) {
+	n.allocations.add(upid, callsite)
+}
+
+// Sampled is told of above.
+func (n *Names) Sampled(upid model.UPID, callsite model.CallsiteID) { n.samples.add(upid, callsite) }
+
+// Stacked is told of above.
+func (n *Names) Stacked(upid model.UPID, callsite model.CallsiteID) { n.threads.add(upid, callsite) }
+
+// Class notes the row of a class of a process's heap, and the file that the class is in.
+func (n *Names) Class(row int64, name, location model.StringID, upid model.UPID) {
+	strs := n.reader.Store.Strings
+	pkg := model.StringID(0)
+	if location != 0 {
+		pkg = n.packageOf(strs.Get(location))
+	}
+	if pkg == 0 {
+		pkg = packages.Of(n.reader).OfProcess(upid)
+	}
+	key := classKey{pkg, strs.Intern(model.ParseJavaType(strs.Get(name)).Name)}
+	n.classes[key] = append(n.classes[key], row)
+}
+
+// Field returns the name of a field before, as far as maps have come, zero if it was
+// the same.
+func (n *Names) Field(name model.StringID) model.StringID {
+	n.known[name] = n.fields[name]
+	return n.fields[name]
+}
+
+// Add reads a DeobfuscationMapping.
+func (n *Names) Add(data []byte) {
+	strs := n.reader.Store.Strings
+	m := nameMap{methods: map[model.StringID][]method{}}
+	if pkg := message.Bytes(data, pb.DeobfuscationMapping_PackageName); len(pkg) > 0 {
+		m.pkg = strs.InternBytes(pkg)
+	}
+	for class := range message.Messages(data, pb.DeobfuscationMapping_ObfuscatedClasses) {
+		from, to := message.Bytes(class, pb.ObfuscatedClass_ObfuscatedName), message.Bytes(class, pb.ObfuscatedClass_DeobfuscatedName)
+		m.classes = append(m.classes, renamed{strs.InternBytes(from), strs.InternBytes(to)})
+		names := func(member []byte) (before, after model.StringID) {
+			name := string(message.Bytes(member, pb.ObfuscatedMember_DeobfuscatedName))
+			if !strings.Contains(name, ".") {
+				name = string(to) + "." + name
+			}
+			return strs.Intern(string(from) + "." + string(message.Bytes(member, pb.ObfuscatedMember_ObfuscatedName))), strs.Intern(name)
+		}
+		for f := wire.Read(class); f.Next(); {
+			switch f.Number {
+			case pb.ObfuscatedClass_ObfuscatedMembers:
+				obfuscated, name := names(f.Bytes())
+				n.fields[obfuscated] = name
+			case pb.ObfuscatedClass_ObfuscatedMethods:
+				obfuscated, name := names(f.Bytes())
+				if m.methods[obfuscated] == nil {
+					m.order = append(m.order, obfuscated)
+				}
+				m.methods[obfuscated] = append(m.methods[obfuscated], readMethod(f.Bytes(), name))
+			}
+		}
+	}
+	n.maps = append(n.maps, m)
+}
+
+func readMethod(data []byte, name model.StringID) method {
+	m := method{name: name}
+	for f := wire.Read(data); f.Next(); {
+		switch f.Number {
+		case pb.ObfuscatedMember_ObfuscatedLineStart:
+			m.firstLine, m.hasFirst = f.Uint32(), true
+		case pb.ObfuscatedMember_ObfuscatedLineEnd:
+			m.toLine, m.hasTo = f.Uint32(), true
+		case pb.ObfuscatedMember_SourceLineStart:
+			m.source = int64(f.Uint32())
+		}
+	}
+	return m
+}
+
+func (m *method) has(line int64) bool {
+	return (!m.hasFirst || line >= int64(m.firstLine)) && (!m.hasTo || line <= int64(m.toLine))
+}
+
+// Apply sets the names of all frames, classes and fields.
+func (n *Names) Apply() {
+	frames := n.javaFrames()
+	memory := n.reader.Store.Strings.Intern(inMemory)
+	for i := range n.maps {
+		m := &n.maps[i]
+		if m.pkg != 0 {
+			for _, name := range m.order {
+				for _, frame := range slices.Concat(frames[classKey{m.pkg, name}], frames[classKey{memory, name}]) {
+					n.rename(frame, m.methods[name])
+				}
+			}
+		}
+		for _, class := range m.classes {
+			n.renameClasses(classKey{0, class.from}, class.to)
+			if m.pkg != 0 {
+				n.renameClasses(classKey{m.pkg, class.from}, class.to)
+			}
+		}
+	}
+	n.renameFields()
+}
+
+func (n *Names) renameClasses(key classKey, to model.StringID) {
+	t, strs := &n.reader.Store.HeapGraphClass, n.reader.Store.Strings
+	for _, row := range n.classes[key] {
+		name, _ := t.Name.Get(row)
+		of := model.ParseJavaType(strs.Get(name))
+		of.Name = strs.Get(to)
+		t.DeobfuscatedName.Set(row, strs.Intern(of.String()))
+	}
+}
+
+// renameFields sets the names of fields that were stored before their map came.
+func (n *Names) renameFields() {
+	late := map[model.StringID]model.StringID{}
+	for field, name := range n.known {
+		if n.fields[field] != name {
+			late[field] = n.fields[field]
+		}
+	}
+	if len(late) == 0 {
+		return
+	}
+	t := &n.reader.Store.HeapGraphReference
+	for row := range t.Rows() {
+		field, _ := t.FieldName.Get(row)
+		if name, is := late[field]; is {
+			t.DeobfuscatedFieldName.Set(row, name)
+		}
+	}
+}
+
+// rename gives a frame the name of a method: that of its line, with those that are
+// inlined there as symbols, else all that it can be.
+func (n *Names) rename(frame model.FrameID, methods []method) {
+	store := n.reader.Store
+	var inlined []model.Symbol
+	if line, ok := store.Stacks.LineOf(frame); ok {
+		for i := range methods {
+			if m := &methods[i]; m.has(line) {
+				inlined = append(inlined, model.Symbol{Name: m.name, Line: m.source})
+			}
+		}
+	}
+	if n := len(inlined); n > 0 {
+		yes, no := true, false
+		for i := range inlined {
+			inlined[i].Inlined = &yes
+		}
+		inlined[n-1].Inlined = &no
+		store.Stacks.AddSymbols(frame, inlined)
+		store.StackProfileFrame.DeobfuscatedName.Set(frame, inlined[n-1].Name)
+		return
+	}
+	var names []string
+	for _, m := range methods {
+		names = append(names, store.Strings.Get(m.name))
+	}
+	slices.Sort(names)
+	name := strings.Join(slices.Compact(names), " | ")
+	store.StackProfileFrame.DeobfuscatedName.Set(frame, store.Strings.Intern(name))
+}
+
+// inMemory stands for the package of code that is in no file.
+const inMemory = "memfd"
+
+// javaFrames finds the frames of Java methods by package and name.
+func (n *Names) javaFrames() map[classKey][]model.FrameID {
+	store := n.reader.Store
+	frames, unknown := map[classKey][]model.FrameID{}, map[model.FrameID]model.StringID{}
+	t := &store.StackProfileFrame
+	for frame := range t.Rows() {
+		name, _ := t.Name.Get(frame)
+		if !strings.Contains(store.Strings.Get(name), ".") {
+			continue
+		}
+		mapping, _ := t.Mapping.Get(frame)
+		path, _ := store.StackProfileMapping.Name.Get(mapping)
+		file := store.Strings.Get(path)
+		pkg := n.packageOf(file)
+		if pkg == 0 && strings.HasPrefix(file, "/memfd:") {
+			pkg = store.Strings.Intern(inMemory)
+		}
+		if pkg == 0 {
+			unknown[frame] = name
+			continue
+		}
+		key := classKey{pkg, name}
+		frames[key] = append(frames[key], frame)
+	}
+	if len(n.maps) == 0 || len(unknown) == 0 {
+		return frames
+	}
+	of := packages.Of(n.reader)
+	for _, stack := range slices.Concat(n.allocations.order, n.samples.order, n.threads.order) {
+		pkg := of.OfProcess(stack.upid)
+		if pkg == 0 {
+			continue
+		}
+		for frame := range store.Stacks.Frames(stack.callsite) {
+			if name, is := unknown[frame]; is {
+				key := classKey{pkg, name}
+				frames[key] = append(frames[key], frame)
+				delete(unknown, frame)
+			}
+		}
+	}
+	return frames
+}
+
+// systemPackages are the packages of files of the system, which their paths do not name.
+var systemPackages = []struct {
+	path, pkg string
+	anywhere  bool // in the path, else at its beginning
+}{
+	{"/system_ext/priv-app/SystemUIGoogle/SystemUIGoogle.apk", "com.android.systemui", false},
+	{"/product/priv-app/Phonesky/Phonesky.apk", "com.android.vending", false},
+	{"/product/app/Maps/Maps.apk", "com.google.android.apps.maps", false},
+	{"/system_ext/priv-app/NexusLauncherRelease/NexusLauncherRelease.apk", "com.google.android.apps.nexuslauncher", false},
+	{"/product/app/Photos/Photos.apk", "com.google.android.apps.photos", false},
+	{"/product/priv-app/WellbeingPrebuilt/WellbeingPrebuilt.apk", "com.google.android.apps.wellbeing", false},
+	{"DevicePersonalizationPrebuilt", "com.google.android.as", true},
+	{"MatchMaker", "com.google.android.as", true},
+	{"DeviceIntelligenceNetworkPrebuilt", "com.google.android.as.oss", true},
+	{"SettingsIntelligenceGooglePrebuilt", "com.google.android.settings.intelligence", true},
+	{"/product/app/PrebuiltGmail/PrebuiltGmail.apk", "com.google.android.gm", false},
+	{"PrebuiltGmsCore", "com.google.android.gms", true},
+	{"com.google.android.gms", "com.google.android.gms", true},
+	{"/product/priv-app/Velvet/Velvet.apk", "com.google.android.googlequicksearchbox", false},
+	{"/product/app/LatinIMEGooglePrebuilt/LatinIMEGooglePrebuilt.apk", "com.google.android.inputmethod.latin", false},
+	{"/product/app/PrebuiltBugle/PrebuiltBugle.apk", "com.google.android.apps.messaging", false},
+}
+
+// packageOf is the package that a file of code is of, zero if its path does not tell.
+func (n *Names) packageOf(path string) model.StringID {
+	strs := n.reader.Store.Strings
+	for _, of := range systemPackages {
+		if strings.HasPrefix(path, of.path) || of.anywhere && strings.Contains(path, of.path) {
+			return strs.Intern(of.pkg)
+		}
+	}
+	const apps, extracted = "/data/app/", "dex extracted in memory from "
+	if i := strings.Index(path, extracted+apps); i >= 0 && !strings.HasPrefix(path, apps) {
+		path = path[i+len(extracted):]
+	}
+	app, ok := strings.CutPrefix(path, apps)
+	if !ok {
+		return 0
+	}
+	if pkg, ok := packageOfApp(app); ok {
+		return strs.Intern(pkg)
+	}
+	n.reader.File.Count(model.StatDeobfuscateLocationParseError)
+	return 0
+}
+
+// packageOfApp is the package in PACKAGE-RANDOM/base.apk or ~~RANDOM/PACKAGE-RANDOM/base.apk.
+func packageOfApp(app string) (pkg string, ok bool) {
+	if strings.HasPrefix(app, "~") {
+		if _, app, ok = strings.Cut(app, "/"); !ok {
+			return "", false
+		}
+	}
+	folder, _, ok := strings.Cut(app, "/")
+	if !ok {
+		return "", false
+	}
+	pkg, _, ok = strings.Cut(folder, "-")
+	return pkg, ok
+}

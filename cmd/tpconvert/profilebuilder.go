@@ -127,7 +127,7 @@ func (b *profileBuilder) mapping(f *frame) *profile.Mapping {
 		return nil
 	}
 	key := profile.Mapping{
-		Start: uint64(f.start), Limit: uint64(f.end), Offset: uint64(f.offset), File: f.file, BuildID: plainBuildID(f.buildID),
+		Start: uint64(f.start), Limit: uint64(f.end), Offset: uint64(f.offset), File: f.file, BuildID: f.buildID,
 	}
 	m := b.mappings[key]
 	if m == nil {
@@ -139,17 +139,12 @@ func (b *profileBuilder) mapping(f *frame) *profile.Mapping {
 	return m
 }
 
-// plainBuildID returns the build id that pprof had: Trace Processor takes it for bytes, and so writes in hexadecimal what is
-// hexadecimal already.
+// plainBuildID returns a build id as pprof had it: Trace Processor takes it for bytes, and writes these in hexadecimal.
 func plainBuildID(id string) string {
-	once, err := hex.DecodeString(id)
-	if err != nil {
-		return id
+	if plain, err := hex.DecodeString(id); err == nil {
+		return string(plain)
 	}
-	if _, err := hex.DecodeString(string(once)); err != nil || len(once) == 0 {
-		return id
-	}
-	return string(once)
+	return id
 }
 
 // push returns the stack of a location on top of another stack.

@@ -518,8 +518,8 @@ func (r *profileReader) readFrames(ctx context.Context, kind string, stacks *tra
 				lines := at.lines[:0]
 				at = next
 				at.lines = lines
-				if kind == kindProfile {
-					at.relOffset = 0 // pprof's addresses are relative to the mapping, others to the file
+				if kind == kindProfile { // whose addresses are relative to the mapping, not to the file
+					at.relOffset, at.buildID = 0, plainBuildID(at.buildID)
 				} else {
 					at.relOffset += at.offset
 				}

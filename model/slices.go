@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -17,14 +18,17 @@ const pending int64 = -1
 // slice an end event ends. Events must come in the order of time.
 type Slices struct {
 	context *Context
-	tracks  []int32          // by track id, what it has in active plus one, 0 if nothing is open
-	active  []*slicesOfTrack // nil where none is
-	free    []int32          // places in active
-	idle    []*slicesOfTrack // that can be used again
-	now     int64            // ns, time of the last event
-	sweepAt int              // of tracks in use
-	scratch ArgSet           // args of a slice that gets no more
-	spare   []*ArgSet
+	// By track id: its place in active plus one, the place of its top slice in resting
+	// plus one with a minus sign, or 0 if nothing is open.
+	tracks      []int32
+	active      []*slicesOfTrack // nil where none is
+	free        []int32          // places in active
+	idle        []*slicesOfTrack // that can be used again
+	resting     []restingSlice
+	freeResting int32  // the first free place in resting plus one, 0 for none
+	restAt      int    // number of active tracks
+	scratch     ArgSet // args of a slice that gets no more
+	spare       []*ArgSet
 }
 
 // slicesOfTrack are the slices of a track on which something is open.
@@ -50,6 +54,16 @@ type openSlice struct {
 	args           *ArgSet      // nil if there are none so far
 	child          *table.Table // child table with a row of the slice, or nil
 	childRow       int64
+}
+
+// restingSlice is a slice that has its end, on a track with nothing but such slices
+// that was not used lately. There may be millions of them.
+type restingSlice struct {
+	id             SliceID
+	ts, dur        int64
+	stack          uint64
+	name, category StringID
+	below          int32 // place of the slice around it plus one, 0 for none; of the next free place if it is free
 }
 
 // Overlap is the range, in ns, in which a slice and an open one overlap without
@@ -101,7 +115,6 @@ func (s *Slices) EndAt(ts int64, track TrackID, category, name StringID, args Ar
 // Begin starts a slice that a later End ends. It returns None if there is no
 // room for it.
 func (s *Slices) Begin(ts int64, track TrackID, category, name StringID, args ArgSource) SliceID {
-	s.now = ts
 	on := s.track(track)
 	if on.unnestable {
 		on.begins++
@@ -145,7 +158,6 @@ func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID,
 		s.context.File.Log(StatSliceNegativeDuration, LogEntry{TS: ts, HasTS: true})
 		return None, nil
 	}
-	s.now = ts
 	id, overlap := s.start(s.track(track), ts, dur, track, category, name)
 	if id == None {
 		return None, overlap
@@ -254,8 +266,8 @@ func (s *Slices) Top(track TrackID) (SliceID, int64) {
 // flush stores the args of the slices that did not end.
 func (s *Slices) flush() {
 	for _, at := range s.tracks {
-		if at == 0 {
-			continue
+		if at <= 0 {
+			continue // resting slices have no args
 		}
 		for on := s.active[at-1]; len(on.stack) > 0; {
 			s.pop(on)
@@ -267,20 +279,25 @@ func (s *Slices) track(id TrackID) *slicesOfTrack {
 	for int64(len(s.tracks)) <= id {
 		s.tracks = append(s.tracks, 0)
 	}
-	if at := s.tracks[id]; at != 0 {
+	at := s.tracks[id]
+	if at > 0 {
 		return s.active[at-1]
 	}
-	return s.activate(id)
+	on := s.activate(id)
+	if at < 0 {
+		s.wake(on, -at)
+	}
+	return on
 }
 
-// fewTracks is how many tracks may be in use before it is worth a look which of them
-// have no open slice any more.
+// fewTracks is how many tracks may be active before it is worth a look which of them
+// can rest.
 const fewTracks = 1 << 14
 
 func (s *Slices) activate(id TrackID) *slicesOfTrack {
-	if len(s.active)-len(s.free) >= max(s.sweepAt, fewTracks) {
-		s.sweep()
-		s.sweepAt = 2 * (len(s.active) - len(s.free))
+	if len(s.active)-len(s.free) >= max(s.restAt, fewTracks) {
+		s.rest()
+		s.restAt = 2 * (len(s.active) - len(s.free))
 	}
 	on := new(slicesOfTrack)
 	if n := len(s.idle); n > 0 {
@@ -298,31 +315,60 @@ func (s *Slices) activate(id TrackID) *slicesOfTrack {
 	return on
 }
 
-// sweep lets go of the tracks whose slices are all over by now.
-func (s *Slices) sweep() {
+// rest puts the tracks away whose slices have all ended. What is open stays open
+// until a later event closes it, so that they are kept as they are.
+func (s *Slices) rest() {
 	for at, on := range s.active {
-		if on == nil || !on.over(s.now) {
+		if on == nil || !on.canRest() {
 			continue
 		}
-		for len(on.stack) > 0 {
-			s.pop(on)
+		top := int32(0)
+		for i := range on.stack {
+			slice := &on.stack[i]
+			top = s.addResting(restingSlice{slice.id, slice.ts, slice.dur, slice.stack, slice.name, slice.category, top})
 		}
-		s.tracks[on.track], s.active[at] = 0, nil
+		on.stack = on.stack[:0]
+		s.tracks[on.track], s.active[at] = -top, nil
 		s.free, s.idle = append(s.free, int32(at)), append(s.idle, on)
 	}
 }
 
-// over reports whether no event from ts, ns, on can concern what is open.
-func (on *slicesOfTrack) over(ts int64) bool {
+func (on *slicesOfTrack) canRest() bool {
 	if on.unnestable || len(on.pendingFlow) > 0 {
 		return false
 	}
 	for i := range on.stack {
-		if slice := &on.stack[i]; slice.dur == pending || slice.ts+slice.dur >= ts {
+		slice := &on.stack[i]
+		if slice.dur == pending || slice.pinned || slice.args != nil {
 			return false
 		}
 	}
 	return true
+}
+
+// addResting returns the place of the slice plus one.
+func (s *Slices) addResting(slice restingSlice) int32 {
+	if at := s.freeResting; at > 0 {
+		s.freeResting = s.resting[at-1].below
+		s.resting[at-1] = slice
+		return at
+	}
+	s.resting = append(s.resting, slice)
+	return int32(len(s.resting))
+}
+
+// wake gives a track its resting slices back, of which the top is at a place minus
+// one.
+func (s *Slices) wake(on *slicesOfTrack, top int32) {
+	for top > 0 {
+		r := &s.resting[top-1]
+		slice := on.push()
+		slice.id, slice.ts, slice.dur = r.id, r.ts, r.dur
+		slice.stack, slice.name, slice.category = r.stack, r.name, r.category
+		top, r.below, s.freeResting = r.below, s.freeResting, top
+	}
+	slices.Reverse(on.stack)
+	on.bound(0)
 }
 
 func (s *Slices) start(on *slicesOfTrack, ts, dur int64, track TrackID, category, name StringID) (SliceID, *Overlap) {

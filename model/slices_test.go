@@ -2,8 +2,7 @@ package model
 
 import "testing"
 
-// What is open on a track is forgotten once nothing can concern it any more, and
-// only then.
+// Tracks that are put away come back as they were.
 func TestSlicesOfManyTracks(t *testing.T) {
 	s := NewStore(Options{})
 	c := s.NewFile("a", nil).Context(0)
@@ -11,6 +10,8 @@ func TestSlicesOfManyTracks(t *testing.T) {
 	track := func(tid int64) TrackID { return c.Tracks.Thread(c.Machine.ThreadOf(tid, 1)) }
 	open := c.Slices.Begin(0, track(1), 0, name, nil)
 	long := c.Slices.Scoped(1, 1<<40, track(2), 0, name, nil)
+	outer := c.Slices.Scoped(2, 6, track(0), 0, name, nil)
+	inner := c.Slices.Scoped(3, 2, track(0), 0, name, nil)
 	const tracks = 10 * fewTracks
 	for i := range int64(tracks) {
 		if id := c.Slices.Scoped(10*i+10, 5, track(i+3), 0, name, nil); id == None {
@@ -26,8 +27,19 @@ func TestSlicesOfManyTracks(t *testing.T) {
 	if got := c.Slices.End(20*tracks, track(1), 0, name, nil); got != open {
 		t.Errorf("End = %d, want %d", got, open)
 	}
+	// What has ended is on top until the next slice, as flows bind to it.
+	if got, ts := c.Slices.Top(track(0)); got != inner || ts != 3 {
+		t.Errorf("top is %d at %d, want %d", got, ts, inner)
+	}
+	id := c.Slices.Scoped(6, 1, track(0), 0, name, nil)
+	if parent, _ := s.Slice.ParentID.Get(id); parent != outer {
+		t.Errorf("parent %d, want %d", parent, outer)
+	}
+	if n := len(c.Slices.resting); n > tracks {
+		t.Errorf("%d slices rest", n)
+	}
 	if id := c.Slices.Scoped(20*tracks, 1, track(3), 0, name, nil); id == None {
-		t.Error("no slice on a track that was forgotten")
+		t.Error("no slice on a track that was put away")
 	}
 	if depth, _ := s.Slice.Depth.Get(s.Slice.Rows() - 1); depth != 0 {
 		t.Errorf("depth %d", depth)

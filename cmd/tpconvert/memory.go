@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -38,16 +39,22 @@ func limitMemory(ctx context.Context, sorting, most int64) {
 			limit = min(limit, most-most/10)
 		}
 	}
-	debug.SetMemoryLimit(limit)
+	if limit < math.MaxInt64 {
+		limit -= max(memoryInUse()-memoryOfGo(), 0) // of the program itself
+	}
+	debug.SetMemoryLimit(max(limit, 0))
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(mostGrowth)
 		go pace(ctx, sorting+112<<20)
 	}
 }
 
+// paceInterval is the time between two looks at how much is live.
+const paceInterval = 20 * time.Millisecond
+
 // pace lets the heap grow by less the more of the target, in bytes, is live.
 func pace(ctx context.Context, target int64) {
-	tick := time.NewTicker(watchInterval)
+	tick := time.NewTicker(paceInterval)
 	defer tick.Stop()
 	growth := mostGrowth
 	for {
@@ -108,29 +115,70 @@ func (e memoryError) Error() string {
 	return fmt.Sprintf("more than --max-memory=%s would be needed", &most)
 }
 
-// memoryGuard ends conversions when they take too much memory, the one that began
-// first before the others: those that are large take long.
+// errPutOff ends a conversion that is to be done again when no other takes memory.
+var errPutOff = errors.New("put off")
+
+// memoryGuard ends conversions when they take too much memory. Of several, the one
+// that began last is put off, so that only a trace that takes too much alone fails.
 type memoryGuard struct {
 	most int64 // bytes; 0 is no limit
 
 	mu    sync.Mutex
-	begun []*context.CancelCauseFunc
+	begun []*guarded
+}
+
+// guarded is a conversion that can be ended.
+type guarded struct {
+	end    context.CancelCauseFunc
+	again  bool // it can be done again
+	ending bool
 }
 
 // add guards a conversion, until done is called.
-func (g *memoryGuard) add(end context.CancelCauseFunc) (done func()) {
+func (g *memoryGuard) add(again bool, end context.CancelCauseFunc) (done func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.begun = append(g.begun, &end)
+	c := &guarded{end: end, again: again}
+	g.begun = append(g.begun, c)
 	return func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.begun = slices.DeleteFunc(g.begun, func(other *context.CancelCauseFunc) bool { return other == &end })
+		g.begun = slices.DeleteFunc(g.begun, func(other *guarded) bool { return other == c })
 	}
 }
 
-// watchInterval is the time between two looks at the memory in use.
-const watchInterval = 20 * time.Millisecond
+// endOne ends a conversion, unless one is still on its way out.
+func (g *memoryGuard) endOne() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var last *guarded
+	for _, c := range g.begun {
+		if c.ending {
+			return
+		}
+		if last == nil || c.again {
+			last = c
+		}
+	}
+	if last == nil {
+		return
+	}
+	last.ending = true
+	if len(g.begun) > 1 && last.again {
+		last.end(errPutOff)
+	} else {
+		last.end(memoryError(g.most))
+	}
+}
+
+const (
+	// watchInterval is the time between two looks at the memory in use, as it may
+	// grow by several GB in a second.
+	watchInterval = 5 * time.Millisecond
+	// freeInterval is the time between two attempts to give memory back when it is
+	// nearly used up.
+	freeInterval = 100 * time.Millisecond
+)
 
 // watch looks after the conversions until the context is done.
 func (g *memoryGuard) watch(ctx context.Context) {
@@ -139,31 +187,39 @@ func (g *memoryGuard) watch(ctx context.Context) {
 	}
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
-	var ended *context.CancelCauseFunc
+	var freed time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if memoryInUse() <= g.most {
+		used := memoryInUse()
+		if used <= g.most-g.most/16 || used <= g.most && time.Since(freed) < freeInterval {
 			continue
 		}
 		debug.FreeOSMemory()
-		if memoryInUse() <= g.most {
-			continue
+		freed = time.Now()
+		if memoryInUse() > g.most {
+			g.endOne()
 		}
-		g.mu.Lock()
-		if len(g.begun) > 0 && g.begun[0] != ended { // else it is still on its way out
-			ended = g.begun[0]
-			(*ended)(memoryError(g.most))
-		}
-		g.mu.Unlock()
 	}
 }
 
-// memoryInUse is what Go has of the system's memory, in bytes.
+// memoryInUse is what the process has in RAM, in bytes: on Linux all of it, elsewhere
+// what Go has of the system's memory.
 func memoryInUse() int64 {
+	statm, _ := os.ReadFile("/proc/self/statm")
+	if fields := strings.Fields(string(statm)); len(fields) > 1 {
+		if pages, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+			return pages * int64(os.Getpagesize())
+		}
+	}
+	return memoryOfGo()
+}
+
+// memoryOfGo is what Go has of the system's memory, in bytes.
+func memoryOfGo() int64 {
 	return metric("/memory/classes/total:bytes") - metric("/memory/classes/heap/released:bytes")
 }
 

@@ -193,8 +193,8 @@ func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Ti
 	}
 }
 
-// all converts the traces, as many at a time as there are workers, and returns
-// the errors of those that failed.
+// all converts the traces, as many at a time as there are workers, and those that
+// are put off one by one after them. It returns the errors of those that failed.
 func (r *run) all(ctx context.Context, jobs []*job, workers int) []error {
 	errs := make([]error, len(jobs))
 	slots := make(chan struct{}, workers)
@@ -203,27 +203,42 @@ func (r *run) all(ctx context.Context, jobs []*job, workers int) []error {
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
-			begun := time.Now()
-			j.Trace = j.path
-			if err := r.one(ctx, j); err != nil {
-				errs[i], j.Error = err, err.Error()
-			}
-			if r.dataset != nil && ctx.Err() == nil {
-				if errs[i] != nil {
-					r.ui.Message(slog.LevelError, "", j.Error)
-				}
-				if err := r.dataset.Failed(absolute(j.path), errs[i]); err != nil {
-					r.ui.Message(slog.LevelWarn, "", err.Error())
-				}
-			}
-			j.Seconds = time.Since(begun).Seconds()
-			r.mu.Lock()
-			r.done++
-			r.mu.Unlock()
+			errs[i] = r.attempt(ctx, j)
 		})
 	}
 	running.Wait()
+	for i, j := range jobs {
+		if errs[i] == errPutOff {
+			errs[i] = r.attempt(ctx, j)
+		}
+	}
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// attempt converts a trace and tells how that went, unless it is put off.
+func (r *run) attempt(ctx context.Context, j *job) error {
+	begun := time.Now()
+	j.Trace = j.path
+	err := r.one(ctx, j)
+	if errors.Is(err, errPutOff) {
+		return errPutOff
+	}
+	if err != nil {
+		j.Error = err.Error()
+	}
+	if r.dataset != nil && ctx.Err() == nil {
+		if err != nil {
+			r.ui.Message(slog.LevelError, "", j.Error)
+		}
+		if err := r.dataset.Failed(absolute(j.path), err); err != nil {
+			r.ui.Message(slog.LevelWarn, "", err.Error())
+		}
+	}
+	j.Seconds = time.Since(begun).Seconds()
+	r.mu.Lock()
+	r.done++
+	r.mu.Unlock()
+	return err
 }
 
 // one converts a trace.

@@ -51,11 +51,16 @@ type traceReader struct {
 func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*observer, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer r.guard.add(end)()
+	_, again := sourceOf(path)
+	defer r.guard.add(again, end)()
 	seen, err := r.readFile(ctx, path, sink)
 	var much memoryError
-	if err != nil && errors.As(context.Cause(ctx), &much) {
+	switch cause := context.Cause(ctx); {
+	case err == nil:
+	case errors.As(cause, &much):
 		err = fmt.Errorf("%s: %w", path, much)
+	case cause == errPutOff:
+		err = errPutOff
 	}
 	return seen, err
 }

@@ -396,7 +396,7 @@ func (p *eventParser) row(u use) (model.TrackID, error) {
 		p.tracks.begin(track)
 		return p.tracks.end(track), nil
 	}
-	if track.merged != nil {
+	if track.merged {
 		return model.None, errNoTrack
 	}
 	return track.id, nil

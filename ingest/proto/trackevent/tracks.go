@@ -29,6 +29,11 @@ type tracks struct {
 	lately [64]*eventTrack  // those looked up last, by their uuids
 
 	translations *translation.Tables
+
+	// Of the merged track in work; see siblings.
+	dims    []model.Dim
+	options model.TrackOptions
+	args    trackArgs
 }
 
 // eventTrack is a track by uuid.
@@ -42,9 +47,12 @@ type eventTrack struct {
 
 	created bool
 	// id is the row, unless the track is merged with its siblings. Then what stands
-	// on it goes to one of several rows.
-	id     model.TrackID
-	merged *mergedTrack
+	// on it goes to one of several rows, and this is the row of their parent.
+	id        model.TrackID
+	merged    bool
+	hasParent bool
+	mergeName model.StringID // of those rows
+	sequence  uint32         // of its first event
 }
 
 // scope is what a track belongs to.
@@ -55,13 +63,6 @@ const (
 	processScope
 	threadScope
 )
-
-// mergedTrack is what siblings that are shown as one track share.
-type mergedTrack struct {
-	blueprint *model.Blueprint
-	options   model.TrackOptions
-	dims      []model.Dim
-}
 
 // reservation is what the descriptor of a track says.
 type reservation struct {
@@ -443,12 +444,12 @@ func mergedBlueprints() (merged [3]*model.Blueprint) {
 	return merged
 }
 
-// dims are the dimensions of a track: its owner, if it has one, and others.
-func (e *eventTrack) dims(others ...model.Dim) []model.Dim {
-	if e.scope == globalScope {
-		return others
+// dims appends the dimensions of a track: its owner, if it has one, and others.
+func (e *eventTrack) dims(to []model.Dim, others ...model.Dim) []model.Dim {
+	if e.scope != globalScope {
+		to = append(to, model.IntDim(e.owner))
 	}
-	return append([]model.Dim{model.IntDim(e.owner)}, others...)
+	return append(to, others...)
 }
 
 // create makes the row of a track, or what it takes to make one when needed. The
@@ -487,37 +488,49 @@ func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 	case e.state:
 		kind = &eventStateTracks
 	case !e.root && e.merge != mergeNone:
-		key := name
-		if e.merge == mergeByKey {
-			key = e.mergeKey
-		}
-		e.merged = &mergedTrack{mergedTracks[e.scope], o,
-			e.dims(model.IntDim(int64(e.parent)), model.IntDim(int64(e.merge)), model.StringDim(key))}
+		e.merged, e.mergeName, e.sequence = true, name, sequence
+		e.id, e.hasParent = o.Parent, o.HasParent
 		return
 	}
-	e.id = t.Tracks.Intern(&kind[e.scope], &o, e.dims(model.IntDim(int64(e.uuid)))...)
+	e.id = t.Tracks.Intern(&kind[e.scope], &o, e.dims(nil, model.IntDim(int64(e.uuid)))...)
+}
+
+// siblings is what the siblings that a merged track is shown with share. It is valid
+// until the next call: there may be too many tracks to keep it.
+func (t *tracks) siblings(e *eventTrack) (*model.Blueprint, *model.TrackOptions, []model.Dim) {
+	key := e.mergeName
+	if e.merge == mergeByKey {
+		key = e.mergeKey
+	}
+	t.args = trackArgs{t, e, e.sequence}
+	t.options = model.TrackOptions{Name: e.mergeName, Parent: e.id, HasParent: e.hasParent, Args: &t.args}
+	t.dims = e.dims(t.dims[:0], model.IntDim(int64(e.parent)), model.IntDim(int64(e.merge)), model.StringDim(key))
+	return mergedTracks[e.scope], &t.options, t.dims
 }
 
 // parent is the row of a track as the parent of others.
 func (t *tracks) parent(e *eventTrack) model.TrackID {
-	if m := e.merged; m != nil {
-		return t.Async.Default(m.blueprint, &m.options, m.dims...)
+	if e.merged {
+		blueprint, options, dims := t.siblings(e)
+		return t.Async.Default(blueprint, options, dims...)
 	}
 	return e.id
 }
 
 // begin returns the row on which a slice of the track begins.
 func (t *tracks) begin(e *eventTrack) model.TrackID {
-	if m := e.merged; m != nil {
-		return t.Async.Begin(m.blueprint, &m.options, int64(e.uuid), m.dims...)
+	if e.merged {
+		blueprint, options, dims := t.siblings(e)
+		return t.Async.Begin(blueprint, options, int64(e.uuid), dims...)
 	}
 	return e.id
 }
 
 // end returns the row on which the latest slice of the track ends.
 func (t *tracks) end(e *eventTrack) model.TrackID {
-	if m := e.merged; m != nil {
-		return t.Async.End(m.blueprint, &m.options, int64(e.uuid), m.dims...)
+	if e.merged {
+		blueprint, options, dims := t.siblings(e)
+		return t.Async.End(blueprint, options, int64(e.uuid), dims...)
 	}
 	return e.id
 }

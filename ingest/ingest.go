@@ -5,6 +5,7 @@ package ingest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -27,6 +28,9 @@ type Options struct {
 	Version string
 	// Crop leaves out track events before the range of interest that a trace names.
 	Crop bool
+	// Context ends the reading once it is done, at the latest with the next events
+	// that are parsed; nil stands for one that never is.
+	Context context.Context
 	// Sorted is told how far the events are, unless it is nil.
 	Sorted *sort.Progress
 	// Formats to choose from; nil means all.
@@ -42,7 +46,7 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 	if o.Formats == nil {
 		o.Formats = Formats
 	}
-	in := &reading{options: o, store: store, shared: map[any]any{}, overrides: format.Overrides{Files: map[string]*format.Override{}}, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir, Progress: o.Sorted})}
+	in := &reading{options: o, store: store, shared: map[any]any{}, overrides: format.Overrides{Files: map[string]*format.Override{}}, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir, Progress: o.Sorted, Context: o.Context})}
 	defer in.sorter.Close()
 	err := in.file(origin{name: name, shown: name}, r)
 	if flushed := in.sorter.Flush(); err == nil {

@@ -101,6 +101,9 @@ func (s *Sorter) hand(sinks []Sink, merge *handoff.Helper[*parcel]) error {
 		if !ok {
 			return nil
 		}
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
 		if err := p.deliver(sinks); err != nil {
 			return err
 		}

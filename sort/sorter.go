@@ -35,6 +35,7 @@
 package sort
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/bits"
@@ -60,6 +61,9 @@ type Options struct {
 	TempDir string
 	// Progress, if not nil, is told how far the events are.
 	Progress *Progress
+	// Context ends deliveries once it is done, with its error; nil stands for one
+	// that never is.
+	Context context.Context
 }
 
 // Progress is how many events of all sorters that it was given to have come. It is
@@ -96,6 +100,7 @@ type Sorter struct {
 
 	err error // returned by every call when not nil
 
+	ctx      context.Context
 	progress *Progress
 	arrived  int64 // events since progress was told
 
@@ -119,6 +124,10 @@ func New(o Options) *Sorter {
 		stage:     &stage{arena: arena{shift: min(max(shift, 10), maxBlockShift)}},
 		delivered: math.MinInt64,
 		progress:  o.Progress,
+		ctx:       o.Context,
+	}
+	if s.ctx == nil {
+		s.ctx = context.Background()
 	}
 	if s.progress == nil {
 		s.progress = new(Progress)

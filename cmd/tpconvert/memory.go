@@ -147,15 +147,19 @@ func (g *memoryGuard) add(again bool, end context.CancelCauseFunc) (done func())
 	}
 }
 
-// endOne ends a conversion, unless one is still on its way out.
+// ending reports whether a conversion is on its way out.
+func (g *memoryGuard) ending() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.ContainsFunc(g.begun, func(c *guarded) bool { return c.ending })
+}
+
+// endOne ends a conversion.
 func (g *memoryGuard) endOne() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var last *guarded
 	for _, c := range g.begun {
-		if c.ending {
-			return
-		}
 		if last == nil || c.again {
 			last = c
 		}
@@ -195,7 +199,7 @@ func (g *memoryGuard) watch(ctx context.Context) {
 		case <-tick.C:
 		}
 		used := memoryInUse()
-		if used <= g.most-g.most/16 || used <= g.most && time.Since(freed) < freeInterval {
+		if used <= g.most-g.most/8 || used <= g.most && time.Since(freed) < freeInterval || g.ending() {
 			continue
 		}
 		debug.FreeOSMemory()

@@ -82,6 +82,7 @@ func (r *traceReader) readFile(ctx context.Context, path string, sink table.Sink
 		Memory:  r.memory,
 		Version: version(),
 		Sorted:  &r.sorted,
+		Context: ctx,
 		Crop:    r.crop,
 		Detected: func(file, format string) {
 			r.ui.Message(slog.LevelInfo, path, fmt.Sprintf("%s is %s", file, format))

@@ -74,7 +74,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 	flags.StringSliceVar(&o.tables, "tables", nil, "tables to write (default all that have rows, and the core ones)")
 	flags.IntVar(&o.rowGroupRows, "row-group-rows", table.DefaultChunkRows, "rows of a Parquet row group or an Arrow batch")
 	flags.Var(&o.memory, "memory", "memory for sorting, of all traces together; above it events go to temporary files")
-	flags.Var(&o.maxMemory, "max-memory", "memory from which on a trace is given up, the others of the run go on (default none)")
+	flags.Var(&o.maxMemory, "max-memory", "memory from which on traces are put off, and one that takes more alone is given up (default none)")
 	flags.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "traces to convert, and files to encode, at one time")
 	flags.StringVar(&o.traceID, "trace-id", "", "id of the trace (default t_ and 16 hex digits of its SHA-256)")
 	flags.BoolVar(&o.emptyTables, "empty-tables", false, "write tables without rows too")

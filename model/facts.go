@@ -48,6 +48,12 @@ func (f *facts) AddMetadata(name string, v ArgValue) {
 	f.set(f.add(f.store.Strings.Intern(name), "multi"), v)
 }
 
+// AddDynamicMetadata adds a value of a fact whose name only the trace knows. Trace Processor
+// takes such facts for single ones, also where there are several.
+func (f *facts) AddDynamicMetadata(name string, v ArgValue) {
+	f.set(f.add(f.store.Strings.Intern(name), "single"), v)
+}
+
 func (f *facts) add(name StringID, keyType string) int64 {
 	t := &f.store.Metadata
 	row := t.Append()

@@ -396,5 +396,5 @@ func (t *info) chromeTrigger(e *proto.Event, track model.TrackID, args *model.Ar
 	if slice != model.None && t.Flows.Active(flow) {
 		t.Flows.EndAt(slice, e.TS, flow, true)
 	}
-	t.AddMetadata("cr-triggered_rule_name_hash", model.IntArg(int64(hash)))
+	t.AddDynamicMetadata("cr-triggered_rule_name_hash", model.IntArg(int64(hash)))
 }

@@ -85,7 +85,9 @@ func (r *reader) pushAt(t *thread, ms float64) error {
 func (r *reader) marker(number int64, t *thread, i int, shift float64) error {
 	m := &t.markers
 	data := m.data.get(i)
-	p, start, end := instant, math.NaN(), math.NaN()
+	var p phase
+	var start float64
+	end := math.NaN()
 	switch {
 	case i < len(m.starts) && i < len(m.phases):
 		p, start = phase(m.phases[i]), m.starts[i]

@@ -284,14 +284,6 @@ func (r *reader) id() (uint64, error) {
 	return r.idIn(b), nil
 }
 
-func (r *reader) uint32() (uint32, error) {
-	b, err := r.take(4)
-	if err != nil {
-		return 0, err
-	}
-	return binary.BigEndian.Uint32(b), nil
-}
-
 func (r *reader) uint16() (uint16, error) {
 	b, err := r.take(2)
 	if err != nil {
@@ -332,12 +324,9 @@ func (r *reader) records() error {
 			err = r.loadClass(length)
 		case recordDump, recordDumpSegment:
 			file.Count(model.StatHprofHeapDumpCounter)
-			if err = r.segment(end); err != nil || r.offset > end {
-				if err == nil {
-					// Some writers cut their records in two, wherever a segment is full.
-					file.LogAt(model.StatHprofSegmentOvershootCounter, r.offset, nil)
-				}
-				break
+			if err = r.segment(end); err == nil && r.offset > end {
+				// Some writers cut their records in two, wherever a segment is full.
+				file.LogAt(model.StatHprofSegmentOvershootCounter, r.offset, nil)
 			}
 		}
 		if err == nil && r.offset < end {

@@ -55,7 +55,6 @@ var heapSequences = proto.NewLocal[heapSequence](proto.UntilAnew)
 
 // allocation is a HeapSample.
 type allocation struct {
-	pid     int64
 	upid    model.UPID
 	heap    model.StringID
 	ts      int64

@@ -8,6 +8,8 @@ MUTATE      ?= 5m
 BENCHSIZES  ?= 1GB 500MB
 MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
+# Tests of what SQL answers: they take long under the race detector and share nothing among goroutines.
+ONETHREAD    = ^Test(Cases|DocumentedQueries|Flamegraph|ProfileTop)
 
 .PHONY: build generate test lint fmt unit race fuzz smoke conformance conformance-update faults soak clients clients-newest bench bench-memory pgo man clean
 
@@ -37,7 +39,7 @@ unit: ## tests
 	$(GO) test $(TESTFLAGS) ./...
 
 race: ## tests of what is concurrent, with the race detector
-	$(GO) test -race $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/proto/families ./internal/handoff
+	$(GO) test -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/proto/families ./internal/handoff
 	$(GO) test -race -short $(TESTFLAGS) ./sort ./model/...
 
 fuzz: ## each fuzz target for FUZZTIME

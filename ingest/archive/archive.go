@@ -43,6 +43,9 @@ func (s *store) close() {
 // ReadAt remembers an error, to tell a file that cannot be read from one that is
 // damaged.
 func (s *store) ReadAt(p []byte, offset int64) (int, error) {
+	if offset < 0 {
+		return 0, errors.New("a place before the archive")
+	}
 	n, err := s.file.ReadAt(p, offset)
 	if err != nil && err != io.EOF {
 		s.err = err

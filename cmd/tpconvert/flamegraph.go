@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,11 +14,13 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/flamegraph"
 )
 
 // flamegraphOptions are the flags of a flame graph.
 type flamegraphOptions struct {
-	selection
+	selection flamegraph.Selection
 	base      string // what to compare with
 	http      string // address of the web interface
 	top, text bool
@@ -28,11 +31,19 @@ type flamegraphOptions struct {
 }
 
 func (o *flamegraphOptions) register(flags *pflag.FlagSet) {
-	o.selection.register(flags)
-	flags.StringVar(&o.base, "base", "", "compare with this dataset, DuckDB file or trace: show what INPUT has more, or less")
-	flags.StringVar(&o.http, "http", "", "show the web interface at HOST:PORT, by default a free port of localhost only")
+	s := &o.selection
+	flags.StringVar(&s.Trace, "trace-id", "", "trace of a dataset of many; without it, all are added up")
+	flags.StringVar(&s.Scope, "scope", "", "profile to show: its file, profiler or heap; a pattern such as *.pb.gz adds up several")
+	flags.StringVar(&s.Metric, "metric", "", "metric to show, such as cpu or alloc_space")
+	flags.StringVar(&s.Process, "process", "", "process to show, by pid, name or pattern")
+	flags.StringVar(&s.Thread, "thread", "", "thread to show, by tid, name or pattern")
+	flags.StringVar(&s.From, "from", "", "leave out what came before this time: ns of the trace clock or, with a unit as in 1.5s, since the trace began")
+	flags.StringVar(&s.To, "to", "", "leave out what came at or after this time")
+	flags.BoolVar(&s.Slices, "slices", false, "show slices, by their self time")
+	flags.StringVar(&o.base, "base", "", "show the difference from this dataset, DuckDB file or trace")
+	flags.StringVar(&o.http, "http", "", "address of the web interface, HOST:PORT; by default a free port, for this machine only")
 	flags.BoolVar(&o.noBrowser, "no-browser", false, "do not open a browser")
-	flags.BoolVar(&o.top, "top", false, "print the functions, the heaviest first")
+	flags.BoolVar(&o.top, "top", false, "print functions, the heaviest first")
 	flags.BoolVar(&o.text, "text", false, "the same as --top")
 	flags.StringVarP(&o.output, "output", "o", "", "write a file: NAME.pb.gz for any pprof tool, NAME.folded for flame graph scripts")
 	flags.BoolVarP(&o.replace, "force", "f", false, "replace the file of --output")
@@ -48,23 +59,22 @@ func newFlamegraphCommand(ui *uiOptions) *cobra.Command {
 tpconvert, or a trace, which is converted first: in the web interface of pprof,
 with a flame graph, the top functions, a graph of calls, source code and search.
 
-INPUT may have several profiles. Each has a scope, its file, profiler or heap,
+INPUT may have several profiles. Each has a scope (its file, profiler or heap)
 and one or more metrics, such as samples and cpu. Without --scope the most
-telling one is shown, and if others are left out, that is said. If there is no
+useful profile is shown, and a warning names the others. If there is no
 profile, or with --slices, the stacks of slices are shown, by their self time.
 Threads, processes and pprof's labels are tags to focus on. The stack of an
-object of a Java heap is the classes of the objects that keep it.
+object in a Java heap is the classes of the objects that keep it alive.
 
-The web interface has all metrics to choose from; --top and NAME.folded need
-one. It listens on this machine only, unless --http names another address.
-Ctrl-C ends it.`,
+The web interface shows any metric; --top and NAME.folded need one. It listens
+on this machine only, unless --http names another address. Ctrl-C ends it.`,
 		Example: `  tpconvert flamegraph trace.pftrace
   tpconvert flamegraph --process system_server --from 2s --to 5s --top out/
   tpconvert flamegraph --metric cpu -o stacks.folded cpu.pb.gz
   tpconvert flamegraph --base before/ after/`,
 		Args: arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f := &flamegraph{ui: ui.printer(cmd), options: o, stdin: cmd.InOrStdin(), browse: !o.noBrowser && isTerminal(cmd.OutOrStdout())}
+			f := &flamegraphCommand{ui: ui.printer(cmd), options: o, stdin: cmd.InOrStdin(), browse: !o.noBrowser && isTerminal(cmd.OutOrStdout())}
 			return f.run(cmd.Context(), args[0])
 		},
 	}
@@ -72,31 +82,37 @@ Ctrl-C ends it.`,
 	return cmd
 }
 
-// flamegraph shows what an input spends its time or memory on.
-type flamegraph struct {
+// flamegraphCommand shows what an input spends time or memory on.
+type flamegraphCommand struct {
 	ui      printer
 	options flamegraphOptions
 	stdin   io.Reader
 	browse  bool // open a browser
 }
 
-func (f *flamegraph) run(ctx context.Context, input string) error {
+func (f *flamegraphCommand) run(ctx context.Context, input string) error {
 	show, err := f.reporter()
 	if err != nil {
 		return err
 	}
 	p, err := f.load(ctx, input)
-	if err == nil && f.options.base != "" {
-		p, err = f.compare(ctx, p)
-	}
 	if err != nil {
 		return err
+	}
+	if f.options.base != "" {
+		base, err := f.load(ctx, f.options.base)
+		if err != nil {
+			return err
+		}
+		if p, err = flamegraph.Compare(p, base); err != nil {
+			return err
+		}
 	}
 	return show(ctx, p)
 }
 
-// reporter is what shows a profile as the options want it.
-func (f *flamegraph) reporter() (func(context.Context, *profile.Profile) error, error) {
+// reporter returns the function that shows a profile as the options say.
+func (f *flamegraphCommand) reporter() (func(context.Context, *profile.Profile) error, error) {
 	o := &f.options
 	ways := 0
 	for _, wanted := range []bool{o.http != "", o.top, o.text, o.output != ""} {
@@ -122,24 +138,47 @@ func (f *flamegraph) reporter() (func(context.Context, *profile.Profile) error, 
 }
 
 // oneMetric reports whether the profile is shown in a way that has no choice of metrics.
-func (f *flamegraph) oneMetric() bool {
+func (f *flamegraphCommand) oneMetric() bool {
 	return f.options.top || f.options.text || f.options.output != "" && !isPprof(f.options.output)
 }
 
-// isPprof reports whether a file is to be a profile of pprof.
+// isPprof reports whether a name is that of a pprof file.
 func isPprof(path string) bool {
 	return strings.HasSuffix(path, ".pb.gz") || strings.HasSuffix(path, ".pb")
 }
 
-// writer is what writes a profile to the file of --output.
-func (f *flamegraph) writer() (func(context.Context, *profile.Profile) error, error) {
+// load reads the selected profile of an input.
+func (f *flamegraphCommand) load(ctx context.Context, input string) (*profile.Profile, error) {
+	db, err := openDatabase(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	q := &query{ui: f.ui, options: queryOptions{writes: true, read: f.options.read}, stdin: f.stdin, db: db}
+	drop, err := q.attach(ctx, input)
+	defer drop()
+	if err != nil {
+		return nil, err
+	}
+	selection := f.options.selection
+	selection.OneMetric = f.oneMetric()
+	warn := func(msg string) { f.ui.Message(slog.LevelWarn, input, msg) }
+	p, err := flamegraph.Read(ctx, flamegraph.Input{Name: input, Conn: db.conn, Warn: warn}, selection)
+	if wrong := new(flamegraph.SelectionError); errors.As(err, wrong) {
+		return nil, usageError{err}
+	}
+	return p, err
+}
+
+// writer returns the function that writes a profile to the file of --output.
+func (f *flamegraphCommand) writer() (func(context.Context, *profile.Profile) error, error) {
 	path := f.options.output
-	write := writeFolded
+	write := flamegraph.WriteFolded
 	switch {
 	case strings.HasSuffix(path, ".pb.gz"):
-		write = func(p *profile.Profile, w io.Writer) error { return p.Write(w) }
+		write = func(w io.Writer, p *profile.Profile) error { return p.Write(w) }
 	case isPprof(path):
-		write = func(p *profile.Profile, w io.Writer) error { return p.WriteUncompressed(w) }
+		write = func(w io.Writer, p *profile.Profile) error { return p.WriteUncompressed(w) }
 	case !strings.HasSuffix(path, ".folded"):
 		return nil, usageError{fmt.Errorf("--output %s: want a name that ends in .pb.gz, .pb or .folded", path)}
 	case f.options.base != "":
@@ -149,7 +188,7 @@ func (f *flamegraph) writer() (func(context.Context, *profile.Profile) error, er
 		return nil, fmt.Errorf("%s exists; --force replaces it", path)
 	}
 	return func(_ context.Context, p *profile.Profile) error {
-		return writeWhole(path, f.options.replace, func(w io.Writer) error { return write(p, w) })
+		return writeWhole(path, f.options.replace, func(w io.Writer) error { return write(w, p) })
 	}, nil
 }
 
@@ -169,35 +208,39 @@ func writeWhole(path string, replace bool, write func(io.Writer) error) error {
 	return publish(draft.Name(), path)
 }
 
-// compare returns p less the profile of --base. pprof shows percentages of that.
-func (f *flamegraph) compare(ctx context.Context, p *profile.Profile) (*profile.Profile, error) {
-	base, err := f.load(ctx, f.options.base)
-	if err != nil {
-		return nil, err
+// print prints the functions of a profile.
+func (f *flamegraphCommand) print(_ context.Context, p *profile.Profile) error {
+	text, err := flamegraph.Top(p, f.log)
+	if err == nil {
+		f.ui.Result(report{text})
 	}
-	both := []*profile.Profile{p, base}
-	if err := profile.CompatibilizeSampleTypes(both); err != nil {
-		return nil, fmt.Errorf("the profiles cannot be compared, as they have no metric in common: %s, and %s in the base",
-			metricNames(p), metricNames(base))
-	}
-	base.SetLabel("pprof::base", []string{"true"})
-	base.Scale(-1)
-	return profile.Merge(both)
+	return err
 }
 
-// load reads the profile of an input that the options select.
-func (f *flamegraph) load(ctx context.Context, input string) (*profile.Profile, error) {
-	db, err := openDatabase(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	q := &query{ui: f.ui, options: queryOptions{writes: true, read: f.options.read}, stdin: f.stdin, db: db}
-	drop, err := q.attach(ctx, input)
-	defer drop()
-	if err != nil {
-		return nil, err
-	}
-	r := &profileReader{ui: f.ui, input: input, conn: db.conn, selection: f.options.selection, oneMetric: f.oneMetric()}
-	return r.read(ctx)
+func (f *flamegraphCommand) log(level slog.Level, msg string) { f.ui.Message(level, "", msg) }
+
+// report is a report of pprof.
+type report struct {
+	Report string `json:"report"`
+}
+
+func (r report) text(w io.Writer) { fmt.Fprint(w, printable(r.Report)) }
+
+// serve shows a profile in the web interface until the context ends.
+func (f *flamegraphCommand) serve(ctx context.Context, p *profile.Profile) error {
+	server := flamegraph.Server{Address: f.options.http, Browse: f.browse, Log: f.log, Started: func(url string) {
+		f.ui.Result(serving{url, strings.Join(p.Comments, ", less "), flamegraph.Metrics(p)})
+	}}
+	return server.Serve(ctx, p)
+}
+
+// serving says where the web interface is.
+type serving struct {
+	URL     string `json:"url"`
+	Profile string `json:"profile"`
+	Metrics string `json:"metrics"`
+}
+
+func (s serving) text(w io.Writer) {
+	fmt.Fprintf(w, "%s shows %s: %s; Ctrl-C ends it\n", s.URL, printable(s.Profile), s.Metrics)
 }

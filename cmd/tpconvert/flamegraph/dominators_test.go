@@ -1,11 +1,11 @@
-package main
+package flamegraph
 
 import (
 	"math/rand/v2"
 	"testing"
 )
 
-// TestDominators compares with what dominators are by definition: nodes without which there is no way.
+// TestDominators compares with the definition: without a dominator there is no path.
 func TestDominators(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	reached := 0
@@ -16,7 +16,7 @@ func TestDominators(t *testing.T) {
 			edges[i] = edge{int32(random.IntN(nodes)), int32(random.IntN(nodes))}
 		}
 		all := reachable(nodes, edges, -1)
-		depth := make([]int, nodes) // how many nodes dominate
+		depth := make([]int, nodes) // number of dominators
 		dominates := func(by, node int) bool { return by != node && all[node] && !reachable(nodes, edges, by)[node] }
 		for node := range nodes {
 			for by := range nodes {
@@ -27,7 +27,7 @@ func TestDominators(t *testing.T) {
 		}
 		visited := map[int32]bool{0: true}
 		for node, by := range dominators(nodes, edges) {
-			// The nearest of the nodes that dominate is the one that most others dominate too.
+			// The immediate dominator is the one with the most dominators.
 			if !dominates(int(by), int(node)) || depth[node] != depth[by]+1 || !visited[by] || visited[node] {
 				t.Fatalf("%v: %d as dominator of %d", edges, by, node)
 			}
@@ -45,7 +45,7 @@ func TestDominators(t *testing.T) {
 	}
 }
 
-// reachable tells which nodes 0 leads to without one of them.
+// reachable reports which nodes 0 leads to without passing one of them.
 func reachable(nodes int, edges []edge, without int) []bool {
 	seen := make([]bool, nodes)
 	if without == 0 {

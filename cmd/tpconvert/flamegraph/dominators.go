@@ -1,13 +1,13 @@
-package main
+package flamegraph
 
 import "iter"
 
 // edge leads from one node of a graph to another.
 type edge struct{ from, to int32 }
 
-// dominators visits the nodes of a graph that node 0 leads to, but itself, each with its dominator: the last node that all
-// ways to it lead through. That comes first. The algorithm is the simple one of Lengauer and Tarjan (1979), with nodes
-// numbered in the order of a search in depth.
+// dominators visits the nodes that are reachable from node 0, except itself, each with its immediate dominator: the last
+// node that all paths to it go through. A dominator is visited before the nodes it dominates. The algorithm is the simple
+// version of Lengauer and Tarjan (1979). Inside, nodes are numbered in depth-first order.
 func dominators(nodes int, edges []edge) iter.Seq2[int32, int32] {
 	order, parent := depthFirst(nodes, edges)
 	number := make([]int32, nodes) // plus one
@@ -25,7 +25,7 @@ func dominators(nodes int, edges []edge) iter.Seq2[int32, int32] {
 	const none = -1
 	n := len(order)
 	f := forest{semi: make([]int32, n), ancestor: make([]int32, n), label: make([]int32, n)}
-	dominator, waiting, next := make([]int32, n), make([]int32, n), make([]int32, n) // waiting are lists of nodes by semidominator
+	dominator, waiting, next := make([]int32, n), make([]int32, n), make([]int32, n) // waiting lists nodes by semidominator
 	for i := range int32(n) {
 		f.semi[i], f.ancestor[i], f.label[i], waiting[i] = i, none, i, none
 	}
@@ -57,13 +57,13 @@ func dominators(nodes int, edges []edge) iter.Seq2[int32, int32] {
 	}
 }
 
-// forest is what is known of the nodes that were visited.
+// forest holds the nodes that were visited so far.
 type forest struct {
 	semi, ancestor, label []int32
 	path                  []int32
 }
 
-// eval returns the node of the least semidominator between v and the root of its tree.
+// eval returns the node with the least semidominator between v and the root of its tree.
 func (f *forest) eval(v int32) int32 {
 	if f.ancestor[v] < 0 {
 		return v
@@ -84,7 +84,7 @@ func (f *forest) eval(v int32) int32 {
 	return f.label[v]
 }
 
-// depthFirst returns the nodes that node 0 leads to, in the order of a search in depth, and the places in it of their parents.
+// depthFirst returns the nodes that are reachable from node 0 in depth-first order, and the position of the parent of each.
 func depthFirst(nodes int, edges []edge) (order, parent []int32) {
 	after := newAdjacency(nodes, edges)
 	seen := make([]bool, nodes)
@@ -108,7 +108,7 @@ func depthFirst(nodes int, edges []edge) (order, parent []int32) {
 	return order, parent
 }
 
-// adjacency lists where the edges of each node lead.
+// adjacency lists the targets of the edges of each node.
 type adjacency struct{ start, to []int32 }
 
 func newAdjacency(nodes int, edges []edge) adjacency {

@@ -1,4 +1,4 @@
-package main
+package flamegraph
 
 import (
 	"cmp"
@@ -11,23 +11,23 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// What an object of a heap adds to.
+// The metrics of a heap graph.
 var (
 	objectCount = profile.ValueType{Type: "inuse_objects", Unit: "count"}
 	objectSpace = profile.ValueType{Type: "inuse_space", Unit: "bytes"}
 )
 
-// readHeapGraph adds the objects of heaps. The stack of an object is the classes of those that keep it: its dominators,
-// each of which would free all that it is in the stack of. Of several dumps of a process the last one counts.
-func (r *profileReader) readHeapGraph(ctx context.Context, b *profileBuilder, metrics []profile.ValueType) error {
+// readHeapGraph adds the objects of Java heaps. The stack of an object is the classes of its dominators: the objects
+// that keep it alive. Of several dumps of a process, only the last is read.
+func (r *reader) readHeapGraph(ctx context.Context, b *builder, metrics []profile.ValueType) error {
 	type object struct {
 		trace  string
 		id     int64
-		class  int32 // a location
+		class  int32 // the index of its location
 		size   int64
 		labels sampleLabels
 	}
-	objects := []object{{}} // the first stands for what keeps the roots
+	objects := []object{{}} // the first stands for whatever keeps the roots
 	var references []edge
 	var trace, class string
 	var of owner
@@ -45,7 +45,7 @@ func (r *profileReader) readHeapGraph(ctx context.Context, b *profileBuilder, me
 		LEFT JOIN heap_graph_class AS c ON c.id = o.type_id AND `+r.sameTrace("c", "o")+`
 		LEFT JOIN process AS p ON p.id = o.upid AND `+r.sameTrace("p", "o")+`
 		WHERE o.reachable AND `+r.wanted()+` ORDER BY 1, o.id`,
-		r.bounds, append([]any{&trace, &id, &class, &size, &root}, of.scan()[:2]...), func() error {
+		r.bounds, append([]any{&trace, &id, &class, &size, &root}, of.targets()[:2]...), func() error {
 			if root {
 				references = append(references, edge{0, int32(len(objects))})
 			}

@@ -1,0 +1,29 @@
+package flamegraph
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// Compare returns p minus base, for the metrics that both have. pprof's percentages are of base.
+func Compare(p, base *profile.Profile) (*profile.Profile, error) {
+	both := []*profile.Profile{p, base}
+	if err := profile.CompatibilizeSampleTypes(both); err != nil {
+		return nil, fmt.Errorf("the profiles cannot be compared, as they have no metric in common: %s, and %s in the base",
+			Metrics(p), Metrics(base))
+	}
+	base.SetLabel("pprof::base", []string{"true"})
+	base.Scale(-1)
+	return profile.Merge(both)
+}
+
+// Metrics lists the metrics of a profile with their units, for messages.
+func Metrics(p *profile.Profile) string {
+	var names []string
+	for _, t := range p.SampleType {
+		names = append(names, fmt.Sprintf("%s (%s)", t.Type, t.Unit))
+	}
+	return strings.Join(names, ", ")
+}

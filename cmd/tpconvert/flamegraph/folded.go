@@ -1,0 +1,67 @@
+package flamegraph
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// WriteFolded writes the stacks of a profile with one metric, one a line: main;run;read 312.
+func WriteFolded(w io.Writer, p *profile.Profile) error {
+	nameUnknown(p)
+	sums := map[string]int64{}
+	for _, s := range p.Sample {
+		var stack []string
+		for _, l := range slices.Backward(s.Location) {
+			for _, line := range slices.Backward(l.Line) {
+				stack = append(stack, foldedName.Replace(line.Function.Name))
+			}
+		}
+		if len(stack) == 0 {
+			stack = []string{unknownFunction}
+		}
+		sums[strings.Join(stack, ";")] += s.Value[0]
+	}
+	out := bufio.NewWriter(w)
+	for _, stack := range slices.Sorted(maps.Keys(sums)) {
+		if n := sums[stack]; n < 0 {
+			return fmt.Errorf("folded stacks cannot hold %s: %s has %d, which is negative; want NAME.pb.gz", Metrics(p), stack, n)
+		} else if n > 0 {
+			fmt.Fprintf(out, "%s %d\n", stack, n)
+		}
+	}
+	return out.Flush()
+}
+
+// nameUnknown names code of which only the address is known after its file, as perf does.
+func nameUnknown(p *profile.Profile) {
+	named := map[string]*profile.Function{}
+	for _, l := range p.Location {
+		if len(l.Line) > 0 {
+			continue
+		}
+		name := unknownFunction
+		if l.Mapping != nil {
+			name = "[" + strings.Trim(path.Base(l.Mapping.File), "[]") + "]"
+		}
+		f := named[name]
+		if f == nil {
+			f = &profile.Function{ID: uint64(len(p.Function)) + 1, Name: name, SystemName: name}
+			named[name] = f
+			p.Function = append(p.Function, f)
+		}
+		l.Line = []profile.Line{{Function: f}}
+	}
+}
+
+// foldedName replaces characters that would end a name in folded stacks.
+var foldedName = strings.NewReplacer(";", ":", "\n", " ", "\r", " ")
+
+// unknownFunction stands for code without a name.
+const unknownFunction = "[unknown]"

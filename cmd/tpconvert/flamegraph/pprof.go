@@ -1,0 +1,158 @@
+package flamegraph
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/driver"
+	"github.com/google/pprof/profile"
+)
+
+// Log takes the messages of pprof.
+type Log func(level slog.Level, msg string)
+
+// Top returns the functions of a profile as text, the heaviest first.
+func Top(p *profile.Profile, log Log) (string, error) {
+	nameUnknown(p)
+	var text bytes.Buffer
+	options := pprofOptions(p, log, "-top", "-output=report")
+	options.Writer = reportWriter{&text}
+	err := driver.PProf(options)
+	return text.String(), err
+}
+
+// Server shows a profile in the web interface of pprof.
+type Server struct {
+	Address string // HOST:PORT; without a host only this machine is served, without a port a free one is taken
+	Browse  bool   // open a browser
+	Log     Log
+	Started func(url string) // called with the address of the flame graph
+}
+
+// Serve serves a profile until the context ends.
+func (s *Server) Serve(ctx context.Context, p *profile.Profile) error {
+	nameUnknown(p)
+	host, port, err := net.SplitHostPort(s.Address)
+	if err != nil {
+		return err
+	}
+	if host == "" {
+		host = "localhost"
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return err
+	}
+	address := listener.Addr().(*net.TCPAddr)
+	hostport := net.JoinHostPort(host, fmt.Sprint(address.Port))
+	options := pprofOptions(p, s.Log, "-http="+hostport, fmt.Sprintf("-no_browser=%t", !s.Browse))
+	options.HTTPServer = func(args *driver.HTTPServerArgs) error {
+		server := &http.Server{Handler: pages(args.Handlers, address.IP.IsLoopback()), ReadHeaderTimeout: time.Minute}
+		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+		s.Started("http://" + hostport + "/ui/flamegraph")
+		if err := server.Serve(listener); ctx.Err() == nil {
+			return err
+		}
+		return nil
+	}
+	return driver.PProf(options)
+}
+
+// pages serves pprof's pages below /ui/. A local server refuses requests by any other host name: a web page whose name
+// resolves to our address must not read the profile.
+func pages(handlers map[string]http.Handler, local bool) http.Handler {
+	mux := http.NewServeMux()
+	for path, handler := range handlers {
+		mux.Handle("/ui"+path, http.StripPrefix("/ui", exactly(path, handler)))
+	}
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/ui/flamegraph", http.StatusTemporaryRedirect)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := (&url.URL{Host: r.Host}).Hostname()
+		if ip := net.ParseIP(name); local && name != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "this server is for this machine only", http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// exactly serves a path, but nothing below it.
+func exactly(path string, handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != path {
+			http.NotFound(w, r)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// pprofOptions returns options with which pprof shows a profile.
+func pprofOptions(p *profile.Profile, log Log, args ...string) *driver.Options {
+	return &driver.Options{
+		Flagset: &commandLine{flag.NewFlagSet("pprof", flag.ContinueOnError), append(args, "samples")},
+		Fetch:   fetched{p},
+		Sym:     symbolized{},
+		UI:      messages{log},
+	}
+}
+
+// commandLine is a command line for pprof.
+type commandLine struct {
+	*flag.FlagSet
+	args []string
+}
+
+func (c *commandLine) StringList(name, value, usage string) *[]*string {
+	return &[]*string{c.String(name, value, usage)}
+}
+func (*commandLine) ExtraUsage() string   { return "" }
+func (*commandLine) AddExtraUsage(string) {}
+func (c *commandLine) Parse(func()) []string {
+	if err := c.FlagSet.Parse(c.args); err != nil {
+		return nil
+	}
+	return c.Args()
+}
+
+// fetched gives pprof the profile in place of a file.
+type fetched struct{ profile *profile.Profile }
+
+func (f fetched) Fetch(string, time.Duration, time.Duration) (*profile.Profile, string, error) {
+	return f.profile, "", nil
+}
+
+// symbolized keeps pprof from looking for symbols: the profile has all that the dataset has.
+type symbolized struct{}
+
+func (symbolized) Symbolize(string, driver.MappingSources, *profile.Profile) error { return nil }
+
+// reportWriter takes a report in place of a file.
+type reportWriter struct{ io.Writer }
+
+func (w reportWriter) Open(string) (io.WriteCloser, error) { return w, nil }
+func (reportWriter) Close() error                          { return nil }
+
+// messages passes on what pprof prints. What the user must know is in its reports and errors.
+type messages struct{ log Log }
+
+func (messages) ReadLine(string) (string, error)     { return "", io.EOF }
+func (m messages) Print(args ...any)                 { m.say(slog.LevelDebug, args) }
+func (m messages) PrintErr(args ...any)              { m.say(slog.LevelInfo, args) }
+func (messages) IsTerminal() bool                    { return false }
+func (messages) WantBrowser() bool                   { return true } // unless -no_browser says otherwise
+func (messages) SetAutoComplete(func(string) string) {}
+func (m messages) say(level slog.Level, args []any) {
+	m.log(level, strings.TrimSpace(fmt.Sprint(args...)))
+}

@@ -1,0 +1,280 @@
+// Package flamegraph shows where time or memory goes in a dataset. Read makes a profile of a dataset, and Compare the
+// difference of two. Server, Top and WriteFolded show a profile; pprof's own package writes it for other pprof tools.
+package flamegraph
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs"
+)
+
+// Input is a dataset to read.
+type Input struct {
+	Name string           // for messages
+	Conn *sql.Conn        // a database in which the dataset is registered and current
+	Warn func(msg string) // called with what the user should know of a profile that is shown
+}
+
+// Selection says which samples of an input to read.
+type Selection struct {
+	Trace     string // trace_id in a dataset of many traces; empty for the sum of all
+	Scope     string // the profile's file, profiler or heap, or a pattern of several; empty for the default
+	Metric    string // must be one of the profile's; empty for all of them
+	Process   string // pid, name or pattern
+	Thread    string // tid, name or pattern
+	From, To  string // ns of the trace clock, or with a unit since the start of the trace; To is exclusive
+	Slices    bool   // read slices even if there is a profile
+	OneMetric bool   // the profile must have a single metric
+}
+
+// SelectionError is an error in a Selection.
+type SelectionError struct{ error }
+
+// Read reads the selected profile of an input. Without a scope that is the most telling one; if there is none, it is the
+// slices by their self time. A selection that makes no sense, or of things that do not exist, is a SelectionError.
+func Read(ctx context.Context, in Input, s Selection) (*profile.Profile, error) {
+	r := &reader{Input: in, Selection: s}
+	return r.read(ctx)
+}
+
+// reader reads a profile with the macros of a registered dataset.
+type reader struct {
+	Input
+	Selection
+	many   bool  // the dataset has many traces
+	bounds []any // From and To, ns; nil for none
+}
+
+func (r *reader) read(ctx context.Context) (*profile.Profile, error) {
+	layout, err := sqlfuncs.Registered(ctx, r.Conn)
+	if err != nil {
+		return nil, err
+	}
+	r.many = layout == sqlfuncs.ManyTraces
+	if err := r.chooseTrace(ctx); err != nil {
+		return nil, err
+	}
+	if r.bounds, err = r.times(ctx); err != nil {
+		return nil, err
+	}
+	chosen, scopes, err := r.choose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.admit(ctx, chosen.kind); err != nil {
+		return nil, err
+	}
+	b := newBuilder(chosen.metrics)
+	switch chosen.kind {
+	case kindSlices:
+		err = r.readSlices(ctx, b)
+	case kindGraph:
+		err = r.readHeapGraph(ctx, b, chosen.metrics)
+	default:
+		err = r.readStacks(ctx, b, chosen, scopes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := b.finish()
+	if len(p.Sample) == 0 {
+		return nil, fmt.Errorf("%s: there is nothing to show of %s%s", r.Name, chosen.scope, r.filters())
+	}
+	p.DefaultSampleType = r.Metric
+	p.Comments = []string{fmt.Sprintf("%s of %s%s", strings.Join(scopes, ", "), r.Name, r.filters())}
+	return p, nil
+}
+
+// filters lists the flags that leave samples out, for messages.
+func (r *reader) filters() string {
+	var all []string
+	for _, f := range []struct{ name, value string }{
+		{"--trace-id", r.Trace}, {"--process", r.Process}, {"--thread", r.Thread}, {"--from", r.From}, {"--to", r.To},
+	} {
+		if f.value != "" {
+			all = append(all, f.name+" "+f.value)
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return " with " + strings.Join(all, ", ")
+}
+
+// each runs a query, scans each row into the targets and calls visit.
+func (r *reader) each(ctx context.Context, query string, args, targets []any, visit func() error) error {
+	rows, err := r.Conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		if strings.Contains(err.Error(), "_stack_value does not exist") {
+			return fmt.Errorf("%s was made by an older tpconvert: register the dataset again", r.Name)
+		}
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return err
+		}
+		if err := visit(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// texts returns the rows of a query of one text column.
+func (r *reader) texts(ctx context.Context, query string, args ...any) (all []string, err error) {
+	var text string
+	err = r.each(ctx, query, args, []any{&text}, func() error {
+		all = append(all, text)
+		return nil
+	})
+	return all, err
+}
+
+// traceOf returns the SQL for the trace of a row of a table.
+func (r *reader) traceOf(table string) string {
+	if !r.many {
+		return "''"
+	}
+	return table + ".trace_id"
+}
+
+// inTrace returns the SQL condition that a row of a table is of a selected trace.
+func (r *reader) inTrace(table string) string {
+	if !r.many || r.Trace == "" {
+		return "true"
+	}
+	return table + ".trace_id = " + sqlText(r.Trace)
+}
+
+// sameTrace returns the SQL condition that the rows of two tables are of the same trace.
+func (r *reader) sameTrace(a, b string) string {
+	return r.traceOf(a) + " = " + r.traceOf(b)
+}
+
+// chooseTrace checks --trace-id.
+func (r *reader) chooseTrace(ctx context.Context) error {
+	if r.Trace == "" && (!r.many || r.From == "" && r.To == "") {
+		return nil
+	}
+	all, err := r.texts(ctx, "SELECT trace_id FROM trace ORDER BY ALL")
+	switch {
+	case err != nil:
+		return err
+	case r.Trace == "" && len(all) > 1:
+		return SelectionError{fmt.Errorf("--from and --to are times of one trace: name it by --trace-id, one of %s", list(all))}
+	case r.Trace != "" && !slices.Contains(all, r.Trace):
+		return SelectionError{fmt.Errorf("%s has no trace %s, only %s", r.Name, r.Trace, list(all))}
+	}
+	return nil
+}
+
+// times returns From and To in ns of the trace clock.
+func (r *reader) times(ctx context.Context) ([]any, error) {
+	bounds := []any{nil, nil}
+	for i, f := range []struct{ name, value string }{{"--from", r.From}, {"--to", r.To}} {
+		if f.value == "" {
+			continue
+		}
+		if ns, err := strconv.ParseInt(f.value, 10, 64); err == nil {
+			bounds[i] = ns
+			continue
+		}
+		after, err := time.ParseDuration(f.value)
+		if err != nil {
+			return nil, SelectionError{fmt.Errorf("%s %s: want nanoseconds, or a time since the beginning such as 1.5s", f.name, f.value)}
+		}
+		var start int64
+		err = r.each(ctx, "SELECT start_ts FROM trace_bounds AS b WHERE "+r.inTrace("b"), nil, []any{&start}, func() error { return nil })
+		if err != nil {
+			return nil, err
+		}
+		bounds[i] = start + after.Nanoseconds()
+	}
+	return bounds, nil
+}
+
+// list names the first few of all, and says how many more there are.
+func list(all []string) string {
+	const most = 10
+	if n := len(all); n > most {
+		return strings.Join(all[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
+	} else if n == 0 {
+		return "none"
+	}
+	return strings.Join(all, ", ")
+}
+
+// admit checks that a kind of profile has the threads, processes and times to select by, and that the named ones exist.
+func (r *reader) admit(ctx context.Context, kind string) error {
+	timed := r.From != "" || r.To != ""
+	switch {
+	case kind == kindProfile && (timed || r.Process != "" || r.Thread != ""):
+		return SelectionError{errors.New("the profile has sums only: --process, --thread, --from and --to select nothing in it")}
+	case (kind == kindHeap || kind == kindGraph) && r.Thread != "":
+		return SelectionError{errors.New("memory is of processes: --thread selects nothing in it")}
+	}
+	for _, of := range []struct{ wanted, table, number string }{
+		{r.Process, "process", "pid"}, {r.Thread, "thread", "tid"},
+	} {
+		if of.wanted == "" {
+			continue
+		}
+		names := fmt.Sprintf("SELECT DISTINCT coalesce(name || ' (' || %[1]s || ')', CAST(%[1]s AS VARCHAR)) FROM %[2]s AS t WHERE %[3]s",
+			of.number, of.table, r.inTrace("t"))
+		found, err := r.texts(ctx, names+" AND "+matches("t", of.number, of.wanted)+" LIMIT 1")
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			all, err := r.texts(ctx, names+" ORDER BY ALL")
+			if err != nil {
+				return err
+			}
+			return SelectionError{fmt.Errorf("%s has no %s %s, only %s", r.Name, of.table, of.wanted, list(all))}
+		}
+	}
+	return nil
+}
+
+// matches returns the SQL condition that a process or thread is the wanted one.
+func matches(table, number, wanted string) string {
+	w := sqlText(wanted)
+	return fmt.Sprintf("(CAST(%[1]s.%[2]s AS VARCHAR) = %[3]s OR %[1]s.name = %[3]s OR %[1]s.name GLOB %[3]s)", table, number, w)
+}
+
+// wanted returns the SQL condition that the process p and the thread t are selected.
+func (r *reader) wanted() string {
+	condition := "true"
+	if r.Process != "" {
+		condition += " AND " + matches("p", "pid", r.Process)
+	}
+	if r.Thread != "" {
+		condition += " AND " + matches("t", "tid", r.Thread)
+	}
+	return condition
+}
+
+// owner is the thread and process of a sample; what is not known is empty.
+type owner struct{ process, pid, thread, tid string }
+
+// ownerColumns are the columns for an owner, from the thread t and the process p.
+const ownerColumns = `coalesce(p.name, ''), coalesce(CAST(p.pid AS VARCHAR), ''), coalesce(t.name, ''), coalesce(CAST(t.tid AS VARCHAR), '')`
+
+// targets are where the values of ownerColumns go.
+func (o *owner) targets() []any { return []any{&o.process, &o.pid, &o.thread, &o.tid} }
+
+// errCycle means that the dataset is damaged.
+var errCycle = errors.New("a call stack contains itself")
+
+func sqlText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -1,0 +1,121 @@
+package flamegraph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/google/pprof/profile"
+)
+
+// The kinds of profiles, from the one that is shown first. All but graphs and slices are in the view _stack_value.
+const (
+	kindProfile = "profile" // sums without times, as pprof files have
+	kindSamples = "samples" // with times and threads
+	kindHeap    = "heap"    // allocations, with times and processes
+	kindGraph   = "graph"   // the objects of a heap
+	kindSlices  = "slices"
+)
+
+// source is a profile that an input has.
+type source struct {
+	kind, scope string
+	metrics     []profile.ValueType
+}
+
+// choose returns the selected profile and its scopes.
+func (r *reader) choose(ctx context.Context) (chosen *source, scopes []string, err error) {
+	bySlices := &source{kindSlices, "slices", []profile.ValueType{{Type: "time", Unit: "nanoseconds"}}}
+	if r.Slices {
+		if r.Scope != "" {
+			return nil, nil, SelectionError{errors.New("--slices and --scope exclude each other")}
+		}
+		return bySlices, []string{bySlices.scope}, r.chooseMetric(bySlices)
+	}
+	all, err := r.sources(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(all) == 0 && r.Scope == "" {
+		return bySlices, []string{bySlices.scope}, r.chooseMetric(bySlices)
+	}
+	var found []*source
+	for _, s := range all {
+		matches, err := path.Match(r.Scope, s.scope)
+		if err != nil {
+			return nil, nil, SelectionError{fmt.Errorf("--scope %s: %w", r.Scope, err)}
+		}
+		if r.Scope == "" && s.kind == all[0].kind || r.Scope == s.scope || matches {
+			found = append(found, s)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, nil, SelectionError{fmt.Errorf("%s has no profile %s, only %s", r.Name, r.Scope, scopesOf(all))}
+	case r.Scope == "" && len(found) > 1:
+		return nil, nil, SelectionError{fmt.Errorf("%s has several profiles: name one by --scope, or several by a pattern: %s", r.Name, scopesOf(found))}
+	case r.Scope == "" && len(all) > 1:
+		r.Warn(fmt.Sprintf("this is %s; --scope shows another: %s", found[0].scope, scopesOf(all[1:])))
+	}
+	chosen = found[0]
+	for _, s := range found {
+		if s.kind != chosen.kind || !slices.Equal(s.metrics, chosen.metrics) {
+			return nil, nil, SelectionError{fmt.Errorf("--scope %s: %s and %s do not measure the same", r.Scope, chosen.scope, s.scope)}
+		}
+		scopes = append(scopes, s.scope)
+	}
+	return chosen, scopes, r.chooseMetric(chosen)
+}
+
+// chooseMetric checks the selected metric and, if the profile may have only one, drops the others.
+func (r *reader) chooseMetric(s *source) error {
+	named := slices.IndexFunc(s.metrics, func(t profile.ValueType) bool { return t.Type == r.Metric })
+	var names []string
+	for _, t := range s.metrics {
+		names = append(names, t.Type)
+	}
+	switch {
+	case r.Metric != "" && named < 0:
+		return SelectionError{fmt.Errorf("%s has no metric %s, only %s", s.scope, r.Metric, list(names))}
+	case r.Metric != "" && r.OneMetric:
+		s.metrics = s.metrics[named : named+1]
+	case len(s.metrics) > 1 && r.OneMetric:
+		return SelectionError{fmt.Errorf("%s has several metrics: name one by --metric: %s", s.scope, list(names))}
+	}
+	return nil
+}
+
+// sources lists the profiles of the input, ordered by kind.
+func (r *reader) sources(ctx context.Context) (all []*source, err error) {
+	var kind, scope string
+	var t profile.ValueType
+	err = r.each(ctx, `
+		SELECT kind, scope, metric, unit FROM _stack_value AS v WHERE `+r.inTrace("v")+`
+		GROUP BY kind, scope, metric, unit ORDER BY list_position(['profile', 'samples', 'heap'], kind), scope, min(place)`,
+		nil, []any{&kind, &scope, &t.Type, &t.Unit}, func() error {
+			if n := len(all); n == 0 || all[n-1].scope != scope || all[n-1].kind != kind {
+				all = append(all, &source{kind: kind, scope: scope})
+			}
+			last := all[len(all)-1]
+			last.metrics = append(last.metrics, t)
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	graph, err := r.texts(ctx, "SELECT 'any' FROM heap_graph_object AS o WHERE "+r.inTrace("o")+" LIMIT 1")
+	if len(graph) > 0 {
+		all = append(all, &source{kindGraph, "heap_graph", []profile.ValueType{objectCount, objectSpace}})
+	}
+	return all, err
+}
+
+func scopesOf(all []*source) string {
+	var names []string
+	for _, s := range all {
+		names = append(names, s.scope)
+	}
+	return list(names)
+}

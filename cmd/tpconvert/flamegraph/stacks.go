@@ -1,0 +1,260 @@
+package flamegraph
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// readStacks adds the values of call stacks.
+func (r *reader) readStacks(ctx context.Context, b *builder, from *source, scopes []string) error {
+	stacks := &traceStacks{builder: b, traces: map[string]*callsites{}}
+	if err := r.readFrames(ctx, from.kind, stacks); err != nil {
+		return err
+	}
+	place := map[profile.ValueType]int{}
+	for i, t := range from.metrics {
+		place[t] = i
+	}
+	quoted := make([]string, len(scopes))
+	for i, s := range scopes {
+		quoted[i] = sqlText(s)
+	}
+	inScope := " IN (" + strings.Join(quoted, ", ") + ")"
+	var trace string
+	var o owner
+	var metric profile.ValueType
+	var callsite sql.NullInt64
+	var value float64
+	err := r.each(ctx, `
+		SELECT `+r.traceOf("v")+`, v.callsite_id, v.metric, v.unit, sum(v.value)::DOUBLE, `+ownerColumns+`
+		FROM _stack_value AS v
+		LEFT JOIN thread AS t ON t.id = v.utid AND `+r.sameTrace("t", "v")+`
+		LEFT JOIN process AS p ON p.id = v.upid AND `+r.sameTrace("p", "v")+`
+		WHERE v.kind = `+sqlText(from.kind)+` AND v.scope`+inScope+` AND `+r.inTrace("v")+` AND `+r.wanted()+`
+		      AND ($1::BIGINT IS NULL OR v.ts >= $1) AND ($2::BIGINT IS NULL OR v.ts < $2)
+		GROUP BY ALL ORDER BY ALL`,
+		r.bounds, append([]any{&trace, &callsite, &metric.Type, &metric.Unit, &value}, o.targets()...), func() error {
+			i, ok := place[metric]
+			if !ok {
+				return nil // not selected
+			}
+			at, err := stacks.stack(trace, callsite)
+			if err == nil {
+				b.add(at, b.ownerLabels(o), i, int64(value))
+			}
+			return err
+		})
+	if err != nil || from.kind != kindProfile || r.OneMetric {
+		return err
+	}
+	return r.readLabels(ctx, b, stacks, place, inScope)
+}
+
+// readFrames reads the frames and callsites of the traces.
+func (r *reader) readFrames(ctx context.Context, kind string, stacks *traceStacks) error {
+	var at, next struct {
+		trace string
+		id    int64
+		frame
+	}
+	at.id = -1
+	var l frameLine
+	var symbol sql.NullInt64
+	store := func() {
+		if len(at.lines) > 0 {
+			stacks.of(at.trace).frames[at.id] = stacks.builder.location(&at.frame)
+		}
+	}
+	err := r.each(ctx, `
+		SELECT `+r.traceOf("f")+`, f.id, f.rel_pc, coalesce(m.name, ''), coalesce(m.build_id, ''), coalesce(m.start, 0),
+		       coalesce(m."end", 0), coalesce(m.exact_offset, 0), coalesce(m.load_bias, 0), coalesce(n.name, ''), coalesce(n.source_file, ''),
+		       coalesce(n.line_number, 0), n.symbol_id
+		FROM stack_profile_frame AS f
+		LEFT JOIN stack_profile_mapping AS m ON m.id = f.mapping AND `+r.sameTrace("m", "f")+`
+		LEFT JOIN _frame_function AS n ON n.frame_id = f.id AND `+r.sameTrace("n", "f")+`
+		WHERE `+r.inTrace("f")+`
+		ORDER BY 1, f.id, n.symbol_id`,
+		nil, []any{&next.trace, &next.id, &next.relPC, &next.file, &next.buildID, &next.start, &next.end, &next.offset,
+			&next.relOffset, &l.name, &l.file, &l.line, &symbol},
+		func() error {
+			if next.id != at.id || next.trace != at.trace {
+				store()
+				lines := at.lines[:0]
+				at = next
+				at.lines = lines
+				if kind == kindProfile { // addresses are relative to the mapping, not to the file
+					at.relOffset, at.buildID = 0, plainBuildID(at.buildID)
+				} else {
+					at.relOffset += at.offset
+				}
+			}
+			l.symbol = symbol.Valid
+			at.lines = append(at.lines, l)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	store()
+	var trace string
+	var id int64
+	var c callsite
+	return r.each(ctx, `SELECT `+r.traceOf("c")+`, c.id, c.parent_id, c.frame_id FROM stack_profile_callsite AS c
+		WHERE `+r.inTrace("c")+` ORDER BY 1, c.id`,
+		nil, []any{&trace, &id, &c.parent, &c.frame}, func() error {
+			stacks.of(trace).byID[id] = &callsite{parent: c.parent, frame: c.frame}
+			return nil
+		})
+}
+
+// readLabels adds labels to the samples that have some. Their values are already in sums without labels, as
+// aggregate_sample has them, so they move from there.
+func (r *reader) readLabels(ctx context.Context, b *builder, stacks *traceStacks, place map[profile.ValueType]int, inScope string) error {
+	var at struct {
+		trace    string
+		sample   int64
+		callsite sql.NullInt64
+		values   []int64
+		labels   sampleLabels
+	}
+	at.sample = -1
+	move := func() error {
+		if at.sample < 0 {
+			return nil
+		}
+		stack, err := stacks.stack(at.trace, at.callsite)
+		if err != nil {
+			return err
+		}
+		for i, v := range at.values {
+			b.add(stack, sampleLabels{}, i, -v)
+			b.add(stack, at.labels, i, v)
+		}
+		return nil
+	}
+	var trace, key, unit string
+	var metric profile.ValueType
+	var sample int64
+	var callsite, number sql.NullInt64
+	var text sql.NullString
+	var value float64
+	err := r.each(ctx, `
+		SELECT `+r.traceOf("l")+`, l.sample_id, l.callsite_id, p.sample_type_type, p.sample_type_unit, l.value, coalesce(l.key, ''),
+		       l.string_value, l.int_value, coalesce(l.unit, '')
+		FROM aggregate_sample_label AS l
+		JOIN aggregate_profile AS p ON p.id = l.aggregate_profile_id AND `+r.sameTrace("p", "l")+`
+		WHERE p.scope`+inScope+` AND `+r.inTrace("l")+`
+		ORDER BY 1, l.sample_id, l.aggregate_profile_id, l.id`,
+		nil, []any{&trace, &sample, &callsite, &metric.Type, &metric.Unit, &value, &key, &text, &number, &unit}, func() error {
+			if sample != at.sample || trace != at.trace {
+				if err := move(); err != nil {
+					return err
+				}
+				at.trace, at.sample, at.callsite, at.labels = trace, sample, callsite, sampleLabels{}
+				at.values = make([]int64, len(place))
+			}
+			i := place[metric]
+			at.values[i] = int64(value)
+			if i == 0 { // every metric repeats them
+				if text.Valid {
+					at.labels.addText(key, text.String)
+				} else {
+					at.labels.addNumber(key, number.Int64, unit)
+				}
+			}
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	return move()
+}
+
+// frame is a frame of a dataset with its functions, innermost first.
+type frame struct {
+	relPC              int64
+	file, buildID      string // of the mapping, as are the next three
+	start, end, offset int64
+	relOffset          int64 // relPC at the start of the mapping
+	lines              []frameLine
+}
+
+type frameLine struct {
+	name, file string
+	line       int64
+	symbol     bool // it is from a symbol, not just the name of the frame
+}
+
+// plainBuildID returns a build id as it was in the pprof file. Trace Processor takes it for bytes and writes it in hexadecimal.
+func plainBuildID(id string) string {
+	if plain, err := hex.DecodeString(id); err == nil {
+		return string(plain)
+	}
+	return id
+}
+
+// traceStacks finds the stacks of callsites in the traces of a dataset.
+type traceStacks struct {
+	builder *builder
+	traces  map[string]*callsites
+}
+
+// callsites are the call stacks of a trace.
+type callsites struct {
+	frames map[int64]int32 // locations by frame
+	byID   map[int64]*callsite
+}
+
+type callsite struct {
+	parent sql.NullInt64
+	frame  int64
+	stack  int32
+	known  bool // stack is set
+}
+
+func (s *traceStacks) of(trace string) *callsites {
+	c := s.traces[trace]
+	if c == nil {
+		c = &callsites{map[int64]int32{}, map[int64]*callsite{}}
+		s.traces[trace] = c
+	}
+	return c
+}
+
+// stack returns the stack of a callsite, the empty one if there is none.
+func (s *traceStacks) stack(trace string, id sql.NullInt64) (int32, error) {
+	all := s.of(trace)
+	var above []*callsite
+	stack := model.EmptyStack
+	for id.Valid {
+		c := all.byID[id.Int64]
+		if c == nil {
+			return 0, fmt.Errorf("there is no callsite %d", id.Int64)
+		}
+		if c.known {
+			stack = c.stack
+			break
+		}
+		if above = append(above, c); len(above) > len(all.byID) {
+			return 0, errCycle
+		}
+		id = c.parent
+	}
+	for _, c := range slices.Backward(above) {
+		location, ok := all.frames[c.frame]
+		if !ok {
+			return 0, fmt.Errorf("there is no frame %d", c.frame)
+		}
+		stack = s.builder.push(stack, location)
+		c.stack, c.known = stack, true
+	}
+	return stack, nil
+}

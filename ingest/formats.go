@@ -3,6 +3,7 @@ package ingest
 import (
 	"github.com/tpconvert/tpconvert/ingest/archive"
 	"github.com/tpconvert/tpconvert/ingest/artmethod"
+	"github.com/tpconvert/tpconvert/ingest/bugreport"
 	"github.com/tpconvert/tpconvert/ingest/collapsed"
 	"github.com/tpconvert/tpconvert/ingest/compressed"
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -48,6 +49,7 @@ var Formats = []*format.Format{
 	json.Format,
 	compressed.Ctrace,
 	ninja.Format,
+	bugreport.Dumpstate,
 	logcat.Format,
 	collapsed.Format,
 	strace.Format,

@@ -91,17 +91,18 @@ type reading struct {
 
 // origin is where a file was found.
 type origin struct {
-	name    string      // in trace_file
-	shown   string      // in messages: the input's name, or where in it the file is
-	file    *model.File // its row, or nil if it has none yet
-	parent  *model.File // nil for the input itself
-	parents []string    // formats of the files around it, outermost first
-	inner   bool        // it is a member, or in one
+	name    string         // in trace_file
+	shown   string         // in messages: the input's name, or where in it the file is
+	file    *model.File    // its row, or nil if it has none yet
+	format  *format.Format // that it is in, or nil if its first bytes tell it
+	parent  *model.File    // nil for the input itself
+	parents []string       // formats of the files around it, outermost first
+	inner   bool           // it is a member, or in one
 }
 
 // member is where a file in this one is found.
 func (o origin) member(name string) origin {
-	o.name = name
+	o.name, o.format = name, nil
 	if o.inner {
 		name = o.shown + ": " + name
 	}
@@ -120,14 +121,17 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	if err != nil && err != io.EOF {
 		return place(err, from.shown, "")
 	}
-	if len(bytes.TrimSpace(head)) == 0 && len(head) < format.HeadBytes {
+	f := from.format
+	if f == nil && len(bytes.TrimSpace(head)) == 0 && len(head) < format.HeadBytes {
 		err := format.ErrEmpty
 		if counted.cut {
 			err = fmt.Errorf("cut off before its first bytes: %w", format.ErrCorrupt)
 		}
 		return &format.Error{File: from.shown, Offset: 0, Err: err}
 	}
-	f := detect(rd.options.Formats, head)
+	if f == nil {
+		f = detect(rd.options.Formats, head)
+	}
 	if f == nil {
 		return &format.Error{File: from.shown, Offset: 0, Err: unknown(rd.options.Formats, head)}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/ingest/bugreport"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -14,38 +15,28 @@ import (
 // member is a file in an archive.
 type member struct {
 	format.Member
-	file *model.File
-	turn format.Turn
-	err  error // why it cannot be read
+	file   *model.File
+	format *format.Format // nil until its first bytes tell it
+	turn   format.Turn
+	err    error // why it cannot be read
 }
 
-// members reads the files in an archive, in the order of their turns and names.
+// members reads the files in an archive: those of a bug report in the order that it has, others in that of
+// their turns and names.
 func (rd *reading) members(archive origin, found []format.Member) error {
 	if o := rd.override(archive); o.Clocks || o.Machine != 0 {
 		return noOverride(archive)
 	}
-	var all []*member
-	for _, m := range found {
-		if hidden(m.Name) {
-			continue
-		}
-		read := &member{Member: m, file: rd.store.NewFile(m.Name, archive.parent)}
-		read.turn, read.err = rd.turn(m)
-		all = append(all, read)
-		rd.beside = append(rd.beside, m.Name)
-	}
+	all := rd.inOrder(archive.parent, found)
 	if len(all) == 0 {
 		return format.Errorf(format.ErrEmpty, -1, "no files in the archive")
 	}
-	slices.SortStableFunc(all, func(a, b *member) int {
-		return cmp.Or(cmp.Compare(a.turn, b.turn), strings.Compare(a.Name, b.Name))
-	})
 	rd.several = rd.several || len(all) > 1
 	var first error
 	read := 0
 	for _, m := range all {
 		at := archive.member(m.Name)
-		at.file = m.file
+		at.file, at.format = m.file, m.format
 		if m.err == nil {
 			m.err = rd.member(at, m)
 		}
@@ -64,6 +55,61 @@ func (rd *reading) members(archive origin, found []format.Member) error {
 		return first
 	}
 	return nil
+}
+
+// inOrder adds the files of an archive and returns those to read, in their order.
+func (rd *reading) inOrder(archive *model.File, found []format.Member) []*member {
+	if report := bugreport.Arrange(found); report != nil {
+		return rd.ofReport(archive, report)
+	}
+	var all []*member
+	for _, m := range found {
+		if hidden(m.Name) {
+			archive.Unread(model.StatUnreadFact, model.None, "hidden file").Add(model.LogEntry{})
+			continue
+		}
+		all = append(all, rd.newMember(archive, m))
+	}
+	rd.sortByTurn(all)
+	return all
+}
+
+func (rd *reading) ofReport(archive *model.File, report *bugreport.Report) []*member {
+	rd.store.NewFile("", archive) // Trace Processor gives the report itself a row
+	var all, read, traces []*member
+	for _, m := range report.Members {
+		all = append(all, rd.newMember(archive, m))
+	}
+	for _, part := range report.Parts {
+		all[part.Index].format = part.Format
+		read = append(read, all[part.Index])
+	}
+	for _, i := range report.Traces {
+		traces = append(traces, all[i])
+	}
+	rd.sortByTurn(traces)
+	read = append(read, traces...)
+	for range len(all) - len(read) {
+		archive.Unread(model.StatUnreadFact, model.None, "bug report file").Add(model.LogEntry{})
+	}
+	return read
+}
+
+// sortByTurn sorts members by their turns and names.
+func (rd *reading) sortByTurn(members []*member) {
+	for _, m := range members {
+		m.turn, m.err = rd.turn(m.Member)
+	}
+	slices.SortStableFunc(members, func(a, b *member) int {
+		return cmp.Or(cmp.Compare(a.turn, b.turn), strings.Compare(a.Name, b.Name))
+	})
+}
+
+func (rd *reading) newMember(archive *model.File, m format.Member) *member {
+	rd.beside = append(rd.beside, m.Name)
+	file := rd.store.NewFile(m.Name, archive)
+	file.SetSize(m.Size)
+	return &member{Member: m, file: file}
 }
 
 // override is what a manifest says of a member of an archive.

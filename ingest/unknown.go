@@ -26,7 +26,6 @@ var signatures = []struct {
 	{"a contention profile of gperftools", 0, "--- contention"},
 	{"a CPU profile of gperftools", 0, "\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00"},
 	{"an XML file", 0, "<?xml"},
-	{"an Android bug report", 0, "========================================================\n== dumpstate: "},
 	{"LZ4", 0, "\x04\x22\x4d\x18"},
 	{"7-Zip", 0, "7z\xbc\xaf\x27\x1c"},
 	{"an SQLite database", 0, "SQLite format 3\x00"},

@@ -118,6 +118,19 @@ func (c *Clocks) DefaultToTrace(value int64) (int64, *ClockError) {
 	return c.ToTrace(Clock{ID: c.defaults}, value)
 }
 
+// SetZone says how far, in ns, the wall clock that people see where the trace is
+// recorded is ahead of UTC.
+func (c *Clocks) SetZone(offset int64) {
+	graph := c.context.Store.clocks
+	graph.zone, graph.zoned = offset, true
+}
+
+// Zone is what SetZone said last; false if no file of the trace did so yet.
+func (c *Clocks) Zone() (offset int64, ok bool) {
+	graph := c.context.Store.clocks
+	return graph.zone, graph.zoned
+}
+
 // FromTrace converts ns of the trace clock to ns of a clock.
 func (c *Clocks) FromTrace(ts int64, clock Clock) (int64, *ClockError) {
 	graph := c.context.Store.clocks
@@ -150,7 +163,9 @@ func (c *Clocks) shared(clock Clock) Clock {
 // to the trace clock by the time that the first event is converted, the two are
 // taken to be the same, unless that would mix up different kinds of clocks.
 func (c *Clocks) Assume(id uint32) {
-	c.claim()
+	if id != ClockRealtime { // the wall clock leaves the others to a file that has them
+		c.claim()
+	}
 	c.fallback = &Clock{ID: id}
 }
 
@@ -225,8 +240,10 @@ func (c *Clocks) AddSnapshot(readings []Reading) bool {
 		r.Clock = c.own(r.Clock)
 		all = append(all, r)
 	}
-	// Wall clocks are what files of other machines meet in.
-	if !first && c.context.Machine.ID != c.context.Store.clocks.trace.machine {
+	// Wall clocks are what files of other machines meet in, and those of other boots where
+	// the wall clock is the trace clock.
+	trace := c.context.Store.clocks.trace
+	if !first && (c.context.Machine.ID != trace.machine || trace == c.shared(Clock{ID: ClockRealtime})) {
 		for _, r := range readings {
 			if r.Clock.ID == ClockRealtime || r.Clock.ID == ClockRealtimeCoarse {
 				r.Clock = c.shared(Clock{ID: r.Clock.ID})
@@ -339,6 +356,8 @@ type clockGraph struct {
 	routes    [8]clockRoute // the latest conversions
 	oldest    int           // of routes
 	hints     [16]uint8     // the route used last, by the end of the clock's numbers
+	zone      int64         // see SetZone
+	zoned     bool          // zone is known
 }
 
 type clockNode struct {

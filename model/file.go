@@ -43,11 +43,13 @@ func (f *File) SetFormat(name string, container bool) {
 	}
 }
 
-// SetSize sets the file's size in bytes.
+// SetSize sets the file's size in bytes: of one that is read once that is done, of
+// others as they are in their archive.
 func (f *File) SetSize(size int64) {
 	t := &f.store.TraceFile
 	t.Size.Set(f.ID, size)
-	if container, _ := t.IsContainer.Get(f.ID); !container {
+	_, read := t.ProcessingOrder.Get(f.ID)
+	if container, _ := t.IsContainer.Get(f.ID); read && !container {
 		f.SetMetadata("trace_size_bytes", IntArg(size))
 	}
 }

@@ -97,6 +97,12 @@ const (
 	// StatUnreadArchiveMember counts files in archives that cannot be read, or not to
 	// their end, by trace_file.
 	StatUnreadArchiveMember
+	// StatBatteryStatsParseErrors counts lines and items of the battery history of a
+	// bug report that cannot be read.
+	StatBatteryStatsParseErrors
+	// StatAndroidLogWithoutZone counts messages that are left out because too many come
+	// before the bug report tells its time zone.
+	StatAndroidLogWithoutZone
 )
 
 var ownStats = [...]statInfo{
@@ -119,6 +125,8 @@ var ownStats = [...]statInfo{
 	{"unread_fact", true, Notice, FromAnalysis},
 	{"instruments_parse_errors", false, DataLoss, FromAnalysis},
 	{"unread_archive_member", true, DataLoss, FromAnalysis},
+	{"battery_stats_parse_errors", false, DataLoss, FromAnalysis},
+	{"android_log_without_zone", false, DataLoss, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

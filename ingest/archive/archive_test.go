@@ -108,7 +108,7 @@ func TestMembers(t *testing.T) {
 		if got := tables.Rows("slice", "name"); !slices.Equal(got, []string{"b", "a"}) {
 			t.Errorf("%s: slices %q", name, got)
 		}
-		tables.Want(t, "stats", "name")
+		tables.Want(t, "stats", "name|value|description", "unread_fact|2|hidden files are not read")
 	}
 }
 

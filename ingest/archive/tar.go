@@ -48,7 +48,7 @@ func readTar(in *format.Input) error {
 		if offset+header.Size > s.size {
 			return s.fault(errors.New("the archive is cut off"), s.size)
 		}
-		members = append(members, format.Member{Name: header.Name, Open: func() (io.ReadCloser, error) {
+		members = append(members, format.Member{Name: header.Name, Size: header.Size, Modified: header.ModTime, Open: func() (io.ReadCloser, error) {
 			if kind := notRead(header); kind != "" {
 				return nil, format.Errorf(format.ErrUnsupported, offset, "%s", kind)
 			}

@@ -40,7 +40,8 @@ func readZip(in *format.Input) error {
 	}
 	var members []format.Member
 	for _, f := range files {
-		members = append(members, format.Member{Name: f.Name, Open: func() (io.ReadCloser, error) { return s.openZipped(f) }})
+		members = append(members, format.Member{Name: f.Name, Size: int64(f.CompressedSize64), Modified: f.Modified,
+			Open: func() (io.ReadCloser, error) { return s.openZipped(f) }})
 	}
 	return in.Members(members)
 }

@@ -11,6 +11,7 @@ package format
 
 import (
 	"io"
+	"time"
 
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
@@ -109,8 +110,10 @@ type Override struct {
 
 // Member is a file in an archive.
 type Member struct {
-	Name string
-	Open func() (io.ReadCloser, error)
+	Name     string
+	Size     int64 // bytes that it takes in the archive
+	Modified time.Time
+	Open     func() (io.ReadCloser, error)
 }
 
 // UseClock says that all times of the file are of one clock, by its id in package

@@ -31,19 +31,3 @@ func TestYear(t *testing.T) {
 		t.Errorf("%d with a trace of 2023", got)
 	}
 }
-
-func TestDates(t *testing.T) {
-	for line, want := range map[string]int64{
-		"01-01 00:00:00.000000001 1 1 I a: b":      1,
-		"2262-04-11 23:47:15.999999999 1 1 I a: b": 9223372035_999999999,
-	} {
-		if m, ok := parse([]byte(line), layout{}, 1970); !ok || m.ts != want {
-			t.Errorf("%q: %d, want %d", line, m.ts, want)
-		}
-	}
-	for _, line := range []string{"2262-04-11 23:47:17.0 1 1 I a: b", "999999999-01-01 00:00:00.0 1 1 I a: b"} {
-		if _, ok := parse([]byte(line), layout{}, 1970); ok {
-			t.Errorf("%q has more nanoseconds than 64 bits can count", line)
-		}
-	}
-}

@@ -57,7 +57,7 @@ type AndroidAflags struct {
 
 // AndroidDumpstate is filled from bug reports.
 type AndroidDumpstate struct {
-	table.Table `tp:"android_dumpstate,planned" doc:"A line of a bug report."`
+	table.Table `tp:"android_dumpstate" doc:"A line of a bug report."`
 	Section     table.String `tp:"2,section" doc:"Section that it is in."`
 	Service     table.String `tp:"3,service" doc:"Service of dumpsys that wrote it, NULL outside of the section dumpsys."`
 	Line        table.String `tp:"4,line" doc:"Text of the line."`

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
@@ -100,6 +101,7 @@ func (s *info) system(data []byte) {
 			}
 		case pb.SystemInfo_TimezoneOffMins:
 			s.Machine.SetMetadata("timezone_off_mins", model.IntArg(int64(f.Int32())))
+			s.Clocks.SetZone(int64(f.Int32()) * int64(time.Minute))
 		case pb.SystemInfo_NumCPUs:
 			t.NumCpus.Set(machine, int64(f.Uint32()))
 		case pb.SystemInfo_AndroidDeviceManufacturer:

@@ -1,4 +1,4 @@
-package logcat
+package androidlog
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 // message is a line of the log. Its texts are the line's.
 type message struct {
-	ts       int64 // ns of the wall clock
+	ts       int64 // ns of the wall clock that the device shows
 	pid, tid uint32
 	priority byte
 	tag      []byte // nil if there is none
@@ -24,12 +24,36 @@ var priorities = map[byte]byte{'V': 2, 'D': 3, 'I': 4, 'W': 5, 'E': 6, 'F': 7}
 // firstYear is the lowest number that is a year and not a month.
 const firstYear = 1969
 
-// parse reads a line. year is for dates without one.
-func parse(line []byte, columns layout, year int) (m message, ok bool) {
+// layout is which columns the lines have.
+type layout struct{ user bool }
+
+// detect tells the layout from a line.
+func detect(line []byte) (l layout, ok bool) {
+	words := bytes.Fields(line)
+	if len(words) < 5 {
+		return l, false
+	}
+	date, clock := words[0], words[1]
+	if !(len(date) == 5 && date[2] == '-' || len(date) == 10 && date[4] == '-' && date[7] == '-') ||
+		len(clock) < 10 || clock[2] != ':' || clock[5] != ':' || clock[8] != '.' {
+		return l, false
+	}
+	if isPriority(words[4]) {
+		return l, true
+	}
+	return layout{user: true}, len(words) > 5 && isPriority(words[5])
+}
+
+func isPriority(word []byte) bool { return len(word) == 1 && 'A' <= word[0] && word[0] <= 'Z' }
+
+// parse reads a line. written is for dates without a year.
+func parse(line []byte, columns layout, written Date) (m message, ok bool) {
 	c := cursor{rest: line, ok: true}
-	month := c.number('-')
+	month, year := c.number('-'), 0
 	if month >= firstYear {
 		year, month = month, c.number('-')
+	} else {
+		year = written.yearOf(time.Month(month))
 	}
 	day, hour, minute, second := c.number(' '), c.number(':'), c.number(':'), c.number('.')
 	ns := c.decimals(' ')

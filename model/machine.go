@@ -23,8 +23,7 @@ type Machine struct {
 	// What few of them have.
 	threadHints  map[UTID]*hints
 	processHints map[UPID]*hints
-	cpus         [256]int64      // ids of the first CPUs plus one, 0 if not known
-	moreCPUs     map[int64]int64 // those of the others
+	cpus         cpus
 	gpus         map[int64]int64
 	assocs       [][2]UTID            // threads of one process, which is not known yet
 	inner        map[int64]*namespace // by pid
@@ -116,12 +115,11 @@ func (s *Store) Machine(raw int64) *Machine {
 	}
 	id := s.machineRow(raw)
 	m := &Machine{
-		ID:       id,
-		facts:    newFacts(s, None, id),
-		tids:     newTIDIndex(),
-		pids:     map[int64]int32{},
-		gpus:     map[int64]int64{},
-		moreCPUs: map[int64]int64{},
+		ID:    id,
+		facts: newFacts(s, None, id),
+		tids:  newTIDIndex(),
+		pids:  map[int64]int32{},
+		gpus:  map[int64]int64{},
 
 		threadHints:  map[UTID]*hints{},
 		processHints: map[UPID]*hints{},
@@ -657,30 +655,6 @@ func (m *Machine) ResolveNamespaced(pid, tid int64) (int64, bool) {
 		}
 	}
 	return tid, false
-}
-
-// CPU returns the id of a CPU, its ucpu, which it adds if it is not known.
-func (m *Machine) CPU(cpu int64) int64 {
-	if uint64(cpu) < uint64(len(m.cpus)) {
-		if m.cpus[cpu] == 0 {
-			m.cpus[cpu] = m.addCPU(cpu) + 1
-		}
-		return m.cpus[cpu] - 1
-	}
-	id, ok := m.moreCPUs[cpu]
-	if !ok {
-		id = m.addCPU(cpu)
-		m.moreCPUs[cpu] = id
-	}
-	return id
-}
-
-func (m *Machine) addCPU(cpu int64) int64 {
-	t := &m.store.CPU
-	id := t.Append()
-	t.CPU.Set(id, int32(cpu))
-	t.MachineID.Set(id, m.ID)
-	return id
 }
 
 // hintsOf returns what is kept under an id.

@@ -46,6 +46,7 @@ type Store struct {
 	// machineRows are ids by raw id, also of machines without a state.
 	machineRows   map[int64]int64
 	namedMachines int64
+	oddCPUs       []oddCPU
 	files         []*File
 	// filesRead is how many of the files were or are being read.
 	filesRead int64
@@ -86,6 +87,7 @@ func (s *Store) Finish() error {
 	for _, m := range s.sortedMachines() {
 		m.finish()
 	}
+	s.storeCPUs()
 	s.args.settle()
 	s.writeStats()
 	s.set.Finish()

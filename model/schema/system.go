@@ -51,10 +51,11 @@ type Thread struct {
 	ArgSetID     table.Int64  `tp:"11,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
 }
 
-// CPU holds the CPUs. Rows are held because what is known of them comes apart from their events.
+// CPU holds the CPUs. Their ids are 4096 * machine_id + cpu, as in Trace Processor, or above those for CPUs with larger
+// numbers.
 type CPU struct {
-	table.Table `tp:"cpu,core,held" doc:"A CPU that the trace names."`
-	UCPU        table.RowID  `tp:"2,ucpu" doc:"Number of the CPU, unique across machines, the same as id."`
+	table.Table `tp:"cpu,core,sparse" doc:"A CPU that the trace names."`
+	UCPU        table.Int64  `tp:"2,ucpu,asc,ref=cpu" doc:"Number of the CPU, unique across machines, the same as id: 4096 * machine_id + cpu."`
 	CPU         table.Int32  `tp:"3,cpu" doc:"CPU number on its machine, from 0."`
 	ClusterID   table.Int64  `tp:"4,cluster_id" doc:"Cluster: CPUs with the same number are of one kind."`
 	Processor   table.String `tp:"5,processor" doc:"Description of the core."`

@@ -23,7 +23,7 @@ const SchemaVersion = 2
 //	}
 //
 // The tag of the first field names the table and says what it is: "held",
-// "core", "planned", "abstract", "derived" and "bounds=COLUMN" are told below.
+// "core", "sparse", "planned", "abstract", "derived" and "bounds=COLUMN" are told below.
 // A derived table's condition stands in a tag of its own:
 //
 //	Track `tp:"cpu_track,derived" where:"event_type=slice,cpu"`
@@ -38,6 +38,7 @@ type Schema struct {
 	Doc    string
 	Held   bool // rows are not sealed before the end because any may still change
 	Core   bool // every dataset has it, with rows or without
+	Sparse bool // ids are set by SetID, ascending, and are not the numbers of the rows
 	// Planned tables are part of the schema, but nothing fills them yet.
 	Planned bool
 	Bounds  string // column of the times that trace_bounds spans, or ""
@@ -139,8 +140,13 @@ func declare(v any, chunkRows int, to *sink) *Table {
 					id := Column{Field: 1, Name: "id", Type: TypeInt64, Asc: true, Row: true, stored: -1,
 						Doc: "Number of the row, ascending in the file."}
 					if depth > 0 {
-						id.Row, id.stored = false, 0
 						id.Doc = "Id of the row here and in the parent table."
+					}
+					if s.Sparse {
+						id.Doc = "Id of the row, ascending in the file, with gaps."
+					}
+					if depth > 0 || s.Sparse {
+						id.Row, id.stored = false, 0
 						columns = append(columns, &table.ids)
 					}
 					s.Columns = append(s.Columns, id)
@@ -181,6 +187,8 @@ func (s *Schema) head(field reflect.StructField) {
 		switch key {
 		case "held":
 			s.Held = true
+		case "sparse":
+			s.Sparse = true
 		case "core":
 			s.Core = true
 		case "planned":

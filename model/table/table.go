@@ -28,7 +28,7 @@ const chunkText = 8 << 20
 type Table struct {
 	schema    *Schema
 	columns   []storage
-	ids       Int64 // ids of a child's rows; a root's ids are its row numbers
+	ids       Int64 // ids of the rows of children and sparse tables; of others they are the row numbers
 	rows      int64 // appended ever
 	base      int64 // first row of the open chunk
 	room      int64 // row that the open chunk has no room for
@@ -133,7 +133,7 @@ func (t *Table) AppendRows(n int) (row int64, added int) {
 	return row, added
 }
 
-// SetID sets the id of a child's row: the id of its row in the parent.
+// SetID sets the id of a row of a sparse table or, the id of its row in the parent, of a child.
 func (t *Table) SetID(row, id int64) { t.ids.Set(row, id) }
 
 // extend makes room for a row: more memory for the open chunk, or a new one.

@@ -199,15 +199,15 @@ CREATE VIEW expected_frame_timeline_slice AS
 SELECT * EXCLUDE (type, stack_id, parent_stack_id) FROM dataset.expected_frame_timeline_slice;
 CREATE VIEW actual_frame_timeline_slice AS
 SELECT * EXCLUDE (type, stack_id, parent_stack_id) FROM dataset.actual_frame_timeline_slice;
-CREATE VIEW ftrace_event AS SELECT * EXCLUDE (type) FROM dataset.ftrace_event;
+CREATE VIEW ftrace_event AS SELECT * EXCLUDE (type) REPLACE (ucpu AS cpu) FROM dataset.ftrace_event;
 CREATE VIEW chrome_raw AS SELECT * EXCLUDE (type) FROM dataset.chrome_raw;
 CREATE VIEW flow AS SELECT * RENAME (local_trace_id AS trace_id) FROM dataset.flow;
 CREATE VIEW trace_diagnostics AS SELECT * RENAME (local_trace_id AS trace_id) FROM dataset.trace_diagnostics;
 CREATE VIEW raw AS SELECT * EXCLUDE (type) FROM dataset.raw;
--- The number of a CPU where each machine has 4096. A join would lose the order of rows.
-CREATE MACRO _numbered(_cpu, _row) AS
-    _cpu + 4096 * coalesce((SELECT list(c.machine_id ORDER BY c.id) FROM dataset.cpu AS c)[_row + 1], 0);
-CREATE VIEW sched AS SELECT * REPLACE (_numbered(cpu, ucpu) AS cpu) FROM dataset.sched;
+-- cpu is unique across machines in these.
+CREATE VIEW sched AS SELECT * REPLACE (ucpu AS cpu) FROM dataset.sched;
+CREATE VIEW sched_slice AS SELECT * REPLACE (ucpu AS cpu) FROM dataset.sched_slice;
+CREATE VIEW thread_state AS SELECT * REPLACE (ucpu AS cpu) FROM dataset.thread_state;
 CREATE VIEW args AS SELECT *, CASE value_type
     WHEN 'int' THEN int_value::VARCHAR
     WHEN 'uint' THEN CASE WHEN int_value < 0 THEN (int_value + 18446744073709551616::HUGEINT)::VARCHAR ELSE int_value::VARCHAR END
@@ -226,7 +226,7 @@ SELECT (SELECT count(*) FROM dataset.stats) + row_number() OVER () - 1 AS id, na
 FROM _unindexed_stat WHERE name NOT IN (SELECT s.name FROM dataset.stats AS s);
 CREATE VIEW logs AS FROM dataset.android_logs;
 CREATE VIEW android_logs AS SELECT id, ts, utid, prio, tag, msg FROM logs WHERE log_source = 'android_logcat';
-CREATE VIEW cpu_available_frequencies AS SELECT id, _numbered(cpu, ucpu) AS cpu, freq, ucpu FROM dataset.cpu_freq;
+CREATE VIEW cpu_available_frequencies AS SELECT id, ucpu AS cpu, freq, ucpu FROM dataset.cpu_freq;
 CREATE VIEW machine AS
 SELECT *, CASE WHEN raw_id = 0 THEN 0 ELSE count_if(raw_id <> 0) OVER (ORDER BY id) END AS label_index FROM dataset.machine;
 CREATE VIEW import_log AS SELECT * RENAME (local_trace_id AS trace_id) FROM dataset.import_log;

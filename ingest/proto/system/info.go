@@ -231,14 +231,14 @@ var armFields = []string{"arm_cpu_implementer", "arm_cpu_architecture", "arm_cpu
 var cpuFeatures = []string{"mte", "mte3"}
 
 func (s *info) describeCPU(c cpuDescription, cluster int64) {
-	ucpu, t := s.Machine.CPU(c.cpu), &s.Store.Tables.CPU
+	d := model.CPUDescription{ClusterID: cluster, Capacity: model.None, ArgSetID: model.None}
 	if len(c.processor) > 0 {
-		t.Processor.Set(ucpu, s.Store.Strings.InternBytes(c.processor))
+		d.Processor = s.Store.Strings.InternBytes(c.processor)
 	}
-	t.ClusterID.Set(ucpu, cluster)
 	if c.hasCapacity {
-		t.Capacity.Set(ucpu, c.capacity)
+		d.Capacity = c.capacity
 	}
+	ucpu := s.Machine.CPU(c.cpu)
 	for _, khz := range c.frequencies {
 		row := s.Store.CPUFreq.Append()
 		s.Store.CPUFreq.CPU.Set(row, int32(c.cpu))
@@ -264,8 +264,9 @@ func (s *info) describeCPU(c cpuDescription, cluster int64) {
 		s.File.Log(model.StatCPUInfoUnknownCPUFeatures, model.LogEntry{})
 	}
 	if args.Len() > 0 {
-		t.ArgSetID.Set(ucpu, s.Store.InternArgs(&args))
+		d.ArgSetID = s.Store.InternArgs(&args)
 	}
+	s.Machine.DescribeCPU(c.cpu, d)
 }
 
 func (s *info) gpuInfo(index int64, data []byte) {

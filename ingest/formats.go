@@ -9,6 +9,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/fuchsia"
 	"github.com/tpconvert/tpconvert/ingest/gecko"
+	"github.com/tpconvert/tpconvert/ingest/gotrace"
 	"github.com/tpconvert/tpconvert/ingest/hprof"
 	"github.com/tpconvert/tpconvert/ingest/instruments"
 	"github.com/tpconvert/tpconvert/ingest/json"
@@ -38,6 +39,7 @@ var Formats = []*format.Format{
 	artmethod.Packed,
 	archive.Zip,
 	hprof.Format,
+	gotrace.Format,
 	compressed.Gzip,
 	compressed.Zstd,
 	compressed.Xz,

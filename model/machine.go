@@ -202,6 +202,17 @@ func (m *Machine) addProcess(pid int64) UPID {
 	return upid
 }
 
+// AddProcess adds a process that no pid leads to.
+func (m *Machine) AddProcess(pid int64) UPID { return m.addProcess(pid) }
+
+// AddThread adds a thread to a process that no tid leads to, as goroutines are: their
+// numbers are not the kernel's.
+func (m *Machine) AddThread(tid int64, upid UPID, main bool) UTID {
+	utid := m.addThread(tid)
+	m.setProcess(utid, upid, main)
+	return utid
+}
+
 // StartThread adds a thread, even if the tid has one.
 func (m *Machine) StartThread(ts *int64, tid int64) UTID {
 	m.changes++

@@ -103,6 +103,8 @@ const (
 	// StatAndroidLogWithoutZone counts messages that are left out because too many come
 	// before the bug report tells its time zone.
 	StatAndroidLogWithoutZone
+	// StatGoTraceParseErrors counts Go execution traces that cannot be read on.
+	StatGoTraceParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -127,6 +129,7 @@ var ownStats = [...]statInfo{
 	{"unread_archive_member", true, DataLoss, FromAnalysis},
 	{"battery_stats_parse_errors", false, DataLoss, FromAnalysis},
 	{"android_log_without_zone", false, DataLoss, FromAnalysis},
+	{"go_trace_parse_errors", false, DataLoss, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

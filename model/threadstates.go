@@ -184,6 +184,12 @@ func (s *ThreadStates) Forget(utid UTID) {
 	*t = threadStates{last: None, blocked: None}
 }
 
+// End ends the state of a thread at ts, ns, that will not have another.
+func (s *ThreadStates) End(ts int64, utid UTID) {
+	s.close(ts, s.thread(utid))
+	s.Forget(utid)
+}
+
 // flush lets go of the states that did not end.
 func (s *ThreadStates) flush() {
 	for i := range s.threads {

@@ -20,12 +20,12 @@ SELECT id, ts, utid, cpu, coalesce(cpu_mode, 'unknown') AS cpu_mode, callsite_id
 FROM stack_sample
 WHERE source = 'linux.perf';
 
--- cpu_profile_stack_sample: the samples of Chrome, V8, Gecko, simpleperf and perf script. ts in ns.
+-- cpu_profile_stack_sample: the samples of Chrome, V8, Gecko, simpleperf, perf script and Go execution traces. ts in ns.
 CREATE OR REPLACE VIEW cpu_profile_stack_sample AS
 SELECT s.id, s.ts, s.callsite_id, s.utid, coalesce(x.process_priority, 0) AS process_priority /*!, s.trace_id */
 FROM stack_sample AS s
 LEFT JOIN chrome_stack_sample_extras AS x ON x.profiler_sample_id = s.id /*! AND x.trace_id = s.trace_id */
-WHERE s.source IN ('chrome', 'legacy_v8', 'gecko', 'simpleperf', 'perf_text');
+WHERE s.source IN ('chrome', 'legacy_v8', 'gecko', 'simpleperf', 'perf_text', 'go_trace');
 
 -- instruments_sample: the samples of Apple's Instruments. ts in ns.
 CREATE OR REPLACE VIEW instruments_sample AS

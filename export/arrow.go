@@ -174,11 +174,12 @@ func (a *arrowFile) close(traceID string) (err error) {
 		if d == nil {
 			continue
 		}
-		ids := make([]table.StringID, d.View().Len()-1)
+		view := d.View()
+		ids := make([]table.StringID, view.Len()-1)
 		for n := range ids {
 			ids[n] = table.StringID(n + 1)
 		}
-		if words[i], err = texts(ids, d.View()); err != nil {
+		if words[i], err = texts(ids, view); err != nil {
 			return fmt.Errorf("column %s: %w", a.schema.Columns[i].Name, err)
 		}
 		defer words[i].Release()

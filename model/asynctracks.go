@@ -1,23 +1,30 @@
 package model
 
+import "github.com/tpconvert/tpconvert/internal/paged"
+
 // AsyncTracks lays slices that may overlap on as few tracks as they need:
 // slices with one cookie share a track while they are open, and a track that is
 // free again is given to the next cookie. The tracks of one set have one
 // track_group_id and differ in the dimension track_compressor_idx.
 type AsyncTracks struct {
 	context *Context
-	sets    map[uint64]*trackSet
-	roots   firstNames // of legacy ids
+	sets    paged.Map[trackSet]
+	lanes   paged.List[lane] // of all sets
+	nested  [][]int64        // ends of the open slices of nested lanes, outermost first, ns
+	roots   firstNames       // of legacy ids
 	legacy  legacyArgs
 	options TrackOptions // of legacy tracks
 	dims    []Dim        // likewise
 }
 
+// There may be millions of sets and of lanes. Lanes are told by their places plus one,
+// of which a later lane of a set has a greater one. 0 is none.
 type trackSet struct {
-	group   int64
-	lanes   []lane
-	cookies map[int64]int32 // lane that a cookie had last; nil while there are few lanes
-	free    int             // no cookie lane before this one is free
+	group       int32
+	first, last int32
+	n           int32
+	free        int32           // no cookie lane before this one is free
+	cookies     map[int64]int32 // lane that a cookie had last; nil while there are few lanes
 }
 
 type laneKind uint8
@@ -28,14 +35,12 @@ const (
 	nestedLane
 )
 
-// There may be millions of lanes.
 type lane struct {
-	kind   laneKind
-	open   int32    // open slices of the cookie
-	track  int32    // TrackID
-	cookie int64    // of a cookieLane
-	end    int64    // of a spanLane, ns
-	nested *[]int64 // ends of the open slices of a nestedLane, outermost first, ns
+	of    int64 // its cookie, when its span ends (ns), or its place in nested
+	track int32 // TrackID
+	next  int32 // of the set
+	open  int32 // open slices of the cookie
+	kind  laneKind
 }
 
 // fewLanes is how many are looked through one by one.
@@ -49,146 +54,171 @@ func AsyncBlueprint(b Blueprint) *Blueprint {
 	return &b
 }
 
-func (a *AsyncTracks) set(b *Blueprint, dims []Dim) *trackSet {
-	key := a.context.Tracks.key(b, dims)
-	set, ok := a.sets[key]
-	if !ok {
-		set = &trackSet{group: a.context.Store.groups}
-		a.context.Store.groups++
-		a.sets[key] = set
-	}
-	return set
+// A laneSet is a set and what its tracks have.
+type laneSet struct {
+	*trackSet
+	tracks    *AsyncTracks
+	blueprint *Blueprint
+	options   *TrackOptions
+	dims      []Dim
 }
 
-// track returns the track of a lane, which it creates the first time.
-func (a *AsyncTracks) track(b *Blueprint, o *TrackOptions, set *trackSet, i int, dims []Dim) TrackID {
-	l := &set.lanes[i]
-	if l.track == none {
-		id := a.context.Tracks.Create(b, o, append(append([]Dim(nil), dims...), IntDim(int64(i)))...)
-		a.context.Store.Track.TrackGroupID.Set(id, set.group)
-		l.track = int32(id)
+func (a *AsyncTracks) set(b *Blueprint, o *TrackOptions, dims []Dim) laneSet {
+	key := a.context.Tracks.key(b, dims)
+	set := a.sets.Get(key)
+	if set == nil {
+		set = a.sets.Add(key, trackSet{group: a.context.Store.groups})
+		a.context.Store.groups++
+	}
+	return laneSet{set, a, b, o, dims}
+}
+
+func (a *AsyncTracks) lane(at int32) *lane { return a.lanes.At(int(at - 1)) }
+
+// Begin returns the track on which a slice with the cookie begins.
+func (a *AsyncTracks) Begin(b *Blueprint, o *TrackOptions, cookie int64, dims ...Dim) TrackID {
+	set := a.set(b, o, dims)
+	l := a.lane(set.lane(cookie))
+	if b.saturates() {
+		l.open = 1
+	} else {
+		l.open++
 	}
 	return TrackID(l.track)
 }
 
-// Begin returns the track on which a slice with the cookie begins.
-func (a *AsyncTracks) Begin(b *Blueprint, o *TrackOptions, cookie int64, dims ...Dim) TrackID {
-	set := a.set(b, dims)
-	i := set.lane(cookie)
-	if b.saturates() {
-		set.lanes[i].open = 1
-	} else {
-		set.lanes[i].open++
-	}
-	return a.track(b, o, set, i, dims)
-}
-
 // End returns the track on which a slice with the cookie ends.
 func (a *AsyncTracks) End(b *Blueprint, o *TrackOptions, cookie int64, dims ...Dim) TrackID {
-	set := a.set(b, dims)
-	i := set.lane(cookie)
-	if l := &set.lanes[i]; l.open > 0 {
+	set := a.set(b, o, dims)
+	at := set.lane(cookie)
+	l := a.lane(at)
+	if l.open > 0 {
 		l.open--
 		if l.open == 0 {
-			set.free = min(set.free, i)
+			set.free = min(set.free, at)
 		}
 	}
-	return a.track(b, o, set, i, dims)
+	return TrackID(l.track)
 }
 
 // Scoped returns a track that is free from ts to ts+dur, ns.
 func (a *AsyncTracks) Scoped(b *Blueprint, o *TrackOptions, ts, dur int64, dims ...Dim) TrackID {
-	set := a.set(b, dims)
-	for i := range set.lanes {
-		if l := &set.lanes[i]; l.kind == spanLane && l.end <= ts {
-			l.end = ts + dur
-			return a.track(b, o, set, i, dims)
+	set := a.set(b, o, dims)
+	at := set.first
+	for ; at != 0; at = a.lane(at).next {
+		if l := a.lane(at); l.kind == spanLane && l.of <= ts {
+			break
 		}
 	}
-	return a.track(b, o, set, set.add(lane{kind: spanLane, end: ts + dur}), dims)
+	if at == 0 {
+		at = set.add(spanLane)
+	}
+	l := a.lane(at)
+	l.of = ts + dur
+	return TrackID(l.track)
 }
 
 // Overlapping returns the first track on which a slice from ts to ts+dur, ns,
 // either nests in the open slices or comes after them. Calls must have
 // ascending ts.
 func (a *AsyncTracks) Overlapping(b *Blueprint, o *TrackOptions, ts, dur int64, dims ...Dim) TrackID {
-	set := a.set(b, dims)
+	set := a.set(b, o, dims)
 	end := ts + dur
-	for i := range set.lanes {
-		l := &set.lanes[i]
+	for at := set.first; at != 0; at = a.lane(at).next {
+		l := a.lane(at)
 		if l.kind != nestedLane {
 			continue
 		}
-		ends := *l.nested
+		ends := a.nested[l.of]
 		for n := len(ends); n > 0 && ends[n-1] <= ts; n-- {
 			ends = ends[:n-1]
 		}
-		*l.nested = ends
-		if n := len(ends); n == 0 || end <= ends[n-1] {
-			*l.nested = append(ends, end)
-			return a.track(b, o, set, i, dims)
+		n := len(ends)
+		fits := n == 0 || end <= ends[n-1]
+		if fits {
+			ends = append(ends, end)
+		}
+		a.nested[l.of] = ends
+		if fits {
+			return TrackID(l.track)
 		}
 	}
-	return a.track(b, o, set, set.add(lane{kind: nestedLane, nested: &[]int64{end}}), dims)
+	l := a.lane(set.add(nestedLane))
+	l.of = int64(len(a.nested))
+	a.nested = append(a.nested, []int64{end})
+	return TrackID(l.track)
 }
 
 // Default returns the first track of the set, which it creates if there is none.
 func (a *AsyncTracks) Default(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
-	set := a.set(b, dims)
-	if len(set.lanes) == 0 {
+	set := a.set(b, o, dims)
+	if set.first == 0 {
 		set.lane(0)
 	}
-	return a.track(b, o, set, 0, dims)
+	return TrackID(a.lane(set.first).track)
 }
 
-func (s *trackSet) add(l lane) int {
-	l.track = none
-	s.lanes = append(s.lanes, l)
-	return len(s.lanes) - 1
+// add adds a lane and creates its track.
+func (s *laneSet) add(kind laneKind) int32 {
+	a := s.tracks
+	track := a.context.Tracks.Create(s.blueprint, s.options, append(append([]Dim(nil), s.dims...), IntDim(int64(s.n)))...)
+	a.context.Store.Track.TrackGroupID.Set(track, int64(s.group))
+	at := int32(a.lanes.Append(lane{track: int32(track), kind: kind})) + 1
+	if s.n == 0 {
+		s.first = at
+	} else {
+		a.lane(s.last).next = at
+	}
+	s.last = at
+	s.n++
+	return at
 }
 
 // lane returns the lane that the cookie has, else the first that is free.
-func (s *trackSet) lane(cookie int64) int {
-	if i, ok := s.find(cookie); ok {
-		return i
+func (s *laneSet) lane(cookie int64) int32 {
+	if at := s.find(cookie); at != 0 {
+		return at
 	}
-	i := s.free
-	for i < len(s.lanes) && (s.lanes[i].kind != cookieLane || s.lanes[i].open > 0) {
-		i++
+	a := s.tracks
+	at := s.free
+	if at == 0 {
+		at = s.first
 	}
-	s.free = i
-	if i == len(s.lanes) {
-		s.add(lane{kind: cookieLane})
+	for at != 0 && (a.lane(at).kind != cookieLane || a.lane(at).open > 0) {
+		at = a.lane(at).next
+	}
+	if at == 0 {
+		at = s.add(cookieLane)
 	} else {
-		delete(s.cookies, s.lanes[i].cookie)
+		delete(s.cookies, a.lane(at).of)
 	}
-	s.lanes[i].cookie = cookie
+	s.free = at
+	a.lane(at).of = cookie
 	switch {
 	case s.cookies != nil:
-		s.cookies[cookie] = int32(i)
-	case len(s.lanes) > fewLanes:
+		s.cookies[cookie] = at
+	case s.n > fewLanes:
 		s.cookies = map[int64]int32{}
-		for i, l := range s.lanes {
-			if l.kind == cookieLane {
-				s.cookies[l.cookie] = int32(i)
+		for at := s.first; at != 0; at = a.lane(at).next {
+			if l := a.lane(at); l.kind == cookieLane {
+				s.cookies[l.of] = at
 			}
 		}
 	}
-	return i
+	return at
 }
 
-// find returns the lane that a cookie had last.
-func (s *trackSet) find(cookie int64) (int, bool) {
+// find returns the lane that a cookie had last, or 0.
+func (s *laneSet) find(cookie int64) int32 {
 	if s.cookies != nil {
-		i, ok := s.cookies[cookie]
-		return int(i), ok
+		return s.cookies[cookie]
 	}
-	for i := range s.lanes {
-		if l := &s.lanes[i]; l.kind == cookieLane && l.cookie == cookie {
-			return i, true
+	for at := s.first; at != 0; at = s.tracks.lane(at).next {
+		if l := s.tracks.lane(at); l.kind == cookieLane && l.of == cookie {
+			return at
 		}
 	}
-	return 0, false
+	return 0
 }
 
 // saturates is true of Android's async slices, of which one cookie has only
@@ -235,10 +265,9 @@ func (a *AsyncTracks) Legacy(name StringID, upid UPID, id int64, inProcess bool,
 }
 
 // firstNames remembers the name with which an id came first. As ids often follow each
-// other, some of them share an entry of the index.
+// other, some of them share an entry.
 type firstNames struct {
-	index hashIndex // of groups
-	names [][groupedIDs]nameOrNone
+	groups paged.Map[[groupedIDs]nameOrNone]
 }
 
 const groupedIDs = 4
@@ -248,11 +277,12 @@ type nameOrNone uint32
 
 // of returns the first name of an id of a process.
 func (f *firstNames) of(process, id uint64, name StringID) StringID {
-	group, added := f.index.insert(mix(process, id/groupedIDs)|1, int64(len(f.names)))
-	if added {
-		f.names = append(f.names, [groupedIDs]nameOrNone{})
+	key := mix(process, id/groupedIDs)
+	group := f.groups.Get(key)
+	if group == nil {
+		group = f.groups.Add(key, [groupedIDs]nameOrNone{})
 	}
-	first := &f.names[group][id%groupedIDs]
+	first := &group[id%groupedIDs]
 	if *first == 0 {
 		*first = nameOrNone(name) + 1
 	}

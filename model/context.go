@@ -21,7 +21,7 @@ type Context struct {
 func newContext(s *Store, f *File, m *Machine) *Context {
 	c := &Context{facts: newFacts(s, f.ID, m.ID), Store: s, File: f, Machine: m}
 	c.Tracks = &Tracks{context: c}
-	c.Async = &AsyncTracks{context: c, sets: map[uint64]*trackSet{}}
+	c.Async = &AsyncTracks{context: c}
 	c.Slices = &Slices{context: c}
 	c.Counters = &Counters{context: c}
 	c.States = &States{context: c, open: map[TrackID]*openState{}}

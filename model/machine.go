@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -16,10 +17,9 @@ type Machine struct {
 
 	clocksOf *File // the file whose clocks are the machine's own
 	tids     tidIndex
-	changes  int // of which threads the ids mean
-	pids     map[int64]int32
-	threads  []threadState  // by utid, of all machines
-	procs    []processState // by upid
+	changes  int                      // of which threads the ids mean
+	pids     paged.Index              // of the process that has the pid now
+	procs    paged.List[processState] // by upid, of all machines
 	// What few of them have.
 	threadHints  map[UTID]*hints
 	processHints map[UPID]*hints
@@ -81,6 +81,7 @@ type threadState struct {
 	upid         int32
 	older        int32 // thread that had the tid before
 	member       int32 // next thread of the process
+	live         bool  // the newest of its tid that is alive
 	ended        bool
 	namePriority ThreadPriority
 }
@@ -117,8 +118,6 @@ func (s *Store) Machine(raw int64) *Machine {
 	m := &Machine{
 		ID:    id,
 		facts: newFacts(s, None, id),
-		tids:  newTIDIndex(),
-		pids:  map[int64]int32{},
 		gpus:  map[int64]int64{},
 
 		threadHints:  map[UTID]*hints{},
@@ -182,10 +181,8 @@ func (m *Machine) addThread(tid int64) UTID {
 	t.TID.Set(utid, tid)
 	t.MachineID.Set(utid, m.ID)
 	t.IsIdle.Set(utid, false)
-	for int64(len(m.threads)) <= utid {
-		m.threads = append(m.threads, threadState{})
-	}
-	m.threads[utid] = threadState{tid: tid, upid: none, older: none, member: none}
+	m.tids.threads.Extend(int(utid) + 1)
+	*m.thread(utid) = threadState{tid: tid, upid: none, older: none, member: none}
 	return utid
 }
 
@@ -195,10 +192,8 @@ func (m *Machine) addProcess(pid int64) UPID {
 	upid := t.Append()
 	t.PID.Set(upid, pid)
 	t.MachineID.Set(upid, m.ID)
-	for int64(len(m.procs)) <= upid {
-		m.procs = append(m.procs, processState{})
-	}
-	m.procs[upid] = processState{pid: pid, parent: none, members: none}
+	m.procs.Extend(int(upid) + 1)
+	*m.proc(upid) = processState{pid: pid, parent: none, members: none}
 	return upid
 }
 
@@ -213,6 +208,12 @@ func (m *Machine) AddThread(tid int64, upid UPID, main bool) UTID {
 	return utid
 }
 
+func (m *Machine) thread(utid UTID) *threadState { return m.tids.thread(utid) }
+
+func (m *Machine) proc(upid UPID) *processState { return m.procs.At(int(upid)) }
+
+func (m *Machine) pidOf(upid int) uint64 { return uint64(m.procs.At(upid).pid) }
+
 // StartThread adds a thread, even if the tid has one.
 func (m *Machine) StartThread(ts *int64, tid int64) UTID {
 	m.changes++
@@ -220,7 +221,7 @@ func (m *Machine) StartThread(ts *int64, tid int64) UTID {
 	if ts != nil {
 		m.store.Thread.StartTS.Set(utid, *ts)
 	}
-	m.chain(tid, utid)
+	m.tids.chain(tid, utid)
 	m.tids.setLive(tid, utid)
 	return utid
 }
@@ -234,16 +235,16 @@ func (m *Machine) EndThread(ts, tid int64) {
 	}
 	m.changes++
 	m.store.Thread.EndTS.Set(utid, ts)
-	m.threads[utid].ended = true
-	m.unchain(tid, utid)
+	m.thread(utid).ended = true
+	m.tids.unchain(tid, utid)
 	m.refresh(tid)
 	upid := m.ProcessOf(utid)
-	if upid == None || m.procs[upid].pid != tid {
+	if upid == None || m.proc(upid).pid != tid {
 		return
 	}
 	m.store.Process.EndTS.Set(upid, ts)
-	m.procs[upid].ended = true
-	delete(m.pids, tid)
+	m.proc(upid).ended = true
+	m.pids.Delete(uint64(tid), m.pidOf)
 	m.refreshMembers(upid)
 }
 
@@ -284,16 +285,16 @@ func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
 	if utid, ok := m.tids.live(tid); ok && m.ProcessOf(utid) == upid && len(m.assocs)+len(m.children) == 0 {
 		return utid
 	}
-	utid := m.find(tid, m.procs[upid].pid)
+	utid := m.find(tid, m.proc(upid).pid)
 	if utid == None {
 		utid = m.StartThread(nil, tid)
 	} else {
 		m.changes++
-		m.tids.setLive(tid, utid)
 		if m.tids.newest(tid) != utid {
-			m.unchain(tid, utid)
-			m.chain(tid, utid)
+			m.tids.unchain(tid, utid)
+			m.tids.chain(tid, utid)
 		}
+		m.tids.setLive(tid, utid)
 	}
 	if m.ProcessOf(utid) == None {
 		m.setProcess(utid, upid, main)
@@ -307,76 +308,54 @@ func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
 // find returns the newest live thread of the tid that is in the pid's process
 // or in none that is known, or None.
 func (m *Machine) find(tid, pid int64) UTID {
-	for utid := m.tids.newest(tid); utid != None; utid = m.older(utid) {
+	for utid := m.tids.newest(tid); utid != None; utid = m.tids.older(utid) {
 		if !m.alive(utid) {
 			continue
 		}
-		if upid := m.ProcessOf(utid); upid == None || m.procs[upid].pid == pid {
+		if upid := m.ProcessOf(utid); upid == None || m.proc(upid).pid == pid {
 			return utid
 		}
 	}
 	return None
 }
 
-// older returns the thread that had the tid before, or None.
-func (m *Machine) older(utid UTID) UTID { return UTID(m.threads[utid].older) }
-
-// chain makes a thread the newest of its tid.
-func (m *Machine) chain(tid int64, utid UTID) {
-	m.threads[utid].older = int32(m.tids.newest(tid))
-	m.tids.setNewest(tid, utid)
-}
-
-// unchain takes a thread out of those of its tid.
-func (m *Machine) unchain(tid int64, utid UTID) {
-	newest := m.tids.newest(tid)
-	if newest == utid {
-		m.tids.setNewest(tid, m.older(utid))
-		return
-	}
-	for at := newest; at != None; at = m.older(at) {
-		if m.older(at) == utid {
-			m.threads[at].older = m.threads[utid].older
-			return
-		}
-	}
-}
-
 // alive reports whether neither the thread nor its process ended, and the pid
 // was not given to another process.
 func (m *Machine) alive(utid UTID) bool {
-	t := &m.threads[utid]
+	t := m.thread(utid)
 	if t.ended {
 		return false
 	}
 	if t.upid == none {
 		return true
 	}
-	p := &m.procs[t.upid]
+	p := m.proc(UPID(t.upid))
 	if p.ended {
 		return false
 	}
-	current, ok := m.pids[p.pid]
-	return !ok || current == t.upid
+	current := m.LiveProcess(p.pid)
+	return current == None || current == UPID(t.upid)
 }
 
 func (m *Machine) refresh(tid int64) {
 	utid := m.tids.newest(tid)
 	for utid != None && !m.alive(utid) {
-		utid = m.older(utid)
+		utid = m.tids.older(utid)
 	}
 	m.tids.setLive(tid, utid)
 }
 
 func (m *Machine) refreshMembers(upid UPID) {
-	for at := m.procs[upid].members; at != none; at = m.threads[at].member {
-		m.refresh(m.threads[at].tid)
+	for at := m.proc(upid).members; at != none; {
+		t := m.thread(UTID(at))
+		m.refresh(t.tid)
+		at = t.member
 	}
 }
 
 func (m *Machine) setProcess(utid UTID, upid UPID, main bool) {
 	m.changes++
-	t, p := &m.threads[utid], &m.procs[upid]
+	t, p := m.thread(utid), m.proc(upid)
 	if t.upid != int32(upid) {
 		t.upid, t.member, p.members = int32(upid), p.members, int32(utid)
 	}
@@ -392,11 +371,11 @@ func (m *Machine) Process(pid int64) UPID { return m.process(pid, true) }
 func (m *Machine) ProcessWithoutThread(pid int64) UPID { return m.process(pid, false) }
 
 func (m *Machine) process(pid int64, main bool) UPID {
-	if upid, ok := m.pids[pid]; ok {
-		return UPID(upid)
+	if upid := m.LiveProcess(pid); upid != None {
+		return upid
 	}
 	upid := m.addProcess(pid)
-	m.pids[pid] = int32(upid)
+	m.pids.Set(uint64(pid), int(upid), m.pidOf)
 	if main {
 		m.ThreadOf(pid, pid)
 	}
@@ -405,7 +384,7 @@ func (m *Machine) process(pid int64, main bool) UPID {
 
 // LiveProcess returns the pid's process, or None.
 func (m *Machine) LiveProcess(pid int64) UPID {
-	if upid, ok := m.pids[pid]; ok {
+	if upid, ok := m.pids.Find(uint64(pid), m.pidOf); ok {
 		return UPID(upid)
 	}
 	return None
@@ -424,44 +403,44 @@ func (m *Machine) StartProcessWithoutThread(ts *int64, parent UPID, pid int64, n
 
 func (m *Machine) startProcess(ts *int64, parent UPID, pid int64, name StringID, priority ThreadPriority, main bool) UPID {
 	m.changes++
-	former, recycled := m.pids[pid]
-	delete(m.pids, pid)
-	m.tids.set(pid, tidThreads{})
+	former := m.LiveProcess(pid)
+	m.pids.Delete(uint64(pid), m.pidOf)
+	m.tids.forget(pid)
 	if main {
 		m.SetThreadName(m.StartThread(ts, pid), name, priority)
 	}
 	upid := m.process(pid, main)
 	if ts != nil {
 		m.store.Process.StartTS.Set(upid, *ts)
-		m.procs[upid].started = true
+		m.proc(upid).started = true
 	}
 	m.SetProcessName(upid, name, ProcessNameSystem)
 	if parent != None {
 		m.setParent(upid, parent)
 	}
-	if recycled {
-		m.refreshMembers(UPID(former))
+	if former != None {
+		m.refreshMembers(former)
 	}
 	return upid
 }
 
 // SetProcessStart sets when the process started, ns, unless that is known.
 func (m *Machine) SetProcessStart(upid UPID, ts int64) {
-	if !m.procs[upid].started {
-		m.procs[upid].started = true
+	if !m.proc(upid).started {
+		m.proc(upid).started = true
 		m.store.Process.StartTS.Set(upid, ts)
 	}
 }
 
 func (m *Machine) setParent(upid, parent UPID) {
-	m.procs[upid].parent = int32(parent)
+	m.proc(upid).parent = int32(parent)
 	m.store.Process.ParentUPID.Set(upid, parent)
 }
 
 // SetParent sets the parent of a process. A process that has another parent
 // was adopted and keeps the first; SetParent then returns false.
 func (m *Machine) SetParent(upid, parent UPID) bool {
-	if had := UPID(m.procs[upid].parent); had != None {
+	if had := UPID(m.proc(upid).parent); had != None {
 		return had == parent
 	}
 	m.setParent(upid, parent)
@@ -479,20 +458,20 @@ func (m *Machine) SetParentThread(upid UPID, parent UTID) {
 }
 
 // ProcessOf returns the thread's process, or None.
-func (m *Machine) ProcessOf(utid UTID) UPID { return UPID(m.threads[utid].upid) }
+func (m *Machine) ProcessOf(utid UTID) UPID { return UPID(m.thread(utid).upid) }
 
 // PID returns the process's pid, TID the thread's tid.
-func (m *Machine) PID(upid UPID) int64 { return m.procs[upid].pid }
+func (m *Machine) PID(upid UPID) int64 { return m.proc(upid).pid }
 
 // TID returns the thread's tid.
-func (m *Machine) TID(utid UTID) int64 { return m.threads[utid].tid }
+func (m *Machine) TID(utid UTID) int64 { return m.thread(utid).tid }
 
 // SetThreadName names a thread, unless it has a name of a higher priority.
 func (m *Machine) SetThreadName(utid UTID, name StringID, priority ThreadPriority) {
-	if name == 0 || priority < m.threads[utid].namePriority {
+	if name == 0 || priority < m.thread(utid).namePriority {
 		return
 	}
-	m.threads[utid].namePriority = priority
+	m.thread(utid).namePriority = priority
 	m.store.Thread.Name.Set(utid, name)
 }
 
@@ -500,17 +479,17 @@ func (m *Machine) SetThreadName(utid UTID, name StringID, priority ThreadPriorit
 // process.
 func (m *Machine) SetThreadAndProcessName(utid UTID, name StringID, priority ThreadPriority) {
 	m.SetThreadName(utid, name, priority)
-	if upid := m.ProcessOf(utid); upid != None && m.procs[upid].pid == m.threads[utid].tid {
+	if upid := m.ProcessOf(utid); upid != None && m.proc(upid).pid == m.thread(utid).tid {
 		m.SetProcessName(upid, name, ProcessNameSystem)
 	}
 }
 
 // SetProcessName names a process, unless it has a name of a higher priority.
 func (m *Machine) SetProcessName(upid UPID, name StringID, priority ProcessPriority) {
-	if name == 0 || priority < m.procs[upid].namePriority {
+	if name == 0 || priority < m.proc(upid).namePriority {
 		return
 	}
-	m.procs[upid].namePriority = priority
+	m.proc(upid).namePriority = priority
 	m.store.Process.Name.Set(upid, name)
 }
 
@@ -538,11 +517,11 @@ func (m *Machine) SetIdleThread(utid UTID, idle bool) { m.store.Thread.IsIdle.Se
 // as they do in traces of Linux.
 func (m *Machine) UseIdleProcess() {
 	m.changes++
-	m.threads[m.swapperThread].older = none
-	m.tids.set(0, tidThreads{})
-	m.tids.setNewest(0, m.swapperThread)
+	m.thread(m.swapperThread).older = none
+	m.tids.forget(0)
+	m.tids.chain(0, m.swapperThread)
 	m.tids.setLive(0, m.swapperThread)
-	m.pids[0] = int32(m.swapperProcess)
+	m.pids.Set(0, int(m.swapperProcess), m.pidOf)
 	m.SetThreadName(m.swapperThread, m.store.Strings.Intern("swapper"), ThreadNameConstant)
 }
 
@@ -584,7 +563,7 @@ func (m *Machine) Associate(a, b UTID, mains bool) bool {
 }
 
 func (m *Machine) join(utid UTID, upid UPID, mains bool) {
-	m.setProcess(utid, upid, mains && m.threads[utid].tid == m.procs[upid].pid)
+	m.setProcess(utid, upid, mains && m.thread(utid).tid == m.proc(upid).pid)
 	m.resolve(utid, upid, mains)
 }
 
@@ -609,7 +588,7 @@ func (m *Machine) resolve(utid UTID, upid UPID, mains bool) {
 			default:
 				return false
 			}
-			m.setProcess(other, upid, mains && m.threads[other].tid == m.procs[upid].pid)
+			m.setProcess(other, upid, mains && m.thread(other).tid == m.proc(upid).pid)
 			work = append(work, other)
 			return true
 		})

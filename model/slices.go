@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -20,11 +21,11 @@ type Slices struct {
 	context *Context
 	// By track id: its place in active plus one, the place of its top slice in resting
 	// plus one with a minus sign, or 0 if nothing is open.
-	tracks      []int32
+	tracks      paged.List[int32]
 	active      []*slicesOfTrack // nil where none is
 	free        []int32          // places in active
 	idle        []*slicesOfTrack // that can be used again
-	resting     []restingSlice
+	resting     paged.List[restingSlice]
 	freeResting int32  // the first free place in resting plus one, 0 for none
 	restAt      int    // number of active tracks
 	scratch     ArgSet // args of a slice that gets no more
@@ -56,14 +57,14 @@ type openSlice struct {
 	childRow       int64
 }
 
-// restingSlice is a slice that has its end, on a track with nothing but such slices
-// that was not used lately. There may be millions of them.
+// restingSlice is a slice of a track that was not used lately. There may be millions
+// of them.
 type restingSlice struct {
 	id             SliceID
 	ts, dur        int64
-	stack          uint64
 	name, category StringID
 	below          int32 // place of the slice around it plus one, 0 for none; of the next free place if it is free
+	pinned         bool
 }
 
 // Overlap is the range, in ns, in which a slice and an open one overlap without
@@ -263,23 +264,30 @@ func (s *Slices) Top(track TrackID) (SliceID, int64) {
 	return top.id, top.ts
 }
 
-// flush stores the args of the slices that did not end.
+// flush lets go of the slices that did not end, and stores their args.
 func (s *Slices) flush() {
-	for _, at := range s.tracks {
-		if at <= 0 {
-			continue // resting slices have no args
+	for track := range s.tracks.Len() {
+		at := *s.tracks.At(track)
+		if at > 0 {
+			for on := s.active[at-1]; len(on.stack) > 0; {
+				s.pop(on)
+			}
 		}
-		for on := s.active[at-1]; len(on.stack) > 0; {
-			s.pop(on)
+		for at < 0 {
+			slice := s.resting.At(int(-at - 1))
+			if slice.pinned {
+				s.context.Store.Slice.Unpin(slice.id)
+			}
+			at = -slice.below
 		}
 	}
 }
 
 func (s *Slices) track(id TrackID) *slicesOfTrack {
-	for int64(len(s.tracks)) <= id {
-		s.tracks = append(s.tracks, 0)
+	if id >= int64(s.tracks.Len()) {
+		s.tracks.Extend(int(id) + 1)
 	}
-	at := s.tracks[id]
+	at := *s.tracks.At(int(id))
 	if at > 0 {
 		return s.active[at-1]
 	}
@@ -307,16 +315,16 @@ func (s *Slices) activate(id TrackID) *slicesOfTrack {
 	if n := len(s.free); n > 0 {
 		at := s.free[n-1]
 		s.free = s.free[:n-1]
-		s.active[at], s.tracks[id] = on, at+1
+		s.active[at], *s.tracks.At(int(id)) = on, at+1
 		return on
 	}
 	s.active = append(s.active, on)
-	s.tracks[id] = int32(len(s.active))
+	*s.tracks.At(int(id)) = int32(len(s.active))
 	return on
 }
 
-// rest puts the tracks away whose slices have all ended. What is open stays open
-// until a later event closes it, so that they are kept as they are.
+// rest puts tracks away. What has ended on them stays until a later event closes it,
+// so that they are kept as they are.
 func (s *Slices) rest() {
 	for at, on := range s.active {
 		if on == nil || !on.canRest() {
@@ -325,10 +333,10 @@ func (s *Slices) rest() {
 		top := int32(0)
 		for i := range on.stack {
 			slice := &on.stack[i]
-			top = s.addResting(restingSlice{slice.id, slice.ts, slice.dur, slice.stack, slice.name, slice.category, top})
+			top = s.addResting(restingSlice{slice.id, slice.ts, slice.dur, slice.name, slice.category, top, slice.pinned})
 		}
 		on.stack = on.stack[:0]
-		s.tracks[on.track], s.active[at] = -top, nil
+		*s.tracks.At(int(on.track)), s.active[at] = -top, nil
 		s.free, s.idle = append(s.free, int32(at)), append(s.idle, on)
 	}
 }
@@ -339,7 +347,7 @@ func (on *slicesOfTrack) canRest() bool {
 	}
 	for i := range on.stack {
 		slice := &on.stack[i]
-		if slice.dur == pending || slice.pinned || slice.args != nil {
+		if slice.args != nil || slice.child != nil || slice.clock != (ThreadClock{}) {
 			return false
 		}
 	}
@@ -349,25 +357,30 @@ func (on *slicesOfTrack) canRest() bool {
 // addResting returns the place of the slice plus one.
 func (s *Slices) addResting(slice restingSlice) int32 {
 	if at := s.freeResting; at > 0 {
-		s.freeResting = s.resting[at-1].below
-		s.resting[at-1] = slice
+		place := s.resting.At(int(at - 1))
+		s.freeResting, *place = place.below, slice
 		return at
 	}
-	s.resting = append(s.resting, slice)
-	return int32(len(s.resting))
+	return int32(s.resting.Append(slice)) + 1
 }
 
 // wake gives a track its resting slices back, of which the top is at a place minus
 // one.
 func (s *Slices) wake(on *slicesOfTrack, top int32) {
 	for top > 0 {
-		r := &s.resting[top-1]
+		r := s.resting.At(int(top - 1))
 		slice := on.push()
-		slice.id, slice.ts, slice.dur = r.id, r.ts, r.dur
-		slice.stack, slice.name, slice.category = r.stack, r.name, r.category
+		slice.id, slice.ts, slice.dur, slice.pinned = r.id, r.ts, r.dur, r.pinned
+		slice.name, slice.category = r.name, r.category
 		top, r.below, s.freeResting = r.below, s.freeResting, top
 	}
 	slices.Reverse(on.stack)
+	var stack uint64
+	for i := range on.stack {
+		slice := &on.stack[i]
+		stack = s.stackHash(stack, slice.category, slice.name)
+		slice.stack = stack
+	}
 	on.bound(0)
 }
 
@@ -401,7 +414,7 @@ func (s *Slices) start(on *slicesOfTrack, ts, dur int64, track TrackID, category
 		slices.ParentID.Set(row, parent.id)
 		parentStack = parent.stack
 	}
-	stack := stackHash(parentStack, store.Strings.Hash(category), store.Strings.Hash(name))
+	stack := s.stackHash(parentStack, category, name)
 	slices.StackID.Set(row, int64(stack))
 	slices.ParentStackID.Set(row, int64(parentStack))
 	slice := on.push()
@@ -437,8 +450,9 @@ func (on *slicesOfTrack) bound(i int) {
 }
 
 // stackHash is positive, so that a stack id reads well in any tool.
-func stackHash(parent, category, name uint64) uint64 {
-	return mix(mix(parent, category), name) &^ (1 << 63)
+func (s *Slices) stackHash(parent uint64, category, name StringID) uint64 {
+	strings := s.context.Store.Strings
+	return mix(mix(parent, strings.Hash(category)), strings.Hash(name)) &^ (1 << 63)
 }
 
 // closeEnded pops the slices that ended before a slice from ts of length dur,

@@ -35,7 +35,7 @@ func TestSlicesOfManyTracks(t *testing.T) {
 	if parent, _ := s.Slice.ParentID.Get(id); parent != outer {
 		t.Errorf("parent %d, want %d", parent, outer)
 	}
-	if n := len(c.Slices.resting); n > tracks {
+	if n := c.Slices.resting.Len(); n > int(s.Slice.Rows()) {
 		t.Errorf("%d slices rest", n)
 	}
 	if id := c.Slices.Scoped(20*tracks, 1, track(3), 0, name, nil); id == None {

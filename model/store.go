@@ -41,7 +41,7 @@ type Store struct {
 
 	set      *table.Set
 	args     argSets
-	groups   int64 // track groups given out
+	groups   int32 // track groups given out
 	machines map[int64]*Machine
 	// machineRows are ids by raw id, also of machines without a state.
 	machineRows   map[int64]int64

@@ -1,21 +1,23 @@
 package model
 
-// tidIndex finds the threads of each tid: the newest that is alive, and the newest
-// of all that had it, from which threadState.older leads to the others. Those looked
-// up lately are found without the map.
+import "github.com/tpconvert/tpconvert/internal/paged"
+
+// tidIndex finds the threads of each tid: the newest of all that had it, from which
+// threadState.older leads to the others, and the newest that is alive, which is one of
+// these. Those looked up lately are found without the index.
 type tidIndex struct {
-	byTID  map[int64]tidThreads
-	recent [256]struct {
+	threads paged.List[threadState] // by utid, of all machines
+	index   paged.Index             // of the newest
+	recent  [256]struct {
 		tid   int64
 		utid  UTID
 		valid bool
 	}
 }
 
-// tidThreads are utids plus one, 0 if there is none.
-type tidThreads struct{ live, newest int32 }
+func (x *tidIndex) thread(utid UTID) *threadState { return x.threads.At(int(utid)) }
 
-func newTIDIndex() tidIndex { return tidIndex{byTID: map[int64]tidThreads{}} }
+func (x *tidIndex) key(utid int) uint64 { return uint64(x.threads.At(utid).tid) }
 
 // live returns the newest thread that is alive.
 func (x *tidIndex) live(tid int64) (UTID, bool) {
@@ -23,7 +25,7 @@ func (x *tidIndex) live(tid int64) (UTID, bool) {
 	if at.tid == tid && at.valid {
 		return at.utid, true
 	}
-	utid := UTID(x.byTID[tid].live) - 1
+	utid := x.findLive(tid)
 	if utid == None {
 		return 0, false
 	}
@@ -31,30 +33,70 @@ func (x *tidIndex) live(tid int64) (UTID, bool) {
 	return utid, true
 }
 
+func (x *tidIndex) findLive(tid int64) UTID {
+	utid := x.newest(tid)
+	for utid != None && !x.thread(utid).live {
+		utid = x.older(utid)
+	}
+	return utid
+}
+
 // setLive sets the newest thread that is alive, which may be None.
 func (x *tidIndex) setLive(tid int64, utid UTID) {
-	t := x.byTID[tid]
-	t.live = int32(utid + 1)
-	x.set(tid, t)
+	if before := x.findLive(tid); before != None {
+		x.thread(before).live = false
+	}
+	if utid != None {
+		x.thread(utid).live = true
+	}
+	x.forgetRecent(tid)
 }
 
 // newest returns the newest thread, or None.
-func (x *tidIndex) newest(tid int64) UTID { return UTID(x.byTID[tid].newest) - 1 }
-
-// setNewest sets the newest thread, which may be None.
-func (x *tidIndex) setNewest(tid int64, utid UTID) {
-	t := x.byTID[tid]
-	t.newest = int32(utid + 1)
-	x.set(tid, t)
+func (x *tidIndex) newest(tid int64) UTID {
+	if utid, ok := x.index.Find(uint64(tid), x.key); ok {
+		return UTID(utid)
+	}
+	return None
 }
 
-func (x *tidIndex) set(tid int64, t tidThreads) {
+// older returns the thread that had the tid before, or None.
+func (x *tidIndex) older(utid UTID) UTID { return UTID(x.thread(utid).older) }
+
+// chain makes a thread the newest of its tid.
+func (x *tidIndex) chain(tid int64, utid UTID) {
+	x.thread(utid).older = int32(x.newest(tid))
+	x.index.Set(uint64(tid), int(utid), x.key)
+}
+
+// unchain takes a thread out of those of its tid.
+func (x *tidIndex) unchain(tid int64, utid UTID) {
+	x.thread(utid).live = false
+	x.forgetRecent(tid)
+	newest := x.newest(tid)
+	switch {
+	case newest != utid:
+		for at := newest; at != None; at = x.older(at) {
+			if x.older(at) == utid {
+				x.thread(at).older = x.thread(utid).older
+				return
+			}
+		}
+	case x.older(utid) != None:
+		x.index.Set(uint64(tid), int(x.older(utid)), x.key)
+	default:
+		x.index.Delete(uint64(tid), x.key)
+	}
+}
+
+// forget lets the tid be of no thread.
+func (x *tidIndex) forget(tid int64) {
+	x.index.Delete(uint64(tid), x.key)
+	x.forgetRecent(tid)
+}
+
+func (x *tidIndex) forgetRecent(tid int64) {
 	if at := &x.recent[uint64(tid)%uint64(len(x.recent))]; at.tid == tid {
 		at.valid = false
-	}
-	if t == (tidThreads{}) {
-		delete(x.byTID, tid)
-	} else {
-		x.byTID[tid] = t
 	}
 }

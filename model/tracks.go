@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/tpconvert/tpconvert/internal/paged"
 )
 
 // EventType says what stands on a track.
@@ -67,8 +69,8 @@ type TrackOptions struct {
 // Tracks gives out tracks.
 type Tracks struct {
 	context *Context
-	byKey   hashIndex
-	threads []int32 // thread_execution tracks by utid, plus one
+	byKey   paged.Map[int32]
+	threads paged.List[int32] // thread_execution tracks by utid, plus one
 	scratch ArgSet
 }
 
@@ -76,15 +78,15 @@ type Tracks struct {
 // creates the first time.
 func (t *Tracks) Intern(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 	key := t.key(b, dims)
-	if id, ok := t.byKey.find(key); ok {
-		return id
+	if id := t.byKey.Get(key); id != nil {
+		return TrackID(*id)
 	}
 	var options TrackOptions // copies, so that a track that is known takes no memory
 	if o != nil {
 		options = *o
 	}
 	id := t.Create(b, &options, slices.Clone(dims)...)
-	t.byKey.insert(key, id)
+	t.byKey.Add(key, int32(id))
 	return id
 }
 
@@ -93,20 +95,21 @@ func (t *Tracks) key(b *Blueprint, dims []Dim) uint64 {
 	for _, d := range dims {
 		key = mix(key^uint64(d.value.Kind), d.value.bits)
 	}
-	return key | 1
+	return key
 }
 
 var threadExecution = Blueprint{Classification: "thread_execution", Dims: []string{"utid"}}
 
 // Thread returns the main slice track of a thread.
 func (t *Tracks) Thread(utid UTID) TrackID {
-	for int64(len(t.threads)) <= utid {
-		t.threads = append(t.threads, 0)
+	if utid >= int64(t.threads.Len()) {
+		t.threads.Extend(int(utid) + 1)
 	}
-	if t.threads[utid] == 0 {
-		t.threads[utid] = int32(t.Create(&threadExecution, nil, IntDim(utid))) + 1
+	track := t.threads.At(int(utid))
+	if *track == 0 {
+		*track = int32(t.Create(&threadExecution, nil, IntDim(utid))) + 1
 	}
-	return TrackID(t.threads[utid] - 1)
+	return TrackID(*track - 1)
 }
 
 // Create adds a track, even if one with the same dimensions exists.

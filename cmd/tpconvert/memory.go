@@ -45,18 +45,20 @@ func limitMemory(ctx context.Context, sorting, most int64) {
 	debug.SetMemoryLimit(max(limit, 0))
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(mostGrowth)
-		go pace(ctx, sorting+112<<20)
+		go pace(ctx, sorting+112<<20, max(limit, 0))
 	}
 }
 
 // paceInterval is the time between two looks at how much is live.
 const paceInterval = 20 * time.Millisecond
 
-// pace lets the heap grow by less the more of the target, in bytes, is live.
-func pace(ctx context.Context, target int64) {
+// pace lets the heap grow by less the more of the target, in bytes, is live. Above the
+// target, what was freed goes back to the system before more is taken from it. most is
+// the limit of Go's memory.
+func pace(ctx context.Context, target, most int64) {
 	tick := time.NewTicker(paceInterval)
 	defer tick.Stop()
-	growth := mostGrowth
+	growth, limit := mostGrowth, most
 	for {
 		select {
 		case <-ctx.Done():
@@ -67,6 +69,11 @@ func pace(ctx context.Context, target int64) {
 		if now := int(min(max((target-live)*100/live, leastGrowth), mostGrowth)); now != growth {
 			growth = now
 			debug.SetGCPercent(growth)
+		}
+		now := min(max(target, live/100*int64(100+growth+leastGrowth/2)), most)
+		if now > limit || now < limit-limit/32 {
+			limit = now
+			debug.SetMemoryLimit(limit)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (s *Set) Detach(t *Table, view func() StringView) {
 func (s *Set) Fail(err error) { s.sink.err = cmp.Or(s.sink.err, err) }
 
 // Err is the first error of the sink, or of the disk where chunks and texts wait.
-func (s *Set) Err() error { return cmp.Or(s.sink.err, s.sink.strings.View().Err()) }
+func (s *Set) Err() error { return cmp.Or(s.sink.err, s.sink.strings.Err()) }
 
 // Close frees what the tables hold outside memory.
 func (s *Set) Close() { s.sink.parking.close() }

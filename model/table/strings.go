@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/tpconvert/tpconvert/internal/paged"
 )
 
 // StringID names an interned string. Zero is the absent string, which tables
@@ -27,11 +29,11 @@ type StringID int32
 // keptText bytes of them.
 type StringPool struct {
 	view    StringView
-	index   []stringSlot // open addressing, power of two long
-	block   []byte       // tail of the newest block
-	size    int64        // of the strings, bytes
-	large   int64        // of those that are large
-	onLarge func()       // called once there are chunkText bytes of them
+	index   []StringID // open addressing, power of two long; 0 is free
+	block   []byte     // tail of the newest block
+	size    int64      // of the strings, bytes
+	large   int64      // of those that are large
+	onLarge func()     // called once there are chunkText bytes of them
 	invalid int64
 }
 
@@ -43,37 +45,38 @@ const (
 // StringView reads the strings that a pool held when the view was taken.
 type StringView struct {
 	blocks  [][]byte
-	entries []stringEntry
+	entries paged.List[stringEntry] // by StringID
+	large   paged.List[largeString]
 	file    *textFile
 }
 
-// stringSlot has a part of the hash, which spares most looks at other entries.
-type stringSlot struct {
-	tag uint32
-	id  StringID // 0 is free
-}
-
-// stringEntry says where a string is: in a block or, if the block has the bit
-// inFile, in the file, where its other bits are the upper ones of the offset.
+// stringEntry says where a string is: its block, the offset there and its size or, if
+// the bit isLarge is set, its place among the large ones. There may be millions.
 type stringEntry struct {
-	hash          uint64
-	block, offset uint32
-	size          uint32
+	hash, at uint64
 }
 
-const inFile = 1 << 31
+const (
+	stringBlockBytes = 1 << offsetBits
+	offsetBits       = 18
+	sizeBits         = 12 // largeText takes more
+	isLarge          = 1 << 63
+)
 
-// position is where the text is in the file.
-func (e *stringEntry) position() int64 { return int64(e.block&^inFile)<<32 | int64(e.offset) }
+// largeString says where a large string is: at an offset in a block or in the file.
+type largeString struct {
+	block  int32 // inFile if it is there
+	size   int
+	offset int64
+}
 
-const stringBlockBytes = 256 << 10
+const inFile = -1
 
 // NewStringPool returns an empty pool.
 func NewStringPool() *StringPool {
-	return &StringPool{
-		view:  StringView{entries: make([]stringEntry, 1, 1024)},
-		index: make([]stringSlot, 2048),
-	}
+	p := &StringPool{index: make([]StringID, 2048)}
+	p.view.entries.Extend(1)
+	return p
 }
 
 // Intern returns the id of s.
@@ -84,75 +87,75 @@ func (p *StringPool) Intern(s string) StringID {
 // InternBytes returns the id of b, which it copies if it is new.
 func (p *StringPool) InternBytes(b []byte) StringID {
 	hash := xxh3.Hash(b)
-	mask, tag := uint64(len(p.index)-1), uint32(hash>>32)
+	mask := uint64(len(p.index) - 1)
 	slot := hash & mask
-	for ; p.index[slot].id != 0; slot = (slot + 1) & mask {
-		at := p.index[slot]
-		if at.tag == tag && p.view.Size(at.id) == len(b) && p.view.Get(at.id) == unsafe.String(unsafe.SliceData(b), len(b)) {
-			return at.id
+	for ; p.index[slot] != 0; slot = (slot + 1) & mask {
+		id := p.index[slot]
+		if p.Hash(id) == hash && p.view.Size(id) == len(b) && p.view.Get(id) == unsafe.String(unsafe.SliceData(b), len(b)) {
+			return id
 		}
 	}
 	if !utf8.Valid(b) {
 		p.invalid++
 		return p.InternBytes(bytes.ToValidUTF8(b, []byte("\uFFFD")))
 	}
-	id := StringID(len(p.view.entries))
-	p.view.entries = append(p.view.entries, p.store(b, hash))
-	p.index[slot] = stringSlot{tag, id}
-	if len(p.view.entries)*4 > len(p.index)*3 {
+	id := StringID(p.view.entries.Append(stringEntry{hash, p.store(b)}))
+	p.index[slot] = id
+	if p.view.entries.Len()*4 > len(p.index)*3 {
 		p.grow()
 	}
 	return id
 }
 
-func (p *StringPool) store(b []byte, hash uint64) stringEntry {
+// store stores a text and returns where, as stringEntry has it.
+func (p *StringPool) store(b []byte) uint64 {
 	p.size += int64(len(b))
 	if len(b) >= largeText {
-		if e, ok := p.storeLarge(b, hash); ok {
-			return e
-		}
+		return isLarge | uint64(p.view.large.Append(p.storeLarge(b)))
 	}
+	block, offset := p.keep(b)
+	return uint64(block)<<(offsetBits+sizeBits) | uint64(offset)<<sizeBits | uint64(len(b))
+}
+
+// keep stores a text in memory.
+func (p *StringPool) keep(b []byte) (block, offset int) {
 	if len(b) > cap(p.block)-len(p.block) {
 		p.block = make([]byte, 0, max(stringBlockBytes, len(b)))
 		p.view.blocks = append(p.view.blocks, p.block[:cap(p.block)])
 	}
-	offset := len(p.block)
+	offset = len(p.block)
 	p.block = append(p.block, b...)
-	return stringEntry{
-		hash:   hash,
-		block:  uint32(len(p.view.blocks) - 1),
-		offset: uint32(offset),
-		size:   uint32(len(b)),
-	}
+	return len(p.view.blocks) - 1, offset
 }
 
 // storeLarge stores a large text in the file, unless it may stay in memory or there
 // is no room on disk.
-func (p *StringPool) storeLarge(b []byte, hash uint64) (stringEntry, bool) {
+func (p *StringPool) storeLarge(b []byte) largeString {
 	if p.large += int64(len(b)); p.large >= chunkText && p.onLarge != nil {
 		p.onLarge()
 		p.onLarge = nil
 	}
-	if p.large < keptText {
-		return stringEntry{}, false
+	if p.large >= keptText {
+		if p.view.file == nil {
+			p.view.file = newTextFile()
+		}
+		if offset, ok := p.view.file.write(b); ok {
+			return largeString{inFile, len(b), offset}
+		}
 	}
-	if p.view.file == nil {
-		p.view.file = newTextFile()
-	}
-	offset, ok := p.view.file.write(b)
-	return stringEntry{hash, inFile | uint32(offset>>32), uint32(offset), uint32(len(b))}, ok
+	block, offset := p.keep(b)
+	return largeString{int32(block), len(b), int64(offset)}
 }
 
 func (p *StringPool) grow() {
-	p.index = make([]stringSlot, 2*len(p.index))
+	p.index = make([]StringID, 2*len(p.index))
 	mask := uint64(len(p.index) - 1)
-	for id := 1; id < len(p.view.entries); id++ {
-		hash := p.view.entries[id].hash
-		slot := hash & mask
-		for p.index[slot].id != 0 {
+	for id := StringID(1); int(id) < p.view.entries.Len(); id++ {
+		slot := p.Hash(id) & mask
+		for p.index[slot] != 0 {
 			slot = (slot + 1) & mask
 		}
-		p.index[slot] = stringSlot{uint32(hash >> 32), StringID(id)}
+		p.index[slot] = id
 	}
 }
 
@@ -164,7 +167,7 @@ func (p *StringPool) Size() int64 { return p.size }
 
 // Hash returns a 64-bit hash of the string that is the same in every run, 0
 // for the absent string.
-func (p *StringPool) Hash(id StringID) uint64 { return p.view.entries[id].hash }
+func (p *StringPool) Hash(id StringID) uint64 { return p.view.entries.At(int(id)).hash }
 
 // Invalid is how many times text that is not UTF-8 was repaired.
 func (p *StringPool) Invalid() int64 { return p.invalid }
@@ -172,45 +175,68 @@ func (p *StringPool) Invalid() int64 { return p.invalid }
 // View returns the pool's strings so far, safe to read while the pool grows.
 func (p *StringPool) View() StringView { return p.view }
 
+// Err is why a string of the pool could not be read back.
+func (p *StringPool) Err() error { return p.view.Err() }
+
 // Err is why a string of a view could not be read back. What was returned for it is
 // wrong.
-func (v StringView) Err() error { return v.file.failure() }
+func (v *StringView) Err() error { return v.file.failure() }
 
 // Size is the length of the string of id in bytes.
-func (v StringView) Size(id StringID) int { return int(v.entries[id].size) }
+func (v *StringView) Size(id StringID) int {
+	at := v.entries.At(int(id)).at
+	if at&isLarge != 0 {
+		return v.largeAt(at).size
+	}
+	return int(at & (1<<sizeBits - 1))
+}
+
+func (v *StringView) largeAt(at uint64) *largeString { return v.large.At(int(at &^ isLarge)) }
 
 // Get returns the string of id, "" for zero.
-func (v StringView) Get(id StringID) string { return v.Prefix(id, math.MaxInt) }
-
-// Prefix returns the first n bytes of the string of id, or all of it.
-func (v StringView) Prefix(id StringID, n int) string {
-	e := &v.entries[id]
-	n = min(n, int(e.size))
-	if n == 0 {
+func (v *StringView) Get(id StringID) string {
+	at := v.entries.At(int(id)).at
+	if at&isLarge != 0 {
+		return v.Prefix(id, math.MaxInt)
+	}
+	size := int(at & (1<<sizeBits - 1))
+	if size == 0 {
 		return ""
 	}
-	if e.block&inFile != 0 {
+	return unsafe.String(&v.blocks[at>>(offsetBits+sizeBits)][at>>sizeBits&(1<<offsetBits-1)], size)
+}
+
+// Prefix returns the first n bytes of the string of id, or all of it.
+func (v *StringView) Prefix(id StringID, n int) string {
+	at := v.entries.At(int(id)).at
+	if at&isLarge == 0 {
+		s := v.Get(id)
+		return s[:min(n, len(s))]
+	}
+	large := v.largeAt(at)
+	n = min(n, large.size)
+	if large.block == inFile {
 		b := make([]byte, n)
-		v.file.read(b, e.position())
+		v.file.read(b, large.offset)
 		return unsafe.String(unsafe.SliceData(b), n)
 	}
-	return unsafe.String(&v.blocks[e.block][e.offset], n)
+	return unsafe.String(&v.blocks[large.block][large.offset], n)
 }
 
 // Append appends the string of id.
-func (v StringView) Append(to []byte, id StringID) []byte {
-	e := &v.entries[id]
-	if e.block&inFile == 0 {
+func (v *StringView) Append(to []byte, id StringID) []byte {
+	at := v.entries.At(int(id)).at
+	if at&isLarge == 0 || v.largeAt(at).block != inFile {
 		return append(to, v.Get(id)...)
 	}
-	from := len(to)
-	to = slices.Grow(to, int(e.size))[:from+int(e.size)]
-	v.file.read(to[from:], e.position())
+	from, large := len(to), v.largeAt(at)
+	to = slices.Grow(to, large.size)[:from+large.size]
+	v.file.read(to[from:], large.offset)
 	return to
 }
 
 // Len is one more than the greatest id in the view.
-func (v StringView) Len() int { return len(v.entries) }
+func (v *StringView) Len() int { return v.entries.Len() }
 
 // textFile is a temporary file of texts. It lives as long as a view that has it.
 type textFile struct {

@@ -302,10 +302,10 @@ func (p *eventParser) findOwner() error {
 		}
 		switch p.track.scope {
 		case threadScope:
-			p.utid = p.track.owner
+			p.utid = model.UTID(p.track.owner)
 			p.upid = m.ProcessOf(p.utid)
 		case processScope:
-			p.upid = p.track.owner
+			p.upid = model.UPID(p.track.owner)
 			if of.Valid {
 				if utid := m.ThreadOf(int64(uint32(threadID(of))), int64(uint32(of.PID))); m.ProcessOf(utid) == p.upid {
 					p.passThrough = utid
@@ -399,7 +399,7 @@ func (p *eventParser) row(u use) (model.TrackID, error) {
 	if track.merged {
 		return model.None, errNoTrack
 	}
-	return track.id, nil
+	return model.TrackID(track.id), nil
 }
 
 // asyncRow returns the track of a legacy async event, which an id and a scope
@@ -499,7 +499,7 @@ func (p *eventParser) extraCounters() {
 			continue
 		}
 		p.create(track, 0, p.state.Sequence)
-		p.Counters.Push(p.ts, p.extra[i], track.id)
+		p.Counters.Push(p.ts, p.extra[i], model.TrackID(track.id))
 		switch p.Store.Strings.Get(track.name) {
 		case builtinCounters[1].name:
 			p.threadTime, p.hasTime = int64(p.extra[i]), true

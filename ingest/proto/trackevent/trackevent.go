@@ -42,8 +42,7 @@ var heads = proto.Ahead[eventHead]{Field: pb.TracePacket_TrackEvent, Decode: (*e
 func readTrackEvents(r *proto.Reader) *proto.Module {
 	t := &trackEvents{
 		tracks: tracks{
-			Reader: r, byUUID: map[uint64]*eventTrack{}, byUTID: map[model.UTID]uint64{}, byUPID: map[model.UPID]uint64{},
-			begun: map[uint32]bool{}, pids: map[uint64]int64{}, translations: translation.Of(r),
+			Reader: r, details: noDetails, begun: map[uint32]bool{}, translations: translation.Of(r),
 		},
 		args:      args.NewWriter(r),
 		profiles:  v8profile.New(r.Context, r.Input().Sorter),
@@ -350,7 +349,7 @@ func (x *extraCounters) at(defaults *trackEventDefaults, i int) (v float64, uuid
 // counterValue makes the value of a counter track absolute. It returns false if
 // the track is no counter.
 func (t *trackEvents) counterValue(s *proto.State, uuid uint64, v float64) (float64, bool) {
-	e := t.byUUID[uuid]
+	e := t.find(uuid)
 	if e == nil || !e.counter.is {
 		return 0, false
 	}

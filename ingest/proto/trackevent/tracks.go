@@ -7,6 +7,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/thread"
 	"github.com/tpconvert/tpconvert/ingest/proto/translation"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -19,14 +20,14 @@ import (
 // with its first event it becomes a row of the track table.
 type tracks struct {
 	*proto.Reader
-	byUUID map[uint64]*eventTrack
+	all    paged.List[eventTrack]
+	byUUID paged.Index
 	// A thread or process has one track. Another with its number is of a thread or
 	// process that was given the number later.
-	byUTID map[model.UTID]uint64
-	byUPID map[model.UPID]uint64
-	begun  map[uint32]bool  // sequences whose first packet is in the trace
-	pids   map[uint64]int64 // the process that wrote a track's descriptor
-	lately [64]*eventTrack  // those looked up last, by their uuids
+	ofThreads, ofProcesses paged.List[bool] // by utid and upid: there is one
+	begun                  map[uint32]bool  // sequences whose first packet is in the trace
+	lately                 [64]*eventTrack  // those looked up last, by their uuids
+	details                *details         // of the latest track that has some
 
 	translations *translation.Tables
 
@@ -36,23 +37,26 @@ type tracks struct {
 	args    trackArgs
 }
 
-// eventTrack is a track by uuid.
+// eventTrack is a track by uuid. There may be millions of them.
 type eventTrack struct {
-	uuid uint64
-	reservation
-	scope    scope
-	resolved bool
-	owner    int64 // utid or upid
-	root     bool  // it is the track of a thread or process itself
-
-	created bool
+	uuid, parent uint64
+	*details
+	writer int32 // process that wrote the descriptor
+	name   model.StringID
+	owner  int32 // utid or upid
 	// id is the row, unless the track is merged with its siblings. Then what stands
 	// on it goes to one of several rows, and this is the row of their parent.
-	id        model.TrackID
-	merged    bool
-	hasParent bool
+	id        int32
 	mergeName model.StringID // of those rows
 	sequence  uint32         // of its first event
+
+	scope     scope
+	hasWriter bool
+	resolved  bool
+	root      bool // it is the track of a thread or process itself
+	created   bool
+	merged    bool
+	hasParent bool
 }
 
 // scope is what a track belongs to.
@@ -66,21 +70,28 @@ const (
 
 // reservation is what the descriptor of a track says.
 type reservation struct {
-	identity
-	name, description model.StringID
-	separate          bool // not to be merged with the thread's other track
-	synthetic         bool // the tid is one of a sandbox
-	unit              model.StringID
-	ordering          int32 // of the children
-	rank              int32 // among the siblings
-	ranked            bool
-	processOrdering   bool // processes are shown in the order of their ranks
-	threadOrdering    bool
+	details
+	parent uint64
+	name   model.StringID
+	writer *int32
 }
 
-// identity is the part of a reservation that may not change.
+// details are what most tracks have none of, or the same as others: they share them.
+type details struct {
+	identity
+	description     model.StringID
+	separate        bool // not to be merged with the thread's other track
+	synthetic       bool // the tid is one of a sandbox
+	unit            model.StringID
+	ordering        int32 // of the children
+	rank            int32 // among the siblings
+	ranked          bool
+	processOrdering bool // processes are shown in the order of their ranks
+	threadOrdering  bool
+}
+
+// identity is, with the parent, the part of a reservation that may not change.
 type identity struct {
-	parent         uint64
 	pid, tid       int64
 	hasPID, hasTID bool
 	counter        counterIdentity
@@ -207,7 +218,7 @@ func (t *tracks) tokenize(p *proto.Packet, data []byte) (done bool) {
 		r.merge, r.mergeKey = mergeByName, 0
 	}
 	if p.HasPID {
-		t.pids[uuid] = int64(p.TrustedPID)
+		r.writer = &p.TrustedPID
 	}
 	// A track is of the first kind that its descriptor has.
 	switch {
@@ -294,21 +305,60 @@ func (t *tracks) reserve(uuid uint64, r reservation) {
 		})})
 		return
 	}
-	had := t.byUUID[uuid]
+	had := t.find(uuid)
+	added := had == nil
+	if added {
+		had = t.add(eventTrack{uuid: uuid, parent: r.parent, details: t.share(&r.details), name: r.name})
+	}
+	if r.writer != nil {
+		had.writer, had.hasWriter = *r.writer, true
+	}
 	switch {
-	case had == nil:
-		t.byUUID[uuid] = &eventTrack{uuid: uuid, reservation: r}
-	case had.identity != r.identity:
+	case added:
+	case had.parent != r.parent || had.identity != r.identity:
 		t.log(model.StatTrackDescriptorConflictingReservation, uuid)
 	case r.name != 0 && r.merge == mergeNone:
 		had.name = r.name
 		if had.created {
-			t.Store.Track.Name.Set(had.id, r.name)
+			t.Store.Track.Name.Set(int64(had.id), r.name)
 		}
 	case r.name != 0 && had.name == 0:
 		had.name = r.name
 	}
 }
+
+func (t *tracks) uuidOf(place int) uint64 { return t.all.At(place).uuid }
+
+// find returns the track with the uuid, or nil.
+func (t *tracks) find(uuid uint64) *eventTrack {
+	place, ok := t.byUUID.Find(uuid, t.uuidOf)
+	if !ok {
+		return nil
+	}
+	return t.all.At(place)
+}
+
+// add adds a track whose uuid is not known.
+func (t *tracks) add(e eventTrack) *eventTrack {
+	place := t.all.Append(e)
+	t.byUUID.Set(e.uuid, place, t.uuidOf)
+	return t.all.At(place)
+}
+
+// share returns details that are equal to these.
+func (t *tracks) share(d *details) *details {
+	switch *d {
+	case *noDetails:
+		return noDetails
+	case *t.details:
+	default:
+		kept := *d
+		t.details = &kept
+	}
+	return t.details
+}
+
+var noDetails = &details{}
 
 func (t *tracks) log(stat model.Stat, uuid uint64) {
 	t.File.Log(stat, model.LogEntry{Args: t.uuidArg(uuid)})
@@ -332,7 +382,7 @@ func (t *tracks) valid(uuid uint64) bool {
 				return false
 			}
 		}
-		e := t.byUUID[at]
+		e := t.find(at)
 		if e == nil {
 			t.log(model.StatTrackHierarchyMissingUUID, uuid)
 			return false
@@ -350,13 +400,12 @@ func (t *tracks) resolve(uuid uint64) *eventTrack {
 	if e := *lately; e != nil && e.uuid == uuid {
 		return e
 	}
-	e := t.byUUID[uuid]
+	e := t.find(uuid)
 	if e == nil {
-		e = &eventTrack{uuid: uuid}
+		e = t.add(eventTrack{uuid: uuid, details: noDetails})
 		if uuid == defaultTrack {
 			e.name = t.Store.Strings.Intern("Default Track")
 		}
-		t.byUUID[uuid] = e
 	}
 	if !e.resolved {
 		if !t.valid(uuid) {
@@ -371,16 +420,16 @@ func (t *tracks) resolve(uuid uint64) *eventTrack {
 
 func (t *tracks) resolveOwner(e *eventTrack) {
 	m := t.Machine
-	var byRank reservation
-	if root := t.byUUID[defaultTrack]; root != nil {
-		byRank = root.reservation
+	byRank := noDetails
+	if root := t.find(defaultTrack); root != nil {
+		byRank = root.details
 	}
 	pid, tid, outside := e.pid, e.tid, false // outside: the tid is one of the machine, not of a container
-	if writer, ok := t.pids[e.uuid]; ok {
-		if outer, ok := m.ResolveNamespaced(writer, pid); ok && e.hasPID {
+	if e.hasWriter {
+		if outer, ok := m.ResolveNamespaced(int64(e.writer), pid); ok && e.hasPID {
 			pid = outer
 		}
-		tid, outside = m.ResolveNamespaced(writer, tid)
+		tid, outside = m.ResolveNamespaced(int64(e.writer), tid)
 	}
 	if e.synthetic && !outside {
 		tid = syntheticTID(tid, pid)
@@ -392,28 +441,35 @@ func (t *tracks) resolveOwner(e *eventTrack) {
 	switch {
 	case e.hasTID:
 		utid := m.ThreadOf(tid, pid)
-		if _, reused := t.byUTID[utid]; reused {
+		if has(&t.ofThreads, utid) {
 			m.StartThread(nil, tid)
 			utid = m.ThreadOf(tid, pid)
 		}
-		t.byUTID[utid] = e.uuid
+		add(&t.ofThreads, utid)
 		if byRank.threadOrdering && e.ranked {
 			m.SetThreadSortIndex(utid, int64(e.rank), model.SortDescriptor)
 		}
-		e.scope, e.owner, e.root = threadScope, utid, true
+		e.scope, e.owner, e.root = threadScope, int32(utid), true
 	case e.hasPID:
 		upid := m.Process(pid)
-		if _, reused := t.byUPID[upid]; reused {
+		if has(&t.ofProcesses, upid) {
 			upid = m.StartProcess(nil, model.None, pid, 0, model.ThreadNameDescriptor)
 		}
-		t.byUPID[upid] = e.uuid
+		add(&t.ofProcesses, upid)
 		if byRank.processOrdering && e.ranked {
 			m.SetProcessSortIndex(upid, int64(e.rank), model.SortDescriptor)
 		}
-		e.scope, e.owner, e.root = processScope, upid, true
+		e.scope, e.owner, e.root = processScope, int32(upid), true
 	case parent != nil:
 		e.scope, e.owner = parent.scope, parent.owner
 	}
+}
+
+func has(set *paged.List[bool], id int64) bool { return id < int64(set.Len()) && *set.At(int(id)) }
+
+func add(set *paged.List[bool], id int64) {
+	set.Extend(int(id) + 1)
+	*set.At(int(id)) = true
 }
 
 // The blueprints of tracks by scope.
@@ -447,7 +503,7 @@ func mergedBlueprints() (merged [3]*model.Blueprint) {
 // dims appends the dimensions of a track: its owner, if it has one, and others.
 func (e *eventTrack) dims(to []model.Dim, others ...model.Dim) []model.Dim {
 	if e.scope != globalScope {
-		to = append(to, model.IntDim(e.owner))
+		to = append(to, model.IntDim(int64(e.owner)))
 	}
 	return append(to, others...)
 }
@@ -466,7 +522,7 @@ func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 	}
 	e.created = true
 	if e.root && e.scope == threadScope && !e.counter.is && !e.separate {
-		e.id = t.Tracks.Thread(e.owner)
+		e.id = int32(t.Tracks.Thread(int64(e.owner)))
 		return
 	}
 	name := e.name
@@ -489,10 +545,10 @@ func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 		kind = &eventStateTracks
 	case !e.root && e.merge != mergeNone:
 		e.merged, e.mergeName, e.sequence = true, name, sequence
-		e.id, e.hasParent = o.Parent, o.HasParent
+		e.id, e.hasParent = int32(o.Parent), o.HasParent
 		return
 	}
-	e.id = t.Tracks.Intern(&kind[e.scope], &o, e.dims(nil, model.IntDim(int64(e.uuid)))...)
+	e.id = int32(t.Tracks.Create(&kind[e.scope], &o, e.dims(nil, model.IntDim(int64(e.uuid)))...))
 }
 
 // siblings is what the siblings that a merged track is shown with share. It is valid
@@ -503,7 +559,7 @@ func (t *tracks) siblings(e *eventTrack) (*model.Blueprint, *model.TrackOptions,
 		key = e.mergeKey
 	}
 	t.args = trackArgs{t, e, e.sequence}
-	t.options = model.TrackOptions{Name: e.mergeName, Parent: e.id, HasParent: e.hasParent, Args: &t.args}
+	t.options = model.TrackOptions{Name: e.mergeName, Parent: model.TrackID(e.id), HasParent: e.hasParent, Args: &t.args}
 	t.dims = e.dims(t.dims[:0], model.IntDim(int64(e.parent)), model.IntDim(int64(e.merge)), model.StringDim(key))
 	return mergedTracks[e.scope], &t.options, t.dims
 }
@@ -514,7 +570,7 @@ func (t *tracks) parent(e *eventTrack) model.TrackID {
 		blueprint, options, dims := t.siblings(e)
 		return t.Async.Default(blueprint, options, dims...)
 	}
-	return e.id
+	return model.TrackID(e.id)
 }
 
 // begin returns the row on which a slice of the track begins.
@@ -523,7 +579,7 @@ func (t *tracks) begin(e *eventTrack) model.TrackID {
 		blueprint, options, dims := t.siblings(e)
 		return t.Async.Begin(blueprint, options, int64(e.uuid), dims...)
 	}
-	return e.id
+	return model.TrackID(e.id)
 }
 
 // end returns the row on which the latest slice of the track ends.
@@ -532,7 +588,7 @@ func (t *tracks) end(e *eventTrack) model.TrackID {
 		blueprint, options, dims := t.siblings(e)
 		return t.Async.End(blueprint, options, int64(e.uuid), dims...)
 	}
-	return e.id
+	return model.TrackID(e.id)
 }
 
 // trackArgs are the args of a track.

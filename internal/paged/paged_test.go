@@ -1,0 +1,78 @@
+package paged
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+func TestList(t *testing.T) {
+	var l List[int]
+	first := (*int)(nil)
+	for i := range 5 * pageLen {
+		if place := l.Append(i); place != i {
+			t.Fatalf("place %d of value %d", place, i)
+		}
+		if i == 0 {
+			first = l.At(0)
+		}
+	}
+	l.Extend(l.Len() - 1)
+	l.Extend(l.Len() + pageLen + 1)
+	for i := range l.Len() {
+		want := i
+		if i >= 5*pageLen {
+			want = 0
+		}
+		if got := *l.At(i); got != want {
+			t.Fatalf("%d at %d", got, i)
+		}
+	}
+	if l.Len() != 6*pageLen+1 || first != l.At(0) {
+		t.Errorf("%d values, the first of which is at %p, then %p", l.Len(), first, l.At(0))
+	}
+}
+
+func TestMap(t *testing.T) {
+	var m Map[int]
+	values := map[uint64]*int{}
+	for i := range 3000 {
+		key := uint64(i) << 40
+		if m.Get(key) != nil {
+			t.Fatalf("key %d is there", i)
+		}
+		values[key] = m.Add(key, i)
+	}
+	for key, value := range values {
+		if got := m.Get(key); got != value || *got != int(key>>40) {
+			t.Fatalf("value of %d", key>>40)
+		}
+	}
+}
+
+// TestIndex does the same with an index and a map, with few keys, so that there are
+// many in a row.
+func TestIndex(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, keys := range []uint64{5, 48, 1000} {
+		var x Index
+		var l List[uint64]
+		want := map[uint64]int{}
+		keyOf := func(place int) uint64 { return *l.At(place) }
+		for range 20 * keys {
+			key := random.Uint64N(keys)
+			if random.IntN(3) == 0 {
+				x.Delete(key, keyOf)
+				delete(want, key)
+			} else {
+				want[key] = l.Append(key)
+				x.Set(key, want[key], keyOf)
+			}
+			for key := range keys {
+				place, ok := x.Find(key, keyOf)
+				if at, there := want[key]; ok != there || ok && place != at {
+					t.Fatalf("of %d keys %d is at %d, %t; want %d, %t", keys, key, place, ok, at, there)
+				}
+			}
+		}
+	}
+}

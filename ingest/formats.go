@@ -24,6 +24,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/simpleperfproto"
 	"github.com/tpconvert/tpconvert/ingest/strace"
 	"github.com/tpconvert/tpconvert/ingest/systrace"
+	"github.com/tpconvert/tpconvert/ingest/tracecmd"
 )
 
 // Formats are all formats that can be read, in the order in which an input is
@@ -34,6 +35,7 @@ var Formats = []*format.Format{
 	archive.Tar,
 	fuchsia.Format,
 	perfdata.Format,
+	tracecmd.Format,
 	simpleperfproto.Format,
 	artmethod.Format,
 	artmethod.Packed,

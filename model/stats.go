@@ -105,6 +105,9 @@ const (
 	StatAndroidLogWithoutZone
 	// StatGoTraceParseErrors counts Go execution traces that cannot be read on.
 	StatGoTraceParseErrors
+	// StatTraceCmdParseErrors counts CPUs, pages and events of trace-cmd's files that
+	// cannot be read.
+	StatTraceCmdParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -130,6 +133,7 @@ var ownStats = [...]statInfo{
 	{"battery_stats_parse_errors", false, DataLoss, FromAnalysis},
 	{"android_log_without_zone", false, DataLoss, FromAnalysis},
 	{"go_trace_parse_errors", false, DataLoss, FromAnalysis},
+	{"trace_cmd_parse_errors", false, DataLoss, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

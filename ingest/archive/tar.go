@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/spool"
 )
 
 // magicAt is where a header of tar says what it is.
@@ -22,12 +23,13 @@ var Tar = &format.Format{
 }
 
 func readTar(in *format.Input) error {
-	s, err := spool(in)
+	file, err := spool.Copy(in, in.TempDir)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	at := io.NewSectionReader(s, 0, s.size)
+	defer file.Close()
+	s := &store{file}
+	at := io.NewSectionReader(s, 0, s.Size)
 	archive := tar.NewReader(at)
 	var members []format.Member
 	for {
@@ -45,8 +47,8 @@ func readTar(in *format.Input) error {
 		if header.Typeflag == tar.TypeDir || header.Typeflag == tar.TypeXGlobalHeader {
 			continue
 		}
-		if offset+header.Size > s.size {
-			return s.fault(errors.New("the archive is cut off"), s.size)
+		if offset+header.Size > s.Size {
+			return s.fault(errors.New("the archive is cut off"), s.Size)
 		}
 		members = append(members, format.Member{Name: header.Name, Size: header.Size, Modified: header.ModTime, Open: func() (io.ReadCloser, error) {
 			if kind := notRead(header); kind != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/spool"
 )
 
 // Zip is the format of ZIP archives whose members are stored, deflated or
@@ -23,14 +24,15 @@ var Zip = &format.Format{
 }
 
 func readZip(in *format.Input) error {
-	s, err := spool(in)
+	file, err := spool.Copy(in, in.TempDir)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	archive, err := zip.NewReader(s, s.size)
+	defer file.Close()
+	s := &store{file}
+	archive, err := zip.NewReader(s, s.Size)
 	if err != nil {
-		return s.fault(fmt.Errorf("central directory: %w", err), s.size)
+		return s.fault(fmt.Errorf("central directory: %w", err), s.Size)
 	}
 	archive.RegisterDecompressor(zip.Deflate, flate.NewReader)
 	archive.RegisterDecompressor(zstd.ZipMethodWinZip, zstd.ZipDecompressor(zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true)))
@@ -73,7 +75,7 @@ func (s *store) checkOverlaps(files []*zip.File) error {
 		if err != nil {
 			return s.fault(fmt.Errorf("%q: %w", f.Name, err), -1)
 		}
-		if f.CompressedSize64 > uint64(s.size) {
+		if f.CompressedSize64 > uint64(s.Size) {
 			return format.Errorf(format.ErrCorrupt, from, "%q is larger than the archive", f.Name)
 		}
 		all = append(all, extent{from, from + int64(f.CompressedSize64)})

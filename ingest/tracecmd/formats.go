@@ -1,0 +1,179 @@
+package tracecmd
+
+import (
+	"bytes"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/ftrace"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// eventFormat is a kind of event, as tracefs describes it.
+type eventFormat struct {
+	text       []byte // the description
+	tracepoint *ftrace.Tracepoint
+	flags, pid *field // of all events
+	fields     []field
+}
+
+// content is how the kernel writes a field.
+type content uint8
+
+const (
+	number   content = iota
+	device           // a number of a device
+	fixed            // text, which a zero may end
+	rest             // text up to the end of the event
+	located          // text whose place and length are told
+	relative         // likewise, behind the field
+	pointer          // the address of a text
+	unknown          // not read
+)
+
+// field is a field of a description.
+type field struct {
+	name         string
+	offset, size int
+	signed       bool
+	content      content
+	element      int // bytes of one of several numbers
+	to           *ftrace.Field
+}
+
+// fields yields the fields of a description.
+//
+//	field:char prev_comm[16];	offset:8;	size:16;	signed:0;
+func fields(text []byte) iter.Seq[field] {
+	return func(yield func(field) bool) {
+		for line := range bytes.Lines(text) {
+			declaration, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("field:"))
+			if !ok {
+				continue
+			}
+			parts := strings.Split(string(declaration), ";")
+			f := field{}
+			for _, part := range parts[1:] {
+				name, value, _ := strings.Cut(strings.TrimSpace(part), ":")
+				n, err := strconv.Atoi(value)
+				if err != nil || n < 0 || n > maxPage {
+					continue
+				}
+				switch name {
+				case "offset":
+					f.offset = n
+				case "size":
+					f.size = n
+				case "signed":
+					f.signed = n != 0
+				}
+			}
+			f.declare(parts[0])
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// declare reads the declaration of a field, as "__data_loc char[] name" or "unsigned long args[6]".
+func (f *field) declare(text string) {
+	text, array, isArray := strings.Cut(text, "[")
+	array, behind, _ := strings.Cut(array, "]")
+	if behind = strings.TrimSpace(behind); behind != "" {
+		f.name = behind // char[] name
+	} else {
+		words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '*' })
+		if len(words) > 0 {
+			f.name = words[len(words)-1]
+		}
+	}
+	kind := strings.TrimSpace(strings.TrimSuffix(text, f.name))
+	f.element = f.size
+	isText := strings.HasSuffix(kind, "char") || strings.HasPrefix(kind, "char ") || strings.HasPrefix(kind, "const char")
+	switch where, _, _ := strings.Cut(kind, " "); {
+	case strings.HasPrefix(where, "__") && strings.HasSuffix(where, "_loc") && !strings.HasSuffix(kind, " char"):
+		f.content = unknown
+	case where == "__data_loc":
+		f.content = located
+	case where == "__rel_loc":
+		f.content = relative
+	case isText && strings.HasSuffix(kind, "*"):
+		f.content = pointer
+	case isText && isArray && f.size > 0:
+		f.content = fixed
+	case isText && isArray:
+		f.content = rest
+	case kind == "dev_t":
+		f.content = device
+	case isArray:
+		if n, err := strconv.Atoi(array); err == nil && n > 0 {
+			f.element = f.size / n
+		}
+	}
+	if e := f.element; f.content == number && e != 1 && e != 2 && e != 4 && e != 8 {
+		f.content = unknown
+	}
+}
+
+// isText reports whether the field is a text.
+func (f *field) isText() bool { return f.content >= fixed && f.content <= pointer }
+
+// fieldType is the type of a field of a tracepoint that nobody knows, as Perfetto's recorder has it.
+func (f *field) fieldType() ftrace.FieldType {
+	switch {
+	case f.isText():
+		return ftrace.Text
+	case f.signed:
+		return ftrace.Int64
+	}
+	return ftrace.Uint64
+}
+
+// addFormat adds a description, which is looked into when an event needs it.
+func (p *parser) addFormat(text []byte) {
+	_, id, _ := bytes.Cut(text, []byte("\nID:"))
+	id, _, _ = bytes.Cut(id, []byte("\n"))
+	if n, err := strconv.ParseUint(string(bytes.TrimSpace(id)), 10, 16); err == nil {
+		p.formats[uint16(n)] = &eventFormat{text: text}
+	}
+}
+
+// prepare reads the description of a format.
+func (p *parser) prepare(f *eventFormat) {
+	title, _, _ := bytes.Cut(bytes.TrimPrefix(f.text, []byte("name:")), []byte("\n"))
+	name := string(bytes.TrimSpace(title))
+	f.tracepoint = p.ftrace.TracepointNamed(name)
+	known := f.tracepoint != nil
+	var all []ftrace.Field
+	for one := range fields(f.text) {
+		switch one.name {
+		case "common_flags":
+			f.flags = &one
+		case "common_pid":
+			f.pid = &one
+		}
+		if strings.HasPrefix(one.name, "common_") {
+			continue
+		}
+		read := one.content != unknown
+		if known && read {
+			one.to = f.tracepoint.FieldNamed(one.name)
+			read = one.to != nil && one.isText() == (one.to.Type == ftrace.Text)
+		}
+		if !read {
+			p.File.Unread(model.StatUnreadFact, model.None, "field "+one.name+" of format "+name).Add(model.LogEntry{})
+			continue
+		}
+		all = append(all, ftrace.Field{Name: one.name, Type: one.fieldType()})
+		f.fields = append(f.fields, one)
+	}
+	if !known {
+		f.tracepoint = p.ftrace.Generic(name, all)
+		for i := range f.fields {
+			f.fields[i].to = &f.tracepoint.Fields[i]
+		}
+	}
+	f.text = nil
+}

@@ -1,0 +1,380 @@
+package tracecmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Options, by their numbers. From headerInfo on they say where a section is.
+const (
+	optionDone       = 0
+	optionDate       = 1
+	optionCPUStat    = 2
+	optionBuffer     = 3
+	optionTraceClock = 4
+	optionUname      = 5
+	optionHook       = 6
+	optionOffset     = 7
+	optionCPUCount   = 8
+	optionVersion    = 9
+	optionProcMaps   = 10
+	optionTraceID    = 11
+	optionTimeShift  = 12
+	optionGuest      = 13
+	optionTSC2NSec   = 14
+	headerInfo       = 16
+	ftraceEvents     = 17
+	eventFormats     = 18
+	kallsyms         = 19
+	printkFormats    = 20
+	cmdlines         = 21
+	bufferText       = 22
+)
+
+// unreadOptions are those that are known and make no rows.
+var unreadOptions = map[uint16]string{optionHook: "event hook", optionProcMaps: "memory map of a process",
+	optionTimeShift: "time shift of a guest", optionGuest: "guest"}
+
+// version6 reads the rest of a file of version 6, which has its parts in a fixed order.
+func (r *reader) version6(c *cursor) error {
+	r.headerInfo(c)
+	r.ftraceEvents(c)
+	r.eventFormats(c)
+	r.parser.symbols = parseKallsyms(c.bytes(int64(c.uint32())))
+	r.parser.printks = parsePrintks(c.bytes(int64(c.uint32())))
+	r.parser.setComms(c.long())
+	cpus := c.uint32()
+	kind := string(c.bytes(10))
+	if kind == "options  \x00" {
+		for c.err == nil {
+			id := c.uint16()
+			if id == optionDone || c.err != nil {
+				break
+			}
+			data := c.bytes(int64(c.uint32()))
+			if id == optionBuffer {
+				b := r.cursorOf(data)
+				r.buffers = append(r.buffers, buffer{at: int64(b.uint64()), name: b.text(), pageSize: r.pageSize})
+				c.err = errors.Join(c.err, b.err)
+				continue
+			}
+			r.option(id, data, c.at)
+		}
+		kind = string(c.bytes(10))
+	}
+	if c.err != nil {
+		return c.err
+	}
+	if kind == "latency  \x00" {
+		r.in.UseClock(clockOf(r.clock).ID)
+		return r.in.Embedded("systrace", io.LimitReader(c.r, c.left))
+	}
+	if kind != "flyrecord\x00" {
+		return fmt.Errorf("%.20q where the kind of data should be", kind)
+	}
+	top := buffer{pageSize: r.pageSize}
+	r.cpuTable(c, &top, cpus)
+	r.buffers = append([]buffer{top}, r.buffers...)
+	for i := range r.buffers {
+		if b := &r.buffers[i]; b.at != 0 && c.err == nil {
+			at := r.cursor(b.at)
+			at.expect("flyrecord\x00")
+			r.cpuTable(at, b, cpus)
+			c.err = at.err
+		}
+	}
+	return c.err
+}
+
+// cpuTable reads where the pages of each CPU are.
+func (r *reader) cpuTable(c *cursor, b *buffer, cpus uint32) {
+	for cpu := range int64(cpus) {
+		if c.err != nil {
+			return
+		}
+		b.cpus = append(b.cpus, cpuData{cpu, int64(c.uint64()), int64(c.uint64())})
+	}
+}
+
+// version7 reads the options of a file of version 7 and the sections that they lead to.
+func (r *reader) version7(c *cursor) error {
+	r.compression = c.text()
+	c.text() // version of the compressor
+	if r.compression == "none" {
+		r.compression = ""
+	}
+	if r.compression != "" && r.compression != "zlib" && r.compression != "zstd" && c.err == nil {
+		return format.Errorf(format.ErrUnsupported, c.at, "compression %.20q", r.compression)
+	}
+	seen := map[uint64]bool{}
+	for at := c.uint64(); at != 0 && c.err == nil; {
+		if seen[at] {
+			return fmt.Errorf("options that lead back to byte %d", at)
+		}
+		seen[at] = true
+		next, err := r.options(int64(min(at, 1<<62)))
+		if err != nil {
+			return err
+		}
+		at = next
+	}
+	return c.err
+}
+
+// options reads a section of options, and returns where the next is, 0 for nowhere.
+func (r *reader) options(at int64) (next uint64, err error) {
+	c, err := r.section(at, optionDone)
+	for err == nil && c.err == nil {
+		id := c.uint16()
+		data := c.bytes(int64(c.uint32()))
+		if c.err != nil {
+			break
+		}
+		o := r.cursorOf(data)
+		switch {
+		case id == optionDone:
+			next = o.uint64()
+			return next, o.err
+		case id == optionBuffer:
+			err = r.bufferOption(o)
+		case id == bufferText:
+			r.in.File.Unread(model.StatUnreadFact, model.None, "buffer of text").AddAt(at)
+		case id >= headerInfo && id < bufferText:
+			err = r.part(id, int64(o.uint64()))
+		default:
+			r.option(id, data, at)
+		}
+		err = errors.Join(err, o.err)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return 0, c.err
+}
+
+// bufferOption reads where the pages of a buffer are.
+func (r *reader) bufferOption(o *cursor) error {
+	at := int64(o.uint64())
+	b := buffer{name: o.text(), clock: o.text(), pageSize: int64(o.uint32())}
+	for range o.uint32() {
+		if o.err != nil {
+			return o.err
+		}
+		b.cpus = append(b.cpus, cpuData{int64(o.uint32()), int64(o.uint64()), int64(o.uint64())})
+	}
+	_, compressed, err := r.sectionHead(at, optionBuffer)
+	b.compressed = compressed
+	r.buffers = append(r.buffers, b)
+	return err
+}
+
+// part reads a section that an option leads to.
+func (r *reader) part(id uint16, at int64) error {
+	c, err := r.section(at, id)
+	if err != nil {
+		return err
+	}
+	switch id {
+	case headerInfo:
+		r.headerInfo(c)
+	case ftraceEvents:
+		r.ftraceEvents(c)
+	case eventFormats:
+		r.eventFormats(c)
+	case kallsyms:
+		r.parser.symbols = parseKallsyms(c.bytes(int64(c.uint32())))
+	case printkFormats:
+		r.parser.printks = parsePrintks(c.bytes(int64(c.uint32())))
+	case cmdlines:
+		r.parser.setComms(c.long())
+	}
+	return c.err
+}
+
+// sectionHead reads the head of a section and returns a cursor behind it.
+func (r *reader) sectionHead(at int64, id uint16) (c *cursor, compressed bool, err error) {
+	c = r.cursor(at)
+	got, flags := c.uint16(), c.uint16()
+	c.uint32() // description
+	c.left = min(c.left, int64(min(c.uint64(), 1<<62)))
+	switch {
+	case c.err != nil:
+		return nil, false, format.Errorf(format.ErrCorrupt, at, "cut off before section %d", id)
+	case got != id:
+		return nil, false, format.Errorf(format.ErrCorrupt, at, "section %d where %d should be", got, id)
+	}
+	return c, flags&1 != 0, nil
+}
+
+// section returns a cursor of what is in a section.
+func (r *reader) section(at int64, id uint16) (*cursor, error) {
+	c, compressed, err := r.sectionHead(at, id)
+	if err != nil || !compressed {
+		return c, err
+	}
+	packed, size := c.uint32(), c.uint32()
+	data := c.bytes(int64(packed))
+	if c.err == nil {
+		data, c.err = r.decompress(data, size)
+	}
+	if c.err != nil {
+		return nil, format.Errorf(format.ErrCorrupt, at, "section %d: %v", id, c.err)
+	}
+	c = r.cursorOf(data)
+	c.at = at
+	return c, nil
+}
+
+func (r *reader) cursorOf(data []byte) *cursor {
+	return &cursor{r: bytes.NewReader(data), left: int64(len(data)), order: r.order}
+}
+
+// maxExpanded is how large a compressed part may be, which is in memory.
+const maxExpanded = 256 << 20
+
+// decompress expands a part that says how large it is then.
+func (r *reader) decompress(data []byte, size uint32) ([]byte, error) {
+	if size > maxExpanded {
+		return nil, fmt.Errorf("more than %d MiB", maxExpanded>>20)
+	}
+	var from io.Reader
+	switch r.compression {
+	case "zstd":
+		z, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxExpanded))
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		from = z
+	case "zlib":
+		z, err := zlib.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		from = z
+	default:
+		return nil, errors.New("compressed in a file without compression")
+	}
+	var out bytes.Buffer // grows with what there is, whatever the size says
+	n, err := io.CopyN(&out, from, int64(size))
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = fmt.Errorf("%d bytes where %d should be", n, size)
+	}
+	return out.Bytes(), err
+}
+
+// option reads an option that leads nowhere.
+func (r *reader) option(id uint16, data []byte, at int64) {
+	text := strings.Trim(string(data), "\x00\n ")
+	switch id {
+	case optionDate: // in microseconds
+		if n, err := strconv.ParseInt(text, 0, 64); err == nil {
+			n *= 1000
+			r.realtime = &n
+		}
+	case optionOffset:
+		if n, err := strconv.ParseInt(text, 0, 64); err == nil {
+			r.offset += n
+		}
+	case optionTraceClock: // local [mono] boot
+		_, rest, _ := strings.Cut(text, "[")
+		r.clock, _, _ = strings.Cut(rest, "]")
+	case optionUname: // Linux host 6.1.0 x86_64
+		if words := strings.Fields(text); len(words) >= 4 {
+			r.in.Machine.SetSystem(words[0], "", words[2], words[len(words)-1])
+		}
+	case optionCPUStat:
+		r.cpuStat(text)
+	case optionTSC2NSec:
+		c := r.cursorOf(data)
+		tsc := &tscClock{c.uint32(), c.uint32(), c.uint64()}
+		if c.err == nil && tsc.shift < 64 {
+			r.tsc = tsc
+		}
+	case optionCPUCount, optionVersion, optionTraceID:
+	default:
+		noun, ok := unreadOptions[id]
+		if !ok {
+			noun = fmt.Sprintf("option %d", id)
+		}
+		r.in.File.Unread(model.StatUnreadFact, model.None, noun).AddAt(at)
+	}
+}
+
+// cpuStats are the stats of a CPU's buffer when the recording ended, by their names.
+var cpuStats = map[string]model.Stat{
+	"entries": model.StatFtraceCPUEntriesEnd, "overrun": model.StatFtraceCPUOverrunEnd, "commit overrun": model.StatFtraceCPUCommitOverrunEnd,
+	"bytes": model.StatFtraceCPUBytesEnd, "dropped events": model.StatFtraceCPUDroppedEventsEnd, "read events": model.StatFtraceCPUReadEventsEnd,
+}
+
+func (r *reader) cpuStat(text string) {
+	cpu := int64(model.None)
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		n, err := strconv.ParseInt(value, 10, 64)
+		stat, known := cpuStats[name]
+		switch {
+		case err != nil:
+		case name == "CPU":
+			cpu = n
+		case known && cpu != model.None && n != 0:
+			r.in.SetStat(stat, cpu, r.in.Stat(stat, cpu)+n) // all buffers of the CPU
+			if name == "overrun" || name == "dropped events" {
+				r.in.SetStat(model.StatFtraceCPUHasDataLoss, cpu, 1)
+			}
+		}
+	}
+}
+
+// headerInfo reads what the kernel tells of the heads of pages and events.
+func (r *reader) headerInfo(c *cursor) {
+	c.expect("header_page\x00")
+	for f := range fields(c.long()) {
+		switch f.name {
+		case "commit":
+			r.commitSize = int64(f.size)
+		case "data":
+			r.dataOffset = int64(f.offset)
+		}
+	}
+	c.expect("header_event\x00")
+	c.long()
+	if c.err == nil && (r.commitSize != 4 && r.commitSize != 8 || r.dataOffset < 12 || r.dataOffset > 64) {
+		c.err = fmt.Errorf("pages with commits of %d bytes and data at %d", r.commitSize, r.dataOffset)
+	}
+}
+
+func (r *reader) ftraceEvents(c *cursor) {
+	for range c.uint32() {
+		if c.err != nil {
+			return
+		}
+		r.parser.addFormat(c.long())
+	}
+}
+
+func (r *reader) eventFormats(c *cursor) {
+	for range c.uint32() {
+		c.text() // system
+		for range c.uint32() {
+			if c.err != nil {
+				return
+			}
+			r.parser.addFormat(c.long())
+		}
+		if c.err != nil {
+			return
+		}
+	}
+}

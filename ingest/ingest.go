@@ -161,6 +161,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	case !f.Container:
 		rd.traces++
 		override, context = o, file.Context(o.Machine)
+		file.Shift(o.Offset)
 	}
 	in := &format.Input{
 		Reader:    buffered,

@@ -24,7 +24,7 @@ type member struct {
 // members reads the files in an archive: those of a bug report in the order that it has, others in that of
 // their turns and names.
 func (rd *reading) members(archive origin, found []format.Member) error {
-	if o := rd.override(archive); o.Clocks || o.Machine != 0 {
+	if o := rd.override(archive); o.Clocks || o.Machine != 0 || o.Offset != 0 {
 		return noOverride(archive)
 	}
 	all := rd.inOrder(archive.parent, found)
@@ -123,7 +123,7 @@ func (rd *reading) override(of origin) format.Override {
 // mayConfigure reports what is wrong with a manifest at this place.
 func (rd *reading) mayConfigure(o format.Override, at origin) error {
 	switch {
-	case o.Clocks || o.Machine != 0:
+	case o.Clocks || o.Machine != 0 || o.Offset != 0:
 		return noOverride(at)
 	case rd.traces > 0:
 		return format.Errorf(format.ErrManifest, -1, "perfetto_manifest file must be the first trace file in the input")

@@ -94,7 +94,8 @@ func (e *ClockError) AddArgs(set *ArgSet) {
 type Clocks struct {
 	context     *Context
 	conversions int
-	tag         int64 // file of this context's clocks
+	used        uint64 // bits of the clocks that were converted, of which numbers from 63 on are one
+	tag         int64  // file of this context's clocks
 	fallback    *Clock
 	defaults    uint32 // clock of events that name none, 0 if not known
 }
@@ -105,15 +106,20 @@ func (c *Clocks) ToTrace(clock Clock, value int64) (int64, *ClockError) {
 		c.bridge()
 	}
 	c.conversions++
+	c.used |= 1 << min(clock.ID, 63)
 	graph := c.context.Store.clocks
-	return graph.convert(c.own(clock), value, graph.trace)
+	ts, err := graph.convert(c.own(clock), value, graph.trace)
+	return c.Moved(ts), err
 }
+
+// Moved is a time on the timeline, ns, moved as all of the file are.
+func (c *Clocks) Moved(ts int64) int64 { return ts + c.context.File.offset }
 
 // DefaultToTrace converts a time of the clock of events that name none, in ns, to the
 // trace clock. Without such a clock the times are the trace's.
 func (c *Clocks) DefaultToTrace(value int64) (int64, *ClockError) {
 	if c.defaults == 0 {
-		return value, nil
+		return c.Moved(value), nil
 	}
 	return c.ToTrace(Clock{ID: c.defaults}, value)
 }
@@ -134,7 +140,7 @@ func (c *Clocks) Zone() (offset int64, ok bool) {
 // FromTrace converts ns of the trace clock to ns of a clock.
 func (c *Clocks) FromTrace(ts int64, clock Clock) (int64, *ClockError) {
 	graph := c.context.Store.clocks
-	return graph.convert(graph.trace, ts, c.own(clock))
+	return graph.convert(graph.trace, ts-c.context.File.offset, c.own(clock))
 }
 
 // own returns the clock of this machine, and of this file if it keeps its own.
@@ -220,7 +226,7 @@ func (s *Store) Timeline(name string, raw int64) (Clock, bool) {
 
 // RelateClocks says that two clocks had these values, in ns, at one moment.
 func (s *Store) RelateClocks(a Clock, aValue int64, b Clock, bValue int64) {
-	s.addSnapshot([]Reading{{Clock: a, Value: aValue, Unit: 1}, {Clock: b, Value: bValue, Unit: 1}})
+	s.addSnapshot([]Reading{{Clock: a, Value: aValue, Unit: 1}, {Clock: b, Value: bValue, Unit: 1}}, ClockLink{By: ByManifest})
 }
 
 // AddSnapshot adds readings that were taken at one moment. It returns false, and
@@ -251,7 +257,7 @@ func (c *Clocks) AddSnapshot(readings []Reading) bool {
 			}
 		}
 	}
-	return c.context.Store.addSnapshot(all)
+	return c.context.Store.addSnapshot(all, ClockLink{By: BySnapshots, File: c.context.File})
 }
 
 // Link adds a snapshot of a clock of another machine and the same clock of this
@@ -260,7 +266,7 @@ func (c *Clocks) Link(other *Machine, id uint32, otherValue, value int64) {
 	c.context.Store.addSnapshot([]Reading{
 		{Clock: Clock{ID: id, machine: other.ID}, Value: otherValue, Unit: 1},
 		{Clock: c.shared(Clock{ID: id}), Value: value, Unit: 1},
-	})
+	}, ClockLink{By: ByMachines, File: c.context.File})
 }
 
 // TraceMachine is the machine whose clock is the trace clock.
@@ -280,7 +286,7 @@ func (c *Clocks) bridge() {
 	own, shared := c.own(*c.fallback), c.shared(*c.fallback)
 	c.fallback = nil
 	if own != shared && !graph.leads(own, shared) {
-		store.addSnapshot([]Reading{{Clock: own, Unit: 1}, {Clock: shared, Unit: 1}})
+		store.addSnapshot([]Reading{{Clock: own, Unit: 1}, {Clock: shared, Unit: 1}}, ClockLink{By: BySameClock})
 	}
 	if shared == graph.trace || graph.leads(shared, graph.trace) {
 		return
@@ -290,10 +296,10 @@ func (c *Clocks) bridge() {
 	switch {
 	case wall != traceWall && graph.leads(shared, wall) && graph.leads(traceWall, graph.trace):
 		if !graph.leads(wall, traceWall) {
-			store.addSnapshot([]Reading{{Clock: wall, Unit: 1}, {Clock: traceWall, Unit: 1}})
+			store.addSnapshot([]Reading{{Clock: wall, Unit: 1}, {Clock: traceWall, Unit: 1}}, ClockLink{By: ByWallClock})
 		}
 	case shared.ID == ClockTraceFile || graph.trace.ID == ClockTraceFile || shared.ID == graph.trace.ID:
-		store.addSnapshot([]Reading{{Clock: shared, Unit: 1}, {Clock: graph.trace, Unit: 1}})
+		store.addSnapshot([]Reading{{Clock: shared, Unit: 1}, {Clock: graph.trace, Unit: 1}}, ClockLink{By: ByAssumption})
 	default:
 		c.context.File.Log(StatClockSyncUnrelatableClockDomains, LogEntry{Args: ArgFunc(func(set *ArgSet) {
 			set.Add(store.Strings.Intern("source_clock_id"), IntArg(int64(shared.ID)))
@@ -303,9 +309,9 @@ func (c *Clocks) bridge() {
 }
 
 // addSnapshot adds a snapshot to the graph and to clock_snapshot.
-func (s *Store) addSnapshot(readings []Reading) bool {
+func (s *Store) addSnapshot(readings []Reading, link ClockLink) bool {
 	graph := s.clocks
-	if err := graph.add(readings); err != nil {
+	if err := graph.add(readings, link); err != nil {
 		s.stats[statKey{StatInvalidClockSnapshots, None, None, None}]++
 		return false
 	}
@@ -352,6 +358,7 @@ type clockGraph struct {
 	owner     *File
 	nodes     map[Clock]*clockNode
 	kinds     map[string]int
+	links     []ClockLink // by kind, what its first snapshot is from
 	snapshots int64
 	routes    [8]clockRoute // the latest conversions
 	oldest    int           // of routes
@@ -533,7 +540,7 @@ func (g *clockGraph) check(readings []Reading, kind int) error {
 	return nil
 }
 
-func (g *clockGraph) add(readings []Reading) error {
+func (g *clockGraph) add(readings []Reading, link ClockLink) error {
 	snapshot := g.snapshots
 	g.snapshots++
 	g.routes = [len(g.routes)]clockRoute{}
@@ -548,6 +555,7 @@ func (g *clockGraph) add(readings []Reading) error {
 	if !seen {
 		kind = len(g.kinds)
 		g.kinds[string(name)] = kind
+		g.links = append(g.links, link)
 	}
 	if err := g.check(readings, kind); err != nil {
 		return err

@@ -9,6 +9,7 @@ type File struct {
 	contexts []*Context
 	unread   []*Unread
 	scratch  ArgSet
+	offset   int64 // ns that its times are moved by on the timeline
 }
 
 // NewFile adds a trace file. parent is the file that it was found in, or nil.
@@ -28,6 +29,9 @@ func (s *Store) NewFile(name string, parent *File) *File {
 	s.files = append(s.files, f)
 	return f
 }
+
+// Shift moves the file's times by so many ns on the timeline.
+func (f *File) Shift(ns int64) { f.offset = ns }
 
 // SetFormat says what the file is, which is about to be read; a container holds
 // other files.

@@ -15,7 +15,7 @@ import (
 func TestConvertByName(t *testing.T) {
 	dir := folder(t, map[string]string{"trace.json": goodTrace})
 	tpconvert(t, dir, "convert", "--tables", "slice", "trace.json", "out").expect(t, exitDone, "")
-	if all := manifest(t, dir, "out", "_tpconvert.json").Tables; len(all) != 1 || all[0].Rows != 2 {
+	if all := manifestAt(t, dir, "out", "_tpconvert.json").Tables; len(all) != 1 || all[0].Rows != 2 {
 		t.Errorf("tables: %+v", all)
 	}
 	tpconvert(t, dir, "convert", "trace.json").expect(t, exitUsage, "OUT is missing")
@@ -35,7 +35,7 @@ func TestParentsOfOutAreMade(t *testing.T) {
 		t.Errorf("left behind: %v", all)
 	}
 	tpconvert(t, dir, "trace.json", "some/new/out").expect(t, exitDone, "")
-	manifest(t, dir, "some", "new", "out", "_tpconvert.json")
+	manifestAt(t, dir, "some", "new", "out", "_tpconvert.json")
 }
 
 func TestFoldersAreReadRecursively(t *testing.T) {

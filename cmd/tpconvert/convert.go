@@ -29,6 +29,7 @@ type convertOptions struct {
 	strict       bool
 	duckdb       string
 	registerOptions
+	mergeOptions
 	read readOptions
 }
 
@@ -40,12 +41,16 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 		Long:  rootHelp,
 		Example: `  tpconvert trace.json.gz out/
   curl -s https://example.com/trace | tpconvert - out/
+  tpconvert --merge system.pftrace app.json --offset app.json=+20ms out/
   tpconvert --tables slice,thread_track,thread --compression zstd:9 traces/*.json out/`,
 		Args: convertArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
 			r := &run{ui: ui.printer(cmd), options: o, out: args[last]}
 			r.reader.stdin = cmd.InOrStdin()
+			if err := o.mergeOptions.check(); err != nil {
+				return err
+			}
 			undo, err := makeParents(r.out)
 			if err != nil {
 				return err
@@ -82,6 +87,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 	flags.BoolVar(&o.append, "append", false, "add one trace, too, to a dataset of many")
 	flags.StringVar(&o.duckdb, "duckdb", "", "DuckDB file to make of the dataset, as \"tpconvert register\" does")
 	o.registerOptions.register(flags)
+	o.mergeOptions.register(flags)
 	o.read.register(flags)
 	flags.BoolVar(&o.strict, "strict", false, "fail if data was lost; the dataset is written all the same")
 	_ = cmd.RegisterFlagCompletionFunc("tables", completeTableList)

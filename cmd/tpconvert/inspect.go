@@ -16,21 +16,33 @@ import (
 func newInspectCommand(ui *uiOptions) *cobra.Command {
 	memory := byteSize(defaultMemory)
 	var read readOptions
+	var merge mergeOptions
 	cmd := &cobra.Command{
-		Use:   "inspect [flags] TRACE|DATASET",
+		Use:   "inspect [flags] TRACE...|DATASET",
 		Short: "Tell what is in a trace or a dataset, without writing anything",
 		Long: `Read a trace and tell what a conversion would give: its format and size, the
 time of its first and last event in nanoseconds of the trace clock, the rows of
 each table, and what cannot be imported. TRACE may be "-", the standard input.
+Of an archive of traces, and of several with --merge, tell which clock is that
+of the timeline, how the times of each trace came to it, and what has no place.
 
 Of a dataset, tell its traces, the rows of each table and what was not imported.`,
 		Example: `  tpconvert inspect trace.json.gz
   tpconvert inspect out/
+  tpconvert inspect --merge system.pftrace app.json
   tpconvert inspect --json trace.json | jq '.tables[] | select(.name == "slice")'`,
-		Args: arguments(cobra.ExactArgs(1)),
+		Args: arguments(func(cmd *cobra.Command, args []string) error {
+			if merge.merge {
+				return cobra.MinimumNArgs(1)(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			printer := ui.printer(cmd)
-			if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+			if err := merge.check(); err != nil {
+				return err
+			}
+			if info, err := os.Stat(args[0]); err == nil && info.IsDir() && !merge.merge {
 				c, err := inspectDataset(args[0])
 				if err == nil {
 					printer.Result(c)
@@ -39,24 +51,42 @@ Of a dataset, tell its traces, the rows of each table and what was not imported.
 			}
 			limitMemory(cmd.Context(), int64(memory), 0)
 			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory), readOptions: read}
-			var seen *observer
-			err := interruptible(cmd.Context(), func() (err error) {
-				seen, err = reader.read(cmd.Context(), args[0], nil)
-				return err
-			})
+			path := args[0]
+			if merge.merge {
+				paths, err := expandFolders(args, leftOut(printer))
+				if err == nil {
+					reader.merged, err = merge.bundle(paths, reader.stdin)
+				}
+				if err != nil {
+					return err
+				}
+				defer reader.merged.Close()
+				path = mergedTraces
+			}
+			seen, err := reader.inspect(cmd.Context(), path)
 			if err != nil {
 				return err
 			}
 			printer.Result(inspection{
 				Format: seen.input.Formats(), Input: seen.input, Start: seen.start, End: seen.end,
-				Tables: seen.tables, Lost: lostOf(seen.stats), Stats: seen.stats,
+				Tables: seen.tables, Lost: lostOf(seen.stats), Stats: seen.stats, Alignment: seen.alignment,
 			})
 			return nil
 		},
 	}
 	read.register(cmd.Flags())
+	merge.register(cmd.Flags())
 	cmd.Flags().Var(&memory, "memory", "memory for sorting; above it events go to a temporary file")
 	return cmd
+}
+
+// inspect reads a trace without writing anything.
+func (r *traceReader) inspect(ctx context.Context, path string) (seen *observer, err error) {
+	err = interruptible(ctx, func() (err error) {
+		seen, err = r.read(ctx, path, nil)
+		return err
+	})
+	return seen, err
 }
 
 // interruptible runs f and returns its error, or that of ctx as soon as it is
@@ -81,6 +111,8 @@ type inspection struct {
 	Tables []tableSize   `json:"tables"`
 	Lost   []lostCount   `json:"lost"`
 	Stats  []export.Stat `json:"stats"`
+	// Alignment is of the files in the trace.
+	Alignment alignment `json:"alignment"`
 }
 
 func (i inspection) text(w io.Writer) {
@@ -93,4 +125,7 @@ func (i inspection) text(w io.Writer) {
 	fmt.Fprintln(w)
 	printTables(w, i.Tables, math.MaxInt)
 	printLost(w, i.Lost)
+	if i.Alignment.merged() {
+		i.Alignment.text(w)
+	}
 }

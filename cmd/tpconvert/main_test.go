@@ -127,7 +127,7 @@ func rows(t *testing.T, elem ...string) int64 {
 	return r.NumRows()
 }
 
-func manifest(t *testing.T, elem ...string) export.Manifest {
+func manifestAt(t *testing.T, elem ...string) export.Manifest {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(elem...))
 	if err != nil {
@@ -157,7 +157,7 @@ func TestConvert(t *testing.T) {
 		t.Errorf("left behind: %v", all)
 	}
 	sum := sha256.Sum256([]byte(goodTrace))
-	m := manifest(t, dir, "out", "_tpconvert.json")
+	m := manifestAt(t, dir, "out", "_tpconvert.json")
 	want := export.Input{Name: "trace.json", Bytes: int64(len(goodTrace)), SHA256: hex.EncodeToString(sum[:]), Format: "json"}
 	if m.Input.Name != want.Name || m.Input.Bytes != want.Bytes || m.Input.SHA256 != want.SHA256 || m.Input.Format != want.Format {
 		t.Errorf("input %+v, want %+v", m.Input, want)
@@ -177,7 +177,7 @@ func TestCompressedInputIsAMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	tpconvert(t, dir, trace, "out").expect(t, exitDone, "")
-	in := manifest(t, dir, "out", "_tpconvert.json").Input
+	in := manifestAt(t, dir, "out", "_tpconvert.json").Input
 	info, err := os.Stat(trace)
 	if err != nil {
 		t.Fatal(err)
@@ -265,11 +265,11 @@ func TestExistingTarget(t *testing.T) {
 	dir := folder(t, map[string]string{"one.json": goodTrace, "two.json": lossyTrace})
 	tpconvert(t, dir, "one.json", "out").expect(t, exitDone, "")
 	tpconvert(t, dir, "two.json", "out").expect(t, exitFailure, "already exists; --force replaces it")
-	if name := manifest(t, dir, "out", "_tpconvert.json").Input.Name; name != "one.json" {
+	if name := manifestAt(t, dir, "out", "_tpconvert.json").Input.Name; name != "one.json" {
 		t.Errorf("the dataset is now of %s", name)
 	}
 	tpconvert(t, dir, "--force", "two.json", "out").expect(t, exitDone, "")
-	if name := manifest(t, dir, "out", "_tpconvert.json").Input.Name; name != "two.json" {
+	if name := manifestAt(t, dir, "out", "_tpconvert.json").Input.Name; name != "two.json" {
 		t.Errorf("the dataset is still of %s", name)
 	}
 	precious := filepath.Join(dir, "out", "precious.txt")
@@ -481,7 +481,7 @@ func TestEnvironment(t *testing.T) {
 	if got.stdout != "" {
 		t.Errorf("TPCONVERT_QUIET is ignored: %s", got.stdout)
 	}
-	m := manifest(t, dir, "out", "_tpconvert.json")
+	m := manifestAt(t, dir, "out", "_tpconvert.json")
 	if len(m.Tables) != 1 || m.TraceID != "mine" {
 		t.Errorf("tables %v, trace id %s", m.Tables, m.TraceID)
 	}
@@ -503,7 +503,7 @@ func TestManyTraces(t *testing.T) {
 	if n := rows(t, dir, "out", "trace_id="+id(goodTrace), "slice.parquet"); n != 2 {
 		t.Errorf("%d slices, want 2", n)
 	}
-	if m := manifest(t, dir, "out", "trace_id="+id(lossyTrace), "_tpconvert.json"); m.Input.Name != "two.json" {
+	if m := manifestAt(t, dir, "out", "trace_id="+id(lossyTrace), "_tpconvert.json"); m.Input.Name != "two.json" {
 		t.Errorf("manifest of %s", m.Input.Name)
 	}
 	if all := names(t, dir); !slices.Equal(all, []string{"bad", "one.json", "out", "two.json"}) {
@@ -557,7 +557,7 @@ func TestResume(t *testing.T) {
 	}
 	expect(tpconvert(t, dir, "--append", "one.json", "out"), exitDone, 1, "one.json (json) -> out")
 	expect(tpconvert(t, dir, "--append", "same.json", "out"), exitDone, 1, "same.json has the content of a trace that is there")
-	m := manifest(t, out, "trace_id="+id(goodTrace), "_tpconvert.json")
+	m := manifestAt(t, out, "trace_id="+id(goodTrace), "_tpconvert.json")
 	if len(m.Also) != 1 || m.Also[0].Path != filepath.Join(dir, "same.json") {
 		t.Errorf("also %v", m.Also)
 	}

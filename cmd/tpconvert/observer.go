@@ -22,6 +22,7 @@ type observer struct {
 	start, end *int64 // trace_bounds, ns, nil if there are none
 	wall       *int64 // wall clock at 0 of the trace clock, ns since 1970
 	machine    export.Machine
+	alignment  alignment
 }
 
 // Chunk implements table.Sink. Its error is that of the context once that is

@@ -22,7 +22,7 @@ type job struct {
 // more than once.
 func sourceOf(path string) (export.Source, bool) {
 	info, err := os.Stat(path)
-	if path == standardInput || err != nil || !info.Mode().IsRegular() {
+	if path == standardInput || path == mergedTraces || err != nil || !info.Mode().IsRegular() {
 		return export.Source{}, false
 	}
 	return export.Source{Path: absolute(path), Bytes: info.Size(), Modified: info.ModTime()}, true
@@ -30,7 +30,7 @@ func sourceOf(path string) (export.Source, bool) {
 
 // absolute is the path from the root, if the working folder is known.
 func absolute(path string) string {
-	if from, err := filepath.Abs(path); err == nil && path != standardInput {
+	if from, err := filepath.Abs(path); err == nil && path != standardInput && path != mergedTraces {
 		return from
 	}
 	return path

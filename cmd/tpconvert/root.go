@@ -45,6 +45,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 	root.AddCommand(
 		convert,
 		newInspectCommand(ui),
+		newBundleCommand(ui),
 		newRegisterCommand(),
 		newQueryCommand(ui),
 		newFlamegraphCommand(ui),

@@ -73,13 +73,18 @@ type run struct {
 // convert converts the traces, and those in folders among them, to the dataset.
 func (r *run) convert(ctx context.Context, traces []string) error {
 	begun := time.Now()
-	paths, err := expandFolders(traces, func(path, reason string) {
-		r.ui.Message(slog.LevelWarn, path, "left out: "+reason)
-	})
+	paths, err := expandFolders(traces, leftOut(r.ui))
 	if err != nil {
 		return err
 	}
-	many := r.options.append || len(traces) > 1 || !slices.Equal(paths, traces)
+	many := r.options.append || !r.options.merge && (len(traces) > 1 || !slices.Equal(paths, traces))
+	if r.options.merge && len(paths) > 0 {
+		if r.reader.merged, err = r.options.bundle(paths, r.reader.stdin); err != nil {
+			return err
+		}
+		defer r.reader.merged.Close()
+		paths = []string{mergedTraces}
+	}
 	if err := r.options.check(len(paths)); err != nil {
 		return usageError{err}
 	}

@@ -37,7 +37,8 @@ func (o *readOptions) register(flags *pflag.FlagSet) {
 type traceReader struct {
 	ui        printer
 	stdin     io.Reader
-	memory    int64 // bytes of events of one trace to hold before they spill
+	merged    *mergedFiles // of mergedTraces, or nil
+	memory    int64        // bytes of events of one trace to hold before they spill
 	chunkRows int
 	readOptions
 
@@ -91,6 +92,7 @@ func (r *traceReader) readFile(ctx context.Context, path string, sink table.Sink
 	if err != nil {
 		return nil, atPath(err, path, name)
 	}
+	seen.alignment = alignmentOf(store)
 	if err := store.Finish(); err != nil {
 		return nil, err
 	}
@@ -103,16 +105,22 @@ func (r *traceReader) readFile(ctx context.Context, path string, sink table.Sink
 
 // open opens the file of a trace.
 func (r *traceReader) open(path string) (io.ReadCloser, error) {
-	if path == standardInput {
+	switch path {
+	case standardInput:
 		return io.NopCloser(r.stdin), nil
+	case mergedTraces:
+		return io.NopCloser(io.NewSectionReader(r.merged, 0, r.merged.Size())), nil
 	}
 	return os.Open(path)
 }
 
 // traceName is a trace's own name, without the folder that it happens to be in.
 func traceName(path string) string {
-	if path == standardInput {
+	switch path {
+	case standardInput:
 		return "stdin"
+	case mergedTraces:
+		return mergedName
 	}
 	return filepath.Base(path)
 }
@@ -121,7 +129,7 @@ func traceName(path string) string {
 func atPath(err error, path, name string) error {
 	var bad *format.Error
 	switch {
-	case path == standardInput || !errors.As(err, &bad):
+	case path == standardInput || path == mergedTraces || !errors.As(err, &bad):
 	case bad.File == name:
 		bad.File = path
 	default:
@@ -167,6 +175,11 @@ func expandFolders(paths []string, leftOut func(path, reason string)) ([]string,
 		}
 	}
 	return all, nil
+}
+
+// leftOut tells the user what expandFolders leaves out.
+func leftOut(ui printer) func(path, reason string) {
+	return func(path, reason string) { ui.Message(slog.LevelWarn, path, "left out: "+reason) }
 }
 
 // reasonToLeaveOut tells why what is found in a folder is no trace, or "".

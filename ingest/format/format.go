@@ -106,6 +106,7 @@ type Override struct {
 	OneMachine bool             // there must be but one machine in it
 	OneClock   bool             // there must be but one clock in it
 	Clocks     bool             // the manifest relates its clocks to others
+	Offset     int64            // ns that all its times are moved by
 }
 
 // Member is a file in an archive.

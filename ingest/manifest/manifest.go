@@ -44,6 +44,19 @@ func read(in *format.Input) error {
 	return m.apply(in)
 }
 
+// Paths are those of the files that a manifest names.
+func Paths(text []byte) ([]string, error) {
+	m, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, f := range m.files {
+		paths = append(paths, f.path)
+	}
+	return paths, nil
+}
+
 // wrong is the error of a manifest that says what cannot be.
 func wrong(message string, args ...any) error {
 	return format.Errorf(format.ErrManifest, -1, message, args...)
@@ -78,6 +91,7 @@ func (m *manifest) apply(in *format.Input) error {
 			OneMachine: f.machine != 0 && f.remap == nil,
 			OneClock:   f.clocks != nil && f.clocks.own == 0,
 			Clocks:     f.clocks != nil,
+			Offset:     f.offset,
 		}
 	}
 	return nil
@@ -226,6 +240,7 @@ type file struct {
 	machineName string
 	embedded    []embedded
 	clocks      *clocks
+	offset      int64 // ns
 
 	machine int64            // raw id, 0 if none is declared
 	remap   map[uint32]int64 // raw ids by the ids in the trace, nil if it has one machine
@@ -368,6 +383,12 @@ func readFile(v any) (*file, error) {
 		var err error
 		if f.clocks, err = readClocks(object); err != nil {
 			return nil, err
+		}
+	}
+	// Trace Processor does not know this key.
+	if v, ok := object["offset_ns"]; ok {
+		if f.offset, ok = integer(v); !ok {
+			return nil, wrong("perfetto_manifest: files: offset_ns must be an integer")
 		}
 	}
 	machine, one := object["machine"]

@@ -52,6 +52,12 @@ func TestMachinesAndClocks(t *testing.T) {
 	}
 }
 
+func TestOffset(t *testing.T) {
+	tables := ingesttest.MustRead(t, "x", together(t, about(`"version": 1, "files": [{"path": "a.json", "offset_ns": -500},
+		{"path": "b.json", "offset_ns": 300, "clocks": {"sync_to": {"file": "a.json"}, "offset_ns": 7}}]`)))
+	tables.Want(t, "slice", "name|ts", "a|1999500", "b|2000307")
+}
+
 func TestEventsBeforeTheTrace(t *testing.T) {
 	tables := ingesttest.MustRead(t, "x", together(t, about(`"version": 1, "files": [{"path": "a.json"},
 		{"path": "b.json", "clocks": {"sync_to": {"file": "a.json"}, "offset_ns": -3000000}}]`)))
@@ -88,6 +94,7 @@ func TestErrors(t *testing.T) {
 		file(`"machine": {"name": "a"}, "machines": []`):                                     "machine and machines are mutually exclusive",
 		file(`"machines": [{"id": 4294967296, "name": "vm"}]`):                               "machines: id must be in [0, 4294967295]",
 		file(`"machines": [{"id": 1}]`):                                                      "machines entries need an integer id and a string name",
+		file(`"offset_ns": 1.5`):                                                             "files: offset_ns must be an integer",
 		file(`"clocks": {}`):                                                                 "clocks: a sync_to block is required",
 		file(`"clocks": {"sync_to": {"machine": "m"}}`):                                      "clocks: sync_to.file is required",
 		file(`"clocks": {"sync_to": {"file": "ghost"}}`):                                     "clocks: sync_to.file names unknown file 'ghost'",

@@ -409,7 +409,7 @@ func (r *Reader) time(p *Packet) bool {
 	if lenient {
 		clock.ID = model.ClockMonotonic
 	}
-	p.TS = p.Timestamp
+	p.TS = r.Clocks.Moved(p.Timestamp)
 	if clock.ID != 0 {
 		clock, ok := r.clock(p, clock.ID)
 		if !ok {

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tpconvert/tpconvert/ingest/archive"
+	"github.com/tpconvert/tpconvert/ingest/manifest"
+)
+
+const (
+	// mergedTraces is the TRACE that stands for several that are merged.
+	mergedTraces = "(merged traces)"
+	// mergedName is the name in trace_file of the archive that they make.
+	mergedName = "merged.tar"
+	// manifestMember is the manifest's name in an archive, as Trace Processor has it.
+	manifestMember = "perfetto_manifest.json"
+)
+
+// mergeOptions are the flags of merging traces into one.
+type mergeOptions struct {
+	merge    bool
+	manifest string
+	machines []string // NAME=FILE
+	offsets  []string // FILE=DURATION
+}
+
+func (o *mergeOptions) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.merge, "merge", false, "make one trace of all, on one timeline")
+	o.registerManifest(flags)
+	flags.StringArrayVar(&o.offsets, "offset", nil, "FILE=DURATION: move the merged trace FILE, such as app.json=+1.5s")
+}
+
+// registerManifest registers what can be said in a manifest that Trace Processor reads.
+func (o *mergeOptions) registerManifest(flags *pflag.FlagSet) {
+	flags.StringVar(&o.manifest, "manifest", "", "perfetto_manifest that says how the merged traces relate")
+	flags.StringArrayVar(&o.machines, "machine", nil, "NAME=FILE: the merged trace FILE is of the machine NAME")
+}
+
+// check rejects flags that make no sense together.
+func (o *mergeOptions) check() error {
+	switch {
+	case !o.merge && (o.manifest != "" || len(o.machines) > 0 || len(o.offsets) > 0):
+		return usageError{errors.New("--manifest, --machine and --offset are for traces that --merge makes one")}
+	case o.manifest != "" && len(o.machines)+len(o.offsets) > 0:
+		return usageError{errors.New("--machine and --offset are for what --manifest says; give one or the other")}
+	}
+	return nil
+}
+
+// mergedFiles are traces as one archive.
+type mergedFiles struct {
+	archive.Bundle
+	names []string // of the traces in it
+	files []*os.File
+}
+
+// bundle makes an archive of the traces at the paths, and of the manifest. The
+// members have the base names of the paths.
+func (o *mergeOptions) bundle(paths []string, stdin io.Reader) (_ *mergedFiles, err error) {
+	merged := new(mergedFiles)
+	defer func() {
+		if err != nil {
+			merged.Close()
+		}
+	}()
+	for _, path := range paths {
+		name := traceName(path)
+		if slices.Contains(merged.names, name) {
+			return nil, usageError{fmt.Errorf("two traces have the name %s, which traces that are merged are told apart by", name)}
+		}
+		merged.names = append(merged.names, name)
+	}
+	text, err := o.manifestOf(merged.names)
+	if err != nil {
+		return nil, err
+	}
+	if text != nil {
+		if err := merged.Add(manifestMember, int64(len(text)), bytes.NewReader(text)); err != nil {
+			return nil, err
+		}
+	}
+	for i, path := range paths {
+		file, err := openAnywhere(path, stdin)
+		if err != nil {
+			return nil, err
+		}
+		merged.files = append(merged.files, file)
+		info, err := file.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if err := merged.Add(merged.names[i], info.Size(), file); err != nil {
+			return nil, err
+		}
+	}
+	return merged, nil
+}
+
+// Close closes the files.
+func (m *mergedFiles) Close() {
+	for _, f := range m.files {
+		f.Close()
+	}
+}
+
+// openAnywhere opens a file that can be read at any place. What cannot, such as the
+// standard input, is copied.
+func openAnywhere(path string, stdin io.Reader) (*os.File, error) {
+	from := stdin
+	if path != standardInput {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		if info, err := file.Stat(); err != nil || info.Mode().IsRegular() {
+			return file, err
+		}
+		defer file.Close()
+		from = file
+	}
+	copied, err := os.CreateTemp("", "tpconvert-input-*")
+	if err != nil {
+		return nil, err
+	}
+	err = os.Remove(copied.Name())
+	if err == nil {
+		_, err = io.Copy(copied, from)
+	}
+	if err != nil {
+		copied.Close()
+		return nil, err
+	}
+	return copied, nil
+}
+
+// manifestOf is the manifest of traces with these names: the one that is given, or
+// what the other flags say, or nil.
+func (o *mergeOptions) manifestOf(names []string) ([]byte, error) {
+	if o.manifest != "" {
+		text, err := os.ReadFile(o.manifest)
+		if err != nil {
+			return nil, err
+		}
+		paths, err := manifest.Paths(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.manifest, err)
+		}
+		for _, path := range paths {
+			if !slices.Contains(names, path) {
+				return nil, usageError{fmt.Errorf("%s names %s, but no trace has that name; those of the traces are %s",
+					o.manifest, path, strings.Join(names, ", "))}
+			}
+		}
+		return text, nil
+	}
+	if len(o.machines)+len(o.offsets) == 0 {
+		return nil, nil
+	}
+	type machine struct {
+		Name string `json:"name"`
+	}
+	type file struct {
+		Path    string   `json:"path"`
+		Machine *machine `json:"machine,omitempty"`
+		Offset  int64    `json:"offset_ns,omitempty"`
+	}
+	files := make([]file, len(names))
+	for i, name := range names {
+		files[i].Path = name
+	}
+	find := func(path string) (*file, error) {
+		i := slices.Index(names, traceName(path))
+		if i < 0 {
+			return nil, usageError{fmt.Errorf("%s is none of the traces that are merged", path)}
+		}
+		return &files[i], nil
+	}
+	for _, value := range o.machines {
+		name, path, ok := strings.Cut(value, "=")
+		if !ok || name == "" {
+			return nil, usageError{fmt.Errorf("--machine %s is not NAME=FILE", value)}
+		}
+		f, err := find(path)
+		if err != nil {
+			return nil, err
+		}
+		if f.Machine != nil {
+			return nil, usageError{fmt.Errorf("--machine gives two machines to %s", path)}
+		}
+		f.Machine = &machine{name}
+	}
+	for _, value := range o.offsets {
+		i := strings.LastIndexByte(value, '=')
+		if i < 0 {
+			return nil, usageError{fmt.Errorf("--offset %s is not FILE=DURATION", value)}
+		}
+		by, err := time.ParseDuration(value[i+1:])
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--offset %s: %s is no duration such as +1.5s or -20ms", value, value[i+1:])}
+		}
+		f, err := find(value[:i])
+		if err != nil {
+			return nil, err
+		}
+		f.Offset += by.Nanoseconds()
+	}
+	return json.Marshal(map[string]any{"perfetto_manifest": map[string]any{"version": 1, "files": files}})
+}

@@ -147,7 +147,7 @@ type ProfilerSmaps struct {
 
 // MemorySnapshot holds the dumps of Chrome's memory-infra.
 type MemorySnapshot struct {
-	table.Table `tp:"memory_snapshot,planned" doc:"A dump of the memory of all processes of Chrome."`
+	table.Table `tp:"memory_snapshot" doc:"A dump of the memory of all processes of Chrome."`
 	Timestamp   table.Int64  `tp:"2,timestamp,asc" doc:"When it was taken, ns of the trace clock."`
 	TrackID     table.Int64  `tp:"3,track_id,ref=track" doc:"Track of the dumps."`
 	DetailLevel table.String `tp:"4,detail_level" doc:"How much was dumped: background, light or detailed."`
@@ -155,14 +155,14 @@ type MemorySnapshot struct {
 
 // ProcessMemorySnapshot holds what MemorySnapshot says of each process.
 type ProcessMemorySnapshot struct {
-	table.Table `tp:"process_memory_snapshot,planned" doc:"The part of a memory dump that is about one process."`
+	table.Table `tp:"process_memory_snapshot" doc:"The part of a memory dump that is about one process."`
 	SnapshotID  table.Int64 `tp:"2,snapshot_id,ref=memory_snapshot" doc:"Dump."`
 	UPID        table.Int64 `tp:"3,upid,ref=process" doc:"Process."`
 }
 
 // MemorySnapshotNode holds what ProcessMemorySnapshot says of each allocator.
 type MemorySnapshotNode struct {
-	table.Table       `tp:"memory_snapshot_node,planned" doc:"An allocator, or a part of one, in a memory dump."`
+	table.Table       `tp:"memory_snapshot_node" doc:"An allocator, or a part of one, in a memory dump."`
 	ProcessSnapshotID table.Int64  `tp:"2,process_snapshot_id,ref=process_memory_snapshot" doc:"Process and dump."`
 	ParentNodeID      table.Int64  `tp:"3,parent_node_id,null,ref=memory_snapshot_node" doc:"Allocator that it is a part of."`
 	Path              table.String `tp:"4,path" doc:"Place in the tree of allocators, such as malloc/allocated_objects."`
@@ -173,7 +173,7 @@ type MemorySnapshotNode struct {
 
 // MemorySnapshotEdge holds the ownership among rows of MemorySnapshotNode.
 type MemorySnapshotEdge struct {
-	table.Table  `tp:"memory_snapshot_edge,planned" doc:"Memory of one allocator that is owned by another."`
+	table.Table  `tp:"memory_snapshot_edge" doc:"Memory of one allocator that is owned by another."`
 	SourceNodeID table.Int64 `tp:"2,source_node_id,ref=memory_snapshot_node" doc:"Allocator that owns it."`
 	TargetNodeID table.Int64 `tp:"3,target_node_id,ref=memory_snapshot_node" doc:"Allocator that has it."`
 	Importance   table.Int64 `tp:"4,importance" doc:"Who pays for the memory: the owner of the greatest importance."`

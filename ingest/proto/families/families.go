@@ -11,6 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/generickernel"
 	"github.com/tpconvert/tpconvert/ingest/proto/gpu"
 	"github.com/tpconvert/tpconvert/ingest/proto/heap"
+	"github.com/tpconvert/tpconvert/ingest/proto/memorygraph"
 	"github.com/tpconvert/tpconvert/ingest/proto/power"
 	"github.com/tpconvert/tpconvert/ingest/proto/profiling"
 	"github.com/tpconvert/tpconvert/ingest/proto/system"
@@ -25,6 +26,7 @@ var read = proto.Reads(
 	chrome.Modules,
 	heap.Modules,
 	profiling.Modules,
+	memorygraph.Modules,
 	trackevent.Modules,
 	system.Modules,
 	ftrace.Modules,

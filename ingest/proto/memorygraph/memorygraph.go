@@ -1,0 +1,226 @@
+// Package memorygraph reads the dumps of Chrome's memory-infra: which allocators the processes have, how much memory
+// each holds, and which own memory of others. Chromium's docs/memory-infra describes them.
+package memorygraph
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Modules read the packets of the family.
+var Modules = proto.Family{snapshots}
+
+// reader puts the packets of one time together, which are one dump.
+type reader struct {
+	*proto.Reader
+	ts        int64
+	detail    string
+	processes map[int32]*dump // by pid
+}
+
+// dump is what a process tells.
+type dump struct {
+	allocators map[string]*allocator // by path
+	edges      map[uint64]ownership  // by the owner's id
+}
+
+// allocator is an allocator, or a part of one, as a process tells it.
+type allocator struct {
+	id      uint64
+	entries []entry
+}
+
+// entry is what is known of an allocator.
+type entry struct {
+	name   string
+	text   bool
+	value  string // of a text
+	number uint64
+	unit   string
+}
+
+type ownership struct {
+	target     uint64
+	importance uint32
+}
+
+func snapshots(r *proto.Reader) *proto.Module {
+	m := &reader{Reader: r}
+	return &proto.Module{Fields: []uint32{pb.TracePacket_MemoryTrackerSnapshot}, Parse: m.parse, End: m.flush}
+}
+
+var details = map[int32]string{
+	pb.MemoryTrackerSnapshot_LevelOfDetail_DetailLight:      "light",
+	pb.MemoryTrackerSnapshot_LevelOfDetail_DetailBackground: "background",
+}
+
+func (m *reader) parse(e *proto.Event) {
+	if e.TS != m.ts {
+		m.flush()
+	}
+	if m.processes == nil {
+		m.processes = map[int32]*dump{}
+	}
+	m.ts, m.detail = e.TS, "detailed"
+	if detail, ok := details[message.Int32(e.Data, pb.MemoryTrackerSnapshot_LevelOfDetail)]; ok {
+		m.detail = detail
+	}
+	for data := range message.Messages(e.Data, pb.MemoryTrackerSnapshot_ProcessMemoryDumps) {
+		pid := message.Int32(data, pb.MemoryTrackerSnapshot_ProcessSnapshot_PID)
+		if m.processes[pid] != nil {
+			m.File.LogTime(model.StatMemorySnapshotParserFailure, e.TS, nil) // one a process
+			continue
+		}
+		m.processes[pid] = m.dump(data)
+	}
+}
+
+func (m *reader) dump(data []byte) *dump {
+	d := &dump{map[string]*allocator{}, map[uint64]ownership{}}
+	for node := range message.Messages(data, pb.MemoryTrackerSnapshot_ProcessSnapshot_AllocatorDumps) {
+		path := string(message.Bytes(node, pb.MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_AbsoluteName))
+		if d.allocators[path] != nil || depthOf(path) > maxDepth {
+			m.File.LogTime(model.StatMemorySnapshotParserFailure, m.ts, nil)
+			continue
+		}
+		d.allocators[path] = m.allocator(node)
+	}
+	for edge := range message.Messages(data, pb.MemoryTrackerSnapshot_ProcessSnapshot_MemoryEdges) {
+		source := message.Uint64(edge, pb.MemoryTrackerSnapshot_ProcessSnapshot_MemoryEdge_SourceID)
+		if _, known := d.edges[source]; known {
+			m.File.LogTime(model.StatMemorySnapshotParserFailure, m.ts, nil)
+			continue
+		}
+		d.edges[source] = ownership{message.Uint64(edge, pb.MemoryTrackerSnapshot_ProcessSnapshot_MemoryEdge_TargetID),
+			message.Uint32(edge, pb.MemoryTrackerSnapshot_ProcessSnapshot_MemoryEdge_Importance)}
+	}
+	return d
+}
+
+const (
+	bytesUnit   = "bytes"
+	objectsUnit = "objects"
+)
+
+func (m *reader) allocator(data []byte) *allocator {
+	a := &allocator{id: message.Uint64(data, pb.MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_ID)}
+	if size, ok := wire.Find(data, pb.MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_SizeBytes); ok {
+		a.entries = append(a.entries, entry{name: sizeName, number: size.Uint64(), unit: bytesUnit})
+	}
+	for item := range message.Messages(data, pb.MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_Entries) {
+		e := entry{name: string(message.Bytes(item, pb.MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_MemoryNodeEntry_Name)), unit: objectsUnit}
+		if message.Int32(item, pb.MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_MemoryNodeEntry_Units) ==
+			pb.MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_MemoryNodeEntry_Units_Bytes {
+			e.unit = bytesUnit
+		}
+		if number, ok := wire.Find(item, pb.MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_MemoryNodeEntry_ValueUint64); ok {
+			e.number = number.Uint64()
+		} else if text, ok := wire.Find(item, pb.MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_MemoryNodeEntry_ValueString); ok {
+			e.text, e.value = true, string(text.Bytes())
+		} else {
+			m.File.LogTime(model.StatMemorySnapshotParserFailure, m.ts, nil)
+			continue
+		}
+		a.entries = append(a.entries, e)
+	}
+	return a
+}
+
+var globalInstants = model.Blueprint{Classification: "legacy_chrome_global_instants"}
+
+// flush stores the dump that is complete.
+func (m *reader) flush() {
+	if len(m.processes) == 0 {
+		return
+	}
+	g := newGraph(m.processes)
+	m.processes = nil
+	g.attribute()
+	strs := m.Store.Strings
+	track := m.Tracks.Intern(&globalInstants, &model.TrackOptions{Args: model.ArgFunc(func(set *model.ArgSet) {
+		set.Add(strs.Intern("source"), model.StringArg(strs.Intern("chrome")))
+	})})
+	snapshot := m.Store.MemorySnapshot.Append()
+	m.Store.MemorySnapshot.Timestamp.Set(snapshot, m.ts)
+	m.Store.MemorySnapshot.TrackID.Set(snapshot, track)
+	m.Store.MemorySnapshot.DetailLevel.Set(snapshot, strs.Intern(m.detail))
+
+	rows := map[uint64]int64{} // of nodes, by their ids
+	for _, pid := range slices.Sorted(maps.Keys(g.processes)) {
+		m.process(snapshot, int64(uint32(pid)), g.processes[pid], rows)
+	}
+	// What processes share is of a process 0.
+	m.process(snapshot, 0, g.shared, rows)
+	t := &m.Store.MemorySnapshotEdge
+	for _, e := range slices.Backward(g.edges) {
+		source, known := rows[e.source.id]
+		target, alsoKnown := rows[e.target.id]
+		if !known || !alsoKnown {
+			continue
+		}
+		row := t.Append()
+		t.SourceNodeID.Set(row, source)
+		t.TargetNodeID.Set(row, target)
+		t.Importance.Set(row, int64(uint32(e.priority)))
+	}
+}
+
+func (m *reader) process(snapshot, pid int64, root *node, rows map[uint64]int64) {
+	t := &m.Store.ProcessMemorySnapshot
+	process := t.Append()
+	t.SnapshotID.Set(process, snapshot)
+	t.UPID.Set(process, m.Machine.Process(pid))
+	m.children(process, root, "", model.None, rows)
+}
+
+// children stores the nodes below one that has a row, or None for the root.
+func (m *reader) children(process int64, of *node, path string, parent int64, rows map[uint64]int64) {
+	for _, name := range slices.Sorted(maps.Keys(of.children)) {
+		child, at := of.children[name], name
+		if path != "" {
+			at = path + "/" + name
+		}
+		row := m.node(process, child, at, parent)
+		if _, known := rows[child.id]; !known {
+			rows[child.id] = row
+		}
+		m.children(process, child, at, row, rows)
+	}
+}
+
+func (m *reader) node(process int64, n *node, path string, parent int64) int64 {
+	strs, t := m.Store.Strings, &m.Store.MemorySnapshotNode
+	row := t.Append()
+	t.ProcessSnapshotID.Set(row, process)
+	if parent != model.None {
+		t.ParentNodeID.Set(row, parent)
+	}
+	t.Path.Set(row, strs.Intern(path))
+	t.Size.Set(row, 0)
+	t.EffectiveSize.Set(row, 0)
+	var set model.ArgSet
+	for _, name := range slices.Sorted(maps.Keys(n.entries)) {
+		e := n.entries[name]
+		switch {
+		case e.text:
+			set.Add(strs.Intern(name+".value"), model.StringArg(strs.Intern(e.value)))
+		case name == sizeName:
+			t.Size.Set(row, int64(e.number))
+		case name == effectiveSizeName:
+			t.EffectiveSize.Set(row, int64(e.number))
+		default:
+			set.Add(strs.Intern(name+".value"), model.IntArg(int64(e.number)))
+			set.Add(strs.Intern(name+".unit"), model.StringArg(strs.Intern(e.unit)))
+		}
+	}
+	if set.Len() > 0 {
+		t.ArgSetID.Set(row, m.Store.InternArgs(&set))
+	}
+	return row
+}

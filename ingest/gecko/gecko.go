@@ -115,6 +115,16 @@ func (r *reader) trailing() error {
 	return err
 }
 
+// unread moves behind the value of a member that makes no rows, and counts it if there is something in it.
+func (r *reader) unread(key []byte) error {
+	noun, start, first := string(key)+" member", r.Offset(), r.Buf[r.Pos]
+	err := r.Skip()
+	if (first == '[' || first == '{') && r.Offset()-start > int64(len("[]")) {
+		r.in.File.Unread(model.StatUnreadFact, model.None, noun).AddAt(start)
+	}
+	return err
+}
+
 // damaged counts a part that cannot be read, which begins at the offset.
 func (r *reader) damaged(offset int64) { r.in.File.LogAt(model.StatGeckoParseErrors, offset, nil) }
 
@@ -168,7 +178,7 @@ func (r *reader) profile(depth int) error {
 				return err
 			})
 		}
-		return r.Skip()
+		return r.unread(key)
 	})
 	for _, t := range p.threads {
 		t.resolve(r, p)

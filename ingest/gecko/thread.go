@@ -119,7 +119,7 @@ func (r *reader) members(t *thread) error {
 			return r.table(columns{indices: map[string]*[]int32{"name": &m.names, "phase": &m.phases, "category": &m.categories},
 				numbers: map[string]*[]float64{"startTime": &m.starts, "endTime": &m.ends, "time": &m.times}, data: &m.data})
 		}
-		return r.Skip()
+		return r.unread(key)
 	})
 }
 

@@ -34,6 +34,13 @@ const (
 	recordDumpSegment = 0x1c
 )
 
+// recordEnd says that segments of a heap dump end.
+const recordEnd = 0x2c
+
+// unreadRecords are the other records, which make no rows.
+var unreadRecords = map[byte]string{0x03: "unloaded class", 0x04: "stack frame", 0x05: "stack trace", 0x06: "list of allocation sites",
+	0x07: "heap summary", 0x0a: "started thread", 0x0b: "ended thread", 0x0d: "list of CPU samples", 0x0e: "control setting"}
+
 // Records of a heap dump. The others are roots.
 const (
 	dumpClass       = 0x20
@@ -328,6 +335,13 @@ func (r *reader) records() error {
 				// Some writers cut their records in two, wherever a segment is full.
 				file.LogAt(model.StatHprofSegmentOvershootCounter, r.offset, nil)
 			}
+		case recordEnd:
+		default:
+			noun, known := unreadRecords[kind]
+			if !known {
+				noun = fmt.Sprintf("record of kind %d", kind)
+			}
+			file.Unread(model.StatUnreadFact, model.None, noun).AddAt(r.offset - recordHead)
 		}
 		if err == nil && r.offset < end {
 			err = r.skip(end - r.offset)

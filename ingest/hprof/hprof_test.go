@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/tpconvert/tpconvert/ingest"
@@ -67,6 +68,13 @@ func TestLayoutAfterInstance(t *testing.T) {
 	tables := ingesttest.MustRead(t, "x.hprof", dump())
 	tables.Want(t, "heap_graph_object", "self_size|reachable|root_type|root_distance", "24|true|NULL|1", "0|false|NULL|-1", "24|true|DEBUGGER|0")
 	tables.Want(t, "heap_graph_reference", "owner_id|owned_id|field_name|field_type_name", "0|2|Node.next|Node", "2|0|Node.next|Node")
+}
+
+func TestUnreadRecords(t *testing.T) {
+	tables := ingesttest.MustRead(t, "x.hprof", w(dump(), record(5, make([]byte, 12)), record(0x77), record(5), record(0x2c)))
+	if got := strings.Join(tables.Rows("stats", "value", "description"), ", "); !strings.HasSuffix(got, "2|stack traces are not read, 1|record of kind 119 is not read") {
+		t.Error(got)
+	}
 }
 
 func TestCutAnywhere(t *testing.T) {

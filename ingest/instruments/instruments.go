@@ -89,6 +89,7 @@ type reader struct {
 	allBacktraces []*backtrace
 	unmapped      map[model.UPID]model.MappingID // of code that is in no binary
 
+	unread   map[string]*model.Unread // elements of rows, by name
 	open     []element
 	names    []byte // of what is open
 	row      row
@@ -177,7 +178,7 @@ func read(in *format.Input) error {
 	r := &reader{scanner: scanner{in: in}, in: in, event: token.NewWriter(in.Store),
 		numbers: map[uint64]int64{}, syncs: map[uint64]bool{}, processes: map[uint64]*process{}, threads: map[uint64]*thread{},
 		binaries: map[uint64]*binary{}, frames: map[uint64]*frame{}, backtraces: map[uint64]*backtrace{},
-		unmapped: map[model.UPID]model.MappingID{}}
+		unmapped: map[model.UPID]model.MappingID{}, unread: map[string]*model.Unread{}}
 	r.events = in.Sorter.NewStream(r)
 	for {
 		err := r.next()
@@ -224,6 +225,9 @@ func (r *reader) tag() error {
 	}
 	e := top
 	e.kind, e.id, e.name = kindOf(r.name), 0, len(r.names)
+	if e.kind == other && top.kind == rowElement {
+		r.unreadElement()
+	}
 	if err := r.begin(&e); err != nil {
 		return err
 	}
@@ -232,6 +236,24 @@ func (r *reader) tag() error {
 	}
 	r.open, r.names = append(r.open, e), append(r.names, r.name...)
 	return nil
+}
+
+// maxNames is how many names of elements are remembered.
+const maxNames = 1000
+
+// unreadElement counts an element of a row that makes no rows. A sentinel stands for nothing.
+func (r *reader) unreadElement() {
+	if string(r.name) == "sentinel" {
+		return
+	}
+	u := r.unread[string(r.name)]
+	if u == nil {
+		u = r.in.File.Unread(model.StatUnreadFact, model.None, string(r.name)+" element")
+		if len(r.unread) < maxNames {
+			r.unread[string(r.name)] = u
+		}
+	}
+	u.AddAt(r.offset())
 }
 
 // attributes are those of an element that are looked at.

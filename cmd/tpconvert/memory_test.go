@@ -1,16 +1,21 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// A trace that takes more than --max-memory fails alone.
 // underRace is set where the race detector runs.
 var underRace bool
 
+// A trace that takes more than --max-memory fails alone.
 func TestMaxMemory(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector's own memory is above the limit")
@@ -36,5 +41,31 @@ func TestMaxMemory(t *testing.T) {
 	}
 	if len(traces) != 1 {
 		t.Errorf("traces %q, want the small one", traces)
+	}
+}
+
+// putOff puts the conversions off that give it rows.
+type putOff struct{ guard *memoryGuard }
+
+func (p putOff) Chunk(c *table.Chunk) error {
+	for _, of := range p.guard.begun {
+		of.end(errPutOff)
+	}
+	c.Release()
+	return nil
+}
+
+// What was read of a trace that is put off is read again.
+func TestPutOffProgress(t *testing.T) {
+	r := traceReader{ui: &textPrinter{options: &uiOptions{quiet: true}, out: io.Discard, messages: io.Discard}}
+	trace := filepath.Join(folder(t, map[string]string{"a.json": goodTrace}), "a.json")
+	if _, err := r.read(t.Context(), trace, putOff{&r.guard}); !errors.Is(err, errPutOff) {
+		t.Fatalf("error %v", err)
+	}
+	if _, err := r.read(t.Context(), trace, nil); err != nil {
+		t.Fatal(err)
+	}
+	if p := r.progress(); p.read != int64(len(goodTrace)) || p.rows == 0 || p.delivered > p.staged {
+		t.Errorf("%+v, want %d bytes read", p, len(goodTrace))
 	}
 }

@@ -189,11 +189,9 @@ func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Ti
 			r.mu.Lock()
 			done := r.done
 			r.mu.Unlock()
-			r.ui.Progress(progress{
-				read: r.reader.taken.Load(), total: total, rows: r.reader.rows.Load(),
-				staged: r.reader.sorted.Staged.Load(), delivered: r.reader.sorted.Delivered.Load(),
-				done: done, of: len(jobs), elapsed: time.Since(begun),
-			})
+			p := r.reader.progress()
+			p.total, p.done, p.of, p.elapsed = total, done, len(jobs), time.Since(begun)
+			r.ui.Progress(p)
 		}
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/pflag"
@@ -42,10 +44,45 @@ type traceReader struct {
 	chunkRows int
 	readOptions
 
-	taken  atomic.Int64 // bytes that were read of all traces
+	guard memoryGuard
+
+	mu       sync.Mutex
+	readings []*reading // but for those that are done again
+}
+
+// reading is how far a trace is read. It is safe for concurrent use.
+type reading struct {
+	taken  atomic.Int64 // bytes that were read
 	sorted sort.Progress
 	rows   atomic.Int64 // that came of them
-	guard  memoryGuard
+}
+
+// progress adds up how far the traces are.
+func (r *traceReader) progress() progress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var p progress
+	for _, of := range r.readings {
+		p.read += of.taken.Load()
+		p.rows += of.rows.Load()
+		p.staged += of.sorted.Staged.Load()
+		p.delivered += of.sorted.Delivered.Load()
+	}
+	return p
+}
+
+// begin counts a reading in, forget counts it out.
+func (r *traceReader) begin() *reading {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.readings = append(r.readings, new(reading))
+	return r.readings[len(r.readings)-1]
+}
+
+func (r *traceReader) forget(of *reading) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.readings = slices.DeleteFunc(r.readings, func(other *reading) bool { return other == of })
 }
 
 // read reads the trace at path. Its rows go to sink, or nowhere if that is nil.
@@ -54,19 +91,21 @@ func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*
 	defer end(nil)
 	_, again := sourceOf(path)
 	defer r.guard.add(again, end)()
-	seen, err := r.readFile(ctx, path, sink)
+	now := r.begin()
+	seen, err := r.readFile(ctx, path, sink, now)
 	var much memoryError
 	switch cause := context.Cause(ctx); {
 	case err == nil:
 	case errors.As(cause, &much):
 		err = fmt.Errorf("%s: %w", path, much)
 	case cause == errPutOff:
+		r.forget(now)
 		err = errPutOff
 	}
 	return seen, err
 }
 
-func (r *traceReader) readFile(ctx context.Context, path string, sink table.Sink) (*observer, error) {
+func (r *traceReader) readFile(ctx context.Context, path string, sink table.Sink, now *reading) (*observer, error) {
 	file, err := r.open(path)
 	if err != nil {
 		return nil, err
@@ -74,15 +113,15 @@ func (r *traceReader) readFile(ctx context.Context, path string, sink table.Sink
 	defer file.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	input := newReadAhead(ctx, file, &r.taken)
-	seen := &observer{ctx: ctx, to: sink, rows: &r.rows}
+	input := newReadAhead(ctx, file, &now.taken)
+	seen := &observer{ctx: ctx, to: sink, rows: &now.rows}
 	store := model.NewStore(model.Options{Sink: seen, ChunkRows: r.chunkRows})
 	defer store.Close()
 	name := traceName(path)
 	err = ingest.Read(store, name, input, ingest.Options{
 		Memory:  r.memory,
 		Version: version(),
-		Sorted:  &r.sorted,
+		Sorted:  &now.sorted,
 		Context: ctx,
 		Crop:    r.crop,
 		Detected: func(file, format string) {

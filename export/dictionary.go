@@ -4,47 +4,51 @@ import "github.com/tpconvert/tpconvert/model/table"
 
 // dictionary numbers strings in order of first use.
 type dictionary struct {
-	entries []entry // by string id
-	round   uint32
+	// By string id: the place in words of those that are there, anything else of others.
+	// There may be millions of strings, and there are several dictionaries.
+	indices []int32
 	words   []table.StringID // in order
 }
 
-type entry struct {
-	round uint32 // in which index was given out
-	index int32
+// reset forgets all strings.
+func (d *dictionary) reset() { d.words = d.words[:0] }
+
+// index returns the number of a string.
+func (d *dictionary) index(id table.StringID) int32 {
+	i := d.indices[id]
+	if int(i) >= len(d.words) || d.words[i] != id {
+		i = int32(len(d.words))
+		d.indices[id] = i
+		d.words = append(d.words, id)
+	}
+	return i
 }
 
-// reset forgets all strings.
-func (d *dictionary) reset() {
-	d.words = d.words[:0]
-	d.round++
-	if d.round == 0 {
-		clear(d.entries)
-		d.round = 1
+// grow makes room for n string ids.
+func (d *dictionary) grow(n int) {
+	if n <= len(d.indices) {
+		return
+	}
+	d.indices = nil // before there is another
+	d.indices = make([]int32, n+n/4)
+	for i, id := range d.words {
+		d.indices[id] = int32(i)
 	}
 }
 
-// encode stores the numbers of the strings in indices and sets the bits of
+// encode stores the numbers of the strings in indices, 0 for NULL, and sets the bits of
 // those that are not NULL in valid.
 func (d *dictionary) encode(ids []table.StringID, view table.StringView, indices []int32, valid []byte) {
-	if len(d.entries) < view.Len() {
-		d.entries = append(d.entries, make([]entry, view.Len()-len(d.entries))...)
-	}
-	d.entries[0] = entry{round: d.round} // NULL is no word, but no branch either
+	d.grow(view.Len())
 	for i := 0; i < len(ids); i += 8 {
 		present := byte(0)
 		for j, id := range ids[i:min(i+8, len(ids))] {
-			e := &d.entries[id]
-			if e.round != d.round {
-				*e = entry{d.round, int32(len(d.words))}
-				d.words = append(d.words, id)
+			if id == 0 {
+				indices[i+j] = 0
+				continue
 			}
-			indices[i+j] = e.index
-			bit := byte(0)
-			if id != 0 {
-				bit = 1
-			}
-			present |= bit << (j & 7)
+			indices[i+j] = d.index(id)
+			present |= 1 << (j & 7)
 		}
 		valid[i/8] = present
 	}

@@ -47,18 +47,18 @@ func (l Local[T]) Of(s *State) *T {
 	if v := l.Get(s); v != nil {
 		return v
 	}
-	for len(s.locals) <= l.slot {
-		s.locals = append(s.locals, nil)
-	}
 	v := new(T)
-	s.locals[l.slot] = v
+	if s.locals == nil {
+		s.locals = new([]any)
+	}
+	*s.locals = put(*s.locals, l.slot, v)
 	return v
 }
 
 // Get is Of, but returns nil as long as there is no value.
 func (l Local[T]) Get(s *State) *T {
-	if l.slot < len(s.locals) {
-		if v := s.locals[l.slot]; v != nil {
+	if s.locals != nil && l.slot < len(*s.locals) {
+		if v := (*s.locals)[l.slot]; v != nil {
 			return v.(*T)
 		}
 	}
@@ -66,22 +66,31 @@ func (l Local[T]) Get(s *State) *T {
 }
 
 // keptLocals returns what lasts at least for a lifetime, for the next interval.
-func (iv *interval) keptLocals(lifetime Lifetime) []any {
+func (iv *interval) keptLocals(lifetime Lifetime) *[]any {
+	if iv.locals == nil {
+		return nil
+	}
 	var kept []any
-	for slot, v := range iv.locals {
+	for slot, v := range *iv.locals {
 		kind := localKinds[slot]
 		if v == nil || kind.lifetime < lifetime {
 			continue
 		}
-		for len(kept) <= slot {
-			kept = append(kept, nil)
-		}
 		if kind.lifetime == Always {
 			v = kind.copy(v)
 		}
-		kept[slot] = v
+		kept = put(kept, slot, v)
 	}
-	return kept
+	return &kept
+}
+
+// put sets what is in a slot.
+func put(slots []any, slot int, v any) []any {
+	for len(slots) <= slot {
+		slots = append(slots, nil)
+	}
+	slots[slot] = v
+	return slots
 }
 
 // defaults are a TracePacketDefaults.
@@ -132,13 +141,10 @@ func (d *Default[T]) Of(s *State) *T {
 			return v.(*T)
 		}
 	}
-	for len(s.defaults.decoded) <= d.slot {
-		s.defaults.decoded = append(s.defaults.decoded, nil)
-	}
 	v := new(T)
 	if f, ok := wire.Find(s.defaults.data, d.field); ok {
 		*v = d.decode(f.Bytes())
 	}
-	s.defaults.decoded[d.slot] = v
+	s.defaults.decoded = put(s.defaults.decoded, d.slot, v)
 	return v
 }

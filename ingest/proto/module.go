@@ -93,7 +93,7 @@ func (s *Stream) Push(ts int64, state *State, parts ...[]byte) {
 // Event parses a token of the sorter.
 func (s *Stream) Event(ts int64, payload []byte) error {
 	id, n := binary.Uvarint(payload)
-	state := s.reader.states[id]
+	state := s.reader.states.At(int(id))
 	s.parse(ts, state, payload[n:])
 	state.pending--
 	s.reader.drop(state)

@@ -9,6 +9,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -62,16 +63,15 @@ type Reader struct {
 	modules   []*Module
 	byField   [lastField + 1][]*Module
 	packets   *Stream
-	sequences map[uint32]*sequence
-	// sequenceMemory is for the next sequences.
-	sequenceMemory []sequence
-	lately         [16]*sequence // those looked up last, by the end of their ids
-	used           bool          // there was a packet
+	sequences paged.List[sequence]
+	byID      paged.Index   // of sequences
+	lately    [16]*sequence // those looked up last, by the end of their ids
+	used      bool          // there was a packet
 
 	oldClock []uint32    // fields of packets that may be of a clock that is not known
 	shared   map[any]any // by the Shared
 
-	states     []*State
+	states     paged.List[State]
 	freeStates []uint32
 	latest     int64 // time of packets that have none, ns
 }
@@ -141,7 +141,7 @@ func (t *trace) fail(err error) {
 }
 
 func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
-	r := &Reader{Context: c, in: t.in, file: t, sequences: map[uint32]*sequence{}, shared: map[any]any{}}
+	r := &Reader{Context: c, in: t.in, file: t, shared: map[any]any{}}
 	r.packets = r.NewStream(r.parse)
 	c.Machine.UseIdleProcess()
 	c.Clocks.Assume(model.ClockBoottime)
@@ -245,8 +245,8 @@ func (r *Reader) sequence(id uint32) *sequence {
 	if q := *lately; q != nil && q.id == id {
 		return q
 	}
-	q, ok := r.sequences[id]
-	if !ok {
+	q := r.findSequence(id)
+	if q == nil {
 		q = r.newSequence(id)
 	}
 	*lately = q
@@ -256,7 +256,7 @@ func (r *Reader) sequence(id uint32) *sequence {
 // packet applies what a packet says of its sequence and tokenizes it.
 func (r *Reader) packet(p *Packet) {
 	dropped := p.rarities().dropped
-	known := dropped != 0 && r.sequences[p.Sequence] != nil
+	known := dropped != 0 && r.findSequence(p.Sequence) != nil
 	q := r.sequence(p.Sequence)
 	if known && p.HasSequence {
 		q.dropped(dropped)
@@ -293,7 +293,7 @@ func (r *Reader) packet(p *Packet) {
 	if p.flags&flagNeeds != 0 {
 		q.needy++
 		if q.lost {
-			q.skipped++
+			q.loss().Skipped++
 			r.File.LogAt(model.StatPacketSkippedSeqNeedsIncrementalStateInvalid, p.Offset, r.SequenceArg(p.Sequence))
 			return
 		}

@@ -10,20 +10,15 @@ import (
 )
 
 // sequence is one writer's packets, in order. There can be millions of them, so they
-// are kept small and in slices.
+// and their states are kept small and in lists.
 type sequence struct {
-	state          *State
-	losses         *packetLosses // nil if there were none
-	needy, skipped int64         // see Losses
-	id             uint32
+	state  *State
+	losses *Losses // but for needy; nil if there were none
+	needy  int64   // see Losses
+	id     uint32
 	// lost is set until the sequence starts anew, at first and when a packet was
 	// lost: interned data may be missing.
 	lost bool
-}
-
-type packetLosses struct {
-	drops  int64
-	causes [LossCauses]int64
 }
 
 // Losses are what is missing of a sequence's packets.
@@ -42,41 +37,52 @@ const (
 
 // Losses returns what is missing of a sequence, false if there is no such sequence.
 func (r *Reader) Losses(sequence uint32) (Losses, bool) {
-	q := r.sequences[sequence]
+	q := r.findSequence(sequence)
 	if q == nil {
 		return Losses{}, false
 	}
-	l := Losses{Needy: q.needy, Skipped: q.skipped}
+	var l Losses
 	if q.losses != nil {
-		l.Drops, l.Causes = q.losses.drops, q.losses.causes
+		l = *q.losses
 	}
+	l.Needy = q.needy
 	return l, true
+}
+
+// loss returns what is missing of the sequence, to count.
+func (q *sequence) loss() *Losses {
+	if q.losses == nil {
+		q.losses = new(Losses)
+	}
+	return q.losses
 }
 
 // dropped counts that packets were lost, for causes as previous_packet_dropped has
 // them.
 func (q *sequence) dropped(causes uint32) {
-	if q.losses == nil {
-		q.losses = new(packetLosses)
-	}
-	q.losses.drops++
-	for i := range q.losses.causes {
-		q.losses.causes[i] += int64(causes >> (i + firstLossCause) & 1)
+	l := q.loss()
+	l.Drops++
+	for i := range l.Causes {
+		l.Causes[i] += int64(causes >> (i + firstLossCause) & 1)
 	}
 }
 
-// sequencesAtOnce is how many sequences get memory at a time.
-const sequencesAtOnce = 64
+func (r *Reader) sequenceID(place int) uint64 { return uint64(r.sequences.At(place).id) }
+
+// findSequence returns a sequence, or nil.
+func (r *Reader) findSequence(id uint32) *sequence {
+	if place, ok := r.byID.Find(uint64(id), r.sequenceID); ok {
+		return r.sequences.At(place)
+	}
+	return nil
+}
 
 // newSequence adds a sequence.
 func (r *Reader) newSequence(id uint32) *sequence {
-	if len(r.sequenceMemory) == cap(r.sequenceMemory) {
-		r.sequenceMemory = make([]sequence, 0, sequencesAtOnce)
-	}
-	r.sequenceMemory = append(r.sequenceMemory, sequence{id: id, lost: true})
-	q := &r.sequenceMemory[len(r.sequenceMemory)-1]
-	r.setState(q, newState(interval{}))
-	r.sequences[id] = q
+	place := r.sequences.Append(sequence{id: id, lost: true})
+	r.byID.Set(uint64(id), place, r.sequenceID)
+	q := r.sequences.At(place)
+	r.setState(q, State{interval: new(interval)})
 	return q
 }
 
@@ -87,23 +93,13 @@ type State struct {
 	*interval
 	defaults *defaults // nil if there are none
 	reader   *Reader
-	pending  int // tokens that refer to it
-	id       uint32
+	pending  int32  // tokens that refer to it
+	id       uint32 // place in the reader's states
 	Sequence uint32
 	// Valid is set once the sequence has said that it starts anew and no packet
 	// has been lost since.
 	Valid   bool
 	current bool // of its sequence
-}
-
-// newState returns a state with an interval of its own.
-func newState(iv interval) *State {
-	both := &struct {
-		State
-		interval
-	}{interval: iv}
-	both.State.interval = &both.interval
-	return &both.State
 }
 
 // Reader is the reader of the packets.
@@ -123,9 +119,9 @@ type interval struct {
 	// Interned data is kept as it came as long as it is little and seldom looked
 	// up, as with a sequence of one packet.
 	few     []byte // fields of InternedData
-	lookups int    // in few
 	tables  *internTables
-	locals  []any // by slot
+	locals  *[]any // by slot; nil while there are none
+	lookups int32  // in few
 }
 
 const (
@@ -341,9 +337,7 @@ func (s *State) KnownString(field uint32, iid uint64) model.StringID {
 // startAnew begins a state without interned data or defaults.
 func (q *sequence) startAnew(r *Reader) {
 	q.lost = false
-	s := newState(interval{locals: q.state.keptLocals(Always)})
-	s.Valid = true
-	r.setState(q, s)
+	r.setState(q, State{Valid: true, interval: &interval{locals: q.state.keptLocals(Always)}})
 }
 
 // lose begins a state in which what is interned can no longer be relied on, but
@@ -351,18 +345,16 @@ func (q *sequence) startAnew(r *Reader) {
 func (q *sequence) lose(r *Reader) {
 	q.lost = true
 	old := q.state.interval
-	s := newState(interval{few: old.few, tables: old.tables, locals: old.keptLocals(UntilAnew)})
-	s.defaults = q.state.defaults
-	r.setState(q, s)
+	r.setState(q, State{defaults: q.state.defaults, interval: &interval{few: old.few, tables: old.tables, locals: old.keptLocals(UntilAnew)}})
 }
 
 // setDefaults begins a state with new defaults and the same interned data.
 func (q *sequence) setDefaults(r *Reader, data []byte) {
-	r.setState(q, &State{Valid: q.state.Valid, defaults: newDefaults(data), interval: q.state.interval})
+	r.setState(q, State{Valid: q.state.Valid, defaults: newDefaults(data), interval: q.state.interval})
 }
 
 // setState makes a state the sequence's current one.
-func (r *Reader) setState(q *sequence, s *State) {
+func (r *Reader) setState(q *sequence, s State) {
 	s.Sequence, s.reader, s.current = q.id, r, true
 	if old := q.state; old != nil {
 		old.current = false
@@ -370,18 +362,18 @@ func (r *Reader) setState(q *sequence, s *State) {
 	}
 	if n := len(r.freeStates); n > 0 {
 		s.id, r.freeStates = r.freeStates[n-1], r.freeStates[:n-1]
-		r.states[s.id] = s
 	} else {
-		s.id = uint32(len(r.states))
-		r.states = append(r.states, s)
+		s.id = uint32(r.states.Len())
+		r.states.Extend(r.states.Len() + 1)
 	}
-	q.state = s
+	q.state = r.states.At(int(s.id))
+	*q.state = s
 }
 
 // drop forgets a state that neither its sequence nor a token needs.
 func (r *Reader) drop(s *State) {
 	if !s.current && s.pending == 0 {
-		r.states[s.id] = nil
 		r.freeStates = append(r.freeStates, s.id)
+		s.interval, s.defaults = nil, nil
 	}
 }

@@ -32,7 +32,7 @@ func TestInternTable(t *testing.T) {
 
 func TestSequencesAreSmall(t *testing.T) {
 	size := unsafe.Sizeof(sequence{}) + unsafe.Sizeof(State{}) + unsafe.Sizeof(interval{})
-	if size > 160 {
+	if size > 120 {
 		t.Errorf("a sequence has %d bytes", size)
 	}
 }
@@ -48,7 +48,7 @@ func internedText(field, iid uint64, text string) []byte {
 // because it was looked up often or became more.
 func TestInterned(t *testing.T) {
 	for _, more := range []int{0, 100} {
-		s := newState(interval{})
+		s := State{interval: new(interval)}
 		s.intern(internedText(2, 1, "first"))
 		s.intern(append(internedText(2, 1, "not the first"), internedText(90, 7, "other field")...))
 		for i := range more {

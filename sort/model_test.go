@@ -243,6 +243,6 @@ func FuzzSorter(f *testing.F) {
 	f.Add(uint64(1), int64(0), uint16(1500))
 	f.Add(uint64(2), int64(400_000), uint16(2000))
 	f.Fuzz(func(t *testing.T, seed uint64, memory int64, operations uint16) {
-		compare(t, rand.New(rand.NewPCG(seed, 0)), Options{Memory: memory, TempDir: t.TempDir()}, 1+int(operations)%2048)
+		compare(t, rand.New(rand.NewPCG(seed, 0)), Options{Memory: memory, TempDir: t.TempDir()}, 1+int(operations)%512)
 	})
 }

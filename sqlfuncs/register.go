@@ -17,6 +17,8 @@ type Dataset struct {
 	Path   string // its folder as DuckDB is to find it, with slashes
 	Layout Layout
 	Tables []string // those that have files; of many traces every table has, as soon as there is a trace
+
+	NoComments bool // leave tables and macros without comments, which take a third of the time
 }
 
 // Register makes every declared table of a dataset, and all macros and views, in an empty database. The tables are
@@ -54,16 +56,17 @@ func register(ctx context.Context, db Execer, d Dataset, materialize bool) error
 		if files[s.Name] || d.Layout == ManyTraces && len(d.Tables) > 0 {
 			rows = d.read(s)
 		}
-		for _, statement := range []string{
-			fmt.Sprintf("CREATE %s %s AS %s", kind, s.Name, rows),
-			fmt.Sprintf("COMMENT ON %s %s IS %s", kind, s.Name, quote(s.Doc)),
-		} {
+		statements := []string{fmt.Sprintf("CREATE %s %s AS %s", kind, s.Name, rows)}
+		if !d.NoComments {
+			statements = append(statements, fmt.Sprintf("COMMENT ON %s %s IS %s", kind, s.Name, quote(s.Doc)))
+		}
+		for _, statement := range statements {
 			if _, err := db.ExecContext(ctx, statement); err != nil {
 				return fmt.Errorf("register %s: %w", s.Name, err)
 			}
 		}
 	}
-	return Install(ctx, db, d.Layout)
+	return createMacros(ctx, db, d.Layout, !d.NoComments)
 }
 
 // CommentColumns gives the columns of the tables that Register made their comments. It takes twice as long as all else.

@@ -91,11 +91,11 @@ type Execer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Install creates all macros and views with their comments, or replaces them. The dataset's tables, or views of them, must exist.
-func Install(ctx context.Context, db Execer, layout Layout) error {
+// createMacros creates or replaces all macros and views. The dataset's tables, or views of them, must exist.
+func createMacros(ctx context.Context, db Execer, layout Layout, comments bool) error {
 	for _, m := range Macros(layout) {
 		statements := []string{m.SQL}
-		if !m.IsHelper() {
+		if comments && !m.IsHelper() {
 			statements = append(statements, fmt.Sprintf("COMMENT ON %s %s IS %s", m.Kind, identifier(m.Name), quote(m.Doc)))
 		}
 		for _, statement := range statements {

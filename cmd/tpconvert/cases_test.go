@@ -20,6 +20,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/tpconvert/tpconvert/internal/tracecase"
+	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
 var (
@@ -31,6 +32,7 @@ var (
 // TestCases converts the traces of testdata/cases, as testdata/README.md tells,
 // and compares rows of the datasets.
 func TestCases(t *testing.T) {
+	t.Parallel()
 	const root = "../../testdata/cases"
 	db := newCaseDatabase(t)
 	folders, err := os.ReadDir(root)
@@ -159,7 +161,7 @@ func newCaseDatabase(t *testing.T) *database {
 	if err := db.attach(t.Context(), "", ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.register(t.Context(), &storedDataset{}, "", true); err != nil {
+	if err := sqlfuncs.Register(t.Context(), db.conn, sqlfuncs.Dataset{NoComments: true}, true); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.exec(t.Context(), caseMacros...); err != nil {

@@ -103,13 +103,6 @@ func (d *database) detach(ctx context.Context) error {
 	return d.exec(ctx, "USE memory", "DETACH "+attached)
 }
 
-// register makes the tables of a dataset, to be found at path, and the macros in the attached database.
-func (d *database) register(ctx context.Context, s *storedDataset, path string, materialize bool) error {
-	return sqlfuncs.Register(ctx, d.conn, sqlfuncs.Dataset{
-		Path: filepath.ToSlash(path), Layout: s.layout, Tables: s.tables,
-	}, materialize)
-}
-
 func sqlText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // storedDataset is a dataset on disk.
@@ -117,6 +110,11 @@ type storedDataset struct {
 	path   string // absolute
 	layout sqlfuncs.Layout
 	tables []string // with files
+}
+
+// at describes the dataset to sqlfuncs, with the path by which DuckDB finds it.
+func (s *storedDataset) at(path string) sqlfuncs.Dataset {
+	return sqlfuncs.Dataset{Path: filepath.ToSlash(path), Layout: s.layout, Tables: s.tables}
 }
 
 // openStored reads the manifests of the dataset at path.

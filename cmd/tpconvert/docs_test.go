@@ -3,10 +3,12 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -17,51 +19,48 @@ var (
 	block       = regexp.MustCompile("(?s)```(sql perfetto|sql|text)\n(.*?)```\n")
 )
 
-// TestDocumentedQueries runs each query of docs/queries.md and compares its rows with the block of text that follows. A
-// query with one block stands for both languages.
+// TestDocumentedQueries runs the queries of docs/queries.md and compares the rows of each with the block of text that
+// follows. A query with one block stands for both languages.
 func TestDocumentedQueries(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile(queriesFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace, err := filepath.Abs("../../testdata/chromium.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	tpconvert(t, dir, "-q", trace, "out").expect(t, exitDone, "")
-	queries := map[string]string{}
-	results := 0
+	tpconvert(t, dir, "-q", recorded(t, "chromium.json.gz"), "out").expect(t, exitDone, "")
+	run := func(args ...string) string {
+		got := tpconvert(t, dir, append([]string{"query", "out"}, args...)...)
+		got.expect(t, exitDone, "")
+		return got.stdout
+	}
+	var inDuckDB, inPerfetto, results []string
+	var sql, perfettoSQL string
 	written := block.ReplaceAllStringFunc(string(page), func(found string) string {
 		m := block.FindStringSubmatch(found)
-		if m[1] != "text" {
-			queries[m[1]] = m[2]
+		switch m[1] {
+		case "sql":
+			sql = m[2]
+			return found
+		case "sql perfetto":
+			perfettoSQL = m[2]
 			return found
 		}
-		results++
-		if _, both := queries["sql perfetto"]; !both {
-			queries["sql perfetto"] = queries["sql"]
+		if *writeDocs {
+			m[2] = run(sql)
 		}
-		want := m[2]
-		for language, sql := range queries {
-			args := []string{"query", "out", sql}
-			if language == "sql perfetto" {
-				args = append(args, "--perfetto")
-			}
-			got := tpconvert(t, dir, args...)
-			got.expect(t, exitDone, "")
-			if *writeDocs && language == "sql" {
-				want = got.stdout
-			}
-			if !*writeDocs && got.stdout != want {
-				t.Errorf("%s\n%sgives\n%swant\n%s", language, sql, got.stdout, want)
-			}
-		}
-		clear(queries)
-		return "```text\n" + want + "```\n"
+		inDuckDB, inPerfetto, results = append(inDuckDB, sql), append(inPerfetto, cmp.Or(perfettoSQL, sql)), append(results, m[2])
+		sql, perfettoSQL = "", ""
+		return "```text\n" + m[2] + "```\n"
 	})
-	if results < 10 {
-		t.Errorf("found %d results", results)
+	if len(results) < 10 {
+		t.Errorf("found %d results", len(results))
+	}
+	// All in one command, which takes long to start.
+	for _, args := range [][]string{{strings.Join(inDuckDB, ";")}, {"--perfetto", strings.Join(inPerfetto, ";")}} {
+		if got, want := run(args...), strings.Join(results, "\n"); got != want {
+			t.Errorf("%s\ngives\n%s\nwant\n%s", args, got, want)
+		}
 	}
 	if *writeDocs {
 		if err := os.WriteFile(queriesFile, []byte(written), 0o666); err != nil {

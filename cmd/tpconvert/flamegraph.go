@@ -154,7 +154,7 @@ func (f *flamegraphCommand) load(ctx context.Context, input string) (*profile.Pr
 		return nil, err
 	}
 	defer db.Close()
-	q := &query{ui: f.ui, options: queryOptions{writes: true, read: f.options.read}, stdin: f.stdin, db: db}
+	q := &query{ui: f.ui, options: queryOptions{writes: true, read: f.options.read}, stdin: f.stdin, db: db, noComments: true}
 	drop, err := q.attach(ctx, input)
 	defer drop()
 	if err != nil {

@@ -63,6 +63,7 @@ func pprofReport(t *testing.T, args ...string) string {
 
 // TestFlamegraphKeepsProfiles reads profiles that the command wrote with pprof, which must tell the same as of the originals.
 func TestFlamegraphKeepsProfiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, reports := range map[string][][]string{
 		"go_heap.pb.gz": {{"-top", "-sample_index=inuse_space"}, {"-top", "-sample_index=alloc_objects"}, {"-tags", "-sample_index=alloc_space"}},
@@ -138,6 +139,7 @@ func folded(t *testing.T, path string) map[string]int64 {
 }
 
 func TestFlamegraphFolded(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	tpconvert(t, dir, "flamegraph", "-o", "cpu.folded", "--metric", "cpu", recorded(t, "go_cpu.pb")).expect(t, exitDone, "")
 	want := map[string]int64{}
@@ -158,6 +160,7 @@ func TestFlamegraphFolded(t *testing.T) {
 
 // TestFlamegraphOfEachKind shows one stack of each kind of profile, and all of small ones.
 func TestFlamegraphOfEachKind(t *testing.T) {
+	t.Parallel()
 	dir := folder(t, map[string]string{"slices.json": goodTrace, "empty.json": `[{"ph":"i","pid":1,"tid":1,"ts":1,"name":"i"}]`,
 		"stacks.folded": "main;a 3\nmain;b;a 4\nmain;a 5\n"})
 	for _, c := range []struct {
@@ -189,6 +192,7 @@ func TestFlamegraphOfEachKind(t *testing.T) {
 }
 
 func TestFlamegraphRefuses(t *testing.T) {
+	t.Parallel()
 	dir := folder(t, map[string]string{"a.folded": "main;a 3\n", "b.folded": "main;b 4\n", "there.pb.gz": "", "slices.json": goodTrace})
 	perf, cpu := recorded(t, "perf.data"), recorded(t, "go_cpu.pb")
 	tpconvert(t, dir, "-q", cpu, recorded(t, "go_heap.pb.gz"), "pprofs").expect(t, exitDone, "")
@@ -240,6 +244,7 @@ func TestFlamegraphRefuses(t *testing.T) {
 
 // TestFlamegraphTags checks that threads and processes are tags.
 func TestFlamegraphTags(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	tpconvert(t, dir, "flamegraph", "-o", "perf.pb.gz", recorded(t, "perf.data")).expect(t, exitDone, "")
 	text := pprofReport(t, "-tags", filepath.Join(dir, "perf.pb.gz"))
@@ -251,6 +256,7 @@ func TestFlamegraphTags(t *testing.T) {
 }
 
 func TestFlamegraphOfManyTraces(t *testing.T) {
+	t.Parallel()
 	dir := folder(t, map[string]string{"a.folded": "main;a 3\nmain;b 1\n", "b.folded": "main;b 4\n"})
 	tpconvert(t, dir, "-q", "a.folded", "b.folded", "both").expect(t, exitDone, "")
 	tpconvert(t, dir, "register", "both", "both.duckdb").expect(t, exitDone, "")
@@ -272,6 +278,7 @@ func TestFlamegraphOfManyTraces(t *testing.T) {
 }
 
 func TestFlamegraphCompares(t *testing.T) {
+	t.Parallel()
 	dir := folder(t, map[string]string{"before.folded": "main;a 30\nmain;b 10\n", "after.folded": "main;a 20\nmain;b 40\n"})
 	tpconvert(t, dir, "flamegraph", "-o", "diff.pb.gz", "--base", "before.folded", "after.folded").expect(t, exitDone, "")
 	want := map[string]int64{"main;a|samples": -10, "main;b|samples": 30}
@@ -289,6 +296,7 @@ func TestFlamegraphCompares(t *testing.T) {
 
 // TestFlamegraphOfHeap shows allocations, and which of several kinds of profile is chosen.
 func TestFlamegraphOfHeap(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	tpconvert(t, dir, "-q", recorded(t, "perf.data"), "out").expect(t, exitDone, "")
 	tpconvert(t, dir, "register", "--materialize", "out", "t.duckdb").expect(t, exitDone, "")
@@ -319,6 +327,7 @@ func TestFlamegraphOfHeap(t *testing.T) {
 
 // TestFlamegraphOfHeapGraph shows objects below those that keep them: a and b both refer to c, so neither keeps it.
 func TestFlamegraphOfHeapGraph(t *testing.T) {
+	t.Parallel()
 	dir := folder(t, map[string]string{"a.json": goodTrace})
 	tpconvert(t, dir, "-q", "a.json", "out").expect(t, exitDone, "")
 	tpconvert(t, dir, "register", "--materialize", "out", "t.duckdb").expect(t, exitDone, "")
@@ -406,6 +415,7 @@ func get(t *testing.T, url, host string) (status int, text string) {
 }
 
 func TestFlamegraphWeb(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	url, end := web(t, dir, recorded(t, "go_cpu.pb"))
 	defer end()
@@ -437,6 +447,7 @@ func TestFlamegraphWeb(t *testing.T) {
 
 // TestFlamegraphInBrowser looks at the page as a person does.
 func TestFlamegraphInBrowser(t *testing.T) {
+	t.Parallel()
 	var chromium string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if path, err := exec.LookPath(name); err == nil {

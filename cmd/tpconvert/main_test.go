@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -303,18 +302,18 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// stalled starts a conversion of a trace that never ends and waits until it is
-// at work.
+// stalled starts a conversion of a trace that never ends, and returns when it has
+// begun to write.
 func stalled(t *testing.T, dir string) *exec.Cmd {
 	t.Helper()
-	cmd, _ := stalledWith(t, dir)
+	cmd := command(t, dir, "-", "out")
+	stall(t, cmd)
 	return cmd
 }
 
-// stalledWith is stalled with what the trace can be brought to its end by.
-func stalledWith(t *testing.T, dir string) (*exec.Cmd, io.WriteCloser) {
+// stall starts a conversion and writes the beginning of a trace to it. The rest can be written to what it returns.
+func stall(t *testing.T, cmd *exec.Cmd) io.WriteCloser {
 	t.Helper()
-	cmd := command(t, dir, "-", "out")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -325,10 +324,10 @@ func stalledWith(t *testing.T, dir string) (*exec.Cmd, io.WriteCloser) {
 	if _, err := io.WriteString(in, strings.TrimSuffix(goodTrace, "]")+strings.Repeat(" ", 4<<20)); err != nil {
 		t.Fatal(err)
 	}
-	if len(names(t, dir)) == 0 {
+	if len(names(t, cmd.Dir)) == 0 {
 		t.Fatal("nothing is being written")
 	}
-	return cmd, in
+	return in
 }
 
 func TestInterrupt(t *testing.T) {
@@ -361,12 +360,11 @@ func TestInterrupt(t *testing.T) {
 
 // TestIgnoredSignals interrupts a conversion as nohup starts it.
 func TestIgnoredSignals(t *testing.T) {
-	for _, of := range []os.Signal{syscall.SIGHUP, os.Interrupt} {
-		signal.Ignore(of) // which the command inherits
-		defer signal.Reset(of)
-	}
 	dir := t.TempDir()
-	cmd, in := stalledWith(t, dir)
+	cmd := command(t, dir, "-", "out")
+	cmd.Args = append([]string{"sh", "-c", `trap "" HUP INT; exec "$@"`, "sh"}, cmd.Args...)
+	cmd.Path = "/bin/sh"
+	in := stall(t, cmd)
 	if err := errors.Join(cmd.Process.Signal(syscall.SIGHUP), cmd.Process.Signal(os.Interrupt)); err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,9 @@ type query struct {
 	db       *database
 	perfetto *perfettosql.Session // nil for DuckDB's SQL
 	sandbox  *sandbox             // nil if SQL may use any files
-	results  int                  // that were printed
+	results  int                  // printed so far
+
+	noComments bool // nobody looks at the comments of tables and macros
 }
 
 func (q *query) run(ctx context.Context, input string, args []string) error {
@@ -159,7 +161,9 @@ func (q *query) attach(ctx context.Context, input string) (drop func(), err erro
 	if err := q.db.attach(ctx, "", ""); err != nil {
 		return drop, err
 	}
-	if err := q.db.register(ctx, dataset, dataset.path, false); err != nil {
+	registered := dataset.at(dataset.path)
+	registered.NoComments = q.noComments || q.options.perfetto // PerfettoSQL cannot see them
+	if err := sqlfuncs.Register(ctx, q.db.conn, registered, false); err != nil {
 		return drop, err
 	}
 	return drop, q.ready(ctx, dataset.path)

@@ -84,6 +84,7 @@ func TestRegister(t *testing.T) {
 }
 
 func TestRegisterRefuses(t *testing.T) {
+	t.Parallel()
 	dir := dataset(t, goodTrace)
 	tpconvert(t, dir, "register", "out", "t.duckdb").expect(t, exitDone, "")
 	tpconvert(t, dir, "register", "out", "t.duckdb").expect(t, exitFailure, "already exists")
@@ -123,6 +124,7 @@ func TestRegisterRefuses(t *testing.T) {
 }
 
 func TestRegisterTwiceAtOnce(t *testing.T) {
+	t.Parallel()
 	dir := dataset(t, goodTrace)
 	tpconvert(t, dir, "register", "out", "t.duckdb").expect(t, exitDone, "")
 	for range 3 {
@@ -145,6 +147,7 @@ func TestRegisterTwiceAtOnce(t *testing.T) {
 }
 
 func TestRegisterWithConversion(t *testing.T) {
+	t.Parallel()
 	dir := dataset(t, goodTrace)
 	tpconvert(t, dir, "-q", "--duckdb", "both.duckdb", "a.json", "again").expect(t, exitDone, "")
 	if got := rowsOf(t, dir, "both.duckdb", "SELECT count(*) AS n FROM slice"); got != "n\n2\n" {
@@ -158,6 +161,7 @@ func TestRegisterWithConversion(t *testing.T) {
 }
 
 func TestDemangle(t *testing.T) {
+	t.Parallel()
 	dir := dataset(t, `{"traceEvents":[{"ph":"X","pid":1,"tid":2,"ts":1,"dur":5,"name":"n"}],
 		"stackFrames":{"1":{"name":"_ZN3foo3barEv"},"2":{"name":"main"}},
 		"samples":[{"cpu":0,"tid":2,"ts":2,"name":"s","sf":"1"},{"cpu":0,"tid":2,"ts":3,"name":"s","sf":"2"}]}`)
@@ -177,6 +181,7 @@ func TestDemangle(t *testing.T) {
 }
 
 func TestManyTracesStayApart(t *testing.T) {
+	t.Parallel()
 	dir := dataset(t, goodTrace, lossyTrace)
 	tpconvert(t, dir, "register", "out", "many.duckdb").expect(t, exitDone, "")
 	for _, input := range []string{"out", "many.duckdb"} {
@@ -189,6 +194,7 @@ func TestManyTracesStayApart(t *testing.T) {
 }
 
 func TestQueryFormats(t *testing.T) {
+	t.Parallel()
 	dir := dataset(t, goodTrace)
 	for format, want := range map[string]string{
 		"csv": "name,dur,depth,thread_ts,category\nwork,5000,0,,\npart,2000,1,,\n",
@@ -237,6 +243,7 @@ part  2000      1       NULL  NULL
 }
 
 func TestQueryTypes(t *testing.T) {
+	t.Parallel()
 	dir := dataset(t, `[{"ph":"X","pid":1,"tid":2,"ts":1,"dur":5,"name":"n","args":{"i":7,"s":"a|b","d":0.5}}]`)
 	got := tpconvert(t, dir, "query", "--format", "ndjson", "out", `
 		SELECT extract_arg_int(arg_set_id, 'args.i') AS i, extract_arg(arg_set_id, 'args.s') AS s,
@@ -256,6 +263,7 @@ func TestQueryTypes(t *testing.T) {
 }
 
 func TestQueryInputs(t *testing.T) {
+	t.Parallel()
 	dir := dataset(t, goodTrace)
 	const count = "SELECT count(*) AS n FROM slice"
 	if err := os.WriteFile(filepath.Join(dir, "q.sql"), []byte(count+" -- all\n;\n"), 0o666); err != nil {
@@ -292,6 +300,7 @@ func TestQueryInputs(t *testing.T) {
 }
 
 func TestQueryErrorsShowThePlace(t *testing.T) {
+	t.Parallel()
 	dir := dataset(t, goodTrace)
 	long := strings.Repeat("'long', ", 40)
 	for sql, want := range map[string]string{
@@ -354,6 +363,7 @@ var (
 
 // TestProfileTop compares the flat and cumulative numbers of every function of recorded profiles with those of pprof.
 func TestProfileTop(t *testing.T) {
+	t.Parallel()
 	for _, of := range []struct{ profile, metric, unit string }{
 		{"go_cpu.pb.gz", "cpu", "ns"},
 		{"go_heap.pb.gz", "alloc_space", "B"},

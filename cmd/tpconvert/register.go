@@ -100,7 +100,7 @@ func writeDatabase(ctx context.Context, file, folder string, dataset *storedData
 	if err := d.exec(ctx, "SET file_search_path = "+sqlText(folder)); err != nil {
 		return err
 	}
-	if err := d.register(ctx, dataset, path, materialize); err != nil {
+	if err := sqlfuncs.Register(ctx, d.conn, dataset.at(path), materialize); err != nil {
 		return err
 	}
 	if err := sqlfuncs.CommentColumns(ctx, d.conn); err != nil {

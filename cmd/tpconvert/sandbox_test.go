@@ -13,6 +13,7 @@ import (
 
 // TestSandbox checks that SQL changes no file that is there, unless it is allowed to.
 func TestSandbox(t *testing.T) {
+	t.Parallel()
 	dir := dataset(t, goodTrace)
 	out := filepath.Join(dir, "out")
 	other := filepath.Join(dir, "other.csv")
@@ -84,6 +85,7 @@ func filesBelow(t *testing.T, dir string) string {
 }
 
 func TestQueryShows(t *testing.T) {
+	t.Parallel()
 	dir := dataset(t, `{"traceEvents":[{"ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"name":"\u001b]0;owned\u0007\u202ered\n"}]}`)
 	out := filepath.Join(dir, "out")
 	for _, c := range []struct {

@@ -39,6 +39,7 @@ type Session struct {
 	extract   map[string]string  // functions, by key of the argument; nil before they are asked for
 	delegates map[string]string  // functions that stand for others
 	virtual   map[string]bool    // virtual tables, which are views here
+	intrinsic map[string]string  // internal names of tables that have no view yet, and the tables
 	columns   map[string][]field // of tables, calls and expressions that DuckDB was asked for
 }
 
@@ -54,7 +55,7 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 	if layout == sqlfuncs.ManyTraces {
 		return nil, ErrManyTraces
 	}
-	s := &Session{conn: conn, modules: modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]bool{}, columns: map[string][]field{}}
+	s := &Session{conn: conn, modules: modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]bool{}, intrinsic: map[string]string{}, columns: map[string][]field{}}
 	views, err := Split(overlay)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 		if strings.Contains(overlay, "VIEW "+t.Name+" ") {
 			from = "memory." + t.Name
 		}
-		statements = append(statements, Statement{Text: fmt.Sprintf("CREATE VIEW __intrinsic_%s AS FROM %s", t.Name, from)})
+		s.intrinsic["__intrinsic_"+t.Name] = from
 	}
 	tx, err := conn.BeginTx(ctx, nil) // a commit for each statement would take as long again
 	if err != nil {
@@ -162,6 +163,9 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 			return "", err
 		}
 	}
+	if err := s.addIntrinsic(ctx, tokens); err != nil {
+		return "", err
+	}
 	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates, virtual: s.virtual, catalog: known{s, ctx}}
 	t, err := p.translate()
 	if err != nil {
@@ -203,6 +207,23 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 		maps.DeleteFunc(s.columns, func(asked string, _ []field) bool { return strings.Contains(asked, t.changes) })
 	}
 	return "", err
+}
+
+// addIntrinsic creates the views for internal names of tables that a statement uses. Creating all of them takes longer
+// than most queries.
+func (s *Session) addIntrinsic(ctx context.Context, tokens []token) error {
+	for _, t := range tokens {
+		name := strings.ToLower(strings.Trim(t.text, "\""))
+		from, ok := s.intrinsic[name]
+		if !ok {
+			continue
+		}
+		if _, err := s.conn.ExecContext(ctx, fmt.Sprintf("CREATE VIEW %s AS FROM %s", name, from)); err != nil {
+			return err
+		}
+		delete(s.intrinsic, name)
+	}
+	return nil
 }
 
 // known is what DuckDB knows in a session.

@@ -88,7 +88,7 @@ func (a *arena) payloads(dst [][]byte, entries []entry) {
 	}
 }
 
-// held is the size in bytes of all blocks, in use or not.
+// held returns the size in bytes of all blocks, in use or not.
 func (a *arena) held() int64 { return a.bytes + int64(len(a.free))<<a.shift }
 
 // release gives up the payload at loc. Its block is recycled with the last
@@ -131,8 +131,8 @@ func (a *arena) dropFront() {
 	a.first += uint64(n)
 }
 
-// end is a location above those of all payloads so far, and not above any
-// later one.
+// end returns a location above those of all payloads so far, and not above that
+// of any later one.
 func (a *arena) end() uint64 {
 	n := len(a.blocks)
 	if n == 0 {
@@ -141,7 +141,7 @@ func (a *arena) end() uint64 {
 	return (a.first+uint64(n-1))<<a.shift + uint64(min(a.off, a.blockSize()))
 }
 
-// storedSize is how much of a block a payload of n bytes takes.
+// storedSize returns how many bytes of a block a payload of n bytes takes.
 func storedSize(n int) int {
 	size := n + 1
 	for v := n; v >= 0x80; v >>= 7 {

@@ -14,7 +14,7 @@ const (
 	parcels      = 12
 	parcelEvents = 2048
 	parcelBytes  = 128 << 10
-	// largeParcel is from which size in bytes on a parcel is alone on its way.
+	// largeParcel is the size in bytes from which a parcel is passed on alone.
 	largeParcel = 256 << 10
 )
 
@@ -28,7 +28,7 @@ type parcel struct {
 
 type parcelEvent struct {
 	ts     int64
-	end    uint32 // of the payload in data, which starts where the one before ends
+	end    uint32 // of the payload in data; it starts where the previous one ends
 	stream uint32 // its index among the sorter's
 }
 
@@ -56,8 +56,8 @@ func (p *parcel) deliver(sinks []Sink) error {
 	return nil
 }
 
-// delivery packs events, on the goroutine that merges, for the one whose sinks
-// parse them, so that both have a core of their own.
+// delivery carries events from the goroutine that merges to the one whose sinks
+// parse them, so that each can use a core.
 type delivery struct {
 	to      *handoff.Helper[*parcel]
 	packing *parcel
@@ -65,8 +65,8 @@ type delivery struct {
 }
 
 // deliver delivers events in order up to the first one that arrived at or
-// after mark. The sinks run on the caller's goroutine; until it returns, all
-// else of the sorter belongs to the one that merges.
+// after mark. The sinks run on the caller's goroutine. Until it returns, the rest
+// of the sorter belongs to the goroutine that merges.
 func (s *Sorter) deliver(mark uint64) error {
 	if s.err != nil {
 		return s.err
@@ -89,12 +89,12 @@ func (s *Sorter) deliver(mark uint64) error {
 		merge.Give(&s.parcels[i])
 	}
 	err := s.hand(sinks, merge)
-	merge.Stop() // it ends before the sorter goes on
+	merge.Stop() // the merge must end before the sorter goes on
 	s.err = cmp.Or(err, merged)
 	return s.err
 }
 
-// hand gives the sinks what is packed, until the merge ends or a sink fails.
+// hand passes packed events to the sinks until the merge ends or a sink fails.
 func (s *Sorter) hand(sinks []Sink, merge *handoff.Helper[*parcel]) error {
 	for {
 		p, ok := merge.Take()
@@ -140,7 +140,7 @@ func (d *delivery) fetch() bool {
 	return ok
 }
 
-// flush passes on what is packed.
+// flush passes the packed events on.
 func (d *delivery) flush() {
 	if d.packing == nil {
 		return

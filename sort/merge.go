@@ -8,7 +8,7 @@ type key struct {
 	loc     uint64
 }
 
-// lastKey comes after those of all events.
+// lastKey is greater than the key of any event.
 var lastKey = key{math.MaxInt64, math.MaxInt64, math.MaxUint64}
 
 func (a key) before(b key) bool {
@@ -21,8 +21,7 @@ func (a key) before(b key) bool {
 	return a.loc < b.loc
 }
 
-// merger is a heap of sorted sequences, ordered by the key of the next event
-// of each.
+// merger is a heap of sorted sequences, ordered by the key of their next event.
 type merger[T any] struct {
 	nodes []node[T]
 }
@@ -43,10 +42,10 @@ func (m *merger[T]) add(k key, seq T) {
 
 func (m *merger[T]) empty() bool { return len(m.nodes) == 0 }
 
-// first is the sequence that has the next event.
+// first returns the sequence with the next event.
 func (m *merger[T]) first() *node[T] { return &m.nodes[0] }
 
-// second is the key up to which the first sequence can go on.
+// second returns the key up to which the first sequence may deliver.
 func (m *merger[T]) second() key {
 	switch n := m.nodes; {
 	case len(n) == 1:

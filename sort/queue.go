@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// entry is a staged event: its time and where its payload is.
+// entry is a staged event: its time and the location of its payload.
 type entry struct {
 	ts  int64
 	loc uint64
@@ -18,7 +18,7 @@ const (
 	pageBytes = pageLen * 16
 )
 
-// maxQueue is how many entries are sorted at once, at most.
+// maxQueue is the greatest number of entries that are sorted at once.
 const maxQueue = 1 << 30
 
 type page [pageLen]entry
@@ -45,7 +45,7 @@ func (p *pagePool) put(pages ...*page) {
 	p.free = append(p.free, pages...)
 }
 
-// held is the size in bytes of all pages, in use or not.
+// held returns the size in bytes of all pages, in use or not.
 func (p *pagePool) held() int64 { return p.bytes + pageBytes*int64(len(p.free)) }
 
 // queue holds the staged entries of one stream at positions head to tail;
@@ -55,8 +55,8 @@ type queue struct {
 	pages      []*page
 	head, tail int
 
-	// While disordered, only the entries below position sorted are known to
-	// be in order; low is the lowest time among those that broke it.
+	// While disordered, only the entries below position sorted are known to be
+	// in order; low is the lowest time of an entry that came too late.
 	disordered bool
 	sorted     int
 	low        int64
@@ -110,12 +110,12 @@ func (q *queue) reset() {
 	*q = queue{pool: q.pool}
 }
 
-// from is the position from which on entries need sorting.
+// from returns the position from which on entries need sorting.
 func (q *queue) from() int {
 	return q.lowerBound(q.head, max(q.sorted, q.head), q.low)
 }
 
-// scratch is how many bytes sorting the queue takes at most.
+// scratch returns the greatest number of bytes that sorting the queue takes.
 func (q *queue) scratch() int64 {
 	if !q.disordered {
 		return 0
@@ -123,18 +123,17 @@ func (q *queue) scratch() int64 {
 	return pageBytes * int64(len(q.pages)-q.from()>>pageShift)
 }
 
-// settleLen is how many entries are sorted early.
+// settleLen is the number of entries that are sorted early.
 const settleLen = 2 * pageLen
 
-// unsettled reports whether enough entries are out of order, and only by so
-// little that sorting them now need not be done again for most of them.
+// unsettled reports whether enough entries are out of order, and by so little that
+// most of them will not have to be sorted again.
 func (q *queue) unsettled() bool {
 	return q.disordered && q.tail-q.sorted >= settleLen && q.tail-q.from() <= 2*settleLen
 }
 
-// sort puts the entries, whose payloads are in a, in order of (time, tie,
-// arrival), leaving out those before the earliest one that arrived late; tie may
-// be nil.
+// sort sorts the entries, whose payloads are in a, by (time, tie, arrival), from
+// the earliest one that arrived late; tie may be nil.
 func (q *queue) sort(a *arena, tie func(payload []byte) int64) {
 	if !q.disordered {
 		return
@@ -177,7 +176,7 @@ func (q *queue) sortByTime(from int) {
 	for i := range dst {
 		dst[i] = q.pool.get()
 	}
-	*dst[0] = *src[0] // what comes before from stays
+	*dst[0] = *src[0] // entries before from stay
 	sorted, spare := q.pool.sorter.sort(src, dst, from-base, q.tail-base)
 	q.pool.put(spare...)
 	q.pages = append(q.pages[:base>>pageShift], sorted...)

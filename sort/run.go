@@ -12,8 +12,8 @@ const writeBuffer = 256 << 10
 type run struct {
 	file  *os.File // nil once closed
 	path  string   // empty once unlinked
-	live  int      // segments not read to their end
-	level int      // how often its events were merged
+	live  int      // segments that are not read to their end
+	level int      // number of times its events were merged
 }
 
 // release counts a segment as read and drops the run with the last one.
@@ -55,8 +55,8 @@ func newRunWriter(dir string, level int) (*runWriter, error) {
 	return &runWriter{run: r, buf: make([]byte, 0, writeBuffer)}, nil
 }
 
-// segment returns a segment of st, to be begun and ended one after the other, in
-// which events of equal time are in order of ties from some time on.
+// segment returns a new segment of st, in which events of equal time are in order
+// of ties from some time on. Segments are begun and ended one after the other.
 func (w *runWriter) segment(st *Stream, tiedFrom int64) *segment {
 	w.live++
 	return &segment{stream: st, run: w.run, tiedFrom: tiedFrom}
@@ -84,7 +84,7 @@ func (w *runWriter) add(ts int64, loc uint64, payload []byte) error {
 	return nil
 }
 
-// merge writes a segment of others that have events.
+// merge writes the events of other segments to one segment.
 func (w *runWriter) merge(g *segment, m *merger[*segment]) error {
 	w.begin(g)
 	for !m.empty() {

@@ -17,8 +17,8 @@ type source interface {
 	deliver(d *delivery, limit key, end int64, mark uint64) (more bool, err error)
 }
 
-// openSegments opens segments, with read buffers of the given size, and adds those
-// that have events.
+// openSegments opens segments with read buffers of the given size, and adds those
+// with events.
 func openSegments(segments []*segment, buffer int, add func(*segment)) error {
 	for _, g := range segments {
 		ok, err := g.open(buffer)
@@ -32,7 +32,7 @@ func openSegments(segments []*segment, buffer int, add func(*segment)) error {
 	return nil
 }
 
-// staged is the source of the events of a stream that are in memory.
+// staged is the source of the events of a stream in memory.
 type staged struct{ *Stream }
 
 func (s staged) current() event {
@@ -41,7 +41,7 @@ func (s staged) current() event {
 	return event{s.key(e.ts, e.loc, payload), payload}
 }
 
-// lookups is how many payloads are looked up at once.
+// lookups is the number of payloads that are looked up at once.
 const lookups = 32
 
 func (st staged) deliver(d *delivery, limit key, end int64, mark uint64) (more bool, err error) {
@@ -61,7 +61,7 @@ func (st staged) deliver(d *delivery, limit key, end int64, mark uint64) (more b
 		switch {
 		case len(front) == 0:
 			return false, nil
-		case n == 0: // it may still come before others of that time
+		case n == 0: // it may still precede others of that time
 			e := front[0]
 			if e.loc >= mark || e.ts > end || !st.key(e.ts, e.loc, s.stage.arena.payload(e.loc)).before(limit) {
 				return true, nil
@@ -79,7 +79,7 @@ func (st staged) deliver(d *delivery, limit key, end int64, mark uint64) (more b
 	}
 }
 
-// maxEventHead is the greatest size in bytes of what is before an event's payload.
+// maxEventHead is the greatest size in bytes of what precedes the payload of an event.
 const maxEventHead = 3 * binary.MaxVarintLen64
 
 var errSpill = errors.New("sort: spilled events are damaged")
@@ -90,9 +90,9 @@ type event struct {
 	payload []byte
 }
 
-// segment is the part of a run that belongs to one stream: its events in
-// order, each as the difference to the time (uvarint) and the location (varint)
-// of the one before, the length of the payload (uvarint), and the payload.
+// segment is the part of a run that belongs to one stream: its events in order.
+// Each has the difference to the time (uvarint) and to the location (varint) of
+// the previous event, the length of the payload (uvarint), and the payload.
 type segment struct {
 	stream   *Stream
 	run      *run  // nil at the end
@@ -105,14 +105,14 @@ type segment struct {
 	group    []event  // head and those after it, if they had to be reordered
 
 	bufSize int
-	store   []byte // what buf is a part of
-	buf     []byte // read from the file and not used yet; its end is at off
+	store   []byte // contains buf
+	buf     []byte // read from the file but not used yet; it ends at off
 }
 
 // position is a place between two events of a segment.
 type position struct {
 	off int64 // in the file
-	ts  int64 // of the event before
+	ts  int64 // of the previous event
 	loc uint64
 }
 
@@ -125,8 +125,8 @@ func (g *segment) open(size int) (ok bool, err error) {
 	return g.advance()
 }
 
-// pause gives up the buffer. The current event is read again by open, as its
-// place among those of equal time may have changed by then.
+// pause releases the buffer. open reads the current event again, because its place
+// among events of equal time may have changed by then.
 func (g *segment) pause() {
 	if len(g.group) == 0 {
 		g.position = g.back
@@ -153,7 +153,7 @@ func (g *segment) deliver(d *delivery, limit key, end int64, mark uint64) (more 
 }
 
 // advance makes the next event the current one. At the end it returns false
-// and gives up the run.
+// and releases the run.
 func (g *segment) advance() (ok bool, err error) {
 	if len(g.group) > 1 {
 		g.group = g.group[1:]
@@ -178,7 +178,7 @@ func (g *segment) advance() (ok bool, err error) {
 }
 
 // regroup orders the current event and those of equal time by tie. They were
-// written before the order of ties mattered to them.
+// written before a tie function applied to them.
 func (g *segment) regroup() error {
 	if len(g.buf) > 0 && g.buf[0] != 0 { // the next one is of a later time
 		return nil
@@ -237,8 +237,8 @@ func (g *segment) read(e *event) error {
 	return nil
 }
 
-// uvarint reads the uvarint of b at i and returns where it ends, or -1 if there is
-// none, or if i is -1.
+// uvarint reads the uvarint of b at i and returns where it ends. It returns -1 if
+// there is none or i is -1.
 func uvarint(b []byte, i int) (v uint64, end int) {
 	if uint(i) < uint(len(b)) && b[i] < 0x80 {
 		return uint64(b[i]), i + 1

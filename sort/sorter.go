@@ -7,8 +7,8 @@
 //
 // Events of one stream come in the order of (time, arrival), or (time, tie,
 // arrival) if the stream has a tie function. Of several streams with an event of
-// the same time, the one that delivered last goes on, else the one that was made
-// first begins. So does Trace Processor.
+// the same time, the one that delivered last continues; if none of them did, the
+// one that was created first begins. Trace Processor does the same.
 //
 // The algorithm:
 //
@@ -16,22 +16,21 @@
 //     location there, a number that only grows, stands for its arrival.
 //  2. The time and the location, 16 bytes, are appended to the queue of the
 //     stream. A comparison finds out whether the queue is still in order.
-//  3. Before delivery, a queue that is out of order is sorted from the earliest
-//     late event on, which a binary search finds: in buckets of time where all
-//     are a little late, else by a stable radix sort on the time, least
-//     significant digit first, and then by tie among equal times.
-//     While a queue grows, what is out of order by a little is sorted so every
-//     now and then: in a narrow range of times, and in little memory.
+//  3. Before delivery, a queue that is out of order is sorted, from the earliest
+//     late event on, which a binary search finds. If all are a little late they
+//     are sorted in buckets of time, otherwise by a stable radix sort on the
+//     time, least significant digit first; then equal times are sorted by tie.
+//     While a queue grows, events that are a little late are sorted now and then,
+//     which takes little memory as their times are close.
 //  4. A heap merges the streams. The first one delivers as long as its events
 //     are not later than the next one of the second.
-//  5. What is delivered leaves the queue; blocks and pages of queues that
-//     become empty are used again.
+//  5. Delivered events leave the queue. Empty blocks and pages are reused.
 //  6. When queues and arena come near the memory budget, the queues are sorted
-//     and written to a temporary file, a run, as one segment for each stream, by
-//     a goroutine while new queues and a new arena are filled. Each stream then is
-//     itself a merge of its segments and its queue.
-//  7. As soon as there are 32 runs of a kind they are merged into one, so that
-//     the number of segments to read at once, and of open files, stays small.
+//     and written to a temporary file, a run, with one segment for each stream. A
+//     goroutine does this while new queues and a new arena are filled. From then
+//     on each stream is a merge of its segments and its queue.
+//  7. 32 runs of a level are merged into one, which keeps the number of open
+//     files, and of segments to read at once, small.
 package sort
 
 import (
@@ -59,18 +58,17 @@ type Options struct {
 	Memory int64
 	// TempDir is the directory of temporary files. Empty means os.TempDir().
 	TempDir string
-	// Progress, if not nil, is told how far the events are.
+	// Progress, if not nil, counts the events.
 	Progress *Progress
-	// Context ends deliveries once it is done, with its error; nil stands for one
-	// that never is.
+	// Context ends deliveries with its error once it is done; nil never is.
 	Context context.Context
 }
 
-// Progress is how many events of all sorters that it was given to have come. It is
-// safe for concurrent use.
+// Progress counts the events of all sorters that share it. It is safe for
+// concurrent use.
 type Progress struct {
-	// Staged counts the events up to the last begin of a delivery, Delivered those
-	// that went to the sinks.
+	// Staged counts the events that arrived before the latest delivery began,
+	// Delivered those that were passed to sinks.
 	Staged, Delivered atomic.Int64
 }
 
@@ -92,8 +90,8 @@ type Sorter struct {
 	reading int64 // bytes of read buffers
 	tempDir string
 
-	stage    *stage    // what is filled
-	spilling *spilling // what is written to a run meanwhile, or nil
+	stage    *stage    // being filled
+	spilling *spilling // being written to a run meanwhile, or nil
 	streams  []*Stream
 	runs     []*run // in order of arrival
 	parcels  [parcels]parcel
@@ -146,9 +144,9 @@ func (s *Sorter) NewStream(sink Sink) *Stream {
 // Mark returns the current position in the order of arrival.
 func (s *Sorter) Mark() Mark { return Mark(s.stage.arena.end()) }
 
-// Release delivers events in order until the next one in order is one that
-// arrived at or after m. This is how Trace Processor extracts events while it
-// still reads: by the mark of an earlier flush of the trace.
+// Release delivers events in order, up to the first one that arrived at or after
+// m. Trace Processor extracts events in this way while it reads, up to the mark of
+// an earlier flush of the trace.
 func (s *Sorter) Release(m Mark) error { return s.deliver(uint64(m)) }
 
 // Flush delivers all staged events. A later event may have any time without
@@ -167,7 +165,7 @@ func (s *Sorter) Close() error {
 	}
 	var errs []error
 	if s.spilling != nil {
-		<-s.spilling.done // an error of what is not wanted is none
+		<-s.spilling.done // its error does not matter any more
 	}
 	for _, r := range s.runs {
 		errs = append(errs, r.close())
@@ -176,13 +174,13 @@ func (s *Sorter) Close() error {
 	return errors.Join(errs...)
 }
 
-// OutOfOrder returns how many events were dropped because one of a later time
-// had been delivered before, which only Release makes possible. Trace Processor
-// counts them in the stat sorter_push_event_out_of_order.
+// OutOfOrder returns the number of events that were dropped because a later one
+// was already delivered, which only happens after Release. Trace Processor counts
+// them in the stat sorter_push_event_out_of_order.
 func (s *Sorter) OutOfOrder() int64 { return s.outOfOrder }
 
-// MaxTimestamp returns the highest time pushed so far, and false if there was
-// no event.
+// MaxTimestamp returns the highest time pushed so far, or false if there was no
+// event.
 func (s *Sorter) MaxTimestamp() (int64, bool) { return s.max, s.pushed }
 
 // merge packs events in order up to the first one that arrived at or after mark.
@@ -245,7 +243,7 @@ func (s *Sorter) makeRoom(size int) error {
 	return nil
 }
 
-// pushing notes the time of an event that is pushed.
+// pushing records the time of a pushed event.
 func (s *Sorter) pushing(ts int64) {
 	s.arrived++
 	if ts > s.max || !s.pushed {
@@ -253,7 +251,7 @@ func (s *Sorter) pushing(ts int64) {
 	}
 }
 
-// send packs one event, unless it is too late.
+// send packs one event unless it comes too late.
 func (s *Sorter) send(d *delivery, stream uint32, ts int64, payload []byte) error {
 	if ts < s.delivered {
 		s.outOfOrder++

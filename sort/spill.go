@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	// spillAhead is the part of the budget, its reciprocal, that is left for events
-	// that arrive while others are spilled.
+	// spillAhead is the reciprocal of the part of the budget that is kept for
+	// events that arrive while others are spilled.
 	spillAhead = 4
-	// fanIn is how many runs are merged into one when there are as many.
+	// fanIn is the number of runs that are merged into one.
 	fanIn = 32
 
 	minReadBuffer = 4 << 10
 	maxReadBuffer = 1 << 20
 )
 
-// spilling is a stage on its way to a run.
+// spilling is a stage that is being written to a run.
 type spilling struct {
 	*stage
 	size   int64 // bytes that it takes
@@ -25,16 +25,16 @@ type spilling struct {
 	done   chan error
 }
 
-// spillingPart is the part of a stream.
+// spillingPart is the part of one stream.
 type spillingPart struct {
 	stream   *Stream
 	queue    queue
 	tie      func(payload []byte) int64
 	tiedFrom int64
-	segment  *segment // that was written, nil if there were no events
+	segment  *segment // written for it, nil if there were no events
 }
 
-// spill begins to write all staged events, which take some bytes, to a new run.
+// spill starts to write all staged events to a new run.
 func (s *Sorter) spill(size int64) error {
 	w, err := newRunWriter(s.tempDir, 0)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Sorter) spill(size int64) error {
 	return nil
 }
 
-// settle waits for what is being spilled.
+// settle waits until the spill is done.
 func (s *Sorter) settle() error {
 	job := s.spilling
 	if job == nil {
@@ -111,8 +111,8 @@ func (j *spilling) write(p *spillingPart) error {
 	return nil
 }
 
-// compact merges the last runs into one while there are fanIn of a level, so
-// that the number of runs grows only with the logarithm of what is spilled.
+// compact merges the last runs into one while there are fanIn of a level, so that
+// the number of runs grows only with the logarithm of the spilled bytes.
 func (s *Sorter) compact() error {
 	for {
 		n := len(s.runs)
@@ -137,8 +137,8 @@ func (s *Sorter) compact() error {
 	}
 }
 
-// compact moves what is left of the stream in runs, of which its last segments are,
-// to a new segment.
+// compact moves the rest of the stream's last segments, which are in runs, to a new
+// segment.
 func (st *Stream) compact(runs []*run, w *runWriter) error {
 	var m merger[*segment]
 	from := slices.IndexFunc(st.segments, func(g *segment) bool { return slices.Contains(runs, g.run) })
@@ -160,13 +160,13 @@ func (st *Stream) compact(runs []*run, w *runWriter) error {
 	return nil
 }
 
-// readBuffer is the size of each of n read buffers.
+// readBuffer returns the size of each of n read buffers.
 func (s *Sorter) readBuffer(n int) int {
 	return min(max(int(s.reading)/max(n, 1), minReadBuffer), maxReadBuffer)
 }
 
-// dropRuns forgets the runs that were read to their end, and those segments of
-// the others.
+// dropRuns drops the runs that were read to their end, and such segments of the
+// other runs.
 func (s *Sorter) dropRuns() {
 	for _, st := range s.streams {
 		st.segments = slices.DeleteFunc(st.segments, func(g *segment) bool { return g.run == nil })

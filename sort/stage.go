@@ -7,8 +7,8 @@ type stage struct {
 	pages pagePool
 }
 
-// next returns an empty stage for the events that arrive after those of s. It
-// takes the memory that is free.
+// next returns an empty stage for the events that arrive after those of s. It takes
+// over the free memory of s.
 func (s *stage) next() *stage {
 	a := &s.arena
 	next := &stage{
@@ -19,14 +19,14 @@ func (s *stage) next() *stage {
 	return next
 }
 
-// used is the size in bytes of all that is in use.
+// used returns the number of bytes in use.
 func (s *stage) used() int64 { return s.arena.bytes + s.pages.bytes }
 
-// held is the size in bytes of all that is in use or free.
+// held returns the number of bytes in use or free.
 func (s *stage) held() int64 { return s.arena.held() + s.pages.held() }
 
-// adopt takes over the memory of a stage that is no longer needed, as far as it
-// does not exceed the budget.
+// adopt takes over the memory of a stage that is no longer needed, within the
+// budget.
 func (s *stage) adopt(old *stage, budget int64) {
 	s.arena.free = append(s.arena.free, old.arena.free...)
 	s.pages.free = append(s.pages.free, old.pages.free...)
@@ -38,8 +38,8 @@ func (s *stage) adopt(old *stage, budget int64) {
 	}
 }
 
-// trim drops free pages if a new block is needed, and the reverse, as far as
-// they exceed the budget.
+// trim drops free pages above the budget if a new block is needed, and free blocks
+// if a new page is.
 func (s *stage) trim(need, budget int64) {
 	blocks, pages := len(s.arena.free), len(s.pages.free)
 	excess := s.held() + need - budget

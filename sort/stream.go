@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// A Stream takes the events of one source, best in order of time.
+// A Stream takes the events of one source. It is fastest if they come in order of
+// time.
 type Stream struct {
 	sorter *Sorter
 	index  int64 // among the sorter's streams
@@ -13,23 +14,23 @@ type Stream struct {
 	tie    func(payload []byte) int64
 	queue  queue
 
-	segments []*segment     // what was spilled, in order of arrival
-	sources  merger[source] // these and the queue, while they are delivered
+	segments []*segment     // spilled events, in order of arrival
+	sources  merger[source] // segments and queue, during delivery
 
 	max     int64 // highest time staged
 	tieFrom int64 // lowest time staged that was out of order
 }
 
 // SetTie sets the secondary key among events of equal time of this stream: the
-// lower one comes first. It is set once, at any time before the events it
-// concerns are delivered. It must depend on nothing but the payload, as it is
-// called on other goroutines, too.
+// lower one comes first. It is set once, before the events it concerns are
+// delivered. It must depend on nothing but the payload, because other goroutines
+// call it too.
 //
-// An event is out of order if its time is below that of an event pushed before,
-// or equal to the highest one so far while a tie is set. The tie counts from the
-// lowest time of such an event on. Events before it all arrived in order before
-// SetTie, and stay as they are. This is what Trace Processor does with the
-// phases of Chrome JSON events from the first complete event on.
+// An event is out of order if its time is below that of an earlier event or, once a
+// tie is set, equal to the highest time so far. The tie applies from the lowest time
+// of such an event on. Events before that arrived in order before SetTie, and stay
+// as they are. Trace Processor treats the phases of Chrome JSON events in this way,
+// from the first complete event on.
 func (st *Stream) SetTie(tie func(payload []byte) int64) {
 	st.tie = tie
 	if !st.queue.empty() && st.tieFrom != math.MaxInt64 {
@@ -63,7 +64,7 @@ func (st *Stream) Reserve(ts int64, n int) ([]byte, error) {
 	return buf, nil
 }
 
-// ready makes room for an event that is stored in some bytes.
+// ready makes room for an event of a stored size.
 func (st *Stream) ready(size int) error {
 	s := st.sorter
 	if s.err != nil {
@@ -79,7 +80,7 @@ func (st *Stream) ready(size int) error {
 	return s.err
 }
 
-// arrive adds an event whose payload is in the arena.
+// arrive adds an event whose payload is already in the arena.
 func (st *Stream) arrive(e entry) {
 	st.queue.push(e)
 	if e.ts > st.max || e.ts == st.max && st.tie == nil {
@@ -91,7 +92,7 @@ func (st *Stream) arrive(e entry) {
 	st.sorter.pushing(e.ts)
 }
 
-// restart forgets the order of events that are gone.
+// restart forgets the order of delivered events.
 func (st *Stream) restart() {
 	st.max, st.tieFrom = math.MinInt64, math.MaxInt64
 }
@@ -99,10 +100,10 @@ func (st *Stream) restart() {
 // sort puts the staged events in order.
 func (st *Stream) sort() { st.queue.sort(&st.sorter.stage.arena, st.tie) }
 
-// ties reports whether the order of events of time ts is a matter of ties.
+// ties reports whether ties decide the order of events of time ts.
 func (st *Stream) ties(ts int64) bool { return st.tie != nil && ts >= st.tieFrom }
 
-// tiedFrom is tieFrom if there is a tie.
+// tiedFrom returns tieFrom if there is a tie.
 func (st *Stream) tiedFrom() int64 {
 	if st.tie == nil {
 		return math.MaxInt64
@@ -119,7 +120,7 @@ func (st *Stream) key(ts int64, loc uint64, payload []byte) key {
 	return k
 }
 
-// open prepares delivery. What was spilled is read with the given buffers.
+// open prepares delivery. Spilled events are read with the given buffers.
 func (st *Stream) open(buffer int) error {
 	st.sort()
 	if len(st.segments) == 0 {
@@ -142,7 +143,7 @@ func (st *Stream) pause() {
 	st.sources = merger[source]{}
 }
 
-// next returns the place of the next event among those of all streams.
+// next returns the key of the next event in the order of all streams.
 func (st *Stream) next() (k key, ok bool) {
 	switch {
 	case !st.sources.empty():

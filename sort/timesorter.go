@@ -7,8 +7,7 @@ const (
 	digitMask = 1<<digitBits - 1
 	maxDigits = (64 + digitBits - 1) / digitBits
 
-	// The times of events that are out of order by a little fall into as many
-	// buckets that each has about two.
+	// There are so many buckets that each has about two events.
 	perBucket  = 2
 	bucketBits = 20
 	maxBucket  = 32 * perBucket
@@ -45,8 +44,8 @@ func (s *timeSorter) sort(src, dst []*page, from, to int) (sorted, spare []*page
 	return s.radixSort(src, dst, from, to, lo, width)
 }
 
-// bucketSort sorts in one pass over narrow ranges of time, and by insertion
-// within them. It returns false if too many events are in one range.
+// bucketSort distributes events over narrow ranges of time and sorts each range by
+// insertion. It returns false if one range has too many events.
 func (s *timeSorter) bucketSort(src, dst []*page, from, to int, lo int64, width int) bool {
 	count := min(bits.Len(uint(to-from)/perBucket), bucketBits)
 	shift := uint(max(0, width-count)) & 63
@@ -80,7 +79,7 @@ func (s *timeSorter) bucketSort(src, dst []*page, from, to int, lo int64, width 
 	return true
 }
 
-// insertionSort sorts entries that are few places from where they belong.
+// insertionSort sorts entries that are close to their places.
 func insertionSort(pages []*page, from, to int) {
 	pos := from
 	last := pages[from>>pageShift][from&pageMask].ts
@@ -105,8 +104,8 @@ func insertionSort(pages []*page, from, to int) {
 	}
 }
 
-// radixSort sorts by one digit of the time after the other, the least significant
-// first, only as many as the times differ in.
+// radixSort sorts by the digits of the time, the least significant first, and only
+// by digits in which the times differ.
 func (s *timeSorter) radixSort(src, dst []*page, from, to int, lo int64, width int) (sorted, spare []*page) {
 	digits := (width + digitBits - 1) / digitBits
 	next := s.digits[:digits]

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// arguments makes what check says of a command's arguments a usage error.
+// arguments turns the errors of an argument check into usage errors.
 func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
@@ -21,8 +21,8 @@ func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// convertArguments checks TRACE... OUT. What is not there may be a mistyped command,
-// which must not convert anything.
+// convertArguments checks TRACE... OUT. A path that does not exist may be a mistyped
+// command, which must not convert anything.
 func convertArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usageError{fmt.Errorf("TRACE and OUT are missing; see %s --help", cmd.CommandPath())}
@@ -45,8 +45,8 @@ func convertArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// makeParents makes the folders above a path that are missing. It returns what
-// removes them again as far as they are empty.
+// makeParents creates the missing folders above a path. The function it returns
+// removes those that are still empty.
 func makeParents(path string) (undo func(), err error) {
 	var missing []string
 	for dir := filepath.Dir(filepath.Clean(path)); ; dir = filepath.Dir(dir) {

@@ -55,7 +55,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer undo() // which leaves what has a dataset in it
+			defer undo() // keeps folders with a dataset in them
 			if o.duckdb == "" {
 				return r.convert(cmd.Context(), args[:last])
 			}
@@ -68,7 +68,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 			}
 			err = o.registerFile(cmd.Context(), r.out, o.duckdb)
 			if errors.Is(err, context.Canceled) {
-				return fmt.Errorf("interrupted: %s is complete, %s is not there: %w", r.out, o.duckdb, err)
+				return fmt.Errorf("interrupted: %s is complete, %s was not made: %w", r.out, o.duckdb, err)
 			}
 			return err
 		},
@@ -76,27 +76,27 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.format, "format", export.Parquet, "format of the files: parquet or arrow (Arrow IPC)")
 	flags.StringVar(&o.compression, "compression", "zstd", "zstd[:level], gzip[:level], snappy or none")
-	flags.StringSliceVar(&o.tables, "tables", nil, "tables to write (default all that have rows, and the core ones)")
-	flags.IntVar(&o.rowGroupRows, "row-group-rows", table.DefaultChunkRows, "rows of a Parquet row group or an Arrow batch")
-	flags.Var(&o.memory, "memory", "memory for sorting, of all traces together; above it events go to temporary files")
-	flags.Var(&o.maxMemory, "max-memory", "memory from which on traces are put off, and one that takes more alone is given up (default none)")
-	flags.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "traces to convert, and files to encode, at one time")
-	flags.StringVar(&o.traceID, "trace-id", "", "id of the trace (default t_ and 16 hex digits of its SHA-256)")
+	flags.StringSliceVar(&o.tables, "tables", nil, "tables to write (default: all with rows, and the core tables)")
+	flags.IntVar(&o.rowGroupRows, "row-group-rows", table.DefaultChunkRows, "rows in a Parquet row group or Arrow batch")
+	flags.Var(&o.memory, "memory", "memory for sorting, for all traces together; events beyond it go to temporary files")
+	flags.Var(&o.maxMemory, "max-memory", "memory above which traces are postponed; a trace that needs more on its own fails (default: no limit)")
+	flags.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "traces to convert, and files to encode, at once")
+	flags.StringVar(&o.traceID, "trace-id", "", "id of the trace (default: t_ and 16 hex digits of its SHA-256)")
 	flags.BoolVar(&o.emptyTables, "empty-tables", false, "write tables without rows too")
 	flags.BoolVarP(&o.force, "force", "f", false, "replace the dataset if OUT has one")
-	flags.BoolVar(&o.append, "append", false, "add one trace, too, to a dataset of many")
-	flags.StringVar(&o.duckdb, "duckdb", "", "DuckDB file to make of the dataset, as \"tpconvert register\" does")
+	flags.BoolVar(&o.append, "append", false, "add to a dataset of many traces, even a single TRACE")
+	flags.StringVar(&o.duckdb, "duckdb", "", "also make a DuckDB file of the dataset, like \"tpconvert register\"")
 	o.registerOptions.register(flags)
 	o.mergeOptions.register(flags)
 	o.read.register(flags)
-	flags.BoolVar(&o.strict, "strict", false, "fail if data was lost; the dataset is written all the same")
+	flags.BoolVar(&o.strict, "strict", false, "fail if data was lost; the dataset is still written")
 	_ = cmd.RegisterFlagCompletionFunc("tables", completeTableList)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{export.Parquet, export.Arrow}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("compression", cobra.FixedCompletions([]string{"zstd", "gzip", "snappy", "none"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// check rejects flags that make no sense for the traces.
+// check rejects flags that do not fit the traces.
 func (o *convertOptions) check(traces int) error {
 	switch {
 	case traces == 0:

@@ -15,7 +15,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
-// database is a connection to a DuckDB database in memory, with the file or dataset that it is for attached.
+// database is a connection to a DuckDB database in memory, to which a file or dataset is attached.
 type database struct {
 	db   *sql.DB
 	conn *sql.Conn
@@ -69,8 +69,8 @@ func (d *database) attach(ctx context.Context, path, options string) error {
 	return err
 }
 
-// parquetFolders are the folders of the Parquet files that the attached database reads, by paths that may be relative to
-// folder. DuckDB looks for those in the working folder too.
+// parquetFolders returns the folders of the Parquet files that the attached database reads. Their paths may be relative to
+// folder, or to the working folder, where DuckDB looks too.
 func (d *database) parquetFolders(ctx context.Context, folder string) ([]string, error) {
 	rows, err := d.conn.QueryContext(ctx, `
 		SELECT regexp_extract(sql, 'read_parquet\(''((?:[^'']|'''')*)''', 1) AS path
@@ -138,7 +138,7 @@ func openStored(path string) (*storedDataset, error) {
 		}
 		for _, t := range m.Tables {
 			if filepath.Ext(t.File) != "."+export.Parquet {
-				return nil, fmt.Errorf("%s is of Arrow files, which DuckDB does not read: convert with --format parquet", path)
+				return nil, fmt.Errorf("%s has Arrow files, which DuckDB does not read: convert with --format parquet", path)
 			}
 			if !slices.Contains(s.tables, t.Name) {
 				s.tables = append(s.tables, t.Name)

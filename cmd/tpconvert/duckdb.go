@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
-// newDatabase returns an empty database in memory, which takes no extensions but those that are part of it.
+// newDatabase returns an empty database in memory that loads no extensions but the built-in ones.
 func newDatabase() (*sql.DB, error) {
 	return sql.Open("duckdb", "?autoinstall_known_extensions=false&autoload_known_extensions=false")
 }
@@ -40,7 +40,7 @@ func (d demangler) Executor() duckdb.ScalarFuncExecutor {
 	}}
 }
 
-// addFunctions makes functions known that a macro can call only here.
+// addFunctions registers functions that only this command has, for macros to call.
 func addFunctions(conn *sql.Conn) error {
 	text, err := duckdb.NewTypeInfo(duckdb.TYPE_VARCHAR)
 	if err != nil {
@@ -49,7 +49,7 @@ func addFunctions(conn *sql.Conn) error {
 	return duckdb.RegisterScalarUDF(conn, demangleFunction, demangler{text})
 }
 
-// prepare checks a single statement and returns the columns that it gives, none if it is no query.
+// prepare checks a single statement and returns its result columns, none if it is not a query.
 func prepare(ctx context.Context, conn *sql.Conn, statement string) (columns []column, err error) {
 	err = conn.Raw(func(raw any) error {
 		s, err := raw.(driver.ConnPrepareContext).PrepareContext(ctx, statement)

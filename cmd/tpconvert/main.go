@@ -16,7 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 )
 
-// The exit codes, as the help and the README document them.
+// The exit codes that the help and the README document.
 const (
 	exitDone        = 0
 	exitFailure     = 1
@@ -29,7 +29,7 @@ const (
 // usageError is a wrong use of the command line.
 type usageError struct{ error }
 
-// exitCode says what an error means to the caller of the command.
+// exitCode returns the exit code for an error.
 func exitCode(err error) int {
 	var usage usageError
 	var failed *failedError
@@ -50,7 +50,7 @@ func exitCode(err error) int {
 }
 
 func main() {
-	// What is ignored stays so: SIGHUP by nohup, SIGINT in the background of a script.
+	// Ignored signals stay ignored: nohup ignores SIGHUP, a shell SIGINT for background jobs of a script.
 	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -73,7 +73,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	return code
 }
 
-// explained is an error in words that help the user.
+// explained rewords an error to help the user.
 func explained(err error) error {
 	switch {
 	case err == context.Canceled:

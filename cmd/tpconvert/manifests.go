@@ -28,8 +28,8 @@ const (
 	manifestFolder = "_tpconvert"      // of a dataset of many
 )
 
-// readManifests reads the manifests of a dataset, one for each trace, and tells
-// whether it is one of many traces.
+// readManifests reads the manifests of a dataset, one for each trace, and reports
+// whether it is a dataset of many traces.
 func readManifests(path string) (all []*export.Manifest, many bool, err error) {
 	all, many, err = export.ReadManifests(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +38,7 @@ func readManifests(path string) (all []*export.Manifest, many bool, err error) {
 	return all, many, err
 }
 
-// contents is what a dataset holds.
+// contents describes a dataset.
 type contents struct {
 	Dataset string             `json:"dataset"`
 	Traces  []*export.Manifest `json:"traces"`
@@ -78,5 +78,5 @@ func (c contents) text(w io.Writer) {
 	printLost(w, c.Lost)
 }
 
-// maxTracesShown is how many traces of a dataset are listed.
+// maxTracesShown is the number of traces of a dataset that are listed.
 const maxTracesShown = 20

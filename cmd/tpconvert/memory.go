@@ -17,21 +17,20 @@ import (
 	"time"
 )
 
-// defaultMemory is the memory for sorting unless told otherwise, in bytes.
+// defaultMemory is the default memory for sorting, in bytes.
 const defaultMemory = 128 << 20
 
-// The heap may grow by so many percent over what is live before it is collected. What
-// it holds is large and mostly without pointers, so that collecting costs less than
-// touching new memory does.
+// The heap may grow by this percentage of what is live before it is collected. It
+// holds large objects mostly without pointers, so collecting costs less than touching
+// new memory.
 const (
 	leastGrowth = 10
 	mostGrowth  = 50
 )
 
-// limitMemory tells the garbage collector how much memory the run may take when
-// that much is for sorting, until the context is done: a constant more, as far as
-// what is live allows that, and never more than a cgroup's limit and most, unless that
-// is 0.
+// limitMemory tells the garbage collector, until the context is done, how much memory
+// a run may take that sorts in the given memory: a constant more, as far as live
+// memory allows, and never more than a cgroup's limit and, unless it is 0, most.
 func limitMemory(ctx context.Context, sorting, most int64) {
 	limit := int64(math.MaxInt64)
 	for _, most := range []int64{most, cgroupMemory()} {
@@ -49,10 +48,10 @@ func limitMemory(ctx context.Context, sorting, most int64) {
 	}
 }
 
-// paceInterval is the time between two looks at how much is live.
+// paceInterval is the time between two looks at the live heap.
 const paceInterval = 20 * time.Millisecond
 
-// pace lets the heap grow by less the more of the target, in bytes, is live. Above the
+// pace lets the heap grow by less the closer the live heap is to the target, in bytes. Above the
 // target, what was freed goes back to the system before more is taken from it. most is
 // the limit of Go's memory.
 func pace(ctx context.Context, target, most int64) {
@@ -78,8 +77,8 @@ func pace(ctx context.Context, target, most int64) {
 	}
 }
 
-// peakMemory is the most memory that the process had in RAM, in bytes: VmHWM on
-// Linux, elsewhere what Go took from the system.
+// peakMemory returns the peak resident memory of the process, in bytes: VmHWM on
+// Linux, elsewhere the memory that Go took from the system.
 func peakMemory() int64 {
 	status, _ := os.ReadFile("/proc/self/status")
 	if _, line, ok := strings.Cut(string(status), "VmHWM:"); ok {
@@ -93,7 +92,7 @@ func peakMemory() int64 {
 	return int64(m.Sys)
 }
 
-// cgroupMemory is the least memory limit of the cgroups that the process is in, in
+// cgroupMemory returns the lowest memory limit of the cgroups of the process, in
 // bytes, or 0 if there is none.
 func cgroupMemory() int64 {
 	files := []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
@@ -122,11 +121,11 @@ func (e memoryError) Error() string {
 	return fmt.Sprintf("more than --max-memory=%s would be needed", &most)
 }
 
-// errPutOff ends a conversion that is to be done again when no other takes memory.
+// errPutOff ends a conversion that will be repeated once no other takes memory.
 var errPutOff = errors.New("put off")
 
-// memoryGuard ends conversions when they take too much memory. Of several, the one
-// that began last is put off, so that only a trace that takes too much alone fails.
+// memoryGuard ends conversions when they take too much memory. Of several, it
+// postpones the one that began last, so only a trace that takes too much on its own fails.
 type memoryGuard struct {
 	most int64 // bytes; 0 is no limit
 
@@ -154,7 +153,7 @@ func (g *memoryGuard) add(again bool, end context.CancelCauseFunc) (done func())
 	}
 }
 
-// ending reports whether a conversion is on its way out.
+// ending reports whether a conversion is being ended.
 func (g *memoryGuard) ending() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -183,7 +182,7 @@ func (g *memoryGuard) endOne() {
 }
 
 const (
-	// watchInterval is the time between two looks at the memory in use, as it may
+	// watchInterval is the time between two looks at the memory in use, which may
 	// grow by several GB in a second.
 	watchInterval = 5 * time.Millisecond
 	// freeInterval is the time between two attempts to give memory back when it is
@@ -191,7 +190,7 @@ const (
 	freeInterval = 100 * time.Millisecond
 )
 
-// watch looks after the conversions until the context is done.
+// watch guards the conversions until the context is done.
 func (g *memoryGuard) watch(ctx context.Context) {
 	if g.most == 0 {
 		return
@@ -217,8 +216,8 @@ func (g *memoryGuard) watch(ctx context.Context) {
 	}
 }
 
-// memoryInUse is what the process has in RAM, in bytes: on Linux all of it, elsewhere
-// what Go has of the system's memory.
+// memoryInUse returns the resident memory of the process, in bytes; elsewhere than on
+// Linux, the memory that Go has from the system.
 func memoryInUse() int64 {
 	statm, _ := os.ReadFile("/proc/self/statm")
 	if fields := strings.Fields(string(statm)); len(fields) > 1 {
@@ -229,12 +228,12 @@ func memoryInUse() int64 {
 	return memoryOfGo()
 }
 
-// memoryOfGo is what Go has of the system's memory, in bytes.
+// memoryOfGo returns the memory that Go has from the system, in bytes.
 func memoryOfGo() int64 {
 	return metric("/memory/classes/total:bytes") - metric("/memory/classes/heap/released:bytes")
 }
 
-// metric is one of the runtime's metrics.
+// metric returns a metric of the runtime.
 func metric(name string) int64 {
 	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)

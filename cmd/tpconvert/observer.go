@@ -9,7 +9,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// observer is a sink that notes what it passes on: what the tables say of the
+// observer is a sink that passes chunks on, and collects what they say about the
 // trace as a whole.
 type observer struct {
 	ctx  context.Context
@@ -25,8 +25,7 @@ type observer struct {
 	alignment  alignment
 }
 
-// Chunk implements table.Sink. Its error is that of the context once that is
-// done.
+// Chunk implements table.Sink. Once the context is done, it returns its error.
 func (o *observer) Chunk(c *table.Chunk) error {
 	if err := o.ctx.Err(); err != nil {
 		return err
@@ -56,7 +55,7 @@ func (o *observer) traceFiles(c *table.Chunk) {
 	parents, sizes := values[int64](c, "parent_id"), values[int64](c, "size")
 	names, formats := values[table.StringID](c, "name"), values[table.StringID](c, "trace_type")
 	files := make([]export.Input, c.Rows)
-	// A file comes after the one that holds it.
+	// A file comes after the file that contains it.
 	for i := c.Rows - 1; i >= 0; i-- {
 		files[i].Name = c.Strings.Get(names[i])
 		files[i].Bytes = sizes[i]
@@ -98,7 +97,7 @@ func (o *observer) clocks(c *table.Chunk) {
 	}
 }
 
-// startUnix is the wall clock at the start, if it is known.
+// startUnix returns the wall clock at the start, if it is known.
 func (o *observer) startUnix() *int64 {
 	if o.wall == nil || o.start == nil {
 		return nil
@@ -123,7 +122,7 @@ func (o *observer) machines(c *table.Chunk) {
 	}
 }
 
-// textAt is the text in a row of a column, "" for NULL.
+// textAt returns the text in a row of a column, "" for NULL.
 func textAt(c *table.Chunk, column string, row int) string {
 	if texts := values[table.StringID](c, column); texts != nil {
 		return c.Strings.Get(texts[row])
@@ -131,7 +130,7 @@ func textAt(c *table.Chunk, column string, row int) string {
 	return ""
 }
 
-// numberAt is the number in a row of a column, or nil for NULL.
+// numberAt returns the number in a row of a column, or nil for NULL.
 func numberAt(c *table.Chunk, column string, row int) *int64 {
 	v := c.Column(c.Schema.Column(column))
 	if numbers, _ := v.Values.([]int64); numbers != nil && v.Valid[row>>3]&(1<<(row&7)) != 0 {

@@ -17,7 +17,7 @@ import (
 )
 
 // printer talks to the user. Its methods may be called from several goroutines.
-// What cannot be written is dropped: there is nobody to tell.
+// Output that cannot be written is dropped: there is nobody to tell.
 type printer interface {
 	// Message says something about a trace, or about the run if trace is "".
 	Message(level slog.Level, trace, text string)
@@ -125,9 +125,9 @@ func (p *textPrinter) write(to io.Writer, text func(io.Writer)) {
 	text(to)
 }
 
-// printable is text without what could steer a terminal, such as the escape
-// sequences that the name of a file may have: control characters and bytes that are
-// not UTF-8 are shown as Go writes them. Lines stay.
+// printable returns text that cannot control a terminal, as escape sequences in a file
+// name could. Control characters, except line ends, and bytes that are not UTF-8 are
+// escaped as in Go.
 func printable(text string) string {
 	var b strings.Builder
 	for i, r := range text {
@@ -145,8 +145,8 @@ func printable(text string) string {
 }
 
 // jsonPrinter writes one JSON object a line: results to one writer, messages
-// and errors to the other. Of what a conversion writes, "message_type" says
-// what it is.
+// and errors to the other. "message_type" tells messages, errors and summaries of a
+// conversion apart.
 type jsonPrinter struct {
 	options       *uiOptions
 	mu            sync.Mutex

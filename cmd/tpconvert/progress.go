@@ -8,7 +8,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
-// progress is how far a run is.
+// progress says how far a run is.
 type progress struct {
 	read, total       int64 // bytes of input; total is 0 if not known
 	staged, delivered int64 // events that were read, when their sorting began, and those written
@@ -17,8 +17,8 @@ type progress struct {
 	elapsed           time.Duration
 }
 
-// fraction is how much of the work is done. To read the events takes about as long
-// as to make rows of them, which for some formats begins when all have been read.
+// fraction returns the part of the work that is done. Reading events takes about as
+// long as making rows of them. Some formats make rows only after all events are read.
 func (p progress) fraction() float64 {
 	read := min(1, float64(p.read)/float64(p.total))
 	if p.staged == 0 {
@@ -27,7 +27,7 @@ func (p progress) fraction() float64 {
 	return read * (1 + min(1, float64(p.delivered)/float64(p.staged))) / 2
 }
 
-// String tells the state within 79 columns.
+// String describes the progress in at most 79 columns.
 func (p progress) String() string {
 	var b strings.Builder
 	if p.of > 1 {

@@ -62,7 +62,7 @@ func (q *query) ask(ctx context.Context) error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	p := prompt{query: q, signals: signals, readLine: func(text string) (string, error) {
-		// Only while a line is edited: a statement that runs can be interrupted.
+		// Only while a line is edited, so that a running statement can be interrupted.
 		state, err := term.MakeRaw(int(in.Fd()))
 		if err != nil {
 			return "", err
@@ -78,11 +78,11 @@ func (q *query) ask(ctx context.Context) error {
 		}
 		return line, err
 	}}
-	fmt.Fprintln(q.out, ".help tells what there is besides SQL.")
+	fmt.Fprintln(q.out, ".help lists commands besides SQL.")
 	return p.loop(context.WithoutCancel(ctx)) // Ctrl-C ends no more than a statement
 }
 
-// keyboard reads keys, of which Ctrl-C empties the line and ends it.
+// keyboard reads keys. It turns Ctrl-C into keys that empty the line and end it.
 type keyboard struct {
 	in          io.Reader
 	waiting     []byte
@@ -91,7 +91,7 @@ type keyboard struct {
 
 const (
 	ctrlC = "\x03"
-	// To the end of the line, remove what is before, enter.
+	// End, delete to the start of the line, enter.
 	emptyLine = "\x05\x15\r"
 )
 
@@ -186,7 +186,7 @@ func complete(sql string) bool {
 	return err == nil && (len(statements) == 0 || strings.HasSuffix(strings.TrimSpace(sql), ";"))
 }
 
-// command runs what begins with a dot.
+// command runs a line that begins with a dot.
 func (p *prompt) command(ctx context.Context, text string) error {
 	name, argument, _ := strings.Cut(text, " ")
 	p.results = 0
@@ -209,18 +209,18 @@ func (p *prompt) command(ctx context.Context, text string) error {
 
 func identifierText(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// relations are the tables and views, those of our own use excepted.
+// relations are the tables and views, except internal ones.
 const relations = `(
 	SELECT table_name AS name, comment FROM duckdb_tables() WHERE NOT internal AND table_name NOT LIKE '\_%' ESCAPE '\'
 	UNION ALL SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND view_name NOT LIKE '\_%' ESCAPE '\')`
 
-// functions are the functions and, as they stand for one query or another too, the views over the tables.
+// functions are the functions and the views over the tables, which are ready-made queries too.
 const functions = `(
 	SELECT function_name AS name, comment FROM duckdb_functions() WHERE NOT internal AND function_name NOT LIKE '\_%' ESCAPE '\'
 	UNION ALL SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND view_name NOT LIKE '\_%' ESCAPE '\'
 		AND sql NOT LIKE '%read_parquet(%' AND comment IS NOT NULL)`
 
-// names are what can be completed.
+// names returns the names for completion.
 func (q *query) names(ctx context.Context) ([]string, error) {
 	rows, err := q.db.conn.QueryContext(ctx, `
 		SELECT name FROM `+relations+`
@@ -242,7 +242,7 @@ func (q *query) names(ctx context.Context) ([]string, error) {
 	return names, rows.Err()
 }
 
-// completer completes the word before the cursor at Tab, and shows what there is if it can be several.
+// completer completes the word before the cursor at Tab, and lists the candidates if there are several.
 func completer(names []string, out io.Writer) func(line string, pos int, key rune) (string, int, bool) {
 	return func(line string, pos int, key rune) (string, int, bool) {
 		if key != '\t' {
@@ -278,7 +278,7 @@ func completer(names []string, out io.Writer) func(line string, pos int, key run
 	}
 }
 
-// history is the lines that were entered, the newest last. They are kept in a file, if there is a place for one.
+// history holds the lines that were entered, the newest last. It is kept in a file where possible.
 type history struct {
 	lines []string
 	file  string
@@ -308,7 +308,7 @@ func readHistory(file string) *history {
 	return h
 }
 
-// Add implements term.History. That the file cannot be written is no reason to stop.
+// Add implements term.History. It ignores a file that cannot be written.
 func (h *history) Add(line string) {
 	if strings.TrimSpace(line) == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
 		return

@@ -36,11 +36,11 @@ func newQueryCommand(ui *uiOptions) *cobra.Command {
 		Use:   "query [flags] INPUT [SQL]",
 		Short: "Query a dataset, a DuckDB file or a trace with SQL",
 		Long: `Query INPUT, a dataset, a DuckDB file made by tpconvert, or a trace, which is
-converted first. The tables are those of "tpconvert tables", beside them the
-functions and operators of Trace Processor. SQL is DuckDB's; several statements
-are separated by semicolons. Without SQL and --file it is read from the standard
-input or, on a terminal, asked for. SQL uses no files but INPUT and, with
-COPY ... TO, new ones.`,
+converted first. It has the tables of "tpconvert tables" and the functions and
+operators of Trace Processor. SQL is DuckDB's; several statements are separated
+by semicolons. Without SQL and --file, statements are read from the standard
+input, at a prompt if it is a terminal. SQL can read INPUT only, and write new
+files with COPY ... TO.`,
 		Example: `  tpconvert query out/ 'SELECT name, count(*) FROM slice GROUP BY name'
   tpconvert query --format csv --file report.sql trace.json.gz
   tpconvert query trace.duckdb`,
@@ -56,7 +56,7 @@ COPY ... TO, new ones.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.file, "file", "", "file with the SQL")
 	flags.StringVar(&o.format, "format", "table", "format of the rows: "+strings.Join(rowFormats, ", "))
-	flags.BoolVar(&o.perfetto, "perfetto", false, "take SQL as PerfettoSQL of Trace Processor v58, print CSV as it does, and take an empty file for a trace without rows")
+	flags.BoolVar(&o.perfetto, "perfetto", false, "SQL is PerfettoSQL of Trace Processor v58; CSV is printed as it does, and an empty file is a trace without rows")
 	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
 	flags.BoolVar(&o.writes, "allow-writes", false, "let SQL read and write any file, attach databases, load extensions and change settings")
 	o.read.register(flags)
@@ -103,11 +103,11 @@ func (q *query) run(ctx context.Context, input string, args []string) error {
 	return q.all(ctx, *text)
 }
 
-// text is the SQL to run, nil if it is to be asked for.
+// text returns the SQL to run, nil if the user is to be prompted for it.
 func (q *query) text(input string, args []string) (*string, error) {
 	switch {
 	case len(args) > 0 && q.options.file != "":
-		return nil, usageError{errors.New("there is SQL both in the command line and in --file")}
+		return nil, usageError{errors.New("there is SQL both on the command line and in --file")}
 	case len(args) > 0:
 		return &args[0], nil
 	case q.options.file != "":
@@ -124,7 +124,7 @@ func (q *query) text(input string, args []string) (*string, error) {
 	return &text, err
 }
 
-// attach makes the tables of the input known. Drop removes what it left on disk.
+// attach makes the tables of the input available. drop removes its temporary files.
 func (q *query) attach(ctx context.Context, input string) (drop func(), err error) {
 	scratch, remove, err := export.Temporary("tpconvert-query-")
 	if err != nil {
@@ -184,10 +184,10 @@ func (q *query) attachFile(ctx context.Context, path string) error {
 	return q.ready(ctx, folders...)
 }
 
-// demangleFunction is what demangle calls instead of looking symbols up.
+// demangleFunction is what demangle calls, in place of looking symbols up in tables.
 const demangleFunction = "_demangle"
 
-// ready lets statements see the tables, whose files are in the folders, and make their own in memory.
+// ready lets statements see the tables, whose files are in the folders, and create their own tables in memory.
 func (q *query) ready(ctx context.Context, folders ...string) error {
 	if err := addFunctions(q.db.conn); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (q *query) ready(ctx context.Context, folders ...string) error {
 	return err
 }
 
-// modules are the files of PerfettoSQL's modules, nil if there are none.
+// modules returns the files of PerfettoSQL's modules, nil if there are none.
 func (q *query) modules() fs.FS {
 	if q.options.stdlib == "" {
 		return nil
@@ -227,7 +227,7 @@ func isDuckDB(path string) bool {
 	return err == nil && string(head[8:]) == "DUCK"
 }
 
-// convert converts a trace without saying so.
+// convert converts a trace without a summary.
 func (q *query) convert(ctx context.Context, trace, out string) error {
 	r := &run{ui: unsummed{q.ui}, out: out, options: convertOptions{
 		format: export.Parquet, compression: "snappy", rowGroupRows: table.DefaultChunkRows,
@@ -299,7 +299,7 @@ func (q *query) show(ctx context.Context, text string) error {
 			}
 		}
 	}
-	if word != "PRAGMA" && word != "EXPLAIN" { // which cannot stand in a query
+	if word != "PRAGMA" && word != "EXPLAIN" { // neither can be part of a query
 		text = readable(text, columns)
 	}
 	rows, err := q.db.conn.QueryContext(ctx, text)

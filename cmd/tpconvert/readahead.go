@@ -14,8 +14,8 @@ const (
 	blocksAhead = 4
 )
 
-// readAhead reads an input on a goroutine of its own, some blocks ahead of the
-// parser, and hashes it there.
+// readAhead reads and hashes an input on its own goroutine, some blocks ahead of the
+// parser.
 type readAhead struct {
 	ctx    context.Context
 	taken  *atomic.Int64 // counts the bytes that Read gave out
@@ -28,8 +28,8 @@ type readAhead struct {
 	digest hash.Hash
 }
 
-// newReadAhead starts to read r. Reading ends with the error of ctx once that
-// is done, even while r blocks.
+// newReadAhead starts to read r. Reading ends with the error of ctx once ctx is
+// done, even while r blocks.
 func newReadAhead(ctx context.Context, r io.Reader, taken *atomic.Int64) *readAhead {
 	a := &readAhead{
 		ctx:    ctx,
@@ -92,7 +92,7 @@ func (a *readAhead) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// sum reads what is left of the input and returns the size of it all in bytes
+// sum reads the rest of the input, and returns the size of the whole input in bytes
 // and its SHA-256 in hexadecimal.
 func (a *readAhead) sum() (int64, string, error) {
 	if _, err := io.Copy(io.Discard, a); err != nil {

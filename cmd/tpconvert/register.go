@@ -32,13 +32,13 @@ func newRegisterCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "register [flags] OUT FILE",
 		Short: "Make a DuckDB file with the tables of a dataset and the functions of Trace Processor",
-		Long: `Make a DuckDB file in which every table of the dataset OUT is there, with the
-functions and operators of Trace Processor. Any DuckDB client opens it; the
-tables are views of the Parquet files unless --materialize is given.
+		Long: `Make a DuckDB file with every table of the dataset OUT and the functions and
+operators of Trace Processor. Any DuckDB client can open it. The tables are
+views of the Parquet files unless --materialize is given.
 
 DuckDB resolves relative paths against the working folder of the process that
-queries, or its setting file_search_path: with --paths relative, go to FILE's
-folder before you open it. FILE is written whole or not at all.`,
+queries, or its setting file_search_path. With --paths relative, change to the
+folder of FILE before you open it. FILE is written whole or not at all.`,
 		Example: `  tpconvert register out/ trace.duckdb
   duckdb trace.duckdb "SELECT name, dur FROM slice ORDER BY dur DESC LIMIT 10"`,
 		Args: arguments(cobra.ExactArgs(2)),
@@ -70,7 +70,7 @@ func (o *registerOptions) registerFile(ctx context.Context, out, file string) er
 			return err
 		}
 	}
-	// Others may register at the same time: each has a draft, and the last to end gives the file its rows.
+	// Several processes may register at once: each writes a draft, and the last one to finish wins.
 	prefix := "." + filepath.Base(file) + ".tpconvert-"
 	if err := export.Sweep(folder, prefix, nil); err != nil {
 		return err
@@ -86,8 +86,8 @@ func (o *registerOptions) registerFile(ctx context.Context, out, file string) er
 	return errors.Join(os.Rename(draft, file), stage.Remove())
 }
 
-// writeDatabase writes a DuckDB file with the dataset, which the file's views find at path, if that is relative, from
-// the folder.
+// writeDatabase writes a DuckDB file with the dataset. The views of the file find it at path, which may be relative to the
+// folder.
 func writeDatabase(ctx context.Context, file, folder string, dataset *storedDataset, path string, materialize bool) error {
 	d, err := openDatabase(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func writeDatabase(ctx context.Context, file, folder string, dataset *storedData
 	return d.detach(ctx)
 }
 
-// admit checks the options, and that the DuckDB file can be made: it is new, or may be replaced.
+// admit checks the options, and that the DuckDB file is new or may be replaced.
 func (o *registerOptions) admit(ctx context.Context, file string) error {
 	if o.paths != "absolute" && o.paths != "relative" {
 		return usageError{fmt.Errorf("--paths %q: want absolute or relative", o.paths)}
@@ -128,7 +128,7 @@ func (o *registerOptions) admit(ctx context.Context, file string) error {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	// DuckDB would take another registration that looks at the file for one that has it open.
+	// DuckDB reports a lock if another registration is just checking the file.
 	unlock, err := export.LockFolder(filepath.Dir(file))
 	if err != nil {
 		return err

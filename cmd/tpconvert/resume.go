@@ -11,15 +11,15 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 )
 
-// job is a trace to convert, with the other files that have its content.
+// job is a trace to convert, with the other files of the same content.
 type job struct {
 	path string
 	also []export.Source
 	conversion
 }
 
-// sourceOf tells which file is at a path, and whether it is one that can be read
-// more than once.
+// sourceOf identifies the file at a path, and reports whether it can be read more than
+// once.
 func sourceOf(path string) (export.Source, bool) {
 	info, err := os.Stat(path)
 	if path == standardInput || path == mergedTraces || err != nil || !info.Mode().IsRegular() {
@@ -36,9 +36,9 @@ func absolute(path string) string {
 	return path
 }
 
-// plan makes jobs of the traces that are to be converted. What the dataset has is
-// left out, by path, size and time or else by content, as is what has the content
-// of another input. Only files that have the size of another are read for that.
+// plan makes jobs of the traces to convert. It leaves out traces that the dataset has,
+// by path, size and time or else by content, and inputs with the content of another.
+// Only files of equal size are read to compare them.
 func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []conversion, err error) {
 	if r.dataset == nil {
 		return []*job{{path: paths[0]}}, nil, nil

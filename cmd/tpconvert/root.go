@@ -19,11 +19,11 @@ One TRACE gives OUT/<table>.parquet. Several, or a folder of them, give
 OUT/trace_id=<id>/<table>.parquet; --append makes or takes such a dataset for
 one TRACE too. TRACE may be "-", the standard input.
 
-OUT appears whole or not at all; one that exists is left alone unless --force
-is given. In a dataset of many, each trace appears whole, and what is there
-already, the same file or the same content, is not converted again.
+OUT appears whole or not at all. If it exists, it is only replaced with --force.
+In a dataset of many traces, each trace appears whole; a trace that it already
+has, by file or by content, is not converted again.
 
-Every flag can be set by an environment variable too: --row-group-rows by
+Every flag can also be set by an environment variable: --row-group-rows by
 TPCONVERT_ROW_GROUP_ROWS, and so on.
 
 Exit codes:
@@ -31,9 +31,9 @@ Exit codes:
     0    done
     1    failure, or data was lost and --strict is given
     2    wrong usage
-    3    some of several traces could not be converted; the others are there
-    4    the input is bad: trying again will not help
-    130  interrupted; the error says what is there`
+    3    some of several traces could not be converted; the others were
+    4    the input is damaged or in an unknown format: do not try again
+    130  interrupted; the error says what was finished`
 
 func newRootCommand(ui *uiOptions) *cobra.Command {
 	root := newConvertCommand(ui)
@@ -63,7 +63,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 	return root
 }
 
-// guardComments puts a space before SQL that begins with a comment, which would be taken for a flag.
+// guardComments puts a space before SQL that begins with a comment, which looks like a flag.
 func guardComments(args []string) []string {
 	guarded := slices.Clone(args)
 	for i, arg := range args {
@@ -74,7 +74,7 @@ func guardComments(args []string) []string {
 	return guarded
 }
 
-// environmentName is the variable that stands for a flag.
+// environmentName returns the environment variable for a flag.
 func environmentName(flag string) string {
 	return "TPCONVERT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }

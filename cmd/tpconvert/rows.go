@@ -23,7 +23,7 @@ type column struct {
 	kind kind
 }
 
-// kind is how a column's values come to Go: nil or
+// kind says which Go values a column has: nil or
 type kind int
 
 const (
@@ -40,7 +40,7 @@ const (
 // number reports whether the values are numbers.
 func (k kind) number() bool { return k <= kindReal }
 
-// readable is a query for the same rows as that of the text, with types that database/sql can take.
+// readable returns a query for the same rows, with types that database/sql can scan.
 func readable(text string, columns []column) string {
 	var names, values []string
 	for i, c := range columns {
@@ -63,7 +63,7 @@ func readable(text string, columns []column) string {
 	return fmt.Sprintf("SELECT %s FROM (%s\n) AS _rows(%s)", strings.Join(values, ", "), text, strings.Join(names, ", "))
 }
 
-// eachRow calls row with the values of each row, which it must not keep.
+// eachRow calls row with the values of each row. They must not be kept.
 func eachRow(rows *sql.Rows, columns []column, row func([]any) error) error {
 	values, targets := make([]any, len(columns)), make([]any, len(columns))
 	for i := range values {
@@ -83,7 +83,7 @@ func eachRow(rows *sql.Rows, columns []column, row func([]any) error) error {
 	return rows.Err()
 }
 
-// value is what database/sql gave as the kind has it.
+// value converts a value of database/sql to the Go type of the kind.
 func (k kind) value(v any) any {
 	switch v := v.(type) {
 	case int8:
@@ -106,7 +106,7 @@ func (k kind) value(v any) any {
 	return v
 }
 
-// fromJSON is the value of JSON text, which stays if it is nested.
+// fromJSON returns the value of JSON text, or the text itself if it is nested.
 func fromJSON(text string) any {
 	var s string
 	switch {
@@ -136,7 +136,7 @@ var rowFormats = []string{"table", "csv", "json", "ndjson", "parquet", "arrow", 
 
 func isBinary(format string) bool { return format == "parquet" || format == "arrow" }
 
-// checkRowFormat rejects a format that there is not, or that the output cannot take.
+// checkRowFormat rejects a format that does not exist or that the output cannot take.
 func checkRowFormat(format string, out io.Writer) error {
 	if !slices.Contains(rowFormats, format) {
 		return usageError{fmt.Errorf("--format %q: want one of %s", format, strings.Join(rowFormats, ", "))}
@@ -168,7 +168,7 @@ func newRowWriter(format string, out io.Writer, columns []column) (rowWriter, er
 	}
 }
 
-// terminalWidth is how many characters a line takes, 0 if there is no limit.
+// terminalWidth returns the number of characters in a line, 0 if there is no limit.
 func terminalWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -178,7 +178,7 @@ func terminalWidth(w io.Writer) int {
 	return 0
 }
 
-// cellText is a value as text.
+// cellText returns a value as text.
 func cellText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -198,7 +198,7 @@ func cellText(v any) string {
 	}
 }
 
-// formatReal writes a number so that it is seen to be real, without an exponent where it is short.
+// formatReal writes a number so that it looks like a real number, without an exponent if it is short.
 func formatReal(v float64) string {
 	size := math.Abs(v)
 	switch {
@@ -212,7 +212,7 @@ func formatReal(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// jsonWriter writes an object a row.
+// jsonWriter writes one object per row.
 type jsonWriter struct {
 	out                  io.Writer
 	columns              []column
@@ -246,7 +246,7 @@ func (w *jsonWriter) end() error {
 	return err
 }
 
-// appendJSON appends a value; what JSON has no word for becomes text.
+// appendJSON appends a value; values that JSON cannot express become text.
 func appendJSON(b []byte, v any) []byte {
 	switch x := v.(type) {
 	case []byte:

@@ -16,7 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// arrowTypes are the types of the columns in Parquet and Arrow files. What has no type of its own there is text.
+// arrowTypes are the types of columns in Parquet and Arrow files. Other kinds are text there.
 var arrowTypes = map[kind]arrow.DataType{
 	kindInteger: arrow.PrimitiveTypes.Int64,
 	kindHuge:    arrow.PrimitiveTypes.Float64,
@@ -43,7 +43,7 @@ func parquetSink(out io.Writer, schema *arrow.Schema) (recordSink, error) {
 	return pqarrow.NewFileWriter(schema, out, properties, pqarrow.DefaultWriterProps())
 }
 
-// arrowWriter writes rows as records, each a row group or a batch.
+// arrowWriter writes rows as records. Each is a row group or a batch.
 type arrowWriter struct {
 	sink    recordSink
 	columns []column

@@ -11,7 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
-// csvWriter writes RFC 4180, NULL as an empty field.
+// csvWriter writes CSV by RFC 4180, with NULL as an empty field.
 type csvWriter struct {
 	csv    *csv.Writer
 	fields []string
@@ -37,7 +37,7 @@ func (w *csvWriter) end() error {
 	return w.csv.Error()
 }
 
-// perfettoWriter writes CSV as the shell of Trace Processor does: text in quotes that it may contain too.
+// perfettoWriter writes CSV like the shell of Trace Processor: text is quoted, but quotes in it are not escaped.
 type perfettoWriter struct{ out io.Writer }
 
 func newPerfettoWriter(out io.Writer, columns []column) (*perfettoWriter, error) {
@@ -117,7 +117,7 @@ func (w *markdownWriter) row(values []any) error {
 
 func (w *markdownWriter) end() error { return nil }
 
-// tableWriter writes a table for people. The first rows say how wide the columns are.
+// tableWriter writes a table for people. The first rows determine the widths of the columns.
 type tableWriter struct {
 	out     io.Writer
 	columns []column
@@ -127,13 +127,13 @@ type tableWriter struct {
 	rows    int
 }
 
-// measuredRows is the number of rows that say how wide the columns are.
+// measuredRows is the number of rows that determine the widths of the columns.
 const measuredRows = 1000
 
-// leastWidth is the width below which no column is cut.
+// leastWidth is the width below which columns are not cut.
 const leastWidth = 6
 
-// oneLine is text for a cell of a table.
+// oneLine returns text for a cell of a table.
 func oneLine(text string) string { return strings.ReplaceAll(printable(text), "\n", `\n`) }
 
 func (w *tableWriter) row(values []any) error {
@@ -169,7 +169,7 @@ func (w *tableWriter) end() error {
 	return err
 }
 
-// begin writes the head and the rows that have been waiting.
+// begin writes the header and the rows that waited for it.
 func (w *tableWriter) begin() error {
 	head, rule := make([]string, len(w.columns)), make([]string, len(w.columns))
 	w.widths = make([]int, len(w.columns))
@@ -192,7 +192,7 @@ func (w *tableWriter) begin() error {
 	return nil
 }
 
-// fit takes from the widest columns until the line fits the terminal.
+// fit narrows the widest columns until the line fits the terminal.
 func (w *tableWriter) fit() {
 	total := 2 * (len(w.widths) - 1)
 	for _, width := range w.widths {

@@ -19,10 +19,10 @@ import (
 // progressInterval is the time between two reports of progress.
 const progressInterval = 200 * time.Millisecond
 
-// errDataLost fails a run in which data was lost, if --strict asks for that.
+// errDataLost fails a run with --strict in which data was lost.
 var errDataLost = errors.New("data was lost")
 
-// failedError says that of several traces some could not be converted.
+// failedError says that some traces could not be converted.
 type failedError struct {
 	errs []error
 	of   int
@@ -32,12 +32,12 @@ func (e *failedError) Error() string {
 	return fmt.Sprintf("%s of %s traces could not be converted", count.String(len(e.errs)), count.String(e.of))
 }
 
-// badInput reports whether the input is at fault every time.
+// badInput reports whether every failure is the fault of the input.
 func (e *failedError) badInput() bool {
 	return !slices.ContainsFunc(e.errs, func(err error) bool { return !format.BadInput(err) })
 }
 
-// interruptedError tells what is there after an interruption.
+// interruptedError says what was finished before an interruption.
 type interruptedError struct {
 	out           string
 	many          bool
@@ -48,7 +48,7 @@ func (e *interruptedError) Error() string {
 	if !e.many || e.committed == 0 {
 		return "interrupted: nothing was written to " + e.out
 	}
-	return fmt.Sprintf("interrupted: %s of %s traces are in %s; the same command goes on with the others",
+	return fmt.Sprintf("interrupted: %s of %s traces are in %s; the same command continues with the others",
 		count.String(e.committed), count.String(e.of), e.out)
 }
 
@@ -70,7 +70,7 @@ type run struct {
 	committing sync.WaitGroup
 }
 
-// convert converts the traces, and those in folders among them, to the dataset.
+// convert converts traces, and the traces in folders, to the dataset.
 func (r *run) convert(ctx context.Context, traces []string) error {
 	begun := time.Now()
 	paths, err := expandFolders(traces, leftOut(r.ui))
@@ -138,7 +138,7 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 	return r.strict(conversions)
 }
 
-// openTarget prepares the target and returns what ends the work on it.
+// openTarget prepares the target and returns the function that finishes it.
 func (r *run) openTarget(many bool) (func(), error) {
 	r.writers = map[*export.Writer]struct{}{}
 	o, err := r.options.export()
@@ -157,7 +157,7 @@ func (r *run) openTarget(many bool) (func(), error) {
 	return dataset.Close, nil
 }
 
-// strict returns an error if data was lost and that matters.
+// strict returns an error if data was lost and --strict is given.
 func (r *run) strict(conversions []conversion) error {
 	var lost []lostCount
 	for _, c := range conversions {
@@ -173,8 +173,8 @@ func (r *run) strict(conversions []conversion) error {
 	return fmt.Errorf("%w: %s", errDataLost, describeLost(lost))
 }
 
-// watch reports progress. It returns true once the run is finished, and false
-// if it is interrupted before that.
+// watch reports progress. It returns true once the run is finished, and false if it
+// is interrupted before.
 func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Time, jobs []*job) bool {
 	total := totalSize(jobs)
 	tick := time.NewTicker(progressInterval)
@@ -196,8 +196,8 @@ func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Ti
 	}
 }
 
-// all converts the traces, as many at a time as there are workers, and those that
-// are put off one by one after them. It returns the errors of those that failed.
+// all converts the traces, as many at a time as there are workers, and then postponed
+// ones, one by one. It returns the errors of those that failed.
 func (r *run) all(ctx context.Context, jobs []*job, workers int) []error {
 	errs := make([]error, len(jobs))
 	slots := make(chan struct{}, workers)
@@ -218,7 +218,7 @@ func (r *run) all(ctx context.Context, jobs []*job, workers int) []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// attempt converts a trace and tells how that went, unless it is put off.
+// attempt converts a trace and reports how it went, unless the trace is postponed.
 func (r *run) attempt(ctx context.Context, j *job) error {
 	begun := time.Now()
 	j.Trace = j.path
@@ -286,8 +286,8 @@ func (r *run) one(ctx context.Context, j *job) error {
 	return nil
 }
 
-// elsewhere takes a trace that another run, or another input, has put there
-// meanwhile for one that is known. Other errors it returns.
+// elsewhere marks a trace as known if another run or input has added it meanwhile. It
+// returns any other error.
 func (r *run) elsewhere(err error, j *job, m *export.Manifest) error {
 	if r.dataset == nil || !errors.Is(err, export.ErrExists) {
 		return err
@@ -306,7 +306,7 @@ func (r *run) elsewhere(err error, j *job, m *export.Manifest) error {
 	return nil
 }
 
-// begin opens a writer that abort drops, until end.
+// begin opens a writer that abort drops until end takes it back.
 func (r *run) begin(ctx context.Context) (*export.Writer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -332,8 +332,8 @@ func (r *run) end(w *export.Writer) bool {
 	return ours
 }
 
-// abort drops what is not complete, without waiting for the parsers. Writers at
-// their last step come to its end.
+// abort drops incomplete writers without waiting for the parsers. Writers in their
+// last step finish it.
 func (r *run) abort() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,17 +13,17 @@ import (
 	"unicode"
 )
 
-// sandbox keeps the SQL of a query from files other than the data: DuckDB denies access to all but the folders that it is
-// told of, and what could write in those, or without being asked, is refused before DuckDB sees it.
+// sandbox limits the SQL of a query to the files of the data. DuckDB denies access outside the allowed folders. Statements
+// that could write in these folders, or change what is allowed, are refused before DuckDB sees them.
 type sandbox struct {
 	scratch string // a folder of our own
 	copies  int
 }
 
-// errDenied is wrapped when SQL wants what needs --allow-writes.
+// errDenied is wrapped by the errors of SQL that needs --allow-writes.
 var errDenied = errors.New("--allow-writes lets SQL use other files")
 
-// close lets the database use no files outside of the folders from now on, and keeps its settings.
+// close denies the database all files outside the folders from now on, and locks its settings.
 func (s *sandbox) close(ctx context.Context, d *database, folders []string) error {
 	var list []string
 	for _, folder := range append(folders, s.scratch) {

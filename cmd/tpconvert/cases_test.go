@@ -161,7 +161,7 @@ func newCaseDatabase(t *testing.T) *database {
 	if err := db.attach(t.Context(), "", ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlfuncs.Register(t.Context(), db.conn, sqlfuncs.Dataset{NoComments: true}, true); err != nil {
+	if err := sqlfuncs.Register(t.Context(), db.conn, sqlfuncs.Dataset{}, true); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.exec(t.Context(), caseMacros...); err != nil {

@@ -8,29 +8,29 @@ MUTATE      ?= 5m
 BENCHSIZES  ?= 1GB 500MB
 MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
-# Tests of what SQL answers: they take long under the race detector and share nothing among goroutines.
+# Tests of SQL results: they are slow under the race detector and share nothing between goroutines.
 ONETHREAD    = ^Test(Cases|DocumentedQueries|Flamegraph|ProfileTop)
 
 .PHONY: build generate test lint fmt unit race fuzz smoke conformance conformance-update faults soak clients clients-newest bench bench-memory pgo man clean
 
-# What cmd/tpconvert/default.pgo makes faster it does not change, and the compiler
-# takes long over it.
+# default.pgo makes the command faster and changes nothing else, but compiling with it
+# takes long.
 test lint unit race fuzz smoke conformance clients generate faults soak: export GOFLAGS := -pgo=off $(GOFLAGS)
 
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert
 
-test: lint unit race fuzz smoke ## everything that must hold
-	$(MAKE) -j2 clients conformance # each of them uses one core for long
+test: lint unit race fuzz smoke ## all checks of a change
+	$(MAKE) -j2 clients conformance # clients use one core, and wait for the network
 
-lint: ## formatting, vet, staticcheck, and that all builds without a C compiler
+lint: ## formatting, vet, staticcheck, and the build without a C compiler
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
 	@$(GO) tool pprof -top cmd/tpconvert/default.pgo >/dev/null 2>&1 || { echo "cmd/tpconvert/default.pgo is no profile"; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	CGO_ENABLED=0 $(GO) build -o bin/tpconvert-nocgo ./cmd/tpconvert
 
-generate: ## what is written from declarations: docs/tables.md and the list of field ids
+generate: ## generated files: docs/tables.md, the list of field ids, what is known of Perfetto
 	$(GO) generate ./...
 
 fmt: ## format the code
@@ -39,14 +39,14 @@ fmt: ## format the code
 unit: ## tests
 	$(GO) test $(TESTFLAGS) ./...
 
-race: ## tests of what is concurrent, with the race detector
+race: ## tests of concurrent code, with the race detector
 	$(GO) test -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/proto/families ./internal/handoff
 	$(GO) test -race -short $(TESTFLAGS) ./sort ./model/...
 
 fuzz: ## each fuzz target for FUZZTIME
 	GO=$(GO) .ci/fuzz $(FUZZTIME)
 
-faults: build ## kills, injected errors, full disks, rivals: nothing half is visible, every rerun ends complete
+faults: build ## kills, injected errors, full disks, rival processes: nothing partial is visible, every rerun completes
 	.ci/faults $(KILLS)
 	$(GO) test -run '^TestMutations$$' -timeout 0 ./ingest -mutate $(MUTATE)
 
@@ -54,10 +54,10 @@ soak: ## every fuzz target and damaged traces for SOAKTIME each
 	.ci/fuzz $(SOAKTIME)
 	$(GO) test -run '^TestMutations$$' -timeout 0 ./ingest -mutate $(SOAKTIME)
 
-smoke: build ## the main job, as the README has it
+smoke: build ## the conversion in the README
 	.ci/smoke
 
-conformance: build ## no trace may score less, nor fewer diff tests pass, than in .ci/conformance.tsv, difftests.tsv and modules.tsv
+conformance: build ## scores of traces and diff tests may not fall below .ci/conformance.tsv, difftests.tsv and modules.tsv
 	GO=$(GO) .ci/conformance $(SHARED)/conformance
 	GO=$(GO) .ci/difftests $(SHARED)/conformance
 	.ci/modules $(SHARED)/conformance
@@ -67,7 +67,7 @@ conformance-update: build ## raise the levels
 	GO=$(GO) .ci/difftests $(SHARED)/conformance update
 	.ci/modules $(SHARED)/conformance update
 
-clients: build ## read datasets and DuckDB files with what people read them with, as PyPI has it
+clients: build ## read datasets and DuckDB files with pinned versions of Python packages
 	@if command -v python3 >/dev/null; then \
 	.ci/python .ci/readback.py bin/tpconvert testdata/chromium.json.gz testdata/go_heap.pb.gz && .ci/duckdbs bin/tpconvert && \
 	docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz && DUCKDB=1.5.5 docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz; \
@@ -77,16 +77,16 @@ clients-newest: ## the same with the newest version of each client
 	rm -rf bin/venv-newest
 	NEWEST=1 $(MAKE) clients
 
-bench: build ## benchmarks, and the whole command on a generated trace of each kind, JSON beside DuckDB
+bench: build ## Go benchmarks, then the whole command on a generated trace of each kind, JSON against DuckDB
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
 	$(GO) build -o bin/tracegen ./cmd/tracegen
 	.ci/python .ci/bench.py bin/tpconvert bin/tracegen $(BENCHSIZES)
 
-bench-memory: build ## peak memory for traces that name very many things, or large ones
+bench-memory: build ## peak memory for traces with very many, or very large, names and args
 	$(GO) build -o bin/tracegen ./cmd/tracegen
 	.ci/python .ci/bench_memory.py bin/tpconvert bin/tracegen $(MEMORYCOUNTS)
 
-pgo: ## the profile that the compiler optimizes for, cmd/tpconvert/default.pgo, of a trace of each kind
+pgo: ## record the profile that the compiler optimizes for, cmd/tpconvert/default.pgo, on a trace of each kind
 	$(GO) build -o bin/tracegen ./cmd/tracegen
 	rm -rf bin/traces && mkdir -p bin/traces
 	for kind in json track-event ftrace-proto ftrace fuchsia; do bin/tracegen --format $$kind --size 100MB bin/traces/$$kind || exit 1; done

@@ -21,6 +21,7 @@ type graph struct {
 	cleaners []cleaner
 	thunks   map[uint64]uint64 // the registries of cleaners' thunks
 	blobs    int64
+	dangling *model.Unread // references, nil if there are none
 
 	valueField, offsetField, countField, coderField model.StringID
 	referentField, thunkField                       model.StringID
@@ -234,6 +235,7 @@ func (g *graph) refer(owner int32, name model.StringID, target uint64, dangling 
 		owned = number
 		typ = g.types[number]
 	} else if !dangling {
+		g.dangle()
 		return
 	}
 	g.in.File.Count(model.StatHprofReferenceCounter)
@@ -244,6 +246,14 @@ func (g *graph) refer(owner int32, name model.StringID, target uint64, dangling 
 		g.fields[key] = number
 	}
 	g.dump.Refer(owner, owned, number)
+}
+
+// dangle counts a reference to an object that is not in the dump, and that is left out.
+func (g *graph) dangle() {
+	if g.dangling == nil {
+		g.dangling = g.in.File.Unread(model.StatUnreadFact, model.None, "dangling reference")
+	}
+	g.dangling.Add(model.LogEntry{TS: g.ts, HasTS: true})
 }
 
 // instance stores the fields of an instance.
@@ -331,6 +341,8 @@ func (g *graph) elements(o *object, number int32) {
 		if _, known := g.numbers[target]; known {
 			name = append(strconv.AppendInt(append(name[:0], '['), int64(i), 10), ']')
 			g.refer(number, g.in.Store.Strings.InternBytes(name), target, false)
+		} else if target != 0 {
+			g.dangle()
 		}
 	}
 }

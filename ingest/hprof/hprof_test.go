@@ -137,6 +137,9 @@ func TestDanglingReferences(t *testing.T) {
 	tables := ingesttest.MustRead(t, "x.hprof", data)
 	tables.Want(t, "heap_graph_object", "self_size", "0", "800008")
 	tables.Want(t, "heap_graph_reference", "id")
+	if got := strings.Join(tables.Rows("stats", "value", "description"), ", "); !strings.Contains(got, "100000|dangling references are not read") {
+		t.Error(got)
+	}
 }
 
 func TestRefused(t *testing.T) {

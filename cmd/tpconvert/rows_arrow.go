@@ -9,9 +9,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -36,11 +33,6 @@ type recordSink interface {
 
 func arrowSink(out io.Writer, schema *arrow.Schema) (recordSink, error) {
 	return ipc.NewFileWriter(out, ipc.WithSchema(schema))
-}
-
-func parquetSink(out io.Writer, schema *arrow.Schema) (recordSink, error) {
-	properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Zstd))
-	return pqarrow.NewFileWriter(schema, out, properties, pqarrow.DefaultWriterProps())
 }
 
 // arrowWriter writes rows as records. Each is a row group or a batch.

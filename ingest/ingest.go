@@ -33,6 +33,9 @@ type Options struct {
 	Context context.Context
 	// Sorted is told how far the events are, unless it is nil.
 	Sorted *sort.Progress
+	// At reads the bytes of the trace at any place. It is nil if they come in their order
+	// only; archives are copied then.
+	At io.ReaderAt
 	// Formats to choose from; nil means all.
 	Formats []*format.Format
 	// Detected is told the format of each file in the input as it is found.
@@ -80,6 +83,7 @@ type reading struct {
 	store     *model.Store
 	sorter    *sort.Sorter
 	files     []*model.File
+	input     *counter
 	uuid      string // of the trace, unless it says one itself
 	several   bool   // there is more than one trace in the input
 	traces    int    // that were or are being read
@@ -116,6 +120,9 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		return &format.Error{File: from.shown, Offset: 0, Err: fmt.Errorf("files in files, %d deep: %w", len(from.parents), format.ErrUnsupported)}
 	}
 	counted := &counter{r: r}
+	if from.parent == nil {
+		rd.input = counted
+	}
 	buffered := bufio.NewReaderSize(counted, format.HeadBytes)
 	head, err := buffered.Peek(format.HeadBytes)
 	if err != nil && err != io.EOF {
@@ -174,6 +181,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		Alone:     !rd.several,
 		Beside:    rd.beside,
 		Shared:    rd.shared,
+		Taken:     func() int64 { return rd.input.n },
 		TempDir:   rd.options.TempDir,
 		Crop:      rd.options.Crop,
 		Member: func(name string, r io.Reader) error {
@@ -185,16 +193,20 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		Members: func(members []format.Member) error { return rd.members(inside, members) },
 		AtEnd:   func(f func() error) { rd.atEnd = append(rd.atEnd, f) },
 	}
+	if from.parent == nil {
+		in.At = rd.options.At
+	}
 	in.Embedded = func(name string, r io.Reader) error {
 		i := slices.IndexFunc(rd.options.Formats, func(f *format.Format) bool { return f.Name == name })
 		if i < 0 {
 			return format.ErrUnsupported
 		}
 		embedded := *in
-		embedded.Reader, embedded.Part = r, true
+		embedded.Reader, embedded.At, embedded.Part = r, nil, true
 		return rd.options.Formats[i].Read(&embedded)
 	}
 	err = f.Read(in)
+	in.Reader = nil // parsers may keep the rest of the input until the end, its buffers would add up
 	file.SetSize(counted.n - int64(buffered.Buffered()))
 	if counted.cut {
 		file.SetStat(model.StatTruncatedInput, model.None, 1)

@@ -124,6 +124,7 @@ func (r *traceReader) readFile(ctx context.Context, path string, sink table.Sink
 		Sorted:  &now.sorted,
 		Context: ctx,
 		Crop:    r.crop,
+		At:      atAnyPlace(file),
 		Detected: func(file, format string) {
 			r.ui.Message(slog.LevelInfo, path, fmt.Sprintf("%s is %s", file, format))
 		},
@@ -151,6 +152,18 @@ func (r *traceReader) open(path string) (io.ReadCloser, error) {
 		return io.NopCloser(io.NewSectionReader(r.merged, 0, r.merged.Size())), nil
 	}
 	return os.Open(path)
+}
+
+// atAnyPlace returns the file if it can be read at any place, else nil.
+func atAnyPlace(file io.ReadCloser) io.ReaderAt {
+	f, ok := file.(*os.File)
+	if !ok {
+		return nil
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return f
 }
 
 // traceName is a trace's own name, without the folder that it happens to be in.

@@ -11,8 +11,8 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/spool"
 )
 
-// store is an archive in a file: members are not read in the order in which they
-// are in it.
+// store is an archive that can be read at any place: members are not read in the order in
+// which they are in it.
 type store struct{ *spool.File }
 
 // fault is the error of the file if there is one, else that of what is in it.

@@ -8,6 +8,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +19,10 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+	"github.com/tpconvert/tpconvert/model"
 )
 
 // member is a file to put into an archive.
@@ -198,6 +204,10 @@ func TestBadArchives(t *testing.T) {
 	damaged := zipped(t, zip.Deflate, member{"a.txt", systrace}, member{"b.log", build("b")})
 	damaged[bytes.Index(damaged, []byte("PK\x01\x02"))+16] ^= 0xff // the checksum of the first
 	tarball := tarred(t, tar.FormatPAX, member{"a.log", build("a")}, member{"b.log", strings.Repeat(build("b"), 100)})
+	var endless bytes.Buffer
+	if err := tar.NewWriter(&endless).WriteHeader(&tar.Header{Name: "a.log", Size: math.MaxInt64, Format: tar.FormatGNU}); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		data  []byte
 		kind  error
@@ -205,6 +215,7 @@ func TestBadArchives(t *testing.T) {
 	}{
 		"cut ZIP":         {whole[:len(whole)-30], format.ErrCorrupt, "central directory"},
 		"cut tar":         {tarball[:3000], format.ErrCorrupt, "cut off"},
+		"endless tar":     {endless.Bytes(), format.ErrCorrupt, "cut off"},
 		"encrypted":       {encrypted, format.ErrUnsupported, "encrypted"},
 		"nothing in it":   {zipped(t, zip.Store, member{".hidden", "x"}), format.ErrEmpty, "no files"},
 		"unknown members": {zipped(t, zip.Store, member{"a.txt", "hello"}), format.ErrUnknown, "a.txt"},
@@ -237,6 +248,46 @@ func overlapping() []byte {
 	tail[8], tail[10] = 2, 2
 	tail[12] = byte(2 * len(entry))
 	return slices.Concat(whole[:directory], entry, entry, tail)
+}
+
+// Names are but names: whatever path one is, the member is read as the others are.
+func TestNames(t *testing.T) {
+	names := []string{"../../up.log", "/absolute.log", `C:\drive\..\a.log`, strings.Repeat("a/", 1<<15-10) + "deep.log", "\xff\xfe.log", "same", "same"}
+	var members []member
+	for _, name := range names {
+		members = append(members, member{name, build("job")})
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	tables := ingesttest.MustRead(t, "x", zipped(t, zip.Deflate, members...))
+	if n := len(tables.Rows("slice", "id")); n != len(names) {
+		t.Errorf("%d slices of %d members", n, len(names))
+	}
+	tables.Want(t, "stats", "name", "invalid_utf8")
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+		t.Errorf("in the folder are %v, %v", files, err)
+	}
+}
+
+// An archive that can be read at any place needs no copy.
+func TestInPlace(t *testing.T) {
+	members := []member{{"b.log", build("b")}, {"a.zip", string(zipped(t, zip.Deflate, member{"a.log", build("a")}))}}
+	nowhere := ingest.Options{TempDir: filepath.Join(t.TempDir(), "missing")}
+	for name, data := range map[string][]byte{
+		"zip": zipped(t, zip.Store, members[0]), "tar": tarred(t, tar.FormatPAX, members[0]),
+		"an archive in it": zipped(t, zip.Store, members...), "in a gzip": gz(zipped(t, zip.Store, members[0])),
+	} {
+		inPlace := nowhere
+		inPlace.At = bytes.NewReader(data)
+		store := model.NewStore(model.Options{})
+		err := ingest.Read(store, "x", bytes.NewReader(data), inPlace)
+		if copies := name != "zip" && name != "tar"; copies != errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s, in place: %v", name, err)
+		}
+		if err := ingest.Read(store, "x", bytes.NewReader(data), nowhere); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s, in order: %v", name, err)
+		}
+	}
 }
 
 func TestManyMembers(t *testing.T) {

@@ -23,7 +23,7 @@ var Tar = &format.Format{
 }
 
 func readTar(in *format.Input) error {
-	file, err := spool.Copy(in, in.TempDir)
+	file, err := spool.Open(in)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func readTar(in *format.Input) error {
 		if header.Typeflag == tar.TypeDir || header.Typeflag == tar.TypeXGlobalHeader {
 			continue
 		}
-		if offset+header.Size > s.Size {
+		if header.Size > s.Size-offset {
 			return s.fault(errors.New("the archive is cut off"), s.Size)
 		}
 		members = append(members, format.Member{Name: header.Name, Size: header.Size, Modified: header.ModTime, Open: func() (io.ReadCloser, error) {

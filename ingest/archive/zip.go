@@ -24,7 +24,7 @@ var Zip = &format.Format{
 }
 
 func readZip(in *format.Input) error {
-	file, err := spool.Copy(in, in.TempDir)
+	file, err := spool.Open(in)
 	if err != nil {
 		return err
 	}

@@ -77,6 +77,11 @@ type Input struct {
 	// Alone is true unless the file is a member of an archive with others. Events of
 	// those may be older than any that was read.
 	Alone bool
+	// At reads the file's bytes at any place, for archives. It is nil if they come in their
+	// order only.
+	At io.ReaderAt
+	// Taken is how many bytes of the input that it is in, or is, were read so far.
+	Taken func() int64
 	// TempDir is where temporary files go; "" means the system's.
 	TempDir string
 

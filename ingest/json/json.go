@@ -35,5 +35,7 @@ func read(in *format.Input) error {
 	t.events = in.Sorter.NewStream(t.parser)
 	t.v8 = v8profile.New(in.Context, in.Sorter)
 	in.AtEnd(t.stacks)
-	return t.run()
+	err := t.run()
+	t.Reader = jsonlex.Reader{} // its buffer is not for the end
+	return err
 }

@@ -70,7 +70,7 @@ type tscClock struct {
 }
 
 func read(in *format.Input) error {
-	file, err := spool.Copy(in, in.TempDir)
+	file, err := spool.Open(in)
 	if err != nil {
 		return err
 	}

@@ -254,6 +254,8 @@ def terminate_while_committing(converter, testdata):
         with tempfile.TemporaryDirectory() as tmp:
             out = pathlib.Path(tmp) / "out"
             tracer = subprocess.Popen(strace("fsync:delay_enter=200000", converter, testdata / TRACES[0], out), stderr=subprocess.DEVNULL, start_new_session=True)
+            while not os.listdir(tmp) and tracer.poll() is None:
+                time.sleep(0.01)  # until it is at work, and so has its handlers of signals
             time.sleep(wait)
             children = subprocess.run(["ps", "--ppid", str(tracer.pid), "-o", "pid="], stdout=subprocess.PIPE, text=True).stdout.split()
             for child in children:

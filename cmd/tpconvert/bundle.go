@@ -70,7 +70,7 @@ FILE is written whole or not at all.`,
 				}
 			}
 			err = writeWhole(output, force, func(w io.Writer) error {
-				_, err := io.Copy(w, contextReader{cmd.Context(), io.NewSectionReader(reader.merged, 0, b.Bytes)})
+				_, err := io.Copy(w, contextReader{cmd.Context(), reader.merged.open()})
 				return err
 			})
 			if err != nil {

@@ -113,6 +113,16 @@ func (m *mergedFiles) Close() {
 	}
 }
 
+// open reads the archive.
+func (m *mergedFiles) open() io.ReadCloser {
+	return archiveReader{io.NewSectionReader(m, 0, m.Size())}
+}
+
+// archiveReader reads an archive whose files others close.
+type archiveReader struct{ *io.SectionReader }
+
+func (archiveReader) Close() error { return nil }
+
 // openAnywhere opens a file that can be read at any place. What cannot, such as the
 // standard input, is copied.
 func openAnywhere(path string, stdin io.Reader) (*os.File, error) {

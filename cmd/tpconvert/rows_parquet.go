@@ -51,7 +51,10 @@ func parquetNode(f arrow.Field) (schema.Node, error) {
 
 // Write writes a record as a row group.
 func (p parquetFile) Write(record arrow.RecordBatch) error {
-	group := p.AppendRowGroup()
+	group, err := p.AppendRowGroupChecked()
+	if err != nil {
+		return err
+	}
 	for _, values := range record.Columns() {
 		column, err := group.NextColumn()
 		if err != nil {

@@ -149,21 +149,20 @@ func (r *traceReader) open(path string) (io.ReadCloser, error) {
 	case standardInput:
 		return io.NopCloser(r.stdin), nil
 	case mergedTraces:
-		return io.NopCloser(io.NewSectionReader(r.merged, 0, r.merged.Size())), nil
+		return r.merged.open(), nil
 	}
 	return os.Open(path)
 }
 
 // atAnyPlace returns the file if it can be read at any place, else nil.
 func atAnyPlace(file io.ReadCloser) io.ReaderAt {
-	f, ok := file.(*os.File)
-	if !ok {
-		return nil
+	if f, ok := file.(*os.File); ok {
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			return nil
+		}
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	return f
+	at, _ := file.(io.ReaderAt)
+	return at
 }
 
 // traceName is a trace's own name, without the folder that it happens to be in.

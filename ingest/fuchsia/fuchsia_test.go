@@ -434,15 +434,15 @@ func TestContextSwitch(t *testing.T) {
 	f.record(8|3<<60, 170, 11, 12) // a fiber switch
 	rows := f.read(t)
 	rows.Want(t, "cpu", "cpu", "3", "5")
-	rows.Want(t, "sched_slice", sched, "100|10|0|2|S|20", "110|10|0|3|NULL|30", "130|-1|1|2|NULL|20")
+	rows.Want(t, "sched_slice", sched, "100|10|3|2|S|20", "110|10|3|3|NULL|30", "130|-1|5|2|NULL|20")
 	rows.Want(t, "thread_state", state,
-		"100|10|0|2|Running|NULL|NULL",
-		"110|5|0|2|S|NULL|NULL",
-		"110|10|0|3|Running|NULL|NULL",
-		"115|15|1|2|W|3|2",
-		"120|20|0|3|NULL|NULL|NULL",
-		"130|-1|1|2|Running|NULL|NULL",
-		"140|-1|1|3|W|3|4")
+		"100|10|3|2|Running|NULL|NULL",
+		"110|5|3|2|S|NULL|NULL",
+		"110|10|3|3|Running|NULL|NULL",
+		"115|15|5|2|W|3|2",
+		"120|20|3|3|NULL|NULL|NULL",
+		"130|-1|5|2|Running|NULL|NULL",
+		"140|-1|5|3|W|3|4")
 	rows.Want(t, "thread", "tid|upid", "0|0", "10|1", "11|1", "12|1")
 	rows.Want(t, "stats", stats, "fuchsia_invalid_event_arg_type|NULL|1", "fuchsia_skipped_record|8|1")
 }
@@ -464,7 +464,7 @@ func TestLegacyContextSwitch(t *testing.T) {
 	legacy(1, 0, 20, 30, 110, 10, 12)
 	legacy(0, 0, 30, 0, 120, 10, 12, 0, 99)
 	rows := f.read(t)
-	rows.Want(t, "sched_slice", sched, "100|10|0|2|S|20", "110|10|0|3|S|30")
+	rows.Want(t, "sched_slice", sched, "100|10|2|2|S|20", "110|10|2|3|S|30")
 	rows.Want(t, "cpu", "cpu", "2")
 }
 

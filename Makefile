@@ -1,7 +1,7 @@
 GO          ?= go
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SHARED      ?= ../shared
-FUZZTIME    ?= 2000x
+FUZZTIME    ?= 1000x
 SOAKTIME    ?= 10m
 KILLS       ?= 1000
 MUTATE      ?= 5m
@@ -9,7 +9,7 @@ BENCHSIZES  ?= 1GB 500MB
 MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
 # Tests of SQL results: they are slow under the race detector and share nothing between goroutines.
-ONETHREAD    = ^Test(Cases|DocumentedQueries|Flamegraph|ProfileTop)
+ONETHREAD    = ^Test(Cases|Demangle|DocumentedQueries|Flamegraph|ProfileTop|Query|Register|Sandbox)
 
 .PHONY: build generate test lint fmt unit race fuzz smoke conformance conformance-update faults soak clients clients-newest bench bench-memory pgo man clean
 

@@ -11,8 +11,8 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// wrap makes an array of n values that lie in memory as Arrow wants them.
-// Bits may be nil if no value is NULL.
+// wrap returns an array of n values that have Arrow's memory layout already.
+// bits may be nil if no value is NULL.
 func wrap(t arrow.DataType, n, nulls int, bits, values []byte) arrow.Array {
 	buffers := []*memory.Buffer{nil, memory.NewBufferBytes(values)}
 	if nulls > 0 {
@@ -23,7 +23,7 @@ func wrap(t arrow.DataType, n, nulls int, bits, values []byte) arrow.Array {
 	return array.MakeFromData(data)
 }
 
-// textBytes is how many bytes the strings take.
+// textBytes returns the total bytes of the strings.
 func textBytes(ids []table.StringID, view table.StringView) (int, error) {
 	size := 0
 	for _, id := range ids {
@@ -35,7 +35,7 @@ func textBytes(ids []table.StringID, view table.StringView) (int, error) {
 	return size, nil
 }
 
-// texts makes an array of the strings.
+// texts returns an array of the strings.
 func texts(ids []table.StringID, view table.StringView) (arrow.Array, error) {
 	size, err := textBytes(ids, view)
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// bufferBytes is what is collected of a file before it is written.
+// bufferBytes is the size of the buffer for writing a file.
 const bufferBytes = 128 << 10
 
-// arrowFile writes a table as an Arrow IPC file, a chunk a record batch.
+// arrowFile writes a table as an Arrow IPC file, one record batch per chunk.
 //
-// Such a file has one dictionary a column, which is complete only after the
-// last chunk, while the writer wants it before the first. So batches go to a
-// spool beside the file first, with text as bare indices.
+// Such a file has one dictionary per column. It is complete only after the last
+// chunk, but the writer needs it before the first. So batches first go to a
+// spool next to the file, with text as bare indices.
 type arrowFile struct {
 	w       *bufio.Writer
 	o       *Options
@@ -31,8 +31,8 @@ type arrowFile struct {
 	spool   *os.File
 	buffer  *bufio.Writer
 	batches *ipc.Writer
-	words   []*table.StringPool // by column, nil for those that are not text; in order of the dictionary
-	chunk   dictionary          // of a column of a chunk
+	words   []*table.StringPool // by column, nil unless it is text; in the order of the dictionary
+	chunk   dictionary          // dictionary of one column of a chunk
 }
 
 var arrowTypes = [...]arrow.DataType{
@@ -43,7 +43,8 @@ var arrowTypes = [...]arrow.DataType{
 	table.TypeString:  &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String},
 }
 
-// arrowSchema is the Arrow schema of a table. Fields have the column's doc line.
+// arrowSchema returns the Arrow schema of a table. Fields carry the column's doc
+// line.
 func arrowSchema(s *table.Schema, metadata arrow.Metadata) *arrow.Schema {
 	fields := make([]arrow.Field, len(s.Columns))
 	for i, c := range s.Columns {
@@ -53,7 +54,7 @@ func arrowSchema(s *table.Schema, metadata arrow.Metadata) *arrow.Schema {
 	return arrow.NewSchema(fields, &metadata)
 }
 
-// spoolSchema has the indices in place of text.
+// spoolSchema returns the Arrow schema with indices in place of text.
 func spoolSchema(s *table.Schema) *arrow.Schema {
 	fields := arrowSchema(s, arrow.Metadata{}).Fields()
 	for i := range fields {
@@ -80,7 +81,7 @@ func newArrowFile(path string, w io.Writer, s *table.Schema, o *Options) (encode
 	return a, nil
 }
 
-// encode does nothing: indices of text depend on the chunks before.
+// encode does nothing, because indices of text depend on earlier chunks.
 func (a *arrowFile) encode(*table.Chunk, *scratch) error { return nil }
 
 func (a *arrowFile) append(c *table.Chunk, _ *scratch) error {
@@ -91,7 +92,7 @@ func (a *arrowFile) append(c *table.Chunk, _ *scratch) error {
 	return writeBatch(a.batches, a.spooled, columns, c.Rows)
 }
 
-// column wraps a column of the chunk, text as indices.
+// column returns a column of the chunk as an Arrow array, with text as indices.
 func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
 	column, v := &c.Schema.Columns[i], c.Column(i)
 	t := arrowTypes[column.Type]
@@ -123,7 +124,7 @@ func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
 	}
 }
 
-// text stores the numbers of strings in the file's dictionary.
+// text stores the strings' numbers in the file's dictionary.
 func (a *arrowFile) text(words *table.StringPool, ids []table.StringID, view table.StringView, indices []int32, valid []byte) {
 	a.chunk.reset()
 	a.chunk.encode(ids, view, indices, valid)
@@ -136,7 +137,7 @@ func (a *arrowFile) text(words *table.StringPool, ids []table.StringID, view tab
 	}
 }
 
-// rowIDs returns the ids of n rows from base on.
+// rowIDs returns the ids of n rows starting at base.
 func rowIDs(base int64, n int) []int64 {
 	ids := make([]int64, n)
 	for i := range ids {
@@ -145,7 +146,7 @@ func rowIDs(base int64, n int) []int64 {
 	return ids
 }
 
-// close turns the spool into the file.
+// close writes the file from the spool.
 func (a *arrowFile) close(traceID string) (err error) {
 	defer func() {
 		err = errors.Join(err, a.spool.Close(), os.Remove(a.spool.Name()))

@@ -11,22 +11,22 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// bounds are the least and the greatest of some values, as statistics have
-// them: PLAIN, but text without its length. Both are nil if there are none.
+// bounds are the least and greatest of some values, in the format of statistics: PLAIN, but text without its
+// length. Both are nil if there are no values.
 type bounds struct {
 	least, greatest []byte
 }
 
-// statistics are the bounds as metadata has them.
+// statistics returns the bounds in the format of Parquet's metadata.
 func (b bounds) statistics(nulls int) metadata.EncodedStatistics {
 	some := b.least != nil
 	return metadata.EncodedStatistics{HasMin: some, Min: b.least, HasMax: some, Max: b.greatest, HasNullCount: true, NullCount: int64(nulls)}
 }
 
-// maxBound is the length from which on a value is too long for statistics.
+// maxBound is the maximum length of a value in statistics.
 const maxBound = 4096
 
-// precedes orders values by their type.
+// precedes compares two values, by type.
 var precedes = [...]func(a, b []byte) bool{
 	table.TypeInt64: func(a, b []byte) bool {
 		return int64(binary.LittleEndian.Uint64(a)) < int64(binary.LittleEndian.Uint64(b))
@@ -41,7 +41,7 @@ var precedes = [...]func(a, b []byte) bool{
 
 func float64At(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }
 
-// add widens b so that it has the values within other as well.
+// add widens b to include other.
 func (b *bounds) add(other bounds, t table.Type) {
 	switch {
 	case other.least == nil:
@@ -76,8 +76,8 @@ func plainInteger[T encoding.Integer](v T) []byte {
 	return binary.LittleEndian.AppendUint64(nil, uint64(v))
 }
 
-// floatBounds takes doubles as their bits and leaves out what is no number. The format wants the zero with a
-// sign as the least value and that without as the greatest.
+// floatBounds takes doubles as their bits and ignores NaN. The format requires a zero to be stored as -0 for
+// the least value and as +0 for the greatest.
 func floatBounds(words []int64) bounds {
 	least, greatest := math.Inf(1), math.Inf(-1)
 	for _, word := range words {
@@ -120,7 +120,7 @@ func textBounds(words []table.StringID, view table.StringView) bounds {
 	if len(words) == 0 {
 		return bounds{}
 	}
-	// So much of a text tells whether it is a bound.
+	// This much of a text is enough to see whether it is a bound, or too long for one.
 	text := func(word table.StringID) string { return view.Prefix(word, maxBound+1) }
 	least, greatest := text(words[0]), text(words[0])
 	for _, word := range words {

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/compress"
 )
 
-// codec is how pages are compressed.
+// codec compresses pages.
 type codec struct {
 	compress.Codec
 	name  compress.Compression
@@ -19,7 +19,7 @@ var codecs = map[string]compress.Compression{
 	"snappy": compress.Codecs.Snappy, "none": compress.Codecs.Uncompressed,
 }
 
-// defaultZstdLevel makes files of slices 1 % larger than level 3 and writes
+// defaultZstdLevel makes slice files 1 % larger than level 3 does, but writes
 // them a quarter faster.
 const defaultZstdLevel = 1
 
@@ -35,8 +35,8 @@ func newCodec(c Compression) (codec, error) {
 	return codec{implementation, name, level}, err
 }
 
-// compress returns a page compressed, in memory of *to. A dense page is only
-// framed, if the codec can do so.
+// compress returns the compressed page, using the memory of *to. A dense page
+// is only framed, if the codec supports it.
 func (c codec) compress(to *[]byte, page []byte, dense bool) []byte {
 	level := c.level
 	switch {
@@ -51,8 +51,8 @@ func (c codec) compress(to *[]byte, page []byte, dense bool) []byte {
 	return c.EncodeLevel(grow(to, int(c.CompressBound(int64(len(page))))), page, level)
 }
 
-// isDense reports whether a page is hardly smaller when it is compressed, as
-// most of what is packed in bits already. Small pages tell nothing.
+// isDense reports whether compression hardly makes a page smaller, as is usual
+// for data that is bit-packed already. Small pages do not count as dense.
 func isDense(page, compressed []byte) bool {
 	return len(page) >= 4<<10 && len(compressed) > len(page)-len(page)/16
 }

@@ -29,7 +29,7 @@ func TestStoredFrames(t *testing.T) {
 	}
 }
 
-// TestDensePages compresses pages as they come in a column.
+// TestDensePages compresses pages in sequence, as in a column.
 func TestDensePages(t *testing.T) {
 	random := rand.NewChaCha8([32]byte{})
 	noise, text := make([]byte, 100_000), bytes.Repeat([]byte("text "), 20_000)

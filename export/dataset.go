@@ -14,30 +14,30 @@ import (
 	"strings"
 )
 
-// Dataset is a dataset of many traces: a folder `trace_id=<id>` for each, which
-// one rename puts there whole, and `_tpconvert` for everything else. Each trace
-// has a Writer, and they may be at work side by side, in several processes too.
+// Dataset is a dataset of many traces. Each trace is a folder `trace_id=<id>`, which a
+// single rename puts in place complete; everything else is in `_tpconvert`. Each trace has
+// its own Writer. Writers may run side by side, even in several processes.
 //
-// The folder trace_id=_empty has every table, without rows, so that a pattern
-// like trace_id=*/slice.parquet always finds one.
+// The folder trace_id=_empty has all tables, without rows, so that a pattern like
+// trace_id=*/slice.parquet always matches a file.
 type Dataset struct {
 	path    string
 	options Options
-	workers chan *scratch // for all Writers together
+	workers chan *scratch // shared by all Writers
 }
 
 const (
 	// ownFolder marks a dataset of many traces.
 	ownFolder = "_tpconvert"
 	partition = "trace_id="
-	// noTrace is no id of a trace.
+	// noTrace is not a valid trace id.
 	noTrace = "_empty"
 )
 
-// traceID is what names a trace: a word that is safe in paths.
+// traceID matches trace ids: words that are safe in paths.
 var traceID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 
-// CheckTraceID returns an ErrOption unless the text can name a trace.
+// CheckTraceID returns an ErrOption unless the text is a valid trace id.
 func CheckTraceID(id string) error {
 	if traceID.MatchString(id) {
 		return nil
@@ -52,8 +52,8 @@ func isMany(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
-// OpenDataset opens the dataset at dir, or begins one if there is nothing yet or
-// an empty folder. What killed runs left is removed.
+// OpenDataset opens the dataset at dir, or begins one if dir does not exist or is an empty
+// folder. It removes the remains of killed runs.
 func OpenDataset(dir string, o Options) (*Dataset, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -90,30 +90,30 @@ func OpenDataset(dir string, o Options) (*Dataset, error) {
 	return d, nil
 }
 
-// own is a path in the folder that has everything but traces.
+// own returns a path in the folder for everything but traces.
 func (d *Dataset) own(names ...string) string {
 	return filepath.Join(append([]string{d.path, ownFolder}, names...)...)
 }
 
-// folder is the place of a trace.
+// folder returns the path of a trace.
 func (d *Dataset) folder(trace string) string { return filepath.Join(d.path, partition+trace) }
 
 // Has reports whether the trace is in the dataset.
 func (d *Dataset) Has(trace string) bool { return exists(d.folder(trace)) }
 
-// Manifest reads that of a trace.
+// Manifest reads the manifest of a trace.
 func (d *Dataset) Manifest(trace string) (*Manifest, error) {
 	return readManifest(filepath.Join(d.folder(trace), manifestName))
 }
 
-// Manifests reads those of the traces that are in the dataset.
+// Manifests reads the manifests of all traces in the dataset.
 func (d *Dataset) Manifests() ([]*Manifest, error) {
 	all, _, err := ReadManifests(d.path)
 	return all, err
 }
 
-// ReadManifests reads the manifests of a dataset: of its one trace, or of each of
-// many. It tells which of the two it is.
+// ReadManifests reads the manifests of a dataset: one for a dataset of one trace, else one
+// for each of its traces. many reports which of the two it is.
 func ReadManifests(dir string) (all []*Manifest, many bool, err error) {
 	if !isMany(dir) {
 		m, err := readManifest(filepath.Join(dir, manifestName))
@@ -140,7 +140,7 @@ func ReadManifests(dir string) (all []*Manifest, many bool, err error) {
 	return all, true, nil
 }
 
-// Create begins a trace. The manifest that it is committed with names it.
+// Create begins a trace. Its id comes from the manifest passed to Commit.
 func (d *Dataset) Create() (*Writer, error) {
 	s, err := d.stage()
 	if err != nil {
@@ -149,8 +149,8 @@ func (d *Dataset) Create() (*Writer, error) {
 	return newWriter(d.options, d, s, d.workers), nil
 }
 
-// stage makes a folder that no pattern for tables finds. Another run may just have
-// removed the one around it, because that was empty.
+// stage makes a folder that no pattern for tables matches. It retries because another run
+// may have just removed the empty parent folder.
 func (d *Dataset) stage() (*Stage, error) {
 	for {
 		if err := os.MkdirAll(d.own("tmp"), 0o777); err != nil {
@@ -163,8 +163,7 @@ func (d *Dataset) stage() (*Stage, error) {
 	}
 }
 
-// Close removes the folders of a dataset that no trace was committed to, unless
-// others are at work in them.
+// Close removes the folders of a dataset without traces, unless other runs are using them.
 func (d *Dataset) Close() {
 	unlock, err := d.lock()
 	if err != nil {
@@ -174,7 +173,7 @@ func (d *Dataset) Close() {
 	d.removeUnused()
 }
 
-// removeUnused removes the folders if no trace was committed and nobody is at work in them.
+// removeUnused removes the folders if no trace was committed and no run is using them.
 func (d *Dataset) removeUnused() {
 	if d.Has(noTrace) || os.Remove(d.own("tmp")) != nil {
 		return
@@ -194,7 +193,7 @@ func (d *Dataset) admit(m *Manifest) error {
 	return nil
 }
 
-// lock keeps others from changing which traces there are until unlock is called.
+// lock keeps other runs from adding or replacing traces until unlock is called.
 func (d *Dataset) lock() (unlock func() error, err error) {
 	for {
 		if err := os.MkdirAll(d.own("tmp"), 0o777); err != nil {
@@ -204,7 +203,7 @@ func (d *Dataset) lock() (unlock func() error, err error) {
 		switch {
 		case err == nil:
 			return f.Close, nil
-		case !errors.Is(err, errLocked): // another run removed the folder meanwhile
+		case !errors.Is(err, errLocked): // errLocked: another run has just removed the folder
 			d.removeUnused()
 			return nil, targetError(d.path, err)
 		}
@@ -213,8 +212,7 @@ func (d *Dataset) lock() (unlock func() error, err error) {
 
 func (d *Dataset) partitioned() bool { return true }
 
-// publish puts the trace in its place, after the tables without rows if it is the
-// first.
+// publish puts the trace in place. The first trace is preceded by the tables without rows.
 func (d *Dataset) publish(folder string, m *Manifest) error {
 	unlock, err := d.lock()
 	if err != nil {
@@ -233,7 +231,7 @@ func (d *Dataset) publish(folder string, m *Manifest) error {
 	return nil
 }
 
-// addEmptyTables writes the files of trace_id=_empty, if there are none.
+// addEmptyTables writes the files of trace_id=_empty if they do not exist.
 func (d *Dataset) addEmptyTables() error {
 	if d.Has(noTrace) {
 		return nil
@@ -259,8 +257,7 @@ func (d *Dataset) addEmptyTables() error {
 	return nil
 }
 
-// AddSource notes that a trace of the dataset has another source with the same
-// content.
+// AddSource records another source with the same content as a trace of the dataset.
 func (d *Dataset) AddSource(trace string, source Source) error {
 	unlock, err := d.lock()
 	if err != nil {
@@ -279,7 +276,7 @@ func (d *Dataset) AddSource(trace string, source Source) error {
 		return err
 	}
 	w := newWriter(d.options, d, s, d.workers)
-	defer w.Abort() // which removes the folder
+	defer w.Abort() // removes the folder
 	if out := w.outputs[traceTable]; out != nil {
 		tables := m.Tables
 		if err := w.describe(m); err != nil {
@@ -312,8 +309,8 @@ type failure struct {
 	Error string `json:"error"`
 }
 
-// Failed notes that a source could not be converted, or, if err is nil, that it
-// could.
+// Failed records that a source could not be converted. If err is nil, it removes that
+// record.
 func (d *Dataset) Failed(path string, err error) error {
 	digest := sha256.Sum256([]byte(path))
 	file := d.own("failed", hex.EncodeToString(digest[:8])+".json")
@@ -336,7 +333,7 @@ func (d *Dataset) Failed(path string, err error) error {
 	return nil
 }
 
-// pattern makes a path one that only it matches.
+// pattern escapes a path so that it matches only itself.
 func pattern(path string) string {
 	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
 }

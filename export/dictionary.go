@@ -4,10 +4,10 @@ import "github.com/tpconvert/tpconvert/model/table"
 
 // dictionary numbers strings in order of first use.
 type dictionary struct {
-	// By string id: the place in words of those that are there, anything else of others.
+	// By string id: the index in words if the string is there, else an arbitrary number.
 	// There may be millions of strings, and there are several dictionaries.
 	indices []int32
-	words   []table.StringID // in order
+	words   []table.StringID // in order of first use
 }
 
 // reset forgets all strings.
@@ -24,20 +24,20 @@ func (d *dictionary) index(id table.StringID) int32 {
 	return i
 }
 
-// grow makes room for n string ids.
+// grow makes room for string ids below n.
 func (d *dictionary) grow(n int) {
 	if n <= len(d.indices) {
 		return
 	}
-	d.indices = nil // before there is another
+	d.indices = nil // free this one before allocating the next
 	d.indices = make([]int32, n+n/4)
 	for i, id := range d.words {
 		d.indices[id] = int32(i)
 	}
 }
 
-// encode stores the numbers of the strings in indices, 0 for NULL, and sets the bits of
-// those that are not NULL in valid.
+// encode stores the numbers of the strings in indices, 0 for NULL, and sets in valid the
+// bits of strings that are not NULL.
 func (d *dictionary) encode(ids []table.StringID, view table.StringView, indices []int32, valid []byte) {
 	d.grow(view.Len())
 	for i := 0; i < len(ids); i += 8 {
@@ -56,16 +56,16 @@ func (d *dictionary) encode(ids []table.StringID, view table.StringView, indices
 
 // distinct numbers 64-bit patterns in order of first use.
 type distinct struct {
-	slots  []int32 // numbers plus one, zero if free; open addressing, power of two long, half empty
+	slots  []int32 // open addressing, at most half full: numbers plus one, 0 if free; a power of two long
 	values []int64 // by number
 }
 
-// manyDistinct is a number of different values from which on most of those so far
-// should have come before, if a dictionary is to pay.
+// manyDistinct is the number of distinct values from which a dictionary pays only if
+// most values so far were repeats.
 const manyDistinct = 4096
 
-// encode stores the numbers of the values whose bit is set, or of all if valid
-// is nil. It gives up if there are more than limit, or seem to be.
+// encode stores the numbers of the values whose bit is set, or of all values if valid is
+// nil. It returns false if there are, or seem to be, more than limit distinct values.
 func (d *distinct) encode(values []int64, valid []byte, indices []int32, limit int) bool {
 	clear(d.slots)
 	d.values = d.values[:0]
@@ -90,7 +90,7 @@ func (d *distinct) encode(values []int64, valid []byte, indices []int32, limit i
 	return len(d.values) <= limit
 }
 
-// slot returns where v is or belongs.
+// slot returns the slot of v, or the free one where v belongs.
 func (d *distinct) slot(v int64) *int32 {
 	mask := uint64(len(d.slots) - 1)
 	for i := uint64(v) * 0x9e3779b97f4a7c15 >> 32; ; i++ {
@@ -109,8 +109,8 @@ func (d *distinct) rehash() {
 	}
 }
 
-// scattered reports whether values are mostly far from those before them, more
-// than 32 bits, as hashes and addresses are.
+// scattered reports whether many values differ from their predecessor by more than 32
+// bits, as hashes and addresses do.
 func scattered(v table.Vector) bool {
 	values, _ := v.Values.([]int64)
 	values = values[:min(len(values), 4096)]

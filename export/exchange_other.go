@@ -4,5 +4,6 @@ package export
 
 import "errors"
 
-// exchange is for systems that let two folders change names at once.
+// exchange is not supported: only Linux can swap the names of two folders
+// atomically.
 func exchange(_, _ string) error { return errors.ErrUnsupported }

@@ -10,7 +10,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// keep collects chunks, to be written more than once.
+// keep collects chunks, so that they can be written more than once.
 type keep []*table.Chunk
 
 func (k *keep) Chunk(c *table.Chunk) error {
@@ -18,8 +18,8 @@ func (k *keep) Chunk(c *table.Chunk) error {
 	return nil
 }
 
-// sliceChunks are the chunks of a slice table as a trace of an app fills it:
-// n slices that nest on 40 threads, with 3000 names of which few are frequent.
+// sliceChunks returns the chunks of a slice table that resembles an app trace:
+// n nested slices on 40 threads, with 3000 names, a few of them frequent.
 func sliceChunks(n int) keep {
 	var all keep
 	store := model.NewStore(model.Options{Sink: &all})
@@ -35,7 +35,7 @@ func sliceChunks(n int) keep {
 		threads[i].track = context.Tracks.Thread(context.Machine.ThreadOf(int64(100+i), int64(10+i/8)))
 	}
 	categories := []model.StringID{store.Strings.Intern("toplevel"), store.Strings.Intern("cc"), store.Strings.Intern("blink"), store.Strings.Intern("v8")}
-	// What is called below a function is much the same each time.
+	// A function mostly calls the same functions each time.
 	callees := map[model.StringID][]model.StringID{}
 	name := func(caller model.StringID) model.StringID {
 		for len(callees[caller]) < 6 {

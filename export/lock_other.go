@@ -7,6 +7,6 @@ import (
 	"os"
 )
 
-// lock fails: without a lock a run cannot tell a folder that another is at work in
-// from one that a killed run left.
+// lock fails: without a lock, a run cannot tell a folder in use from one that a
+// killed run left.
 func lock(*os.File, bool) error { return errors.New("tpconvert cannot lock folders on this system") }

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// lock locks a folder, and returns errLocked rather than wait unless told to.
+// lock locks a folder. Unless wait is set, it returns errLocked instead of
+// waiting.
 func lock(f *os.File, wait bool) error {
 	how := syscall.LOCK_EX
 	if !wait {

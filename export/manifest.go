@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// manifestName is the manifest of a dataset of one trace and, without the
-// extension, the folder for those of many.
+// manifestName is the file name of a trace's manifest. Without the extension it
+// is ownFolder.
 const manifestName = "_tpconvert.json"
 
-// Manifest is `_tpconvert.json`: what a dataset, or one trace of it, is made
-// of. Commit fills in the tables and the versions.
+// Manifest is `_tpconvert.json`: the description of a dataset, or of one trace
+// in it. Commit fills in the tables and the versions.
 type Manifest struct {
 	SchemaVersion    int      `json:"schema_version"`
 	ConverterVersion string   `json:"converter_version"`
 	TraceID          string   `json:"trace_id"`
 	Input            Input    `json:"input"`
-	Also             []Source `json:"also,omitempty"`          // with the same content
+	Also             []Source `json:"also,omitempty"`          // other files with the same content
 	Start            *int64   `json:"start_ts,omitempty"`      // ns of the trace clock
 	End              *int64   `json:"end_ts,omitempty"`        // ns of the trace clock
 	StartUnix        *int64   `json:"start_unix_ns,omitempty"` // wall clock at the start
@@ -30,13 +30,13 @@ type Manifest struct {
 	PeakMemoryBytes  int64    `json:"peak_memory_bytes"`
 }
 
-// Input is a trace file, or a file in an archive that is one.
+// Input is a trace file, or a file in an archive.
 type Input struct {
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256,omitempty"` // hexadecimal; of the outermost only, as what follows but format and members
+	SHA256 string `json:"sha256,omitempty"` // hexadecimal; set only for the outermost file, like Path and Modified
 	Path   string `json:"path,omitempty"`   // absolute; "" for the standard input
-	// Modified is when the file was changed last.
+	// Modified is the time of the last change.
 	Modified time.Time `json:"modified,omitzero"`
 	Format   string    `json:"format"` // as detected
 	Members  []Input   `json:"members,omitempty"`
@@ -49,12 +49,13 @@ type Source struct {
 	Modified time.Time `json:"modified"`
 }
 
-// Sources are the files that had the content of the trace.
+// Sources returns all files that had the content of the trace.
 func (m *Manifest) Sources() []Source {
 	return append([]Source{{m.Input.Path, m.Input.Bytes, m.Input.Modified}}, m.Also...)
 }
 
-// addSource adds a file, or its new time, and reports whether that is news.
+// addSource adds a file, or updates its time, and reports whether anything
+// changed.
 func (m *Manifest) addSource(s Source) bool {
 	if s.Path == "" {
 		return false
@@ -74,7 +75,7 @@ func (m *Manifest) addSource(s Source) bool {
 	return news
 }
 
-// Machine is what is known of the machine that recorded a trace.
+// Machine describes the machine that recorded a trace, as far as known.
 type Machine struct {
 	Name                      string `json:"name,omitempty"`
 	Sysname                   string `json:"sysname,omitempty"`
@@ -92,21 +93,22 @@ type Table struct {
 	Name  string `json:"name"`
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes"`
-	File  string `json:"file"` // beside the manifest
+	File  string `json:"file"` // file name, in the manifest's folder
 }
 
-// Stat is a row of the stats table that is not zero.
+// Stat is a nonzero row of the stats table.
 type Stat struct {
 	Name     string `json:"name"`
 	Idx      *int64 `json:"idx,omitempty"`
 	Severity string `json:"severity"`
 	Source   string `json:"source"`
 	Value    int64  `json:"value"`
-	// Description goes on after the value where the name does not say it all.
+	// Description continues the text after the value if the name does not say
+	// it all.
 	Description string `json:"description,omitempty"`
 }
 
-// Lost reports whether the stat says that data is missing.
+// Lost reports whether the stat means that data is missing.
 func (s Stat) Lost() bool { return s.Severity == "data_loss" || s.Severity == "error" }
 
 // readManifest reads a manifest.
@@ -119,7 +121,7 @@ func readManifest(path string) (*Manifest, error) {
 	return m, json.Unmarshal(text, m)
 }
 
-// write writes the manifest, whole or not at all.
+// write writes the manifest completely or not at all.
 func (m *Manifest) write(path string) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -128,7 +130,7 @@ func (m *Manifest) write(path string) error {
 	return writeWhole(path, append(text, '\n'))
 }
 
-// writeWhole writes a file, whole or not at all.
+// writeWhole writes a file completely or not at all.
 func writeWhole(path string, text []byte) error {
 	draft := path + ".draft"
 	f, err := os.Create(draft)

@@ -2,5 +2,5 @@
 
 package export
 
-// isMount is for systems that have mount points.
+// isMount returns false, as this system has no mount points.
 func isMount(string) bool { return false }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// isMount reports whether another file system begins at the folder.
+// isMount reports whether the folder is a mount point.
 func isMount(path string) bool {
 	device := func(path string) (uint64, bool) {
 		info, err := os.Stat(path)

@@ -1,10 +1,9 @@
 // Package export writes sealed chunks of tables as a dataset of Parquet or
 // Arrow files.
 //
-// A Writer is a table.Sink. It encodes chunks as they come, each into one row
-// group or record batch, under a hidden folder beside the target, and moves
-// the finished dataset into place at once. A Dataset holds many traces, one
-// Writer each.
+// A Writer is a table.Sink. It encodes each chunk as one row group or record
+// batch, in a hidden folder next to the target, and moves the finished dataset
+// into place in one step. A Dataset holds many traces, with one Writer each.
 package export
 
 import (
@@ -19,13 +18,14 @@ import (
 )
 
 var (
-	// ErrOption is wrapped by the errors of options that make no sense.
+	// ErrOption is wrapped by errors about invalid options.
 	ErrOption = errors.New("invalid option")
-	// ErrExists is wrapped if the target holds a dataset, or the trace, and
+	// ErrExists is wrapped if the dataset, or the trace in it, exists and
 	// Options.Force is not set.
 	ErrExists = errors.New("already exists")
 	// ErrForeign is wrapped if the target exists and is not a dataset of the
-	// layout asked for. It is left alone, Options.Force or not.
+	// requested layout. Such a target is never changed, even with
+	// Options.Force.
 	ErrForeign = errors.New("not a dataset of tpconvert")
 	// ErrTarget is wrapped if the target cannot be written: no permission, no
 	// space, no such folder.
@@ -40,19 +40,19 @@ const (
 	Arrow   = "arrow" // Arrow IPC file
 )
 
-// Options of a dataset.
+// Options are the options of a dataset.
 type Options struct {
-	Schemas     []*table.Schema // tables that may come, in the order of the manifest
-	Format      string          // Parquet, which "" means too, or Arrow
-	Compression Compression     // the zero value is zstd; Arrow takes zstd without a level and none
-	Tables      []string        // tables to write, whether they have rows or not; nil is all
-	EmptyTables bool            // write tables without rows, even if they are not core ones
-	Jobs        int             // encoders at work at one time; 0 means GOMAXPROCS
+	Schemas     []*table.Schema // all possible tables, in the order of the manifest
+	Format      string          // Parquet (also ""), or Arrow
+	Compression Compression     // the zero value is zstd; Arrow files use zstd without a level, or none
+	Tables      []string        // tables to write, even without rows; nil means all
+	EmptyTables bool            // also write tables without rows that are not core tables
+	Jobs        int             // maximum number of encoders at a time; 0 means GOMAXPROCS
 	Version     string          // version of the converter
-	Force       bool            // replace a dataset, or a trace of it, that exists
+	Force       bool            // replace an existing dataset, or a trace in it
 }
 
-// check fills in defaults and rejects what makes no sense.
+// check fills in defaults and rejects invalid options.
 func (o *Options) check() error {
 	if o.Format == "" {
 		o.Format = Parquet
@@ -77,12 +77,12 @@ func (o *Options) check() error {
 	return nil
 }
 
-// selects reports whether the table is to be written if it has rows.
+// selects reports whether the table is written if it has rows.
 func (o *Options) selects(name string) bool {
 	return o.Tables == nil || slices.Contains(o.Tables, name)
 }
 
-// keepsEmpty reports whether the selected table is written without rows.
+// keepsEmpty reports whether the selected table is written even without rows.
 func (o *Options) keepsEmpty(s *table.Schema) bool {
 	return o.EmptyTables || o.Tables != nil || s.Core
 }
@@ -93,11 +93,11 @@ type Compression struct {
 	level int // 0 is the default of the codec
 }
 
-// maxLevel has the codecs and their highest level, 0 if they have none.
+// maxLevel has the highest level of each codec, 0 if it has no levels.
 var maxLevel = map[string]int{"zstd": 22, "gzip": 9, "snappy": 0, "none": 0}
 
-// ParseCompression reads "zstd", "gzip", "snappy" or "none"; the first two may
-// be followed by a colon and a level, 1 to 22 or 1 to 9.
+// ParseCompression parses "zstd", "gzip", "snappy" or "none". A colon and a
+// level may follow the first two: 1 to 22 for zstd, 1 to 9 for gzip.
 func ParseCompression(s string) (Compression, error) {
 	codec, level, leveled := strings.Cut(s, ":")
 	highest, ok := maxLevel[codec]

@@ -8,23 +8,22 @@ import (
 	"github.com/tpconvert/tpconvert/export/encoding"
 )
 
-// pageRows is how many rows a page has. It is a multiple of eight, so that
-// validity bits are cut between bytes.
+// pageRows is the number of rows per page. It is a multiple of eight, so that pages begin at whole
+// bytes of the validity bits.
 const pageRows = 64 << 10
 
-// page is a data page, or a dictionary page, which has no rows and comes first.
+// page is a data page, or a dictionary page, which comes first and has no rows.
 type page struct {
 	rows, values int // with NULLs and without
 	bounds       bounds
-	start, end   int // where it is in the row group, with its header
+	start, end   int // range in the row group, including the header
 }
 
-// pageEncoder appends the values of a page, which has the rows [from, to) of a
-// chunk, and returns their bounds. Valid has a bit for each of these rows; it is
-// nil if all have values.
+// pageEncoder appends the values of the page with the rows [from, to) of a chunk, and returns their
+// bounds. valid has a bit for each of these rows; it is nil if all have values.
 type pageEncoder func(buffer []byte, from, to int, valid []byte) ([]byte, bounds)
 
-// window returns the values of a page, in memory of *spare if some are NULL.
+// window returns the values of a page, using the memory of *spare if some are NULL.
 func window[T any](values []T, from, to int, valid []byte, spare *[]T) []T {
 	if valid == nil {
 		return values[from:to]
@@ -53,7 +52,7 @@ func boolPages(values []bool, spare *[]bool) pageEncoder {
 	}
 }
 
-// plainPages has values of 64 bits as they are.
+// plainPages encodes 64-bit values as PLAIN.
 func plainPages(words []int64, limits func([]int64) bounds, spare *[]int64) pageEncoder {
 	return func(buffer []byte, from, to int, valid []byte) ([]byte, bounds) {
 		page := window(words, from, to, valid, spare)
@@ -68,15 +67,15 @@ func appendPlain(buffer []byte, words []int64) []byte {
 	return buffer
 }
 
-// indexPages has indices of a dictionary of n values. What a page has of them
-// may be less than the bounds.
+// indexPages encodes indices of a dictionary with n values. It uses the bounds of the whole
+// dictionary, which may be wider than those of a page.
 func indexPages(indices []int32, n int, b bounds, spare *[]int32) pageEncoder {
 	return func(buffer []byte, from, to int, valid []byte) ([]byte, bounds) {
 		return encoding.Indices(buffer, window(indices, from, to, valid, spare), encoding.Width(n)), b
 	}
 }
 
-// emptyPages are of a column that is NULL everywhere.
+// emptyPages encodes a column with only NULLs.
 func emptyPages(e parquet.Encoding) pageEncoder {
 	return func(buffer []byte, _, _ int, _ []byte) ([]byte, bounds) {
 		if e == parquet.Encodings.DeltaBinaryPacked {
@@ -94,12 +93,12 @@ func appendLevels(buffer []byte, valid []byte, n int) []byte {
 	return buffer
 }
 
-// appendPageHeader appends a PageHeader of parquet.thrift, as Thrift's compact
-// protocol has it: https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
+// appendPageHeader appends a PageHeader of parquet.thrift in Thrift's compact protocol:
+// https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
 func appendPageHeader(to []byte, p *page, e parquet.Encoding, raw, size int) []byte {
 	const integer, structure, end = 5, 12, 0
 	const dataPage, dictionaryPage = 0, 2
-	// fields appends integers whose numbers count up from 1.
+	// fields appends integers with field numbers that count up from 1.
 	fields := func(values ...int) {
 		for _, v := range values {
 			to = append(to, 1<<4|integer)

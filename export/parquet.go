@@ -13,9 +13,9 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// parquetFile writes a table as Parquet, a chunk a row group. The pages are made
-// here, a whole column at a time and chunks side by side; arrow-go makes the
-// metadata around them.
+// parquetFile writes a table as Parquet, one row group per chunk. It encodes the
+// pages itself, a whole column at a time and several chunks in parallel;
+// arrow-go writes the metadata around them.
 type parquetFile struct {
 	w        io.Writer
 	position int64
@@ -86,7 +86,7 @@ func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk
 	return p, err
 }
 
-// fileMetadata is what every file says of itself, besides its trace.
+// fileMetadata returns the metadata of every file, except its trace id.
 func fileMetadata(o *Options) [][2]string {
 	return [][2]string{
 		{"tpconvert.schema_version", strconv.Itoa(table.SchemaVersion)},
@@ -102,7 +102,7 @@ func (p *parquetFile) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Tell is the position in the file, for the page index.
+// Tell returns the position in the file, as the page index needs it.
 func (p *parquetFile) Tell() int64 { return p.position }
 
 func (p *parquetFile) encode(c *table.Chunk, s *scratch) error {
@@ -129,8 +129,8 @@ func (p *parquetFile) append(_ *table.Chunk, s *scratch) error {
 	return err
 }
 
-// describe fills in the metadata and the page index of a column that comes
-// next in the file.
+// describe fills in the metadata and the page index of the next column in the
+// file.
 func (p *parquetFile) describe(to *metadata.ColumnChunkMetaDataBuilder, i int, c *columnChunk) error {
 	offsets, err := p.index.GetOffsetIndexBuilder(i)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// kinds has a column of every type, NULL and not.
+// kinds has a column of every type, both with and without NULLs.
 type kinds struct {
 	table.Table `tp:"kinds" doc:"One of each."`
 	TS          table.Int64   `tp:"2,ts,asc" doc:"Ascends."`
@@ -66,8 +66,8 @@ func kindsSchemas() []*table.Schema {
 	return table.NewSet(&kindsTables{}, table.NewStringPool(), 0, nil, table.Parking{}).Schemas()
 }
 
-// fill makes n rows in chunks for the sink and returns the rows of kinds and of
-// kinds_child. Floats are their bits.
+// fill sends n rows in chunks to the sink and returns the rows of kinds and of
+// kinds_child, with floats as their bits.
 func fill(t testing.TB, n, chunkRows int, to table.Sink) (parents, children [][]any) {
 	t.Helper()
 	pool := table.NewStringPool()
@@ -103,7 +103,7 @@ func fill(t testing.TB, n, chunkRows int, to table.Sink) (parents, children [][]
 			want[7] = int32(random.IntN(7))
 			k.NullInt32.Set(row, want[7].(int32))
 		}
-		// Only some chunks have any of these two.
+		// Only some chunks have values in these two columns.
 		if i/chunkRows%2 == 1 && random.IntN(2) == 0 {
 			want[9] = math.Float64bits(random.NormFloat64())
 			k.NullFloat.Set(row, math.Float64frombits(want[9].(uint64)))
@@ -113,10 +113,10 @@ func fill(t testing.TB, n, chunkRows int, to table.Sink) (parents, children [][]
 		if random.IntN(4) > 0 {
 			want[12] = fmt.Sprintf("word %d é", random.IntN(8+i/20))
 			if random.IntN(20) == 0 || i/chunkRows == 3 {
-				want[12] = "" // one chunk has nothing else
+				want[12] = "" // one chunk has only empty text
 			}
 			k.Text.Set(row, pool.Intern(want[12].(string)))
-			if i < 7*chunkRows { // later chunks differ
+			if i < 7*chunkRows { // in later chunks the two columns differ
 				want[13] = want[12]
 				k.Again.Set(row, pool.Intern(want[13].(string)))
 			}
@@ -227,7 +227,7 @@ func (r readerAt) ReadAt(p []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// cells are the rows of a batch.
+// cells returns the rows of a batch.
 func cells(t *testing.T, batch arrow.RecordBatch) [][]any {
 	t.Helper()
 	rows := make([][]any, batch.NumRows())
@@ -365,8 +365,8 @@ func TestParquetEncodings(t *testing.T) {
 	}
 }
 
-// limits are the least and the greatest value of a column, as the format has
-// them in statistics, and how many values are NULL.
+// limits returns the least and greatest value of a column, as Parquet's
+// statistics store them, and the number of NULLs.
 func limits(rows [][]any, column int) (least, greatest any, nulls int64) {
 	for _, row := range rows {
 		v := row[column]

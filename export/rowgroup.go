@@ -11,28 +11,28 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// rowGroup is an encoded chunk: its bytes in the file, and what the file's
-// metadata says of them.
+// rowGroup is an encoded chunk: its bytes in the file, and their description for
+// the file's metadata.
 type rowGroup struct {
 	rows    int
 	bytes   []byte
 	columns []columnChunk
 }
 
-// columnChunk is what a row group has of a column.
+// columnChunk is the part of a row group for one column.
 type columnChunk struct {
-	encoding  parquet.Encoding // of the data pages
+	encoding  parquet.Encoding // encoding of the data pages
 	pages     []page
 	bounds    bounds
 	nulls     int
-	size, raw int // of the pages with their headers; raw before compression
+	size, raw int // size of the pages with their headers; raw is the size before compression
 }
 
-// dictionary reports whether the first page is one.
+// dictionary reports whether the first page is a dictionary.
 func (c *columnChunk) dictionary() bool { return c.encoding == parquet.Encodings.RLEDict }
 
-// encode makes the row group of a chunk. The values of the columns for which far
-// is true are too far from each other for DELTA_BINARY_PACKED.
+// encode builds the row group of a chunk. far marks the columns whose values are
+// too far apart for DELTA_BINARY_PACKED.
 func (s *scratch) encode(c *table.Chunk, far []bool, with codec) error {
 	s.codec = with
 	s.group.rows, s.group.bytes = c.Rows, s.group.bytes[:0]
@@ -53,8 +53,8 @@ func (s *scratch) encode(c *table.Chunk, far []bool, with codec) error {
 	return nil
 }
 
-// repeats reports whether a column of text is that before once more, as most
-// keys of args are flat.
+// repeats reports whether a text column equals the previous column. This is
+// common for args, where most keys are flat.
 func repeats(c *table.Chunk, i int) bool {
 	if i == 0 {
 		return false
@@ -64,7 +64,7 @@ func repeats(c *table.Chunk, i int) bool {
 	return ids != nil && slices.Equal(ids, before)
 }
 
-// repeat adds the column before once more.
+// repeat copies the previous column.
 func (s *scratch) repeat(i int) {
 	g := &s.group
 	before, pages := g.columns[i-1], g.columns[i].pages[:0]
@@ -80,7 +80,7 @@ func (s *scratch) repeat(i int) {
 	g.columns[i] = before
 }
 
-// columnEncoding is how values are encoded that have no dictionary.
+// columnEncoding returns the encoding of values without a dictionary.
 func columnEncoding(c *table.Column, far bool) parquet.Encoding {
 	if !far && (c.Type == table.TypeInt64 || c.Type == table.TypeInt32) {
 		return parquet.Encodings.DeltaBinaryPacked
@@ -88,8 +88,8 @@ func columnEncoding(c *table.Column, far bool) parquet.Encoding {
 	return parquet.Encodings.Plain
 }
 
-// values returns what encodes a column, once its dictionary is written, if it
-// has one, and the bits of the rows that have a value.
+// values returns the encoder of a column, and the bits of the rows that have a
+// value. If the column has a dictionary, it is written first.
 func (s *scratch) values(c *table.Chunk, i int, far bool) (pageEncoder, []byte, error) {
 	v := c.Column(i)
 	switch values := v.Values.(type) {
@@ -116,8 +116,8 @@ func (s *scratch) values(c *table.Chunk, i int, far bool) (pageEncoder, []byte, 
 	return emptyPages(s.column.encoding), valid, nil
 }
 
-// wide returns what encodes values of 64 bits: as indices of a dictionary, unless
-// too many are different.
+// wide returns the encoder of 64-bit values. It uses a dictionary unless too many
+// values are distinct.
 func (s *scratch) wide(values []int64, valid []byte, limits func([]int64) bounds) pageEncoder {
 	indices := grow(&s.indices, len(values))
 	if !s.numbers.encode(values, valid, indices, len(values)/4) {
@@ -128,7 +128,7 @@ func (s *scratch) wide(values []int64, valid []byte, limits func([]int64) bounds
 	return s.indexed(indices, len(words), limits(words))
 }
 
-// text returns what encodes text, and which of it is not NULL.
+// text returns the encoder of text, and the bits of the texts that are not NULL.
 func (s *scratch) text(ids []table.StringID, view table.StringView) (pageEncoder, []byte, error) {
 	indices, valid := grow(&s.indices, len(ids)), grow(&s.valid, (len(ids)+7)/8)
 	s.words.reset()
@@ -146,8 +146,8 @@ func (s *scratch) text(ids []table.StringID, view table.StringView) (pageEncoder
 	return s.indexed(indices, len(words), textBounds(words, view)), valid, nil
 }
 
-// indexed adds the dictionary of n values that is in s.raw. A column without
-// values has none.
+// indexed adds the dictionary of n values in s.raw. A column without values has
+// no dictionary.
 func (s *scratch) indexed(indices []int32, n int, b bounds) pageEncoder {
 	if n == 0 {
 		return emptyPages(s.column.encoding)
@@ -183,8 +183,8 @@ func (s *scratch) paginate(column *table.Column, rows int, values pageEncoder, v
 	}
 }
 
-// addPage compresses the page that is in s.raw and adds it to the column. It
-// reports whether the page is dense.
+// addPage compresses the page in s.raw and adds it to the column. It reports
+// whether the page is dense.
 func (s *scratch) addPage(p page, dense bool) bool {
 	g, c := &s.group, s.column
 	body := s.codec.compress(&s.packed, s.raw, dense)

@@ -5,14 +5,14 @@ import (
 	"math/bits"
 )
 
-// scratch is what one encoder at work needs and the next can use again. It
-// grows to the largest chunk seen.
+// scratch is the memory of one running encoder, which later encoders reuse. It
+// grows to the needs of the largest chunk so far.
 type scratch struct {
 	group   rowGroup
-	column  *columnChunk // at work
+	column  *columnChunk // the current column
 	codec   codec
 	raw     []byte // a page before compression
-	packed  []byte // and after
+	packed  []byte // the page after compression
 	valid   []byte
 	indices []int32
 	int32s  []int32
@@ -22,8 +22,8 @@ type scratch struct {
 	numbers distinct
 }
 
-// grow returns a slice of n elements with the memory of *s if it suffices.
-// What is in it is undefined.
+// grow returns a slice of n elements, using the memory of *s if that suffices. Its
+// content is undefined.
 func grow[T any](s *[]T, n int) []T {
 	if cap(*s) < n {
 		*s = make([]T, n)
@@ -31,7 +31,7 @@ func grow[T any](s *[]T, n int) []T {
 	return (*s)[:n]
 }
 
-// present returns how many of the first n bits are set.
+// present returns the number of bits set among the first n.
 func present(valid []byte, n int) int {
 	count := 0
 	for ; n >= 64; n -= 64 {
@@ -48,7 +48,7 @@ func present(valid []byte, n int) int {
 	return count
 }
 
-// compact returns the values whose bit is set, in memory of *to.
+// compact returns the values whose bit is set, using the memory of *to.
 func compact[T any](to *[]T, values []T, valid []byte) []T {
 	out := grow(to, len(values)+1)
 	n := 0
@@ -59,7 +59,8 @@ func compact[T any](to *[]T, values []T, valid []byte) []T {
 			n += copy(out[n:], values[:64])
 		default:
 			for _, v := range values[:64] {
-				// Storing first and counting after spares an unpredictable branch.
+				// Storing first and counting afterwards avoids an unpredictable
+				// branch.
 				out[n] = v
 				n += int(word & 1)
 				word >>= 1

@@ -9,15 +9,15 @@ import (
 	"slices"
 )
 
-// single is the place of a dataset of one trace.
+// single is the target of a dataset of one trace.
 type single struct {
 	path  string
 	force bool
 }
 
-// Create begins a dataset of one trace at dir, whose parent must exist. An
-// empty folder may be there. Folders that killed runs left beside it are
-// removed.
+// Create begins a dataset of one trace at dir. dir must be missing or an empty
+// folder, unless Options.Force is set; its parent must exist. Create removes
+// the folders that killed runs left next to dir.
 func Create(dir string, o Options) (*Writer, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func Create(dir string, o Options) (*Writer, error) {
 	return newWriter(o, s, stage, newWorkers(o.Jobs)), nil
 }
 
-// admit checks that the target is free, or may be replaced.
+// admit checks that the target does not exist or may be replaced.
 func (s single) admit(*Manifest) error {
 	entries, err := os.ReadDir(s.path)
 	switch {

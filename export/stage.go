@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// Stage is a folder in which files are written before they are published. It is
-// locked as long as its process lives, so that others can tell a folder at work
-// from one that a killed run left.
+// Stage is a folder where files are written before they are published. It stays locked while
+// its process lives, so that other processes can tell a folder in use from one that a killed
+// run left.
 type Stage struct {
 	Path string
 	lock *os.File
 }
 
-// replaced ends the name of a folder that makes room for a new one, where two
-// folders cannot change names at once.
+// replaced is the suffix of a folder that was renamed to make room for a new one, on systems
+// that cannot swap two names atomically.
 const replaced = ".replaced"
 
 // NewStage makes a folder whose name begins with prefix.
@@ -33,7 +33,7 @@ func NewStage(parent, prefix string) (*Stage, error) {
 		if err == nil {
 			return &Stage{path, lock}, nil
 		}
-		// Another run took it for dead before it was locked.
+		// Another run removed the folder before it was locked, taking it for abandoned.
 		if !errors.Is(err, errLocked) {
 			os.Remove(path)
 			return nil, targetError(path, err)
@@ -41,7 +41,7 @@ func NewStage(parent, prefix string) (*Stage, error) {
 	}
 }
 
-// Remove removes the folder, if it is still there, and unlocks it.
+// Remove removes the folder, if it still exists, and unlocks it.
 func (s *Stage) Remove() error {
 	if s.lock == nil {
 		return nil
@@ -52,11 +52,10 @@ func (s *Stage) Remove() error {
 	return err
 }
 
-// Sweep removes the folders whose name begins with prefix and that no process is
-// at work in. One that made room for a folder that did not come goes back to
-// home, if that is not nil. What cannot be removed, because it is another user's
-// or the disk is at fault, stays: it is in nobody's way, and the next run tries
-// again.
+// Sweep removes the folders whose names begin with prefix and that no process is using. If a
+// folder made room for another that never came, and home is not nil, it moves back to home.
+// Folders that cannot be removed, because of another owner or a disk error, stay: they do no
+// harm, and the next run tries again.
 func Sweep(parent, prefix string, home func(path string) (string, error)) error {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -79,7 +78,7 @@ func Sweep(parent, prefix string, home func(path string) (string, error)) error 
 	return nil
 }
 
-// settle puts back a folder that made room.
+// settle moves back a folder that made room for another.
 func settle(path string, home func(path string) (string, error)) error {
 	if home == nil || !strings.HasSuffix(path, replaced) {
 		return nil
@@ -91,9 +90,9 @@ func settle(path string, home func(path string) (string, error)) error {
 	return os.Rename(path, to)
 }
 
-// install gives a finished folder its name. What has the name is there until the
-// moment in which the new one is, and has the folder's old name then. If install
-// fails, one of the two is there whole.
+// install renames a finished folder to path. An existing folder at path stays there until the
+// new one takes its place, and then gets the new folder's old name. If install fails, one of
+// the two folders is complete.
 func install(folder, path string) error {
 	parent := filepath.Dir(path)
 	var err error
@@ -109,8 +108,8 @@ func install(folder, path string) error {
 	return syncFolder(parent)
 }
 
-// giveWay is install where folders cannot change names at once. Sweep puts the
-// old folder back if this does not come to its end.
+// giveWay is install for systems that cannot swap names atomically. If it is interrupted,
+// Sweep puts the old folder back.
 func giveWay(folder, path string) error {
 	old := folder + replaced
 	if err := os.Rename(path, old); err != nil {
@@ -122,13 +121,15 @@ func giveWay(folder, path string) error {
 	return os.Rename(old, folder)
 }
 
-// errLocked is returned by tryLock if another has the lock or the folder is gone.
+// errLocked is returned by tryLock if another process has the lock or the folder does not
+// exist.
 var errLocked = errors.New("locked by another process")
 
 // tryLock locks a folder until the file is closed or the process ends.
 func tryLock(path string) (*os.File, error) { return lockFolder(path, false) }
 
-// LockFolder locks a folder, and waits for others that have it locked, until unlock is called.
+// LockFolder locks a folder until unlock is called. It waits for other processes that hold the
+// lock.
 func LockFolder(path string) (unlock func() error, err error) {
 	f, err := lockFolder(path, true)
 	if err != nil {
@@ -137,7 +138,7 @@ func LockFolder(path string) (unlock func() error, err error) {
 	return f.Close, nil
 }
 
-// lockFolder is tryLock that waits for others if told to.
+// lockFolder is tryLock, but waits for other processes if wait is set.
 func lockFolder(path string, wait bool) (*os.File, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,10 +162,10 @@ func lockFolder(path string, wait bool) (*os.File, error) {
 	return nil, errLocked
 }
 
-// closeSynced closes a file that was written, once it is safe on disk.
+// closeSynced closes a written file after its data has reached the disk.
 func closeSynced(f *os.File) error { return errors.Join(f.Sync(), f.Close()) }
 
-// syncFolder makes the names in a folder safe on disk.
+// syncFolder makes sure that the names in a folder have reached the disk.
 func syncFolder(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -173,7 +174,7 @@ func syncFolder(path string) error {
 	return closeSynced(f)
 }
 
-// exists reports whether there is anything at the path.
+// exists reports whether anything exists at the path.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

@@ -275,7 +275,7 @@ func TestEncoderThatFails(t *testing.T) {
 	}
 }
 
-// TestMain is also the process that TestKilledRun kills.
+// TestMain also runs as the process that TestKilledRun kills.
 func TestMain(m *testing.M) {
 	dir := os.Getenv("EXPORT_TEST_DIR")
 	if dir == "" {
@@ -374,7 +374,7 @@ func TestDatasetOfManyTraces(t *testing.T) {
 	}
 	fill(t, 100, 10, a)
 	fill(t, 1, 10, b)
-	// Opening it again does not touch what others are at work on.
+	// Opening the dataset again does not touch traces still being written.
 	again := openDataset(t, dir, false)
 	if err := errors.Join(a.Commit(&Manifest{TraceID: "t_a"}), b.Commit(&Manifest{TraceID: "t_b"})); err != nil {
 		t.Fatal(err)
@@ -449,8 +449,8 @@ func TestDatasetIsForeign(t *testing.T) {
 	}
 }
 
-// TestLeftBehind has folders as runs leave them that are killed before and after
-// their trace is published, and while it takes the place of another.
+// TestLeftBehind checks the remains of runs killed before or after their trace
+// was published, and while it replaced another.
 func TestLeftBehind(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	d := openDataset(t, dir, false)
@@ -498,8 +498,8 @@ func TestLeftBehind(t *testing.T) {
 	check("made room")
 }
 
-// TestGiveWay replaces a folder where two cannot change names at once, and by one
-// that is not there.
+// TestGiveWay replaces a folder without an atomic swap, and tries to replace it
+// by a missing folder.
 func TestGiveWay(t *testing.T) {
 	dir := t.TempDir()
 	old, new := filepath.Join(dir, "old"), filepath.Join(dir, "new")
@@ -522,8 +522,7 @@ func TestGiveWay(t *testing.T) {
 	equalTree(t, dir, "old/old", "new/new")
 }
 
-// TestSourcesOfATrace adds a source to a trace with the table trace and to one
-// without.
+// TestSourcesOfATrace adds a source to a trace, with and without the table trace.
 func TestSourcesOfATrace(t *testing.T) {
 	for _, tables := range [][]string{nil, {"slice"}} {
 		d, err := OpenDataset(filepath.Join(t.TempDir(), "out"), Options{Schemas: schema.All(), Tables: tables})

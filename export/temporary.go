@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// Temporary makes a folder, which only the user can read, among the system's temporary files. The next call removes what
-// calls with this prefix have left whose processes were killed.
+// Temporary makes a folder in the system's temporary directory that only the user can read. It also removes
+// the folders with this prefix that killed processes left.
 func Temporary(prefix string) (path string, remove func() error, err error) {
-	// Folders of others, which cannot be removed, are no reason to fail.
+	// Other users' folders cannot be removed, which is no reason to fail.
 	_ = Sweep(os.TempDir(), prefix, nil)
 	s, err := NewStage(os.TempDir(), prefix)
 	if err != nil {

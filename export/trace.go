@@ -10,12 +10,12 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// traceTable is the one table that the export fills: what it says is known when
-// the input is read to its end.
+// traceTable is the only table filled by the export, because its values are known
+// only once all input is read.
 const traceTable = "trace"
 
-// traceIDColumn is a column of the table in a dataset of one trace. In one of many
-// it is the partition, of this table as of all others.
+// traceIDColumn is a column of the table trace in a dataset of one trace. In a
+// dataset of many traces, it is the partition of all tables instead.
 const traceIDColumn = "trace_id"
 
 // describe adds the row of the table trace.
@@ -29,7 +29,7 @@ func (w *Writer) describe(m *Manifest) error {
 	return set.Err()
 }
 
-// traceSink gives chunks the columns that the writer's file has.
+// traceSink replaces the schema of chunks by that of the writer's file.
 type traceSink struct{ w *Writer }
 
 func (s traceSink) Chunk(c *table.Chunk) error {
@@ -86,7 +86,8 @@ func (m *Manifest) otherPaths() string {
 	return strings.Join(paths, "\n")
 }
 
-// lost adds up the stats that say that data is missing, and tells them by name.
+// lost returns the sum of the stats that mean missing data, and lists them by
+// name.
 func (m *Manifest) lost() (total int64, reasons string) {
 	var names []string
 	counts := map[string]int64{}
@@ -106,7 +107,8 @@ func (m *Manifest) lost() (total int64, reasons string) {
 	return total, strings.Join(names, ", ")
 }
 
-// Formats are the formats of the input and of the files in it, outermost first.
+// Formats returns the formats of the input and of the files in it, outermost
+// first.
 func (in Input) Formats() string {
 	var all []string
 	var walk func(Input)

@@ -17,10 +17,10 @@ type Writer struct {
 	options Options
 	place   place
 	stage   *Stage
-	bare    bool // tables without rows are written, and nothing else
+	bare    bool // write only tables without rows
 	outputs map[string]*output
-	workers chan *scratch // as many as encoders may be at work
-	slots   chan struct{} // as many as chunks may be here at a time
+	workers chan *scratch // one per encoder that may run at a time
+	slots   chan struct{} // one per chunk that may be queued at a time
 	entry   sync.Mutex    // held while a chunk gets its slots
 	running sync.WaitGroup
 
@@ -28,24 +28,24 @@ type Writer struct {
 	err error
 }
 
-// place is where a finished trace goes.
+// place is the target of a finished trace.
 type place interface {
-	// admit rejects a trace that publish would not take.
+	// admit returns an error for a trace that publish would reject.
 	admit(m *Manifest) error
-	// partitioned reports whether trace_id is in the path of the files, not in
-	// them, and tables without rows are elsewhere.
+	// partitioned reports whether trace_id is in the path of the files instead of a
+	// column, and tables without rows are in a folder of their own.
 	partitioned() bool
-	// publish puts the folder with the files and the manifest into place. The
-	// folder, or what it replaced, may be left behind.
+	// publish puts the folder with the files and the manifest in place. The folder
+	// at the old path, whether new or replaced, may be left behind.
 	publish(folder string, m *Manifest) error
 }
 
 // encoder writes one file.
 type encoder interface {
-	// encode leaves in the scratch what append needs. Chunks may be encoded side
-	// by side.
+	// encode puts the encoded chunk in the scratch, for append. Several chunks may
+	// be encoded in parallel.
 	encode(*table.Chunk, *scratch) error
-	// append adds a chunk to the file. It is called in the order of chunks.
+	// append adds a chunk to the file. Calls are in the order of chunks.
 	append(*table.Chunk, *scratch) error
 	close(traceID string) error
 }
@@ -60,8 +60,8 @@ type output struct {
 	last    turn
 }
 
-// turn is a chunk's place in the order of its table: whether it has a worker,
-// and whether it is in the file.
+// turn tracks a chunk in the order of its table: started is closed once it has a
+// worker, done once it is in the file.
 type turn struct {
 	started, done chan struct{}
 }
@@ -90,12 +90,12 @@ func newWriter(o Options, p place, s *Stage, workers chan *scratch) *Writer {
 	return w
 }
 
-// heavyText is from how many bytes of text on a chunk is alone here: several should
-// not wait in memory.
+// heavyText is the number of bytes of text from which a chunk takes all slots, so
+// that no two such chunks wait in memory.
 const heavyText = 12 << 20
 
-// Chunk queues a chunk for its table's file and releases it once it is
-// encoded. It blocks while too many wait, and returns the first error of any
+// Chunk queues a chunk for its table's file, and releases it once it is encoded. It
+// blocks while too many chunks are queued, and returns the first error of any
 // encoder.
 func (w *Writer) Chunk(c *table.Chunk) error {
 	out := w.outputs[c.Schema.Name]
@@ -118,8 +118,9 @@ func (w *Writer) Chunk(c *table.Chunk) error {
 	return w.failure()
 }
 
-// write encodes a chunk and appends it to its file. Workers are taken in the
-// order of chunks, so that one that waits for its turn waits for others at work.
+// write encodes a chunk and appends it to its file. Chunks get workers in their
+// order, so a chunk that waits for its turn waits only for chunks that are being
+// encoded.
 func (w *Writer) write(out *output, c *table.Chunk, before, own turn, slots int) {
 	<-before.started
 	s := <-w.workers
@@ -143,14 +144,14 @@ func (w *Writer) write(out *output, c *table.Chunk, before, own turn, slots int)
 	}
 }
 
-// failure is the first error.
+// failure returns the first error.
 func (w *Writer) failure() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// fail notes the first error.
+// fail records the first error.
 func (w *Writer) fail(out *output, err error) {
 	if err == nil {
 		return
@@ -160,9 +161,8 @@ func (w *Writer) fail(out *output, err error) {
 	w.err = cmp.Or(w.err, fmt.Errorf("%w table %s: %w", ErrTarget, out.schema.Name, err))
 }
 
-// Commit finishes the files and puts the dataset, or the trace, into place
-// with the manifest, whose tables it fills in. Nothing is left behind if it
-// fails.
+// Commit finishes the files and puts the dataset, or the trace, in place together
+// with the manifest, whose tables it fills in. If it fails, nothing is left behind.
 func (w *Writer) Commit(m *Manifest) error {
 	defer w.Abort()
 	w.running.Wait()
@@ -170,7 +170,7 @@ func (w *Writer) Commit(m *Manifest) error {
 		return w.err
 	}
 	m.SchemaVersion, m.ConverterVersion = table.SchemaVersion, w.options.Version
-	// A list is a list in JSON, even if nothing is on it.
+	// Lists must not be null in JSON, even if they are empty.
 	m.Stats, m.Warnings = append([]Stat{}, m.Stats...), append([]string{}, m.Warnings...)
 	if err := w.place.admit(m); err != nil {
 		return err
@@ -187,7 +187,7 @@ func (w *Writer) Commit(m *Manifest) error {
 	return w.place.publish(w.stage.Path, m)
 }
 
-// finish ends the files that the dataset will have.
+// finish completes the files of all tables that the dataset will have.
 func (w *Writer) finish(m *Manifest) error {
 	var outputs []*output
 	for _, s := range w.options.Schemas {
@@ -215,9 +215,9 @@ func (w *Writer) finish(m *Manifest) error {
 	return w.err
 }
 
-// keepsEmpty reports whether a selected table is written without rows. The
-// children of counter_track and of state_track are where their parent has rows,
-// so that a reader may join them all without a look at which of them exist.
+// keepsEmpty reports whether a selected table is written even without rows. The
+// children of counter_track and of state_track are written if their parent has
+// rows, so that a reader can join all of them without checking which exist.
 func (w *Writer) keepsEmpty(s *table.Schema) bool {
 	if w.bare || w.place.partitioned() {
 		return w.bare
@@ -229,7 +229,7 @@ func (w *Writer) keepsEmpty(s *table.Schema) bool {
 	return parent != nil && parent.schema.Derived && parent.rows > 0
 }
 
-// Abort drops everything that was written. After Commit it does nothing.
+// Abort discards everything written so far. After Commit it does nothing.
 func (w *Writer) Abort() error {
 	w.mu.Lock()
 	w.err = cmp.Or(w.err, os.ErrClosed)
@@ -243,7 +243,7 @@ func (w *Writer) Abort() error {
 	return w.stage.Remove()
 }
 
-// open begins the file, of a table without rows if first is nil.
+// open creates the file. first is nil for a table without rows.
 func (out *output) open(o *Options, first *table.Chunk) (err error) {
 	if out.file, err = os.Create(out.path); err != nil {
 		return err
@@ -256,7 +256,7 @@ func (out *output) open(o *Options, first *table.Chunk) (err error) {
 	return err
 }
 
-// begin makes ready for a chunk, the next in order.
+// begin prepares the file for the next chunk in order.
 func (out *output) begin(c *table.Chunk, o *Options) error {
 	out.rows += int64(c.Rows)
 	if out.encoder != nil {

@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// ClockLink is how two clocks came to be related.
+// ClockLink says what relates two clocks.
 type ClockLink struct {
 	By   LinkedBy
-	File *File // that has the snapshots, or nil
+	File *File // the file with the snapshots, or nil
 }
 
 // LinkedBy is a reason to relate two clocks.
 type LinkedBy string
 
-// The reasons, from those that a trace or the user gives to those that are assumed.
+// The reasons, first those that a trace or the user states, then those that are assumed.
 const (
 	BySnapshots  LinkedBy = "clock snapshots"
 	ByMachines   LinkedBy = "clock synchronization of machines"
@@ -24,31 +24,31 @@ const (
 	ByAssumption LinkedBy = "taken to be the same"
 )
 
-// Alignment is how the times of a clock in a file came to the timeline.
+// Alignment says how the times of one clock in a file were placed on the timeline.
 type Alignment struct {
 	File    *File
-	Machine string // name, or else the raw id
-	Clock   string // name, or what kind of clock it is; "" if the file's times have none
-	// Steps lead from the clock to that of the timeline. There are none if it is that
-	// clock, or if Lost.
+	Machine string // name, or the raw id if it has none
+	Clock   string // name or kind of the clock; "" if the file's times have none
+	// Steps lead from the clock to the timeline's. There are none if the two are the
+	// same, or if Lost.
 	Steps []AlignmentStep
 	Lost  bool // nothing relates the clock to the timeline
 }
 
 // AlignmentStep is a relation of one clock to the next.
 type AlignmentStep struct {
-	Clock string // that it leads to
+	Clock string // the clock reached by this step
 	Link  ClockLink
 }
 
-// TimelineClock is the clock that the times of all tables are of, and the file that chose
-// it, nil if none did.
+// TimelineClock returns the clock that the times of all tables are measured in, and the
+// file that chose it (nil if none did).
 func (s *Store) TimelineClock() (clock string, chosenBy *File) {
 	return s.clocks.trace.name(), s.clocks.owner
 }
 
-// Alignments are the clocks that events were of, by file. It may be called between the
-// end of reading and Finish.
+// Alignments lists, file by file, the clocks that events were timed by. Call it after
+// reading ends and before Finish.
 func (s *Store) Alignments() []Alignment {
 	var all []Alignment
 	for _, f := range s.files {
@@ -68,7 +68,7 @@ func (c *Clocks) alignment(id uint32) Alignment {
 	graph := c.context.Store.clocks
 	own := c.own(Clock{ID: id})
 	a := Alignment{File: c.context.File, Machine: c.context.Machine.name(), Clock: own.name()}
-	if id == 63 { // of a sequence each, which snapshots relate
+	if id == 63 { // each packet sequence has its own; snapshots relate them
 		a.Clock = "clocks of packet sequences"
 		a.Steps = []AlignmentStep{{graph.trace.name(), ClockLink{BySnapshots, c.context.File}}}
 		return a
@@ -84,7 +84,7 @@ func (c *Clocks) alignment(id uint32) Alignment {
 	return a
 }
 
-// name is that of the machine, or its raw id.
+// name returns the machine's name, or its raw id if it has none.
 func (m *Machine) name() string {
 	t := &m.store.Tables.Machine
 	if name, ok := t.Name.Get(m.ID); ok && name != 0 {
@@ -94,10 +94,11 @@ func (m *Machine) name() string {
 	return strconv.FormatInt(raw, 10)
 }
 
-// Offset is by how many ns the file's times were moved.
+// Offset is how far the file's times were moved, in ns.
 func (f *File) Offset() int64 { return f.offset }
 
-// Dropped is how many events of the file have no place on the timeline.
+// Dropped returns the number of the file's events that could not be placed on the
+// timeline.
 func (f *File) Dropped() int64 {
 	var n int64
 	for key, count := range f.store.stats {
@@ -108,7 +109,7 @@ func (f *File) Dropped() int64 {
 	return n
 }
 
-// dropsEvents are the stats of events that have no place on the timeline.
+// dropsEvents are the stats that count events without a place on the timeline.
 var dropsEvents = map[Stat]bool{
 	StatClockSyncFailureUnknownSourceClock:  true,
 	StatClockSyncFailureUnknownTargetClock:  true,

@@ -19,7 +19,7 @@ const (
 	ArgBool
 	ArgJSON
 	ArgNull
-	argText // a string that is not interned; bits are where the set has it
+	argText // a string that is not interned; bits locate it in the set's text
 )
 
 var argKinds = [...]string{"int", "uint", "string", "real", "pointer", "bool", "json", "null", "string"}
@@ -59,12 +59,12 @@ type Arg struct {
 	Value        ArgValue
 }
 
-// ArgSet collects the args of one row. A key that is added again replaces the
-// value it had. The zero ArgSet is empty.
+// ArgSet collects the args of one row. Adding a key again replaces its value. The
+// zero ArgSet is empty.
 type ArgSet struct {
 	args   []Arg
-	text   []byte           // of its texts
-	index  map[StringID]int // of the keys, once there are many
+	text   []byte           // the bytes of all text args
+	index  map[StringID]int // position in args by key; used only once there are many
 	arrays map[StringID]int // next index of each array
 }
 
@@ -98,8 +98,8 @@ func (s *ArgSet) AddFlat(flatKey, key StringID, v ArgValue) {
 	}
 }
 
-// AddText adds a text, which it copies. Unlike a StringArg, a text takes no memory
-// once its rows are written.
+// AddText adds a copy of text. Unlike a StringArg, the text takes no memory once
+// its rows are written.
 func (s *ArgSet) AddText(flatKey, key StringID, text []byte) {
 	at := textSpan{len(s.text), len(text)}
 	s.text = append(s.text, text...)
@@ -137,11 +137,11 @@ func (s *ArgSet) find(key StringID) int {
 	return -1
 }
 
-// Index returns the index of the next entry of an array. The count goes on where
-// an earlier source of args for the same row ended.
+// Index returns the index of the array's next entry. Counting continues across
+// all sources of args for one row.
 func (s *ArgSet) Index(array StringID) int { return s.arrays[array] }
 
-// NextIndex returns the index of the next entry of an array and counts it.
+// NextIndex returns the index of the array's next entry and counts it.
 func (s *ArgSet) NextIndex(array StringID) int {
 	if s.arrays == nil {
 		s.arrays = map[StringID]int{}
@@ -157,14 +157,14 @@ func (s *ArgSet) Args() []Arg { return s.args }
 // Len is the number of args.
 func (s *ArgSet) Len() int { return len(s.args) }
 
-// Reset empties the set and keeps its memory.
+// Reset empties the set but keeps its memory for reuse.
 func (s *ArgSet) Reset() {
 	s.args, s.text = s.args[:0], s.text[:0]
 	clear(s.index)
 	clear(s.arrays)
 }
 
-// AddArgs adds the args of this set to another.
+// AddArgs adds all args of s to another set.
 func (s *ArgSet) AddArgs(to *ArgSet) {
 	for _, a := range s.args {
 		if a.Value.Kind == argText {
@@ -186,7 +186,7 @@ func ArrayKey(array string, index int) string {
 	return array + "[" + strconv.Itoa(index) + "]"
 }
 
-// mix folds b into the hash a. It is the same in every run.
+// mix folds b into the hash a. The result is the same in every run.
 func mix(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xd6e8feb86659fd93)
 	return hi ^ lo ^ bits.RotateLeft64(a, 23)

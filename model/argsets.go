@@ -14,19 +14,19 @@ import (
 const (
 	argBatches = 16
 	batchBytes = 256 << 10
-	// largeBatch is from which size in bytes on a batch is written at once: several
-	// should not wait for the writer.
+	// largeBatch is the size in bytes from which a batch is written at once, so that
+	// large batches do not pile up waiting for the writer.
 	largeBatch = 512 << 10
 )
 
-// argSets gives sets of args their ids. The id of a set is the number of its first
-// row in args. A set that was stored lately is not stored again: it has the id that
-// it had then. The rows of new sets are written by a goroutine of their own.
+// argSets assigns ids to sets of args. A set's id is the number of its first row in
+// args. A set that was stored recently is not stored again but keeps its id. A
+// separate goroutine writes the rows of new sets.
 type argSets struct {
 	store   *Store
 	ids     recentIDs
-	rows    int64      // of all sets so far
-	threads []ArgSetID // by utid plus one, 0 if there is none: the sets of setThreadArg
+	rows    int64      // rows taken by all sets so far
+	threads []ArgSetID // ids plus one of the sets of threadArgs, by utid; 0 if there is none
 	writer  argWriter
 
 	batch  *argBatch // being filled
@@ -45,7 +45,7 @@ func (a *argSets) init(s *Store) {
 	a.writer.init(s)
 }
 
-// InternArgs returns the id of the set, which must not be empty.
+// InternArgs returns the id of a set, which must not be empty.
 func (s *Store) InternArgs(set *ArgSet) ArgSetID {
 	a := &s.args
 	b := a.batch
@@ -66,8 +66,8 @@ func (s *Store) InternArgs(set *ArgSet) ArgSetID {
 	return id
 }
 
-// internArgsOf returns the id of the set that the source adds, None if that is empty.
-// It uses scratch.
+// internArgsOf returns the id of the set that the source adds, or None if it adds
+// nothing. It overwrites scratch.
 func (s *Store) internArgsOf(source ArgSource, scratch *ArgSet) ArgSetID {
 	if source == nil {
 		return None
@@ -80,7 +80,7 @@ func (s *Store) internArgsOf(source ArgSource, scratch *ArgSet) ArgSetID {
 	return s.InternArgs(scratch)
 }
 
-// threadArgs returns the id of the set of nothing but a utid. It uses scratch.
+// threadArgs returns the id of the set that holds only a utid. It overwrites scratch.
 func (s *Store) threadArgs(utid UTID, scratch *ArgSet) ArgSetID {
 	a := &s.args
 	for int64(len(a.threads)) <= utid {
@@ -94,7 +94,7 @@ func (s *Store) threadArgs(utid UTID, scratch *ArgSet) ArgSetID {
 	return a.threads[utid] - 1
 }
 
-// send passes the batch on and begins another.
+// send hands the batch to the writer and begins another.
 func (a *argSets) send() {
 	if a.helper == nil {
 		a.helper = handoff.Help(argBatches, a.writer.run)
@@ -109,14 +109,14 @@ func (a *argSets) send() {
 	a.batch, _ = a.helper.Take()
 }
 
-// settle writes all sets so far.
+// settle writes all pending sets.
 func (a *argSets) settle() {
 	a.stop()
 	a.batch.strings = a.store.Strings.View()
 	a.writer.write(a.batch)
 }
 
-// stop waits for the writer. Another begins should there be more sets.
+// stop waits for the writer to finish. The next full batch starts another.
 func (a *argSets) stop() {
 	if a.helper == nil {
 		return
@@ -131,16 +131,16 @@ func (a *argSets) stop() {
 // argWriter fills the table args.
 type argWriter struct {
 	args  *schema.Args
-	names [len(argKinds)]StringID // of kinds, in the store's strings
+	names [len(argKinds)]StringID // names of the kinds, in the store's strings
 
-	// The strings of each chunk are interned anew, so that those that do not come
-	// back take no memory.
+	// Each chunk has a string pool of its own, so that strings that do not recur take
+	// no memory.
 	strings *table.StringPool
-	weighed int64      // bytes of them that the table knows of
-	known   []StringID // by the id that the store's own pool has for them
+	weighed int64      // bytes of strings already reported to the table
+	known   []StringID // chunk ids by the id in the store's pool
 	types   [len(argKinds)]StringID
-	view    table.StringView // of that pool, for the batch in work
-	invalid int64            // texts of former chunks that are not UTF-8
+	view    table.StringView // the store's strings as of the current batch
+	invalid int64            // texts of earlier chunks that are not UTF-8
 }
 
 func (w *argWriter) init(s *Store) {
@@ -149,8 +149,7 @@ func (w *argWriter) init(s *Store) {
 	s.set.Detach(&s.Args.Table, w.seal)
 }
 
-// seal returns the strings of a chunk that is complete, and begins those of the
-// next.
+// seal returns the strings of a complete chunk and starts an empty pool for the next.
 func (w *argWriter) seal() table.StringView {
 	view := w.strings.View()
 	w.invalid += w.strings.Invalid()
@@ -160,7 +159,7 @@ func (w *argWriter) seal() table.StringView {
 	return view
 }
 
-// typeOf returns the text of a kind of values.
+// typeOf returns the chunk's string for a kind of value.
 func (w *argWriter) typeOf(kind ArgKind) StringID {
 	if w.types[kind] == 0 {
 		w.types[kind] = w.string(w.names[kind])
@@ -168,7 +167,7 @@ func (w *argWriter) typeOf(kind ArgKind) StringID {
 	return w.types[kind]
 }
 
-// string returns the id that one of the store's strings has in the chunk.
+// string returns the chunk's id for one of the store's strings.
 func (w *argWriter) string(id StringID) StringID {
 	if int(id) >= len(w.known) {
 		w.known = append(w.known, make([]StringID, int(id)+1-len(w.known))...)
@@ -179,7 +178,7 @@ func (w *argWriter) string(id StringID) StringID {
 	return w.known[id]
 }
 
-// invalidTexts is how many texts were not UTF-8.
+// invalidTexts counts the texts that were not UTF-8.
 func (w *argWriter) invalidTexts() int64 { return w.invalid + w.strings.Invalid() }
 
 // run writes batches and sends them back empty.
@@ -204,7 +203,7 @@ func (w *argWriter) write(b *argBatch) {
 	}
 	b.packed = b.packed[:0]
 	if cap(b.packed) > 2*batchBytes {
-		b.packed = nil // of a text that was unusually large
+		b.packed = nil // an unusually large text made it grow
 	}
 }
 
@@ -215,7 +214,7 @@ func (w *argWriter) writeSet(packed []byte) (rest []byte) {
 	n := int(binary.LittleEndian.Uint32(packed))
 	packed = packed[packedHead:]
 	for n > 0 {
-		row, some := t.AppendRows(n) // which may seal a chunk, and its strings
+		row, some := t.AppendRows(n) // this may seal a chunk and replace its string pool
 		ids, types := t.ArgSetID.Fill(row, some), t.ValueType.Fill(row, some)
 		keys, flatKeys := t.Key.Fill(row, some), t.FlatKey.Fill(row, some)
 		for i := range ids {
@@ -245,17 +244,17 @@ func (w *argWriter) writeSet(packed []byte) (rest []byte) {
 	return packed
 }
 
-// A packed set is how many args it has (32 bits), and each: its key (32 bits), kind
-// and flags (32 bits) and value (64 bits), then the flat key if that differs (32
-// bits), then the text if the value is the length of one. Equal sets are packed
-// alike.
+// A packed set starts with its number of args (32 bits). Each arg follows: key (32
+// bits), kind and flags (32 bits), value (64 bits), the flat key if it differs (32
+// bits), and the text if the value is a text's length. Equal sets have equal packed
+// bytes.
 const (
 	packedHead  = 4
 	packedBytes = 16
 	packedFlat  = 1 << 8 // a flag beside the kind
 )
 
-// pack appends the packed set.
+// pack appends the packed set to b.
 func (s *ArgSet) pack(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(s.args)))
 	for i := range s.args {
@@ -285,7 +284,7 @@ type packedArg struct {
 	text []byte
 }
 
-// unpack returns the first arg and what comes after it.
+// unpack returns the first arg and the bytes after it.
 func unpack(b []byte) (a packedArg, rest []byte) {
 	head := binary.LittleEndian.Uint64(b)
 	a.Key, a.FlatKey = StringID(head), StringID(head)

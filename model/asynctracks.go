@@ -2,29 +2,29 @@ package model
 
 import "github.com/tpconvert/tpconvert/internal/paged"
 
-// AsyncTracks lays slices that may overlap on as few tracks as they need:
-// slices with one cookie share a track while they are open, and a track that is
-// free again is given to the next cookie. The tracks of one set have one
-// track_group_id and differ in the dimension track_compressor_idx.
+// AsyncTracks places slices that may overlap on as few tracks as possible: open slices
+// with the same cookie share a track, and a track that becomes free goes to the next
+// cookie. The tracks of one set share a track_group_id and differ in the dimension
+// track_compressor_idx.
 type AsyncTracks struct {
 	context *Context
 	sets    paged.Map[trackSet]
 	lanes   paged.List[lane] // of all sets
 	nested  [][]int64        // ends of the open slices of nested lanes, outermost first, ns
-	roots   firstNames       // of legacy ids
+	roots   firstNames       // names of legacy ids
 	legacy  legacyArgs
-	options TrackOptions // of legacy tracks
-	dims    []Dim        // likewise
+	options TrackOptions // options of the current legacy track
+	dims    []Dim        // dimensions of the current legacy track
 }
 
-// There may be millions of sets and of lanes. Lanes are told by their places plus one,
-// of which a later lane of a set has a greater one. 0 is none.
+// There may be millions of sets and lanes. A lane's number is its place in lanes plus
+// one, and later lanes of a set have greater numbers. 0 means none.
 type trackSet struct {
 	group       int32
 	first, last int32
 	n           int32
 	free        int32           // no cookie lane before this one is free
-	cookies     map[int64]int32 // lane that a cookie had last; nil while there are few lanes
+	cookies     map[int64]int32 // the last lane of each cookie; nil while there are few lanes
 }
 
 type laneKind uint8
@@ -36,25 +36,25 @@ const (
 )
 
 type lane struct {
-	of    int64 // its cookie, when its span ends (ns), or its place in nested
+	of    int64 // by kind: its cookie, the end of its span (ns), or its index in nested
 	track int32 // TrackID
-	next  int32 // of the set
-	open  int32 // open slices of the cookie
+	next  int32 // the set's next lane
+	open  int32 // number of the cookie's open slices
 	kind  laneKind
 }
 
-// fewLanes is how many are looked through one by one.
+// fewLanes is the number of lanes up to which a linear search is used.
 const fewLanes = 8
 
 const compressorIndex = "track_compressor_idx"
 
-// AsyncBlueprint returns a blueprint for tracks that AsyncTracks makes.
+// AsyncBlueprint returns a blueprint for the tracks of AsyncTracks.
 func AsyncBlueprint(b Blueprint) *Blueprint {
 	b.Dims = append(append([]string(nil), b.Dims...), compressorIndex)
 	return &b
 }
 
-// A laneSet is a set and what its tracks have.
+// A laneSet is a set together with what it takes to create its tracks.
 type laneSet struct {
 	*trackSet
 	tracks    *AsyncTracks
@@ -101,7 +101,7 @@ func (a *AsyncTracks) End(b *Blueprint, o *TrackOptions, cookie int64, dims ...D
 	return TrackID(l.track)
 }
 
-// Scoped returns a track that is free from ts to ts+dur, ns.
+// Scoped returns a track that is free from ts to ts+dur (ns).
 func (a *AsyncTracks) Scoped(b *Blueprint, o *TrackOptions, ts, dur int64, dims ...Dim) TrackID {
 	set := a.set(b, o, dims)
 	at := set.first
@@ -118,9 +118,8 @@ func (a *AsyncTracks) Scoped(b *Blueprint, o *TrackOptions, ts, dur int64, dims 
 	return TrackID(l.track)
 }
 
-// Overlapping returns the first track on which a slice from ts to ts+dur, ns,
-// either nests in the open slices or comes after them. Calls must have
-// ascending ts.
+// Overlapping returns the first track on which a slice from ts to ts+dur (ns) either
+// nests in the open slices or follows them. Calls must have ascending ts.
 func (a *AsyncTracks) Overlapping(b *Blueprint, o *TrackOptions, ts, dur int64, dims ...Dim) TrackID {
 	set := a.set(b, o, dims)
 	end := ts + dur
@@ -149,7 +148,7 @@ func (a *AsyncTracks) Overlapping(b *Blueprint, o *TrackOptions, ts, dur int64, 
 	return TrackID(l.track)
 }
 
-// Default returns the first track of the set, which it creates if there is none.
+// Default returns the first track of the set, and creates it if the set is empty.
 func (a *AsyncTracks) Default(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 	set := a.set(b, o, dims)
 	if set.first == 0 {
@@ -174,7 +173,7 @@ func (s *laneSet) add(kind laneKind) int32 {
 	return at
 }
 
-// lane returns the lane that the cookie has, else the first that is free.
+// lane returns the cookie's lane, or else the first free one.
 func (s *laneSet) lane(cookie int64) int32 {
 	if at := s.find(cookie); at != 0 {
 		return at
@@ -208,7 +207,7 @@ func (s *laneSet) lane(cookie int64) int32 {
 	return at
 }
 
-// find returns the lane that a cookie had last, or 0.
+// find returns the last lane of a cookie, or 0.
 func (s *laneSet) find(cookie int64) int32 {
 	if s.cookies != nil {
 		return s.cookies[cookie]
@@ -221,11 +220,11 @@ func (s *laneSet) find(cookie int64) int32 {
 	return 0
 }
 
-// saturates is true of Android's async slices, of which one cookie has only
-// one open at a time.
+// saturates is true for Android's async slices, where a cookie has at most one open
+// slice.
 func (b *Blueprint) saturates() bool { return b.Classification == "atrace_async_slice" }
 
-// AsyncPhase is what a legacy async event does.
+// AsyncPhase is the phase of a legacy async event.
 type AsyncPhase uint8
 
 // The phases of legacy async events.
@@ -240,9 +239,9 @@ var (
 	legacyAsyncGlobal  = AsyncBlueprint(Blueprint{Classification: "legacy_async_global_slice", Dims: []string{"scope", "name"}})
 )
 
-// Legacy returns the track of an async event of the Chrome JSON format and its
-// descendants, which are told apart by an id, within a process or not, and a
-// scope. The tracks of an id are named after its first event.
+// Legacy returns the track of an async event of the Chrome JSON format. Tracks are
+// identified by an id, either per process or global, and a scope. They are named after
+// the first event with their id.
 func (a *AsyncTracks) Legacy(name StringID, upid UPID, id int64, inProcess bool, scope StringID, phase AsyncPhase) TrackID {
 	a.legacy = legacyArgs{a.context.Store, upid, inProcess, scope}
 	a.options = TrackOptions{Name: name, Args: &a.legacy}
@@ -264,8 +263,8 @@ func (a *AsyncTracks) Legacy(name StringID, upid UPID, id int64, inProcess bool,
 	}
 }
 
-// firstNames remembers the name with which an id came first. As ids often follow each
-// other, some of them share an entry.
+// firstNames remembers the first name seen with each id. Ids are often consecutive, so
+// neighbors share an entry.
 type firstNames struct {
 	groups paged.Map[[groupedIDs]nameOrNone]
 }
@@ -275,7 +274,7 @@ const groupedIDs = 4
 // nameOrNone is a StringID plus one, 0 if there is none.
 type nameOrNone uint32
 
-// of returns the first name of an id of a process.
+// of returns the first name seen with an id of a process.
 func (f *firstNames) of(process, id uint64, name StringID) StringID {
 	key := mix(process, id/groupedIDs)
 	group := f.groups.Get(key)

@@ -2,8 +2,8 @@ package model
 
 import "testing"
 
-// An id of a process keeps the name that it came with first, also the empty one, whatever
-// ids are next to it.
+// The first name seen with an id stays, even an empty one, whatever the neighboring ids
+// are.
 func TestFirstNames(t *testing.T) {
 	type key struct{ process, id uint64 }
 	var names firstNames

@@ -7,8 +7,8 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// bounds watches sealed chunks on their way to the sink for the least and
-// greatest time of any event. They come from several goroutines.
+// bounds watches sealed chunks on their way to the sink for the earliest and
+// latest time of any event. Several goroutines send chunks.
 type bounds struct {
 	mutex      sync.Mutex
 	start, end int64 // ns
@@ -42,15 +42,15 @@ func (b *bounds) Chunk(c *table.Chunk) error {
 	return b.to.Chunk(c)
 }
 
-// writeBounds fills trace_bounds from all tables that were sealed before it. A
-// trace without events has no bounds.
+// writeBounds fills trace_bounds from all tables sealed so far. A trace without
+// events has no bounds.
 func (s *Store) writeBounds() {
 	start, end := s.bounds.start, s.bounds.end
 	if start == math.MaxInt64 {
 		return
 	}
 	if start == end {
-		end++ // Trace Processor has no empty trace
+		end++ // Trace Processor never reports an empty range
 	}
 	row := s.TraceBounds.Append()
 	s.TraceBounds.StartTS.Set(row, start)

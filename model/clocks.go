@@ -9,8 +9,7 @@ import (
 	"sort"
 )
 
-// The clocks that have one meaning in all traces, numbered as in Perfetto's
-// BuiltinClock.
+// The clocks that mean the same in all traces, numbered as in Perfetto's BuiltinClock.
 const (
 	ClockRealtime        = 1
 	ClockRealtimeCoarse  = 2
@@ -18,8 +17,8 @@ const (
 	ClockMonotonicCoarse = 4
 	ClockMonotonicRaw    = 5
 	ClockBoottime        = 6
-	ClockPerf            = 10 // the kernel's sched_clock, which perf_event_open counts in
-	ClockTraceFile       = 11 // what a trace without a clock of its own counts in
+	ClockPerf            = 10 // the kernel's sched_clock, used by perf_event_open
+	ClockTraceFile       = 11 // the clock of a trace that names none
 )
 
 var clockNames = map[uint32]string{
@@ -28,7 +27,7 @@ var clockNames = map[uint32]string{
 	ClockMonotonicRaw: "MONOTONIC_RAW", ClockBoottime: "BOOTTIME",
 }
 
-// ClockNamed returns the clock of a name in Perfetto's manifests.
+// ClockNamed returns the id of the clock that Perfetto's manifests call name.
 func ClockNamed(name string) (id uint32, ok bool) {
 	for id, n := range clockNames {
 		if n == name {
@@ -38,12 +37,12 @@ func ClockNamed(name string) (id uint32, ok bool) {
 	return 0, false
 }
 
-// Clock names a clock of a trace.
+// Clock identifies a clock of a trace.
 type Clock struct {
 	ID       uint32
-	Sequence uint32 // packet sequence that the clock is local to, 0 for a clock of the machine
+	Sequence uint32 // packet sequence the clock is local to, 0 for a clock of the machine
 
-	file    int64 // tag of the file that the clock is kept apart for, 0 for a clock that files share
+	file    int64 // tag of the file that owns the clock, 0 for a clock shared by files
 	machine int64
 }
 
@@ -52,8 +51,8 @@ func compareClocks(a, b Clock) int {
 		cmp.Compare(a.file, b.file), cmp.Compare(a.machine, b.machine))
 }
 
-// Reading is the value of a clock in a snapshot, in units of Unit ns. The events
-// of an incremental clock give the time since the event, or snapshot, before.
+// Reading is the value of a clock in a snapshot, in units of Unit ns. Events on an
+// incremental clock give the time since the previous event or snapshot.
 type Reading struct {
 	Clock       Clock
 	Value       int64
@@ -61,8 +60,8 @@ type Reading struct {
 	Incremental bool
 }
 
-// ClockError says why a time could not be converted. It is the source of the
-// args of its entry in the import log.
+// ClockError says why a time could not be converted. It is also the source of args for its
+// entry in the import log.
 type ClockError struct {
 	Stat     Stat
 	From, To Clock
@@ -72,7 +71,7 @@ type ClockError struct {
 
 func (e *ClockError) Error() string { return e.Stat.String() }
 
-// AddArgs adds what the import log says of the failure.
+// AddArgs adds the details of the failure for the import log.
 func (e *ClockError) AddArgs(set *ArgSet) {
 	if e.From.Sequence != 0 {
 		set.Add(e.store.Strings.Intern("source_sequence_id"), UintArg(uint64(e.From.Sequence)))
@@ -85,22 +84,21 @@ func (e *ClockError) AddArgs(set *ArgSet) {
 	set.Add(e.store.Strings.Intern("target_clock_id"), IntArg(int64(e.To.ID)))
 }
 
-// Clocks converts the times of one machine in one trace file to the trace clock,
-// along the snapshots of all files and machines.
+// Clocks converts the times of one machine in one trace file to the trace clock, using the
+// snapshots of all files and machines.
 //
-// The first file of a machine shares the machine's clocks; a later file with
-// snapshots of its own has clocks of its own, so that two recordings cannot
-// disturb each other.
+// The first file of a machine uses the machine's clocks. A later file with its own
+// snapshots gets its own clocks, so that two recordings cannot disturb each other.
 type Clocks struct {
 	context     *Context
 	conversions int
-	used        uint64 // bits of the clocks that were converted, of which numbers from 63 on are one
-	tag         int64  // file of this context's clocks
+	used        uint64 // bit set of the ids of converted clocks; ids from 63 on share a bit
+	tag         int64  // file whose clocks this context uses, see Clock.file
 	fallback    *Clock
-	defaults    uint32 // clock of events that name none, 0 if not known
+	defaults    uint32 // clock of events that name none, 0 if unknown
 }
 
-// ToTrace converts a time of a clock, in its unit, to ns of the trace clock.
+// ToTrace converts a time of a clock, in the clock's unit, to ns of the trace clock.
 func (c *Clocks) ToTrace(clock Clock, value int64) (int64, *ClockError) {
 	if c.fallback != nil {
 		c.bridge()
@@ -112,11 +110,11 @@ func (c *Clocks) ToTrace(clock Clock, value int64) (int64, *ClockError) {
 	return c.Moved(ts), err
 }
 
-// Moved is a time on the timeline, ns, moved as all of the file are.
+// Moved adds the file's offset to a time on the timeline, in ns.
 func (c *Clocks) Moved(ts int64) int64 { return ts + c.context.File.offset }
 
-// DefaultToTrace converts a time of the clock of events that name none, in ns, to the
-// trace clock. Without such a clock the times are the trace's.
+// DefaultToTrace converts a time in ns, of an event that names no clock, to the trace
+// clock. If there is no default clock, the time is taken as trace time.
 func (c *Clocks) DefaultToTrace(value int64) (int64, *ClockError) {
 	if c.defaults == 0 {
 		return c.Moved(value), nil
@@ -124,14 +122,13 @@ func (c *Clocks) DefaultToTrace(value int64) (int64, *ClockError) {
 	return c.ToTrace(Clock{ID: c.defaults}, value)
 }
 
-// SetZone says how far, in ns, the wall clock that people see where the trace is
-// recorded is ahead of UTC.
+// SetZone sets how far local time, where the trace is recorded, is ahead of UTC, in ns.
 func (c *Clocks) SetZone(offset int64) {
 	graph := c.context.Store.clocks
 	graph.zone, graph.zoned = offset, true
 }
 
-// Zone is what SetZone said last; false if no file of the trace did so yet.
+// Zone returns the value of the last SetZone, or false if no file has set it yet.
 func (c *Clocks) Zone() (offset int64, ok bool) {
 	graph := c.context.Store.clocks
 	return graph.zone, graph.zoned
@@ -143,7 +140,7 @@ func (c *Clocks) FromTrace(ts int64, clock Clock) (int64, *ClockError) {
 	return graph.convert(graph.trace, ts-c.context.File.offset, c.own(clock))
 }
 
-// own returns the clock of this machine, and of this file if it keeps its own.
+// own returns the machine's clock, or the file's if the file has its own.
 func (c *Clocks) own(clock Clock) Clock {
 	clock.machine = c.context.Machine.ID
 	switch {
@@ -155,8 +152,8 @@ func (c *Clocks) own(clock Clock) Clock {
 	return clock
 }
 
-// shared returns the clock that all files of the machine have in common, or the
-// file's own timeline.
+// shared returns the clock that all files of the machine share, or the file's own
+// timeline.
 func (c *Clocks) shared(clock Clock) Clock {
 	clock.machine = c.context.Machine.ID
 	if clock.ID == ClockTraceFile {
@@ -165,17 +162,18 @@ func (c *Clocks) shared(clock Clock) Clock {
 	return clock
 }
 
-// Assume says which clock the file's events are of. If no snapshot leads from it
-// to the trace clock by the time that the first event is converted, the two are
-// taken to be the same, unless that would mix up different kinds of clocks.
+// Assume sets the clock of the file's events. If no snapshot links it to the trace clock
+// by the time the first event is converted, the two are taken to be the same, unless they
+// are different kinds of clocks.
 func (c *Clocks) Assume(id uint32) {
-	if id != ClockRealtime { // the wall clock leaves the others to a file that has them
+	if id != ClockRealtime { // a file with only a wall clock leaves the other clocks to a file that has them
 		c.claim()
 	}
 	c.fallback = &Clock{ID: id}
 }
 
-// claim makes the file the first of its machine, if there was none before.
+// claim makes the file the first of its machine unless there is one, and reports whether
+// it is the first.
 func (c *Clocks) claim() bool {
 	m := c.context.Machine
 	if m.clocksOf == nil {
@@ -184,14 +182,15 @@ func (c *Clocks) claim() bool {
 	return m.clocksOf == c.context.File
 }
 
-// Default is the clock of events that name none; false if there is none.
+// Default returns the clock of events that name none, or false if there is none.
 func (c *Clocks) Default() (Clock, bool) { return Clock{ID: c.defaults}, c.defaults != 0 }
 
 // SetDefault sets the clock of events that name none.
 func (c *Clocks) SetDefault(id uint32) { c.defaults = id }
 
-// SetTraceClock makes a clock the trace clock, which the times of all tables are
-// of. Only the file that set it first may change it, until it is used.
+// SetTraceClock makes a clock the trace clock, in which the times of all tables are
+// measured. Only the first file to set it may change it, and only before its first
+// conversion.
 func (c *Clocks) SetTraceClock(id uint32) {
 	graph := c.context.Store.clocks
 	if c.conversions > 0 || graph.owner != nil && graph.owner != c.context.File {
@@ -208,13 +207,13 @@ func (s *Store) ClaimTraceClock(owner *File, clock Clock) {
 	s.SetMetadata("trace_time_clock_id", IntArg(int64(clock.ID)))
 }
 
-// MachineClock is a clock of the machine with a raw id.
+// MachineClock returns a clock of the machine with the given raw id.
 func (s *Store) MachineClock(raw int64, id uint32) Clock {
 	return Clock{ID: id, machine: s.machineRow(raw)}
 }
 
-// Timeline is the clock of the file of a name, recorded on the machine with a raw
-// id, if it has no other; false if there is no such file.
+// Timeline returns the file-local clock of the named file, recorded on the machine with
+// the given raw id, or false if there is no such file.
 func (s *Store) Timeline(name string, raw int64) (Clock, bool) {
 	for _, f := range s.files {
 		if f.Name == name {
@@ -224,13 +223,13 @@ func (s *Store) Timeline(name string, raw int64) (Clock, bool) {
 	return Clock{}, false
 }
 
-// RelateClocks says that two clocks had these values, in ns, at one moment.
+// RelateClocks states that two clocks had these values, in ns, at the same moment.
 func (s *Store) RelateClocks(a Clock, aValue int64, b Clock, bValue int64) {
 	s.addSnapshot([]Reading{{Clock: a, Value: aValue, Unit: 1}, {Clock: b, Value: bValue, Unit: 1}}, ClockLink{By: ByManifest})
 }
 
-// AddSnapshot adds readings that were taken at one moment. It returns false, and
-// counts it, if they contradict earlier ones.
+// AddSnapshot adds readings taken at the same moment. If they contradict earlier ones, it
+// counts that and returns false.
 func (c *Clocks) AddSnapshot(readings []Reading) bool {
 	first := c.claim()
 	if !first && c.tag == 0 {
@@ -246,8 +245,8 @@ func (c *Clocks) AddSnapshot(readings []Reading) bool {
 		r.Clock = c.own(r.Clock)
 		all = append(all, r)
 	}
-	// Wall clocks are what files of other machines meet in, and those of other boots where
-	// the wall clock is the trace clock.
+	// Files of different machines are related by their wall clocks. So are files of
+	// different boots if the wall clock is the trace clock.
 	trace := c.context.Store.clocks.trace
 	if !first && (c.context.Machine.ID != trace.machine || trace == c.shared(Clock{ID: ClockRealtime})) {
 		for _, r := range readings {
@@ -260,8 +259,8 @@ func (c *Clocks) AddSnapshot(readings []Reading) bool {
 	return c.context.Store.addSnapshot(all, ClockLink{By: BySnapshots, File: c.context.File})
 }
 
-// Link adds a snapshot of a clock of another machine and the same clock of this
-// one.
+// Link adds a snapshot that relates a clock of this machine to the same clock of another
+// machine.
 func (c *Clocks) Link(other *Machine, id uint32, otherValue, value int64) {
 	c.context.Store.addSnapshot([]Reading{
 		{Clock: Clock{ID: id, machine: other.ID}, Value: otherValue, Unit: 1},
@@ -279,8 +278,8 @@ func (c *Clocks) TraceMachine() *Machine {
 	return c.context.Machine
 }
 
-// bridge connects the clock of Assume with the trace clock: by the wall clock if
-// both sides have it, else directly if they may be the same.
+// bridge connects the clock of Assume with the trace clock: through the wall clocks if
+// both sides have one, else directly if the two may be the same.
 func (c *Clocks) bridge() {
 	store, graph := c.context.Store, c.context.Store.clocks
 	own, shared := c.own(*c.fallback), c.shared(*c.fallback)
@@ -348,21 +347,20 @@ func (s *Store) addSnapshot(readings []Reading, link ClockLink) bool {
 	return true
 }
 
-// clockGraph has an edge between two clocks if there is a snapshot of both.
-// Snapshots of the same clocks are one kind: a conversion takes the shortest way
-// through the graph and on each edge the latest snapshot of the edge's kind that
-// is not after the event.
+// clockGraph has an edge between two clocks that occur in one snapshot. Snapshots of the
+// same clocks are of one kind. A conversion takes the shortest path through the graph, and
+// on each edge the latest snapshot of the edge's kind that is not after the event.
 type clockGraph struct {
 	store     *Store
 	trace     Clock
 	owner     *File
 	nodes     map[Clock]*clockNode
 	kinds     map[string]int
-	links     []ClockLink // by kind, what its first snapshot is from
+	links     []ClockLink // by kind: the origin of its first snapshot
 	snapshots int64
 	routes    [8]clockRoute // the latest conversions
-	oldest    int           // of routes
-	hints     [16]uint8     // the route used last, by the end of the clock's numbers
+	oldest    int           // index in routes of the one to replace next
+	hints     [16]uint8     // index of the route used last, by a hash of the clock
 	zone      int64         // see SetZone
 	zoned     bool          // zone is known
 }
@@ -370,8 +368,8 @@ type clockGraph struct {
 type clockNode struct {
 	unit         int64
 	incremental  bool
-	last         int64 // ns, of an incremental clock
-	nonMonotonic bool  // the clock went back: a time of it may be ambiguous
+	last         int64 // latest value in ns, to which an incremental clock adds
+	nonMonotonic bool  // the clock went back, so its times may be ambiguous
 	edges        []clockEdge
 	series       map[int]*clockSeries // by kind
 }
@@ -381,13 +379,13 @@ type clockEdge struct {
 	kind int
 }
 
-// clockSeries are the readings of a clock in the snapshots of one kind, in order.
+// clockSeries has the readings of a clock in the snapshots of one kind, in order.
 type clockSeries struct {
 	snapshots []int64
 	values    []int64 // ns
 }
 
-// clockRoute is a conversion that holds for times from min up to max.
+// clockRoute is a conversion that is valid for times from min up to max.
 type clockRoute struct {
 	from, to     Clock
 	node         *clockNode
@@ -414,7 +412,7 @@ func (g *clockGraph) convert(from Clock, value int64, to Clock) (int64, *ClockEr
 	known := false
 	hint := &g.hints[(from.Sequence+from.ID)%uint32(len(g.hints))]
 	for i := range g.routes {
-		// The first one to try is the hint, in whose place the first one comes.
+		// Try the hinted route first: it swaps places with route 0.
 		switch {
 		case i == 0:
 			i = int(*hint)
@@ -476,7 +474,7 @@ func (g *clockGraph) leads(from, to Clock) bool {
 	return err == nil
 }
 
-// maxClockHops is how many snapshots a conversion goes through at most.
+// maxClockHops is the most snapshots that one conversion may go through.
 const maxClockHops = 4
 
 // path finds the shortest way from one clock to another.
@@ -516,7 +514,7 @@ func (g *clockGraph) path(from, to Clock) []clockEdge {
 	return nil
 }
 
-// check reports what is wrong with a snapshot.
+// check returns an error if a snapshot is invalid.
 func (g *clockGraph) check(readings []Reading, kind int) error {
 	for i, r := range readings {
 		for _, other := range readings[:i] {
@@ -573,8 +571,8 @@ func (g *clockGraph) add(readings []Reading, link ClockLink) error {
 			node.series[kind] = series
 		}
 		if n := len(series.values); n > 0 && node.last < series.values[n-1] {
-			// A wall clock may be set back. It still tells the time of another
-			// clock's moment, but not the other way round.
+			// A wall clock may be set back. Other clocks can still be converted to it, but
+			// it can no longer be converted to them.
 			node.nonMonotonic = true
 			node.edges = nil
 		}

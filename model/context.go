@@ -1,7 +1,7 @@
 package model
 
-// Context is the state of one machine in one trace file, and what a format
-// works with: the trackers that turn its events into rows.
+// Context is the state of one machine in one trace file. Formats use its
+// trackers to turn events into rows.
 type Context struct {
 	facts
 	Store    *Store
@@ -32,18 +32,18 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 	return c
 }
 
-// SetStat sets a count that the trace itself reports of the machine.
+// SetStat sets a count that the trace itself reports for the machine.
 func (c *Context) SetStat(stat Stat, index, value int64) {
 	c.Store.stats[statKey{stat, index, c.File.ID, c.Machine.ID}] = value
 }
 
-// Stat returns such a count.
+// Stat returns a count that SetStat set.
 func (c *Context) Stat(stat Stat, index int64) int64 {
 	return c.Store.stats[statKey{stat, index, c.File.ID, c.Machine.ID}]
 }
 
-// AddChromeRaw adds a row to chrome_raw, where events of Chrome are that have no
-// better place.
+// AddChromeRaw adds a row to chrome_raw, which holds Chrome events that fit no
+// other table.
 func (c *Context) AddChromeRaw(ts int64, name string, utid UTID, args *ArgSet) {
 	t := &c.Store.ChromeRaw
 	row := t.Append()
@@ -58,7 +58,7 @@ func (c *Context) AddChromeRaw(ts int64, name string, utid UTID, args *ArgSet) {
 	}
 }
 
-// finish stores what waited for the end of the trace.
+// finish stores everything that had to wait for the end of the trace.
 func (c *Context) finish() {
 	c.Slices.flush()
 	c.Counters.flush()

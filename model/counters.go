@@ -14,8 +14,8 @@ type waitingCounter struct {
 	dims [2]StringID
 }
 
-// ProcessCounter is a counter of a process whose values name a thread of it.
-// Threads whose process never becomes known have a counter of their own.
+// ProcessCounter is a counter of a process whose values name one of its threads.
+// If a thread's process never becomes known, the thread gets its own counter.
 type ProcessCounter struct {
 	Process, Thread *Blueprint
 }
@@ -28,7 +28,7 @@ var JSONCounter = ProcessCounter{
 
 func lastDim(s *Store, dims []Dim) string { return s.Strings.Get(dims[len(dims)-1].String()) }
 
-// Push adds a value and returns its id.
+// Push adds a value and returns its row id.
 func (c *Counters) Push(ts int64, value float64, track TrackID) int64 {
 	t := &c.context.Store.Counter
 	row := t.Append()
@@ -47,15 +47,15 @@ func (c *Counters) PushWithArgs(ts int64, value float64, track TrackID, args Arg
 	return row
 }
 
-// PushByThread adds a value with the thread that told it in its args.
+// PushByThread adds a value, with the thread that reported it in its args.
 func (c *Counters) PushByThread(ts int64, value float64, track TrackID, utid UTID) int64 {
 	row := c.Push(ts, value, track)
 	c.context.Store.Counter.ArgSetID.Set(row, c.context.Store.threadArgs(utid, &c.scratch))
 	return row
 }
 
-// PushForThread adds a value of a counter of the thread's process, with up to
-// two dimensions beside the process. The thread is kept in the value's args.
+// PushForThread adds a value to a counter of the thread's process, which has up
+// to two dimensions besides the process. The value's args name the thread.
 func (c *Counters) PushForThread(of ProcessCounter, ts int64, value float64, utid UTID, dims ...StringID) {
 	row := c.PushByThread(ts, value, 0, utid)
 	w := waitingCounter{row: row, utid: utid, of: of}
@@ -78,7 +78,7 @@ func (c *Counters) resolve(w waitingCounter, upid UPID) {
 	c.context.Store.Counter.TrackID.Set(w.row, track)
 }
 
-// flush gives the values that still wait for their process a track.
+// flush assigns tracks to the values still waiting for their process.
 func (c *Counters) flush() {
 	for _, w := range c.waiting {
 		c.resolve(w, c.context.Machine.ProcessOf(w.utid))

@@ -1,28 +1,29 @@
 package model
 
-// cpusPerMachine is how many ids of CPUs each machine has, as in Trace Processor:
-// ucpu is cpusPerMachine * machine_id + cpu.
+// cpusPerMachine is the number of CPU ids reserved for each machine, as in Trace
+// Processor: ucpu is cpusPerMachine * machine_id + cpu.
 const cpusPerMachine = 4096
 
-// firstOddCPU is the id of the first CPU whose number is not below cpusPerMachine.
+// firstOddCPU is the first id given to CPUs whose numbers are not below
+// cpusPerMachine.
 const firstOddCPU = 1 << 40
 
 // cpus are the CPUs of a machine.
 type cpus struct {
-	seen      [cpusPerMachine / 64]uint64 // bits of CPU numbers
+	seen      [cpusPerMachine / 64]uint64 // bit set of CPU numbers
 	odd       map[int64]int64             // ids of the CPUs with other numbers
 	described map[int64]CPUDescription
 }
 
-// CPUDescription is what a trace says of a CPU.
+// CPUDescription is what a trace says about a CPU.
 type CPUDescription struct {
 	Processor StringID // 0 if not known
 	ClusterID int64
-	Capacity  int64 // relative to the strongest, None if not known
+	Capacity  int64 // relative to the fastest CPU, None if not known
 	ArgSetID  int64 // None if there is none
 }
 
-// CPU returns the id of a CPU, its ucpu, which it adds if it is not known.
+// CPU returns the id (ucpu) of a CPU, which it adds if it is new.
 func (m *Machine) CPU(cpu int64) int64 {
 	if uint64(cpu) < cpusPerMachine {
 		m.cpus.seen[cpu/64] |= 1 << (cpu % 64)
@@ -40,7 +41,7 @@ func (m *Machine) CPU(cpu int64) int64 {
 	return id
 }
 
-// DescribeCPU sets what is known of a CPU.
+// DescribeCPU sets what is known about a CPU.
 func (m *Machine) DescribeCPU(cpu int64, d CPUDescription) {
 	if m.cpus.described == nil {
 		m.cpus.described = map[int64]CPUDescription{}
@@ -55,7 +56,7 @@ type oddCPU struct {
 	cpu     int64
 }
 
-// storeCPUs writes the CPUs of all machines, in the order of their ids.
+// storeCPUs writes the CPUs of all machines in the order of their ids.
 func (s *Store) storeCPUs() {
 	for _, m := range s.sortedMachines() {
 		for cpu := range int64(cpusPerMachine) {

@@ -1,10 +1,10 @@
 package model
 
-// facts are rows of metadata about one thing: a trace, a machine, a machine in a
-// trace, or all of them.
+// facts writes rows of metadata about one subject: a trace, a machine, a machine in a trace,
+// or everything.
 type facts struct {
 	store          *Store
-	trace, machine int64              // None if they are not about one
+	trace, machine int64              // None if not specific to one
 	single         map[StringID]int64 // rows by name
 }
 
@@ -12,7 +12,7 @@ func newFacts(s *Store, trace, machine int64) facts {
 	return facts{store: s, trace: trace, machine: machine, single: map[StringID]int64{}}
 }
 
-// SetMetadata sets a fact that has one value. The value is an integer or text.
+// SetMetadata sets a fact that has a single value, which is an integer or text.
 func (f *facts) SetMetadata(name string, v ArgValue) {
 	id := f.store.Strings.Intern(name)
 	row, ok := f.single[id]
@@ -23,7 +23,7 @@ func (f *facts) SetMetadata(name string, v ArgValue) {
 	f.set(row, v)
 }
 
-// MetadataText returns the text that SetMetadata set, "" if it set none.
+// MetadataText returns the text set by SetMetadata, or "".
 func (f *facts) MetadataText(name string) string {
 	row, ok := f.single[f.store.Strings.Intern(name)]
 	if !ok {
@@ -33,7 +33,7 @@ func (f *facts) MetadataText(name string) string {
 	return f.store.Strings.Get(id)
 }
 
-// MetadataInt returns the number of a fact that has one value, 0 if it is not set.
+// MetadataInt returns the number set by SetMetadata, or 0.
 func (f *facts) MetadataInt(name string) int64 {
 	row, ok := f.single[f.store.Strings.Intern(name)]
 	if !ok {
@@ -48,8 +48,8 @@ func (f *facts) AddMetadata(name string, v ArgValue) {
 	f.set(f.add(f.store.Strings.Intern(name), "multi"), v)
 }
 
-// AddDynamicMetadata adds a value of a fact whose name only the trace knows. Trace Processor
-// takes such facts for single ones, also where there are several.
+// AddDynamicMetadata adds a value of a fact whose name comes from the trace. Trace Processor
+// marks such facts as single even if there are several values.
 func (f *facts) AddDynamicMetadata(name string, v ArgValue) {
 	f.set(f.add(f.store.Strings.Intern(name), "single"), v)
 }

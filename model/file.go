@@ -1,7 +1,7 @@
 package model
 
-// File is the state of one trace file: its row in trace_file, its metadata, what
-// could not be imported of it.
+// File is the state of one trace file: its row in trace_file, its metadata, and what could
+// not be imported from it.
 type File struct {
 	facts
 	ID       int64 // trace_file.id
@@ -9,10 +9,10 @@ type File struct {
 	contexts []*Context
 	unread   []*Unread
 	scratch  ArgSet
-	offset   int64 // ns that its times are moved by on the timeline
+	offset   int64 // ns by which its times are moved on the timeline
 }
 
-// NewFile adds a trace file. parent is the file that it was found in, or nil.
+// NewFile adds a trace file. parent is the file that contains it, or nil.
 func (s *Store) NewFile(name string, parent *File) *File {
 	t := &s.TraceFile
 	id := t.Append()
@@ -30,11 +30,11 @@ func (s *Store) NewFile(name string, parent *File) *File {
 	return f
 }
 
-// Shift moves the file's times by so many ns on the timeline.
+// Shift moves the file's times by ns on the timeline.
 func (f *File) Shift(ns int64) { f.offset = ns }
 
-// SetFormat says what the file is, which is about to be read; a container holds
-// other files.
+// SetFormat sets the format of a file that is about to be read. A container holds other
+// files.
 func (f *File) SetFormat(name string, container bool) {
 	t := &f.store.TraceFile
 	t.ProcessingOrder.Set(f.ID, f.store.filesRead)
@@ -47,8 +47,8 @@ func (f *File) SetFormat(name string, container bool) {
 	}
 }
 
-// SetSize sets the file's size in bytes: of one that is read once that is done, of
-// others as they are in their archive.
+// SetSize sets the file's size in bytes. For a file that is read, the size is known at the
+// end; for others it is the size stored in the archive.
 func (f *File) SetSize(size int64) {
 	t := &f.store.TraceFile
 	t.Size.Set(f.ID, size)
@@ -58,8 +58,8 @@ func (f *File) SetSize(size int64) {
 	}
 }
 
-// Context returns the state of a machine in this file, 0 being the machine that
-// recorded it.
+// Context returns the state of a machine in this file. Machine 0 is the one that recorded
+// it.
 func (f *File) Context(machine int64) *Context {
 	m := f.store.Machine(machine)
 	for _, c := range f.contexts {
@@ -72,7 +72,7 @@ func (f *File) Context(machine int64) *Context {
 	return c
 }
 
-// Finish stores what waited for the end of the file.
+// Finish stores everything that had to wait for the end of the file.
 func (f *File) Finish() {
 	for _, c := range f.contexts {
 		c.finish()
@@ -80,15 +80,15 @@ func (f *File) Finish() {
 	f.storeUnread()
 }
 
-// Count adds one to a count.
+// Count adds one to a stat.
 func (f *File) Count(stat Stat) { f.Add(stat, None, 1) }
 
-// Add adds n to a count, of an index where the stat has one, else of None.
+// Add adds n to a stat. index is None unless the stat has one.
 func (f *File) Add(stat Stat, index, n int64) {
 	f.store.stats[statKey{stat, index, f.ID, None}] += n
 }
 
-// Stat returns a count, of an index where the stat has one, else of None.
+// Stat returns a stat's count. index is None unless the stat has one.
 func (f *File) Stat(stat Stat, index int64) int64 {
 	return f.store.stats[statKey{stat, index, f.ID, None}]
 }
@@ -104,13 +104,13 @@ type LogEntry struct {
 	HasTS     bool
 	Offset    int64 // bytes from the start of the file
 	HasOffset bool
-	Index     int64 // of the stat, if it has one
+	Index     int64 // index of the stat, if it has one
 	HasIndex  bool
 	Args      ArgSource // details, or nil
 }
 
-// maxLogged is how many entries import_log has of a stat, its index and a file. What comes
-// after those is only counted.
+// maxLogged is the maximum number of import_log entries per stat, index and file. Further
+// ones are only counted.
 const maxLogged = 10_000
 
 // Log counts the stat and adds a row to import_log.
@@ -143,12 +143,12 @@ func (f *File) log(stat Stat, e LogEntry) {
 	}
 }
 
-// LogAt is Log for a place in the input, bytes from its start.
+// LogAt is Log for an offset in the input, in bytes.
 func (f *File) LogAt(stat Stat, offset int64, args ArgSource) {
 	f.Log(stat, LogEntry{Offset: offset, HasOffset: true, Args: args})
 }
 
-// LogTime is Log for an event at ts, ns.
+// LogTime is Log for an event at ts (ns).
 func (f *File) LogTime(stat Stat, ts int64, args ArgSource) {
 	f.Log(stat, LogEntry{TS: ts, HasTS: true, Args: args})
 }

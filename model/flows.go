@@ -1,18 +1,18 @@
 package model
 
-// FlowID is the id by which a trace joins the slices of a flow.
+// FlowID is the id by which a trace links the slices of a flow.
 type FlowID uint64
 
-// Flows draws the arrows between slices.
+// Flows stores the arrows between slices.
 type Flows struct {
 	context *Context
 	open    map[FlowID]flowEnd
 	v1      map[v1Flow]FlowID
-	v1Names []v1Name // of the flows of v1
+	v1Names []v1Name // names of the flows in v1
 	scratch ArgSet
 }
 
-// flowEnd is the slice that a flow reached last, and its ts, ns.
+// flowEnd is the last slice that a flow reached, and its ts in ns.
 type flowEnd struct {
 	slice SliceID
 	ts    int64
@@ -23,13 +23,13 @@ type v1Flow struct {
 	category, name StringID
 }
 
-// v1Name is what the rows of a flow of phases s, t and f say of it.
+// v1Name is the category and name in the rows of a flow of phases s, t and f.
 type v1Name struct {
 	category, name StringID
 }
 
-// V1 returns the id of a flow of phases s, t and f, which is told apart by id,
-// category and name.
+// V1 returns the FlowID of a flow of phases s, t and f, which is identified by
+// id, category and name.
 func (f *Flows) V1(id uint64, category, name StringID) FlowID {
 	key := v1Flow{id, category, name}
 	flow, ok := f.v1[key]
@@ -41,7 +41,7 @@ func (f *Flows) V1(id uint64, category, name StringID) FlowID {
 	return flow
 }
 
-// Active reports whether the flow began.
+// Active reports whether the flow has begun.
 func (f *Flows) Active(flow FlowID) bool {
 	_, ok := f.open[flow]
 	return ok
@@ -54,7 +54,7 @@ func (f *Flows) Begin(track TrackID, flow FlowID) {
 	}
 }
 
-// BeginAt starts a flow at a slice that starts at ts, ns.
+// BeginAt starts a flow at a slice that starts at ts (ns).
 func (f *Flows) BeginAt(slice SliceID, ts int64, flow FlowID) {
 	if f.Active(flow) {
 		f.context.File.Count(StatFlowDuplicateID)
@@ -70,7 +70,7 @@ func (f *Flows) Step(track TrackID, flow FlowID) {
 	}
 }
 
-// StepAt leads a flow through a slice that starts at ts, ns.
+// StepAt leads a flow through a slice that starts at ts (ns).
 func (f *Flows) StepAt(slice SliceID, ts int64, flow FlowID) {
 	if f.arrow(slice, ts, flow, StatFlowStepWithoutStart) {
 		f.open[flow] = flowEnd{slice, ts}
@@ -91,15 +91,15 @@ func (f *Flows) End(track TrackID, flow FlowID, enclosing, close bool) {
 	}
 }
 
-// EndAt ends a flow at a slice that starts at ts, ns.
+// EndAt ends a flow at a slice that starts at ts (ns).
 func (f *Flows) EndAt(slice SliceID, ts int64, flow FlowID, close bool) {
 	if f.arrow(slice, ts, flow, StatFlowEndWithoutStart) && close {
 		delete(f.open, flow)
 	}
 }
 
-// arrow draws the arrow from the slice that the flow reached last, from the
-// earlier slice to the later.
+// arrow connects slice with the last slice that the flow reached; the arrow
+// points from the earlier slice to the later.
 func (f *Flows) arrow(slice SliceID, ts int64, flow FlowID, missing Stat) bool {
 	last, ok := f.open[flow]
 	if !ok {
@@ -114,7 +114,7 @@ func (f *Flows) arrow(slice SliceID, ts int64, flow FlowID, missing Stat) bool {
 	return true
 }
 
-// bind ends the flows that wait for the next slice on a track.
+// bind ends the flows waiting for the next slice on a track.
 func (f *Flows) bind(on *slicesOfTrack, slice SliceID) {
 	for _, flow := range on.pendingFlow {
 		if last, ok := f.open[flow]; ok {
@@ -147,7 +147,7 @@ func (f *Flows) insert(flow FlowID, out, in SliceID) {
 	}
 }
 
-// Link draws an arrow that is no part of a longer flow and returns its row.
+// Link draws a single arrow, not part of a longer flow, and returns its row.
 func (f *Flows) Link(out, in SliceID) int64 {
 	t := &f.context.Store.Flow
 	row := t.Append()

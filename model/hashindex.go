@@ -1,7 +1,7 @@
 package model
 
-// hashIndex finds ids by 64-bit hash, with open addressing. A hash of 0 must not
-// be used.
+// hashIndex finds ids by 64-bit hash, using open addressing. Hash 0 is reserved
+// for free entries.
 type hashIndex struct {
 	entries []hashEntry // a power of two long
 	n       int
@@ -12,7 +12,7 @@ type hashEntry struct {
 	id   int64
 }
 
-// entry returns the entry of the hash, or a free one for it.
+// entry returns the hash's entry, or the free one where it belongs.
 func (x *hashIndex) entry(hash uint64) *hashEntry {
 	if x.n*2 > len(x.entries) || len(x.entries) == 0 {
 		x.grow()
@@ -25,8 +25,8 @@ func (x *hashIndex) entry(hash uint64) *hashEntry {
 	}
 }
 
-// insert returns the id of the hash, after it added the given one if there was
-// none; added says which.
+// insert returns the id stored for the hash, after storing the given one if
+// there was none; added says whether it did.
 func (x *hashIndex) insert(hash uint64, id int64) (got int64, added bool) {
 	e := x.entry(hash)
 	if e.hash == hash {
@@ -36,7 +36,7 @@ func (x *hashIndex) insert(hash uint64, id int64) (got int64, added bool) {
 	return id, true
 }
 
-// fill adds a hash that is not there, in the entry that was found for it.
+// fill adds a new hash in the free entry that entry returned.
 func (x *hashIndex) fill(e *hashEntry, hash uint64, id int64) {
 	*e = hashEntry{hash, id}
 	x.n++

@@ -2,9 +2,9 @@ package model
 
 import "slices"
 
-// HeapDump is a dump of a managed heap: a graph of objects. It is kept until it is
-// complete, as what can be reached and where names come from is known only then, and
-// stored by Write. Objects, classes and fields have numbers that count up from 0.
+// HeapDump is a dump of a managed heap: a graph of objects. It is kept in memory until
+// Write, because reachability and the origin of names are known only once it is
+// complete. Objects, classes and fields are numbered from 0.
 type HeapDump struct {
 	UPID UPID
 	TS   int64 // ns of the trace clock
@@ -25,30 +25,30 @@ type HeapObject struct {
 	Type       StringID // part of the heap
 	Data       int32    // row of heap_graph_object_data, NoHeapData if there is none
 	root       StringID
-	from, to   int32 // its references, of which there are none at first
-	distance   int32 // references from the nearest root, unreachable if there is none
+	from, to   int32 // range of its references, empty at first
+	distance   int32 // number of references from the nearest root, or unreachable
 }
 
 const unreachable int32 = -1
 
-// NoHeapData is the Data of objects of whose contents nothing is known.
+// NoHeapData is the Data of objects whose contents are not known.
 const NoHeapData int32 = -1
 
-// HeapClass is the class of objects.
+// HeapClass is a class of objects.
 type HeapClass struct {
 	Name, Location, Kind StringID
-	// Loader is the object that loaded the class, NoHeapObject if that is not known.
+	// Loader is the object that loaded the class, NoHeapObject if unknown.
 	Loader int32
 	// Weak is set for classes whose field Reference.referent does not keep an object
 	// alive.
 	Weak  bool
-	super int32 // NoHeapClass if it is not known
+	super int32 // NoHeapClass if unknown
 }
 
-// HeapField is a field that objects refer to others by.
+// HeapField is a field through which objects refer to others.
 type HeapField struct{ Name, Type, Deobfuscated StringID }
 
-// Numbers that stand for none.
+// The numbers of a missing object, class or field.
 const (
 	NoHeapObject int32 = -1
 	NoHeapClass  int32 = -1
@@ -70,17 +70,17 @@ func (s *Store) NewHeapDump(upid UPID, ts int64) *HeapDump {
 	return &HeapDump{UPID: upid, TS: ts, store: s}
 }
 
-// AddObject adds an object of which nothing but its place in the graph is known, and
-// returns its number.
+// AddObject adds an object with only its place in the graph known, and returns its
+// number.
 func (d *HeapDump) AddObject() int32 {
 	d.objects = append(d.objects, HeapObject{SelfSize: -1, Data: NoHeapData, distance: unreachable})
 	return int32(len(d.objects) - 1)
 }
 
-// Object is an object, until the next one is added.
+// Object returns an object. The pointer is valid until another object is added.
 func (d *HeapDump) Object(number int32) *HeapObject { return &d.objects[number] }
 
-// Objects is how many objects there are.
+// Objects returns the number of objects.
 func (d *HeapDump) Objects() int { return len(d.objects) }
 
 // AddClass adds a class and returns its number.
@@ -89,10 +89,10 @@ func (d *HeapDump) AddClass() int32 {
 	return int32(len(d.classes) - 1)
 }
 
-// SetSuper says which class a class extends, for dumps whose objects do not say it.
+// SetSuper sets a class's superclass, for dumps whose objects do not reveal it.
 func (d *HeapDump) SetSuper(class, super int32) { d.classes[class].super = super }
 
-// Class is a class, until the next one is added.
+// Class returns a class. The pointer is valid until another class is added.
 func (d *HeapDump) Class(number int32) *HeapClass { return &d.classes[number] }
 
 // AddField adds a field and returns its number.
@@ -101,12 +101,12 @@ func (d *HeapDump) AddField(f HeapField) int32 {
 	return int32(len(d.fields) - 1)
 }
 
-// Field is a field, until the next one is added.
+// Field returns a field. The pointer is valid until another field is added.
 func (d *HeapDump) Field(number int32) *HeapField { return &d.fields[number] }
 
-// Refer adds a reference of an object to another, NoHeapObject for null. All of one
-// object are added in turn; those that it had before stay its own, but are no longer
-// followed.
+// Refer adds a reference from one object to another, NoHeapObject for null. Add all
+// references of an object consecutively: a new run replaces the earlier one, which is
+// still written but no longer followed.
 func (d *HeapDump) Refer(owner, owned, field int32) {
 	o := &d.objects[owner]
 	if n := int32(len(d.references)); o.to != n || o.from == o.to {
@@ -116,23 +116,23 @@ func (d *HeapDump) Refer(owner, owned, field int32) {
 	d.references = append(d.references, heapReference{owner, owned, field})
 }
 
-// SetField says which field a reference of an object is in, by the number of the
-// reference among the object's.
+// SetField sets the field of an object's reference, where reference counts from 0 within
+// the object.
 func (d *HeapDump) SetField(owner int32, reference int, field int32) {
 	d.references[int(d.objects[owner].from)+reference].field = field
 }
 
-// FieldOf returns what SetField set, NoHeapField at first.
+// FieldOf returns the field of an object's reference, NoHeapField until SetField.
 func (d *HeapDump) FieldOf(owner int32, reference int) int32 {
 	return d.references[int(d.objects[owner].from)+reference].field
 }
 
-// References is how many references the object has.
+// References returns the number of the object's references.
 func (d *HeapDump) References(owner int32) int {
 	return int(d.objects[owner].to - d.objects[owner].from)
 }
 
-// AddRoot says that an object is a root, and why.
+// AddRoot marks an object as a root of the given kind.
 func (d *HeapDump) AddRoot(object int32, kind StringID) {
 	d.roots = append(d.roots, heapRoot{object, kind})
 }
@@ -149,10 +149,11 @@ func (d *HeapDump) referenceBy(owner int32, field StringID) int32 {
 	return NoHeapObject
 }
 
-// rootRanks are the kinds of roots that an object is rather said to be than others.
+// rootRanks are the kinds of roots that take precedence when an object has several, best
+// first.
 var rootRanks = []string{"ROOT_STICKY_CLASS", "ROOT_JNI_GLOBAL", "ROOT_JNI_LOCAL"}
 
-// reach marks the roots, and what they lead to.
+// reach finds the roots and everything reachable from them.
 func (d *HeapDump) reach() {
 	strs := d.store.Strings
 	referent := strs.Intern("java.lang.ref.Reference.referent")
@@ -162,7 +163,7 @@ func (d *HeapDump) reach() {
 		}
 		return len(rootRanks)
 	}
-	var reached []int32 // nearer ones first
+	var reached []int32 // in order of distance
 	for _, root := range d.roots {
 		o := &d.objects[root.object]
 		if o.root == 0 {
@@ -186,11 +187,11 @@ func (d *HeapDump) reach() {
 	}
 }
 
-// heapClassName is a class in a file.
+// heapClassName identifies a class by its name and file.
 type heapClassName struct{ name, location StringID }
 
-// superclasses finds the superclass of each class by the field superClass of the object
-// that stands for the class.
+// superclasses finds the superclass of each class from the superClass field of the
+// java.lang.Class object that represents it.
 func (d *HeapDump) superclasses() {
 	strs := d.store.Strings
 	superClass := strs.Intern("java.lang.Class.superClass")
@@ -208,7 +209,7 @@ func (d *HeapDump) superclasses() {
 		}
 		super := d.referenceBy(int32(i), superClass)
 		if super == NoHeapObject {
-			continue // as of Object and of primitive types
+			continue // Object and primitive types have none
 		}
 		of, to := &d.classes[o.Class], d.objects[super].Class
 		supers[heapClassName{strs.Intern(types[o.Class].Name), of.Location}] =
@@ -225,8 +226,8 @@ func (d *HeapDump) superclasses() {
 	}
 }
 
-// AddNativeSizes adds to objects the native memory that is registered with the garbage
-// collector for them. sizes are those of the registries, by object.
+// AddNativeSizes adds to objects the native memory registered for them with the garbage
+// collector. sizes are the registries' sizes, by object.
 //
 // A Cleaner refers to the object (referent) and to a thunk, which refers to the registry
 // (this$0).
@@ -246,15 +247,15 @@ func (d *HeapDump) AddNativeSizes(sizes map[int32]int64) {
 		if of == NoHeapObject || by == NoHeapObject || d.referenceBy(int32(i), next) == int32(i) { // cleaned already
 			continue
 		}
-		const malloced = 1 // a bit that tells where the memory is from
+		const malloced = 1 // a bit that says where the memory is from
 		if at := d.referenceBy(by, registry); at != NoHeapObject {
 			d.objects[of].NativeSize += sizes[at] &^ malloced
 		}
 	}
 }
 
-// Write stores the dump. It returns the row of its first class: the others follow in
-// their order.
+// Write stores the dump. It returns the row of its first class; the other classes follow
+// in order.
 func (d *HeapDump) Write() (firstClass int64) {
 	d.superclasses()
 	d.reach()

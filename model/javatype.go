@@ -2,10 +2,10 @@ package model
 
 import "strings"
 
-// JavaType is the name of a Java type, taken apart.
+// JavaType is a parsed Java type name.
 type JavaType struct {
 	Name   string // without the rest
-	Static bool   // of the object that stands for a class: java.lang.Class<Name>
+	Static bool   // whether it is the object that represents a class: java.lang.Class<Name>
 	Arrays int    // how many [] follow the name
 }
 
@@ -14,7 +14,7 @@ const (
 	arraySuffix                = "[]"
 )
 
-// ParseJavaType takes a name apart.
+// ParseJavaType parses a type name.
 func ParseJavaType(name string) (t JavaType) {
 	if inner, ok := strings.CutPrefix(name, staticPrefix); ok && strings.HasSuffix(inner, staticSuffix) {
 		name, t.Static = strings.TrimSuffix(inner, staticSuffix), true
@@ -27,7 +27,7 @@ func ParseJavaType(name string) (t JavaType) {
 	return t
 }
 
-// String puts the name together.
+// String formats the type as the name it was parsed from.
 func (t JavaType) String() string {
 	name := t.Name + strings.Repeat(arraySuffix, t.Arrays)
 	if t.Static {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// kernelVersion is the version of a Linux kernel, zero if it is not known.
+// kernelVersion is the version of a Linux kernel, zero if unknown.
 type kernelVersion struct{ major, minor int }
 
-// SetSystem sets what uname says of the machine.
+// SetSystem records what uname reports for the machine.
 func (m *Machine) SetSystem(sysname, version, release, arch string) {
 	t, intern := &m.store.Tables.Machine, m.store.Strings.Intern
 	t.Sysname.Set(m.ID, intern(sysname))
@@ -21,7 +21,7 @@ func (m *Machine) SetSystem(sysname, version, release, arch string) {
 	}
 }
 
-// parseKernelVersion reads a release such as 5.10.107-android13.
+// parseKernelVersion parses a release such as 5.10.107-android13.
 func parseKernelVersion(release string) kernelVersion {
 	parts := strings.SplitN(release, ".", 3)
 	if len(parts) < 2 {
@@ -35,32 +35,32 @@ func parseKernelVersion(release string) kernelVersion {
 	return kernelVersion{major, minor}
 }
 
-// KernelAtLeast reports whether the machine runs Linux of this version or a
-// later one, as far as that is known.
+// KernelAtLeast reports whether the machine is known to run this version of
+// Linux or a later one.
 func (m *Machine) KernelAtLeast(major, minor int) bool {
 	k := m.kernel
 	return k.major > major || k.major == major && k.minor >= minor
 }
 
-// Arch is the machine's architecture as uname spells it, or "".
+// Arch returns the machine's architecture as reported by uname, or "".
 func (m *Machine) Arch() string { return m.arch }
 
-// ThreadName is the thread's name, or zero.
+// ThreadName returns the thread's name, or zero.
 func (m *Machine) ThreadName(utid UTID) StringID {
 	name, _ := m.store.Thread.Name.Get(utid)
 	return name
 }
 
-// ProcessName is the process's name, or zero.
+// ProcessName returns the process's name, or zero.
 func (m *Machine) ProcessName(upid UPID) StringID {
 	name, _ := m.store.Process.Name.Get(upid)
 	return name
 }
 
-// ThreadAlive reports whether the thread did not end.
+// ThreadAlive reports whether the thread has not ended.
 func (m *Machine) ThreadAlive(utid UTID) bool { return m.alive(utid) }
 
-// GPU returns the id of a GPU, its ugpu, which it adds if it is not known.
+// GPU returns the id (ugpu) of a GPU, which it adds if it is new.
 func (m *Machine) GPU(gpu int64) int64 {
 	if id, ok := m.gpus[gpu]; ok {
 		return id

@@ -9,23 +9,23 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// Machine is the state of one machine: its processes, threads and CPUs, which
-// all trace files recorded on it share. Two machines may use the same pid.
+// Machine is the state of one machine: its processes, threads and CPUs. All trace
+// files recorded on it share this state. Two machines may use the same pid.
 type Machine struct {
 	facts
 	ID int64 // machine.id
 
-	clocksOf *File // the file whose clocks are the machine's own
+	clocksOf *File // the file whose clocks count as the machine's
 	tids     tidIndex
-	changes  int                      // of which threads the ids mean
-	pids     paged.Index              // of the process that has the pid now
+	changes  int                      // see ThreadChanges
+	pids     paged.Index              // the current process of each pid
 	procs    paged.List[processState] // by upid, of all machines
-	// What few of them have.
+	// Only a few threads and processes have hints.
 	threadHints  map[UTID]*hints
 	processHints map[UPID]*hints
 	cpus         cpus
 	gpus         map[int64]int64
-	assocs       [][2]UTID            // threads of one process, which is not known yet
+	assocs       [][2]UTID            // pairs of threads that share a process not known yet
 	inner        map[int64]*namespace // by pid
 	children     []pendingChild
 
@@ -36,8 +36,8 @@ type Machine struct {
 	arch   string
 }
 
-// ThreadPriority orders the sources of thread names: a name replaces one of the
-// same or of a lower priority.
+// ThreadPriority orders the sources of thread names: a name replaces one of the same
+// or a lower priority.
 type ThreadPriority uint8
 
 // The priorities of thread names.
@@ -47,10 +47,10 @@ const (
 	ThreadNameSystem                        // process trees and perf's comm records
 	ThreadNameDescriptorType                // the kind of thread in a track descriptor
 	ThreadNameDescriptor
-	ThreadNameConstant // names that are always the same, such as swapper
+	ThreadNameConstant // fixed names such as swapper
 )
 
-// ProcessPriority orders the sources of process names likewise.
+// ProcessPriority orders the sources of process names in the same way.
 type ProcessPriority uint8
 
 // The priorities of process names.
@@ -62,7 +62,7 @@ const (
 	ProcessNameSystem
 )
 
-// SortPriority orders the sources of sort indices likewise.
+// SortPriority orders the sources of sort indices in the same way.
 type SortPriority uint8
 
 // The priorities of sort indices.
@@ -74,14 +74,14 @@ const (
 // none is None in 32 bits.
 const none = int32(None)
 
-// There may be millions of threads and processes, so ids take 32 bits here.
-// They are None where there is nothing.
+// There may be millions of threads and processes, so ids take 32 bits here. A missing
+// id is none.
 type threadState struct {
 	tid          int64
 	upid         int32
-	older        int32 // thread that had the tid before
+	older        int32 // the previous thread of the tid
 	member       int32 // next thread of the process
-	live         bool  // the newest of its tid that is alive
+	live         bool  // whether it is the newest living thread of its tid
 	ended        bool
 	namePriority ThreadPriority
 }
@@ -95,7 +95,7 @@ type processState struct {
 	namePriority ProcessPriority
 }
 
-// hints are args of a thread or a process, and where it stands in a list of them.
+// hints are the args of a thread or a process, and its position in sorted lists.
 type hints struct {
 	args     ArgSet
 	sorted   bool
@@ -108,8 +108,8 @@ type pendingChild struct {
 	child  UPID
 }
 
-// Machine returns the state of the machine with this raw id, 0 for the one that
-// the trace was recorded on.
+// Machine returns the state of the machine with this raw id. Raw id 0 is the machine
+// that recorded the trace.
 func (s *Store) Machine(raw int64) *Machine {
 	if m, ok := s.machines[raw]; ok {
 		return m
@@ -123,7 +123,7 @@ func (s *Store) Machine(raw int64) *Machine {
 		threadHints:  map[UTID]*hints{},
 		processHints: map[UPID]*hints{},
 	}
-	// utid 0 and upid 0 are the idle process even where no event names it.
+	// even if no event mentions it
 	m.swapperProcess = m.addProcess(0)
 	m.swapperThread = m.addThread(0)
 	m.setProcess(m.swapperThread, m.swapperProcess, true)
@@ -143,11 +143,11 @@ func (s *Store) machineRow(raw int64) int64 {
 	return id
 }
 
-// firstNamed is the raw id of the first machine that a manifest names. The ids that
-// packets have are of 32 bits.
+// firstNamed is the raw id of the first machine named by a manifest. It is out of the
+// range of the 32-bit ids in packets.
 const firstNamed = 1 << 32
 
-// NameMachine adds a machine of a name and returns its raw id.
+// NameMachine adds a machine with a name and returns its raw id.
 func (s *Store) NameMachine(name string) (raw int64) {
 	raw = firstNamed + s.namedMachines
 	s.namedMachines++
@@ -155,9 +155,9 @@ func (s *Store) NameMachine(name string) (raw int64) {
 	return raw
 }
 
-// AdoptMachine gives the machine 0 that a trace was recorded on the id that its
-// events have. It returns false if it has another, or there is a machine with
-// that id.
+// AdoptMachine assigns the raw id found in the events to machine 0, which recorded
+// the trace. It returns false if that machine already has a raw id, or if another
+// machine has this one.
 func (s *Store) AdoptMachine(raw int64) bool {
 	m := s.Machine(0)
 	_, taken := s.machineRows[raw]
@@ -197,11 +197,11 @@ func (m *Machine) addProcess(pid int64) UPID {
 	return upid
 }
 
-// AddProcess adds a process that no pid leads to.
+// AddProcess adds a process that cannot be looked up by its pid.
 func (m *Machine) AddProcess(pid int64) UPID { return m.addProcess(pid) }
 
-// AddThread adds a thread to a process that no tid leads to, as goroutines are: their
-// numbers are not the kernel's.
+// AddThread adds a thread to a process. The thread cannot be looked up by its tid, as
+// the tid is not the kernel's: goroutines, for example, have numbers of their own.
 func (m *Machine) AddThread(tid int64, upid UPID, main bool) UTID {
 	utid := m.addThread(tid)
 	m.setProcess(utid, upid, main)
@@ -214,7 +214,7 @@ func (m *Machine) proc(upid UPID) *processState { return m.procs.At(int(upid)) }
 
 func (m *Machine) pidOf(upid int) uint64 { return uint64(m.procs.At(upid).pid) }
 
-// StartThread adds a thread, even if the tid has one.
+// StartThread adds a thread, even if the tid already has one.
 func (m *Machine) StartThread(ts *int64, tid int64) UTID {
 	m.changes++
 	utid := m.addThread(tid)
@@ -226,8 +226,8 @@ func (m *Machine) StartThread(ts *int64, tid int64) UTID {
 	return utid
 }
 
-// EndThread ends the tid's thread at ts, ns, if it has one, and its process if
-// it is the main thread: the kernel frees that last.
+// EndThread ends the tid's thread, if any, at ts (ns). The end of the main thread
+// also ends the process, because the kernel frees the main thread last.
 func (m *Machine) EndThread(ts, tid int64) {
 	utid, ok := m.tids.live(tid)
 	if !ok {
@@ -248,7 +248,7 @@ func (m *Machine) EndThread(ts, tid int64) {
 	m.refreshMembers(upid)
 }
 
-// LiveThread returns the newest thread of the tid that is alive, or None.
+// LiveThread returns the newest living thread of the tid, or None.
 func (m *Machine) LiveThread(tid int64) UTID {
 	if utid, ok := m.tids.live(tid); ok {
 		return utid
@@ -256,7 +256,7 @@ func (m *Machine) LiveThread(tid int64) UTID {
 	return None
 }
 
-// Thread returns the tid's thread, which it adds if there is none.
+// Thread returns the tid's thread, and adds one if there is none.
 func (m *Machine) Thread(tid int64) UTID {
 	if utid, ok := m.tids.live(tid); ok {
 		return utid
@@ -264,19 +264,18 @@ func (m *Machine) Thread(tid int64) UTID {
 	return m.StartThread(nil, tid)
 }
 
-// ThreadOf returns the thread of the tid in the pid's process; both are added
-// if they are not known.
+// ThreadOf returns the thread with the tid in the pid's process, and adds either if
+// it is new.
 func (m *Machine) ThreadOf(tid, pid int64) UTID {
 	return m.threadIn(tid, m.Process(pid), tid == pid, true)
 }
 
-// ThreadChanges counts the changes of which threads the ids mean: while it stays
+// ThreadChanges counts the changes to the meaning of tids and pids: while it stays
 // the same, so do the results of Thread and ThreadOf.
 func (m *Machine) ThreadChanges() int { return m.changes }
 
-// ThreadIn returns the thread of the tid in a process. Threads that are known to
-// share its process join it; mains says whether one of them can be the main
-// thread.
+// ThreadIn returns the thread with the tid in a process. Threads known to share its
+// process join that process; mains says whether one of them can be the main thread.
 func (m *Machine) ThreadIn(tid int64, upid UPID, mains bool) UTID {
 	return m.threadIn(tid, upid, false, mains)
 }
@@ -305,8 +304,8 @@ func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
 	return utid
 }
 
-// find returns the newest live thread of the tid that is in the pid's process
-// or in none that is known, or None.
+// find returns the newest living thread of the tid whose process is the pid's or
+// unknown, or None.
 func (m *Machine) find(tid, pid int64) UTID {
 	for utid := m.tids.newest(tid); utid != None; utid = m.tids.older(utid) {
 		if !m.alive(utid) {
@@ -319,8 +318,8 @@ func (m *Machine) find(tid, pid int64) UTID {
 	return None
 }
 
-// alive reports whether neither the thread nor its process ended, and the pid
-// was not given to another process.
+// alive reports whether neither the thread nor its process has ended and the pid has
+// not passed to another process.
 func (m *Machine) alive(utid UTID) bool {
 	t := m.thread(utid)
 	if t.ended {
@@ -363,8 +362,8 @@ func (m *Machine) setProcess(utid UTID, upid UPID, main bool) {
 	m.store.Thread.IsMainThread.Set(utid, main)
 }
 
-// Process returns the pid's process; it and its main thread are added if they
-// are not known.
+// Process returns the pid's process. If it is new, it is added together with its main
+// thread.
 func (m *Machine) Process(pid int64) UPID { return m.process(pid, true) }
 
 // ProcessWithoutThread is Process without the main thread.
@@ -390,8 +389,8 @@ func (m *Machine) LiveProcess(pid int64) UPID {
 	return None
 }
 
-// StartProcess adds a process, even if the pid has one, which is then over.
-// ts, in ns, and parent may be unknown: nil and None.
+// StartProcess adds a process. If the pid already has one, that one is over. ts (ns)
+// is nil and parent is None if unknown.
 func (m *Machine) StartProcess(ts *int64, parent UPID, pid int64, name StringID, priority ThreadPriority) UPID {
 	return m.startProcess(ts, parent, pid, name, priority, true)
 }
@@ -424,7 +423,7 @@ func (m *Machine) startProcess(ts *int64, parent UPID, pid int64, name StringID,
 	return upid
 }
 
-// SetProcessStart sets when the process started, ns, unless that is known.
+// SetProcessStart sets the start of a process, in ns, unless it is known already.
 func (m *Machine) SetProcessStart(upid UPID, ts int64) {
 	if !m.proc(upid).started {
 		m.proc(upid).started = true
@@ -437,8 +436,8 @@ func (m *Machine) setParent(upid, parent UPID) {
 	m.store.Process.ParentUPID.Set(upid, parent)
 }
 
-// SetParent sets the parent of a process. A process that has another parent
-// was adopted and keeps the first; SetParent then returns false.
+// SetParent sets the parent of a process. If the process has another parent, it was
+// adopted: it keeps the first, and SetParent returns false.
 func (m *Machine) SetParent(upid, parent UPID) bool {
 	if had := UPID(m.proc(upid).parent); had != None {
 		return had == parent
@@ -447,8 +446,8 @@ func (m *Machine) SetParent(upid, parent UPID) bool {
 	return true
 }
 
-// SetParentThread makes the thread's process the parent of a new process, at
-// once or when it becomes known.
+// SetParentThread makes the thread's process the parent of a new process, either now
+// or once the thread's process becomes known.
 func (m *Machine) SetParentThread(upid UPID, parent UTID) {
 	if of := m.ProcessOf(parent); of != None {
 		m.setParent(upid, of)
@@ -460,7 +459,7 @@ func (m *Machine) SetParentThread(upid UPID, parent UTID) {
 // ProcessOf returns the thread's process, or None.
 func (m *Machine) ProcessOf(utid UTID) UPID { return UPID(m.thread(utid).upid) }
 
-// PID returns the process's pid, TID the thread's tid.
+// PID returns the process's pid.
 func (m *Machine) PID(upid UPID) int64 { return m.proc(upid).pid }
 
 // TID returns the thread's tid.
@@ -498,8 +497,8 @@ func (m *Machine) SetCmdline(upid UPID, cmdline StringID) {
 	m.store.Process.Cmdline.Set(upid, cmdline)
 }
 
-// SetUID sets the user of a process. Android makes its uids of a user and an
-// app: uid = user*100000 + app.
+// SetUID sets the user of a process. Android composes uids from a user and an app:
+// uid = user*100000 + app.
 func (m *Machine) SetUID(upid UPID, uid int64) {
 	t := &m.store.Process
 	t.UID.Set(upid, uid)
@@ -513,8 +512,8 @@ func (m *Machine) SetMainThread(utid UTID, main bool) { m.store.Thread.IsMainThr
 // SetIdleThread says whether a thread is an idle thread of a CPU.
 func (m *Machine) SetIdleThread(utid UTID, idle bool) { m.store.Thread.IsIdle.Set(utid, idle) }
 
-// UseIdleProcess makes tid 0 and pid 0 mean the idle process, utid 0 and upid 0,
-// as they do in traces of Linux.
+// UseIdleProcess makes tid 0 and pid 0 refer to the idle process, utid 0 and upid 0,
+// as in Linux traces.
 func (m *Machine) UseIdleProcess() {
 	m.changes++
 	m.thread(m.swapperThread).older = none
@@ -525,28 +524,28 @@ func (m *Machine) UseIdleProcess() {
 	m.SetThreadName(m.swapperThread, m.store.Strings.Intern("swapper"), ThreadNameConstant)
 }
 
-// ProcessArgs returns the args of a process, to add to.
+// ProcessArgs returns the args of a process, for the caller to add to.
 func (m *Machine) ProcessArgs(upid UPID) *ArgSet {
 	return &hintsOf(m.processHints, upid).args
 }
 
-// ThreadArgs returns the args of a thread, to add to.
+// ThreadArgs returns the args of a thread, for the caller to add to.
 func (m *Machine) ThreadArgs(utid UTID) *ArgSet {
 	return &hintsOf(m.threadHints, utid).args
 }
 
-// SetProcessSortIndex says where a process stands in a list of them.
+// SetProcessSortIndex sets the position of a process in sorted lists.
 func (m *Machine) SetProcessSortIndex(upid UPID, index int64, priority SortPriority) {
 	hintsOf(m.processHints, upid).setSort(index, priority)
 }
 
-// SetThreadSortIndex says where a thread stands in a list of them.
+// SetThreadSortIndex sets the position of a thread in sorted lists.
 func (m *Machine) SetThreadSortIndex(utid UTID, index int64, priority SortPriority) {
 	hintsOf(m.threadHints, utid).setSort(index, priority)
 }
 
-// Associate says that two threads are of one process, which may become known
-// later. It returns false if they are of two processes.
+// Associate states that two threads share a process, which may become known later. It
+// returns false if they belong to different processes.
 func (m *Machine) Associate(a, b UTID, mains bool) bool {
 	upidA, upidB := m.ProcessOf(a), m.ProcessOf(b)
 	switch {
@@ -567,7 +566,8 @@ func (m *Machine) join(utid UTID, upid UPID, mains bool) {
 	m.resolve(utid, upid, mains)
 }
 
-// resolve puts the threads that wait for the thread's process into it.
+// resolve assigns the process to all threads that were waiting for the thread's
+// process.
 func (m *Machine) resolve(utid UTID, upid UPID, mains bool) {
 	for work := []UTID{utid}; len(work) > 0; {
 		utid := work[len(work)-1]
@@ -595,17 +595,17 @@ func (m *Machine) resolve(utid UTID, upid UPID, mains bool) {
 	}
 }
 
-// namespace is how the threads of a process in a container are numbered there.
-// The ids of a thread are its own on the machine, then those in the namespaces
-// around the process, outermost first.
+// namespace has the ids that the threads of a process have inside a container. A
+// thread's ids start with its tid on the machine, followed by those in the namespaces
+// that contain the process, outermost first.
 type namespace struct {
 	pids    []int64
-	threads []int64 // tids on the machine, in the order in which they were named
+	threads []int64 // tids on the machine, in order of first mention
 	tids    map[int64][]int64
 }
 
-// SetNamespacedProcess says which pids a process has in the namespaces that it is
-// in, outermost first.
+// SetNamespacedProcess sets the pids of a process in each of its namespaces,
+// outermost first.
 func (m *Machine) SetNamespacedProcess(pid int64, pids []int64) {
 	if m.inner == nil {
 		m.inner = map[int64]*namespace{}
@@ -613,7 +613,7 @@ func (m *Machine) SetNamespacedProcess(pid int64, pids []int64) {
 	m.inner[pid] = &namespace{pids: pids, tids: map[int64][]int64{}}
 }
 
-// SetNamespacedThread does so for a thread of the process. It returns false if
+// SetNamespacedThread sets the tids of a thread in the same way. It returns false if
 // the process is not known to be in a namespace.
 func (m *Machine) SetNamespacedThread(pid, tid int64, tids []int64) bool {
 	ns := m.inner[pid]
@@ -627,9 +627,8 @@ func (m *Machine) SetNamespacedThread(pid, tid int64, tids []int64) bool {
 	return true
 }
 
-// ResolveNamespaced returns the tid on the machine of a thread that has this tid
-// in the innermost namespace of the process. It returns the tid itself and false
-// if there is none.
+// ResolveNamespaced converts a tid in the process's innermost namespace to the tid on
+// the machine. If there is no such thread, it returns the tid unchanged and false.
 func (m *Machine) ResolveNamespaced(pid, tid int64) (int64, bool) {
 	ns := m.inner[pid]
 	if ns == nil || len(ns.pids) == 0 {
@@ -647,7 +646,7 @@ func (m *Machine) ResolveNamespaced(pid, tid int64) (int64, bool) {
 	return tid, false
 }
 
-// hintsOf returns what is kept under an id.
+// hintsOf returns the hints of an id, and adds them if there are none.
 func hintsOf(all map[int64]*hints, id int64) *hints {
 	h := all[id]
 	if h == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// What is kept of each of very many things is bounded, beside their rows. Some 70 bytes
-// are of what does not grow with them.
+// Besides its rows, the memory kept for each of very many items is bounded. About 70 of
+// the bytes per item are a fixed cost spread over all items.
 func TestStateOfMany(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds, and more under the race detector")
@@ -48,7 +48,7 @@ func TestStateOfMany(t *testing.T) {
 	}
 }
 
-// live is the memory that is in use, bytes.
+// live returns the memory in use, in bytes.
 func live() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -1,18 +1,18 @@
 package model
 
-// recentIDs finds ids by 64-bit hash. It remembers all hashes up to
-// maxRecent, and from then on at least that many of the latest ones: what grows
-// with the trace must not grow in memory. A hash of 0 must not be used.
+// recentIDs finds ids by 64-bit hash. It remembers all of the first maxRecent
+// hashes, and later at least the latest maxRecent, so that its memory does not
+// grow with the trace. Hash 0 is reserved.
 type recentIDs struct {
 	young, old hashIndex
 }
 
-// maxRecent is a size at which both indexes, 4 MiB each, stay in a processor's
-// caches.
+// maxRecent is small enough that both indexes, 4 MiB each, stay in the
+// processor's caches.
 const maxRecent = 1 << 17
 
-// insert returns the id of the hash, after it added the given one if there was
-// none; added says which.
+// insert returns the id stored for the hash, after storing the given one if
+// there was none; added says whether it did.
 func (r *recentIDs) insert(hash uint64, id int64) (got int64, added bool) {
 	if r.young.n == maxRecent {
 		r.old, r.young = r.young, r.old

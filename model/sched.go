@@ -1,20 +1,20 @@
 package model
 
-// Sched stores what runs on the CPUs: a row of sched_slice from each switch to
-// the next on the same CPU.
+// Sched stores which thread runs on each CPU: one row of sched_slice from each
+// switch to the next on the same CPU.
 type Sched struct {
 	context *Context
 	running []runningSlice // by cpu
 }
 
 type runningSlice struct {
-	row  int64 // None if nothing is known to run
+	row  int64 // None if no thread is known to run
 	ts   int64
 	utid UTID
 }
 
-// Begin starts a span of a thread on a CPU at ts, ns. A span that is still open
-// there stays without an end.
+// Begin starts a thread's span on a CPU at ts (ns). If a span is still open
+// there, it never gets an end.
 func (s *Sched) Begin(ts, cpu int64, utid UTID, priority int32) {
 	for int64(len(s.running)) <= cpu {
 		s.running = append(s.running, runningSlice{row: None})
@@ -40,8 +40,8 @@ func (s *Sched) Running(cpu int64) UTID {
 	return s.running[cpu].utid
 }
 
-// End ends the CPU's span, if there is one, at ts, ns, and says in which state
-// it left its thread.
+// End ends the CPU's open span, if any, at ts (ns) and records the state in
+// which it left its thread.
 func (s *Sched) End(ts, cpu int64, endState StringID) {
 	if cpu >= int64(len(s.running)) || s.running[cpu].row == None {
 		return
@@ -59,14 +59,14 @@ func (s *Sched) drop(cpu int64) {
 	}
 }
 
-// flush lets go of the spans that did not end.
+// flush releases the spans that did not end.
 func (s *Sched) flush() {
 	for cpu := range s.running {
 		s.drop(int64(cpu))
 	}
 }
 
-// Open returns the row of the CPU's span that did not end yet, or None.
+// Open returns the row of the CPU's open span, or None.
 func (s *Sched) Open(cpu int64) int64 {
 	if cpu >= int64(len(s.running)) {
 		return None

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// ints returns the values of a column of all sealed rows of a table.
+// ints returns the values of a column from all sealed rows of a table.
 func (c collect) ints(table, column string) []int64 {
 	var all []int64
 	for _, chunk := range c[table] {
@@ -14,7 +14,7 @@ func (c collect) ints(table, column string) []int64 {
 	return all
 }
 
-// texts is ints for text.
+// texts is ints for text columns.
 func (c collect) texts(s *Store, table, column string) []string {
 	var all []string
 	for _, chunk := range c[table] {
@@ -41,8 +41,8 @@ func TestThreadStates(t *testing.T) {
 	c.Threads.Switch(10, 3, idle, s.Strings.Intern("R"), a)
 	c.Threads.Switch(20, 3, a, disk, b)
 	c.Threads.Wake(30, a, Wakeup{Waker: b, Flags: flagHardIRQ})
-	c.Threads.Wake(31, a, Wakeup{Waker: b, Flags: None}) // is runnable already
-	c.Threads.Block(a, true, s.Strings.Intern("wait"))   // comes after the wakeup
+	c.Threads.Wake(31, a, Wakeup{Waker: b, Flags: None}) // already runnable
+	c.Threads.Block(a, true, s.Strings.Intern("wait"))   // arrives after the wakeup
 	if len(sealed["thread_state"]) != 1 {
 		t.Errorf("%d states sealed, want the first of a only", len(sealed["thread_state"]))
 	}

@@ -8,36 +8,36 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// MaxDepth is how many slices may be open on a track; deeper ones are dropped
-// and logged, as in Trace Processor.
+// MaxDepth is the number of slices that may be open on a track; deeper ones are
+// dropped and logged, as in Trace Processor.
 const MaxDepth = 512
 
-// pending is the dur of a slice that did not end.
+// pending is the dur of a slice that has not ended.
 const pending int64 = -1
 
-// Slices nests the slices of each track: depth, parent, stack ids, and which
-// slice an end event ends. Events must come in the order of time.
+// Slices nests the slices of each track: it computes depth, parent and stack ids, and
+// finds the slice that an end event ends. Events must come in order of time.
 type Slices struct {
 	context *Context
-	// By track id: its place in active plus one, the place of its top slice in resting
-	// plus one with a minus sign, or 0 if nothing is open.
+	// By track id: its index in active plus one; or minus the index of its top slice
+	// in resting plus one; or 0 if nothing is open.
 	tracks      paged.List[int32]
-	active      []*slicesOfTrack // nil where none is
+	active      []*slicesOfTrack // nil at free places
 	free        []int32          // places in active
-	idle        []*slicesOfTrack // that can be used again
+	idle        []*slicesOfTrack // for reuse
 	resting     paged.List[restingSlice]
-	freeResting int32  // the first free place in resting plus one, 0 for none
-	restAt      int    // number of active tracks
-	scratch     ArgSet // args of a slice that gets no more
+	freeResting int32  // index of the first free place in resting plus one, 0 for none
+	restAt      int    // number of active tracks at which to call rest
+	scratch     ArgSet // args of a slice that is complete
 	spare       []*ArgSet
 }
 
-// slicesOfTrack are the slices of a track on which something is open.
+// slicesOfTrack is the state of a track with open slices.
 type slicesOfTrack struct {
 	track TrackID
 	stack []openSlice
-	// A track of unnestable slices (Android's legacy async ones) has one open at
-	// a time and counts the begins that it did not start a slice for.
+	// A track of unnestable slices (Android's legacy async ones) has at most one open
+	// slice. begins counts all begins, also those that started no slice.
 	unnestable  bool
 	begins      int64
 	lastBegin   int64
@@ -47,35 +47,35 @@ type slicesOfTrack struct {
 type openSlice struct {
 	id             SliceID
 	ts, dur        int64
-	until          int64 // when the first of this slice and those around it ends
+	until          int64 // earliest end of this slice and those around it
 	name, category StringID
 	stack          uint64
 	pinned         bool // its dur or args may still change
 	clock          ThreadClock
-	args           *ArgSet      // nil if there are none so far
-	child          *table.Table // child table with a row of the slice, or nil
+	args           *ArgSet      // nil if none so far
+	child          *table.Table // child table with a row for the slice, or nil
 	childRow       int64
 }
 
-// restingSlice is a slice of a track that was not used lately. There may be millions
+// restingSlice is a slice on a track that was not used recently. There may be millions
 // of them.
 type restingSlice struct {
 	id             SliceID
 	ts, dur        int64
 	name, category StringID
-	below          int32 // place of the slice around it plus one, 0 for none; of the next free place if it is free
+	below          int32 // index of the enclosing slice plus one, 0 for none; if free, the same for the next free place
 	pinned         bool
 }
 
 // Overlap is the range, in ns, in which a slice and an open one overlap without
-// nesting, and the open slice.
+// nesting, together with the open slice.
 type Overlap struct {
 	Start, End int64
 	Name       StringID
 	TS, Dur    int64
 }
 
-// AddArgs adds what the import log says of an overlap.
+// AddArgs adds the details of an overlap for the import log.
 func (o *Overlap) AddArgs(s *Store, set *ArgSet) {
 	set.Add(s.Strings.Intern("overlap_start"), IntArg(o.Start))
 	set.Add(s.Strings.Intern("overlap_end"), IntArg(o.End))
@@ -84,8 +84,8 @@ func (o *Overlap) AddArgs(s *Store, set *ArgSet) {
 	set.Add(s.Strings.Intern("conflicting_slice_dur"), IntArg(o.Dur))
 }
 
-// ThreadClock is what the own clocks of a thread showed at an event: its CPU
-// time in ns and how many instructions it had retired.
+// ThreadClock has the values of a thread's own clocks at an event: its CPU time in ns
+// and the number of instructions it had retired.
 type ThreadClock struct {
 	Time, Instructions       int64
 	HasTime, HasInstructions bool
@@ -113,8 +113,8 @@ func (s *Slices) EndAt(ts int64, track TrackID, category, name StringID, args Ar
 	return s.end(ts, track, category, name, args, clock)
 }
 
-// Begin starts a slice that a later End ends. It returns None if there is no
-// room for it.
+// Begin starts a slice that a later End ends. It returns None if the slice cannot be
+// added.
 func (s *Slices) Begin(ts int64, track TrackID, category, name StringID, args ArgSource) SliceID {
 	on := s.track(track)
 	if on.unnestable {
@@ -140,8 +140,8 @@ func (s *Slices) BeginUnnestable(ts int64, track TrackID, name StringID, args Ar
 	return s.Begin(ts, track, 0, name, args)
 }
 
-// Scoped adds a slice with a duration, 0 for an instant, in ns. It returns None
-// and logs why if the slice does not nest in those that are open.
+// Scoped adds a slice with a duration in ns, 0 for an instant. If the slice does not
+// nest in the open ones, Scoped logs why and returns None.
 func (s *Slices) Scoped(ts, dur int64, track TrackID, category, name StringID, args ArgSource) SliceID {
 	id, overlap := s.ScopedOr(ts, dur, track, category, name, args)
 	if overlap != nil {
@@ -152,8 +152,8 @@ func (s *Slices) Scoped(ts, dur int64, track TrackID, category, name StringID, a
 	return id
 }
 
-// ScopedOr is Scoped, but leaves to the caller what to do with a slice that
-// overlaps an open one without nesting in it.
+// ScopedOr is Scoped, but lets the caller handle a slice that overlaps an open one
+// without nesting in it.
 func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID, args ArgSource) (SliceID, *Overlap) {
 	if dur < 0 {
 		s.context.File.Log(StatSliceNegativeDuration, LogEntry{TS: ts, HasTS: true})
@@ -169,7 +169,7 @@ func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID,
 	return id, nil
 }
 
-// Ending is a source of args that has more to do with a slice that ends.
+// Ending is a source of args that also acts on the slice that ends.
 type Ending interface {
 	ArgSource
 	// EndSlice is called before AddArgs for a slice that starts at ts, ns. It may
@@ -177,9 +177,9 @@ type Ending interface {
 	EndSlice(id SliceID, ts int64)
 }
 
-// End ends the innermost open slice of the track with this name and category,
-// either of which may be zero for any. args may be an Ending. End returns None if
-// there is no such slice, as happens when it began before the trace.
+// End ends the innermost open slice of the track with this name and category; zero
+// matches any. args may be an Ending. End returns None if there is no such slice, for
+// example because it began before the trace.
 func (s *Slices) End(ts int64, track TrackID, category, name StringID, args ArgSource) SliceID {
 	return s.end(ts, track, category, name, args, ThreadClock{})
 }
@@ -226,7 +226,7 @@ func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgS
 }
 
 // AddArgs adds args to the innermost open slice of the track with this name and
-// category and returns it, or None.
+// category, and returns the slice, or None.
 func (s *Slices) AddArgs(track TrackID, category, name StringID, args ArgSource) SliceID {
 	on := s.track(track)
 	i := matching(on.stack, category, name)
@@ -237,9 +237,9 @@ func (s *Slices) AddArgs(track TrackID, category, name StringID, args ArgSource)
 	return on.stack[i].id
 }
 
-// Child adds a row of the innermost slice of the track, which must have just
-// begun, to a child table of slice and returns the row. The columns that the child
-// has from slice are filled when the slice is complete.
+// Child adds a row to a child table of slice, for the innermost slice of the track,
+// which must have just begun. It returns the row. The columns inherited from slice are
+// filled when the slice is complete.
 func (s *Slices) Child(track TrackID, child *table.Table) int64 {
 	on := s.track(track)
 	slice, slices := &on.stack[len(on.stack)-1], &s.context.Store.Slice
@@ -254,7 +254,7 @@ func (s *Slices) Child(track TrackID, child *table.Table) int64 {
 	return row
 }
 
-// Top returns the innermost open slice of the track and its ts, ns, or None.
+// Top returns the innermost open slice of the track and its ts (ns), or None.
 func (s *Slices) Top(track TrackID) (SliceID, int64) {
 	on := s.track(track)
 	if len(on.stack) == 0 {
@@ -264,7 +264,7 @@ func (s *Slices) Top(track TrackID) (SliceID, int64) {
 	return top.id, top.ts
 }
 
-// flush lets go of the slices that did not end, and stores their args.
+// flush releases the slices that did not end, and stores their args.
 func (s *Slices) flush() {
 	for track := range s.tracks.Len() {
 		at := *s.tracks.At(track)
@@ -298,7 +298,7 @@ func (s *Slices) track(id TrackID) *slicesOfTrack {
 	return on
 }
 
-// fewTracks is how many tracks may be active before it is worth a look which of them
+// fewTracks is the number of active tracks from which it pays to look for tracks that
 // can rest.
 const fewTracks = 1 << 14
 
@@ -323,8 +323,8 @@ func (s *Slices) activate(id TrackID) *slicesOfTrack {
 	return on
 }
 
-// rest puts tracks away. What has ended on them stays until a later event closes it,
-// so that they are kept as they are.
+// rest moves the tracks that can rest out of active. Slices that have ended stay on
+// their tracks until a later event pops them, so they are kept too.
 func (s *Slices) rest() {
 	for at, on := range s.active {
 		if on == nil || !on.canRest() {
@@ -354,7 +354,7 @@ func (on *slicesOfTrack) canRest() bool {
 	return true
 }
 
-// addResting returns the place of the slice plus one.
+// addResting returns the slice's index plus one.
 func (s *Slices) addResting(slice restingSlice) int32 {
 	if at := s.freeResting; at > 0 {
 		place := s.resting.At(int(at - 1))
@@ -364,8 +364,7 @@ func (s *Slices) addResting(slice restingSlice) int32 {
 	return int32(s.resting.Append(slice)) + 1
 }
 
-// wake gives a track its resting slices back, of which the top is at a place minus
-// one.
+// wake restores a track's resting slices. top is the index of the top slice plus one.
 func (s *Slices) wake(on *slicesOfTrack, top int32) {
 	for top > 0 {
 		r := s.resting.At(int(top - 1))
@@ -396,7 +395,7 @@ func (s *Slices) start(on *slicesOfTrack, ts, dur int64, track TrackID, category
 	store := s.context.Store
 	slices := &store.Slice
 	row := slices.Append()
-	// A slice inside one that did not end is cut when its parent is.
+	// A slice inside one that has no end yet is cut when its parent is cut.
 	pin := dur == pending || depth > 0 && on.stack[depth-1].pinned
 	if pin {
 		slices.Pin(row)
@@ -427,14 +426,13 @@ func (s *Slices) start(on *slicesOfTrack, ts, dur int64, track TrackID, category
 	return row, nil
 }
 
-// push puts a slice on the stack.
+// push adds a slice to the stack.
 func (on *slicesOfTrack) push() *openSlice {
 	on.stack = append(on.stack, openSlice{})
 	return &on.stack[len(on.stack)-1]
 }
 
-// bound works out when the first of the slices from index i on, and of those
-// around them, ends.
+// bound recomputes until for the slices from index i on.
 func (on *slicesOfTrack) bound(i int) {
 	until := int64(math.MaxInt64)
 	if i > 0 {
@@ -449,16 +447,16 @@ func (on *slicesOfTrack) bound(i int) {
 	}
 }
 
-// stackHash is positive, so that a stack id reads well in any tool.
+// stackHash is never negative, so that stack ids read well in any tool.
 func (s *Slices) stackHash(parent uint64, category, name StringID) uint64 {
 	strings := s.context.Store.Strings
 	return mix(mix(parent, strings.Hash(category)), strings.Hash(name)) &^ (1 << 63)
 }
 
-// closeEnded pops the slices that ended before a slice from ts of length dur,
-// or an end event (dur pending), at ts. Times of slices are closed on the left
-// and open on the right; instants at one time nest. It reports false if the
-// slice overlaps an open one without nesting in it.
+// closeEnded pops the slices that ended before ts, for a slice from ts of length dur,
+// or for an end event at ts (dur is pending). Slices include their start but not their
+// end; instants at the same time nest. It reports false if the slice overlaps an open
+// one without nesting in it.
 func (s *Slices) closeEnded(on *slicesOfTrack, ts, dur int64) (*Overlap, bool) {
 	if n := len(on.stack); n == 0 || ts < on.stack[n-1].until && ts+dur <= on.stack[n-1].until {
 		return nil, true
@@ -475,7 +473,7 @@ func (s *Slices) closeEnded(on *slicesOfTrack, ts, dur int64) (*Overlap, bool) {
 			if ts <= end {
 				continue
 			}
-			// Slices that did not end are inside one that did: they end with it.
+			// Slices without an end are inside one that has ended: they end with it.
 			s.context.File.Count(StatMisplacedEndEvent)
 			for len(on.stack)-1 > i {
 				inner := &on.stack[len(on.stack)-1]
@@ -497,8 +495,8 @@ func (s *Slices) closeEnded(on *slicesOfTrack, ts, dur int64) (*Overlap, bool) {
 	return nil, true
 }
 
-// matching returns the index of the innermost slice that did not end yet and
-// agrees with category and name, where they are not zero, or -1.
+// matching returns the index of the innermost slice without an end that has this
+// category and name, where zero matches any, or -1.
 func matching(stack []openSlice, category, name StringID) int {
 	for i := len(stack) - 1; i >= 0; i-- {
 		slice := &stack[i]
@@ -512,7 +510,7 @@ func matching(stack []openSlice, category, name StringID) int {
 	return -1
 }
 
-// argsOf returns the args of a slice, to be added to.
+// argsOf returns the args of a slice, for the caller to add to.
 func (s *Slices) argsOf(slice *openSlice) *ArgSet {
 	if slice.args == nil {
 		if n := len(s.spare); n > 0 {
@@ -524,7 +522,7 @@ func (s *Slices) argsOf(slice *openSlice) *ArgSet {
 	return slice.args
 }
 
-// pop takes the innermost slice off the stack and stores its args.
+// pop removes the innermost slice from the stack and stores its args.
 func (s *Slices) pop(on *slicesOfTrack) {
 	slice := &on.stack[len(on.stack)-1]
 	slices := &s.context.Store.Slice

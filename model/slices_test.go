@@ -2,7 +2,7 @@ package model
 
 import "testing"
 
-// Tracks that are put away come back as they were.
+// Resting tracks are restored unchanged.
 func TestSlicesOfManyTracks(t *testing.T) {
 	s := NewStore(Options{})
 	c := s.NewFile("a", nil).Context(0)
@@ -27,7 +27,8 @@ func TestSlicesOfManyTracks(t *testing.T) {
 	if got := c.Slices.End(20*tracks, track(1), 0, name, nil); got != open {
 		t.Errorf("End = %d, want %d", got, open)
 	}
-	// What has ended is on top until the next slice, as flows bind to it.
+	// A slice that has ended stays on top until the next slice, because flows
+	// bind to it.
 	if got, ts := c.Slices.Top(track(0)); got != inner || ts != 3 {
 		t.Errorf("top is %d at %d, want %d", got, ts, inner)
 	}

@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// Stacks stores mappings, frames and call stacks, each once.
+// Stacks stores each mapping, frame and call stack once.
 type Stacks struct {
 	store     *Store
 	mappings  map[Mapping]MappingID
@@ -29,8 +29,8 @@ func newStacks(s *Store) *Stacks {
 	return &Stacks{store: s, mappings: map[Mapping]MappingID{}}
 }
 
-// BuildID returns a build id as mappings have it: in hexadecimal, which module
-// ids of Breakpad are already: they are the ones of 33 characters.
+// BuildID returns a build id in hexadecimal, as mappings store it. Breakpad's module
+// ids, which have 33 characters, are in hexadecimal already.
 func BuildID(raw string) string {
 	if len(raw) == 33 {
 		return raw
@@ -48,7 +48,7 @@ func (s *Stacks) Mapping(m Mapping) MappingID {
 	return id
 }
 
-// AddMapping adds a mapping, even if an equal one is there.
+// AddMapping adds a mapping, even if there is an equal one.
 func (s *Stacks) AddMapping(m Mapping) MappingID {
 	t := &s.store.StackProfileMapping
 	id := t.Append()
@@ -62,7 +62,8 @@ func (s *Stacks) AddMapping(m Mapping) MappingID {
 	return id
 }
 
-// text is the string itself, or the empty one for none: mappings have no NULLs.
+// text returns the string itself, or the empty string for NULL, because mappings have
+// no NULLs.
 func (s *Stacks) text(id StringID) StringID {
 	if id == 0 {
 		return s.store.Strings.Intern("")
@@ -70,14 +71,14 @@ func (s *Stacks) text(id StringID) StringID {
 	return id
 }
 
-// DummyMapping adds a mapping that spans all addresses, for code that no
-// mapping is known of.
+// DummyMapping adds a mapping that spans all addresses, for code whose mapping is
+// unknown.
 func (s *Stacks) DummyMapping(name string) MappingID {
 	return s.AddMapping(Mapping{End: ^uint64(0), Name: s.store.Strings.Intern(name)})
 }
 
-// Frame returns the frame of a function, zero if it is not known, at an address
-// relative to a mapping.
+// Frame returns the frame of a function (zero if unknown) at an address relative to a
+// mapping.
 func (s *Stacks) Frame(mapping MappingID, relPC uint64, name StringID) FrameID {
 	key := mix(mix(uint64(mapping), relPC), uint64(name)) | 1
 	id, added := s.frames.insert(key, s.store.StackProfileFrame.Rows())
@@ -87,8 +88,8 @@ func (s *Stacks) Frame(mapping MappingID, relPC uint64, name StringID) FrameID {
 	return id
 }
 
-// FunctionFrame returns the frame of a function known by name and place in the
-// source, not by address. file and line may be zero.
+// FunctionFrame returns the frame of a function identified by its name and place in
+// the source instead of its address. file and line may be zero.
 func (s *Stacks) FunctionFrame(mapping MappingID, name, file StringID, line int64) FrameID {
 	key := mix(mix(uint64(mapping), uint64(name)<<32|uint64(file)), uint64(line)) | 1
 	id, added := s.functions.insert(key, s.store.StackProfileFrame.Rows())
@@ -107,22 +108,22 @@ func (s *Stacks) addFrame(mapping MappingID, relPC uint64, name StringID) {
 	t.RelPC.Set(id, int64(relPC))
 }
 
-// Symbol is a function at an address. Line is zero where it is not known.
+// Symbol is a function at an address. Line is zero if unknown.
 type Symbol struct {
 	Name, File StringID
 	Line       int64
-	Inlined    *bool // nil where it is not known
+	Inlined    *bool // nil if unknown
 }
 
-// AddSymbols gives a frame the functions that are inlined at its address,
-// innermost first.
+// AddSymbols sets the functions inlined at a frame's address, innermost first.
 func (s *Stacks) AddSymbols(frame FrameID, symbols []Symbol) {
 	if len(symbols) > 0 {
 		s.store.StackProfileFrame.SymbolSetID.Set(frame, s.symbolSet(symbols))
 	}
 }
 
-// symbolSet stores functions that are inlined at one address, and returns their set.
+// symbolSet stores the functions inlined at one address, and returns the id of their
+// set.
 func (s *Stacks) symbolSet(symbols []Symbol) int64 {
 	t := &s.store.StackProfileSymbol
 	set := t.Rows()
@@ -141,8 +142,8 @@ func (s *Stacks) symbolSet(symbols []Symbol) int64 {
 	return set
 }
 
-// LineOf returns the line in the source of a frame's innermost function, false if none
-// of its functions tells its line.
+// LineOf returns the source line of a frame's innermost function that has a line, or
+// false if none has.
 func (s *Stacks) LineOf(frame FrameID) (line int64, ok bool) {
 	set, ok := s.store.StackProfileFrame.SymbolSetID.Get(frame)
 	if !ok {
@@ -173,8 +174,8 @@ func (s *Stacks) Frames(callsite CallsiteID) iter.Seq[FrameID] {
 	}
 }
 
-// Callsite returns the stack that has the frame on top of parent, which is None
-// for the outermost frame.
+// Callsite returns the stack with the frame on top of parent, which is None for an
+// outermost frame.
 func (s *Stacks) Callsite(parent CallsiteID, frame FrameID) CallsiteID {
 	number, added := s.callsites.Push(int32(parent), int32(frame))
 	id := CallsiteID(number)
@@ -194,8 +195,7 @@ func (s *Stacks) Callsite(parent CallsiteID, frame FrameID) CallsiteID {
 	return id
 }
 
-// SetParent hangs a stack below another after all; the stacks on top of it
-// keep their depth.
+// SetParent changes the parent of a stack; the stacks on top of it keep their depth.
 func (s *Stacks) SetParent(id, parent CallsiteID) {
 	t := &s.store.StackProfileCallsite
 	s.depths[id] = s.depths[parent] + 1
@@ -203,14 +203,14 @@ func (s *Stacks) SetParent(id, parent CallsiteID) {
 	t.Depth.Set(id, s.depths[id])
 }
 
-// SetDepth sets the depth of an outermost frame, which those on top of it count from.
+// SetDepth sets the depth of an outermost frame; the frames on top of it count from
+// there.
 func (s *Stacks) SetDepth(id CallsiteID, depth int32) {
 	s.depths[id] = depth
 	s.store.StackProfileCallsite.Depth.Set(id, depth)
 }
 
-// Sample is a sample of a profiler. The zero value of an optional field is
-// None, or the absent string.
+// Sample is a profiler's sample. A missing field is None, or the empty or NULL string.
 type Sample struct {
 	TS          int64 // ns of the trace clock
 	Source      string
@@ -228,7 +228,7 @@ type Sample struct {
 // PerfCounter is a counter of a CPU in a session of Linux perf.
 var PerfCounter = &Blueprint{Classification: "perf_cpu_counter", Event: CounterTrack, Dims: []string{"cpu", "perf_session_id", "name"}}
 
-// NewSample returns a sample at ts, ns, of which nothing else is known.
+// NewSample returns a sample at ts (ns) with nothing else known.
 func NewSample(ts int64, source string) Sample {
 	return Sample{TS: ts, Source: source, UTID: None, UPID: None, UCPU: None, CPU: None,
 		Callsite: None, Session: None, CounterSet: None, Async: None}
@@ -271,8 +271,8 @@ func (s *Stacks) AddSample(v Sample) int64 {
 	return row
 }
 
-// NewSession adds a session of a profiler, "" if it does not tell its name. unit is
-// that of what it counts between samples, "" where that is not known.
+// NewSession adds a profiler session. source is "" if the profiler's name is unknown.
+// unit is the unit of what the profiler counts between samples, or "" if unknown.
 func (s *Stacks) NewSession(source, unit string) int64 {
 	t := &s.store.ProfilerSession
 	id := t.Append()
@@ -285,8 +285,8 @@ func (s *Stacks) NewSession(source, unit string) int64 {
 	return id
 }
 
-// CounterSet stores which values of counters were read together, and returns their
-// set, None if there are none.
+// CounterSet stores which counter values were read together, and returns the id of
+// their set, or None if there are none.
 func (s *Stacks) CounterSet(counters []int64) int64 {
 	if len(counters) == 0 {
 		return None

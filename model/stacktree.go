@@ -2,16 +2,16 @@ package model
 
 import "math/bits"
 
-// StackTree numbers stacks. A stack is a frame on top of another stack, its parent,
-// and has the number of the first that was equal to it. Frames are any numbers.
+// StackTree numbers stacks. A stack is a frame on top of another stack, its parent;
+// equal stacks have the same number. Frames are arbitrary numbers.
 type StackTree struct {
 	stacks []treeStack
-	slots  []int32 // numbers plus one, with open addressing; a power of two long
+	slots  []int32 // hash table with open addressing: numbers plus one; its length is a power of two
 }
 
 type treeStack struct{ parent, frame int32 }
 
-// EmptyStack is the parent of outermost frames.
+// EmptyStack is the parent of the outermost frames.
 const EmptyStack int32 = -1
 
 // Push returns the number of a stack; added says whether it is new.
@@ -33,8 +33,8 @@ func (t *StackTree) Push(parent, frame int32) (stack int32, added bool) {
 	}
 }
 
-// Len is how many stacks there are: their numbers count up from 0, each after its
-// parent's.
+// Len returns the number of stacks. They are numbered from 0, parents before
+// children.
 func (t *StackTree) Len() int { return len(t.stacks) }
 
 // Stack returns the parent and the frame of a stack.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// States stores what state tracks are in.
+// States stores the states of state tracks.
 type States struct {
 	context *Context
 	open    map[TrackID]*openState
@@ -18,8 +18,8 @@ type openState struct {
 	args  ArgSet
 }
 
-// Set puts a track into a state from ts, ns, on, or into none if value is zero.
-// It returns the id of the state, or None. If the track is in that state already,
+// Set puts a track into a state at ts (ns), or into none if value is zero. It
+// returns the id of the state, or None. If the track is in that state already,
 // the args are added to it.
 func (s *States) Set(ts int64, track TrackID, category, value StringID, args ArgSource) int64 {
 	t := &s.context.Store.State
@@ -53,7 +53,7 @@ func (o *openState) add(args ArgSource) {
 	}
 }
 
-// close stores the args of a state that is over.
+// close ends a state: it stores its args and releases its row.
 func (s *States) close(track TrackID, o *openState) {
 	t := &s.context.Store.State
 	if o.args.Len() > 0 {
@@ -63,7 +63,7 @@ func (s *States) close(track TrackID, o *openState) {
 	delete(s.open, track)
 }
 
-// flush stores the args of the states that last to the end.
+// flush stores the args of the states still open at the end.
 func (s *States) flush() {
 	for _, track := range slices.Sorted(maps.Keys(s.open)) {
 		s.close(track, s.open[track])

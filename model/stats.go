@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Stat names a count of the stats table.
+// Stat is a count in the stats table.
 type Stat int
 
-// Severity says what a count means.
+// Severity says how serious a count is.
 type Severity uint8
 
-// The severities: a diagnostic count, a condition worth knowing, data that is
-// lost though all works as it should, and a fault.
+// The severities: a diagnostic count, a condition worth knowing, data lost although
+// everything works as designed, and a fault.
 const (
 	Info Severity = iota
 	Notice
@@ -25,7 +25,7 @@ var severities = [...]string{"info", "notice", "data_loss", "error"}
 
 func (s Severity) String() string { return severities[s] }
 
-// Provenance says who counted: the recorder or the conversion.
+// Provenance says what counted: the recorder or the conversion.
 type Provenance uint8
 
 // Where counts come from.
@@ -45,68 +45,66 @@ type statInfo struct {
 	source   Provenance
 }
 
-// Stats of the conversion that Trace Processor does not have.
+// The conversion's own stats, which Trace Processor does not have.
 const (
 	// StatInvalidUTF8 counts texts that were not UTF-8 and were repaired.
 	StatInvalidUTF8 = Stat(1000 + iota)
-	// StatUnsupportedEmbeddedFormat counts parts of a trace in a format that
-	// cannot be read inside another.
+	// StatUnsupportedEmbeddedFormat counts parts of a trace whose format cannot be read
+	// inside another.
 	StatUnsupportedEmbeddedFormat
 	// StatTruncatedInput counts traces whose end is missing.
 	StatTruncatedInput
-	// StatUnsupportedPacket counts protobuf packets of a kind that is not read,
-	// by field number.
+	// StatUnsupportedPacket counts protobuf packets of unsupported kinds, by field
+	// number.
 	StatUnsupportedPacket
-	// StatUnreadEvent counts events that are known for what they are and make no
-	// rows, by kind.
+	// StatUnreadEvent counts events that are recognized but make no rows, by kind.
 	StatUnreadEvent
-	// StatPprofParseErrors counts parts of a pprof profile that are damaged or
-	// refer to parts that are not there.
+	// StatPprofParseErrors counts parts of a pprof profile that are damaged or refer to
+	// missing parts.
 	StatPprofParseErrors
-	// StatTrailingGarbage counts compressed files that something else follows.
+	// StatTrailingGarbage counts compressed files followed by other data.
 	StatTrailingGarbage
 	// StatCorruptPacket counts protobuf packets that could not be decoded.
 	StatCorruptPacket
-	// StatFuchsiaSkippedRecord counts records that have no rows, by type.
+	// StatFuchsiaSkippedRecord counts records that make no rows, by type.
 	StatFuchsiaSkippedRecord
-	// StatFuchsiaBufferFull counts how often a provider says that it had no room
-	// for records.
+	// StatFuchsiaBufferFull counts how often a provider reports that it had no room for
+	// records.
 	StatFuchsiaBufferFull
-	// StatSliceEndWithoutBegin counts ends of slices that began before the trace,
-	// or never.
+	// StatSliceEndWithoutBegin counts ends of slices whose begin was before the trace
+	// or is missing.
 	StatSliceEndWithoutBegin
-	// StatJSONTrailingData counts JSON traces that something else follows, which is
-	// not read.
+	// StatJSONTrailingData counts JSON traces followed by other data, which is ignored.
 	StatJSONTrailingData
-	// StatPerfTextParseErrors counts lines of perf script that cannot be read.
+	// StatPerfTextParseErrors counts invalid lines of perf script output.
 	StatPerfTextParseErrors
-	// StatCollapsedStackParseErrors counts lines of folded stacks that are none.
+	// StatCollapsedStackParseErrors counts lines that are not folded stacks.
 	StatCollapsedStackParseErrors
-	// StatARTMethodParseErrors counts methods, threads and records of ART's method
-	// traces that cannot be read.
+	// StatARTMethodParseErrors counts invalid methods, threads and records in ART
+	// method traces.
 	StatARTMethodParseErrors
-	// StatGeckoParseErrors counts threads, stacks, samples and markers of Firefox
-	// profiles that cannot be read.
+	// StatGeckoParseErrors counts invalid threads, stacks, samples and markers in
+	// Firefox profiles.
 	StatGeckoParseErrors
-	// StatUnreadFact counts what a trace says of itself, or of how to show it, that
-	// makes no rows, by kind.
+	// StatUnreadFact counts facts that a trace states about itself, or about how to
+	// show it, and that make no rows, by kind.
 	StatUnreadFact
-	// StatInstrumentsParseErrors counts numbers of Instruments' XML that are none, and
-	// rows without a time.
+	// StatInstrumentsParseErrors counts invalid numbers and rows without a time in
+	// Instruments' XML.
 	StatInstrumentsParseErrors
-	// StatUnreadArchiveMember counts files in archives that cannot be read, or not to
-	// their end, by trace_file.
+	// StatUnreadArchiveMember counts files in archives that cannot be read completely,
+	// by trace_file.
 	StatUnreadArchiveMember
-	// StatBatteryStatsParseErrors counts lines and items of the battery history of a
-	// bug report that cannot be read.
+	// StatBatteryStatsParseErrors counts invalid lines and items in a bug report's
+	// battery history.
 	StatBatteryStatsParseErrors
-	// StatAndroidLogWithoutZone counts messages that are left out because too many come
-	// before the bug report tells its time zone.
+	// StatAndroidLogWithoutZone counts messages dropped because too many come before
+	// the bug report's time zone.
 	StatAndroidLogWithoutZone
-	// StatGoTraceParseErrors counts Go execution traces that cannot be read on.
+	// StatGoTraceParseErrors counts Go execution traces whose reading stopped at an
+	// error.
 	StatGoTraceParseErrors
-	// StatTraceCmdParseErrors counts CPUs, pages and events of trace-cmd's files that
-	// cannot be read.
+	// StatTraceCmdParseErrors counts invalid CPUs, pages and events in trace-cmd files.
 	StatTraceCmdParseErrors
 )
 
@@ -143,17 +141,17 @@ func (s Stat) info() statInfo {
 	return stats[s]
 }
 
-// String is the name of the count.
+// String returns the name of the count.
 func (s Stat) String() string { return s.info().name }
 
-// Severity says what the count means.
+// Severity returns how serious the count is.
 func (s Stat) Severity() Severity { return s.info().severity }
 
-// Source says who counts.
+// Source returns what counted: the recorder or the conversion.
 func (s Stat) Source() Provenance { return s.info().source }
 
-// UnindexedStats lists the stats of Trace Processor that have one value each.
-// Its table of stats has them all; ours has those that are not zero.
+// UnindexedStats lists Trace Processor's stats that have a single value. Its stats
+// table always has all of them; ours has only those that are not zero.
 func UnindexedStats() []Stat {
 	var all []Stat
 	for i, info := range stats {
@@ -176,12 +174,12 @@ type statCounts map[statKey]int64
 // StatCount is a count that is not zero.
 type StatCount struct {
 	Stat  Stat
-	Index int64 // None where the stat has no index
+	Index int64 // None if the stat has no index
 	File  int64 // trace_file.id, None for the conversion
 	Value int64
 }
 
-// Stats returns the counts so far that are not zero, in the order of the table.
+// Stats returns the nonzero counts so far, in the order of the table.
 func (s *Store) Stats() []StatCount {
 	var all []StatCount
 	for _, key := range s.stats.keys() {
@@ -220,7 +218,7 @@ func (s *Store) writeStats() {
 		}
 		if key.file != None {
 			t.LocalTraceID.Set(row, key.file)
-			t.MachineID.Set(row, max(key.machine, 0)) // the default machine, unless it is another's
+			t.MachineID.Set(row, max(key.machine, 0)) // the default machine unless the count is of another
 		}
 	}
 }

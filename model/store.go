@@ -7,10 +7,10 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// StringID names an interned string; zero is NULL.
+// StringID identifies an interned string; zero is NULL.
 type StringID = table.StringID
 
-// Ids of rows. They are plain integers because they are stored as such.
+// The ids of rows are plain integers, because they are stored as such.
 type (
 	TrackID    = int64
 	SliceID    = int64
@@ -22,18 +22,18 @@ type (
 	MappingID  = int64
 )
 
-// None stands for the absent id.
+// None is the id of nothing.
 const None int64 = -1
 
-// Options of a store.
+// Options are the options of a store.
 type Options struct {
-	ChunkRows int        // rows of a chunk; 0 means table.DefaultChunkRows
-	Sink      table.Sink // where sealed chunks go; nil drops them
+	ChunkRows int        // rows per chunk; 0 means table.DefaultChunkRows
+	Sink      table.Sink // receives sealed chunks; nil drops them
 	Parking   table.Parking
 }
 
-// Store is the state of one conversion: the tables, the strings and the arg
-// sets that all traces in it share. A store has one writer.
+// Store is the state of one conversion: the tables, strings and arg sets that
+// all its traces share. A store has one writer.
 type Store struct {
 	schema.Tables
 	facts   // of all traces
@@ -41,17 +41,17 @@ type Store struct {
 
 	set      *table.Set
 	args     argSets
-	groups   int32 // track groups given out
+	groups   int32 // number of track groups so far
 	machines map[int64]*Machine
-	// machineRows are ids by raw id, also of machines without a state.
+	// machineRows has ids by raw id, including machines without a state.
 	machineRows   map[int64]int64
 	namedMachines int64
 	oddCPUs       []oddCPU
 	files         []*File
-	// filesRead is how many of the files were or are being read.
+	// filesRead is the number of files whose reading has begun.
 	filesRead int64
 	stats     statCounts
-	// statTexts tell what is counted at an index.
+	// statTexts describe what is counted at an index.
 	statTexts map[statKey]string
 	bounds    bounds
 	clocks    *clockGraph
@@ -59,7 +59,7 @@ type Store struct {
 	Stacks    *Stacks
 }
 
-// NewStore returns a store of empty tables.
+// NewStore returns a store with empty tables.
 func NewStore(o Options) *Store {
 	s := &Store{
 		Strings:     table.NewStringPool(),
@@ -78,10 +78,10 @@ func NewStore(o Options) *Store {
 	return s
 }
 
-// Err is the first error of the sink. Rows are dropped from then on.
+// Err returns the first error of the sink. After an error, rows are dropped.
 func (s *Store) Err() error { return s.set.Err() }
 
-// Finish writes what is only known at the end and seals every table. Nothing
+// Finish writes everything known only at the end and seals every table. Nothing
 // may be appended after it.
 func (s *Store) Finish() error {
 	for _, m := range s.sortedMachines() {
@@ -97,13 +97,13 @@ func (s *Store) Finish() error {
 	return s.Err()
 }
 
-// Close frees what the store holds outside memory. It may be called at any time.
+// Close frees the resources held outside memory. It may be called at any time.
 func (s *Store) Close() {
 	s.args.stop()
 	s.set.Close()
 }
 
-// Rows is how many rows each table has, by name.
+// Rows returns the number of rows in each table, by name.
 func (s *Store) Rows() map[string]int64 { return s.set.Rows() }
 
 // words are strings that trackers store often.

@@ -6,7 +6,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// collect keeps what the store seals, by table.
+// collect keeps the sealed chunks, by table.
 type collect map[string][]*table.Chunk
 
 func (c collect) Chunk(chunk *table.Chunk) error {

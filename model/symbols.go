@@ -1,44 +1,45 @@
 package model
 
 // Symbols are the functions at addresses in binaries. They usually come after the
-// stacks that they are for, so frames get them when all stacks are known.
+// stacks they belong to, so they are assigned to frames once all stacks are known.
 type Symbols struct {
-	modules  []*module // in the order in which they came
+	modules  []*module // in order of arrival
 	byBinary map[dso][]*module
 }
 
-// dso is a binary that mappings are of.
+// dso identifies a binary that mappings refer to.
 type dso struct {
 	path    StringID
 	buildID StringID // in hexadecimal
 }
 
-// module are symbols of one binary that came together.
+// module has the symbols of one binary that came together.
 type module struct {
 	of        dso
 	addresses []symbolized
-	lines     []Symbol         // of all addresses, one after the other
-	index     map[uint64]int32 // of the first indexed addresses, made when it is needed
+	lines     []Symbol         // lines of all addresses, concatenated
+	index     map[uint64]int32 // index in addresses of the first indexed ones; made on demand
 	indexed   int
 }
 
 type symbolized struct {
 	address uint64
-	end     int32 // of its lines
+	end     int32 // end of its lines
 }
 
-// NewSymbols returns none.
+// NewSymbols returns an empty collection.
 func NewSymbols() *Symbols { return &Symbols{byBinary: map[dso][]*module{}} }
 
-// Module begins the symbols of a binary, by its path and its build id in hexadecimal.
+// Module begins the symbols of a binary, identified by its path and its build id in
+// hexadecimal.
 func (s *Symbols) Module(path, buildID StringID) {
 	m := &module{of: dso{path, buildID}}
 	s.modules = append(s.modules, m)
 	s.byBinary[m.of] = append(s.byBinary[m.of], m)
 }
 
-// Add adds the functions at an address in the binary whose symbols began last, those
-// that are inlined first. An address without functions has no symbols.
+// Add adds the functions at an address in the binary of the last Module call,
+// innermost first. An address without functions has no symbols.
 func (s *Symbols) Add(address uint64, lines []Symbol) {
 	if len(lines) == 0 {
 		return
@@ -48,8 +49,8 @@ func (s *Symbols) Add(address uint64, lines []Symbol) {
 	m.addresses = append(m.addresses, symbolized{address, int32(len(m.lines))})
 }
 
-// Outermost is the function at an address of a mapping that the others there are
-// inlined in, as far as symbols have come. It returns false if there is none.
+// Outermost returns the function at an address of a mapping into which the others
+// there are inlined, using the symbols so far. It returns false if there is none.
 func (s *Symbols) Outermost(store *Store, mapping MappingID, address uint64) (name StringID, ok bool) {
 	modules := s.byBinary[store.Stacks.dso(mapping)]
 	for i := len(modules) - 1; i >= 0; i-- {
@@ -71,7 +72,7 @@ func (m *module) find(address uint64) (int32, bool) {
 	return i, ok
 }
 
-// linesAt are the lines of one of the addresses.
+// linesAt returns the lines of the i-th address.
 func (m *module) linesAt(i int) []Symbol {
 	start := int32(0)
 	if i > 0 {
@@ -80,7 +81,7 @@ func (m *module) linesAt(i int) []Symbol {
 	return m.lines[start:m.addresses[i].end]
 }
 
-// dso is the binary that a mapping is of.
+// dso returns the binary of a mapping.
 func (s *Stacks) dso(mapping MappingID) dso {
 	t := &s.store.StackProfileMapping
 	path, _ := t.Name.Get(mapping)
@@ -88,9 +89,9 @@ func (s *Stacks) dso(mapping MappingID) dso {
 	return dso{path, buildID}
 }
 
-// Symbolize gives the frames at the addresses their symbols, the latest where there
-// are several. The file that the symbols came in counts those of binaries and
-// addresses that no stack has.
+// Symbolize assigns the symbols to the frames at their addresses; later symbols win.
+// Binaries and addresses that no stack has are counted in file, from which the
+// symbols came.
 func (s *Symbols) Symbolize(store *Store, file *File) {
 	frames := s.frames(store)
 	for _, m := range s.modules {
@@ -115,8 +116,8 @@ func (s *Symbols) Symbolize(store *Store, file *File) {
 	}
 }
 
-// frames finds the mappings of the binaries that there are symbols for, and for each
-// the frames in it by address.
+// frames returns, for each binary with symbols, the frames in each of its mappings by
+// address.
 func (s *Symbols) frames(store *Store) map[dso][]map[uint64][]FrameID {
 	of := map[dso][]map[uint64][]FrameID{}
 	if len(s.modules) == 0 {

@@ -1,15 +1,15 @@
 package model
 
-// ThreadStates stores the scheduling states of threads, as switches and wakeups
-// tell them. The idle threads have none.
+// ThreadStates stores the scheduling states of threads, as reported by switches
+// and wakeups. Idle threads have none.
 type ThreadStates struct {
 	context           *Context
 	threads           []threadStates // by utid
 	running, runnable StringID
 }
 
-// threadStates is the last state of a thread, and the last in which it was
-// blocked, whose reason may come late: even after it was woken.
+// threadStates has the last state of a thread and its last blocked state. The
+// reason for blocking may come late, even after the thread was woken.
 type threadStates struct {
 	last    int64 // row of thread_state, None before the first
 	blocked int64
@@ -17,10 +17,11 @@ type threadStates struct {
 	state   StringID
 }
 
-// Wakeup says where a wakeup came from.
+// Wakeup describes the origin of a wakeup.
 type Wakeup struct {
-	Waker UTID // thread that ran there
-	// Flags are the flags of the ftrace record, which tell interrupts, or None.
+	Waker UTID // thread that was running there
+	// Flags are the flags of the ftrace record, which identify interrupts, or
+	// None.
 	Flags int64
 }
 
@@ -33,19 +34,20 @@ func newThreadStates(c *Context) *ThreadStates {
 	return &ThreadStates{context: c, running: c.Store.Strings.Intern("Running"), runnable: c.Store.Strings.Intern("R")}
 }
 
-// Switch takes a CPU from one thread, which it leaves in a state, to another.
+// Switch passes a CPU from one thread, which is left in the given state, to
+// another.
 func (s *ThreadStates) Switch(ts, cpu int64, prev UTID, state StringID, next UTID) {
 	if t := s.thread(prev); t.last != None && t.state == s.running {
 		s.close(ts, t)
 	}
 	s.open(ts, prev, state, None, nil)
-	// A thread that is moved by force is on two CPUs for a moment.
+	// A thread that is migrated by force is on two CPUs for a moment.
 	s.close(ts, s.thread(next))
 	s.open(ts, next, s.running, cpu, nil)
 }
 
-// Enter puts a thread into a state on a CPU, which ends the one that it was in.
-// waker is the thread that brought it about, possibly itself, or None.
+// Enter puts a thread into a state on a CPU, which ends its previous state.
+// waker is the thread that caused this, possibly itself, or None.
 func (s *ThreadStates) Enter(ts, cpu int64, utid UTID, state StringID, waker UTID) {
 	if utid == s.context.Machine.swapperThread {
 		return
@@ -92,13 +94,13 @@ func (s *ThreadStates) spurious(ts, during int64, utid UTID, by Wakeup) {
 	}
 }
 
-// Start begins the states of a thread that another one created.
+// Start begins the states of a thread that another thread created.
 func (s *ThreadStates) Start(ts int64, utid, creator UTID) {
 	s.open(ts, utid, s.runnable, None, &Wakeup{Waker: creator})
 }
 
-// Block says why a thread was blocked last: waiting for I/O or not, and in which
-// kernel function, if that is known.
+// Block sets why a thread was last blocked: whether it waited for I/O, and in
+// which kernel function, if known.
 func (s *ThreadStates) Block(utid UTID, ioWait bool, function StringID) {
 	row := s.thread(utid).blocked
 	if row == None {
@@ -154,8 +156,8 @@ func (s *ThreadStates) open(ts int64, utid UTID, state StringID, cpu int64, by *
 	s.advance(s.thread(utid), row, ts, state)
 }
 
-// advance makes a row the last of its thread. It stays open until the next, or
-// until the next but one if the thread is blocked in it.
+// advance makes a row the last of its thread. The row stays pinned until the
+// next one or, if the thread is blocked in it, until the one after that.
 func (s *ThreadStates) advance(t *threadStates, row, ts int64, state StringID) {
 	if t.last != None && t.last != t.blocked {
 		s.context.Store.ThreadState.Unpin(t.last)
@@ -172,7 +174,7 @@ func (s *ThreadStates) advance(t *threadStates, row, ts int64, state StringID) {
 	t.last, t.ts, t.state = row, ts, state
 }
 
-// Forget lets go of the states of a thread that will not have another.
+// Forget releases the rows of a thread that gets no more states.
 func (s *ThreadStates) Forget(utid UTID) {
 	t := s.thread(utid)
 	if t.last != None && t.last != t.blocked {
@@ -184,21 +186,21 @@ func (s *ThreadStates) Forget(utid UTID) {
 	*t = threadStates{last: None, blocked: None}
 }
 
-// End ends the state of a thread at ts, ns, that will not have another.
+// End ends the last state of a thread at ts (ns).
 func (s *ThreadStates) End(ts int64, utid UTID) {
 	s.close(ts, s.thread(utid))
 	s.Forget(utid)
 }
 
-// flush lets go of the states that did not end.
+// flush releases the states that did not end.
 func (s *ThreadStates) flush() {
 	for i := range s.threads {
 		s.Forget(UTID(i))
 	}
 }
 
-// Set begins a state of a thread, on a CPU or on None, for kernels that tell of
-// states instead of switches. It counts two states that begin at one time.
+// Set begins a state of a thread, on a CPU or None, for kernels that report
+// states instead of switches. It counts two states that begin at the same time.
 func (s *ThreadStates) Set(ts int64, utid UTID, state StringID, cpu int64) {
 	t := s.thread(utid)
 	s.close(ts, t)
@@ -208,7 +210,7 @@ func (s *ThreadStates) Set(ts int64, utid UTID, state StringID, cpu int64) {
 	s.open(ts, utid, state, cpu, nil)
 }
 
-// Correct replaces the state that a thread is in.
+// Correct replaces the current state of a thread.
 func (s *ThreadStates) Correct(utid UTID, state StringID) {
 	if t := s.thread(utid); t.last != None {
 		s.context.Store.ThreadState.State.Set(t.last, state)
@@ -216,5 +218,5 @@ func (s *ThreadStates) Correct(utid UTID, state StringID) {
 	}
 }
 
-// State is the state that a thread is in, zero if that is not known.
+// State returns the current state of a thread, zero if unknown.
 func (s *ThreadStates) State(utid UTID) StringID { return s.thread(utid).state }

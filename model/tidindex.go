@@ -2,12 +2,12 @@ package model
 
 import "github.com/tpconvert/tpconvert/internal/paged"
 
-// tidIndex finds the threads of each tid: the newest of all that had it, from which
-// threadState.older leads to the others, and the newest that is alive, which is one of
-// these. Those looked up lately are found without the index.
+// tidIndex finds the threads of each tid: the newest thread, from which
+// threadState.older leads to earlier ones, and the newest living thread among these.
+// Recent lookups are cached.
 type tidIndex struct {
 	threads paged.List[threadState] // by utid, of all machines
-	index   paged.Index             // of the newest
+	index   paged.Index             // the newest thread of each tid
 	recent  [256]struct {
 		tid   int64
 		utid  UTID
@@ -19,7 +19,7 @@ func (x *tidIndex) thread(utid UTID) *threadState { return x.threads.At(int(utid
 
 func (x *tidIndex) key(utid int) uint64 { return uint64(x.threads.At(utid).tid) }
 
-// live returns the newest thread that is alive.
+// live returns the newest living thread.
 func (x *tidIndex) live(tid int64) (UTID, bool) {
 	at := &x.recent[uint64(tid)%uint64(len(x.recent))]
 	if at.tid == tid && at.valid {
@@ -41,7 +41,7 @@ func (x *tidIndex) findLive(tid int64) UTID {
 	return utid
 }
 
-// setLive sets the newest thread that is alive, which may be None.
+// setLive sets the newest living thread, which may be None.
 func (x *tidIndex) setLive(tid int64, utid UTID) {
 	if before := x.findLive(tid); before != None {
 		x.thread(before).live = false
@@ -60,7 +60,7 @@ func (x *tidIndex) newest(tid int64) UTID {
 	return None
 }
 
-// older returns the thread that had the tid before, or None.
+// older returns the previous thread with the same tid, or None.
 func (x *tidIndex) older(utid UTID) UTID { return UTID(x.thread(utid).older) }
 
 // chain makes a thread the newest of its tid.
@@ -69,7 +69,7 @@ func (x *tidIndex) chain(tid int64, utid UTID) {
 	x.index.Set(uint64(tid), int(utid), x.key)
 }
 
-// unchain takes a thread out of those of its tid.
+// unchain removes a thread from the chain of its tid.
 func (x *tidIndex) unchain(tid int64, utid UTID) {
 	x.thread(utid).live = false
 	x.forgetRecent(tid)
@@ -89,7 +89,7 @@ func (x *tidIndex) unchain(tid int64, utid UTID) {
 	}
 }
 
-// forget lets the tid be of no thread.
+// forget removes all threads of the tid from the index.
 func (x *tidIndex) forget(tid int64) {
 	x.index.Delete(uint64(tid), x.key)
 	x.forgetRecent(tid)

@@ -11,7 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/paged"
 )
 
-// EventType says what stands on a track.
+// EventType is the type of the events on a track.
 type EventType uint8
 
 // The event types of tracks.
@@ -28,45 +28,44 @@ type Dim struct {
 	value ArgValue
 }
 
-// IntDim is a number, such as a utid.
+// IntDim returns a dimension that is a number, such as a utid.
 func IntDim(v int64) Dim { return Dim{IntArg(v)} }
 
-// StringDim is a text.
+// StringDim returns a dimension that is text.
 func StringDim(v StringID) Dim { return Dim{StringArg(v)} }
 
-// Int is the dimension's number.
+// Int returns the dimension's number.
 func (d Dim) Int() int64 { return d.value.Int() }
 
-// IsText reports whether the dimension is a text.
+// IsText reports whether the dimension is text.
 func (d Dim) IsText() bool { return d.value.Kind == ArgString }
 
-// String is the dimension's text.
+// String returns the dimension's text.
 func (d Dim) String() StringID { return d.value.String() }
 
-// Blueprint describes the tracks of one classification. A track is its
-// classification and the values of its dimensions: tracks that agree in them
-// are one track.
+// Blueprint describes the tracks of one classification. The classification and
+// the values of the dimensions identify a track.
 type Blueprint struct {
 	Classification string
 	Event          EventType
 	Dims           []string // names of the dimensions
-	Name           string   // of every such track, unless TrackOptions says otherwise
-	Unit           string   // of counters, likewise
-	// NameOf makes the name from the dimensions, and Describe the description,
+	Name           string   // name of all its tracks, unless NameOf or TrackOptions set another
+	Unit           string   // unit of its counters, unless TrackOptions sets another
+	// NameOf computes the name from the dimensions, and Describe the description,
 	// which becomes an arg.
 	NameOf   func(s *Store, dims []Dim) string
 	Describe func(s *Store, dims []Dim) string
 }
 
-// TrackOptions is what a track may have beside its dimensions.
+// TrackOptions are the optional properties of a track.
 type TrackOptions struct {
 	Name, Unit StringID
-	Parent     TrackID // None or 0-valued options without HasParent mean no parent
+	Parent     TrackID // the parent, if HasParent is set
 	HasParent  bool
 	Args       ArgSource
 }
 
-// Tracks gives out tracks.
+// Tracks creates and finds tracks.
 type Tracks struct {
 	context *Context
 	byKey   paged.Map[int32]
@@ -74,14 +73,14 @@ type Tracks struct {
 	scratch ArgSet
 }
 
-// Intern returns the track of the blueprint with these dimensions, which it
-// creates the first time.
+// Intern returns the blueprint's track with these dimensions, and creates it the
+// first time.
 func (t *Tracks) Intern(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 	key := t.key(b, dims)
 	if id := t.byKey.Get(key); id != nil {
 		return TrackID(*id)
 	}
-	var options TrackOptions // copies, so that a track that is known takes no memory
+	var options TrackOptions // copies, so that looking up a known track allocates nothing
 	if o != nil {
 		options = *o
 	}
@@ -173,8 +172,8 @@ func (t *Tracks) Create(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 	return row
 }
 
-// NameOf makes the names of tracks from their dimensions, which the format refers
-// to by index, as in "Irq Cpu %[1]d".
+// NameOf returns a function that formats track names. The format refers to
+// dimensions by index, as in "Irq Cpu %[1]d".
 func NameOf(format string) func(*Store, []Dim) string {
 	if !strings.Contains(format, "%") {
 		return func(*Store, []Dim) string { return format }

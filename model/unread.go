@@ -6,7 +6,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
-// Unread counts things of one kind that a trace has and that make no rows: packets, events, records, members.
+// Unread counts the items of one kind in a trace that make no rows: packets, events, records, members.
 type Unread struct {
 	noun      string
 	key       statKey
@@ -15,15 +15,15 @@ type Unread struct {
 }
 
 const (
-	// maxUnread is how many kinds of a file are told apart; names of events may be random.
+	// maxUnread is the maximum number of kinds counted separately per file; event names may be random.
 	maxUnread = 1000
-	// maxNoun is how many bytes of such a name are kept.
+	// maxNoun is the maximum length of a kind's name, in bytes; the rest is cut off.
 	maxNoun = 100
 )
 
-// Unread returns the counter of a kind, of which noun names one: "perf_sample packet". At the end of the file its count is
-// in stats and, with the place of the first, in import_log. Where the stat numbers its kinds, index is that number, else
-// None.
+// Unread returns the counter of a kind. noun names one item, such as "perf_sample packet". At the end of the
+// file, the count goes to stats and, with the place of the first item, to import_log. index is the stat's
+// number for the kind, or None if the stat has no numbers of its own.
 func (f *File) Unread(stat Stat, index int64, noun string) *Unread {
 	if len(noun) > maxNoun {
 		noun = noun[:maxNoun] + "..."
@@ -53,7 +53,7 @@ func (f *File) unreadNamed(stat Stat, noun string) *Unread {
 	return nil
 }
 
-// Add counts one more, at a place.
+// Add counts one more item, found at e.
 func (u *Unread) Add(e LogEntry) {
 	if u.count == 0 {
 		u.first = e
@@ -61,14 +61,14 @@ func (u *Unread) Add(e LogEntry) {
 	u.count++
 }
 
-// AddAt is Add for a place in the input, bytes from its start.
+// AddAt is Add for an offset in the input, in bytes.
 func (u *Unread) AddAt(offset int64) { u.Add(LogEntry{Offset: offset, HasOffset: true}) }
 
-// Of says of how many the unread ones are a part.
+// Of sets the total number of items, read and unread.
 func (u *Unread) Of(total int64) { u.of = total }
 
-// ExplainUnread counts one part of the file, by its index, and says in stats and import_log
-// which it is and why it is not read; text goes on after "1 ".
+// ExplainUnread counts one part of the file under an index, and explains in stats and import_log what it is
+// and why it is not read. The log's message is "1 " followed by text.
 func (f *File) ExplainUnread(stat Stat, index int64, text string) {
 	strs := f.store.Strings
 	f.Add(stat, index, 1)
@@ -78,7 +78,7 @@ func (f *File) ExplainUnread(stat Stat, index int64, text string) {
 	})})
 }
 
-// storeUnread tells in stats and import_log what was not read.
+// storeUnread reports in stats and import_log what was not read.
 func (f *File) storeUnread() {
 	strs := f.store.Strings
 	for _, u := range f.unread {

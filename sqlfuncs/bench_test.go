@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// BenchmarkSpanJoin joins as many spans with as many in 1,000 partitions.
+// BenchmarkSpanJoin joins two tables with the same number of spans, in 1,000 partitions.
 func BenchmarkSpanJoin(b *testing.B) {
 	for _, millions := range []int{1, 2, 4, 8} {
 		b.Run(fmt.Sprintf("%dM", millions), func(b *testing.B) {
@@ -26,8 +26,8 @@ func BenchmarkSpanJoin(b *testing.B) {
 	}
 }
 
-// BenchmarkDescendantsOfAll counts the descendants of each of a million slices, of which a track holds a binary tree of
-// a thousand.
+// BenchmarkDescendantsOfAll counts the descendants of each of a million slices. Each track holds a binary
+// tree of a thousand.
 func BenchmarkDescendantsOfAll(b *testing.B) {
 	db := open(b, OneTrace)
 	exec(b, db, `INSERT INTO slice BY NAME
@@ -39,7 +39,7 @@ func BenchmarkDescendantsOfAll(b *testing.B) {
 	}
 }
 
-// BenchmarkToFtrace writes a million switches of the scheduler as text.
+// BenchmarkToFtrace formats a million scheduler switches as text.
 func BenchmarkToFtrace(b *testing.B) {
 	db := open(b, OneTrace)
 	exec(b, db, `INSERT INTO thread BY NAME SELECT i AS utid, i AS id, 1000 + i AS tid, 'thread' || i AS name FROM range(1000) AS r(i)`)
@@ -53,8 +53,8 @@ func BenchmarkToFtrace(b *testing.B) {
 	repeat(b, db, "SELECT sum(length(to_ftrace(id))) FROM ftrace_event")
 }
 
-// repeat runs a query as often as the benchmark wants. Beside the time it reports that which two cores would need if they
-// did nothing else, and returns the rows.
+// repeat runs a query for the benchmark and returns its rows. Besides the elapsed time, it reports the CPU
+// time spread over two cores.
 func repeat(b *testing.B, db *sql.DB, q string) (rows [][]string) {
 	begun := cpuTime(b)
 	for b.Loop() {

@@ -7,12 +7,13 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// Demangle returns the name that a compiler made a C++ or Rust symbol of, as LLVM writes it, or false if it made none.
+// Demangle returns the C++ or Rust name of a compiler's symbol, in LLVM's style, or false if the symbol is
+// not mangled.
 func Demangle(symbol string) (name string, ok bool) {
-	for _, s := range []string{symbol, strings.TrimPrefix(symbol, "_")} { // macOS puts one before each
+	for _, s := range []string{symbol, strings.TrimPrefix(symbol, "_")} { // macOS prefixes each symbol with one more _
 		options := []demangle.Option{demangle.LLVMStyle}
 		if !strings.HasPrefix(s, "_R") {
-			options = append(options, demangle.NoRust) // LLVM keeps the hash of Rust's older names
+			options = append(options, demangle.NoRust) // LLVM keeps the hash in Rust's legacy names
 		}
 		if name, err := demangle.ToString(s, options...); err == nil {
 			return name, true
@@ -21,8 +22,8 @@ func Demangle(symbol string) (name string, ok bool) {
 	return "", false
 }
 
-// DemangleNames fills the table that the macro demangle looks names up in, with those of a registered dataset: a macro
-// cannot call Demangle.
+// DemangleNames fills the lookup table of the macro demangle with the names of a registered dataset, because
+// a macro cannot call Demangle.
 func DemangleNames(ctx context.Context, db Execer) error {
 	rows, err := db.QueryContext(ctx, `
 		FROM (SELECT name FROM stack_profile_frame UNION SELECT deobfuscated_name FROM stack_profile_frame

@@ -14,17 +14,18 @@ import (
 
 // Dataset is a dataset of Parquet files to register.
 type Dataset struct {
-	Path   string // its folder as DuckDB is to find it, with slashes
+	Path   string // the folder's path for DuckDB, with slashes
 	Layout Layout
-	Tables []string // those that have files; of many traces every table has, as soon as there is a trace
+	Tables []string // tables with files; in a dataset of many traces every table has files once there is a trace
 
-	NoComments bool // leave tables and macros without comments, which take a third of the time
+	NoComments bool // skip the comments on tables and macros, which take a third of the time
 }
 
-// Register makes every declared table of a dataset, and all macros and views, in an empty database. The tables are
-// views of the Parquet files or, if materialize is set, hold the rows themselves. A table without a file is empty.
+// Register creates all declared tables of a dataset, and all macros and views, in an empty database. The
+// tables are views of the Parquet files or, if materialize is set, hold the rows themselves. A table without
+// a file is empty.
 func Register(ctx context.Context, db *sql.Conn, d Dataset, materialize bool) error {
-	tx, err := db.BeginTx(ctx, nil) // a commit for each statement would take as long again
+	tx, err := db.BeginTx(ctx, nil) // a commit per statement would double the time
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func register(ctx context.Context, db Execer, d Dataset, materialize bool) error
 	}
 	for _, s := range schema.All() {
 		if s.Abstract {
-			continue // a view among the macros
+			continue // it is one of the views in package sqlfuncs
 		}
 		rows := d.empty(s)
 		if files[s.Name] || d.Layout == ManyTraces && len(d.Tables) > 0 {
@@ -69,7 +70,8 @@ func register(ctx context.Context, db Execer, d Dataset, materialize bool) error
 	return createMacros(ctx, db, d.Layout, !d.NoComments)
 }
 
-// CommentColumns gives the columns of the tables that Register made their comments. It takes twice as long as all else.
+// CommentColumns adds comments to the columns of the tables that Register made. It takes twice as long as
+// everything else.
 func CommentColumns(ctx context.Context, db *sql.Conn) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -89,7 +91,7 @@ func CommentColumns(ctx context.Context, db *sql.Conn) error {
 	return tx.Commit()
 }
 
-// registration is the table that tells a database which Register made.
+// registration is the table that identifies a database made by Register.
 const registration = "_tpconvert"
 
 var (
@@ -130,7 +132,7 @@ func (d Dataset) read(s *table.Schema) string {
 	return fmt.Sprintf("SELECT %s FROM %s", strings.Join(columns, ", "), from)
 }
 
-// columns are those of a table's files.
+// columns returns the columns in a table's files.
 func (d Dataset) columns(s *table.Schema) []table.Column {
 	if d.Layout == ManyTraces {
 		s = s.Without("trace_id")
@@ -138,13 +140,13 @@ func (d Dataset) columns(s *table.Schema) []table.Column {
 	return s.Columns
 }
 
-// glob is a path in the dataset for DuckDB, which takes it for a pattern.
+// glob returns a path in the dataset, escaped because DuckDB treats it as a pattern.
 func (d Dataset) glob(names ...string) string {
 	folder := strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(d.Path)
 	return path.Join(append([]string{folder}, names...)...)
 }
 
-// empty selects no rows with the columns of a table.
+// empty returns a query with the columns of a table and no rows.
 func (d Dataset) empty(s *table.Schema) string {
 	var columns []string
 	for _, c := range d.columns(s) {

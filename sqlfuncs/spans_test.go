@@ -29,11 +29,12 @@ type joined struct {
 }
 
 const (
-	horizon    = 14 // random spans start before it
+	horizon    = 14 // all random spans start earlier
 	partitions = 3
 )
 
-// randomSide makes spans that do not overlap within a partition, among them points, adjacent spans and NULL partitions.
+// randomSide returns spans that do not overlap within a partition. They include points, adjacent spans and
+// NULL partitions.
 func randomSide(r *rand.Rand, partitioned bool) []span {
 	var spans []span
 	for part := -1; part < partitions; part++ {
@@ -52,7 +53,7 @@ func randomSide(r *rand.Rand, partitioned bool) []span {
 	return spans
 }
 
-// bruteForce is a span join by looking at each unit of time.
+// bruteForce computes a span join by checking each unit of time.
 func bruteForce(a, b []span, aPartitioned, bPartitioned, left, outer bool) []joined {
 	in := func(spans []span, partitioned bool, part int) []span {
 		return slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return partitioned && s.part != part })
@@ -94,7 +95,7 @@ func bruteForcePart(a, b []span, part int, left, outer bool) []joined {
 		return 0, false
 	}
 	var rows []joined
-	var run *joined // the intervals that last to t
+	var run *joined // the row that extends to t so far
 	for t := int64(0); t < 2*horizon; t++ {
 		pa, pb := points(a, t), points(b, t)
 		ia, hasA := around(a, t)
@@ -112,7 +113,7 @@ func bruteForcePart(a, b []span, part int, left, outer bool) []joined {
 				rows = append(rows, joined{t, y.dur, part, ia, y.id})
 			}
 		}
-		// A point ends the gap of its side that it stands in, and another begins.
+		// A point within a gap of its side ends that gap, and another begins.
 		cut := len(pa) > 0 && !hasA || len(pb) > 0 && !hasB
 		if run != nil && (cut || run.a != ia || run.b != ib) {
 			rows = append(rows, *run)
@@ -131,7 +132,8 @@ func bruteForcePart(a, b []span, part int, left, outer bool) []joined {
 	return rows
 }
 
-// TestSpanJoinsAgainstBruteForce joins 10,000 random inputs of each partition shape, each input a trace of its own.
+// TestSpanJoinsAgainstBruteForce joins 10,000 random inputs of each partition shape. Each input is a trace of
+// its own.
 func TestSpanJoinsAgainstBruteForce(t *testing.T) {
 	const inputs = 10000
 	db := open(t, ManyTraces)
@@ -260,7 +262,7 @@ func sortJoined(rows []joined) {
 	})
 }
 
-// load fills a table with the spans of each input, the input's number being the trace_id.
+// load fills a table with the spans of each input, using the input's number as trace_id.
 func load(t testing.TB, db *sql.DB, table string, inputs [][]span) {
 	t.Helper()
 	var rows strings.Builder

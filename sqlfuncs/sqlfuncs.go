@@ -11,43 +11,43 @@ import (
 	"strings"
 )
 
-// files are read in this order: a view or macro can only refer to those made before it.
+// files are read in this order, because views and macros can refer only to earlier ones.
 var files = []string{"args", "time", "text", "spans", "slices", "flows", "views", "counters", "stacks", "ftrace", "cpu", "frames", "compare"}
 
 //go:embed sql/*.sql
 var sources embed.FS
 
-// Layout says what the tables hold.
+// Layout says whether the tables hold one trace or many.
 type Layout int
 
 const (
 	// OneTrace is a dataset of one trace.
 	OneTrace Layout = iota
-	// ManyTraces is a dataset of many traces: each table has a trace_id column, and ids are unique within a trace only.
-	// Macros that look up an id then take the trace_id as their last argument.
+	// ManyTraces is a dataset of many traces: each table has a trace_id column, and ids are unique only
+	// within a trace. Macros that look up an id take the trace_id as an additional last argument.
 	ManyTraces
 )
 
-// Macro is a macro or view of the DuckDB file, or a table for one.
+// Macro is a macro or view of the DuckDB file, or a table used by one.
 type Macro struct {
 	Name string
 	Kind string // MACRO, MACRO TABLE, VIEW or TABLE
-	Doc  string // what it gives, with units and source; that of the one before if it has none of its own
+	Doc  string // its result, with units and source; if it has no comment of its own, the previous one's
 	SQL  string // the statement that creates it
 }
 
-// IsHelper reports whether m only serves other macros.
+// IsHelper reports whether m is used only by other macros.
 func (m Macro) IsHelper() bool { return strings.HasPrefix(m.Name, "_") }
 
 var (
 	statement = regexp.MustCompile(`(?ms)((?:^--[^\n]*\n)*)^(CREATE OR REPLACE (MACRO|VIEW|TABLE) "?(\w+).*?);$`)
-	// tableMacro is the head of a macro that gives rows.
+	// tableMacro matches the head of a macro that returns rows.
 	tableMacro = regexp.MustCompile(`^[^\n]*\) AS TABLE\n`)
-	// manyOnly is SQL that stands in a comment because it applies to many traces only.
+	// manyOnly matches SQL inside a comment that applies only to many traces.
 	manyOnly = regexp.MustCompile(`(?s)/\*!(.*?)\*/`)
 )
 
-// Macros lists all macros and views in the order in which they have to be created.
+// Macros lists all macros and views in the order of their creation.
 func Macros(layout Layout) []Macro {
 	var macros []Macro
 	doc := ""

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// open returns a database in memory with all tables, without rows, and all macros.
+// open returns an in-memory database with all tables, empty, and all macros.
 func open(t testing.TB, layout Layout) *sql.DB {
 	t.Helper()
 	db := openFile(t, "")
@@ -164,7 +164,7 @@ func TestDocsAreCurrent(t *testing.T) {
 	}
 }
 
-// TestPersist opens a DuckDB file that the macros were installed in, as a client without this package would.
+// TestPersist opens a DuckDB file with the macros installed, as a client without this package would.
 func TestPersist(t *testing.T) {
 	for _, layout := range []Layout{OneTrace, ManyTraces} {
 		path := filepath.Join(t.TempDir(), "trace.duckdb")
@@ -190,8 +190,8 @@ func TestPersist(t *testing.T) {
 	}
 }
 
-// TestScripts runs the archives in testdata: tables.sql fills the tables, then each NAME.sql gives the rows of
-// NAME.csv or fails with the text in NAME.err. Archives named many_* hold many traces.
+// TestScripts runs the archives in testdata: tables.sql fills the tables, then each NAME.sql must return the
+// rows of NAME.csv or fail with the text in NAME.err. Archives named many_* hold many traces.
 func TestScripts(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {

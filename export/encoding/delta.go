@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// Readers know no other block than that of the reference implementation.
+// Some readers support only the block size of the reference implementation.
 const (
 	blockValues     = 128
 	miniblockValues = 32
@@ -14,9 +14,9 @@ const (
 )
 
 // Delta encodes values as DELTA_BINARY_PACKED: a header, then blocks of
-// differences between neighbours, of which each is stored as what it exceeds
-// the block's least one, in as many bits as the widest of its miniblock needs.
-// Differences wrap around.
+// differences between neighbors. Each block stores its least difference, and
+// for each difference the excess over it, in as many bits as the miniblock's
+// largest excess needs. Differences wrap around.
 func Delta[T Integer](to []byte, values []T) []byte {
 	var first T
 	if len(values) > 0 {
@@ -31,7 +31,7 @@ func Delta[T Integer](to []byte, values []T) []byte {
 	return to
 }
 
-// Sequence is Delta of n values from first on, each one more than the last.
+// Sequence is Delta for n values that count up from first.
 func Sequence(to []byte, first int64, n int) []byte {
 	to = deltaHeader(to, n, first)
 	for i := 1; i < n; i += blockValues {
@@ -48,8 +48,8 @@ func deltaHeader(to []byte, values int, first int64) []byte {
 	return binary.AppendVarint(to, first)
 }
 
-// block appends the differences of the values after the first. The last
-// miniblock of them is filled up; those of which there are none have no bytes.
+// block appends the differences of the values after the first. Its last used
+// miniblock is padded; unused miniblocks take no bytes.
 func block[T Integer](to []byte, values []T) []byte {
 	var deltas [blockValues]T
 	var greatest [miniblocks]T
@@ -77,7 +77,7 @@ func block[T Integer](to []byte, values []T) []byte {
 	to = binary.AppendVarint(to, int64(least))
 	widths := len(to)
 	to = append(to, 0, 0, 0, 0)
-	// A difference of 32 bits may have wrapped.
+	// A 32-bit difference may have wrapped around.
 	mask := ^uint64(0) >> (64 - 8*unsafe.Sizeof(least))
 	for m := 0; m*miniblockValues < n; m++ {
 		if width := bits.Len64(uint64(greatest[m]-least) & mask); width > 0 {

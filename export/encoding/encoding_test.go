@@ -12,7 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/rle"
 )
 
-// counts are at and around the ends of groups, miniblocks and blocks.
+// counts are lengths at and around the ends of groups, miniblocks and blocks.
 var counts = []int{0, 1, 2, 7, 8, 9, 31, 32, 33, 34, 64, 65, 127, 128, 129, 130, 257, 1000, 5000}
 
 func checkDelta(t *testing.T, values []int64) {
@@ -88,7 +88,7 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// runs are numbers below limit with runs of one and of many values.
+// runs returns numbers below limit, in runs of one or many equal values.
 func runs(random *rand.Rand, n int, limit int32) []int32 {
 	values := make([]int32, 0, n)
 	for len(values) < n {
@@ -184,7 +184,7 @@ func TestBools(t *testing.T) {
 	}
 }
 
-// FuzzEncodings reads the bytes as values, as validity and as indices.
+// FuzzEncodings interprets the bytes as values, as validity and as indices.
 func FuzzEncodings(f *testing.F) {
 	f.Add([]byte{}, uint8(1))
 	f.Add(slices.Repeat([]byte{0xff, 0, 0xff, 0x80}, 100), uint8(3))
@@ -205,7 +205,7 @@ func FuzzEncodings(f *testing.F) {
 	})
 }
 
-// perValue reports the time that a value takes.
+// perValue reports the time per value.
 func perValue(b *testing.B, values int, encode func()) {
 	for b.Loop() {
 		encode()

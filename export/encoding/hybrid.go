@@ -5,15 +5,15 @@ import (
 	"math/bits"
 )
 
-// What the format calls RLE has runs of one value and runs of groups of eight
-// values, packed. A run of one value must make up for its header and that of the
-// packed run after it.
+// The encoding that Parquet calls RLE mixes runs of one value with bit-packed
+// runs of groups of eight values. A run of one value must save the bits of its
+// own header and of the header of the next packed run.
 const payingBits = 64
 
-// Levels encodes the definition levels of n rows of an optional column, which
+// Levels encodes the definition levels of n rows of an optional column. These
 // are the bits of valid: 1 for a value, 0 for NULL.
 func Levels(to []byte, valid []byte, n int) []byte {
-	packed := 0 // where in valid the packed run begins
+	packed := 0 // start of the packed run in valid
 	for i := 0; i < n/8; {
 		b := valid[i]
 		end := i + 1
@@ -37,14 +37,15 @@ func Levels(to []byte, valid []byte, n int) []byte {
 	return to
 }
 
-// Width is how many bits the numbers below n take. Some readers want one for
-// zero, too.
+// Width returns the number of bits for numbers below n. It is at least one,
+// because some readers do not accept zero.
 func Width(n int) int { return max(1, bits.Len(uint(n-1))) }
 
-// Indices encodes indices of a dictionary in width bits, which precedes them.
+// Indices encodes indices of a dictionary in width bits each, preceded by the
+// width.
 func Indices(to []byte, indices []int32, width int) []byte {
 	to = append(to, byte(width))
-	packed := 0 // where the packed run begins
+	packed := 0 // start of the packed run
 	for i := 0; i+8 <= len(indices); {
 		if v := (*[8]int32)(indices[i:]); v[0] != v[1] || v[0] != v[2] || v[0] != v[3] || v[0] != v[4] ||
 			v[0] != v[5] || v[0] != v[6] || v[0] != v[7] {
@@ -83,8 +84,8 @@ func packedHeader(to []byte, groups int) []byte {
 	return binary.AppendUvarint(to, uint64(groups)<<1|1)
 }
 
-// packGroups appends a packed run. If the last group is not full, as only the
-// last of all may be, zeros follow, which readers drop.
+// packGroups appends a packed run. The last group of the last run need not be
+// full: it is padded with zeros, which readers drop.
 func packGroups(to []byte, indices []int32, width int) []byte {
 	to = packedHeader(to, (len(indices)+7)/8)
 	full := len(indices) &^ 7
@@ -97,7 +98,7 @@ func packGroups(to []byte, indices []int32, width int) []byte {
 	return to
 }
 
-// Bools encodes flags as PLAIN: a bit each.
+// Bools encodes flags as PLAIN, one bit each.
 func Bools(to []byte, values []bool) []byte {
 	for ; len(values) >= 8; values = values[8:] {
 		to = append(to, bits8((*[8]bool)(values)))

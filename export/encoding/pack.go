@@ -1,6 +1,6 @@
-// Package encoding has the encodings of Parquet that datasets use, for many
-// values at a time: https://parquet.apache.org/docs/file-format/data-pages/encodings/.
-// Each function appends to what it is given and returns that.
+// Package encoding implements the Parquet encodings used in datasets, for many values
+// at a time: https://parquet.apache.org/docs/file-format/data-pages/encodings/. Each
+// function appends to its first argument and returns the result.
 package encoding
 
 import (
@@ -9,20 +9,22 @@ import (
 	"unsafe"
 )
 
-// Integer is the type of values that are packed.
+// Integer is the type of packed values.
 type Integer interface{ int32 | int64 }
 
-// pack appends what each value exceeds least, in width bits, the lowest first.
-// The number of values is a multiple of eight, so that they end with a byte.
+// pack appends the excess of each value over least, in width bits, lowest bit first.
+// The number of values must be a multiple of eight, so that the output ends with a
+// whole byte.
 func pack[T Integer](to []byte, values []T, least T, width uint) []byte {
-	// What it writes are words, of which the last may end after the last value.
+	// Values are written as whole words, the last of which may extend past the last
+	// value.
 	const slack = 16
 	end := len(to) + len(values)/8*int(width)
 	to = slices.Grow(to, end-len(to)+slack)
 	out := to[len(to) : end+slack]
-	// Differences of 32 bits may have wrapped.
+	// 32-bit differences may have wrapped around.
 	mask := ^uint64(0) >> (64 - 8*unsafe.Sizeof(least))
-	w := width & 63 // as shifts want it
+	w := width & 63 // lets the compiler drop the check for large shifts
 	for ; len(values) >= 8; values = values[8:] {
 		v := (*[8]T)(values)
 		x := func(i int) uint64 { return uint64(v[i]-least) & mask }

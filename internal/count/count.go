@@ -1,9 +1,9 @@
-// Package count writes counts for people.
+// Package count formats counts for people.
 package count
 
 import "strconv"
 
-// String writes a number with its digits in groups of three: 1,234,567.
+// String formats a number with its digits in groups of three: 1,234,567.
 func String[N int | int64](n N) string {
 	s := strconv.FormatInt(int64(n), 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

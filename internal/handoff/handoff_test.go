@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// double works on all that it is given.
+// double works on all values it is given.
 func double(h *Helper[int]) {
 	for {
 		v, ok := h.Next()
@@ -41,7 +41,7 @@ func TestOrder(t *testing.T) {
 	h.Stop()
 }
 
-// A helper that has no more to do ends by itself, whatever it is given.
+// A helper with nothing more to do ends by itself, no matter what it is given.
 func TestEnd(t *testing.T) {
 	h := Help(3, func(h *Helper[string]) {
 		v, _ := h.Next()
@@ -59,8 +59,8 @@ func TestEnd(t *testing.T) {
 	h.Stop()
 }
 
-// Stop ends a helper that has done what nobody took, and was given what it has not
-// begun with.
+// Stop ends a helper even if finished values were not taken and given ones were
+// not begun.
 func TestStop(t *testing.T) {
 	begun, ended := make(chan bool), false
 	h := Help(3, func(h *Helper[int]) {

@@ -5,14 +5,14 @@ import (
 	"math/rand/v2"
 )
 
-// Index finds the places of values in a list by their keys, numbers of 64 bits that
-// the list has: the index itself takes some 8 bytes for each. The zero Index is empty.
+// Index finds the places of values in a list by their 64-bit keys. The keys stay in
+// the list, so the index takes only about 8 bytes per value. The zero Index is empty.
 type Index struct {
-	slots []uint32 // places plus one, 0 is free; open addressing, a power of two long
+	slots []uint32 // hash table with open addressing: places plus one, 0 if free; a power of two long
 	n     int
 }
 
-// seed keeps traces from having keys that are slow to find.
+// seed prevents crafted traces from slowing down lookups.
 var seed = rand.Uint64()
 
 func hash(key uint64) uint64 {
@@ -20,7 +20,7 @@ func hash(key uint64) uint64 {
 	return hi ^ lo
 }
 
-// slot returns the slot that has the key, or a free one for it.
+// slot returns the key's slot, or the free one where it belongs.
 func (x *Index) slot(key uint64, keyOf func(place int) uint64) uint64 {
 	mask := uint64(len(x.slots) - 1)
 	slot := hash(key) & mask
@@ -30,8 +30,8 @@ func (x *Index) slot(key uint64, keyOf func(place int) uint64) uint64 {
 	return slot
 }
 
-// Find returns the place that the key has, or false. keyOf returns the key of the
-// value at a place.
+// Find returns the key's place, or false. keyOf returns the key of the value at a
+// place.
 func (x *Index) Find(key uint64, keyOf func(place int) uint64) (place int, ok bool) {
 	if x.n == 0 {
 		return 0, false
@@ -40,7 +40,7 @@ func (x *Index) Find(key uint64, keyOf func(place int) uint64) (place int, ok bo
 	return int(at) - 1, at != 0
 }
 
-// Set gives the key a place, also if it has another.
+// Set sets the key's place, replacing any previous one.
 func (x *Index) Set(key uint64, place int, keyOf func(place int) uint64) {
 	if 4*(x.n+1) > 3*len(x.slots) {
 		x.grow(keyOf)
@@ -52,7 +52,7 @@ func (x *Index) Set(key uint64, place int, keyOf func(place int) uint64) {
 	x.slots[slot] = uint32(place + 1)
 }
 
-// Delete takes the key out.
+// Delete removes the key.
 func (x *Index) Delete(key uint64, keyOf func(place int) uint64) {
 	if x.n == 0 {
 		return
@@ -62,7 +62,8 @@ func (x *Index) Delete(key uint64, keyOf func(place int) uint64) {
 		return
 	}
 	x.n--
-	// What comes after it moves up, unless that is before where it belongs.
+	// Later entries of the run move up, unless that would put them before the slot of
+	// their hash.
 	mask := uint64(len(x.slots) - 1)
 	for slot := (free + 1) & mask; x.slots[slot] != 0; slot = (slot + 1) & mask {
 		wanted := hash(keyOf(int(x.slots[slot]-1))) & mask

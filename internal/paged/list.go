@@ -1,5 +1,5 @@
-// Package paged has containers for things of which there may be millions. They grow
-// in pages, so that nothing is copied when they do and little is allocated in vain.
+// Package paged has containers for millions of values. They grow in pages, so that
+// growing copies no values and wastes little memory.
 package paged
 
 const (
@@ -7,14 +7,14 @@ const (
 	pageLen  = 1 << pageBits
 )
 
-// List is a list of values, which are found by their places: 0, 1, ... A value does
-// not move, so that a pointer to it stays valid. The zero List is empty.
+// List is a list of values, indexed by their places 0, 1, ... Values do not move,
+// so pointers to them stay valid. The zero List is empty.
 type List[T any] struct {
 	pages []*[pageLen]T
 	n     int
 }
 
-// Len is how many values there are.
+// Len returns the number of values.
 func (l *List[T]) Len() int { return l.n }
 
 // At returns the value at a place, which must be less than Len.
@@ -30,7 +30,7 @@ func (l *List[T]) Append(v T) int {
 	return place
 }
 
-// Extend adds zero values until there are n, if there are less.
+// Extend adds zero values until there are at least n values.
 func (l *List[T]) Extend(n int) {
 	for len(l.pages)<<pageBits < n {
 		l.pages = append(l.pages, new([pageLen]T))

@@ -1,7 +1,7 @@
 package paged
 
-// Map is a map from numbers to values, none of which is ever taken out. A value does
-// not move, so that a pointer to it stays valid. The zero Map is empty.
+// Map is a map from numbers to values without deletion. Values do not move, so
+// pointers to them stay valid. The zero Map is empty.
 type Map[V any] struct {
 	entries List[entry[V]]
 	index   Index
@@ -14,7 +14,7 @@ type entry[V any] struct {
 
 func (m *Map[V]) keyOf(place int) uint64 { return m.entries.At(place).key }
 
-// Get returns the value of a key, nil if there is none.
+// Get returns the value of a key, or nil if there is none.
 func (m *Map[V]) Get(key uint64) *V {
 	place, ok := m.index.Find(key, m.keyOf)
 	if !ok {
@@ -23,7 +23,7 @@ func (m *Map[V]) Get(key uint64) *V {
 	return &m.entries.At(place).value
 }
 
-// Add adds the value of a key that has none.
+// Add adds a value for a key that has none.
 func (m *Map[V]) Add(key uint64, value V) *V {
 	place := m.entries.Append(entry[V]{key, value})
 	m.index.Set(key, place, m.keyOf)

@@ -49,8 +49,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestIndex does the same with an index and a map, with few keys, so that there are
-// many in a row.
+// TestIndex applies the same operations to an Index and a map. There are few keys,
+// so that the index has long runs.
 func TestIndex(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, keys := range []uint64{5, 48, 1000} {

@@ -1,6 +1,6 @@
-// Package perfetto is what is known of Perfetto v58.2: its message types, as
-// constants in the packages below this one and as descriptors, its stats and its
-// tracepoints. All is generated from the message types in descriptors.binpb.zst, a
+// Package perfetto describes Perfetto v58.2: its message types, as constants in
+// the packages below this one and as descriptors, its stats and its tracepoints.
+// Everything is generated from the message types in descriptors.binpb.zst, a
 // FileDescriptorSet, and the stats in stats.tsv.
 package perfetto
 
@@ -20,17 +20,17 @@ import (
 //go:embed descriptors.binpb.zst
 var compressed []byte
 
-// Descriptors returns the FileDescriptorSet of all messages, encoded. Files stand
-// behind those that they import. It is not to be changed.
+// Descriptors returns the encoded FileDescriptorSet of all messages. Each file
+// comes after the files it imports. Callers must not change it.
 var Descriptors = sync.OnceValue(func() []byte {
 	set, err := Decompress(compressed)
 	if err != nil {
-		panic(err) // it is part of the program
+		panic(err) // the data is embedded in the program
 	}
 	return set
 })
 
-// Decompress decompresses what descriptors.binpb.zst holds.
+// Decompress decompresses the content of descriptors.binpb.zst.
 func Decompress(compressed []byte) ([]byte, error) {
 	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {

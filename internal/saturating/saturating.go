@@ -1,10 +1,10 @@
 // Package saturating calculates with times that may be out of range: a result that
-// does not fit is the largest or smallest number instead.
+// overflows becomes the greatest or least int64.
 package saturating
 
 import "math"
 
-// Add is a + b.
+// Add returns a + b.
 func Add(a, b int64) int64 {
 	sum := a + b
 	if (sum > a) == (b > 0) {
@@ -16,7 +16,7 @@ func Add(a, b int64) int64 {
 	return math.MinInt64
 }
 
-// Mul is a * b.
+// Mul returns a * b.
 func Mul(a, b int64) int64 {
 	if a == 0 || b == 0 {
 		return 0

@@ -1,4 +1,4 @@
-// Package tracecase reads the traces of cases, which are written in text.
+// Package tracecase reads the traces of test cases, which are written as text.
 package tracecase
 
 import (
@@ -17,7 +17,8 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto"
 )
 
-// Trace returns the name and the bytes of a trace. NAME.textproto is a protobuf message, NAME.hex bytes; all else is as it is.
+// Trace returns the name and the bytes of a trace. NAME.textproto is a protobuf message in text format,
+// NAME.hex has bytes in hexadecimal; any other file is returned unchanged.
 func Trace(f *txtar.File) (name string, data []byte, err error) {
 	if base, ok := strings.CutSuffix(f.Name, ".textproto"); ok {
 		data, err = encodeText(f.Data)
@@ -35,8 +36,8 @@ var messages = sync.OnceValues(func() (*dynamicpb.Types, error) {
 	return dynamicpb.NewTypes(files), err
 })
 
-// encodeText encodes a message in text format: a Trace, or what the comment
-// "# proto-message: NAME" in its first line says.
+// encodeText encodes a message in text format. It is a Trace, unless the first line is a comment "#
+// proto-message: NAME".
 func encodeText(text []byte) ([]byte, error) {
 	types, err := messages()
 	if err != nil {
@@ -58,7 +59,7 @@ func encodeText(text []byte) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
 }
 
-// decodeHex decodes bytes in hex, with spaces, "text" and # comments between.
+// decodeHex decodes hexadecimal bytes, mixed with spaces, quoted "text" and # comments.
 func decodeHex(text string) ([]byte, error) {
 	var data []byte
 	for line := range strings.Lines(text) {

@@ -1,5 +1,5 @@
-// Package schema declares the tables of a dataset, one struct a table, as package
-// table reads them.
+// Package schema declares the tables of a dataset, one struct per table, in the
+// form that package table reads.
 package schema
 
 //go:generate go test . -generate
@@ -39,7 +39,8 @@ Times are in nanoseconds of the trace clock unless a column says otherwise. Text
 columns only where they are marked. A core table is in every dataset; a planned one is not filled yet.
 `
 
-// writeTable writes the section of a table, of which columns are its own.
+// writeTable writes the section of a table. columns are the table's own, without
+// the parent's.
 func writeTable(w *bufio.Writer, s *table.Schema, columns []table.Column) {
 	fmt.Fprintf(w, "\n## %s\n\n%s", s.Name, s.Doc)
 	if s.Abstract {

@@ -12,7 +12,7 @@ type HeapProfile struct {
 	HeapName    table.String `tp:"6,heap_name" doc:"Heap that was profiled, such as libc.malloc, if the producer says."`
 }
 
-// HeapProfileAllocation holds the counts of HeapProfile, as differences from the dump before.
+// HeapProfileAllocation holds the counts of HeapProfile, as differences from the previous dump.
 type HeapProfileAllocation struct {
 	table.Table `tp:"heap_profile_allocation,bounds=ts" doc:"What was allocated or freed at a call stack between two dumps."`
 	TS          table.Int64  `tp:"2,ts" doc:"When the profile was dumped, ns of the trace clock."`
@@ -44,7 +44,8 @@ type HeapGraphClass struct {
 	Kind             table.String `tp:"7,kind" doc:"Kind of class, such as KIND_NORMAL or KIND_ARRAY."`
 }
 
-// HeapGraphObject holds the objects of dumps. The rows of a dump are added when it is complete, as roots and reachability are known then.
+// HeapGraphObject holds the objects of dumps. The rows of a dump are added once it is complete, because only
+// then are roots and reachability known.
 type HeapGraphObject struct {
 	table.Table    `tp:"heap_graph_object,bounds=graph_sample_ts" doc:"An object on a Java heap."`
 	UPID           table.Int64  `tp:"2,upid,ref=process" doc:"Process whose heap it is on."`
@@ -71,7 +72,7 @@ type HeapGraphReference struct {
 	DeobfuscatedFieldName table.String `tp:"7,deobfuscated_field_name" doc:"Class and field before obfuscation."`
 }
 
-// HeapGraphObjectData adds to the objects of HPROF dumps.
+// HeapGraphObjectData extends the objects of HPROF dumps.
 type HeapGraphObjectData struct {
 	table.Table       `tp:"heap_graph_object_data" doc:"What an object on a Java heap contains."`
 	FieldSetID        table.Int64  `tp:"2,field_set_id,null" doc:"Its primitive fields: the rows of heap_graph_primitive with this field_set_id."`
@@ -82,7 +83,7 @@ type HeapGraphObjectData struct {
 	ArrayDataHash     table.Int64  `tp:"7,array_data_hash,null" doc:"Hash of the elements' bytes, equal for equal contents."`
 }
 
-// HeapGraphPrimitive adds to the objects of HPROF dumps.
+// HeapGraphPrimitive extends the objects of HPROF dumps.
 type HeapGraphPrimitive struct {
 	table.Table `tp:"heap_graph_primitive" doc:"A field of an object with a value that is no reference."`
 	FieldSetID  table.Int64   `tp:"2,field_set_id,asc" doc:"The fields of one object: rows with the same number belong together."`
@@ -106,7 +107,7 @@ type HeapGraphThreadCallsite struct {
 	CallsiteID  table.Int64 `tp:"4,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack."`
 }
 
-// HeapGraphJavaOOMEDetails is filled from dumps that running out of memory caused.
+// HeapGraphJavaOOMEDetails is filled from dumps caused by running out of memory.
 type HeapGraphJavaOOMEDetails struct {
 	table.Table         `tp:"heap_graph_java_oome_details" doc:"The allocation that failed and made Android dump a Java heap."`
 	HeapGraphID         table.Int64  `tp:"2,heap_graph_id,ref=heap_graph" doc:"Dump."`
@@ -153,14 +154,14 @@ type MemorySnapshot struct {
 	DetailLevel table.String `tp:"4,detail_level" doc:"How much was dumped: background, light or detailed."`
 }
 
-// ProcessMemorySnapshot holds what MemorySnapshot says of each process.
+// ProcessMemorySnapshot holds the part of MemorySnapshot about each process.
 type ProcessMemorySnapshot struct {
 	table.Table `tp:"process_memory_snapshot" doc:"The part of a memory dump that is about one process."`
 	SnapshotID  table.Int64 `tp:"2,snapshot_id,ref=memory_snapshot" doc:"Dump."`
 	UPID        table.Int64 `tp:"3,upid,ref=process" doc:"Process."`
 }
 
-// MemorySnapshotNode holds what ProcessMemorySnapshot says of each allocator.
+// MemorySnapshotNode holds the part of ProcessMemorySnapshot about each allocator.
 type MemorySnapshotNode struct {
 	table.Table       `tp:"memory_snapshot_node" doc:"An allocator, or a part of one, in a memory dump."`
 	ProcessSnapshotID table.Int64  `tp:"2,process_snapshot_id,ref=process_memory_snapshot" doc:"Process and dump."`

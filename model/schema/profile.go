@@ -33,7 +33,8 @@ type StackProfileCallsite struct {
 	FrameID     table.Int64 `tp:"4,frame_id,ref=stack_profile_frame" doc:"Innermost frame."`
 }
 
-// StackProfileSymbol is filled by symbols that come with the trace. Rows are held because names before obfuscation are found by line.
+// StackProfileSymbol is filled from symbols that come with the trace. Rows are held because deobfuscated
+// names are found by line.
 type StackProfileSymbol struct {
 	table.Table `tp:"stack_profile_symbol,held" doc:"A function at an address: several are inlined into each other, innermost first."`
 	SymbolSetID table.Int64  `tp:"2,symbol_set_id,asc" doc:"Address that it is at: rows with the same number belong together."`
@@ -60,7 +61,7 @@ type StackSample struct {
 	UCPU           table.Int64  `tp:"13,ucpu,null,ref=cpu" doc:"CPU, unique across machines."`
 }
 
-// ChromeStackSampleExtras adds to Chrome's rows of StackSample what is not the default.
+// ChromeStackSampleExtras adds non-default values to Chrome's rows of StackSample.
 type ChromeStackSampleExtras struct {
 	table.Table      `tp:"chrome_stack_sample_extras" doc:"What Chrome says of a sample beyond its stack."`
 	ProfilerSampleID table.Int64 `tp:"2,profiler_sample_id,ref=stack_sample" doc:"The sample."`
@@ -107,7 +108,7 @@ type AggregateSample struct {
 	Value              table.Float64 `tp:"4,value" doc:"Sum, in the unit of the measure."`
 }
 
-// AggregateSampleLabel holds the labels of pprof's samples, which AggregateSample adds up without them.
+// AggregateSampleLabel holds the labels of pprof's samples. AggregateSample ignores them when adding up.
 type AggregateSampleLabel struct {
 	table.Table        `tp:"aggregate_sample_label" doc:"A label of a sample, with a row for each measure of the sample. Add up one key and one measure: a sample with several labels has its value at each of them."`
 	SampleID           table.Int64   `tp:"2,sample_id,asc" doc:"Sample: rows with the same number are of one sample, whose call stack others may have too."`
@@ -175,7 +176,7 @@ type ETMV4Chunk struct {
 	Size        table.Int64 `tp:"4,size" doc:"Size in bytes."`
 }
 
-// JITCode holds what JIT compilers made. Rows are held because the end of one is the start of what overwrites it.
+// JITCode holds code made by JIT compilers. Rows are held because a row ends when other code overwrites it.
 type JITCode struct {
 	table.Table       `tp:"jit_code,planned,held" doc:"A piece of code that a JIT compiler made."`
 	CreateTS          table.Int64  `tp:"2,create_ts,asc" doc:"When it was made, ns of the trace clock."`

@@ -64,7 +64,7 @@ type CPU struct {
 	ArgSetID    table.Int64  `tp:"8,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
 }
 
-// CPUFreq holds the frequencies on offer, not those in use: these are counters.
+// CPUFreq holds the available frequencies. The frequencies in use are counters.
 type CPUFreq struct {
 	table.Table `tp:"cpu_freq" doc:"A frequency that a CPU can run at."`
 	CPU         table.Int32 `tp:"2,cpu" doc:"CPU number on its machine."`
@@ -72,7 +72,7 @@ type CPUFreq struct {
 	UCPU        table.Int64 `tp:"4,ucpu,ref=cpu" doc:"CPU, unique across machines."`
 }
 
-// GPU holds the GPUs. Rows are held because what is known of them comes apart from their events.
+// GPU holds the GPUs. Rows are held because their descriptions come separately from their events.
 type GPU struct {
 	table.Table  `tp:"gpu,held" doc:"A GPU that the trace names."`
 	UGPU         table.RowID  `tp:"2,ugpu" doc:"Number of the GPU, unique across machines, the same as id."`
@@ -87,7 +87,7 @@ type GPU struct {
 	ArgSetID     table.Int64  `tp:"11,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
 }
 
-// GPUContext is filled from what GPU render stages intern.
+// GPUContext is filled from the contexts that GPU render stages intern.
 type GPUContext struct {
 	table.Table `tp:"gpu_context" doc:"A graphics context, the API it belongs to and its process."`
 	ContextID   table.Int64  `tp:"2,context_id" doc:"Handle of the context."`

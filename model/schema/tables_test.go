@@ -28,7 +28,7 @@ func TestDocsAreCurrent(t *testing.T) {
 	current(t, path, want.Bytes())
 }
 
-// current compares a generated file with what it should be, or writes it.
+// current compares a generated file with the expected text, or writes it.
 func current(t *testing.T, path string, want []byte) {
 	t.Helper()
 	if *generate {
@@ -45,9 +45,9 @@ func current(t *testing.T, path string, want []byte) {
 	}
 }
 
-// testdata/fields.txt lists every field id that was ever given out: table, id, the
-// column's name and, if it had others in older versions of the schema, those.
-// What stands there stays, so that no id comes to mean something else.
+// testdata/fields.txt lists every field id ever assigned: table, id, the column's
+// name and its names in older versions of the schema, if different. Lines are never
+// removed, so that no id changes its meaning.
 func TestFieldIDsAreNotReused(t *testing.T) {
 	const path = "testdata/fields.txt"
 	text, err := os.ReadFile(path)
@@ -83,7 +83,7 @@ func TestFieldIDsAreNotReused(t *testing.T) {
 	}
 }
 
-// A table is planned until code names its field of Tables.
+// A table is planned until code refers to its field of Tables.
 func TestPlannedTablesHaveNoWriter(t *testing.T) {
 	named := map[string]bool{}
 	field := regexp.MustCompile(`\.(\w+)`)
@@ -105,7 +105,7 @@ func TestPlannedTablesHaveNoWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	named["File"] = false // the trace file that is being read, everywhere
+	named["File"] = false // File always means the trace file being read
 	all := reflect.TypeFor[Tables]()
 	for i, s := range All() {
 		name := all.Field(i).Name
@@ -118,7 +118,7 @@ func TestPlannedTablesHaveNoWriter(t *testing.T) {
 	}
 }
 
-// Bounds are columns of times.
+// Columns named by bounds must be times.
 func TestBounds(t *testing.T) {
 	for _, s := range All() {
 		if i := s.Column(s.Bounds); s.Bounds != "" && (i < 0 || s.Columns[i].Type != table.TypeInt64) {
@@ -137,7 +137,7 @@ var renamed = map[string]string{
 	"profiler_execution_context": "stack_sample",
 }
 
-// changed lists columns of Trace Processor v58 that are not as they were there.
+// changed lists columns of Trace Processor v58 that differ here.
 var changed = map[string]bool{
 	"flow.trace_id":                        true, // local_trace_id
 	"metadata.trace_id":                    true, // local_trace_id
@@ -151,7 +151,7 @@ var changed = map[string]bool{
 }
 
 // testdata/tables_v58.txt lists the tables of Trace Processor v58 and their
-// columns, with a question mark where a value can be absent.
+// columns, with a question mark for columns that may be NULL.
 func TestTraceProcessorTables(t *testing.T) {
 	data, err := os.ReadFile("testdata/tables_v58.txt")
 	if err != nil {
@@ -236,7 +236,7 @@ func checkDoc(t *testing.T, name, doc string) {
 	}
 }
 
-// What the dataset promises of every table of some kind.
+// These are the dataset's promises about whole groups of tables.
 func TestConventions(t *testing.T) {
 	parents := map[string]bool{}
 	for _, s := range All() {

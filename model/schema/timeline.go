@@ -193,7 +193,7 @@ type Counter struct {
 	ArgSetID    table.Int64   `tp:"5,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
 }
 
-// State holds what track events call states. A tracker pins a row while its state lasts.
+// State holds the states of track events. A tracker pins a row while its state lasts.
 type State struct {
 	table.Table `tp:"state,bounds=ts" doc:"A state that something was in for a span of time."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
@@ -213,7 +213,7 @@ type Flow struct {
 	ArgSetID     table.Int64 `tp:"5,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
 }
 
-// SchedSlice holds what ran on the CPUs. A tracker pins the last row of each CPU.
+// SchedSlice holds the threads that ran on the CPUs. A tracker pins the last row of each CPU.
 type SchedSlice struct {
 	table.Table `tp:"sched_slice,bounds=ts,core" doc:"A span of time in which a thread ran on a CPU."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"When the thread was switched in, ns of the trace clock."`
@@ -225,7 +225,8 @@ type SchedSlice struct {
 	UCPU        table.Int64  `tp:"8,ucpu,ref=cpu" doc:"CPU that it ran on, unique across machines."`
 }
 
-// ThreadState holds what the threads did and waited for. A tracker pins the last row of each thread.
+// ThreadState holds the states of threads: running, runnable or waiting. A tracker pins the last row of each
+// thread.
 type ThreadState struct {
 	table.Table     `tp:"thread_state,bounds=ts,core" doc:"A span of time in which a thread was in one scheduling state."`
 	TS              table.Int64  `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
@@ -241,7 +242,7 @@ type ThreadState struct {
 	UCPU            table.Int64  `tp:"12,ucpu,null,ref=cpu" doc:"CPU that it ran on, unique across machines."`
 }
 
-// SpuriousSchedWakeup holds the wakeups that changed no state.
+// SpuriousSchedWakeup holds the wakeups that did not change a state.
 type SpuriousSchedWakeup struct {
 	table.Table   `tp:"spurious_sched_wakeup" doc:"A wakeup of a thread that was running or runnable already."`
 	TS            table.Int64 `tp:"2,ts,asc" doc:"Time of the wakeup, ns of the trace clock."`
@@ -251,7 +252,7 @@ type SpuriousSchedWakeup struct {
 	WakerUTID     table.Int64 `tp:"6,waker_utid,ref=thread" doc:"Thread that ran where the wakeup came from."`
 }
 
-// Raw is what FtraceEvent and ChromeRaw have in common.
+// Raw has the columns that FtraceEvent and ChromeRaw share.
 type Raw struct {
 	table.Table `tp:"raw,abstract" doc:"An event as it was recorded, of ftrace or of Chrome."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"Time of the event, ns of the trace clock."`
@@ -264,17 +265,17 @@ type Raw struct {
 	Type        table.String `tp:"9,type" doc:"Most specific table with this row: ftrace_event or chrome_raw."`
 }
 
-// FtraceEvent holds ftrace events as recorded, also those that other tables are made of.
+// FtraceEvent holds ftrace events as recorded, including those that also fill other tables.
 type FtraceEvent struct {
 	Raw `tp:"ftrace_event,bounds=ts" doc:"An event of the Linux kernel's ftrace."`
 }
 
-// ChromeRaw holds what Chrome's JSON has no better place for.
+// ChromeRaw holds events of Chrome's JSON that fit no other table.
 type ChromeRaw struct {
 	Raw `tp:"chrome_raw" doc:"An event or metadata record of Chrome, kept as it came."`
 }
 
-// Args holds the args of all tables, in sets that are stored once.
+// Args holds the args of all tables, as sets that are each stored once.
 type Args struct {
 	table.Table `tp:"args,core" doc:"One value of a set of arguments."`
 	ArgSetID    table.Int64   `tp:"2,arg_set_id,asc" doc:"Set that the value belongs to."`
@@ -286,7 +287,7 @@ type Args struct {
 	ValueType   table.String  `tp:"8,value_type" doc:"Type of the value: int, uint, string, real, pointer, bool, json or null."`
 }
 
-// TrackEventCallstacks holds the stacks that came with track events. A tracker pins a row while its slice is open.
+// TrackEventCallstacks holds the call stacks of track events. A tracker pins a row while its slice is open.
 type TrackEventCallstacks struct {
 	table.Table   `tp:"track_event_callstacks" doc:"The call stacks at the start and the end of a slice."`
 	SliceID       table.Int64   `tp:"2,slice_id,ref=slice" doc:"Slice that the stacks belong to."`

@@ -2,7 +2,7 @@ package schema
 
 import "github.com/tpconvert/tpconvert/model/table"
 
-// Trace has one row, which the export writes once the input is read to its end.
+// Trace has one row, which the export writes once all input is read.
 type Trace struct {
 	table.Table               `tp:"trace,core" doc:"A trace of the dataset: its input, what it spans, the machine that it is of, and what was lost."`
 	TraceID                   table.String `tp:"2,trace_id" doc:"Id of the trace in the dataset. In a dataset of many traces it is the partition, as for every table."`
@@ -37,7 +37,8 @@ type TraceBounds struct {
 	EndTS       table.Int64 `tp:"3,end_ts" doc:"Greatest timestamp of any event, ends of spans included, ns of the trace clock."`
 }
 
-// TraceFile holds the input and what was found in it. Rows are held because size and type are known once a file is read.
+// TraceFile holds the input and the files found in it. Rows are held because size and type are known only
+// once a file is read.
 type TraceFile struct {
 	table.Table     `tp:"trace_file,held" doc:"A file that was read, or a member of one."`
 	ParentID        table.Int64  `tp:"2,parent_id,null,ref=trace_file" doc:"Archive or compressed file that it was found in."`
@@ -48,7 +49,7 @@ type TraceFile struct {
 	IsContainer     table.Bool   `tp:"7,is_container" doc:"Whether it holds other files."`
 }
 
-// Metadata holds what the traces say of themselves and what the conversion adds.
+// Metadata holds facts that the traces state about themselves, and facts added by the conversion.
 type Metadata struct {
 	table.Table  `tp:"metadata,core,held" doc:"A fact about the trace or the system it was recorded on."`
 	Name         table.String `tp:"2,name" doc:"What the fact is about."`
@@ -59,7 +60,7 @@ type Metadata struct {
 	LocalTraceID table.Int64  `tp:"7,local_trace_id,null,ref=trace_file" doc:"Trace that it is about, NULL if it is about all."`
 }
 
-// Stats counts. Rows are held because counts grow to the end.
+// Stats holds the counts. Rows are held because counts change until the end.
 type Stats struct {
 	table.Table  `tp:"stats,core,held" doc:"A count of what happened in recording and conversion, with what was lost."`
 	Name         table.String `tp:"2,name" doc:"Name of the count."`
@@ -73,7 +74,7 @@ type Stats struct {
 	LocalTraceID table.Int64  `tp:"10,local_trace_id,null,ref=trace_file" doc:"Trace that it was counted in."`
 }
 
-// ImportLog says where the counts of stats come from.
+// ImportLog holds the single problems behind the counts of stats.
 type ImportLog struct {
 	table.Table  `tp:"import_log" doc:"A place in the input that could not be imported, or not wholly. Of each count in stats, a trace has the first 10,000."`
 	LocalTraceID table.Int64  `tp:"2,local_trace_id,ref=trace_file" doc:"Trace that it is in."`
@@ -96,7 +97,7 @@ type TraceDiagnostics struct {
 	LocalTraceID table.Int64   `tp:"7,local_trace_id,null,ref=trace_file" doc:"Trace that it is about."`
 }
 
-// ClockSnapshot holds the readings that clocks are converted by.
+// ClockSnapshot holds the readings used to convert between clocks.
 type ClockSnapshot struct {
 	table.Table `tp:"clock_snapshot" doc:"A reading of a clock, beside the trace clock."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"Time of the reading, ns of the trace clock."`

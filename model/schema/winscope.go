@@ -22,7 +22,7 @@ type WinscopeTransform struct {
 	Ty          table.Float64 `tp:"7,ty" doc:"Vertical shift, pixels."`
 }
 
-// WinscopeTraceRect holds what layers, views and windows cover.
+// WinscopeTraceRect holds the areas covered by layers, views and windows.
 type WinscopeTraceRect struct {
 	table.Table `tp:"winscope_trace_rect,planned" doc:"A rectangle to draw for an element of a snapshot."`
 	RectID      table.Int64   `tp:"2,rect_id,ref=winscope_rect" doc:"Position and size before the transform."`
@@ -143,7 +143,8 @@ type WindowmanagerWindowcontainer struct {
 	NameOverride  table.String `tp:"12,name_override" doc:"Name to show in place of the title."`
 }
 
-// WindowManagerShellTransitions holds transitions. Rows are held because a transition is told in several packets.
+// WindowManagerShellTransitions holds transitions. Rows are held because several packets describe one
+// transition.
 type WindowManagerShellTransitions struct {
 	table.Table         `tp:"window_manager_shell_transitions,planned,held" doc:"An animated change of Android's windows."`
 	TS                  table.Int64  `tp:"2,ts" doc:"When it began to play, by dispatch or else by sending, ns of the trace clock."`

@@ -1,6 +1,6 @@
 package table
 
-// Type is the type of a column, as the dataset contract lists them.
+// Type is the type of a column, as listed in the dataset contract.
 type Type uint8
 
 // The types of columns.
@@ -29,36 +29,36 @@ type (
 	// String is a column of interned text; id zero is NULL.
 	String struct {
 		column[StringID]
-		weighs bool // the bytes of its texts count, as some are large
+		weighs bool // whether the bytes of its texts count towards the chunk's size; set once there are large texts
 	}
-	// RowID is a column that repeats the row's id under another name; it takes
-	// no storage.
+	// RowID is a column that repeats the row's id under another name, without
+	// storage.
 	RowID struct{}
 )
 
-// Vector is one column of a chunk: Values is a []int64, []int32, []float64,
-// []bool or []StringID of the chunk's rows, or nil where every row is NULL.
-// Valid has a bit for each row, least significant first, set where there is a
-// value; it is nil where the column is not nullable. A nullable text column has
-// no bits: NULL is string id zero.
+// Vector is one column of a chunk. Values is a []int64, []int32, []float64,
+// []bool or []StringID with the chunk's rows, or nil if every row is NULL. Valid
+// has one bit per row, least significant first, which is set if there is a
+// value; it is nil if the column is not nullable. Nullable text columns have no
+// bits: NULL is string id zero.
 type Vector struct {
 	Values any
 	Valid  []byte
 }
 
 // column is the storage of one column: the vector of the table's open chunk.
-// What is in it for rows of closed chunks lives in the chunks.
+// Values of closed chunks are in the chunks.
 type column[T int64 | int32 | float64 | bool | StringID] struct {
 	table    *Table
-	position int // in the table's stored columns
+	position int // index in the table's stored columns
 	nullable bool
 	base     int64 // row of values[0]
 	values   []T
 	valid    []byte
-	spare    []T // memory of a sealed chunk, to use again
+	spare    []T // memory of a sealed chunk, for reuse
 }
 
-// storage is what a table needs from its columns, whatever their type.
+// storage is the interface of columns of any type to their table.
 type storage interface {
 	bind(t *Table, position int, nullable bool)
 	resize(rows int)
@@ -86,7 +86,8 @@ func (c *column[T]) Set(row int64, v T) {
 	}
 }
 
-// Fill returns the values of n rows that AppendRows added last, to be set.
+// Fill returns the values of the n rows that AppendRows added last, for the
+// caller to set.
 func (c *column[T]) Fill(row int64, n int) []T {
 	if c.values == nil {
 		c.allocate()
@@ -98,7 +99,7 @@ func (c *column[T]) Fill(row int64, n int) []T {
 	return c.values[i : i+n : i+n]
 }
 
-// setBits sets the bits from..to, of which there is one at least.
+// setBits sets the bits from..to, at least one.
 func setBits(b []byte, from, to int) {
 	first, last := from>>3, (to-1)>>3
 	low, high := byte(0xff)<<(from&7), byte(0xff)>>(7-(to-1)&7)
@@ -113,8 +114,8 @@ func setBits(b []byte, from, to int) {
 	b[last] |= high
 }
 
-// setSlow handles a column without values in this chunk so far, and rows of
-// chunks that are closed but not yet sealed.
+// setSlow handles columns that have no values in the open chunk so far, and rows
+// of closed chunks that are not sealed yet.
 func (c *column[T]) setSlow(row int64, v T) {
 	if row >= c.base {
 		c.allocate()
@@ -139,7 +140,8 @@ func (c *column[T]) setSlow(row int64, v T) {
 	}
 }
 
-// Get returns the value of a row that is not sealed yet, and whether it has one.
+// Get returns the value of a row that is not sealed yet, and whether there is
+// one.
 func (c *column[T]) Get(row int64) (T, bool) {
 	values, valid, i := c.values, c.valid, row-c.base
 	if i < 0 {
@@ -211,7 +213,8 @@ func (c *column[T]) allocate() {
 	c.valid = c.bits(n)
 }
 
-// lazy columns take no memory in a chunk in which nothing was set.
+// lazy reports whether the column takes no memory in chunks where it has no
+// values.
 func (c *column[T]) lazy() bool {
 	var zero T
 	_, text := any(zero).(StringID)

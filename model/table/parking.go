@@ -7,19 +7,19 @@ import (
 	"unsafe"
 )
 
-// DefaultWaiting is how many bytes of closed chunks may wait in memory for a
-// pinned row unless told otherwise.
+// DefaultWaiting is the default for Parking.Bytes.
 const DefaultWaiting = 96 << 20
 
-// Parking says where closed chunks go that wait for a pinned row, such as a
-// slice that does not end for long, when there are too many of them for memory.
+// Parking says where to put closed chunks that wait for a pinned row, such as a
+// slice that stays open for long, when there are too many of them for memory.
 type Parking struct {
-	Bytes int64  // of chunks that may wait in memory; 0 means DefaultWaiting
-	Dir   string // of the file; "" means the system's for temporary files
+	Bytes int64  // limit for waiting chunks in memory; 0 means DefaultWaiting
+	Dir   string // directory of the file; "" means the system's directory for temporary files
 }
 
-// parking is a temporary file of the columns of chunks, as they are in memory.
-// Changes to the rows of a parked chunk wait in memory until it comes back.
+// parking is a temporary file with the columns of chunks, in the same format as
+// in memory. Changes to the rows of a parked chunk are kept in memory until it
+// is read back.
 type parking struct {
 	Parking
 	waiting int64 // bytes of closed chunks in memory
@@ -27,7 +27,7 @@ type parking struct {
 	end     int64
 }
 
-// parked is what is left in memory of a parked chunk.
+// parked is the part of a parked chunk that stays in memory.
 type parked struct {
 	vectors []parkedVector
 	changes []change
@@ -45,7 +45,7 @@ type change struct {
 	bits     uint64
 }
 
-// relieve parks chunks of the table, oldest first, until those that wait in
+// relieve parks the table's chunks, oldest first, until the waiting chunks in
 // memory fit in the budget.
 func (p *parking) relieve(t *Table) error {
 	for _, chunk := range t.closed {
@@ -67,8 +67,8 @@ func (p *parking) park(t *Table, c *Chunk) error {
 		if err != nil {
 			return fmt.Errorf("rows that wait for the end of a slice: %w", err)
 		}
-		// Unlinked at once, where the system allows it, the file is gone however
-		// the process ends.
+		// Unlinking at once, where the system allows it, makes sure that the
+		// file is gone however the process ends.
 		os.Remove(file.Name())
 		p.file = file
 	}
@@ -89,7 +89,7 @@ func (p *parking) park(t *Table, c *Chunk) error {
 	return nil
 }
 
-// unpark brings a chunk back, with the changes that were made meanwhile.
+// unpark reads a chunk back and applies the changes made in the meantime.
 func (p *parking) unpark(c *Chunk) error {
 	c.vectors = make([]Vector, len(c.parked.vectors))
 	for i, v := range c.parked.vectors {
@@ -123,7 +123,7 @@ func (p *parking) close() {
 	}
 }
 
-// bytes is the memory of the chunk's columns.
+// bytes returns the size of the chunk's columns in memory.
 func (c *Chunk) bytes() int64 {
 	var n int64
 	for _, v := range c.vectors {
@@ -174,7 +174,7 @@ func bytesOf[T any](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(*new(T))))
 }
 
-// newValues makes the values of a column, or nil where it had none.
+// newValues allocates the values of a column, or returns nil if it had none.
 func newValues(kind Type, rows int, size int64) any {
 	if size == 0 {
 		return nil
@@ -192,7 +192,7 @@ func newValues(kind Type, rows int, size int64) any {
 	return make([]int64, rows)
 }
 
-// bitsOf are the bits of a value, for a change.
+// bitsOf returns the bits of a value, for a change.
 func bitsOf(v any) uint64 {
 	switch v := v.(type) {
 	case int64:
@@ -211,7 +211,7 @@ func bitsOf(v any) uint64 {
 	return 0
 }
 
-// change notes a value set in a parked chunk.
+// change records a value set in a parked chunk.
 func (p *parked) change(position int, row int64, bits uint64) {
 	p.changes = append(p.changes, change{int32(row), int16(position), bits})
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// SchemaVersion is the version of the dataset's schema: the tables, their
-// columns and what they mean.
+// SchemaVersion is the version of the dataset's schema: the tables, their columns and
+// their meaning.
 const SchemaVersion = 2
 
 // Schema describes a table. It is derived from the table's declaration, a
@@ -22,39 +22,39 @@ const SchemaVersion = 2
 //		...
 //	}
 //
-// The tag of the first field names the table and says what it is: "held",
-// "core", "sparse", "planned", "abstract", "derived" and "bounds=COLUMN" are told below.
-// A derived table's condition stands in a tag of its own:
+// The tag of the first field names the table and has options: "held", "core", "sparse",
+// "planned", "abstract", "derived" and "bounds=COLUMN" are explained below. The
+// condition of a derived table has its own tag:
 //
 //	Track `tp:"cpu_track,derived" where:"event_type=slice,cpu"`
 //
-// A column's tag gives its Parquet field id, its name and: "null" where a value
-// can be absent (text always can), "ref=TABLE" for the table that it refers to,
-// "asc" for values that mostly ascend, "from=COLUMN" for the parent's column
-// that a column of a derived table repeats.
+// A column's tag gives its Parquet field id, its name and options: "null" if values can
+// be absent (text always can), "ref=TABLE" for the table it refers to, "asc" for values
+// that mostly ascend, and "from=COLUMN" for the parent's column that a column of a
+// derived table repeats.
 type Schema struct {
 	Name   string
-	Parent string // table that holds every row of this one under the same id, or ""
+	Parent string // table with every row of this one under the same id, or ""
 	Doc    string
 	Held   bool // rows are not sealed before the end because any may still change
-	Core   bool // every dataset has it, with rows or without
-	Sparse bool // ids are set by SetID, ascending, and are not the numbers of the rows
+	Core   bool // every dataset has it, even if it is empty
+	Sparse bool // ids are set by SetID; they ascend but are not row numbers
 	// Planned tables are part of the schema, but nothing fills them yet.
 	Planned bool
-	Bounds  string // column of the times that trace_bounds spans, or ""
-	// Abstract tables have no rows of their own and no file: their rows are
-	// those of their children.
+	Bounds  string // column with the times covered by trace_bounds, or ""
+	// Abstract tables have neither rows of their own nor a file: their rows are those of
+	// their children.
 	Abstract bool
-	// Derived tables repeat the rows of the parent for which every condition of
-	// Where holds. Nothing is appended to them. The column type of a row is the name of
-	// the last declared table that has it.
+	// Derived tables repeat the parent's rows for which every condition in Where holds.
+	// Nothing is appended to them. A row's column type names the last declared table
+	// that contains it.
 	Derived bool
 	Where   []Condition
 	Columns []Column
 }
 
-// Condition selects rows of a text column that have one of the values or, if
-// there are none, rows of any column that are not NULL.
+// Condition selects rows whose text column has one of the values or, if there are no
+// values, rows whose column is not NULL.
 type Condition struct {
 	Column string
 	Values []string
@@ -62,15 +62,15 @@ type Condition struct {
 
 // Column describes one column of a table.
 type Column struct {
-	Field    int // Parquet field id, unique in the table and never used again
+	Field    int // Parquet field id, unique in the table and never reused
 	Name     string
 	Doc      string
 	Type     Type
 	Nullable bool
-	Ref      string // table whose ids these are, or ""
+	Ref      string // table that the values refer to, or ""
 	Asc      bool   // values mostly ascend
-	Row      bool   // the row's id: the first column, or the same under another name
-	From     string // in a derived table, the parent's column that this one is
+	Row      bool   // the row's id: either the first column or a copy of it
+	From     string // in a derived table, the parent's column that this one repeats
 
 	stored int // position in the table's storage, -1 for none
 }
@@ -97,7 +97,7 @@ func (s *Schema) Without(column string) *Schema {
 	return &less
 }
 
-// stored is the position of the named column in storage, or -1.
+// stored returns the named column's index in storage, or -1.
 func (s *Schema) stored(name string) int {
 	if i := s.Column(name); i >= 0 {
 		return s.Columns[i].stored
@@ -117,8 +117,8 @@ var (
 	}
 )
 
-// declare derives the schema of the table that v, a pointer to a declaration,
-// declares, and binds its columns to the table.
+// declare derives the schema of the table declared by v, a pointer to a declaration, and
+// binds its columns to the table.
 func declare(v any, chunkRows int, to *sink) *Table {
 	value := reflect.ValueOf(v).Elem()
 	s := &Schema{}
@@ -178,7 +178,7 @@ func declare(v any, chunkRows int, to *sink) *Table {
 	return table
 }
 
-// head reads the tag of a declaration's first field.
+// head parses the tag of a declaration's first field.
 func (s *Schema) head(field reflect.StructField) {
 	parts := strings.Split(field.Tag.Get("tp"), ",")
 	s.Name, s.Doc = parts[0], field.Tag.Get("doc")

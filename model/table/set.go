@@ -5,14 +5,14 @@ import (
 	"reflect"
 )
 
-// Set holds the tables of one conversion, which seal into one sink.
+// Set holds the tables of one conversion, which share a sink.
 type Set struct {
 	tables []*Table
 	sink   sink
 }
 
-// NewSet binds the declarations in tables, a pointer to a struct whose fields
-// are declarations, parents before children. A chunk has chunkRows rows, or
+// NewSet binds the declarations in tables, which is a pointer to a struct of
+// declarations, parents before children. A chunk has chunkRows rows, or
 // DefaultChunkRows if that is zero. A nil sink drops the rows.
 func NewSet(tables any, strings *StringPool, chunkRows int, to Sink, park Parking) *Set {
 	if chunkRows <= 0 {
@@ -30,7 +30,7 @@ func NewSet(tables any, strings *StringPool, chunkRows int, to Sink, park Parkin
 	return s
 }
 
-// weigh lets the columns of text count the bytes of what they are given from now on.
+// weigh makes the text columns count the bytes of their texts from now on.
 func (s *Set) weigh() {
 	for _, t := range s.tables {
 		if t.sink == &s.sink {
@@ -61,20 +61,19 @@ func (s *Set) Rows() map[string]int64 {
 	return rows
 }
 
-// Detach lets a table be filled by another goroutine than the others, with strings
-// from view. Its errors are its own, see Table.Err, and none of its rows can be
-// pinned.
+// Detach allows a goroutine of its own to fill a table, with strings from view. The
+// table has its own error, see Table.Err, and its rows cannot be pinned.
 func (s *Set) Detach(t *Table, view func() StringView) {
 	t.sink = &sink{to: s.sink.to, strings: s.sink.strings, view: view}
 }
 
-// Fail makes err the error of the sink if there was none before.
+// Fail sets the error of the sink if there was none before.
 func (s *Set) Fail(err error) { s.sink.err = cmp.Or(s.sink.err, err) }
 
-// Err is the first error of the sink, or of the disk where chunks and texts wait.
+// Err returns the first error of the sink, or of reading or writing temporary files.
 func (s *Set) Err() error { return cmp.Or(s.sink.err, s.sink.strings.Err()) }
 
-// Close frees what the tables hold outside memory.
+// Close frees the resources that the tables hold outside memory.
 func (s *Set) Close() { s.sink.parking.close() }
 
 // Finish fills the derived tables and seals every row.
@@ -97,7 +96,7 @@ func (s *Set) Finish() {
 	}
 }
 
-// root is the table that stores the rows of a derived table.
+// root returns the table that stores the rows of a derived table.
 func root(tables map[string]*Table, s *Schema) *Table {
 	for s.Derived {
 		s = tables[s.Parent].schema

@@ -15,25 +15,26 @@ import (
 	"github.com/tpconvert/tpconvert/internal/paged"
 )
 
-// StringID names an interned string. Zero is the absent string, which tables
+// StringID identifies an interned string. Zero is the absent string, which tables
 // store as NULL.
 type StringID int32
 
-// StringPool interns strings: equal strings have one id, and ids count up from
-// 1 in the order of first appearance. Text that is not UTF-8 is repaired with
-// U+FFFD and counted.
+// StringPool interns strings: equal strings have the same id, and ids count up from 1
+// in order of first appearance. Text that is not UTF-8 is repaired with U+FFFD and
+// counted.
 //
-// A pool has one writer. Readers on other goroutines use a View taken by it.
+// A pool has one writer. Readers on other goroutines use a View, which the writer
+// takes.
 //
-// Texts of largeText bytes and more wait in a temporary file once there are
-// keptText bytes of them.
+// Texts of at least largeText bytes go to a temporary file once they take keptText
+// bytes in memory.
 type StringPool struct {
 	view    StringView
 	index   []StringID // open addressing, power of two long; 0 is free
 	block   []byte     // tail of the newest block
-	size    int64      // of the strings, bytes
-	large   int64      // of those that are large
-	onLarge func()     // called once there are chunkText bytes of them
+	size    int64      // total bytes of the strings
+	large   int64      // total bytes of the large ones
+	onLarge func()     // called when large first reaches chunkText
 	invalid int64
 }
 
@@ -42,7 +43,7 @@ const (
 	keptText  = 16 << 20
 )
 
-// StringView reads the strings that a pool held when the view was taken.
+// StringView reads the strings that a pool had when the view was taken.
 type StringView struct {
 	blocks  [][]byte
 	entries paged.List[stringEntry] // by StringID
@@ -50,8 +51,8 @@ type StringView struct {
 	file    *textFile
 }
 
-// stringEntry says where a string is: its block, the offset there and its size or, if
-// the bit isLarge is set, its place among the large ones. There may be millions.
+// stringEntry locates a string by its block, its offset there and its size or, if the
+// bit isLarge is set, by its index among the large strings. There may be millions.
 type stringEntry struct {
 	hash, at uint64
 }
@@ -59,13 +60,13 @@ type stringEntry struct {
 const (
 	stringBlockBytes = 1 << offsetBits
 	offsetBits       = 18
-	sizeBits         = 12 // largeText takes more
+	sizeBits         = 12 // so sizes stay below largeText
 	isLarge          = 1 << 63
 )
 
-// largeString says where a large string is: at an offset in a block or in the file.
+// largeString locates a large string by its offset in a block or in the file.
 type largeString struct {
-	block  int32 // inFile if it is there
+	block  int32 // inFile if it is in the file
 	size   int
 	offset int64
 }
@@ -84,7 +85,7 @@ func (p *StringPool) Intern(s string) StringID {
 	return p.InternBytes(unsafe.Slice(unsafe.StringData(s), len(s)))
 }
 
-// InternBytes returns the id of b, which it copies if it is new.
+// InternBytes returns the id of b, and copies b if it is new.
 func (p *StringPool) InternBytes(b []byte) StringID {
 	hash := xxh3.Hash(b)
 	mask := uint64(len(p.index) - 1)
@@ -107,7 +108,7 @@ func (p *StringPool) InternBytes(b []byte) StringID {
 	return id
 }
 
-// store stores a text and returns where, as stringEntry has it.
+// store stores a text and returns its location, in the format of stringEntry.at.
 func (p *StringPool) store(b []byte) uint64 {
 	p.size += int64(len(b))
 	if len(b) >= largeText {
@@ -128,8 +129,8 @@ func (p *StringPool) keep(b []byte) (block, offset int) {
 	return len(p.view.blocks) - 1, offset
 }
 
-// storeLarge stores a large text in the file, unless it may stay in memory or there
-// is no room on disk.
+// storeLarge stores a large text in the file. The text stays in memory if there are
+// few of them or the disk has no room.
 func (p *StringPool) storeLarge(b []byte) largeString {
 	if p.large += int64(len(b)); p.large >= chunkText && p.onLarge != nil {
 		p.onLarge()
@@ -162,27 +163,27 @@ func (p *StringPool) grow() {
 // Get returns the string of id, "" for zero.
 func (p *StringPool) Get(id StringID) string { return p.view.Get(id) }
 
-// Size is how many bytes the strings have.
+// Size returns the total bytes of the strings.
 func (p *StringPool) Size() int64 { return p.size }
 
-// Hash returns a 64-bit hash of the string that is the same in every run, 0
-// for the absent string.
+// Hash returns a 64-bit hash of the string, 0 for the absent string. The hash is the
+// same in every run.
 func (p *StringPool) Hash(id StringID) uint64 { return p.view.entries.At(int(id)).hash }
 
-// Invalid is how many times text that is not UTF-8 was repaired.
+// Invalid returns the number of texts that were not UTF-8 and were repaired.
 func (p *StringPool) Invalid() int64 { return p.invalid }
 
-// View returns the pool's strings so far, safe to read while the pool grows.
+// View returns the pool's strings so far. It is safe to read while the pool grows.
 func (p *StringPool) View() StringView { return p.view }
 
-// Err is why a string of the pool could not be read back.
+// Err returns the error of reading a string of the pool back from disk, if any.
 func (p *StringPool) Err() error { return p.view.Err() }
 
-// Err is why a string of a view could not be read back. What was returned for it is
-// wrong.
+// Err returns the error of reading a string back from disk, if any. The text returned
+// for that string is wrong.
 func (v *StringView) Err() error { return v.file.failure() }
 
-// Size is the length of the string of id in bytes.
+// Size returns the length of the string of id in bytes.
 func (v *StringView) Size(id StringID) int {
 	at := v.entries.At(int(id)).at
 	if at&isLarge != 0 {
@@ -223,7 +224,7 @@ func (v *StringView) Prefix(id StringID, n int) string {
 	return unsafe.String(&v.blocks[large.block][large.offset], n)
 }
 
-// Append appends the string of id.
+// Append appends the string of id to to.
 func (v *StringView) Append(to []byte, id StringID) []byte {
 	at := v.entries.At(int(id)).at
 	if at&isLarge == 0 || v.largeAt(at).block != inFile {
@@ -235,10 +236,10 @@ func (v *StringView) Append(to []byte, id StringID) []byte {
 	return to
 }
 
-// Len is one more than the greatest id in the view.
+// Len returns the greatest id in the view plus one.
 func (v *StringView) Len() int { return v.entries.Len() }
 
-// textFile is a temporary file of texts. It lives as long as a view that has it.
+// textFile is a temporary file of texts. It lives as long as any view of it.
 type textFile struct {
 	file *os.File // nil if there is none
 	end  int64
@@ -250,7 +251,7 @@ func newTextFile() *textFile {
 	if err != nil {
 		return &textFile{}
 	}
-	// A system that does not let go of the name now would keep the file.
+	// If the system cannot unlink an open file, the file would be left behind.
 	if os.Remove(file.Name()) != nil {
 		file.Close()
 		os.Remove(file.Name())
@@ -259,7 +260,7 @@ func newTextFile() *textFile {
 	return &textFile{file: file}
 }
 
-// write adds a text and returns where it is, or false if it cannot.
+// write adds a text and returns its offset, or false if that fails.
 func (t *textFile) write(b []byte) (int64, bool) {
 	if t.file == nil {
 		return 0, false

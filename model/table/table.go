@@ -9,73 +9,73 @@ import (
 	"sync"
 )
 
-// DefaultChunkRows is how many rows a chunk has unless told otherwise. A chunk
-// becomes a Parquet row group.
+// DefaultChunkRows is the default number of rows per chunk. A chunk becomes a Parquet row
+// group.
 const DefaultChunkRows = 256 << 10
 
 const firstCapacity = 64
 
-// chunkText is how many bytes of large texts a chunk has at most, but for its last
+// chunkText is the maximum number of bytes of large texts in a chunk, not counting its last
 // row.
 const chunkText = 8 << 20
 
-// Table is embedded in the declaration of every table. It counts rows and
-// moves them in chunks to the sink.
+// Table is embedded in the declaration of every table. It counts rows and passes them in chunks
+// to the sink.
 //
-// Rows are appended at the end and may be changed until their chunk is sealed.
-// A chunk is sealed once it is full, no row in it is pinned and every chunk
-// before it is sealed; the tables of Schema.Held seal at the end only.
+// Rows are appended at the end and may be changed until their chunk is sealed. A chunk is
+// sealed once it is full, none of its rows is pinned and all earlier chunks are sealed. Tables
+// with Schema.Held are sealed only at the end.
 type Table struct {
 	schema    *Schema
 	columns   []storage
-	ids       Int64 // ids of the rows of children and sparse tables; of others they are the row numbers
-	rows      int64 // appended ever
+	ids       Int64 // row ids of child and sparse tables; in other tables the row number is the id
+	rows      int64 // number of rows ever appended
 	base      int64 // first row of the open chunk
-	room      int64 // row that the open chunk has no room for
-	capacity  int   // rows that it has memory for
+	room      int64 // first row for which the open chunk has no room
+	capacity  int   // rows for which it has memory
 	chunkRows int
-	text      int64                 // bytes of text of the open chunk that Weigh was told of
-	large     map[StringID]struct{} // large texts of it
+	text      int64                 // bytes of text in the open chunk, see Weigh
+	large     map[StringID]struct{} // large texts in the open chunk
 	pins      int                   // pinned rows of the open chunk
-	closed    []*Chunk              // full, not sealed, in order
+	closed    []*Chunk              // full but not sealed, in order
 	sink      *sink
 	spare     chan []Vector
 }
 
-// Sink takes sealed chunks. It may keep a chunk as long as it wants and calls
-// Release when it is done. An error ends the conversion.
+// Sink receives sealed chunks. It may keep a chunk as long as it needs, and calls Release when
+// it is done. An error ends the conversion.
 type Sink interface {
 	Chunk(*Chunk) error
 }
 
-// sink is the store's sink and the first error that it returned.
+// sink is the store's sink together with its first error.
 type sink struct {
 	to      Sink
 	strings *StringPool
-	view    func() StringView // of strings, with all that rows refer to
+	view    func() StringView // returns the strings that rows refer to
 	parking parking
 	err     error
 }
 
-// Chunk is a run of rows of one table that will not change any more. The ids of
-// its text are those of Strings; another chunk may have others for the same text.
+// Chunk is a run of rows of one table that do not change any more. The ids of its texts are
+// valid only in its own Strings; another chunk may have other ids for the same text.
 type Chunk struct {
 	Schema  *Schema
 	Base    int64 // row number of the first row
 	Rows    int
-	Text    int64 // bytes of its large texts, about
+	Text    int64 // approximate bytes of its large texts
 	Strings StringView
 
 	vectors []Vector
-	size    int64   // of the vectors when the chunk was closed, bytes
-	parked  *parked // where the columns are if they are not in memory
+	size    int64   // bytes of the vectors when the chunk was closed
+	parked  *parked // location of the columns if they are not in memory
 	pins    int
 	table   *Table
 	once    sync.Once
 }
 
-// Column returns the values of the schema's column i. The columns of ids have
-// none: their values are Base, Base+1, ...
+// Column returns the values of the schema's column i. Id columns have none if their values are
+// Base, Base+1, ...
 func (c *Chunk) Column(i int) Vector {
 	if stored := c.Schema.Columns[i].stored; stored >= 0 {
 		return c.vectors[stored]
@@ -83,7 +83,7 @@ func (c *Chunk) Column(i int) Vector {
 	return Vector{}
 }
 
-// Release gives the chunk's memory back to its table.
+// Release returns the chunk's memory to its table.
 func (c *Chunk) Release() {
 	c.once.Do(func() {
 		c.table.recycle(c.vectors)
@@ -91,7 +91,7 @@ func (c *Chunk) Release() {
 	})
 }
 
-// recycle keeps the memory of a chunk's columns for another chunk.
+// recycle keeps the memory of a chunk's columns for reuse.
 func (t *Table) recycle(vectors []Vector) {
 	select {
 	case t.spare <- vectors:
@@ -107,14 +107,14 @@ func (t *Table) bind(s *Schema, chunkRows int, to *sink) {
 // Schema returns the table's declaration.
 func (t *Table) Schema() *Schema { return t.schema }
 
-// Err is the first error of the table's sink.
+// Err returns the first error of the table's sink.
 func (t *Table) Err() error { return t.sink.err }
 
-// Rows is how many rows were appended.
+// Rows returns the number of rows appended.
 func (t *Table) Rows() int64 { return t.rows }
 
-// Append adds a row of NULLs and zeros and returns its number, which is also
-// its id, except in a child table, where SetID sets it.
+// Append adds a row of NULLs and zeros and returns its number. The number is also its id,
+// except in child and sparse tables, where SetID sets the id.
 func (t *Table) Append() int64 {
 	row := t.rows
 	if row == t.room {
@@ -124,8 +124,8 @@ func (t *Table) Append() int64 {
 	return row
 }
 
-// AppendRows is Append for up to n rows, as many as there is room for in the open
-// chunk, one at least. It returns the first and how many there are.
+// AppendRows appends as many rows as fit in the open chunk, at least one and at most n. It
+// returns the first row and the number of rows.
 func (t *Table) AppendRows(n int) (row int64, added int) {
 	row = t.Append()
 	added = int(min(int64(n), t.room-row))
@@ -133,7 +133,8 @@ func (t *Table) AppendRows(n int) (row int64, added int) {
 	return row, added
 }
 
-// SetID sets the id of a row of a sparse table or, the id of its row in the parent, of a child.
+// SetID sets the id of a row in a sparse or child table. In a child table it is the id of the
+// parent's row.
 func (t *Table) SetID(row, id int64) { t.ids.Set(row, id) }
 
 // extend makes room for a row: more memory for the open chunk, or a new one.
@@ -153,15 +154,15 @@ func (t *Table) extend() {
 	t.Cut()
 }
 
-// Weigh tells the table of bytes of text that are new in the open chunk. A chunk
-// with too many ends early: no other row is added to it.
+// Weigh adds the size of new texts to that of the open chunk. A chunk with too much text ends
+// early: no further row is added to it.
 func (t *Table) Weigh(bytes int64) {
 	if t.text += bytes; t.text >= chunkText {
 		t.room = t.rows
 	}
 }
 
-// weighText weighs a text if it is large.
+// weighText calls Weigh for a text that is large and new in the chunk.
 func (t *Table) weighText(id StringID) {
 	size := t.sink.strings.view.Size(id)
 	if size < largeText {
@@ -177,7 +178,7 @@ func (t *Table) weighText(id StringID) {
 	t.Weigh(int64(size))
 }
 
-// Cut ends the open chunk before it is full, if it has rows.
+// Cut ends the open chunk before it is full, unless it is empty.
 func (t *Table) Cut() {
 	if t.rows == t.base {
 		return
@@ -212,7 +213,7 @@ func (t *Table) close() {
 	t.sink.parking.waiting += chunk.size
 }
 
-// unpark brings the columns of a closed chunk back to memory.
+// unpark reads the columns of a closed chunk back into memory.
 func (t *Table) unpark(c *Chunk) {
 	if c.parked == nil {
 		return
@@ -222,7 +223,7 @@ func (t *Table) unpark(c *Chunk) {
 	}
 }
 
-// flush seals the closed chunks up to the first with a pinned row.
+// flush seals the closed chunks before the first one with a pinned row.
 func (t *Table) flush() {
 	if t.schema.Held {
 		return
@@ -232,7 +233,7 @@ func (t *Table) flush() {
 	}
 }
 
-// seal passes the first closed chunk on.
+// seal passes the first closed chunk to the sink.
 func (t *Table) seal() {
 	chunk := t.closed[0]
 	t.closed = slices.Delete(t.closed, 0, 1)
@@ -248,8 +249,8 @@ func (t *Table) seal() {
 	}
 }
 
-// finish seals every row, those of the derived tables, too. The column type says
-// which of them a row is in.
+// finish seals every row, including those of the derived tables. The column type names the
+// derived table that a row is in.
 func (t *Table) finish(derived []*Table) {
 	if t.rows > t.base {
 		t.close()
@@ -271,8 +272,8 @@ func (t *Table) finish(derived []*Table) {
 	}
 }
 
-// derive copies the rows first to end to the derived tables that they belong to, and
-// sets their type to the last of these.
+// derive copies the rows from first to end to the derived tables they belong to, and sets their
+// type to the last of these.
 func (t *Table) derive(all []derivation, first, end int64) {
 	types := t.columns[t.schema.stored("type")].(*String)
 	own := t.sink.strings.Intern(t.schema.Name)
@@ -292,15 +293,15 @@ func (t *Table) derive(all []derivation, first, end int64) {
 	}
 }
 
-// derivation copies to a derived table the rows that belong there.
+// derivation copies the rows that belong to a derived table.
 type derivation struct {
 	to      *Table
 	name    StringID
 	tests   []rowTest
-	sources []storage // by column of to, nil where there is none
+	sources []storage // source of each column of to, nil if there is none
 }
 
-// rowTest is a Condition.
+// rowTest is a Condition bound to a column.
 type rowTest struct {
 	column storage
 	values []StringID
@@ -351,8 +352,8 @@ func (d *derivation) copy(row int64) {
 	}
 }
 
-// Inherit copies to a child's row what the parent has in the row with this id.
-// Neither may be sealed.
+// Inherit copies the columns of the parent's row with this id to a child's row. Neither row may
+// be sealed.
 func (t *Table) Inherit(row int64, parent *Table, id int64) {
 	t.SetID(row, id)
 	for i, c := range parent.schema.Columns {
@@ -371,7 +372,7 @@ func (t *Table) Pin(row int64) {
 	t.closedChunk(row).pins++
 }
 
-// Unpin undoes one Pin of the row.
+// Unpin reverts one Pin of the row.
 func (t *Table) Unpin(row int64) {
 	if row >= t.base {
 		t.pins--
@@ -384,13 +385,13 @@ func (t *Table) Unpin(row int64) {
 	}
 }
 
-// closedChunk returns the chunk of a row that is neither open nor sealed.
-// Asking for any other row is a mistake in a tracker, not in the input.
+// closedChunk returns the chunk of a row that is neither open nor sealed. Any other row is a
+// bug in a tracker, never the fault of the input.
 func (t *Table) closedChunk(row int64) *Chunk {
 	if len(t.closed) == 0 || row < t.closed[0].Base {
 		panic(fmt.Sprintf("table: row %d of %s is sealed", row, t.schema.Name))
 	}
-	// Chunks that were not cut have as many rows as each other.
+	// All chunks that were not cut have the same number of rows.
 	if i := (row - t.closed[0].Base) / int64(t.chunkRows); i < int64(len(t.closed)) && t.closed[i].has(row) {
 		return t.closed[i]
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The declarations of these tests.
+// These are the declarations used by the tests.
 type event struct {
 	Table `tp:"event" doc:"An event."`
 	TS    Int64   `tp:"2,ts,asc" doc:"Time."`
@@ -104,7 +104,8 @@ func newTables(t *testing.T, chunkRows int, park Parking) (*tables, *Set, *rows)
 }
 
 func TestRowsThatChangeWhileTheyWait(t *testing.T) {
-	// With 1 byte for waiting chunks nearly all are parked, with the default none.
+	// With a limit of 1 byte nearly all waiting chunks are parked, with the
+	// default none.
 	for _, waiting := range []int64{1, 4000, DefaultWaiting} {
 		ts, set, sealed := newTables(t, 100, Parking{Bytes: waiting, Dir: t.TempDir()})
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -259,7 +260,7 @@ func TestStringPool(t *testing.T) {
 	}
 }
 
-// Large texts wait on disk, and chunks with many of them end early.
+// Large texts are kept on disk, and chunks with many of them end early.
 func TestLargeTexts(t *testing.T) {
 	ts, set, sealed := newTables(t, 0, Parking{})
 	text := func(i int) string { return fmt.Sprint(i, strings.Repeat("x", 1<<20)) }

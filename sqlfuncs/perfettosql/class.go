@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// class is what is known of the type of an expression: SQLite's storage classes, and what DuckDB has beside them.
+// class is what is known about the type of an expression: SQLite's storage classes, and DuckDB's additional
+// types.
 type class int
 
 const (
 	unknown   class = iota
-	ofNull          // NULL, which takes any type
+	ofNull          // NULL, which fits any type
 	ofBool          // BOOLEAN
 	ofInt           // an integer of less than 64 bits
 	ofLong          // BIGINT
@@ -22,13 +23,13 @@ const (
 	ofNested        // lists, rows and so on
 )
 
-// typeNames are the types that stand for the classes.
+// typeNames has DuckDB's type for each class.
 var typeNames = map[class]string{
 	ofBool: "BOOLEAN", ofInt: "INTEGER", ofLong: "BIGINT", ofHuge: "HUGEINT", ofReal: "DOUBLE", ofText: "VARCHAR", ofBlob: "BLOB",
 	ofVariant: "VARIANT",
 }
 
-// classOfType is the class of one of DuckDB's types.
+// classOfType returns the class of one of DuckDB's types.
 func classOfType(name string) class {
 	name, _, _ = strings.Cut(name, "(")
 	switch name {
@@ -56,7 +57,7 @@ func classOfType(name string) class {
 
 func (c class) number() bool { return ofBool <= c && c <= ofReal }
 
-// typed is a value of the class, for DuckDB to tell what becomes of it.
+// typed returns a NULL of the class, for expressions whose type DuckDB is asked for.
 func (c class) typed() string {
 	if name, ok := typeNames[c]; ok {
 		return "NULL::" + name
@@ -64,8 +65,8 @@ func (c class) typed() string {
 	return "NULL"
 }
 
-// common is the class of a value that comes from any of several expressions. Mixed is true if DuckDB has no other type for
-// them all than VARIANT.
+// common returns the class of a value that comes from any of several expressions. mixed is true if VARIANT is
+// DuckDB's only type for all of them.
 func common(classes ...class) (all class, mixed bool) {
 	all = ofNull
 	for _, c := range classes {
@@ -86,8 +87,8 @@ func common(classes ...class) (all class, mixed bool) {
 	return all, mixed && all == ofVariant
 }
 
-// lazily makes a function that is called once, after the statement is read. What asks for it in the meantime, as a common
-// table that reads itself does, gets ofNull.
+// lazily returns a function that calls find once, after the statement is read. Calls made while find runs, as
+// for a common table that reads itself, return ofNull.
 func lazily(find func() class) func() class {
 	found, c := false, ofNull
 	return func() class {
@@ -99,30 +100,30 @@ func lazily(find func() class) func() class {
 	}
 }
 
-// always is a class that is known.
+// always returns a known class.
 func always(c class) func() class { return func() class { return c } }
 
-// What gives expressions another class.
+// The SQL around an expression that converts it to another class.
 var (
 	asVariant = [2]string{"(", ")::VARIANT"}
 	asVarchar = [2]string{"(", ")::VARCHAR"}
 	asReal    = [2]string{"sqlite_to_real(", ")"}
 	asLong    = [2]string{"(", ")::BIGINT"}
 	asKey     = [2]string{"sqlite_key(", ")"}
-	asKeys    = [2]string{"SELECT sqlite_key(COLUMNS(*)) FROM (", ")"} // of a query
+	asKeys    = [2]string{"SELECT sqlite_key(COLUMNS(*)) FROM (", ")"} // for a query
 )
 
-// slot is the place of an expression that may have to be given another class.
+// slot is the place of an expression that may have to be converted to another class.
 type slot struct {
 	before, after *piece
 	class         func() class
-	fits          bool // it is a literal that takes the class of what it stands beside
-	query         bool // it is a query, whose rows are given it
+	fits          bool // it is a literal that adopts the class of its neighbor
+	query         bool // it is a query, whose columns are converted
 }
 
 func (s slot) give(as [2]string) { s.before.text, s.after.text = as[0], as[1] }
 
-// slots makes room around expressions, whose SQL is given.
+// slots adds room for conversions around expressions, whose SQL is in items.
 func slots(items []pieces, of []expr) []slot {
 	all := make([]slot, len(items))
 	for i, item := range items {
@@ -135,7 +136,7 @@ func slots(items []pieces, of []expr) []slot {
 	return all
 }
 
-// classes are those of the expressions that do not take another's.
+// classes returns the classes of the expressions that do not adopt another's.
 func classes(slots []slot) []class {
 	var all []class
 	for _, s := range slots {
@@ -146,11 +147,11 @@ func classes(slots []slot) []class {
 	return all
 }
 
-// mix gives expressions of which any is the result a common class.
+// mix converts expressions to a common class if any of them may be the result.
 func (p *parser) mix(slots []slot) {
 	p.later(func() {
 		for i := range slots {
-			slots[i].fits = false // here a text stays one
+			slots[i].fits = false // text stays text here
 		}
 		if _, mixed := common(classes(slots)...); mixed {
 			for _, s := range slots {
@@ -160,7 +161,7 @@ func (p *parser) mix(slots []slot) {
 	})
 }
 
-// compare lets texts be compared with numbers, in the way that as says.
+// compare makes text comparable with numbers, using the conversion in as.
 func (p *parser) compare(slots []slot, as [2]string) {
 	p.later(func() {
 		all := classes(slots)
@@ -181,7 +182,7 @@ func (p *parser) compare(slots []slot, as [2]string) {
 	})
 }
 
-// calculate makes numbers of operands: of texts, and integers of 64 bits of shorter ones.
+// calculate converts operands to numbers: text to reals, and shorter integers to 64 bits.
 func (p *parser) calculate(slots []slot) {
 	p.later(func() {
 		for _, s := range slots {

@@ -12,18 +12,18 @@ import (
 // expr is a translated expression.
 type expr struct {
 	sql      pieces
-	truth    bool         // it is true or false, which SQLite counts as 1 and 0
+	truth    bool         // it is true or false; as a value SQLite uses 1 and 0
 	compound bool         // it needs parentheses as an operand
 	ref      *reference   // if it is a column
-	table    string       // of a star, "" for all
-	class    func() class // nil if it is not known
+	table    string       // table of a star, "" for all
+	class    func() class // nil if unknown
 	call     string       // the function, if it is a call
-	constant kind         // text or number, if it is a literal
-	raw      string       // what a text literal holds
-	pointer  bool         // it is a table pointer: columns, or a query of them
+	constant kind         // its kind (text or number) if it is a literal
+	raw      string       // the content of a text literal
+	pointer  bool         // it is a table pointer: columns, or a query for them
 }
 
-// value is the expression as an operand or argument.
+// value returns the expression as an operand or argument.
 func (e expr) value() pieces {
 	switch {
 	case e.truth:
@@ -34,7 +34,7 @@ func (e expr) value() pieces {
 	return e.sql
 }
 
-// whole is the expression where nothing else binds to it.
+// whole returns the expression for places where no operator can bind to it.
 func (e expr) whole() pieces {
 	if e.truth {
 		return e.value()
@@ -42,7 +42,7 @@ func (e expr) whole() pieces {
 	return e.sql
 }
 
-// condition is the expression where a truth value is asked for.
+// condition returns the expression for places that expect a truth value.
 func (e expr) condition() pieces {
 	if e.compound {
 		return cat("(", e.sql, ")")
@@ -50,7 +50,7 @@ func (e expr) condition() pieces {
 	return e.sql
 }
 
-// is finds the class of the expression.
+// is returns a function that finds the class of the expression.
 func (e expr) is() func() class {
 	switch {
 	case e.truth:
@@ -61,7 +61,7 @@ func (e expr) is() func() class {
 	return e.class
 }
 
-// commonClass is the class of what any of several expressions gives.
+// commonClass returns the class of the result of any of several expressions.
 func commonClass(of []expr) func() class {
 	return lazily(func() class {
 		var all []class
@@ -73,7 +73,7 @@ func commonClass(of []expr) func() class {
 	})
 }
 
-// asText is the expression as text.
+// asText returns the expression converted to text.
 func (e expr) asText() pieces {
 	if e.constant == text {
 		return e.sql
@@ -81,7 +81,7 @@ func (e expr) asText() pieces {
 	return cat("CAST(", e.whole(), " AS VARCHAR)")
 }
 
-// How strongly SQLite's operators bind.
+// The precedence of SQLite's operators, lowest first.
 const (
 	bindsOr = iota + 1
 	bindsAnd
@@ -107,12 +107,12 @@ var binary = map[string]int{
 	"||": bindsConcat, "->": bindsConcat, "->>": bindsConcat, "COLLATE": bindsCollate,
 }
 
-// maxNesting is how deep expressions may be, as in SQLite.
+// maxNesting is the maximum depth of expressions, as in SQLite.
 const maxNesting = 1000
 
 func (p *parser) expression() expr { return p.operators(bindsOr) }
 
-// operators parses an expression of operators that bind at least so strongly.
+// operators parses an expression whose operators have at least the given precedence.
 func (p *parser) operators(least int) expr {
 	if p.depth++; p.depth > maxNesting {
 		p.fail(p.peek(), "this is nested more than %d deep", maxNesting)
@@ -134,7 +134,7 @@ func (p *parser) operators(least int) expr {
 	}
 }
 
-// negatable reports whether NOT here is that of NOT IN, NOT LIKE and so on.
+// negatable reports whether the NOT here belongs to NOT IN, NOT LIKE and so on.
 func (p *parser) negatable() bool {
 	after := p.tokens[p.at+1]
 	for _, name := range []string{"IN", "LIKE", "GLOB", "REGEXP", "MATCH", "BETWEEN", "NULL"} {
@@ -145,7 +145,7 @@ func (p *parser) negatable() bool {
 	return false
 }
 
-// infix parses what follows an operator.
+// infix parses an operator's right operand, and returns the combined expression.
 func (p *parser) infix(left expr, t token, name string, binds int) expr {
 	not := name == "NOT"
 	if not {
@@ -220,7 +220,7 @@ func (p *parser) infix(left expr, t token, name string, binds int) expr {
 	return result
 }
 
-// calculated is the class of a number that is made of others.
+// calculated returns the class of the result of arithmetic.
 func calculated(operands []expr) func() class {
 	return lazily(func() class {
 		result := ofLong
@@ -246,8 +246,9 @@ func (p *parser) comparison(sign *piece, left, right expr) pieces {
 	return cat(sides[0], sign, sides[1])
 }
 
-// comparable makes operands that are compared with each other. SQLite takes a number beside text for text if it is a
-// literal, else text for a number if it looks like one; numbers come before text.
+// comparable returns the SQL of operands that are compared with each other. In SQLite, a literal number
+// compared with text becomes text; otherwise text that looks like a number becomes one. Numbers sort before
+// text.
 func (p *parser) comparable(operands ...expr) []pieces {
 	texts, numbers := 0, 0
 	extracts := slices.ContainsFunc(operands, func(e expr) bool { return e.call == extractArg })
@@ -284,7 +285,7 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// integral is a literal real that is whole as an integer: beside one it compares exactly.
+// integral returns a real literal without a fraction as an integer, because integers compare exactly.
 func (e expr) integral() (text string, ok bool) {
 	if e.constant != number {
 		return "", false
@@ -294,7 +295,7 @@ func (e expr) integral() (text string, ok bool) {
 	return strconv.FormatFloat(x, 'f', 0, 64), real && err == nil && x == math.Trunc(x) && x < 1<<63
 }
 
-// inList parses what follows IN.
+// inList parses the list, query or table after IN.
 func (p *parser) inList(left expr, in *piece) pieces {
 	table := cat("SELECT NULL WHERE false")
 	result := relation(func() []field { return nil })
@@ -319,7 +320,7 @@ func (p *parser) inList(left expr, in *piece) pieces {
 	return cat(sides[0], in, "(", sides[1], ")")
 }
 
-// firstOf is the class of the first column of a query.
+// firstOf returns the class of a query's first column.
 func firstOf(result relation) func() class {
 	return lazily(func() class {
 		if fields := result(); len(fields) > 0 {
@@ -349,7 +350,7 @@ func (p *parser) arguments() []expr {
 	}
 }
 
-// prefix parses an expression without operators to its left.
+// prefix parses an expression up to the first infix operator.
 func (p *parser) prefix(least int) expr {
 	t := p.peek()
 	switch {
@@ -503,7 +504,7 @@ func (p *parser) primary() expr {
 	return p.columnOf(t)
 }
 
-// number is a literal as DuckDB takes it. SQLite's integers have 64 bits, and its reals are doubles.
+// number translates a numeric literal to DuckDB. SQLite's integers have 64 bits, and its reals are doubles.
 func (p *parser) number(t token) (literal string, c class) {
 	clean := strings.ReplaceAll(t.text, "_", "")
 	if strings.HasPrefix(strings.ToLower(clean), "0x") {
@@ -519,7 +520,7 @@ func (p *parser) number(t token) (literal string, c class) {
 	if _, err := strconv.ParseFloat(clean, 64); err != nil {
 		p.fail(t, "bad number %s", t.text)
 	}
-	if clean == "9223372036854775808" { // of the least integer
+	if clean == "9223372036854775808" { // it is part of the least integer, -9223372036854775808
 		return clean, ofHuge
 	}
 	return clean + "::DOUBLE", ofReal
@@ -528,7 +529,7 @@ func (p *parser) number(t token) (literal string, c class) {
 // asBigint follows a literal integer.
 const asBigint = "::BIGINT"
 
-// ordinal lets a literal number be that of an item, if it is all of a term.
+// ordinal turns a literal number back into an item number if it is a whole term, and returns it, or 0.
 func (e expr) ordinal() (n int) {
 	if e.constant == number {
 		e.sql[0].text = strings.TrimSuffix(e.sql[0].text, asBigint)
@@ -567,16 +568,16 @@ func (p *parser) columnOf(t token) expr {
 	return expr{sql: cat(out), ref: r, class: lazily(r.class)}
 }
 
-// aggregates are functions of many rows.
+// aggregates are the aggregate functions.
 var aggregates = map[string]bool{
 	"avg": true, "count": true, "group_concat": true, "json_group_array": true, "json_group_object": true, "max": true, "min": true,
 	"string_agg": true, "sum": true, "total": true,
 }
 
-// renamed are functions that DuckDB has under another name.
+// renamed maps functions to their names in DuckDB, where these differ.
 var renamed = map[string]string{extractArg: "_extract_arg", "format": "printf", "last_non_null": "last_value"}
 
-// call parses a call, of which name was read.
+// call parses a function call whose name has been read.
 func (p *parser) call(t token) expr {
 	p.next()
 	name := strings.ToLower(t.text)
@@ -643,7 +644,7 @@ func (p *parser) call(t token) expr {
 	}
 	over := p.over()
 	e := expr{sql: cat(call, over), call: name, class: p.resultOf(name, out, args, over != nil)}
-	if name == "json_group_array" { // DuckDB's is a macro, which takes no order
+	if name == "json_group_array" { // DuckDB's function is a macro, which accepts no ORDER BY
 		head.text = "list("
 		e.sql = cat("coalesce(to_json(", e.sql, "), '[]')::VARCHAR")
 	}
@@ -663,7 +664,7 @@ func (p *parser) call(t token) expr {
 	return e
 }
 
-// resultOf is the class of what a call gives.
+// resultOf returns the class of a call's result.
 func (p *parser) resultOf(name, out string, args []expr, windowed bool) func() class {
 	switch {
 	case name == "coalesce", name == "ifnull", name == "min", name == "max":
@@ -684,7 +685,8 @@ func (p *parser) resultOf(name, out string, args []expr, windowed bool) func() c
 	})
 }
 
-// mustHave refuses the functions of Trace Processor that are not there. DuckDB would guess what else is meant.
+// mustHave rejects Trace Processor's functions that are missing here. DuckDB's own error would suggest
+// unrelated functions.
 func (p *parser) mustHave(name string, t token) {
 	own := name == "run_metric" || name == "internal_layout" || strings.HasPrefix(name, "experimental_") || strings.HasPrefix(name, "__intrinsic_")
 	if own && !p.overlay[name] {
@@ -692,7 +694,7 @@ func (p *parser) mustHave(name string, t token) {
 	}
 }
 
-// values are the arguments of a call.
+// values returns the SQL of a call's arguments.
 func (p *parser) values(name string, args []expr, t token) []pieces {
 	all := values(args)
 	switch name {
@@ -713,7 +715,7 @@ func (p *parser) values(name string, args []expr, t token) []pieces {
 
 var directive = regexp.MustCompile(`%[-+ 0#,!]*\d*(?:\.\d+)?(?:ll|l|h)?([a-zA-Z%])`)
 
-// formatted gives the arguments of printf the types that its directives ask for.
+// formatted converts the arguments of printf to the types that its directives require.
 func (p *parser) formatted(all []pieces, args []expr, t token) {
 	i := 1
 	for _, m := range directive.FindAllStringSubmatch(all[0][0].text, -1) {
@@ -736,7 +738,7 @@ func (p *parser) formatted(all []pieces, args []expr, t token) {
 	all[0][0].text = strings.NewReplacer("%lld", "%d", "%ld", "%d", "%lli", "%d", "%llu", "%d", "%i", "%d", "%u", "%d").Replace(all[0][0].text)
 }
 
-// filter parses the condition of FILTER, nil if there is none.
+// filter parses the condition of FILTER. It returns nil if there is none.
 func (p *parser) filter() (condition pieces) {
 	if p.peek().is("FILTER") && p.tokens[p.at+1].is("(") {
 		p.next()
@@ -748,7 +750,7 @@ func (p *parser) filter() (condition pieces) {
 	return condition
 }
 
-// over parses the window after OVER, nil if there is none.
+// over parses the window after OVER. It returns nil if there is none.
 func (p *parser) over() pieces {
 	if !p.accept("OVER") {
 		return nil
@@ -775,7 +777,7 @@ func (p *parser) window() pieces {
 		p.expect("BY")
 		out = cat(out, " ORDER BY ", p.orderTerms())
 	}
-	// The frame is the same words, with numbers or columns between.
+	// The frame has the same keywords in both dialects, with numbers or columns in between.
 	for !p.accept(")") {
 		t := p.next()
 		if t.kind == end {
@@ -797,7 +799,7 @@ func (p *parser) expressions() pieces {
 	}
 }
 
-// specialCall translates calls that are no calls in DuckDB.
+// specialCall translates calls that have no matching call in DuckDB.
 func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 	constant := func(i int) string {
 		if i >= len(args) || args[i].constant != text {

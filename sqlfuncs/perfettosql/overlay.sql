@@ -1,21 +1,21 @@
--- Functions of SQLite and Trace Processor where DuckDB's of the same name differ: a call of NAME becomes one of
--- sqlite_NAME.
+-- SQLite's and Trace Processor's functions that differ from DuckDB's functions of the same name: a call of NAME becomes
+-- one of sqlite_NAME.
 
--- CAST(x AS INTEGER): the leading digits of a text, reals towards zero.
+-- CAST(x AS INTEGER): takes the leading digits of text, and truncates reals towards zero.
 CREATE MACRO sqlite_to_integer(x) AS CASE
     WHEN typeof(x) IN ('DOUBLE', 'FLOAT') OR typeof(x) LIKE 'DECIMAL%' THEN TRY_CAST(trunc(TRY_CAST(x AS DOUBLE)) AS BIGINT)
     WHEN typeof(x) IN ('VARCHAR', 'VARIANT', 'BLOB')
     THEN coalesce(TRY_CAST(regexp_extract(x::VARCHAR, '^\s*([+-]?\d+)', 1) AS BIGINT), CASE WHEN x IS NOT NULL THEN 0 END)
     ELSE TRY_CAST(x AS BIGINT) END;
 
--- CAST(x AS REAL): the number that a text begins with.
+-- CAST(x AS REAL): takes the number at the start of text.
 CREATE MACRO sqlite_to_real(x) AS CASE
     WHEN typeof(x) = 'VARCHAR'
     THEN coalesce(TRY_CAST(regexp_extract(x::VARCHAR, '^\s*([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)', 1) AS DOUBLE),
                   CASE WHEN x IS NOT NULL THEN 0 END)
     ELSE TRY_CAST(x AS DOUBLE) END;
 
--- What orders numbers, and texts that are none after them.
+-- A sort key that puts numbers first, then text that is not a number.
 CREATE MACRO sqlite_key(x) AS CASE WHEN x IS NOT NULL THEN
     row(coalesce(TRY_CAST(x AS DOUBLE), 'inf'), coalesce(TRY_CAST(x AS HUGEINT), 0), CASE WHEN TRY_CAST(x AS DOUBLE) IS NULL THEN x::VARCHAR ELSE '' END) END;
 
@@ -75,7 +75,7 @@ CREATE MACRO sqlite_unhex(x) AS ('0x' || regexp_extract(x::VARCHAR, '([0-9a-fA-F
 CREATE MACRO sqlite_regexp(pattern, x) AS regexp_matches(x::VARCHAR, pattern),
 (pattern, x, flags) AS CASE WHEN flags LIKE '%i' THEN regexp_matches(x::VARCHAR, pattern, 'i')
     ELSE regexp_matches(x::VARCHAR, pattern) END;
--- The first group if the pattern has one that matches, else the whole.
+-- The first group if the pattern has one and it matches, else the whole match.
 CREATE MACRO sqlite_regexp_extract(x, pattern) AS CASE
     WHEN NOT regexp_matches(x::VARCHAR, pattern) THEN NULL
     WHEN regexp_matches(replace(pattern, '\(', ''), '\((\?P?<|[^?])')
@@ -86,8 +86,8 @@ CREATE MACRO sqlite_str_split(x, delimiter, field) AS str_split(x::VARCHAR, deli
 CREATE MACRO sqlite_reverse(x) AS reverse(x::VARCHAR);
 CREATE MACRO sqlite_strftime(format, x) AS strftime(x::TIMESTAMP, format);
 
--- Hexadecimal numbers of at least so many digits become <num>: those behind 0x, and those that have a decimal digit and begin
--- with it, at the start, or behind what is no letter. A mark keeps the place of 0x.
+-- Replaces hexadecimal numbers of at least this many digits by <num>. They must follow 0x, or contain a decimal digit
+-- and start either with one, or at the start, or after a character that is not a letter. A mark keeps the place of 0x.
 CREATE MACRO __intrinsic_strip_hex(name, least) AS replace(array_to_string(list_transform(
     regexp_extract_all(regexp_replace(name, '0([xX])', '0\1' || chr(1), 'g'),
                        '^[0-9a-fA-F]+|[^0-9a-zA-Z][0-9a-fA-F]*|[0-9][0-9a-fA-F]*|[a-zA-Z]'),
@@ -97,13 +97,14 @@ CREATE MACRO __intrinsic_strip_hex(name, least) AS replace(array_to_string(list_
             AND length(part) > least THEN part[1] || '<num>'
         ELSE part END), ''), chr(1), '');
 
--- Functions of table pointers, which are names of queries here.
+-- Functions of table pointers. A pointer is the name of a query here.
 
 CREATE MACRO __intrinsic_counter_intervals(kind, until, counters) AS TABLE FROM counter_leading_intervals(counters);
 CREATE MACRO __intrinsic_interval_create(starts, ends) AS TABLE
 SELECT s.ts, e.ts - s.ts AS dur FROM relation(starts) AS s ASOF JOIN relation(ends) AS e ON s.ts < e.ts;
 
--- Both give the tree of a breadth-first search, in which a node that several lead to has the least of the nearest for parent.
+-- Both return the tree of a breadth-first search. If several of the nearest nodes lead to a node, its parent is the one
+-- with the least id.
 CREATE MACRO __intrinsic_bfs(graph, starts) AS TABLE
 WITH RECURSIVE _reached(node_id, parent_node_id) USING KEY (node_id) AS (
     SELECT DISTINCT node_id::BIGINT, NULL::BIGINT FROM query_table(starts)
@@ -115,13 +116,14 @@ WITH RECURSIVE _reached(node_id, parent_node_id) USING KEY (node_id) AS (
 FROM _reached;
 CREATE MACRO __intrinsic_dfs(graph, starts) AS TABLE FROM __intrinsic_bfs(graph, starts);
 
--- Span joins as v58 makes them, with spans of a partition that overlap too. Two cursors go over the spans of the sides in
--- order of ts, and that whose span ends first goes on. A pair is in the result if both cursors were at it at one time, and
--- its spans overlap. So the first of overlapping spans takes the other side's spans along, and the later ones have the rest.
+-- Span joins as in v58, which accepts overlapping spans within a partition. A cursor moves over the spans of each side
+-- in order of ts; the cursor whose span ends first advances. A pair is in the result if both cursors were at it at the
+-- same time and its spans overlap. So the first of several overlapping spans gets the other side's spans, and the later
+-- ones get the rest.
 
--- _cursor_steps are the stops of a side's cursor: its spans and, where they count, the gaps before, between and after them.
--- _end is where a span ends for the cursor; one that is unfinished ends where it starts. _reach is the end that the cursor
--- has passed; at one time a gap is passed before a span.
+-- _cursor_steps returns the stops of a side's cursor: its spans and, if gaps count, the gaps before, between and after
+-- them. _end is where a span ends for the cursor; an unfinished span ends where it starts. _reach is the end that the
+-- cursor has passed; at the same time, gaps are passed before spans.
 CREATE MACRO _cursor_steps(side, parts, partition, gaps) AS TABLE
 WITH
 _placed AS (
@@ -158,7 +160,7 @@ _parts AS MATERIALIZED (
           FROM (SELECT COLUMNS(lambda c: c = '_all' OR coalesce(lower(c) = lower(partition), false)) FROM _side_a
                 UNION ALL BY NAME
                 SELECT COLUMNS(lambda c: c = '_all' OR coalesce(lower(c) = lower(partition), false)) FROM _side_b)
-          -- That there is no such column is an error.
+          -- Raises an error if there is no such column.
           WHERE COLUMNS(lambda c: partition IS NULL OR lower(c) = lower(partition)) IS NOT NULL)),
 _a AS MATERIALIZED (FROM _cursor_steps('_side_a', '_parts', partition, gaps_a)),
 _b AS MATERIALIZED (
@@ -166,7 +168,7 @@ _b AS MATERIALIZED (
                      _reach AS _reach_b)
     FROM _cursor_steps('_side_b', '_parts', partition, gaps_b)),
 _last AS (SELECT _part_b, max(_step_b) AS _last FROM _b GROUP BY _part_b),
--- Where b's cursor stands when a's leaves a step.
+-- The position of b's cursor when a's cursor leaves a step.
 _left AS (
     SELECT _part, _step, _f._step_b AS _at
     FROM _a ASOF LEFT JOIN (SELECT _part_b, _reach_b, min(_step_b) AS _step_b FROM _b GROUP BY ALL) AS _f
@@ -187,7 +189,7 @@ JOIN _parts ON _parts._part = _met._part
 WHERE (_real OR _real_b)
   AND (_ts = _ts_b AND _real AND _real_b OR _ts >= _ts_b AND _ts < _end_b OR _ts_b >= _ts AND _ts_b < _end);
 
--- Tables as v58 has them, where the dataset's differ.
+-- Tables as in v58, if the dataset's tables differ.
 
 CREATE VIEW trace_bounds AS
 SELECT coalesce(max(start_ts), 0) AS start_ts, coalesce(max(end_ts), 0) AS end_ts FROM dataset.trace_bounds;
@@ -204,7 +206,7 @@ CREATE VIEW chrome_raw AS SELECT * EXCLUDE (type) FROM dataset.chrome_raw;
 CREATE VIEW flow AS SELECT * RENAME (local_trace_id AS trace_id) FROM dataset.flow;
 CREATE VIEW trace_diagnostics AS SELECT * RENAME (local_trace_id AS trace_id) FROM dataset.trace_diagnostics;
 CREATE VIEW raw AS SELECT * EXCLUDE (type) FROM dataset.raw;
--- cpu is unique across machines in these.
+-- In these views, cpu is unique across machines.
 CREATE VIEW sched AS SELECT * REPLACE (ucpu AS cpu) FROM dataset.sched;
 CREATE VIEW sched_slice AS SELECT * REPLACE (ucpu AS cpu) FROM dataset.sched_slice;
 CREATE VIEW thread_state AS SELECT * REPLACE (ucpu AS cpu) FROM dataset.thread_state;
@@ -216,9 +218,9 @@ CREATE VIEW args AS SELECT *, CASE value_type
     WHEN 'bool' THEN CASE WHEN int_value <> 0 THEN 'true' ELSE 'false' END
     ELSE string_value END AS display_value
 FROM dataset.args;
--- What the converter adds is not in the trace.
+-- Facts added by the converter are not in the trace.
 CREATE VIEW metadata AS SELECT * RENAME (local_trace_id AS trace_id) FROM dataset.metadata WHERE name IS DISTINCT FROM 'converter_version';
--- Stats without an index are there even if they are 0.
+-- Stats without an index are listed even if they are 0.
 CREATE VIEW stats AS
 SELECT id, name, key, idx, severity, source, value, description, machine_id, local_trace_id AS trace_id FROM dataset.stats
 UNION ALL BY NAME
@@ -244,7 +246,7 @@ SELECT id, upid, ts, path_trimmed AS path, aggregate_count, is_deleted, size_kb,
 FROM dataset.profiler_smaps;
 CREATE VIEW trace_metrics AS SELECT NULL::VARCHAR AS name WHERE false;
 
--- A sample's contexts are columns of the sample, whose id stands for theirs.
+-- A sample's contexts are columns of the sample, so their ids are the sample's id.
 CREATE VIEW __intrinsic_profiler_sample AS
 SELECT *, CASE WHEN coalesce(utid, upid, async_context_id) IS NOT NULL THEN id END AS task_context_id,
        CASE WHEN ucpu IS NOT NULL OR cpu_mode IS NOT NULL THEN id END AS execution_context_id
@@ -341,7 +343,7 @@ CREATE MACRO extract_metadata_for_trace(trace_id, name) AS (
     FROM (SELECT name AS _name, trace_id AS _trace) AS _of JOIN metadata AS _m ON _m.name = _of._name AND _m.trace_id = _of._trace);
 CREATE MACRO extract_metadata_for_machine(machine_id, name) AS _metadata_value(name, machine_id);
 
--- Slices that did not end have dur -1.
+-- Unfinished slices have dur -1.
 CREATE VIEW thread_slice AS
 SELECT * EXCLUDE (is_unfinished) REPLACE (CASE WHEN is_unfinished THEN -1 ELSE dur END AS dur) FROM dataset.thread_slice;
 CREATE VIEW process_slice AS

@@ -18,7 +18,8 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
-// connect returns a connection to a database with all tables, as New wants it. The rows come from SQL of DuckDB.
+// connect returns a connection to a database with all tables, as New requires. rows is DuckDB SQL that adds
+// rows.
 func connect(t testing.TB, layout sqlfuncs.Layout, rows string) *sql.Conn {
 	t.Helper()
 	db, err := sql.Open("duckdb", "")
@@ -50,7 +51,7 @@ func connect(t testing.TB, layout sqlfuncs.Layout, rows string) *sql.Conn {
 	return conn
 }
 
-// runAll runs statements and returns the rows of those that give some, as CSV.
+// runAll runs statements and returns their rows, if any, as CSV.
 func runAll(conn *sql.Conn, s *Session, text string) (string, error) {
 	statements, err := Split(text)
 	if err != nil {
@@ -117,8 +118,9 @@ func print(out *bytes.Buffer, conn *sql.Conn, query string) error {
 	return rows.Err()
 }
 
-// TestScripts runs the archives in testdata: tables.sql fills the tables, modules/A/B.sql are modules, and each NAME.sql
-// gives the rows of NAME.csv or fails with the text in NAME.err. What a script makes, the next ones see.
+// TestScripts runs the archives in testdata: tables.sql fills the tables, modules/A/B.sql are modules, and
+// each NAME.sql must return the rows of NAME.csv or fail with the text in NAME.err. Later scripts see what
+// earlier ones created.
 func TestScripts(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -212,7 +214,7 @@ type nothing struct{}
 func (nothing) columns(string) []field { return nil }
 func (nothing) class(string) class     { return unknown }
 
-// FuzzTranslate checks that no text makes the translation panic or lose its place.
+// FuzzTranslate checks that no text makes the translation panic or report a position outside the text.
 func FuzzTranslate(f *testing.F) {
 	for _, seed := range []string{
 		"SELECT a, \"b\", 'c' || x'00', 0x1f FROM t LEFT JOIN f(1) USING (k) WHERE NOT a GLOB 'x*' AND b IS NOT 3",

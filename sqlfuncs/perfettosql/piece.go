@@ -2,14 +2,15 @@ package perfettosql
 
 import "strings"
 
-// piece is a word of translated SQL. Each stands on a line of its own, so that DuckDB's errors name it.
+// piece is a word of translated SQL. Each piece is on its own line, so that the line number in DuckDB's
+// errors identifies it.
 type piece struct {
 	text string
-	pos  int    // byte offset in the source, -1 if nothing there corresponds to it
-	name string // of the column of the result that it is, if nothing else names that
+	pos  int    // byte offset in the source, -1 if it has no source
+	name string // name of the result column that it forms, unless named otherwise
 }
 
-// become puts an expression in the place of a column.
+// become replaces a column by an expression, keeping the column's name.
 func (p *piece) become(text string) {
 	p.text = text
 	if p.name != "" {
@@ -20,7 +21,7 @@ func (p *piece) become(text string) {
 // pieces is translated SQL.
 type pieces []*piece
 
-// cat joins strings, pieces and SQL.
+// cat concatenates strings, pieces and SQL.
 func cat(parts ...any) pieces {
 	var all pieces
 	for _, part := range parts {
@@ -50,7 +51,7 @@ func join(items []pieces, between string) pieces {
 	return all
 }
 
-// String is the SQL, a piece a line.
+// String returns the SQL with one piece per line.
 func (s pieces) String() string {
 	var b strings.Builder
 	for i, p := range s {
@@ -62,13 +63,13 @@ func (s pieces) String() string {
 	return b.String()
 }
 
-// line is the SQL on one line.
+// line returns the SQL on one line.
 func (s pieces) line() string { return strings.ReplaceAll(s.String(), "\n", " ") }
 
-// identifier is a name in quotes: DuckDB reserves other words than SQLite.
+// identifier quotes a name, because DuckDB reserves other words than SQLite.
 func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// literal is text in quotes. An escape keeps it on one line.
+// literal quotes text. Line breaks are escaped, so that the literal stays on one line.
 func literal(text string) string {
 	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
 	if strings.ContainsAny(text, "\n\r") {

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// Trace Processor's modules pass tables to its functions as pointers, which aggregates make of rows, and read tables from
-// the pointers that come back:
+// Trace Processor's modules pass tables to functions as pointers, which aggregates build from rows. They read
+// tables from the pointers that the functions return:
 //
 //	SELECT c0 AS ts FROM __intrinsic_table_ptr(f((SELECT agg(ts) FROM t))) WHERE __intrinsic_table_ptr_bind(c0, 'ts')
 //
-// Here such a function is a table macro, and its argument the name of a query.
+// Here such a function is a table macro, and its argument is the name of a query.
 
-// pointed are the columns that the arguments of an aggregate become. Further arguments come in pairs, a name and a value.
+// pointed has the column names for the arguments of each aggregate. Further arguments come in pairs, a name
+// and a value.
 var pointed = map[string][]string{
 	"__intrinsic_interval_tree_intervals_agg": {"id", "ts", "dur"},
 	"__intrinsic_counter_per_track_agg":       {"id", "ts", "track_id", "value"},
@@ -21,7 +22,7 @@ var pointed = map[string][]string{
 	"__intrinsic_array_agg":                   {"node_id"},
 }
 
-// pointTo translates an aggregate to the columns of a query.
+// pointTo translates an aggregate into the columns of a query.
 func (p *parser) pointTo(names []string, args []expr, t token) expr {
 	if len(args) < len(names) || (len(args)-len(names))%2 != 0 {
 		p.fail(t, "%s: it has %d arguments", t.text, len(args))
@@ -66,7 +67,7 @@ func (p *parser) tablePointer() pieces {
 	return cat("(SELECT ", p.in.bound, " FROM ", call, ")")
 }
 
-// bind makes a column of a table pointer known under the name that a query uses.
+// bind records the name that a query uses for a column of a table pointer.
 func (p *parser) bind(args []expr, t token) expr {
 	if p.in == nil || p.in.bound == nil || len(args) != 2 || args[0].ref == nil || args[1].constant != text {
 		p.fail(t, "%s: want a column of a table pointer and a name", t.text)
@@ -83,11 +84,11 @@ func (p *parser) bind(args []expr, t token) expr {
 
 const (
 	intersect    = "__intrinsic_interval_intersect"
-	intersectMax = 15 // tables, each of which has a column of ids in any result
+	intersectMax = 15 // maximum number of tables; every result has an id column for each
 )
 
-// intersection intersects any number of tables, one after the other: the id of what the first have in common is the list
-// of their ids. The last argument is their partition.
+// intersection intersects any number of tables, one after the other. The id of an intermediate result is the
+// list of its ids. The last argument is the partition.
 func intersection(args []pieces) (steps []pieces, result string) {
 	by := args[len(args)-1]
 	for i, source := range args[:len(args)-1] {

@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// selection is a SELECT with its own rows, without those joined to it by UNION and so on.
+// selection is a single SELECT, without others combined with it by UNION and so on.
 type selection struct {
-	outer      *selection // that it is part of, nil if none
-	place      clause     // of the outer one, in which it stands
-	item       int        // of the outer one's result, in which it stands
-	aggregated bool       // it stands in an argument of an aggregate of the outer one
+	outer      *selection // the enclosing selection, nil if none
+	place      clause     // the clause of the outer one that contains it
+	item       int        // the item of the outer one that contains it
+	aggregated bool       // it is inside an argument of an aggregate of the outer one
 	items      []*item
 	sources    []*source
-	references []*reference // that stand in it
-	clause     clause       // that is being read
+	references []*reference // columns named in it
+	clause     clause       // the clause being parsed
 	aggregates []*aggregate
 	grouped    bool
 	keys       []groupKey
-	merges     bool // columns of joined tables, by USING, from the left
+	merges     bool // USING merges columns of joined tables, taking the left table's
 	conditions []onCondition
-	chosen     bool   // it has WHERE
-	where      *piece // the word, and what stands behind the condition
+	chosen     bool   // it has a WHERE clause
+	where      *piece // the keyword, and the text after the condition
 	whereEnd   *piece
-	pointer    bool    // it makes a table pointer
+	pointer    bool    // its result is a table pointer
 	bound      *piece  // the columns of the table pointer in FROM
-	binds      []field // and what they are called
+	binds      []field // their names
 }
 
-// aggregate is a call of a function of many rows.
+// aggregate is a call of an aggregate function.
 type aggregate struct {
 	name   string
 	value  pieces // its first argument
@@ -37,12 +37,12 @@ type aggregate struct {
 
 // groupKey is an expression of GROUP BY.
 type groupKey struct {
-	ordinal int        // of an item, 0 if it is none
-	ref     *reference // nil if it is no column
+	ordinal int        // number of an item, 0 if it is not one
+	ref     *reference // nil if it is not a column
 	text    string
 }
 
-// enter begins a selection in another.
+// enter begins a selection inside another.
 func (p *parser) enter(outer *selection) *selection {
 	p.in = &selection{outer: outer, where: &piece{pos: -1}, whereEnd: &piece{pos: -1}}
 	if outer != nil {
@@ -58,7 +58,7 @@ func (p *parser) atQuery() bool {
 	return t.is("SELECT") || t.is("VALUES") || t.is("WITH")
 }
 
-// query parses SELECTs with what is before and after them, and sets the parser's result.
+// query parses SELECTs together with WITH, ORDER BY and LIMIT, and sets the parser's result.
 func (p *parser) query() pieces {
 	outer, tables := p.in, p.tables
 	defer func() { p.in, p.tables = outer, tables }()
@@ -100,7 +100,7 @@ func (p *parser) query() pieces {
 	switch {
 	case most.sql[0].text == "-": // none
 	case most.constant != number && single && p.function != "" && offset == nil:
-		// DuckDB has no limit that depends on the parameter of a function.
+		// DuckDB's LIMIT cannot depend on the parameter of a function.
 		return cat(out, " QUALIFY row_number() OVER (", order, ") <= ", most.value(), order)
 	default:
 		order = cat(order, " LIMIT ", most.value())
@@ -111,7 +111,7 @@ func (p *parser) query() pieces {
 	return cat(out, order)
 }
 
-// limit parses what follows LIMIT.
+// limit parses the limit and offset after LIMIT.
 func (p *parser) limit() (most expr, offset pieces) {
 	most = p.expression()
 	if p.accept("OFFSET") {
@@ -170,7 +170,7 @@ func (p *parser) names() (out pieces, names []string) {
 	}
 }
 
-// name parses the name of something that is no column.
+// name parses the name of something other than a column.
 func (p *parser) name() *piece {
 	t := p.next()
 	if t.kind != word && t.kind != quoted && t.kind != text {
@@ -204,7 +204,7 @@ func (p *parser) orderTerms() pieces {
 	}
 }
 
-// selection parses SELECT or VALUES without ORDER BY and what follows it, and sets the parser's result.
+// selection parses SELECT or VALUES without ORDER BY and LIMIT, and sets the parser's result.
 func (p *parser) selection(outer *selection) pieces {
 	in := p.enter(outer)
 	if p.accept("VALUES") {
@@ -262,7 +262,7 @@ func (p *parser) selection(outer *selection) pieces {
 	return out
 }
 
-// groupKeys parses what follows GROUP BY.
+// groupKeys parses the keys after GROUP BY.
 func (p *parser) groupKeys() pieces {
 	var all []pieces
 	for {
@@ -278,7 +278,7 @@ func (p *parser) groupKeys() pieces {
 	}
 }
 
-// rows parses what follows VALUES, whose columns SQLite names column1, column2 and so on.
+// rows parses the rows of VALUES. SQLite names their columns column1, column2 and so on.
 func (p *parser) rows() pieces {
 	var rows []pieces
 	var names []string
@@ -307,7 +307,8 @@ func (p *parser) rows() pieces {
 	return cat("SELECT * FROM (VALUES ", list(rows), ") AS _values("+strings.Join(names, ", ")+")")
 }
 
-// item parses a column of the result. One without a name is named by its text. What is a table pointer has its names.
+// item parses a column of the result. An unnamed column is named by its text. The columns of a table pointer
+// have names already.
 func (p *parser) item() pieces {
 	from, in := p.at, p.in
 	item := &item{class: always(unknown)}
@@ -351,10 +352,11 @@ var afterItem = map[string]bool{
 	"INDEXED": true, "NOT": true, "SET": true, "RETURNING": true, "PARTITIONED": true,
 }
 
-// joins parses what follows FROM.
+// joins parses the tables after FROM.
 func (p *parser) joins() pieces { return p.joinsTo(p.table()) }
 
-// joinsTo parses the joins to a table. All bind to the left, and those without a condition are cross joins.
+// joinsTo parses the joins to a table. All joins associate to the left; a join without a condition is a cross
+// join.
 func (p *parser) joinsTo(out pieces) pieces {
 	in := p.in
 	for {
@@ -410,13 +412,13 @@ func (p *parser) joinsTo(out pieces) pieces {
 	}
 }
 
-// table parses a table, a call of a table function, a query or joins in parentheses, with its name, and makes it a source of
-// the selection.
+// table parses a table, a table function call, a query, or joins in parentheses, with its alias, and makes it
+// a source of the selection.
 func (p *parser) table() pieces {
 	var out pieces
 	in := p.in
 	before := len(in.sources)
-	single := false // in parentheses, which DuckDB does not have around one table
+	single := false // one table in parentheses, which DuckDB does not accept
 	t := p.peek()
 	switch {
 	case p.accept("("):
@@ -477,7 +479,7 @@ func (p *parser) table() pieces {
 	return out
 }
 
-// tableNamed are the columns of a table, common tables first.
+// tableNamed returns the columns of a table. Common tables take precedence.
 func (p *parser) tableNamed(name string) relation {
 	for t := p.tables; t != nil; t = t.next {
 		if strings.EqualFold(t.name, name) {
@@ -487,7 +489,7 @@ func (p *parser) tableNamed(name string) relation {
 	return once(func() []field { return p.catalog.columns(identifier(name)) })
 }
 
-// callOf is a call with values of the classes of the arguments, for DuckDB to tell what it gives.
+// callOf returns a call whose arguments have the right classes, to ask DuckDB for the type of its result.
 func callOf(function string, args []expr) string {
 	var all []string
 	for _, arg := range args {

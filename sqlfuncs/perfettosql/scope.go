@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// catalog tells what DuckDB knows.
+// catalog answers questions about tables and types by asking DuckDB.
 type catalog interface {
-	// columns are those of a table, or of a call of a table function; nil if there is no such thing.
+	// columns returns the columns of a table or of a table function call, or nil if there is no such table or
+	// function.
 	columns(from string) []field
-	// class is that of an expression without columns.
+	// class returns the class of an expression without columns.
 	class(expression string) class
 }
 
@@ -20,10 +21,11 @@ type field struct {
 	class func() class
 }
 
-// relation gives the columns of a table or query, nil if they are not known. It can be asked after the statement is read.
+// relation returns the columns of a table or query, or nil if unknown. It may be called only after the
+// statement is read.
 type relation func() []field
 
-// once remembers the columns.
+// once calls find once and remembers the columns.
 func once(find relation) relation {
 	asked := false
 	var fields []field
@@ -36,18 +38,18 @@ func once(find relation) relation {
 	}
 }
 
-// commonTable is a table that WITH names.
+// commonTable is a table defined by WITH.
 type commonTable struct {
 	name   string
 	fields relation
 	next   *commonTable
 }
 
-// source is a table of FROM.
+// source is a table in FROM.
 type source struct {
 	name   string
 	fields relation
-	merged map[string]bool // columns that USING has merged with those of tables before, in lower case
+	merged map[string]bool // columns that USING has merged with those of earlier tables, in lower case
 }
 
 func (s *source) field(name string) *field {
@@ -59,7 +61,7 @@ func (s *source) field(name string) *field {
 	return &fields[i]
 }
 
-// clause is the part of a selection in which a column is named.
+// clause is the part of a selection that names a column.
 type clause int
 
 const (
@@ -71,44 +73,44 @@ const (
 	inOrder
 )
 
-// reference is a column that is named in a statement.
+// reference is a column named in a statement.
 type reference struct {
 	piece      *piece
 	in         *selection
 	clause     clause
-	visible    int    // tables that it can be of
-	item       int    // of the result, that names it
+	visible    int    // number of tables it can refer to
+	item       int    // index of the item that names it
 	table      string // "" if none is named
 	name       string
-	quoted     bool // it is text if there is no such column
+	quoted     bool // it was quoted, so it is text if there is no such column
 	aggregated bool // it is an argument of an aggregate
 	term       bool // it is a term of ORDER BY by itself
 
 	resolved bool
-	scope    *selection // that has it, nil if none has
-	sources  []*source  // that have it
-	alias    *item      // that it names
+	scope    *selection // the selection that has it, nil if none
+	sources  []*source  // the tables that have it
+	alias    *item      // the item that it names
 }
 
-// item is a column of the result of a selection, or several if it is a star.
+// item is a column of a selection's result, or several if it is a star.
 type item struct {
 	name  string
 	sql   pieces
 	class func() class
 	ref   *reference // if it is a column
 	star  bool
-	table string // of a star, "" for all
+	table string // table of a star, "" for all
 }
 
-// resolve finds what a reference names: a column, or else an item of the result, of the selection that it is in or one
-// around that.
+// resolve finds what a reference names: a column or else an item of the result, in its own selection or an
+// enclosing one.
 func (r *reference) resolve() {
 	if r.resolved {
 		return
 	}
 	r.resolved = true
 	for in := r.in; in != nil; in = in.outer {
-		open := false // there may be more columns than are known
+		open := false // some tables' columns are unknown
 		for i, s := range in.sources {
 			if in == r.in && i >= r.visible || r.table != "" && !strings.EqualFold(r.table, s.name) {
 				continue
@@ -154,7 +156,7 @@ func (r *reference) same(as *reference) bool {
 	return r.sources[0] == as.sources[0] && strings.EqualFold(r.name, as.name)
 }
 
-// fields are the columns of a selection's result.
+// fields returns the columns of a selection's result.
 func (in *selection) fields() []field {
 	fields := []field{}
 	for _, item := range in.items {
@@ -180,7 +182,7 @@ func (in *selection) fields() []field {
 	return fields
 }
 
-// united are the columns of UNION and so on.
+// united returns the columns of a UNION and the like.
 func united(one, other relation) relation {
 	return once(func() []field {
 		fields, others := slices.Clone(one()), other()
@@ -195,7 +197,7 @@ func united(one, other relation) relation {
 	})
 }
 
-// named gives columns other names, as far as there are any.
+// named renames columns, as far as there are names.
 func named(columns relation, names []string) relation {
 	return func() []field {
 		fields := slices.Clone(columns())
@@ -206,7 +208,7 @@ func named(columns relation, names []string) relation {
 	}
 }
 
-// analyse settles what the parser left open until all of the statement is known. What is inside goes before what is around.
+// analyse makes the decisions that need the whole statement. Inner selections come before outer ones.
 func (p *parser) analyse() {
 	for _, r := range p.references {
 		r.settle()
@@ -221,8 +223,8 @@ func (p *parser) analyse() {
 	}
 }
 
-// settle makes text of a name in quotes that is no column, and takes a column that USING has merged from the first table
-// that has it, as SQLite does.
+// settle turns a quoted name without a column into text. For a column merged by USING it chooses the first
+// table that has it, as SQLite does.
 func (r *reference) settle() {
 	r.resolve()
 	switch {
@@ -233,7 +235,7 @@ func (r *reference) settle() {
 	}
 }
 
-// using is USING with the table that it joins.
+// using is a USING clause with the table that it joins.
 type using struct {
 	words   *piece
 	columns []string
@@ -241,7 +243,7 @@ type using struct {
 	before  []*source
 }
 
-// settle names the tables where several before have a column, of which SQLite takes the first.
+// settle names the tables if several earlier ones have a column. SQLite takes the first of them.
 func (u using) settle() {
 	var conditions []string
 	ambiguous := false
@@ -264,11 +266,11 @@ func (u using) settle() {
 	}
 }
 
-// many reports whether a row of the result stands for several.
+// many reports whether a row of the result represents several rows.
 func (in *selection) many() bool { return in.grouped || in.aggregates != nil }
 
-// inlineAliases puts the expression in the place of its name where rows are chosen that are grouped then: the columns of
-// the item itself may be of any of those rows.
+// inlineAliases replaces aliases by their expressions where rows are chosen before grouping, because the
+// columns of the item itself may come from any row of the group.
 func (in *selection) inlineAliases() {
 	if !in.many() {
 		return
@@ -280,7 +282,7 @@ func (in *selection) inlineAliases() {
 	}
 }
 
-// group lets columns that are no keys be of one row of the group.
+// group takes columns that are not keys from one row of the group.
 func (in *selection) group(all []*reference) {
 	if !in.many() {
 		return
@@ -298,7 +300,7 @@ func (in *selection) group(all []*reference) {
 	}
 	for i, item := range in.items {
 		if item.star {
-			item.sql[0].name = `\0` // each keeps its own
+			item.sql[0].name = `\0` // each column keeps its own name
 			item.sql[0].become(in.any("COLUMNS(" + item.sql[0].text + ")"))
 			keys[i] = true
 		}
@@ -311,7 +313,7 @@ func (in *selection) group(all []*reference) {
 		if q == nil || r.scope != in || r.sources == nil || r.aggregated || q.aggregated || isKey(r) {
 			continue
 		}
-		// The value that min or max are of may mean something else in there.
+		// Inside the inner selection, the argument of min or max could mean something else.
 		if (q.place == inItems && !keys[q.item] || q.place == inHaving || q.place == inOrder) && in.extreme() == nil {
 			r.piece.become(in.any(r.piece.text))
 		}
@@ -327,7 +329,7 @@ func (in *selection) group(all []*reference) {
 	}
 }
 
-// part is the selection that stands in this one and is, or has in it, another; nil if the other stands elsewhere.
+// part returns the direct child of this selection that is, or contains, other, or nil if other is elsewhere.
 func (in *selection) part(other *selection) *selection {
 	for ; other != nil; other = other.outer {
 		if other.outer == in {
@@ -337,7 +339,8 @@ func (in *selection) part(other *selection) *selection {
 	return nil
 }
 
-// extreme is the call of min or max that chooses the row of a group, the last one as in SQLite; nil if there is none.
+// extreme returns the call of min or max that chooses the row of a group, or nil if there is none. Of several
+// calls SQLite uses the last.
 func (in *selection) extreme() *aggregate {
 	for _, a := range slices.Backward(in.aggregates) {
 		if a.name == "min" || a.name == "max" {
@@ -347,8 +350,8 @@ func (in *selection) extreme() *aggregate {
 	return nil
 }
 
-// any is a column of one row of a group: of that with the least or greatest value if there is min or max, else of the first.
-// Where all values are NULL, SQLite takes the last row of a group.
+// any returns a column of one row of a group: the row with the least or greatest value if there is a min or
+// max, else the first. If all values are NULL, SQLite takes the last row of the group.
 func (in *selection) any(column string) string {
 	a := in.extreme()
 	if a == nil {
@@ -365,13 +368,13 @@ func (in *selection) any(column string) string {
 
 // onCondition is the condition of an inner join.
 type onCondition struct {
-	words      *piece // that stand before it
+	words      *piece // the words before it
 	sql        pieces
 	references []*reference
-	joined     int // how many tables there are up to the one that is joined
+	joined     int // number of tables up to the joined one
 }
 
-// moveConditions moves conditions that name a table which is joined later to WHERE.
+// moveConditions moves conditions that refer to a table joined later to WHERE.
 func (in *selection) moveConditions() {
 	var moved []string
 	for _, on := range in.conditions {

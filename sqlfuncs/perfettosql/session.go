@@ -1,8 +1,8 @@
 // Package perfettosql runs the SQL of Perfetto's Trace Processor, v58, in DuckDB.
 //
-// A statement is translated word by word into DuckDB's SQL. Where the words depend on the types and scopes of names, as
-// those of text in double quotes or of a column beside an aggregate do, they are settled when all of the statement has been
-// read: what columns tables have, and what functions give, is asked of DuckDB.
+// A statement is translated word by word into DuckDB's SQL. Some words depend on the types and scopes of
+// names, such as text in double quotes or a column next to an aggregate. They are decided once the whole
+// statement has been read, by asking DuckDB for the columns of tables and the types of functions.
 package perfettosql
 
 import (
@@ -26,27 +26,28 @@ import (
 //go:embed overlay.sql
 var overlay string
 
-// ErrManyTraces is returned for a dataset of many traces: PerfettoSQL knows one.
+// ErrManyTraces is returned for a dataset of many traces, because PerfettoSQL works on one.
 var ErrManyTraces = errors.New("PerfettoSQL is for a dataset of one trace")
 
-// Session is a place for the tables, functions and macros that PerfettoSQL makes.
+// Session holds the tables, functions and macros created by PerfettoSQL statements.
 type Session struct {
 	conn      *sql.Conn
 	modules   fs.FS // nil if there are none
 	macros    map[string]*macro
 	included  map[string]bool
 	overlay   map[string]bool
-	extract   map[string]string  // functions, by key of the argument; nil before they are asked for
-	delegates map[string]string  // functions that stand for others
+	extract   map[string]string  // extracting functions, by key; nil until first needed
+	delegates map[string]string  // replacement functions, by name
 	virtual   map[string]bool    // virtual tables, which are views here
-	intrinsic map[string]string  // internal names of tables that have no view yet, and the tables
-	columns   map[string][]field // of tables, calls and expressions that DuckDB was asked for
+	intrinsic map[string]string  // tables by their internal names, as long as these have no view
+	columns   map[string][]field // columns of tables, calls and expressions, as reported by DuckDB
 }
 
 var macroName = regexp.MustCompile(`CREATE MACRO (\w+)`)
 
-// New begins a session. The connection has a database that sqlfuncs.Register made attached as "dataset", and an empty
-// one before it in its search path. Modules has the files of INCLUDE PERFETTO MODULE: a.b is a/b.sql; it may be nil.
+// New begins a session. The connection must have a database made by sqlfuncs.Register attached as "dataset",
+// and an empty one before it in the search path. modules has the files of INCLUDE PERFETTO MODULE: a.b is
+// a/b.sql; it may be nil.
 func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 	layout, err := sqlfuncs.Registered(ctx, conn)
 	if err != nil {
@@ -77,7 +78,7 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 		}
 		s.intrinsic["__intrinsic_"+t.Name] = from
 	}
-	tx, err := conn.BeginTx(ctx, nil) // a commit for each statement would take as long again
+	tx, err := conn.BeginTx(ctx, nil) // a commit per statement would double the time
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +103,8 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 
 const extractArg = "extract_arg"
 
-// readArgs finds out which arguments have values of one type only. What extract_arg gives of others is a VARIANT, which
-// DuckDB does not order as Trace Processor does.
+// readArgs finds out which arguments have values of a single type. For other arguments extract_arg returns a
+// VARIANT, which DuckDB sorts differently from Trace Processor.
 func (s *Session) readArgs(ctx context.Context) error {
 	rows, err := s.conn.QueryContext(ctx, `
 		SELECT key, CASE WHEN ints > 0 AND reals = 0 AND texts = 0 THEN 'extract_arg_int'
@@ -127,7 +128,7 @@ func (s *Session) readArgs(ctx context.Context) error {
 	return rows.Err()
 }
 
-// unindexedStats makes a table of the stats that Trace Processor always has.
+// unindexedStats returns SQL for a table of the stats that Trace Processor always has.
 func unindexedStats() string {
 	var rows []string
 	for _, s := range model.UnindexedStats() {
@@ -136,18 +137,18 @@ func unindexedStats() string {
 	return "CREATE TABLE _unindexed_stat AS FROM (VALUES " + strings.Join(rows, ",") + ") AS _stat(name, key, severity, source)"
 }
 
-// builtin are the modules whose functions are there without a folder of modules.
+// builtin are the modules whose functions exist even without a folder of modules.
 var builtin = map[string]bool{"time.conversion": true}
 
-// prelude are the macros that are always there.
+// prelude are the macros that always exist.
 var prelude = []string{
 	"CREATE PERFETTO MACRO cast_int(value Expr) RETURNS Expr AS CAST($value AS INT)",
 	"CREATE PERFETTO MACRO cast_double(value Expr) RETURNS Expr AS CAST($value AS REAL)",
 	"CREATE PERFETTO MACRO cast_string(value Expr) RETURNS Expr AS CAST($value AS TEXT)",
 }
 
-// Run runs a statement of PerfettoSQL up to the rows that it gives: the query for them is returned, of DuckDB, or "" if
-// it gives none. An Error has the place in the text that is at fault.
+// Run runs a statement of PerfettoSQL. If the statement has rows, Run returns the DuckDB query for them, else
+// "". An Error has the position of the fault in the text.
 func (s *Session) Run(ctx context.Context, text string) (query string, err error) {
 	tokens, err := tokenize(text)
 	if err != nil {
@@ -209,8 +210,8 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 	return "", err
 }
 
-// addIntrinsic creates the views for internal names of tables that a statement uses. Creating all of them takes longer
-// than most queries.
+// addIntrinsic creates views for the internal table names in a statement. Creating all of them would take
+// longer than most queries.
 func (s *Session) addIntrinsic(ctx context.Context, tokens []token) error {
 	for _, t := range tokens {
 		name := strings.ToLower(strings.Trim(t.text, "\""))
@@ -226,7 +227,7 @@ func (s *Session) addIntrinsic(ctx context.Context, tokens []token) error {
 	return nil
 }
 
-// known is what DuckDB knows in a session.
+// known is the catalog of a session's database.
 type known struct {
 	*Session
 	ctx context.Context
@@ -241,7 +242,7 @@ func (k known) class(expression string) class {
 	return unknown
 }
 
-// described are the columns that a query would give, nil if it is none.
+// described returns the columns of a query's result, or nil if the query is invalid.
 func (k known) described(query string) []field {
 	fields, ok := k.Session.columns[query]
 	if !ok {
@@ -268,12 +269,12 @@ func (k known) describe(query string) []field {
 	return fields
 }
 
-// isMacro reports whether a CREATE statement is that of a macro, whose body is expanded where it is used.
+// isMacro reports whether a CREATE statement creates a macro, whose body is expanded only where it is used.
 func isMacro(tokens []token) bool {
 	return slices.ContainsFunc(tokens[:min(len(tokens), 6)], func(t token) bool { return t.is("MACRO") })
 }
 
-// include runs a module once, or all modules below a.b.*.
+// include runs a module if it has not run yet, or all modules below a.b for a.b.*.
 func (s *Session) include(ctx context.Context, name string, at token) error {
 	if strings.HasPrefix(name, "prelude.") || s.included[name] || builtin[name] {
 		return nil
@@ -322,13 +323,13 @@ func (s *Session) includeAll(ctx context.Context, folder string, at token) error
 	})
 }
 
-// How deep macros may call macros, and how many words they may make.
+// Limits on the nesting of macro calls and on the number of tokens after expansion.
 const (
 	maxDepth  = 100
 	maxTokens = 1_000_000
 )
 
-// expand replaces the calls of macros.
+// expand replaces macro calls by their expansion.
 func (s *Session) expand(tokens []token, depth int) ([]token, error) {
 	if depth > maxDepth {
 		return nil, failAt(tokens[0].pos, "macros call each other without end")
@@ -368,7 +369,8 @@ func (s *Session) expand(tokens []token, depth int) ([]token, error) {
 	return out, nil
 }
 
-// macroArguments are the arguments of a call from i on, and the position of its closing parenthesis.
+// macroArguments returns the arguments of a call, starting at token i, and the position of its closing
+// parenthesis.
 func macroArguments(tokens []token, i int) (args [][]token, closing int) {
 	var arg []token
 	for depth := 0; i < len(tokens); i++ {
@@ -392,8 +394,8 @@ func macroArguments(tokens []token, i int) (args [][]token, closing int) {
 	return nil, -1
 }
 
-// appliers are the macros that call a macro with each item of one or two lists: the words between the calls, and whether
-// they also come first.
+// appliers are the macros that call a macro for each item of one or two lists. They have the word between the
+// calls, and whether it also comes first.
 var appliers = map[string]struct {
 	joiner string
 	first  bool
@@ -404,7 +406,7 @@ var appliers = map[string]struct {
 	"__intrinsic_token_apply_and_prefix": {"AND", true},
 }
 
-// call is what stands for the call of a macro.
+// call returns the expansion of a macro call.
 func (s *Session) call(name token, args [][]token) ([]token, error) {
 	called := strings.ToLower(name.text)
 	if a, ok := appliers[called]; ok {
@@ -435,7 +437,7 @@ func (s *Session) call(name token, args [][]token) ([]token, error) {
 	return body, nil
 }
 
-// apply calls the macro that the first argument names.
+// apply expands a call of an applier; the first argument names the macro to call.
 func apply(name token, args [][]token, joiner string, first bool) ([]token, error) {
 	if len(args) < 2 || len(args) > 3 || len(args[0]) != 1 {
 		return nil, failAt(name.pos, "%s: want a macro and one or two lists", name.text)
@@ -474,7 +476,7 @@ func apply(name token, args [][]token, joiner string, first bool) ([]token, erro
 	return body, nil
 }
 
-// bind checks a statement, to place what is wrong in it.
+// bind checks a statement, to report errors with their position.
 func (s *Session) bind(ctx context.Context, t *statement) error {
 	stmt, err := s.conn.PrepareContext(ctx, t.check[0]+"\n"+t.body.String()+"\n"+t.check[1])
 	if err == nil {
@@ -485,10 +487,10 @@ func (s *Session) bind(ctx context.Context, t *statement) error {
 	return &Error{position(t.body, min(at, len(t.body)-1)), strings.ReplaceAll(message, "sqlite_", "")}
 }
 
-// linePlace is where DuckDB shows a line of the statement and a caret under it.
+// linePlace matches the end of DuckDB's errors: a line of the statement and a caret under it.
 var linePlace = regexp.MustCompile(`(?s)\n+LINE (\d+): .*$`)
 
-// place takes the message and the line from an error of DuckDB.
+// place returns the message and the line number of a DuckDB error.
 func place(err error) (message string, line int) {
 	message = err.Error()
 	if m := linePlace.FindStringSubmatch(message); m != nil {
@@ -498,7 +500,7 @@ func place(err error) (message string, line int) {
 	return message, line
 }
 
-// position is the place in the source of a piece, or of the nearest before it that has one.
+// position returns the source position of a piece, or of the nearest earlier one that has a position.
 func position(body pieces, at int) int {
 	for ; at >= 0; at-- {
 		if body[at].pos >= 0 {

@@ -12,20 +12,20 @@ type parser struct {
 	at         int
 	in         *selection        // that is being read
 	function   string            // that is being read
-	parameters map[string]string // its own, with their types
-	depth      int               // of the expression that is being read
-	pointer    bool              // the last query that was read is one of a table pointer
-	result     relation          // of the last query that was read
-	tables     *commonTable      // that are known
-	selections []*selection      // all, those inside of others later
+	parameters map[string]string // the function's parameters, with their types
+	depth      int               // nesting of the current expression
+	pointer    bool              // the last query is one of a table pointer
+	result     relation          // columns of the last query
+	tables     *commonTable      // the common tables in scope
+	selections []*selection      // all selections, outer ones first
 	references []*reference      // all
-	checks     []func()          // that wait until the statement is read
+	checks     []func()          // run once the statement is read
 	catalog    catalog
-	overlay    map[string]bool   // functions of our own
+	overlay    map[string]bool   // functions defined in overlay.sql
 	extract    map[string]string // the functions that extract arguments, by key
-	delegates  map[string]string // functions that stand for others
+	delegates  map[string]string // replacement functions, by name
 	virtual    map[string]bool   // virtual tables, which are views here
-	effects    []string          // PerfettoSQL that the statement asks to run
+	effects    []string          // PerfettoSQL statements to run in addition
 }
 
 func (p *parser) peek() token { return p.tokens[p.at] }
@@ -39,7 +39,7 @@ func (p *parser) next() token {
 	return t
 }
 
-// accept takes a keyword or operator if it is next.
+// accept consumes the next token if it is this keyword or operator.
 func (p *parser) accept(text string) bool {
 	if p.peek().is(text) {
 		p.at++
@@ -59,41 +59,41 @@ func (p *parser) expect(text string) {
 	}
 }
 
-// later runs a check when the statement is read.
+// later runs a check once the statement is read.
 func (p *parser) later(check func()) { p.checks = append(p.checks, check) }
 
-// fail ends the translation; translate recovers.
+// fail stops the translation; translate recovers.
 func (p *parser) fail(t token, format string, args ...any) { panic(failAt(t.pos, format, args...)) }
 
-// textSince is the source from a token on.
+// textSince returns the source text from a token up to the last one read.
 func (p *parser) textSince(from int) string {
 	first, last := p.tokens[from], p.tokens[p.at-1]
 	if last.end <= first.pos || last.end > len(p.source) {
-		return spell(p.tokens[from:p.at]) // a macro's tokens are from elsewhere
+		return spell(p.tokens[from:p.at]) // tokens of a macro are not from this source
 	}
 	return strings.TrimSpace(p.source[first.pos:last.end])
 }
 
-// parameter is the column that holds the argument of a function. It has the function's name, as the argument may be that
-// of another.
+// parameter returns the name of the column that holds a function's argument. It includes the function's name,
+// because the argument of one function may be that of another.
 func (p *parser) parameter(name string) string { return identifier(p.function + "$" + name) }
 
-// statement is a translated statement. Its body can be bound on its own; the words around it make it one to check, and
-// one to run. They are free of line ends.
+// statement is a translated statement. Its body can be bound on its own; the words in check or run around it
+// make it a statement to check or to run. They contain no line breaks.
 type statement struct {
 	body        pieces
 	check, run  [2]string
-	rows        bool     // it gives rows
-	effects     []string // PerfettoSQL to run as well
+	rows        bool     // it returns rows
+	effects     []string // PerfettoSQL to run in addition
 	macro       *macro
-	delegate    [2]string // a function, and the one that it stands for
+	delegate    [2]string // a function and its replacement
 	include     string    // module to run
 	includeName token
 	drop        string
-	changes     string // name of what it makes, changes or drops
+	changes     string // name of the object that it creates, changes or drops
 }
 
-// macro is a macro of PerfettoSQL: tokens that stand for others.
+// macro is a macro of PerfettoSQL: a list of tokens to insert.
 type macro struct {
 	name       string
 	parameters []string
@@ -184,15 +184,15 @@ func (p *parser) statement() *statement {
 	return nil
 }
 
-// changed parses the name of a table whose rows are changed.
+// changed parses the name of a table to change.
 func (p *parser) changed() *piece {
 	t := p.peek()
 	p.in.sources = []*source{{name: t.text, fields: p.tableNamed(t.text)}}
 	return p.name()
 }
 
-// sliceViews are views of the overlay that Trace Processor has in a module. The
-// module's take their place.
+// sliceViews are views of the overlay that Trace Processor defines in a module. The module's views replace
+// them.
 var sliceViews = map[string]bool{"thread_slice": true, "process_slice": true, "thread_or_process_slice": true}
 
 func (p *parser) create() *statement {
@@ -212,7 +212,7 @@ func (p *parser) create() *statement {
 			replace = "OR REPLACE "
 		}
 		return p.createTable(replace, strings.ToUpper(t.text), perfetto)
-	case t.is("INDEX"): // DuckDB finds rows without
+	case t.is("INDEX"): // DuckDB needs no index
 		for p.peek().kind != end {
 			p.next()
 		}
@@ -229,7 +229,7 @@ func (p *parser) create() *statement {
 	return nil
 }
 
-// around are the words around a body, to make it a statement.
+// around returns the words before and after a body that make it a statement.
 func around(before, after string) [2]string { return [2]string{before, after} }
 
 func (p *parser) createTable(replace, what string, perfetto bool) *statement {
@@ -241,7 +241,7 @@ func (p *parser) createTable(replace, what string, perfetto bool) *statement {
 	}
 	name := p.name().text
 	head := fmt.Sprintf("CREATE %s%s %s%s", replace, what, exists, name)
-	if p.accept("USING") { // how Perfetto stores it
+	if p.accept("USING") { // the storage, which matters only to Perfetto
 		p.name()
 	}
 	columns := ""
@@ -257,7 +257,7 @@ func (p *parser) createTable(replace, what string, perfetto bool) *statement {
 	return &statement{body: p.query(), run: around(head+" AS", ""), changes: name}
 }
 
-// columnTypes parses the columns of a table as SQLite or Perfetto declares them.
+// columnTypes parses a table's columns, as declared in SQLite or Perfetto.
 func (p *parser) columnTypes(perfetto bool) string {
 	p.expect("(")
 	var columns []string
@@ -300,7 +300,7 @@ func (p *parser) columnType() string {
 	return "VARIANT"
 }
 
-// skipTo skips tokens up to one of the operators that is not in parentheses.
+// skipTo skips tokens up to the first of stops outside parentheses.
 func (p *parser) skipTo(stops ...string) {
 	for depth := 0; p.peek().kind != end; p.next() {
 		t := p.peek()
@@ -317,7 +317,7 @@ func (p *parser) skipTo(stops ...string) {
 	}
 }
 
-// spanJoins are the kinds of span joins, and of which side the gaps count.
+// spanJoins are the kinds of span joins, with the sides whose gaps count.
 var spanJoins = map[string][2]bool{"span_join": {false, false}, "span_left_join": {false, true}, "span_outer_join": {true, true}}
 
 // createSpanJoin parses CREATE VIRTUAL TABLE name USING SPAN_JOIN(a PARTITIONED x, b PARTITIONED x).
@@ -358,8 +358,8 @@ func (p *parser) createSpanJoin() *statement {
 	return &statement{body: cat("FROM ", call), run: around("CREATE VIEW "+name.text+" AS", ""), changes: name.text}
 }
 
-// createFunction parses a function. Its arguments become columns of a row that the body can refer to, so that no column
-// of the body takes the place of one.
+// createFunction parses a function. Its arguments become columns of a row that the body refers to, so that no
+// column of the body hides an argument.
 func (p *parser) createFunction(string) *statement {
 	name := strings.Trim(p.name().text, `"`)
 	p.function, p.parameters = name, map[string]string{}
@@ -372,7 +372,7 @@ func (p *parser) createFunction(string) *statement {
 		parameters = append(parameters, argument)
 		kind := p.columnType()
 		p.parameters[parameter] = kind
-		for p.accept(".") { // any number of them
+		for p.accept(".") { // a variable number of arguments
 		}
 		arguments = append(arguments, argument+"::"+kind+" AS "+column)
 		nulls = append(nulls, "NULL::"+kind+" AS "+column)

@@ -10,7 +10,7 @@ type kind int
 const (
 	end      kind = iota
 	word          // an identifier or keyword
-	quoted        // an identifier in quotes, or what SQLite takes for text if there is no such column
+	quoted        // a quoted identifier, which SQLite takes as text if there is no such column
 	text          // 'text'
 	blob          // x'6162'
 	number        // 12, 1.5e3, 0x1f
@@ -21,11 +21,11 @@ const (
 // token is a word of SQL.
 type token struct {
 	kind kind
-	text string // as it stands in the source; of a quoted identifier or a text what it holds
+	text string // as in the source; for a quoted identifier or text, its content
 	pos  int    // byte offset in the source
 	end  int
 
-	spaced bool // space is before it
+	spaced bool // white space precedes it
 }
 
 // is reports whether the token is the keyword or operator.
@@ -33,7 +33,7 @@ func (t token) is(text string) bool {
 	return (t.kind == word || t.kind == operator) && strings.EqualFold(t.text, text)
 }
 
-// spell writes tokens as they stood in the source, with one space where there was any.
+// spell returns tokens as in the source, with single spaces.
 func spell(tokens []token) string {
 	var b strings.Builder
 	for i, t := range tokens {
@@ -52,7 +52,7 @@ func spell(tokens []token) string {
 	return b.String()
 }
 
-// Error is text that is not PerfettoSQL.
+// Error describes invalid PerfettoSQL.
 type Error struct {
 	Pos     int // byte offset in the source
 	Message string
@@ -64,7 +64,7 @@ func failAt(pos int, format string, args ...any) error {
 	return &Error{pos, fmt.Sprintf(format, args...)}
 }
 
-// tokenize cuts SQL into tokens; comments and space are left out. The last token is of kind end.
+// tokenize splits SQL into tokens, without comments and white space. The last token is of kind end.
 func tokenize(sql string) ([]token, error) {
 	var tokens []token
 	for i := 0; ; {
@@ -83,7 +83,7 @@ func tokenize(sql string) ([]token, error) {
 	}
 }
 
-// skipSpace returns where the next token begins.
+// skipSpace returns the start of the next token.
 func skipSpace(sql string, i int) int {
 	for i < len(sql) {
 		switch {
@@ -100,7 +100,7 @@ func skipSpace(sql string, i int) int {
 	return i
 }
 
-// lengthUntil is the length up to the end of the mark, or of all.
+// lengthUntil returns the length of s up to and including the mark, or all of it.
 func lengthUntil(s, mark string) int {
 	if n := strings.Index(s, mark); n >= 0 {
 		return n + len(mark)
@@ -108,7 +108,7 @@ func lengthUntil(s, mark string) int {
 	return len(s)
 }
 
-// operators of more than one character.
+// operators are the operators of more than one character.
 var operators = []string{"->>", "->", "||", "<<", ">>", "<=", ">=", "<>", "!=", "=="}
 
 // next reads the token at i.
@@ -149,7 +149,7 @@ func isWord(c byte) bool {
 	return c == '_' || c >= 0x80 || isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// run reads a token as far as its characters go.
+// run reads a token to its last matching character.
 func run(sql string, pos, from int, k kind, in func(byte) bool) token {
 	i := from
 	for i < len(sql) && in(sql[i]) {
@@ -166,12 +166,13 @@ func numberAt(sql string, pos int) token {
 	return token{kind: number, text: sql[pos:i], pos: pos, end: i}
 }
 
-// isExponentSign reports whether a number that starts at pos has the sign of its exponent at i.
+// isExponentSign reports whether the character at i is the sign of an exponent, in the number that
+// starts at pos.
 func isExponentSign(sql string, pos, i int) bool {
 	return (sql[i] == '+' || sql[i] == '-') && (sql[i-1]|0x20) == 'e' && !strings.HasPrefix(strings.ToLower(sql[pos:i]), "0x")
 }
 
-// delimited reads a token between quotes, which are doubled inside.
+// delimited reads a token between quotes. Quotes inside are doubled.
 func delimited(sql string, pos int, quote byte, k kind) (token, error) {
 	var b strings.Builder
 	for i := pos + 1; i < len(sql); i++ {
@@ -193,13 +194,13 @@ func delimited(sql string, pos int, quote byte, k kind) (token, error) {
 	return token{}, failAt(pos, "unterminated %s", what)
 }
 
-// Statement is one of several in a text.
+// Statement is one statement of a text.
 type Statement struct {
 	Text string // without the semicolon
 	Pos  int    // byte offset in the source
 }
 
-// Split cuts SQL, of Perfetto or of DuckDB, at its semicolons. Statements without a word are left out.
+// Split splits SQL, of Perfetto or DuckDB, at its semicolons. Empty statements are left out.
 func Split(sql string) ([]Statement, error) {
 	var statements []Statement
 	from := -1

@@ -1,6 +1,7 @@
--- compare_slices(a, b): two sets of slices, by name. a and b are tables, views or queries as text with name and dur, such as
--- 'FROM slice WHERE trace_id = ''t_1''', or of two times, threads or datasets. Of each: count, dur (ns, the sum), p50 and p95 of
--- dur, with the endings _a, _b and _diff, which is b less a. Unfinished slices (dur -1) are left out.
+-- compare_slices(a, b): compares two sets of slices by name. a and b are tables, views or queries, as text, with name
+-- and dur. They can be from two traces ('FROM slice WHERE trace_id = ''t_1'''), times, threads or datasets. Columns for
+-- each set: count, dur (ns, the sum), p50 and p95 of dur, with the suffixes _a, _b and _diff (b minus a). Unfinished
+-- slices (dur -1) are left out.
 CREATE OR REPLACE MACRO compare_slices(a, b) AS TABLE
 WITH
 _given_a AS (FROM query(_query(a))),
@@ -19,8 +20,9 @@ SELECT name, count_a, count_b, count_b - count_a AS count_diff, dur_a, dur_b, du
        p50_a, p50_b, p50_b - p50_a AS p50_diff, p95_a, p95_b, p95_b - p95_a AS p95_diff
 FROM _by_name;
 
--- compare_profiles(a, b, metric := NULL): two sets of samples, by stack. a and b are samples as flamegraph takes them: stack
--- (main;run;read), value_a and value_b, value_diff, which is b less a, and percent_a and percent_b of all samples of the set.
+-- compare_profiles(a, b, metric := NULL): compares two sets of samples by stack. a and b are samples as for flamegraph.
+-- Columns: stack (main;run;read), value_a and value_b, value_diff (b minus a), and percent_a and percent_b of all
+-- samples of the set.
 CREATE OR REPLACE MACRO compare_profiles(a, b, metric := NULL) AS TABLE
 WITH
 _given_a AS (FROM query(_query(a))),

@@ -11,8 +11,8 @@ CREATE OR REPLACE MACRO counter_intervals(source) AS TABLE
 WITH _counters AS (FROM query(_query(source)))
 FROM _counter_intervals('_counters');
 
--- counter_leading_intervals(source): counter_intervals, leaving out the values within a run of equal ones: the first two
--- stay, and the last before a change. Source: Trace Processor's counter_leading_intervals.
+-- counter_leading_intervals(source): counter_intervals without the values inside a run of equal ones: the first two
+-- stay, and so does the last one before a change. Source: Trace Processor's counter_leading_intervals.
 CREATE OR REPLACE MACRO counter_leading_intervals(source) AS TABLE
 WITH _counters AS (
     SELECT * EXCLUDE (_previous)

@@ -1,12 +1,13 @@
--- _running is when threads ran on CPUs, the idle threads left out. Who still ran at the end runs to the end.
+-- _running has the times that threads ran on CPUs, without the idle threads. Threads that are still running at the end
+-- run until the end of the trace.
 CREATE OR REPLACE VIEW _running AS
 SELECT s.ts, _lasting(s.ts, s.dur /*!, s.trace_id */) AS dur, s.cpu, s.ucpu, s.utid /*!, s.trace_id */
 FROM sched_slice AS s
 JOIN thread AS t ON t.utid = s.utid /*! AND t.trace_id = s.trace_id */
 WHERE NOT t.is_idle;
 
--- cpu_time_per_thread: runtime (ns) that each thread was on a CPU, how often (runs), and percent of the runtime of all threads.
--- The idle threads are left out. From sched_slice, so only of traces with scheduling.
+-- cpu_time_per_thread: the runtime (ns) of each thread on CPUs, its number of runs, and percent of the runtime of all
+-- threads. Idle threads are left out. Computed from sched_slice, so only for traces with scheduling events.
 CREATE OR REPLACE VIEW cpu_time_per_thread AS
 SELECT t.utid, t.tid, t.name AS thread_name, p.upid, p.pid, p.name AS process_name, r.runtime, r.runs,
        100 * r.runtime / nullif(sum(r.runtime) OVER (/*! PARTITION BY r.trace_id */), 0) AS percent /*!, r.trace_id */
@@ -14,13 +15,13 @@ FROM (SELECT utid, sum(dur)::BIGINT AS runtime, count(*) AS runs /*!, trace_id *
 JOIN thread AS t ON t.utid = r.utid /*! AND t.trace_id = r.trace_id */
 LEFT JOIN process AS p ON p.upid = t.upid /*! AND p.trace_id = r.trace_id */;
 
--- cpu_time_per_process: cpu_time_per_thread, summed for each process, with the number of its threads that ran. Threads whose
--- process is not known are the row without upid.
+-- cpu_time_per_process: cpu_time_per_thread summed by process, with the number of threads that ran. Threads of unknown
+-- processes are in the row without upid.
 CREATE OR REPLACE VIEW cpu_time_per_process AS
 SELECT upid, pid, process_name, sum(runtime)::BIGINT AS runtime, count(*) AS threads, sum(percent) AS percent /*!, trace_id */
 FROM cpu_time_per_thread GROUP BY upid, pid, process_name /*!, trace_id */;
 
--- cpu_frequency_counters: the times in which a CPU had one frequency: ts, dur (ns), freq (kHz), ucpu and cpu.
+-- cpu_frequency_counters: the intervals in which a CPU had one frequency: ts, dur (ns), freq (kHz), ucpu and cpu.
 -- Source: Trace Processor's linux.cpu.frequency.
 CREATE OR REPLACE VIEW cpu_frequency_counters AS
 SELECT f.id, f.track_id, f.ts, f.dur, f.value::BIGINT AS freq, c.ucpu, k.cpu /*!, f.trace_id */
@@ -30,7 +31,7 @@ FROM counter_leading_intervals(
 JOIN cpu_counter_track AS k ON k.id = f.track_id /*! AND k.trace_id = f.trace_id */
 JOIN cpu AS c ON c.cpu = k.cpu AND c.machine_id IS NOT DISTINCT FROM k.machine_id /*! AND c.trace_id = f.trace_id */;
 
--- cpu_time_per_frequency: runtime (ns) that threads ran on each CPU at each frequency (freq, kHz), the idle threads left out,
+-- cpu_time_per_frequency: runtime (ns) of threads on each CPU at each frequency (freq, kHz), without the idle threads,
 -- and percent of the CPU's runtime at known frequencies.
 CREATE OR REPLACE VIEW cpu_time_per_frequency AS
 WITH
@@ -41,8 +42,9 @@ SELECT ucpu, cpu, freq, sum(dur)::BIGINT AS runtime,
 FROM _span_join('_ran', '_frequency', 'sched_slice', 'cpu_frequency_counters', 'ucpu', false, false)
 GROUP BY ucpu, cpu, freq /*!, trace_id */;
 
--- sched_time_in_state_for_thread: time_in_state (ns) of each thread and state of thread_state, total_runtime of all its states,
--- and percentage_in_state. The last state lasts to the end of the trace. Source: Trace Processor's sched.time_in_state.
+-- sched_time_in_state_for_thread: time_in_state (ns) for each thread and state in thread_state, total_runtime of all
+-- the thread's states, and percentage_in_state. The last state lasts until the end of the trace. Source: Trace
+-- Processor's sched.time_in_state.
 CREATE OR REPLACE VIEW sched_time_in_state_for_thread AS
 SELECT utid, sum(time_in_state) OVER _thread::BIGINT AS total_runtime, state, time_in_state,
        100 * time_in_state / nullif(sum(time_in_state) OVER _thread, 0) AS percentage_in_state /*!, trace_id */
@@ -50,9 +52,9 @@ FROM (SELECT utid, state, sum(_lasting(ts, dur /*!, trace_id */))::BIGINT AS tim
       FROM thread_state GROUP BY utid, state /*!, trace_id */)
 WINDOW _thread AS (PARTITION BY utid /*!, trace_id */);
 
--- sched_time_in_state_for_thread_in_interval(ts, dur, utid): where a thread spent the time from ts to ts + dur, as that of a
--- slice that took too long: dur (ns) in each state, with io_wait and blocked_function of uninterruptible sleep.
--- Source: Trace Processor's sched.time_in_state.
+-- sched_time_in_state_for_thread_in_interval(ts, dur, utid): how a thread spent the time from ts to ts + dur, for
+-- example during a slice that took too long: dur (ns) in each state, with io_wait and blocked_function for
+-- uninterruptible sleep. Source: Trace Processor's sched.time_in_state.
 CREATE OR REPLACE MACRO sched_time_in_state_for_thread_in_interval(ts, dur, utid /*!, trace_id */) AS TABLE
 SELECT _s.state, _s.io_wait, _s.blocked_function,
        sum(least(_s.ts + _lasting(_s.ts, _s.dur /*!, _s.trace_id */), _from + _for) - greatest(_s.ts, _from))::BIGINT AS dur

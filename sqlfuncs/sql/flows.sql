@@ -1,5 +1,5 @@
--- following_flow(id): the flows that start at a slice, at a slice inside it, or at a slice they lead to, and so on;
--- each once. Source: Trace Processor's following_flow.
+-- following_flow(id): the flows that start at a slice, at a slice inside it, or at a slice that they lead to, and so
+-- on, each once. Source: Trace Processor's following_flow.
 CREATE OR REPLACE MACRO following_flow(id /*!, trace_id */) AS TABLE
 WITH RECURSIVE _reached AS (
     SELECT id AS _id /*!, trace_id AS _trace */
@@ -12,8 +12,8 @@ WITH RECURSIVE _reached AS (
         ON _next._from = _reached._id /*! AND _next.trace_id = _reached._trace */)
 SELECT _f.* FROM _reached JOIN flow AS _f ON _f.slice_out = _reached._id /*! AND _f.trace_id = _reached._trace */;
 
--- preceding_flow(id): the flows that end at a slice, at a slice around it, or at a slice they come from, and so on;
--- each once. Source: Trace Processor's preceding_flow.
+-- preceding_flow(id): the flows that end at a slice, at a slice around it, or at a slice that they come from, and so
+-- on, each once. Source: Trace Processor's preceding_flow.
 CREATE OR REPLACE MACRO preceding_flow(id /*!, trace_id */) AS TABLE
 WITH RECURSIVE _reached AS (
     SELECT id AS _id /*!, trace_id AS _trace */
@@ -26,9 +26,9 @@ WITH RECURSIVE _reached AS (
         ON _next._from = _reached._id /*! AND _next.trace_id = _reached._trace */)
 SELECT _f.* FROM _reached JOIN flow AS _f ON _f.slice_in = _reached._id /*! AND _f.trace_id = _reached._trace */;
 
--- directly_connected_flow(id): the flows that can be followed forward from a slice, and those that can be followed back
--- from it, without looking inside or around slices; each once. Source: Trace Processor's directly_connected_flow, which
--- gives a flow of a cycle twice.
+-- directly_connected_flow(id): the flows that can be followed forward from a slice, and those that can be followed
+-- backward, without looking inside or around slices, each once. Source: Trace Processor's directly_connected_flow,
+-- which returns a flow in a cycle twice.
 CREATE OR REPLACE MACRO directly_connected_flow(id /*!, trace_id */) AS TABLE
 WITH RECURSIVE
 _step AS (

@@ -1,7 +1,7 @@
--- frame_timeline: each frame as it was to be and as it was, of Android's FrameTimeline: the tokens, process and layer;
--- expected_ts and expected_dur, ts and dur as they were, and overrun, by how much the frame ended too late (all in ns); whether
--- it was janky (jank_type: None, or the reasons) and how badly, and how it was presented. A frame without surface_frame_token
--- is one of the display, by SurfaceFlinger. Without a valid prediction expected_ts is NULL.
+-- frame_timeline: each frame of Android's FrameTimeline, expected and actual: its tokens, process and layer;
+-- expected_ts and expected_dur, the actual ts and dur, and overrun, how much too late the frame ended (all in ns);
+-- whether it was janky (jank_type: None, or the reasons) and how badly; and how it was presented. A frame without
+-- surface_frame_token is a display frame, by SurfaceFlinger. Without a valid prediction expected_ts is NULL.
 CREATE OR REPLACE VIEW frame_timeline AS
 SELECT a.id, a.display_frame_token, a.surface_frame_token, a.upid, p.name AS process_name, a.layer_name,
        e.ts AS expected_ts, _lasting(e.ts, e.dur /*!, e.trace_id */) AS expected_dur,

@@ -1,6 +1,6 @@
--- _ftrace_format is how to_ftrace writes the events whose arguments it does not simply list: a row for each argument, with
--- the text before and after it. {key} is an argument, {key:style} one in a style of _ftrace_value. What the event lacks is
--- left out, with the text before it.
+-- _ftrace_format has the formats of events for which to_ftrace does more than list the arguments: one row per argument,
+-- with the text before and after it. {key} is an argument, {key:style} an argument in a style of _ftrace_value. Missing
+-- arguments are left out, with the text before them.
 CREATE OR REPLACE TABLE _ftrace_format AS
 SELECT event, position, part.before, part.key, part.style, part.after
 FROM (SELECT event, generate_subscripts(parts, 1) AS position,
@@ -45,8 +45,8 @@ FROM (SELECT event, generate_subscripts(parts, 1) AS position,
     ('i2c_reply', ' i2c-{adapter_nr} #{msg_nr} a={addr:hex3} f={flags:hex4} l={len}{buf:bytes}'),
     ('i2c_result', ' i2c-{adapter_nr} n={nr_msgs} ret={ret}')) AS formats(event, format)));
 
--- _gfp_flags is the names of the page allocator's flags, by kernel (4.14 is 4014), in the order in which they are taken from
--- a value. Source: Trace Processor, whose table of them this follows.
+-- _gfp_flags returns the names of the page allocator's flags, by kernel version (4.14 is 4014), in the order in which
+-- they are removed from a value. Source: Trace Processor's table of these flags.
 CREATE OR REPLACE MACRO _gfp_flags(kernel) AS list_transform(CASE
     WHEN kernel >= 4014 THEN [
         '4342ca GFP_TRANSHUGE', '342ca GFP_TRANSHUGE_LIGHT', '14200ca GFP_HIGHUSER_MOVABLE', '14200c2 GFP_HIGHUSER',
@@ -81,7 +81,7 @@ CREATE OR REPLACE MACRO _gfp_flags(kernel) AS list_transform(CASE
     END,
     lambda flag: struct_pack(rest := ('0x' || split_part(flag, ' ', 1))::BIGINT, text := split_part(flag, ' ', 2)));
 
--- _gfp_text is a value of gfp_flags by name: GFP_KERNEL|GFP_ZERO|0x80.
+-- _gfp_text returns a value of gfp_flags as names: GFP_KERNEL|GFP_ZERO|0x80.
 CREATE OR REPLACE MACRO _gfp_text(value, kernel) AS
     CASE WHEN value = 0 THEN 'GFP_NOWAIT' ELSE list_reduce(
         list_prepend(struct_pack(rest := value, text := ''),
@@ -93,7 +93,8 @@ CREATE OR REPLACE MACRO _gfp_text(value, kernel) AS
             THEN struct_pack(rest := done.rest - flag.rest, text := done.text || '|' || flag.text)
             ELSE done END).text[2:] END;
 
--- _task_state is prev_state of sched_switch in letters (S|D), by the kernel's layout of its bits (4.14 is 4014).
+-- _task_state returns prev_state of sched_switch as letters (S|D). The layout of the bits depends on the kernel version
+-- (4.14 is 4014).
 CREATE OR REPLACE MACRO _task_state(raw, kernel) AS
     CASE WHEN kernel >= 4014 AND raw & 65024 <> 0 THEN '?'
          WHEN raw & CASE WHEN kernel >= 4014 THEN 255 ELSE 2047 END = 0
@@ -104,7 +105,7 @@ CREATE OR REPLACE MACRO _task_state(raw, kernel) AS
              list_filter(range(CASE WHEN kernel >= 4014 THEN 8 ELSE 11 END), lambda bit: raw & (1 << bit) <> 0),
              lambda bit: (CASE WHEN kernel >= 4014 THEN 'SDTtXZPI' ELSE 'SDTtXZxKWPN' END)[bit + 1]), '|') END;
 
--- _ftrace_value is an argument's value as ftrace's text form has it, style being '' if it is no special one.
+-- _ftrace_value returns an argument's value as ftrace prints it. style is '' if the argument has no special one.
 CREATE OR REPLACE MACRO _ftrace_value(key, int_value, string_value, real_value, value_type, style, kernel) AS CASE
     WHEN style = '' AND key <> 'gfp_flags' THEN coalesce(
         string_value,
@@ -134,11 +135,11 @@ CREATE OR REPLACE MACRO _ftrace_value(key, int_value, string_value, real_value, 
     WHEN style = 'bytes' THEN ' [' || array_to_string(regexp_extract_all(lower(hex(string_value)), '..'), '-') || ']'
     ELSE string_value END END;
 
--- to_ftrace(id): an event of ftrace_event as a line of ftrace's text form, as systrace and trace-cmd show it:
+-- to_ftrace(id): an event of ftrace_event as a line of ftrace's text format, as systrace and trace-cmd show it:
 -- "            name-12    (   10) [003] .... 1.000002: sched_wakeup: comm=x pid=7 prio=120 target_cpu=003".
 -- Source: Trace Processor's to_ftrace.
 CREATE OR REPLACE MACRO to_ftrace(id /*!, trace_id */) AS (
-    -- A list that is sorted takes a third of the time that string_agg with an order does.
+    -- Sorting a list takes a third of the time of string_agg with ORDER BY.
     SELECT any_value(_head) || coalesce(array_to_string(list_transform(
         list_sort(list(struct_pack(at := _at, text := _text)) FILTER (_text IS NOT NULL)), lambda part: part.text), ''), '')
     FROM (

@@ -12,8 +12,7 @@ WITH RECURSIVE _up AS (
     WHERE _s.parent_id IS NOT NULL)
 SELECT _s.* FROM _up JOIN slice AS _s ON _s.id = _up._id /*! AND _s.trace_id = _up._trace */;
 
--- descendant_slice(id): the slices inside a slice, of any depth.
--- Source: Trace Processor's descendant_slice.
+-- descendant_slice(id): the slices inside a slice, at any depth. Source: Trace Processor's descendant_slice.
 CREATE OR REPLACE MACRO descendant_slice(id /*!, trace_id */) AS TABLE
 WITH RECURSIVE _down AS (
     SELECT _s.id AS _id /*!, _s.trace_id AS _trace */
@@ -38,8 +37,8 @@ FROM (SELECT stack_id AS _stack /*!, trace_id AS _trace */) AS _of
 JOIN slice AS _s ON _s.stack_id = _of._stack /*! AND _s.trace_id = _of._trace */
 CROSS JOIN LATERAL (FROM descendant_slice(_s.id /*!, _s.trace_id */)) AS _d;
 
--- slice_is_ancestor(ancestor_id, descendant_id): whether one slice's time holds the other's, on the same track and at a
--- lesser depth; NULL if there is no such slice. Source: Trace Processor's slice_is_ancestor.
+-- slice_is_ancestor(ancestor_id, descendant_id): whether one slice's time contains the other's, on the same track and
+-- at a lower depth; NULL if either slice does not exist. Source: Trace Processor's slice_is_ancestor.
 CREATE OR REPLACE MACRO slice_is_ancestor(ancestor_id, descendant_id /*!, trace_id */) AS (
     SELECT any_value(_a.track_id = _d.track_id AND _a.depth < _d.depth AND _a.ts <= _d.ts
                      AND (_a.dur = -1 OR _a.ts + _a.dur >= _d.ts + _d.dur))
@@ -47,15 +46,15 @@ CREATE OR REPLACE MACRO slice_is_ancestor(ancestor_id, descendant_id /*!, trace_
     JOIN slice AS _a ON _a.id = _of._ancestor /*! AND _a.trace_id = _of._trace */
     JOIN slice AS _d ON _d.id = _of._descendant /*! AND _d.trace_id = _of._trace */);
 
--- flat_slice: what each track is at, at each time: the deepest slice there. slice_id, ts and dur (ns) of the piece,
--- track_id, depth, category, name. An unfinished slice lasts to the end of the trace; one without duration has no piece.
--- Source: Trace Processor's flattened slices.
+-- flat_slice: the deepest slice of each track at each time: slice_id, ts and dur (ns) of the piece, track_id, depth,
+-- category, name. An unfinished slice lasts until the end of the trace; a slice without duration has no piece. Source:
+-- Trace Processor's flattened slices.
 CREATE OR REPLACE VIEW flat_slice AS
 WITH
 lasting AS (
     SELECT *, ts + _lasting(ts, dur /*!, trace_id */) AS ts_end
     FROM slice WHERE dur <> 0),
--- A slice is left for each child, and come back to where that ends; its pieces lie between.
+-- A slice is left for each child and resumed where the child ends; its pieces are in between.
 turn AS (
     SELECT id, ts AS from_ts, NULL AS to_ts /*!, trace_id */ FROM lasting
     UNION ALL
@@ -69,9 +68,8 @@ SELECT s.id AS slice_id, from_ts AS ts, coalesce(to_ts, s.ts_end) - from_ts AS d
 FROM piece JOIN lasting AS s ON s.id = piece.id /*! AND s.trace_id = piece.trace_id */
 WHERE from_ts < coalesce(to_ts, s.ts_end);
 
--- slice_self_dur: self_dur (ns) is a slice's dur without that of its children: the sum of its pieces in flat_slice. So an
--- unfinished slice lasts to the end of the trace. Source: Trace Processor's
--- slices.self_dur.
+-- slice_self_dur: self_dur (ns) is a slice's dur without that of its children: the sum of its pieces in flat_slice,
+-- where an unfinished slice lasts until the end of the trace. Source: Trace Processor's slices.self_dur.
 CREATE OR REPLACE VIEW slice_self_dur AS
 SELECT slice.id, coalesce(own.dur, 0) AS self_dur /*!, trace_id */
 FROM slice

@@ -1,30 +1,31 @@
--- _query is a table, a view or a query given as text, as the text of a query. A macro that reads such a source reads it
--- itself, by query(_query(source)), and not by way of another: DuckDB 2 refuses a table macro in what the same macro reads.
+-- _query turns a table, view or query, given as text, into the text of a query. A macro must read such a source itself,
+-- by query(_query(source)), not through another macro: DuckDB 2 rejects a table macro inside the input of the same
+-- macro.
 CREATE OR REPLACE MACRO _query(source) AS
     CASE WHEN regexp_matches(source, '^\s*(\(|(select|from|with|values)\s)', 'i') THEN source ELSE 'FROM ' || source END;
 
--- relation(source): the rows of a table, a view or a query given as text: relation('sched'), relation('FROM sched').
+-- relation(source): the rows of a table, view or query given as text: relation('sched'), relation('FROM sched').
 CREATE OR REPLACE MACRO relation(source) AS TABLE
 FROM query(_query(source));
 
--- _span_named says whether a column is named by the partition of a span join or of an intersection.
+-- _span_named reports whether a column is named in the partition of a span join or an intersection.
 CREATE OR REPLACE MACRO _span_named(name, partition) AS
     coalesce(list_contains(regexp_split_to_array(lower(partition), '\s*,\s*'), lower(name)), false);
 
--- _span_key says whether a column takes part in the partition.
+-- _span_key reports whether a column is part of the partition.
 CREATE OR REPLACE MACRO _span_key(name, partition) AS
     name IN ('_span_all' /*!, 'trace_id' */) OR _span_named(name, partition);
 
--- _span_side is one side of a span join, with a dur column even where the source has none.
+-- _span_side returns one side of a span join. It always has a dur column, even if the source has none.
 CREATE OR REPLACE MACRO _span_side(source) AS TABLE
 SELECT * REPLACE (ts::BIGINT AS ts, coalesce(dur, 0)::BIGINT AS dur)
 FROM (SELECT *, 1 AS _span_all FROM query_table(source)
       UNION ALL BY NAME
       SELECT 0::BIGINT AS dur WHERE false);
 
--- _span_tiles is a side cut into tiles [_span_ts, _span_end) of each partition's time: its spans and, where they
--- count, the gaps before, between and after them. _span_stop is ts + dur, for an unfinished span less than _span_end.
--- _span_rest marks a gap that starts where a span without duration is.
+-- _span_tiles divides each partition's time on a side into tiles [_span_ts, _span_end): its spans and, if gaps count,
+-- the gaps before, between and after them. _span_stop is ts + dur, which is less than _span_end for an unfinished span.
+-- _span_rest marks a gap that starts at a span without duration.
 CREATE OR REPLACE MACRO _span_tiles(source, side, parts, partition, gaps) AS TABLE
 WITH
 _span_placed AS (
@@ -51,8 +52,8 @@ SELECT _span_part, _span_from AS _span_ts, _span_to AS _span_stop, _span_to AS _
 FROM _span_gaps
 WHERE gaps AND _span_from < _span_to;
 
--- _span_join is what the three span joins share: side_a and side_b are names of the rows of a and b, gaps_a and gaps_b say
--- which side's gaps count.
+-- _span_join is the common part of the three span joins. side_a and side_b name the rows of a and b; gaps_a and gaps_b
+-- say whether a side's gaps count.
 --
 -- 1. Each partition gets a number. A side without the partition column takes part in every partition.
 -- 2. Each side is cut into tiles. Spans without duration are points, all other tiles intervals.
@@ -68,7 +69,7 @@ _span_parts AS MATERIALIZED (
           FROM (SELECT COLUMNS(lambda c: _span_key(c, partition)) FROM _span_side_a
                 UNION ALL BY NAME
                 SELECT COLUMNS(lambda c: _span_key(c, partition)) FROM _span_side_b)
-          -- That there is no such column is an error.
+          -- Raises an error if there is no such column.
           WHERE COLUMNS(lambda c: partition IS NULL OR _span_named(c, partition)) IS NOT NULL)),
 _span_a AS (FROM _span_tiles(a, '_span_side_a', '_span_parts', partition, gaps_a)),
 _span_b AS (
@@ -100,30 +101,30 @@ SELECT greatest(_span_ts, _span_ts_b) AS ts, least(_span_stop, _span_stop_b) - g
 FROM _span_pairs JOIN _span_parts USING (_span_part)
 WHERE _span_real OR _span_real_b;
 
--- span_join(a, b, partition): where spans of a and of b overlap, ts and dur (ns) of the overlap, the partition, and the
+-- span_join(a, b, partition): the overlaps of spans of a and b: ts and dur (ns) of the overlap, the partition, and the
 -- other columns of both. a and b are tables, views or queries, as text. A side is partitioned if it has the column
--- partition (NULL: no partition); rows without a partition take no part. The spans of one partition of one side must
--- not overlap. A side without dur, and a span that is unfinished or has no duration, meets what there is at its ts.
--- To join a span join with a third side, name it by WITH: in DuckDB 2 a macro cannot stand in the text that it is given.
--- Source: Trace Processor's SPAN_JOIN.
+-- partition (NULL: no partition); rows whose partition is NULL are ignored. Within a partition, the spans of a side
+-- must not overlap. A span that is unfinished, or has no duration or no dur column, matches what exists at its ts. To
+-- join a span join with a third side, give it a name in WITH: DuckDB 2 does not accept a macro inside its own text
+-- argument. Source: Trace Processor's SPAN_JOIN.
 CREATE OR REPLACE MACRO span_join(a, b, partition) AS TABLE
 WITH _span_source_a AS (FROM query(_query(a))), _span_source_b AS (FROM query(_query(b)))
 FROM _span_join('_span_source_a', '_span_source_b', a, b, partition, false, false);
 
--- span_left_join(a, b, partition): span_join, and the times of a's spans where b has none, with NULL for b's columns.
+-- span_left_join(a, b, partition): span_join, plus the times of a's spans where b has none, with NULL in b's columns.
 CREATE OR REPLACE MACRO span_left_join(a, b, partition) AS TABLE
 WITH _span_source_a AS (FROM query(_query(a))), _span_source_b AS (FROM query(_query(b)))
 FROM _span_join('_span_source_a', '_span_source_b', a, b, partition, false, true);
 
--- span_outer_join(a, b, partition): span_left_join, and the times of b's spans where a has none. Where only one side is
--- partitioned, the other's spans appear in each of its partitions, so in none if it is empty.
+-- span_outer_join(a, b, partition): span_left_join, plus the times of b's spans where a has none. If only one side is
+-- partitioned, the other side's spans appear in each of its partitions, so in none if it is empty.
 CREATE OR REPLACE MACRO span_outer_join(a, b, partition) AS TABLE
 WITH _span_source_a AS (FROM query(_query(a))), _span_source_b AS (FROM query(_query(b)))
 FROM _span_join('_span_source_a', '_span_source_b', a, b, partition, true, true);
 
--- _interval_starts pairs each interval of a side with those of another that start within it; strictly if they must start
--- later. The others are numbered by start, so those within are a range of numbers, of which two ASOF joins find the ends:
--- _upto is how many start no later.
+-- _interval_starts pairs each interval of a side with the others that start within it, or strictly later than its start
+-- if strictly is set. The others are numbered by start, so those within are a range of numbers, whose ends two ASOF
+-- joins find. _upto is the number of intervals that start no later.
 CREATE OR REPLACE MACRO _interval_starts(side, others, strictly) AS TABLE
 WITH
 _numbered AS MATERIALIZED (
@@ -138,22 +139,22 @@ SELECT _in._row, _numbered._row AS _other
 FROM (SELECT _row, unnest(range(_first, _last + 1)) AS _number FROM _ranged) AS _in
 JOIN _numbered USING (_number);
 
--- _interval_reach is how far an interval goes: one without duration is at its ts.
+-- _interval_reach returns the length of an interval; one without duration counts as 1 ns at its ts.
 CREATE OR REPLACE MACRO _interval_reach(ts, dur) AS
     CASE WHEN dur >= 0 THEN greatest(dur, 1)
          ELSE error(format('interval intersection: the interval at {} has no end', ts)) END;
 
--- _interval_side is one side of an intersection. That it lacks the partition is an error.
+-- _interval_side returns one side of an intersection. It raises an error if the partition column is missing.
 CREATE OR REPLACE MACRO _interval_side(source, partition) AS TABLE
 SELECT * REPLACE (coalesce(dur, 0) AS dur), 1 AS _span_all FROM query_table(source)
 WHERE COLUMNS(lambda c: partition IS NULL OR _span_named(c, partition)) IS NULL OR true;
 
--- interval_intersect(a, b, partition): every pair of an interval of a and one of b that share time, in the same
--- partition: ts and dur (ns) of the shared time, the partition, id_0 and id_1. Unlike in a span join the intervals of one
--- side may overlap. a and b are tables, views or queries as text, with id, ts and dur; partition is NULL, a column of both,
--- or several as 'cpu, utid'. An interval without duration shares time with what there is at its ts; NULL is a partition like
--- any other. An id can be of any type, so that the result, with a list of its ids as id, can be intersected again.
--- Source: Trace Processor's interval_intersect.
+-- interval_intersect(a, b, partition): all pairs of an interval of a and one of b that share time within a partition:
+-- ts and dur (ns) of the shared time, the partition, id_0 and id_1. Unlike in a span join, the intervals of a side may
+-- overlap. a and b are tables, views or queries, as text, with id, ts and dur. partition is NULL, a column of both, or
+-- several as 'cpu, utid'. An interval without duration shares time with what exists at its ts. NULL is a partition like
+-- any other. An id can be of any type, so the result can be intersected again, with a list of its ids as id. Source:
+-- Trace Processor's interval_intersect.
 CREATE OR REPLACE MACRO interval_intersect(a, b, partition) AS TABLE
 WITH
 _given_a AS (FROM query(_query(a))),
@@ -168,7 +169,7 @@ _interval_a AS MATERIALIZED (
 _interval_b AS MATERIALIZED (
     SELECT *, row_number() OVER () AS _row, row(*COLUMNS(lambda c: _span_key(c, partition))) AS _key FROM _source_b),
 _interval_parts AS MATERIALIZED (SELECT _key, row_number() OVER () AS _part FROM _interval_a GROUP BY _key),
--- _from and _to put the partitions one after the other.
+-- _from and _to place the partitions one after the other.
 _placed_a AS (
     SELECT _row, _part * 18446744073709551616::HUGEINT + ts AS _from, _from + _interval_reach(ts, dur) AS _to
     FROM _interval_a JOIN _interval_parts USING (_key)),

@@ -1,4 +1,5 @@
--- _frame_function is the functions of each frame: itself and, with a higher symbol_id first, those inlined into it.
+-- _frame_function has the functions of each frame: the function itself and those inlined into it, whose symbol_ids are
+-- lower.
 CREATE OR REPLACE VIEW _frame_function AS
 SELECT f.id AS frame_id, coalesce(s.name, f.deobfuscated_name, f.name, 'unknown') AS name, m.name AS mapping_name,
        s.source_file, s.line_number, coalesce(s.inlined, false) AS inlined, s.id AS symbol_id /*!, f.trace_id */
@@ -6,8 +7,8 @@ FROM stack_profile_frame AS f
 LEFT JOIN stack_profile_symbol AS s ON s.symbol_set_id = f.symbol_set_id /*! AND s.trace_id = f.trace_id */
 LEFT JOIN stack_profile_mapping AS m ON m.id = f.mapping /*! AND m.trace_id = f.trace_id */;
 
--- callstack_frames(callsite_id): the functions of a callstack, of which position counts from the root: position,
--- callsite_id, name, mapping_name, source_file, line_number, inlined.
+-- callstack_frames(callsite_id): the functions of a callstack: position (from the root), callsite_id, name,
+-- mapping_name, source_file, line_number, inlined.
 CREATE OR REPLACE MACRO callstack_frames(callsite_id /*!, trace_id */) AS TABLE
 WITH RECURSIVE _up AS (
     SELECT callsite_id AS _id /*!, trace_id AS _trace */
@@ -29,8 +30,9 @@ CREATE OR REPLACE MACRO callstack(callsite_id /*!, trace_id */) AS (
 CREATE OR REPLACE MACRO callstack_list(callsite_id /*!, trace_id */) AS (
     SELECT list(name ORDER BY position) FROM callstack_frames(callsite_id /*!, trace_id */));
 
--- _profile_samples is what flamegraph and its kin count: callsite_id and value of the samples in source, of aggregate_sample
--- only those of the profile and the metric. That several are left is an error, as their sum means nothing.
+-- _profile_samples returns the samples counted by flamegraph and similar macros: callsite_id and value of the samples
+-- in source. Of aggregate_sample, only the given profile and metric count. Raises an error if several are left, because
+-- their sum means nothing.
 CREATE OR REPLACE MACRO _profile_samples(source, profile, metric) AS TABLE
 WITH
 _counted AS (
@@ -54,11 +56,12 @@ _checked AS (
           FROM (SELECT DISTINCT _scope, _metric /*!, trace_id */ FROM _chosen)))
 SELECT callsite_id, value /*!, trace_id */ FROM _chosen WHERE (SELECT _sound FROM _checked);
 
--- flamegraph(samples, profile := NULL, metric := NULL): the callsites under samples, a table, view or query as text (such as
--- 'perf_sample') with callsite_id and, if samples weigh other than 1, value: id, parent_id and depth of the callsite, its
--- name (with what is inlined into it, from the outermost: f;g) and mapping_name, self_value of the samples right there, and
--- cumulative_value of those there and below, in the unit of value. Where aggregate_sample has several profiles (scope of
--- aggregate_profile) or metrics (sample_type_type), name one: flamegraph('aggregate_sample', metric := 'alloc_space').
+-- flamegraph(samples, profile := NULL, metric := NULL): the callsites of samples, which is a table, view or query, as
+-- text (such as 'perf_sample'), with callsite_id and, unless each sample counts as 1, value. Columns: id, parent_id and
+-- depth of the callsite, its name (with the functions inlined into it, from the outermost: f;g) and mapping_name,
+-- self_value of the samples at the callsite itself, and cumulative_value, which includes those below it, in the unit of
+-- value. If aggregate_sample has several profiles (scope of aggregate_profile) or metrics (sample_type_type), name one:
+-- flamegraph('aggregate_sample', metric := 'alloc_space').
 CREATE OR REPLACE MACRO flamegraph(samples, profile := NULL, metric := NULL) AS TABLE
 WITH RECURSIVE
 _given AS (FROM query(_query(samples))),
@@ -83,9 +86,10 @@ FROM _total
 JOIN stack_profile_callsite AS _c ON _c.id = _total._id /*! AND _c.trace_id = _total._trace */
 JOIN _name ON _name.frame_id = _c.frame_id /*! AND _name.trace_id = _total._trace */;
 
--- profile_top(samples, profile := NULL, metric := NULL): the functions of samples, which are given as to flamegraph, with the
--- numbers of pprof -top: name, self_value (flat) of the samples right there, cumulative_value of those there and below, each
--- sample once, and both as self_percent and cumulative_percent of all samples, those without a stack included.
+-- profile_top(samples, profile := NULL, metric := NULL): the functions of samples, given as for flamegraph, with the
+-- numbers of pprof -top: name, self_value (flat) of the samples in the function itself, cumulative_value, which
+-- includes those below it and counts each sample once, and both as self_percent and cumulative_percent of all samples,
+-- including those without a stack.
 CREATE OR REPLACE MACRO profile_top(samples, profile := NULL, metric := NULL) AS TABLE
 WITH RECURSIVE
 _given AS (FROM query(_query(samples))),
@@ -117,8 +121,8 @@ SELECT name, self_value, 100 * self_value / nullif(_all, 0) AS self_percent, cum
        100 * cumulative_value / nullif(_all, 0) AS cumulative_percent /*!, trace_id */
 FROM _top;
 
--- _stack_value is what a flame graph can be of: values at call stacks, each of a scope, which is a profile's file, a profiler
--- or a heap, and of a metric, of which place tells the order.
+-- _stack_value has the values that a flame graph can show: values at call stacks. Each has a scope, which is a
+-- profile's file, a profiler or a heap, and a metric; place is the order of the metrics.
 CREATE OR REPLACE VIEW _stack_value AS
 SELECT 'profile' AS kind, p.scope, p.id AS place, p.sample_type_type AS metric, p.sample_type_unit AS unit, NULL::BIGINT AS ts,
        NULL::BIGINT AS utid, NULL::BIGINT AS upid, s.callsite_id, s.value /*!, s.trace_id */

@@ -1,7 +1,7 @@
--- slices: slice with the older names cat and slice_id of category and id.
+-- slices: slice, with category and id also under their older names cat and slice_id.
 CREATE OR REPLACE VIEW slices AS SELECT *, category AS cat, id AS slice_id FROM slice;
 
--- instant: the slices of no duration. ts in ns.
+-- instant: the slices without duration. ts in ns.
 CREATE OR REPLACE VIEW instant AS
 SELECT ts, track_id, name, arg_set_id /*!, trace_id */ FROM slice WHERE dur = 0;
 
@@ -13,7 +13,7 @@ SELECT id, ts, dur, cpu, utid, end_state, priority, ucpu, ts + dur AS ts_end /*!
 CREATE OR REPLACE VIEW raw AS
 FROM ftrace_event UNION ALL BY NAME FROM chrome_raw;
 
--- perf_sample: the samples of perf and of traced_perf, those without callstack included. ts in ns.
+-- perf_sample: the samples of perf and of traced_perf, including those without a callstack. ts in ns.
 CREATE OR REPLACE VIEW perf_sample AS
 SELECT id, ts, utid, cpu, coalesce(cpu_mode, 'unknown') AS cpu_mode, callsite_id, unwind_error,
        session_id AS perf_session_id /*!, trace_id */
@@ -36,8 +36,8 @@ CREATE OR REPLACE VIEW counters AS
 SELECT c.*, t.name, t.unit
 FROM counter AS c JOIN counter_track AS t ON c.track_id = t.id /*! AND c.trace_id = t.trace_id */;
 
--- thread_slice: the slices of thread tracks, with thread and process. ts, dur and the thread's CPU time in ns. Unlike in slice,
--- where its dur is -1, a slice that did not end lasts to the end of the trace, and is_unfinished tells it.
+-- thread_slice: the slices of thread tracks, with thread and process. ts, dur and the thread's CPU time in ns. An
+-- unfinished slice lasts until the end of the trace and has is_unfinished set; in slice, its dur is -1.
 CREATE OR REPLACE VIEW thread_slice AS
 SELECT s.id, s.ts, _lasting(s.ts, s.dur /*!, s.trace_id */) AS dur, s.category, s.name, s.track_id, tt.name AS track_name, t.name AS thread_name, t.utid, t.tid,
        t.is_main_thread, p.name AS process_name, p.upid, p.pid, s.depth, s.parent_id, s.arg_set_id, s.thread_ts,
@@ -47,7 +47,8 @@ JOIN thread_track AS tt ON tt.id = s.track_id /*! AND tt.trace_id = s.trace_id *
 JOIN thread AS t ON t.utid = tt.utid /*! AND t.trace_id = s.trace_id */
 LEFT JOIN process AS p ON p.upid = t.upid /*! AND p.trace_id = s.trace_id */;
 
--- process_slice: the slices of process tracks, with process. ts and dur in ns, of unfinished slices as in thread_slice.
+-- process_slice: the slices of process tracks, with process. ts and dur in ns; unfinished slices are as in
+-- thread_slice.
 CREATE OR REPLACE VIEW process_slice AS
 SELECT s.id, s.ts, _lasting(s.ts, s.dur /*!, s.trace_id */) AS dur, s.category, s.name, s.track_id, pt.name AS track_name, p.name AS process_name, p.upid, p.pid,
        s.depth, s.parent_id, s.arg_set_id, s.thread_ts, s.thread_dur,
@@ -56,7 +57,7 @@ FROM slice AS s
 JOIN process_track AS pt ON pt.id = s.track_id /*! AND pt.trace_id = s.trace_id */
 JOIN process AS p ON p.upid = pt.upid /*! AND p.trace_id = s.trace_id */;
 
--- thread_or_process_slice: thread_slice and process_slice, the latter without a thread.
+-- thread_or_process_slice: thread_slice and process_slice; the latter has no thread.
 CREATE OR REPLACE VIEW thread_or_process_slice AS
 SELECT id, ts, dur, category, name, track_id, track_name, thread_name, utid, tid, process_name, upid, pid, depth,
        parent_id, arg_set_id, is_unfinished /*!, trace_id */

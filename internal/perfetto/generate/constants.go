@@ -34,7 +34,7 @@ var packages = []goPackage{
 
 func (p goPackage) folder() string { return "internal/perfetto/" + p.name }
 
-// constants makes a file for each folder of proto files.
+// constants generates one Go file for each folder of proto files.
 func constants(types *protoregistry.Files) (map[string][]byte, error) {
 	var all []protoreflect.FileDescriptor
 	types.RangeFiles(func(f protoreflect.FileDescriptor) bool {
@@ -88,8 +88,8 @@ const docs = head + `// Package %s has the numbers of the fields and enum values
 package %s
 `
 
-// fileName is the Go file for a proto file: that of its folder, or its own where a
-// folder holds unlike things.
+// fileName returns the name of the Go file for a proto file. All files of a folder
+// share one Go file, except in folders with unrelated files.
 func fileName(proto string) string {
 	folder, file := path.Split(proto)
 	words := strings.Split(strings.TrimSuffix(folder, "/"), "/")
@@ -107,7 +107,7 @@ func fileName(proto string) string {
 type constantFile struct {
 	strings.Builder
 	pkg   string
-	names map[string]protoreflect.FullName // of all constants, with their package
+	names map[string]protoreflect.FullName // of all constants, by package and name
 	err   error
 }
 
@@ -173,7 +173,7 @@ func (c *constantFile) constant(name string, number int, of protoreflect.Descrip
 	fmt.Fprintf(c, "%s = %d // %s\n", name, number, comment)
 }
 
-// local is the name of d in its package.
+// local returns the name of d within its package.
 func local(d protoreflect.Descriptor) string {
 	return strings.TrimPrefix(string(d.FullName()), string(d.ParentFile().Package())+".")
 }
@@ -192,8 +192,8 @@ func fieldType(f protoreflect.FieldDescriptor) string {
 	return name
 }
 
-// valueName is the name of a value without that of its enum, which many begin
-// with.
+// valueName returns the name of an enum value without the name of its enum, which
+// many values begin with.
 func valueName(e protoreflect.EnumDescriptor, value string) string {
 	name := goName(value)
 	if short, ok := strings.CutPrefix(name, goName(snake(string(e.Name())))); ok && short != "" && short[0] > '9' {
@@ -202,7 +202,7 @@ func valueName(e protoreflect.EnumDescriptor, value string) string {
 	return name
 }
 
-// snake puts underscores between the words of a name in camel case.
+// snake converts a name from camel case to lower case with underscores.
 func snake(name string) string {
 	var b strings.Builder
 	for i, r := range name {

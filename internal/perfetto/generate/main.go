@@ -1,13 +1,13 @@
-// Generate makes Go of what is known of Perfetto: constants for the numbers of
-// fields and enums, the list of stats and the table of tracepoints.
+// Generate writes Go code from the description of Perfetto: constants for the
+// numbers of fields and enums, the list of stats and the table of tracepoints.
 //
 //	go generate ./internal/perfetto
 //
-// Its input is replaced by that of another version of Perfetto with
+// To replace its input by that of another version of Perfetto, run
 //
 //	go run ./internal/perfetto/generate -from CHECKOUT
 //
-// which takes a checkout of Perfetto's source and protoc in the PATH.
+// with a checkout of Perfetto's source, and protoc in the PATH.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto"
 )
 
-// The input, from the root of the repository.
+// The input files, relative to the root of the repository.
 const (
 	descriptorsFile = "internal/perfetto/descriptors.binpb.zst"
 	statsFile       = "internal/perfetto/stats.tsv"
@@ -52,7 +52,8 @@ func findRoot() (string, error) {
 	return filepath.Dir(strings.TrimSpace(string(mod))), err
 }
 
-// write writes the generated files and removes those that are no longer made.
+// write writes the generated files and removes those that are no longer
+// generated.
 func write(root string) error {
 	files, err := generate(root)
 	if err != nil {
@@ -81,7 +82,7 @@ func write(root string) error {
 	return nil
 }
 
-// generated lists the files of constants that there are.
+// generated lists the existing files of constants.
 func generated(root string) ([]string, error) {
 	var names []string
 	for _, p := range packages {
@@ -97,7 +98,8 @@ func generated(root string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// generate makes all files of the input, by their names from the root.
+// generate returns the contents of all generated files, by their paths relative
+// to the root.
 func generate(root string) (map[string][]byte, error) {
 	compressed, err := os.ReadFile(filepath.Join(root, descriptorsFile))
 	if err != nil {

@@ -2,7 +2,8 @@ package main
 
 import "strings"
 
-// initialisms are the words of names that Go writes in capitals.
+// initialisms maps words to their spelling in Go names, where they are in
+// capitals.
 var initialisms = map[string]string{}
 
 func init() {
@@ -20,7 +21,7 @@ func init() {
 	delete(initialisms, "dnss")
 }
 
-// goName turns words with underscores between them into a Go name.
+// goName converts a name with underscores to a Go name.
 func goName(name string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(strings.ToLower(name), "_") {

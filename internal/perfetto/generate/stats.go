@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// statsList makes the list of stats in package model. Their numbers are those of
-// the rows.
+// statsList generates the list of stats in package model. A stat's number is its
+// row.
 func statsList(table io.Reader) ([]byte, error) {
 	var info, names bytes.Buffer
 	s := bufio.NewScanner(table)

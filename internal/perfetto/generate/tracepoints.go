@@ -15,9 +15,9 @@ var kinds = map[protoreflect.Kind]string{
 	protoreflect.EnumKind: "i32", protoreflect.BytesKind: "str",
 }
 
-// tracepoints lists the messages of FtraceEvent: their number there, their name,
-// and the number, name and type of each field. What tells its tracepoint itself is
-// left out.
+// tracepoints lists the messages of FtraceEvent: their field number, their name,
+// and the number, name and type of each of their fields. GenericFtraceEvent is
+// left out, because its events carry their own description.
 func tracepoints(types *protoregistry.Files) ([]byte, error) {
 	d, err := types.FindDescriptorByName("perfetto.protos.FtraceEvent")
 	if err != nil {

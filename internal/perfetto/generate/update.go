@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// roots are the proto files, and the folders of them, that are compiled with what
-// they import.
+// roots are the proto files, and the folders of proto files, to compile together
+// with their imports.
 var roots = []string{
 	"protos/perfetto/trace/trace.proto",
 	"protos/perfetto/trace/field_options.proto",
@@ -46,7 +46,7 @@ func update(root, checkout string) error {
 	return os.WriteFile(filepath.Join(root, statsFile), statsTable(header), 0o666)
 }
 
-// compile makes a compressed FileDescriptorSet of names, numbers and types.
+// compile returns a compressed FileDescriptorSet with names, numbers and types.
 func compile(checkout string) ([]byte, error) {
 	args := []string{"-I" + checkout, "--include_imports", "--descriptor_set_out=/dev/stdout"}
 	for _, r := range roots {
@@ -83,7 +83,7 @@ func compile(checkout string) ([]byte, error) {
 	return z.EncodeAll(data, nil), nil
 }
 
-// clean removes the names in JSON, which follow from the others.
+// clean removes the JSON names, which can be derived from the field names.
 func clean(fields []*descriptorpb.FieldDescriptorProto, messages []*descriptorpb.DescriptorProto) {
 	for _, f := range fields {
 		f.JsonName = nil
@@ -95,7 +95,7 @@ func clean(fields []*descriptorpb.FieldDescriptorProto, messages []*descriptorpb
 
 var statPattern = regexp.MustCompile(`\bF\((\w+),[\s\\]*k(Single|Indexed),[\s\\]*k(\w+),[\s\\]*k(\w+),`)
 
-// statsTable makes the table of stats of their list in C++.
+// statsTable converts Perfetto's C++ list of stats to the table in stats.tsv.
 func statsTable(header []byte) []byte {
 	var b bytes.Buffer
 	b.WriteString("name\tkind\tseverity\tsource\n")

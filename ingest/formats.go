@@ -27,9 +27,9 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/tracecmd"
 )
 
-// Formats are all formats that can be read, in the order in which an input is
-// tried: its format is the first whose Sniff accepts it. So a format stands before
-// those that accept some of its inputs too.
+// Formats are all formats that can be read, in the order in which they are tried.
+// An input has the first format whose Sniff accepts it, so a format stands before
+// others that also accept some of its inputs.
 var Formats = []*format.Format{
 	// Binary formats with a signature.
 	archive.Tar,

@@ -1,5 +1,5 @@
-// Package ingest reads traces: it detects a file's format among Formats, unwraps
-// what is compressed, and takes the events through the sorter to the trackers.
+// Package ingest reads traces: it detects a file's format among Formats, decompresses and
+// unpacks the file, and passes its events through the sorter to the trackers.
 package ingest
 
 import (
@@ -17,34 +17,35 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// maxNesting is how deep files may be found in files.
+// maxNesting is how many files a file may be nested in.
 const maxNesting = 8
 
-// Options of reading a trace.
+// Options control how a trace is read.
 type Options struct {
 	Memory  int64  // bytes of events to hold before they spill to disk; 0 means the sorter's default
-	TempDir string // where they spill; "" means the system's
-	// Version of the converter, for metadata; "" leaves it out.
+	TempDir string // directory to spill to; "" means the system's
+	// Version is the converter's version, for metadata; "" leaves it out.
 	Version string
 	// Crop leaves out track events before the range of interest that a trace names.
 	Crop bool
-	// Context ends the reading once it is done, at the latest with the next events
-	// that are parsed; nil stands for one that never is.
+	// Context stops the reading once it is done, at the latest when the next events
+	// are parsed. nil means that nothing stops it.
 	Context context.Context
-	// Sorted is told how far the events are, unless it is nil.
+	// Sorted receives the sorter's progress, unless it is nil.
 	Sorted *sort.Progress
-	// At reads the bytes of the trace at any place. It is nil if they come in their order
-	// only; archives are copied then.
+	// At gives random access to the trace's bytes. It is nil if they can only be read in
+	// order; archives are then copied first.
 	At io.ReaderAt
-	// Formats to choose from; nil means all.
+	// Formats are the formats to choose from; nil means all.
 	Formats []*format.Format
-	// Detected is told the format of each file in the input as it is found.
+	// Detected is called with the format of each file in the input as soon as it is
+	// known.
 	Detected func(name, format string)
 }
 
-// Read reads a trace into the store. name is the file's, for messages and
-// trace_file. The store may be finished afterwards even if there is an error:
-// it then holds what was read before.
+// Read reads a trace into the store. name is the file's name in messages and in
+// trace_file. After an error the store holds what was read until then, and can still be
+// finished.
 func Read(store *model.Store, name string, r io.Reader, o Options) error {
 	if o.Formats == nil {
 		o.Formats = Formats
@@ -84,9 +85,9 @@ type reading struct {
 	sorter    *sort.Sorter
 	files     []*model.File
 	input     *counter
-	uuid      string // of the trace, unless it says one itself
+	uuid      string // of the trace, unless it names one itself
 	several   bool   // there is more than one trace in the input
-	traces    int    // that were or are being read
+	traces    int    // number of traces read so far, including the current one
 	overrides format.Overrides
 	beside    []string
 	shared    map[any]any
@@ -95,16 +96,16 @@ type reading struct {
 
 // origin is where a file was found.
 type origin struct {
-	name    string         // in trace_file
-	shown   string         // in messages: the input's name, or where in it the file is
-	file    *model.File    // its row, or nil if it has none yet
-	format  *format.Format // that it is in, or nil if its first bytes tell it
-	parent  *model.File    // nil for the input itself
-	parents []string       // formats of the files around it, outermost first
-	inner   bool           // it is a member, or in one
+	name    string         // name in trace_file
+	shown   string         // name in messages: the input's name, or the file's place in the input
+	file    *model.File    // the file's row, or nil if it has none yet
+	format  *format.Format // the file's format, or nil to detect it from the first bytes
+	parent  *model.File    // file that contains this one; nil for the input itself
+	parents []string       // formats of the enclosing files, outermost first
+	inner   bool           // the file is a member of an archive, or nested in one
 }
 
-// member is where a file in this one is found.
+// member returns the origin of a member of the file.
 func (o origin) member(name string) origin {
 	o.name, o.format = name, nil
 	if o.inner {
@@ -159,7 +160,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	rd.files = append(rd.files, file)
 	inside := origin{name: from.name, shown: from.shown, inner: from.inner, parent: file, parents: append(slices.Clip(from.parents), f.Name)}
 	var override format.Override
-	context := &model.Context{Store: rd.store, File: file} // of what has no events
+	context := &model.Context{Store: rd.store, File: file} // for files without events
 	switch o := rd.override(from); {
 	case f.Turn == format.TurnManifest:
 		if err := rd.mayConfigure(o, from); err != nil {
@@ -206,7 +207,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		return rd.options.Formats[i].Read(&embedded)
 	}
 	err = f.Read(in)
-	in.Reader = nil // parsers may keep the rest of the input until the end, its buffers would add up
+	in.Reader = nil // parsers may live until the end, and the input's buffers would add up
 	file.SetSize(counted.n - int64(buffered.Buffered()))
 	if counted.cut {
 		file.SetStat(model.StatTruncatedInput, model.None, 1)
@@ -214,7 +215,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	return place(err, from.shown, f.Name)
 }
 
-// place adds the file and the format to an error that does not have them.
+// place adds the file and the format to an error that lacks them.
 func place(err error, file, name string) error {
 	var e *format.Error
 	if !errors.As(err, &e) || e.File != "" {
@@ -236,8 +237,8 @@ func detect(formats []*format.Format, head []byte) *format.Format {
 	return nil
 }
 
-// uuid is what Trace Processor calls a trace that does not name itself: a hash
-// of the first 4 KiB of its file.
+// uuid returns the trace_uuid that Trace Processor gives a trace without one: a hash of
+// the file's first 4 KiB.
 func uuid(head []byte) string {
 	hash := fnv.New64a()
 	hash.Write(head[:min(len(head), 4096)])
@@ -245,8 +246,8 @@ func uuid(head []byte) string {
 	return fmt.Sprintf("00000000-0000-0000-%04x-%012x", n>>48, n&(1<<48-1))
 }
 
-// counter counts the bytes of a reader. Where those stop early, as in a truncated
-// container, the file ends.
+// counter counts the bytes read. If the reader ends too early, as in a truncated
+// container, the file ends there.
 type counter struct {
 	r   io.Reader
 	n   int64

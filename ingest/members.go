@@ -16,13 +16,12 @@ import (
 type member struct {
 	format.Member
 	file   *model.File
-	format *format.Format // nil until its first bytes tell it
+	format *format.Format // nil to detect it from the first bytes
 	turn   format.Turn
 	err    error // why it cannot be read
 }
 
-// members reads the files in an archive: those of a bug report in the order that it has, others in that of
-// their turns and names.
+// members reads the files of an archive: a bug report's in its own order, others by turn and name.
 func (rd *reading) members(archive origin, found []format.Member) error {
 	if o := rd.override(archive); o.Clocks || o.Machine != 0 || o.Offset != 0 {
 		return noOverride(archive)
@@ -57,7 +56,7 @@ func (rd *reading) members(archive origin, found []format.Member) error {
 	return nil
 }
 
-// inOrder adds the files of an archive and returns those to read, in their order.
+// inOrder adds the files of an archive to the store and returns the ones to read, in order.
 func (rd *reading) inOrder(archive *model.File, found []format.Member) []*member {
 	if report := bugreport.Arrange(found); report != nil {
 		return rd.ofReport(archive, report)
@@ -112,7 +111,7 @@ func (rd *reading) newMember(archive *model.File, m format.Member) *member {
 	return &member{Member: m, file: file}
 }
 
-// override is what a manifest says of a member of an archive.
+// override returns what a manifest says about a file of an archive.
 func (rd *reading) override(of origin) format.Override {
 	if o := rd.overrides.Files[of.name]; o != nil && of.inner {
 		return *o
@@ -120,7 +119,7 @@ func (rd *reading) override(of origin) format.Override {
 	return format.Override{}
 }
 
-// mayConfigure reports what is wrong with a manifest at this place.
+// mayConfigure returns an error if a manifest is not allowed in this place.
 func (rd *reading) mayConfigure(o format.Override, at origin) error {
 	switch {
 	case o.Clocks || o.Machine != 0 || o.Offset != 0:
@@ -131,7 +130,7 @@ func (rd *reading) mayConfigure(o format.Override, at origin) error {
 	return nil
 }
 
-// noOverride is the error of a manifest that says what holds for traces only.
+// noOverride is the error for a manifest entry that overrides something other than a trace.
 func noOverride(of origin) error {
 	return format.Errorf(format.ErrManifest, -1, "perfetto_manifest: overrides are not supported for trace files which are themselves archives or perfetto_manifest files: %s", of.name)
 }
@@ -145,8 +144,8 @@ func (rd *reading) member(at origin, m *member) error {
 	return rd.file(at, r)
 }
 
-// turn tells from the first bytes of a member when it is read. If they cannot be
-// read, it will show then.
+// turn tells from the first bytes of a member when to read it. An error in reading them is ignored here,
+// because it shows again when the member is read.
 func (rd *reading) turn(m format.Member) (format.Turn, error) {
 	r, err := m.Open()
 	if err != nil {
@@ -160,8 +159,8 @@ func (rd *reading) turn(m format.Member) (format.Turn, error) {
 	return format.TurnTrace, nil
 }
 
-// hidden reports whether a path leads through a name that starts with a dot. Systems
-// add such files to archives; they are no traces.
+// hidden reports whether any name in a path starts with a dot. Operating systems add such files to
+// archives; they are not traces.
 func hidden(path string) bool {
 	for part := range strings.SplitSeq(path, "/") {
 		if strings.HasPrefix(part, ".") && part != "." && part != ".." {

@@ -21,8 +21,8 @@ import (
 
 var mutate = flag.Duration("mutate", 2*time.Second, "how long to read damaged traces")
 
-// TestMutations reads the recorded traces and those of the cases with random damage, one after the other
-// in one process. Each is read or refused as bad input, without a panic.
+// TestMutations reads recorded traces and test cases with random damage, one after the other in one
+// process. Each is either read or refused as bad input, without a panic.
 func TestMutations(t *testing.T) {
 	var traces [][]byte
 	err := filepath.WalkDir("../testdata", func(path string, e fs.DirEntry, err error) error {
@@ -64,7 +64,7 @@ func TestMutations(t *testing.T) {
 	t.Logf("read %d damaged traces", read)
 }
 
-// damage changes some bytes, cuts pieces out, repeats others or ends early.
+// damage changes some bytes, cuts pieces out, repeats others, or truncates the trace.
 func damage(random *rand.Rand, trace []byte) []byte {
 	data := bytes.Clone(trace)
 	for range 1 + random.IntN(8) {

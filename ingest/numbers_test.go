@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestNoNumericCases holds that fields are called by their names: no case has a
-// number, and nothing compares the number of a field with one.
+// TestNoNumericCases checks that fields are called by name: no case is a number, and
+// no field number is compared with one.
 func TestNoNumericCases(t *testing.T) {
 	files := token.NewFileSet()
 	err := fs.WalkDir(os.DirFS("."), ".", func(path string, d fs.DirEntry, err error) error {
@@ -52,8 +52,8 @@ func TestNoNumericCases(t *testing.T) {
 	}
 }
 
-// hasNumber reports whether a number stands in an expression, other than an index or
-// what a field's number is shifted by in a tag.
+// hasNumber reports whether an expression contains a number, other than as an index
+// or as the shift of a field number in a tag.
 func hasNumber(e ast.Expr) (found bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if b, ok := n.(*ast.BinaryExpr); ok && b.Op == token.SHL {

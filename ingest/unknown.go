@@ -9,7 +9,8 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 )
 
-// signatures tell kinds of files that are not read, so that an error can name them.
+// signatures identify kinds of files that are not supported, so that an error can
+// name them.
 var signatures = []struct {
 	name   string
 	offset int
@@ -37,10 +38,11 @@ var signatures = []struct {
 	{"a PDF", 0, "%PDF-"},
 }
 
-// shortestSignature is how much of a signature a file that ends in it must have.
+// shortestSignature is how many bytes of a signature a file shorter than the
+// signature must have.
 const shortestSignature = 3
 
-// likeness is what a file that is in no known format looks like, or "".
+// likeness returns what kind of file an input of unknown format looks like, or "".
 func likeness(head []byte) string {
 	for _, s := range signatures {
 		if len(head) <= s.offset {
@@ -57,7 +59,8 @@ func likeness(head []byte) string {
 	return ""
 }
 
-// unknown says why an input that starts with head is not read.
+// unknown returns the error for an input that starts with head and is in no known
+// format.
 func unknown(formats []*format.Format, head []byte) error {
 	is := "it starts with " + glimpse(head)
 	if kind := likeness(head); kind != "" {
@@ -66,7 +69,7 @@ func unknown(formats []*format.Format, head []byte) error {
 	return fmt.Errorf("%w: %s; formats that can be read: %s", format.ErrUnknown, is, names(formats))
 }
 
-// glimpse shows the first bytes of an input in a line.
+// glimpse shows the first bytes of an input on one line.
 func glimpse(head []byte) string {
 	if len(bytes.TrimSpace(head)) == 0 {
 		return fmt.Sprintf("%d bytes of white space", len(head))

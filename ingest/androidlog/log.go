@@ -1,12 +1,12 @@
-// Package androidlog reads the lines of Android's log, as logcat and bug reports
-// write them in the formats threadtime and threadtime with uid:
+// Package androidlog reads the lines of Android's log in the formats threadtime and
+// threadtime with uid, as logcat and bug reports write them:
 //
 //	06-24 23:10:00.123  1702  2395 D WindowManager: message
 //	2023-06-24 23:10:00.123456  root  1702  2395 D WindowManager: message
 //
-// with the date, the time of day, the user perhaps, pid and tid, a letter for the
-// priority, the tag and the message. Messages of the kernel, which dmesg shows, are
-// lines with pid 0. Dates are of the device's time zone and often have no year.
+// A line has the date, the time of day, optionally the user, pid and tid, a letter for
+// the priority, the tag and the message. Kernel messages, as from dmesg, have pid 0.
+// Dates are in the device's time zone and often lack the year.
 package androidlog
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// shortest is how many bytes a line with a message has at least.
+// shortest is the minimum length in bytes of a line with a message.
 const shortest = 30
 
 // IsMessage reports whether a line is a message in one of the formats.
@@ -32,11 +32,11 @@ func IsMessage(line []byte) bool {
 // Date is when a log was written.
 type Date struct {
 	Year  int
-	Month time.Month // 0 if it is not known
+	Month time.Month // 0 if unknown
 }
 
-// yearOf is the year of a message that names only its month. A log of January still
-// has messages of December.
+// yearOf returns the year of a message that names only its month. A log written in
+// January still has messages of December.
 func (d Date) yearOf(month time.Month) int {
 	if d.Month == time.January && month == time.December {
 		return d.Year - 1
@@ -44,27 +44,28 @@ func (d Date) yearOf(month time.Month) int {
 	return d.Year
 }
 
-// Messages are messages by their times in ms, and how often each is there.
+// Messages counts how often each message occurs. Messages are told apart by their time
+// in ms and their contents.
 type Messages map[messageKey]int32
 
 type messageKey struct {
-	ms        int64 // of the wall clock that the device shows
+	ms        int64 // wall-clock time that the device shows
 	pid, tid  uint32
 	tag, text model.StringID
 	priority  byte
 }
 
-// Log takes the messages of one log to the sorter. Its times become UTC by the time
-// zone of the trace, as far as it is known.
+// Log passes the messages of one log to the sorter. It converts their times to UTC with
+// the trace's time zone, if that is known.
 type Log struct {
 	// Written is when the log was written, for dates without a year.
 	Written Date
-	// AwaitZone says that the time zone is yet to be read. Messages wait for it, at
+	// AwaitZone means that the time zone has not been read yet. Messages wait for it, at
 	// the latest until Flush.
 	AwaitZone bool
 	// Remember collects the messages, unless it is nil.
 	Remember Messages
-	// Known are messages to leave out, each as often as it is there.
+	// Known are messages to leave out, each as often as it is counted.
 	Known Messages
 
 	in       *format.Input
@@ -72,16 +73,16 @@ type Log struct {
 	event    *token.Writer
 	columns  layout
 	detected bool
-	waiting  []byte // messages without a time zone: time, offset, length and bytes of each
+	waiting  []byte // messages that wait for the time zone: time, offset, length and bytes of each
 }
 
-// New returns a log that is written in the input, or a part of it.
+// New returns a Log for messages that make up the input or a part of it.
 func New(in *format.Input, written Date) *Log {
 	return &Log{Written: written, in: in, messages: in.Sorter.NewStream(newParser(in.Context)), event: token.NewWriter(in.Store)}
 }
 
-// Line reads a line of the log, at an offset in the input. The first that is long enough
-// for a message tells the format of all.
+// Line reads a line of the log, at an offset in the input. The first line long enough
+// for a message determines the format of all lines.
 func (l *Log) Line(offset int64, text []byte) error {
 	if len(text) < shortest || bytes.HasPrefix(text, []byte("---")) {
 		return nil // --------- beginning of main
@@ -112,7 +113,7 @@ func (l *Log) Line(offset int64, text []byte) error {
 	return l.push(m.ts, offset, l.event.Bytes())
 }
 
-// known looks a message up among those to leave out, and remembers it.
+// known reports whether a message is to be left out. It also remembers the message.
 func (l *Log) known(m *message) bool {
 	if l.Remember == nil && l.Known == nil {
 		return false
@@ -129,10 +130,10 @@ func (l *Log) known(m *message) bool {
 }
 
 const (
-	// maxRemembered bounds the memory of Messages. The buffers of a phone have a tenth
-	// of that.
+	// maxRemembered bounds the memory that Messages takes. A phone's log buffers hold
+	// about a tenth of it.
 	maxRemembered = 4 << 20
-	// maxWaiting is how many bytes of messages wait for the time zone.
+	// maxWaiting is how many bytes of messages may wait for the time zone.
 	maxWaiting = 64 << 20
 )
 
@@ -149,7 +150,7 @@ func (l *Log) wait(ts, offset int64) error {
 	return nil
 }
 
-// Flush passes on what waits for the time zone.
+// Flush passes on the messages that wait for the time zone.
 func (l *Log) Flush() error {
 	r := token.Reader(l.waiting)
 	l.waiting = nil
@@ -166,7 +167,7 @@ func (l *Log) Flush() error {
 func (l *Log) push(local, offset int64, event []byte) error {
 	zone, _ := l.in.Clocks.Zone()
 	utc := local - zone
-	if (utc > local) != (zone < 0) { // more ns than 64 bits can count
+	if (utc > local) != (zone < 0) { // overflow of 64 bits
 		l.in.File.LogAt(model.StatAndroidLogNumFailed, offset, nil)
 		return nil
 	}

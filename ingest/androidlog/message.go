@@ -9,25 +9,25 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// message is a line of the log. Its texts are the line's.
+// message is a line of the log. Its texts point into the line.
 type message struct {
-	ts       int64 // ns of the wall clock that the device shows
+	ts       int64 // ns of the wall-clock time that the device shows
 	pid, tid uint32
 	priority byte
 	tag      []byte // nil if there is none
 	text     []byte
 }
 
-// priorities are those of Android's log.h, by their letters.
+// priorities maps the letters of priorities to the numbers in Android's log.h.
 var priorities = map[byte]byte{'V': 2, 'D': 3, 'I': 4, 'W': 5, 'E': 6, 'F': 7}
 
-// firstYear is the lowest number that is a year and not a month.
+// firstYear is the lowest number taken for a year, not a month.
 const firstYear = 1969
 
-// layout is which columns the lines have.
+// layout says which optional columns the lines have.
 type layout struct{ user bool }
 
-// detect tells the layout from a line.
+// detect finds the layout of a line.
 func detect(line []byte) (l layout, ok bool) {
 	words := bytes.Fields(line)
 	if len(words) < 5 {
@@ -46,7 +46,7 @@ func detect(line []byte) (l layout, ok bool) {
 
 func isPriority(word []byte) bool { return len(word) == 1 && 'A' <= word[0] && word[0] <= 'Z' }
 
-// parse reads a line. written is for dates without a year.
+// parse reads a line. written supplies the year if the date has none.
 func parse(line []byte, columns layout, written Date) (m message, ok bool) {
 	c := cursor{rest: line, ok: true}
 	month, year := c.number('-'), 0
@@ -71,7 +71,7 @@ func parse(line []byte, columns layout, written Date) (m message, ok bool) {
 	m.ts = seconds*int64(time.Second) + ns
 	m.priority = priorities[c.rest[0]]
 	m.text = c.rest[2:]
-	// Tags may have colons in them.
+	// Tags may contain colons.
 	if tag, text, ok := bytes.Cut(m.text, []byte(": ")); ok {
 		for len(tag) > 0 && tag[len(tag)-1] == ' ' {
 			tag = tag[:len(tag)-1]
@@ -87,7 +87,7 @@ type cursor struct {
 	ok   bool
 }
 
-// word returns what is before the separator and skips all separators there.
+// word returns the text before the separator and skips the separators after it.
 func (c *cursor) word(separator byte) []byte {
 	i := bytes.IndexByte(c.rest, separator)
 	if i < 0 {
@@ -114,7 +114,7 @@ func (c *cursor) number(separator byte) int {
 	return n
 }
 
-// decimals reads the decimals of seconds, in ns.
+// decimals reads a fraction of a second, in ns.
 func (c *cursor) decimals(separator byte) int64 {
 	before := c.rest
 	n := int64(c.number(separator))
@@ -124,7 +124,7 @@ func (c *cursor) decimals(separator byte) int64 {
 	return n
 }
 
-// write packs the message: priority, pid, tid, tag and text.
+// write encodes the message: priority, pid, tid, tag and text.
 func (m *message) write(w *token.Writer) {
 	w.Reset()
 	w.Uint(uint64(m.priority))
@@ -134,7 +134,7 @@ func (m *message) write(w *token.Writer) {
 	w.Text(m.text)
 }
 
-// parser makes rows of messages in the order of time.
+// parser turns messages, in timestamp order, into rows.
 type parser struct {
 	*model.Context
 	source model.StringID

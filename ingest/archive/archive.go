@@ -1,6 +1,6 @@
-// Package archive reads archives of traces: ZIP (APPNOTE.TXT 6.3) and tar (POSIX
-// ustar and pax, GNU). Their members are read from where they are, nothing is
-// written under their names.
+// Package archive reads archives of traces: ZIP (APPNOTE.TXT 6.3) and tar (POSIX ustar
+// and pax, GNU). It reads members in place, and never writes a file under a member's
+// name.
 package archive
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/spool"
 )
 
-// store is an archive that can be read at any place: members are not read in the order in
-// which they are in it.
+// store gives random access to an archive, because members are not read in archive order.
 type store struct{ *spool.File }
 
-// fault is the error of the file if there is one, else that of what is in it.
+// fault returns the archive file's own read error if there is one, else err as an error
+// of the contents.
 func (s *store) fault(err error, offset int64) error {
 	if s.Err != nil {
 		return s.Err
@@ -23,7 +23,7 @@ func (s *store) fault(err error, offset int64) error {
 	return format.Errorf(format.ErrCorrupt, offset, "%v", err)
 }
 
-// contents turns errors of a member's data into those of its format.
+// contents turns errors in a member's data into format errors.
 type contents struct {
 	io.ReadCloser
 	store *store

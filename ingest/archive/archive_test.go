@@ -28,7 +28,7 @@ import (
 // member is a file to put into an archive.
 type member struct{ name, data string }
 
-// build is a build log of one job.
+// build returns a build log of one job.
 func build(job string) string { return "# ninja log v5\n0\t5\t0\t" + job + "\t1\n" }
 
 const (
@@ -131,7 +131,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// kind is the format that a file was found to have.
+// kind returns the format that was detected for a file.
 func kind(tables *ingesttest.Tables, name string) string {
 	for _, row := range tables.Rows("trace_file", "name", "trace_type") {
 		if n, kind, _ := strings.Cut(row, "|"); n == name {
@@ -231,7 +231,7 @@ func TestBadArchives(t *testing.T) {
 	tables.Want(t, "slice", "name", "b")
 }
 
-// overlapping is an archive with a member twice, of the same bytes.
+// overlapping returns an archive with two members that share their bytes.
 func overlapping() []byte {
 	var b bytes.Buffer
 	data := build("a")
@@ -250,7 +250,8 @@ func overlapping() []byte {
 	return slices.Concat(whole[:directory], entry, entry, tail)
 }
 
-// Names are but names: whatever path one is, the member is read as the others are.
+// TestNames checks that names are only names: a member is read whatever path its name
+// is.
 func TestNames(t *testing.T) {
 	names := []string{"../../up.log", "/absolute.log", `C:\drive\..\a.log`, strings.Repeat("a/", 1<<15-10) + "deep.log", "\xff\xfe.log", "same", "same"}
 	var members []member
@@ -269,7 +270,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// An archive that can be read at any place needs no copy.
+// TestInPlace checks that an archive with random access is read without a copy.
 func TestInPlace(t *testing.T) {
 	members := []member{{"b.log", build("b")}, {"a.zip", string(zipped(t, zip.Deflate, member{"a.log", build("a")}))}}
 	nowhere := ingest.Options{TempDir: filepath.Join(t.TempDir(), "missing")}

@@ -7,14 +7,14 @@ import (
 	"sort"
 )
 
-// tarBlock is what headers and members of a tar archive are padded to, bytes.
+// tarBlock is the size to which tar pads headers and members, in bytes.
 const tarBlock = 512
 
-// Bundle is a tar archive of files that stay where they are: it makes up the headers
-// and reads the files when its own bytes are asked for.
+// Bundle is a tar archive of files that stay where they are. It generates the
+// headers, and reads the files only when their bytes are asked for.
 type Bundle struct {
 	parts []part
-	size  int64 // without the end of the archive
+	size  int64 // bytes, without the end-of-archive blocks
 }
 
 // part is a run of bytes of a bundle.
@@ -24,7 +24,7 @@ type part struct {
 	size int64
 }
 
-// Add adds a file of a name and a size in bytes at the end.
+// Add appends a file with this name and size in bytes.
 func (b *Bundle) Add(name string, size int64, file io.ReaderAt) error {
 	var header bytes.Buffer
 	if err := tar.NewWriter(&header).WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o644}); err != nil {
@@ -41,7 +41,7 @@ func (b *Bundle) add(r io.ReaderAt, size int64) {
 	b.size += size
 }
 
-// Size is that of the archive, bytes.
+// Size returns the size of the archive in bytes.
 func (b *Bundle) Size() int64 { return b.size + 2*tarBlock }
 
 // ReadAt implements io.ReaderAt.
@@ -73,7 +73,7 @@ func (b *Bundle) ReadAt(p []byte, offset int64) (n int, err error) {
 	return n, nil
 }
 
-// zeros are bytes that are 0.
+// zeros is an endless run of zero bytes.
 type zeros struct{}
 
 func (zeros) ReadAt(p []byte, _ int64) (int, error) {

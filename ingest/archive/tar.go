@@ -10,7 +10,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/spool"
 )
 
-// magicAt is where a header of tar says what it is.
+// magicAt is the offset of the magic string in a tar header.
 const magicAt = 257
 
 // Tar is the format of tar archives.
@@ -60,7 +60,7 @@ func readTar(in *format.Input) error {
 	return in.Members(members)
 }
 
-// notRead says what a member is that has no data of its own in one piece, or "".
+// notRead says what kind of member this is if it is not a plain file, or "".
 func notRead(header *tar.Header) string {
 	switch header.Typeflag {
 	case tar.TypeReg:

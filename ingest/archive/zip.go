@@ -15,8 +15,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/spool"
 )
 
-// Zip is the format of ZIP archives whose members are stored, deflated or
-// compressed by Zstandard.
+// Zip is the format of ZIP archives with stored, deflated or Zstandard members.
 var Zip = &format.Format{
 	Name: "zip", Container: true, Turn: format.TurnContainer,
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte("PK\x03\x04")) },
@@ -48,7 +47,7 @@ func readZip(in *format.Input) error {
 	return in.Members(members)
 }
 
-// encrypted is the flag of a member that a password protects.
+// encrypted is the flag bit of password-protected members.
 const encrypted = 1
 
 func (s *store) openZipped(f *zip.File) (io.ReadCloser, error) {
@@ -65,8 +64,8 @@ func (s *store) openZipped(f *zip.File) (io.ReadCloser, error) {
 	return &contents{ReadCloser: r, store: s}, nil
 }
 
-// checkOverlaps refuses archives whose members share bytes: few bytes could give
-// any number of large members.
+// checkOverlaps refuses archives whose members share bytes: a few bytes could
+// stand for any number of large members.
 func (s *store) checkOverlaps(files []*zip.File) error {
 	type extent struct{ from, to int64 }
 	var all []extent

@@ -1,11 +1,11 @@
-// Package artmethod reads the method traces of Android's runtime: what
-// Debug.startMethodTracing, am profile and Android Studio record.
+// Package artmethod reads method traces of Android's runtime, as recorded by
+// Debug.startMethodTracing, am profile and Android Studio.
 //
-// There are three layouts. A file has its threads and methods as text, then the
-// records, each a thread, a method and a time. A stream has them between the records,
-// as they turn up, and a summary at the end. Streams of the second kind, of Android 16,
-// have blocks of records of one thread, packed as differences. See ART's trace.cc and
-// trace_profile.cc.
+// There are three layouts. A file has its threads and methods as text, followed by the
+// records, each with a thread, a method and a time. A stream has threads and methods
+// between the records, where they first appear, and a summary at the end. Version 2
+// streams, from Android 16, have blocks of one thread's records, delta-encoded. See
+// ART's trace.cc and trace_profile.cc.
 package artmethod
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// Format is method traces of versions 1 to 3, as files and as streams.
+// Format is the format of method traces of versions 1 to 3, as files and as streams.
 var Format = &format.Format{
 	Name: "art_method",
 	Sniff: func(head []byte) bool {
@@ -38,7 +38,7 @@ var Format = &format.Format{
 	},
 }
 
-// Packed is streams of version 2 of the layout.
+// Packed is the format of version 2 streams.
 var Packed = &format.Format{
 	Name:  "art_method_v2",
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, magic) && isPacked(head) },
@@ -51,13 +51,13 @@ var Packed = &format.Format{
 var magic = []byte("SLOW")
 
 const (
-	headerSize = 32 // bytes, of all layouts
+	headerSize = 32 // bytes, in all layouts
 	streaming  = 0xf0
 	maxLine    = 64 << 10
 	nsPerMicro = 1000
 )
 
-// isPacked reports whether a header is of the packed layout: with one clock or two.
+// isPacked reports whether a header is of the packed layout, with one clock or two.
 func isPacked(head []byte) bool {
 	if len(head) < 6 {
 		return false
@@ -66,7 +66,7 @@ func isPacked(head []byte) bool {
 	return version == 4 || version == 5
 }
 
-// What a thread did.
+// The actions of threads.
 const (
 	enter = iota
 	exit
@@ -80,8 +80,8 @@ type method struct {
 	line       *int64
 }
 
-// reader reads a trace and pushes its records. Methods and threads may follow the
-// records that name them, so they are looked up when the records are parsed.
+// reader reads a trace and pushes its records. Methods and threads may come after the
+// records that refer to them, so they are looked up when the records are parsed.
 type reader struct {
 	*bufio.Reader
 	in     *format.Input
@@ -92,11 +92,11 @@ type reader struct {
 	version    uint16
 	start      int64 // µs
 	recordSize int
-	dual       bool // records have the thread's CPU time, too
-	ended      bool // the end of the stream was there
+	dual       bool // records also have the thread's CPU time
+	ended      bool // the end marker was read
 
 	methods map[uint64]method
-	names   map[int64]model.StringID // of threads, until they are stored
+	names   map[int64]model.StringID // of threads; 0 once stored
 }
 
 func newReader(in *format.Input) *reader {
@@ -107,7 +107,7 @@ func newReader(in *format.Input) *reader {
 	return r
 }
 
-// finish turns the end of the input into what it means.
+// finish handles the end of the input. It logs truncation.
 func (r *reader) finish(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		if !r.ended {
@@ -146,10 +146,10 @@ func (r *reader) corrupt(message string, args ...any) error {
 	return format.Errorf(format.ErrCorrupt, r.offset, message, args...)
 }
 
-// damaged counts a part that cannot be read.
+// damaged counts a damaged part.
 func (r *reader) damaged() { r.in.File.LogAt(model.StatARTMethodParseErrors, r.offset, nil) }
 
-// file reads the layout with text.
+// file reads the file layout, which begins with text.
 func (r *reader) file() error {
 	section := ""
 	for section != "*end" {
@@ -162,7 +162,7 @@ func (r *reader) file() error {
 		case strings.HasPrefix(line, "*"):
 			section = line
 			if section == "*version" {
-				if _, err := r.line(); err != nil { // the header of the records has it, too
+				if _, err := r.line(); err != nil { // the header of the records has the version, too
 					return r.corrupt("cut off before its version")
 				}
 			}
@@ -210,7 +210,7 @@ func (r *reader) file() error {
 	}
 }
 
-// option reads a line with a fact about the recording.
+// option reads a line with a property of the recording.
 func (r *reader) option(line string) error {
 	key, value, _ := strings.Cut(line, "=")
 	if key != "clock" {
@@ -225,15 +225,15 @@ func (r *reader) option(line string) error {
 	return format.Errorf(format.ErrUnsupported, r.offset, "unknown clock %.40q; wall and dual can be read", value)
 }
 
-// Versions of the records.
+// The versions of records.
 const (
-	versionShortTID  = 1 // threads in one byte
-	versionLongTID   = 2 // in two
-	versionDualClock = 3 // the CPU time of the thread as well
+	versionShortTID  = 1 // one-byte thread ids
+	versionLongTID   = 2 // two-byte thread ids
+	versionDualClock = 3 // also the thread's CPU time
 )
 
-// header reads what comes before the records: magic, version, where they are, the time
-// of the start, the size of a record.
+// header reads the header of the records: magic, version, offset of the records, start
+// time, record size.
 func (r *reader) header() error {
 	h, err := r.take(headerSize)
 	if err != nil || !bytes.HasPrefix(h, magic) {
@@ -263,7 +263,7 @@ func (r *reader) header() error {
 	return nil
 }
 
-// record reads the rest of a record behind its thread.
+// record reads the rest of a record after its thread.
 func (r *reader) record(tid int64, data []byte) error {
 	id := binary.LittleEndian.Uint32(data)
 	at := data[4:]
@@ -274,7 +274,7 @@ func (r *reader) record(tid int64, data []byte) error {
 	return r.push(tid, uint64(id&3), uint64(id&^3), time)
 }
 
-// push pushes what a thread did at a time, ns.
+// push pushes a thread's action at a time, in ns.
 func (r *reader) push(tid int64, action, id uint64, time int64) error {
 	if action == noAction {
 		r.damaged()
@@ -291,14 +291,14 @@ func (r *reader) push(tid int64, action, id uint64, time int64) error {
 	return r.events.Push(ts, r.event.Bytes())
 }
 
-// What is between the records of a stream, behind a thread 0.
+// The other parts of a stream, which follow a thread id of 0.
 const (
 	streamMethod  = 1
 	streamThread  = 2
 	streamSummary = 3
 )
 
-// stream reads the layout that has everything as it turns up.
+// stream reads the stream layout, in which threads and methods come between records.
 func (r *reader) stream() error {
 	if err := r.header(); err != nil {
 		return err
@@ -309,7 +309,7 @@ func (r *reader) stream() error {
 			return err
 		}
 		if tid := binary.LittleEndian.Uint16(b); tid != 0 {
-			// Streams of version 1 have 16 bits for it as well.
+			// Version 1 streams also have 16-bit thread ids.
 			record, err := r.take(max(r.recordSize, 10) - 2)
 			if err != nil {
 				return err
@@ -347,7 +347,7 @@ func (r *reader) stream() error {
 	}
 }
 
-// summary reads the end of a stream: the options, then threads and methods again.
+// summary reads the end of a stream: the options, then the threads and methods again.
 func (r *reader) summary() error {
 	if _, err := r.take(4); err != nil { // its size
 		return err
@@ -367,7 +367,7 @@ func (r *reader) summary() error {
 	}
 }
 
-// text16 reads a text after its length in 16 bits.
+// text16 reads a text preceded by its 16-bit length.
 func (r *reader) text16() ([]byte, error) {
 	b, err := r.take(2)
 	if err != nil {
@@ -376,14 +376,14 @@ func (r *reader) text16() ([]byte, error) {
 	return r.take(int(binary.LittleEndian.Uint16(b)))
 }
 
-// thread names a thread. The first name is right.
+// thread names a thread. The first name wins.
 func (r *reader) thread(tid int64, name []byte) {
 	if _, known := r.names[tid]; !known {
 		r.names[tid] = r.in.Store.Strings.InternBytes(name)
 	}
 }
 
-// fields splits a line at its tabs, without empty parts.
+// fields splits a line at tabs and drops empty parts.
 func fields(line string) []string {
 	return strings.FieldsFunc(line, func(c rune) bool { return c == '\t' })
 }
@@ -403,7 +403,7 @@ func (r *reader) methodLine(line string) {
 	r.methods[id] = r.method(parts[1:])
 }
 
-// method makes a method of class, name, signature, file and line, of which those after
+// method builds a method from class, name, signature, file and line. The parts after
 // the class, or name and signature, may be missing.
 func (r *reader) method(parts []string) method {
 	var class, name, signature string

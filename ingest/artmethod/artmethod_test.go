@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-// w is bytes: numbers by their types, texts as they are.
+// w encodes fields: numbers by their types, texts as they are.
 func w(fields ...any) (b []byte) {
 	for _, f := range fields {
 		switch v := f.(type) {
@@ -43,7 +43,7 @@ func header(version uint16, size uint16) []byte {
 	return w("SLOW", version, uint16(32), uint64(1_000_000), size, make([]byte, 14))
 }
 
-// record is what thread 7 did some µs after the start.
+// record returns an action of thread 7, some µs after the start.
 func record(version int, action, method, at uint32) []byte {
 	tid := w(uint16(7))
 	if version == 1 {
@@ -107,7 +107,7 @@ func TestFilesAndStreams(t *testing.T) {
 	}
 }
 
-// leb is signed numbers of 7 bits a byte.
+// leb encodes signed numbers as LEB128.
 func leb(numbers ...int64) (b []byte) {
 	for _, n := range numbers {
 		for {
@@ -123,7 +123,7 @@ func leb(numbers ...int64) (b []byte) {
 	return b
 }
 
-// packed is a packed stream whose clock has 500 MHz.
+// packed returns a packed stream with a 500 MHz clock.
 func packed(entries []byte, count uint32) []byte {
 	method := func(id uint64, line string) []byte {
 		text := line[strings.IndexByte(line, '\t')+1:]
@@ -146,7 +146,7 @@ func TestPackedStreams(t *testing.T) {
 	if got := tables.Rows("metadata", "name", "int_value", "str_value"); !slices.Contains(got, "num-method-calls|5|NULL") || !slices.Contains(got, "clock|NULL|dual") {
 		t.Errorf("metadata %v", got)
 	}
-	// More records than there are bytes for.
+	// The block claims more records than it has bytes.
 	tables = ingesttest.MustRead(t, "x.trace", packed(entries, 9))
 	tables.Want(t, "stats", "name|value", "art_method_parse_errors|1")
 	if n := len(tables.Rows("slice", "ts")); n != 2 {
@@ -185,7 +185,7 @@ func TestBadTraces(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	bad := strings.Replace(good, "\t()V", "", 1) // one field is not enough, nor are three
+	bad := strings.Replace(good, "\t()V", "", 1) // neither one field nor three are enough
 	bad = strings.Replace(bad, "\tMain.java\t12", "", 1)
 	bad = strings.Replace(bad, "8\tother", "x\tother", 1)
 	tables := ingesttest.MustRead(t, "x", []byte(bad))

@@ -12,7 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// The parts of the packed layout, each after a byte of its kind.
+// The parts of the packed layout. Each follows a byte with its kind.
 const (
 	packedThread  = 0
 	packedMethod  = 1
@@ -68,9 +68,9 @@ func (r *reader) packed() error {
 	}
 }
 
-// entries reads a block of records of a thread: differences to the record before of
-// the time with the action in its lowest bits, of the thread's CPU time where there
-// are two clocks, and of the method where it is entered.
+// entries reads a block of a thread's records, which are deltas to the previous
+// record: the time, with the action in its lowest bits; the thread's CPU time, if
+// there are two clocks; and the method, if it is entered.
 func (r *reader) entries(dual bool, start int64, frequency uint64) error {
 	b, err := r.take(4 + 3 + 4)
 	if err != nil {
@@ -119,11 +119,11 @@ func (r *reader) entries(dual bool, start int64, frequency uint64) error {
 	return err
 }
 
-// leb128 reads signed numbers of 7 bits a byte, lowest first.
+// leb128 reads signed LEB128 numbers.
 type leb128 struct {
 	r    *bufio.Reader
 	left int64 // bytes
-	bad  bool  // there was no number
+	bad  bool  // a number was missing
 }
 
 func (l *leb128) next() int64 {
@@ -146,7 +146,7 @@ func (l *leb128) next() int64 {
 	return 0
 }
 
-// packedSummary reads the end: facts about the recording.
+// packedSummary reads the end of the trace: properties of the recording.
 func (r *reader) packedSummary() error {
 	for {
 		line, err := r.line()

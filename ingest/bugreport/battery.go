@@ -14,23 +14,22 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// battery reads what "dumpsys batterystats -c" writes, lines of values with commas
-// between. Those with an h are the history, a time in ms since the line before and
-// what changed then:
+// battery reads the output of "dumpsys batterystats -c": lines of comma-separated values.
+// Lines with an h are the history: the time in ms since the previous line, and what changed:
 //
 //	9,0,i,vers,36,214,AP1A.240305.019.A1,AP2A.240805.005.S4
 //	9,hsp,1,1001,"*telephony-radio*"
 //	9,h,0:RESET:TIME:1732816430344
 //	9,h,10,Bl=100,+r,+w=1
 //
-// Times are of the wall clock in UTC. Items refer to texts by the number in the lines
-// with hsp, which may come after them.
+// Timestamps are wall-clock time in UTC. Items refer to texts by their number in the hsp
+// lines, which may come later.
 type battery struct {
 	in      *format.Input
 	items   *sort.Stream
 	event   *token.Writer
 	history *history
-	ms      int64 // time of the last line
+	ms      int64 // time of the last line, ms since the Unix epoch
 	timed   bool  // ms is known
 }
 
@@ -39,7 +38,7 @@ func newBattery(in *format.Input) *battery {
 	return &battery{in: in, items: in.Sorter.NewStream(h), event: token.NewWriter(in.Store), history: h}
 }
 
-// line reads a line. It returns false if there is something else in it.
+// line reads a line. ok is false if the line is malformed.
 func (b *battery) line(offset int64, line []byte) (ok bool, err error) {
 	if string(next(&line, ',')) != "9" {
 		return false, nil
@@ -58,7 +57,7 @@ func (b *battery) line(offset int64, line []byte) (ok bool, err error) {
 		}
 		uid, err := strconv.ParseInt(string(next(&line, ',')), 10, 32)
 		if err != nil || index < 0 {
-			b.in.File.LogAt(model.StatBatteryStatsParseErrors, offset, nil) // as of redacted reports
+			b.in.File.LogAt(model.StatBatteryStatsParseErrors, offset, nil) // redacted reports have such lines
 			return true, nil
 		}
 		b.history.texts[index] = text{int32(uid), string(unquote(line))}
@@ -69,7 +68,7 @@ func (b *battery) line(offset int64, line []byte) (ok bool, err error) {
 	return true, nil
 }
 
-// changes reads a line of the history.
+// changes reads a history line.
 func (b *battery) changes(offset int64, line []byte) (ok bool, err error) {
 	at := next(&line, ',')
 	if _, wall, ok := bytes.Cut(at, []byte(":TIME:")); ok {
@@ -115,7 +114,7 @@ func integer(word []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// unquote returns what is between the first and the last quote.
+// unquote returns the text between the first and the last quote.
 func unquote(line []byte) []byte {
 	line = line[bytes.IndexByte(line, '"')+1:]
 	if end := bytes.LastIndexByte(line, '"'); end >= 0 {
@@ -124,22 +123,22 @@ func unquote(line []byte) []byte {
 	return line
 }
 
-// history makes rows of the items in the order of time.
+// history turns items, in timestamp order, into rows.
 type history struct {
 	*model.Context
 	version int64
 	texts   map[int64]text
-	last    int64 // greatest index of texts
+	last    int64 // highest index in texts
 }
 
-// text is what items refer to, with the user that it is about.
+// text is a text that items refer to, and the user it belongs to.
 type text struct {
 	uid  int32
 	text string
 }
 
-// lookUp returns the text of a number. Numbers up to the last that are not there are empty
-// texts of nobody.
+// lookUp returns the text with a number. A missing number below the highest one stands for an
+// empty text without a user.
 func (h *history) lookUp(number []byte) (t text, index int64, ok bool) {
 	index, ok = integer(number)
 	if !ok || index > h.last {
@@ -161,11 +160,11 @@ var (
 	wakeLocks     = model.AsyncBlueprint(model.Blueprint{Classification: "dumpstate_wakelocks", Name: "WakeLocks"})
 )
 
-// wakeLocksNamed is the first version of the history in which the end of a wake lock names it.
+// wakeLocksNamed is the first history version in which the end of a wake lock names the lock.
 const wakeLocksNamed = 36
 
-// Event makes a row of an item: NAME=VALUE, or +NAME and -NAME of what begins and ends,
-// perhaps with a value.
+// Event makes a row of an item: NAME=VALUE, or +NAME and -NAME for a state that begins or
+// ends, optionally with a value.
 func (h *history) Event(ts int64, item []byte) error {
 	rest := item
 	name, value := next(&rest, '='), next(&rest, '=')
@@ -195,7 +194,7 @@ func (h *history) Event(ts int64, item []byte) error {
 	return nil
 }
 
-// event makes a slice without duration of an event.
+// event adds a slice without duration for an event.
 func (h *history) event(ts int64, sign, name string, value []byte) (known, ok bool) {
 	name, known = eventNames[name]
 	if !known {
@@ -215,10 +214,10 @@ func (h *history) event(ts int64, sign, name string, value []byte) (known, ok bo
 	return true, true
 }
 
-// longestEvent is to how many bytes Trace Processor cuts the name of an event.
+// longestEvent is the length in bytes to which Trace Processor cuts event names.
 const longestEvent = 254
 
-// wakeLock begins or ends the slice of a wake lock, which its text names.
+// wakeLock begins or ends the slice of the wake lock that the text names.
 func (h *history) wakeLock(ts int64, sign string, value []byte) bool {
 	t, index, ok := h.lookUp(value)
 	if !ok {
@@ -232,7 +231,7 @@ func (h *history) wakeLock(ts int64, sign string, value []byte) bool {
 	return true
 }
 
-// begins sets the counter of a state that is or is not.
+// begins sets the counter of an on/off state.
 func (h *history) begins(ts int64, on bool, name string) (known bool) {
 	state, known := states[name]
 	if !known {
@@ -243,13 +242,13 @@ func (h *history) begins(ts int64, on bool, name string) (known bool) {
 		value = 1
 	}
 	h.push(ts, state.name, value)
-	if state.name == "screen" { // whose own counter is 1 while it is off, 2 while it is on
+	if state.name == "screen" { // its own counter is 1 while it is off, 2 while it is on
 		h.Counters.Push(ts, value+1, h.Tracks.Intern(ftrace.ScreenState, nil))
 	}
 	return true
 }
 
-// changes sets the counter of a state with a value.
+// changes sets the counter of a state that has a value.
 func (h *history) changes(ts int64, name string, value []byte) (known, ok bool) {
 	n, isNumber := integer(value)
 	if state, known := states[name]; known {

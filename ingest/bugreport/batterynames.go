@@ -2,7 +2,7 @@ package bugreport
 
 import "slices"
 
-// eventNames are the events of the battery history, by their short names.
+// eventNames maps the short names of battery history events to their full names.
 var eventNames = map[string]string{
 	"Enl": "null", "Epr": "proc", "Efg": "fg", "Etp": "top", "Esy": "sync", "Ewl": "wake_lock_in", "Ejb": "job", "Eur": "user",
 	"Euf": "userfg", "Ecn": "conn", "Eac": "active", "Epi": "pkginst", "Epu": "pkgunin", "Eal": "alarm", "Est": "stats",
@@ -10,7 +10,8 @@ var eventNames = map[string]string{
 	"Eec": "est_capacity",
 }
 
-// state is a state in the battery history. values are the names of its values, from 0 on.
+// state is a state in the battery history. values are the names of its values, counted from
+// 0.
 type state struct {
 	name   string
 	values []string
@@ -21,7 +22,7 @@ func (s state) value(name string) (int64, bool) {
 	return int64(i), i >= 0
 }
 
-// states are the states by their short names.
+// states maps the states' short names to states.
 var states = map[string]state{
 	"r": {name: "running"}, "w": {name: "wake_lock"}, "s": {name: "sensor"}, "g": {name: "gps"}, "Wl": {name: "wifi_full_lock"},
 	"Ws": {name: "wifi_scan"}, "Wm": {name: "wifi_multicast"}, "Wr": {name: "wifi_radio"}, "Pr": {name: "mobile_radio"},
@@ -39,8 +40,8 @@ var states = map[string]state{
 	"Gss": {"gps_signal_quality", []string{"poor", "good", "none"}},
 }
 
-// charges are the counters of the battery by their short names. factor makes µAh of
-// mAh and µV of mV.
+// charges maps the short names of the battery's counters to counters. factor converts mAh
+// to µAh and mV to µV.
 var charges = map[string]struct {
 	name   string
 	factor int64
@@ -48,9 +49,10 @@ var charges = map[string]struct {
 	"Bl": {"capacity_pct", 1}, "Bcc": {"charge_uah", 1000}, "Bv": {"voltage_uv", 1000},
 }
 
-// batteryStates are Android's BatteryManager.BATTERY_STATUS_..., by their letters: unknown,
-// charging, discharging, not charging, full.
+// batteryStates maps the states' letters to Android's BatteryManager.BATTERY_STATUS_...
+// constants: unknown, charging, discharging, not charging, full.
 var batteryStates = map[byte]float64{'?': 1, 'c': 2, 'd': 3, 'n': 4, 'f': 5}
 
-// plugs are BatteryManager.BATTERY_PLUGGED_...: none, AC, USB, wireless.
+// plugs maps letters to BatteryManager.BATTERY_PLUGGED_... constants: none, AC, USB,
+// wireless.
 var plugs = map[byte]float64{'n': 0, 'a': 1, 'u': 2, 'w': 4}

@@ -1,7 +1,6 @@
-// Package bugreport reads bug reports of Android: the text that dumpstate writes, with
-// what the services of the system tell of themselves, the latest messages of the log
-// and the history of the battery; and the archives that hold it, with more of the log
-// and perhaps traces.
+// Package bugreport reads Android bug reports: the text that dumpstate writes, with the
+// system services' dumps, the latest log messages and the battery history; and the archives
+// that hold this text together with more of the log and sometimes traces.
 package bugreport
 
 import (
@@ -18,24 +17,25 @@ import (
 // Report is an archive that is a bug report.
 type Report struct {
 	// Members are all files of the report, in the order in which Trace Processor numbers
-	// them: the text first, the archive's last one in its place.
+	// them: the text comes first, and the archive's last member takes its place.
 	Members []format.Member
-	// Parts are those that are read first, in their order.
+	// Parts are the members to read first, in order.
 	Parts []Part
-	// Traces are traces among Members, to be read after that as in any archive.
+	// Traces are the traces among Members, as indices. They are read after Parts, as in any
+	// archive.
 	Traces []int
 }
 
-// Part is a member whose name tells the format.
+// Part is a member whose format is known from its name.
 type Part struct {
 	Index  int // in Members
 	Format *format.Format
 }
 
-// Arrange looks for the text of a bug report, bugreport-DEVICE-BUILD-DATE.txt, in an
-// archive. It returns nil if there is none. The text is read first, as it tells the time
-// zone; then the files of the log, the oldest first, without the messages that the text has
-// too; then traces.
+// Arrange looks in an archive for the text of a bug report,
+// bugreport-DEVICE-BUILD-DATE.txt. It returns nil if there is none. The text is read first,
+// because it contains the time zone; then the log files, oldest first, without the messages
+// that are also in the text; then the traces.
 func Arrange(found []format.Member) *Report {
 	text := slices.IndexFunc(found, func(m format.Member) bool {
 		return strings.HasPrefix(m.Name, "bugreport-") && dateOf(m.Name).Year != 0
@@ -72,7 +72,7 @@ func Arrange(found []format.Member) *Report {
 
 const textName = "2021-08-24-23-35-40.txt"
 
-// dateOf is the date in the name of a report's text; its year is 0 if there is none.
+// dateOf returns the date in the name of a report's text; its year is 0 if there is none.
 func dateOf(name string) androidlog.Date {
 	if len(name) < len(textName) || !strings.HasSuffix(name, ".txt") {
 		return androidlog.Date{}
@@ -80,12 +80,12 @@ func dateOf(name string) androidlog.Date {
 	return dateIn(name[len(name)-len(textName):])
 }
 
-// isLog reports whether a member is a file of the log that Android keeps over reboots.
+// isLog reports whether a member is a file of the log that Android keeps across reboots.
 func isLog(name string) bool {
 	return strings.HasPrefix(name, "FS/data/misc/logd/logcat") && !strings.HasSuffix(name, "logcat.id")
 }
 
-// isTrace reports whether a member is where Android and its tools put traces.
+// isTrace reports whether a member has a path where Android and its tools put traces.
 func isTrace(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(name, "FS/data/misc/perfetto-traces/") || strings.HasPrefix(base, "systrace") ||

@@ -19,7 +19,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/tracecase"
 )
 
-// member is a file of a report, modified so many minutes after the start of its day.
+// member is a file of a report, modified this many minutes after midnight.
 type member struct {
 	name    string
 	minutes int
@@ -46,7 +46,7 @@ func zipped(t *testing.T, members ...member) []byte {
 
 const (
 	textName = "bugreport-crosshatch-SPB5.210812.002-2021-08-24-23-35-40.txt"
-	// text is of a device nine hours ahead of UTC.
+	// text comes from a device nine hours ahead of UTC.
 	text = `------ SYSTEM LOG (logcat -v threadtime -v printable -v uid -d *:v) ------
 08-24 23:30:10.123  1000  1702  2395 D Window: in both
 08-24 23:30:10.123  1000  1702  2395 D Window: in both
@@ -60,7 +60,7 @@ const (
 DUMP OF SERVICE alarm:
   nowRTC=1629815740500=2021-08-24 23:35:40.500 nowELAPSED=403532
 `
-	// older is of the file of the log that was full, latest of the other.
+	// older is the log file that was rotated out, latest the current one.
 	older = `--------- beginning of main
 08-24 23:30:09.000100  1702  2395 D Window: only in the log
 08-24 23:30:10.123456  1702  2395 D Window: in both
@@ -79,7 +79,7 @@ func TestLogs(t *testing.T) {
 		member{"FS/data/misc/logd/logcat.01", 30, older},
 		member{"FS/data/misc/logd/logcat.id", 0, "no log"},
 		member{"FS/.hidden", 0, "as others\n"}))
-	// A message of the text is left out of the log once.
+	// Each message of the text is left out of the log once.
 	tables.Want(t, "android_logs", "ts|msg",
 		"1629815409000100000|only in the log", "1629815410123000000|in both", "1629815410123000000|in both", "1629815410123999000|in both",
 		"1629815411000000000|in the text", "1629815460500000000|after the text")
@@ -94,7 +94,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// trace is a Perfetto trace of a boot at a time, in s, with an event 1 s after it.
+// trace returns a Perfetto trace of a boot at a time in s, with an event 1 s after it.
 func trace(t *testing.T, name string, boot int64) string {
 	t.Helper()
 	_, data, err := tracecase.Trace(&txtar.File{Name: "trace.textproto", Data: fmt.Appendf(nil, `
@@ -109,8 +109,8 @@ func trace(t *testing.T, name string, boot int64) string {
 	return string(data)
 }
 
-// The traces of a report are on its timeline, wherever in the archive they are, also those
-// of an earlier boot.
+// TestTraces checks that a report's traces are on its timeline, wherever in the archive
+// they are, including traces of an earlier boot.
 func TestTraces(t *testing.T) {
 	const systrace = "# tracer: nop\n#\n  app-100 (  100) [001] ...1  2.000000: tracing_mark_write: B|100|systrace\n"
 	tables := ingesttest.MustRead(t, "report.zip", zipped(t,
@@ -160,7 +160,7 @@ func TestReportsThatLackParts(t *testing.T) {
 	}
 }
 
-// Other archives are no reports: their members are what their first bytes tell.
+// TestOtherArchives checks that members of other archives are read by their first bytes.
 func TestOtherArchives(t *testing.T) {
 	const title = "========================================================\n== dumpstate: 2021-08-24 23:35:40\n"
 	for _, name := range []string{"report/" + textName, "bugreport.txt", "bugreport-crosshatch-SPB5-xxxx-08-24-23-35-40.txt", "dumpstate.txt"} {
@@ -169,7 +169,7 @@ func TestOtherArchives(t *testing.T) {
 			[]string{"x.zip|zip|0", name + "|android_dumpstate|1", "zlog|android_logcat|2"}) {
 			t.Errorf("%s: %q", name, files)
 		}
-		// The time zone holds for all, and nothing is left out.
+		// The time zone applies to all messages, and no message is left out.
 		if logs := tables.Rows("android_logs", "ts"); len(logs) != 6 || logs[5] != "1629815460500000000" {
 			t.Errorf("%s: %q", name, logs)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Dumpstate is the text of a bug report, or the statistics of the battery alone, as
-// "dumpsys batterystats -c" writes them.
+// Dumpstate is the text of a bug report, or only the battery statistics that "dumpsys
+// batterystats -c" writes.
 var Dumpstate = &format.Format{Name: "android_dumpstate", Sniff: sniff, Read: func(in *format.Input) error {
 	return readDumpstate(in, dateOf(in.File.Name), nil)
 }}
@@ -27,8 +27,8 @@ func sniff(head []byte) bool {
 	return bytes.HasPrefix(head, []byte(textStart)) || bytes.HasPrefix(head, []byte(batteryStart))
 }
 
-// dumpstate reads the text of a bug report. It has sections, and those of dumpsys have
-// services:
+// dumpstate reads the text of a bug report. The text has sections, and dumpsys sections
+// have services:
 //
 //	------ DUMPSYS CRITICAL (/system/bin/dumpsys) ------
 //	-------------------------------------------------------------------------------
@@ -42,10 +42,10 @@ type dumpstate struct {
 	battery          *battery
 	contents         contents
 	section, service model.StringID
-	alarms           bool // the service is that of alarms
+	alarms           bool // the current service is the alarm service
 }
 
-// contents is what the lines of a section are, until another begins.
+// contents is the kind of the current section's lines.
 type contents uint8
 
 const (
@@ -55,8 +55,8 @@ const (
 	batteryLines
 )
 
-// readDumpstate reads the text of a report that was written at a date, and remembers the
-// messages of its logs.
+// readDumpstate reads the text of a report written on a date, and collects its log
+// messages in remember.
 func readDumpstate(in *format.Input, written androidlog.Date, remember androidlog.Messages) error {
 	in.UseClock(model.ClockRealtime)
 	d := &dumpstate{in: in, battery: newBattery(in), log: androidlog.New(in, written)}
@@ -112,7 +112,8 @@ func (d *dumpstate) line(offset int64, line []byte) error {
 	return nil
 }
 
-// begin begins a section, or ends one. Lines after it are still of its kind.
+// begin handles the title of a section, or the line that ends one. Lines after the end
+// still count as its kind.
 func (d *dumpstate) begin(title []byte) {
 	d.section, d.service, d.alarms = 0, 0, false
 	if bytes.Contains(title, []byte("was the duration of")) {
@@ -123,9 +124,9 @@ func (d *dumpstate) begin(title []byte) {
 	switch {
 	case starts("DUMPSYS"):
 		d.contents = dumpsysLines
-	case starts("SYSTEM LOG"), starts("EVENT LOG"), starts("RADIO LOG"): // the system's has the kernel's messages too
+	case starts("SYSTEM LOG"), starts("EVENT LOG"), starts("RADIO LOG"): // SYSTEM LOG has kernel messages too
 		d.contents = logLines
-	case starts("BLOCK STAT"): // there is one for each device
+	case starts("BLOCK STAT"): // there is one section per device
 		title = []byte("BLOCK STAT")
 	case starts("CHECKIN BATTERYSTATS"):
 		d.contents = batteryLines
@@ -133,7 +134,7 @@ func (d *dumpstate) begin(title []byte) {
 	d.section = d.in.Store.Strings.InternBytes(title)
 }
 
-// cut returns what is between two marks that a line begins and ends with.
+// cut returns the text between two marks at the start and the end of a line.
 func cut(line []byte, before, after string) (between []byte, ok bool) {
 	if len(line) < len(before)+len(after) || !bytes.HasPrefix(line, []byte(before)) || !bytes.HasSuffix(line, []byte(after)) {
 		return nil, false
@@ -141,7 +142,7 @@ func cut(line []byte, before, after string) (between []byte, ok bool) {
 	return line[len(before) : len(line)-len(after)], true
 }
 
-// dateIn reads the year that a text begins with, and the month if it follows: 2021-08.
+// dateIn reads the year at the start of a text, and the month if it follows: 2021-08.
 func dateIn(text string) (d androidlog.Date) {
 	const year, month = len("2021"), len("2021-08")
 	if t, err := time.Parse("2006", text[:min(len(text), year)]); err == nil {
@@ -153,12 +154,12 @@ func dateIn(text string) (d androidlog.Date) {
 	return d
 }
 
-// mostZone is the greatest offset of a time zone. Android's clock may be wrong, but a
-// device shows it in a zone.
+// mostZone is the largest accepted offset between the shown time and UTC. It exceeds
+// every real time zone.
 const mostZone = 24 * time.Hour
 
-// zoneIn reads how far the device's wall clock is ahead of UTC, in ns, from a line of the
-// service of alarms that has the time in UTC and as the device shows it:
+// zoneIn reads how far the device's wall clock is ahead of UTC, in ns. It needs the alarm
+// service's line that gives the time both in UTC and as the device shows it:
 //
 //	nowRTC=1629844744041=2021-08-24 23:39:04.041 nowELAPSED=403532
 func zoneIn(line []byte) (int64, bool) {

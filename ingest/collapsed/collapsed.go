@@ -1,9 +1,9 @@
-// Package collapsed reads folded stacks, the input of flame graphs: a line for each
-// stack, its frames from the outermost on, and how many samples it has.
+// Package collapsed reads folded stacks, the input of flame graphs: one line per
+// stack, with its frames, outermost first, and its number of samples.
 //
 //	main;parse;read 312
 //
-// Many tools write them, as stackcollapse-perf.pl, inferno, simpleperf and
+// Many tools write them, such as stackcollapse-perf.pl, inferno, simpleperf and
 // async-profiler. Lines that begin with # are comments.
 package collapsed
 
@@ -16,14 +16,14 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Format is folded stacks.
+// Format is the format of folded stacks.
 var Format = &format.Format{Name: "collapsed_stack", Sniff: sniff, Read: read}
 
-// sniffLines is how many of the first lines must be stacks.
+// sniffLines is how many lines are checked at the start.
 const sniffLines = 3
 
 func sniff(head []byte) bool {
-	cut := len(head) == format.HeadBytes // the last line goes on
+	cut := len(head) == format.HeadBytes // the last line may be incomplete
 	stacks := 0
 	for len(head) > 0 && stacks < sniffLines {
 		line, rest, whole := bytes.Cut(head, []byte("\n"))
@@ -42,7 +42,7 @@ func sniff(head []byte) bool {
 	return stacks > 0
 }
 
-// parse splits a line without spaces around it into the frames and their count.
+// parse splits a trimmed line into the frames and their count.
 func parse(line []byte) (frames []byte, count int64, ok bool) {
 	i := bytes.LastIndexByte(line, ' ')
 	if i <= 0 || line[i+1] == '+' {
@@ -67,14 +67,14 @@ func read(in *format.Input) error {
 		r.line(l.Bytes(), l.Offset())
 	}
 	if l.Err() == nil {
-		r.line(l.Rest(), l.Offset()) // many writers end without a newline
+		r.line(l.Rest(), l.Offset()) // many writers omit the last newline
 	}
 	return l.Err()
 }
 
 type reader struct {
 	*format.Input
-	profile int64 // its row
+	profile int64 // row of the profile
 	mapping model.MappingID
 }
 

@@ -50,7 +50,7 @@ func TestDetection(t *testing.T) {
 	for head, want := range map[string]bool{
 		stacks:                        true,
 		"a;b 1":                       true,
-		"a;b 1\na 2\n":                false, // one frame is too like other texts
+		"a;b 1\na 2\n":                false, // a single frame is too similar to other texts
 		"a;b 1\nc;d\n":                false,
 		"a;b x\n":                     false,
 		"# a;b 1\n":                   false,

@@ -1,5 +1,6 @@
 // Package compressed reads files that are compressed as a whole: gzip (RFC 1952),
-// Zstandard (RFC 8878), xz and bzip2, of one or several members, frames or streams.
+// Zstandard (RFC 8878), xz and bzip2. A file may have several members, frames or
+// streams.
 package compressed
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Gzip is the format of gzip and pigz.
+// Gzip is the format that gzip and pigz write.
 var Gzip = &format.Format{
 	Name: "gzip", Container: true, Turn: format.TurnContainer,
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) },
@@ -28,13 +29,13 @@ var Gzip = &format.Format{
 	},
 }
 
-// maxWindow is the memory in bytes that a Zstandard frame may ask for. Encoders
-// stay below it unless told otherwise.
+// maxWindow is the maximum memory in bytes that a Zstandard frame or an xz
+// dictionary may ask for. Encoders stay below it by default.
 const maxWindow = 128 << 20
 
 var errWindow = errors.New("the dictionary is too large")
 
-// Zstd is the format of zstd.
+// Zstd is the format that zstd writes.
 var Zstd = &format.Format{
 	Name: "zstd", Container: true, Turn: format.TurnContainer,
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) },
@@ -50,11 +51,11 @@ var Zstd = &format.Format{
 	},
 }
 
-// Bzip2 is the format of bzip2.
+// Bzip2 is the format that bzip2 writes.
 var Bzip2 = &format.Format{
 	Name: "bzip2", Container: true, Turn: format.TurnContainer,
 	Sniff: func(head []byte) bool {
-		const block = "\x31\x41\x59\x26\x53\x59" // how the first block begins, after the level
+		const block = "\x31\x41\x59\x26\x53\x59" // magic of the first block, after the level
 		return bytes.HasPrefix(head, []byte("BZh")) && len(head) >= 4+len(block) && string(head[4:4+len(block)]) == block
 	},
 	Read: func(in *format.Input) error {
@@ -62,14 +63,14 @@ var Bzip2 = &format.Format{
 	},
 }
 
-// Xz is the format of xz.
+// Xz is the format that xz writes.
 var Xz = &format.Format{
 	Name: "xz", Container: true, Turn: format.TurnContainer,
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")) },
 	Read: func(in *format.Input) error {
 		return read(in, func(r io.Reader) (io.ReadCloser, error) {
 			buffered := bufio.NewReader(r)
-			head, _ := buffered.Peek(xzHeads) // an error comes again
+			head, _ := buffered.Peek(xzHeads) // the reader returns an error again later
 			if xzDictionary(head) > maxWindow {
 				return nil, errWindow
 			}
@@ -82,15 +83,16 @@ var Xz = &format.Format{
 	},
 }
 
-// xzHeads are the bytes of the longest stream and block headers of xz.
+// xzHeads is the maximum size in bytes of xz's stream header and first block header
+// together.
 const xzHeads = 12 + 1024
 
-// lzma2 is the id of xz's compressing filter, whose property is the size of its
-// dictionary.
+// lzma2 is the id of xz's compression filter, whose property is its dictionary
+// size.
 const lzma2 = 0x21
 
-// xzDictionary returns how much memory, in bytes, the first block of xz needs, 0 if
-// the header does not say.
+// xzDictionary returns the dictionary size in bytes of the first xz block, or 0 if
+// the header does not contain it.
 func xzDictionary(head []byte) int64 {
 	if len(head) < 14 {
 		return 0
@@ -104,7 +106,7 @@ func xzDictionary(head []byte) int64 {
 	if flags&0x40 != 0 { // the compressed size follows
 		next()
 	}
-	if flags&0x80 != 0 { // the uncompressed size
+	if flags&0x80 != 0 { // the uncompressed size follows
 		next()
 	}
 	for range flags&3 + 1 {
@@ -120,10 +122,10 @@ func xzDictionary(head []byte) int64 {
 	return 0
 }
 
-// atraceMarker is what atrace writes between its own messages and the trace.
+// atraceMarker separates atrace's own messages from the trace.
 var atraceMarker = []byte("TRACE:\n")
 
-// Ctrace is the output of atrace -z: zlib data (RFC 1950) behind a marker.
+// Ctrace is the output of atrace -z: zlib data (RFC 1950) after a marker.
 var Ctrace = &format.Format{
 	Name: "ctrace", Container: true,
 	Sniff: func(head []byte) bool {
@@ -132,14 +134,14 @@ var Ctrace = &format.Format{
 	},
 	Read: func(in *format.Input) error {
 		buffered := bufio.NewReader(in.Reader)
-		head, _ := buffered.Peek(128) // an error comes again
+		head, _ := buffered.Peek(128) // the reader returns an error again later
 		if _, err := buffered.Discard(bytes.Index(head, atraceMarker) + len(atraceMarker)); err != nil {
 			return err
 		}
 		in.Reader = buffered
 		var data *bufio.Reader
 		err := read(in, func(r io.Reader) (io.ReadCloser, error) {
-			data = bufio.NewReader(r) // which zlib does not read on from
+			data = bufio.NewReader(r) // zlib must not read past the end of its data
 			return zlib.NewReader(data)
 		})
 		if err != nil {
@@ -162,7 +164,7 @@ func read(in *format.Input, open func(io.Reader) (io.ReadCloser, error)) error {
 	return in.Member("", &contents{data: data, from: from, file: in.File})
 }
 
-// source remembers why it could not be read, to tell that from damage.
+// source remembers its read error, to tell it from damage.
 type source struct {
 	io.Reader
 	err error
@@ -176,8 +178,8 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// fault turns an error of decompressing, after so many bytes, into that of the
-// source or of the data.
+// fault turns a decompression error, after this many bytes, into a read error or an
+// error of the data.
 func (s *source) fault(err error, offset int64) error {
 	switch {
 	case s.err != nil:
@@ -188,7 +190,7 @@ func (s *source) fault(err error, offset int64) error {
 	return format.Errorf(format.ErrCorrupt, offset, "%v", err)
 }
 
-// contents is the decompressed data. Of data that stops early it returns what
+// contents is the decompressed data. If the data is truncated, it returns what
 // there is and then io.ErrUnexpectedEOF.
 type contents struct {
 	data io.Reader
@@ -206,8 +208,8 @@ func (c *contents) Read(p []byte) (int, error) {
 	case c.from.err == nil && errors.Is(err, io.ErrUnexpectedEOF):
 		return n, io.ErrUnexpectedEOF
 	case errors.Is(err, gzip.ErrHeader) || errors.Is(err, zstd.ErrMagicMismatch):
-		// What follows a whole member is not another: padding, as some devices
-		// add it. The header of the first was read before.
+		// What follows a complete member is not another member but padding, which
+		// some devices add. The first member's header has already been read.
 		c.file.Count(model.StatTrailingGarbage)
 		c.data = bytes.NewReader(nil)
 		return n, io.EOF

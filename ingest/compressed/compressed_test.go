@@ -21,7 +21,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-// log is a build log of n jobs named after what does not compress, or less.
+// log returns a build log of n jobs whose names hardly compress.
 func log(n int) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := []byte("# ninja log v5\n")
@@ -61,7 +61,7 @@ func TestMembersAreOneFile(t *testing.T) {
 	}
 }
 
-// ctrace is what atrace -z writes of a trace.
+// ctrace returns the output of atrace -z for a trace.
 func ctrace(data []byte) []byte {
 	var b bytes.Buffer
 	b.WriteString("capturing trace... done\nTRACE:\n")
@@ -93,7 +93,7 @@ func TestCtrace(t *testing.T) {
 }
 
 func TestTruncated(t *testing.T) {
-	const jobs = 20000 // several blocks of Zstandard
+	const jobs = 20000 // several Zstandard blocks
 	for name, compress := range formats {
 		whole := compress(log(jobs))
 		for _, part := range []float64{0.5, 0.9, 0.9999} {
@@ -186,7 +186,7 @@ func TestFilesInFiles(t *testing.T) {
 	}
 }
 
-// bomb is a gzip member of a build log that goes on with empty lines.
+// bomb returns a gzip member with a build log followed by empty lines.
 func bomb(size int64) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -237,7 +237,7 @@ func FuzzGzip(f *testing.F) {
 	})
 }
 
-// bzip is a build log of one job, as bzip2 1.0.8 compresses it.
+// bzip is a build log of one job, compressed by bzip2 1.0.8.
 const bzip = "425a6839314159265359af819fa6000004d98000304801620020b581002000314c00134221ea1b534d3d23a76238608b9b57b114d2c950f8bb9229c284857c0cfd30"
 
 func xzip(t *testing.T, data []byte, dictionary int) []byte {

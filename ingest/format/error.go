@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// What can be wrong with an input, to test for with errors.Is.
+// The kinds of bad input, to test for with errors.Is.
 var (
 	ErrEmpty       = errors.New("the input is empty")
 	ErrUnknown     = errors.New("unknown format")
@@ -15,7 +15,7 @@ var (
 	ErrManifest    = errors.New("the archive's manifest does not hold")
 )
 
-// Error is a fault of an input that ends the reading of it.
+// Error is a fault in an input that stops the reading.
 type Error struct {
 	File   string
 	Format string
@@ -41,8 +41,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// BadInput reports whether err says that the input is at fault, so that
-// trying again will not help.
+// BadInput reports whether err means that the input is at fault, so that trying
+// again will not help.
 func BadInput(err error) bool {
 	var e *Error
 	return errors.As(err, &e)

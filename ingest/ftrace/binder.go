@@ -8,24 +8,24 @@ import (
 
 // binder follows the transactions of Android's inter-process calls.
 //
-// A call is a transaction from one thread to another, which the kernel delivers:
+// A call sends a transaction from one thread to another, and the kernel delivers it:
 //
 //  1. binder_transaction on the sending thread begins the slice of the call there;
 //  2. binder_transaction_received on the other begins the slice of the reply;
 //  3. binder_transaction, marked as a reply, ends that slice;
 //  4. binder_transaction_received on the first thread ends the slice of the call.
 //
-// One-way transactions stop after step 2 and make an instant on either side.
-// Where a call fails, steps are missing. The commands that a thread gives to the
-// driver and the returns that it gets tell of that, so each thread has a stack of
-// the calls that it is in, with how far each got.
+// One-way transactions stop after step 2 and add an instant on each side. When a call
+// fails, steps are missing. The commands that a thread sends to the driver, and the
+// returns that it gets, show such failures. So each thread has a stack of its current
+// calls and how far each has got.
 type binder struct {
-	transactions map[int64]binderTransaction // on their way, by debug_id
+	transactions map[int64]binderTransaction // in flight, by debug_id
 	frames       map[model.UTID][]binderFrame
 	locking      map[int64]bool    // threads that wait for the driver's lock
-	locked       map[int64]bool    // threads that have it
-	flags        map[int64]string  // texts that were made before
-	codes        map[uint32]string // likewise
+	locked       map[int64]bool    // threads that hold it
+	flags        map[int64]string  // cache of texts
+	codes        map[uint32]string // cache of texts
 }
 
 type binderTransaction struct {
@@ -38,7 +38,7 @@ type binderTransaction struct {
 // binderFrame is a call that a thread is in.
 type binderFrame struct {
 	step          binderStep
-	known         bool // what follows is
+	known         bool // the fields below are known
 	oneWay, reply bool
 }
 
@@ -62,7 +62,7 @@ func (b *binder) init() {
 	b.flags, b.codes = map[int64]string{}, map[uint32]string{}
 }
 
-// binderFlags are the TF_ flags of the kernel's include/uapi/linux/android/binder.h.
+// binderFlags are the TF_ flags in the kernel's include/uapi/linux/android/binder.h.
 var binderFlags = []struct {
 	flag int64
 	text string
@@ -75,7 +75,7 @@ var binderFlags = []struct {
 
 const binderOneWay = 0x01
 
-// flagsText writes the flags of a transaction out.
+// flagsText returns a transaction's flags as text.
 func (b *binder) flagsText(flags int64) string {
 	text, ok := b.flags[flags]
 	if !ok {
@@ -98,8 +98,8 @@ func flagsText(flags int64) string {
 	return text
 }
 
-// codeText is the code of a transaction as the kernel wrote it, or as Trace
-// Processor does, with Trace Processor's remark.
+// codeText returns a transaction's code as the kernel's text has it, or as Trace
+// Processor formats it, followed by Trace Processor's remark.
 func (b *binder) codeText(e *Event) string {
 	const remark = " Java Layer Dependent"
 	if text := e.Text("code"); text != nil {
@@ -148,12 +148,12 @@ func binderSend(p *Parser, e *Event) {
 		*frame = binderFrame{sentTransaction, true, t.oneWay, reply}
 	case frame.step == gotReplyCommand:
 		*frame = binderFrame{gotReplied, true, t.oneWay, reply}
-	case frame.step == gotTransaction: // commands are not traced
+	case frame.step == gotTransaction: // the trace has no binder commands
 		b.pop(utid)
 	}
 }
 
-// destination are args that tell which thread a transaction went to.
+// destination returns args that name the thread that a transaction went to.
 func (p *Parser) destination(tid int64, number func(int64) model.ArgValue) *argList {
 	args := p.list().add("destination thread", number(tid))
 	if name := p.Machine.ThreadName(p.Machine.Thread(tid)); name != 0 {
@@ -174,7 +174,7 @@ func binderReceive(p *Parser, e *Event) {
 	utid := p.thread(e)
 	track := p.Tracks.Thread(utid)
 	switch frame := b.top(utid); {
-	case t.oneWay: // nothing comes back, so there is nothing to follow
+	case t.oneWay: // nothing comes back to follow
 	case !t.reply:
 		b.push(utid, binderFrame{gotTransaction, true, false, false})
 	case frame != nil && frame.step == sentComplete:
@@ -197,8 +197,8 @@ func binderReceive(p *Parser, e *Event) {
 	}
 }
 
-// The driver's commands, BC_, and returns, BR_, as include/uapi/linux/android/binder.h
-// encodes them: two letters of which the first is c or r, and a number.
+// The driver's commands, BC_, and returns, BR_. include/uapi/linux/android/binder.h
+// encodes them as two letters, the first of which is c or r, and a number.
 const (
 	bcTransaction, bcReply     = 0, 1
 	bcTransactionSG, bcReplySG = 17, 18

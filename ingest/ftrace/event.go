@@ -4,16 +4,16 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// An Event is one event of a tracepoint, decoded. A decoder fills it and gives it
-// to Parser.Event; it can be filled again after that.
+// An Event is one decoded event of a tracepoint. A decoder fills it, passes it to
+// Parser.Handle and may then reuse it.
 type Event struct {
 	TS         int64 // ns of the trace clock
 	CPU        int64
 	TID        int64 // thread that ran on the CPU
-	Flags      int64 // of the ftrace record, 0 if they were not kept
+	Flags      int64 // of the ftrace record, 0 if not recorded
 	Tracepoint *Tracepoint
-	// Symbols names kernel functions by the numbers that the trace gave them. It
-	// may be nil and returns zero for what it does not know.
+	// Symbols returns a kernel function's name by the number that the trace gave
+	// it, or zero for an unknown one. It may be nil.
 	Symbols func(uint64) model.StringID
 
 	values []value
@@ -26,19 +26,19 @@ type value struct {
 	text  []byte
 }
 
-// Reset empties the event's fields for an event of another tracepoint.
+// Reset clears the event's fields, for an event of another tracepoint.
 func (e *Event) Reset(t *Tracepoint) {
 	e.Tracepoint = t
 	e.values = e.values[:0]
 	e.utid = model.None
 }
 
-// AddInt adds a number, negative ones in two's complement.
+// AddInt adds a number. Negative numbers are in two's complement.
 func (e *Event) AddInt(f *Field, bits uint64) {
 	e.values = append(e.values, value{field: f, bits: bits})
 }
 
-// AddText adds a text, which is used until the next Reset.
+// AddText adds a text, which must stay valid until the next Reset.
 func (e *Event) AddText(f *Field, text []byte) {
 	e.values = append(e.values, value{field: f, text: text})
 }
@@ -56,7 +56,8 @@ func (e *Event) find(name string) *value {
 // Has reports whether the event has the field.
 func (e *Event) Has(name string) bool { return e.find(name) != nil }
 
-// Int is the value of a number in the width of the field, 0 if it is not there.
+// Int returns a number, sign-extended or cut to the field's width, or 0 if there
+// is no such field.
 func (e *Event) Int(name string) int64 {
 	v := e.find(name)
 	if v == nil {
@@ -71,10 +72,10 @@ func (e *Event) Int(name string) int64 {
 	return int64(v.bits)
 }
 
-// Uint is Int for numbers of 64 bits without a sign.
+// Uint is like Int, for unsigned 64-bit numbers.
 func (e *Event) Uint(name string) uint64 { return uint64(e.Int(name)) }
 
-// Float is the value of a number.
+// Float returns a number as a double.
 func (e *Event) Float(name string) float64 {
 	if v := e.find(name); v != nil && v.field.Type == Uint64 {
 		return float64(v.bits)
@@ -82,7 +83,7 @@ func (e *Event) Float(name string) float64 {
 	return float64(e.Int(name))
 }
 
-// Text is the value of a text, empty if it is not there. It is valid until the
+// Text returns a text, or nil if there is no such field. It is valid until the
 // next Reset.
 func (e *Event) Text(name string) []byte {
 	if v := e.find(name); v != nil {
@@ -91,7 +92,7 @@ func (e *Event) Text(name string) []byte {
 	return nil
 }
 
-// each calls f with every value of a field that repeats.
+// each calls f with every value of a repeated field.
 func (e *Event) each(name string, f func(uint64)) {
 	for i := range e.values {
 		if e.values[i].field.Name == name {
@@ -100,7 +101,7 @@ func (e *Event) each(name string, f func(uint64)) {
 	}
 }
 
-// arg is a number as ftrace_event keeps it.
+// arg returns a number as an arg of ftrace_event.
 func (e *Event) arg(v *value) model.ArgValue {
 	switch v.field.Type {
 	case Uint64, Uint32:
@@ -114,7 +115,7 @@ func (e *Event) arg(v *value) model.ArgValue {
 	return model.IntArg(int64(v.bits))
 }
 
-// symbol is the name of a kernel function, or zero.
+// symbol returns the name of a kernel function, or zero.
 func (e *Event) symbol(number uint64) model.StringID {
 	if e.Symbols == nil {
 		return 0

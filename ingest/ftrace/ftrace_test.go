@@ -29,7 +29,7 @@ func TestTracepointsHaveHandlersAndFields(t *testing.T) {
 	}
 }
 
-// newParser returns a parser into a new store.
+// newParser returns a parser that fills a new store.
 func newParser() (*Parser, *model.Store) {
 	s := model.NewStore(model.Options{})
 	c := s.NewFile("trace", nil).Context(0)
@@ -37,8 +37,8 @@ func newParser() (*Parser, *model.Store) {
 	return NewParser(c), s
 }
 
-// TestHandlersTakeAnything gives every tracepoint events without fields, with
-// each of small and of the largest numbers.
+// TestHandlersTakeAnything gives every tracepoint events without fields, and
+// events with small numbers and with the largest ones.
 func TestHandlersTakeAnything(t *testing.T) {
 	p, s := newParser()
 	p.Machine.SetSystem("Linux", "", "6.1.0", "aarch64")
@@ -152,7 +152,7 @@ func TestParseTaskState(t *testing.T) {
 	}
 }
 
-// send gives the parser an event with fields as name=value, the values numbers.
+// send passes an event to the parser, with numeric fields given as name=value.
 func send(p *Parser, ts, tid int64, tracepoint string, fields ...string) {
 	e := Event{TS: ts, TID: tid}
 	e.Reset(p.TracepointNamed(tracepoint))

@@ -7,14 +7,14 @@ import (
 )
 
 // Generic returns a tracepoint that the trace itself describes. If its fields
-// follow the kernel's convention for track events, its events are also slices or
-// values of counters:
+// follow the kernel's convention for track events, its events also become slices
+// or counter values:
 //
-//   - track_event_type and slice_name make slices, whose type is B, E or I;
-//   - counter_value makes values of a counter;
-//   - track_name names the track, which else has the tracepoint's name;
-//   - scope_tgid, scope_cpu or another field that begins with scope_ tells whose
-//     track it is, which else is the thread's.
+//   - track_event_type and slice_name make slices; the type is B, E or I;
+//   - counter_value makes counter values;
+//   - track_name names the track, which otherwise has the tracepoint's name;
+//   - scope_tgid, scope_cpu or another field that begins with scope_ tells what
+//     the track belongs to, which otherwise is the thread.
 func (p *Parser) Generic(name string, fields []Field) *Tracepoint {
 	t := &Tracepoint{Name: name, Fields: fields}
 	p.prepare(t)
@@ -24,8 +24,8 @@ func (p *Parser) Generic(name string, fields []Field) *Tracepoint {
 	return t
 }
 
-// Legacy returns a tracepoint that old recorders did not know, of which each
-// event brings its own names.
+// Legacy returns a tracepoint that old recorders did not know, whose events
+// bring their own field names.
 func (p *Parser) Legacy(name []byte) *Tracepoint {
 	t := p.legacy[string(name)]
 	if t == nil {
@@ -36,7 +36,7 @@ func (p *Parser) Legacy(name []byte) *Tracepoint {
 	return t
 }
 
-// LegacyField returns the field of a tracepoint of Legacy.
+// LegacyField returns a field of a tracepoint that Legacy returned.
 func (p *Parser) LegacyField(t *Tracepoint, name []byte, kind FieldType) *Field {
 	for i := range t.Fields {
 		if f := &t.Fields[i]; f.Name == string(name) && f.Type == kind {
@@ -47,7 +47,7 @@ func (p *Parser) LegacyField(t *Tracepoint, name []byte, kind FieldType) *Field 
 	return &t.Fields[len(t.Fields)-1]
 }
 
-// trackEvent is how a tracepoint follows the convention: which fields it has.
+// trackEvent says which fields of the convention a tracepoint has.
 type trackEvent struct {
 	slices       bool
 	track, scope bool

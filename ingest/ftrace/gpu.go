@@ -7,10 +7,10 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// gpu is what the events of GPU drivers need to remember.
+// gpu is the state of GPU driver events.
 type gpu struct {
-	adreno    map[int64]int64 // thread that queued a context's commands last
-	mali      model.StringID  // state of the microcontroller
+	adreno    map[int64]int64 // thread that last queued a context's commands
+	mali      model.StringID  // current state of the microcontroller
 	rings     map[string]*drmRing
 	running   map[drmJob]*drmRing
 	timelines map[int64]*fenceTimeline
@@ -37,13 +37,13 @@ var (
 	virtioLatency  = counters("virtgpu_latency", "Virtgpu %[1]s Latency", "virtgpu_name")
 )
 
-// AdrenoClock is the rate of the clock in Adreno's events, in Hz.
+// AdrenoClock is the clock rate of timestamps in Adreno's events, in Hz.
 const AdrenoClock = 19_200_000
 
 func adrenoQueued(p *Parser, e *Event) { p.gpu.adreno[e.Int("id")] = e.TID }
 
-// adrenoRetired is a slice of the commands that a GPU has done; the event's time
-// is that of their start.
+// adrenoRetired adds a slice for commands that a GPU has finished; the event's
+// time is their start.
 func adrenoRetired(p *Parser, e *Event) {
 	start, retire := e.Uint("start"), e.Uint("retire")
 	if retire < start {
@@ -61,13 +61,14 @@ func adrenoRetired(p *Parser, e *Event) {
 	}
 	name := p.word(fmt.Sprintf("GPU %s(Ctx=%d, Prio=%d)", process, context, prio))
 	track := p.Async.Scoped(adrenoCommands, &model.TrackOptions{Name: name}, e.TS, dur, model.IntDim(context), model.IntDim(prio))
-	if process != "" { // which may not have been known when the track was made
+	if process != "" { // it may have been unknown when the track was created
 		p.Store.Track.Name.Set(track, name)
 	}
 	p.Slices.Scoped(e.TS, dur, track, 0, p.word("GPU"), nil)
 }
 
-// maliState is a state of the GPU's microcontroller that an event begins.
+// maliState returns a handler for events that begin a state of the GPU's
+// microcontroller.
 func maliState(name string) handler {
 	return func(p *Parser, e *Event) {
 		track := p.Tracks.Intern(maliStates, nil)
@@ -90,8 +91,8 @@ func powerVRState(p *Parser, e *Event) {
 	p.Slices.Begin(e.TS, track, 0, p.word(name), nil)
 }
 
-// gpuWorkPeriod is a slice of how busy a user kept a GPU; the event's time is
-// that of its start.
+// gpuWorkPeriod adds a slice of how busy a user kept a GPU; the event's time is
+// its start.
 func gpuWorkPeriod(p *Parser, e *Event) {
 	gpu, start, end := e.Int("gpu_id"), e.Int("start_time_ns"), e.Int("end_time_ns")
 	dur, active := end-start, e.Int("total_active_duration_ns")
@@ -114,11 +115,11 @@ func gpuWorkPeriod(p *Parser, e *Event) {
 type drmRing struct {
 	track   model.TrackID
 	running []drmJob
-	queued  map[drmJob]model.SliceID // where a job came from
+	queued  map[drmJob]model.SliceID // where each job was queued
 }
 
-// drmJob names a job by its fence, since Linux 6.17, or else by a number of its
-// ring. Before 6.17 an event may tell no more than the address of the fence.
+// drmJob identifies a job by its fence since Linux 6.17, before that by a number
+// within its ring. Before 6.17 some events have only the fence's address.
 type drmJob struct {
 	context, seqno uint64
 	fence          uint64
@@ -135,7 +136,7 @@ func (p *Parser) drmRing(e *Event) *drmRing {
 	return ring
 }
 
-// drmJobOf is how an event names a job.
+// drmJobOf returns an event's key for its job.
 func drmJobOf(e *Event) drmJob {
 	if e.Tracepoint.FieldNamed("fence_context") != nil {
 		return drmJob{context: e.Uint("fence_context"), seqno: e.Uint("fence_seqno")}
@@ -167,7 +168,7 @@ func drmRun(p *Parser, e *Event) {
 	}
 }
 
-// drmDone is how the end of a job names it.
+// drmDone returns the key that the event of the job's end will have.
 func drmDone(e *Event, job drmJob) drmJob {
 	if e.Tracepoint.FieldNamed("fence") != nil {
 		return drmJob{fence: e.Uint("fence")}
@@ -201,12 +202,12 @@ func drmJobDone(p *Parser, e *Event) {
 // fenceTimeline is a context of DMA fences, which are signaled in order.
 type fenceTimeline struct {
 	track   model.TrackID
-	emits   bool // it tells when fences are emitted, which is more exact than init
+	emits   bool // it has dma_fence_emit events, which are more exact than init
 	pending []int64
 }
 
-// fence returns the timeline of an event. The fences of the timeline "unbound"
-// contain others and are left out.
+// fence returns the timeline of an event, or nil for the timeline "unbound",
+// whose fences contain others.
 func (p *Parser) fence(e *Event) *fenceTimeline {
 	if string(e.Text("timeline")) == "unbound" {
 		return nil
@@ -262,7 +263,7 @@ func fenceSignaled(p *Parser, e *Event) {
 	}
 }
 
-// virtioCommand names a command to the GPU of a virtual machine.
+// virtioCommand identifies a command to a virtual machine's GPU.
 type virtioCommand struct {
 	queue string
 	seqno int64
@@ -270,7 +271,7 @@ type virtioCommand struct {
 
 var virtioQueueNames = map[string]string{"control": "Control", "cursor": "Cursor"}
 
-// virtioCommands are the types of commands, see the kernel's virtio_gpu.h.
+// virtioCommands are the command types from the kernel's virtio_gpu.h.
 var virtioCommands = map[int64][]string{
 	0x100: {"GET_DISPLAY_INFO", "RESOURCE_CREATE_2D", "RESOURCE_UNREF", "SET_SCANOUT", "RESOURCE_FLUSH",
 		"TRANSFER_TO_HOST_2D", "RESOURCE_ATTACH_BACKING", "RESOURCE_DETACH_BACKING", "GET_CAPSET_INFO", "GET_CAPSET",
@@ -294,7 +295,7 @@ func virtioGPU(response bool) handler {
 				name = kinds[i]
 			}
 			p.Slices.Begin(e.TS, p.Async.Begin(virtioQueues, nil, command.seqno, dim), 0, p.word(name), nil)
-			if e.Int("fence_id") == 0 { // else the host may take its time to respond
+			if e.Int("fence_id") == 0 { // with a fence the host may respond late
 				p.gpu.virtio[command] = e.TS
 			}
 			return

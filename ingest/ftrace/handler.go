@@ -6,11 +6,11 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Most tracepoints make one of a few kinds of rows: a value of a counter, the
-// begin or the end of a slice, an instant. The functions here make their
-// handlers from what the tracepoints differ in.
+// Most tracepoints make one of a few kinds of rows: a counter value, the begin or
+// end of a slice, an instant. The functions here build their handlers from what
+// differs between tracepoints.
 
-// An argument is an arg of a slice or a counter's value, taken from a field.
+// An argument is an arg of a slice or counter value, taken from a field.
 type argument struct {
 	key, field string
 	as         func(*Parser, *Event, string) model.ArgValue
@@ -22,7 +22,7 @@ func asBool(_ *Parser, e *Event, field string) model.ArgValue {
 	return model.BoolArg(e.Int(field) != 0)
 }
 
-// ints are args of the fields' own names.
+// ints returns args that have the names of their fields.
 func ints(fields ...string) []argument {
 	var all []argument
 	for _, f := range fields {
@@ -31,7 +31,7 @@ func ints(fields ...string) []argument {
 	return all
 }
 
-// argsOf are the args of an event. They are good until the next call.
+// argsOf returns the args of an event. They are valid until the next call.
 func (p *Parser) argsOf(e *Event, arguments []argument) model.ArgSource {
 	if len(arguments) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func (p *Parser) argsOf(e *Event, arguments []argument) model.ArgSource {
 	return &p.args
 }
 
-// argList is a list of args that can be given to a tracker.
+// argList is a list of args to pass to a tracker.
 type argList struct {
 	words *words
 	args  []model.Arg
@@ -63,16 +63,16 @@ func (l *argList) AddArgs(set *model.ArgSet) {
 	}
 }
 
-// list empties the parser's list of args, to be filled.
+// list returns the parser's list of args, emptied.
 func (p *Parser) list() *argList {
 	p.args.reset()
 	return &p.args
 }
 
-// word interns a text of ours.
+// word interns a handler's text.
 func (p *Parser) word(s string) model.StringID { return p.words.intern(s) }
 
-// text interns a text of the event. It is NULL if the event does not have it.
+// text interns a text of the event. It returns NULL if the event lacks the field.
 func (p *Parser) text(e *Event, field string) model.StringID {
 	v := e.find(field)
 	if v == nil {
@@ -88,18 +88,18 @@ func (p *Parser) thread(e *Event) model.UTID {
 	return e.utid
 }
 
-// A place is where the slices of a tracepoint go.
+// A place returns the track for the slices of a tracepoint.
 type place func(*Parser, *Event) model.TrackID
 
-// onThread is the track of the thread that ran.
+// onThread returns the track of the thread that ran.
 func onThread(p *Parser, e *Event) model.TrackID { return p.Tracks.Thread(p.thread(e)) }
 
-// onCPU is a track of the CPU of the event.
+// onCPU returns a track of the event's CPU.
 func onCPU(b *model.Blueprint) place {
 	return func(p *Parser, e *Event) model.TrackID { return p.Tracks.Intern(b, nil, model.IntDim(e.CPU)) }
 }
 
-// on is a track told apart by fields of the event.
+// on returns a track identified by fields of the event.
 func on(b *model.Blueprint, fields ...string) place {
 	return func(p *Parser, e *Event) model.TrackID {
 		var dims [3]model.Dim
@@ -117,20 +117,20 @@ func (p *Parser) dim(e *Event, field string) model.Dim {
 	return model.IntDim(e.Int(field))
 }
 
-// A naming says how slices are called.
+// A naming returns the name for a slice.
 type naming func(*Parser, *Event) model.StringID
 
-// named is a name that is always the same.
+// named returns a constant name.
 func named(name string) naming {
 	return func(p *Parser, _ *Event) model.StringID { return p.word(name) }
 }
 
-// byField is the text of a field.
+// byField takes the name from a text field.
 func byField(field string) naming {
 	return func(p *Parser, e *Event) model.StringID { return p.text(e, field) }
 }
 
-// bySymbol is the kernel function in a field.
+// bySymbol takes the name from a kernel function in a field.
 func bySymbol(field string) naming {
 	return func(p *Parser, e *Event) model.StringID {
 		if name := p.function(e, field); name != 0 {
@@ -140,8 +140,8 @@ func bySymbol(field string) naming {
 	}
 }
 
-// function is the kernel function in a field, which is its name or stands for it,
-// or zero if the name is not known.
+// function returns the kernel function in a field, which holds its name or its
+// number, or zero if the name is unknown.
 func (p *Parser) function(e *Event, field string) model.StringID {
 	if text := e.Text(field); text != nil {
 		return p.Store.Strings.InternBytes(text)
@@ -149,7 +149,7 @@ func (p *Parser) function(e *Event, field string) model.StringID {
 	return e.symbol(e.Uint(field))
 }
 
-// hex writes a number as C does with %#x, which gives zero no prefix.
+// hex formats a number as C does with %#x, which gives zero no prefix.
 func hex(n uint64) string {
 	if n == 0 {
 		return "0"
@@ -157,7 +157,7 @@ func hex(n uint64) string {
 	return fmt.Sprintf("%#x", n)
 }
 
-// formatted is a name that fields of the event are put into.
+// formatted formats a name from fields of the event.
 func formatted(format string, fields ...string) naming {
 	return func(p *Parser, e *Event) model.StringID {
 		values := make([]any, len(fields))
@@ -182,19 +182,19 @@ func begin(at place, category string, name naming, args ...argument) handler {
 	}
 }
 
-// end ends the innermost slice of the category, or of any if it is "".
+// end ends the innermost slice of the category, or of any category if it is "".
 func end(at place, category string, args ...argument) handler {
 	return endNamed(at, category, func(*Parser, *Event) model.StringID { return 0 }, args...)
 }
 
-// endNamed ends the innermost slice of the category and name.
+// endNamed ends the innermost slice with this category and name.
 func endNamed(at place, category string, name naming, args ...argument) handler {
 	return func(p *Parser, e *Event) {
 		p.Slices.End(e.TS, at(p, e), p.category(category), name(p, e), p.argsOf(e, args))
 	}
 }
 
-// instant stores a slice without duration.
+// instant adds a slice without duration.
 func instant(at place, category string, name naming, args ...argument) handler {
 	return func(p *Parser, e *Event) {
 		p.Slices.Scoped(e.TS, 0, at(p, e), p.category(category), name(p, e), p.argsOf(e, args))
@@ -208,7 +208,7 @@ func (p *Parser) category(s string) model.StringID {
 	return p.word(s)
 }
 
-// counter stores the number in a field as the value of a counter.
+// counter adds the number in a field as a counter value.
 func counter(at place, field string, args ...argument) handler {
 	return func(p *Parser, e *Event) { p.count(e, at(p, e), e.Float(field), p.argsOf(e, args)) }
 }
@@ -230,8 +230,8 @@ func all(list ...handler) handler {
 	}
 }
 
-// spans and counters are blueprints of tracks with names made by model.NameOf, or
-// always the same.
+// spans and counters return blueprints of tracks with a constant name or one made
+// by model.NameOf.
 func spans(classification, name string, dims ...string) *model.Blueprint {
 	return &model.Blueprint{Classification: classification, Dims: dims, NameOf: model.NameOf(name)}
 }
@@ -240,7 +240,7 @@ func counters(classification, name string, dims ...string) *model.Blueprint {
 	return &model.Blueprint{Classification: classification, Event: model.CounterTrack, Dims: dims, NameOf: model.NameOf(name)}
 }
 
-// uints is ints for numbers without a sign.
+// uints is like ints, for unsigned numbers.
 func uints(fields ...string) []argument {
 	var all []argument
 	for _, f := range fields {

@@ -8,7 +8,7 @@ var (
 	hrtimers = spans("cpu_hrtimer", "Hrtimer Cpu %[1]d", "cpu")
 )
 
-// softirqNames are the kernel's soft interrupts by number.
+// softirqNames are the kernel's soft interrupts, by number.
 var softirqNames = [...]string{"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "BLOCK_IOPOLL", "TASKLET", "SCHED", "HRTIMER", "RCU"}
 
 func softirqEntry(p *Parser, e *Event) {
@@ -28,13 +28,13 @@ func irqExit(p *Parser, e *Event) {
 func workqueueStart(p *Parser, e *Event) {
 	name := bySymbol("function")(p, e)
 	var args model.ArgSource
-	if e.Has("work") { // Trace Processor does not keep the CPU where ftrace wrote text
+	if e.Has("work") { // as Trace Processor, which drops the CPU if ftrace wrote text
 		args = p.list().add("cpu", model.IntArg(e.CPU))
 	}
 	p.Slices.Begin(e.TS, onThread(p, e), p.word("workqueue"), name, args)
 }
 
-// i2cMessages are the messages so far of a transfer on a bus.
+// i2cMessages counts the messages so far in a transfer on a bus.
 type i2cMessages struct {
 	adapter, count int64
 }

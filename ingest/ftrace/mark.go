@@ -8,8 +8,9 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// A mark is what an app or a driver wrote into the trace: the marks of Android's
-// atrace, such as B|123|name, and kernel tracepoints with the same meaning.
+// A mark is text that an app or a driver wrote into the trace: a mark of
+// Android's atrace, such as B|123|name, or a kernel tracepoint with the same
+// meaning.
 type mark struct {
 	phase byte
 	tgid  int64
@@ -23,8 +24,8 @@ var (
 	unnamedMark = []byte("[empty slice name]")
 )
 
-// parseMark reads a mark. ok is false if it is none, known false if the text is
-// something else that the tools of Android write.
+// parseMark reads a mark. ok is false if it is not one; known is false if it is
+// another text that Android's tools write.
 func parseMark(text []byte) (m mark, ok, known bool) {
 	for n := len(text); n > 0 && (text[n-1] == '\n' || text[n-1] == 0); n-- {
 		text = text[:n-1]
@@ -61,7 +62,7 @@ func parseMark(text []byte) (m mark, ok, known bool) {
 			m.name = unnamedMark
 		}
 		return m, hasTGID, true
-	case 'E': // some tools write nothing but the letter
+	case 'E': // some tools write only the letter
 		return m, true, true
 	case 'S', 'F', 'C':
 		m.name = next()
@@ -76,7 +77,7 @@ func parseMark(text []byte) (m mark, ok, known bool) {
 	case 'H':
 		m.track = next()
 		cookie := next()
-		if last := next(); len(last) > 0 { // an older form has a name before it
+		if last := next(); len(last) > 0 { // an older form has a name before the cookie
 			cookie = last
 		}
 		return m, number(cookie) && hasTGID && len(m.track) > 0, true
@@ -108,9 +109,9 @@ func printed(p *Parser, e *Event) {
 	}
 }
 
-// kernelMark is a tracepoint of a driver that writes a mark. kind and begins are
-// the fields that tell the phase, by its letter or by whether it is a begin; a
-// driver has one of them, or both. name is the field of the name.
+// kernelMark returns a handler for a driver's tracepoint that writes a mark. The
+// fields kind and begins tell the phase, by its letter or by whether it is a
+// begin; a driver has one of them, or both. name is the field of the name.
 func kernelMark(kind, begins, name string) handler {
 	return func(p *Parser, e *Event) {
 		m := mark{phase: byte(e.Int(kind)), tgid: unsigned(e.Int("pid")), name: e.Text(name), value: e.Int("value")}
@@ -124,7 +125,7 @@ func kernelMark(kind, begins, name string) handler {
 	}
 }
 
-// driverMark is a mark of the phases that drivers write.
+// driverMark handles a mark. Drivers write only some of the phases.
 func (p *Parser) driverMark(e *Event, m mark) {
 	switch m.phase {
 	case 'B', 'E', 'C', 'I':
@@ -134,8 +135,8 @@ func (p *Parser) driverMark(e *Event, m mark) {
 	}
 }
 
-// dpuMark is a mark of the display driver. The process in it is not always the
-// one that the thread belongs to; only counters keep it.
+// dpuMark handles a mark of the display driver. Its process is not always the
+// thread's, so only counters use it.
 func dpuMark(p *Parser, e *Event) {
 	m := mark{phase: byte(e.Int("type")), name: e.Text("name"), value: e.Int("value")}
 	if m.phase == 'C' {
@@ -144,7 +145,7 @@ func dpuMark(p *Parser, e *Event) {
 	p.driverMark(e, m)
 }
 
-// zeroMark is the tracepoint systrace/0 of Qualcomm's kernels.
+// zeroMark handles the tracepoint systrace/0 of Qualcomm's kernels.
 func zeroMark(p *Parser, e *Event) {
 	m := mark{tgid: unsigned(e.Int("pid")), name: e.Text("name"), value: e.Int("value")}
 	switch flag := e.Int("flag"); {
@@ -162,16 +163,16 @@ var (
 	atraceAsync = model.AsyncBlueprint(model.Blueprint{Classification: "atrace_async_slice", Dims: []string{"upid", "name"}})
 	atraceTrack = model.AsyncBlueprint(model.Blueprint{Classification: "atrace_async_slice_for_track", Dims: []string{"upid", "name"}})
 	atraceCount = counters("atrace_counter", "%[2]s", "upid", "name")
-	// DeviceState is the track of the posture of a device, such as folded.
+	// DeviceState is the track of a device's posture, such as folded.
 	DeviceState = &model.Blueprint{Classification: "android_device_state", Name: "DeviceStateChanged"}
 	lowMemory   = &model.Blueprint{Classification: "android_lmk", Dims: []string{"upid"}, Name: "LMK"}
-	// ScreenState is whether the screen is on.
+	// ScreenState is the counter of whether the screen is on.
 	ScreenState = &model.Blueprint{Classification: "screen_state", Event: model.CounterTrack, Name: "ScreenState"}
 	// BatteryStats are the counters of Android's battery service, by name.
 	BatteryStats = counters("battery_stats", "%[1]s", "counter_key")
 )
 
-// mark makes a slice or a counter's value of a mark.
+// mark turns a mark into a slice or a counter value.
 func (p *Parser) mark(e *Event, m mark) {
 	var name model.StringID
 	if m.phase != 'E' {
@@ -186,7 +187,7 @@ func (p *Parser) mark(e *Event, m mark) {
 		if m.tgid != 0 {
 			utid = p.markThread(e, m)
 		}
-		if utid != model.None { // else nothing began
+		if utid != model.None { // otherwise nothing began
 			p.Slices.End(e.TS, p.Tracks.Thread(utid), 0, 0, nil)
 		}
 	case 'I':
@@ -206,7 +207,8 @@ func (p *Parser) mark(e *Event, m mark) {
 	}
 }
 
-// markThread is the thread that wrote the mark, in the process that it named.
+// markThread returns the thread that wrote the mark, in the process that the
+// mark names.
 func (p *Parser) markThread(e *Event, m mark) model.UTID {
 	if m.tgid == 0 {
 		return p.thread(e)
@@ -214,7 +216,7 @@ func (p *Parser) markThread(e *Event, m mark) model.UTID {
 	return p.Machine.ThreadOf(e.TID, m.tgid)
 }
 
-// trackMark is a mark on a track of its own.
+// trackMark handles a mark on its own track.
 func (p *Parser) trackMark(e *Event, m mark, name model.StringID) {
 	if m.phase == 'N' && string(m.track) == DeviceState.Name {
 		p.Slices.Scoped(e.TS, 0, p.Tracks.Intern(DeviceState, nil), 0, name, nil)
@@ -240,8 +242,8 @@ func (p *Parser) threadArg(key string, utid model.UTID) *argList {
 	return p.list().add(key, model.UintArg(uint64(utid)))
 }
 
-// counterMark is a value of a counter of a process. The thread that writes it
-// need not belong to that process.
+// counterMark adds a value of a process's counter. The thread that writes it may
+// belong to another process.
 func (p *Parser) counterMark(e *Event, m mark, name model.StringID) {
 	switch {
 	case string(m.name) == "kill_one_process":
@@ -263,12 +265,12 @@ func (p *Parser) counterMark(e *Event, m mark, name model.StringID) {
 	p.Counters.Push(e.TS, float64(m.value), track)
 }
 
-// killed is an instant on the process that the low memory killer killed.
+// killed adds an instant to a process that the low memory killer killed.
 func (p *Parser) killed(ts int64, upid model.UPID) {
 	p.Slices.Scoped(ts, 0, p.Tracks.Intern(lowMemory, nil, model.IntDim(upid)), 0, p.word("mem.lmk"), nil)
 }
 
-// lowMemoryKill reads the slices that Android's low memory killer writes:
+// lowMemoryKill reads the slice names that Android's low memory killer writes:
 // lmk,PID,REASON,OOM_SCORE_ADJ,...
 func (p *Parser) lowMemoryKill(ts int64, name []byte) {
 	if !bytes.HasPrefix(name, []byte("lmk,")) {

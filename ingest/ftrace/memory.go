@@ -6,10 +6,10 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// memory is what the events of memory management need to remember.
+// memory is the state of memory management events.
 type memory struct {
-	mms map[int64]model.UTID       // thread that an address space was last seen current on
-	cma map[model.UTID]cmaMigrated // of the allocation that goes on
+	mms map[int64]model.UTID       // thread last seen with an address space as its own
+	cma map[model.UTID]cmaMigrated // of the current allocation
 }
 
 type cmaMigrated struct{ migrated, reclaimed, mapped uint64 }
@@ -20,13 +20,13 @@ func (m *memory) init() {
 }
 
 var (
-	// ProcessMemory are the counters of a process's memory, by what they count.
+	// ProcessMemory are the counters of a process's memory, by kind.
 	ProcessMemory = model.ProcessCounter{
 		Process: &model.Blueprint{Classification: "process_memory", Event: model.CounterTrack, Dims: []string{"upid", "process_memory_key"},
 			NameOf: model.NameOf("mem.%[2]s"), Describe: describeMemory},
 		Thread: counters("process_memory_thread_fallback", "mem.%[2]s", "utid", "process_memory_key"),
 	}
-	// OOMScoreAdj is how ready the kernel is to kill a process for its memory.
+	// OOMScoreAdj is how willing the kernel is to kill a process for its memory.
 	OOMScoreAdj = model.ProcessCounter{
 		Process: counters("oom_score_adj", "oom_score_adj", "upid"),
 		Thread:  counters("oom_score_adj_thread_fallback", "oom_score_adj", "utid"),
@@ -80,8 +80,9 @@ func rssStat(p *Parser, e *Event) {
 	p.Counters.PushForThread(ProcessMemory, e.TS, float64(size), utid, p.word(kind))
 }
 
-// ownerOf is the thread whose address space changed: the one that ran, or, when
-// one process changes the memory of another, the one that was seen to have it.
+// ownerOf returns the thread whose address space changed: the one that ran, or,
+// if a process changes another's memory, the one last seen with that address
+// space.
 func (p *Parser) ownerOf(e *Event) model.UTID {
 	mm := e.Int("mm_id")
 	if e.Int("curr") != 0 {
@@ -93,7 +94,7 @@ func (p *Parser) ownerOf(e *Event) model.UTID {
 	switch {
 	case !ok:
 		return model.None
-	case !p.Machine.ThreadAlive(utid): // the address space may be someone else's by now
+	case !p.Machine.ThreadAlive(utid): // the address space may have a new owner
 		delete(p.memory.mms, mm)
 		return model.None
 	}
@@ -105,7 +106,7 @@ func dmabufRSS(p *Parser, e *Event) {
 }
 
 func oomScoreAdj(p *Parser, e *Event) {
-	// Old recorders wrote negative numbers wrongly; 16 bits of them are right.
+	// Old recorders wrote negative numbers wrongly; the lower 16 bits are right.
 	p.Counters.PushForThread(OOMScoreAdj, e.TS, float64(int16(e.Int("oom_score_adj"))), pidThread(p, e))
 }
 
@@ -125,7 +126,7 @@ func mmEvent(p *Parser, e *Event) {
 
 var (
 	ion = &model.Blueprint{Classification: "ion", Event: model.CounterTrack, Dims: []string{"heap_name"}, NameOf: heapName("mem.ion")}
-	// The changes of a thread.
+	// ionChange counts changes by thread.
 	ionChange      = &model.Blueprint{Classification: "ion_change", Event: model.CounterTrack, Dims: []string{"heap_name", "utid"}, NameOf: heapName("mem.ion_change")}
 	ionBuffers     = model.AsyncBlueprint(model.Blueprint{Classification: "android_ion_allocations", Name: "mem.ion_buffer"})
 	dmaHeap        = counters("android_dma_heap", "mem.dma_heap")
@@ -144,7 +145,8 @@ func heapName(name string) func(*model.Store, []model.Dim) string {
 	}
 }
 
-// ionHeap is an event of Pixel kernels, which give the total before the change.
+// ionHeap returns a handler for Pixel kernels' events, which give the total
+// before the change.
 func ionHeap(sign int64) handler {
 	return func(p *Parser, e *Event) {
 		heap := p.word("unknown")
@@ -157,7 +159,7 @@ func ionHeap(sign int64) handler {
 	}
 }
 
-// ionStat is an event of kernels from 4.19 on.
+// ionStat handles an event of kernels since 4.19.
 func ionStat(p *Parser, e *Event) {
 	heap := model.StringDim(0)
 	p.count(e, p.Tracks.Intern(ion, nil, heap), e.Float("total_allocated"), nil)
@@ -172,7 +174,7 @@ func dmaHeapStat(p *Parser, e *Event) {
 	p.buffer(e, dmaHeapBuffers, e.Int("inode"))
 }
 
-// buffer is a slice from the allocation of a buffer until it is freed.
+// buffer adds a slice that lasts from a buffer's allocation until it is freed.
 func (p *Parser) buffer(e *Event, b *model.Blueprint, id int64) {
 	if size := e.Int("len"); size > 0 {
 		p.Slices.Begin(e.TS, p.Async.Begin(b, nil, id), 0, p.word(strconv.FormatInt(size/1024, 10)+" kB"), nil)
@@ -181,7 +183,7 @@ func (p *Parser) buffer(e *Event, b *model.Blueprint, id int64) {
 	p.Slices.End(e.TS, p.Async.End(b, nil, id), 0, 0, nil)
 }
 
-// dspName is the name of a counter of a signal processor.
+// dspName names a counter of a signal processor.
 func dspName(name string) func(*model.Store, []model.Dim) string {
 	dsps := []string{"ASDP", "MDSP", "SDSP", "CDSP"}
 	return func(_ *model.Store, dims []model.Dim) string {
@@ -198,8 +200,8 @@ func fastrpcStat(p *Parser, e *Event) {
 	p.count(e, p.Tracks.Intern(fastrpcChange, nil, cid, model.IntDim(p.thread(e))), e.Float("len"), nil)
 }
 
-// The contiguous memory allocator tells of an allocation by cma_alloc_start and
-// cma_alloc_info in Linux 5.10 to 6.0; from 6.1 on by cma_alloc_start,
+// Linux 5.10 to 6.0 report an allocation of the contiguous memory allocator by
+// cma_alloc_start and cma_alloc_info; since 6.1 by cma_alloc_start,
 // mm_alloc_contig_migrate_range_info and cma_alloc_finish.
 
 func cmaAllocStart(p *Parser, e *Event) {
@@ -250,7 +252,7 @@ func shrinkSlabStart(p *Parser, e *Event) {
 		add("priority", model.IntArg(e.Int("priority"))))
 }
 
-// kswapdDone ends what Pixel's kernels say of a run of kswapd.
+// kswapdDone ends the slice of a kswapd run on Pixel kernels.
 func kswapdDone(p *Parser, e *Event) {
 	args := p.list()
 	scanned, reclaimed := e.Uint("delta_nr_scanned"), e.Uint("delta_nr_reclaimed")
@@ -274,8 +276,8 @@ var (
 	processGPUMemory = &model.Blueprint{Classification: "process_gpu_memory", Event: model.CounterTrack, Dims: []string{"ugpu", "gpu", "upid"}, Name: "GPU Memory", Unit: "bytes"}
 )
 
-// gpuMemTotal tells of a GPU's memory. Kernel threads write it for processes that
-// are gone as well, which are left out.
+// gpuMemTotal handles the amount of a GPU's memory in use. Kernel threads also
+// report it for dead processes, which are left out.
 func gpuMemTotal(p *Parser, e *Event) {
 	pid := e.Int("pid")
 	if pid != 0 && p.Machine.LiveThread(pid) == model.None {
@@ -284,8 +286,8 @@ func gpuMemTotal(p *Parser, e *Event) {
 	GPUMemory(p.Context, e.TS, e.Int("gpu_id"), pid, e.Float("size"))
 }
 
-// GPUMemory stores what a process, or all if pid is 0, have of a GPU's memory, in
-// bytes.
+// GPUMemory stores how much of a GPU's memory a process has, or all processes if
+// pid is 0, in bytes.
 func GPUMemory(c *model.Context, ts, gpu, pid int64, bytes float64) {
 	dims := [3]model.Dim{model.IntDim(c.Machine.GPU(gpu)), model.IntDim(gpu)}
 	if pid == 0 {

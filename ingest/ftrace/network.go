@@ -6,10 +6,10 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// network is what the events of the network need to remember.
+// network is the state of network events.
 type network struct {
 	received, sent map[string]uint64 // bytes by interface
-	streams        map[uint64]int64  // number of a TCP stream by the address of its socket
+	streams        map[uint64]int64  // number of a TCP stream by its socket's address
 	freed          int64
 }
 
@@ -26,7 +26,7 @@ var (
 	packetsFreed  = counters("net_kfree_skb", "Kfree Skb IP Prot")
 )
 
-// Numbers of the kernel's include/uapi/linux.
+// Constants from the kernel's include/uapi/linux.
 const (
 	protocolTCP  = 6
 	familyIPv4   = 2
@@ -43,7 +43,7 @@ var tcpStates = [...]string{"TCP_UNKNOWN", "TCP_ESTABLISHED", "TCP_SYN_SENT", "T
 func netifReceive(p *Parser, e *Event) { p.transfer(e, netReceive, p.net.received) }
 
 func netXmit(p *Parser, e *Event) {
-	if e.Int("rc") == 0 { // else the driver did not take it
+	if e.Int("rc") == 0 { // otherwise the driver refused the packet
 		p.transfer(e, netTransmit, p.net.sent)
 	}
 }

@@ -1,18 +1,18 @@
-// Package ftrace turns the events of the Linux kernel's ftrace into rows. It does
-// not care how they were written: decoders of Perfetto's protobuf and of ftrace's
-// text fill an Event with the fields of its tracepoint, and the handlers of the
-// tracepoints, which one table lists by name, do the rest.
+// Package ftrace turns events of the Linux kernel's ftrace into rows. It does not
+// depend on how they were written: decoders of Perfetto's protobuf and of
+// ftrace's text fill an Event with the fields of its tracepoint. A handler for
+// the tracepoint, from one table by name, does the rest.
 package ftrace
 
 import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Parser is the state of the ftrace events of one machine in one trace.
+// Parser is the state of one machine's ftrace events in one trace.
 type Parser struct {
 	*model.Context
 	tracepoints []Tracepoint           // by number
-	byName      map[string]*Tracepoint // made when first asked for
+	byName      map[string]*Tracepoint // built when first needed
 	words       words
 	rowType     model.StringID // of rows of ftrace_event
 	ucpus       []int64        // by cpu
@@ -32,7 +32,7 @@ type Parser struct {
 	queued  map[v4l2Buffer]model.SliceID
 }
 
-// handler makes rows of an event.
+// handler turns an event into rows.
 type handler func(*Parser, *Event)
 
 // NewParser returns a Parser for a machine whose idle process is pid 0; see
@@ -74,9 +74,9 @@ func (p *Parser) prepare(t *Tracepoint) {
 	}
 }
 
-// Tracepoint returns the tracepoint of this number in Perfetto's FtraceEvent, or
-// nil for one that is newer than the list. Numbers that were given up have a
-// tracepoint without a name or fields.
+// Tracepoint returns the tracepoint with this number in Perfetto's FtraceEvent,
+// or nil if it is newer than the list. Retired numbers have a tracepoint without
+// a name or fields.
 func (p *Parser) Tracepoint(number uint64) *Tracepoint {
 	if number < uint64(len(p.tracepoints)) {
 		return &p.tracepoints[number]
@@ -95,8 +95,8 @@ func (p *Parser) TracepointNamed(name string) *Tracepoint {
 	return p.byName[name]
 }
 
-// Record stores an event in ftrace_event. Switches of the scheduler are stored by
-// their handler, which knows the thread better.
+// Record stores an event in ftrace_event. The handler of scheduler switches
+// stores those itself, because it knows the thread better.
 func (p *Parser) Record(e *Event) {
 	if e.Tracepoint == p.sched.switches {
 		return
@@ -130,7 +130,7 @@ func (p *Parser) record(ts, cpu int64, utid model.UTID, flags int64, tracepoint 
 	}
 }
 
-// ucpu is Machine.CPU, which it asks once.
+// ucpu caches Machine.CPU.
 func (p *Parser) ucpu(cpu int64) int64 {
 	for int64(len(p.ucpus)) <= cpu {
 		p.ucpus = append(p.ucpus, model.None)
@@ -141,7 +141,7 @@ func (p *Parser) ucpu(cpu int64) int64 {
 	return p.ucpus[cpu]
 }
 
-// Handle makes of an event what it means beside its row in ftrace_event.
+// Handle adds an event's rows in tables other than ftrace_event.
 func (p *Parser) Handle(e *Event) {
 	if e.Tracepoint.handle != nil {
 		e.Tracepoint.handle(p, e)

@@ -9,7 +9,8 @@ var (
 	hypExit  = end(onCPU(hypervisor), "")
 )
 
-// hypReason tells why the CPU is in the hypervisor, which the slice keeps.
+// hypReason returns a handler that adds the reason for entering the hypervisor
+// to the slice.
 func hypReason(reason string, args ...argument) handler {
 	return func(p *Parser, e *Event) {
 		list := p.list().add("hyp_enter_reason", model.StringArg(p.word(reason)))

@@ -7,12 +7,12 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// power is what the events of power management need to remember.
+// power is the state of power management events.
 type power struct {
-	wakelocks map[string]int         // how often each is held
+	wakelocks map[string]int         // how many holders each has
 	active    map[model.TrackID]bool // devices with an open slice
 	suspend   suspendState
-	entered   int64 // cookie of the slice of suspend_enter
+	entered   int64 // cookie of the suspend_enter slice
 }
 
 func (w *power) init() {
@@ -23,7 +23,7 @@ func (w *power) init() {
 var (
 	// CPUFrequency is in kHz.
 	CPUFrequency = &model.Blueprint{Classification: "cpu_frequency", Event: model.CounterTrack, Dims: []string{"cpu"}, Name: "cpufreq"}
-	// CPUIdle is the idle state that a CPU is in, 4294967295 for none.
+	// CPUIdle is a CPU's idle state, 4294967295 for none.
 	CPUIdle = &model.Blueprint{Classification: "cpu_idle", Event: model.CounterTrack, Dims: []string{"cpu"}, Name: "cpuidle"}
 	// GPUFrequency is in kHz.
 	GPUFrequency = &model.Blueprint{Classification: "gpu_frequency", Event: model.CounterTrack, Dims: []string{"ugpu", "gpu"}, Name: "gpufreq", Unit: "kHz"}
@@ -38,7 +38,8 @@ var (
 	cpuUtilization  = counters("cpu_utilization", "Cpu %[1]d Util", "cpu")
 	cpuCapacity     = counters("cpu_capacity", "Cpu %[1]d Cap", "cpu")
 	cpuRunning      = counters("cpu_nr_running", "Cpu %[1]d Nr Running", "cpu")
-	// ClockFrequency is that of a clock or device, in the unit of its driver.
+	// ClockFrequency is the frequency of a clock or device, in its driver's
+	// unit.
 	ClockFrequency   = counters("clock_frequency", "%[1]s Frequency", "linux_device")
 	clockState       = counters("clock_state", "%[1]s State", "linux_device")
 	cpuHotplug       = spans("cpu_hotplug", "CPU Hotplug %[1]d", "cpu")
@@ -56,7 +57,7 @@ var (
 	sensorHub        = counters("cros_ec_sensorhub_data", "cros_ec.cros_ec_sensorhub_data.%[1]d", "ec_sensor_num")
 	deviceFrequency  = &model.Blueprint{Classification: "linux_device_frequency", Event: model.CounterTrack, Dims: []string{"linux_device"},
 		NameOf: func(s *model.Store, dims []model.Dim) string {
-			// The device's name may stand behind an address.
+			// The device's name may follow an address.
 			name := s.Strings.Get(dims[0].String())
 			if i := strings.Index(name, "devfreq_"); i >= 0 {
 				return name[i:]
@@ -105,13 +106,13 @@ const (
 	suspendFreezing
 )
 
-// suspendResumed follows the steps of a suspend. Where preparing it fails, the
-// kernel does not say that suspend_enter ended; then threads are thawed while
-// they were to be frozen.
+// suspendResumed follows the steps of a suspend. If its preparation fails, the
+// kernel does not report the end of suspend_enter; instead threads thaw during
+// the freeze.
 func suspendResumed(p *Parser, e *Event) {
 	action, value, w := string(e.Text("action")), e.Int("val"), &p.power
 	if action == "timekeeping_freeze" {
-		value = 0 // the CPU, which may be another when it ends
+		value = 0 // val is the CPU, which may differ at the end
 	}
 	name := p.word(cut(fmt.Sprintf("%s(%d)", action, value), 63))
 	cookie := int64(name)
@@ -158,7 +159,7 @@ func suspendResumeMinimal(p *Parser, e *Event) {
 	}
 }
 
-// deviceEvents are the PM_EVENT_ codes of the kernel's include/linux/pm.h.
+// deviceEvents are the PM_EVENT_ codes in the kernel's include/linux/pm.h.
 var deviceEvents = map[int64]string{
 	0x1: "freeze", 0x2: "suspend", 0x4: "hibernate", 0x8: "quiesce",
 	0x10: "resume", 0x20: "thaw", 0x40: "restore", 0x80: "recover",
@@ -190,8 +191,8 @@ func (p *Parser) deviceName(e *Event) model.StringID {
 	return p.word(string(e.Text("device")) + " " + string(e.Text("driver")))
 }
 
-// runtimeStates are the states of rpm_status from -1 on; a device that is
-// suspended, as most are most of the time, has no slice.
+// runtimeStates are the states of rpm_status, starting at -1. Suspended devices
+// get no slice, because most devices are suspended most of the time.
 var runtimeStates = [...]string{"Invalid State", "Active", "Resuming", "", "Suspending"}
 
 func runtimePM(p *Parser, e *Event) {
@@ -217,7 +218,8 @@ func hotplugEnter(p *Parser, e *Event) {
 }
 
 // batteryLimits are the counters of a battery current limiter and their fields.
-// Those that are not always zero when nothing is throttled are told at the end.
+// The counters that can be non-zero while nothing is throttled are pushed
+// separately, at the end.
 var batteryLimits = []struct{ key, field string }{
 	{"bcl_irq_cpu0", "cpu0_limit"}, {"bcl_irq_cpu1", "cpu1_limit"}, {"bcl_irq_cpu2", "cpu2_limit"},
 	{"bcl_irq_tpu", "tpu_limit"}, {"bcl_irq_gpu", "gpu_limit"},
@@ -247,7 +249,7 @@ func batteryLimited(p *Parser, e *Event) {
 
 var acpmZones = [...]string{"BIG", "MID", "LITTLE", "GPU", "ISP", "TPU", "AUR"}
 
-// acpmThermal is what Exynos's power controller says of its sensors.
+// acpmThermal handles the sensor values of Exynos's power controller.
 func acpmThermal(p *Parser, e *Event) {
 	zone := e.Int("tz_id")
 	if zone < 0 || zone >= int64(len(acpmZones)) {

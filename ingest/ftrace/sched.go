@@ -6,14 +6,14 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// sched is what the scheduler's events need to remember.
+// sched is the state of scheduler events.
 type sched struct {
 	switches, wakings *Tracepoint
 	cpus              []lastSwitch
 	states            map[int64]model.StringID // by the state in a switch
 }
 
-// lastSwitch is the thread that a CPU was switched to last.
+// lastSwitch is the thread that a CPU last switched to.
 type lastSwitch struct {
 	known    bool
 	open     bool // whether it has a row in sched_slice
@@ -34,15 +34,15 @@ func (s *sched) cpu(cpu int64) *lastSwitch {
 	return &s.cpus[cpu]
 }
 
-// Task is a thread as a switch of the scheduler names it.
+// Task is a thread as a scheduler switch names it.
 type Task struct {
 	PID      int64
 	Comm     model.StringID
 	Priority int32
 }
 
-// Switch is a switch of a CPU from one thread to the next. The state is that of
-// the former, as the kernel encodes it.
+// Switch handles a CPU's switch from one thread to the next. state is the previous thread's
+// state, as the kernel encodes it.
 func (p *Parser) Switch(ts, cpu int64, prev Task, state int64, next Task) {
 	nextUTID := p.Machine.Thread(next.PID)
 	p.Machine.SetThreadName(nextUTID, next.Comm, model.ThreadNameFtrace)
@@ -65,8 +65,8 @@ func (p *Parser) Switch(ts, cpu int64, prev Task, state int64, next Task) {
 	p.Threads.Switch(ts, cpu, prevUTID, endState, nextUTID)
 }
 
-// CompactSwitch is Switch where the former thread is told by the switch before it
-// on the same CPU. If record is true, it is only stored in ftrace_event.
+// CompactSwitch is like Switch, but takes the previous thread from the last switch on the same
+// CPU. If record is true, the switch is only stored in ftrace_event.
 func (p *Parser) CompactSwitch(ts, cpu, state int64, next Task, record bool) {
 	nextUTID := p.Machine.Thread(next.PID)
 	p.Machine.SetThreadName(nextUTID, next.Comm, model.ThreadNameFtrace)
@@ -91,7 +91,7 @@ func (p *Parser) CompactSwitch(ts, cpu, state int64, next Task, record bool) {
 	p.Threads.Switch(ts, cpu, before.utid, endState, nextUTID)
 }
 
-// CompactWaking is a wakeup by whatever thread the CPU was switched to last.
+// CompactWaking handles a wakeup by the thread that the CPU last switched to.
 func (p *Parser) CompactWaking(ts, cpu int64, wakee Task, target, flags int64, record bool) {
 	waker := p.sched.cpu(cpu)
 	if !waker.known {
@@ -130,7 +130,7 @@ func schedSwitch(p *Parser, e *Event) {
 	p.Switch(e.TS, e.CPU, prev, e.Int("prev_state"), next)
 }
 
-// unsigned is a pid in its 32 bits: -1 stands for an unknown one.
+// unsigned converts a pid to its unsigned 32 bits, because -1 stands for an unknown one.
 func unsigned(pid int64) int64 { return int64(uint32(pid)) }
 
 func schedWaking(p *Parser, e *Event) {
@@ -143,8 +143,8 @@ func schedBlockedReason(p *Parser, e *Event) {
 	p.Threads.Block(p.Machine.Thread(unsigned(e.Int("pid"))), e.Int("io_wait") != 0, p.function(e, "caller"))
 }
 
-// taskState is the name of a state, or zero and counted if the kernel has no such
-// state.
+// taskState returns the name of a state. If the kernel has no such state, it is counted and zero
+// is returned.
 func (p *Parser) taskState(ts, raw int64) model.StringID {
 	id, ok := p.sched.states[raw]
 	if !ok {
@@ -159,14 +159,14 @@ func (p *Parser) taskState(ts, raw int64) model.StringID {
 	return id
 }
 
-// taskBit is a bit of the kernel's task state and the letter for it.
+// taskBit is a bit of the kernel's task state and its letter.
 type taskBit struct {
 	mask   uint16
 	letter byte
 }
 
-// The kernel's state bits changed their meaning with Linux 4.14, see its
-// include/linux/sched.h; the lowest never did.
+// The kernel's state bits changed their meaning in Linux 4.14, see its include/linux/sched.h;
+// the lowest bits did not.
 var (
 	lowTaskBits = []taskBit{{0x01, 'S'}, {0x02, 'D'}, {0x04, 'T'}, {0x08, 't'}, {0x10, 'X'}, {0x20, 'Z'}}
 	newTaskBits = []taskBit{{0x40, 'P'}, {0x80, 'I'}}
@@ -178,11 +178,11 @@ const (
 	oldIdle      = 0x402 // uninterruptible, but no load
 )
 
-// invalidTaskState stands for a state that could not be read.
+// invalidTaskState stands for a malformed state.
 const invalidTaskState = 0xffff
 
-// ParseTaskState reads a state as ftrace's text has it, with the letters of
-// sched_switch or as a number, and encodes it as kernels before 4.14 did.
+// ParseTaskState reads a state from ftrace's text, either the letters of sched_switch or a
+// number, and encodes it as kernels before 4.14 did.
 func ParseTaskState(text []byte) uint64 {
 	switch {
 	case len(text) == 0:
@@ -201,8 +201,7 @@ func ParseTaskState(text []byte) uint64 {
 	return state
 }
 
-// taskLetters are the bits of each letter that a state is written with, and all
-// bits for the others.
+// taskLetters maps the letters of states to their bits, and all other bytes to invalidTaskState.
 var taskLetters = func() (letters [256]uint64) {
 	for i := range letters {
 		letters[i] = invalidTaskState
@@ -216,8 +215,8 @@ var taskLetters = func() (letters [256]uint64) {
 	return letters
 }()
 
-// taskStateName writes the state that a switch left a thread in with the letters
-// of sched_switch, three at most, or R if it can go on to run. It returns "" for what cannot be.
+// taskStateName returns the state of a thread after a switch in the letters of sched_switch, at
+// most three, or R if it is runnable. It returns "" for an invalid state.
 func taskStateName(raw uint16, kernel func(major, minor int) bool) string {
 	bits, preempted := oldTaskBits, uint16(oldPreempted)
 	switch {

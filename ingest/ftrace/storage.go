@@ -7,7 +7,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// storage is what the events of file systems and disks need to remember.
+// storage is the state of file system and disk events.
 type storage struct {
 	reading map[fileOffset]int64 // thread that reads
 }
@@ -30,7 +30,7 @@ var (
 	f2fsCheckpoint = &model.Blueprint{Classification: "f2fs_write_checkpoint", Dims: []string{"upid"}}
 )
 
-// scsiCommands are the operation codes that UFS devices know.
+// scsiCommands are the operation codes of UFS devices.
 var scsiCommands = map[int64]string{
 	0: "TEST UNIT READY", 3: "REQUEST SENSE", 4: "FORMAT UNIT", 8: "READ (6)", 10: "WRITE (6)", 18: "INQUIRY",
 	27: "START STOP UNIT", 29: "SEND DIAGNOSTIC", 37: "READ CAPACITY (10)", 40: "READ (10)", 42: "WRITE (10)",
@@ -62,8 +62,8 @@ func ufsCommand(p *Parser, e *Event) {
 	p.Slices.Begin(e.TS, track, 0, p.word(name), nil)
 }
 
-// ufsClockStates orders the kernel's states OFF, ON, REQ_OFF and REQ_ON by how
-// much is on.
+// ufsClockStates maps the kernel's states OFF, ON, REQ_OFF and REQ_ON to numbers
+// that grow from off to on.
 var ufsClockStates = [...]float64{0, 3, 1, 2}
 
 func ufsClockGating(p *Parser, e *Event) {
@@ -128,7 +128,7 @@ func f2fsCount(b *model.Blueprint, pairs []string) handler {
 	}
 }
 
-// checkpointReasons are the bits of a reason for a checkpoint of f2fs.
+// checkpointReasons are the reasons for an f2fs checkpoint, by bit.
 var checkpointReasons = [...]string{"Umount", "Fastboot", "Sync", "Recovery", "Discard", "Trimmed", "Pause", "Resize"}
 
 func f2fsWriteCheckpoint(p *Parser, e *Event) {

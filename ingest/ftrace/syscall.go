@@ -8,28 +8,28 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// syscallList has a line for each architecture: its name and the names of its
-// system calls by number, - where there is none.
+// syscallList has a line for each architecture: its name and its system calls
+// by number, - for unused numbers.
 //
 //go:embed syscalls.txt
 var syscallList string
 
-// maxSyscalls is more than any architecture has.
+// maxSyscalls is more than the number of system calls of any architecture.
 const maxSyscalls = 550
 
-// architectures are uname's names for what syscallList calls otherwise.
+// architectures maps uname's names of architectures to those in syscallList.
 var architectures = map[string]string{"aarch64": "arm64", "armv7l": "arm32", "armv8l": "arm32", "i686": "x86", "x86_64": "x86_64"}
 
 // syscalls is the state of the tracepoints sys_enter and sys_exit.
 type syscalls struct {
 	arch    string
-	names   []model.StringID // by number, of arch
+	names   []model.StringID // by number, for arch
 	writes  map[model.UTID]bool
 	write   model.StringID
 	returns model.StringID // the call that does not return
 }
 
-// name returns the name of a system call, or zero for a number that none has.
+// name returns the name of a system call, or zero for a number out of range.
 func (s *syscalls) name(p *Parser, number int64) model.StringID {
 	if arch := p.Machine.Arch(); s.names == nil || s.arch != arch {
 		s.arch, s.names = arch, s.names[:0]
@@ -107,8 +107,8 @@ func (s *syscalls) writing(utid model.UTID, on bool) {
 	s.writes[utid] = on
 }
 
-// truncateWrite ends the call that wrote a mark. A slice that a mark begins
-// outlives the call in which the mark is written, so the two would not nest.
+// truncateWrite ends the call that writes a mark. A slice that a mark begins
+// outlasts the call, so the two would not nest.
 func (s *syscalls) truncateWrite(p *Parser, e *Event) {
 	if len(s.writes) == 0 {
 		return

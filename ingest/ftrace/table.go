@@ -2,7 +2,8 @@ package ftrace
 
 import "github.com/tpconvert/tpconvert/model"
 
-// handlers are the tracepoints that mean more than a row in ftrace_event, by name.
+// handlers are the tracepoints that do more than add a row to ftrace_event, by
+// name.
 var handlers = map[string]handler{
 	// The scheduler and tasks.
 	"sched_switch":         schedSwitch,
@@ -217,7 +218,7 @@ var handlers = map[string]handler{
 	"vb2_v4l2_buf_queue": vb2Buffer("vb2_v4l2_buf_queue"),
 	"vb2_v4l2_buf_done":  vb2Buffer("vb2_v4l2_buf_done"),
 	"vb2_v4l2_qbuf":      vb2Buffer("vb2_v4l2_qbuf"),
-	// Trace Processor gives both the same name.
+	// Trace Processor names both vb2_v4l2_qbuf.
 	"vb2_v4l2_dqbuf":                   vb2Buffer("vb2_v4l2_qbuf"),
 	"virtio_video_cmd":                 virtioVideoCommand(0),
 	"virtio_video_cmd_done":            virtioVideoCommand(1),
@@ -264,5 +265,5 @@ var handlers = map[string]handler{
 	"hypervisor_vcpu_illegal_trap":    hypTrap,
 }
 
-// scmName is the name of a call to the secure world.
+// scmName names a call to the secure world.
 func scmName(p *Parser, e *Event) model.StringID { return p.word("scm id=" + hex(e.Uint("x0"))) }

@@ -2,13 +2,13 @@ package ftrace
 
 import "github.com/tpconvert/tpconvert/model"
 
-// cloneThread is CLONE_THREAD of the kernel's include/uapi/linux/sched.h.
+// cloneThread is CLONE_THREAD in the kernel's include/uapi/linux/sched.h.
 const cloneThread = 0x10000
 
 func taskNewtask(p *Parser, e *Event) {
 	tid, comm := unsigned(e.Int("pid")), p.text(e, "comm")
 	if tid == 0 {
-		return // the idle threads of other CPUs, in traces from boot
+		return // idle threads of other CPUs, in traces that start at boot
 	}
 	if e.Int("clone_flags")&cloneThread == 0 {
 		upid := p.Machine.StartProcess(&e.TS, model.None, tid, comm, model.ThreadNameFtrace)
@@ -37,7 +37,7 @@ func schedProcessFree(p *Parser, e *Event) {
 	p.Machine.EndThread(e.TS, tid)
 }
 
-// signal is an instant on the track of the thread in a field.
+// signal returns a handler that adds an instant to the track of a thread.
 func signal(name string, thread func(*Parser, *Event) model.UTID) handler {
 	at := func(p *Parser, e *Event) model.TrackID { return p.Tracks.Thread(thread(p, e)) }
 	return instant(at, "", named(name), argument{"signal.sig", "sig", asInt})
@@ -67,8 +67,8 @@ var (
 	cpuFuncgraph    = spans("cpu_funcgraph", "swapper%[1]d -funcgraph", "cpu")
 )
 
-// onFuncgraph is the track of a thread's functions. The idle threads of all CPUs
-// have one tid, so theirs are told apart by CPU.
+// onFuncgraph returns the track of a thread's functions. The idle threads of all
+// CPUs share tid 0, so they get tracks by CPU.
 func onFuncgraph(p *Parser, e *Event) model.TrackID {
 	if e.TID == 0 {
 		return p.Tracks.Intern(cpuFuncgraph, nil, model.IntDim(e.CPU))

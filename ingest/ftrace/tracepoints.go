@@ -10,9 +10,9 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// tracepointList has a line for each tracepoint that Perfetto's FtraceEvent has
-// a message for: the field number there, the name, and the tracepoint's fields
-// as number:name:type.
+// tracepointList has a line for each tracepoint with a message in Perfetto's
+// FtraceEvent: its field number there, its name, and the tracepoint's fields as
+// number:name:type.
 //
 //go:embed tracepoints.txt
 var tracepointList string
@@ -38,12 +38,12 @@ type Field struct {
 	Type FieldType
 
 	key    model.StringID
-	symbol bool // its number stands for a kernel function that the trace names
+	symbol bool // the number stands for a kernel function that the trace names
 }
 
 // A Tracepoint is a kind of event.
 type Tracepoint struct {
-	Number int64 // of the field in FtraceEvent that holds it, 0 if there is none
+	Number int64 // number of its field in FtraceEvent, 0 if it has none
 	Name   string
 	Fields []Field // by their number in the message; unused ones have no name
 
@@ -69,7 +69,7 @@ func (t *Tracepoint) FieldNamed(name string) *Field {
 	return nil
 }
 
-// tracepoints are the known ones by number.
+// tracepoints are the known tracepoints by number.
 var tracepoints = sync.OnceValue(func() []Tracepoint {
 	var all []Tracepoint
 	for line := range strings.Lines(tracepointList) {
@@ -107,7 +107,7 @@ func mustAtoi(s string) int {
 	return n
 }
 
-// symbolFields are the fields that hold kernel functions.
+// symbolFields are the fields that contain kernel functions.
 var symbolFields = []struct{ tracepoint, field string }{
 	{"sched_blocked_reason", "caller"},
 	{"workqueue_queue_work", "function"},
@@ -120,14 +120,15 @@ var symbolFields = []struct{ tracepoint, field string }{
 	{"hrtimer_expire_entry", "function"},
 }
 
-// hypervisorNames are the tracepoints of the hypervisor that are not called so.
+// hypervisorNames are the hypervisor's tracepoints without the prefix
+// hypervisor_.
 var hypervisorNames = map[string]bool{
 	"hyp_enter": true, "hyp_exit": true, "host_hcall": true, "host_smc": true, "host_mem_abort": true,
 	"host_ffa_call": true, "iommu_idmap": true, "psci_mem_protect": true,
 }
 
-// Hypervisor reports whether the tracepoint is one of the hypervisor, which runs
-// no thread.
+// Hypervisor reports whether the tracepoint is in the hypervisor, which runs no
+// thread.
 func (t *Tracepoint) Hypervisor() bool {
 	return hypervisorNames[t.Name] || strings.HasPrefix(t.Name, "hypervisor_")
 }

@@ -1,11 +1,11 @@
 package ftrace
 
-// Trusty is a secure operating system beside Linux; its driver's slices are in
-// the category tipc.
+// Trusty is a secure operating system that runs beside Linux. Its driver's
+// slices are in the category tipc.
 
 const tipc = "tipc"
 
-// ifBelow runs a handler if the number in a field is below limit.
+// ifBelow runs a handler if the number in a field is less than limit.
 func ifBelow(field string, limit int64, then handler) handler {
 	return func(p *Parser, e *Event) {
 		if e.Int(field) < limit {

@@ -7,7 +7,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Numbers of the kernel's include/uapi/linux/videodev2.h.
+// Constants from the kernel's include/uapi/linux/videodev2.h.
 var (
 	v4l2Types = []string{"", "VIDEO_CAPTURE", "VIDEO_OUTPUT", "VIDEO_OVERLAY", "VBI_CAPTURE", "VBI_OUTPUT",
 		"SLICED_VBI_CAPTURE", "SLICED_VBI_OUTPUT", "VIDEO_OUTPUT_OVERLAY", "VIDEO_CAPTURE_MPLANE", "VIDEO_OUTPUT_MPLANE",
@@ -18,8 +18,8 @@ var (
 
 const v4l2Private = 0x80
 
-// bitName is a name for numbers that have a bit of mask in common or, if mask is
-// zero, are zero, or are equal to value under it.
+// bitName is a name for numbers. Without exact, it applies if a bit of mask is
+// set; with exact, if the masked bits equal value.
 type bitName struct {
 	mask  int64
 	exact bool
@@ -76,8 +76,8 @@ func asBufferType(p *Parser, e *Event, field string) model.ArgValue {
 	return asName(v4l2Types)(p, e, field)
 }
 
-// What the events of V4L2 buffers have in common, and what v4l2_qbuf and
-// v4l2_dqbuf have beside it.
+// v4l2BufferArgs are specific to v4l2_qbuf and v4l2_dqbuf; all events of V4L2
+// buffers have v4l2CommonArgs.
 var (
 	v4l2BufferArgs = []argument{{"minor", "minor", asInt}, {"index", "index", asInt}, {"type", "type", asBufferType}, {"bytesused", "bytesused", asInt}}
 	v4l2CommonArgs = append([]argument{
@@ -87,7 +87,7 @@ var (
 		"timecode_userbits1", "timecode_userbits2", "timecode_userbits3", "sequence")...)
 )
 
-// v4l2Buffer names a buffer that is queued.
+// v4l2Buffer identifies a queued buffer.
 type v4l2Buffer struct{ minor, sequence, kind, index int64 }
 
 func v4l2BufferOf(e *Event) v4l2Buffer {
@@ -140,7 +140,7 @@ var (
 		}})
 )
 
-// The queues of a stream, virtio_video_queue_type of the kernel.
+// The queues of a stream, from the kernel's virtio_video_queue_type.
 const (
 	virtioQueueInput  = 0x100
 	virtioQueueOutput = 0x101
@@ -156,12 +156,13 @@ func virtioQueueType(kind int64) string {
 	return "Unknown"
 }
 
-// virtioVideoNames are the commands from 0x100 on.
+// virtioVideoNames are the commands, starting at 0x100.
 var virtioVideoNames = [...]string{"QUERY_CAPABILITY", "STREAM_CREATE", "STREAM_DESTROY", "STREAM_DRAIN", "RESOURCE_CREATE",
 	"RESOURCE_QUEUE", "RESOURCE_DESTROY_ALL", "QUEUE_CLEAR", "GET_PARAMS", "SET_PARAMS", "QUERY_CONTROL", "GET_CONTROL",
 	"SET_CONTROL", "GET_PARAMS_EXT", "SET_PARAMS_EXT"}
 
-// virtioVideoDur is how long a command is drawn, ns: the events do not tell.
+// virtioVideoDur is the duration of a command's slice in ns, because the events
+// do not tell the real one.
 const virtioVideoDur = 100_000
 
 func virtioVideoCommand(response int64) handler {

@@ -7,15 +7,15 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// words interns the texts of handlers, most of which are constants: it knows them
-// again by where they are in memory.
+// words interns the texts of handlers. Most texts are constants, so words
+// recognises them by their memory address.
 type words struct {
 	pool   *table.StringPool
 	recent [256]word
 }
 
 type word struct {
-	text string // kept, so that nothing else can be where it is
+	text string // kept alive, so that nothing else can have its address
 	id   model.StringID
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// events is a trace of n groups of slices with args, an async slice, a flow, a
-// counter and what the scheduler did meanwhile.
+// events returns a trace of n groups of slices with args, an async slice, a
+// flow, a counter and scheduling records.
 func events(n int) trace {
 	f := scheduling()
 	f.text(1, "cat")
@@ -51,7 +51,7 @@ func read(tb testing.TB, data trace, slices int64) {
 	}
 }
 
-// What an event takes in memory is used again for the next.
+// TestAllocations checks that events reuse the memory of earlier ones.
 func TestAllocations(t *testing.T) {
 	mallocs := func(groups int) uint64 {
 		data := events(groups)
@@ -68,8 +68,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// A trace may name many providers, each in a record of 24 bytes, and define high
-// indexes of each.
+// TestManyProviders reads a trace that names many providers, each in a record of
+// 24 bytes, and defines high indexes of each.
 func TestManyProviders(t *testing.T) {
 	const providers = 20_000
 	f := newTrace()

@@ -2,9 +2,9 @@ package fuchsia
 
 import "github.com/tpconvert/tpconvert/model"
 
-// flows gives the flows of a trace ids of their own. A correlation id means a
-// flow of the process that began it. Another process may go on with it if no
-// third one uses the same id.
+// flows gives the flows of a trace unique ids. A correlation id belongs to the
+// process that began the flow. Another process may continue the flow unless the
+// id was begun in several processes.
 type flows struct {
 	last   model.FlowID
 	open   map[flowKey]model.FlowID
@@ -16,13 +16,14 @@ type flowKey struct {
 	correlation uint64
 }
 
-// owner is the process that began a flow, or one of several.
+// owner is the process that began a flow, or ambiguous if several did with one
+// id.
 type owner struct {
 	pid       int64
 	ambiguous bool
 }
 
-// flow is a flow that is open.
+// flow is an open flow.
 type flow struct {
 	id  model.FlowID
 	key flowKey
@@ -49,7 +50,7 @@ func (f *flows) begin(pid int64, correlation uint64) model.FlowID {
 	return f.last
 }
 
-// find returns the open flow that a process means by a correlation id.
+// find returns the open flow that a process refers to by a correlation id.
 func (f *flows) find(pid int64, correlation uint64) (flow, bool) {
 	key := flowKey{pid, correlation}
 	if id, ok := f.open[key]; ok {

@@ -7,8 +7,9 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// form is all of an event but its time and its values, with every reference
-// resolved. Traces repeat few forms, so most tokens need only the number of one.
+// form is everything in an event except its time and its values, with every
+// reference resolved. Traces repeat few forms, so most tokens need only a form's
+// number.
 type form struct {
 	kind           kind
 	thread         int // of the parser's threads
@@ -23,15 +24,15 @@ type argForm struct {
 
 // forms numbers forms.
 type forms struct {
-	all     []form // by number; the one of ownForm is that of the token at hand
+	all     []form // by number; the entry at ownForm is the current token's
 	numbers map[string]uint16
 }
 
-// ownForm is the number of a form that its token brings along, as all do once
-// there are too many.
+// ownForm is the number of a form that is stored in the token itself, as all new
+// forms are once there are too many.
 const ownForm = 0
 
-// newForms returns the forms of scheduling records, of which kind is all.
+// newForms returns the forms of scheduling records, which consist only of a kind.
 func newForms() forms {
 	f := forms{all: make([]form, 1), numbers: map[string]uint16{}}
 	for k := contextSwitch; k <= wakeupBy; k++ {
@@ -40,7 +41,7 @@ func newForms() forms {
 	return f
 }
 
-// add returns the number of a form that encode wrote, or ownForm.
+// add returns the number of an encoded form, or ownForm.
 func (f *forms) add(encoded []byte) uint16 {
 	number, ok := f.numbers[string(encoded)]
 	if ok || len(f.all) > math.MaxUint16 {
@@ -67,7 +68,7 @@ func (f *form) encode(b []byte) []byte {
 	return b
 }
 
-// decode reads what encode wrote. It uses the memory of the form's args again.
+// decode reads what encode wrote. It reuses the memory of the form's args.
 func (f *form) decode(t *token) {
 	head := t.bytes[t.at]
 	t.at++
@@ -81,11 +82,11 @@ func (f *form) decode(t *token) {
 	}
 }
 
-// knownForm is a form that was looked up lately, by the header of a record and the
-// lower halves of those of its args. All records with these are laid out alike.
+// knownForm is a recently used form, by the header of a record and the lower halves
+// of the headers of its args. All records with equal headers have the same layout.
 type knownForm struct {
 	header  uint64
-	meaning uint64 // of the provider's indexes by then, 0 if it cannot be used again
+	meaning uint64 // of the provider's indexes at that time, 0 if it cannot be reused
 	args    [maxArgs]uint32
 	count   uint8 // of the args
 	number  uint16
@@ -93,10 +94,10 @@ type knownForm struct {
 
 const (
 	knownBits = 12
-	knownHash = 0x9e3779b97f4a7c15 // odd, so that all bits of a header count
+	knownHash = 0x9e3779b97f4a7c15 // odd, so that all bits of a header matter
 )
 
-// formOf returns the number of an event's form, or ownForm if that is in
+// formOf returns the number of an event's form, or ownForm if the form is in
 // t.encoded. It reads the event's args into t.values.
 func (t *tokenizer) formOf(header uint64) uint16 {
 	meaning := t.provider.meaning
@@ -107,8 +108,8 @@ func (t *tokenizer) formOf(header uint64) uint16 {
 	return known.number
 }
 
-// readArgs reads the args that come next into t.values, if their headers have these
-// lower halves, as those of a record had that was whole. It moves nowhere if not.
+// readArgs reads the next args into t.values if their headers have these lower
+// halves, which come from a complete record. Otherwise it does not move.
 func (t *tokenizer) readArgs(args []uint32) bool {
 	start := t.at
 	at := start
@@ -126,8 +127,8 @@ func (t *tokenizer) readArgs(args []uint32) bool {
 	return true
 }
 
-// find looks up the form of an event and reads its args. It keeps the form in known
-// if all of it is in the provider's tables.
+// find looks up the form of an event and reads its args. It caches the form in
+// known if everything it refers to is in the provider's tables.
 func (t *tokenizer) find(header uint64, known *knownForm) {
 	*known = knownForm{header: header}
 	thread := field(header, 24, 31)

@@ -1,11 +1,11 @@
 // Package fuchsia reads traces in the Fuchsia trace format
-// (https://fuchsia.dev/fuchsia-src/reference/tracing/trace-format), which is a
-// sequence of records of 64-bit words.
+// (https://fuchsia.dev/fuchsia-src/reference/tracing/trace-format), a sequence of
+// records of 64-bit words.
 //
-// The tokenizer keeps the tables of each provider, applies what has no time, and
-// turns each event into a token in which every reference is resolved. The sorter
-// puts the tokens in order, because each provider writes at its own pace. The parser
-// turns them into rows.
+// The tokenizer maintains the tables of each provider, applies records without a
+// timestamp, and turns each event into a token in which every reference is resolved.
+// The sorter orders the tokens, because each provider writes at its own pace. The
+// parser turns them into rows.
 package fuchsia
 
 import (
@@ -21,7 +21,7 @@ var Format = &format.Format{
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, magic) },
 }
 
-// magic is the record that every trace begins with.
+// magic is the record at the start of every trace.
 var magic = []byte{0x10, 0x00, 0x04, 0x46, 0x78, 0x54, 0x16, 0x00}
 
 func read(in *format.Input) error {

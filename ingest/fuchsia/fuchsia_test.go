@@ -28,7 +28,7 @@ func newTrace() *trace {
 	return t
 }
 
-// record appends a record, of which header lacks the size.
+// record appends a record. It adds the size to the header.
 func (t *trace) record(header uint64, words ...uint64) {
 	*t = binary.LittleEndian.AppendUint64(*t, header|uint64(len(words)+1)<<4)
 	for _, w := range words {
@@ -57,8 +57,7 @@ func (t *trace) ticks(perSecond uint64)        { t.record(1, perSecond) }
 func (t *trace) text(index uint64, s string)   { t.record(2|index<<16|uint64(len(s))<<32, text(s)...) }
 func (t *trace) thread(index, pid, tid uint64) { t.record(3|index<<16, pid, tid) }
 
-// event appends an event of an indexed thread. Its args are words of which each
-// arg has as many as its size says.
+// event appends an event of an indexed thread. rest contains the words of n args.
 func (t *trace) event(kind, thread uint64, category, name string, ts uint64, n int, rest ...uint64) {
 	t.record(4|kind<<16|uint64(n)<<20|thread<<24|inline(category)<<32|inline(name)<<48,
 		join([]uint64{ts}, text(category), text(name), rest)...)
@@ -102,7 +101,7 @@ func TestSlices(t *testing.T) {
 	f.event(instant, 1, "", "now", 115, 0)
 	f.event(end, 1, "other", "names do not matter", 200, 0)
 	f.event(begin, 1, "cat", "open", 300, 0)
-	// An event with references to the tables and an inline thread.
+	// An event that refers to the tables, with an inline thread.
 	f.text(1, "indexed")
 	f.text(2, "name")
 	f.record(4|complete<<16|1<<32|2<<48, 5, 10, 12, 6)
@@ -160,8 +159,8 @@ func TestArgs(t *testing.T) {
 	rows.Want(t, "slice", "ts|name|arg_set_id", "1||1")
 }
 
-// The end of a slice adds to the args of its beginning, and replaces those of the
-// same name.
+// TestArgsOfBothEnds checks that the end of a slice adds to the args of its
+// beginning, and replaces args of the same name.
 func TestArgsOfBothEnds(t *testing.T) {
 	f := newTrace()
 	f.thread(1, 10, 11)
@@ -210,17 +209,18 @@ func TestFlows(t *testing.T) {
 		f.thread(i+1, 10*(i+1), 10*(i+1))
 		f.event(complete, i+1, "c", string(rune('a'+i)), 0, 0, 1000)
 	}
-	// The process that begins a flow owns its id, and others may go on with it.
+	// The process that begins a flow owns its id, and others may continue it.
 	f.event(flowBegin, 1, "c", "f", 1, 0, 5)
 	f.event(flowStep, 2, "c", "f", 2, 0, 5)
 	f.event(flowEnd, 3, "c", "f", 3, 0, 5)
-	// The same id in two processes means two flows, and none in a third one.
+	// The same id in two processes means two flows, neither of which a third
+	// process can continue.
 	f.event(flowBegin, 1, "c", "f", 11, 0, 6)
 	f.event(flowBegin, 2, "c", "f", 12, 0, 6)
 	f.event(flowEnd, 3, "c", "f", 13, 0, 6)
 	f.event(flowStep, 2, "c", "f", 14, 0, 6)
 	f.event(flowEnd, 1, "c", "f", 15, 0, 6)
-	// An id is free after its end.
+	// An id can be reused after its end.
 	f.event(flowStep, 1, "c", "f", 21, 0, 5)
 	f.event(flowBegin, 4, "c", "f", 22, 0, 5)
 	f.event(flowEnd, 1, "c", "f", 23, 0, 5)
@@ -229,8 +229,8 @@ func TestFlows(t *testing.T) {
 	rows.Want(t, "stats", stats, "flow_step_without_start|NULL|1", "flow_end_without_start|NULL|1")
 }
 
-// What an index means may change between events that look the same, and their
-// args may differ.
+// TestRedefinition checks that an index may change its meaning between events that
+// look the same, and that their args may differ.
 func TestRedefinition(t *testing.T) {
 	f := newTrace()
 	f.thread(1, 10, 11)
@@ -255,7 +255,8 @@ func TestRedefinition(t *testing.T) {
 		"0|utid|int|2", "1|key|int|7", "2|other|int|7", "3|other|bool|1", "4|utid|int|3")
 }
 
-// Indexes may come in any order, and mean something else later.
+// TestFarIndexes checks that indexes may come in any order, and change their
+// meaning.
 func TestFarIndexes(t *testing.T) {
 	f := newTrace()
 	f.thread(1, 10, 11)
@@ -284,8 +285,8 @@ func TestFarIndexes(t *testing.T) {
 		"6|redefined|redefined")
 }
 
-// Threads of two processes may have the same lower half of a koid. It alone means
-// the one that was seen last.
+// TestTwins checks threads of two processes whose koids have the same lower half.
+// Without a process, it means the thread seen last.
 func TestTwins(t *testing.T) {
 	f := newTrace()
 	f.thread(1, 10, 11)
@@ -300,7 +301,7 @@ func TestTwins(t *testing.T) {
 	rows.Want(t, "thread_state", "ts|waker_utid", "1|2", "11|6", "21|2", "31|6")
 }
 
-// A trace may have more names than there are numbers for forms.
+// TestManyNames reads a trace with more names than there are numbers for forms.
 func TestManyNames(t *testing.T) {
 	const names = 70_000
 	f := newTrace()
@@ -319,7 +320,7 @@ func TestManyNames(t *testing.T) {
 	}
 }
 
-// The sorter may fail while records are read.
+// TestSorterFails checks that an error of the sorter stops the reading.
 func TestSorterFails(t *testing.T) {
 	store := model.NewStore(model.Options{})
 	options := ingest.Options{Memory: 1 << 16, TempDir: filepath.Join(t.TempDir(), "missing")}
@@ -357,7 +358,7 @@ func TestTicks(t *testing.T) {
 
 func TestProviders(t *testing.T) {
 	f := newTrace()
-	f.ticks(1e6) // of provider 0, which needs no record
+	f.ticks(1e6) // of provider 0, which needs no provider record
 	f.text(1, "zero")
 	f.thread(1, 10, 10)
 	indexed := func(ts uint64) { f.record(4|instant<<16|1<<24|1<<48, ts) }
@@ -391,7 +392,7 @@ func TestKernelObjects(t *testing.T) {
 	f.record(7|2<<16|2<<24|1<<40, 101, 8|2<<4|1<<16, 100)
 	f.record(7|2<<16|inline("virtual")<<24, join([]uint64{1<<63 | 102}, text("virtual"))...)
 	f.record(7|3<<16|inline("vmo")<<24, join([]uint64{103}, text("vmo"))...)
-	f.record(7|2<<16|2<<24|1<<40, 104, 3|2<<4|1<<16, 100) // process is no koid
+	f.record(7|2<<16|2<<24|1<<40, 104, 3|2<<4|1<<16, 100) // process is not a koid
 	f.record(7|2<<16|2<<24|1<<40, 105, 8|2<<4|9<<16, 100) // an arg without a name
 	rows := f.read(t)
 	rows.Want(t, "process", "pid|name", "0|NULL", "100|app.cm", "0|NULL")
@@ -399,7 +400,8 @@ func TestKernelObjects(t *testing.T) {
 	rows.Want(t, "stats", stats, "fuchsia_invalid_event_arg_type|NULL|1", "fuchsia_invalid_string_ref|NULL|1", "fuchsia_skipped_record|7|1")
 }
 
-// scheduling is a trace with two threads of a process and their kernel objects.
+// scheduling returns a trace with two threads of a process and their kernel
+// objects.
 func scheduling() *trace {
 	f := newTrace()
 	for _, tid := range []uint64{11, 12} {
@@ -468,7 +470,7 @@ func TestLegacyContextSwitch(t *testing.T) {
 	rows.Want(t, "cpu", "cpu", "2")
 }
 
-// blob adds a blob of a type.
+// blob adds a blob of this type.
 func (t *trace) blob(kind uint64, data []byte) {
 	t.record(5|inline("name")<<16|uint64(len(data))<<32|kind<<48, join(text("name"), text(string(data)))...)
 }
@@ -495,14 +497,14 @@ func TestBlobs(t *testing.T) {
 	}
 }
 
-// Both readers fill the sorter and the tables, one at a time. The race detector
-// tells whether they do.
+// TestBlobsAmongEvents reads a trace in which two readers take turns to fill the
+// sorter and the tables. The race detector shows whether they really take turns.
 func TestBlobsAmongEvents(t *testing.T) {
 	const rounds = 3000
 	f := newTrace()
 	field := func(number byte, data string) string { return string([]byte{number<<3 | 2, byte(len(data))}) + data }
 	f.thread(1, 10, 11)
-	// A track of uuid 7, and events on it by a sequence of its own.
+	// A track with uuid 7, and events on it from their own sequence.
 	f.blob(perfetto, []byte(field(1, "\x50\x01\xe2\x03"+"\x05\x08\x07\x12\x01t")))
 	for i := range rounds {
 		f.event(instant, 1, "", fmt.Sprint("fuchsia ", i), uint64(2*i+1), 0)
@@ -535,7 +537,7 @@ func TestSkippedRecords(t *testing.T) {
 	f.record(10, 1)
 	f.thread(1, 10, 11)
 	f.event(11, 1, "", "", 1, 0)
-	// A large blob with metadata and one without, larger than other records can be.
+	// Large blobs with and without metadata, larger than other records can be.
 	*f = binary.LittleEndian.AppendUint64(*f, 15|8192<<4)
 	*f = append(*f, make([]byte, 8191*8)...)
 	*f = binary.LittleEndian.AppendUint64(*f, 15|(4096+300000)<<4|1<<40)
@@ -592,7 +594,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// What is wrong with an event is seen also where one of its form was read before.
+// TestDamageAfterGoodEvents checks that damage in an event is found even after good
+// events of the same form.
 func TestDamageAfterGoodEvents(t *testing.T) {
 	for _, test := range []struct {
 		name, stat string
@@ -634,7 +637,7 @@ func TestUndefinedThread(t *testing.T) {
 	rows.Want(t, "import_log", "name|byte_offset", "fuchsia_invalid_event|8")
 }
 
-// whole is a trace with records of all types.
+// whole returns a trace with records of all types.
 func whole() trace {
 	f := scheduling()
 	f.provider(1, "p")
@@ -655,7 +658,8 @@ func whole() trace {
 	return *f
 }
 
-// A trace may end anywhere: what is whole is read.
+// TestTruncation checks that a trace may end anywhere, and that all complete
+// records are read.
 func TestTruncation(t *testing.T) {
 	all := whole()
 	for n := 8; n < len(all); n++ {

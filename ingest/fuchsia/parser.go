@@ -8,7 +8,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// parser turns events, in the order of time, into rows.
+// parser turns events, in timestamp order, into rows.
 type parser struct {
 	*model.Context
 	forms     forms
@@ -26,7 +26,7 @@ type parser struct {
 	blocked, suspended, dying, dead model.StringID
 }
 
-// series tells the counters of the trace apart.
+// series identifies a counter of the trace.
 type series struct {
 	upid      model.UPID
 	name, arg model.StringID
@@ -93,8 +93,8 @@ func (p *parser) onThread(ts int64, track model.TrackID) {
 	case durationBegin:
 		p.Slices.Begin(ts, track, f.category, f.name, p.source())
 	case durationEnd:
-		// Of slices that end at one time the innermost does so first, whichever
-		// event came first.
+		// Of slices that end at the same time the innermost ends first,
+		// whichever event came first.
 		p.Slices.End(ts, track, 0, 0, p.source())
 	case durationComplete:
 		p.Slices.Scoped(ts, int64(p.value), track, f.category, f.name, p.source())
@@ -135,8 +135,8 @@ func (p *parser) async(ts int64) {
 
 var counterTrack = model.Blueprint{Classification: "fuchsia_counter", Event: model.CounterTrack, Dims: []string{"upid", "name"}}
 
-// counter adds a value for each arg; the counter's name is the event's, the
-// arg's and the counter's id.
+// counter adds a counter value for each arg. The counter's name consists of the
+// event's name, the arg's name and the counter's id.
 func (p *parser) counter(ts int64) {
 	f := p.form
 	upid := p.Machine.Process(p.pid)
@@ -167,7 +167,7 @@ func (p *parser) counter(ts int64) {
 	}
 }
 
-// source is the event's args, or nil.
+// source returns the event's args, or nil if there are none.
 func (p *parser) source() model.ArgSource {
 	if len(p.form.args) == 0 {
 		return nil
@@ -183,8 +183,8 @@ func (p *parser) AddArgs(set *model.ArgSet) {
 	}
 }
 
-// argValue is the value of an arg, of which a token has a number, the bits of a
-// double, or a StringID.
+// argValue returns the value of an arg. In a token it is a number, the bits of
+// a double, or a StringID.
 func (p *parser) argValue(kind byte, v uint64) model.ArgValue {
 	switch kind {
 	case argNull:

@@ -11,9 +11,9 @@ import (
 type provider struct {
 	ticksPerSecond uint64
 	strings        table[model.StringID]
-	threads        table[int] // numbers
-	meaning        uint64     // of the indexes, of which no two providers have the same
-	meanings       *uint64    // the last one of any provider
+	threads        table[int] // by index, their numbers
+	meaning        uint64     // identifies the current meaning of the indexes, unique among providers
+	meanings       *uint64    // the last meaning given to any provider
 }
 
 func newProvider(meanings *uint64) *provider {
@@ -22,13 +22,13 @@ func newProvider(meanings *uint64) *provider {
 	return p
 }
 
-// change gives indexes another meaning.
+// change gives the indexes a new meaning.
 func (p *provider) change() {
 	*p.meanings++
 	p.meaning = *p.meanings
 }
 
-// define sets what an index of one of the provider's tables means.
+// define sets the meaning of an index in one of the provider's tables.
 func define[T comparable](p *provider, t *table[T], index uint64, v T) {
 	if _, ok := t.at(index); ok {
 		p.change()
@@ -36,14 +36,14 @@ func define[T comparable](p *provider, t *table[T], index uint64, v T) {
 	t.set(index, v)
 }
 
-// table has values by index, the zero value where there is none. Trace managers
-// count indexes up.
+// table has values by index, and the zero value for missing ones. Trace
+// managers assign indexes in ascending order.
 type table[T comparable] struct {
 	dense  []T
-	sparse map[uint64]T // where an index is far above the others
+	sparse map[uint64]T // for indexes far above the others
 }
 
-// gap is how far above all others an index may be for it to be part of dense.
+// gap is how far above the others an index may be to go into dense.
 const gap = 64
 
 func (t *table[T]) set(index uint64, v T) {
@@ -61,7 +61,7 @@ func (t *table[T]) set(index uint64, v T) {
 	t.dense[index] = v
 }
 
-// at returns the value of an index, and false if there is none.
+// at returns the value at an index, and false if there is none.
 func (t *table[T]) at(index uint64) (v T, ok bool) {
 	var none T
 	if index < uint64(len(t.dense)) {
@@ -75,9 +75,9 @@ func (t *table[T]) at(index uint64) (v T, ok bool) {
 
 const nsPerSecond = 1e9
 
-// nanoseconds converts a time in ticks, unless that is beyond the range of ns.
+// nanoseconds converts a time from ticks to ns. It returns false on overflow.
 func (p *provider) nanoseconds(ticks uint64) (int64, bool) {
-	if p.ticksPerSecond == nsPerSecond { // most often, and a division takes long
+	if p.ticksPerSecond == nsPerSecond { // the usual case, and division is slow
 		return int64(ticks), ticks <= math.MaxInt64
 	}
 	hi, lo := bits.Mul64(ticks, nsPerSecond)

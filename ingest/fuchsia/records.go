@@ -33,36 +33,36 @@ func field(word uint64, first, last uint) uint64 {
 	return word >> first & (1<<(last-first+1) - 1)
 }
 
-// size returns the size in words that the header of a record or an arg tells.
+// size returns the size in words of a record or an arg, from its header.
 func size(header uint64) int { return int(field(header, 4, 15)) }
 
-// argName returns the name of an arg, and argKind its type.
+// argName returns the reference to an arg's name, and argKind its type.
 func argName(header uint64) uint64 { return field(header, 16, 31) }
 func argKind(header uint64) byte   { return byte(field(header, 0, 3)) }
 
-// records cuts a trace into records.
+// records splits a trace into records.
 type records struct {
 	r     *bufio.Reader
 	block []byte // what r has buffered
-	start int64  // where it is in the trace, bytes
-	at    int    // of the record in it, bytes
+	start int64  // offset of block in the trace, bytes
+	at    int    // offset of the record in block, bytes
 	size  int64  // of the record, bytes
-	err   error  // that ended the reading
+	err   error  // error that ended the reading
 }
 
 func newRecords(r io.Reader) *records {
 	return &records{r: bufio.NewReaderSize(r, bufferBytes)}
 }
 
-// offset is where the record is in the trace, in bytes.
+// offset returns the record's offset in the trace, in bytes.
 func (r *records) offset() int64 { return r.start + int64(r.at) }
 
-// next returns the next record, which is valid until the next call; of a large
-// one only the header. It returns io.EOF at the end of the trace,
-// io.ErrUnexpectedEOF if that is inside a record, and a format.Error if there is
-// no telling where the next record begins.
+// next returns the next record, or only the header of a large record. It is valid
+// until the next call. next returns io.EOF at the end of the trace,
+// io.ErrUnexpectedEOF if the trace ends inside a record, and a format.Error if it
+// cannot tell where the next record begins.
 func (r *records) next() (record []byte, err error) {
-	if at := r.at + int(r.size); at+wordBytes <= len(r.block) { // most often
+	if at := r.at + int(r.size); at+wordBytes <= len(r.block) { // the usual case
 		header := binary.LittleEndian.Uint64(r.block[at:])
 		if end := at + size(header)*wordBytes; end > at && end <= len(r.block) && field(header, 0, 3) != recordLarge {
 			r.at, r.size = at, int64(end-at)
@@ -100,7 +100,7 @@ func (r *records) read() ([]byte, error) {
 	return r.block[r.at : r.at+int(r.size)], nil
 }
 
-// skip goes to the end of the record.
+// skip moves to the end of the record.
 func (r *records) skip() error {
 	if end := r.at + int(r.size); end <= len(r.block) {
 		r.at = end
@@ -117,7 +117,8 @@ func (r *records) skip() error {
 	return nil
 }
 
-// need makes sure that block has n bytes of the record, at most those of the buffer.
+// need makes sure that block contains n bytes of the record, where n is at most the
+// buffer's size.
 func (r *records) need(n int) error {
 	if r.at+n <= len(r.block) {
 		return nil
@@ -135,7 +136,7 @@ func (r *records) need(n int) error {
 	return nil
 }
 
-// cut is the error of a record of which only n bytes could be read.
+// cut returns the error for a record of which only n bytes could be read.
 func cut(err error, n int) error {
 	if err == io.EOF && n > 0 {
 		return io.ErrUnexpectedEOF
@@ -143,7 +144,7 @@ func cut(err error, n int) error {
 	return err
 }
 
-// cursor reads a record word by word. Reading past the end gives zeros and sets
+// cursor reads a record word by word. Reading past the end returns zeros and sets
 // short.
 type cursor struct {
 	record []byte
@@ -151,7 +152,7 @@ type cursor struct {
 	short  bool
 }
 
-// peek returns a word, 0 if it is past the end.
+// peek returns the word at a position, or 0 past the end.
 func (c *cursor) peek(at int) uint64 {
 	if start := at * wordBytes; start+wordBytes <= len(c.record) {
 		return binary.LittleEndian.Uint64(c.record[start:])

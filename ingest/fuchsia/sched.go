@@ -9,7 +9,7 @@ import (
 // idleWeight is the weight of the idle threads.
 const idleWeight = math.MinInt32
 
-// The states of threads, ZX_THREAD_STATE.
+// The thread states, ZX_THREAD_STATE.
 const (
 	threadNew = iota
 	threadRunning
@@ -38,13 +38,13 @@ func (p *parser) schedule(ts int64, s *switching) {
 		}
 		woken := p.utid(&p.scheduled.all[s.incoming])
 		if s.kind == wakeup {
-			waker = woken // by a timer, for one
+			waker = woken // for example by a timer
 		}
 		p.Threads.Enter(ts, cpu, woken, p.waking, waker)
 	}
 }
 
-// switchThreads gives a CPU from one thread to another. Idle threads have no
+// switchThreads hands a CPU from one thread to another. Idle threads have no
 // rows.
 func (p *parser) switchThreads(ts int64, s *switching, fromIdle, toIdle bool) {
 	cpu := int64(s.cpu)
@@ -62,7 +62,7 @@ func (p *parser) switchThreads(ts int64, s *switching, fromIdle, toIdle bool) {
 	}
 }
 
-// stateOf is the state in which a thread leaves its CPU.
+// stateOf returns the state in which a thread leaves its CPU.
 func (p *parser) stateOf(state uint64) model.StringID {
 	switch state {
 	case threadNew, threadRunning:

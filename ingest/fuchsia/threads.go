@@ -2,17 +2,17 @@ package fuchsia
 
 import "github.com/tpconvert/tpconvert/model"
 
-// koids name a thread and its process.
+// koids identify a thread and its process.
 type koids struct{ process, thread uint64 }
 
 // thread is a thread that a trace names.
 type thread struct {
 	koids
 	utid    model.UTID
-	changes int // of the machine's threads when utid was looked up
+	changes int // count of the machine's thread changes when utid was looked up
 }
 
-// threads numbers threads from 1 on, which keeps tokens short.
+// threads numbers threads, starting at 1. The small numbers keep tokens short.
 type threads[Name comparable] struct {
 	numbers map[Name]int
 	all     []thread // by number
@@ -33,8 +33,8 @@ func (t *threads[Name]) add(name Name, of koids) int {
 	return number
 }
 
-// utid returns the machine's id of a thread. Trace Processor's tids and pids are
-// the lower halves of koids.
+// utid returns the machine's id of a thread. Trace Processor uses the lower
+// halves of koids as tids and pids.
 func (p *parser) utid(t *thread) model.UTID {
 	if t.changes != p.Machine.ThreadChanges() {
 		t.utid = p.Machine.ThreadOf(int64(uint32(t.thread)), int64(uint32(t.process)))

@@ -6,7 +6,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// kind says what a token is: an event of the type with this number, or a
+// kind is the kind of a token: an event of the type with this number, or a
 // scheduling record.
 type kind byte
 
@@ -26,7 +26,7 @@ const (
 	contextSwitch
 	legacySwitch
 	wakeup
-	wakeupBy // by a thread that is known
+	wakeupBy // by a known thread
 )
 
 // The types of args.
@@ -43,7 +43,7 @@ const (
 	argBool
 )
 
-// maxArgs is how many args a record may have, all bits set.
+// maxArgs is the maximum number of args of a record. All its bits are set.
 const maxArgs = 15
 
 // arg is an arg of a record. The value is a number, the bits of a double, or a
@@ -54,11 +54,11 @@ type arg struct {
 	value uint64
 }
 
-// hasValue reports whether events of a kind have a value of their own: the
-// duration in ns, the id of a counter, or what correlates them.
+// hasValue reports whether events of this kind have their own value: the duration
+// in ns, the id of a counter, or a correlation id.
 func (k kind) hasValue() bool { return k == counter || k >= durationComplete }
 
-// token is what is left of an event or a scheduling record to decode.
+// token is the part of an event or scheduling record that is not yet decoded.
 type token struct {
 	bytes []byte
 	at    int
@@ -90,7 +90,7 @@ type switching struct {
 	kind               kind
 	state              uint64 // of the outgoing thread
 	cpu                uint64
-	outgoing, incoming int   // of the threads that are scheduled
+	outgoing, incoming int   // numbers of the scheduled threads
 	outgoingWeight     int32 // or priority
 	incomingWeight     int32
 }
@@ -106,7 +106,7 @@ func (s *switching) encode(b []byte) []byte {
 	return binary.AppendUvarint(b, uint64(uint32(s.incomingWeight)))
 }
 
-// decode reads what encode wrote behind the number of the form.
+// decode reads what encode wrote after the number of the form.
 func (s *switching) decode(t *token) {
 	s.state = t.number()
 	s.cpu = t.number()

@@ -12,7 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// tokenizer keeps what records define and pushes events to the sorter.
+// tokenizer keeps the providers' tables and pushes events to the sorter.
 type tokenizer struct {
 	cursor  // of the current record
 	in      *format.Input
@@ -22,9 +22,9 @@ type tokenizer struct {
 	parser  *parser
 
 	providers map[uint64]*provider
-	meanings  uint64                              // of indexes of providers
-	provider  *provider                           // nil in the section of one that is not known
-	undefined bool                                // the record refers to a string that is not defined
+	meanings  uint64                              // last meaning given to the indexes of any provider
+	provider  *provider                           // nil in the section of an unknown provider
+	undefined bool                                // the record refers to an undefined string
 	form      form                                // of the event
 	encoded   []byte                              // form of the event
 	values    [maxArgs + 1]uint64                 // of the event's args
@@ -52,8 +52,9 @@ func newTokenizer(in *format.Input) *tokenizer {
 	return t
 }
 
-// run reads the trace. From the first blob of Perfetto's data on, the reader of
-// that format is in charge: it pulls the blobs, and with them what is between.
+// run reads the trace. From the first blob of Perfetto data on, the reader of that
+// format is in charge: it pulls the blobs, and nextBlob handles the records between
+// them.
 func (t *tokenizer) run() error {
 	b := &blobs{tokenizer: t}
 	var err error
@@ -81,7 +82,7 @@ func (t *tokenizer) run() error {
 	return err
 }
 
-// blobs are Perfetto's data in the trace, end to end.
+// blobs is the Perfetto data in the trace, concatenated.
 type blobs struct {
 	tokenizer *tokenizer
 	data      []byte
@@ -99,8 +100,8 @@ func (b *blobs) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// nextBlob reads records up to a blob of Perfetto's data, and returns that. By then
-// the events before it are in the sorter.
+// nextBlob reads records up to a blob of Perfetto data, and returns the blob. All
+// events before it are in the sorter by then.
 func (t *tokenizer) nextBlob() (blob []byte, err error) {
 	for len(blob) == 0 {
 		record, err := t.records.next()
@@ -117,8 +118,8 @@ func (t *tokenizer) nextBlob() (blob []byte, err error) {
 
 const blobPerfetto = 3
 
-// record reads a record behind its header. It returns the data of a blob that is
-// a part of a trace in Perfetto's format.
+// record reads the rest of a record after its header. It returns the data of a blob
+// of Perfetto data.
 func (t *tokenizer) record(header uint64) (blob []byte, err error) {
 	recordType := field(header, 0, 3)
 	if recordType == recordMetadata {
@@ -339,8 +340,8 @@ const (
 	maxString  = 0x7fff
 )
 
-// inlineString reports whether the string of a reference follows in the record.
-// The empty string does, in no words.
+// inlineString reports whether the string of a reference follows in the record. The
+// empty string counts as inline and takes no words.
 func inlineString(ref uint64) bool { return ref&inlineMark != 0 || ref == 0 }
 
 // text resolves a reference to a string.
@@ -353,8 +354,8 @@ func (t *tokenizer) text(ref uint64) model.StringID {
 	return id
 }
 
-// thread resolves a reference to a thread. One that is not defined means process
-// 0 and thread 0, as in Trace Processor.
+// thread resolves a reference to a thread. An undefined one means process 0 and
+// thread 0, as in Trace Processor.
 func (t *tokenizer) thread(ref uint64) int {
 	var thread koids
 	if ref == 0 {
@@ -369,7 +370,7 @@ func (t *tokenizer) thread(ref uint64) int {
 
 func (t *tokenizer) inlineThread() koids { return koids{process: t.word(), thread: t.word()} }
 
-// scheduledThread is the number of a thread of scheduling records.
+// scheduledThread caches the number of a thread in scheduling records.
 type scheduledThread struct {
 	koid   uint64
 	number int
@@ -377,7 +378,7 @@ type scheduledThread struct {
 
 const scheduledBits = 8
 
-// scheduled returns the number of a thread of scheduling records.
+// scheduled returns the number of a thread in scheduling records.
 func (t *tokenizer) scheduled(koid uint64) int {
 	known := &t.lately[koid*knownHash>>(64-scheduledBits)]
 	if known.koid != koid || koid == 0 {
@@ -396,7 +397,7 @@ func (t *tokenizer) arg() arg {
 	return a
 }
 
-// value reads the value of an arg behind its name.
+// value reads the value of an arg, which follows its name.
 func (t *tokenizer) value(header uint64) uint64 {
 	switch argKind(header) {
 	case argInt32:
@@ -411,8 +412,8 @@ func (t *tokenizer) value(header uint64) uint64 {
 	return 0
 }
 
-// whole reports whether the record held all that was read of it, and logs it if
-// not.
+// whole reports whether everything read from the record was there and defined. If
+// not, it logs that.
 func (t *tokenizer) whole() bool {
 	switch {
 	case t.short:
@@ -423,20 +424,20 @@ func (t *tokenizer) whole() bool {
 	return !t.short && !t.undefined
 }
 
-// recordNouns name the records that may have no rows.
+// recordNouns name the record types that may have no rows.
 var recordNouns = map[uint64]string{
 	recordEvent: "unknown event record", recordBlob: "blob record", recordUserspaceObject: "userspace object record",
 	recordKernelObject: "kernel object record", recordScheduling: "scheduling record", recordLog: "log record",
 	recordLarge: "large record",
 }
 
-// skipped counts a record that has no rows.
+// skipped counts a record without rows.
 func (t *tokenizer) skipped(recordType uint64) {
 	noun := cmp.Or(recordNouns[recordType], fmt.Sprintf("type %d record", recordType))
 	t.in.File.Unread(model.StatFuchsiaSkippedRecord, int64(recordType), noun).AddAt(t.records.offset())
 }
 
-// log says what is wrong with the current record.
+// log logs what is wrong with the current record.
 func (t *tokenizer) log(stat model.Stat, why string) {
 	var args model.ArgSource
 	if why != "" {

@@ -1,10 +1,10 @@
-// Package gecko reads profiles of the Firefox Profiler, which samply, simpleperf and
-// others write too.
+// Package gecko reads profiles of the Firefox Profiler, which samply, simpleperf and other tools write
+// too.
 //
-// A profile has threads. Each has samples, markers and the stacks, frames and names that
-// those refer to by index; new profiles share them in the block "shared". What Firefox
-// itself writes has its tables as rows, below a schema of them, and the profiles of its
-// child processes. What the profiler saves has a member for each column.
+// A profile has threads. Each thread has samples and markers, and the stacks, frames and names that they
+// refer to by index; newer profiles share these in the block "shared". Firefox itself writes tables by
+// rows, with a schema, and nests the profiles of its child processes. The profiler saves tables with a
+// member for each column.
 package gecko
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// Format is Firefox profiles.
+// Format is the format of Firefox profiles.
 var Format = &format.Format{Name: "gecko", Sniff: sniff, Read: read}
 
-// sniff accepts an object that begins as profiles do, unless it has trace events.
+// sniff accepts an object that begins like a profile, unless it has trace events.
 func sniff(head []byte) bool {
 	start := bytes.TrimSpace(head)
 	if len(start) == 0 || start[0] != '{' {
@@ -49,8 +49,8 @@ func sniff(head []byte) bool {
 // maxNesting is how deep profiles of child processes may be nested.
 const maxNesting = 8
 
-// reader reads a file. Samples and markers go to the sorter with the indices that they
-// have; what those refer to may follow.
+// reader reads a file. It pushes samples and markers to the sorter with their raw indices, because the
+// tables may come later.
 type reader struct {
 	jsonlex.Reader
 	in      *format.Input
@@ -58,12 +58,12 @@ type reader struct {
 	event   *token.Writer
 	threads []*thread
 	start   float64 // of the outermost profile, ms
-	found   bool    // a list of threads
+	found   bool    // there was a list of threads
 
 	mappings map[mappingKey]model.MappingID
 }
 
-// profile is one of a process.
+// profile is the profile of one process.
 type profile struct {
 	start      float64 // ms since 1970
 	categories []model.StringID
@@ -96,7 +96,7 @@ func read(in *format.Input) error {
 	return err
 }
 
-// trailing reads what follows the profile, which should be nothing.
+// trailing skips and logs anything after the profile.
 func (r *reader) trailing() error {
 	if !r.found {
 		return format.Errorf(format.ErrNoEvents, -1, "a profile without threads")
@@ -115,7 +115,7 @@ func (r *reader) trailing() error {
 	return err
 }
 
-// unread moves behind the value of a member that makes no rows, and counts it if there is something in it.
+// unread skips the value of a member that makes no rows, and counts it unless it is empty.
 func (r *reader) unread(key []byte) error {
 	noun, start, first := string(key)+" member", r.Offset(), r.Buf[r.Pos]
 	err := r.Skip()
@@ -125,11 +125,10 @@ func (r *reader) unread(key []byte) error {
 	return err
 }
 
-// damaged counts a part that cannot be read, which begins at the offset.
+// damaged counts a damaged part that begins at the offset.
 func (r *reader) damaged(offset int64) { r.in.File.LogAt(model.StatGeckoParseErrors, offset, nil) }
 
-// at moves behind the value at the position and returns false, unless that begins with
-// the bracket.
+// at reports whether the value at the position begins with the bracket. If not, it skips the value.
 func (r *reader) at(bracket byte) (bool, error) {
 	if r.Buf[r.Pos] == bracket {
 		return true, nil
@@ -137,8 +136,7 @@ func (r *reader) at(bracket byte) (bool, error) {
 	return false, r.Skip()
 }
 
-// profile reads the profile at the position and what it refers to, even if its end is
-// missing.
+// profile reads the profile at the position and stores its stacks, even if its end is missing.
 func (r *reader) profile(depth int) error {
 	p := &profile{}
 	err := r.EachMember(func(key []byte) error {
@@ -186,7 +184,7 @@ func (r *reader) profile(depth int) error {
 	return err
 }
 
-// meta reads the names of categories and when the profile began.
+// meta reads the category names and the start time of the profile.
 func (r *reader) meta(p *profile, depth int) error {
 	if ok, err := r.at('{'); !ok {
 		return err
@@ -214,7 +212,7 @@ func (r *reader) meta(p *profile, depth int) error {
 	})
 }
 
-// categoryName is the name of a category, or 0.
+// categoryName returns the name of a category, or 0.
 func (r *reader) categoryName(v jsonlex.Value) (name model.StringID) {
 	if v.Kind != jsonlex.Object {
 		return 0
@@ -228,8 +226,8 @@ func (r *reader) categoryName(v jsonlex.Value) (name model.StringID) {
 	return name
 }
 
-// thread reads the thread at the position and pushes its samples and markers, of what
-// is cut off as many as are whole.
+// thread reads the thread at the position and pushes its samples and markers. If it is truncated, the
+// complete ones are pushed.
 func (r *reader) thread(p *profile) error {
 	t := &thread{offset: r.Offset()}
 	err := r.members(t)
@@ -238,7 +236,7 @@ func (r *reader) thread(p *profile) error {
 	if err != nil && err != jsonlex.ErrTruncated {
 		return err
 	}
-	shift := 0.0 // times count from the start of the process
+	shift := 0.0 // times are relative to the start of the process
 	if p.start != 0 && r.start != 0 {
 		shift = p.start - r.start
 	}

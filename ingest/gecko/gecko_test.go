@@ -15,7 +15,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-// profile has two threads, of which the second is cut off in some tests.
+// profile has two threads, the second of which is cut off in some tests.
 const profile = `{"meta":{"categories":[{"name":"Other"}]},"threads":[{"name":"A","tid":1,"pid":1,"stringArray":["f","g"],
 "funcTable":{"name":[0,1]},"frameTable":{"func":[0,1]},"stackTable":{"prefix":[null,0],"frame":[0,1]},
 "samples":{"stack":[1,0],"time":[1,2]},"markers":{"name":[0],"startTime":[1],"endTime":[3],"phase":[1],"category":[0],"data":[{"a":[1]}]}},
@@ -29,7 +29,7 @@ func TestSplitAnywhere(t *testing.T) {
 }
 
 func TestCutAnywhere(t *testing.T) {
-	whole := strings.Index(profile, "{\"name\":\"B\"") // the first thread is whole before that
+	whole := strings.Index(profile, "{\"name\":\"B\"") // the first thread is complete before that
 	for n := 1; n < len(profile)-1; n += 2 {
 		tables, err := ingesttest.Read(t, ingesttest.File{Name: "p.json", Reader: strings.NewReader(profile[:n])})
 		samples := len(tables.Rows("stack_sample", "ts"))
@@ -76,8 +76,7 @@ func TestDetection(t *testing.T) {
 	}
 }
 
-// TestSharedComesLast reads threads whose stacks come
-// after them.
+// TestSharedComesLast reads threads whose shared stacks come after them.
 func TestSharedComesLast(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(`{"meta":{},"threads":[`)

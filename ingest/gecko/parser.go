@@ -9,7 +9,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// phase is what a marker is of an interval.
+// phase says whether a marker is an instant, an interval or one end of an interval.
 type phase int32
 
 const (
@@ -17,18 +17,17 @@ const (
 	interval
 	intervalStart
 	intervalEnd
-	sample // not of markers
+	sample // not a marker
 )
 
-// nanoseconds converts a time in milliseconds, as v58 calculates it, at times 1 ns too
-// low.
+// nanoseconds converts a time from ms as v58 does, sometimes 1 ns too low.
 func nanoseconds(ms float64) (ns int64, ok bool) {
 	n := ms * 1000 * 1000
 	return int64(n), n > -math.MaxInt64 && n < math.MaxInt64
 }
 
-// push pushes the samples and markers of a thread to the sorter. shift is what to add to
-// times, ms.
+// push pushes the samples and markers of a thread to the sorter. shift is added to all
+// times, in ms.
 func (r *reader) push(number int64, t *thread, shift float64) error {
 	s := &t.samples
 	if len(s.times) == 0 {
@@ -97,7 +96,7 @@ func (r *reader) marker(number int64, t *thread, i int, shift float64) error {
 	case i < len(m.times):
 		p, start, end = ofData(data, m.times[i])
 	default:
-		// Names without times: the columns were cut off.
+		// There are names without times, because the columns were cut off.
 		return nil
 	}
 	var dur int64
@@ -127,7 +126,7 @@ func (r *reader) marker(number int64, t *thread, i int, shift float64) error {
 	return r.pushAt(t, start+shift)
 }
 
-// ofData tells what an old marker is by its data.
+// ofData reads the phase and times of an old marker from its data.
 func ofData(data []byte, time float64) (p phase, start, end float64) {
 	start, end = math.NaN(), math.NaN()
 	p = instant
@@ -167,7 +166,7 @@ func newParser(r *reader) *parser {
 	return &parser{reader: r, args: jsonlex.NewArgWriter(r.in.Store.Strings)}
 }
 
-// utid returns the thread's utid, and names it when it is first seen.
+// utid returns the thread's utid, and names the thread when it is first seen.
 func (p *parser) utid(t *thread) model.UTID {
 	if t.seen {
 		return t.utid
@@ -175,7 +174,7 @@ func (p *parser) utid(t *thread) model.UTID {
 	t.seen = true
 	machine := p.in.Machine
 	if t.tid == 0 {
-		// Two threads that do not say their tids are two all the same.
+		// Threads without a tid must stay separate.
 		machine.StartThread(nil, 0)
 		t.utid = machine.ThreadIn(0, machine.ProcessWithoutThread(t.pid), false)
 	} else {

@@ -9,45 +9,45 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// none is an index that is null, or no index.
+// none stands for a null or missing index.
 const none = -1
 
-// thread is a thread, or the block that all share.
+// thread is a thread, or the block that all threads share.
 type thread struct {
 	offset   int64
 	name     model.StringID
-	tid, pid int64 // 0 if not known
+	tid, pid int64 // 0 if unknown
 	strings  []model.StringID
 
-	frameFuncs, funcNames   []int32 // of frames, by columns
-	frameNames              []int32 // the names of frames, by rows
+	frameFuncs, funcNames   []int32 // of frames, in column layout
+	frameNames              []int32 // names of frames, in row layout
 	stackParents, stackTops []int32
 	samples                 samples
 	markers                 markers
 
-	// What indices in events refer to.
+	// The targets of the indices in events.
 	names      []model.StringID
 	categories []model.StringID
-	callsites  []model.CallsiteID // None where a stack is damaged
+	callsites  []model.CallsiteID // None for damaged stacks
 
 	utid model.UTID
-	seen bool // it has its utid
+	seen bool // utid is set
 }
 
 type samples struct {
 	stacks []int32
 	times  []float64 // ms
-	deltas []float64 // ms, of others that have no times
+	deltas []float64 // ms, in profiles without times
 }
 
 type markers struct {
 	names, phases, categories []int32
 	starts, ends              []float64 // ms
-	times                     []float64 // ms, of old profiles, whose data says the rest
+	times                     []float64 // ms, in old profiles, whose data has the rest
 	data                      spans
 }
 
-// spans are texts, some of them empty.
+// spans is a list of texts, some of them empty.
 type spans struct {
 	text []byte
 	at   [][2]int
@@ -65,11 +65,11 @@ func (s *spans) get(i int) []byte {
 	return s.text[s.at[i][0]:s.at[i][1]]
 }
 
-// columns are what to read of a table, by the names of columns.
+// columns are the columns to read from a table, by name.
 type columns struct {
 	indices map[string]*[]int32
 	numbers map[string]*[]float64
-	data    *spans // of the column data
+	data    *spans // for the column data
 }
 
 // members reads the members of a thread.
@@ -123,8 +123,8 @@ func (r *reader) members(t *thread) error {
 	})
 }
 
-// id is a pid or tid. A text may have a number behind a dot, which tells programs apart
-// that ran in one process.
+// id reads a pid or tid. A text may have a number after a dot, which distinguishes
+// programs that ran in one process.
 func id(v jsonlex.Value) int64 {
 	if v.Kind == jsonlex.Text {
 		text, _, _ := bytes.Cut(v.Raw, []byte("."))
@@ -137,7 +137,7 @@ func id(v jsonlex.Value) int64 {
 	return 0
 }
 
-// number is the value of a number.
+// number returns the value of a number, or NaN.
 func number(v jsonlex.Value) (float64, bool) {
 	switch v.Kind {
 	case jsonlex.Integer:
@@ -148,7 +148,7 @@ func number(v jsonlex.Value) (float64, bool) {
 	return math.NaN(), false
 }
 
-// index is an index that is stored as a number, or none.
+// index converts a number to an index, or to none.
 func index(n float64) int32 {
 	if n >= 0 && n <= math.MaxInt32 {
 		return int32(n)
@@ -156,8 +156,8 @@ func index(n float64) int32 {
 	return none
 }
 
-// rows are a table by rows. A cell is a number, the index of a text of the table's data,
-// or NaN.
+// rows is a table in row layout. A cell is a number, the index of an object in data, or
+// NaN.
 type rows struct {
 	schema map[string]int
 	cells  []float64
@@ -177,8 +177,8 @@ func (t *rows) cell(row, column int) float64 {
 	return math.NaN()
 }
 
-// table reads the table at the position, by rows or by columns, of which the first may
-// come before their schema. If its end is missing, what is there is read.
+// table reads the table at the position, in row or column layout. Rows may come before
+// their schema. If the end is missing, the rest is still used.
 func (r *reader) table(c columns) error {
 	if ok, err := r.at('{'); !ok {
 		return err
@@ -239,7 +239,7 @@ func (r *reader) schema(t *rows) error {
 	})
 }
 
-// row reads a row, and the objects in it if data is set.
+// row reads a row. If data is set, it keeps the objects in it.
 func (r *reader) row(t *rows, data bool) error {
 	t.starts = append(t.starts, len(t.cells))
 	return r.EachElement(func() error {
@@ -286,7 +286,7 @@ func (t *rows) columns(c columns) {
 	}
 }
 
-// resolve stores the stacks of a thread whose profile is complete and lets go of its
+// resolve stores the stacks of a thread once its profile is complete, and frees the
 // tables.
 func (t *thread) resolve(r *reader, p *profile) {
 	t.names, t.categories = t.strings, p.categories
@@ -305,7 +305,7 @@ func (t *thread) resolve(r *reader, p *profile) {
 	t.frameFuncs, t.funcNames, t.frameNames, t.stackParents, t.stackTops = nil, nil, nil, nil, nil
 }
 
-// stacks stores the stacks of the thread's tables.
+// stacks stores the stacks in the thread's tables.
 func (t *thread) stacks(r *reader) {
 	frames := make([]model.FrameID, max(len(t.frameFuncs), len(t.frameNames)))
 	for i := range frames {
@@ -325,7 +325,7 @@ func (t *thread) stacks(r *reader) {
 	t.callsites = make([]model.CallsiteID, min(len(t.stackParents), len(t.stackTops)))
 	for i := range t.callsites {
 		t.callsites[i] = model.None
-		// A parent stands before its stacks, so there are no cycles.
+		// Parents come before their children, so there are no cycles.
 		parent, above, top := model.None, t.stackParents[i], t.stackTops[i]
 		valid := top >= 0 && int(top) < len(frames) && frames[top] != model.None
 		if above != none && valid {
@@ -342,7 +342,7 @@ func (t *thread) stacks(r *reader) {
 	}
 }
 
-// frame returns the frame of a function. The name may have its file behind it: read (in
+// frame returns the frame of a function. The file may follow the name: read (in
 // libc.so).
 func (r *reader) frame(name model.StringID) model.FrameID {
 	stacks, strings := r.in.Store.Stacks, r.in.Store.Strings
@@ -362,7 +362,7 @@ func (r *reader) frame(name model.StringID) model.FrameID {
 	return stacks.FunctionFrame(mapping, name, 0, 0)
 }
 
-// mappingKey tells the mapping of all functions without a file from one of a file.
+// mappingKey separates the mapping of functions without a file from a file's mapping.
 type mappingKey struct {
 	file   string
 	inFile bool

@@ -6,26 +6,26 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// kind is what an event tells, and how the token of it goes on behind the goroutine, P and thread that it happened on.
+// kind is the kind of an event, with the fields of its token after the goroutine, P and thread where it happened.
 type kind uint64
 
 const (
-	goroutineState kind = iota // goroutine, state before and after, reason, where it began, stack
-	procState                  // P, whether it runs before and after
+	goroutineState kind = iota // goroutine, state before and after, reason, start function, stack
+	procState                  // P, whether it ran before and runs after
 	metric                     // name, value
-	rangeBegin                 // name, what it is of, its id, stack
-	rangeActive                // name, what it is of, its id
-	rangeEnd                   // likewise, then names and values
+	rangeBegin                 // name, scope, id of the scope, stack
+	rangeActive                // name, scope, id of the scope
+	rangeEnd                   // name, scope, id of the scope, then names and values
 	taskBegin                  // id, parent, type, stack
 	taskEnd                    // id, type, stack
 	regionBegin                // task, type, stack
-	regionEnd                  // likewise
+	regionEnd                  // task, type, stack
 	logged                     // task, category, message, stack
 	label                      // label
 	sample                     // stack
 )
 
-// write packs an event. It returns false if it has no rows.
+// write encodes an event. It returns false if the event has no rows.
 func (r *reader) write(e trace.Event) bool {
 	switch e.Kind() {
 	case trace.EventStateTransition:
@@ -88,7 +88,7 @@ func (r *reader) write(e trace.Event) bool {
 	return true
 }
 
-// unread counts an event that has no rows.
+// unread counts an event without rows.
 func (r *reader) unread(noun string) bool {
 	r.read++
 	r.in.File.Unread(model.StatUnreadEvent, model.None, noun).AddAt(r.source.offset)
@@ -159,7 +159,7 @@ func (r *reader) region(k kind, e trace.Event) {
 	r.stack(e.Stack())
 }
 
-// outermost is the name of a stack's first function, 0 for none.
+// outermost returns the name of a stack's outermost function, or 0 for an empty stack.
 func (r *reader) outermost(s trace.Stack) model.StringID {
 	name, known := r.outer[s]
 	if !known {
@@ -171,7 +171,7 @@ func (r *reader) outermost(s trace.Stack) model.StringID {
 	return name
 }
 
-// stack adds the callsite of a stack, None for none.
+// stack appends the callsite of a stack, or None for an empty stack.
 func (r *reader) stack(s trace.Stack) {
 	id, known := r.callsites[s]
 	if !known {

@@ -1,7 +1,7 @@
-// Package gotrace reads execution traces of Go programs, which runtime/trace and its flight recorder write.
+// Package gotrace reads execution traces of Go programs, as written by runtime/trace and its flight recorder.
 //
-// The program becomes a process, its goroutines the threads of it with their numbers as tids, and its Ps, which run
-// goroutines, the CPUs.
+// The program becomes a process. Its goroutines become threads, with the goroutine ids as tids. Its Ps, which run
+// goroutines, become CPUs.
 package gotrace
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// Format is Go execution traces of Go 1.11 and later.
+// Format is the format of Go execution traces since Go 1.11.
 var Format = &format.Format{Name: "go_trace", Sniff: sniff, Read: read}
 
-// sniff accepts the header, such as "go 1.26 trace" and three zeros.
+// sniff accepts the header, such as "go 1.26 trace" followed by three zero bytes.
 func sniff(head []byte) bool {
 	rest, ok := bytes.CutPrefix(head, []byte("go 1."))
 	version, rest, found := bytes.Cut(rest, []byte(" "))
@@ -32,20 +32,20 @@ func sniff(head []byte) bool {
 }
 
 const (
-	// maxGeneration is how many bytes there may be of a generation, which the library holds in memory. Programs
-	// begin one about every second.
+	// maxGeneration is the maximum size of a generation in bytes, because the library holds a whole generation in
+	// memory. Programs start one about every second.
 	maxGeneration = 256 << 20
-	// maxWhole is how large traces before Go 1.22 may be, of which the library holds all events.
+	// maxWhole is the maximum size of traces before Go 1.22, because the library holds all their events in memory.
 	maxWhole = 64 << 20
 )
 
 var errTooLarge = errors.New("too large")
 
-// source counts what the library reads, and ends it at a limit.
+// source counts the bytes that the library reads, and stops at a limit.
 type source struct {
 	io.Reader
 	offset, limit int64
-	end           error // what ended it
+	end           error // error that ended the reading
 }
 
 func (s *source) Read(p []byte) (n int, err error) {
@@ -61,18 +61,18 @@ func (s *source) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// reader cuts the trace into events. The library gives them in the order of time.
+// reader splits the trace into events. The library returns them in timestamp order.
 type reader struct {
 	in      *format.Input
 	source  source
 	lib     *trace.Reader
 	events  *sort.Stream
 	event   *token.Writer
-	version int  // of Go, behind "1."
-	started bool // the clock is known
-	// How many events there were, and how many of this generation.
+	version int  // minor version of Go
+	started bool // the clock has been set
+	// Number of events in total and in this generation.
 	read, generation int
-	// Of the stacks of this generation, as far as they are needed.
+	// Caches for the stacks of this generation.
 	callsites map[trace.Stack]model.CallsiteID
 	outer     map[trace.Stack]model.StringID
 	mapping   model.MappingID // of all frames, None before the first
@@ -82,7 +82,7 @@ func read(in *format.Input) error {
 	input := bufio.NewReader(in)
 	r := &reader{in: in, source: source{Reader: input, limit: maxWhole}, event: token.NewWriter(in.Store), mapping: model.None}
 	head, _ := input.Peek(len("go 1.26"))
-	_, _ = fmt.Sscanf(string(head), "go 1.%d", &r.version) // the library complains
+	_, _ = fmt.Sscanf(string(head), "go 1.%d", &r.version) // the library reports a malformed version
 	r.events = in.Sorter.NewStream(newParser(in.Context))
 	err := guard(func() (err error) {
 		r.lib, err = trace.NewReader(&r.source)
@@ -115,7 +115,7 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// finish tells how the trace ended.
+// finish handles the error that ended the trace.
 func (r *reader) finish(err error) error {
 	s := &r.source
 	switch {
@@ -124,7 +124,7 @@ func (r *reader) finish(err error) error {
 	case err == io.EOF:
 		return nil
 	case s.end != nil && s.end != io.EOF && s.end != errTooLarge:
-		return s.end // the reading itself failed
+		return s.end // a read error, not damage
 	case s.end == errTooLarge && r.lib == nil:
 		return format.Errorf(format.ErrUnsupported, s.offset, "a Go execution trace of before Go 1.22 with more than %d MiB", maxWhole>>20)
 	case s.end == errTooLarge:
@@ -137,7 +137,7 @@ func (r *reader) finish(err error) error {
 		}
 		return format.Errorf(format.ErrCorrupt, s.offset, "%s", why)
 	}
-	// A generation is read whole before its first event.
+	// The library reads a whole generation before it returns the first event.
 	stat := model.StatGoTraceParseErrors
 	if s.end == io.EOF && r.generation == 0 {
 		stat = model.StatTruncatedInput
@@ -149,7 +149,7 @@ func (r *reader) finish(err error) error {
 	return nil
 }
 
-// reason is the first line of the library's error, which may go on with all it knows.
+// reason returns the first line of the library's error, whose other lines may be very long.
 func reason(err error) string {
 	const most = 200
 	text, _, _ := strings.Cut(err.Error(), "\n")
@@ -169,7 +169,7 @@ func (r *reader) push(time int64) error {
 	return r.events.Push(ts, r.event.Bytes())
 }
 
-// next reads an event and packs it; ready is false if it has no rows.
+// next reads and encodes an event; ready is false if it has no rows.
 func (r *reader) next() (time int64, ready bool, err error) {
 	e, err := r.lib.ReadEvent()
 	if err != nil {
@@ -182,7 +182,7 @@ func (r *reader) next() (time int64, ready bool, err error) {
 	return int64(e.Time()), r.write(e), nil
 }
 
-// sync begins a generation.
+// sync handles the start of a generation.
 func (r *reader) sync(s trace.Sync) {
 	r.source.limit = r.source.offset + maxGeneration
 	r.generation = 0
@@ -206,8 +206,8 @@ func (r *reader) sync(s trace.Sync) {
 	r.in.Clocks.AddSnapshot(readings)
 }
 
-// clock is the clock of the trace's times: the monotonic one, but a counter of the CPU on systems where that is coarse.
-// Before Go 1.22, times count from the start of the trace.
+// clock returns the clock of the timestamps: the monotonic clock, or a CPU counter on systems where that clock is
+// coarse. Before Go 1.22, timestamps are relative to the start of the trace.
 func (r *reader) clock(s *trace.ClockSnapshot) uint32 {
 	differs := s != nil && (time.Duration(s.Mono)-time.Duration(s.Trace)).Abs() > time.Second
 	if r.version < 22 || differs {

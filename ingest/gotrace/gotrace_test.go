@@ -16,7 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/tracecase"
 )
 
-// caseTrace is the trace of a case.
+// caseTrace returns the trace of a case.
 func caseTrace(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile("../../testdata/cases/gotrace/" + name + ".txtar")
@@ -64,7 +64,7 @@ func TestCutAnywhere(t *testing.T) {
 			continue
 		}
 		if n < second {
-			continue // where a table is complete the trace may be
+			continue // where a table is complete the trace may be, too
 		}
 		if got := len(tables.Rows("thread_state", "id")); got < 3 {
 			t.Fatalf("%d bytes: %d states of threads", n, got)
@@ -97,7 +97,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestEndlessGeneration reads batches that never end, which the library would keep.
+// TestEndlessGeneration reads batches that never end, which the library would hold
+// in memory.
 func TestEndlessGeneration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 256 MiB")

@@ -9,17 +9,17 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// maxProcs is more than the Ps of any program. Before Go 1.22, Ps that count from a million stand for timers, the
+// maxProcs is more Ps than any program has. Before Go 1.22, Ps numbered from a million up stand for timers, the
 // network and the like.
 const maxProcs = 1 << 16
 
 var (
 	metrics = &model.Blueprint{Classification: "go_metric", Event: model.CounterTrack, Dims: []string{"upid", "name"}}
 	tasks   = model.AsyncBlueprint(model.Blueprint{Classification: "go_task", Dims: []string{"upid", "name"}})
-	// Ranges of the whole program: to stop the world is one, whichever goroutine does it.
+	// Ranges of the whole program, such as stop-the-world, whichever goroutine caused it.
 	programRanges = &model.Blueprint{Classification: "go_range", Dims: []string{"upid", "name"}}
 	procRanges    = &model.Blueprint{Classification: "go_proc_range", Dims: []string{"cpu", "name"}}
-	// When a P runs, and what happens while it runs no goroutine.
+	// When a P runs, and events outside of any goroutine.
 	procs = &model.Blueprint{Classification: "go_proc", Dims: []string{"cpu"}, NameOf: model.NameOf("P %[1]d")}
 	other = &model.Blueprint{Classification: "go_runtime", Dims: []string{"upid"}, Name: "Go runtime"}
 )
@@ -30,9 +30,9 @@ const stopTheWorld = "stop-the-world"
 type goroutine struct {
 	utid  model.UTID
 	named bool
-	cpu   int64 // that it runs on, or None
+	cpu   int64 // P that it runs on, or None
 	state trace.GoState
-	opens int // slices of ranges
+	opens int // open range slices
 }
 
 type task struct {
@@ -54,7 +54,7 @@ type parser struct {
 	words
 	upid       model.UPID // None before the first event
 	goroutines map[int64]*goroutine
-	tasks      map[uint64]task // that have not ended
+	tasks      map[uint64]task // by id, not yet ended
 }
 
 func newParser(c *model.Context) *parser {
@@ -119,7 +119,7 @@ func (p *parser) Event(ts int64, payload []byte) error {
 	return nil
 }
 
-// procOf is the P of an id, None if it is none that runs goroutines.
+// procOf returns the P with an id, or None if that is not a P that runs goroutines.
 func procOf(id int64) int64 {
 	if id < 0 || id >= maxProcs {
 		return model.None
@@ -127,18 +127,18 @@ func procOf(id int64) int64 {
 	return id
 }
 
-// goroutine returns a goroutine, which it adds if it is not known.
+// goroutine returns a goroutine. It adds unknown ones.
 func (p *parser) goroutine(id int64) *goroutine {
 	g := p.goroutines[id]
 	if g == nil {
-		// The first of all goroutines runs main.
+		// Goroutine 1 runs main.
 		g = &goroutine{utid: p.Machine.AddThread(id, p.upid, id == 1), cpu: model.None}
 		p.goroutines[id] = g
 	}
 	return g
 }
 
-// track is where slices are of a goroutine, or of none.
+// track returns the track for a goroutine's slices, or for slices outside of any goroutine.
 func (p *parser) track(id int64) model.TrackID {
 	if id == int64(trace.NoGoroutine) {
 		return p.Tracks.Intern(other, nil, model.IntDim(p.upid))
@@ -146,7 +146,7 @@ func (p *parser) track(id int64) model.TrackID {
 	return p.Tracks.Thread(p.goroutine(id).utid)
 }
 
-// begin starts a slice with its stack, or None.
+// begin starts a slice, with its stack unless that is None.
 func (p *parser) begin(ts int64, track model.TrackID, category, name model.StringID, stack model.CallsiteID, args model.ArgSource) model.SliceID {
 	slice := p.Slices.Begin(ts, track, category, name, args)
 	p.addStack(slice, track, stack, false)
@@ -172,7 +172,7 @@ func (p *parser) addStack(slice model.SliceID, track model.TrackID, stack model.
 	}
 }
 
-// taskArg says which task something is of.
+// taskArg returns an arg with the task that something belongs to.
 func (p *parser) taskArg(id uint64) model.ArgFunc {
 	return func(set *model.ArgSet) {
 		if of := trace.TaskID(id); of != trace.BackgroundTask && of != trace.NoTask {
@@ -181,14 +181,14 @@ func (p *parser) taskArg(id uint64) model.ArgFunc {
 	}
 }
 
-// change is a goroutine's change of states.
+// change is a state change of a goroutine.
 type change struct {
 	from, to      trace.GoState
-	reason, start model.StringID // start is the function that it began in
+	reason, start model.StringID // start is the goroutine's start function
 	stack         model.CallsiteID
 }
 
-// goroutineState stores a change that a goroutine, or none, brought about on a P.
+// goroutineState stores a state change of g on a P, caused by the goroutine by, if any.
 func (p *parser) goroutineState(ts int64, g *goroutine, c change, by, proc int64) {
 	if c.start != 0 && !g.named {
 		g.named = true
@@ -250,7 +250,7 @@ func (p *parser) stateName(s trace.GoState) model.StringID {
 	return 0
 }
 
-// caller is the name of the function that was at the top of a stack.
+// caller returns the name of the innermost function of a stack.
 func (p *parser) caller(stack model.CallsiteID) (name model.StringID) {
 	for frame := range p.Store.Stacks.Frames(stack) {
 		name, _ = p.Store.StackProfileFrame.Name.Get(frame)
@@ -259,7 +259,7 @@ func (p *parser) caller(stack model.CallsiteID) (name model.StringID) {
 	return name
 }
 
-// procState stores when a P runs, and on which thread of the system.
+// procState stores when a P runs, and on which OS thread.
 func (p *parser) procState(ts, proc int64, ran, runs bool, thread int64) {
 	if proc == model.None {
 		return
@@ -276,7 +276,7 @@ func (p *parser) procState(ts, proc int64, ran, runs bool, thread int64) {
 	}
 }
 
-// span stores the begin or end of a range, or that it is active, as generations tell of those that began before.
+// span stores the begin or end of a range, or that it is active, which a generation says of ranges begun earlier.
 func (p *parser) span(ts int64, k kind, name model.StringID, of trace.ResourceKind, id int64, rest token.Reader) {
 	var g *goroutine
 	var track model.TrackID

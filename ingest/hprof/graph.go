@@ -9,19 +9,19 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// graph makes rows of what was read.
+// graph turns the data that was read into rows.
 type graph struct {
 	*reader
 	dump   *model.HeapDump
-	arrays map[uint64]int   // of primitives, which texts are in, by id
-	types  []model.StringID // the names of objects' classes; an object that stands for a class has its name
+	arrays map[uint64]int   // indices of primitive arrays that may hold texts, by id
+	types  []model.StringID // class names by object; for a class object, the name of its class
 	fields map[fieldKey]int32
-	values map[uint64]int64 // sizes of registries of native memory, by object
+	values map[uint64]int64 // sizes of native memory registries, by object
 
 	cleaners []cleaner
-	thunks   map[uint64]uint64 // the registries of cleaners' thunks
+	thunks   map[uint64]uint64 // registries by cleaner thunk
 	blobs    int64
-	dangling *model.Unread // references, nil if there are none
+	dangling *model.Unread // dangling references, nil if there are none
 
 	valueField, offsetField, countField, coderField model.StringID
 	referentField, thunkField                       model.StringID
@@ -29,14 +29,14 @@ type graph struct {
 	unknown                                         model.StringID
 }
 
-// fieldKey is a field that refers to an object of a class, as heap_graph_reference has
-// them.
+// fieldKey is a field with the class that it refers to, as in heap_graph_reference.
 type fieldKey struct{ name, typ model.StringID }
 
-// cleaner is an object of sun.misc.Cleaner: what it cleans up after, and by what.
+// cleaner is a sun.misc.Cleaner object: the object that it cleans up after, and its
+// thunk.
 type cleaner struct{ referent, thunk uint64 }
 
-// Classes that are looked into.
+// The classes with special treatment.
 const (
 	stringClass   = "java.lang.String"
 	cleanerClass  = "sun.misc.Cleaner"
@@ -92,14 +92,14 @@ func (g *graph) write() {
 	g.dump.Write()
 }
 
-// damaged counts an object that cannot be read, or parts of it.
+// damaged counts an object that is damaged, wholly or in part.
 func (g *graph) damaged(stat model.Stat, o *object) {
 	g.in.File.LogTime(stat, g.ts, model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(g.in.Store.Strings.Intern("object_id"), model.UintArg(o.id))
 	}))
 }
 
-// addClasses adds the classes, then those of the objects that stand for them.
+// addClasses adds the classes, then the classes of the class objects.
 func (g *graph) addClasses() {
 	strings := g.in.Store.Strings
 	for _, id := range g.order {
@@ -123,10 +123,11 @@ func (g *graph) addClasses() {
 	}
 }
 
-// maxSupers is how many classes a class may extend. There may be cycles.
+// maxSupers limits the number of superclasses that are followed, because there may be
+// cycles.
 const maxSupers = 100
 
-// supers calls f with a class and those that it extends, until f returns false.
+// supers calls f with a class and its superclasses, until f returns false.
 func (g *graph) supers(c *class, f func(*class) bool) {
 	for range maxSupers {
 		if c == nil || !f(c) {
@@ -136,8 +137,8 @@ func (g *graph) supers(c *class, f func(*class) bool) {
 	}
 }
 
-// referenceKind is the kind of a class of references, and whether they are too weak to
-// keep an object alive.
+// referenceKind returns the kind of a reference class, and whether its references are too
+// weak to keep an object alive.
 func (g *graph) referenceKind(c *class) (kind string, weak bool) {
 	kind = unknownKind
 	g.supers(c, func(c *class) bool {
@@ -156,8 +157,8 @@ func (g *graph) referenceKind(c *class) (kind string, weak bool) {
 	return kind, weak
 }
 
-// layoutOf returns the fields of instances: those of the class, then those of the classes
-// that it extends.
+// layoutOf returns the fields of instances: the class's fields, then those of its
+// superclasses.
 func (g *graph) layoutOf(c *class) []field {
 	if c.layout == nil {
 		c.layout = []field{}
@@ -171,7 +172,7 @@ func (g *graph) layoutOf(c *class) []field {
 	return c.layout
 }
 
-// addObjects adds the objects whose classes are known. Their numbers become those of the
+// addObjects adds the objects of known classes. It replaces their numbers by those in the
 // dump.
 func (g *graph) addObjects() {
 	arrays := map[basicType]uint64{}
@@ -224,8 +225,8 @@ func (g *graph) addObjects() {
 	}
 }
 
-// refer adds a reference in a field. A reference to what is not in the dump is kept if
-// dangling is set.
+// refer adds a reference in a field. If dangling is set, a reference to a missing object
+// is kept.
 func (g *graph) refer(owner int32, name model.StringID, target uint64, dangling bool) {
 	if target == 0 {
 		return
@@ -248,7 +249,7 @@ func (g *graph) refer(owner int32, name model.StringID, target uint64, dangling 
 	g.dump.Refer(owner, owned, number)
 }
 
-// dangle counts a reference to an object that is not in the dump, and that is left out.
+// dangle counts a dangling reference, which is left out.
 func (g *graph) dangle() {
 	if g.dangling == nil {
 		g.dangling = g.in.File.Unread(model.StatUnreadFact, model.None, "dangling reference")
@@ -333,7 +334,7 @@ func (g *graph) statics(o *object, number int32) {
 	g.dump.Object(number).Data = int32(values.row)
 }
 
-// elements stores what an array refers to.
+// elements stores the references in an array.
 func (g *graph) elements(o *object, number int32) {
 	var name []byte
 	for i := range int(o.elements) {
@@ -347,7 +348,7 @@ func (g *graph) elements(o *object, number int32) {
 	}
 }
 
-// array stores what is known of an array of primitives.
+// array stores the data of a primitive array.
 func (g *graph) array(o *object, number int32) {
 	if o.length == 0 {
 		return
@@ -362,10 +363,10 @@ func (g *graph) array(o *object, number int32) {
 	g.dump.Object(number).Data = int32(row)
 }
 
-// nativeSizes adds to objects the native memory that is registered for them.
+// nativeSizes adds registered native memory to the sizes of objects.
 //
-// A Cleaner refers to the object and to a thunk, which refers to the registry, which has
-// the size.
+// A Cleaner refers to the object and to a thunk. The thunk refers to the registry, which
+// has the size.
 func (g *graph) nativeSizes() {
 	for _, c := range g.cleaners {
 		if number, ok := g.numbers[c.referent]; ok {
@@ -376,7 +377,7 @@ func (g *graph) nativeSizes() {
 	}
 }
 
-// bits is a value as it was written.
+// bits returns the bits of a big-endian value.
 func bits(data []byte) (n uint64) {
 	for _, b := range data {
 		n = n<<8 | uint64(b)
@@ -384,7 +385,7 @@ func bits(data []byte) (n uint64) {
 	return n
 }
 
-// signed is the number that the bits of a value are.
+// signed converts the bits of a value to a number.
 func signed(t basicType, bits uint64) int64 {
 	switch t {
 	case shortType:
@@ -395,14 +396,14 @@ func signed(t basicType, bits uint64) int64 {
 	return int64(bits)
 }
 
-// values are the primitive fields of an object.
+// values adds the primitive fields of an object.
 type values struct {
 	*graph
 	row int64 // in heap_graph_object_data, NoHeapData if there is none
 	set int64 // in heap_graph_primitive
 }
 
-// data returns the row of the object's data, which it adds.
+// data returns the row of the object's data. It adds the row if necessary.
 func (v *values) data() int64 {
 	if v.row == int64(model.NoHeapData) {
 		v.row = v.in.Store.HeapGraphObjectData.Append()
@@ -442,7 +443,7 @@ func (v *values) add(f field, bits uint64) {
 	}
 }
 
-// javaString is where the text of a java.lang.String is.
+// javaString holds the fields of a java.lang.String.
 type javaString struct {
 	array         uint64
 	offset, count int64 // characters
@@ -450,10 +451,10 @@ type javaString struct {
 	coder         uint64
 }
 
-// utf16Coder is the coder of texts whose array of bytes holds UTF-16.
+// utf16Coder is the coder of strings whose byte array holds UTF-16.
 const utf16Coder = 1
 
-// decode returns the text of a string, whose array holds chars, or bytes of Latin-1 or
+// decode returns the text of a string. Its array holds chars, or bytes of Latin-1 or
 // UTF-16.
 func (g *graph) decode(s javaString) (string, bool) {
 	number, ok := g.arrays[s.array]
@@ -468,7 +469,7 @@ func (g *graph) decode(s javaString) (string, bool) {
 		for ; len(data) >= 2; data = data[2:] {
 			chars = append(chars, binary.BigEndian.Uint16(data))
 		}
-	case o.elem == byteType && s.coder == utf16Coder: // in the order of the machine
+	case o.elem == byteType && s.coder == utf16Coder: // in native byte order
 		for ; len(data) >= 2; data = data[2:] {
 			chars = append(chars, binary.LittleEndian.Uint16(data))
 		}
@@ -489,7 +490,7 @@ func (g *graph) decode(s javaString) (string, bool) {
 	return string(utf16.Decode(chars[s.offset : s.offset+s.count])), true
 }
 
-// hash is MurmurHash64A of the elements of an array, in the order of bytes of x86-64.
+// hash is MurmurHash64A of an array's elements in little-endian byte order, as on x86-64.
 func hash(data []byte, size int) uint64 {
 	const seed, m, shift = 0xe17a1465, 0xc6a4a7935bd1e995, 47
 	at := func(i int) uint64 { // elements are big-endian

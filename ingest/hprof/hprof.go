@@ -1,10 +1,10 @@
-// Package hprof reads heap dumps of Java in the format HPROF, as Android's runtime and
-// JVMs write them.
+// Package hprof reads Java heap dumps in the HPROF format, as Android's runtime and JVMs
+// write them.
 //
-// A file has records: names, classes that were loaded, and segments of the heap dump. A
-// segment has roots, the layout of classes, instances with the bytes of their fields, and
-// arrays. What a field refers to is known when all have been read, and so is the layout of
-// an instance, so these bytes are kept.
+// A file has records: names, loaded classes, and segments of the heap dump. A segment has
+// roots, the layouts of classes, instances with the bytes of their fields, and arrays.
+// References and the layouts of instances can only be resolved after everything has been
+// read, so these bytes are kept in memory.
 package hprof
 
 import (
@@ -19,14 +19,14 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Format is heap dumps.
+// Format is the format of HPROF heap dumps.
 var Format = &format.Format{
 	Name:  "art_hprof",
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte("JAVA PROFILE ")) },
 	Read:  read,
 }
 
-// Records of a file.
+// The records of a file.
 const (
 	recordText        = 0x01
 	recordLoadClass   = 0x02
@@ -34,24 +34,24 @@ const (
 	recordDumpSegment = 0x1c
 )
 
-// recordEnd says that segments of a heap dump end.
+// recordEnd marks the end of the segments of a heap dump.
 const recordEnd = 0x2c
 
 // unreadRecords are the other records, which make no rows.
 var unreadRecords = map[byte]string{0x03: "unloaded class", 0x04: "stack frame", 0x05: "stack trace", 0x06: "list of allocation sites",
 	0x07: "heap summary", 0x0a: "started thread", 0x0b: "ended thread", 0x0d: "list of CPU samples", 0x0e: "control setting"}
 
-// Records of a heap dump. The others are roots.
+// The records of a heap dump. All others are roots.
 const (
 	dumpClass       = 0x20
 	dumpInstance    = 0x21
-	dumpObjects     = 0x22 // an array of them
+	dumpObjects     = 0x22 // an array of objects
 	dumpPrimitives  = 0x23
-	dumpHeap        = 0xfe // which of Android's heaps what follows is on
-	dumpWithoutData = 0xc3 // an array of primitives
+	dumpHeap        = 0xfe // sets the Android heap of the records after it
+	dumpWithoutData = 0xc3 // a primitive array
 )
 
-// Kinds of roots that an object is rather said to be than others.
+// The kinds of roots that take precedence over others.
 const (
 	rootJNIGlobal   = 0x01
 	rootJNILocal    = 0x02
@@ -59,7 +59,7 @@ const (
 )
 
 // roots are the kinds of roots, and how many bytes follow the object's id; -1 stands for
-// an id.
+// the size of an id.
 var roots = map[byte]struct {
 	name  string
 	extra int
@@ -82,7 +82,8 @@ var roots = map[byte]struct {
 	0xff:            {"UNKNOWN", 0},
 }
 
-// rootRank says which kinds an object is rather said to be than others.
+// rootRank orders kinds of roots: an object with several kinds of roots gets the one with
+// the lowest rank.
 func rootRank(kind byte) int {
 	switch kind {
 	case rootStickyClass:
@@ -113,7 +114,7 @@ const (
 var typeNames = [...]string{booleanType: "boolean", charType: "char", floatType: "float", doubleType: "double",
 	byteType: "byte", shortType: "short", intType: "int", longType: "long"}
 
-// size is how many bytes a value of the type has, 0 for types that do not exist.
+// size returns the size of a value in bytes, or 0 for an invalid type.
 func (r *reader) size(t basicType) int {
 	switch t {
 	case objectType:
@@ -130,29 +131,29 @@ func (r *reader) size(t basicType) int {
 	return 0
 }
 
-// field is a field of a class. Its name has the class's before it.
+// field is a field of a class. In a layout, its name is qualified with the class name.
 type field struct {
 	name model.StringID
 	typ  basicType
 }
 
-// class is a class that was loaded.
+// class is a loaded class.
 type class struct {
 	name         string
 	super        uint64
 	loader       uint64
 	size         int64 // of an instance, bytes
 	fields       []field
-	statics      []field // not qualified
-	staticValues []byte  // of the statics, one after the other
+	statics      []field // names are not qualified
+	staticValues []byte  // values of the statics, concatenated
 	dumped       bool
 
 	number int32 // in the dump
-	object int32 // that stands for it
+	object int32 // number of the class object's class
 	layout []field
 }
 
-// kind is what an object is.
+// kind is the kind of an object.
 type kind byte
 
 const (
@@ -162,12 +163,12 @@ const (
 	primitiveArray
 )
 
-// object is an object as it was read.
+// object is an object as read from the file.
 type object struct {
 	id       uint64
-	class    uint64 // of a primitive array, 0 until all are read
-	data     int    // where its bytes are
-	length   int    // of them
+	class    uint64 // for a primitive array, 0 until all objects are read
+	data     int    // offset of its bytes
+	length   int    // number of its bytes
 	elements uint32
 	kind     kind
 	elem     basicType
@@ -184,12 +185,12 @@ type reader struct {
 
 	texts   map[uint64]model.StringID
 	classes map[uint64]*class
-	order   []uint64 // of the classes
+	order   []uint64 // ids of the classes in file order
 	byName  map[string]uint64
 	objects []object
-	numbers map[uint64]int32 // of objects by id
+	numbers map[uint64]int32 // indices of objects, by id
 	roots   map[uint64]byte
-	data    []byte // of all objects
+	data    []byte // bytes of all objects
 	heap    model.StringID
 }
 
@@ -222,7 +223,7 @@ func (r *reader) header() error {
 	if err != nil {
 		return format.Errorf(format.ErrCorrupt, r.offset, "cut off before its records")
 	}
-	// v58 takes milliseconds since 1970 for nanoseconds.
+	// v58 takes this time, milliseconds since 1970, for nanoseconds.
 	r.idSize, r.ts = int(binary.BigEndian.Uint32(b)), int64(binary.BigEndian.Uint64(b[4:]))
 	if r.idSize != 4 && r.idSize != 8 {
 		return format.Errorf(format.ErrUnsupported, r.offset, "ids of %d bytes; 4 and 8 can be read", binary.BigEndian.Uint32(b))
@@ -230,8 +231,8 @@ func (r *reader) header() error {
 	return nil
 }
 
-// take reads n bytes, which are valid until the next read. If some are missing, its
-// error is io.ErrUnexpectedEOF.
+// take reads n bytes, which are valid until the next read. It returns io.ErrUnexpectedEOF
+// if there are fewer.
 func (r *reader) take(n int) ([]byte, error) {
 	b, err := r.Peek(n)
 	if err != nil {
@@ -249,7 +250,7 @@ func cut(err error) error {
 	return err
 }
 
-// skip leaves out n bytes.
+// skip skips n bytes.
 func (r *reader) skip(n int64) error {
 	for n > 0 {
 		k, err := r.Discard(int(min(n, 1<<30)))
@@ -261,7 +262,7 @@ func (r *reader) skip(n int64) error {
 	return nil
 }
 
-// keep reads n bytes and keeps them.
+// keep reads n bytes and keeps them in data.
 func (r *reader) keep(n int64) (at, length int, err error) {
 	at = len(r.data)
 	for left := n; left > 0; {
@@ -299,7 +300,7 @@ func (r *reader) uint16() (uint16, error) {
 	return binary.BigEndian.Uint16(b), nil
 }
 
-// text returns a text by its id.
+// text returns the text with an id.
 func (r *reader) text(id uint64) string {
 	if text, ok := r.texts[id]; ok {
 		return r.in.Store.Strings.Get(text)
@@ -332,7 +333,7 @@ func (r *reader) records() error {
 		case recordDump, recordDumpSegment:
 			file.Count(model.StatHprofHeapDumpCounter)
 			if err = r.segment(end); err == nil && r.offset > end {
-				// Some writers cut their records in two, wherever a segment is full.
+				// Some writers split their records when a segment is full.
 				file.LogAt(model.StatHprofSegmentOvershootCounter, r.offset, nil)
 			}
 		case recordEnd:
@@ -352,7 +353,7 @@ func (r *reader) records() error {
 	}
 }
 
-// maxText is how many bytes a name may have.
+// maxText is the maximum size of a name in bytes.
 const maxText = 1 << 20
 
 func (r *reader) textRecord(length int64) error {
@@ -398,7 +399,7 @@ func (r *reader) loadClass(length int64) error {
 
 var primitives = map[byte]string{'Z': "boolean", 'B': "byte", 'C': "char", 'S': "short", 'I': "int", 'J': "long", 'F': "float", 'D': "double"}
 
-// className is a class's name as Android's runtime writes it: byte[] for [B, and
+// className returns a class's name as Android's runtime writes it: byte[] for [B, and
 // java.lang.Object for java/lang/Object.
 func className(name string) (_ string, ok bool) {
 	element := strings.TrimLeft(name, "[")
@@ -420,7 +421,7 @@ func className(name string) (_ string, ok bool) {
 	return strings.ReplaceAll(element, "/", ".") + strings.Repeat("[]", dimensions), true
 }
 
-// segment reads the records of a heap dump up to the end.
+// segment reads the records of a heap dump up to an offset.
 func (r *reader) segment(end int64) error {
 	file := r.in.File
 	for r.offset < end {
@@ -484,7 +485,7 @@ func (r *reader) heapName() error {
 	return err
 }
 
-// add adds an object. One that is dumped again takes the place of the first.
+// add adds an object. A later dump of the same object replaces the first.
 func (r *reader) add(o object) {
 	o.heap = r.heap
 	if number, known := r.numbers[o.id]; known {
@@ -495,7 +496,7 @@ func (r *reader) add(o object) {
 	r.objects = append(r.objects, o)
 }
 
-// errField is of a field whose type does not exist.
+// errField is the error for a field of an invalid type.
 var errField = fmt.Errorf("a field of an unknown type: %w", format.ErrCorrupt)
 
 // class reads the layout of a class and the values of its static fields.
@@ -509,7 +510,7 @@ func (r *reader) class() error {
 	c := r.classes[id]
 	if c == nil {
 		r.in.File.LogAt(model.StatHprofClassErrors, at, nil)
-		c = &class{} // read it and leave it out
+		c = &class{} // read it, but drop it
 	}
 	b = b[r.idSize+4:]
 	c.super, c.loader = r.idIn(b), r.idIn(b[r.idSize:])
@@ -573,7 +574,7 @@ func (r *reader) field() (field, error) {
 	return f, nil
 }
 
-// value reads a value and adds it to the others, unless they are nil.
+// value reads a value and appends it to to, unless to is nil.
 func (r *reader) value(t basicType, to *[]byte) error {
 	n := r.size(t)
 	if n == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-// w is bytes: numbers, big-endian, by their types, texts as they are.
+// w encodes fields: numbers big-endian by their types, texts as they are.
 func w(fields ...any) (b []byte) {
 	for _, f := range fields {
 		switch v := f.(type) {
@@ -42,7 +42,8 @@ func text(id uint64, s string) []byte { return record(1, id, s) }
 
 func loadClass(id, name uint64) []byte { return record(2, uint32(0), id, uint32(0), name) }
 
-// class has a field of 8 bytes that refers to an object, unless its name is 0.
+// class returns a class record with an 8-byte field that refers to an object,
+// unless its name is 0.
 func class(id, super, name uint64, size uint32) []byte {
 	b := w(byte(0x20), id, uint32(0), super, make([]byte, 5*8), size, uint16(0), uint16(0))
 	if name == 0 {
@@ -58,7 +59,7 @@ func instance(id, class uint64, refers ...any) []byte {
 
 var head = w("JAVA PROFILE 1.0.2\x00", uint32(8), uint64(1000))
 
-// dump has two objects that refer to each other, and a root.
+// dump returns a dump of two objects that refer to each other, and a root.
 func dump() []byte {
 	return w(head, text(1, "Node"), text(2, "next"), loadClass(10, 1),
 		record(0x1c, instance(20, 10, uint64(21)), class(10, 0, 2, 24), instance(21, 10, uint64(20)), byte(0x8b), uint64(21)))

@@ -2,9 +2,9 @@
 //
 //	xctrace export --input profile.trace --xpath '//trace-toc/run/data/table[@schema="time-profile"]'
 //
-// A row is a sample, with a time, a thread, a core and a backtrace. An element has its
-// content once, with an id, and refers to it by that afterwards. Rows of the table of
-// signposts may tell which times of Perfetto's clock go with those of Instruments.
+// A row is a sample with a time, a thread, a core and a backtrace. An element has its content
+// only once, with an id; later elements refer to the id. Rows of the signpost table may
+// relate Perfetto's clock to that of Instruments.
 package instruments
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// Format is the XML of xctrace export.
+// Format is the XML that xctrace export writes.
 var Format = &format.Format{Name: "instruments_xml", Sniff: sniff, Read: read}
 
 func sniff(head []byte) bool {
@@ -34,7 +34,7 @@ func sniff(head []byte) bool {
 // maxDepth is how deep elements may be nested.
 const maxDepth = 1000
 
-// syncSubsystem is the subsystem of signposts that tell Perfetto's clock.
+// syncSubsystem is the subsystem of signposts with Perfetto's clock.
 const syncSubsystem = "dev.perfetto.clock_sync"
 
 type process struct {
@@ -43,17 +43,17 @@ type process struct {
 }
 
 type thread struct {
-	number  uint64 // in events
+	number  uint64 // number in events
 	tid     int64
 	name    model.StringID
 	process *process
 }
 
-// binary is a file that is loaded from load to, as far as is known, max.
+// binary is a file loaded at load. max is its highest known address.
 type binary struct {
 	path, buildID model.StringID
 	load, max     uint64
-	mapping       model.MappingID // None until it is needed
+	mapping       model.MappingID // None until needed
 }
 
 type frame struct {
@@ -62,15 +62,15 @@ type frame struct {
 	binary  *binary
 }
 
-// backtrace is a stack, innermost frame first; nil frames are missing.
+// backtrace is a stack, innermost frame first. Missing frames are nil.
 type backtrace struct {
-	number   uint64 // in events
+	number   uint64 // number in events
 	frames   []*frame
-	upid     model.UPID // which the callsite is of, None until it is needed
+	upid     model.UPID // process of the callsite, None until needed
 	callsite model.CallsiteID
 }
 
-// reader reads a file. Elements are known by id.
+// reader reads a file. Its maps are keyed by element id.
 type reader struct {
 	scanner
 	in     *format.Input
@@ -78,7 +78,7 @@ type reader struct {
 	event  *token.Writer
 
 	numbers    map[uint64]int64
-	syncs      map[uint64]bool // subsystems that tell the clock
+	syncs      map[uint64]bool // subsystems with Perfetto's clock
 	processes  map[uint64]*process
 	threads    map[uint64]*thread
 	binaries   map[uint64]*binary
@@ -87,17 +87,17 @@ type reader struct {
 
 	allThreads    []*thread // by number
 	allBacktraces []*backtrace
-	unmapped      map[model.UPID]model.MappingID // of code that is in no binary
+	unmapped      map[model.UPID]model.MappingID // mappings for code outside all binaries
 
-	unread   map[string]*model.Unread // elements of rows, by name
+	unread   map[string]*model.Unread // unsupported elements of rows, by name
 	open     []element
-	names    []byte // of what is open
+	names    []byte // names of the open elements
 	row      row
 	rows     int64
 	lastSync int64
 }
 
-// kind is an element that is looked into.
+// kind is the kind of a supported element.
 type kind byte
 
 const (
@@ -149,10 +149,10 @@ func kindOf(name []byte) kind {
 	return other
 }
 
-// element is an element that is open, with what its inside is of.
+// element is an open element, with the objects that enclose it.
 type element struct {
 	kind kind
-	name int // where its name is
+	name int // offset in names
 	id   uint64
 
 	process   *process
@@ -161,16 +161,16 @@ type element struct {
 	backtrace *backtrace
 }
 
-// row is what is known of a row.
+// row holds the data of the current row.
 type row struct {
 	offset    int64
 	time      int64
 	hasTime   bool
-	core      int64 // None if not known
+	core      int64 // None if unknown
 	thread    *thread
 	backtrace *backtrace
 	isSync    bool
-	sync      int64 // Perfetto's time
+	sync      int64 // time of Perfetto's clock
 }
 
 func read(in *format.Input) error {
@@ -201,10 +201,10 @@ func read(in *format.Input) error {
 	}
 }
 
-// damaged counts a part of a row that cannot be read.
+// damaged counts a damaged part of a row.
 func (r *reader) damaged() { r.in.File.LogAt(model.StatInstrumentsParseErrors, r.row.offset, nil) }
 
-// tag reads the text before a tag, and the tag.
+// tag reads the text before a tag, and then the tag.
 func (r *reader) tag() error {
 	var top element
 	if n := len(r.open); n > 0 {
@@ -238,10 +238,11 @@ func (r *reader) tag() error {
 	return nil
 }
 
-// maxNames is how many names of elements are remembered.
+// maxNames is how many names of unsupported elements are kept.
 const maxNames = 1000
 
-// unreadElement counts an element of a row that makes no rows. A sentinel stands for nothing.
+// unreadElement counts an unsupported element of a row. A sentinel stands for a missing
+// value.
 func (r *reader) unreadElement() {
 	if string(r.name) == "sentinel" {
 		return
@@ -256,9 +257,9 @@ func (r *reader) unreadElement() {
 	u.AddAt(r.offset())
 }
 
-// attributes are those of an element that are looked at.
+// attributes are the supported attributes of an element.
 type attributes struct {
-	ref                      bool // id is that of another element
+	ref                      bool // id refers to another element
 	fmt, name, path, buildID model.StringID
 	address, load            uint64
 }
@@ -335,7 +336,7 @@ func (r *reader) begin(e *element) error {
 	case backtraceElement:
 		b := r.backtraces[e.id]
 		if !a.ref {
-			// One that is tagged has the backtrace itself inside.
+			// A tagged backtrace contains the actual backtrace.
 			if b = e.backtrace; b == nil {
 				b = &backtrace{number: uint64(len(r.allBacktraces)), upid: model.None}
 				r.allBacktraces = append(r.allBacktraces, b)
@@ -367,7 +368,7 @@ func (r *reader) begin(e *element) error {
 		}
 		if e.frame != nil && b != nil {
 			e.frame.binary = b
-			b.max = max(b.max, e.frame.address) // it ends behind that, wherever that is
+			b.max = max(b.max, e.frame.address) // the binary ends somewhere after this
 		}
 	default:
 		if a.ref {
@@ -397,7 +398,7 @@ func (r *reader) content(e *element, text []byte) {
 	r.value(e, n)
 }
 
-// value takes the number that an element is.
+// value handles the number in an element.
 func (r *reader) value(e *element, n int64) {
 	switch e.kind {
 	case timeElement:
@@ -504,14 +505,14 @@ func (r *reader) callsite(b *backtrace, upid model.UPID, ts int64) model.Callsit
 			pc -= f.binary.load
 		}
 		if pc != 0 && i > 0 {
-			pc-- // a caller's address is that after the call
+			pc-- // a caller's address is its return address
 		}
 		callsite = stacks.Callsite(callsite, stacks.Frame(r.mapping(f.binary, upid), pc, f.name))
 	}
 	return callsite
 }
 
-// mapping returns the mapping of a binary, or of what is in none.
+// mapping returns the mapping of a binary, or of code outside all binaries if b is nil.
 func (r *reader) mapping(b *binary, upid model.UPID) model.MappingID {
 	stacks := r.in.Store.Stacks
 	if b == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-// export is the trace of the case.
+// export returns the trace of the case.
 func export(t testing.TB) []byte {
 	t.Helper()
 	archive, err := txtar.ParseFile("../../testdata/cases/instruments/samples.txtar")
@@ -45,7 +45,7 @@ func TestRefused(t *testing.T) {
 	for text, want := range map[string]error{
 		head + "</trace-query-result>":                           format.ErrNoEvents,
 		head + "<node></row>":                                    format.ErrCorrupt,
-		head + "<row><a b></a></row></trace-query-result>":       nil, // attributes of what is not looked into
+		head + "<row><a b></a></row></trace-query-result>":       nil, // attributes of an unsupported element
 		head + "<row><thread id></row>":                          format.ErrCorrupt,
 		head + "<>":                                              format.ErrCorrupt,
 		head + strings.Repeat("<a>", 2000):                       format.ErrUnsupported,

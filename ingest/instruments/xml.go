@@ -9,7 +9,7 @@ import (
 
 const (
 	readBytes = 256 << 10
-	// maxTag is how many bytes a tag, or the text between two, may have.
+	// maxTag is the maximum size in bytes of a tag, or of the text between two tags.
 	maxTag = 1 << 20
 )
 
@@ -18,8 +18,8 @@ var (
 	errTag     = errors.New("a tag that cannot be read")
 )
 
-// scanner cuts XML into tags and the texts before them. It does not check what does
-// not matter here, as the names of attributes.
+// scanner splits XML into tags and the texts before them. It does not check what does
+// not matter here, such as attribute names.
 type scanner struct {
 	in  io.Reader
 	buf []byte
@@ -27,18 +27,18 @@ type scanner struct {
 	// base is how many bytes of the input are before buf.
 	base int64
 
-	// The tag that next found, valid until the next call.
+	// The tag that next found; valid until the next call.
 	text   []byte // before the tag
 	name   []byte
 	attrs  []byte
-	closes bool // it ends an element
-	empty  bool // it begins and ends one
+	closes bool // it is a closing tag
+	empty  bool // it is an empty-element tag
 }
 
 func (s *scanner) offset() int64 { return s.base + int64(s.pos) }
 
-// more reads on and keeps what is in the buffer from the position on. Its error at the
-// end of the input is io.EOF.
+// more reads more input, and keeps the buffer from the position on. It returns io.EOF
+// at the end of the input.
 func (s *scanner) more() error {
 	kept := copy(s.buf, s.buf[s.pos:])
 	s.base += int64(s.pos)
@@ -60,7 +60,8 @@ func (s *scanner) more() error {
 	return err
 }
 
-// find returns where the text is in what follows the position, from on.
+// find returns the offset of the text, relative to the position. It searches from the
+// offset from.
 func (s *scanner) find(text string, from int) (int, error) {
 	for {
 		if at := bytes.Index(s.buf[s.pos+from:], []byte(text)); at >= 0 {
@@ -73,7 +74,7 @@ func (s *scanner) find(text string, from int) (int, error) {
 	}
 }
 
-// next finds the next tag. Its error at the end of the input is io.EOF.
+// next finds the next tag. It returns io.EOF at the end of the input.
 func (s *scanner) next() error {
 	for {
 		start, err := s.find("<", 0)
@@ -108,7 +109,8 @@ func (s *scanner) next() error {
 	return nil
 }
 
-// end returns where the tag or comment ends whose inside begins at from.
+// end returns the offset of the end of the tag or comment whose contents begin at
+// from.
 func (s *scanner) end(from int) (int, error) {
 	for len(s.buf)-s.pos < from+len("![CDATA[") {
 		if err := s.more(); err == io.EOF {
@@ -145,7 +147,7 @@ func (s *scanner) end(from int) (int, error) {
 	}
 }
 
-// each calls f with each attribute of the tag.
+// each calls f for each attribute of the tag.
 func (s *scanner) each(f func(name, value []byte)) error {
 	for rest := s.attrs; ; {
 		rest = bytes.TrimLeft(rest, " \t\r\n")

@@ -1,11 +1,11 @@
-// Package json reads traces in the Trace Event Format that Chrome's tracing made
-// common: an array of events, or an object that has it as traceEvents. It
-// accepts what Trace Processor accepts: no closing bracket, an end anywhere,
-// stray commas, numbers as strings.
+// Package json reads traces in the Trace Event Format, which Chrome's tracing
+// made common: an array of events, or an object with this array as traceEvents.
+// It accepts what Trace Processor accepts: a missing closing bracket, truncated
+// input, stray commas, numbers as strings.
 //
-// The tokenizer turns each event into a token, a few numbers and the text of its
-// args. The sorter puts the tokens in order when all of the input is read,
-// because events may come in any. The parser turns them into rows.
+// The tokenizer turns each event into a token: a few numbers and the text of its
+// args. Events may come in any order, so the sorter orders the tokens once the
+// whole input is read. The parser then turns them into rows.
 package json
 
 import (
@@ -20,7 +20,7 @@ import (
 // Format is the Trace Event Format.
 var Format = &format.Format{Name: "json", Sniff: sniff, Read: read}
 
-// sniffBytes is how much of the input Trace Processor looks at.
+// sniffBytes is how many bytes of the input Trace Processor looks at.
 const sniffBytes = 128
 
 func sniff(head []byte) bool {
@@ -36,6 +36,6 @@ func read(in *format.Input) error {
 	t.v8 = v8profile.New(in.Context, in.Sorter)
 	in.AtEnd(t.stacks)
 	err := t.run()
-	t.Reader = jsonlex.Reader{} // its buffer is not for the end
+	t.Reader = jsonlex.Reader{} // frees the buffer, because t lives until the end
 	return err
 }

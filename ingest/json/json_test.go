@@ -18,7 +18,7 @@ func read(t *testing.T, text string) *ingesttest.Tables {
 	return ingesttest.MustRead(t, "a.json", []byte(text))
 }
 
-// The forms that a trace of the same two events may have.
+// TestForms reads the same two events in all forms that a trace may have.
 func TestForms(t *testing.T) {
 	const a = `{"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":5}`
 	const b = `{"name":"b","tid":2,"ts":2,"pid":1,"dur":1,"ph":"X"}`
@@ -100,7 +100,7 @@ func TestEventsLineByLine(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
-	// Lines that are longer than the buffer.
+	// Lines longer than the buffer.
 	long := strings.Repeat("x", 3<<20)
 	var text strings.Builder
 	for i := range 3 {
@@ -184,7 +184,7 @@ func TestEventsOfOneTime(t *testing.T) {
 		{"ph":"X","name":"long","pid":1,"tid":1,"ts":5,"dur":3},
 		{"ph":"E","pid":1,"tid":1,"ts":5}]`)
 	tables.Want(t, "slice", "name|dur|depth", "b|5000|0", "long|3000|0", "short|1000|1")
-	// Without: as they come.
+	// Without complete events: in input order.
 	tables = read(t, `[
 		{"ph":"B","name":"a","pid":1,"tid":1,"ts":5},{"ph":"E","pid":1,"tid":1,"ts":5},
 		{"ph":"B","name":"b","pid":1,"tid":1,"ts":5},{"ph":"E","pid":1,"tid":1,"ts":5}]`)

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	maxMembers    = 16 // of an outer object that are remembered
-	maxMemberName = 40 // bytes of each
+	maxMembers    = 16 // number of an outer object's members that are remembered
+	maxMemberName = 40 // bytes of each member's name
 )
 
-// otherKinds are kinds of JSON files that are no traces, or are not read, by members
-// that tell them. The first one that fits is taken.
+// otherKinds are kinds of JSON files that are not traces, or not supported, and the
+// members that identify them. The first match wins.
 var otherKinds = []struct {
 	name    string
 	members []string
@@ -30,7 +30,7 @@ var otherKinds = []struct {
 	{"Bazel's build events", []string{"children", "id"}},
 }
 
-// likeness says what an input without events is.
+// likeness says what an input without events looks like.
 func (t *tokenizer) likeness(truncated bool) string {
 	has := func(name string) bool { return slices.Contains(t.members, name) }
 	for _, kind := range otherKinds {

@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// parser turns events, in the order of time, into rows.
+// parser turns events, in timestamp order, into rows.
 type parser struct {
 	*model.Context
 	ts     int64 // of the event
@@ -21,7 +21,7 @@ type parser struct {
 	places *places
 	lexer  jsonlex.Lexer
 	args   *jsonlex.ArgWriter
-	// known are the arg sets of the args seen last, by the hash of their text.
+	// known caches recent arg sets by the hash of their text.
 	known [knownArgs]knownArg
 	set   model.ArgSet
 
@@ -111,10 +111,10 @@ func (p *parser) Event(ts int64, token []byte) error {
 	return nil
 }
 
-// clock is the thread's own clock at the event.
+// clock returns the thread's own clock at the event.
 func (e *event) clock() model.ThreadClock { return model.ThreadClock{Time: e.tts, HasTime: e.hasTTS} }
 
-// source is the event's args, or nil.
+// source returns the event's args, or nil if there are none.
 func (p *parser) source() model.ArgSource {
 	if len(p.event.args) == 0 {
 		return nil
@@ -129,8 +129,8 @@ func (p *parser) AddArgs(set *model.ArgSet) {
 	}
 }
 
-// argSet stores the event's args, of a row that gets no others, and returns
-// their set or None. Equal texts make equal sets.
+// argSet stores the event's args for a row that gets no other args, and returns
+// the id of the set, or None. Equal texts give equal sets.
 func (p *parser) argSet() model.ArgSetID {
 	if len(p.event.args) <= 2 {
 		return model.None
@@ -156,8 +156,8 @@ func (p *parser) setArgs(slice model.SliceID) {
 	}
 }
 
-// complete adds a complete event. One that overlaps a slice of its thread
-// without nesting in it goes to a track beside the thread's.
+// complete adds a complete event. If it overlaps a slice of its thread without
+// nesting in it, it goes to a separate track beside the thread's.
 func (p *parser) complete(ts int64, utid model.UTID, category, name model.StringID) {
 	e := &p.event
 	if !e.hasDur {
@@ -204,7 +204,7 @@ func (p *parser) async(ts int64, category, raw, name model.StringID) {
 	}
 }
 
-// point adds a slice of no duration.
+// point adds a slice without duration.
 func (p *parser) point(ts int64, track model.TrackID, category, name model.StringID) model.SliceID {
 	id := p.Slices.Scoped(ts, 0, track, category, name, nil)
 	if id != model.None {
@@ -237,8 +237,8 @@ func (p *parser) instant(ts int64, utid model.UTID, category, raw, name model.St
 	}
 }
 
-// counter adds a value for each member of the args; the counter's name is the
-// event's, its id and the member's.
+// counter adds a counter value for each member of the args. The counter's name
+// consists of the event's name, its id and the member's name.
 func (p *parser) counter(ts int64, utid model.UTID) {
 	e := &p.event
 	if len(e.args) == 0 {
@@ -278,7 +278,7 @@ func (p *parser) counter(ts int64, utid model.UTID) {
 	}
 }
 
-// idText is the event's id, if that is text.
+// idText returns the event's id if it is text.
 func (p *parser) idText() string {
 	if p.event.idKind != idText {
 		return ""
@@ -286,7 +286,7 @@ func (p *parser) idText() string {
 	return p.Store.Strings.Get(model.StringID(p.event.id))
 }
 
-// flowID is an id as a number; text is hexadecimal.
+// flowID returns an id as a number; text is read as hexadecimal.
 func (p *parser) flowID(kind byte, id uint64) (uint64, bool) {
 	switch kind {
 	case idNumber:
@@ -297,8 +297,8 @@ func (p *parser) flowID(kind byte, id uint64) (uint64, bool) {
 	return 0, false
 }
 
-// hexNumber reads a hexadecimal number as C's strtoull does: after white space
-// a sign and 0x may stand before it, and one too large becomes the largest.
+// hexNumber reads a hexadecimal number as C's strtoull does: white space, a
+// sign and 0x may precede it, and a number too large becomes the largest.
 func hexNumber(s string) (uint64, bool) {
 	i := 0
 	for i < len(s) && (s[i] == ' ' || s[i] >= '\t' && s[i] <= '\r') {
@@ -341,7 +341,7 @@ func (p *parser) flow(ts int64, utid model.UTID) {
 	}
 }
 
-// bindFlow handles the flows of version 2, which slices name by bind_id.
+// bindFlow handles flows of version 2, which slices name by bind_id.
 func (p *parser) bindFlow(ts int64, track model.TrackID) {
 	e := &p.event
 	id, ok := p.flowID(e.bind, e.bindID)
@@ -361,8 +361,8 @@ func (p *parser) bindFlow(ts int64, track model.TrackID) {
 	}
 }
 
-// threadState adds a state of a thread, as tools write them that know the
-// scheduler; a running one with a CPU is a slice of the scheduler, too.
+// threadState adds a thread state, which tools write that know the scheduler. A
+// running thread with a CPU also becomes a scheduler slice.
 func (p *parser) threadState(ts int64, utid model.UTID, state model.StringID) {
 	e := &p.event
 	if !e.hasDur {
@@ -403,7 +403,7 @@ func (p *parser) threadState(ts int64, utid model.UTID, state model.StringID) {
 	sched.UCPU.Set(row, p.Machine.CPU(cpu))
 }
 
-// metadata handles the events that name and order processes and threads.
+// metadata handles events that name and order processes and threads.
 func (p *parser) metadata(ts int64, utid model.UTID) {
 	e := &p.event
 	name := model.StringID(e.name)
@@ -448,7 +448,7 @@ func (p *parser) metadata(ts int64, utid model.UTID) {
 	}
 }
 
-// fail logs that the event could not be imported, or not as it is.
+// fail logs that the event was not imported, or not unchanged.
 func (p *parser) fail(ts int64, stat model.Stat, more model.ArgFunc) {
 	strings := p.Store.Strings
 	p.File.LogTime(stat, ts, model.ArgFunc(func(set *model.ArgSet) {

@@ -8,28 +8,28 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// places numbers the pids and tids that a trace gives as text. Trace Processor
-// uses the place of the text in its string pool. A number is as good as another
-// as long as equal texts have the same, so this one keeps the books of v58's
-// pool: queries by such a tid then find what they find there.
+// places assigns numbers to pids and tids that a trace gives as text. Trace
+// Processor uses the text's offset in its string pool. Any numbers would do as
+// long as equal texts get equal numbers, but places reproduces the offsets of
+// v58's pool, so that a query for such a tid finds the same rows.
 type places struct {
 	strings *table.StringPool
-	at      []uint32 // by StringID, 0 for texts that are not noted
+	at      []uint32 // by StringID, 0 for texts without a place
 	names   map[uint32]model.StringID
 	next    uint32 // place of the next text
-	large   uint32 // how many texts were too large for a block
+	large   uint32 // number of texts too large for a block
 }
 
-// The layout of the pool of Trace Processor v58.2.
+// Layout of the string pool of Trace Processor v58.2.
 const (
 	poolBlock = 1 << 22 // bytes of a block
 	poolLarge = poolBlock / 4
-	poolHead  = 5     // bytes of a text beside its own
-	poolFirst = 53992 // where the texts of a trace begin
-	poolEmpty = 313   // where the empty text is
+	poolHead  = 5     // bytes of overhead per text
+	poolFirst = 53992 // offset where the texts of a trace begin
+	poolEmpty = 313   // offset of the empty text
 )
 
-// newPlaces returns the places of all files of the input.
+// newPlaces returns the places shared by all files of the input.
 func newPlaces(in *format.Input) *places {
 	type key struct{}
 	if p, ok := in.Shared[key{}].(*places); ok {
@@ -43,7 +43,7 @@ func newPlaces(in *format.Input) *places {
 	return p
 }
 
-// intern returns the id of a text, and notes its place if it is new.
+// intern returns the id of a text, and assigns it a place if it is new.
 func (p *places) intern(text []byte) model.StringID {
 	id := p.strings.InternBytes(text)
 	if int(id) >= len(p.at) {
@@ -72,7 +72,7 @@ func (p *places) place(size int) uint32 {
 	return at
 }
 
-// number interns a text and returns the number that stands for it.
+// number interns a text and returns its number.
 func (p *places) number(text []byte) uint32 {
 	id := p.intern(text)
 	p.names[p.at[id]] = id

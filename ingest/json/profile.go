@@ -5,7 +5,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// profileEvent reads an event of phase P, a part of a profile.
+// profileEvent reads an event of phase P, which is a chunk of a profile.
 func (t *tokenizer) profileEvent(e *event) error {
 	key := v8profile.Key{ID: e.id, PID: int64(e.pid)}
 	ok := e.idKind != idNone
@@ -24,7 +24,8 @@ func (t *tokenizer) profileEvent(e *event) error {
 	return t.v8.Add(key, e.tid, &args.Data)
 }
 
-// profilePart reads the value at the position, a member of a .cpuprofile file.
+// profilePart reads the value at the position, which is a member of a
+// .cpuprofile file.
 func (t *tokenizer) profilePart(to any) error {
 	var text []byte
 	err := t.keep(&text)

@@ -8,11 +8,11 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// sampleSource is the source of the samples of the Trace Event Format itself.
+// sampleSource is the source of the Trace Event Format's own samples.
 const sampleSource = "trace_event"
 
-// stacks turns what stands beside the events into samples: the samples and
-// stackFrames of the Trace Event Format, or the members of a .cpuprofile.
+// stacks turns the data beside the events into samples: samples and stackFrames
+// of the Trace Event Format, or the members of a .cpuprofile file.
 func (t *tokenizer) stacks() error {
 	if len(t.profile.Profile.Nodes) > 0 {
 		return t.profileFile()
@@ -40,7 +40,7 @@ func (t *tokenizer) stacks() error {
 	return nil
 }
 
-// frame is a member of stackFrames: a function, and by whom it was called.
+// frame is a member of stackFrames: a function and its caller.
 type frame struct {
 	category, name model.StringID
 	parent         string
@@ -48,7 +48,7 @@ type frame struct {
 	visited        bool
 }
 
-// frames reads stackFrames and stores each stack.
+// frames reads stackFrames and stores each call stack.
 func (t *tokenizer) frames() map[string]*frame {
 	strings := t.in.Store.Strings
 	all := map[string]*frame{}
@@ -77,8 +77,8 @@ func (t *tokenizer) frames() map[string]*frame {
 	}
 	mappings := map[model.StringID]model.MappingID{}
 	for _, f := range order {
-		// From the outermost caller in. A frame that is its own caller is one of
-		// the outermost.
+		// Go from the outermost caller inwards. A cycle of callers is broken
+		// where it closes.
 		var chain []*frame
 		for ; f != nil && !f.visited; f = all[f.parent] {
 			f.visited = true
@@ -101,8 +101,8 @@ func (t *tokenizer) frames() map[string]*frame {
 	return all
 }
 
-// sample reads an element of samples. It has a time and mostly a thread, a CPU
-// and the id of the innermost frame.
+// sample reads an element of samples. It has a timestamp, and usually a thread,
+// a CPU and the id of the innermost frame.
 func (t *tokenizer) sample(frames map[string]*frame, v jsonlex.Value) (model.Sample, bool) {
 	s := model.NewSample(0, sampleSource)
 	if v.Kind != jsonlex.Object {

@@ -9,8 +9,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// systemTrace hands the string at the position, the text of another trace, to
-// the format that reads such text.
+// systemTrace passes the string at the position, which is the text of another
+// trace, to the systrace format.
 func (t *tokenizer) systemTrace() error {
 	text := &systemText{t: t}
 	err := t.in.Embedded("systrace", text)
@@ -24,8 +24,8 @@ func (t *tokenizer) systemTrace() error {
 	return err
 }
 
-// systemText reads a string of the input up to its closing quote, its escapes
-// resolved.
+// systemText reads a string of the input up to its closing quote, and resolves
+// its escapes.
 type systemText struct {
 	t    *tokenizer
 	text []byte
@@ -41,7 +41,7 @@ func (s *systemText) Read(p []byte) (int, error) {
 		end := t.Pos
 		for end < len(t.Buf) && t.Buf[end] != '"' {
 			if t.Buf[end] == '\\' {
-				// An escape has up to 12 bytes, as a pair of surrogates.
+				// An escape takes up to 12 bytes, for a surrogate pair.
 				if end+12 > len(t.Buf) && !t.EOF {
 					break
 				}

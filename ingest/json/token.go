@@ -21,16 +21,16 @@ const (
 	idNumber
 )
 
-// Which of its ids an async event goes by.
+// Which id identifies an async event.
 const (
 	cookieNone = iota
 	cookieID
-	cookieLocal  // of the process
-	cookieGlobal // of the trace
+	cookieLocal  // unique within the process
+	cookieGlobal // unique within the trace
 )
 
-// event is a trace event as the tokenizer leaves it and the parser finds it.
-// Times are in ns; texts are ids of the string pool.
+// event is a trace event, passed from the tokenizer to the parser. Times are in
+// ns; texts are ids in the string pool.
 type event struct {
 	phase          byte
 	scope          byte
@@ -73,7 +73,7 @@ const (
 
 const tokenHead = 1 + 2 + 1 + 4*4
 
-// size is how many bytes the event takes as a token.
+// size returns the size of the event's token in bytes.
 func (e *event) size() int {
 	n := tokenHead + len(e.args)
 	for _, present := range [...]bool{e.hasDur, e.hasTTS, e.hasTDur, e.idKind != idNone, e.bind != idNone, e.cookieKind != cookieNone} {
@@ -84,9 +84,9 @@ func (e *event) size() int {
 	return n
 }
 
-// encode writes the event into b, which has its size: the phase, flags, kinds
-// and the four numbers that every event has, then those that it has of the rest,
-// then the args.
+// encode writes the event into b, which has the event's size: the phase, flags,
+// kinds and the four numbers that every event has, then the optional numbers
+// that are present, then the args.
 func (e *event) encode(b []byte) {
 	var flags uint16
 	p := tokenHead
@@ -124,7 +124,7 @@ func (e *event) encode(b []byte) {
 	copy(b[p:], e.args)
 }
 
-// decode reads what encode wrote. The event's args are part of b.
+// decode reads what encode wrote. The event's args point into b.
 func (e *event) decode(b []byte) {
 	flags := binary.LittleEndian.Uint16(b[1:])
 	name := binary.LittleEndian.Uint32(b[12:])
@@ -163,9 +163,9 @@ func (e *event) decode(b []byte) {
 	e.args = b[p:]
 }
 
-// tie orders events of one time as Trace Processor does when a trace has
-// complete events: ends first, then complete events from long to short, then
-// the rest.
+// tie orders events with equal timestamps as Trace Processor does for traces
+// with complete events: ends first, then complete events from long to short,
+// then the rest.
 func tie(token []byte) int64 {
 	switch token[0] {
 	case 'E':

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxLogged is how much of a bad event the import log keeps.
+	// maxLogged is how many bytes of a bad event the import log keeps.
 	maxLogged = 4 << 10
 )
 
@@ -26,12 +26,12 @@ type tokenizer struct {
 	places *places
 	v8     *v8profile.Profiles
 	events *sort.Stream
-	ties   bool // the stream orders events of one time
+	ties   bool // the stream orders events with equal timestamps
 
-	found   bool     // an event, or what stands for one
+	found   bool     // an event, or another trace's text, was found
 	members []string // names in the outer object, up to maxMembers
 
-	stackFrames, samples []byte          // values of these keys, for the end
+	stackFrames, samples []byte          // values of these keys, read at the end
 	profile              v8profile.Chunk // of a .cpuprofile file
 }
 
@@ -50,12 +50,12 @@ func (t *tokenizer) run() error {
 	return nil
 }
 
-// hasEvents reports whether there was an event, or samples and their stacks.
+// hasEvents reports whether there were events, or samples with their stacks.
 func (t *tokenizer) hasEvents() bool {
 	return t.found || t.samples != nil && (t.stackFrames != nil || len(t.profile.Profile.Nodes) > 0)
 }
 
-// whole calls parse with the value at the position whole in the buffer. A value that is
+// whole calls parse with the whole value at the position in the buffer. A value that is
 // too large is skipped and counted.
 func (t *tokenizer) whole(parse func() error) error {
 	err := t.Whole(parse)
@@ -66,7 +66,7 @@ func (t *tokenizer) whole(parse func() error) error {
 	return err
 }
 
-// top reads the array of events, or the object that has it, or events line by line.
+// top reads the array of events, the object that contains it, or events line by line.
 func (t *tokenizer) top() error {
 	c, err := t.Peek()
 	if err != nil {
@@ -85,8 +85,8 @@ func (t *tokenizer) top() error {
 	return t.lines()
 }
 
-// atEvent reports whether the object at the position is an event: whether it has a
-// phase before it has an array of events.
+// atEvent reports whether the object at the position is an event, which means that it
+// has a phase before any array of events.
 func (t *tokenizer) atEvent() bool {
 	for {
 		l := jsonlex.Lexer{Buf: t.Buf, Pos: t.Pos + 1}
@@ -97,7 +97,7 @@ func (t *tokenizer) atEvent() bool {
 	}
 }
 
-// findPhase reads members of an object up to its phase, or to the events in it.
+// findPhase reads members of an object up to its phase or its events.
 func findPhase(l *jsonlex.Lexer) (bool, error) {
 	for {
 		if c, err := l.Space(); err != nil || c == '}' {
@@ -118,8 +118,8 @@ func findPhase(l *jsonlex.Lexer) (bool, error) {
 	}
 }
 
-// lines reads what follows the outer array or object, or begins the input instead:
-// events, as writers append them line by line. Anything else is left out and counted.
+// lines reads events after or instead of the outer array or object, because some
+// writers append events line by line. Anything else is left out and counted.
 func (t *tokenizer) lines() error {
 	var e event
 	one := func() error { return t.event(&e) }
@@ -145,9 +145,8 @@ func (t *tokenizer) lines() error {
 	}
 }
 
-// trailing skips the rest of the input, which is not part of the trace. Trace
-// Processor ignores it, or refuses the trace, depending on how the input is cut
-// into chunks.
+// trailing skips the rest of the input, which is not part of the trace. Trace Processor
+// ignores it or refuses the trace, depending on how the input is cut into chunks.
 func (t *tokenizer) trailing() error {
 	start, zeros := t.Offset(), true
 	for {
@@ -426,7 +425,7 @@ func (t *tokenizer) event(e *event) error {
 	t.Pos++
 	t.found = t.found || e.phase != 0
 	switch {
-	case !any: // an empty object ends many traces
+	case !any: // many traces end with an empty object
 		return nil
 	case bad || e.phase == 0 || !hasTS && e.phase != 'M':
 		t.bad(start, why)
@@ -447,7 +446,7 @@ func (t *tokenizer) push(ts int64, e *event) error {
 	if !ok {
 		return nil
 	}
-	if ts < 0 && e.phase == 'M' { // which need no time
+	if ts < 0 && e.phase == 'M' { // metadata needs no timestamp
 		ts = 0
 	}
 	if ts < 0 {
@@ -466,8 +465,8 @@ func (t *tokenizer) push(ts int64, e *event) error {
 	return nil
 }
 
-// bad logs an event, which starts at the position start of the buffer, that
-// cannot be read.
+// bad logs an event that cannot be read. The event begins at position start of the
+// buffer.
 func (t *tokenizer) bad(start int, why string) {
 	t.in.File.LogAt(model.StatJSONTokenizerFailure, t.Offset(), t.reason(why, t.Buf[start:t.Pos]))
 }
@@ -500,7 +499,7 @@ func (t *tokenizer) id(v jsonlex.Value) (id, bool) {
 	return id{}, false
 }
 
-// number32 returns a pid or tid. A text is a name that stands for a number.
+// number32 returns a pid or tid. Text is a name that gets a number.
 func (t *tokenizer) number32(v jsonlex.Value) (n uint32, isText, ok bool) {
 	i := v.Int
 	switch v.Kind {
@@ -518,7 +517,7 @@ func (t *tokenizer) number32(v jsonlex.Value) (n uint32, isText, ok bool) {
 	return uint32(i), false, true
 }
 
-// cookieOf sets what tells an async event apart: its id, or id2.
+// cookieOf sets the cookie that identifies an async event, from its id or id2.
 func (e *event) cookieOf(local, global id) {
 	switch {
 	case e.idKind != idNone:
@@ -613,7 +612,7 @@ func fieldOf(key []byte) int {
 	return fieldOther
 }
 
-// nanoseconds converts a time in microseconds, or says why it is none.
+// nanoseconds converts a time in µs to ns, or says why it is not a time.
 func nanoseconds(v jsonlex.Value) (ns int64, why string) {
 	raw := v.Raw
 	switch v.Kind {
@@ -635,8 +634,8 @@ func nanoseconds(v jsonlex.Value) (ns int64, why string) {
 	return 0, "the time is no number"
 }
 
-// decimal converts a decimal number of microseconds to nanoseconds, rounded half
-// away from zero, without the digits that a double loses.
+// decimal converts a decimal number of µs to ns, rounding half away from zero. It keeps
+// the digits that a double would lose.
 func decimal(raw []byte) (int64, string) {
 	negative := raw[0] == '-'
 	if negative {
@@ -655,7 +654,7 @@ func decimal(raw []byte) (int64, string) {
 	if point < 0 {
 		point = len(mantissa)
 	}
-	// want is how many digits stand before the decimal point of the result.
+	// want is how many digits the result has before the decimal point.
 	want, seen := point+exponent+3, 0
 	var n uint64
 	up := false

@@ -1,5 +1,5 @@
-// Package logcat reads the text of Android's log, as logcat writes it in the formats
-// threadtime and threadtime with uid.
+// Package logcat reads the text of Android's log in logcat's formats threadtime and
+// threadtime with uid.
 package logcat
 
 import (
@@ -15,7 +15,7 @@ import (
 // Format is the text of Android's log.
 var Format = &format.Format{Name: "android_logcat", Sniff: sniff, Read: read}
 
-const sniffBytes = 4096 // that Trace Processor looks at
+const sniffBytes = 4096 // bytes that Trace Processor looks at
 
 func sniff(head []byte) bool {
 	head = head[:min(len(head), sniffBytes)]
@@ -35,8 +35,8 @@ func read(in *format.Input) error {
 	return lines.Each(in, log.Line)
 }
 
-// guessYear is the year of lines that do not tell it: that of the latest event of
-// the traces read before this log, or 1970, which is the same in every run.
+// guessYear returns the year for lines without one: the year of the latest event in
+// the traces read before this log, or 1970, so that every run gives the same result.
 func guessYear(in *format.Input) int {
 	ts, ok := in.Sorter.MaxTimestamp()
 	if !ok {

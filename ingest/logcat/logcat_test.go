@@ -65,7 +65,8 @@ func TestOtherLines(t *testing.T) {
 	}
 }
 
-// A carriage return belongs to the message, as in Trace Processor.
+// TestCarriageReturns checks that a carriage return stays part of the message,
+// as in Trace Processor.
 func TestCarriageReturns(t *testing.T) {
 	tables := ingesttest.MustRead(t, "logcat.txt", []byte(strings.ReplaceAll(log, "\n", "\r\n")))
 	tables.Want(t, "android_logs", "tag|msg", "auditd|type=2000 audit(0.0:1)\r", "WindowManager|a: message\r",

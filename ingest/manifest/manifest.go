@@ -1,5 +1,5 @@
 // Package manifest reads Perfetto's manifests: JSON files in an archive that say how
-// the traces beside them make one timeline. See docs/reference/perfetto-manifest.md
+// the traces beside them form one timeline. See docs/reference/perfetto-manifest.md
 // in Perfetto's repository.
 package manifest
 
@@ -14,7 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Format is that of manifests.
+// Format is the format of manifests.
 var Format = &format.Format{Name: "perfetto_manifest", Turn: format.TurnManifest, Sniff: sniff, Read: read}
 
 func sniff(head []byte) bool {
@@ -22,7 +22,7 @@ func sniff(head []byte) bool {
 	return bytes.HasPrefix(start, []byte(`{"perfetto_manifest"`))
 }
 
-// maxBytes is how large a manifest may be.
+// maxBytes is the maximum size of a manifest.
 const maxBytes = 16 << 20
 
 func read(in *format.Input) error {
@@ -44,7 +44,7 @@ func read(in *format.Input) error {
 	return m.apply(in)
 }
 
-// Paths are those of the files that a manifest names.
+// Paths returns the paths of the files that a manifest names.
 func Paths(text []byte) ([]string, error) {
 	m, err := parse(text)
 	if err != nil {
@@ -57,7 +57,7 @@ func Paths(text []byte) ([]string, error) {
 	return paths, nil
 }
 
-// wrong is the error of a manifest that says what cannot be.
+// wrong returns the error of an invalid manifest.
 func wrong(message string, args ...any) error {
 	return format.Errorf(format.ErrManifest, -1, message, args...)
 }
@@ -97,7 +97,7 @@ func (m *manifest) apply(in *format.Input) error {
 	return nil
 }
 
-// application is a manifest that is being applied.
+// application is the state of applying a manifest.
 type application struct {
 	*manifest
 	store    *model.Store
@@ -119,7 +119,7 @@ func (a *application) machinesOf(f *file) {
 	}
 }
 
-// machine returns the raw id of the machine of a name.
+// machine returns the raw id of the named machine.
 func (a *application) machine(name string) int64 {
 	id, ok := a.machines[name]
 	if !ok {
@@ -142,8 +142,8 @@ func (a *application) traceTime(own *model.File) error {
 	return nil
 }
 
-// reference resolves the machine whose clock is meant: that of a file, or, if the
-// file has several, the one of them that is named.
+// reference resolves which machine's clock is meant: the machine of a file, or the
+// named one if the file has several.
 func (a *application) reference(fileLabel, machineLabel, path, machine string, fallback int64) (int64, error) {
 	if path == "" {
 		if machine != "" {
@@ -165,7 +165,7 @@ func (a *application) reference(fileLabel, machineLabel, path, machine string, f
 	return a.machines[machine], nil
 }
 
-// relate adds a file's relation of its clock to another's to the clocks.
+// relate adds the relation between a file's clock and another file's clock.
 func (a *application) relate(f *file) error {
 	c := f.clocks
 	raw := f.machine
@@ -189,12 +189,12 @@ func (a *application) relate(f *file) error {
 	if err != nil {
 		return err
 	}
-	// Clocks are read at a moment at which neither is negative.
+	// Shift both readings so that neither is negative.
 	a.store.RelateClocks(own, max(-c.offset, 0), to, max(c.offset, 0))
 	return nil
 }
 
-// clock is a clock of a machine, or the timeline of a file if there is no id.
+// clock returns a clock of a machine, or the timeline of a file if id is 0.
 func (a *application) clock(path string, machine int64, id uint32) (model.Clock, error) {
 	if id != 0 {
 		return a.store.MachineClock(machine, id), nil
@@ -206,7 +206,7 @@ func (a *application) clock(path string, machine int64, id uint32) (model.Clock,
 	return clock, nil
 }
 
-// manifest is what the file says.
+// manifest is a parsed manifest.
 type manifest struct {
 	time       *traceTime
 	files      []*file
@@ -243,16 +243,16 @@ type file struct {
 	offset      int64 // ns
 
 	machine int64            // raw id, 0 if none is declared
-	remap   map[uint32]int64 // raw ids by the ids in the trace, nil if it has one machine
+	remap   map[uint32]int64 // raw ids by the ids in the trace, nil for a single-machine trace
 }
 
-// embedded is a machine in a trace of several.
+// embedded is a machine in a multi-machine trace.
 type embedded struct {
 	id   uint32
 	name string
 }
 
-// declares reports whether the machine is one of the file's.
+// declares reports whether the manifest declares the machine for this file.
 func (f *file) declares(name string) bool {
 	if f.machineName == name {
 		return true
@@ -265,8 +265,8 @@ func (f *file) declares(name string) bool {
 	return false
 }
 
-// clocks relate a clock of a file to one of another: where the file's reads T, the
-// other reads T + offset.
+// clocks relate a clock of a file to a clock of another: where the file's clock
+// reads T, the other reads T + offset.
 type clocks struct {
 	own               uint32 // 0 for the file's timeline
 	machine           string
@@ -385,7 +385,7 @@ func readFile(v any) (*file, error) {
 			return nil, err
 		}
 	}
-	// Trace Processor does not know this key.
+	// This key is an extension: Trace Processor does not know it.
 	if v, ok := object["offset_ns"]; ok {
 		if f.offset, ok = integer(v); !ok {
 			return nil, wrong("perfetto_manifest: files: offset_ns must be an integer")
@@ -480,7 +480,7 @@ func readClocks(object map[string]any) (*clocks, error) {
 	return c, nil
 }
 
-// text returns a member that is text, "" if there is none.
+// text returns a string member, or "" if there is none.
 func text(object map[string]any, in, key string) (string, error) {
 	v, ok := object[key]
 	if !ok {

@@ -14,12 +14,12 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-// chrome is a trace of one slice from 2 ms on.
+// chrome returns a trace with one slice that starts at 2 ms.
 func chrome(name string) string {
 	return `{"traceEvents":[{"pid":10,"tid":10,"ts":2000,"dur":500,"ph":"X","name":"` + name + `"}]}`
 }
 
-// together is an archive of a manifest and two traces.
+// together returns an archive of a manifest and two traces.
 func together(t *testing.T, manifest string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -145,7 +145,7 @@ func TestPlace(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	ingesttest.MustRead(t, "x", []byte(plain)) // alone, it has nothing to configure
+	ingesttest.MustRead(t, "x", []byte(plain)) // alone, it has no effect
 }
 
 func FuzzManifest(f *testing.F) {

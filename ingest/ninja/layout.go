@@ -7,16 +7,16 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// pid of the process that stands for the build.
+// pid is the pid of the process that stands for the build.
 const pid = 1
 
-// layout puts the jobs on threads, one for each that ran at a time. The log does
-// not say which worker ran a job: the one that became free last did, since the
-// job probably waited for what that worker had built.
+// layout assigns the jobs to worker threads, as many as ran in parallel. The log
+// does not say which worker ran a job. layout takes the worker that became free
+// last, because the job probably waited for that worker's output.
 type layout struct {
 	context *model.Context
-	busy    workers // the next to become free first
-	free    workers // the last that became free first
+	busy    workers // the worker that finishes first comes first
+	free    workers // the worker that finished last comes first
 	count   int64
 }
 
@@ -30,7 +30,7 @@ func newLayout(c *model.Context) *layout {
 	return &layout{context: c, busy: workers{before: endsSooner}, free: workers{before: endedLater}}
 }
 
-// Event takes the jobs in the order of their start.
+// Event receives the jobs in order of start time.
 func (l *layout) Event(start int64, event []byte) error {
 	r := token.Reader(event)
 	end, outputs := r.Int(), r.Text()
@@ -58,7 +58,7 @@ func (l *layout) newWorker() worker {
 	return worker{tid: l.count, track: l.context.Tracks.Thread(utid)}
 }
 
-// workers is a heap of them.
+// workers is a heap of workers.
 type workers struct {
 	list   []worker
 	before func(a, b worker) bool

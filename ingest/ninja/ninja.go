@@ -1,9 +1,9 @@
 // Package ninja reads the build logs of ninja.
 //
-// A log is a header with a version and a line for each file that was built, with
-// tabs between the fields: start and end of the job in milliseconds since the
-// build began, a modification time, the file, and the command or its hash. See
-// ninja's build_log.cc.
+// A log is a header with a version, and a line for each output file with fields
+// separated by tabs: start and end of the job in ms since the start of the
+// build, a modification time, the file, and the command or its hash. See ninja's
+// build_log.cc.
 package ninja
 
 import (
@@ -18,9 +18,10 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Format is the .ninja_log, versions 4 to 7. Version 4 has the command in its
-// last field, 5 and 6 have a MurmurHash of it, 7 has a rapidhash. 6 takes the
-// modification time from elsewhere, which does not matter here.
+// Format is the .ninja_log format, versions 4 to 7. The last field is the
+// command in version 4, its MurmurHash in versions 5 and 6, and its rapidhash in
+// version 7. Version 6 changed the meaning of the modification time, which does
+// not matter here.
 var Format = &format.Format{
 	Name:  "ninja_log",
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte("# ninja log")) },
@@ -30,17 +31,17 @@ var Format = &format.Format{
 const (
 	signature   = "# ninja log v"
 	nsPerMs     = 1_000_000
-	versionHash = 5 // first that has the command's hash
+	versionHash = 5 // first version with the command's hash
 )
 
-// job is one run of a command, which may build several files.
+// job is one execution of a command, which may have several output files.
 type job struct {
-	start, end int64  // ns since the build began
+	start, end int64  // ns since the start of the build
 	command    []byte // or its hash
 	outputs    []byte // separated by spaces
 }
 
-// is reports whether two lines are of the same job.
+// is reports whether two lines belong to the same job.
 func (j *job) is(other *job) bool {
 	return j.start == other.start && j.end == other.end && bytes.Equal(j.command, other.command)
 }
@@ -73,7 +74,7 @@ func read(in *format.Input) error {
 			in.File.LogAt(model.StatNinjaParseErrors, offset, nil)
 			return nil
 		}
-		// A command that builds several files has a line for each.
+		// A command with several output files has a line for each.
 		if last.is(&j) {
 			last.outputs = append(append(last.outputs, ' '), j.outputs...)
 			return nil
@@ -100,7 +101,7 @@ func parseHeader(line []byte) (int, error) {
 	return version, nil
 }
 
-// parse reads a line into a job whose slices are the line's.
+// parse reads a line into a job. The job's slices point into the line.
 func parse(line []byte, version int) (j job, ok bool) {
 	start, rest, _ := bytes.Cut(line, []byte("\t"))
 	end, rest, _ := bytes.Cut(rest, []byte("\t"))
@@ -122,7 +123,7 @@ func parse(line []byte, version int) (j job, ok bool) {
 	return j, ok
 }
 
-// parseMs returns a number of milliseconds in ns.
+// parseMs converts a number of ms to ns.
 func parseMs(text []byte) (int64, bool) {
 	const limit = math.MaxInt64 / nsPerMs
 	ms, err := strconv.ParseInt(string(text), 10, 64)

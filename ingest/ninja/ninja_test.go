@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-// log makes a log of lines whose fields are separated by spaces.
+// log returns a log with these lines, whose fields are separated by spaces.
 func log(version string, lines ...string) []byte {
 	var b strings.Builder
 	b.WriteString("# ninja log v" + version + "\n")
@@ -28,9 +28,9 @@ func TestJobsBecomeSlicesOfWorkers(t *testing.T) {
 		"0 7 99 a.o 1a",
 		"0 4 99 b.o 1b",
 		"5 9 99 c.o 1c",   // b.o's worker became free last
-		"7 8 99 d.o 1d",   // a.o's did
-		"2 3 99 e.o 1e",   // out of order; nobody is free
-		"10 12 99 f.o 1f", // all are free
+		"7 8 99 d.o 1d",   // a.o's worker did
+		"2 3 99 e.o 1e",   // out of order; no worker is free
+		"10 12 99 f.o 1f", // all workers are free
 	))
 	tables.Want(t, "slice", "ts|dur|name|depth|track_id",
 		"0|7000000|a.o|0|0",
@@ -58,9 +58,9 @@ func TestWorkersThatBecameFreeTogether(t *testing.T) {
 func TestOutputsOfOneCommandAreOneJob(t *testing.T) {
 	tables := ingesttest.MustRead(t, ".ninja_log", log("5",
 		"0 7 0 a.h 1", "0 7 0 a.cc 1", // one command
-		"0 7 0 b 2", // another
-		"0 8 0 c 2", // the same at another time
-		"0 7 0 d 2", // not next to b
+		"0 7 0 b 2", // another command
+		"0 8 0 c 2", // the same command at another time
+		"0 7 0 d 2", // not adjacent to b
 	))
 	tables.Want(t, "slice", "name", "a.h a.cc", "b", "c", "d")
 }
@@ -133,7 +133,8 @@ func TestReadErrorIsReturned(t *testing.T) {
 	}
 }
 
-// A project was built whole, then after a change of two sources, then of one.
+// TestRecordedLogs reads logs of a full build, a build after two sources
+// changed, and a build after one changed.
 func TestRecordedLogs(t *testing.T) {
 	for _, version := range []string{"4", "5", "6", "7"} {
 		data, err := os.ReadFile("../../testdata/ninja_v" + version + ".ninja_log")
@@ -149,8 +150,8 @@ func TestRecordedLogs(t *testing.T) {
 		if len(jobs) != 18 || jobs["gen/tables.h gen/tables.c"] != 1 || jobs["calc"] != 3 || jobs["obj/part3.o"] != 2 {
 			t.Errorf("version %s: %v", version, jobs)
 		}
-		// Four jobs at a time in each of the first builds, two in the last, and
-		// the builds seem to have begun together.
+		// Each of the first builds runs four jobs at a time, the last one two.
+		// All builds seem to start at the same time.
 		if n := len(tables.Rows("thread_track", "id")); n < 4 || n > 4+4+2 {
 			t.Errorf("version %s: %d workers", version, n)
 		}

@@ -13,20 +13,21 @@ const (
 	auxCollision = 1 << 3
 )
 
-// armSPE is the type of aux data that is read: Arm's Statistical Profiling Extension.
+// armSPE is the only supported type of aux data: Arm's Statistical Profiling
+// Extension.
 const armSPE = 4
 
-// maxAuxWaiting is how much aux data may wait for the records that say what is in it,
-// in bytes, of all CPUs.
+// maxAuxWaiting is how much aux data of all CPUs may wait for the records that
+// describe it, in bytes.
 const maxAuxWaiting = 256 << 20
 
-// sampleIDs is what a kernel's record ends in.
+// sampleIDs are the fields at the end of a kernel record.
 type sampleIDs struct {
 	time uint64
-	cpu  int64 // None if it is not there
+	cpu  int64 // None if absent
 }
 
-// readSampleID reads the sample id that a record ends in.
+// readSampleID reads the sample id at the end of a record.
 func (e *event) readSampleID(rec *record) sampleIDs {
 	id := sampleIDs{cpu: model.None}
 	size := e.sampleIDSize()
@@ -52,30 +53,30 @@ func (e *event) readSampleID(rec *record) sampleIDs {
 	return id
 }
 
-// auxStreams brings together, for each CPU, the pieces of what its tracing unit wrote
-// with the kernel's records of them.
+// auxStreams matches, for each CPU, the pieces of its tracing unit's data with the
+// kernel's records about them.
 type auxStreams struct {
 	tokenizer *tokenizer
-	known     bool // what the data are
-	spe       bool // they are of Arm's SPE
+	known     bool // the type of the data is known
+	spe       bool // the data is Arm SPE's
 	clock     *clockConversion
 	streams   map[int64]*auxStream
 	order     []*auxStream
 	waiting   int
 }
 
-// auxStream is the data of a CPU, by offset from where it began.
+// auxStream is the data of one CPU. Offsets count from its start.
 type auxStream struct {
 	of         *auxStreams
 	records    []auxRecord
 	pieces     []auxPiece
-	recordsEnd uint64      // offset that the records came to
-	piecesEnd  uint64      // and the pieces
-	done       uint64      // and what was read or is lost
-	decoder    *speDecoder // nil if the data are not read
+	recordsEnd uint64      // offset up to which there were records
+	piecesEnd  uint64      // offset up to which there were pieces
+	done       uint64      // offset up to which data was read or is lost
+	decoder    *speDecoder // nil for unsupported data
 }
 
-// auxRecord says that the kernel copied data out, or that tracing started anew.
+// auxRecord says that the kernel copied data out, or that tracing restarted.
 type auxRecord struct {
 	restart      bool
 	offset, size uint64
@@ -83,13 +84,13 @@ type auxRecord struct {
 	id           sampleIDs
 }
 
-// auxPiece is a piece of data, without the bytes if they are not read.
+// auxPiece is a piece of data, without bytes if they are not read.
 type auxPiece struct {
 	offset, size uint64
 	bytes        []byte
 }
 
-// info reads what the data are.
+// info reads the type of the data.
 func (a *auxStreams) info(rec *record) {
 	if kind := rec.uint32(); !a.known && !rec.short {
 		a.known, a.spe = true, kind == armSPE
@@ -104,10 +105,10 @@ func (a *auxStreams) count(stat model.Stat, n uint64) {
 	}
 }
 
-// timeConversion reads how the clock of the tracing unit relates to perf's.
+// timeConversion reads how the tracing unit's clock relates to perf's.
 func (a *auxStreams) timeConversion(rec *record) {
 	c := &clockConversion{shift: rec.uint64(), mult: rec.uint64(), zero: rec.uint64()}
-	if len(rec.data) > 0 { // perf before Linux 5.10 ends here
+	if len(rec.data) > 0 { // before Linux 5.10, perf's record ends here
 		c.cycles, c.mask = rec.uint64(), rec.uint64()
 		rec.uint8()
 		c.short = rec.uint8() != 0
@@ -119,13 +120,13 @@ func (a *auxStreams) timeConversion(rec *record) {
 	a.clock = c
 }
 
-// clockConversion is a line between two clocks.
+// clockConversion is a linear conversion between two clocks.
 type clockConversion struct {
 	shift, mult, zero, cycles, mask uint64
-	short                           bool // the counter has no more bits than the mask
+	short                           bool // the counter is only as wide as the mask
 }
 
-// perfTime converts a value of the counter to ns of perf's clock.
+// perfTime converts a counter value to ns of perf's clock.
 func (c *clockConversion) perfTime(v uint64) uint64 {
 	if c.short {
 		v = c.cycles + (v-c.cycles)&c.mask
@@ -186,7 +187,7 @@ func (a *auxStreams) stream(cpu int64) *auxStream {
 	return st
 }
 
-// record reads an aux record of the kernel. It returns false if it makes no sense.
+// record reads a kernel's aux record. It returns false if the record is invalid.
 func (a *auxStreams) record(rec *record, e *event) (bool, error) {
 	r := auxRecord{offset: rec.uint64(), size: rec.uint64(), event: e}
 	flags := rec.uint64()
@@ -207,7 +208,7 @@ func (a *auxStreams) record(rec *record, e *event) (bool, error) {
 	return true, st.read()
 }
 
-// restart notes that tracing started anew on a CPU.
+// restart notes that tracing restarted on a CPU.
 func (a *auxStreams) restart(rec *record, e *event) {
 	if id := e.readSampleID(rec); a.known && id.cpu != model.None {
 		st := a.stream(id.cpu)
@@ -215,7 +216,7 @@ func (a *auxStreams) restart(rec *record, e *event) {
 	}
 }
 
-// read reads what is there with both its record and its bytes.
+// read reads the data for which both the record and the bytes have arrived.
 func (st *auxStream) read() error {
 	for len(st.records) > 0 {
 		r := &st.records[0]
@@ -255,7 +256,7 @@ func (st *auxStream) read() error {
 	return nil
 }
 
-// drop drops the first piece, which is read.
+// drop drops the first piece, which has been read.
 func (st *auxStream) drop() {
 	st.of.waiting -= len(st.pieces[0].bytes)
 	st.pieces[0].bytes = nil
@@ -274,7 +275,7 @@ func (st *auxStream) lose(offset uint64) {
 	st.done = offset
 }
 
-// finish counts what is left without a record, or without bytes.
+// finish counts the data that is left without a record or without bytes.
 func (a *auxStreams) finish() {
 	for _, st := range a.order {
 		if st.recordsEnd < st.piecesEnd {

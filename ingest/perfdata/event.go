@@ -6,7 +6,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// What a sample has, the bits of perf_event_attr.sample_type.
+// The fields of a sample, from perf_event_attr.sample_type.
 const (
 	sampleIP         = 1 << 0
 	sampleTID        = 1 << 1
@@ -21,7 +21,7 @@ const (
 	sampleIdentifier = 1 << 16
 )
 
-// What the value of a counter comes with, the bits of perf_event_attr.read_format.
+// The fields that accompany a counter's value, from perf_event_attr.read_format.
 const (
 	readTotalTimeEnabled = 1 << 0
 	readTotalTimeRunning = 1 << 1
@@ -30,7 +30,7 @@ const (
 	readLost             = 1 << 4
 )
 
-// The flags of perf_event_attr that matter here.
+// The perf_event_attr flags that matter here.
 const (
 	attrFreq        = 1 << 10
 	attrSampleIDAll = 1 << 18
@@ -40,11 +40,11 @@ const (
 // minAttr is the size of the first perf_event_attr, in bytes.
 const minAttr = 64
 
-// notSampling is the least period of an event that does not sample, as simpleperf
-// writes it.
+// notSampling is the lowest period that simpleperf writes for an event that does
+// not sample.
 const notSampling = 1 << 62
 
-// event is a kind of events that was counted or sampled: a perf_event_attr.
+// event is a kind of event that was counted or sampled: a perf_event_attr.
 type event struct {
 	kind        uint32 // perf_event_attr.type
 	config      uint64
@@ -52,17 +52,17 @@ type event struct {
 	freq        bool   // the period is a frequency
 	sampleType  uint64
 	readFormat  uint64
-	sampleIDAll bool // records that are no samples end in a sample id
+	sampleIDAll bool // records other than samples end with a sample id
 	clock       model.Clock
 
 	name     string
 	session  int64
-	counters map[int64]*counter // by CPU, None for that of all
+	counters map[int64]*counter // by CPU, None for all CPUs
 	offsets
 }
 
-// offsets are where a record has its time and the id of its event, in bytes from
-// the start in samples, from the end in others; -1 if it has none.
+// offsets are the positions of a record's time and event id in bytes, from the
+// start in samples and from the end in other records; -1 if absent.
 type offsets struct {
 	time, timeFromEnd, id, idFromEnd int
 }
@@ -97,7 +97,7 @@ func readEvent(attr []byte, swapped bool) *event {
 }
 
 // flags returns the bit field of perf_event_attr. Big-endian machines fill bytes
-// from the highest bit on.
+// starting at the highest bit.
 func (*event) flags(field []byte, swapped bool) (v uint64) {
 	for i, b := range field {
 		if swapped {
@@ -108,7 +108,7 @@ func (*event) flags(field []byte, swapped bool) (v uint64) {
 	return v
 }
 
-// clocks are Linux's clocks by clockid_t.
+// clocks maps Linux's clockid_t to clocks.
 var clocks = map[uint32]uint32{
 	0: model.ClockRealtime,
 	1: model.ClockMonotonic,
@@ -137,12 +137,12 @@ func (e *event) layout() offsets {
 	return o
 }
 
-// sampleIDSize is how many bytes of sample id records end in.
+// sampleIDSize returns the size in bytes of the sample id at the end of records.
 func (e *event) sampleIDSize() int {
 	return 8 * bits.OnesCount64(e.sampleType&(sampleTID|sampleTime|sampleID|sampleStreamID|sampleCPU|sampleIdentifier))
 }
 
-// The kinds of events, perf_event_attr.type.
+// The types of events, perf_event_attr.type.
 const (
 	kindHardware   = 0
 	kindSoftware   = 1
@@ -151,7 +151,7 @@ const (
 	kindBreakpoint = 5
 )
 
-// Hardware events that do not merely count, perf_hw_id.
+// Hardware events with a unit other than a count, from perf_hw_id.
 const (
 	hardwareCPUCycles       = 0
 	hardwareInstructions    = 1
@@ -159,7 +159,7 @@ const (
 	hardwareReferenceCycles = 9
 )
 
-// unit is what the event counts, "" if that is not known.
+// unit returns the unit of the event, or "" if unknown.
 func (e *event) unit() string {
 	switch e.kind {
 	case kindHardware:
@@ -171,7 +171,7 @@ func (e *event) unit() string {
 		}
 		return "count"
 	case kindSoftware:
-		if e.config <= 1 { // the clocks of CPU and task
+		if e.config <= 1 { // the CPU clock and the task clock
 			return "ns"
 		}
 		return "count"
@@ -184,7 +184,7 @@ func (e *event) unit() string {
 var globalCounters = &model.Blueprint{Classification: "perf_global_counter", Event: model.CounterTrack,
 	Dims: []string{"perf_session_id", "name"}}
 
-// counter returns the event's counter of a CPU, or of all if that is None.
+// counter returns the event's counter for a CPU, or for all CPUs if cpu is None.
 func (e *event) counter(c *model.Context, cpu int64) *counter {
 	if known := e.counters[cpu]; known != nil {
 		return known

@@ -12,8 +12,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// featureReaders read the features that matter here, by number. They return false if
-// what they read is damaged.
+// featureReaders read the supported features, by number. They return false for
+// damaged data.
 var featureReaders = map[uint64]func(*tokenizer, *words) bool{
 	2:   (*tokenizer).buildIDs,
 	4:   (*tokenizer).release,
@@ -21,22 +21,22 @@ var featureReaders = map[uint64]func(*tokenizer, *words) bool{
 	12:  (*tokenizer).eventDescriptions,
 	17:  func(*tokenizer, *words) bool { return true }, // groups of events
 	27:  func(*tokenizer, *words) bool { return true }, // how records are compressed
-	129: (*tokenizer).metaInfo,                         // of simpleperf
-	132: (*tokenizer).symbolFiles,                      // likewise
+	129: (*tokenizer).metaInfo,                         // simpleperf's
+	132: (*tokenizer).symbolFiles,                      // simpleperf's
 }
 
-// featureNames are the features that are not read.
+// featureNames are the names of unsupported features.
 var featureNames = map[uint64]string{
 	1: "tracing_data", 3: "hostname", 5: "version", 6: "arch", 7: "nrcpus", 8: "cpudesc", 9: "cpuid", 10: "total_mem",
 	13: "cpu_topology", 14: "numa_topology", 15: "branch_stack", 16: "pmu_mappings", 18: "auxtrace", 19: "stat", 20: "cache",
 	21: "sample_time", 22: "mem_topology", 23: "clockid", 24: "dir_format", 25: "bpf_prog_info", 26: "bpf_btf",
 	28: "cpu_pmu_caps", 29: "clock_data", 30: "hybrid_topology", 31: "pmu_caps",
-	// Of simpleperf.
+	// Simpleperf's.
 	128: "file", 130: "debug_unwind", 131: "debug_unwind_file", 133: "etm_branch_list", 134: "init_map",
 }
 
-// features reads the sections behind the records: where each is, then they
-// themselves.
+// features reads the sections after the records: a table of their positions, then
+// the sections.
 func (t *tokenizer) features(numbers []uint64) error {
 	type feature struct {
 		section
@@ -92,13 +92,13 @@ func (t *tokenizer) feature(number uint64, data []byte, offset int64) {
 	}
 }
 
-// badFeature counts a feature that is damaged.
+// badFeature counts a damaged feature.
 func (t *tokenizer) badFeature(number uint64, offset int64) {
 	t.in.File.Log(model.StatPerfFeaturesSkipped, model.LogEntry{
 		Offset: offset, HasOffset: true, Index: int64(number), HasIndex: true})
 }
 
-// buildIDs reads the build ids of files, each a record.
+// buildIDs reads the build ids of files. Each is a record.
 func (t *tokenizer) buildIDs(w *words) bool {
 	for len(w.data) > 0 {
 		header := w.take(headerSize)
@@ -138,8 +138,8 @@ func (t *tokenizer) buildID(rec *record) bool {
 	return true
 }
 
-// guessBuildID returns the size of a build id, which simpleperf fills with zeros:
-// they are a SHA-1, an MD5 or 8 bytes.
+// guessBuildID returns the size of a build id that simpleperf padded with zeros: a
+// SHA-1, an MD5 or 8 bytes.
 func guessBuildID(id []byte) int {
 	switch n := len(bytes.TrimRight(id, "\x00")); {
 	case n > 16:
@@ -150,7 +150,7 @@ func guessBuildID(id []byte) int {
 	return 8
 }
 
-// release reads the version of the kernel.
+// release reads the kernel version.
 func (t *tokenizer) release(w *words) bool {
 	release := w.paddedText()
 	if w.short {
@@ -176,8 +176,8 @@ func (t *tokenizer) cmdline(w *words) bool {
 	return true
 }
 
-// eventDescriptions reads the names of the events, which are in the order of the
-// events. Where there is one event only, its counters need no ids.
+// eventDescriptions reads the names of the events, in the order of the events. If
+// there is only one event, its counters need no ids.
 func (t *tokenizer) eventDescriptions(w *words) bool {
 	n, attrSize := w.uint32(), w.uint32()
 	for i := range n {
@@ -200,7 +200,7 @@ func (t *tokenizer) eventDescriptions(w *words) bool {
 	return true
 }
 
-// metaInfo reads what simpleperf says of the recording: keys and values. That of
+// metaInfo reads simpleperf's keys and values about the recording. The value of
 // event_type_info has a line for each event.
 func (t *tokenizer) metaInfo(w *words) bool {
 	t.recording.simpleperf = true
@@ -222,7 +222,7 @@ func (t *tokenizer) metaInfo(w *words) bool {
 	return true
 }
 
-// eventType names the events of a type and a configuration.
+// eventType names the events with a type and a configuration.
 func (t *tokenizer) eventType(fields []string) bool {
 	if len(fields) != 3 {
 		return false
@@ -240,7 +240,7 @@ func (t *tokenizer) eventType(fields []string) bool {
 	return true
 }
 
-// symbolFiles reads the symbols that simpleperf collected, of a file each.
+// symbolFiles reads the symbols that simpleperf collected, one entry per file.
 func (t *tokenizer) symbolFiles(w *words) bool {
 	t.recording.simpleperf = true
 	for len(w.data) > 0 {

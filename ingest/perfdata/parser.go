@@ -9,10 +9,10 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// profiler is what stack_sample calls perf and simpleperf.
+// profiler is the name of perf and simpleperf in stack_sample.
 const profiler = "linux.perf"
 
-// cpuMode is the privilege that a CPU runs at, as in a record's misc.
+// cpuMode is a CPU's privilege level, as in a record's misc field.
 type cpuMode byte
 
 const (
@@ -29,7 +29,7 @@ var cpuModes = [...]string{modeKernel: "kernel", modeUser: "user", modeHyperviso
 
 func (m cpuMode) inKernel() bool { return m == modeKernel || m == modeGuestKernel }
 
-// Among the addresses of a stack are marks of the context of those that follow.
+// A stack's addresses include markers for the context of the addresses after them.
 const firstContext = math.MaxUint64 - 4095 + 1
 
 var contexts = map[uint64]cpuMode{
@@ -46,28 +46,28 @@ type parser struct {
 	recording *recording
 	processes map[uint32]*process // by pid
 	kernel    *mapping
-	modules   ranges[mapping] // of the kernel
-	changes   int             // of what the kernel maps
+	modules   ranges[mapping] // kernel modules
+	changes   int             // count of changes to the kernel's mappings
 	modes     [len(cpuModes)]model.StringID
 	noName    model.StringID
 	counters  []int64 // ids of a sample's values
 	frames    []frame
 }
 
-// mapping is where a file is in memory.
+// mapping is a file mapped into memory.
 type mapping struct {
 	id         model.MappingID
 	start, end uint64
 	offset     uint64 // in the file
 }
 
-// process is what a process maps, and the latest stack, outermost frame first, while
-// that stays as it is.
+// process holds a process's mappings and its latest stack, outermost frame first,
+// which is valid until the mappings change.
 type process struct {
 	files   ranges[mapping]
-	unknown *mapping // for addresses without a mapping, nil until it is needed
+	unknown *mapping // for addresses without a mapping, nil until needed
 	latest  []reached
-	changes int // of the kernel's mappings, when the latest stack was found
+	changes int // the parser's changes when the latest stack was found
 }
 
 type frame struct {
@@ -75,12 +75,12 @@ type frame struct {
 	ip   uint64
 }
 
-// reached is where a stack came to with a frame. The next stack of a process mostly
+// reached is the state after a frame of a stack. The next stack of a process usually
 // has the same outer frames.
 type reached struct {
 	frame
 	callsite model.CallsiteID
-	unknown  int64 // frames without a mapping up to here
+	unknown  int64 // frames without a mapping so far
 }
 
 func newParser(c *model.Context, r *recording) *parser {
@@ -122,7 +122,7 @@ func (p *parser) Event(ts int64, token []byte) error {
 
 func pidOf(token []byte, at int) uint32 { return binary.LittleEndian.Uint32(token[at:]) }
 
-// thread returns the thread whose ids are at these places of a token.
+// thread returns the thread whose ids are at these offsets of a token.
 func (p *parser) thread(token []byte, pid, tid int) model.UTID {
 	return p.Machine.ThreadOf(int64(pidOf(token, tid)), int64(pidOf(token, pid)))
 }
@@ -158,7 +158,7 @@ func (p *parser) process(pid uint32) *process {
 	return of
 }
 
-// exec forgets what the program mapped that ran before in the process.
+// exec forgets the mappings of the program that ran in the process before.
 func (of *process) exec() {
 	of.files = ranges[mapping]{}
 	of.latest = nil
@@ -184,16 +184,16 @@ func (p *parser) mmapRecord(ts int64, upid model.UPID, mapping model.MappingID) 
 	t.MappingID.Set(row, mapping)
 }
 
-// kernelImage is how perf calls the kernel; a module has its path.
+// kernelImage is perf's name for the kernel; modules have their paths.
 const kernelImage = "[kernel.kallsyms]"
 
 func (p *parser) mapKernel(ts int64, m mapping, path, buildID string) {
 	if path == "[bpf]" && m.end-m.start == math.MaxUint64 {
-		return // all there is
+		return // covers the whole address space
 	}
 	image := strings.HasPrefix(path, kernelImage)
 	if image {
-		m.offset = 0 // perf writes the address of _text there
+		m.offset = 0 // perf writes the address of _text here
 	}
 	image = image || m.start == m.end
 	switch {
@@ -244,8 +244,8 @@ func (p *parser) sample(ts int64, token []byte) {
 	p.Store.Stacks.AddSample(v)
 }
 
-// count adds to the counters what a sample says. It returns false if that does not
-// make sense.
+// count adds a sample's values to the counters. It returns false if they are
+// invalid.
 func (p *parser) count(ts int64, e *event, cpu int64, token, reads []byte) bool {
 	p.counters = p.counters[:0]
 	if len(reads) == 0 {
@@ -277,7 +277,7 @@ func (p *parser) count(ts int64, e *event, cpu int64, token, reads []byte) bool 
 	return true
 }
 
-// callsite returns the callsite of a stack in a process, None for an empty one.
+// callsite returns the callsite of a stack in a process, or None for an empty stack.
 func (p *parser) callsite(pid uint32, mode cpuMode, chain []byte) model.CallsiteID {
 	of := p.process(pid)
 	if of.changes != p.changes {
@@ -292,7 +292,7 @@ func (p *parser) callsite(pid uint32, mode cpuMode, chain []byte) model.Callsite
 			continue
 		}
 		if len(p.frames) > 0 && ip != 0 && !p.recording.simpleperf {
-			ip-- // from where the call returns to into the call
+			ip-- // from the return address into the call
 		}
 		p.frames = append(p.frames, frame{mode, ip})
 	}
@@ -320,7 +320,7 @@ func (p *parser) callsite(pid uint32, mode cpuMode, chain []byte) model.Callsite
 	return at.callsite
 }
 
-// find returns what is mapped at an address.
+// find returns the mapping at an address.
 func (p *parser) find(of *process, mode cpuMode, ip uint64) (m mapping, ok bool) {
 	if mode.inKernel() {
 		m, ok = p.findKernel(ip)
@@ -336,7 +336,7 @@ func (p *parser) find(of *process, mode cpuMode, ip uint64) (m mapping, ok bool)
 	return *of.unknown, false
 }
 
-// findKernel returns what the kernel maps at an address.
+// findKernel returns the kernel's mapping at an address.
 func (p *parser) findKernel(ip uint64) (mapping, bool) {
 	if m, ok := p.modules.find(ip); ok || p.kernel == nil {
 		return m, ok

@@ -1,14 +1,14 @@
-// Package perfdata reads what perf record and simpleperf write: perf.data files,
-// and the same in pipe mode. The layout is that of Linux, tools/perf/Documentation/
-// perf.data-file-format.txt and include/uapi/linux/perf_event.h, and of simpleperf's
-// record_file.h.
+// Package perfdata reads perf.data files, in file and pipe mode, as written by perf
+// record and simpleperf. The layout is described in Linux's
+// tools/perf/Documentation/perf.data-file-format.txt and
+// include/uapi/linux/perf_event.h, and in simpleperf's record_file.h.
 //
-// A recording is a list of events, each with the ids of its counters, and records
-// that the kernel or perf wrote: samples, mappings, names of threads. The tokenizer
-// finds the event of each record, as the layout of the rest depends on it, and
-// pushes what rows are made of. Files tell the names of events, build ids and
-// symbols behind the records, pipes before them, so they are looked up when the
-// records are parsed.
+// A recording is a list of events, each with the ids of its counters, followed by
+// records from the kernel or perf: samples, mappings, thread names. The tokenizer
+// finds the event of each record, because the record's layout depends on it, and
+// pushes the data that becomes rows. Files have event names, build ids and symbols
+// after the records, pipes before them, so these are looked up when the records are
+// parsed.
 package perfdata
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 )
 
-// Format is perf.data, as a file and as a stream, of machines of either byte order.
+// Format is perf.data, as a file or a stream, from machines of either byte order.
 var Format = &format.Format{
 	Name: "perf", Read: read,
 	Sniff: func(head []byte) bool {
@@ -27,7 +27,7 @@ var Format = &format.Format{
 
 var (
 	magic        = []byte("PERFILE2")
-	magicSwapped = []byte("2ELIFREP") // by a machine of the other byte order
+	magicSwapped = []byte("2ELIFREP") // from a machine of the other byte order
 	magicOld     = []byte("PERFFILE") // before Linux 3.3
 )
 

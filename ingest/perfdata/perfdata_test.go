@@ -16,13 +16,13 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-// order is a byte order in which recordings are written.
+// order is the byte order of a recording.
 type order interface {
 	binary.ByteOrder
 	binary.AppendByteOrder
 }
 
-// recording is a recording to be written.
+// recording is a recording to write.
 type recording struct {
 	order    order
 	events   []event
@@ -47,7 +47,8 @@ type record struct {
 	data []byte
 }
 
-// What most samples here have: IP, TID, TIME, CALLCHAIN, CPU, PERIOD, IDENTIFIER.
+// sampleType is the type of most samples here: IP, TID, TIME, CALLCHAIN, CPU, PERIOD,
+// IDENTIFIER.
 const sampleType = 1<<0 | 1<<1 | 1<<2 | 1<<5 | 1<<7 | 1<<8 | 1<<16
 
 const (
@@ -61,7 +62,8 @@ const (
 	user   = 2
 )
 
-// w is bytes in the recording's order: numbers as their types say, texts with a NUL.
+// w encodes fields in the recording's byte order: numbers by their types, texts with
+// a NUL.
 func (r *recording) w(fields ...any) (b []byte) {
 	for _, f := range fields {
 		switch v := f.(type) {
@@ -99,7 +101,7 @@ func (r *recording) add(kind uint32, misc uint16, fields ...any) {
 	r.records = append(r.records, record{kind, misc, r.w(fields...)})
 }
 
-// id is the sample id of a record, of the sample type above.
+// id returns the sample id of a record, for the sample type above.
 func (r *recording) id(pid, tid uint32, time, cpu, event int) []byte {
 	return r.w(pid, tid, time, uint32(cpu), uint32(0), event)
 }
@@ -142,7 +144,7 @@ func (r *recording) numbers() (all []int) {
 
 func (r *recording) magic() uint64 { return binary.LittleEndian.Uint64([]byte("PERFILE2")) }
 
-// file is the recording as a file.
+// file returns the recording as a file.
 func (r *recording) file() []byte {
 	var attrs, ids []byte
 	idsAt := 104 + len(r.events)*(112+16)
@@ -168,7 +170,7 @@ func (r *recording) file() []byte {
 	return append(b, contents...)
 }
 
-// pipe is the recording as a stream.
+// pipe returns the recording as a stream.
 func (r *recording) pipe() []byte {
 	var head []record
 	for _, e := range r.events {
@@ -184,8 +186,8 @@ func (r *recording) pipe() []byte {
 	return append(r.w(r.magic(), 16), r.write(append(head, r.records...))...)
 }
 
-// compressed is the recording as a stream whose records are compressed: the Zstandard
-// stream is cut where it happens to be.
+// compressed returns the recording as a stream with compressed records, which cut the
+// Zstandard stream at arbitrary places.
 func (r *recording) compressed(kind uint32) []byte {
 	var stream bytes.Buffer
 	encoder, _ := zstd.NewWriter(&stream, zstd.WithEncoderConcurrency(1))
@@ -202,7 +204,8 @@ func (r *recording) compressed(kind uint32) []byte {
 	return outer.pipe()
 }
 
-// example has two events, a kernel, a module, two processes and a fork.
+// example returns a recording with two events, a kernel, a module, two processes and
+// a fork.
 func example(o order) *recording {
 	r := &recording{order: o}
 	flags := []int{freq, sampleIDAll}
@@ -251,7 +254,7 @@ func TestRecordings(t *testing.T) {
 					"/bin/a|01020304050607080900000000000000|512|4194304|4198400",
 					"/lib/b.so|abcdef01|0|5242880|5246976",
 					"||0|0|-1")
-				// Outer frames are at the call, not where it returns to.
+				// Outer frames are at the call, not at its return address.
 				tables.Want(t, "stack_profile_frame", "mapping|rel_pc",
 					"3|64", "2|559", "1|31", "0|16", "2|560", "4|2456", "2|561", "4|4194353")
 				tables.Want(t, "stack_profile_callsite", "depth|parent_id|frame_id",
@@ -283,8 +286,8 @@ func TestCountersThatAreReadTogether(t *testing.T) {
 			period: 1<<62 - 1 + id, ids: []uint64{id + 1}})
 	}
 	r.add(9, user, 1, 0x10, uint32(7), uint32(7), 100, 2 /* counters */, 5, 11, 1, 22, 2)
-	r.add(9, user, 1, 0x10, uint32(7), uint32(7), 200, 1, 5, 33, 9) // of no event
-	r.add(9, user, 1, 0x10, uint32(7), uint32(7), 300, 1<<60, 5)    // that many
+	r.add(9, user, 1, 0x10, uint32(7), uint32(7), 200, 1, 5, 33, 9) // of an unknown event
+	r.add(9, user, 1, 0x10, uint32(7), uint32(7), 300, 1<<60, 5)    // a huge count of frames
 	tables := ingesttest.MustRead(t, "perf.data", r.file())
 	tables.Want(t, "counter", "ts|value|track_id", "100|11|0", "100|22|1")
 	tables.Want(t, "track", "classification", "perf_global_counter", "perf_global_counter")
@@ -308,7 +311,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// aux is a recording of a CPU's tracing unit.
+// aux returns a recording of a CPU's tracing unit.
 func aux(kind uint32) *recording {
 	r := &recording{order: binary.LittleEndian}
 	r.events = []event{{kind: 8, sampleType: sampleType, period: 1, flags: []int{sampleIDAll}, ids: []uint64{1}}}
@@ -411,7 +414,7 @@ func TestBadRecordings(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A record whose size makes no sense ends the records, not the features.
+	// A record with an invalid size ends the records, but not the features.
 	first := bytes.Index(file, []byte("other\x00")) - 16
 	tables := ingesttest.MustRead(t, "x", change(first+6, 3, 0))
 	tables.Want(t, "stack_sample", "ts", "200", "300", "500")

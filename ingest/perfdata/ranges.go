@@ -2,13 +2,13 @@ package perfdata
 
 import "math/rand/v2"
 
-// ranges are values by addresses. Ranges do not overlap: a new one takes its place
-// from those that were there. A copy is of its own and costs nothing, as a process
-// that forks needs it: ranges are a treap whose nodes never change.
+// ranges maps addresses to values. Ranges do not overlap: a new one replaces the
+// parts of old ones that it covers. Copies are independent and free, which suits
+// forks: ranges are a treap with immutable nodes.
 type ranges[V any] struct{ root *span[V] }
 
-// span is a range and, as a node of the treap, those before and after it. A node's
-// priority is at least that of its children.
+// span is a range and, as a node of the treap, the ranges before and after it. A
+// node's priority is at least that of its children.
 type span[V any] struct {
 	start, end    uint64 // end is the address after the last
 	value         V
@@ -31,7 +31,7 @@ func (r ranges[V]) find(address uint64) (value V, ok bool) {
 	return value, false
 }
 
-// set gives the addresses from start up to end a value.
+// set gives the addresses from start up to end, exclusive, a value.
 func (r *ranges[V]) set(start, end uint64, value V) {
 	if start >= end {
 		return
@@ -51,7 +51,7 @@ func (s *span[V]) all(f func(start, end uint64, value V)) {
 	}
 }
 
-// split returns what is before an address and what is at it and after.
+// split returns the ranges before an address, and those at or after it.
 func (s *span[V]) split(at uint64) (before, after *span[V]) {
 	switch {
 	case s == nil:
@@ -71,7 +71,7 @@ func (s *span[V]) split(at uint64) (before, after *span[V]) {
 	return &left, &right
 }
 
-// join joins ranges with those after them.
+// join joins two treaps, the second of which has the higher addresses.
 func join[V any](before, after *span[V]) *span[V] {
 	switch {
 	case before == nil:

@@ -6,30 +6,30 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// recording is what a file says beside its records.
+// recording is the data of a file other than its records.
 type recording struct {
 	events     []*event
-	byID       map[uint64]int // events by the ids of their counters
+	byID       map[uint64]int // indices of events, by the ids of their counters
 	buildIDs   map[mappedFile]string
 	simpleperf bool
 	symbols    symbols
-	start      *int64 // least time of a record, ns of the trace clock, nil if none has one
+	start      *int64 // earliest time of a record, ns of the trace clock, nil if none has a time
 }
 
-// mappedFile is a file by its path in a process.
+// mappedFile is a file, by its path, in a process.
 type mappedFile struct {
 	pid  int32
 	path string
 }
 
-// anyProcess stands for all processes in the build ids.
+// anyProcess stands for all processes in build ids.
 const anyProcess = -1
 
 func newRecording() *recording {
 	return &recording{byID: map[uint64]int{}, buildIDs: map[mappedFile]string{}}
 }
 
-// add adds an event with the ids of its counters.
+// add adds an event and the ids of its counters.
 func (r *recording) add(c *model.Context, e *event, ids []uint64) error {
 	if len(r.events) > 0 {
 		first := r.events[0]
@@ -54,7 +54,7 @@ func (r *recording) add(c *model.Context, e *event, ids []uint64) error {
 	return nil
 }
 
-// eventOf returns the event that a kernel's record is of.
+// eventOf returns the index of a kernel record's event.
 func (r *recording) eventOf(kind uint32, payload *words) (int, bool) {
 	switch first := r.events[0]; {
 	case len(r.events) == 1:
@@ -76,7 +76,7 @@ func (r *recording) byIDAt(payload *words, offset int) (int, bool) {
 	return index, ok
 }
 
-// timeOf returns the time of an event's record, 0 if it has none.
+// timeOf returns the time of an event's record, or 0 if it has none.
 func (e *event) timeOf(kind uint32, payload *words) uint64 {
 	offset := e.time
 	if kind != recordSample {
@@ -89,7 +89,7 @@ func (e *event) timeOf(kind uint32, payload *words) uint64 {
 	return time
 }
 
-// buildID returns the build id of a file in a process, "" if it is not known.
+// buildID returns the build id of a file in a process, or "" if unknown.
 func (r *recording) buildID(pid uint32, path string) string {
 	if id, ok := r.buildIDs[mappedFile{int32(pid), path}]; ok {
 		return id

@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The records of the kernel.
+// The kernel's records.
 const (
 	recordMmap        = 1
 	recordLost        = 2
@@ -23,7 +23,7 @@ const (
 	recordLostSamples = 13
 )
 
-// The records of perf.
+// perf's records.
 const (
 	recordHeaderAttr    = 64
 	recordEventType     = 65
@@ -43,14 +43,14 @@ const (
 	recordCompressed2   = 83
 )
 
-// recordNames are the kinds of records that have no rows.
+// recordNames are the types of records without rows.
 var recordNames = map[uint32]string{
-	// Of the kernel.
+	// The kernel's.
 	5: "throttle", 6: "unthrottle", 8: "read", 14: "switch", 15: "switch_cpu_wide", 16: "namespaces", 17: "ksymbol",
 	18: "bpf_event", 19: "cgroup", 20: "text_poke", 21: "aux_output_hw_id",
-	// Of perf.
+	// perf's.
 	recordTracingData: "tracing_data", 72: "auxtrace_error", 75: "stat_config", 76: "stat", 77: "stat_round", 84: "bpf_metadata",
-	// Of simpleperf.
+	// Simpleperf's.
 	32769: "kernel_symbol", 32770: "dso", 32771: "symbol", 32772: "split", 32773: "split_end", 32774: "event_id",
 	32775: "callchain", 32776: "unwinding_result", 32777: "tracing_data", 32778: "debug",
 }
@@ -58,7 +58,7 @@ var recordNames = map[uint32]string{
 // The bits of a record's misc.
 const (
 	miscCPUMode      = 7
-	miscExec         = 1 << 13 // of names: they come with a program; of forks: perf made them up
+	miscExec         = 1 << 13 // of comm: due to an exec; of fork: synthesized by perf
 	miscMmapBuildID  = 1 << 14 // of mmap2
 	miscBuildIDSized = 1 << 15 // of build ids
 )
@@ -70,10 +70,10 @@ type record struct {
 	words
 	kind   uint32
 	misc   uint16
-	offset int64 // in the file; of the compressed record if it is in one
+	offset int64 // in the file; for an inner record, that of the compressed record
 }
 
-// source is the input, with the place in it.
+// source is the input and the current offset.
 type source struct {
 	*bufio.Reader
 	offset  int64
@@ -90,8 +90,8 @@ func (s *source) discard(n int64) error {
 	return err
 }
 
-// take returns the next n bytes, which it copies. What is there is in memory, not
-// what a size claims.
+// take returns a copy of the next n bytes. Memory grows only with the bytes that
+// exist, not with the claimed size.
 func (s *source) take(n int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(s.Reader, n))
 	s.offset += int64(len(b))
@@ -101,11 +101,12 @@ func (s *source) take(n int64) ([]byte, error) {
 	return b, err
 }
 
-// errRecordSize says that a record claims to be smaller than its header.
+// errRecordSize is the error for a record that claims to be smaller than its
+// header.
 var errRecordSize = errors.New("a record smaller than its header")
 
 // next reads a record, which is valid until the next call. It returns io.EOF at the
-// end of the input, and io.ErrUnexpectedEOF within a record.
+// end of the input, and io.ErrUnexpectedEOF inside a record.
 func (s *source) next() (record, error) {
 	header, err := s.Peek(headerSize)
 	if err != nil {
@@ -138,18 +139,18 @@ func readHeader(header []byte, swapped bool) (record, int) {
 	return rec, int(w.uint16())
 }
 
-// decompressor turns the payloads of compressed records, which are one Zstandard
-// stream, into records. The decoder runs as a coroutine, which goes back to the
-// tokenizer when it is out of payload.
+// decompressor turns the payloads of compressed records, which form one Zstandard
+// stream, into records. The decoder runs as a coroutine that returns to the
+// tokenizer when it needs another payload.
 type decompressor struct {
 	payload []byte
 	out     func() ([]byte, bool)
 	stop    func()
 	err     error
-	left    []byte // the begin of a record
+	left    []byte // start of an incomplete record
 }
 
-// maxWindow is the memory that the stream may ask for, in bytes.
+// maxWindow is the largest Zstandard window that is accepted, in bytes.
 const maxWindow = 128 << 20
 
 func newDecompressor() (*decompressor, error) {

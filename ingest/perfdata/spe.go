@@ -7,11 +7,11 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// Arm's SPE writes records of packets, each a header of one byte, or two if it is
-// extended, and a payload. A packet of the time or of the end is a record's last. See
-// the Arm Architecture Reference Manual, chapter D17.
+// Arm SPE writes records of packets. A packet has a header of one byte, or two if
+// extended, and a payload. A timestamp packet or an end packet ends a record. See the
+// Arm Architecture Reference Manual, chapter D17.
 
-// maxSPERecord is how long a record may be, in bytes.
+// maxSPERecord is the maximum size of a record, in bytes.
 const maxSPERecord = 64 << 10
 
 const (
@@ -19,8 +19,8 @@ const (
 	speTimestamp = 0x71
 )
 
-// packet returns the index and the size of the packet that data begins with, of
-// header and payload. It is false if data is cut in the header.
+// spePacket returns the index and the size, header included, of the packet at the
+// start of data. ok is false if data ends inside the header.
 func spePacket(data []byte) (header byte, index, headerSize, size int, ok bool) {
 	header, headerSize = data[0], 1
 	if extended := header&0xe0 == 0x20; extended {
@@ -38,10 +38,10 @@ func spePacket(data []byte) (header byte, index, headerSize, size int, ok bool) 
 	return header, index, headerSize, size, true
 }
 
-// speDecoder cuts the data of a CPU into records, and pushes them.
+// speDecoder splits a CPU's data into records, and pushes them.
 type speDecoder struct {
 	of     *auxStreams
-	left   []byte // the begin of a record
+	left   []byte // start of an incomplete record
 	stream *sort.Stream
 }
 
@@ -50,14 +50,14 @@ func newSPEDecoder(of *auxStreams) *speDecoder {
 	return &speDecoder{of: of, stream: of.tokenizer.in.Sorter.NewStream(&speParser{parser: p})}
 }
 
-// restart drops what is left of a record.
+// restart drops an incomplete record.
 func (d *speDecoder) restart() {
 	if d != nil {
 		d.left = d.left[:0]
 	}
 }
 
-// read reads data that a kernel's record is of.
+// read reads data that a kernel record describes.
 func (d *speDecoder) read(of *auxRecord, data []byte) error {
 	d.left = append(d.left, data...)
 	rest := d.left
@@ -79,8 +79,8 @@ func (d *speDecoder) read(of *auxRecord, data []byte) error {
 	return nil
 }
 
-// speRecord returns the record that data begins with, nil if it is cut, and whether
-// it ends in its time.
+// speRecord returns the record at the start of data, or nil if it is incomplete, and
+// whether it ends with a timestamp.
 func speRecord(data []byte) (record []byte, timed bool) {
 	for at := 0; at < len(data); {
 		header, _, headerSize, size, ok := spePacket(data[at:])
@@ -95,7 +95,7 @@ func speRecord(data []byte) (record []byte, timed bool) {
 	return nil, false
 }
 
-// push pushes a record at its time, else at that of the kernel's record.
+// push pushes a record at its own time, or else at the kernel record's time.
 func (d *speDecoder) push(of *auxRecord, record []byte, timed bool) error {
 	in := d.of.tokenizer.in
 	time := of.id.time
@@ -122,7 +122,7 @@ func (d *speDecoder) push(of *auxRecord, record []byte, timed bool) error {
 // speParser turns the records of a CPU into rows.
 type speParser struct {
 	parser  *parser
-	unknown *mapping // for addresses without a mapping, nil until it is needed
+	unknown *mapping // for addresses without a mapping, nil until needed
 }
 
 var (
@@ -131,7 +131,7 @@ var (
 		12: "PEER_CLUSTER", 13: "REMOTE", 14: "DRAM"}
 )
 
-// What packets are of, by the index or class in their header; see the Arm
+// The contents of packets, by the index or class in their header; see the Arm
 // Architecture Reference Manual, "Statistical Profiling Extension Sample Record".
 const (
 	// addresses
@@ -148,7 +148,7 @@ const (
 	speBranch    = 2
 )
 
-// Exception levels in which programs and the kernel run.
+// The exception levels of programs and the kernel.
 const (
 	speUser   = 0
 	speKernel = 1
@@ -249,7 +249,7 @@ func speNumber(payload []byte) uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// speOperation is what an instruction does, by its class and the payload.
+// speOperation returns the kind of an instruction, from its class and the payload.
 func speOperation(class, payload byte) string {
 	switch class {
 	case speOther:

@@ -9,22 +9,22 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// symbols are the functions of the files that simpleperf collected.
+// symbols are the functions of the files for which simpleperf collected symbols.
 type symbols struct {
 	kernel ranges[model.StringID]
 	files  map[model.StringID]*symbolFile
 }
 
-// symbolFile is the functions of a file. Their addresses are those of the file, or
-// those in memory if it holds code of a JIT compiler.
+// symbolFile contains a file's functions. Their addresses are relative to the file,
+// or absolute memory addresses for code of a JIT compiler.
 type symbolFile struct {
 	loadBias  uint64
 	absolute  bool
 	functions ranges[model.StringID]
 }
 
-// add adds the symbols of a file, a FileFeature. The first that says them is right.
-// It returns false if the message is damaged.
+// add adds the symbols of a file from a FileFeature message. The first message
+// about a file wins. It returns false if the message is damaged.
 func (s *symbols) add(texts *table.StringPool, message []byte) bool {
 	var path string
 	var kind, minAddress, offset uint64
@@ -116,7 +116,7 @@ func (s *symbols) resolve(c *model.Context) {
 	}
 }
 
-// at returns the function at an address that is relative to a mapping.
+// at returns the function at an address relative to a mapping.
 func (f *symbolFile) at(pc, start, offset, loadBias int64) (model.StringID, bool) {
 	if f == nil {
 		return 0, false

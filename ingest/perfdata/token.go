@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// untimed is the time of records that have none.
+// untimed is the time of records without a time.
 const untimed = math.MinInt64 + 1
 
 // tokenKind is the first byte of a token.
@@ -19,8 +19,8 @@ const (
 	forkToken
 )
 
-// tokenTie puts names behind all else of their time: the kernel may write the name
-// of a thread before what the thread was called until then.
+// tokenTie puts thread names after all other tokens of the same time, because the
+// kernel may write a new name before it writes events under the old one.
 func tokenTie(token []byte) int64 {
 	if tokenKind(token[0]) == commToken {
 		return 1
@@ -28,14 +28,14 @@ func tokenTie(token []byte) int64 {
 	return 0
 }
 
-// What a sample's token has.
+// The optional fields that a sample's token has.
 const (
 	hasCPU byte = 1 << iota
 	hasPeriod
 )
 
-// The parts of a sample's token: these, then its values of counters, then the
-// addresses of its stack, innermost first, and marks of the context between them.
+// The layout of a sample's token: these fields, then its counter values, then the
+// addresses of its stack, innermost first, with context markers in between.
 const (
 	sampleMode    = 1 // CPU mode
 	sampleHas     = 2
@@ -43,13 +43,14 @@ const (
 	samplePID     = 8
 	sampleThread  = 12
 	sampleOnCPU   = 16
-	sampleReads   = 20 // how many values of counters
+	sampleReads   = 20 // number of counter values
 	sampleWeight  = 24 // the period
 	sampleFixed   = 32
 	sampleReadLen = 16 // id of the counter, 0 for the sample's own, and value
 )
 
-// appendSample appends the token of a sample. It returns false if the record is cut.
+// appendSample appends the token of a sample. It returns false if the record is
+// truncated or inconsistent.
 func appendSample(b []byte, rec *record, index int, e *event) ([]byte, bool) {
 	var fixed [sampleFixed]byte
 	fixed[0] = byte(sampleToken)
@@ -111,7 +112,7 @@ func appendSample(b []byte, rec *record, index int, e *event) ([]byte, bool) {
 	return b, !rec.short
 }
 
-// appendReads appends the values of counters, and returns how many there are.
+// appendReads appends counter values, and returns their number.
 func appendReads(b []byte, rec *record, layout uint64) ([]byte, uint32) {
 	n, value := uint64(1), rec.uint64()
 	if layout&readTotalTimeEnabled != 0 {
@@ -145,7 +146,7 @@ func appendReads(b []byte, rec *record, layout uint64) ([]byte, uint32) {
 	return b, uint32(n)
 }
 
-// appendCallchain appends a stack, and returns how many frames it has.
+// appendCallchain appends a stack, and returns its number of frames.
 func appendCallchain(b []byte, rec *record) (_ []byte, frames int) {
 	n := rec.uint64()
 	if n > uint64(len(rec.data))/8 {
@@ -162,7 +163,7 @@ func appendCallchain(b []byte, rec *record) (_ []byte, frames int) {
 	return b, frames
 }
 
-// The parts of a mapping's token: these, then the build id, then the path.
+// The layout of a mapping's token: these fields, then the build id, then the path.
 const (
 	mmapMode      = 1 // CPU mode
 	mmapBuildID   = 2 // size in bytes
@@ -177,7 +178,8 @@ const (
 	buildIDFields = 24
 )
 
-// appendMmap appends the token of a mapping. It returns false if the record is cut.
+// appendMmap appends the token of a mapping. It returns false if the record is
+// truncated or invalid.
 func appendMmap(b []byte, rec *record) ([]byte, bool) {
 	var fixed [mmapFixed]byte
 	fixed[0] = byte(mmapToken)
@@ -193,7 +195,7 @@ func appendMmap(b []byte, rec *record) ([]byte, bool) {
 	binary.LittleEndian.PutUint64(fixed[mmapOffset:], rec.uint64())
 	var buildID []byte
 	if rec.kind == recordMmap2 {
-		id := rec.take(buildIDFields) // or the inode
+		id := rec.take(buildIDFields) // build id or inode
 		rec.take(8)                   // protection and flags
 		if rec.misc&miscMmapBuildID != 0 && !rec.short {
 			if id[0] > maxBuildID {
@@ -211,7 +213,7 @@ func appendMmap(b []byte, rec *record) ([]byte, bool) {
 	return append(append(append(b, fixed[:]...), buildID...), path...), true
 }
 
-// The parts of a name's token: these, then the name.
+// The layout of a thread name's token: these fields, then the name.
 const (
 	commPID    = 1
 	commThread = 5
@@ -219,7 +221,7 @@ const (
 )
 
 // appendComm appends the token of a thread's name. It returns false if the record is
-// cut.
+// truncated.
 func appendComm(b []byte, rec *record) ([]byte, bool) {
 	b = append(b, byte(commToken))
 	b = binary.LittleEndian.AppendUint32(b, rec.uint32())
@@ -228,21 +230,21 @@ func appendComm(b []byte, rec *record) ([]byte, bool) {
 	return append(b, name...), ok && !rec.short
 }
 
-// The part of a token that says that a process runs another program.
+// The layout of the token for a process that executes another program.
 const execPID = 1
 
 func appendExec(b []byte, comm []byte) []byte {
 	return append(append(b, byte(execToken)), comm[commPID:commThread]...)
 }
 
-// The parts of a new process's token.
+// The layout of a new process's token.
 const (
 	forkPID    = 1
 	forkParent = 5
 )
 
 // appendFork appends the token of a new process. It returns false if the record is
-// cut.
+// truncated.
 func appendFork(b []byte, rec *record) ([]byte, bool) {
 	b = append(b, byte(forkToken))
 	b = binary.LittleEndian.AppendUint32(b, rec.uint32())

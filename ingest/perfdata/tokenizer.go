@@ -18,25 +18,25 @@ import (
 const (
 	fileHeader = 104 // bytes; the magic, sizes and sections, and the features
 	pipeHeader = 16
-	attrTail   = 16 // of an event in a file: where its ids are
+	attrTail   = 16 // bytes after each event in a file: the section of its ids
 
-	// maxDescription is how much may come before the records of a file, in bytes:
-	// the events and the ids of their counters.
+	// maxDescription is the maximum size of the data before a file's records, in
+	// bytes: the events and the ids of their counters.
 	maxDescription = 64 << 20
 
 	bufferSize = 1 << 20
 )
 
-// tokenizer reads the records and pushes what rows are made of.
+// tokenizer reads the records and pushes the data that becomes rows.
 type tokenizer struct {
 	in *format.Input
 	source
 	recording *recording
 	parser    *parser
 	stream    *sort.Stream
-	token     []byte        // of a record
-	exec      []byte        // likewise
-	inflate   *decompressor // nil until there is a compressed record
+	token     []byte        // of the current record
+	exec      []byte        // exec token of the current record
+	inflate   *decompressor // nil before the first compressed record
 	aux       auxStreams
 }
 
@@ -108,7 +108,7 @@ type section struct{ offset, size uint64 }
 
 func (w *words) section() section { return section{w.uint64(), w.uint64()} }
 
-// of returns the section's bytes of the file's beginning.
+// of returns the section's bytes, where file is the beginning of the file.
 func (s section) of(file []byte) ([]byte, bool) {
 	n := uint64(len(file))
 	if s.offset > n || s.size > n-s.offset {
@@ -126,7 +126,7 @@ func (t *tokenizer) file() error {
 	header := words{data: head[pipeHeader:], swapped: t.swapped}
 	attrSize := header.uint64()
 	attrs, data := header.section(), header.section()
-	header.section() // event types, of old
+	header.section() // event types, obsolete
 	var features []uint64
 	for i := range 4 {
 		for flags, bit := header.uint64(), 0; flags != 0; flags, bit = flags>>1, bit+1 {
@@ -147,7 +147,7 @@ func (t *tokenizer) file() error {
 	}
 	end := int64(data.offset + data.size)
 	if data.size == 0 && len(features) == 0 {
-		// perf did not come to write the size.
+		// perf did not get to write the size.
 		t.in.File.LogAt(model.StatTruncatedInput, t.offset, nil)
 		end = math.MaxInt64
 	}
@@ -157,7 +157,7 @@ func (t *tokenizer) file() error {
 	return t.features(features)
 }
 
-// events reads the events of a file, of which head has all before the records.
+// events reads the events of a file. head is everything before the records.
 func (t *tokenizer) events(head []byte, attrs section, size uint64) error {
 	data, ok := attrs.of(head)
 	if !ok || size < minAttr+attrTail || uint64(len(data))%size != 0 {
@@ -194,7 +194,7 @@ func (t *tokenizer) event(attr, ids []byte) error {
 	return t.recording.add(t.in.Context, e, numbers)
 }
 
-// records reads the records up to a place in the file.
+// records reads the records up to an offset in the file.
 func (t *tokenizer) records(end int64) error {
 	for t.offset < end {
 		rec, err := t.next()
@@ -232,20 +232,21 @@ func (t *tokenizer) skipped(rec *record, reason string) {
 	})
 }
 
-// notRead counts a record that has no rows.
+// notRead counts a record without rows.
 func (t *tokenizer) notRead(rec *record) {
 	noun := cmp.Or(recordNames[rec.kind], fmt.Sprintf("type %d", rec.kind)) + " record"
 	t.in.File.Unread(model.StatPerfUnknownRecordType, int64(rec.kind), noun).AddAt(rec.offset)
 }
 
-// record reads a record: some at once, the others as tokens.
+// record reads a record: it handles some at once, and pushes the others as
+// tokens.
 func (t *tokenizer) record(rec *record) error {
 	if rec.kind < recordHeaderAttr {
 		return t.kernelRecord(rec)
 	}
 	switch rec.kind {
 	case recordFinishedRound, recordFinishedInit, recordIDIndex, recordThreadMap, recordCPUMap, recordEventType:
-		// The sorter needs no rounds, and ids are with the events.
+		// The sorter does not need rounds, and ids come with the events.
 	case recordHeaderAttr:
 		return t.headerAttr(rec)
 	case recordHeaderFeature:
@@ -259,7 +260,7 @@ func (t *tokenizer) record(rec *record) error {
 		t.eventUpdate(rec)
 	case recordTracingData:
 		t.notRead(rec)
-		// What perf writes follows its record; simpleperf's is in it.
+		// perf writes the data after its record, simpleperf inside it.
 		if size := int64(rec.uint32()); size > int64(len(rec.data)) {
 			return t.discard((size + 7) &^ 7)
 		}
@@ -295,7 +296,7 @@ func (t *tokenizer) headerAttr(rec *record) error {
 	return nil
 }
 
-// The kinds of recordEventUpdate.
+// updateName is the kind of recordEventUpdate that sets a name.
 const updateName = 2
 
 func (t *tokenizer) eventUpdate(rec *record) {
@@ -308,17 +309,17 @@ func (t *tokenizer) eventUpdate(rec *record) {
 	}
 }
 
-// name names the event with a counter of this id.
+// name names the event that has a counter with this id.
 func (t *tokenizer) name(id uint64, name string) {
 	if i, ok := t.recording.byID[id]; ok {
 		t.recording.events[i].name = name
 	}
 }
 
-// compressed reads the records in a compressed one.
+// compressed reads the records inside a compressed record.
 func (t *tokenizer) compressed(rec *record) error {
 	payload := rec.data
-	if rec.kind == recordCompressed2 { // which is padded
+	if rec.kind == recordCompressed2 { // this type is padded
 		payload = rec.take(rec.uint64())
 		if rec.short {
 			t.skipped(rec, "it claims to be larger")
@@ -345,7 +346,7 @@ func (t *tokenizer) compressed(rec *record) error {
 	return err
 }
 
-// kernelRecord pushes a record of the kernel.
+// kernelRecord handles a record of the kernel.
 func (t *tokenizer) kernelRecord(rec *record) error {
 	if len(t.recording.events) == 0 {
 		t.skipped(rec, "before any event")
@@ -393,7 +394,7 @@ func (t *tokenizer) kernelRecord(rec *record) error {
 	case recordFork:
 		t.token, ok = appendFork(t.token[:0], rec)
 		if ok && (rec.misc&miscExec != 0 || bytes.Equal(t.token[forkPID:forkParent], t.token[forkParent:])) {
-			return nil // a process that was there, or a thread
+			return nil // an existing process, or a thread
 		}
 	case recordExit:
 		return nil
@@ -408,7 +409,7 @@ func (t *tokenizer) kernelRecord(rec *record) error {
 	return t.push(rec, e, time, t.token)
 }
 
-// done counts a record that could not be read.
+// done counts a record if it could not be read.
 func (t *tokenizer) done(rec *record, ok bool) error {
 	if !ok {
 		t.skipped(rec, "it is cut, or lacks a field")
@@ -416,7 +417,7 @@ func (t *tokenizer) done(rec *record, ok bool) error {
 	return nil
 }
 
-// lost counts events that the kernel had no room for.
+// lost counts events that the kernel dropped for lack of space.
 func (t *tokenizer) lost(rec *record, e *event) bool {
 	n := rec.uint64()
 	if rec.short {
@@ -427,7 +428,7 @@ func (t *tokenizer) lost(rec *record, e *event) bool {
 	return true
 }
 
-// push pushes a token. What has no time comes before all else.
+// push pushes a token. Tokens without a time come first.
 func (t *tokenizer) push(rec *record, e *event, time uint64, token []byte) error {
 	if time == 0 {
 		return t.stream.Push(untimed, token)

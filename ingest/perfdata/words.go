@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// words reads the numbers of a record one after the other. Beyond its end they are
-// 0, and short is set.
+// words reads the numbers of a record in order. Past the end they are 0, and short
+// is set.
 type words struct {
 	data    []byte
 	swapped bool // the machine was big-endian
@@ -70,14 +70,14 @@ func (w *words) uint64() uint64 {
 	return v
 }
 
-// text returns the text up to a NUL, or false if there is none.
+// text returns the text up to a NUL, or false if there is no NUL.
 func (w *words) text() ([]byte, bool) {
 	text, rest, ok := bytes.Cut(w.data, []byte{0})
 	w.data = rest
 	return text, ok
 }
 
-// paddedText reads a text with its length, of a feature section.
+// paddedText reads a feature section's text, which is preceded by its length.
 func (w *words) paddedText() string {
 	text, _, ok := bytes.Cut(w.take(uint64(w.uint32())), []byte{0})
 	if !ok {
@@ -86,7 +86,7 @@ func (w *words) paddedText() string {
 	return string(text)
 }
 
-// at returns the number some bytes from the start, or false if it is not there.
+// at returns the number at an offset, or false past the end.
 func (w *words) at(offset int) (uint64, bool) {
 	if offset < 0 || offset > len(w.data) {
 		return 0, false

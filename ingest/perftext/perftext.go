@@ -1,13 +1,12 @@
-// Package perftext reads what perf script and simpleperf's report_sample print: for
-// each sample a line, its stack with a frame a line, innermost first, and an empty
-// line.
+// Package perftext reads the output of perf script and of simpleperf's report_sample:
+// for each sample a header line, its stack with one frame per line, innermost first,
+// and an empty line.
 //
 //	firefox  7564/7569 [003]  2574592.839818:        321 cycles:uppp:
 //		    7f2b9c00a1f0 main+0x10 (/usr/bin/firefox)
 //		             dd0 _start (/usr/lib64/ld-2.25.so)
 //
-// Which fields there are depends on how perf was called; the tid and the time must be
-// there.
+// The fields depend on perf's options; the tid and the time are required.
 package perftext
 
 import (
@@ -22,10 +21,10 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// Format is the text of perf script.
+// Format is the output of perf script.
 var Format = &format.Format{Name: "perf_text", Sniff: sniff, Read: read}
 
-// sniff accepts text whose first line, but for comments, begins a sample.
+// sniff accepts text whose first line that is not a comment starts a sample.
 func sniff(head []byte) bool {
 	for len(head) > 0 {
 		line, rest, whole := bytes.Cut(head, []byte("\n"))
@@ -38,7 +37,8 @@ func sniff(head []byte) bool {
 	return false
 }
 
-// isComment reports whether a line is of the header that perf script --header prints.
+// isComment reports whether a line belongs to the header that perf script --header
+// prints.
 func isComment(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) == 0 || line[0] == '#'
@@ -51,11 +51,11 @@ type sample struct {
 	comm     []byte
 }
 
-// timestamp is the time of a sample, in seconds, which a colon follows.
+// timestamp matches the time of a sample, in seconds, followed by a colon.
 var timestamp = regexp.MustCompile(` (\d+\.(?:\d{6}|\d{9})):`)
 
-// parseSample reads the first line of a sample. Names of threads may look like a time
-// as well: the first time with a tid before it counts.
+// parseSample reads the first line of a sample. Thread names may also look like a
+// time: the first time with a tid before it counts.
 func parseSample(line []byte) (s sample, ok bool) {
 	for from := 0; ; {
 		at := timestamp.FindSubmatchIndex(line[from:])
@@ -64,14 +64,14 @@ func parseSample(line []byte) (s sample, ok bool) {
 		}
 		seconds, err := strconv.ParseFloat(string(line[from+at[2]:from+at[3]]), 64)
 		if err == nil && seconds < 1<<33 && s.readThread(bytes.Fields(line[:from+at[2]])) {
-			s.ts = int64(seconds * 1000 * 1000 * 1000) // as v58 calculates it, at times 1 ns too low
+			s.ts = int64(seconds * 1000 * 1000 * 1000) // as v58 calculates it, sometimes 1 ns too low
 			return s, true
 		}
 		from += at[1]
 	}
 }
 
-// readThread reads what is before the time: name, ids and CPU.
+// readThread reads the fields before the time: name, ids and CPU.
 func (s *sample) readThread(fields [][]byte) bool {
 	if n := len(fields); n > 1 && bytes.HasPrefix(fields[n-1], []byte("[")) && bytes.HasSuffix(fields[n-1], []byte("]")) {
 		if _, ok := number(fields[n-1][1 : len(fields[n-1])-1]); !ok {
@@ -103,7 +103,8 @@ func number(text []byte) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// reader reads samples and pushes them with their callsites, which have no time.
+// reader reads samples and pushes them with their callsites, which are stored at
+// once.
 type reader struct {
 	in       *format.Input
 	samples  *sort.Stream
@@ -118,13 +119,13 @@ type reader struct {
 	state  state
 }
 
-// state is what the next line is of.
+// state says what the next line belongs to.
 type state byte
 
 const (
 	between state = iota
 	inSample
-	inUnknown // a sample that cannot be read
+	inUnknown // a malformed sample
 )
 
 func read(in *format.Input) error {
@@ -173,10 +174,11 @@ func (r *reader) begin(offset int64, line []byte) {
 	r.sample, r.offset, r.frames, r.state = s, offset, r.frames[:0], inSample
 }
 
-// deleted is how perf marks the file of a frame that is no longer there.
+// deleted is perf's mark for a frame whose file has been deleted.
 var deleted = []byte(" (deleted))")
 
-// frame adds a frame of the sample: an address, a function, and the file in brackets.
+// frame adds a frame of the sample: an address, a function, and the file in
+// parentheses.
 func (r *reader) frame(line []byte) bool {
 	_, rest, ok := bytes.Cut(line, []byte(" "))
 	at := bytes.LastIndexByte(bytes.TrimSuffix(rest, deleted), '(')
@@ -198,7 +200,7 @@ func (r *reader) frame(line []byte) bool {
 	return true
 }
 
-// push pushes the sample, whose stack is complete.
+// push pushes the sample once its stack is complete.
 func (r *reader) push() error {
 	r.state = between
 	if len(r.frames) == 0 {

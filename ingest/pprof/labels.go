@@ -8,13 +8,13 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// label is what a sample is marked with: a text, or a number if that is absent.
+// label is a sample's label: a text, or a number if the text is absent.
 type label struct {
 	key, text, unit textIndex
 	number          int64
 }
 
-// readLabel returns a label, and whether its message is whole.
+// readLabel returns a label, and whether its message is intact.
 func readLabel(message []byte) (l label, whole bool) {
 	l = label{absent, absent, absent, 0}
 	r := wire.Read(message)
@@ -23,7 +23,7 @@ func readLabel(message []byte) (l label, whole bool) {
 		case pprofpb.Label_Key:
 			l.key = textIndex(r.Int64())
 		case pprofpb.Label_Str:
-			if i := textIndex(r.Int64()); i != 0 { // 0 is none too
+			if i := textIndex(r.Int64()); i != 0 { // 0 also means none
 				l.text = i
 			}
 		case pprofpb.Label_Num:
@@ -37,16 +37,16 @@ func readLabel(message []byte) (l label, whole bool) {
 	return l, !r.Bad()
 }
 
-// labeled keeps samples with labels until texts and call stacks are known. A label such
-// as the id of a request makes every sample another one, so there may be any number of
-// them: a sorter keeps them in their order, as all have the same time, and spills them.
+// labeled keeps labeled samples until texts and call stacks are known. Labels such as
+// request ids make every sample unique, so their number is unbounded. They go through a
+// sorter, which spills them to disk; all have the same time, so it keeps their order.
 type labeled struct {
 	sorter *sort.Sorter
 	stream *sort.Stream
 	event  *token.Writer
 	visit  func(stack int64, values []uint64, labels []label)
 
-	// Of the sample that is visited.
+	// Of the sample being visited.
 	values []uint64
 	labels []label
 }
@@ -60,9 +60,9 @@ func newLabeled(store *model.Store) *labeled {
 	return l
 }
 
-func (l *labeled) close() { _ = l.sorter.Close() } // only files that nobody needs are left
+func (l *labeled) close() { _ = l.sorter.Close() } // only temporary files that nobody needs are left
 
-// add adds a sample. If that fails, each tells.
+// add adds a sample. If that fails, each returns the error.
 func (l *labeled) add(stack int64, values []uint64, labels []label) {
 	l.event.Reset()
 	l.event.Int(stack)
@@ -79,13 +79,13 @@ func (l *labeled) add(stack int64, values []uint64, labels []label) {
 	_ = l.stream.Push(0, l.event.Bytes())
 }
 
-// each visits the samples in the order in which they came.
+// each visits the samples in input order.
 func (l *labeled) each(visit func(stack int64, values []uint64, labels []label)) error {
 	l.visit = visit
 	return l.sorter.Flush()
 }
 
-// Event is the sorter's call for a sample.
+// Event receives a sample back from the sorter.
 func (l *labeled) Event(_ int64, event []byte) error {
 	r := token.Reader(event)
 	stack := r.Int()

@@ -1,4 +1,4 @@
-// Package pprof reads profiles in pprof's profile.proto, of any tool. See
+// Package pprof reads profiles in pprof's profile.proto, from any tool. See
 // proto/profile.proto and doc/README.md of github.com/google/pprof.
 package pprof
 
@@ -11,18 +11,19 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Format is an uncompressed profile; most are in gzip.
+// Format is an uncompressed profile; most profiles are gzip files.
 var Format = &format.Format{
 	Name:  "pprof",
 	Sniff: sniff,
 	Read:  read,
 }
 
-// minBytes of a profile: less is like too many other things.
+// minBytes is the minimum size of a profile: shorter inputs resemble too many
+// other formats.
 const minBytes = 10
 
-// sniff reports whether head is a message with fields of Profile alone, of which
-// some are not such as many messages could have.
+// sniff reports whether head is a message with only fields of Profile, at least
+// one of which is distinctive.
 func sniff(head []byte) bool {
 	if len(head) < minBytes {
 		return false
@@ -65,8 +66,8 @@ func sniff(head []byte) bool {
 	return telling
 }
 
-// isValueType keeps other messages apart whose first fields are messages, such
-// as Perfetto's traces.
+// isValueType rules out other messages whose first fields are messages, such as
+// Perfetto's traces.
 func isValueType(message []byte) bool {
 	r := wire.Read(message)
 	for r.Next() {

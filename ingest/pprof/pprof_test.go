@@ -23,8 +23,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-// num encodes a field that is a number, msg one that is text or the fields of a
-// message.
+// num encodes a numeric field; msg encodes a text field or a nested message.
 func num(field int, v uint64) string {
 	return string(binary.AppendUvarint([]byte{byte(field << 3)}, v))
 }
@@ -43,8 +42,8 @@ func texts(all ...string) string {
 	return b.String()
 }
 
-// small has main, which calls work, in which sum is inlined; a kernel address
-// without a name; and two sample types.
+// small has main, which calls work, into which sum is inlined; a kernel address without a name; and two
+// sample types.
 var small = []string{
 	msg(1, num(1, 1), num(2, 2)), // samples, count
 	msg(1, num(1, 3), num(2, 4)), // cpu, nanoseconds
@@ -166,7 +165,7 @@ func TestLabels(t *testing.T) {
 	one := func(parts ...string) string { return msg(3, parts...) }
 	tables := read(t,
 		msg(1, num(1, 1), num(2, 2)), msg(1, num(1, 3), num(2, 4)),
-		// Twice the same stack, with two labels and with a number; one without labels; one without a stack.
+		// The same stack twice, with two labels and with a number; one without labels; one without a stack.
 		msg(2, num(1, 1), num(2, 1), num(2, 10), one(num(1, 5), num(2, 6)), one(num(1, 7), num(2, 8))),
 		msg(2, num(1, 1), num(2, 2), num(2, 20), one(num(1, 9), num(3, 512), num(4, 9)), one(num(1, 9), num(3, 1<<63))),
 		msg(2, num(1, 1), num(2, 4), num(2, 40)),
@@ -252,7 +251,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// padding is a text that is longer than what the format is recognised by.
+// padding is a text longer than the bytes used to detect the format.
 var padding = msg(6, strings.Repeat("x", format.HeadBytes))
 
 func TestReadErrorIsReturned(t *testing.T) {
@@ -310,7 +309,7 @@ func totals(p *profile.Profile) map[string]float64 {
 	return sums
 }
 
-// stored sums aggregate_sample likewise.
+// stored sums aggregate_sample in the same way.
 func stored(t *ingesttest.Tables) map[string]float64 {
 	names := t.Rows("stack_profile_frame", "name")
 	types := t.Rows("aggregate_profile", "sample_type_type", "sample_type_unit")
@@ -433,7 +432,7 @@ func FuzzPprof(f *testing.F) {
 			}
 			return
 		}
-		// What pprof reads, and finds no fault with, it sums to the same.
+		// Profiles that pprof reads and finds valid have the same sums there.
 		p, err := profile.ParseUncompressed(data)
 		if err != nil || p.CheckValid() != nil || len(tables.Rows("stats", "name")) > 0 {
 			return

@@ -10,8 +10,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// profile is what a profile says. Its parts refer to each other by id, and to
-// texts by their index, and come in any order.
+// profile is the contents of a profile. Its parts refer to each other by id and to texts by index,
+// and come in any order.
 type profile struct {
 	context   *model.Context
 	types     []valueType
@@ -23,7 +23,7 @@ type profile struct {
 	labeled   *labeled
 	texts     []model.StringID
 
-	// Of the sample that is read, and of the location that is stored.
+	// Scratch space for the sample being read and the location being stored.
 	path, values []uint64
 	labels       []label
 	symbols      []model.Symbol
@@ -49,7 +49,7 @@ type function struct {
 
 type location struct {
 	mapping, address uint64
-	from, to         uint32 // of the lines: what is inlined here, innermost first
+	from, to         uint32 // range in lines: functions inlined here, innermost first
 	number           int32
 }
 
@@ -62,7 +62,7 @@ func newProfile(c *model.Context) *profile {
 	return &profile{context: c, functions: map[uint64]function{}, labeled: newLabeled(c.Store)}
 }
 
-// read adds a field of the profile, which stands at an offset. It returns false if that has damage.
+// read adds a field of the profile, found at this offset. It returns false for a damaged field.
 func (p *profile) read(f *wire.Field, offset int64) bool {
 	if f.Number <= pprofpb.Profile_StringTable && f.Type != wire.Bytes {
 		return false
@@ -87,7 +87,7 @@ func (p *profile) read(f *wire.Field, offset int64) bool {
 	return true
 }
 
-// unreadNames are the fields that are not read.
+// unreadNames are the names of unsupported fields.
 var unreadNames = map[uint32]string{
 	pprofpb.Profile_DropFrames: "drop_frames", pprofpb.Profile_KeepFrames: "keep_frames",
 	pprofpb.Profile_TimeNanos: "time_nanos", pprofpb.Profile_DurationNanos: "duration_nanos",
@@ -96,7 +96,7 @@ var unreadNames = map[uint32]string{
 	15: "doc_url",
 }
 
-// fault counts damage and logs what and where it is.
+// fault counts damage, and logs what it is and where.
 func (p *profile) fault(reason string, where model.LogEntry) {
 	strings := p.context.Store.Strings
 	where.Args = model.ArgFunc(func(set *model.ArgSet) {

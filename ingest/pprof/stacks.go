@@ -2,19 +2,21 @@ package pprof
 
 import "github.com/tpconvert/tpconvert/model"
 
-// stacks sums samples by their stacks of locations, as they come: most profiles
-// have many samples of the same stacks, and all share outer frames.
+// stacks sums samples by their stacks of locations while they are read, because
+// most profiles have many samples of the same stack, and stacks share outer
+// frames.
 type stacks struct {
 	locations locationNumbers
-	tree      model.StackTree // of numbers of locations
+	tree      model.StackTree // of location numbers
 	sums      sums            // by stack plus one, 0 being the empty stack
 
-	// Of the sample before, outermost first: the next one often begins alike.
+	// Of the previous sample, outermost first: the next one often begins with
+	// the same locations.
 	path  []uint64
 	nodes []int32
 }
 
-// add adds a sample and returns its stack's number plus one. Its locations are
+// add adds a sample and returns the number of its stack plus one. locations are
 // innermost first.
 func (s *stacks) add(locations, values []uint64) int64 {
 	at, same := model.EmptyStack, true
@@ -31,14 +33,15 @@ func (s *stacks) add(locations, values []uint64) int64 {
 	return int64(at) + 1
 }
 
-// locationNumbers numbers the ids of locations as they come.
+// locationNumbers numbers the ids of locations in order of appearance.
 type locationNumbers struct {
 	low   []int32 // plus one, by id
 	high  map[uint64]int32
 	count int32
 }
 
-// lowIDs is how many ids may be used as indices; most tools count them up.
+// lowIDs is how many ids may be used as indices; most tools assign them in
+// ascending order.
 const lowIDs = 1 << 20
 
 // of returns the number of an id.
@@ -77,18 +80,18 @@ func (l *locationNumbers) next() int32 {
 
 // sums adds up values by key. Keys are small numbers.
 type sums struct {
-	groups []sumGroup // in the order of their keys' first values
-	byKey  []int32    // of groups, plus one
+	groups []sumGroup // in the order in which the keys were first added
+	byKey  []int32    // indices of groups, plus one
 	values []uint64
 }
 
-// sumGroup is where the sums of a key are.
+// sumGroup is the position of a key's sums.
 type sumGroup struct {
 	key      int64
-	from, to int // of the values
+	from, to int // range in values
 }
 
-// add adds values to those of a key, which may be fewer.
+// add adds values to a key's sums, which may have fewer elements so far.
 func (s *sums) add(key int64, values []uint64) {
 	if missing := int(key) + 1 - len(s.byKey); missing > 0 {
 		s.byKey = append(s.byKey, make([]int32, missing)...)
@@ -110,7 +113,7 @@ func (s *sums) add(key int64, values []uint64) {
 	}
 }
 
-// of returns the sums of a key, nil if it has none.
+// of returns the sums of a key, or nil if it has none.
 func (s *sums) of(key int64) []uint64 {
 	if key >= int64(len(s.byKey)) || s.byKey[key] == 0 {
 		return nil

@@ -6,9 +6,10 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// store turns the profile into rows, once all of it is read.
+// store turns the profile into rows, once it has been read completely.
 func (p *profile) store(scope string) error {
-	// Locations that differ may be one frame, and stacks of them one callsite.
+	// Different locations may give the same frame, and their stacks the same
+	// callsite.
 	var all sums // by callsite plus one
 	callsites := p.callsites(p.frames(p.mappingIDs()))
 	for i, callsite := range callsites {
@@ -39,7 +40,7 @@ func (p *profile) store(scope string) error {
 	})
 }
 
-// storeLabels stores a sample that has labels once more, with these.
+// storeLabels stores a labeled sample a second time, with its labels.
 func (p *profile) storeLabels(callsite model.CallsiteID, profiles []int64, values []uint64, labels []label) {
 	t := &p.context.Store.AggregateSampleLabel
 	sample := t.Rows()
@@ -82,7 +83,7 @@ func (p *profile) aggregateProfiles(scope string) []int64 {
 	return rows
 }
 
-// storedMapping is where a mapping's frames go.
+// storedMapping is the stored row of a mapping.
 type storedMapping struct {
 	id    model.MappingID
 	start uint64
@@ -104,14 +105,14 @@ func (p *profile) mappingIDs() map[uint64]storedMapping {
 	return ids
 }
 
-// frames stores a frame for each location, named after the innermost function
-// there, and the functions as its symbols. It returns the frames by the number of
-// their location, None where there is no location.
+// frames stores a frame for each location, named after the innermost function there,
+// and the functions as its symbols. It returns the frames by location number, None
+// for missing locations.
 func (p *profile) frames(mappings map[uint64]storedMapping) []model.FrameID {
 	stacks := p.context.Store.Stacks
 	frames := slices.Repeat([]model.FrameID{model.None}, int(p.stacks.locations.count))
 	var order []model.FrameID
-	last := map[model.FrameID]int{} // locations of frames
+	last := map[model.FrameID]int{} // index of each frame's last location
 	for i, l := range p.locations {
 		m, ok := mappings[l.mapping]
 		if !ok {
@@ -138,7 +139,7 @@ func (p *profile) frames(mappings map[uint64]storedMapping) []model.FrameID {
 	return frames
 }
 
-// inlined and outermost are values of Symbol.Inlined.
+// inlined and outermost are values for Symbol.Inlined.
 var inlined, outermost = true, false
 
 // symbolsOf returns the functions at a location. They are valid until the next call.
@@ -185,10 +186,10 @@ func (p *profile) callsites(frames []model.FrameID) []model.CallsiteID {
 	return callsites
 }
 
-// unknown is the name of what has none.
+// unknown is the name of anything without a name.
 const unknown = "[unknown]"
 
-// text returns an entry of the string table, the fallback if there is no index.
+// text returns an entry of the string table, or the fallback if the index is absent.
 func (p *profile) text(i textIndex, fallback string) model.StringID {
 	switch {
 	case i == absent:

@@ -8,7 +8,7 @@ import (
 
 var executor = model.AsyncBlueprint(model.Blueprint{Classification: "primes_executor_slice", Dims: []string{"executor_id"}})
 
-// parser makes slices of edges in the order of time.
+// parser turns edges, in timestamp order, into slices.
 type parser struct {
 	*model.Context
 	executors                      map[uint64]int64 // by edge
@@ -20,7 +20,7 @@ func newParser(c *model.Context) *parser {
 	return &parser{c, map[uint64]int64{}, intern("edge_id"), intern("parent_id"), intern("debug_edge_id")}
 }
 
-// details are what a slice and a mark have in common.
+// details are the fields common to slices and marks.
 type details struct {
 	name                 model.StringID
 	parent               uint64
@@ -45,7 +45,7 @@ func (p *parser) details(message []byte) (d details) {
 	return d
 }
 
-// Event makes a slice of an edge, or ends one.
+// Event begins or ends a slice for an edge, or adds a mark.
 func (p *parser) Event(ts int64, edge []byte) error {
 	var id uint64
 	var begin, end, mark wire.Field
@@ -75,7 +75,7 @@ func (p *parser) Event(ts int64, edge []byte) error {
 	return nil
 }
 
-// log logs an edge that cannot be read.
+// log logs an invalid edge.
 func (p *parser) log(stat model.Stat, ts int64, key model.StringID, id uint64) {
 	p.File.LogTime(stat, ts, model.ArgFunc(func(set *model.ArgSet) { set.Add(key, model.IntArg(int64(id))) }))
 }
@@ -150,8 +150,8 @@ func (p *parser) mark(ts int64, id uint64, message []byte) {
 	}
 }
 
-// flows draws the arrows to a slice, from those that it follows from and from those
-// before it in its flows, and lets others follow from it.
+// flows adds flows to a slice from the slices that it follows and from the previous
+// slices of its flows. It also starts a flow that other slices may follow.
 func (p *parser) flows(slice model.SliceID, ts int64, id uint64, d details) {
 	p.Flows.BeginAt(slice, ts, model.FlowID(id))
 	for _, from := range d.followsFrom {

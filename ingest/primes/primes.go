@@ -1,10 +1,10 @@
-// Package primes reads the traces of Primes, the performance library of Google's
-// mobile apps: a Protocol Buffers message Trace with an edge for each begin and end
-// of a slice and for each mark. See protos/third_party/primes/primes_tracing.proto
-// of Perfetto.
+// Package primes reads traces of Primes, the performance library of Google's mobile
+// apps: a Protocol Buffers message Trace with an edge for each begin and end of a
+// slice and for each mark. See protos/third_party/primes/primes_tracing.proto in
+// Perfetto.
 //
 // A slice runs on the executor that its outermost parent names. Each executor has as
-// many tracks as slices overlap on it.
+// many tracks as it has overlapping slices.
 package primes
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Format is a trace of Primes.
+// Format is the format of Primes traces.
 var Format = &format.Format{Name: "primes", Sniff: sniff, Read: read}
 
-// idSize is the size in bytes of the id, with its tag.
+// idSize is the size of the id with its tag, in bytes.
 const idSize = 1 + 8
 
-// sniff reports whether head is the id and another field of Trace. The tag of the id
-// is a tabulator.
+// sniff reports whether head starts with Trace's id and another of its fields. The
+// id alone is too weak a sign, because its tag is a tab character.
 func sniff(head []byte) bool {
 	r := wire.Read(head[:min(len(head), idSize)])
 	if !r.Next() || r.Number != primespb.Trace_ID || r.Type != wire.Fixed64 {
@@ -42,7 +42,7 @@ func sniff(head []byte) bool {
 	return false
 }
 
-// unreadNames are the fields that are not read.
+// unreadNames are the names of unsupported fields.
 var unreadNames = map[uint32]string{primespb.Trace_ID: "id", primespb.Trace_Name: "name", primespb.Trace_Duration: "duration", primespb.Trace_RootCallSite: "root_call_site"}
 
 func read(in *format.Input) error {
@@ -94,7 +94,7 @@ func read(in *format.Input) error {
 	return nil
 }
 
-// maxSeconds keeps times, and the sum of two, within 63 bits.
+// maxSeconds keeps a time, and the sum of two, within 63 bits.
 const maxSeconds = 4_000_000_000
 
 // nanoseconds reads a Timestamp or Duration: seconds and nanoseconds.

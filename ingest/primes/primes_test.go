@@ -14,7 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-// message is one of Protocol Buffers.
+// message is a Protocol Buffers message.
 type message []byte
 
 func (m message) number(field protowire.Number, v uint64) message {
@@ -39,7 +39,7 @@ func edge(ms, id uint64, kind protowire.Number, body message) message {
 	return message{}.number(1, id).bytes(2, at(ms)).bytes(kind, body)
 }
 
-// trace is a trace that starts at one second, with edges.
+// trace returns a trace that starts at 1 s and has these edges.
 func trace(edges ...message) []byte {
 	m := message(protowire.AppendFixed64(protowire.AppendTag(nil, 1, protowire.Fixed64Type), 7)).bytes(2, []byte("app start")).bytes(4, at(1000))
 	for _, e := range edges {

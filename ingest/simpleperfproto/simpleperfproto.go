@@ -1,6 +1,6 @@
-// Package simpleperfproto reads what simpleperf's report_sample --protobuf writes: a
-// signature, a version and records, each a size and a message of
-// cmd_report_sample.proto, up to one of size 0.
+// Package simpleperfproto reads the output of simpleperf's report_sample --protobuf: a
+// signature, a version and records, up to a record of size 0. Each record is a size
+// and a message of cmd_report_sample.proto.
 package simpleperfproto
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// Format is simpleperf's samples as Protocol Buffers.
+// Format is simpleperf's samples in Protocol Buffers.
 var Format = &format.Format{
 	Name: "simpleperf_proto", Read: read,
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, signature) },
@@ -32,11 +32,11 @@ const (
 	maxRecord  = 256 << 20 // bytes
 )
 
-// recordNames are the records that have no rows.
+// recordNames are the records without rows.
 var recordNames = map[uint32]string{simpleperfpb.Record_MetaInfo: "meta_info", simpleperfpb.Record_ContextSwitch: "context_switch"}
 
-// reader reads records. Files are known at once; samples and threads go to the sorter,
-// threads at the time of what comes before them.
+// reader reads records. It handles files at once, and pushes samples and threads to
+// the sorter, threads with the time of the record before them.
 type reader struct {
 	in     *format.Input
 	offset int64
@@ -45,7 +45,7 @@ type reader struct {
 	ts     int64 // of the last record with a time
 }
 
-// file is a file that code is of.
+// file is a file that contains code.
 type file struct {
 	mapping   model.MappingID
 	functions []model.StringID
@@ -92,7 +92,7 @@ func read(in *format.Input) error {
 	return err
 }
 
-// record reads a Record, or pushes it.
+// record handles a Record at once or pushes it.
 func (r *reader) record(message []byte) error {
 	fields := wire.Read(message)
 	if !fields.Next() || fields.Type != wire.Bytes {
@@ -128,7 +128,7 @@ func (r *reader) record(message []byte) error {
 	return nil
 }
 
-// damaged counts a record that cannot be decoded.
+// damaged counts a damaged record.
 func (r *reader) damaged() { r.in.File.LogAt(model.StatCorruptPacket, r.offset, nil) }
 
 func (r *reader) push(time int64, message []byte) error {
@@ -196,7 +196,7 @@ func (r *reader) thread(message []byte) {
 	r.in.Machine.SetThreadName(r.in.Machine.ThreadOf(tid, pid), name, model.ThreadNameOther)
 }
 
-// sample stores a Sample, unless it has no stack or one of a file that is not known.
+// sample stores a Sample, unless its stack is empty or refers to an unknown file.
 func (r *reader) sample(ts int64, message []byte) {
 	v := model.NewSample(ts, "simpleperf")
 	var frames []model.FrameID // innermost first
@@ -230,7 +230,7 @@ func (r *reader) sample(ts int64, message []byte) {
 	r.in.Store.Stacks.AddSample(v)
 }
 
-// frame returns the frame of a CallChainEntry, or false if its file is not known.
+// frame returns the frame of a CallChainEntry, or false if its file is unknown.
 func (r *reader) frame(message []byte) (model.FrameID, bool) {
 	var address uint64
 	var id uint32

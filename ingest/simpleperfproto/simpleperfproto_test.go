@@ -11,7 +11,8 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-// message is fields of numbers, texts and messages, each after its number.
+// message encodes fields of numbers, texts and messages. Each follows its field
+// number.
 func message(fields ...any) (b []byte) {
 	for i := 0; i < len(fields); i += 2 {
 		number := uint64(fields[i].(int)) << 3
@@ -43,10 +44,10 @@ func example() []byte {
 	return records(
 		message(1, message(1, 200, 2, 8, 3, call(0x10, 1, 1), 3, call(0x20, 1, 0), 3, call(0x30, 2, -1))),
 		message(1, message(1, 100, 2, 8, 3, call(0x20, 1, 0))),
-		message(1, message(1, 150, 2, 9, 3, call(0x20, 5, 0))), // of no file
-		message(1, message(1, 160, 2, 8)),                      // without a stack
+		message(1, message(1, 150, 2, 9, 3, call(0x20, 5, 0))), // unknown file
+		message(1, message(1, 160, 2, 8)),                      // no stack
 		message(2, message(1, 4, 2, 3)),                        // lost
-		message(6, message(1, 1, 2, 170, 3, 8)),                // a context switch
+		message(6, message(1, 1, 2, 170, 3, 8)),                // context switch
 		message(3, message(1, 1, 2, "/bin/a", 3, "main", 3, "f")),
 		message(3, message(1, 2, 2, "/lib/b")),
 		message(4, message(1, 8, 2, 7, 3, "worker")),

@@ -10,26 +10,26 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// call is a line of a system call. Its texts are the line's.
+// call is a line with a system call. Its texts point into the line.
 type call struct {
 	ts       int64 // ns since 1970
 	tid      uint32
 	name     []byte
 	args     []byte
 	returned []byte // nil if the call has not returned
-	resumed  bool   // the line goes on with a call that began before
-	goesOn   bool   // the call was interrupted
+	resumed  bool   // the line continues a call that began earlier
+	goesOn   bool   // the call is unfinished on this line
 }
 
-// fault is why a line is no call.
+// fault is the reason why a line is not a call.
 type fault uint8
 
 const (
 	noFault   fault = iota
-	noCall          // nothing that is known
-	signal          // a line of a signal
-	exit            // a line of the end of a thread
-	timeOfDay       // times without a date, of strace -t and -tt
+	noCall          // unknown contents
+	signal          // a signal
+	exit            // the end of a thread
+	timeOfDay       // times without a date, from strace -t and -tt
 	noTID           // strace without -f
 )
 
@@ -39,7 +39,8 @@ var (
 	unfinished    = []byte("<unfinished ...>")
 )
 
-// maxTIDDigits is how many digits a tid has at most; seconds since 1970 have more.
+// maxTIDDigits is the maximum number of digits in a tid; seconds since 1970 have
+// more.
 const maxTIDDigits = 9
 
 // parse reads a line.
@@ -75,7 +76,7 @@ func parse(line []byte) (c call, f fault) {
 	return c, noFault
 }
 
-// parseCall reads what follows the time.
+// parseCall reads the part after the time.
 func (c *call) parseCall(rest []byte) (ok bool) {
 	if rest, c.resumed = bytes.CutPrefix(rest, resumedPrefix); c.resumed {
 		c.name, rest, ok = bytes.Cut(rest, resumedSuffix)
@@ -89,8 +90,8 @@ func (c *call) parseCall(rest []byte) (ok bool) {
 		c.args = bytes.TrimRight(trim(c.args), ",")
 		return true
 	}
-	// The parenthesis that ends the args has the value after it: others may be
-	// anywhere in the args and in the name of an error.
+	// The parenthesis that ends the args is followed by the return value. Other
+	// parentheses may occur in the args and in the name of an error.
 	for i, char := range rest {
 		if char != ')' {
 			continue
@@ -105,8 +106,9 @@ func (c *call) parseCall(rest []byte) (ok bool) {
 	return ok
 }
 
-// parseTime reads seconds since 1970 with up to six decimals, which are counted in
-// microseconds however many there are, as Trace Processor does.
+// parseTime reads seconds since 1970 with up to six decimals. Like Trace
+// Processor, it takes the decimals as a number of µs, however many digits there
+// are.
 func parseTime(text []byte) (int64, bool) {
 	whole, decimals, fraction := bytes.Cut(text, []byte("."))
 	if len(whole) == 0 || !isDigit(whole[0]) {
@@ -130,14 +132,14 @@ const spaces = " \t\r\n"
 
 func trim(text []byte) []byte { return bytes.Trim(text, spaces) }
 
-// Bits of the flags of a call.
+// The flags of a call.
 const (
 	flagResumed = 1 << iota
 	flagGoesOn
 )
 
-// write packs the call: the tid, flags, and the name, the args and the returned
-// value, as far as they are there.
+// write encodes the call: tid and flags, then name, args and return value, each if
+// present.
 func (c *call) write(w *token.Writer) {
 	w.Reset()
 	w.Uint(uint64(c.tid))
@@ -157,7 +159,7 @@ func (c *call) write(w *token.Writer) {
 	}
 }
 
-// parser makes slices of calls in the order of time.
+// parser turns calls, in timestamp order, into slices.
 type parser struct {
 	*model.Context
 	category, args, returned model.StringID
@@ -168,8 +170,8 @@ func newParser(c *model.Context) *parser {
 	return &parser{c, intern("strace"), intern("args"), intern("ret")}
 }
 
-// Event makes a slice of a call, or begins or ends one. How long a call took is
-// known only if it was interrupted.
+// Event turns a call into a slice, or into the begin or end of one. The duration
+// of a call is known only if the call was interrupted.
 func (p *parser) Event(ts int64, event []byte) error {
 	r := token.Reader(event)
 	track, flags, name := p.Tracks.Thread(p.Machine.Thread(int64(r.Uint()))), r.Uint(), r.Text()

@@ -1,14 +1,14 @@
 // Package strace reads the output of strace -f -ttt: system calls with the tid and
-// the time, in seconds since 1970,
+// the time in seconds since 1970,
 //
 //	1234 1700000000.123456 read(3, "root"..., 1024) = 312
 //
-// a call that others interrupt in two lines:
+// and calls that others interrupt, on two lines:
 //
 //	1234 1700000000.123456 read(3,  <unfinished ...>
 //	1234 1700000000.123500 <... read resumed> "root"..., 1024) = 312
 //
-// Lines of signals and exits are counted and not read.
+// Lines about signals and exits are counted, but make no rows.
 package strace
 
 import (
@@ -31,14 +31,14 @@ var Format = &format.Format{
 	Read: read,
 }
 
-// faultStats are where lines are counted that have no call.
+// faultStats are the stats that count lines without a call.
 var faultStats = map[fault]model.Stat{
 	noCall:    model.StatStraceParseFailure,
 	timeOfDay: model.StatStraceUnsupportedTimestampFormat,
 	noTID:     model.StatStraceMissingPID,
 }
 
-// unreadLines are the lines that are known and make no rows.
+// unreadLines are the kinds of known lines that make no rows.
 var unreadLines = map[fault]string{signal: "signal line", exit: "exit line"}
 
 func read(in *format.Input) error {

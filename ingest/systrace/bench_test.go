@@ -9,8 +9,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// BenchmarkRead reads a trace of what the scheduler and apps do into a store
-// without a sink.
+// BenchmarkRead reads a trace of scheduler and app events into a store without
+// a sink.
 func BenchmarkRead(b *testing.B) {
 	var text bytes.Buffer
 	text.WriteString(header)

@@ -10,11 +10,11 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/ftrace"
 )
 
-// specs are the events that Trace Processor reads in text: their name there and
-// their fields, each as key or key:field if the tracepoint calls the field
-// otherwise. A field whose key stands in brackets may be missing, as may all but
-// one of the keys of the same field. A key "name" without a value in the text
-// stands for the words before the first field.
+// specs are the events that Trace Processor reads as text: their names in the text
+// and their fields. A field is written key, or key:field if the tracepoint has
+// another name for it. A field in brackets is optional. If several keys name the same
+// field, one of them is enough. A key "name" without a value in the text stands for
+// the words before the first field.
 var specs = []struct{ name, fields string }{
 	{"sched_switch", "[prev_comm] prev_pid prev_prio [prev_state] [next_comm] next_pid next_prio"},
 	{"sched_waking", "[comm] pid"},
@@ -41,16 +41,16 @@ var specs = []struct{ name, fields string }{
 	{"binder_unlock", ""},
 }
 
-// kind numbers the events that are read.
+// kind numbers the supported events.
 type kind byte
 
 const kindUnknown = 0
 
-// event is a kind of event: its tracepoint and how its fields are written.
+// event is a kind of event: its tracepoint and how to decode its fields.
 type event struct {
 	tracepoint *ftrace.Tracepoint
-	// decode adds the fields to an event, whose texts are those of args. It returns
-	// false if one is missing or cannot be read.
+	// decode adds the fields to an event. Their texts point into args. It returns
+	// false if a field is missing or malformed.
 	decode func(e *ftrace.Event, args []byte) bool
 }
 
@@ -72,7 +72,7 @@ func newEvents(p *ftrace.Parser) (events []event, kinds map[string]kind) {
 	}
 	text := p.TracepointNamed("print").FieldNamed("buf")
 	add("print", func(e *ftrace.Event, args []byte) bool {
-		// trace-cmd report names the function that wrote the mark.
+		// trace-cmd report adds the function that wrote the mark.
 		e.AddText(text, bytes.TrimPrefix(args, []byte("tracing_mark_write: ")))
 		return true
 	}, "tracing_mark_write", "0", "print")
@@ -86,19 +86,19 @@ func newEvents(p *ftrace.Parser) (events []event, kinds map[string]kind) {
 	return events, kinds
 }
 
-// key is where a field of a tracepoint stands in the text.
+// key is one key in the text and the tracepoint field that it sets.
 type key struct {
 	key   string
 	field *ftrace.Field
-	bit   uint64 // of the field
+	bit   uint64 // identifies the field, also among several keys
 	add   func(e *ftrace.Event, f *ftrace.Field, value []byte) bool
 }
 
 // keys decodes args of the form key=value.
 type keys struct {
 	keys     []key
-	required uint64 // bits of the fields that must be there
-	lead     int    // the key of the words before the first field, or -1
+	required uint64 // bits of the required fields
+	lead     int    // index of the key of the words before the first field, or -1
 }
 
 func newKeys(t *ftrace.Tracepoint, spec string) *keys {
@@ -130,7 +130,7 @@ func newKeys(t *ftrace.Tracepoint, spec string) *keys {
 	return k
 }
 
-// adder is how the values of a field are read.
+// adder returns how to read the values of a field.
 func adder(name string, t ftrace.FieldType) func(*ftrace.Event, *ftrace.Field, []byte) bool {
 	switch {
 	case name == "prev_state":
@@ -167,7 +167,7 @@ func addText(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
 }
 
 func addInt(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
-	// Names of numbers may stand behind them.
+	// The name of the number may follow it.
 	value = value[:wordLen(value)]
 	digits, negative := bytes.CutPrefix(value, []byte("-"))
 	n, rest, ok := number(digits)
@@ -193,8 +193,8 @@ func addInt(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
 	return true
 }
 
-// decode adds the values of args to the event. A value goes on up to the next word
-// with an equals sign, because names of threads have spaces in them.
+// decode adds the values of args to the event. A value extends up to the next word
+// with an equals sign, because thread names may contain spaces.
 func (k *keys) decode(e *ftrace.Event, args []byte) bool {
 	var seen uint64
 	add := func(i int, value []byte) bool {
@@ -210,7 +210,7 @@ func (k *keys) decode(e *ftrace.Event, args []byte) bool {
 	if start > 0 && k.lead >= 0 && !add(k.lead, args[:start]) {
 		return false
 	}
-	for i := 0; equals >= 0; i++ { // the kernel writes fields in their order
+	for i := 0; equals >= 0; i++ { // the kernel writes the fields in order
 		value := equals + 1
 		end, next := len(args), -1
 		for from := value; ; {
@@ -235,8 +235,8 @@ func (k *keys) decode(e *ftrace.Event, args []byte) bool {
 	return seen&k.required == k.required
 }
 
-// decodeSwitch decodes a sched_switch, which trace-cmd report writes in a form of its
-// own unless it is told to leave that: comm:pid [prio] state ==> comm:pid [prio].
+// decodeSwitch decodes a sched_switch. By default trace-cmd report writes it in its
+// own form: comm:pid [prio] state ==> comm:pid [prio].
 func (k *keys) decodeSwitch(e *ftrace.Event, args []byte) bool {
 	if bytes.HasPrefix(args, []byte("prev_")) {
 		return k.decode(e, args)
@@ -256,7 +256,7 @@ func (k *keys) decodeSwitch(e *ftrace.Event, args []byte) bool {
 	return true
 }
 
-// taskOf cuts comm:pid [prio into its values. What is missing is empty.
+// taskOf splits comm:pid [prio into its values. Missing values are empty.
 func taskOf(text []byte) [][]byte {
 	var prio, pid []byte
 	if i := bytes.LastIndex(text, []byte(" [")); i >= 0 {
@@ -268,7 +268,7 @@ func taskOf(text []byte) [][]byte {
 	return [][]byte{text, pid, prio}
 }
 
-// find returns the key of this name, or -1. It looks at the one of index first
+// find returns the index of the key with this name, or -1. It looks at index first
 // before the others.
 func (k *keys) find(name []byte, first int) int {
 	for i := range k.keys {

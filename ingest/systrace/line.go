@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// maxCPUs is more than a machine has; a larger number is damage.
+// maxCPUs is more CPUs than a machine has; a larger number means damage.
 const maxCPUs = 1024
 
-// line is a line of a trace, taken apart. Its texts are the line's.
+// line is a parsed line of a trace. Its texts point into the line.
 type line struct {
-	task   []byte // thread that ran
+	task   []byte // name of the thread that ran
 	pid    uint32 // its tid
 	tgid   uint32
 	inTGID bool // tgid is known
@@ -21,8 +21,8 @@ type line struct {
 	args   []byte
 }
 
-// parse reads a line. The name of a thread can hold anything, "-1 [" too, so what
-// it ends at is the first dash that the rest of the line's head follows.
+// parse reads a line. A thread name can contain anything, even "-1 [", so it ends
+// at the first dash after which the rest of the line parses.
 func (l *line) parse(text []byte) bool {
 	for at := 0; ; {
 		i := bytes.IndexByte(text[at:], '-')
@@ -37,7 +37,7 @@ func (l *line) parse(text []byte) bool {
 	}
 }
 
-// parseFrom reads a line from the tid on.
+// parseFrom reads a line, starting at the tid.
 func (l *line) parseFrom(b []byte) bool {
 	pid, b, ok := number(b)
 	if !ok || pid > math.MaxUint32 || len(b) == 0 || !isSpace(b[0]) {
@@ -65,8 +65,8 @@ func (l *line) parseFrom(b []byte) bool {
 	return true
 }
 
-// parseTGID reads the process, which is dashes where it is not known, up to the
-// bracket before the CPU.
+// parseTGID reads the process, up to the bracket before the CPU. An unknown
+// process is written as dashes.
 func (l *line) parseTGID(b []byte) ([]byte, bool) {
 	l.inTGID = false
 	if len(b) > 0 && b[0] == '(' {
@@ -89,7 +89,7 @@ func (l *line) parseTGID(b []byte) ([]byte, bool) {
 }
 
 // skipFlags skips the column of flags, such as d..2, if there is one. Some writers
-// leave no space behind it.
+// leave no space after it.
 func skipFlags(b []byte) []byte {
 	if len(b) == 0 || isDigit(b[0]) {
 		return b
@@ -104,14 +104,15 @@ func skipFlags(b []byte) []byte {
 	return b
 }
 
-// maxExact is the largest number up to which doubles hold all integers.
+// maxExact is the largest number up to which doubles represent all integers
+// exactly.
 const maxExact = 1 << 53
 
 var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
 
 // timestamp reads seconds and a colon. The result, in ns, is the nearest double of
-// the seconds times 1e9, cut to an integer: Trace Processor's, which often is 1 ns
-// less than the text says.
+// the seconds times 1e9, truncated to an integer. This is Trace Processor's value,
+// which is often 1 ns less than the text says.
 func timestamp(b []byte) (int64, []byte, bool) {
 	whole, rest, ok := number(b)
 	if !ok || len(rest) == 0 || rest[0] != '.' {
@@ -138,8 +139,8 @@ func timestamp(b []byte) (int64, []byte, bool) {
 	return int64(ns), rest, ns < math.MaxInt64
 }
 
-// number reads the digits that b begins with. It returns false if there are none,
-// or more than 64 bits can hold.
+// number reads the digits at the start of b. It returns false if there are none,
+// or if the number does not fit in 64 bits.
 func number(b []byte) (n uint64, rest []byte, ok bool) {
 	i := 0
 	for ; i < len(b) && isDigit(b[i]); i++ {
@@ -163,7 +164,7 @@ func skipSpace(b []byte) []byte {
 	return b
 }
 
-// wordLen is the number of bytes before the first space.
+// wordLen returns the number of bytes before the first space.
 func wordLen(b []byte) int {
 	for i, c := range b {
 		if isSpace(c) {

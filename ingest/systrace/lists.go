@@ -7,7 +7,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// listed reads a line of what ps says of processes,
+// listed reads a line of the output of ps for processes,
 //
 //	USER  PID PPID VSZ RSS WCHAN PC S NAME COMM
 //
@@ -15,10 +15,10 @@ import (
 //
 //	USER  PID TID CMD
 //
-// where these headers begin a list.
+// where these headers start a list.
 func (r *reader) listed(text []byte) {
 	var columns [10][]byte
-	var command []byte // of a thread: what is left from its column on
+	var command []byte // of a thread: the rest of the line from its column on
 	n := 0
 	for rest := bytes.TrimLeft(text, " "); n < len(columns) && len(rest) > 0; n++ {
 		if n == 3 {
@@ -68,7 +68,7 @@ func isHeader(columns [][]byte, names ...string) bool {
 	return true
 }
 
-// ids reads two pids or tids. If they are none, the line is logged.
+// ids reads two pids or tids. If they are malformed, the line is logged.
 func (r *reader) ids(a, b []byte) (int64, int64, bool) {
 	first, rest, ok := number(a)
 	second, rest2, ok2 := number(b)

@@ -7,14 +7,14 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// parser makes rows of the events in the order of time.
+// parser turns events, in timestamp order, into rows.
 type parser struct {
 	*model.Context
 	ftrace  *ftrace.Parser
 	events  []event         // by kind
-	kinds   map[string]kind // by the name in the text
+	kinds   map[string]kind // by name in the text
 	event   ftrace.Event
-	unnamed model.StringID // of threads whose name ftrace forgot
+	unnamed model.StringID // placeholder for thread names that ftrace forgot
 }
 
 func newParser(c *model.Context) *parser {
@@ -23,7 +23,7 @@ func newParser(c *model.Context) *parser {
 	return p
 }
 
-// Event makes rows of a token.
+// Event turns a token into rows.
 func (p *parser) Event(ts int64, token []byte) error {
 	tid := int64(binary.LittleEndian.Uint32(token[tokenPID:]))
 	tgid := int64(binary.LittleEndian.Uint32(token[tokenTGID:]))

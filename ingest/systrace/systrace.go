@@ -1,6 +1,7 @@
-// Package systrace reads the text of ftrace, as /sys/kernel/tracing/trace,
-// trace-cmd report, atrace and Android's systrace write it, and the HTML pages
-// that systrace makes of it, with the process lists in them.
+// Package systrace reads ftrace's text format, as written by
+// /sys/kernel/tracing/trace, trace-cmd report, atrace and Android's systrace. It
+// also reads the HTML pages that systrace generates, including their process
+// lists.
 //
 // A line of a trace looks like
 //
@@ -8,7 +9,8 @@
 //
 // with the thread's name and tid, its process, the CPU, flags of the interrupt
 // context, the time in seconds, the tracepoint and its fields. The process and the
-// flags may be missing. The kernel describes it in Documentation/trace/ftrace.rst.
+// flags are optional. The kernel's Documentation/trace/ftrace.rst describes the
+// format.
 package systrace
 
 import (
@@ -20,10 +22,10 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Format is the text of ftrace and systrace's HTML.
+// Format is ftrace's text format and systrace's HTML.
 var Format = &format.Format{Name: "systrace", Sniff: sniff, Read: read}
 
-// sniffBytes is how much of the input Trace Processor looks at.
+// sniffBytes is how many bytes of the input Trace Processor looks at.
 const sniffBytes = 128
 
 // marker is what atrace writes between its own messages and the trace.
@@ -38,7 +40,7 @@ func sniff(all []byte) bool {
 		bytes.HasPrefix(head, []byte(" ")) && startsWithEvent(all)
 }
 
-// startsWithEvent reports whether the first line that is not blank is an event.
+// startsWithEvent reports whether the first non-blank line is an event.
 func startsWithEvent(head []byte) bool {
 	first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n"))
 	return new(line).parse(first)
@@ -49,11 +51,11 @@ type section uint8
 
 const (
 	inPage    section = iota // HTML around the data
-	inData                   // a script of data, whose kind is not known yet
+	inData                   // a data script of unknown kind
 	inTrace                  // events
 	inProcess                // a list of processes
 	inThreads                // a list of threads
-	inOther                  // data that is not read
+	inOther                  // unsupported data
 )
 
 type reader struct {
@@ -61,9 +63,9 @@ type reader struct {
 	page    bool
 	section section
 	offset  int64 // of the line, bytes from the start of the input
-	events  int   // and lines of lists that were read
-	failed  int64 // offset of the first line that is no event, or None
-	skipped int64 // bytes before the first line
+	events  int   // number of events and list entries read
+	failed  int64 // offset of the first line that is not an event, or None
+	skipped int64 // bytes before the first line that is read
 }
 
 func read(in *format.Input) error {
@@ -73,7 +75,7 @@ func read(in *format.Input) error {
 	}
 	r := &reader{tokenizer: newTokenizer(in), section: inTrace, failed: model.None}
 	text := bufio.NewReaderSize(in, sniffBytes)
-	head, _ := text.Peek(sniffBytes) // an error comes again
+	head, _ := text.Peek(sniffBytes) // the reader returns an error again later
 	if i := bytes.Index(head, []byte(marker)); i >= 0 {
 		n, err := text.Discard(i + len(marker))
 		if err != nil {
@@ -115,7 +117,7 @@ var (
 	columnNames  = []byte("TASK-PID")
 	processDump  = []byte("PROCESS DUMP")
 	cgroupDump   = []byte("CGROUP DUMP")
-	headerStarts = [][]byte{[]byte("cpus="), []byte("version = ")} // of trace-cmd
+	headerStarts = [][]byte{[]byte("cpus="), []byte("version = ")} // trace-cmd writes these
 )
 
 func (r *reader) line(text []byte) error {
@@ -170,7 +172,7 @@ func (r *reader) event(text []byte) error {
 }
 
 // notice reads the lines that tracers write between the events. It returns false
-// if the text is none of them.
+// if the text is not such a line.
 func (r *reader) notice(text []byte) bool {
 	for _, start := range headerStarts {
 		if bytes.HasPrefix(text, start) {
@@ -180,7 +182,7 @@ func (r *reader) notice(text []byte) bool {
 	if cpu, ok := bytes.CutPrefix(text, []byte("CPU ")); ok {
 		return bytes.HasSuffix(cpu, []byte(" is empty"))
 	}
-	// CPU:3 [LOST 12 EVENTS], or in trace-cmd's words, CPU:3 [12 EVENTS DROPPED]
+	// CPU:3 [LOST 12 EVENTS], or CPU:3 [12 EVENTS DROPPED] from trace-cmd
 	rest, ok := bytes.CutPrefix(text, []byte("CPU:"))
 	if !ok {
 		return false

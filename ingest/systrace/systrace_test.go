@@ -21,9 +21,9 @@ const header = `# tracer: nop
 #              | |        |      |   ||||       |         |
 `
 
-// trace is a trace of events that each take place 1 s after the one before, the
-// first at 1 s. An event is the head of the line up to the bracket, and the rest
-// of the line from the tracepoint on.
+// trace returns a trace of events that are 1 s apart and start at 1 s. An event
+// consists of the head of the line up to the bracket, and the rest of the line
+// from the tracepoint on.
 func trace(events ...string) []byte {
 	b := []byte(header)
 	for i, e := range events {
@@ -56,7 +56,8 @@ func TestScheduler(t *testing.T) {
 	tables.Want(t, "stats", "name|value|description", "unread_event|1|sched_wakeup event is not read")
 }
 
-// The plugins of trace-cmd report write some events in a form of their own.
+// TestReport reads events that trace-cmd report's plugins write in their own
+// form.
 func TestReport(t *testing.T) {
 	tables := ingesttest.MustRead(t, "trace", trace(
 		"<idle>-0     [001] sched_switch:         swapper/1:0 [120] R ==> kworker/u8:3:7 [129]",

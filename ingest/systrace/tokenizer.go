@@ -8,8 +8,8 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// A token is an event on its way through the sorter: the numbers of its line, the
-// kind of event, and its args.
+// A token is an event on its way through the sorter: the numbers of its line, its
+// kind and its args.
 const (
 	tokenPID  = 0 // the offsets of its parts
 	tokenTGID = 4
@@ -19,19 +19,19 @@ const (
 	tokenArgs = 15
 )
 
-// noTGID stands for a process that is not known.
+// noTGID stands for an unknown process.
 const noTGID = 1<<32 - 1
 
-// tokenizer makes tokens of lines.
+// tokenizer turns lines into tokens.
 type tokenizer struct {
 	*format.Input
 	parser  *parser
 	stream  *sort.Stream
 	current line
-	unread  map[string]*model.Unread // events of kinds that are not read, by name
+	unread  map[string]*model.Unread // unsupported events, by name
 }
 
-// notRead counts an event of a kind that is not read.
+// notRead counts an event of an unsupported kind.
 func (t *tokenizer) notRead(name []byte, offset int64) {
 	u := t.unread[string(name)]
 	if u == nil {
@@ -43,7 +43,7 @@ func (t *tokenizer) notRead(name []byte, offset int64) {
 	u.AddAt(offset)
 }
 
-// maxNames is how many names of events are remembered.
+// maxNames is how many names of unsupported events are kept.
 const maxNames = 1000
 
 func newTokenizer(in *format.Input) *tokenizer {
@@ -52,8 +52,8 @@ func newTokenizer(in *format.Input) *tokenizer {
 	return t
 }
 
-// push sends the event of a line to the sorter. It returns false if the line has
-// none. offset is the line's place in the input.
+// push sends the event of a line to the sorter. It returns false if the line is
+// not an event. offset is the line's offset in the input.
 func (t *tokenizer) push(text []byte, offset int64) (bool, error) {
 	l := &t.current
 	if !l.parse(text) {

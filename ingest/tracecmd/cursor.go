@@ -7,14 +7,14 @@ import (
 	"io"
 )
 
-// maxText is how long texts without a length can be.
+// maxText is the maximum size of zero-terminated texts in bytes.
 const maxText = 64 << 10
 
-// cursor reads numbers and texts. After an error, all are zero.
+// cursor reads numbers and texts. After an error, all values are zero.
 type cursor struct {
 	r     io.Reader // becomes a bufio.Reader
-	at    int64     // offset in the file; of a compressed section, where that begins
-	left  int64     // bytes that there are
+	at    int64     // offset in the file; in a compressed section, the offset of the section
+	left  int64     // bytes left
 	order binary.ByteOrder
 	err   error
 }
@@ -77,7 +77,7 @@ func (c *cursor) uint64() uint64 {
 	return c.order.Uint64(b[:])
 }
 
-// text reads a text that ends with a zero.
+// text reads a zero-terminated text.
 func (c *cursor) text() string {
 	var text []byte
 	for b := c.uint8(); b != 0 && c.err == nil; b = c.uint8() {
@@ -89,14 +89,14 @@ func (c *cursor) text() string {
 	return string(text)
 }
 
-// expect reads a word that has to be there.
+// expect reads a fixed word.
 func (c *cursor) expect(word string) {
 	if got := c.bytes(int64(len(word))); c.err == nil && string(got) != word {
 		c.err = fmt.Errorf("%.20q where %q should be", got, word)
 	}
 }
 
-// long reads what has its size before it, in bytes.
+// long reads data preceded by its size in bytes.
 func (c *cursor) long() []byte {
 	size := c.uint64()
 	if size > uint64(max(c.left, 0)) && c.err == nil {

@@ -10,26 +10,26 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// eventFormat is a kind of event, as tracefs describes it.
+// eventFormat is a kind of event, from its description in tracefs.
 type eventFormat struct {
 	text       []byte // the description
 	tracepoint *ftrace.Tracepoint
-	flags, pid *field // of all events
+	flags, pid *field // fields common to all events
 	fields     []field
 }
 
-// content is how the kernel writes a field.
+// content is the encoding of a field.
 type content uint8
 
 const (
 	number   content = iota
-	device           // a number of a device
-	fixed            // text, which a zero may end
+	device           // a device number
+	fixed            // text, perhaps zero-terminated
 	rest             // text up to the end of the event
-	located          // text whose place and length are told
-	relative         // likewise, behind the field
-	pointer          // the address of a text
-	unknown          // not read
+	located          // text with offset and length in the field
+	relative         // likewise, with the offset relative to the end of the field
+	pointer          // address of a text
+	unknown          // unsupported
 )
 
 // field is a field of a description.
@@ -38,7 +38,7 @@ type field struct {
 	offset, size int
 	signed       bool
 	content      content
-	element      int // bytes of one of several numbers
+	element      int // size in bytes of one array element
 	to           *ftrace.Field
 }
 
@@ -77,7 +77,8 @@ func fields(text []byte) iter.Seq[field] {
 	}
 }
 
-// declare reads the declaration of a field, as "__data_loc char[] name" or "unsigned long args[6]".
+// declare reads the declaration of a field, such as "__data_loc char[] name" or "unsigned long
+// args[6]".
 func (f *field) declare(text string) {
 	text, array, isArray := strings.Cut(text, "[")
 	array, behind, _ := strings.Cut(array, "]")
@@ -120,7 +121,7 @@ func (f *field) declare(text string) {
 // isText reports whether the field is a text.
 func (f *field) isText() bool { return f.content >= fixed && f.content <= pointer }
 
-// fieldType is the type of a field of a tracepoint that nobody knows, as Perfetto's recorder has it.
+// fieldType returns the type of a field of an unknown tracepoint, as Perfetto's recorder chooses it.
 func (f *field) fieldType() ftrace.FieldType {
 	switch {
 	case f.isText():
@@ -131,7 +132,7 @@ func (f *field) fieldType() ftrace.FieldType {
 	return ftrace.Uint64
 }
 
-// addFormat adds a description, which is looked into when an event needs it.
+// addFormat adds a description, which is parsed when an event first needs it.
 func (p *parser) addFormat(text []byte) {
 	_, id, _ := bytes.Cut(text, []byte("\nID:"))
 	id, _, _ = bytes.Cut(id, []byte("\n"))
@@ -140,7 +141,7 @@ func (p *parser) addFormat(text []byte) {
 	}
 }
 
-// prepare reads the description of a format.
+// prepare parses the description of a format.
 func (p *parser) prepare(f *eventFormat) {
 	title, _, _ := bytes.Cut(bytes.TrimPrefix(f.text, []byte("name:")), []byte("\n"))
 	name := string(bytes.TrimSpace(title))

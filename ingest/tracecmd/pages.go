@@ -12,14 +12,14 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// Kinds of records in a page, behind the greatest length of data in words.
+// Record kinds in a page. Lower kinds are the length of the data in words.
 const (
 	kindPadding = 29 + iota
 	kindTimeExtend
 	kindTimeStamp
 )
 
-// The bits of a page's commit.
+// The bits of a page's commit field.
 const (
 	commitMask   = 1<<27 - 1
 	missedEvents = 1 << 31
@@ -27,13 +27,13 @@ const (
 
 const deltaBits = 27
 
-// maxCPUs is more than a machine has; a larger number is damage.
+// maxCPUs is more CPUs than a machine has; a larger number means damage.
 const maxCPUs = 1024
 
-// maxPage is the largest page that tracefs can be told to use, and more.
+// maxPage is larger than any page size that tracefs supports.
 const maxPage = 16 << 20
 
-// pages are those of a CPU in a buffer.
+// pages reads the pages of a CPU in a buffer.
 type pages struct {
 	*reader
 	cpu    int64
@@ -48,7 +48,7 @@ type pages struct {
 func (r *reader) readCPU(b *buffer, data cpuData) error {
 	packed := b.compressed && data.size > 0
 	if packed {
-		data.size += 4 // the number of chunks is not counted
+		data.size += 4 // the size does not include the number of chunks
 	}
 	end := data.offset + data.size
 	var in io.Reader = bufio.NewReaderSize(io.NewSectionReader(r.file, data.offset, max(min(data.size, r.file.Size-data.offset), 0)), 64<<10)
@@ -90,7 +90,7 @@ func (r *reader) readCPU(b *buffer, data cpuData) error {
 	}
 }
 
-// damaged counts a part that cannot be read.
+// damaged counts a damaged part.
 func (r *reader) damaged(offset int64, err error) {
 	strs := r.in.Store.Strings
 	r.in.File.LogAt(model.StatTraceCmdParseErrors, offset, model.ArgFunc(func(set *model.ArgSet) {
@@ -98,12 +98,12 @@ func (r *reader) damaged(offset int64, err error) {
 	}))
 }
 
-// chunkReader expands the compressed pages of a CPU, chunk by chunk.
+// chunkReader decompresses the pages of a CPU, chunk by chunk.
 type chunkReader struct {
 	*reader
 	in      io.Reader
 	started bool
-	chunks  uint32 // to come
+	chunks  uint32 // chunks left
 	rest    []byte
 }
 
@@ -157,7 +157,7 @@ var errRecord = errors.New("a record beyond the end of its page")
 // page pushes the events of a page.
 func (p *pages) page(page []byte, offset int64) error {
 	if int64(len(page)) < p.dataOffset {
-		return nil // what is cut off is counted
+		return nil // truncation is counted elsewhere
 	}
 	time := p.order.Uint64(page)
 	commit := uint64(p.order.Uint32(page[8:]))
@@ -175,10 +175,10 @@ func (p *pages) page(page []byte, offset int64) error {
 		at := offset + p.dataOffset + int64(i)
 		kind, delta := p.head(events[i:])
 		i += 4
-		var word uint64 // that some kinds have
+		var word uint64 // second word of some kinds
 		if kind == 0 || kind >= kindPadding {
 			if kind == kindPadding && delta == 0 {
-				return nil // nothing follows
+				return nil // end of the data
 			}
 			if i+4 > len(events) {
 				return p.cut(page, at)
@@ -191,7 +191,7 @@ func (p *pages) page(page []byte, offset int64) error {
 			i += 4
 			continue
 		case kindTimeStamp:
-			// The upper bits of a time do not fit.
+			// The record lacks the upper bits of the time.
 			time = time&^(1<<59-1) | (word<<deltaBits + delta)
 			i += 4
 			continue
@@ -209,7 +209,7 @@ func (p *pages) page(page []byte, offset int64) error {
 		data := events[i : i+int(size)]
 		i += int(size)
 		if kind == kindPadding {
-			continue // an event that was discarded
+			continue // a discarded event
 		}
 		if kind == 0 {
 			data = data[4:]
@@ -221,7 +221,7 @@ func (p *pages) page(page []byte, offset int64) error {
 	return nil
 }
 
-// cut ends a page at a record that is not whole. Of the last page of a file that is cut off that is no wonder.
+// cut ends a page at an incomplete record. That is damage, except in the last page of a truncated file.
 func (p *pages) cut(page []byte, offset int64) error {
 	if len(page) == cap(page) {
 		p.damaged(offset, errRecord)
@@ -229,7 +229,7 @@ func (p *pages) cut(page []byte, offset int64) error {
 	return nil
 }
 
-// head takes apart the head of a record: its kind, or length in words, and the time since the one before.
+// head decodes the head of a record: its kind, or length in words, and the time since the previous record.
 func (p *pages) head(b []byte) (kind uint32, delta uint64) {
 	n := p.order.Uint32(b)
 	if p.order == binary.ByteOrder(binary.BigEndian) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// parser makes rows of events in the order of time.
+// parser turns events, in timestamp order, into rows.
 type parser struct {
 	*model.Context
 	ftrace  *ftrace.Parser
@@ -19,7 +19,7 @@ type parser struct {
 	formats map[uint16]*eventFormat
 	symbols []symbol // by address
 	printks map[uint64][]byte
-	comms   map[int64]model.StringID // names of threads when the recording ended
+	comms   map[int64]model.StringID // thread names at the end of the recording
 	event   ftrace.Event
 }
 
@@ -29,7 +29,7 @@ func newParser(c *model.Context) *parser {
 	return p
 }
 
-// Event makes rows of an event: the CPU and what the kernel wrote.
+// Event turns an event into rows. The token has the CPU and the kernel's data.
 func (p *parser) Event(ts int64, token []byte) error {
 	cpu, n := binary.Uvarint(token)
 	data := token[n:]
@@ -56,7 +56,7 @@ func (p *parser) Event(ts int64, token []byte) error {
 	return nil
 }
 
-// number is the value of a field, 0 if it is missing.
+// number returns the value of a field, or 0 if it is missing.
 func (p *parser) number(f *field, data []byte) uint64 {
 	if f == nil || f.offset+f.size > len(data) {
 		return 0
@@ -64,7 +64,7 @@ func (p *parser) number(f *field, data []byte) uint64 {
 	return p.integer(data[f.offset:f.offset+f.size], f.signed)
 }
 
-// integer is a number of up to 8 bytes.
+// integer decodes a number of up to 8 bytes.
 func (p *parser) integer(b []byte, signed bool) (n uint64) {
 	if len(b) == 0 || len(b) > 8 {
 		return 0
@@ -81,7 +81,7 @@ func (p *parser) integer(b []byte, signed bool) (n uint64) {
 	return n
 }
 
-// add adds a field to the event. It returns false if the event ends before it.
+// add adds a field to the event. It returns false if the field is not within the event.
 func (p *parser) add(e *ftrace.Event, f *field, data []byte) bool {
 	if f.offset+f.size > len(data) {
 		return false
@@ -122,20 +122,20 @@ func untilZero(text []byte) []byte {
 	return text
 }
 
-// deviceNumber turns the kernel's number of a device into that of programs.
+// deviceNumber converts a device number from the kernel's encoding to the user-space encoding.
 func deviceNumber(n uint64) uint64 {
 	major, minor := n>>20, n&(1<<20-1)
 	return minor&0xff | major<<8 | (minor&^0xff)<<12
 }
 
-// symbol is a function of the kernel.
+// symbol is a kernel function.
 type symbol struct {
 	address uint64
 	name    []byte
 	id      model.StringID
 }
 
-// symbol is the name of the function at an address, or zero.
+// symbol returns the name of the function at an address, or zero.
 func (p *parser) symbol(address uint64) model.StringID {
 	i, exact := slices.BinarySearchFunc(p.symbols, address, func(s symbol, a uint64) int { return cmp.Compare(s.address, a) })
 	if !exact {
@@ -158,7 +158,7 @@ func parseKallsyms(text []byte) (all []symbol) {
 		if len(words) < 3 {
 			continue
 		}
-		// Other users than root are told zeros.
+		// The kernel shows zeros to users other than root.
 		if address, err := strconv.ParseUint(string(words[0]), 16, 64); err == nil && address != 0 {
 			all = append(all, symbol{address: address, name: words[2]})
 		}
@@ -167,7 +167,7 @@ func parseKallsyms(text []byte) (all []symbol) {
 	return all
 }
 
-// parsePrintks reads lines such as `0xffffffff82c7b6b0 : "text"`, the constant texts of the kernel that events point to.
+// parsePrintks reads lines such as `0xffffffff82c7b6b0 : "text"`: constant kernel texts that events point to.
 func parsePrintks(text []byte) map[uint64][]byte {
 	all := map[uint64][]byte{}
 	for line := range bytes.Lines(text) {
@@ -181,7 +181,7 @@ func parsePrintks(text []byte) map[uint64][]byte {
 	return all
 }
 
-// setComms reads lines such as "1234 name", the names of threads.
+// setComms reads lines such as "1234 name": thread names.
 func (p *parser) setComms(text []byte) {
 	for line := range bytes.Lines(text) {
 		pid, name, _ := bytes.Cut(bytes.TrimRight(line, "\n\x00"), []byte(" "))

@@ -15,7 +15,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Options, by their numbers. From headerInfo on they say where a section is.
+// Options, by number. From headerInfo on, they contain the offset of a section.
 const (
 	optionDone       = 0
 	optionDate       = 1
@@ -41,11 +41,11 @@ const (
 	bufferText       = 22
 )
 
-// unreadOptions are those that are known and make no rows.
+// unreadOptions are known options that make no rows.
 var unreadOptions = map[uint16]string{optionHook: "event hook", optionProcMaps: "memory map of a process",
 	optionTimeShift: "time shift of a guest", optionGuest: "guest"}
 
-// version6 reads the rest of a file of version 6, which has its parts in a fixed order.
+// version6 reads the rest of a version 6 file, whose parts come in a fixed order.
 func (r *reader) version6(c *cursor) error {
 	r.headerInfo(c)
 	r.ftraceEvents(c)
@@ -96,7 +96,7 @@ func (r *reader) version6(c *cursor) error {
 	return c.err
 }
 
-// cpuTable reads where the pages of each CPU are.
+// cpuTable reads the extents of each CPU's pages.
 func (r *reader) cpuTable(c *cursor, b *buffer, cpus uint32) {
 	for cpu := range int64(cpus) {
 		if c.err != nil {
@@ -106,7 +106,7 @@ func (r *reader) cpuTable(c *cursor, b *buffer, cpus uint32) {
 	}
 }
 
-// version7 reads the options of a file of version 7 and the sections that they lead to.
+// version7 reads the options of a version 7 file and the sections that they point to.
 func (r *reader) version7(c *cursor) error {
 	r.compression = c.text()
 	c.text() // version of the compressor
@@ -131,7 +131,8 @@ func (r *reader) version7(c *cursor) error {
 	return c.err
 }
 
-// options reads a section of options, and returns where the next is, 0 for nowhere.
+// options reads a section of options, and returns the offset of the next one, or 0 if
+// there is none.
 func (r *reader) options(at int64) (next uint64, err error) {
 	c, err := r.section(at, optionDone)
 	for err == nil && c.err == nil {
@@ -162,7 +163,7 @@ func (r *reader) options(at int64) (next uint64, err error) {
 	return 0, c.err
 }
 
-// bufferOption reads where the pages of a buffer are.
+// bufferOption reads the extents of a buffer's pages.
 func (r *reader) bufferOption(o *cursor) error {
 	at := int64(o.uint64())
 	b := buffer{name: o.text(), clock: o.text(), pageSize: int64(o.uint32())}
@@ -178,7 +179,7 @@ func (r *reader) bufferOption(o *cursor) error {
 	return err
 }
 
-// part reads a section that an option leads to.
+// part reads a section that an option points to.
 func (r *reader) part(id uint16, at int64) error {
 	c, err := r.section(at, id)
 	if err != nil {
@@ -201,7 +202,7 @@ func (r *reader) part(id uint16, at int64) error {
 	return c.err
 }
 
-// sectionHead reads the head of a section and returns a cursor behind it.
+// sectionHead reads the header of a section, and returns a cursor after it.
 func (r *reader) sectionHead(at int64, id uint16) (c *cursor, compressed bool, err error) {
 	c = r.cursor(at)
 	got, flags := c.uint16(), c.uint16()
@@ -216,7 +217,7 @@ func (r *reader) sectionHead(at int64, id uint16) (c *cursor, compressed bool, e
 	return c, flags&1 != 0, nil
 }
 
-// section returns a cursor of what is in a section.
+// section returns a cursor over the contents of a section.
 func (r *reader) section(at int64, id uint16) (*cursor, error) {
 	c, compressed, err := r.sectionHead(at, id)
 	if err != nil || !compressed {
@@ -239,10 +240,10 @@ func (r *reader) cursorOf(data []byte) *cursor {
 	return &cursor{r: bytes.NewReader(data), left: int64(len(data)), order: r.order}
 }
 
-// maxExpanded is how large a compressed part may be, which is in memory.
+// maxExpanded is the maximum decompressed size of a part, which is held in memory.
 const maxExpanded = 256 << 20
 
-// decompress expands a part that says how large it is then.
+// decompress decompresses a part of a known decompressed size.
 func (r *reader) decompress(data []byte, size uint32) ([]byte, error) {
 	if size > maxExpanded {
 		return nil, fmt.Errorf("more than %d MiB", maxExpanded>>20)
@@ -266,7 +267,7 @@ func (r *reader) decompress(data []byte, size uint32) ([]byte, error) {
 	default:
 		return nil, errors.New("compressed in a file without compression")
 	}
-	var out bytes.Buffer // grows with what there is, whatever the size says
+	var out bytes.Buffer // grows with the actual data, not with the claimed size
 	n, err := io.CopyN(&out, from, int64(size))
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		err = fmt.Errorf("%d bytes where %d should be", n, size)
@@ -274,11 +275,11 @@ func (r *reader) decompress(data []byte, size uint32) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// option reads an option that leads nowhere.
+// option reads an option that does not point to a section.
 func (r *reader) option(id uint16, data []byte, at int64) {
 	text := strings.Trim(string(data), "\x00\n ")
 	switch id {
-	case optionDate: // in microseconds
+	case optionDate: // in µs
 		if n, err := strconv.ParseInt(text, 0, 64); err == nil {
 			n *= 1000
 			r.realtime = &n
@@ -312,7 +313,7 @@ func (r *reader) option(id uint16, data []byte, at int64) {
 	}
 }
 
-// cpuStats are the stats of a CPU's buffer when the recording ended, by their names.
+// cpuStats are the stats of a CPU's buffer at the end of the recording, by name.
 var cpuStats = map[string]model.Stat{
 	"entries": model.StatFtraceCPUEntriesEnd, "overrun": model.StatFtraceCPUOverrunEnd, "commit overrun": model.StatFtraceCPUCommitOverrunEnd,
 	"bytes": model.StatFtraceCPUBytesEnd, "dropped events": model.StatFtraceCPUDroppedEventsEnd, "read events": model.StatFtraceCPUReadEventsEnd,
@@ -329,7 +330,7 @@ func (r *reader) cpuStat(text string) {
 		case name == "CPU":
 			cpu = n
 		case known && cpu != model.None && n != 0:
-			r.in.SetStat(stat, cpu, r.in.Stat(stat, cpu)+n) // all buffers of the CPU
+			r.in.SetStat(stat, cpu, r.in.Stat(stat, cpu)+n) // sum over all buffers of the CPU
 			if name == "overrun" || name == "dropped events" {
 				r.in.SetStat(model.StatFtraceCPUHasDataLoss, cpu, 1)
 			}
@@ -337,7 +338,7 @@ func (r *reader) cpuStat(text string) {
 	}
 }
 
-// headerInfo reads what the kernel tells of the heads of pages and events.
+// headerInfo reads the kernel's descriptions of page and event headers.
 func (r *reader) headerInfo(c *cursor) {
 	c.expect("header_page\x00")
 	for f := range fields(c.long()) {

@@ -1,9 +1,9 @@
 // Package tracecmd reads the files of trace-cmd record: trace.dat, versions 6 and 7.
 //
-// A file holds the pages of the kernel's ring buffers, one after the other for each CPU, and all it takes to read them:
-// the formats of events, names of threads and functions, the clock. There may be several buffers, of tracefs's instances.
-// Version 7 has all of this in sections that may be compressed, and options that say where sections are. The manual pages
-// trace-cmd.dat.v6 and trace-cmd.dat.v7 describe it.
+// A file contains the pages of the kernel's ring buffers, CPU by CPU, and everything needed to read them: event
+// formats, names of threads and functions, the clock. There may be several buffers, one per tracefs instance. Version 7
+// puts all of this into sections, which may be compressed, and options that point to the sections. The manual pages
+// trace-cmd.dat.v6 and trace-cmd.dat.v7 describe the format.
 package tracecmd
 
 import (
@@ -26,7 +26,7 @@ var Format = &format.Format{
 
 const magic = "\x17\x08\x44tracing"
 
-// errTruncated is what a cursor returns at the end of what it reads.
+// errTruncated is the error of a cursor at the end of its data.
 var errTruncated = errors.New("cut off")
 
 // reader reads a file.
@@ -39,31 +39,31 @@ type reader struct {
 
 	pageSize    int64
 	compression string // "" for none
-	commitSize  int64  // in the heads of pages
-	dataOffset  int64  // likewise, of the events
+	commitSize  int64  // bytes, in page headers
+	dataOffset  int64  // offset of the events in pages
 	buffers     []buffer
-	clock       string // of buffers that do not tell
+	clock       string // for buffers that do not name one
 	offset      int64  // to add to all times, ns
-	realtime    *int64 // what the wall clock is ahead of the times, ns
+	realtime    *int64 // ns by which the wall clock is ahead of the timestamps
 	tsc         *tscClock
 }
 
-// buffer is a ring buffer, of a tracing instance.
+// buffer is the ring buffer of a tracing instance.
 type buffer struct {
 	name, clock string
 	pageSize    int64
 	compressed  bool
 	cpus        []cpuData
-	at          int64 // where its CPUs are told in version 6, 0 if they are known
+	at          int64 // in version 6, offset of its CPU table, 0 once that is read
 }
 
-// cpuData is where the pages of a CPU are.
+// cpuData is the extent of a CPU's pages.
 type cpuData struct {
 	cpu          int64
 	offset, size int64
 }
 
-// tscClock converts readings of the CPU's counter to ns.
+// tscClock converts readings of the CPU's timestamp counter to ns.
 type tscClock struct {
 	mult, shift uint32
 	offset      uint64
@@ -84,7 +84,7 @@ func read(in *format.Input) error {
 	return r.readBuffers()
 }
 
-// fault is the error of the temporary file if there is one, else that of the input at a cursor.
+// fault returns the file's own read error if there is one, else err as an error at the cursor.
 func (r *reader) fault(c *cursor, err error) error {
 	var known *format.Error
 	switch {
@@ -98,7 +98,7 @@ func (r *reader) fault(c *cursor, err error) error {
 	return format.Errorf(format.ErrCorrupt, c.at, "%v", err)
 }
 
-// header reads all but the buffers.
+// header reads everything except the buffers.
 func (r *reader) header(c *cursor) error {
 	c.bytes(int64(len(magic)))
 	r.version = c.text()
@@ -107,7 +107,7 @@ func (r *reader) header(c *cursor) error {
 		r.order = binary.BigEndian
 	}
 	c.order, r.parser.order = r.order, r.order
-	c.uint8() // bytes of a long, which the formats tell of each field
+	c.uint8() // size of a long, which the formats give for each field
 	r.pageSize = int64(c.uint32())
 	if c.err != nil {
 		return c.err
@@ -121,7 +121,7 @@ func (r *reader) header(c *cursor) error {
 	return format.Errorf(format.ErrUnsupported, int64(len(magic)), "version %.20q", r.version)
 }
 
-// clocks are the ids of the kernel's trace clocks. Those of others start somewhere.
+// clocks are the ids of the kernel's trace clocks. Other clocks start at an arbitrary time.
 var clocks = map[string]uint32{"mono": model.ClockMonotonic, "mono_raw": model.ClockMonotonicRaw, "boot": model.ClockBoottime, "perf": model.ClockPerf}
 
 func clockOf(name string) model.Clock {
@@ -160,7 +160,7 @@ func (r *reader) readBuffers() error {
 	return nil
 }
 
-// checkExtents refuses files that say of few bytes that they are the pages of many CPUs.
+// checkExtents refuses files that claim the same bytes as the pages of many CPUs.
 func (r *reader) checkExtents() error {
 	left := uint64(r.file.Size)
 	for i := range r.buffers {
@@ -175,7 +175,7 @@ func (r *reader) checkExtents() error {
 	return nil
 }
 
-// cursor returns one at an offset of the file.
+// cursor returns a cursor at an offset of the file.
 func (r *reader) cursor(offset int64) *cursor {
 	size := r.file.Size - offset
 	return &cursor{r: io.NewSectionReader(r.file, offset, max(size, 0)), at: offset, left: max(size, 0), order: r.order}

@@ -19,7 +19,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-// layout is a way to write a file.
+// layout is a variant of the file format.
 type layout struct {
 	version     string
 	order       binary.AppendByteOrder
@@ -35,7 +35,7 @@ func (l layout) String() string {
 	return fmt.Sprint("version ", l.version, ", ", l.order, ", ", l.compression)
 }
 
-// w is numbers in the order of bytes, texts as they are.
+// w encodes fields: numbers in the layout's byte order, texts as they are.
 func (l layout) w(fields ...any) (b []byte) {
 	for _, f := range fields {
 		switch v := f.(type) {
@@ -119,7 +119,7 @@ var formats = []string{
 
 func pad(text string, size int) string { return text + strings.Repeat("\x00", size-len(text)) }
 
-// record is an event in a page, after a time in ns.
+// record returns an event in a page, some ns after the previous record.
 func (l layout) record(delta uint32, data []byte) []byte {
 	for len(data)%4 != 0 {
 		data = append(data, 0)
@@ -145,7 +145,7 @@ func (l layout) page(time uint64, flags uint64, records ...[]byte) []byte {
 	return []byte(pad(string(l.w(time, uint64(len(data))|flags, data)), pageSize))
 }
 
-// pages are those of two CPUs in the top buffer, and of CPU 1 in an instance.
+// pages returns the pages of two CPUs in the top buffer, and of CPU 1 in an instance.
 func (l layout) pages() [][]byte {
 	const farAhead = 1 << 27
 	long := l.w(l.common(idPrint, 11), uint64(0xffffffff81000010), "B|11|"+strings.Repeat("x", 200)+"\n\x00")
@@ -210,7 +210,7 @@ func (l layout) file() []byte {
 	if l.version == "6" {
 		b = l.w(b, header, ftraces, events, len(kallsymsText), kallsymsText, len(printkText), printkText, l.long(cmdlineText), 2)
 		b = l.w(b, "options  \x00", l.options())
-		const tables, data = 10 + 2*16, 3 * pageSize // of each buffer; where pages begin
+		const tables, data = 10 + 2*16, 3 * pageSize // bytes of each buffer's table; offset of the first page
 		instance := len(b) + (2 + 4 + 8 + 5) + 2 + tables
 		b = l.w(b, l.option(3, l.w(uint64(instance), "inst\x00")), uint16(0))
 		b = l.w(b, "flyrecord\x00", uint64(data), uint64(2*pageSize), uint64(data+2*pageSize), uint64(pageSize))
@@ -223,7 +223,7 @@ func (l layout) file() []byte {
 	}
 	b = l.w(b, name+"\x00"+version+"\x00")
 	first := len(b)
-	b = l.w(b, uint64(0)) // where the options are
+	b = l.w(b, uint64(0)) // offset of the options
 	places := map[uint16]uint64{}
 	section := func(id uint16, data []byte) {
 		places[id] = uint64(len(b))
@@ -285,7 +285,7 @@ func TestLayouts(t *testing.T) {
 	for _, l := range layouts {
 		t.Run(l.String(), func(t *testing.T) {
 			tables := ingesttest.MustRead(t, "trace.dat", l.file())
-			// All times have the option's millisecond more.
+			// The option adds a millisecond to all times.
 			tables.Want(t, "sched_slice", "ts|dur|cpu|end_state|priority", "1001010|268434446|0|S|100", "269435456|-1|0|NULL|100")
 			tables.Want(t, "slice", "ts|dur|name", "1001015|-1|do_work", "1001020|134217754|draw", "1001025|-1|sys_close", "1001031|-1|IRQ (eth0)",
 				"269435461|-1|"+strings.Repeat("x", 200))
@@ -309,7 +309,7 @@ func TestLayouts(t *testing.T) {
 
 var reported = regexp.MustCompile(`\[(\d+)\] +(\d+)\.(\d+): (\w+):`)
 
-// TestTraceCmd compares the events with those that trace-cmd finds in the files, where it is installed.
+// TestTraceCmd compares our events with trace-cmd's, where trace-cmd is installed.
 func TestTraceCmd(t *testing.T) {
 	path, err := exec.LookPath("trace-cmd")
 	if err != nil {
@@ -317,7 +317,7 @@ func TestTraceCmd(t *testing.T) {
 	}
 	for _, l := range layouts {
 		if l.compression == "zlib" {
-			continue // its packages have no zlib
+			continue // trace-cmd's packages are built without zlib
 		}
 		file := filepath.Join(t.TempDir(), "trace.dat")
 		if err := os.WriteFile(file, l.file(), 0o600); err != nil {
@@ -331,7 +331,7 @@ func TestTraceCmd(t *testing.T) {
 		for _, m := range reported.FindAllStringSubmatch(string(out), -1) {
 			cpu, _ := strconv.Atoi(m[1])
 			ns, _ := strconv.ParseInt(m[2]+m[3], 10, 64)
-			want = append(want, fmt.Sprintf("%d|%s|%d", ns-16_000, m[4], cpu)) // it shows the time of day
+			want = append(want, fmt.Sprintf("%d|%s|%d", ns-16_000, m[4], cpu)) // trace-cmd shows the time of day
 		}
 		ingesttest.MustRead(t, "trace.dat", l.file()).Want(t, "ftrace_event", "ts|name|cpu", want...)
 	}

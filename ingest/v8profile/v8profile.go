@@ -1,5 +1,5 @@
-// Package v8profile reads the CPU profiles of V8, which traces of several formats
-// carry as JSON.
+// Package v8profile reads V8's CPU profiles, which traces of several formats
+// contain as JSON.
 package v8profile
 
 import (
@@ -11,9 +11,9 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// Chunk is a part of a profile. The first says when the profile starts, the others
-// bring nodes of its call tree, samples, each the number of a node, and the times
-// between them. A .cpuprofile file is all of it in one.
+// Chunk is a part of a profile. The first chunk has the start time of the profile.
+// Later chunks have nodes of the call tree, samples, which are node ids, and the
+// times between samples. A .cpuprofile file is a single chunk.
 type Chunk struct {
 	Start   *float64 `json:"startTime"` // µs
 	Profile struct {
@@ -23,8 +23,8 @@ type Chunk struct {
 	Deltas []int64 `json:"timeDeltas"` // µs
 }
 
-// Node is a node of the call tree. Either it names its parent or the parent lists
-// it among its children, before it or after.
+// Node is a node of the call tree. Either it names its parent, or the parent lists
+// it as a child, before or after it.
 type Node struct {
 	ID       uint32   `json:"id"`
 	Parent   *uint32  `json:"parent"`
@@ -35,9 +35,9 @@ type Node struct {
 	} `json:"callFrame"`
 }
 
-// Decode decodes JSON into a Chunk, a part of one, or what holds one. Values of
-// another type than they should be are zero; if the text is no JSON, Decode
-// returns false.
+// Decode decodes JSON into a Chunk, a part of a Chunk, or a value that contains
+// one. Values of the wrong type become zero. Decode returns false if the text is
+// not JSON.
 func Decode(text []byte, to any) bool {
 	var wrongType *json.UnmarshalTypeError
 	err := json.Unmarshal(text, to)
@@ -52,10 +52,10 @@ type Profiles struct {
 	byKey    map[Key]int
 }
 
-// Key tells profiles apart.
+// Key identifies a profile.
 type Key struct {
 	ID  uint64
-	PID int64 // None if the process is not known
+	PID int64 // None if unknown
 }
 
 type profile struct {
@@ -63,7 +63,7 @@ type profile struct {
 	ts       int64 // of the last sample, ns
 	mapping  model.MappingID
 	callsite map[uint32]model.CallsiteID
-	parent   map[uint32]uint32 // of nodes that their parents list
+	parent   map[uint32]uint32 // of nodes listed by their parents
 }
 
 // New returns the profiles of a trace.
@@ -73,7 +73,7 @@ func New(c *model.Context, sorter *sort.Sorter) *Profiles {
 	return p
 }
 
-// Start begins a profile at ts, ns of the trace clock.
+// Start begins a profile at ts, in ns of the trace clock.
 func (p *Profiles) Start(key Key, ts int64) {
 	i, ok := p.byKey[key]
 	if !ok {
@@ -87,7 +87,7 @@ func (p *Profiles) Start(key Key, ts int64) {
 	p.profiles[i].ts = ts
 }
 
-// Add adds the nodes of a chunk and its samples, which are of a thread.
+// Add adds the nodes of a chunk, and its samples, which belong to a thread.
 func (p *Profiles) Add(key Key, tid uint32, c *Chunk) error {
 	i, ok := p.byKey[key]
 	if !ok {

@@ -8,18 +8,18 @@ import (
 	"math"
 )
 
-// ErrMalformed says that a field cannot be read.
+// ErrMalformed is the error for a field that cannot be read.
 var ErrMalformed = errors.New("malformed protobuf")
 
-// Stream reads the fields of a message that need not fit in memory, such as one
-// that is a whole file. Fields must.
+// Stream reads the fields of a message that may be larger than memory, such as a
+// whole file. Each field must fit in memory.
 type Stream struct {
 	Field        // valid until the next call of Next
-	Offset int64 // of the field in the message, bytes
+	Offset int64 // offset of the field in the message, bytes
 
 	r     *bufio.Reader
-	size  int          // bytes of the field, which wait in r
-	large bytes.Buffer // or are here
+	size  int          // bytes of the field, which is in r's buffer
+	large bytes.Buffer // holds fields larger than r's buffer
 	err   error
 }
 
@@ -36,9 +36,8 @@ func (s *Stream) Next() bool {
 	return s.err == nil
 }
 
-// Err is why reading ended before the end of the message, or nil:
-// io.ErrUnexpectedEOF in a field that is cut off, ErrMalformed, or the reader's
-// error.
+// Err returns why reading stopped before the end of the message, or nil:
+// io.ErrUnexpectedEOF inside a field, ErrMalformed, or the reader's error.
 func (s *Stream) Err() error {
 	if s.err == io.EOF {
 		return nil
@@ -52,7 +51,7 @@ func (s *Stream) read() error {
 	s.size = 0
 	s.large.Reset()
 
-	const maxHead = 2 * MaxVarint // a tag, and a number or a length
+	const maxHead = 2 * MaxVarint // a tag and a number, or a tag and a length
 	field, err := s.r.Peek(maxHead)
 	if len(field) == 0 {
 		return err
@@ -61,7 +60,8 @@ func (s *Stream) read() error {
 		if size > math.MaxInt32 { // protobuf's own limit
 			return ErrMalformed
 		}
-		// The buffer grows as the bytes come: the length may lie.
+		// The buffer grows only as bytes arrive, because the length may be
+		// wrong.
 		_, err = io.CopyN(&s.large, s.r, int64(size))
 		field = s.large.Bytes()
 	} else if size > uint64(len(field)) {
@@ -83,8 +83,9 @@ func (s *Stream) read() error {
 	return ErrMalformed
 }
 
-// fieldSize is the size in bytes of the field that starts with head, or 0 if its
-// type does not need more than that or it cannot be read.
+// fieldSize returns the size in bytes of the field that starts with head. It
+// returns 0 for a malformed field, and for types without a length, which are no
+// longer than head.
 func fieldSize(head []byte) uint64 {
 	tag, n := Uvarint(head)
 	if n <= 0 || Type(tag&7) != Bytes {

@@ -18,7 +18,7 @@ func show(f *Field) string {
 	return fmt.Sprintf("%d:%d:%d:%q", f.Number, f.Type, f.Uint64(), f.Bytes())
 }
 
-// streamed lists the fields that a stream reads, with their offsets.
+// streamed returns the fields that a stream reads, and their offsets.
 func streamed(r io.Reader) (fields []string, offsets []int64, err error) {
 	s := NewStream(r)
 	for s.Next() {

@@ -1,7 +1,7 @@
 // Package wire reads the wire format of protocol buffers
-// (https://protobuf.dev/programming-guides/encoding) in place, field by field.
-// It never panics: a message that is cut off or malformed ends at the first
-// field that cannot be read.
+// (https://protobuf.dev/programming-guides/encoding) in place, field by field. It
+// never panics: reading a truncated or malformed message ends at the first field
+// that cannot be read.
 //
 //	for r := wire.Read(message); r.Next(); {
 //		switch r.Number {
@@ -19,7 +19,7 @@ import (
 	"math/bits"
 )
 
-// Type is how a field is encoded.
+// Type is the encoding of a field.
 type Type uint8
 
 // The wire types. Groups are not supported; they end a message.
@@ -33,8 +33,8 @@ const (
 // MaxVarint is the size in bytes of the longest varint.
 const MaxVarint = 10
 
-// Field is one field of a message. Its methods give the value as the type that
-// the field is declared with, or zero if it is encoded as another.
+// Field is one field of a message. Its methods return the value as the field's
+// declared type, or zero if the encoding does not match.
 type Field struct {
 	Number uint32
 	Type   Type
@@ -42,12 +42,12 @@ type Field struct {
 	data   []byte
 }
 
-// NewField returns a numeric field, such as one value of a packed one.
+// NewField returns a numeric field, for example one value of a packed field.
 func NewField(number uint32, t Type, value uint64) Field {
 	return Field{Number: number, Type: t, value: value}
 }
 
-// ScannedField returns the field that Scan found before next in b.
+// ScannedField returns the field in b for which Scan returned tag, v and next.
 func ScannedField(b []byte, tag, v uint64, next int) Field {
 	f := Field{Number: uint32(tag >> 3), Type: Type(tag & 7), value: v}
 	if f.Type == Bytes {
@@ -123,9 +123,9 @@ func (r *Reader) Next() bool {
 }
 
 // Scan reads the field of b at i. It returns the field's tag, which is its number
-// times 8 and its type; its value, which for Bytes is the size of what ends at
-// next; and where the next field begins, or -1 if the field cannot be read. It is
-// for loops that must be fast and look at few fields:
+// times 8 plus its type; its value, which for Bytes is the size of the data that
+// ends at next; and the offset of the next field, or -1 if the field cannot be
+// read. It is meant for fast loops that need only a few fields:
 //
 //	for i := 0; i < len(b); {
 //		tag, v, next := wire.Scan(b, i)
@@ -140,7 +140,7 @@ func (r *Reader) Next() bool {
 //		}
 //	}
 func Scan(b []byte, i int) (tag, v uint64, next int) {
-	// Most fields have a tag of one byte, and a number or a size of one, too.
+	// Most fields have a one-byte tag, and a one-byte number or size.
 	if i+1 < len(b) && b[i] < 0x80 && b[i] >= 1<<3 && b[i+1] < 0x80 {
 		tag, v, next = uint64(b[i]), uint64(b[i+1]), i+2
 		switch Type(tag & 7) {
@@ -182,7 +182,7 @@ func scan(b []byte, i int) (tag, v uint64, next int) {
 	return 0, 0, -1
 }
 
-// varint reads the varint of b at i and returns where it ends, or -1.
+// varint reads the varint of b at i, and returns its value and its end, or -1.
 func varint(b []byte, i int) (v uint64, end int) {
 	if uint(i) < uint(len(b)) && b[i] < 0x80 {
 		return uint64(b[i]), i + 1
@@ -209,15 +209,15 @@ func (r *Reader) fail() bool {
 // Bad reports whether reading ended before the end of the message.
 func (r *Reader) Bad() bool { return r.bad }
 
-// Uvarint decodes a varint at the start of b and returns it with its size in
-// bytes. The size is 0 if b is too short, negative if the varint is too long. A
-// varint of ten bytes is cut to 64 bits.
+// Uvarint decodes a varint at the start of b and returns its value and its size in
+// bytes. The size is 0 if b is too short, and negative if the varint is too long.
+// A ten-byte varint is truncated to 64 bits.
 func Uvarint(b []byte) (uint64, int) {
 	if len(b) >= 8 {
 		w := binary.LittleEndian.Uint64(b)
 		if ends := ^w & 0x8080808080808080; ends != 0 {
-			// What is behind the first byte without a high bit does not count, and
-			// the sevens of bits move together.
+			// Drop the bytes after the first one without a high bit, then pack the
+			// groups of seven bits pairwise.
 			w &= ends - 1 ^ ends
 			w = w&0x007f007f007f007f | w&0x7f007f007f007f00>>1
 			w = w&0x00003fff00003fff | w&0x3fff00003fff0000>>2
@@ -241,10 +241,10 @@ func Uvarint(b []byte) (uint64, int) {
 	return 0, 0
 }
 
-// Bytes is the value of a bytes, string or message field.
+// Bytes returns the value of a bytes, string or message field.
 func (f *Field) Bytes() []byte { return f.data }
 
-// Uint64 is the value of a uint64, fixed64 or fixed32 field.
+// Uint64 returns the value of a uint64, fixed64 or fixed32 field.
 func (f *Field) Uint64() uint64 {
 	if f.Type == Bytes {
 		return 0
@@ -252,22 +252,22 @@ func (f *Field) Uint64() uint64 {
 	return f.value
 }
 
-// Int64 is the value of an int64 or sfixed64 field.
+// Int64 returns the value of an int64 or sfixed64 field.
 func (f *Field) Int64() int64 { return int64(f.Uint64()) }
 
-// Uint32 is the value of a uint32 or fixed32 field.
+// Uint32 returns the value of a uint32 or fixed32 field.
 func (f *Field) Uint32() uint32 { return uint32(f.Uint64()) }
 
-// Int32 is the value of an int32, sfixed32 or enum field.
+// Int32 returns the value of an int32, sfixed32 or enum field.
 func (f *Field) Int32() int32 { return int32(f.Uint64()) }
 
-// Bool is the value of a bool field.
+// Bool returns the value of a bool field.
 func (f *Field) Bool() bool { return f.Uint64() != 0 }
 
-// Sint64 is the value of a sint32 or sint64 field.
+// Sint64 returns the value of a sint32 or sint64 field.
 func (f *Field) Sint64() int64 { return ZigZag(f.Uint64()) }
 
-// Float64 is the value of a double or float field.
+// Float64 returns the value of a double or float field.
 func (f *Field) Float64() float64 {
 	switch f.Type {
 	case Fixed64:
@@ -278,11 +278,10 @@ func (f *Field) Float64() float64 {
 	return 0
 }
 
-// ZigZag decodes a number that was encoded with its sign in the lowest bit.
+// ZigZag decodes a number whose sign is in the lowest bit.
 func ZigZag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
-// Varints yields the values of a repeated varint field: one, or those that are
-// packed.
+// Varints yields the values of a repeated varint field, packed or not.
 func (f *Field) Varints(yield func(uint64) bool) {
 	if f.Type != Bytes {
 		yield(f.value)
@@ -297,8 +296,8 @@ func (f *Field) Varints(yield func(uint64) bool) {
 	}
 }
 
-// Fixed yields the values of a repeated fixed64 or fixed32 field of the given
-// size in bytes: one, or those that are packed.
+// Fixed yields the values of a repeated fixed64 or fixed32 field, packed or not.
+// size is 8 or 4 bytes.
 func (f *Field) Fixed(size int) func(yield func(uint64) bool) {
 	return func(yield func(uint64) bool) {
 		if f.Type != Bytes {

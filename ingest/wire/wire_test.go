@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// message has a field of every type, and a packed one.
+// message has a field of every type, and a packed field.
 var message = []byte{
 	0x08, 0x96, 0x01, // 1: 150
 	0x11, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, // 2: 1.0
@@ -95,8 +95,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// scanned lists the fields that Scan finds, as show does, and whether the message
-// ends well.
+// scanned returns the fields that Scan finds, formatted by show, and whether the
+// message ends properly.
 func scanned(b []byte) (fields []string, ok bool) {
 	for i := 0; i < len(b); {
 		tag, v, next := Scan(b, i)

@@ -20,20 +20,20 @@ type Tables struct {
 	chunks map[string][]*table.Chunk
 }
 
-// Chunk keeps what the store seals.
+// Chunk keeps a chunk that the store has finished.
 func (t *Tables) Chunk(c *table.Chunk) error {
 	t.chunks[c.Schema.Name] = append(t.chunks[c.Schema.Name], c)
 	return nil
 }
 
-// A File is an input by name.
+// A File is a named input.
 type File struct {
 	Name string
 	io.Reader
 }
 
-// Read reads files into one store. The error is the first of reading, with
-// which the rows of what was read are still there.
+// Read reads files into one store. It returns the first read error; the rows
+// read until then are still there.
 func Read(t testing.TB, files ...File) (*Tables, error) {
 	t.Helper()
 	tables := &Tables{chunks: map[string][]*table.Chunk{}}
@@ -50,8 +50,8 @@ func Read(t testing.TB, files ...File) (*Tables, error) {
 	return tables, first
 }
 
-// MustRead reads data whole and byte by byte, which must give the same rows and
-// no error, and returns them.
+// MustRead reads data as a whole and byte by byte. Both must give the same rows
+// and no error. It returns the rows.
 func MustRead(t *testing.T, name string, data []byte) *Tables {
 	t.Helper()
 	whole, err := Read(t, File{name, bytes.NewReader(data)})
@@ -83,8 +83,8 @@ func (t *Tables) all() []string {
 	return rows
 }
 
-// Rows returns the values of the columns for each row of a table, as text with
-// bars between.
+// Rows returns the values of the columns for each row of a table, as text
+// separated by bars.
 func (t *Tables) Rows(name string, columns ...string) []string {
 	var rows []string
 	for _, c := range t.chunks[name] {
@@ -125,7 +125,7 @@ func (t *Tables) text(c *table.Chunk, column, row int) string {
 	return "NULL"
 }
 
-// Want fails the test if the rows of a table are not those wanted.
+// Want fails the test if the rows of a table differ from want.
 func (t *Tables) Want(tb testing.TB, name, columns string, want ...string) {
 	tb.Helper()
 	if got := t.Rows(name, strings.Split(columns, "|")...); !slices.Equal(got, want) {

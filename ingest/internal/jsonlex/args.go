@@ -7,10 +7,10 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// maxArgDepth is how deep args may nest; what is deeper is left out.
+// maxArgDepth is how deep args may be nested. Deeper args are left out.
 const maxArgDepth = 256
 
-// ArgWriter flattens values: with the root args, {"a":{"b":[1]}} becomes the arg
+// ArgWriter flattens values: with root "args", {"a":{"b":[1]}} becomes the arg
 // args.a.b[0] with the flat key args.a.b. Members that are null are left out.
 type ArgWriter struct {
 	strings *table.StringPool
@@ -22,7 +22,7 @@ type ArgWriter struct {
 
 // argFrame is an object or array that is being flattened.
 type argFrame struct {
-	flat, key int // lengths of its keys
+	flat, key int // lengths of its flat key and its key
 	close     byte
 }
 
@@ -30,8 +30,8 @@ type argFrame struct {
 func NewArgWriter(strings *table.StringPool) *ArgWriter { return &ArgWriter{strings: strings} }
 
 // Add adds the args in the text of an object or array to the set, with keys that start
-// with root. What comes after a syntax error is left out, as Trace Processor does; Add
-// then returns false.
+// with root. After a syntax error it leaves out the rest, as Trace Processor does, and
+// returns false.
 func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 	l := &w.lexer
 	l.Reset(text)
@@ -100,13 +100,13 @@ func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 	return true
 }
 
-// index adds the index of the array's next entry to the key.
+// index appends the index of the array's next element to the key.
 func (w *ArgWriter) index(set *model.ArgSet) {
 	n := set.NextIndex(w.strings.InternBytes(w.key))
 	w.key = append(strconv.AppendInt(append(w.key, '['), int64(n), 10), ']')
 }
 
-// number is the value of a number or a flag.
+// number returns the value of a number or boolean.
 func number(v Value) model.ArgValue {
 	switch v.Kind {
 	case Boolean:

@@ -1,5 +1,5 @@
-// Package jsonlex takes JSON apart: values in a buffer, a buffer that moves over an
-// input, and args of nested values.
+// Package jsonlex parses JSON: values in a buffer, inputs through a moving buffer, and
+// args from nested values.
 package jsonlex
 
 import (
@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what a JSON value is.
+// Kind is the kind of a JSON value.
 type Kind uint8
 
 const (
@@ -33,15 +33,14 @@ type Value struct {
 	Float float64
 }
 
-// Why there is no value at the position.
+// The reasons why there is no value at the position.
 var (
 	ErrMore   = errors.New("value extends past the buffer")
 	ErrSyntax = errors.New("syntax error")
 )
 
-// Lexer takes JSON apart in a buffer. It is lenient where Trace Processor is: of
-// an object or array that is not looked into, only quotes and brackets of its own
-// kind must match.
+// Lexer parses JSON in a buffer. It is as lenient as Trace Processor: in an object or
+// array that is not parsed itself, only quotes and brackets of its own kind must match.
 type Lexer struct {
 	Buf     []byte
 	Pos     int
@@ -50,10 +49,10 @@ type Lexer struct {
 	keys    []byte // keys with resolved escapes
 }
 
-// Reset begins to take another text apart.
+// Reset starts to parse another text.
 func (l *Lexer) Reset(text []byte) { l.Buf, l.Pos = text, 0 }
 
-// Fail returns ErrSyntax and keeps what is wrong.
+// Fail records what is wrong and returns ErrSyntax.
 func (l *Lexer) Fail(why string) error {
 	l.Why = why
 	return ErrSyntax
@@ -69,8 +68,8 @@ func (l *Lexer) Space() (byte, error) {
 	return 0, ErrMore
 }
 
-// quoted returns the text between the quotes at the position, its escapes still
-// in it, and whether it has any.
+// quoted returns the text between the quotes at the position, with its escapes
+// unresolved, and whether it has escapes.
 func (l *Lexer) quoted() (raw []byte, escapes bool, err error) {
 	start := l.Pos + 1
 	for end := start; ; end++ {
@@ -119,7 +118,7 @@ func (l *Lexer) Key() ([]byte, error) {
 	return raw, err
 }
 
-// Value returns the value at the position and moves behind it.
+// Value returns the value at the position and moves past it.
 func (l *Lexer) Value() (v Value, err error) {
 	switch l.Buf[l.Pos] {
 	case '"':
@@ -165,7 +164,7 @@ func (l *Lexer) literal(word string) error {
 	return nil
 }
 
-// block returns the text from an opening bracket to the one that closes it.
+// block returns the text from an opening bracket to the matching closing bracket.
 func (l *Lexer) block(open, close byte) ([]byte, error) {
 	start, depth := l.Pos, 0
 	buf := l.Buf
@@ -193,8 +192,8 @@ func (l *Lexer) block(open, close byte) ([]byte, error) {
 
 func digit(c byte) bool { return c-'0' <= 9 }
 
-// Number returns the number at the position. A number at the end of the buffer
-// may go on beyond it.
+// Number returns the number at the position. It returns ErrMore for a number at the end
+// of the buffer, because it may continue.
 func (l *Lexer) Number() (v Value, err error) {
 	start, i := l.Pos, l.Pos
 	if i < len(l.Buf) && l.Buf[i] == '-' {
@@ -246,7 +245,7 @@ func (l *Lexer) Number() (v Value, err error) {
 			return v, nil
 		}
 		v.Kind = Double
-		// Chrome writes negative numbers as what they are without a sign.
+		// Chrome writes negative numbers as unsigned 64-bit numbers.
 		if n, err := strconv.ParseUint(string(v.Raw), 10, 64); err == nil {
 			v.Float = float64(int64(n))
 			return v, nil
@@ -254,12 +253,13 @@ func (l *Lexer) Number() (v Value, err error) {
 	}
 	v.Float, err = strconv.ParseFloat(string(v.Raw), 64)
 	if err != nil && math.IsInf(v.Float, 0) {
-		return Value{}, nil // beyond a double: no value
+		return Value{}, nil // out of range for a double: no value
 	}
 	return v, nil
 }
 
-// ParseInt returns the number in the text of an integer, unless it has more than 64 bits.
+// ParseInt parses the text of an integer. It returns false if the number does not fit in
+// 64 bits.
 func ParseInt(b []byte) (n int64, ok bool) {
 	negative := b[0] == '-'
 	if negative {
@@ -281,8 +281,8 @@ func ParseInt(b []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// Next moves behind the comma after a value, or to the bracket that closes the
-// object or array; it reports whether there was a comma.
+// Next moves past the comma after a value, or to the bracket that closes the object or
+// array. It reports whether there was a comma.
 func (l *Lexer) Next(close byte) (bool, error) {
 	c, err := l.Space()
 	if err != nil {
@@ -299,7 +299,7 @@ func (l *Lexer) Next(close byte) (bool, error) {
 	return false, l.Fail("expected a comma or " + string(close))
 }
 
-// Members calls f with each member of the object in the buffer.
+// Members calls f for each member of the object in the buffer.
 func (l *Lexer) Members(f func(key []byte, v Value)) error {
 	if l.Buf[l.Pos] != '{' {
 		return l.Fail("expected an object")
@@ -323,7 +323,7 @@ func (l *Lexer) Members(f func(key []byte, v Value)) error {
 	return err
 }
 
-// Elements calls f with each element of the array in the buffer.
+// Elements calls f for each element of the array in the buffer.
 func (l *Lexer) Elements(f func(v Value)) error {
 	if l.Buf[l.Pos] != '[' {
 		return l.Fail("expected an array")
@@ -343,8 +343,8 @@ func (l *Lexer) Elements(f func(v Value)) error {
 	return err
 }
 
-// Unescape appends the text with its escapes resolved. Unknown escapes vanish,
-// as in Trace Processor; half of a surrogate pair becomes U+FFFD.
+// Unescape appends the text with its escapes resolved. Unknown escapes are dropped, as in
+// Trace Processor; half of a surrogate pair becomes U+FFFD.
 func Unescape(to, raw []byte) []byte {
 	for i := 0; i < len(raw); i++ {
 		c := raw[i]

@@ -8,14 +8,15 @@ import (
 
 const (
 	readBytes = 1 << 20
-	// MaxValue is how many bytes a value that must be in memory as a whole may have.
+	// MaxValue is the maximum size in bytes of a value that must be in memory as a
+	// whole.
 	MaxValue = 32 << 20
 )
 
 var (
-	// ErrTruncated ends the reading of an input whose end is missing.
+	// ErrTruncated is the error for an input whose end is missing.
 	ErrTruncated = errors.New("truncated")
-	// ErrTooLarge is of a value of more than MaxValue bytes.
+	// ErrTooLarge is the error for a value of more than MaxValue bytes.
 	ErrTooLarge = errors.New("larger than 32 MiB")
 )
 
@@ -23,18 +24,18 @@ var (
 type Reader struct {
 	Lexer
 	Base int64 // bytes of the input before Buf[0]
-	EOF  bool  // the buffer ends where the input does
+	EOF  bool  // the buffer ends at the end of the input
 	in   io.Reader
 }
 
-// NewReader returns a reader of the input.
+// NewReader returns a reader for the input.
 func NewReader(in io.Reader) Reader { return Reader{in: in} }
 
-// Offset is how many bytes of the input are before the position.
+// Offset returns the offset of the position in the input, in bytes.
 func (r *Reader) Offset() int64 { return r.Base + int64(r.Pos) }
 
-// More reads on, keeping what is in the buffer from the position on, which becomes the
-// buffer's beginning. It returns ErrTruncated at the end of the input.
+// More reads more input. It keeps the buffer from the position on, which moves to the
+// start of the buffer. It returns ErrTruncated at the end of the input.
 func (r *Reader) More() error {
 	if r.EOF {
 		return ErrTruncated
@@ -59,7 +60,7 @@ func (r *Reader) More() error {
 	return nil
 }
 
-// Peek returns the next byte that is not whitespace, and moves to it.
+// Peek moves to the next byte that is not whitespace, and returns it.
 func (r *Reader) Peek() (byte, error) {
 	for {
 		c, err := r.Space()
@@ -72,9 +73,9 @@ func (r *Reader) Peek() (byte, error) {
 	}
 }
 
-// Whole calls parse with the position at the start of a value, again with more of the
-// input while the value extends past the buffer. If it has more than MaxValue bytes,
-// Whole returns ErrTooLarge with the position where it was.
+// Whole calls parse at the start of a value. While the value extends past the buffer,
+// it reads more input and calls parse again. If the value has more than MaxValue
+// bytes, Whole restores the position and returns ErrTooLarge.
 func (r *Reader) Whole(parse func() error) error {
 	for {
 		start := r.Pos
@@ -92,8 +93,8 @@ func (r *Reader) Whole(parse func() error) error {
 	}
 }
 
-// ReadValue returns the value at the position, which is whole in the buffer, and moves
-// behind it.
+// ReadValue returns the value at the position and moves past it. It reads more input
+// until the buffer contains the whole value.
 func (r *Reader) ReadValue() (Value, error) {
 	v, err := r.Value()
 	if err == ErrMore {
@@ -108,9 +109,9 @@ func (r *Reader) ReadValue() (Value, error) {
 	return v, nil
 }
 
-// EachMember calls f with the key of each member of the object at the position, which
-// is then at the member's value; f moves behind that. The key is valid until f reads
-// on.
+// EachMember calls f with the key of each member of the object at the position. The
+// position is then at the member's value, and f must move past it. The key is valid
+// until f reads on.
 func (r *Reader) EachMember(f func(key []byte) error) error {
 	return r.each('}', func() error {
 		var key []byte
@@ -124,11 +125,11 @@ func (r *Reader) EachMember(f func(key []byte) error) error {
 	})
 }
 
-// EachElement calls f with the position at each element of the array at the position;
-// f moves behind it.
+// EachElement calls f at each element of the array at the position. f must move past
+// the element.
 func (r *Reader) EachElement(f func() error) error { return r.each(']', f) }
 
-// each calls f for each part of the object or array up to the bracket that closes it.
+// each calls f for each part of the object or array, up to its closing bracket.
 func (r *Reader) each(close byte, f func() error) error {
 	r.Pos++
 	c, err := r.Peek()
@@ -149,7 +150,7 @@ func (r *Reader) each(close byte, f func() error) error {
 	return err
 }
 
-// Glimpse shows the text at the position, for messages.
+// Glimpse returns the first bytes at the position, for messages.
 func (r *Reader) Glimpse() string {
 	if r.Pos >= len(r.Buf) {
 		return "the end of the input"
@@ -157,14 +158,14 @@ func (r *Reader) Glimpse() string {
 	return string(append([]byte{'"'}, append(bytes.ToValidUTF8(r.Buf[r.Pos:min(len(r.Buf), r.Pos+12)], []byte("?")), '"')...))
 }
 
-// Skip moves behind the value at the position without keeping it in memory.
+// Skip moves past the value at the position without keeping it in memory.
 func (r *Reader) Skip() error {
 	for depth, inString := 0, false; ; {
 		for ; r.Pos < len(r.Buf); r.Pos++ {
 			c := r.Buf[r.Pos]
 			switch {
 			case inString && c == '\\':
-				r.Pos++ // the next byte is part of the string, wherever it is
+				r.Pos++ // the next byte is part of the string, even beyond the buffer
 				continue
 			case c == '"':
 				inString = !inString
@@ -173,7 +174,7 @@ func (r *Reader) Skip() error {
 			case c == '{' || c == '[':
 				depth++
 			case depth == 0 && (c == ',' || c == '}' || c == ']'):
-				return nil // the end of a number or a word
+				return nil // the end of a number or a literal
 			case c == '}' || c == ']':
 				depth--
 			default:

@@ -1,5 +1,5 @@
-// Package lines reads text line by line, as fast as newlines can be found and
-// without a copy of each line.
+// Package lines reads text line by line, as fast as newlines can be found, without
+// copying each line.
 package lines
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Max is how long a line may be, in bytes. Pages of minified scripts have lines
-// of megabytes.
+// Max is the maximum size of a line in bytes. Pages with minified scripts have
+// lines of several megabytes.
 const Max = 64 << 20
 
 const firstBuffer = 256 << 10
 
 // Each calls f with each line of an input, without its newline, and the line's
-// offset, bytes from the start of the input. The line is valid during the call. An
-// error of f ends the reading. A last line without a newline was cut off: it is
-// left out and counted as truncated input.
+// offset in bytes from the start of the input. The line is valid during the call.
+// An error of f stops the reading. A last line without a newline is truncated: it
+// is left out and counted as truncated input.
 func Each(in *format.Input, f func(offset int64, line []byte) error) error {
 	l := NewReader(in)
 	for l.Next() {
@@ -37,7 +37,7 @@ func Each(in *format.Input, f func(offset int64, line []byte) error) error {
 type Reader struct {
 	r      io.Reader
 	buf    []byte
-	pos    int // of the next line in buf
+	pos    int // of the next line, in buf
 	line   []byte
 	offset int64 // of buf in the input, bytes
 	start  int   // of the line in buf
@@ -45,10 +45,10 @@ type Reader struct {
 	err    error
 }
 
-// NewReader returns a reader of the lines of r.
+// NewReader returns a reader for the lines of r.
 func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
 
-// Next goes to the next line that is ended by a newline. It returns false at the
+// Next moves to the next line that ends with a newline. It returns false at the
 // end of the input and after an error.
 func (l *Reader) Next() bool {
 	seen := 0
@@ -67,7 +67,7 @@ func (l *Reader) Next() bool {
 	}
 }
 
-// fill reads more of the input, behind what is left of it.
+// fill reads more of the input, after the unread rest of the buffer.
 func (l *Reader) fill() bool {
 	if l.eof || l.err != nil {
 		return false
@@ -93,16 +93,16 @@ func (l *Reader) fill() bool {
 	return n > 0 || err == nil
 }
 
-// Bytes are those of the line, without its newline. They are valid until the next
-// call of Next.
+// Bytes returns the line without its newline. It is valid until the next call of
+// Next.
 func (l *Reader) Bytes() []byte { return l.line }
 
-// Offset is where the line begins, bytes from the start of the input.
+// Offset returns the offset of the line in bytes from the start of the input.
 func (l *Reader) Offset() int64 { return l.offset + int64(l.start) }
 
-// Rest is what follows the last newline, after Next returned false: a line that
-// was cut, unless it is empty.
+// Rest returns the text after the last newline, once Next has returned false: a
+// truncated line, unless it is empty.
 func (l *Reader) Rest() []byte { return l.buf[l.pos:] }
 
-// Err is the error that ended the reading, or nil at the end of the input.
+// Err returns the error that stopped the reading, or nil at the end of the input.
 func (l *Reader) Err() error { return l.err }

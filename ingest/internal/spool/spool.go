@@ -1,4 +1,4 @@
-// Package spool lets inputs be read that are not read from front to back.
+// Package spool gives random access to inputs.
 package spool
 
 import (
@@ -9,17 +9,16 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 )
 
-// File is an input that can be read at any place: the input itself, or a copy in a temporary
-// file.
+// File is an input with random access: the input itself, or a copy in a temporary file.
 type File struct {
 	Size int64
-	Err  error // of reading the file, to tell a disk that fails from damage of the input
+	Err  error // error of reading the file, to tell a failing disk from a damaged input
 	at   io.ReaderAt
 	copy *os.File // nil if at is the input itself
 }
 
-// Open reads an input to its end. It makes a copy, in the folder for temporary files, if the
-// input cannot be read again.
+// Open reads an input to its end. If the input has no random access, Open copies it to a file
+// in the temporary directory.
 func Open(in *format.Input) (*File, error) {
 	if in.At != nil {
 		size, err := io.Copy(io.Discard, in)
@@ -29,7 +28,7 @@ func Open(in *format.Input) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	os.Remove(file.Name()) // where this fails, Close does it
+	os.Remove(file.Name()) // if this fails, Close removes the file
 	f := &File{at: file, copy: file}
 	if f.Size, err = io.Copy(file, &expansion{in: in}); err != nil {
 		f.Close()
@@ -38,7 +37,7 @@ func Open(in *format.Input) (*File, error) {
 	return f, nil
 }
 
-// Close gives up the file.
+// Close releases the file.
 func (f *File) Close() {
 	if f.copy != nil {
 		f.copy.Close()
@@ -46,7 +45,7 @@ func (f *File) Close() {
 	}
 }
 
-// ReadAt is that of io.ReaderAt.
+// ReadAt implements io.ReaderAt.
 func (f *File) ReadAt(p []byte, offset int64) (int, error) {
 	if offset < 0 {
 		return 0, errors.New("a place before the start")
@@ -58,15 +57,14 @@ func (f *File) ReadAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// A copy may have so many bytes, and so many times those of the input that it was found in.
-// Traces compress to a twentieth or so.
+// A copy is refused if it exceeds both maxExpanded bytes and maxExpansion times the bytes that
+// were read from the compressed input. Traces typically compress to a twentieth.
 const (
 	maxExpanded  = 1 << 30
 	maxExpansion = 200
 )
 
-// expansion reads an input that is to be copied. It refuses one that would fill the disk with
-// next to nothing.
+// expansion reads an input to copy. It refuses tiny inputs that would fill the disk.
 type expansion struct {
 	in *format.Input
 	n  int64

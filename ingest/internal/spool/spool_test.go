@@ -15,7 +15,8 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A few MB that expand to many GB are not copied to the disk.
+// TestExpansion checks that a few MB that expand to many GB are not copied to
+// the disk.
 func TestExpansion(t *testing.T) {
 	const taken = maxExpanded / maxExpansion * 2
 	e := &expansion{in: &format.Input{Reader: zeros{}, Taken: func() int64 { return taken }}}

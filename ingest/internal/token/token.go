@@ -1,5 +1,5 @@
-// Package token packs what is known of an event into the few bytes that the sorter
-// keeps of it, and unpacks them again: numbers and strings, in the same order.
+// Package token encodes events as the few bytes that the sorter holds for each,
+// and decodes them again: numbers and strings, in the same order.
 package token
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// A Writer packs events, one after the other, into the same memory.
+// A Writer encodes events, one after the other, into the same memory.
 type Writer struct {
 	store *model.Store
 	b     []byte
@@ -17,7 +17,7 @@ type Writer struct {
 // NewWriter returns a writer that interns strings in the store.
 func NewWriter(store *model.Store) *Writer { return &Writer{store: store} }
 
-// Reset begins an event.
+// Reset starts an event.
 func (w *Writer) Reset() { w.b = w.b[:0] }
 
 // Uint adds a number.
@@ -26,7 +26,7 @@ func (w *Writer) Uint(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
 // Int adds a number that may be negative.
 func (w *Writer) Int(n int64) { w.b = binary.AppendVarint(w.b, n) }
 
-// Text adds a string; nil is none.
+// Text adds a string; nil stands for none.
 func (w *Writer) Text(text []byte) {
 	var id model.StringID
 	if text != nil {
@@ -35,13 +35,13 @@ func (w *Writer) Text(text []byte) {
 	w.Uint(uint64(id))
 }
 
-// Rest adds bytes, which end the event.
+// Rest adds the last bytes of the event, without a length.
 func (w *Writer) Rest(b []byte) { w.b = append(w.b, b...) }
 
-// Bytes is the event, until the next Reset.
+// Bytes returns the event. It is valid until the next Reset.
 func (w *Writer) Bytes() []byte { return w.b }
 
-// A Reader unpacks an event.
+// A Reader decodes an event.
 type Reader []byte
 
 // Uint returns the next number.
@@ -51,12 +51,12 @@ func (r *Reader) Uint() uint64 {
 	return n
 }
 
-// Int returns the next number that may be negative.
+// Int returns the next number written by Writer.Int.
 func (r *Reader) Int() int64 {
 	n, size := binary.Varint(*r)
 	*r = (*r)[size:]
 	return n
 }
 
-// Text returns the next string, 0 if there is none.
+// Text returns the next string, or 0 if there is none.
 func (r *Reader) Text() model.StringID { return model.StringID(r.Uint()) }

@@ -1,5 +1,5 @@
 """Time the whole command on generated traces of each kind, and DuckDB at
-shredding the events of the JSON one from newline-delimited JSON to zstd Parquet.
+converting the JSON trace's events from newline-delimited JSON to zstd Parquet.
 
 usage: bench.py CONVERTER TRACEGEN [JSON_SIZE [SIZE [RUNS]]]
 """
@@ -13,9 +13,9 @@ import sys
 import tempfile
 import time
 
-# MB/s that the whole command must reach on two cores.
+# The throughput, MB/s, that the whole command must reach on two cores.
 BARS = {"ftrace-proto": 60, "track-event": 80, "ftrace": 100, "fuchsia": 150}
-# JSON may take this many times as long as DuckDB, and this much memory, MiB.
+# Limits for JSON: the time as a multiple of DuckDB's, and the memory in MiB.
 JSON_RATIO, JSON_MEMORY = 2.5, 600
 
 SHRED = """
@@ -26,7 +26,7 @@ duckdb.sql(f"COPY (FROM read_ndjson('{sys.argv[1]}')) TO '{sys.argv[2]}' (FORMAT
 
 
 def timed(*command):
-    """Runs a command; returns seconds, seconds of CPU time in user mode, and the output."""
+    """Runs a command; returns its seconds, its seconds of user CPU time, and its output."""
     begun = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     output = process.stdout.read()
@@ -44,7 +44,7 @@ class Bench:
     def generate(self, kind, size):
         trace = self.folder / kind
         subprocess.run([self.tracegen, "--format", kind, "--size", size, trace], check=True)
-        os.sync()  # else it is written to disk while it is converted
+        os.sync()  # or the trace would be written to disk while it is converted
         return trace
 
     def convert(self, trace):
@@ -55,7 +55,7 @@ class Bench:
         return timed(sys.executable, "-c", SHRED, lines, self.folder / "shredded.parquet")[0]
 
     def report(self, trace, runs, bar):
-        """Prints the runs of a trace's conversion; returns the median of their seconds."""
+        """Prints the runs of a trace's conversion; returns their median in seconds."""
         seconds, user, memory = zip(*runs)
         median = statistics.median(seconds)
         speed = trace.stat().st_size / 1e6 / median

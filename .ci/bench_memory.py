@@ -1,5 +1,5 @@
 """Measure the peak memory of converting traces that name very many things, or
-large ones, and print the table of docs/architecture.md.
+large ones, and print the table for docs/architecture.md.
 
 usage: bench_memory.py CONVERTER TRACEGEN [COUNT,... [KIND...]]
 """
@@ -11,19 +11,19 @@ import sys
 import tempfile
 
 MEMORY = 128  # MiB, the default of --memory
-# Kinds of traces whose count is their own: they have large texts.
+# Kinds of traces with their own counts, because they have large texts.
 TEXTS = {"large-names": 10, "large-args": 1000, "screenshots": 2000}
 KINDS = [
     "sequences", "processes", "thread-names", "open-on-threads", "open-slices", "async-ids-ended", "async-ids",
     "track-uuids", "counter-tracks", "names", "interned-names", "arg-keys", "flows", "pprof-locations",
 ]
-# What the peak must stay below, MiB.
+# The limit of the peak, MiB.
 BARS = {100_000: MEMORY + 64, 5_000_000: 1.2 * 1024}
 TEXT_BAR = MEMORY + 200
 
 
 def peak(converter, trace, out):
-    """Returns the peak of the resident memory, MiB, and whether the trace was converted."""
+    """Returns the peak resident memory, MiB, and whether the trace was converted."""
     process = subprocess.Popen([converter, "--quiet", "--force", trace, out])
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -1,6 +1,6 @@
-"""Run the blocks of docs/cookbook.md, and compare what they give with the text that follows them.
+"""Run the blocks of docs/cookbook.md, and compare their results with the text that follows them.
 
-With --write the text is written as SQL gives it; pandas and Polars have to give the same.
+With --write, the text is replaced by the results of SQL; pandas and Polars must give the same.
 """
 
 import ast
@@ -26,7 +26,7 @@ def by_sql(code, _):
 
 
 def by_python(code, names):
-    """Run code, of which the last statement, if it is an expression, is a data frame."""
+    """Run code. If the last statement is an expression, it is a data frame."""
     *body, last = ast.parse(code).body
     if not isinstance(last, ast.Expr):
         exec(code, names)
@@ -38,7 +38,7 @@ def by_python(code, names):
 
 
 def text(columns, rows):
-    """Rows as tpconvert prints them, floats with at most six digits after the point."""
+    """Rows as tpconvert prints them, with at most six decimals in floats."""
     cells = [[cell(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(columns, *cells)]
     numbers = [any(not isinstance(value, str) for value in column) for column in zip(*rows)]

@@ -1,9 +1,9 @@
 """Run every macro, and the queries of docs/queries.md, in one version of DuckDB.
 
-prepare registers datasets in DuckDB files with the converter, and asks it for
-the rows of each query. It has to run with the DuckDB that the converter is
-built with, as it fills tables of some files. check opens the files as any user
-would, and compares.
+prepare registers datasets in DuckDB files with the converter and asks it for
+the rows of each query. It must run with the DuckDB that the converter is built
+with, because it fills tables of some files. check opens the files as any user
+would, and compares the rows.
 """
 
 import collections
@@ -22,7 +22,7 @@ TRACES = ROOT / "testdata"
 SCRIPTS = ROOT / "sqlfuncs" / "testdata"
 QUERIES = ROOT / "docs" / "queries.md"
 
-# MADE are the macros and views of a file whose tables are materialized, as (name, definition).
+# MADE lists the macros and views of a file with materialized tables, as (name, definition).
 MADE = r"""
     SELECT function_name, string_agg(macro_definition) FROM duckdb_functions()
     WHERE NOT internal AND function_name NOT LIKE '\_%' ESCAPE '\' GROUP BY ALL
@@ -82,7 +82,7 @@ def check(folder):
     failures = []
     asked = collections.defaultdict(str)
     for file in {case["file"] for case in cases}:
-        copy = folder / f"copy_of_{file}"  # some queries make a macro
+        copy = folder / f"copy_of_{file}"  # some queries create a macro
         shutil.copy(folder / file, copy)
         with duckdb.connect(copy) as db:
             for case in cases:
@@ -98,7 +98,7 @@ def check(folder):
 
 
 def run(db, file, sql, rows=(), error=False):
-    """Run a query of a case. What it gives that it should not is returned."""
+    """Run a query of a case. Return what it gives if that is wrong."""
     try:
         result = db.sql(sql)
         wide = [str(t) for t in result.types if "HUGEINT" in str(t) or "DECIMAL" in str(t)]
@@ -115,7 +115,7 @@ def run(db, file, sql, rows=(), error=False):
 
 
 def uncovered(folder, asked):
-    """Tell which macros and views no query has, of one trace and, where they differ there, of many."""
+    """List the macros and views that no query uses, for one trace and, where they differ, for many traces."""
     made = {}
     for layout, file in ("one", "views"), ("many", "many_traces"):
         with duckdb.connect(folder / f"{file}.duckdb", read_only=True) as db:
@@ -169,7 +169,7 @@ def span_joins(folder):
 
 
 def random_spans(dice):
-    """Spans of which none overlap in a partition."""
+    """Spans that do not overlap within a partition."""
     spans = []
     for part in range(5):
         ts = 0
@@ -192,7 +192,7 @@ def overlaps(a, b):
 
 
 def gaps(a, b):
-    """The times of a's spans where b has none."""
+    """The parts of a's spans where b has no span."""
     found = []
     for ts, dur, part, id in a:
         at = ts

@@ -1,9 +1,9 @@
-"""Kill, starve and race conversions, and see that nothing half is ever visible and that a rerun ends complete.
+"""Kill, starve and race conversions, and check that no partial result is ever visible and that a rerun completes.
 
 usage: faults.py CONVERTER TESTDATA [KILLS [SEED]]
 
-System calls are made to fail, and processes are killed in them, with strace. KILLS is how many conversions are killed,
-half at system calls and half at random moments; the injected errors are as many again.
+strace makes system calls fail and kills processes in them. KILLS is the number of conversions to kill, half of them at
+system calls and half at random moments. As many errors are injected in addition.
 """
 
 import collections
@@ -23,7 +23,7 @@ import duckdb
 import pandas
 import pyarrow.parquet
 
-# The system calls that make files and folders, or make them safe on disk.
+# The system calls that create files and folders, or make them durable.
 CALLS = "fsync,rename,renameat,renameat2,mkdirat,unlinkat,openat,write,ftruncate,close,flock"
 COMMIT = "fsync,rename,renameat,renameat2,mkdirat,unlinkat"
 TRACES = ["node.json", "go_cpu.pb", "devtools.json.gz"]
@@ -42,7 +42,7 @@ def strace(inject, converter, *args):
 
 
 def rows_of(folder):
-    """Rows of each table of a trace, by the footers of its files."""
+    """The number of rows in each table of a trace, from the footers of its files."""
     return {path.stem: pyarrow.parquet.read_metadata(path).num_rows for path in sorted(folder.glob("*.parquet"))}
 
 
@@ -88,7 +88,7 @@ class Many:
 
 
 def check(case, allowed, what):
-    """What is visible is whole. Reads it by footers, and now and then by the clients that people have."""
+    """Check that what is visible is complete. Reads footers, and sometimes uses the clients that people have."""
     visible = case.visible()
     for name, rows in visible.items():
         assert rows in allowed[name], f"{what}: {name} is visible in part: {rows}, want one of {allowed[name]}"
@@ -107,7 +107,7 @@ def check(case, allowed, what):
 
 
 def complete(case, whole, what):
-    """A rerun ends complete and leaves nothing behind."""
+    """Check that a rerun completes and leaves nothing behind."""
     again = run(case.converter, *case.args())
     if isinstance(case, Single) and not case.force and "already exists" in again.stderr:
         counts["killed after the end"] += 1
@@ -146,10 +146,10 @@ KINDS = [(kind, force) for kind in (Single, Many) for force in (False, True)]
 
 
 def kill_at_calls(converter, testdata, kills):
-    """Killed at every system call of the commit phase, then at every Nth of all, in turn until there were enough kills.
+    """Kill at every system call of the commit phase, then at every Nth of all, in turn until there were enough kills.
 
-    strace counts the calls of each thread, and Go's threads share them anew each time: so a call more is tried until a
-    few runs in a row have lived, and each round kills elsewhere.
+    strace counts calls per thread, and Go distributes them over threads differently each time. So the number is
+    increased until several runs in a row survive, and each round kills at other places.
     """
     while True:
         for calls, step in (COMMIT, 1), (CALLS, 7):
@@ -218,7 +218,7 @@ def full_disk(converter, testdata):
                         sys.exit(f"full disk: there is {list(out.rglob('*'))}")
                     shutil.rmtree(out, ignore_errors=True)
                     counts["full disks"] += 1
-                # A mount point cannot be replaced, which is said at once; many traces go into it.
+                # A mount point cannot be replaced, and an error says so at once; many traces can go into it.
                 refused = run(converter, args[0], disk)
                 if refused.returncode != 1 or "mount point" not in refused.stderr:
                     sys.exit(f"mount point: {refused}")
@@ -227,7 +227,7 @@ def full_disk(converter, testdata):
 
 
 def rivals(converter, testdata, rounds):
-    """Two runs into one dataset, begun at nearly the same time; then two registrations of it."""
+    """Start two runs into one dataset at nearly the same time, then two registrations of it."""
     with tempfile.TemporaryDirectory() as tmp:
         for i in range(rounds):
             out = pathlib.Path(tmp) / str(i)
@@ -249,13 +249,13 @@ def rivals(converter, testdata, rounds):
 
 
 def terminate_while_committing(converter, testdata):
-    """A signal while files are made safe: exit code 130 and nothing there, or 0 and all there."""
+    """Signal while files are made durable: exit code 130 and no output, or 0 and complete output."""
     for wait in 0.2, 0.5, 0.8, 1.2, 2:
         with tempfile.TemporaryDirectory() as tmp:
             out = pathlib.Path(tmp) / "out"
             tracer = subprocess.Popen(strace("fsync:delay_enter=200000", converter, testdata / TRACES[0], out), stderr=subprocess.DEVNULL, start_new_session=True)
             while not os.listdir(tmp) and tracer.poll() is None:
-                time.sleep(0.01)  # until it is at work, and so has its handlers of signals
+                time.sleep(0.01)  # until it is working, so its signal handlers are installed
             time.sleep(wait)
             children = subprocess.run(["ps", "--ppid", str(tracer.pid), "-o", "pid="], stdout=subprocess.PIPE, text=True).stdout.split()
             for child in children:

@@ -1,9 +1,9 @@
-"""Read datasets as the README and the docs say, with what people read them with.
+"""Read datasets as the README and the docs say, with the tools that people use.
 
-Of one trace: slices joined with their threads by way of the tracks, in DuckDB,
-pandas, pyarrow and Polars, must be the same, and every file must be readable. Of
-many traces: every table must read as one, with the same rows of each trace_id in
-all of these, and in Dask and PySpark.
+For one trace, slices joined with their threads through the tracks must be the
+same in DuckDB, pandas, pyarrow and Polars, and every file must be readable. For
+many traces, every table must read as one, with the same rows of each trace_id in
+all of these and in Dask and PySpark.
 """
 
 import collections

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// writeFtrace writes the text of ftrace as atrace records a phone.
+// writeFtrace writes ftrace text as atrace records it on a phone.
 func writeFtrace(w *bufio.Writer, size int64, rng *rand.Rand) error {
 	o := &output{w: w, left: size}
 	p := newPhone(rng)

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// writeFuchsia writes a trace in the Fuchsia trace format as a trace manager
-// does: sections of several providers, each in the order of its own time, among
-// them the kernel's with what its scheduler did.
+// writeFuchsia writes a trace in the Fuchsia trace format as a trace manager does: in
+// sections of several providers, each in its own time order. One provider is the
+// kernel, with scheduling records.
 func writeFuchsia(w *bufio.Writer, size int64, rng *rand.Rand) error {
 	g := &fuchsiaWriter{output: output{w: w, left: size}, rng: rng}
 	g.record(0x0016547846040000)
@@ -61,12 +61,12 @@ type fuchsiaWriter struct {
 	providers []*fuchsiaProvider
 	koid      uint64
 	flow      uint64
-	flows     []fuchsiaFlow // that did not end
-	cpus      [4]uint64     // koid of what runs
+	flows     []fuchsiaFlow // open flows
+	cpus      [4]uint64     // koid of the running thread
 	all       []uint64      // koids of threads
 }
 
-// record writes a record: a header without the size, and what follows.
+// record writes a record. It adds the size to the header.
 func (g *fuchsiaWriter) record(header uint64, words ...uint64) {
 	b := binary.LittleEndian.AppendUint64(g.w.AvailableBuffer(), header|uint64(len(words)+1)<<4)
 	for _, v := range words {
@@ -96,8 +96,8 @@ type fuchsiaSpan struct {
 	args           []fuchsiaArg
 }
 
-// fuchsiaArg is an arg of a type of the format. It has so many values, texts if
-// it is a string, or is the number of the frame that is drawn.
+// fuchsiaArg is an arg of one of the format's types. It has a number of values, which
+// are texts if it is a string, or it is the number of the current frame.
 type fuchsiaArg struct {
 	name   string
 	kind   uint64
@@ -139,7 +139,7 @@ func fuchsiaComponents() []fuchsiaComponent {
 	}
 }
 
-// kernel adds the provider of scheduling records.
+// kernel adds the kernel's provider, which writes scheduling records.
 func (g *fuchsiaWriter) kernel() {
 	g.koid = fxtFirstKoid
 	p := g.provider("ktrace")
@@ -201,7 +201,8 @@ func (p *fuchsiaProvider) text(s string) uint64 {
 	return p.strings[s]
 }
 
-// events writes a section of what the component's threads did one after another.
+// events writes a section of events of the component's threads, one thread after
+// another.
 func (p *fuchsiaProvider) events() {
 	p.header()
 	for n := 0; n < fxtSectionEvents; {
@@ -212,7 +213,7 @@ func (p *fuchsiaProvider) events() {
 	}
 }
 
-// span writes a slice and all within it, and returns the number of events.
+// span writes a slice and everything within it, and returns the number of events.
 func (p *fuchsiaProvider) span(thread uint64, at, dur int64, depth int) int {
 	s := p.spans[p.rng.IntN(len(p.spans))]
 	end := at + dur
@@ -236,7 +237,7 @@ func (p *fuchsiaProvider) span(thread uint64, at, dur int64, depth int) int {
 	return n
 }
 
-// aside writes one or two of the events that may stand within a slice, or none.
+// aside writes up to two of the other events that can occur within a slice.
 func (p *fuchsiaProvider) aside(thread uint64, at int64) int {
 	switch r := p.rng.IntN(100); {
 	case r < 6:
@@ -264,7 +265,7 @@ type fuchsiaFlow struct {
 	at int64
 }
 
-// flowEvent ends one of the flows that began before, or begins one.
+// flowEvent ends an open flow or begins a new one.
 func (p *fuchsiaProvider) flowEvent(thread uint64, at int64) {
 	span := fuchsiaSpan{"async", "dispatch", nil}
 	if n := len(p.flows); n > 0 && p.rng.IntN(2) == 0 {
@@ -304,7 +305,7 @@ func (p *fuchsiaProvider) event(kind, thread uint64, at int64, s fuchsiaSpan, va
 	p.record(fxtEvent|kind<<16|uint64(len(s.args))<<20|thread<<24|p.text(s.category)<<32|p.text(s.name)<<48, words...)
 }
 
-// switchThreads wakes a thread and gives a CPU to it.
+// switchThreads wakes a thread and runs it on a CPU.
 func (p *fuchsiaProvider) switchThreads() {
 	p.now += 1000 + p.rng.Int64N(50_000)
 	cpu := p.rng.IntN(len(p.cpus))

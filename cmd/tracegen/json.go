@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// writeJSON writes a Chrome JSON trace in object form: the events of a browser
-// and of a PyTorch job on one time line.
+// writeJSON writes a Chrome JSON trace in object form, with the events of a browser and
+// of a PyTorch job.
 //
-// Each thread's events are in order, but threads take turns to flush what they
-// have buffered, so the events of the trace as a whole are not.
+// Each thread's events are in order, but threads take turns to flush their buffers, so
+// the trace as a whole is not in order.
 func writeJSON(w *bufio.Writer, size int64, rng *rand.Rand) error {
 	w.WriteString(`{"displayTimeUnit":"ms","traceEvents":[` + "\n")
 	if err := writeEvents(w, size, rng, ",\n"); err != nil {
@@ -22,8 +22,8 @@ func writeJSON(w *bufio.Writer, size int64, rng *rand.Rand) error {
 	return err
 }
 
-// writeNDJSON writes the events that [writeJSON] writes for the same size and
-// random numbers, one a line.
+// writeNDJSON writes the same events as [writeJSON] does for the same size and random
+// numbers, one per line.
 func writeNDJSON(w *bufio.Writer, size int64, rng *rand.Rand) error {
 	if err := writeEvents(w, size, rng, "\n"); err != nil {
 		return err
@@ -40,7 +40,7 @@ func writeEvents(w *bufio.Writer, size int64, rng *rand.Rand, separator string) 
 	return g.err
 }
 
-// eventWriter makes up events. Times are in nanoseconds.
+// eventWriter generates events. Times are in nanoseconds.
 type eventWriter struct {
 	w         *bufio.Writer
 	rng       *rand.Rand
@@ -51,7 +51,7 @@ type eventWriter struct {
 
 	processes []*process
 	threads   []*thread
-	id        uint64 // the last one used, of all kinds of ids
+	id        uint64 // the last one used, shared by all kinds of ids
 }
 
 type process struct {
@@ -68,8 +68,7 @@ type thread struct {
 	now  int64
 }
 
-// links are async operations that have begun or flows that have started, each
-// with the time of its last event.
+// links are open async operations or flows, each with the time of its last event.
 type links []link
 
 type link struct {
@@ -133,7 +132,7 @@ func (g *eventWriter) burst() {
 	}
 }
 
-// span writes a slice that starts at the given time, and all within it.
+// span writes a slice that starts at the given time, and everything within it.
 func (g *eventWriter) span(t *thread, start, dur int64, depth int) {
 	end := start + dur
 	paired := dur >= 4000 && g.rng.IntN(100) < 5
@@ -142,7 +141,7 @@ func (g *eventWriter) span(t *thread, start, dur int64, depth int) {
 	if paired {
 		k = t.app.ends.pick(g.rng)
 		g.write(t, event{ph: 'B', kind: &kind{cat: k.cat, name: k.name}, at: start})
-		at += 1000 // of one time, readers put a complete event before a begin
+		at += 1000 // at equal times, readers put a complete event before a begin
 	} else {
 		g.write(t, event{ph: 'X', kind: k, at: start, dur: dur})
 	}
@@ -158,7 +157,7 @@ func (g *eventWriter) span(t *thread, start, dur int64, depth int) {
 	}
 }
 
-// aside writes one of the events that may stand within a slice, or none.
+// aside writes one of the other events that can occur within a slice, or none.
 func (g *eventWriter) aside(t *thread, at int64) {
 	a := t.app
 	switch r := g.rng.IntN(100); {
@@ -173,7 +172,7 @@ func (g *eventWriter) aside(t *thread, at int64) {
 	}
 }
 
-// step opens a link or carries on the oldest one.
+// step opens a link or continues the oldest one.
 func (g *eventWriter) step(t *thread, at int64, open *links, kinds kinds, first, middle, last byte) {
 	if len(*open) == 0 || (*open)[0].at > at || len(*open) < maxLinks && g.rng.IntN(100) < 46 {
 		if len(*open) == maxLinks {
@@ -206,7 +205,7 @@ func (g *eventWriter) write(t *thread, e event) {
 	g.end(t.app.render(g, g.begin(), t, e))
 }
 
-// begin returns the buffer to append an event to, which end then writes.
+// begin returns a buffer. The caller appends an event to it and passes it to end.
 func (g *eventWriter) begin() []byte {
 	if g.events > 0 {
 		g.w.WriteString(g.separator)
@@ -222,7 +221,7 @@ func (g *eventWriter) end(b []byte) {
 	}
 }
 
-// renderChrome appends an event as Chrome does, its members in alphabetical order.
+// renderChrome appends an event as Chrome writes it, with members in alphabetical order.
 func renderChrome(g *eventWriter, b []byte, t *thread, e event) []byte {
 	b = append(b, `{"args":`...)
 	if e.kind.args != nil {
@@ -266,7 +265,7 @@ func renderChrome(g *eventWriter, b []byte, t *thread, e event) []byte {
 	return append(b, '}')
 }
 
-// renderKineto appends an event as PyTorch's profiler does.
+// renderKineto appends an event as PyTorch's profiler writes it.
 func renderKineto(g *eventWriter, b []byte, t *thread, e event) []byte {
 	b = append(b, `{"ph":"`...)
 	b = append(b, e.ph, '"')

@@ -73,7 +73,7 @@ type kind struct {
 	args      args
 }
 
-// kinds holds each kind as often as its weight says.
+// kinds holds each kind as many times as its weight.
 type kinds []*kind
 
 func weighted(all ...kind) kinds {
@@ -230,11 +230,11 @@ var (
 	)
 )
 
-// args appends the args of an event, an object.
+// args appends an event's args, a JSON object.
 type args func(g *eventWriter, b []byte) []byte
 
-// pool returns args that repeat throughout the trace: one of n, those of low
-// indexes more often.
+// pool returns args that repeat throughout the trace: one of n, with low indexes more
+// frequent.
 func pool(n int, render func(i int) string) args {
 	rendered := make([]string, n)
 	for i := range rendered {
@@ -285,7 +285,7 @@ var (
 	})
 )
 
-// The args below are hardly ever the same twice.
+// The args below are rarely the same twice.
 
 func (g *eventWriter) fresh(b []byte, before string, n uint64, after string) []byte {
 	return append(strconv.AppendUint(append(b, before...), n, 10), after...)

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A format writes a trace of about size bytes. All that varies in the trace
-// comes from rng.
+// A format writes a trace of about size bytes. All variation in the trace comes from
+// rng.
 type format struct {
 	name  string
 	write func(w *bufio.Writer, size int64, rng *rand.Rand) error

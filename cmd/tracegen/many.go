@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A manyFormat is a trace of few bytes that names very many things, or large
-// ones: what a converter keeps for each shows in its memory.
+// A manyFormat is a small trace that names very many things, or large ones. A
+// converter's memory use shows what it keeps for each.
 type manyFormat struct {
 	name       string
 	head, tail string
@@ -102,7 +102,7 @@ var manyFormats = []manyFormat{
 
 var pprofHead = string(message{}.bytes(6, nil).bytes(6, []byte("samples")).bytes(6, []byte("count")).bytes(1, message{}.number(1, 1).number(2, 2)))
 
-// textOf is the text of the i-th of n things.
+// textOf builds the text of the i-th of n things.
 type textOf struct {
 	b    []byte
 	i, n int

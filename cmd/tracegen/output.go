@@ -2,7 +2,7 @@ package main
 
 import "bufio"
 
-// output takes a trace until that has its size, or could not be written.
+// output takes a trace until it reaches its size or cannot be written.
 type output struct {
 	w    *bufio.Writer
 	left int64

@@ -2,7 +2,7 @@ package main
 
 import "encoding/binary"
 
-// message is a protobuf message being written.
+// message is a protobuf message under construction.
 type message []byte
 
 func (m message) number(field int, v uint64) message {

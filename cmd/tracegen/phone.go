@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// phone is a phone whose kernel traces what it does: how it schedules tasks on
-// its CPUs, what marks apps write, and events of memory, power, interrupts and
-// binder, in shares as in traces of real phones.
+// phone simulates a phone whose kernel is traced: the scheduling of tasks on CPUs, the
+// marks that apps write, and events of memory, power, interrupts and binder, in the
+// proportions found in traces of real phones.
 type phone struct {
 	rng      *rand.Rand
 	record   func(c *core, p *tracepoint, fields ...any)
@@ -18,7 +18,7 @@ type phone struct {
 	tasks    []*task
 	runnable []*task // in the order in which they will run
 	pid      int     // the last one
-	calls    int     // of binder
+	calls    int     // number of binder calls
 }
 
 const phoneCores = 8
@@ -30,7 +30,7 @@ type core struct {
 	context context
 }
 
-// context is the kind of interrupt that a CPU is in.
+// context is the kind of interrupt that a CPU is handling, if any.
 type context byte
 
 const (
@@ -44,20 +44,20 @@ type task struct {
 	tid, tgid int
 	priority  int
 	state     taskState
-	marks     int    // that did not end
-	renamed   string // what it calls itself once it runs
-	mortal    bool   // came during the trace
-	mailbox   call   // a binder call that it has to take
-	calling   bool   // and waits for the reply
+	marks     int    // open ones
+	renamed   string // the name it takes once it runs
+	mortal    bool   // started during the trace
+	mailbox   call   // a binder call that it must answer
+	calling   bool   // waits for the reply to a call
 }
 
 // call is a binder transaction.
 type call struct {
 	id   int
-	from *task // who waits for a reply
+	from *task // the task that waits for the reply
 }
 
-// taskState is the state of a task in the numbers of the kernel's sched_switch.
+// taskState is a task's state, numbered as in the kernel's sched_switch.
 type taskState int64
 
 const (
@@ -72,8 +72,8 @@ func (s taskState) String() string {
 	return map[taskState]string{running: "R", sleeping: "S", blocked: "D", dead: "X", preempted: "R+"}[s]
 }
 
-// tracepoint is a tracepoint of the kernel. Its format is of the event's fields,
-// which stand in the order of their numbers in Perfetto's message.
+// tracepoint is a kernel tracepoint. Its format covers the event's fields, in the order
+// of their numbers in Perfetto's message.
 type tracepoint struct {
 	name   string
 	number int // field of FtraceEvent
@@ -111,19 +111,19 @@ var (
 	oomScoreAdjUpdate = &tracepoint{"oom_score_adj_update", 326, "pid=%[3]d comm=%[1]s oom_score_adj=%[2]d"}
 )
 
-// softirq is a soft interrupt by number.
+// softirq is the number of a soft interrupt.
 type softirq int
 
 func (s softirq) String() string {
 	return [...]string{"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"}[s]
 }
 
-// irqResult is what the handler of an interrupt returns.
+// irqResult is the return value of an interrupt handler.
 type irqResult int
 
 func (r irqResult) String() string { return [...]string{"unhandled", "handled"}[r] }
 
-// driverPhase tells whether the mark of a driver begins a slice or ends it.
+// driverPhase says whether a driver's mark begins or ends a slice.
 type driverPhase int
 
 const (
@@ -149,7 +149,7 @@ var (
 		"com.example.browser", "com.example.browser:sandboxed", "com.example.camera", "com.example.mail", "com.example.maps", "com.example.music"}
 	phoneThreads = []string{"RenderThread", "Jit thread pool", "HeapTaskDaemon", "FinalizerDaemon", "Signal Catcher", "Binder:600_1", "Binder:600_2",
 		"Binder:600_3", "pool-1-thread-1", "GLThread 42", "OkHttp Dispatch", "DefaultDispatch"}
-	// phoneMarks are 40 bytes long on average, with few long ones, as on phones.
+	// phoneMarks are 40 bytes long on average, with few long ones, as on real phones.
 	phoneMarks = []string{
 		"traversal", "draw-VRI[MainActivity]", "DrawFrames 7421", "Choreographer#doFrame 7421", "queueBuffer", "dequeueBuffer - VRI[MainActivity]#0",
 		"eglSwapBuffersWithDamageKHR", "onMessageReceived", "handleMessageRefresh", "Record View#draw()", "postAndWait", "syncFrameState",
@@ -168,8 +168,8 @@ var (
 const (
 	maxTasks   = 350
 	firstPID   = 600
-	appPID     = 17_000 // the first one of apps
-	spawnedPID = 24_000 // the first one of those that come during the trace
+	appPID     = 17_000 // the first pid of apps
+	spawnedPID = 24_000 // the first pid of tasks that start during the trace
 	endOfPIDs  = 32_768
 	idleExit   = 1<<32 - 1 // state of cpu_idle
 )
@@ -193,7 +193,7 @@ func newPhone(rng *rand.Rand) *phone {
 	return p
 }
 
-// commOn is the name of a task, of which the idle one has one for each CPU.
+// commOn returns a task's name on a CPU. The idle task has one for each CPU.
 func (t *task) commOn(c *core) string {
 	if t.tid == 0 {
 		return fmt.Sprintf("swapper/%d", c.index)
@@ -201,7 +201,7 @@ func (t *task) commOn(c *core) string {
 	return t.comm
 }
 
-// step lets some time pass, and then something happen on a CPU.
+// step lets some time pass and then makes something happen on a CPU.
 func (p *phone) step() {
 	p.pass(60_000)
 	c := p.cores[p.rng.IntN(len(p.cores))]
@@ -221,7 +221,7 @@ func (p *phone) step() {
 		p.record(c, clockSetRate, phoneClocks[p.rng.IntN(len(phoneClocks))], 1000*p.rng.IntN(800_000), c.index)
 	case kind < 295:
 		p.record(c, gpuJob, 4+p.rng.IntN(8), p.rng.IntN(1<<20), p.rng.IntN(3), p.rng.IntN(5))
-	case t.tid == 0: // only tasks do what follows
+	case t.tid == 0: // the idle task does none of what follows
 	case kind < 465:
 		p.record(c, rssStat, p.rng.IntN(4), 4096*p.rng.IntN(50_000), 1, t.tgid*0x9e37&0xffff)
 	case kind < 490:
@@ -239,7 +239,7 @@ func (p *phone) step() {
 	}
 }
 
-// drive lets the running task do something in a driver that writes marks.
+// drive runs driver code that writes marks, on behalf of the running task.
 func (p *phone) drive(c *core) {
 	driver, pid := phoneDrivers[p.rng.IntN(len(phoneDrivers))], c.running.tgid
 	p.record(c, driverMark, driverBegin, driver, pid, 0)
@@ -247,10 +247,10 @@ func (p *phone) drive(c *core) {
 	p.record(c, driverMark, driverEnd, "", pid, 0)
 }
 
-// pass lets up to so many nanoseconds pass.
+// pass lets some nanoseconds pass: at least 200, and up to most more.
 func (p *phone) pass(most int64) { p.now += 200 + p.rng.Int64N(most) }
 
-// schedule switches a CPU from its task, which enters a state, to the next one.
+// schedule switches a CPU to the next task. Its current task enters a state.
 func (p *phone) schedule(c *core, state taskState) {
 	prev, next := c.running, p.idle
 	if len(p.runnable) > 0 {
@@ -291,7 +291,7 @@ func (p *phone) schedule(c *core, state taskState) {
 	p.answer(c)
 }
 
-// wake wakes some task that sleeps.
+// wake wakes a sleeping task.
 func (p *phone) wake(c *core) {
 	t := p.tasks[p.rng.IntN(len(p.tasks))]
 	if t.calling || t.state != sleeping && t.state != blocked {
@@ -333,7 +333,7 @@ func (p *phone) softInterrupt(c *core) {
 	c.context = inTask
 }
 
-// call makes a call to a task of another process, and mostly waits for the reply.
+// call makes a binder call to a task of another process and usually waits for the reply.
 func (p *phone) call(c *core) {
 	t, to := c.running, p.tasks[p.rng.IntN(len(p.tasks))]
 	if to.tgid == t.tgid || to.state != sleeping || to.calling || to.mailbox.id != 0 {
@@ -348,7 +348,7 @@ func (p *phone) call(c *core) {
 	p.schedule(c, sleeping)
 }
 
-// send sends a call, or the reply to one, and wakes the task that it is for.
+// send sends a call or a reply and wakes its receiver.
 func (p *phone) send(c *core, to *task, m call, flags int) {
 	p.calls++
 	m.id = p.calls
@@ -364,7 +364,7 @@ func (p *phone) send(c *core, to *task, m call, flags int) {
 	p.wakeTask(c, to)
 }
 
-// answer takes the call that the running task was woken for, and replies.
+// answer takes the call for which the running task was woken, and replies to it.
 func (p *phone) answer(c *core) {
 	t := c.running
 	m := t.mailbox
@@ -414,7 +414,7 @@ func (p *phone) exit(c *core) {
 	}
 }
 
-// mark lets the running task write a mark of atrace.
+// mark makes the running task write an atrace mark.
 func (p *phone) mark(c *core) {
 	t := c.running
 	mark := phoneMarks[p.rng.IntN(len(phoneMarks))]

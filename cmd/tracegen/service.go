@@ -1,12 +1,12 @@
 package main
 
-// service writes a trace as traced, Perfetto's service, streams it into a file:
-// every writePeriod it asks the producers for what they have, and writes what it
-// got, a sequence of packets after the other, between the event of the flush and
-// the one that all is written. Times are of boottime, in ns.
+// service writes a trace as Perfetto's service, traced, streams it into a file. Every
+// writePeriod it flushes the producers and writes their packets, one sequence after
+// another, between the event for the flush and the event for the completed write.
+// Times are of boottime, in ns.
 type service struct{ out *output }
 
-// producer is who wrote a sequence.
+// producer identifies the process that wrote a sequence.
 type producer struct{ uid, pid uint64 }
 
 // daemons are the service itself and traced_probes.
@@ -15,7 +15,7 @@ var daemons = producer{systemUID, tracedPID}
 const (
 	writePeriod = 2500e6 // ns
 
-	serviceSequence = 1 // those of producers are higher
+	serviceSequence = 1 // producers have higher ones
 	systemUID       = 9999
 	tracedPID       = 1178
 
@@ -57,7 +57,7 @@ const (
 	tracingDisabled = 5
 )
 
-// begin writes how the recording of some data sources is set up.
+// begin writes the setup of a recording of data sources.
 func (s *service) begin(now int64, sources ...string) {
 	s.clocks(now)
 	config := message{}.bytes(1, message{}.number(1, 64<<10))
@@ -71,13 +71,13 @@ func (s *service) begin(now int64, sources ...string) {
 	s.event(now, sourcesStarted)
 }
 
-// flushed writes what comes before the sequences of a period.
+// flushed writes the packets that precede the sequences of a period.
 func (s *service) flushed(now int64) {
 	s.clocks(now)
 	s.event(now, sourcesFlushed)
 }
 
-// end writes what comes after the sequences of the last period.
+// end writes the packets that follow the sequences of the last period.
 func (s *service) end(now int64) {
 	s.event(now, tracingDisabled)
 	s.packet(message{}.bytes(packetTraceStats, message{}.number(2, 2).number(3, 2).number(6, 1).number(15, 1)))
@@ -97,12 +97,12 @@ func (s *service) event(now int64, step int) {
 	s.packet(message{}.number(packetTime, uint64(now)).bytes(packetService, message{}.number(step, 1)))
 }
 
-// packet writes a packet of the service's own.
+// packet writes one of the service's own packets.
 func (s *service) packet(m message) {
 	s.sequence(daemons, serviceSequence, []message{m})
 }
 
-// sequence writes packets of a sequence.
+// sequence writes the packets of a sequence.
 func (s *service) sequence(from producer, id uint64, packets []message) {
 	for _, m := range packets {
 		s.out.packet(m.number(packetUID, from.uid).number(packetSequence, id).number(packetPID, from.pid))

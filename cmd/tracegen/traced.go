@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// writeTraced writes the ftrace of a phone as Perfetto's daemons record and
-// stream it: traced_probes reads the kernel's buffers every now and then, CPU by
-// CPU, and is the producer of two sequences.
+// writeTraced writes a phone's ftrace as Perfetto's daemons record and stream it:
+// traced_probes reads the kernel's buffers regularly, CPU by CPU, and produces two
+// sequences.
 func writeTraced(w *bufio.Writer, size int64, rng *rand.Rand) error {
 	p := newPhone(rng)
 	t := &traced{service: service{&output{w: w}}, phone: p, left: size, symbols: map[kernelFunction]bool{}, seen: map[*task]bool{}}
@@ -35,7 +35,7 @@ func writeTraced(w *bufio.Writer, size int64, rng *rand.Rand) error {
 const (
 	drainPeriod = 250e6 // ns between two readings of the kernel's buffers
 	statsPeriod = 1000e6
-	bundleSize  = 50_000 // bytes, about what a bundle of a batch of pages has
+	bundleSize  = 50_000 // bytes; about the size of a bundle for a batch of pages
 
 	ftraceSequence  = 2
 	processSequence = 3
@@ -46,7 +46,7 @@ type traced struct {
 	phone   *phone
 	left    int64 // bytes to record
 	bundles [phoneCores]*bundle
-	symbols map[kernelFunction]bool // that are interned
+	symbols map[kernelFunction]bool // interned ones
 	fresh   message                 // InternedData of the next bundle
 	seen    map[*task]bool          // tasks in process trees
 	ftrace  []message               // packets to write
@@ -54,14 +54,14 @@ type traced struct {
 	polled  int64 // time of the last process stats
 }
 
-// bundle is what a CPU traced since its buffer was read, an FtraceEventBundle.
+// bundle is an FtraceEventBundle: what a CPU traced since its buffer was last read.
 type bundle struct {
 	cpu     int
 	events  message
 	comms   map[string]uint64
 	table   message     // of comms
 	columns [13]message // of CompactSched by field
-	begin   int64       // end of the bundle before
+	begin   int64       // end of the previous bundle
 
 	lastSwitch, lastWaking int64
 }
@@ -76,7 +76,7 @@ func newBundle(cpu int, begin int64) *bundle {
 	return &bundle{cpu: cpu, comms: map[string]uint64{}, begin: begin}
 }
 
-// size is about how long the bundle is.
+// size returns the approximate size of the bundle in bytes.
 func (b *bundle) size() int {
 	n := len(b.events) + len(b.table)
 	for _, c := range b.columns {
@@ -96,8 +96,8 @@ func (b *bundle) comm(name string) uint64 {
 	return i
 }
 
-// compact adds an event of the scheduler: its values to their columns, the first
-// one being the time since the event before.
+// compact adds the values of a scheduler event to their columns. The first is the time
+// since the previous event.
 func (b *bundle) compact(columns []int, values ...uint64) {
 	for i, field := range columns {
 		b.columns[field] = binary.AppendUvarint(b.columns[field], values[i])
@@ -132,7 +132,7 @@ func (t *traced) record(c *core, at *tracepoint, fields ...any) {
 	switch {
 	case at == schedSwitch:
 		b.compact(switchColumns, since(&b.lastSwitch, t.phone.now), number(3), number(5), number(6), b.comm(fields[4].(string)))
-	case at == schedWaking && t.phone.rng.IntN(4) > 0: // as recorders without compact wakeups are about, too
+	case at == schedWaking && t.phone.rng.IntN(4) > 0: // others as from recorders without compact wakeups
 		b.compact(wakingColumns, since(&b.lastWaking, t.phone.now), number(1), number(4), number(2), b.comm(fields[0].(string)), c.flags())
 	default:
 		var body message
@@ -167,8 +167,8 @@ func (t *traced) fieldsOf(fields []any) message {
 	return body
 }
 
-// generic returns the GenericFtraceEvent of an event, whose fields the format
-// names.
+// generic returns the GenericFtraceEvent of an event. The format has the names of its
+// fields.
 func generic(at *tracepoint, fields []any) message {
 	m := message{}.bytes(1, []byte(at.name))
 	for i, assignment := range strings.Fields(at.format) {
@@ -178,13 +178,13 @@ func generic(at *tracepoint, fields []any) message {
 	return m
 }
 
-// flags is common_flags of what the CPU traces: that interrupts are off, and
-// which kind it is in.
+// flags returns the common_flags of the CPU's events: interrupts are off, and the kind
+// of interrupt being handled.
 func (c *core) flags() uint64 {
 	return map[context]uint64{inTask: 1, inHardIRQ: 1 | 8, inSoftIRQ: 1 | 16}[c.context]
 }
 
-// varintOf is the number of a field's value.
+// varintOf returns a field's value as a number.
 func varintOf(v any) uint64 {
 	switch v := v.(type) {
 	case int:
@@ -203,7 +203,7 @@ func varintOf(v any) uint64 {
 	panic("no number")
 }
 
-// finish makes a packet of a CPU's bundle.
+// finish turns a CPU's bundle into a packet.
 func (t *traced) finish(cpu int) {
 	m := message{}.bytes(packetFtrace, t.bundles[cpu].message()).number(packetFlags, needsState)
 	if t.fresh != nil {
@@ -213,7 +213,7 @@ func (t *traced) finish(cpu int) {
 	t.bundles[cpu] = newBundle(cpu, t.phone.now)
 }
 
-// drain reads the buffers of all CPUs, and about the processes that they name.
+// drain reads the buffers of all CPUs, and describes the processes named there.
 func (t *traced) drain() {
 	for cpu := range t.bundles {
 		t.finish(cpu)
@@ -224,7 +224,7 @@ func (t *traced) drain() {
 	}
 }
 
-// processTree describes the processes and threads that are new.
+// processTree describes new processes and threads.
 func (t *traced) processTree() {
 	var tree message
 	for _, task := range t.phone.tasks {
@@ -261,14 +261,14 @@ func (t *traced) ofProcesses(field int, m message) {
 	t.process = append(t.process, message{}.number(packetTime, uint64(t.phone.now)).bytes(field, m))
 }
 
-// begin writes how the recording is set up.
+// begin writes the setup of the recording.
 func (t *traced) begin() {
 	t.service.begin(t.phone.now, "linux.ftrace", "linux.process_stats")
 	t.ftrace = append(t.ftrace, t.ftraceStats(1).number(packetFlags, clearedState))
 	t.processTree()
 }
 
-// write writes what was recorded since the last time.
+// write writes what was recorded since the last call.
 func (t *traced) write() {
 	t.flushed(t.phone.now)
 	t.sequence(daemons, ftraceSequence, t.ftrace)
@@ -283,8 +283,7 @@ func (t *traced) end() {
 	t.service.end(t.phone.now)
 }
 
-// ftraceStats returns the kernel's counts of a phase, the start or the end of the
-// trace.
+// ftraceStats returns the kernel's counts for a phase, the start or end of the trace.
 func (t *traced) ftraceStats(phase uint64) message {
 	m := message{}.number(1, phase)
 	for cpu := range t.bundles {

@@ -8,18 +8,17 @@ import (
 	"slices"
 )
 
-// trackEvents is the recording of an application's track events: Perfetto's SDK
-// writes them, a sequence for each thread, and traced streams them.
+// trackEvents records an application's track events: Perfetto's SDK writes them, in one
+// sequence per thread, and traced streams them.
 type trackEvents struct {
 	service
 	rng     *rand.Rand
 	threads []*trackThread
-	flows   []uint64 // that are not at their end
+	flows   []uint64 // open ones
 	left    int64    // bytes to record
 }
 
-// trackThread is a thread that writes track events: packets with times as
-// differences and interned names.
+// trackThread is a thread that writes track events, with delta times and interned names.
 type trackThread struct {
 	sequence uint64
 	pid, tid uint64
@@ -27,14 +26,14 @@ type trackThread struct {
 	now      int64 // ns, of boottime
 	depth    int
 	events   int
-	names    map[uint64]bool // that are interned
+	names    map[uint64]bool // interned ones
 	packets  []message       // to write
 }
 
 const (
 	trackEventThreads = 24
 	threadsOfProcess  = 6
-	statePeriod       = 20_000 // events between which interned data is kept
+	statePeriod       = 20_000 // events until interned data is cleared
 	eventPeriod       = 200e3  // ns between two events of a thread, on average
 	sequenceClock     = 64
 )
@@ -52,7 +51,7 @@ var (
 	}
 )
 
-// writeTrackEvents writes a trace of track events alone.
+// writeTrackEvents writes a trace of only track events.
 func writeTrackEvents(w *bufio.Writer, size int64, rng *rand.Rand) error {
 	now := int64(1_000_000_000_000)
 	t := &trackEvents{service: service{&output{w: w}}, rng: rng, left: size}
@@ -75,8 +74,8 @@ func writeTrackEvents(w *bufio.Writer, size int64, rng *rand.Rand) error {
 	return t.out.err
 }
 
-// record lets the threads run up to a time, or until the trace is long enough, and
-// returns the time then.
+// record runs the threads up to a time, or until the trace is large enough, and returns
+// the time reached.
 func (t *trackEvents) record(end int64) int64 {
 	for t.left > 0 {
 		thread := slices.MinFunc(t.threads, func(a, b *trackThread) int { return cmp.Compare(a.now, b.now) })
@@ -95,7 +94,7 @@ func (t *trackEvents) record(end int64) int64 {
 	return end
 }
 
-// packetHead is about how many bytes the service adds to a packet.
+// packetHead is the approximate number of bytes that the service adds to a packet.
 const packetHead = 11
 
 // begin starts the sequence anew.
@@ -114,7 +113,7 @@ func (t *trackThread) begin() {
 		message{}.number(packetFlags, needsState).number(packetTime, 0).bytes(packetTrack, thread))
 }
 
-// event adds a packet with an event: a slice begins or ends, or it is an instant.
+// event adds a packet with an event: the begin or end of a slice, or an instant.
 func (t *trackThread) event(rng *rand.Rand, flows *[]uint64) {
 	t.events++
 	step := rng.Int64N(2 * eventPeriod)

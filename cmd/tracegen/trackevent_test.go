@@ -63,8 +63,8 @@ func packetOf(data []byte) map[uint32]wire.Field {
 	return fields
 }
 
-// generatedThread is a sequence so far: the names that are interned, by the field
-// of InternedData, and how many slices are open.
+// generatedThread is the state of a sequence: the interned names, by the field of
+// InternedData, and the number of open slices.
 type generatedThread struct {
 	names map[uint32]map[uint64]bool
 	depth int

@@ -4,20 +4,19 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/wire"
 )
 
-// Ahead decodes a field of packets on the goroutine that cuts the trace, ahead of
-// the one that reads it. It is for frequent fields, and for what can be told of the
-// bytes alone. Of each batch of packets it keeps the values, so that decoding does
-// not allocate memory once they have grown.
+// Ahead decodes a packet field on the goroutine that cuts the trace, ahead of the
+// one that reads it. Use it for frequent fields, and only for what the bytes alone
+// determine. Each batch reuses its decoded values, so decoding stops allocating
+// memory once they have grown.
 type Ahead[T any] struct {
-	// Field is the number of the field in TracePacket.
+	// Field is the field's number in TracePacket.
 	Field uint32
-	// Decode decodes the field into a value that was used before. It must not keep
-	// anything but parts of the field.
+	// Decode decodes the field into a value that may have been used before. The
+	// value may keep slices of the field, but of nothing else.
 	Decode func(value *T, field []byte)
 }
 
-// Of returns what was decoded of a packet's field. It is valid as long as the
-// packet.
+// Of returns the decoded field of a packet. It is valid as long as the packet is.
 func (a *Ahead[T]) Of(p *Packet, f *wire.Field) *T {
 	if value, ok := p.ahead.(*T); ok && p.aheadOf == a.Field {
 		return value
@@ -37,17 +36,17 @@ type Step interface {
 	values() aheadValues
 }
 
-// aheadValues are the values that a step decoded of a batch.
+// aheadValues are the values that a step decoded from a batch.
 type aheadValues interface {
 	// decodeField returns a pointer to the value of a field.
 	decodeField(field []byte) any
-	// clear makes all values free.
+	// clear makes all values available for reuse.
 	clear()
 }
 
 type valuesOf[T any] struct {
 	decode func(*T, []byte)
-	all    []T // as many as a batch can have, so that they stay where they are
+	all    []T // its capacity is a full batch, so that pointers into it stay valid
 }
 
 func (v *valuesOf[T]) decodeField(field []byte) any {

@@ -14,7 +14,7 @@ const (
 	lastSequenceClock  = 127
 )
 
-// clockModule reads the snapshots that times are converted by.
+// clockModule reads clock snapshots, which times are converted with.
 func (r *Reader) clockModule() *Module {
 	return &Module{
 		Fields: []uint32{pb.TracePacket_ClockSnapshot, pb.TracePacket_RemoteClockSync},
@@ -53,7 +53,7 @@ func (r *Reader) clockSnapshot(p *Packet, data []byte) {
 			primary = f.Uint32()
 		}
 	}
-	// Traces from before there was a choice are of the boot clock.
+	// Before the trace clock could be chosen, it was always the boot clock.
 	if primary == 0 && boottime && !ownClock {
 		primary = model.ClockBoottime
 	}
@@ -86,10 +86,10 @@ func clockReading(data []byte) (id uint32, reading model.Reading) {
 // syncRound is the longest time, in ns, between two messages of one exchange.
 const syncRound = 30_000_000_000
 
-// remoteClockSync estimates the offsets of a machine's clocks from the
-// recorder's. The two exchange messages; each message notes the clocks of its
-// sender and, when it is received, those of the other side. Two messages make
-// two round trips, and half a round trip is taken as the way in one direction.
+// remoteClockSync estimates the offsets between a machine's clocks and the
+// recorder's. The two exchange messages; each message records the sender's clocks
+// and, on receipt, the receiver's. Two messages make two round trips, and the
+// one-way delay is taken to be half a round trip.
 func (r *Reader) remoteClockSync(data []byte) {
 	type pair struct{ host, client int64 }
 	var rounds []map[uint32]pair

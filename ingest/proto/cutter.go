@@ -19,14 +19,14 @@ const (
 	batchBytes   = 256 << 10
 )
 
-// batch is a run of packets on their way from the cutter to the trace.
+// batch is a run of packets on its way from the cutter to the reader.
 type batch struct {
 	packets []Packet
 	bytes   int
 	steps   []aheadStep
 }
 
-// aheadStep is a step of a module with what it decoded of the batch.
+// aheadStep is a module's step with the values it decoded from the batch.
 type aheadStep struct {
 	field  uint32
 	values aheadValues
@@ -47,7 +47,7 @@ func (b *batch) clear() {
 	}
 }
 
-// goAhead decodes the first field of a packet that a module wants decoded here.
+// goAhead decodes the packet's first field that has a step.
 func (b *batch) goAhead(p *Packet) {
 	for i := range p.fields {
 		f := &p.fields[i]
@@ -60,7 +60,7 @@ func (b *batch) goAhead(p *Packet) {
 	}
 }
 
-// each calls f with each packet until that returns false, and empties the batch.
+// each calls f with each packet until f returns false, then empties the batch.
 func (b *batch) each(f func(*Packet) bool) bool {
 	defer b.clear()
 	for i := range b.packets {
@@ -71,8 +71,8 @@ func (b *batch) each(f func(*Packet) bool) bool {
 	return true
 }
 
-// cutter cuts a trace into packets, those in compressed ones too, and decodes
-// all that can be told of a packet without the others.
+// cutter cuts a trace into packets, including those inside compressed packets, and
+// decodes whatever does not depend on other packets.
 type cutter struct {
 	next    func() (*batch, bool) // returns an empty batch, or false if no more packets are wanted
 	done    func(*batch)
@@ -82,15 +82,15 @@ type cutter struct {
 }
 
 // cutAhead calls f with each packet, valid during the call, until f returns false.
-// It cuts ahead of f, on a goroutine of its own, and returns why the cutting ended:
-// nil at the end of the trace.
+// It cuts on its own goroutine, ahead of f. The error is nil if the cutting ended at
+// the end of the trace.
 func cutAhead(r io.Reader, steps []Step, f func(*Packet) bool) error {
 	var err error
 	helper := handoff.Help(batchesAhead, func(h *handoff.Helper[*batch]) {
 		c := &cutter{next: h.Next, done: h.Done}
 		err = c.all(r)
 	})
-	defer helper.Stop() // what is cut reads from the input, which is the caller's
+	defer helper.Stop() // the helper reads the input, which belongs to the caller
 	for range batchesAhead {
 		helper.Give(newBatch(steps))
 	}
@@ -106,8 +106,7 @@ func cutAhead(r io.Reader, steps []Step, f func(*Packet) bool) error {
 	}
 }
 
-// cutHere is cutAhead on the caller's goroutine, for an input that must be read
-// there.
+// cutHere is cutAhead on the caller's goroutine, for inputs that must be read there.
 func cutHere(r io.Reader, steps []Step, f func(*Packet) bool) error {
 	b, wanted := newBatch(steps), true
 	c := &cutter{
@@ -129,7 +128,7 @@ func (c *cutter) all(r io.Reader) error {
 	return err
 }
 
-// packet returns the packet to be filled next, or nil if no more are wanted.
+// packet returns the next packet to fill, or nil if no more are wanted.
 func (c *cutter) packet(size int) *Packet {
 	if b := c.packing; b != nil && (len(b.packets) == cap(b.packets) || b.bytes >= batchBytes) {
 		c.done(b)
@@ -148,15 +147,15 @@ func (c *cutter) packet(size int) *Packet {
 	return &b.packets[len(b.packets)-1]
 }
 
-// damage passes on what is wrong at an offset.
+// damage passes on a defect found at an offset.
 func (c *cutter) damage(stat model.Stat, offset int64) {
 	if p := c.packet(0); p != nil {
 		p.damaged(stat, offset)
 	}
 }
 
-// frames cuts an input into packets. within is the offset of the compressed
-// packet that it comes from, or -1.
+// frames cuts an input into packets. within is the offset of the compressed packet
+// that contains the input, or -1.
 func (c *cutter) frames(r io.Reader, within int64) error {
 	f := &frames{r: r}
 	for !c.stopped {
@@ -189,7 +188,7 @@ func (c *cutter) frames(r io.Reader, within int64) error {
 	return nil
 }
 
-// unpack puts the packets in a compressed one in its place.
+// unpack replaces a compressed packet by the packets inside it.
 func (c *cutter) unpack(p *Packet) {
 	data, isZstd, offset := p.rare.compressed, p.rare.zstd, p.Offset
 	c.packing.packets = c.packing.packets[:len(c.packing.packets)-1]
@@ -221,10 +220,10 @@ func (c *cutter) expand(data []byte, isZstd bool, offset int64) error {
 
 var errEndless = errors.New("decompressed packet is larger than a message may be")
 
-// expanded reads what is in a compressed packet.
+// expanded reads the contents of a compressed packet.
 type expanded struct {
 	r    io.Reader
-	left int64 // bytes that it may still have
+	left int64 // bytes that may still come
 }
 
 func (e *expanded) Read(b []byte) (int, error) {

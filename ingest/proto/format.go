@@ -1,14 +1,14 @@
 // Package proto reads Perfetto's native traces: a sequence of TracePacket
-// messages (https://perfetto.dev/docs/reference/trace-packet-proto). It knows how
-// packets are framed, compressed and ordered, what they refer to on their sequence,
-// and their clocks. What is in them is read by families of packets, one folder each,
-// which package families lists.
+// messages (https://perfetto.dev/docs/reference/trace-packet-proto). It handles the
+// framing, compression and order of packets, the state of their sequences, and their
+// clocks. Their contents are read by packet families, one folder each, listed in
+// package families.
 //
-// A packet goes through three steps. The reader applies what it says of its
-// sequence: interned data, defaults, lost packets. A module, chosen by the
-// packet's field, tokenizes it: it finds the time of the packet, or of each
-// event in it, and pushes what it takes to parse it to the sorter. In the order
-// of time the module parses it into rows.
+// A packet goes through three steps. The reader applies what the packet says about
+// its sequence: interned data, defaults, lost packets. A module, chosen by the
+// packet's field, tokenizes it: it finds the time of the packet, or of each event in
+// it, and pushes the data needed for parsing to the sorter. Finally the module parses
+// the tokens, in time order, into rows.
 package proto
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/wire"
 )
 
-// Reads returns a function that reads traces whose packets are of the families.
+// Reads returns a function that reads traces made of packets of the given families.
 func Reads(families ...Family) func(*format.Input) error {
 	return func(in *format.Input) error { return read(in, families) }
 }
 
 // Sniff reports whether the input begins with a packet: a message whose fields are
-// well-formed, as far as they are in head. The tag of packets alone is a newline, as
-// texts begin with, too.
+// well-formed, as far as head holds them. The packet tag alone proves nothing: it is
+// a newline, and text files can begin with one too.
 func Sniff(head []byte) bool {
 	if !bytes.HasPrefix(head, []byte{packetTag}) {
 		return false
@@ -41,7 +41,7 @@ func Sniff(head []byte) bool {
 		}
 		return !r.Bad()
 	}
-	// Of a packet that goes on beyond head, the first field must fit into it.
+	// The packet extends beyond head: its first field must fit into the packet.
 	tag, n := wire.Uvarint(packet)
 	if n <= 0 || wire.Type(tag&7) != wire.Bytes {
 		return n >= 0
@@ -50,8 +50,8 @@ func Sniff(head []byte) bool {
 	return m >= 0 && length <= size
 }
 
-// BeginsWith reports whether the first packet of an input begins with a field of
-// bytes, text or a message.
+// BeginsWith reports whether an input's first packet begins with the given field,
+// which is bytes, a string or a message.
 func BeginsWith(head []byte, field uint32) bool {
 	if !bytes.HasPrefix(head, []byte{packetTag}) {
 		return false

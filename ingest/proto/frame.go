@@ -12,24 +12,23 @@ const (
 	packetTag = 1<<3 | byte(wire.Bytes) // of Trace.packet
 
 	maxHeaderBytes = 2 * wire.MaxVarint
-	// maxPacketBytes is what the size field of a message written by Perfetto can
-	// hold.
+	// maxPacketBytes is the limit of the size field in messages that Perfetto writes.
 	maxPacketBytes   = 1 << 28
 	frameBufferBytes = 256 << 10
 )
 
-// frames cuts a trace into packets. Other fields between them are skipped. What it
-// returns stays as it is: a buffer that is full is left to those who use it.
+// frames cuts a trace into packets and skips other fields between them. The packets
+// it returns stay valid: a full buffer is replaced, never overwritten.
 type frames struct {
 	r          io.Reader
 	buf        []byte
-	start, end int   // of what is in buf and not yet used
+	start, end int   // of the unused bytes in buf
 	offset     int64 // of start in the trace
 }
 
-// next returns the next packet that is not empty, and its offset. It returns io.EOF at the end of the trace, io.ErrUnexpectedEOF if
-// that is inside a field, and a format.Error if there is no telling where the
-// next field begins.
+// next returns the next packet that is not empty, and its offset. It returns io.EOF
+// at the end of the trace, io.ErrUnexpectedEOF if the trace ends inside a field, and
+// a format.Error if the start of the next field cannot be found.
 func (f *frames) next() ([]byte, int64, error) {
 	for {
 		head, err := f.peek(maxHeaderBytes)
@@ -63,8 +62,9 @@ func (f *frames) next() ([]byte, int64, error) {
 	}
 }
 
-// header decodes the beginning of a field: its tag and the size in bytes of what
-// follows the first n. n is 0 if b is too short, negative if it is no field.
+// header decodes the beginning of a field: its tag, and the size in bytes of what
+// follows the n bytes of the header. n is 0 if b is too short, and negative if b does
+// not begin with a field.
 func header(b []byte) (tag, size uint64, n int) {
 	tag, n = wire.Uvarint(b)
 	if n <= 0 {
@@ -101,11 +101,11 @@ func (f *frames) use(n int) {
 	f.offset += int64(n)
 }
 
-// peek returns the next n bytes, or those that are left and why.
+// peek returns the next n bytes, or fewer and the error that prevented more.
 func (f *frames) peek(n int) ([]byte, error) {
 	for f.end-f.start < n {
 		if f.end == len(f.buf) {
-			// A size that lies takes no more memory than the bytes that are there.
+			// Grow with the bytes read, so that a false size cannot take much memory.
 			buf := make([]byte, max(frameBufferBytes, min(n, 2*(f.end-f.start))))
 			f.end = copy(buf, f.buf[f.start:f.end])
 			f.buf, f.start = buf, 0
@@ -114,7 +114,7 @@ func (f *frames) peek(n int) ([]byte, error) {
 		f.end += got
 		if err != nil && f.end-f.start < n {
 			if errors.Is(err, io.ErrUnexpectedEOF) {
-				err = io.EOF // of what the trace is compressed or packed in
+				err = io.EOF // the compressed file or archive around the trace is cut short
 			}
 			return f.buf[f.start:f.end], err
 		}

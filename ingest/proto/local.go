@@ -8,18 +8,18 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 )
 
-// Lifetime is how long something lasts that is kept with a sequence.
+// Lifetime is how long a value kept with a sequence lasts.
 type Lifetime uint8
 
 // The lifetimes.
 const (
-	UntilLoss Lifetime = iota // until a packet was lost or the sequence starts anew
+	UntilLoss Lifetime = iota // until a packet is lost or the sequence starts anew
 	UntilAnew                 // until the sequence starts anew
-	Always                    // with the value that it has then, it goes on
+	Always                    // when the sequence starts anew, it continues with a copy
 )
 
-// Local is something of a module's own that it keeps with a sequence. NewLocal
-// makes one, for a variable of a package.
+// Local is a value that a module keeps for each sequence. It is made by NewLocal and
+// held in a package variable.
 type Local[T any] struct {
 	slot int
 }
@@ -30,10 +30,10 @@ type localKind struct {
 	copy     func(any) any
 }
 
-// localKinds are those of all packages by slot.
+// localKinds are the Locals of all packages, by slot.
 var localKinds []localKind
 
-// NewLocal returns a Local, which must be done before anything is read.
+// NewLocal returns a Local. It must be called before anything is read.
 func NewLocal[T any](lifetime Lifetime) Local[T] {
 	localKinds = append(localKinds, localKind{lifetime, func(v any) any {
 		value := *v.(*T)
@@ -42,7 +42,7 @@ func NewLocal[T any](lifetime Lifetime) Local[T] {
 	return Local[T]{len(localKinds) - 1}
 }
 
-// Of returns the value of the state's sequence, zero at first.
+// Of returns the value for the state's sequence, zero at first.
 func (l Local[T]) Of(s *State) *T {
 	if v := l.Get(s); v != nil {
 		return v
@@ -55,7 +55,7 @@ func (l Local[T]) Of(s *State) *T {
 	return v
 }
 
-// Get is Of, but returns nil as long as there is no value.
+// Get is Of, except that it returns nil while there is no value.
 func (l Local[T]) Get(s *State) *T {
 	if s.locals != nil && l.slot < len(*s.locals) {
 		if v := (*s.locals)[l.slot]; v != nil {
@@ -65,7 +65,7 @@ func (l Local[T]) Get(s *State) *T {
 	return nil
 }
 
-// keptLocals returns what lasts at least for a lifetime, for the next interval.
+// keptLocals returns the values of at least the given lifetime, for the next interval.
 func (iv *interval) keptLocals(lifetime Lifetime) *[]any {
 	if iv.locals == nil {
 		return nil
@@ -84,7 +84,7 @@ func (iv *interval) keptLocals(lifetime Lifetime) *[]any {
 	return &kept
 }
 
-// put sets what is in a slot.
+// put sets the value in a slot.
 func put(slots []any, slot int, v any) []any {
 	for len(slots) <= slot {
 		slots = append(slots, nil)
@@ -114,8 +114,8 @@ func (s *State) clockID() uint32 {
 	return s.defaults.clockID
 }
 
-// Default is a field of a sequence's defaults. NewDefault makes one, for a variable
-// of a package.
+// Default is a field of a sequence's defaults. It is made by NewDefault and held in
+// a package variable.
 type Default[T any] struct {
 	slot   int
 	field  uint32
@@ -124,14 +124,15 @@ type Default[T any] struct {
 
 var defaultSlots int
 
-// NewDefault returns the Default of a field of TracePacketDefaults, which must be
-// done before anything is read.
+// NewDefault returns the Default for a field of TracePacketDefaults. It must be
+// called before anything is read.
 func NewDefault[T any](field uint32, decode func([]byte) T) Default[T] {
 	defaultSlots++
 	return Default[T]{defaultSlots - 1, field, decode}
 }
 
-// Of returns the field of a state's defaults, or nil. It is decoded once.
+// Of returns the field from a state's defaults, or nil if it has none. Each set of
+// defaults decodes it once.
 func (d *Default[T]) Of(s *State) *T {
 	if s.defaults == nil {
 		return nil

@@ -8,65 +8,64 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// Family are the modules of a family of packets. Each is opened for each machine of
-// a trace.
+// Family lists the modules of a packet family. Each is opened once for every machine
+// in a trace.
 type Family []func(*Reader) *Module
 
-// Module reads the packets that have one of its fields. Its functions are called
-// by the reader of one machine's packets; what they share is in the closure or
-// methods that they are made from, and modules find each other's by a Shared. All
-// but Fields may be nil.
+// Module reads the packets that have one of its fields. Its functions are called by
+// the reader of one machine's packets. They share state through their closure or
+// receiver, and with other modules through a Shared. All but Fields may be nil.
 type Module struct {
-	// Fields are numbers of fields of TracePacket.
+	// Fields are field numbers in TracePacket.
 	Fields []uint32
-	// Ahead decodes a field before the packet is read, an *Ahead.
+	// Ahead decodes a field before the packet is read. It is an *Ahead.
 	Ahead Step
-	// Read is called for each packet in the order of the file, before its time is
-	// known. It returns true if it has done all that there is to do, as with
-	// packets about the trace itself.
+	// Read is called for each packet in file order, before its time is known. It
+	// returns true if the packet needs nothing more, like packets about the trace
+	// itself.
 	Read func(p *Packet, f *wire.Field) bool
-	// Tokenize is called for each packet that Read left, when its time is known. It
-	// returns true if it has done all that there is to do, false if the field is
-	// to be parsed in the order of time.
+	// Tokenize is called for each packet that Read left, once its time is known. It
+	// returns true if the packet needs nothing more, false to have the field parsed
+	// in time order.
 	Tokenize func(p *Packet, f *wire.Field) bool
-	// Parse is called for each packet that Tokenize left, in the order of time.
+	// Parse is called for each packet that Tokenize left, in time order.
 	Parse func(e *Event)
-	// OldClock is set for packets of old recorders, whose times are of the monotonic
-	// clock even if they do not say so. Where that clock is not known, the times are
-	// taken as they are, and counted.
+	// OldClock is set for packets of old recorders, whose times are on the monotonic
+	// clock even if they do not say so. If that clock cannot be converted, the times
+	// are taken unchanged, and counted.
 	OldClock bool
-	// FirstPacket is called when a sequence says that it begins.
+	// FirstPacket is called for a packet marked as the first of its sequence.
 	FirstPacket func(sequence uint32)
 	// End is called when all events have been parsed.
 	End func()
 }
 
-// Event is a packet in the order of time.
+// Event is a packet to parse, in time order.
 type Event struct {
 	TS    int64  // ns of the trace clock
 	Field uint32 // of TracePacket
 	Data  []byte // the field's message, valid during the call
-	State *State // of the sequence when the packet was written
+	State *State // the sequence's state when the packet was written
 }
 
-// Stream takes tokens of a module to the sorter. Events of a stream should be
-// nearly in order; each CPU of ftrace has its own.
+// Stream takes a module's tokens to the sorter. The events of one stream should be
+// nearly in order, so each ftrace CPU has its own.
 type Stream struct {
 	reader *Reader
 	stream *sort.Stream
 	parse  func(ts int64, state *State, data []byte)
 }
 
-// NewStream returns a stream whose tokens come back to parse in the order of
-// time, ns. The data is valid during the call.
+// NewStream returns a stream whose tokens are passed to parse in time order. ts is in
+// ns; data is valid during the call.
 func (r *Reader) NewStream(parse func(ts int64, state *State, data []byte)) *Stream {
 	s := &Stream{reader: r, parse: parse}
 	s.stream = r.in.Sorter.NewStream(s)
 	return s
 }
 
-// Push sends a token, made of parts, to the sorter. ts is in ns of the trace
-// clock; tokens of a time before its origin are counted and dropped.
+// Push sends a token, made of parts, to the sorter. ts is in ns of the trace clock;
+// tokens with a negative ts are counted and dropped.
 func (s *Stream) Push(ts int64, state *State, parts ...[]byte) {
 	if ts < 0 {
 		s.reader.File.Count(model.StatTraceSorterNegativeTimestampDropped)
@@ -90,7 +89,7 @@ func (s *Stream) Push(ts int64, state *State, parts ...[]byte) {
 	}
 }
 
-// Event parses a token of the sorter.
+// Event parses a token that the sorter returns.
 func (s *Stream) Event(ts int64, payload []byte) error {
 	id, n := binary.Uvarint(payload)
 	state := s.reader.states.At(int(id))
@@ -100,15 +99,15 @@ func (s *Stream) Event(ts int64, payload []byte) error {
 	return nil
 }
 
-// Shared is something that modules of one reader have in common, whichever of them
-// asks for it first. A variable of a package that they all import, it is how one
-// finds what another reads.
+// Shared is a value that the modules of one reader have in common, made when one of
+// them first asks for it. It is a variable in a package that they all import, so that
+// one module finds what another reads.
 type Shared[T any] struct {
-	// New makes it for a reader.
+	// New makes the value for a reader.
 	New func(*Reader) *T
 }
 
-// Of returns what the modules of a reader share.
+// Of returns the value that a reader's modules share.
 func (s *Shared[T]) Of(r *Reader) *T {
 	if v, ok := r.shared[s]; ok {
 		return v.(*T)

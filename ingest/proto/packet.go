@@ -6,18 +6,18 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Packet is a TracePacket on its way to its module. Packets are written on one
-// core and read on another, so what is rarely there is at the end, untouched.
+// Packet is a TracePacket on its way to its module. Packets are written on one core
+// and read on another, so rare fields are kept at the end, where they stay untouched.
 type Packet struct {
 	packetHead
-	fields []wire.Field  // those that are not in the head
-	single [1]wire.Field // the memory of fields, as long as there are no more
+	fields []wire.Field  // those not decoded into the head
+	single [1]wire.Field // backs fields while there is at most one
 	rare   packetRarities
 }
 
-// packetHead is what packets of all families have.
+// packetHead holds what packets of all families have.
 type packetHead struct {
-	Offset     int64 // bytes from the start of the trace; of a compressed packet, where that is
+	Offset     int64 // bytes from the start of the trace; inside a compressed packet, that packet's
 	TS         int64 // ns of the trace clock
 	Timestamp  int64 // as written, in units of its clock
 	State      *State
@@ -32,15 +32,15 @@ type packetHead struct {
 	HasTimestamp   bool
 	HasPID         bool
 	cleared, first bool
-	marker         bool // holds nothing but a mark to find packets by
+	marker         bool // holds nothing but a synchronization marker
 	hasRare        bool // rare is not zero
 
 	data    []byte
-	ahead   any    // what the cutter decoded of a field, nil if there is nothing
-	aheadOf uint32 // the field
+	ahead   any    // the field that the cutter decoded, or nil
+	aheadOf uint32 // the number of that field
 }
 
-// packetRarities are what few packets have.
+// packetRarities hold what few packets have.
 type packetRarities struct {
 	dropped    uint32 // why packets before this one are missing, as bits
 	defaults   []byte
@@ -48,14 +48,14 @@ type packetRarities struct {
 	compressed []byte
 	zstd       bool
 
-	// What stands in the place of a packet that cannot be read.
+	// Set in place of a packet that cannot be read.
 	isDamaged bool
 	damage    model.Stat
 }
 
 var noRarities packetRarities
 
-// rarities returns what few packets have, which must not be changed.
+// rarities returns the packet's rare fields, for reading only.
 func (p *Packet) rarities() *packetRarities {
 	if p.hasRare {
 		return &p.rare
@@ -63,13 +63,13 @@ func (p *Packet) rarities() *packetRarities {
 	return &noRarities
 }
 
-// setRare returns what few packets have, to be changed.
+// setRare returns the packet's rare fields, for changing.
 func (p *Packet) setRare() *packetRarities {
 	p.hasRare = true
 	return &p.rare
 }
 
-// has reports whether the packet has a field that is not about reading it.
+// has reports whether the packet has a field outside its head.
 func (p *Packet) has(field uint32) bool {
 	for i := range p.fields {
 		if p.fields[i].Number == field {
@@ -98,7 +98,7 @@ func (p *Packet) clear(offset int64) {
 	p.packetHead = packetHead{Offset: offset}
 }
 
-// read decodes a packet and reports whether it is sound.
+// read decodes a packet and reports whether it is well-formed.
 func (p *Packet) read(data []byte, offset int64) bool {
 	p.clear(offset)
 	p.data = data
@@ -162,7 +162,7 @@ func (p *Packet) take(f wire.Field) {
 	}
 }
 
-// damaged makes of the packet a note of what is wrong at an offset.
+// damaged turns the packet into a record of a defect at an offset.
 func (p *Packet) damaged(stat model.Stat, offset int64) {
 	p.clear(offset)
 	r := p.setRare()

@@ -14,7 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// trace is the state of reading one file: what the machines in it share.
+// trace is the state of reading one file, shared by the machines in it.
 type trace struct {
 	in       *format.Input
 	families []Family
@@ -24,22 +24,22 @@ type trace struct {
 		id     uint32
 		reader *Reader
 	}
-	resolved bool // whose packets the recorder's own are
+	resolved bool // it is decided which machine the recorder is
 	types    *descriptor.Pool
 	err      error
 
 	packets int64
 	unread  map[uint32]*model.Unread // packets that no module reads, by field
 
-	// Packets whose clock is not known yet wait for the end of the trace. From
-	// then on nothing may be released before it.
+	// Packets whose clock is not known yet wait for the end of the trace. While any
+	// wait, the sorter releases nothing.
 	deferred      []deferredPacket
 	deferredBytes int64
 	ended         bool
 
-	// A recorder that streams into a file tells when it has flushed all buffers
-	// and written them out. What was read before the last but one such moment
-	// cannot be preceded by anything that is still to come.
+	// A recorder that streams into a file records when it has flushed all buffers
+	// and written them out. Nothing still to come can precede what was read before
+	// the second to last such moment.
 	flushes  int
 	released bool
 	window   sort.Mark
@@ -51,7 +51,7 @@ type deferredPacket struct {
 	offset int64
 }
 
-// maxDeferredBytes is how much may wait for the end of the trace.
+// maxDeferredBytes limits the packets that wait for the end of the trace.
 const maxDeferredBytes = 64 << 20
 
 // Reader reads the packets of one machine.
@@ -65,15 +65,15 @@ type Reader struct {
 	packets   *Stream
 	sequences paged.List[sequence]
 	byID      paged.Index   // of sequences
-	lately    [16]*sequence // those looked up last, by the end of their ids
+	lately    [16]*sequence // those looked up last, by the low bits of their ids
 	used      bool          // there was a packet
 
-	oldClock []uint32    // fields of packets that may be of a clock that is not known
+	oldClock []uint32    // fields of the modules with OldClock
 	shared   map[any]any // by the Shared
 
 	states     paged.List[State]
 	freeStates []uint32
-	latest     int64 // time of packets that have none, ns
+	latest     int64 // ns; the time given to packets without one
 }
 
 func read(in *format.Input, families []Family) error {
@@ -93,7 +93,7 @@ func read(in *format.Input, families []Family) error {
 		return t.err
 	})
 	cut := cutAhead
-	if in.Part { // to read it is to read the file around it, which fills tables and sorter, too
+	if in.Part { // reading it also reads the file around it, which fills tables and sorter too
 		cut = cutHere
 	}
 	var steps []Step
@@ -169,10 +169,10 @@ func (r *Reader) open(m *Module) {
 // Fail ends the reading of the trace with an error.
 func (r *Reader) Fail(err error) { r.file.fail(err) }
 
-// Types are the types of messages, also those that the trace describes.
+// Types returns the known message types, including those that the trace describes.
 func (r *Reader) Types() *descriptor.Pool { return r.file.types }
 
-// Input is the file that is read.
+// Input returns the file being read.
 func (r *Reader) Input() *format.Input { return r.in }
 
 // one reads a packet.
@@ -187,8 +187,8 @@ func (t *trace) one(p *Packet) {
 	r.packet(p)
 }
 
-// machine returns the reader of a machine's packets. If all packets are of one
-// other machine, that is the recorder itself under another number.
+// machine returns the reader of a machine's packets. If all packets carry the same
+// other machine id, that machine is the recorder itself.
 func (t *trace) machine(id uint32) *Reader {
 	if id == t.lately.id && t.lately.reader != nil {
 		return t.lately.reader
@@ -198,8 +198,8 @@ func (t *trace) machine(id uint32) *Reader {
 	return r
 }
 
-// overridden is the error of a trace of several machines of which a manifest says
-// that there is one.
+// overridden returns an error if a manifest override requires a single machine, for a
+// trace that has several.
 func (t *trace) overridden() error {
 	switch {
 	case t.in.Override.OneMachine:
@@ -253,7 +253,7 @@ func (r *Reader) sequence(id uint32) *sequence {
 	return q
 }
 
-// packet applies what a packet says of its sequence and tokenizes it.
+// packet applies what a packet says about its sequence and tokenizes it.
 func (r *Reader) packet(p *Packet) {
 	dropped := p.rarities().dropped
 	known := dropped != 0 && r.findSequence(p.Sequence) != nil
@@ -301,7 +301,7 @@ func (r *Reader) packet(p *Packet) {
 	r.tokenize(p)
 }
 
-// sequenceData applies the defaults and the interned data that a packet brings.
+// sequenceData applies the defaults and the interned data in a packet.
 func (r *Reader) sequenceData(p *Packet, q *sequence) {
 	if data := p.rare.defaults; data != nil && r.needsSequence(p, model.StatTracePacketDefaultsMissingSequenceID) {
 		q.setDefaults(r, data)
@@ -316,7 +316,7 @@ func (r *Reader) sequenceData(p *Packet, q *sequence) {
 	}
 }
 
-// needsSequence reports whether a packet has a sequence, and counts it if not.
+// needsSequence reports whether a packet has a sequence, and counts it if it does not.
 func (r *Reader) needsSequence(p *Packet, stat model.Stat) bool {
 	if !p.HasSequence {
 		r.File.LogAt(stat, p.Offset, nil)
@@ -324,7 +324,7 @@ func (r *Reader) needsSequence(p *Packet, stat model.Stat) bool {
 	return p.HasSequence
 }
 
-// SequenceArg says in the import log which sequence a packet is of.
+// SequenceArg names a packet's sequence in the import log.
 func (r *Reader) SequenceArg(sequence uint32) model.ArgSource { return sequenceArg{r, sequence} }
 
 type sequenceArg struct {
@@ -336,8 +336,8 @@ func (a sequenceArg) AddArgs(set *model.ArgSet) {
 	set.Add(a.reader.Store.Strings.Intern("packet_sequence_id"), model.UintArg(uint64(a.sequence)))
 }
 
-// tokenize finds the time of a packet and hands it to its module, and else to
-// the sorter.
+// tokenize finds a packet's time and hands it to its module, or to the sorter if no
+// module takes it now.
 func (r *Reader) tokenize(p *Packet) {
 	if len(p.fields) == 0 || !r.time(p) {
 		return
@@ -378,7 +378,7 @@ func (t *trace) notRead(p *Packet) {
 	u.AddAt(p.Offset)
 }
 
-// parse hands a packet to its modules in the order of time.
+// parse hands a packet to its modules, in time order.
 func (r *Reader) parse(ts int64, state *State, data []byte) {
 	field, n := binary.Uvarint(data)
 	e := Event{TS: ts, Field: uint32(field), Data: data[n:], State: state}
@@ -389,8 +389,8 @@ func (r *Reader) parse(ts int64, state *State, data []byte) {
 	}
 }
 
-// time sets the packet's time on the trace clock. It returns false if that is
-// not known yet, or never.
+// time sets the packet's time on the trace clock. It returns false if the time is not
+// known yet or never will be.
 func (r *Reader) time(p *Packet) bool {
 	if !p.HasTimestamp {
 		last, _ := r.in.Sorter.MaxTimestamp()
@@ -430,8 +430,8 @@ func (r *Reader) time(p *Packet) bool {
 	return true
 }
 
-// clock returns the clock that a number means in a packet. Some are local to the
-// packet's sequence.
+// clock returns the clock that an id stands for in a packet. Some ids are local to
+// the packet's sequence.
 func (r *Reader) clock(p *Packet, id uint32) (model.Clock, bool) {
 	if id < firstSequenceClock || id > lastSequenceClock {
 		return model.Clock{ID: id}, true
@@ -443,8 +443,8 @@ func (r *Reader) clock(p *Packet, id uint32) (model.Clock, bool) {
 	return model.Clock{ID: id, Sequence: p.Sequence}, true
 }
 
-// deferOrDrop keeps a packet of a clock that is not known for the end of the
-// trace, where it may be, or counts it.
+// deferOrDrop keeps a packet with an unknown clock until the end of the trace, when
+// the clock may be known. If it cannot wait, it is dropped and counted.
 func (r *Reader) deferOrDrop(p *Packet, err *model.ClockError) {
 	t := r.file
 	if !t.ended && !t.released && t.deferredBytes < maxDeferredBytes {
@@ -459,8 +459,8 @@ func (r *Reader) deferOrDrop(p *Packet, err *model.ClockError) {
 // Flushed notes that the recorder flushed all its buffers.
 func (r *Reader) Flushed() { r.file.flushes++ }
 
-// Written notes that the recorder wrote out all its buffers: nothing older than
-// the flushes before can follow.
+// Written notes that the recorder wrote out all its buffers: nothing older than the
+// flushes before can follow.
 func (r *Reader) Written() {
 	t := r.file
 	if !t.in.Alone || t.flushes < 2 || len(t.deferred) > 0 {

@@ -13,29 +13,29 @@ import (
 // and their states are kept small and in lists.
 type sequence struct {
 	state  *State
-	losses *Losses // but for needy; nil if there were none
-	needy  int64   // see Losses
+	losses *Losses // all but Needy; nil if there were none
+	needy  int64   // becomes Losses.Needy
 	id     uint32
-	// lost is set until the sequence starts anew, at first and when a packet was
-	// lost: interned data may be missing.
+	// lost says that interned data may be missing: it is set at first and when a
+	// packet is lost, until the sequence starts anew.
 	lost bool
 }
 
-// Losses are what is missing of a sequence's packets.
+// Losses counts what is missing from a sequence's packets.
 type Losses struct {
 	Drops   int64             // how often packets were lost
-	Causes  [LossCauses]int64 // of them, by cause
+	Causes  [LossCauses]int64 // the drops by cause
 	Needy   int64             // packets that rely on earlier ones
-	Skipped int64             // those of them that came when earlier ones were lost
+	Skipped int64             // needy packets skipped because earlier ones were lost
 }
 
-// Of previous_packet_dropped the bits from firstLossCause on are the causes.
+// The causes are the bits of previous_packet_dropped from firstLossCause on.
 const (
 	firstLossCause = 1
 	LossCauses     = 8
 )
 
-// Losses returns what is missing of a sequence, false if there is no such sequence.
+// Losses returns a sequence's losses, or false if there is no such sequence.
 func (r *Reader) Losses(sequence uint32) (Losses, bool) {
 	q := r.findSequence(sequence)
 	if q == nil {
@@ -49,7 +49,7 @@ func (r *Reader) Losses(sequence uint32) (Losses, bool) {
 	return l, true
 }
 
-// loss returns what is missing of the sequence, to count.
+// loss returns the sequence's counters of losses.
 func (q *sequence) loss() *Losses {
 	if q.losses == nil {
 		q.losses = new(Losses)
@@ -57,8 +57,7 @@ func (q *sequence) loss() *Losses {
 	return q.losses
 }
 
-// dropped counts that packets were lost, for causes as previous_packet_dropped has
-// them.
+// dropped counts a loss of packets. causes is a previous_packet_dropped.
 func (q *sequence) dropped(causes uint32) {
 	l := q.loss()
 	l.Drops++
@@ -77,7 +76,6 @@ func (r *Reader) findSequence(id uint32) *sequence {
 	return nil
 }
 
-// newSequence adds a sequence.
 func (r *Reader) newSequence(id uint32) *sequence {
 	place := r.sequences.Append(sequence{id: id, lost: true})
 	r.byID.Set(uint64(id), place, r.sequenceID)
@@ -86,9 +84,9 @@ func (r *Reader) newSequence(id uint32) *sequence {
 	return q
 }
 
-// State is what packets of a sequence refer to: defaults and interned data. A
-// packet keeps the state that it was read in until it is parsed; what is interned
-// later is added to that state, so that nothing changes for it.
+// State is what a sequence's packets refer to: defaults and interned data. A packet
+// keeps the state it was read in until it is parsed; data interned later only adds to
+// that state, so what the packet refers to does not change.
 type State struct {
 	*interval
 	defaults *defaults // nil if there are none
@@ -96,19 +94,18 @@ type State struct {
 	pending  int32  // tokens that refer to it
 	id       uint32 // place in the reader's states
 	Sequence uint32
-	// Valid is set once the sequence has said that it starts anew and no packet
-	// has been lost since.
+	// Valid is set when the sequence starts anew, and no longer once a packet is lost.
 	Valid   bool
-	current bool // of its sequence
+	current bool // the sequence's latest state
 }
 
-// Reader is the reader of the packets.
+// Reader returns the reader of the sequence's packets.
 func (s *State) Reader() *Reader { return s.reader }
 
-// Hold keeps the state until Release, as tokens in the sorter do.
+// Hold keeps the state alive until Release, as tokens in the sorter do.
 func (s *State) Hold() { s.pending++ }
 
-// Release takes back a Hold.
+// Release undoes a Hold.
 func (s *State) Release() {
 	s.pending--
 	s.reader.drop(s)
@@ -116,12 +113,12 @@ func (s *State) Release() {
 
 // interval is the part of a state that lives until the sequence starts anew.
 type interval struct {
-	// Interned data is kept as it came as long as it is little and seldom looked
-	// up, as with a sequence of one packet.
+	// Interned data stays encoded while it is small and seldom looked up, as in a
+	// sequence of one packet.
 	few     []byte // fields of InternedData
 	tables  *internTables
 	locals  *[]any // by slot; nil while there are none
-	lookups int32  // in few
+	lookups int32  // done in few
 }
 
 const (
@@ -141,13 +138,13 @@ type internTables struct {
 type internTable struct {
 	dense  [][]byte // nil where there is none
 	sparse map[uint64][]byte
-	used   int                       // of dense
-	texts  []model.StringID          // of dense, zero if not looked up yet
-	others map[uint64]model.StringID // of sparse
+	used   int                       // entries in dense
+	texts  []model.StringID          // texts of dense, zero if not looked up yet
+	others map[uint64]model.StringID // texts of sparse
 }
 
-// maxDenseIID is how large an iid may be to be kept in an array of which less than
-// half is in use.
+// maxDenseIID is the largest iid kept in the array even if that leaves more than half
+// of it unused.
 const maxDenseIID = 1024
 
 func (t *internTable) find(iid uint64) []byte {
@@ -192,8 +189,7 @@ func (t *internTable) setText(iid uint64, id model.StringID) {
 	t.others[iid] = id
 }
 
-// Memory for interned messages is taken in pieces, each twice as large as the one
-// before.
+// Memory for interned messages is taken in pieces, each twice as large as the last.
 const (
 	minArenaBytes = 256
 	maxArenaBytes = 4 << 10
@@ -244,7 +240,7 @@ func (iv *interval) table(field uint32) *internTable {
 	return iv.tables.table(field)
 }
 
-// makeTables puts what is interned into tables.
+// makeTables moves the interned data into tables.
 func (iv *interval) makeTables() {
 	iv.tables = new(internTables)
 	for f := wire.Read(iv.few); f.Next(); {
@@ -253,7 +249,7 @@ func (iv *interval) makeTables() {
 	iv.few = nil
 }
 
-// findFew looks for a message in what is not in tables.
+// findFew looks for a message in the data that is not in tables.
 func (iv *interval) findFew(field uint32, iid uint64) []byte {
 	for f := wire.Read(iv.few); f.Next(); {
 		if f.Number == field && message.Uint64(f.Bytes(), pb.InternedString_IID) == iid {
@@ -287,8 +283,8 @@ func (s *State) intern(data []byte) {
 	}
 }
 
-// Interned returns the message that a field of InternedData has for the iid. It
-// counts it if there is none.
+// Interned returns the message that a field of InternedData has for the iid. A missing
+// message is counted.
 func (s *State) Interned(field uint32, iid uint64) ([]byte, bool) {
 	var data []byte
 	if s.tables == nil {
@@ -307,8 +303,8 @@ func (s *State) Interned(field uint32, iid uint64) ([]byte, bool) {
 	return data, data != nil
 }
 
-// InternedString returns the text of an interned message whose field 2 it is, as
-// in all that are but a name.
+// InternedString returns the text in field 2 of an interned message, where all
+// messages that only hold a name have it.
 func (s *State) InternedString(field uint32, iid uint64) (model.StringID, bool) {
 	if id := s.KnownString(field, iid); id != 0 {
 		return id, true
@@ -325,8 +321,8 @@ func (s *State) InternedString(field uint32, iid uint64) (model.StringID, bool) 
 	return id, true
 }
 
-// KnownString returns the text of an interned message that InternedString found
-// before, zero if there is none.
+// KnownString returns the text of an interned message if InternedString found it
+// before, and otherwise zero.
 func (s *State) KnownString(field uint32, iid uint64) model.StringID {
 	if table := s.table(field); table != nil {
 		return table.text(iid)
@@ -340,8 +336,8 @@ func (q *sequence) startAnew(r *Reader) {
 	r.setState(q, State{Valid: true, interval: &interval{locals: q.state.keptLocals(Always)}})
 }
 
-// lose begins a state in which what is interned can no longer be relied on, but
-// for the packets before.
+// lose begins a state whose interned data is no longer reliable. Earlier packets keep
+// their state.
 func (q *sequence) lose(r *Reader) {
 	q.lost = true
 	old := q.state.interval

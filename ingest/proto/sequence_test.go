@@ -37,15 +37,15 @@ func TestSequencesAreSmall(t *testing.T) {
 	}
 }
 
-// internedText is a field of InternedData with a message of an iid and a text.
+// internedText is a field of InternedData that holds a message with an iid and a text.
 func internedText(field, iid uint64, text string) []byte {
 	m := binary.AppendUvarint([]byte{1 << 3}, iid)
 	m = append(binary.AppendUvarint(append(m, 2<<3|2), uint64(len(text))), text...)
 	return append(binary.AppendUvarint(binary.AppendUvarint(nil, field<<3|2), uint64(len(m))), m...)
 }
 
-// TestInterned looks up what is kept as it came, and again when it is in tables,
-// because it was looked up often or became more.
+// TestInterned looks up interned data while it is still encoded, and again once it is
+// in tables, because it grew or was looked up often.
 func TestInterned(t *testing.T) {
 	for _, more := range []int{0, 100} {
 		s := State{interval: new(interval)}

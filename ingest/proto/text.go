@@ -7,8 +7,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// TextField interns the text of a message's field. It is NULL if the field is not
-// there.
+// TextField interns the text of a message's field. It is NULL if the field is absent.
 func (r *Reader) TextField(of []byte, number uint32) model.StringID {
 	return r.TextID(message.Bytes(of, number))
 }
@@ -21,7 +20,8 @@ func (r *Reader) TextID(text []byte) model.StringID {
 	return r.Store.Strings.InternBytes(text)
 }
 
-// NameOf returns the name of an enum's value, or of its first if it is not known.
+// NameOf returns the name of an enum value, or of the enum's first value if it is
+// unknown.
 func (r *Reader) NameOf(names []string, value int64) model.StringID {
 	if value < 0 || value >= int64(len(names)) {
 		value = 0
@@ -29,8 +29,8 @@ func (r *Reader) NameOf(names []string, value int64) model.StringID {
 	return r.Store.Strings.Intern(names[value])
 }
 
-// EnumName returns the name of a value of an enum that is known by its full name,
-// or the value's number.
+// EnumName returns the name of an enum value, or its number if it has no name. enum is
+// the enum's full name.
 func (r *Reader) EnumName(enum string, value int32) model.StringID {
 	name := ""
 	if e := r.file.types.Enum(enum); e != nil {

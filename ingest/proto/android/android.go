@@ -1,5 +1,5 @@
-// Package android reads what Android's own data sources say of the device, its apps
-// and their frames.
+// Package android reads what Android's own data sources report about the device, its
+// apps and their frames.
 package android
 
 import (
@@ -19,7 +19,7 @@ import (
 // Modules read the packets of the family.
 var Modules = proto.Family{androidInfo, cpuPerUIDs, bluetooth, surfaceFrames, bufferEvents}
 
-// android reads what Android's own data sources say of the device.
+// android reads what Android's own data sources report about the device.
 type android struct {
 	*proto.Reader
 	log      *proto.Stream
@@ -113,8 +113,7 @@ var logStats = map[uint32]model.Stat{
 	pb.AndroidLogPacket_Stats_NumSkipped: model.StatAndroidLogNumSkipped,
 }
 
-// logPacket tokenizes the lines of a packet, which each have a time of the wall
-// clock.
+// logPacket tokenizes a packet's lines, each of which has its own wall-clock time.
 func (a *android) logPacket(p *proto.Packet, data []byte) {
 	wall := model.Clock{ID: model.ClockRealtime}
 	for f := wire.Read(data); f.Next(); {
@@ -136,7 +135,7 @@ func (a *android) logPacket(p *proto.Packet, data []byte) {
 	}
 }
 
-// logInfo is the priority of lines that have none.
+// logInfo is the default priority of a line.
 const logInfo = 4
 
 func (a *android) logLine(ts int64, _ *proto.State, data []byte) {
@@ -159,7 +158,7 @@ func (a *android) logLine(ts int64, _ *proto.State, data []byte) {
 	t.Msg.Set(row, a.Store.Strings.InternBytes(text))
 }
 
-// appendLogArg writes a value that a line has beside its text.
+// appendLogArg appends a value that a line has in addition to its text.
 func appendLogArg(text, arg []byte) []byte {
 	text = append(append(text, message.Bytes(arg, pb.AndroidLogPacket_LogEvent_Arg_Name)...), '=')
 	for f := wire.Read(arg); f.Next(); {
@@ -175,7 +174,7 @@ func appendLogArg(text, arg []byte) []byte {
 	return text
 }
 
-// property reads one of Android's system properties that the recorder watches.
+// property reads the value of an Android system property that the recorder watches.
 func (a *android) property(ts int64, name, value []byte) {
 	text := a.Store.Strings.InternBytes(value)
 	switch string(name) {
@@ -211,8 +210,7 @@ func (a *android) property(ts int64, name, value []byte) {
 
 var properties = &model.Blueprint{Classification: "sysprop_counter", Event: model.CounterTrack, Dims: []string{"sysprop_name"}}
 
-// propertyTracks are the properties that are counters, and what their tracks are
-// called.
+// propertyTracks maps the properties that are counters to the names of their tracks.
 var propertyTracks = map[string]string{
 	"debug.tracing.battery_status": "BatteryStatus", "debug.tracing.plug_type": "PlugType",
 	"debug.tracing.mcc": "mcc", "debug.tracing.mnc": "mnc",

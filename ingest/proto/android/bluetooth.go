@@ -9,11 +9,11 @@ import (
 
 var (
 	bluetoothEvents = &model.Blueprint{Classification: "bluetooth_trace_event", Name: "BluetoothTraceEvent"}
-	// bluetoothArgs are the fields of BluetoothTraceEvent that are args.
+	// bluetoothArgs are the arg names for the fields of BluetoothTraceEvent.
 	bluetoothArgs = [...]string{2: "Count", 3: "Length", 5: "Op Code", 6: "Event Code", 7: "Subevent Code", 8: "Handle"}
 )
 
-// bluetooth reads how many packets Android's Bluetooth stack saw, of which kind.
+// bluetooth reads the numbers and kinds of packets that Android's Bluetooth stack saw.
 func bluetooth(r *proto.Reader) *proto.Module {
 	return &proto.Module{
 		Fields: []uint32{androidpb.BluetoothTracePacket_BluetoothTraceEvent},

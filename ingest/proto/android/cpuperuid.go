@@ -13,12 +13,12 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// cpuPerUID reads the CPU time that each user took in each cluster of CPUs.
+// cpuPerUID reads the CPU time that each uid used in each CPU cluster.
 type cpuPerUID struct {
 	*proto.Reader
 	seen  map[uidCluster]uint64 // latest values of all sequences, ms
-	total tallies[uidCluster]   // growth, of groups of uids
-	kinds tallies[kindCluster]  // growth, of kinds of uids
+	total tallies[uidCluster]   // growth by group of uids
+	kinds tallies[kindCluster]  // growth by kind of uid
 
 	counters *proto.Stream
 	written  map[model.TrackID]*sparseCounter
@@ -31,8 +31,8 @@ type kindCluster struct {
 	cluster uint32
 }
 
-// sequenceTimes are the times that a sequence last told, ms. The first of a uid and
-// cluster is the time since boot, the others are differences.
+// sequenceTimes are a sequence's latest times, in ms. The first value for a uid and
+// cluster is the time since boot; later values are deltas.
 type sequenceTimes struct {
 	clusters uint32
 	times    tallies[uidCluster]
@@ -40,7 +40,7 @@ type sequenceTimes struct {
 
 var timesOfSequence = proto.NewLocal[sequenceTimes](proto.UntilAnew)
 
-// tallies are sums in the order in which they were begun.
+// tallies are sums that keep the order in which their keys first appeared.
 type tallies[K comparable] struct {
 	keys []K
 	sums map[K]uint64
@@ -59,20 +59,20 @@ func (t *tallies[K]) add(key K, n uint64) uint64 {
 	return sum + n
 }
 
-// Android gives uids below firstApp to itself.
+// firstApp is the first app id of apps; Android itself uses lower ones.
 const firstApp = 10000
 
-// appID is a uid without its user.
+// appID returns a uid without its Android user.
 func appID(uid uint32) uint32 { return uid % 100000 }
 
-// isGrouped reports whether a uid is one of many that are told apart by chance
-// only: one of an isolated process, or of a group of apps.
+// isGrouped reports whether a uid is arbitrary and so only counted with others of its
+// kind: that of an isolated process or of a group of apps.
 func isGrouped(uid uint32) bool {
 	id := appID(uid)
 	return id >= 50000 && id < 60000 || id >= 90000
 }
 
-// groupOf returns the uid that stands for all of a group.
+// groupOf returns the uid that represents a group of uids.
 func groupOf(uid uint32) uint32 {
 	if isGrouped(uid) {
 		return uid - uid%10000
@@ -142,7 +142,7 @@ func (c *cpuPerUID) tokenize(p *proto.Packet, data []byte) {
 	}
 }
 
-// add notes a time as a sequence tells it.
+// add adds a value that a sequence reported.
 func (c *cpuPerUID) add(state *sequenceTimes, key uidCluster, ms uint64) {
 	now := state.times.add(key, ms)
 	var growth uint64
@@ -158,8 +158,8 @@ func (c *cpuPerUID) add(state *sequenceTimes, key uidCluster, ms uint64) {
 	c.kinds.add(kindCluster{kind, key.cluster}, growth)
 }
 
-// sparseCounter is a counter of which only changes are written: the value before
-// and the value after.
+// sparseCounter is a counter whose values are written only around changes: the last
+// old value and the new one.
 type sparseCounter struct {
 	value   uint64
 	ts      int64
@@ -188,7 +188,7 @@ func (c *cpuPerUID) push(ts int64, state *proto.State, track model.TrackID, valu
 	c.counters.Push(ts, state, token[:])
 }
 
-// end stores how much each uid took all over the trace.
+// end stores how much time each uid used in the whole trace.
 func (c *cpuPerUID) end() {
 	t := &c.Store.AndroidCPUPerUIDTrack
 	for _, key := range c.total.keys {

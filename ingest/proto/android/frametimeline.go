@@ -12,10 +12,9 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// frameTimeline reads what SurfaceFlinger, Android's compositor, says of frames:
-// of surface frames, which apps draw, and of display frames, which it composes
-// of them. A frame has a slice for when it was expected to be worked on and one
-// for when it really was.
+// frameTimeline reads what SurfaceFlinger, Android's compositor, reports about frames:
+// surface frames, which apps draw, and display frames, which it composes from them. A
+// frame has one slice for its expected and one for its actual time of work.
 type frameTimeline struct {
 	*proto.Reader
 	open     map[int64]openFrame // by cookie
@@ -43,7 +42,7 @@ var (
 	actualFrames   = model.AsyncBlueprint(model.Blueprint{Classification: "android_actual_frame_timeline", Dims: []string{"upid"}, Name: "Actual Timeline"})
 )
 
-// latestFrame is a time, in ns, from which on one is a mistake of the producer.
+// latestFrame limits times, in ns. Later ones are a producer's mistake.
 const latestFrame = math.MaxInt64 - 10_000_000_000
 
 func (t *frameTimeline) parse(e *proto.Event) {
@@ -83,9 +82,9 @@ func (t *frameTimeline) end(ts int64, data []byte) {
 	t.Slices.End(ts, t.Async.End(frame.tracks, nil, cookie.Int64(), model.IntDim(frame.upid)), 0, 0, nil)
 }
 
-// frameFields are the numbers of fields in ActualSurfaceFrameStart or
-// ActualDisplayFrameStart, and the first four in the expected ones as well; 0
-// stands for those that a message does not have.
+// frameFields are field numbers in ActualSurfaceFrameStart or ActualDisplayFrameStart;
+// the first four also apply to the expected messages. 0 stands for fields that a
+// message does not have.
 type frameFields struct {
 	surface                                             bool
 	displayToken, pid, layer                            uint32
@@ -137,7 +136,7 @@ var (
 
 // frame begins the slice of a frame.
 func (t *frameTimeline) frame(ts int64, data []byte, n *frameFields, actual bool) {
-	const ( // likewise in all of them
+	const ( // the same in all four messages
 		cookieNumber = androidpb.FrameTimelineEvent_ActualDisplayFrameStart_Cookie
 		tokenNumber  = androidpb.FrameTimelineEvent_ActualDisplayFrameStart_Token
 	)
@@ -152,7 +151,7 @@ func (t *frameTimeline) frame(ts int64, data []byte, n *frameFields, actual bool
 	}
 	t.open[cookie] = openFrame{upid, tracks}
 	if n.surface && !actual {
-		// What is expected of a token holds for all frames that use it.
+		// All frames with the same token share one expectation.
 		if t.expected[surfaceToken{upid, token}] {
 			return
 		}
@@ -177,7 +176,7 @@ func (t *frameTimeline) frame(ts int64, data []byte, n *frameFields, actual bool
 		t.surfaces[f.display] = append(t.surfaces[f.display], slice)
 		return
 	}
-	// Apps draw before the compositor works on a frame.
+	// The surface frames are known: apps draw before the compositor works on a frame.
 	for _, surface := range t.surfaces[token] {
 		t.Flows.Link(surface, slice)
 	}
@@ -224,12 +223,12 @@ const (
 	jankModeChange      = androidpb.FrameTimelineEvent_JankType_JankDisplayModeChangeInProgress
 	jankPowerModeChange = androidpb.FrameTimelineEvent_JankType_JankDisplayPowerModeChangeInProgress
 
-	// Who is to blame.
+	// Causes by responsibility.
 	jankByDisplay = jankSFScheduling | jankPrediction | jankDisplayHAL | jankSFCPU | jankSFGPU
 	jankByApp     = jankApp | jankAppJitter | jankUnknown
 )
 
-// jankNames are the causes of jank in the order in which they are told.
+// jankNames are the causes of jank, in the order in which they are listed.
 var jankNames = []struct {
 	bit  int32
 	name string
@@ -258,7 +257,7 @@ func jankText(jank int32) string {
 	return strings.Join(causes, ", ")
 }
 
-// jankTag says whose fault jank is.
+// jankTag names the party responsible for jank.
 func jankTag(jank, present int32, surface bool) string {
 	perceivable := jank != jankNone && jank != jankNonAnimating && jank != jankDisplayNotOn
 	byDisplay := perceivable && jank&jankByDisplay != 0
@@ -285,7 +284,7 @@ func (f *frame) int32(number uint32) int32 { return message.Int32(f.data, number
 
 func (f *frame) word(s string) model.StringID { return f.timeline.Store.Strings.Intern(s) }
 
-// enum returns the value of a field and its name, or the first if it has none.
+// enum returns a field's value and name, or the enum's first if the field has none.
 func (f *frame) enum(number uint32, names []string) (int32, model.StringID) {
 	if !message.Has(f.data, number) {
 		return 0, f.word(names[0])
@@ -308,7 +307,7 @@ func (f *frame) read() {
 	jank, newJank := f.int32(n.jank), f.int32(n.newJank)
 	f.jank, f.newJank = f.word(jankText(jank)), f.word(jankText(newJank))
 	f.tag, f.newTag = f.word(jankTag(jank, present, n.surface)), f.word(jankTag(newJank, newPresent, n.surface))
-	// Before there was a severity, no jank had none.
+	// Before severity was recorded, a frame without jank means severity "None".
 	severity := f.int32(n.severity)
 	if !message.Has(f.data, n.severity) && jank == jankNone {
 		severity = 1

@@ -11,9 +11,9 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// graphicsFrames follows buffers on their way from an app through the GPU and the
-// compositor to the display. Each event is a slice on the track of its buffer;
-// between events the buffer is in a phase, which is a slice on a track of its own:
+// graphicsFrames follows buffers from an app through the GPU and the compositor to the
+// display. Each event is a slice on its buffer's track. Between events the buffer is
+// in a phase, which is a slice on a separate track:
 //
 //	APP      from dequeue to queue
 //	GPU      from queue to the signal of the acquire fence
@@ -22,19 +22,19 @@ import (
 type graphicsFrames struct {
 	*proto.Reader
 	buffers  map[string]*buffer // by id and layer: layers may share a buffer
-	displays map[string]bool    // layers with an open slice of Display
+	displays map[string]bool    // layers with an open Display slice
 }
 
-// buffer is what is known of a buffer. Times are in ns, 0 if there was none.
+// buffer is the state of a buffer. Times are in ns, 0 if there was no such event.
 type buffer struct {
 	acquired, queued, latched int64
-	dequeuedLast              bool // by the event before
+	dequeuedLast              bool // the last event was a dequeue
 	acquiredEver              bool
 
 	phase   bufferPhase
 	track   model.TrackID // of the open phase
 	slice   model.SliceID
-	row     int64 // of the slice in frame_slice
+	row     int64 // the slice's row in frame_slice
 	started int64
 }
 
@@ -59,7 +59,7 @@ func (g *graphicsFrames) track(format string, args ...any) model.TrackID {
 	return g.Tracks.Intern(bufferTracks, &model.TrackOptions{Name: name}, model.StringDim(name))
 }
 
-// bufferEventNames are the types of GraphicsFrameEvent.BufferEvent.
+// bufferEventNames are the names of BufferEvent's types.
 var bufferEventNames = []string{"unspecified_event", "Dequeue", "Queue", "Post", "AcquireFenceSignaled", "Latch", "HWCCompositionQueued",
 	"FallbackComposition", "PresentFenceSignaled", "ReleaseFenceSignaled", "Modify", "Detach", "Attach", "Cancel"}
 
@@ -137,7 +137,7 @@ func (g *graphicsFrames) event(e *bufferEvent, b *buffer) {
 	}
 	track := g.track("Buffer: %d %s", e.id, e.layer)
 	if e.kind == bufferQueue && afterDequeue {
-		g.Slices.AddArgs(track, 0, 0, g.frameArg(e.frame)) // which dequeueing did not know
+		g.Slices.AddArgs(track, 0, 0, g.frameArg(e.frame)) // not known at the dequeue
 	}
 	slice := g.Slices.Scoped(e.ts, e.dur, track, 0, g.Store.Strings.Intern(name), model.ArgFunc(func(set *model.ArgSet) {
 		intern := g.Store.Strings.Intern
@@ -169,7 +169,7 @@ func (g *graphicsFrames) frameArg(frame int64) model.ArgSource {
 	return model.ArgFunc(func(set *model.ArgSet) { set.Add(g.Store.Strings.Intern("frame_number"), model.IntArg(frame)) })
 }
 
-// phase ends the phase that the event ends and begins the next.
+// phase ends the buffer's phase and begins the next, as the event requires.
 func (g *graphicsFrames) phase(e *bufferEvent, b *buffer) {
 	switch e.kind {
 	case bufferDequeue:
@@ -194,7 +194,7 @@ func (g *graphicsFrames) phase(e *bufferEvent, b *buffer) {
 		}
 		b.acquiredEver = true
 	case bufferLatch:
-		g.loseApp(b) // queueing can go missing
+		g.loseApp(b) // the queue event can be missing
 		g.begin(e, b, compositorPhase, g.track("SF_%d %s", e.id, e.layer))
 	case bufferPresent:
 		if b.phase == compositorPhase {
@@ -218,8 +218,8 @@ func (g *graphicsFrames) begin(e *bufferEvent, b *buffer, phase bufferPhase, tra
 	}
 }
 
-// insert begins a slice that is named after the frame or, so that names differ,
-// after the time. It returns the slice and its row in frame_slice.
+// insert begins a slice named after the frame number or, if that is unknown, after the
+// time, to keep names distinct. It returns the slice and its row in frame_slice.
 func (g *graphicsFrames) insert(e *bufferEvent, track model.TrackID) (slice model.SliceID, row int64) {
 	name := e.ts
 	if e.frame != 0 {
@@ -236,7 +236,7 @@ func (g *graphicsFrames) insert(e *bufferEvent, track model.TrackID) (slice mode
 	return slice, row
 }
 
-// loseApp marks the phase of an app that has no end.
+// loseApp marks an app phase whose end is missing.
 func (g *graphicsFrames) loseApp(b *buffer) {
 	if b.phase == appPhase {
 		g.setFrame(b, 0)
@@ -244,7 +244,7 @@ func (g *graphicsFrames) loseApp(b *buffer) {
 	}
 }
 
-// setFrame sets the frame of the open phase, which is what its slice is called.
+// setFrame sets the frame number of the open phase, which is also its slice's name.
 func (g *graphicsFrames) setFrame(b *buffer, frame int64) {
 	g.Store.Slice.Name.Set(b.slice, g.Store.Strings.Intern(strconv.FormatInt(frame, 10)))
 	g.Store.FrameSlice.FrameNumber.Set(b.row, frame)

@@ -7,8 +7,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// gameList reads which games there are and what the system does to them in each of
-// their modes.
+// gameList reads the installed games and the system's interventions for each of their
+// modes.
 func (a *android) gameList(data []byte) {
 	a.File.SetStat(model.StatGameInterventionHasReadErrors, model.None, message.Int64(data, pb.AndroidGameInterventionList_ReadError))
 	a.File.SetStat(model.StatGameInterventionHasParseErrors, model.None, message.Int64(data, pb.AndroidGameInterventionList_ParseError))
@@ -47,7 +47,7 @@ func (a *android) gameList(data []byte) {
 	}
 }
 
-// The values of enums of AndroidAflags by their number.
+// The names of AndroidAflags' enum values.
 var (
 	aflagPermissions = []string{"unspecified", "read-only", "read-write"}
 	aflagSources     = []string{"unspecified", "default", "server", "local"}

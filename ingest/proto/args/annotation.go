@@ -32,8 +32,8 @@ const (
 	tagFixed  = uint64(wire.Fixed64)
 )
 
-// plain writes an annotation if it is one number or text under an interned name
-// that was used before, as most are.
+// plain writes the common kind of annotation: one number or text whose interned name was
+// used before. It returns false for others.
 func (w *Writer) plain(data []byte, at *Path) bool {
 	var iid, kind, value uint64
 	var text []byte
@@ -84,14 +84,14 @@ func (w *Writer) plain(data []byte, at *Path) bool {
 	return true
 }
 
-// Annotation is a DebugAnnotation: the one value that it has.
+// Annotation is a decoded DebugAnnotation, which has one value.
 type Annotation struct {
 	NameIID      uint64
 	Name         []byte
 	named        bool
-	entries      bool // dict_entries, array_values are in data
+	entries      bool // data has dict_entries; items says the same of array_values
 	items        bool
-	value        wire.Field // of a scalar; Number is 0 if there is none
+	value        wire.Field // a scalar; Number is 0 if there is none
 	stringIID    uint64
 	hasStringIID bool
 	JSON         []byte
@@ -102,7 +102,7 @@ type Annotation struct {
 	data         []byte
 }
 
-// Text is the annotation's text, nil if it has none.
+// Text returns the annotation's text, or nil if it has none.
 func (a *Annotation) Text() []byte {
 	if a.value.Number != pb.DebugAnnotation_StringValue {
 		return nil
@@ -142,10 +142,10 @@ func DecodeAnnotation(data []byte) (a Annotation) {
 	return a
 }
 
-// pathNames replaces what has a meaning in keys.
+// pathNames replaces the characters that have a special meaning in keys.
 var pathNames = strings.NewReplacer(".", "_", "[", "_", "]", "_")
 
-// readAnnotation decodes an annotation and finds its path by its name.
+// readAnnotation decodes an annotation and finds its path, which its name determines.
 func (w *Writer) readAnnotation(data []byte, at *Path) (Annotation, *Path, error) {
 	a := DecodeAnnotation(data)
 	strs := w.reader.Store.Strings

@@ -1,4 +1,4 @@
-// Package args turns messages into args by the descriptors of their types.
+// Package args turns messages into args, using the descriptors of their types.
 package args
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Writer turns messages into args: each field into an arg with the path of the
-// names of fields that lead to it as key, such as a.b[0].c.
+// Writer turns messages into args. Each field becomes an arg whose key is the path of
+// field names that leads to it, such as a.b[0].c.
 type Writer struct {
 	reader       *proto.Reader
 	pool         *descriptor.Pool
@@ -24,18 +24,17 @@ type Writer struct {
 
 	root Path
 
-	// What is written at present.
+	// The set being written.
 	set     *model.ArgSet
 	state   *proto.State
 	unknown int64 // fields without a descriptor
 }
 
-// Override writes a field in a way of its own. It returns false to have the field
-// written as usual.
+// Override writes a field in a special way. It returns false to have the field written
+// as usual.
 type Override func(w *Writer, at *Path, f *wire.Field) bool
 
-// Path is a path of names. Paths are kept, so that keys need to be put
-// together once only.
+// Path is a path of names. Paths are kept, so that each key is built only once.
 type Path struct {
 	key, flat     string // flat has no indices
 	keyID, flatID model.StringID
@@ -44,7 +43,7 @@ type Path struct {
 	fields        map[fieldKey]*knownField
 	override      Override
 	translation   *translation
-	upid, utid    *Path // where the process or thread of a number goes
+	upid, utid    *Path // where the process or thread for a number is written
 }
 
 type fieldKey struct {
@@ -52,27 +51,27 @@ type fieldKey struct {
 	number  uint32
 }
 
-// knownField is what is known of a field of a message at a path.
+// knownField is a message's field at a path.
 type knownField struct {
 	*descriptor.Field
 	path    *Path // without an index
 	message *descriptor.MessageType
 	enum    *descriptor.EnumType
 	flags   *descriptor.EnumType
-	unnamed bool // a debug annotation, which has a name of its own
+	unnamed bool // a debug annotation, which contains its own name
 }
 
-// translation gives the numbers at a path a name.
+// translation gives names for the numbers at a path.
 type translation struct {
 	names map[uint64]model.StringID
 	key   string
 	keyID model.StringID
 }
 
-// maxDepth is how deep messages may be nested.
+// maxDepth limits how deep messages may be nested.
 const maxDepth = 1000
 
-// ErrNoInterned is the error of a message that refers to one that is not known.
+// ErrNoInterned is the error for a reference to an unknown interned message.
 var ErrNoInterned = errors.New("unknown interned message")
 
 var (
@@ -88,28 +87,27 @@ func NewWriter(r *proto.Reader) *Writer {
 	return &Writer{reader: r, pool: r.Types(), overrides: map[string]Override{}, translations: map[string]*translation{}}
 }
 
-// Override has the field with a flat key, wherever it is met, written by o.
+// Override makes o write every field with the flat key.
 func (w *Writer) Override(flat string, o Override) { w.overrides[flat] = o }
 
-// Translate has the names of the numbers at a key written at another.
+// Translate writes names for the numbers at a key to another key.
 func (w *Writer) Translate(key string, names map[uint64]model.StringID, to string) {
 	w.translations[key] = &translation{names: names, key: to}
 }
 
-// Root is the path without a name.
+// Root returns the path without a name.
 func (w *Writer) Root() *Path { return &w.root }
 
-// To begins to write into a set what refers to the state of a sequence.
+// To begins writing into a set. What is written refers to the state.
 func (w *Writer) To(set *model.ArgSet, state *proto.State) { w.set, w.state, w.unknown = set, state, 0 }
 
-// State is the state that what is written refers to.
+// State returns the state passed to To.
 func (w *Writer) State() *proto.State { return w.state }
 
-// Unknown is how many fields had no descriptor since To.
+// Unknown returns how many fields had no descriptor since To.
 func (w *Writer) Unknown() int64 { return w.unknown }
 
-// child returns the path with another name at its end. The name stands for
-// itself; id is what it is kept under.
+// child returns the path extended by a name. It is kept under id.
 func (w *Writer) child(at *Path, id model.StringID, name string) *Path {
 	if p, ok := at.names[id]; ok {
 		return p
@@ -133,7 +131,7 @@ func (w *Writer) newPath(at *Path, name, flat string) *Path {
 	return p
 }
 
-// Named returns the path with another name at its end.
+// Named returns the path extended by a name.
 func (w *Writer) Named(at *Path, name string) *Path {
 	return w.child(at, w.reader.Store.Strings.Intern(name), name)
 }
@@ -170,7 +168,7 @@ func (w *Writer) Add(at *Path, v model.ArgValue) {
 	}
 }
 
-// AddIfAbsent writes a value if there is none at its key.
+// AddIfAbsent writes a value unless its key has one.
 func (w *Writer) AddIfAbsent(at *Path, v model.ArgValue) {
 	flat, key := w.ids(at)
 	w.set.AddIfAbsent(flat, key, v)
@@ -187,18 +185,18 @@ func (t *translation) add(w *Writer, hash uint64) {
 	w.set.Add(t.keyID, model.StringArg(name))
 }
 
-// Text makes a value of a text.
+// Text returns a text as a value.
 func (w *Writer) Text(s string) model.ArgValue {
 	return model.StringArg(w.reader.Store.Strings.Intern(s))
 }
 
-// addText adds a text that need not be kept.
+// addText adds a text without interning it.
 func (w *Writer) addText(at *Path, text []byte) {
 	flat, key := w.ids(at)
 	w.set.AddText(flat, key, text)
 }
 
-// TextOf is Text of bytes.
+// TextOf is Text for bytes.
 func (w *Writer) TextOf(b []byte) model.ArgValue {
 	return model.StringArg(w.reader.Store.Strings.InternBytes(b))
 }
@@ -242,7 +240,7 @@ func (w *Writer) Fields(m *descriptor.MessageType, fields []wire.Field) error {
 	return nil
 }
 
-// message writes a message. A message without fields is an arg of its own, NULL.
+// message writes a message. A message without fields becomes one arg that is NULL.
 func (w *Writer) message(m *descriptor.MessageType, data []byte, at *Path, depth int) error {
 	if depth > maxDepth {
 		return errTooDeep
@@ -394,8 +392,8 @@ func (w *Writer) scalar(known *knownField, f wire.Field, at *Path) error {
 	return nil
 }
 
-// flags writes the names of the bits of a number, and those without a name
-// together.
+// flags writes the names of the bits set in a number, and all bits without a name as
+// one value.
 func (w *Writer) flags(enum *descriptor.EnumType, v uint64, at *Path) {
 	names, rest := enum.Flags(v)
 	for i, name := range names {
@@ -406,7 +404,7 @@ func (w *Writer) flags(enum *descriptor.EnumType, v uint64, at *Path) {
 	}
 }
 
-// addOwner writes the process or thread that a number stands for, if it is known.
+// addOwner writes the process or thread with a number, if it is known.
 func (w *Writer) addOwner(known *knownField, v int64, at *Path) {
 	if known.PID {
 		if upid := w.reader.Machine.LiveProcess(v); upid != model.None {
@@ -426,7 +424,7 @@ func (w *Writer) addOwner(known *knownField, v int64, at *Path) {
 	}
 }
 
-// renamed returns the path with another end of its last name.
+// renamed returns the path with the end of its last name replaced.
 func (at *Path) renamed(from, to string) *Path {
 	rename := func(s string) string {
 		if short, ok := strings.CutSuffix(s, from); ok {

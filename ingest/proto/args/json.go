@@ -8,8 +8,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// json writes a value that a producer put into JSON. Of broken JSON it writes
-// what comes before the fault.
+// json writes a value that a producer encoded as JSON. If the JSON is malformed, it
+// writes what comes before the error.
 func (w *Writer) json(text []byte, at *Path) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -18,8 +18,8 @@ func (w *Writer) json(text []byte, at *Path) {
 	}
 }
 
-// jsonValue writes a value that begins with a token. It returns false if that is
-// as far as the text can be read.
+// jsonValue writes the value that begins with a token. It returns false if the rest of
+// the text cannot be read.
 func (w *Writer) jsonValue(d *json.Decoder, t json.Token, at *Path, depth int) bool {
 	if depth > maxDepth {
 		return false

@@ -1,5 +1,5 @@
-// Package chrome reads what Chrome says of itself, and the events of its old
-// versions. Those of today are track events.
+// Package chrome reads what Chrome reports about itself, and the events of old
+// versions. Current versions write track events.
 package chrome
 
 import (
@@ -18,7 +18,8 @@ var Modules = proto.Family{translations, chromeMetadata, chromeBenchmark, chrome
 
 // Fields of TracePacket.
 
-// benchmarkFacts are the fields of ChromeBenchmarkMetadata as metadata has them.
+// benchmarkFacts are the names that the fields of ChromeBenchmarkMetadata have in
+// metadata.
 var benchmarkFacts = [...]string{
 	pb.ChromeBenchmarkMetadata_BenchmarkStartTimeUS: "benchmark_start_time_us",
 	pb.ChromeBenchmarkMetadata_StoryRunTimeUS:       "benchmark_story_run_time_us",
@@ -31,8 +32,8 @@ var benchmarkFacts = [...]string{
 	pb.ChromeBenchmarkMetadata_HadFailures:          "benchmark_had_failures",
 }
 
-// chromeFacts are the fields of ChromeMetadataPacket likewise, but for those that
-// are messages.
+// chromeFacts are the same for the fields of ChromeMetadataPacket that are not
+// messages.
 var chromeFacts = [...]string{
 	pb.ChromeMetadataPacket_ChromeVersionCode: "playstore_version_code",
 	pb.ChromeMetadataPacket_EnabledCategories: "enabled_categories",
@@ -42,7 +43,7 @@ var chromeFacts = [...]string{
 	pb.ChromeMetadataPacket_OSName:            "os-name",
 }
 
-// chromeMetadata reads what Chrome says of itself.
+// chromeMetadata reads what Chrome reports about itself.
 func chromeMetadata(r *proto.Reader) *proto.Module {
 	instances := 0
 	return &proto.Module{
@@ -67,7 +68,7 @@ func chromeBenchmark(r *proto.Reader) *proto.Module {
 	}
 }
 
-// value is a scalar field as metadata: text or a number.
+// value returns a scalar field as a metadata value: text or a number.
 func value(r *proto.Reader, f *wire.Field) model.ArgValue {
 	if f.Type == wire.Bytes {
 		return model.StringArg(r.Store.Strings.InternBytes(f.Bytes()))
@@ -87,7 +88,7 @@ func benchmark(r *proto.Reader, data []byte) {
 	}
 }
 
-// chromeInstance adds the facts of one of the Chromes in a trace.
+// chromeInstance adds the metadata of one Chrome instance. A trace may have several.
 func chromeInstance(r *proto.Reader, prefix string, data []byte) {
 	strs := r.Store.Strings
 	var trials strings.Builder
@@ -116,11 +117,10 @@ func chromeInstance(r *proto.Reader, prefix string, data []byte) {
 	}
 }
 
-// userTrace is the type of a ChromeLegacyJsonTrace with events.
+// userTrace is the type of a ChromeLegacyJsonTrace that holds events.
 const userTrace = 0
 
-// chromeEvents reads the events of old versions of Chrome, as far as they are
-// kept at all.
+// chromeEvents reads the events of old Chrome versions, as far as they are kept.
 func chromeEvents(r *proto.Reader) *proto.Module {
 	bundles := 0
 	return &proto.Module{

@@ -9,13 +9,13 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// Fields of the entries of a map.
+// Fields of a map's entries.
 const (
 	mapKey   = 1
 	mapValue = 2
 )
 
-// translations reads the tables that translate names.
+// translations reads the translation tables for names.
 func translations(r *proto.Reader) *proto.Module {
 	t := translation.Of(r)
 	return &proto.Module{

@@ -1,6 +1,6 @@
-// Package descriptor knows the message types of traces: the names and types of
-// their fields, by which messages are turned into args. It has the types of
-// Perfetto and takes others from a trace that describes them.
+// Package descriptor holds the message types of traces: the names and types of their
+// fields, which are needed to turn messages into args. It contains Perfetto's types and
+// adds those that a trace describes.
 package descriptor
 
 import (
@@ -50,7 +50,7 @@ type Field struct {
 	TypeName  string // of a message or enum, without a leading dot
 	Repeated  bool
 	Extension bool
-	PID, TID  bool   // the number is a process or thread of the trace
+	PID, TID  bool   // the number identifies a process or thread of the trace
 	Flags     string // enum whose values are the bits of the number, or ""
 }
 
@@ -68,11 +68,11 @@ type EnumType struct {
 	names map[int32]string
 }
 
-// Name returns the name of a value, "" if it has none.
+// Name returns the name of a value, or "" if it has none.
 func (e *EnumType) Name(value int32) string { return e.names[value] }
 
-// Flags returns the names of the bits that are set in value, lowest first, and
-// the bits that have none.
+// Flags returns the names of the bits that are set in value, lowest first, and the bits
+// without a name.
 func (e *EnumType) Flags(value uint64) (names []string, rest uint64) {
 	for v := value; v != 0; v &= v - 1 {
 		bit := uint64(1) << bits.TrailingZeros64(v)
@@ -85,21 +85,21 @@ func (e *EnumType) Flags(value uint64) (names []string, rest uint64) {
 	return names, rest
 }
 
-// Pool is a set of types. Types are decoded when they are asked for first. A pool
-// is not safe for concurrent use.
+// Pool is a set of types. A type is decoded when it is first used. A pool is not safe
+// for concurrent use.
 type Pool struct {
 	declared declarations
 	messages map[string]*MessageType
 	enums    map[string]*EnumType
 }
 
-// New returns a pool of the types of Perfetto.
+// New returns a pool of Perfetto's types.
 func New() *Pool {
 	return &Pool{declared: builtin().clone(), messages: map[string]*MessageType{}, enums: map[string]*EnumType{}}
 }
 
-// declarations are encoded descriptors. A type may be declared in parts, of which
-// the first counts where they disagree.
+// declarations are encoded descriptors. A type may be declared in parts. If they
+// disagree, the first counts.
 type declarations struct {
 	messages   map[string][][]byte // DescriptorProto, by full name
 	enums      map[string][][]byte // EnumDescriptorProto
@@ -115,7 +115,7 @@ type extension struct {
 var builtin = sync.OnceValue(func() *declarations {
 	d := &declarations{map[string][][]byte{}, map[string][][]byte{}, map[string][]extension{}}
 	for _, e := range d.read(perfetto.Descriptors()) {
-		field, _ := decode(e.data) // it is part of the program
+		field, _ := decode(e.data) // built in, so it cannot fail
 		d.extend(strings.TrimPrefix(field.GetExtendee(), "."), e)
 	}
 	return d
@@ -127,7 +127,7 @@ func (d *declarations) clone() declarations {
 
 func (d *declarations) extend(message string, e extension) {
 	all := d.extensions[message]
-	d.extensions[message] = append(all[:len(all):len(all)], e) // a clone's are others'
+	d.extensions[message] = append(all[:len(all):len(all)], e) // a clone shares its array with others
 }
 
 // read finds the types that a FileDescriptorSet declares, and returns extensions.
@@ -154,7 +154,7 @@ func (d *declarations) read(set []byte) (extensions []extension) {
 	return extensions
 }
 
-// maxNesting is how deep types may be declared in types.
+// maxNesting limits how deep type declarations may be nested.
 const maxNesting = 64
 
 func (d *declarations) message(data []byte, scope string, depth int, extensions *[]extension) {
@@ -191,7 +191,7 @@ func join(scope, name string) string {
 	return scope + "." + name
 }
 
-// resolve returns the full name of a type that is named in a scope.
+// resolve returns the full name of a type referred to within a scope.
 func (d *declarations) resolve(name, scope string) string {
 	if full, ok := strings.CutPrefix(name, "."); ok {
 		return full
@@ -205,8 +205,7 @@ func (d *declarations) resolve(name, scope string) string {
 	}
 }
 
-// Add adds the types of a FileDescriptorSet. Types and fields that are known
-// already stay as they are.
+// Add adds the types of a FileDescriptorSet. Known types and fields do not change.
 func (p *Pool) Add(set []byte) error {
 	var all descriptorpb.FileDescriptorSet
 	if err := proto.Unmarshal(set, &all); err != nil {
@@ -246,7 +245,7 @@ func (p *Pool) Message(name string) *MessageType {
 	return m
 }
 
-// fill adds all fields that are declared.
+// fill adds all declared fields.
 func (p *Pool) fill(m *MessageType) {
 	for _, data := range p.declared.messages[m.Name] {
 		for f := wire.Read(data); f.Next(); {
@@ -260,7 +259,7 @@ func (p *Pool) fill(m *MessageType) {
 	}
 }
 
-// add adds a field to a message unless it has one of the number.
+// add adds a field to a message unless the message has one with its number.
 func (p *Pool) add(m *MessageType, data []byte, scope string, extension bool) {
 	d, err := decode(data)
 	if err != nil || m.fields[uint32(d.GetNumber())] != nil {
@@ -269,7 +268,7 @@ func (p *Pool) add(m *MessageType, data []byte, scope string, extension bool) {
 	f := &Field{
 		Number:    uint32(d.GetNumber()),
 		Name:      d.GetName(),
-		Type:      Message, // what is named without a type is one, if it is no enum
+		Type:      Message, // a type name without a type means a message, unless it names an enum
 		Repeated:  d.GetLabel() == descriptorpb.FieldDescriptorProto_LABEL_REPEATED,
 		Extension: extension,
 	}
@@ -279,7 +278,7 @@ func (p *Pool) add(m *MessageType, data []byte, scope string, extension bool) {
 	if d.TypeName != nil {
 		f.TypeName = p.declared.resolve(d.GetTypeName(), scope)
 	}
-	// The options are extensions, which the library keeps as they were written.
+	// The options are extensions, which the library leaves encoded.
 	for o := wire.Read(d.GetOptions().ProtoReflect().GetUnknown()); o.Next(); {
 		switch o.Number {
 		case pb.FlagsEnum:
@@ -312,8 +311,7 @@ func (p *Pool) Enum(name string) *EnumType {
 	return e
 }
 
-// fillEnum adds all values that are declared. Of values with one number the first
-// counts.
+// fillEnum adds all declared values. If several have the same number, the first counts.
 func (p *Pool) fillEnum(name string, e *EnumType) {
 	for _, data := range p.declared.enums[name] {
 		d := new(descriptorpb.EnumDescriptorProto)

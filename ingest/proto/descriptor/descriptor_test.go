@@ -75,7 +75,7 @@ func TestText(t *testing.T) {
 	buffer := append([]byte{1 << 3}, 0x80, 0x08, 4<<3, 2) // 1024 KB, DISCARD
 	config := append(field(nil, 1, buffer...), 3<<3, 5, 4<<3, 1)
 	config = append(config, 0xea, 0x01, byte(len(path)))          // field 29
-	config = append(append(config, path...), 0xf8, 0xff, 0x03, 7) // field 8191 is not known
+	config = append(append(config, path...), 0xf8, 0xff, 0x03, 7) // field 8191 is unknown
 	want := "buffers {\n  size_kb: 1024\n  fill_policy: DISCARD\n}\nduration_ms: 5\nenable_extra_guardrails: true\n" +
 		`output_path: "a\n\001\""` + "\n8191: 7"
 	if got := New().Text("perfetto.protos.TraceConfig", config); got != want {

@@ -9,12 +9,12 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/wire"
 )
 
-// maxTextDepth is how deep messages are written; what is nested deeper is left
+// maxTextDepth limits how deep messages are written. Messages nested deeper are left
 // empty.
 const maxTextDepth = 100
 
-// Text returns a message of the type in protobuf's text format, one field a line.
-// Fields that are not known are written with their number.
+// Text returns a message of the named type in protobuf's text format, one field per
+// line. Unknown fields are written with their number.
 func (p *Pool) Text(name string, message []byte) string {
 	var b strings.Builder
 	p.text(&b, p.Message(name), message, 0)
@@ -112,7 +112,7 @@ var escapes = map[byte]string{
 	'\n': `\n`, '\r': `\r`, '\t': `\t`, '\v': `\v`, '\a': `\a`, '\b': `\b`, '\f': `\f`, '\\': `\\`, '\'': `\'`, '"': `\"`,
 }
 
-// quote writes a text with what is not printable ASCII as octal numbers.
+// quote quotes a text. Anything but printable ASCII is escaped in octal.
 func quote(text []byte) string {
 	b := []byte{'"'}
 	for _, c := range text {

@@ -12,7 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/wire"
 )
 
-// families is a trace with packets of most modules.
+// families returns a trace with packets for most modules.
 func families() message {
 	events := bundle(1, schedSwitch(20, 5, 1, 0), ftraceEvent(25, 5, 3, message{}.text(2, "B|5|slice")))
 	compact := message{}.text(5, "idle").msg(1, packedNumbers(10, 5)).msg(2, packedNumbers(0, 0)).msg(3, packedNumbers(9, 0)).
@@ -35,7 +35,7 @@ func families() message {
 	return append(append(richTrace(), trace...), symbolTrace(message{}.num(1, 16).msg(2, message{}.text(1, "f")))...)
 }
 
-// packetsOf takes a trace apart.
+// packetsOf splits a trace into its packets.
 func packetsOf(trace message) (all []message) {
 	for r := wire.Read(trace); r.Next(); {
 		all = append(all, r.Bytes())
@@ -43,9 +43,9 @@ func packetsOf(trace message) (all []message) {
 	return all
 }
 
-// readDamaged reads the trace with damaged packets in place of one, and a packet at
-// the end, which must be read whatever is wrong with those. It checks how many were
-// found to be corrupt.
+// readDamaged reads the trace with packet i replaced by damaged ones and a good packet
+// added at the end, which must be read despite the damage. It checks how many packets
+// were counted as corrupt.
 func readDamaged(t *testing.T, all []message, i int, damaged []message) {
 	t.Helper()
 	corrupt := int64(0)
@@ -68,8 +68,8 @@ func readDamaged(t *testing.T, all []message, i int, damaged []message) {
 	}
 }
 
-// TestMessagesTruncated cuts each packet's message at each byte but leaves the
-// framing sound.
+// TestMessagesTruncated cuts each packet's message at each byte but keeps the framing
+// correct.
 func TestMessagesTruncated(t *testing.T) {
 	all := packetsOf(families())
 	for i, m := range all {
@@ -81,8 +81,8 @@ func TestMessagesTruncated(t *testing.T) {
 	}
 }
 
-// damages yields a message with one field, at any depth, damaged in each of some
-// ways.
+// damages yields versions of a message in which one field, at any depth, is damaged in
+// one of several ways.
 func damages(m message, yield func(message)) {
 	for at := 0; at < len(m); {
 		tag, n := wire.Uvarint(m[at:])
@@ -130,7 +130,7 @@ func damages(m message, yield func(message)) {
 	}
 }
 
-// isMessage reports whether bytes can be a message that is not empty.
+// isMessage reports whether bytes may be a message that is not empty.
 func isMessage(b []byte) bool {
 	if len(b) < 2 {
 		return false
@@ -153,7 +153,7 @@ func TestDamagedFields(t *testing.T) {
 	}
 }
 
-// zeros reads as zeros.
+// zeros is an endless reader of zero bytes.
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) {
@@ -169,7 +169,7 @@ func TestEndlessCompressedPacket(t *testing.T) {
 	}
 	w.Write(packets(trigger(20, "inside")))
 	w.Write(binary.AppendUvarint(message{}.tag(2, wire.Bytes), 1<<40))
-	io.CopyN(w, zeros{}, 1<<28) // more than a message can hold
+	io.CopyN(w, zeros{}, 1<<28) // more than a message may hold
 	w.Close()
 	if bomb.Len() > 1<<20 {
 		t.Fatalf("it has %d bytes", bomb.Len())
@@ -227,7 +227,7 @@ func TestTimestamps(t *testing.T) {
 	if event, other := res.stats["track_event_invalid_timestamp"], res.stats["trace_sorter_negative_timestamp_dropped"]; event != 1 || other != 1 {
 		t.Errorf("stats %v", res.stats)
 	}
-	// Differences that run over stop at the last moment there is.
+	// Deltas that overflow stop at the largest possible time.
 	delta := func(us int64, name string) message {
 		return message{}.num(10, 1).num(13, 2).msg(11, message{}.num(1, us).text(23, name).num(9, instant))
 	}
@@ -238,7 +238,7 @@ func TestTimestamps(t *testing.T) {
 	want(t, "slices", res.rows("slice", "ts", "name"), "9223372036854774807 back", "9223372036854775807 over", "9223372036854775807 over again")
 }
 
-// TestNested nests messages that are read by recursion 10,000 deep.
+// TestNested nests messages that are read recursively 10,000 deep.
 func TestNested(t *testing.T) {
 	nest := func(m message, with func(message) message) message {
 		for range 10_000 {

@@ -1,5 +1,5 @@
-// Package families lists the families of packets that are read of Perfetto's
-// native traces.
+// Package families lists the packet families that are read from Perfetto's native
+// traces.
 package families
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/trackevent"
 )
 
-// read reads packets of all families. Of events of one time, those of the family
-// that stands first come first.
+// read reads the packets of all families. At equal times, the events of families
+// listed earlier come first.
 var read = proto.Reads(
 	traceinfo.Modules,
 	chrome.Modules,
@@ -36,7 +36,7 @@ var read = proto.Reads(
 	generickernel.Modules,
 )
 
-// Format is a trace, Symbols one that only brings symbols for others.
+// Format is a trace. Symbols is a trace that only holds symbols for other traces.
 var (
 	Format  = &format.Format{Name: "proto", Turn: format.TurnClocks, Read: read, Sniff: proto.Sniff}
 	Symbols = &format.Format{Name: "symbols", Turn: format.TurnSymbols, Read: read, Sniff: profiling.SniffSymbols}

@@ -47,7 +47,7 @@ const (
 	fieldEventGeneric      = 327
 )
 
-// firstGenericEvent is the first field of FtraceEvent that a trace describes itself.
+// firstGenericEvent is the first field of FtraceEvent that the trace itself describes.
 const firstGenericEvent = 65536
 
 // Fields of InternedData.

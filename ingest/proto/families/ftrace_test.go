@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// ftraceEvent is an FtraceEvent of a thread with a tracepoint by number.
+// ftraceEvent is a thread's FtraceEvent with the tracepoint of a number.
 func ftraceEvent(ts, tid int64, tracepoint int, fields message) message {
 	return message{}.num(1, ts).num(2, tid).msg(tracepoint, fields)
 }
 
-// bundle is a packet with events of a CPU.
+// bundle is a packet with a CPU's events.
 func bundle(cpu int64, events ...message) message {
 	b := message{}.num(1, cpu)
 	for _, e := range events {
@@ -154,7 +154,7 @@ func TestAndroidFingerprint(t *testing.T) {
 	}
 }
 
-// FuzzPacketFields gives each module of the recorder's probes any message.
+// FuzzPacketFields gives arbitrary messages to each module for the recorder's probes.
 func FuzzPacketFields(f *testing.F) {
 	events, _ := bytes.CutPrefix(bundle(1, schedSwitch(20, 5, 1, 0)), message{}.num(10, 1))
 	f.Add(uint16(0), []byte(events))
@@ -180,8 +180,8 @@ var probes = []uint32{
 	fieldConcurrentSession, fieldModuleSymbols, fieldCPUPerUID, fieldBluetooth, fieldGameInterventions, fieldAflags,
 }
 
-// A field that an event has twice counts once, with the last value, and equal sets
-// of args are stored once.
+// A field that occurs twice in an event counts once, with the last value, and equal
+// arg sets are stored once.
 func TestFieldsOfEvents(t *testing.T) {
 	idle := func(ts int64, states ...int64) message {
 		body := message{}
@@ -194,7 +194,7 @@ func TestFieldsOfEvents(t *testing.T) {
 	old := message{}.text(1, "old").msg(2, field("a").num(4, 1)).msg(2, field("b").text(3, "x")).msg(2, field("a").text(3, "y"))
 	r := readTrace(t, packets(bundle(0, idle(10, 3), idle(20, 2, 3), idle(30, 4), ftraceEvent(40, 7, fieldEventGeneric, old))))
 	want(t, "args", r.rows("args", "arg_set_id", "key", "int_value", "string_value"),
-		"0 state 3 ", "0 cpu_id 1 ", "2 cpu 1 ", "3 state 4 ", "3 cpu_id 1 ", "5 a  y", "5 b  x") // 2 is of the counter's track
+		"0 state 3 ", "0 cpu_id 1 ", "2 cpu 1 ", "3 state 4 ", "3 cpu_id 1 ", "5 a  y", "5 b  x") // 2: the counter's track
 	want(t, "ftrace_event", r.rows("ftrace_event", "ts", "name", "arg_set_id"),
 		"10 cpu_idle 0", "20 cpu_idle 0", "30 cpu_idle 3", "40 old 5")
 }

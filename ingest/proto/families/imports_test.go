@@ -11,8 +11,8 @@ import (
 
 const module = "github.com/tpconvert/tpconvert/ingest/proto"
 
-// TestFamiliesStandAlone holds that what reads all packets depends on no family, and
-// no family on another.
+// TestFamiliesStandAlone checks that the shared packages depend on no family, and no
+// family on another.
 func TestFamiliesStandAlone(t *testing.T) {
 	list, err := parser.ParseFile(token.NewFileSet(), "families.go", nil, parser.ImportsOnly)
 	if err != nil {

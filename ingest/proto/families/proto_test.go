@@ -20,7 +20,7 @@ import (
 	"github.com/tpconvert/tpconvert/sort"
 )
 
-// message is a protobuf message being written.
+// message is a protobuf message under construction.
 type message []byte
 
 func (m message) tag(field int, t wire.Type) message {
@@ -41,7 +41,7 @@ func (m message) fixed64(field int, v uint64) message {
 	return binary.LittleEndian.AppendUint64(m.tag(field, wire.Fixed64), v)
 }
 
-// trace is a message of packets.
+// packets returns a trace of packets.
 func packets(all ...message) message {
 	var t message
 	for _, p := range all {
@@ -50,10 +50,10 @@ func packets(all ...message) message {
 	return t
 }
 
-// packet is one of sequence 1 at ts.
+// packet returns a packet of sequence 1 at ts.
 func packet(ts int64) message { return message{}.num(8, ts).num(10, 1) }
 
-// result is what a trace was read into.
+// result holds the data read from a trace.
 type result struct {
 	store  *model.Store
 	tables map[string][]map[string]string
@@ -61,7 +61,7 @@ type result struct {
 	err    error
 }
 
-// Chunk keeps the rows of a sealed chunk as text by column.
+// Chunk keeps the rows of a sealed chunk as text, by column.
 func (r *result) Chunk(c *table.Chunk) error {
 	for row := range c.Rows {
 		values := map[string]string{}
@@ -90,7 +90,7 @@ func (r *result) Chunk(c *table.Chunk) error {
 	return nil
 }
 
-// rows lists columns of a table's rows, one row a string.
+// rows lists columns of a table, one string per row.
 func (r *result) rows(table string, columns ...string) []string {
 	var all []string
 	for _, row := range r.tables[table] {
@@ -159,7 +159,7 @@ func want(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// trigger is a packet that makes a slice.
+// trigger returns a packet that makes a slice.
 func trigger(ts int64, name string) message {
 	return packet(ts).msg(fieldTrigger, message{}.text(1, name))
 }

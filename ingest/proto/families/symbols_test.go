@@ -2,8 +2,8 @@ package families
 
 import "testing"
 
-// symbolTrace has an event with a call stack and one with a method of Mojo, both at
-// addresses in a library with a build id that is no text.
+// symbolTrace has an event with a call stack and one with a Mojo method, both at
+// addresses in a library whose build id is not text.
 func symbolTrace(symbols ...message) message {
 	const buildID = "\xff\x01\x80"
 	interned := message{}.

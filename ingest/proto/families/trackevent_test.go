@@ -18,10 +18,10 @@ const (
 	state   = 5
 )
 
-// intern is an interned message of one text.
+// intern returns an interned message that holds one text.
 func intern(iid int64, text string) message { return message{}.num(1, iid).text(2, text) }
 
-// fresh is a packet that begins a sequence anew, at ts.
+// fresh returns a packet at ts that starts its sequence anew.
 func fresh(ts int64) message { return packet(ts).num(13, 1) }
 
 func processTrack(uuid, pid int64, name string) message {
@@ -34,7 +34,7 @@ func threadTrack(uuid, parent, pid, tid int64, name string) message {
 
 func event(kind, uuid int64) message { return message{}.num(9, kind).num(11, uuid) }
 
-// richTrace has something of most kinds of packets.
+// richTrace has an example of most kinds of packets.
 func richTrace() message {
 	interned := message{}.
 		msg(internedCategories, intern(1, "cat")).msg(internedEventNames, intern(1, "outer")).msg(internedEventNames, intern(2, "inner")).

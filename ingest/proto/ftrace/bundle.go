@@ -6,8 +6,8 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 )
 
-// ftraceBundle is an FtraceEventBundle whose events are found, but not looked
-// into. That is done ahead, as it takes nothing but the bytes.
+// ftraceBundle is an FtraceEventBundle whose events are located but not decoded. That
+// can be done ahead, because it needs only the bytes.
 type ftraceBundle struct {
 	data   []byte
 	head   []wire.Field // all but the events
@@ -17,7 +17,7 @@ type ftraceBundle struct {
 // ftraceSpan is an FtraceEvent in a bundle.
 type ftraceSpan struct {
 	stamp    uint64 // in the bundle's clock
-	from, to uint32 // what follows the time, in the bundle
+	from, to uint32 // range in the bundle, without the time if that comes first
 	number   uint32 // of the tracepoint, 0 if there is none
 	timeless bool
 }
@@ -34,7 +34,7 @@ const (
 // bundleEvent is the tag of an FtraceEvent in a bundle.
 const bundleEvent = 2<<3 | tagBytes
 
-// maxSpareSpans is how many spans' memory is kept for the next bundle.
+// maxSpareSpans limits the spans whose memory is kept for the next bundle.
 const maxSpareSpans = 16 << 10
 
 func (b *ftraceBundle) scan(data []byte) {
@@ -56,13 +56,13 @@ func (b *ftraceBundle) scan(data []byte) {
 	}
 }
 
-// spanOf looks at the event from..to of a bundle.
+// spanOf returns the span of the event at from..to in a bundle.
 func spanOf(data []byte, from, to int) ftraceSpan {
 	event := data[:to]
 	s := ftraceSpan{from: uint32(from), to: uint32(to)}
 	if tag, v, next := wire.Scan(event, from); next > 0 && tag == pb.FtraceEvent_Timestamp<<3|tagVarint {
 		s.stamp, s.from = v, uint32(next)
-	} else if f, ok := wire.Find(event[from:], pb.FtraceEvent_Timestamp); ok { // not where it is always written
+	} else if f, ok := wire.Find(event[from:], pb.FtraceEvent_Timestamp); ok { // not in its usual place
 		s.stamp = f.Uint64()
 	} else {
 		s.timeless = true
@@ -71,10 +71,11 @@ func spanOf(data []byte, from, to int) ftraceSpan {
 	return s
 }
 
-// rest is the event from behind its time.
+// rest returns the event's bytes after its time.
 func (b *ftraceBundle) rest(s *ftraceSpan) []byte { return b.data[s.from:s.to:s.to] }
 
-// eventOf returns the number of an event's tracepoint and its fields, or 0.
+// eventOf returns the number and the fields of an event's tracepoint. The number is 0
+// if there is none.
 func eventOf(rest []byte) (uint32, []byte) {
 	for i := 0; i < len(rest); {
 		tag, v, next := wire.Scan(rest, i)

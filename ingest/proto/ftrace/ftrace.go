@@ -1,4 +1,4 @@
-// Package ftrace reads the events of the Linux kernel from bundles.
+// Package ftrace reads bundles of Linux kernel events.
 package ftrace
 
 import (
@@ -14,41 +14,39 @@ import (
 // Modules read the packets of the family.
 var Modules = proto.Family{ftraceEvents}
 
-// maxCPUs is more than a bundle can be of, unless it is corrupt.
+// maxCPUs limits CPU numbers. A bundle with a higher one is corrupt.
 const maxCPUs = 1024
 
-// ftraceClock is the number that the clock of a kernel's ring buffer has within
-// its sequence.
+// ftraceClock is the id, within a sequence, of the clock of the kernel's ring buffer.
 const ftraceClock = 64
 
-// Kinds of tokens of ftrace, their first byte.
+// Kinds of ftrace tokens, given by their first byte.
 const (
-	tokenEvent  = iota // an FtraceEvent from behind its time
-	tokenRecord        // likewise, only to be stored in ftrace_event
-	tokenHandle        // likewise, without that; the event's own time goes before it
+	tokenEvent  = iota // an FtraceEvent's bytes after its time
+	tokenRecord        // the same, but only stored in ftrace_event
+	tokenHandle        // the same, but not stored there; the event's own time precedes it
 	tokenSwitch
 	tokenWaking
 )
 
-// ftraceModule reads the events of the Linux kernel, which come in bundles of one
-// CPU each.
+// ftraceModule reads Linux kernel events, which come in bundles of one CPU each.
 type ftraceModule struct {
 	*proto.Reader
 	cpus     []*ftraceCPU
-	comms    []model.StringID // of the bundle that is tokenized
+	comms    []model.StringID // of the bundle being tokenized
 	snapshot int64            // time of the last snapshot in a bundle
 	generic  map[uint32]*kernel.Tracepoint
 	adreno   adreno
-	failed   map[uint32]bool // sequences whose setup errors are told
-	validity int64           // when the data of all CPUs begins, ns, 0 if not known
-	preserve bool            // what was in the buffers before the start is wanted
+	failed   map[uint32]bool // sequences whose setup errors are logged
+	validity int64           // ns; when the data of all CPUs is complete, 0 if not known
+	preserve bool            // keep what was in the buffers before the start
 
 	parser  *kernel.Parser
 	started bool // an event was parsed
 	event   kernel.Event
-	state   *proto.State // of the event that is parsed
-	drop    int64        // events before this time are dropped, ns
-	record  int64        // those before this one only recorded
+	state   *proto.State // of the event being parsed
+	drop    int64        // ns; earlier events are dropped
+	record  int64        // ns; earlier events are only recorded
 }
 
 // ftraceCPU is the stream of one CPU's events.
@@ -125,8 +123,8 @@ func (m *ftraceModule) cpu(cpu int64) *ftraceCPU {
 	return m.cpus[cpu]
 }
 
-// beginsAt notes from when on a CPU's data is complete. In traces that keep the
-// latest events only, what is older than that of any CPU tells half a story.
+// beginsAt notes when a CPU's data becomes complete. A ring buffer keeps only the
+// latest events, so before all CPUs are complete, the data is partial.
 func (m *ftraceModule) beginsAt(clock model.Clock, value uint64) {
 	if value == 0 {
 		return
@@ -137,9 +135,8 @@ func (m *ftraceModule) beginsAt(clock model.Clock, value uint64) {
 	}
 }
 
-// bundleHead returns the CPU and the clock of a bundle's events. The kernel's own
-// clocks have no other reading than the one that the recorder took with the
-// bundle.
+// bundleHead returns the CPU and the clock of a bundle's events. For the kernel's own
+// clocks, the only readings are those that the recorder took with each bundle.
 func (m *ftraceModule) bundleHead(p *proto.Packet, head []wire.Field) (c *ftraceCPU, clock model.Clock, ok bool) {
 	boot := model.Clock{ID: model.ClockBoottime}
 	clock = boot
@@ -177,7 +174,7 @@ func (m *ftraceModule) bundleHead(p *proto.Packet, head []wire.Field) (c *ftrace
 	return m.cpu(int64(cpu)), clock, true
 }
 
-// time converts a time of the kernel. It counts one that cannot be converted.
+// time converts a kernel time to the trace clock. A failure is counted.
 func (m *ftraceModule) time(p *proto.Packet, clock model.Clock, value int64) (int64, bool) {
 	ts, err := m.Clocks.ToTrace(clock, value)
 	if err != nil {
@@ -217,8 +214,8 @@ func (c *ftraceCPU) push(state *proto.State, kind byte, ts int64, rest []byte) {
 	c.stream.Push(ts, state, head[:], rest)
 }
 
-// pushAt sends an event to the sorter twice: to be stored at its own time, and to
-// be handled at another.
+// pushAt sends an event to the sorter twice: to be stored at ts, its own time, and to
+// be handled at another time.
 func (c *ftraceCPU) pushAt(state *proto.State, ts, at int64, rest []byte) {
 	c.push(state, tokenRecord, ts, rest)
 	c.pushHandled(state, ts, at, rest)
@@ -229,8 +226,8 @@ func (c *ftraceCPU) pushHandled(state *proto.State, ts, at int64, rest []byte) {
 	c.stream.Push(at, state, head, rest)
 }
 
-// retimed are the tracepoints whose events tell of another time than that at
-// which they were written.
+// retimed are the tracepoints whose events describe another time than the one at which
+// they were written.
 var retimed = map[uint32]func(c *ftraceCPU, p *proto.Packet, ts int64, rest, body []byte){
 	pb.FtraceEvent_GPUWorkPeriod:             (*ftraceCPU).workPeriod,
 	pb.FtraceEvent_ThermalExynosAcpmBulk:     retimedBy(pb.ThermalExynosAcpmBulkFtraceEvent_Timestamp),
@@ -241,10 +238,10 @@ var retimed = map[uint32]func(c *ftraceCPU, p *proto.Packet, ts int64, rest, bod
 	pb.FtraceEvent_KgslAdrenoCmdbatchRetired: (*ftraceCPU).adrenoRetired,
 }
 
-// firstRetimed is the lowest of their numbers.
+// firstRetimed is the lowest number in retimed.
 const firstRetimed = pb.FtraceEvent_GPUWorkPeriod
 
-// retimedBy takes the time, ns of the trace clock, from a field of the event.
+// retimedBy takes the time, in ns of the trace clock, from a field of the event.
 func retimedBy(field uint32) func(c *ftraceCPU, p *proto.Packet, ts int64, rest, body []byte) {
 	return func(c *ftraceCPU, p *proto.Packet, ts int64, rest, body []byte) {
 		if at, ok := wire.Find(body, field); ok {
@@ -255,7 +252,8 @@ func retimedBy(field uint32) func(c *ftraceCPU, p *proto.Packet, ts int64, rest,
 	}
 }
 
-// workPeriod takes the start of a period, which is of the raw monotonic clock.
+// workPeriod takes the start of the work period as the time. It is on the raw
+// monotonic clock.
 func (c *ftraceCPU) workPeriod(p *proto.Packet, ts int64, rest, body []byte) {
 	start, ok := wire.Find(body, pb.GpuWorkPeriodFtraceEvent_StartTimeNS)
 	if !ok {
@@ -267,12 +265,12 @@ func (c *ftraceCPU) workPeriod(p *proto.Packet, ts int64, rest, body []byte) {
 	}
 }
 
-// adreno relates the clock of Qualcomm's GPUs to the trace clock. For each batch
-// of commands there is an event with both times, by which the event about its end
-// is placed at its start; either may come first.
+// adreno relates the clock of Qualcomm's GPUs to the trace clock. For each batch of
+// commands, one event has both times. With it, the event that reports the batch's end
+// is moved to the batch's start. Either event may come first.
 type adreno struct {
 	synced  map[uint64]adrenoSync    // by the batch's number
-	waiting map[uint64]adrenoWaiting // ends that came before
+	waiting map[uint64]adrenoWaiting // ends that came first, by the batch's number
 }
 
 type adrenoSync struct {
@@ -292,7 +290,7 @@ func (a *adreno) init() {
 	a.synced, a.waiting = map[uint64]adrenoSync{}, map[uint64]adrenoWaiting{}
 }
 
-// at is the time of a reading of the GPU's clock, ns.
+// at returns the time, in ns of the trace clock, of a reading of the GPU's clock.
 func (s adrenoSync) at(ticks uint64) int64 {
 	return s.ts + int64(ticks-s.ticks)*1_000_000_000/kernel.AdrenoClock
 }
@@ -342,7 +340,7 @@ func (p *packed) next() uint64 {
 
 func (p *packed) more() bool { return len(p.rest) > 0 }
 
-// compact tokenizes the scheduler's events, of which each field is an array.
+// compact tokenizes scheduler events that are stored as an array per field.
 func (c *ftraceCPU) compact(p *proto.Packet, clock model.Clock, data []byte) {
 	var columns [13]packed
 	c.comms = c.comms[:0]
@@ -360,13 +358,13 @@ func (c *ftraceCPU) compact(p *proto.Packet, clock model.Clock, data []byte) {
 	}
 }
 
-// compactToken is the size of a token of a switch or a wakeup: its kind, a state
-// or CPU, pid, priority, comm and flags.
+// compactToken is the size of a switch's or wakeup's token: its kind, a state or CPU,
+// pid, priority, comm and flags.
 const compactToken = 1 + 8 + 4*4
 
-// compactEvents tokenizes events whose columns are the time, since the event
-// before; a state or CPU; a pid; a priority; an index of comms; maybe flags. It
-// reports whether all columns were read to their ends.
+// compactEvents tokenizes events whose columns are the time since the previous event;
+// a state or CPU; a pid; a priority; an index into comms; and, unless flags is 0,
+// flags. It reports whether the columns were consistent.
 func (c *ftraceCPU) compactEvents(p *proto.Packet, clock model.Clock, kind byte, columns *[13]packed, of [5]int, flags int) bool {
 	stamp, number, pid, prio, comm := &columns[of[0]], &columns[of[1]], &columns[of[2]], &columns[of[3]], &columns[of[4]]
 	var now int64
@@ -464,8 +462,8 @@ func (c *ftraceCPU) parse(ts int64, state *proto.State, data []byte) {
 	}
 }
 
-// switchOf returns the fields of a switch of the scheduler, the most frequent of
-// all events, if it is written as it always is: behind the pid.
+// switchOf returns the fields of a sched_switch, the most frequent event, if it is
+// encoded in the usual order: after the pid.
 func switchOf(data []byte) ([]byte, bool) {
 	tag, _, next := wire.Scan(data, 0)
 	if tag != pb.FtraceEvent_PID<<3|tagVarint {
@@ -478,7 +476,7 @@ func switchOf(data []byte) ([]byte, bool) {
 	return data[next-int(size) : next], true
 }
 
-// schedSwitch decodes a switch without a look at the tracepoint's description.
+// schedSwitch decodes a sched_switch without looking up the tracepoint.
 func (m *ftraceModule) schedSwitch(ts, cpu int64, body []byte) {
 	var prev, next kernel.Task
 	var state int64
@@ -566,7 +564,7 @@ func (m *ftraceModule) read(data []byte) bool {
 	return true
 }
 
-// tracepoint returns the one of a field of FtraceEvent, or nil.
+// tracepoint returns the tracepoint with a field number of FtraceEvent, or nil.
 func (m *ftraceModule) tracepoint(number uint32) *kernel.Tracepoint {
 	if len(m.generic) > 0 {
 		if t := m.generic[number]; t != nil {
@@ -576,7 +574,7 @@ func (m *ftraceModule) tracepoint(number uint32) *kernel.Tracepoint {
 	return m.parser.Tracepoint(uint64(number))
 }
 
-// readLegacy decodes a GenericFtraceEvent, which names itself and its fields.
+// readLegacy decodes a GenericFtraceEvent, which contains its name and its fields'.
 func (m *ftraceModule) readLegacy(data []byte) bool {
 	e := &m.event
 	name, _ := wire.Find(data, pb.GenericFtraceEvent_EventName)
@@ -600,11 +598,11 @@ func (m *ftraceModule) readLegacy(data []byte) bool {
 	return true
 }
 
-// maxGenericFields is how many fields a tracepoint can have; more mean that its
-// description is corrupt.
+// maxGenericFields limits the fields of a tracepoint. A description with more is
+// corrupt.
 const maxGenericFields = 32
 
-// genericTypes are the types of fields that such a description may have.
+// genericTypes are the field types that a generic tracepoint's description may have.
 var genericTypes = map[int32]kernel.FieldType{
 	pb.FieldDescriptorProto_Type_Int32:    kernel.Int32,
 	pb.FieldDescriptorProto_Type_Sfixed32: kernel.Int32,
@@ -620,7 +618,7 @@ var genericTypes = map[int32]kernel.FieldType{
 	pb.FieldDescriptorProto_Type_Bytes:    kernel.Text,
 }
 
-// describe reads the description of a tracepoint that recorders do not know.
+// describe reads the description of a tracepoint that Perfetto has no message for.
 func (m *ftraceModule) describe(data []byte) {
 	id, _ := wire.Find(data, pb.FtraceEventBundle_GenericEventDescriptor_FieldID)
 	descriptor, _ := wire.Find(data, pb.FtraceEventBundle_GenericEventDescriptor_EventDescriptor)

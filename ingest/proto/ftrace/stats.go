@@ -10,8 +10,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// cpuStats are the fields of FtraceCpuStats, and the stats of their values at the
-// start, at the end, and of the difference.
+// cpuStats maps fields of FtraceCpuStats to the stats for their values at the start,
+// at the end, and for the difference.
 var cpuStats = map[uint32][3]model.Stat{
 	pb.FtraceCpuStats_Entries:       {model.StatFtraceCPUEntriesBegin, model.StatFtraceCPUEntriesEnd, model.StatFtraceCPUEntriesDelta},
 	pb.FtraceCpuStats_Overrun:       {model.StatFtraceCPUOverrunBegin, model.StatFtraceCPUOverrunEnd, model.StatFtraceCPUOverrunDelta},
@@ -21,7 +21,8 @@ var cpuStats = map[uint32][3]model.Stat{
 	pb.FtraceCpuStats_ReadEvents:    {model.StatFtraceCPUReadEventsBegin, model.StatFtraceCPUReadEventsEnd, model.StatFtraceCPUReadEventsDelta},
 }
 
-// cpuTimes are likewise the fields that are times, in seconds.
+// cpuTimes does the same for fields that are times, in seconds. They have no
+// difference.
 var cpuTimes = map[uint32][2]model.Stat{
 	pb.FtraceCpuStats_OldestEventTS: {model.StatFtraceCPUOldestEventTSBegin, model.StatFtraceCPUOldestEventTSEnd},
 	pb.FtraceCpuStats_NowTS:         {model.StatFtraceCPUNowTSBegin, model.StatFtraceCPUNowTSEnd},
@@ -32,14 +33,14 @@ var kprobeStats = map[uint32][3]model.Stat{
 	pb.FtraceKprobeStats_Misses: {model.StatFtraceKprobeMissesBegin, model.StatFtraceKprobeMissesEnd, model.StatFtraceKprobeMissesDelta},
 }
 
-// Phases of FtraceStats, less one.
+// Phases of FtraceStats, minus one.
 const (
 	atStart = 0
 	atEnd   = 1
 )
 
-// stats reads what the kernel says of its ring buffers, at the start of the
-// recording and at its end.
+// stats reads the kernel's statistics about its ring buffers, from the start and the
+// end of the recording.
 func (m *ftraceModule) stats(p *proto.Packet, data []byte) {
 	phase := message.Int64(data, pb.FtraceStats_Phase) - 1
 	if phase != atStart && phase != atEnd {
@@ -91,7 +92,7 @@ func (m *ftraceModule) counts(data []byte, stats map[uint32][3]model.Stat, index
 	}
 }
 
-// zeroLengthRecord is a status of the recorder's reading that loses nothing.
+// zeroLengthRecord is a parse status with which no data is lost.
 const zeroLengthRecord = 12
 
 // parseError counts what the recorder could not read of the kernel's buffers.

@@ -25,13 +25,13 @@ const (
 // taskStates are the states of GenericKernelTaskStateEvent.
 var taskStates = [...]string{"Unknown", "Created", "R", "Running", "S", "D", "T", "Z", "X"}
 
-// genericKernel reads the events of kernels other than Linux, which tell of the
-// states of threads. A switch is two events: one thread runs, and the one before
-// it is in another state, in either order.
+// genericKernel reads the events of kernels other than Linux, which report the states
+// of threads. A switch is two events, in either order: one thread starts running, and
+// the previous one enters another state.
 type genericKernel struct {
 	*proto.Reader
 	running map[int64]runningTask    // by cpu
-	ended   map[model.UTID]endedSpan // whose state is still to come
+	ended   map[model.UTID]endedSpan // spans whose end state is still to come
 	states  [len(taskStates)]model.StringID
 }
 
@@ -40,7 +40,7 @@ type runningTask struct {
 	utid model.UTID
 }
 
-// endedSpan is a row of sched_slice and when it ended, ns.
+// endedSpan is a row of sched_slice and the time when it ended, in ns.
 type endedSpan struct {
 	row, end int64
 }
@@ -142,7 +142,7 @@ func (k *genericKernel) taskState(ts int64, data []byte) {
 	k.Threads.Set(ts, utid, name, model.None)
 }
 
-// end ends a span of a thread whose state is not known yet.
+// end ends a thread's span whose end state is not known yet.
 func (k *genericKernel) end(ts, cpu, row int64, utid model.UTID) {
 	k.forget(utid)
 	k.Store.SchedSlice.Pin(row)
@@ -157,7 +157,7 @@ func (k *genericKernel) forget(utid model.UTID) {
 	}
 }
 
-// thread returns the thread of a state event, false if it cannot be in that state.
+// thread returns the thread of a state event, or false if it cannot be in that state.
 func (k *genericKernel) thread(ts, tid, state int64, comm model.StringID) (model.UTID, bool) {
 	m := k.Machine
 	utid := m.LiveThread(tid)

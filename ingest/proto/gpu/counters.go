@@ -10,22 +10,22 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// gpuCounters reads the counters of GPUs, which their drivers describe.
+// gpuCounters reads GPU counters, which the drivers describe.
 type gpuCounters struct {
 	*proto.Reader
-	inline gpuCounterMap           // of descriptions that stand in the events themselves
+	inline gpuCounterMap           // counters described in the events themselves
 	last   map[model.TrackID]int64 // row of the last value
 }
 
-// internedCounters are those that a sequence described.
+// internedCounters are the counters that a sequence described, by iid.
 var internedCounters = proto.NewLocal[map[uint64]gpuCounterMap](proto.UntilAnew)
 
-// gpuCounterMap are the counters of a description by their number in it.
+// gpuCounterMap holds the counters of a description by their id in it.
 type gpuCounterMap map[uint32]gpuCounter
 
 type gpuCounter struct {
 	track   model.TrackID
-	forward bool // a value is of the time from it on, not of the time up to it
+	forward bool // a value holds from its time on, not up to it
 }
 
 func gpuCounterEvents(r *proto.Reader) *proto.Module {
@@ -51,8 +51,7 @@ func gpuCounterEvents(r *proto.Reader) *proto.Module {
 	}
 }
 
-// describe reads the description of counters in an event, if it has one that is
-// not known.
+// describe reads the description of counters in an event, if it has a new one.
 func (g *gpuCounters) describe(p *proto.Packet, data []byte) {
 	if iid, ok := wire.Find(data, pb.GpuCounterEvent_CounterDescriptorIID); ok {
 		known := internedCounters.Of(p.State)
@@ -150,7 +149,7 @@ func unitName(unit uint64) string {
 	return "Unknown"
 }
 
-// unit writes the unit of a counter, such as B/s.
+// unit returns the unit of a counter, such as B/s.
 func (g *gpuCounters) unit(spec []byte) model.StringID {
 	if !message.Has(spec, pb.GpuCounterDescriptor_GpuCounterSpec_NumeratorUnits) &&
 		!message.Has(spec, pb.GpuCounterDescriptor_GpuCounterSpec_DenominatorUnits) {
@@ -202,8 +201,8 @@ func (g *gpuCounters) parse(e *proto.Event) {
 	}
 }
 
-// push stores a value from ts on or, as is usual, for the time since the value
-// before, which gets it.
+// push stores a value. It holds from ts on or, more commonly, for the time since the
+// last value. In that case the last value's row gets it.
 func (g *gpuCounters) push(ts int64, value float64, c gpuCounter) {
 	if c.forward {
 		g.Counters.Push(ts, value, c.track)

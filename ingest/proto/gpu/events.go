@@ -1,4 +1,4 @@
-// Package gpu reads the work, the counters and the memory of GPUs.
+// Package gpu reads the work, counters and memory of GPUs.
 package gpu
 
 import (
@@ -19,12 +19,12 @@ import (
 // Modules read the packets of the family.
 var Modules = proto.Family{gpuCounterEvents, gpuWork, vulkanMemoryEvents}
 
-// gpuEvents reads the work of GPUs, stage by stage, and the calls of their APIs.
+// gpuEvents reads the work of GPUs, stage by stage, and calls of their APIs.
 type gpuEvents struct {
 	*proto.Reader
-	queues   map[int64]gpuQueue // that have no interned description, by number
+	queues   map[int64]gpuQueue // without an interned description, by number
 	stages   []gpuQueue
-	unnamed  map[int64]bool // queues that had work before their description
+	unnamed  map[int64]bool // queues with work before their description
 	contexts map[uint64]bool
 	names    map[vulkanObject]model.StringID
 }
@@ -37,7 +37,7 @@ type vulkanObject struct {
 	handle uint64
 }
 
-// The VkObjectType of objects whose names are kept.
+// Values of VkObjectType for objects whose names are used.
 const (
 	vulkanCommandBuffer = 6
 	vulkanRenderPass    = 18
@@ -131,8 +131,8 @@ func (g *gpuEvents) vulkan(ts int64, data []byte) {
 	}
 }
 
-// specifications read the descriptions of queues and stages that are not
-// interned, and return the pid of the context.
+// specifications reads descriptions of queues and stages that are not interned, and
+// returns the pid of the context.
 func (g *gpuEvents) specifications(gpu int64, data []byte) (pid int64) {
 	index := int64(0)
 	for queue := range message.Messages(data, pb.GpuRenderStageEvent_Specifications_HwQueue) {
@@ -228,7 +228,7 @@ func (g *gpuEvents) renderStage(e *proto.Event) {
 	}
 }
 
-// queueTrack returns a track of the hardware queue that the work was in.
+// queueTrack returns a track for the hardware queue of the work, and the queue's id.
 func (g *gpuEvents) queueTrack(e *proto.Event, gpu int64) (track model.TrackID, id int64, ok bool) {
 	var queue gpuQueue
 	source, dim := "id", model.StringID(0)
@@ -261,7 +261,7 @@ func (g *gpuEvents) queueTrack(e *proto.Event, gpu int64) (track model.TrackID, 
 		g.queueDims(gpu, source, id, dim)...), id, true
 }
 
-// stage is the work of a GPU on one stage, and the source of its args.
+// stage is a GPU's work on one stage, and the source of its args.
 type stage struct {
 	*gpuEvents
 	e     *proto.Event
@@ -289,7 +289,7 @@ func (s *stage) name() model.StringID {
 	return s.word(fmt.Sprintf("render stage(%d)", id))
 }
 
-// AddArgs adds all that is known of the work.
+// AddArgs adds everything known about the work.
 func (s *stage) AddArgs(set *model.ArgSet) {
 	data := s.e.Data
 	add := func(key string, v model.ArgValue) { set.Add(s.word(key), v) }
@@ -332,7 +332,7 @@ func (s *stage) AddArgs(set *model.ArgSet) {
 	add("upid", model.IntArg(s.upid))
 }
 
-// store adds the row of the work to gpu_slice.
+// store adds the work's row to gpu_slice.
 func (s *stage) store(track model.TrackID) {
 	data, t := s.e.Data, &s.Store.GPUSlice
 	row := s.Slices.Child(track, &t.Table)
@@ -357,7 +357,7 @@ func (s *stage) store(track model.TrackID) {
 	}
 }
 
-// subpasses writes the numbers of the bits in the masks, 64 to a mask.
+// subpasses lists the numbers of the bits that are set in the masks of 64 bits.
 func (s *stage) subpasses() model.StringID {
 	if !message.Has(s.e.Data, pb.GpuRenderStageEvent_RenderSubpassIndexMask) {
 		return 0
@@ -375,7 +375,7 @@ func (s *stage) subpasses() model.StringID {
 	return s.word(strings.Join(list, ","))
 }
 
-// Fields that are args, by their key.
+// numberedKey is a field number with the arg key of the field.
 type numberedKey struct {
 	number uint32
 	key    string

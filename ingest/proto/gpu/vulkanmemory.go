@@ -10,21 +10,21 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// The values of enums of VulkanMemoryEvent as the table has them.
+// The names that VulkanMemoryEvent's enum values have in the table.
 var (
 	vulkanSources    = []string{"UNSPECIFIED", "DRIVER", "DEVICE", "GPU_DEVICE_MEMORY", "GPU_BUFFER", "GPU_IMAGE"}
 	vulkanOperations = []string{"UNSPECIFIED", "CREATE", "DESTROY", "BIND", "DESTROY_BOUND", "ANNOTATIONS"}
 	vulkanScopes     = []string{"UNSPECIFIED", "COMMAND", "OBJECT", "CACHE", "DEVICE", "INSTANCE"}
 )
 
-// vulkanMemory reads what Vulkan drivers tell of memory, and adds it up.
+// vulkanMemory reads Vulkan drivers' memory events and adds up the memory in use.
 type vulkanMemory struct {
 	*proto.Reader
 	used map[vulkanUse]int64 // bytes
 }
 
-// vulkanUse is a use of memory that has a counter: a scope of the driver's own
-// memory, or a type of the device's.
+// vulkanUse is a use of memory with its own counter: a scope of driver memory, or a
+// type of device memory.
 type vulkanUse struct {
 	upid model.UPID
 	kind *model.Blueprint
@@ -110,11 +110,11 @@ func (v *vulkanMemory) count(ts int64, upid model.UPID, source, operation, scope
 	use := vulkanUse{upid: upid, of: model.IntDim(memoryType)}
 	begin, end := int64(create), int64(destroy)
 	switch {
-	case source == 1 && scope != 0: // the driver's own
+	case source == 1 && scope != 0: // driver memory
 		use.kind, use.of = vulkanDriverMemory, model.StringDim(v.NameOf(vulkanScopes, scope))
-	case source == 3: // of the device
+	case source == 3: // device memory
 		use.kind = vulkanAllocated
-	case source == 4 || source == 5: // a buffer or image in it
+	case source == 4 || source == 5: // a buffer or image in device memory
 		use.kind, begin, end = vulkanBound, bind, destroyBound
 	default:
 		return

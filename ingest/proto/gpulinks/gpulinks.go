@@ -1,5 +1,5 @@
-// Package gpulinks draws the arrows between the work of GPUs and what has to do
-// with it, which packets of different families tell of.
+// Package gpulinks makes the flows between GPU work and the slices related to it, which
+// come from packets of different families.
 package gpulinks
 
 import (
@@ -9,23 +9,23 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Links draws the arrows between the work of GPUs and what submitted it or
-// waits for it, in whatever order they come.
+// Links makes the flows between GPU work and the slices that submitted it or wait for
+// it, whatever order they come in.
 type Links struct {
 	flows *model.Flows
 	byID  map[uint64]*link // by event id of the work
 }
 
-// link is what has to do with one piece of work, which may have several stages.
+// link holds the slices related to one piece of work, which may have several stages.
 type link struct {
 	stages, waiting []model.SliceID
-	submitter       model.SliceID // slice of a thread, the latest, or None
-	waiter          model.SliceID // likewise
+	submitter       model.SliceID // the latest thread slice that submitted it, or None
+	waiter          model.SliceID // the latest thread slice that waits for it, or None
 }
 
 var shared = proto.Shared[Links]{New: func(r *proto.Reader) *Links { return &Links{r.Flows, map[uint64]*link{}} }}
 
-// Of are the links of a machine's GPUs.
+// Of returns the links of a machine's GPUs.
 func Of(r *proto.Reader) *Links { return shared.Of(r) }
 
 func (g *Links) of(id uint64) *link {
@@ -52,7 +52,7 @@ func (g *Links) Stage(id uint64, slice model.SliceID) {
 	}
 }
 
-// StageWaits adds a stage of other work, which waits for this.
+// StageWaits adds a stage of other work that waits for this work.
 func (g *Links) StageWaits(id uint64, slice model.SliceID) {
 	l := g.of(id)
 	for _, stage := range l.stages {
@@ -61,7 +61,7 @@ func (g *Links) StageWaits(id uint64, slice model.SliceID) {
 	l.waiting = append(l.waiting, slice)
 }
 
-// submitted says that a slice submitted the work.
+// submitted notes that a slice submitted the work.
 func (g *Links) submitted(id uint64, slice model.SliceID) {
 	l := g.of(id)
 	l.submitter = slice
@@ -70,7 +70,7 @@ func (g *Links) submitted(id uint64, slice model.SliceID) {
 	}
 }
 
-// waits says that a slice waits for the work.
+// waits notes that a slice waits for the work.
 func (g *Links) waits(id uint64, slice model.SliceID) {
 	l := g.of(id)
 	l.waiter = slice
@@ -79,7 +79,7 @@ func (g *Links) waits(id uint64, slice model.SliceID) {
 	}
 }
 
-// Correlate reads a GpuCorrelation of a slice.
+// Correlate reads a slice's GpuCorrelation.
 func (g *Links) Correlate(data []byte, slice model.SliceID) {
 	for id := range message.Numbers(data, pb.GpuCorrelation_RenderStageSubmissionEventIDs) {
 		g.submitted(id, slice)

@@ -12,12 +12,12 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// dump is a dump that is being read. Objects come before their classes, and those before
-// the names of fields and files: what refers to them is resolved when it is complete.
+// dump is a dump being read. Objects come before their classes, and classes before the
+// names of fields and files, so references are resolved when the dump is complete.
 type dump struct {
 	*graphs
 	*model.HeapDump
-	foreign bool // the packet is of another dump
+	foreign bool // the current packet belongs to another dump
 
 	next      uint64 // index of the next packet
 	truncated bool
@@ -29,14 +29,14 @@ type dump struct {
 
 	objects   map[uint64]int32
 	classes   map[uint64]int32
-	fields    map[uint64]int32 // those that are referred to have no name at first
+	fields    map[uint64]int32 // a field may be referred to before its name is known
 	locations map[uint64]model.StringID
 	types     map[uint64]*classFields
-	// implied are objects whose references are in the fields of their class, in order.
+	// implied are objects whose references follow the order of their class's fields.
 	implied   []impliedFields
 	rootIDs   []rootID
-	internal  int32   // the field of references that the runtime keeps
-	vmObjects []int32 // that are not collected
+	internal  int32   // the field for the runtime's internal references
+	vmObjects []int32 // never collected
 	native    map[int32]int64
 }
 
@@ -50,7 +50,7 @@ type classFields struct {
 	super       uint64
 	loader      uint64
 	kind        int32
-	// above is the next superclass that has fields, nil if there is none.
+	// above is the next superclass that has fields, or nil.
 	above      *classFields
 	aboveKnown bool
 }
@@ -121,7 +121,7 @@ func (d *dump) object(data []byte) {
 			class = f.Uint64()
 		case androidpb.HeapGraphObject_SelfSize:
 			size = f.Uint64()
-		case androidpb.HeapGraphObject_ReferenceFieldIDBase: // of objects, whatever it is called
+		case androidpb.HeapGraphObject_ReferenceFieldIDBase: // applies to object ids, despite its name
 			base = f.Uint64()
 		case androidpb.HeapGraphObject_HeapTypeDelta:
 			heapType = f.Int32()
@@ -204,7 +204,7 @@ func (b *bitmapFields) read(f *wire.Field) {
 	}
 }
 
-// store stores the fields as the contents of an object, if there are any.
+// store stores the fields, if any, as the contents of an object.
 func (b *bitmapFields) store(s *model.Store) (data int32) {
 	if !b.hasID && !b.hasSource && !b.hasWidth && !b.hasHeight {
 		return model.NoHeapData
@@ -266,7 +266,7 @@ func (d *dump) class(data []byte) {
 	d.types[id] = c
 }
 
-// field reads the name of a field, which its type may stand before.
+// field reads a field's name, which its type may precede.
 func (d *dump) field(data []byte) {
 	iid, text := internedText(data)
 	f := d.Field(d.fieldOf(iid))
@@ -279,7 +279,7 @@ func (d *dump) field(data []byte) {
 	f.Name = d.Store.Strings.InternBytes(text)
 }
 
-// location reads the name of a file that classes are in.
+// location reads the name of a file that contains classes.
 func (d *dump) location(data []byte) {
 	iid, text := internedText(data)
 	if _, known := d.locations[iid]; !known {
@@ -299,7 +299,7 @@ func (d *dump) root(data []byte) {
 	}
 }
 
-// finish resolves what came late, and stores the dump.
+// finish resolves references and stores the dump.
 func (d *dump) finish() {
 	ids := slices.Sorted(maps.Keys(d.types))
 	byNumber := make([]*classFields, 0, len(d.classes))
@@ -335,8 +335,8 @@ func (d *dump) finish() {
 	}
 }
 
-// write stores the dump, and its classes and fields with the names that they had before
-// an obfuscator.
+// write stores the dump, with the names that its classes and fields had before
+// obfuscation.
 func (d *dump) write() {
 	names := javanames.Of(d.Reader)
 	for _, number := range d.fields {
@@ -369,8 +369,8 @@ func (d *dump) resolveClass(of *classFields, number int32) {
 	}
 }
 
-// resolveObjects gives objects the size that all of their class have, and their
-// references the fields of the class.
+// resolveObjects sets the sizes that objects take from their class, and the fields of
+// their references.
 func (d *dump) resolveObjects(classes []*classFields) {
 	missing := false
 	for number := range int32(d.Objects()) {
@@ -390,7 +390,7 @@ func (d *dump) resolveObjects(classes []*classFields) {
 		}
 		switch of.kind {
 		case androidpb.HeapGraphType_Kind_Noreferences, androidpb.HeapGraphType_Kind_Array, androidpb.HeapGraphType_Kind_String:
-			continue // that have no fields
+			continue // without reference fields
 		}
 		d.resolveFields(implied, of)
 	}
@@ -399,8 +399,8 @@ func (d *dump) resolveObjects(classes []*classFields) {
 	}
 }
 
-// resolveFields says which fields an object's references are in: those of its class, then
-// those of the superclasses.
+// resolveFields sets the fields of an object's references: those of its class, then those
+// of the superclasses.
 func (d *dump) resolveFields(of impliedFields, class *classFields) {
 	next := 0
 	for i := range int(of.references) {
@@ -421,8 +421,8 @@ func (d *dump) resolveFields(of impliedFields, class *classFields) {
 	}
 }
 
-// superclass returns the next superclass that has fields, nil if there is none.
-// Superclasses without fields that come back to themselves lead to none.
+// superclass returns the next superclass that has fields, or nil if there is none. A
+// cycle of superclasses without fields counts as none.
 func (d *dump) superclass(of *classFields) *classFields {
 	var path []*classFields
 	at := of

@@ -1,4 +1,4 @@
-// Package heap reads dumps of Java heaps, and why they were made.
+// Package heap reads Java heap dumps and the reasons for making them.
 package heap
 
 import (
@@ -16,14 +16,14 @@ import (
 // Modules read the packets of the family.
 var Modules = proto.Family{heapGraphs, processMetadata}
 
-// graphs reads the dumps of ART's heap. A dump is many packets of a sequence.
+// graphs reads dumps of ART's heap. A dump consists of many packets of one sequence.
 type graphs struct {
 	*proto.Reader
 	dumps map[uint32]*dump // by sequence
 	words words
 }
 
-// words are texts that objects have, by the value of their enum.
+// words are the interned names of enum values.
 type words struct{ heapTypes, kinds, roots []model.StringID }
 
 func newWords(s *model.Store) words {
@@ -39,7 +39,7 @@ func newWords(s *model.Store) words {
 	return w
 }
 
-// word is a value's text, that of the first where it is not known.
+// word returns an enum value's name, or the first value's if it is unknown.
 func word(of []model.StringID, value int32) model.StringID {
 	if value < 0 || int(value) >= len(of) {
 		value = 0
@@ -75,7 +75,7 @@ func (g *graphs) parse(e *proto.Event) {
 		g.File.Add(model.StatHeapGraphMissingPacket, d.UPID, 1)
 	}
 	d.next = index + 1
-	// What is of another dump, the end of the one before missing, is not mixed with it.
+	// If a dump's end is missing, the packets of the next dump are not mixed into it.
 	d.foreign = d.UPID != upid || d.TS != e.TS
 	continued := false
 	for f := wire.Read(e.Data); f.Next(); {
@@ -113,7 +113,7 @@ func (g *graphs) end() {
 	g.dumps = nil
 }
 
-// graphRows are the rows of heap_graph by dump, which is the same for its metadata.
+// graphRows are the rows of heap_graph by dump. A dump and its metadata share a row.
 type graphRows map[dumpKey]int64
 
 type dumpKey struct {
@@ -123,7 +123,7 @@ type dumpKey struct {
 
 var sharedRows = proto.Shared[graphRows]{New: func(*proto.Reader) *graphRows { return &graphRows{} }}
 
-// graphRow returns the row of a dump in heap_graph, which it adds if there is none.
+// graphRow returns a dump's row in heap_graph, adding it if there is none.
 func graphRow(r *proto.Reader, upid model.UPID, ts int64) int64 {
 	rows, key := *sharedRows.Of(r), dumpKey{upid, ts}
 	row, known := rows[key]

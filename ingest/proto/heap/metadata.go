@@ -13,11 +13,11 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// metadataReader reads what ART says of the process whose heap it dumps, and of the
-// allocation that failed, if that is why.
+// metadataReader reads what ART says about the process whose heap it dumps and, if a
+// failed allocation caused the dump, about that allocation.
 type metadataReader struct {
 	*proto.Reader
-	stacks model.MappingID // of the frames of its stacks, None at first
+	stacks model.MappingID // mapping of stack frames; None until used
 }
 
 func processMetadata(r *proto.Reader) *proto.Module {
@@ -92,8 +92,8 @@ func (m *metadataReader) parse(e *proto.Event) {
 	}
 }
 
-// callsite stores the stack of the thread whose allocation failed. It has the innermost
-// frame first.
+// callsite stores the stack of the thread whose allocation failed. The innermost frame
+// comes first.
 func (m *metadataReader) callsite(graph int64, upid model.UPID, utid model.UTID, stack []byte) {
 	if m.stacks == model.None {
 		m.stacks = m.Store.Stacks.DummyMapping("art_process_metadata")
@@ -121,8 +121,8 @@ func (m *metadataReader) callsite(graph int64, upid model.UPID, utid model.UTID,
 	}
 }
 
-// methodName is a method's name without its result and parameters, as in
-// void com.example.Main.run(int).
+// methodName returns a method's name without its result and parameters: for
+// void com.example.Main.run(int), it is com.example.Main.run.
 func methodName(signature []byte) []byte {
 	name, _, _ := bytes.Cut(signature, []byte("("))
 	return name[bytes.LastIndexByte(name, ' ')+1:]

@@ -1,6 +1,6 @@
-// Package javanames gives the frames of stacks, and the classes and fields of heaps, the
-// names that they had before an obfuscator such as R8 changed them. The maps of names
-// may come after what they are for, so frames and classes get theirs at the end.
+// Package javanames restores the names that stack frames and the classes and fields of
+// heaps had before an obfuscator such as R8 changed them. The name mappings may come
+// after the data they apply to, so frames and classes are renamed at the end.
 package javanames
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Names are the maps of a machine's packets, and what they may be for.
+// Names holds the name mappings in a machine's packets, and what they may apply to.
 type Names struct {
 	reader  *proto.Reader
-	maps    []nameMap // in the order in which they came
+	maps    []nameMap // in file order
 	fields  map[model.StringID]model.StringID
 	known   map[model.StringID]model.StringID // what Field returned
 	classes map[classKey][]int64              // rows
@@ -26,7 +26,7 @@ type Names struct {
 	allocations, samples, threads stackSet
 }
 
-// nameMap is a DeobfuscationMapping but for its fields.
+// nameMap is a DeobfuscationMapping without its fields.
 type nameMap struct {
 	pkg     model.StringID
 	classes []renamed
@@ -36,18 +36,18 @@ type nameMap struct {
 
 type renamed struct{ from, to model.StringID }
 
-// method is what a method was before, at lines of the obfuscated program. Several that
-// have the same lines are inlined in each other, innermost first.
+// method is the original method for a range of lines in the obfuscated program. Several
+// with the same lines are inlined in each other, innermost first.
 type method struct {
 	name              model.StringID
-	firstLine, toLine uint32 // 0 where every line will do
+	firstLine, toLine uint32 // 0 if any line matches
 	source            int64  // line in the source file
 	hasFirst, hasTo   bool
 }
 
 type classKey struct{ pkg, name model.StringID }
 
-// stackSet are stacks of processes, each once, in the order of their first sample.
+// stackSet is a set of processes' stacks, in the order of their first sample.
 type stackSet struct {
 	known map[stackOf]bool
 	order []stackOf
@@ -75,23 +75,22 @@ var shared = proto.Shared[Names]{New: func(r *proto.Reader) *Names {
 		classes: map[classKey][]int64{}}
 }}
 
-// Of are the names of a reader's machine.
+// Of returns the names of a reader's machine.
 func Of(r *proto.Reader) *Names { return shared.Of(r) }
 
-// Allocated, Sampled and Stacked note which process a stack is of: one that allocated,
-// that a profiler sampled, or a thread's when a heap was dumped. Frames whose file does
-// not tell their package are of the process's.
+// Allocated notes the process of a stack that allocated memory. Frames whose file does
+// not identify their package belong to the process's package.
 func (n *Names) Allocated(upid model.UPID, callsite model.CallsiteID) {
 	n.allocations.add(upid, callsite)
 }
 
-// Sampled is told of above.
+// Sampled notes the process of a stack that a profiler sampled, like Allocated.
 func (n *Names) Sampled(upid model.UPID, callsite model.CallsiteID) { n.samples.add(upid, callsite) }
 
-// Stacked is told of above.
+// Stacked notes the process of a thread's stack in a heap dump, like Allocated.
 func (n *Names) Stacked(upid model.UPID, callsite model.CallsiteID) { n.threads.add(upid, callsite) }
 
-// Class notes the row of a class of a process's heap, and the file that the class is in.
+// Class notes the row of a class in a process's heap, and the file with the class.
 func (n *Names) Class(row int64, name, location model.StringID, upid model.UPID) {
 	strs := n.reader.Store.Strings
 	pkg := model.StringID(0)
@@ -105,8 +104,8 @@ func (n *Names) Class(row int64, name, location model.StringID, upid model.UPID)
 	n.classes[key] = append(n.classes[key], row)
 }
 
-// Field returns the name of a field before, as far as maps have come, zero if it was
-// the same.
+// Field returns a field's original name according to the mappings so far, or zero if it
+// is unchanged.
 func (n *Names) Field(name model.StringID) model.StringID {
 	n.known[name] = n.fields[name]
 	return n.fields[name]
@@ -198,7 +197,7 @@ func (n *Names) renameClasses(key classKey, to model.StringID) {
 	}
 }
 
-// renameFields sets the names of fields that were stored before their map came.
+// renameFields sets the names of fields that were stored before their mapping came.
 func (n *Names) renameFields() {
 	late := map[model.StringID]model.StringID{}
 	for field, name := range n.known {
@@ -218,8 +217,8 @@ func (n *Names) renameFields() {
 	}
 }
 
-// rename gives a frame the name of a method: that of its line, with those that are
-// inlined there as symbols, else all that it can be.
+// rename sets a frame's name: the method at its line, with methods inlined there as
+// symbols, or, if the line does not decide, all methods it can be.
 func (n *Names) rename(frame model.FrameID, methods []method) {
 	store := n.reader.Store
 	var inlined []model.Symbol
@@ -249,7 +248,7 @@ func (n *Names) rename(frame model.FrameID, methods []method) {
 	store.StackProfileFrame.DeobfuscatedName.Set(frame, store.Strings.Intern(name))
 }
 
-// inMemory stands for the package of code that is in no file.
+// inMemory stands for the package of code that is not in a file.
 const inMemory = "memfd"
 
 // javaFrames finds the frames of Java methods by package and name.
@@ -296,10 +295,10 @@ func (n *Names) javaFrames() map[classKey][]model.FrameID {
 	return frames
 }
 
-// systemPackages are the packages of files of the system, which their paths do not name.
+// systemPackages are the packages of system files, whose paths do not name them.
 var systemPackages = []struct {
 	path, pkg string
-	anywhere  bool // in the path, else at its beginning
+	anywhere  bool // match anywhere in the path, not only at its beginning
 }{
 	{"/system_ext/priv-app/SystemUIGoogle/SystemUIGoogle.apk", "com.android.systemui", false},
 	{"/product/priv-app/Phonesky/Phonesky.apk", "com.android.vending", false},
@@ -319,7 +318,7 @@ var systemPackages = []struct {
 	{"/product/app/PrebuiltBugle/PrebuiltBugle.apk", "com.google.android.apps.messaging", false},
 }
 
-// packageOf is the package that a file of code is of, zero if its path does not tell.
+// packageOf returns the package of a code file, or zero if its path does not show it.
 func (n *Names) packageOf(path string) model.StringID {
 	strs := n.reader.Store.Strings
 	for _, of := range systemPackages {
@@ -342,7 +341,8 @@ func (n *Names) packageOf(path string) model.StringID {
 	return 0
 }
 
-// packageOfApp is the package in PACKAGE-RANDOM/base.apk or ~~RANDOM/PACKAGE-RANDOM/base.apk.
+// packageOfApp returns the package in PACKAGE-RANDOM/base.apk or
+// ~~RANDOM/PACKAGE-RANDOM/base.apk.
 func packageOfApp(app string) (pkg string, ok bool) {
 	if strings.HasPrefix(app, "~") {
 		if _, app, ok = strings.Cut(app, "/"); !ok {

@@ -9,16 +9,16 @@ import (
 const (
 	sizeName          = "size"
 	effectiveSizeName = "effective_size"
-	// maxDepth is how deep allocators may be nested. Sizes take time by the number of nodes times their depth.
+	// maxDepth limits how deep allocators may be nested: calculating sizes takes time proportional to nodes times depth.
 	maxDepth = 64
 )
 
 func depthOf(path string) int { return strings.Count(path, "/") + 1 }
 
-// graph are the allocators of all processes, as trees, and who owns memory of whom.
+// graph holds the allocators of all processes, as trees, and which of them own memory of others.
 type graph struct {
 	processes map[int32]*node
-	shared    *node // the allocators that no process has alone
+	shared    *node // allocators that belong to no single process
 	byID      map[uint64]*node
 	edges     []*edge
 }
@@ -27,11 +27,11 @@ type node struct {
 	id       uint64 // 0 if it has none
 	parent   *node
 	children map[string]*node
-	entries  map[string]entry // what is added first stays
-	owns     *edge            // the last
+	entries  map[string]entry // the first entry of a name stays
+	owns     *edge            // the last one read
 	ownedBy  []*edge
 
-	notOwning, notOwned         uint64 // parts of the size that own nothing, and that nobody owns
+	notOwning, notOwned         uint64 // the parts of the size that own nothing, and that nobody owns
 	owned, owning               float64
 	cumulativeOwned, cumulative float64
 }
@@ -45,7 +45,7 @@ func newNode(parent *node) *node {
 	return &node{parent: parent, children: map[string]*node{}, entries: map[string]entry{}, owned: 1, owning: 1, cumulativeOwned: 1, cumulative: 1}
 }
 
-// child returns the child of a name, which it adds if there is none.
+// child returns the child with a name, adding it if there is none.
 func (n *node) child(name string) *node {
 	c := n.children[name]
 	if c == nil {
@@ -55,7 +55,7 @@ func (n *node) child(name string) *node {
 	return c
 }
 
-// sorted are the children by name.
+// sorted returns the children in the order of their names.
 func (n *node) sorted() []*node {
 	var all []*node
 	for _, name := range slices.Sorted(maps.Keys(n.children)) {
@@ -90,7 +90,7 @@ func newGraph(processes map[int32]*dump) *graph {
 		for _, id := range slices.Sorted(maps.Keys(edges)) {
 			source, target := g.byID[id], g.byID[edges[id].target]
 			if source == nil || target == nil {
-				continue // without its owner, memory is its own
+				continue // an edge with an unknown end counts for nothing
 			}
 			e := &edge{source, target, int32(edges[id].importance)}
 			g.edges = append(g.edges, e)
@@ -101,7 +101,7 @@ func newGraph(processes map[int32]*dump) *graph {
 	return g
 }
 
-// collect adds an allocator. Several processes may tell of one that they share.
+// collect adds an allocator. Processes that share one may each report it.
 func (g *graph) collect(root *node, path string, a *allocator) {
 	n := g.byID[a.id]
 	if n == nil {
@@ -124,7 +124,7 @@ func (g *graph) collect(root *node, path string, a *allocator) {
 	}
 }
 
-// roots are the trees in the order in which they are visited.
+// roots returns the trees in the order of visiting.
 func (g *graph) roots() []*node {
 	all := []*node{g.shared}
 	for _, pid := range slices.Sorted(maps.Keys(g.processes)) {
@@ -133,7 +133,7 @@ func (g *graph) roots() []*node {
 	return all
 }
 
-// upwards visits each node after its children and owners. Of a circle, one node comes before what it should follow.
+// upwards visits each node after its children and owners. In a cycle, one node is visited too early.
 func (g *graph) upwards(visit func(*node)) {
 	begun := map[*node]bool{}
 	type place struct {
@@ -169,7 +169,7 @@ func (g *graph) upwards(visit func(*node)) {
 	}
 }
 
-// downwards visits each node after its parent and what it owns. Nodes in a circle are not visited.
+// downwards visits each node after its parent and the node it owns. Nodes in a cycle are not visited.
 func (g *graph) downwards(visit func(*node)) {
 	visited := map[*node]bool{}
 	waiting := g.roots()
@@ -178,7 +178,7 @@ func (g *graph) downwards(visit func(*node)) {
 		n := waiting[len(waiting)-1]
 		waiting = waiting[:len(waiting)-1]
 		if visited[n] || n.owns != nil && !visited[n.owns.target] || n.parent != nil && !visited[n.parent] {
-			continue // it comes again from the other
+			continue // the other one adds it again
 		}
 		visited[n] = true
 		visit(n)

@@ -1,5 +1,5 @@
-// Package memorygraph reads the dumps of Chrome's memory-infra: which allocators the processes have, how much memory
-// each holds, and which own memory of others. Chromium's docs/memory-infra describes them.
+// Package memorygraph reads Chrome's memory-infra dumps: the allocators of each process, how much memory each allocator
+// holds, and which allocators own memory of others. Chromium's docs/memory-infra describes them.
 package memorygraph
 
 import (
@@ -16,7 +16,7 @@ import (
 // Modules read the packets of the family.
 var Modules = proto.Family{snapshots}
 
-// reader puts the packets of one time together, which are one dump.
+// reader combines the packets with the same time into one dump.
 type reader struct {
 	*proto.Reader
 	ts        int64
@@ -24,23 +24,23 @@ type reader struct {
 	processes map[int32]*dump // by pid
 }
 
-// dump is what a process tells.
+// dump is what one process reports.
 type dump struct {
 	allocators map[string]*allocator // by path
 	edges      map[uint64]ownership  // by the owner's id
 }
 
-// allocator is an allocator, or a part of one, as a process tells it.
+// allocator is an allocator, or a part of one, as reported by a process.
 type allocator struct {
 	id      uint64
 	entries []entry
 }
 
-// entry is what is known of an allocator.
+// entry is a named value of an allocator.
 type entry struct {
 	name   string
 	text   bool
-	value  string // of a text
+	value  string // if text
 	number uint64
 	unit   string
 }
@@ -74,7 +74,7 @@ func (m *reader) parse(e *proto.Event) {
 	for data := range message.Messages(e.Data, pb.MemoryTrackerSnapshot_ProcessMemoryDumps) {
 		pid := message.Int32(data, pb.MemoryTrackerSnapshot_ProcessSnapshot_PID)
 		if m.processes[pid] != nil {
-			m.File.LogTime(model.StatMemorySnapshotParserFailure, e.TS, nil) // one a process
+			m.File.LogTime(model.StatMemorySnapshotParserFailure, e.TS, nil) // a second dump of the process
 			continue
 		}
 		m.processes[pid] = m.dump(data)
@@ -134,7 +134,7 @@ func (m *reader) allocator(data []byte) *allocator {
 
 var globalInstants = model.Blueprint{Classification: "legacy_chrome_global_instants"}
 
-// flush stores the dump that is complete.
+// flush stores the dump, which is complete.
 func (m *reader) flush() {
 	if len(m.processes) == 0 {
 		return
@@ -151,11 +151,11 @@ func (m *reader) flush() {
 	m.Store.MemorySnapshot.TrackID.Set(snapshot, track)
 	m.Store.MemorySnapshot.DetailLevel.Set(snapshot, strs.Intern(m.detail))
 
-	rows := map[uint64]int64{} // of nodes, by their ids
+	rows := map[uint64]int64{} // of nodes, by id
 	for _, pid := range slices.Sorted(maps.Keys(g.processes)) {
 		m.process(snapshot, int64(uint32(pid)), g.processes[pid], rows)
 	}
-	// What processes share is of a process 0.
+	// Shared allocators are attributed to process 0.
 	m.process(snapshot, 0, g.shared, rows)
 	t := &m.Store.MemorySnapshotEdge
 	for _, e := range slices.Backward(g.edges) {
@@ -179,7 +179,7 @@ func (m *reader) process(snapshot, pid int64, root *node, rows map[uint64]int64)
 	m.children(process, root, "", model.None, rows)
 }
 
-// children stores the nodes below one that has a row, or None for the root.
+// children stores the nodes below a node. parent is that node's row, or None for the root.
 func (m *reader) children(process int64, of *node, path string, parent int64, rows map[uint64]int64) {
 	for _, name := range slices.Sorted(maps.Keys(of.children)) {
 		child, at := of.children[name], name

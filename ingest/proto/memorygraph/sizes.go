@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// attribute calculates the size of each node, and its effective size: memory that several own is split among them.
+// attribute calculates each node's size and effective size. Effective sizes split memory among its owners.
 //
-//  1. The size of a node is the greatest of what it tells, what its children have together, and what its largest owner
-//     has. What the children do not account for becomes a child of its own.
-//  2. Of each size, a part owns nothing, and of a part nobody owns anything.
-//  3. The owners of a node share it: those of the highest priority first, those of one priority equally. A coefficient
-//     says how much of its size an owner gets, another how much is left to the node.
-//  4. Coefficients of parents and of what is owned multiply.
-//  5. Effective sizes are sizes of leaves times their coefficients, and sums of them.
+//  1. A node's size is the largest of its reported size, the sum of its children, and the size of its largest owner.
+//     What the children do not account for becomes an additional child.
+//  2. For each size, calculate the part that owns nothing and the part that nobody owns.
+//  3. The owners of a node share it: the highest priority first, equal priorities equally. One coefficient says how
+//     much of its size an owner gets, another how much is left to the node.
+//  4. Coefficients multiply along parents and owned nodes.
+//  5. A leaf's effective size is its size times its coefficients; other nodes sum their children.
 func (g *graph) attribute() {
 	g.upwards((*node).calculateSize)
 	g.upwards((*node).calculateParts)
@@ -22,7 +22,7 @@ func (g *graph) attribute() {
 	g.upwards((*node).calculateEffectiveSize)
 }
 
-// total adds sizes of which some are not known.
+// total adds up sizes, some of which may be unknown.
 type total struct {
 	size  uint64
 	known bool
@@ -55,7 +55,7 @@ func (n *node) calculateSize() {
 	}
 }
 
-// sizeWithin is what a node adds to the size of one above it: nothing if it owns memory of another part of that.
+// sizeWithin returns what a node adds to the size of an ancestor: nothing if it owns memory of a node within that.
 func (n *node) sizeWithin(above *node) total {
 	if n.owns != nil && n.owns.target.isWithin(above) {
 		return total{0, true}

@@ -1,6 +1,6 @@
-// Package message finds single fields of small messages: zero if they are not
-// there, and the first if one is written twice. Large messages, and those that are
-// frequent, are better read field by field, see package wire.
+// Package message finds single fields of small messages. An absent field is zero; if a
+// field occurs twice, the first counts. Large or frequent messages are better read field
+// by field, see package wire.
 package message
 
 import (
@@ -15,7 +15,7 @@ func Has(message []byte, number uint32) bool {
 	return ok
 }
 
-// Bytes returns a field of bytes, text or a message, nil if it is not there.
+// Bytes returns a field of bytes, text or a message, or nil if it is absent.
 func Bytes(message []byte, number uint32) []byte {
 	f, _ := wire.Find(message, number)
 	return f.Bytes()
@@ -39,8 +39,8 @@ func Int32(message []byte, number uint32) int32 {
 	return f.Int32()
 }
 
-// Uint32 returns a field of an unsigned number. Pids are read by it, too, whether
-// they are declared with a sign or not.
+// Uint32 returns a field of an unsigned number. It also reads pids, whether they are
+// declared as signed or not.
 func Uint32(message []byte, number uint32) uint32 {
 	f, _ := wire.Find(message, number)
 	return f.Uint32()

@@ -1,4 +1,4 @@
-// Package packages knows which app packages have which user id on an Android device.
+// Package packages keeps the uids of app packages on an Android device.
 package packages
 
 import (
@@ -23,10 +23,10 @@ var shared = proto.Shared[Packages]{New: func(r *proto.Reader) *Packages {
 	return &Packages{&r.Store.Process, map[installed]bool{}, map[int64]model.StringID{}}
 }}
 
-// Of are the packages of a reader's machine.
+// Of returns the packages of a reader's machine.
 func Of(r *proto.Reader) *Packages { return shared.Of(r) }
 
-// Add adds a package. It returns false if it is known.
+// Add adds a package. It returns false if the package is known already.
 func (p *Packages) Add(name model.StringID, uid int64) bool {
 	key := installed{name, uid}
 	if p.known[key] {
@@ -39,8 +39,8 @@ func (p *Packages) Add(name model.StringID, uid int64) bool {
 	return true
 }
 
-// OfProcess is the first package of the app that a process is of, zero if that is not
-// known.
+// OfProcess returns the first package of the app that a process belongs to, or zero if
+// it is unknown.
 func (p *Packages) OfProcess(upid model.UPID) model.StringID {
 	if app, ok := p.process.AndroidAppID.Get(upid); ok {
 		return p.first[app]

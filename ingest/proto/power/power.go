@@ -1,4 +1,4 @@
-// Package power reads what a device says of energy.
+// Package power reads a device's energy data.
 package power
 
 import (
@@ -18,11 +18,11 @@ var Modules = proto.Family{energy}
 
 const (
 
-	// maxRails is more than a device has.
+	// maxRails limits rail indexes. No device has that many.
 	maxRails = 256
 )
 
-// power reads how much energy the battery and the parts of a device give and take.
+// power reads how much energy the battery supplies and the parts of a device use.
 type power struct {
 	*proto.Reader
 	rails     *proto.Stream
@@ -41,7 +41,7 @@ type consumer struct {
 	ordinal    int64
 }
 
-// entityState is a power state that something can be in.
+// entityState is a power state of an entity.
 type entityState struct{ entity, state int64 }
 
 type entityNames struct{ entity, state, track model.StringID }
@@ -57,8 +57,8 @@ func energy(r *proto.Reader) *proto.Module {
 	}
 }
 
-// tokenize reads the descriptions, which have no time, and the energies of power
-// rails, which have a time each.
+// tokenize reads descriptions, which have no time, and the energy values of power
+// rails, each of which has its own time.
 func (p *power) tokenize(packet *proto.Packet, f *wire.Field) bool {
 	switch data := f.Bytes(); f.Number {
 	case pb.TracePacket_PowerRails:
@@ -122,12 +122,13 @@ func (p *power) battery(ts int64, data []byte) {
 	current, hasCurrent := pushInt(pb.BatteryCounters_CurrentUa, "current_ua")
 	pushInt(pb.BatteryCounters_CurrentAvgUa, "current.avg_ua")
 	if _, ok := pushInt(pb.BatteryCounters_VoltageUv, "voltage_uv"); ok && hasCurrent {
-		// The current of a battery that is discharged is negative, the power not.
+		// While a battery discharges, its current is negative, but power is positive.
 		push("power_mw", math.Abs(float64(current*voltage.Int64()/1_000_000_000)))
 	}
 }
 
-// railNames are what the rails of Pixel phones are for, by the ends of their names.
+// railNames are readable names for the rails of Pixel phones, by the ends of their raw
+// names.
 var railNames = []struct{ suffix, name string }{
 	{"M_VDD_CPUCL0", "cpu.little"}, {"M_VDD_CPUCL0_M", "cpu.little.mem"}, {"M_VDD_CPUCL1", "cpu.mid"}, {"M_VDD_CPUCL1_M", "cpu.mid.mem"},
 	{"M_VDD_CPUCL2", "cpu.big"}, {"M_VDD_INT", "system.fabric"}, {"M_VDD_TPU", "tpu"}, {"VSYS_PWR_DISP", "display"},
@@ -184,7 +185,7 @@ func (p *power) powerRails(packet *proto.Packet, data []byte) {
 	}
 }
 
-// railEnergy stores the energy that a rail has given, and when it was reported.
+// railEnergy stores the energy that a rail has supplied, and when that was reported.
 func (p *power) railEnergy(ts int64, _ *proto.State, data []byte) {
 	session, n := binary.Uvarint(data)
 	reported, m := binary.Uvarint(data[n:])

@@ -14,7 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// chromeReader reads the samples of Chrome's profiler, of which a packet has many.
+// chromeReader reads the samples of Chrome's profiler, many in each packet.
 type chromeReader struct {
 	*proto.Reader
 	stream *proto.Stream
@@ -27,8 +27,8 @@ func chromeSamples(r *proto.Reader) *proto.Module {
 	return &proto.Module{Fields: []uint32{pb.TracePacket_StreamingProfilePacket}, Tokenize: c.tokenize}
 }
 
-// tokenize finds the time of each sample, which counts on from the one before. A token
-// is the sample's call stack and the priority of the process.
+// tokenize finds the time of each sample, which is a delta from the last. A token holds
+// the sample's call stack and the priority of the process.
 func (c *chromeReader) tokenize(p *proto.Packet, f *wire.Field) bool {
 	var deltas, callsites []uint64
 	for v := range message.Numbers(f.Bytes(), pb.StreamingProfilePacket_TimestampDeltaUS) {

@@ -10,15 +10,15 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// heapReader reads the dumps of heapprofd, which samples allocations, and of samplers
-// of other heaps that write the same packets.
+// heapReader reads the dumps of heapprofd, which samples allocations, and of samplers of
+// other heaps that write the same packets.
 type heapReader struct {
 	*proto.Reader
-	profiles map[heapDump]bool      // that have a row
-	open     map[*heapSequence]bool // whose profile goes on
+	profiles map[heapDump]bool      // dumps that have a row
+	open     map[*heapSequence]bool // sequences with an unfinished profile
 }
 
-// heapDump is a dump of a heap. Packets that go on with it repeat its head.
+// heapDump identifies a dump of a heap. Packets that continue it repeat its head.
 type heapDump struct {
 	upid model.UPID
 	end  int64
@@ -38,15 +38,15 @@ func heapProfiles(r *proto.Reader) *proto.Module {
 	}
 }
 
-// heapSequence is what the packets of a sequence have in common.
+// heapSequence is the state of a sequence of heap profiles.
 type heapSequence struct {
 	next    uint64       // index of the next packet
-	old     oldStacks    // of the profile that is being read
-	pending []allocation // likewise
+	old     oldStacks    // of the profile being read
+	pending []allocation // of the profile being read
 	stacks  map[stackInProcess]*allocated
-	// A profiler forgets a stack when all that it allocated is freed, and begins at
-	// zero when it sees it again, under another id: bases are what was counted under
-	// the ids before.
+	// A profiler forgets a stack once all its allocations are freed. If the stack
+	// comes back, it has a new id and counts from zero: bases hold what was counted
+	// under the earlier ids.
 	seen  map[sourceStack]map[model.CallsiteID]bool
 	bases map[uint64]allocated
 }
@@ -62,7 +62,7 @@ type allocation struct {
 	counted allocated
 }
 
-// allocated is what was allocated and freed at a stack.
+// allocated counts what was allocated and freed at a stack.
 type allocated struct{ count, size, freedCount, freedSize int64 }
 
 type stackInProcess struct {
@@ -97,7 +97,7 @@ func (h *heapReader) parse(e *proto.Event) {
 	q.pending, q.old = nil, oldStacks{}
 }
 
-// processHeap is a ProcessHeapSamples but for its samples.
+// processHeap is a ProcessHeapSamples without its samples.
 type processHeap struct {
 	pid, end, start, interval, originalInterval uint64
 	hasStart                                    bool
@@ -143,7 +143,7 @@ func (v *processHeap) read(data []byte) {
 // monotonicCoarse is the clock of heapprofd.
 var monotonicCoarse = model.Clock{ID: model.ClockMonotonicCoarse}
 
-// dump reads what was allocated in a process since it is profiled.
+// dump reads what a process allocated since its profiling began.
 func (h *heapReader) dump(ts int64, q *heapSequence, data []byte) {
 	var v processHeap
 	v.read(data)
@@ -152,7 +152,7 @@ func (h *heapReader) dump(ts int64, q *heapSequence, data []byte) {
 		h.File.LogTime(err.Stat, ts, err)
 		return
 	}
-	start := end // of recorders that do not tell
+	start := end // for recorders that do not write it
 	if v.hasStart {
 		if start, err = h.Clocks.ToTrace(monotonicCoarse, int64(v.start)); err != nil {
 			h.File.LogTime(err.Stat, ts, err)
@@ -176,8 +176,8 @@ func (h *heapReader) dump(ts int64, q *heapSequence, data []byte) {
 		t.HeapName.Set(row, heap)
 	}
 	h.count(ts, &v)
-	// Recorders whose count of the maximum is wrong do not tell the interval that was
-	// asked for.
+	// Recorders that do not write the requested interval have a wrong count for the
+	// maximum.
 	trusted := v.originalInterval > 0
 	for sample := range message.Messages(data, pb.ProfilePacket_ProcessHeapSamples_Samples) {
 		a := allocation{upid: upid, heap: allocationHeap, ts: end}
@@ -186,7 +186,7 @@ func (h *heapReader) dump(ts int64, q *heapSequence, data []byte) {
 	}
 }
 
-// count counts what the profiler says of itself.
+// count counts what the profiler reports about itself.
 func (h *heapReader) count(ts int64, v *processHeap) {
 	pid := int64(int32(v.pid))
 	set := func(stat model.Stat, value int64) { h.File.SetStat(stat, pid, value) }
@@ -217,7 +217,7 @@ func (h *heapReader) count(ts int64, v *processHeap) {
 	add(model.StatHeapprofdClientSpinlockBlocked, int64(message.Uint64(v.stats, pb.ProfilePacket_ProcessStats_ClientSpinlockBlockedUS)))
 }
 
-// read reads a HeapSample: the sums so far, or those at the maximum.
+// read reads a HeapSample: the sums so far, or the sums at the heap's maximum.
 func (a *allocation) read(data []byte, trusted bool) {
 	var max, maxCount int64
 	hasMax := false
@@ -248,11 +248,10 @@ func (a *allocation) read(data []byte, trusted bool) {
 	a.counted = allocated{count: maxCount, size: max}
 }
 
-// artHeap is the heap of ART, which tells of allocations only: what it frees is not
-// known.
+// artHeap is ART's heap. Only its allocations are recorded: what it frees is not known.
 const artHeap = "com.android.art"
 
-// allocate adds the difference to the dump before.
+// allocate adds the difference from the previous dump.
 func (h *heapReader) allocate(s *proto.State, q *heapSequence, a *allocation) {
 	callsite, ok := q.old.callsites[a.stack]
 	if !ok {
@@ -313,8 +312,8 @@ func (a allocated) minus(b allocated) allocated {
 	return allocated{a.count - b.count, a.size - b.size, a.freedCount - b.freedCount, a.freedSize - b.freedSize}
 }
 
-// oldStacks are the stacks that old recorders gave with the samples, by their ids in
-// the profile.
+// oldStacks are the stacks that old recorders wrote inside the profile, by their ids
+// there.
 type oldStacks struct {
 	texts     map[uint64]string
 	mappings  map[uint64]model.MappingID
@@ -397,7 +396,7 @@ func (o *oldStacks) callstack(r *proto.Reader, data []byte) {
 	addOnce(o.callsites, message.Uint64(data, pb.Callstack_IID), callsite)
 }
 
-// addOnce keeps the first value of an id.
+// addOnce sets an id's value unless it has one.
 func addOnce[T any](to map[uint64]T, iid uint64, v T) {
 	if _, known := to[iid]; !known {
 		to[iid] = v

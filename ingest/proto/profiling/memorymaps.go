@@ -11,7 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// mapsReader reads the memory maps of processes, from /proc/PID/smaps.
+// mapsReader reads the memory maps of processes, taken from /proc/PID/smaps.
 type mapsReader struct{ *proto.Reader }
 
 func memoryMaps(r *proto.Reader) *proto.Module {
@@ -30,9 +30,9 @@ func (m *mapsReader) parse(e *proto.Event) {
 	}
 }
 
-// add adds a row for a mapping of which no sizes are known yet.
+// add adds a row for a mapping, without sizes.
 func (m *mapsReader) add(ts int64, upid model.UPID, path string) int64 {
-	const deleted = " (deleted)" // as the kernel marks them
+	const deleted = " (deleted)" // the kernel's mark
 	t := &m.Store.ProfilerSmaps
 	row := t.Append()
 	t.UPID.Set(row, upid)
@@ -81,8 +81,8 @@ func (m *mapsReader) entry(ts int64, upid model.UPID, data []byte) {
 	}
 }
 
-// packed reads PackedSmaps, which has a list of numbers for each column. Mappings of
-// the same path are added up, or else name their path by its index.
+// packed reads PackedSmaps, which has a list of numbers for each column. Either mappings
+// with the same path are added up, or each refers to its path by index.
 func (m *mapsReader) packed(ts int64, upid model.UPID, data []byte) {
 	t := &m.Store.ProfilerSmaps
 	lists := []struct {

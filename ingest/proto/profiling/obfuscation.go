@@ -7,8 +7,8 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 )
 
-// obfuscation reads the maps of names that obfuscators write. Symbols must be known when
-// they are applied, as names depend on lines.
+// obfuscation reads the name mappings that obfuscators write. They are applied after the
+// symbols, because names depend on line numbers.
 func obfuscation(r *proto.Reader) *proto.Module {
 	return &proto.Module{
 		Fields: []uint32{pb.TracePacket_DeobfuscationMapping},

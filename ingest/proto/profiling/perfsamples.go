@@ -12,14 +12,14 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// perfReader reads the samples of Linux perf that Perfetto's profiler took.
+// perfReader reads the Linux perf samples that Perfetto's profiler took.
 type perfReader struct {
 	*proto.Reader
 	sessions map[uint32]*perfSession // by sequence
-	counters []int64                 // of a sample
+	counters []int64                 // the current sample's
 }
 
-// perfSession is a profiler at work, which has a sequence of its own.
+// perfSession is one run of a profiler. Each run has its own sequence.
 type perfSession struct {
 	id   int64
 	cpus map[uint32]*perfCPU
@@ -42,7 +42,7 @@ type perfDefaults struct {
 // perfEvent is what a counter of perf counts.
 type perfEvent struct{ name, unit string }
 
-// clockEvent is what old recorders sampled, which had no defaults.
+// clockEvent is what old recorders sampled on. They wrote no defaults.
 var clockEvent = perfEvent{"cpu-clock", "ns"}
 
 var perfSampleDefaults = proto.NewDefault(pb.TracePacketDefaults_PerfSampleDefaults, readPerfDefaults)
@@ -69,7 +69,7 @@ func readPerfDefaults(data []byte) perfDefaults {
 	return d
 }
 
-// perfEventFields are the fields of a message that describes an event.
+// perfEventFields are the field numbers of a message that describes an event.
 type perfEventFields struct{ name, counter, tracepoint, raw, modifiers uint32 }
 
 var (
@@ -79,7 +79,7 @@ var (
 		pb.FollowerEvent_Tracepoint, pb.FollowerEvent_RawEvent, pb.FollowerEvent_Modifiers}
 )
 
-// read names an event as perf does.
+// read returns an event, named as perf names it.
 func (fields *perfEventFields) read(data []byte) perfEvent {
 	of := perfEvent{name: "unknown"}
 	if counter, ok := wire.Find(data, fields.counter); ok {
@@ -131,14 +131,14 @@ var perfCounters = map[int32]perfEvent{
 	pb.PerfEvents_Counter_HwRefCPUCycles:          {"ref-cycles", "cycles"},
 }
 
-// perfModifiers say in which modes of the CPU an event is counted.
+// perfModifiers are perf's suffixes for the CPU modes in which an event is counted.
 var perfModifiers = map[uint64]string{
 	pb.PerfEvents_EventModifier_CountUserspace:  "u",
 	pb.PerfEvents_EventModifier_CountKernel:     "k",
 	pb.PerfEvents_EventModifier_CountHypervisor: "h",
 }
 
-// session returns the session that a sequence is of, and the counters of a CPU in it.
+// session returns a sequence's session and the counters of a CPU in it.
 func (p *perfReader) session(s *proto.State, cpu uint32) (*perfSession, *perfCPU) {
 	session := p.sessions[s.Sequence]
 	if session == nil {
@@ -168,8 +168,8 @@ func (p *perfReader) session(s *proto.State, cpu uint32) (*perfSession, *perfCPU
 	return session, of
 }
 
-// setUnit sets the unit of what a session counts between samples, the first that is
-// known.
+// setUnit sets the unit that a session counts between samples. The first known unit
+// stays.
 func setUnit(r *proto.Reader, session int64, unit model.StringID) {
 	of := &r.Store.ProfilerSession.TimebaseUnit
 	if known, _ := of.Get(session); known == 0 {

@@ -1,5 +1,5 @@
 // Package profiling reads what profilers record: samples of call stacks and of the
-// native heap, memory maps, and the symbols that go with them.
+// native heap, memory maps, and the symbols for them.
 package profiling
 
 import "github.com/tpconvert/tpconvert/ingest/proto"

@@ -12,12 +12,12 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// stackReader reads samples in the form that is open to any profiler.
+// stackReader reads samples in the generic form that any profiler may write.
 type stackReader struct {
 	*proto.Reader
 	sessions map[uint32]int64 // by sequence
-	inline   model.MappingID  // of frames that are given with a sample, None at first
-	counters []int64          // of a sample
+	inline   model.MappingID  // mapping of frames inside a sample; None until used
+	counters []int64          // the current sample's
 }
 
 func stackSamples(r *proto.Reader) *proto.Module {
@@ -128,8 +128,8 @@ func (s *stackReader) parse(e *proto.Event) {
 	s.Store.Stacks.AddSample(v)
 }
 
-// message returns a message that is given with a sample, or else interned; nil if it
-// is neither.
+// message returns a message that is either inside a sample or interned, or nil if it is
+// neither.
 func (s *stackReader) message(state *proto.State, given []byte, field uint32, iid uint64) []byte {
 	if given == nil && iid != 0 {
 		given, _ = state.Interned(field, iid)
@@ -155,11 +155,11 @@ func (s *stackReader) task(state *proto.State, v *model.Sample, data []byte) {
 	}
 }
 
-// asyncContexts are the rows of interned coroutines, by iid.
+// asyncContexts maps the iids of interned coroutines to rows.
 var asyncContexts = proto.NewLocal[map[uint64]int64](proto.UntilAnew)
 
-// async returns the row of an interned coroutine, which hangs below those that enclose
-// it; None if it is not known. A chain that comes back to itself ends there.
+// async returns the row of an interned coroutine, whose parents are the coroutines that
+// enclose it, or None if it is unknown. A cycle of parents is cut.
 func (s *stackReader) async(state *proto.State, iid uint64) int64 {
 	known := asyncContexts.Of(state)
 	if *known == nil {
@@ -222,8 +222,8 @@ var (
 		Dims: []string{"cpu", "session_id", "source", "counter_name"}}
 )
 
-// track returns the track of a CounterDescriptor. It returns false for a counter of
-// each CPU if the sample does not tell the CPU.
+// track returns the track of a CounterDescriptor. It returns false for a per-CPU counter
+// if the sample's CPU is unknown.
 func (s *stackReader) track(v *model.Sample, data []byte, timebase bool) (model.TrackID, bool) {
 	var unit, description model.StringID
 	var scope int32
@@ -292,8 +292,8 @@ func (s *stackReader) primary(e *proto.Event, v *model.Sample, fields *sampleFie
 	}
 }
 
-// followers adds the values of the other counters, each at the place of its
-// descriptor.
+// followers adds the values of the other counters, which are in the order of their
+// descriptors.
 func (s *stackReader) followers(e *proto.Event, v *model.Sample, defaults *sampleDefaults) {
 	var descriptors [][]byte
 	for descriptor := range message.Messages(e.Data, pb.StackSample_FollowerDescriptors) {

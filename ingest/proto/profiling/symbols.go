@@ -11,12 +11,12 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// SniffSymbols reports whether the input can be a trace that only brings symbols
-// for others.
+// SniffSymbols reports whether the input may be a trace that only holds symbols for
+// other traces.
 func SniffSymbols(head []byte) bool { return proto.BeginsWith(head, pb.TracePacket_ModuleSymbols) }
 
-// moduleSymbols reads the symbols of binaries, which are added to a trace after it
-// was recorded.
+// moduleSymbols reads the symbols of binaries, which are added to a trace after
+// recording.
 func moduleSymbols(r *proto.Reader) *proto.Module {
 	return &proto.Module{
 		Fields: []uint32{pb.TracePacket_ModuleSymbols},
@@ -48,8 +48,8 @@ func symbolsAt(r *proto.Reader, data []byte) (lines []model.Symbol) {
 	return lines
 }
 
-// countMissingBuildIDs counts the binaries that a developer put on the device and that
-// cannot be symbolized.
+// countMissingBuildIDs counts the binaries that a developer pushed to the device without
+// a build id. They cannot be symbolized.
 func countMissingBuildIDs(r *proto.Reader) {
 	t := &r.Store.StackProfileMapping
 	for mapping := range t.Rows() {

@@ -1,5 +1,5 @@
-// Package stacks finds the call stacks that packets refer to, and the symbols of
-// what is on them.
+// Package stacks finds the call stacks that packets refer to, and the symbols of their
+// frames.
 package stacks
 
 import (
@@ -15,18 +15,17 @@ import (
 
 var symbols = proto.Shared[model.Symbols]{New: func(*proto.Reader) *model.Symbols { return model.NewSymbols() }}
 
-// SymbolsOf are the symbols that a machine's packets bring.
+// SymbolsOf returns the symbols in a machine's packets.
 func SymbolsOf(r *proto.Reader) *model.Symbols { return symbols.Of(r) }
 
-// inProcess is an interned message in a process, upid None if that is not known: the
-// same addresses are mapped anew in each.
+// inProcess is an interned message in a process: the same address means different things
+// in different processes. upid is None if the process is unknown.
 type inProcess struct {
 	upid model.UPID
 	iid  uint64
 }
 
-// stackIDs are the ids of interned mappings, frames and call stacks in the
-// tables.
+// stackIDs are the table ids of interned mappings, frames and call stacks.
 type stackIDs struct {
 	mappings  map[inProcess]model.MappingID
 	frames    map[inProcess]model.FrameID
@@ -35,7 +34,7 @@ type stackIDs struct {
 
 var sequenceStacks = proto.NewLocal[stackIDs](proto.UntilAnew)
 
-// interned finds an interned message of stacks, or counts that it is missing.
+// interned finds an interned message for stacks, or counts it as missing.
 func interned(s *proto.State, field uint32, iid uint64, missing model.Stat) ([]byte, bool) {
 	data, ok := s.Interned(field, iid)
 	if !ok {
@@ -44,7 +43,7 @@ func interned(s *proto.State, field uint32, iid uint64, missing model.Stat) ([]b
 	return data, ok
 }
 
-// internedName finds an interned string, zero for iid 0.
+// internedName finds an interned string. It returns zero for iid 0.
 func internedName(s *proto.State, field uint32, iid uint64) (model.StringID, bool) {
 	if iid == 0 {
 		return 0, true
@@ -56,7 +55,7 @@ func internedName(s *proto.State, field uint32, iid uint64) (model.StringID, boo
 	return id, ok
 }
 
-// internedBuildID finds an interned build id, in hexadecimal, "" for iid 0.
+// internedBuildID finds an interned build id, in hexadecimal. It returns "" for iid 0.
 func internedBuildID(s *proto.State, iid uint64) (model.StringID, bool) {
 	var data []byte
 	if iid != 0 {
@@ -68,8 +67,8 @@ func internedBuildID(s *proto.State, iid uint64) (model.StringID, bool) {
 	return s.Reader().Store.Strings.Intern(model.BuildID(string(message.Bytes(data, pb.InternedString_Str)))), true
 }
 
-// MappingOf returns an interned Mapping of the process that the sequence is of, if
-// that is known.
+// MappingOf returns an interned Mapping in the sequence's process, if the process is
+// known.
 func MappingOf(s *proto.State, iid uint64) (model.MappingID, bool) {
 	upid := model.None
 	if of := thread.Of(s); of.Valid {
@@ -93,7 +92,7 @@ func mapping(s *proto.State, of inProcess) (model.MappingID, bool) {
 	var path []string
 	for _, part := range m.Path {
 		name, ok := s.InternedString(pb.InternedData_MappingPaths, part)
-		if !ok { // what comes before is better than nothing
+		if !ok { // keep the path up to here
 			s.Reader().File.Count(model.StatStackprofileInvalidStringID)
 			break
 		}
@@ -231,14 +230,13 @@ func frame(s *proto.State, of inProcess) (model.FrameID, bool) {
 	return id, true
 }
 
-// namedFrames is the mapping of frames that are known by name only.
+// namedFrames is the mapping of frames that are known only by name.
 var namedFrames = proto.Shared[model.MappingID]{New: func(r *proto.Reader) *model.MappingID {
 	id := r.Store.Stacks.DummyMapping("")
 	return &id
 }}
 
-// Callsite returns the id of an interned Callstack of a process, None if that is not
-// known.
+// Callsite returns the id of a process's interned Callstack, or None if it is unknown.
 func Callsite(s *proto.State, upid model.UPID, iid uint64) (model.CallsiteID, bool) {
 	ids, of := sequenceStacks.Of(s), inProcess{upid, iid}
 	if id, ok := ids.callsites[of]; ok {
@@ -267,8 +265,8 @@ func Callsite(s *proto.State, upid model.UPID, iid uint64) (model.CallsiteID, bo
 	return callsite, true
 }
 
-// Inline returns the id of an InlineCallstack, None if it is empty. Its frames are
-// functions in a mapping that stands for no binary.
+// Inline returns the id of an InlineCallstack, or None if it is empty. Its frames are
+// functions in a dummy mapping.
 func Inline(r *proto.Reader, mapping model.MappingID, data []byte) model.CallsiteID {
 	callsite := model.None
 	for frame := range message.Messages(data, pb.InlineCallstack_Frames) {

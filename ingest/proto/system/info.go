@@ -1,5 +1,5 @@
-// Package system reads what the recorder finds out about the system: the machine,
-// its processes, its counters and its journal.
+// Package system reads what the recorder collects about the system: the machine, its
+// processes, its counters and its journal.
 package system
 
 import (
@@ -22,20 +22,20 @@ var Modules = proto.Family{processEvents, systemInfo, systemStats, journald}
 
 const (
 
-	// defaultPageSize is that of machines that do not tell, in bytes.
+	// defaultPageSize is the page size, in bytes, of machines that do not report it.
 	defaultPageSize = 4096
 )
 
-// pageSize is that of the machine, in bytes.
+// pageSize is the machine's page size in bytes.
 var pageSize = proto.Shared[int64]{New: func(*proto.Reader) *int64 {
 	size := int64(defaultPageSize)
 	return &size
 }}
 
-// info reads what the recorder says of the machine.
+// info reads what the recorder reports about the machine.
 type info struct {
 	*proto.Reader
-	interrupts map[int64]bool // those that are known
+	interrupts map[int64]bool // the known ones
 }
 
 func systemInfo(r *proto.Reader) *proto.Module {
@@ -64,7 +64,7 @@ func systemInfo(r *proto.Reader) *proto.Module {
 	}
 }
 
-// systemTexts are the fields of SystemInfo that are kept in metadata as they are.
+// systemTexts are the fields of SystemInfo that are stored unchanged in metadata.
 var systemTexts = map[uint32]string{
 	pb.SystemInfo_AndroidBuildFingerprint:   "android_build_fingerprint",
 	pb.SystemInfo_TracingServiceVersion:     "tracing_service_version",
@@ -131,16 +131,16 @@ func (s *info) uname(data []byte) {
 	}
 }
 
-// androidReleases are the SDK versions of Android's releases, see
+// androidReleases maps Android releases to SDK versions, see
 // https://source.android.com/docs/setup/reference/build-numbers.
 var androidReleases = map[string]int64{
 	"5.0": 21, "5.0.1": 21, "5.0.2": 21, "5.1": 22, "5.1.1": 22, "6.0": 23, "7.0": 24, "7.1": 25, "8.0": 26, "8.1": 27,
 	"9": 28, "10": 29, "11": 30, "12": 31,
 }
 
-// androidBuild reads Android's fingerprint of a build,
-// BRAND/PRODUCT/DEVICE:RELEASE/ID/INCREMENTAL:TYPE/TAGS, and returns its SDK
-// version, 0 if it does not tell.
+// androidBuild reads an Android build fingerprint,
+// BRAND/PRODUCT/DEVICE:RELEASE/ID/INCREMENTAL:TYPE/TAGS, and returns the SDK
+// version, or 0 if it is unknown.
 func (s *info) androidBuild(fingerprint string) int64 {
 	_, rest, _ := strings.Cut(fingerprint, ":")
 	release, rest, _ := strings.Cut(rest, "/")
@@ -168,8 +168,8 @@ type cpuDescription struct {
 	features    uint64
 }
 
-// cpuInfo stores the CPUs. They are in one cluster if they are equally powerful:
-// have the same capacity, if all tell it, or else the same highest frequency.
+// cpuInfo stores the CPUs. Equally powerful CPUs form a cluster: those with the same
+// capacity, if all CPUs report it, or else with the same highest frequency.
 func (s *info) cpuInfo(data []byte) {
 	var all []cpuDescription
 	capacities, frequencies := true, true

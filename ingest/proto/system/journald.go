@@ -7,12 +7,12 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// journaldArgs are the texts of a line of the journal that are args.
+// journaldArgs are the arg names for texts of a journal line.
 var journaldArgs = [...]string{pb.SystemdJournaldEvent_Comm: "comm", pb.SystemdJournaldEvent_SystemdUnit: "systemd_unit",
 	pb.SystemdJournaldEvent_Hostname: "hostname", pb.SystemdJournaldEvent_Transport: "transport"}
 
-// journald reads the lines of systemd's journal. The last packet has none but how
-// many there were.
+// journald reads the lines of systemd's journal. The last packet has no line, only the
+// number of lines.
 func journald(r *proto.Reader) *proto.Module {
 	return &proto.Module{Fields: []uint32{pb.TracePacket_JournaldEvent}, Parse: func(e *proto.Event) { journalLine(r, e) }}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// processes reads what the recorder finds in /proc about processes.
+// processes reads what the recorder finds about processes in /proc.
 type processes struct{ *proto.Reader }
 
 func processEvents(r *proto.Reader) *proto.Module {
@@ -46,7 +46,7 @@ func (r processes) tree(e *proto.Event) {
 	}
 }
 
-// process reads a process. It notes the kernel's in kernel.
+// process reads a process. It notes kernel threads in kernel.
 func (r processes) process(ts int64, data []byte, kernel map[int64]bool) {
 	m, pid, ppid := r.Machine, int64(message.Uint32(data, pb.ProcessTree_Process_PID)),
 		int64(message.Uint32(data, pb.ProcessTree_Process_PPID))
@@ -85,7 +85,7 @@ func (r processes) process(ts int64, data []byte, kernel map[int64]bool) {
 	}
 }
 
-// commandLine returns the name of the program and all of the command line.
+// commandLine returns the program's name and the whole command line.
 func commandLine(process []byte) (name, cmdline []byte) {
 	parts := 0
 	for part := range message.Messages(process, pb.ProcessTree_Process_Cmdline) {
@@ -95,15 +95,14 @@ func commandLine(process []byte) (name, cmdline []byte) {
 		}
 		cmdline = append(append(bytes.Clone(cmdline), ' '), part...)
 	}
-	// Some processes rewrite their command line to one text.
+	// Some processes replace their command line by a single text.
 	if i := bytes.IndexByte(name, ' '); parts == 1 && i >= 0 {
 		name = name[:i]
 	}
 	return name, cmdline
 }
 
-// workerName takes from the name of one of the kernel's worker threads what it
-// worked on last.
+// workerName removes what a kernel worker thread worked on last from its name.
 func workerName(name []byte) []byte {
 	const prefix = "kworker/"
 	if bytes.HasPrefix(name, []byte(prefix)) {
@@ -150,7 +149,7 @@ var (
 var processCounters = map[uint32]struct {
 	track *model.Blueprint
 	key   string
-	scale float64 // of values in kB, to bytes
+	scale float64 // from kB to bytes, for values in kB
 }{
 	pb.ProcessStats_Process_VMSizeKB:                 {ftrace.ProcessMemory.Process, "virt", 1024},
 	pb.ProcessStats_Process_VMRSSKB:                  {ftrace.ProcessMemory.Process, "rss", 1024},

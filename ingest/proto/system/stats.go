@@ -46,7 +46,7 @@ var (
 	diskCounters = polled("diskstat", "diskstat.[%[1]s].%[2]s", "device_name", "counter_name")
 )
 
-// cpuTimeKeys are the fields of CpuTimes from user_ns on, pressureKeys the
+// cpuTimeKeys are the fields of CpuTimes from user_ns on. pressureKeys are the
 // resources of PsiSample.
 var (
 	cpuTimeKeys  = []string{"user_ns", "user_nice_ns", "system_mode_ns", "idle_ns", "io_wait_ns", "irq_ns", "softirq_ns", "steal_ns"}
@@ -117,7 +117,7 @@ func (s *sysStats) push(ts int64, value float64, b *model.Blueprint, dims ...mod
 	s.Counters.Push(ts, value, s.Tracks.Intern(b, nil, dims...))
 }
 
-// named is a counter whose message has a number for its name, and the value.
+// named stores a counter whose message holds the value and a number for the name.
 func (s *sysStats) named(ts int64, b *model.Blueprint, names []string, data []byte, scale float64, unknown model.Stat) {
 	key := message.Uint64(data, pb.SysStats_MeminfoValue_Key)
 	if key >= uint64(len(names)) {
@@ -139,7 +139,7 @@ func (s *sysStats) cpuTimes(ts int64, data []byte) {
 	}
 }
 
-// buddies are the free blocks of memory of a zone by their size, 1, 2, 4, ... pages.
+// buddies stores a zone's free memory blocks by their size: 1, 2, 4, ... pages.
 func (s *sysStats) buddies(ts int64, data []byte) {
 	node, zone := s.dim(message.Bytes(data, pb.SysStats_BuddyInfo_Node)), s.dim(message.Bytes(data, pb.SysStats_BuddyInfo_Zone))
 	size := *pageSize.Of(s.Reader)
@@ -159,8 +159,8 @@ func (s *sysStats) slab(ts int64, data []byte) {
 	}))
 }
 
-// diskStats are the counts of a disk since the system started: the fields of
-// DiskStat from read_sectors on.
+// diskStats are a disk's counts since the system started: the fields of DiskStat from
+// read_sectors on.
 type diskStats [8]int64
 
 // Positions in diskStats.
@@ -175,7 +175,7 @@ const (
 	flushMS
 )
 
-// sectorsPerMB is for the sectors of /proc/diskstats, which always have 512 bytes.
+// sectorsPerMB counts the sectors of /proc/diskstats, which always have 512 bytes.
 const sectorsPerMB = 2048
 
 func (s *sysStats) disk(ts int64, data []byte) {
@@ -210,14 +210,14 @@ func (s *sysStats) disk(ts int64, data []byte) {
 	push("flush_time", "ms", since(flushMS))
 }
 
-// meminfoKeys are the names that /proc/meminfo has for MeminfoCounters.
+// meminfoKeys are the names of MeminfoCounters in /proc/meminfo.
 var meminfoKeys = [...]string{"MEMINFO_UNSPECIFIED", "MemTotal", "MemFree", "MemAvailable", "Buffers", "Cached", "SwapCached", "Active", "Inactive",
 	"Active(anon)", "Inactive(anon)", "Active(file)", "Inactive(file)", "Unevictable", "Mlocked", "SwapTotal", "SwapFree",
 	"Dirty", "Writeback", "AnonPages", "Mapped", "Shmem", "Slab", "SReclaimable", "SUnreclaim", "KernelStack", "PageTables",
 	"CommitLimit", "Committed_AS", "VmallocTotal", "VmallocUsed", "VmallocChunk", "CmaTotal", "CmaFree", "Gpu", "Zram", "Misc",
 	"IonHeap", "IonHeapPool"}
 
-// vmstatKeys are the names that /proc/vmstat has for VmstatCounters.
+// vmstatKeys are the names of VmstatCounters in /proc/vmstat.
 var vmstatKeys = [...]string{
 	"VMSTAT_UNSPECIFIED", "nr_free_pages", "nr_alloc_batch", "nr_inactive_anon", "nr_active_anon", "nr_inactive_file",
 	"nr_active_file", "nr_unevictable", "nr_mlock", "nr_anon_pages", "nr_mapped", "nr_file_pages", "nr_dirty",

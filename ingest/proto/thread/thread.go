@@ -1,5 +1,5 @@
-// Package thread knows which thread the packets of a sequence are of, and the times
-// that they count on from, as a ThreadDescriptor says.
+// Package thread keeps the thread that a sequence's packets belong to, and the values
+// that their deltas start from, as set by a ThreadDescriptor.
 package thread
 
 import (
@@ -7,12 +7,12 @@ import (
 	"github.com/tpconvert/tpconvert/internal/saturating"
 )
 
-// Descriptor is the thread that a sequence's packets are of if they name none.
+// Descriptor is the thread of a sequence's packets that name no other.
 type Descriptor struct {
 	Valid     bool
 	PID       int32
 	TID       int64
-	Synthetic bool // TID is one of a sandbox
+	Synthetic bool // TID is one inside a sandbox
 }
 
 var (
@@ -28,12 +28,12 @@ func Of(s *proto.State) *Descriptor {
 	return &none
 }
 
-// Set makes a thread the one of a sequence.
+// Set sets the thread of a sequence.
 func Set(s *proto.State, d Descriptor) { *descriptors.Of(s) = d }
 
-// Times are the values that the next packets of a sequence count on from.
+// Times are the values to which a sequence's next deltas are added.
 type Times struct {
-	Valid        bool  // since a thread descriptor, if no packet was lost
+	Valid        bool  // a thread descriptor came, and no packet was lost since
 	Time         int64 // ns
 	ThreadTime   int64 // ns
 	Instructions int64

@@ -11,7 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// The names of events and counters of Perfetto's own code, by number.
+// The names, by number, of the events and counters in Perfetto's own code.
 var (
 	metatraceEventNames = [...]string{
 		"EVENT_ZERO_UNUSED", "FTRACE_CPU_READER_READ", "FTRACE_DRAIN_CPUS", "FTRACE_UNBLOCK_READERS",
@@ -33,7 +33,7 @@ var (
 
 var metatraceTracks = model.Blueprint{Classification: "metatrace_counter", Event: model.CounterTrack, Dims: []string{"utid", "counter_name"}}
 
-// metatrace reads the trace that Perfetto makes of itself.
+// metatrace reads Perfetto's trace of itself.
 type metatrace struct {
 	*proto.Reader
 	interned map[uint64]model.StringID
@@ -127,8 +127,7 @@ func (m metatrace) arg(data []byte, lookup func(uint64) model.StringID) (a metat
 	return a
 }
 
-// args makes an array of the values of a key that is there more than
-// once.
+// args returns the args. The values of a repeated key become an array.
 func (m metatrace) args(args []metatraceArg) *model.ArgSet {
 	set, strs := new(model.ArgSet), m.Store.Strings
 	for i, a := range args {

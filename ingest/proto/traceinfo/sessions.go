@@ -9,7 +9,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// sessionStates are the states of a tracing session by their number.
+// sessionStates are the names of a tracing session's states.
 var sessionStates = [...]string{1: "DISABLED", 2: "CONFIGURED", 3: "STARTED", 4: "DISABLING_WAITING_STOP_ACKS", 5: "CLONED_READ_ONLY"}
 
 const (
@@ -19,8 +19,7 @@ const (
 
 var sessionTracks = &model.Blueprint{Classification: "concurrent_tracing_sessions", Event: model.StateTrack, Dims: []string{"session_id"}}
 
-// concurrentSessions reads the states of other recordings that went on at the same
-// time.
+// concurrentSessions reads the states of other recordings that ran at the same time.
 func concurrentSessions(r *proto.Reader) *proto.Module {
 	strs := r.Store.Strings
 	return &proto.Module{
@@ -51,7 +50,7 @@ func concurrentSessions(r *proto.Reader) *proto.Module {
 			if name == "" {
 				name = "Session " + strconv.FormatUint(uint64(id), 10)
 			}
-			if state == sessionCloned { // under the name of the one that it was cloned from
+			if state == sessionCloned { // has the name of the session it was cloned from
 				name += " (clone)"
 			}
 			o := model.TrackOptions{Name: strs.Intern(name)}

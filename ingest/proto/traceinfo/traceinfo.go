@@ -1,4 +1,4 @@
-// Package traceinfo reads what a trace says of itself and of the recorder.
+// Package traceinfo reads what a trace says about itself and the recorder.
 package traceinfo
 
 import (
@@ -20,14 +20,14 @@ import (
 // Modules read the packets of the family.
 var Modules = proto.Family{traceInfo, concurrentSessions, types, metatraceEvents}
 
-// info reads what a trace says of itself: its configuration, the recorder's
-// statistics and events, what triggered it.
+// info reads what a trace says about itself: its configuration, the recorder's
+// statistics and events, and what triggered it.
 type info struct {
 	*proto.Reader
 	uuid    bool
-	trigger uint32 // field of the trigger that is in metadata
+	trigger uint32 // field of the trigger stored in metadata
 
-	// What the configuration says, to judge at the end.
+	// Settings from the configuration that are needed at the end.
 	streams       bool // write_into_file
 	writePeriodMS uint32
 	flushes       bool // flush_period_ms is set
@@ -83,7 +83,7 @@ func (t *info) setUUID(msb, lsb int64) {
 	t.uuid = true
 }
 
-// attributes sets metadata that whoever recorded the trace made up.
+// attributes sets custom metadata, chosen by whoever recorded the trace.
 func (t *info) attributes(data []byte) {
 	for f := wire.Read(data); f.Next(); {
 		if f.Number != pb.TraceAttributes_Attribute {
@@ -147,14 +147,14 @@ func (t *info) config(data []byte) {
 	t.File.SetMetadata("trace_config_pbtxt", t.text(t.Types().Text("perfetto.protos.TraceConfig", data)))
 }
 
-// ringBufferPeriodMS is from when on a trace that is written into a file is taken
-// for one that keeps its latest events only.
+// ringBufferPeriodMS is the write period from which a trace written into a file counts
+// as a ring buffer, which keeps only the latest events.
 const ringBufferPeriodMS = 24 * 60 * 60 * 1000
 
-// automaticFlushes is the version of the recorder that flushes on its own.
+// automaticFlushes is the first recorder version that flushes automatically.
 const automaticFlushes = 54
 
-// end counts what the configuration shows to have been lost.
+// end counts the losses that follow from the configuration.
 func (t *info) end() {
 	if !t.streams {
 		return
@@ -247,8 +247,8 @@ var bufferStats = map[uint32]model.Stat{
 	pb.TraceStats_BufferStats_TraceWriterPacketLoss: model.StatTracedBufTraceWriterPacketLoss, pb.TraceStats_BufferStats_ChunksRelocated: model.StatTracedBufChunksRelocated,
 }
 
-// lossStats are the stats of the reasons that a sequence gives for lost packets,
-// in their order.
+// lossStats are the stats for the causes of lost packets, in the order of
+// proto.Losses.Causes.
 var lossStats = [proto.LossCauses]model.Stat{
 	model.StatTracedBufDataLossReadGap, model.StatTracedBufDataLossChunkCorrupted,
 	model.StatTracedBufDataLossOrphanContinuation, model.StatTracedBufDataLossReassemblyGap,
@@ -261,8 +261,8 @@ const (
 	flushFailed    = 2
 )
 
-// stats reads the recorder's own counts, and counts by buffer what its sequences
-// lost.
+// stats reads the recorder's own counts, and adds up the losses of each buffer's
+// sequences.
 func (t *info) stats(data []byte) {
 	for _, stat := range traceStats {
 		t.File.SetStat(stat, model.None, 0)
@@ -339,7 +339,7 @@ func (t *info) setStats(data []byte, stats map[uint32]model.Stat, index int64) {
 
 var triggers = model.Blueprint{Classification: "triggers", Name: "Trace Triggers"}
 
-// parse adds a slice for what triggered the recording.
+// parse adds a slice for a trigger of the recording.
 func (t *info) parse(e *proto.Event) {
 	track := t.Tracks.Intern(&triggers, nil)
 	args := new(model.ArgSet)

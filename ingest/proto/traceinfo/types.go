@@ -12,11 +12,10 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// maxDescriptorBytes is how large the descriptors in a trace may be.
+// maxDescriptorBytes limits the size of the descriptors in a trace.
 const maxDescriptorBytes = 64 << 20
 
-// types reads the descriptors of messages that a trace brings for those who do
-// not know them.
+// types reads the message descriptors that a trace contains for its extensions.
 func types(r *proto.Reader) *proto.Module {
 	return &proto.Module{
 		Fields: []uint32{pb.TracePacket_ExtensionDescriptor},

@@ -7,9 +7,9 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// aliveProcesses finds processes of Chrome that the trace lacks data of: from time
-// to time Chrome lists the processes that are alive, and each of them then
-// describes itself.
+// aliveProcesses finds Chrome processes whose data is missing from the trace: Chrome
+// regularly lists the processes that are alive, and each of them then describes
+// itself.
 type aliveProcesses struct {
 	listed []int64 // times of the lists, ns
 	byUPID map[model.UPID]*aliveProcess
@@ -19,7 +19,7 @@ type aliveProcess struct {
 	listed, described []int64 // times, ns, ascending
 }
 
-// maxDescriptionDelay is how far a process's description may be from a list, ns.
+// maxDescriptionDelay is the longest time, in ns, between a list and a description.
 const maxDescriptionDelay = 200_000_000
 
 func (c *aliveProcesses) of(upid model.UPID) *aliveProcess {
@@ -42,7 +42,7 @@ func (c *aliveProcesses) describe(ts int64, upid model.UPID) {
 	p.described = append(p.described, ts)
 }
 
-// end stores the processes that lack data, and from when on they do not.
+// end stores the processes with missing data, and when their data becomes reliable.
 func (c *aliveProcesses) end(t *model.Store) {
 	for _, upid := range slices.Sorted(maps.Keys(c.byUPID)) {
 		p := c.byUPID[upid]
@@ -51,7 +51,7 @@ func (c *aliveProcesses) end(t *model.Store) {
 			if found && next <= ts+maxDescriptionDelay {
 				continue
 			}
-			if !found { // it ended before the next list
+			if !found { // the process ended before the next list
 				next, found = after(c.listed, ts+1)
 			}
 			row := t.ExperimentalMissingChromeProcesses.Append()
@@ -64,7 +64,7 @@ func (c *aliveProcesses) end(t *model.Store) {
 	}
 }
 
-// after returns the first of the times that is not before ts.
+// after returns the first of the ascending times that is ts or later.
 func after(times []int64, ts int64) (int64, bool) {
 	i, _ := slices.BinarySearch(times, ts)
 	if i == len(times) {

@@ -7,13 +7,13 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// isLifecycle reports whether the event tells of the life of a process, which
-// stands in a table of its own instead of in args.
+// isLifecycle reports whether the event is about the life of a process, which goes
+// to a table of its own instead of args.
 func (p *eventParser) isLifecycle() bool {
 	return len(p.e.lifecycle) > 0 && !p.e.legacy.hasPhase && (p.e.kind == pb.TrackEvent_Type_SliceBegin || p.e.kind == pb.TrackEvent_Type_Instant || p.e.kind == pb.TrackEvent_Type_SliceEnd)
 }
 
-// readLifecycle reads what an event at ts, ns, says of the life of a process.
+// readLifecycle reads what an event says about the life of a process. ts is in ns.
 func (p *eventParser) readLifecycle(ts int64) {
 	for _, f := range p.e.lifecycle {
 		pid, ok := wire.Find(f.Bytes(), androidpb.AndroidBinderDiedEvent_PID)

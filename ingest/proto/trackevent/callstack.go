@@ -5,7 +5,7 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// readStack finds the event's call stack, interned or given with the event.
+// readStack finds the event's call stack, which is interned or inside the event.
 func (p *eventParser) readStack() (model.CallsiteID, error) {
 	e := &p.e
 	if e.hasStackIID {
@@ -15,7 +15,7 @@ func (p *eventParser) readStack() (model.CallsiteID, error) {
 		}
 		return id, nil
 	}
-	if len(e.stack) == 0 { // as of nearly all events
+	if len(e.stack) == 0 { // true of nearly all events
 		return model.None, nil
 	}
 	if p.inline == model.None {

@@ -1,6 +1,6 @@
 package trackevent
 
-// chromeProcesses are the names of Chrome's kinds of processes by number.
+// chromeProcesses maps Chrome's process types to names.
 var chromeProcesses = map[int32]string{
 	1:  "Browser",
 	2:  "Renderer",
@@ -46,7 +46,7 @@ var chromeProcesses = map[int32]string{
 	42: "PROCESS_RENDERER_TOP_WEBUI",
 }
 
-// chromeThreads are the names of Chrome's kinds of threads by number.
+// chromeThreads maps Chrome's thread types to names.
 var chromeThreads = map[int32]string{
 	1:  "CrProcessMain",
 	2:  "ChromeIOThread",

@@ -9,8 +9,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 )
 
-// eventHead is the part of a TrackEvent that it takes to tokenize it, which is
-// decoded ahead.
+// eventHead is the part of a TrackEvent that tokenizing needs. It is decoded ahead.
 type eventHead struct {
 	trackUUID    uint64
 	counter      float64
@@ -24,23 +23,22 @@ type eventHead struct {
 	rare         eventHeadRarities
 }
 
-// eventHeadRarities are what events of modern recorders do without.
+// eventHeadRarities hold what modern recorders no longer write.
 type eventHeadRarities struct {
 	time         int64     // timestamp_delta_us
 	absoluteTime int64     // us
 	threadTime   timeField // us
 	instructions timeField
-	profile      []byte // the legacy_event, if it is a part of a profile
+	profile      []byte // the legacy_event, if it is part of a profile
 	hasTime      bool
 }
 
-// extraCounters are the values of other counters that an event brings along.
+// extraCounters are values of further counters that an event carries.
 type extraCounters struct {
 	ints, doubles           []float64 // extra_counter_values, extra_double_counter_values
 	intTracks, doubleTracks []uint64
 }
 
-// trackEvent is a TrackEvent.
 type trackEvent struct {
 	eventHead
 	eventBody
@@ -57,13 +55,12 @@ type eventBody struct {
 	categoryIIDs []uint64
 	categories   [][]byte
 	annotations  [][]byte
-	typed        []wire.Field // fields that are args by their descriptors
+	typed        []wire.Field // fields that become args by their descriptors
 
-	flows, oldFlows []uint64 // flow_ids, and as written formerly
-	stops, oldStops []uint64 // terminating_flow_ids, likewise
+	flows, oldFlows []uint64 // flow_ids, and the deprecated flow_ids_old
+	stops, oldStops []uint64 // terminating_flow_ids, and the deprecated terminating_flow_ids_old
 
-	// What few events have. It is not cleared where the event before had nothing
-	// of it either.
+	// Set for few events. It is cleared only if the last event used it.
 	more
 }
 
@@ -88,8 +85,8 @@ type more struct {
 	lifecycle         []wire.Field // of a process
 }
 
-// timeField is a value that is given either as the difference from the one
-// before, which goes first, or as it is.
+// timeField is a value given as a delta from the last one or as an absolute value.
+// The delta takes precedence.
 type timeField struct {
 	value                 int64
 	hasDelta, hasAbsolute bool
@@ -130,10 +127,10 @@ type legacyEvent struct {
 	hasPID, hasTID                   bool
 }
 
-// firstExtension is where the fields of TrackEvent begin that others define.
+// firstExtension is the first field number of TrackEvent extensions.
 const firstExtension = 1000
 
-// rarities returns what few events have, which must not be changed.
+// rarities returns the event's rare fields, for reading only.
 func (e *eventHead) rarities() *eventHeadRarities {
 	if e.hasRare {
 		return &e.rare
@@ -143,7 +140,7 @@ func (e *eventHead) rarities() *eventHeadRarities {
 
 var noHeadRarities eventHeadRarities
 
-// setRare returns what few events have, to be changed.
+// setRare returns the event's rare fields, for changing.
 func (e *eventHead) setRare() *eventHeadRarities {
 	e.hasRare = true
 	return &e.rare
@@ -169,13 +166,13 @@ func (b *eventBody) clear() {
 	b.flows, b.oldFlows, b.stops, b.oldStops = b.flows[:0], b.oldFlows[:0], b.stops[:0], b.oldStops[:0]
 }
 
-// decodeHead decodes the head of an event.
+// decodeHead decodes only the head of an event.
 func (e *eventHead) decodeHead(data []byte) { decode(data, e, nil) }
 
 // decode decodes an event.
 func (e *trackEvent) decode(data []byte) { decode(data, &e.eventHead, &e.eventBody) }
 
-// decode decodes an event into a head and, unless that is nil, a body.
+// decode decodes an event into a head and, unless b is nil, a body.
 func decode(data []byte, e *eventHead, b *eventBody) {
 	e.clear()
 	if b != nil {
@@ -272,8 +269,8 @@ func (b *eventBody) take(f *wire.Field) {
 	}
 }
 
-// take decodes a field that few events have. It returns false if the field is also,
-// or only, an arg by its descriptor.
+// take decodes a rare field. It returns false if the field also, or only, becomes an
+// arg by its descriptor.
 func (m *more) take(f *wire.Field) bool {
 	switch f.Number {
 	case pb.TrackEvent_TaskExecution:
@@ -299,14 +296,14 @@ func (m *more) take(f *wire.Field) bool {
 	return true
 }
 
-// note decodes a field that is an arg by its descriptor and more than that.
+// note decodes a field that is needed for more than the arg it becomes.
 func (m *more) note(f *wire.Field) {
 	switch f.Number {
 	case pb.TrackEvent_ChromeHistogramSample:
 		m.histogram = f.Bytes()
 	case pb.TrackEvent_SourceLocationIID:
 		m.sourceLocation, m.hasSourceLocation = f.Uint64(), true
-	case pb.TrackEvent_ChromeActiveProcesses, pb.ChromeTrackEvent_ActiveProcesses: // which are alike
+	case pb.TrackEvent_ChromeActiveProcesses, pb.ChromeTrackEvent_ActiveProcesses: // the same message
 		m.alive = append(m.alive, f.Bytes())
 	case pb.TrackEvent_Screenshot:
 		m.screenshot = f.Bytes()
@@ -318,7 +315,7 @@ func (m *more) note(f *wire.Field) {
 }
 
 func appendVarints(to []uint64, f *wire.Field) []uint64 {
-	if f.Type == wire.Varint { // as nearly always
+	if f.Type == wire.Varint { // nearly always
 		return append(to, f.Uint64())
 	}
 	for v := range f.Varints {

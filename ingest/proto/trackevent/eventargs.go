@@ -36,7 +36,7 @@ func locationOf(s *proto.State, iid uint64) (l sourceLocation, ok bool) {
 	return l, ok
 }
 
-// slashes makes paths of Windows look like those of others.
+// slashes replaces the backslashes of Windows paths by slashes.
 func slashes(path []byte) []byte { return bytes.ReplaceAll(path, []byte{'\\'}, []byte{'/'}) }
 
 func (p *eventParser) addLocation(iid uint64, file, function, line *args.Path) error {
@@ -54,9 +54,9 @@ func (p *eventParser) addLocation(iid uint64, file, function, line *args.Path) e
 	return nil
 }
 
-// Priorities of log messages, those of Android.
+// Priorities of log messages, as in Android.
 const (
-	logInfo    = 4 // of messages that have none
+	logInfo    = 4 // the default
 	maxLogPrio = 7
 )
 
@@ -167,14 +167,14 @@ func (p *eventParser) addHistogram(data []byte) error {
 	return nil
 }
 
-// addProcesses makes the processes known that Chrome says are alive.
+// addProcesses adds the processes that Chrome lists as alive.
 func (p *eventParser) addProcesses(data []byte) {
 	for pid := range message.Numbers(data, pb.ChromeActiveProcesses_PID) {
 		p.processes.list(p.ts, p.Machine.Process(int64(uint32(pid))))
 	}
 }
 
-// addOverrides sets which fields of events are written in a way of their own.
+// addOverrides registers the event fields that are written in a special way.
 func (p *eventParser) addOverrides() {
 	w := p.args
 	for _, prefix := range []string{

@@ -11,8 +11,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// mojoMethod writes the method of an interface that Mojo called, by its symbol or,
-// if that is not known, by where it is in a binary.
+// mojoMethod writes the interface method that Mojo called: its symbol or, if that is
+// unknown, its location in a binary.
 func (p *eventParser) mojoMethod(w *args.Writer, _ *args.Path, f *wire.Field) bool {
 	data, ok := w.State().Interned(pb.InternedData_UnsymbolizedSourceLocations, f.Uint64())
 	if !ok {
@@ -37,14 +37,14 @@ func (p *eventParser) mojoMethod(w *args.Writer, _ *args.Path, f *wire.Field) bo
 	return true
 }
 
-// mojoMethodName is space::Interface::Method of the symbol
+// mojoMethodName returns space::Interface::Method for the symbol
 // space::Interface::Method_Sym::IPCStableHash.
 func mojoMethodName(symbol string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(symbol, "()"), "_Sym::IPCStableHash")
 }
 
-// mojoInterface is space.Interface of such a symbol. Other symbols stay as they
-// are.
+// mojoInterface returns space.Interface for such a symbol, and other symbols
+// unchanged.
 func mojoInterface(symbol string) string {
 	parts := strings.Split(symbol, "::")
 	if len(parts) <= 2 {

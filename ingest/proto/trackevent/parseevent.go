@@ -32,9 +32,9 @@ type eventParser struct {
 	name         model.StringID
 	uuid         uint64
 	track        *eventTrack // nil if the event belongs to the thread of its sequence
-	utid         model.UTID  // None if the event is of no thread
+	utid         model.UTID  // None if the event belongs to no thread
 	upid         model.UPID
-	passThrough  model.UTID // thread of an event that is on no thread's track
+	passThrough  model.UTID // thread that wrote an event of a track that is not a thread's
 	sourceID     int64      // of a legacy async event
 	hasSourceID  bool
 	counter      float64
@@ -46,12 +46,12 @@ type eventParser struct {
 	log          logMessage
 	start        int64 // ts of the slice that ends
 	categories   []byte
-	inline       model.MappingID // of frames that are known by name only, None at first
+	inline       model.MappingID // mapping of frames known only by name; None until used
 
 	lifecycles map[model.UPID]int64 // rows of android_track_event_process
 }
 
-// What can be wrong with an event. Such events are counted.
+// Errors in events, which are counted.
 var (
 	errNoKind     = errors.New("event without type or phase")
 	errNoTrack    = errors.New("event of an unknown track")
@@ -67,7 +67,7 @@ var (
 	errTwoNames   = errors.New("histogram with two names")
 )
 
-// eventKeys are the keys of args that events write by themselves.
+// eventKeys are the arg keys that are written without a descriptor.
 type eventKeys struct {
 	phase, passThrough, sourceID, correlation, screenshot          *args.Path
 	taskFile, taskFunction, taskLine                               *args.Path
@@ -160,7 +160,7 @@ func (p *eventParser) parse() error {
 	}
 	p.phase = byte(e.legacy.phase)
 	if !e.legacy.hasPhase {
-		// Slices of threads are on the thread's stack, others may overlap.
+		// Slices of threads nest on the thread's stack; others may overlap.
 		switch on := p.utid != model.None; {
 		case e.kind == pb.TrackEvent_Type_SliceBegin && on:
 			p.phase = 'B'
@@ -258,7 +258,7 @@ func (p *eventParser) readName() model.StringID {
 	return 0
 }
 
-// sliceName is the name as a translation table has it.
+// sliceName returns the event's name, translated if a translation table has it.
 func (p *eventParser) sliceName() model.StringID {
 	if translated, ok := p.translations.Slices[p.name]; ok {
 		return translated
@@ -266,8 +266,8 @@ func (p *eventParser) sliceName() model.StringID {
 	return p.name
 }
 
-// findOwner finds the event's track, by its uuid or that of the sequence's
-// defaults, and the thread and process that it is of.
+// findOwner finds the event's track, by its own uuid or the sequence's default, and
+// the thread and process that the track belongs to.
 func (p *eventParser) findOwner() error {
 	e, of, m := &p.e, thread.Of(p.state), p.Machine
 	defaults := defaultsOf(p.state)
@@ -276,7 +276,7 @@ func (p *eventParser) findOwner() error {
 	if !e.hasTrackUUID {
 		p.uuid = defaults.trackUUID
 	}
-	// Old events are of the thread of their sequence, unless they name another.
+	// Old events belong to their sequence's thread, unless they name another.
 	ofSequence := p.uuid == defaultTrack && ((!e.hasTrackUUID || !e.hasKind) && of.Valid || e.legacy.hasPID || e.legacy.hasTID && of.Valid)
 	switch {
 	case ofSequence:
@@ -346,14 +346,14 @@ var (
 	processInstants = model.Blueprint{Classification: "chrome_process_instant", Dims: []string{"upid"}}
 )
 
-// use is what an event does with the track that it asks for.
+// use is what an event does with its track.
 type use uint8
 
 const (
 	useBegin use = iota
 	useEnd
 	useInstant
-	useWhole // of the track as it is, which tracks that are merged are not
+	useWhole // needs the track as a single row, which merged tracks do not have
 )
 
 // row returns the track that the event's slice is on.
@@ -402,8 +402,8 @@ func (p *eventParser) row(u use) (model.TrackID, error) {
 	return model.TrackID(track.id), nil
 }
 
-// asyncRow returns the track of a legacy async event, which an id and a scope
-// tell apart.
+// asyncRow returns the track of a legacy async event. Such tracks are identified by
+// an id and a scope.
 func (p *eventParser) asyncRow() (model.TrackID, error) {
 	l := &p.e.legacy
 	local := false
@@ -425,7 +425,7 @@ func (p *eventParser) asyncRow() (model.TrackID, error) {
 	switch l.phase {
 	case 'b', 'S':
 		phase = model.AsyncBegin
-	case 'e', 'T': // Trace Processor takes T for the end of a slice that S began
+	case 'e', 'T': // Trace Processor lets T end a slice that S began
 		phase = model.AsyncEnd
 	}
 	switch l.phase {
@@ -472,8 +472,8 @@ var (
 		Name: "thread_instruction_count"}
 )
 
-// threadCounters stores the thread's CPU time and instructions that old events
-// bring as values of counters.
+// threadCounters stores the thread's CPU time and instruction count, which old events
+// carry, as counter values.
 func (p *eventParser) threadCounters() {
 	if p.utid == model.None {
 		return
@@ -486,7 +486,7 @@ func (p *eventParser) threadCounters() {
 	}
 }
 
-// extraCounters stores the values of other counters that the event brings.
+// extraCounters stores the values of further counters that the event carries.
 func (p *eventParser) extraCounters() {
 	e := &p.e
 	if !e.hasExtras {
@@ -546,7 +546,8 @@ func (p *eventParser) end() error {
 	return nil
 }
 
-// EndSlice notes the slice's start and what its thread did in it.
+// EndSlice notes the slice's start, and stores the CPU time and instructions that the
+// thread spent in it.
 func (p *eventParser) EndSlice(slice model.SliceID, ts int64) {
 	p.start = ts
 	if p.phase != 'E' {
@@ -618,8 +619,8 @@ func (p *eventParser) instant() error {
 	return nil
 }
 
-// finish draws the event's flows from and to its slice, which starts at ts, and
-// stores its call stack.
+// finish connects the event's flows to its slice, which starts at ts, and stores its
+// call stack.
 func (p *eventParser) finish(slice model.SliceID, ts int64, track model.TrackID) {
 	e := &p.e
 	if e.legacy.hasBind {
@@ -660,8 +661,8 @@ func (p *eventParser) finish(slice model.SliceID, ts int64, track model.TrackID)
 	p.addCallstack(slice, track, p.addFacts(ts))
 }
 
-// addFacts adds what the event tells beside its slice, which starts at ts, and its
-// args. It returns the event's call stack, or None.
+// addFacts adds what the event holds besides its args and its slice, which starts at
+// ts. It returns the event's call stack, or None.
 func (p *eventParser) addFacts(ts int64) model.CallsiteID {
 	if p.isLifecycle() {
 		p.readLifecycle(ts)
@@ -692,7 +693,8 @@ func (p *eventParser) addCallstack(slice model.SliceID, track model.TrackID, cal
 	}
 }
 
-// flow draws an arrow of the old kind, from one event of the flow to the next.
+// flow adds a step of a legacy flow, whose arrows lead from one of its events to the
+// next.
 func (p *eventParser) flow() error {
 	l := &p.e.legacy
 	if !l.hasUnscoped {
@@ -744,7 +746,7 @@ func (p *eventParser) metadata() error {
 	return nil
 }
 
-// raw keeps an event that has no better place.
+// raw stores an event that no other table represents.
 func (p *eventParser) raw() error {
 	if p.utid == model.None {
 		return errNoThread
@@ -790,15 +792,15 @@ func (p *eventParser) raw() error {
 	return nil
 }
 
-// check counts what is wrong with a part of the event.
+// check counts an error in a part of the event.
 func (p *eventParser) check(err error) {
 	if err != nil {
 		p.File.Count(model.StatTrackEventParserErrors)
 	}
 }
 
-// readAhead reads what both the args of the event and other tables are made of, and
-// what its args refer to.
+// readAhead reads what both the event's args and other tables need, and what its args
+// refer to.
 func (p *eventParser) readAhead() {
 	if p.e.log != nil {
 		p.log = p.readLog(p.e.log)
@@ -808,8 +810,8 @@ func (p *eventParser) readAhead() {
 	}
 }
 
-// AddArgs writes the event's args: those with a meaning of their own, the typed
-// ones, and the debug annotations. What cannot be read is counted.
+// AddArgs writes the event's args: those with dedicated code, the typed ones, and the
+// debug annotations. Errors are counted.
 func (p *eventParser) AddArgs(set *model.ArgSet) {
 	e, w, k := &p.e, p.args, &p.keys
 	if p.isLifecycle() {
@@ -860,7 +862,7 @@ func (p *eventParser) AddArgs(set *model.ArgSet) {
 	}
 }
 
-// reflected are the fields of TrackEvent below firstExtension that are args by
+// reflected lists the fields of TrackEvent below firstExtension that become args by
 // their descriptors.
 var reflected = [firstExtension]bool{
 	pb.TrackEvent_CcSchedulerState: true, pb.TrackEvent_ChromeUserEvent: true,

@@ -7,8 +7,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// parseDescriptor resolves a track, which may start a thread or process, and
-// names that.
+// parseDescriptor resolves a track and names its thread or process, which resolving
+// may start.
 func (t *trackEvents) parseDescriptor(e *proto.Event) {
 	var uuid uint64
 	var process, chromeProcess, thread, chromeThread []byte
@@ -45,8 +45,7 @@ func (t *trackEvents) parseDescriptor(e *proto.Event) {
 	}
 }
 
-// chromeName returns the name of a kind of process or thread, zero if it has
-// none.
+// chromeName returns the name of a type of process or thread, or zero if it has none.
 func (t *trackEvents) chromeName(names map[int32]string, kind int32) model.StringID {
 	if name, ok := names[kind]; ok {
 		return t.Store.Strings.Intern(name)
@@ -72,7 +71,7 @@ func (t *trackEvents) parseThread(data []byte, sandboxed bool) model.UTID {
 	return utid
 }
 
-// Kinds of Chrome's renderer processes.
+// Chrome's types of renderer processes.
 const (
 	chromeRenderer          = 2
 	chromeRendererExtension = 40

@@ -1,5 +1,5 @@
 // Package trackevent reads track events: the slices, counters and states that apps
-// tell of themselves.
+// report about themselves.
 package trackevent
 
 import (
@@ -132,7 +132,7 @@ func readThread(data []byte) (d threadFields) {
 	return d
 }
 
-// setThread makes a thread the one of a sequence's events that name none.
+// setThread sets the thread of a sequence's events that name no other.
 func (t *tracks) setThread(s *proto.State, d threadFields, synthetic bool) {
 	thread.Set(s, thread.Descriptor{Valid: true, PID: d.pid, TID: d.tid, Synthetic: synthetic})
 	now := thread.TimesOf(s)
@@ -193,9 +193,8 @@ func readTrackEventDefaults(data []byte) (d trackEventDefaults) {
 	return d
 }
 
-// What a token of an event begins with: a byte of these bits, then the values
-// that they say are there, of 8 bytes each, then the number of extra counters and
-// their values. The event follows.
+// A token begins with a byte of these bits. The values that they announce follow, of
+// 8 bytes each; then the number of extra counters and their values; then the event.
 const (
 	tokenThreadTime = 1 << iota
 	tokenInstructions
@@ -203,11 +202,11 @@ const (
 	tokenExtra
 )
 
-// maxExtraCounters is how many extra counters an event may have.
+// maxExtraCounters is the largest number of extra counters an event may have.
 const maxExtraCounters = 8
 
-// tokenizeEvent finds the time of an event and makes what is given as
-// differences absolute, which takes the order of the file.
+// tokenizeEvent finds the time of an event and turns deltas into absolute values,
+// which must happen in file order.
 func (t *trackEvents) tokenizeEvent(p *proto.Packet, e *eventHead, data []byte) {
 	fail := func(stat model.Stat, args model.ArgSource) { t.File.LogAt(stat, p.Offset, args) }
 	onSequence := t.SequenceArg(p.Sequence)
@@ -325,12 +324,12 @@ func (t *trackEvents) tokenizeEvent(p *proto.Packet, e *eventHead, data []byte) 
 	t.stream.Push(ts, p.State, head, data)
 }
 
-// len is how many extra counters the event has.
+// len returns how many extra counters the event has.
 func (x *extraCounters) len() int { return len(x.ints) + len(x.doubles) }
 
-// at returns the value of the extra counter i and its track, 0 if there are more
-// values than tracks, and whether there are no tracks at all. The integers come
-// before the doubles.
+// at returns the value and the track of extra counter i. The track is 0 if there are
+// more values than tracks; missing says that there are no tracks at all. Integers
+// come before doubles.
 func (x *extraCounters) at(defaults *trackEventDefaults, i int) (v float64, uuid uint64, missing bool) {
 	values, tracks, byDefault := x.ints, x.intTracks, defaults.extra
 	if i >= len(values) {
@@ -346,8 +345,8 @@ func (x *extraCounters) at(defaults *trackEventDefaults, i int) (v float64, uuid
 	return values[i], uuid, len(tracks) == 0
 }
 
-// counterValue makes the value of a counter track absolute. It returns false if
-// the track is no counter.
+// counterValue returns the absolute value for a counter track's value, and false if
+// the track is not a counter.
 func (t *trackEvents) counterValue(s *proto.State, uuid uint64, v float64) (float64, bool) {
 	e := t.find(uuid)
 	if e == nil || !e.counter.is {

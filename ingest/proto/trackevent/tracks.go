@@ -12,48 +12,48 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// tracks are the tracks that track events name by uuid, of one machine.
+// tracks are one machine's tracks, which track events name by uuid.
 //
-// A descriptor reserves a track when it is read, since it may come after the
-// first event of the track. When an event or a descriptor needs the track in the
-// order of time, it is resolved to the thread or process that it belongs to, and
-// with its first event it becomes a row of the track table.
+// A descriptor reserves a track as soon as it is read, since it may come after the
+// track's first event. When parsing, in time order, first needs the track, it is
+// resolved to the thread or process that it belongs to. With its first event it
+// becomes a row of the track table.
 type tracks struct {
 	*proto.Reader
 	all    paged.List[eventTrack]
 	byUUID paged.Index
-	// A thread or process has one track. Another with its number is of a thread or
-	// process that was given the number later.
-	ofThreads, ofProcesses paged.List[bool] // by utid and upid: there is one
+	// A thread or process has one track. Another track with the same number belongs
+	// to a thread or process that reused the number later.
+	ofThreads, ofProcesses paged.List[bool] // by utid and upid: has a track
 	begun                  map[uint32]bool  // sequences whose first packet is in the trace
 	lately                 [64]*eventTrack  // those looked up last, by their uuids
-	details                *details         // of the latest track that has some
+	details                *details         // of the latest track that has any
 
 	translations *translation.Tables
 
-	// Of the merged track in work; see siblings.
+	// Memory for the results of siblings.
 	dims    []model.Dim
 	options model.TrackOptions
 	args    trackArgs
 }
 
-// eventTrack is a track by uuid. There may be millions of them.
+// eventTrack is a track with a uuid. There may be millions of them.
 type eventTrack struct {
 	uuid, parent uint64
 	*details
 	writer int32 // process that wrote the descriptor
 	name   model.StringID
 	owner  int32 // utid or upid
-	// id is the row, unless the track is merged with its siblings. Then what stands
-	// on it goes to one of several rows, and this is the row of their parent.
+	// id is the track's row. If the track is merged with its siblings, its slices
+	// go to one of several rows, and id is the row of their parent.
 	id        int32
-	mergeName model.StringID // of those rows
-	sequence  uint32         // of its first event
+	mergeName model.StringID // name of the merged rows
+	sequence  uint32         // sequence of the first event
 
 	scope     scope
 	hasWriter bool
 	resolved  bool
-	root      bool // it is the track of a thread or process itself
+	root      bool // is a thread's or process's own track
 	created   bool
 	merged    bool
 	hasParent bool
@@ -68,7 +68,7 @@ const (
 	threadScope
 )
 
-// reservation is what the descriptor of a track says.
+// reservation is what a track's descriptor says.
 type reservation struct {
 	details
 	parent uint64
@@ -76,21 +76,21 @@ type reservation struct {
 	writer *int32
 }
 
-// details are what most tracks have none of, or the same as others: they share them.
+// details are values that most tracks lack or have in common, so tracks share them.
 type details struct {
 	identity
 	description     model.StringID
-	separate        bool // not to be merged with the thread's other track
-	synthetic       bool // the tid is one of a sandbox
+	separate        bool // do not merge with the thread's other track
+	synthetic       bool // the tid is one inside a sandbox
 	unit            model.StringID
 	ordering        int32 // of the children
 	rank            int32 // among the siblings
 	ranked          bool
-	processOrdering bool // processes are shown in the order of their ranks
+	processOrdering bool // processes are ordered by rank
 	threadOrdering  bool
 }
 
-// identity is, with the parent, the part of a reservation that may not change.
+// identity is, with the parent, the part of a reservation that must not change.
 type identity struct {
 	pid, tid       int64
 	hasPID, hasTID bool
@@ -109,20 +109,20 @@ type counterIdentity struct {
 	yAxis       model.StringID
 }
 
-// Values of sibling_merge_behavior as the dimensions of merged tracks have them.
+// Values of sibling_merge_behavior, as numbered in the dimensions of merged tracks.
 const (
 	mergeByName = 0
 	mergeNone   = 1
 	mergeByKey  = 2
 )
 
-// defaultTrack is the uuid of the track of events that name none.
+// defaultTrack is the uuid of the track for events that name no track.
 const defaultTrack = 0
 
-// syntheticTID makes a tid that no other process has.
+// syntheticTID makes a tid that is unique across processes.
 func syntheticTID(tid, pid int64) int64 { return pid<<32 | tid }
 
-// threadID is the tid of the thread of a sequence.
+// threadID returns the tid of a sequence's thread.
 func threadID(d *thread.Descriptor) int64 {
 	if d.Synthetic {
 		return syntheticTID(d.TID, int64(d.PID))
@@ -147,7 +147,8 @@ func (t *tracks) uuidArg(uuid uint64) model.ArgFunc {
 	}
 }
 
-// tokenize reads a TrackDescriptor ahead of its time.
+// tokenize reads a TrackDescriptor in file order. done is false if it must be parsed
+// too.
 func (t *tracks) tokenize(p *proto.Packet, data []byte) (done bool) {
 	strs := t.Store.Strings
 	var uuid uint64
@@ -220,7 +221,7 @@ func (t *tracks) tokenize(p *proto.Packet, data []byte) (done bool) {
 	if p.HasPID {
 		r.writer = &p.TrustedPID
 	}
-	// A track is of the first kind that its descriptor has.
+	// A descriptor of several kinds counts as the first of these.
 	switch {
 	case hasThread:
 		r.counter, r.state = counterIdentity{}, false
@@ -296,8 +297,8 @@ func (t *tracks) readCounter(r *reservation, data []byte) {
 	}
 }
 
-// reserve notes what a descriptor says of a track, unless it contradicts an
-// earlier one.
+// reserve notes what a descriptor says about a track, unless it contradicts an
+// earlier descriptor.
 func (t *tracks) reserve(uuid uint64, r reservation) {
 	if uuid == defaultTrack && r.parent != 0 {
 		t.File.Log(model.StatTrackDescriptorDefaultTrackWithParent, model.LogEntry{Args: model.ArgFunc(func(set *model.ArgSet) {
@@ -338,14 +339,14 @@ func (t *tracks) find(uuid uint64) *eventTrack {
 	return t.all.At(place)
 }
 
-// add adds a track whose uuid is not known.
+// add adds a track whose uuid is new.
 func (t *tracks) add(e eventTrack) *eventTrack {
 	place := t.all.Append(e)
 	t.byUUID.Set(e.uuid, place, t.uuidOf)
 	return t.all.At(place)
 }
 
-// share returns details that are equal to these.
+// share returns kept details that are equal to d.
 func (t *tracks) share(d *details) *details {
 	switch *d {
 	case *noDetails:
@@ -364,7 +365,7 @@ func (t *tracks) log(stat model.Stat, uuid uint64) {
 	t.File.Log(stat, model.LogEntry{Args: t.uuidArg(uuid)})
 }
 
-// maxAncestors is how deep tracks may be nested.
+// maxAncestors limits how deep tracks may be nested.
 const maxAncestors = 100
 
 // valid reports whether a track's ancestors are all known and do not form a
@@ -393,8 +394,8 @@ func (t *tracks) valid(uuid uint64) bool {
 	return false
 }
 
-// resolve returns the track with the uuid, with the thread or process that it
-// belongs to, or nil.
+// resolve returns the track with the uuid, after finding the thread or process that
+// it belongs to. It returns nil if the track is not valid.
 func (t *tracks) resolve(uuid uint64) *eventTrack {
 	lately := &t.lately[(uuid^uuid>>32)%uint64(len(t.lately))]
 	if e := *lately; e != nil && e.uuid == uuid {
@@ -424,7 +425,7 @@ func (t *tracks) resolveOwner(e *eventTrack) {
 	if root := t.find(defaultTrack); root != nil {
 		byRank = root.details
 	}
-	pid, tid, outside := e.pid, e.tid, false // outside: the tid is one of the machine, not of a container
+	pid, tid, outside := e.pid, e.tid, false // outside: the tid is the machine's, not a container's
 	if e.hasWriter {
 		if outer, ok := m.ResolveNamespaced(int64(e.writer), pid); ok && e.hasPID {
 			pid = outer
@@ -508,8 +509,8 @@ func (e *eventTrack) dims(to []model.Dim, others ...model.Dim) []model.Dim {
 	return append(to, others...)
 }
 
-// create makes the row of a track, or what it takes to make one when needed. The
-// name of a track that has none is that of its first event.
+// create makes a track's row or, for a merged track, prepares the making of its rows.
+// A track without a name takes that of its first event.
 func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 	if e.created {
 		return
@@ -533,7 +534,7 @@ func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 		name = translated
 	}
 	o := model.TrackOptions{Name: name, Args: trackArgs{t, e, sequence}}
-	// Tracks of a thread or process hang below its own track without saying so.
+	// Under a thread's or process's own track, the parent is not stored.
 	if parent != nil && !e.root && !parent.root {
 		o.Parent, o.HasParent = t.parent(parent), true
 	}
@@ -551,8 +552,8 @@ func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 	e.id = int32(t.Tracks.Create(&kind[e.scope], &o, e.dims(nil, model.IntDim(int64(e.uuid)))...))
 }
 
-// siblings is what the siblings that a merged track is shown with share. It is valid
-// until the next call: there may be too many tracks to keep it.
+// siblings returns what a merged track shares with the siblings it is merged with. The
+// result is valid until the next call, because there may be too many tracks to keep it.
 func (t *tracks) siblings(e *eventTrack) (*model.Blueprint, *model.TrackOptions, []model.Dim) {
 	key := e.mergeName
 	if e.merge == mergeByKey {
@@ -564,7 +565,7 @@ func (t *tracks) siblings(e *eventTrack) (*model.Blueprint, *model.TrackOptions,
 	return mergedTracks[e.scope], &t.options, t.dims
 }
 
-// parent is the row of a track as the parent of others.
+// parent returns the row that a track's children have as their parent.
 func (t *tracks) parent(e *eventTrack) model.TrackID {
 	if e.merged {
 		blueprint, options, dims := t.siblings(e)
@@ -573,7 +574,7 @@ func (t *tracks) parent(e *eventTrack) model.TrackID {
 	return model.TrackID(e.id)
 }
 
-// begin returns the row on which a slice of the track begins.
+// begin returns the row for a slice of the track that begins.
 func (t *tracks) begin(e *eventTrack) model.TrackID {
 	if e.merged {
 		blueprint, options, dims := t.siblings(e)
@@ -595,7 +596,7 @@ func (t *tracks) end(e *eventTrack) model.TrackID {
 type trackArgs struct {
 	tracks   *tracks
 	track    *eventTrack
-	sequence uint32 // of its first event
+	sequence uint32 // sequence of the first event
 }
 
 func (a trackArgs) AddArgs(set *model.ArgSet) {

@@ -11,8 +11,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// tokenizeProfile reads the part of a profile of V8 that a legacy event of phase P
-// has in its annotation "data". The samples have times of their own.
+// tokenizeProfile reads the part of a V8 profile that a legacy event of phase P has in
+// its annotation "data". The samples have their own times.
 func (t *trackEvents) tokenizeProfile(p *proto.Packet, event, legacy []byte) {
 	id, _ := wire.Find(legacy, pb.TrackEvent_LegacyEvent_UnscopedID)
 	of := thread.Of(p.State)

@@ -1,5 +1,5 @@
-// Package translation has the names that translation tables give for hashes and for
-// names that were obfuscated.
+// Package translation holds translation tables, which give names for hashes and for
+// obfuscated names.
 package translation
 
 import (
@@ -7,13 +7,13 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Tables are the tables by what they translate.
+// Tables are the translation tables by what they translate.
 type Tables struct {
 	Histograms, UserEvents, Sites, Marks, Studies map[uint64]model.StringID // by hash
 	Slices, ProcessTracks                         map[model.StringID]model.StringID
 
-	// Classes are the names of obfuscated classes of Package, the first that has
-	// any.
+	// Classes are the names of the obfuscated classes in Package, the first package
+	// that has any.
 	Classes map[model.StringID]model.StringID
 	Package string
 }
@@ -27,5 +27,5 @@ var shared = proto.Shared[Tables]{New: func(*proto.Reader) *Tables {
 	}
 }}
 
-// Of are the tables that a machine's packets bring.
+// Of returns the tables in a machine's packets.
 func Of(r *proto.Reader) *Tables { return shared.Of(r) }

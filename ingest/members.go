@@ -23,7 +23,7 @@ type member struct {
 
 // members reads the files of an archive: a bug report's in its own order, others by turn and name.
 func (rd *reading) members(archive origin, found []format.Member) error {
-	if o := rd.override(archive); o.Clocks || o.Machine != 0 || o.Offset != 0 {
+	if o := rd.override(archive); o.OfTrace() {
 		return noOverride(archive)
 	}
 	all := rd.inOrder(archive.parent, found)
@@ -122,7 +122,7 @@ func (rd *reading) override(of origin) format.Override {
 // mayConfigure returns an error if a manifest is not allowed in this place.
 func (rd *reading) mayConfigure(o format.Override, at origin) error {
 	switch {
-	case o.Clocks || o.Machine != 0 || o.Offset != 0:
+	case o.OfTrace():
 		return noOverride(at)
 	case rd.traces > 0:
 		return format.Errorf(format.ErrManifest, -1, "perfetto_manifest file must be the first trace file in the input")

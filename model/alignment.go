@@ -5,6 +5,9 @@ import (
 	"strconv"
 )
 
+// otherClocks is the bit of all clocks in Clocks.used whose ids have no bit of their own.
+const otherClocks = 63
+
 // ClockLink says what relates two clocks.
 type ClockLink struct {
 	By   LinkedBy
@@ -68,7 +71,7 @@ func (c *Clocks) alignment(id uint32) Alignment {
 	graph := c.context.Store.clocks
 	own := c.own(Clock{ID: id})
 	a := Alignment{File: c.context.File, Machine: c.context.Machine.name(), Clock: own.name()}
-	if id == 63 { // each packet sequence has its own; snapshots relate them
+	if id == otherClocks { // each packet sequence has its own; snapshots relate them
 		a.Clock = "clocks of packet sequences"
 		a.Steps = []AlignmentStep{{graph.trace.name(), ClockLink{BySnapshots, c.context.File}}}
 		return a

@@ -104,7 +104,7 @@ func (c *Clocks) ToTrace(clock Clock, value int64) (int64, *ClockError) {
 		c.bridge()
 	}
 	c.conversions++
-	c.used |= 1 << min(clock.ID, 63)
+	c.used |= 1 << min(clock.ID, otherClocks)
 	graph := c.context.Store.clocks
 	ts, err := graph.convert(c.own(clock), value, graph.trace)
 	return c.Moved(ts), err

@@ -48,17 +48,13 @@ FILE is written whole or not at all.`,
 				return fmt.Errorf("%s: %w", output, export.ErrExists)
 			}
 			printer := ui.printer(cmd)
-			paths, err := expandFolders(args, leftOut(printer))
-			if err != nil {
-				return err
-			}
 			limitMemory(cmd.Context(), int64(memory), 0)
 			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory)}
-			if reader.merged, err = o.bundle(paths, reader.stdin); err != nil {
+			if err := reader.merge(&o, args); err != nil {
 				return err
 			}
 			defer reader.merged.Close()
-			b := bundle{File: output, Traces: len(paths), Bytes: reader.merged.Size()}
+			b := bundle{File: output, Traces: len(reader.merged.names), Bytes: reader.merged.Size()}
 			if !noValidate {
 				seen, err := reader.inspect(cmd.Context(), mergedTraces)
 				if err != nil {
@@ -69,7 +65,7 @@ FILE is written whole or not at all.`,
 					return fmt.Errorf("%s %w", count.String(b.Dropped), errMisaligned)
 				}
 			}
-			err = writeWhole(output, force, func(w io.Writer) error {
+			err := writeWhole(output, force, func(w io.Writer) error {
 				_, err := io.Copy(w, contextReader{cmd.Context(), reader.merged.open()})
 				return err
 			})

@@ -53,11 +53,7 @@ Of a dataset, tell its traces, the rows of each table and what was not imported.
 			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory), readOptions: read}
 			path := args[0]
 			if merge.merge {
-				paths, err := expandFolders(args, leftOut(printer))
-				if err == nil {
-					reader.merged, err = merge.bundle(paths, reader.stdin)
-				}
-				if err != nil {
+				if err := reader.merge(&merge, args); err != nil {
 					return err
 				}
 				defer reader.merged.Close()

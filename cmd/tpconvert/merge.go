@@ -106,6 +106,15 @@ func (o *mergeOptions) bundle(paths []string, stdin io.Reader) (_ *mergedFiles, 
 	return merged, nil
 }
 
+// merge has the reader read the traces, and those in folders among them, as one.
+func (r *traceReader) merge(o *mergeOptions, traces []string) error {
+	paths, err := expandFolders(traces, leftOut(r.ui))
+	if err == nil {
+		r.merged, err = o.bundle(paths, r.stdin)
+	}
+	return err
+}
+
 // Close closes the files.
 func (m *mergedFiles) Close() {
 	for _, f := range m.files {

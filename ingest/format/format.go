@@ -112,6 +112,9 @@ type Override struct {
 	Offset     int64            // ns added to all its timestamps
 }
 
+// OfTrace reports whether it says what only a trace can have.
+func (o *Override) OfTrace() bool { return o.Clocks || o.Machine != 0 || o.Offset != 0 }
+
 // Member is a file in an archive.
 type Member struct {
 	Name     string

@@ -117,6 +117,9 @@ func (d *Dataset) Manifests() ([]*Manifest, error) {
 func ReadManifests(dir string) (all []*Manifest, many bool, err error) {
 	if !isMany(dir) {
 		m, err := readManifest(filepath.Join(dir, manifestName))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s is not a dataset of tpconvert: it has no %s", dir, manifestName)
+		}
 		if err != nil {
 			return nil, false, err
 		}

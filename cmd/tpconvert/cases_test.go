@@ -21,6 +21,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/internal/tracecase"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 var (
@@ -52,7 +53,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func runCase(t *testing.T, db *database, path string) {
+func runCase(t *testing.T, db caseDatabase, path string) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -151,39 +152,42 @@ var caseMacros = []string{
 	"CREATE TEMP MACRO pid(process) AS (SELECT pid FROM process WHERE id = process)",
 }
 
+// caseDatabase holds the rows of one case at a time.
+type caseDatabase struct{ *session.Database }
+
 // newCaseDatabase returns a database with all tables, without rows.
-func newCaseDatabase(t *testing.T) *database {
-	db, err := openDatabase(t.Context())
+func newCaseDatabase(t *testing.T) caseDatabase {
+	db, err := session.OpenDatabase(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	if err := db.attach(t.Context(), "", ""); err != nil {
+	if err := db.Attach(t.Context(), "", ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlfuncs.Register(t.Context(), db.conn, sqlfuncs.Dataset{}, true); err != nil {
+	if err := sqlfuncs.Register(t.Context(), db.Conn, sqlfuncs.Dataset{}, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.exec(t.Context(), caseMacros...); err != nil {
+	if err := db.Exec(t.Context(), caseMacros...); err != nil {
 		t.Fatal(err)
 	}
-	return db
+	return caseDatabase{db}
 }
 
 // load fills the tables with a dataset until the end of the test.
-func (d *database) load(t *testing.T, path string) {
+func (d caseDatabase) load(t *testing.T, path string) {
 	t.Helper()
-	stored, err := openStored(path)
+	stored, err := session.ReadDataset(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range stored.tables {
-		file := sqlText(filepath.ToSlash(filepath.Join(stored.path, table+".parquet")))
-		if err := d.exec(t.Context(), fmt.Sprintf("INSERT INTO %s BY NAME FROM read_parquet(%s)", table, file)); err != nil {
+	for _, table := range stored.Tables {
+		file := session.Quote(stored.Path + "/" + table + ".parquet")
+		if err := d.Exec(t.Context(), fmt.Sprintf("INSERT INTO %s BY NAME FROM read_parquet(%s)", table, file)); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			if err := d.exec(context.Background(), "DELETE FROM "+table); err != nil {
+			if err := d.Exec(context.Background(), "DELETE FROM "+table); err != nil {
 				t.Error(err)
 			}
 		})
@@ -191,9 +195,9 @@ func (d *database) load(t *testing.T, path string) {
 }
 
 // rows runs a query and returns its rows, a line each, with bars between cells.
-func (d *database) rows(t *testing.T, query string) string {
+func (d caseDatabase) rows(t *testing.T, query string) string {
 	t.Helper()
-	rows, err := d.conn.QueryContext(t.Context(), query)
+	rows, err := d.Conn.QueryContext(t.Context(), query)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}

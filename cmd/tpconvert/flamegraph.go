@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/flamegraph"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 // flamegraphOptions are the flags of a flame graph.
@@ -149,21 +150,16 @@ func isPprof(path string) bool {
 
 // load reads the selected profile of an input.
 func (f *flamegraphCommand) load(ctx context.Context, input string) (*profile.Profile, error) {
-	db, err := openDatabase(ctx)
+	o := session.Options{Access: session.AnyFile, NoComments: true}
+	s, err := openSession(ctx, input, o, opener{ui: f.ui, stdin: f.stdin, read: f.options.read})
 	if err != nil {
 		return nil, err
 	}
-	defer db.Close()
-	q := &query{ui: f.ui, options: queryOptions{writes: true, read: f.options.read}, stdin: f.stdin, db: db, noComments: true}
-	drop, err := q.attach(ctx, input)
-	defer drop()
-	if err != nil {
-		return nil, err
-	}
+	defer s.Close()
 	selection := f.options.selection
 	selection.OneMetric = f.oneMetric()
 	warn := func(msg string) { f.ui.Message(slog.LevelWarn, input, msg) }
-	p, err := flamegraph.Read(ctx, flamegraph.Input{Name: input, Conn: db.conn, Warn: warn}, selection)
+	p, err := flamegraph.Read(ctx, flamegraph.Input{Name: input, Conn: s.Conn, Warn: warn}, selection)
 	if wrong := new(flamegraph.SelectionError); errors.As(err, wrong) {
 		return nil, usageError{err}
 	}
@@ -205,7 +201,7 @@ func writeWhole(path string, replace bool, write func(io.Writer) error) error {
 	if replace {
 		return os.Rename(draft.Name(), path)
 	}
-	return publish(draft.Name(), path)
+	return session.Publish(draft.Name(), path)
 }
 
 // print prints the functions of a profile.

@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 // recorded is the path of a file of testdata.
@@ -300,11 +302,11 @@ func TestFlamegraphOfHeap(t *testing.T) {
 	dir := t.TempDir()
 	tpconvert(t, dir, "-q", recorded(t, "perf.data"), "out").expect(t, exitDone, "")
 	tpconvert(t, dir, "register", "--materialize", "out", "t.duckdb").expect(t, exitDone, "")
-	d, err := openDatabase(t.Context())
+	d, err := session.OpenDatabase(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.exec(t.Context(), "ATTACH '"+filepath.Join(dir, "t.duckdb")+"' AS t", "USE t",
+	err = d.Exec(t.Context(), "ATTACH '"+filepath.Join(dir, "t.duckdb")+"' AS t", "USE t",
 		`INSERT INTO heap_profile_allocation BY NAME
 		 SELECT ts, upid, 'libc.malloc' AS heap_name, callsite_id, 2 AS count, 100 AS size FROM stack_sample LIMIT 3`,
 		`INSERT INTO heap_profile_allocation BY NAME SELECT ts, upid, heap_name, callsite_id, -1 AS count, -50 AS size FROM heap_profile_allocation`)
@@ -331,11 +333,11 @@ func TestFlamegraphOfHeapGraph(t *testing.T) {
 	dir := folder(t, map[string]string{"a.json": goodTrace})
 	tpconvert(t, dir, "-q", "a.json", "out").expect(t, exitDone, "")
 	tpconvert(t, dir, "register", "--materialize", "out", "t.duckdb").expect(t, exitDone, "")
-	d, err := openDatabase(t.Context())
+	d, err := session.OpenDatabase(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.exec(t.Context(), "ATTACH '"+filepath.Join(dir, "t.duckdb")+"' AS t", "USE t",
+	err = d.Exec(t.Context(), "ATTACH '"+filepath.Join(dir, "t.duckdb")+"' AS t", "USE t",
 		`INSERT INTO heap_graph_class (id, name, deobfuscated_name, kind) VALUES
 		 (0, 'Root', NULL, 'KIND_NORMAL'), (1, 'x', 'A', 'KIND_NORMAL'), (2, 'B', NULL, 'KIND_WEAK_REFERENCE'), (3, 'C', NULL, 'KIND_NORMAL')`,
 		`INSERT INTO heap_graph_object (id, upid, graph_sample_ts, self_size, reachable, type_id, root_type) VALUES

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -28,16 +26,6 @@ const (
 	manifestFolder = "_tpconvert"      // of a dataset of many
 )
 
-// readManifests reads the manifests of a dataset, one for each trace, and reports
-// whether it is a dataset of many traces.
-func readManifests(path string) (all []*export.Manifest, many bool, err error) {
-	all, many, err = export.ReadManifests(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s is not a dataset of tpconvert: it has no %s", path, manifestFile)
-	}
-	return all, many, err
-}
-
 // contents describes a dataset.
 type contents struct {
 	Dataset string             `json:"dataset"`
@@ -47,7 +35,7 @@ type contents struct {
 }
 
 func inspectDataset(path string) (contents, error) {
-	traces, _, err := readManifests(path)
+	traces, _, err := export.ReadManifests(path)
 	c := contents{Dataset: path, Traces: traces}
 	for _, m := range traces {
 		for _, t := range m.Tables {

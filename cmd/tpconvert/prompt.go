@@ -222,7 +222,7 @@ const functions = `(
 
 // names returns the names for completion.
 func (q *query) names(ctx context.Context) ([]string, error) {
-	rows, err := q.db.conn.QueryContext(ctx, `
+	rows, err := q.session.Conn.QueryContext(ctx, `
 		SELECT name FROM `+relations+`
 		UNION SELECT column_name FROM duckdb_columns() WHERE NOT internal
 		UNION SELECT function_name || '(' FROM duckdb_functions() WHERE NOT internal AND function_name NOT LIKE '\_%' ESCAPE '\'

@@ -13,20 +13,19 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 func TestPrompt(t *testing.T) {
 	dir := dataset(t, goodTrace)
 	var out bytes.Buffer
-	db, err := openDatabase(t.Context())
+	s, err := openSession(t.Context(), filepath.Join(dir, "out"), session.Options{}, opener{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	q := &query{db: db, out: &out, options: queryOptions{format: "csv"}}
-	if _, err := q.attach(t.Context(), filepath.Join(dir, "out")); err != nil {
-		t.Fatal(err)
-	}
+	defer s.Close()
+	q := &query{session: s, out: &out, options: queryOptions{format: "csv"}}
 	lines := []string{"SELECT name", "FROM slice ORDER BY ts;", ".schema flow", ".tables", ".functions", "SELECT nothing;", ".odd", ".timer", "SELECT 1 AS one;"}
 	var prompts []string
 	p := prompt{query: q, readLine: func(text string) (string, error) {
@@ -75,17 +74,12 @@ func TestPrompt(t *testing.T) {
 func TestPromptInterrupted(t *testing.T) {
 	dir := dataset(t, goodTrace)
 	var out bytes.Buffer
-	db, err := openDatabase(t.Context())
+	s, err := openSession(t.Context(), filepath.Join(dir, "out"), session.Options{}, opener{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	q := &query{db: db, out: &out, options: queryOptions{format: "csv"}}
-	drop, err := q.attach(t.Context(), filepath.Join(dir, "out"))
-	defer drop()
-	if err != nil {
-		t.Fatal(err)
-	}
+	defer s.Close()
+	q := &query{session: s, out: &out, options: queryOptions{format: "csv"}}
 	signals := make(chan os.Signal, 1)
 	endless := "SELECT count(*) FROM range(10000000000) a, range(10000000000) b WHERE a.range * b.range = -1;"
 	lines := []string{endless, "SELECT dropped", "\x03", "SELECT name FROM slice WHERE dur = 100000;", endless, "SELECT 'never';"}

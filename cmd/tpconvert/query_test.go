@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 const twoSlices = "SELECT name, dur, depth, thread_ts, category FROM slice ORDER BY ts"
@@ -57,12 +59,12 @@ func TestRegister(t *testing.T) {
 			tpconvert(t, dir, append([]string{"register", "out", file}, flags...)...).expect(t, exitDone, "")
 			// Another client: it has neither our settings nor our code, but it is in the folder of the file.
 			t.Chdir(sub)
-			d, err := openDatabase(t.Context())
+			d, err := session.OpenDatabase(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer d.Close()
-			if err := d.exec(t.Context(), "ATTACH 'trace.duckdb' AS t (READ_ONLY)", "USE t"); err != nil {
+			if err := d.Exec(t.Context(), "ATTACH 'trace.duckdb' AS t (READ_ONLY)", "USE t"); err != nil {
 				t.Fatal(err)
 			}
 			for sql, want := range map[string]int{
@@ -75,7 +77,7 @@ func TestRegister(t *testing.T) {
 				"SELECT count(*) FROM duckdb_views() WHERE view_name = 'slice' AND comment > ''": 1 - len(flags)%2,
 			} {
 				var got int
-				if err := d.conn.QueryRowContext(t.Context(), sql).Scan(&got); err != nil || got != want {
+				if err := d.Conn.QueryRowContext(t.Context(), sql).Scan(&got); err != nil || got != want {
 					t.Errorf("%s = %d, %v, want %d", sql, got, err, want)
 				}
 			}
@@ -95,12 +97,12 @@ func TestRegisterRefuses(t *testing.T) {
 	tpconvert(t, dir, "-q", "--format", "arrow", "a.json", "arrow").expect(t, exitDone, "")
 	tpconvert(t, dir, "register", "arrow", "m.duckdb").expect(t, exitFailure, "Arrow files")
 
-	held, err := openDatabase(t.Context())
+	held, err := session.OpenDatabase(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer held.Close()
-	if err := held.attach(t.Context(), filepath.Join(dir, "t.duckdb"), ""); err != nil {
+	if err := held.Attach(t.Context(), filepath.Join(dir, "t.duckdb"), ""); err != nil {
 		t.Fatal(err)
 	}
 	tpconvert(t, dir, "register", "-f", "out", "t.duckdb").expect(t, exitFailure, "t.duckdb is locked by another process")
@@ -319,7 +321,7 @@ func TestQueryErrorsShowThePlace(t *testing.T) {
 
 func TestTableFitsTheTerminal(t *testing.T) {
 	var out bytes.Buffer
-	w := tableWriter{out: &out, width: 30, columns: []column{{"number", kindInteger}, {"name", kindText}, {"more", kindText}}}
+	w := tableWriter{out: &out, width: 30, columns: []session.Column{{Name: "number", Kind: session.Integer}, {Name: "name", Kind: session.Text}, {Name: "more", Kind: session.Text}}}
 	rows := [][]any{{int64(1), strings.Repeat("ä", 40), "x\ny"}, {nil, "b", "c"}}
 	for _, row := range rows {
 		if err := w.row(row); err != nil {
@@ -341,14 +343,14 @@ func TestTableFitsTheTerminal(t *testing.T) {
 }
 
 func TestInterruptedQuery(t *testing.T) {
-	d, err := openDatabase(t.Context())
+	s, err := session.New(t.Context(), session.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
+	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	q := query{db: d, out: &bytes.Buffer{}, options: queryOptions{format: "csv"}}
+	q := query{session: s, out: &bytes.Buffer{}, options: queryOptions{format: "csv"}}
 	if code := exitCode(q.all(ctx, "SELECT 1")); code != exitInterrupted {
 		t.Errorf("exit code %d", code)
 	}

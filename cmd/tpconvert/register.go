@@ -13,6 +13,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 // registerOptions are the flags of a registration.
@@ -56,7 +57,7 @@ func (o *registerOptions) registerFile(ctx context.Context, out, file string) er
 	if err := o.admit(ctx, file); err != nil {
 		return err
 	}
-	dataset, err := openStored(out)
+	dataset, err := session.ReadDataset(out)
 	if err != nil {
 		return err
 	}
@@ -64,11 +65,12 @@ func (o *registerOptions) registerFile(ctx context.Context, out, file string) er
 		return err
 	}
 	folder := filepath.Dir(file)
-	path := dataset.path
 	if o.paths == "relative" {
-		if path, err = filepath.Rel(folder, path); err != nil {
+		path, err := filepath.Rel(folder, dataset.Path)
+		if err != nil {
 			return err
 		}
+		dataset.Path = filepath.ToSlash(path)
 	}
 	// Several processes may register at once: each writes a draft, and the last one to finish wins.
 	prefix := "." + filepath.Base(file) + ".tpconvert-"
@@ -80,36 +82,35 @@ func (o *registerOptions) registerFile(ctx context.Context, out, file string) er
 		return err
 	}
 	draft := filepath.Join(stage.Path, filepath.Base(file))
-	if err := writeDatabase(ctx, draft, folder, dataset, path, o.materialize); err != nil {
+	if err := writeDatabase(ctx, draft, folder, *dataset, o.materialize); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", file, err), stage.Remove())
 	}
 	return errors.Join(os.Rename(draft, file), stage.Remove())
 }
 
-// writeDatabase writes a DuckDB file with the dataset. The views of the file find it at path, which may be relative to the
-// folder.
-func writeDatabase(ctx context.Context, file, folder string, dataset *storedDataset, path string, materialize bool) error {
-	d, err := openDatabase(ctx)
+// writeDatabase writes a DuckDB file with the dataset, whose path may be relative to the folder.
+func writeDatabase(ctx context.Context, file, folder string, dataset sqlfuncs.Dataset, materialize bool) error {
+	d, err := session.OpenDatabase(ctx)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if err := d.attach(ctx, file, ""); err != nil {
+	if err := d.Attach(ctx, file, ""); err != nil {
 		return err
 	}
-	if err := d.exec(ctx, "SET file_search_path = "+sqlText(folder)); err != nil {
+	if err := d.Exec(ctx, "SET file_search_path = "+session.Quote(folder)); err != nil {
 		return err
 	}
-	if err := sqlfuncs.Register(ctx, d.conn, dataset.at(path), materialize); err != nil {
+	if err := sqlfuncs.Register(ctx, d.Conn, dataset, materialize); err != nil {
 		return err
 	}
-	if err := sqlfuncs.CommentColumns(ctx, d.conn); err != nil {
+	if err := sqlfuncs.CommentColumns(ctx, d.Conn); err != nil {
 		return err
 	}
-	if err := sqlfuncs.DemangleNames(ctx, d.conn); err != nil {
+	if err := sqlfuncs.DemangleNames(ctx, d.Conn); err != nil {
 		return err
 	}
-	return d.detach(ctx)
+	return d.Detach(ctx)
 }
 
 // admit checks the options, and that the DuckDB file is new or may be replaced.
@@ -117,7 +118,7 @@ func (o *registerOptions) admit(ctx context.Context, file string) error {
 	if o.paths != "absolute" && o.paths != "relative" {
 		return usageError{fmt.Errorf("--paths %q: want absolute or relative", o.paths)}
 	}
-	d, err := openDatabase(ctx)
+	d, err := session.OpenDatabase(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,11 +135,11 @@ func (o *registerOptions) admit(ctx context.Context, file string) error {
 		return err
 	}
 	defer unlock()
-	if err := d.attach(ctx, file, ""); err != nil {
+	if err := d.Attach(ctx, file, ""); err != nil {
 		return err
 	}
-	_, err = sqlfuncs.Registered(ctx, d.conn)
-	if err := d.detach(ctx); err != nil {
+	_, err = sqlfuncs.Registered(ctx, d.Conn)
+	if err := d.Detach(ctx); err != nil {
 		return err
 	}
 	if errors.Is(err, sqlfuncs.ErrForeign) {

@@ -15,56 +15,12 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
-
-// column is a column of a query's rows.
-type column struct {
-	name string
-	kind kind
-}
-
-// kind says which Go values a column has: nil or
-type kind int
-
-const (
-	kindInteger kind = iota // int64
-	kindHuge                // *big.Int
-	kindReal                // float64
-	kindBool                // bool
-	kindText                // string
-	kindBytes               // []byte
-	kindVariant             // any of int64, float64, string or, if nested, json.RawMessage
-	kindNested              // json.RawMessage
-)
-
-// number reports whether the values are numbers.
-func (k kind) number() bool { return k <= kindReal }
-
-// readable returns a query for the same rows, with types that database/sql can scan.
-func readable(text string, columns []column) string {
-	var names, values []string
-	for i, c := range columns {
-		name := "c" + strconv.Itoa(i)
-		names = append(names, name)
-		switch c.kind {
-		case kindReal:
-			name += "::DOUBLE"
-		case kindText:
-			name += "::VARCHAR"
-		case kindVariant, kindNested:
-			name += "::JSON::VARCHAR"
-		case kindHuge:
-			name += "::HUGEINT"
-		case kindInteger:
-			name += "::BIGINT"
-		}
-		values = append(values, name)
-	}
-	return fmt.Sprintf("SELECT %s FROM (%s\n) AS _rows(%s)", strings.Join(values, ", "), text, strings.Join(names, ", "))
-}
 
 // eachRow calls row with the values of each row. They must not be kept.
-func eachRow(rows *sql.Rows, columns []column, row func([]any) error) error {
+func eachRow(rows *sql.Rows, columns []session.Column, row func([]any) error) error {
 	values, targets := make([]any, len(columns)), make([]any, len(columns))
 	for i := range values {
 		targets[i] = &values[i]
@@ -74,7 +30,7 @@ func eachRow(rows *sql.Rows, columns []column, row func([]any) error) error {
 			return err
 		}
 		for i, c := range columns {
-			values[i] = c.kind.value(values[i])
+			values[i] = goValue(c.Kind, values[i])
 		}
 		if err := row(values); err != nil {
 			return err
@@ -83,8 +39,9 @@ func eachRow(rows *sql.Rows, columns []column, row func([]any) error) error {
 	return rows.Err()
 }
 
-// value converts a value of database/sql to the Go type of the kind.
-func (k kind) value(v any) any {
+// goValue converts a value of database/sql: to int64 of an integer, *big.Int of a huge one, float64, bool, string, []byte or,
+// if it is nested, json.RawMessage.
+func goValue(kind session.Kind, v any) any {
 	switch v := v.(type) {
 	case int8:
 		return int64(v)
@@ -99,7 +56,7 @@ func (k kind) value(v any) any {
 	case uint32:
 		return int64(v)
 	case string:
-		if k == kindNested || k == kindVariant {
+		if kind == session.Nested || kind == session.Variant {
 			return fromJSON(v)
 		}
 	}
@@ -147,7 +104,7 @@ func checkRowFormat(format string, out io.Writer) error {
 	return nil
 }
 
-func newRowWriter(format string, out io.Writer, columns []column) (rowWriter, error) {
+func newRowWriter(format string, out io.Writer, columns []session.Column) (rowWriter, error) {
 	switch format {
 	case "csv":
 		return newCSVWriter(out, columns)
@@ -215,7 +172,7 @@ func formatReal(v float64) string {
 // jsonWriter writes one object per row.
 type jsonWriter struct {
 	out                  io.Writer
-	columns              []column
+	columns              []session.Column
 	open, between, close string
 	empty                string // instead of all three, if there are no rows
 	rows                 int
@@ -229,7 +186,7 @@ func (w *jsonWriter) row(values []any) error {
 	w.rows++
 	for i, c := range w.columns {
 		b = append(b, "{,"[min(i, 1)])
-		b = appendJSON(b, c.name)
+		b = appendJSON(b, c.Name)
 		b = append(b, ':')
 		b = appendJSON(b, values[i])
 	}

@@ -11,18 +11,20 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tpconvert/tpconvert/model/table"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 // arrowTypes are the types of columns in Parquet and Arrow files. Other kinds are text there.
-var arrowTypes = map[kind]arrow.DataType{
-	kindInteger: arrow.PrimitiveTypes.Int64,
-	kindHuge:    arrow.PrimitiveTypes.Float64,
-	kindReal:    arrow.PrimitiveTypes.Float64,
-	kindBool:    arrow.FixedWidthTypes.Boolean,
-	kindBytes:   arrow.BinaryTypes.Binary,
-	kindText:    arrow.BinaryTypes.String,
-	kindVariant: arrow.BinaryTypes.String,
-	kindNested:  arrow.BinaryTypes.String,
+var arrowTypes = map[session.Kind]arrow.DataType{
+	session.Integer: arrow.PrimitiveTypes.Int64,
+	session.Huge:    arrow.PrimitiveTypes.Float64,
+	session.Real:    arrow.PrimitiveTypes.Float64,
+	session.Bool:    arrow.FixedWidthTypes.Boolean,
+	session.Bytes:   arrow.BinaryTypes.Binary,
+	session.Text:    arrow.BinaryTypes.String,
+	session.Variant: arrow.BinaryTypes.String,
+	session.Nested:  arrow.BinaryTypes.String,
 }
 
 // recordSink takes the records of an arrowWriter.
@@ -38,15 +40,15 @@ func arrowSink(out io.Writer, schema *arrow.Schema) (recordSink, error) {
 // arrowWriter writes rows as records. Each is a row group or a batch.
 type arrowWriter struct {
 	sink    recordSink
-	columns []column
+	columns []session.Column
 	records *array.RecordBuilder
 	rows    int // in the open record
 }
 
-func newArrowWriter(out io.Writer, columns []column, open func(io.Writer, *arrow.Schema) (recordSink, error)) (*arrowWriter, error) {
+func newArrowWriter(out io.Writer, columns []session.Column, open func(io.Writer, *arrow.Schema) (recordSink, error)) (*arrowWriter, error) {
 	fields := make([]arrow.Field, len(columns))
 	for i, c := range columns {
-		fields[i] = arrow.Field{Name: c.name, Type: arrowTypes[c.kind], Nullable: true}
+		fields[i] = arrow.Field{Name: c.Name, Type: arrowTypes[c.Kind], Nullable: true}
 	}
 	schema := arrow.NewSchema(fields, nil)
 	sink, err := open(out, schema)

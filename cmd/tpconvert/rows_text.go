@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tpconvert/tpconvert/internal/count"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 // csvWriter writes CSV by RFC 4180, with NULL as an empty field.
@@ -17,10 +19,10 @@ type csvWriter struct {
 	fields []string
 }
 
-func newCSVWriter(out io.Writer, columns []column) (*csvWriter, error) {
+func newCSVWriter(out io.Writer, columns []session.Column) (*csvWriter, error) {
 	w := &csvWriter{csv.NewWriter(out), make([]string, len(columns))}
 	for i, c := range columns {
-		w.fields[i] = c.name
+		w.fields[i] = c.Name
 	}
 	return w, w.csv.Write(w.fields)
 }
@@ -40,11 +42,11 @@ func (w *csvWriter) end() error {
 // perfettoWriter writes CSV like the shell of Trace Processor: text is quoted, but quotes in it are not escaped.
 type perfettoWriter struct{ out io.Writer }
 
-func newPerfettoWriter(out io.Writer, columns []column) (*perfettoWriter, error) {
+func newPerfettoWriter(out io.Writer, columns []session.Column) (*perfettoWriter, error) {
 	w := &perfettoWriter{out}
 	var head []any
 	for _, c := range columns {
-		head = append(head, c.name)
+		head = append(head, c.Name)
 	}
 	return w, w.row(head)
 }
@@ -78,17 +80,17 @@ func (w *perfettoWriter) end() error { return nil }
 // markdownWriter writes a table of GitHub's Markdown.
 type markdownWriter struct {
 	out     io.Writer
-	columns []column
+	columns []session.Column
 }
 
 var markdownEscapes = strings.NewReplacer("|", `\|`, "\n", "<br>", "\r", "")
 
-func newMarkdownWriter(out io.Writer, columns []column) (*markdownWriter, error) {
+func newMarkdownWriter(out io.Writer, columns []session.Column) (*markdownWriter, error) {
 	w := &markdownWriter{out, columns}
 	var head, rule []any
 	for _, c := range columns {
-		head = append(head, c.name)
-		if c.kind.number() {
+		head = append(head, c.Name)
+		if c.Kind.Number() {
 			rule = append(rule, "---:")
 		} else {
 			rule = append(rule, "---")
@@ -120,7 +122,7 @@ func (w *markdownWriter) end() error { return nil }
 // tableWriter writes a table for people. The first rows determine the widths of the columns.
 type tableWriter struct {
 	out     io.Writer
-	columns []column
+	columns []session.Column
 	width   int // of the terminal; 0 is without limit
 	waiting [][]string
 	widths  []int // once they are known
@@ -174,7 +176,7 @@ func (w *tableWriter) begin() error {
 	head, rule := make([]string, len(w.columns)), make([]string, len(w.columns))
 	w.widths = make([]int, len(w.columns))
 	for i, c := range w.columns {
-		head[i] = oneLine(c.name)
+		head[i] = oneLine(c.Name)
 		for _, cells := range append(w.waiting, head) {
 			w.widths[i] = max(w.widths[i], utf8.RuneCountInString(cells[i]))
 		}
@@ -225,7 +227,7 @@ func (w *tableWriter) line(cells []string) error {
 		}
 		pad := strings.Repeat(" ", w.widths[i]-n)
 		switch {
-		case w.columns[i].kind.number():
+		case w.columns[i].Kind.Number():
 			b.WriteString(pad + cell)
 		case i == len(cells)-1:
 			b.WriteString(cell)

@@ -1,6 +1,6 @@
 //go:build cgo
 
-package main
+package session
 
 import (
 	"context"
@@ -40,7 +40,7 @@ func (d demangler) Executor() duckdb.ScalarFuncExecutor {
 	}}
 }
 
-// addFunctions registers functions that only this command has, for macros to call.
+// addFunctions registers functions that only sessions have, for macros to call.
 func addFunctions(conn *sql.Conn) error {
 	text, err := duckdb.NewTypeInfo(duckdb.TYPE_VARCHAR)
 	if err != nil {
@@ -50,7 +50,7 @@ func addFunctions(conn *sql.Conn) error {
 }
 
 // prepare checks a single statement and returns its result columns, none if it is not a query.
-func prepare(ctx context.Context, conn *sql.Conn, statement string) (columns []column, err error) {
+func prepare(ctx context.Context, conn *sql.Conn, statement string) (columns []Column, err error) {
 	err = conn.Raw(func(raw any) error {
 		s, err := raw.(driver.ConnPrepareContext).PrepareContext(ctx, statement)
 		if err != nil {
@@ -63,37 +63,37 @@ func prepare(ctx context.Context, conn *sql.Conn, statement string) (columns []c
 			return err
 		}
 		n, err := stmt.ColumnCount()
-		columns = make([]column, n)
+		columns = make([]Column, n)
 		for i := 0; i < n && err == nil; i++ {
 			var t duckdb.Type
-			if columns[i].name, err = stmt.ColumnName(i); err == nil {
+			if columns[i].Name, err = stmt.ColumnName(i); err == nil {
 				t, err = stmt.ColumnType(i)
 			}
-			columns[i].kind = kindOf(t)
+			columns[i].Kind = kindOf(t)
 		}
 		return err
 	})
 	return columns, err
 }
 
-func kindOf(t duckdb.Type) kind {
+func kindOf(t duckdb.Type) Kind {
 	switch t {
 	case duckdb.TYPE_TINYINT, duckdb.TYPE_SMALLINT, duckdb.TYPE_INTEGER, duckdb.TYPE_BIGINT,
 		duckdb.TYPE_UTINYINT, duckdb.TYPE_USMALLINT, duckdb.TYPE_UINTEGER:
-		return kindInteger
+		return Integer
 	case duckdb.TYPE_HUGEINT, duckdb.TYPE_UHUGEINT, duckdb.TYPE_UBIGINT:
-		return kindHuge
+		return Huge
 	case duckdb.TYPE_FLOAT, duckdb.TYPE_DOUBLE, duckdb.TYPE_DECIMAL:
-		return kindReal
+		return Real
 	case duckdb.TYPE_BOOLEAN:
-		return kindBool
+		return Bool
 	case duckdb.TYPE_BLOB:
-		return kindBytes
+		return Bytes
 	case duckdb.TYPE_VARIANT:
-		return kindVariant
+		return Variant
 	case duckdb.TYPE_LIST, duckdb.TYPE_ARRAY, duckdb.TYPE_STRUCT, duckdb.TYPE_MAP, duckdb.TYPE_UNION:
-		return kindNested
+		return Nested
 	default:
-		return kindText
+		return Text
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -13,23 +13,29 @@ import (
 	"unicode"
 )
 
-// sandbox limits the SQL of a query to the files of the data. DuckDB denies access outside the allowed folders. Statements
-// that could write in these folders, or change what is allowed, are refused before DuckDB sees them.
-type sandbox struct {
-	scratch string // a folder of our own
-	copies  int
-}
+// Access says which files SQL may use. DuckDB denies access outside the folders of the data. Statements that could write
+// in these folders, or change what is allowed, are refused before DuckDB sees them.
+type Access int
 
-// errDenied is wrapped by the errors of SQL that needs --allow-writes.
-var errDenied = errors.New("--allow-writes lets SQL use other files")
+const (
+	// ReadData lets SQL read the files of the data.
+	ReadData Access = iota
+	// NewFiles lets it create other files, by COPY, too.
+	NewFiles
+	// AnyFile lets it read and write any file, load extensions and change settings.
+	AnyFile
+)
 
-// close denies the database all files outside the folders from now on, and locks its settings.
-func (s *sandbox) close(ctx context.Context, d *database, folders []string) error {
+// ErrDenied is wrapped by the errors of SQL that needs more access.
+var ErrDenied = errors.New("SQL may only read the data")
+
+// confine denies the database all files outside the folders from now on, and locks its settings.
+func (s *Session) confine(ctx context.Context, folders []string) error {
 	var list []string
-	for _, folder := range append(folders, s.scratch) {
-		list = append(list, sqlText(filepath.ToSlash(folder)))
+	for _, folder := range append(folders, s.Scratch) {
+		list = append(list, Quote(filepath.ToSlash(folder)))
 	}
-	return d.exec(ctx,
+	return s.Exec(ctx,
 		"SET allowed_directories = ["+strings.Join(list, ", ")+"]",
 		"SET enable_external_access = false",
 		"SET lock_configuration = true")
@@ -49,42 +55,46 @@ func keyword(statement string) string {
 	return ""
 }
 
-// admit refuses statements that write files by other ways than COPY.
-func (s *sandbox) admit(statement string) error {
+// admit refuses statements that write files, unless it is by COPY and the access allows that.
+func (a Access) admit(statement string) error {
 	switch word := keyword(statement); {
+	case a == AnyFile:
+		return nil
+	case word == "COPY" && a == ReadData:
+		return fmt.Errorf("COPY is not allowed: %w", ErrDenied)
 	case word == "ATTACH", word == "EXPORT", word == "IMPORT", word == "INSTALL", word == "LOAD", word == "FORCE",
 		word == "PREPARE", word == "EXECUTE", word == "CALL", word == "UPDATE" && strings.Contains(strings.ToUpper(statement), "EXTENSIONS"):
-		return fmt.Errorf("%s is not allowed: %w", word, errDenied)
+		return fmt.Errorf("%s is not allowed: %w", word, ErrDenied)
 	case word == "EXPLAIN" && copying.MatchString(statement):
-		return fmt.Errorf("EXPLAIN of COPY is not allowed: %w", errDenied)
+		return fmt.Errorf("EXPLAIN of COPY is not allowed: %w", ErrDenied)
 	case logging.MatchString(statement):
-		return fmt.Errorf("enable_logging is not allowed: %w", errDenied)
+		return fmt.Errorf("enable_logging is not allowed: %w", ErrDenied)
 	}
 	return nil
 }
 
 // copy runs COPY ... TO a new file, by way of the scratch folder: the file appears whole, and none is replaced.
-func (s *sandbox) copy(statement string, run func(statement string) error) error {
+func (s *Session) copy(ctx context.Context, statement string) error {
 	from, to, target := copyTarget(statement)
 	if target == "" {
-		return fmt.Errorf("COPY is allowed TO a file that is named in quotes: %w", errDenied)
+		return fmt.Errorf("COPY is allowed TO a file that is named in quotes: %w", ErrDenied)
 	}
 	if _, err := os.Lstat(target); err == nil {
-		return fmt.Errorf("%s exists: COPY writes new files only; %w", target, errDenied)
+		return fmt.Errorf("%s exists: COPY writes new files only; %w", target, ErrDenied)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	s.copies++
-	folder := filepath.Join(s.scratch, fmt.Sprintf("copy%d", s.copies))
+	folder := filepath.Join(s.Scratch, fmt.Sprintf("copy%d", s.copies))
 	if err := os.Mkdir(folder, 0o777); err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
 	draft := filepath.Join(folder, filepath.Base(target))
-	if err := run(statement[:from] + sqlText(filepath.ToSlash(draft)) + statement[to:]); err != nil {
+	if err := s.Exec(ctx, statement[:from]+Quote(filepath.ToSlash(draft))+statement[to:]); err != nil {
 		return err
 	}
-	return publish(draft, target)
+	return Publish(draft, target)
 }
 
 // copyTarget is the text in quotes that follows TO, and its place.
@@ -161,8 +171,8 @@ func quotedLength(text string, escaped bool) int {
 	return 0
 }
 
-// publish moves a file or folder to a name that nothing has.
-func publish(draft, target string) error {
+// Publish moves a file or folder to a name that nothing has.
+func Publish(draft, target string) error {
 	info, err := os.Stat(draft)
 	switch {
 	case err != nil:

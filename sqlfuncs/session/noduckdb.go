@@ -1,6 +1,6 @@
 //go:build !cgo
 
-package main
+package session
 
 import (
 	"context"
@@ -14,7 +14,7 @@ func newDatabase() (*sql.DB, error) { return nil, errNoDuckDB }
 
 func addFunctions(*sql.Conn) error { return errNoDuckDB }
 
-func prepare(context.Context, *sql.Conn, string) ([]column, error) { return nil, errNoDuckDB }
+func prepare(context.Context, *sql.Conn, string) ([]Column, error) { return nil, errNoDuckDB }
 
 // denied reports whether DuckDB refused access to a file.
 func denied(error) bool { return false }

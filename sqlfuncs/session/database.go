@@ -1,4 +1,5 @@
-package main
+// Package session opens datasets, and DuckDB files made of them, in DuckDB and runs SQL on them: DuckDB's or PerfettoSQL.
+package session
 
 import (
 	"context"
@@ -15,16 +16,17 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
-// database is a connection to a DuckDB database in memory, to which a file or dataset is attached.
-type database struct {
+// Database is a connection to a DuckDB database in memory, to which a file or dataset is attached.
+type Database struct {
+	Conn *sql.Conn
 	db   *sql.DB
-	conn *sql.Conn
 }
 
 // attached is the name under which databases are attached.
 const attached = "dataset"
 
-func openDatabase(ctx context.Context) (*database, error) {
+// OpenDatabase opens an empty database.
+func OpenDatabase(ctx context.Context) (*Database, error) {
 	db, err := newDatabase()
 	if err != nil {
 		return nil, err
@@ -33,34 +35,35 @@ func openDatabase(ctx context.Context) (*database, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &database{db, conn}, nil
+	return &Database{conn, db}, nil
 }
 
-func (d *database) Close() error { return errors.Join(d.conn.Close(), d.db.Close()) }
+// Close closes the database.
+func (d *Database) Close() error { return errors.Join(d.Conn.Close(), d.db.Close()) }
 
-// exec runs statements one after the other.
-func (d *database) exec(ctx context.Context, statements ...string) error {
+// Exec runs statements one after the other.
+func (d *Database) Exec(ctx context.Context, statements ...string) error {
 	for _, s := range statements {
-		if _, err := d.conn.ExecContext(ctx, s); err != nil {
+		if _, err := d.Conn.ExecContext(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// attach attaches a DuckDB file, or an empty database if path is "". Relative paths in the file are taken to be
+// Attach attaches a DuckDB file, or an empty database if path is "". Relative paths in the file are taken to be
 // relative to its folder.
-func (d *database) attach(ctx context.Context, path, options string) error {
+func (d *Database) Attach(ctx context.Context, path, options string) error {
 	from := path
 	if path == "" {
 		from = ":memory:"
 	}
-	err := d.exec(ctx,
-		"SET file_search_path = "+sqlText(filepath.Dir(from)),
-		fmt.Sprintf("ATTACH %s AS %s %s", sqlText(from), attached, options))
+	err := d.Exec(ctx,
+		"SET file_search_path = "+Quote(filepath.Dir(from)),
+		fmt.Sprintf("ATTACH %s AS %s %s", Quote(from), attached, options))
 	switch {
 	case err == nil:
-		return d.exec(ctx, "USE "+attached)
+		return d.Exec(ctx, "USE "+attached)
 	case strings.Contains(err.Error(), "Could not set lock"):
 		return fmt.Errorf("%s is locked by another process: close it there first", path)
 	case strings.Contains(err.Error(), "not a valid DuckDB database file"):
@@ -71,8 +74,8 @@ func (d *database) attach(ctx context.Context, path, options string) error {
 
 // parquetFolders returns the folders of the Parquet files that the attached database reads. Their paths may be relative to
 // folder, or to the working folder, where DuckDB looks too.
-func (d *database) parquetFolders(ctx context.Context, folder string) ([]string, error) {
-	rows, err := d.conn.QueryContext(ctx, `
+func (d *Database) parquetFolders(ctx context.Context, folder string) ([]string, error) {
+	rows, err := d.Conn.QueryContext(ctx, `
 		SELECT regexp_extract(sql, 'read_parquet\(''((?:[^'']|'''')*)''', 1) AS path
 		FROM duckdb_views() WHERE database_name = '`+attached+`' AND path <> ''`)
 	if err != nil {
@@ -98,38 +101,27 @@ func (d *database) parquetFolders(ctx context.Context, folder string) ([]string,
 	return slices.Collect(maps.Keys(found)), rows.Err()
 }
 
-// detach closes what attach opened.
-func (d *database) detach(ctx context.Context) error {
-	return d.exec(ctx, "USE memory", "DETACH "+attached)
+// Detach closes what Attach opened.
+func (d *Database) Detach(ctx context.Context) error {
+	return d.Exec(ctx, "USE memory", "DETACH "+attached)
 }
 
-func sqlText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+// Quote writes a text as SQL.
+func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// storedDataset is a dataset on disk.
-type storedDataset struct {
-	path   string // absolute
-	layout sqlfuncs.Layout
-	tables []string // with files
-}
-
-// at describes the dataset to sqlfuncs, with the path by which DuckDB finds it.
-func (s *storedDataset) at(path string) sqlfuncs.Dataset {
-	return sqlfuncs.Dataset{Path: filepath.ToSlash(path), Layout: s.layout, Tables: s.tables}
-}
-
-// openStored reads the manifests of the dataset at path.
-func openStored(path string) (*storedDataset, error) {
+// ReadDataset reads the manifests of the dataset at path. The path that it returns is absolute.
+func ReadDataset(path string) (*sqlfuncs.Dataset, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	s := &storedDataset{path: absolute}
-	manifests, many, err := readManifests(path)
+	manifests, many, err := export.ReadManifests(path)
 	if err != nil {
 		return nil, err
 	}
+	d := &sqlfuncs.Dataset{Path: filepath.ToSlash(absolute)}
 	if many {
-		s.layout = sqlfuncs.ManyTraces
+		d.Layout = sqlfuncs.ManyTraces
 	}
 	for _, m := range manifests {
 		if m.SchemaVersion != table.SchemaVersion {
@@ -140,10 +132,10 @@ func openStored(path string) (*storedDataset, error) {
 			if filepath.Ext(t.File) != "."+export.Parquet {
 				return nil, fmt.Errorf("%s has Arrow files, which DuckDB does not read: convert with --format parquet", path)
 			}
-			if !slices.Contains(s.tables, t.Name) {
-				s.tables = append(s.tables, t.Name)
+			if !slices.Contains(d.Tables, t.Name) {
+				d.Tables = append(d.Tables, t.Name)
 			}
 		}
 	}
-	return s, nil
+	return d, nil
 }

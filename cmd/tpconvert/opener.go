@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model/table"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// opener converts a trace that SQL is to run on.
+type opener struct {
+	ui    printer
+	stdin io.Reader
+	read  readOptions
+}
+
+// openSession opens an input for SQL: a dataset, a DuckDB file, or a trace, which is converted first.
+func openSession(ctx context.Context, input string, o session.Options, trace opener) (*session.Session, error) {
+	s, err := session.New(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := trace.open(ctx, s, input, o.Perfetto); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (t opener) open(ctx context.Context, s *session.Session, input string, perfetto bool) error {
+	info, err := os.Stat(input)
+	switch {
+	case input == standardInput:
+	case err != nil:
+		return err
+	case info.IsDir():
+		return s.OpenDataset(ctx, input)
+	case session.IsDuckDB(input):
+		return s.OpenFile(ctx, input)
+	}
+	folder := filepath.Join(s.Scratch, "out")
+	err = t.convert(ctx, input, folder)
+	if perfetto && errors.Is(err, format.ErrEmpty) {
+		return s.OpenEmpty(ctx) // Trace Processor's shell takes it for a trace without rows
+	}
+	if err != nil {
+		return err
+	}
+	return s.OpenDataset(ctx, folder)
+}
+
+// convert converts a trace without a summary.
+func (t opener) convert(ctx context.Context, trace, out string) error {
+	r := &run{ui: unsummed{t.ui}, out: out, options: convertOptions{
+		format: export.Parquet, compression: "snappy", rowGroupRows: table.DefaultChunkRows,
+		memory: defaultMemory, jobs: 1, read: t.read,
+	}}
+	r.reader.stdin = t.stdin
+	return r.convert(ctx, []string{trace})
+}
+
+// unsummed is a printer that keeps summaries to itself.
+type unsummed struct{ printer }
+
+func (unsummed) Summary(summary) {}

@@ -1,0 +1,208 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+)
+
+// Options say what the SQL of a session is and may do.
+type Options struct {
+	Perfetto   bool  // SQL is PerfettoSQL
+	Modules    fs.FS // files of PerfettoSQL's modules, nil if there are none
+	Access     Access
+	NoComments bool // nobody looks at the comments of tables and macros
+}
+
+// Session runs SQL on a dataset.
+type Session struct {
+	*Database
+	Scratch string // a folder for temporary files
+
+	options  Options
+	drop     func() error         // removes Scratch
+	perfetto *perfettosql.Session // nil for DuckDB's SQL
+	copies   int
+}
+
+// New begins a session without data.
+func New(ctx context.Context, o Options) (*Session, error) {
+	db, err := OpenDatabase(ctx)
+	if err != nil {
+		return nil, err
+	}
+	scratch, drop, err := export.Temporary("tpconvert-query-")
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	o.NoComments = o.NoComments || o.Perfetto // PerfettoSQL cannot see them
+	s := &Session{Database: db, Scratch: scratch, options: o, drop: drop}
+	if err := s.Exec(ctx, "SET temp_directory = "+Quote(filepath.Join(scratch, "spill"))); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Close ends the session and removes its temporary files.
+func (s *Session) Close() error { return errors.Join(s.Database.Close(), s.drop()) }
+
+// OpenDataset makes the tables of the dataset in a folder available.
+func (s *Session) OpenDataset(ctx context.Context, folder string) error {
+	d, err := ReadDataset(folder)
+	if err != nil {
+		return err
+	}
+	return s.register(ctx, *d)
+}
+
+// OpenEmpty makes the tables available, without rows.
+func (s *Session) OpenEmpty(ctx context.Context) error { return s.register(ctx, sqlfuncs.Dataset{}) }
+
+func (s *Session) register(ctx context.Context, d sqlfuncs.Dataset) error {
+	if err := s.Attach(ctx, "", ""); err != nil {
+		return err
+	}
+	d.NoComments = s.options.NoComments
+	if err := sqlfuncs.Register(ctx, s.Conn, d, false); err != nil {
+		return err
+	}
+	if d.Path == "" {
+		return s.ready(ctx)
+	}
+	return s.ready(ctx, d.Path)
+}
+
+// OpenFile makes the tables of a DuckDB file available.
+func (s *Session) OpenFile(ctx context.Context, path string) error {
+	if err := s.Attach(ctx, path, "(READ_ONLY)"); err != nil {
+		return err
+	}
+	if _, err := sqlfuncs.Registered(ctx, s.Conn); err != nil {
+		return fmt.Errorf("%s is %w", path, err)
+	}
+	folders, err := s.parquetFolders(ctx, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return s.ready(ctx, folders...)
+}
+
+// IsDuckDB reports whether a file is a DuckDB database.
+func IsDuckDB(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [12]byte
+	_, err = io.ReadFull(f, head[:])
+	return err == nil && string(head[8:]) == "DUCK"
+}
+
+// demangleFunction is what demangle calls, in place of looking symbols up in tables.
+const demangleFunction = "_demangle"
+
+// ready lets statements see the tables, whose files are in the folders, and create their own tables in memory.
+func (s *Session) ready(ctx context.Context, folders ...string) error {
+	if err := addFunctions(s.Conn); err != nil {
+		return err
+	}
+	err := s.Exec(ctx, "USE memory", "SET search_path = 'memory.main,"+attached+".main'",
+		"CREATE MACRO demangle(symbol) AS "+demangleFunction+"(symbol)")
+	if err == nil && s.options.Perfetto {
+		s.perfetto, err = perfettosql.New(ctx, s.Conn, s.options.Modules)
+	}
+	if err == nil && s.options.Access != AnyFile {
+		err = s.confine(ctx, folders)
+	}
+	return err
+}
+
+// ErrNoSQL is returned for a text without statements.
+var ErrNoSQL = errors.New("there is no SQL to run")
+
+// Each runs the statements of a text one after the other. It calls each with those that give rows. Errors show the place
+// in the text.
+func (s *Session) Each(ctx context.Context, text string, each func(*Query) error) error {
+	statements, err := perfettosql.Split(text)
+	if err != nil {
+		return &sqlError{err.Error(), text, errorPosition(err)}
+	}
+	if len(statements) == 0 {
+		return ErrNoSQL
+	}
+	for _, one := range statements {
+		if err := s.run(ctx, one.Text, each); err != nil {
+			err = placed(err, one.Text, text, one.Pos)
+			if s.options.Access != AnyFile && denied(err) {
+				err = fmt.Errorf("%w\n%w", err, ErrDenied)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// run runs one statement.
+func (s *Session) run(ctx context.Context, text string, each func(*Query) error) error {
+	if s.perfetto != nil {
+		var err error
+		if text, err = s.perfetto.Run(ctx, text); err != nil || text == "" {
+			return err
+		}
+	}
+	q, err := s.Query(ctx, text)
+	if err != nil || q == nil {
+		return err
+	}
+	return each(q)
+}
+
+// Query prepares a statement of DuckDB that gives rows. It runs any other, and returns nil.
+func (s *Session) Query(ctx context.Context, text string) (*Query, error) {
+	if err := s.options.Access.admit(text); err != nil {
+		return nil, err
+	}
+	word := keyword(text)
+	if word == "COPY" && s.options.Access == NewFiles {
+		return nil, s.copy(ctx, text)
+	}
+	columns, err := prepare(ctx, s.Conn, text)
+	if err != nil {
+		return nil, err
+	}
+	if columns == nil {
+		return nil, s.Exec(ctx, text)
+	}
+	if s.perfetto != nil {
+		for i := range columns { // SQLite has no truth values
+			if columns[i].Kind == Bool || columns[i].Kind == Huge {
+				columns[i].Kind = Integer
+			}
+		}
+	}
+	if word != "PRAGMA" && word != "EXPLAIN" { // neither can be part of a query
+		text = readable(text, columns)
+	}
+	return &Query{text, columns, s.Conn}, nil
+}
+
+// Query is a statement that gives rows.
+type Query struct {
+	SQL     string
+	Columns []Column
+
+	conn *sql.Conn
+}
+
+// Rows runs the query. Its values are those of Each.
+func (q *Query) Rows(ctx context.Context) (*sql.Rows, error) { return q.conn.QueryContext(ctx, q.SQL) }

@@ -3,6 +3,8 @@ package model
 import (
 	"encoding/hex"
 	"iter"
+
+	"github.com/tpconvert/tpconvert/internal/paged"
 )
 
 // Stacks stores each mapping, frame and call stack once.
@@ -12,7 +14,7 @@ type Stacks struct {
 	frames    hashIndex // by mapping, address and name
 	functions hashIndex // by mapping, name, file and line
 	callsites StackTree
-	depths    []int32 // by callsite
+	depths    paged.List[int32] // by callsite
 }
 
 // Mapping is a file mapped into memory. Addresses and offsets are in bytes.
@@ -186,27 +188,25 @@ func (s *Stacks) Callsite(parent CallsiteID, frame FrameID) CallsiteID {
 	t.Append()
 	var depth int32
 	if parent != None {
-		depth = s.depths[parent] + 1
+		depth = *s.depths.At(int(parent)) + 1
 		t.ParentID.Set(id, parent)
 	}
 	t.Depth.Set(id, depth)
 	t.FrameID.Set(id, frame)
-	s.depths = append(s.depths, depth)
+	s.depths.Append(depth)
 	return id
 }
 
 // SetParent changes the parent of a stack; the stacks on top of it keep their depth.
 func (s *Stacks) SetParent(id, parent CallsiteID) {
-	t := &s.store.StackProfileCallsite
-	s.depths[id] = s.depths[parent] + 1
-	t.ParentID.Set(id, parent)
-	t.Depth.Set(id, s.depths[id])
+	s.store.StackProfileCallsite.ParentID.Set(id, parent)
+	s.SetDepth(id, *s.depths.At(int(parent))+1)
 }
 
 // SetDepth sets the depth of an outermost frame; the frames on top of it count from
 // there.
 func (s *Stacks) SetDepth(id CallsiteID, depth int32) {
-	s.depths[id] = depth
+	*s.depths.At(int(id)) = depth
 	s.store.StackProfileCallsite.Depth.Set(id, depth)
 }
 

@@ -1,12 +1,20 @@
 package model
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/tpconvert/tpconvert/internal/paged"
+)
 
 // StackTree numbers stacks. A stack is a frame on top of another stack, its parent;
 // equal stacks have the same number. Frames are arbitrary numbers.
+//
+// Most stacks are the first on top of their parent, and get the number after it. They are
+// found there. The others are found by a hash table.
 type StackTree struct {
-	stacks []treeStack
+	stacks paged.List[treeStack]
 	slots  []int32 // hash table with open addressing: numbers plus one; its length is a power of two
+	hashed int     // used slots
 }
 
 type treeStack struct{ parent, frame int32 }
@@ -16,18 +24,27 @@ const EmptyStack int32 = -1
 
 // Push returns the number of a stack; added says whether it is new.
 func (t *StackTree) Push(parent, frame int32) (stack int32, added bool) {
-	if 2*len(t.stacks) >= len(t.slots) {
+	key := treeStack{parent, frame}
+	next := parent + 1
+	if int(next) == t.stacks.Len() { // nothing is on top of the last stack yet
+		t.stacks.Append(key)
+		return next, true
+	}
+	if *t.stacks.At(int(next)) == key {
+		return next, false
+	}
+	if 2*t.hashed >= len(t.slots) {
 		t.grow()
 	}
-	key := treeStack{parent, frame}
 	mask := uint64(len(t.slots) - 1)
 	for slot := key.hash() & mask; ; slot = (slot + 1) & mask {
 		switch at := t.slots[slot]; {
 		case at == 0:
-			t.stacks = append(t.stacks, key)
-			t.slots[slot] = int32(len(t.stacks))
-			return int32(len(t.stacks) - 1), true
-		case t.stacks[at-1] == key:
+			stack = int32(t.stacks.Append(key))
+			t.slots[slot] = stack + 1
+			t.hashed++
+			return stack, true
+		case *t.stacks.At(int(at - 1)) == key:
 			return at - 1, false
 		}
 	}
@@ -35,11 +52,12 @@ func (t *StackTree) Push(parent, frame int32) (stack int32, added bool) {
 
 // Len returns the number of stacks. They are numbered from 0, parents before
 // children.
-func (t *StackTree) Len() int { return len(t.stacks) }
+func (t *StackTree) Len() int { return t.stacks.Len() }
 
 // Stack returns the parent and the frame of a stack.
 func (t *StackTree) Stack(stack int32) (parent, frame int32) {
-	return t.stacks[stack].parent, t.stacks[stack].frame
+	at := t.stacks.At(int(stack))
+	return at.parent, at.frame
 }
 
 func (k treeStack) hash() uint64 {
@@ -48,13 +66,17 @@ func (k treeStack) hash() uint64 {
 }
 
 func (t *StackTree) grow() {
-	t.slots = make([]int32, max(1024, 4*len(t.slots)))
+	old := t.slots
+	t.slots = make([]int32, max(1024, 2*len(old)))
 	mask := uint64(len(t.slots) - 1)
-	for i, key := range t.stacks {
-		slot := key.hash() & mask
+	for _, at := range old {
+		if at == 0 {
+			continue
+		}
+		slot := t.stacks.At(int(at-1)).hash() & mask
 		for t.slots[slot] != 0 {
 			slot = (slot + 1) & mask
 		}
-		t.slots[slot] = int32(i + 1)
+		t.slots[slot] = at
 	}
 }

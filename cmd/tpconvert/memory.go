@@ -28,6 +28,22 @@ const (
 	mostGrowth  = 50
 )
 
+// smallHeap is the size in bytes below which the heap is not collected: that would take more
+// time than it saves memory.
+const smallHeap = 24 << 20
+
+// smallGrowth is the growth with which Go collects heaps from smallHeap on, however little is
+// live. Go takes 4 MiB as the least heap for a growth of 100 %.
+const smallGrowth = smallHeap * 100 / (4 << 20)
+
+// growthFor returns the percentage by which the heap may grow before it is collected.
+// live is what was live last, and target what live memory and garbage should take, in bytes.
+func growthFor(live, target int64) int {
+	growth := min(max((target-live)*100/live, leastGrowth), mostGrowth)
+	toSmall := min((smallHeap-live)*100/live, smallGrowth)
+	return int(max(growth, toSmall))
+}
+
 // limitMemory tells the garbage collector, until the context is done, how much memory
 // a run may take that sorts in the given memory: a constant more, as far as live
 // memory allows, and never more than a cgroup's limit and, unless it is 0, most.
@@ -43,7 +59,7 @@ func limitMemory(ctx context.Context, sorting, most int64) {
 	}
 	debug.SetMemoryLimit(max(limit, 0))
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(mostGrowth)
+		debug.SetGCPercent(smallGrowth)
 		go pace(ctx, sorting+112<<20, max(limit, 0))
 	}
 }
@@ -57,7 +73,7 @@ const paceInterval = 20 * time.Millisecond
 func pace(ctx context.Context, target, most int64) {
 	tick := time.NewTicker(paceInterval)
 	defer tick.Stop()
-	growth, limit := mostGrowth, most
+	growth, limit := smallGrowth, most
 	for {
 		select {
 		case <-ctx.Done():
@@ -65,7 +81,7 @@ func pace(ctx context.Context, target, most int64) {
 		case <-tick.C:
 		}
 		live := max(metric("/gc/heap/live:bytes"), 1)
-		if now := int(min(max((target-live)*100/live, leastGrowth), mostGrowth)); now != growth {
+		if now := growthFor(live, target); now != growth {
 			growth = now
 			debug.SetGCPercent(growth)
 		}

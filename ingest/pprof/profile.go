@@ -3,7 +3,6 @@ package pprof
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pprofpb"
@@ -127,9 +126,9 @@ func (p *profile) readSample(message []byte) bool {
 	for r.Next() {
 		switch r.Number {
 		case pprofpb.Sample_LocationID:
-			p.path = slices.AppendSeq(p.path, r.Varints)
+			p.path = r.AppendVarints(p.path)
 		case pprofpb.Sample_Value:
-			p.values = slices.AppendSeq(p.values, r.Varints)
+			p.values = r.AppendVarints(p.values)
 		case pprofpb.Sample_Label:
 			l, whole := readLabel(r.Bytes())
 			p.labels = append(p.labels, l)

@@ -1,6 +1,9 @@
 package pprof
 
-import "github.com/tpconvert/tpconvert/model"
+import (
+	"github.com/tpconvert/tpconvert/internal/paged"
+	"github.com/tpconvert/tpconvert/model"
+)
 
 // stacks sums samples by their stacks of locations while they are read, because
 // most profiles have many samples of the same stack, and stacks share outer
@@ -80,8 +83,8 @@ func (l *locationNumbers) next() int32 {
 
 // sums adds up values by key. Keys are small numbers.
 type sums struct {
-	groups []sumGroup // in the order in which the keys were first added
-	byKey  []int32    // indices of groups, plus one
+	groups []sumGroup        // in the order in which the keys were first added
+	byKey  paged.List[int32] // indices of groups, plus one
 	values []uint64
 }
 
@@ -93,14 +96,13 @@ type sumGroup struct {
 
 // add adds values to a key's sums, which may have fewer elements so far.
 func (s *sums) add(key int64, values []uint64) {
-	if missing := int(key) + 1 - len(s.byKey); missing > 0 {
-		s.byKey = append(s.byKey, make([]int32, missing)...)
-	}
-	if s.byKey[key] == 0 {
+	s.byKey.Extend(int(key) + 1)
+	group := s.byKey.At(int(key))
+	if *group == 0 {
 		s.groups = append(s.groups, sumGroup{key: key})
-		s.byKey[key] = int32(len(s.groups))
+		*group = int32(len(s.groups))
 	}
-	g := &s.groups[s.byKey[key]-1]
+	g := &s.groups[*group-1]
 	if n := g.to - g.from; n < len(values) {
 		from := len(s.values)
 		s.values = append(s.values, s.values[g.from:g.to]...)
@@ -115,9 +117,9 @@ func (s *sums) add(key int64, values []uint64) {
 
 // of returns the sums of a key, or nil if it has none.
 func (s *sums) of(key int64) []uint64 {
-	if key >= int64(len(s.byKey)) || s.byKey[key] == 0 {
+	if key >= int64(s.byKey.Len()) || *s.byKey.At(int(key)) == 0 {
 		return nil
 	}
-	g := s.groups[s.byKey[key]-1]
+	g := s.groups[*s.byKey.At(int(key))-1]
 	return s.values[g.from:g.to]
 }

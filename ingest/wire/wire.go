@@ -296,6 +296,25 @@ func (f *Field) Varints(yield func(uint64) bool) {
 	}
 }
 
+// AppendVarints appends the values of a repeated varint field, packed or not.
+func (f *Field) AppendVarints(to []uint64) []uint64 {
+	if f.Type != Bytes {
+		return append(to, f.value)
+	}
+	for b := f.data; len(b) > 0; {
+		if b[0] < 0x80 {
+			to, b = append(to, uint64(b[0])), b[1:]
+			continue
+		}
+		v, n := Uvarint(b)
+		if n <= 0 {
+			break
+		}
+		to, b = append(to, v), b[n:]
+	}
+	return to
+}
+
 // Fixed yields the values of a repeated fixed64 or fixed32 field, packed or not.
 // size is 8 or 4 bytes.
 func (f *Field) Fixed(size int) func(yield func(uint64) bool) {

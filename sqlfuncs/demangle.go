@@ -2,6 +2,7 @@ package sqlfuncs
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -24,7 +25,7 @@ func Demangle(symbol string) (name string, ok bool) {
 
 // DemangleNames fills the lookup table of the macro demangle with the names of a registered dataset, because
 // a macro cannot call Demangle.
-func DemangleNames(ctx context.Context, db Execer) error {
+func DemangleNames(ctx context.Context, db *sql.Conn) error {
 	rows, err := db.QueryContext(ctx, `
 		FROM (SELECT name FROM stack_profile_frame UNION SELECT deobfuscated_name FROM stack_profile_frame
 		      UNION SELECT name FROM stack_profile_symbol)

@@ -30,7 +30,12 @@ func TestDemangleNames(t *testing.T) {
 		exec(t, db, `INSERT INTO stack_profile_frame BY NAME SELECT unnest(['_Z1fv', 'main', NULL, '_Z1fv']) AS name`)
 		exec(t, db, `INSERT INTO stack_profile_frame BY NAME SELECT '_Z1gv' AS deobfuscated_name`)
 		exec(t, db, `INSERT INTO stack_profile_symbol BY NAME SELECT '_Z1h''v' AS name UNION ALL SELECT '_Z1hi'`)
-		if err := DemangleNames(t.Context(), db); err != nil {
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := DemangleNames(t.Context(), conn); err != nil {
 			t.Fatal(err)
 		}
 		got := query(t, db, `SELECT s, demangle(s) FROM (VALUES ('_Z1fv'), ('_Z1gv'), ('_Z1hi'), ('_Z1kv'), ('main'), (NULL)) AS t(s)`)

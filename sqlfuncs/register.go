@@ -25,21 +25,25 @@ type Dataset struct {
 // tables are views of the Parquet files or, if materialize is set, hold the rows themselves. A table without
 // a file is empty.
 func Register(ctx context.Context, db *sql.Conn, d Dataset, materialize bool) error {
-	tx, err := db.BeginTx(ctx, nil) // a commit per statement would double the time
+	c, err := d.catalog(ctx, db, materialize)
 	if err != nil {
 		return err
 	}
-	if err := register(ctx, tx, d, materialize); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
+	return c.CreateAll(ctx)
 }
 
-func register(ctx context.Context, db Execer, d Dataset, materialize bool) error {
+// RegisterLazily is Register without rows, but for what the catalog creates later. The connection is the catalog's, so
+// another one runs the queries.
+func RegisterLazily(ctx context.Context, db *sql.Conn, d Dataset) (*Catalog, error) {
+	return d.catalog(ctx, db, false)
+}
+
+// catalog returns the tables, views and macros of a dataset in a database that only says whose it is.
+func (d Dataset) catalog(ctx context.Context, db *sql.Conn, materialize bool) (*Catalog, error) {
 	statement := fmt.Sprintf("CREATE TABLE %s AS SELECT %d AS schema_version, %t AS many_traces",
 		registration, table.SchemaVersion, d.Layout == ManyTraces)
 	if _, err := db.ExecContext(ctx, statement); err != nil {
-		return err
+		return nil, err
 	}
 	kind := "VIEW"
 	if materialize {
@@ -49,25 +53,32 @@ func register(ctx context.Context, db Execer, d Dataset, materialize bool) error
 	for _, name := range d.Tables {
 		files[name] = true
 	}
+	c := NewCatalog(db, nil, nil)
+	add := func(kind, name, statement, doc string) {
+		if d.NoComments || doc == "" {
+			c.add(name, statement)
+		} else {
+			c.add(name, statement, fmt.Sprintf("COMMENT ON %s %s IS %s", kind, identifier(name), quote(doc)))
+		}
+	}
 	for _, s := range schema.All() {
 		if s.Abstract {
-			continue // it is one of the views in package sqlfuncs
+			continue // it is one of the views below
 		}
 		rows := d.empty(s)
 		if files[s.Name] || d.Layout == ManyTraces && len(d.Tables) > 0 {
 			rows = d.read(s)
 		}
-		statements := []string{fmt.Sprintf("CREATE %s %s AS %s", kind, s.Name, rows)}
-		if !d.NoComments {
-			statements = append(statements, fmt.Sprintf("COMMENT ON %s %s IS %s", kind, s.Name, quote(s.Doc)))
-		}
-		for _, statement := range statements {
-			if _, err := db.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("register %s: %w", s.Name, err)
-			}
-		}
+		add(kind, s.Name, fmt.Sprintf("CREATE %s %s AS %s", kind, s.Name, rows), s.Doc)
 	}
-	return createMacros(ctx, db, d.Layout, !d.NoComments)
+	for _, m := range Macros(d.Layout) {
+		doc := m.Doc
+		if m.IsHelper() {
+			doc = ""
+		}
+		add(m.Kind, m.Name, m.SQL, doc)
+	}
+	return c, nil
 }
 
 // CommentColumns adds comments to the columns of the tables that Register made. It takes twice as long as

@@ -3,10 +3,7 @@
 package sqlfuncs
 
 import (
-	"context"
-	"database/sql"
 	"embed"
-	"fmt"
 	"regexp"
 	"strings"
 )
@@ -83,26 +80,4 @@ func uncomment(doc string) string {
 		lines[i] = strings.TrimPrefix(strings.TrimPrefix(line, "--"), " ")
 	}
 	return strings.Join(lines, " ")
-}
-
-// Execer runs a statement: a *sql.DB, *sql.Conn or *sql.Tx.
-type Execer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// createMacros creates or replaces all macros and views. The dataset's tables, or views of them, must exist.
-func createMacros(ctx context.Context, db Execer, layout Layout, comments bool) error {
-	for _, m := range Macros(layout) {
-		statements := []string{m.SQL}
-		if comments && !m.IsHelper() {
-			statements = append(statements, fmt.Sprintf("COMMENT ON %s %s IS %s", m.Kind, identifier(m.Name), quote(m.Doc)))
-		}
-		for _, statement := range statements {
-			if _, err := db.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("create %s: %w", m.Name, err)
-			}
-		}
-	}
-	return nil
 }

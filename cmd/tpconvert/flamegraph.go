@@ -159,7 +159,7 @@ func (f *flamegraphCommand) load(ctx context.Context, input string) (*profile.Pr
 	selection := f.options.selection
 	selection.OneMetric = f.oneMetric()
 	warn := func(msg string) { f.ui.Message(slog.LevelWarn, input, msg) }
-	p, err := flamegraph.Read(ctx, flamegraph.Input{Name: input, Conn: s.Conn, Warn: warn}, selection)
+	p, err := flamegraph.Read(ctx, flamegraph.Input{Name: input, Conn: s.Conn, Catalog: s.Catalog, Warn: warn}, selection)
 	if wrong := new(flamegraph.SelectionError); errors.As(err, wrong) {
 		return nil, usageError{err}
 	}

@@ -222,6 +222,9 @@ const functions = `(
 
 // names returns the names for completion.
 func (q *query) names(ctx context.Context) ([]string, error) {
+	if err := q.session.Catalog.CreateAll(ctx); err != nil {
+		return nil, err
+	}
 	rows, err := q.session.Conn.QueryContext(ctx, `
 		SELECT name FROM `+relations+`
 		UNION SELECT column_name FROM duckdb_columns() WHERE NOT internal

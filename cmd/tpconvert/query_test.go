@@ -301,6 +301,27 @@ func TestQueryInputs(t *testing.T) {
 	tpconvert(t, dir, "query", "--file", "q.sql", "out", count).expect(t, exitUsage, "both")
 }
 
+// Tables, views and macros are created when a statement names them, which must not be seen.
+func TestQueryFindsWhatItDoesNotName(t *testing.T) {
+	dir := dataset(t, goodTrace)
+	all := rowsOf(t, dir, "out", "SELECT count(*) FROM (SHOW ALL TABLES)")
+	for sql, want := range map[string]string{
+		"FROM thread_slice SELECT count(*); SELECT count(*) FROM (SHOW ALL TABLES)":                           "count_star()\n2\n\n" + all,
+		"FROM query_table('sl' || 'ice') SELECT count(*) AS n":                                                "n\n2\n",
+		"BEGIN; CREATE TABLE x AS FROM thread; FROM slice SELECT count(*) AS n; ROLLBACK":                     "n\n2\n",
+		"CREATE VIEW v AS FROM thread_slice; CREATE MACRO m() AS TABLE FROM v; SELECT count(*) AS n FROM m()": "n\n2\n",
+	} {
+		if got := rowsOf(t, dir, "out", sql); got != want {
+			t.Errorf("%s: got %q, want %q", sql, got, want)
+		}
+	}
+	if !strings.Contains(all, "\n1") { // more than 100
+		t.Errorf("SHOW ALL TABLES: got %q", all)
+	}
+	tpconvert(t, dir, "query", "out", "FROM slces").expect(t, exitFailure, `Did you mean "slice`)
+	tpconvert(t, dir, "query", "--perfetto", "out", "SELECT * FROM slces").expect(t, exitFailure, `Did you mean "slice`)
+}
+
 func TestQueryErrorsShowThePlace(t *testing.T) {
 	t.Parallel()
 	dir := dataset(t, goodTrace)

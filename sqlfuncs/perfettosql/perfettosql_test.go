@@ -140,7 +140,7 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			conn := connect(t, sqlfuncs.OneTrace, files["tables.sql"])
-			s, err := New(t.Context(), conn, modules)
+			s, err := New(t.Context(), conn, nil, modules)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,14 +171,14 @@ func TestScripts(t *testing.T) {
 
 func TestManyTraces(t *testing.T) {
 	conn := connect(t, sqlfuncs.ManyTraces, "")
-	if _, err := New(t.Context(), conn, nil); !errors.Is(err, ErrManyTraces) {
+	if _, err := New(t.Context(), conn, nil, nil); !errors.Is(err, ErrManyTraces) {
 		t.Errorf("New = %v", err)
 	}
 }
 
 func TestNoModules(t *testing.T) {
 	conn := connect(t, sqlfuncs.OneTrace, "")
-	s, err := New(t.Context(), conn, nil)
+	s, err := New(t.Context(), conn, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,7 @@ var ErrManyTraces = errors.New("PerfettoSQL is for a dataset of one trace")
 // Session holds the tables, functions and macros created by PerfettoSQL statements.
 type Session struct {
 	conn      *sql.Conn
+	catalog   *sqlfuncs.Catalog
 	modules   fs.FS // nil if there are none
 	macros    map[string]*macro
 	included  map[string]bool
@@ -39,16 +40,13 @@ type Session struct {
 	extract   map[string]string  // extracting functions, by key; nil until first needed
 	delegates map[string]string  // replacement functions, by name
 	virtual   map[string]bool    // virtual tables, which are views here
-	intrinsic map[string]string  // tables by their internal names, as long as these have no view
 	columns   map[string][]field // columns of tables, calls and expressions, as reported by DuckDB
 }
 
-var macroName = regexp.MustCompile(`CREATE MACRO (\w+)`)
-
 // New begins a session. The connection must have a database made by sqlfuncs.Register attached as "dataset",
-// and an empty one before it in the search path. modules has the files of INCLUDE PERFETTO MODULE: a.b is
-// a/b.sql; it may be nil.
-func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
+// and an empty one before it in the search path. If it was made by sqlfuncs.RegisterLazily, dataset is its catalog,
+// else nil. modules has the files of INCLUDE PERFETTO MODULE: a.b is a/b.sql; it may be nil.
+func New(ctx context.Context, conn *sql.Conn, dataset *sqlfuncs.Catalog, modules fs.FS) (*Session, error) {
 	layout, err := sqlfuncs.Registered(ctx, conn)
 	if err != nil {
 		return nil, err
@@ -56,43 +54,20 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 	if layout == sqlfuncs.ManyTraces {
 		return nil, ErrManyTraces
 	}
-	s := &Session{conn: conn, modules: modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]bool{}, intrinsic: map[string]string{}, columns: map[string][]field{}}
-	views, err := Split(overlay)
-	if err != nil {
-		return nil, err
-	}
-	statements := append([]Statement{{Text: unindexedStats()}}, views...)
+	s := &Session{conn: conn, modules: modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]bool{}, columns: map[string][]field{}}
 	for _, setting := range []string{
 		"integer_division = true", "ieee_floating_point_ops = false", "scalar_subquery_error_on_multiple_rows = false",
 		"default_null_order = 'nulls_first_on_asc_last_on_desc'",
 	} {
-		statements = append(statements, Statement{Text: "SET " + setting})
-	}
-	for _, t := range schema.All() {
-		if strings.Contains(overlay, "VIEW __intrinsic_"+t.Name+" ") {
-			continue
+		if _, err := conn.ExecContext(ctx, "SET "+setting); err != nil {
+			return nil, err
 		}
-		from := "dataset." + t.Name
-		if strings.Contains(overlay, "VIEW "+t.Name+" ") {
-			from = "memory." + t.Name
-		}
-		s.intrinsic["__intrinsic_"+t.Name] = from
 	}
-	tx, err := conn.BeginTx(ctx, nil) // a commit per statement would double the time
+	objects, err := s.objects()
 	if err != nil {
 		return nil, err
 	}
-	for _, statement := range statements {
-		if _, err := tx.ExecContext(ctx, statement.Text); err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: %w", statement.Text, err), tx.Rollback())
-		}
-		if m := macroName.FindStringSubmatch(statement.Text); m != nil {
-			s.overlay[m[1]] = true
-		}
-	}
-	if err := tx.Commit(); err != nil {
-		return nil, err
-	}
+	s.catalog = sqlfuncs.NewCatalog(conn, dataset, objects)
 	for _, m := range prelude {
 		if _, err := s.Run(ctx, m); err != nil {
 			return nil, err
@@ -101,11 +76,42 @@ func New(ctx context.Context, conn *sql.Conn, modules fs.FS) (*Session, error) {
 	return s, nil
 }
 
+// objects returns the statements that create what PerfettoSQL has beside, or in place of, the objects of a dataset.
+func (s *Session) objects() ([]string, error) {
+	statements, err := Split(overlay)
+	if err != nil {
+		return nil, err
+	}
+	objects, views := []string{unindexedStats()}, map[string]bool{}
+	for _, statement := range statements {
+		objects = append(objects, statement.Text)
+		name := sqlfuncs.CreatedName(statement.Text)
+		if strings.HasPrefix(statement.Text, "CREATE MACRO") {
+			s.overlay[name] = true
+		} else {
+			views[name] = true
+		}
+	}
+	for _, t := range schema.All() {
+		switch internal := "__intrinsic_" + t.Name; {
+		case views[internal]:
+		case views[t.Name]:
+			objects = append(objects, fmt.Sprintf("CREATE VIEW %s AS FROM memory.%s", internal, t.Name))
+		default:
+			objects = append(objects, fmt.Sprintf("CREATE VIEW %s AS FROM dataset.%s", internal, t.Name))
+		}
+	}
+	return objects, nil
+}
+
 const extractArg = "extract_arg"
 
 // readArgs finds out which arguments have values of a single type. For other arguments extract_arg returns a
 // VARIANT, which DuckDB sorts differently from Trace Processor.
 func (s *Session) readArgs(ctx context.Context) error {
+	if err := s.catalog.Create(ctx, "args"); err != nil {
+		return err
+	}
 	rows, err := s.conn.QueryContext(ctx, `
 		SELECT key, CASE WHEN ints > 0 AND reals = 0 AND texts = 0 THEN 'extract_arg_int'
 		                 WHEN ints = 0 AND reals > 0 AND texts = 0 THEN 'extract_arg_real'
@@ -164,9 +170,6 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 			return "", err
 		}
 	}
-	if err := s.addIntrinsic(ctx, tokens); err != nil {
-		return "", err
-	}
 	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates, virtual: s.virtual, catalog: known{s, ctx}}
 	t, err := p.translate()
 	if err != nil {
@@ -198,33 +201,19 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 	}
 	statement := t.run[0] + "\n" + t.body.String() + "\n" + t.run[1]
 	if t.rows {
-		return statement, nil
+		return statement, s.catalog.Create(ctx, statement)
 	}
 	if strings.TrimSpace(statement) == "" {
 		return "", nil
+	}
+	if err := s.catalog.Create(ctx, statement); err != nil {
+		return "", err
 	}
 	_, err = s.conn.ExecContext(ctx, statement)
 	if t.changes != "" {
 		maps.DeleteFunc(s.columns, func(asked string, _ []field) bool { return strings.Contains(asked, t.changes) })
 	}
 	return "", err
-}
-
-// addIntrinsic creates views for the internal table names in a statement. Creating all of them would take
-// longer than most queries.
-func (s *Session) addIntrinsic(ctx context.Context, tokens []token) error {
-	for _, t := range tokens {
-		name := strings.ToLower(strings.Trim(t.text, "\""))
-		from, ok := s.intrinsic[name]
-		if !ok {
-			continue
-		}
-		if _, err := s.conn.ExecContext(ctx, fmt.Sprintf("CREATE VIEW %s AS FROM %s", name, from)); err != nil {
-			return err
-		}
-		delete(s.intrinsic, name)
-	}
-	return nil
 }
 
 // known is the catalog of a session's database.
@@ -253,6 +242,9 @@ func (k known) described(query string) []field {
 }
 
 func (k known) describe(query string) []field {
+	if k.catalog.Create(k.ctx, query) != nil {
+		return nil
+	}
 	rows, err := k.conn.QueryContext(k.ctx, "SELECT column_name, column_type FROM (DESCRIBE "+query+")")
 	if err != nil {
 		return nil
@@ -478,7 +470,17 @@ func apply(name token, args [][]token, joiner string, first bool) ([]token, erro
 
 // bind checks a statement, to report errors with their position.
 func (s *Session) bind(ctx context.Context, t *statement) error {
-	stmt, err := s.conn.PrepareContext(ctx, t.check[0]+"\n"+t.body.String()+"\n"+t.check[1])
+	statement := t.check[0] + "\n" + t.body.String() + "\n" + t.check[1]
+	if err := s.catalog.Create(ctx, statement); err != nil {
+		return err
+	}
+	stmt, err := s.conn.PrepareContext(ctx, statement)
+	if err != nil && !s.catalog.Complete() { // names may be made from parts, and DuckDB proposes similar ones
+		if err := s.catalog.CreateAll(ctx); err != nil {
+			return err
+		}
+		stmt, err = s.conn.PrepareContext(ctx, statement)
+	}
 	if err == nil {
 		return stmt.Close()
 	}

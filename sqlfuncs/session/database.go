@@ -18,8 +18,11 @@ import (
 
 // Database is a connection to a DuckDB database in memory, to which a file or dataset is attached.
 type Database struct {
-	Conn *sql.Conn
-	db   *sql.DB
+	Conn    *sql.Conn
+	Catalog *sqlfuncs.Catalog // of the attached dataset; nil for a file
+
+	db    *sql.DB
+	maker *sql.Conn // creates what is in the catalog, or nil
 }
 
 // attached is the name under which databases are attached.
@@ -35,11 +38,17 @@ func OpenDatabase(ctx context.Context) (*Database, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &Database{conn, db}, nil
+	return &Database{Conn: conn, db: db}, nil
 }
 
 // Close closes the database.
-func (d *Database) Close() error { return errors.Join(d.Conn.Close(), d.db.Close()) }
+func (d *Database) Close() error {
+	err := d.Conn.Close()
+	if d.maker != nil {
+		err = errors.Join(err, d.maker.Close())
+	}
+	return errors.Join(err, d.db.Close())
+}
 
 // Exec runs statements one after the other.
 func (d *Database) Exec(ctx context.Context, statements ...string) error {
@@ -69,6 +78,23 @@ func (d *Database) Attach(ctx context.Context, path, options string) error {
 	case strings.Contains(err.Error(), "not a valid DuckDB database file"):
 		return fmt.Errorf("%s is not a DuckDB file", path)
 	}
+	return err
+}
+
+// attachDataset attaches a dataset. Its tables, views and macros are created when the catalog is asked for them, on a
+// connection of their own, because the names in them are those of the dataset alone.
+func (d *Database) attachDataset(ctx context.Context, dataset sqlfuncs.Dataset) error {
+	err := d.Attach(ctx, "", "")
+	if err != nil {
+		return err
+	}
+	if d.maker, err = d.db.Conn(ctx); err != nil {
+		return err
+	}
+	if _, err := d.maker.ExecContext(ctx, "USE "+attached); err != nil {
+		return err
+	}
+	d.Catalog, err = sqlfuncs.RegisterLazily(ctx, d.maker, dataset)
 	return err
 }
 

@@ -68,11 +68,8 @@ func (s *Session) OpenDataset(ctx context.Context, folder string) error {
 func (s *Session) OpenEmpty(ctx context.Context) error { return s.register(ctx, sqlfuncs.Dataset{}) }
 
 func (s *Session) register(ctx context.Context, d sqlfuncs.Dataset) error {
-	if err := s.Attach(ctx, "", ""); err != nil {
-		return err
-	}
 	d.NoComments = s.options.NoComments
-	if err := sqlfuncs.Register(ctx, s.Conn, d, false); err != nil {
+	if err := s.attachDataset(ctx, d); err != nil {
 		return err
 	}
 	if d.Path == "" {
@@ -119,7 +116,7 @@ func (s *Session) ready(ctx context.Context, folders ...string) error {
 	err := s.Exec(ctx, "USE memory", "SET search_path = 'memory.main,"+attached+".main'",
 		"CREATE MACRO demangle(symbol) AS "+demangleFunction+"(symbol)")
 	if err == nil && s.options.Perfetto {
-		s.perfetto, err = perfettosql.New(ctx, s.Conn, s.options.Modules)
+		s.perfetto, err = perfettosql.New(ctx, s.Conn, s.Catalog, s.options.Modules)
 	}
 	if err == nil && s.options.Access != AnyFile {
 		err = s.confine(ctx, folders)
@@ -172,11 +169,20 @@ func (s *Session) Query(ctx context.Context, text string) (*Query, error) {
 	if err := s.options.Access.admit(text); err != nil {
 		return nil, err
 	}
+	if err := s.Catalog.Create(ctx, text); err != nil {
+		return nil, err
+	}
 	word := keyword(text)
 	if word == "COPY" && s.options.Access == NewFiles {
 		return nil, s.copy(ctx, text)
 	}
 	columns, err := prepare(ctx, s.Conn, text)
+	if err != nil && !s.Catalog.Complete() { // names may be made from parts, and DuckDB proposes similar ones
+		if err := s.Catalog.CreateAll(ctx); err != nil {
+			return nil, err
+		}
+		columns, err = prepare(ctx, s.Conn, text)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -19,9 +19,10 @@ import (
 
 // Input is a dataset to read.
 type Input struct {
-	Name string           // for messages
-	Conn *sql.Conn        // a database in which the dataset is registered and current
-	Warn func(msg string) // called with what the user should know of a profile that is shown
+	Name    string            // for messages
+	Conn    *sql.Conn         // a database in which the dataset is registered and current
+	Catalog *sqlfuncs.Catalog // of a dataset that was registered lazily, or nil
+	Warn    func(msg string)  // called with what the user should know of a profile that is shown
 }
 
 // Selection says which samples of an input to read.
@@ -112,6 +113,9 @@ func (r *reader) filters() string {
 
 // each runs a query, scans each row into the targets and calls visit.
 func (r *reader) each(ctx context.Context, query string, args, targets []any, visit func() error) error {
+	if err := r.Catalog.Create(ctx, query); err != nil {
+		return err
+	}
 	rows, err := r.Conn.QueryContext(ctx, query, args...)
 	if err != nil {
 		if strings.Contains(err.Error(), "_stack_value does not exist") {

@@ -1,0 +1,162 @@
+package sqlfuncs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Catalog creates tables, views and macros when a statement first names them, because creating all of them takes
+// longer than most queries.
+type Catalog struct {
+	conn    *sql.Conn
+	below   *Catalog // the objects that the statements may use too, or nil
+	objects []object
+	named   map[string][]int // by lower-case name
+	pending int              // objects that do not exist yet
+}
+
+// object is a table, view or macro that is created when it is first needed.
+type object struct {
+	statements []string // CREATE, and perhaps COMMENT ON; nil once it exists
+}
+
+// NewCatalog returns a catalog of the objects that CREATE statements make, each of which may use earlier ones and those
+// of below. They are created on conn.
+func NewCatalog(conn *sql.Conn, below *Catalog, statements []string) *Catalog {
+	c := &Catalog{conn: conn, below: below, named: map[string][]int{}}
+	for _, s := range statements {
+		c.add(CreatedName(s), s)
+	}
+	return c
+}
+
+var created = regexp.MustCompile(`^CREATE (?:OR REPLACE )?(?:MACRO|VIEW|TABLE) "?(\w+)`)
+
+// CreatedName returns the name of what a CREATE statement makes.
+func CreatedName(statement string) string {
+	if m := created.FindStringSubmatch(statement); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+func (c *Catalog) add(name string, statements ...string) {
+	name = strings.ToLower(name)
+	c.named[name] = append(c.named[name], len(c.objects))
+	c.objects = append(c.objects, object{statements})
+	c.pending++
+}
+
+// Create creates what a statement names, and what that needs. Names in quotes count, because macros take names of
+// tables as text. A statement that may see names that it does not have, such as SHOW TABLES, needs all objects.
+func (c *Catalog) Create(ctx context.Context, statement string) error {
+	if c == nil || c.pending == 0 && c.below == nil {
+		return nil
+	}
+	if looksAround(statement) {
+		return c.CreateAll(ctx)
+	}
+	if err := c.below.Create(ctx, statement); err != nil {
+		return err
+	}
+	return c.run(ctx, c.find(statement, nil))
+}
+
+// CreateAll creates all objects that do not exist yet.
+func (c *Catalog) CreateAll(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
+	if err := c.below.CreateAll(ctx); err != nil {
+		return err
+	}
+	var all []int
+	for i, o := range c.objects {
+		if o.statements != nil {
+			all = append(all, i)
+		}
+	}
+	return c.run(ctx, all)
+}
+
+// Complete reports whether all objects exist.
+func (c *Catalog) Complete() bool { return c == nil || c.pending == 0 && c.below.Complete() }
+
+// find adds the missing objects that a text needs to found.
+func (c *Catalog) find(text string, found []int) []int {
+	for word := range words(text) {
+		for _, i := range c.named[word] {
+			if c.objects[i].statements == nil || slices.Contains(found, i) {
+				continue
+			}
+			found = append(found, i)
+			found = c.find(c.objects[i].statements[0], found)
+		}
+	}
+	return found
+}
+
+// run creates objects in the order of their declaration.
+func (c *Catalog) run(ctx context.Context, objects []int) error {
+	if len(objects) == 0 {
+		return nil
+	}
+	slices.Sort(objects)
+	for _, i := range objects {
+		if err := c.below.Create(ctx, c.objects[i].statements[0]); err != nil {
+			return err
+		}
+	}
+	tx, err := c.conn.BeginTx(ctx, nil) // a commit per statement would double the time
+	if err != nil {
+		return err
+	}
+	for _, i := range objects {
+		for _, s := range c.objects[i].statements {
+			if _, err := tx.ExecContext(ctx, s); err != nil {
+				return errors.Join(fmt.Errorf("%s: %w", s, err), tx.Rollback())
+			}
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	for _, i := range objects {
+		c.objects[i].statements = nil
+	}
+	c.pending -= len(objects)
+	return nil
+}
+
+// words yields the words of a text in lower case, also those in quotes and comments.
+func words(text string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		isWord := func(c byte) bool {
+			return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
+		}
+		for i := 0; i < len(text); {
+			start := i
+			for i < len(text) && isWord(text[i]) {
+				i++
+			}
+			if i > start && !yield(strings.ToLower(text[start:i])) {
+				return
+			}
+			if i == start {
+				i++
+			}
+		}
+	}
+}
+
+// around matches words of statements about the catalog: its functions and tables, and commands that list objects. A
+// transaction does not see what is created after its start.
+var around = regexp.MustCompile(`(?i)^\s*desc\b|\b(begin|transaction|show|describe|pragma|export|database|` +
+	`information_schema|pg_catalog|sqlite_master|sqlite_schema|(duckdb|pg|pragma)_\w+)\b`)
+
+func looksAround(statement string) bool { return around.MatchString(statement) }

@@ -499,7 +499,7 @@ func TestLeftBehind(t *testing.T) {
 }
 
 // TestGiveWay replaces a folder without an atomic swap, and tries to replace it
-// by a missing folder.
+// with a missing folder.
 func TestGiveWay(t *testing.T) {
 	dir := t.TempDir()
 	old, new := filepath.Join(dir, "old"), filepath.Join(dir, "new")

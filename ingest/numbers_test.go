@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestNoNumericCases checks that fields are called by name: no case is a number, and
-// no field number is compared with one.
+// TestNoNumericCases checks that code names fields: no case is a literal number, and
+// field numbers are not compared with one.
 func TestNoNumericCases(t *testing.T) {
 	files := token.NewFileSet()
 	err := fs.WalkDir(os.DirFS("."), ".", func(path string, d fs.DirEntry, err error) error {

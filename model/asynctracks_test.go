@@ -2,8 +2,7 @@ package model
 
 import "testing"
 
-// The first name seen with an id stays, even an empty one, whatever the neighboring ids
-// are.
+// The first name seen with an id stays, even an empty one, regardless of neighboring ids.
 func TestFirstNames(t *testing.T) {
 	type key struct{ process, id uint64 }
 	var names firstNames

@@ -7,8 +7,8 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// Besides its rows, the memory kept for each of very many items is bounded. About 70 of
-// the bytes per item are a fixed cost spread over all items.
+// The memory kept per item, in addition to its rows, is bounded. About 70 bytes of it are a
+// fixed cost spread over all items.
 func TestStateOfMany(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds, and more under the race detector")

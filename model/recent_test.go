@@ -19,7 +19,7 @@ func TestRecentIDs(t *testing.T) {
 			t.Fatalf("hash %d is known: %d, %v", i, id, added)
 		}
 	}
-	// A hash that is used stays, however many others come.
+	// A hash that is used stays, regardless of how many others come.
 	for i := int64(maxRecent); i < 5*maxRecent; i++ {
 		if _, added := r.insert(hash(i), i); !added {
 			t.Fatalf("hash %d is new", i)

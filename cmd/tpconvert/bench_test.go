@@ -9,7 +9,7 @@ import (
 )
 
 // BenchmarkConvert converts each trace of the folder $TRACES with the whole
-// command. `make pgo` takes the profile of it.
+// command. `make pgo` profiles it.
 func BenchmarkConvert(b *testing.B) {
 	traces, err := filepath.Glob(filepath.Join(os.Getenv("TRACES"), "*"))
 	if os.Getenv("TRACES") == "" || err != nil || len(traces) == 0 {

@@ -30,7 +30,7 @@ var (
 	peerPath    = flag.String("peer", "", "`path` of Trace Processor's shell, whose rows of the cases are logged where they differ")
 )
 
-// TestCases converts the traces of testdata/cases, as testdata/README.md tells,
+// TestCases converts the traces of testdata/cases, which testdata/README.md describes,
 // and compares rows of the datasets.
 func TestCases(t *testing.T) {
 	t.Parallel()
@@ -105,7 +105,7 @@ func runCase(t *testing.T, db caseDatabase, path string) {
 	}
 }
 
-// expect compares rows with those of the case, or puts them there.
+// expect compares rows with those of the case, or with -update writes them to the case.
 func expect(t *testing.T, f *txtar.File, got string) {
 	t.Helper()
 	if *updateCases {
@@ -144,7 +144,7 @@ func caseInput(t *testing.T, f *txtar.File) (path string, err error) {
 	return path, os.WriteFile(path, data, 0o666)
 }
 
-// caseMacros are functions that cases may use for what rows refer to.
+// caseMacros are functions that show what the ids in rows refer to.
 var caseMacros = []string{
 	"CREATE TEMP MACRO args(arg_set) AS (SELECT string_agg(key || '=' || coalesce(string_value, int_value::VARCHAR, real_value::VARCHAR, 'NULL'), ' ' ORDER BY key) FROM args WHERE arg_set_id = arg_set)",
 	"CREATE TEMP MACRO track(track) AS (SELECT coalesce(name, '') FROM track WHERE id = track)",
@@ -194,8 +194,8 @@ func (d caseDatabase) load(t *testing.T, path string) {
 	}
 }
 
-// rows runs a query and returns its rows, a line each, with bars between cells.
-func (d caseDatabase) rows(t *testing.T, query string) string {
+// rows runs a query and returns its rows, one per line, with bars between cells.
+func (d *database) rows(t *testing.T, query string) string {
 	t.Helper()
 	rows, err := d.Conn.QueryContext(t.Context(), query)
 	if err != nil {
@@ -272,7 +272,7 @@ CREATE PERFETTO FUNCTION tid(thread LONG) RETURNS LONG AS SELECT tid FROM thread
 CREATE PERFETTO FUNCTION pid(process LONG) RETURNS LONG AS SELECT pid FROM process WHERE id = $process;
 `
 
-// joinOrder orders the rows of a join by the id of its first table. DuckDB may begin with either.
+// joinOrder orders the rows of a join by the id of its first table, because DuckDB may start with either table.
 func joinOrder(source string) string {
 	words := strings.Fields(source)
 	if !slices.Contains(words, "JOIN") || strings.Contains(source, "ORDER BY") {
@@ -285,8 +285,8 @@ func joinOrder(source string) string {
 	return " ORDER BY " + first + ".id"
 }
 
-// comparePeer logs the rows of Trace Processor if they are others. Their order
-// does not count, as only ids give one there.
+// comparePeer logs Trace Processor's rows if they differ. It ignores their order, which
+// Trace Processor only keeps if ids define it.
 func comparePeer(t *testing.T, trace, query string, rows *txtar.File) {
 	t.Helper()
 	if *peerPath == "" {
@@ -315,7 +315,7 @@ func comparePeer(t *testing.T, trace, query string, rows *txtar.File) {
 	table := [][]string{}
 	for _, record := range records[min(1, len(records)):] {
 		if strings.HasSuffix(record[0], "_trace_duration_ns") || strings.HasSuffix(record[0], "_trace_type_duration_ns") {
-			continue // stats of the time that reading took
+			continue // how long reading took
 		}
 		for i, c := range record {
 			record[i] = cell(c)

@@ -22,7 +22,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// recorded is the path of a file of testdata.
+// recorded returns the path of a file in testdata.
 func recorded(t *testing.T, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("..", "..", "testdata", name))
@@ -50,7 +50,7 @@ func parsed(t *testing.T, path string) *profile.Profile {
 	return p
 }
 
-// pprofReport is what go tool pprof says of a profile, without what it says of the recording.
+// pprofReport returns go tool pprof's report of a profile, without the lines about the recording.
 func pprofReport(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool", "pprof", "-symbolize=none"}, args...)...)
@@ -63,7 +63,8 @@ func pprofReport(t *testing.T, args ...string) string {
 	return regexp.MustCompile(`(?m)^(Time: |Duration: |go_\S+ of ).*\n`).ReplaceAllString(string(text), "")
 }
 
-// TestFlamegraphKeepsProfiles reads profiles that the command wrote with pprof, which must tell the same as of the originals.
+// TestFlamegraphKeepsProfiles checks that pprof reports the same for the profiles that the command wrote as for the
+// originals.
 func TestFlamegraphKeepsProfiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -74,7 +75,7 @@ func TestFlamegraphKeepsProfiles(t *testing.T) {
 		tpconvert(t, dir, "flamegraph", "-o", name, recorded(t, name)).expect(t, exitDone, "")
 		for _, args := range reports {
 			got, want := pprofReport(t, append(args, filepath.Join(dir, name))...), pprofReport(t, append(args, recorded(t, name))...)
-			if args[0] == "-traces" { // in no order
+			if args[0] == "-traces" { // in arbitrary order
 				got, want = sortedTraces(got), sortedTraces(want)
 			}
 			if got != want || strings.Count(want, "\n") < 5 {
@@ -153,14 +154,14 @@ func TestFlamegraphFolded(t *testing.T) {
 	if got := folded(t, filepath.Join(dir, "cpu.folded")); !maps.Equal(got, want) {
 		t.Errorf("%v\nwant %v", got, want)
 	}
-	// What it wrote is an input, too.
+	// Its output is valid input.
 	tpconvert(t, dir, "flamegraph", "-o", "again.folded", "cpu.folded").expect(t, exitDone, "")
 	if got := folded(t, filepath.Join(dir, "again.folded")); !maps.Equal(got, want) {
 		t.Errorf("again: %v\nwant %v", got, want)
 	}
 }
 
-// TestFlamegraphOfEachKind shows one stack of each kind of profile, and all of small ones.
+// TestFlamegraphOfEachKind checks one stack of each kind of profile, or all stacks if there are few.
 func TestFlamegraphOfEachKind(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"slices.json": goodTrace, "empty.json": `[{"ph":"i","pid":1,"tid":1,"ts":1,"name":"i"}]`,
@@ -296,7 +297,7 @@ func TestFlamegraphCompares(t *testing.T) {
 	}
 }
 
-// TestFlamegraphOfHeap shows allocations, and which of several kinds of profile is chosen.
+// TestFlamegraphOfHeap checks allocations, and which of several kinds of profile is chosen.
 func TestFlamegraphOfHeap(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -327,7 +328,8 @@ func TestFlamegraphOfHeap(t *testing.T) {
 		expect(t, exitUsage, "--thread selects nothing")
 }
 
-// TestFlamegraphOfHeapGraph shows objects below those that keep them: a and b both refer to c, so neither keeps it.
+// TestFlamegraphOfHeapGraph checks that objects are shown below the objects that retain them. Objects a and b both
+// refer to c, so neither retains it.
 func TestFlamegraphOfHeapGraph(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"a.json": goodTrace})
@@ -366,7 +368,7 @@ func TestFlamegraphOfHeapGraph(t *testing.T) {
 	tpconvert(t, dir, "flamegraph", "--top", "--metric", "inuse_space", "--process", "7", "t.duckdb").expect(t, exitUsage, "has no process 7")
 }
 
-// web starts the web interface and returns its address and what ends it.
+// web starts the web interface and returns its address and a function that ends it.
 func web(t *testing.T, dir string, args ...string) (url string, end func()) {
 	t.Helper()
 	cmd := command(t, dir, append([]string{"flamegraph"}, args...)...)
@@ -447,7 +449,7 @@ func TestFlamegraphWeb(t *testing.T) {
 	}
 }
 
-// TestFlamegraphInBrowser looks at the page as a person does.
+// TestFlamegraphInBrowser checks the page as a browser renders it.
 func TestFlamegraphInBrowser(t *testing.T) {
 	t.Parallel()
 	var chromium string

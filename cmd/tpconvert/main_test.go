@@ -35,13 +35,13 @@ func TestMain(m *testing.M) {
 const (
 	goodTrace = `[{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"work"},
 		{"ph":"X","pid":1,"tid":2,"ts":11,"dur":2,"name":"part"}]`
-	// The second slice has no end, which is lost: it cannot outlast the first.
+	// The second slice has no end event, so its end is lost: it cannot outlast the first slice.
 	lossyTrace = `[{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"work"},
 		{"ph":"B","pid":1,"tid":2,"ts":11,"name":"part"},
 		{"ph":"X","pid":1,"tid":2,"ts":20,"dur":5,"name":"more"}]`
 )
 
-// outcome is what became of a command.
+// outcome is the result of a command.
 type outcome struct {
 	code           int
 	stdout, stderr string
@@ -78,8 +78,8 @@ func finish(t *testing.T, cmd *exec.Cmd) outcome {
 	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// expect checks the exit code and, if there is to be an error, that the message
-// contains the text.
+// expect checks the exit code and, if an error is expected, that its message contains
+// the text.
 func (o outcome) expect(t *testing.T, code int, message string) {
 	t.Helper()
 	if o.code != code {
@@ -102,7 +102,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// names lists a folder, hidden files too.
+// names lists a folder, including hidden files.
 func names(t *testing.T, elem ...string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(elem...))
@@ -116,7 +116,7 @@ func names(t *testing.T, elem ...string) []string {
 	return all
 }
 
-// rows is how many rows a Parquet file has.
+// rows returns the number of rows in a Parquet file.
 func rows(t *testing.T, elem ...string) int64 {
 	t.Helper()
 	r, err := file.OpenParquetFile(filepath.Join(elem...), false)
@@ -303,8 +303,8 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// stalled starts a conversion of a trace that never ends, and returns when it has
-// begun to write.
+// stalled starts a conversion of a trace that never ends, and returns once the
+// conversion has begun to write.
 func stalled(t *testing.T, dir string) *exec.Cmd {
 	t.Helper()
 	cmd := command(t, dir, "-", "out")
@@ -312,7 +312,7 @@ func stalled(t *testing.T, dir string) *exec.Cmd {
 	return cmd
 }
 
-// stall starts a conversion and writes the beginning of a trace to it. The rest can be written to what it returns.
+// stall starts a conversion and sends it the beginning of a trace. It returns a writer for the rest.
 func stall(t *testing.T, cmd *exec.Cmd) io.WriteCloser {
 	t.Helper()
 	in, err := cmd.StdinPipe()
@@ -334,8 +334,8 @@ func stall(t *testing.T, cmd *exec.Cmd) io.WriteCloser {
 func TestInterrupt(t *testing.T) {
 	for _, of := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(of.String(), func(t *testing.T) {
-			// The command would inherit that the tests ignore it, as under nohup, but
-			// not that they catch it.
+			// If the tests ignore the signal, as under nohup, the command inherits that.
+			// It does not inherit that they catch the signal.
 			caught := make(chan os.Signal, 1)
 			signal.Notify(caught, of)
 			defer signal.Stop(caught)
@@ -359,7 +359,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestIgnoredSignals interrupts a conversion as nohup starts it.
+// TestIgnoredSignals interrupts a conversion that ignores signals, as under nohup.
 func TestIgnoredSignals(t *testing.T) {
 	dir := t.TempDir()
 	cmd := command(t, dir, "-", "out")
@@ -533,7 +533,7 @@ func TestFolderOfTraces(t *testing.T) {
 	}
 }
 
-// tracesIn lists the traces of a dataset of many.
+// tracesIn lists the traces of a dataset of many traces.
 func tracesIn(t *testing.T, out string) (all []string) {
 	t.Helper()
 	for _, name := range names(t, out) {
@@ -586,7 +586,7 @@ func TestResume(t *testing.T) {
 	expect(tpconvert(t, dir, "one.json", "two.json", "out"), exitDone, 3, "0 of 2 traces -> out", "2 not converted")
 	expect(tpconvert(t, dir, "--force", "one.json", "two.json", "out"), exitDone, 3, "2 of 2 traces -> out")
 
-	// The same content twice in one run, and from where it cannot be read twice.
+	// The same content twice in one run, and from standard input, which cannot be read twice.
 	expect(tpconvert(t, dir, "same.json", "one.json", "out2"), exitDone, 3, "one.json has the content of same.json")
 	cmd := command(t, dir, "--append", "-", "out2")
 	cmd.Stdin = strings.NewReader(goodTrace)
@@ -615,7 +615,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// What is known for what it is and makes no rows is named and counted, and is a loss if it is an event.
+// Parts of a trace that are recognized but make no rows are named and counted. Unread events count as a loss.
 func TestUnreadIsNamed(t *testing.T) {
 	const (
 		events = `{"traceEvents":[{"ph":"X","ts":1,"dur":1,"pid":1,"tid":1,"name":"a"},

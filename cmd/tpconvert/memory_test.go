@@ -12,10 +12,10 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// underRace is set where the race detector runs.
+// underRace says whether the race detector is on.
 var underRace bool
 
-// A trace that takes more than --max-memory fails alone.
+// If a trace needs more than --max-memory, only that trace fails.
 func TestMaxMemory(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector's own memory is above the limit")
@@ -44,7 +44,7 @@ func TestMaxMemory(t *testing.T) {
 	}
 }
 
-// putOff puts the conversions off that give it rows.
+// putOff is a sink that postpones all conversions as soon as it receives rows.
 type putOff struct{ guard *memoryGuard }
 
 func (p putOff) Chunk(c *table.Chunk) error {
@@ -55,7 +55,7 @@ func (p putOff) Chunk(c *table.Chunk) error {
 	return nil
 }
 
-// What was read of a trace that is put off is read again.
+// A postponed trace is read again from its beginning, and its bytes count once.
 func TestPutOffProgress(t *testing.T) {
 	r := traceReader{ui: &textPrinter{options: &uiOptions{quiet: true}, out: io.Discard, messages: io.Discard}}
 	trace := filepath.Join(folder(t, map[string]string{"a.json": goodTrace}), "a.json")

@@ -18,12 +18,11 @@ const (
 	// drawTrace has a slice from 1 to 1.5 s of the monotonic clock.
 	drawTrace = "# tracer: nop\n#\n  app-100 (  100) [001] ...1  1.000000: tracing_mark_write: B|100|draw\n" +
 		"  app-100 (  100) [001] ...1  1.500000: tracing_mark_write: E|100\n"
-	// appTrace has a slice at 2 ms of a clock of its own.
+	// appTrace has a slice at 2 ms of its own clock.
 	appTrace = `{"traceEvents":[{"pid":10,"tid":10,"ts":2000,"dur":500,"ph":"X","name":"app"}]}`
 )
 
-// asked returns the rows that a query of a dataset gives as CSV, without the names of
-// the columns.
+// asked runs a query of a dataset and returns its rows as CSV, without the header.
 func asked(t *testing.T, dir, dataset, query string) []string {
 	t.Helper()
 	got := tpconvert(t, dir, "query", "--format", "csv", dataset, query)
@@ -136,7 +135,7 @@ func TestBundle(t *testing.T) {
 		t.Errorf("members %q", members)
 	}
 
-	// The archive and the traces are one trace.
+	// The archive and the merged traces give the same trace.
 	tpconvert(t, dir, "merged.tar", "archived").expect(t, exitDone, "")
 	tpconvert(t, dir, append(append([]string{"--merge"}, args...), "merged")...).expect(t, exitDone, "")
 	if a, b := manifestAt(t, dir, "archived", "_tpconvert.json"), manifestAt(t, dir, "merged", "_tpconvert.json"); a.TraceID != b.TraceID {

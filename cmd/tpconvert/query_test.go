@@ -23,7 +23,7 @@ import (
 
 const twoSlices = "SELECT name, dur, depth, thread_ts, category FROM slice ORDER BY ts"
 
-// dataset converts a trace into a folder of its own and returns the folder that OUT is in.
+// dataset converts traces to the dataset "out" in a new folder and returns that folder.
 func dataset(t *testing.T, traces ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -57,7 +57,7 @@ func TestRegister(t *testing.T) {
 			}
 			file := filepath.Join(sub, "trace.duckdb")
 			tpconvert(t, dir, append([]string{"register", "out", file}, flags...)...).expect(t, exitDone, "")
-			// Another client: it has neither our settings nor our code, but it is in the folder of the file.
+			// Another client has neither our settings nor our code, but runs in the file's folder.
 			t.Chdir(sub)
 			d, err := session.OpenDatabase(t.Context())
 			if err != nil {
@@ -71,7 +71,7 @@ func TestRegister(t *testing.T) {
 				"SELECT count(*) FROM slice":                                                     2,
 				"SELECT count(*) FROM slice s, ancestor_slice(s.id)":                             1,
 				"SELECT count(*) FROM thread_slice WHERE tid = 2":                                2,
-				"SELECT count(*) FROM raw":                                                       0, // without a file
+				"SELECT count(*) FROM raw":                                                       0, // has no file
 				"SELECT count(*) FROM duckdb_columns() WHERE table_name = 'heap_graph_object'":   12,
 				"SELECT count(*) FROM duckdb_tables() WHERE table_name = 'slice'":                len(flags) % 2,
 				"SELECT count(*) FROM duckdb_views() WHERE view_name = 'slice' AND comment > ''": 1 - len(flags)%2,
@@ -155,7 +155,7 @@ func TestRegisterWithConversion(t *testing.T) {
 	if got := rowsOf(t, dir, "both.duckdb", "SELECT count(*) AS n FROM slice"); got != "n\n2\n" {
 		t.Errorf("got %q", got)
 	}
-	// The conversion is not begun if the file is in the way.
+	// The conversion does not start if the DuckDB file exists already.
 	tpconvert(t, dir, "-q", "--duckdb", "both.duckdb", "a.json", "third").expect(t, exitFailure, "already exists")
 	if _, err := os.Stat(filepath.Join(dir, "third")); err == nil {
 		t.Error("converted all the same")
@@ -380,7 +380,7 @@ func TestInterruptedQuery(t *testing.T) {
 var (
 	// topLine is a line of pprof -top: flat, flat%, sum%, cum, cum%, the function.
 	topLine = regexp.MustCompile(`(?m)^ *(\d+)\S* +\S+ +\S+ +(\d+)\S* +\S+ +(.+?)(?: \((?:partial-)?inline\))?$`)
-	// parameters of function types are left out by pprof.
+	// pprof omits the parameters of function types.
 	parameters = regexp.MustCompile(`(\.func)\(.*\)`)
 )
 

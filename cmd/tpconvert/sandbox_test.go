@@ -12,7 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// TestSandbox checks that SQL changes no file that is there, unless it is allowed to.
+// TestSandbox checks that SQL changes no existing file without permission.
 func TestSandbox(t *testing.T) {
 	t.Parallel()
 	dir := dataset(t, goodTrace)
@@ -106,7 +106,7 @@ func TestQueryShows(t *testing.T) {
 	}
 }
 
-// TestQueryIsSwept checks that a query which is killed leaves nothing for good.
+// TestQueryIsSwept checks that the next query removes the files of a killed one.
 func TestQueryIsSwept(t *testing.T) {
 	dir := dataset(t, goodTrace)
 	scratch := t.TempDir()

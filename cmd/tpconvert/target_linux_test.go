@@ -32,13 +32,13 @@ func TestTargetIsAMountPoint(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// Nothing can take the place of a mount point: that is said before the trace is read.
+	// A mount point cannot be replaced. The error comes before the trace is read.
 	tpconvert(t, dir, "bad", "out").expect(t, exitFailure, "it is a mount point")
 	tpconvert(t, dir, "trace.json", "out").expect(t, exitFailure, "it is a mount point")
 	if all := names(t, dir); !slices.Equal(all, []string{"bad", "out", "trace.json"}) || len(names(t, out)) > 0 {
 		t.Errorf("left behind: %v, %v", all, names(t, out))
 	}
-	// A dataset of many traces is made in it.
+	// A dataset of many traces can be made inside it.
 	tpconvert(t, dir, "--append", "trace.json", "out").expect(t, exitDone, "")
 	if all := tracesIn(t, out); len(all) != 1 {
 		t.Errorf("traces %v", all)
@@ -71,7 +71,7 @@ func TestLeftoverOfAnotherUser(t *testing.T) {
 	const nobody = 65534
 	for range 2 {
 		cmd := command(t, dir, "--force", "trace.json", "out")
-		cmd.Path = "/proc/self/exe" // another user cannot get to the folder of the test's binary
+		cmd.Path = "/proc/self/exe" // another user has no access to the folder of the test binary
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		finish(t, cmd).expect(t, exitDone, "")
 	}
@@ -83,7 +83,7 @@ func TestLeftoverOfAnotherUser(t *testing.T) {
 	}
 }
 
-// TestTargetWithoutLocks converts to what looks like a file system without flock, as some of networks are.
+// TestTargetWithoutLocks converts to a file system that seems to lack flock, like some network file systems.
 func TestTargetWithoutLocks(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -97,7 +97,7 @@ func TestTargetWithoutLocks(t *testing.T) {
 			traced := []string{strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=flock", "-e", "inject=flock:error=" + why, cmd.Path}
 			cmd.Args, cmd.Path = append(traced, args...), strace
 			got := finish(t, cmd)
-			// That the trace is bad would show if the conversion had begun.
+			// If the conversion had begun, the error would be that the trace is bad.
 			got.expect(t, exitFailure, "cannot write")
 			if all := names(t, dir); !slices.Equal(all, []string{"bad"}) {
 				t.Errorf("%s %q: left behind: %v", why, flags, all)

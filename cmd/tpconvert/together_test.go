@@ -20,18 +20,18 @@ import (
 	"github.com/tpconvert/tpconvert/internal/tracecase"
 )
 
-// What three recorders saw of a thread, each by its own clock: Perfetto by the boot clock, a
-// program that writes Chrome JSON and perf by the monotonic one.
+// Three recorders observe the same thread: Perfetto uses the boot clock; perf and a program that
+// writes Chrome JSON use the monotonic clock.
 const (
 	togetherManifest = `{"perfetto_manifest": {"version": 1, "files": [{"path": "a.pftrace"},
 		{"path": "b.json", "clocks": {"sync_to": {"file": "a.pftrace", "clock": "MONOTONIC"}}}]}}`
-	// samplesOfSlices joins slices of two of them with the samples of the third.
+	// samplesOfSlices joins the slices of two recorders with the samples of the third.
 	samplesOfSlices = `SELECT s.name, s.ts, s.dur, count(p.ts) AS samples, min(p.ts) - s.ts AS first, s.ts + s.dur - max(p.ts) AS last
 		FROM slice s JOIN thread_track k ON s.track_id = k.id JOIN stack_sample p ON p.utid = k.utid AND %s
 		GROUP BY s.name, s.ts, s.dur ORDER BY s.name`
 )
 
-// perfettoSlice is a trace of a slice of a thread, in ns of the boot clock.
+// perfettoSlice returns a Perfetto trace with one slice of a thread, in ns of the boot clock.
 func perfettoSlice(t *testing.T, pid, tid int, boottime, monotonic, from, to int64) []byte {
 	t.Helper()
 	_, data, err := tracecase.Trace(&txtar.File{Name: "a.textproto", Data: fmt.Appendf(nil, `
@@ -46,13 +46,13 @@ func perfettoSlice(t *testing.T, pid, tid int, boottime, monotonic, from, to int
 	return data
 }
 
-// chromeSlice is the same in Chrome's JSON, in ns of the monotonic clock.
+// chromeSlice returns the same as Chrome JSON, in ns of the monotonic clock.
 func chromeSlice(pid, tid int, from, to int64) []byte {
 	return fmt.Appendf(nil, `[{"ph": "X", "name": "in JSON", "pid": %d, "tid": %d, "ts": %d.%03d, "dur": %d.%03d}]`,
 		pid, tid, from/1000, from%1000, (to-from)/1000, (to-from)%1000)
 }
 
-// perfSamples is a recording of samples by the monotonic clock, in ns.
+// perfSamples returns a recording of samples, in ns of the monotonic clock.
 func perfSamples(pid, tid uint32, times ...uint64) []byte {
 	const attrBytes, headBytes, sampleBytes = 128, 104, 32
 	le := binary.LittleEndian
@@ -63,7 +63,7 @@ func perfSamples(pid, tid uint32, times ...uint64) []byte {
 		return b
 	}
 	b := u64([]byte("PERFILE2"), headBytes, attrBytes, headBytes, attrBytes, headBytes+attrBytes, uint64(sampleBytes*len(times)), 0, 0, 0, 0, 0, 0)
-	b = u64(b, 112<<32|1, 0, 1000, 1|2|4, 0, 1<<25, 0, 0, 0, 0, 0) // cpu-clock with address, thread and time; the clock is told
+	b = u64(b, 112<<32|1, 0, 1000, 1|2|4, 0, 1<<25, 0, 0, 0, 0, 0) // cpu-clock: address, thread, time; names its clock
 	b = le.AppendUint32(b, 0)
 	b = le.AppendUint32(b, unix.CLOCK_MONOTONIC)
 	b = append(b, make([]byte, headBytes+attrBytes-len(b))...)
@@ -116,8 +116,8 @@ func TestTracesOfOneMachine(t *testing.T) {
 
 const burnFolder = "TPCONVERT_TEST_BURN"
 
-// TestRecordedTogether has perf record a process that is this test, which works for a while
-// between two pauses and writes the other traces itself.
+// TestRecordedTogether runs this test again under perf record. The recorded process works for a
+// while between two pauses and writes the other traces itself.
 func TestRecordedTogether(t *testing.T) {
 	if dir := os.Getenv(burnFolder); dir != "" {
 		burn(t, dir)
@@ -143,7 +143,7 @@ func TestRecordedTogether(t *testing.T) {
 		files[name] = b
 	}
 	bundleFiles(t, filepath.Join(dir, "all.zip"), files)
-	// Samples in the pauses would be of times that are wrong.
+	// Samples within the pauses would mean that times are wrong.
 	around := fmt.Sprintf(samplesOfSlices, fmt.Sprintf("p.ts BETWEEN s.ts - %d AND s.ts + s.dur + %d", pause*3/4, pause*3/4))
 	rows := strings.Split(strings.TrimSpace(rowsOf(t, dir, "all.zip", around)), "\n")
 	if len(rows) != 3 {
@@ -168,7 +168,7 @@ func TestRecordedTogether(t *testing.T) {
 
 const pause = 40 * time.Millisecond
 
-// burn works for a while and writes what it did when.
+// burn works for a while and writes traces of what it did.
 func burn(t *testing.T, dir string) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -180,7 +180,7 @@ func burn(t *testing.T, dir string) {
 		return ts.Nano()
 	}
 	sleep := unix.NsecToTimespec(int64(pause))
-	_ = unix.Nanosleep(&sleep, nil) // the thread itself, not its goroutine
+	_ = unix.Nanosleep(&sleep, nil) // blocks the thread, not only the goroutine
 	boottime, monotonic := now(unix.CLOCK_BOOTTIME), now(unix.CLOCK_MONOTONIC)
 	var used int64
 	for began := now(unix.CLOCK_THREAD_CPUTIME_ID); used < int64(100*time.Millisecond); {

@@ -96,8 +96,8 @@ type fuchsiaSpan struct {
 	args           []fuchsiaArg
 }
 
-// fuchsiaArg is an arg of one of the format's types. It has a number of values, which
-// are texts if it is a string, or it is the number of the current frame.
+// fuchsiaArg is an arg of one of the format's types. Its value varies among a number of
+// values, which are texts for strings, or is the number of the current frame.
 type fuchsiaArg struct {
 	name   string
 	kind   uint64

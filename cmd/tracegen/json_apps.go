@@ -9,7 +9,7 @@ import (
 // app is a program that records a trace.
 type app struct {
 	render       func(g *eventWriter, b []byte, t *thread, e event) []byte
-	resolution   int64 // of times, in ns
+	resolution   int64 // of timestamps, in ns
 	instantPhase byte
 
 	spans, ends, instants, counters, asyncs, flows kinds
@@ -233,8 +233,8 @@ var (
 // args appends an event's args, a JSON object.
 type args func(g *eventWriter, b []byte) []byte
 
-// pool returns args that repeat throughout the trace: one of n, with low indexes more
-// frequent.
+// pool returns args that repeat throughout the trace: one of n choices, with low indexes
+// more frequent.
 func pool(n int, render func(i int) string) args {
 	rendered := make([]string, n)
 	for i := range rendered {

@@ -15,7 +15,7 @@ type testEvent struct {
 	Ph       string          `json:"ph"`
 	Cat      string          `json:"cat"`
 	Name     string          `json:"name"`
-	Pid, Tid int             // matched whatever their case
+	Pid, Tid int             // matched ignoring case
 	Ts       float64         `json:"ts"`
 	Dur      *float64        `json:"dur"`
 	Bp       string          `json:"bp"`

@@ -45,7 +45,7 @@ type task struct {
 	priority  int
 	state     taskState
 	marks     int    // open ones
-	renamed   string // the name it takes once it runs
+	renamed   string // its name once it runs
 	mortal    bool   // started during the trace
 	mailbox   call   // a binder call that it must answer
 	calling   bool   // waits for the reply to a call
@@ -221,7 +221,7 @@ func (p *phone) step() {
 		p.record(c, clockSetRate, phoneClocks[p.rng.IntN(len(phoneClocks))], 1000*p.rng.IntN(800_000), c.index)
 	case kind < 295:
 		p.record(c, gpuJob, 4+p.rng.IntN(8), p.rng.IntN(1<<20), p.rng.IntN(3), p.rng.IntN(5))
-	case t.tid == 0: // the idle task does none of what follows
+	case t.tid == 0: // the idle task does nothing else
 	case kind < 465:
 		p.record(c, rssStat, p.rng.IntN(4), 4096*p.rng.IntN(50_000), 1, t.tgid*0x9e37&0xffff)
 	case kind < 490:

@@ -132,7 +132,7 @@ func (t *traced) record(c *core, at *tracepoint, fields ...any) {
 	switch {
 	case at == schedSwitch:
 		b.compact(switchColumns, since(&b.lastSwitch, t.phone.now), number(3), number(5), number(6), b.comm(fields[4].(string)))
-	case at == schedWaking && t.phone.rng.IntN(4) > 0: // others as from recorders without compact wakeups
+	case at == schedWaking && t.phone.rng.IntN(4) > 0: // the others as recorders without compact wakeups write them
 		b.compact(wakingColumns, since(&b.lastWaking, t.phone.now), number(1), number(4), number(2), b.comm(fields[0].(string)), c.flags())
 	default:
 		var body message

@@ -113,7 +113,7 @@ func (l *Log) Line(offset int64, text []byte) error {
 	return l.push(m.ts, offset, l.event.Bytes())
 }
 
-// known reports whether a message is to be left out. It also remembers the message.
+// known reports whether to leave out a message. It also remembers the message.
 func (l *Log) known(m *message) bool {
 	if l.Remember == nil && l.Known == nil {
 		return false

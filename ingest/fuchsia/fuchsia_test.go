@@ -286,7 +286,7 @@ func TestFarIndexes(t *testing.T) {
 }
 
 // TestTwins checks threads of two processes whose koids have the same lower half.
-// Without a process, it means the thread seen last.
+// That half without a process means the thread seen last.
 func TestTwins(t *testing.T) {
 	f := newTrace()
 	f.thread(1, 10, 11)

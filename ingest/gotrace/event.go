@@ -6,7 +6,8 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// kind is the kind of an event, with the fields of its token after the goroutine, P and thread where it happened.
+// kind is the kind of an event. Tokens begin with the goroutine, P and thread where the event happened; the fields
+// that follow are listed at each kind.
 type kind uint64
 
 const (

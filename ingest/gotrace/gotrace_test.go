@@ -64,7 +64,7 @@ func TestCutAnywhere(t *testing.T) {
 			continue
 		}
 		if n < second {
-			continue // where a table is complete the trace may be, too
+			continue // the trace may be complete where a table ends
 		}
 		if got := len(tables.Rows("thread_state", "id")); got < 3 {
 			t.Fatalf("%d bytes: %d states of threads", n, got)

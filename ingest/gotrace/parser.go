@@ -119,7 +119,7 @@ func (p *parser) Event(ts int64, payload []byte) error {
 	return nil
 }
 
-// procOf returns the P with an id, or None if that is not a P that runs goroutines.
+// procOf returns the P with an id, or None if that P does not run goroutines.
 func procOf(id int64) int64 {
 	if id < 0 || id >= maxProcs {
 		return model.None
@@ -188,7 +188,7 @@ type change struct {
 	stack         model.CallsiteID
 }
 
-// goroutineState stores a state change of g on a P, caused by the goroutine by, if any.
+// goroutineState stores a state change of g on a P. The goroutine by, if any, caused it.
 func (p *parser) goroutineState(ts int64, g *goroutine, c change, by, proc int64) {
 	if c.start != 0 && !g.named {
 		g.named = true
@@ -276,7 +276,7 @@ func (p *parser) procState(ts, proc int64, ran, runs bool, thread int64) {
 	}
 }
 
-// span stores the begin or end of a range, or that it is active, which a generation says of ranges begun earlier.
+// span stores the begin or end of a range. At the start of a generation, rangeActive repeats the ranges begun earlier.
 func (p *parser) span(ts int64, k kind, name model.StringID, of trace.ResourceKind, id int64, rest token.Reader) {
 	var g *goroutine
 	var track model.TrackID

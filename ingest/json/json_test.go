@@ -18,7 +18,7 @@ func read(t *testing.T, text string) *ingesttest.Tables {
 	return ingesttest.MustRead(t, "a.json", []byte(text))
 }
 
-// TestForms reads the same two events in all forms that a trace may have.
+// TestForms reads the same two events in every form that a trace can have.
 func TestForms(t *testing.T) {
 	const a = `{"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":5}`
 	const b = `{"name":"b","tid":2,"ts":2,"pid":1,"dur":1,"ph":"X"}`

@@ -254,7 +254,7 @@ func TestRecordings(t *testing.T) {
 					"/bin/a|01020304050607080900000000000000|512|4194304|4198400",
 					"/lib/b.so|abcdef01|0|5242880|5246976",
 					"||0|0|-1")
-				// Outer frames are at the call, not at its return address.
+				// Outer frames are at the call, not at the return address.
 				tables.Want(t, "stack_profile_frame", "mapping|rel_pc",
 					"3|64", "2|559", "1|31", "0|16", "2|560", "4|2456", "2|561", "4|4194353")
 				tables.Want(t, "stack_profile_callsite", "depth|parent_id|frame_id",

@@ -317,7 +317,7 @@ func TestTraceCmd(t *testing.T) {
 	}
 	for _, l := range layouts {
 		if l.compression == "zlib" {
-			continue // trace-cmd's packages are built without zlib
+			continue // packaged versions of trace-cmd lack zlib
 		}
 		file := filepath.Join(t.TempDir(), "trace.dat")
 		if err := os.WriteFile(file, l.file(), 0o600); err != nil {

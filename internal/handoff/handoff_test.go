@@ -41,7 +41,7 @@ func TestOrder(t *testing.T) {
 	h.Stop()
 }
 
-// A helper with nothing more to do ends by itself, no matter what it is given.
+// A helper with nothing more to do ends by itself, even if it is given more values.
 func TestEnd(t *testing.T) {
 	h := Help(3, func(h *Helper[string]) {
 		v, _ := h.Next()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDominators compares with the definition: without a dominator there is no path.
+// TestDominators compares the result with the definition: no path to a node avoids its dominators.
 func TestDominators(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	reached := 0
@@ -45,7 +45,7 @@ func TestDominators(t *testing.T) {
 	}
 }
 
-// reachable reports which nodes 0 leads to without passing one of them.
+// reachable reports which nodes can be reached from node 0 without passing a given node.
 func reachable(nodes int, edges []edge, without int) []bool {
 	seen := make([]bool, nodes)
 	if without == 0 {

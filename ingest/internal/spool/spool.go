@@ -12,7 +12,7 @@ import (
 // File is an input with random access: the input itself, or a copy in a temporary file.
 type File struct {
 	Size int64
-	Err  error // error of reading the file, to tell a failing disk from a damaged input
+	Err  error // error of reading the file, which distinguishes a failing disk from a damaged input
 	at   io.ReaderAt
 	copy *os.File // nil if at is the input itself
 }

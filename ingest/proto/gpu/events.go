@@ -357,7 +357,7 @@ func (s *stage) store(track model.TrackID) {
 	}
 }
 
-// subpasses lists the numbers of the bits that are set in the masks of 64 bits.
+// subpasses lists the numbers of the bits set in the 64-bit masks.
 func (s *stage) subpasses() model.StringID {
 	if !message.Has(s.e.Data, pb.GpuRenderStageEvent_RenderSubpassIndexMask) {
 		return 0

@@ -90,7 +90,7 @@ func newGraph(processes map[int32]*dump) *graph {
 		for _, id := range slices.Sorted(maps.Keys(edges)) {
 			source, target := g.byID[id], g.byID[edges[id].target]
 			if source == nil || target == nil {
-				continue // an edge with an unknown end counts for nothing
+				continue // an edge with an unknown end is ignored
 			}
 			e := &edge{source, target, int32(edges[id].importance)}
 			g.edges = append(g.edges, e)
@@ -178,7 +178,7 @@ func (g *graph) downwards(visit func(*node)) {
 		n := waiting[len(waiting)-1]
 		waiting = waiting[:len(waiting)-1]
 		if visited[n] || n.owns != nil && !visited[n.owns.target] || n.parent != nil && !visited[n.parent] {
-			continue // the other one adds it again
+			continue // visiting the parent or owned node adds it again
 		}
 		visited[n] = true
 		visit(n)

@@ -55,7 +55,7 @@ func (n *node) calculateSize() {
 	}
 }
 
-// sizeWithin returns what a node adds to the size of an ancestor: nothing if it owns memory of a node within that.
+// sizeWithin returns what a node adds to an ancestor's size: nothing if it owns memory of a node below that ancestor.
 func (n *node) sizeWithin(above *node) total {
 	if n.owns != nil && n.owns.target.isWithin(above) {
 		return total{0, true}

@@ -176,7 +176,7 @@ func (h *heapReader) dump(ts int64, q *heapSequence, data []byte) {
 		t.HeapName.Set(row, heap)
 	}
 	h.count(ts, &v)
-	// Recorders that do not write the requested interval have a wrong count for the
+	// Recorders that do not write the requested interval write a wrong count for the
 	// maximum.
 	trusted := v.originalInterval > 0
 	for sample := range message.Messages(data, pb.ProfilePacket_ProcessHeapSamples_Samples) {
@@ -248,7 +248,7 @@ func (a *allocation) read(data []byte, trusted bool) {
 	a.counted = allocated{count: maxCount, size: max}
 }
 
-// artHeap is ART's heap. Only its allocations are recorded: what it frees is not known.
+// artHeap is ART's heap. Only its allocations are recorded, not what it frees.
 const artHeap = "com.android.art"
 
 // allocate adds the difference from the previous dump.

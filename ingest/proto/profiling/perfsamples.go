@@ -31,7 +31,7 @@ type perfCPU struct {
 	followers []model.TrackID
 }
 
-// perfDefaults are a PerfSampleDefaults.
+// perfDefaults is a PerfSampleDefaults.
 type perfDefaults struct {
 	given          bool
 	timebase       perfEvent
@@ -39,7 +39,7 @@ type perfDefaults struct {
 	shards, chosen uint32
 }
 
-// perfEvent is what a counter of perf counts.
+// perfEvent is the event that a perf counter counts.
 type perfEvent struct{ name, unit string }
 
 // clockEvent is what old recorders sampled on. They wrote no defaults.

@@ -95,14 +95,14 @@ func commandLine(process []byte) (name, cmdline []byte) {
 		}
 		cmdline = append(append(bytes.Clone(cmdline), ' '), part...)
 	}
-	// Some processes replace their command line by a single text.
+	// Some processes replace their command line with a single text.
 	if i := bytes.IndexByte(name, ' '); parts == 1 && i >= 0 {
 		name = name[:i]
 	}
 	return name, cmdline
 }
 
-// workerName removes what a kernel worker thread worked on last from its name.
+// workerName removes the last work item from the name of a kernel worker thread.
 func workerName(name []byte) []byte {
 	const prefix = "kworker/"
 	if bytes.HasPrefix(name, []byte(prefix)) {

@@ -117,7 +117,7 @@ func (s *sysStats) push(ts int64, value float64, b *model.Blueprint, dims ...mod
 	s.Counters.Push(ts, value, s.Tracks.Intern(b, nil, dims...))
 }
 
-// named stores a counter whose message holds the value and a number for the name.
+// named stores a counter whose message holds the value and a number that stands for the name.
 func (s *sysStats) named(ts int64, b *model.Blueprint, names []string, data []byte, scale float64, unknown model.Stat) {
 	key := message.Uint64(data, pb.SysStats_MeminfoValue_Key)
 	if key >= uint64(len(names)) {

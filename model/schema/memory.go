@@ -4,12 +4,12 @@ import "github.com/tpconvert/tpconvert/model/table"
 
 // HeapProfile holds the dumps of heapprofd and of Java heap sampling.
 type HeapProfile struct {
-	table.Table `tp:"heap_profile" doc:"A dump of an allocation profiler: what it covers."`
+	table.Table `tp:"heap_profile" doc:"A dump of an allocation profiler and the time that it covers."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"When the profile began, ns of the trace clock."`
 	TSEnd       table.Int64  `tp:"3,ts_end" doc:"When it was dumped, ns of the trace clock: the ts of its rows in heap_profile_allocation."`
-	Dur         table.Int64  `tp:"4,dur" doc:"From begin to dump, ns."`
+	Dur         table.Int64  `tp:"4,dur" doc:"Time from the begin to the dump, ns."`
 	UPID        table.Int64  `tp:"5,upid,ref=process" doc:"Process that was profiled."`
-	HeapName    table.String `tp:"6,heap_name" doc:"Heap that was profiled, such as libc.malloc, if the producer says."`
+	HeapName    table.String `tp:"6,heap_name" doc:"Heap that was profiled, such as libc.malloc, if the producer names it."`
 }
 
 // HeapProfileAllocation holds the counts of HeapProfile, as differences from the previous dump.
@@ -29,16 +29,16 @@ type HeapGraph struct {
 	TS          table.Int64  `tp:"2,ts,asc" doc:"When it was taken, ns of the trace clock."`
 	UPID        table.Int64  `tp:"3,upid,ref=process" doc:"Process whose heap it is."`
 	DumpReason  table.String `tp:"4,dump_reason" doc:"What caused it, such as OOME."`
-	HeapSize    table.Int64  `tp:"5,heap_size,null" doc:"Bytes allocated on the heap, as the runtime says."`
+	HeapSize    table.Int64  `tp:"5,heap_size,null" doc:"Bytes allocated on the heap, as reported by the runtime."`
 	Truncated   table.Bool   `tp:"6,truncated" doc:"Whether parts of it are missing."`
 }
 
 // HeapGraphClass holds the classes of dumps. Rows are held because superclasses and deobfuscated names are resolved last.
 type HeapGraphClass struct {
 	table.Table      `tp:"heap_graph_class,held" doc:"A class of a Java heap."`
-	Name             table.String `tp:"2,name" doc:"Name, maybe obfuscated."`
+	Name             table.String `tp:"2,name" doc:"Name, possibly obfuscated."`
 	DeobfuscatedName table.String `tp:"3,deobfuscated_name" doc:"Name before obfuscation."`
-	Location         table.String `tp:"4,location" doc:"APK, DEX or JAR file that it is in."`
+	Location         table.String `tp:"4,location" doc:"APK, DEX or JAR file that contains it."`
 	SuperclassID     table.Int64  `tp:"5,superclass_id,null,ref=heap_graph_class" doc:"Class that it extends."`
 	ClassloaderID    table.Int64  `tp:"6,classloader_id,null,ref=heap_graph_object" doc:"Object that loaded it."`
 	Kind             table.String `tp:"7,kind" doc:"Kind of class, such as KIND_NORMAL or KIND_ARRAY."`
@@ -50,15 +50,15 @@ type HeapGraphObject struct {
 	table.Table    `tp:"heap_graph_object,bounds=graph_sample_ts" doc:"An object on a Java heap."`
 	UPID           table.Int64  `tp:"2,upid,ref=process" doc:"Process whose heap it is on."`
 	GraphSampleTS  table.Int64  `tp:"3,graph_sample_ts" doc:"When the dump was taken, ns of the trace clock."`
-	SelfSize       table.Int64  `tp:"4,self_size" doc:"Size without what it refers to, bytes."`
-	NativeSize     table.Int64  `tp:"5,native_size" doc:"Native memory that it stands for, bytes, as it was registered for the garbage collector."`
+	SelfSize       table.Int64  `tp:"4,self_size" doc:"Size without the objects that it refers to, bytes."`
+	NativeSize     table.Int64  `tp:"5,native_size" doc:"Native memory registered for it with the garbage collector, bytes."`
 	ReferenceSetID table.Int64  `tp:"6,reference_set_id,null" doc:"What it refers to: the rows of heap_graph_reference with this reference_set_id."`
-	Reachable      table.Bool   `tp:"7,reachable" doc:"Whether a root leads to it; if not, it is garbage."`
+	Reachable      table.Bool   `tp:"7,reachable" doc:"Whether it is reachable from a root; if not, it is garbage."`
 	HeapType       table.String `tp:"8,heap_type" doc:"Part of the heap, such as HEAP_TYPE_APP or HEAP_TYPE_ZYGOTE."`
 	TypeID         table.Int64  `tp:"9,type_id,ref=heap_graph_class" doc:"Its class."`
-	RootType       table.String `tp:"10,root_type" doc:"What makes it a root, NULL if it is none."`
-	RootDistance   table.Int64  `tp:"11,root_distance" doc:"References from the nearest root, -1 if there is none."`
-	ObjectDataID   table.Int64  `tp:"12,object_data_id,null,ref=heap_graph_object_data" doc:"Its contents, in an HPROF dump."`
+	RootType       table.String `tp:"10,root_type" doc:"What makes it a root, NULL if it is not a root."`
+	RootDistance   table.Int64  `tp:"11,root_distance" doc:"Number of references from the nearest root, -1 if it is unreachable."`
+	ObjectDataID   table.Int64  `tp:"12,object_data_id,null,ref=heap_graph_object_data" doc:"Its contents, if the dump is in HPROF format."`
 }
 
 // HeapGraphReference holds the references of dumps. Rows are held because deobfuscated names come at the end of the trace.
@@ -79,13 +79,13 @@ type HeapGraphObjectData struct {
 	ValueString       table.String `tp:"3,value_string" doc:"Text of a java.lang.String."`
 	ArrayElementType  table.String `tp:"4,array_element_type" doc:"Type of the elements of a primitive array."`
 	ArrayElementCount table.Int64  `tp:"5,array_element_count,null" doc:"Number of elements of a primitive array."`
-	ArrayDataID       table.Int64  `tp:"6,array_data_id,null" doc:"Number of the elements' bytes, the same for the same array."`
+	ArrayDataID       table.Int64  `tp:"6,array_data_id,null" doc:"Id of the elements' bytes, the same for the same array."`
 	ArrayDataHash     table.Int64  `tp:"7,array_data_hash,null" doc:"Hash of the elements' bytes, equal for equal contents."`
 }
 
 // HeapGraphPrimitive extends the objects of HPROF dumps.
 type HeapGraphPrimitive struct {
-	table.Table `tp:"heap_graph_primitive" doc:"A field of an object with a value that is no reference."`
+	table.Table `tp:"heap_graph_primitive" doc:"A field of an object that holds a primitive value, not a reference."`
 	FieldSetID  table.Int64   `tp:"2,field_set_id,asc" doc:"The fields of one object: rows with the same number belong together."`
 	FieldName   table.String  `tp:"3,field_name" doc:"Class and field, such as Foo.count."`
 	FieldType   table.String  `tp:"4,field_type" doc:"Type: boolean, byte, char, short, int, long, float or double."`
@@ -111,19 +111,19 @@ type HeapGraphThreadCallsite struct {
 type HeapGraphJavaOOMEDetails struct {
 	table.Table         `tp:"heap_graph_java_oome_details" doc:"The allocation that failed and made Android dump a Java heap."`
 	HeapGraphID         table.Int64  `tp:"2,heap_graph_id,ref=heap_graph" doc:"Dump."`
-	AllocationSizeBytes table.Int64  `tp:"3,allocation_size_bytes" doc:"Bytes that were asked for."`
+	AllocationSizeBytes table.Int64  `tp:"3,allocation_size_bytes" doc:"Bytes requested."`
 	TotalBytesFree      table.Int64  `tp:"4,total_bytes_free" doc:"Bytes that were free."`
-	FreeBytesUntilOOM   table.Int64  `tp:"5,free_bytes_until_oom" doc:"Bytes that the heap could still grow by."`
+	FreeBytesUntilOOM   table.Int64  `tp:"5,free_bytes_until_oom" doc:"Bytes by which the heap could still grow."`
 	ErrorMsg            table.String `tp:"6,error_msg" doc:"Message of the OutOfMemoryError."`
 }
 
 // ProfilerSmaps is filled from /proc/PID/smaps, as dumped with heaps.
 type ProfilerSmaps struct {
-	table.Table            `tp:"profiler_smaps,bounds=ts" doc:"A mapping of a process, or several of the same path, and the memory that it takes."`
+	table.Table            `tp:"profiler_smaps,bounds=ts" doc:"A memory mapping of a process, or several with the same path, and the memory taken."`
 	UPID                   table.Int64  `tp:"2,upid,ref=process" doc:"Process."`
 	TS                     table.Int64  `tp:"3,ts,asc" doc:"When it was read, ns of the trace clock, the same for all mappings of a process."`
 	Path                   table.String `tp:"4,path" doc:"Mapped file or name of the mapping."`
-	PathTrimmed            table.String `tp:"5,path_trimmed" doc:"path without the mark of a deleted file."`
+	PathTrimmed            table.String `tp:"5,path_trimmed" doc:"path without the mark for a deleted file."`
 	AggregateCount         table.Int64  `tp:"6,aggregate_count" doc:"How many mappings the row adds up."`
 	IsDeleted              table.Bool   `tp:"7,is_deleted" doc:"Whether the mapped file was deleted."`
 	SizeKB                 table.Int64  `tp:"8,size_kb" doc:"Size, KiB."`
@@ -156,7 +156,7 @@ type MemorySnapshot struct {
 
 // ProcessMemorySnapshot holds the part of MemorySnapshot about each process.
 type ProcessMemorySnapshot struct {
-	table.Table `tp:"process_memory_snapshot" doc:"The part of a memory dump that is about one process."`
+	table.Table `tp:"process_memory_snapshot" doc:"One process's part of a memory dump."`
 	SnapshotID  table.Int64 `tp:"2,snapshot_id,ref=memory_snapshot" doc:"Dump."`
 	UPID        table.Int64 `tp:"3,upid,ref=process" doc:"Process."`
 }
@@ -165,19 +165,19 @@ type ProcessMemorySnapshot struct {
 type MemorySnapshotNode struct {
 	table.Table       `tp:"memory_snapshot_node" doc:"An allocator, or a part of one, in a memory dump."`
 	ProcessSnapshotID table.Int64  `tp:"2,process_snapshot_id,ref=process_memory_snapshot" doc:"Process and dump."`
-	ParentNodeID      table.Int64  `tp:"3,parent_node_id,null,ref=memory_snapshot_node" doc:"Allocator that it is a part of."`
+	ParentNodeID      table.Int64  `tp:"3,parent_node_id,null,ref=memory_snapshot_node" doc:"Allocator that contains it."`
 	Path              table.String `tp:"4,path" doc:"Place in the tree of allocators, such as malloc/allocated_objects."`
 	Size              table.Int64  `tp:"5,size" doc:"Size, bytes."`
-	EffectiveSize     table.Int64  `tp:"6,effective_size" doc:"Size without what is accounted to others, bytes."`
+	EffectiveSize     table.Int64  `tp:"6,effective_size" doc:"Size without memory attributed to other allocators, bytes."`
 	ArgSetID          table.Int64  `tp:"7,arg_set_id,null" doc:"Other measures: the rows of args with this arg_set_id."`
 }
 
 // MemorySnapshotEdge holds the ownership among rows of MemorySnapshotNode.
 type MemorySnapshotEdge struct {
-	table.Table  `tp:"memory_snapshot_edge" doc:"Memory of one allocator that is owned by another."`
-	SourceNodeID table.Int64 `tp:"2,source_node_id,ref=memory_snapshot_node" doc:"Allocator that owns it."`
-	TargetNodeID table.Int64 `tp:"3,target_node_id,ref=memory_snapshot_node" doc:"Allocator that has it."`
-	Importance   table.Int64 `tp:"4,importance" doc:"Who pays for the memory: the owner of the greatest importance."`
+	table.Table  `tp:"memory_snapshot_edge" doc:"Ownership of one allocator's memory by another allocator."`
+	SourceNodeID table.Int64 `tp:"2,source_node_id,ref=memory_snapshot_node" doc:"Allocator that owns the memory."`
+	TargetNodeID table.Int64 `tp:"3,target_node_id,ref=memory_snapshot_node" doc:"Allocator that holds the memory."`
+	Importance   table.Int64 `tp:"4,importance" doc:"Priority of the owner: the memory is attributed to the owners of highest importance first."`
 }
 
 // VulkanMemoryAllocations is filled from the memory events of Vulkan drivers.

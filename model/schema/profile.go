@@ -4,13 +4,13 @@ import "github.com/tpconvert/tpconvert/model/table"
 
 // StackProfileMapping holds the binaries of stack frames. Rows are held because symbols and deobfuscation maps look them up at the end.
 type StackProfileMapping struct {
-	table.Table `tp:"stack_profile_mapping,held" doc:"A file mapped into the memory of a process, with the code that ran."`
+	table.Table `tp:"stack_profile_mapping,held" doc:"A file mapped into a process's memory, from which code ran."`
 	BuildID     table.String `tp:"2,build_id" doc:"Build id in hexadecimal."`
-	ExactOffset table.Int64  `tp:"3,exact_offset" doc:"Offset in the file of the mapped range, bytes."`
-	StartOffset table.Int64  `tp:"4,start_offset" doc:"Offset in the file that the loaded segment begins at, bytes."`
+	ExactOffset table.Int64  `tp:"3,exact_offset" doc:"File offset of the mapped range, bytes."`
+	StartOffset table.Int64  `tp:"4,start_offset" doc:"File offset at which the loaded segment begins, bytes."`
 	Start       table.Int64  `tp:"5,start" doc:"First address in the process."`
-	End         table.Int64  `tp:"6,end" doc:"Address after the last in the process."`
-	LoadBias    table.Int64  `tp:"7,load_bias" doc:"Difference of virtual address and file offset of the code."`
+	End         table.Int64  `tp:"6,end" doc:"First address after the mapping."`
+	LoadBias    table.Int64  `tp:"7,load_bias" doc:"Difference between the code's virtual address and its file offset."`
 	Name        table.String `tp:"8,name" doc:"Path of the file."`
 }
 
@@ -18,17 +18,17 @@ type StackProfileMapping struct {
 type StackProfileFrame struct {
 	table.Table      `tp:"stack_profile_frame,held" doc:"A place in a program: a function, or an address in a binary."`
 	Name             table.String `tp:"2,name" doc:"Function name."`
-	Mapping          table.Int64  `tp:"3,mapping,ref=stack_profile_mapping" doc:"Binary that it is in."`
+	Mapping          table.Int64  `tp:"3,mapping,ref=stack_profile_mapping" doc:"Binary that contains it."`
 	RelPC            table.Int64  `tp:"4,rel_pc" doc:"Address relative to the binary."`
 	SymbolSetID      table.Int64  `tp:"5,symbol_set_id,null" doc:"Functions inlined at this address: the rows of stack_profile_symbol with this symbol_set_id."`
 	DeobfuscatedName table.String `tp:"6,deobfuscated_name" doc:"Function name before obfuscation."`
-	Type             table.String `tp:"7,type" doc:"Kind of code, such as native, kernel, interpreted or jit, if the producer says."`
+	Type             table.String `tp:"7,type" doc:"Kind of code, such as native, kernel, interpreted or jit, if the producer records it."`
 }
 
 // StackProfileCallsite holds call stacks as a tree. Rows are held because the nodes of V8 CPU profiles may come before their parents.
 type StackProfileCallsite struct {
-	table.Table `tp:"stack_profile_callsite,held" doc:"A frame and the frames that led to it: one call stack."`
-	Depth       table.Int32 `tp:"2,depth" doc:"Frames below it, 0 for the outermost."`
+	table.Table `tp:"stack_profile_callsite,held" doc:"A frame and its callers: one call stack."`
+	Depth       table.Int32 `tp:"2,depth" doc:"Number of frames that called it, 0 for the outermost."`
 	ParentID    table.Int64 `tp:"3,parent_id,null,ref=stack_profile_callsite" doc:"The stack without its innermost frame, NULL for the outermost."`
 	FrameID     table.Int64 `tp:"4,frame_id,ref=stack_profile_frame" doc:"Innermost frame."`
 }
@@ -36,26 +36,26 @@ type StackProfileCallsite struct {
 // StackProfileSymbol is filled from symbols that come with the trace. Rows are held because deobfuscated
 // names are found by line.
 type StackProfileSymbol struct {
-	table.Table `tp:"stack_profile_symbol,held" doc:"A function at an address: several are inlined into each other, innermost first."`
-	SymbolSetID table.Int64  `tp:"2,symbol_set_id,asc" doc:"Address that it is at: rows with the same number belong together."`
+	table.Table `tp:"stack_profile_symbol,held" doc:"A function at an address. If there are several, each is inlined into the next, innermost first."`
+	SymbolSetID table.Int64  `tp:"2,symbol_set_id,asc" doc:"Address of the function: rows with the same number have the same address."`
 	Name        table.String `tp:"3,name" doc:"Function name."`
 	SourceFile  table.String `tp:"4,source_file" doc:"Source file."`
 	LineNumber  table.Int64  `tp:"5,line_number,null" doc:"Line of the address in the source file."`
-	Inlined     table.Bool   `tp:"6,inlined,null" doc:"Whether it is inlined in the next, if known."`
+	Inlined     table.Bool   `tp:"6,inlined,null" doc:"Whether it is inlined into the next one, if known."`
 }
 
 // StackSample holds the samples of all profilers.
 type StackSample struct {
-	table.Table    `tp:"stack_sample,bounds=ts" doc:"A sample of a profiler: what ran, or what a counter had reached."`
+	table.Table    `tp:"stack_sample,bounds=ts" doc:"A profiler's sample of what was running, or of counter values."`
 	TS             table.Int64  `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
 	Source         table.String `tp:"3,source" doc:"Profiler, such as linux.perf, chrome or instruments."`
 	UTID           table.Int64  `tp:"4,utid,null,ref=thread" doc:"Thread that was sampled."`
 	UPID           table.Int64  `tp:"5,upid,null,ref=process" doc:"Process that was sampled."`
 	CPU            table.Int32  `tp:"6,cpu,null" doc:"CPU number on its machine."`
-	CPUMode        table.String `tp:"7,cpu_mode" doc:"Privilege that the CPU ran at, such as user or kernel."`
+	CPUMode        table.String `tp:"7,cpu_mode" doc:"Privilege level of the CPU, such as user or kernel."`
 	CallsiteID     table.Int64  `tp:"8,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack, NULL for a sample of counters only."`
 	UnwindError    table.String `tp:"9,unwind_error" doc:"Why the stack is cut short, NULL if it is not."`
-	SessionID      table.Int64  `tp:"10,session_id,null,ref=profiler_session" doc:"Session that it was taken in."`
+	SessionID      table.Int64  `tp:"10,session_id,null,ref=profiler_session" doc:"Session in which it was taken."`
 	CounterSetID   table.Int64  `tp:"11,counter_set_id,null" doc:"Counters at that moment: the rows of profiler_counter_set with this counter_set_id."`
 	AsyncContextID table.Int64  `tp:"12,async_context_id,null,ref=profiler_async_context" doc:"Coroutine that was sampled."`
 	UCPU           table.Int64  `tp:"13,ucpu,null,ref=cpu" doc:"CPU, unique across machines."`
@@ -63,14 +63,14 @@ type StackSample struct {
 
 // ChromeStackSampleExtras adds non-default values to Chrome's rows of StackSample.
 type ChromeStackSampleExtras struct {
-	table.Table      `tp:"chrome_stack_sample_extras" doc:"What Chrome says of a sample beyond its stack."`
+	table.Table      `tp:"chrome_stack_sample_extras" doc:"What Chrome records about a sample in addition to its stack."`
 	ProfilerSampleID table.Int64 `tp:"2,profiler_sample_id,ref=stack_sample" doc:"The sample."`
 	ProcessPriority  table.Int32 `tp:"3,process_priority" doc:"Priority of the process at that moment."`
 }
 
 // ProfilerSession holds the sessions of StackSample. Rows are held because the unit and the command line come after the first samples.
 type ProfilerSession struct {
-	table.Table  `tp:"profiler_session,held" doc:"A profiler at work, from its start to its end."`
+	table.Table  `tp:"profiler_session,held" doc:"A run of a profiler, from its start to its end."`
 	Source       table.String `tp:"2,source" doc:"Profiler, as in stack_sample."`
 	TimebaseUnit table.String `tp:"3,timebase_unit" doc:"Unit of what the profiler counts between samples, such as ns or cycles."`
 	Cmdline      table.String `tp:"4,cmdline" doc:"Command that it was started with."`
@@ -78,14 +78,14 @@ type ProfilerSession struct {
 
 // ProfilerCounterSet holds which counters belong to a row of StackSample.
 type ProfilerCounterSet struct {
-	table.Table  `tp:"profiler_counter_set" doc:"A value of a counter that was read with a sample."`
+	table.Table  `tp:"profiler_counter_set" doc:"A counter value that was read with a sample."`
 	CounterSetID table.Int64 `tp:"2,counter_set_id,asc" doc:"Sample that it belongs to: rows with the same number were read together."`
 	CounterID    table.Int64 `tp:"3,counter_id,ref=counter" doc:"The value."`
 }
 
 // ProfilerAsyncContext holds the coroutines of StackSample.
 type ProfilerAsyncContext struct {
-	table.Table `tp:"profiler_async_context" doc:"A thread of control that moves between threads: a goroutine, a fiber, a coroutine."`
+	table.Table `tp:"profiler_async_context" doc:"A flow of control that can move between threads: a goroutine, a fiber, a coroutine."`
 	Name        table.String `tp:"2,name" doc:"Name to show."`
 	Kind        table.String `tp:"3,kind" doc:"What it is, such as goroutine or fiber."`
 	ParentID    table.Int64  `tp:"4,parent_id,null,ref=profiler_async_context" doc:"Context that encloses it."`
@@ -93,7 +93,7 @@ type ProfilerAsyncContext struct {
 
 // AggregateProfile holds the sample types of pprof and collapsed stacks.
 type AggregateProfile struct {
-	table.Table    `tp:"aggregate_profile" doc:"A measure of a profile that has sums and no times."`
+	table.Table    `tp:"aggregate_profile" doc:"A measure of a profile that contains sums without times."`
 	Scope          table.String `tp:"2,scope" doc:"File that it comes from."`
 	Name           table.String `tp:"3,name" doc:"Name to show."`
 	SampleTypeType table.String `tp:"4,sample_type_type" doc:"What is measured, such as cpu or alloc_space."`
@@ -104,35 +104,35 @@ type AggregateProfile struct {
 type AggregateSample struct {
 	table.Table        `tp:"aggregate_sample" doc:"The sum of a measure at a call stack."`
 	AggregateProfileID table.Int64   `tp:"2,aggregate_profile_id,ref=aggregate_profile" doc:"Measure."`
-	CallsiteID         table.Int64   `tp:"3,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack, NULL for what was measured without one."`
+	CallsiteID         table.Int64   `tp:"3,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack, NULL for values measured without one."`
 	Value              table.Float64 `tp:"4,value" doc:"Sum, in the unit of the measure."`
 }
 
 // AggregateSampleLabel holds the labels of pprof's samples. AggregateSample ignores them when adding up.
 type AggregateSampleLabel struct {
-	table.Table        `tp:"aggregate_sample_label" doc:"A label of a sample, with a row for each measure of the sample. Add up one key and one measure: a sample with several labels has its value at each of them."`
-	SampleID           table.Int64   `tp:"2,sample_id,asc" doc:"Sample: rows with the same number are of one sample, whose call stack others may have too."`
+	table.Table        `tp:"aggregate_sample_label" doc:"A label of a sample, with a row for each measure of the sample. A sample repeats its value for each of its labels, so add up values of only one key and one measure."`
+	SampleID           table.Int64   `tp:"2,sample_id,asc" doc:"Sample: rows with the same number belong to one sample. Other samples may have the same call stack."`
 	AggregateProfileID table.Int64   `tp:"3,aggregate_profile_id,ref=aggregate_profile" doc:"Measure."`
-	CallsiteID         table.Int64   `tp:"4,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack, NULL for what was measured without one."`
+	CallsiteID         table.Int64   `tp:"4,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack, NULL for values measured without one."`
 	Value              table.Float64 `tp:"5,value" doc:"Value of the sample, in the unit of the measure. It is part of the sum in aggregate_sample."`
-	Key                table.String  `tp:"6,key" doc:"What the label tells, such as endpoint or bytes."`
-	StringValue        table.String  `tp:"7,string_value" doc:"The label, if it is a text."`
-	IntValue           table.Int64   `tp:"8,int_value,null" doc:"The label, if it is a number."`
+	Key                table.String  `tp:"6,key" doc:"Key of the label, such as endpoint or bytes."`
+	StringValue        table.String  `tp:"7,string_value" doc:"Value of the label, if it is text."`
+	IntValue           table.Int64   `tp:"8,int_value,null" doc:"Value of the label, if it is a number."`
 	Unit               table.String  `tp:"9,unit" doc:"Unit of int_value, NULL if the profile names none."`
 }
 
 // MmapRecord is filled from the mmap records of perf.
 type MmapRecord struct {
-	table.Table `tp:"mmap_record" doc:"A mapping that was made while a profile was recorded."`
+	table.Table `tp:"mmap_record" doc:"A memory mapping made while a profile was recorded."`
 	TS          table.Int64 `tp:"2,ts,asc" doc:"When it was made, ns of the trace clock."`
-	UPID        table.Int64 `tp:"3,upid,null,ref=process" doc:"Process that made it, NULL for the kernel's."`
+	UPID        table.Int64 `tp:"3,upid,null,ref=process" doc:"Process that made it, NULL for mappings of the kernel."`
 	MappingID   table.Int64 `tp:"4,mapping_id,ref=stack_profile_mapping" doc:"The mapping."`
 	FileID      table.Int64 `tp:"5,file_id,null,ref=file" doc:"Contents of the mapped file, if they came with the trace."`
 }
 
 // SPERecord is filled from Arm's Statistical Profiling Extension in perf.
 type SPERecord struct {
-	table.Table         `tp:"spe_record" doc:"An operation of an Arm CPU that was sampled."`
+	table.Table         `tp:"spe_record" doc:"A sampled operation of an Arm CPU."`
 	TS                  table.Int64  `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
 	UTID                table.Int64  `tp:"3,utid,null,ref=thread" doc:"Thread that ran it."`
 	ExceptionLevel      table.String `tp:"4,exception_level" doc:"Exception level that it ran at."`
@@ -142,8 +142,8 @@ type SPERecord struct {
 	DataPhysicalAddress table.Int64  `tp:"8,data_physical_address" doc:"Physical address of the data, 0 if there is none."`
 	TotalLatency        table.Int64  `tp:"9,total_latency" doc:"From dispatch to completion, cycles."`
 	IssueLatency        table.Int64  `tp:"10,issue_latency" doc:"From dispatch to issue, cycles."`
-	TranslationLatency  table.Int64  `tp:"11,translation_latency" doc:"Translation of the address, cycles."`
-	EventsBitmask       table.Int64  `tp:"12,events_bitmask" doc:"Events that it caused, a bit each."`
+	TranslationLatency  table.Int64  `tp:"11,translation_latency" doc:"Time to translate the address, cycles."`
+	EventsBitmask       table.Int64  `tp:"12,events_bitmask" doc:"Events that it caused, one bit each."`
 	DataSource          table.String `tp:"13,data_source" doc:"Where the data of a load came from."`
 }
 
@@ -158,7 +158,7 @@ type ETMV4Configuration struct {
 	MajorVersion        table.Int64  `tp:"7,major_version" doc:"Major version of the trace architecture."`
 	MinorVersion        table.Int64  `tp:"8,minor_version" doc:"Minor version of the trace architecture."`
 	MaxSpeculationDepth table.Int64  `tp:"9,max_speculation_depth" doc:"How many branches the core may speculate past."`
-	BoolFlags           table.Int64  `tp:"10,bool_flags" doc:"Features, a bit each."`
+	BoolFlags           table.Int64  `tp:"10,bool_flags" doc:"Features, one bit each."`
 }
 
 // ETMV4Session is filled from the AUXTRACE records of perf.
@@ -170,7 +170,7 @@ type ETMV4Session struct {
 
 // ETMV4Chunk is filled from the AUXTRACE records of perf.
 type ETMV4Chunk struct {
-	table.Table `tp:"etm_v4_chunk,planned" doc:"A piece of an instruction trace with nothing lost in it."`
+	table.Table `tp:"etm_v4_chunk,planned" doc:"A piece of an instruction trace without losses."`
 	SessionID   table.Int64 `tp:"2,session_id,ref=etm_v4_session" doc:"Session that it belongs to."`
 	ChunkSetID  table.Int64 `tp:"3,chunk_set_id,asc" doc:"The session's chunks: rows with the same number belong together."`
 	Size        table.Int64 `tp:"4,size" doc:"Size in bytes."`
@@ -178,9 +178,9 @@ type ETMV4Chunk struct {
 
 // JITCode holds code made by JIT compilers. Rows are held because a row ends when other code overwrites it.
 type JITCode struct {
-	table.Table       `tp:"jit_code,planned,held" doc:"A piece of code that a JIT compiler made."`
+	table.Table       `tp:"jit_code,planned,held" doc:"A piece of code generated by a JIT compiler."`
 	CreateTS          table.Int64  `tp:"2,create_ts,asc" doc:"When it was made, ns of the trace clock."`
-	EstimatedDeleteTS table.Int64  `tp:"3,estimated_delete_ts,null" doc:"Until when it was there at most: when its memory was used again, ns of the trace clock."`
+	EstimatedDeleteTS table.Int64  `tp:"3,estimated_delete_ts,null" doc:"Latest time at which it existed: when its memory was reused, ns of the trace clock."`
 	UTID              table.Int64  `tp:"4,utid,ref=thread" doc:"Thread that made it."`
 	StartAddress      table.Int64  `tp:"5,start_address" doc:"First address."`
 	Size              table.Int64  `tp:"6,size" doc:"Size in bytes."`
@@ -191,7 +191,7 @@ type JITCode struct {
 
 // JITFrame links the frames of call stacks to JITCode.
 type JITFrame struct {
-	table.Table `tp:"jit_frame,planned" doc:"A frame in code that a JIT compiler made."`
+	table.Table `tp:"jit_frame,planned" doc:"A frame in code generated by a JIT compiler."`
 	JITCodeID   table.Int64 `tp:"2,jit_code_id,ref=jit_code" doc:"The code."`
 	FrameID     table.Int64 `tp:"3,frame_id,ref=stack_profile_frame" doc:"The frame."`
 }

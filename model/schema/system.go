@@ -6,7 +6,7 @@ import "github.com/tpconvert/tpconvert/model/table"
 type Machine struct {
 	table.Table               `tp:"machine,held" doc:"A machine that events were recorded on."`
 	RawID                     table.Int64  `tp:"2,raw_id" doc:"Machine id in the trace, 0 for the machine that recorded it."`
-	Name                      table.String `tp:"3,name" doc:"Name that the machine gave itself."`
+	Name                      table.String `tp:"3,name" doc:"Name that the machine reports."`
 	Sysname                   table.String `tp:"4,sysname" doc:"Name of the operating system, as uname gives it."`
 	Release                   table.String `tp:"5,release" doc:"Release of the operating system."`
 	Version                   table.String `tp:"6,version" doc:"Version of the operating system."`
@@ -23,10 +23,10 @@ type Machine struct {
 type Process struct {
 	table.Table   `tp:"process,core,held" doc:"A process, from its start to its end."`
 	UPID          table.RowID  `tp:"2,upid" doc:"Number of the process, unique in the dataset, the same as id."`
-	PID           table.Int64  `tp:"3,pid" doc:"Process id of the operating system, which may be used again."`
+	PID           table.Int64  `tp:"3,pid" doc:"Process id of the operating system, which may reuse it."`
 	Name          table.String `tp:"4,name" doc:"Name, from whichever source knew it."`
-	StartTS       table.Int64  `tp:"5,start_ts,null" doc:"When it began, ns of the trace clock, if the trace saw it."`
-	EndTS         table.Int64  `tp:"6,end_ts,null" doc:"When it ended, ns of the trace clock, if the trace saw it."`
+	StartTS       table.Int64  `tp:"5,start_ts,null" doc:"When it began, ns of the trace clock, if that was recorded."`
+	EndTS         table.Int64  `tp:"6,end_ts,null" doc:"When it ended, ns of the trace clock, if that was recorded."`
 	ParentUPID    table.Int64  `tp:"7,parent_upid,null,ref=process" doc:"Process that started it."`
 	UID           table.Int64  `tp:"8,uid,null" doc:"User id of the operating system."`
 	AndroidAppID  table.Int64  `tp:"9,android_appid,null" doc:"Android app id: uid without the Android user."`
@@ -40,10 +40,10 @@ type Process struct {
 type Thread struct {
 	table.Table  `tp:"thread,core,held" doc:"A thread, from its start to its end."`
 	UTID         table.RowID  `tp:"2,utid" doc:"Number of the thread, unique in the dataset, the same as id."`
-	TID          table.Int64  `tp:"3,tid" doc:"Thread id of the operating system, which may be used again."`
+	TID          table.Int64  `tp:"3,tid" doc:"Thread id of the operating system, which may reuse it."`
 	Name         table.String `tp:"4,name" doc:"Name, from the source that ranks highest."`
-	StartTS      table.Int64  `tp:"5,start_ts,null" doc:"When it began, ns of the trace clock, if the trace saw it."`
-	EndTS        table.Int64  `tp:"6,end_ts,null" doc:"When it ended, ns of the trace clock, if the trace saw it."`
+	StartTS      table.Int64  `tp:"5,start_ts,null" doc:"When it began, ns of the trace clock, if that was recorded."`
+	EndTS        table.Int64  `tp:"6,end_ts,null" doc:"When it ended, ns of the trace clock, if that was recorded."`
 	UPID         table.Int64  `tp:"7,upid,null,ref=process" doc:"Process that it belongs to, if known."`
 	IsMainThread table.Bool   `tp:"8,is_main_thread,null" doc:"Whether it is the main thread of its process, NULL if the process is not known."`
 	IsIdle       table.Bool   `tp:"9,is_idle" doc:"Whether it is the idle thread of a CPU."`
@@ -78,11 +78,11 @@ type GPU struct {
 	UGPU         table.RowID  `tp:"2,ugpu" doc:"Number of the GPU, unique across machines, the same as id."`
 	GPU          table.Int64  `tp:"3,gpu" doc:"GPU number on its machine, from 0."`
 	Name         table.String `tp:"4,name" doc:"Name of the product."`
-	Vendor       table.String `tp:"5,vendor" doc:"Maker."`
+	Vendor       table.String `tp:"5,vendor" doc:"Manufacturer."`
 	Model        table.String `tp:"6,model" doc:"Model."`
 	Architecture table.String `tp:"7,architecture" doc:"Architecture."`
 	UUID         table.String `tp:"8,uuid" doc:"UUID of the device, 32 hexadecimal digits."`
-	PCIBDF       table.String `tp:"9,pci_bdf" doc:"Place on the PCI bus: domain, bus, device and function."`
+	PCIBDF       table.String `tp:"9,pci_bdf" doc:"Address on the PCI bus: domain, bus, device and function."`
 	MachineID    table.Int64  `tp:"10,machine_id,ref=machine" doc:"Machine that it belongs to."`
 	ArgSetID     table.Int64  `tp:"11,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
 }
@@ -116,7 +116,7 @@ type LinuxInterruptMapping struct {
 type Filedescriptor struct {
 	table.Table `tp:"filedescriptor" doc:"A file that a process had open."`
 	UFD         table.Int64  `tp:"2,ufd" doc:"Number of the open file, unique in the dataset."`
-	FD          table.Int64  `tp:"3,fd" doc:"File descriptor in the process, which may be used again."`
+	FD          table.Int64  `tp:"3,fd" doc:"File descriptor in the process, which may reuse it."`
 	TS          table.Int64  `tp:"4,ts,null" doc:"When it was seen, ns of the trace clock."`
 	UPID        table.Int64  `tp:"5,upid,null,ref=process" doc:"Process that had it open."`
 	Path        table.String `tp:"6,path" doc:"Path of the file or device, or what the kernel shows in its place."`

@@ -42,7 +42,7 @@ type GPUSlice struct {
 
 // FrameSlice holds the slices of Android's graphics frame events.
 type FrameSlice struct {
-	Slice              `tp:"frame_slice" doc:"A phase of a buffer's way to the display, on the track of its layer."`
+	Slice              `tp:"frame_slice" doc:"A phase in a buffer's path to the display, on the track of its layer."`
 	LayerName          table.String `tp:"101,layer_name" doc:"Layer that the buffer belongs to."`
 	FrameNumber        table.Int64  `tp:"102,frame_number,null" doc:"Number of the frame within the layer."`
 	QueueToAcquireTime table.Int64  `tp:"103,queue_to_acquire_time,null" doc:"From queueing the buffer to the signal of its acquire fence, ns."`
@@ -61,36 +61,36 @@ type ExpectedFrameTimelineSlice struct {
 
 // ActualFrameTimelineSlice holds the outcomes of Android's FrameTimeline.
 type ActualFrameTimelineSlice struct {
-	Slice                           `tp:"actual_frame_timeline_slice" doc:"The time that a display frame or a surface frame really took, and what made it janky."`
+	Slice                           `tp:"actual_frame_timeline_slice" doc:"The time that a display frame or a surface frame actually took, and what made it janky."`
 	DisplayFrameToken               table.Int64   `tp:"101,display_frame_token,null" doc:"Vsync id of the display frame, as in expected_frame_timeline_slice."`
 	SurfaceFrameToken               table.Int64   `tp:"102,surface_frame_token,null" doc:"Vsync id of the surface frame, NULL for a display frame."`
 	UPID                            table.Int64   `tp:"103,upid,null,ref=process" doc:"Process that produced the frame."`
 	LayerName                       table.String  `tp:"104,layer_name" doc:"Layer of a surface frame."`
 	PresentType                     table.String  `tp:"105,present_type" doc:"Whether it was presented on time, early, late or not at all."`
 	OnTimeFinish                    table.Bool    `tp:"106,on_time_finish,null" doc:"Whether it was finished before its deadline."`
-	GPUComposition                  table.Bool    `tp:"107,gpu_composition,null" doc:"Whether the GPU composed it, and not the display hardware."`
+	GPUComposition                  table.Bool    `tp:"107,gpu_composition,null" doc:"Whether the GPU, not the display hardware, composed it."`
 	JankType                        table.String  `tp:"108,jank_type" doc:"Causes of jank, separated by commas, or None."`
 	JankSeverityType                table.String  `tp:"109,jank_severity_type" doc:"How bad the jank is: None, Partial, Full or Unknown."`
 	PredictionType                  table.String  `tp:"110,prediction_type" doc:"Whether the prediction was valid, expired or unknown."`
-	JankTag                         table.String  `tp:"111,jank_tag" doc:"Who is to blame for the jank, for colouring."`
-	JankTagExperimental             table.String  `tp:"112,jank_tag_experimental" doc:"jank_tag by the newer rules."`
+	JankTag                         table.String  `tp:"111,jank_tag" doc:"Who caused the jank, for colouring slices."`
+	JankTagExperimental             table.String  `tp:"112,jank_tag_experimental" doc:"jank_tag according to the newer rules."`
 	JankScore                       table.Float64 `tp:"113,jank_score,null" doc:"Severity of the jank as a number."`
-	LatchedUnsignaledCount          table.Int64   `tp:"114,latched_unsignaled_count,null" doc:"Surface frames that were latched before their fence and still shown without jank."`
-	AddressableUnsignaledLatchCount table.Int64   `tp:"115,addressable_unsignaled_latch_count,null" doc:"Surface frames whose fence came after the latch but in time for the vsync."`
-	LatchedFenceState               table.String  `tp:"116,latched_fence_state" doc:"State of the fence when the buffer was to be latched first."`
+	LatchedUnsignaledCount          table.Int64   `tp:"114,latched_unsignaled_count,null" doc:"Number of surface frames that were latched before their fence signaled, yet shown without jank."`
+	AddressableUnsignaledLatchCount table.Int64   `tp:"115,addressable_unsignaled_latch_count,null" doc:"Number of surface frames whose fence signaled after latching, but in time for the vsync."`
+	LatchedFenceState               table.String  `tp:"116,latched_fence_state" doc:"State of the fence when the buffer was first due to be latched."`
 }
 
 // AndroidNetworkPackets holds the slices of Android's network packet tracing.
 type AndroidNetworkPackets struct {
-	Slice             `tp:"android_network_packets,planned" doc:"Network packets, single or a bundle of equal ones."`
+	Slice             `tp:"android_network_packets,planned" doc:"A network packet, or a bundle of packets with the same properties."`
 	Iface             table.String `tp:"101,iface" doc:"Network interface."`
 	Direction         table.String `tp:"102,direction" doc:"Received, Transmitted or DIR_UNKNOWN."`
 	PacketTransport   table.String `tp:"103,packet_transport" doc:"Transport protocol."`
-	PacketLength      table.Int64  `tp:"104,packet_length" doc:"Bytes of all packets of the bundle."`
-	PacketCount       table.Int64  `tp:"105,packet_count" doc:"Packets in the bundle."`
+	PacketLength      table.Int64  `tp:"104,packet_length" doc:"Size of all packets in the bundle, bytes."`
+	PacketCount       table.Int64  `tp:"105,packet_count" doc:"Number of packets in the bundle."`
 	SocketTag         table.Int64  `tp:"106,socket_tag" doc:"Traffic stats tag of the socket."`
 	SocketTagStr      table.String `tp:"107,socket_tag_str" doc:"The tag in hexadecimal."`
-	SocketUID         table.Int64  `tp:"108,socket_uid" doc:"User id that the socket is accounted to."`
+	SocketUID         table.Int64  `tp:"108,socket_uid" doc:"User id that the socket's traffic is attributed to."`
 	LocalPort         table.Int64  `tp:"109,local_port,null" doc:"Port on this side, for TCP and UDP."`
 	RemotePort        table.Int64  `tp:"110,remote_port,null" doc:"Port on the other side, for TCP and UDP."`
 	PacketICMPType    table.Int64  `tp:"111,packet_icmp_type,null" doc:"ICMP type."`
@@ -108,9 +108,9 @@ type Track struct {
 	MachineID         table.Int64  `tp:"5,machine_id,ref=machine" doc:"Machine that the track belongs to."`
 	Type              table.String `tp:"6,type" doc:"Most specific table with this row: track or one of its children."`
 	Classification    table.String `tp:"7,classification" doc:"Kind of events, such as thread_execution or cpu_frequency: what Trace Processor calls the track's type."`
-	DimensionArgSetID table.Int64  `tp:"8,dimension_arg_set_id,null" doc:"What tells it from tracks of the same classification: the rows of args with this arg_set_id."`
-	TrackGroupID      table.Int64  `tp:"9,track_group_id,null" doc:"Tracks with the same number are one track to the eye, split because their events overlap."`
-	EventType         table.String `tp:"10,event_type" doc:"Table that its events are in: slice, counter or state."`
+	DimensionArgSetID table.Int64  `tp:"8,dimension_arg_set_id,null" doc:"What distinguishes it from other tracks of the same classification: the rows of args with this arg_set_id."`
+	TrackGroupID      table.Int64  `tp:"9,track_group_id,null" doc:"Tracks with the same number are shown as one track. They are separate because their events overlap."`
+	EventType         table.String `tp:"10,event_type" doc:"Table that contains its events: slice, counter or state."`
 	CounterUnit       table.String `tp:"11,counter_unit" doc:"Unit of the values of a counter track."`
 	UTID              table.Int64  `tp:"12,utid,null,ref=thread" doc:"Thread, if the track belongs to one."`
 	UPID              table.Int64  `tp:"13,upid,null,ref=process" doc:"Process, if the track belongs to one and not to a thread."`
@@ -140,7 +140,7 @@ type ThreadTrack struct {
 
 // StateTrack is the part of Track with states.
 type StateTrack struct {
-	Track `tp:"state_track,derived" where:"event_type=state" doc:"A track of states, in each of which something stays for a while."`
+	Track `tp:"state_track,derived" where:"event_type=state" doc:"A track of states, each of which lasts for a while."`
 }
 
 // ProcessStateTrack is the part of StateTrack of processes.
@@ -181,14 +181,14 @@ type ThreadCounterTrack struct {
 
 // PerfCounterTrack is the part of CounterTrack of Linux perf.
 type PerfCounterTrack struct {
-	CounterTrack `tp:"perf_counter_track,derived" where:"event_type=counter,classification=perf_cpu_counter|perf_global_counter" doc:"A counter of a Linux perf session, of one CPU or of all."`
+	CounterTrack `tp:"perf_counter_track,derived" where:"event_type=counter,classification=perf_cpu_counter|perf_global_counter" doc:"A counter of a Linux perf session, for one CPU or for all."`
 }
 
 // Counter holds the values of all counters.
 type Counter struct {
 	table.Table `tp:"counter,bounds=ts,core" doc:"A value of a counter from this moment on."`
 	TS          table.Int64   `tp:"2,ts,asc" doc:"Time of the value, ns of the trace clock."`
-	TrackID     table.Int64   `tp:"3,track_id,ref=track" doc:"Counter that it is a value of."`
+	TrackID     table.Int64   `tp:"3,track_id,ref=track" doc:"Track of the counter."`
 	Value       table.Float64 `tp:"4,value" doc:"Value in the unit of the track."`
 	ArgSetID    table.Int64   `tp:"5,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
 }
@@ -208,7 +208,7 @@ type State struct {
 type Flow struct {
 	table.Table  `tp:"flow,core" doc:"A causal link from one slice to another."`
 	SliceOut     table.Int64 `tp:"2,slice_out,ref=slice" doc:"Slice that the link starts at."`
-	SliceIn      table.Int64 `tp:"3,slice_in,ref=slice" doc:"Slice that it ends at."`
+	SliceIn      table.Int64 `tp:"3,slice_in,ref=slice" doc:"Slice that the link ends at."`
 	LocalTraceID table.Int64 `tp:"4,local_trace_id,null" doc:"Flow id in the trace, NULL for a link that was inferred."`
 	ArgSetID     table.Int64 `tp:"5,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
 }
@@ -220,7 +220,7 @@ type SchedSlice struct {
 	Dur         table.Int64  `tp:"3,dur" doc:"Duration in ns, -1 if it still ran at the end of the trace."`
 	CPU         table.Int32  `tp:"4,cpu" doc:"CPU number on its machine."`
 	UTID        table.Int64  `tp:"5,utid,ref=thread" doc:"Thread that ran."`
-	EndState    table.String `tp:"6,end_state" doc:"State that it was left in: R runnable, S sleeping, D uninterruptible, T stopped, t traced, X dead, Z zombie, P parked, I idle, K killable, W waking, N not counted as load; + if preempted."`
+	EndState    table.String `tp:"6,end_state" doc:"State of the thread when it was switched out: R runnable, S sleeping, D uninterruptible, T stopped, t traced, X dead, Z zombie, P parked, I idle, K killable, W waking, N not counted as load; + if preempted."`
 	Priority    table.Int32  `tp:"7,priority" doc:"Kernel priority, lower is more urgent."`
 	UCPU        table.Int64  `tp:"8,ucpu,ref=cpu" doc:"CPU that it ran on, unique across machines."`
 }
@@ -235,32 +235,32 @@ type ThreadState struct {
 	UTID            table.Int64  `tp:"5,utid,ref=thread" doc:"Thread that was in the state."`
 	State           table.String `tp:"6,state" doc:"Running, or a state as in sched_slice.end_state."`
 	IOWait          table.Bool   `tp:"7,io_wait,null" doc:"Whether it was blocked on I/O, if known."`
-	BlockedFunction table.String `tp:"8,blocked_function" doc:"Kernel function that it was blocked in."`
-	WakerUTID       table.Int64  `tp:"9,waker_utid,null,ref=thread" doc:"Thread that woke it to this runnable state."`
+	BlockedFunction table.String `tp:"8,blocked_function" doc:"Kernel function in which it was blocked."`
+	WakerUTID       table.Int64  `tp:"9,waker_utid,null,ref=thread" doc:"Thread that woke it into this runnable state."`
 	WakerID         table.Int64  `tp:"10,waker_id,null,ref=thread_state" doc:"State of the waker at that moment."`
-	IRQContext      table.Bool   `tp:"11,irq_context,null" doc:"Whether it was woken from an interrupt, and not by the waker itself."`
+	IRQContext      table.Bool   `tp:"11,irq_context,null" doc:"Whether an interrupt, not the waker itself, woke it."`
 	UCPU            table.Int64  `tp:"12,ucpu,null,ref=cpu" doc:"CPU that it ran on, unique across machines."`
 }
 
 // SpuriousSchedWakeup holds the wakeups that did not change a state.
 type SpuriousSchedWakeup struct {
-	table.Table   `tp:"spurious_sched_wakeup" doc:"A wakeup of a thread that was running or runnable already."`
+	table.Table   `tp:"spurious_sched_wakeup" doc:"A wakeup of a thread that was already running or runnable."`
 	TS            table.Int64 `tp:"2,ts,asc" doc:"Time of the wakeup, ns of the trace clock."`
 	ThreadStateID table.Int64 `tp:"3,thread_state_id,ref=thread_state" doc:"State of the thread at that moment."`
 	IRQContext    table.Bool  `tp:"4,irq_context,null" doc:"Whether the wakeup came from an interrupt."`
 	UTID          table.Int64 `tp:"5,utid,ref=thread" doc:"Thread that was woken."`
-	WakerUTID     table.Int64 `tp:"6,waker_utid,ref=thread" doc:"Thread that ran where the wakeup came from."`
+	WakerUTID     table.Int64 `tp:"6,waker_utid,ref=thread" doc:"Thread that was running where the wakeup came from."`
 }
 
 // Raw has the columns that FtraceEvent and ChromeRaw share.
 type Raw struct {
-	table.Table `tp:"raw,abstract" doc:"An event as it was recorded, of ftrace or of Chrome."`
+	table.Table `tp:"raw,abstract" doc:"An event of ftrace or Chrome, as it was recorded."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"Time of the event, ns of the trace clock."`
 	Name        table.String `tp:"3,name" doc:"Name of the event."`
 	CPU         table.Int32  `tp:"4,cpu,null" doc:"CPU number on its machine."`
 	UTID        table.Int64  `tp:"5,utid,ref=thread" doc:"Thread that was running."`
 	ArgSetID    table.Int64  `tp:"6,arg_set_id,null" doc:"Fields: the rows of args with this arg_set_id."`
-	CommonFlags table.Int64  `tp:"7,common_flags" doc:"Flags of the ftrace record, 0 where none are kept."`
+	CommonFlags table.Int64  `tp:"7,common_flags" doc:"Flags of the ftrace record, 0 if they are not kept."`
 	UCPU        table.Int64  `tp:"8,ucpu,null,ref=cpu" doc:"CPU of the event, unique across machines."`
 	Type        table.String `tp:"9,type" doc:"Most specific table with this row: ftrace_event or chrome_raw."`
 }
@@ -272,7 +272,7 @@ type FtraceEvent struct {
 
 // ChromeRaw holds events of Chrome's JSON that fit no other table.
 type ChromeRaw struct {
-	Raw `tp:"chrome_raw" doc:"An event or metadata record of Chrome, kept as it came."`
+	Raw `tp:"chrome_raw" doc:"An event or metadata record of Chrome, kept unchanged."`
 }
 
 // Args holds the args of all tables, as sets that are each stored once.

@@ -4,18 +4,18 @@ import "github.com/tpconvert/tpconvert/model/table"
 
 // Trace has one row, which the export writes once all input is read.
 type Trace struct {
-	table.Table               `tp:"trace,core" doc:"A trace of the dataset: its input, what it spans, the machine that it is of, and what was lost."`
-	TraceID                   table.String `tp:"2,trace_id" doc:"Id of the trace in the dataset. In a dataset of many traces it is the partition, as for every table."`
+	table.Table               `tp:"trace,core" doc:"A trace of the dataset: its input, time span and machine, and what was lost."`
+	TraceID                   table.String `tp:"2,trace_id" doc:"Id of the trace in the dataset. In a dataset of many traces it is the partition key, as in every table."`
 	Name                      table.String `tp:"3,name" doc:"Name of the input's file."`
 	Path                      table.String `tp:"4,path" doc:"Absolute path of the input when it was read, NULL for the standard input."`
-	OtherPaths                table.String `tp:"5,other_paths" doc:"Paths of other inputs with the same content, one a line."`
-	Bytes                     table.Int64  `tp:"6,bytes" doc:"Size of the input, bytes, compressed as it came."`
+	OtherPaths                table.String `tp:"5,other_paths" doc:"Paths of other inputs with the same content, one per line."`
+	Bytes                     table.Int64  `tp:"6,bytes" doc:"Size of the input, bytes, before any decompression."`
 	SHA256                    table.String `tp:"7,sha256" doc:"SHA-256 of the input, hexadecimal."`
-	Format                    table.String `tp:"8,format" doc:"Formats of the input and of the files in it, outermost first, with slashes between."`
-	StartTS                   table.Int64  `tp:"9,start_ts,null" doc:"Least timestamp of any event, ns of the trace clock, NULL if there are no events."`
-	EndTS                     table.Int64  `tp:"10,end_ts,null" doc:"Greatest timestamp of any event, ns of the trace clock."`
-	StartUnixNs               table.Int64  `tp:"11,start_unix_ns,null" doc:"Wall clock at start_ts, ns since 1970-01-01 UTC, if the trace tells it."`
-	MachineName               table.String `tp:"12,machine_name" doc:"Name that the machine gave itself."`
+	Format                    table.String `tp:"8,format" doc:"Formats of the input and of the files in it, outermost first, separated by slashes."`
+	StartTS                   table.Int64  `tp:"9,start_ts,null" doc:"Earliest timestamp of any event, ns of the trace clock, NULL if there are no events."`
+	EndTS                     table.Int64  `tp:"10,end_ts,null" doc:"Latest timestamp of any event, ns of the trace clock."`
+	StartUnixNs               table.Int64  `tp:"11,start_unix_ns,null" doc:"Wall clock at start_ts, ns since 1970-01-01 UTC, if the trace contains it."`
+	MachineName               table.String `tp:"12,machine_name" doc:"Name that the machine reports."`
 	Sysname                   table.String `tp:"13,sysname" doc:"Name of the operating system, as uname gives it."`
 	Release                   table.String `tp:"14,release" doc:"Release of the operating system."`
 	Arch                      table.String `tp:"15,arch" doc:"Architecture, such as x86_64."`
@@ -27,21 +27,21 @@ type Trace struct {
 	ConverterVersion          table.String `tp:"21,converter_version" doc:"Version of tpconvert that converted the trace."`
 	SchemaVersion             table.Int64  `tp:"22,schema_version" doc:"Version of the dataset's schema."`
 	Lost                      table.Int64  `tp:"23,lost" doc:"Sum of the counts in stats with severity data_loss or error."`
-	LostReasons               table.String `tp:"24,lost_reasons" doc:"Those counts with their names, with commas between."`
+	LostReasons               table.String `tp:"24,lost_reasons" doc:"Those counts with their names, separated by commas."`
 }
 
 // TraceBounds has one row, which is written at the end.
 type TraceBounds struct {
 	table.Table `tp:"trace_bounds,core,held" doc:"The first and the last moment of the trace."`
-	StartTS     table.Int64 `tp:"2,start_ts" doc:"Least timestamp of any event, ns of the trace clock."`
-	EndTS       table.Int64 `tp:"3,end_ts" doc:"Greatest timestamp of any event, ends of spans included, ns of the trace clock."`
+	StartTS     table.Int64 `tp:"2,start_ts" doc:"Earliest timestamp of any event, ns of the trace clock."`
+	EndTS       table.Int64 `tp:"3,end_ts" doc:"Latest timestamp of any event, including ends of spans, ns of the trace clock."`
 }
 
 // TraceFile holds the input and the files found in it. Rows are held because size and type are known only
 // once a file is read.
 type TraceFile struct {
 	table.Table     `tp:"trace_file,held" doc:"A file that was read, or a member of one."`
-	ParentID        table.Int64  `tp:"2,parent_id,null,ref=trace_file" doc:"Archive or compressed file that it was found in."`
+	ParentID        table.Int64  `tp:"2,parent_id,null,ref=trace_file" doc:"Archive or compressed file in which it was found."`
 	Name            table.String `tp:"3,name" doc:"Name, or path in the archive."`
 	Size            table.Int64  `tp:"4,size" doc:"Size in bytes, uncompressed."`
 	TraceType       table.String `tp:"5,trace_type" doc:"Format that was detected."`
@@ -51,32 +51,32 @@ type TraceFile struct {
 
 // Metadata holds facts that the traces state about themselves, and facts added by the conversion.
 type Metadata struct {
-	table.Table  `tp:"metadata,core,held" doc:"A fact about the trace or the system it was recorded on."`
+	table.Table  `tp:"metadata,core,held" doc:"A fact about the trace or the system on which it was recorded."`
 	Name         table.String `tp:"2,name" doc:"What the fact is about."`
-	KeyType      table.String `tp:"3,key_type" doc:"single where one value is possible, multi where there are several."`
+	KeyType      table.String `tp:"3,key_type" doc:"single if only one value is possible, multi if several are."`
 	IntValue     table.Int64  `tp:"4,int_value,null" doc:"Value of a number."`
 	StrValue     table.String `tp:"5,str_value" doc:"Value of a text."`
-	MachineID    table.Int64  `tp:"6,machine_id,null,ref=machine" doc:"Machine that it is about, 0 for the one that recorded the trace, NULL if it is about none."`
-	LocalTraceID table.Int64  `tp:"7,local_trace_id,null,ref=trace_file" doc:"Trace that it is about, NULL if it is about all."`
+	MachineID    table.Int64  `tp:"6,machine_id,null,ref=machine" doc:"Machine that the fact is about, 0 for the one that recorded the trace, NULL if none."`
+	LocalTraceID table.Int64  `tp:"7,local_trace_id,null,ref=trace_file" doc:"Trace that the fact is about, NULL if it is about all traces."`
 }
 
 // Stats holds the counts. Rows are held because counts change until the end.
 type Stats struct {
-	table.Table  `tp:"stats,core,held" doc:"A count of what happened in recording and conversion, with what was lost."`
+	table.Table  `tp:"stats,core,held" doc:"A count of something that happened in recording or conversion, including losses."`
 	Name         table.String `tp:"2,name" doc:"Name of the count."`
 	Key          table.Int64  `tp:"3,key" doc:"Number of the name."`
-	Idx          table.Int64  `tp:"4,idx,null" doc:"What it counts within the name, such as a CPU or a buffer."`
+	Idx          table.Int64  `tp:"4,idx,null" doc:"What the count is for, such as a CPU or a buffer."`
 	Severity     table.String `tp:"5,severity" doc:"info, notice, data_loss or error."`
 	Source       table.String `tp:"6,source" doc:"trace if it was recorded, analysis if the conversion counted it."`
 	Value        table.Int64  `tp:"7,value" doc:"The count."`
 	Description  table.String `tp:"8,description" doc:"What it means."`
-	MachineID    table.Int64  `tp:"9,machine_id,null,ref=machine" doc:"Machine that it was counted on, 0 for the one that recorded the trace, NULL if it is about none."`
+	MachineID    table.Int64  `tp:"9,machine_id,null,ref=machine" doc:"Machine that it was counted on, 0 for the one that recorded the trace, NULL if none."`
 	LocalTraceID table.Int64  `tp:"10,local_trace_id,null,ref=trace_file" doc:"Trace that it was counted in."`
 }
 
 // ImportLog holds the single problems behind the counts of stats.
 type ImportLog struct {
-	table.Table  `tp:"import_log" doc:"A place in the input that could not be imported, or not wholly. Of each count in stats, a trace has the first 10,000."`
+	table.Table  `tp:"import_log" doc:"A place in the input that could not be imported, or only in part. A trace has the first 10,000 places for each count in stats."`
 	LocalTraceID table.Int64  `tp:"2,local_trace_id,ref=trace_file" doc:"Trace that it is in."`
 	TS           table.Int64  `tp:"3,ts,null" doc:"Time of the event, ns of the trace clock, if it has one."`
 	ByteOffset   table.Int64  `tp:"4,byte_offset,null" doc:"Offset of the event in the trace, bytes."`
@@ -99,7 +99,7 @@ type TraceDiagnostics struct {
 
 // ClockSnapshot holds the readings used to convert between clocks.
 type ClockSnapshot struct {
-	table.Table `tp:"clock_snapshot" doc:"A reading of a clock, beside the trace clock."`
+	table.Table `tp:"clock_snapshot" doc:"A reading of a clock at a time of the trace clock."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"Time of the reading, ns of the trace clock."`
 	ClockID     table.Int64  `tp:"3,clock_id" doc:"Number of the clock in the trace."`
 	ClockName   table.String `tp:"4,clock_name" doc:"Name of a well-known clock."`
@@ -112,7 +112,7 @@ type ClockSnapshot struct {
 type BuildFlags struct {
 	table.Table `tp:"build_flags,planned" doc:"A feature that the converter was built with or without."`
 	Name        table.String `tp:"2,name" doc:"Name of the feature."`
-	Enabled     table.Bool   `tp:"3,enabled" doc:"Whether it is there."`
+	Enabled     table.Bool   `tp:"3,enabled" doc:"Whether it was built with the feature."`
 }
 
 // File holds the files that a perf trace refers to.
@@ -126,14 +126,14 @@ type File struct {
 // ELFFile describes the binaries among the rows of File.
 type ELFFile struct {
 	table.Table `tp:"elf_file,planned" doc:"A binary whose contents came with the trace."`
-	FileID      table.Int64  `tp:"2,file_id,ref=file" doc:"File that it is."`
-	LoadBias    table.Int64  `tp:"3,load_bias" doc:"Difference of virtual address and file offset of the first executable segment."`
+	FileID      table.Int64  `tp:"2,file_id,ref=file" doc:"File of the binary."`
+	LoadBias    table.Int64  `tp:"3,load_bias" doc:"Difference between the virtual address and the file offset of the first executable segment."`
 	BuildID     table.String `tp:"4,build_id" doc:"Build id in hexadecimal."`
 }
 
 // ExperimentalMissingChromeProcesses is filled at the end, from the lists of live processes that Chrome writes.
 type ExperimentalMissingChromeProcesses struct {
-	table.Table  `tp:"experimental_missing_chrome_processes" doc:"A process of Chrome of which the trace lacks data."`
+	table.Table  `tp:"experimental_missing_chrome_processes" doc:"A Chrome process for which the trace lacks data."`
 	UPID         table.Int64 `tp:"2,upid,ref=process" doc:"Process."`
-	ReliableFrom table.Int64 `tp:"3,reliable_from,null" doc:"From when on its data is there, ns of the trace clock, NULL if never."`
+	ReliableFrom table.Int64 `tp:"3,reliable_from,null" doc:"Time from which its data is complete, ns of the trace clock, NULL if never."`
 }

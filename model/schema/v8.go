@@ -6,11 +6,11 @@ import "github.com/tpconvert/tpconvert/model/table"
 type V8Isolate struct {
 	table.Table                      `tp:"v8_isolate,planned" doc:"An instance of V8."`
 	UPID                             table.Int64 `tp:"2,upid,ref=process" doc:"Process that it is in."`
-	InternalIsolateID                table.Int64 `tp:"3,internal_isolate_id" doc:"V8's number of it, unique in the process."`
+	InternalIsolateID                table.Int64 `tp:"3,internal_isolate_id" doc:"V8's id for it, unique in the process."`
 	EmbeddedBlobCodeStartAddress     table.Int64 `tp:"4,embedded_blob_code_start_address" doc:"First address of the builtins' code."`
 	EmbeddedBlobCodeSize             table.Int64 `tp:"5,embedded_blob_code_size" doc:"Size of the builtins' code, bytes."`
-	CodeRangeBaseAddress             table.Int64 `tp:"6,code_range_base_address,null" doc:"First address of the range that code is put in, if there is one."`
-	CodeRangeSize                    table.Int64 `tp:"7,code_range_size,null" doc:"Size of the range, bytes."`
+	CodeRangeBaseAddress             table.Int64 `tp:"6,code_range_base_address,null" doc:"First address of the code range, if there is one."`
+	CodeRangeSize                    table.Int64 `tp:"7,code_range_size,null" doc:"Size of the code range, bytes."`
 	SharedCodeRange                  table.Bool  `tp:"8,shared_code_range,null" doc:"Whether the isolates of the process share the range."`
 	EmbeddedBlobCodeCopyStartAddress table.Int64 `tp:"9,embedded_blob_code_copy_start_address,null" doc:"First address of a copy of the builtins within the range."`
 }
@@ -19,7 +19,7 @@ type V8Isolate struct {
 type V8JSScript struct {
 	table.Table      `tp:"v8_js_script,planned" doc:"A JavaScript source."`
 	V8IsolateID      table.Int64  `tp:"2,v8_isolate_id,ref=v8_isolate" doc:"Isolate."`
-	InternalScriptID table.Int64  `tp:"3,internal_script_id" doc:"V8's number of it."`
+	InternalScriptID table.Int64  `tp:"3,internal_script_id" doc:"V8's id for it."`
 	ScriptType       table.String `tp:"4,script_type" doc:"Kind of script."`
 	Name             table.String `tp:"5,name" doc:"Name or URL."`
 	Source           table.String `tp:"6,source" doc:"Text."`
@@ -29,7 +29,7 @@ type V8JSScript struct {
 type V8WasmScript struct {
 	table.Table      `tp:"v8_wasm_script,planned" doc:"A WebAssembly module."`
 	V8IsolateID      table.Int64  `tp:"2,v8_isolate_id,ref=v8_isolate" doc:"Isolate."`
-	InternalScriptID table.Int64  `tp:"3,internal_script_id" doc:"V8's number of it."`
+	InternalScriptID table.Int64  `tp:"3,internal_script_id" doc:"V8's id for it."`
 	URL              table.String `tp:"4,url" doc:"Where it came from."`
 	WireBytesBase64  table.String `tp:"5,wire_bytes_base64" doc:"The module in base64."`
 	Source           table.String `tp:"6,source" doc:"Text."`
@@ -39,7 +39,7 @@ type V8WasmScript struct {
 type V8JSFunction struct {
 	table.Table  `tp:"v8_js_function,planned" doc:"A JavaScript function."`
 	Name         table.String `tp:"2,name" doc:"Name."`
-	V8JSScriptID table.Int64  `tp:"3,v8_js_script_id,ref=v8_js_script" doc:"Script that it is in."`
+	V8JSScriptID table.Int64  `tp:"3,v8_js_script_id,ref=v8_js_script" doc:"Script that contains it."`
 	IsToplevel   table.Bool   `tp:"4,is_toplevel" doc:"Whether it is the script's top level."`
 	Kind         table.String `tp:"5,kind" doc:"Kind of function, such as an arrow function or a constructor."`
 	Line         table.Int64  `tp:"6,line,null" doc:"Line that it begins at, from 1."`
@@ -48,7 +48,7 @@ type V8JSFunction struct {
 
 // V8JSCode links JITCode to V8JSFunction.
 type V8JSCode struct {
-	table.Table    `tp:"v8_js_code,planned" doc:"Code of a JavaScript function, which may have several."`
+	table.Table    `tp:"v8_js_code,planned" doc:"Code of a JavaScript function. A function may have several."`
 	JITCodeID      table.Int64  `tp:"2,jit_code_id,null,ref=jit_code" doc:"Machine code, NULL for bytecode."`
 	V8JSFunctionID table.Int64  `tp:"3,v8_js_function_id,ref=v8_js_function" doc:"Function."`
 	Tier           table.String `tp:"4,tier" doc:"Compiler that made it."`
@@ -69,7 +69,7 @@ type V8WasmCode struct {
 	table.Table        `tp:"v8_wasm_code,planned" doc:"Code of a WebAssembly function."`
 	JITCodeID          table.Int64  `tp:"2,jit_code_id,ref=jit_code" doc:"Machine code."`
 	V8IsolateID        table.Int64  `tp:"3,v8_isolate_id,ref=v8_isolate" doc:"Isolate."`
-	V8WasmScriptID     table.Int64  `tp:"4,v8_wasm_script_id,ref=v8_wasm_script" doc:"Module that it is in."`
+	V8WasmScriptID     table.Int64  `tp:"4,v8_wasm_script_id,ref=v8_wasm_script" doc:"Module that contains it."`
 	FunctionName       table.String `tp:"5,function_name" doc:"Name."`
 	Tier               table.String `tp:"6,tier" doc:"Compiler that made it."`
 	CodeOffsetInModule table.Int64  `tp:"7,code_offset_in_module" doc:"Offset of the function in the module, bytes."`

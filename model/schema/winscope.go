@@ -26,10 +26,10 @@ type WinscopeTransform struct {
 type WinscopeTraceRect struct {
 	table.Table `tp:"winscope_trace_rect,planned" doc:"A rectangle to draw for an element of a snapshot."`
 	RectID      table.Int64   `tp:"2,rect_id,ref=winscope_rect" doc:"Position and size before the transform."`
-	GroupID     table.Int64   `tp:"3,group_id" doc:"Layer stack or display, which is drawn apart from others."`
+	GroupID     table.Int64   `tp:"3,group_id" doc:"Layer stack or display, which is drawn separately from others."`
 	Depth       table.Int32   `tp:"4,depth" doc:"Position from back to front."`
 	IsSpy       table.Bool    `tp:"5,is_spy" doc:"Whether it is an input window that only listens."`
-	IsVisible   table.Bool    `tp:"6,is_visible" doc:"Whether it can be seen."`
+	IsVisible   table.Bool    `tp:"6,is_visible" doc:"Whether it is visible."`
 	Opacity     table.Float64 `tp:"7,opacity,null" doc:"Opacity, 0 to 1."`
 	TransformID table.Int64   `tp:"8,transform_id,ref=winscope_transform" doc:"Transform of the rectangle."`
 	BorderWidth table.Float64 `tp:"9,border_width,null" doc:"Width of the border, pixels."`
@@ -59,7 +59,7 @@ type SurfaceflingerDisplay struct {
 	SnapshotID  table.Int64  `tp:"2,snapshot_id,ref=surfaceflinger_layers_snapshot" doc:"Snapshot."`
 	IsOn        table.Bool   `tp:"3,is_on" doc:"Whether it is on."`
 	IsVirtual   table.Bool   `tp:"4,is_virtual" doc:"Whether it is virtual."`
-	TraceRectID table.Int64  `tp:"5,trace_rect_id,ref=winscope_trace_rect" doc:"What it covers."`
+	TraceRectID table.Int64  `tp:"5,trace_rect_id,ref=winscope_trace_rect" doc:"Area that it covers."`
 	DisplayID   table.Int64  `tp:"6,display_id" doc:"Display id."`
 	DisplayName table.String `tp:"7,display_name" doc:"Name."`
 }
@@ -72,18 +72,18 @@ type SurfaceflingerLayer struct {
 	Base64ProtoID      table.Int64   `tp:"4,base64_proto_id,null" doc:"Number of the layer's message, equal for equal messages."`
 	LayerID            table.Int64   `tp:"5,layer_id,null" doc:"Layer id."`
 	LayerName          table.String  `tp:"6,layer_name" doc:"Name."`
-	IsVisible          table.Bool    `tp:"7,is_visible" doc:"Whether it can be seen, by its own state and that of its parents."`
+	IsVisible          table.Bool    `tp:"7,is_visible" doc:"Whether it is visible, given its own state and its parents' states."`
 	Parent             table.Int64   `tp:"8,parent,null" doc:"Layer id of the parent."`
 	CornerRadiusTL     table.Float64 `tp:"9,corner_radius_tl,null" doc:"Radius of the upper left corner, pixels."`
 	CornerRadiusTR     table.Float64 `tp:"10,corner_radius_tr,null" doc:"Radius of the upper right corner, pixels."`
 	CornerRadiusBL     table.Float64 `tp:"11,corner_radius_bl,null" doc:"Radius of the lower left corner, pixels."`
 	CornerRadiusBR     table.Float64 `tp:"12,corner_radius_br,null" doc:"Radius of the lower right corner, pixels."`
-	HWCCompositionType table.Int64   `tp:"13,hwc_composition_type,null" doc:"How it is composed, by the numbers of HwcCompositionType."`
+	HWCCompositionType table.Int64   `tp:"13,hwc_composition_type,null" doc:"How it is composed, as a value of HwcCompositionType."`
 	IsHiddenByPolicy   table.Bool    `tp:"14,is_hidden_by_policy" doc:"Whether it, or a parent, is flagged as hidden."`
-	ZOrderRelativeOf   table.Int64   `tp:"15,z_order_relative_of,null" doc:"Layer id of the layer that it is stacked relative to."`
-	IsMissingZParent   table.Bool    `tp:"16,is_missing_z_parent" doc:"Whether the layer that it is stacked relative to is not in the snapshot."`
-	LayerRectID        table.Int64   `tp:"17,layer_rect_id,null,ref=winscope_trace_rect" doc:"What it covers."`
-	InputRectID        table.Int64   `tp:"18,input_rect_id,null,ref=winscope_trace_rect" doc:"Where it takes input."`
+	ZOrderRelativeOf   table.Int64   `tp:"15,z_order_relative_of,null" doc:"Layer id of the layer relative to which it is stacked."`
+	IsMissingZParent   table.Bool    `tp:"16,is_missing_z_parent" doc:"Whether the layer relative to which it is stacked is missing from the snapshot."`
+	LayerRectID        table.Int64   `tp:"17,layer_rect_id,null,ref=winscope_trace_rect" doc:"Area that it covers."`
+	InputRectID        table.Int64   `tp:"18,input_rect_id,null,ref=winscope_trace_rect" doc:"Area in which it accepts input."`
 }
 
 // SurfaceflingerTransactions is filled from SurfaceFlinger's transaction tracing.
@@ -134,11 +134,11 @@ type WindowmanagerWindowcontainer struct {
 	ArgSetID      table.Int64  `tp:"3,arg_set_id,null" doc:"The node in full: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64  `tp:"4,base64_proto_id,null" doc:"Number of the node's message, equal for equal messages."`
 	Title         table.String `tp:"5,title" doc:"Title."`
-	Token         table.Int64  `tp:"6,token" doc:"Hash code that names the node in the snapshot."`
+	Token         table.Int64  `tp:"6,token" doc:"Hash code that identifies the node in the snapshot."`
 	ParentToken   table.Int64  `tp:"7,parent_token,null" doc:"token of the parent."`
 	ChildIndex    table.Int64  `tp:"8,child_index,null" doc:"Position among the children of the parent, from 0."`
-	IsVisible     table.Bool   `tp:"9,is_visible,null" doc:"Whether it can be seen."`
-	WindowRectID  table.Int64  `tp:"10,window_rect_id,null,ref=winscope_trace_rect" doc:"What it covers."`
+	IsVisible     table.Bool   `tp:"9,is_visible,null" doc:"Whether it is visible."`
+	WindowRectID  table.Int64  `tp:"10,window_rect_id,null,ref=winscope_trace_rect" doc:"Area that it covers."`
 	ContainerType table.String `tp:"11,container_type" doc:"Kind of node, such as DisplayContent or TaskFragment."`
 	NameOverride  table.String `tp:"12,name_override" doc:"Name to show in place of the title."`
 }
@@ -147,16 +147,16 @@ type WindowmanagerWindowcontainer struct {
 // transition.
 type WindowManagerShellTransitions struct {
 	table.Table         `tp:"window_manager_shell_transitions,planned,held" doc:"An animated change of Android's windows."`
-	TS                  table.Int64  `tp:"2,ts" doc:"When it began to play, by dispatch or else by sending, ns of the trace clock."`
+	TS                  table.Int64  `tp:"2,ts" doc:"When it began to play: when it was dispatched or else sent, ns of the trace clock."`
 	TransitionID        table.Int64  `tp:"3,transition_id" doc:"Transition id."`
 	ArgSetID            table.Int64  `tp:"4,arg_set_id,null" doc:"The transition in full: the rows of args with this arg_set_id."`
-	TransitionType      table.Int64  `tp:"5,transition_type,null" doc:"Kind of transition, by Android's numbers."`
+	TransitionType      table.Int64  `tp:"5,transition_type,null" doc:"Kind of transition, as Android's number."`
 	SendTimeNS          table.Int64  `tp:"6,send_time_ns,null" doc:"When it was sent to the shell, ns of CLOCK_BOOTTIME."`
 	DispatchTimeNS      table.Int64  `tp:"7,dispatch_time_ns,null" doc:"When the shell gave it to a handler, ns of CLOCK_BOOTTIME."`
 	DurationNS          table.Int64  `tp:"8,duration_ns,null" doc:"From dispatch to finish, ns."`
 	FinishTimeNS        table.Int64  `tp:"9,finish_time_ns,null" doc:"When it was finished, ns of CLOCK_BOOTTIME."`
-	ShellAbortTimeNS    table.Int64  `tp:"10,shell_abort_time_ns,null" doc:"When the shell gave it up, ns of CLOCK_BOOTTIME."`
-	WMAbortTimeNS       table.Int64  `tp:"11,wm_abort_time_ns,null" doc:"When the window manager gave it up, ns of CLOCK_BOOTTIME."`
+	ShellAbortTimeNS    table.Int64  `tp:"10,shell_abort_time_ns,null" doc:"When the shell aborted it, ns of CLOCK_BOOTTIME."`
+	WMAbortTimeNS       table.Int64  `tp:"11,wm_abort_time_ns,null" doc:"When the window manager aborted it, ns of CLOCK_BOOTTIME."`
 	MergeTimeNS         table.Int64  `tp:"12,merge_time_ns,null" doc:"When it was merged into another, ns of CLOCK_BOOTTIME."`
 	CreateTimeNS        table.Int64  `tp:"13,create_time_ns,null" doc:"When it was created, ns of CLOCK_BOOTTIME."`
 	Handler             table.Int64  `tp:"14,handler,null" doc:"Handler: handler_id of window_manager_shell_transition_handlers."`
@@ -180,7 +180,7 @@ type WindowManagerShellTransitionParticipants struct {
 	TransitionID         table.Int64 `tp:"2,transition_id" doc:"Transition: transition_id of window_manager_shell_transitions."`
 	LayerID              table.Int64 `tp:"3,layer_id,null" doc:"Layer of the window."`
 	WindowID             table.Int64 `tp:"4,window_id,null" doc:"Window id."`
-	Mode                 table.Int64 `tp:"5,mode,null" doc:"What becomes of the window, by Android's numbers, such as 1 open and 2 close."`
+	Mode                 table.Int64 `tp:"5,mode,null" doc:"What happens to the window, as Android's number, such as 1 open and 2 close."`
 	Flags                table.Int64 `tp:"6,flags,null" doc:"Flags of the change as bits."`
 	StartDisplayID       table.Int64 `tp:"7,start_display_id,null" doc:"Display before the transition."`
 	EndDisplayID         table.Int64 `tp:"8,end_display_id,null" doc:"Display after the transition."`
@@ -192,7 +192,7 @@ type WindowManagerShellTransitionParticipants struct {
 
 // WindowManagerShellTransitionProtos belongs to WindowManagerShellTransitions.
 type WindowManagerShellTransitionProtos struct {
-	table.Table   `tp:"window_manager_shell_transition_protos,planned" doc:"A message that a transition was told in."`
+	table.Table   `tp:"window_manager_shell_transition_protos,planned" doc:"A message that reports a transition."`
 	TransitionID  table.Int64 `tp:"2,transition_id" doc:"Transition: transition_id of window_manager_shell_transitions."`
 	Base64ProtoID table.Int64 `tp:"3,base64_proto_id,null" doc:"Number of the message, equal for equal messages."`
 }
@@ -215,11 +215,11 @@ type ViewcaptureView struct {
 	Base64ProtoID table.Int64  `tp:"4,base64_proto_id,null" doc:"Number of the view's message, equal for equal messages."`
 	NodeID        table.Int64  `tp:"5,node_id" doc:"Number of the view in the snapshot."`
 	Hashcode      table.Int64  `tp:"6,hashcode" doc:"Hash code of the view."`
-	IsVisible     table.Bool   `tp:"7,is_visible" doc:"Whether it can be seen."`
+	IsVisible     table.Bool   `tp:"7,is_visible" doc:"Whether it is visible."`
 	ParentID      table.Int64  `tp:"8,parent_id" doc:"node_id of the parent."`
 	ViewID        table.String `tp:"9,view_id" doc:"Resource id."`
 	ClassName     table.String `tp:"10,class_name" doc:"Class."`
-	TraceRectID   table.Int64  `tp:"11,trace_rect_id,ref=winscope_trace_rect" doc:"What it covers."`
+	TraceRectID   table.Int64  `tp:"11,trace_rect_id,ref=winscope_trace_rect" doc:"Area that it covers."`
 }
 
 // ViewcaptureInternedData belongs to Viewcapture and ViewcaptureView.
@@ -233,7 +233,7 @@ type ViewcaptureInternedData struct {
 
 // InputmethodClients is filled from Winscope's input method tracing.
 type InputmethodClients struct {
-	table.Table   `tp:"inputmethod_clients,planned" doc:"The state of an app's side of the input method."`
+	table.Table   `tp:"inputmethod_clients,planned" doc:"The app-side state of the input method."`
 	TS            table.Int64 `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
 	ArgSetID      table.Int64 `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
@@ -249,7 +249,7 @@ type InputmethodManagerService struct {
 
 // InputmethodService is filled from Winscope's input method tracing.
 type InputmethodService struct {
-	table.Table   `tp:"inputmethod_service,planned" doc:"The state of the keyboard's side of the input method."`
+	table.Table   `tp:"inputmethod_service,planned" doc:"The keyboard-side state of the input method."`
 	TS            table.Int64 `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
 	ArgSetID      table.Int64 `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
@@ -262,6 +262,6 @@ type Protolog struct {
 	Level       table.String `tp:"3,level" doc:"Level, from DEBUG to WTF."`
 	Tag         table.String `tp:"4,tag" doc:"Group that it belongs to."`
 	Message     table.String `tp:"5,message" doc:"Text."`
-	Stacktrace  table.String `tp:"6,stacktrace" doc:"Stack that it was logged from."`
+	Stacktrace  table.String `tp:"6,stacktrace" doc:"Call stack that logged it."`
 	Location    table.String `tp:"7,location" doc:"Source file and line, if the viewer configuration has them."`
 }

@@ -46,7 +46,7 @@ def main(converter, tracegen, counts="100000,5000000", *kinds):
                 missed += note != ""
                 print(f"| {kind} | {count:,} | {trace.stat().st_size:,} | {mib:.0f} | {note} |", flush=True)
     if missed:
-        sys.exit(f"{missed} peaks are not within their bounds")
+        sys.exit(f"{missed} peaks are outside their bounds")
 
 
 main(*sys.argv[1:])

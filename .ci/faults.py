@@ -137,7 +137,7 @@ def attempt(kind, converter, testdata, force):
         case = kind(testdata, folder, force)
         case.converter = converter
         case.prepare(converter, testdata)
-        yield case, lambda what: (check(case, allowed, what), before.keys() <= case.visible().keys() or sys.exit(f"{what}: what was there is gone"),
+        yield case, lambda what: (check(case, allowed, what), before.keys() <= case.visible().keys() or sys.exit(f"{what}: existing files are gone"),
                                   complete(case, whole, what))
 
 
@@ -203,7 +203,7 @@ def errors_at_calls(converter, testdata, errors):
 
 def full_disk(converter, testdata):
     if os.geteuid() != 0:
-        print("faults: no full disk, as that takes root")
+        print("faults: no full disk, because that requires root")
         return
     with tempfile.TemporaryDirectory() as disk:
         for size in "16k", "64k", "160k", "400k":
@@ -274,7 +274,7 @@ def main(converter, testdata, kills="1000", seed=None):
         campaign(converter, testdata, kills)
     finally:
         print("faults:", ", ".join(f"{n} {what}" for what, n in counts.items()), flush=True)
-    print("faults: nothing half was visible, every rerun ended complete")
+    print("faults: no partial output was visible, every rerun was complete")
 
 
 def campaign(converter, testdata, kills):

@@ -70,7 +70,7 @@ func OpenDataset(dir string, o Options) (*Dataset, error) {
 		return nil, fmt.Errorf("%s exists and is %w of many traces", dir, ErrForeign)
 	}
 	if old, _ := filepath.Glob(filepath.Join(pattern(d.own()), "*.json")); len(old) > 0 {
-		return nil, fmt.Errorf("%s is of an older version of tpconvert: convert its traces again, into another folder", dir)
+		return nil, fmt.Errorf("%s was written by an older version of tpconvert: convert its traces again, into another folder", dir)
 	}
 	unlock, err := d.lock()
 	if err != nil {

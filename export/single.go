@@ -34,7 +34,7 @@ func Create(dir string, o Options) (*Writer, error) {
 		return nil, targetError(dir, err)
 	}
 	if isMount(dir) {
-		return nil, targetError(dir, errors.New("it is a mount point, which a finished dataset cannot replace: give a folder in it"))
+		return nil, targetError(dir, errors.New("it is a mount point, which a finished dataset cannot replace: give a folder inside it"))
 	}
 	s := single{dir, o.Force}
 	if err := s.admit(nil); err != nil {

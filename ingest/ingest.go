@@ -118,7 +118,7 @@ func (o origin) member(name string) origin {
 // file reads one file.
 func (rd *reading) file(from origin, r io.Reader) error {
 	if len(from.parents) > maxNesting {
-		return &format.Error{File: from.shown, Offset: 0, Err: fmt.Errorf("files in files, %d deep: %w", len(from.parents), format.ErrUnsupported)}
+		return &format.Error{File: from.shown, Offset: 0, Err: fmt.Errorf("files nested %d levels deep: %w", len(from.parents), format.ErrUnsupported)}
 	}
 	counted := &counter{r: r}
 	if from.parent == nil {
@@ -133,7 +133,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	if f == nil && len(bytes.TrimSpace(head)) == 0 && len(head) < format.HeadBytes {
 		err := format.ErrEmpty
 		if counted.cut {
-			err = fmt.Errorf("cut off before its first bytes: %w", format.ErrCorrupt)
+			err = fmt.Errorf("truncated before its first bytes: %w", format.ErrCorrupt)
 		}
 		return &format.Error{File: from.shown, Offset: 0, Err: err}
 	}

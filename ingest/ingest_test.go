@@ -38,14 +38,14 @@ func TestInputsThatAreNoTrace(t *testing.T) {
 	}{
 		"":                            {format.ErrEmpty, "f at byte 0: the input is empty"},
 		" \n\t ":                      {format.ErrEmpty, "f at byte 0: the input is empty"},
-		"hello there":                 {format.ErrUnknown, `it starts with "hello there"; formats that can be read: `},
-		"\x00\x01":                    {format.ErrUnknown, "it starts with the bytes 00 01; formats that can be read: "},
+		"hello there":                 {format.ErrUnknown, `it starts with "hello there"; supported formats: `},
+		"\x00\x01":                    {format.ErrUnknown, "it starts with the bytes 00 01; supported formats: "},
 		strings.Repeat("\n", 5000):    {format.ErrEmpty, "f at byte 0: the input is empty"},
-		strings.Repeat("\n", 100_000): {format.ErrUnknown, "it starts with 65536 bytes of white space; formats that can be read: "},
-		strings.Repeat(" ", 100_000):  {format.ErrUnknown, "it starts with 65536 bytes of white space; formats that can be read: "},
+		strings.Repeat("\n", 100_000): {format.ErrUnknown, "it starts with 65536 bytes of white space; supported formats: "},
+		strings.Repeat(" ", 100_000):  {format.ErrUnknown, "it starts with 65536 bytes of white space; supported formats: "},
 		"\n\n\nhello\n":               {format.ErrUnknown, `it starts with "\n\n\nhello\n"; formats`},
-		"\x7fELF\x02\x01":             {format.ErrUnknown, "it looks like an ELF binary, which is not read; formats that can be read: "},
-		"SQLite":                      {format.ErrUnknown, "it looks like the first bytes of an SQLite database, which is not read; formats that can be read: "},
+		"\x7fELF\x02\x01":             {format.ErrUnknown, "it looks like an ELF binary, which is not read; supported formats: "},
+		"SQLite":                      {format.ErrUnknown, "it looks like the first bytes of an SQLite database, which is not read; supported formats: "},
 		"%P":                          {format.ErrUnknown, `it starts with "%P"`},
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "f", Reader: strings.NewReader(input)})

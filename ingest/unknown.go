@@ -64,9 +64,9 @@ func likeness(head []byte) string {
 func unknown(formats []*format.Format, head []byte) error {
 	is := "it starts with " + glimpse(head)
 	if kind := likeness(head); kind != "" {
-		is = "it looks like " + kind + ", which is not read"
+		is = "it looks like " + kind + ", which is not supported"
 	}
-	return fmt.Errorf("%w: %s; formats that can be read: %s", format.ErrUnknown, is, names(formats))
+	return fmt.Errorf("%w: %s; supported formats: %s", format.ErrUnknown, is, names(formats))
 }
 
 // glimpse shows the first bytes of an input on one line.

@@ -23,8 +23,8 @@ const (
 	ByMachines   LinkedBy = "clock synchronization of machines"
 	ByManifest   LinkedBy = "manifest"
 	BySameClock  LinkedBy = "the same clock, if the machine was not booted in between"
-	ByWallClock  LinkedBy = "wall clocks, taken to be the same"
-	ByAssumption LinkedBy = "taken to be the same"
+	ByWallClock  LinkedBy = "wall clocks, assumed to be the same"
+	ByAssumption LinkedBy = "assumed to be the same"
 )
 
 // Alignment says how the times of one clock in a file were placed on the timeline.

@@ -519,17 +519,17 @@ func (g *clockGraph) check(readings []Reading, kind int) error {
 	for i, r := range readings {
 		for _, other := range readings[:i] {
 			if other.Clock == r.Clock {
-				return fmt.Errorf("clock %d is twice in a snapshot", r.Clock.ID)
+				return fmt.Errorf("clock %d occurs twice in a snapshot", r.Clock.ID)
 			}
 		}
 		if node := g.nodes[r.Clock]; node == nil {
 			if r.Incremental && r.Clock.Sequence == 0 {
-				return fmt.Errorf("clock %d is incremental, but not of a sequence", r.Clock.ID)
+				return fmt.Errorf("clock %d is incremental, but does not belong to a sequence", r.Clock.ID)
 			}
 		} else if node.unit != r.Unit || node.incremental != r.Incremental {
 			return fmt.Errorf("clock %d changes its unit", r.Clock.ID)
 		} else if series := node.series[kind]; r.Clock == g.trace && series != nil && r.Value*r.Unit < series.values[len(series.values)-1] {
-			return fmt.Errorf("the trace clock, %d, goes back", r.Clock.ID)
+			return fmt.Errorf("the trace clock, %d, goes backwards", r.Clock.ID)
 		}
 		if r.Clock == g.trace && r.Unit != 1 {
 			return fmt.Errorf("the trace clock, %d, does not count ns", r.Clock.ID)

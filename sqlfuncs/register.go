@@ -109,7 +109,7 @@ var (
 	// ErrForeign is wrapped if a database was not made by Register.
 	ErrForeign = errors.New("not a DuckDB file of tpconvert")
 	// ErrVersion is wrapped if a database has another schema version.
-	ErrVersion = errors.New("of another version of tpconvert")
+	ErrVersion = errors.New("made by another version of tpconvert")
 )
 
 // Registered returns the layout of a database that Register made.

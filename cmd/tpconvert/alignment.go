@@ -86,7 +86,7 @@ func (f alignedFile) way() string {
 	var parts []string
 	switch {
 	case f.Clock == "":
-		parts = append(parts, "no clock; its times are on the timeline as they are")
+		parts = append(parts, "no clock; its times are used as times of the timeline")
 	case f.Lost:
 		parts = append(parts, f.Clock+", which nothing relates to the timeline")
 	case len(f.Steps) == 0:

@@ -35,7 +35,7 @@ func convertArguments(cmd *cobra.Command, args []string) error {
 			return usageError{fmt.Errorf("%s is neither a trace, a folder nor a command; did you mean \"tpconvert %s\"?",
 				first, strings.Join(suggestions, `" or "tpconvert `))}
 		case strings.Contains(first, "://"):
-			return usageError{fmt.Errorf("%s: URLs are not read; try: curl -s URL | tpconvert - OUT", first)}
+			return usageError{fmt.Errorf("%s: URLs are not supported; try: curl -s URL | tpconvert - OUT", first)}
 		}
 		return fmt.Errorf("%s is neither a trace, a folder nor a command: %w", first, fs.ErrNotExist)
 	}

@@ -29,10 +29,10 @@ func newBundleCommand(ui *uiOptions) *cobra.Command {
 tpconvert converts it into one dataset, as it does the traces with --merge, and
 Perfetto's Trace Processor and UI open it as one trace.
 
-The members have the base names of the traces, which are what the manifest's
-"path" entries name. The archive is then read as a conversion would, to tell how
-the traces share the timeline and how many events have no place on it.
-FILE is written whole or not at all.`,
+The members have the base names of the traces; the "path" entries of the
+manifest refer to these names. The archive is then read as in a conversion, to
+report how the traces share the timeline and how many events have no place on it.
+FILE is written completely or not at all.`,
 		Example: `  tpconvert bundle -o merged.tar --manifest manifest.json phone.pftrace watch.pftrace
   tpconvert bundle -o merged.tar --machine phone=a.pftrace --machine watch=b.pftrace a.pftrace b.pftrace`,
 		Args: arguments(cobra.MinimumNArgs(1)),

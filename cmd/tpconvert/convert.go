@@ -68,7 +68,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 			}
 			err = o.registerFile(cmd.Context(), r.out, o.duckdb)
 			if errors.Is(err, context.Canceled) {
-				return fmt.Errorf("interrupted: %s is complete, %s was not made: %w", r.out, o.duckdb, err)
+				return fmt.Errorf("interrupted: %s is complete, %s was not written: %w", r.out, o.duckdb, err)
 			}
 			return err
 		},
@@ -82,7 +82,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 	flags.Var(&o.maxMemory, "max-memory", "memory above which traces are postponed; a trace that needs more on its own fails (default: no limit)")
 	flags.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "traces to convert, and files to encode, at once")
 	flags.StringVar(&o.traceID, "trace-id", "", "id of the trace (default: t_ and 16 hex digits of its SHA-256)")
-	flags.BoolVar(&o.emptyTables, "empty-tables", false, "write tables without rows too")
+	flags.BoolVar(&o.emptyTables, "empty-tables", false, "also write tables without rows")
 	flags.BoolVarP(&o.force, "force", "f", false, "replace the dataset if OUT has one")
 	flags.BoolVar(&o.append, "append", false, "add to a dataset of many traces, even a single TRACE")
 	flags.StringVar(&o.duckdb, "duckdb", "", "also make a DuckDB file of the dataset, like \"tpconvert register\"")
@@ -100,9 +100,9 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 func (o *convertOptions) check(traces int) error {
 	switch {
 	case traces == 0:
-		return errors.New("there are no traces in the folder")
+		return errors.New("the folder contains no traces")
 	case traces > 1 && o.traceID != "":
-		return errors.New("--trace-id is for one trace, and there are several")
+		return errors.New("--trace-id needs a single trace, but there are several")
 	case o.jobs < 1:
 		return errors.New("--jobs must be at least 1")
 	case o.rowGroupRows < 1:

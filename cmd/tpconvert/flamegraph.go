@@ -33,16 +33,16 @@ type flamegraphOptions struct {
 
 func (o *flamegraphOptions) register(flags *pflag.FlagSet) {
 	s := &o.selection
-	flags.StringVar(&s.Trace, "trace-id", "", "trace of a dataset of many; without it, all are added up")
+	flags.StringVar(&s.Trace, "trace-id", "", "trace in a dataset of many traces (default: the sum of all traces)")
 	flags.StringVar(&s.Scope, "scope", "", "profile to show: its file, profiler or heap; a pattern such as *.pb.gz adds up several")
 	flags.StringVar(&s.Metric, "metric", "", "metric to show, such as cpu or alloc_space")
 	flags.StringVar(&s.Process, "process", "", "process to show, by pid, name or pattern")
 	flags.StringVar(&s.Thread, "thread", "", "thread to show, by tid, name or pattern")
-	flags.StringVar(&s.From, "from", "", "leave out what came before this time: ns of the trace clock or, with a unit as in 1.5s, since the trace began")
-	flags.StringVar(&s.To, "to", "", "leave out what came at or after this time")
+	flags.StringVar(&s.From, "from", "", "exclude everything before this time: ns of the trace clock or, with a unit as in 1.5s, time since the trace began")
+	flags.StringVar(&s.To, "to", "", "exclude everything at or after this time")
 	flags.BoolVar(&s.Slices, "slices", false, "show slices, by their self time")
 	flags.StringVar(&o.base, "base", "", "show the difference from this dataset, DuckDB file or trace")
-	flags.StringVar(&o.http, "http", "", "address of the web interface, HOST:PORT; by default a free port, for this machine only")
+	flags.StringVar(&o.http, "http", "", "address of the web interface, HOST:PORT; by default a free port, on this machine only")
 	flags.BoolVar(&o.noBrowser, "no-browser", false, "do not open a browser")
 	flags.BoolVar(&o.top, "top", false, "print functions, the heaviest first")
 	flags.BoolVar(&o.text, "text", false, "the same as --top")
@@ -56,16 +56,16 @@ func newFlamegraphCommand(ui *uiOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flamegraph [flags] INPUT",
 		Short: "Show the samples of a profile, or the slices of a trace, as a flame graph",
-		Long: `Show where time or memory goes in INPUT, a dataset, a DuckDB file made by
-tpconvert, or a trace, which is converted first: in the web interface of pprof,
-with a flame graph, the top functions, a graph of calls, source code and search.
+		Long: `Show where time or memory goes in INPUT: a dataset, a DuckDB file made by
+tpconvert, or a trace, which is converted first. The web interface of pprof has
+a flame graph, the top functions, a graph of calls, source code and search.
 
 INPUT may have several profiles. Each has a scope (its file, profiler or heap)
 and one or more metrics, such as samples and cpu. Without --scope the most
 useful profile is shown, and a warning names the others. If there is no
 profile, or with --slices, the stacks of slices are shown, by their self time.
 Threads, processes and pprof's labels are tags to focus on. The stack of an
-object in a Java heap is the classes of the objects that keep it alive.
+object in a Java heap consists of the classes of the objects that keep it alive.
 
 The web interface shows any metric; --top and NAME.folded need one. It listens
 on this machine only, unless --http names another address. Ctrl-C ends it.`,

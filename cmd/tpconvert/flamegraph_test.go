@@ -206,21 +206,21 @@ func TestFlamegraphRefuses(t *testing.T) {
 		code    int
 		message string
 	}{
-		{"--top " + cpu, exitUsage, "go_cpu.pb has several metrics: name one by --metric: samples, cpu"},
-		{"-o x.folded " + cpu, exitUsage, "name one by --metric: samples, cpu"},
+		{"--top " + cpu, exitUsage, "go_cpu.pb has several metrics: name one with --metric: samples, cpu"},
+		{"-o x.folded " + cpu, exitUsage, "name one with --metric: samples, cpu"},
 		{"--top --metric space " + cpu, exitUsage, "go_cpu.pb has no metric space, only samples, cpu"},
-		{"--top --metric cpu --process demo " + cpu, exitUsage, "--process, --thread, --from and --to select nothing"},
+		{"--top --metric cpu --process demo " + cpu, exitUsage, "--process, --thread, --from and --to do not apply"},
 		{"--top --scope chrome " + perf, exitUsage, "has no profile chrome, only linux.perf"},
 		{"--top --process init " + perf, exitUsage, "has no process init, only 0, burn ("},
 		{"--top --thread 1 " + perf, exitUsage, "has no thread 1, only"},
-		{"--top --metric cpu --from 1s " + cpu, exitUsage, "select nothing in it"},
-		{"--top --from 1h " + perf, exitFailure, "there is nothing to show of linux.perf with --from 1h"},
+		{"--top --metric cpu --from 1s " + cpu, exitUsage, "do not apply"},
+		{"--top --from 1h " + perf, exitFailure, "there is nothing to show for linux.perf with --from 1h"},
 		{"--top --from soon " + perf, exitUsage, "--from soon: want nanoseconds, or a time since the beginning such as 1.5s"},
-		{"--top pprofs", exitUsage, "pprofs has several profiles: name one by --scope, or several by a pattern: go_cpu.pb, go_heap.pb.gz"},
-		{"-o x.pb.gz --scope * pprofs", exitUsage, "go_cpu.pb and go_heap.pb.gz do not measure the same"},
+		{"--top pprofs", exitUsage, "pprofs has several profiles: name one with --scope, or several with a pattern: go_cpu.pb, go_heap.pb.gz"},
+		{"-o x.pb.gz --scope * pprofs", exitUsage, "go_cpu.pb and go_heap.pb.gz do not measure the same thing"},
 		{"--top --trace-id t_x both", exitUsage, "both has no trace t_x, only t_"},
 		{"--top --trace-id t_x one", exitUsage, "one has no trace t_x, only t_"},
-		{"--top --slices --from 1 both", exitUsage, "--from and --to are times of one trace: name it by --trace-id"},
+		{"--top --slices --from 1 both", exitUsage, "--from and --to are times of one trace: name it with --trace-id"},
 		{"--top --slices --scope x " + perf, exitUsage, "--slices and --scope exclude each other"},
 		{"--top --http :0 " + perf, exitUsage, "exclude each other"},
 		{"--http 80 " + perf, exitUsage, "want HOST:PORT"},
@@ -316,7 +316,7 @@ func TestFlamegraphOfHeap(t *testing.T) {
 	}
 	d.Close()
 	got := tpconvert(t, dir, "flamegraph", "--top", "t.duckdb")
-	got.expect(t, exitDone, "this is linux.perf; --scope shows another: libc.malloc")
+	got.expect(t, exitDone, "showing linux.perf; --scope selects another: libc.malloc")
 	for metric, want := range map[string]int64{"alloc_objects": 6, "alloc_space": 300, "inuse_objects": 3, "inuse_space": 150} {
 		args := []string{"flamegraph", "-f", "-o", "out.folded", "--scope", "libc.malloc", "--metric", metric, "--process", "burn", "t.duckdb"}
 		tpconvert(t, dir, args...).expect(t, exitDone, "")
@@ -325,7 +325,7 @@ func TestFlamegraphOfHeap(t *testing.T) {
 		}
 	}
 	tpconvert(t, dir, "flamegraph", "--top", "--scope", "libc.malloc", "--metric", "inuse_space", "--thread", "burn", "t.duckdb").
-		expect(t, exitUsage, "--thread selects nothing")
+		expect(t, exitUsage, "--thread does not apply")
 }
 
 // TestFlamegraphOfHeapGraph checks that objects are shown below the objects that retain them. Objects a and b both
@@ -364,7 +364,7 @@ func TestFlamegraphOfHeapGraph(t *testing.T) {
 			t.Errorf("%v: %v, want %v", args, got, want)
 		}
 	}
-	tpconvert(t, dir, "flamegraph", "--top", "t.duckdb").expect(t, exitUsage, "name one by --metric: inuse_objects, inuse_space")
+	tpconvert(t, dir, "flamegraph", "--top", "t.duckdb").expect(t, exitUsage, "name one with --metric: inuse_objects, inuse_space")
 	tpconvert(t, dir, "flamegraph", "--top", "--metric", "inuse_space", "--process", "7", "t.duckdb").expect(t, exitUsage, "has no process 7")
 }
 

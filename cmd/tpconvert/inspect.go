@@ -19,14 +19,15 @@ func newInspectCommand(ui *uiOptions) *cobra.Command {
 	var merge mergeOptions
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] TRACE...|DATASET",
-		Short: "Tell what is in a trace or a dataset, without writing anything",
-		Long: `Read a trace and tell what a conversion would give: its format and size, the
+		Short: "Show what is in a trace or a dataset, without writing anything",
+		Long: `Read a trace and show what a conversion would give: its format and size, the
 time of its first and last event in nanoseconds of the trace clock, the rows of
 each table, and what cannot be imported. TRACE may be "-", the standard input.
-Of an archive of traces, and of several with --merge, tell which clock is that
-of the timeline, how the times of each trace came to it, and what has no place.
+For an archive of traces, and for several traces with --merge, show which clock
+the timeline has, how the times of each trace are converted to it, and how many
+events have no place on it.
 
-Of a dataset, tell its traces, the rows of each table and what was not imported.`,
+For a dataset, show its traces, the rows of each table and what was not imported.`,
 		Example: `  tpconvert inspect trace.json.gz
   tpconvert inspect out/
   tpconvert inspect --merge system.pftrace app.json

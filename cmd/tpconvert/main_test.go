@@ -560,14 +560,14 @@ func TestResume(t *testing.T) {
 		}
 	}
 	expect(tpconvert(t, dir, "--append", "one.json", "out"), exitDone, 1, "one.json (json) -> out")
-	expect(tpconvert(t, dir, "--append", "same.json", "out"), exitDone, 1, "same.json has the content of a trace that is there")
+	expect(tpconvert(t, dir, "--append", "same.json", "out"), exitDone, 1, "same.json has the same content as a trace in the dataset")
 	m := manifestAt(t, out, "trace_id="+id(goodTrace), "_tpconvert.json")
 	if len(m.Also) != 1 || m.Also[0].Path != filepath.Join(dir, "same.json") {
 		t.Errorf("also %v", m.Also)
 	}
 
 	expect(tpconvert(t, dir, "one.json", "same.json", "bad", "two.json", "out"), exitSomeFailed, 2,
-		"1 of 4 traces -> out", "one.json is there already", "same.json is there already")
+		"1 of 4 traces -> out", "one.json is already in the dataset", "same.json is already in the dataset")
 	failed := names(t, out, "_tpconvert", "failed")
 	if len(failed) != 1 {
 		t.Fatalf("failed: %v", failed)
@@ -587,10 +587,10 @@ func TestResume(t *testing.T) {
 	expect(tpconvert(t, dir, "--force", "one.json", "two.json", "out"), exitDone, 3, "2 of 2 traces -> out")
 
 	// The same content twice in one run, and from standard input, which cannot be read twice.
-	expect(tpconvert(t, dir, "same.json", "one.json", "out2"), exitDone, 3, "one.json has the content of same.json")
+	expect(tpconvert(t, dir, "same.json", "one.json", "out2"), exitDone, 3, "one.json has the same content as same.json")
 	cmd := command(t, dir, "--append", "-", "out2")
 	cmd.Stdin = strings.NewReader(goodTrace)
-	expect(finish(t, cmd), exitDone, 3, "- has the content of a trace that is there")
+	expect(finish(t, cmd), exitDone, 3, "- has the same content as a trace in the dataset")
 	if all := tracesIn(t, filepath.Join(dir, "out2")); len(all) != 1 {
 		t.Errorf("traces %v", all)
 	}

@@ -134,11 +134,11 @@ type memoryError int64
 
 func (e memoryError) Error() string {
 	most := byteSize(e)
-	return fmt.Sprintf("more than --max-memory=%s would be needed", &most)
+	return fmt.Sprintf("this needs more than --max-memory=%s", &most)
 }
 
 // errPutOff ends a conversion that will be repeated once no other takes memory.
-var errPutOff = errors.New("put off")
+var errPutOff = errors.New("postponed")
 
 // memoryGuard ends conversions when they take too much memory. Of several, it
 // postpones the one that began last, so only a trace that takes too much on its own fails.

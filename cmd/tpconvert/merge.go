@@ -35,24 +35,24 @@ type mergeOptions struct {
 }
 
 func (o *mergeOptions) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.merge, "merge", false, "make one trace of all, on one timeline")
+	flags.BoolVar(&o.merge, "merge", false, "merge all traces into one, on one timeline")
 	o.registerManifest(flags)
-	flags.StringArrayVar(&o.offsets, "offset", nil, "FILE=DURATION: move the merged trace FILE, such as app.json=+1.5s")
+	flags.StringArrayVar(&o.offsets, "offset", nil, "FILE=DURATION: shift the times of the merged trace FILE, such as app.json=+1.5s")
 }
 
 // registerManifest registers what can be said in a manifest that Trace Processor reads.
 func (o *mergeOptions) registerManifest(flags *pflag.FlagSet) {
 	flags.StringVar(&o.manifest, "manifest", "", "perfetto_manifest that says how the merged traces relate")
-	flags.StringArrayVar(&o.machines, "machine", nil, "NAME=FILE: the merged trace FILE is of the machine NAME")
+	flags.StringArrayVar(&o.machines, "machine", nil, "NAME=FILE: the merged trace FILE was recorded on the machine NAME")
 }
 
 // check rejects flags that make no sense together.
 func (o *mergeOptions) check() error {
 	switch {
 	case !o.merge && (o.manifest != "" || len(o.machines) > 0 || len(o.offsets) > 0):
-		return usageError{errors.New("--manifest, --machine and --offset are for traces that --merge makes one")}
+		return usageError{errors.New("--manifest, --machine and --offset require --merge")}
 	case o.manifest != "" && len(o.machines)+len(o.offsets) > 0:
-		return usageError{errors.New("--machine and --offset are for what --manifest says; give one or the other")}
+		return usageError{errors.New("--manifest cannot be combined with --machine and --offset")}
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (o *mergeOptions) bundle(paths []string, stdin io.Reader) (_ *mergedFiles, 
 	for _, path := range paths {
 		name := traceName(path)
 		if slices.Contains(merged.names, name) {
-			return nil, usageError{fmt.Errorf("two traces have the name %s, which traces that are merged are told apart by", name)}
+			return nil, usageError{fmt.Errorf("two traces have the name %s, but merged traces must have different names", name)}
 		}
 		merged.names = append(merged.names, name)
 	}
@@ -176,7 +176,7 @@ func (o *mergeOptions) manifestOf(names []string) ([]byte, error) {
 		}
 		for _, path := range paths {
 			if !slices.Contains(names, path) {
-				return nil, usageError{fmt.Errorf("%s names %s, but no trace has that name; those of the traces are %s",
+				return nil, usageError{fmt.Errorf("%s names %s, but no trace has that name; the traces are named %s",
 					o.manifest, path, strings.Join(names, ", "))}
 			}
 		}
@@ -200,7 +200,7 @@ func (o *mergeOptions) manifestOf(names []string) ([]byte, error) {
 	find := func(path string) (*file, error) {
 		i := slices.Index(names, traceName(path))
 		if i < 0 {
-			return nil, usageError{fmt.Errorf("%s is none of the traces that are merged", path)}
+			return nil, usageError{fmt.Errorf("%s is not one of the merged traces", path)}
 		}
 		return &files[i], nil
 	}
@@ -225,7 +225,7 @@ func (o *mergeOptions) manifestOf(names []string) ([]byte, error) {
 		}
 		by, err := time.ParseDuration(value[i+1:])
 		if err != nil {
-			return nil, usageError{fmt.Errorf("--offset %s: %s is no duration such as +1.5s or -20ms", value, value[i+1:])}
+			return nil, usageError{fmt.Errorf("--offset %s: %s is not a duration such as +1.5s or -20ms", value, value[i+1:])}
 		}
 		f, err := find(value[:i])
 		if err != nil {

@@ -77,14 +77,14 @@ func TestMergeUsage(t *testing.T) {
 	dir := folder(t, map[string]string{"a.json": appTrace, "b.json": appTrace, "m.json": `{"perfetto_manifest": {"version": 1, "files": [{"path": "c.json"}]}}`,
 		"bad.json": `{"perfetto_manifest": {"version": 2}}`})
 	for want, args := range map[string][]string{
-		"two traces have the name a.json":                        {"--merge", "a.json", "./a.json", "out"},
-		"are for traces that --merge makes one":                  {"--offset", "a.json=1s", "a.json", "out"},
-		"give one or the other":                                  {"--merge", "--manifest", "m.json", "--machine", "x=a.json", "a.json", "out"},
-		"names c.json, but no trace has that name":               {"--merge", "--manifest", "m.json", "a.json", "b.json", "out"},
-		"--machine phone is not NAME=FILE":                       {"--merge", "--machine", "phone", "a.json", "out"},
-		"c.json is none of the traces that are merged":           {"--merge", "--machine", "phone=c.json", "a.json", "out"},
-		"--offset a.json is not FILE=DURATION":                   {"--merge", "--offset", "a.json", "a.json", "out"},
-		"--offset a.json=1: 1 is no duration such as +1.5s or -": {"--merge", "--offset", "a.json=1", "a.json", "out"},
+		"two traces have the name a.json":                           {"--merge", "a.json", "./a.json", "out"},
+		"are for traces that --merge makes one":                     {"--offset", "a.json=1s", "a.json", "out"},
+		"give one or the other":                                     {"--merge", "--manifest", "m.json", "--machine", "x=a.json", "a.json", "out"},
+		"names c.json, but no trace has that name":                  {"--merge", "--manifest", "m.json", "a.json", "b.json", "out"},
+		"--machine phone is not NAME=FILE":                          {"--merge", "--machine", "phone", "a.json", "out"},
+		"c.json is not one of the merged traces":                    {"--merge", "--machine", "phone=c.json", "a.json", "out"},
+		"--offset a.json is not FILE=DURATION":                      {"--merge", "--offset", "a.json", "a.json", "out"},
+		"--offset a.json=1: 1 is not a duration such as +1.5s or -": {"--merge", "--offset", "a.json=1", "a.json", "out"},
 	} {
 		tpconvert(t, dir, args...).expect(t, exitUsage, want)
 	}
@@ -103,7 +103,7 @@ func TestBundle(t *testing.T) {
 	for _, want := range []string{
 		"merged.tar: 3 traces", "timeline: BOOTTIME, chosen by clocks.pftrace",
 		"draw.txt, machine 0: MONOTONIC -> BOOTTIME (clock snapshots of clocks.pftrace)",
-		"app.json, machine phone: own clock -> BOOTTIME (taken to be the same)",
+		"app.json, machine phone: own clock -> BOOTTIME (assumed to be the same)",
 	} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("no %q in\n%s", want, got.stdout)
@@ -177,7 +177,7 @@ func TestInspectOfMergedTraces(t *testing.T) {
 	got.expect(t, exitDone, "")
 	for _, want := range []string{
 		"draw.txt, machine 0: MONOTONIC -> BOOTTIME (clock snapshots of clocks.pftrace); moved by 20ms",
-		"log.txt, machine 0: no clock; its times are on the timeline as they are",
+		"log.txt, machine 0: no clock; its times are used as times of the timeline",
 	} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("no %q in\n%s", want, got.stdout)

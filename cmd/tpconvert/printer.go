@@ -43,10 +43,10 @@ type uiOptions struct {
 }
 
 func (o *uiOptions) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.json, "json", false, "write messages and results as JSON, one value a line")
-	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but errors and what was asked for")
+	flags.BoolVar(&o.json, "json", false, "write messages and results as JSON, one value per line")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print only errors and requested results")
 	o.level = slog.LevelWarn
-	flags.Var((*levelValue)(&o.level), "log-level", "least level of messages: debug, info, warn or error")
+	flags.Var((*levelValue)(&o.level), "log-level", "lowest level of messages to print: debug, info, warn or error")
 }
 
 // printer returns what talks to the user of cmd.

@@ -39,7 +39,7 @@ views of the Parquet files unless --materialize is given.
 
 DuckDB resolves relative paths against the working folder of the process that
 queries, or its setting file_search_path. With --paths relative, change to the
-folder of FILE before you open it. FILE is written whole or not at all.`,
+folder of FILE before you open it. FILE is written completely or not at all.`,
 		Example: `  tpconvert register out/ trace.duckdb
   duckdb trace.duckdb "SELECT name, dur FROM slice ORDER BY dur DESC LIMIT 10"`,
 		Args: arguments(cobra.ExactArgs(2)),

@@ -70,7 +70,7 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []co
 	for i, path := range paths {
 		s := sources[i]
 		if id, ok := ids[comparable(s)]; ok && s.Path != "" {
-			known = append(known, conversion{Trace: path, TraceID: id, Known: "is there already"})
+			known = append(known, conversion{Trace: path, TraceID: id, Known: "is already in the dataset"})
 			continue
 		}
 		next := &job{path: path}
@@ -80,12 +80,12 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []co
 				if err := r.dataset.AddSource(id, s); err != nil {
 					return nil, nil, err
 				}
-				known = append(known, conversion{Trace: path, TraceID: id, Known: "has the content of a trace that is there"})
+				known = append(known, conversion{Trace: path, TraceID: id, Known: "has the same content as a trace in the dataset"})
 				continue
 			}
 			if first := byHash[hash]; first != nil {
 				first.also = append(first.also, s)
-				known = append(known, conversion{Trace: path, Known: "has the content of " + first.path})
+				known = append(known, conversion{Trace: path, Known: "has the same content as " + first.path})
 				continue
 			}
 			if hash != "" {

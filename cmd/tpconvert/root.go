@@ -16,12 +16,12 @@ const rootHelp = `Convert traces into datasets of Parquet or Arrow files with th
 Perfetto's Trace Processor.
 
 One TRACE gives OUT/<table>.parquet. Several, or a folder of them, give
-OUT/trace_id=<id>/<table>.parquet; --append makes or takes such a dataset for
-one TRACE too. TRACE may be "-", the standard input.
+OUT/trace_id=<id>/<table>.parquet; --append makes or extends such a dataset
+even with one TRACE. TRACE may be "-", the standard input.
 
-OUT appears whole or not at all. If it exists, it is only replaced with --force.
-In a dataset of many traces, each trace appears whole; a trace that it already
-has, by file or by content, is not converted again.
+OUT is written completely or not at all. If it exists, it is only replaced with
+--force. In a dataset of many traces, each trace is written completely or not at
+all; a trace whose file or content it already has is not converted again.
 
 Every flag can also be set by an environment variable: --row-group-rows by
 TPCONVERT_ROW_GROUP_ROWS, and so on.
@@ -32,7 +32,7 @@ Exit codes:
     1    failure, or data was lost and --strict is given
     2    wrong usage
     3    some of several traces could not be converted; the others were
-    4    the input is damaged or in an unknown format: do not try again
+    4    the input is damaged or in an unknown format: trying again will not help
     130  interrupted; the error says what was finished`
 
 func newRootCommand(ui *uiOptions) *cobra.Command {

@@ -302,7 +302,7 @@ func (r *run) elsewhere(err error, j *job, m *export.Manifest) error {
 		}
 	}
 	r.committed.Add(1)
-	j.Known, j.Lost = "has the content of a trace that is there", nil
+	j.Known, j.Lost = "has the same content as a trace in the dataset", nil
 	return nil
 }
 

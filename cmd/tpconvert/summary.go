@@ -80,7 +80,7 @@ func (s summary) text(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s -> %s\n", what, printable(s.Out))
 	if known > 0 {
-		fmt.Fprintf(w, "%s not converted, because their content is there:\n", count.String(known))
+		fmt.Fprintf(w, "%s not converted, because the dataset already has their content:\n", count.String(known))
 		for _, c := range s.Traces {
 			if c.Known != "" {
 				fmt.Fprintf(w, "  %s %s\n", printable(c.Trace), printable(c.Known))

@@ -18,10 +18,10 @@ func newTablesCommand(ui *uiOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tables [TABLE...]",
 		Short: "Describe the tables of a dataset, their columns, and the views and functions of SQL",
-		Long: `Describe the tables of a dataset: their columns, of what type, and what they
-mean. A type with a question mark can be NULL. Tables that nothing fills yet are
-described where they are named, or with --planned. After the tables come the
-views and functions that query and register add.`,
+		Long: `Describe the tables of a dataset, and the type and meaning of their columns. A
+type with a question mark can be NULL. Tables that are not filled yet are only
+described if they are named, or with --planned. After the tables come the views
+and functions that query and register add.`,
 		Example: `  tpconvert tables slice thread
   tpconvert tables --json | jq -r .name`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -43,7 +43,7 @@ views and functions that query and register add.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&planned, "planned", false, "describe tables that nothing fills yet too")
+	cmd.Flags().BoolVar(&planned, "planned", false, "also describe tables that are not filled yet")
 	return cmd
 }
 

@@ -32,7 +32,7 @@ type readOptions struct {
 }
 
 func (o *readOptions) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.crop, "crop-track-events", false, "leave out track events before the range of interest that the trace names")
+	flags.BoolVar(&o.crop, "crop-track-events", false, "leave out track events before the trace's range of interest")
 }
 
 // traceReader reads traces, several at a time if asked to.

@@ -214,8 +214,8 @@ func TestBadArchives(t *testing.T) {
 		error string
 	}{
 		"cut ZIP":         {whole[:len(whole)-30], format.ErrCorrupt, "central directory"},
-		"cut tar":         {tarball[:3000], format.ErrCorrupt, "cut off"},
-		"endless tar":     {endless.Bytes(), format.ErrCorrupt, "cut off"},
+		"cut tar":         {tarball[:3000], format.ErrCorrupt, "truncated"},
+		"endless tar":     {endless.Bytes(), format.ErrCorrupt, "truncated"},
 		"encrypted":       {encrypted, format.ErrUnsupported, "encrypted"},
 		"nothing in it":   {zipped(t, zip.Store, member{".hidden", "x"}), format.ErrEmpty, "no files"},
 		"unknown members": {zipped(t, zip.Store, member{"a.txt", "hello"}), format.ErrUnknown, "a.txt"},

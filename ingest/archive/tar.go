@@ -39,7 +39,7 @@ func readTar(in *format.Input) error {
 		}
 		offset, _ := at.Seek(0, io.SeekCurrent)
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("the archive is cut off")
+			err = errors.New("truncated archive")
 		}
 		if err != nil {
 			return s.fault(err, offset)
@@ -48,7 +48,7 @@ func readTar(in *format.Input) error {
 			continue
 		}
 		if header.Size > s.Size-offset {
-			return s.fault(errors.New("the archive is cut off"), s.Size)
+			return s.fault(errors.New("truncated archive"), s.Size)
 		}
 		members = append(members, format.Member{Name: header.Name, Size: header.Size, Modified: header.ModTime, Open: func() (io.ReadCloser, error) {
 			if kind := notRead(header); kind != "" {

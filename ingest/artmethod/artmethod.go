@@ -156,14 +156,14 @@ func (r *reader) file() error {
 		line, err := r.line()
 		switch {
 		case err == io.EOF:
-			return r.corrupt("cut off before its records")
+			return r.corrupt("truncated before its records")
 		case err != nil:
 			return err
 		case strings.HasPrefix(line, "*"):
 			section = line
 			if section == "*version" {
 				if _, err := r.line(); err != nil { // the header of the records has the version, too
-					return r.corrupt("cut off before its version")
+					return r.corrupt("truncated before its version")
 				}
 			}
 			continue
@@ -222,7 +222,7 @@ func (r *reader) option(line string) error {
 		r.dual = value == "dual"
 		return nil
 	}
-	return format.Errorf(format.ErrUnsupported, r.offset, "unknown clock %.40q; wall and dual can be read", value)
+	return format.Errorf(format.ErrUnsupported, r.offset, "unknown clock %.40q; supported clocks are wall and dual", value)
 }
 
 // The versions of records.
@@ -258,7 +258,7 @@ func (r *reader) header() error {
 			return r.corrupt("record size of %d bytes, want at least %d", r.recordSize, least)
 		}
 	default:
-		return format.Errorf(format.ErrUnsupported, r.offset, "version %d; versions 1 to 5 can be read", r.version)
+		return format.Errorf(format.ErrUnsupported, r.offset, "version %d; supported versions are 1 to 5", r.version)
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ var (
 	ErrUnknown     = errors.New("unknown format")
 	ErrCorrupt     = errors.New("corrupt")
 	ErrUnsupported = errors.New("not supported")
-	ErrNoEvents    = errors.New("no trace event")
-	ErrManifest    = errors.New("the archive's manifest does not hold")
+	ErrNoEvents    = errors.New("no trace events")
+	ErrManifest    = errors.New("invalid manifest")
 )
 
 // Error is a fault in an input that stops the reading.

@@ -127,7 +127,7 @@ func (t *tokenizer) record(header uint64) (blob []byte, err error) {
 		return nil, nil
 	}
 	if t.provider == nil {
-		t.log(model.StatFuchsiaInvalidEvent, "of a provider that is not known")
+		t.log(model.StatFuchsiaInvalidEvent, "unknown provider")
 		return nil, nil
 	}
 	switch recordType {
@@ -217,7 +217,7 @@ func (t *tokenizer) kernelObject(header uint64) {
 			return
 		}
 		if kind != argKoid {
-			t.log(model.StatFuchsiaInvalidEventArgType, "process is not a koid")
+			t.log(model.StatFuchsiaInvalidEventArgType, "the process is not a koid")
 			return
 		}
 		t.parser.scheduled.all[t.scheduled(koid)].process = process
@@ -363,7 +363,7 @@ func (t *tokenizer) thread(ref uint64) int {
 	} else if number, ok := t.provider.threads.at(ref); ok {
 		return number
 	} else {
-		t.log(model.StatFuchsiaInvalidEvent, "thread is not defined")
+		t.log(model.StatFuchsiaInvalidEvent, "undefined thread")
 	}
 	return t.parser.threads.add(thread, thread)
 }
@@ -417,7 +417,7 @@ func (t *tokenizer) value(header uint64) uint64 {
 func (t *tokenizer) whole() bool {
 	switch {
 	case t.short:
-		t.log(model.StatFuchsiaRecordReadError, "shorter than its contents")
+		t.log(model.StatFuchsiaRecordReadError, "the record is shorter than its contents")
 	case t.undefined:
 		t.log(model.StatFuchsiaInvalidStringRef, "")
 	}

@@ -126,7 +126,7 @@ func (r *reader) finish(err error) error {
 	case s.end != nil && s.end != io.EOF && s.end != errTooLarge:
 		return s.end // a read error, not damage
 	case s.end == errTooLarge && r.lib == nil:
-		return format.Errorf(format.ErrUnsupported, s.offset, "a Go execution trace of before Go 1.22 with more than %d MiB", maxWhole>>20)
+		return format.Errorf(format.ErrUnsupported, s.offset, "a Go execution trace from before Go 1.22 of more than %d MiB", maxWhole>>20)
 	case s.end == errTooLarge:
 		err = fmt.Errorf("a generation has more than %d MiB", maxGeneration>>20)
 	}

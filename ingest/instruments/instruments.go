@@ -215,7 +215,7 @@ func (r *reader) tag() error {
 	}
 	if r.closes {
 		if len(r.open) == 0 || !bytes.Equal(r.names[top.name:], r.name) {
-			return format.Errorf(format.ErrCorrupt, r.offset(), "closing tag of %.40q, which is not open", r.name)
+			return format.Errorf(format.ErrCorrupt, r.offset(), "closing tag %.40q without an opening tag", r.name)
 		}
 		r.open, r.names = r.open[:len(r.open)-1], r.names[:top.name]
 		return r.end(&top)

@@ -15,7 +15,7 @@ const (
 
 var (
 	errTooLong = errors.New("a tag or text of more than 1 MiB")
-	errTag     = errors.New("a tag that cannot be read")
+	errTag     = errors.New("malformed tag")
 )
 
 // scanner splits XML into tags and the texts before them. It does not check what does

@@ -116,15 +116,15 @@ func TestNoEvents(t *testing.T) {
 		`{"a":1}`:                    `it is plain JSON with the members "a"`,
 		`{"a":1,"b":[2]}`:            `it is plain JSON with the members "a, b"`,
 		`[{"a":1},{"b":2}]`:          "it is plain JSON",
-		`[{"a":1}`:                   "the input ends before the first one",
+		`[{"a":1}`:                   "the input ends before the first event",
 		`{"traceEvents":[]}`:         "traceEvents is empty",
 		`{"traceEvents":[{}],"x":1}`: "traceEvents is empty",
 		"{\"a\":1}\n{\"a\":2}\n":     `it is plain JSON with the members "a"`,
-		`{"$schema":"","shared":{},"profiles":[{"events":[]}]}`: "it looks like a speedscope file, which is not read",
-		`{"nodes":[1],"edges":[],"snapshot":{},"strings":[]}`:   "it looks like a V8 heap snapshot, which is not read",
+		`{"$schema":"","shared":{},"profiles":[{"events":[]}]}`: "it looks like a speedscope file, which is not supported",
+		`{"nodes":[1],"edges":[],"snapshot":{},"strings":[]}`:   "it looks like a V8 heap snapshot, which is not supported",
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "a.json", Reader: strings.NewReader(text)})
-		if !errors.Is(err, format.ErrNoEvents) || !format.BadInput(err) || err.Error() != "a.json (json): no trace event: "+want {
+		if !errors.Is(err, format.ErrNoEvents) || !format.BadInput(err) || err.Error() != "a.json (json): no trace events: "+want {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

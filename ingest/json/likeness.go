@@ -35,12 +35,12 @@ func (t *tokenizer) likeness(truncated bool) string {
 	has := func(name string) bool { return slices.Contains(t.members, name) }
 	for _, kind := range otherKinds {
 		if !slices.ContainsFunc(kind.members, func(name string) bool { return !has(name) }) {
-			return "it looks like " + kind.name + ", which is not read"
+			return "it looks like " + kind.name + ", which is not supported"
 		}
 	}
 	switch {
 	case truncated:
-		return "the input ends before the first one"
+		return "the input ends before the first event"
 	case has("traceEvents"):
 		return "traceEvents is empty"
 	case len(t.members) > 0:

@@ -625,13 +625,13 @@ func nanoseconds(v jsonlex.Value) (ns int64, why string) {
 		inner := jsonlex.Lexer{Buf: append(append(make([]byte, 0, len(raw)+1), raw...), '"')}
 		n, err := inner.Number()
 		if err != nil || inner.Pos != len(raw) || n.Raw == nil {
-			return 0, "the time is no number"
+			return 0, "the time is not a number"
 		}
 		return nanoseconds(n)
 	case jsonlex.Double:
 		return decimal(raw)
 	}
-	return 0, "the time is no number"
+	return 0, "the time is not a number"
 }
 
 // decimal converts a decimal number of µs to ns, rounding half away from zero. It keeps

@@ -96,7 +96,7 @@ func parseHeader(line []byte) (int, error) {
 		return 0, format.Errorf(format.ErrCorrupt, 0, "no version in the header %q", line[:min(len(line), 40)])
 	}
 	if version < 4 || version > 7 {
-		return 0, format.Errorf(format.ErrUnsupported, 0, "version %d; versions 4 to 7 can be read", version)
+		return 0, format.Errorf(format.ErrUnsupported, 0, "version %d; supported versions are 4 to 7", version)
 	}
 	return version, nil
 }

@@ -96,7 +96,7 @@ func (a *auxStreams) info(rec *record) {
 		a.known, a.spe = true, kind == armSPE
 		return
 	}
-	a.tokenizer.skipped(rec, "kind of aux data said twice, or not at all")
+	a.tokenizer.skipped(rec, "aux data with no kind, or with two")
 }
 
 func (a *auxStreams) count(stat model.Stat, n uint64) {
@@ -141,7 +141,7 @@ func (a *auxStreams) data(rec *record) error {
 	cpu := rec.uint32()
 	t := a.tokenizer
 	if rec.short || size > math.MaxInt64 || offset > math.MaxUint64-size {
-		t.skipped(rec, "it is cut, or its size makes no sense")
+		t.skipped(rec, "truncated, or of invalid size")
 		return errRecordSize
 	}
 	if !a.known || cpu == math.MaxUint32 {
@@ -150,7 +150,7 @@ func (a *auxStreams) data(rec *record) error {
 	}
 	st := a.stream(int64(cpu))
 	if offset < st.piecesEnd {
-		t.skipped(rec, "aux data that overlap")
+		t.skipped(rec, "overlapping aux data")
 		return t.discard(int64(size))
 	}
 	a.count(model.StatPerfAuxtraceMissing, offset-st.piecesEnd)

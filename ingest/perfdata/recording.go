@@ -37,7 +37,7 @@ func (r *recording) add(c *model.Context, e *event, ids []uint64) error {
 		case first.sampleIDAll != e.sampleIDAll:
 			return errors.New("events with and without sample_id_all")
 		case first.id != e.id || e.sampleIDAll && first.idFromEnd != e.idFromEnd:
-			return errors.New("events whose ids are at different offsets")
+			return errors.New("events with their ids at different offsets")
 		case e.id < 0:
 			return errors.New("several events without ids in samples")
 		}

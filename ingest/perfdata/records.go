@@ -103,7 +103,7 @@ func (s *source) take(n int64) ([]byte, error) {
 
 // errRecordSize is the error for a record that claims to be smaller than its
 // header.
-var errRecordSize = errors.New("a record smaller than its header")
+var errRecordSize = errors.New("a record is smaller than its header")
 
 // next reads a record, which is valid until the next call. It returns io.EOF at the
 // end of the input, and io.ErrUnexpectedEOF inside a record.

@@ -136,11 +136,11 @@ func (t *tokenizer) file() error {
 		}
 	}
 	if data.offset < fileHeader || data.offset > maxDescription || data.size > math.MaxInt64-maxDescription {
-		return t.corrupt("records at byte %d, %d bytes of them", data.offset, data.size)
+		return t.corrupt("invalid position of the records: byte %d, %d bytes", data.offset, data.size)
 	}
 	description, err := t.take(int64(data.offset) - fileHeader)
 	if err != nil {
-		return t.corrupt("cut off before its records")
+		return t.corrupt("truncated before its records")
 	}
 	if err := t.events(append(head, description...), attrs, attrSize); err != nil {
 		return err
@@ -287,7 +287,7 @@ func (t *tokenizer) headerAttr(rec *record) error {
 	}
 	attr := rec.take(size)
 	if rec.short {
-		t.skipped(rec, "an event is cut")
+		t.skipped(rec, "truncated event")
 		return nil
 	}
 	if err := t.event(attr, rec.data); err != nil {
@@ -322,7 +322,7 @@ func (t *tokenizer) compressed(rec *record) error {
 	if rec.kind == recordCompressed2 { // this type is padded
 		payload = rec.take(rec.uint64())
 		if rec.short {
-			t.skipped(rec, "it claims to be larger")
+			t.skipped(rec, "the compressed data exceed the record")
 			return nil
 		}
 	}
@@ -334,13 +334,13 @@ func (t *tokenizer) compressed(rec *record) error {
 	}
 	err := t.inflate.records(payload, rec.offset, t.swapped, func(inner record) error {
 		if inner.kind == recordCompressed || inner.kind == recordCompressed2 || inner.kind == recordAuxtrace || inner.kind == recordTracingData {
-			t.skipped(&inner, "in a compressed record")
+			t.skipped(&inner, "inside a compressed record")
 			return nil
 		}
 		return t.record(&inner)
 	})
 	if t.inflate.err != nil || errors.Is(err, errRecordSize) {
-		t.skipped(rec, fmt.Sprint("its data are damaged: ", cmp.Or(err, t.inflate.err)))
+		t.skipped(rec, fmt.Sprint("damaged data: ", cmp.Or(err, t.inflate.err)))
 		return nil
 	}
 	return err
@@ -354,7 +354,7 @@ func (t *tokenizer) kernelRecord(rec *record) error {
 	}
 	index, ok := t.recording.eventOf(rec.kind, &rec.words)
 	if !ok {
-		t.skipped(rec, "of no event that is known")
+		t.skipped(rec, "unknown event")
 		return nil
 	}
 	e := t.recording.events[index]
@@ -412,7 +412,7 @@ func (t *tokenizer) kernelRecord(rec *record) error {
 // done counts a record if it could not be read.
 func (t *tokenizer) done(rec *record, ok bool) error {
 	if !ok {
-		t.skipped(rec, "it is cut, or lacks a field")
+		t.skipped(rec, "truncated, or without a required field")
 	}
 	return nil
 }

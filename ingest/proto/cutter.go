@@ -218,7 +218,7 @@ func (c *cutter) expand(data []byte, isZstd bool, offset int64) error {
 	return c.frames(&expanded{r, maxPacketBytes}, offset)
 }
 
-var errEndless = errors.New("decompressed packet is larger than a message may be")
+var errEndless = errors.New("the decompressed packet exceeds the maximum size of a message")
 
 // expanded reads the contents of a compressed packet.
 type expanded struct {

@@ -40,7 +40,7 @@ func (f *frames) next() ([]byte, int64, error) {
 		case n == 0:
 			return nil, f.offset, unexpected(err)
 		case n < 0:
-			return nil, f.offset, format.Errorf(format.ErrCorrupt, f.offset, "not a field")
+			return nil, f.offset, format.Errorf(format.ErrCorrupt, f.offset, "malformed field")
 		case tag != uint64(packetTag):
 			f.use(n)
 			if err := f.skip(size); err != nil {

@@ -61,7 +61,7 @@ func read(in *format.Input) error {
 		return format.Errorf(format.ErrCorrupt, 0, "truncated header")
 	}
 	if v := binary.LittleEndian.Uint16(header[len(signature):]); v != version {
-		return format.Errorf(format.ErrUnsupported, 0, "version %d; version %d can be read", v, version)
+		return format.Errorf(format.ErrUnsupported, 0, "version %d; the supported version is %d", v, version)
 	}
 	n, err := data.Discard(headerSize)
 	for r.offset = int64(n); err == nil; {

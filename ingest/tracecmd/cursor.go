@@ -92,7 +92,7 @@ func (c *cursor) text() string {
 // expect reads a fixed word.
 func (c *cursor) expect(word string) {
 	if got := c.bytes(int64(len(word))); c.err == nil && string(got) != word {
-		c.err = fmt.Errorf("%.20q where %q should be", got, word)
+		c.err = fmt.Errorf("%.20q where %q was expected", got, word)
 	}
 }
 

@@ -53,7 +53,7 @@ func (r *reader) readCPU(b *buffer, data cpuData) error {
 	end := data.offset + data.size
 	var in io.Reader = bufio.NewReaderSize(io.NewSectionReader(r.file, data.offset, max(min(data.size, r.file.Size-data.offset), 0)), 64<<10)
 	if data.cpu >= maxCPUs || b.pageSize < r.dataOffset || b.pageSize > maxPage {
-		r.damaged(data.offset, fmt.Errorf("CPU %d with pages of %d bytes", data.cpu, b.pageSize))
+		r.damaged(data.offset, fmt.Errorf("CPU %d has an invalid page size of %d bytes", data.cpu, b.pageSize))
 		return nil
 	}
 	p := &pages{reader: r, cpu: data.cpu, clock: clockOf(b.clock), unread: map[uint16]*model.Unread{}}
@@ -152,7 +152,7 @@ func (c *chunkReader) number() (uint32, error) {
 	return c.order.Uint32(b[:]), nil
 }
 
-var errRecord = errors.New("a record beyond the end of its page")
+var errRecord = errors.New("a record extends past the end of its page")
 
 // page pushes the events of a page.
 func (p *pages) page(page []byte, offset int64) error {
@@ -241,14 +241,14 @@ func (p *pages) head(b []byte) (kind uint32, delta uint64) {
 // push pushes an event.
 func (p *pages) push(time uint64, data []byte, offset int64) error {
 	if len(data) < 2 {
-		p.damaged(offset, errors.New("an event without a number"))
+		p.damaged(offset, errors.New("an event without a format number"))
 		return nil
 	}
 	id := p.order.Uint16(data)
 	if p.parser.formats[id] == nil {
 		u := p.unread[id]
 		if u == nil {
-			u = p.in.File.Unread(model.StatUnreadEvent, model.None, fmt.Sprintf("event of the unknown format %d", id))
+			u = p.in.File.Unread(model.StatUnreadEvent, model.None, fmt.Sprintf("event of unknown format %d", id))
 			p.unread[id] = u
 		}
 		u.AddAt(offset)

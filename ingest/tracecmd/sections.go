@@ -80,7 +80,7 @@ func (r *reader) version6(c *cursor) error {
 		return r.in.Embedded("systrace", io.LimitReader(c.r, c.left))
 	}
 	if kind != "flyrecord\x00" {
-		return fmt.Errorf("%.20q where the kind of data should be", kind)
+		return fmt.Errorf("%.20q where the kind of data was expected", kind)
 	}
 	top := buffer{pageSize: r.pageSize}
 	r.cpuTable(c, &top, cpus)
@@ -119,7 +119,7 @@ func (r *reader) version7(c *cursor) error {
 	seen := map[uint64]bool{}
 	for at := c.uint64(); at != 0 && c.err == nil; {
 		if seen[at] {
-			return fmt.Errorf("options that lead back to byte %d", at)
+			return fmt.Errorf("options that point back to byte %d", at)
 		}
 		seen[at] = true
 		next, err := r.options(int64(min(at, 1<<62)))
@@ -210,9 +210,9 @@ func (r *reader) sectionHead(at int64, id uint16) (c *cursor, compressed bool, e
 	c.left = min(c.left, int64(min(c.uint64(), 1<<62)))
 	switch {
 	case c.err != nil:
-		return nil, false, format.Errorf(format.ErrCorrupt, at, "cut off before section %d", id)
+		return nil, false, format.Errorf(format.ErrCorrupt, at, "truncated before section %d", id)
 	case got != id:
-		return nil, false, format.Errorf(format.ErrCorrupt, at, "section %d where %d should be", got, id)
+		return nil, false, format.Errorf(format.ErrCorrupt, at, "section %d where %d was expected", got, id)
 	}
 	return c, flags&1 != 0, nil
 }
@@ -265,12 +265,12 @@ func (r *reader) decompress(data []byte, size uint32) ([]byte, error) {
 		defer z.Close()
 		from = z
 	default:
-		return nil, errors.New("compressed in a file without compression")
+		return nil, errors.New("compressed data in a file without compression")
 	}
 	var out bytes.Buffer // grows with the actual data, not with the claimed size
 	n, err := io.CopyN(&out, from, int64(size))
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		err = fmt.Errorf("%d bytes where %d should be", n, size)
+		err = fmt.Errorf("%d bytes where %d were expected", n, size)
 	}
 	return out.Bytes(), err
 }

@@ -27,7 +27,7 @@ var Format = &format.Format{
 const magic = "\x17\x08\x44tracing"
 
 // errTruncated is the error of a cursor at the end of its data.
-var errTruncated = errors.New("cut off")
+var errTruncated = errors.New("truncated")
 
 // reader reads a file.
 type reader struct {
@@ -93,7 +93,7 @@ func (r *reader) fault(c *cursor, err error) error {
 	case errors.As(err, &known):
 		return err
 	case errors.Is(err, errTruncated):
-		return format.Errorf(format.ErrCorrupt, c.at, "cut off before its data")
+		return format.Errorf(format.ErrCorrupt, c.at, "truncated before its data")
 	}
 	return format.Errorf(format.ErrCorrupt, c.at, "%v", err)
 }
@@ -134,7 +134,7 @@ func clockOf(name string) model.Clock {
 // readBuffers reads the pages of all buffers.
 func (r *reader) readBuffers() error {
 	if len(r.buffers) == 0 {
-		return format.Errorf(format.ErrNoEvents, -1, "no buffer of events")
+		return format.Errorf(format.ErrNoEvents, -1, "no event buffers")
 	}
 	for i := range r.buffers {
 		if r.buffers[i].clock == "" {

@@ -32,11 +32,11 @@ func WriteDocs(w io.Writer) error {
 
 const docsHead = `# Tables
 
-Written from the declarations in ` + "`model/schema`" + ` by ` + "`make generate`" + `. [schema.md](schema.md) tells the schema's versions.
+Generated from the declarations in ` + "`model/schema`" + ` by ` + "`make generate`" + `. [schema.md](schema.md) describes the versions.
 
 A child table has the columns of its parent and its own; the parent has the rows of all its children, under the same id.
-Times are in nanoseconds of the trace clock unless a column says otherwise. Text is NULL where there is none, other
-columns only where they are marked. A core table is in every dataset; a planned one is not filled yet.
+Times are in nanoseconds of the trace clock unless a column says otherwise. Text is NULL if it is missing; other columns
+can be NULL only if they are marked. A core table is in every dataset; a planned table is not filled yet.
 `
 
 // writeTable writes the section of a table. columns are the table's own, without

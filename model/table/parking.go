@@ -65,7 +65,7 @@ func (p *parking) park(t *Table, c *Chunk) error {
 	if p.file == nil {
 		file, err := os.CreateTemp(p.Dir, "tpconvert-rows-*")
 		if err != nil {
-			return fmt.Errorf("rows that wait for the end of a slice: %w", err)
+			return fmt.Errorf("rows waiting for the end of a slice: %w", err)
 		}
 		// Unlinking at once, where the system allows it, makes sure that the
 		// file is gone however the process ends.
@@ -78,7 +78,7 @@ func (p *parking) park(t *Table, c *Chunk) error {
 		left.vectors = append(left.vectors, parkedVector{p.end, int64(len(values)), int64(len(v.Valid)), kind})
 		for _, b := range [][]byte{values, v.Valid} {
 			if _, err := p.file.WriteAt(b, p.end); err != nil {
-				return fmt.Errorf("rows that wait for the end of a slice: %w", err)
+				return fmt.Errorf("rows waiting for the end of a slice: %w", err)
 			}
 			p.end += int64(len(b))
 		}
@@ -101,7 +101,7 @@ func (p *parking) unpark(c *Chunk) error {
 		_, b := raw(values)
 		for _, b := range [][]byte{b, c.vectors[i].Valid} {
 			if _, err := p.file.ReadAt(b, v.offset); err != nil {
-				return fmt.Errorf("rows that waited for the end of a slice: %w", err)
+				return fmt.Errorf("rows waiting for the end of a slice: %w", err)
 			}
 			v.offset += int64(len(b))
 		}

@@ -275,7 +275,7 @@ func (t *textFile) write(b []byte) (int64, bool) {
 
 func (t *textFile) read(b []byte, at int64) {
 	if _, err := t.file.ReadAt(b, at); err != nil {
-		err = fmt.Errorf("texts that waited on disk: %w", err)
+		err = fmt.Errorf("texts kept on disk: %w", err)
 		t.err.CompareAndSwap(nil, &err)
 	}
 }

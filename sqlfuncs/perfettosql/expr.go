@@ -115,7 +115,7 @@ func (p *parser) expression() expr { return p.operators(bindsOr) }
 // operators parses an expression whose operators have at least the given precedence.
 func (p *parser) operators(least int) expr {
 	if p.depth++; p.depth > maxNesting {
-		p.fail(p.peek(), "this is nested more than %d deep", maxNesting)
+		p.fail(p.peek(), "nested more than %d levels deep", maxNesting)
 	}
 	defer func() { p.depth-- }()
 	left := p.prefix(least)
@@ -510,7 +510,7 @@ func (p *parser) number(t token) (literal string, c class) {
 	if strings.HasPrefix(strings.ToLower(clean), "0x") {
 		n, err := strconv.ParseUint(clean[2:], 16, 64)
 		if err != nil {
-			p.fail(t, "bad number %s", t.text)
+			p.fail(t, "malformed number %s", t.text)
 		}
 		return strconv.FormatInt(int64(n), 10) + asBigint, ofLong
 	}
@@ -518,7 +518,7 @@ func (p *parser) number(t token) (literal string, c class) {
 		return clean + asBigint, ofLong
 	}
 	if _, err := strconv.ParseFloat(clean, 64); err != nil {
-		p.fail(t, "bad number %s", t.text)
+		p.fail(t, "malformed number %s", t.text)
 	}
 	if clean == "9223372036854775808" { // it is part of the least integer, -9223372036854775808
 		return clean, ofHuge
@@ -690,7 +690,7 @@ func (p *parser) resultOf(name, out string, args []expr, windowed bool) func() c
 func (p *parser) mustHave(name string, t token) {
 	own := name == "run_metric" || name == "internal_layout" || strings.HasPrefix(name, "experimental_") || strings.HasPrefix(name, "__intrinsic_")
 	if own && !p.overlay[name] {
-		p.fail(t, "%s of Trace Processor is not there", t.text)
+		p.fail(t, "%s of Trace Processor is not supported", t.text)
 	}
 }
 
@@ -781,7 +781,7 @@ func (p *parser) window() pieces {
 	for !p.accept(")") {
 		t := p.next()
 		if t.kind == end {
-			p.fail(t, "a window has no end")
+			p.fail(t, "unterminated window")
 		}
 		out = cat(out, &piece{text: " " + t.text, pos: t.pos})
 	}
@@ -803,7 +803,7 @@ func (p *parser) expressions() pieces {
 func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 	constant := func(i int) string {
 		if i >= len(args) || args[i].constant != text {
-			p.fail(t, "%s: argument %d has to be text", name, i+1)
+			p.fail(t, "%s: argument %d must be text", name, i+1)
 		}
 		return args[i].raw
 	}

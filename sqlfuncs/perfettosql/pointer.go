@@ -43,7 +43,7 @@ func (p *parser) tablePointer() pieces {
 	t := p.next()
 	name := strings.ToLower(t.text)
 	if !p.accept("(") || name != intersect && !p.overlay[name] {
-		p.fail(t, "%s of Trace Processor is not there", t.text)
+		p.fail(t, "%s of Trace Processor is not supported", t.text)
 	}
 	var queries []pieces
 	var args []expr

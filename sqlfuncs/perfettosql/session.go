@@ -27,7 +27,7 @@ import (
 var overlay string
 
 // ErrManyTraces is returned for a dataset of many traces, because PerfettoSQL works on one.
-var ErrManyTraces = errors.New("PerfettoSQL is for a dataset of one trace")
+var ErrManyTraces = errors.New("PerfettoSQL requires a dataset of one trace")
 
 // Session holds the tables, functions and macros created by PerfettoSQL statements.
 type Session struct {
@@ -273,7 +273,7 @@ func (s *Session) include(ctx context.Context, name string, at token) error {
 	}
 	s.included[name] = true
 	if s.modules == nil {
-		return failAt(at.pos, "module %s: --stdlib has to name a folder of Perfetto's modules", name)
+		return failAt(at.pos, "module %s: --stdlib must name a folder of Perfetto's modules", name)
 	}
 	path := strings.ReplaceAll(name, ".", "/")
 	if folder, all := strings.CutSuffix(path, "/*"); all || name == "*" {
@@ -324,7 +324,7 @@ const (
 // expand replaces macro calls by their expansion.
 func (s *Session) expand(tokens []token, depth int) ([]token, error) {
 	if depth > maxDepth {
-		return nil, failAt(tokens[0].pos, "macros call each other without end")
+		return nil, failAt(tokens[0].pos, "macros call each other in a cycle")
 	}
 	var out []token
 	for i := 0; i < len(tokens); i++ {
@@ -335,7 +335,7 @@ func (s *Session) expand(tokens []token, depth int) ([]token, error) {
 		}
 		args, next := macroArguments(tokens, i+3)
 		if next < 0 {
-			return nil, failAt(t.pos, "the call of macro %s has no end", t.text)
+			return nil, failAt(t.pos, "unterminated call of macro %s", t.text)
 		}
 		for j := range args {
 			var err error
@@ -354,7 +354,7 @@ func (s *Session) expand(tokens []token, depth int) ([]token, error) {
 			return nil, err
 		}
 		if out = append(out, body...); len(out) > maxTokens {
-			return nil, failAt(t.pos, "macros make more than %d words of this statement", maxTokens)
+			return nil, failAt(t.pos, "macros expand this statement to more than %d tokens", maxTokens)
 		}
 		i = next
 	}

@@ -337,7 +337,7 @@ func (p *parser) createSpanJoin() *statement {
 		if p.accept("PARTITIONED") {
 			t := p.next()
 			if partition != "" && !strings.EqualFold(partition, t.text) {
-				p.fail(t, "%s: both tables have to be partitioned by the same column", kind.text)
+				p.fail(t, "%s: both tables must be partitioned by the same column", kind.text)
 			}
 			partition = t.text
 		}

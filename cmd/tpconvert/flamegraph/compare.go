@@ -11,7 +11,7 @@ import (
 func Compare(p, base *profile.Profile) (*profile.Profile, error) {
 	both := []*profile.Profile{p, base}
 	if err := profile.CompatibilizeSampleTypes(both); err != nil {
-		return nil, fmt.Errorf("the profiles cannot be compared, as they have no metric in common: %s, and %s in the base",
+		return nil, fmt.Errorf("the profiles cannot be compared, because they have no metric in common: %s, and %s in the base",
 			Metrics(p), Metrics(base))
 	}
 	base.SetLabel("pprof::base", []string{"true"})

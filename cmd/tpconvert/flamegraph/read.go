@@ -88,7 +88,7 @@ func (r *reader) read(ctx context.Context) (*profile.Profile, error) {
 	}
 	p := b.finish()
 	if len(p.Sample) == 0 {
-		return nil, fmt.Errorf("%s: there is nothing to show of %s%s", r.Name, chosen.scope, r.filters())
+		return nil, fmt.Errorf("%s: there is nothing to show for %s%s", r.Name, chosen.scope, r.filters())
 	}
 	p.DefaultSampleType = r.Metric
 	p.Comments = []string{fmt.Sprintf("%s of %s%s", strings.Join(scopes, ", "), r.Name, r.filters())}
@@ -176,7 +176,7 @@ func (r *reader) chooseTrace(ctx context.Context) error {
 	case err != nil:
 		return err
 	case r.Trace == "" && len(all) > 1:
-		return SelectionError{fmt.Errorf("--from and --to are times of one trace: name it by --trace-id, one of %s", list(all))}
+		return SelectionError{fmt.Errorf("--from and --to are times of one trace: name it with --trace-id, one of %s", list(all))}
 	case r.Trace != "" && !slices.Contains(all, r.Trace):
 		return SelectionError{fmt.Errorf("%s has no trace %s, only %s", r.Name, r.Trace, list(all))}
 	}
@@ -224,9 +224,9 @@ func (r *reader) admit(ctx context.Context, kind string) error {
 	timed := r.From != "" || r.To != ""
 	switch {
 	case kind == kindProfile && (timed || r.Process != "" || r.Thread != ""):
-		return SelectionError{errors.New("the profile has sums only: --process, --thread, --from and --to select nothing in it")}
+		return SelectionError{errors.New("the profile contains only sums: --process, --thread, --from and --to do not apply")}
 	case (kind == kindHeap || kind == kindGraph) && r.Thread != "":
-		return SelectionError{errors.New("memory is of processes: --thread selects nothing in it")}
+		return SelectionError{errors.New("memory belongs to processes: --thread does not apply")}
 	}
 	for _, of := range []struct{ wanted, table, number string }{
 		{r.Process, "process", "pid"}, {r.Thread, "thread", "tid"},

@@ -55,14 +55,14 @@ func (r *reader) choose(ctx context.Context) (chosen *source, scopes []string, e
 	case len(found) == 0:
 		return nil, nil, SelectionError{fmt.Errorf("%s has no profile %s, only %s", r.Name, r.Scope, scopesOf(all))}
 	case r.Scope == "" && len(found) > 1:
-		return nil, nil, SelectionError{fmt.Errorf("%s has several profiles: name one by --scope, or several by a pattern: %s", r.Name, scopesOf(found))}
+		return nil, nil, SelectionError{fmt.Errorf("%s has several profiles: name one with --scope, or several with a pattern: %s", r.Name, scopesOf(found))}
 	case r.Scope == "" && len(all) > 1:
-		r.Warn(fmt.Sprintf("this is %s; --scope shows another: %s", found[0].scope, scopesOf(all[1:])))
+		r.Warn(fmt.Sprintf("showing %s; --scope selects another: %s", found[0].scope, scopesOf(all[1:])))
 	}
 	chosen = found[0]
 	for _, s := range found {
 		if s.kind != chosen.kind || !slices.Equal(s.metrics, chosen.metrics) {
-			return nil, nil, SelectionError{fmt.Errorf("--scope %s: %s and %s do not measure the same", r.Scope, chosen.scope, s.scope)}
+			return nil, nil, SelectionError{fmt.Errorf("--scope %s: %s and %s do not measure the same thing", r.Scope, chosen.scope, s.scope)}
 		}
 		scopes = append(scopes, s.scope)
 	}
@@ -82,7 +82,7 @@ func (r *reader) chooseMetric(s *source) error {
 	case r.Metric != "" && r.OneMetric:
 		s.metrics = s.metrics[named : named+1]
 	case len(s.metrics) > 1 && r.OneMetric:
-		return SelectionError{fmt.Errorf("%s has several metrics: name one by --metric: %s", s.scope, list(names))}
+		return SelectionError{fmt.Errorf("%s has several metrics: name one with --metric: %s", s.scope, list(names))}
 	}
 	return nil
 }

@@ -215,7 +215,7 @@ func (l *Lexer) Number() (v Value, err error) {
 	if n := digits(); n == 0 && i < len(l.Buf) {
 		return v, l.Fail("expected a value")
 	} else if n > 1 && l.Buf[first] == '0' {
-		return v, l.Fail("a number starts with 0")
+		return v, l.Fail("a number must not start with 0")
 	}
 	if i < len(l.Buf) && l.Buf[i] == '.' {
 		v.Kind = Double

@@ -48,7 +48,7 @@ func (f *File) Close() {
 // ReadAt implements io.ReaderAt.
 func (f *File) ReadAt(p []byte, offset int64) (int, error) {
 	if offset < 0 {
-		return 0, errors.New("a place before the start")
+		return 0, errors.New("a position before the start")
 	}
 	n, err := f.at.ReadAt(p, offset)
 	if err != nil && err != io.EOF {
@@ -73,7 +73,7 @@ type expansion struct {
 func (e *expansion) Read(p []byte) (int, error) {
 	n, err := e.in.Read(p)
 	if e.n += int64(n); e.n > maxExpanded && e.n/maxExpansion > e.in.Taken() {
-		return 0, format.Errorf(format.ErrUnsupported, e.n, "a file that is more than %d times as large as what it is compressed in", maxExpansion)
+		return 0, format.Errorf(format.ErrUnsupported, e.n, "a file that expands to more than %d times its compressed size", maxExpansion)
 	}
 	return n, err
 }

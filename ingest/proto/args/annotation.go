@@ -250,7 +250,7 @@ func (w *Writer) annotatedMessage(a Annotation, at *Path, depth int) error {
 	}
 	m := w.pool.Message(name)
 	if m == nil {
-		return fmt.Errorf("message type %s is not known", name)
+		return fmt.Errorf("unknown message type %s", name)
 	}
 	return w.message(m, a.proto, at, depth+1)
 }

@@ -77,7 +77,7 @@ var ErrNoInterned = errors.New("unknown interned message")
 var (
 	errTooDeep  = errors.New("messages are nested too deep")
 	errUnnamed  = errors.New("debug annotation without a name")
-	errMismatch = errors.New("keys and values of a dictionary differ in number")
+	errMismatch = errors.New("a dictionary has different numbers of keys and values")
 )
 
 const debugType = "perfetto.protos.DebugAnnotation"
@@ -340,7 +340,7 @@ func (w *Writer) single(known *knownField, f *wire.Field, at *Path, depth int) e
 	case known.Type != descriptor.Message:
 		return w.scalar(known, *f, at)
 	case known.message == nil:
-		return fmt.Errorf("message type %s is not known", known.TypeName)
+		return fmt.Errorf("unknown message type %s", known.TypeName)
 	}
 	return w.message(known.message, f.Bytes(), at, depth+1)
 }
@@ -387,7 +387,7 @@ func (w *Writer) scalar(known *knownField, f wire.Field, at *Path) error {
 		}
 		w.Add(at, w.Text(name))
 	default:
-		return fmt.Errorf("field %s is of unknown type %d", known.Name, known.Type)
+		return fmt.Errorf("field %s has unknown type %d", known.Name, known.Type)
 	}
 	return nil
 }

@@ -54,14 +54,14 @@ type eventParser struct {
 // Errors in events, which are counted.
 var (
 	errNoKind     = errors.New("event without type or phase")
-	errNoTrack    = errors.New("event of an unknown track")
+	errNoTrack    = errors.New("event on an unknown track")
 	errNoThread   = errors.New("event without a thread")
 	errNoProcess  = errors.New("event without a process")
-	errIdleThread = errors.New("event of pid or tid 0")
+	errIdleThread = errors.New("event with pid or tid 0")
 	errNegative   = errors.New("negative duration")
 	errNoID       = errors.New("event without an id")
 	errNoName     = errors.New("event without a name")
-	errNoPhase    = errors.New("event of an unknown type")
+	errNoPhase    = errors.New("event with an unknown type")
 	errNoStack    = errors.New("unknown call stack")
 	errNoLocation = errors.New("unknown source location")
 	errTwoNames   = errors.New("histogram with two names")

@@ -248,7 +248,7 @@ func (p *pages) push(time uint64, data []byte, offset int64) error {
 	if p.parser.formats[id] == nil {
 		u := p.unread[id]
 		if u == nil {
-			u = p.in.File.Unread(model.StatUnreadEvent, model.None, fmt.Sprintf("event of unknown format %d", id))
+			u = p.in.File.Unread(model.StatUnreadEvent, model.None, fmt.Sprintf("unknown format %d event", id))
 			p.unread[id] = u
 		}
 		u.AddAt(offset)

@@ -42,8 +42,8 @@ const (
 )
 
 // unreadOptions are known options that make no rows.
-var unreadOptions = map[uint16]string{optionHook: "event hook", optionProcMaps: "memory map of a process",
-	optionTimeShift: "time shift of a guest", optionGuest: "guest"}
+var unreadOptions = map[uint16]string{optionHook: "event hook", optionProcMaps: "process memory map",
+	optionTimeShift: "guest time shift", optionGuest: "guest"}
 
 // version6 reads the rest of a version 6 file, whose parts come in a fixed order.
 func (r *reader) version6(c *cursor) error {
@@ -149,7 +149,7 @@ func (r *reader) options(at int64) (next uint64, err error) {
 		case id == optionBuffer:
 			err = r.bufferOption(o)
 		case id == bufferText:
-			r.in.File.Unread(model.StatUnreadFact, model.None, "buffer of text").AddAt(at)
+			r.in.File.Unread(model.StatUnreadFact, model.None, "text buffer").AddAt(at)
 		case id >= headerInfo && id < bufferText:
 			err = r.part(id, int64(o.uint64()))
 		default:

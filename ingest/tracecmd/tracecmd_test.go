@@ -295,7 +295,7 @@ func TestLayouts(t *testing.T) {
 			tables.Want(t, "thread", "tid|name", "0|swapper", "11|app", "12|worker one")
 			tables.Want(t, "clock_snapshot", "clock_name|clock_value", "MONOTONIC|0", "REALTIME|16000")
 			tables.Want(t, "stats", "name|value|description", "ftrace_cpu_overrun_end|3|NULL", "ftrace_cpu_read_events_end|7|NULL", "ftrace_cpu_has_data_loss|1|NULL",
-				"clock_sync_cache_miss|1|NULL", "unread_fact|1|memory map of a process is not read", "unread_fact|1|field list of format my_event is not read")
+				"clock_sync_cache_miss|1|NULL", "unread_fact|1|process memory map is not read", "unread_fact|1|field list of format my_event is not read")
 			args := strings.Join(tables.Rows("args", "key", "int_value", "string_value"), " ")
 			for _, want := range []string{"dev|1050668|NULL small|-1|NULL flags|7|NULL name|NULL|own", "str|NULL|constant", "function|NULL|do_work",
 				"id|3|NULL args|6|NULL", "args[0]|1|NULL args[1]|2|NULL args[2]|3|NULL args[3]|4|NULL args[4]|5|NULL args[5]|6|NULL"} {

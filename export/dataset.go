@@ -42,7 +42,7 @@ func CheckTraceID(id string) error {
 	if traceID.MatchString(id) {
 		return nil
 	}
-	return fmt.Errorf("trace id %q: %w: want letters, digits, dots, dashes and underscores, at most 128 and first a letter or a digit",
+	return fmt.Errorf("trace id %q: %w: want letters, digits, dots, dashes and underscores, at most 128, beginning with a letter or a digit",
 		id, ErrOption)
 }
 
@@ -59,7 +59,7 @@ func OpenDataset(dir string, o Options) (*Dataset, error) {
 		return nil, err
 	}
 	if o.Format != Parquet {
-		return nil, fmt.Errorf("format %q: %w: a dataset of many traces is Parquet", o.Format, ErrOption)
+		return nil, fmt.Errorf("format %q: %w: a dataset of many traces must be Parquet", o.Format, ErrOption)
 	}
 	d := &Dataset{path: dir, options: o, workers: newWorkers(o.Jobs)}
 	entries, err := os.ReadDir(dir)

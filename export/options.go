@@ -64,7 +64,7 @@ func (o *Options) check() error {
 		o.Compression.codec = "zstd"
 	}
 	if c := o.Compression.String(); o.Format == Arrow && c != "zstd" && c != "none" {
-		return fmt.Errorf("compression %q: %w: Arrow files have zstd without a level or none", c, ErrOption)
+		return fmt.Errorf("compression %q: %w: Arrow files support only none and zstd without a level", c, ErrOption)
 	}
 	for _, name := range o.Tables {
 		if !slices.ContainsFunc(o.Schemas, func(s *table.Schema) bool { return s.Name == name && !s.Abstract }) {
@@ -108,7 +108,7 @@ func ParseCompression(s string) (Compression, error) {
 	if leveled {
 		n, err := strconv.Atoi(level)
 		if err != nil || n < 1 || n > highest {
-			return Compression{}, fmt.Errorf("compression %q: %w: the level is 1 to %d, if the codec has any", s, ErrOption, highest)
+			return Compression{}, fmt.Errorf("compression %q: %w: the level must be 1 to %d, if the codec has levels", s, ErrOption, highest)
 		}
 		c.level = n
 	}

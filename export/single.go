@@ -60,7 +60,7 @@ func (s single) admit(*Manifest) error {
 	case len(entries) == 0:
 		return nil
 	case isMany(s.path):
-		return fmt.Errorf("%s is %w of one trace, but of many: --append adds a trace to it", s.path, ErrForeign)
+		return fmt.Errorf("%s is %w of one trace but of many: --append adds a trace to it", s.path, ErrForeign)
 	}
 	m, err := readManifest(filepath.Join(s.path, manifestName))
 	if err != nil {
@@ -68,7 +68,7 @@ func (s single) admit(*Manifest) error {
 	}
 	for _, e := range entries {
 		if e.Name() != manifestName && !slices.ContainsFunc(m.Tables, func(t Table) bool { return t.File == e.Name() }) {
-			return fmt.Errorf("%s is %w alone: %s is in it", s.path, ErrForeign, e.Name())
+			return fmt.Errorf("%s is %w: it also contains %s", s.path, ErrForeign, e.Name())
 		}
 	}
 	if !s.force {

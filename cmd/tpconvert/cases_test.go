@@ -26,8 +26,8 @@ import (
 
 var (
 	updateCases = flag.Bool("update", false, "write the rows of cases, for a person to read")
-	keepTraces  = flag.String("keep", "", "`folder` to keep the traces of cases in")
-	peerPath    = flag.String("peer", "", "`path` of Trace Processor's shell, whose rows of the cases are logged where they differ")
+	keepTraces  = flag.String("keep", "", "`folder` in which to keep the traces of cases")
+	peerPath    = flag.String("peer", "", "`path` of Trace Processor's shell, whose rows are logged if they differ")
 )
 
 // TestCases converts the traces of testdata/cases, which testdata/README.md describes,

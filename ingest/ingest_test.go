@@ -43,9 +43,9 @@ func TestInputsThatAreNoTrace(t *testing.T) {
 		strings.Repeat("\n", 5000):    {format.ErrEmpty, "f at byte 0: the input is empty"},
 		strings.Repeat("\n", 100_000): {format.ErrUnknown, "it starts with 65536 bytes of white space; supported formats: "},
 		strings.Repeat(" ", 100_000):  {format.ErrUnknown, "it starts with 65536 bytes of white space; supported formats: "},
-		"\n\n\nhello\n":               {format.ErrUnknown, `it starts with "\n\n\nhello\n"; formats`},
-		"\x7fELF\x02\x01":             {format.ErrUnknown, "it looks like an ELF binary, which is not read; supported formats: "},
-		"SQLite":                      {format.ErrUnknown, "it looks like the first bytes of an SQLite database, which is not read; supported formats: "},
+		"\n\n\nhello\n":               {format.ErrUnknown, `it starts with "\n\n\nhello\n"; supported formats`},
+		"\x7fELF\x02\x01":             {format.ErrUnknown, "it looks like an ELF binary, which is not supported; supported formats: "},
+		"SQLite":                      {format.ErrUnknown, "it looks like the first bytes of an SQLite database, which is not supported; supported formats: "},
 		"%P":                          {format.ErrUnknown, `it starts with "%P"`},
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "f", Reader: strings.NewReader(input)})

@@ -195,7 +195,7 @@ func (d caseDatabase) load(t *testing.T, path string) {
 }
 
 // rows runs a query and returns its rows, one per line, with bars between cells.
-func (d *database) rows(t *testing.T, query string) string {
+func (d caseDatabase) rows(t *testing.T, query string) string {
 	t.Helper()
 	rows, err := d.Conn.QueryContext(t.Context(), query)
 	if err != nil {

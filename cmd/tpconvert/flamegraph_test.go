@@ -191,7 +191,7 @@ func TestFlamegraphOfEachKind(t *testing.T) {
 			t.Errorf("%s gives\n%s\nwant\n%s", c.args, got, c.want)
 		}
 	}
-	tpconvert(t, dir, "flamegraph", "--top", "empty.json").expect(t, exitFailure, "nothing to show of slices")
+	tpconvert(t, dir, "flamegraph", "--top", "empty.json").expect(t, exitFailure, "nothing to show for slices")
 }
 
 func TestFlamegraphRefuses(t *testing.T) {

@@ -78,8 +78,8 @@ func TestMergeUsage(t *testing.T) {
 		"bad.json": `{"perfetto_manifest": {"version": 2}}`})
 	for want, args := range map[string][]string{
 		"two traces have the name a.json":                           {"--merge", "a.json", "./a.json", "out"},
-		"are for traces that --merge makes one":                     {"--offset", "a.json=1s", "a.json", "out"},
-		"give one or the other":                                     {"--merge", "--manifest", "m.json", "--machine", "x=a.json", "a.json", "out"},
+		"require --merge":                                           {"--offset", "a.json=1s", "a.json", "out"},
+		"cannot be combined with --machine":                         {"--merge", "--manifest", "m.json", "--machine", "x=a.json", "a.json", "out"},
 		"names c.json, but no trace has that name":                  {"--merge", "--manifest", "m.json", "a.json", "b.json", "out"},
 		"--machine phone is not NAME=FILE":                          {"--merge", "--machine", "phone", "a.json", "out"},
 		"c.json is not one of the merged traces":                    {"--merge", "--machine", "phone=c.json", "a.json", "out"},

@@ -8,10 +8,11 @@ MUTATE      ?= 5m
 BENCHSIZES  ?= 1GB 500MB
 MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
+TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results: they are slow under the race detector and share nothing between goroutines.
 ONETHREAD    = ^Test(Cases|Demangle|DocumentedQueries|Flamegraph|ProfileTop|Query|Register|Sandbox)
 
-.PHONY: build generate test lint fmt unit race fuzz smoke conformance conformance-update faults soak clients clients-newest bench bench-memory pgo man clean
+.PHONY: build generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak clients clients-newest bench bench-memory pgo man clean
 
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long.
@@ -36,8 +37,16 @@ generate: ## generated files: docs/tables.md, the list of field ids, what is kno
 fmt: ## format the code
 	gofmt -w .
 
-unit: ## tests
-	$(GO) test $(TESTFLAGS) ./...
+unit: ## tests, and how much of ingest/proto those of whole traces cover
+	@mkdir -p bin
+	$(MAKE) -j2 unit-traces unit-rest
+	.ci/coverage bin/coverage 85 60
+
+unit-traces:
+	$(GO) test $(TESTFLAGS) -coverpkg=./ingest/proto/... -coverprofile=bin/coverage $(TRACETESTS)
+
+unit-rest:
+	$(GO) test $(TESTFLAGS) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(TRACETESTS))")
 
 race: ## tests of concurrent code, with the race detector
 	$(GO) test -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/proto/families ./internal/handoff

@@ -21,7 +21,7 @@ type Slices struct {
 	context *Context
 	// By track id: its index in active plus one; or minus the index of its top slice
 	// in resting plus one; or 0 if nothing is open.
-	tracks      paged.List[int32]
+	tracks      paged.Sparse[int32]
 	active      []*slicesOfTrack // nil at free places
 	free        []int32          // places in active
 	idle        []*slicesOfTrack // for reuse
@@ -266,8 +266,8 @@ func (s *Slices) Top(track TrackID) (SliceID, int64) {
 
 // flush releases the slices that did not end, and stores their args.
 func (s *Slices) flush() {
-	for track := range s.tracks.Len() {
-		at := *s.tracks.At(track)
+	s.tracks.Each(func(_ int, state *int32) {
+		at := *state
 		if at > 0 {
 			for on := s.active[at-1]; len(on.stack) > 0; {
 				s.pop(on)
@@ -280,13 +280,10 @@ func (s *Slices) flush() {
 			}
 			at = -slice.below
 		}
-	}
+	})
 }
 
 func (s *Slices) track(id TrackID) *slicesOfTrack {
-	if id >= int64(s.tracks.Len()) {
-		s.tracks.Extend(int(id) + 1)
-	}
 	at := *s.tracks.At(int(id))
 	if at > 0 {
 		return s.active[at-1]

@@ -69,7 +69,7 @@ type TrackOptions struct {
 type Tracks struct {
 	context *Context
 	byKey   paged.Map[int32]
-	threads paged.List[int32] // thread_execution tracks by utid, plus one
+	threads paged.Sparse[int32] // thread_execution tracks by utid, plus one
 	scratch ArgSet
 }
 
@@ -101,9 +101,6 @@ var threadExecution = Blueprint{Classification: "thread_execution", Dims: []stri
 
 // Thread returns the main slice track of a thread.
 func (t *Tracks) Thread(utid UTID) TrackID {
-	if utid >= int64(t.threads.Len()) {
-		t.threads.Extend(int(utid) + 1)
-	}
 	track := t.threads.At(int(utid))
 	if *track == 0 {
 		*track = int32(t.Create(&threadExecution, nil, IntDim(utid))) + 1

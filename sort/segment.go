@@ -263,16 +263,15 @@ func (g *segment) peek(n int) ([]byte, error) {
 	if len(g.buf) >= n || left == 0 {
 		return g.buf, nil
 	}
-	size := max(g.bufSize, n)
+	size := int(min(int64(max(g.bufSize, n)), int64(len(g.buf))+left))
 	if cap(g.store) < size || cap(g.store) > 2*size {
 		g.store = make([]byte, size)
 	}
 	have := copy(g.store[:size], g.buf)
-	more := int(min(int64(size-have), left))
-	g.buf = g.store[:have+more]
+	g.buf = g.store[:size]
 	if _, err := g.run.file.ReadAt(g.buf[have:], g.off); err != nil {
 		return nil, fmt.Errorf("sort: reading back spilled events: %w", err)
 	}
-	g.off += int64(more)
+	g.off += int64(size - have)
 	return g.buf, nil
 }

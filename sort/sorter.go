@@ -86,8 +86,9 @@ type Mark uint64
 // A Sorter sorts the events of several streams by time. It is not safe for
 // concurrent use.
 type Sorter struct {
-	limit   int64 // bytes to stage at most
+	limit   int64 // bytes to stage and to hold at most
 	reading int64 // bytes of read buffers
+	held    int64 // bytes held for staged events
 	tempDir string
 
 	stage    *stage    // being filled
@@ -132,6 +133,14 @@ func New(o Options) *Sorter {
 	}
 	return s
 }
+
+// Hold counts bytes that are kept elsewhere until staged events are delivered towards the
+// memory budget; a negative number undoes it. However much is held, a quarter of the budget
+// remains for events.
+func (s *Sorter) Hold(bytes int64) { s.held += bytes }
+
+// budget returns the number of bytes to stage at most.
+func (s *Sorter) budget() int64 { return s.limit - min(s.held, s.limit-s.limit/4) }
 
 // NewStream adds a stream whose events go to sink.
 func (s *Sorter) NewStream(sink Sink) *Stream {
@@ -209,6 +218,9 @@ func (s *Sorter) merge(d *delivery, mark uint64) error {
 			st.restart()
 			m.drop()
 		}
+		if mark == math.MaxUint64 { // probably nothing follows that could reuse it
+			s.stage.free()
+		}
 	}
 	d.flush()
 	for _, st := range s.streams {
@@ -228,18 +240,18 @@ func (s *Sorter) makeRoom(size int) error {
 		staged = staged || !st.queue.empty()
 		long = long || st.queue.tail > maxQueue
 	}
-	used := s.stage.used() + scratch + need
-	if job := s.spilling; job != nil && (len(job.done) > 0 || long || used+job.size > s.limit) {
+	used, budget := s.stage.used()+scratch+need, s.budget()
+	if job := s.spilling; job != nil && (len(job.done) > 0 || long || used+job.size > budget) {
 		if err := s.settle(); err != nil {
 			return err
 		}
 	}
-	if s.spilling == nil && staged && (long || used > s.limit-s.limit/spillAhead) {
+	if s.spilling == nil && staged && (long || used > budget-budget/spillAhead) {
 		if err := s.spill(used); err != nil {
 			return err
 		}
 	}
-	s.stage.trim(need, s.limit)
+	s.stage.trim(need, budget)
 	return nil
 }
 

@@ -399,6 +399,44 @@ func TestReleaseReusesMemory(t *testing.T) {
 	}
 }
 
+// What is held beside the sorter leaves less of the budget to staged events, but never less
+// than a quarter. A flush gives up the memory of events as it delivers them.
+func TestHold(t *testing.T) {
+	const budget = 8 << 20
+	staged := func(held int64) int64 {
+		s := New(Options{Memory: budget, TempDir: t.TempDir()})
+		defer s.Close()
+		var most, left int64
+		st := s.NewStream(sinkFunc(func(int64, []byte) error { return nil }))
+		s.Hold(budget)
+		s.Hold(held - budget)
+		for i := range int64(20_000) {
+			if err := st.Push(i, make([]byte, 1000)); err != nil {
+				t.Fatal(err)
+			}
+			sum := s.stage.held()
+			if s.spilling != nil {
+				sum += s.spilling.size
+			}
+			most = max(most, sum)
+		}
+		if err := s.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if left = s.stage.held(); left > 1<<20 {
+			t.Errorf("keeps %d bytes after a flush", left)
+		}
+		return most
+	}
+	for _, test := range []struct{ held, low, high int64 }{
+		{0, budget * 5 / 8, budget}, {budget / 2, budget / 4, budget / 2}, {100 * budget, budget / 16, budget / 4},
+	} {
+		if most := staged(test.held); most < test.low || most > test.high {
+			t.Errorf("%d bytes staged while %d are held, want %d to %d", most, test.held, test.low, test.high)
+		}
+	}
+}
+
 func TestTimeSorter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	now := int64(1e18)

@@ -64,7 +64,7 @@ func (s *Sorter) settle() error {
 	if err := <-job.done; err != nil {
 		return err
 	}
-	s.stage.adopt(job.stage, s.limit)
+	s.stage.adopt(job.stage, s.budget())
 	for _, p := range job.parts {
 		if p.segment != nil {
 			p.stream.segments = append(p.stream.segments, p.segment)

@@ -38,6 +38,9 @@ func (s *stage) adopt(old *stage, budget int64) {
 	}
 }
 
+// free gives up the memory that is not in use.
+func (s *stage) free() { s.arena.free, s.pages.free = nil, nil }
+
 // trim drops free pages above the budget if a new block is needed, and free blocks
 // if a new page is.
 func (s *stage) trim(need, budget int64) {

@@ -21,8 +21,9 @@ type parser struct {
 	places *places
 	lexer  jsonlex.Lexer
 	args   *jsonlex.ArgWriter
-	// known caches recent arg sets by the hash of their text.
-	known [knownArgs]knownArg
+	// known caches recent arg sets by the hash of their text. It grows with the number of texts.
+	known []knownArg
+	added int // to known since it grew
 	set   model.ArgSet
 
 	noName, running           model.StringID
@@ -33,7 +34,11 @@ type parser struct {
 	counterName               []byte
 }
 
-const knownArgs = 1 << 12
+// Sizes of the cache, powers of two.
+const (
+	minKnownArgs = 1 << 4
+	maxKnownArgs = 1 << 12
+)
 
 type knownArg struct {
 	hash uint64
@@ -45,6 +50,7 @@ func newParser(in *format.Input, places *places) *parser {
 	p := &parser{
 		Context:      in.Context,
 		places:       places,
+		known:        make([]knownArg, minKnownArgs),
 		noName:       s.Intern("[No name]"),
 		running:      s.Intern("Running"),
 		threadName:   s.Intern("thread_name"),
@@ -136,8 +142,7 @@ func (p *parser) argSet() model.ArgSetID {
 		return model.None
 	}
 	hash := xxh3.Hash(p.event.args)
-	known := &p.known[hash%knownArgs]
-	if known.hash == hash {
+	if known := &p.known[hash&uint64(len(p.known)-1)]; known.hash == hash {
 		return known.set
 	}
 	p.set.Reset()
@@ -146,7 +151,11 @@ func (p *parser) argSet() model.ArgSetID {
 	if p.set.Len() > 0 {
 		id = p.Store.InternArgs(&p.set)
 	}
-	*known = knownArg{hash, id}
+	if p.added == len(p.known) && p.added < maxKnownArgs {
+		p.known, p.added = make([]knownArg, 4*len(p.known)), 0
+	}
+	p.known[hash&uint64(len(p.known)-1)] = knownArg{hash, id}
+	p.added++
 	return id
 }
 

@@ -61,7 +61,8 @@ type Reader struct {
 	file *trace
 
 	modules   []*Module
-	byField   [lastField + 1][]*Module
+	byField   [commonFields][]*Module
+	others    map[uint32][]*Module // of fields from commonFields on
 	packets   *Stream
 	sequences paged.List[sequence]
 	byID      paged.Index   // of sequences
@@ -116,21 +117,25 @@ func read(in *format.Input, families []Family) error {
 		}
 		d.data = nil
 	}
+	for _, r := range t.readers {
+		for i := range r.sequences.Len() {
+			r.leave(r.sequences.At(i))
+		}
+	}
 	if t.err != nil {
 		return t.err
 	}
 	return err
 }
 
-// lastField is the highest number that a field of TracePacket can have,
-// extensions included.
-const lastField = 1999
+// commonFields is above the numbers of the fields that most packets have.
+const commonFields = 128
 
 func (r *Reader) modulesOf(field uint32) []*Module {
-	if field > lastField {
-		return nil
+	if field < commonFields {
+		return r.byField[field]
 	}
-	return r.byField[field]
+	return r.others[field]
 }
 
 // fail ends the reading.
@@ -141,7 +146,7 @@ func (t *trace) fail(err error) {
 }
 
 func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
-	r := &Reader{Context: c, in: t.in, file: t, shared: map[any]any{}}
+	r := &Reader{Context: c, in: t.in, file: t, others: map[uint32][]*Module{}, shared: map[any]any{}}
 	r.packets = r.NewStream(r.parse)
 	c.Machine.UseIdleProcess()
 	c.Clocks.Assume(model.ClockBoottime)
@@ -159,7 +164,11 @@ func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
 func (r *Reader) open(m *Module) {
 	r.modules = append(r.modules, m)
 	for _, field := range m.Fields {
-		r.byField[field] = append(r.byField[field], m)
+		if field < commonFields {
+			r.byField[field] = append(r.byField[field], m)
+		} else {
+			r.others[field] = append(r.others[field], m)
+		}
 	}
 	if m.OldClock {
 		r.oldClock = append(r.oldClock, m.Fields...)
@@ -313,6 +322,7 @@ func (r *Reader) sequenceData(p *Packet, q *sequence) {
 		r.File.LogAt(model.StatInternedDataSkippedIncrementalStateInvalid, p.Offset, r.SequenceArg(p.Sequence))
 	default:
 		q.state.intern(data)
+		r.hold(q.state.tables)
 	}
 }
 

@@ -1,7 +1,7 @@
 package proto
 
 import (
-	"bytes"
+	"encoding/binary"
 
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
@@ -119,6 +119,7 @@ type interval struct {
 	tables  *internTables
 	locals  *[]any // by slot; nil while there are none
 	lookups int32  // done in few
+	states  int32  // that are in use
 }
 
 const (
@@ -126,18 +127,25 @@ const (
 	maxFewLookups = 8
 )
 
-// internTables hold interned data by field of InternedData.
+// internTables hold interned data by field of InternedData. Intervals may share them.
 type internTables struct {
-	byField [64]*internTable
-	others  map[uint32]*internTable
-	arena   []byte
+	byField   [64]*internTable
+	others    map[uint32]*internTable
+	pieces    [][]byte // of memory for messages, each of which is preceded by its length as a uvarint
+	intervals int32    // that are in use
+	bytes     int64    // taken by the messages, about
+	held      int64    // bytes counted by the sorter
 }
 
-// internTable holds the messages of one field of InternedData by their iid,
+// place is where a message lies: the index of its piece plus one, and its offset there in the
+// lower half. 0 is none.
+type place uint64
+
+// internTable holds the places of the messages of one field of InternedData by their iid,
 // which usually counts up from 1.
 type internTable struct {
-	dense  [][]byte // nil where there is none
-	sparse map[uint64][]byte
+	dense  []place
+	sparse map[uint64]place
 	used   int                       // entries in dense
 	texts  []model.StringID          // texts of dense, zero if not looked up yet
 	others map[uint64]model.StringID // texts of sparse
@@ -147,31 +155,29 @@ type internTable struct {
 // of it unused.
 const maxDenseIID = 1024
 
-func (t *internTable) find(iid uint64) []byte {
+func (t *internTable) find(iid uint64) place {
 	if iid < uint64(len(t.dense)) {
 		return t.dense[iid]
 	}
 	return t.sparse[iid]
 }
 
-func (t *internTable) add(iid uint64, data []byte) {
-	if t.find(iid) != nil {
-		return
-	}
+// add adds the place of a message whose iid is new.
+func (t *internTable) add(iid uint64, at place) {
 	if len(t.sparse) == 0 && iid <= uint64(max(maxDenseIID, 2*t.used)) {
 		for uint64(len(t.dense)) <= iid {
-			t.dense, t.texts = append(t.dense, nil), append(t.texts, 0)
+			t.dense, t.texts = append(t.dense, 0), append(t.texts, 0)
 		}
 	}
 	if iid < uint64(len(t.dense)) {
-		t.dense[iid] = data
+		t.dense[iid] = at
 		t.used++
 		return
 	}
 	if t.sparse == nil {
-		t.sparse, t.others = map[uint64][]byte{}, map[uint64]model.StringID{}
+		t.sparse, t.others = map[uint64]place{}, map[uint64]model.StringID{}
 	}
-	t.sparse[iid] = data
+	t.sparse[iid] = at
 }
 
 func (t *internTable) text(iid uint64) model.StringID {
@@ -189,22 +195,39 @@ func (t *internTable) setText(iid uint64, id model.StringID) {
 	t.others[iid] = id
 }
 
-// Memory for interned messages is taken in pieces, each twice as large as the last.
+// Pieces of memory become larger, each twice as large as the last.
 const (
-	minArenaBytes = 256
-	maxArenaBytes = 4 << 10
+	minPieceBytes = 256
+	maxPieceBytes = 4 << 10
+	// internedBytes is what a message takes besides its own bytes, about.
+	internedBytes = 16
 )
 
-func (t *internTables) keep(data []byte) []byte {
-	if len(data) > maxArenaBytes/4 {
-		return bytes.Clone(data)
+// keep copies a message.
+func (t *internTables) keep(data []byte) place {
+	size := len(data) + binary.MaxVarintLen32
+	last := len(t.pieces) - 1
+	if last < 0 || size > cap(t.pieces[last])-len(t.pieces[last]) {
+		before := 0
+		if last >= 0 {
+			before = min(cap(t.pieces[last]), maxPieceBytes/2)
+		}
+		t.pieces = append(t.pieces, make([]byte, 0, max(minPieceBytes, size, 2*before)))
+		last++
 	}
-	if len(data) > cap(t.arena)-len(t.arena) {
-		t.arena = make([]byte, 0, max(minArenaBytes, len(data), min(2*cap(t.arena), maxArenaBytes)))
-	}
-	from := len(t.arena)
-	t.arena = append(t.arena, data...)
-	return t.arena[from:len(t.arena):len(t.arena)]
+	piece := &t.pieces[last]
+	from := len(*piece)
+	*piece = append(binary.AppendUvarint(*piece, uint64(len(data))), data...)
+	t.bytes += int64(len(data)) + internedBytes
+	return place(last+1)<<32 | place(from)
+}
+
+// message returns the message at a place.
+func (t *internTables) message(at place) []byte {
+	piece := t.pieces[at>>32-1][uint32(at):]
+	n, head := binary.Uvarint(piece)
+	end := head + int(n)
+	return piece[head:end:end]
 }
 
 // table returns the table of a field, or nil.
@@ -229,7 +252,9 @@ func (t *internTables) add(field uint32, iid uint64, data []byte) {
 			t.others[field] = table
 		}
 	}
-	table.add(iid, t.keep(data))
+	if table.find(iid) == 0 {
+		table.add(iid, t.keep(data))
+	}
 }
 
 // table returns the table of a field, nil if there is none.
@@ -242,7 +267,7 @@ func (iv *interval) table(field uint32) *internTable {
 
 // makeTables moves the interned data into tables.
 func (iv *interval) makeTables() {
-	iv.tables = new(internTables)
+	iv.tables = &internTables{intervals: 1}
 	for f := wire.Read(iv.few); f.Next(); {
 		iv.tables.add(f.Number, message.Uint64(f.Bytes(), pb.InternedString_IID), f.Bytes())
 	}
@@ -295,7 +320,9 @@ func (s *State) Interned(field uint32, iid uint64) ([]byte, bool) {
 		}
 	}
 	if table := s.table(field); table != nil {
-		data = table.find(iid)
+		if at := table.find(iid); at != 0 {
+			data = s.tables.message(at)
+		}
 	}
 	if data == nil {
 		s.reader.File.Count(model.StatInternedDataTokenizerErrors)
@@ -341,6 +368,9 @@ func (q *sequence) startAnew(r *Reader) {
 func (q *sequence) lose(r *Reader) {
 	q.lost = true
 	old := q.state.interval
+	if old.tables != nil {
+		old.tables.intervals++
+	}
 	r.setState(q, State{defaults: q.state.defaults, interval: &interval{few: old.few, tables: old.tables, locals: old.keptLocals(UntilAnew)}})
 }
 
@@ -352,10 +382,8 @@ func (q *sequence) setDefaults(r *Reader, data []byte) {
 // setState makes a state the sequence's current one.
 func (r *Reader) setState(q *sequence, s State) {
 	s.Sequence, s.reader, s.current = q.id, r, true
-	if old := q.state; old != nil {
-		old.current = false
-		r.drop(old)
-	}
+	s.states++
+	r.leave(q)
 	if n := len(r.freeStates); n > 0 {
 		s.id, r.freeStates = r.freeStates[n-1], r.freeStates[:n-1]
 	} else {
@@ -366,10 +394,32 @@ func (r *Reader) setState(q *sequence, s State) {
 	*q.state = s
 }
 
+// leave makes the sequence's current state one that only tokens need.
+func (r *Reader) leave(q *sequence) {
+	if s := q.state; s != nil {
+		q.state, s.current = nil, false
+		r.drop(s)
+	}
+}
+
 // drop forgets a state that neither its sequence nor a token needs.
 func (r *Reader) drop(s *State) {
-	if !s.current && s.pending == 0 {
-		r.freeStates = append(r.freeStates, s.id)
-		s.interval, s.defaults = nil, nil
+	if s.current || s.pending > 0 {
+		return
+	}
+	if s.states--; s.states == 0 && s.tables != nil {
+		if s.tables.intervals--; s.tables.intervals == 0 {
+			r.in.Sorter.Hold(-s.tables.held)
+		}
+	}
+	r.freeStates = append(r.freeStates, s.id)
+	s.interval, s.defaults = nil, nil
+}
+
+// hold has the sorter count the memory of interned data, which may wait for its last event.
+func (r *Reader) hold(t *internTables) {
+	if t != nil {
+		r.in.Sorter.Hold(t.bytes - t.held)
+		t.held = t.bytes
 	}
 }

@@ -2,8 +2,9 @@
 // growing copies no values and wastes little memory.
 package paged
 
+// Pages are small, because an archive may have very many traces with a few values each.
 const (
-	pageBits = 8
+	pageBits = 5
 	pageLen  = 1 << pageBits
 )
 

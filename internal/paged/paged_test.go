@@ -2,6 +2,7 @@ package paged
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -74,5 +75,38 @@ func TestIndex(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestSparse(t *testing.T) {
+	var s Sparse[int]
+	places := []int{5 * sparseLen, 3, 5*sparseLen - 1, 5*sparseLen + 7}
+	for _, place := range places {
+		if s.Get(place) != 0 {
+			t.Errorf("place %d is not zero", place)
+		}
+		*s.At(place) = place
+	}
+	made := 0
+	for _, page := range s.pages {
+		if page != nil {
+			made++
+		}
+	}
+	if made != 3 || s.Get(4) != 0 || s.Get(100*sparseLen) != 0 {
+		t.Errorf("%d pages, values %d and %d", made, s.Get(4), s.Get(100*sparseLen))
+	}
+	var found []int
+	s.Each(func(place int, value *int) {
+		if *value != 0 {
+			if *value != place || s.Get(place) != place {
+				t.Errorf("%d and %d at %d", *value, s.Get(place), place)
+			}
+			found = append(found, place)
+		}
+	})
+	slices.Sort(places)
+	if !slices.Equal(found, places) {
+		t.Errorf("places %d, want %d", found, places)
 	}
 }

@@ -88,14 +88,21 @@ func (e *EnumType) Flags(value uint64) (names []string, rest uint64) {
 // Pool is a set of types. A type is decoded when it is first used. A pool is not safe
 // for concurrent use.
 type Pool struct {
-	declared declarations
+	declared *declarations // those built in, until some are added
 	messages map[string]*MessageType
 	enums    map[string]*EnumType
 }
 
 // New returns a pool of Perfetto's types.
 func New() *Pool {
-	return &Pool{declared: builtin().clone(), messages: map[string]*MessageType{}, enums: map[string]*EnumType{}}
+	return &Pool{declared: builtin(), messages: map[string]*MessageType{}, enums: map[string]*EnumType{}}
+}
+
+// decoded are the types built in that were used, for all pools.
+var decoded struct {
+	sync.Mutex
+	messages map[string]map[uint32]*Field
+	enums    map[string]map[int32]string
 }
 
 // declarations are encoded descriptors. A type may be declared in parts. If they
@@ -121,8 +128,8 @@ var builtin = sync.OnceValue(func() *declarations {
 	return d
 })
 
-func (d *declarations) clone() declarations {
-	return declarations{maps.Clone(d.messages), maps.Clone(d.enums), maps.Clone(d.extensions)}
+func (d *declarations) clone() *declarations {
+	return &declarations{maps.Clone(d.messages), maps.Clone(d.enums), maps.Clone(d.extensions)}
 }
 
 func (d *declarations) extend(message string, e extension) {
@@ -211,6 +218,9 @@ func (p *Pool) Add(set []byte) error {
 	if err := proto.Unmarshal(set, &all); err != nil {
 		return fmt.Errorf("descriptor set: %w", err)
 	}
+	if p.declared == builtin() {
+		p.declared = p.declared.clone()
+	}
 	for _, e := range p.declared.read(set) {
 		field, err := decode(e.data)
 		if err != nil {
@@ -223,10 +233,12 @@ func (p *Pool) Add(set []byte) error {
 		p.declared.extend(extended, e)
 	}
 	for _, m := range p.messages {
-		p.fill(m)
+		m.fields = maps.Clone(m.fields) // which other pools may share
+		p.declared.fill(m.Name, m.fields)
 	}
 	for name, e := range p.enums {
-		p.fillEnum(name, e)
+		e.names = maps.Clone(e.names)
+		p.declared.fillEnum(name, e.names)
 	}
 	return nil
 }
@@ -239,47 +251,67 @@ func (p *Pool) Message(name string) *MessageType {
 	if p.declared.messages[name] == nil {
 		return nil
 	}
-	m := &MessageType{Name: name, fields: map[uint32]*Field{}}
-	p.fill(m)
+	m := &MessageType{Name: name, fields: use(p, &decoded.messages, name, (*declarations).fill)}
 	p.messages[name] = m
 	return m
 }
 
-// fill adds all declared fields.
-func (p *Pool) fill(m *MessageType) {
-	for _, data := range p.declared.messages[m.Name] {
+// use returns the members of a type, decoded by fill. All pools share those of the types built
+// in, which then do not change.
+func use[K comparable, V any](p *Pool, shared *map[string]map[K]V, name string, fill func(*declarations, string, map[K]V)) map[K]V {
+	if p.declared == builtin() {
+		decoded.Lock()
+		defer decoded.Unlock()
+		if *shared == nil {
+			*shared = map[string]map[K]V{}
+		}
+		if members, ok := (*shared)[name]; ok {
+			return members
+		}
+	}
+	members := map[K]V{}
+	fill(p.declared, name, members)
+	if p.declared == builtin() {
+		(*shared)[name] = members
+	}
+	return members
+}
+
+// fill adds all declared fields of a message.
+func (d *declarations) fill(message string, fields map[uint32]*Field) {
+	for _, data := range d.messages[message] {
 		for f := wire.Read(data); f.Next(); {
 			if f.Number == pb.DescriptorProto_Field {
-				p.add(m, f.Bytes(), m.Name, false)
+				d.add(fields, f.Bytes(), message, false)
 			}
 		}
 	}
-	for _, e := range p.declared.extensions[m.Name] {
-		p.add(m, e.data, e.scope, true)
+	for _, e := range d.extensions[message] {
+		d.add(fields, e.data, e.scope, true)
 	}
 }
 
-// add adds a field to a message unless the message has one with its number.
-func (p *Pool) add(m *MessageType, data []byte, scope string, extension bool) {
-	d, err := decode(data)
-	if err != nil || m.fields[uint32(d.GetNumber())] != nil {
+// add adds a field unless there is one with its number.
+func (d *declarations) add(fields map[uint32]*Field, data []byte, scope string, extension bool) {
+	declared, err := decode(data)
+	if err != nil || fields[uint32(declared.GetNumber())] != nil {
 		return
 	}
 	f := &Field{
-		Number:    uint32(d.GetNumber()),
-		Name:      d.GetName(),
+		Number:    uint32(declared.GetNumber()),
+		Name:      declared.GetName(),
 		Type:      Message, // a type name without a type means a message, unless it names an enum
-		Repeated:  d.GetLabel() == descriptorpb.FieldDescriptorProto_LABEL_REPEATED,
+		Repeated:  declared.GetLabel() == descriptorpb.FieldDescriptorProto_LABEL_REPEATED,
 		Extension: extension,
 	}
-	if d.Type != nil {
-		f.Type = d.GetType()
+	if declared.Type != nil {
+		f.Type = declared.GetType()
 	}
-	if d.TypeName != nil {
-		f.TypeName = p.declared.resolve(d.GetTypeName(), scope)
+	if declared.TypeName != nil {
+		f.TypeName = d.resolve(declared.GetTypeName(), scope)
 	}
 	// The options are extensions, which the library leaves encoded.
-	for o := wire.Read(d.GetOptions().ProtoReflect().GetUnknown()); o.Next(); {
+	for o := wire.Read(declared.GetOptions().ProtoReflect().GetUnknown()); o.Next(); {
 		switch o.Number {
 		case pb.FlagsEnum:
 			f.Flags = strings.TrimPrefix(string(o.Bytes()), ".")
@@ -289,7 +321,7 @@ func (p *Pool) add(m *MessageType, data []byte, scope string, extension bool) {
 			f.TID = o.Bool()
 		}
 	}
-	m.fields[f.Number] = f
+	fields[f.Number] = f
 }
 
 func decode(field []byte) (*descriptorpb.FieldDescriptorProto, error) {
@@ -305,22 +337,22 @@ func (p *Pool) Enum(name string) *EnumType {
 	if p.declared.enums[name] == nil {
 		return nil
 	}
-	e := &EnumType{names: map[int32]string{}}
-	p.fillEnum(name, e)
+	e := &EnumType{names: use(p, &decoded.enums, name, (*declarations).fillEnum)}
 	p.enums[name] = e
 	return e
 }
 
-// fillEnum adds all declared values. If several have the same number, the first counts.
-func (p *Pool) fillEnum(name string, e *EnumType) {
-	for _, data := range p.declared.enums[name] {
-		d := new(descriptorpb.EnumDescriptorProto)
-		if proto.Unmarshal(data, d) != nil {
+// fillEnum adds all declared values of an enum. If several have the same number, the first
+// counts.
+func (d *declarations) fillEnum(enum string, names map[int32]string) {
+	for _, data := range d.enums[enum] {
+		declared := new(descriptorpb.EnumDescriptorProto)
+		if proto.Unmarshal(data, declared) != nil {
 			continue // the rest of the set is known
 		}
-		for _, v := range d.GetValue() {
-			if _, alias := e.names[v.GetNumber()]; !alias {
-				e.names[v.GetNumber()] = v.GetName()
+		for _, v := range declared.GetValue() {
+			if _, alias := names[v.GetNumber()]; !alias {
+				names[v.GetNumber()] = v.GetName()
 			}
 		}
 	}

@@ -24,10 +24,10 @@ type tracks struct {
 	byUUID paged.Index
 	// A thread or process has one track. Another track with the same number belongs
 	// to a thread or process that reused the number later.
-	ofThreads, ofProcesses paged.List[bool] // by utid and upid: has a track
-	begun                  map[uint32]bool  // sequences whose first packet is in the trace
-	lately                 [64]*eventTrack  // those looked up last, by their uuids
-	details                *details         // of the latest track that has any
+	ofThreads, ofProcesses paged.Sparse[bool] // by utid and upid: has a track
+	begun                  map[uint32]bool    // sequences whose first packet is in the trace
+	lately                 [64]*eventTrack    // those looked up last, by their uuids
+	details                *details           // of the latest track that has any
 
 	translations *translation.Tables
 
@@ -442,21 +442,21 @@ func (t *tracks) resolveOwner(e *eventTrack) {
 	switch {
 	case e.hasTID:
 		utid := m.ThreadOf(tid, pid)
-		if has(&t.ofThreads, utid) {
+		if t.ofThreads.Get(int(utid)) {
 			m.StartThread(nil, tid)
 			utid = m.ThreadOf(tid, pid)
 		}
-		add(&t.ofThreads, utid)
+		*t.ofThreads.At(int(utid)) = true
 		if byRank.threadOrdering && e.ranked {
 			m.SetThreadSortIndex(utid, int64(e.rank), model.SortDescriptor)
 		}
 		e.scope, e.owner, e.root = threadScope, int32(utid), true
 	case e.hasPID:
 		upid := m.Process(pid)
-		if has(&t.ofProcesses, upid) {
+		if t.ofProcesses.Get(int(upid)) {
 			upid = m.StartProcess(nil, model.None, pid, 0, model.ThreadNameDescriptor)
 		}
-		add(&t.ofProcesses, upid)
+		*t.ofProcesses.At(int(upid)) = true
 		if byRank.processOrdering && e.ranked {
 			m.SetProcessSortIndex(upid, int64(e.rank), model.SortDescriptor)
 		}
@@ -464,13 +464,6 @@ func (t *tracks) resolveOwner(e *eventTrack) {
 	case parent != nil:
 		e.scope, e.owner = parent.scope, parent.owner
 	}
-}
-
-func has(set *paged.List[bool], id int64) bool { return id < int64(set.Len()) && *set.At(int(id)) }
-
-func add(set *paged.List[bool], id int64) {
-	set.Extend(int(id) + 1)
-	*set.At(int(id)) = true
 }
 
 // The blueprints of tracks by scope.

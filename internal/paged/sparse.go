@@ -1,0 +1,48 @@
+package paged
+
+const (
+	sparseBits = 8
+	sparseLen  = 1 << sparseBits
+)
+
+// Sparse is a list of values of which many are zero: whole pages of zeros take no memory. Values
+// do not move, so pointers to them stay valid. The zero Sparse has zero values only.
+type Sparse[T any] struct {
+	pages []*[sparseLen]T
+}
+
+// Get returns the value at a place.
+func (s *Sparse[T]) Get(place int) (v T) {
+	if page := place >> sparseBits; page < len(s.pages) && s.pages[page] != nil {
+		v = s.pages[page][place&(sparseLen-1)]
+	}
+	return v
+}
+
+// At returns the value at a place, for the caller to change.
+func (s *Sparse[T]) At(place int) *T {
+	page := place >> sparseBits
+	if page >= len(s.pages) || s.pages[page] == nil {
+		s.make(page)
+	}
+	return &s.pages[page][place&(sparseLen-1)]
+}
+
+func (s *Sparse[T]) make(page int) {
+	if n := page + 1 - len(s.pages); n > 0 {
+		s.pages = append(s.pages, make([]*[sparseLen]T, n)...)
+	}
+	s.pages[page] = new([sparseLen]T)
+}
+
+// Each calls f with the places and values of all pages that are not zero, in order.
+func (s *Sparse[T]) Each(f func(place int, value *T)) {
+	for i, page := range s.pages {
+		if page == nil {
+			continue
+		}
+		for j := range page {
+			f(i<<sparseBits+j, &page[j])
+		}
+	}
+}

@@ -127,7 +127,7 @@ func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
 // text stores the strings' numbers in the file's dictionary.
 func (a *arrowFile) text(words *table.StringPool, ids []table.StringID, view table.StringView, indices []int32, valid []byte) {
 	a.chunk.reset()
-	a.chunk.encode(ids, view, indices, valid)
+	a.chunk.encode(ids, indices, valid)
 	numbers := make([]int32, max(len(a.chunk.words), 1))
 	for i, id := range a.chunk.words {
 		numbers[i] = int32(words.Intern(view.Get(id))) - 1

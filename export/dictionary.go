@@ -1,45 +1,42 @@
 package export
 
-import "github.com/tpconvert/tpconvert/model/table"
+import (
+	"github.com/tpconvert/tpconvert/internal/paged"
+	"github.com/tpconvert/tpconvert/model/table"
+)
 
 // dictionary numbers strings in order of first use.
 type dictionary struct {
 	// By string id: the index in words if the string is there, else an arbitrary number.
-	// There may be millions of strings, and there are several dictionaries.
-	indices []int32
+	// There may be millions of strings, of which a dictionary has few.
+	indices paged.Sparse[int32]
 	words   []table.StringID // in order of first use
 }
 
+// maxIndices is the number of indices above which memory is not kept for the next strings.
+const maxIndices = 1 << 20
+
 // reset forgets all strings.
-func (d *dictionary) reset() { d.words = d.words[:0] }
+func (d *dictionary) reset() {
+	d.words = d.words[:0]
+	if d.indices.Made() > maxIndices {
+		d.indices = paged.Sparse[int32]{}
+	}
+}
 
 // index returns the number of a string.
 func (d *dictionary) index(id table.StringID) int32 {
-	i := d.indices[id]
-	if int(i) >= len(d.words) || d.words[i] != id {
-		i = int32(len(d.words))
-		d.indices[id] = i
+	at := d.indices.At(int(id))
+	if int(*at) >= len(d.words) || d.words[*at] != id {
+		*at = int32(len(d.words))
 		d.words = append(d.words, id)
 	}
-	return i
-}
-
-// grow makes room for string ids below n.
-func (d *dictionary) grow(n int) {
-	if n <= len(d.indices) {
-		return
-	}
-	d.indices = nil // free this one before allocating the next
-	d.indices = make([]int32, n+n/4)
-	for i, id := range d.words {
-		d.indices[id] = int32(i)
-	}
+	return *at
 }
 
 // encode stores the numbers of the strings in indices, 0 for NULL, and sets in valid the
 // bits of strings that are not NULL.
-func (d *dictionary) encode(ids []table.StringID, view table.StringView, indices []int32, valid []byte) {
-	d.grow(view.Len())
+func (d *dictionary) encode(ids []table.StringID, indices []int32, valid []byte) {
 	for i := 0; i < len(ids); i += 8 {
 		present := byte(0)
 		for j, id := range ids[i:min(i+8, len(ids))] {

@@ -132,7 +132,7 @@ func (s *scratch) wide(values []int64, valid []byte, limits func([]int64) bounds
 func (s *scratch) text(ids []table.StringID, view table.StringView) (pageEncoder, []byte, error) {
 	indices, valid := grow(&s.indices, len(ids)), grow(&s.valid, (len(ids)+7)/8)
 	s.words.reset()
-	s.words.encode(ids, view, indices, valid)
+	s.words.encode(ids, indices, valid)
 	words := s.words.words
 	size, err := textBytes(words, view)
 	if err != nil {

@@ -9,9 +9,10 @@ import "github.com/tpconvert/tpconvert/internal/paged"
 type AsyncTracks struct {
 	context *Context
 	sets    paged.Map[trackSet]
-	lanes   paged.List[lane] // of all sets
-	nested  [][]int64        // ends of the open slices of nested lanes, outermost first, ns
-	roots   firstNames       // names of legacy ids
+	lanes   paged.List[lane]  // of all sets
+	cookies []map[int64]int32 // of the sets with more than fewLanes lanes: the last lane of each cookie
+	nested  [][]int64         // ends of the open slices of nested lanes, outermost first, ns
+	roots   firstNames        // names of legacy ids
 	legacy  legacyArgs
 	options TrackOptions // options of the current legacy track
 	dims    []Dim        // dimensions of the current legacy track
@@ -23,8 +24,8 @@ type trackSet struct {
 	group       int32
 	first, last int32
 	n           int32
-	free        int32           // no cookie lane before this one is free
-	cookies     map[int64]int32 // the last lane of each cookie; nil while there are few lanes
+	free        int32 // no cookie lane before this one is free
+	cookies     int32 // index in cookies plus one, 0 while there are few lanes
 }
 
 type laneKind uint8
@@ -189,28 +190,38 @@ func (s *laneSet) lane(cookie int64) int32 {
 	if at == 0 {
 		at = s.add(cookieLane)
 	} else {
-		delete(s.cookies, a.lane(at).of)
+		delete(s.known(), a.lane(at).of)
 	}
 	s.free = at
 	a.lane(at).of = cookie
 	switch {
-	case s.cookies != nil:
-		s.cookies[cookie] = at
+	case s.cookies != 0:
+		s.known()[cookie] = at
 	case s.n > fewLanes:
-		s.cookies = map[int64]int32{}
+		cookies := map[int64]int32{}
 		for at := s.first; at != 0; at = a.lane(at).next {
 			if l := a.lane(at); l.kind == cookieLane {
-				s.cookies[l.of] = at
+				cookies[l.of] = at
 			}
 		}
+		a.cookies = append(a.cookies, cookies)
+		s.cookies = int32(len(a.cookies))
 	}
 	return at
 }
 
+// known returns the last lane of each cookie, or nil while there are few lanes.
+func (s *laneSet) known() map[int64]int32 {
+	if s.cookies == 0 {
+		return nil
+	}
+	return s.tracks.cookies[s.cookies-1]
+}
+
 // find returns the last lane of a cookie, or 0.
 func (s *laneSet) find(cookie int64) int32 {
-	if s.cookies != nil {
-		return s.cookies[cookie]
+	if s.cookies != 0 {
+		return s.known()[cookie]
 	}
 	for at := s.first; at != 0; at = s.tracks.lane(at).next {
 		if l := s.tracks.lane(at); l.kind == cookieLane && l.of == cookie {

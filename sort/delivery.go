@@ -3,6 +3,7 @@ package sort
 import (
 	"cmp"
 	"errors"
+	"math"
 
 	"github.com/tpconvert/tpconvert/internal/handoff"
 )
@@ -73,6 +74,11 @@ func (s *Sorter) deliver(mark uint64) error {
 	}
 	if s.err = s.settle(); s.err != nil {
 		return s.err
+	}
+	if mark == math.MaxUint64 {
+		if s.err = s.spillRest(); s.err != nil {
+			return s.err
+		}
 	}
 	s.err = ErrDelivering
 	s.progress.Staged.Add(s.arrived)

@@ -87,7 +87,6 @@ type Mark uint64
 // concurrent use.
 type Sorter struct {
 	limit   int64 // bytes to stage and to hold at most
-	reading int64 // bytes of read buffers
 	held    int64 // bytes held for staged events
 	tempDir string
 
@@ -117,8 +116,7 @@ func New(o Options) *Sorter {
 	}
 	shift := uint(bits.Len64(uint64(memory) / 64))
 	s := &Sorter{
-		limit:     memory - memory/8,
-		reading:   memory / 8,
+		limit:     memory - memory/readShare,
 		tempDir:   o.TempDir,
 		stage:     &stage{arena: arena{shift: min(max(shift, 10), maxBlockShift)}},
 		delivered: math.MinInt64,

@@ -12,6 +12,8 @@ const (
 	// fanIn is the number of runs that are merged into one.
 	fanIn = 32
 
+	// readShare is the reciprocal of the part of the memory that read buffers take.
+	readShare     = 8
 	minReadBuffer = 4 << 10
 	maxReadBuffer = 1 << 20
 )
@@ -71,6 +73,21 @@ func (s *Sorter) settle() error {
 		}
 	}
 	return s.compact()
+}
+
+// spillRest spills what is staged before the last delivery, if much is and others were spilled
+// before. They are mostly delivered first, and the memory is of more use to the sinks meanwhile.
+func (s *Sorter) spillRest() error {
+	if used := s.stage.used(); len(s.runs) > 0 && used > s.limit/4 {
+		if err := s.spill(used); err != nil {
+			return err
+		}
+		if err := s.settle(); err != nil {
+			return err
+		}
+		s.stage.free()
+	}
+	return nil
 }
 
 func spillError(err error) error {
@@ -160,9 +177,9 @@ func (st *Stream) compact(runs []*run, w *runWriter) error {
 	return nil
 }
 
-// readBuffer returns the size of each of n read buffers.
+// readBuffer returns the size of each of n read buffers. The more is held, the smaller they are.
 func (s *Sorter) readBuffer(n int) int {
-	return min(max(int(s.reading)/max(n, 1), minReadBuffer), maxReadBuffer)
+	return min(max(int(s.budget()/(readShare-1))/max(n, 1), minReadBuffer), maxReadBuffer)
 }
 
 // dropRuns drops the runs that were read to their end, and such segments of the

@@ -87,14 +87,8 @@ func TestSparse(t *testing.T) {
 		}
 		*s.At(place) = place
 	}
-	made := 0
-	for _, page := range s.pages {
-		if page != nil {
-			made++
-		}
-	}
-	if made != 3 || s.Get(4) != 0 || s.Get(100*sparseLen) != 0 {
-		t.Errorf("%d pages, values %d and %d", made, s.Get(4), s.Get(100*sparseLen))
+	if s.Made() != 3*sparseLen || s.Get(4) != 0 || s.Get(100*sparseLen) != 0 {
+		t.Errorf("%d values take memory, values %d and %d", s.Made(), s.Get(4), s.Get(100*sparseLen))
 	}
 	var found []int
 	s.Each(func(place int, value *int) {

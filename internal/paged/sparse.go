@@ -9,7 +9,11 @@ const (
 // do not move, so pointers to them stay valid. The zero Sparse has zero values only.
 type Sparse[T any] struct {
 	pages []*[sparseLen]T
+	made  int // pages that are not nil
 }
+
+// Made returns the number of values that take memory.
+func (s *Sparse[T]) Made() int { return s.made << sparseBits }
 
 // Get returns the value at a place.
 func (s *Sparse[T]) Get(place int) (v T) {
@@ -33,6 +37,7 @@ func (s *Sparse[T]) make(page int) {
 		s.pages = append(s.pages, make([]*[sparseLen]T, n)...)
 	}
 	s.pages[page] = new([sparseLen]T)
+	s.made++
 }
 
 // Each calls f with the places and values of all pages that are not zero, in order.

@@ -8,7 +8,7 @@ import (
 )
 
 // DefaultWaiting is the default for Parking.Bytes.
-const DefaultWaiting = 96 << 20
+const DefaultWaiting = 64 << 20
 
 // Parking says where to put closed chunks that wait for a pinned row, such as a
 // slice that stays open for long, when there are too many of them for memory.

@@ -450,7 +450,7 @@ func (p *eventParser) counterEvent() error {
 }
 
 func (p *eventParser) stateEvent() error {
-	if p.track == nil || !p.track.state {
+	if p.track == nil || !p.detailsOf(p.track).state {
 		return errNoTrack
 	}
 	track, err := p.row(useBegin)

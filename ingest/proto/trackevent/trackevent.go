@@ -42,7 +42,7 @@ var heads = proto.Ahead[eventHead]{Field: pb.TracePacket_TrackEvent, Decode: (*e
 func readTrackEvents(r *proto.Reader) *proto.Module {
 	t := &trackEvents{
 		tracks: tracks{
-			Reader: r, details: noDetails, begun: map[uint32]bool{}, translations: translation.Of(r),
+			Reader: r, begun: map[uint32]bool{}, translations: translation.Of(r),
 		},
 		args:      args.NewWriter(r),
 		profiles:  v8profile.New(r.Context, r.Input().Sorter),
@@ -349,13 +349,17 @@ func (x *extraCounters) at(defaults *trackEventDefaults, i int) (v float64, uuid
 // the track is not a counter.
 func (t *trackEvents) counterValue(s *proto.State, uuid uint64, v float64) (float64, bool) {
 	e := t.find(uuid)
-	if e == nil || !e.counter.is {
+	if e == nil {
 		return 0, false
 	}
-	if e.counter.multiplier > 0 {
-		v *= float64(e.counter.multiplier)
+	counter := &t.detailsOf(e).counter
+	if !counter.is {
+		return 0, false
 	}
-	if e.counter.incremental {
+	if counter.multiplier > 0 {
+		v *= float64(counter.multiplier)
+	}
+	if counter.incremental {
 		now := thread.TimesOf(s)
 		if now.Counters == nil {
 			now.Counters = map[uint64]float64{}

@@ -24,10 +24,10 @@ type tracks struct {
 	byUUID paged.Index
 	// A thread or process has one track. Another track with the same number belongs
 	// to a thread or process that reused the number later.
-	ofThreads, ofProcesses paged.Sparse[bool] // by utid and upid: has a track
-	begun                  map[uint32]bool    // sequences whose first packet is in the trace
-	lately                 [64]*eventTrack    // those looked up last, by their uuids
-	details                *details           // of the latest track that has any
+	ofThreads, ofProcesses paged.Sparse[bool]  // by utid and upid: has a track
+	begun                  map[uint32]bool     // sequences whose first packet is in the trace
+	lately                 [64]*eventTrack     // those looked up last, by their uuids
+	details                paged.List[details] // those of the latest track that has any are the last ones
 
 	translations *translation.Tables
 
@@ -40,10 +40,9 @@ type tracks struct {
 // eventTrack is a track with a uuid. There may be millions of them.
 type eventTrack struct {
 	uuid, parent uint64
-	*details
-	writer int32 // process that wrote the descriptor
-	name   model.StringID
-	owner  int32 // utid or upid
+	details      int32 // index in the details of tracks plus one, 0 if there are none
+	name         model.StringID
+	owner        int32 // utid or upid; until the track is resolved, the process that wrote the descriptor
 	// id is the track's row. If the track is merged with its siblings, its slices
 	// go to one of several rows, and id is the row of their parent.
 	id        int32
@@ -311,12 +310,12 @@ func (t *tracks) reserve(uuid uint64, r reservation) {
 	if added {
 		had = t.add(eventTrack{uuid: uuid, parent: r.parent, details: t.share(&r.details), name: r.name})
 	}
-	if r.writer != nil {
-		had.writer, had.hasWriter = *r.writer, true
+	if r.writer != nil && !had.resolved {
+		had.owner, had.hasWriter = *r.writer, true
 	}
 	switch {
 	case added:
-	case had.parent != r.parent || had.identity != r.identity:
+	case had.parent != r.parent || t.detailsOf(had).identity != r.identity:
 		t.log(model.StatTrackDescriptorConflictingReservation, uuid)
 	case r.name != 0 && r.merge == mergeNone:
 		had.name = r.name
@@ -346,20 +345,26 @@ func (t *tracks) add(e eventTrack) *eventTrack {
 	return t.all.At(place)
 }
 
-// share returns kept details that are equal to d.
-func (t *tracks) share(d *details) *details {
-	switch *d {
-	case *noDetails:
-		return noDetails
-	case *t.details:
-	default:
-		kept := *d
-		t.details = &kept
+// share keeps details, unless the latest ones are equal, for eventTrack.details.
+func (t *tracks) share(d *details) int32 {
+	if *d == (details{}) {
+		return 0
 	}
-	return t.details
+	if n := t.details.Len(); n == 0 || *t.details.At(n - 1) != *d {
+		t.details.Append(*d)
+	}
+	return int32(t.details.Len())
 }
 
-var noDetails = &details{}
+var noDetails details
+
+// detailsOf returns the details of a track, for reading only.
+func (t *tracks) detailsOf(e *eventTrack) *details {
+	if e.details == 0 {
+		return &noDetails
+	}
+	return t.details.At(int(e.details - 1))
+}
 
 func (t *tracks) log(stat model.Stat, uuid uint64) {
 	t.File.Log(stat, model.LogEntry{Args: t.uuidArg(uuid)})
@@ -403,7 +408,7 @@ func (t *tracks) resolve(uuid uint64) *eventTrack {
 	}
 	e := t.find(uuid)
 	if e == nil {
-		e = t.add(eventTrack{uuid: uuid, details: noDetails})
+		e = t.add(eventTrack{uuid: uuid})
 		if uuid == defaultTrack {
 			e.name = t.Store.Strings.Intern("Default Track")
 		}
@@ -421,18 +426,20 @@ func (t *tracks) resolve(uuid uint64) *eventTrack {
 
 func (t *tracks) resolveOwner(e *eventTrack) {
 	m := t.Machine
-	byRank := noDetails
+	byRank := &noDetails
 	if root := t.find(defaultTrack); root != nil {
-		byRank = root.details
+		byRank = t.detailsOf(root)
 	}
-	pid, tid, outside := e.pid, e.tid, false // outside: the tid is the machine's, not a container's
+	d := t.detailsOf(e)
+	pid, tid, outside := d.pid, d.tid, false // outside: the tid is the machine's, not a container's
 	if e.hasWriter {
-		if outer, ok := m.ResolveNamespaced(int64(e.writer), pid); ok && e.hasPID {
+		writer := int64(e.owner)
+		if outer, ok := m.ResolveNamespaced(writer, pid); ok && d.hasPID {
 			pid = outer
 		}
-		tid, outside = m.ResolveNamespaced(int64(e.writer), tid)
+		tid, outside = m.ResolveNamespaced(writer, tid)
 	}
-	if e.synthetic && !outside {
+	if d.synthetic && !outside {
 		tid = syntheticTID(tid, pid)
 	}
 	var parent *eventTrack
@@ -440,25 +447,25 @@ func (t *tracks) resolveOwner(e *eventTrack) {
 		parent = t.resolve(e.parent)
 	}
 	switch {
-	case e.hasTID:
+	case d.hasTID:
 		utid := m.ThreadOf(tid, pid)
 		if t.ofThreads.Get(int(utid)) {
 			m.StartThread(nil, tid)
 			utid = m.ThreadOf(tid, pid)
 		}
 		*t.ofThreads.At(int(utid)) = true
-		if byRank.threadOrdering && e.ranked {
-			m.SetThreadSortIndex(utid, int64(e.rank), model.SortDescriptor)
+		if byRank.threadOrdering && d.ranked {
+			m.SetThreadSortIndex(utid, int64(d.rank), model.SortDescriptor)
 		}
 		e.scope, e.owner, e.root = threadScope, int32(utid), true
-	case e.hasPID:
+	case d.hasPID:
 		upid := m.Process(pid)
 		if t.ofProcesses.Get(int(upid)) {
 			upid = m.StartProcess(nil, model.None, pid, 0, model.ThreadNameDescriptor)
 		}
 		*t.ofProcesses.At(int(upid)) = true
-		if byRank.processOrdering && e.ranked {
-			m.SetProcessSortIndex(upid, int64(e.rank), model.SortDescriptor)
+		if byRank.processOrdering && d.ranked {
+			m.SetProcessSortIndex(upid, int64(d.rank), model.SortDescriptor)
 		}
 		e.scope, e.owner, e.root = processScope, int32(upid), true
 	case parent != nil:
@@ -515,12 +522,13 @@ func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 		}
 	}
 	e.created = true
-	if e.root && e.scope == threadScope && !e.counter.is && !e.separate {
+	d := t.detailsOf(e)
+	if e.root && e.scope == threadScope && !d.counter.is && !d.separate {
 		e.id = int32(t.Tracks.Thread(int64(e.owner)))
 		return
 	}
 	name := e.name
-	if name == 0 && !e.root && !e.counter.is {
+	if name == 0 && !e.root && !d.counter.is {
 		name = event
 	}
 	if translated, ok := t.translations.ProcessTracks[name]; ok && e.scope == processScope {
@@ -533,11 +541,11 @@ func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 	}
 	kind := &eventSliceTracks
 	switch {
-	case e.counter.is:
-		kind, o.Unit = &eventCounterTracks, e.unit
-	case e.state:
+	case d.counter.is:
+		kind, o.Unit = &eventCounterTracks, d.unit
+	case d.state:
 		kind = &eventStateTracks
-	case !e.root && e.merge != mergeNone:
+	case !e.root && d.merge != mergeNone:
 		e.merged, e.mergeName, e.sequence = true, name, sequence
 		e.id, e.hasParent = int32(o.Parent), o.HasParent
 		return
@@ -548,13 +556,13 @@ func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 // siblings returns what a merged track shares with the siblings it is merged with. The
 // result is valid until the next call, because there may be too many tracks to keep it.
 func (t *tracks) siblings(e *eventTrack) (*model.Blueprint, *model.TrackOptions, []model.Dim) {
-	key := e.mergeName
-	if e.merge == mergeByKey {
-		key = e.mergeKey
+	key, d := e.mergeName, t.detailsOf(e)
+	if d.merge == mergeByKey {
+		key = d.mergeKey
 	}
 	t.args = trackArgs{t, e, e.sequence}
 	t.options = model.TrackOptions{Name: e.mergeName, Parent: model.TrackID(e.id), HasParent: e.hasParent, Args: &t.args}
-	t.dims = e.dims(t.dims[:0], model.IntDim(int64(e.parent)), model.IntDim(int64(e.merge)), model.StringDim(key))
+	t.dims = e.dims(t.dims[:0], model.IntDim(int64(e.parent)), model.IntDim(int64(d.merge)), model.StringDim(key))
 	return mergedTracks[e.scope], &t.options, t.dims
 }
 
@@ -594,6 +602,7 @@ type trackArgs struct {
 
 func (a trackArgs) AddArgs(set *model.ArgSet) {
 	strs, e := a.tracks.Store.Strings, a.track
+	d := a.tracks.detailsOf(e)
 	text := func(key string, v model.StringID) {
 		if v != 0 {
 			set.Add(strs.Intern(key), model.StringArg(v))
@@ -602,17 +611,17 @@ func (a trackArgs) AddArgs(set *model.ArgSet) {
 	text("source", strs.Intern("descriptor"))
 	set.Add(strs.Intern("trace_id"), model.IntArg(int64(e.uuid)))
 	set.Add(strs.Intern("is_root_in_scope"), model.BoolArg(e.root || e.uuid == defaultTrack))
-	text("category", e.counter.category)
-	text("builtin_counter_type", e.counter.builtin)
-	text("y_axis_share_key", e.counter.yAxis)
+	text("category", d.counter.category)
+	text("builtin_counter_type", d.counter.builtin)
+	text("y_axis_share_key", d.counter.yAxis)
 	if e.uuid != defaultTrack && a.tracks.begun[a.sequence] {
 		set.Add(strs.Intern("has_first_packet_on_sequence"), model.BoolArg(true))
 	}
-	if e.ordering != 0 {
-		text("child_ordering", strs.Intern(orderings[e.ordering]))
+	if d.ordering != 0 {
+		text("child_ordering", strs.Intern(orderings[d.ordering]))
 	}
-	if e.ranked {
-		set.Add(strs.Intern("sibling_order_rank"), model.IntArg(int64(e.rank)))
+	if d.ranked {
+		set.Add(strs.Intern("sibling_order_rank"), model.IntArg(int64(d.rank)))
 	}
-	text("description", e.description)
+	text("description", d.description)
 }

@@ -6,7 +6,7 @@ import (
 )
 
 func TestTracksAreSmall(t *testing.T) {
-	if size := unsafe.Sizeof(eventTrack{}); size > 56 {
+	if size := unsafe.Sizeof(eventTrack{}); size > 48 {
 		t.Errorf("a track has %d bytes", size)
 	}
 }

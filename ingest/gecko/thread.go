@@ -189,40 +189,50 @@ func (r *reader) table(c columns) error {
 			return r.schema(&t)
 		}
 		indices, numbers := c.indices[string(key)], c.numbers[string(key)]
-		isData := string(key) == "data"
-		if indices == nil && numbers == nil && !isData {
+		if indices == nil && numbers == nil && string(key) != "data" {
 			return r.Skip()
 		}
 		if ok, err := r.at('['); !ok {
 			return err
 		}
+		switch {
+		case indices != nil:
+			return r.numbers(func(n float64) { *indices = append(*indices, index(n)) })
+		case numbers != nil:
+			return r.numbers(func(n float64) { *numbers = append(*numbers, n) })
+		}
 		return r.EachElement(func() error {
-			if isData && r.Buf[r.Pos] == '[' {
+			if r.Buf[r.Pos] == '[' {
 				return r.row(&t, c.data != nil)
 			}
-			if isData && c.data == nil {
+			if c.data == nil {
 				return r.Skip()
 			}
 			v, err := r.ReadValue()
 			if err != nil {
 				return err
 			}
-			n, _ := number(v)
-			switch {
-			case indices != nil:
-				*indices = append(*indices, index(n))
-			case numbers != nil:
-				*numbers = append(*numbers, n)
-			case v.Kind == jsonlex.Object:
-				c.data.add(v.Raw)
-			default:
-				c.data.add(nil)
+			if v.Kind != jsonlex.Object {
+				v.Raw = nil
 			}
+			c.data.add(v.Raw)
 			return nil
 		})
 	})
 	t.columns(c)
 	return err
+}
+
+// numbers calls f with each element of the list at the position, NaN if it is no number.
+func (r *reader) numbers(f func(n float64)) error {
+	return r.EachElement(func() error {
+		v, err := r.ReadValue()
+		if err == nil {
+			n, _ := number(v)
+			f(n)
+		}
+		return err
+	})
 }
 
 func (r *reader) schema(t *rows) error {

@@ -195,50 +195,63 @@ func digit(c byte) bool { return c-'0' <= 9 }
 // Number returns the number at the position. It returns ErrMore for a number at the end
 // of the buffer, because it may continue.
 func (l *Lexer) Number() (v Value, err error) {
-	start, i := l.Pos, l.Pos
-	if i < len(l.Buf) && l.Buf[i] == '-' {
-		i++
+	buf, first := l.Buf, l.Pos
+	negative := first < len(buf) && buf[first] == '-'
+	if negative {
+		first++
 	}
-	if i < len(l.Buf) && l.Buf[i] == 'I' {
-		l.Pos = i
+	if first < len(buf) && buf[first] == 'I' {
+		l.Pos = first
 		return Value{}, l.literal("Infinity")
 	}
-	digits := func() int {
-		n := i
-		for i < len(l.Buf) && digit(l.Buf[i]) {
-			i++
-		}
-		return i - n
-	}
 	v.Kind = Integer
-	first := i
-	if n := digits(); n == 0 && i < len(l.Buf) {
+	i, all := digits(buf, first, 0)
+	count, decimals, exponent := i-first, 0, false
+	if count == 0 && i < len(buf) {
 		return v, l.Fail("expected a value")
-	} else if n > 1 && l.Buf[first] == '0' {
+	} else if count > 1 && buf[first] == '0' {
 		return v, l.Fail("a number must not start with 0")
 	}
-	if i < len(l.Buf) && l.Buf[i] == '.' {
+	if i < len(buf) && buf[i] == '.' {
 		v.Kind = Double
-		i++
-		if digits() == 0 && i < len(l.Buf) {
+		point := i
+		i, all = digits(buf, i+1, all)
+		decimals = i - point - 1
+		if decimals == 0 && i < len(buf) {
 			return v, l.Fail("expected a digit after the decimal point")
 		}
 	}
-	if i < len(l.Buf) && l.Buf[i]|0x20 == 'e' {
-		v.Kind = Double
+	if i < len(buf) && buf[i]|0x20 == 'e' {
+		v.Kind, exponent = Double, true
 		i++
-		if i < len(l.Buf) && (l.Buf[i] == '+' || l.Buf[i] == '-') {
+		if i < len(buf) && (buf[i] == '+' || buf[i] == '-') {
 			i++
 		}
-		if digits() == 0 && i < len(l.Buf) {
+		power := i
+		if i, _ = digits(buf, i, 0); i == power && i < len(buf) {
 			return v, l.Fail("expected a digit in the exponent")
 		}
 	}
-	if i == len(l.Buf) {
+	if i == len(buf) {
 		return v, ErrMore
 	}
+	v.Raw = buf[l.Pos:i]
 	l.Pos = i
-	v.Raw = l.Buf[start:i]
+	switch short := count+decimals <= maxDigits; {
+	case v.Kind == Integer && short:
+		v.Int = int64(all)
+		if negative {
+			v.Int = -v.Int
+		}
+		return v, nil
+	case !exponent && short && all < 1<<53:
+		// A quotient of two numbers that doubles represent exactly is rounded correctly.
+		v.Float = float64(all) / powersOf10[decimals]
+		if negative {
+			v.Float = -v.Float
+		}
+		return v, nil
+	}
 	if v.Kind == Integer {
 		var ok bool
 		if v.Int, ok = ParseInt(v.Raw); ok {
@@ -256,6 +269,20 @@ func (l *Lexer) Number() (v Value, err error) {
 		return Value{}, nil // out of range for a double: no value
 	}
 	return v, nil
+}
+
+// maxDigits is how many digits always fit in 64 bits.
+const maxDigits = 18
+
+var powersOf10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
+
+// digits moves past the digits at i, and appends them to the number n, which overflows
+// after maxDigits.
+func digits(buf []byte, i int, n uint64) (int, uint64) {
+	for ; i < len(buf) && digit(buf[i]); i++ {
+		n = n*10 + uint64(buf[i]-'0')
+	}
+	return i, n
 }
 
 // ParseInt parses the text of an integer. It returns false if the number does not fit in

@@ -137,6 +137,11 @@ func (r *Reader) each(close byte, f func() error) error {
 		if err = f(); err != nil {
 			break
 		}
+		if i := r.Pos; i+1 < len(r.Buf) && r.Buf[i] == ',' && r.Buf[i+1] > ' ' { // as usual
+			r.Pos++
+			c = r.Buf[r.Pos]
+			continue
+		}
 		if c, err = r.Peek(); err == nil && c == ',' {
 			r.Pos++
 			c, err = r.Peek()

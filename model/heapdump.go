@@ -1,6 +1,11 @@
 package model
 
-import "slices"
+import (
+	"iter"
+	"slices"
+
+	"github.com/tpconvert/tpconvert/internal/paged"
+)
 
 // HeapDump is a dump of a managed heap: a graph of objects. It is kept in memory until
 // Write, because reachability and the origin of names are known only once it is
@@ -10,8 +15,8 @@ type HeapDump struct {
 	TS   int64 // ns of the trace clock
 
 	store      *Store
-	objects    []HeapObject
-	references []heapReference
+	objects    paged.List[HeapObject]
+	references paged.List[heapReference]
 	classes    []HeapClass
 	fields     []HeapField
 	roots      []heapRoot
@@ -73,15 +78,14 @@ func (s *Store) NewHeapDump(upid UPID, ts int64) *HeapDump {
 // AddObject adds an object with only its place in the graph known, and returns its
 // number.
 func (d *HeapDump) AddObject() int32 {
-	d.objects = append(d.objects, HeapObject{SelfSize: -1, Data: NoHeapData, distance: unreachable})
-	return int32(len(d.objects) - 1)
+	return int32(d.objects.Append(HeapObject{SelfSize: -1, Data: NoHeapData, distance: unreachable}))
 }
 
-// Object returns an object. The pointer is valid until another object is added.
-func (d *HeapDump) Object(number int32) *HeapObject { return &d.objects[number] }
+// Object returns an object.
+func (d *HeapDump) Object(number int32) *HeapObject { return d.objects.At(int(number)) }
 
 // Objects returns the number of objects.
-func (d *HeapDump) Objects() int { return len(d.objects) }
+func (d *HeapDump) Objects() int { return d.objects.Len() }
 
 // AddClass adds a class and returns its number.
 func (d *HeapDump) AddClass() int32 {
@@ -108,28 +112,44 @@ func (d *HeapDump) Field(number int32) *HeapField { return &d.fields[number] }
 // references of an object consecutively: a new run replaces the earlier one, which is
 // still written but no longer followed.
 func (d *HeapDump) Refer(owner, owned, field int32) {
-	o := &d.objects[owner]
-	if n := int32(len(d.references)); o.to != n || o.from == o.to {
+	o := d.Object(owner)
+	if n := int32(d.references.Len()); o.to != n || o.from == o.to {
 		o.from, o.to = n, n
 	}
 	o.to++
-	d.references = append(d.references, heapReference{owner, owned, field})
+	d.references.Append(heapReference{owner, owned, field})
 }
 
 // SetField sets the field of an object's reference, where reference counts from 0 within
 // the object.
 func (d *HeapDump) SetField(owner int32, reference int, field int32) {
-	d.references[int(d.objects[owner].from)+reference].field = field
+	d.reference(owner, reference).field = field
 }
 
 // FieldOf returns the field of an object's reference, NoHeapField until SetField.
 func (d *HeapDump) FieldOf(owner int32, reference int) int32 {
-	return d.references[int(d.objects[owner].from)+reference].field
+	return d.reference(owner, reference).field
+}
+
+func (d *HeapDump) reference(owner int32, reference int) *heapReference {
+	return d.references.At(int(d.Object(owner).from) + reference)
+}
+
+// referencesOf yields the references of an object.
+func (d *HeapDump) referencesOf(o *HeapObject) iter.Seq[*heapReference] {
+	return func(yield func(*heapReference) bool) {
+		for i := o.from; i < o.to; i++ {
+			if !yield(d.references.At(int(i))) {
+				return
+			}
+		}
+	}
 }
 
 // References returns the number of the object's references.
 func (d *HeapDump) References(owner int32) int {
-	return int(d.objects[owner].to - d.objects[owner].from)
+	o := d.Object(owner)
+	return int(o.to - o.from)
 }
 
 // AddRoot marks an object as a root of the given kind.
@@ -140,8 +160,7 @@ func (d *HeapDump) AddRoot(object int32, kind StringID) {
 // referenceBy returns the object that a field of an object refers to, NoHeapObject if
 // there is none.
 func (d *HeapDump) referenceBy(owner int32, field StringID) int32 {
-	o := &d.objects[owner]
-	for _, r := range d.references[o.from:o.to] {
+	for r := range d.referencesOf(d.Object(owner)) {
 		if r.field != NoHeapField && d.fields[r.field].Name == field {
 			return r.owned
 		}
@@ -163,26 +182,26 @@ func (d *HeapDump) reach() {
 		}
 		return len(rootRanks)
 	}
-	var reached []int32 // in order of distance
+	var reached paged.List[int32] // in order of distance
 	for _, root := range d.roots {
-		o := &d.objects[root.object]
+		o := d.Object(root.object)
 		if o.root == 0 {
-			reached = append(reached, root.object)
+			reached.Append(root.object)
 			o.root, o.distance = root.kind, 0
 		} else if rank(root.kind) < rank(o.root) {
 			o.root = root.kind
 		}
 	}
-	for next := 0; next < len(reached); next++ {
-		o := &d.objects[reached[next]]
+	for next := 0; next < reached.Len(); next++ {
+		o := d.Object(*reached.At(next))
 		weak := len(d.classes) > 0 && d.classes[o.Class].Weak
-		for _, r := range d.references[o.from:o.to] {
-			if r.owned == NoHeapObject || d.objects[r.owned].distance != unreachable ||
+		for r := range d.referencesOf(o) {
+			if r.owned == NoHeapObject || d.Object(r.owned).distance != unreachable ||
 				weak && r.field != NoHeapField && d.fields[r.field].Name == referent {
 				continue
 			}
-			d.objects[r.owned].distance = o.distance + 1
-			reached = append(reached, r.owned)
+			d.Object(r.owned).distance = o.distance + 1
+			reached.Append(r.owned)
 		}
 	}
 }
@@ -202,8 +221,8 @@ func (d *HeapDump) superclasses() {
 		types[i] = ParseJavaType(strs.Get(c.Name))
 	}
 	supers := map[heapClassName]heapClassName{}
-	for i := range d.objects {
-		o := &d.objects[i]
+	for i := range d.Objects() {
+		o := d.objects.At(i)
 		if len(d.classes) == 0 || !types[o.Class].Static || types[o.Class].Arrays > 0 {
 			continue
 		}
@@ -211,7 +230,7 @@ func (d *HeapDump) superclasses() {
 		if super == NoHeapObject {
 			continue // Object and primitive types have none
 		}
-		of, to := &d.classes[o.Class], d.objects[super].Class
+		of, to := &d.classes[o.Class], d.Object(super).Class
 		supers[heapClassName{strs.Intern(types[o.Class].Name), of.Location}] =
 			heapClassName{strs.Intern(types[to].Name), d.classes[to].Location}
 	}
@@ -239,8 +258,8 @@ func (d *HeapDump) AddNativeSizes(sizes map[int32]int64) {
 	if len(sizes) == 0 || len(d.classes) == 0 {
 		return
 	}
-	for i := range d.objects {
-		if d.classes[d.objects[i].Class].Name != cleaner {
+	for i := range d.Objects() {
+		if d.classes[d.objects.At(i).Class].Name != cleaner {
 			continue
 		}
 		of, by := d.referenceBy(int32(i), referent), d.referenceBy(int32(i), thunk)
@@ -249,7 +268,7 @@ func (d *HeapDump) AddNativeSizes(sizes map[int32]int64) {
 		}
 		const malloced = 1 // a bit that says where the memory is from
 		if at := d.referenceBy(by, registry); at != NoHeapObject {
-			d.objects[of].NativeSize += sizes[at] &^ malloced
+			d.Object(of).NativeSize += sizes[at] &^ malloced
 		}
 	}
 }
@@ -285,8 +304,8 @@ func (d *HeapDump) writeClasses(first, firstObject int64) {
 
 func (d *HeapDump) writeObjects(firstClass, firstReference int64) {
 	t := &d.store.HeapGraphObject
-	for i := range d.objects {
-		o := &d.objects[i]
+	for i := range d.Objects() {
+		o := d.objects.At(i)
 		row := t.Append()
 		t.UPID.Set(row, d.UPID)
 		t.GraphSampleTS.Set(row, d.TS)
@@ -309,7 +328,8 @@ func (d *HeapDump) writeObjects(firstClass, firstReference int64) {
 func (d *HeapDump) writeReferences(firstObject int64) {
 	t := &d.store.HeapGraphReference
 	first, from, owner := t.Rows(), 0, NoHeapObject
-	for i, r := range d.references {
+	for i := range d.references.Len() {
+		r := d.references.At(i)
 		if r.owner != owner {
 			owner, from = r.owner, i
 		}

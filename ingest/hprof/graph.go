@@ -3,9 +3,11 @@ package hprof
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/spool"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -13,8 +15,8 @@ import (
 type graph struct {
 	*reader
 	dump   *model.HeapDump
-	arrays map[uint64]int   // indices of primitive arrays that may hold texts, by id
-	types  []model.StringID // class names by object; for a class object, the name of its class
+	data   window // on the object that is being stored
+	chars  window // on arrays with texts
 	fields map[fieldKey]int32
 	values map[uint64]int64 // sizes of native memory registries, by object
 
@@ -51,7 +53,7 @@ func newGraph(r *reader) *graph {
 	intern := r.in.Store.Strings.Intern
 	return &graph{
 		reader: r, dump: r.in.Store.NewHeapDump(r.in.Machine.Process(0), r.ts),
-		arrays: map[uint64]int{}, fields: map[fieldKey]int32{}, values: map[uint64]int64{}, thunks: map[uint64]uint64{},
+		data: window{file: r.file, size: 64 << 10}, chars: window{file: r.file, size: 4 << 10}, fields: map[fieldKey]int32{}, values: map[uint64]int64{}, thunks: map[uint64]uint64{},
 		valueField: intern(stringClass + ".value"), offsetField: intern(stringClass + ".offset"),
 		countField: intern(stringClass + ".count"), coderField: intern(stringClass + ".coder"),
 		referentField: intern("java.lang.ref.Reference.referent"), thunkField: intern(cleanerClass + ".thunk"),
@@ -64,38 +66,36 @@ func newGraph(r *reader) *graph {
 func (g *graph) write() {
 	g.addClasses()
 	g.addObjects()
-	for i := range g.objects {
-		o := &g.objects[i]
-		number, ok := g.numbers[o.id]
-		if !ok {
+	for i := range g.objects.Len() {
+		id, o := g.objects.At(i)
+		if o.number == model.NoHeapObject {
 			continue // left out
 		}
 		switch o.kind {
 		case instance:
-			g.instance(o, number)
+			g.instance(id, o)
 		case classObject:
-			g.statics(o, number)
+			g.statics(o)
 		case objectArray:
-			g.elements(o, number)
+			g.elements(o)
 		case primitiveArray:
-			g.array(o, number)
+			g.array(o)
 		}
 	}
 	g.nativeSizes()
-	for i := range g.objects {
-		o := &g.objects[i]
-		number, ok := g.numbers[o.id]
-		if kind, isRoot := g.roots[o.id]; ok && isRoot {
-			g.dump.AddRoot(number, g.in.Store.Strings.Intern(roots[kind].name))
+	for i := range g.objects.Len() {
+		id, o := g.objects.At(i)
+		if kind, isRoot := g.roots[id]; isRoot && o.number != model.NoHeapObject {
+			g.dump.AddRoot(o.number, g.in.Store.Strings.Intern(roots[kind].name))
 		}
 	}
 	g.dump.Write()
 }
 
 // damaged counts an object that is damaged, wholly or in part.
-func (g *graph) damaged(stat model.Stat, o *object) {
+func (g *graph) damaged(stat model.Stat, id uint64) {
 	g.in.File.LogTime(stat, g.ts, model.ArgFunc(func(set *model.ArgSet) {
-		set.Add(g.in.Store.Strings.Intern("object_id"), model.UintArg(o.id))
+		set.Add(g.in.Store.Strings.Intern("object_id"), model.UintArg(id))
 	}))
 }
 
@@ -168,12 +168,14 @@ func (g *graph) layoutOf(c *class) []field {
 			}
 			return true
 		})
+		for _, f := range c.layout {
+			c.layoutBytes += int64(g.size(f.typ))
+		}
 	}
 	return c.layout
 }
 
-// addObjects adds the objects of known classes. It replaces their numbers by those in the
-// dump.
+// addObjects adds the objects of known classes to the dump.
 func (g *graph) addObjects() {
 	arrays := map[basicType]uint64{}
 	for t, name := range typeNames {
@@ -185,13 +187,11 @@ func (g *graph) addObjects() {
 	if c := g.classes[g.byName["java.lang.Class"]]; c != nil {
 		classSize = c.size
 	}
-	for i := range g.objects {
-		o := &g.objects[i]
+	for i := range g.objects.Len() {
+		id, o := g.objects.At(i)
+		o.number = model.NoHeapObject
 		if o.kind == primitiveArray {
 			o.class = arrays[o.elem]
-			if o.elem == charType || o.elem == byteType {
-				g.arrays[o.id] = i
-			}
 		}
 		c := g.classes[o.class]
 		if c == nil {
@@ -199,15 +199,12 @@ func (g *graph) addObjects() {
 			if o.kind == primitiveArray {
 				stat = model.StatHprofPrimitiveArrayParsingErrors
 			}
-			g.damaged(stat, o)
-			delete(g.numbers, o.id)
+			g.damaged(stat, id)
 			continue
 		}
-		number := g.dump.AddObject()
-		g.numbers[o.id] = number
-		to := g.dump.Object(number)
+		o.number = g.dump.AddObject()
+		to := g.dump.Object(o.number)
 		to.Class, to.Type, to.SelfSize = c.number, o.heap, c.size
-		g.types = append(g.types, g.dump.Class(c.number).Name)
 		switch o.kind {
 		case classObject:
 			to.Class, to.SelfSize = c.object, classSize+int64(len(c.staticValues))
@@ -219,34 +216,39 @@ func (g *graph) addObjects() {
 		if c.loader == 0 {
 			continue
 		}
-		if loader, ok := g.numbers[c.loader]; ok {
-			g.dump.Class(c.number).Loader = loader
+		if loader := g.find(c.loader); loader != nil {
+			g.dump.Class(c.number).Loader = loader.number
 		}
 	}
 }
 
-// refer adds a reference in a field. If dangling is set, a reference to a missing object
-// is kept.
-func (g *graph) refer(owner int32, name model.StringID, target uint64, dangling bool) {
-	if target == 0 {
-		return
+// find returns the object with an id, or nil if it is not in the dump.
+func (g *graph) find(id uint64) *object {
+	if o := g.objects.Get(id); o != nil && o.number != model.NoHeapObject {
+		return o
 	}
-	owned, typ := model.NoHeapObject, g.unknown
-	if number, ok := g.numbers[target]; ok {
-		owned = number
-		typ = g.types[number]
-	} else if !dangling {
-		g.dangle()
-		return
+	return nil
+}
+
+// refer adds a reference in a field, to an object that is missing if owned is nil.
+func (g *graph) refer(owner *object, name model.StringID, owned *object) {
+	number, typ := model.NoHeapObject, g.unknown
+	if owned != nil {
+		number = owned.number
+		class := g.dump.Object(number).Class
+		if owned.kind == classObject {
+			class = g.classes[owned.class].number // the class that it represents
+		}
+		typ = g.dump.Class(class).Name
 	}
 	g.in.File.Count(model.StatHprofReferenceCounter)
 	key := fieldKey{name, typ}
-	number, ok := g.fields[key]
+	field, ok := g.fields[key]
 	if !ok {
-		number = g.dump.AddField(model.HeapField{Name: name, Type: typ})
-		g.fields[key] = number
+		field = g.dump.AddField(model.HeapField{Name: name, Type: typ})
+		g.fields[key] = field
 	}
-	g.dump.Refer(owner, owned, number)
+	g.dump.Refer(owner.number, number, field)
 }
 
 // dangle counts a dangling reference, which is left out.
@@ -258,19 +260,20 @@ func (g *graph) dangle() {
 }
 
 // instance stores the fields of an instance.
-func (g *graph) instance(o *object, number int32) {
+func (g *graph) instance(id uint64, o *object) {
 	c := g.classes[o.class]
-	data := g.data[o.data : o.data+o.length]
+	layout := g.layoutOf(c)
+	data := g.data.bytes(o.data, min(g.length(o), c.layoutBytes))
 	values := values{graph: g, row: int64(model.NoHeapData), set: model.None}
 	var text javaString
 	var clean cleaner
-	for _, f := range g.layoutOf(c) {
+	for _, f := range layout {
 		size := g.size(f.typ)
 		if len(data) == 0 {
 			break
 		}
 		if len(data) < size {
-			g.damaged(model.StatHprofFieldValueErrors, o)
+			g.damaged(model.StatHprofFieldValueErrors, id)
 			break
 		}
 		value := bits(data[:size])
@@ -290,17 +293,18 @@ func (g *graph) instance(o *object, number int32) {
 			clean.thunk = value
 		case g.registryField:
 			if c.name == thunkClass {
-				g.thunks[o.id] = value
+				g.thunks[id] = value
 			}
 		case g.sizeField:
 			if c.name == registryClass {
-				g.values[o.id] = signed(f.typ, value)
+				g.values[id] = signed(f.typ, value)
 			}
 		}
-		if f.typ == objectType {
-			g.refer(number, f.name, value, true)
-		} else {
+		switch {
+		case f.typ != objectType:
 			values.add(f, value)
+		case value != 0:
+			g.refer(o, f.name, g.find(value))
 		}
 	}
 	switch c.name {
@@ -313,11 +317,11 @@ func (g *graph) instance(o *object, number int32) {
 			g.cleaners = append(g.cleaners, clean)
 		}
 	}
-	g.dump.Object(number).Data = int32(values.row)
+	g.dump.Object(o.number).Data = int32(values.row)
 }
 
 // statics stores the static fields of a class.
-func (g *graph) statics(o *object, number int32) {
+func (g *graph) statics(o *object) {
 	c := g.classes[o.class]
 	data := c.staticValues
 	values := values{graph: g, row: int64(model.NoHeapData), set: model.None}
@@ -325,23 +329,25 @@ func (g *graph) statics(o *object, number int32) {
 		size := g.size(f.typ)
 		value := bits(data[:size])
 		data = data[size:]
-		if f.typ == objectType {
-			g.refer(number, g.in.Store.Strings.Intern(c.name+"."+g.in.Store.Strings.Get(f.name)), value, false)
-		} else {
+		if f.typ != objectType {
 			values.add(f, value)
+		} else if owned := g.find(value); owned != nil {
+			g.refer(o, g.in.Store.Strings.Intern(c.name+"."+g.in.Store.Strings.Get(f.name)), owned)
+		} else if value != 0 {
+			g.dangle()
 		}
 	}
-	g.dump.Object(number).Data = int32(values.row)
+	g.dump.Object(o.number).Data = int32(values.row)
 }
 
 // elements stores the references in an array.
-func (g *graph) elements(o *object, number int32) {
+func (g *graph) elements(o *object) {
 	var name []byte
-	for i := range int(o.elements) {
-		target := g.idIn(g.data[o.data+i*g.idSize:])
-		if _, known := g.numbers[target]; known {
-			name = append(strconv.AppendInt(append(name[:0], '['), int64(i), 10), ']')
-			g.refer(number, g.in.Store.Strings.InternBytes(name), target, false)
+	for i := range int64(o.elements) {
+		target := g.idIn(g.data.bytes(o.data+i*int64(g.idSize), int64(g.idSize)))
+		if owned := g.find(target); owned != nil {
+			name = append(strconv.AppendInt(append(name[:0], '['), i, 10), ']')
+			g.refer(o, g.in.Store.Strings.InternBytes(name), owned)
 		} else if target != 0 {
 			g.dangle()
 		}
@@ -349,8 +355,9 @@ func (g *graph) elements(o *object, number int32) {
 }
 
 // array stores the data of a primitive array.
-func (g *graph) array(o *object, number int32) {
-	if o.length == 0 {
+func (g *graph) array(o *object) {
+	length := g.length(o)
+	if length == 0 {
 		return
 	}
 	t := &g.in.Store.HeapGraphObjectData
@@ -358,9 +365,9 @@ func (g *graph) array(o *object, number int32) {
 	t.ArrayElementType.Set(row, g.in.Store.Strings.Intern(typeNames[o.elem]))
 	t.ArrayElementCount.Set(row, int64(o.elements))
 	t.ArrayDataID.Set(row, g.blobs)
-	t.ArrayDataHash.Set(row, int64(hash(g.data[o.data:o.data+o.length], g.size(o.elem))))
+	t.ArrayDataHash.Set(row, int64(hash(&g.data, o.data, length, g.size(o.elem))))
 	g.blobs++
-	g.dump.Object(number).Data = int32(row)
+	g.dump.Object(o.number).Data = int32(row)
 }
 
 // nativeSizes adds registered native memory to the sizes of objects.
@@ -369,9 +376,9 @@ func (g *graph) array(o *object, number int32) {
 // has the size.
 func (g *graph) nativeSizes() {
 	for _, c := range g.cleaners {
-		if number, ok := g.numbers[c.referent]; ok {
+		if o := g.find(c.referent); o != nil {
 			if size := g.values[g.thunks[c.thunk]]; size > 0 {
-				g.dump.Object(number).NativeSize += size
+				g.dump.Object(o.number).NativeSize += size
 			}
 		}
 	}
@@ -457,12 +464,11 @@ const utf16Coder = 1
 // decode returns the text of a string. Its array holds chars, or bytes of Latin-1 or
 // UTF-16.
 func (g *graph) decode(s javaString) (string, bool) {
-	number, ok := g.arrays[s.array]
-	if !ok {
+	o := g.objects.Get(s.array)
+	if o == nil || o.kind != primitiveArray || o.elem != charType && o.elem != byteType {
 		return "", false
 	}
-	o := &g.objects[number]
-	data := g.data[o.data : o.data+o.length]
+	data := g.chars.bytes(o.data, g.length(o))
 	var chars []uint16
 	switch {
 	case o.elem == charType:
@@ -473,13 +479,11 @@ func (g *graph) decode(s javaString) (string, bool) {
 		for ; len(data) >= 2; data = data[2:] {
 			chars = append(chars, binary.LittleEndian.Uint16(data))
 		}
-	case o.elem == byteType:
+	default:
 		chars = make([]uint16, len(data))
 		for i, b := range data {
 			chars[i] = uint16(b)
 		}
-	default:
-		return "", false
 	}
 	if !s.hasCount || o.elem == byteType {
 		s.count = int64(len(chars)) - s.offset
@@ -491,29 +495,53 @@ func (g *graph) decode(s javaString) (string, bool) {
 }
 
 // hash is MurmurHash64A of an array's elements in little-endian byte order, as on x86-64.
-func hash(data []byte, size int) uint64 {
+func hash(file *window, offset, length int64, size int) uint64 {
 	const seed, m, shift = 0xe17a1465, 0xc6a4a7935bd1e995, 47
-	at := func(i int) uint64 { // elements are big-endian
-		return uint64(data[i-i%size+size-1-i%size])
-	}
-	h := seed ^ uint64(len(data))*m
-	i := 0
-	for ; i+8 <= len(data); i += 8 {
-		var k uint64
-		for j := range 8 {
-			k |= at(i+j) << (8 * j)
+	h := seed ^ uint64(length)*m
+	const blockBytes = 32 << 10 // a multiple of 8
+	for ; length > 0; length, offset = length-blockBytes, offset+blockBytes {
+		data := file.bytes(offset, min(length, blockBytes))
+		at := func(i int) uint64 { // elements are big-endian
+			return uint64(data[i-i%size+size-1-i%size])
 		}
-		k *= m
-		k ^= k >> shift
-		h = (h ^ k*m) * m
-	}
-	if i < len(data) {
-		for j := i; j < len(data); j++ {
-			h ^= at(j) << (8 * (j - i))
+		i := 0
+		for ; i+8 <= len(data); i += 8 {
+			var k uint64
+			for j := range 8 {
+				k |= at(i+j) << (8 * j)
+			}
+			k *= m
+			k ^= k >> shift
+			h = (h ^ k*m) * m
 		}
-		h *= m
+		if i < len(data) {
+			for j := i; j < len(data); j++ {
+				h ^= at(j) << (8 * (j - i))
+			}
+			h *= m
+		}
 	}
 	h ^= h >> shift
 	h *= m
 	return h ^ h>>shift
+}
+
+// window keeps a part of a file in memory.
+type window struct {
+	file *spool.File
+	size int64
+	at   int64
+	buf  []byte
+}
+
+// bytes returns n bytes of the file, which are valid until the next call. What cannot be read,
+// which the file remembers, is zero.
+func (w *window) bytes(offset, n int64) []byte {
+	if offset < w.at || offset+n > w.at+int64(len(w.buf)) {
+		w.buf = slices.Grow(w.buf[:0], int(max(n, w.size)))[:max(n, w.size)]
+		read, _ := w.file.ReadAt(w.buf, offset)
+		clear(w.buf[read:])
+		w.at = offset
+	}
+	return w.buf[offset-w.at:][:n]
 }

@@ -4,7 +4,7 @@
 // A file has records: names, loaded classes, and segments of the heap dump. A segment has
 // roots, the layouts of classes, instances with the bytes of their fields, and arrays.
 // References and the layouts of instances can only be resolved after everything has been
-// read, so these bytes are kept in memory.
+// read, so the file is read twice. Between, it is only known where each object is.
 package hprof
 
 import (
@@ -13,9 +13,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/spool"
+	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -151,6 +154,8 @@ type class struct {
 	number int32 // in the dump
 	object int32 // number of the class object's class
 	layout []field
+
+	layoutBytes int64
 }
 
 // kind is the kind of an object.
@@ -163,22 +168,33 @@ const (
 	primitiveArray
 )
 
-// object is an object as read from the file.
+// object is an object as read from the file. There may be many millions of them.
 type object struct {
-	id       uint64
 	class    uint64 // for a primitive array, 0 until all objects are read
-	data     int    // offset of its bytes
-	length   int    // number of its bytes
-	elements uint32
+	data     int64  // offset of its bytes in the file, 0 if it has none
+	elements uint32 // of an instance, its bytes
+	number   int32  // in the dump, model.NoHeapObject if it is left out
+	heap     model.StringID
 	kind     kind
 	elem     basicType
-	heap     model.StringID
+}
+
+// length returns the number of an object's bytes in the file.
+func (r *reader) length(o *object) int64 {
+	switch {
+	case o.data == 0:
+		return 0
+	case o.kind == instance:
+		return int64(o.elements)
+	}
+	return int64(o.elements) * int64(r.size(o.elem))
 }
 
 // reader reads a file.
 type reader struct {
 	*bufio.Reader
 	in     *format.Input
+	file   *spool.File
 	offset int64
 	idSize int
 	ts     int64
@@ -187,30 +203,51 @@ type reader struct {
 	classes map[uint64]*class
 	order   []uint64 // ids of the classes in file order
 	byName  map[string]uint64
-	objects []object
-	numbers map[uint64]int32 // indices of objects, by id
+	objects paged.Map[object] // by id
 	roots   map[uint64]byte
-	data    []byte // bytes of all objects
 	heap    model.StringID
+	scratch []byte
 }
 
 func read(in *format.Input) error {
-	r := &reader{Reader: bufio.NewReaderSize(in, 64<<10), in: in, heap: in.Store.Strings.Intern(""), texts: map[uint64]model.StringID{}, classes: map[uint64]*class{},
-		byName: map[string]uint64{}, numbers: map[uint64]int32{}, roots: map[uint64]byte{}}
+	source := &ending{Reader: in.Reader}
+	in.Reader = source
+	file, err := spool.Open(in)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	r := &reader{Reader: bufio.NewReaderSize(io.NewSectionReader(file, 0, file.Size), 64<<10), in: in, file: file,
+		heap: in.Store.Strings.Intern(""), texts: map[uint64]model.StringID{}, classes: map[uint64]*class{},
+		byName: map[string]uint64{}, roots: map[uint64]byte{}}
 	if err := r.header(); err != nil {
 		return err
 	}
-	err := r.records()
-	if err == io.ErrUnexpectedEOF {
+	err = r.records()
+	if err == io.ErrUnexpectedEOF || err == nil && source.cut {
 		in.File.LogAt(model.StatTruncatedInput, r.offset, nil)
 	} else if err != nil {
 		return err
 	}
-	if len(r.objects) == 0 {
+	if r.objects.Len() == 0 {
 		return format.Errorf(format.ErrNoEvents, -1, "a heap dump without objects")
 	}
 	newGraph(r).write()
-	return nil
+	return file.Err
+}
+
+// ending reads an input up to its end, even if that is too early.
+type ending struct {
+	io.Reader
+	cut bool
+}
+
+func (e *ending) Read(p []byte) (int, error) {
+	n, err := e.Reader.Read(p)
+	if err == io.ErrUnexpectedEOF {
+		e.cut, err = true, io.EOF
+	}
+	return n, err
 }
 
 func (r *reader) header() error {
@@ -260,21 +297,6 @@ func (r *reader) skip(n int64) error {
 		}
 	}
 	return nil
-}
-
-// keep reads n bytes and keeps them in data.
-func (r *reader) keep(n int64) (at, length int, err error) {
-	at = len(r.data)
-	for left := n; left > 0; {
-		b, err := r.take(int(min(left, 4<<10)))
-		if err != nil {
-			r.data = r.data[:at]
-			return at, 0, err
-		}
-		r.data = append(r.data, b...)
-		left -= int64(len(b))
-	}
-	return at, int(n), nil
 }
 
 func (r *reader) idIn(b []byte) uint64 {
@@ -365,13 +387,13 @@ func (r *reader) textRecord(length int64) error {
 	if err != nil {
 		return err
 	}
-	mark := len(r.data)
-	at, n, err := r.keep(length - int64(r.idSize))
+	r.scratch = slices.Grow(r.scratch[:0], int(length))[:length-int64(r.idSize)]
+	n, err := io.ReadFull(r, r.scratch)
+	r.offset += int64(n)
 	if err != nil {
-		return err
+		return cut(err)
 	}
-	r.texts[id] = r.in.Store.Strings.InternBytes(r.data[at : at+n])
-	r.data = r.data[:mark]
+	r.texts[id] = r.in.Store.Strings.InternBytes(r.scratch)
 	return nil
 }
 
@@ -485,15 +507,21 @@ func (r *reader) heapName() error {
 	return err
 }
 
-// add adds an object. A later dump of the same object replaces the first.
-func (r *reader) add(o object) {
-	o.heap = r.heap
-	if number, known := r.numbers[o.id]; known {
-		r.objects[number] = o
-		return
+// add adds an object whose bytes follow, and skips these. A later dump of the same object
+// replaces the first.
+func (r *reader) add(id uint64, o object) error {
+	if o.data != 0 {
+		if err := r.skip(r.length(&o)); err != nil {
+			return err
+		}
 	}
-	r.numbers[o.id] = int32(len(r.objects))
-	r.objects = append(r.objects, o)
+	o.heap = r.heap
+	if known := r.objects.Get(id); known != nil {
+		*known = o
+	} else {
+		r.objects.Add(id, o)
+	}
+	return nil
 }
 
 // errField is the error for a field of an invalid type.
@@ -554,9 +582,9 @@ func (r *reader) class() error {
 			c.fields = append(c.fields, f)
 		}
 	}
-	if _, known := r.numbers[id]; err == nil && !known && c.name != "" {
+	if err == nil && c.name != "" && r.objects.Get(id) == nil {
 		c.dumped = true
-		r.add(object{id: id, class: id, kind: classObject})
+		err = r.add(id, object{class: id, kind: classObject})
 	}
 	return err
 }
@@ -592,11 +620,8 @@ func (r *reader) instance() error {
 	if err != nil {
 		return err
 	}
-	o := object{id: r.idIn(b), class: r.idIn(b[4+r.idSize:]), kind: instance}
-	if o.data, o.length, err = r.keep(int64(binary.BigEndian.Uint32(b[4+2*r.idSize:]))); err == nil {
-		r.add(o)
-	}
-	return err
+	return r.add(r.idIn(b), object{class: r.idIn(b[4+r.idSize:]), data: r.offset,
+		elements: binary.BigEndian.Uint32(b[4+2*r.idSize:]), kind: instance})
 }
 
 func (r *reader) objectArray() error {
@@ -604,11 +629,8 @@ func (r *reader) objectArray() error {
 	if err != nil {
 		return err
 	}
-	o := object{id: r.idIn(b), elements: binary.BigEndian.Uint32(b[4+r.idSize:]), class: r.idIn(b[8+r.idSize:]), kind: objectArray, elem: objectType}
-	if o.data, o.length, err = r.keep(int64(o.elements) * int64(r.idSize)); err == nil {
-		r.add(o)
-	}
-	return err
+	return r.add(r.idIn(b), object{class: r.idIn(b[8+r.idSize:]), data: r.offset,
+		elements: binary.BigEndian.Uint32(b[4+r.idSize:]), kind: objectArray, elem: objectType})
 }
 
 func (r *reader) primitiveArray(withData bool) error {
@@ -616,17 +638,13 @@ func (r *reader) primitiveArray(withData bool) error {
 	if err != nil {
 		return err
 	}
-	o := object{id: r.idIn(b), elements: binary.BigEndian.Uint32(b[4+r.idSize:]), kind: primitiveArray, elem: basicType(b[8+r.idSize])}
-	size := r.size(o.elem)
-	if size == 0 || o.elem == objectType {
+	o := object{elements: binary.BigEndian.Uint32(b[4+r.idSize:]), kind: primitiveArray, elem: basicType(b[8+r.idSize])}
+	if r.size(o.elem) == 0 || o.elem == objectType {
 		r.in.File.LogAt(model.StatHprofPrimitiveArrayParsingErrors, r.offset, nil)
 		return errField
 	}
 	if withData {
-		o.data, o.length, err = r.keep(int64(o.elements) * int64(size))
+		o.data = r.offset
 	}
-	if err == nil {
-		r.add(o)
-	}
-	return err
+	return r.add(r.idIn(b), o)
 }

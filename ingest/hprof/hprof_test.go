@@ -2,6 +2,7 @@ package hprof_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"strings"
@@ -92,6 +93,21 @@ func TestCutAnywhere(t *testing.T) {
 		if n >= first && len(tables.Rows("import_log", "name")) == 0 {
 			t.Fatalf("%d bytes: not logged", n)
 		}
+	}
+}
+
+// A dump in a compressed file that is cut off has the objects up to there.
+func TestCutCompressed(t *testing.T) {
+	data := dump()
+	rest := bytes.Index(data, class(10, 0, 2, 24))
+	var file bytes.Buffer
+	gz := gzip.NewWriter(&file)
+	gz.Write(w(data[:rest], class(10, 0, 2, 24)))
+	gz.Flush() // and no trailer
+	tables := ingesttest.MustRead(t, "x.hprof.gz", file.Bytes())
+	tables.Want(t, "heap_graph_object", "self_size", "24", "0")
+	if got := strings.Join(tables.Rows("stats", "name"), ", "); !strings.Contains(got, "truncated_input") {
+		t.Error(got)
 	}
 }
 

@@ -29,3 +29,13 @@ func (m *Map[V]) Add(key uint64, value V) *V {
 	m.index.Set(key, place, m.keyOf)
 	return &m.entries.At(place).value
 }
+
+// Len returns the number of values.
+func (m *Map[V]) Len() int { return m.entries.Len() }
+
+// At returns the key and the value that were added at a place: the first at 0, the next at 1,
+// and so on.
+func (m *Map[V]) At(place int) (key uint64, value *V) {
+	e := m.entries.At(place)
+	return e.key, &e.value
+}

@@ -79,6 +79,7 @@ conformance-update: build ## raise the levels
 clients: build ## read datasets and DuckDB files with pinned versions of Python packages
 	@if command -v python3 >/dev/null; then \
 	.ci/python .ci/readback.py bin/tpconvert testdata/chromium.json.gz testdata/go_heap.pb.gz && .ci/duckdbs bin/tpconvert && \
+	.ci/traceprocessors bin/tpconvert && \
 	docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz && DUCKDB=1.5.5 docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz; \
 	else echo "THE CLIENTS ARE NOT TESTED: there is no python3"; fi
 

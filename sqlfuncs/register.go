@@ -18,6 +18,8 @@ type Dataset struct {
 	Layout Layout
 	Tables []string // tables with files; in a dataset of many traces every table has files once there is a trace
 
+	Database string // attached database whose tables have the rows in place of files; "" for files
+
 	NoComments bool // skip the comments on tables and macros, which take a third of the time
 }
 
@@ -139,6 +141,9 @@ func (d Dataset) read(s *table.Schema) string {
 		columns = append(columns, "trace_id")
 		from = fmt.Sprintf("read_parquet(%s, hive_partitioning = true, hive_types = {trace_id: VARCHAR})",
 			quote(d.glob("trace_id=*", s.Name+".parquet")))
+	}
+	if d.Database != "" {
+		from = d.Database + "." + s.Name
 	}
 	return fmt.Sprintf("SELECT %s FROM %s", strings.Join(columns, ", "), from)
 }

@@ -61,7 +61,7 @@ func main() {
 func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var ui uiOptions
 	root := newRootCommand(&ui)
-	root.SetArgs(guardComments(args))
+	root.SetArgs(guardComments(asTraceProcessor(args)))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

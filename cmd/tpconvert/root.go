@@ -49,6 +49,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 		newRegisterCommand(),
 		newQueryCommand(ui),
 		newFlamegraphCommand(ui),
+		newServeCommand(ui),
 		newTablesCommand(ui),
 		newVersionCommand(ui),
 		newCompletionCommand(),

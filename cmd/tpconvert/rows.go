@@ -57,30 +57,10 @@ func goValue(kind session.Kind, v any) any {
 		return int64(v)
 	case string:
 		if kind == session.Nested || kind == session.Variant {
-			return fromJSON(v)
+			return session.FromJSON(v)
 		}
 	}
 	return v
-}
-
-// fromJSON returns the value of JSON text, or the text itself if it is nested.
-func fromJSON(text string) any {
-	var s string
-	switch {
-	case text == "null":
-		return nil
-	case text == "true" || text == "false":
-		return text == "true"
-	case strings.HasPrefix(text, `"`) && json.Unmarshal([]byte(text), &s) == nil:
-		return s
-	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n
-	}
-	if f, err := strconv.ParseFloat(text, 64); err == nil {
-		return f
-	}
-	return json.RawMessage(text)
 }
 
 // rowWriter prints the rows of a query.

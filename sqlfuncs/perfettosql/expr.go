@@ -107,7 +107,7 @@ var binary = map[string]int{
 	"||": bindsConcat, "->": bindsConcat, "->>": bindsConcat, "COLLATE": bindsCollate,
 }
 
-// maxNesting is the maximum depth of expressions, as in SQLite.
+// maxNesting is the maximum depth of expressions, as in SQLite. Each operator of a chain such as 1 + 2 + 3 is one deeper.
 const maxNesting = 1000
 
 func (p *parser) expression() expr { return p.operators(bindsOr) }
@@ -119,7 +119,7 @@ func (p *parser) operators(least int) expr {
 	}
 	defer func() { p.depth-- }()
 	left := p.prefix(least)
-	for {
+	for depth := 1; ; depth++ {
 		t := p.peek()
 		if t.kind != word && t.kind != operator {
 			return left
@@ -128,6 +128,9 @@ func (p *parser) operators(least int) expr {
 		binds := binary[name]
 		if binds < least || binds == 0 || name == "NOT" && !p.negatable() {
 			return left
+		}
+		if depth > maxNesting {
+			p.fail(t, "this is nested more than %d deep", maxNesting)
 		}
 		p.next()
 		left = p.infix(left, t, name, binds)

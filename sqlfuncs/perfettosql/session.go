@@ -32,6 +32,7 @@ var ErrManyTraces = errors.New("PerfettoSQL requires a dataset of one trace")
 // Session holds the tables, functions and macros created by PerfettoSQL statements.
 type Session struct {
 	conn      *sql.Conn
+	dataset   *sqlfuncs.Catalog // nil if it is complete
 	catalog   *sqlfuncs.Catalog
 	modules   fs.FS // nil if there are none
 	macros    map[string]*macro
@@ -54,7 +55,6 @@ func New(ctx context.Context, conn *sql.Conn, dataset *sqlfuncs.Catalog, modules
 	if layout == sqlfuncs.ManyTraces {
 		return nil, ErrManyTraces
 	}
-	s := &Session{conn: conn, modules: modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]bool{}, columns: map[string][]field{}}
 	for _, setting := range []string{
 		"integer_division = true", "ieee_floating_point_ops = false", "scalar_subquery_error_on_multiple_rows = false",
 		"default_null_order = 'nulls_first_on_asc_last_on_desc'",
@@ -63,17 +63,24 @@ func New(ctx context.Context, conn *sql.Conn, dataset *sqlfuncs.Catalog, modules
 			return nil, err
 		}
 	}
+	s := &Session{conn: conn, dataset: dataset, modules: modules}
+	return s, s.Restart(ctx)
+}
+
+// Restart begins the session again, after the database before the dataset in the search path has been emptied.
+func (s *Session) Restart(ctx context.Context) error {
+	*s = Session{conn: s.conn, dataset: s.dataset, modules: s.modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]bool{}, columns: map[string][]field{}}
 	objects, err := s.objects()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s.catalog = sqlfuncs.NewCatalog(conn, dataset, objects)
+	s.catalog = sqlfuncs.NewCatalog(s.conn, s.dataset, objects)
 	for _, m := range prelude {
 		if _, err := s.Run(ctx, m); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // objects returns the statements that create what PerfettoSQL has beside, or in place of, the objects of a dataset.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -51,4 +52,24 @@ func readable(text string, columns []Column) string {
 		values = append(values, name)
 	}
 	return fmt.Sprintf("SELECT %s FROM (%s\n) AS _rows(%s)", strings.Join(values, ", "), text, strings.Join(names, ", "))
+}
+
+// FromJSON returns the value of JSON text: nil, an int64, float64, bool or string, or the text itself if it is nested.
+func FromJSON(text string) any {
+	var s string
+	switch {
+	case text == "null":
+		return nil
+	case text == "true" || text == "false":
+		return text == "true"
+	case strings.HasPrefix(text, `"`) && json.Unmarshal([]byte(text), &s) == nil:
+		return s
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		return f
+	}
+	return json.RawMessage(text)
 }

@@ -18,3 +18,6 @@ func prepare(context.Context, *sql.Conn, string) ([]Column, error) { return nil,
 
 // denied reports whether DuckDB refused access to a file.
 func denied(error) bool { return false }
+
+// Chunks runs the query and calls each with its rows.
+func (q *Query) Chunks(context.Context, func(*Chunk) error) error { return errNoDuckDB }

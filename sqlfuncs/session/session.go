@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
@@ -67,6 +68,33 @@ func (s *Session) OpenDataset(ctx context.Context, folder string) error {
 // OpenEmpty makes the tables available, without rows.
 func (s *Session) OpenEmpty(ctx context.Context) error { return s.register(ctx, sqlfuncs.Dataset{}) }
 
+// rowsDatabase is the database with the rows of OpenCopy.
+const rowsDatabase = "_rows"
+
+// OpenCopy makes the tables of the dataset in a folder available, some of them without rows, and removes the folder. The rows
+// are in a file that nothing but DuckDB can see any more.
+func (s *Session) OpenCopy(ctx context.Context, folder string, without ...string) error {
+	d, err := ReadDataset(folder)
+	if err != nil {
+		return err
+	}
+	d.Tables = slices.DeleteFunc(d.Tables, func(table string) bool { return slices.Contains(without, table) })
+	file := filepath.Join(s.Scratch, "rows.duckdb")
+	statements := []string{fmt.Sprintf("ATTACH %s AS %s", Quote(file), rowsDatabase)}
+	for _, table := range d.Tables {
+		statements = append(statements, fmt.Sprintf("CREATE TABLE %s.%s AS FROM read_parquet(%s)", rowsDatabase, table, Quote(d.Path+"/"+table+".parquet")))
+	}
+	statements = append(statements, "DETACH "+rowsDatabase, fmt.Sprintf("ATTACH %s AS %s (READ_ONLY)", Quote(file), rowsDatabase))
+	if err := s.Exec(ctx, statements...); err != nil {
+		return err
+	}
+	if err := errors.Join(os.Remove(file), os.RemoveAll(folder)); err != nil {
+		return err
+	}
+	d.Database = rowsDatabase
+	return s.register(ctx, *d)
+}
+
 func (s *Session) register(ctx context.Context, d sqlfuncs.Dataset) error {
 	d.NoComments = s.options.NoComments
 	if err := s.attachDataset(ctx, d); err != nil {
@@ -105,7 +133,7 @@ func IsDuckDB(path string) bool {
 	return err == nil && string(head[8:]) == "DUCK"
 }
 
-// demangleFunction is what demangle calls, in place of looking symbols up in tables.
+// demangleFunction is what demangle calls.
 const demangleFunction = "_demangle"
 
 // ready lets statements see the tables, whose files are in the folders, and create their own tables in memory.
@@ -113,8 +141,7 @@ func (s *Session) ready(ctx context.Context, folders ...string) error {
 	if err := addFunctions(s.Conn); err != nil {
 		return err
 	}
-	err := s.Exec(ctx, "USE memory", "SET search_path = 'memory.main,"+attached+".main'",
-		"CREATE MACRO demangle(symbol) AS "+demangleFunction+"(symbol)")
+	err := s.Exec(ctx, searchBoth, createDemangle)
 	if err == nil && s.options.Perfetto {
 		s.perfetto, err = perfettosql.New(ctx, s.Conn, s.Catalog, s.options.Modules)
 	}
@@ -122,6 +149,40 @@ func (s *Session) ready(ctx context.Context, folders ...string) error {
 		err = s.confine(ctx, folders)
 	}
 	return err
+}
+
+// createDemangle makes demangle call a function, in place of looking symbols up in tables.
+const createDemangle = "CREATE MACRO memory.demangle(symbol) AS " + demangleFunction + "(symbol)"
+
+// searchBoth makes names mean what statements have created or, else, the data.
+const searchBoth = "SET search_path = 'memory.main," + attached + ".main'"
+
+// Restore drops what statements have created.
+func (s *Session) Restore(ctx context.Context) error {
+	rows, err := s.Conn.QueryContext(ctx, `
+		SELECT 'DROP VIEW temp.main."' || replace(view_name, '"', '""') || '"' FROM duckdb_views() WHERE temporary AND NOT internal
+		UNION ALL SELECT 'DROP TABLE temp.main."' || replace(table_name, '"', '""') || '"' FROM duckdb_tables() WHERE temporary`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var statements []string
+	for rows.Next() {
+		var drop string
+		if err := rows.Scan(&drop); err != nil {
+			return err
+		}
+		statements = append(statements, drop)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	statements = append(statements, "SET search_path = '"+attached+".main'", "DETACH memory", "ATTACH ':memory:' AS memory",
+		searchBoth, createDemangle)
+	if err := s.Exec(ctx, statements...); err != nil || s.perfetto == nil {
+		return err
+	}
+	return s.perfetto.Restart(ctx)
 }
 
 // ErrNoSQL is returned for a text without statements.
@@ -137,8 +198,9 @@ func (s *Session) Each(ctx context.Context, text string, each func(*Query) error
 	if len(statements) == 0 {
 		return ErrNoSQL
 	}
-	for _, one := range statements {
-		if err := s.run(ctx, one.Text, each); err != nil {
+	for i, one := range statements {
+		last := i == len(statements)-1
+		if err := s.run(ctx, one.Text, func(q *Query) error { q.Last = last; return each(q) }); err != nil {
 			err = placed(err, one.Text, text, one.Pos)
 			if s.options.Access != AnyFile && denied(err) {
 				err = fmt.Errorf("%w\n%w", err, ErrDenied)
@@ -199,13 +261,14 @@ func (s *Session) Query(ctx context.Context, text string) (*Query, error) {
 	if word != "PRAGMA" && word != "EXPLAIN" { // neither can be part of a query
 		text = readable(text, columns)
 	}
-	return &Query{text, columns, s.Conn}, nil
+	return &Query{SQL: text, Columns: columns, conn: s.Conn}, nil
 }
 
 // Query is a statement that gives rows.
 type Query struct {
 	SQL     string
 	Columns []Column
+	Last    bool // it is the last of several statements
 
 	conn *sql.Conn
 }

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tpconvert/tpconvert/rpc"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// serveOptions are the flags of a server.
+type serveOptions struct {
+	port        uint16
+	listen      string
+	origins     []string
+	stdlib      string
+	packages    []string
+	noFtraceRaw bool
+	read        readOptions
+}
+
+// defaultPort is where Perfetto's UI looks for Trace Processor.
+const defaultPort = 9001
+
+func newServeCommand(ui *uiOptions) *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve [flags] [INPUT]",
+		Short: "Open a dataset or trace in Perfetto's UI or Python package, without reading the trace again",
+		Long: `Serve INPUT, a dataset of one trace, a DuckDB file made by tpconvert, or a trace,
+which is converted first, to Perfetto's UI and to its Python package, as Trace
+Processor v58 does. Without INPUT, clients send a trace; they can replace one,
+too.
+
+Open https://ui.perfetto.dev on this machine and choose to use the loaded
+trace. In Python, TraceProcessor(addr="http://localhost:9001") asks with PerfettoSQL,
+and TraceProcessorConfig(bin_path="tpconvert") starts such a server by itself.
+
+SQL can only read. The server is for this machine only, unless --listen names
+another address; there is no password. Ctrl-C ends it.`,
+		Example: `  tpconvert serve out/
+  tpconvert serve --port 9002 trace.pftrace`,
+		Args: arguments(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			trace := opener{ui: ui.printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
+			return o.run(cmd.Context(), trace, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.Uint16Var(&o.port, "port", defaultPort, "port to listen at; 0 is any free one")
+	flags.StringVar(&o.listen, "listen", "", "name or IP address to listen at; by default this machine's own")
+	flags.StringSliceVar(&o.origins, "allow-origin", nil, "web pages that may use the server besides Perfetto's UI, such as http://localhost:8080")
+	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
+	flags.StringArrayVar(&o.packages, "add-sql-package", nil, "folder with a package of modules; FOLDER@NAME names it")
+	o.read.register(flags)
+	// What Perfetto's Python package calls Trace Processor with.
+	flags.Uint16Var(&o.port, "http-port", defaultPort, "")
+	flags.BoolVar(&o.noFtraceRaw, "no-ftrace-raw", false, "")
+	flags.Bool("dev", false, "")
+	for _, name := range []string{"http-port", "no-ftrace-raw", "dev"} {
+		flags.Lookup(name).Hidden = true
+	}
+	return cmd
+}
+
+// asTraceProcessor turns -D, by which Perfetto's Python package starts Trace Processor, into the command for it.
+func asTraceProcessor(args []string) []string {
+	if len(args) > 0 && args[0] == "-D" {
+		return append([]string{"serve"}, args[1:]...)
+	}
+	return args
+}
+
+func (o *serveOptions) run(ctx context.Context, trace opener, args []string) error {
+	listeners, err := o.listeners()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, l := range listeners {
+			l.Close()
+		}
+	}()
+	server, err := o.server(ctx, trace, args)
+	if err != nil {
+		return err
+	}
+	port := listeners[0].Addr().(*net.TCPAddr).Port
+	trace.ui.Result(served{"http://" + net.JoinHostPort(o.host(), strconv.Itoa(port)), port, strings.Join(args, "")})
+	return errors.Join(serveHTTP(ctx, server, listeners), server.Close())
+}
+
+// server makes the server for the input, if there is one.
+func (o *serveOptions) server(ctx context.Context, trace opener, args []string) (*rpc.Server, error) {
+	packages := rpc.NewPackages(modules(o.stdlib))
+	for _, path := range o.packages {
+		folder, name, named := strings.Cut(path, "@")
+		if !named {
+			name = filepath.Base(folder)
+		}
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return nil, usageError{fmt.Errorf("--add-sql-package: %s is no folder", folder)}
+		}
+		packages.Add(name, os.DirFS(folder))
+	}
+	options := rpc.Options{Version: version(), Origins: o.origins, Host: o.listen, Packages: packages, Convert: trace.convert}
+	if o.noFtraceRaw {
+		options.Without = []string{"ftrace_event"}
+	}
+	if len(args) == 0 {
+		return rpc.New(options, nil, ""), nil
+	}
+	s, err := openSession(ctx, args[0], session.Options{Perfetto: true, Modules: packages}, trace)
+	if err != nil {
+		return nil, err
+	}
+	return rpc.New(options, s, args[0]), nil
+}
+
+// host is the address to show.
+func (o *serveOptions) host() string {
+	if o.listen == "" {
+		return "127.0.0.1"
+	}
+	return o.listen
+}
+
+// listeners opens the port, for IPv4 and, where there is one, IPv6.
+func (o *serveOptions) listeners() ([]net.Listener, error) {
+	first, err := net.Listen("tcp", net.JoinHostPort(o.host(), strconv.Itoa(int(o.port))))
+	if err != nil {
+		return nil, fmt.Errorf("%w; --port takes another port", err)
+	}
+	all := []net.Listener{first}
+	if o.listen == "" {
+		port := first.Addr().(*net.TCPAddr).Port
+		if second, err := net.Listen("tcp6", net.JoinHostPort("::1", strconv.Itoa(port))); err == nil {
+			all = append(all, second)
+		}
+	}
+	return all, nil
+}
+
+// serveHTTP answers requests until the context ends. Calls that go on then are stopped.
+func serveHTTP(ctx context.Context, handler http.Handler, listeners []net.Listener) error {
+	calls, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return calls },
+	}
+	failed := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { failed <- server.Serve(l) }()
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+		stop()
+		return server.Close()
+	}
+}
+
+// served says where the server is.
+type served struct {
+	URL   string `json:"url"`
+	Port  int    `json:"port"`
+	Trace string `json:"trace"`
+}
+
+func (s served) text(w io.Writer) {
+	what := "waits for a trace"
+	if s.Trace != "" {
+		what = "serves " + printable(s.Trace)
+	}
+	page := "https://ui.perfetto.dev"
+	if s.Port != defaultPort {
+		page += fmt.Sprintf("/#!/?rpc_port=%d", s.Port)
+	}
+	fmt.Fprintf(w, "%s %s\nOpen %s or, in Python, TraceProcessor(addr=\"http://localhost:%d\"); Ctrl-C ends it\n", s.URL, what, page, s.Port)
+}

@@ -1,0 +1,470 @@
+//go:build cgo
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/rpc"
+)
+
+// serve starts a server for an input, or without one for "".
+func serve(t *testing.T, input string) string {
+	t.Helper()
+	var args []string
+	if input != "" {
+		args = []string{input}
+	}
+	var ui uiOptions
+	o := serveOptions{origins: []string{"http://example.test:8080"}}
+	handler, err := o.server(t.Context(), opener{ui: ui.printer(newRootCommand(&ui))}, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		server.Close()
+		if err := handler.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server.URL
+}
+
+// post sends a body and returns that of the answer.
+func post(t *testing.T, url string, body []byte) []byte {
+	t.Helper()
+	r, err := http.Post(url, "", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	answer, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", url, r.Status, err)
+	}
+	return answer
+}
+
+// protoField encodes a field of a message: of bytes, a text or a number.
+func protoField(number protowire.Number, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		return protowire.AppendString(protowire.AppendTag(nil, number, protowire.BytesType), v)
+	case []byte:
+		return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), v)
+	case int:
+		return protowire.AppendVarint(protowire.AppendTag(nil, number, protowire.VarintType), uint64(v))
+	}
+	panic(v)
+}
+
+// protoFields returns the fields of a message by number: bytes, or numbers as 8 bytes.
+func protoFields(t *testing.T, message []byte) map[protowire.Number][][]byte {
+	t.Helper()
+	all := map[protowire.Number][][]byte{}
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			t.Fatalf("malformed: %q", message)
+		}
+		message = message[n:]
+		var value []byte
+		switch kind {
+		case protowire.BytesType:
+			value, n = protowire.ConsumeBytes(message)
+		case protowire.VarintType:
+			var v uint64
+			v, n = protowire.ConsumeVarint(message)
+			value = binary.LittleEndian.AppendUint64(nil, v)
+		case protowire.Fixed64Type:
+			value, n = message[:8], 8
+		default:
+			t.Fatalf("type %d", kind)
+		}
+		all[number] = append(all[number], value)
+		message = message[n:]
+	}
+	return all
+}
+
+// answer is what a query gives.
+type answer struct {
+	columns []string
+	rows    []string // cells with a comma between them
+	failed  string
+	batches int
+}
+
+// readAnswer reads concatenated messages of QueryResult.
+func readAnswer(t *testing.T, messages []byte) answer {
+	t.Helper()
+	all := protoFields(t, messages)
+	a := answer{failed: string(bytes.Join(all[pb.QueryResult_Error], nil)), batches: len(all[pb.QueryResult_Batch])}
+	for _, name := range all[pb.QueryResult_ColumnNames] {
+		a.columns = append(a.columns, string(name))
+	}
+	for i, encoded := range all[pb.QueryResult_Batch] {
+		batch := protoFields(t, encoded)
+		if last := batch[pb.QueryResult_CellsBatch_IsLastBatch] != nil; last != (i == a.batches-1) {
+			t.Errorf("batch %d of %d: last %t", i, a.batches, last)
+		}
+		a.rows = append(a.rows, readBatch(batch, len(a.columns))...)
+	}
+	return a
+}
+
+func readBatch(batch map[protowire.Number][][]byte, columns int) []string {
+	packed := func(number protowire.Number) []byte { return bytes.Join(batch[number], nil) }
+	integers, reals := packed(pb.QueryResult_CellsBatch_VarintCells), packed(pb.QueryResult_CellsBatch_Float64Cells)
+	texts := strings.Split(string(packed(pb.QueryResult_CellsBatch_StringCells)), "\x00")
+	blobs := batch[pb.QueryResult_CellsBatch_BlobCells]
+	var rows, row []string
+	for _, cell := range packed(pb.QueryResult_CellsBatch_Cells) {
+		switch cell {
+		case pb.QueryResult_CellsBatch_CellType_CellNull:
+			row = append(row, "NULL")
+		case pb.QueryResult_CellsBatch_CellType_CellVarint:
+			v, n := protowire.ConsumeVarint(integers)
+			row, integers = append(row, fmt.Sprint(int64(v))), integers[n:]
+		case pb.QueryResult_CellsBatch_CellType_CellFloat64:
+			row, reals = append(row, fmt.Sprintf("%g real", math.Float64frombits(binary.LittleEndian.Uint64(reals)))), reals[8:]
+		case pb.QueryResult_CellsBatch_CellType_CellString:
+			row, texts = append(row, fmt.Sprintf("%q", texts[0])), texts[1:]
+		case pb.QueryResult_CellsBatch_CellType_CellBlob:
+			row, blobs = append(row, fmt.Sprintf("%x bytes", blobs[0])), blobs[1:]
+		}
+		if len(row) == columns {
+			rows, row = append(rows, strings.Join(row, ",")), nil
+		}
+	}
+	return rows
+}
+
+func ask(t *testing.T, url, sql string) answer {
+	t.Helper()
+	return readAnswer(t, post(t, url+"/query", protoField(pb.QueryArgs_SQLQuery, sql)))
+}
+
+func TestServeQuery(t *testing.T) {
+	t.Parallel()
+	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	for sql, want := range map[string]answer{
+		"SELECT 1 AS a, -1.5 AS b, 'é' AS c, NULL AS d, x'00ff' AS e, 1 < 2 AS f UNION ALL SELECT NULL, NULL, NULL, 5, NULL, NULL": {
+			columns: []string{"a", "b", "c", "d", "e", "f"},
+			rows:    []string{`1,-1.5 real,"é",NULL,00ff bytes,1`, "NULL,NULL,NULL,5,NULL,NULL"},
+		},
+		"SELECT name, ts, dur, demangle('_Z3foov') AS f FROM slice ORDER BY id LIMIT 1": {
+			columns: []string{"name", "ts", "dur", "f"}, rows: []string{`"work",10000,5000,"foo()"`}},
+		"CREATE PERFETTO TABLE t AS SELECT 7 AS n; SELECT 1; SELECT n FROM t": {columns: []string{"n"}, rows: []string{"7"}},
+		"CREATE TABLE plain AS SELECT 7 AS n":                                 {},
+		"SELECT 1 AS n WHERE 0":                                               {columns: []string{"n"}},
+		"":                                                                    {failed: "there is no SQL to run"},
+		"SELECT 1 AS a; SELECT durr FROM slice":                               {failed: "durr FROM slice\n" + strings.Repeat(" ", len("line 1: SELECT 1 AS a; SELECT ")) + "^"},
+		"SELECT n / (n - 5) FROM (SELECT 1 AS n)":                             {columns: []string{"(n / (n - 5))"}, rows: []string{"0"}},
+	} {
+		got := ask(t, url, sql)
+		if !slices.Equal(got.rows, want.rows) || want.failed == "" && got.failed != "" || !strings.Contains(got.failed, want.failed) ||
+			len(got.columns) != len(want.columns) {
+			t.Errorf("%s: got %+v, want %+v", sql, got, want)
+		}
+	}
+	many := ask(t, url, "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999) SELECT a.i * 1000 + b.i AS i, 'text' FROM n AS a, n AS b")
+	if len(many.rows) != 1_000_000 || many.batches < 40 || many.failed != "" {
+		t.Errorf("%d rows in %d batches, %s", len(many.rows), many.batches, many.failed)
+	}
+	post(t, url+"/restore_initial_tables", nil)
+	if got := ask(t, url, "SELECT n FROM t"); !strings.Contains(got.failed, "does not exist") {
+		t.Errorf("after a restoration: %+v", got)
+	}
+	for path, number := range map[string]protowire.Number{
+		"/compute_metric": pb.ComputeMetricResult_Error, "/trace_summary": pb.TraceSummaryResult_Error,
+	} {
+		if got := protoFields(t, post(t, url+path, nil))[number]; len(got) != 1 || !strings.Contains(string(got[0]), "not supported") {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}
+
+// TestServeOnlyReads checks that a client can neither change the data nor use other files.
+func TestServeOnlyReads(t *testing.T) {
+	t.Parallel()
+	dir := dataset(t, goodTrace)
+	other := filepath.Join(dir, "other.csv")
+	if err := os.WriteFile(other, []byte("a\n7\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	servers := []string{serve(t, filepath.Join(dir, "out")), serve(t, "")}
+	post(t, servers[1]+"/parse", []byte(goodTrace))
+	post(t, servers[1]+"/notify_eof", nil)
+	before := filesBelow(t, dir)
+	for _, url := range servers {
+		for _, sql := range []string{
+			"COPY slice TO '" + filepath.Join(dir, "new.csv") + "'", "COPY (SELECT 1) TO '" + other + "'",
+			"ATTACH '" + filepath.Join(dir, "new.db") + "'", "ATTACH '" + filepath.Join(dir, "new.db") + "' AS x", "INSTALL httpfs", "LOAD httpfs",
+			"EXPORT DATABASE '" + dir + "'", "SET enable_external_access = true", "PRAGMA enable_external_access = true",
+			"SELECT * FROM read_csv('" + other + "')", "SELECT * FROM '" + other + "'", "SELECT content FROM read_text('" + other + "')",
+			"CREATE PERFETTO TABLE x AS SELECT * FROM read_csv('" + other + "')", "SELECT * FROM glob('/*')",
+			"DELETE FROM slice", "UPDATE slice SET dur = 1", "INSERT INTO slice SELECT * FROM slice", "DROP TABLE slice", "DROP VIEW dataset.slice",
+			"DETACH dataset", "DETACH DATABASE dataset",
+		} {
+			if got := ask(t, url, sql); got.failed == "" {
+				t.Errorf("%s: %+v", sql, got)
+			}
+		}
+		if got := ask(t, url, "SELECT count(*) FROM slice"); !slices.Equal(got.rows, []string{"2"}) {
+			t.Errorf("slices are %+v", got)
+		}
+	}
+	if after := filesBelow(t, dir); after != before {
+		t.Errorf("files were\n%s\nand are\n%s", before, after)
+	}
+}
+
+// TestServeRefuses checks that web pages of others get nothing.
+func TestServeRefuses(t *testing.T) {
+	t.Parallel()
+	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	for _, path := range []string{"/", "/status", "/query", "/parse", "/notify_eof", "/rpc", "/websocket", "/restore_initial_tables"} {
+		for _, c := range []struct{ name, value string }{
+			{"Origin", "https://example.com"}, {"Origin", "null"}, {"Origin", "https://ui.perfetto.dev.example.com"},
+			{"Host", "example.com"}, {"Host", "localhost.example.com:9001"}, {"Sec-Fetch-Site", "cross-site"},
+		} {
+			for _, method := range []string{"GET", "POST", "OPTIONS"} {
+				r, err := http.NewRequestWithContext(t.Context(), method, url+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set(c.name, c.value)
+				if c.name == "Host" {
+					r.Host = c.value
+				}
+				answer, err := http.DefaultClient.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer.Body.Close()
+				if answer.StatusCode != http.StatusForbidden || answer.Header.Get("Access-Control-Allow-Origin") != "" {
+					t.Errorf("%s %s with %s %s: %s, %v", method, path, c.name, c.value, answer.Status, answer.Header)
+				}
+			}
+		}
+	}
+	for _, origin := range []string{"https://ui.perfetto.dev", "http://localhost:10000", "http://example.test:8080"} {
+		r, err := http.NewRequestWithContext(t.Context(), "OPTIONS", url+"/status", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Origin", origin)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusNoContent || answer.Header.Get("Access-Control-Allow-Origin") != origin {
+			t.Errorf("%s: %s, %v", origin, answer.Status, answer.Header)
+		}
+	}
+}
+
+// call encodes a TraceProcessorRpcStream with a call.
+func call(seq, method int, number protowire.Number, args []byte) []byte {
+	m := slices.Concat(protoField(pb.TraceProcessorRpc_Seq, seq), protoField(pb.TraceProcessorRpc_Request, method))
+	if number != 0 {
+		m = append(m, protoField(number, args)...)
+	}
+	return protoField(pb.TraceProcessorRpcStream_Msg, m)
+}
+
+const (
+	queryStreaming = pb.TraceProcessorRpc_TraceProcessorMethod_TpmQueryStreaming
+	queryArgs      = pb.TraceProcessorRpc_QueryArgs
+)
+
+func connect(t *testing.T, url string) *websocket.Conn {
+	t.Helper()
+	header := http.Header{"Origin": {"https://ui.perfetto.dev"}}
+	conn, _, err := websocket.Dial(t.Context(), url+"/websocket", &websocket.DialOptions{HTTPHeader: header})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.CloseNow() })
+	conn.SetReadLimit(-1)
+	return conn
+}
+
+func exchange(t *testing.T, conn *websocket.Conn, message []byte) map[protowire.Number][][]byte {
+	t.Helper()
+	if err := conn.Write(t.Context(), websocket.MessageBinary, message); err != nil {
+		t.Fatal(err)
+	}
+	_, reply, err := conn.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return protoFields(t, protoFields(t, reply)[pb.TraceProcessorRpcStream_Msg][0])
+}
+
+func TestServeWebsocket(t *testing.T) {
+	t.Parallel()
+	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	conn := connect(t, url)
+	sql := protoField(pb.QueryArgs_SQLQuery, "SELECT count(*) AS n FROM slice")
+	whole := call(0, queryStreaming, queryArgs, sql)
+	if err := conn.Write(t.Context(), websocket.MessageBinary, whole[:5]); err != nil { // the rest comes later
+		t.Fatal(err)
+	}
+	reply := exchange(t, conn, whole[5:])
+	if got := readAnswer(t, reply[pb.TraceProcessorRpc_QueryResult][0]); !slices.Equal(got.rows, []string{"2"}) {
+		t.Errorf("got %+v", got)
+	}
+	module := slices.Concat(protoField(pb.RegisterSqlPackageArgs_PackageName, "ours"), protoField(pb.RegisterSqlPackageArgs_Modules,
+		slices.Concat(protoField(pb.RegisterSqlPackageArgs_Module_Name, "ours.a.b"), protoField(pb.RegisterSqlPackageArgs_Module_SQL, "CREATE PERFETTO TABLE c AS SELECT 3 AS n"))))
+	reply = exchange(t, conn, call(1, pb.TraceProcessorRpc_TraceProcessorMethod_TpmRegisterSQLPackage, pb.TraceProcessorRpc_RegisterSQLPackageArgs, module))
+	if failed := reply[pb.TraceProcessorRpc_RegisterSQLPackageResult]; len(failed) != 1 || len(failed[0]) != 0 {
+		t.Errorf("a package: %q", reply)
+	}
+	statements := "INCLUDE PERFETTO MODULE ours.a.b; SELECT n FROM c; -- the end"
+	offset, seq := 0, 2
+	var rows []string
+	for {
+		args := slices.Concat(protoField(pb.StatementArgs_SQL, statements), protoField(pb.StatementArgs_StartOffset, offset))
+		reply = exchange(t, conn, call(seq, pb.TraceProcessorRpc_TraceProcessorMethod_TpmStatementStreaming, pb.TraceProcessorRpc_StatementArgs, args))
+		result := protoFields(t, reply[pb.TraceProcessorRpc_StatementResult][0])
+		got := readAnswer(t, result[pb.StatementResult_Result][0])
+		if got.failed != "" {
+			t.Fatal(got.failed)
+		}
+		if result[pb.StatementResult_StatementExecuted][0][0] == 0 {
+			break
+		}
+		rows = append(rows, got.rows...)
+		offset, seq = int(binary.LittleEndian.Uint64(result[pb.StatementResult_TailOffset][0])), seq+1
+	}
+	if seq != 4 || !slices.Equal(rows, []string{"3"}) {
+		t.Errorf("statement by statement: %q after %d calls", rows, seq)
+	}
+	reply = exchange(t, conn, call(seq+1, pb.TraceProcessorRpc_TraceProcessorMethod_TpmRestoreInitialTables, 0, nil))
+	if len(reply[pb.TraceProcessorRpc_Response]) != 1 {
+		t.Errorf("a restoration: %q", reply)
+	}
+	reply = exchange(t, conn, call(seq+2, 99, 0, nil))
+	if len(reply[pb.TraceProcessorRpc_InvalidRequest]) != 1 {
+		t.Errorf("an unknown method: %q", reply)
+	}
+	reply = exchange(t, conn, call(seq+9, 99, 0, nil))
+	if got := reply[pb.TraceProcessorRpc_FatalError]; len(got) != 1 || !strings.Contains(string(got[0]), "out of order") {
+		t.Errorf("a wrong number: %q", reply)
+	}
+	if _, _, err := conn.Read(t.Context()); err == nil {
+		t.Error("the stream goes on")
+	}
+}
+
+func TestServeBadMessages(t *testing.T) {
+	t.Parallel()
+	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	for _, message := range []string{"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x0f", "\x0a\x02\x12\x7f", "\x12\x01a", "\x0a\xff\xff\xff\x7f", strings.Repeat("\xff", 20)} {
+		reply := exchange(t, connect(t, url), []byte(message))
+		if got := reply[pb.TraceProcessorRpc_FatalError]; len(got) != 1 {
+			t.Errorf("websocket %q: %q", message, reply)
+		}
+		messages := protoFields(t, post(t, url+"/rpc", []byte(message)))[pb.TraceProcessorRpcStream_Msg]
+		if len(messages) != 1 || len(protoFields(t, messages[0])[pb.TraceProcessorRpc_FatalError]) != 1 {
+			t.Errorf("/rpc %q: %q", message, messages)
+		}
+	}
+	for _, message := range []string{"\x0a\x05SEL", "\xff", "\x0f"} {
+		if got := readAnswer(t, post(t, url+"/query", []byte(message))); !strings.Contains(got.failed, "cannot be read") {
+			t.Errorf("/query %q: %+v", message, got)
+		}
+	}
+	for _, size := range []int{rpc.MaxQuery + 1, 100 << 20} {
+		if got := ask(t, url, "SELECT "+strings.Repeat("1", size)); !strings.Contains(got.failed, "bytes") && !strings.Contains(got.failed, "too large") {
+			t.Errorf("%d bytes: %.200q", size, got.failed)
+		}
+	}
+	if got := ask(t, url, "SELECT "+strings.Repeat("1+", 500_000)+"1"); !strings.Contains(got.failed, "nested") {
+		t.Errorf("a long sum is %q", got.rows)
+	}
+	if got := ask(t, url, "SELECT 1 AS n"); !slices.Equal(got.rows, []string{"1"}) {
+		t.Errorf("after all: %+v", got)
+	}
+}
+
+// TestServeStops checks that the query of a client that is gone makes room for another.
+func TestServeStops(t *testing.T) {
+	t.Parallel()
+	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	numbers := "WITH n AS (SELECT unnest(range(1000000)) AS i) SELECT %s FROM n AS a, n AS b, n AS c WHERE a.i * b.i <> c.i - 1e9"
+	for _, sql := range []string{fmt.Sprintf(numbers, "count(*)"), fmt.Sprintf(numbers, "a.i, b.i, c.i")} {
+		args := protoField(pb.QueryArgs_SQLQuery, sql)
+		ctx, leave := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		r, err := http.NewRequestWithContext(ctx, "POST", url+"/query", bytes.NewReader(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer, err := http.DefaultClient.Do(r); err == nil {
+			_, _ = io.ReadFull(answer.Body, make([]byte, 1<<20))
+			answer.Body.Close()
+		}
+		leave()
+		if got := ask(t, url, "SELECT 1 AS n"); !slices.Equal(got.rows, []string{"1"}) {
+			t.Errorf("after %s: %+v", sql, got)
+		}
+		conn := connect(t, url)
+		if err := conn.Write(t.Context(), websocket.MessageBinary, call(0, queryStreaming, queryArgs, args)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		conn.CloseNow()
+		if got := ask(t, url, "SELECT 1 AS n"); !slices.Equal(got.rows, []string{"1"}) {
+			t.Errorf("after %s: %+v", sql, got)
+		}
+	}
+}
+
+// TestServeTakesTraces sends traces to a server, as Perfetto's Python package does.
+func TestServeTakesTraces(t *testing.T) {
+	scratch := t.TempDir()
+	t.Setenv("TMPDIR", scratch)
+	url := serve(t, "")
+	if got := ask(t, url, "SELECT count(*) AS n FROM slice"); !slices.Equal(got.rows, []string{"0"}) {
+		t.Errorf("without a trace: %+v", got)
+	}
+	for _, c := range []struct{ trace, rows, failed string }{
+		{goodTrace, "2", ""}, {"no trace", "", "unknown format"}, {goodTrace, "2", ""}, {"", "0", ""},
+	} {
+		half := len(c.trace) / 2
+		post(t, url+"/parse", []byte(c.trace[:half]))
+		if got := ask(t, url, "SELECT 1"); !strings.Contains(got.failed, "has not come") {
+			t.Errorf("in the middle of a trace: %+v", got)
+		}
+		post(t, url+"/parse", []byte(c.trace[half:]))
+		post(t, url+"/notify_eof", nil)
+		got := ask(t, url, "SELECT count(*) AS n FROM slice")
+		if strings.Join(got.rows, "") != c.rows || !strings.Contains(got.failed, c.failed) || c.failed == "" && got.failed != "" {
+			t.Errorf("%s: %+v", c.trace, got)
+		}
+		if files := filesBelow(t, scratch); c.failed == "" && files != "" {
+			t.Errorf("left are %s", files)
+		}
+	}
+}

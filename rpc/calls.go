@@ -1,0 +1,235 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+)
+
+// maxCall is the size of the largest call.
+const maxCall = 64 << 20
+
+// stream is one client's side of a TraceProcessorRpcStream.
+type stream struct {
+	server   *Server
+	send     func([]byte) error
+	rest     []byte // of a call that has not come whole
+	received int64  // number of the last call
+	sent     int64  // number of the next reply
+}
+
+// errFatal ends a stream, after the client was told why.
+var errFatal = errors.New("the stream cannot go on")
+
+// take answers the calls that are complete with some more bytes of the stream.
+func (s *stream) take(ctx context.Context, part []byte) error {
+	s.rest = append(s.rest, part...)
+	for len(s.rest) > 0 {
+		number, kind, n := protowire.ConsumeTag(s.rest)
+		size, m := protowire.ConsumeVarint(s.rest[max(n, 0):])
+		switch {
+		case n > 0 && (number != pb.TraceProcessorRpcStream_Msg || kind != protowire.BytesType),
+			n < 0 && len(s.rest) >= 5, n > 0 && m < 0 && len(s.rest) >= n+10, n > 0 && m > 0 && size > maxCall:
+			return s.fatal("RPC framing error")
+		case n < 0 || m < 0 || uint64(len(s.rest)-n-m) < size:
+			return nil // the rest has not come yet
+		}
+		call := s.rest[n+m : n+m+int(size)]
+		s.rest = s.rest[n+m+int(size):]
+		if err := s.call(ctx, call); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fatal tells the client why the stream ends.
+func (s *stream) fatal(reason string) error {
+	var reply, m message
+	reply.text(pb.TraceProcessorRpc_FatalError, reason)
+	m.bytes(pb.TraceProcessorRpcStream_Msg, reply)
+	return errors.Join(errFatal, s.send(m))
+}
+
+// reply sends a reply with one field, if it is not 0.
+func (s *stream) reply(method uint64, number protowire.Number, content message) error {
+	return s.envelope(pb.TraceProcessorRpc_Response, method, number, content)
+}
+
+func (s *stream) envelope(kind protowire.Number, method uint64, number protowire.Number, content message) error {
+	var reply, m message
+	reply.integer(pb.TraceProcessorRpc_Seq, s.sent)
+	s.sent++
+	reply.integer(kind, int64(method))
+	if number != 0 {
+		reply.bytes(number, content)
+	}
+	m.bytes(pb.TraceProcessorRpcStream_Msg, reply)
+	return s.send(m)
+}
+
+// errNoMetrics answers the calls for metrics.
+var errNoMetrics = errors.New("metrics and trace summaries are not supported: ask with SQL")
+
+// unsupported are the calls that only get an error: by method, the field of the reply and that of its error.
+var unsupported = map[uint64]struct{ reply, failure protowire.Number }{
+	pb.TraceProcessorRpc_TraceProcessorMethod_TpmComputeMetric:           {pb.TraceProcessorRpc_MetricResult, pb.ComputeMetricResult_Error},
+	pb.TraceProcessorRpc_TraceProcessorMethod_TpmSummarizeTrace:          {pb.TraceProcessorRpc_TraceSummaryResult, pb.TraceSummaryResult_Error},
+	pb.TraceProcessorRpc_TraceProcessorMethod_TpmCreateSummarizer:        {pb.TraceProcessorRpc_CreateSummarizerResult, pb.CreateSummarizerResult_Error},
+	pb.TraceProcessorRpc_TraceProcessorMethod_TpmUpdateSummarizerSpec:    {pb.TraceProcessorRpc_UpdateSummarizerSpecResult, pb.UpdateSummarizerSpecResult_Error},
+	pb.TraceProcessorRpc_TraceProcessorMethod_TpmQuerySummarizer:         {pb.TraceProcessorRpc_QuerySummarizerResult, pb.QuerySummarizerResult_Error},
+	pb.TraceProcessorRpc_TraceProcessorMethod_TpmDestroySummarizer:       {pb.TraceProcessorRpc_DestroySummarizerResult, pb.DestroySummarizerResult_Error},
+	pb.TraceProcessorRpc_TraceProcessorMethod_TpmDisableAndReadMetatrace: {pb.TraceProcessorRpc_Metatrace, pb.DisableAndReadMetatraceResult_Error},
+	pb.TraceProcessorRpc_TraceProcessorMethod_TpmExport:                  {pb.TraceProcessorRpc_ExportResult, pb.ExportResult_Error},
+}
+
+// call answers a TraceProcessorRpc.
+func (s *stream) call(ctx context.Context, encoded []byte) error {
+	var seq int64
+	var method uint64
+	args := map[protowire.Number][]byte{}
+	err := fields(encoded, func(f field) {
+		switch f.number {
+		case pb.TraceProcessorRpc_Seq:
+			seq = int64(f.value)
+		case pb.TraceProcessorRpc_Request:
+			method = f.value
+		default:
+			args[f.number] = f.data
+		}
+	})
+	if err != nil {
+		return s.fatal("RPC framing error")
+	}
+	if seq != 0 && s.received != 0 && seq != s.received+1 {
+		return s.fatal(fmt.Sprintf("RPC request out of order. Expected %d, got %d (ERR:rpc_seq)", s.received+1, seq))
+	}
+	s.received = seq
+	switch method {
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmAppendTraceData:
+		err := s.server.append(ctx, bytes.NewReader(args[pb.TraceProcessorRpc_AppendTraceData]))
+		return s.reply(method, pb.TraceProcessorRpc_AppendResult, failure(pb.AppendTraceDataResult_Error, err))
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmFinalizeTraceData:
+		err := s.server.finish(ctx)
+		return s.reply(method, pb.TraceProcessorRpc_FinalizeDataResult, failure(pb.FinalizeDataResult_Error, err))
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmQueryStreaming:
+		sql, err := queryText(args[pb.TraceProcessorRpc_QueryArgs])
+		if err != nil {
+			return s.fatal("RPC framing error")
+		}
+		return s.server.query(ctx, sql, func(m message) error {
+			return s.reply(method, pb.TraceProcessorRpc_QueryResult, m)
+		})
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmStatementStreaming:
+		return s.statement(ctx, method, args[pb.TraceProcessorRpc_StatementArgs])
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmRestoreInitialTables:
+		if err := s.server.restore(ctx); err != nil {
+			return s.fatal(err.Error()) // the reply has no error
+		}
+		return s.reply(method, 0, nil)
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmResetTraceProcessor:
+		if err := s.server.exclusive(ctx, s.server.reset); err != nil {
+			return s.fatal(err.Error())
+		}
+		return s.reply(method, 0, nil)
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmEnableMetatrace:
+		return s.reply(method, 0, nil)
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmGetMetricDescriptors:
+		return s.reply(method, pb.TraceProcessorRpc_MetricDescriptors, nil) // there are none
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmGetStatus:
+		return s.reply(method, pb.TraceProcessorRpc_Status, s.server.status())
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmRegisterSQLPackage:
+		err := s.server.register(args[pb.TraceProcessorRpc_RegisterSQLPackageArgs])
+		return s.reply(method, pb.TraceProcessorRpc_RegisterSQLPackageResult, failure(pb.RegisterSqlPackageResult_Error, err))
+	}
+	if u, ok := unsupported[method]; ok {
+		return s.reply(method, u.reply, failure(u.failure, errNoMetrics))
+	}
+	return s.envelope(pb.TraceProcessorRpc_InvalidRequest, method, 0, nil)
+}
+
+// queryText returns the SQL of QueryArgs.
+func queryText(args []byte) (sql string, err error) {
+	err = fields(args, func(f field) {
+		if f.number == pb.QueryArgs_SQLQuery {
+			sql = f.text()
+		}
+	})
+	return sql, err
+}
+
+// statement runs the statement at an offset of SQL, and says where the next one begins.
+func (s *stream) statement(ctx context.Context, method uint64, args []byte) error {
+	var sql string
+	var offset uint64
+	err := fields(args, func(f field) {
+		switch f.number {
+		case pb.StatementArgs_SQL:
+			sql = f.text()
+		case pb.StatementArgs_StartOffset:
+			offset = f.value
+		}
+	})
+	if err != nil {
+		return s.fatal("RPC framing error")
+	}
+	if offset > min(uint64(len(sql)), math.MaxUint32) {
+		r := &result{send: func(m message) error { return s.statementResult(method, m, 0, false) }}
+		return r.flush(true, errors.New("StatementArgs.start_offset out of range"))
+	}
+	rest := sql[offset:]
+	statements, err := perfettosql.Split(rest)
+	if err == nil && len(statements) == 0 {
+		r := &result{send: func(m message) error { return s.statementResult(method, m, uint64(len(sql)), false) }}
+		return r.flush(true, nil)
+	}
+	if len(statements) > 1 {
+		rest = rest[:statements[1].Pos]
+	}
+	next := offset + uint64(len(rest))
+	return s.server.query(ctx, rest, func(m message) error { return s.statementResult(method, m, next, true) })
+}
+
+// statementResult sends a StatementResult.
+func (s *stream) statementResult(method uint64, result message, tail uint64, executed bool) error {
+	var m message
+	m.bytes(pb.StatementResult_Result, result)
+	m.integer(pb.StatementResult_TailOffset, int64(tail))
+	m.truth(pb.StatementResult_StatementExecuted, executed)
+	return s.reply(method, pb.TraceProcessorRpc_StatementResult, m)
+}
+
+// register adds the package of RegisterSqlPackageArgs.
+func (s *Server) register(args []byte) error {
+	var name string
+	modules := map[string]string{}
+	var bad error
+	err := fields(args, func(f field) {
+		switch f.number {
+		case pb.RegisterSqlPackageArgs_PackageName:
+			name = f.text()
+		case pb.RegisterSqlPackageArgs_Modules:
+			var module, sql string
+			bad = errors.Join(bad, fields(f.data, func(f field) {
+				switch f.number {
+				case pb.RegisterSqlPackageArgs_Module_Name:
+					module = f.text()
+				case pb.RegisterSqlPackageArgs_Module_SQL:
+					sql = f.text()
+				}
+			}))
+			modules[module] = sql
+		}
+	})
+	if err := errors.Join(err, bad); err != nil {
+		return err
+	}
+	return s.options.Packages.addModules(name, modules)
+}

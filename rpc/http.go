@@ -1,0 +1,185 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/coder/websocket"
+
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+)
+
+// ui are the origins of Perfetto's UI: the public one, and a local build.
+var ui = []string{"https://ui.perfetto.dev", "http://localhost:10000", "http://127.0.0.1:10000"}
+
+const help = `This is tpconvert serve.
+
+Perfetto's UI: open https://ui.perfetto.dev in this machine's browser, and answer
+"Yes, use loaded trace".
+
+Python: TraceProcessor(addr="http://%s")
+`
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := s.admit(r); err != nil {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	head := w.Header()
+	if origin := r.Header.Get("Origin"); origin != "" {
+		head.Set("Access-Control-Allow-Origin", origin)
+		head.Set("Vary", "Origin")
+	}
+	if r.Method == http.MethodOptions {
+		head.Set("Access-Control-Allow-Methods", "POST, GET, OPTIONS")
+		head.Set("Access-Control-Allow-Headers", "*")
+		head.Set("Access-Control-Max-Age", "86400")
+		head.Set("Access-Control-Allow-Private-Network", "true")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	head.Set("Cache-Control", "no-cache")
+	head.Set("Content-Type", "application/x-protobuf")
+	switch r.URL.Path {
+	case "/":
+		head.Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintf(w, help, r.Host)
+	case "/status":
+		_, _ = w.Write(s.status())
+	case "/websocket":
+		s.serveWebsocket(w, r)
+	case "/rpc":
+		s.serveRPC(w, r)
+	case "/query":
+		s.serveQuery(w, r)
+	case "/parse":
+		_, _ = w.Write(failure(pb.AppendTraceDataResult_Error, s.append(r.Context(), r.Body)))
+	case "/notify_eof":
+		_ = s.finish(r.Context()) // the next query tells the error
+	case "/restore_initial_tables":
+		if err := s.restore(r.Context()); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	case "/compute_metric":
+		_, _ = w.Write(failure(pb.ComputeMetricResult_Error, errNoMetrics))
+	case "/trace_summary":
+		_, _ = w.Write(failure(pb.TraceSummaryResult_Error, errNoMetrics))
+	case "/enable_metatrace":
+	case "/disable_and_read_metatrace":
+		_, _ = w.Write(failure(pb.DisableAndReadMetatraceResult_Error, errNoMetrics))
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// admit refuses requests that come from a foreign web page. One with a foreign name for this machine may read the answers, as
+// the page is of that name for the browser.
+func (s *Server) admit(r *http.Request) error {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	if net.ParseIP(host) == nil && !strings.EqualFold(host, "localhost") && (s.options.Host == "" || !strings.EqualFold(host, s.options.Host)) {
+		return fmt.Errorf("the host %q is not allowed", r.Host)
+	}
+	origin := r.Header.Get("Origin")
+	allowed := func(o string) bool { return strings.EqualFold(o, origin) }
+	switch {
+	case origin == "" && r.Header.Get("Sec-Fetch-Site") == "cross-site":
+		return errors.New("a request of another site is not allowed")
+	case origin != "" && !slices.ContainsFunc(ui, allowed) && !slices.ContainsFunc(s.options.Origins, allowed):
+		return fmt.Errorf("the origin %q is not allowed; see --allow-origin", origin)
+	}
+	return nil
+}
+
+// sender returns a function that sends a part of the body at once.
+func sender(w http.ResponseWriter) func([]byte) error {
+	control := http.NewResponseController(w)
+	return func(part []byte) error {
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+		return control.Flush()
+	}
+}
+
+// serveQuery answers QueryArgs with the messages of a result.
+func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request) {
+	send := sender(w)
+	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+	sql := ""
+	if err == nil {
+		sql, err = queryText(args)
+	}
+	if err != nil {
+		answer := &result{send: func(m message) error { return send(m) }}
+		_ = answer.flush(true, fmt.Errorf("the query cannot be read: %w", err))
+		return
+	}
+	_ = s.query(r.Context(), sql, func(m message) error { return send(m) }) // fails if the client is gone
+}
+
+// serveRPC answers the calls in a body.
+func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
+	calls := &stream{server: s, send: sender(w)}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+	if err == nil {
+		err = calls.take(r.Context(), body)
+	}
+	if err == nil && len(calls.rest) > 0 || err != nil && !errors.Is(err, errFatal) {
+		_ = calls.fatal("RPC framing error")
+	}
+}
+
+// maxWaiting are the most calls of a websocket, and maxWaitingBytes their bytes, that wait for an answer.
+const (
+	maxWaiting      = 10_000
+	maxWaitingBytes = 256 << 20
+)
+
+// serveWebsocket answers calls until the client goes away.
+func (s *Server) serveWebsocket(w http.ResponseWriter, r *http.Request) {
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // admit has checked the origin
+	if err != nil {
+		return // Accept has answered
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(maxCall + 16)
+	ctx, gone := context.WithCancel(r.Context())
+	defer gone()
+	parts := make(chan []byte, maxWaiting)
+	var waiting atomic.Int64
+	go func() { // reads on during a query, to see the client go away
+		defer gone()
+		defer close(parts)
+		for {
+			_, part, err := conn.Read(ctx)
+			if err != nil || waiting.Add(int64(len(part))) > maxWaitingBytes {
+				return
+			}
+			select {
+			case parts <- part:
+			default:
+				return
+			}
+		}
+	}()
+	calls := &stream{server: s, send: func(m []byte) error { return conn.Write(ctx, websocket.MessageBinary, m) }}
+	for part := range parts {
+		if err := calls.take(ctx, part); err != nil {
+			_ = conn.Close(websocket.StatusPolicyViolation, "")
+			return
+		}
+		waiting.Add(-int64(len(part)))
+	}
+}

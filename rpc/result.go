@@ -1,0 +1,156 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// A batch of a result is complete with so many cells or bytes.
+const (
+	batchCells = 50_000
+	batchBytes = 128 << 10
+)
+
+// maxResult is the size of a message that no client can read any more.
+const maxResult = 256 << 20
+
+// result turns the rows of a query into messages of type QueryResult, with a batch each.
+type result struct {
+	send  func(message) error
+	begun time.Time
+
+	columns    []session.Column
+	statements int // that were run
+	withRows   int // of these
+	last       string
+	headed     bool // the first message is sent
+
+	cells, integers, reals, texts, blobs []byte // of the batch
+}
+
+// add adds rows and sends the batches that they complete.
+func (r *result) add(rows *session.Chunk) error {
+	for row := range rows.Rows {
+		if len(r.cells)+len(r.columns) > batchCells || len(r.cells)+len(r.integers)+len(r.reals)+len(r.texts)+len(r.blobs) > batchBytes {
+			if err := r.flush(false, nil); err != nil {
+				return err
+			}
+		}
+		for i := range r.columns {
+			r.cell(&rows.Columns[i], row, r.columns[i].Kind)
+		}
+	}
+	return nil
+}
+
+// cell adds a cell.
+func (r *result) cell(values *session.Vector, row int, kind session.Kind) {
+	if values.Null(row) {
+		r.null()
+		return
+	}
+	switch kind {
+	case session.Real:
+		r.real(values.Real(row))
+	case session.Text:
+		r.text(values.Bytes(row))
+	case session.Bytes:
+		r.blob(values.Bytes(row))
+	case session.Variant, session.Nested:
+		switch v := session.FromJSON(string(values.Bytes(row))).(type) {
+		case nil:
+			r.null()
+		case int64:
+			r.integer(v)
+		case float64:
+			r.real(v)
+		case bool:
+			r.integer(int64(protowire.EncodeBool(v)))
+		case string:
+			r.text([]byte(v))
+		case json.RawMessage:
+			r.text(v)
+		}
+	default:
+		r.integer(values.Integer(row))
+	}
+}
+
+func (r *result) null() {
+	r.cells = append(r.cells, pb.QueryResult_CellsBatch_CellType_CellNull)
+}
+
+func (r *result) integer(v int64) {
+	r.cells = append(r.cells, pb.QueryResult_CellsBatch_CellType_CellVarint)
+	r.integers = protowire.AppendVarint(r.integers, uint64(v))
+}
+
+func (r *result) real(v float64) {
+	r.cells = append(r.cells, pb.QueryResult_CellsBatch_CellType_CellFloat64)
+	r.reals = protowire.AppendFixed64(r.reals, math.Float64bits(v))
+}
+
+// text adds a text, which ends at its first NUL because that ends it in the message too.
+func (r *result) text(v []byte) {
+	r.cells = append(r.cells, pb.QueryResult_CellsBatch_CellType_CellString)
+	if end := bytes.IndexByte(v, 0); end >= 0 {
+		v = v[:end]
+	}
+	r.texts = append(append(r.texts, v...), 0)
+}
+
+func (r *result) blob(v []byte) {
+	r.cells = append(r.cells, pb.QueryResult_CellsBatch_CellType_CellBlob)
+	m := message(r.blobs)
+	m.bytes(pb.QueryResult_CellsBatch_BlobCells, v)
+	r.blobs = m
+}
+
+// flush sends the batch. With the last one goes the error of the query, if there is any.
+func (r *result) flush(last bool, failed error) error {
+	var batch message
+	if len(r.texts) > 0 {
+		batch.bytes(pb.QueryResult_CellsBatch_StringCells, r.texts)
+	}
+	if len(r.cells) > 0 {
+		batch.bytes(pb.QueryResult_CellsBatch_Cells, r.cells)
+	}
+	if len(r.integers) > 0 {
+		batch.bytes(pb.QueryResult_CellsBatch_VarintCells, r.integers)
+	}
+	if len(r.reals) > 0 {
+		batch.bytes(pb.QueryResult_CellsBatch_Float64Cells, r.reals)
+	}
+	batch = append(batch, r.blobs...)
+	r.cells, r.integers, r.reals, r.texts, r.blobs = r.cells[:0], r.integers[:0], r.reals[:0], r.texts[:0], r.blobs[:0]
+	if len(batch) > maxResult {
+		batch, last, failed = nil, true, fmt.Errorf("a row has %d bytes, which is too much for a result", len(batch))
+	}
+	if last {
+		batch.truth(pb.QueryResult_CellsBatch_IsLastBatch, true)
+	}
+	var m message
+	if !r.headed {
+		r.headed = true
+		for _, c := range r.columns {
+			m.text(pb.QueryResult_ColumnNames, c.Name)
+		}
+		m.integer(pb.QueryResult_StatementCount, int64(r.statements))
+		m.integer(pb.QueryResult_StatementWithOutputCount, int64(r.withRows))
+		m.text(pb.QueryResult_LastStatementSQL, r.last)
+	}
+	m.bytes(pb.QueryResult_Batch, batch)
+	if failed != nil {
+		m.text(pb.QueryResult_Error, failed.Error())
+	}
+	m.real(pb.QueryResult_ElapsedTimeMS, float64(time.Since(r.begun).Nanoseconds())/1e6)
+	return r.send(m)
+}

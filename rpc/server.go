@@ -1,0 +1,246 @@
+// Package rpc answers the remote procedure calls of Perfetto's Trace Processor v58, by which its UI and its Python package
+// ask for the rows of a trace.
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// The version of Trace Processor whose calls these are.
+const (
+	tpVersion  = "Perfetto v58.2"
+	tpCode     = "v58.2-add693d8b"
+	apiVersion = pb.TraceProcessorApiVersion_TraceProcessorCurrentAPIVersion
+)
+
+// MaxQuery is the most bytes that the SQL of a query may have.
+const MaxQuery = 16 << 20
+
+// Options are what a server needs besides a trace.
+type Options struct {
+	Version  string   // of this program
+	Origins  []string // web pages that may use the server, besides Perfetto's UI
+	Host     string   // a name of this machine that requests may be for, besides localhost
+	Packages *Packages
+	// Convert makes a dataset of the trace in a file.
+	Convert func(ctx context.Context, trace, out string) error
+	Without []string // tables without rows in traces that clients send
+}
+
+// Server answers calls about one trace. Calls that use it wait for each other.
+type Server struct {
+	options Options
+	name    atomic.Pointer[string] // of the trace
+
+	turn    chan struct{} // holds what whoever may use the rest has to take
+	session *session.Session
+	state   state
+	trace   *os.File // what a client has sent of it
+	failed  error    // why queries cannot see it
+}
+
+// state says how far a trace is that clients send.
+type state int
+
+const (
+	waiting  state = iota // for a trace
+	arriving              // a part of it is there
+	loaded                // queries see it
+)
+
+// New returns a server for the trace in a session, which is named in the UI. Without a session it waits for a client that
+// sends a trace.
+func New(o Options, s *session.Session, name string) *Server {
+	server := &Server{options: o, turn: make(chan struct{}, 1), session: s, state: loaded}
+	server.name.Store(&name)
+	server.turn <- struct{}{}
+	if s == nil {
+		server.state = waiting
+	}
+	return server
+}
+
+// Close ends the session after the call that uses it.
+func (s *Server) Close() error {
+	<-s.turn
+	return s.close()
+}
+
+func (s *Server) close() error {
+	var err error
+	if s.trace != nil {
+		err = s.trace.Close()
+	}
+	if s.session != nil {
+		err = errors.Join(err, s.session.Close())
+	}
+	s.session, s.trace = nil, nil
+	return err
+}
+
+// exclusive calls do when no other call uses the trace.
+func (s *Server) exclusive(ctx context.Context, do func() error) error {
+	select {
+	case <-s.turn:
+		defer func() { s.turn <- struct{}{} }()
+		return do()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// reset makes the server wait for a trace.
+func (s *Server) reset() error {
+	s.name.Store(new(string))
+	s.state, s.failed = waiting, nil
+	return s.close()
+}
+
+// status encodes a StatusResult.
+func (s *Server) status() message {
+	var m message
+	m.text(pb.StatusResult_LoadedTraceName, *s.name.Load())
+	m.text(pb.StatusResult_HumanReadableVersion, fmt.Sprintf("%s (tpconvert %s)", tpVersion, s.options.Version))
+	m.integer(pb.StatusResult_APIVersion, apiVersion)
+	m.text(pb.StatusResult_VersionCode, tpCode)
+	return m
+}
+
+// append takes a part of a trace. After a whole trace it begins another.
+func (s *Server) append(ctx context.Context, part io.Reader) error {
+	return s.exclusive(ctx, func() error {
+		if s.state == loaded {
+			if err := s.reset(); err != nil {
+				return err
+			}
+		}
+		if err := s.begin(ctx); err != nil {
+			return err
+		}
+		if s.trace == nil {
+			var err error
+			if s.trace, err = os.Create(filepath.Join(s.session.Scratch, "trace")); err != nil {
+				return err
+			}
+		}
+		s.state = arriving
+		_, err := io.Copy(s.trace, part)
+		return err
+	})
+}
+
+// begin makes sure that there is a session.
+func (s *Server) begin(ctx context.Context) error {
+	if s.session != nil {
+		return nil
+	}
+	var err error
+	s.session, err = session.New(ctx, session.Options{Perfetto: true, Modules: s.options.Packages})
+	return err
+}
+
+// finish converts the trace that a client has sent.
+func (s *Server) finish(ctx context.Context) error {
+	return s.exclusive(ctx, func() error {
+		if s.state == arriving {
+			s.failed = s.load(ctx)
+		}
+		return s.failed
+	})
+}
+
+// load makes the rows of the trace available, no rows if no trace has come.
+func (s *Server) load(ctx context.Context) error {
+	s.state = loaded
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	if s.trace == nil {
+		return s.session.OpenEmpty(ctx)
+	}
+	path := s.trace.Name()
+	info, err := s.trace.Stat()
+	if err = errors.Join(err, s.trace.Close()); err != nil {
+		return err
+	}
+	s.trace = nil
+	if info.Size() == 0 { // Trace Processor takes it for a trace without rows
+		return errors.Join(os.Remove(path), s.session.OpenEmpty(ctx))
+	}
+	folder := filepath.Join(s.session.Scratch, "out")
+	if err := errors.Join(s.options.Convert(ctx, path, folder), os.Remove(path)); err != nil {
+		return err
+	}
+	return s.session.OpenCopy(ctx, folder, s.options.Without...)
+}
+
+// restore drops what queries have created.
+func (s *Server) restore(ctx context.Context) error {
+	return s.exclusive(ctx, func() error {
+		if s.state != loaded || s.failed != nil {
+			return s.failed
+		}
+		return s.session.Restore(ctx)
+	})
+}
+
+// query runs SQL and sends the rows of the last statement. The error is that of sending.
+func (s *Server) query(ctx context.Context, sql string, send func(message) error) error {
+	r := &result{send: send, begun: time.Now()}
+	var unsent error
+	err := s.exclusive(ctx, func() error {
+		if s.state == waiting {
+			s.failed = s.load(ctx)
+		}
+		switch {
+		case s.failed != nil:
+			return s.failed
+		case s.state == arriving:
+			return errors.New("the end of the trace has not come yet")
+		}
+		return s.run(ctx, sql, r, &unsent)
+	})
+	if unsent != nil {
+		return unsent
+	}
+	return r.flush(true, err)
+}
+
+// run runs SQL for query.
+func (s *Server) run(ctx context.Context, sql string, r *result, unsent *error) error {
+	if len(sql) > MaxQuery {
+		return fmt.Errorf("the query has %d bytes; %d are the most", len(sql), MaxQuery)
+	}
+	statements, err := perfettosql.Split(sql)
+	if err == nil && len(statements) > 0 {
+		r.statements, r.last = len(statements), statements[len(statements)-1].Text
+	}
+	return s.session.Each(ctx, sql, func(q *session.Query) error {
+		rows := 0
+		if q.Last {
+			r.columns = q.Columns
+		}
+		return q.Chunks(ctx, func(c *session.Chunk) error {
+			if rows == 0 && c.Rows > 0 {
+				r.withRows++
+			}
+			rows += c.Rows
+			if !q.Last {
+				return nil
+			}
+			*unsent = r.add(c)
+			return *unsent
+		})
+	})
+}

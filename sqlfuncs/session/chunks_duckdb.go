@@ -1,0 +1,126 @@
+//go:build cgo
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	bindings "github.com/duckdb/duckdb-go-bindings"
+	"github.com/duckdb/duckdb-go/v2"
+)
+
+// Chunks runs the query and calls each with its rows while DuckDB finds more. Once the context ends, so does the query.
+func (q *Query) Chunks(ctx context.Context, each func(*Chunk) error) error {
+	return q.conn.Raw(func(raw any) error {
+		conn := connection(raw)
+		var statement bindings.PreparedStatement
+		defer bindings.DestroyPrepare(&statement)
+		if bindings.Prepare(conn, q.SQL, &statement) == bindings.StateError {
+			return errors.New(bindings.PrepareError(statement))
+		}
+		defer interrupt(ctx, conn)()
+		var pending bindings.PendingResult
+		defer bindings.DestroyPending(&pending)
+		if bindings.PendingPreparedStreaming(statement, &pending) == bindings.StateError {
+			return errors.Join(ctx.Err(), errors.New(bindings.PendingError(pending)))
+		}
+		var result bindings.Result
+		defer bindings.DestroyResult(&result)
+		if bindings.ExecutePending(pending, &result) == bindings.StateError {
+			return errors.Join(ctx.Err(), errors.New(bindings.ResultError(&result)))
+		}
+		numbers, err := numberTypes(&result)
+		if err != nil {
+			return err
+		}
+		for {
+			more, err := fetch(&result, numbers, each)
+			if err != nil || !more {
+				return errors.Join(ctx.Err(), err)
+			}
+		}
+	})
+}
+
+// connection returns DuckDB's connection below that of the driver. The driver does not show it, and has no way of its own
+// to take rows by the chunk or before the query has ended.
+func connection(raw any) bindings.Connection {
+	conn := reflect.ValueOf(raw.(*duckdb.Conn)).Elem().FieldByName("conn")
+	return bindings.Connection{Ptr: conn.FieldByName("Ptr").UnsafePointer()}
+}
+
+// interrupt stops what runs on a connection once the context ends. Call what it returns when nothing runs any more.
+func interrupt(ctx context.Context, conn bindings.Connection) (stop func()) {
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+		}
+		// An interruption just before the query begins is lost.
+		for again := time.NewTicker(10 * time.Millisecond); ; {
+			bindings.Interrupt(conn)
+			select {
+			case <-done:
+				again.Stop()
+				return
+			case <-again.C:
+			}
+		}
+	}()
+	return func() { close(done); <-stopped }
+}
+
+// numberTypes returns how each column is stored.
+func numberTypes(result *bindings.Result) ([]numberType, error) {
+	types := make([]numberType, bindings.ColumnCount(result))
+	for i := range types {
+		column := bindings.IdxT(i)
+		switch kind := bindings.ColumnType(result, column); kind {
+		case bindings.TypeBigInt, bindings.TypeVarchar, bindings.TypeBlob, bindings.TypeSQLNull:
+		case bindings.TypeInteger:
+			types[i] = int32s
+		case bindings.TypeSmallInt:
+			types[i] = int16s
+		case bindings.TypeTinyInt:
+			types[i] = int8s
+		case bindings.TypeUInteger:
+			types[i] = uint32s
+		case bindings.TypeUSmallInt:
+			types[i] = uint16s
+		case bindings.TypeUTinyInt, bindings.TypeBoolean:
+			types[i] = uint8s
+		case bindings.TypeDouble:
+			types[i] = float64s
+		case bindings.TypeFloat:
+			types[i] = float32s
+		default:
+			return nil, fmt.Errorf("column %s has a type that only a cast can show", bindings.ColumnName(result, column))
+		}
+	}
+	return types, nil
+}
+
+// fetch calls each with the next rows, and reports whether there were any.
+func fetch(result *bindings.Result, numbers []numberType, each func(*Chunk) error) (bool, error) {
+	chunk := bindings.FetchChunk(*result)
+	if chunk.Ptr == nil {
+		if message := bindings.ResultError(result); message != "" {
+			return false, errors.New(message)
+		}
+		return false, nil
+	}
+	defer bindings.DestroyDataChunk(&chunk)
+	rows := Chunk{Rows: int(bindings.DataChunkGetSize(chunk)), Columns: make([]Vector, len(numbers))}
+	for i, number := range numbers {
+		vector := bindings.DataChunkGetVector(chunk, bindings.IdxT(i))
+		rows.Columns[i] = Vector{data: bindings.VectorGetData(vector), valid: bindings.VectorGetValidity(vector), number: number}
+	}
+	return rows.Rows > 0, each(&rows)
+}

@@ -47,6 +47,33 @@ func rowsOf(t *testing.T, dir, input, sql string, flags ...string) string {
 	return got.stdout
 }
 
+// TestSliceLayout places slices of several tracks as Trace Processor v58 does.
+func TestSliceLayout(t *testing.T) {
+	dir := t.TempDir()
+	const trace = `[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":10,"name":"a"},{"ph":"X","pid":1,"tid":1,"ts":2,"dur":3,"name":"in a"},
+{"ph":"X","pid":1,"tid":2,"ts":5,"dur":3,"name":"beside a"},{"ph":"X","pid":1,"tid":1,"ts":10,"dur":2,"name":"after a"},
+{"ph":"X","pid":1,"tid":2,"ts":10,"dur":0,"name":"instant"},{"ph":"B","pid":1,"tid":3,"ts":11,"name":"unfinished"},
+{"ph":"X","pid":1,"tid":2,"ts":20,"dur":2,"name":"beside unfinished"}]`
+	if err := os.WriteFile(filepath.Join(dir, "t.json"), []byte(trace), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const sql = `CREATE PERFETTO FUNCTION rows_of(track_ids STRING) RETURNS INT AS SELECT max(layout_depth) + 1 FROM experimental_slice_layout($track_ids);
+SELECT s.name, l.layout_depth AS depth, rows_of(t.ids) AS n
+FROM (SELECT group_concat(id) AS ids FROM track) AS t JOIN experimental_slice_layout(t.ids) AS l JOIN slice AS s USING (id) ORDER BY s.id`
+	want := `"name","depth","n"
+"a",0,3
+"in a",1,3
+"beside a",2,3
+"after a",0,3
+"instant",0,3
+"unfinished",0,3
+"beside unfinished",1,3
+`
+	if got := rowsOf(t, dir, "t.json", sql, "--perfetto"); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 func TestRegister(t *testing.T) {
 	dir := dataset(t, goodTrace)
 	for _, flags := range [][]string{{}, {"--paths", "relative"}, {"--materialize"}} {

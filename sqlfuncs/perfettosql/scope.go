@@ -230,7 +230,7 @@ func (r *reference) settle() {
 	switch {
 	case r.quoted && r.scope == nil:
 		r.piece.become(literal(r.name))
-	case len(r.sources) > 1 && r.scope.merges && r.alias == nil:
+	case len(r.sources) > 1 && r.scope.merges && r.alias == nil && r.sources[0].name != "": // DuckDB takes the first one too
 		r.piece.text = identifier(r.sources[0].name) + "." + identifier(r.name)
 	}
 }

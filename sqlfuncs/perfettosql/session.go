@@ -34,7 +34,8 @@ type Session struct {
 	conn      *sql.Conn
 	dataset   *sqlfuncs.Catalog // nil if it is complete
 	catalog   *sqlfuncs.Catalog
-	modules   fs.FS // nil if there are none
+	modules   fs.FS    // nil if there are none
+	extra     []string // CREATE statements of New
 	macros    map[string]*macro
 	included  map[string]bool
 	overlay   map[string]bool
@@ -46,8 +47,9 @@ type Session struct {
 
 // New begins a session. The connection must have a database made by sqlfuncs.Register attached as "dataset",
 // and an empty one before it in the search path. If it was made by sqlfuncs.RegisterLazily, dataset is its catalog,
-// else nil. modules has the files of INCLUDE PERFETTO MODULE: a.b is a/b.sql; it may be nil.
-func New(ctx context.Context, conn *sql.Conn, dataset *sqlfuncs.Catalog, modules fs.FS) (*Session, error) {
+// else nil. modules has the files of INCLUDE PERFETTO MODULE: a.b is a/b.sql; it may be nil. extra are CREATE statements of macros
+// that need functions of the connection.
+func New(ctx context.Context, conn *sql.Conn, dataset *sqlfuncs.Catalog, modules fs.FS, extra ...string) (*Session, error) {
 	layout, err := sqlfuncs.Registered(ctx, conn)
 	if err != nil {
 		return nil, err
@@ -63,13 +65,13 @@ func New(ctx context.Context, conn *sql.Conn, dataset *sqlfuncs.Catalog, modules
 			return nil, err
 		}
 	}
-	s := &Session{conn: conn, dataset: dataset, modules: modules}
+	s := &Session{conn: conn, dataset: dataset, modules: modules, extra: extra}
 	return s, s.Restart(ctx)
 }
 
 // Restart begins the session again, after the database before the dataset in the search path has been emptied.
 func (s *Session) Restart(ctx context.Context) error {
-	*s = Session{conn: s.conn, dataset: s.dataset, modules: s.modules, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]bool{}, columns: map[string][]field{}}
+	*s = Session{conn: s.conn, dataset: s.dataset, modules: s.modules, extra: s.extra, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]bool{}, columns: map[string][]field{}}
 	objects, err := s.objects()
 	if err != nil {
 		return err
@@ -90,6 +92,9 @@ func (s *Session) objects() ([]string, error) {
 		return nil, err
 	}
 	objects, views := []string{unindexedStats()}, map[string]bool{}
+	for _, text := range s.extra {
+		statements = append(statements, Statement{Text: text})
+	}
 	for _, statement := range statements {
 		objects = append(objects, statement.Text)
 		name := sqlfuncs.CreatedName(statement.Text)

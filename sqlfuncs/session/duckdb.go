@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"slices"
 
 	"github.com/duckdb/duckdb-go/v2"
 
@@ -40,13 +41,41 @@ func (d demangler) Executor() duckdb.ScalarFuncExecutor {
 	}}
 }
 
+// layouter is layout for DuckDB.
+type layouter struct{ list duckdb.TypeInfo }
+
+func (l layouter) Config() duckdb.ScalarFuncConfig {
+	return duckdb.ScalarFuncConfig{InputTypeInfos: slices.Repeat([]duckdb.TypeInfo{l.list}, 5), ResultTypeInfo: l.list}
+}
+
+func (l layouter) Executor() duckdb.ScalarFuncExecutor {
+	return duckdb.ScalarFuncExecutor{RowExecutor: func(row []driver.Value) (any, error) {
+		var columns [5][]int64
+		for i, values := range row {
+			for _, v := range values.([]any) {
+				columns[i] = append(columns[i], v.(int64))
+			}
+		}
+		return layout(columns[0], columns[1], columns[2], columns[3], columns[4]), nil
+	}}
+}
+
 // addFunctions registers functions that only sessions have, for macros to call.
 func addFunctions(conn *sql.Conn) error {
 	text, err := duckdb.NewTypeInfo(duckdb.TYPE_VARCHAR)
 	if err != nil {
 		return err
 	}
-	return duckdb.RegisterScalarUDF(conn, demangleFunction, demangler{text})
+	integer, err := duckdb.NewTypeInfo(duckdb.TYPE_BIGINT)
+	if err != nil {
+		return err
+	}
+	integers, err := duckdb.NewListInfo(integer)
+	if err != nil {
+		return err
+	}
+	return errors.Join(duckdb.RegisterScalarUDF(conn, demangleFunction, demangler{text}),
+		duckdb.RegisterScalarUDF(conn, layoutFunction, layouter{integers}))
 }
 
 // prepare checks a single statement and returns its result columns, none if it is not a query.

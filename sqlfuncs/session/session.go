@@ -143,7 +143,7 @@ func (s *Session) ready(ctx context.Context, folders ...string) error {
 	}
 	err := s.Exec(ctx, searchBoth, createDemangle)
 	if err == nil && s.options.Perfetto {
-		s.perfetto, err = perfettosql.New(ctx, s.Conn, s.Catalog, s.options.Modules)
+		s.perfetto, err = perfettosql.New(ctx, s.Conn, s.Catalog, s.options.Modules, createLayout)
 	}
 	if err == nil && s.options.Access != AnyFile {
 		err = s.confine(ctx, folders)

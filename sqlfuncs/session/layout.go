@@ -1,0 +1,99 @@
+package session
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+)
+
+// layoutFunction is layout in SQL.
+const layoutFunction = "_slice_layout"
+
+// createLayout makes Trace Processor's function of this name. Its argument are the ids of tracks, with commas between.
+const createLayout = `CREATE MACRO experimental_slice_layout(filter_track_ids) AS TABLE
+SELECT unnest(_s.ids) AS id, unnest(` + layoutFunction + `(_s.ids, _s.parents, _s.starts, _s.durations, _s.depths)) AS layout_depth
+FROM (
+    SELECT list(id ORDER BY id) AS ids, list(coalesce(parent_id, -1) ORDER BY id) AS parents, list(ts ORDER BY id) AS starts,
+           list(dur ORDER BY id) AS durations, list(depth::BIGINT ORDER BY id) AS depths
+    FROM dataset.slice
+    WHERE list_contains(list_transform(string_split(filter_track_ids::VARCHAR, ','), lambda x: TRY_CAST(trim(x) AS BIGINT)), track_id)
+) AS _s`
+
+// layout returns the row of each slice, when the slices of several tracks are shown as one track without overlaps. Each root and
+// its descendants stay together; the tallest of these groups are placed first, each as high as there is room. Slices are in
+// the order of their ids. parents has the parents' ids, -1 for none; dur is -1 if a slice did not end. Times in ns.
+func layout(ids, parents, ts, dur, depths []int64) []int64 {
+	var groups []*group
+	of := make([]*group, len(ids)) // of each slice
+	byID := make(map[int64]*group, len(ids))
+	for i, id := range ids {
+		end := int64(math.MaxInt64)
+		if dur[i] >= 0 {
+			end = ts[i] + dur[i]
+		}
+		g := byID[parents[i]]
+		if g == nil {
+			g = &group{start: ts[i]}
+			groups = append(groups, g)
+		}
+		g.end, g.height = max(g.end, end), max(g.height, depths[i]+1)
+		of[i], byID[id] = g, g
+	}
+	slices.SortStableFunc(groups, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(b.height, a.height), cmp.Compare(a.start, b.start))
+	})
+	var rows []row
+	for _, g := range groups {
+		free := int64(0) // rows below one another
+		for r := 0; free < g.height; r++ {
+			switch {
+			case r == len(rows):
+				rows = append(rows, nil)
+				free++
+			case rows[r].free(g.start, g.end):
+				free++
+			default:
+				free = 0
+			}
+			g.top = int64(r) + 1 - free
+		}
+		for r := g.top; r < g.top+g.height; r++ {
+			rows[r] = rows[r].taken(g.start, g.end)
+		}
+	}
+	placed := make([]int64, len(ids))
+	for i, g := range of {
+		placed[i] = g.top + depths[i]
+	}
+	return placed
+}
+
+// group is a root and its descendants.
+type group struct {
+	start, end  int64
+	height, top int64 // rows
+}
+
+// row holds the times at which a row is taken, in order.
+type row [][2]int64
+
+// at returns the first time that does not begin before start.
+func (r row) at(start int64) int {
+	return sort.Search(len(r), func(i int) bool { return r[i][0] >= start })
+}
+
+func (r row) free(start, end int64) bool {
+	if len(r) == 0 || start >= r[len(r)-1][1] {
+		return true
+	}
+	i := r.at(start)
+	return (i == len(r) || r[i][0] >= end) && (i == 0 || r[i-1][1] <= start)
+}
+
+func (r row) taken(start, end int64) row {
+	if len(r) == 0 || start >= r[len(r)-1][0] {
+		return append(r, [2]int64{start, end})
+	}
+	return slices.Insert(r, r.at(start), [2]int64{start, end})
+}

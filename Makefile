@@ -91,6 +91,7 @@ bench: build ## Go benchmarks, then the whole command on a generated trace of ea
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
 	$(GO) build -o bin/tracegen ./cmd/tracegen
 	.ci/python .ci/bench.py bin/tpconvert bin/tracegen $(BENCHSIZES)
+	.ci/python .ci/bench_peer.py bin/tpconvert $(SHARED)
 
 bench-memory: build ## peak memory for traces with very many, or very large, names and args
 	$(GO) build -o bin/tracegen ./cmd/tracegen

@@ -59,6 +59,7 @@ var Formats = []*format.Format{
 	strace.Format,
 	systrace.Format,
 	perftext.Format,
+	families.Names,
 	// Protocol Buffers, which begin with nothing but a field number.
 	families.Symbols,
 	pprof.Format,

@@ -34,6 +34,9 @@ type Machine struct {
 
 	kernel kernelVersion
 	arch   string
+
+	// Shared is what a format knows of the machine from all of its files.
+	Shared map[any]any
 }
 
 // ThreadPriority orders the sources of thread names: a name replaces one of the same
@@ -120,6 +123,7 @@ func (s *Store) Machine(raw int64) *Machine {
 		facts: newFacts(s, None, id),
 		gpus:  map[int64]int64{},
 
+		Shared:       map[any]any{},
 		threadHints:  map[UTID]*hints{},
 		processHints: map[UPID]*hints{},
 	}

@@ -106,6 +106,8 @@ const (
 	StatGoTraceParseErrors
 	// StatTraceCmdParseErrors counts invalid CPUs, pages and events in trace-cmd files.
 	StatTraceCmdParseErrors
+	// StatR8MappingParseErrors counts lines of R8's or ProGuard's text that name nothing.
+	StatR8MappingParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -132,6 +134,7 @@ var ownStats = [...]statInfo{
 	{"android_log_without_zone", false, DataLoss, FromAnalysis},
 	{"go_trace_parse_errors", false, DataLoss, FromAnalysis},
 	{"trace_cmd_parse_errors", false, DataLoss, FromAnalysis},
+	{"r8_mapping_parse_errors", false, DataLoss, FromAnalysis},
 }
 
 func (s Stat) info() statInfo {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -83,6 +85,7 @@ func TestRefused(t *testing.T) {
 		text string
 	}{
 		"nothing but a header": {data[:16], format.ErrNoEvents, "go.trace (go_trace): a Go execution trace without events: no trace events"},
+		"a version too old":    {bytes.Replace(data, []byte("1.26 trace\x00\x00\x00"), []byte("1.9 trace\x00\x00\x00\x00"), 1), format.ErrUnsupported, "go.trace (go_trace) at byte 0: unknown or unsupported trace version go 1.9: not supported"},
 		"a version to come":    {bytes.Replace(data, []byte("1.26"), []byte("1.99"), 1), format.ErrUnsupported, "go.trace (go_trace) at byte 0: unknown or unsupported trace version go 1.99: not supported"},
 		"a cut generation":     {data[:100], format.ErrCorrupt, "go.trace (go_trace) at byte 100: failed to read full batch: read 51 but wanted 120: corrupt"},
 		"a stack without end":  {bytes.Replace(data, []byte{3, 2, 1, 0x20}, []byte{3, 2, 0x7f, 0x20}, 1), format.ErrCorrupt, ""},
@@ -146,6 +149,23 @@ func TestRecordedProgram(t *testing.T) {
 	}
 	if len(tables.Rows("stack_sample", "ts")) != 3 || len(tables.Rows("flow", "id")) != 3 {
 		t.Error(tables.Rows("stack_sample", "ts"), tables.Rows("flow", "id"))
+	}
+}
+
+// TestOldFormat reads the format before Go 1.22.
+func TestOldFormat(t *testing.T) {
+	data, err := os.ReadFile("../../testdata/go_1.21.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := ingesttest.MustRead(t, "go.trace", data)
+	got := tables.Rows("slice", "category", "name")
+	slices.Sort(got)
+	if want := []string{"log|step", "region|work", "task|request"}; !slices.Equal(slices.DeleteFunc(got, func(name string) bool { return strings.HasPrefix(name, "runtime|") }), want) {
+		t.Errorf("slices %v, want %v", got, want)
+	}
+	if threads := tables.Rows("thread", "name"); !slices.Contains(threads, "main.main.func1") {
+		t.Errorf("goroutines %v", threads)
 	}
 }
 

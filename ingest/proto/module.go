@@ -105,14 +105,20 @@ func (s *Stream) Event(ts int64, payload []byte) error {
 type Shared[T any] struct {
 	// New makes the value for a reader.
 	New func(*Reader) *T
+	// OfMachine is set if the readers of all traces of a machine have the value in common.
+	OfMachine bool
 }
 
 // Of returns the value that a reader's modules share.
 func (s *Shared[T]) Of(r *Reader) *T {
-	if v, ok := r.shared[s]; ok {
+	values := r.shared
+	if s.OfMachine {
+		values = r.Machine.Shared
+	}
+	if v, ok := values[s]; ok {
 		return v.(*T)
 	}
 	v := s.New(r)
-	r.shared[s] = v
+	values[s] = v
 	return v
 }

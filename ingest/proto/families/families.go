@@ -14,9 +14,11 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/memorygraph"
 	"github.com/tpconvert/tpconvert/ingest/proto/power"
 	"github.com/tpconvert/tpconvert/ingest/proto/profiling"
+	"github.com/tpconvert/tpconvert/ingest/proto/r8"
 	"github.com/tpconvert/tpconvert/ingest/proto/system"
 	"github.com/tpconvert/tpconvert/ingest/proto/traceinfo"
 	"github.com/tpconvert/tpconvert/ingest/proto/trackevent"
+	"github.com/tpconvert/tpconvert/model"
 )
 
 // read reads the packets of all families. At equal times, the events of families
@@ -36,8 +38,26 @@ var read = proto.Reads(
 	generickernel.Modules,
 )
 
-// Format is a trace. Symbols is a trace that only holds symbols for other traces.
+// Format is a trace. Symbols is a trace that only holds symbols for other traces, Names a text of
+// names before obfuscation for them.
 var (
 	Format  = &format.Format{Name: "proto", Turn: format.TurnClocks, Read: read, Sniff: proto.Sniff}
 	Symbols = &format.Format{Name: "symbols", Turn: format.TurnSymbols, Read: read, Sniff: profiling.SniffSymbols}
+	Names   = &format.Format{Name: "r8_mapping", Turn: format.TurnSymbols, Read: readNames, Sniff: r8.Sniff}
 )
+
+// readNames reads the names of the package that the name of the file shows.
+func readNames(in *format.Input) error {
+	pkg := r8.Package(in.Name)
+	names := r8.NewReader(in.Reader, pkg)
+	in.Reader = names
+	err := read(in)
+	for _, offset := range names.Invalid {
+		in.File.LogAt(model.StatR8MappingParseErrors, offset, nil)
+	}
+	if pkg == "" {
+		in.File.ExplainUnread(model.StatUnreadFact, model.None,
+			"file of names before obfuscation is not named after a package, so it renames neither methods nor the classes of known packages")
+	}
+	return err
+}

@@ -15,10 +15,12 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Names holds the name mappings in a machine's packets, and what they may apply to.
+// Names holds the name mappings in the traces of a machine, and what they may apply to.
 type Names struct {
-	reader  *proto.Reader
-	maps    []nameMap // in file order
+	reader  *proto.Reader   // of the first trace
+	readers []*proto.Reader // that joined
+	left    int             // how many of them are done
+	maps    []nameMap       // in file order
 	fields  map[model.StringID]model.StringID
 	known   map[model.StringID]model.StringID // what Field returned
 	classes map[classKey][]int64              // rows
@@ -70,13 +72,37 @@ func (s *stackSet) add(upid model.UPID, callsite model.CallsiteID) {
 	s.order = append(s.order, of)
 }
 
-var shared = proto.Shared[Names]{New: func(r *proto.Reader) *Names {
+var shared = proto.Shared[Names]{OfMachine: true, New: func(r *proto.Reader) *Names {
 	return &Names{reader: r, fields: map[model.StringID]model.StringID{}, known: map[model.StringID]model.StringID{},
 		classes: map[classKey][]int64{}}
 }}
 
 // Of returns the names of a reader's machine.
 func Of(r *proto.Reader) *Names { return shared.Of(r) }
+
+// Join returns the names of a reader's machine, which wait until the reader leaves.
+func Join(r *proto.Reader) *Names {
+	n := Of(r)
+	n.readers = append(n.readers, r)
+	return n
+}
+
+// Leave says that a reader that joined is done. After the last, all names are set.
+func (n *Names) Leave() {
+	if n.left++; n.left == len(n.readers) {
+		n.apply()
+	}
+}
+
+// packageOfProcess returns the package of the app that a process belongs to, or zero.
+func (n *Names) packageOfProcess(upid model.UPID) model.StringID {
+	for _, r := range n.readers {
+		if pkg := packages.Of(r).OfProcess(upid); pkg != 0 {
+			return pkg
+		}
+	}
+	return 0
+}
 
 // Allocated notes the process of a stack that allocated memory. Frames whose file does
 // not identify their package belong to the process's package.
@@ -98,7 +124,7 @@ func (n *Names) Class(row int64, name, location model.StringID, upid model.UPID)
 		pkg = n.packageOf(strs.Get(location))
 	}
 	if pkg == 0 {
-		pkg = packages.Of(n.reader).OfProcess(upid)
+		pkg = n.packageOfProcess(upid)
 	}
 	key := classKey{pkg, strs.Intern(model.ParseJavaType(strs.Get(name)).Name)}
 	n.classes[key] = append(n.classes[key], row)
@@ -164,8 +190,8 @@ func (m *method) has(line int64) bool {
 	return (!m.hasFirst || line >= int64(m.firstLine)) && (!m.hasTo || line <= int64(m.toLine))
 }
 
-// Apply sets the names of all frames, classes and fields.
-func (n *Names) Apply() {
+// apply sets the names of all frames, classes and fields.
+func (n *Names) apply() {
 	frames := n.javaFrames()
 	memory := n.reader.Store.Strings.Intern(inMemory)
 	for i := range n.maps {
@@ -185,6 +211,7 @@ func (n *Names) Apply() {
 		}
 	}
 	n.renameFields()
+	n.maps = nil
 }
 
 func (n *Names) renameClasses(key classKey, to model.StringID) {
@@ -278,9 +305,8 @@ func (n *Names) javaFrames() map[classKey][]model.FrameID {
 	if len(n.maps) == 0 || len(unknown) == 0 {
 		return frames
 	}
-	of := packages.Of(n.reader)
 	for _, stack := range slices.Concat(n.allocations.order, n.samples.order, n.threads.order) {
-		pkg := of.OfProcess(stack.upid)
+		pkg := n.packageOfProcess(stack.upid)
 		if pkg == 0 {
 			continue
 		}

@@ -10,12 +10,13 @@ import (
 // obfuscation reads the name mappings that obfuscators write. They are applied after the
 // symbols, because names depend on line numbers.
 func obfuscation(r *proto.Reader) *proto.Module {
+	names := javanames.Join(r)
 	return &proto.Module{
 		Fields: []uint32{pb.TracePacket_DeobfuscationMapping},
 		Read: func(_ *proto.Packet, f *wire.Field) bool {
-			javanames.Of(r).Add(f.Bytes())
+			names.Add(f.Bytes())
 			return true
 		},
-		End: func() { javanames.Of(r).Apply() },
+		End: names.Leave,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/tpconvert/tpconvert/internal/handoff"
+	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -136,8 +137,8 @@ type argWriter struct {
 	// Each chunk has a string pool of its own, so that strings that do not recur take
 	// no memory.
 	strings *table.StringPool
-	weighed int64      // bytes of strings already reported to the table
-	known   []StringID // chunk ids by the id in the store's pool
+	weighed int64                  // bytes of strings already reported to the table
+	known   paged.Sparse[StringID] // chunk ids by the id in the store's pool
 	types   [len(argKinds)]StringID
 	view    table.StringView // the store's strings as of the current batch
 	invalid int64            // texts of earlier chunks that are not UTF-8
@@ -154,7 +155,7 @@ func (w *argWriter) seal() table.StringView {
 	view := w.strings.View()
 	w.invalid += w.strings.Invalid()
 	w.strings, w.weighed = table.NewStringPool(), 0
-	clear(w.known)
+	w.known = paged.Sparse[StringID]{}
 	clear(w.types[:])
 	return view
 }
@@ -169,13 +170,11 @@ func (w *argWriter) typeOf(kind ArgKind) StringID {
 
 // string returns the chunk's id for one of the store's strings.
 func (w *argWriter) string(id StringID) StringID {
-	if int(id) >= len(w.known) {
-		w.known = append(w.known, make([]StringID, int(id)+1-len(w.known))...)
+	known := w.known.At(int(id))
+	if *known == 0 && id != 0 {
+		*known = w.strings.Intern(w.view.Get(id))
 	}
-	if w.known[id] == 0 && id != 0 {
-		w.known[id] = w.strings.Intern(w.view.Get(id))
-	}
-	return w.known[id]
+	return *known
 }
 
 // invalidTexts counts the texts that were not UTF-8.

@@ -58,11 +58,18 @@ func (c *Context) AddChromeRaw(ts int64, name string, utid UTID, args *ArgSet) {
 	}
 }
 
-// finish stores everything that had to wait for the end of the trace.
+// finish stores everything but slices that had to wait for the end of the trace.
 func (c *Context) finish() {
-	c.Slices.flush()
 	c.Counters.flush()
 	c.States.flush()
 	c.Sched.flush()
 	c.Threads.flush()
+}
+
+// end stores the slices that did not end. This may take much memory, so what is not needed any
+// more is freed first.
+func (c *Context) end() {
+	*c.Tracks, *c.Async = Tracks{}, AsyncTracks{}
+	c.Slices.flush()
+	*c.Slices = Slices{}
 }

@@ -72,7 +72,8 @@ func (f *File) Context(machine int64) *Context {
 	return c
 }
 
-// Finish stores everything that had to wait for the end of the file.
+// Finish stores everything that had to wait for the end of the file. Slices that did not end
+// wait for that of the store.
 func (f *File) Finish() {
 	for _, c := range f.contexts {
 		c.finish()

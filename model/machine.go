@@ -20,6 +20,7 @@ type Machine struct {
 	changes  int                      // see ThreadChanges
 	pids     paged.Index              // the current process of each pid
 	procs    paged.List[processState] // by upid, of all machines
+	widePIDs paged.Sparse[int32]      // the upper halves of pids, by upid; nearly all are 0
 	// Only a few threads and processes have hints.
 	threadHints  map[UTID]*hints
 	processHints map[UPID]*hints
@@ -80,7 +81,7 @@ const none = int32(None)
 // There may be millions of threads and processes, so ids take 32 bits here. A missing
 // id is none.
 type threadState struct {
-	tid          int64
+	tid          uint32 // the lower half
 	upid         int32
 	older        int32 // the previous thread of the tid
 	member       int32 // next thread of the process
@@ -90,7 +91,7 @@ type threadState struct {
 }
 
 type processState struct {
-	pid          int64
+	pid          uint32 // the lower half
 	parent       int32
 	members      int32 // the first thread
 	ended        bool
@@ -186,7 +187,10 @@ func (m *Machine) addThread(tid int64) UTID {
 	t.MachineID.Set(utid, m.ID)
 	t.IsIdle.Set(utid, false)
 	m.tids.threads.Extend(int(utid) + 1)
-	*m.thread(utid) = threadState{tid: tid, upid: none, older: none, member: none}
+	*m.thread(utid) = threadState{tid: uint32(tid), upid: none, older: none, member: none}
+	if upper := int32(tid >> 32); upper != 0 {
+		*m.tids.wide.At(int(utid)) = upper
+	}
 	return utid
 }
 
@@ -197,7 +201,10 @@ func (m *Machine) addProcess(pid int64) UPID {
 	t.PID.Set(upid, pid)
 	t.MachineID.Set(upid, m.ID)
 	m.procs.Extend(int(upid) + 1)
-	*m.proc(upid) = processState{pid: pid, parent: none, members: none}
+	*m.proc(upid) = processState{pid: uint32(pid), parent: none, members: none}
+	if upper := int32(pid >> 32); upper != 0 {
+		*m.widePIDs.At(int(upid)) = upper
+	}
 	return upid
 }
 
@@ -216,7 +223,7 @@ func (m *Machine) thread(utid UTID) *threadState { return m.tids.thread(utid) }
 
 func (m *Machine) proc(upid UPID) *processState { return m.procs.At(int(upid)) }
 
-func (m *Machine) pidOf(upid int) uint64 { return uint64(m.procs.At(upid).pid) }
+func (m *Machine) pidOf(upid int) uint64 { return uint64(m.PID(UPID(upid))) }
 
 // StartThread adds a thread, even if the tid already has one.
 func (m *Machine) StartThread(ts *int64, tid int64) UTID {
@@ -243,7 +250,7 @@ func (m *Machine) EndThread(ts, tid int64) {
 	m.tids.unchain(tid, utid)
 	m.refresh(tid)
 	upid := m.ProcessOf(utid)
-	if upid == None || m.proc(upid).pid != tid {
+	if upid == None || m.PID(upid) != tid {
 		return
 	}
 	m.store.Process.EndTS.Set(upid, ts)
@@ -288,7 +295,7 @@ func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
 	if utid, ok := m.tids.live(tid); ok && m.ProcessOf(utid) == upid && len(m.assocs)+len(m.children) == 0 {
 		return utid
 	}
-	utid := m.find(tid, m.proc(upid).pid)
+	utid := m.find(tid, m.PID(upid))
 	if utid == None {
 		utid = m.StartThread(nil, tid)
 	} else {
@@ -315,7 +322,7 @@ func (m *Machine) find(tid, pid int64) UTID {
 		if !m.alive(utid) {
 			continue
 		}
-		if upid := m.ProcessOf(utid); upid == None || m.proc(upid).pid == pid {
+		if upid := m.ProcessOf(utid); upid == None || m.PID(upid) == pid {
 			return utid
 		}
 	}
@@ -336,7 +343,7 @@ func (m *Machine) alive(utid UTID) bool {
 	if p.ended {
 		return false
 	}
-	current := m.LiveProcess(p.pid)
+	current := m.LiveProcess(m.PID(UPID(t.upid)))
 	return current == None || current == UPID(t.upid)
 }
 
@@ -350,9 +357,8 @@ func (m *Machine) refresh(tid int64) {
 
 func (m *Machine) refreshMembers(upid UPID) {
 	for at := m.proc(upid).members; at != none; {
-		t := m.thread(UTID(at))
-		m.refresh(t.tid)
-		at = t.member
+		m.refresh(m.TID(UTID(at)))
+		at = m.thread(UTID(at)).member
 	}
 }
 
@@ -464,10 +470,12 @@ func (m *Machine) SetParentThread(upid UPID, parent UTID) {
 func (m *Machine) ProcessOf(utid UTID) UPID { return UPID(m.thread(utid).upid) }
 
 // PID returns the process's pid.
-func (m *Machine) PID(upid UPID) int64 { return m.proc(upid).pid }
+func (m *Machine) PID(upid UPID) int64 {
+	return int64(m.widePIDs.Get(int(upid)))<<32 | int64(m.proc(upid).pid)
+}
 
 // TID returns the thread's tid.
-func (m *Machine) TID(utid UTID) int64 { return m.thread(utid).tid }
+func (m *Machine) TID(utid UTID) int64 { return int64(m.tids.key(int(utid))) }
 
 // SetThreadName names a thread, unless it has a name of a higher priority.
 func (m *Machine) SetThreadName(utid UTID, name StringID, priority ThreadPriority) {
@@ -482,7 +490,7 @@ func (m *Machine) SetThreadName(utid UTID, name StringID, priority ThreadPriorit
 // process.
 func (m *Machine) SetThreadAndProcessName(utid UTID, name StringID, priority ThreadPriority) {
 	m.SetThreadName(utid, name, priority)
-	if upid := m.ProcessOf(utid); upid != None && m.proc(upid).pid == m.thread(utid).tid {
+	if upid := m.ProcessOf(utid); upid != None && m.PID(upid) == m.TID(utid) {
 		m.SetProcessName(upid, name, ProcessNameSystem)
 	}
 }
@@ -566,7 +574,7 @@ func (m *Machine) Associate(a, b UTID, mains bool) bool {
 }
 
 func (m *Machine) join(utid UTID, upid UPID, mains bool) {
-	m.setProcess(utid, upid, mains && m.thread(utid).tid == m.proc(upid).pid)
+	m.setProcess(utid, upid, mains && m.TID(utid) == m.PID(upid))
 	m.resolve(utid, upid, mains)
 }
 
@@ -592,7 +600,7 @@ func (m *Machine) resolve(utid UTID, upid UPID, mains bool) {
 			default:
 				return false
 			}
-			m.setProcess(other, upid, mains && m.thread(other).tid == m.proc(upid).pid)
+			m.setProcess(other, upid, mains && m.TID(other) == m.PID(upid))
 			work = append(work, other)
 			return true
 		})
@@ -666,10 +674,11 @@ func (h *hints) setSort(index int64, priority SortPriority) {
 	}
 }
 
-// finish stores the args of processes and threads.
+// finish stores the args of processes and threads, and frees the memory of their state.
 func (m *Machine) finish() {
 	m.storeHints(m.processHints, "process_sort_index_hint", &m.store.Process.ArgSetID)
 	m.storeHints(m.threadHints, "thread_sort_index_hint", &m.store.Thread.ArgSetID)
+	m.tids, m.pids, m.procs = tidIndex{}, paged.Index{}, paged.List[processState]{}
 }
 
 func (m *Machine) storeHints(all map[int64]*hints, sort string, to *table.Int64) {

@@ -87,6 +87,11 @@ func (s *Store) Finish() error {
 	for _, m := range s.sortedMachines() {
 		m.finish()
 	}
+	for _, f := range s.files {
+		for _, c := range f.contexts {
+			c.end()
+		}
+	}
 	s.storeCPUs()
 	s.args.settle()
 	s.writeStats()

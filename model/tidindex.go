@@ -7,6 +7,7 @@ import "github.com/tpconvert/tpconvert/internal/paged"
 // Recent lookups are cached.
 type tidIndex struct {
 	threads paged.List[threadState] // by utid, of all machines
+	wide    paged.Sparse[int32]     // the upper halves of tids, by utid; nearly all are 0
 	index   paged.Index             // the newest thread of each tid
 	recent  [256]struct {
 		tid   int64
@@ -17,7 +18,10 @@ type tidIndex struct {
 
 func (x *tidIndex) thread(utid UTID) *threadState { return x.threads.At(int(utid)) }
 
-func (x *tidIndex) key(utid int) uint64 { return uint64(x.threads.At(utid).tid) }
+// key returns the tid of a thread.
+func (x *tidIndex) key(utid int) uint64 {
+	return uint64(x.wide.Get(utid))<<32 | uint64(x.threads.At(utid).tid)
+}
 
 // live returns the newest living thread.
 func (x *tidIndex) live(tid int64) (UTID, bool) {

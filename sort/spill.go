@@ -75,19 +75,18 @@ func (s *Sorter) settle() error {
 	return s.compact()
 }
 
-// spillRest spills what is staged before the last delivery, if much is and others were spilled
-// before. They are mostly delivered first, and the memory is of more use to the sinks meanwhile.
+// spillRest spills what is staged before the last delivery, if other events were spilled
+// before. Those are mostly delivered first, and meanwhile the sinks need more and more memory.
 func (s *Sorter) spillRest() error {
-	if used := s.stage.used(); len(s.runs) > 0 && used > s.limit/4 {
-		if err := s.spill(used); err != nil {
-			return err
-		}
-		if err := s.settle(); err != nil {
-			return err
-		}
-		s.stage.free()
+	if len(s.runs) == 0 || s.stage.used() == 0 {
+		return nil
 	}
-	return nil
+	if err := s.spill(s.stage.used()); err != nil {
+		return err
+	}
+	err := s.settle()
+	s.stage.free()
+	return err
 }
 
 func spillError(err error) error {

@@ -26,6 +26,10 @@ const defaultMemory = 128 << 20
 const (
 	leastGrowth = 10
 	mostGrowth  = 50
+	// A large heap grows by less than leastGrowth, but by largeGrowth at least: by this number of
+	// bytes.
+	largeGrowth      = 5
+	largeGrowthBytes = 64 << 20
 )
 
 // smallHeap is the size in bytes below which the heap is not collected: that would take more
@@ -39,7 +43,8 @@ const smallGrowth = smallHeap * 100 / (4 << 20)
 // growthFor returns the percentage by which the heap may grow before it is collected.
 // live is what was live last, and target what live memory and garbage should take, in bytes.
 func growthFor(live, target int64) int {
-	growth := min(max((target-live)*100/live, leastGrowth), mostGrowth)
+	least := min(max(largeGrowthBytes*100/live, largeGrowth), leastGrowth)
+	growth := min(max((target-live)*100/live, least), mostGrowth)
 	toSmall := min((smallHeap-live)*100/live, smallGrowth)
 	return int(max(growth, toSmall))
 }
@@ -204,6 +209,9 @@ const (
 	// freeInterval is the time between two attempts to give memory back when it is
 	// nearly used up.
 	freeInterval = 100 * time.Millisecond
+	// overshoot is how much more than the limit may be taken, in bytes, until an attempt to give
+	// memory back has ended.
+	overshoot = 8 << 20
 )
 
 // watch guards the conversions until the context is done.
@@ -213,21 +221,31 @@ func (g *memoryGuard) watch(ctx context.Context) {
 	}
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
-	var freed time.Time
+	// Memory may grow by much while it is collected, so that is done beside.
+	freed := make(chan struct{})
+	freeing, since := false, time.Time{}
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-freed:
+			freeing, since = false, time.Now()
 		case <-tick.C:
 		}
-		used := memoryInUse()
-		if used <= g.most-g.most/8 || used <= g.most && time.Since(freed) < freeInterval || g.ending() {
-			continue
-		}
-		debug.FreeOSMemory()
-		freed = time.Now()
-		if memoryInUse() > g.most {
+		used, recently := memoryInUse(), time.Since(since) < freeInterval
+		switch {
+		case used <= g.most-g.most/8 || g.ending():
+		case used > g.most+overshoot, used > g.most && !freeing && recently:
 			g.endOne()
+		case !freeing && !recently:
+			freeing = true
+			go func() {
+				debug.FreeOSMemory()
+				select {
+				case freed <- struct{}{}:
+				case <-ctx.Done():
+				}
+			}()
 		}
 	}
 }

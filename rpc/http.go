@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -80,8 +81,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit refuses requests that come from a foreign web page. One with a foreign name for this machine may read the answers, as
-// the page is of that name for the browser.
+// admit refuses requests of foreign web pages. Most have an Origin header. A page that makes its own name lead to this machine
+// (DNS rebinding) has that name in the Host header.
 func (s *Server) admit(r *http.Request) error {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -102,10 +103,16 @@ func (s *Server) admit(r *http.Request) error {
 	return nil
 }
 
+// patience is how long a client may take to read a part of an answer. Other clients wait meanwhile.
+const patience = time.Minute
+
 // sender returns a function that sends a part of the body at once.
 func sender(w http.ResponseWriter) func([]byte) error {
 	control := http.NewResponseController(w)
 	return func(part []byte) error {
+		if err := control.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+			return err
+		}
 		if _, err := w.Write(part); err != nil {
 			return err
 		}
@@ -174,7 +181,11 @@ func (s *Server) serveWebsocket(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}()
-	calls := &stream{server: s, send: func(m []byte) error { return conn.Write(ctx, websocket.MessageBinary, m) }}
+	calls := &stream{server: s, send: func(m []byte) error {
+		ctx, stop := context.WithTimeout(ctx, patience)
+		defer stop()
+		return conn.Write(ctx, websocket.MessageBinary, m)
+	}}
 	for part := range parts {
 		if err := calls.take(ctx, part); err != nil {
 			_ = conn.Close(websocket.StatusPolicyViolation, "")

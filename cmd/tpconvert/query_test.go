@@ -74,6 +74,46 @@ FROM (SELECT group_concat(id) AS ids FROM track) AS t JOIN experimental_slice_la
 	}
 }
 
+// TestMipmaps draws slices and a counter with one row for each step of 10 us, as Trace Processor v58 does.
+func TestMipmaps(t *testing.T) {
+	dir := t.TempDir()
+	const trace = `[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":10,"name":"a"},{"ph":"X","pid":1,"tid":1,"ts":2,"dur":3,"name":"in a"},
+{"ph":"X","pid":1,"tid":1,"ts":6,"dur":2,"name":"in a, shorter"},{"ph":"X","pid":1,"tid":1,"ts":12,"dur":2,"name":"b"},
+{"ph":"X","pid":1,"tid":1,"ts":15,"dur":2,"name":"c"},{"ph":"X","pid":1,"tid":1,"ts":35,"dur":4,"name":"d"},
+{"ph":"C","pid":1,"ts":1,"name":"n","args":{"n":5}},{"ph":"C","pid":1,"ts":3,"name":"n","args":{"n":1}},
+{"ph":"C","pid":1,"ts":9,"name":"n","args":{"n":2}},{"ph":"C","pid":1,"ts":22,"name":"n","args":{"n":7.5}}]`
+	if err := os.WriteFile(filepath.Join(dir, "t.json"), []byte(trace), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const sql = `CREATE VIRTUAL TABLE slices_of USING __intrinsic_slice_mipmap((SELECT id, ts, dur, depth FROM slice WHERE dur > 0));
+SELECT m.ts, m.count, m.dur, m.depth, s.name FROM slices_of(3000, 36000, 10000) AS m CROSS JOIN slice AS s USING (id) ORDER BY m.depth, m.ts;
+DROP TABLE slices_of;
+CREATE VIRTUAL TABLE values_of USING __intrinsic_counter_mipmap((SELECT ts, value FROM counter));
+SELECT * FROM values_of(2000, 30000, 10000) ORDER BY last_ts;
+SELECT * FROM values_of(3000, 10000, 10000);
+SELECT count(*) AS n FROM values_of(3000, 3000, 10000);
+DROP TABLE IF EXISTS values_of`
+	want := `"ts","count","dur","depth","name"
+0,2,10000,0,"a"
+15000,1,2000,0,"c"
+35000,1,4000,0,"d"
+2000,2,3000,1,"in a"
+
+"min_value","max_value","last_ts","last_value"
+1.000000,5.000000,9000,2.000000
+7.500000,7.500000,22000,7.500000
+
+"min_value","max_value","last_ts","last_value"
+1.000000,2.000000,9000,2.000000
+
+"n"
+0
+`
+	if got := rowsOf(t, dir, "t.json", sql, "--perfetto"); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 func TestRegister(t *testing.T) {
 	dir := dataset(t, goodTrace)
 	for _, flags := range [][]string{{}, {"--paths", "relative"}, {"--materialize"}} {

@@ -236,7 +236,7 @@ func FuzzTranslate(f *testing.F) {
 			}
 			tokens, err := tokenize(statement.Text)
 			if err == nil {
-				p := &parser{source: statement.Text, tokens: tokens, virtual: map[string]bool{}, catalog: nothing{}}
+				p := &parser{source: statement.Text, tokens: tokens, virtual: map[string]string{}, catalog: nothing{}}
 				_, err = p.translate()
 			}
 			var bad *Error

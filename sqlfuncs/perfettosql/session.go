@@ -41,7 +41,7 @@ type Session struct {
 	overlay   map[string]bool
 	extract   map[string]string  // extracting functions, by key; nil until first needed
 	delegates map[string]string  // replacement functions, by name
-	virtual   map[string]bool    // virtual tables, which are views here
+	virtual   map[string]string  // virtual tables: what drops them
 	columns   map[string][]field // columns of tables, calls and expressions, as reported by DuckDB
 }
 
@@ -71,7 +71,7 @@ func New(ctx context.Context, conn *sql.Conn, dataset *sqlfuncs.Catalog, modules
 
 // Restart begins the session again, after the database before the dataset in the search path has been emptied.
 func (s *Session) Restart(ctx context.Context) error {
-	*s = Session{conn: s.conn, dataset: s.dataset, modules: s.modules, extra: s.extra, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]bool{}, columns: map[string][]field{}}
+	*s = Session{conn: s.conn, dataset: s.dataset, modules: s.modules, extra: s.extra, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]string{}, columns: map[string][]field{}}
 	objects, err := s.objects()
 	if err != nil {
 		return err

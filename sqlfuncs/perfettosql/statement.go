@@ -24,7 +24,7 @@ type parser struct {
 	overlay    map[string]bool   // functions defined in overlay.sql
 	extract    map[string]string // the functions that extract arguments, by key
 	delegates  map[string]string // replacement functions, by name
-	virtual    map[string]bool   // virtual tables, which are views here
+	virtual    map[string]string // virtual tables: what drops them
 	effects    []string          // PerfettoSQL statements to run in addition
 }
 
@@ -219,7 +219,7 @@ func (p *parser) create() *statement {
 		return &statement{}
 	case t.is("VIRTUAL"):
 		p.expect("TABLE")
-		return p.createSpanJoin()
+		return p.createVirtualTable()
 	case t.is("FUNCTION") && perfetto:
 		return p.createFunction(replace)
 	case t.is("MACRO") && perfetto:
@@ -317,18 +317,72 @@ func (p *parser) skipTo(stops ...string) {
 	}
 }
 
-// spanJoins are the kinds of span joins, with the sides whose gaps count.
-var spanJoins = map[string][2]bool{"span_join": {false, false}, "span_left_join": {false, true}, "span_outer_join": {true, true}}
-
-// createSpanJoin parses CREATE VIRTUAL TABLE name USING SPAN_JOIN(a PARTITIONED x, b PARTITIONED x).
-func (p *parser) createSpanJoin() *statement {
-	name := p.name()
+// createVirtualTable parses CREATE VIRTUAL TABLE name USING kind(arguments).
+func (p *parser) createVirtualTable() *statement {
+	name := p.name().text
 	p.expect("USING")
 	kind := p.next()
-	gaps, ok := spanJoins[strings.ToLower(kind.text)]
+	if gaps, ok := spanJoins[strings.ToLower(kind.text)]; ok {
+		return p.createSpanJoin(name, kind, gaps)
+	}
+	m, ok := mipmaps[strings.ToLower(kind.text)]
 	if !ok {
 		p.fail(kind, "there is no virtual table %s", kind.text)
 	}
+	return p.createMipmap(name, m)
+}
+
+// mipmap is a kind of table that gives one row for each step of a time window: SQL for what it keeps of its source, and for
+// the function that takes the window.
+type mipmap struct{ kept, columns, body string }
+
+// inWindow are the rows of a window, with the number of their step. The last row before the window counts as one of the first
+// step, unless another begins with the window.
+const inWindow = `(SELECT *, iif(ts < $in_window_start, 0, (ts - $in_window_start) / $in_window_step) AS step
+FROM %s
+WHERE (ts >= $in_window_start OR next_ts IS NULL OR next_ts > $in_window_start) AND $in_window_start < $in_window_end
+AND ts < $in_window_start + ($in_window_end - $in_window_start + $in_window_step - 1) / $in_window_step * $in_window_step)`
+
+var mipmaps = map[string]mipmap{
+	// The longest slice of each depth.
+	"__intrinsic_slice_mipmap": {
+		kept:    "id, ts, dur, depth, lead(ts) OVER (PARTITION BY depth ORDER BY ts, id) AS next_ts",
+		columns: "ts LONG, id LONG, count LONG, dur LONG, depth LONG",
+		body: `ts, id, count, dur, depth FROM (SELECT *, count() OVER (PARTITION BY depth, step) AS count,
+row_number() OVER (PARTITION BY depth, step ORDER BY dur DESC, ts, id) AS place FROM ` + inWindow + `)
+WHERE place = 1 ORDER BY depth, step`,
+	},
+	// The extreme values and the last one.
+	"__intrinsic_counter_mipmap": {
+		kept:    "ts, CAST(value AS REAL) AS value, row_number() OVER (ORDER BY ts) AS number, lead(ts) OVER (ORDER BY ts) AS next_ts",
+		columns: "min_value DOUBLE, max_value DOUBLE, last_ts LONG, last_value DOUBLE",
+		body: `min_value, max_value, ts AS last_ts, value AS last_value FROM (SELECT *, min(value) OVER (PARTITION BY step) AS min_value,
+max(value) OVER (PARTITION BY step) AS max_value, row_number() OVER (PARTITION BY step ORDER BY number DESC) AS place FROM ` + inWindow + `)
+WHERE place = 1 ORDER BY step`,
+	},
+}
+
+// createMipmap parses the arguments of a mipmap, a query in parentheses.
+func (p *parser) createMipmap(name string, m mipmap) *statement {
+	p.expect("(")
+	from := p.at
+	p.skipTo(")")
+	source := spell(p.tokens[from:p.at])
+	p.expect(")")
+	plain := strings.Trim(name, `"`)
+	kept := "_mipmap_" + plain
+	p.virtual[name] = fmt.Sprintf("DROP MACRO TABLE %s; DROP TABLE %s", name, identifier(kept))
+	p.effects = append(p.effects, fmt.Sprintf("CREATE PERFETTO TABLE %s AS SELECT %s FROM %s", kept, m.kept, source),
+		fmt.Sprintf("CREATE PERFETTO FUNCTION %s(in_window_start LONG, in_window_end LONG, in_window_step LONG) RETURNS TABLE(%s) AS SELECT %s",
+			plain, m.columns, fmt.Sprintf(m.body, kept)))
+	return &statement{}
+}
+
+// spanJoins are the kinds of span joins, with the sides whose gaps count.
+var spanJoins = map[string][2]bool{"span_join": {false, false}, "span_left_join": {false, true}, "span_outer_join": {true, true}}
+
+// createSpanJoin parses the arguments of SPAN_JOIN(a PARTITIONED x, b PARTITIONED x).
+func (p *parser) createSpanJoin(name string, kind token, gaps [2]bool) *statement {
 	p.expect("(")
 	var sides []string
 	partition := ""
@@ -353,9 +407,9 @@ func (p *parser) createSpanJoin() *statement {
 	if partition != "" {
 		by = literal(partition)
 	}
-	p.virtual[name.text] = true
+	p.virtual[name] = "DROP VIEW " + name
 	call := &piece{text: fmt.Sprintf("_join_spans(%s, %s, %s, %t, %t)", sides[0], sides[1], by, gaps[0], gaps[1]), pos: kind.pos}
-	return &statement{body: cat("FROM ", call), run: around("CREATE VIEW "+name.text+" AS", ""), changes: name.text}
+	return &statement{body: cat("FROM ", call), run: around("CREATE VIEW "+name+" AS", ""), changes: name}
 }
 
 // createFunction parses a function. Its arguments become columns of a row that the body refers to, so that no
@@ -438,9 +492,9 @@ func (p *parser) drop() *statement {
 	if what == "INDEX" {
 		return &statement{}
 	}
-	if what == "TABLE" && p.virtual[name] {
-		what = "VIEW"
+	if drop := p.virtual[name]; drop != "" && what == "TABLE" {
 		delete(p.virtual, name)
+		return &statement{drop: what, run: around(drop, ""), changes: name}
 	}
 	return &statement{drop: what, run: around(fmt.Sprintf("DROP %s %s%s", what, exists, name), ""), changes: name}
 }

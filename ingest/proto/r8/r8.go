@@ -38,8 +38,12 @@ func Sniff(head []byte) bool {
 var packageName = regexp.MustCompile(`^[A-Za-z]\w*(\.[A-Za-z]\w*)+$`)
 
 // Package returns the package in the name or path of a file, such as com.example in
-// com.example.txt or com.example/mapping.txt, or "".
+// com.example.txt, com.example.txt.gz or com.example/mapping.txt, or "".
 func Package(file string) string {
+	switch path.Ext(file) {
+	case ".gz", ".zst", ".xz", ".bz2":
+		file = file[:len(file)-len(path.Ext(file))]
+	}
 	for file = file[:len(file)-len(path.Ext(file))]; file != "." && file != "/"; file = path.Dir(file) {
 		if name := path.Base(file); packageName.MatchString(name) {
 			return name
@@ -63,8 +67,8 @@ type Reader struct {
 // else.
 const maxInvalid = 10_000
 
-// NewReader returns the names in a text as a trace. They are those of a package, or, if it is
-// "", of any.
+// NewReader returns the names in a text as a trace. They are those of a package, which is "" if
+// it is unknown.
 func NewReader(text io.Reader, pkg string) *Reader {
 	return &Reader{lines: lines.NewReader(text), pkg: pkg}
 }

@@ -98,7 +98,8 @@ func TestSniff(t *testing.T) {
 
 func TestPackage(t *testing.T) {
 	for file, want := range map[string]string{
-		"com.example.app.txt": "com.example.app", "maps/com.example/mapping.txt": "com.example", "com.example/2.0/mapping.txt": "com.example",
+		"com.example.app.txt": "com.example.app", "com.example.app.txt.gz": "com.example.app", "mapping.txt.zst": "",
+		"maps/com.example/mapping.txt": "com.example", "com.example/2.0/mapping.txt": "com.example",
 		"mapping.txt": "", "app-release.txt": "", "/": "", "": "", "com..example.txt": "",
 	} {
 		if got := Package(file); got != want {

@@ -20,15 +20,15 @@ const maxCall = 64 << 20
 type stream struct {
 	server   *Server
 	send     func([]byte) error
-	rest     []byte // of a call that has not come whole
+	rest     []byte // bytes of an incomplete call
 	received int64  // number of the last call
 	sent     int64  // number of the next reply
 }
 
-// errFatal ends a stream, after the client was told why.
+// errFatal ends a stream, after the client was sent the reason.
 var errFatal = errors.New("the stream cannot go on")
 
-// take answers the calls that are complete with some more bytes of the stream.
+// take answers the calls that another part of the stream completes.
 func (s *stream) take(ctx context.Context, part []byte) error {
 	s.rest = append(s.rest, part...)
 	for len(s.rest) > 0 {
@@ -50,7 +50,7 @@ func (s *stream) take(ctx context.Context, part []byte) error {
 	return nil
 }
 
-// fatal tells the client why the stream ends.
+// fatal sends the client the reason why the stream ends.
 func (s *stream) fatal(reason string) error {
 	var reply, m message
 	reply.text(pb.TraceProcessorRpc_FatalError, reason)
@@ -58,7 +58,7 @@ func (s *stream) fatal(reason string) error {
 	return errors.Join(errFatal, s.send(m))
 }
 
-// reply sends a reply with one field, if it is not 0.
+// reply sends a reply with one field, or with none if number is 0.
 func (s *stream) reply(method uint64, number protowire.Number, content message) error {
 	return s.envelope(pb.TraceProcessorRpc_Response, method, number, content)
 }
@@ -78,7 +78,7 @@ func (s *stream) envelope(kind protowire.Number, method uint64, number protowire
 // errNoMetrics answers the calls for metrics.
 var errNoMetrics = errors.New("metrics and trace summaries are not supported: ask with SQL")
 
-// unsupported are the calls that only get an error: by method, the field of the reply and that of its error.
+// unsupported are the calls that only get an error, by method: the field of the reply, and the error's field in it.
 var unsupported = map[uint64]struct{ reply, failure protowire.Number }{
 	pb.TraceProcessorRpc_TraceProcessorMethod_TpmComputeMetric:           {pb.TraceProcessorRpc_MetricResult, pb.ComputeMetricResult_Error},
 	pb.TraceProcessorRpc_TraceProcessorMethod_TpmSummarizeTrace:          {pb.TraceProcessorRpc_TraceSummaryResult, pb.TraceSummaryResult_Error},
@@ -165,7 +165,7 @@ func queryText(args []byte) (sql string, err error) {
 	return sql, err
 }
 
-// statement runs the statement at an offset of SQL, and says where the next one begins.
+// statement runs the statement at an offset in sql, and says where the next begins.
 func (s *stream) statement(ctx context.Context, method uint64, args []byte) error {
 	var sql string
 	var offset uint64

@@ -64,7 +64,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/parse":
 		_, _ = w.Write(failure(pb.AppendTraceDataResult_Error, s.append(r.Context(), r.Body)))
 	case "/notify_eof":
-		_ = s.finish(r.Context()) // the next query tells the error
+		_ = s.finish(r.Context()) // the next query reports the error
 	case "/restore_initial_tables":
 		if err := s.restore(r.Context()); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -81,8 +81,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit refuses requests of foreign web pages. Most have an Origin header. A page that makes its own name lead to this machine
-// (DNS rebinding) has that name in the Host header.
+// admit refuses requests from other web pages. Most have an Origin header. A page whose host name resolves to this
+// machine (DNS rebinding) has that name in the Host header.
 func (s *Server) admit(r *http.Request) error {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -106,7 +106,7 @@ func (s *Server) admit(r *http.Request) error {
 // patience is how long a client may take to read a part of an answer. Other clients wait meanwhile.
 const patience = time.Minute
 
-// sender returns a function that sends a part of the body at once.
+// sender returns a function that writes a part of the body and flushes it.
 func sender(w http.ResponseWriter) func([]byte) error {
 	control := http.NewResponseController(w)
 	return func(part []byte) error {
@@ -136,7 +136,7 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request) {
 	_ = s.query(r.Context(), sql, func(m message) error { return send(m) }) // fails if the client is gone
 }
 
-// serveRPC answers the calls in a body.
+// serveRPC answers the calls in a request's body.
 func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 	calls := &stream{server: s, send: sender(w)}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
@@ -148,13 +148,13 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxWaiting are the most calls of a websocket, and maxWaitingBytes their bytes, that wait for an answer.
+// maxWaiting and maxWaitingBytes limit the calls of a websocket that wait for an answer.
 const (
 	maxWaiting      = 10_000
 	maxWaitingBytes = 256 << 20
 )
 
-// serveWebsocket answers calls until the client goes away.
+// serveWebsocket answers calls until the client disconnects.
 func (s *Server) serveWebsocket(w http.ResponseWriter, r *http.Request) {
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // admit has checked the origin
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Server) serveWebsocket(w http.ResponseWriter, r *http.Request) {
 	defer gone()
 	parts := make(chan []byte, maxWaiting)
 	var waiting atomic.Int64
-	go func() { // reads on during a query, to see the client go away
+	go func() { // keeps reading during a query, to notice when the client disconnects
 		defer gone()
 		defer close(parts)
 		for {

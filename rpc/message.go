@@ -38,17 +38,17 @@ func failure(field protowire.Number, err error) message {
 	return m
 }
 
-// field is a field of a message that is read. It has a number or bytes, after its type.
+// field is a field of a message being read. It has a value or data, by type.
 type field struct {
 	number protowire.Number
 	value  uint64
 	data   []byte
 }
 
-// text returns a field of bytes as text.
+// text returns the bytes of a field as text.
 func (f field) text() string { return string(f.data) }
 
-// fields calls each with the fields of an encoded message, but not with groups.
+// fields calls each with every field of an encoded message, except groups.
 func fields(encoded []byte, each func(field)) error {
 	for len(encoded) > 0 {
 		number, kind, n := protowire.ConsumeTag(encoded)

@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 )
 
-// Packages are the files of PerfettoSQL's modules. The first element of a path is the package.
+// Packages are the files of PerfettoSQL's modules. A path begins with the package's name.
 type Packages struct {
 	standard fs.FS
 
@@ -28,7 +28,7 @@ func (p *Packages) Add(name string, folder fs.FS) {
 	p.added[name] = folder
 }
 
-// addModules adds the package of modules, which are SQL by name.
+// addModules adds a package; modules maps names to SQL.
 func (p *Packages) addModules(name string, modules map[string]string) error {
 	folder := fstest.MapFS{}
 	for module, sql := range modules {

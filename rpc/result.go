@@ -13,30 +13,30 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// A batch of a result is complete with so many cells or bytes.
+// A batch of a result ends once it has this many cells or bytes.
 const (
 	batchCells = 50_000
 	batchBytes = 128 << 10
 )
 
-// maxResult is the size of a message that no client can read any more.
+// maxResult is the size from which no client can read a message.
 const maxResult = 256 << 20
 
-// result turns the rows of a query into messages of type QueryResult, with a batch each.
+// result turns the rows of a query into QueryResult messages with one batch each.
 type result struct {
 	send  func(message) error
 	begun time.Time
 
 	columns    []session.Column
-	statements int // that were run
-	withRows   int // of these
+	statements int // run so far
+	withRows   int // statements with rows
 	last       string
-	headed     bool // the first message is sent
+	headed     bool // the first message was sent
 
-	cells, integers, reals, texts, blobs []byte // of the batch
+	cells, integers, reals, texts, blobs []byte // of the current batch
 }
 
-// add adds rows and sends the batches that they complete.
+// add adds rows, and sends each batch that is full.
 func (r *result) add(rows *session.Chunk) error {
 	for row := range rows.Rows {
 		if len(r.cells)+len(r.columns) > batchCells || len(r.cells)+len(r.integers)+len(r.reals)+len(r.texts)+len(r.blobs) > batchBytes {
@@ -98,7 +98,7 @@ func (r *result) real(v float64) {
 	r.reals = protowire.AppendFixed64(r.reals, math.Float64bits(v))
 }
 
-// text adds a text, which ends at its first NUL because that ends it in the message too.
+// text adds a text, up to its first NUL because the message ends each text with one.
 func (r *result) text(v []byte) {
 	r.cells = append(r.cells, pb.QueryResult_CellsBatch_CellType_CellString)
 	if end := bytes.IndexByte(v, 0); end >= 0 {
@@ -114,7 +114,7 @@ func (r *result) blob(v []byte) {
 	r.blobs = m
 }
 
-// flush sends the batch. With the last one goes the error of the query, if there is any.
+// flush sends the batch. The last batch carries the query's error, if any.
 func (r *result) flush(last bool, failed error) error {
 	var batch message
 	if len(r.texts) > 0 {

@@ -1,5 +1,5 @@
-// Package rpc answers the remote procedure calls of Perfetto's Trace Processor v58, by which its UI and its Python package
-// ask for the rows of a trace.
+// Package rpc answers the remote procedure calls of Perfetto's Trace Processor v58, which Perfetto's UI and Python
+// package use to query a trace.
 package rpc
 
 import (
@@ -17,50 +17,50 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// The version of Trace Processor whose calls these are.
+// The version of Trace Processor whose calls the server answers.
 const (
 	tpVersion  = "Perfetto v58.2"
 	tpCode     = "v58.2-add693d8b"
 	apiVersion = pb.TraceProcessorApiVersion_TraceProcessorCurrentAPIVersion
 )
 
-// MaxQuery is the most bytes that the SQL of a query may have.
+// MaxQuery is the maximum size of a query's SQL in bytes.
 const MaxQuery = 16 << 20
 
-// Options are what a server needs besides a trace.
+// Options are a server's settings.
 type Options struct {
 	Version  string   // of this program
 	Origins  []string // web pages that may use the server, besides Perfetto's UI
-	Host     string   // a name of this machine that requests may be for, besides localhost
+	Host     string   // name or address of this machine that requests may use, besides localhost
 	Packages *Packages
-	// Convert makes a dataset of the trace in a file.
+	// Convert converts the trace in a file to a dataset.
 	Convert func(ctx context.Context, trace, out string) error
-	Without []string // tables without rows in traces that clients send
+	Without []string // tables left without rows in traces that clients send
 }
 
-// Server answers calls about one trace. Calls that use it wait for each other.
+// Server answers calls about one trace. Calls that use the trace run one at a time.
 type Server struct {
 	options Options
 	name    atomic.Pointer[string] // of the trace
 
-	turn    chan struct{} // holds what whoever may use the rest has to take
+	turn    chan struct{} // holds a token: its taker may use the fields below
 	session *session.Session
 	state   state
-	trace   *os.File // what a client has sent of it
-	failed  error    // why queries cannot see it
+	trace   *os.File // the part that a client has sent so far
+	failed  error    // why queries cannot see the trace
 }
 
-// state says how far a trace is that clients send.
+// state is how far the server is with a trace that clients send.
 type state int
 
 const (
 	waiting  state = iota // for a trace
-	arriving              // a part of it is there
+	arriving              // a part of it has come
 	loaded                // queries see it
 )
 
-// New returns a server for the trace in a session, which is named in the UI. Without a session it waits for a client that
-// sends a trace.
+// New returns a server for the trace in a session; the UI shows the name. If s is nil, the server waits for a client to
+// send a trace.
 func New(o Options, s *session.Session, name string) *Server {
 	server := &Server{options: o, turn: make(chan struct{}, 1), session: s, state: loaded}
 	server.name.Store(&name)
@@ -71,7 +71,7 @@ func New(o Options, s *session.Session, name string) *Server {
 	return server
 }
 
-// Close ends the session after the call that uses it.
+// Close ends the session once no call uses it.
 func (s *Server) Close() error {
 	<-s.turn
 	return s.close()
@@ -89,7 +89,7 @@ func (s *Server) close() error {
 	return err
 }
 
-// exclusive calls do when no other call uses the trace.
+// exclusive calls do while no other call uses the trace.
 func (s *Server) exclusive(ctx context.Context, do func() error) error {
 	select {
 	case <-s.turn:
@@ -100,7 +100,7 @@ func (s *Server) exclusive(ctx context.Context, do func() error) error {
 	}
 }
 
-// reset makes the server wait for a trace.
+// reset closes the trace, and makes the server wait for another.
 func (s *Server) reset() error {
 	s.name.Store(new(string))
 	s.state, s.failed = waiting, nil
@@ -117,7 +117,7 @@ func (s *Server) status() message {
 	return m
 }
 
-// append takes a part of a trace. After a whole trace it begins another.
+// append adds a part of a trace. After a complete trace it begins another.
 func (s *Server) append(ctx context.Context, part io.Reader) error {
 	return s.exclusive(ctx, func() error {
 		if s.state == loaded {
@@ -140,7 +140,7 @@ func (s *Server) append(ctx context.Context, part io.Reader) error {
 	})
 }
 
-// begin makes sure that there is a session.
+// begin starts a session unless there is one.
 func (s *Server) begin(ctx context.Context) error {
 	if s.session != nil {
 		return nil
@@ -160,7 +160,7 @@ func (s *Server) finish(ctx context.Context) error {
 	})
 }
 
-// load makes the rows of the trace available, no rows if no trace has come.
+// load makes the rows of the trace available, or empty tables if no trace has come.
 func (s *Server) load(ctx context.Context) error {
 	s.state = loaded
 	if err := s.begin(ctx); err != nil {
@@ -175,7 +175,7 @@ func (s *Server) load(ctx context.Context) error {
 		return err
 	}
 	s.trace = nil
-	if info.Size() == 0 { // Trace Processor takes it for a trace without rows
+	if info.Size() == 0 { // an empty trace, as for Trace Processor
 		return errors.Join(os.Remove(path), s.session.OpenEmpty(ctx))
 	}
 	folder := filepath.Join(s.session.Scratch, "out")
@@ -195,7 +195,7 @@ func (s *Server) restore(ctx context.Context) error {
 	})
 }
 
-// query runs SQL and sends the rows of the last statement. The error is that of sending.
+// query runs SQL and sends the rows of the last statement. It only returns errors of sending.
 func (s *Server) query(ctx context.Context, sql string, send func(message) error) error {
 	r := &result{send: send, begun: time.Now()}
 	var unsent error
@@ -217,7 +217,7 @@ func (s *Server) query(ctx context.Context, sql string, send func(message) error
 	return r.flush(true, err)
 }
 
-// run runs SQL for query.
+// run runs the SQL of query.
 func (s *Server) run(ctx context.Context, sql string, r *result, unsent *error) error {
 	if len(sql) > MaxQuery {
 		return fmt.Errorf("the query has %d bytes; %d are the most", len(sql), MaxQuery)

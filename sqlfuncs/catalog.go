@@ -14,7 +14,7 @@ import (
 // longer than most queries.
 type Catalog struct {
 	conn    *sql.Conn
-	below   *Catalog // the objects that the statements may use too, or nil
+	below   *Catalog // has further objects that the statements may use, or nil
 	objects []object
 	named   map[string][]int // by lower-case name
 	pending int              // objects that do not exist yet
@@ -25,8 +25,8 @@ type object struct {
 	statements []string // CREATE, and perhaps COMMENT ON; nil once it exists
 }
 
-// NewCatalog returns a catalog of the objects that CREATE statements make, each of which may use earlier ones and those
-// of below. They are created on conn.
+// NewCatalog returns a catalog of the objects that CREATE statements make. Each may use earlier ones and those of
+// below. They are created on conn.
 func NewCatalog(conn *sql.Conn, below *Catalog, statements []string) *Catalog {
 	c := &Catalog{conn: conn, below: below, named: map[string][]int{}}
 	for _, s := range statements {
@@ -37,7 +37,7 @@ func NewCatalog(conn *sql.Conn, below *Catalog, statements []string) *Catalog {
 
 var created = regexp.MustCompile(`^CREATE (?:OR REPLACE )?(?:MACRO|VIEW|TABLE) "?(\w+)`)
 
-// CreatedName returns the name of what a CREATE statement makes.
+// CreatedName returns the name of the object that a CREATE statement makes.
 func CreatedName(statement string) string {
 	if m := created.FindStringSubmatch(statement); m != nil {
 		return m[1]
@@ -52,8 +52,9 @@ func (c *Catalog) add(name string, statements ...string) {
 	c.pending++
 }
 
-// Create creates what a statement names, and what that needs. Names in quotes count, because macros take names of
-// tables as text. A statement that may see names that it does not have, such as SHOW TABLES, needs all objects.
+// Create creates the objects that a statement names, and those that they need. Names in quotes count, because macros
+// take names of tables as text. A statement such as SHOW TABLES can see objects that it does not name, so it needs
+// all of them.
 func (c *Catalog) Create(ctx context.Context, statement string) error {
 	if c == nil || c.pending == 0 && c.below == nil {
 		return nil
@@ -133,7 +134,7 @@ func (c *Catalog) run(ctx context.Context, objects []int) error {
 	return nil
 }
 
-// words yields the words of a text in lower case, also those in quotes and comments.
+// words yields the words of a text in lower case, including those in quotes and comments.
 func words(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		isWord := func(c byte) bool {
@@ -154,8 +155,8 @@ func words(text string) func(yield func(string) bool) {
 	}
 }
 
-// around matches words of statements about the catalog: its functions and tables, and commands that list objects. A
-// transaction does not see what is created after its start.
+// around matches words of statements that need all objects: the catalog's functions and tables, and commands that
+// list objects. BEGIN is one because a transaction does not see objects created after its start.
 var around = regexp.MustCompile(`(?i)^\s*desc\b|\b(begin|transaction|show|describe|pragma|export|database|` +
 	`information_schema|pg_catalog|sqlite_master|sqlite_schema|(duckdb|pg|pragma)_\w+)\b`)
 

@@ -18,14 +18,13 @@ type Dataset struct {
 	Layout Layout
 	Tables []string // tables with files; in a dataset of many traces every table has files once there is a trace
 
-	Database string // attached database whose tables have the rows in place of files; "" for files
+	Database string // attached database with the tables' rows; "" if the rows are in files
 
 	NoComments bool // skip the comments on tables and macros, which take a third of the time
 }
 
-// Register creates all declared tables of a dataset, and all macros and views, in an empty database. The
-// tables are views of the Parquet files or, if materialize is set, hold the rows themselves. A table without
-// a file is empty.
+// Register creates all declared tables, macros and views of a dataset in an empty database. The tables are views of
+// the Parquet files or, if materialize is set, hold the rows themselves. A table without a file is empty.
 func Register(ctx context.Context, db *sql.Conn, d Dataset, materialize bool) error {
 	c, err := d.catalog(ctx, db, materialize)
 	if err != nil {
@@ -34,13 +33,13 @@ func Register(ctx context.Context, db *sql.Conn, d Dataset, materialize bool) er
 	return c.CreateAll(ctx)
 }
 
-// RegisterLazily is Register without rows, but for what the catalog creates later. The connection is the catalog's, so
-// another one runs the queries.
+// RegisterLazily is Register without materialize, but the catalog creates the objects later. It needs the connection
+// for itself, so queries must run on another.
 func RegisterLazily(ctx context.Context, db *sql.Conn, d Dataset) (*Catalog, error) {
 	return d.catalog(ctx, db, false)
 }
 
-// catalog returns the tables, views and macros of a dataset in a database that only says whose it is.
+// catalog returns the tables, views and macros of a dataset. It only adds the registration to the database.
 func (d Dataset) catalog(ctx context.Context, db *sql.Conn, materialize bool) (*Catalog, error) {
 	statement := fmt.Sprintf("CREATE TABLE %s AS SELECT %d AS schema_version, %t AS many_traces",
 		registration, table.SchemaVersion, d.Layout == ManyTraces)
@@ -65,7 +64,7 @@ func (d Dataset) catalog(ctx context.Context, db *sql.Conn, materialize bool) (*
 	}
 	for _, s := range schema.All() {
 		if s.Abstract {
-			continue // it is one of the views below
+			continue // one of the views below
 		}
 		rows := d.empty(s)
 		if files[s.Name] || d.Layout == ManyTraces && len(d.Tables) > 0 {
@@ -108,9 +107,9 @@ func CommentColumns(ctx context.Context, db *sql.Conn) error {
 const registration = "_tpconvert"
 
 var (
-	// ErrForeign is wrapped if a database was not made by Register.
+	// ErrForeign is wrapped by errors for databases that Register did not make.
 	ErrForeign = errors.New("not a DuckDB file of tpconvert")
-	// ErrVersion is wrapped if a database has another schema version.
+	// ErrVersion is wrapped by errors for databases with another schema version.
 	ErrVersion = errors.New("made by another version of tpconvert")
 )
 

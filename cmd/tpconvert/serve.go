@@ -64,7 +64,7 @@ another address; there is no password. Ctrl-C ends it.`,
 	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
 	flags.StringArrayVar(&o.packages, "add-sql-package", nil, "folder with a package of modules; FOLDER@NAME names it")
 	o.read.register(flags)
-	// What Perfetto's Python package calls Trace Processor with.
+	// The flags that Perfetto's Python package passes to Trace Processor.
 	flags.Uint16Var(&o.port, "http-port", defaultPort, "")
 	flags.BoolVar(&o.noFtraceRaw, "no-ftrace-raw", false, "")
 	flags.Bool("dev", false, "")
@@ -74,7 +74,7 @@ another address; there is no password. Ctrl-C ends it.`,
 	return cmd
 }
 
-// asTraceProcessor turns -D, by which Perfetto's Python package starts Trace Processor, into the command for it.
+// asTraceProcessor replaces -D, with which Perfetto's Python package starts Trace Processor, by the serve command.
 func asTraceProcessor(args []string) []string {
 	if len(args) > 0 && args[0] == "-D" {
 		return append([]string{"serve"}, args[1:]...)
@@ -101,7 +101,7 @@ func (o *serveOptions) run(ctx context.Context, trace opener, args []string) err
 	return errors.Join(serveHTTP(ctx, server, listeners), server.Close())
 }
 
-// server makes the server for the input, if there is one.
+// server returns the server for the input, if there is one.
 func (o *serveOptions) server(ctx context.Context, trace opener, args []string) (*rpc.Server, error) {
 	packages := rpc.NewPackages(modules(o.stdlib))
 	for _, path := range o.packages {
@@ -128,7 +128,7 @@ func (o *serveOptions) server(ctx context.Context, trace opener, args []string) 
 	return rpc.New(options, s, args[0]), nil
 }
 
-// host is the address to show.
+// host is the address that the server shows.
 func (o *serveOptions) host() string {
 	if o.listen == "" {
 		return "127.0.0.1"
@@ -136,7 +136,7 @@ func (o *serveOptions) host() string {
 	return o.listen
 }
 
-// listeners opens the port, for IPv4 and, where there is one, IPv6.
+// listeners opens the port for IPv4 and, if available, IPv6.
 func (o *serveOptions) listeners() ([]net.Listener, error) {
 	first, err := net.Listen("tcp", net.JoinHostPort(o.host(), strconv.Itoa(int(o.port))))
 	if err != nil {
@@ -152,7 +152,7 @@ func (o *serveOptions) listeners() ([]net.Listener, error) {
 	return all, nil
 }
 
-// serveHTTP answers requests until the context ends. Calls that go on then are stopped.
+// serveHTTP answers requests until the context ends, and then cancels those that still run.
 func serveHTTP(ctx context.Context, handler http.Handler, listeners []net.Listener) error {
 	calls, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -173,7 +173,7 @@ func serveHTTP(ctx context.Context, handler http.Handler, listeners []net.Listen
 	}
 }
 
-// served says where the server is.
+// served reports the server's address.
 type served struct {
 	URL   string `json:"url"`
 	Port  int    `json:"port"`

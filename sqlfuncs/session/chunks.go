@@ -5,20 +5,20 @@ import (
 	"unsafe"
 )
 
-// Chunk is some rows of a result, by column. It is only valid until the next one is asked for.
+// Chunk is some rows of a result, by column. It is valid until the next one is fetched.
 type Chunk struct {
 	Rows    int
 	Columns []Vector
 }
 
-// Vector is the values of a column in a chunk, in DuckDB's memory.
+// Vector is the values of one column in a chunk, in DuckDB's memory.
 type Vector struct {
 	data   unsafe.Pointer
-	valid  unsafe.Pointer // a bit for each row, or nil if none is NULL
+	valid  unsafe.Pointer // one bit per row, or nil if no value is NULL
 	number numberType
 }
 
-// numberType is how a vector stores numbers.
+// numberType is the type in which a vector stores numbers.
 type numberType int
 
 const (
@@ -38,7 +38,7 @@ func (v *Vector) Null(row int) bool {
 	return v.valid != nil && *at[uint64](v.valid, row/64)>>(row%64)&1 == 0
 }
 
-// Integer returns the value of a row, in a column of integers or of truth values.
+// Integer returns the value of a row in a column of integers or booleans.
 func (v *Vector) Integer(row int) int64 {
 	switch v.number {
 	case int32s:
@@ -57,7 +57,7 @@ func (v *Vector) Integer(row int) int64 {
 	return *at[int64](v.data, row)
 }
 
-// Real returns the value of a row, in a column of reals.
+// Real returns the value of a row in a column of reals.
 func (v *Vector) Real(row int) float64 {
 	if v.number == float32s {
 		return float64(math.Float32frombits(*at[uint32](v.data, row)))
@@ -65,7 +65,7 @@ func (v *Vector) Real(row int) float64 {
 	return *at[float64](v.data, row)
 }
 
-// Bytes returns the value of a row, in a column of texts or bytes.
+// Bytes returns the value of a row in a column of text or bytes.
 func (v *Vector) Bytes(row int) []byte {
 	s := at[duckString](v.data, row)
 	if s.length <= uint32(len(s.inlined)) {
@@ -74,7 +74,8 @@ func (v *Vector) Bytes(row int) []byte {
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&s.inlined[4])), s.length)
 }
 
-// duckString is DuckDB's duckdb_string_t: up to 12 bytes are inlined, of longer ones the first 4 and a pointer to all.
+// duckString is DuckDB's duckdb_string_t. It inlines up to 12 bytes; for longer strings, the first 4 and a pointer to
+// all.
 type duckString struct {
 	length  uint32
 	inlined [12]byte

@@ -13,7 +13,7 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 )
 
-// Chunks runs the query and calls each with its rows while DuckDB finds more. Once the context ends, so does the query.
+// Chunks runs the query and calls each with its rows while DuckDB finds more. The query stops when the context ends.
 func (q *Query) Chunks(ctx context.Context, each func(*Chunk) error) error {
 	return q.conn.Raw(func(raw any) error {
 		conn := connection(raw)
@@ -46,14 +46,14 @@ func (q *Query) Chunks(ctx context.Context, each func(*Chunk) error) error {
 	})
 }
 
-// connection returns DuckDB's connection below that of the driver. The driver does not show it, and has no way of its own
-// to take rows by the chunk or before the query has ended.
+// connection returns DuckDB's connection inside the driver's. The driver does not expose it, and cannot itself fetch
+// rows in chunks, or before the query has ended.
 func connection(raw any) bindings.Connection {
 	conn := reflect.ValueOf(raw.(*duckdb.Conn)).Elem().FieldByName("conn")
 	return bindings.Connection{Ptr: conn.FieldByName("Ptr").UnsafePointer()}
 }
 
-// interrupt stops what runs on a connection once the context ends. Call what it returns when nothing runs any more.
+// interrupt stops the query that runs on a connection when the context ends. Call stop once the query has ended.
 func interrupt(ctx context.Context, conn bindings.Connection) (stop func()) {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -63,7 +63,7 @@ func interrupt(ctx context.Context, conn bindings.Connection) (stop func()) {
 			return
 		case <-ctx.Done():
 		}
-		// An interruption just before the query begins is lost.
+		// DuckDB ignores an interruption just before the query begins.
 		for again := time.NewTicker(10 * time.Millisecond); ; {
 			bindings.Interrupt(conn)
 			select {
@@ -77,7 +77,7 @@ func interrupt(ctx context.Context, conn bindings.Connection) (stop func()) {
 	return func() { close(done); <-stopped }
 }
 
-// numberTypes returns how each column is stored.
+// numberTypes returns the type in which each column is stored.
 func numberTypes(result *bindings.Result) ([]numberType, error) {
 	types := make([]numberType, bindings.ColumnCount(result))
 	for i := range types {

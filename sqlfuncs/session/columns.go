@@ -13,7 +13,7 @@ type Column struct {
 	Kind Kind
 }
 
-// Kind says which values a column has: NULL or
+// Kind is the type of a column's values, which may also be NULL.
 type Kind int
 
 // The kinds of columns.
@@ -24,14 +24,14 @@ const (
 	Bool
 	Text
 	Bytes
-	Variant // any of integer, real, text or nested, each as JSON
+	Variant // any of integer, real, text or nested, as JSON
 	Nested  // JSON
 )
 
 // Number reports whether the values are numbers.
 func (k Kind) Number() bool { return k <= Real }
 
-// readable returns a query for the same rows with one type for each kind.
+// readable returns a query for the same rows, with one SQL type for each kind.
 func readable(text string, columns []Column) string {
 	var names, values []string
 	for i, c := range columns {

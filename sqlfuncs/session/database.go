@@ -1,4 +1,5 @@
-// Package session opens datasets, and DuckDB files made of them, in DuckDB and runs SQL on them: DuckDB's or PerfettoSQL.
+// Package session opens datasets, and DuckDB files made from them, in DuckDB and runs SQL on them: DuckDB's or
+// PerfettoSQL.
 package session
 
 import (
@@ -16,13 +17,13 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
-// Database is a connection to a DuckDB database in memory, to which a file or dataset is attached.
+// Database is a connection to a DuckDB database in memory that a file or dataset is attached to.
 type Database struct {
 	Conn    *sql.Conn
 	Catalog *sqlfuncs.Catalog // of the attached dataset; nil for a file
 
 	db    *sql.DB
-	maker *sql.Conn // creates what is in the catalog, or nil
+	maker *sql.Conn // creates the objects in the catalog, or nil
 }
 
 // attached is the name under which databases are attached.
@@ -60,8 +61,7 @@ func (d *Database) Exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// Attach attaches a DuckDB file, or an empty database if path is "". Relative paths in the file are taken to be
-// relative to its folder.
+// Attach attaches a DuckDB file, or an empty database if path is "". Relative paths in the file start at its folder.
 func (d *Database) Attach(ctx context.Context, path, options string) error {
 	from := path
 	if path == "" {
@@ -81,8 +81,8 @@ func (d *Database) Attach(ctx context.Context, path, options string) error {
 	return err
 }
 
-// attachDataset attaches a dataset. Its tables, views and macros are created when the catalog is asked for them, on a
-// connection of their own, because the names in them are those of the dataset alone.
+// attachDataset attaches a dataset. The catalog creates its tables, views and macros when they are needed, on its own
+// connection, because names in them must only refer to the dataset.
 func (d *Database) attachDataset(ctx context.Context, dataset sqlfuncs.Dataset) error {
 	err := d.Attach(ctx, "", "")
 	if err != nil {
@@ -98,8 +98,8 @@ func (d *Database) attachDataset(ctx context.Context, dataset sqlfuncs.Dataset) 
 	return err
 }
 
-// parquetFolders returns the folders of the Parquet files that the attached database reads. Their paths may be relative to
-// folder, or to the working folder, where DuckDB looks too.
+// parquetFolders returns the folders of the Parquet files that the attached database reads. Their paths may be relative
+// to folder or to the working folder, which DuckDB searches too.
 func (d *Database) parquetFolders(ctx context.Context, folder string) ([]string, error) {
 	rows, err := d.Conn.QueryContext(ctx, `
 		SELECT regexp_extract(sql, 'read_parquet\(''((?:[^'']|'''')*)''', 1) AS path
@@ -115,7 +115,7 @@ func (d *Database) parquetFolders(ctx context.Context, folder string) ([]string,
 			return nil, err
 		}
 		path = filepath.Dir(path)
-		if filepath.Base(path) == "trace_id=*" { // of many traces
+		if filepath.Base(path) == "trace_id=*" { // a dataset of many traces
 			path = filepath.Dir(path)
 		}
 		path = strings.NewReplacer("''", "'", "[*]", "*", "[?]", "?", "[[]", "[").Replace(path)
@@ -132,10 +132,10 @@ func (d *Database) Detach(ctx context.Context) error {
 	return d.Exec(ctx, "USE memory", "DETACH "+attached)
 }
 
-// Quote writes a text as SQL.
+// Quote returns a text as an SQL literal.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// ReadDataset reads the manifests of the dataset at path. The path that it returns is absolute.
+// ReadDataset reads the manifests of the dataset at path. The dataset's Path is absolute.
 func ReadDataset(path string) (*sqlfuncs.Dataset, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
-// newDatabase returns an empty database in memory that loads no extensions but the built-in ones.
+// newDatabase returns an empty database in memory that only loads built-in extensions.
 func newDatabase() (*sql.DB, error) {
 	return sql.Open("duckdb", "?autoinstall_known_extensions=false&autoload_known_extensions=false")
 }
@@ -60,7 +60,7 @@ func (l layouter) Executor() duckdb.ScalarFuncExecutor {
 	}}
 }
 
-// addFunctions registers functions that only sessions have, for macros to call.
+// addFunctions registers functions that only exist in sessions, for macros to call.
 func addFunctions(conn *sql.Conn) error {
 	text, err := duckdb.NewTypeInfo(duckdb.TYPE_VARCHAR)
 	if err != nil {
@@ -78,7 +78,7 @@ func addFunctions(conn *sql.Conn) error {
 		duckdb.RegisterScalarUDF(conn, layoutFunction, layouter{integers}))
 }
 
-// prepare checks a single statement and returns its result columns, none if it is not a query.
+// prepare checks a single statement and returns its result columns, or none if it is not a query.
 func prepare(ctx context.Context, conn *sql.Conn, statement string) (columns []Column, err error) {
 	err = conn.Raw(func(raw any) error {
 		s, err := raw.(driver.ConnPrepareContext).PrepareContext(ctx, statement)

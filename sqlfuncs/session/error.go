@@ -11,21 +11,21 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
 
-// sqlError is SQL that fails, with the place in the text, or -1 if that is not known.
+// sqlError is an error in SQL and its position in the text, or -1 if unknown.
 type sqlError struct {
 	message string
 	text    string
 	pos     int
 }
 
-// Error shows the line of the place, and a caret under it.
+// Error shows the line with the error, and a caret under its position.
 func (e *sqlError) Error() string {
 	if e.pos < 0 || e.pos > len(e.text) {
 		return e.message
 	}
 	from := strings.LastIndexByte(e.text[:e.pos], '\n') + 1
 	line, _, _ := strings.Cut(e.text[from:], "\n")
-	// What is printed with an escape, such as a tab, would move the place away from the caret.
+	// A tab or another control character would otherwise shift the caret.
 	spaces := func(text string) string {
 		return strings.Map(func(r rune) rune {
 			if unicode.IsControl(r) {
@@ -42,7 +42,7 @@ func (e *sqlError) Error() string {
 	return fmt.Sprintf("%s\n%s%s\n%s^", e.message, head, spaces(strings.TrimRight(line, "\r")), strings.Repeat(" ", caret))
 }
 
-// errorPosition is where PerfettoSQL fails, -1 if err does not say.
+// errorPosition is the position of an error in PerfettoSQL, or -1 if err has none.
 func errorPosition(err error) int {
 	var bad *perfettosql.Error
 	if errors.As(err, &bad) {
@@ -51,7 +51,7 @@ func errorPosition(err error) int {
 	return -1
 }
 
-// placed is the error of a statement that stands at pos of a text.
+// placed adds the position in a text to the error of its statement at pos.
 func placed(err error, statement, text string, pos int) error {
 	var failed *sqlError
 	if at := errorPosition(err); at >= 0 {
@@ -73,10 +73,11 @@ func placed(err error, statement, text string, pos int) error {
 	return &sqlError{message, text, at}
 }
 
-// duckDBPlace is how DuckDB shows the place of an error: a part of the line, and a caret under it.
+// duckDBPlace matches the part of an error with which DuckDB shows its position: a part of the
+// line, and a caret under it.
 var duckDBPlace = regexp.MustCompile(`(?s)\n+(LINE (\d+): )([^\n]*)\n( *)\^.*$`)
 
-// duckDBError takes the message and the byte offset in the statement from an error of DuckDB, -1 if it has none.
+// duckDBError returns the message of a DuckDB error and its byte offset in the statement, or -1 if it has none.
 func duckDBError(err error, statement string) (message string, pos int) {
 	m := duckDBPlace.FindStringSubmatch(err.Error())
 	if m == nil {
@@ -91,7 +92,7 @@ func duckDBError(err error, statement string) (message string, pos int) {
 	for _, line := range lines[:number-1] {
 		pos += len(line)
 	}
-	// The caret counts columns of a terminal, and dots stand for what is left out of a long line.
+	// The caret's position is in terminal columns, and dots replace parts of a long line.
 	shown, caret := m[3], max(0, len(m[4])-len(m[1]))
 	part := strings.TrimSuffix(strings.TrimPrefix(shown, "..."), "...")
 	at := strings.Index(lines[number-1], part)
@@ -108,7 +109,7 @@ func duckDBError(err error, statement string) (message string, pos int) {
 	return message, pos + at + len(part)
 }
 
-// columns is how many columns of a terminal a character takes.
+// columns is the number of terminal columns that a character takes.
 func columns(r rune) int {
 	switch {
 	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Mn, unicode.Me):
@@ -119,7 +120,7 @@ func columns(r rune) int {
 	return 1
 }
 
-// wide are the signs and emoji that take two columns.
+// wide are the symbols and emoji that take two columns.
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x3000, Hi: 0x303e, Stride: 1}, {Lo: 0xff01, Hi: 0xff60, Stride: 1}},
 	R32: []unicode.Range32{{Lo: 0x1f300, Hi: 0x1faff, Stride: 1}},

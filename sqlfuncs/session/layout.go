@@ -7,10 +7,11 @@ import (
 	"sort"
 )
 
-// layoutFunction is layout in SQL.
+// layoutFunction is the name of layout in SQL.
 const layoutFunction = "_slice_layout"
 
-// createLayout makes Trace Processor's function of this name. Its argument are the ids of tracks, with commas between.
+// createLayout creates Trace Processor's function of this name. Its argument is a list of track ids, separated by
+// commas.
 const createLayout = `CREATE MACRO experimental_slice_layout(filter_track_ids) AS TABLE
 SELECT unnest(_s.ids) AS id, unnest(` + layoutFunction + `(_s.ids, _s.parents, _s.starts, _s.durations, _s.depths)) AS layout_depth
 FROM (
@@ -20,12 +21,12 @@ FROM (
     WHERE list_contains(list_transform(string_split(filter_track_ids::VARCHAR, ','), lambda x: TRY_CAST(trim(x) AS BIGINT)), track_id)
 ) AS _s`
 
-// layout returns the row of each slice, when the slices of several tracks are shown as one track without overlaps. Each root and
-// its descendants stay together; the tallest of these groups are placed first, each as high as there is room. Slices are in
-// the order of their ids. parents has the parents' ids, -1 for none; dur is -1 if a slice did not end. Times in ns.
+// layout returns the row of each slice when several tracks are shown as one track without overlaps. Each root and its
+// descendants stay together; the tallest of these groups are placed first, each in the first rows with room. Slices are
+// in order of id. parents has the parents' ids, or -1; dur is -1 if a slice did not end. Times are in ns.
 func layout(ids, parents, ts, dur, depths []int64) []int64 {
 	var groups []*group
-	of := make([]*group, len(ids)) // of each slice
+	of := make([]*group, len(ids)) // the group of each slice
 	byID := make(map[int64]*group, len(ids))
 	for i, id := range ids {
 		end := int64(math.MaxInt64)
@@ -45,7 +46,7 @@ func layout(ids, parents, ts, dur, depths []int64) []int64 {
 	})
 	var rows []row
 	for _, g := range groups {
-		free := int64(0) // rows below one another
+		free := int64(0) // consecutive rows with room
 		for r := 0; free < g.height; r++ {
 			switch {
 			case r == len(rows):
@@ -75,10 +76,10 @@ type group struct {
 	height, top int64 // rows
 }
 
-// row holds the times at which a row is taken, in order.
+// row holds the start and end times at which a row is taken, in order.
 type row [][2]int64
 
-// at returns the first time that does not begin before start.
+// at returns the index of the first range that starts at or after start.
 func (r row) at(start int64) int {
 	return sort.Search(len(r), func(i int) bool { return r[i][0] >= start })
 }

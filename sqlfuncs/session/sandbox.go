@@ -13,23 +13,23 @@ import (
 	"unicode"
 )
 
-// Access says which files SQL may use. DuckDB denies access outside the folders of the data. Statements that could write
-// in these folders, or change what is allowed, are refused before DuckDB sees them.
+// Access says which files SQL may use. DuckDB denies access outside the folders of the data. Statements that could
+// write in these folders, or lift these limits, are refused before DuckDB sees them.
 type Access int
 
 const (
 	// ReadData lets SQL read the files of the data.
 	ReadData Access = iota
-	// NewFiles lets it create other files, by COPY, too.
+	// NewFiles also lets SQL create files with COPY.
 	NewFiles
-	// AnyFile lets it read and write any file, load extensions and change settings.
+	// AnyFile lets SQL read and write any file, load extensions and change settings.
 	AnyFile
 )
 
-// ErrDenied is wrapped by the errors of SQL that needs more access.
+// ErrDenied is wrapped by errors of SQL that needs more access.
 var ErrDenied = errors.New("SQL may only read the data")
 
-// confine denies the database all files outside the folders from now on, and locks its settings.
+// confine makes the database deny access to files outside the folders, and locks its settings.
 func (s *Session) confine(ctx context.Context, folders []string) error {
 	var list []string
 	for _, folder := range append(folders, s.Scratch) {
@@ -47,7 +47,7 @@ var (
 	logging   = regexp.MustCompile(`(?i)enable_logging`)
 )
 
-// keyword is the word that a statement begins with, in upper case.
+// keyword is the first word of a statement, in upper case.
 func keyword(statement string) string {
 	if m := firstWord.FindStringSubmatch(statement); m != nil {
 		return strings.ToUpper(m[1])
@@ -55,7 +55,7 @@ func keyword(statement string) string {
 	return ""
 }
 
-// admit refuses statements that write files, unless it is by COPY and the access allows that.
+// admit refuses statements that write files, except COPY where the access allows it.
 func (a Access) admit(statement string) error {
 	switch word := keyword(statement); {
 	case a == AnyFile:
@@ -73,7 +73,7 @@ func (a Access) admit(statement string) error {
 	return nil
 }
 
-// copy runs COPY ... TO a new file, by way of the scratch folder: the file appears whole, and none is replaced.
+// copy runs COPY ... TO a new file through the scratch folder, so that the file appears complete and replaces none.
 func (s *Session) copy(ctx context.Context, statement string) error {
 	from, to, target := copyTarget(statement)
 	if target == "" {
@@ -97,7 +97,7 @@ func (s *Session) copy(ctx context.Context, statement string) error {
 	return Publish(draft, target)
 }
 
-// copyTarget is the text in quotes that follows TO, and its place.
+// copyTarget is the quoted text after TO, and its position.
 func copyTarget(statement string) (from, to int, target string) {
 	depth, word := 0, ""
 	for i := 0; i < len(statement); {
@@ -146,7 +146,7 @@ func copyTarget(statement string) (from, to int, target string) {
 	return 0, 0, ""
 }
 
-// until is the length up to the end of a mark, or of all.
+// until is the length of text up to the end of mark, or of all text if mark is missing.
 func until(text, mark string) int {
 	if n := strings.Index(text, mark); n >= 0 {
 		return n + len(mark)
@@ -154,8 +154,8 @@ func until(text, mark string) int {
 	return len(text)
 }
 
-// quotedLength is the length of what stands in quotes, 0 if it has no end. A quote inside is doubled or, if escaped is set,
-// behind a backslash.
+// quotedLength is the length of the quoted text at the start, or 0 if it does not end. A quote inside is doubled or, if
+// escaped is set, follows a backslash.
 func quotedLength(text string, escaped bool) int {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -171,7 +171,7 @@ func quotedLength(text string, escaped bool) int {
 	return 0
 }
 
-// Publish moves a file or folder to a name that nothing has.
+// Publish moves a file or folder to a path where nothing exists.
 func Publish(draft, target string) error {
 	info, err := os.Stat(draft)
 	switch {

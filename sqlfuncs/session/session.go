@@ -16,12 +16,12 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
 
-// Options say what the SQL of a session is and may do.
+// Options say which SQL a session runs, and what it may do.
 type Options struct {
 	Perfetto   bool  // SQL is PerfettoSQL
 	Modules    fs.FS // files of PerfettoSQL's modules, nil if there are none
 	Access     Access
-	NoComments bool // nobody looks at the comments of tables and macros
+	NoComments bool // leave out comments on tables and macros, because nobody reads them
 }
 
 // Session runs SQL on a dataset.
@@ -65,14 +65,14 @@ func (s *Session) OpenDataset(ctx context.Context, folder string) error {
 	return s.register(ctx, *d)
 }
 
-// OpenEmpty makes the tables available, without rows.
+// OpenEmpty makes all tables available, without rows.
 func (s *Session) OpenEmpty(ctx context.Context) error { return s.register(ctx, sqlfuncs.Dataset{}) }
 
-// rowsDatabase is the database with the rows of OpenCopy.
+// rowsDatabase is the database that holds the rows for OpenCopy.
 const rowsDatabase = "_rows"
 
-// OpenCopy makes the tables of the dataset in a folder available, some of them without rows, and removes the folder. The rows
-// are in a file that nothing but DuckDB can see any more.
+// OpenCopy makes the tables of the dataset in a folder available, some of them without rows, and removes the folder.
+// Their rows are in an unlinked file that only DuckDB can read.
 func (s *Session) OpenCopy(ctx context.Context, folder string, without ...string) error {
 	d, err := ReadDataset(folder)
 	if err != nil {
@@ -133,10 +133,10 @@ func IsDuckDB(path string) bool {
 	return err == nil && string(head[8:]) == "DUCK"
 }
 
-// demangleFunction is what demangle calls.
+// demangleFunction is the function that the macro demangle calls.
 const demangleFunction = "_demangle"
 
-// ready lets statements see the tables, whose files are in the folders, and create their own tables in memory.
+// ready makes the tables visible, whose files are in the folders. Statements create their own tables in memory.
 func (s *Session) ready(ctx context.Context, folders ...string) error {
 	if err := addFunctions(s.Conn); err != nil {
 		return err
@@ -151,13 +151,13 @@ func (s *Session) ready(ctx context.Context, folders ...string) error {
 	return err
 }
 
-// createDemangle makes demangle call a function, in place of looking symbols up in tables.
+// createDemangle makes demangle call a function instead of looking symbols up in tables.
 const createDemangle = "CREATE MACRO memory.demangle(symbol) AS " + demangleFunction + "(symbol)"
 
-// searchBoth makes names mean what statements have created or, else, the data.
+// searchBoth resolves names to objects that statements have created or, failing that, to the data.
 const searchBoth = "SET search_path = 'memory.main," + attached + ".main'"
 
-// Restore drops what statements have created.
+// Restore drops all objects that statements have created.
 func (s *Session) Restore(ctx context.Context) error {
 	rows, err := s.Conn.QueryContext(ctx, `
 		SELECT 'DROP VIEW temp.main."' || replace(view_name, '"', '""') || '"' FROM duckdb_views() WHERE temporary AND NOT internal
@@ -188,8 +188,8 @@ func (s *Session) Restore(ctx context.Context) error {
 // ErrNoSQL is returned for a text without statements.
 var ErrNoSQL = errors.New("there is no SQL to run")
 
-// Each runs the statements of a text one after the other. It calls each with those that give rows. Errors show the place
-// in the text.
+// Each runs the statements of a text in order, and calls each for those that return rows. Errors show the position in
+// the text.
 func (s *Session) Each(ctx context.Context, text string, each func(*Query) error) error {
 	statements, err := perfettosql.Split(text)
 	if err != nil {
@@ -226,7 +226,7 @@ func (s *Session) run(ctx context.Context, text string, each func(*Query) error)
 	return each(q)
 }
 
-// Query prepares a statement of DuckDB that gives rows. It runs any other, and returns nil.
+// Query prepares a DuckDB statement that returns rows. It runs any other statement, and returns nil.
 func (s *Session) Query(ctx context.Context, text string) (*Query, error) {
 	if err := s.options.Access.admit(text); err != nil {
 		return nil, err
@@ -239,7 +239,7 @@ func (s *Session) Query(ctx context.Context, text string) (*Query, error) {
 		return nil, s.copy(ctx, text)
 	}
 	columns, err := prepare(ctx, s.Conn, text)
-	if err != nil && !s.Catalog.Complete() { // names may be made from parts, and DuckDB proposes similar ones
+	if err != nil && !s.Catalog.Complete() { // a statement may build names, and DuckDB suggests similar ones
 		if err := s.Catalog.CreateAll(ctx); err != nil {
 			return nil, err
 		}
@@ -252,19 +252,19 @@ func (s *Session) Query(ctx context.Context, text string) (*Query, error) {
 		return nil, s.Exec(ctx, text)
 	}
 	if s.perfetto != nil {
-		for i := range columns { // SQLite has no truth values
+		for i := range columns { // SQLite has no booleans
 			if columns[i].Kind == Bool || columns[i].Kind == Huge {
 				columns[i].Kind = Integer
 			}
 		}
 	}
-	if word != "PRAGMA" && word != "EXPLAIN" { // neither can be part of a query
+	if word != "PRAGMA" && word != "EXPLAIN" { // neither works in a subquery
 		text = readable(text, columns)
 	}
 	return &Query{SQL: text, Columns: columns, conn: s.Conn}, nil
 }
 
-// Query is a statement that gives rows.
+// Query is a statement that returns rows.
 type Query struct {
 	SQL     string
 	Columns []Column
@@ -273,5 +273,5 @@ type Query struct {
 	conn *sql.Conn
 }
 
-// Rows runs the query. Its values are those of Each.
+// Rows runs the query and returns its rows.
 func (q *Query) Rows(ctx context.Context) (*sql.Rows, error) { return q.conn.QueryContext(ctx, q.SQL) }

@@ -8,7 +8,7 @@ import (
 )
 
 // HeapDump is a dump of a managed heap: a graph of objects. It is kept in memory until
-// Write, because reachability and the origin of names are known only once it is
+// Write, because reachability and the origin of names are only known once it is
 // complete. Objects, classes and fields are numbered from 0.
 type HeapDump struct {
 	UPID UPID
@@ -28,24 +28,23 @@ type HeapObject struct {
 	NativeSize int64 // bytes
 	Class      int32
 	Type       StringID // part of the heap
-	Data       int32    // row of heap_graph_object_data, NoHeapData if there is none
+	Data       int32    // row of heap_graph_object_data, or NoHeapData
 	root       StringID
-	from, to   int32 // range of its references, empty at first
+	from, to   int32 // range of the object's references, empty at first
 	distance   int32 // number of references from the nearest root, or unreachable
 }
 
 const unreachable int32 = -1
 
-// NoHeapData is the Data of objects whose contents are not known.
+// NoHeapData is the Data of objects with unknown contents.
 const NoHeapData int32 = -1
 
 // HeapClass is a class of objects.
 type HeapClass struct {
 	Name, Location, Kind StringID
-	// Loader is the object that loaded the class, NoHeapObject if unknown.
+	// Loader is the object that loaded the class, or NoHeapObject if unknown.
 	Loader int32
-	// Weak is set for classes whose field Reference.referent does not keep an object
-	// alive.
+	// Weak is set for classes whose Reference.referent does not keep an object alive.
 	Weak  bool
 	super int32 // NoHeapClass if unknown
 }
@@ -70,13 +69,12 @@ type heapRoot struct {
 	kind   StringID
 }
 
-// NewHeapDump begins a dump of a process at ts, ns.
+// NewHeapDump begins a dump of a process at ts (ns).
 func (s *Store) NewHeapDump(upid UPID, ts int64) *HeapDump {
 	return &HeapDump{UPID: upid, TS: ts, store: s}
 }
 
-// AddObject adds an object with only its place in the graph known, and returns its
-// number.
+// AddObject adds an object without any contents yet, and returns its number.
 func (d *HeapDump) AddObject() int32 {
 	return int32(d.objects.Append(HeapObject{SelfSize: -1, Data: NoHeapData, distance: unreachable}))
 }
@@ -93,7 +91,7 @@ func (d *HeapDump) AddClass() int32 {
 	return int32(len(d.classes) - 1)
 }
 
-// SetSuper sets a class's superclass, for dumps whose objects do not reveal it.
+// SetSuper sets the superclass of a class, for dumps whose objects do not have it.
 func (d *HeapDump) SetSuper(class, super int32) { d.classes[class].super = super }
 
 // Class returns a class. The pointer is valid until another class is added.
@@ -108,9 +106,9 @@ func (d *HeapDump) AddField(f HeapField) int32 {
 // Field returns a field. The pointer is valid until another field is added.
 func (d *HeapDump) Field(number int32) *HeapField { return &d.fields[number] }
 
-// Refer adds a reference from one object to another, NoHeapObject for null. Add all
-// references of an object consecutively: a new run replaces the earlier one, which is
-// still written but no longer followed.
+// Refer adds a reference from one object to another, or NoHeapObject for null. All
+// references of an object must be added in one run: a second run replaces the first,
+// which is still written but no longer followed.
 func (d *HeapDump) Refer(owner, owned, field int32) {
 	o := d.Object(owner)
 	if n := int32(d.references.Len()); o.to != n || o.from == o.to {
@@ -120,13 +118,12 @@ func (d *HeapDump) Refer(owner, owned, field int32) {
 	d.references.Append(heapReference{owner, owned, field})
 }
 
-// SetField sets the field of an object's reference, where reference counts from 0 within
-// the object.
+// SetField sets the field of an object's reference, where reference counts from 0 in each object.
 func (d *HeapDump) SetField(owner int32, reference int, field int32) {
 	d.reference(owner, reference).field = field
 }
 
-// FieldOf returns the field of an object's reference, NoHeapField until SetField.
+// FieldOf returns the field of an object's reference, or NoHeapField before SetField.
 func (d *HeapDump) FieldOf(owner int32, reference int) int32 {
 	return d.reference(owner, reference).field
 }
@@ -157,7 +154,7 @@ func (d *HeapDump) AddRoot(object int32, kind StringID) {
 	d.roots = append(d.roots, heapRoot{object, kind})
 }
 
-// referenceBy returns the object that a field of an object refers to, NoHeapObject if
+// referenceBy returns the object that a field of an object refers to, or NoHeapObject if
 // there is none.
 func (d *HeapDump) referenceBy(owner int32, field StringID) int32 {
 	for r := range d.referencesOf(d.Object(owner)) {
@@ -168,8 +165,7 @@ func (d *HeapDump) referenceBy(owner int32, field StringID) int32 {
 	return NoHeapObject
 }
 
-// rootRanks are the kinds of roots that take precedence when an object has several, best
-// first.
+// rootRanks are the kinds of roots that take precedence when an object has several, highest first.
 var rootRanks = []string{"ROOT_STICKY_CLASS", "ROOT_JNI_GLOBAL", "ROOT_JNI_LOCAL"}
 
 // reach finds the roots and everything reachable from them.
@@ -228,7 +224,7 @@ func (d *HeapDump) superclasses() {
 		}
 		super := d.referenceBy(int32(i), superClass)
 		if super == NoHeapObject {
-			continue // Object and primitive types have none
+			continue // Object and primitive types have no superclass
 		}
 		of, to := &d.classes[o.Class], d.Object(super).Class
 		supers[heapClassName{strs.Intern(types[o.Class].Name), of.Location}] =
@@ -245,8 +241,8 @@ func (d *HeapDump) superclasses() {
 	}
 }
 
-// AddNativeSizes adds to objects the native memory registered for them with the garbage
-// collector. sizes are the registries' sizes, by object.
+// AddNativeSizes adds the native memory registered with the garbage collector to the
+// sizes of its objects. sizes are the registries' sizes, by object.
 //
 // A Cleaner refers to the object (referent) and to a thunk, which refers to the registry
 // (this$0).
@@ -266,7 +262,7 @@ func (d *HeapDump) AddNativeSizes(sizes map[int32]int64) {
 		if of == NoHeapObject || by == NoHeapObject || d.referenceBy(int32(i), next) == int32(i) { // cleaned already
 			continue
 		}
-		const malloced = 1 // a bit that says where the memory is from
+		const malloced = 1 // a bit that says how the memory was allocated
 		if at := d.referenceBy(by, registry); at != NoHeapObject {
 			d.Object(of).NativeSize += sizes[at] &^ malloced
 		}

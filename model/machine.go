@@ -15,10 +15,10 @@ type Machine struct {
 	facts
 	ID int64 // machine.id
 
-	clocksOf *File // the file whose clocks count as the machine's
+	clocksOf *File // the file whose clocks are used as the machine's
 	tids     tidIndex
 	changes  int                      // see ThreadChanges
-	pids     paged.Index              // the current process of each pid
+	pids     paged.Index              // the process that currently has each pid
 	procs    paged.List[processState] // by upid, of all machines
 	widePIDs paged.Sparse[int32]      // the upper halves of pids, by upid; nearly all are 0
 	// Only a few threads and processes have hints.
@@ -26,7 +26,7 @@ type Machine struct {
 	processHints map[UPID]*hints
 	cpus         cpus
 	gpus         map[int64]int64
-	assocs       [][2]UTID            // pairs of threads that share a process not known yet
+	assocs       [][2]UTID            // pairs of threads in the same, still unknown process
 	inner        map[int64]*namespace // by pid
 	children     []pendingChild
 
@@ -36,12 +36,12 @@ type Machine struct {
 	kernel kernelVersion
 	arch   string
 
-	// Shared is what a format knows of the machine from all of its files.
+	// Shared holds what each format knows about the machine from all of its files.
 	Shared map[any]any
 }
 
-// ThreadPriority orders the sources of thread names: a name replaces one of the same
-// or a lower priority.
+// ThreadPriority orders the sources of thread names: a name replaces another of the
+// same or a lower priority.
 type ThreadPriority uint8
 
 // The priorities of thread names.
@@ -78,14 +78,14 @@ const (
 // none is None in 32 bits.
 const none = int32(None)
 
-// There may be millions of threads and processes, so ids take 32 bits here. A missing
-// id is none.
+// There may be millions of threads and processes, so ids have 32 bits here. none
+// stands for a missing id.
 type threadState struct {
 	tid          uint32 // the lower half
 	upid         int32
-	older        int32 // the previous thread of the tid
+	older        int32 // previous thread with the tid
 	member       int32 // next thread of the process
-	live         bool  // whether it is the newest living thread of its tid
+	live         bool  // it is the newest living thread with its tid
 	ended        bool
 	namePriority ThreadPriority
 }
@@ -128,7 +128,7 @@ func (s *Store) Machine(raw int64) *Machine {
 		threadHints:  map[UTID]*hints{},
 		processHints: map[UPID]*hints{},
 	}
-	// even if no event mentions it
+	// The idle process and thread exist even if no event mentions them.
 	m.swapperProcess = m.addProcess(0)
 	m.swapperThread = m.addThread(0)
 	m.setProcess(m.swapperThread, m.swapperProcess, true)
@@ -148,8 +148,8 @@ func (s *Store) machineRow(raw int64) int64 {
 	return id
 }
 
-// firstNamed is the raw id of the first machine named by a manifest. It is out of the
-// range of the 32-bit ids in packets.
+// firstNamed is the raw id of the first machine that a manifest names. It is above
+// the 32-bit ids in packets.
 const firstNamed = 1 << 32
 
 // NameMachine adds a machine with a name and returns its raw id.
@@ -162,7 +162,7 @@ func (s *Store) NameMachine(name string) (raw int64) {
 
 // AdoptMachine assigns the raw id found in the events to machine 0, which recorded
 // the trace. It returns false if that machine already has a raw id, or if another
-// machine has this one.
+// machine has this raw id.
 func (s *Store) AdoptMachine(raw int64) bool {
 	m := s.Machine(0)
 	_, taken := s.machineRows[raw]
@@ -211,8 +211,9 @@ func (m *Machine) addProcess(pid int64) UPID {
 // AddProcess adds a process that cannot be looked up by its pid.
 func (m *Machine) AddProcess(pid int64) UPID { return m.addProcess(pid) }
 
-// AddThread adds a thread to a process. The thread cannot be looked up by its tid, as
-// the tid is not the kernel's: goroutines, for example, have numbers of their own.
+// AddThread adds a thread to a process. The thread cannot be looked up by its tid,
+// because the tid is not the kernel's: goroutines, for example, have their own
+// numbers.
 func (m *Machine) AddThread(tid int64, upid UPID, main bool) UTID {
 	utid := m.addThread(tid)
 	m.setProcess(utid, upid, main)
@@ -225,7 +226,7 @@ func (m *Machine) proc(upid UPID) *processState { return m.procs.At(int(upid)) }
 
 func (m *Machine) pidOf(upid int) uint64 { return uint64(m.PID(UPID(upid))) }
 
-// StartThread adds a thread, even if the tid already has one.
+// StartThread adds a thread, even if another one has the tid.
 func (m *Machine) StartThread(ts *int64, tid int64) UTID {
 	m.changes++
 	utid := m.addThread(tid)
@@ -259,7 +260,7 @@ func (m *Machine) EndThread(ts, tid int64) {
 	m.refreshMembers(upid)
 }
 
-// LiveThread returns the newest living thread of the tid, or None.
+// LiveThread returns the newest living thread with the tid, or None.
 func (m *Machine) LiveThread(tid int64) UTID {
 	if utid, ok := m.tids.live(tid); ok {
 		return utid
@@ -267,7 +268,7 @@ func (m *Machine) LiveThread(tid int64) UTID {
 	return None
 }
 
-// Thread returns the tid's thread, and adds one if there is none.
+// Thread returns the thread with the tid, and adds one if there is none.
 func (m *Machine) Thread(tid int64) UTID {
 	if utid, ok := m.tids.live(tid); ok {
 		return utid
@@ -275,14 +276,14 @@ func (m *Machine) Thread(tid int64) UTID {
 	return m.StartThread(nil, tid)
 }
 
-// ThreadOf returns the thread with the tid in the pid's process, and adds either if
-// it is new.
+// ThreadOf returns the thread with the tid in the process with the pid, and adds
+// whichever is missing.
 func (m *Machine) ThreadOf(tid, pid int64) UTID {
 	return m.threadIn(tid, m.Process(pid), tid == pid, true)
 }
 
-// ThreadChanges counts the changes to the meaning of tids and pids: while it stays
-// the same, so do the results of Thread and ThreadOf.
+// ThreadChanges counts the changes to the meaning of tids and pids. Until it changes,
+// Thread and ThreadOf return the same results.
 func (m *Machine) ThreadChanges() int { return m.changes }
 
 // ThreadIn returns the thread with the tid in a process. Threads known to share its
@@ -315,7 +316,7 @@ func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
 	return utid
 }
 
-// find returns the newest living thread of the tid whose process is the pid's or
+// find returns the newest living thread with the tid whose process has the pid or is
 // unknown, or None.
 func (m *Machine) find(tid, pid int64) UTID {
 	for utid := m.tids.newest(tid); utid != None; utid = m.tids.older(utid) {
@@ -329,8 +330,8 @@ func (m *Machine) find(tid, pid int64) UTID {
 	return None
 }
 
-// alive reports whether neither the thread nor its process has ended and the pid has
-// not passed to another process.
+// alive reports whether neither the thread nor its process has ended, and the pid
+// still belongs to that process.
 func (m *Machine) alive(utid UTID) bool {
 	t := m.thread(utid)
 	if t.ended {
@@ -372,8 +373,7 @@ func (m *Machine) setProcess(utid UTID, upid UPID, main bool) {
 	m.store.Thread.IsMainThread.Set(utid, main)
 }
 
-// Process returns the pid's process. If it is new, it is added together with its main
-// thread.
+// Process returns the process with the pid. If there is none, it adds one with its main thread.
 func (m *Machine) Process(pid int64) UPID { return m.process(pid, true) }
 
 // ProcessWithoutThread is Process without the main thread.
@@ -391,7 +391,7 @@ func (m *Machine) process(pid int64, main bool) UPID {
 	return upid
 }
 
-// LiveProcess returns the pid's process, or None.
+// LiveProcess returns the process with the pid, or None.
 func (m *Machine) LiveProcess(pid int64) UPID {
 	if upid, ok := m.pids.Find(uint64(pid), m.pidOf); ok {
 		return UPID(upid)
@@ -399,8 +399,8 @@ func (m *Machine) LiveProcess(pid int64) UPID {
 	return None
 }
 
-// StartProcess adds a process. If the pid already has one, that one is over. ts (ns)
-// is nil and parent is None if unknown.
+// StartProcess adds a process. If another process has the pid, that process is over.
+// ts (ns) is nil and parent is None if unknown.
 func (m *Machine) StartProcess(ts *int64, parent UPID, pid int64, name StringID, priority ThreadPriority) UPID {
 	return m.startProcess(ts, parent, pid, name, priority, true)
 }
@@ -433,7 +433,7 @@ func (m *Machine) startProcess(ts *int64, parent UPID, pid int64, name StringID,
 	return upid
 }
 
-// SetProcessStart sets the start of a process, in ns, unless it is known already.
+// SetProcessStart sets the start of a process, in ns, unless it is already known.
 func (m *Machine) SetProcessStart(upid UPID, ts int64) {
 	if !m.proc(upid).started {
 		m.proc(upid).started = true
@@ -446,8 +446,8 @@ func (m *Machine) setParent(upid, parent UPID) {
 	m.store.Process.ParentUPID.Set(upid, parent)
 }
 
-// SetParent sets the parent of a process. If the process has another parent, it was
-// adopted: it keeps the first, and SetParent returns false.
+// SetParent sets the parent of a process. If the process already has another parent,
+// it was adopted: SetParent keeps the first parent and returns false.
 func (m *Machine) SetParent(upid, parent UPID) bool {
 	if had := UPID(m.proc(upid).parent); had != None {
 		return had == parent
@@ -457,7 +457,7 @@ func (m *Machine) SetParent(upid, parent UPID) bool {
 }
 
 // SetParentThread makes the thread's process the parent of a new process, either now
-// or once the thread's process becomes known.
+// or when the thread's process becomes known.
 func (m *Machine) SetParentThread(upid UPID, parent UTID) {
 	if of := m.ProcessOf(parent); of != None {
 		m.setParent(upid, of)
@@ -509,8 +509,8 @@ func (m *Machine) SetCmdline(upid UPID, cmdline StringID) {
 	m.store.Process.Cmdline.Set(upid, cmdline)
 }
 
-// SetUID sets the user of a process. Android composes uids from a user and an app:
-// uid = user*100000 + app.
+// SetUID sets the user of a process. Android combines a user and an app into a uid:
+// user*100000 + app.
 func (m *Machine) SetUID(upid UPID, uid int64) {
 	t := &m.store.Process
 	t.UID.Set(upid, uid)
@@ -518,10 +518,10 @@ func (m *Machine) SetUID(upid UPID, uid int64) {
 	t.AndroidUserID.Set(upid, uid/100000)
 }
 
-// SetMainThread says whether a thread is the main thread of its process.
+// SetMainThread sets whether a thread is the main thread of its process.
 func (m *Machine) SetMainThread(utid UTID, main bool) { m.store.Thread.IsMainThread.Set(utid, main) }
 
-// SetIdleThread says whether a thread is an idle thread of a CPU.
+// SetIdleThread sets whether a thread is a CPU's idle thread.
 func (m *Machine) SetIdleThread(utid UTID, idle bool) { m.store.Thread.IsIdle.Set(utid, idle) }
 
 // UseIdleProcess makes tid 0 and pid 0 refer to the idle process, utid 0 and upid 0,
@@ -556,8 +556,8 @@ func (m *Machine) SetThreadSortIndex(utid UTID, index int64, priority SortPriori
 	hintsOf(m.threadHints, utid).setSort(index, priority)
 }
 
-// Associate states that two threads share a process, which may become known later. It
-// returns false if they belong to different processes.
+// Associate records that two threads share a process, which may become known later.
+// It returns false if they belong to different processes.
 func (m *Machine) Associate(a, b UTID, mains bool) bool {
 	upidA, upidB := m.ProcessOf(a), m.ProcessOf(b)
 	switch {
@@ -578,8 +578,8 @@ func (m *Machine) join(utid UTID, upid UPID, mains bool) {
 	m.resolve(utid, upid, mains)
 }
 
-// resolve assigns the process to all threads that were waiting for the thread's
-// process.
+// resolve assigns the process to all threads known to share it with the thread, and
+// makes it the parent of the children that waited for it.
 func (m *Machine) resolve(utid UTID, upid UPID, mains bool) {
 	for work := []UTID{utid}; len(work) > 0; {
 		utid := work[len(work)-1]
@@ -607,9 +607,9 @@ func (m *Machine) resolve(utid UTID, upid UPID, mains bool) {
 	}
 }
 
-// namespace has the ids that the threads of a process have inside a container. A
-// thread's ids start with its tid on the machine, followed by those in the namespaces
-// that contain the process, outermost first.
+// namespace holds the ids that the threads of a process have inside a container. A
+// thread's ids start with its tid on the machine, followed by its tids in the
+// namespaces around the process, outermost first.
 type namespace struct {
 	pids    []int64
 	threads []int64 // tids on the machine, in order of first mention
@@ -626,7 +626,7 @@ func (m *Machine) SetNamespacedProcess(pid int64, pids []int64) {
 }
 
 // SetNamespacedThread sets the tids of a thread in the same way. It returns false if
-// the process is not known to be in a namespace.
+// SetNamespacedProcess was not called for the process.
 func (m *Machine) SetNamespacedThread(pid, tid int64, tids []int64) bool {
 	ns := m.inner[pid]
 	if ns == nil {
@@ -640,7 +640,7 @@ func (m *Machine) SetNamespacedThread(pid, tid int64, tids []int64) bool {
 }
 
 // ResolveNamespaced converts a tid in the process's innermost namespace to the tid on
-// the machine. If there is no such thread, it returns the tid unchanged and false.
+// the machine. If there is no such thread, it returns the given tid and false.
 func (m *Machine) ResolveNamespaced(pid, tid int64) (int64, bool) {
 	ns := m.inner[pid]
 	if ns == nil || len(ns.pids) == 0 {
@@ -674,7 +674,7 @@ func (h *hints) setSort(index int64, priority SortPriority) {
 	}
 }
 
-// finish stores the args of processes and threads, and frees the memory of their state.
+// finish stores the args of processes and threads, and frees the state of both.
 func (m *Machine) finish() {
 	m.storeHints(m.processHints, "process_sort_index_hint", &m.store.Process.ArgSetID)
 	m.storeHints(m.threadHints, "thread_sort_index_hint", &m.store.Thread.ArgSetID)

@@ -124,8 +124,7 @@ func (s *Stacks) AddSymbols(frame FrameID, symbols []Symbol) {
 	}
 }
 
-// symbolSet stores the functions inlined at one address, and returns the id of their
-// set.
+// symbolSet stores the functions inlined at one address, and returns their set's id.
 func (s *Stacks) symbolSet(symbols []Symbol) int64 {
 	t := &s.store.StackProfileSymbol
 	set := t.Rows()
@@ -144,8 +143,8 @@ func (s *Stacks) symbolSet(symbols []Symbol) int64 {
 	return set
 }
 
-// LineOf returns the source line of a frame's innermost function that has a line, or
-// false if none has.
+// LineOf returns the source line of a frame's innermost function with a line, or
+// false if none has one.
 func (s *Stacks) LineOf(frame FrameID) (line int64, ok bool) {
 	set, ok := s.store.StackProfileFrame.SymbolSetID.Get(frame)
 	if !ok {
@@ -176,7 +175,7 @@ func (s *Stacks) Frames(callsite CallsiteID) iter.Seq[FrameID] {
 	}
 }
 
-// Callsite returns the stack with the frame on top of parent, which is None for an
+// Callsite returns the stack with the frame on top of parent. parent is None for an
 // outermost frame.
 func (s *Stacks) Callsite(parent CallsiteID, frame FrameID) CallsiteID {
 	number, added := s.callsites.Push(int32(parent), int32(frame))
@@ -228,7 +227,7 @@ type Sample struct {
 // PerfCounter is a counter of a CPU in a session of Linux perf.
 var PerfCounter = &Blueprint{Classification: "perf_cpu_counter", Event: CounterTrack, Dims: []string{"cpu", "perf_session_id", "name"}}
 
-// NewSample returns a sample at ts (ns) with nothing else known.
+// NewSample returns a sample at ts (ns) without other fields.
 func NewSample(ts int64, source string) Sample {
 	return Sample{TS: ts, Source: source, UTID: None, UPID: None, UCPU: None, CPU: None,
 		Callsite: None, Session: None, CounterSet: None, Async: None}
@@ -271,8 +270,8 @@ func (s *Stacks) AddSample(v Sample) int64 {
 	return row
 }
 
-// NewSession adds a profiler session. source is "" if the profiler's name is unknown.
-// unit is the unit of what the profiler counts between samples, or "" if unknown.
+// NewSession adds a profiler session. source is the profiler's name and unit the unit
+// that it counts between samples; each is "" if unknown.
 func (s *Stacks) NewSession(source, unit string) int64 {
 	t := &s.store.ProfilerSession
 	id := t.Append()
@@ -285,8 +284,8 @@ func (s *Stacks) NewSession(source, unit string) int64 {
 	return id
 }
 
-// CounterSet stores which counter values were read together, and returns the id of
-// their set, or None if there are none.
+// CounterSet stores which counter values were read together, and returns their set's
+// id, or None for no values.
 func (s *Stacks) CounterSet(counters []int64) int64 {
 	if len(counters) == 0 {
 		return None

@@ -9,11 +9,11 @@ import (
 // StackTree numbers stacks. A stack is a frame on top of another stack, its parent;
 // equal stacks have the same number. Frames are arbitrary numbers.
 //
-// Most stacks are the first on top of their parent, and get the number after it. They are
-// found there. The others are found by a hash table.
+// Most stacks are the first one on top of their parent, and get the number after it. They
+// are found by that number, the others by a hash table.
 type StackTree struct {
 	stacks paged.List[treeStack]
-	slots  []int32 // hash table with open addressing: numbers plus one; its length is a power of two
+	slots  []int32 // hash table with open addressing: numbers plus one; the length is a power of two
 	hashed int     // used slots
 }
 
@@ -22,11 +22,11 @@ type treeStack struct{ parent, frame int32 }
 // EmptyStack is the parent of the outermost frames.
 const EmptyStack int32 = -1
 
-// Push returns the number of a stack; added says whether it is new.
+// Push returns the number of a stack; added reports whether it is new.
 func (t *StackTree) Push(parent, frame int32) (stack int32, added bool) {
 	key := treeStack{parent, frame}
 	next := parent + 1
-	if int(next) == t.stacks.Len() { // nothing is on top of the last stack yet
+	if int(next) == t.stacks.Len() { // no other stack is on top of the last one yet
 		t.stacks.Append(key)
 		return next, true
 	}

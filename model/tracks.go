@@ -52,7 +52,7 @@ type Blueprint struct {
 	Name           string   // name of all its tracks, unless NameOf or TrackOptions set another
 	Unit           string   // unit of its counters, unless TrackOptions sets another
 	// NameOf computes the name from the dimensions, and Describe the description,
-	// which becomes an arg.
+	// which is stored as an arg.
 	NameOf   func(s *Store, dims []Dim) string
 	Describe func(s *Store, dims []Dim) string
 }
@@ -73,14 +73,14 @@ type Tracks struct {
 	scratch ArgSet
 }
 
-// Intern returns the blueprint's track with these dimensions, and creates it the
-// first time.
+// Intern returns the blueprint's track with these dimensions, and creates it if
+// it does not exist.
 func (t *Tracks) Intern(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 	key := t.key(b, dims)
 	if id := t.byKey.Get(key); id != nil {
 		return TrackID(*id)
 	}
-	var options TrackOptions // copies, so that looking up a known track allocates nothing
+	var options TrackOptions // a copy, so that looking up a known track allocates nothing
 	if o != nil {
 		options = *o
 	}

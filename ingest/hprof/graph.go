@@ -11,11 +11,11 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// graph turns the data that was read into rows.
+// graph turns the parsed dump into rows.
 type graph struct {
 	*reader
 	dump   *model.HeapDump
-	data   window // on the object that is being stored
+	data   window // on the object being stored
 	chars  window // on arrays with texts
 	fields map[fieldKey]int32
 	values map[uint64]int64 // sizes of native memory registries, by object
@@ -23,7 +23,7 @@ type graph struct {
 	cleaners []cleaner
 	thunks   map[uint64]uint64 // registries by cleaner thunk
 	blobs    int64
-	dangling *model.Unread // dangling references, nil if there are none
+	dangling *model.Unread // counts dangling references, nil if there are none
 
 	valueField, offsetField, countField, coderField model.StringID
 	referentField, thunkField                       model.StringID
@@ -38,7 +38,7 @@ type fieldKey struct{ name, typ model.StringID }
 // thunk.
 type cleaner struct{ referent, thunk uint64 }
 
-// The classes with special treatment.
+// Classes with special treatment.
 const (
 	stringClass   = "java.lang.String"
 	cleanerClass  = "sun.misc.Cleaner"
@@ -46,7 +46,7 @@ const (
 	registryClass = "libcore.util.NativeAllocationRegistry"
 )
 
-// unknownKind is the kind of classes without a kind of their own.
+// unknownKind is the kind of classes that are not reference classes.
 const unknownKind = "[unknown class kind]"
 
 func newGraph(r *reader) *graph {
@@ -92,7 +92,7 @@ func (g *graph) write() {
 	g.dump.Write()
 }
 
-// damaged counts an object that is damaged, wholly or in part.
+// damaged counts an object that is damaged completely or partly.
 func (g *graph) damaged(stat model.Stat, id uint64) {
 	g.in.File.LogTime(stat, g.ts, model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(g.in.Store.Strings.Intern("object_id"), model.UintArg(id))
@@ -230,7 +230,7 @@ func (g *graph) find(id uint64) *object {
 	return nil
 }
 
-// refer adds a reference in a field, to an object that is missing if owned is nil.
+// refer adds a reference in a field; owned is nil if the object is missing.
 func (g *graph) refer(owner *object, name model.StringID, owned *object) {
 	number, typ := model.NoHeapObject, g.unknown
 	if owned != nil {
@@ -403,10 +403,10 @@ func signed(t basicType, bits uint64) int64 {
 	return int64(bits)
 }
 
-// values adds the primitive fields of an object.
+// values stores the primitive fields of an object.
 type values struct {
 	*graph
-	row int64 // in heap_graph_object_data, NoHeapData if there is none
+	row int64 // in heap_graph_object_data, or NoHeapData
 	set int64 // in heap_graph_primitive
 }
 
@@ -534,8 +534,8 @@ type window struct {
 	buf  []byte
 }
 
-// bytes returns n bytes of the file, which are valid until the next call. What cannot be read,
-// which the file remembers, is zero.
+// bytes returns n bytes of the file, valid until the next call. If they cannot be read, they
+// are zero, and the file keeps the error.
 func (w *window) bytes(offset, n int64) []byte {
 	if offset < w.at || offset+n > w.at+int64(len(w.buf)) {
 		w.buf = slices.Grow(w.buf[:0], int(max(n, w.size)))[:max(n, w.size)]

@@ -4,7 +4,7 @@
 // A file has records: names, loaded classes, and segments of the heap dump. A segment has
 // roots, the layouts of classes, instances with the bytes of their fields, and arrays.
 // References and the layouts of instances can only be resolved after everything has been
-// read, so the file is read twice. Between, it is only known where each object is.
+// read, so the file is read twice. The first pass only keeps the offset of each object.
 package hprof
 
 import (
@@ -40,7 +40,7 @@ const (
 // recordEnd marks the end of the segments of a heap dump.
 const recordEnd = 0x2c
 
-// unreadRecords are the other records, which make no rows.
+// unreadRecords are the other kinds of records, which make no rows.
 var unreadRecords = map[byte]string{0x03: "unloaded class", 0x04: "stack frame", 0x05: "stack trace", 0x06: "list of allocation sites",
 	0x07: "heap summary", 0x0a: "started thread", 0x0b: "ended thread", 0x0d: "list of CPU samples", 0x0e: "control setting"}
 
@@ -61,8 +61,8 @@ const (
 	rootStickyClass = 0x05
 )
 
-// roots are the kinds of roots, and how many bytes follow the object's id; -1 stands for
-// the size of an id.
+// roots are the kinds of roots. extra is the number of bytes after the object's id, where
+// -1 stands for the size of an id.
 var roots = map[byte]struct {
 	name  string
 	extra int
@@ -145,7 +145,7 @@ type class struct {
 	name         string
 	super        uint64
 	loader       uint64
-	size         int64 // of an instance, bytes
+	size         int64 // of an instance in bytes
 	fields       []field
 	statics      []field // names are not qualified
 	staticValues []byte  // values of the statics, concatenated
@@ -172,14 +172,14 @@ const (
 type object struct {
 	class    uint64 // for a primitive array, 0 until all objects are read
 	data     int64  // offset of its bytes in the file, 0 if it has none
-	elements uint32 // of an instance, its bytes
-	number   int32  // in the dump, model.NoHeapObject if it is left out
+	elements uint32 // for an instance, the size of its data in bytes
+	number   int32  // in the dump, or model.NoHeapObject if the object is left out
 	heap     model.StringID
 	kind     kind
 	elem     basicType
 }
 
-// length returns the number of an object's bytes in the file.
+// length returns the size of an object's data in the file.
 func (r *reader) length(o *object) int64 {
 	switch {
 	case o.data == 0:
@@ -236,7 +236,7 @@ func read(in *format.Input) error {
 	return file.Err
 }
 
-// ending reads an input up to its end, even if that is too early.
+// ending treats a premature end of the input as its end, and sets cut.
 type ending struct {
 	io.Reader
 	cut bool
@@ -268,8 +268,7 @@ func (r *reader) header() error {
 	return nil
 }
 
-// take reads n bytes, which are valid until the next read. It returns io.ErrUnexpectedEOF
-// if there are fewer.
+// take reads n bytes, valid until the next read. It returns io.ErrUnexpectedEOF if there are fewer.
 func (r *reader) take(n int) ([]byte, error) {
 	b, err := r.Peek(n)
 	if err != nil {
@@ -507,7 +506,7 @@ func (r *reader) heapName() error {
 	return err
 }
 
-// add adds an object whose bytes follow, and skips these. A later dump of the same object
+// add adds an object and skips its data, which follows. A later dump of the same object
 // replaces the first.
 func (r *reader) add(id uint64, o object) error {
 	if o.data != 0 {
@@ -538,7 +537,7 @@ func (r *reader) class() error {
 	c := r.classes[id]
 	if c == nil {
 		r.in.File.LogAt(model.StatHprofClassErrors, at, nil)
-		c = &class{} // read it, but drop it
+		c = &class{} // read the record, but discard it
 	}
 	b = b[r.idSize+4:]
 	c.super, c.loader = r.idIn(b), r.idIn(b[r.idSize:])

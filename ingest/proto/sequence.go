@@ -16,8 +16,8 @@ type sequence struct {
 	losses *Losses // all but Needy; nil if there were none
 	needy  int64   // becomes Losses.Needy
 	id     uint32
-	// lost says that interned data may be missing: it is set at first and when a
-	// packet is lost, until the sequence starts anew.
+	// lost says that interned data may be missing: at first, and from the loss of a
+	// packet until the sequence starts anew.
 	lost bool
 }
 
@@ -91,10 +91,10 @@ type State struct {
 	*interval
 	defaults *defaults // nil if there are none
 	reader   *Reader
-	pending  int32  // tokens that refer to it
+	pending  int32  // tokens that refer to the state
 	id       uint32 // place in the reader's states
 	Sequence uint32
-	// Valid is set when the sequence starts anew, and no longer once a packet is lost.
+	// Valid is set when the sequence starts anew, and cleared when a packet is lost.
 	Valid   bool
 	current bool // the sequence's latest state
 }
@@ -102,7 +102,7 @@ type State struct {
 // Reader returns the reader of the sequence's packets.
 func (s *State) Reader() *Reader { return s.reader }
 
-// Hold keeps the state alive until Release, as tokens in the sorter do.
+// Hold keeps the state alive until Release, for example for a token in the sorter.
 func (s *State) Hold() { s.pending++ }
 
 // Release undoes a Hold.
@@ -113,13 +113,13 @@ func (s *State) Release() {
 
 // interval is the part of a state that lives until the sequence starts anew.
 type interval struct {
-	// Interned data stays encoded while it is small and seldom looked up, as in a
+	// Interned data stays encoded while it is small and rarely looked up, as in a
 	// sequence of one packet.
 	few     []byte // fields of InternedData
 	tables  *internTables
 	locals  *[]any // by slot; nil while there are none
-	lookups int32  // done in few
-	states  int32  // that are in use
+	lookups int32  // number of lookups in few
+	states  int32  // states in use
 }
 
 const (
@@ -131,14 +131,14 @@ const (
 type internTables struct {
 	byField   [64]*internTable
 	others    map[uint32]*internTable
-	pieces    [][]byte // of memory for messages, each of which is preceded by its length as a uvarint
-	intervals int32    // that are in use
-	bytes     int64    // taken by the messages, about
+	pieces    [][]byte // memory for messages; a uvarint with its length precedes each
+	intervals int32    // intervals in use
+	bytes     int64    // approximate memory that the messages take
 	held      int64    // bytes counted by the sorter
 }
 
-// place is where a message lies: the index of its piece plus one, and its offset there in the
-// lower half. 0 is none.
+// place is a message's position: the index of its piece plus one in the upper half, and the
+// offset in the piece in the lower half. 0 means none.
 type place uint64
 
 // internTable holds the places of the messages of one field of InternedData by their iid,
@@ -151,8 +151,7 @@ type internTable struct {
 	others map[uint64]model.StringID // texts of sparse
 }
 
-// maxDenseIID is the largest iid kept in the array even if that leaves more than half
-// of it unused.
+// maxDenseIID is the largest iid for which dense may be less than half full.
 const maxDenseIID = 1024
 
 func (t *internTable) find(iid uint64) place {
@@ -195,11 +194,11 @@ func (t *internTable) setText(iid uint64, id model.StringID) {
 	t.others[iid] = id
 }
 
-// Pieces of memory become larger, each twice as large as the last.
+// Each piece of memory is twice as large as the last, within these limits.
 const (
 	minPieceBytes = 256
 	maxPieceBytes = 4 << 10
-	// internedBytes is what a message takes besides its own bytes, about.
+	// internedBytes is the approximate overhead of a message.
 	internedBytes = 16
 )
 
@@ -257,7 +256,7 @@ func (t *internTables) add(field uint32, iid uint64, data []byte) {
 	}
 }
 
-// table returns the table of a field, nil if there is none.
+// table returns the table of a field, or nil.
 func (iv *interval) table(field uint32) *internTable {
 	if iv.tables == nil {
 		return nil
@@ -274,7 +273,7 @@ func (iv *interval) makeTables() {
 	iv.few = nil
 }
 
-// findFew looks for a message in the data that is not in tables.
+// findFew looks for a message among the interned data that is still encoded.
 func (iv *interval) findFew(field uint32, iid uint64) []byte {
 	for f := wire.Read(iv.few); f.Next(); {
 		if f.Number == field && message.Uint64(f.Bytes(), pb.InternedString_IID) == iid {
@@ -284,7 +283,7 @@ func (iv *interval) findFew(field uint32, iid uint64) []byte {
 	return nil
 }
 
-// intern adds an InternedData.
+// intern adds the messages of an InternedData.
 func (s *State) intern(data []byte) {
 	if s.tables == nil && len(s.few)+len(data) > maxFewBytes {
 		s.makeTables()
@@ -308,8 +307,8 @@ func (s *State) intern(data []byte) {
 	}
 }
 
-// Interned returns the message that a field of InternedData has for the iid. A missing
-// message is counted.
+// Interned returns the message with the iid in a field of InternedData. It counts
+// missing messages.
 func (s *State) Interned(field uint32, iid uint64) ([]byte, bool) {
 	var data []byte
 	if s.tables == nil {
@@ -330,8 +329,8 @@ func (s *State) Interned(field uint32, iid uint64) ([]byte, bool) {
 	return data, data != nil
 }
 
-// InternedString returns the text in field 2 of an interned message, where all
-// messages that only hold a name have it.
+// InternedString returns the text in field 2 of an interned message. All messages that
+// only hold a name have it there.
 func (s *State) InternedString(field uint32, iid uint64) (model.StringID, bool) {
 	if id := s.KnownString(field, iid); id != 0 {
 		return id, true
@@ -348,8 +347,8 @@ func (s *State) InternedString(field uint32, iid uint64) (model.StringID, bool) 
 	return id, true
 }
 
-// KnownString returns the text of an interned message if InternedString found it
-// before, and otherwise zero.
+// KnownString returns the text of an interned message if InternedString has found it
+// before, and zero otherwise.
 func (s *State) KnownString(field uint32, iid uint64) model.StringID {
 	if table := s.table(field); table != nil {
 		return table.text(iid)
@@ -394,7 +393,7 @@ func (r *Reader) setState(q *sequence, s State) {
 	*q.state = s
 }
 
-// leave makes the sequence's current state one that only tokens need.
+// leave detaches the sequence's current state, which only tokens may still need.
 func (r *Reader) leave(q *sequence) {
 	if s := q.state; s != nil {
 		q.state, s.current = nil, false
@@ -402,7 +401,7 @@ func (r *Reader) leave(q *sequence) {
 	}
 }
 
-// drop forgets a state that neither its sequence nor a token needs.
+// drop frees a state unless its sequence or a token needs it.
 func (r *Reader) drop(s *State) {
 	if s.current || s.pending > 0 {
 		return
@@ -416,7 +415,8 @@ func (r *Reader) drop(s *State) {
 	s.interval, s.defaults = nil, nil
 }
 
-// hold has the sorter count the memory of interned data, which may wait for its last event.
+// hold makes the sorter count the memory of interned data, because its events may keep it
+// until they are delivered.
 func (r *Reader) hold(t *internTables) {
 	if t != nil {
 		r.in.Sorter.Hold(t.bytes - t.held)

@@ -6,9 +6,9 @@ import (
 )
 
 // Index finds the places of values in a list by their 64-bit keys. The keys stay in
-// the list, so the index takes only about 8 bytes per value. The zero Index is empty.
+// the list, so the index only takes about 8 bytes per value. The zero Index is empty.
 type Index struct {
-	slots []uint32 // hash table with open addressing: places plus one, 0 if free; a power of two long
+	slots []uint32 // hash table with open addressing: places plus one, or 0 if free; the length is a power of two
 	n     int
 }
 
@@ -20,7 +20,7 @@ func hash(key uint64) uint64 {
 	return hi ^ lo
 }
 
-// slot returns the key's slot, or the free one where it belongs.
+// slot returns the key's slot, or the free slot for it.
 func (x *Index) slot(key uint64, keyOf func(place int) uint64) uint64 {
 	mask := uint64(len(x.slots) - 1)
 	slot := hash(key) & mask
@@ -62,8 +62,8 @@ func (x *Index) Delete(key uint64, keyOf func(place int) uint64) {
 		return
 	}
 	x.n--
-	// Later entries of the run move up, unless that would put them before the slot of
-	// their hash.
+	// Later entries of the run move up, unless that would put them before the slot
+	// for their hash.
 	mask := uint64(len(x.slots) - 1)
 	for slot := (free + 1) & mask; x.slots[slot] != 0; slot = (slot + 1) & mask {
 		wanted := hash(keyOf(int(x.slots[slot]-1))) & mask

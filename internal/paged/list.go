@@ -1,8 +1,8 @@
-// Package paged has containers for millions of values. They grow in pages, so that
-// growing copies no values and wastes little memory.
+// Package paged has containers for millions of values. They grow by whole pages,
+// so that growing copies no values and wastes little memory.
 package paged
 
-// Pages are small, because an archive may have very many traces with a few values each.
+// Pages are small, because an archive may hold very many traces with a few values each.
 const (
 	pageBits = 5
 	pageLen  = 1 << pageBits

@@ -14,7 +14,7 @@ type entry[V any] struct {
 
 func (m *Map[V]) keyOf(place int) uint64 { return m.entries.At(place).key }
 
-// Get returns the value of a key, or nil if there is none.
+// Get returns the value of a key, or nil.
 func (m *Map[V]) Get(key uint64) *V {
 	place, ok := m.index.Find(key, m.keyOf)
 	if !ok {
@@ -23,7 +23,7 @@ func (m *Map[V]) Get(key uint64) *V {
 	return &m.entries.At(place).value
 }
 
-// Add adds a value for a key that has none.
+// Add adds a value for a key without one.
 func (m *Map[V]) Add(key uint64, value V) *V {
 	place := m.entries.Append(entry[V]{key, value})
 	m.index.Set(key, place, m.keyOf)
@@ -33,8 +33,7 @@ func (m *Map[V]) Add(key uint64, value V) *V {
 // Len returns the number of values.
 func (m *Map[V]) Len() int { return m.entries.Len() }
 
-// At returns the key and the value that were added at a place: the first at 0, the next at 1,
-// and so on.
+// At returns the key and value at a place. Places count from 0 in the order in which values were added.
 func (m *Map[V]) At(place int) (key uint64, value *V) {
 	e := m.entries.At(place)
 	return e.key, &e.value

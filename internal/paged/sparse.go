@@ -5,14 +5,14 @@ const (
 	sparseLen  = 1 << sparseBits
 )
 
-// Sparse is a list of values of which many are zero: whole pages of zeros take no memory. Values
-// do not move, so pointers to them stay valid. The zero Sparse has zero values only.
+// Sparse is a list of values, many of which are zero: pages of only zeros take no memory. Values
+// do not move, so pointers to them stay valid. The zero Sparse has only zero values.
 type Sparse[T any] struct {
 	pages []*[sparseLen]T
 	made  int // pages that are not nil
 }
 
-// Made returns the number of values that take memory.
+// Made returns the number of values in pages that take memory.
 func (s *Sparse[T]) Made() int { return s.made << sparseBits }
 
 // Get returns the value at a place.
@@ -23,7 +23,7 @@ func (s *Sparse[T]) Get(place int) (v T) {
 	return v
 }
 
-// At returns the value at a place, for the caller to change.
+// At returns a pointer to the value at a place, for the caller to change.
 func (s *Sparse[T]) At(place int) *T {
 	page := place >> sparseBits
 	if page >= len(s.pages) || s.pages[page] == nil {
@@ -40,7 +40,7 @@ func (s *Sparse[T]) make(page int) {
 	s.made++
 }
 
-// Each calls f with the places and values of all pages that are not zero, in order.
+// Each calls f with the places and values of all pages that take memory, in order.
 func (s *Sparse[T]) Each(f func(place int, value *T)) {
 	for i, page := range s.pages {
 		if page == nil {

@@ -1,6 +1,6 @@
-// Package r8 reads the text in which the obfuscators R8 and ProGuard say how they renamed
-// classes, fields and methods (https://r8.googlesource.com/r8/+/refs/heads/main/doc/retrace.md), as
-// the packets of a trace:
+// Package r8 converts the text file in which the obfuscators R8 and ProGuard list the classes,
+// fields and methods that they renamed
+// (https://r8.googlesource.com/r8/+/refs/heads/main/doc/retrace.md) to packets of a trace:
 //
 //	com.example.Shape -> a.b:
 //	    int sides -> a
@@ -23,7 +23,7 @@ import (
 
 var arrow = []byte("->")
 
-// Sniff reports whether a text begins with a class, after any comments.
+// Sniff reports whether the first line that is not a comment names a class.
 func Sniff(head []byte) bool {
 	for line := range bytes.Lines(head) {
 		if line = bytes.TrimSuffix(line, []byte("\n")); !skipped(line) {
@@ -52,23 +52,22 @@ func Package(file string) string {
 	return ""
 }
 
-// Reader is a trace that has the names of one class in each packet.
+// Reader reads a mapping as a trace, with one packet for each class.
 type Reader struct {
 	lines   *lines.Reader
 	pkg     string
-	packets []byte // that were not read yet
+	packets []byte // not read yet
 	class   []byte // an ObfuscatedClass, nil before the first
 	ended   bool
 
-	Invalid []int64 // offsets of lines that are neither class nor member nor comment
+	Invalid []int64 // offsets of lines that are no class, member or comment
 }
 
-// maxInvalid limits the memory for invalid lines. After as many, the text is probably something
-// else.
+// maxInvalid limits the memory for invalid lines. A file with more of them probably has another format.
 const maxInvalid = 10_000
 
-// NewReader returns the names in a text as a trace. They are those of a package, which is "" if
-// it is unknown.
+// NewReader returns a reader of the mapping in text. pkg is the package that the names belong to,
+// or "" if unknown.
 func NewReader(text io.Reader, pkg string) *Reader {
 	return &Reader{lines: lines.NewReader(text), pkg: pkg}
 }
@@ -108,7 +107,7 @@ func skipped(line []byte) bool {
 	return len(line) == 0 || line[0] == '#'
 }
 
-// line reads a class or a member. It returns false if it can be neither.
+// line reads a class or a member. It returns false if the line is neither.
 func (r *Reader) line(line []byte) bool {
 	if line[0] == ' ' || line[0] == '\t' {
 		return r.class != nil && r.member(line)
@@ -132,7 +131,7 @@ func class(line []byte) (from, to []byte, ok bool) {
 	return f[0], to, ok
 }
 
-// finish makes a packet of the class that was read.
+// finish makes a packet of the last class.
 func (r *Reader) finish() {
 	if r.class == nil {
 		return
@@ -142,13 +141,13 @@ func (r *Reader) finish() {
 		mapping = text(mapping, pb.DeobfuscationMapping_PackageName, []byte(r.pkg))
 	}
 	mapping = text(mapping, pb.DeobfuscationMapping_ObfuscatedClasses, r.class)
-	const packets = 1 // of a trace
+	const packets = 1 // field number of Trace.packet
 	r.packets = text(r.packets[:0], packets, text(nil, pb.TracePacket_DeobfuscationMapping, mapping))
 	r.class = nil
 }
 
-// member reads a field or a method, which has parameters: TYPE NAME -> OBFUSCATED. A method may be
-// of some lines of the obfuscated program (3:5:void), and have lines in the source (draw():70:72).
+// member reads a field or a method, which has parameters: TYPE NAME -> OBFUSCATED. A method may
+// have line ranges in the obfuscated program (3:5:void) and in the source (draw():70:72).
 func (r *Reader) member(line []byte) bool {
 	f := bytes.Fields(line)
 	if len(f) != 4 || !bytes.Equal(f[2], arrow) {
@@ -178,7 +177,7 @@ func text(to []byte, field protowire.Number, value []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), value)
 }
 
-// number appends a line number, unless it is none.
+// number appends a line number, unless value is not a number.
 func number(to []byte, field protowire.Number, value []byte) []byte {
 	n, err := strconv.ParseUint(string(value), 10, 32)
 	if err != nil {

@@ -12,26 +12,26 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// tracks are one machine's tracks, which track events name by uuid.
+// tracks are one machine's tracks, which track events refer to by uuid.
 //
 // A descriptor reserves a track as soon as it is read, since it may come after the
-// track's first event. When parsing, in time order, first needs the track, it is
-// resolved to the thread or process that it belongs to. With its first event it
-// becomes a row of the track table.
+// track's first event. Parsing runs in time order; when it first needs the track,
+// it resolves the thread or process that the track belongs to. With its first
+// event, the track becomes a row of the track table.
 type tracks struct {
 	*proto.Reader
 	all    paged.List[eventTrack]
 	byUUID paged.Index
-	// A thread or process has one track. Another track with the same number belongs
-	// to a thread or process that reused the number later.
-	ofThreads, ofProcesses paged.Sparse[bool]  // by utid and upid: has a track
+	// A thread or process has one track. Another track with the same pid or tid
+	// belongs to a later thread or process that reuses the number.
+	ofThreads, ofProcesses paged.Sparse[bool]  // by utid and upid: whether it has a track
 	begun                  map[uint32]bool     // sequences whose first packet is in the trace
-	lately                 [64]*eventTrack     // those looked up last, by their uuids
-	details                paged.List[details] // those of the latest track that has any are the last ones
+	lately                 [64]*eventTrack     // tracks looked up last, by a hash of the uuid
+	details                paged.List[details] // the last ones belong to the latest track with details
 
 	translations *translation.Tables
 
-	// Memory for the results of siblings.
+	// Memory that siblings reuses for its results.
 	dims    []model.Dim
 	options model.TrackOptions
 	args    trackArgs
@@ -40,11 +40,11 @@ type tracks struct {
 // eventTrack is a track with a uuid. There may be millions of them.
 type eventTrack struct {
 	uuid, parent uint64
-	details      int32 // index in the details of tracks plus one, 0 if there are none
+	details      int32 // index in tracks.details plus one, or 0
 	name         model.StringID
-	owner        int32 // utid or upid; until the track is resolved, the process that wrote the descriptor
+	owner        int32 // utid or upid; before the track is resolved, the pid of the descriptor's writer
 	// id is the track's row. If the track is merged with its siblings, its slices
-	// go to one of several rows, and id is the row of their parent.
+	// are on several rows, and id is the row of their parent.
 	id        int32
 	mergeName model.StringID // name of the merged rows
 	sequence  uint32         // sequence of the first event
@@ -52,7 +52,7 @@ type eventTrack struct {
 	scope     scope
 	hasWriter bool
 	resolved  bool
-	root      bool // is a thread's or process's own track
+	root      bool // the track of the thread or process itself
 	created   bool
 	merged    bool
 	hasParent bool
@@ -67,7 +67,7 @@ const (
 	threadScope
 )
 
-// reservation is what a track's descriptor says.
+// reservation is the content of a track's descriptor.
 type reservation struct {
 	details
 	parent uint64
@@ -75,12 +75,12 @@ type reservation struct {
 	writer *int32
 }
 
-// details are values that most tracks lack or have in common, so tracks share them.
+// details are shared by tracks, because most tracks lack them or have equal ones.
 type details struct {
 	identity
 	description     model.StringID
 	separate        bool // do not merge with the thread's other track
-	synthetic       bool // the tid is one inside a sandbox
+	synthetic       bool // the tid is only valid inside a sandbox
 	unit            model.StringID
 	ordering        int32 // of the children
 	rank            int32 // among the siblings
@@ -89,7 +89,7 @@ type details struct {
 	threadOrdering  bool
 }
 
-// identity is, with the parent, the part of a reservation that must not change.
+// identity is the part of a reservation that, like the parent, must not change.
 type identity struct {
 	pid, tid       int64
 	hasPID, hasTID bool
@@ -108,17 +108,17 @@ type counterIdentity struct {
 	yAxis       model.StringID
 }
 
-// Values of sibling_merge_behavior, as numbered in the dimensions of merged tracks.
+// Values of sibling_merge_behavior, as in the dimensions of merged tracks.
 const (
 	mergeByName = 0
 	mergeNone   = 1
 	mergeByKey  = 2
 )
 
-// defaultTrack is the uuid of the track for events that name no track.
+// defaultTrack is the uuid of the track for events without a track.
 const defaultTrack = 0
 
-// syntheticTID makes a tid that is unique across processes.
+// syntheticTID returns a tid that is unique across processes.
 func syntheticTID(tid, pid int64) int64 { return pid<<32 | tid }
 
 // threadID returns the tid of a sequence's thread.
@@ -146,8 +146,7 @@ func (t *tracks) uuidArg(uuid uint64) model.ArgFunc {
 	}
 }
 
-// tokenize reads a TrackDescriptor in file order. done is false if it must be parsed
-// too.
+// tokenize reads a TrackDescriptor in file order. done is false if it must also be parsed.
 func (t *tracks) tokenize(p *proto.Packet, data []byte) (done bool) {
 	strs := t.Store.Strings
 	var uuid uint64
@@ -220,7 +219,7 @@ func (t *tracks) tokenize(p *proto.Packet, data []byte) (done bool) {
 	if p.HasPID {
 		r.writer = &p.TrustedPID
 	}
-	// A descriptor of several kinds counts as the first of these.
+	// A descriptor of several kinds counts as the first matching case.
 	switch {
 	case hasThread:
 		r.counter, r.state = counterIdentity{}, false
@@ -296,8 +295,7 @@ func (t *tracks) readCounter(r *reservation, data []byte) {
 	}
 }
 
-// reserve notes what a descriptor says about a track, unless it contradicts an
-// earlier descriptor.
+// reserve stores a track's reservation, unless it contradicts an earlier descriptor.
 func (t *tracks) reserve(uuid uint64, r reservation) {
 	if uuid == defaultTrack && r.parent != 0 {
 		t.File.Log(model.StatTrackDescriptorDefaultTrackWithParent, model.LogEntry{Args: model.ArgFunc(func(set *model.ArgSet) {
@@ -345,7 +343,8 @@ func (t *tracks) add(e eventTrack) *eventTrack {
 	return t.all.At(place)
 }
 
-// share keeps details, unless the latest ones are equal, for eventTrack.details.
+// share stores details, unless they equal the latest ones, and returns their value
+// for eventTrack.details.
 func (t *tracks) share(d *details) int32 {
 	if *d == (details{}) {
 		return 0
@@ -358,7 +357,7 @@ func (t *tracks) share(d *details) int32 {
 
 var noDetails details
 
-// detailsOf returns the details of a track, for reading only.
+// detailsOf returns the details of a track. They are read-only.
 func (t *tracks) detailsOf(e *eventTrack) *details {
 	if e.details == 0 {
 		return &noDetails
@@ -370,11 +369,10 @@ func (t *tracks) log(stat model.Stat, uuid uint64) {
 	t.File.Log(stat, model.LogEntry{Args: t.uuidArg(uuid)})
 }
 
-// maxAncestors limits how deep tracks may be nested.
+// maxAncestors limits the depth of nested tracks.
 const maxAncestors = 100
 
-// valid reports whether a track's ancestors are all known and do not form a
-// loop.
+// valid reports whether all ancestors of a track are known and form no loop.
 func (t *tracks) valid(uuid uint64) bool {
 	var seen [maxAncestors]uint64
 	at := uuid
@@ -399,7 +397,7 @@ func (t *tracks) valid(uuid uint64) bool {
 	return false
 }
 
-// resolve returns the track with the uuid, after finding the thread or process that
+// resolve returns the track with the uuid, and resolves the thread or process that
 // it belongs to. It returns nil if the track is not valid.
 func (t *tracks) resolve(uuid uint64) *eventTrack {
 	lately := &t.lately[(uuid^uuid>>32)%uint64(len(t.lately))]
@@ -431,7 +429,7 @@ func (t *tracks) resolveOwner(e *eventTrack) {
 		byRank = t.detailsOf(root)
 	}
 	d := t.detailsOf(e)
-	pid, tid, outside := d.pid, d.tid, false // outside: the tid is the machine's, not a container's
+	pid, tid, outside := d.pid, d.tid, false // outside: the tid is already the machine's, not the container's
 	if e.hasWriter {
 		writer := int64(e.owner)
 		if outer, ok := m.ResolveNamespaced(writer, pid); ok && d.hasPID {
@@ -501,7 +499,7 @@ func mergedBlueprints() (merged [3]*model.Blueprint) {
 	return merged
 }
 
-// dims appends the dimensions of a track: its owner, if it has one, and others.
+// dims appends the dimensions of a track: its owner, if any, and others.
 func (e *eventTrack) dims(to []model.Dim, others ...model.Dim) []model.Dim {
 	if e.scope != globalScope {
 		to = append(to, model.IntDim(int64(e.owner)))
@@ -509,8 +507,8 @@ func (e *eventTrack) dims(to []model.Dim, others ...model.Dim) []model.Dim {
 	return append(to, others...)
 }
 
-// create makes a track's row or, for a merged track, prepares the making of its rows.
-// A track without a name takes that of its first event.
+// create adds a track's row or, for a merged track, stores what its rows will need. A
+// track without a name takes the name of its first event.
 func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 	if e.created {
 		return
@@ -535,7 +533,7 @@ func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 		name = translated
 	}
 	o := model.TrackOptions{Name: name, Args: trackArgs{t, e, sequence}}
-	// Under a thread's or process's own track, the parent is not stored.
+	// The parent is not stored if it is the track of a thread or process itself.
 	if parent != nil && !e.root && !parent.root {
 		o.Parent, o.HasParent = t.parent(parent), true
 	}
@@ -553,8 +551,9 @@ func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 	e.id = int32(t.Tracks.Create(&kind[e.scope], &o, e.dims(nil, model.IntDim(int64(e.uuid)))...))
 }
 
-// siblings returns what a merged track shares with the siblings it is merged with. The
-// result is valid until the next call, because there may be too many tracks to keep it.
+// siblings returns the blueprint, options and dimensions that a merged track shares
+// with its siblings. They are valid until the next call, because storing them for every
+// track would take too much memory.
 func (t *tracks) siblings(e *eventTrack) (*model.Blueprint, *model.TrackOptions, []model.Dim) {
 	key, d := e.mergeName, t.detailsOf(e)
 	if d.merge == mergeByKey {
@@ -566,7 +565,7 @@ func (t *tracks) siblings(e *eventTrack) (*model.Blueprint, *model.TrackOptions,
 	return mergedTracks[e.scope], &t.options, t.dims
 }
 
-// parent returns the row that a track's children have as their parent.
+// parent returns the row that is the parent of a track's children.
 func (t *tracks) parent(e *eventTrack) model.TrackID {
 	if e.merged {
 		blueprint, options, dims := t.siblings(e)
@@ -575,7 +574,7 @@ func (t *tracks) parent(e *eventTrack) model.TrackID {
 	return model.TrackID(e.id)
 }
 
-// begin returns the row for a slice of the track that begins.
+// begin returns the row for a new slice of the track.
 func (t *tracks) begin(e *eventTrack) model.TrackID {
 	if e.merged {
 		blueprint, options, dims := t.siblings(e)
@@ -584,7 +583,7 @@ func (t *tracks) begin(e *eventTrack) model.TrackID {
 	return model.TrackID(e.id)
 }
 
-// end returns the row on which the latest slice of the track ends.
+// end returns the row of the track's slice that ends.
 func (t *tracks) end(e *eventTrack) model.TrackID {
 	if e.merged {
 		blueprint, options, dims := t.siblings(e)

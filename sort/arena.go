@@ -2,17 +2,17 @@ package sort
 
 import "encoding/binary"
 
-// maxBlockShift makes arena blocks of 1 MiB, unless the budget is too small
-// for that.
+// maxBlockShift makes arena blocks of 1 MiB. They are smaller if the budget is
+// too small for that.
 const maxBlockShift = 20
 
 // arena holds payloads in large blocks, in order of arrival. A location is
-// blockID<<shift + offset; block ids only grow, so comparing two locations
-// compares arrival. Each payload is preceded by its length as a uvarint. One
-// larger than a block gets a block of its own.
+// blockID<<shift + offset; block ids only grow, so locations are in order of
+// arrival. A uvarint with its length precedes each payload. A payload larger
+// than a block gets its own block.
 type arena struct {
 	shift  uint
-	blocks []block  // those with ids first, first+1, ...
+	blocks []block  // the blocks with ids first, first+1, ...
 	first  uint64   // id of blocks[0]
 	off    int      // bytes used of the last block
 	bytes  int64    // size of all blocks in use
@@ -28,7 +28,7 @@ type block struct {
 
 func (a *arena) blockSize() int { return 1 << a.shift }
 
-// fits reports whether size bytes fit the block being filled.
+// fits reports whether size more bytes fit in the block being filled.
 func (a *arena) fits(size int) bool {
 	n := len(a.blocks)
 	return n > 0 && a.off+size <= len(a.blocks[n-1].data)
@@ -91,8 +91,8 @@ func (a *arena) payloads(dst [][]byte, entries []entry) {
 // held returns the size in bytes of all blocks, in use or not.
 func (a *arena) held() int64 { return a.bytes + int64(len(a.free))<<a.shift }
 
-// release gives up the payload at loc. Its block is recycled with the last
-// payload in it, unless it is still being filled.
+// release frees the payload at loc. Releasing the last payload of a block
+// recycles the block, unless it is still being filled.
 func (a *arena) release(loc uint64) {
 	i := int(loc>>a.shift - a.first)
 	b := &a.blocks[i]
@@ -131,8 +131,8 @@ func (a *arena) dropFront() {
 	a.first += uint64(n)
 }
 
-// end returns a location above those of all payloads so far, and not above that
-// of any later one.
+// end returns a location above those of all payloads so far, and not above
+// those of later ones.
 func (a *arena) end() uint64 {
 	n := len(a.blocks)
 	if n == 0 {

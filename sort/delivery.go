@@ -15,12 +15,13 @@ const (
 	parcels      = 12
 	parcelEvents = 2048
 	parcelBytes  = 128 << 10
-	// largeParcel is the size in bytes from which a parcel is passed on alone.
+	// largeParcel is the size in bytes from which a parcel waits until all others
+	// are delivered.
 	largeParcel = 256 << 10
 )
 
 // A parcel is a run of events in order, on its way from the merge to the sinks.
-// It has a copy of their payloads, so that the arena and the read buffers are
+// It holds copies of their payloads, so that the arena and the read buffers are
 // free as soon as the parcel is packed.
 type parcel struct {
 	events []parcelEvent
@@ -29,8 +30,8 @@ type parcel struct {
 
 type parcelEvent struct {
 	ts     int64
-	end    uint32 // of the payload in data; it starts where the previous one ends
-	stream uint32 // its index among the sorter's
+	end    uint32 // end of the payload in data; it starts at the end of the previous one
+	stream uint32 // index in the sorter's streams
 }
 
 func (p *parcel) full() bool {
@@ -40,7 +41,7 @@ func (p *parcel) full() bool {
 func (p *parcel) reset() {
 	p.events, p.data = p.events[:0], p.data[:0]
 	if cap(p.data) > 2*parcelBytes {
-		p.data = nil // of a payload that was unusually large
+		p.data = nil // large because of an unusually large payload
 	}
 }
 
@@ -57,16 +58,16 @@ func (p *parcel) deliver(sinks []Sink) error {
 	return nil
 }
 
-// delivery carries events from the goroutine that merges to the one whose sinks
-// parse them, so that each can use a core.
+// delivery carries events from the goroutine that merges to the goroutine whose
+// sinks parse them, so that each can use a core.
 type delivery struct {
 	to      *handoff.Helper[*parcel]
 	packing *parcel
-	spare   []*parcel // empty ones
+	spare   []*parcel // empty parcels
 }
 
-// deliver delivers events in order up to the first one that arrived at or
-// after mark. The sinks run on the caller's goroutine. Until it returns, the rest
+// deliver delivers events in order, up to the first one that arrived at or after
+// mark. The sinks run on the caller's goroutine. Until deliver returns, the rest
 // of the sorter belongs to the goroutine that merges.
 func (s *Sorter) deliver(mark uint64) error {
 	if s.err != nil {
@@ -137,7 +138,7 @@ func (d *delivery) add(stream uint32, ts int64, payload []byte) error {
 	return nil
 }
 
-// fetch waits for a parcel to come back empty. It returns false if none will.
+// fetch waits for an empty parcel. It returns false once delivery has stopped.
 func (d *delivery) fetch() bool {
 	p, ok := d.to.Next()
 	if ok {
@@ -146,7 +147,7 @@ func (d *delivery) fetch() bool {
 	return ok
 }
 
-// flush passes the packed events on.
+// flush hands on the packed events.
 func (d *delivery) flush() {
 	if d.packing == nil {
 		return

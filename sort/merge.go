@@ -2,7 +2,7 @@ package sort
 
 import "math"
 
-// key is the place of an event in an order: by time, tie, and arrival.
+// key is an event's position in the order: by time, tie, and arrival.
 type key struct {
 	ts, tie int64
 	loc     uint64
@@ -57,7 +57,7 @@ func (m *merger[T]) second() key {
 	}
 }
 
-// advance gives the first sequence the key of its next event.
+// advance sets the key of the first sequence to that of its next event.
 func (m *merger[T]) advance(k key) {
 	m.nodes[0].key = k
 	m.sink()

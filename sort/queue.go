@@ -18,7 +18,7 @@ const (
 	pageBytes = pageLen * 16
 )
 
-// maxQueue is the greatest number of entries that are sorted at once.
+// maxQueue is the number of entries above which a queue is spilled.
 const maxQueue = 1 << 30
 
 type page [pageLen]entry
@@ -27,7 +27,7 @@ type page [pageLen]entry
 type pagePool struct {
 	free   []*page
 	bytes  int64      // size of all pages in use
-	sorter timeSorter // of queues of these pages
+	sorter timeSorter // sorts queues of these pages
 }
 
 func (p *pagePool) get() *page {
@@ -55,8 +55,8 @@ type queue struct {
 	pages      []*page
 	head, tail int
 
-	// While disordered, only the entries below position sorted are known to be
-	// in order; low is the lowest time of an entry that came too late.
+	// While disordered is set, only the entries before position sorted are known
+	// to be in order; low is the lowest time of an entry that came too late.
 	disordered bool
 	sorted     int
 	low        int64
@@ -74,8 +74,8 @@ func (q *queue) push(e entry) {
 	q.tail++
 }
 
-// disorder records that entries from time ts on need sorting, though those
-// below position sorted are in order of time.
+// disorder records that entries from time ts on need sorting, although those
+// before position sorted are in order of time.
 func (q *queue) disorder(sorted int, ts int64) {
 	if !q.disordered {
 		q.disordered, q.sorted, q.low = true, sorted, ts
@@ -91,7 +91,7 @@ func (q *queue) front() []entry {
 	return q.pages[0][q.head:min(q.tail, pageLen)]
 }
 
-// pop removes the first n entries, which must all be part of front.
+// pop removes the first n entries, which must be part of front.
 func (q *queue) pop(n int) {
 	q.head += n
 	switch {
@@ -110,12 +110,12 @@ func (q *queue) reset() {
 	*q = queue{pool: q.pool}
 }
 
-// from returns the position from which on entries need sorting.
+// from returns the position from which entries need sorting.
 func (q *queue) from() int {
 	return q.lowerBound(q.head, max(q.sorted, q.head), q.low)
 }
 
-// scratch returns the greatest number of bytes that sorting the queue takes.
+// scratch returns the maximum number of bytes that sorting the queue takes.
 func (q *queue) scratch() int64 {
 	if !q.disordered {
 		return 0
@@ -123,17 +123,17 @@ func (q *queue) scratch() int64 {
 	return pageBytes * int64(len(q.pages)-q.from()>>pageShift)
 }
 
-// settleLen is the number of entries that are sorted early.
+// settleLen is the number of unsorted entries from which a queue is sorted early.
 const settleLen = 2 * pageLen
 
-// unsettled reports whether enough entries are out of order, and by so little that
-// most of them will not have to be sorted again.
+// unsettled reports whether enough entries are unsorted, and so little disordered
+// that most of them will not have to be sorted again.
 func (q *queue) unsettled() bool {
 	return q.disordered && q.tail-q.sorted >= settleLen && q.tail-q.from() <= 2*settleLen
 }
 
-// sort sorts the entries, whose payloads are in a, by (time, tie, arrival), from
-// the earliest one that arrived late; tie may be nil.
+// sort sorts the entries by (time, tie, arrival), from the earliest one that
+// arrived late. Their payloads are in a; tie may be nil.
 func (q *queue) sort(a *arena, tie func(payload []byte) int64) {
 	if !q.disordered {
 		return
@@ -146,8 +146,8 @@ func (q *queue) sort(a *arena, tie func(payload []byte) int64) {
 	}
 }
 
-// lowerBound finds the first of the sorted entries from..to whose time is at
-// least ts.
+// lowerBound finds the first entry in the sorted range [from, to) whose time is
+// at least ts.
 func (q *queue) lowerBound(from, to int, ts int64) int {
 	for from < to {
 		mid := int(uint(from+to) / 2)
@@ -176,7 +176,7 @@ func (q *queue) sortByTime(from int) {
 	for i := range dst {
 		dst[i] = q.pool.get()
 	}
-	*dst[0] = *src[0] // entries before from stay
+	*dst[0] = *src[0] // keep the entries before from
 	sorted, spare := q.pool.sorter.sort(src, dst, from-base, q.tail-base)
 	q.pool.put(spare...)
 	q.pages = append(q.pages[:base>>pageShift], sorted...)

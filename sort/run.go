@@ -12,11 +12,11 @@ const writeBuffer = 256 << 10
 type run struct {
 	file  *os.File // nil once closed
 	path  string   // empty once unlinked
-	live  int      // segments that are not read to their end
+	live  int      // segments not read to their end
 	level int      // number of times its events were merged
 }
 
-// release counts a segment as read and drops the run with the last one.
+// release counts a segment as read, and closes the run after its last segment.
 func (r *run) release() error {
 	if r.live--; r.live > 0 {
 		return nil
@@ -36,7 +36,7 @@ func (r *run) close() error {
 	return err
 }
 
-// runWriter writes a run, one segment after the other.
+// runWriter writes the segments of a run one after the other.
 type runWriter struct {
 	*run
 	buf []byte // not written yet
@@ -50,13 +50,13 @@ func newRunWriter(dir string, level int) (*runWriter, error) {
 	}
 	r := &run{file: file, path: file.Name(), level: level}
 	if os.Remove(r.path) == nil {
-		r.path = "" // the file lives until it is closed, even by a kill
+		r.path = "" // the kernel frees the file when it is closed, even if the process is killed
 	}
 	return &runWriter{run: r, buf: make([]byte, 0, writeBuffer)}, nil
 }
 
-// segment returns a new segment of st, in which events of equal time are in order
-// of ties from some time on. Segments are begun and ended one after the other.
+// segment returns a new segment of st. Its events of equal time are in order of
+// tie from tiedFrom on. A segment must end before the next one begins.
 func (w *runWriter) segment(st *Stream, tiedFrom int64) *segment {
 	w.live++
 	return &segment{stream: st, run: w.run, tiedFrom: tiedFrom}

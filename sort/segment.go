@@ -12,13 +12,13 @@ import (
 // source is one of the sorted sequences that make up a stream.
 type source interface {
 	current() event
-	// deliver delivers the events before limit, up to the time end and to the
+	// deliver delivers the events before limit, up to the time end and up to the
 	// first one that arrived at or after mark. It returns false at the end.
 	deliver(d *delivery, limit key, end int64, mark uint64) (more bool, err error)
 }
 
-// openSegments opens segments with read buffers of the given size, and adds those
-// with events.
+// openSegments opens segments with read buffers of the given size, and calls add
+// for those with events.
 func openSegments(segments []*segment, buffer int, add func(*segment)) error {
 	for _, g := range segments {
 		ok, err := g.open(buffer)
@@ -32,7 +32,7 @@ func openSegments(segments []*segment, buffer int, add func(*segment)) error {
 	return nil
 }
 
-// staged is the source of the events of a stream in memory.
+// staged is the source of a stream's events in memory.
 type staged struct{ *Stream }
 
 func (s staged) current() event {
@@ -61,7 +61,7 @@ func (st staged) deliver(d *delivery, limit key, end int64, mark uint64) (more b
 		switch {
 		case len(front) == 0:
 			return false, nil
-		case n == 0: // it may still precede others of that time
+		case n == 0: // it may still precede others of the same time
 			e := front[0]
 			if e.loc >= mark || e.ts > end || !st.key(e.ts, e.loc, s.stage.arena.payload(e.loc)).before(limit) {
 				return true, nil
@@ -79,7 +79,7 @@ func (st staged) deliver(d *delivery, limit key, end int64, mark uint64) (more b
 	}
 }
 
-// maxEventHead is the greatest size in bytes of what precedes the payload of an event.
+// maxEventHead is the maximum size in bytes of the fields before an event's payload.
 const maxEventHead = 3 * binary.MaxVarintLen64
 
 var errSpill = errors.New("sort: spilled events are damaged")
@@ -91,7 +91,7 @@ type event struct {
 }
 
 // segment is the part of a run that belongs to one stream: its events in order.
-// Each has the difference to the time (uvarint) and to the location (varint) of
+// Each event has the differences of its time (uvarint) and location (varint) to
 // the previous event, the length of the payload (uvarint), and the payload.
 type segment struct {
 	stream   *Stream
@@ -100,16 +100,16 @@ type segment struct {
 	tiedFrom int64 // time from which equal times are in order of tie
 
 	position          // after the current event
-	back     position // before it
+	back     position // before the current event
 	head     event    // the current event; its payload may lie in buf
-	group    []event  // head and those after it, if they had to be reordered
+	group    []event  // head and later events, if they had to be reordered
 
 	bufSize int
 	store   []byte // contains buf
-	buf     []byte // read from the file but not used yet; it ends at off
+	buf     []byte // unused data from the file; it ends at off
 }
 
-// position is a place between two events of a segment.
+// position is a position between two events of a segment.
 type position struct {
 	off int64 // in the file
 	ts  int64 // of the previous event
@@ -125,7 +125,7 @@ func (g *segment) open(size int) (ok bool, err error) {
 	return g.advance()
 }
 
-// pause releases the buffer. open reads the current event again, because its place
+// pause releases the buffer. open reads the current event again, because its order
 // among events of equal time may have changed by then.
 func (g *segment) pause() {
 	if len(g.group) == 0 {
@@ -177,10 +177,10 @@ func (g *segment) advance() (ok bool, err error) {
 	return true, err
 }
 
-// regroup orders the current event and those of equal time by tie. They were
+// regroup sorts the current event and those of equal time by tie. They were
 // written before a tie function applied to them.
 func (g *segment) regroup() error {
-	if len(g.buf) > 0 && g.buf[0] != 0 { // the next one is of a later time
+	if len(g.buf) > 0 && g.buf[0] != 0 { // the next event has a later time
 		return nil
 	}
 	e := g.head
@@ -237,8 +237,8 @@ func (g *segment) read(e *event) error {
 	return nil
 }
 
-// uvarint reads the uvarint of b at i and returns where it ends. It returns -1 if
-// there is none or i is -1.
+// uvarint reads the uvarint of b at i and returns its end, or -1 if there is none
+// or i is -1.
 func uvarint(b []byte, i int) (v uint64, end int) {
 	if uint(i) < uint(len(b)) && b[i] < 0x80 {
 		return uint64(b[i]), i + 1
@@ -257,7 +257,7 @@ func longUvarint(b []byte, i int) (v uint64, end int) {
 	return v, i + n
 }
 
-// peek returns at least the next n bytes, or all that are left.
+// peek returns at least the next n bytes, or all that remain.
 func (g *segment) peek(n int) ([]byte, error) {
 	left := g.end - g.off
 	if len(g.buf) >= n || left == 0 {

@@ -1,13 +1,13 @@
 // Package sort puts the events of a trace in order of time, between the
-// tokenizers that find them and the parsers that read them.
+// tokenizers that find them and the parsers that parse them.
 //
 // A tokenizer pushes each event, a timestamp and an opaque payload, to the
 // stream of its source: one per CPU for ftrace, one for a JSON file. The
 // sorter delivers the events of all streams to the sinks of their streams.
 //
-// Events of one stream come in the order of (time, arrival), or (time, tie,
-// arrival) if the stream has a tie function. Of several streams with an event of
-// the same time, the one that delivered last continues; if none of them did, the
+// Events of one stream are delivered in the order of (time, arrival), or (time,
+// tie, arrival) if the stream has a tie function. If several streams have an
+// event of the same time, the one that delivered last continues; otherwise the
 // one that was created first begins. Trace Processor does the same.
 //
 // The algorithm:
@@ -15,22 +15,22 @@
 //  1. A payload is copied to an arena of large blocks, in order of arrival. Its
 //     location there, a number that only grows, stands for its arrival.
 //  2. The time and the location, 16 bytes, are appended to the queue of the
-//     stream. A comparison finds out whether the queue is still in order.
-//  3. Before delivery, a queue that is out of order is sorted, from the earliest
-//     late event on, which a binary search finds. If all are a little late they
-//     are sorted in buckets of time, otherwise by a stable radix sort on the
-//     time, least significant digit first; then equal times are sorted by tie.
-//     While a queue grows, events that are a little late are sorted now and then,
-//     which takes little memory as their times are close.
+//     stream. A comparison tells whether the queue is still in order.
+//  3. Before delivery, a queue that is out of order is sorted from its earliest
+//     late event, which a binary search finds. If all events are only a little
+//     late, they are sorted in buckets of time, otherwise by a stable radix sort
+//     on the time, least significant digit first; then equal times are sorted by
+//     tie. While a queue grows, events that are a little late are sorted from time
+//     to time, which takes little memory because their times are close.
 //  4. A heap merges the streams. The first one delivers as long as its events
 //     are not later than the next one of the second.
 //  5. Delivered events leave the queue. Empty blocks and pages are reused.
-//  6. When queues and arena come near the memory budget, the queues are sorted
+//  6. When queues and arena approach the memory budget, the queues are sorted
 //     and written to a temporary file, a run, with one segment for each stream. A
 //     goroutine does this while new queues and a new arena are filled. From then
 //     on each stream is a merge of its segments and its queue.
-//  7. 32 runs of a level are merged into one, which keeps the number of open
-//     files, and of segments to read at once, small.
+//  7. 32 runs of a level are merged into one, to limit the number of open files,
+//     and of segments that are read at once.
 package sort
 
 import (
@@ -41,11 +41,11 @@ import (
 	"sync/atomic"
 )
 
-// DefaultMemory is the budget of a Sorter whose Options name none, in bytes.
+// DefaultMemory is the default of Options.Memory, in bytes.
 const DefaultMemory = 256 << 20
 
 var (
-	// ErrDelivering is returned to a sink that calls the sorter back.
+	// ErrDelivering is returned to a sink that calls its sorter.
 	ErrDelivering = errors.New("sort: called from a sink during delivery")
 	// ErrClosed is returned by all calls after Close.
 	ErrClosed = errors.New("sort: sorter is closed")
@@ -53,14 +53,14 @@ var (
 
 // Options configure a Sorter.
 type Options struct {
-	// Memory is the size in bytes of the staging area above which sorted runs
-	// spill to a temporary file. 0 means DefaultMemory.
+	// Memory is the memory budget for staged events in bytes. Above it, sorted
+	// runs spill to temporary files. 0 means DefaultMemory.
 	Memory int64
 	// TempDir is the directory of temporary files. Empty means os.TempDir().
 	TempDir string
 	// Progress, if not nil, counts the events.
 	Progress *Progress
-	// Context ends deliveries with its error once it is done; nil never is.
+	// Context stops deliveries with its error once it is done; nil means never.
 	Context context.Context
 }
 
@@ -68,7 +68,7 @@ type Options struct {
 // concurrent use.
 type Progress struct {
 	// Staged counts the events that arrived before the latest delivery began,
-	// Delivered those that were passed to sinks.
+	// and Delivered those that were passed to sinks.
 	Staged, Delivered atomic.Int64
 }
 
@@ -86,7 +86,7 @@ type Mark uint64
 // A Sorter sorts the events of several streams by time. It is not safe for
 // concurrent use.
 type Sorter struct {
-	limit   int64 // bytes to stage and to hold at most
+	limit   int64 // maximum of bytes staged and held
 	held    int64 // bytes held for staged events
 	tempDir string
 
@@ -100,7 +100,7 @@ type Sorter struct {
 
 	ctx      context.Context
 	progress *Progress
-	arrived  int64 // events since progress was told
+	arrived  int64 // events not yet counted in progress
 
 	pushed     bool
 	max        int64 // highest time pushed
@@ -132,12 +132,12 @@ func New(o Options) *Sorter {
 	return s
 }
 
-// Hold counts bytes that are kept elsewhere until staged events are delivered towards the
-// memory budget; a negative number undoes it. However much is held, a quarter of the budget
-// remains for events.
+// Hold counts bytes that other code keeps until staged events are delivered towards the
+// memory budget; a negative number releases them. A quarter of the budget always remains
+// for events.
 func (s *Sorter) Hold(bytes int64) { s.held += bytes }
 
-// budget returns the number of bytes to stage at most.
+// budget returns the maximum number of bytes to stage.
 func (s *Sorter) budget() int64 { return s.limit - min(s.held, s.limit-s.limit/4) }
 
 // NewStream adds a stream whose events go to sink.
@@ -152,8 +152,8 @@ func (s *Sorter) NewStream(sink Sink) *Stream {
 func (s *Sorter) Mark() Mark { return Mark(s.stage.arena.end()) }
 
 // Release delivers events in order, up to the first one that arrived at or after
-// m. Trace Processor extracts events in this way while it reads, up to the mark of
-// an earlier flush of the trace.
+// m. Trace Processor extracts events in the same way while it reads, up to the
+// mark of an earlier flush of the trace.
 func (s *Sorter) Release(m Mark) error { return s.deliver(uint64(m)) }
 
 // Flush delivers all staged events. A later event may have any time without
@@ -172,7 +172,7 @@ func (s *Sorter) Close() error {
 	}
 	var errs []error
 	if s.spilling != nil {
-		<-s.spilling.done // its error does not matter any more
+		<-s.spilling.done // its error no longer matters
 	}
 	for _, r := range s.runs {
 		errs = append(errs, r.close())
@@ -181,7 +181,7 @@ func (s *Sorter) Close() error {
 	return errors.Join(errs...)
 }
 
-// OutOfOrder returns the number of events that were dropped because a later one
+// OutOfOrder returns the number of events that were dropped because a later event
 // was already delivered, which only happens after Release. Trace Processor counts
 // them in the stat sorter_push_event_out_of_order.
 func (s *Sorter) OutOfOrder() int64 { return s.outOfOrder }
@@ -216,7 +216,7 @@ func (s *Sorter) merge(d *delivery, mark uint64) error {
 			st.restart()
 			m.drop()
 		}
-		if mark == math.MaxUint64 { // probably nothing follows that could reuse it
+		if mark == math.MaxUint64 { // probably no later event could reuse the memory
 			s.stage.free()
 		}
 	}
@@ -261,7 +261,7 @@ func (s *Sorter) pushing(ts int64) {
 	}
 }
 
-// send packs one event unless it comes too late.
+// send packs one event, or counts it if it is too late.
 func (s *Sorter) send(d *delivery, stream uint32, ts int64, payload []byte) error {
 	if ts < s.delivered {
 		s.outOfOrder++

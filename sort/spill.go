@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// spillAhead is the reciprocal of the part of the budget that is kept for
-	// events that arrive while others are spilled.
+	// spillAhead is the reciprocal of the budget's share for events that arrive while
+	// others are spilled.
 	spillAhead = 4
 	// fanIn is the number of runs that are merged into one.
 	fanIn = 32
 
-	// readShare is the reciprocal of the part of the memory that read buffers take.
+	// readShare is the reciprocal of the memory's share for read buffers.
 	readShare     = 8
 	minReadBuffer = 4 << 10
 	maxReadBuffer = 1 << 20
@@ -21,19 +21,19 @@ const (
 // spilling is a stage that is being written to a run.
 type spilling struct {
 	*stage
-	size   int64 // bytes that it takes
+	size   int64 // memory in use
 	writer *runWriter
 	parts  []spillingPart
 	done   chan error
 }
 
-// spillingPart is the part of one stream.
+// spillingPart is one stream's part.
 type spillingPart struct {
 	stream   *Stream
 	queue    queue
 	tie      func(payload []byte) int64
 	tiedFrom int64
-	segment  *segment // written for it, nil if there were no events
+	segment  *segment // with the part's events, nil if there are none
 }
 
 // spill starts to write all staged events to a new run.
@@ -75,8 +75,8 @@ func (s *Sorter) settle() error {
 	return s.compact()
 }
 
-// spillRest spills what is staged before the last delivery, if other events were spilled
-// before. Those are mostly delivered first, and meanwhile the sinks need more and more memory.
+// spillRest spills the staged events before the last delivery, if earlier events were spilled.
+// Those are mostly delivered first, while the sinks need more and more memory.
 func (s *Sorter) spillRest() error {
 	if len(s.runs) == 0 || s.stage.used() == 0 {
 		return nil
@@ -127,8 +127,8 @@ func (j *spilling) write(p *spillingPart) error {
 	return nil
 }
 
-// compact merges the last runs into one while there are fanIn of a level, so that
-// the number of runs grows only with the logarithm of the spilled bytes.
+// compact merges the last fanIn runs into one while they have the same level, so that
+// the number of runs only grows with the logarithm of the spilled bytes.
 func (s *Sorter) compact() error {
 	for {
 		n := len(s.runs)
@@ -153,8 +153,7 @@ func (s *Sorter) compact() error {
 	}
 }
 
-// compact moves the rest of the stream's last segments, which are in runs, to a new
-// segment.
+// compact merges the rest of the stream's last segments, those in runs, into a new segment.
 func (st *Stream) compact(runs []*run, w *runWriter) error {
 	var m merger[*segment]
 	from := slices.IndexFunc(st.segments, func(g *segment) bool { return slices.Contains(runs, g.run) })
@@ -176,13 +175,12 @@ func (st *Stream) compact(runs []*run, w *runWriter) error {
 	return nil
 }
 
-// readBuffer returns the size of each of n read buffers. The more is held, the smaller they are.
+// readBuffer returns the size of each of n read buffers. It shrinks as more memory is held.
 func (s *Sorter) readBuffer(n int) int {
 	return min(max(int(s.budget()/(readShare-1))/max(n, 1), minReadBuffer), maxReadBuffer)
 }
 
-// dropRuns drops the runs that were read to their end, and such segments of the
-// other runs.
+// dropRuns drops runs and segments that were read to their end.
 func (s *Sorter) dropRuns() {
 	for _, st := range s.streams {
 		st.segments = slices.DeleteFunc(st.segments, func(g *segment) bool { return g.run == nil })

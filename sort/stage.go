@@ -7,8 +7,8 @@ type stage struct {
 	pages pagePool
 }
 
-// next returns an empty stage for the events that arrive after those of s. It takes
-// over the free memory of s.
+// next returns an empty stage for the events that arrive after those of s, and
+// gives it the free memory of s.
 func (s *stage) next() *stage {
 	a := &s.arena
 	next := &stage{
@@ -38,11 +38,11 @@ func (s *stage) adopt(old *stage, budget int64) {
 	}
 }
 
-// free gives up the memory that is not in use.
+// free releases the memory that is not in use.
 func (s *stage) free() { s.arena.free, s.pages.free = nil, nil }
 
 // trim drops free pages above the budget if a new block is needed, and free blocks
-// if a new page is.
+// if a new page is needed.
 func (s *stage) trim(need, budget int64) {
 	blocks, pages := len(s.arena.free), len(s.pages.free)
 	excess := s.held() + need - budget

@@ -21,15 +21,15 @@ type Stream struct {
 	tieFrom int64 // lowest time staged that was out of order
 }
 
-// SetTie sets the secondary key among events of equal time of this stream: the
-// lower one comes first. It is set once, before the events it concerns are
-// delivered. It must depend on nothing but the payload, because other goroutines
-// call it too.
+// SetTie sets the secondary key of this stream's events: among events of equal
+// time, those with a lower key come first. Call it once, before the events that
+// it affects are delivered. The key must only depend on the payload, because
+// other goroutines call tie too.
 //
-// An event is out of order if its time is below that of an earlier event or, once a
+// An event is out of order if its time is below that of an earlier event or, once
 // tie is set, equal to the highest time so far. The tie applies from the lowest time
-// of such an event on. Events before that arrived in order before SetTie, and stay
-// as they are. Trace Processor treats the phases of Chrome JSON events in this way,
+// of such an event. Events before that time arrived in order before SetTie, and keep
+// their order. Trace Processor treats the phases of Chrome JSON events in this way,
 // from the first complete event on.
 func (st *Stream) SetTie(tie func(payload []byte) int64) {
 	st.tie = tie
@@ -64,7 +64,7 @@ func (st *Stream) Reserve(ts int64, n int) ([]byte, error) {
 	return buf, nil
 }
 
-// ready makes room for an event of a stored size.
+// ready makes room for an event whose payload takes size bytes.
 func (st *Stream) ready(size int) error {
 	s := st.sorter
 	if s.err != nil {
@@ -100,10 +100,10 @@ func (st *Stream) restart() {
 // sort puts the staged events in order.
 func (st *Stream) sort() { st.queue.sort(&st.sorter.stage.arena, st.tie) }
 
-// ties reports whether ties decide the order of events of time ts.
+// ties reports whether tie decides the order of events at time ts.
 func (st *Stream) ties(ts int64) bool { return st.tie != nil && ts >= st.tieFrom }
 
-// tiedFrom returns tieFrom if there is a tie.
+// tiedFrom returns the time from which a tie applies.
 func (st *Stream) tiedFrom() int64 {
 	if st.tie == nil {
 		return math.MaxInt64
@@ -111,7 +111,7 @@ func (st *Stream) tiedFrom() int64 {
 	return st.tieFrom
 }
 
-// key returns the place of an event in the stream.
+// key returns an event's key in the order of the stream.
 func (st *Stream) key(ts int64, loc uint64, payload []byte) key {
 	k := key{ts: ts, loc: loc}
 	if st.ties(ts) {
@@ -120,7 +120,7 @@ func (st *Stream) key(ts int64, loc uint64, payload []byte) key {
 	return k
 }
 
-// open prepares delivery. Spilled events are read with the given buffers.
+// open prepares delivery. buffer is the size of the buffers for reading spilled events.
 func (st *Stream) open(buffer int) error {
 	st.sort()
 	if len(st.segments) == 0 {
@@ -156,7 +156,7 @@ func (st *Stream) next() (k key, ok bool) {
 	return key{}, false
 }
 
-// deliver delivers the events up to the time end, and up to the first one that
+// deliver delivers the events up to the time end and up to the first one that
 // arrived at or after mark.
 func (st *Stream) deliver(d *delivery, end int64, mark uint64) error {
 	if st.sources.empty() {

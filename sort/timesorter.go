@@ -7,7 +7,7 @@ const (
 	digitMask = 1<<digitBits - 1
 	maxDigits = (64 + digitBits - 1) / digitBits
 
-	// There are so many buckets that each has about two events.
+	// The number of buckets is chosen for about two events in each.
 	perBucket  = 2
 	bucketBits = 20
 	maxBucket  = 32 * perBucket
@@ -19,9 +19,9 @@ type timeSorter struct {
 	buckets []int32
 }
 
-// sort sorts the entries of src at positions from to to by time, keeping the
-// order of equal ones. It uses dst, of the same length, as scratch, and returns
-// the pages with the result and the others.
+// sort sorts the entries of src at positions [from, to) by time, keeping the
+// order of equal ones. It uses dst, which has the same length, as scratch, and
+// returns first the pages with the result and then the other ones.
 func (s *timeSorter) sort(src, dst []*page, from, to int) (sorted, spare []*page) {
 	lo, hi := src[from>>pageShift][from&pageMask].ts, int64(0)
 	hi = lo
@@ -44,8 +44,8 @@ func (s *timeSorter) sort(src, dst []*page, from, to int) (sorted, spare []*page
 	return s.radixSort(src, dst, from, to, lo, width)
 }
 
-// bucketSort distributes events over narrow ranges of time and sorts each range by
-// insertion. It returns false if one range has too many events.
+// bucketSort distributes entries to narrow ranges of time and sorts each range by
+// insertion. It returns false if one range has too many entries.
 func (s *timeSorter) bucketSort(src, dst []*page, from, to int, lo int64, width int) bool {
 	count := min(bits.Len(uint(to-from)/perBucket), bucketBits)
 	shift := uint(max(0, width-count)) & 63
@@ -79,7 +79,7 @@ func (s *timeSorter) bucketSort(src, dst []*page, from, to int, lo int64, width 
 	return true
 }
 
-// insertionSort sorts entries that are close to their places.
+// insertionSort sorts entries that are close to their final positions.
 func insertionSort(pages []*page, from, to int) {
 	pos := from
 	last := pages[from>>pageShift][from&pageMask].ts
@@ -104,8 +104,8 @@ func insertionSort(pages []*page, from, to int) {
 	}
 }
 
-// radixSort sorts by the digits of the time, the least significant first, and only
-// by digits in which the times differ.
+// radixSort sorts by the digits of the time, least significant first. It skips the
+// leading digits that are equal in all times.
 func (s *timeSorter) radixSort(src, dst []*page, from, to int, lo int64, width int) (sorted, spare []*page) {
 	digits := (width + digitBits - 1) / digitBits
 	next := s.digits[:digits]
@@ -143,7 +143,7 @@ func (s *timeSorter) radixSort(src, dst []*page, from, to int, lo int64, width i
 	return src, dst
 }
 
-// parts yields the entries from..to of pages, one page at a time.
+// parts yields the entries [from, to) of pages, one page at a time.
 func parts(pages []*page, from, to int) func(yield func([]entry) bool) {
 	return func(yield func([]entry) bool) {
 		for from < to {

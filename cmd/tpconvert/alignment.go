@@ -12,32 +12,32 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// alignment tells how the files of a trace share one timeline.
+// alignment describes how the files of a trace share one timeline.
 type alignment struct {
 	Clock    string        `json:"clock"` // of the timeline
 	ChosenBy string        `json:"chosen_by,omitempty"`
 	Files    []alignedFile `json:"files"`
 }
 
-// alignedFile is a file, or a clock that times in it are of.
+// alignedFile is a file, or one of the clocks that its times use.
 type alignedFile struct {
 	File    string        `json:"file"`
 	Machine string        `json:"machine"`         // name, or raw id
-	Clock   string        `json:"clock,omitempty"` // "" if its times are of none
+	Clock   string        `json:"clock,omitempty"` // "" if its times use no clock
 	Steps   []alignedStep `json:"steps"`           // to the clock of the timeline
-	Lost    bool          `json:"lost,omitempty"`  // no steps lead there
+	Lost    bool          `json:"lost,omitempty"`  // no steps lead to the timeline
 	Moved   int64         `json:"moved_ns,omitempty"`
-	Dropped int64         `json:"dropped_events,omitempty"` // of all clocks of the file
+	Dropped int64         `json:"dropped_events,omitempty"` // of all clocks in the file
 }
 
-// alignedStep relates a clock to the next.
+// alignedStep converts times of a clock to the next clock.
 type alignedStep struct {
-	Clock string `json:"clock"` // that it leads to
+	Clock string `json:"clock"` // the next clock
 	By    string `json:"by"`
-	File  string `json:"file,omitempty"` // that has the snapshots
+	File  string `json:"file,omitempty"` // with the snapshots
 }
 
-// alignmentOf tells how the files of a trace that was read share the timeline.
+// alignmentOf describes how the files of the trace in store share the timeline.
 func alignmentOf(store *model.Store) alignment {
 	clock, chosenBy := store.TimelineClock()
 	a := alignment{Clock: clock}
@@ -64,7 +64,7 @@ func (a alignment) merged() bool {
 	return slices.ContainsFunc(a.Files, func(f alignedFile) bool { return f.File != a.Files[0].File })
 }
 
-// dropped is how many events have no place on the timeline.
+// dropped is the number of events without a place on the timeline.
 func (a alignment) dropped() (n int64) {
 	for i, f := range a.Files {
 		if i == 0 || f.File != a.Files[i-1].File {

@@ -22,7 +22,7 @@ func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 }
 
 // convertArguments checks TRACE... OUT. A path that does not exist may be a mistyped
-// command, which must not convert anything.
+// command, so it must not start a conversion.
 func convertArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usageError{fmt.Errorf("TRACE and OUT are missing; see %s --help", cmd.CommandPath())}
@@ -45,8 +45,8 @@ func convertArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// makeParents creates the missing folders above a path. The function it returns
-// removes those that are still empty.
+// makeParents creates the missing folders above a path. undo removes those that are
+// still empty.
 func makeParents(path string) (undo func(), err error) {
 	var missing []string
 	for dir := filepath.Dir(filepath.Clean(path)); ; dir = filepath.Dir(dir) {
@@ -60,7 +60,7 @@ func makeParents(path string) (undo func(), err error) {
 	}
 	return func() {
 		for _, dir := range missing {
-			_ = os.Remove(dir) // fails if something is in it
+			_ = os.Remove(dir) // fails if the folder is not empty
 		}
 	}, err
 }

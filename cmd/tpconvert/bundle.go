@@ -13,8 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
-// errMisaligned fails a bundle in which events have no place on the timeline, if
-// --strict asks for that.
+// errMisaligned fails a bundle with --strict if events have no place on the timeline.
 var errMisaligned = errors.New("events have no place on the timeline; record clock snapshots, or relate the clocks in a manifest")
 
 func newBundleCommand(ui *uiOptions) *cobra.Command {
@@ -86,7 +85,7 @@ FILE is written completely or not at all.`,
 	return cmd
 }
 
-// contextReader ends with the error of a context once that is done.
+// contextReader returns the error of a context once the context is done.
 type contextReader struct {
 	ctx context.Context
 	io.Reader
@@ -99,13 +98,13 @@ func (r contextReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// bundle is an archive that was written.
+// bundle describes a written archive.
 type bundle struct {
 	File      string     `json:"file"`
 	Traces    int        `json:"traces"`
 	Bytes     int64      `json:"bytes"`
 	Dropped   int64      `json:"dropped_events"`
-	Alignment *alignment `json:"alignment,omitempty"` // nil if it was not read
+	Alignment *alignment `json:"alignment,omitempty"` // nil with --no-validate
 }
 
 func (b bundle) text(w io.Writer) {

@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// convertOptions are the flags of a conversion.
+// convertOptions are the flags of the convert command.
 type convertOptions struct {
 	format       string
 	compression  string
@@ -55,7 +55,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer undo() // keeps folders with a dataset in them
+			defer undo() // keeps folders that contain a dataset
 			if o.duckdb == "" {
 				return r.convert(cmd.Context(), args[:last])
 			}
@@ -96,7 +96,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 	return cmd
 }
 
-// check rejects flags that do not fit the traces.
+// check rejects flags that do not suit the traces.
 func (o *convertOptions) check(traces int) error {
 	switch {
 	case traces == 0:
@@ -113,7 +113,7 @@ func (o *convertOptions) check(traces int) error {
 	return nil
 }
 
-// export are the options of the dataset.
+// export returns the options of the dataset.
 func (o *convertOptions) export() (export.Options, error) {
 	compression, err := export.ParseCompression(o.compression)
 	return export.Options{

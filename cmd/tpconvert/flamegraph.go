@@ -19,14 +19,14 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// flamegraphOptions are the flags of a flame graph.
+// flamegraphOptions are the flags of the flamegraph command.
 type flamegraphOptions struct {
 	selection flamegraph.Selection
-	base      string // what to compare with
+	base      string // input to compare with
 	http      string // address of the web interface
 	top, text bool
-	output    string // a file
-	replace   bool   // the file, if it exists
+	output    string // file
+	replace   bool   // replace the file if it exists
 	noBrowser bool
 	read      readOptions
 }
@@ -83,7 +83,7 @@ on this machine only, unless --http names another address. Ctrl-C ends it.`,
 	return cmd
 }
 
-// flamegraphCommand shows what an input spends time or memory on.
+// flamegraphCommand shows where an input spends time or memory.
 type flamegraphCommand struct {
 	ui      printer
 	options flamegraphOptions
@@ -112,7 +112,7 @@ func (f *flamegraphCommand) run(ctx context.Context, input string) error {
 	return show(ctx, p)
 }
 
-// reporter returns the function that shows a profile as the options say.
+// reporter returns the function that shows a profile in the requested way.
 func (f *flamegraphCommand) reporter() (func(context.Context, *profile.Profile) error, error) {
 	o := &f.options
 	ways := 0
@@ -138,12 +138,12 @@ func (f *flamegraphCommand) reporter() (func(context.Context, *profile.Profile) 
 	return f.serve, nil
 }
 
-// oneMetric reports whether the profile is shown in a way that has no choice of metrics.
+// oneMetric reports whether the output can only show one metric.
 func (f *flamegraphCommand) oneMetric() bool {
 	return f.options.top || f.options.text || f.options.output != "" && !isPprof(f.options.output)
 }
 
-// isPprof reports whether a name is that of a pprof file.
+// isPprof reports whether a path names a pprof file.
 func isPprof(path string) bool {
 	return strings.HasSuffix(path, ".pb.gz") || strings.HasSuffix(path, ".pb")
 }
@@ -188,13 +188,13 @@ func (f *flamegraphCommand) writer() (func(context.Context, *profile.Profile) er
 	}, nil
 }
 
-// writeWhole writes a file that appears whole or not at all.
+// writeWhole writes a file completely or not at all.
 func writeWhole(path string, replace bool, write func(io.Writer) error) error {
 	draft, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tpconvert-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(draft.Name()) // fails once it has its name
+	defer os.Remove(draft.Name()) // fails once the file was renamed
 	if err := errors.Join(write(draft), draft.Chmod(0o644), draft.Close()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -215,7 +215,7 @@ func (f *flamegraphCommand) print(_ context.Context, p *profile.Profile) error {
 
 func (f *flamegraphCommand) log(level slog.Level, msg string) { f.ui.Message(level, "", msg) }
 
-// report is a report of pprof.
+// report is one of pprof's reports.
 type report struct {
 	Report string `json:"report"`
 }
@@ -230,7 +230,7 @@ func (f *flamegraphCommand) serve(ctx context.Context, p *profile.Profile) error
 	return server.Serve(ctx, p)
 }
 
-// serving says where the web interface is.
+// serving reports the address of the web interface.
 type serving struct {
 	URL     string `json:"url"`
 	Profile string `json:"profile"`

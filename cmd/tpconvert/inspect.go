@@ -86,8 +86,8 @@ func (r *traceReader) inspect(ctx context.Context, path string) (seen *observer,
 	return seen, err
 }
 
-// interruptible runs f and returns its error, or that of ctx as soon as it is
-// done, without waiting for f.
+// interruptible runs f and returns its error. If ctx is done first, it returns
+// the error of ctx without waiting for f.
 func interruptible(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -99,7 +99,7 @@ func interruptible(ctx context.Context, f func() error) error {
 	}
 }
 
-// inspection is what a trace holds. Times are ns of the trace clock.
+// inspection describes the contents of a trace. Times are ns of the trace clock.
 type inspection struct {
 	Format string        `json:"format"`
 	Input  export.Input  `json:"input"`
@@ -108,7 +108,7 @@ type inspection struct {
 	Tables []tableSize   `json:"tables"`
 	Lost   []lostCount   `json:"lost"`
 	Stats  []export.Stat `json:"stats"`
-	// Alignment is of the files in the trace.
+	// Alignment describes how the files in the trace share the timeline.
 	Alignment alignment `json:"alignment"`
 }
 

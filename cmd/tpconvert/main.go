@@ -16,7 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 )
 
-// The exit codes that the help and the README document.
+// Exit codes, as documented in the help and the README.
 const (
 	exitDone        = 0
 	exitFailure     = 1
@@ -26,7 +26,7 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is a wrong use of the command line.
+// usageError is an error in the use of the command line.
 type usageError struct{ error }
 
 // exitCode returns the exit code for an error.
@@ -50,10 +50,11 @@ func exitCode(err error) int {
 }
 
 func main() {
-	// Ignored signals stay ignored: nohup ignores SIGHUP, a shell SIGINT for background jobs of a script.
+	// Ignored signals stay ignored: nohup ignores SIGHUP, and a shell ignores SIGINT for background jobs
+	// of a script.
 	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
 	os.Exit(execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -73,7 +74,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	return code
 }
 
-// explained rewords an error to help the user.
+// explained rewords an error for the user.
 func explained(err error) error {
 	switch {
 	case err == context.Canceled:

@@ -11,7 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
-// isDataset reports whether a folder is a dataset, of one trace or of many.
+// isDataset reports whether a folder is a dataset of one or many traces.
 func isDataset(path string) bool {
 	for _, name := range []string{manifestFile, manifestFolder} {
 		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
@@ -22,8 +22,8 @@ func isDataset(path string) bool {
 }
 
 const (
-	manifestFile   = "_tpconvert.json" // of a dataset of one trace
-	manifestFolder = "_tpconvert"      // of a dataset of many
+	manifestFile   = "_tpconvert.json" // in a dataset of one trace
+	manifestFolder = "_tpconvert"      // in a dataset of many traces
 )
 
 // contents describes a dataset.
@@ -66,5 +66,5 @@ func (c contents) text(w io.Writer) {
 	printLost(w, c.Lost)
 }
 
-// maxTracesShown is the number of traces of a dataset that are listed.
+// maxTracesShown is the maximum number of a dataset's traces to list.
 const maxTracesShown = 20

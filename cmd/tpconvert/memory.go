@@ -17,31 +17,31 @@ import (
 	"time"
 )
 
-// defaultMemory is the default memory for sorting, in bytes.
+// defaultMemory is the default memory budget for sorting, in bytes.
 const defaultMemory = 128 << 20
 
-// The heap may grow by this percentage of what is live before it is collected. It
-// holds large objects mostly without pointers, so collecting costs less than touching
+// The heap may grow by a percentage of the live heap before it is collected. It
+// mostly holds large objects without pointers, so collecting costs less than touching
 // new memory.
 const (
 	leastGrowth = 10
 	mostGrowth  = 50
-	// A large heap grows by less than leastGrowth, but by largeGrowth at least: by this number of
-	// bytes.
+	// A large heap may grow by less than leastGrowth: by largeGrowthBytes, but at least by
+	// largeGrowth percent.
 	largeGrowth      = 5
 	largeGrowthBytes = 64 << 20
 )
 
-// smallHeap is the size in bytes below which the heap is not collected: that would take more
-// time than it saves memory.
+// smallHeap is the heap size in bytes below which collecting costs more time than the saved
+// memory is worth.
 const smallHeap = 24 << 20
 
-// smallGrowth is the growth with which Go collects heaps from smallHeap on, however little is
-// live. Go takes 4 MiB as the least heap for a growth of 100 %.
+// smallGrowth is the growth with which Go does not collect heaps below smallHeap, however
+// little is live. Go's minimum heap is 4 MiB for a growth of 100 %.
 const smallGrowth = smallHeap * 100 / (4 << 20)
 
-// growthFor returns the percentage by which the heap may grow before it is collected.
-// live is what was live last, and target what live memory and garbage should take, in bytes.
+// growthFor returns the percentage by which the heap may grow before it is collected. live is
+// the latest size of the live heap, and target the size to aim for with garbage, in bytes.
 func growthFor(live, target int64) int {
 	least := min(max(largeGrowthBytes*100/live, largeGrowth), leastGrowth)
 	growth := min(max((target-live)*100/live, least), mostGrowth)
@@ -49,9 +49,9 @@ func growthFor(live, target int64) int {
 	return int(max(growth, toSmall))
 }
 
-// limitMemory tells the garbage collector, until the context is done, how much memory
-// a run may take that sorts in the given memory: a constant more, as far as live
-// memory allows, and never more than a cgroup's limit and, unless it is 0, most.
+// limitMemory sets the garbage collector's limits until the context is done. It aims
+// for the memory for sorting plus a constant, if live memory allows that, and never
+// exceeds a cgroup's limit or, unless it is 0, most.
 func limitMemory(ctx context.Context, sorting, most int64) {
 	limit := int64(math.MaxInt64)
 	for _, most := range []int64{most, cgroupMemory()} {
@@ -60,7 +60,7 @@ func limitMemory(ctx context.Context, sorting, most int64) {
 		}
 	}
 	if limit < math.MaxInt64 {
-		limit -= max(memoryInUse()-memoryOfGo(), 0) // of the program itself
+		limit -= max(memoryInUse()-memoryOfGo(), 0) // the program's memory outside Go
 	}
 	debug.SetMemoryLimit(max(limit, 0))
 	if os.Getenv("GOGC") == "" {
@@ -69,12 +69,11 @@ func limitMemory(ctx context.Context, sorting, most int64) {
 	}
 }
 
-// paceInterval is the time between two looks at the live heap.
+// paceInterval is the time between two checks of the live heap.
 const paceInterval = 20 * time.Millisecond
 
-// pace lets the heap grow by less the closer the live heap is to the target, in bytes. Above the
-// target, what was freed goes back to the system before more is taken from it. most is
-// the limit of Go's memory.
+// pace lets the heap grow less the closer the live heap comes to the target, in bytes. Above the
+// target, Go returns freed memory to the system before it takes more. most is Go's memory limit.
 func pace(ctx context.Context, target, most int64) {
 	tick := time.NewTicker(paceInterval)
 	defer tick.Stop()
@@ -98,8 +97,8 @@ func pace(ctx context.Context, target, most int64) {
 	}
 }
 
-// peakMemory returns the peak resident memory of the process, in bytes: VmHWM on
-// Linux, elsewhere the memory that Go took from the system.
+// peakMemory returns the peak resident memory of the process, in bytes: VmHWM on Linux, and
+// the memory that Go took from the system elsewhere.
 func peakMemory() int64 {
 	status, _ := os.ReadFile("/proc/self/status")
 	if _, line, ok := strings.Cut(string(status), "VmHWM:"); ok {
@@ -113,8 +112,8 @@ func peakMemory() int64 {
 	return int64(m.Sys)
 }
 
-// cgroupMemory returns the lowest memory limit of the cgroups of the process, in
-// bytes, or 0 if there is none.
+// cgroupMemory returns the lowest memory limit of the process's cgroups, in bytes, or 0 if
+// there is none.
 func cgroupMemory() int64 {
 	files := []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
 	own, _ := os.ReadFile("/proc/self/cgroup")
@@ -134,7 +133,7 @@ func cgroupMemory() int64 {
 	return least
 }
 
-// memoryError fails a trace for which --max-memory, in bytes, is too little.
+// memoryError is the failure of a trace that needs more than --max-memory, in bytes.
 type memoryError int64
 
 func (e memoryError) Error() string {
@@ -142,11 +141,11 @@ func (e memoryError) Error() string {
 	return fmt.Sprintf("this needs more than --max-memory=%s", &most)
 }
 
-// errPutOff ends a conversion that will be repeated once no other takes memory.
+// errPutOff ends a conversion that will be repeated when no other one runs.
 var errPutOff = errors.New("postponed")
 
-// memoryGuard ends conversions when they take too much memory. Of several, it
-// postpones the one that began last, so only a trace that takes too much on its own fails.
+// memoryGuard ends conversions that take too much memory. If several run, it postpones the
+// one that began last, so a trace only fails if it takes too much on its own.
 type memoryGuard struct {
 	most int64 // bytes; 0 is no limit
 
@@ -154,14 +153,14 @@ type memoryGuard struct {
 	begun []*guarded
 }
 
-// guarded is a conversion that can be ended.
+// guarded is a conversion that the guard can end.
 type guarded struct {
 	end    context.CancelCauseFunc
-	again  bool // it can be done again
+	again  bool // it can be repeated
 	ending bool
 }
 
-// add guards a conversion, until done is called.
+// add guards a conversion until done is called.
 func (g *memoryGuard) add(again bool, end context.CancelCauseFunc) (done func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -181,7 +180,7 @@ func (g *memoryGuard) ending() bool {
 	return slices.ContainsFunc(g.begun, func(c *guarded) bool { return c.ending })
 }
 
-// endOne ends a conversion.
+// endOne ends the latest conversion that can be repeated, or the first one if none can.
 func (g *memoryGuard) endOne() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -203,14 +202,12 @@ func (g *memoryGuard) endOne() {
 }
 
 const (
-	// watchInterval is the time between two looks at the memory in use, which may
-	// grow by several GB in a second.
+	// watchInterval is the time between two checks of the memory in use, which may grow by
+	// several GB in a second.
 	watchInterval = 5 * time.Millisecond
-	// freeInterval is the time between two attempts to give memory back when it is
-	// nearly used up.
+	// freeInterval is the time between two attempts to return memory to the system when little is left.
 	freeInterval = 100 * time.Millisecond
-	// overshoot is how much more than the limit may be taken, in bytes, until an attempt to give
-	// memory back has ended.
+	// overshoot is the number of bytes by which memory may exceed the limit while such an attempt runs.
 	overshoot = 8 << 20
 )
 
@@ -221,7 +218,7 @@ func (g *memoryGuard) watch(ctx context.Context) {
 	}
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
-	// Memory may grow by much while it is collected, so that is done beside.
+	// Memory may grow a lot during a collection, so that runs in the background.
 	freed := make(chan struct{})
 	freeing, since := false, time.Time{}
 	for {
@@ -250,8 +247,8 @@ func (g *memoryGuard) watch(ctx context.Context) {
 	}
 }
 
-// memoryInUse returns the resident memory of the process, in bytes; elsewhere than on
-// Linux, the memory that Go has from the system.
+// memoryInUse returns the resident memory of the process, in bytes, or on systems other than
+// Linux the memory that Go holds.
 func memoryInUse() int64 {
 	statm, _ := os.ReadFile("/proc/self/statm")
 	if fields := strings.Fields(string(statm)); len(fields) > 1 {
@@ -262,7 +259,7 @@ func memoryInUse() int64 {
 	return memoryOfGo()
 }
 
-// memoryOfGo returns the memory that Go has from the system, in bytes.
+// memoryOfGo returns the memory that Go holds, in bytes.
 func memoryOfGo() int64 {
 	return metric("/memory/classes/total:bytes") - metric("/memory/classes/heap/released:bytes")
 }

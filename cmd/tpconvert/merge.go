@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// mergedTraces is the TRACE that stands for several that are merged.
+	// mergedTraces is the TRACE that stands for all merged traces.
 	mergedTraces = "(merged traces)"
-	// mergedName is the name in trace_file of the archive that they make.
+	// mergedName is the name of their archive in trace_file.
 	mergedName = "merged.tar"
-	// manifestMember is the manifest's name in an archive, as Trace Processor has it.
+	// manifestMember is the manifest's name in an archive, as Trace Processor expects it.
 	manifestMember = "perfetto_manifest.json"
 )
 
-// mergeOptions are the flags of merging traces into one.
+// mergeOptions are the flags for merging traces into one.
 type mergeOptions struct {
 	merge    bool
 	manifest string
@@ -40,13 +40,13 @@ func (o *mergeOptions) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.offsets, "offset", nil, "FILE=DURATION: shift the times of the merged trace FILE, such as app.json=+1.5s")
 }
 
-// registerManifest registers what can be said in a manifest that Trace Processor reads.
+// registerManifest registers the flags whose meaning a manifest of Trace Processor can express.
 func (o *mergeOptions) registerManifest(flags *pflag.FlagSet) {
 	flags.StringVar(&o.manifest, "manifest", "", "perfetto_manifest that says how the merged traces relate")
 	flags.StringArrayVar(&o.machines, "machine", nil, "NAME=FILE: the merged trace FILE was recorded on the machine NAME")
 }
 
-// check rejects flags that make no sense together.
+// check rejects invalid combinations of flags.
 func (o *mergeOptions) check() error {
 	switch {
 	case !o.merge && (o.manifest != "" || len(o.machines) > 0 || len(o.offsets) > 0):
@@ -57,14 +57,14 @@ func (o *mergeOptions) check() error {
 	return nil
 }
 
-// mergedFiles are traces as one archive.
+// mergedFiles are traces in one archive.
 type mergedFiles struct {
 	archive.Bundle
-	names []string // of the traces in it
+	names []string // of its traces
 	files []*os.File
 }
 
-// bundle makes an archive of the traces at the paths, and of the manifest. The
+// bundle makes an archive of the traces at the paths and their manifest. The
 // members have the base names of the paths.
 func (o *mergeOptions) bundle(paths []string, stdin io.Reader) (_ *mergedFiles, err error) {
 	merged := new(mergedFiles)
@@ -106,7 +106,7 @@ func (o *mergeOptions) bundle(paths []string, stdin io.Reader) (_ *mergedFiles, 
 	return merged, nil
 }
 
-// merge has the reader read the traces, and those in folders among them, as one.
+// merge makes the reader read the traces, and those in folders, as one trace.
 func (r *traceReader) merge(o *mergeOptions, traces []string) error {
 	paths, err := expandFolders(traces, leftOut(r.ui))
 	if err == nil {
@@ -115,25 +115,25 @@ func (r *traceReader) merge(o *mergeOptions, traces []string) error {
 	return err
 }
 
-// Close closes the files.
+// Close closes the traces' files.
 func (m *mergedFiles) Close() {
 	for _, f := range m.files {
 		f.Close()
 	}
 }
 
-// open reads the archive.
+// open returns a reader of the archive.
 func (m *mergedFiles) open() io.ReadCloser {
 	return archiveReader{io.NewSectionReader(m, 0, m.Size())}
 }
 
-// archiveReader reads an archive whose files others close.
+// archiveReader reads an archive, and leaves its files open.
 type archiveReader struct{ *io.SectionReader }
 
 func (archiveReader) Close() error { return nil }
 
-// openAnywhere opens a file that can be read at any place. What cannot, such as the
-// standard input, is copied.
+// openAnywhere opens a file for random access. It copies other inputs, such as the
+// standard input, to a temporary file.
 func openAnywhere(path string, stdin io.Reader) (*os.File, error) {
 	from := stdin
 	if path != standardInput {
@@ -162,8 +162,8 @@ func openAnywhere(path string, stdin io.Reader) (*os.File, error) {
 	return copied, nil
 }
 
-// manifestOf is the manifest of traces with these names: the one that is given, or
-// what the other flags say, or nil.
+// manifestOf returns the manifest for traces with these names: the file of
+// --manifest, one made from the other flags, or nil.
 func (o *mergeOptions) manifestOf(names []string) ([]byte, error) {
 	if o.manifest != "" {
 		text, err := os.ReadFile(o.manifest)

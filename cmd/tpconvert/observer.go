@@ -9,23 +9,23 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// observer is a sink that passes chunks on, and collects what they say about the
+// observer is a sink that passes chunks on, and collects information about the
 // trace as a whole.
 type observer struct {
 	ctx  context.Context
 	to   table.Sink    // nil drops the rows
 	rows *atomic.Int64 // of all tables
 
-	tables     []tableSize  // with rows
-	input      export.Input // the root of the rows of trace_file
+	tables     []tableSize  // that have rows
+	input      export.Input // from trace_file, with its members
 	stats      []export.Stat
-	start, end *int64 // trace_bounds, ns, nil if there are none
+	start, end *int64 // trace_bounds in ns, or nil
 	wall       *int64 // wall clock at 0 of the trace clock, ns since 1970
 	machine    export.Machine
 	alignment  alignment
 }
 
-// Chunk implements table.Sink. Once the context is done, it returns its error.
+// Chunk implements table.Sink. Once the context is done, it returns the context's error.
 func (o *observer) Chunk(c *table.Chunk) error {
 	if err := o.ctx.Err(); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (o *observer) traceStats(c *table.Chunk) {
 	}
 }
 
-// clocks takes the wall clock from the first reading of it.
+// clocks computes the wall clock from its first reading.
 func (o *observer) clocks(c *table.Chunk) {
 	for i := 0; i < c.Rows && o.wall == nil; i++ {
 		if textAt(c, "clock_name", i) == "REALTIME" {
@@ -97,7 +97,7 @@ func (o *observer) clocks(c *table.Chunk) {
 	}
 }
 
-// startUnix returns the wall clock at the start, if it is known.
+// startUnix returns the wall clock at the start, or nil if unknown.
 func (o *observer) startUnix() *int64 {
 	if o.wall == nil || o.start == nil {
 		return nil
@@ -105,7 +105,7 @@ func (o *observer) startUnix() *int64 {
 	return new(*o.wall + *o.start)
 }
 
-// machines takes the facts of the machine that recorded the trace.
+// machines collects the facts about the machine that recorded the trace.
 func (o *observer) machines(c *table.Chunk) {
 	row := slices.Index(values[int64](c, "raw_id"), 0)
 	if row < 0 {
@@ -122,7 +122,7 @@ func (o *observer) machines(c *table.Chunk) {
 	}
 }
 
-// textAt returns the text in a row of a column, "" for NULL.
+// textAt returns the text in a row of a column, or "" for NULL.
 func textAt(c *table.Chunk, column string, row int) string {
 	if texts := values[table.StringID](c, column); texts != nil {
 		return c.Strings.Get(texts[row])

@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// opener converts a trace that SQL is to run on.
+// opener converts a trace for SQL to run on.
 type opener struct {
 	ui    printer
 	stdin io.Reader
@@ -46,7 +46,7 @@ func (t opener) open(ctx context.Context, s *session.Session, input string, perf
 	folder := filepath.Join(s.Scratch, "out")
 	err = t.convert(ctx, input, folder)
 	if perfetto && errors.Is(err, format.ErrEmpty) {
-		return s.OpenEmpty(ctx) // Trace Processor's shell takes it for a trace without rows
+		return s.OpenEmpty(ctx) // an empty trace, as for Trace Processor's shell
 	}
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (t opener) open(ctx context.Context, s *session.Session, input string, perf
 	return s.OpenDataset(ctx, folder)
 }
 
-// convert converts a trace without a summary.
+// convert converts a trace and prints no summary.
 func (t opener) convert(ctx context.Context, trace, out string) error {
 	r := &run{ui: unsummed{t.ui}, out: out, options: convertOptions{
 		format: export.Parquet, compression: "snappy", rowGroupRows: table.DefaultChunkRows,
@@ -64,7 +64,7 @@ func (t opener) convert(ctx context.Context, trace, out string) error {
 	return r.convert(ctx, []string{trace})
 }
 
-// unsummed is a printer that keeps summaries to itself.
+// unsummed is a printer without summaries.
 type unsummed struct{ printer }
 
 func (unsummed) Summary(summary) {}

@@ -16,27 +16,27 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// printer talks to the user. Its methods may be called from several goroutines.
-// Output that cannot be written is dropped: there is nobody to tell.
+// printer prints messages and results. It is safe for concurrent use. It ignores
+// output that it cannot write, because it could not report that either.
 type printer interface {
-	// Message says something about a trace, or about the run if trace is "".
+	// Message prints a message about a trace, or about the run if trace is "".
 	Message(level slog.Level, trace, text string)
-	// Progress shows how far the run is, where there is someone to watch.
+	// Progress shows the progress of the run on a terminal.
 	Progress(progress)
-	// Summary reports on a run at its end.
+	// Summary prints the summary at the end of a run.
 	Summary(summary)
-	// Result prints what the command was asked for.
+	// Result prints a result of the command.
 	Result(result)
-	// Failed says why the command fails and with which exit code.
+	// Failed prints the error that ends the command with an exit code.
 	Failed(err error, code int)
 }
 
-// result is something to print: as text, or as the JSON of its exported fields.
+// result can be printed as text, or as the JSON of its exported fields.
 type result interface {
 	text(w io.Writer)
 }
 
-// uiOptions are the flags of how to talk to the user, which all commands have.
+// uiOptions are the output flags of all commands.
 type uiOptions struct {
 	json, quiet bool
 	level       slog.Level
@@ -49,7 +49,7 @@ func (o *uiOptions) register(flags *pflag.FlagSet) {
 	flags.Var((*levelValue)(&o.level), "log-level", "lowest level of messages to print: debug, info, warn or error")
 }
 
-// printer returns what talks to the user of cmd.
+// printer returns the printer for cmd.
 func (o *uiOptions) printer(cmd *cobra.Command) printer {
 	out, messages := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if o.json {
@@ -58,7 +58,7 @@ func (o *uiOptions) printer(cmd *cobra.Command) printer {
 	return &textPrinter{options: o, out: out, messages: messages, watched: isTerminal(messages)}
 }
 
-// shows reports whether messages of a level are wanted.
+// shows reports whether to print messages of a level.
 func (o *uiOptions) shows(level slog.Level) bool {
 	return level >= o.level && (!o.quiet || level >= slog.LevelError)
 }
@@ -72,15 +72,15 @@ func isTerminal(w any) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// textPrinter writes for people: results to one writer, messages and, on a
-// terminal, a line of progress to the other.
+// textPrinter prints for people: results to one writer, messages to the other. On a
+// terminal it also shows a progress line there.
 type textPrinter struct {
 	options       *uiOptions
 	out, messages io.Writer
 	watched       bool // messages go to a terminal
 
 	mu   sync.Mutex
-	line bool // a line of progress is shown
+	line bool // the progress line is shown
 }
 
 func (p *textPrinter) Message(level slog.Level, trace, text string) {
@@ -114,7 +114,7 @@ func (p *textPrinter) Failed(err error, _ int) {
 	p.write(p.messages, func(w io.Writer) { fmt.Fprintf(w, "tpconvert: %s\n", printable(err.Error())) })
 }
 
-// write writes in place of the line of progress.
+// write writes text, and first erases the progress line.
 func (p *textPrinter) write(to io.Writer, text func(io.Writer)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,9 +125,9 @@ func (p *textPrinter) write(to io.Writer, text func(io.Writer)) {
 	text(to)
 }
 
-// printable returns text that cannot control a terminal, as escape sequences in a file
-// name could. Control characters, except line ends, and bytes that are not UTF-8 are
-// escaped as in Go.
+// printable escapes text, because a file name, for example, could contain escape
+// sequences that control the terminal. It escapes control characters except newlines,
+// and bytes that are not UTF-8, as in Go.
 func printable(text string) string {
 	var b strings.Builder
 	for i, r := range text {
@@ -144,9 +144,9 @@ func printable(text string) string {
 	return b.String()
 }
 
-// jsonPrinter writes one JSON object a line: results to one writer, messages
-// and errors to the other. "message_type" tells messages, errors and summaries of a
-// conversion apart.
+// jsonPrinter writes one JSON object per line: results to one writer, messages and
+// errors to the other. "message_type" distinguishes messages, errors and summaries
+// of a conversion.
 type jsonPrinter struct {
 	options       *uiOptions
 	mu            sync.Mutex

@@ -8,17 +8,17 @@ import (
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
-// progress says how far a run is.
+// progress is the progress of a run.
 type progress struct {
-	read, total       int64 // bytes of input; total is 0 if not known
-	staged, delivered int64 // events that were read, when their sorting began, and those written
-	rows              int64 // that are on their way to files
+	read, total       int64 // bytes of input; total is 0 if unknown
+	staged, delivered int64 // events read before the latest sorting began, and events written
+	rows              int64 // on their way to files
 	done, of          int   // traces
 	elapsed           time.Duration
 }
 
-// fraction returns the part of the work that is done. Reading events takes about as
-// long as making rows of them. Some formats make rows only after all events are read.
+// fraction returns the finished part of the work. Reading events takes about as long
+// as making rows of them. Some formats only make rows after all events are read.
 func (p progress) fraction() float64 {
 	read := min(1, float64(p.read)/float64(p.total))
 	if p.staged == 0 {

@@ -30,18 +30,18 @@ const promptHelp = `SQL ends with a semicolon. Tab completes tables, columns and
 Ctrl-C stops the statement that runs, or drops the one that is being typed.
 `
 
-// prompt asks for statements and runs them until there are no more.
+// prompt reads statements and runs them until the input ends.
 type prompt struct {
 	*query
 	readLine func(prompt string) (string, error)
-	signals  <-chan os.Signal // while a statement runs, an interrupt stops it; any other ends the prompt
+	signals  <-chan os.Signal // while a statement runs, an interrupt stops it; any other signal ends the prompt
 	timer    bool
 }
 
-// errDropped is returned for a line that Ctrl-C ends.
+// errDropped is returned for a line that the user ends with Ctrl-C.
 var errDropped = errors.New("interrupted")
 
-// ask asks at the terminal.
+// ask reads statements from the terminal.
 func (q *query) ask(ctx context.Context) error {
 	in, ok := q.stdin.(*os.File)
 	if !ok {
@@ -62,7 +62,8 @@ func (q *query) ask(ctx context.Context) error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	p := prompt{query: q, signals: signals, readLine: func(text string) (string, error) {
-		// Only while a line is edited, so that a running statement can be interrupted.
+		// The terminal is only raw while a line is edited, so that Ctrl-C can interrupt
+		// a running statement.
 		state, err := term.MakeRaw(int(in.Fd()))
 		if err != nil {
 			return "", err
@@ -79,10 +80,10 @@ func (q *query) ask(ctx context.Context) error {
 		return line, err
 	}}
 	fmt.Fprintln(q.out, ".help lists commands besides SQL.")
-	return p.loop(context.WithoutCancel(ctx)) // Ctrl-C ends no more than a statement
+	return p.loop(context.WithoutCancel(ctx)) // Ctrl-C only ends a statement
 }
 
-// keyboard reads keys. It turns Ctrl-C into keys that empty the line and end it.
+// keyboard reads keys. It replaces Ctrl-C by keys that empty the line and end it.
 type keyboard struct {
 	in          io.Reader
 	waiting     []byte
@@ -91,7 +92,7 @@ type keyboard struct {
 
 const (
 	ctrlC = "\x03"
-	// End, delete to the start of the line, enter.
+	// End, delete to the start of the line, Enter.
 	emptyLine = "\x05\x15\r"
 )
 
@@ -109,12 +110,12 @@ func (k *keyboard) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// run runs statements until they are done or a signal comes, and reports whether that ends the prompt.
+// run runs statements until they end or a signal arrives, and reports whether that signal ends the prompt.
 func (p *prompt) run(ctx context.Context, text string) (ends bool, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	select {
-	case <-p.signals: // of before
+	case <-p.signals: // from before the statement
 	default:
 	}
 	done := make(chan error)
@@ -180,7 +181,7 @@ func (p *prompt) report(err error) {
 	}
 }
 
-// complete reports whether SQL ends with a semicolon, or is none.
+// complete reports whether SQL ends with a semicolon, or has no statement.
 func complete(sql string) bool {
 	statements, err := perfettosql.Split(sql)
 	return err == nil && (len(statements) == 0 || strings.HasSuffix(strings.TrimSpace(sql), ";"))
@@ -214,7 +215,7 @@ const relations = `(
 	SELECT table_name AS name, comment FROM duckdb_tables() WHERE NOT internal AND table_name NOT LIKE '\_%' ESCAPE '\'
 	UNION ALL SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND view_name NOT LIKE '\_%' ESCAPE '\')`
 
-// functions are the functions and the views over the tables, which are ready-made queries too.
+// functions are the functions, and the views over tables, which are predefined queries too.
 const functions = `(
 	SELECT function_name AS name, comment FROM duckdb_functions() WHERE NOT internal AND function_name NOT LIKE '\_%' ESCAPE '\'
 	UNION ALL SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND view_name NOT LIKE '\_%' ESCAPE '\'
@@ -245,7 +246,7 @@ func (q *query) names(ctx context.Context) ([]string, error) {
 	return names, rows.Err()
 }
 
-// completer completes the word before the cursor at Tab, and lists the candidates if there are several.
+// completer completes the word before the cursor on Tab, or lists the candidates if there are several.
 func completer(names []string, out io.Writer) func(line string, pos int, key rune) (string, int, bool) {
 	return func(line string, pos int, key rune) (string, int, bool) {
 		if key != '\t' {
@@ -281,13 +282,13 @@ func completer(names []string, out io.Writer) func(line string, pos int, key run
 	}
 }
 
-// history holds the lines that were entered, the newest last. It is kept in a file where possible.
+// history holds the entered lines, oldest first. It is kept in a file if possible.
 type history struct {
 	lines []string
 	file  string
 }
 
-// keptLines is the length of the history.
+// keptLines is the maximum length of the history.
 const keptLines = 1000
 
 func openHistory() *history {
@@ -311,7 +312,7 @@ func readHistory(file string) *history {
 	return h
 }
 
-// Add implements term.History. It ignores a file that cannot be written.
+// Add implements term.History. It ignores errors when it writes the file.
 func (h *history) Add(line string) {
 	if strings.TrimSpace(line) == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
 		return
@@ -327,5 +328,5 @@ func (h *history) Add(line string) {
 // Len implements term.History.
 func (h *history) Len() int { return len(h.lines) }
 
-// At implements term.History: 0 is the newest.
+// At implements term.History. 0 is the newest line.
 func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }

@@ -15,13 +15,13 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// queryOptions are the flags of a query.
+// queryOptions are the flags of the query command.
 type queryOptions struct {
 	file     string
 	format   string
 	perfetto bool
 	stdlib   string
-	writes   bool // SQL may use any files
+	writes   bool // SQL may read and write any file
 	read     readOptions
 }
 
@@ -92,7 +92,7 @@ func (q *query) run(ctx context.Context, input string, args []string) error {
 	return q.all(ctx, *text)
 }
 
-// text returns the SQL to run, nil if the user is to be prompted for it.
+// text returns the SQL to run, or nil to prompt the user for it.
 func (q *query) text(input string, args []string) (*string, error) {
 	switch {
 	case len(args) > 0 && q.options.file != "":
@@ -113,7 +113,7 @@ func (q *query) text(input string, args []string) (*string, error) {
 	return &text, err
 }
 
-// modules returns the files of PerfettoSQL's modules in the folder of --stdlib, nil if there is none.
+// modules returns the files of PerfettoSQL's modules in the folder of --stdlib, or nil if it is "".
 func modules(stdlib string) fs.FS {
 	if stdlib == "" {
 		return nil
@@ -125,7 +125,7 @@ func modules(stdlib string) fs.FS {
 	return os.DirFS(stdlib)
 }
 
-// all runs the statements of a text and prints the rows that they give.
+// all runs the statements of a text and prints their rows.
 func (q *query) all(ctx context.Context, text string) error {
 	err := q.session.Each(ctx, text, func(rows *session.Query) error { return q.print(ctx, rows) })
 	switch {
@@ -137,7 +137,7 @@ func (q *query) all(ctx context.Context, text string) error {
 	return err
 }
 
-// show prints the rows of one statement of DuckDB.
+// show prints the rows of one DuckDB statement.
 func (q *query) show(ctx context.Context, text string) error {
 	rows, err := q.session.Query(ctx, text)
 	if err != nil {
@@ -146,10 +146,11 @@ func (q *query) show(ctx context.Context, text string) error {
 	return q.print(ctx, rows)
 }
 
-// suppressed is the name of a single column whose rows Trace Processor does not print.
+// suppressed is the name of a column whose rows Trace Processor does not print if it is
+// the only one.
 const suppressed = "suppress_query_output"
 
-// print writes rows in the format that was asked for.
+// print writes rows in the requested format.
 func (q *query) print(ctx context.Context, of *session.Query) error {
 	rows, err := of.Rows(ctx)
 	if err != nil {

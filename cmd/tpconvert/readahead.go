@@ -14,21 +14,20 @@ const (
 	blocksAhead = 4
 )
 
-// readAhead reads and hashes an input on its own goroutine, some blocks ahead of the
-// parser.
+// readAhead reads and hashes an input on its own goroutine, a few blocks ahead of the parser.
 type readAhead struct {
 	ctx    context.Context
-	taken  *atomic.Int64 // counts the bytes that Read gave out
-	full   chan []byte   // blocks that were read, in order; closed at the end
+	taken  *atomic.Int64 // counts the bytes that Read returned
+	full   chan []byte   // blocks read from the input, in order; closed at the end
 	free   chan []byte
-	block  []byte // the one being read from
-	rest   []byte // of the block
-	err    error  // of the source; this and what follows is valid once full is closed
+	block  []byte // the block that Read is in
+	rest   []byte // unread part of the block
+	err    error  // from the source; like the fields below, valid once full is closed
 	size   int64
 	digest hash.Hash
 }
 
-// newReadAhead starts to read r. Reading ends with the error of ctx once ctx is
+// newReadAhead starts to read r. Reading ends with the error of ctx when ctx is
 // done, even while r blocks.
 func newReadAhead(ctx context.Context, r io.Reader, taken *atomic.Int64) *readAhead {
 	a := &readAhead{

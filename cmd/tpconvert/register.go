@@ -16,11 +16,11 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// registerOptions are the flags of a registration.
+// registerOptions are the flags of the register command.
 type registerOptions struct {
 	paths       string
 	materialize bool
-	replace     bool // the file, if it exists
+	replace     bool // replace the file if it exists
 }
 
 func (o *registerOptions) register(flags *pflag.FlagSet) {
@@ -72,7 +72,7 @@ func (o *registerOptions) registerFile(ctx context.Context, out, file string) er
 		}
 		dataset.Path = filepath.ToSlash(path)
 	}
-	// Several processes may register at once: each writes a draft, and the last one to finish wins.
+	// Several processes may register at once: each writes its own draft, and the last one to finish wins.
 	prefix := "." + filepath.Base(file) + ".tpconvert-"
 	if err := export.Sweep(folder, prefix, nil); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (o *registerOptions) registerFile(ctx context.Context, out, file string) er
 	return errors.Join(os.Rename(draft, file), stage.Remove())
 }
 
-// writeDatabase writes a DuckDB file with the dataset, whose path may be relative to the folder.
+// writeDatabase writes a DuckDB file of the dataset, whose path may be relative to the folder.
 func writeDatabase(ctx context.Context, file, folder string, dataset sqlfuncs.Dataset, materialize bool) error {
 	d, err := session.OpenDatabase(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func writeDatabase(ctx context.Context, file, folder string, dataset sqlfuncs.Da
 	return d.Detach(ctx)
 }
 
-// admit checks the options, and that the DuckDB file is new or may be replaced.
+// admit checks the options, and that the DuckDB file does not exist or may be replaced.
 func (o *registerOptions) admit(ctx context.Context, file string) error {
 	if o.paths != "absolute" && o.paths != "relative" {
 		return usageError{fmt.Errorf("--paths %q: want absolute or relative", o.paths)}
@@ -129,7 +129,7 @@ func (o *registerOptions) admit(ctx context.Context, file string) error {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	// DuckDB reports a lock if another registration is just checking the file.
+	// DuckDB reports a lock while another registration checks the file.
 	unlock, err := export.LockFolder(filepath.Dir(file))
 	if err != nil {
 		return err

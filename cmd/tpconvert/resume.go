@@ -11,15 +11,14 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 )
 
-// job is a trace to convert, with the other files of the same content.
+// job is a trace to convert, with other files of the same content.
 type job struct {
 	path string
 	also []export.Source
 	conversion
 }
 
-// sourceOf identifies the file at a path, and reports whether it can be read more than
-// once.
+// sourceOf identifies the file at a path, and returns false if it cannot be read more than once.
 func sourceOf(path string) (export.Source, bool) {
 	info, err := os.Stat(path)
 	if path == standardInput || path == mergedTraces || err != nil || !info.Mode().IsRegular() {
@@ -28,7 +27,7 @@ func sourceOf(path string) (export.Source, bool) {
 	return export.Source{Path: absolute(path), Bytes: info.Size(), Modified: info.ModTime()}, true
 }
 
-// absolute is the path from the root, if the working folder is known.
+// absolute returns the absolute path, or path itself if the working folder is unknown.
 func absolute(path string) string {
 	if from, err := filepath.Abs(path); err == nil && path != standardInput && path != mergedTraces {
 		return from
@@ -36,9 +35,9 @@ func absolute(path string) string {
 	return path
 }
 
-// plan makes jobs of the traces to convert. It leaves out traces that the dataset has,
-// by path, size and time or else by content, and inputs with the content of another.
-// Only files of equal size are read to compare them.
+// plan makes jobs of the traces to convert. It skips traces that the dataset has, by
+// path, size and time or else by content, and inputs with the same content as an
+// earlier one. It only reads files of equal size to compare them.
 func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []conversion, err error) {
 	if r.dataset == nil {
 		return []*job{{path: paths[0]}}, nil, nil
@@ -75,7 +74,7 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []co
 		}
 		next := &job{path: path}
 		if s.Path != "" && sizes[s.Bytes] > 1 {
-			hash := hashFile(ctx, path) // "" if it cannot be read, which shows when it is converted
+			hash := hashFile(ctx, path) // "" if the file cannot be read; its conversion reports the error
 			if id, ok := hashes[hash]; ok {
 				if err := r.dataset.AddSource(id, s); err != nil {
 					return nil, nil, err
@@ -97,7 +96,7 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []co
 	return jobs, known, ctx.Err()
 }
 
-// comparable is the source with a time that is equal if it is the same.
+// comparable returns the source with its time in a form that == can compare.
 func comparable(s export.Source) export.Source {
 	s.Modified = s.Modified.Round(0).UTC()
 	return s

@@ -64,7 +64,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 	return root
 }
 
-// guardComments puts a space before SQL that begins with a comment, which looks like a flag.
+// guardComments puts a space before SQL that begins with a comment, because "--" would make it a flag.
 func guardComments(args []string) []string {
 	guarded := slices.Clone(args)
 	for i, arg := range args {

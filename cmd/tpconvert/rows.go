@@ -19,7 +19,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// eachRow calls row with the values of each row. They must not be kept.
+// eachRow calls row with the values of each row. They are only valid during the call.
 func eachRow(rows *sql.Rows, columns []session.Column, row func([]any) error) error {
 	values, targets := make([]any, len(columns)), make([]any, len(columns))
 	for i := range values {
@@ -39,8 +39,8 @@ func eachRow(rows *sql.Rows, columns []session.Column, row func([]any) error) er
 	return rows.Err()
 }
 
-// goValue converts a value of database/sql: to int64 of an integer, *big.Int of a huge one, float64, bool, string, []byte or,
-// if it is nested, json.RawMessage.
+// goValue converts a value of database/sql to int64 for an integer, *big.Int for a huge one, float64, bool, string,
+// []byte or, for a nested value, json.RawMessage.
 func goValue(kind session.Kind, v any) any {
 	switch v := v.(type) {
 	case int8:
@@ -73,7 +73,7 @@ var rowFormats = []string{"table", "csv", "json", "ndjson", "parquet", "arrow", 
 
 func isBinary(format string) bool { return format == "parquet" || format == "arrow" }
 
-// checkRowFormat rejects a format that does not exist or that the output cannot take.
+// checkRowFormat rejects a format that does not exist or does not suit the output.
 func checkRowFormat(format string, out io.Writer) error {
 	if !slices.Contains(rowFormats, format) {
 		return usageError{fmt.Errorf("--format %q: want one of %s", format, strings.Join(rowFormats, ", "))}
@@ -105,7 +105,7 @@ func newRowWriter(format string, out io.Writer, columns []session.Column) (rowWr
 	}
 }
 
-// terminalWidth returns the number of characters in a line, 0 if there is no limit.
+// terminalWidth returns the number of characters in a line, or 0 for no limit.
 func terminalWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -115,7 +115,7 @@ func terminalWidth(w io.Writer) int {
 	return 0
 }
 
-// cellText returns a value as text.
+// cellText returns a value as text, or "" for NULL.
 func cellText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -135,7 +135,7 @@ func cellText(v any) string {
 	}
 }
 
-// formatReal writes a number so that it looks like a real number, without an exponent if it is short.
+// formatReal formats a real number so that it cannot be taken for an integer, without an exponent if it is short.
 func formatReal(v float64) string {
 	size := math.Abs(v)
 	switch {
@@ -154,7 +154,7 @@ type jsonWriter struct {
 	out                  io.Writer
 	columns              []session.Column
 	open, between, close string
-	empty                string // instead of all three, if there are no rows
+	empty                string // instead of all three if there are no rows
 	rows                 int
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// arrowTypes are the types of columns in Parquet and Arrow files. Other kinds are text there.
+// arrowTypes are the types of columns in Parquet and Arrow files.
 var arrowTypes = map[session.Kind]arrow.DataType{
 	session.Integer: arrow.PrimitiveTypes.Int64,
 	session.Huge:    arrow.PrimitiveTypes.Float64,
@@ -37,12 +37,12 @@ func arrowSink(out io.Writer, schema *arrow.Schema) (recordSink, error) {
 	return ipc.NewFileWriter(out, ipc.WithSchema(schema))
 }
 
-// arrowWriter writes rows as records. Each is a row group or a batch.
+// arrowWriter writes rows as records, each of which becomes a row group or a batch.
 type arrowWriter struct {
 	sink    recordSink
 	columns []session.Column
 	records *array.RecordBuilder
-	rows    int // in the open record
+	rows    int // in the current record
 }
 
 func newArrowWriter(out io.Writer, columns []session.Column, open func(io.Writer, *arrow.Schema) (recordSink, error)) (*arrowWriter, error) {
@@ -86,7 +86,7 @@ func (w *arrowWriter) row(values []any) error {
 	return nil
 }
 
-// appendValue appends a value, or NULL.
+// appendValue appends a value, or NULL if v is not a T.
 func appendValue[T any](b interface {
 	Append(T)
 	AppendNull()

@@ -14,8 +14,8 @@ import (
 )
 
 // parquetFile writes records to a Parquet file, each as a row group. Arrow's own writer
-// of records has all types of Arrow, and RPC with them, which every start of the command
-// would pay for.
+// of records would link all Arrow types and RPC, which would slow every start of the
+// command.
 type parquetFile struct{ *file.Writer }
 
 func parquetSink(out io.Writer, columns *arrow.Schema) (recordSink, error) {
@@ -68,7 +68,7 @@ func (p parquetFile) Write(record arrow.RecordBatch) error {
 }
 
 func writeColumn(column file.ColumnChunkWriter, values arrow.Array) (err error) {
-	// A value's level is 1, that of NULL 0; values follow each other without those that are NULL.
+	// The definition level of a value is 1 and that of NULL 0; only values that are not NULL are written.
 	levels := make([]int16, values.Len())
 	for i := range levels {
 		if values.IsValid(i) {
@@ -92,7 +92,7 @@ func writeColumn(column file.ColumnChunkWriter, values arrow.Array) (err error) 
 	return err
 }
 
-// present are the values that are not NULL.
+// present returns the values that are not NULL.
 func present[T any](values arrow.Array, value func(int) T) []T {
 	all := make([]T, 0, values.Len()-values.NullN())
 	for i := range values.Len() {

@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// csvWriter writes CSV by RFC 4180, with NULL as an empty field.
+// csvWriter writes CSV as in RFC 4180, with NULL as an empty field.
 type csvWriter struct {
 	csv    *csv.Writer
 	fields []string
@@ -39,7 +39,7 @@ func (w *csvWriter) end() error {
 	return w.csv.Error()
 }
 
-// perfettoWriter writes CSV like the shell of Trace Processor: text is quoted, but quotes in it are not escaped.
+// perfettoWriter writes CSV like Trace Processor's shell: text is quoted, but quotes in it are not escaped.
 type perfettoWriter struct{ out io.Writer }
 
 func newPerfettoWriter(out io.Writer, columns []session.Column) (*perfettoWriter, error) {
@@ -77,7 +77,7 @@ func (w *perfettoWriter) row(values []any) error {
 
 func (w *perfettoWriter) end() error { return nil }
 
-// markdownWriter writes a table of GitHub's Markdown.
+// markdownWriter writes a table in GitHub's Markdown.
 type markdownWriter struct {
 	out     io.Writer
 	columns []session.Column
@@ -123,19 +123,19 @@ func (w *markdownWriter) end() error { return nil }
 type tableWriter struct {
 	out     io.Writer
 	columns []session.Column
-	width   int // of the terminal; 0 is without limit
+	width   int // of the terminal; 0 means no limit
 	waiting [][]string
-	widths  []int // once they are known
+	widths  []int // nil until they are known
 	rows    int
 }
 
-// measuredRows is the number of rows that determine the widths of the columns.
+// measuredRows is the number of rows that determine the column widths.
 const measuredRows = 1000
 
-// leastWidth is the width below which columns are not cut.
+// leastWidth is the width to which columns may be narrowed.
 const leastWidth = 6
 
-// oneLine returns text for a cell of a table.
+// oneLine returns text as one line for a table's cell.
 func oneLine(text string) string { return strings.ReplaceAll(printable(text), "\n", `\n`) }
 
 func (w *tableWriter) row(values []any) error {
@@ -171,7 +171,7 @@ func (w *tableWriter) end() error {
 	return err
 }
 
-// begin writes the header and the rows that waited for it.
+// begin writes the header and the waiting rows.
 func (w *tableWriter) begin() error {
 	head, rule := make([]string, len(w.columns)), make([]string, len(w.columns))
 	w.widths = make([]int, len(w.columns))

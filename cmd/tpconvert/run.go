@@ -16,13 +16,13 @@ import (
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
-// progressInterval is the time between two reports of progress.
+// progressInterval is the time between two progress reports.
 const progressInterval = 200 * time.Millisecond
 
 // errDataLost fails a run with --strict in which data was lost.
 var errDataLost = errors.New("data was lost")
 
-// failedError says that some traces could not be converted.
+// failedError reports that some traces could not be converted.
 type failedError struct {
 	errs []error
 	of   int
@@ -32,12 +32,12 @@ func (e *failedError) Error() string {
 	return fmt.Sprintf("%s of %s traces could not be converted", count.String(len(e.errs)), count.String(e.of))
 }
 
-// badInput reports whether every failure is the fault of the input.
+// badInput reports whether the input caused every failure.
 func (e *failedError) badInput() bool {
 	return !slices.ContainsFunc(e.errs, func(err error) bool { return !format.BadInput(err) })
 }
 
-// interruptedError says what was finished before an interruption.
+// interruptedError reports what was finished before an interruption.
 type interruptedError struct {
 	out           string
 	many          bool
@@ -54,23 +54,23 @@ func (e *interruptedError) Error() string {
 
 func (e *interruptedError) Unwrap() error { return context.Canceled }
 
-// run converts traces once.
+// run is one conversion of traces.
 type run struct {
 	ui      printer
 	options convertOptions
 	out     string
 	reader  traceReader
-	dataset *export.Dataset // of many traces, or nil
+	dataset *export.Dataset // for many traces, or nil
 	create  func() (*export.Writer, error)
 
 	committed  atomic.Int64 // traces
 	mu         sync.Mutex
 	done       int                         // traces
-	writers    map[*export.Writer]struct{} // at work
+	writers    map[*export.Writer]struct{} // of traces being converted
 	committing sync.WaitGroup
 }
 
-// convert converts traces, and the traces in folders, to the dataset.
+// convert converts the traces, including those in folders, to the dataset.
 func (r *run) convert(ctx context.Context, traces []string) error {
 	begun := time.Now()
 	paths, err := expandFolders(traces, leftOut(r.ui))
@@ -122,7 +122,7 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 		if committed < len(jobs) {
 			return &interruptedError{r.out, many, committed + len(known), len(paths)}
 		}
-		<-finished // all came to its end before the interruption could stop it
+		<-finished // all may finish before the interruption stops it
 	}
 	if len(errs) > 0 && !many {
 		return errs[0]
@@ -138,7 +138,7 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 	return r.strict(conversions)
 }
 
-// openTarget prepares the target and returns the function that finishes it.
+// openTarget opens the target and returns the function that closes it.
 func (r *run) openTarget(many bool) (func(), error) {
 	r.writers = map[*export.Writer]struct{}{}
 	o, err := r.options.export()
@@ -173,8 +173,8 @@ func (r *run) strict(conversions []conversion) error {
 	return fmt.Errorf("%w: %s", errDataLost, describeLost(lost))
 }
 
-// watch reports progress. It returns true once the run is finished, and false if it
-// is interrupted before.
+// watch reports progress. It returns true when the run has finished, or false if it
+// is interrupted first.
 func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Time, jobs []*job) bool {
 	total := totalSize(jobs)
 	tick := time.NewTicker(progressInterval)
@@ -196,8 +196,8 @@ func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Ti
 	}
 }
 
-// all converts the traces, as many at a time as there are workers, and then postponed
-// ones, one by one. It returns the errors of those that failed.
+// all converts the traces, up to one per worker at a time, and then postponed traces
+// one by one. It returns the errors of those that failed.
 func (r *run) all(ctx context.Context, jobs []*job, workers int) []error {
 	errs := make([]error, len(jobs))
 	slots := make(chan struct{}, workers)
@@ -218,7 +218,7 @@ func (r *run) all(ctx context.Context, jobs []*job, workers int) []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// attempt converts a trace and reports how it went, unless the trace is postponed.
+// attempt converts a trace and reports the outcome, unless the trace is postponed.
 func (r *run) attempt(ctx context.Context, j *job) error {
 	begun := time.Now()
 	j.Trace = j.path
@@ -286,8 +286,8 @@ func (r *run) one(ctx context.Context, j *job) error {
 	return nil
 }
 
-// elsewhere marks a trace as known if another run or input has added it meanwhile. It
-// returns any other error.
+// elsewhere marks a trace as known if another run or input has added it in the
+// meantime. It returns any other error.
 func (r *run) elsewhere(err error, j *job, m *export.Manifest) error {
 	if r.dataset == nil || !errors.Is(err, export.ErrExists) {
 		return err
@@ -306,7 +306,7 @@ func (r *run) elsewhere(err error, j *job, m *export.Manifest) error {
 	return nil
 }
 
-// begin opens a writer that abort drops until end takes it back.
+// begin opens a writer. abort drops it unless end was called before.
 func (r *run) begin(ctx context.Context) (*export.Writer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -320,7 +320,7 @@ func (r *run) begin(ctx context.Context) (*export.Writer, error) {
 	return w, err
 }
 
-// end hands the writer back for its last step, unless abort dropped it.
+// end takes the writer back for its commit. It returns false if abort has dropped it.
 func (r *run) end(w *export.Writer) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -332,8 +332,8 @@ func (r *run) end(w *export.Writer) bool {
 	return ours
 }
 
-// abort drops incomplete writers without waiting for the parsers. Writers in their
-// last step finish it.
+// abort drops incomplete writers without waiting for the parsers, and waits for
+// commits to finish.
 func (r *run) abort() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

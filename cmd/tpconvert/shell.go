@@ -53,8 +53,8 @@ func newManCommand() *cobra.Command {
 	}
 }
 
-// escapeMarkup keeps words such as <table> from being taken for HTML, which the
-// generator of man pages leaves out.
+// escapeMarkup escapes words such as <table>, because the generator of man
+// pages would drop them as HTML.
 func escapeMarkup(cmd *cobra.Command) {
 	escape := func(text string) string { return strings.ReplaceAll(text, "<", `\<`) }
 	cmd.Short, cmd.Long = escape(cmd.Short), escape(cmd.Long)

@@ -11,7 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
-// summary is what a run did.
+// summary describes a finished run.
 type summary struct {
 	Out        string       `json:"out"`
 	Traces     []conversion `json:"traces"`
@@ -19,39 +19,39 @@ type summary struct {
 	PeakMemory int64        `json:"peak_memory_bytes"`
 }
 
-// conversion is what became of one trace.
+// conversion is the outcome for one trace.
 type conversion struct {
 	Trace   string      `json:"trace"`
 	TraceID string      `json:"trace_id,omitempty"`
 	Format  string      `json:"format,omitempty"`
 	Bytes   int64       `json:"bytes"`
-	Known   string      `json:"known,omitempty"` // why it was not converted: the dataset has it
+	Known   string      `json:"known,omitempty"` // why the trace was not converted: the dataset has it
 	Error   string      `json:"error,omitempty"`
 	Tables  []tableSize `json:"tables,omitempty"`
 	Lost    []lostCount `json:"lost,omitempty"`
 	Seconds float64     `json:"seconds"`
 }
 
-// tableSize is how large a table is.
+// tableSize is the size of a table.
 type tableSize struct {
 	Name  string `json:"name"`
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes,omitempty"` // of its file
 }
 
-// lostCount is a stat that says that data is missing, or what was not read.
+// lostCount is the value of a stat that reports missing or unread data.
 type lostCount struct {
 	Name     string `json:"name"`
 	Severity string `json:"severity"`
 	Value    int64  `json:"value"`
-	// Description goes on after the value, "" if the name says it all.
+	// Description follows the value; "" if the name says everything.
 	Description string `json:"description,omitempty"`
 }
 
-// maxLostNamed is how many reasons a summary names.
+// maxLostNamed is the maximum number of reasons in a summary.
 const maxLostNamed = 8
 
-// summaryTables is how many tables a summary names: it is to fit a screen.
+// summaryTables is the maximum number of tables in a summary, so that it fits a screen.
 const summaryTables = 12
 
 func (s summary) text(w io.Writer) {
@@ -94,8 +94,7 @@ func (s summary) text(w io.Writer) {
 		formatBytes(bytes), s.Seconds, float64(bytes)/1e6/max(s.Seconds, 1e-3), formatBytes(s.PeakMemory))
 }
 
-// printTables lists tables, the largest first: as many as told, then how many
-// more there are, then the total.
+// printTables lists the largest tables, up to most, then the number and size of the others, then the total.
 func printTables(w io.Writer, tables []tableSize, most int) {
 	row := func(t tableSize) {
 		size := ""
@@ -151,8 +150,7 @@ func addTable(all []tableSize, t tableSize) []tableSize {
 	return append(all, t)
 }
 
-// lostOf are the counts of the stats that say that data is missing, and after those the ones that say what else was not
-// read.
+// lostOf returns the counts of stats that report missing data, then of those that report other unread data.
 func lostOf(stats []export.Stat) (lost []lostCount) {
 	for _, missing := range []bool{true, false} {
 		for _, s := range stats {
@@ -164,7 +162,7 @@ func lostOf(stats []export.Stat) (lost []lostCount) {
 	return lost
 }
 
-// addLost adds a count to that of the same name and description.
+// addLost adds a count to that with the same name and description.
 func addLost(all []lostCount, l lostCount) []lostCount {
 	if i := slices.IndexFunc(all, func(o lostCount) bool { return o.Name == l.Name && o.Description == l.Description }); i >= 0 {
 		all[i].Value += l.Value

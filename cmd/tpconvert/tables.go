@@ -47,7 +47,7 @@ and functions that query and register add.`,
 	return cmd
 }
 
-// description is what is declared of a table, or of a view or function.
+// description describes a table, view or function.
 type description struct {
 	Name    string              `json:"name"`
 	Kind    string              `json:"kind"` // table, view or function
@@ -62,11 +62,11 @@ type columnDescription struct {
 	Name     string `json:"name"`
 	Type     string `json:"type"`
 	Nullable bool   `json:"nullable"`
-	Ref      string `json:"ref,omitempty"` // table whose ids these are
+	Ref      string `json:"ref,omitempty"` // table that the ids refer to
 	Doc      string `json:"doc"`
 }
 
-// descriptions are those of all tables, then of all views and functions.
+// descriptions returns descriptions of all tables, then of all views and functions.
 func descriptions() []description {
 	var all []description
 	for _, s := range schema.All() {
@@ -116,7 +116,7 @@ func (d description) text(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// tableCompletions lists the tables that can have a file and are not given yet.
+// tableCompletions lists the tables that can have a file, except those already given.
 func tableCompletions(given []string) []string {
 	var all []string
 	for _, s := range schema.All() {
@@ -127,7 +127,7 @@ func tableCompletions(given []string) []string {
 	return all
 }
 
-// completeTableList completes the last of a list of tables.
+// completeTableList completes the last name in a list of tables.
 func completeTableList(_ *cobra.Command, _ []string, list string) ([]string, cobra.ShellCompDirective) {
 	given := strings.Split(list, ",")
 	last := given[len(given)-1]

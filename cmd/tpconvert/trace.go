@@ -26,7 +26,7 @@ import (
 // standardInput is the TRACE that stands for the standard input.
 const standardInput = "-"
 
-// readOptions are the flags of reading traces.
+// readOptions are the flags for reading traces.
 type readOptions struct {
 	crop bool
 }
@@ -35,29 +35,29 @@ func (o *readOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.crop, "crop-track-events", false, "leave out track events before the trace's range of interest")
 }
 
-// traceReader reads traces, several at a time if asked to.
+// traceReader reads traces, possibly several at a time.
 type traceReader struct {
 	ui        printer
 	stdin     io.Reader
-	merged    *mergedFiles // of mergedTraces, or nil
-	memory    int64        // bytes of events of one trace to hold before they spill
+	merged    *mergedFiles // the archive of mergedTraces, or nil
+	memory    int64        // for events of one trace, in bytes; more events spill
 	chunkRows int
 	readOptions
 
 	guard memoryGuard
 
 	mu       sync.Mutex
-	readings []*reading // but for those that are done again
+	readings []*reading // except postponed ones
 }
 
-// reading is how far a trace is read. It is safe for concurrent use.
+// reading counts the progress of reading a trace. It is safe for concurrent use.
 type reading struct {
-	taken  atomic.Int64 // bytes that were read
+	taken  atomic.Int64 // bytes read
 	sorted sort.Progress
-	rows   atomic.Int64 // that came of them
+	rows   atomic.Int64 // rows made
 }
 
-// progress adds up how far the traces are.
+// progress adds up the progress of all traces.
 func (r *traceReader) progress() progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +71,7 @@ func (r *traceReader) progress() progress {
 	return p
 }
 
-// begin counts a reading in, forget counts it out.
+// begin adds a reading to the progress, and forget removes it.
 func (r *traceReader) begin() *reading {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +85,7 @@ func (r *traceReader) forget(of *reading) {
 	r.readings = slices.DeleteFunc(r.readings, func(other *reading) bool { return other == of })
 }
 
-// read reads the trace at path. Its rows go to sink, or nowhere if that is nil.
+// read reads the trace at path. Its rows go to sink; if that is nil, they are dropped.
 func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*observer, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -154,7 +154,7 @@ func (r *traceReader) open(path string) (io.ReadCloser, error) {
 	return os.Open(path)
 }
 
-// atAnyPlace returns the file if it can be read at any place, else nil.
+// atAnyPlace returns the file if it supports random access, or nil.
 func atAnyPlace(file io.ReadCloser) io.ReaderAt {
 	if f, ok := file.(*os.File); ok {
 		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
@@ -165,7 +165,7 @@ func atAnyPlace(file io.ReadCloser) io.ReaderAt {
 	return at
 }
 
-// traceName is a trace's own name, without the folder that it happens to be in.
+// traceName returns a trace's name without its folder.
 func traceName(path string) string {
 	switch path {
 	case standardInput:
@@ -176,7 +176,7 @@ func traceName(path string) string {
 	return filepath.Base(path)
 }
 
-// atPath puts the path of a trace into an error that has the name.
+// atPath replaces the name of a trace in an error by its path.
 func atPath(err error, path, name string) error {
 	var bad *format.Error
 	switch {
@@ -189,14 +189,14 @@ func atPath(err error, path, name string) error {
 	return err
 }
 
-// expandFolders replaces folders among paths by the files in them and in the folders
-// below. Of what it leaves out it tells the reason: what is hidden, what is no file,
-// links to folders, and datasets.
+// expandFolders replaces folders among paths by the files in them and their
+// subfolders. It skips hidden files and folders, links to folders, datasets, and
+// whatever is not a regular file, and calls leftOut with the reason.
 func expandFolders(paths []string, leftOut func(path, reason string)) ([]string, error) {
 	var all []string
 	for _, path := range paths {
 		if info, err := os.Stat(path); path == standardInput || err != nil || !info.IsDir() {
-			all = append(all, path) // an error shows when the trace is read
+			all = append(all, path) // reading the trace reports any error
 			continue
 		}
 		if isDataset(path) {
@@ -228,12 +228,12 @@ func expandFolders(paths []string, leftOut func(path, reason string)) ([]string,
 	return all, nil
 }
 
-// leftOut tells the user what expandFolders leaves out.
+// leftOut warns the user about a path that expandFolders skips.
 func leftOut(ui printer) func(path, reason string) {
 	return func(path, reason string) { ui.Message(slog.LevelWarn, path, "left out: "+reason) }
 }
 
-// reasonToLeaveOut tells why what is found in a folder is no trace, or "".
+// reasonToLeaveOut returns why an entry of a folder is not a trace, or "" if it may be one.
 func reasonToLeaveOut(path string, e fs.DirEntry) string {
 	if strings.HasPrefix(e.Name(), ".") {
 		return "hidden"
@@ -244,7 +244,7 @@ func reasonToLeaveOut(path string, e fs.DirEntry) string {
 		}
 		return ""
 	}
-	info, err := os.Stat(path) // of what a link leads to
+	info, err := os.Stat(path) // follows links
 	switch {
 	case err != nil:
 		return err.Error()
@@ -256,7 +256,7 @@ func reasonToLeaveOut(path string, e fs.DirEntry) string {
 	return ""
 }
 
-// totalSize adds up the sizes of files, bytes. It is 0 if one has no size.
+// totalSize adds up the sizes of files, in bytes. It is 0 if one has no size.
 func totalSize(jobs []*job) int64 {
 	var total int64
 	for _, j := range jobs {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// byteSize is a flag of bytes: 300000, 64K, 512MiB, 1.5GB.
+// byteSize is a flag for a number of bytes: 300000, 64K, 512MiB, 1.5GB.
 type byteSize int64
 
 var sizeUnits = []struct {
@@ -43,7 +43,7 @@ func (s *byteSize) Type() string { return "size" }
 
 func (s *byteSize) String() string { return formatBytes(int64(*s)) }
 
-// formatBytes writes a number of bytes for people.
+// formatBytes formats a number of bytes for people.
 func formatBytes(n int64) string {
 	const units = "KMGTPE"
 	if n < 1<<10 {
@@ -56,7 +56,7 @@ func formatBytes(n int64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0") + " " + units[unit:unit+1] + "iB"
 }
 
-// levelValue is a flag of the least level of messages.
+// levelValue is a flag for the lowest level of messages.
 type levelValue slog.Level
 
 // Set parses a level.

@@ -34,7 +34,7 @@ func (v versions) String() string {
 
 func (v versions) text(w io.Writer) { fmt.Fprint(w, v) }
 
-// version is the version of the module, or "(devel)" if it is not known.
+// version returns the version of the module, or "(devel)" if unknown.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// counter is a Sink that reads what it gets.
+// counter is a Sink that reads its events.
 type counter struct {
 	events, sum int64
 }
@@ -56,8 +56,8 @@ func ordered(n int) []int64 {
 	return times
 }
 
-// sections returns n times in runs of 200, each by one of six sources that are at
-// about the same time, as providers of Fuchsia write them.
+// sections returns n times in runs of 200, each from one of six sources with
+// about the same time, as Fuchsia's providers write them.
 func sections(n int) []int64 {
 	now := [6]int64{}
 	times := make([]int64, 0, n)
@@ -87,13 +87,13 @@ func BenchmarkShuffled(b *testing.B) { benchmarkFlush(b, 1, shuffled(4<<20)) }
 func BenchmarkSections(b *testing.B) { benchmarkFlush(b, 1, sections(4<<20)) }
 func BenchmarkMerge8(b *testing.B)   { benchmarkFlush(b, 8, ordered(4<<20)) }
 
-// BenchmarkSort50M sorts 50 million events with random times in 256 MiB. It
-// fails if the process takes more than a quarter above that from the system.
+// BenchmarkSort50M sorts 50 million events with random times in 256 MiB. It fails
+// if the process takes more than a quarter above that from the system.
 func BenchmarkSort50M(b *testing.B) {
 	const events, memory = 50_000_000, 256 << 20
 	var peak int64
 	for b.Loop() {
-		debug.FreeOSMemory() // what the one before left is not to be counted, nor to be reused
+		debug.FreeOSMemory() // neither count nor reuse the memory of the previous run
 		base := sysMemory()
 		s := New(Options{Memory: memory, TempDir: b.TempDir()})
 		var n, last int64
@@ -134,7 +134,7 @@ func BenchmarkSort50M(b *testing.B) {
 	}
 }
 
-// sysMemory is how many bytes the process has from the system.
+// sysMemory returns the number of bytes that the process took from the system.
 func sysMemory() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

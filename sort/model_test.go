@@ -24,7 +24,7 @@ func (e modelEvent) String() string {
 	return fmt.Sprintf("{%d #%d ts=%d len=%d}", e.stream, e.arrival, e.ts, len(e.payload))
 }
 
-// model is what the sorter is measured against: plain slices, sorted anew for
+// model is a reference for the sorter: plain slices that are sorted again for
 // every delivery.
 type model struct {
 	streams    []modelStream
@@ -76,8 +76,9 @@ func (m *model) release(mark int) {
 	}
 	var next *modelStream
 	for {
-		// The stream that delivered last goes on while no other has an earlier
-		// event, else the first of those that have the earliest one does.
+		// The stream that delivered last continues unless another has an
+		// earlier event; otherwise the first stream with the earliest event
+		// delivers.
 		if next != nil && (len(next.staged) == 0 || next.staged[0].arrival >= mark) {
 			next = nil
 		}
@@ -108,7 +109,7 @@ func (m *model) flush() {
 	m.last = math.MinInt64
 }
 
-// recorder notes what a stream delivers.
+// recorder records the events that a stream delivers.
 type recorder struct {
 	stream int
 	events *[]modelEvent
@@ -132,8 +133,8 @@ func randomPayload(rng *rand.Rand, size int) []byte {
 	return payload
 }
 
-// compare runs operations that the random source asks for on a sorter and on
-// the model, and compares what they deliver.
+// compare runs random operations on a sorter and on the model, and compares the
+// delivered events.
 func compare(t *testing.T, rng *rand.Rand, o Options, operations int) {
 	t.Helper()
 	var got []modelEvent
@@ -217,8 +218,8 @@ func TestSorterAgreesWithModel(t *testing.T) {
 		memory            int64
 		seeds, operations int
 	}{
-		{memory: 1, seeds: 40, operations: 1000},  // a run for every KiB
-		{memory: 1, seeds: 4, operations: 10_000}, // with runs merged again
+		{memory: 1, seeds: 40, operations: 1000},  // a run every KiB
+		{memory: 1, seeds: 4, operations: 10_000}, // merges runs again
 		{memory: 1 << 20, seeds: 10, operations: 20_000},
 		{memory: 0, seeds: 100, operations: 2000},
 		{memory: 0, seeds: 10, operations: 50_000}, // queues of several pages

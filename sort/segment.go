@@ -109,7 +109,7 @@ type segment struct {
 	buf     []byte // unused data from the file; it ends at off
 }
 
-// position is a position between two events of a segment.
+// position is a point between two events of a segment.
 type position struct {
 	off int64 // in the file
 	ts  int64 // of the previous event

@@ -181,9 +181,9 @@ func (s *Sorter) Close() error {
 	return errors.Join(errs...)
 }
 
-// OutOfOrder returns the number of events that were dropped because a later event
-// was already delivered, which only happens after Release. Trace Processor counts
-// them in the stat sorter_push_event_out_of_order.
+// OutOfOrder returns the number of events that were dropped because an event with a
+// later time was already delivered, which only happens after Release. Trace Processor
+// counts them in the stat sorter_push_event_out_of_order.
 func (s *Sorter) OutOfOrder() int64 { return s.outOfOrder }
 
 // MaxTimestamp returns the highest time pushed so far, or false if there was no

@@ -375,8 +375,7 @@ func TestReserveNegative(t *testing.T) {
 	}
 }
 
-// What is released must be used again: staging 1 GB a few MB at a time takes
-// no more memory than those.
+// Released memory must be reused: staging 1 GB a few MB at a time takes only those few MB.
 func TestReleaseReusesMemory(t *testing.T) {
 	s := New(Options{})
 	defer s.Close()
@@ -399,8 +398,8 @@ func TestReleaseReusesMemory(t *testing.T) {
 	}
 }
 
-// What is held beside the sorter leaves less of the budget to staged events, but never less
-// than a quarter. A flush gives up the memory of events as it delivers them.
+// Memory held elsewhere leaves a smaller part of the budget for staged events, but at least
+// a quarter. A flush releases the memory of events as it delivers them.
 func TestHold(t *testing.T) {
 	const budget = 8 << 20
 	staged := func(held int64) int64 {
@@ -476,7 +475,7 @@ func TestTimeSorter(t *testing.T) {
 	}
 }
 
-// Events that are out of order by a little are sorted as they come.
+// Events that are a little out of order are sorted as they arrive.
 func TestSettle(t *testing.T) {
 	const n = 6 * settleLen
 	type event struct{ ts, arrival int64 }

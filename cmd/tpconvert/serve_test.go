@@ -25,7 +25,7 @@ import (
 	"github.com/tpconvert/tpconvert/rpc"
 )
 
-// serve starts a server for an input, or without one for "".
+// serve starts a server for an input, or without input for "".
 func serve(t *testing.T, input string) string {
 	t.Helper()
 	var args []string
@@ -48,7 +48,7 @@ func serve(t *testing.T, input string) string {
 	return server.URL
 }
 
-// post sends a body and returns that of the answer.
+// post sends a body and returns the body of the reply.
 func post(t *testing.T, url string, body []byte) []byte {
 	t.Helper()
 	r, err := http.Post(url, "", bytes.NewReader(body))
@@ -63,7 +63,7 @@ func post(t *testing.T, url string, body []byte) []byte {
 	return answer
 }
 
-// protoField encodes a field of a message: of bytes, a text or a number.
+// protoField encodes a field of a message; v is bytes, text or a number.
 func protoField(number protowire.Number, v any) []byte {
 	switch v := v.(type) {
 	case string:
@@ -76,7 +76,7 @@ func protoField(number protowire.Number, v any) []byte {
 	panic(v)
 }
 
-// protoFields returns the fields of a message by number: bytes, or numbers as 8 bytes.
+// protoFields returns the fields of a message by number, as bytes or, for numbers, as 8 bytes.
 func protoFields(t *testing.T, message []byte) map[protowire.Number][][]byte {
 	t.Helper()
 	all := map[protowire.Number][][]byte{}
@@ -105,15 +105,15 @@ func protoFields(t *testing.T, message []byte) map[protowire.Number][][]byte {
 	return all
 }
 
-// answer is what a query gives.
+// answer is the result of a query.
 type answer struct {
 	columns []string
-	rows    []string // cells with a comma between them
+	rows    []string // cells separated by commas
 	failed  string
 	batches int
 }
 
-// readAnswer reads concatenated messages of QueryResult.
+// readAnswer reads concatenated QueryResult messages.
 func readAnswer(t *testing.T, messages []byte) answer {
 	t.Helper()
 	all := protoFields(t, messages)
@@ -238,7 +238,7 @@ func TestServeOnlyReads(t *testing.T) {
 	}
 }
 
-// TestServeRefuses checks that web pages of others get nothing.
+// TestServeRefuses checks that other web pages get no data.
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
@@ -284,7 +284,7 @@ func TestServeRefuses(t *testing.T) {
 	}
 }
 
-// call encodes a TraceProcessorRpcStream with a call.
+// call encodes a TraceProcessorRpcStream with one call.
 func call(seq, method int, number protowire.Number, args []byte) []byte {
 	m := slices.Concat(protoField(pb.TraceProcessorRpc_Seq, seq), protoField(pb.TraceProcessorRpc_Request, method))
 	if number != 0 {
@@ -409,7 +409,7 @@ func TestServeBadMessages(t *testing.T) {
 	}
 }
 
-// TestServeStops checks that the query of a client that is gone makes room for another.
+// TestServeStops checks that a query ends when its client disconnects, so that another can run.
 func TestServeStops(t *testing.T) {
 	t.Parallel()
 	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))

@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-// w encodes fields: numbers big-endian by their types, texts as they are.
+// w encodes fields: numbers big-endian at their own size, and texts unchanged.
 func w(fields ...any) (b []byte) {
 	for _, f := range fields {
 		switch v := f.(type) {
@@ -43,8 +43,8 @@ func text(id uint64, s string) []byte { return record(1, id, s) }
 
 func loadClass(id, name uint64) []byte { return record(2, uint32(0), id, uint32(0), name) }
 
-// class returns a class record with an 8-byte field that refers to an object,
-// unless its name is 0.
+// class returns a class record. Unless its name is 0, it has an 8-byte field
+// that refers to an object.
 func class(id, super, name uint64, size uint32) []byte {
 	b := w(byte(0x20), id, uint32(0), super, make([]byte, 5*8), size, uint16(0), uint16(0))
 	if name == 0 {
@@ -60,7 +60,7 @@ func instance(id, class uint64, refers ...any) []byte {
 
 var head = w("JAVA PROFILE 1.0.2\x00", uint32(8), uint64(1000))
 
-// dump returns a dump of two objects that refer to each other, and a root.
+// dump returns a dump with a root and two objects that refer to each other.
 func dump() []byte {
 	return w(head, text(1, "Node"), text(2, "next"), loadClass(10, 1),
 		record(0x1c, instance(20, 10, uint64(21)), class(10, 0, 2, 24), instance(21, 10, uint64(20)), byte(0x8b), uint64(21)))
@@ -96,14 +96,14 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// A dump in a compressed file that is cut off has the objects up to there.
+// A dump in a truncated compressed file has the objects before the cut.
 func TestCutCompressed(t *testing.T) {
 	data := dump()
 	rest := bytes.Index(data, class(10, 0, 2, 24))
 	var file bytes.Buffer
 	gz := gzip.NewWriter(&file)
 	gz.Write(w(data[:rest], class(10, 0, 2, 24)))
-	gz.Flush() // and no trailer
+	gz.Flush() // without a trailer
 	tables := ingesttest.MustRead(t, "x.hprof.gz", file.Bytes())
 	tables.Want(t, "heap_graph_object", "self_size", "24", "0")
 	if got := strings.Join(tables.Rows("stats", "name"), ", "); !strings.Contains(got, "truncated_input") {

@@ -12,13 +12,13 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
-// builder builds a profile from the stacks of any number of traces. What is equal in several traces becomes one.
+// builder builds a profile from the stacks of any number of traces. It merges what is equal in several traces.
 type builder struct {
 	profile   *profile.Profile
 	mappings  map[profile.Mapping]*profile.Mapping
 	functions map[functionName]*profile.Function
-	locations map[string]int32 // indices by a key of all their fields
-	plain     map[string]int32 // indices of locations that are just a function, by its name
+	locations map[string]int32 // indices by a key made of all fields
+	plain     map[string]int32 // indices of locations with only a function, by its name
 	owners    map[owner]sampleLabels
 	stacks    model.StackTree // of indices of locations
 	samples   map[sampleKey]*profile.Sample
@@ -47,12 +47,12 @@ func newBuilder(metrics []profile.ValueType) *builder {
 	return b
 }
 
-// location returns the index of the location of a frame.
+// location returns the index of a frame's location.
 func (b *builder) location(f *frame) int32 {
 	l := &profile.Location{Mapping: b.mapping(f), Address: uint64(f.start + f.relPC - f.relOffset)}
 	for _, line := range f.lines {
 		if !line.symbol && f.relPC != 0 && (line.name == "" || line.name == unknownFunction) {
-			continue // leave the name to what symbolizes the address later
+			continue // leave the name to a tool that symbolizes the address later
 		}
 		l.Line = append(l.Line, profile.Line{Function: b.functionOf(functionName{line.name, line.file}), Line: line.line})
 	}
@@ -72,7 +72,7 @@ func (b *builder) function(name string) int32 {
 	return at
 }
 
-// place returns the index of a location equal to l, which is added if there is none.
+// place returns the index of a location equal to l, and adds l if there is none.
 func (b *builder) place(l *profile.Location) int32 {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%p %x", l.Mapping, l.Address)
@@ -96,7 +96,7 @@ func (b *builder) functionOf(n functionName) *profile.Function {
 		if name, ok := sqlfuncs.Demangle(n.name); ok {
 			f.Name = name
 		} else if n.name == "" {
-			f.Name = "(anonymous)" // as JavaScript calls them
+			f.Name = "(anonymous)" // as JavaScript tools call such functions
 		}
 		b.functions[n] = f
 		b.profile.Function = append(b.profile.Function, f)
@@ -104,7 +104,7 @@ func (b *builder) functionOf(n functionName) *profile.Function {
 	return f
 }
 
-// mapping returns the binary of a frame, or nil if the frame has only a placeholder.
+// mapping returns the binary of a frame, or nil if the frame's mapping is a placeholder.
 func (b *builder) mapping(f *frame) *profile.Mapping {
 	if f.file == "" || strings.HasPrefix(f.file, "[") && f.start == 0 && uint64(f.end) == math.MaxUint64 {
 		return nil
@@ -122,13 +122,13 @@ func (b *builder) mapping(f *frame) *profile.Mapping {
 	return m
 }
 
-// push returns a stack with one more location on top.
+// push returns the stack with a location on top of another stack.
 func (b *builder) push(stack, location int32) int32 {
 	stack, _ = b.stacks.Push(stack, location)
 	return stack
 }
 
-// add adds to the value of a stack for one metric.
+// add adds to the value of a stack in one metric.
 func (b *builder) add(stack int32, labels sampleLabels, metric int, value int64) {
 	key := sampleKey{stack, labels.key}
 	s := b.samples[key]
@@ -145,7 +145,7 @@ func (b *builder) add(stack int32, labels sampleLabels, metric int, value int64)
 	s.Value[metric] += value
 }
 
-// finish returns the profile without samples that add up to zero.
+// finish returns the profile without samples whose values are all zero.
 func (b *builder) finish() *profile.Profile {
 	b.profile.Sample = slices.DeleteFunc(b.profile.Sample, func(s *profile.Sample) bool {
 		return !slices.ContainsFunc(s.Value, func(v int64) bool { return v != 0 })

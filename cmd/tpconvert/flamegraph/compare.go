@@ -7,7 +7,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Compare returns p minus base, for the metrics that both have. pprof's percentages are of base.
+// Compare returns p minus base, for the metrics that both have. pprof's percentages refer to base.
 func Compare(p, base *profile.Profile) (*profile.Profile, error) {
 	both := []*profile.Profile{p, base}
 	if err := profile.CompatibilizeSampleTypes(both); err != nil {

@@ -5,9 +5,9 @@ import "iter"
 // edge leads from one node of a graph to another.
 type edge struct{ from, to int32 }
 
-// dominators visits the nodes that are reachable from node 0, except itself, each with its immediate dominator: the last
-// node that all paths to it go through. A dominator is visited before the nodes it dominates. The algorithm is the simple
-// version of Lengauer and Tarjan (1979). Inside, nodes are numbered in depth-first order.
+// dominators yields the nodes that are reachable from node 0, except itself, each with its immediate dominator: the
+// last other node on all paths to it. A dominator comes before the nodes that it dominates. The algorithm is the simple
+// version of Lengauer and Tarjan (1979). Internally, nodes are numbered in depth-first order.
 func dominators(nodes int, edges []edge) iter.Seq2[int32, int32] {
 	order, parent := depthFirst(nodes, edges)
 	number := make([]int32, nodes) // plus one
@@ -57,13 +57,13 @@ func dominators(nodes int, edges []edge) iter.Seq2[int32, int32] {
 	}
 }
 
-// forest holds the nodes that were visited so far.
+// forest holds the nodes visited so far.
 type forest struct {
 	semi, ancestor, label []int32
 	path                  []int32
 }
 
-// eval returns the node with the least semidominator between v and the root of its tree.
+// eval returns the node with the lowest semidominator between v and the root of its tree.
 func (f *forest) eval(v int32) int32 {
 	if f.ancestor[v] < 0 {
 		return v
@@ -84,7 +84,7 @@ func (f *forest) eval(v int32) int32 {
 	return f.label[v]
 }
 
-// depthFirst returns the nodes that are reachable from node 0 in depth-first order, and the position of the parent of each.
+// depthFirst returns the nodes reachable from node 0 in depth-first order, and the position of each one's parent.
 func depthFirst(nodes int, edges []edge) (order, parent []int32) {
 	after := newAdjacency(nodes, edges)
 	seen := make([]bool, nodes)
@@ -108,7 +108,7 @@ func depthFirst(nodes int, edges []edge) (order, parent []int32) {
 	return order, parent
 }
 
-// adjacency lists the targets of the edges of each node.
+// adjacency lists the targets of each node's edges.
 type adjacency struct{ start, to []int32 }
 
 func newAdjacency(nodes int, edges []edge) adjacency {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// WriteFolded writes the stacks of a profile with one metric, one a line: main;run;read 312.
+// WriteFolded writes the stacks of a profile with one metric, one per line: main;run;read 312.
 func WriteFolded(w io.Writer, p *profile.Profile) error {
 	nameUnknown(p)
 	sums := map[string]int64{}
@@ -39,7 +39,7 @@ func WriteFolded(w io.Writer, p *profile.Profile) error {
 	return out.Flush()
 }
 
-// nameUnknown names code of which only the address is known after its file, as perf does.
+// nameUnknown names code with only an address after its file, as perf does.
 func nameUnknown(p *profile.Profile) {
 	named := map[string]*profile.Function{}
 	for _, l := range p.Location {

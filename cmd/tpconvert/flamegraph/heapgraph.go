@@ -17,17 +17,17 @@ var (
 	objectSpace = profile.ValueType{Type: "inuse_space", Unit: "bytes"}
 )
 
-// readHeapGraph adds the objects of Java heaps. The stack of an object is the classes of its dominators: the objects
-// that keep it alive. Of several dumps of a process, only the last is read.
+// readHeapGraph adds the objects of Java heaps. An object's stack consists of the classes of its dominators, the
+// objects that keep it alive. It only reads the last of several dumps of a process.
 func (r *reader) readHeapGraph(ctx context.Context, b *builder, metrics []profile.ValueType) error {
 	type object struct {
 		trace  string
 		id     int64
-		class  int32 // the index of its location
+		class  int32 // index of the class's location
 		size   int64
 		labels sampleLabels
 	}
-	objects := []object{{}} // the first stands for whatever keeps the roots
+	objects := []object{{}} // the first one stands for the parent of the roots
 	var references []edge
 	var trace, class string
 	var of owner

@@ -17,7 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Log takes the messages of pprof.
+// Log receives the messages of pprof.
 type Log func(level slog.Level, msg string)
 
 // Top returns the functions of a profile as text, the heaviest first.
@@ -30,9 +30,9 @@ func Top(p *profile.Profile, log Log) (string, error) {
 	return text.String(), err
 }
 
-// Server shows a profile in the web interface of pprof.
+// Server shows a profile in pprof's web interface.
 type Server struct {
-	Address string // HOST:PORT; without a host only this machine is served, without a port a free one is taken
+	Address string // HOST:PORT; without a host only this machine can connect, without a port any free one is used
 	Browse  bool   // open a browser
 	Log     Log
 	Started func(url string) // called with the address of the flame graph
@@ -67,8 +67,8 @@ func (s *Server) Serve(ctx context.Context, p *profile.Profile) error {
 	return driver.PProf(options)
 }
 
-// pages serves pprof's pages below /ui/. A local server refuses requests by any other host name: a web page whose name
-// resolves to our address must not read the profile.
+// pages serves pprof's pages below /ui/. A local server refuses requests for other host names, so that a web page
+// whose name resolves to our address cannot read the profile.
 func pages(handlers map[string]http.Handler, local bool) http.Handler {
 	mux := http.NewServeMux()
 	for path, handler := range handlers {
@@ -87,7 +87,7 @@ func pages(handlers map[string]http.Handler, local bool) http.Handler {
 	})
 }
 
-// exactly serves a path, but nothing below it.
+// exactly serves a path, but no paths below it.
 func exactly(path string, handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != path {
@@ -98,7 +98,7 @@ func exactly(path string, handler http.Handler) http.Handler {
 	})
 }
 
-// pprofOptions returns options with which pprof shows a profile.
+// pprofOptions returns options for pprof to show a profile.
 func pprofOptions(p *profile.Profile, log Log, args ...string) *driver.Options {
 	return &driver.Options{
 		Flagset: &commandLine{flag.NewFlagSet("pprof", flag.ContinueOnError), append(args, "samples")},
@@ -126,25 +126,25 @@ func (c *commandLine) Parse(func()) []string {
 	return c.Args()
 }
 
-// fetched gives pprof the profile in place of a file.
+// fetched gives pprof the profile instead of a file.
 type fetched struct{ profile *profile.Profile }
 
 func (f fetched) Fetch(string, time.Duration, time.Duration) (*profile.Profile, string, error) {
 	return f.profile, "", nil
 }
 
-// symbolized keeps pprof from looking for symbols: the profile has all that the dataset has.
+// symbolized keeps pprof from looking up symbols: the profile already has all symbols in the dataset.
 type symbolized struct{}
 
 func (symbolized) Symbolize(string, driver.MappingSources, *profile.Profile) error { return nil }
 
-// reportWriter takes a report in place of a file.
+// reportWriter receives a report instead of a file.
 type reportWriter struct{ io.Writer }
 
 func (w reportWriter) Open(string) (io.WriteCloser, error) { return w, nil }
 func (reportWriter) Close() error                          { return nil }
 
-// messages passes on what pprof prints. What the user must know is in its reports and errors.
+// messages logs what pprof prints. Its reports and errors contain what the user must know.
 type messages struct{ log Log }
 
 func (messages) ReadLine(string) (string, error)     { return "", io.EOF }

@@ -1,5 +1,6 @@
-// Package flamegraph shows where time or memory goes in a dataset. Read makes a profile of a dataset, and Compare the
-// difference of two. Server, Top and WriteFolded show a profile; pprof's own package writes it for other pprof tools.
+// Package flamegraph shows where time or memory goes in a dataset. Read makes a profile of a dataset, and Compare
+// returns the difference of two. Server, Top and WriteFolded show a profile; pprof's own package writes it for other
+// pprof tools.
 package flamegraph
 
 import (
@@ -22,14 +23,14 @@ type Input struct {
 	Name    string            // for messages
 	Conn    *sql.Conn         // a database in which the dataset is registered and current
 	Catalog *sqlfuncs.Catalog // of a dataset that was registered lazily, or nil
-	Warn    func(msg string)  // called with what the user should know of a profile that is shown
+	Warn    func(msg string)  // called with notes for the user about the shown profile
 }
 
-// Selection says which samples of an input to read.
+// Selection selects the samples of an input to read.
 type Selection struct {
 	Trace     string // trace_id in a dataset of many traces; empty for the sum of all
-	Scope     string // the profile's file, profiler or heap, or a pattern of several; empty for the default
-	Metric    string // must be one of the profile's; empty for all of them
+	Scope     string // the profile's file, profiler or heap, or a pattern for several; empty for the default
+	Metric    string // one of the profile's metrics; empty for all of them
 	Process   string // pid, name or pattern
 	Thread    string // tid, name or pattern
 	From, To  string // ns of the trace clock, or with a unit since the start of the trace; To is exclusive
@@ -40,8 +41,9 @@ type Selection struct {
 // SelectionError is an error in a Selection.
 type SelectionError struct{ error }
 
-// Read reads the selected profile of an input. Without a scope that is the most telling one; if there is none, it is the
-// slices by their self time. A selection that makes no sense, or of things that do not exist, is a SelectionError.
+// Read reads the selected profile of an input. Without a scope it reads the most useful profile or, if there is none,
+// the slices by their self time. It returns a SelectionError if the selection is contradictory or names something
+// missing.
 func Read(ctx context.Context, in Input, s Selection) (*profile.Profile, error) {
 	r := &reader{Input: in, Selection: s}
 	return r.read(ctx)
@@ -95,7 +97,7 @@ func (r *reader) read(ctx context.Context) (*profile.Profile, error) {
 	return p, nil
 }
 
-// filters lists the flags that leave samples out, for messages.
+// filters lists the flags that exclude samples, for messages.
 func (r *reader) filters() string {
 	var all []string
 	for _, f := range []struct{ name, value string }{
@@ -135,7 +137,7 @@ func (r *reader) each(ctx context.Context, query string, args, targets []any, vi
 	return rows.Err()
 }
 
-// texts returns the rows of a query of one text column.
+// texts returns the rows of a query with one text column.
 func (r *reader) texts(ctx context.Context, query string, args ...any) (all []string, err error) {
 	var text string
 	err = r.each(ctx, query, args, []any{&text}, func() error {
@@ -145,7 +147,7 @@ func (r *reader) texts(ctx context.Context, query string, args ...any) (all []st
 	return all, err
 }
 
-// traceOf returns the SQL for the trace of a row of a table.
+// traceOf returns the SQL for the trace of a table's row.
 func (r *reader) traceOf(table string) string {
 	if !r.many {
 		return "''"
@@ -153,7 +155,7 @@ func (r *reader) traceOf(table string) string {
 	return table + ".trace_id"
 }
 
-// inTrace returns the SQL condition that a row of a table is of a selected trace.
+// inTrace returns the SQL condition that a table's row belongs to a selected trace.
 func (r *reader) inTrace(table string) string {
 	if !r.many || r.Trace == "" {
 		return "true"
@@ -161,7 +163,7 @@ func (r *reader) inTrace(table string) string {
 	return table + ".trace_id = " + sqlText(r.Trace)
 }
 
-// sameTrace returns the SQL condition that the rows of two tables are of the same trace.
+// sameTrace returns the SQL condition that the rows of two tables belong to the same trace.
 func (r *reader) sameTrace(a, b string) string {
 	return r.traceOf(a) + " = " + r.traceOf(b)
 }
@@ -219,7 +221,8 @@ func list(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// admit checks that a kind of profile has the threads, processes and times to select by, and that the named ones exist.
+// admit checks that the selected threads, processes and times apply to a kind of profile, and that the named ones
+// exist.
 func (r *reader) admit(ctx context.Context, kind string) error {
 	timed := r.From != "" || r.To != ""
 	switch {
@@ -251,7 +254,7 @@ func (r *reader) admit(ctx context.Context, kind string) error {
 	return nil
 }
 
-// matches returns the SQL condition that a process or thread is the wanted one.
+// matches returns the SQL condition that a process or thread matches wanted.
 func matches(table, number, wanted string) string {
 	w := sqlText(wanted)
 	return fmt.Sprintf("(CAST(%[1]s.%[2]s AS VARCHAR) = %[3]s OR %[1]s.name = %[3]s OR %[1]s.name GLOB %[3]s)", table, number, w)
@@ -269,16 +272,16 @@ func (r *reader) wanted() string {
 	return condition
 }
 
-// owner is the thread and process of a sample; what is not known is empty.
+// owner is the thread and process of a sample; unknown fields are empty.
 type owner struct{ process, pid, thread, tid string }
 
-// ownerColumns are the columns for an owner, from the thread t and the process p.
+// ownerColumns are the columns of an owner, from the thread t and the process p.
 const ownerColumns = `coalesce(p.name, ''), coalesce(CAST(p.pid AS VARCHAR), ''), coalesce(t.name, ''), coalesce(CAST(t.tid AS VARCHAR), '')`
 
-// targets are where the values of ownerColumns go.
+// targets returns pointers for the values of ownerColumns.
 func (o *owner) targets() []any { return []any{&o.process, &o.pid, &o.thread, &o.tid} }
 
-// errCycle means that the dataset is damaged.
+// errCycle reports a damaged dataset.
 var errCycle = errors.New("a call stack contains itself")
 
 func sqlText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -10,16 +10,16 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// The kinds of profiles, from the one that is shown first. All but graphs and slices are in the view _stack_value.
+// The kinds of profiles, in order of preference. All but graphs and slices are in the view _stack_value.
 const (
-	kindProfile = "profile" // sums without times, as pprof files have
+	kindProfile = "profile" // sums without times, as in pprof files
 	kindSamples = "samples" // with times and threads
 	kindHeap    = "heap"    // allocations, with times and processes
 	kindGraph   = "graph"   // the objects of a heap
 	kindSlices  = "slices"
 )
 
-// source is a profile that an input has.
+// source is one of an input's profiles.
 type source struct {
 	kind, scope string
 	metrics     []profile.ValueType
@@ -69,7 +69,7 @@ func (r *reader) choose(ctx context.Context) (chosen *source, scopes []string, e
 	return chosen, scopes, r.chooseMetric(chosen)
 }
 
-// chooseMetric checks the selected metric and, if the profile may have only one, drops the others.
+// chooseMetric checks the selected metric and, if only one metric can be shown, drops the others.
 func (r *reader) chooseMetric(s *source) error {
 	named := slices.IndexFunc(s.metrics, func(t profile.ValueType) bool { return t.Type == r.Metric })
 	var names []string

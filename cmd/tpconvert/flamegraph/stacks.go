@@ -115,8 +115,8 @@ func (r *reader) readFrames(ctx context.Context, kind string, stacks *traceStack
 		})
 }
 
-// readLabels adds labels to the samples that have some. Their values are already in sums without labels, as
-// aggregate_sample has them, so they move from there.
+// readLabels adds labels to the samples that have some. The sums without labels, as in aggregate_sample,
+// already contain their values, so readLabels moves these from there.
 func (r *reader) readLabels(ctx context.Context, b *builder, stacks *traceStacks, place map[profile.ValueType]int, inScope string) error {
 	var at struct {
 		trace    string
@@ -163,7 +163,7 @@ func (r *reader) readLabels(ctx context.Context, b *builder, stacks *traceStacks
 			}
 			i := place[metric]
 			at.values[i] = int64(value)
-			if i == 0 { // every metric repeats them
+			if i == 0 { // every metric repeats the labels
 				if text.Valid {
 					at.labels.addText(key, text.String)
 				} else {
@@ -181,7 +181,7 @@ func (r *reader) readLabels(ctx context.Context, b *builder, stacks *traceStacks
 // frame is a frame of a dataset with its functions, innermost first.
 type frame struct {
 	relPC              int64
-	file, buildID      string // of the mapping, as are the next three
+	file, buildID      string // of the mapping, like the next three fields
 	start, end, offset int64
 	relOffset          int64 // relPC at the start of the mapping
 	lines              []frameLine
@@ -190,10 +190,11 @@ type frame struct {
 type frameLine struct {
 	name, file string
 	line       int64
-	symbol     bool // it is from a symbol, not just the name of the frame
+	symbol     bool // from a symbol, not just the frame's name
 }
 
-// plainBuildID returns a build id as it was in the pprof file. Trace Processor takes it for bytes and writes it in hexadecimal.
+// plainBuildID returns a build id as in the pprof file. Trace Processor takes it for bytes and writes it in
+// hexadecimal.
 func plainBuildID(id string) string {
 	if plain, err := hex.DecodeString(id); err == nil {
 		return string(plain)
@@ -201,7 +202,7 @@ func plainBuildID(id string) string {
 	return id
 }
 
-// traceStacks finds the stacks of callsites in the traces of a dataset.
+// traceStacks returns the stacks of callsites in the traces of a dataset.
 type traceStacks struct {
 	builder *builder
 	traces  map[string]*callsites
@@ -229,7 +230,7 @@ func (s *traceStacks) of(trace string) *callsites {
 	return c
 }
 
-// stack returns the stack of a callsite, the empty one if there is none.
+// stack returns the stack of a callsite, or the empty one for NULL.
 func (s *traceStacks) stack(trace string, id sql.NullInt64) (int32, error) {
 	all := s.of(trace)
 	var above []*callsite

@@ -14,7 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/wire"
 )
 
-// show returns a message as text: a number for each field and its value, in braces if it is a message.
+// show returns a message as text: the number and value of each field, with messages in braces.
 func show(t *testing.T, message []byte, depth int) string {
 	t.Helper()
 	var fields []string
@@ -108,7 +108,7 @@ func TestPackage(t *testing.T) {
 	}
 }
 
-// Whatever the text, the trace is whole packets.
+// The reader returns whole packets for any text.
 func FuzzReader(f *testing.F) {
 	f.Add(mapping)
 	f.Fuzz(func(t *testing.T, text string) {

@@ -154,8 +154,8 @@ func until(text, mark string) int {
 	return len(text)
 }
 
-// quotedLength is the length of the quoted text at the start, or 0 if it does not end. A quote inside is doubled or, if
-// escaped is set, follows a backslash.
+// quotedLength is the length of the quoted text at the start, or 0 if it is unterminated. A quote inside is doubled or,
+// if escaped is set, follows a backslash.
 func quotedLength(text string, escaped bool) int {
 	for i := 1; i < len(text); i++ {
 		switch {

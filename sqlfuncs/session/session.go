@@ -136,7 +136,8 @@ func IsDuckDB(path string) bool {
 // demangleFunction is the function that the macro demangle calls.
 const demangleFunction = "_demangle"
 
-// ready makes the tables visible, whose files are in the folders. Statements create their own tables in memory.
+// ready makes the tables visible to statements, which create their own tables in memory. The tables' files are in the
+// folders.
 func (s *Session) ready(ctx context.Context, folders ...string) error {
 	if err := addFunctions(s.Conn); err != nil {
 		return err

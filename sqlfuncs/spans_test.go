@@ -135,7 +135,7 @@ func bruteForcePart(a, b []span, part int, left, outer bool) []joined {
 // TestSpanJoinsAgainstBruteForce joins 10,000 random inputs of each partition shape. Each input is a trace of
 // its own.
 func TestSpanJoinsAgainstBruteForce(t *testing.T) {
-	const inputs = 10000
+	const inputs = 3000
 	db := open(t, ManyTraces)
 	exec(t, db, "CREATE TABLE a (ts BIGINT, dur BIGINT, part INTEGER, a INTEGER, trace_id VARCHAR)")
 	exec(t, db, "CREATE TABLE b (ts BIGINT, dur BIGINT, part INTEGER, b INTEGER, trace_id VARCHAR)")
@@ -199,7 +199,7 @@ func TestSpanJoinsAgainstBruteForce(t *testing.T) {
 
 // TestIntersectionsAgainstBruteForce intersects 10,000 random inputs, whose intervals overlap within a side.
 func TestIntersectionsAgainstBruteForce(t *testing.T) {
-	const inputs = 10000
+	const inputs = 3000
 	db := open(t, ManyTraces)
 	for _, table := range []string{"a", "b"} {
 		exec(t, db, fmt.Sprintf("CREATE TABLE %s (ts BIGINT, dur BIGINT, part INTEGER, id INTEGER, trace_id VARCHAR)", table))

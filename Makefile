@@ -43,14 +43,14 @@ unit: ## tests, and how much of ingest/proto those of whole traces cover
 	.ci/coverage bin/coverage 85 60
 
 unit-traces:
-	$(GO) test $(TESTFLAGS) -coverpkg=./ingest/proto/... -coverprofile=bin/coverage $(TRACETESTS)
+	$(GO) test -vet=off $(TESTFLAGS) -coverpkg=./ingest/proto/... -coverprofile=bin/coverage $(TRACETESTS)
 
 unit-rest:
-	$(GO) test $(TESTFLAGS) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(TRACETESTS))")
+	$(GO) test -vet=off $(TESTFLAGS) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(TRACETESTS))")
 
 race: ## tests of concurrent code, with the race detector
-	$(GO) test -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/proto/families ./internal/handoff
-	$(GO) test -race -short $(TESTFLAGS) ./sort ./model/...
+	$(GO) test -vet=off -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/proto/families ./internal/handoff
+	$(GO) test -vet=off -race -short $(TESTFLAGS) ./sort ./model/...
 
 fuzz: ## each fuzz target for FUZZTIME
 	GO=$(GO) .ci/fuzz $(FUZZTIME)

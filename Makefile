@@ -21,8 +21,8 @@ test lint unit race fuzz smoke conformance clients generate faults soak: export 
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert
 
-test: lint unit race fuzz smoke ## all checks of a change
-	$(MAKE) -j2 clients conformance # clients use one core, and wait for the network
+test: lint unit race smoke ## all checks of a change
+	$(MAKE) -j2 clients fuzz conformance # clients use one core, and wait for the network
 
 lint: ## formatting, vet, staticcheck, and the build without a C compiler
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }

@@ -56,7 +56,7 @@ func (c *Catalog) add(name string, statements ...string) {
 // take names of tables as text. A statement such as SHOW TABLES can see objects that it does not name, so it needs
 // all of them.
 func (c *Catalog) Create(ctx context.Context, statement string) error {
-	if c == nil || c.pending == 0 && c.below == nil {
+	if c.Complete() {
 		return nil
 	}
 	if looksAround(statement) {

@@ -16,6 +16,9 @@ import (
 // maxCall is the size of the largest call.
 const maxCall = 64 << 20
 
+// framingError is what Trace Processor says of bytes that are not a stream of calls.
+const framingError = "RPC framing error"
+
 // stream is one client's side of a TraceProcessorRpcStream.
 type stream struct {
 	server   *Server
@@ -37,7 +40,7 @@ func (s *stream) take(ctx context.Context, part []byte) error {
 		switch {
 		case n > 0 && (number != pb.TraceProcessorRpcStream_Msg || kind != protowire.BytesType),
 			n < 0 && len(s.rest) >= 5, n > 0 && m < 0 && len(s.rest) >= n+10, n > 0 && m > 0 && size > maxCall:
-			return s.fatal("RPC framing error")
+			return s.fatal(framingError)
 		case n < 0 || m < 0 || uint64(len(s.rest)-n-m) < size:
 			return nil // the rest has not come yet
 		}
@@ -106,7 +109,7 @@ func (s *stream) call(ctx context.Context, encoded []byte) error {
 		}
 	})
 	if err != nil {
-		return s.fatal("RPC framing error")
+		return s.fatal(framingError)
 	}
 	if seq != 0 && s.received != 0 && seq != s.received+1 {
 		return s.fatal(fmt.Sprintf("RPC request out of order. Expected %d, got %d (ERR:rpc_seq)", s.received+1, seq))
@@ -122,7 +125,7 @@ func (s *stream) call(ctx context.Context, encoded []byte) error {
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmQueryStreaming:
 		sql, err := queryText(args[pb.TraceProcessorRpc_QueryArgs])
 		if err != nil {
-			return s.fatal("RPC framing error")
+			return s.fatal(framingError)
 		}
 		return s.server.query(ctx, sql, func(m message) error {
 			return s.reply(method, pb.TraceProcessorRpc_QueryResult, m)
@@ -178,7 +181,7 @@ func (s *stream) statement(ctx context.Context, method uint64, args []byte) erro
 		}
 	})
 	if err != nil {
-		return s.fatal("RPC framing error")
+		return s.fatal(framingError)
 	}
 	if offset > min(uint64(len(sql)), math.MaxUint32) {
 		r := &result{send: func(m message) error { return s.statementResult(method, m, 0, false) }}

@@ -144,7 +144,7 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 		err = calls.take(r.Context(), body)
 	}
 	if err == nil && len(calls.rest) > 0 || err != nil && !errors.Is(err, errFatal) {
-		_ = calls.fatal("RPC framing error")
+		_ = calls.fatal(framingError)
 	}
 }
 

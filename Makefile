@@ -9,14 +9,14 @@ BENCHSIZES  ?= 1GB 500MB
 MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
 TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
-# Tests of SQL results: they are slow under the race detector and share nothing between goroutines.
-ONETHREAD    = ^Test(Cases|Demangle|DocumentedQueries|Flamegraph|ProfileTop|Query|Register|Sandbox)
+# Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
+ONETHREAD    = ^Test(Cases|Demangle|DocumentedQueries|Flamegraph|Parquet|ProfileTop|Query|Register|Sandbox)
 
 .PHONY: build generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak clients clients-newest bench bench-memory pgo man clean
 
 # default.pgo makes the command faster and changes nothing else, but compiling with it
-# takes long.
-test lint unit race fuzz smoke conformance clients generate faults soak: export GOFLAGS := -pgo=off $(GOFLAGS)
+# takes long. Without paths in them, packages compiled in one checkout serve all others.
+test lint unit race fuzz smoke conformance clients generate faults soak: export GOFLAGS := -pgo=off -trimpath $(GOFLAGS)
 
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert

@@ -29,6 +29,7 @@ const (
 	located          // text with offset and length in the field
 	relative         // likewise, with the offset relative to the end of the field
 	pointer          // address of a text
+	printk           // values of the format in another field, up to the end of the event
 	unknown          // unsupported
 )
 
@@ -38,7 +39,8 @@ type field struct {
 	offset, size int
 	signed       bool
 	content      content
-	element      int // size in bytes of one array element
+	element      int    // size in bytes of one array element
+	format       *field // of a printk
 	to           *ftrace.Field
 }
 
@@ -119,7 +121,7 @@ func (f *field) declare(text string) {
 }
 
 // isText reports whether the field is a text.
-func (f *field) isText() bool { return f.content >= fixed && f.content <= pointer }
+func (f *field) isText() bool { return f.content >= fixed && f.content <= printk }
 
 // fieldType returns the type of a field of an unknown tracepoint, as Perfetto's recorder chooses it.
 func (f *field) fieldType() ftrace.FieldType {
@@ -148,6 +150,7 @@ func (p *parser) prepare(f *eventFormat) {
 	f.tracepoint = p.ftrace.TracepointNamed(name)
 	known := f.tracepoint != nil
 	var all []ftrace.Field
+	var printkFormat *field
 	for one := range fields(f.text) {
 		switch one.name {
 		case "common_flags":
@@ -157,6 +160,13 @@ func (p *parser) prepare(f *eventFormat) {
 		}
 		if strings.HasPrefix(one.name, "common_") {
 			continue
+		}
+		switch {
+		case name != "bprint":
+		case one.name == "fmt" && one.content == pointer:
+			printkFormat = &one
+		case one.name == "buf" && printkFormat != nil:
+			one.content, one.format = printk, printkFormat
 		}
 		read := one.content != unknown
 		if known && read {

@@ -100,6 +100,13 @@ func (p *parser) add(e *ftrace.Event, f *field, data []byte) bool {
 		e.AddText(f.to, untilZero(data[f.offset:]))
 	case pointer:
 		e.AddText(f.to, p.printks[p.integer(value, false)])
+	case printk:
+		at := data[f.format.offset : f.format.offset+f.format.size] // a field before this one
+		if text, ok := p.printk(p.printks[p.integer(at, false)], data[f.offset:], f.format.size); ok {
+			e.AddText(f.to, text)
+		} else {
+			p.File.LogTime(model.StatTraceCmdParseErrors, e.TS, nil)
+		}
 	case located, relative:
 		if len(value) != 4 {
 			return false

@@ -96,6 +96,7 @@ func description(name string, id int, fields ...string) string {
 const (
 	idPrint = 5 + iota
 	idBputs
+	idBprint
 	idSwitch
 	idIRQ
 	idWork
@@ -106,6 +107,7 @@ const (
 var ftraceFormats = []string{
 	description("print", idPrint, "unsigned long ip|8|8|0", "char buf[]|16|0|0"),
 	description("bputs", idBputs, "unsigned long ip|8|8|0", "const char * str|16|8|0"),
+	description("bprint", idBprint, "unsigned long ip|8|8|0", "const char * fmt|16|8|0", "u32 buf[]|24|0|0"),
 }
 
 var formats = []string{
@@ -169,14 +171,18 @@ func (l layout) pages() [][]byte {
 			l.record(10, l.w(l.common(idEnter, 12), uint64(3), uint64(1), uint64(2), uint64(3), uint64(4), uint64(5), uint64(6))),
 			l.w(l.head(31, 100), 1), // at 2^27 + 100 ns
 			l.record(0, l.w(l.common(idOwn, 12), 8<<20|300, uint16(0xffff), byte(7), byte(0), uint32(4<<16|4), uint32(0), "own\x00"))),
-		l.page(3000, 0, l.record(0, l.w(l.common(idBputs, 12), uint64(0xffffffff81000010), uint64(0xffffffff82000000)))),
+		l.page(3000, 0, l.record(0, l.w(l.common(idBputs, 12), uint64(0xffffffff81000010), uint64(0xffffffff82000000))),
+			l.record(10, l.w(l.common(idBprint, 12), uint64(0xffffffff81000010), uint64(0xffffffff82000010),
+				-7, uint64(1<<40), byte('c'), "text\x00", uint16(65535), byte(200), byte(0), byte(0), byte(0), uint64(0xffffffff81000104), "192.0.2.1\x00\x00\x00", 6, 15)),
+			l.record(10, l.w(l.common(idBprint, 12), uint64(0xffffffff81000010), uint64(0xffffffff82000010), -7))),
 	}
 }
 
 var (
 	kallsymsText = "0000000000000000 A fixed_percpu\nffffffff81000000 T _text\nffffffff81000100 t do_work\t[mod]\n"
-	printkText   = "0xffffffff82000000 : \"constant\\n\"\n"
-	cmdlineText  = "11 app\n12 worker one\n"
+	printkText   = "0xffffffff82000000 : \"constant\\n\"\n" +
+		"0xffffffff82000010 : \"%d %lu %c %-6s|%hu %hhu %pS %pI4 %*x 100%%\\n\"\n"
+	cmdlineText = "11 app\n12 worker one\n"
 )
 
 func (l layout) formats() (ftraces, events []byte) {
@@ -290,14 +296,16 @@ func TestLayouts(t *testing.T) {
 			tables.Want(t, "slice", "ts|dur|name", "1001015|-1|do_work", "1001020|134217754|draw", "1001025|-1|sys_close", "1001031|-1|IRQ (eth0)",
 				"269435461|-1|"+strings.Repeat("x", 200))
 			tables.Want(t, "ftrace_event", "ts|name|cpu|common_flags|utid", "1001010|sched_switch|0|0|0", "1001015|workqueue_execute_start|1|1|2",
-				"1001020|print|0|1|1", "1001025|sys_enter|1|1|2", "1001031|irq_handler_entry|0|1|1", "1003000|bputs|1|1|2", "135217828|my_event|1|1|2",
+				"1001020|print|0|1|1", "1001025|sys_enter|1|1|2", "1001031|irq_handler_entry|0|1|1", "1003000|bputs|1|1|2", "1003010|bprint|1|1|2", "1003020|bprint|1|1|2", "135217828|my_event|1|1|2",
 				"135218774|print|0|1|1", "269435456|sched_switch|0|0|1", "269435461|print|0|1|1")
 			tables.Want(t, "thread", "tid|name", "0|swapper", "11|app", "12|worker one")
 			tables.Want(t, "clock_snapshot", "clock_name|clock_value", "MONOTONIC|0", "REALTIME|16000")
 			tables.Want(t, "stats", "name|value|description", "ftrace_cpu_overrun_end|3|NULL", "ftrace_cpu_read_events_end|7|NULL", "ftrace_cpu_has_data_loss|1|NULL",
-				"clock_sync_cache_miss|1|NULL", "unread_fact|1|process memory map is not read", "unread_fact|1|field list of format my_event is not read")
+				"clock_sync_cache_miss|1|NULL", "unread_fact|1|process memory map is not read", "unread_fact|1|field list of format my_event is not read",
+				"trace_cmd_parse_errors|1|NULL")
 			args := strings.Join(tables.Rows("args", "key", "int_value", "string_value"), " ")
-			for _, want := range []string{"dev|1050668|NULL small|-1|NULL flags|7|NULL name|NULL|own", "str|NULL|constant", "function|NULL|do_work",
+			for _, want := range []string{"dev|1050668|NULL small|-1|NULL flags|7|NULL name|NULL|own", "str|NULL|constant",
+				"buf|NULL|-7 1099511627776 c text  |65535 200 do_work 192.0.2.1      f 100%", "function|NULL|do_work",
 				"id|3|NULL args|6|NULL", "args[0]|1|NULL args[1]|2|NULL args[2]|3|NULL args[3]|4|NULL args[4]|5|NULL args[5]|6|NULL"} {
 				if !strings.Contains(args, want) {
 					t.Errorf("%s is not among %s", want, args)

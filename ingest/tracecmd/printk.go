@@ -18,12 +18,16 @@ func (p *parser) printk(format, values []byte, long int) ([]byte, bool) {
 		if found {
 			format = m.conversion(rest)
 		}
+		m.damaged = m.damaged || len(m.text) > maxMessage
 	}
 	return bytes.TrimSuffix(m.text, []byte{'\n'}), !m.damaged
 }
 
-// maxSizeDigits limits widths and precisions. The kernel writes at most 1,024 bytes.
-const maxSizeDigits = 4
+// Limits of a message, well above the 1,024 bytes of the kernel's buffer.
+const (
+	maxMessage    = 64 << 10 // bytes
+	maxSizeDigits = 4        // of a width or precision
+)
 
 // message is a message of trace_printk as far as it is written.
 type message struct {

@@ -1,0 +1,135 @@
+"""The package on datasets that the command writes. TPCONVERT_BIN names the command."""
+
+import gzip
+import json
+import pathlib
+import urllib.request
+
+import pytest
+
+import tpconvert
+
+TESTDATA = pathlib.Path(__file__).parents[2] / "testdata"
+TRACE = {
+    "traceEvents": [
+        {"ph": "M", "pid": 1, "tid": 2, "name": "thread_name", "args": {"name": "main"}},
+        {"ph": "X", "pid": 1, "tid": 2, "ts": 10, "dur": 5, "name": "work", "args": {"n": 7}},
+        {"ph": "X", "pid": 1, "tid": 2, "ts": 11, "dur": 2, "name": "part"},
+    ]
+}
+
+
+@pytest.fixture
+def trace(tmp_path: pathlib.Path) -> pathlib.Path:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(TRACE))
+    return path
+
+
+def test_one_trace(trace: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    out = tmp_path / "out"
+    with tpconvert.convert(trace, out) as data:
+        assert data.sql("SELECT name, ts, dur FROM slice ORDER BY ts").fetchall() == [("work", 10_000, 5_000), ("part", 11_000, 2_000)]
+        assert data.sql("SELECT name FROM slice WHERE dur > ?", params=[3_000]).fetchall() == [("work",)]
+        slices = data.table("slice")
+        assert list(slices.df()["name"]) == slices.pl()["name"].to_list() == slices.arrow()["name"].to_pylist() == ["work", "part"]
+        assert len(slices) == 2
+        assert "thread_track" in data.tables()
+        with pytest.raises(KeyError, match="no table frame"):
+            data.table("frame")
+    with pytest.raises(tpconvert.Error, match="exists") as failed:
+        tpconvert.convert(trace, out)
+    assert failed.value.code == 1
+    tpconvert.convert(trace, out, force=True, options=["--tables", "slice"]).close()
+
+
+def test_functions(trace: pathlib.Path) -> None:
+    with tpconvert.open(trace) as data:
+        assert data.has_functions
+        assert data.sql("SELECT extract_arg(arg_set_id, 'args.n') FROM slice WHERE name = 'work'").fetchall() == [("7",)]
+
+
+def test_many_traces(trace: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({"traceEvents": TRACE["traceEvents"][1:2]}))
+    want = {trace.name: 2, other.name: 1}
+    count = "SELECT t.name, count(*) FROM slice JOIN trace t USING (trace_id) GROUP BY ALL"
+    with tpconvert.convert([trace, other], tmp_path / "many") as data:
+        assert dict(data.sql(count).fetchall()) == want
+    without_command(monkeypatch)
+    with tpconvert.open(tmp_path / "many") as data:
+        assert dict(data.sql(count).fetchall()) == want
+        assert set(data.table("slice").df()["trace_id"]) == set(data.table("trace").df()["trace_id"])
+
+
+def test_without_command(trace: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "it's"
+    tpconvert.convert(trace, out).close()
+    without_command(monkeypatch)
+    with tpconvert.open(out) as data:
+        assert not data.has_functions
+        assert len(data.table("slice")) == 2
+        with pytest.raises(tpconvert.Error, match="no command tpconvert") as missing:
+            data.flamegraph()
+        assert missing.value.code is None
+
+
+def without_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TPCONVERT_BIN", raising=False)
+    monkeypatch.setenv("PATH", "")
+
+
+def test_duckdb_file(trace: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "trace.duckdb"
+    tpconvert.convert(trace, tmp_path / "out", options=["--duckdb", str(file)]).close()
+    with tpconvert.open(file) as data:
+        assert len(data.table("slice")) == 2
+
+
+def test_bad_input(tmp_path: pathlib.Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"traceEvents": [}')
+    with pytest.raises(tpconvert.Error, match="bad.json") as failed:
+        tpconvert.convert(bad, tmp_path / "out")
+    assert failed.value.code == 4
+    with pytest.raises(tpconvert.Error, match="not a dataset"):
+        tpconvert.open(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no dataset or trace"):
+        tpconvert.open(tmp_path / "none")
+    with pytest.raises(tpconvert.Error) as refused:
+        tpconvert.convert(bad, tmp_path / "out", options=["--none"])
+    assert refused.value.code == 2
+
+
+def test_flamegraph(tmp_path: pathlib.Path) -> None:
+    with tpconvert.open(TESTDATA / "go_cpu.pb.gz") as data:
+        folded = data.flamegraph("--metric=samples", output=tmp_path / "stacks.folded")
+        assert "main.main.func1;runtime/pprof.Do" in folded.read_text()
+        profile = data.flamegraph(output=tmp_path / "profile.pb.gz")
+        assert b"main.main" in gzip.decompress(profile.read_bytes())
+        with data.flamegraph() as server:
+            with urllib.request.urlopen(server.url) as page:
+                assert "main.main" in page.read().decode()
+            assert server.url in server._repr_html_()
+        with pytest.raises(tpconvert.Error, match="no-such-metric"):
+            data.flamegraph("--metric=no-such-metric", output=tmp_path / "other.folded")
+
+
+def test_serve(trace: pathlib.Path) -> None:
+    from perfetto.trace_processor import TraceProcessor
+
+    with tpconvert.open(trace) as data, data.serve() as server:
+        with TraceProcessor(addr=server.url.removeprefix("http://")) as tp:
+            assert [row.name for row in tp.query("SELECT name FROM slice ORDER BY ts")] == ["work", "part"]
+    with pytest.raises(tpconvert.Error):
+        tpconvert.Server(["serve", "--port", "0", "--", "none"])
+
+
+def test_server_ends_with_its_object(trace: pathlib.Path) -> None:
+    data = tpconvert.open(trace)
+    server = data.serve()
+    url = server.url
+    del server
+    with pytest.raises(OSError):
+        urllib.request.urlopen(url + "/status")
+    data.close()

@@ -1,0 +1,175 @@
+"""Opens datasets, and converts traces into them."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+
+from tpconvert._command import Error, Server, StrPath, find, run
+
+MANIFEST = "_tpconvert.json"
+
+
+def convert(
+    trace: StrPath | Sequence[StrPath], out: StrPath, *, force: bool = False, append: bool = False, merge: bool = False,
+    options: Sequence[str] = (),
+) -> Dataset:
+    """Converts one trace or several into the dataset out, and opens it.
+
+    force replaces an existing dataset, append adds to a dataset of many traces, merge makes
+    one trace of several. options are other flags of the command, such as
+    ["--tables", "slice,thread"]. Raises Error if a trace cannot be converted.
+    """
+    traces = [trace] if isinstance(trace, (str, os.PathLike)) else list(trace)
+    flags = [f"--{name}" for name, on in {"force": force, "append": append, "merge": merge}.items() if on]
+    run(["convert", "--quiet", *flags, *options, "--", *traces, out])
+    return open(out)
+
+
+def open(path: StrPath) -> Dataset:
+    """Opens a dataset of one trace or many, a DuckDB file of the command register, or a
+    trace, which is converted into a temporary folder."""
+    return Dataset(path)
+
+
+class Dataset:
+    """The tables of a trace, or of many traces with the column trace_id.
+
+    It is closed at the end of a with statement, or when the object is collected.
+    """
+
+    def __init__(self, path: StrPath) -> None:
+        self.path = pathlib.Path(path)
+        if not self.path.exists():
+            raise FileNotFoundError(f"there is no dataset or trace {self.path}")
+        temporary = tempfile.mkdtemp(prefix="tpconvert-")
+        try:
+            self._source = _dataset(self.path, pathlib.Path(temporary))
+            self._db, self.has_functions = _connect(self._source, pathlib.Path(temporary))
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+        self._end = weakref.finalize(self, _end, self._db, temporary)
+
+    def sql(self, query: str, params: Sequence[Any] | None = None) -> duckdb.DuckDBPyRelation:
+        """The rows of a query in DuckDB's SQL, as a relation: .df() is a DataFrame of pandas,
+        .pl() of Polars, .to_arrow_table() an Arrow table, .fetchall() a list of tuples.
+
+        The functions and macros of Trace Processor, such as extract_arg, are there if
+        has_functions is true.
+        """
+        return self._db.sql(query, params=params) if params is not None else self._db.sql(query)
+
+    def table(self, name: str) -> Table:
+        """A table, such as slice or thread. Raises KeyError if the dataset does not have it."""
+        if name not in self.tables():
+            raise KeyError(f"{self.path} has no table {name}")
+        return Table(self, name)
+
+    def tables(self) -> list[str]:
+        """The names of the tables and views."""
+        rows = self._db.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_catalog = current_database() "
+            r"AND table_name NOT LIKE '\_%' ESCAPE '\' ORDER BY ALL").fetchall()
+        return [name for (name,) in rows]
+
+    def flamegraph(self, *options: str, output: StrPath | None = None) -> Server | pathlib.Path:
+        """Shows the samples, or the slices, as a flame graph of pprof: a server with the page,
+        or the file output, NAME.pb.gz or NAME.folded. options are flags of the command
+        flamegraph, such as "--slices" or "--process=app"."""
+        if output is None:
+            return Server(["flamegraph", "--no-browser", *options, "--", self._source])
+        run(["flamegraph", "--quiet", "--output", output, *options, "--", self._source])
+        return pathlib.Path(output)
+
+    def serve(self, *options: str, port: int = 0) -> Server:
+        """Serves the dataset to Perfetto's UI and to its package, whose
+        TraceProcessor(addr=server.url) asks with PerfettoSQL. port 0 is any free one."""
+        return Server(["serve", "--port", str(port), *options, "--", self._source])
+
+    def close(self) -> None:
+        """Closes the dataset."""
+        self._end()
+
+    def __enter__(self) -> Dataset:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<tpconvert dataset {self.path}>"
+
+
+class Table:
+    """A table of a dataset."""
+
+    def __init__(self, dataset: Dataset, name: str) -> None:
+        self.dataset, self.name = dataset, name
+
+    @property
+    def relation(self) -> duckdb.DuckDBPyRelation:
+        """The rows as a relation of DuckDB."""
+        return self.dataset._db.table(self.name)
+
+    def df(self) -> Any:
+        """The rows as a pandas.DataFrame."""
+        return self.relation.df()
+
+    def pl(self) -> Any:
+        """The rows as a polars.DataFrame."""
+        return self.relation.pl()
+
+    def arrow(self) -> Any:
+        """The rows as a pyarrow.Table."""
+        return self.relation.to_arrow_table()
+
+    def __len__(self) -> int:
+        (rows,) = self.dataset._db.execute(f'SELECT count(*) FROM "{self.name}"').fetchone() or (0,)
+        return int(rows)
+
+    def __repr__(self) -> str:
+        return f"<table {self.name} of {self.dataset.path}>"
+
+
+def _dataset(path: pathlib.Path, temporary: pathlib.Path) -> pathlib.Path:
+    """The dataset or DuckDB file that path is, or a dataset of the trace that it is."""
+    if path.suffix == ".duckdb" or (path / MANIFEST).is_file() or (path / "_tpconvert").is_dir():
+        return path
+    if path.is_dir():
+        raise Error(f"{path} is not a dataset")
+    run(["convert", "--quiet", "--", path, temporary / "dataset"])
+    return temporary / "dataset"
+
+
+def _connect(path: pathlib.Path, temporary: pathlib.Path) -> tuple[duckdb.DuckDBPyConnection, bool]:
+    """A connection with the tables of path, and whether it has Trace Processor's functions."""
+    if path.suffix != ".duckdb":
+        if find() is None:
+            return _views(path), False
+        run(["register", "--quiet", "--", path, temporary / "trace.duckdb"])
+        path = temporary / "trace.duckdb"
+    return duckdb.connect(str(path), read_only=True), True
+
+
+def _views(path: pathlib.Path) -> duckdb.DuckDBPyConnection:
+    """A connection with a view of each table's Parquet files."""
+    db = duckdb.connect()
+    one = (path / MANIFEST).is_file()
+    pattern = "*.parquet" if one else "trace_id=*/*.parquet"
+    for name in sorted({file.stem for file in path.glob(pattern)}):
+        files = str(path / pattern.replace("*.parquet", f"{name}.parquet")).replace("'", "''")
+        db.execute(f"CREATE VIEW \"{name}\" AS FROM read_parquet('{files}', hive_partitioning = {not one})")
+    return db
+
+
+def _end(db: duckdb.DuckDBPyConnection, temporary: str) -> None:
+    db.close()
+    shutil.rmtree(temporary, ignore_errors=True)

@@ -50,6 +50,8 @@ type Options struct {
 	Jobs        int             // maximum number of encoders at a time; 0 means GOMAXPROCS
 	Version     string          // version of the converter
 	Force       bool            // replace an existing dataset, or a trace in it
+
+	filtered []string // columns with bloom filters
 }
 
 // check fills in defaults and rejects invalid options.

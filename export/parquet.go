@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/parquet"
@@ -21,8 +22,10 @@ type parquetFile struct {
 	position int64
 	codec    codec
 	far      []bool // by column, whether its values are scattered
+	filtered []bool // by column, whether it has bloom filters
 	metadata *metadata.FileMetaDataBuilder
 	index    metadata.PageIndexBuilder
+	filters  metadata.FileBloomFilterBuilder
 	groups   int16
 }
 
@@ -43,8 +46,8 @@ const magic = "PAR1"
 //   - Hashes and addresses, whose deltas are as wide as they are, and doubles
 //     have a dictionary, in row groups where values repeat.
 //   - Text always has a dictionary.
-func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk) (encoder, error) {
-	p := &parquetFile{w: w, far: make([]bool, len(s.Columns))}
+func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk) (*parquetFile, error) {
+	p := &parquetFile{w: w, far: make([]bool, len(s.Columns)), filtered: make([]bool, len(s.Columns))}
 	var err error
 	if p.codec, err = newCodec(o.Compression); err != nil {
 		return nil, err
@@ -69,6 +72,7 @@ func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk
 			return nil, err
 		}
 		p.far[i] = first != nil && scattered(first.Column(i))
+		p.filtered[i] = slices.Contains(o.filtered, c.Name)
 		properties = append(properties, parquet.WithEncodingFor(c.Name, columnEncoding(&c, p.far[i])))
 	}
 	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)
@@ -106,7 +110,7 @@ func (p *parquetFile) Write(b []byte) (int, error) {
 func (p *parquetFile) Tell() int64 { return p.position }
 
 func (p *parquetFile) encode(c *table.Chunk, s *scratch) error {
-	return s.encode(c, p.far, p.codec)
+	return s.encode(c, p.far, p.filtered, p.codec)
 }
 
 func (p *parquetFile) append(_ *table.Chunk, s *scratch) error {
@@ -125,6 +129,13 @@ func (p *parquetFile) append(_ *table.Chunk, s *scratch) error {
 		return err
 	}
 	p.groups++
+	filters := map[string]metadata.BloomFilterBuilder{}
+	for i := range g.columns {
+		if f := g.columns[i].filter; f != nil {
+			filters[p.index.Schema.Column(i).Path()] = f
+		}
+	}
+	p.filters.AppendRowGroup(group, filters)
 	_, err := p.Write(g.bytes)
 	return err
 }
@@ -174,13 +185,19 @@ func (p *parquetFile) describe(to *metadata.ColumnChunkMetaDataBuilder, i int, c
 	return to.Finish(info, c.dictionary(), false, counts)
 }
 
-// close writes the page index and the footer.
+// close writes the bloom filters, the page index and the footer. The file is of one trace, or of many if
+// traceID is "".
 func (p *parquetFile) close(traceID string) error {
-	if err := p.metadata.AppendKeyValueMetadata(traceIDKey, traceID); err != nil {
-		return err
+	if traceID != "" {
+		if err := p.metadata.AppendKeyValueMetadata(traceIDKey, traceID); err != nil {
+			return err
+		}
 	}
 	buffer := bufio.NewWriter(p.w)
 	p.w = buffer
+	if err := p.filters.WriteTo(p); err != nil {
+		return err
+	}
 	p.index.Finish()
 	var location metadata.PageIndexLocation
 	if err := p.index.WriteTo(p, &location); err != nil {

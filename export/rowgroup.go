@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -25,21 +27,23 @@ type columnChunk struct {
 	pages     []page
 	bounds    bounds
 	nulls     int
-	size, raw int // size of the pages with their headers; raw is the size before compression
+	size, raw int                         // size of the pages with their headers; raw is the size before compression
+	filter    metadata.BloomFilterBuilder // or nil
 }
 
 // dictionary reports whether the first page is a dictionary.
 func (c *columnChunk) dictionary() bool { return c.encoding == parquet.Encodings.RLEDict }
 
 // encode builds the row group of a chunk. far marks the columns whose values are
-// too far apart for DELTA_BINARY_PACKED.
-func (s *scratch) encode(c *table.Chunk, far []bool, with codec) error {
+// too far apart for DELTA_BINARY_PACKED, and filtered the text columns with a bloom filter.
+func (s *scratch) encode(c *table.Chunk, far, filtered []bool, with codec) error {
 	s.codec = with
 	s.group.rows, s.group.bytes = c.Rows, s.group.bytes[:0]
 	s.group.columns = grow(&s.group.columns, len(c.Schema.Columns))
 	for i, column := range c.Schema.Columns {
 		if repeats(c, i) {
 			s.repeat(i)
+			s.group.columns[i].filter = s.filter(c, filtered[i])
 			continue
 		}
 		s.column = &s.group.columns[i]
@@ -48,9 +52,29 @@ func (s *scratch) encode(c *table.Chunk, far []bool, with codec) error {
 		if err != nil {
 			return fmt.Errorf("column %s: %w", column.Name, err)
 		}
+		s.column.filter = s.filter(c, filtered[i])
 		s.paginate(&column, c.Rows, values, valid)
 	}
 	return nil
+}
+
+// The size of a bloom filter is chosen for this rate of false positives, up to a number of bytes.
+const (
+	falsePositives = 0.01
+	maxFilter      = 1 << 20
+)
+
+// filter returns a bloom filter of the last text column that was encoded, or nil if none is wanted.
+func (s *scratch) filter(c *table.Chunk, wanted bool) metadata.BloomFilterBuilder {
+	if !wanted {
+		return nil
+	}
+	filter := metadata.NewBloomFilterFromNDVAndFPP(uint32(max(len(s.words.words), 1)), falsePositives, maxFilter, memory.DefaultAllocator)
+	for _, word := range s.words.words {
+		s.raw = c.Strings.Append(s.raw[:0], word)
+		filter.InsertHash(filter.Hasher().Sum64(s.raw))
+	}
+	return filter
 }
 
 // repeats reports whether a text column equals the previous column. This is

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/internal/reading"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/count"
 )
@@ -47,7 +48,7 @@ FILE is written completely or not at all.`,
 				return fmt.Errorf("%s: %w", output, export.ErrExists)
 			}
 			printer := ui.printer(cmd)
-			limitMemory(cmd.Context(), int64(memory), 0)
+			reading.LimitMemory(cmd.Context(), int64(memory), 0)
 			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory)}
 			if err := reader.merge(&o, args); err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/internal/reading"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/count"
 )
@@ -50,7 +51,7 @@ For a dataset, show its traces, the rows of each table and what was not imported
 				}
 				return err
 			}
-			limitMemory(cmd.Context(), int64(memory), 0)
+			reading.LimitMemory(cmd.Context(), int64(memory), 0)
 			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory), readOptions: read}
 			path := args[0]
 			if merge.merge {
@@ -64,9 +65,13 @@ For a dataset, show its traces, the rows of each table and what was not imported
 			if err != nil {
 				return err
 			}
+			var tables []tableSize
+			for _, t := range seen.Tables {
+				tables = append(tables, tableSize{Name: t.Name, Rows: t.Rows})
+			}
 			printer.Result(inspection{
-				Format: seen.input.Formats(), Input: seen.input, Start: seen.start, End: seen.end,
-				Tables: seen.tables, Lost: lostOf(seen.stats), Stats: seen.stats, Alignment: seen.alignment,
+				Format: seen.Input.Formats(), Input: seen.Input, Start: seen.Start, End: seen.End,
+				Tables: tables, Lost: lostOf(seen.Stats), Stats: seen.Stats, Alignment: seen.alignment,
 			})
 			return nil
 		},
@@ -78,7 +83,7 @@ For a dataset, show its traces, the rows of each table and what was not imported
 }
 
 // inspect reads a trace without writing anything.
-func (r *traceReader) inspect(ctx context.Context, path string) (seen *observer, err error) {
+func (r *traceReader) inspect(ctx context.Context, path string) (seen *observation, err error) {
 	err = interruptible(ctx, func() (err error) {
 		seen, err = r.read(ctx, path, nil)
 		return err

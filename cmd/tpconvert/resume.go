@@ -102,6 +102,9 @@ func comparable(s export.Source) export.Source {
 	return s
 }
 
+// hashedAtOnce is the number of bytes that hashFile reads between two checks of its context.
+const hashedAtOnce = 1 << 20
+
 // hashFile returns the SHA-256 of a file in hexadecimal, or "".
 func hashFile(ctx context.Context, path string) string {
 	f, err := os.Open(path)
@@ -111,7 +114,7 @@ func hashFile(ctx context.Context, path string) string {
 	defer f.Close()
 	digest := sha256.New()
 	for ctx.Err() == nil {
-		switch _, err := io.CopyN(digest, f, blockBytes); err {
+		switch _, err := io.CopyN(digest, f, hashedAtOnce); err {
 		case nil:
 		case io.EOF:
 			return hex.EncodeToString(digest.Sum(nil))

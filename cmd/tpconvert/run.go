@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tpconvert/tpconvert/cmd/internal/reading"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/internal/count"
@@ -99,7 +100,7 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	limitMemory(watching, int64(r.options.memory), int64(r.options.maxMemory))
+	reading.LimitMemory(watching, int64(r.options.memory), int64(r.options.maxMemory))
 	r.reader.guard.most = int64(r.options.maxMemory)
 	go r.reader.guard.watch(watching)
 	workers := max(1, min(r.options.jobs, len(jobs)))
@@ -131,7 +132,7 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 	for _, j := range jobs {
 		conversions = append(conversions, j.conversion)
 	}
-	r.ui.Summary(summary{r.out, conversions, time.Since(begun).Seconds(), peakMemory()})
+	r.ui.Summary(summary{r.out, conversions, time.Since(begun).Seconds(), reading.PeakMemory()})
 	if len(errs) > 0 {
 		return &failedError{errs, len(paths)}
 	}
@@ -259,18 +260,18 @@ func (r *run) one(ctx context.Context, j *job) error {
 	if err != nil {
 		return errors.Join(err, w.Abort())
 	}
-	j.Lost = lostOf(seen.stats)
+	j.Lost = lostOf(seen.Stats)
 	m := export.Manifest{
-		TraceID:         cmp.Or(r.options.traceID, "t_"+seen.input.SHA256[:16]),
-		Input:           seen.input,
+		TraceID:         cmp.Or(r.options.traceID, "t_"+seen.Input.SHA256[:16]),
+		Input:           seen.Input,
 		Also:            j.also,
-		Start:           seen.start,
-		End:             seen.end,
-		StartUnix:       seen.startUnix(),
-		Machine:         seen.machine,
-		Stats:           seen.stats,
+		Start:           seen.Start,
+		End:             seen.End,
+		StartUnix:       seen.StartUnix,
+		Machine:         seen.Machine,
+		Stats:           seen.Stats,
 		WallSeconds:     time.Since(begun).Seconds(),
-		PeakMemoryBytes: peakMemory(),
+		PeakMemoryBytes: reading.PeakMemory(),
 	}
 	if len(j.Lost) > 0 {
 		m.Warnings = append(m.Warnings, "not imported: "+describeLost(j.Lost))

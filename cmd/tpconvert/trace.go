@@ -12,15 +12,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/spf13/pflag"
 
-	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/cmd/internal/reading"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
-	"github.com/tpconvert/tpconvert/sort"
 )
 
 // standardInput is the TRACE that stands for the standard input.
@@ -47,14 +45,13 @@ type traceReader struct {
 	guard memoryGuard
 
 	mu       sync.Mutex
-	readings []*reading // except postponed ones
+	readings []*reading.Progress // except postponed ones
 }
 
-// reading counts the progress of reading a trace. It is safe for concurrent use.
-type reading struct {
-	taken  atomic.Int64 // bytes read
-	sorted sort.Progress
-	rows   atomic.Int64 // rows made
+// observation is what is known about a trace once it is read.
+type observation struct {
+	*reading.Facts
+	alignment alignment
 }
 
 // progress adds up the progress of all traces.
@@ -63,30 +60,30 @@ func (r *traceReader) progress() progress {
 	defer r.mu.Unlock()
 	var p progress
 	for _, of := range r.readings {
-		p.read += of.taken.Load()
-		p.rows += of.rows.Load()
-		p.staged += of.sorted.Staged.Load()
-		p.delivered += of.sorted.Delivered.Load()
+		p.read += of.Taken.Load()
+		p.rows += of.Rows.Load()
+		p.staged += of.Sorted.Staged.Load()
+		p.delivered += of.Sorted.Delivered.Load()
 	}
 	return p
 }
 
 // begin adds a reading to the progress, and forget removes it.
-func (r *traceReader) begin() *reading {
+func (r *traceReader) begin() *reading.Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.readings = append(r.readings, new(reading))
+	r.readings = append(r.readings, new(reading.Progress))
 	return r.readings[len(r.readings)-1]
 }
 
-func (r *traceReader) forget(of *reading) {
+func (r *traceReader) forget(of *reading.Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.readings = slices.DeleteFunc(r.readings, func(other *reading) bool { return other == of })
+	r.readings = slices.DeleteFunc(r.readings, func(other *reading.Progress) bool { return other == of })
 }
 
 // read reads the trace at path. Its rows go to sink; if that is nil, they are dropped.
-func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*observer, error) {
+func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*observation, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	_, again := sourceOf(path)
@@ -105,42 +102,31 @@ func (r *traceReader) read(ctx context.Context, path string, sink table.Sink) (*
 	return seen, err
 }
 
-func (r *traceReader) readFile(ctx context.Context, path string, sink table.Sink, now *reading) (*observer, error) {
+func (r *traceReader) readFile(ctx context.Context, path string, sink table.Sink, now *reading.Progress) (*observation, error) {
 	file, err := r.open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	input := newReadAhead(ctx, file, &now.taken)
-	seen := &observer{ctx: ctx, to: sink, rows: &now.rows}
-	store := model.NewStore(model.Options{Sink: seen, ChunkRows: r.chunkRows})
-	defer store.Close()
-	name := traceName(path)
-	err = ingest.Read(store, name, input, ingest.Options{
-		Memory:  r.memory,
-		Version: version(),
-		Sorted:  &now.sorted,
-		Context: ctx,
-		Crop:    r.crop,
-		At:      atAnyPlace(file),
+	name, seen := traceName(path), &observation{}
+	seen.Facts, err = reading.Trace(ctx, name, file, sink, reading.Options{
+		Memory:    r.memory,
+		ChunkRows: r.chunkRows,
+		Version:   version(),
+		Crop:      r.crop,
+		Progress:  now,
 		Detected: func(file, format string) {
 			r.ui.Message(slog.LevelInfo, path, fmt.Sprintf("%s is %s", file, format))
 		},
+		Read: func(store *model.Store) { seen.alignment = alignmentOf(store) },
 	})
 	if err != nil {
 		return nil, atPath(err, path, name)
 	}
-	seen.alignment = alignmentOf(store)
-	if err := store.Finish(); err != nil {
-		return nil, err
-	}
 	if source, ok := sourceOf(path); ok {
-		seen.input.Path, seen.input.Modified = source.Path, source.Modified
+		seen.Input.Path, seen.Input.Modified = source.Path, source.Modified
 	}
-	seen.input.Bytes, seen.input.SHA256, err = input.sum()
-	return seen, err
+	return seen, nil
 }
 
 // open opens the file of a trace.
@@ -152,17 +138,6 @@ func (r *traceReader) open(path string) (io.ReadCloser, error) {
 		return r.merged.open(), nil
 	}
 	return os.Open(path)
-}
-
-// atAnyPlace returns the file if it supports random access, or nil.
-func atAnyPlace(file io.ReadCloser) io.ReaderAt {
-	if f, ok := file.(*os.File); ok {
-		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return nil
-		}
-	}
-	at, _ := file.(io.ReaderAt)
-	return at
 }
 
 // traceName returns a trace's name without its folder.

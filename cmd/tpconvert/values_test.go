@@ -1,16 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"io"
-	"math/rand/v2"
-	"sync/atomic"
 	"testing"
-	"testing/iotest"
 	"time"
 )
 
@@ -43,50 +34,5 @@ func TestProgressFits(t *testing.T) {
 	p := progress{read: 999 << 30, total: 9999 << 30, rows: 12_345_678_901, done: 123, of: 1234, elapsed: time.Hour}
 	if line := p.String(); len(line) > 79 {
 		t.Errorf("%d columns: %s", len(line), line)
-	}
-}
-
-func TestReadAhead(t *testing.T) {
-	content := make([]byte, 3*blockBytes+12345)
-	rng := rand.NewChaCha8([32]byte{})
-	rng.Read(content)
-	for name, source := range map[string]io.Reader{
-		"whole": bytes.NewReader(content),
-		"half":  iotest.HalfReader(bytes.NewReader(content)),
-		"eof":   iotest.DataErrReader(bytes.NewReader(content)),
-	} {
-		var taken atomic.Int64
-		a := newReadAhead(t.Context(), source, &taken)
-		head := make([]byte, 1000)
-		if _, err := io.ReadFull(a, head); err != nil {
-			t.Fatal(err)
-		}
-		if taken.Load() != 1000 || !bytes.Equal(head, content[:1000]) {
-			t.Errorf("%s: %d bytes taken, or wrong ones", name, taken.Load())
-		}
-		rest, err := io.ReadAll(a)
-		if err != nil || !bytes.Equal(rest, content[1000:]) {
-			t.Errorf("%s: %d bytes, %v", name, len(rest), err)
-		}
-		size, sum, err := a.sum()
-		if want := sha256.Sum256(content); err != nil || size != int64(len(content)) || sum != hex.EncodeToString(want[:]) {
-			t.Errorf("%s: size %d, sum %s, %v", name, size, sum, err)
-		}
-	}
-}
-
-func TestReadAheadErrors(t *testing.T) {
-	broken := errors.New("broken")
-	a := newReadAhead(t.Context(), io.MultiReader(bytes.NewReader([]byte("some")), iotest.ErrReader(broken)), new(atomic.Int64))
-	if got, err := io.ReadAll(a); string(got) != "some" || !errors.Is(err, broken) {
-		t.Errorf("%q, %v", got, err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	endless, w := io.Pipe()
-	defer w.Close()
-	a = newReadAhead(ctx, endless, new(atomic.Int64))
-	cancel()
-	if _, err := a.Read(make([]byte, 1)); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
 	}
 }

@@ -97,6 +97,17 @@ func (s *Schema) Without(column string) *Schema {
 	return &less
 }
 
+// WithColumns returns a schema of the same table with other columns. All of them have
+// values of their own, even those with the row's id. NewChunk makes its chunks.
+func (s *Schema) WithColumns(columns []Column) *Schema {
+	other := *s
+	other.Columns = slices.Clone(columns)
+	for i := range other.Columns {
+		other.Columns[i].Row, other.Columns[i].stored = false, i
+	}
+	return &other
+}
+
 // stored returns the named column's index in storage, or -1.
 func (s *Schema) stored(name string) int {
 	if i := s.Column(name); i >= 0 {

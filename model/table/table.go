@@ -74,6 +74,11 @@ type Chunk struct {
 	once    sync.Once
 }
 
+// NewChunk returns a chunk that no table made, of a schema from Schema.WithColumns.
+func NewChunk(s *Schema, rows int, columns []Vector, strings StringView) *Chunk {
+	return &Chunk{Schema: s, Rows: rows, Strings: strings, vectors: columns}
+}
+
 // Column returns the values of the schema's column i. Id columns have none if their values are
 // Base, Base+1, ...
 func (c *Chunk) Column(i int) Vector {
@@ -86,7 +91,9 @@ func (c *Chunk) Column(i int) Vector {
 // Release returns the chunk's memory to its table.
 func (c *Chunk) Release() {
 	c.once.Do(func() {
-		c.table.recycle(c.vectors)
+		if c.table != nil {
+			c.table.recycle(c.vectors)
+		}
 		c.vectors = nil
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package reading
 
 import (
 	"context"
@@ -9,20 +9,29 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// observer is a sink that passes chunks on, and collects information about the
-// trace as a whole.
+// Facts is what is known about a trace as a whole.
+type Facts struct {
+	Input      export.Input // with its members
+	Tables     []TableRows  // that have rows, in the order of their first chunks
+	Stats      []export.Stat
+	Start, End *int64 // of any event, in ns of the trace clock, or nil
+	StartUnix  *int64 // wall clock at Start, ns since 1970, or nil
+	Machine    export.Machine
+}
+
+// TableRows is the number of rows of a table.
+type TableRows struct {
+	Name string
+	Rows int64
+}
+
+// observer is a sink that passes chunks on, and collects the facts from them.
 type observer struct {
+	Facts
 	ctx  context.Context
 	to   table.Sink    // nil drops the rows
 	rows *atomic.Int64 // of all tables
-
-	tables     []tableSize  // that have rows
-	input      export.Input // from trace_file, with its members
-	stats      []export.Stat
-	start, end *int64 // trace_bounds in ns, or nil
-	wall       *int64 // wall clock at 0 of the trace clock, ns since 1970
-	machine    export.Machine
-	alignment  alignment
+	wall *int64        // wall clock at 0 of the trace clock, ns since 1970
 }
 
 // Chunk implements table.Sink. Once the context is done, it returns the context's error.
@@ -31,14 +40,14 @@ func (o *observer) Chunk(c *table.Chunk) error {
 		return err
 	}
 	o.rows.Add(int64(c.Rows))
-	o.tables = addTable(o.tables, tableSize{Name: c.Schema.Name, Rows: int64(c.Rows)})
+	o.count(c)
 	switch c.Schema.Name {
 	case "trace_file":
 		o.traceFiles(c)
 	case "stats":
 		o.traceStats(c)
 	case "trace_bounds":
-		o.start, o.end = new(values[int64](c, "start_ts")[0]), new(values[int64](c, "end_ts")[0])
+		o.Start, o.End = new(values[int64](c, "start_ts")[0]), new(values[int64](c, "end_ts")[0])
 	case "clock_snapshot":
 		o.clocks(c)
 	case "machine":
@@ -49,6 +58,23 @@ func (o *observer) Chunk(c *table.Chunk) error {
 		return nil
 	}
 	return o.to.Chunk(c)
+}
+
+func (o *observer) count(c *table.Chunk) {
+	i := slices.IndexFunc(o.Tables, func(t TableRows) bool { return t.Name == c.Schema.Name })
+	if i < 0 {
+		i = len(o.Tables)
+		o.Tables = append(o.Tables, TableRows{Name: c.Schema.Name})
+	}
+	o.Tables[i].Rows += int64(c.Rows)
+}
+
+// facts returns the facts once all chunks were seen.
+func (o *observer) facts() *Facts {
+	if o.wall != nil && o.Start != nil {
+		o.StartUnix = new(*o.wall + *o.Start)
+	}
+	return &o.Facts
 }
 
 func (o *observer) traceFiles(c *table.Chunk) {
@@ -66,7 +92,7 @@ func (o *observer) traceFiles(c *table.Chunk) {
 			parent.Members = append(parent.Members, files[i])
 		}
 	}
-	o.input = files[0]
+	o.Input = files[0]
 }
 
 func (o *observer) traceStats(c *table.Chunk) {
@@ -84,7 +110,7 @@ func (o *observer) traceStats(c *table.Chunk) {
 		}
 		s.Description = textAt(c, "description", i)
 		s.Idx = numberAt(c, "idx", i)
-		o.stats = append(o.stats, s)
+		o.Stats = append(o.Stats, s)
 	}
 }
 
@@ -97,14 +123,6 @@ func (o *observer) clocks(c *table.Chunk) {
 	}
 }
 
-// startUnix returns the wall clock at the start, or nil if unknown.
-func (o *observer) startUnix() *int64 {
-	if o.wall == nil || o.start == nil {
-		return nil
-	}
-	return new(*o.wall + *o.start)
-}
-
 // machines collects the facts about the machine that recorded the trace.
 func (o *observer) machines(c *table.Chunk) {
 	row := slices.Index(values[int64](c, "raw_id"), 0)
@@ -113,7 +131,7 @@ func (o *observer) machines(c *table.Chunk) {
 	}
 	text := func(column string) string { return textAt(c, column, row) }
 	number := func(column string) *int64 { return numberAt(c, column, row) }
-	o.machine = export.Machine{
+	o.Machine = export.Machine{
 		Name: text("name"), Sysname: text("sysname"), Release: text("release"), Arch: text("arch"),
 		NumCPUs: number("num_cpus"), RAMBytes: number("system_ram_bytes"),
 		AndroidBuildFingerprint:   text("android_build_fingerprint"),

@@ -1,0 +1,151 @@
+package reading
+
+import (
+	"context"
+	"math"
+	"os"
+	"path"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The heap may grow by a percentage of the live heap before it is collected. It
+// mostly holds large objects without pointers, so collecting costs less than touching
+// new memory.
+const (
+	leastGrowth = 10
+	mostGrowth  = 50
+	// A large heap may grow by less than leastGrowth: by largeGrowthBytes, but at least by
+	// largeGrowth percent.
+	largeGrowth      = 5
+	largeGrowthBytes = 64 << 20
+)
+
+// smallHeap is the heap size in bytes below which collecting costs more time than the saved
+// memory is worth.
+const smallHeap = 24 << 20
+
+// smallGrowth is the growth with which Go does not collect heaps below smallHeap, however
+// little is live. Go's minimum heap is 4 MiB for a growth of 100 %.
+const smallGrowth = smallHeap * 100 / (4 << 20)
+
+// growthFor returns the percentage by which the heap may grow before it is collected. live is
+// the latest size of the live heap, and target the size to aim for with garbage, in bytes.
+func growthFor(live, target int64) int {
+	least := min(max(largeGrowthBytes*100/live, largeGrowth), leastGrowth)
+	growth := min(max((target-live)*100/live, least), mostGrowth)
+	toSmall := min((smallHeap-live)*100/live, smallGrowth)
+	return int(max(growth, toSmall))
+}
+
+// LimitMemory sets the garbage collector's limits until the context is done. It aims
+// for the memory for sorting plus a constant, if live memory allows that, and never
+// exceeds a cgroup's limit or, unless it is 0, most.
+func LimitMemory(ctx context.Context, sorting, most int64) {
+	limit := int64(math.MaxInt64)
+	for _, most := range []int64{most, cgroupMemory()} {
+		if most > 0 {
+			limit = min(limit, most-most/10)
+		}
+	}
+	if limit < math.MaxInt64 {
+		limit -= max(MemoryInUse()-memoryOfGo(), 0) // the program's memory outside Go
+	}
+	debug.SetMemoryLimit(max(limit, 0))
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(smallGrowth)
+		go pace(ctx, sorting+112<<20, max(limit, 0))
+	}
+}
+
+// paceInterval is the time between two checks of the live heap.
+const paceInterval = 20 * time.Millisecond
+
+// pace lets the heap grow less the closer the live heap comes to the target, in bytes. Above the
+// target, Go returns freed memory to the system before it takes more. most is Go's memory limit.
+func pace(ctx context.Context, target, most int64) {
+	tick := time.NewTicker(paceInterval)
+	defer tick.Stop()
+	growth, limit := smallGrowth, most
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		live := max(metric("/gc/heap/live:bytes"), 1)
+		if now := growthFor(live, target); now != growth {
+			growth = now
+			debug.SetGCPercent(growth)
+		}
+		now := min(max(target, live/100*int64(100+growth+leastGrowth/2)), most)
+		if now > limit || now < limit-limit/32 {
+			limit = now
+			debug.SetMemoryLimit(limit)
+		}
+	}
+}
+
+// PeakMemory returns the peak resident memory of the process, in bytes: VmHWM on Linux, and
+// the memory that Go took from the system elsewhere.
+func PeakMemory() int64 {
+	status, _ := os.ReadFile("/proc/self/status")
+	if _, line, ok := strings.Cut(string(status), "VmHWM:"); ok {
+		kib, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseInt(kib, 10, 64); err == nil {
+			return n << 10
+		}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys)
+}
+
+// cgroupMemory returns the lowest memory limit of the process's cgroups, in bytes, or 0 if
+// there is none.
+func cgroupMemory() int64 {
+	files := []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
+	own, _ := os.ReadFile("/proc/self/cgroup")
+	if _, group, ok := strings.Cut(string(own), "0::"); ok {
+		group, _, _ = strings.Cut(group, "\n")
+		for ; group != "/" && group != "."; group = path.Dir(group) {
+			files = append(files, path.Join("/sys/fs/cgroup", group, "memory.max"))
+		}
+	}
+	var least int64
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
+}
+
+// MemoryInUse returns the resident memory of the process, in bytes, or on systems other than
+// Linux the memory that Go holds.
+func MemoryInUse() int64 {
+	statm, _ := os.ReadFile("/proc/self/statm")
+	if fields := strings.Fields(string(statm)); len(fields) > 1 {
+		if pages, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+			return pages * int64(os.Getpagesize())
+		}
+	}
+	return memoryOfGo()
+}
+
+// memoryOfGo returns the memory that Go holds, in bytes.
+func memoryOfGo() int64 {
+	return metric("/memory/classes/total:bytes") - metric("/memory/classes/heap/released:bytes")
+}
+
+// metric returns a metric of the runtime.
+func metric(name string) int64 {
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
+}

@@ -159,7 +159,7 @@ func (q *query) print(ctx context.Context, of *session.Query) error {
 	defer rows.Close()
 	columns := of.Columns
 	if len(columns) == 1 && columns[0].Name == suppressed && q.options.perfetto {
-		return eachRow(rows, columns, func([]any) error { return nil })
+		return session.EachRow(rows, columns, func([]any) error { return nil })
 	}
 	if q.results > 0 {
 		if isBinary(q.options.format) {
@@ -176,7 +176,7 @@ func (q *query) print(ctx context.Context, of *session.Query) error {
 	if err != nil {
 		return err
 	}
-	if err := eachRow(rows, columns, w.row); err != nil {
+	if err := session.EachRow(rows, columns, w.row); err != nil {
 		return err
 	}
 	return w.end()

@@ -50,6 +50,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 		newQueryCommand(ui),
 		newFlamegraphCommand(ui),
 		newServeCommand(ui),
+		newSummarizeCommand(ui),
 		newTablesCommand(ui),
 		newVersionCommand(ui),
 		newCompletionCommand(),

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -18,50 +17,6 @@ import (
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
-
-// eachRow calls row with the values of each row. They are only valid during the call.
-func eachRow(rows *sql.Rows, columns []session.Column, row func([]any) error) error {
-	values, targets := make([]any, len(columns)), make([]any, len(columns))
-	for i := range values {
-		targets[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(targets...); err != nil {
-			return err
-		}
-		for i, c := range columns {
-			values[i] = goValue(c.Kind, values[i])
-		}
-		if err := row(values); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// goValue converts a value of database/sql to int64 for an integer, *big.Int for a huge one, float64, bool, string,
-// []byte or, for a nested value, json.RawMessage.
-func goValue(kind session.Kind, v any) any {
-	switch v := v.(type) {
-	case int8:
-		return int64(v)
-	case int16:
-		return int64(v)
-	case int32:
-		return int64(v)
-	case uint8:
-		return int64(v)
-	case uint16:
-		return int64(v)
-	case uint32:
-		return int64(v)
-	case string:
-		if kind == session.Nested || kind == session.Variant {
-			return session.FromJSON(v)
-		}
-	}
-	return v
-}
 
 // rowWriter prints the rows of a query.
 type rowWriter interface {

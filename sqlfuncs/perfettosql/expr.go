@@ -574,7 +574,7 @@ func (p *parser) columnOf(t token) expr {
 // aggregates are the aggregate functions.
 var aggregates = map[string]bool{
 	"avg": true, "count": true, "group_concat": true, "json_group_array": true, "json_group_object": true, "max": true, "min": true,
-	"string_agg": true, "sum": true, "total": true,
+	"percentile": true, "string_agg": true, "sum": true, "total": true,
 }
 
 // renamed maps functions to their names in DuckDB, where these differ.

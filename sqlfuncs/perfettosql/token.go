@@ -200,6 +200,23 @@ type Statement struct {
 	Pos  int    // byte offset in the source
 }
 
+// Substitute replaces variables such as $name. Other variables stay.
+func Substitute(sql string, variables map[string]string) (string, error) {
+	tokens, err := tokenize(sql)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	from := 0
+	for _, t := range tokens {
+		if value, ok := variables[strings.TrimPrefix(t.text, "$")]; ok && t.kind == variable {
+			b.WriteString(sql[from:t.pos] + value)
+			from = t.end
+		}
+	}
+	return b.String() + sql[from:], nil
+}
+
 // Split splits SQL, of Perfetto or DuckDB, at its semicolons. Empty statements are left out.
 func Split(sql string) ([]Statement, error) {
 	var statements []Statement

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -72,4 +73,48 @@ func FromJSON(text string) any {
 		return f
 	}
 	return json.RawMessage(text)
+}
+
+// EachRow calls row with the values of each row. They are only valid during the call.
+func EachRow(rows *sql.Rows, columns []Column, row func([]any) error) error {
+	values, targets := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		targets[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return err
+		}
+		for i, c := range columns {
+			values[i] = goValue(c.Kind, values[i])
+		}
+		if err := row(values); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// goValue converts a value of database/sql to int64 for an integer, *big.Int for a huge one, float64, bool, string,
+// []byte or, for a nested value, json.RawMessage.
+func goValue(kind Kind, v any) any {
+	switch v := v.(type) {
+	case int8:
+		return int64(v)
+	case int16:
+		return int64(v)
+	case int32:
+		return int64(v)
+	case uint8:
+		return int64(v)
+	case uint16:
+		return int64(v)
+	case uint32:
+		return int64(v)
+	case string:
+		if kind == Nested || kind == Variant {
+			return FromJSON(v)
+		}
+	}
+	return v
 }

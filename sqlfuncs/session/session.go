@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
@@ -63,6 +64,25 @@ func (s *Session) OpenDataset(ctx context.Context, folder string) error {
 		return err
 	}
 	return s.register(ctx, *d)
+}
+
+// OpenTrace makes the tables of one trace available, from a dataset of many.
+func (s *Session) OpenTrace(ctx context.Context, dataset, traceID string) error {
+	folder, err := filepath.Abs(filepath.Join(dataset, "trace_id="+traceID))
+	if err != nil {
+		return err
+	}
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	d := sqlfuncs.Dataset{Path: filepath.ToSlash(folder)}
+	for _, f := range files {
+		if name, ok := strings.CutSuffix(f.Name(), "."+export.Parquet); ok {
+			d.Tables = append(d.Tables, name)
+		}
+	}
+	return s.register(ctx, d)
 }
 
 // OpenEmpty makes all tables available, without rows.

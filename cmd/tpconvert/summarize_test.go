@@ -1,0 +1,196 @@
+//go:build cgo
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const summarized = `[{"ph":"M","pid":1,"tid":2,"name":"thread_name","args":{"name":"main"}},{"ph":"M","pid":1,"tid":2,"name":"process_name","args":{"name":"app"}},
+{"ph":"X","pid":1,"tid":2,"ts":10,"dur":50,"name":"work"},{"ph":"X","pid":1,"tid":2,"ts":20,"dur":20,"name":"part"},
+{"ph":"X","pid":1,"tid":2,"ts":45,"dur":10,"name":"part"},{"ph":"X","pid":1,"tid":3,"ts":45,"dur":7,"name":"other"}]`
+
+// spec returns a spec with shared queries and one metric, whose query begins with its source.
+func spec(metric string) string {
+	return `query { id: "base" table { table_name: "slice" }
+  select_columns { column_name_or_expression: "id" } select_columns { column_name_or_expression: "ts" } select_columns { column_name_or_expression: "dur" }
+  select_columns { column_name: "name" alias: "slice_name" } select_columns { column_name_or_expression: "track_id" } }
+query { id: "tracks" table { table_name: "thread_track" } select_columns { column_name_or_expression: "id" alias: "tid" } select_columns { column_name_or_expression: "utid" } }
+metric_spec { id: "m" ` + metric + ` }`
+}
+
+// TestMetricQueries computes a metric from each kind of query. The rows are those of Trace Processor v58.
+func TestMetricQueries(t *testing.T) {
+	dir := dataset(t, summarized)
+	tests := []struct{ metric, want string }{
+		{`dimensions: "slice_name" value: "n" query { inner_query_id: "base" filters { column_name: "slice_name" op: GLOB string_rhs: "w*" string_rhs: "o*" }
+			filters { column_name: "dur" op: GREATER_THAN double_rhs: 7000.5 } group_by { column_names: "slice_name" aggregates { op: COUNT result_column_name: "n" } } }`,
+			"slice_name,n\nwork,1.0\n"},
+		{`dimensions: "track_id" value: "p" query { inner_query_id: "base" order_by { ordering_specs { column_name: "track_id" } }
+			group_by { column_names: "track_id" aggregates { column_name: "dur" op: PERCENTILE percentile: 90.5 result_column_name: "p" } } }`,
+			"track_id,p\n0,44300.0\n1,7000.0\n"},
+		{`dimensions: "track_id" value: "w" query { inner_query_id: "base" order_by { ordering_specs { column_name: "track_id" } }
+			group_by { column_names: "track_id" aggregates { column_name: "ts" op: DURATION_WEIGHTED_MEAN result_column_name: "w" } } }`,
+			"track_id,w\n0,16875.0\n1,45000.0\n"},
+		{`dimensions: "tracks" value: "med" query { inner_query_id: "base" filters { column_name: "slice_name" op: IS_NOT_NULL }
+			group_by { column_names: "track_id" aggregates { column_name: "dur" op: MEDIAN result_column_name: "med" }
+				aggregates { column_name: "slice_name" op: COUNT_DISTINCT result_column_name: "names" } aggregates { op: CUSTOM custom_sql_expression: "sum(dur * 2)" result_column_name: "twice" } }
+			select_columns { column_name_or_expression: "track_id" alias: "tracks" } select_columns { column_name_or_expression: "med" }
+			order_by { ordering_specs { column_name: "track_id" direction: DESC } } limit: 5 offset: 1 }`,
+			"tracks,med\n0,20000.0\n"},
+		{`dimensions: "utid" dimensions: "slice_name" value: "dur" query { experimental_join { type: INNER left_query { inner_query_id: "base" } right_query { inner_query_id: "tracks" }
+			equality_columns { left_column: "track_id" right_column: "tid" } } order_by { ordering_specs { column_name: "dur" direction: DESC } } limit: 2 }`,
+			"utid,slice_name,dur\n2,work,50000.0\n2,part,20000.0\n"},
+		{`dimensions: "utid" value: "dur" query { experimental_join { type: LEFT left_query { inner_query_id: "base" } right_query { inner_query_id: "tracks" }
+			freeform_condition { left_query_alias: "l" right_query_alias: "r" sql_expression: "l.track_id = r.tid AND l.dur > 15000" } }
+			group_by { column_names: "utid" aggregates { column_name: "dur" op: SUM result_column_name: "dur" } } order_by { ordering_specs { column_name: "utid" } } }`,
+			"utid,dur\n,17000.0\n2,70000.0\n"},
+		{`dimensions: "slice_name" value: "n" query { experimental_union { use_union_all: true queries { inner_query_id: "base" } queries { inner_query_id: "base" filters { column_name: "slice_name" op: EQUAL string_rhs: "other" } } }
+			group_by { column_names: "slice_name" aggregates { op: COUNT result_column_name: "n" } } order_by { ordering_specs { column_name: "slice_name" } } }`,
+			"slice_name,n\nother,2.0\npart,2.0\nwork,1.0\n"},
+		{`dimensions: "utid" value: "s" query { experimental_add_columns { core_query { inner_query_id: "base" } input_query { inner_query_id: "tracks" }
+			input_columns { column_name_or_expression: "utid" } equality_columns { left_column: "track_id" right_column: "tid" } }
+			group_by { column_names: "utid" aggregates { column_name: "dur" op: SUM result_column_name: "s" } } order_by { ordering_specs { column_name: "utid" } } }`,
+			"utid,s\n2,80000.0\n3,7000.0\n"},
+		{`value: "s" query { experimental_filter_in { base { inner_query_id: "base" } match_values { inner_query_id: "tracks" filters { column_name: "utid" op: EQUAL int64_rhs: 3 } } base_column: "track_id" match_column: "tid" }
+			group_by { aggregates { column_name: "dur" op: SUM result_column_name: "s" } } }`,
+			"s\n7000.0\n"},
+		{`value: "n" query { inner_query_id: "base" experimental_filter_group { op: OR filters { column_name: "dur" op: LESS_THAN double_rhs: 7500.5 }
+			groups { op: AND filters { column_name: "track_id" op: NOT_EQUAL int64_rhs: 1 } sql_expressions: "dur > 15000" } } group_by { aggregates { op: COUNT result_column_name: "n" } } }`,
+			"n\n3.0\n"},
+		{`dimensions: "name" value: "n" query { sql { sql: "CREATE PERFETTO TABLE helper AS SELECT name FROM slice; SELECT name, count(*) AS n FROM helper WHERE name IN (SELECT slice_name FROM $b) GROUP BY name"
+			dependencies { alias: "b" query { inner_query_id: "base" filters { column_name: "slice_name" op: EQUAL string_rhs: "part" } } } column_names: "name" column_names: "n" } }`,
+			"name,n\npart,2.0\n"},
+		{`dimensions: "thread_name" dimensions: "process_name" value: "n" query { simple_slices { thread_name_glob: "m*" process_name_glob: "a*" }
+			group_by { column_names: "thread_name" column_names: "process_name" aggregates { op: COUNT result_column_name: "n" } } }`,
+			"thread_name,process_name,n\nmain,app,3.0\n"},
+		{`dimensions: "ts" value: "dur" query { experimental_time_range { mode: STATIC ts: 5 dur: 7 } }`, "ts,dur\n5,7.0\n"},
+		{`value: "dur" query { experimental_time_range { mode: DYNAMIC } }`, "dur\n50000.0\n"},
+		{`value: "n" query { sql { sql: "SELECT NULL AS n UNION ALL SELECT 2" } }`, "n\n2.0\n"},
+	}
+	for _, test := range tests {
+		path := filepath.Join(dir, "spec.textproto")
+		if err := os.WriteFile(path, []byte(spec(test.metric)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got := tpconvert(t, dir, "summarize", "--format", "csv", "spec.textproto", "out")
+		got.expect(t, exitDone, "")
+		if got.stdout != test.want {
+			t.Errorf("%s\ngives\n%s, want\n%s", test.metric, got.stdout, test.want)
+		}
+	}
+}
+
+// TestSummary is a whole TraceSummary, as Trace Processor v58 writes it but for the order of fields.
+func TestSummary(t *testing.T) {
+	dir := dataset(t, summarized)
+	const text = `metric_template_spec { id_prefix: "t" dimensions_specs { name: "utid" type: INT64 } dimension_uniqueness: UNIQUE
+  value_column_specs { name: "n" unit: COUNT } value_column_specs { name: "dur" custom_unit: "ns" polarity: LOWER_IS_BETTER }
+  interned_dimension_specs { key_column_spec { name: "utid" type: INT64 } data_column_specs { name: "name" type: STRING } query { table { table_name: "thread" } } }
+  query { sql { sql: "SELECT utid, count(*) AS n, sum(dur) AS dur FROM slice JOIN thread_track ON slice.track_id = thread_track.id WHERE slice.name = 'part' GROUP BY utid" } } }`
+	if err := os.WriteFile(filepath.Join(dir, "spec.textproto"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const rows = `  row {
+    values {
+      double_value: 2
+    }
+    values {
+      double_value: 30000
+    }
+    dimension {
+      int64_value: 2
+    }
+  }
+`
+	const interned = `  interned_dimension_bundles {
+    interned_dimension_rows {
+      key_dimension_value {
+        int64_value: 2
+      }
+      interned_dimension_values {
+        string_value: "main"
+      }
+    }
+  }
+`
+	got := tpconvert(t, dir, "summarize", "--format", "textproto", "spec.textproto", "out")
+	got.expect(t, exitDone, "")
+	for _, want := range []string{"metric_bundles {\n  bundle_id: \"t\"\n" + rows, interned, "    id: \"t_n\"\n", "    id: \"t_dur\"\n", "    custom_unit: \"ns\"\n", "    polarity: LOWER_IS_BETTER\n"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("%s is not in\n%s", want, got.stdout)
+		}
+	}
+	encoded := tpconvert(t, dir, "summarize", "--format", "proto", "spec.textproto", "out")
+	encoded.expect(t, exitDone, "")
+	if !strings.HasPrefix(encoded.stdout, "\x1a") || !strings.Contains(encoded.stdout, "main") {
+		t.Errorf("encoded: %q", encoded.stdout)
+	}
+	one := tpconvert(t, dir, "summarize", "--format", "csv", "--metric", "t_dur", "spec.textproto", "a.json")
+	one.expect(t, exitDone, "")
+	if want := "utid,dur\n2,30000.0\n"; one.stdout != want {
+		t.Errorf("got %q, want %q", one.stdout, want)
+	}
+}
+
+// TestBuiltinMetrics computes the metrics that need no file, for one trace and for many.
+func TestBuiltinMetrics(t *testing.T) {
+	dir := dataset(t, summarized, `[{"ph":"X","pid":7,"tid":7,"ts":0,"dur":1,"name":"part"}]`)
+	tpconvert(t, dir, "summarize", "out", "-o", "metrics").expect(t, exitDone, "")
+	for _, table := range []string{"slices", "cpu_by_thread", "cpu_by_core", "memory", "frames", "binder", "io"} {
+		if _, err := os.Stat(filepath.Join(dir, "metrics", table+".parquet")); err != nil {
+			t.Error(err)
+		}
+	}
+	got := rowsOf(t, dir, "out", `SELECT t.name AS trace, s.name, s.count, s.total_dur, s.p50_dur FROM 'metrics/slices.parquet' s JOIN trace t USING (trace_id) ORDER BY ALL`, "--allow-writes")
+	const want = `trace,name,count,total_dur,p50_dur
+a.json,other,1.0,7000.0,7000.0
+a.json,part,2.0,30000.0,15000.0
+a.json,work,1.0,50000.0,50000.0
+b.json,part,1.0,1000.0,1000.0
+`
+	if got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	tpconvert(t, dir, "summarize", "out", "-o", "metrics").expect(t, exitFailure, "already exists")
+	if left := names(t, dir); strings.Contains(strings.Join(left, " "), "tpconvert-metrics") {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestSummarizeRefuses(t *testing.T) {
+	dir := dataset(t, summarized)
+	for metric, want := range map[string]string{
+		`value: "n" query { }`:                                                                              "PerfettoSqlStructuredQuery has no source",
+		`value: "n" query { table { } }`:                                                                    "Table has no table_name",
+		`value: "n" query { inner_query_id: "none" }`:                                                       "there is no query with id none",
+		`value: "none" query { inner_query_id: "base" }`:                                                    "the query has no column none",
+		`value: "slice_name" query { inner_query_id: "base" }`:                                              "where a number was expected",
+		`value: "n" query { sql { sql: "SELECT 1 AS n FROM nothing" } }`:                                    "nothing",
+		`value: "n" query { sql { sql: "SELECT 1 AS n; SELECT 2 AS n" } }`:                                  "only the last statement of sql may return rows",
+		`value: "dur" query { inner_query_id: "base" offset: 1 }`:                                           "has no limit, but an offset",
+		`dimensions: "track_id" dimension_uniqueness: UNIQUE value: "dur" query { inner_query_id: "base" }`: "its dimensions are not unique",
+		`dimensions_specs { name: "slice_name" type: INT64 } value: "dur" query { inner_query_id: "base" }`: "where a INT64 was expected",
+		`value: "dur" query { inner_query_id: "base" filters { column_name: "dur" op: EQUAL } }`:            "Filter has no value",
+		`value: "x" query { table { table_name: "slice" module_name: "slices.with_context" } }`:             "--stdlib must name a folder of Perfetto's modules",
+		`value: "n" query { interval_intersect { base { inner_query_id: "base" } interval_intersect { inner_query_id: "tracks" } partition_columns: "TS" } }`: `partition column "TS" is not allowed`,
+		`none: 1`: "unknown field: none",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "spec.textproto"), []byte(spec(metric)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		tpconvert(t, dir, "summarize", "spec.textproto", "out").expect(t, exitFailure, want)
+	}
+	loop := `query { id: "a" inner_query_id: "b" } query { id: "b" inner_query_id: "a" } metric_spec { id: "m" value: "n" query { inner_query_id: "a" } }`
+	if err := os.WriteFile(filepath.Join(dir, "loop.textproto"), []byte(loop), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "summarize", "loop.textproto", "out").expect(t, exitFailure, "query a uses itself")
+	tpconvert(t, dir, "summarize", "--metric", "none", "slices", "out").expect(t, exitFailure, "there is no metric none")
+	tpconvert(t, dir, "summarize", "slices", "nowhere").expect(t, exitFailure, "nowhere")
+	tpconvert(t, dir, "summarize", "--format", "parquet7", "slices", "out").expect(t, exitUsage, "--format")
+	tpconvert(t, dir, "summarize").expect(t, exitUsage, "")
+}

@@ -1,0 +1,518 @@
+// Package metrics computes Trace Processor's metrics of version 2. A TraceSummarySpec
+// describes them by structured queries; the result is a TraceSummary. Both are messages
+// of Perfetto.
+package metrics
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/tpconvert/tpconvert/internal/perfetto"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+//go:embed specs/*.textproto
+var specs embed.FS
+
+// Builtin returns the names of the specs that need no file.
+func Builtin() (names []string) {
+	files, err := fs.Glob(specs, "specs/*.textproto")
+	if err != nil {
+		panic(err) // the pattern is constant
+	}
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(path.Base(file), ".textproto"))
+	}
+	return names
+}
+
+// Spec returns the text of a spec that needs no file, or false.
+func Spec(name string) ([]byte, bool) {
+	text, err := specs.ReadFile("specs/" + name + ".textproto")
+	return text, err == nil
+}
+
+// messageType returns a type of message of Perfetto.
+func messageType(name protoreflect.Name) (protoreflect.MessageType, error) {
+	files, err := files()
+	if err != nil {
+		return nil, err
+	}
+	d, err := files.FindDescriptorByName("perfetto.protos." + protoreflect.FullName(name))
+	if err != nil {
+		return nil, err
+	}
+	return dynamicpb.NewMessageType(d.(protoreflect.MessageDescriptor)), nil
+}
+
+var files = sync.OnceValues(func() (interface {
+	FindDescriptorByName(protoreflect.FullName) (protoreflect.Descriptor, error)
+}, error) {
+	return perfetto.Files(perfetto.Descriptors())
+})
+
+// Summarizer computes the metrics of specs.
+type Summarizer struct {
+	queries map[string]node // shared queries, by id
+	metrics []node          // TraceMetricV2Spec
+}
+
+// Add adds a TraceSummarySpec, as text or encoded.
+func (s *Summarizer) Add(spec []byte) error {
+	of, err := messageType("TraceSummarySpec")
+	if err != nil {
+		return err
+	}
+	m := of.New()
+	if utf8.Valid(spec) && !slices.Contains(spec, 0) {
+		err = prototext.Unmarshal(spec, m.Interface())
+	} else {
+		err = proto.Unmarshal(spec, m.Interface())
+	}
+	if err != nil {
+		return err
+	}
+	n := node{m}
+	if s.queries == nil {
+		s.queries = map[string]node{}
+	}
+	for _, q := range n.messages("query") {
+		id := q.text("id")
+		if _, ok := s.queries[id]; ok || id == "" {
+			return fmt.Errorf("query id %q is missing or not unique", id)
+		}
+		s.queries[id] = q
+	}
+	s.metrics = append(s.metrics, n.messages("metric_spec")...)
+	for _, t := range n.messages("metric_template_spec") {
+		expanded, err := expand(t)
+		if err != nil {
+			return err
+		}
+		s.metrics = append(s.metrics, expanded...)
+	}
+	for i, m := range s.metrics {
+		id := m.text("id")
+		if id == "" || strings.EqualFold(id, "all") {
+			return fmt.Errorf("metric id %q is not allowed", id)
+		}
+		if slices.ContainsFunc(s.metrics[:i], func(other node) bool { return other.text("id") == id }) {
+			return fmt.Errorf("there are several metrics %s", id)
+		}
+	}
+	return nil
+}
+
+// expand returns a metric for each value of a template.
+func expand(t node) (metrics []node, err error) {
+	prefix := t.text("id_prefix")
+	if prefix == "" {
+		return nil, missing(t, "id_prefix")
+	}
+	names, values := t.texts("value_columns"), t.messages("value_column_specs")
+	if len(names) > 0 && len(values) > 0 {
+		return nil, errors.New("TraceMetricV2TemplateSpec has both value_columns and value_column_specs")
+	}
+	of, err := messageType("TraceMetricV2Spec")
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range values {
+		names = append(names, v.text("name"))
+	}
+	for i, name := range names {
+		m := node{of.New()}
+		for _, field := range []string{"dimensions_specs", "dimensions", "query", "dimension_uniqueness", "interned_dimension_specs"} {
+			m.take(field, t)
+		}
+		if len(values) > 0 {
+			for _, field := range []string{"unit", "custom_unit", "polarity"} {
+				m.take(field, values[i])
+			}
+		}
+		m.set("id", prefix+"_"+name).set("value", name)
+		if !t.truth("disable_auto_bundling") {
+			m.set("bundle_id", prefix)
+		}
+		metrics = append(metrics, m)
+	}
+	return metrics, nil
+}
+
+// IDs returns the ids of the metrics.
+func (s *Summarizer) IDs() (ids []string) {
+	for _, m := range s.metrics {
+		ids = append(ids, m.text("id"))
+	}
+	return ids
+}
+
+// bundle is the metrics that share a query.
+type bundle struct {
+	id       string
+	metrics  []node
+	sql      string
+	interned []string // queries of the interned dimensions
+}
+
+// Summarize computes metrics, or all if ids is nil. The session runs PerfettoSQL.
+func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []string) (*Summary, error) {
+	g := &generator{shared: s.queries}
+	bundles, err := s.bundles(g, ids)
+	if err != nil {
+		return nil, err
+	}
+	of, err := messageType("TraceSummary")
+	if err != nil {
+		return nil, err
+	}
+	var setup, cleanup []string
+	for _, m := range g.modules {
+		setup = append(setup, "INCLUDE PERFETTO MODULE "+m)
+	}
+	setup = append(setup, g.preamble...)
+	for _, t := range g.made {
+		setup = append(setup, "CREATE PERFETTO TABLE "+t.name+" AS "+t.sql)
+		cleanup = append(cleanup, "DROP TABLE IF EXISTS "+t.name)
+	}
+	defer func() {
+		for _, statement := range cleanup {
+			_ = db.Each(context.WithoutCancel(ctx), statement, func(*session.Query) error { return nil })
+		}
+	}()
+	for _, statement := range setup {
+		if err := db.Each(ctx, statement, func(*session.Query) error { return errors.New("only the last statement of sql may return rows") }); err != nil {
+			return nil, err
+		}
+	}
+	summary := node{of.New()}
+	for _, b := range bundles {
+		if err := b.write(ctx, db, summary.add("metric_bundles")); err != nil {
+			return nil, fmt.Errorf("metric %s: %w", b.id, err)
+		}
+	}
+	return &Summary{summary}, nil
+}
+
+// bundles returns the bundles of metrics, in order, with their SQL.
+func (s *Summarizer) bundles(g *generator, ids []string) (bundles []*bundle, err error) {
+	for _, id := range ids {
+		if !slices.Contains(s.IDs(), id) {
+			return nil, fmt.Errorf("there is no metric %s, only %s", id, strings.Join(s.IDs(), ", "))
+		}
+	}
+	for _, m := range s.metrics {
+		id := m.text("id")
+		if ids != nil && !slices.Contains(ids, id) {
+			continue
+		}
+		of := m.text("bundle_id")
+		if of == "" {
+			of = id
+		}
+		if i := slices.IndexFunc(bundles, func(b *bundle) bool { return b.id == of }); i >= 0 {
+			if err := bundles[i].join(m); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		b := &bundle{id: of, metrics: []node{m}}
+		if b.sql, err = g.query(m.message("query")); err != nil {
+			return nil, fmt.Errorf("metric %s: %w", id, err)
+		}
+		for _, dimension := range m.messages("interned_dimension_specs") {
+			sql, err := g.query(dimension.message("query"))
+			if err != nil {
+				return nil, fmt.Errorf("metric %s: interned dimension: %w", id, err)
+			}
+			b.interned = append(b.interned, sql)
+		}
+		bundles = append(bundles, b)
+	}
+	return bundles, nil
+}
+
+// join adds a metric that must agree with the others.
+func (b *bundle) join(m node) error {
+	for _, field := range []string{"bundle_id", "dimension_uniqueness", "dimensions", "dimensions_specs", "query"} {
+		first := b.metrics[0]
+		if !first.Get(first.field(field)).Equal(m.Get(m.field(field))) {
+			return fmt.Errorf("metrics %s and %s of bundle %s have a different %s", first.text("id"), m.text("id"), b.id, field)
+		}
+	}
+	b.metrics = append(b.metrics, m)
+	return nil
+}
+
+// column is a column of a query's rows, with the type that the spec gives or "".
+type column struct{ name, kind string }
+
+const anyType = "DIMENSION_TYPE_UNSPECIFIED"
+
+// dimensions returns the dimensions of a metric.
+func dimensions(m node) (all []column, err error) {
+	specs := m.messages("dimensions_specs")
+	names := m.texts("dimensions")
+	if len(specs) > 0 && len(names) > 0 {
+		return nil, errors.New("it has both dimensions and dimensions_specs")
+	}
+	for _, name := range names {
+		all = append(all, column{name, anyType})
+	}
+	for _, s := range specs {
+		if s.enum("type") == anyType {
+			return nil, fmt.Errorf("dimension %s has no type", s.text("name"))
+		}
+		all = append(all, column{s.text("name"), s.enum("type")})
+	}
+	return all, nil
+}
+
+// write computes a bundle.
+func (b *bundle) write(ctx context.Context, db *session.Session, to node) error {
+	first := b.metrics[0]
+	to.set("bundle_id", b.id)
+	specs := to.Mutable(to.field("specs")).List()
+	wanted, err := dimensions(first)
+	if err != nil {
+		return err
+	}
+	interned, err := internedDimensions(first, wanted)
+	if err != nil {
+		return err
+	}
+	count := len(wanted)
+	for _, m := range b.metrics {
+		specs.Append(protoreflect.ValueOfMessage(m.Message))
+		wanted = append(wanted, column{name: m.text("value")})
+	}
+	unique := map[string]bool{}
+	keys := make([]map[any]bool, len(interned))
+	for i := range keys {
+		keys[i] = map[any]bool{}
+	}
+	err = rows(ctx, db, b.sql, wanted, func(row []any) error {
+		if !slices.ContainsFunc(row[count:], func(v any) bool { return v != nil }) {
+			return nil
+		}
+		out := to.add("row")
+		for i, v := range row[:count] {
+			if err := setDimension(out.add("dimension"), wanted[i], v); err != nil {
+				return err
+			}
+		}
+		for i, d := range interned {
+			keys[i][row[d.key]] = true
+		}
+		if first.enum("dimension_uniqueness") == "UNIQUE" {
+			key := fmt.Sprintf("%#v", row[:count])
+			if unique[key] {
+				return errors.New("its dimensions are not unique")
+			}
+			unique[key] = true
+		}
+		for i, v := range row[count:] {
+			if err := setValue(out.add("values"), wanted[count+i], v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, d := range interned {
+		if err := d.write(ctx, db, b.interned[i], keys[i], to.add("interned_dimension_bundles")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// internedDimension describes the values of a dimension by more columns.
+type internedDimension struct {
+	key     int      // index of the dimension
+	columns []column // the key, then what describes it
+}
+
+func internedDimensions(m node, dimensions []column) (all []internedDimension, err error) {
+	for _, s := range m.messages("interned_dimension_specs") {
+		if !s.has("key_column_spec") {
+			return nil, missing(s, "key_column_spec")
+		}
+		d := internedDimension{}
+		for _, c := range append([]node{s.message("key_column_spec")}, s.messages("data_column_specs")...) {
+			of := column{c.text("name"), c.enum("type")}
+			if slices.ContainsFunc(d.columns, func(other column) bool { return other.name == of.name }) {
+				return nil, fmt.Errorf("interned dimension %s has two columns %s", d.columns[0].name, of.name)
+			}
+			d.columns = append(d.columns, of)
+		}
+		key := d.columns[0].name
+		if d.key = slices.IndexFunc(dimensions, func(c column) bool { return c.name == key }); d.key < 0 {
+			return nil, fmt.Errorf("interned dimension %s is not a dimension", key)
+		}
+		if slices.ContainsFunc(all, func(other internedDimension) bool { return other.key == d.key }) {
+			return nil, fmt.Errorf("there are two interned dimensions %s", key)
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// write writes what describes the keys that the metric's rows have.
+func (d *internedDimension) write(ctx context.Context, db *session.Session, sql string, keys map[any]bool, to node) error {
+	return rows(ctx, db, sql, d.columns, func(row []any) error {
+		used, ok := keys[row[0]]
+		switch {
+		case !ok:
+			return nil
+		case !used:
+			return fmt.Errorf("interned dimension %s: key %v is not unique", d.columns[0].name, row[0])
+		}
+		keys[row[0]] = false
+		out := to.add("interned_dimension_rows")
+		if err := setDimension(out.make("key_dimension_value"), d.columns[0], row[0]); err != nil {
+			return err
+		}
+		for i, v := range row[1:] {
+			if err := setDimension(out.add("interned_dimension_values"), d.columns[i+1], v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func setDimension(to node, c column, value any) error {
+	switch v := value.(type) {
+	case nil:
+		to.make("null_value")
+		return nil
+	case string:
+		if c.kind == "STRING" || c.kind == anyType {
+			to.set("string_value", v)
+			return nil
+		}
+	case float64:
+		if c.kind == "DOUBLE" || c.kind == anyType {
+			to.set("double_value", v)
+			return nil
+		}
+	case int64:
+		switch {
+		case c.kind == "INT64" || c.kind == anyType:
+			to.set("int64_value", v)
+			return nil
+		case c.kind == "BOOLEAN" && (v == 0 || v == 1):
+			to.set("bool_value", v == 1)
+			return nil
+		}
+	}
+	return fmt.Errorf("column %s has the value %v where a %s was expected", c.name, value, c.kind)
+}
+
+func setValue(to node, c column, value any) error {
+	switch v := value.(type) {
+	case nil:
+		to.make("null_value")
+	case float64:
+		to.set("double_value", v)
+	case int64:
+		to.set("double_value", float64(v))
+	default:
+		return fmt.Errorf("column %s has the value %v where a number was expected", c.name, value)
+	}
+	return nil
+}
+
+// rows runs a query and calls each with the wanted columns of every row: nil, an int64,
+// float64 or string.
+func rows(ctx context.Context, db *session.Session, query string, wanted []column, each func([]any) error) error {
+	return db.Each(ctx, query, func(q *session.Query) error {
+		places := make([]int, len(wanted))
+		for i, c := range wanted {
+			places[i] = slices.IndexFunc(q.Columns, func(of session.Column) bool { return of.Name == c.name })
+			if places[i] < 0 {
+				return fmt.Errorf("the query has no column %s", c.name)
+			}
+		}
+		found, err := q.Rows(ctx)
+		if err != nil {
+			return err
+		}
+		defer found.Close()
+		row := make([]any, len(places))
+		return session.EachRow(found, q.Columns, func(values []any) error {
+			for i, place := range places {
+				row[i] = values[place]
+			}
+			return each(row)
+		})
+	})
+}
+
+// Summary is a TraceSummary.
+type Summary struct{ message node }
+
+// Message returns the TraceSummary.
+func (s *Summary) Message() proto.Message { return s.message.Interface() }
+
+// Table is the rows of a bundle: its dimensions, then the values of its metrics.
+type Table struct {
+	ID      string
+	Columns []session.Column
+	Rows    [][]any // int64, float64, string, bool or nil
+}
+
+// Tables returns the rows of all bundles.
+func (s *Summary) Tables() (tables []Table, err error) {
+	for _, b := range s.message.messages("metric_bundles") {
+		t := Table{ID: b.text("bundle_id")}
+		specs := b.messages("specs")
+		named, err := dimensions(specs[0])
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range named {
+			t.Columns = append(t.Columns, session.Column{Name: c.name, Kind: kinds[c.kind]})
+		}
+		for _, m := range specs {
+			t.Columns = append(t.Columns, session.Column{Name: m.text("value"), Kind: session.Real})
+		}
+		for _, r := range b.messages("row") {
+			var row []any
+			for _, d := range append(r.messages("dimension"), r.messages("values")...) {
+				row = append(row, d.oneof())
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		tables = append(tables, t)
+	}
+	return tables, nil
+}
+
+var kinds = map[string]session.Kind{"STRING": session.Text, "INT64": session.Integer, "DOUBLE": session.Real, "BOOLEAN": session.Bool, anyType: session.Variant}
+
+// oneof returns the value of a Dimension or Value.
+func (n node) oneof() any {
+	switch kind := n.which("value_oneof"); kind {
+	case "", "null_value":
+		return nil
+	default:
+		return n.Get(n.field(kind)).Interface()
+	}
+}

@@ -22,11 +22,12 @@ import (
 
 // summarizeOptions are the flags of the summarize command.
 type summarizeOptions struct {
-	ids    []string
-	format string
-	output string
-	stdlib string
-	read   readOptions
+	ids     []string
+	format  string
+	output  string
+	compare string
+	stdlib  string
+	read    readOptions
 }
 
 // summaryFormats are the formats of whole summaries; the others are those of rows.
@@ -49,6 +50,7 @@ share a table. With --output it is a Parquet file, which for a dataset of many
 traces has the column trace_id. --format textproto or proto gives Perfetto's
 TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
 		Example: `  tpconvert summarize slices out/
+  tpconvert summarize --compare before/ cpu after/
   tpconvert summarize --output metrics/ startup.textproto many/
   tpconvert summarize --format textproto --metric memory_per_process spec.textproto trace.pftrace`,
 		Args: arguments(cobra.MinimumNArgs(1)),
@@ -62,6 +64,7 @@ TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
 	flags.StringSliceVar(&o.ids, "metric", nil, "metrics to compute, by id; by default all of the specs")
 	flags.StringVar(&o.format, "format", "table", "format of the result: "+strings.Join(formats, ", "))
 	flags.StringVarP(&o.output, "output", "o", "", "new folder for a Parquet file of each table")
+	flags.StringVar(&o.compare, "compare", "", "show the difference from this dataset, DuckDB file or trace")
 	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
 	o.read.register(flags)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
@@ -71,8 +74,8 @@ TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
 func (o *summarizeOptions) run(ctx context.Context, trace opener, specs []string, input string, out io.Writer) error {
 	isSummary := o.format == "textproto" || o.format == "proto"
 	switch {
-	case isSummary && o.output != "":
-		return usageError{fmt.Errorf("--output is for Parquet files, --format %s for the standard output", o.format)}
+	case isSummary && o.output+o.compare != "":
+		return usageError{fmt.Errorf("--format %s is for neither --output nor --compare", o.format)}
 	case !isSummary:
 		if err := checkRowFormat(o.format, out); err != nil {
 			return usageError{fmt.Errorf("--format %q: want textproto, proto or a format of rows", o.format)}
@@ -86,29 +89,27 @@ func (o *summarizeOptions) run(ctx context.Context, trace opener, specs []string
 	if err != nil {
 		return err
 	}
-	if isSummary && traces != nil {
-		return usageError{fmt.Errorf("--format %s is for one trace; %s has many", o.format, input)}
+	if traces != nil && (isSummary || o.compare != "") {
+		return usageError{fmt.Errorf("--compare, and --format textproto and proto, are for one trace; %s has many", input)}
 	}
-	var all []metrics.Table
-	for _, id := range traces {
-		of, err := o.summarize(ctx, s, trace, input, id)
-		if err != nil {
-			return fmt.Errorf("trace %s: %w", id, err)
-		}
-		if all, err = appendTables(all, of, id); err != nil {
-			return err
-		}
-	}
-	if traces == nil {
+	if isSummary {
 		one, err := o.summarize(ctx, s, trace, input, "")
 		if err != nil {
 			return err
 		}
-		if isSummary {
-			return writeSummary(out, o.format, one)
+		return writeSummary(out, o.format, one)
+	}
+	all, err := o.tables(ctx, s, trace, input, traces)
+	if err != nil {
+		return err
+	}
+	if o.compare != "" {
+		base, err := o.tables(ctx, s, trace, o.compare, nil)
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.compare, err)
 		}
-		if all, err = one.Tables(); err != nil {
-			return err
+		for i := range all {
+			all[i] = all[i].Compare(base[i])
 		}
 	}
 	if o.output != "" {
@@ -165,6 +166,28 @@ func traceIDs(input string) ([]string, error) {
 	return ids, nil
 }
 
+// tables computes the tables of an input, or of all traces of a dataset of many.
+func (o *summarizeOptions) tables(ctx context.Context, s *metrics.Summarizer, trace opener, input string, traces []string) ([]metrics.Table, error) {
+	if traces == nil {
+		one, err := o.summarize(ctx, s, trace, input, "")
+		if err != nil {
+			return nil, err
+		}
+		return one.Tables()
+	}
+	var all []metrics.Table
+	for _, id := range traces {
+		one, err := o.summarize(ctx, s, trace, input, id)
+		if err != nil {
+			return nil, fmt.Errorf("trace %s: %w", id, err)
+		}
+		if all, err = appendTables(all, one, id); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // summarize computes the metrics of a trace, by its id in a dataset of many.
 func (o *summarizeOptions) summarize(ctx context.Context, s *metrics.Summarizer, trace opener, input, id string) (*metrics.Summary, error) {
 	db, err := session.New(ctx, session.Options{Perfetto: true, Modules: modules(o.stdlib), Access: session.ReadData})
@@ -213,7 +236,7 @@ func appendTables(all []metrics.Table, s *metrics.Summary, id string) ([]metrics
 	}
 	for i, t := range tables {
 		if i == len(all) {
-			all = append(all, metrics.Table{ID: t.ID, Columns: append([]session.Column{{Name: "trace_id", Kind: session.Text}}, t.Columns...)})
+			all = append(all, metrics.Table{ID: t.ID, Dimensions: t.Dimensions + 1, Columns: append([]session.Column{{Name: "trace_id", Kind: session.Text}}, t.Columns...)})
 		}
 		for _, row := range t.Rows {
 			all[i].Rows = append(all[i].Rows, append([]any{id}, row...))

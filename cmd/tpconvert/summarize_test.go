@@ -161,6 +161,27 @@ b.json,part,1.0,1000.0,1000.0
 	}
 }
 
+func TestCompareMetrics(t *testing.T) {
+	dir := dataset(t, summarized)
+	const before = `[{"ph":"X","pid":1,"tid":2,"ts":10,"dur":20,"name":"work"},{"ph":"X","pid":1,"tid":2,"ts":35,"dur":10,"name":"gone"},{"ph":"X","pid":1,"tid":2,"ts":50,"dur":30,"name":"part"}]`
+	if err := os.WriteFile(filepath.Join(dir, "before.json"), []byte(before), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	got := tpconvert(t, dir, "summarize", "--format", "csv", "--compare", "before.json", "--metric", "slices_total_dur", "slices", "out")
+	got.expect(t, exitDone, "")
+	const want = `name,total_dur_base,total_dur,total_dur_diff
+work,20000.0,50000.0,30000.0
+part,30000.0,30000.0,0.0
+other,,7000.0,
+gone,10000.0,,
+`
+	if got.stdout != want {
+		t.Errorf("got\n%s, want\n%s", got.stdout, want)
+	}
+	tpconvert(t, dir, "summarize", "--compare", "none.json", "slices", "out").expect(t, exitFailure, "none.json")
+	tpconvert(t, dir, "summarize", "--compare", "before.json", "--format", "proto", "slices", "out").expect(t, exitUsage, "--compare")
+}
+
 func TestSummarizeRefuses(t *testing.T) {
 	dir := dataset(t, summarized)
 	for metric, want := range map[string]string{

@@ -473,9 +473,10 @@ func (s *Summary) Message() proto.Message { return s.message.Interface() }
 
 // Table is the rows of a bundle: its dimensions, then the values of its metrics.
 type Table struct {
-	ID      string
-	Columns []session.Column
-	Rows    [][]any // int64, float64, string, bool or nil
+	ID         string
+	Columns    []session.Column
+	Dimensions int     // number of columns before the values
+	Rows       [][]any // int64, float64, string, bool or nil
 }
 
 // Tables returns the rows of all bundles.
@@ -490,6 +491,7 @@ func (s *Summary) Tables() (tables []Table, err error) {
 		for _, c := range named {
 			t.Columns = append(t.Columns, session.Column{Name: c.name, Kind: kinds[c.kind]})
 		}
+		t.Dimensions = len(named)
 		for _, m := range specs {
 			t.Columns = append(t.Columns, session.Column{Name: m.text("value"), Kind: session.Real})
 		}

@@ -140,7 +140,7 @@ func TestSummary(t *testing.T) {
 func TestBuiltinMetrics(t *testing.T) {
 	dir := dataset(t, summarized, `[{"ph":"X","pid":7,"tid":7,"ts":0,"dur":1,"name":"part"}]`)
 	tpconvert(t, dir, "summarize", "out", "-o", "metrics").expect(t, exitDone, "")
-	for _, table := range []string{"slices", "cpu_by_thread", "cpu_by_core", "memory", "frames", "binder", "io"} {
+	for _, table := range []string{"slices", "cpu_by_thread", "cpu_by_core", "memory", "frames", "binder", "io", "startup", "gc", "profile"} {
 		if _, err := os.Stat(filepath.Join(dir, "metrics", table+".parquet")); err != nil {
 			t.Error(err)
 		}

@@ -101,6 +101,19 @@ def test_bad_input(tmp_path: pathlib.Path) -> None:
     assert refused.value.code == 2
 
 
+def test_metric(trace: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    spec = tmp_path / "spec.textproto"
+    spec.write_text('metric_spec { id: "n" value: "n" query { table { table_name: "slice" } group_by { aggregates { op: COUNT result_column_name: "n" } } } }')
+    with tpconvert.open(trace) as data:
+        tables = data.metric("slices", spec)
+        assert tables["slices"].project("name, total_dur").fetchall() == [("work", 5_000.0), ("part", 2_000.0)]
+        assert tables["n"].df()["n"].tolist() == [2.0]
+        (same,) = data.metric("slices", options=[f"--compare={trace}", "--metric=slices_count"]).values()
+        assert same.project("count_base, count, count_diff").fetchall() == [(1.0, 1.0, 0.0)] * 2
+        with pytest.raises(tpconvert.Error, match="no metric none"):
+            data.metric(options=["--metric=none"])
+
+
 def test_flamegraph(tmp_path: pathlib.Path) -> None:
     with tpconvert.open(TESTDATA / "go_cpu.pb.gz") as data:
         folded = data.flamegraph("--metric=samples", output=tmp_path / "stacks.folded")

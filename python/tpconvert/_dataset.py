@@ -51,6 +51,7 @@ class Dataset:
             raise FileNotFoundError(f"there is no dataset or trace {self.path}")
         temporary = tempfile.mkdtemp(prefix="tpconvert-")
         try:
+            self._temporary = temporary
             self._source = _dataset(self.path, pathlib.Path(temporary))
             self._db, self.has_functions = _connect(self._source, pathlib.Path(temporary))
         except BaseException:
@@ -79,6 +80,14 @@ class Dataset:
             "SELECT table_name FROM information_schema.tables WHERE table_catalog = current_database() "
             r"AND table_name NOT LIKE '\_%' ESCAPE '\' ORDER BY ALL").fetchall()
         return [name for (name,) in rows]
+
+    def metric(self, *specs: StrPath, options: Sequence[str] = ()) -> dict[str, duckdb.DuckDBPyRelation]:
+        """The tables of metrics, by name. specs are names such as "cpu" and files with
+        TraceSummarySpec; without any, all metrics that need no file are computed. options are
+        flags of the command summarize, such as "--compare=before/"."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self._temporary), "metrics")
+        run(["summarize", "--quiet", "--output", folder, *options, "--", *specs, self._source])
+        return {file.stem: self._db.read_parquet(str(file)) for file in sorted(folder.iterdir())}
 
     def flamegraph(self, *options: str, output: StrPath | None = None) -> Server | pathlib.Path:
         """Shows the samples, or the slices, as a flame graph of pprof: a server with the page,

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/klauspost/compress/zstd"
 )
 
 // codec compresses pages.
@@ -35,20 +36,39 @@ func newCodec(c Compression) (codec, error) {
 	return codec{implementation, name, level}, err
 }
 
-// compress returns the compressed page, using the memory of *to. A dense page
+// compress returns the compressed page, in memory that the next call reuses. A dense page
 // is only framed, if the codec supports it.
-func (c codec) compress(to *[]byte, page []byte, dense bool) []byte {
-	level := c.level
+func (s *scratch) compress(page []byte, dense bool) []byte {
+	c, level := s.codec, s.codec.level
 	switch {
 	case c.name == compress.Codecs.Uncompressed:
 		return page
 	case dense && c.name == compress.Codecs.Zstd:
-		*to = appendStored((*to)[:0], page)
-		return *to
+		s.packed = appendStored(s.packed[:0], page)
+		return s.packed
+	case c.name == compress.Codecs.Zstd:
+		if s.zstd == nil {
+			s.zstd = newZstdEncoder(level)
+		}
+		s.packed = s.zstd.EncodeAll(page, s.packed[:0])
+		return s.packed
 	case dense && c.name == compress.Codecs.Gzip:
 		level = gzip.NoCompression
 	}
-	return c.EncodeLevel(grow(to, int(c.CompressBound(int64(len(page))))), page, level)
+	return c.EncodeLevel(grow(&s.packed, int(c.CompressBound(int64(len(page))))), page, level)
+}
+
+// zstdWindow is the number of bytes in which an encoder finds repetitions. An encoder takes twice
+// as much memory. Pages are rarely larger.
+const zstdWindow = 1 << 20
+
+func newZstdEncoder(level int) *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)), zstd.WithWindowSize(zstdWindow),
+		zstd.WithEncoderConcurrency(1), zstd.WithAllLitEntropyCompression(true))
+	if err != nil {
+		panic(err) // the options are valid
+	}
+	return e
 }
 
 // isDense reports whether compression hardly makes a page smaller, as is usual

@@ -50,12 +50,12 @@ func TestDensePages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var first, second []byte
-		if got := isDense(test.page, c.compress(&first, test.page, false)); got != test.dense {
+		s := scratch{codec: c}
+		if got := isDense(test.page, s.compress(test.page, false)); got != test.dense {
 			t.Errorf("%s: %d bytes are dense: %t", test.compression, len(test.page), got)
 		}
 		for _, dense := range []bool{false, true} {
-			body := c.compress(&second, test.page, dense)
+			body := s.compress(test.page, dense)
 			got := make([]byte, len(test.page))
 			if got = c.Decode(got, body); !bytes.Equal(got, test.page) {
 				t.Errorf("%s: %d bytes became %d", test.compression, len(test.page), len(got))

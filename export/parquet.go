@@ -71,7 +71,10 @@ func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk
 		if err != nil {
 			return nil, err
 		}
-		p.far[i] = first != nil && scattered(first.Column(i))
+		if first != nil {
+			p.far[i] = scattered(first.Column(i))
+			first.Drop(i)
+		}
 		p.filtered[i] = slices.Contains(o.filtered, c.Name)
 		properties = append(properties, parquet.WithEncodingFor(c.Name, columnEncoding(&c, p.far[i])))
 	}

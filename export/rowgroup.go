@@ -54,6 +54,9 @@ func (s *scratch) encode(c *table.Chunk, far, filtered []bool, with codec) error
 		}
 		s.column.filter = s.filter(c, filtered[i])
 		s.paginate(&column, c.Rows, values, valid)
+		if i > 0 {
+			c.Drop(i - 1) // the next column may still repeat this one
+		}
 	}
 	return nil
 }
@@ -211,7 +214,7 @@ func (s *scratch) paginate(column *table.Column, rows int, values pageEncoder, v
 // whether the page is dense.
 func (s *scratch) addPage(p page, dense bool) bool {
 	g, c := &s.group, s.column
-	body := s.codec.compress(&s.packed, s.raw, dense)
+	body := s.compress(s.raw, dense)
 	p.start = len(g.bytes)
 	g.bytes = appendPageHeader(g.bytes, &p, c.encoding, len(s.raw), len(body))
 	c.raw += len(g.bytes) - p.start + len(s.raw)

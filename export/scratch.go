@@ -3,6 +3,8 @@ package export
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // scratch is the memory of one running encoder, which later encoders reuse. It
@@ -11,8 +13,9 @@ type scratch struct {
 	group   rowGroup
 	column  *columnChunk // the current column
 	codec   codec
-	raw     []byte // a page before compression
-	packed  []byte // the page after compression
+	zstd    *zstd.Encoder // nil until a page needs it
+	raw     []byte        // a page before compression
+	packed  []byte        // the page after compression
 	valid   []byte
 	indices []int32
 	int32s  []int32

@@ -20,7 +20,7 @@ type Writer struct {
 	bare    bool // write only tables without rows
 	outputs map[string]*output
 	workers chan *scratch // one per encoder that may run at a time
-	slots   chan struct{} // one per chunk that may be queued at a time
+	slots   chan struct{} // one per slotBytes that may be queued at a time
 	entry   sync.Mutex    // held while a chunk gets its slots
 	running sync.WaitGroup
 
@@ -78,7 +78,7 @@ func newWriter(o Options, p place, s *Stage, workers chan *scratch) *Writer {
 	past := make(chan struct{})
 	close(past)
 	w := &Writer{options: o, place: p, stage: s, workers: workers,
-		slots: make(chan struct{}, 2*o.Jobs), outputs: map[string]*output{}}
+		slots: make(chan struct{}, slotsPerJob*o.Jobs), outputs: map[string]*output{}}
 	for _, s := range o.Schemas {
 		if !s.Abstract && o.selects(s.Name) {
 			if p.partitioned() {
@@ -89,6 +89,13 @@ func newWriter(o Options, p place, s *Stage, workers chan *scratch) *Writer {
 	}
 	return w
 }
+
+// Chunks queued take up to slotsPerJob*slotBytes bytes of memory for each encoder, 16 MiB. Together
+// this is the memory of one large chunk.
+const (
+	slotBytes   = 4 << 20
+	slotsPerJob = 4
+)
 
 // heavyText is the number of bytes of text from which a chunk takes all slots, so
 // that no two such chunks wait in memory.
@@ -103,7 +110,7 @@ func (w *Writer) Chunk(c *table.Chunk) error {
 		c.Release()
 		return nil
 	}
-	slots := 1
+	slots := min(int(c.Size()/slotBytes)+1, cap(w.slots))
 	if c.Text > heavyText {
 		slots = cap(w.slots)
 	}
@@ -134,7 +141,7 @@ func (w *Writer) write(out *output, c *table.Chunk, before, own turn, slots int)
 	<-before.done
 	if w.failure() == nil {
 		w.fail(out, out.encoder.append(c, s))
-		w.fail(out, c.Strings.Err())
+		w.fail(out, cmp.Or(c.Strings.Err(), c.Err()))
 	}
 	close(own.done)
 	c.Release()

@@ -31,6 +31,10 @@ func (b *bounds) Chunk(c *table.Chunk) error {
 			}
 			end = max(end, t)
 		}
+		c.Drop(c.Schema.Column(times))
+		if dur != nil {
+			c.Drop(c.Schema.Column("dur"))
+		}
 		b.mutex.Lock()
 		b.start, b.end = min(b.start, start), max(b.end, end)
 		b.mutex.Unlock()

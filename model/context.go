@@ -22,13 +22,13 @@ func newContext(s *Store, f *File, m *Machine) *Context {
 	c := &Context{facts: newFacts(s, f.ID, m.ID), Store: s, File: f, Machine: m}
 	c.Tracks = &Tracks{context: c}
 	c.Async = &AsyncTracks{context: c}
-	c.Slices = &Slices{context: c}
+	c.Slices = &Slices{context: c, sliceStacks: &s.slices}
 	c.Counters = &Counters{context: c}
 	c.States = &States{context: c, open: map[TrackID]*openState{}}
 	c.Clocks = &Clocks{context: c}
 	c.Sched = &Sched{context: c}
 	c.Threads = newThreadStates(c)
-	c.Flows = &Flows{context: c, open: map[FlowID]flowEnd{}, v1: map[v1Flow]FlowID{}}
+	c.Flows = &Flows{context: c}
 	return c
 }
 
@@ -58,18 +58,10 @@ func (c *Context) AddChromeRaw(ts int64, name string, utid UTID, args *ArgSet) {
 	}
 }
 
-// finish stores everything but slices that had to wait for the end of the trace.
+// finish stores everything but slices that had to wait for the end of the file.
 func (c *Context) finish() {
 	c.Counters.flush()
 	c.States.flush()
 	c.Sched.flush()
 	c.Threads.flush()
-}
-
-// end stores the slices that did not end. This may take much memory, so what is not needed any
-// more is freed first.
-func (c *Context) end() {
-	*c.Tracks, *c.Async = Tracks{}, AsyncTracks{}
-	c.Slices.flush()
-	*c.Slices = Slices{}
 }

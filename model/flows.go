@@ -1,14 +1,16 @@
 package model
 
+import "github.com/tpconvert/tpconvert/internal/paged"
+
 // FlowID is the id by which a trace links the slices of a flow.
 type FlowID uint64
 
 // Flows stores the arrows between slices.
 type Flows struct {
 	context *Context
-	open    map[FlowID]flowEnd
-	v1      map[v1Flow]FlowID
-	v1Names []v1Name // names of the flows in v1
+	open    paged.Map[flowEnd] // by FlowID
+	v1      paged.List[v1Flow] // by FlowID
+	v1Index paged.Index        // of v1, by hash
 	scratch ArgSet
 }
 
@@ -23,28 +25,28 @@ type v1Flow struct {
 	category, name StringID
 }
 
-// v1Name is the category and name in the rows of a flow of phases s, t and f.
-type v1Name struct {
-	category, name StringID
-}
-
 // V1 returns the FlowID of a flow of phases s, t and f, which is identified by
 // id, category and name.
 func (f *Flows) V1(id uint64, category, name StringID) FlowID {
-	key := v1Flow{id, category, name}
-	flow, ok := f.v1[key]
+	v1 := v1Flow{id, category, name}
+	hash := v1.hash()
+	flow, ok := f.v1Index.Find(hash, f.hashOf)
 	if !ok {
-		flow = FlowID(len(f.v1))
-		f.v1[key] = flow
-		f.v1Names = append(f.v1Names, v1Name{category, name})
+		flow = f.v1.Append(v1)
+		f.v1Index.Set(hash, flow, f.hashOf)
 	}
-	return flow
+	return FlowID(flow)
 }
+
+func (v v1Flow) hash() uint64 {
+	return mix(v.id, uint64(uint32(v.category))<<32|uint64(uint32(v.name)))
+}
+
+func (f *Flows) hashOf(flow int) uint64 { return f.v1.At(flow).hash() }
 
 // Active reports whether the flow has begun.
 func (f *Flows) Active(flow FlowID) bool {
-	_, ok := f.open[flow]
-	return ok
+	return f.open.Get(uint64(flow)) != nil
 }
 
 // Begin starts a flow at the innermost open slice of the track.
@@ -60,7 +62,7 @@ func (f *Flows) BeginAt(slice SliceID, ts int64, flow FlowID) {
 		f.context.File.Count(StatFlowDuplicateID)
 		return
 	}
-	f.open[flow] = flowEnd{slice, ts}
+	f.open.Add(uint64(flow), flowEnd{slice, ts})
 }
 
 // Step leads a flow through the innermost open slice of the track.
@@ -73,7 +75,7 @@ func (f *Flows) Step(track TrackID, flow FlowID) {
 // StepAt leads a flow through a slice that starts at ts (ns).
 func (f *Flows) StepAt(slice SliceID, ts int64, flow FlowID) {
 	if f.arrow(slice, ts, flow, StatFlowStepWithoutStart) {
-		f.open[flow] = flowEnd{slice, ts}
+		*f.open.Get(uint64(flow)) = flowEnd{slice, ts}
 	}
 }
 
@@ -94,15 +96,15 @@ func (f *Flows) End(track TrackID, flow FlowID, enclosing, close bool) {
 // EndAt ends a flow at a slice that starts at ts (ns).
 func (f *Flows) EndAt(slice SliceID, ts int64, flow FlowID, close bool) {
 	if f.arrow(slice, ts, flow, StatFlowEndWithoutStart) && close {
-		delete(f.open, flow)
+		f.open.Delete(uint64(flow))
 	}
 }
 
 // arrow connects slice with the last slice that the flow reached; the arrow
 // points from the earlier slice to the later.
 func (f *Flows) arrow(slice SliceID, ts int64, flow FlowID, missing Stat) bool {
-	last, ok := f.open[flow]
-	if !ok {
+	last := f.open.Get(uint64(flow))
+	if last == nil {
 		f.context.File.Count(missing)
 		return false
 	}
@@ -117,7 +119,7 @@ func (f *Flows) arrow(slice SliceID, ts int64, flow FlowID, missing Stat) bool {
 // bind ends the flows waiting for the next slice on a track.
 func (f *Flows) bind(on *slicesOfTrack, slice SliceID) {
 	for _, flow := range on.pendingFlow {
-		if last, ok := f.open[flow]; ok {
+		if last := f.open.Get(uint64(flow)); last != nil {
 			f.insert(flow, last.slice, slice)
 		} else {
 			f.context.File.Count(StatFlowEndWithoutStart)
@@ -138,8 +140,8 @@ func (f *Flows) insert(flow FlowID, out, in SliceID) {
 	row := f.Link(out, in)
 	s := f.context.Store
 	s.Flow.LocalTraceID.Set(row, int64(flow))
-	if flow < FlowID(len(f.v1Names)) {
-		v1 := f.v1Names[flow]
+	if flow < FlowID(f.v1.Len()) {
+		v1 := f.v1.At(int(flow))
 		f.scratch.Reset()
 		f.scratch.Add(s.Strings.Intern("name"), StringArg(v1.name))
 		f.scratch.Add(s.Strings.Intern("cat"), StringArg(v1.category))

@@ -19,6 +19,13 @@ const pending int64 = -1
 // finds the slice that an end event ends. Events must come in order of time.
 type Slices struct {
 	context *Context
+	*sliceStacks
+}
+
+// sliceStacks has the open slices of all tracks. All files and machines share it, because an
+// archive may hold thousands of traces.
+type sliceStacks struct {
+	store *Store
 	// By track id: its index in active plus one; or minus the index of its top slice
 	// in resting plus one; or 0 if nothing is open.
 	tracks      paged.Sparse[int32]
@@ -265,7 +272,7 @@ func (s *Slices) Top(track TrackID) (SliceID, int64) {
 }
 
 // flush releases the slices that did not end, and stores their args.
-func (s *Slices) flush() {
+func (s *sliceStacks) flush() {
 	s.tracks.Each(func(_ int, state *int32) {
 		at := *state
 		if at > 0 {
@@ -276,14 +283,14 @@ func (s *Slices) flush() {
 		for at < 0 {
 			slice := s.resting.At(int(-at - 1))
 			if slice.pinned {
-				s.context.Store.Slice.Unpin(slice.id)
+				s.store.Slice.Unpin(slice.id)
 			}
 			at = -slice.below
 		}
 	})
 }
 
-func (s *Slices) track(id TrackID) *slicesOfTrack {
+func (s *sliceStacks) track(id TrackID) *slicesOfTrack {
 	at := *s.tracks.At(int(id))
 	if at > 0 {
 		return s.active[at-1]
@@ -297,9 +304,9 @@ func (s *Slices) track(id TrackID) *slicesOfTrack {
 
 // fewTracks is the number of active tracks from which it pays to look for tracks that
 // can rest.
-const fewTracks = 1 << 14
+const fewTracks = 1 << 12
 
-func (s *Slices) activate(id TrackID) *slicesOfTrack {
+func (s *sliceStacks) activate(id TrackID) *slicesOfTrack {
 	if len(s.active)-len(s.free) >= max(s.restAt, fewTracks) {
 		s.rest()
 		s.restAt = 2 * (len(s.active) - len(s.free))
@@ -322,7 +329,7 @@ func (s *Slices) activate(id TrackID) *slicesOfTrack {
 
 // rest moves the tracks that can rest out of active. Slices that have ended stay on
 // their tracks until a later event pops them, so they are kept too.
-func (s *Slices) rest() {
+func (s *sliceStacks) rest() {
 	for at, on := range s.active {
 		if on == nil || !on.canRest() {
 			continue
@@ -333,6 +340,9 @@ func (s *Slices) rest() {
 			top = s.addResting(restingSlice{slice.id, slice.ts, slice.dur, slice.name, slice.category, top, slice.pinned})
 		}
 		on.stack = on.stack[:0]
+		if cap(on.stack) > 2 { // idle tracks should not keep the memory of the deepest stacks
+			on.stack = nil
+		}
 		*s.tracks.At(int(on.track)), s.active[at] = -top, nil
 		s.free, s.idle = append(s.free, int32(at)), append(s.idle, on)
 	}
@@ -352,7 +362,7 @@ func (on *slicesOfTrack) canRest() bool {
 }
 
 // addResting returns the slice's index plus one.
-func (s *Slices) addResting(slice restingSlice) int32 {
+func (s *sliceStacks) addResting(slice restingSlice) int32 {
 	if at := s.freeResting; at > 0 {
 		place := s.resting.At(int(at - 1))
 		s.freeResting, *place = place.below, slice
@@ -362,7 +372,7 @@ func (s *Slices) addResting(slice restingSlice) int32 {
 }
 
 // wake restores a track's resting slices. top is the index of the top slice plus one.
-func (s *Slices) wake(on *slicesOfTrack, top int32) {
+func (s *sliceStacks) wake(on *slicesOfTrack, top int32) {
 	for top > 0 {
 		r := s.resting.At(int(top - 1))
 		slice := on.push()
@@ -445,8 +455,8 @@ func (on *slicesOfTrack) bound(i int) {
 }
 
 // stackHash is never negative, so that stack ids read well in any tool.
-func (s *Slices) stackHash(parent uint64, category, name StringID) uint64 {
-	strings := s.context.Store.Strings
+func (s *sliceStacks) stackHash(parent uint64, category, name StringID) uint64 {
+	strings := s.store.Strings
 	return mix(mix(parent, strings.Hash(category)), strings.Hash(name)) &^ (1 << 63)
 }
 
@@ -508,7 +518,7 @@ func matching(stack []openSlice, category, name StringID) int {
 }
 
 // argsOf returns the args of a slice, for the caller to add to.
-func (s *Slices) argsOf(slice *openSlice) *ArgSet {
+func (s *sliceStacks) argsOf(slice *openSlice) *ArgSet {
 	if slice.args == nil {
 		if n := len(s.spare); n > 0 {
 			slice.args, s.spare = s.spare[n-1], s.spare[:n-1]
@@ -520,12 +530,12 @@ func (s *Slices) argsOf(slice *openSlice) *ArgSet {
 }
 
 // pop removes the innermost slice from the stack and stores its args.
-func (s *Slices) pop(on *slicesOfTrack) {
+func (s *sliceStacks) pop(on *slicesOfTrack) {
 	slice := &on.stack[len(on.stack)-1]
-	slices := &s.context.Store.Slice
+	slices := &s.store.Slice
 	if spare := slice.args; spare != nil {
 		if spare.Len() > 0 {
-			slices.ArgSetID.Set(slice.id, s.context.Store.InternArgs(spare))
+			slices.ArgSetID.Set(slice.id, s.store.InternArgs(spare))
 		}
 		spare.Reset()
 		s.spare = append(s.spare, spare)

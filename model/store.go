@@ -41,6 +41,7 @@ type Store struct {
 
 	set      *table.Set
 	args     argSets
+	slices   sliceStacks
 	groups   int32 // number of track groups so far
 	machines map[int64]*Machine
 	// machineRows has ids by raw id, including machines without a state.
@@ -75,6 +76,7 @@ func NewStore(o Options) *Store {
 	s.clocks = newClockGraph(s)
 	s.words = newWords(s.Strings)
 	s.args.init(s)
+	s.slices.store = s
 	return s
 }
 
@@ -87,11 +89,14 @@ func (s *Store) Finish() error {
 	for _, m := range s.sortedMachines() {
 		m.finish()
 	}
+	// Ending slices may take much memory, so what is not needed any more is freed first.
 	for _, f := range s.files {
 		for _, c := range f.contexts {
-			c.end()
+			*c.Tracks, *c.Async = Tracks{}, AsyncTracks{}
 		}
 	}
+	s.slices.flush()
+	s.slices = sliceStacks{}
 	s.storeCPUs()
 	s.args.settle()
 	s.writeStats()

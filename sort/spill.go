@@ -15,7 +15,7 @@ const (
 	// readShare is the reciprocal of the memory's share for read buffers.
 	readShare     = 8
 	minReadBuffer = 4 << 10
-	maxReadBuffer = 1 << 20
+	maxReadBuffer = 64 << 10
 )
 
 // spilling is a stage that is being written to a run.

@@ -19,19 +19,34 @@ type parser struct {
 	ts     int64 // of the event
 	event  event
 	places *places
-	lexer  jsonlex.Lexer
-	args   *jsonlex.ArgWriter
+	*scratch
 	// known caches recent arg sets by the hash of their text. It grows with the number of texts.
 	known []knownArg
 	added int // to known since it grew
-	set   model.ArgSet
 
 	noName, running           model.StringID
 	threadName, processName   model.StringID
 	threadIndex, processIndex model.StringID
 	sourceKey, chrome         model.StringID
 	eventNameKey, phaseKey    model.StringID
-	counterName               []byte
+}
+
+// scratch is memory for parsing an event. All parsers of the input share it.
+type scratch struct {
+	lexer       jsonlex.Lexer
+	args        *jsonlex.ArgWriter
+	set         model.ArgSet
+	counterName []byte
+}
+
+func newScratch(in *format.Input) *scratch {
+	type key struct{}
+	s, ok := in.Shared[key{}].(*scratch)
+	if !ok {
+		s = &scratch{args: jsonlex.NewArgWriter(in.Store.Strings)}
+		in.Shared[key{}] = s
+	}
+	return s
 }
 
 // Sizes of the cache, powers of two.
@@ -47,8 +62,9 @@ type knownArg struct {
 
 func newParser(in *format.Input, places *places) *parser {
 	s := in.Store.Strings
-	p := &parser{
+	return &parser{
 		Context:      in.Context,
+		scratch:      newScratch(in),
 		places:       places,
 		known:        make([]knownArg, minKnownArgs),
 		noName:       s.Intern("[No name]"),
@@ -62,8 +78,6 @@ func newParser(in *format.Input, places *places) *parser {
 		eventNameKey: s.Intern("event_name"),
 		phaseKey:     s.Intern("event_phase"),
 	}
-	p.args = jsonlex.NewArgWriter(s)
-	return p
 }
 
 var (

@@ -31,6 +31,13 @@ func (l *List[T]) Append(v T) int {
 	return place
 }
 
+// Drop removes the last value.
+func (l *List[T]) Drop() {
+	l.n--
+	var zero T
+	*l.At(l.n) = zero
+}
+
 // Extend adds zero values until there are at least n values.
 func (l *List[T]) Extend(n int) {
 	for len(l.pages)<<pageBits < n {

@@ -1,7 +1,7 @@
 package paged
 
-// Map is a map from numbers to values without deletion. Values do not move, so
-// pointers to them stay valid. The zero Map is empty.
+// Map is a map from numbers to values. Values only move in Delete, so pointers to
+// them stay valid until then. The zero Map is empty.
 type Map[V any] struct {
 	entries List[entry[V]]
 	index   Index
@@ -28,6 +28,22 @@ func (m *Map[V]) Add(key uint64, value V) *V {
 	place := m.entries.Append(entry[V]{key, value})
 	m.index.Set(key, place, m.keyOf)
 	return &m.entries.At(place).value
+}
+
+// Delete removes the value of a key, if any. The value that was added last takes its place.
+func (m *Map[V]) Delete(key uint64) {
+	place, ok := m.index.Find(key, m.keyOf)
+	if !ok {
+		return
+	}
+	m.index.Delete(key, m.keyOf)
+	last := m.entries.Len() - 1
+	if place != last {
+		moved := m.entries.At(last)
+		m.index.Set(moved.key, place, m.keyOf)
+		*m.entries.At(place) = *moved
+	}
+	m.entries.Drop()
 }
 
 // Len returns the number of values.

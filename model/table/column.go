@@ -55,7 +55,6 @@ type column[T int64 | int32 | float64 | bool | StringID] struct {
 	base     int64 // row of values[0]
 	values   []T
 	valid    []byte
-	spare    []T // memory of a sealed chunk, for reuse
 }
 
 // storage is the interface of columns of any type to their table.
@@ -63,7 +62,7 @@ type storage interface {
 	bind(t *Table, position int, nullable bool)
 	resize(rows int)
 	detach(rows int) Vector
-	reset(base int64, reuse Vector)
+	reset(base int64)
 	has(row int64) bool
 	copyFrom(source storage, to, from int64)
 	weigh()
@@ -204,12 +203,7 @@ func (c *column[T]) bits(rows int) []byte {
 
 func (c *column[T]) allocate() {
 	n := c.table.capacity
-	if cap(c.spare) >= n {
-		c.values, c.spare = c.spare[:n], nil
-		clear(c.values)
-	} else {
-		c.values = make([]T, n)
-	}
+	c.values = values(of[T](c.table.sink.pool), n)
 	c.valid = c.bits(n)
 }
 
@@ -244,9 +238,8 @@ func (c *column[T]) detach(rows int) Vector {
 	return v
 }
 
-func (c *column[T]) reset(base int64, reuse Vector) {
+func (c *column[T]) reset(base int64) {
 	c.base, c.values, c.valid = base, nil, nil
-	c.spare, _ = reuse.Values.([]T)
 	if !c.lazy() && c.table.capacity > 0 {
 		c.allocate()
 	}

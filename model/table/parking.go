@@ -1,14 +1,16 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
+	"sync"
 	"unsafe"
 )
 
 // DefaultWaiting is the default for Parking.Bytes.
-const DefaultWaiting = 64 << 20
+const DefaultWaiting = 32 << 20
 
 // Parking says where to put closed chunks that wait for a pinned row, such as a
 // slice that stays open for long, when there are too many of them for memory.
@@ -19,18 +21,45 @@ type Parking struct {
 
 // parking is a temporary file with the columns of chunks, in the same format as
 // in memory. Changes to the rows of a parked chunk are kept in memory until it
-// is read back.
+// is read back. A parked chunk that is sealed stays in the file: its columns are
+// read one at a time.
 type parking struct {
 	Parking
 	waiting int64 // bytes of closed chunks in memory
-	file    *os.File
+	file    *parkingFile
 	end     int64
+}
+
+// parkingFile is open until the parking is closed and all sealed chunks in it are released.
+type parkingFile struct {
+	*os.File
+	mu    sync.Mutex
+	users int
+}
+
+func (f *parkingFile) use() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.users++
+}
+
+func (f *parkingFile) release() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.users--; f.users == 0 {
+		f.Close()
+		os.Remove(f.Name())
+	}
 }
 
 // parked is the part of a parked chunk that stays in memory.
 type parked struct {
+	file    *parkingFile
 	vectors []parkedVector
 	changes []change
+	columns []Vector // of a sealed chunk: the columns read so far
+	pool    *pool
+	err     error // first error of reading
 }
 
 type parkedVector struct {
@@ -46,10 +75,15 @@ type change struct {
 }
 
 // relieve parks the table's chunks, oldest first, until the waiting chunks in
-// memory fit in the budget.
+// memory fit in the budget. Behind a parked chunk others will wait for long too, so
+// they get only a quarter of it.
 func (p *parking) relieve(t *Table) error {
+	budget := p.Bytes
+	if len(t.closed) > 0 && t.closed[0].parked != nil {
+		budget /= 4
+	}
 	for _, chunk := range t.closed {
-		if p.waiting <= p.Bytes {
+		if p.waiting <= budget {
 			return nil
 		}
 		if chunk.parked == nil {
@@ -65,20 +99,20 @@ func (p *parking) park(t *Table, c *Chunk) error {
 	if p.file == nil {
 		file, err := os.CreateTemp(p.Dir, "tpconvert-rows-*")
 		if err != nil {
-			return fmt.Errorf("rows waiting for the end of a slice: %w", err)
+			return parkingError(err)
 		}
 		// Unlinking at once, where the system allows it, makes sure that the
 		// file is gone however the process ends.
 		os.Remove(file.Name())
-		p.file = file
+		p.file = &parkingFile{File: file, users: 1}
 	}
-	left := &parked{}
+	left := &parked{file: p.file, pool: t.sink.pool}
 	for _, v := range c.vectors {
 		kind, values := raw(v.Values)
 		left.vectors = append(left.vectors, parkedVector{p.end, int64(len(values)), int64(len(v.Valid)), kind})
 		for _, b := range [][]byte{values, v.Valid} {
 			if _, err := p.file.WriteAt(b, p.end); err != nil {
-				return fmt.Errorf("rows waiting for the end of a slice: %w", err)
+				return parkingError(err)
 			}
 			p.end += int64(len(b))
 		}
@@ -93,32 +127,70 @@ func (p *parking) park(t *Table, c *Chunk) error {
 func (p *parking) unpark(c *Chunk) error {
 	c.vectors = make([]Vector, len(c.parked.vectors))
 	for i, v := range c.parked.vectors {
-		values := newValues(v.kind, c.Rows, v.values)
-		if v.valid > 0 {
-			c.vectors[i].Valid = make([]byte, v.valid)
-		}
-		c.vectors[i].Values = values
-		_, b := raw(values)
-		for _, b := range [][]byte{b, c.vectors[i].Valid} {
-			if _, err := p.file.ReadAt(b, v.offset); err != nil {
-				return fmt.Errorf("rows waiting for the end of a slice: %w", err)
-			}
-			v.offset += int64(len(b))
+		var err error
+		if c.vectors[i], err = v.read(c.parked, c.Rows); err != nil {
+			return err
 		}
 	}
 	changes := c.parked.changes
 	c.parked = nil
 	p.waiting += c.size
 	for _, ch := range changes {
-		c.set(int(ch.position), int(ch.row), ch.bits)
+		c.vectors[ch.position].set(ch.row, ch.bits)
 	}
 	return nil
 }
 
+// read returns a column with the given number of rows. After an error some of its values are zero.
+func (v parkedVector) read(p *parked, rows int) (Vector, error) {
+	to := Vector{Values: p.pool.column(v.kind, rows, v.values)}
+	if v.valid > 0 {
+		to.Valid = make([]byte, v.valid)
+	}
+	_, values := raw(to.Values)
+	for _, b := range [][]byte{values, to.Valid} {
+		if _, err := p.file.ReadAt(b, v.offset); err != nil {
+			return to, parkingError(err)
+		}
+		v.offset += int64(len(b))
+	}
+	return to, nil
+}
+
+// read returns a column of a sealed chunk with the given number of rows.
+func (p *parked) read(position, rows int) Vector {
+	if p.columns == nil {
+		p.columns = make([]Vector, len(p.vectors))
+	}
+	if v := p.columns[position]; v.Values != nil {
+		return v
+	}
+	v, err := p.vectors[position].read(p, rows)
+	p.err = cmp.Or(p.err, err)
+	for _, ch := range p.changes {
+		if int(ch.position) == position {
+			v.set(ch.row, ch.bits)
+		}
+	}
+	p.columns[position] = v
+	return v
+}
+
+// drop forgets a column of a sealed chunk.
+func (p *parked) drop(position int) {
+	if p.columns != nil {
+		p.pool.put(p.columns[position].Values)
+		p.columns[position] = Vector{}
+	}
+}
+
+func parkingError(err error) error {
+	return fmt.Errorf("rows waiting for the end of a slice: %w", err)
+}
+
 func (p *parking) close() {
 	if p.file != nil {
-		p.file.Close()
-		os.Remove(p.file.Name())
+		p.file.release()
 		p.file = nil
 	}
 }
@@ -133,9 +205,8 @@ func (c *Chunk) bytes() int64 {
 	return n
 }
 
-// set changes a value of a chunk in memory.
-func (c *Chunk) set(position, row int, bits uint64) {
-	v := &c.vectors[position]
+// set changes a value in memory.
+func (v Vector) set(row int32, bits uint64) {
 	switch values := v.Values.(type) {
 	case []int64:
 		values[row] = int64(bits)
@@ -172,24 +243,6 @@ func raw(values any) (Type, []byte) {
 
 func bytesOf[T any](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(*new(T))))
-}
-
-// newValues allocates the values of a column, or returns nil if it had none.
-func newValues(kind Type, rows int, size int64) any {
-	if size == 0 {
-		return nil
-	}
-	switch kind {
-	case TypeInt32:
-		return make([]int32, rows)
-	case TypeFloat64:
-		return make([]float64, rows)
-	case TypeBool:
-		return make([]bool, rows)
-	case TypeString:
-		return make([]StringID, rows)
-	}
-	return make([]int64, rows)
 }
 
 // bitsOf returns the bits of a value, for a change.

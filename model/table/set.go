@@ -21,7 +21,7 @@ func NewSet(tables any, strings *StringPool, chunkRows int, to Sink, park Parkin
 	if park.Bytes <= 0 {
 		park.Bytes = DefaultWaiting
 	}
-	s := &Set{sink: sink{to: to, strings: strings, view: strings.View, parking: parking{Parking: park}}}
+	s := &Set{sink: sink{to: to, strings: strings, view: strings.View, pool: newPool(), parking: parking{Parking: park}}}
 	declarations := reflect.ValueOf(tables).Elem()
 	for i := range declarations.NumField() {
 		s.tables = append(s.tables, declare(declarations.Field(i).Addr().Interface(), chunkRows, &s.sink))
@@ -64,7 +64,7 @@ func (s *Set) Rows() map[string]int64 {
 // Detach allows a goroutine of its own to fill a table, with strings from view. The
 // table has its own error, see Table.Err, and its rows cannot be pinned.
 func (s *Set) Detach(t *Table, view func() StringView) {
-	t.sink = &sink{to: s.sink.to, strings: s.sink.strings, view: view}
+	t.sink = &sink{to: s.sink.to, strings: s.sink.strings, view: view, pool: s.sink.pool}
 }
 
 // Fail sets the error of the sink if there was none before.

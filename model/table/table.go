@@ -39,7 +39,6 @@ type Table struct {
 	pins      int                   // pinned rows of the open chunk
 	closed    []*Chunk              // full but not sealed, in order
 	sink      *sink
-	spare     chan []Vector
 }
 
 // Sink receives sealed chunks. It may keep a chunk as long as it needs, and calls Release when
@@ -53,11 +52,13 @@ type sink struct {
 	to      Sink
 	strings *StringPool
 	view    func() StringView // returns the strings that rows refer to
+	pool    *pool
 	parking parking
 	err     error
 }
 
-// Chunk is a run of rows of one table that do not change any more. The ids of its texts are
+// Chunk is a run of rows of one table that do not change any more. One goroutine at a time may
+// read it. The ids of its texts are
 // valid only in its own Strings; another chunk may have other ids for the same text.
 type Chunk struct {
 	Schema  *Schema
@@ -82,15 +83,50 @@ func NewChunk(s *Schema, rows int, columns []Vector, strings StringView) *Chunk 
 // Column returns the values of the schema's column i. Id columns have none if their values are
 // Base, Base+1, ...
 func (c *Chunk) Column(i int) Vector {
-	if stored := c.Schema.Columns[i].stored; stored >= 0 {
-		return c.vectors[stored]
+	stored := c.Schema.Columns[i].stored
+	switch {
+	case stored < 0:
+		return Vector{}
+	case c.parked != nil:
+		return c.parked.read(stored, c.Rows)
 	}
-	return Vector{}
+	return c.vectors[stored]
 }
 
-// Release returns the chunk's memory to its table.
+// Drop tells the chunk that the schema's column i is not needed for now. It may be read again.
+func (c *Chunk) Drop(i int) {
+	if stored := c.Schema.Columns[i].stored; stored >= 0 && c.parked != nil {
+		c.parked.drop(stored)
+	}
+}
+
+// Err returns the first error of reading columns from a temporary file.
+func (c *Chunk) Err() error {
+	if c.parked != nil {
+		return c.parked.err
+	}
+	return nil
+}
+
+// Size returns the bytes of the columns in memory. A chunk that waited in a temporary file stays there.
+func (c *Chunk) Size() int64 {
+	if c.parked != nil {
+		return 0
+	}
+	return c.size
+}
+
+// Release returns the chunk's memory to the pool.
 func (c *Chunk) Release() {
 	c.once.Do(func() {
+		if c.parked != nil {
+			for i := range c.parked.columns {
+				c.parked.drop(i)
+			}
+			c.parked.file.release()
+			c.parked = nil
+			return
+		}
 		if c.table != nil {
 			c.table.recycle(c.vectors)
 		}
@@ -100,15 +136,13 @@ func (c *Chunk) Release() {
 
 // recycle keeps the memory of a chunk's columns for reuse.
 func (t *Table) recycle(vectors []Vector) {
-	select {
-	case t.spare <- vectors:
-	default:
+	for _, v := range vectors {
+		t.sink.pool.put(v.Values)
 	}
 }
 
 func (t *Table) bind(s *Schema, chunkRows int, to *sink) {
 	t.schema, t.chunkRows, t.sink = s, chunkRows, to
-	t.spare = make(chan []Vector, 1)
 }
 
 // Schema returns the table's declaration.
@@ -199,21 +233,12 @@ func (t *Table) Cut() {
 func (t *Table) close() {
 	rows := int(t.rows - t.base)
 	chunk := &Chunk{Schema: t.schema, Base: t.base, Rows: rows, Text: t.text, table: t, pins: t.pins, vectors: make([]Vector, len(t.columns))}
-	var reuse []Vector
-	select {
-	case reuse = <-t.spare:
-	default:
-	}
 	t.base, t.pins = t.rows, 0
 	t.room = t.base + int64(t.capacity)
 	t.text, t.large = 0, nil
 	for i, c := range t.columns {
 		chunk.vectors[i] = c.detach(rows)
-		var v Vector
-		if reuse != nil {
-			v = reuse[i]
-		}
-		c.reset(t.base, v)
+		c.reset(t.base)
 	}
 	t.closed = append(t.closed, chunk)
 	chunk.size = chunk.bytes()
@@ -244,8 +269,10 @@ func (t *Table) flush() {
 func (t *Table) seal() {
 	chunk := t.closed[0]
 	t.closed = slices.Delete(t.closed, 0, 1)
-	t.unpark(chunk)
-	t.sink.parking.waiting -= chunk.size
+	t.sink.parking.waiting -= chunk.Size()
+	if chunk.parked != nil {
+		chunk.parked.file.use()
+	}
 	chunk.Strings = t.sink.view()
 	if t.sink.to == nil || t.sink.err != nil {
 		chunk.Release()
@@ -268,8 +295,8 @@ func (t *Table) finish(derived []*Table) {
 	}
 	for len(t.closed) > 0 {
 		chunk := t.closed[0]
-		t.unpark(chunk)
 		if len(all) > 0 {
+			t.unpark(chunk)
 			t.derive(all, chunk.Base, chunk.Base+int64(chunk.Rows))
 		}
 		t.seal()

@@ -54,8 +54,9 @@ func (o *observer) Chunk(c *table.Chunk) error {
 		o.machines(c)
 	}
 	if o.to == nil {
+		err := c.Err()
 		c.Release()
-		return nil
+		return err
 	}
 	return o.to.Chunk(c)
 }

@@ -42,6 +42,9 @@ func growthFor(live, target int64) int {
 	return int(max(growth, toSmall))
 }
 
+// spare is the memory for garbage and everything but sorting to aim for, in bytes.
+const spare = 48 << 20
+
 // LimitMemory sets the garbage collector's limits until the context is done. It aims
 // for the memory for sorting plus a constant, if live memory allows that, and never
 // exceeds a cgroup's limit or, unless it is 0, most.
@@ -58,7 +61,7 @@ func LimitMemory(ctx context.Context, sorting, most int64) {
 	debug.SetMemoryLimit(max(limit, 0))
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(smallGrowth)
-		go pace(ctx, sorting+112<<20, max(limit, 0))
+		go pace(ctx, sorting+spare, max(limit, 0))
 	}
 }
 

@@ -80,6 +80,7 @@ func (a *readAhead) Read(p []byte) (int, error) {
 			return 0, a.ctx.Err()
 		case block, ok := <-a.full:
 			if !ok {
+				a.free = nil // the blocks' memory
 				return 0, a.err
 			}
 			a.block, a.rest = block, block

@@ -82,11 +82,33 @@ def check_statements(tp):
     assert len(tp.query("SELECT name FROM slice LIMIT 1")) == 1  # after errors
 
 
+SUMMARY = """
+query { id: "facts" sql { sql: "SELECT 'slices' AS key, CAST(count(*) AS TEXT) AS value FROM slice" } }
+metric_spec { id: "by_name" dimensions: "name" value: "n" query {
+  table { table_name: "slice" }
+  group_by { column_names: "name" aggregates { op: COUNT result_column_name: "n" } } } }
+metric_spec { id: "other" value: "n" query { sql { sql: "SELECT 1 AS n" } } }"""
+
+
+def check_summary(tp):
+    if not hasattr(tp, "trace_summary"):  # 0.16.0
+        return
+    want = {r.name: r.n for r in tp.query("SELECT name, count(*) AS n FROM slice GROUP BY name")}
+    summary = tp.trace_summary([SUMMARY], metric_ids=["by_name"], metadata_query_id="facts")
+    (bundle,) = summary.metric_bundles
+    assert {r.dimension[0].string_value: r.values[0].double_value for r in bundle.row} == want
+    assert [(m.key, m.value) for m in summary.metadata] == [("slices", str(sum(want.values())))]
+    assert [b.bundle_id for b in tp.trace_summary([SUMMARY]).metric_bundles] == ["by_name", "other"]
+    with fails("no metric none"):
+        tp.trace_summary([SUMMARY], metric_ids=["none"])
+
+
 def check_binary(converter, config, dataset):
     with TraceProcessor(trace=CHROMIUM, config=config()) as tp:
         check_types(tp)
         check_rows(tp, dataset)
         check_statements(tp)
+        check_summary(tp)
     with tempfile.TemporaryDirectory() as package:
         (pathlib.Path(package) / "ours.sql").write_text("CREATE PERFETTO TABLE answer AS SELECT 42 AS n;")
         with open(CHROMIUM, "rb") as trace, TraceProcessor(trace=trace, config=config(add_sql_packages=[package], enable_dev_features=True)) as tp:

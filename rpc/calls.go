@@ -78,13 +78,12 @@ func (s *stream) envelope(kind protowire.Number, method uint64, number protowire
 	return s.send(m)
 }
 
-// errNoMetrics answers the calls for metrics.
-var errNoMetrics = errors.New("metrics and trace summaries are not supported: ask with SQL")
+// errNoMetrics answers the calls for metrics of version 1 and for what else is not supported.
+var errNoMetrics = errors.New("this is not supported: ask with SQL or a trace summary")
 
 // unsupported are the calls that only get an error, by method: the field of the reply, and the error's field in it.
 var unsupported = map[uint64]struct{ reply, failure protowire.Number }{
 	pb.TraceProcessorRpc_TraceProcessorMethod_TpmComputeMetric:           {pb.TraceProcessorRpc_MetricResult, pb.ComputeMetricResult_Error},
-	pb.TraceProcessorRpc_TraceProcessorMethod_TpmSummarizeTrace:          {pb.TraceProcessorRpc_TraceSummaryResult, pb.TraceSummaryResult_Error},
 	pb.TraceProcessorRpc_TraceProcessorMethod_TpmCreateSummarizer:        {pb.TraceProcessorRpc_CreateSummarizerResult, pb.CreateSummarizerResult_Error},
 	pb.TraceProcessorRpc_TraceProcessorMethod_TpmUpdateSummarizerSpec:    {pb.TraceProcessorRpc_UpdateSummarizerSpecResult, pb.UpdateSummarizerSpecResult_Error},
 	pb.TraceProcessorRpc_TraceProcessorMethod_TpmQuerySummarizer:         {pb.TraceProcessorRpc_QuerySummarizerResult, pb.QuerySummarizerResult_Error},
@@ -148,6 +147,8 @@ func (s *stream) call(ctx context.Context, encoded []byte) error {
 		return s.reply(method, pb.TraceProcessorRpc_MetricDescriptors, nil) // there are none
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmGetStatus:
 		return s.reply(method, pb.TraceProcessorRpc_Status, s.server.status())
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmSummarizeTrace:
+		return s.reply(method, pb.TraceProcessorRpc_TraceSummaryResult, s.server.summary(ctx, args[pb.TraceProcessorRpc_TraceSummaryArgs]))
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmRegisterSQLPackage:
 		err := s.server.register(args[pb.TraceProcessorRpc_RegisterSQLPackageArgs])
 		return s.reply(method, pb.TraceProcessorRpc_RegisterSQLPackageResult, failure(pb.RegisterSqlPackageResult_Error, err))

@@ -72,7 +72,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/compute_metric":
 		_, _ = w.Write(failure(pb.ComputeMetricResult_Error, errNoMetrics))
 	case "/trace_summary":
-		_, _ = w.Write(failure(pb.TraceSummaryResult_Error, errNoMetrics))
+		s.serveSummary(w, r)
 	case "/enable_metatrace":
 	case "/disable_and_read_metatrace":
 		_, _ = w.Write(failure(pb.DisableAndReadMetatraceResult_Error, errNoMetrics))
@@ -134,6 +134,16 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = s.query(r.Context(), sql, func(m message) error { return send(m) }) // fails if the client is gone
+}
+
+// serveSummary answers the TraceSummaryArgs in a request's body.
+func (s *Server) serveSummary(w http.ResponseWriter, r *http.Request) {
+	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+	if err != nil {
+		_, _ = w.Write(failure(pb.TraceSummaryResult_Error, err))
+		return
+	}
+	_, _ = w.Write(s.summary(r.Context(), args))
 }
 
 // serveRPC answers the calls in a request's body.

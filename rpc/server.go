@@ -195,19 +195,24 @@ func (s *Server) restore(ctx context.Context) error {
 	})
 }
 
+// ready returns an error unless there is a trace, which may have no rows.
+func (s *Server) ready(ctx context.Context) error {
+	if s.state == waiting {
+		s.failed = s.load(ctx)
+	}
+	if s.state == arriving {
+		return errors.New("the end of the trace has not come yet")
+	}
+	return s.failed
+}
+
 // query runs SQL and sends the rows of the last statement. It only returns errors of sending.
 func (s *Server) query(ctx context.Context, sql string, send func(message) error) error {
 	r := &result{send: send, begun: time.Now()}
 	var unsent error
 	err := s.exclusive(ctx, func() error {
-		if s.state == waiting {
-			s.failed = s.load(ctx)
-		}
-		switch {
-		case s.failed != nil:
-			return s.failed
-		case s.state == arriving:
-			return errors.New("the end of the trace has not come yet")
+		if err := s.ready(ctx); err != nil {
+			return err
 		}
 		return s.run(ctx, sql, r, &unsent)
 	})

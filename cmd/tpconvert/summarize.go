@@ -8,12 +8,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/encoding/prototext"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
@@ -22,12 +19,13 @@ import (
 
 // summarizeOptions are the flags of the summarize command.
 type summarizeOptions struct {
-	ids     []string
-	format  string
-	output  string
-	compare string
-	stdlib  string
-	read    readOptions
+	ids      []string
+	metadata string
+	format   string
+	output   string
+	compare  string
+	stdlib   string
+	read     readOptions
 }
 
 // summaryFormats are the formats of whole summaries; the others are those of rows.
@@ -62,6 +60,7 @@ TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.ids, "metric", nil, "metrics to compute, by id; by default all of the specs")
+	flags.StringVar(&o.metadata, "metadata-query", "", "id of the query whose keys and values become metadata of Perfetto's TraceSummary")
 	flags.StringVar(&o.format, "format", "table", "format of the result: "+strings.Join(formats, ", "))
 	flags.StringVarP(&o.output, "output", "o", "", "new folder for a Parquet file of each table")
 	flags.StringVar(&o.compare, "compare", "", "show the difference from this dataset, DuckDB file or trace")
@@ -203,24 +202,15 @@ func (o *summarizeOptions) summarize(ctx context.Context, s *metrics.Summarizer,
 	if err != nil {
 		return nil, err
 	}
-	return s.Summarize(ctx, db, o.ids)
+	return s.Summarize(ctx, db, o.ids, o.metadata)
 }
 
-// Prototext varies the width of the space after a field's name on purpose.
-var (
-	colons = regexp.MustCompile(`(?m)^( *\w+:) +`)
-	braces = regexp.MustCompile(`(?m): \{$`)
-)
-
 func writeSummary(out io.Writer, format string, s *metrics.Summary) error {
+	encode := s.Encode
 	if format == "textproto" {
-		text, err := prototext.MarshalOptions{Multiline: true, Indent: "  "}.Marshal(s.Message())
-		if err == nil {
-			_, err = out.Write(braces.ReplaceAll(colons.ReplaceAll(text, []byte("$1 ")), []byte(" {")))
-		}
-		return err
+		encode = s.Text
 	}
-	encoded, err := proto.Marshal(s.Message())
+	encoded, err := encode()
 	if err != nil {
 		return err
 	}

@@ -124,6 +124,15 @@ func TestSummary(t *testing.T) {
 			t.Errorf("%s is not in\n%s", want, got.stdout)
 		}
 	}
+	facts := text + ` query { id: "facts" sql { sql: "SELECT 'slices' AS key, '4' AS value UNION ALL SELECT 'none', NULL" } }`
+	if err := os.WriteFile(filepath.Join(dir, "facts.textproto"), []byte(facts), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	got = tpconvert(t, dir, "summarize", "--format", "textproto", "--metadata-query", "facts", "facts.textproto", "out")
+	got.expect(t, exitDone, "")
+	if want := "metadata {\n  key: \"slices\"\n  value: \"4\"\n}\n"; !strings.HasSuffix(got.stdout, want) && !strings.HasPrefix(got.stdout, want) || strings.Contains(got.stdout, "none") {
+		t.Errorf("no metadata in\n%s", got.stdout)
+	}
 	encoded := tpconvert(t, dir, "summarize", "--format", "proto", "spec.textproto", "out")
 	encoded.expect(t, exitDone, "")
 	if !strings.HasPrefix(encoded.stdout, "\x1a") || !strings.Contains(encoded.stdout, "main") {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -72,20 +73,27 @@ type Summarizer struct {
 
 // Add adds a TraceSummarySpec, as text or encoded.
 func (s *Summarizer) Add(spec []byte) error {
+	if utf8.Valid(spec) && !slices.Contains(spec, 0) {
+		return s.AddText(spec)
+	}
+	return s.AddEncoded(spec)
+}
+
+// AddText adds a TraceSummarySpec as text.
+func (s *Summarizer) AddText(spec []byte) error { return s.add(spec, prototext.Unmarshal) }
+
+// AddEncoded adds an encoded TraceSummarySpec.
+func (s *Summarizer) AddEncoded(spec []byte) error { return s.add(spec, proto.Unmarshal) }
+
+func (s *Summarizer) add(spec []byte, unmarshal func([]byte, proto.Message) error) error {
 	of, err := messageType("TraceSummarySpec")
 	if err != nil {
 		return err
 	}
-	m := of.New()
-	if utf8.Valid(spec) && !slices.Contains(spec, 0) {
-		err = prototext.Unmarshal(spec, m.Interface())
-	} else {
-		err = proto.Unmarshal(spec, m.Interface())
-	}
-	if err != nil {
+	n := node{of.New()}
+	if err := unmarshal(spec, n.Interface()); err != nil {
 		return err
 	}
-	n := node{m}
 	if s.queries == nil {
 		s.queries = map[string]node{}
 	}
@@ -168,12 +176,21 @@ type bundle struct {
 	interned []string // queries of the interned dimensions
 }
 
-// Summarize computes metrics, or all if ids is nil. The session runs PerfettoSQL.
-func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []string) (*Summary, error) {
+// Summarize computes metrics, or all if ids is nil. The rows of the query with the id metadata, which have a key and a
+// value, become the summary's metadata; "" is none. The session runs PerfettoSQL.
+func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []string, metadata string) (*Summary, error) {
 	g := &generator{shared: s.queries}
 	bundles, err := s.bundles(g, ids)
 	if err != nil {
 		return nil, err
+	}
+	facts := ""
+	if metadata != "" {
+		name, err := g.table(metadata)
+		if err != nil {
+			return nil, err
+		}
+		facts = "SELECT * FROM " + name
 	}
 	of, err := messageType("TraceSummary")
 	if err != nil {
@@ -204,7 +221,20 @@ func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []s
 			return nil, fmt.Errorf("metric %s: %w", b.id, err)
 		}
 	}
-	return &Summary{summary}, nil
+	if metadata != "" {
+		err = rows(ctx, db, facts, []column{{name: "key"}, {name: "value"}}, func(row []any) error {
+			key, isKey := row[0].(string)
+			value, isText := row[1].(string)
+			switch {
+			case isKey && isText:
+				summary.add("metadata").set("key", key).set("value", value)
+			case !isKey || row[1] != nil:
+				return fmt.Errorf("query %s gives %v and %v, where texts were expected", metadata, row[0], row[1])
+			}
+			return nil
+		})
+	}
+	return &Summary{summary}, err
 }
 
 // bundles returns the bundles of metrics, in order, with their SQL.
@@ -468,8 +498,20 @@ func rows(ctx context.Context, db *session.Session, query string, wanted []colum
 // Summary is a TraceSummary.
 type Summary struct{ message node }
 
-// Message returns the TraceSummary.
-func (s *Summary) Message() proto.Message { return s.message.Interface() }
+// Encode encodes the summary.
+func (s *Summary) Encode() ([]byte, error) { return proto.Marshal(s.message.Interface()) }
+
+// Prototext varies the width of the space after a field's name on purpose.
+var (
+	colons = regexp.MustCompile(`(?m)^( *\w+:) +`)
+	braces = regexp.MustCompile(`(?m): \{$`)
+)
+
+// Text returns the summary as text.
+func (s *Summary) Text() ([]byte, error) {
+	text, err := prototext.MarshalOptions{Multiline: true, Indent: "  "}.Marshal(s.message.Interface())
+	return braces.ReplaceAll(colons.ReplaceAll(text, []byte("$1 ")), []byte(" {")), err
+}
 
 // Table is the rows of a bundle: its dimensions, then the values of its metrics.
 type Table struct {

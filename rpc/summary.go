@@ -1,0 +1,69 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
+)
+
+// summary answers a TraceSummaryArgs with a TraceSummaryResult.
+func (s *Server) summary(ctx context.Context, args []byte) message {
+	var m message
+	err := s.exclusive(ctx, func() error {
+		if err := s.ready(ctx); err != nil {
+			return err
+		}
+		return s.summarize(ctx, args, &m)
+	})
+	if err != nil {
+		return failure(pb.TraceSummaryResult_Error, err)
+	}
+	return m
+}
+
+func (s *Server) summarize(ctx context.Context, args []byte, to *message) error {
+	var of metrics.Summarizer
+	var bad error
+	ids, all, metadata, text := []string{}, false, "", false
+	err := fields(args, func(f field) {
+		switch f.number {
+		case pb.TraceSummaryArgs_ProtoSpecs:
+			bad = errors.Join(bad, of.AddEncoded(f.data))
+		case pb.TraceSummaryArgs_TextprotoSpecs:
+			bad = errors.Join(bad, of.AddText(f.data))
+		case pb.TraceSummaryArgs_OutputFormat:
+			text = f.value == pb.TraceSummaryArgs_Format_Textproto
+		case pb.TraceSummaryArgs_ComputationSpec:
+			bad = errors.Join(bad, fields(f.data, func(f field) {
+				switch f.number {
+				case pb.TraceSummaryArgs_ComputationSpec_MetricIDs:
+					ids = append(ids, f.text())
+				case pb.TraceSummaryArgs_ComputationSpec_RunAllMetrics:
+					all = f.value != 0
+				case pb.TraceSummaryArgs_ComputationSpec_MetadataQueryID:
+					metadata = f.text()
+				}
+			}))
+		}
+	})
+	if err := errors.Join(err, bad); err != nil {
+		return err
+	}
+	if all {
+		ids = nil
+	}
+	summary, err := of.Summarize(ctx, s.session, ids, metadata)
+	if err != nil {
+		return err
+	}
+	if text {
+		encoded, err := summary.Text()
+		to.bytes(pb.TraceSummaryResult_TextprotoSummary, encoded)
+		return err
+	}
+	encoded, err := summary.Encode()
+	to.bytes(pb.TraceSummaryResult_ProtoSummary, encoded)
+	return err
+}

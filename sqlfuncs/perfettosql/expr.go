@@ -20,7 +20,7 @@ type expr struct {
 	call     string       // the function, if it is a call
 	constant kind         // its kind (text or number) if it is a literal
 	raw      string       // the content of a text literal
-	pointer  bool         // it is a table pointer: columns, or a query for them
+	pointer  string       // the aggregate that makes it a table pointer, if it is one: columns, or a query for them
 }
 
 // value returns the expression as an operand or argument.
@@ -574,11 +574,11 @@ func (p *parser) columnOf(t token) expr {
 // aggregates are the aggregate functions.
 var aggregates = map[string]bool{
 	"avg": true, "count": true, "group_concat": true, "json_group_array": true, "json_group_object": true, "max": true, "min": true,
-	"percentile": true, "string_agg": true, "sum": true, "total": true,
+	"percentile": true, "repeatedfield": true, "string_agg": true, "sum": true, "total": true,
 }
 
 // renamed maps functions to their names in DuckDB, where these differ.
-var renamed = map[string]string{extractArg: "_extract_arg", "format": "printf", "last_non_null": "last_value"}
+var renamed = map[string]string{extractArg: "_extract_arg", "format": "printf", "last_non_null": "last_value", "repeatedfield": "list"}
 
 // call parses a function call whose name has been read.
 func (p *parser) call(t token) expr {
@@ -623,7 +623,9 @@ func (p *parser) call(t token) expr {
 	if f, ok := p.specialCall(name, args, t); ok {
 		return f
 	}
-	p.mustHave(name, t)
+	if fails, ok := p.missing(name, t); ok {
+		return fails
+	}
 	if name == extractArg && len(args) == 2 && args[1].constant == text {
 		if typed, ok := p.extract[args[1].raw]; ok {
 			name = typed
@@ -688,13 +690,36 @@ func (p *parser) resultOf(name, out string, args []expr, windowed bool) func() c
 	})
 }
 
-// mustHave rejects Trace Processor's functions that are missing here. DuckDB's own error would suggest
-// unrelated functions.
+// mustHave rejects a function that only Trace Processor has. DuckDB's own error would suggest unrelated functions.
 func (p *parser) mustHave(name string, t token) {
-	own := name == "run_metric" || name == "internal_layout" || strings.HasPrefix(name, "experimental_") || strings.HasPrefix(name, "__intrinsic_")
-	if own && !p.overlay[name] {
-		p.fail(t, "%s of Trace Processor is not supported", t.text)
+	if p.lacks(name) {
+		p.fail(t, unsupported, t.text)
 	}
+}
+
+const unsupported = "%s of Trace Processor is not supported"
+
+// lacks reports whether only Trace Processor has a function.
+func (p *parser) lacks(name string) bool {
+	own := slices.Contains([]string{"run_metric", "internal_layout", "cat_stacks", "stack_from_stack_profile_callsite", "stack_from_stack_profile_frame"}, name) ||
+		strings.HasPrefix(name, "experimental_") || strings.HasPrefix(name, "__intrinsic_")
+	return own && !p.overlay[name]
+}
+
+// missing returns an expression that fails when it runs, for a call of a function that only Trace Processor has. Modules
+// define functions and views with such calls, and most of their users need others.
+func (p *parser) missing(name string, t token) (e expr, ok bool) {
+	if !p.deferred {
+		p.mustHave(name, t)
+	}
+	if !p.lacks(name) {
+		return expr{}, false
+	}
+	message := literal(fmt.Sprintf(unsupported, t.text))
+	if name == "experimental_profile" { // an aggregate
+		return expr{sql: cat("error(" + message + " || left(count(*)::VARCHAR, 0))")}, true
+	}
+	return expr{sql: cat("error(" + message + ")")}, true
 }
 
 // values returns the SQL of a call's arguments.

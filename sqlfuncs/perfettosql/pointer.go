@@ -20,6 +20,10 @@ var pointed = map[string][]string{
 	"__intrinsic_timestamp_set_agg":           {"ts"},
 	"__intrinsic_graph_agg":                   {"source_node_id", "dest_node_id"},
 	"__intrinsic_array_agg":                   {"node_id"},
+	"__intrinsic_wakeup_graph_agg":            {"id", "utid", "ts", "dur", "idle_dur", "waker_id", "prev_id"},
+	"__intrinsic_row_dataframe_agg":           {},
+	"__intrinsic_dominator_tree":              {"source_node_id", "dest_node_id", "root_node_id"},
+	"__intrinsic_structural_tree_partition":   {"node_id", "parent_node_id", "group_key"},
 }
 
 // pointTo translates an aggregate into the columns of a query.
@@ -34,21 +38,35 @@ func (p *parser) pointTo(names []string, args []expr, t token) expr {
 	for pair := args[len(names):]; len(pair) > 0; pair = pair[2:] {
 		columns = append(columns, cat(pair[1].whole(), " AS ", identifier(pair[0].raw)))
 	}
-	p.in.pointer = true
-	return expr{sql: list(columns), pointer: true}
+	p.in.pointer = strings.ToLower(t.text)
+	return expr{sql: list(columns), pointer: p.in.pointer}
 }
 
-// tablePointer parses the function call in __intrinsic_table_ptr(f(...)).
+// tablePointer parses what is in __intrinsic_table_ptr(...): a function call, or a query for an aggregate that makes a table.
 func (p *parser) tablePointer() pieces {
-	t := p.next()
+	t := p.peek()
 	name := strings.ToLower(t.text)
-	if !p.accept("(") || name != intersect && !p.overlay[name] {
-		p.fail(t, "%s of Trace Processor is not supported", t.text)
+	var given []expr
+	if t.is("(") {
+		given = []expr{p.expression()}
+		if name = given[0].pointer; !p.overlay[name] {
+			p.fail(t, "this is not a table pointer")
+		}
+	} else {
+		p.next()
+		scan := name == graphScan || name == graphAggregatingScan
+		if !p.accept("(") || name != intersect && !scan && !p.overlay[name] {
+			p.fail(t, "%s of Trace Processor is not supported", t.text)
+		}
+		given = p.arguments()
+		if scan {
+			return p.boundTo(p.scan(name == graphAggregatingScan, given, t))
+		}
 	}
 	var queries []pieces
 	var args []expr
-	for _, arg := range p.arguments() {
-		if arg.pointer {
+	for _, arg := range given {
+		if arg.pointer != "" {
 			query := fmt.Sprintf("_pointer%d", len(queries))
 			queries = append(queries, cat(query, " AS ", arg.sql))
 			arg = expr{sql: cat(literal(query))}
@@ -63,8 +81,13 @@ func (p *parser) tablePointer() pieces {
 	if queries != nil {
 		call = cat("(WITH ", list(queries), " FROM ", call, ")")
 	}
+	return p.boundTo(call)
+}
+
+// boundTo returns a query for the columns of a table pointer that the statement binds.
+func (p *parser) boundTo(table pieces) pieces {
 	p.in.bound = &piece{text: "*", pos: -1}
-	return cat("(SELECT ", p.in.bound, " FROM ", call, ")")
+	return cat("(SELECT ", p.in.bound, " FROM ", table, ")")
 }
 
 // bind records the name that a query uses for a column of a table pointer.

@@ -23,7 +23,7 @@ type selection struct {
 	chosen     bool   // it has a WHERE clause
 	where      *piece // the keyword, and the text after the condition
 	whereEnd   *piece
-	pointer    bool    // its result is a table pointer
+	pointer    string  // the aggregate that makes its result a table pointer
 	bound      *piece  // the columns of the table pointer in FROM
 	binds      []field // their names
 }
@@ -316,12 +316,12 @@ func (p *parser) item() pieces {
 	e := p.expression()
 	p.in = in
 	item.sql, item.ref = e.whole(), e.ref
-	if !e.pointer {
+	if e.pointer == "" {
 		item.class = e.is()
 	}
 	t := p.peek()
 	switch {
-	case e.pointer:
+	case e.pointer != "":
 		if p.accept("AS") {
 			p.name()
 		}

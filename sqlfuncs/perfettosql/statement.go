@@ -14,7 +14,7 @@ type parser struct {
 	function   string            // that is being read
 	parameters map[string]string // the function's parameters, with their types
 	depth      int               // nesting of the current expression
-	pointer    bool              // the last query is one of a table pointer
+	pointer    string            // the aggregate that makes the last query a table pointer
 	result     relation          // columns of the last query
 	tables     *commonTable      // the common tables in scope
 	selections []*selection      // all selections, outer ones first
@@ -25,6 +25,7 @@ type parser struct {
 	extract    map[string]string // the functions that extract arguments, by key
 	delegates  map[string]string // replacement functions, by name
 	virtual    map[string]string // virtual tables: what drops them
+	deferred   bool              // the statement only defines what others run
 	effects    []string          // PerfettoSQL statements to run in addition
 }
 
@@ -254,6 +255,7 @@ func (p *parser) createTable(replace, what string, perfetto bool) *statement {
 		}
 		return &statement{run: around(head+" ("+columns+")", ""), changes: name}
 	}
+	p.deferred = what == "VIEW"
 	return &statement{body: p.query(), run: around(head+" AS", ""), changes: name}
 }
 
@@ -416,7 +418,7 @@ func (p *parser) createSpanJoin(name string, kind token, gaps [2]bool) *statemen
 // column of the body hides an argument.
 func (p *parser) createFunction(string) *statement {
 	name := strings.Trim(p.name().text, `"`)
-	p.function, p.parameters = name, map[string]string{}
+	p.function, p.parameters, p.deferred = name, map[string]string{}, true
 	var parameters, arguments, nulls []string
 	p.expect("(")
 	for !p.accept(")") {

@@ -41,22 +41,25 @@ func (d demangler) Executor() duckdb.ScalarFuncExecutor {
 	}}
 }
 
-// layouter is layout for DuckDB.
-type layouter struct{ list duckdb.TypeInfo }
-
-func (l layouter) Config() duckdb.ScalarFuncConfig {
-	return duckdb.ScalarFuncConfig{InputTypeInfos: slices.Repeat([]duckdb.TypeInfo{l.list}, 5), ResultTypeInfo: l.list}
+// integers is an integerFunction for DuckDB.
+type integers struct {
+	integerFunction
+	list, lists duckdb.TypeInfo
 }
 
-func (l layouter) Executor() duckdb.ScalarFuncExecutor {
+func (f integers) Config() duckdb.ScalarFuncConfig {
+	return duckdb.ScalarFuncConfig{InputTypeInfos: slices.Repeat([]duckdb.TypeInfo{f.list}, f.arguments), ResultTypeInfo: f.lists}
+}
+
+func (f integers) Executor() duckdb.ScalarFuncExecutor {
 	return duckdb.ScalarFuncExecutor{RowExecutor: func(row []driver.Value) (any, error) {
-		var columns [5][]int64
+		columns := make([][]int64, len(row))
 		for i, values := range row {
 			for _, v := range values.([]any) {
 				columns[i] = append(columns[i], v.(int64))
 			}
 		}
-		return layout(columns[0], columns[1], columns[2], columns[3], columns[4]), nil
+		return f.call(columns)
 	}}
 }
 
@@ -70,12 +73,19 @@ func addFunctions(conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	integers, err := duckdb.NewListInfo(integer)
+	list, err := duckdb.NewListInfo(integer)
 	if err != nil {
 		return err
 	}
-	return errors.Join(duckdb.RegisterScalarUDF(conn, demangleFunction, demangler{text}),
-		duckdb.RegisterScalarUDF(conn, layoutFunction, layouter{integers}))
+	lists, err := duckdb.NewListInfo(list)
+	if err != nil {
+		return err
+	}
+	err = duckdb.RegisterScalarUDF(conn, demangleFunction, demangler{text})
+	for _, f := range integerFunctions {
+		err = errors.Join(err, duckdb.RegisterScalarUDF(conn, f.name, integers{f, list, lists}))
+	}
+	return err
 }
 
 // prepare checks a single statement and returns its result columns, or none if it is not a query.

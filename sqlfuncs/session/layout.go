@@ -13,7 +13,7 @@ const layoutFunction = "_slice_layout"
 // createLayout creates Trace Processor's function of this name. Its argument is a list of track ids, separated by
 // commas.
 const createLayout = `CREATE MACRO experimental_slice_layout(filter_track_ids) AS TABLE
-SELECT unnest(_s.ids) AS id, unnest(` + layoutFunction + `(_s.ids, _s.parents, _s.starts, _s.durations, _s.depths)) AS layout_depth
+SELECT unnest(_s.ids) AS id, unnest(` + layoutFunction + `(_s.ids, _s.parents, _s.starts, _s.durations, _s.depths)[1]) AS layout_depth
 FROM (
     SELECT list(id ORDER BY id) AS ids, list(coalesce(parent_id, -1) ORDER BY id) AS parents, list(ts ORDER BY id) AS starts,
            list(dur ORDER BY id) AS durations, list(depth::BIGINT ORDER BY id) AS depths

@@ -1,11 +1,12 @@
 package rpc
 
 import (
+	"archive/zip"
+	"bytes"
 	"fmt"
 	"io/fs"
 	"strings"
 	"sync"
-	"testing/fstest"
 )
 
 // Packages are the files of PerfettoSQL's modules. A path begins with the package's name.
@@ -28,16 +29,30 @@ func (p *Packages) Add(name string, folder fs.FS) {
 	p.added[name] = folder
 }
 
-// addModules adds a package; modules maps names to SQL.
+// addModules adds a package; modules maps names to SQL. A ZIP archive in memory is the folder.
 func (p *Packages) addModules(name string, modules map[string]string) error {
-	folder := fstest.MapFS{}
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
 	for module, sql := range modules {
 		path, ok := strings.CutPrefix(module, name+".")
 		file := strings.ReplaceAll(path, ".", "/") + ".sql"
 		if !ok || !fs.ValidPath(file) {
 			return fmt.Errorf("module %q is not of the package %q", module, name)
 		}
-		folder[file] = &fstest.MapFile{Data: []byte(sql)}
+		f, err := w.CreateHeader(&zip.FileHeader{Name: file, Method: zip.Store})
+		if err != nil {
+			return err
+		}
+		if _, err := f.Write([]byte(sql)); err != nil {
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	folder, err := zip.NewReader(bytes.NewReader(archive.Bytes()), int64(archive.Len()))
+	if err != nil {
+		return err
 	}
 	p.Add(name, folder)
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -118,11 +120,23 @@ func modules(stdlib string) fs.FS {
 	if stdlib == "" {
 		return nil
 	}
-	checkout := filepath.Join(stdlib, "src", "trace_processor", "perfetto_sql", "stdlib")
-	if info, err := os.Stat(checkout); err == nil && info.IsDir() {
-		return os.DirFS(checkout)
+	source := filepath.Join(stdlib, "src", "trace_processor")
+	modules := filepath.Join(source, "perfetto_sql", "stdlib")
+	if info, err := os.Stat(modules); err == nil && info.IsDir() {
+		return checkout{os.DirFS(modules), os.DirFS(filepath.Join(source, "plugins", "wattson", "data"))}
 	}
 	return os.DirFS(stdlib)
+}
+
+// checkout has the modules of a checkout of Perfetto and, in their folder, the curves, which it has elsewhere.
+type checkout struct{ modules, curves fs.FS }
+
+// Open implements fs.FS.
+func (c checkout) Open(path string) (fs.File, error) {
+	if rest, ok := strings.CutPrefix(path, perfettosql.CurvesFolder); ok && (rest == "" || rest[0] == '/') {
+		return c.curves.Open(cmp.Or(strings.TrimPrefix(rest, "/"), "."))
+	}
+	return c.modules.Open(path)
 }
 
 // all runs the statements of a text and prints their rows.

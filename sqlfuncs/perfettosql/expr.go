@@ -206,7 +206,13 @@ func (p *parser) infix(left expr, t token, name string, binds int) expr {
 		if !p.next().is(collation) {
 			return left
 		}
-		result = expr{sql: cat(left.value(), " COLLATE NOCASE"), class: left.class}
+		word := &piece{text: " COLLATE NOCASE", pos: t.pos}
+		p.later(func() { // DuckDB refuses to collate other values, SQLite ignores it
+			if c := left.is()(); c != ofText && c != unknown {
+				word.text = ""
+			}
+		})
+		result = expr{sql: cat(left.value(), word), class: left.class}
 	case "||":
 		result = expr{sql: cat(left.value(), op(name), p.operators(binds+1).value()), compound: true, class: always(ofText)}
 	case "->", "->>":
@@ -541,6 +547,9 @@ func (e expr) ordinal() (n int) {
 	return n
 }
 
+// autoID is the number of a row in a table, rowid in DuckDB.
+const autoID = "_auto_id"
+
 // columnOf parses a column that begins with t: name, table.name or table.*.
 func (p *parser) columnOf(t token) expr {
 	out := &piece{text: identifier(t.text), pos: t.pos}
@@ -560,7 +569,7 @@ func (p *parser) columnOf(t token) expr {
 		}
 	}
 	name := names[len(names)-1]
-	if strings.EqualFold(name, "_auto_id") && !single {
+	if strings.EqualFold(name, autoID) && !single {
 		out.text = strings.TrimSuffix(out.text, identifier(name)) + "rowid"
 	}
 	r := &reference{piece: out, in: p.in, clause: p.in.clause, visible: math.MaxInt, item: len(p.in.items) - 1, name: name, quoted: single}
@@ -574,7 +583,7 @@ func (p *parser) columnOf(t token) expr {
 // aggregates are the aggregate functions.
 var aggregates = map[string]bool{
 	"avg": true, "count": true, "group_concat": true, "json_group_array": true, "json_group_object": true, "max": true, "min": true,
-	"percentile": true, "repeatedfield": true, "string_agg": true, "sum": true, "total": true,
+	"percentile": true, "repeatedfield": true, "string_agg": true, "sum": true, "total": true, "value_at_max_ts": true,
 }
 
 // renamed maps functions to their names in DuckDB, where these differ.
@@ -622,6 +631,9 @@ func (p *parser) call(t token) expr {
 	}
 	if f, ok := p.specialCall(name, args, t); ok {
 		return f
+	}
+	if name == internalLayout {
+		return p.packed(args, t)
 	}
 	if fails, ok := p.missing(name, t); ok {
 		return fails
@@ -701,7 +713,7 @@ const unsupported = "%s of Trace Processor is not supported"
 
 // lacks reports whether only Trace Processor has a function.
 func (p *parser) lacks(name string) bool {
-	own := slices.Contains([]string{"run_metric", "internal_layout", "cat_stacks", "stack_from_stack_profile_callsite", "stack_from_stack_profile_frame"}, name) ||
+	own := slices.Contains([]string{"run_metric", "cat_stacks", "stack_from_stack_profile_callsite", "stack_from_stack_profile_frame"}, name) ||
 		strings.HasPrefix(name, "experimental_") || strings.HasPrefix(name, "__intrinsic_")
 	return own && !p.overlay[name]
 }
@@ -720,6 +732,47 @@ func (p *parser) missing(name string, t token) (e expr, ok bool) {
 		return expr{sql: cat("error(" + message + " || left(count(*)::VARCHAR, 0))")}, true
 	}
 	return expr{sql: cat("error(" + message + ")")}, true
+}
+
+const internalLayout = "internal_layout"
+
+// packed parses the window of internal_layout(ts, dur) OVER (PARTITION BY ... ORDER BY ts ...), which returns the first row of
+// the picture with room for a slice. DuckDB has no window functions of ours, so a query of the same rows returns the list of
+// results for each partition.
+func (p *parser) packed(args []expr, t token) expr {
+	if len(args) != 2 || p.in == nil {
+		p.fail(t, "%s: want a start and a duration", t.text)
+	}
+	p.expect("OVER")
+	p.expect("(")
+	var keys pieces
+	if p.accept("PARTITION") {
+		p.expect("BY")
+		keys = p.expressions()
+	}
+	p.expect("ORDER")
+	p.expect("BY")
+	p.orderTerms()
+	p.skipTo(")")
+	p.expect(")")
+	ts, dur, in, lists := args[0].value(), args[1].value(), p.in, &piece{pos: t.pos}
+	order := cat("ORDER BY ", ts, ", ", dur)
+	rows := cat("_pack(list(", ts, "::BIGINT ", order, "), list(", dur, "::BIGINT ", order, "))[1]")
+	p.fills = append(p.fills, func() {
+		from := in.from.line()
+		if keys == nil {
+			lists.text = "(SELECT " + rows.line() + from + ")"
+			return
+		}
+		key := "row(" + keys.line() + ")"
+		lists.text = "(SELECT map(list(_key), list(_rows)) FROM (SELECT " + key + " AS _key, " + rows.line() + " AS _rows " + from +
+			" GROUP BY " + key + "))[" + key + "]"
+	})
+	partition := cat()
+	if keys != nil {
+		partition = cat("PARTITION BY ", keys, " ")
+	}
+	return expr{sql: cat(lists, "[row_number() OVER (", partition, order, ")]"), class: always(ofLong)}
 }
 
 // values returns the SQL of a call's arguments.
@@ -842,11 +895,11 @@ func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 	case "import":
 		p.effects = append(p.effects, "INCLUDE PERFETTO MODULE "+constant(0))
 	case "hash":
-		var bytes []pieces
+		var parts []pieces
 		for _, arg := range args {
-			bytes = append(bytes, cat("_hash_bytes(", arg.whole(), ")"))
+			parts = append(parts, cat("_hash_part(", arg.whole(), ")"))
 		}
-		return expr{sql: cat("_fnv(", join(bytes, " || "), ")"), class: always(ofLong)}, true
+		return expr{sql: cat("_hash([", list(parts), "])"), class: always(ofLong)}, true
 	case "__intrinsic_table_ptr_bind":
 		return p.bind(args, t), true
 	default:

@@ -46,11 +46,17 @@ CREATE MACRO sqlite_typeof(x) AS CASE
     WHEN x IS NULL THEN 'null'
     WHEN typeof(x) = 'VARIANT' THEN _sqlite_class(variant_typeof(x::VARIANT))
     ELSE _sqlite_class(typeof(x)) END;
+-- What hash reads of a value: its type and the value.
+CREATE MACRO _hash_part(x) AS CASE WHEN sqlite_typeof(x) = 'text' THEN 't' ELSE 'i' END || x::VARCHAR;
 CREATE MACRO sqlite_iif(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN c THEN x ELSE y END;
 CREATE MACRO sqlite_if(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN c THEN x ELSE y END;
 CREATE MACRO sqlite_likely(x) AS x;
 CREATE MACRO sqlite_unlikely(x) AS x;
+<<<<<<< HEAD
 CREATE MACRO percentile(x, p) AS quantile_cont(x::DOUBLE, p / 100.0);
+=======
+CREATE MACRO sqlite_value_at_max_ts(ts, value) AS arg_max(value, ts);
+>>>>>>> 64676de (Run the queries of Perfetto's UI: lists of free rows, args as JSON, Wattson's curves)
 CREATE MACRO sqlite_total(x) AS coalesce(sum(x)::DOUBLE, 0.0);
 CREATE MACRO sqlite_max(a, b) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN greatest(a, b) END,
 (a, b, c) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL AND c IS NOT NULL THEN greatest(a, b, c) END,
@@ -97,6 +103,17 @@ CREATE MACRO __intrinsic_strip_hex(name, least) AS replace(array_to_string(list_
         WHEN NOT regexp_matches(part, '^[0-9a-zA-Z]') AND (part[1] = chr(1) OR regexp_matches(part, '[0-9]'))
             AND length(part) > least THEN part[1] || '<num>'
         ELSE part END), ''), chr(1), '');
+
+CREATE MACRO __intrinsic_arg_set_to_json(arg_set) AS CASE WHEN arg_set IS NOT NULL THEN coalesce((
+    SELECT _args_json(list(key ORDER BY id), list(coalesce(value_type, 'null') ORDER BY id), list(coalesce(display_value, '') ORDER BY id))
+    FROM args WHERE arg_set_id = arg_set), '{}') END;
+
+CREATE MACRO experimental_ancestor_stack_profile_callsite(callsite) AS TABLE
+WITH RECURSIVE _above AS (
+    SELECT parent_id FROM dataset.stack_profile_callsite WHERE id = callsite
+    UNION ALL
+    SELECT c.parent_id FROM dataset.stack_profile_callsite AS c JOIN _above ON c.id = _above.parent_id)
+SELECT c.id, c.depth, c.parent_id, c.frame_id FROM dataset.stack_profile_callsite AS c JOIN _above ON c.id = _above.parent_id;
 
 -- Functions of table pointers. A pointer is the name of a query here.
 
@@ -223,10 +240,15 @@ FROM dataset.args;
 CREATE VIEW metadata AS SELECT * RENAME (local_trace_id AS trace_id) FROM dataset.metadata WHERE name IS DISTINCT FROM 'converter_version';
 -- Stats without an index are listed even if they are 0.
 CREATE VIEW stats AS
-SELECT id, name, key, idx, severity, source, value, description, machine_id, local_trace_id AS trace_id FROM dataset.stats
+SELECT id, name, key, idx, severity, source, value, description, machine_id, local_trace_id AS trace_id
+FROM dataset.stats
 UNION ALL BY NAME
-SELECT (SELECT count(*) FROM dataset.stats) + row_number() OVER () - 1 AS id, name, key, severity, source, 0 AS value
-FROM _unindexed_stat WHERE name NOT IN (SELECT s.name FROM dataset.stats AS s);
+SELECT (SELECT count(*) FROM dataset.stats) + row_number() OVER () - 1 AS id, name, key, severity, source, 0 AS value,
+       CASE WHEN NOT of_all THEN 0 END AS machine_id, CASE WHEN NOT of_all THEN 1 END AS trace_id
+FROM (SELECT *, name IN ('clock_sync_cache_miss', 'deobfuscate_location_parse_error', 'extra_parsing_descriptors_error',
+          'guess_trace_type_duration_ns', 'heap_graph_invalid_string_id', 'heap_graph_malformed_packet', 'heap_graph_missing_packet',
+          'heap_graph_non_finalized_graph', 'invalid_clock_snapshots', 'parse_trace_duration_ns', 'sorter_push_event_out_of_order',
+          'trace_sorter_negative_timestamp_dropped') AS of_all FROM _unindexed_stat) WHERE name NOT IN (SELECT s.name FROM dataset.stats AS s);
 CREATE VIEW logs AS FROM dataset.android_logs;
 CREATE VIEW android_logs AS SELECT id, ts, utid, prio, tag, msg FROM logs WHERE log_source = 'android_logcat';
 CREATE VIEW cpu_available_frequencies AS SELECT id, ucpu AS cpu, freq, ucpu FROM dataset.cpu_freq;

@@ -23,6 +23,7 @@ type selection struct {
 	chosen     bool   // it has a WHERE clause
 	where      *piece // the keyword, and the text after the condition
 	whereEnd   *piece
+	from       pieces  // FROM and WHERE
 	pointer    string  // the aggregate that makes its result a table pointer
 	bound      *piece  // the columns of the table pointer in FROM
 	binds      []field // their names
@@ -65,7 +66,7 @@ func (p *parser) query() pieces {
 	var out pieces
 	if p.accept("WITH") {
 		p.accept("RECURSIVE")
-		out = cat("WITH RECURSIVE ", p.commonTables(), " ")
+		out = cat(p.commonTables(), " ")
 	}
 	out = cat(out, p.selection(outer))
 	single, result := true, p.result
@@ -122,8 +123,10 @@ func (p *parser) limit() (most expr, offset pieces) {
 	return most, offset
 }
 
+// commonTables parses the tables of WITH. DuckDB accepts ORDER BY in a UNION only if the word RECURSIVE is absent.
 func (p *parser) commonTables() pieces {
 	var all []pieces
+	with := "WITH "
 	for {
 		t := p.peek()
 		out := cat(p.name())
@@ -144,14 +147,18 @@ func (p *parser) commonTables() pieces {
 		p.expect("(")
 		var result relation
 		itself := once(func() []field { return named(result, columns)() })
-		p.tables = &commonTable{t.text, itself, p.tables}
+		table := &commonTable{name: t.text, fields: itself, next: p.tables, open: true}
+		p.tables = table
 		query := p.query()
-		result = p.result
+		result, table.open = p.result, false
+		if table.recursive {
+			with = "WITH RECURSIVE "
+		}
 		out = cat(out, query, ")")
 		p.expect(")")
 		all = append(all, out)
 		if !p.accept(",") {
-			return list(all)
+			return cat(with, list(all))
 		}
 	}
 }
@@ -224,18 +231,18 @@ func (p *parser) selection(outer *selection) pieces {
 			break
 		}
 	}
-	out = cat(out, list(items))
 	if p.accept("FROM") {
 		in.clause = inJoin
-		out = cat(out, " FROM ", p.joins())
+		in.from = cat(" FROM ", p.joins())
 	}
 	p.in = in
-	out = cat(out, in.where)
+	in.from = cat(in.from, in.where)
 	if p.accept("WHERE") {
 		in.clause, in.chosen, in.where.text = inWhere, true, " WHERE "
-		out = cat(out, p.expression().sql)
+		in.from = cat(in.from, p.expression().sql)
 	}
-	out = cat(out, in.whereEnd)
+	in.from = cat(in.from, in.whereEnd)
+	out = cat(out, list(items), in.from)
 	if p.accept("GROUP") {
 		p.expect("BY")
 		in.clause, in.grouped = inGroup, true
@@ -419,6 +426,7 @@ func (p *parser) table() pieces {
 	in := p.in
 	before := len(in.sources)
 	single := false // one table in parentheses, which DuckDB does not accept
+	called := false // it is a function call, which DuckDB does not name like the function
 	t := p.peek()
 	switch {
 	case p.accept("("):
@@ -454,6 +462,7 @@ func (p *parser) table() pieces {
 			}
 			name := t.text
 			s.fields = once(func() []field { return p.catalog.columns(callOf(name, args)) })
+			called = true
 		} else {
 			s.fields = p.tableNamed(t.text)
 		}
@@ -468,6 +477,8 @@ func (p *parser) table() pieces {
 		out = cat(out, " AS ", p.name())
 		inner := &selection{sources: in.sources[before:], items: []*item{{star: true}}}
 		in.sources = append(in.sources[:before:before], &source{name: name, fields: once(inner.fields)})
+	} else if called {
+		out = cat(out, " AS ", identifier(in.sources[before].name))
 	}
 	if p.accept("INDEXED") {
 		p.expect("BY")
@@ -483,6 +494,7 @@ func (p *parser) table() pieces {
 func (p *parser) tableNamed(name string) relation {
 	for t := p.tables; t != nil; t = t.next {
 		if strings.EqualFold(t.name, name) {
+			t.recursive = t.recursive || t.open
 			return t.fields
 		}
 	}

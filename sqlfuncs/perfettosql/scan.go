@@ -19,8 +19,9 @@ func (p *parser) scan(aggregating bool, args []expr, t token) pieces {
 	}
 	step := p.step(args[2].raw, t)
 	out := cat("(WITH RECURSIVE _graph AS ", args[0].sql, ", _first AS ", args[1].sql,
-		// The rows have the types of the first rows and of the query's.
-		", _typed AS (SELECT * FROM _first WHERE false UNION ALL (WITH "+stepTable+" AS (SELECT * FROM _first WHERE false) SELECT * FROM (", step, ") LIMIT 0)), ")
+		// The rows have the types of the first rows and of the query's. In a common table, a UNION at the top would have those of the
+		// first rows.
+		", _typed AS (SELECT * FROM (SELECT * FROM _first WHERE false UNION ALL (WITH "+stepTable+" AS (SELECT * FROM _first WHERE false) SELECT * FROM (", step, ") LIMIT 0))), ")
 	if !aggregating {
 		return cat(out, "_scan AS (SELECT * FROM _typed UNION ALL SELECT * FROM _first",
 			" UNION ALL (WITH "+stepTable+" AS (SELECT _scan.* REPLACE (dest_node_id AS id) FROM _scan JOIN _graph ON source_node_id = id) ", step, "))",
@@ -59,7 +60,7 @@ func (p *parser) step(sql string, t token) pieces {
 	outer, at, tables := p.tokens, p.at, p.tables
 	defer func() { p.tokens, p.at, p.tables = outer, at, tables }()
 	p.tokens, p.at = tokens, 0
-	p.tables = &commonTable{stepTable, func() []field { return nil }, tables}
+	p.tables = &commonTable{name: stepTable, fields: func() []field { return nil }, next: tables}
 	out := p.query()
 	if rest := p.peek(); rest.kind != end {
 		p.fail(t, "%s: syntax error near %q", t.text, rest.text)

@@ -40,9 +40,11 @@ func once(find relation) relation {
 
 // commonTable is a table defined by WITH.
 type commonTable struct {
-	name   string
-	fields relation
-	next   *commonTable
+	name      string
+	fields    relation
+	next      *commonTable
+	open      bool // its query is being read
+	recursive bool // its query reads it
 }
 
 // source is a table in FROM.
@@ -54,6 +56,9 @@ type source struct {
 
 func (s *source) field(name string) *field {
 	fields := s.fields()
+	if strings.EqualFold(name, autoID) && fields != nil {
+		return &field{autoID, always(ofLong)}
+	}
 	i := slices.IndexFunc(fields, func(f field) bool { return strings.EqualFold(f.name, name) })
 	if i < 0 {
 		return nil
@@ -221,6 +226,9 @@ func (p *parser) analyse() {
 		in.group(p.references)
 		in.moveConditions()
 	}
+	for _, fill := range slices.Backward(p.fills) { // of inner selections first
+		fill()
+	}
 }
 
 // settle turns a quoted name without a column into text. For a column merged by USING it chooses the first
@@ -323,6 +331,8 @@ func (in *selection) group(all []*reference) {
 		switch {
 		case r.aggregated, r.clause != inItems && r.clause != inHaving && r.clause != inOrder, r.clause == inItems && keys[r.item],
 			r.alias != nil, r.scope != in, isKey(r):
+		case strings.EqualFold(r.name, autoID): // the first row, which queries with LIMIT 1 find, too
+			r.piece.become("min(" + r.piece.text + ")")
 		default:
 			r.piece.become(in.any(r.piece.text))
 		}

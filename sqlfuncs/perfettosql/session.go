@@ -37,7 +37,8 @@ type Session struct {
 	modules   fs.FS    // nil if there are none
 	extra     []string // CREATE statements of New
 	macros    map[string]*macro
-	included  map[string]bool
+	included  map[string]error // modules that have run, or are running
+	curves    bool             // Wattson's curves were read
 	overlay   map[string]bool
 	extract   map[string]string  // extracting functions, by key; nil until first needed
 	delegates map[string]string  // replacement functions, by name
@@ -71,7 +72,7 @@ func New(ctx context.Context, conn *sql.Conn, dataset *sqlfuncs.Catalog, modules
 
 // Restart begins the session again, after the database before the dataset in the search path has been emptied.
 func (s *Session) Restart(ctx context.Context) error {
-	*s = Session{conn: s.conn, dataset: s.dataset, modules: s.modules, extra: s.extra, macros: map[string]*macro{}, included: map[string]bool{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]string{}, columns: map[string][]field{}}
+	*s = Session{conn: s.conn, dataset: s.dataset, modules: s.modules, extra: s.extra, macros: map[string]*macro{}, included: map[string]error{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]string{}, columns: map[string][]field{}}
 	objects, err := s.objects()
 	if err != nil {
 		return err
@@ -182,6 +183,11 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 			return "", err
 		}
 	}
+	if slices.ContainsFunc(tokens, func(t token) bool { return strings.HasPrefix(t.text, curves) }) {
+		if err := s.readCurves(ctx); err != nil {
+			return "", err
+		}
+	}
 	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates, virtual: s.virtual, catalog: known{s, ctx}}
 	t, err := p.translate()
 	if err != nil {
@@ -192,8 +198,15 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 			return "", &Error{0, err.Error()}
 		}
 	}
+	if t.virtual != "" {
+		defer func() {
+			if err == nil {
+				s.virtual[t.changes] = t.virtual
+			}
+		}()
+	}
 	switch {
-	case t.effects != nil:
+	case t.effects != nil && !t.rows:
 		return "", nil
 	case t.macro != nil:
 		s.macros[t.macro.name] = t.macro
@@ -222,6 +235,9 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 		return "", err
 	}
 	_, err = s.conn.ExecContext(ctx, statement)
+	if t.drop != "" && err == nil {
+		delete(s.virtual, t.changes)
+	}
 	if t.changes != "" {
 		maps.DeleteFunc(s.columns, func(asked string, _ []field) bool { return strings.Contains(asked, t.changes) })
 	}
@@ -280,10 +296,20 @@ func isMacro(tokens []token) bool {
 
 // include runs a module if it has not run yet, or all modules below a.b for a.b.*.
 func (s *Session) include(ctx context.Context, name string, at token) error {
-	if strings.HasPrefix(name, "prelude.") || s.included[name] || builtin[name] {
+	if strings.HasPrefix(name, "prelude.") || builtin[name] {
 		return nil
 	}
-	s.included[name] = true
+	failed, again := s.included[name]
+	if !again {
+		s.included[name] = nil
+		failed = s.runModule(ctx, name, at)
+		s.included[name] = failed
+	}
+	return failed
+}
+
+// runModule runs the statements of a module.
+func (s *Session) runModule(ctx context.Context, name string, at token) error {
 	if s.modules == nil {
 		return failAt(at.pos, "module %s: --stdlib must name a folder of Perfetto's modules", name)
 	}

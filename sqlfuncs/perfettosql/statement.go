@@ -20,6 +20,7 @@ type parser struct {
 	selections []*selection      // all selections, outer ones first
 	references []*reference      // all
 	checks     []func()          // run once the statement is read
+	fills      []func()          // run last; they write the text of other parts of the statement into pieces
 	catalog    catalog
 	overlay    map[string]bool   // functions defined in overlay.sql
 	extract    map[string]string // the functions that extract arguments, by key
@@ -91,6 +92,7 @@ type statement struct {
 	include     string    // module to run
 	includeName token
 	drop        string
+	virtual     string // what drops the virtual table that it creates
 	changes     string // name of the object that it creates, changes or drops
 }
 
@@ -373,11 +375,10 @@ func (p *parser) createMipmap(name string, m mipmap) *statement {
 	p.expect(")")
 	plain := strings.Trim(name, `"`)
 	kept := "_mipmap_" + plain
-	p.virtual[name] = fmt.Sprintf("DROP MACRO TABLE %s; DROP TABLE %s", name, identifier(kept))
 	p.effects = append(p.effects, fmt.Sprintf("CREATE PERFETTO TABLE %s AS SELECT %s FROM %s", kept, m.kept, source),
 		fmt.Sprintf("CREATE PERFETTO FUNCTION %s(in_window_start LONG, in_window_end LONG, in_window_step LONG) RETURNS TABLE(%s) AS SELECT %s",
 			plain, m.columns, fmt.Sprintf(m.body, kept)))
-	return &statement{}
+	return &statement{virtual: fmt.Sprintf("DROP MACRO TABLE %s; DROP TABLE %s", name, identifier(kept)), changes: name}
 }
 
 // spanJoins are the kinds of span joins, with the sides whose gaps count.
@@ -409,9 +410,8 @@ func (p *parser) createSpanJoin(name string, kind token, gaps [2]bool) *statemen
 	if partition != "" {
 		by = literal(partition)
 	}
-	p.virtual[name] = "DROP VIEW " + name
 	call := &piece{text: fmt.Sprintf("_join_spans(%s, %s, %s, %t, %t)", sides[0], sides[1], by, gaps[0], gaps[1]), pos: kind.pos}
-	return &statement{body: cat("FROM ", call), run: around("CREATE VIEW "+name+" AS", ""), changes: name}
+	return &statement{body: cat("FROM ", call), run: around("CREATE VIEW "+name+" AS", ""), virtual: "DROP VIEW " + name, changes: name}
 }
 
 // createFunction parses a function. Its arguments become columns of a row that the body refers to, so that no
@@ -495,7 +495,6 @@ func (p *parser) drop() *statement {
 		return &statement{}
 	}
 	if drop := p.virtual[name]; drop != "" && what == "TABLE" {
-		delete(p.virtual, name)
 		return &statement{drop: what, run: around(drop, ""), changes: name}
 	}
 	return &statement{drop: what, run: around(fmt.Sprintf("DROP %s %s%s", what, exists, name), ""), changes: name}

@@ -41,6 +41,36 @@ func (d demangler) Executor() duckdb.ScalarFuncExecutor {
 	}}
 }
 
+// argsWriter is argsJSON for DuckDB.
+type argsWriter struct{ texts, text duckdb.TypeInfo }
+
+func (a argsWriter) Config() duckdb.ScalarFuncConfig {
+	return duckdb.ScalarFuncConfig{InputTypeInfos: slices.Repeat([]duckdb.TypeInfo{a.texts}, 3), ResultTypeInfo: a.text}
+}
+
+func (a argsWriter) Executor() duckdb.ScalarFuncExecutor {
+	return duckdb.ScalarFuncExecutor{RowExecutor: func(row []driver.Value) (any, error) {
+		var columns [3][]string
+		for i, values := range row {
+			for _, v := range values.([]any) {
+				columns[i] = append(columns[i], v.(string))
+			}
+		}
+		return argsJSON(columns[0], columns[1], columns[2])
+	}}
+}
+
+// hasher is hash for DuckDB.
+type hasher struct{ texts, integer duckdb.TypeInfo }
+
+func (h hasher) Config() duckdb.ScalarFuncConfig {
+	return duckdb.ScalarFuncConfig{InputTypeInfos: []duckdb.TypeInfo{h.texts}, ResultTypeInfo: h.integer}
+}
+
+func (h hasher) Executor() duckdb.ScalarFuncExecutor {
+	return duckdb.ScalarFuncExecutor{RowExecutor: func(row []driver.Value) (any, error) { return hash(row[0].([]any)) }}
+}
+
 // integers is an integerFunction for DuckDB.
 type integers struct {
 	integerFunction
@@ -81,7 +111,13 @@ func addFunctions(conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	err = duckdb.RegisterScalarUDF(conn, demangleFunction, demangler{text})
+	texts, err := duckdb.NewListInfo(text)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(duckdb.RegisterScalarUDF(conn, demangleFunction, demangler{text}),
+		duckdb.RegisterScalarUDF(conn, argsFunction, argsWriter{texts, text}),
+		duckdb.RegisterScalarUDF(conn, hashFunction, hasher{texts, integer}))
 	for _, f := range integerFunctions {
 		err = errors.Join(err, duckdb.RegisterScalarUDF(conn, f.name, integers{f, list, lists}))
 	}

@@ -19,9 +19,9 @@ const (
 var createGraphs = []string{
 	`CREATE MACRO _scan_depths(graph, starts) AS TABLE
 SELECT generate_subscripts(_d, 1) - 1 AS _node, unnest(_d) AS _depth
-FROM (SELECT ` + depthsFunction + `(
-    (SELECT list(source_node_id::BIGINT) FROM query_table(graph)), (SELECT list(dest_node_id::BIGINT) FROM query_table(graph)),
-    (SELECT list(id::BIGINT) FROM query_table(starts)))[1] AS _d)`,
+FROM (SELECT ` + depthsFunction + `(list(source_node_id::BIGINT), list(dest_node_id::BIGINT),
+          (SELECT list(id::BIGINT) FROM query_table(starts)))[1] AS _d
+      FROM query_table(graph))`,
 	`CREATE MACRO __intrinsic_dominator_tree(graph) AS TABLE
 SELECT unnest(_c[1]) AS node_id, nullif(unnest(_c[2]), -1) AS dominator_node_id
 FROM (SELECT ` + dominatorsFunction + `(list(source_node_id::BIGINT), list(dest_node_id::BIGINT), list(root_node_id::BIGINT)) AS _c
@@ -48,6 +48,7 @@ var integerFunctions = []integerFunction{
 	{layoutFunction, 5, func(c [][]int64) ([][]int64, error) {
 		return [][]int64{layout(c[0], c[1], c[2], c[3], c[4])}, nil
 	}},
+	{packFunction, 2, func(c [][]int64) ([][]int64, error) { return [][]int64{pack(c[0], c[1])}, nil }},
 	{depthsFunction, 3, func(c [][]int64) ([][]int64, error) {
 		g, err := newGraph(c[0], c[1], c[2])
 		if err != nil {

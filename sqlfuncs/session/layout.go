@@ -21,6 +21,30 @@ FROM (
     WHERE list_contains(list_transform(string_split(filter_track_ids::VARCHAR, ','), lambda x: TRY_CAST(trim(x) AS BIGINT)), track_id)
 ) AS _s`
 
+// packFunction is the name of pack in SQL.
+const packFunction = "_pack"
+
+// pack returns the first free row for each slice, in order of ts. Times are in ns; dur is -1 if a slice did not end, and an
+// instant takes no room.
+func pack(ts, dur []int64) []int64 {
+	var ends []int64 // of the last slice in each row
+	rows := make([]int64, len(ts))
+	for i, start := range ts {
+		row := slices.IndexFunc(ends, func(end int64) bool { return end <= start })
+		if row < 0 {
+			row = len(ends)
+			ends = append(ends, math.MinInt64)
+		}
+		switch rows[i] = int64(row); {
+		case dur[i] < 0:
+			ends[row] = math.MaxInt64
+		case dur[i] > 0:
+			ends[row] = start + dur[i]
+		}
+	}
+	return rows
+}
+
 // layout returns the row of each slice when several tracks are shown as one track without overlaps. Each root and its
 // descendants stay together; the tallest of these groups are placed first, each in the first rows with room. Slices are
 // in order of id. parents has the parents' ids, or -1; dur is -1 if a slice did not end. Times are in ns.

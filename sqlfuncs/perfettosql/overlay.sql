@@ -48,6 +48,8 @@ CREATE MACRO sqlite_typeof(x) AS CASE
     ELSE _sqlite_class(typeof(x)) END;
 -- What hash reads of a value: its type and the value.
 CREATE MACRO _hash_part(x) AS CASE WHEN sqlite_typeof(x) = 'text' THEN 't' ELSE 'i' END || x::VARCHAR;
+CREATE MACRO _hash(parts) AS _fnv(flatten(list_transform(parts,
+    lambda part: CASE WHEN part[1] = 't' THEN _hash_bytes(part[2:]) ELSE _hash_bytes(part[2:]::BIGINT) END)));
 CREATE MACRO sqlite_iif(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN c THEN x ELSE y END;
 CREATE MACRO sqlite_if(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN c THEN x ELSE y END;
 CREATE MACRO sqlite_likely(x) AS x;
@@ -240,10 +242,10 @@ FROM dataset.args;
 CREATE VIEW metadata AS SELECT * RENAME (local_trace_id AS trace_id) FROM dataset.metadata WHERE name IS DISTINCT FROM 'converter_version';
 -- Stats without an index are listed even if they are 0.
 CREATE VIEW stats AS
-SELECT id, name, key, idx, severity, source, value, description, machine_id, local_trace_id AS trace_id
+SELECT id, name, key, idx, severity, source, value, coalesce(description, '') AS description, machine_id, local_trace_id AS trace_id
 FROM dataset.stats
 UNION ALL BY NAME
-SELECT (SELECT count(*) FROM dataset.stats) + row_number() OVER () - 1 AS id, name, key, severity, source, 0 AS value,
+SELECT (SELECT count(*) FROM dataset.stats) + row_number() OVER () - 1 AS id, name, key, severity, source, 0 AS value, '' AS description,
        CASE WHEN NOT of_all THEN 0 END AS machine_id, CASE WHEN NOT of_all THEN 1 END AS trace_id
 FROM (SELECT *, name IN ('clock_sync_cache_miss', 'deobfuscate_location_parse_error', 'extra_parsing_descriptors_error',
           'guess_trace_type_duration_ns', 'heap_graph_invalid_string_id', 'heap_graph_malformed_packet', 'heap_graph_missing_packet',

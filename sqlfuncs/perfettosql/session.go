@@ -49,7 +49,7 @@ type Session struct {
 // New begins a session. The connection must have a database made by sqlfuncs.Register attached as "dataset",
 // and an empty one before it in the search path. If it was made by sqlfuncs.RegisterLazily, dataset is its catalog,
 // else nil. modules has the files of INCLUDE PERFETTO MODULE: a.b is a/b.sql; it may be nil. extra are CREATE statements of macros
-// that need functions of the connection.
+// that need functions of the connection. They replace macros of the same name.
 func New(ctx context.Context, conn *sql.Conn, dataset *sqlfuncs.Catalog, modules fs.FS, extra ...string) (*Session, error) {
 	layout, err := sqlfuncs.Registered(ctx, conn)
 	if err != nil {
@@ -93,6 +93,11 @@ func (s *Session) objects() ([]string, error) {
 		return nil, err
 	}
 	objects, views := []string{unindexedStats()}, map[string]bool{}
+	replaced := map[string]bool{}
+	for _, text := range s.extra {
+		replaced[sqlfuncs.CreatedName(text)] = true
+	}
+	statements = slices.DeleteFunc(statements, func(s Statement) bool { return replaced[sqlfuncs.CreatedName(s.Text)] })
 	for _, text := range s.extra {
 		statements = append(statements, Statement{Text: text})
 	}

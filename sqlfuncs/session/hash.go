@@ -9,7 +9,10 @@ import (
 )
 
 // hashFunction is the name of hash in SQL.
-const hashFunction = "_hash"
+const hashFunction = "_hash_parts"
+
+// createHash replaces a macro that does the same in SQL, slowly.
+const createHash = "CREATE MACRO _hash(parts) AS " + hashFunction + "(parts)"
 
 // hash is Trace Processor's function of this name: the FNV-1a hash of texts and integers as a signed integer. A part is the
 // letter t and a text, or another letter and an integer. The hash of NULL is NULL.

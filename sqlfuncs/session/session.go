@@ -164,7 +164,7 @@ func (s *Session) ready(ctx context.Context, folders ...string) error {
 	}
 	err := s.Exec(ctx, searchBoth, createDemangle)
 	if err == nil && s.options.Perfetto {
-		s.perfetto, err = perfettosql.New(ctx, s.Conn, s.Catalog, s.options.Modules, append(createGraphs, createLayout)...)
+		s.perfetto, err = perfettosql.New(ctx, s.Conn, s.Catalog, s.options.Modules, append(createGraphs, createLayout, createHash)...)
 	}
 	if err == nil && s.options.Access != AnyFile {
 		err = s.confine(ctx, folders)

@@ -54,11 +54,8 @@ CREATE MACRO sqlite_iif(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN 
 CREATE MACRO sqlite_if(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN c THEN x ELSE y END;
 CREATE MACRO sqlite_likely(x) AS x;
 CREATE MACRO sqlite_unlikely(x) AS x;
-<<<<<<< HEAD
 CREATE MACRO percentile(x, p) AS quantile_cont(x::DOUBLE, p / 100.0);
-=======
 CREATE MACRO sqlite_value_at_max_ts(ts, value) AS arg_max(value, ts);
->>>>>>> 64676de (Run the queries of Perfetto's UI: lists of free rows, args as JSON, Wattson's curves)
 CREATE MACRO sqlite_total(x) AS coalesce(sum(x)::DOUBLE, 0.0);
 CREATE MACRO sqlite_max(a, b) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN greatest(a, b) END,
 (a, b, c) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL AND c IS NOT NULL THEN greatest(a, b, c) END,

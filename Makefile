@@ -12,24 +12,36 @@ TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
 ONETHREAD    = ^Test(Cases|Demangle|DocumentedQueries|Flamegraph|Parquet|ProfileTop|Query|Register|Sandbox)
 
-.PHONY: build generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak clients clients-newest bench bench-memory pgo man clean
+.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak clients clients-newest bench bench-memory pgo man clean
 
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others.
-test lint unit race fuzz smoke conformance clients generate faults soak: export GOFLAGS := -pgo=off -trimpath $(GOFLAGS)
+test lint unit race fuzz smoke conformance clients generate faults soak fleet-lint fleet-unit fleet-test: export GOFLAGS := -pgo=off -trimpath $(GOFLAGS)
 
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert
 
-test: lint unit race smoke ## all checks of a change
+fleet: ## bin/tpfleet, a module of its own
+	cd cmd/tpfleet && $(GO) build -pgo=off -o ../../bin/tpfleet .
+
+test: lint unit race smoke fleet-unit ## all checks of a change
 	$(MAKE) -j2 clients fuzz conformance # clients use one core, and wait for the network
 
-lint: ## formatting, vet, staticcheck, and the build without a C compiler
+lint: fleet-lint ## formatting, vet, staticcheck, and the build without a C compiler
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
 	@$(GO) tool pprof -top cmd/tpconvert/default.pgo >/dev/null 2>&1 || { echo "cmd/tpconvert/default.pgo is no profile"; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	CGO_ENABLED=0 $(GO) build -o bin/tpconvert-nocgo ./cmd/tpconvert
+
+fleet-lint: ## vet and staticcheck of cmd/tpfleet
+	cd cmd/tpfleet && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./...
+
+fleet-unit: ## tests of cmd/tpfleet that need no server
+	cd cmd/tpfleet && $(GO) test -vet=off $(TESTFLAGS) ./...
+
+fleet-test: ## tests of cmd/tpfleet with an S3 gateway and a catalog; needs Java and Maven
+	GO=$(GO) .ci/fleet $(TESTFLAGS)
 
 generate: ## generated files: docs/tables.md, the list of field ids, what is known of Perfetto
 	$(GO) generate ./...

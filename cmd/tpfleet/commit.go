@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+)
+
+func newCommitCommand() *cobra.Command {
+	var o lakeOptions
+	cmd := &cobra.Command{
+		Use:   "commit [RESULTS...]",
+		Short: "Add the results of tasks to the tables and the ledger, in one transaction",
+		Long: `Add the results of tasks to the tables and the ledger, in one transaction. RESULTS are files or URLs as for
+"tpfleet plan"; without any, results come from the standard input.
+
+What is in the ledger already is left out, so a commit can be repeated, and several may run at once.`,
+		Example: `  tpfleet commit <results.jsonl
+  tpfleet commit s3://lake/results/`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, stores, urls, err := o.open(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			results, err := readResults(cmd.Context(), stores, urls, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			account, err := l.Commit(cmd.Context(), results)
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(account)
+		},
+	}
+	o.register(cmd.Flags())
+	return cmd
+}
+
+// readResults reads the results at URLs, or from stdin if there are none.
+func readResults(ctx context.Context, stores *store.Stores, urls []string, stdin io.Reader) (results []task.Result, err error) {
+	if len(urls) == 0 {
+		return decodeResults("the standard input", stdin)
+	}
+	var all []string
+	for _, url := range urls {
+		if err := stores.List(ctx, url, func(o store.Object) { all = append(all, o.URL) }); err != nil {
+			return nil, err
+		}
+	}
+	for _, url := range all {
+		text, err := stores.Read(ctx, url)
+		if err != nil {
+			return nil, err
+		}
+		some, err := decodeResults(url, bytes.NewReader(text))
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, some...)
+	}
+	return results, nil
+}
+
+func decodeResults(name string, r io.Reader) (results []task.Result, err error) {
+	for decoder := json.NewDecoder(r); ; {
+		var result task.Result
+		switch err := decoder.Decode(&result); {
+		case err == io.EOF:
+			return results, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s, result %d: %w", name, len(results)+1, err)
+		case result.Task == "" || result.Attempt == "":
+			return nil, fmt.Errorf("%s, result %d has no task or attempt", name, len(results)+1)
+		}
+		results = append(results, result)
+	}
+}
+
+func newStatusCommand() *cobra.Command {
+	var o lakeOptions
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Count the traces in the ledger, and the rows and files of the tables",
+		Args:  arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, _, _, err := o.open(cmd.Context(), nil)
+			if err != nil {
+				return err
+			}
+			s, err := l.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return printStatus(cmd.OutOrStdout(), s)
+		},
+	}
+	o.register(cmd.Flags())
+	return cmd
+}
+
+func printStatus(w io.Writer, s lake.Status) error {
+	fmt.Fprintf(w, "%d traces: %d ok, %d copies, %d bad\n", s.OK+s.Copies+s.Bad, s.OK, s.Copies, s.Bad)
+	_, err := fmt.Fprintf(w, "%-40s %15s %8s %15s\n", "table", "rows", "files", "bytes")
+	for _, t := range s.Tables {
+		_, err = fmt.Fprintf(w, "%-40s %15d %8d %15d\n", t.Name, t.Rows, t.Files, t.Bytes)
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+package lake
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+)
+
+// result makes a result of outcomes such as "a=ok:X", for the URL a with the content X.
+func result(id string, outcomes ...string) task.Result {
+	r := task.Result{Task: id, Attempt: "1"}
+	for _, text := range outcomes {
+		url, rest, _ := strings.Cut(text, "=")
+		status, content, _ := strings.Cut(rest, ":")
+		o := task.Outcome{Trace: task.Trace{URL: url, ETag: "1"}, Status: status, Version: "v1", SHA256: strings.Repeat(content, 64)}
+		if status == task.OK {
+			o.TraceID = traceID(o.SHA256)
+		}
+		r.Traces = append(r.Traces, o)
+	}
+	for _, table := range []string{"slice", "stats"} {
+		r.Files = append(r.Files, task.File{Table: table, URL: table + "/" + id})
+	}
+	return r
+}
+
+func TestChoose(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		before  []task.Result // in the ledger
+		results []task.Result
+		want    string // account
+		entries string
+		files   int // of the table slice
+	}{
+		{"new", nil, []task.Result{result("1", "a=ok:A", "b=bad:B", "c=failed:", "d=copy:A")},
+			"ok 1 bad 1 copies 1 known 0 failed 1 again 0", "a=ok b=bad d=copy", 1},
+		{"repeated", []task.Result{result("1", "a=ok:A", "b=bad:B")}, []task.Result{result("1", "a=ok:A", "b=bad:B")},
+			"ok 0 bad 0 copies 0 known 2 failed 0 again 0", "", 0},
+		{"two attempts", nil, []task.Result{result("1", "a=ok:A"), result("1", "a=ok:A")},
+			"ok 1 bad 0 copies 0 known 1 failed 0 again 0", "a=ok", 1},
+		{"the same content elsewhere", []task.Result{result("1", "a=ok:A")}, []task.Result{result("2", "b=ok:A")},
+			"ok 0 bad 0 copies 1 known 0 failed 0 again 0", "b=copy", 0},
+		{"a task that is in partly", []task.Result{result("1", "a=ok:A")}, []task.Result{result("2", "a=ok:A", "b=ok:B", "c=copy:B", "d=bad:D", "e=ok:A")},
+			"ok 0 bad 1 copies 1 known 1 failed 0 again 2", "d=bad e=copy", 0},
+		{"a bad one is good now", []task.Result{result("1", "a=bad:A")}, []task.Result{result("2", "a=ok:A")},
+			"ok 1 bad 0 copies 0 known 0 failed 0 again 0", "a=ok", 1},
+		{"all bad", nil, []task.Result{result("1", "a=bad:A")},
+			"ok 0 bad 1 copies 0 known 0 failed 0 again 0", "a=bad", 0},
+	} {
+		ledger := &Ledger{objects: map[task.Trace]Known{}, content: map[string]bool{}}
+		choose(ledger, test.before)
+		c := choose(ledger, test.results)
+		a := c.account
+		if got := fmt.Sprintf("ok %d bad %d copies %d known %d failed %d again %d", a.OK, a.Bad, a.Copies, a.Known, a.Failed, a.Again); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+		var entries []string
+		for _, e := range c.entries {
+			entries = append(entries, e.URL+"="+e.Status)
+			if (e.TraceID != "") != (e.Status == task.OK) {
+				t.Errorf("%s: %s has the id %q", test.name, e.URL, e.TraceID)
+			}
+		}
+		if got := strings.Join(entries, " "); got != test.entries || len(c.files["slice"]) != test.files || len(c.files["stats"]) != test.files {
+			t.Errorf("%s: entries %q and files %v, want %q, %d of each table", test.name, got, c.files, test.entries, test.files)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package lake
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/rest"
+	"github.com/apache/iceberg-go/table"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	model "github.com/tpconvert/tpconvert/model/table"
+)
+
+// atOnce is the number of tables that are worked on at the same time.
+const atOnce = 8
+
+// ErrCatalog is wrapped if the catalog cannot commit to several tables at once.
+var ErrCatalog = errors.New("the catalog has no transactions over several tables (POST /v1/{prefix}/transactions/commit), which a commit needs: Nessie has them")
+
+var icebergTypes = [...]iceberg.Type{
+	model.TypeInt64:   iceberg.PrimitiveTypes.Int64,
+	model.TypeInt32:   iceberg.PrimitiveTypes.Int32,
+	model.TypeFloat64: iceberg.PrimitiveTypes.Float64,
+	model.TypeBool:    iceberg.PrimitiveTypes.Bool,
+	model.TypeString:  iceberg.PrimitiveTypes.String,
+}
+
+// ledgerProperties are the properties of the ledger.
+var ledgerProperties = iceberg.Properties{
+	table.PropertyFormatVersion:                  "2",
+	"write.parquet.compression-codec":            "zstd",
+	"write.metadata.delete-after-commit.enabled": "true",
+	"write.metadata.previous-versions-max":       "20",
+}
+
+// tableProperties are the properties of the other tables. The bloom filters are for engines that rewrite files.
+func tableProperties() iceberg.Properties {
+	p := maps.Clone(ledgerProperties)
+	p["write.parquet.bloom-filter-enabled.column.trace_id"] = "true"
+	p["write.parquet.bloom-filter-enabled.column.name"] = "true"
+	return p
+}
+
+// Init creates the ledger and all tables that are missing, adds missing columns, and records the layout. It returns
+// the number of tables. Init can be repeated.
+func (l *Lake) Init(ctx context.Context) (int, error) {
+	if err := l.catalog.CreateNamespace(ctx, l.namespace, nil); err != nil && !errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
+		return 0, fmt.Errorf("namespace %s: %w", strings.Join(l.namespace, "."), err)
+	}
+	ledger, err := l.createLedger(ctx)
+	if err != nil {
+		return 0, err
+	}
+	layout := task.Layout{Tables: map[string]task.Table{}}
+	var mu sync.Mutex
+	group, creating := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for _, s := range task.Packed() {
+		group.Go(func() error {
+			t, err := l.create(creating, s.Name, schemaOf(s), tableProperties())
+			if err != nil {
+				return err
+			}
+			place := task.Table{Location: strings.TrimSuffix(t.Location(), "/"), Fields: map[string]int{}}
+			for _, f := range t.Schema().Fields() {
+				place.Fields[f.Name] = f.ID
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			layout.Tables[s.Name] = place
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return 0, err
+	}
+	return len(layout.Tables) + 1, l.record(ctx, ledger, layout)
+}
+
+// schemaOf returns the Iceberg schema of a packed table. The catalog replaces the ids.
+func schemaOf(s *model.Schema) *iceberg.Schema {
+	fields := make([]iceberg.NestedField, len(s.Columns))
+	for i, c := range s.Columns {
+		fields[i] = iceberg.NestedField{ID: i + 1, Name: c.Name, Type: icebergTypes[c.Type], Required: !c.Nullable, Doc: c.Doc}
+	}
+	return iceberg.NewSchema(0, fields...)
+}
+
+// create returns a table, which it creates or whose missing columns it adds.
+func (l *Lake) create(ctx context.Context, name string, schema *iceberg.Schema, properties iceberg.Properties) (*table.Table, error) {
+	t, err := l.createEmpty(ctx, name, schema, properties)
+	if err != nil {
+		return nil, err
+	}
+	tx := t.NewTransaction()
+	// Older rows have no value in a new column, so it cannot be required.
+	if added, err := addColumns(tx, t, schema, false); err != nil || !added {
+		return t, err
+	}
+	if err := l.commitSchema(ctx, tx); err != nil {
+		return nil, fmt.Errorf("table %s: %w", name, err)
+	}
+	return l.load(ctx, name)
+}
+
+// createEmpty returns a table, which it creates if it is missing.
+func (l *Lake) createEmpty(ctx context.Context, name string, schema *iceberg.Schema, properties iceberg.Properties) (*table.Table, error) {
+	t, err := l.catalog.LoadTable(ctx, l.identifier(name))
+	if errors.Is(err, catalog.ErrNoSuchTable) {
+		t, err = l.catalog.CreateTable(ctx, l.identifier(name), schema, catalog.WithProperties(properties))
+		if errors.Is(err, catalog.ErrTableAlreadyExists) { // another process created it
+			t, err = l.catalog.LoadTable(ctx, l.identifier(name))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", name, err)
+	}
+	return t, nil
+}
+
+// addColumns adds the columns that a table does not have, and reports whether there are any.
+func addColumns(tx *table.Transaction, t *table.Table, schema *iceberg.Schema, required bool) (added bool, err error) {
+	update := tx.UpdateSchema(true, required)
+	for _, f := range schema.Fields() {
+		if _, there := t.Schema().FindFieldByName(f.Name); !there {
+			update, added = update.AddColumn([]string{f.Name}, f.Type, f.Doc, required && f.Required, nil), true
+		}
+	}
+	return added, update.Commit()
+}
+
+// createLedger creates the ledger with an empty snapshot. Commits assert the snapshot that they read, but Nessie
+// takes the assertion that there is none for no assertion. So the ledger is created with one column, and all others
+// come with the first snapshot: of rival transactions that expect the first schema, one succeeds.
+func (l *Lake) createLedger(ctx context.Context) (*table.Table, error) {
+	schema := ledgerSchema()
+	for try := 1; ; try++ {
+		t, err := l.createEmpty(ctx, task.Ledger, iceberg.NewSchema(0, schema.Fields()[0]), ledgerProperties)
+		if err != nil {
+			return nil, err
+		}
+		if t.CurrentSnapshot() != nil {
+			return l.create(ctx, task.Ledger, schema, ledgerProperties)
+		}
+		tx := t.NewTransaction()
+		if _, err := addColumns(tx, t, schema, true); err != nil {
+			return nil, err
+		}
+		rows := records(nil)
+		err = tx.Append(ctx, rows, nil)
+		rows.Release()
+		if err != nil {
+			return nil, err
+		}
+		err = l.commitSchema(ctx, tx)
+		if errors.Is(err, rest.ErrEndpointNotSupported) {
+			return nil, ErrCatalog
+		}
+		if err != nil && try == 5 {
+			return nil, fmt.Errorf("table %s: %w", task.Ledger, err)
+		}
+	}
+}
+
+// commitSchema commits a transaction with a new schema.
+func (l *Lake) commitSchema(ctx context.Context, tx *table.Transaction) error {
+	c, err := tx.TableCommit()
+	if err != nil {
+		return err
+	}
+	for i, u := range c.Updates {
+		if u.Action() == table.UpdateAddSchema {
+			c.Updates[i] = schemaUpdate{u}
+		}
+	}
+	return l.catalog.CommitTransaction(ctx, []table.TableCommit{c})
+}
+
+// schemaUpdate adds the field last-column-id, which Iceberg no longer needs, but Nessie 0.99 does.
+type schemaUpdate struct{ table.Update }
+
+func (u schemaUpdate) MarshalJSON() ([]byte, error) {
+	text, err := json.Marshal(u.Update)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	var schema struct {
+		Schema struct{ Fields []struct{ ID int } }
+	}
+	if err := errors.Join(json.Unmarshal(text, &fields), json.Unmarshal(text, &schema)); err != nil {
+		return nil, err
+	}
+	last := 0
+	for _, f := range schema.Schema.Fields {
+		last = max(last, f.ID)
+	}
+	fields["last-column-id"] = last
+	return json.Marshal(fields)
+}
+
+// record writes the layout beside the ledger's folder, and its URL to the ledger. Layouts are never overwritten,
+// because tasks may still use them.
+func (l *Lake) record(ctx context.Context, ledger *table.Table, layout task.Layout) error {
+	text, err := json.Marshal(layout)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	location := strings.TrimSuffix(ledger.Location(), "/")
+	url := location[:strings.LastIndex(location, "/")] + "/tpfleet/layout-" + hex.EncodeToString(sum[:8]) + ".json"
+	if err := l.stores.Write(ctx, url, text); err != nil {
+		return err
+	}
+	for try := 1; ; try++ { // commits may come in between
+		if ledger, err = l.load(ctx, task.Ledger); err != nil || ledger.Properties()[layoutProperty] == url {
+			return err
+		}
+		tx := ledger.NewTransaction()
+		if err := tx.SetProperties(iceberg.Properties{layoutProperty: url}); err != nil {
+			return err
+		}
+		if _, err = tx.Commit(ctx); err == nil || try == maxTries {
+			return err
+		}
+	}
+}

@@ -1,0 +1,108 @@
+// Package lake keeps the tables of a fleet in an Iceberg catalog.
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/rest"
+	_ "github.com/apache/iceberg-go/io/gocloud" // stores of the tables
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+)
+
+// Options say where a lake is.
+type Options struct {
+	Catalog    string            // URL of the REST catalog
+	Warehouse  string            // "" is the catalog's default
+	Namespace  string            // parts separated by dots
+	Properties map[string]string // of the client, such as token or s3.region
+	Stores     *store.Stores     // of the traces and tables
+}
+
+// Lake is an open catalog. It is safe for concurrent use.
+type Lake struct {
+	catalog   *rest.Catalog
+	namespace table.Identifier
+	stores    *store.Stores
+}
+
+// Open connects to the catalog.
+func Open(ctx context.Context, o Options) (*Lake, error) {
+	properties := storeProperties(o.Stores)
+	maps.Copy(properties, o.Properties)
+	options := []rest.Option{rest.WithAdditionalProps(properties)}
+	if o.Warehouse != "" {
+		options = append(options, rest.WithWarehouseLocation(o.Warehouse))
+	}
+	if token := o.Properties["token"]; token != "" {
+		options = append(options, rest.WithOAuthToken(token))
+	}
+	if credential := o.Properties["credential"]; credential != "" {
+		options = append(options, rest.WithCredential(credential))
+	}
+	c, err := rest.NewCatalog(ctx, "tpfleet", o.Catalog, options...)
+	if err != nil {
+		return nil, fmt.Errorf("catalog %s: %w", o.Catalog, err)
+	}
+	return &Lake{c, strings.Split(o.Namespace, "."), o.Stores}, nil
+}
+
+// storeProperties returns the properties with which iceberg-go finds the same stores. It knows one endpoint only.
+func storeProperties(stores *store.Stores) iceberg.Properties {
+	p := iceberg.Properties{}
+	for _, o := range stores.Options() {
+		bucket, query, _ := strings.Cut(o, "?")
+		values, err := url.ParseQuery(query)
+		if err != nil || !strings.HasPrefix(bucket, "s3://") {
+			continue
+		}
+		for key, property := range map[string]string{"endpoint": "s3.endpoint", "region": "s3.region"} {
+			if v := values.Get(key); v != "" {
+				p[property] = v
+			}
+		}
+		if values.Get("use_path_style") == "true" {
+			p["s3.force-virtual-addressing"] = "false"
+		}
+	}
+	return p
+}
+
+func (l *Lake) identifier(name string) table.Identifier {
+	return append(append(table.Identifier{}, l.namespace...), name)
+}
+
+// load reads the current state of a table.
+func (l *Lake) load(ctx context.Context, name string) (*table.Table, error) {
+	t, err := l.catalog.LoadTable(ctx, l.identifier(name))
+	if errors.Is(err, catalog.ErrNoSuchTable) {
+		return nil, fmt.Errorf("there is no table %s: run \"tpfleet init\" first", strings.Join(l.identifier(name), "."))
+	}
+	return t, err
+}
+
+// layoutProperty is the property of the ledger with the URL of the layout.
+const layoutProperty = "tpfleet.layout"
+
+// Layout returns the URL of the layout for tasks.
+func (l *Lake) Layout(ctx context.Context) (string, error) {
+	t, err := l.load(ctx, task.Ledger)
+	if err != nil {
+		return "", err
+	}
+	if url := t.Properties()[layoutProperty]; url != "" {
+		return url, nil
+	}
+	return "", errIncomplete
+}
+
+var errIncomplete = errors.New("the tables are incomplete: run \"tpfleet init\" again")

@@ -1,0 +1,189 @@
+package lake
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+)
+
+// ledgerColumn is a column of the ledger. Its value is a string, an int64, a *int64, or nil for NULL; "" is NULL,
+// too, unless the column is required.
+type ledgerColumn struct {
+	name     string
+	text     bool
+	required bool
+	doc      string
+	value    func(*entry) any
+}
+
+// entry is a row of the ledger.
+type entry struct {
+	task string
+	task.Outcome
+}
+
+var ledgerColumns = []ledgerColumn{
+	{"trace_id", true, false, "Id of the trace in all tables, NULL if it has no rows there.", func(e *entry) any { return e.TraceID }},
+	{"url", true, true, "Object that was read.", func(e *entry) any { return e.URL }},
+	{"etag", true, false, "ETag of the object, or the time of a file.", func(e *entry) any { return e.ETag }},
+	{"bytes", false, true, "Size of the object, bytes.", func(e *entry) any { return e.Bytes }},
+	{"status", true, true, "ok, bad if it cannot be read, or copy if another trace has the same content.", func(e *entry) any { return e.Status }},
+	{"exit_code", false, true, "Exit code that tpconvert would have.", func(e *entry) any { return int64(e.ExitCode) }},
+	{"error", true, false, "Why it cannot be read.", func(e *entry) any { return e.Error }},
+	{"sha256", true, false, "SHA-256 of the object, hexadecimal.", func(e *entry) any { return e.SHA256 }},
+	{"format", true, false, "Formats of the trace and of the files in it, outermost first, separated by slashes.", func(e *entry) any { return e.Format }},
+	{"start_ts", false, false, "Earliest timestamp of any event, ns of the trace clock.", func(e *entry) any { return e.Start }},
+	{"end_ts", false, false, "Latest timestamp of any event, ns of the trace clock.", func(e *entry) any { return e.End }},
+	{"start_unix_ns", false, false, "Wall clock at start_ts, ns since 1970-01-01 UTC.", func(e *entry) any { return e.StartUnix }},
+	{"machine_name", true, false, "Name that the machine reports.", func(e *entry) any { return e.Machine.Name }},
+	{"sysname", true, false, "Name of the operating system.", func(e *entry) any { return e.Machine.Sysname }},
+	{"release", true, false, "Release of the operating system.", func(e *entry) any { return e.Machine.Release }},
+	{"arch", true, false, "Architecture, such as x86_64.", func(e *entry) any { return e.Machine.Arch }},
+	{"num_cpus", false, false, "Number of CPUs.", func(e *entry) any { return e.Machine.NumCPUs }},
+	{"system_ram_bytes", false, false, "Memory of the machine, bytes.", func(e *entry) any { return e.Machine.RAMBytes }},
+	{"android_build_fingerprint", true, false, "Build of Android.", func(e *entry) any { return e.Machine.AndroidBuildFingerprint }},
+	{"android_device_manufacturer", true, false, "Manufacturer of the Android device.", func(e *entry) any { return e.Machine.AndroidDeviceManufacturer }},
+	{"android_sdk_version", false, false, "Android's SDK version.", func(e *entry) any { return e.Machine.AndroidSDKVersion }},
+	{"lost", false, true, "Sum of the counts in stats that mean missing data.", func(e *entry) any { return e.Lost }},
+	{"converter_version", true, true, "Version of the converter.", func(e *entry) any { return e.Version }},
+	{"schema_version", false, true, "Version of the tables' schema.", func(e *entry) any { return int64(e.Schema) }},
+	{"task", true, true, "Task that read it.", func(e *entry) any { return e.task }},
+}
+
+// ledgerSchema returns the Iceberg schema of the ledger.
+func ledgerSchema() *iceberg.Schema {
+	fields := make([]iceberg.NestedField, len(ledgerColumns))
+	for i, c := range ledgerColumns {
+		fields[i] = iceberg.NestedField{ID: i + 1, Name: c.name, Type: iceberg.PrimitiveTypes.Int64, Required: c.required, Doc: c.doc}
+		if c.text {
+			fields[i].Type = iceberg.PrimitiveTypes.String
+		}
+	}
+	return iceberg.NewSchema(0, fields...)
+}
+
+// records returns the entries in the columns of the ledger.
+func records(entries []entry) array.RecordReader {
+	fields := make([]arrow.Field, len(ledgerColumns))
+	for i, c := range ledgerColumns {
+		fields[i] = arrow.Field{Name: c.name, Type: arrow.PrimitiveTypes.Int64, Nullable: !c.required}
+		if c.text {
+			fields[i].Type = arrow.BinaryTypes.String
+		}
+	}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(fields, nil))
+	defer b.Release()
+	for i, c := range ledgerColumns {
+		for k := range entries {
+			switch v := c.value(&entries[k]).(type) {
+			case string:
+				if v == "" && !c.required {
+					b.Field(i).AppendNull()
+				} else {
+					b.Field(i).(*array.StringBuilder).Append(v)
+				}
+			case int64:
+				b.Field(i).(*array.Int64Builder).Append(v)
+			case *int64:
+				if v == nil {
+					b.Field(i).AppendNull()
+				} else {
+					b.Field(i).(*array.Int64Builder).Append(*v)
+				}
+			}
+		}
+	}
+	var batches []arrow.RecordBatch
+	if len(entries) > 0 {
+		batches = append(batches, b.NewRecordBatch())
+		defer batches[0].Release()
+	}
+	r, err := array.NewRecordReader(b.Schema(), batches)
+	if err != nil {
+		panic(err) // the columns are of the schema
+	}
+	return r
+}
+
+// Known is what the ledger says of an object.
+type Known struct {
+	Done bool   // its content is in the tables
+	Bad  string // version of the last converter that could not read it, or ""
+}
+
+// Ledger is what commits and plans have to know of the traces that were tried.
+type Ledger struct {
+	objects map[task.Trace]Known
+	content map[string]bool // traces with rows, by id
+
+	ok, copies, bad int // entries
+}
+
+// Object returns what is known of an object.
+func (g *Ledger) Object(t task.Trace) Known { return g.objects[t] }
+
+func (g *Ledger) add(t task.Trace, status, traceID, version string) {
+	k := g.objects[t]
+	switch status {
+	case task.Bad:
+		k.Bad = version
+		g.bad++
+	case task.Copy:
+		k.Done = true
+		g.copies++
+	default:
+		k.Done = true
+		g.ok++
+	}
+	g.objects[t] = k
+	if traceID != "" {
+		g.content[traceID] = true
+	}
+}
+
+// Ledger reads the ledger.
+func (l *Lake) Ledger(ctx context.Context) (*Ledger, error) {
+	t, err := l.load(ctx, task.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	return readLedger(ctx, t)
+}
+
+func readLedger(ctx context.Context, t *table.Table) (*Ledger, error) {
+	g := &Ledger{objects: map[task.Trace]Known{}, content: map[string]bool{}}
+	columns := []string{"trace_id", "url", "etag", "bytes", "status", "converter_version"}
+	schema, batches, err := t.Scan(table.WithSelectedFields(columns...)).ToArrowRecords(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the ledger: %w", err)
+	}
+	at := make([]int, len(columns))
+	for i, c := range columns {
+		at[i] = schema.FieldIndices(c)[0]
+	}
+	for batch, err := range batches {
+		if err != nil {
+			return nil, fmt.Errorf("reading the ledger: %w", err)
+		}
+		text := func(column, row int) string {
+			c := batch.Column(at[column])
+			if c.IsNull(row) {
+				return ""
+			}
+			return c.ValueStr(row)
+		}
+		sizes := batch.Column(at[3]).(*array.Int64)
+		for row := range int(batch.NumRows()) {
+			g.add(task.Trace{URL: text(1, row), ETag: text(2, row), Bytes: sizes.Value(row)}, text(4, row), text(0, row), text(5, row))
+		}
+		batch.Release()
+	}
+	return g, nil
+}

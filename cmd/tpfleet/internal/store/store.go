@@ -1,0 +1,244 @@
+// Package store reads, writes and lists objects by URL: file, s3, gs or azblob.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"gocloud.dev/blob"
+	_ "gocloud.dev/blob/azureblob"
+	_ "gocloud.dev/blob/fileblob"
+	_ "gocloud.dev/blob/gcsblob"
+	_ "gocloud.dev/blob/s3blob"
+	"gocloud.dev/gcerrors"
+)
+
+// Stores opens each bucket once. It is safe for concurrent use.
+type Stores struct {
+	mu      sync.Mutex
+	options map[string]string // query of a bucket's URL, by the URL without it
+	buckets map[string]*blob.Bucket
+}
+
+// fileOptions leave out files beside the objects, and write temporary files where the object will be.
+const fileOptions = "metadata=skip&no_tmp_dir=true"
+
+// New returns stores in which some buckets have options, such as
+// s3://bucket?endpoint=http://127.0.0.1:7070&use_path_style=true&region=us-east-1.
+func New(options []string) (*Stores, error) {
+	s := &Stores{options: map[string]string{"file://": fileOptions}, buckets: map[string]*blob.Bucket{}}
+	for _, o := range options {
+		if _, err := s.Take(o); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Take remembers the options in a URL, if there are any, and returns the URL without them.
+func (s *Stores) Take(text string) (string, error) {
+	bare, query, found := strings.Cut(text, "?")
+	bucket, _, err := split(bare)
+	if err != nil || !found {
+		return bare, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.options[bucket] != query && s.buckets[bucket] != nil {
+		return bare, fmt.Errorf("%s: other options for %s were used before", text, bucket)
+	}
+	s.options[bucket] = query
+	return bare, nil
+}
+
+// Options returns the options of all buckets, for New.
+func (s *Stores) Options() (all []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for bucket, query := range s.options {
+		if bucket != "file://" {
+			all = append(all, bucket+"?"+query)
+		}
+	}
+	return all
+}
+
+// split returns the bucket and the key of a URL.
+func split(text string) (bucket, key string, err error) {
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found || scheme == "" {
+		return "", "", fmt.Errorf("%s is not a URL such as s3://bucket/key or file:///folder/file", text)
+	}
+	if scheme == "file" {
+		if !strings.HasPrefix(rest, "/") {
+			return "", "", fmt.Errorf("%s: a file URL has three slashes and an absolute path", text)
+		}
+		return "file://", strings.TrimPrefix(path.Clean(rest), "/"), nil
+	}
+	host, key, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host, key, nil
+}
+
+// bucket opens the bucket of a URL.
+func (s *Stores) bucket(ctx context.Context, text string) (*blob.Bucket, string, error) {
+	name, key, err := split(text)
+	if err != nil {
+		return nil, "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.buckets[name]; b != nil {
+		return b, key, nil
+	}
+	full := name
+	if name == "file://" {
+		full += "/"
+	}
+	if query := s.options[name]; query != "" {
+		full += "?" + query
+	}
+	if _, err := url.Parse(full); err != nil {
+		return nil, "", err
+	}
+	b, err := blob.OpenBucket(ctx, full)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", name, err)
+	}
+	s.buckets[name] = b
+	return b, key, nil
+}
+
+// waits are the pauses before an operation is tried again.
+var waits = []time.Duration{200 * time.Millisecond, time.Second, 4 * time.Second}
+
+// retry calls f until it succeeds or trying again makes no sense.
+func retry(ctx context.Context, f func() error) error {
+	for _, wait := range waits {
+		err := f()
+		switch gcerrors.Code(err) {
+		case gcerrors.OK, gcerrors.NotFound, gcerrors.PermissionDenied, gcerrors.InvalidArgument, gcerrors.Unimplemented, gcerrors.Canceled:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(wait):
+		}
+	}
+	return f()
+}
+
+// Object describes an object.
+type Object struct {
+	URL   string
+	Bytes int64
+	ETag  string
+}
+
+// Fetch copies an object to a file, which then is at its start. It returns the object that was copied.
+func (s *Stores) Fetch(ctx context.Context, text string, to *os.File) (o Object, err error) {
+	b, key, err := s.bucket(ctx, text)
+	if err != nil {
+		return o, err
+	}
+	err = retry(ctx, func() error {
+		if _, err := to.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		if err := to.Truncate(0); err != nil {
+			return err
+		}
+		// The object may be replaced while it is read, so both looks at it have to agree.
+		before, err := b.Attributes(ctx, key)
+		if err != nil {
+			return err
+		}
+		r, err := b.NewReader(ctx, key, nil)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		n, err := io.Copy(to, r)
+		if err != nil {
+			return err
+		}
+		after, err := b.Attributes(ctx, key)
+		if err != nil {
+			return err
+		}
+		o = object(text, after.Size, after.ETag, after.ModTime)
+		if n != after.Size || o != object(text, before.Size, before.ETag, before.ModTime) {
+			return errors.New("the object changes while it is read")
+		}
+		return nil
+	})
+	if err != nil {
+		return o, fmt.Errorf("%s: %w", text, err)
+	}
+	_, err = to.Seek(0, io.SeekStart)
+	return o, err
+}
+
+// object describes an object. Files are told apart by their time.
+func object(text string, bytes int64, etag string, modified time.Time) Object {
+	if strings.HasPrefix(text, "file:") {
+		etag = fmt.Sprintf("%x", modified.UnixNano())
+	}
+	return Object{text, bytes, strings.Trim(etag, `"`)}
+}
+
+// Put writes an object from a file.
+func (s *Stores) Put(ctx context.Context, text, file string) error {
+	b, key, err := s.bucket(ctx, text)
+	if err != nil {
+		return err
+	}
+	err = retry(ctx, func() error {
+		f, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return b.Upload(ctx, key, f, &blob.WriterOptions{ContentType: "application/octet-stream"})
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	return nil
+}
+
+// Write writes an object.
+func (s *Stores) Write(ctx context.Context, text string, content []byte) error {
+	b, key, err := s.bucket(ctx, text)
+	if err != nil {
+		return err
+	}
+	if err := retry(ctx, func() error { return b.WriteAll(ctx, key, content, nil) }); err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	return nil
+}
+
+// Read returns the content of an object.
+func (s *Stores) Read(ctx context.Context, text string) (content []byte, err error) {
+	b, key, err := s.bucket(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	err = retry(ctx, func() (err error) {
+		content, err = b.ReadAll(ctx, key)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", text, err)
+	}
+	return content, nil
+}

@@ -1,0 +1,99 @@
+// Package task declares what the commands of tpfleet hand to each other as lines of JSON.
+package task
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/tpconvert/tpconvert/export"
+)
+
+// Task is a unit of work: traces that are converted and packed together.
+type Task struct {
+	ID     string   `json:"id"`
+	Layout string   `json:"layout"`           // URL of the Layout
+	Stores []string `json:"stores,omitempty"` // options of buckets, such as s3://bucket?region=us-east-1
+	Traces []Trace  `json:"traces"`
+}
+
+// Trace is an object in a store, as it was when it was listed.
+type Trace struct {
+	URL   string `json:"url"`
+	Bytes int64  `json:"bytes"`
+	ETag  string `json:"etag,omitempty"`
+}
+
+// ID returns the id of a task with these traces. Equal tasks have equal ids.
+func ID(traces []Trace) string {
+	h := sha256.New()
+	for _, t := range traces {
+		h.Write([]byte(t.URL + "\x00" + t.ETag + "\x00"))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// The values of Outcome.Status.
+const (
+	OK     = "ok"     // its rows are in the files
+	Bad    = "bad"    // damaged, or in an unknown format: trying again will not help
+	Copy   = "copy"   // another trace of the task has the same content
+	Failed = "failed" // it may work another time; the ledger does not get it
+)
+
+// Result is what one attempt at a task made.
+type Result struct {
+	Task    string    `json:"task"`
+	Attempt string    `json:"attempt"`
+	Files   []File    `json:"files"`
+	Traces  []Outcome `json:"traces"`
+}
+
+// File is a Parquet file with rows of one table of all traces of the task that are OK.
+type File struct {
+	Table   string   `json:"table"`
+	URL     string   `json:"url"`
+	Rows    int64    `json:"rows"`
+	Bytes   int64    `json:"bytes"`
+	Groups  []int64  `json:"groups"` // offsets of the row groups, bytes
+	Columns []Column `json:"columns"`
+}
+
+// Column describes the values of a column in a file. Least and Greatest are bounds in Parquet's plain encoding,
+// nil if unknown. Those of text are cut to a few bytes.
+type Column struct {
+	Field    int    `json:"field"`
+	Bytes    int64  `json:"bytes"`
+	Nulls    int64  `json:"nulls,omitempty"`
+	Least    []byte `json:"least,omitempty"`
+	Greatest []byte `json:"greatest,omitempty"`
+}
+
+// Outcome is what became of a trace. Bytes and ETag are those of the object that was read.
+type Outcome struct {
+	Trace
+	Status    string         `json:"status"`
+	ExitCode  int            `json:"exit_code"` // as tpconvert's
+	Error     string         `json:"error,omitempty"`
+	TraceID   string         `json:"trace_id,omitempty"` // if it is OK
+	SHA256    string         `json:"sha256,omitempty"`
+	Format    string         `json:"format,omitempty"`
+	Start     *int64         `json:"start_ts,omitempty"`      // ns of the trace clock
+	End       *int64         `json:"end_ts,omitempty"`        // ns of the trace clock
+	StartUnix *int64         `json:"start_unix_ns,omitempty"` // wall clock at Start
+	Machine   export.Machine `json:"machine,omitzero"`
+	Lost      int64          `json:"lost,omitempty"` // sum of the stats that mean missing data
+	Version   string         `json:"converter_version"`
+	Schema    int            `json:"schema_version"`
+	Seconds   float64        `json:"seconds"`
+}
+
+// Layout says where the tables are and which field ids their columns have.
+type Layout struct {
+	Tables map[string]Table `json:"tables"`
+}
+
+// Table is the place of a table.
+type Table struct {
+	Location string         `json:"location"` // URL
+	Fields   map[string]int `json:"fields"`   // by name of the column
+}

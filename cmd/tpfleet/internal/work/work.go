@@ -1,0 +1,227 @@
+// Package work carries out tasks: it converts traces, and packs their rows into a file per table.
+package work
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/tpconvert/tpconvert/cmd/internal/reading"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// Exit codes of outcomes, as documented for tpconvert.
+const (
+	exitFailure  = 1
+	exitBadInput = 4
+)
+
+// Worker carries out tasks one by one.
+type Worker struct {
+	Memory  int64  // for events of a trace, in bytes; more events spill
+	TempDir string // for traces and rows; "" means the system's
+	Version string // of the converter
+
+	layouts map[string][]*table.Schema // by URL of the layout
+	places  map[string]task.Layout
+}
+
+// Do makes one attempt at a task. The error of a trace is in its outcome. If the task cannot be done as a whole,
+// all its traces have failed.
+func (w *Worker) Do(ctx context.Context, t task.Task) task.Result {
+	r := task.Result{Task: t.ID, Attempt: newAttempt(), Files: []task.File{}, Traces: []task.Outcome{}}
+	files, outcomes, err := w.do(ctx, t, r.Attempt)
+	if err != nil {
+		outcomes = outcomes[:0]
+		for _, trace := range t.Traces {
+			outcomes = append(outcomes, w.failed(trace, err))
+		}
+	}
+	r.Files, r.Traces = append(r.Files, files...), append(r.Traces, outcomes...)
+	return r
+}
+
+// newAttempt returns an id that no other attempt has.
+func newAttempt() string {
+	var b [4]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+func (w *Worker) do(ctx context.Context, t task.Task, attempt string) (files []task.File, outcomes []task.Outcome, err error) {
+	stores, err := store.New(t.Stores)
+	if err != nil {
+		return nil, nil, err
+	}
+	layout, schemas, err := w.layout(ctx, stores, t.Layout)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp(w.TempDir, "tpfleet-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(dir)
+	spool, err := export.NewSpool(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer spool.Close()
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	known := map[string]bool{}
+	for f := range w.fetch(ctx, stores, dir, t.Traces) {
+		o, err := w.convert(ctx, f, spool, known)
+		if err != nil {
+			return nil, nil, err
+		}
+		outcomes = append(outcomes, o)
+	}
+	packed, err := spool.Pack(dir, schemas, w.Version)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range packed {
+		f := describe(p, schemas)
+		f.URL = layout.Tables[p.Table].Location + "/data/" + t.ID + "-" + attempt + ".parquet"
+		if err := stores.Put(ctx, f.URL, p.Path); err != nil {
+			return nil, nil, err
+		}
+		files = append(files, f)
+	}
+	return files, outcomes, nil
+}
+
+// layout reads a layout and returns the packed schemas of its tables.
+func (w *Worker) layout(ctx context.Context, stores *store.Stores, url string) (task.Layout, []*table.Schema, error) {
+	if schemas := w.layouts[url]; schemas != nil {
+		return w.places[url], schemas, nil
+	}
+	text, err := stores.Read(ctx, url)
+	if err != nil {
+		return task.Layout{}, nil, err
+	}
+	var l task.Layout
+	if err := json.Unmarshal(text, &l); err != nil {
+		return l, nil, fmt.Errorf("%s: %w", url, err)
+	}
+	schemas, err := l.Schemas()
+	if err != nil {
+		return l, nil, fmt.Errorf("%s: %w", url, err)
+	}
+	if w.layouts == nil {
+		w.layouts, w.places = map[string][]*table.Schema{}, map[string]task.Layout{}
+	}
+	w.layouts[url], w.places[url] = schemas, l
+	return l, schemas, nil
+}
+
+// fetched is a trace in a local file, or the error of fetching it.
+type fetched struct {
+	trace task.Trace
+	path  string
+	err   error
+}
+
+// fetch copies the traces to files in dir, one ahead of the one that is converted.
+func (w *Worker) fetch(ctx context.Context, stores *store.Stores, dir string, traces []task.Trace) <-chan fetched {
+	all := make(chan fetched)
+	go func() {
+		defer close(all)
+		for i, t := range traces {
+			f := fetched{trace: t, path: filepath.Join(dir, fmt.Sprintf("trace-%d", i))}
+			f.trace, f.err = fetchOne(ctx, stores, t, f.path)
+			select {
+			case all <- f:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return all
+}
+
+func fetchOne(ctx context.Context, stores *store.Stores, t task.Trace, path string) (task.Trace, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return t, err
+	}
+	defer f.Close()
+	o, err := stores.Fetch(ctx, t.URL, f)
+	if err != nil {
+		return t, err
+	}
+	return task.Trace{URL: t.URL, Bytes: o.Bytes, ETag: o.ETag}, nil
+}
+
+// convert converts a trace into the spool. known has the ids of traces in it. The error is one that ends the
+// whole task.
+func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, known map[string]bool) (task.Outcome, error) {
+	defer os.Remove(f.path)
+	if f.err != nil {
+		return w.failed(f.trace, f.err), nil
+	}
+	begun := time.Now()
+	facts, err := w.read(ctx, f, spool)
+	o := w.outcome(f.trace)
+	o.Seconds = time.Since(begun).Seconds()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return o, err
+	case errors.Is(err, export.ErrTarget):
+		return o, err
+	case format.BadInput(err):
+		o.Status, o.ExitCode, o.Error = task.Bad, exitBadInput, err.Error()
+		o.SHA256, err = hashOf(f.path)
+		return o, errors.Join(err, spool.Drop())
+	case err != nil:
+		return w.failed(f.trace, err), spool.Drop()
+	}
+	o.SHA256, o.Format, o.Start, o.End = facts.Input.SHA256, facts.Input.Formats(), facts.Start, facts.End
+	o.StartUnix, o.Machine = facts.StartUnix, facts.Machine
+	for _, s := range facts.Stats {
+		if s.Lost() {
+			o.Lost += s.Value
+		}
+	}
+	o.TraceID = "t_" + o.SHA256[:16]
+	if known[o.TraceID] {
+		o.Status, o.TraceID = task.Copy, ""
+		return o, spool.Drop()
+	}
+	known[o.TraceID] = true
+	return o, spool.Keep(o.TraceID)
+}
+
+func (w *Worker) read(ctx context.Context, f fetched, sink table.Sink) (*reading.Facts, error) {
+	file, err := os.Open(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return reading.Trace(ctx, path.Base(f.trace.URL), file, sink, reading.Options{
+		Memory: w.Memory, Version: w.Version, Progress: new(reading.Progress),
+	})
+}
+
+func (w *Worker) outcome(t task.Trace) task.Outcome {
+	return task.Outcome{Trace: t, Status: task.OK, Version: w.Version, Schema: table.SchemaVersion}
+}
+
+func (w *Worker) failed(t task.Trace, err error) task.Outcome {
+	o := w.outcome(t)
+	o.Status, o.ExitCode, o.Error = task.Failed, exitFailure, err.Error()
+	return o
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/plan"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+)
+
+// planOptions are the flags of planning.
+type planOptions struct {
+	plan.Options
+	mebibytes int64
+}
+
+func (o *planOptions) register(flags *pflag.FlagSet) {
+	flags.Int64Var(&o.mebibytes, "task-size", 256, "size of the traces of a task, MiB")
+	flags.IntVar(&o.Traces, "task-traces", 1000, "largest number of traces in a task")
+	flags.BoolVar(&o.RetryBad, "retry-bad", false, "also plan the traces that could not be read before")
+}
+
+// traceArguments explains the arguments for traces.
+const traceArguments = `A URL names one object, all that match a glob (* ? [a-z] **), or all below a prefix that ends with a slash. Schemes are
+file, s3, gs and azblob; a path is a file. Options follow a question mark: s3://bucket/2026/?region=eu-west-1. @FILE is a
+list of URLs, one per line; @- is the standard input.`
+
+func newPlanCommand() *cobra.Command {
+	var (
+		o lakeOptions
+		p planOptions
+	)
+	cmd := &cobra.Command{
+		Use:   "plan URL...",
+		Short: "Divide the traces that are not in the ledger into tasks, one JSON object per line",
+		Long:  "Divide the traces that are not in the ledger into tasks, one JSON object per line.\n\n" + traceArguments,
+		Example: `  tpfleet plan s3://traces/2026-11-23/ >tasks.jsonl
+  tpfleet plan 's3://traces/*/*.pftrace?region=eu-west-1' @more.txt >tasks.jsonl`,
+		Args: arguments(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tasks, known, err := p.make(cmd.Context(), &o, args, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			out := bufio.NewWriter(cmd.OutOrStdout())
+			lines, traces := json.NewEncoder(out), 0
+			for _, t := range tasks {
+				traces += len(t.Traces)
+				if err := lines.Encode(t); err != nil {
+					return err
+				}
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%d traces in %d tasks; %d are in the ledger\n", traces, len(tasks), known)
+			return out.Flush()
+		},
+	}
+	o.register(cmd.Flags())
+	p.register(cmd.Flags())
+	return cmd
+}
+
+// make lists the traces and divides those that are left into tasks. known is the number of the others.
+func (o *planOptions) make(ctx context.Context, from *lakeOptions, args []string, stdin io.Reader) (tasks []task.Task, known int, err error) {
+	urls, err := expandLists(args, stdin)
+	if err != nil {
+		return nil, 0, err
+	}
+	l, stores, urls, err := from.open(ctx, urls)
+	if err != nil {
+		return nil, 0, err
+	}
+	layout, err := l.Layout(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	o.Bytes = o.mebibytes << 20
+	left, known, err := remaining(ctx, l, stores, urls, o.Options)
+	if err != nil {
+		return nil, 0, err
+	}
+	return plan.Tasks(left, layout, stores.Options(), o.Options), known, nil
+}
+
+// remaining lists the traces at URLs that are not in the ledger.
+func remaining(ctx context.Context, l *lake.Lake, stores *store.Stores, urls []string, o plan.Options) ([]task.Trace, int, error) {
+	ledger, err := l.Ledger(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	var traces []task.Trace
+	for _, url := range urls {
+		err := stores.List(ctx, url, func(found store.Object) {
+			traces = append(traces, task.Trace{URL: found.URL, Bytes: found.Bytes, ETag: found.ETag})
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+	left, known := plan.Left(traces, ledger, o)
+	return left, known, nil
+}
+
+// expandLists replaces @FILE by the lines of the file.
+func expandLists(args []string, stdin io.Reader) (urls []string, err error) {
+	for _, arg := range args {
+		name, list := strings.CutPrefix(arg, "@")
+		if !list {
+			urls = append(urls, arg)
+			continue
+		}
+		text, err := readFileOr(name, stdin)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); line != "" {
+				urls = append(urls, line)
+			}
+		}
+	}
+	if len(urls) == 0 {
+		return nil, errors.New("the lists are empty")
+	}
+	return urls, nil
+}

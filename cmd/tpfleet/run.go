@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+)
+
+func newRunCommand() *cobra.Command {
+	var (
+		o      lakeOptions
+		p      planOptions
+		jobs   int
+		memory int64
+	)
+	cmd := &cobra.Command{
+		Use:   "run URL...",
+		Short: "Plan, work in several processes, and commit, on this machine",
+		Long: `Plan, work in several processes, and commit, on this machine. If a process is killed, the traces of its task
+are tried again one by one; one whose own process is killed, too, has failed.
+
+` + traceArguments,
+		Args: arguments(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if jobs < 1 {
+				return usageError{errors.New("--jobs must be at least 1")}
+			}
+			begun := time.Now()
+			tasks, known, err := p.make(cmd.Context(), &o, args, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			l, _, _, err := o.open(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			r := runner{memory: memory, messages: cmd.ErrOrStderr(), total: countTraces(tasks)}
+			results := make(chan task.Result)
+			failed := make(chan error, 1)
+			go func() {
+				defer close(results)
+				failed <- r.all(cmd.Context(), tasks, jobs, results)
+			}()
+			account, err := commitAll(cmd.Context(), l, results)
+			if err := errors.Join(<-failed, err); err != nil {
+				return err
+			}
+			account.Known += known
+			fmt.Fprintf(cmd.ErrOrStderr(), "%d ok, %d copies, %d bad, %d failed, %d known before, in %s\n",
+				account.OK, account.Copies, account.Bad, account.Failed, account.Known, time.Since(begun).Round(time.Second))
+			if err := json.NewEncoder(cmd.OutOrStdout()).Encode(account); err != nil {
+				return err
+			}
+			if n := account.Failed + account.Again; n > 0 {
+				return fmt.Errorf("%d traces are left: the same command tries them again", n)
+			}
+			return nil
+		},
+	}
+	o.register(cmd.Flags())
+	p.register(cmd.Flags())
+	cmd.Flags().IntVarP(&jobs, "jobs", "j", runtime.GOMAXPROCS(0), "processes")
+	cmd.Flags().Int64Var(&memory, "memory", 128, "memory of a process for sorting, MiB; events beyond it go to temporary files")
+	return cmd
+}
+
+func countTraces(tasks []task.Task) (n int) {
+	for _, t := range tasks {
+		n += len(t.Traces)
+	}
+	return n
+}
+
+// commitEvery is the time between two commits, which each make a snapshot of every table.
+const commitEvery = time.Minute
+
+// commitAll commits results as they come, in batches.
+func commitAll(ctx context.Context, l *lake.Lake, results <-chan task.Result) (total lake.Account, err error) {
+	var batch []task.Result
+	last := time.Now()
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		account, err := l.Commit(ctx, batch)
+		total.Add(account)
+		batch, last = nil, time.Now()
+		return err
+	}
+	for r := range results {
+		batch = append(batch, r)
+		if err == nil && time.Since(last) > commitEvery {
+			err = flush()
+		}
+	}
+	if err == nil {
+		err = flush()
+	}
+	return total, err
+}
+
+// runner carries out tasks in processes.
+type runner struct {
+	memory   int64
+	messages io.Writer
+	total    int
+
+	mu   sync.Mutex
+	done int // traces
+}
+
+// all carries out the tasks, several at a time.
+func (r *runner) all(ctx context.Context, tasks []task.Task, jobs int, results chan<- task.Result) error {
+	queue := make(chan task.Task)
+	errs := make([]error, jobs)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var working sync.WaitGroup
+	for i := range jobs {
+		working.Go(func() {
+			w := worker{memory: r.memory, messages: r.messages}
+			defer w.end()
+			for t := range queue {
+				if errs[i] = r.one(ctx, &w, t, results); errs[i] != nil {
+					cancel()
+					return
+				}
+			}
+		})
+	}
+	for _, t := range tasks {
+		select {
+		case queue <- t:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(queue)
+	working.Wait()
+	return errors.Join(errors.Join(errs...), ctx.Err())
+}
+
+// one carries out a task. If its process ends early, the traces are tried one by one.
+func (r *runner) one(ctx context.Context, w *worker, t task.Task, results chan<- task.Result) error {
+	result, err := w.do(ctx, t)
+	if err == nil {
+		r.progress(len(t.Traces))
+		results <- result
+		return nil
+	}
+	if ctx.Err() != nil || errors.Is(err, errNoWorker) {
+		return errors.Join(ctx.Err(), err)
+	}
+	fmt.Fprintf(r.messages, "a worker ended (%v); its %d traces are tried one by one\n", err, len(t.Traces))
+	for _, trace := range t.Traces {
+		alone := task.Task{ID: task.ID([]task.Trace{trace}), Layout: t.Layout, Stores: t.Stores, Traces: []task.Trace{trace}}
+		result, err := w.do(ctx, alone)
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, errNoWorker) {
+				return errors.Join(ctx.Err(), err)
+			}
+			result = task.Result{Task: alone.ID, Attempt: "none", Traces: []task.Outcome{{
+				Trace: trace, Status: task.Failed, ExitCode: exitFailure, Error: "its worker ended: " + err.Error(), Version: version(),
+			}}}
+		}
+		r.progress(1)
+		results <- result
+	}
+	return nil
+}
+
+func (r *runner) progress(traces int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done += traces
+	fmt.Fprintf(r.messages, "%d of %d traces\n", r.done, r.total)
+}
+
+// worker is a process that works, begun when it is needed.
+type worker struct {
+	memory   int64
+	messages io.Writer
+	process  *exec.Cmd
+	in       io.WriteCloser
+	out      *bufio.Reader
+}
+
+// errNoWorker is wrapped if no process can be begun.
+var errNoWorker = errors.New("no worker")
+
+func (w *worker) begin(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return errors.Join(errNoWorker, err)
+	}
+	// A process is not told of an interruption by itself, so the context ends it.
+	w.process = exec.CommandContext(ctx, self, "work", "--memory", strconv.FormatInt(w.memory, 10))
+	w.process.Stderr = w.messages
+	out, err := w.process.StdoutPipe()
+	if err == nil {
+		w.in, err = w.process.StdinPipe()
+	}
+	if err == nil {
+		err = w.process.Start()
+	}
+	if err != nil {
+		w.process = nil
+		return errors.Join(errNoWorker, err)
+	}
+	w.out = bufio.NewReader(out)
+	return nil
+}
+
+// do carries out a task. After an error the process is gone.
+func (w *worker) do(ctx context.Context, t task.Task) (r task.Result, err error) {
+	if w.process == nil {
+		if err := w.begin(ctx); err != nil {
+			return r, err
+		}
+	}
+	text, err := json.Marshal(t)
+	if err != nil {
+		return r, err
+	}
+	if _, err = w.in.Write(append(text, '\n')); err == nil {
+		if text, err = w.out.ReadBytes('\n'); err == nil {
+			err = json.Unmarshal(text, &r)
+		}
+	}
+	if err != nil {
+		return r, errors.Join(w.end(), err)
+	}
+	return r, nil
+}
+
+// end ends the process and returns its error.
+func (w *worker) end() error {
+	if w.process == nil {
+		return nil
+	}
+	w.in.Close()
+	err := w.process.Wait()
+	w.process = nil
+	return err
+}

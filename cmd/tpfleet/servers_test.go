@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
+)
+
+// servers are an S3 gateway and a catalog on this machine, shared by all tests. "make fleet-test" says in the
+// environment where their programs are.
+type servers struct {
+	root    string // folder with a folder for each bucket
+	s3      string // host and port
+	catalog string // URL
+	stop    []func()
+}
+
+var (
+	running      *servers
+	startServers = sync.OnceValues(newServers)
+)
+
+const accessKey, secretKey = "fleet", "fleetsecret"
+
+// needServers returns the servers, or skips the test.
+func needServers(t *testing.T) *servers {
+	t.Helper()
+	if os.Getenv("FLEET_NESSIE") == "" {
+		t.Skip("THE FLEET'S TABLES ARE NOT TESTED: \"make fleet-test\" starts the servers for this")
+	}
+	s, err := startServers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func newServers() (*servers, error) {
+	root, err := os.MkdirTemp("", "tpfleet-servers-")
+	if err != nil {
+		return nil, err
+	}
+	s := &servers{root: filepath.Join(root, "s3"), s3: freeAddress()}
+	running = s
+	s.stop = append(s.stop, func() { os.RemoveAll(root) })
+	for _, bucket := range []string{"lake", "traces"} {
+		if err := os.MkdirAll(filepath.Join(s.root, bucket), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	gateway := exec.Command(os.Getenv("FLEET_VERSITYGW"), "--port", s.s3, "posix", s.root)
+	gateway.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+accessKey, "ROOT_SECRET_KEY="+secretKey)
+	if err := s.begin(gateway, filepath.Join(root, "s3.log")); err != nil {
+		return nil, err
+	}
+	address, management := freeAddress(), freeAddress()
+	properties := []string{"-Xmx512m", "-XX:TieredStopAtLevel=1"}
+	for key, value := range map[string]string{
+		"quarkus.http.host": "127.0.0.1", "quarkus.http.port": port(address),
+		"quarkus.management.host": "127.0.0.1", "quarkus.management.port": port(management),
+		"nessie.version.store.type":                                         "IN_MEMORY",
+		"nessie.catalog.default-warehouse":                                  "lake",
+		"nessie.catalog.warehouses.lake.location":                           "s3://lake/wh",
+		"nessie.catalog.service.s3.default-options.endpoint":                "http://" + s.s3,
+		"nessie.catalog.service.s3.default-options.region":                  "us-east-1",
+		"nessie.catalog.service.s3.default-options.path-style-access":       "true",
+		"nessie.catalog.service.s3.default-options.request-signing-enabled": "false",
+		"nessie.catalog.service.s3.default-options.access-key":              "urn:nessie-secret:quarkus:keys.s3",
+		"keys.s3.name": accessKey, "keys.s3.secret": secretKey,
+	} {
+		properties = append(properties, "-D"+key+"="+value)
+	}
+	nessie := exec.Command(os.Getenv("FLEET_JAVA"), append(properties, "-jar", os.Getenv("FLEET_NESSIE"))...)
+	if err := s.begin(nessie, filepath.Join(root, "nessie.log")); err != nil {
+		return nil, err
+	}
+	s.catalog = "http://" + address + "/iceberg"
+	for begun := time.Now(); time.Since(begun) < 3*time.Minute; time.Sleep(200 * time.Millisecond) {
+		if r, err := http.Get(s.catalog + "/v1/config?warehouse=lake"); err == nil {
+			r.Body.Close()
+			if r.StatusCode == http.StatusOK {
+				return s, nil
+			}
+		}
+	}
+	text, _ := os.ReadFile(filepath.Join(root, "nessie.log"))
+	return nil, fmt.Errorf("Nessie does not answer: %s", text)
+}
+
+// begin starts a server that stop ends.
+func (s *servers) begin(c *exec.Cmd, log string) error {
+	out, err := os.Create(log)
+	if err != nil {
+		return err
+	}
+	c.Stdout, c.Stderr = out, out
+	if err := c.Start(); err != nil {
+		return err
+	}
+	s.stop = append([]func(){func() { c.Process.Kill(); c.Wait(); out.Close() }}, s.stop...)
+	return nil
+}
+
+// freeAddress returns a loopback address that no server has.
+func freeAddress() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func port(address string) string { return address[strings.LastIndex(address, ":")+1:] }
+
+// options returns the options of a bucket.
+func (s *servers) options(bucket string) string {
+	return "s3://" + bucket + "?endpoint=http://" + s.s3 + "&use_path_style=true&region=us-east-1"
+}
+
+// fleet is a lake of its own on the servers.
+type fleet struct {
+	*servers
+	namespace string
+}
+
+// newFleet creates the tables in a namespace of the test.
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	f := &fleet{needServers(t), strings.ToLower(t.Name())}
+	t.Setenv("AWS_ACCESS_KEY_ID", accessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
+	t.Setenv("AWS_REGION", "us-east-1")
+	t.Setenv("TPFLEET_CATALOG", f.catalog)
+	t.Setenv("TPFLEET_WAREHOUSE", "lake")
+	f.run(t, "", "init")
+	return f
+}
+
+// flags returns the flags of a command that opens the lake.
+func (f *fleet) flags() []string {
+	return []string{"--namespace", f.namespace, "--store", f.options("lake"), "--store", f.options("traces")}
+}
+
+// run runs a command that opens the lake.
+func (f *fleet) run(t *testing.T, stdin string, name string, args ...string) string {
+	t.Helper()
+	return tpfleet(t, stdin, append(append([]string{name}, f.flags()...), args...)...)
+}
+
+// stores opens the buckets.
+func (f *fleet) stores(t *testing.T) *store.Stores {
+	t.Helper()
+	s, err := store.New([]string{f.options("lake"), f.options("traces")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// upload puts files into the bucket traces, below a folder of the test, and returns the folder's URL.
+func (f *fleet) upload(t *testing.T, files ...string) (url string) {
+	t.Helper()
+	stores := f.stores(t)
+	url = "s3://traces/" + f.namespace + "/"
+	for _, file := range files {
+		if err := stores.Put(t.Context(), url+filepath.Base(file), file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return url
+}
+
+// lake opens the lake in this process.
+func (f *fleet) lake(ctx context.Context, t *testing.T) *lake.Lake {
+	t.Helper()
+	l, err := lake.Open(ctx, lake.Options{Catalog: f.catalog, Warehouse: "lake", Namespace: f.namespace, Stores: f.stores(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// source returns a table in SQL: the files of its snapshot, read from the gateway's folder.
+func (f *fleet) source(t *testing.T, l *lake.Lake) func(table string) string {
+	return func(table string) string {
+		urls, err := l.Files(t.Context(), table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var paths []string
+		for _, url := range urls {
+			paths = append(paths, "'"+filepath.Join(f.root, strings.TrimPrefix(url, "s3://"))+"'")
+		}
+		if len(paths) == 0 {
+			return ""
+		}
+		return "read_parquet([" + strings.Join(paths, ", ") + "])"
+	}
+}

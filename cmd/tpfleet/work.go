@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tpconvert/tpconvert/cmd/internal/reading"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
+)
+
+func newWorkCommand() *cobra.Command {
+	var (
+		index   int
+		results string
+		stores  []string
+		memory  int64
+	)
+	cmd := &cobra.Command{
+		Use:   "work [--index N TASKS]",
+		Short: "Carry out tasks: one JSON object per line in, one result per line out",
+		Long: `Carry out tasks, which "tpfleet plan" writes. Tasks come from the standard input, one per line; results go
+to the standard output. Any number of processes may work, even at the same task.
+
+A trace that cannot be read is a result, too: the exit code is 0. It is not 0 only if tpfleet cannot work at all.`,
+		Example: `  tpfleet work <tasks.jsonl >results.jsonl
+  tpfleet work --index $JOB_COMPLETION_INDEX --results s3://lake/results/ s3://lake/tasks.jsonl`,
+		Args: arguments(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (len(args) == 1) != cmd.Flags().Changed("index") {
+				return usageError{errors.New("--index and TASKS need each other")}
+			}
+			all, err := store.New(stores)
+			if err != nil {
+				return usageError{err}
+			}
+			in := cmd.InOrStdin()
+			if len(args) == 1 {
+				line, err := taskAt(cmd.Context(), all, args[0], index)
+				if err != nil {
+					return err
+				}
+				in = bytes.NewReader(line)
+			}
+			out := func(r task.Result) error { return json.NewEncoder(cmd.OutOrStdout()).Encode(r) }
+			if results != "" {
+				if results, err = all.Take(results); err != nil {
+					return usageError{err}
+				}
+				out = func(r task.Result) error {
+					text, err := json.Marshal(r)
+					if err != nil {
+						return err
+					}
+					name := strings.TrimSuffix(results, "/") + "/" + r.Task + "-" + r.Attempt + ".json"
+					return all.Write(cmd.Context(), name, append(text, '\n'))
+				}
+			}
+			reading.LimitMemory(cmd.Context(), memory<<20, 0)
+			return carryOut(cmd.Context(), &work.Worker{Memory: memory << 20, Version: version()}, in, out)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&index, "index", 0, "carry out only this line of TASKS, a URL or file; the first is 0")
+	flags.StringVar(&results, "results", "", "URL of a folder for results, instead of the standard output")
+	flags.StringArrayVar(&stores, "store", nil, "options of a bucket, such as s3://bucket?region=us-east-1")
+	flags.Int64Var(&memory, "memory", 128, "memory for sorting, MiB; events beyond it go to temporary files")
+	return cmd
+}
+
+// carryOut carries out tasks one by one.
+func carryOut(ctx context.Context, w *work.Worker, in io.Reader, out func(task.Result) error) error {
+	lines := bufio.NewReader(in)
+	for n := 1; ; n++ {
+		line, err := lines.ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			var t task.Task
+			if err := json.Unmarshal(line, &t); err != nil || t.ID == "" || t.Layout == "" {
+				return usageError{fmt.Errorf("line %d is not a task: %w", n, errors.Join(err, errNoTask))}
+			}
+			r := w.Do(ctx, t)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := out(r); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
+
+// errNoTask says what a task needs at least.
+var errNoTask = errors.New("it must be a JSON object with id, layout and traces")
+
+// taskAt returns a line of a file of tasks.
+func taskAt(ctx context.Context, stores *store.Stores, file string, index int) ([]byte, error) {
+	url, err := stores.Take(fileURL(file))
+	if err != nil {
+		return nil, usageError{err}
+	}
+	text, err := stores.Read(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	if index < 0 || index >= len(lines) {
+		return nil, usageError{fmt.Errorf("%s has %d tasks, there is no task %d", file, len(lines), index)}
+	}
+	return lines[index], nil
+}

@@ -14,7 +14,7 @@ type hashEntry struct {
 
 // entry returns the hash's entry, or the free one where it belongs.
 func (x *hashIndex) entry(hash uint64) *hashEntry {
-	if x.n*2 > len(x.entries) || len(x.entries) == 0 {
+	if 4*x.n >= 3*len(x.entries) {
 		x.grow()
 	}
 	mask := uint64(len(x.entries) - 1)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pprofpb"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -16,8 +17,8 @@ type profile struct {
 	types     []valueType
 	mappings  []mapping
 	functions map[uint64]function
-	locations []location
-	lines     []line // of locations
+	locations paged.List[location]
+	lines     paged.List[line] // of locations
 	stacks    stacks
 	labeled   *labeled
 	texts     []model.StringID
@@ -169,7 +170,7 @@ func (p *profile) readMapping(message []byte) bool {
 }
 
 func (p *profile) readLocation(message []byte) bool {
-	l := location{from: uint32(len(p.lines))}
+	l := location{from: uint32(p.lines.Len())}
 	var id uint64
 	r := wire.Read(message)
 	ok := true
@@ -193,14 +194,14 @@ func (p *profile) readLocation(message []byte) bool {
 				}
 			}
 			ok = ok && !inner.Bad()
-			p.lines = append(p.lines, at)
+			p.lines.Append(at)
 		}
 	}
 	if id == 0 {
 		return false
 	}
-	l.to, l.number = uint32(len(p.lines)), p.stacks.locations.of(id)
-	p.locations = append(p.locations, l)
+	l.to, l.number = uint32(p.lines.Len()), p.stacks.locations.of(id)
+	p.locations.Append(l)
 	return ok && !r.Bad()
 }
 

@@ -38,42 +38,36 @@ func (s *stacks) add(locations, values []uint64) int64 {
 
 // locationNumbers numbers the ids of locations in order of appearance.
 type locationNumbers struct {
-	low   []int32 // plus one, by id
-	high  map[uint64]int32
+	low   paged.Sparse[int32] // plus one, by id
+	high  paged.Map[int32]
 	count int32
 }
 
-// lowIDs is how many ids may be used as indices; most tools assign them in
-// ascending order.
-const lowIDs = 1 << 20
+// Most tools assign ids in ascending order, so ids may be used as indices: those below fewIDs
+// always, and those below lowIDs while there are at most indicesPerID indices for each id.
+const (
+	lowIDs       = 1 << 28
+	fewIDs       = 1 << 16
+	indicesPerID = 16
+)
 
 // of returns the number of an id.
 func (l *locationNumbers) of(id uint64) int32 {
-	if id < uint64(len(l.low)) && l.low[id] != 0 {
-		return l.low[id] - 1
-	}
-	return l.slow(id)
-}
-
-func (l *locationNumbers) slow(id uint64) int32 {
-	if id >= lowIDs {
-		number, ok := l.high[id]
-		if !ok {
-			if l.high == nil {
-				l.high = map[uint64]int32{}
-			}
-			number = l.next()
-			l.high[id] = number
+	if id < lowIDs {
+		if number := l.low.Get(int(id)); number != 0 {
+			return number - 1
 		}
-		return number
 	}
-	if missing := int(id) + 1 - len(l.low); missing > 0 {
-		l.low = append(l.low, make([]int32, missing)...)
+	if number := l.high.Get(id); number != nil {
+		return *number
 	}
-	if l.low[id] == 0 {
-		l.low[id] = l.next() + 1
+	number := l.next()
+	if id < lowIDs && (id < fewIDs || l.low.Made() < indicesPerID*int(l.count)) {
+		*l.low.At(int(id)) = number + 1
+	} else {
+		l.high.Add(id, number)
 	}
-	return l.low[id] - 1
+	return number
 }
 
 func (l *locationNumbers) next() int32 {

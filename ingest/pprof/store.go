@@ -3,6 +3,7 @@ package pprof
 import (
 	"slices"
 
+	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -111,9 +112,10 @@ func (p *profile) mappingIDs() map[uint64]storedMapping {
 func (p *profile) frames(mappings map[uint64]storedMapping) []model.FrameID {
 	stacks := p.context.Store.Stacks
 	frames := slices.Repeat([]model.FrameID{model.None}, int(p.stacks.locations.count))
-	var order []model.FrameID
-	last := map[model.FrameID]int{} // index of each frame's last location
-	for i, l := range p.locations {
+	var order paged.List[int32]  // frames
+	var last paged.Sparse[int32] // index of each frame's last location plus one
+	for i := range p.locations.Len() {
+		l := p.locations.At(i)
 		m, ok := mappings[l.mapping]
 		if !ok {
 			m.id = stacks.DummyMapping(unknown)
@@ -123,18 +125,20 @@ func (p *profile) frames(mappings map[uint64]storedMapping) []model.FrameID {
 			relPC -= m.start
 		}
 		name := p.context.Store.Strings.Intern(unknown)
-		if inlined := p.symbolsOf(&l); len(inlined) > 0 {
+		if inlined := p.symbolsOf(l); len(inlined) > 0 {
 			name = inlined[0].Name
 		}
 		frame := stacks.Frame(m.id, relPC, name)
 		frames[l.number] = frame
-		if _, again := last[frame]; !again {
-			order = append(order, frame)
+		at := last.At(int(frame))
+		if *at == 0 {
+			order.Append(int32(frame))
 		}
-		last[frame] = i
+		*at = int32(i) + 1
 	}
-	for _, frame := range order {
-		stacks.AddSymbols(frame, p.symbolsOf(&p.locations[last[frame]]))
+	for i := range order.Len() {
+		frame := *order.At(i)
+		stacks.AddSymbols(model.FrameID(frame), p.symbolsOf(p.locations.At(int(last.Get(int(frame))-1))))
 	}
 	return frames
 }
@@ -145,7 +149,8 @@ var inlined, outermost = true, false
 // symbolsOf returns the functions at a location. They are valid until the next call.
 func (p *profile) symbolsOf(l *location) []model.Symbol {
 	all := p.symbols[:0]
-	for _, at := range p.lines[l.from:l.to] {
+	for i := l.from; i < l.to; i++ {
+		at := p.lines.At(int(i))
 		f, ok := p.functions[at.function]
 		if !ok {
 			continue

@@ -1,6 +1,8 @@
 GO          ?= go
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SHARED      ?= ../shared
+UI          ?= $(SHARED)/ui
+PERFETTO    ?= ../perfetto
 FUZZTIME    ?= 1000x
 SOAKTIME    ?= 10m
 KILLS       ?= 1000
@@ -12,7 +14,7 @@ TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
 ONETHREAD    = ^Test(Cases|Demangle|DocumentedQueries|Flamegraph|Parquet|ProfileTop|Query|Register|Sandbox)
 
-.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak clients clients-newest bench bench-memory pgo man clean
+.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak clients clients-newest ui bench bench-memory pgo man clean
 
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others.
@@ -87,6 +89,9 @@ conformance-update: build ## raise the levels
 	GO=$(GO) .ci/conformance $(SHARED)/conformance update
 	GO=$(GO) .ci/difftests $(SHARED)/conformance update
 	.ci/modules $(SHARED)/conformance update
+
+ui: build ## answer what Perfetto's UI asked Trace Processor: recordings in UI (.ci/ui/record.mjs), modules in PERFETTO
+	.ci/ui/replay "$(UI)" "$(PERFETTO)"
 
 clients: build ## read datasets and DuckDB files with pinned versions of Python packages
 	@if command -v python3 >/dev/null; then \

@@ -1,0 +1,99 @@
+// Open Perfetto's UI on a server, click through it, and record what it asks:
+// node .ci/ui/record.mjs PAGES SERVER NAME FOLDER
+//
+// PAGES is the address of a UI made by .ci/ui/build, such as http://localhost:10000, and SERVER the port of tpconvert serve or
+// trace_processor_shell. FOLDER gets NAME.json, for .ci/ui/replay, and pictures. It needs the packages playwright-core and
+// protobufjs, Chromium in CHROMIUM, and in PROTOS a checkout with Perfetto's folder protos.
+import {chromium} from 'playwright-core';
+import protobuf from 'protobufjs';
+import fs from 'node:fs';
+
+const [pages, server, name, folder] = process.argv.slice(2);
+fs.mkdirSync(folder, {recursive: true});
+const root = new protobuf.Root();
+root.resolvePath = (_, path) => `${process.env.PROTOS}/${path}`;
+await root.load('protos/perfetto/trace_processor/trace_processor.proto');
+const Stream = root.lookupType('perfetto.protos.TraceProcessorRpcStream');
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
+});
+const page = await (await browser.newContext({viewport: {width: 1200, height: 720}, bypassCSP: true})).newPage();
+const calls = [], waiting = [];
+let failed = 0;
+page.on('pageerror', (error) => { failed++; console.log(`the UI fails: ${error}`); });
+page.on('websocket', (socket) => {
+  socket.on('framesent', ({payload}) => {
+    for (const m of Stream.decode(payload).msg) {
+      const call = {sql: m.queryArgs?.sqlQuery ?? m.statementArgs?.sql, rows: 0};
+      calls.push(call);
+      waiting.push(call);
+    }
+  });
+  let rest = Buffer.alloc(0); // a message may come in parts
+  socket.on('framereceived', ({payload}) => {
+    rest = Buffer.concat([rest, payload]);
+    for (;;) {
+      let size = 0, at = 1, byte = 128;
+      for (let factor = 1; byte >= 128 && at < rest.length; factor *= 128) size += ((byte = rest[at++]) & 127) * factor;
+      if (byte >= 128 || rest.length < at + size) return;
+      const [m] = Stream.decode(rest.subarray(0, at + size)).msg;
+      rest = rest.subarray(at + size);
+      const result = m.queryResult ?? m.statementResult?.result;
+      const call = waiting[0];
+      if (result) {
+        call.columns = result.columnNames.length || call.columns;
+        for (const batch of result.batch) call.cells = (call.cells ?? 0) + batch.cells.length;
+        if (result.error) call.error = result.error;
+        if (!result.batch.some((batch) => batch.isLastBatch)) continue;
+        call.rows = call.columns ? call.cells / call.columns : 0;
+      }
+      waiting.shift();
+    }
+  });
+});
+
+const idle = () => page.evaluate(() => window.waitForPerfettoIdle(500)).catch((e) => console.log(`not idle: ${e}`));
+async function step(title, act) {
+  const before = calls.length;
+  await act();
+  await idle();
+  await page.screenshot({path: `${folder}/${name}-${title}.jpg`, type: 'jpeg', quality: 60});
+  console.log(`${name} ${title}: ${calls.length - before} calls, ${calls.slice(before).filter((c) => c.error).length} fail`);
+}
+
+await page.addInitScript(() => {
+  localStorage.setItem('dismissedPanningHint', 'true');
+  localStorage.setItem('perfettoFeatureFlags', JSON.stringify({cspAllowAnyWebsocketPort: 'OVERRIDE_TRUE'}));
+});
+await step('timeline', async () => {
+  await page.goto(`${pages}/?testing=1#!/?rpc_port=${server}`);
+  await page.getByText('YES, use loaded trace').last().click();
+  await page.waitForFunction(() => window.app?.trace);
+});
+await step('tracks', () => page.evaluate(() => app.commands.runCommand('dev.perfetto.ExpandAllGroups')));
+await step('slice', () => page.evaluate(async () => {
+  const found = await app.trace.engine.query('SELECT id FROM slice WHERE dur > 0 ORDER BY arg_set_id IS NULL, dur DESC LIMIT 1');
+  if (found.numRows() > 0) {
+    app.trace.selection.selectSqlEvent('slice', Number(found.iter({}).get('id')), {scrollToSelection: true});
+  }
+}));
+await step('area', () => page.evaluate(() => {
+  const {traceInfo, currentWorkspace, tracks, selection} = app.trace;
+  const trackUris = currentWorkspace.flatTracks.map((node) => node.uri).filter((uri) => uri && tracks.getTrack(uri)).slice(0, 25);
+  selection.selectArea({start: traceInfo.start, end: traceInfo.end, trackUris});
+}));
+const views = page.locator('.pf-details-shell .pf-button-bar button');
+for (let i = 0; i < Math.min(9, await views.count()); i++) await step(`area${i}`, () => views.nth(i).click());
+await step('query', async () => {
+  await page.evaluate(() => { location.hash = '#!/query'; });
+  await page.click('.cm-content');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText('SELECT name, count(*) AS n, sum(dur) AS dur FROM slice GROUP BY name ORDER BY n DESC LIMIT 20');
+  await page.keyboard.press('Control+Enter');
+});
+await step('overview', () => page.evaluate(() => { location.hash = '#!/info'; }));
+fs.writeFileSync(`${folder}/${name}.json`, JSON.stringify(calls.filter((c) => c.sql).map(({sql, rows, error}) => ({sql, rows, error})), null, 1));
+await browser.close();
+process.exit(failed > 0 ? 1 : 0);

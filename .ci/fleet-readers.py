@@ -1,0 +1,65 @@
+"""Read the tables of a fleet from its catalog with several readers: fleet-readers.py CATALOG S3 NAMESPACE <TABLES
+
+The standard input has a line of JSON for each table: its name, its number of rows, and the sum of each column of numbers.
+The keys of S3 are in the environment.
+"""
+
+import decimal
+import glob
+import json
+import os
+import sys
+
+import duckdb
+import polars
+import pyarrow.compute
+from pyiceberg.catalog import load_catalog
+
+catalog_url, s3, namespace = sys.argv[1:]
+key, secret = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
+wanted = [json.loads(line) for line in sys.stdin]
+
+catalog = load_catalog("fleet", type="rest", uri=catalog_url, warehouse="lake", **{
+    "s3.endpoint": "http://" + s3, "s3.access-key-id": key, "s3.secret-access-key": secret, "s3.region": "us-east-1",
+    "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"})
+polars_options = {"aws_endpoint_url": "http://" + s3, "aws_access_key_id": key, "aws_secret_access_key": secret,
+                  "aws_region": "us-east-1", "aws_allow_http": "true"}
+
+duck = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+for extension in ("avro", "httpfs", "iceberg"):
+    [path] = glob.glob(f"{sys.prefix}/lib/python3*/site-packages/duckdb_extension_*/**/{extension}.duckdb_extension", recursive=True)
+    duck.execute(f"LOAD '{path}'")
+duck.execute(f"CREATE SECRET (TYPE s3, KEY_ID '{key}', SECRET '{secret}', ENDPOINT '{s3}', URL_STYLE 'path', USE_SSL false, REGION 'us-east-1')")
+duck.execute(f"ATTACH 'lake' AS lake (TYPE iceberg, ENDPOINT '{catalog_url}', AUTHORIZATION_TYPE 'none', ACCESS_DELEGATION_MODE 'none')")
+
+
+def pyiceberg(table, columns):
+    rows = catalog.load_table((namespace, table)).scan().to_arrow()
+    exact = pyarrow.decimal128(38)
+    sums = [pyarrow.compute.sum(rows[c].cast(exact)).as_py() for c in columns]
+    return rows.num_rows, [None if s is None else int(s) for s in sums]
+
+
+def read_polars(table, columns):
+    rows = polars.scan_iceberg(catalog.load_table((namespace, table)), storage_options=polars_options)
+    [[count, *sums]] = rows.select(
+        polars.len(), *[polars.col(c).cast(polars.Int128).sum().alias(c) for c in columns], *[polars.col(c).is_not_null().any().alias(c + "?") for c in columns]).collect().rows()
+    sums, there = sums[:len(columns)], sums[len(columns):]
+    return count, [s if t else None for s, t in zip(sums, there)]
+
+
+def read_duckdb(table, columns):
+    sums = "".join(f', sum("{c}"::HUGEINT)' for c in columns)
+    [[count, *sums]] = duck.execute(f"SELECT count(*){sums} FROM lake.{namespace}.{table}").fetchall()
+    return count, [None if s is None else int(decimal.Decimal(s)) for s in sums]
+
+
+failed = False
+for table in wanted:
+    columns = sorted(table["sums"])
+    want = table["rows"], [None if table["sums"][c] is None else int(table["sums"][c]) for c in columns]
+    for read in (pyiceberg, read_polars, read_duckdb):
+        if (got := read(table["table"], columns)) != want:
+            print(f"{read.__name__}: {table['table']}: {got}, want {want}")
+            failed = True
+sys.exit(failed)

@@ -26,10 +26,10 @@ build: ## bin/tpconvert
 fleet: ## bin/tpfleet, a module of its own
 	cd cmd/tpfleet && $(GO) build -pgo=off -o ../../bin/tpfleet .
 
-test: lint unit race smoke fleet-unit ## all checks of a change
+test: lint unit race smoke ## all checks of a change
 	$(MAKE) -j2 clients fuzz conformance # clients use one core, and wait for the network
 
-lint: fleet-lint ## formatting, vet, staticcheck, and the build without a C compiler
+lint: ## formatting, vet, staticcheck, and the build without a C compiler
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
 	@$(GO) tool pprof -top cmd/tpconvert/default.pgo >/dev/null 2>&1 || { echo "cmd/tpconvert/default.pgo is no profile"; exit 1; }
 	$(GO) vet ./...
@@ -42,7 +42,7 @@ fleet-lint: ## vet and staticcheck of cmd/tpfleet
 fleet-unit: ## tests of cmd/tpfleet that need no server
 	cd cmd/tpfleet && $(GO) test -vet=off $(TESTFLAGS) ./...
 
-fleet-test: ## tests of cmd/tpfleet with an S3 gateway and a catalog; needs Java and Maven
+fleet-test: fleet-lint fleet-unit ## all checks of cmd/tpfleet, also with an S3 gateway and a catalog; these need Java and Maven
 	GO=$(GO) .ci/fleet $(TESTFLAGS)
 
 generate: ## generated files: docs/tables.md, the list of field ids, what is known of Perfetto

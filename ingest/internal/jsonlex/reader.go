@@ -7,7 +7,10 @@ import (
 )
 
 const (
-	readBytes = 1 << 20
+	// The buffer begins small, because an archive may have thousands of small files, and
+	// grows up to readBytes, or to the size of a value.
+	firstBytes = 64 << 10
+	readBytes  = 1 << 20
 	// MaxValue is the maximum size in bytes of a value that must be in memory as a
 	// whole.
 	MaxValue = 32 << 20
@@ -43,8 +46,9 @@ func (r *Reader) More() error {
 	kept := copy(r.Buf, r.Buf[r.Pos:])
 	r.Base += int64(r.Pos)
 	r.Buf, r.Pos = r.Buf[:kept], 0
-	if kept == cap(r.Buf) {
-		r.Buf = append(make([]byte, 0, min(max(2*kept, readBytes), MaxValue)), r.Buf...)
+	if size := cap(r.Buf); kept == size || size < readBytes {
+		size = max(2*kept, min(4*size, readBytes), firstBytes)
+		r.Buf = append(make([]byte, 0, min(size, MaxValue)), r.Buf...)
 	}
 	n, err := io.ReadFull(r.in, r.Buf[kept:cap(r.Buf)])
 	r.Buf = r.Buf[:kept+n]

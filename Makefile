@@ -3,7 +3,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SHARED      ?= ../shared
 UI          ?= $(SHARED)/ui
 PERFETTO    ?= ../perfetto
-FUZZTIME    ?= 1000x
+FUZZTIME    ?= 300x
 SOAKTIME    ?= 10m
 KILLS       ?= 1000
 MUTATE      ?= 5m
@@ -12,7 +12,7 @@ MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
 TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
-ONETHREAD    = ^Test(Cases|Demangle|DocumentedQueries|Flamegraph|Parquet|ProfileTop|Query|Register|Sandbox)
+ONETHREAD    = ^Test(Cases|Demangle|DocumentedQueries|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|Summar)
 
 .PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak clients clients-newest ui bench bench-memory pgo man clean
 

@@ -172,7 +172,7 @@ func (q *query) print(ctx context.Context, of *session.Query) error {
 	}
 	defer rows.Close()
 	columns := of.Columns
-	if len(columns) == 1 && columns[0].Name == suppressed && q.options.perfetto {
+	if of.Silent || len(columns) == 1 && columns[0].Name == suppressed && q.options.perfetto {
 		return session.EachRow(rows, columns, func([]any) error { return nil })
 	}
 	if q.results > 0 {

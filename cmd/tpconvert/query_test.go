@@ -369,6 +369,15 @@ func TestQueryInputs(t *testing.T) {
 }
 
 // Tables, views and macros are created when a statement names them, which must not be seen.
+// TestQueryForEffects leaves out the rows of calls with effects, as Trace Processor's shell does.
+func TestQueryForEffects(t *testing.T) {
+	dir := dataset(t, goodTrace)
+	got := rowsOf(t, dir, "out", "SELECT CREATE_FUNCTION('f()', 'INT', 'SELECT 1'); SELECT IMPORT('time.conversion'); SELECT f() AS b", "--perfetto")
+	if want := "\"b\"\n1\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestQueryFindsWhatItDoesNotName(t *testing.T) {
 	dir := dataset(t, goodTrace)
 	all := rowsOf(t, dir, "out", "SELECT count(*) FROM (SHOW ALL TABLES)")

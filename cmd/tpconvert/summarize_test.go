@@ -145,8 +145,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestBuiltinMetrics computes the metrics that need no file, for one trace and for many.
-func TestBuiltinMetrics(t *testing.T) {
+// TestMetricsThatNeedNoFile computes the metrics that need no file, for one trace and for many.
+func TestMetricsThatNeedNoFile(t *testing.T) {
 	dir := dataset(t, summarized, `[{"ph":"X","pid":7,"tid":7,"ts":0,"dur":1,"name":"part"}]`)
 	tpconvert(t, dir, "summarize", "out", "-o", "metrics").expect(t, exitDone, "")
 	for _, table := range []string{"slices", "cpu_by_thread", "cpu_by_core", "memory", "frames", "binder", "io", "startup", "gc", "profile"} {
@@ -170,7 +170,7 @@ b.json,part,1.0,1000.0,1000.0
 	}
 }
 
-func TestCompareMetrics(t *testing.T) {
+func TestMetricsCompared(t *testing.T) {
 	dir := dataset(t, summarized)
 	const before = `[{"ph":"X","pid":1,"tid":2,"ts":10,"dur":20,"name":"work"},{"ph":"X","pid":1,"tid":2,"ts":35,"dur":10,"name":"gone"},{"ph":"X","pid":1,"tid":2,"ts":50,"dur":30,"name":"part"}]`
 	if err := os.WriteFile(filepath.Join(dir, "before.json"), []byte(before), 0o666); err != nil {

@@ -31,19 +31,20 @@ var ErrManyTraces = errors.New("PerfettoSQL requires a dataset of one trace")
 
 // Session holds the tables, functions and macros created by PerfettoSQL statements.
 type Session struct {
-	conn      *sql.Conn
-	dataset   *sqlfuncs.Catalog // nil if it is complete
-	catalog   *sqlfuncs.Catalog
-	modules   fs.FS    // nil if there are none
-	extra     []string // CREATE statements of New
-	macros    map[string]*macro
-	included  map[string]error // modules that have run, or are running
-	curves    bool             // Wattson's curves were read
-	overlay   map[string]bool
-	extract   map[string]string  // extracting functions, by key; nil until first needed
-	delegates map[string]string  // replacement functions, by name
-	virtual   map[string]string  // virtual tables: what drops them
-	columns   map[string][]field // columns of tables, calls and expressions, as reported by DuckDB
+	conn        *sql.Conn
+	dataset     *sqlfuncs.Catalog // nil if it is complete
+	catalog     *sqlfuncs.Catalog
+	modules     fs.FS    // nil if there are none
+	extra       []string // CREATE statements of New
+	macros      map[string]*macro
+	included    map[string]error // modules that have run, or are running
+	curves      bool             // Wattson's curves were read
+	overlay     map[string]bool
+	extract     map[string]string  // extracting functions, by key; nil until first needed
+	delegates   map[string]string  // replacement functions, by name
+	virtual     map[string]string  // virtual tables: what drops them
+	columns     map[string][]field // columns of tables, calls and expressions, as reported by DuckDB
+	onlyEffects bool               // the last statement was for its effects
 }
 
 // New begins a session. The connection must have a database made by sqlfuncs.Register attached as "dataset",
@@ -171,6 +172,9 @@ var prelude = []string{
 	"CREATE PERFETTO MACRO cast_string(value Expr) RETURNS Expr AS CAST($value AS TEXT)",
 }
 
+// OnlyEffects reports whether the query of the last statement calls functions for their effects, such as IMPORT.
+func (s *Session) OnlyEffects() bool { return s.onlyEffects }
+
 // Run runs a statement of PerfettoSQL. If the statement has rows, Run returns the DuckDB query for them, else
 // "". An Error has the position of the fault in the text.
 func (s *Session) Run(ctx context.Context, text string) (query string, err error) {
@@ -203,6 +207,7 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 			return "", &Error{0, err.Error()}
 		}
 	}
+	s.onlyEffects = t.effects != nil
 	if t.virtual != "" {
 		defer func() {
 			if err == nil {

@@ -234,16 +234,19 @@ func (s *Session) Each(ctx context.Context, text string, each func(*Query) error
 
 // run runs one statement.
 func (s *Session) run(ctx context.Context, text string, each func(*Query) error) error {
+	silent := false
 	if s.perfetto != nil {
 		var err error
 		if text, err = s.perfetto.Run(ctx, text); err != nil || text == "" {
 			return err
 		}
+		silent = s.perfetto.OnlyEffects()
 	}
 	q, err := s.Query(ctx, text)
 	if err != nil || q == nil {
 		return err
 	}
+	q.Silent = silent
 	return each(q)
 }
 
@@ -290,6 +293,7 @@ type Query struct {
 	SQL     string
 	Columns []Column
 	Last    bool // it is the last of several statements
+	Silent  bool // it is for its effects, such as CREATE_FUNCTION; Trace Processor does not print its rows
 
 	conn *sql.Conn
 }

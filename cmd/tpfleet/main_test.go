@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	tpconvertPath = filepath.Join(dir, "tpconvert")
-	build := exec.Command("go", "build", "-pgo=off", "-o", tpconvertPath, "./cmd/tpconvert")
+	// Without the version of the checkout, which test binaries do not have: it is in the table metadata.
+	build := exec.Command("go", "build", "-pgo=off", "-buildvcs=false", "-o", tpconvertPath, "./cmd/tpconvert")
 	build.Dir = "../.."
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Printf("%s%v\n", out, err)

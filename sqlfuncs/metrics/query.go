@@ -19,7 +19,7 @@ type generator struct {
 }
 
 // table is a shared query, made into a table.
-type table struct{ name, sql string }
+type table struct{ id, name, sql string }
 
 // query returns the SQL of a structured query.
 func (g *generator) query(q node) (string, error) {
@@ -36,9 +36,8 @@ func (g *generator) query(q node) (string, error) {
 
 // table returns the name of the table of a shared query.
 func (g *generator) table(id string) (string, error) {
-	name := "_shared_" + strconv.Itoa(slices.Index(g.ids(), id))
-	if slices.ContainsFunc(g.made, func(t table) bool { return t.name == name }) {
-		return name, nil
+	if i := slices.IndexFunc(g.made, func(t table) bool { return t.id == id }); i >= 0 {
+		return g.made[i].name, nil
 	}
 	q, ok := g.shared[id]
 	if !ok {
@@ -53,18 +52,9 @@ func (g *generator) table(id string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("query %s: %w", id, err)
 	}
-	g.made = append(g.made, table{name, sql})
+	name := "_shared_" + strconv.Itoa(len(g.made))
+	g.made = append(g.made, table{id, name, sql})
 	return name, nil
-}
-
-// ids returns the ids of the shared queries, in order.
-func (g *generator) ids() []string {
-	ids := make([]string, 0, len(g.shared))
-	for id := range g.shared {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 func (g *generator) include(modules ...string) {

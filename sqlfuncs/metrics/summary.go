@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/tpconvert/tpconvert/internal/perfetto"
@@ -59,11 +60,7 @@ func messageType(name protoreflect.Name) (protoreflect.MessageType, error) {
 	return dynamicpb.NewMessageType(d.(protoreflect.MessageDescriptor)), nil
 }
 
-var files = sync.OnceValues(func() (interface {
-	FindDescriptorByName(protoreflect.FullName) (protoreflect.Descriptor, error)
-}, error) {
-	return perfetto.Files(perfetto.Descriptors())
-})
+var files = sync.OnceValues(func() (*protoregistry.Files, error) { return perfetto.Files(perfetto.Descriptors()) })
 
 // Summarizer computes the metrics of specs.
 type Summarizer struct {

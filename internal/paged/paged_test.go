@@ -104,3 +104,34 @@ func TestSparse(t *testing.T) {
 		t.Errorf("places %d, want %d", found, places)
 	}
 }
+
+// TestMapDelete applies the same operations to a Map and a map.
+func TestMapDelete(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	var m Map[int]
+	want := map[uint64]int{}
+	for i := range 20_000 {
+		key := random.Uint64N(200)
+		if _, ok := want[key]; ok && i%3 > 0 {
+			m.Delete(key)
+			delete(want, key)
+		} else if !ok {
+			m.Add(key, i)
+			want[key] = i
+		}
+		m.Delete(1000) // which is not there
+		probe := random.Uint64N(200)
+		value, ok := want[probe]
+		if got := m.Get(probe); (got != nil) != ok || ok && *got != value {
+			t.Fatalf("after %d operations: value of %d is %v, want %d, %t", i, probe, got, value, ok)
+		}
+	}
+	if m.Len() != len(want) {
+		t.Errorf("%d values, want %d", m.Len(), len(want))
+	}
+	for place := range m.Len() {
+		if key, value := m.At(place); want[key] != *value {
+			t.Errorf("value %d of %d, want %d", *value, key, want[key])
+		}
+	}
+}

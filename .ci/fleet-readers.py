@@ -1,7 +1,7 @@
 """Read the tables of a fleet from its catalog with several readers: fleet-readers.py CATALOG S3 NAMESPACE <TABLES
 
 The standard input has a line of JSON for each table: its name, its number of rows, and the sum of each column of numbers.
-The keys of S3 are in the environment.
+The keys of S3 are in the environment. Spark is one of the readers if FLEET_SPARK_JARS, Iceberg's jars, is set.
 """
 
 import decimal
@@ -54,11 +54,47 @@ def read_duckdb(table, columns):
     return count, [None if s is None else int(decimal.Decimal(s)) for s in sums]
 
 
+def spark():
+    """Return a reader of all tables that asks Spark once."""
+    os.environ["JAVA_HOME"], os.environ["SPARK_LOCAL_IP"] = os.environ["FLEET_SPARK_JAVA"], "127.0.0.1"
+    settings = {
+        "spark.jars": os.environ["FLEET_SPARK_JARS"], "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1", "spark.log.level": "ERROR",
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog", "spark.sql.catalog.lake.type": "rest",
+        "spark.sql.catalog.lake.uri": catalog_url, "spark.sql.catalog.lake.warehouse": "lake",
+        "spark.sql.catalog.lake.io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+        "spark.sql.catalog.lake.s3.endpoint": "http://" + s3, "spark.sql.catalog.lake.s3.path-style-access": "true",
+        "spark.sql.catalog.lake.s3.access-key-id": key, "spark.sql.catalog.lake.s3.secret-access-key": secret,
+        "spark.sql.catalog.lake.client.region": "us-east-1"}
+    from pyspark.sql import SparkSession
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+
+    def query(table):
+        sums = [f"CAST(sum(CAST(`{c}` AS DECIMAL(38))) AS STRING)" for c in sorted(table["sums"])]
+        name = table["table"]
+        return f"SELECT '{name}', count(*), CAST(array({', '.join(sums)}) AS ARRAY<STRING>) FROM lake.{namespace}.`{name}`"
+
+    rows = session.sql(" UNION ALL ".join(query(t) for t in wanted)).collect()
+    found = {name: (count, [None if s is None else int(s) for s in sums]) for name, count, sums in rows}
+    session.stop()
+
+    def read_spark(table, columns):
+        return found[table]
+
+    return read_spark
+
+
+readers = [pyiceberg, read_polars, read_duckdb]
+if os.environ.get("FLEET_SPARK_JARS"):
+    readers.append(spark())
 failed = False
 for table in wanted:
     columns = sorted(table["sums"])
     want = table["rows"], [None if table["sums"][c] is None else int(table["sums"][c]) for c in columns]
-    for read in (pyiceberg, read_polars, read_duckdb):
+    for read in readers:
         if (got := read(table["table"], columns)) != want:
             print(f"{read.__name__}: {table['table']}: {got}, want {want}")
             failed = True

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -23,22 +22,20 @@ func account(t *testing.T, text string) (a lake.Account) {
 	return a
 }
 
-// checkLake compares the ledger and all tables with the good traces converted one by one.
-func checkLake(t *testing.T, f *fleet, good []string, bad int) {
+// checkLake compares the ledger and all tables with the good traces converted one by one, in dataset.
+func checkLake(t *testing.T, f *fleet, dataset string, good, bad int) {
 	t.Helper()
 	l := f.lake(t.Context(), t)
 	s, err := l.Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.OK != len(good) || s.Bad != bad || s.Copies != 0 {
-		t.Errorf("%d ok, %d bad, %d copies, want %d, %d, 0", s.OK, s.Bad, s.Copies, len(good), bad)
+	if s.OK != good || s.Bad != bad || s.Copies != 0 {
+		t.Errorf("%d ok, %d bad, %d copies, want %d, %d, 0", s.OK, s.Bad, s.Copies, good, bad)
 	}
 	db := database(t)
 	source := f.source(t, l)
-	want := filepath.Join(t.TempDir(), "want")
-	oneByOne(t, want, good...)
-	if filled := equalTables(t, db, want, source); filled < 20 {
+	if filled := equalTables(t, db, dataset, source); filled < 20 {
 		t.Errorf("only %d tables have rows", filled)
 	}
 	if n := number(t, db, "SELECT count(*) - count(DISTINCT url) FROM "+source(task.Ledger)); n != 0 {
@@ -51,26 +48,26 @@ func checkLake(t *testing.T, f *fleet, good []string, bad int) {
 
 // A run adds every trace once, another adds nothing, and new traces are added alone.
 func TestRun(t *testing.T) {
-	f := newFleet(t)
+	f, m := newFleet(t), needMixed(t)
 	f.run(t, "", "init") // again
-	good, bad := traces(t)
-	url := f.upload(t, append(good[3:], bad...)...)
-	run := []string{"-j2", "--task-traces", "4", url}
-	if a := account(t, f.run(t, "", "run", run...)); a.OK != len(good)-3 || a.Bad != len(bad) || a.Failed != 0 || a.Known != 0 {
-		t.Errorf("%+v, want %d ok and %d bad", a, len(good)-3, len(bad))
+	good, bad := len(m.good), len(m.bad)
+	url := f.upload(t, append(m.good[10:], m.bad...)...)
+	run := []string{"-j2", "--task-traces", "40", url}
+	if a := account(t, f.run(t, "", "run", run...)); a.OK != good-10 || a.Bad != bad || a.Copies+a.Failed+a.Known+a.Again != 0 {
+		t.Errorf("%+v, want %d ok and %d bad", a, good-10, bad)
 	}
-	if a := account(t, f.run(t, "", "run", run...)); a.OK+a.Bad+a.Copies+a.Failed != 0 || a.Known != len(good)-3+len(bad) {
+	if a := account(t, f.run(t, "", "run", run...)); a.OK+a.Bad+a.Copies+a.Failed+a.Again != 0 || a.Known != good-10+bad {
 		t.Errorf("run again: %+v", a)
 	}
-	f.upload(t, good[:3]...)
-	if a := account(t, f.run(t, "", "run", run...)); a.OK != 3 || a.Known != len(good)-3+len(bad) {
-		t.Errorf("with 3 new traces: %+v", a)
+	f.upload(t, m.good[:10]...)
+	if a := account(t, f.run(t, "", "run", run...)); a.OK != 10 || a.Bad+a.Copies+a.Failed+a.Again != 0 || a.Known != good-10+bad {
+		t.Errorf("with 10 new traces: %+v", a)
 	}
-	if a := account(t, f.run(t, "", "run", append(run, "--retry-bad")...)); a.Known != len(good)+len(bad) {
+	if a := account(t, f.run(t, "", "run", append(run, "--retry-bad")...)); a.Known != good+bad {
 		t.Errorf("with --retry-bad: %+v", a)
 	}
-	checkLake(t, f, good, len(bad))
-	if out := f.run(t, "", "status"); !strings.Contains(out, "14 traces: 11 ok, 0 copies, 3 bad") {
+	checkLake(t, f, m.dataset, good, bad)
+	if out := f.run(t, "", "status"); !strings.Contains(out, "300 traces: 285 ok, 0 copies, 15 bad") {
 		t.Error(out)
 	}
 }
@@ -102,7 +99,7 @@ func TestRivals(t *testing.T) {
 	if total.OK != len(good) || total.Bad != len(bad) {
 		t.Errorf("the rivals added %d good and %d bad traces, want %d and %d", total.OK, total.Bad, len(good), len(bad))
 	}
-	checkLake(t, f, good, len(bad))
+	checkLake(t, f, converted(t, good...), len(good), len(bad))
 }
 
 // Runs that are killed at any moment leave nothing half done, and the next one completes them.
@@ -128,5 +125,5 @@ func TestKills(t *testing.T) {
 		t.Logf("kill %d: %d ok, %d bad", kill, s.OK, s.Bad)
 	}
 	f.run(t, "", "run", "-j2", url)
-	checkLake(t, f, good, len(bad))
+	checkLake(t, f, converted(t, good...), len(good), len(bad))
 }

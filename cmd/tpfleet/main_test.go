@@ -157,6 +157,14 @@ func newTask(layout string, files ...string) task.Task {
 	return t
 }
 
+// converted returns a dataset that tpconvert makes of traces.
+func converted(t *testing.T, traces ...string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "want")
+	oneByOne(t, dir, traces...)
+	return dir
+}
+
 // oneByOne converts traces with tpconvert into a dataset.
 func oneByOne(t *testing.T, dir string, traces ...string) {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// PyIceberg, Polars and DuckDB read the same rows from the catalog.
+// PyIceberg, Polars, DuckDB and Spark read the same rows from the catalog.
 func TestReaders(t *testing.T) {
 	f := newFleet(t)
 	python := os.Getenv("FLEET_PYTHON")

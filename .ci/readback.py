@@ -21,6 +21,17 @@ import polars
 import pyarrow.dataset
 import pyarrow.parquet
 
+# Derived rows are in files of the conversion.
+DEFINITIONS = """
+events:
+  outermost: {query: "SELECT ts, dur, name, utid FROM thread_slice WHERE depth = 0"}
+  depth: {query: "SELECT ts, depth AS value, utid FROM thread_slice"}
+annotations:
+  names: {query: "SELECT id AS slice_id, name FROM slice", text: "{name}"}
+alerts:
+  rows: {query: "SELECT count(*) AS n FROM slice", level: warning, text: "{n} slices"}
+"""
+
 COLUMNS = ["ts", "dur", "name", "tid"]
 
 
@@ -54,8 +65,16 @@ def by_polars(out):
     return joined.select(COLUMNS).collect().rows()
 
 
+def derive(converter, out):
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as definitions:
+        definitions.write(DEFINITIONS)
+        definitions.flush()
+        subprocess.run([converter, "derive", definitions.name, out], check=True, stdout=subprocess.DEVNULL)
+
+
 def one_trace(converter, trace, out):
     subprocess.run([converter, "--quiet", trace, out], check=True)
+    derive(converter, out)
     for path in sorted(out.glob("*.parquet")):
         rows = pyarrow.parquet.read_table(path).num_rows
         assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall() == [(rows,)], path
@@ -70,6 +89,7 @@ def one_trace(converter, trace, out):
 
 def many_traces(converter, traces, out):
     subprocess.run([converter, "--quiet", *traces, out], check=True)
+    derive(converter, out)
     readers = {
         "pandas": lambda path: pandas.read_parquet(glob.glob(path))["trace_id"],
         "pyarrow": lambda path: pyarrow.dataset.dataset(glob.glob(path), partitioning="hive").to_table()["trace_id"].to_pylist(),

@@ -14,20 +14,21 @@ const manifestName = "_tpconvert.json"
 // Manifest is `_tpconvert.json`: the description of a dataset, or of one trace
 // in it. Commit fills in the tables and the versions.
 type Manifest struct {
-	SchemaVersion    int      `json:"schema_version"`
-	ConverterVersion string   `json:"converter_version"`
-	TraceID          string   `json:"trace_id"`
-	Input            Input    `json:"input"`
-	Also             []Source `json:"also,omitempty"`          // other files with the same content
-	Start            *int64   `json:"start_ts,omitempty"`      // ns of the trace clock
-	End              *int64   `json:"end_ts,omitempty"`        // ns of the trace clock
-	StartUnix        *int64   `json:"start_unix_ns,omitempty"` // wall clock at the start
-	Machine          Machine  `json:"machine"`
-	Tables           []Table  `json:"tables"`
-	Stats            []Stat   `json:"stats"`
-	Warnings         []string `json:"warnings"`
-	WallSeconds      float64  `json:"wall_seconds"`
-	PeakMemoryBytes  int64    `json:"peak_memory_bytes"`
+	SchemaVersion    int          `json:"schema_version"`
+	ConverterVersion string       `json:"converter_version"`
+	TraceID          string       `json:"trace_id"`
+	Input            Input        `json:"input"`
+	Also             []Source     `json:"also,omitempty"`          // other files with the same content
+	Start            *int64       `json:"start_ts,omitempty"`      // ns of the trace clock
+	End              *int64       `json:"end_ts,omitempty"`        // ns of the trace clock
+	StartUnix        *int64       `json:"start_unix_ns,omitempty"` // wall clock at the start
+	Machine          Machine      `json:"machine"`
+	Tables           []Table      `json:"tables"`
+	Derived          []Derivation `json:"derived,omitempty"`
+	Stats            []Stat       `json:"stats"`
+	Warnings         []string     `json:"warnings"`
+	WallSeconds      float64      `json:"wall_seconds"`
+	PeakMemoryBytes  int64        `json:"peak_memory_bytes"`
 }
 
 // Input is a trace file, or a file in an archive.
@@ -94,6 +95,8 @@ type Table struct {
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes"`
 	File  string `json:"file"` // file name, in the manifest's folder
+	// Converted is nil if no rows were added to what the conversion wrote. It is zero if the conversion wrote no file.
+	Converted *Converted `json:"converted,omitempty"`
 }
 
 // Stat is a nonzero row of the stats table.

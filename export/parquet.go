@@ -27,6 +27,7 @@ type parquetFile struct {
 	index    metadata.PageIndexBuilder
 	filters  metadata.FileBloomFilterBuilder
 	groups   int16
+	before   *parquetBefore // the file that this one continues, or nil
 }
 
 var parquetTypes = [...]parquet.Type{
@@ -47,6 +48,16 @@ const magic = "PAR1"
 //     have a dictionary, in row groups where values repeat.
 //   - Text always has a dictionary.
 func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk) (*parquetFile, error) {
+	p, err := beginParquet(w, s, o, first)
+	if err != nil {
+		return nil, err
+	}
+	_, err = p.Write([]byte(magic))
+	return p, err
+}
+
+// beginParquet is newParquetFile, but writes nothing.
+func beginParquet(w io.Writer, s *table.Schema, o *Options, first *table.Chunk) (*parquetFile, error) {
 	p := &parquetFile{w: w, far: make([]bool, len(s.Columns)), filtered: make([]bool, len(s.Columns))}
 	var err error
 	if p.codec, err = newCodec(o.Compression); err != nil {
@@ -89,8 +100,7 @@ func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk
 			return nil, err
 		}
 	}
-	_, err = p.Write([]byte(magic))
-	return p, err
+	return p, nil
 }
 
 // fileMetadata returns the metadata of every file, except its trace id.
@@ -202,8 +212,8 @@ func (p *parquetFile) close(traceID string) error {
 		return err
 	}
 	p.index.Finish()
-	var location metadata.PageIndexLocation
-	if err := p.index.WriteTo(p, &location); err != nil {
+	location, err := p.writeIndex()
+	if err != nil {
 		return err
 	}
 	if err := p.metadata.SetPageIndexLocation(location); err != nil {
@@ -212,6 +222,12 @@ func (p *parquetFile) close(traceID string) error {
 	footer, err := p.metadata.Finish()
 	if err != nil {
 		return err
+	}
+	if p.before != nil {
+		if err := p.before.footer.AppendRowGroups(footer); err != nil {
+			return err
+		}
+		footer = p.before.footer
 	}
 	n, err := footer.WriteTo(p, nil)
 	if err != nil {

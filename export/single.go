@@ -22,21 +22,10 @@ func Create(dir string, o Options) (*Writer, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	dir, err := filepath.Abs(dir)
+	s, parent, prefix, err := openSingle(dir, o.Force)
 	if err != nil {
-		return nil, targetError(dir, err)
+		return nil, err
 	}
-	if linked, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = linked
-	}
-	parent, prefix := filepath.Dir(dir), "."+filepath.Base(dir)+".tpconvert-"
-	if err := Sweep(parent, prefix, func(string) (string, error) { return dir, nil }); err != nil {
-		return nil, targetError(dir, err)
-	}
-	if isMount(dir) {
-		return nil, targetError(dir, errors.New("it is a mount point, which a finished dataset cannot replace: give a folder inside it"))
-	}
-	s := single{dir, o.Force}
 	if err := s.admit(nil); err != nil {
 		return nil, err
 	}
@@ -45,6 +34,24 @@ func Create(dir string, o Options) (*Writer, error) {
 		return nil, err
 	}
 	return newWriter(o, s, stage, newWorkers(o.Jobs)), nil
+}
+
+// openSingle returns the target at dir, and the folder and name prefix of its stages. It removes those of killed runs.
+func openSingle(dir string, force bool) (s single, parent, prefix string, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return single{}, "", "", targetError(dir, err)
+	}
+	if linked, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = linked
+	}
+	parent, prefix = filepath.Dir(dir), "."+filepath.Base(dir)+".tpconvert-"
+	if err := Sweep(parent, prefix, func(string) (string, error) { return dir, nil }); err != nil {
+		return single{}, "", "", targetError(dir, err)
+	}
+	if isMount(dir) {
+		return single{}, "", "", targetError(dir, errors.New("it is a mount point, which a finished dataset cannot replace: give a folder inside it"))
+	}
+	return single{dir, force}, parent, prefix, nil
 }
 
 // admit checks that the target does not exist or may be replaced.

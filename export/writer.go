@@ -18,6 +18,7 @@ type Writer struct {
 	place   place
 	stage   *Stage
 	bare    bool // write only tables without rows
+	extends bool // add to the files of a dataset
 	outputs map[string]*output
 	workers chan *scratch // one per encoder that may run at a time
 	slots   chan struct{} // one per slotBytes that may be queued at a time
@@ -58,6 +59,7 @@ type output struct {
 	encoder encoder
 	rows    int64
 	last    turn
+	before  *Converted // the file as it was before an extension, or nil
 }
 
 // turn tracks a chunk in the order of its table: started is closed once it has a
@@ -216,7 +218,7 @@ func (w *Writer) finish(m *Manifest) error {
 		info, err := os.Stat(out.path)
 		w.fail(out, err)
 		if err == nil {
-			m.Tables = append(m.Tables, Table{out.schema.Name, out.rows, info.Size(), filepath.Base(out.path)})
+			m.Tables = append(m.Tables, Table{Name: out.schema.Name, Rows: out.rows, Bytes: info.Size(), File: filepath.Base(out.path)})
 		}
 	}
 	return w.err
@@ -229,7 +231,10 @@ func (w *Writer) keepsEmpty(s *table.Schema) bool {
 	if w.bare || w.place.partitioned() {
 		return w.bare
 	}
-	if w.options.keepsEmpty(s) {
+	switch {
+	case w.outputs[s.Name].before != nil:
+		return false // the file stays as it is
+	case w.options.keepsEmpty(s) && !w.extends:
 		return true
 	}
 	parent := w.outputs[s.Parent]
@@ -252,6 +257,9 @@ func (w *Writer) Abort() error {
 
 // open creates the file. first is nil for a table without rows.
 func (out *output) open(o *Options, first *table.Chunk) (err error) {
+	if out.before != nil {
+		return out.extend(o, first)
+	}
 	if out.file, err = os.Create(out.path); err != nil {
 		return err
 	}

@@ -454,9 +454,13 @@ func (on *slicesOfTrack) bound(i int) {
 	}
 }
 
-// stackHash is never negative, so that stack ids read well in any tool.
 func (s *sliceStacks) stackHash(parent uint64, category, name StringID) uint64 {
-	strings := s.store.Strings
+	return StackID(s.store.Strings, parent, category, name)
+}
+
+// StackID returns the stack_id of a slice inside one with the stack_id parent, which is 0 for the outermost. It is never
+// negative, so that stack ids read well in any tool.
+func StackID(strings *table.StringPool, parent uint64, category, name StringID) uint64 {
 	return mix(mix(parent, strings.Hash(category)), strings.Hash(name)) &^ (1 << 63)
 }
 

@@ -16,7 +16,7 @@ import (
 type Dataset struct {
 	Path   string // the folder's path for DuckDB, with slashes
 	Layout Layout
-	Tables []string // tables with files; in a dataset of many traces every table has files once there is a trace
+	Tables []string // tables with files
 
 	Database string // attached database with the tables' rows; "" if the rows are in files
 
@@ -67,7 +67,7 @@ func (d Dataset) catalog(ctx context.Context, db *sql.Conn, materialize bool) (*
 			continue // one of the views below
 		}
 		rows := d.empty(s)
-		if files[s.Name] || d.Layout == ManyTraces && len(d.Tables) > 0 {
+		if files[s.Name] {
 			rows = d.read(s)
 		}
 		add(kind, s.Name, fmt.Sprintf("CREATE %s %s AS %s", kind, s.Name, rows), s.Doc)

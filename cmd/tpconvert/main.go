@@ -22,6 +22,7 @@ const (
 	exitFailure     = 1
 	exitUsage       = 2
 	exitSomeFailed  = 3
+	exitAlert       = 3
 	exitBadInput    = 4
 	exitInterrupted = 130
 )
@@ -33,6 +34,7 @@ type usageError struct{ error }
 func exitCode(err error) int {
 	var usage usageError
 	var failed *failedError
+	var alerts alertError
 	switch {
 	case err == nil:
 		return exitDone
@@ -42,6 +44,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &failed) && len(failed.errs) < failed.of:
 		return exitSomeFailed
+	case errors.As(err, &alerts):
+		return exitAlert
 	case format.BadInput(err), failed != nil && failed.badInput():
 		return exitBadInput
 	default:

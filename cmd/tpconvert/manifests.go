@@ -64,6 +64,14 @@ func (c contents) text(w io.Writer) {
 	fmt.Fprintln(w)
 	printTables(w, c.Tables, math.MaxInt)
 	printLost(w, c.Lost)
+	var all derivations
+	for _, m := range c.Traces {
+		all = append(all, derivationsOf(m, len(c.Traces) > 1)...)
+	}
+	if len(all) > 0 {
+		fmt.Fprintln(w, "\nderived")
+		all.text(w)
+	}
 }
 
 // maxTracesShown is the maximum number of a dataset's traces to list.

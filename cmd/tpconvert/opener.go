@@ -54,6 +54,24 @@ func (t opener) open(ctx context.Context, s *session.Session, input string, perf
 	return s.OpenDataset(ctx, folder)
 }
 
+// dataset returns an input that can be opened more than once: a trace is converted to a temporary dataset, which drop
+// removes.
+func (t opener) dataset(ctx context.Context, input string) (path string, drop func() error, err error) {
+	nothing := func() error { return nil }
+	if info, err := os.Stat(input); input != standardInput && (err != nil || info.IsDir() || session.IsDuckDB(input)) {
+		return input, nothing, err
+	}
+	folder, drop, err := export.Temporary("tpconvert-trace-")
+	if err != nil {
+		return "", nothing, err
+	}
+	path = filepath.Join(folder, "out")
+	if err := t.convert(ctx, input, path); err != nil {
+		return "", nothing, errors.Join(err, drop())
+	}
+	return path, drop, nil
+}
+
 // convert converts a trace and prints no summary.
 func (t opener) convert(ctx context.Context, trace, out string) error {
 	r := &run{ui: unsummed{t.ui}, out: out, options: convertOptions{

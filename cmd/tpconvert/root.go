@@ -31,7 +31,8 @@ Exit codes:
     0    done
     1    failure, or data was lost and --strict is given
     2    wrong usage
-    3    some of several traces could not be converted; the others were
+    3    some of several traces could not be converted; the others were. After
+         "tpconvert alerts": there is an alert of level error
     4    the input is damaged or in an unknown format: trying again will not help
     130  interrupted; the error says what was finished`
 
@@ -51,6 +52,8 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 		newFlamegraphCommand(ui),
 		newServeCommand(ui),
 		newSummarizeCommand(ui),
+		newDeriveCommand(ui),
+		newAlertsCommand(ui),
 		newTablesCommand(ui),
 		newVersionCommand(ui),
 		newCompletionCommand(),

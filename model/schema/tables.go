@@ -33,6 +33,8 @@ type Tables struct {
 	ChromeRaw                  ChromeRaw
 	Args                       Args
 	TrackEventCallstacks       TrackEventCallstacks
+	Annotation                 Annotation
+	Alert                      Alert
 
 	Machine               Machine
 	Process               Process

@@ -154,6 +154,14 @@ func (t *Table) Err() error { return t.sink.err }
 // Rows returns the number of rows appended.
 func (t *Table) Rows() int64 { return t.rows }
 
+// Continue makes the rows follow n rows that are elsewhere. The table must have none yet.
+func (t *Table) Continue(n int64) {
+	t.rows, t.base, t.room = n, n, n
+	for _, c := range t.columns {
+		c.reset(n)
+	}
+}
+
 // Append adds a row of NULLs and zeros and returns its number. The number is also its id,
 // except in child and sparse tables, where SetID sets the id.
 func (t *Table) Append() int64 {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -148,6 +149,7 @@ func ReadDataset(path string) (*sqlfuncs.Dataset, error) {
 	d := &sqlfuncs.Dataset{Path: filepath.ToSlash(absolute)}
 	if many {
 		d.Layout = sqlfuncs.ManyTraces
+		d.Tables = parquetFiles(filepath.Join(path, "trace_id=_empty"))
 	}
 	for _, m := range manifests {
 		if m.SchemaVersion != table.SchemaVersion {
@@ -164,4 +166,16 @@ func ReadDataset(path string) (*sqlfuncs.Dataset, error) {
 		}
 	}
 	return d, nil
+}
+
+// parquetFiles returns the names of the Parquet files in a folder, without their ending. There are none if the folder
+// does not exist.
+func parquetFiles(folder string) (names []string) {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), "."+export.Parquet); ok {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -42,6 +42,16 @@ func (e *sqlError) Error() string {
 	return fmt.Sprintf("%s\n%s%s\n%s^", e.message, head, spaces(strings.TrimRight(line, "\r")), strings.Repeat(" ", caret))
 }
 
+// ErrorLine returns the line of an error in the text that Each ran, from 1 on, and the message without its place. The
+// line is 0 if it is unknown.
+func ErrorLine(err error) (line int, message string) {
+	var failed *sqlError
+	if !errors.As(err, &failed) || failed.pos < 0 || failed.pos > len(failed.text) {
+		return 0, err.Error()
+	}
+	return 1 + strings.Count(failed.text[:failed.pos], "\n"), failed.message
+}
+
 // errorPosition is the position of an error in PerfettoSQL, or -1 if err has none.
 func errorPosition(err error) int {
 	var bad *perfettosql.Error

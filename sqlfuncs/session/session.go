@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
@@ -72,17 +71,10 @@ func (s *Session) OpenTrace(ctx context.Context, dataset, traceID string) error 
 	if err != nil {
 		return err
 	}
-	files, err := os.ReadDir(folder)
-	if err != nil {
+	if _, err := os.Stat(folder); err != nil {
 		return err
 	}
-	d := sqlfuncs.Dataset{Path: filepath.ToSlash(folder)}
-	for _, f := range files {
-		if name, ok := strings.CutSuffix(f.Name(), "."+export.Parquet); ok {
-			d.Tables = append(d.Tables, name)
-		}
-	}
-	return s.register(ctx, d)
+	return s.register(ctx, sqlfuncs.Dataset{Path: filepath.ToSlash(folder), Tables: parquetFiles(folder)})
 }
 
 // OpenEmpty makes all tables available, without rows.

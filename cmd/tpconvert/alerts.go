@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// alertsOptions are the flags of the alerts command.
+type alertsOptions struct {
+	format string
+	stdlib string
+	read   readOptions
+}
+
+// alertError reports alerts of level error.
+type alertError int
+
+func (e alertError) Error() string {
+	return fmt.Sprintf("alerts of level error: %s", count.String(int(e)))
+}
+
+func newAlertsCommand(ui *uiOptions) *cobra.Command {
+	var o alertsOptions
+	cmd := &cobra.Command{
+		Use:   "alerts [flags] [FILE...] INPUT",
+		Short: "List what deserves attention in a trace or dataset, and fail if it is an error",
+		Long: `List the alerts of INPUT: a dataset, a DuckDB file made by tpconvert, or a trace,
+which is converted first. These are the alerts that "tpconvert derive" added, and
+those that each FILE defines: YAML, as for derive, or "` + derive.BuiltinName + `", the alerts that are
+part of tpconvert, which is the default. INPUT is not changed. The exit code is 3
+if there is an alert of level error. Times are in ns.`,
+		Example: `  tpconvert alerts trace.pftrace
+  tpconvert alerts --format csv limits.yaml out/`,
+		Args: arguments(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if ui.json && !cmd.Flags().Changed("format") {
+				o.format = "ndjson"
+			}
+			last := len(args) - 1
+			trace := opener{ui: ui.printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
+			return o.run(cmd.Context(), trace, args[:last], args[last], cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.format, "format", "table", "format of the rows: "+strings.Join(rowFormats, ", "))
+	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
+	o.read.register(flags)
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(rowFormats, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// alertColumns are the columns of the list.
+var alertColumns = []session.Column{
+	{Name: "level", Kind: session.Text}, {Name: "name", Kind: session.Text}, {Name: "text", Kind: session.Text},
+	{Name: "ts", Kind: session.Integer}, {Name: "dur", Kind: session.Integer},
+	{Name: "slice_id", Kind: session.Integer}, {Name: "utid", Kind: session.Integer}, {Name: "upid", Kind: session.Integer},
+}
+
+func (o *alertsOptions) run(ctx context.Context, trace opener, files []string, input string, out io.Writer) (err error) {
+	if err := checkRowFormat(o.format, out); err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		files = []string{derive.BuiltinName}
+	}
+	definitions, err := readDefinitions(files)
+	if err != nil {
+		return err
+	}
+	definitions = slices.DeleteFunc(definitions, func(d derive.Definition) bool { return d.Kind != derive.Alerts })
+	traces, err := traceIDs(input)
+	if err != nil {
+		return err
+	}
+	var drop func() error
+	if input, drop, err = trace.dataset(ctx, input); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, drop()) }()
+	columns := alertColumns
+	if traces == nil {
+		traces = []string{""}
+	} else {
+		columns = append([]session.Column{{Name: "trace_id", Kind: session.Text}}, columns...)
+	}
+	w, err := newRowWriter(o.format, out, columns)
+	if err != nil {
+		return err
+	}
+	failed := alertError(0)
+	for _, id := range traces {
+		alerts, err := o.find(ctx, definitions, input, id)
+		if err != nil {
+			return err
+		}
+		for _, a := range alerts {
+			if a.Level == derive.Error {
+				failed++
+			}
+			row := []any{a.Level, a.Name, a.Text, value(a.TS), value(a.Dur), value(a.SliceID), value(a.UTID), value(a.UPID)}
+			if id != "" {
+				row = append([]any{id}, row...)
+			}
+			if err := w.row(row); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.end(); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return failed
+	}
+	return nil
+}
+
+func value(n *int64) any {
+	if n == nil {
+		return nil
+	}
+	return *n
+}
+
+// find returns the alerts of a trace, by its id in a dataset of many.
+func (o *alertsOptions) find(ctx context.Context, definitions []derive.Definition, input, id string) (alerts []derive.Alert, err error) {
+	evaluator := derive.Evaluator{Open: func(ctx context.Context, perfetto bool) (*session.Session, error) {
+		s, err := session.New(ctx, session.Options{Perfetto: perfetto, Modules: modules(o.stdlib), NoComments: true})
+		if err != nil {
+			return nil, err
+		}
+		if id != "" {
+			err = s.OpenTrace(ctx, input, id)
+		} else if err = (opener{}).open(ctx, s, input, perfetto); err == nil {
+			var layout sqlfuncs.Layout
+			if layout, err = sqlfuncs.Registered(ctx, s.Conn); layout == sqlfuncs.ManyTraces {
+				err = fmt.Errorf("%s has many traces: give the dataset that it was made from", input)
+			}
+		}
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		return s, nil
+	}}
+	defer func() { err = errors.Join(err, evaluator.Close()) }()
+	return evaluator.Alerts(ctx, definitions)
+}

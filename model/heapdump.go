@@ -4,22 +4,23 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/tpconvert/tpconvert/internal/paged"
+	"github.com/tpconvert/tpconvert/internal/swap"
 )
 
-// HeapDump is a dump of a managed heap: a graph of objects. It is kept in memory until
-// Write, because reachability and the origin of names are only known once it is
-// complete. Objects, classes and fields are numbered from 0.
+// HeapDump is a dump of a managed heap: a graph of objects. It is kept until Write,
+// because reachability and the origin of names are only known once it is complete. Objects
+// and references that do not fit in the store's space are in a temporary file. Objects,
+// classes and fields are numbered from 0.
 type HeapDump struct {
 	UPID UPID
 	TS   int64 // ns of the trace clock
 
 	store      *Store
-	objects    paged.List[HeapObject]
-	references paged.List[heapReference]
+	objects    *swap.List[HeapObject]
+	references *swap.List[heapReference]
+	roots      *swap.List[heapRoot]
 	classes    []HeapClass
 	fields     []HeapField
-	roots      []heapRoot
 }
 
 // HeapObject is an object of a dump.
@@ -71,7 +72,8 @@ type heapRoot struct {
 
 // NewHeapDump begins a dump of a process at ts (ns).
 func (s *Store) NewHeapDump(upid UPID, ts int64) *HeapDump {
-	return &HeapDump{UPID: upid, TS: ts, store: s}
+	return &HeapDump{UPID: upid, TS: ts, store: s, objects: swap.NewList[HeapObject](s.Space),
+		references: swap.NewList[heapReference](s.Space), roots: swap.NewList[heapRoot](s.Space)}
 }
 
 // AddObject adds an object without any contents yet, and returns its number.
@@ -80,7 +82,11 @@ func (d *HeapDump) AddObject() int32 {
 }
 
 // Object returns an object.
-func (d *HeapDump) Object(number int32) *HeapObject { return d.objects.At(int(number)) }
+func (d *HeapDump) Object(number int32) HeapObject { return d.objects.Get(int(number)) }
+
+// Edit returns an object for the caller to change. The pointer is valid until the next call that may
+// use the store's space.
+func (d *HeapDump) Edit(number int32) *HeapObject { return d.objects.Edit(int(number)) }
 
 // Objects returns the number of objects.
 func (d *HeapDump) Objects() int { return d.objects.Len() }
@@ -110,7 +116,7 @@ func (d *HeapDump) Field(number int32) *HeapField { return &d.fields[number] }
 // references of an object must be added in one run: a second run replaces the first,
 // which is still written but no longer followed.
 func (d *HeapDump) Refer(owner, owned, field int32) {
-	o := d.Object(owner)
+	o := d.Edit(owner)
 	if n := int32(d.references.Len()); o.to != n || o.from == o.to {
 		o.from, o.to = n, n
 	}
@@ -120,23 +126,24 @@ func (d *HeapDump) Refer(owner, owned, field int32) {
 
 // SetField sets the field of an object's reference, where reference counts from 0 in each object.
 func (d *HeapDump) SetField(owner int32, reference int, field int32) {
-	d.reference(owner, reference).field = field
+	d.references.Edit(d.place(owner, reference)).field = field
 }
 
 // FieldOf returns the field of an object's reference, or NoHeapField before SetField.
 func (d *HeapDump) FieldOf(owner int32, reference int) int32 {
-	return d.reference(owner, reference).field
+	return d.references.Get(d.place(owner, reference)).field
 }
 
-func (d *HeapDump) reference(owner int32, reference int) *heapReference {
-	return d.references.At(int(d.Object(owner).from) + reference)
+// place returns the place of an object's reference among those of all objects.
+func (d *HeapDump) place(owner int32, reference int) int {
+	return int(d.Object(owner).from) + reference
 }
 
 // referencesOf yields the references of an object.
-func (d *HeapDump) referencesOf(o *HeapObject) iter.Seq[*heapReference] {
-	return func(yield func(*heapReference) bool) {
+func (d *HeapDump) referencesOf(o HeapObject) iter.Seq[heapReference] {
+	return func(yield func(heapReference) bool) {
 		for i := o.from; i < o.to; i++ {
-			if !yield(d.references.At(int(i))) {
+			if !yield(d.references.Get(int(i))) {
 				return
 			}
 		}
@@ -151,7 +158,7 @@ func (d *HeapDump) References(owner int32) int {
 
 // AddRoot marks an object as a root of the given kind.
 func (d *HeapDump) AddRoot(object int32, kind StringID) {
-	d.roots = append(d.roots, heapRoot{object, kind})
+	d.roots.Append(heapRoot{object, kind})
 }
 
 // referenceBy returns the object that a field of an object refers to, or NoHeapObject if
@@ -168,38 +175,81 @@ func (d *HeapDump) referenceBy(owner int32, field StringID) int32 {
 // rootRanks are the kinds of roots that take precedence when an object has several, highest first.
 var rootRanks = []string{"ROOT_STICKY_CLASS", "ROOT_JNI_GLOBAL", "ROOT_JNI_LOCAL"}
 
-// reach finds the roots and everything reachable from them.
+// reach finds the roots and everything reachable from them, in order of distance.
 func (d *HeapDump) reach() {
-	strs := d.store.Strings
-	referent := strs.Intern("java.lang.ref.Reference.referent")
+	reached := &reach{HeapDump: d, found: swap.NewList[int32](d.store.Space), seen: swap.NewList[uint64](d.store.Space),
+		referent: d.store.Strings.Intern("java.lang.ref.Reference.referent")}
+	defer reached.found.Free()
+	defer reached.seen.Free()
+	reached.seen.Extend(d.Objects()/64 + 1)
+	d.setRoots()
+	for i := range d.roots.Len() {
+		reached.find(d.roots.Get(i).object)
+	}
+	for next, distance := 0, int32(0); next < reached.found.Len(); distance++ {
+		for end := reached.found.Len(); next < end; {
+			next = reached.follow(next, end, distance)
+		}
+	}
+}
+
+// setRoots sets the kinds of the roots.
+func (d *HeapDump) setRoots() {
 	rank := func(kind StringID) int {
-		if i := slices.Index(rootRanks, strs.Get(kind)); i >= 0 {
+		if i := slices.Index(rootRanks, d.store.Strings.Get(kind)); i >= 0 {
 			return i
 		}
 		return len(rootRanks)
 	}
-	var reached paged.List[int32] // in order of distance
-	for _, root := range d.roots {
-		o := d.Object(root.object)
-		if o.root == 0 {
-			reached.Append(root.object)
-			o.root, o.distance = root.kind, 0
-		} else if rank(root.kind) < rank(o.root) {
+	for i := range d.roots.Len() {
+		root := d.roots.Get(i)
+		if o := d.Edit(root.object); o.root == 0 || rank(root.kind) < rank(o.root) {
 			o.root = root.kind
 		}
 	}
-	for next := 0; next < reached.Len(); next++ {
-		o := d.Object(*reached.At(next))
-		weak := len(d.classes) > 0 && d.classes[o.Class].Weak
-		for r := range d.referencesOf(o) {
-			if r.owned == NoHeapObject || d.Object(r.owned).distance != unreachable ||
-				weak && r.field != NoHeapField && d.fields[r.field].Name == referent {
+}
+
+// reach is the search for the reachable objects of a dump.
+type reach struct {
+	*HeapDump
+	found    *swap.List[int32]  // objects in order of distance
+	seen     *swap.List[uint64] // a bit for each object: whether it is in found
+	batch    []int32
+	referent StringID
+}
+
+// find adds an object, unless it was found before.
+func (r *reach) find(object int32) {
+	place, bit := int(object)/64, uint64(1)<<(object%64)
+	if r.seen.Get(place)&bit == 0 {
+		*r.seen.Edit(place) |= bit
+		r.found.Append(object)
+	}
+}
+
+// maxBatch is the number of objects of one distance that are sorted, 4 MB of numbers.
+const maxBatch = 1 << 20
+
+// follow goes on from the objects found at next, all of the same distance, up to end at most. It takes
+// them in the order of their numbers, so that each page is only needed once. It returns the next place.
+func (r *reach) follow(next, end int, distance int32) int {
+	r.batch = r.batch[:0]
+	for ; next < end && len(r.batch) < maxBatch; next++ {
+		r.batch = append(r.batch, r.found.Get(next))
+	}
+	slices.Sort(r.batch)
+	for _, number := range r.batch {
+		r.Edit(number).distance = distance
+		o := r.Object(number)
+		weak := len(r.classes) > 0 && r.classes[o.Class].Weak
+		for ref := range r.referencesOf(o) {
+			if ref.owned == NoHeapObject || weak && ref.field != NoHeapField && r.fields[ref.field].Name == r.referent {
 				continue
 			}
-			d.Object(r.owned).distance = o.distance + 1
-			reached.Append(r.owned)
+			r.find(ref.owned)
 		}
 	}
+	return next
 }
 
 // heapClassName identifies a class by its name and file.
@@ -218,7 +268,7 @@ func (d *HeapDump) superclasses() {
 	}
 	supers := map[heapClassName]heapClassName{}
 	for i := range d.Objects() {
-		o := d.objects.At(i)
+		o := d.objects.Get(i)
 		if len(d.classes) == 0 || !types[o.Class].Static || types[o.Class].Arrays > 0 {
 			continue
 		}
@@ -242,20 +292,20 @@ func (d *HeapDump) superclasses() {
 }
 
 // AddNativeSizes adds the native memory registered with the garbage collector to the
-// sizes of its objects. sizes are the registries' sizes, by object.
+// sizes of its objects. sizes are the registries' sizes, by number of the object.
 //
 // A Cleaner refers to the object (referent) and to a thunk, which refers to the registry
 // (this$0).
-func (d *HeapDump) AddNativeSizes(sizes map[int32]int64) {
+func (d *HeapDump) AddNativeSizes(sizes *swap.Map[int64]) {
 	strs := d.store.Strings
 	cleaner, referent := strs.Intern("sun.misc.Cleaner"), strs.Intern("java.lang.ref.Reference.referent")
 	thunk, next := strs.Intern("sun.misc.Cleaner.thunk"), strs.Intern("sun.misc.Cleaner.next")
 	registry := strs.Intern("libcore.util.NativeAllocationRegistry$CleanerThunk.this$0")
-	if len(sizes) == 0 || len(d.classes) == 0 {
+	if sizes.Len() == 0 || len(d.classes) == 0 {
 		return
 	}
 	for i := range d.Objects() {
-		if d.classes[d.objects.At(i).Class].Name != cleaner {
+		if d.classes[d.objects.Get(i).Class].Name != cleaner {
 			continue
 		}
 		of, by := d.referenceBy(int32(i), referent), d.referenceBy(int32(i), thunk)
@@ -264,13 +314,14 @@ func (d *HeapDump) AddNativeSizes(sizes map[int32]int64) {
 		}
 		const malloced = 1 // a bit that says how the memory was allocated
 		if at := d.referenceBy(by, registry); at != NoHeapObject {
-			d.Object(of).NativeSize += sizes[at] &^ malloced
+			size, _ := sizes.Find(uint64(at))
+			d.Edit(of).NativeSize += size &^ malloced
 		}
 	}
 }
 
-// Write stores the dump. It returns the row of its first class; the other classes follow
-// in order.
+// Write stores the dump, which cannot be changed any more but for its classes and fields. It returns
+// the row of the first class; the other classes follow in order.
 func (d *HeapDump) Write() (firstClass int64) {
 	d.superclasses()
 	d.reach()
@@ -279,6 +330,9 @@ func (d *HeapDump) Write() (firstClass int64) {
 	d.writeClasses(firstClass, firstObject)
 	d.writeObjects(firstClass, d.store.HeapGraphReference.Rows())
 	d.writeReferences(firstObject)
+	d.objects.Free()
+	d.references.Free()
+	d.roots.Free()
 	return firstClass
 }
 
@@ -301,7 +355,7 @@ func (d *HeapDump) writeClasses(first, firstObject int64) {
 func (d *HeapDump) writeObjects(firstClass, firstReference int64) {
 	t := &d.store.HeapGraphObject
 	for i := range d.Objects() {
-		o := d.objects.At(i)
+		o := d.objects.Get(i)
 		row := t.Append()
 		t.UPID.Set(row, d.UPID)
 		t.GraphSampleTS.Set(row, d.TS)
@@ -325,7 +379,7 @@ func (d *HeapDump) writeReferences(firstObject int64) {
 	t := &d.store.HeapGraphReference
 	first, from, owner := t.Rows(), 0, NoHeapObject
 	for i := range d.references.Len() {
-		r := d.references.At(i)
+		r := d.references.Get(i)
 		if r.owner != owner {
 			owner, from = r.owner, i
 		}

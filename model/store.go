@@ -1,8 +1,10 @@
 package model
 
 import (
+	"fmt"
 	"math"
 
+	"github.com/tpconvert/tpconvert/internal/swap"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -30,6 +32,7 @@ type Options struct {
 	ChunkRows int        // rows per chunk; 0 means table.DefaultChunkRows
 	Sink      table.Sink // receives sealed chunks; nil drops them
 	Parking   table.Parking
+	Memory    int64 // for heap dumps, in bytes; what is beyond it goes to a temporary file. 0 means swap.DefaultMemory
 }
 
 // Store is the state of one conversion: the tables, strings and arg sets that
@@ -38,6 +41,7 @@ type Store struct {
 	schema.Tables
 	facts   // of all traces
 	Strings *table.StringPool
+	Space   *swap.Space // for state that may exceed memory
 
 	set      *table.Set
 	args     argSets
@@ -64,6 +68,7 @@ type Store struct {
 func NewStore(o Options) *Store {
 	s := &Store{
 		Strings:     table.NewStringPool(),
+		Space:       swap.NewSpace(o.Memory, o.Parking.Dir),
 		machines:    map[int64]*Machine{},
 		machineRows: map[int64]int64{},
 		stats:       statCounts{},
@@ -104,6 +109,9 @@ func (s *Store) Finish() error {
 	s.writeBounds()
 	s.set.Finish()
 	s.set.Fail(s.Args.Err())
+	if err := s.Space.Err(); err != nil {
+		s.set.Fail(fmt.Errorf("a heap dump: %w", err))
+	}
 	return s.Err()
 }
 
@@ -111,6 +119,7 @@ func (s *Store) Finish() error {
 func (s *Store) Close() {
 	s.args.stop()
 	s.set.Close()
+	s.Space.Close()
 }
 
 // Rows returns the number of rows in each table, by name.

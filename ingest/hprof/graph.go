@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/spool"
+	"github.com/tpconvert/tpconvert/internal/swap"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -18,10 +19,10 @@ type graph struct {
 	data   window // on the object being stored
 	chars  window // on arrays with texts
 	fields map[fieldKey]int32
-	values map[uint64]int64 // sizes of native memory registries, by object
 
-	cleaners []cleaner
-	thunks   map[uint64]uint64 // registries by cleaner thunk
+	cleaners *swap.List[cleaner]
+	thunks   *swap.Map[uint64] // registries by key of the cleaner thunk
+	sizes    *swap.Map[int64]  // sizes of native memory registries, by key of the object
 	blobs    int64
 	dangling *model.Unread // counts dangling references, nil if there are none
 
@@ -50,10 +51,11 @@ const (
 const unknownKind = "[unknown class kind]"
 
 func newGraph(r *reader) *graph {
-	intern := r.in.Store.Strings.Intern
+	intern, space := r.in.Store.Strings.Intern, r.in.Store.Space
 	return &graph{
 		reader: r, dump: r.in.Store.NewHeapDump(r.in.Machine.Process(0), r.ts),
-		data: window{file: r.file, size: 64 << 10}, chars: window{file: r.file, size: 4 << 10}, fields: map[fieldKey]int32{}, values: map[uint64]int64{}, thunks: map[uint64]uint64{},
+		data: window{file: r.file, size: 64 << 10}, chars: window{file: r.file, size: 4 << 10}, fields: map[fieldKey]int32{},
+		cleaners: swap.NewList[cleaner](space), thunks: swap.NewMap[uint64](space), sizes: swap.NewMap[int64](space),
 		valueField: intern(stringClass + ".value"), offsetField: intern(stringClass + ".offset"),
 		countField: intern(stringClass + ".count"), coderField: intern(stringClass + ".coder"),
 		referentField: intern("java.lang.ref.Reference.referent"), thunkField: intern(cleanerClass + ".thunk"),
@@ -67,29 +69,32 @@ func (g *graph) write() {
 	g.addClasses()
 	g.addObjects()
 	for i := range g.objects.Len() {
-		id, o := g.objects.At(i)
+		k, o := g.objects.At(i)
 		if o.number == model.NoHeapObject {
 			continue // left out
 		}
 		switch o.kind {
 		case instance:
-			g.instance(id, o)
+			g.instance(idOf(k), &o)
 		case classObject:
-			g.statics(o)
+			g.statics(&o)
 		case objectArray:
-			g.elements(o)
+			g.elements(&o)
 		case primitiveArray:
-			g.array(o)
+			g.array(&o)
 		}
 	}
 	g.nativeSizes()
 	for i := range g.objects.Len() {
-		id, o := g.objects.At(i)
-		if kind, isRoot := g.roots[id]; isRoot && o.number != model.NoHeapObject {
+		k, o := g.objects.At(i)
+		if kind, isRoot := g.roots.Find(k); isRoot && o.number != model.NoHeapObject {
 			g.dump.AddRoot(o.number, g.in.Store.Strings.Intern(roots[kind].name))
 		}
 	}
 	g.dump.Write()
+	g.cleaners.Free()
+	g.thunks.Free()
+	g.sizes.Free()
 }
 
 // damaged counts an object that is damaged completely or partly.
@@ -188,8 +193,7 @@ func (g *graph) addObjects() {
 		classSize = c.size
 	}
 	for i := range g.objects.Len() {
-		id, o := g.objects.At(i)
-		o.number = model.NoHeapObject
+		k, o := g.objects.At(i)
 		if o.kind == primitiveArray {
 			o.class = arrays[o.elem]
 		}
@@ -199,11 +203,14 @@ func (g *graph) addObjects() {
 			if o.kind == primitiveArray {
 				stat = model.StatHprofPrimitiveArrayParsingErrors
 			}
-			g.damaged(stat, id)
+			g.damaged(stat, idOf(k))
+			g.objects.Edit(i).number = model.NoHeapObject
 			continue
 		}
-		o.number = g.dump.AddObject()
-		to := g.dump.Object(o.number)
+		number := g.dump.AddObject()
+		placed := g.objects.Edit(i)
+		placed.number, placed.class = number, o.class
+		to := g.dump.Edit(number)
 		to.Class, to.Type, to.SelfSize = c.number, o.heap, c.size
 		switch o.kind {
 		case classObject:
@@ -216,30 +223,24 @@ func (g *graph) addObjects() {
 		if c.loader == 0 {
 			continue
 		}
-		if loader := g.find(c.loader); loader != nil {
+		if loader, ok := g.find(c.loader); ok {
 			g.dump.Class(c.number).Loader = loader.number
 		}
 	}
 }
 
-// find returns the object with an id, or nil if it is not in the dump.
-func (g *graph) find(id uint64) *object {
-	if o := g.objects.Get(id); o != nil && o.number != model.NoHeapObject {
-		return o
-	}
-	return nil
+// find returns the object with an id, or false if it is not in the dump.
+func (g *graph) find(id uint64) (object, bool) {
+	o, ok := g.objects.Find(key(id))
+	return o, ok && o.number != model.NoHeapObject
 }
 
-// refer adds a reference in a field; owned is nil if the object is missing.
-func (g *graph) refer(owner *object, name model.StringID, owned *object) {
+// refer adds a reference in a field; known is false if the object is missing.
+func (g *graph) refer(owner *object, name model.StringID, owned object, known bool) {
 	number, typ := model.NoHeapObject, g.unknown
-	if owned != nil {
+	if known {
 		number = owned.number
-		class := g.dump.Object(number).Class
-		if owned.kind == classObject {
-			class = g.classes[owned.class].number // the class that it represents
-		}
-		typ = g.dump.Class(class).Name
+		typ = g.dump.Class(g.classes[owned.class].number).Name // of a class object, the class that it represents
 	}
 	g.in.File.Count(model.StatHprofReferenceCounter)
 	key := fieldKey{name, typ}
@@ -276,7 +277,7 @@ func (g *graph) instance(id uint64, o *object) {
 			g.damaged(model.StatHprofFieldValueErrors, id)
 			break
 		}
-		value := bits(data[:size])
+		value := bitsOf(data[:size])
 		data = data[size:]
 		switch f.name {
 		case g.valueField:
@@ -293,18 +294,19 @@ func (g *graph) instance(id uint64, o *object) {
 			clean.thunk = value
 		case g.registryField:
 			if c.name == thunkClass {
-				g.thunks[id] = value
+				g.thunks.Add(key(id), value)
 			}
 		case g.sizeField:
 			if c.name == registryClass {
-				g.values[id] = signed(f.typ, value)
+				g.sizes.Add(key(id), signed(f.typ, value))
 			}
 		}
 		switch {
 		case f.typ != objectType:
 			values.add(f, value)
 		case value != 0:
-			g.refer(o, f.name, g.find(value))
+			owned, known := g.find(value)
+			g.refer(o, f.name, owned, known)
 		}
 	}
 	switch c.name {
@@ -314,10 +316,10 @@ func (g *graph) instance(id uint64, o *object) {
 		}
 	case cleanerClass:
 		if clean.referent != 0 && clean.thunk != 0 {
-			g.cleaners = append(g.cleaners, clean)
+			g.cleaners.Append(clean)
 		}
 	}
-	g.dump.Object(o.number).Data = int32(values.row)
+	g.dump.Edit(o.number).Data = int32(values.row)
 }
 
 // statics stores the static fields of a class.
@@ -327,17 +329,17 @@ func (g *graph) statics(o *object) {
 	values := values{graph: g, row: int64(model.NoHeapData), set: model.None}
 	for _, f := range c.statics {
 		size := g.size(f.typ)
-		value := bits(data[:size])
+		value := bitsOf(data[:size])
 		data = data[size:]
 		if f.typ != objectType {
 			values.add(f, value)
-		} else if owned := g.find(value); owned != nil {
-			g.refer(o, g.in.Store.Strings.Intern(c.name+"."+g.in.Store.Strings.Get(f.name)), owned)
+		} else if owned, known := g.find(value); known {
+			g.refer(o, g.in.Store.Strings.Intern(c.name+"."+g.in.Store.Strings.Get(f.name)), owned, true)
 		} else if value != 0 {
 			g.dangle()
 		}
 	}
-	g.dump.Object(o.number).Data = int32(values.row)
+	g.dump.Edit(o.number).Data = int32(values.row)
 }
 
 // elements stores the references in an array.
@@ -345,9 +347,9 @@ func (g *graph) elements(o *object) {
 	var name []byte
 	for i := range int64(o.elements) {
 		target := g.idIn(g.data.bytes(o.data+i*int64(g.idSize), int64(g.idSize)))
-		if owned := g.find(target); owned != nil {
+		if owned, known := g.find(target); known {
 			name = append(strconv.AppendInt(append(name[:0], '['), i, 10), ']')
-			g.refer(o, g.in.Store.Strings.InternBytes(name), owned)
+			g.refer(o, g.in.Store.Strings.InternBytes(name), owned, true)
 		} else if target != 0 {
 			g.dangle()
 		}
@@ -367,7 +369,7 @@ func (g *graph) array(o *object) {
 	t.ArrayDataID.Set(row, g.blobs)
 	t.ArrayDataHash.Set(row, int64(hash(&g.data, o.data, length, g.size(o.elem))))
 	g.blobs++
-	g.dump.Object(o.number).Data = int32(row)
+	g.dump.Edit(o.number).Data = int32(row)
 }
 
 // nativeSizes adds registered native memory to the sizes of objects.
@@ -375,17 +377,19 @@ func (g *graph) array(o *object) {
 // A Cleaner refers to the object and to a thunk. The thunk refers to the registry, which
 // has the size.
 func (g *graph) nativeSizes() {
-	for _, c := range g.cleaners {
-		if o := g.find(c.referent); o != nil {
-			if size := g.values[g.thunks[c.thunk]]; size > 0 {
-				g.dump.Object(o.number).NativeSize += size
+	for i := range g.cleaners.Len() {
+		c := g.cleaners.Get(i)
+		if o, known := g.find(c.referent); known {
+			registry, _ := g.thunks.Find(key(c.thunk))
+			if size, _ := g.sizes.Find(key(registry)); size > 0 {
+				g.dump.Edit(o.number).NativeSize += size
 			}
 		}
 	}
 }
 
-// bits returns the bits of a big-endian value.
-func bits(data []byte) (n uint64) {
+// bitsOf returns the bits of a big-endian value.
+func bitsOf(data []byte) (n uint64) {
 	for _, b := range data {
 		n = n<<8 | uint64(b)
 	}
@@ -464,11 +468,11 @@ const utf16Coder = 1
 // decode returns the text of a string. Its array holds chars, or bytes of Latin-1 or
 // UTF-16.
 func (g *graph) decode(s javaString) (string, bool) {
-	o := g.objects.Get(s.array)
-	if o == nil || o.kind != primitiveArray || o.elem != charType && o.elem != byteType {
+	o, known := g.objects.Find(key(s.array))
+	if !known || o.kind != primitiveArray || o.elem != charType && o.elem != byteType {
 		return "", false
 	}
-	data := g.chars.bytes(o.data, g.length(o))
+	data := g.chars.bytes(o.data, g.length(&o))
 	var chars []uint16
 	switch {
 	case o.elem == charType:

@@ -13,12 +13,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math/bits"
 	"slices"
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/spool"
-	"github.com/tpconvert/tpconvert/internal/paged"
+	"github.com/tpconvert/tpconvert/internal/swap"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -203,8 +204,8 @@ type reader struct {
 	classes map[uint64]*class
 	order   []uint64 // ids of the classes in file order
 	byName  map[string]uint64
-	objects paged.Map[object] // by id
-	roots   map[uint64]byte
+	objects *swap.Map[object] // by reader.key of the id
+	roots   *swap.Map[byte]   // kinds by reader.key of the id
 	heap    model.StringID
 	scratch []byte
 }
@@ -219,7 +220,9 @@ func read(in *format.Input) error {
 	defer file.Close()
 	r := &reader{Reader: bufio.NewReaderSize(io.NewSectionReader(file, 0, file.Size), 64<<10), in: in, file: file,
 		heap: in.Store.Strings.Intern(""), texts: map[uint64]model.StringID{}, classes: map[uint64]*class{},
-		byName: map[string]uint64{}, roots: map[uint64]byte{}}
+		byName: map[string]uint64{}, objects: swap.NewMap[object](in.Store.Space), roots: swap.NewMap[byte](in.Store.Space)}
+	defer r.objects.Free()
+	defer r.roots.Free()
 	if err := r.header(); err != nil {
 		return err
 	}
@@ -492,11 +495,18 @@ func (r *reader) root(kind byte, extra int) error {
 	if extra < 0 {
 		extra = r.idSize
 	}
-	if had, known := r.roots[id]; !known || rootRank(kind) < rootRank(had) {
-		r.roots[id] = kind
+	if had, known := r.roots.Find(key(id)); !known || rootRank(kind) < rootRank(had) {
+		r.roots.Add(key(id), kind)
 	}
 	return r.skip(int64(extra))
 }
+
+// key returns an id as a key of a map. Ids are addresses, most of them multiples of 8, so the keys of
+// objects that are next to each other are near.
+func key(id uint64) uint64 { return bits.RotateLeft64(id, -3) }
+
+// idOf returns the id of a key.
+func idOf(key uint64) uint64 { return bits.RotateLeft64(key, 3) }
 
 func (r *reader) heapName() error {
 	b, err := r.take(4 + r.idSize)
@@ -515,11 +525,7 @@ func (r *reader) add(id uint64, o object) error {
 		}
 	}
 	o.heap = r.heap
-	if known := r.objects.Get(id); known != nil {
-		*known = o
-	} else {
-		r.objects.Add(id, o)
-	}
+	r.objects.Add(key(id), o)
 	return nil
 }
 
@@ -581,7 +587,7 @@ func (r *reader) class() error {
 			c.fields = append(c.fields, f)
 		}
 	}
-	if err == nil && c.name != "" && r.objects.Get(id) == nil {
+	if _, known := r.objects.Place(key(id)); err == nil && c.name != "" && !known {
 		c.dumped = true
 		err = r.add(id, object{class: id, kind: classObject})
 	}

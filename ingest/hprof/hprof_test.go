@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,6 +158,25 @@ func TestDanglingReferences(t *testing.T) {
 	tables.Want(t, "heap_graph_reference", "id")
 	if got := strings.Join(tables.Rows("stats", "value", "description"), ", "); !strings.Contains(got, "100000|dangling references are not read") {
 		t.Error(got)
+	}
+}
+
+// A list of many objects does not fit in little memory.
+func TestLongList(t *testing.T) {
+	const n = 5000
+	data := class(10, 0, 2, 24)
+	for i := range uint64(n) {
+		next := 8 * (1 + (i+3999)%n) // which may be far
+		data = append(data, instance(8*(1+i), 10, next)...)
+	}
+	data = w(head, text(1, "Node"), text(2, "next"), loadClass(10, 1), record(0x1c, data, byte(0x8b), uint64(8)))
+	tables := ingesttest.MustRead(t, "x.hprof", data)
+	var want []string
+	for i := range n {
+		want = append(want, fmt.Sprint("24|", 999*i%n)) // 999 steps lead to the next one: 999*3999 % n is 1
+	}
+	if got := tables.Rows("heap_graph_object", "self_size", "root_distance"); !slices.Equal(got[1:], want) {
+		t.Errorf("%.1000s...", strings.Join(got, " "))
 	}
 }
 

@@ -40,7 +40,7 @@ func Trace(ctx context.Context, name string, file io.Reader, sink table.Sink, o 
 	defer cancel()
 	input := newReadAhead(ctx, file, &o.Progress.Taken)
 	seen := &observer{ctx: ctx, to: sink, rows: &o.Progress.Rows}
-	store := model.NewStore(model.Options{Sink: seen, ChunkRows: o.ChunkRows})
+	store := model.NewStore(model.Options{Sink: seen, ChunkRows: o.ChunkRows, Memory: o.Memory / 2})
 	defer store.Close()
 	err := ingest.Read(store, name, input, ingest.Options{
 		Memory:   o.Memory,

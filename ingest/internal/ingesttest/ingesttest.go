@@ -36,8 +36,14 @@ type File struct {
 // read until then are still there.
 func Read(t testing.TB, files ...File) (*Tables, error) {
 	t.Helper()
+	return read(t, model.Options{}, files...)
+}
+
+func read(t testing.TB, o model.Options, files ...File) (*Tables, error) {
+	t.Helper()
 	tables := &Tables{chunks: map[string][]*table.Chunk{}}
-	store := model.NewStore(model.Options{Sink: tables})
+	o.Sink = tables
+	store := model.NewStore(o)
 	var first error
 	for _, f := range files {
 		if err := ingest.Read(store, f.Name, f, ingest.Options{TempDir: t.TempDir()}); err != nil && first == nil {
@@ -50,15 +56,15 @@ func Read(t testing.TB, files ...File) (*Tables, error) {
 	return tables, first
 }
 
-// MustRead reads data as a whole and byte by byte. Both must give the same rows
-// and no error. It returns the rows.
+// MustRead reads data as a whole and byte by byte, the latter with little memory. Both must
+// give the same rows and no error. It returns the rows.
 func MustRead(t *testing.T, name string, data []byte) *Tables {
 	t.Helper()
 	whole, err := Read(t, File{name, bytes.NewReader(data)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	split, err := Read(t, File{name, iotest.OneByteReader(bytes.NewReader(data))})
+	split, err := read(t, model.Options{Memory: 1}, File{name, iotest.OneByteReader(bytes.NewReader(data))})
 	if err != nil {
 		t.Fatalf("byte by byte: %v", err)
 	}

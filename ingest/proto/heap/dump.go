@@ -9,6 +9,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/androidpb"
+	"github.com/tpconvert/tpconvert/internal/swap"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -27,17 +28,17 @@ type dump struct {
 	lastObject  uint64
 	lastType    int32
 
-	objects   map[uint64]int32
+	objects   *swap.Map[struct{}] // by id; the places are the numbers
 	classes   map[uint64]int32
 	fields    map[uint64]int32 // a field may be referred to before its name is known
 	locations map[uint64]model.StringID
 	types     map[uint64]*classFields
 	// implied are objects whose references follow the order of their class's fields.
-	implied   []impliedFields
-	rootIDs   []rootID
-	internal  int32   // the field for the runtime's internal references
-	vmObjects []int32 // never collected
-	native    map[int32]int64
+	implied   *swap.List[impliedFields]
+	rootIDs   *swap.List[rootID]
+	internal  int32             // the field for the runtime's internal references
+	vmObjects *swap.List[int32] // never collected
+	native    *swap.Map[int64]  // sizes of registries, by number of the object
 }
 
 // classFields is a HeapGraphType.
@@ -68,8 +69,10 @@ type rootID struct {
 func (g *graphs) newDump(upid model.UPID, ts int64) *dump {
 	d := &dump{
 		graphs: g, HeapDump: g.Store.NewHeapDump(upid, ts),
-		objects: map[uint64]int32{}, classes: map[uint64]int32{}, fields: map[uint64]int32{},
-		locations: map[uint64]model.StringID{}, types: map[uint64]*classFields{}, native: map[int32]int64{},
+		objects: swap.NewMap[struct{}](g.Store.Space), classes: map[uint64]int32{}, fields: map[uint64]int32{},
+		implied: swap.NewList[impliedFields](g.Store.Space), rootIDs: swap.NewList[rootID](g.Store.Space),
+		vmObjects: swap.NewList[int32](g.Store.Space), native: swap.NewMap[int64](g.Store.Space),
+		locations: map[uint64]model.StringID{}, types: map[uint64]*classFields{},
 	}
 	d.internal = d.AddField(model.HeapField{Name: g.Store.Strings.Intern("runtimeInternalObjects")})
 	return d
@@ -78,12 +81,11 @@ func (g *graphs) newDump(upid model.UPID, ts int64) *dump {
 func (d *dump) malformed() { d.File.Add(model.StatHeapGraphMalformedPacket, d.UPID, 1) }
 
 func (d *dump) objectOf(id uint64) int32 {
-	number, known := d.objects[id]
-	if !known {
-		number = d.AddObject()
-		d.objects[id] = number
+	if number, known := d.objects.Place(id); known {
+		return int32(number)
 	}
-	return number
+	d.objects.Add(id, struct{}{})
+	return d.AddObject()
 }
 
 func (d *dump) classOf(id uint64) int32 {
@@ -154,18 +156,18 @@ func (d *dump) object(data []byte) {
 	}
 	d.lastObject, d.lastType = id, heapType
 	number, of := d.objectOf(id), d.classOf(class)
-	o := d.Object(number)
+	o := d.Edit(number)
 	o.SelfSize, o.Class = int64(size), of
 	if heapType != androidpb.HeapGraphObject_HeapType_Unknown {
 		o.Type = word(d.words.heapTypes, heapType)
 	}
+	o.Data = bitmap.store(d.Store)
 	switch heapType {
 	case androidpb.HeapGraphObject_HeapType_Zygote, androidpb.HeapGraphObject_HeapType_BootImage:
-		d.vmObjects = append(d.vmObjects, number)
+		d.vmObjects.Append(number)
 	}
-	o.Data = bitmap.store(d.Store)
 	if hasRegistered {
-		d.native[number] = registered
+		d.native.Add(uint64(number), registered)
 	}
 	for i, v := range owned {
 		to, field := model.NoHeapObject, model.NoHeapField
@@ -178,7 +180,7 @@ func (d *dump) object(data []byte) {
 		d.Refer(number, to, field)
 	}
 	if len(owned) > 0 && len(fields) == 0 {
-		d.implied = append(d.implied, impliedFields{number, int32(len(owned))})
+		d.implied.Append(impliedFields{number, int32(len(owned))})
 	}
 	for v := range message.Numbers(data, androidpb.HeapGraphObject_RuntimeInternalObjectID) {
 		d.Refer(number, d.objectOf(v), d.internal)
@@ -295,7 +297,7 @@ func (d *dump) root(data []byte) {
 	}
 	kind := word(d.words.roots, message.Int32(data, androidpb.HeapGraphRoot_RootType))
 	for id := range message.Numbers(data, androidpb.HeapGraphRoot_ObjectIDs) {
-		d.rootIDs = append(d.rootIDs, rootID{id, kind})
+		d.rootIDs.Append(rootID{id, kind})
 	}
 }
 
@@ -315,17 +317,19 @@ func (d *dump) finish() {
 		byNumber = append(byNumber, nil)
 	}
 	d.resolveObjects(byNumber)
-	for _, root := range d.rootIDs {
-		if number, known := d.objects[root.id]; known {
-			d.AddRoot(number, root.kind)
+	for i := range d.rootIDs.Len() {
+		root := d.rootIDs.Get(i)
+		if number, known := d.objects.Place(root.id); known {
+			d.AddRoot(int32(number), root.kind)
 		}
 	}
 	internal := d.words.roots[androidpb.HeapGraphRoot_Type_RootVMInternal]
-	for _, number := range d.vmObjects {
-		d.AddRoot(number, internal)
+	for i := range d.vmObjects.Len() {
+		d.AddRoot(d.vmObjects.Get(i), internal)
 	}
 	d.AddNativeSizes(d.native)
 	d.write()
+	d.free()
 	row := graphRow(d.Reader, d.UPID, d.TS)
 	if d.hasHeapSize {
 		d.Store.HeapGraph.HeapSize.Set(row, d.heapSize)
@@ -333,6 +337,15 @@ func (d *dump) finish() {
 	if d.truncated {
 		d.Store.HeapGraph.Truncated.Set(row, true)
 	}
+}
+
+// free gives the space back.
+func (d *dump) free() {
+	d.objects.Free()
+	d.implied.Free()
+	d.rootIDs.Free()
+	d.vmObjects.Free()
+	d.native.Free()
 }
 
 // write stores the dump, with the names that its classes and fields had before
@@ -376,13 +389,14 @@ func (d *dump) resolveObjects(classes []*classFields) {
 	for number := range int32(d.Objects()) {
 		if o := d.Object(number); o.SelfSize == 0 {
 			if of := classes[o.Class]; of != nil {
-				o.SelfSize = of.size
+				d.Edit(number).SelfSize = of.size
 			} else {
 				missing = true
 			}
 		}
 	}
-	for _, implied := range d.implied {
+	for i := range d.implied.Len() {
+		implied := d.implied.Get(i)
 		of := classes[d.Object(implied.object).Class]
 		if of == nil {
 			missing = true

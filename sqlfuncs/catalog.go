@@ -30,7 +30,7 @@ type object struct {
 func NewCatalog(conn *sql.Conn, below *Catalog, statements []string) *Catalog {
 	c := &Catalog{conn: conn, below: below, named: map[string][]int{}}
 	for _, s := range statements {
-		c.add(CreatedName(s), s)
+		c.Add(CreatedName(s), s)
 	}
 	return c
 }
@@ -45,7 +45,8 @@ func CreatedName(statement string) string {
 	return ""
 }
 
-func (c *Catalog) add(name string, statements ...string) {
+// Add adds an object with the statements that create it.
+func (c *Catalog) Add(name string, statements ...string) {
 	name = strings.ToLower(name)
 	c.named[name] = append(c.named[name], len(c.objects))
 	c.objects = append(c.objects, object{statements})
@@ -90,7 +91,7 @@ func (c *Catalog) Complete() bool { return c == nil || c.pending == 0 && c.below
 
 // find adds the missing objects that a text needs to found.
 func (c *Catalog) find(text string, found []int) []int {
-	for word := range words(text) {
+	for word := range Words(text) {
 		for _, i := range c.named[word] {
 			if c.objects[i].statements == nil || slices.Contains(found, i) {
 				continue
@@ -134,8 +135,8 @@ func (c *Catalog) run(ctx context.Context, objects []int) error {
 	return nil
 }
 
-// words yields the words of a text in lower case, including those in quotes and comments.
-func words(text string) func(yield func(string) bool) {
+// Words yields the words of SQL in lower case, including those in quotes and comments.
+func Words(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		isWord := func(c byte) bool {
 			return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80

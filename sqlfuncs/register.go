@@ -20,6 +20,8 @@ type Dataset struct {
 
 	Database string // attached database with the tables' rows; "" if the rows are in files
 
+	Hold map[string]bool // tables whose rows the database holds, because each query would read their files again
+
 	NoComments bool // skip the comments on tables and macros, which take a third of the time
 }
 
@@ -46,10 +48,6 @@ func (d Dataset) catalog(ctx context.Context, db *sql.Conn, materialize bool) (*
 	if _, err := db.ExecContext(ctx, statement); err != nil {
 		return nil, err
 	}
-	kind := "VIEW"
-	if materialize {
-		kind = "TABLE"
-	}
 	files := map[string]bool{}
 	for _, name := range d.Tables {
 		files[name] = true
@@ -57,16 +55,19 @@ func (d Dataset) catalog(ctx context.Context, db *sql.Conn, materialize bool) (*
 	c := NewCatalog(db, nil, nil)
 	add := func(kind, name, statement, doc string) {
 		if d.NoComments || doc == "" {
-			c.add(name, statement)
+			c.Add(name, statement)
 		} else {
-			c.add(name, statement, fmt.Sprintf("COMMENT ON %s %s IS %s", kind, identifier(name), quote(doc)))
+			c.Add(name, statement, fmt.Sprintf("COMMENT ON %s %s IS %s", kind, identifier(name), quote(doc)))
 		}
 	}
 	for _, s := range schema.All() {
 		if s.Abstract {
 			continue // one of the views below
 		}
-		rows := d.empty(s)
+		kind, rows := "VIEW", d.empty(s)
+		if materialize || d.Hold[s.Name] {
+			kind = "TABLE"
+		}
 		if files[s.Name] {
 			rows = d.read(s)
 		}

@@ -157,6 +157,7 @@ func (q *query) show(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
+	defer rows.Close()
 	return q.print(ctx, rows)
 }
 

@@ -121,7 +121,7 @@ func (o *serveOptions) server(ctx context.Context, trace opener, args []string) 
 	if len(args) == 0 {
 		return rpc.New(options, nil, ""), nil
 	}
-	s, err := openSession(ctx, args[0], session.Options{Perfetto: true, Modules: packages}, trace)
+	s, err := openSession(ctx, args[0], session.Options{Perfetto: true, Modules: packages, Hold: true}, trace)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,6 @@
 package perfettosql
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // class is what is known about the type of an expression: SQLite's storage classes, and DuckDB's additional
 // types.
@@ -29,11 +26,10 @@ var typeNames = map[class]string{
 	ofVariant: "VARIANT",
 }
 
-// classOfType returns the class of one of DuckDB's types.
+// classOfType returns the class of one of DuckDB's types, without its parameters.
 func classOfType(name string) class {
-	name, _, _ = strings.Cut(name, "(")
 	switch name {
-	case `"NULL"`:
+	case "NULL":
 		return ofNull
 	case "BOOLEAN":
 		return ofBool

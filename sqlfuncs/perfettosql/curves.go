@@ -24,12 +24,12 @@ var integerCurves = map[string]bool{
 
 // readCurves makes the functions that return Wattson's curves, if the modules have the curves.
 func (s *Session) readCurves(ctx context.Context) error {
-	if s.modules == nil || s.curves {
+	if s.Modules == nil || s.curves {
 		return nil
 	}
 	s.curves = true
 	rows, heads := map[string][]string{}, map[string][]string{}
-	err := fs.WalkDir(s.modules, CurvesFolder, func(file string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(s.Modules, CurvesFolder, func(file string, e fs.DirEntry, err error) error {
 		kind, table := strings.CutSuffix(path.Base(file), ".csv")
 		if errors.Is(err, fs.ErrNotExist) && file == CurvesFolder {
 			return fs.SkipAll
@@ -37,7 +37,7 @@ func (s *Session) readCurves(ctx context.Context) error {
 		if err != nil || e.IsDir() || !table {
 			return err
 		}
-		text, err := fs.ReadFile(s.modules, file)
+		text, err := fs.ReadFile(s.Modules, file)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *Session) readCurves(ctx context.Context) error {
 			fmt.Sprintf("CREATE TABLE %s AS SELECT %s FROM (VALUES %s) AS _rows(%s)", table, strings.Join(columns, ", "), strings.Join(all, ","), strings.Join(names, ", ")),
 			fmt.Sprintf("CREATE MACRO %s() AS TABLE FROM %s", identifier(curves+kind), table),
 		} {
-			if _, err := s.conn.ExecContext(ctx, statement); err != nil {
+			if _, err := s.Conn.ExecContext(ctx, statement); err != nil {
 				return err
 			}
 		}

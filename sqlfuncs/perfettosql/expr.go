@@ -638,14 +638,21 @@ func (p *parser) call(t token) expr {
 	if fails, ok := p.missing(name, t); ok {
 		return fails
 	}
-	if name == extractArg && len(args) == 2 && args[1].constant == text {
-		if typed, ok := p.extract[args[1].raw]; ok {
-			name = typed
-		}
-	}
 	out := name
 	if to, ok := renamed[name]; ok {
 		out = to
+	}
+	if name == extractArg && len(args) == 2 && args[1].constant == text {
+		of, ok := p.extract[args[1].raw]
+		if !ok {
+			return expr{sql: cat("NULL::VARIANT"), call: name, class: always(ofVariant)}
+		}
+		head.text = of.name + "("
+		e := expr{sql: cat(head, body, ")"), class: always(of.class)}
+		if of.class == ofVariant {
+			e.call = name
+		}
+		return e
 	}
 	if p.overlay["sqlite_"+name] && (len(args) > 1 || name != "min" && name != "max") {
 		out = "sqlite_" + name

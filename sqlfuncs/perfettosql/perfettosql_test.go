@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -51,6 +52,33 @@ func connect(t testing.TB, layout sqlfuncs.Layout, rows string) *sql.Conn {
 	return conn
 }
 
+// database returns the database of a session.
+func database(conn *sql.Conn, modules fs.FS) Database {
+	describe := func(ctx context.Context, statement string) ([]Column, error) {
+		stmt, err := conn.PrepareContext(ctx, statement)
+		if err != nil {
+			return nil, err
+		}
+		defer stmt.Close()
+		rows, err := conn.QueryContext(ctx, "SELECT column_name, column_type FROM (DESCRIBE "+statement+")")
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		var columns []Column
+		for rows.Next() {
+			var c Column
+			if err := rows.Scan(&c.Name, &c.Type); err != nil {
+				return nil, err
+			}
+			c.Type, _, _ = strings.Cut(strings.Trim(c.Type, `"`), "(")
+			columns = append(columns, c)
+		}
+		return columns, rows.Err()
+	}
+	return Database{Conn: conn, Describe: describe, Modules: modules}
+}
+
 // runAll runs statements and returns their rows, if any, as CSV.
 func runAll(conn *sql.Conn, s *Session, text string) (string, error) {
 	statements, err := Split(text)
@@ -60,20 +88,19 @@ func runAll(conn *sql.Conn, s *Session, text string) (string, error) {
 	var out bytes.Buffer
 	for _, statement := range statements {
 		query, err := s.Run(context.Background(), statement.Text)
+		if err == nil && query != nil {
+			if out.Len() > 0 {
+				out.WriteString("\n")
+			}
+			if err = print(&out, conn, query.SQL); err != nil {
+				err = query.Place(err)
+			}
+		}
 		if err != nil {
 			var bad *Error
 			if errors.As(err, &bad) {
 				return "", fmt.Errorf("at %q: %w", firstWord(statement.Text[bad.Pos:]), err)
 			}
-			return "", err
-		}
-		if query == "" {
-			continue
-		}
-		if out.Len() > 0 {
-			out.WriteString("\n")
-		}
-		if err := print(&out, conn, query); err != nil {
 			return "", err
 		}
 	}
@@ -140,7 +167,7 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			conn := connect(t, sqlfuncs.OneTrace, files["tables.sql"])
-			s, err := New(t.Context(), conn, nil, modules)
+			s, err := New(t.Context(), database(conn, modules))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,14 +198,14 @@ func TestScripts(t *testing.T) {
 
 func TestManyTraces(t *testing.T) {
 	conn := connect(t, sqlfuncs.ManyTraces, "")
-	if _, err := New(t.Context(), conn, nil, nil); !errors.Is(err, ErrManyTraces) {
+	if _, err := New(t.Context(), database(conn, nil)); !errors.Is(err, ErrManyTraces) {
 		t.Errorf("New = %v", err)
 	}
 }
 
 func TestNoModules(t *testing.T) {
 	conn := connect(t, sqlfuncs.OneTrace, "")
-	s, err := New(t.Context(), conn, nil, nil)
+	s, err := New(t.Context(), database(conn, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

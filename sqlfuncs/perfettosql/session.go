@@ -31,54 +31,71 @@ var ErrManyTraces = errors.New("PerfettoSQL requires a dataset of one trace")
 
 // Session holds the tables, functions and macros created by PerfettoSQL statements.
 type Session struct {
-	conn        *sql.Conn
-	dataset     *sqlfuncs.Catalog // nil if it is complete
-	catalog     *sqlfuncs.Catalog
-	modules     fs.FS    // nil if there are none
-	extra       []string // CREATE statements of New
-	macros      map[string]*macro
-	included    map[string]error // modules that have run, or are running
-	curves      bool             // Wattson's curves were read
-	overlay     map[string]bool
-	extract     map[string]string  // extracting functions, by key; nil until first needed
-	delegates   map[string]string  // replacement functions, by name
-	virtual     map[string]string  // virtual tables: what drops them
-	columns     map[string][]field // columns of tables, calls and expressions, as reported by DuckDB
-	onlyEffects bool               // the last statement was for its effects
+	Database
+	catalog   *sqlfuncs.Catalog
+	macros    map[string]*macro
+	included  map[string]error     // modules that were read, or are being read
+	defined   map[string][]*object // of modules, by lower-case name
+	curves    bool                 // Wattson's curves were read
+	overlay   map[string]bool
+	extract   map[string]extractor // of arguments, by key; nil until first needed
+	delegates map[string]string    // replacement functions, by name
+	virtual   map[string]string    // virtual tables: what drops them
+	columns   map[string][]field   // columns of tables, calls and expressions, as reported by DuckDB
 }
 
-// New begins a session. The connection must have a database made by sqlfuncs.Register attached as "dataset",
-// and an empty one before it in the search path. If it was made by sqlfuncs.RegisterLazily, dataset is its catalog,
-// else nil. modules has the files of INCLUDE PERFETTO MODULE: a.b is a/b.sql; it may be nil. extra are CREATE statements of macros
-// that need functions of the connection. They replace macros of the same name.
-func New(ctx context.Context, conn *sql.Conn, dataset *sqlfuncs.Catalog, modules fs.FS, extra ...string) (*Session, error) {
-	layout, err := sqlfuncs.Registered(ctx, conn)
+// Database is what a session works on.
+type Database struct {
+	// Conn has a database made by sqlfuncs.Register attached as "dataset", and an empty one before it in the search path.
+	Conn *sql.Conn
+	// Dataset is the dataset's catalog if sqlfuncs.RegisterLazily made it, else nil.
+	Dataset *sqlfuncs.Catalog
+	// Describe checks a statement without running it, and returns the columns of its rows.
+	Describe func(ctx context.Context, statement string) ([]Column, error)
+	// Modules has the files of INCLUDE PERFETTO MODULE: a.b is a/b.sql. It may be nil.
+	Modules fs.FS
+	// Macros are CREATE statements of macros that need functions of the connection. They replace macros of the same name.
+	Macros []string
+}
+
+// Column is a column of a query's rows.
+type Column struct {
+	Name string
+	Type string // DuckDB's name, without parameters
+}
+
+// Settings are the statements with which a connection calculates and sorts like SQLite.
+var Settings = []string{
+	"SET integer_division = true", "SET ieee_floating_point_ops = false", "SET scalar_subquery_error_on_multiple_rows = false",
+	"SET default_null_order = 'nulls_first_on_asc_last_on_desc'",
+}
+
+// New begins a session.
+func New(ctx context.Context, d Database) (*Session, error) {
+	layout, err := sqlfuncs.Registered(ctx, d.Conn)
 	if err != nil {
 		return nil, err
 	}
 	if layout == sqlfuncs.ManyTraces {
 		return nil, ErrManyTraces
 	}
-	for _, setting := range []string{
-		"integer_division = true", "ieee_floating_point_ops = false", "scalar_subquery_error_on_multiple_rows = false",
-		"default_null_order = 'nulls_first_on_asc_last_on_desc'",
-	} {
-		if _, err := conn.ExecContext(ctx, "SET "+setting); err != nil {
+	for _, setting := range Settings {
+		if _, err := d.Conn.ExecContext(ctx, setting); err != nil {
 			return nil, err
 		}
 	}
-	s := &Session{conn: conn, dataset: dataset, modules: modules, extra: extra}
+	s := &Session{Database: d}
 	return s, s.Restart(ctx)
 }
 
 // Restart begins the session again, after the database before the dataset in the search path has been emptied.
 func (s *Session) Restart(ctx context.Context) error {
-	*s = Session{conn: s.conn, dataset: s.dataset, modules: s.modules, extra: s.extra, macros: map[string]*macro{}, included: map[string]error{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]string{}, columns: map[string][]field{}}
+	*s = Session{Database: s.Database, macros: map[string]*macro{}, included: map[string]error{}, defined: map[string][]*object{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]string{}, columns: map[string][]field{}}
 	objects, err := s.objects()
 	if err != nil {
 		return err
 	}
-	s.catalog = sqlfuncs.NewCatalog(s.conn, s.dataset, objects)
+	s.catalog = sqlfuncs.NewCatalog(s.Conn, s.Dataset, objects)
 	for _, m := range prelude {
 		if _, err := s.Run(ctx, m); err != nil {
 			return err
@@ -95,11 +112,11 @@ func (s *Session) objects() ([]string, error) {
 	}
 	objects, views := []string{unindexedStats()}, map[string]bool{}
 	replaced := map[string]bool{}
-	for _, text := range s.extra {
+	for _, text := range s.Macros {
 		replaced[sqlfuncs.CreatedName(text)] = true
 	}
 	statements = slices.DeleteFunc(statements, func(s Statement) bool { return replaced[sqlfuncs.CreatedName(s.Text)] })
-	for _, text := range s.extra {
+	for _, text := range s.Macros {
 		statements = append(statements, Statement{Text: text})
 	}
 	for _, statement := range statements {
@@ -123,36 +140,6 @@ func (s *Session) objects() ([]string, error) {
 	return objects, nil
 }
 
-const extractArg = "extract_arg"
-
-// readArgs finds out which arguments have values of a single type. For other arguments extract_arg returns a
-// VARIANT, which DuckDB sorts differently from Trace Processor.
-func (s *Session) readArgs(ctx context.Context) error {
-	if err := s.catalog.Create(ctx, "args"); err != nil {
-		return err
-	}
-	rows, err := s.conn.QueryContext(ctx, `
-		SELECT key, CASE WHEN ints > 0 AND reals = 0 AND texts = 0 THEN 'extract_arg_int'
-		                 WHEN ints = 0 AND reals > 0 AND texts = 0 THEN 'extract_arg_real'
-		                 WHEN ints = 0 AND reals = 0 AND texts > 0 THEN 'extract_arg_str'
-		                 ELSE 'extract_arg' END
-		FROM (SELECT key, count(int_value) AS ints, count(real_value) AS reals, count(string_value) AS texts
-		      FROM dataset.args WHERE key IS NOT NULL GROUP BY key)`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	s.extract = map[string]string{}
-	for rows.Next() {
-		var key, function string
-		if err := rows.Scan(&key, &function); err != nil {
-			return err
-		}
-		s.extract[key] = function
-	}
-	return rows.Err()
-}
-
 // unindexedStats returns SQL for a table of the stats that Trace Processor always has.
 func unindexedStats() string {
 	var rows []string
@@ -172,42 +159,73 @@ var prelude = []string{
 	"CREATE PERFETTO MACRO cast_string(value Expr) RETURNS Expr AS CAST($value AS TEXT)",
 }
 
-// OnlyEffects reports whether the query of the last statement calls functions for their effects, such as IMPORT.
-func (s *Session) OnlyEffects() bool { return s.onlyEffects }
+// Query is a translated query.
+type Query struct {
+	SQL string
+	// OnlyEffects is set if the query calls functions for their effects, such as IMPORT.
+	OnlyEffects bool
 
-// Run runs a statement of PerfettoSQL. If the statement has rows, Run returns the DuckDB query for them, else
-// "". An Error has the position of the fault in the text.
-func (s *Session) Run(ctx context.Context, text string) (query string, err error) {
+	body   pieces
+	broken error
+}
+
+// Place returns DuckDB's error in the query with its position in PerfettoSQL.
+func (q *Query) Place(err error) error {
+	if q.broken != nil {
+		return q.broken
+	}
+	message, at := place(err)
+	if at == 0 {
+		return err
+	}
+	return &Error{position(q.body, min(at-2, len(q.body)-1)), strings.ReplaceAll(message, "sqlite_", "")} // line 1 is empty
+}
+
+// Run runs a statement of PerfettoSQL. If the statement has rows, Run returns the DuckDB query for them, else nil. An Error
+// has the position of the fault in the text.
+func (s *Session) Run(ctx context.Context, text string) (*Query, error) {
 	tokens, err := tokenize(text)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if !tokens[0].is("CREATE") || !isMacro(tokens) {
 		if tokens, err = s.expand(tokens, 0); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
+	broken := s.define(ctx, tokens)
+	q, err := s.run(ctx, text, tokens)
+	switch {
+	case err != nil && broken != nil:
+		return nil, broken
+	case q != nil:
+		q.broken = broken
+	}
+	return q, err
+}
+
+// run is Run for a statement whose macros are expanded.
+func (s *Session) run(ctx context.Context, text string, tokens []token) (query *Query, err error) {
 	if s.extract == nil && slices.ContainsFunc(tokens, func(t token) bool { return t.is(extractArg) }) {
 		if err := s.readArgs(ctx); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
 	if slices.ContainsFunc(tokens, func(t token) bool { return strings.HasPrefix(t.text, curves) }) {
 		if err := s.readCurves(ctx); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
 	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates, virtual: s.virtual, catalog: known{s, ctx}}
 	t, err := p.translate()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, effect := range t.effects {
 		if _, err := s.Run(ctx, effect); err != nil {
-			return "", &Error{0, err.Error()}
+			return nil, &Error{0, err.Error()}
 		}
 	}
-	s.onlyEffects = t.effects != nil
 	if t.virtual != "" {
 		defer func() {
 			if err == nil {
@@ -217,41 +235,51 @@ func (s *Session) Run(ctx context.Context, text string) (query string, err error
 	}
 	switch {
 	case t.effects != nil && !t.rows:
-		return "", nil
+		return nil, nil
 	case t.macro != nil:
 		s.macros[t.macro.name] = t.macro
-		return "", nil
+		return nil, nil
 	case t.delegate[0] != "":
 		s.delegates[t.delegate[0]] = t.delegate[1]
-		return "", nil
+		return nil, nil
 	case t.include != "":
-		return "", s.include(ctx, t.include, t.includeName)
+		return nil, s.include(ctx, t.include, t.includeName)
 	case t.drop == "MACRO":
-		return "", nil
-	}
-	if t.body != nil {
-		if err := s.bind(ctx, t); err != nil {
-			return "", err
-		}
+		return nil, nil
 	}
 	statement := t.run[0] + "\n" + t.body.String() + "\n" + t.run[1]
-	if t.rows {
-		return statement, s.catalog.Create(ctx, statement)
-	}
 	if strings.TrimSpace(statement) == "" {
-		return "", nil
+		return nil, nil
 	}
 	if err := s.catalog.Create(ctx, statement); err != nil {
-		return "", err
+		return nil, err
 	}
-	_, err = s.conn.ExecContext(ctx, statement)
+	if s.redefines(text, t.changes) {
+		s.defineAll(ctx) // with the object as it was
+	}
+	if t.rows {
+		return &Query{SQL: statement, OnlyEffects: t.effects != nil, body: t.body}, nil
+	}
+	if t.check[0] != "" { // DuckDB does not check the bodies of macros
+		if err := s.bind(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	_, err = s.Conn.ExecContext(ctx, statement)
+	if err != nil && t.body != nil && t.check[0] == "" {
+		if unbound := s.bind(ctx, t); unbound != nil { // it has a position
+			err = unbound
+		} else {
+			_, err = s.Conn.ExecContext(ctx, statement) // bind may have created what the statement needs
+		}
+	}
 	if t.drop != "" && err == nil {
 		delete(s.virtual, t.changes)
 	}
 	if t.changes != "" {
 		maps.DeleteFunc(s.columns, func(asked string, _ []field) bool { return strings.Contains(asked, t.changes) })
 	}
-	return "", err
+	return nil, err
 }
 
 // known is the catalog of a session's database.
@@ -283,18 +311,13 @@ func (k known) describe(query string) []field {
 	if k.catalog.Create(k.ctx, query) != nil {
 		return nil
 	}
-	rows, err := k.conn.QueryContext(k.ctx, "SELECT column_name, column_type FROM (DESCRIBE "+query+")")
+	columns, err := k.Describe(k.ctx, query)
 	if err != nil {
 		return nil
 	}
-	defer rows.Close()
 	var fields []field
-	for rows.Next() {
-		var name, kind string
-		if rows.Scan(&name, &kind) != nil {
-			return nil
-		}
-		fields = append(fields, field{name, always(classOfType(kind))})
+	for _, c := range columns {
+		fields = append(fields, field{c.Name, always(classOfType(c.Type))})
 	}
 	return fields
 }
@@ -302,65 +325,6 @@ func (k known) describe(query string) []field {
 // isMacro reports whether a CREATE statement creates a macro, whose body is expanded only where it is used.
 func isMacro(tokens []token) bool {
 	return slices.ContainsFunc(tokens[:min(len(tokens), 6)], func(t token) bool { return t.is("MACRO") })
-}
-
-// include runs a module if it has not run yet, or all modules below a.b for a.b.*.
-func (s *Session) include(ctx context.Context, name string, at token) error {
-	if strings.HasPrefix(name, "prelude.") || builtin[name] {
-		return nil
-	}
-	failed, again := s.included[name]
-	if !again {
-		s.included[name] = nil
-		failed = s.runModule(ctx, name, at)
-		s.included[name] = failed
-	}
-	return failed
-}
-
-// runModule runs the statements of a module.
-func (s *Session) runModule(ctx context.Context, name string, at token) error {
-	if s.modules == nil {
-		return failAt(at.pos, "module %s: --stdlib must name a folder of Perfetto's modules", name)
-	}
-	path := strings.ReplaceAll(name, ".", "/")
-	if folder, all := strings.CutSuffix(path, "/*"); all || name == "*" {
-		return s.includeAll(ctx, strings.TrimSuffix(folder, "*"), at)
-	}
-	source, err := fs.ReadFile(s.modules, path+".sql")
-	if err != nil {
-		return failAt(at.pos, "there is no module %s in the folder of --stdlib", name)
-	}
-	statements, err := Split(string(source))
-	if err != nil {
-		return failAt(at.pos, "module %s: %v", name, err)
-	}
-	for _, statement := range statements {
-		if _, err := s.Run(ctx, statement.Text); err != nil {
-			pos := statement.Pos
-			var bad *Error
-			if errors.As(err, &bad) {
-				pos += bad.Pos
-			}
-			line := 1 + strings.Count(string(source[:min(pos, len(source))]), "\n")
-			return failAt(at.pos, "module %s, line %d: %v", name, line, err)
-		}
-	}
-	return nil
-}
-
-func (s *Session) includeAll(ctx context.Context, folder string, at token) error {
-	root := strings.Trim(folder, "/")
-	if root == "" {
-		root = "."
-	}
-	return fs.WalkDir(s.modules, root, func(path string, e fs.DirEntry, err error) error {
-		name, module := strings.CutSuffix(path, ".sql")
-		if err != nil || e.IsDir() || !module {
-			return err
-		}
-		return s.include(ctx, strings.ReplaceAll(name, "/", "."), at)
-	})
 }
 
 // Limits on the nesting of macro calls and on the number of tokens after expansion.
@@ -522,20 +486,21 @@ func (s *Session) bind(ctx context.Context, t *statement) error {
 	if err := s.catalog.Create(ctx, statement); err != nil {
 		return err
 	}
-	stmt, err := s.conn.PrepareContext(ctx, statement)
+	_, err := s.Describe(ctx, statement)
 	if err != nil && !s.catalog.Complete() { // names may be made from parts, and DuckDB proposes similar ones
 		if err := s.catalog.CreateAll(ctx); err != nil {
 			return err
 		}
-		stmt, err = s.conn.PrepareContext(ctx, statement)
+		_, err = s.Describe(ctx, statement)
 	}
 	if err == nil {
-		return stmt.Close()
+		return nil
 	}
-	message, at := place(err)
-	at -= 2 // the words before the body are on line 1
-	return &Error{position(t.body, min(at, len(t.body)-1)), strings.ReplaceAll(message, "sqlite_", "")}
+	return (&Query{body: t.body}).Place(err)
 }
+
+// Catalog has what statements may name besides what modules and other statements define.
+func (s *Session) Catalog() *sqlfuncs.Catalog { return s.catalog }
 
 // linePlace matches the end of DuckDB's errors: a line of the statement and a caret under it.
 var linePlace = regexp.MustCompile(`(?s)\n+LINE (\d+): .*$`)

@@ -22,12 +22,12 @@ type parser struct {
 	checks     []func()          // run once the statement is read
 	fills      []func()          // run last; they write the text of other parts of the statement into pieces
 	catalog    catalog
-	overlay    map[string]bool   // functions defined in overlay.sql
-	extract    map[string]string // the functions that extract arguments, by key
-	delegates  map[string]string // replacement functions, by name
-	virtual    map[string]string // virtual tables: what drops them
-	deferred   bool              // the statement only defines what others run
-	effects    []string          // PerfettoSQL statements to run in addition
+	overlay    map[string]bool      // functions defined in overlay.sql
+	extract    map[string]extractor // of arguments, by key
+	delegates  map[string]string    // replacement functions, by name
+	virtual    map[string]string    // virtual tables: what drops them
+	deferred   bool                 // the statement only defines what others run
+	effects    []string             // PerfettoSQL statements to run in addition
 }
 
 func (p *parser) peek() token { return p.tokens[p.at] }

@@ -31,6 +31,7 @@ const (
 	uint8s
 	float64s
 	float32s
+	int128s // that fit 64 bits
 )
 
 // Null reports whether the value of a row is NULL.
@@ -53,8 +54,20 @@ func (v *Vector) Integer(row int) int64 {
 		return int64(*at[uint16](v.data, row))
 	case uint8s:
 		return int64(*at[uint8](v.data, row))
+	case int128s:
+		return at[[2]int64](v.data, row)[0]
 	}
 	return *at[int64](v.data, row)
+}
+
+// fits reports whether the integers of 128 bits fit 64 bits.
+func (v *Vector) fits(rows int) bool {
+	for row := range rows {
+		if n := at[[2]int64](v.data, row); !v.Null(row) && n[1] != n[0]>>63 {
+			return false
+		}
+	}
+	return true
 }
 
 // Real returns the value of a row in a column of reals.

@@ -15,13 +15,16 @@ import (
 
 // Chunks runs the query and calls each with its rows while DuckDB finds more. The query stops when the context ends.
 func (q *Query) Chunks(ctx context.Context, each func(*Chunk) error) error {
-	return q.conn.Raw(func(raw any) error {
-		conn := connection(raw)
-		var statement bindings.PreparedStatement
-		defer bindings.DestroyPrepare(&statement)
-		if bindings.Prepare(conn, q.SQL, &statement) == bindings.StateError {
-			return errors.New(bindings.PrepareError(statement))
+	p := q.prepared
+	if !p.chunkable() {
+		var err error
+		if p, err = prepare(ctx, q.conn, q.SQL); err != nil {
+			return err
 		}
+		defer p.Close()
+	}
+	return q.conn.Raw(func(raw any) error {
+		conn, statement := connection(raw), p.handle()
 		defer interrupt(ctx, conn)()
 		var pending bindings.PendingResult
 		defer bindings.DestroyPending(&pending)
@@ -46,11 +49,17 @@ func (q *Query) Chunks(ctx context.Context, each func(*Chunk) error) error {
 	})
 }
 
-// connection returns DuckDB's connection inside the driver's. The driver does not expose it, and cannot itself fetch
-// rows in chunks, or before the query has ended.
+// The driver cannot fetch rows in chunks, or before the query has ended, and hides what DuckDB's own functions need:
+// connection returns DuckDB's connection, and handle its prepared statement.
+
 func connection(raw any) bindings.Connection {
 	conn := reflect.ValueOf(raw.(*duckdb.Conn)).Elem().FieldByName("conn")
 	return bindings.Connection{Ptr: conn.FieldByName("Ptr").UnsafePointer()}
+}
+
+func (p *prepared) handle() bindings.PreparedStatement {
+	handle := reflect.ValueOf(p.stmt).Elem().FieldByName("preparedStmt").Elem()
+	return bindings.PreparedStatement{Ptr: handle.FieldByName("Ptr").UnsafePointer()}
 }
 
 // interrupt stops the query that runs on a connection when the context ends. Call stop once the query has ended.
@@ -96,6 +105,8 @@ func numberTypes(result *bindings.Result) ([]numberType, error) {
 			types[i] = uint16s
 		case bindings.TypeUTinyInt, bindings.TypeBoolean:
 			types[i] = uint8s
+		case bindings.TypeHugeInt:
+			types[i] = int128s
 		case bindings.TypeDouble:
 			types[i] = float64s
 		case bindings.TypeFloat:
@@ -121,6 +132,9 @@ func fetch(result *bindings.Result, numbers []numberType, each func(*Chunk) erro
 	for i, number := range numbers {
 		vector := bindings.DataChunkGetVector(chunk, bindings.IdxT(i))
 		rows.Columns[i] = Vector{data: bindings.VectorGetData(vector), valid: bindings.VectorGetValidity(vector), number: number}
+		if number == int128s && !rows.Columns[i].fits(rows.Rows) {
+			return false, fmt.Errorf("an integer of column %s has more than 64 bits", bindings.ColumnName(result, bindings.IdxT(i)))
+		}
 	}
 	return rows.Rows > 0, each(&rows)
 }

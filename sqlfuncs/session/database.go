@@ -3,6 +3,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -136,36 +137,63 @@ func (d *Database) Detach(ctx context.Context) error {
 // Quote returns a text as an SQL literal.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
+// A session holds the rows of tables whose files have at most maxHeld bytes, up to maxHeldInAll bytes of all tables.
+const (
+	maxHeld      = 8 << 20
+	maxHeldInAll = 32 << 20
+)
+
+// hold marks the tables whose rows a session holds, the smallest first.
+func hold(d *sqlfuncs.Dataset, tables []export.Table) {
+	d.Hold = map[string]bool{}
+	room := int64(maxHeldInAll)
+	bySize := func(a, b export.Table) int { return cmp.Compare(a.Bytes, b.Bytes) }
+	for _, t := range slices.SortedFunc(slices.Values(tables), bySize) {
+		if room -= t.Bytes; room < 0 || t.Bytes > maxHeld {
+			return
+		}
+		d.Hold[t.Name] = true
+	}
+}
+
 // ReadDataset reads the manifests of the dataset at path. The dataset's Path is absolute.
 func ReadDataset(path string) (*sqlfuncs.Dataset, error) {
+	d, _, err := readDataset(path)
+	return d, err
+}
+
+// readDataset is ReadDataset, and returns the tables of the dataset's traces too.
+func readDataset(path string) (*sqlfuncs.Dataset, []export.Table, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	manifests, many, err := export.ReadManifests(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d := &sqlfuncs.Dataset{Path: filepath.ToSlash(absolute)}
 	if many {
 		d.Layout = sqlfuncs.ManyTraces
 		d.Tables = parquetFiles(filepath.Join(path, "trace_id=_empty"))
 	}
+	var tables []export.Table
 	for _, m := range manifests {
 		if m.SchemaVersion != table.SchemaVersion {
-			return nil, fmt.Errorf("%s has schema version %d, this tpconvert reads %d: convert the trace again",
+			return nil, nil, fmt.Errorf("%s has schema version %d, this tpconvert reads %d: convert the trace again",
 				path, m.SchemaVersion, table.SchemaVersion)
 		}
+		tables = append(tables, m.Tables...)
 		for _, t := range m.Tables {
 			if filepath.Ext(t.File) != "."+export.Parquet {
-				return nil, fmt.Errorf("%s has Arrow files, which DuckDB does not read: convert with --format parquet", path)
+				return nil, nil, fmt.Errorf("%s has Arrow files, which DuckDB does not read: convert with --format parquet", path)
 			}
 			if !slices.Contains(d.Tables, t.Name) {
 				d.Tables = append(d.Tables, t.Name)
 			}
 		}
 	}
-	return d, nil
+	return d, tables, nil
 }
 
 // parquetFiles returns the names of the Parquet files in a folder, without their ending. There are none if the folder

@@ -12,6 +12,7 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
 
 // newDatabase returns an empty database in memory that only loads built-in extensions.
@@ -124,31 +125,85 @@ func addFunctions(conn *sql.Conn) error {
 	return err
 }
 
-// prepare checks a single statement and returns its result columns, or none if it is not a query.
-func prepare(ctx context.Context, conn *sql.Conn, statement string) (columns []Column, err error) {
-	err = conn.Raw(func(raw any) error {
-		s, err := raw.(driver.ConnPrepareContext).PrepareContext(ctx, statement)
+// prepare prepares a statement. DuckDB may run earlier statements that the last of several needs, as for PIVOT.
+func prepare(ctx context.Context, conn *sql.Conn, text string) (*prepared, error) {
+	p := &prepared{conn: conn}
+	err := conn.Raw(func(raw any) error {
+		s, err := raw.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 		if err != nil {
 			return err
 		}
-		defer s.Close()
-		stmt := s.(*duckdb.Stmt)
-		kind, err := stmt.StatementType()
-		if err != nil || kind != duckdb.STATEMENT_TYPE_SELECT && kind != duckdb.STATEMENT_TYPE_EXPLAIN {
-			return err
-		}
-		n, err := stmt.ColumnCount()
-		columns = make([]Column, n)
-		for i := 0; i < n && err == nil; i++ {
-			var t duckdb.Type
-			if columns[i].Name, err = stmt.ColumnName(i); err == nil {
-				t, err = stmt.ColumnType(i)
-			}
-			columns[i].Kind = kindOf(t)
-		}
-		return err
+		p.stmt = s.(*duckdb.Stmt)
+		return p.describe()
 	})
-	return columns, err
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// prepared is a prepared statement.
+type prepared struct {
+	conn    *sql.Conn
+	stmt    *duckdb.Stmt
+	columns []Column // of the rows, nil if it is not a query
+	types   []duckdb.Type
+}
+
+// Close releases the statement.
+func (p *prepared) Close() error {
+	if p == nil || p.stmt == nil {
+		return nil
+	}
+	return p.stmt.Close()
+}
+
+// describe finds the columns.
+func (p *prepared) describe() error {
+	kind, err := p.stmt.StatementType()
+	if err != nil || kind != duckdb.STATEMENT_TYPE_SELECT && kind != duckdb.STATEMENT_TYPE_EXPLAIN {
+		return err
+	}
+	n, err := p.stmt.ColumnCount()
+	p.columns, p.types = make([]Column, n), make([]duckdb.Type, n)
+	for i := 0; i < n && err == nil; i++ {
+		if p.columns[i].Name, err = p.stmt.ColumnName(i); err == nil {
+			p.types[i], err = p.stmt.ColumnType(i)
+		}
+		p.columns[i].Kind = kindOf(p.types[i])
+	}
+	return err
+}
+
+// described returns the columns with DuckDB's names of their types.
+func (p *prepared) described() []perfettosql.Column {
+	columns := make([]perfettosql.Column, len(p.columns))
+	for i, c := range p.columns {
+		columns[i] = perfettosql.Column{Name: c.Name, Type: typeNames[p.types[i]]}
+	}
+	return columns
+}
+
+// typeNames are the names of the types that PerfettoSQL tells apart.
+var typeNames = map[duckdb.Type]string{
+	duckdb.TYPE_SQLNULL: "NULL", duckdb.TYPE_BOOLEAN: "BOOLEAN",
+	duckdb.TYPE_TINYINT: "TINYINT", duckdb.TYPE_SMALLINT: "SMALLINT", duckdb.TYPE_INTEGER: "INTEGER", duckdb.TYPE_BIGINT: "BIGINT",
+	duckdb.TYPE_UTINYINT: "UTINYINT", duckdb.TYPE_USMALLINT: "USMALLINT", duckdb.TYPE_UINTEGER: "UINTEGER", duckdb.TYPE_UBIGINT: "UBIGINT",
+	duckdb.TYPE_HUGEINT: "HUGEINT", duckdb.TYPE_UHUGEINT: "UHUGEINT",
+	duckdb.TYPE_FLOAT: "FLOAT", duckdb.TYPE_DOUBLE: "DOUBLE", duckdb.TYPE_DECIMAL: "DECIMAL",
+	duckdb.TYPE_VARCHAR: "VARCHAR", duckdb.TYPE_BLOB: "BLOB", duckdb.TYPE_VARIANT: "VARIANT",
+}
+
+// chunkable reports whether a Chunk can hold values of every column without a conversion.
+func (p *prepared) chunkable() bool {
+	return !slices.ContainsFunc(p.types, func(t duckdb.Type) bool {
+		switch t {
+		case duckdb.TYPE_VARCHAR, duckdb.TYPE_HUGEINT, duckdb.TYPE_FLOAT, duckdb.TYPE_DOUBLE, duckdb.TYPE_SQLNULL:
+			return false
+		}
+		k := kindOf(t)
+		return k != Integer && k != Bool && k != Bytes
+	})
 }
 
 func kindOf(t duckdb.Type) Kind {

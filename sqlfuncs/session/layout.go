@@ -15,10 +15,10 @@ const layoutFunction = "_slice_layout"
 const createLayout = `CREATE MACRO experimental_slice_layout(filter_track_ids) AS TABLE
 SELECT unnest(_s.ids) AS id, unnest(` + layoutFunction + `(_s.ids, _s.parents, _s.starts, _s.durations, _s.depths)[1]) AS layout_depth
 FROM (
-    SELECT list(id ORDER BY id) AS ids, list(coalesce(parent_id, -1) ORDER BY id) AS parents, list(ts ORDER BY id) AS starts,
-           list(dur ORDER BY id) AS durations, list(depth::BIGINT ORDER BY id) AS depths
-    FROM dataset.slice
-    WHERE list_contains(list_transform(string_split(filter_track_ids::VARCHAR, ','), lambda x: TRY_CAST(trim(x) AS BIGINT)), track_id)
+    SELECT list(id) AS ids, list(coalesce(parent_id, -1)) AS parents, list(ts) AS starts, list(dur) AS durations,
+           list(depth::BIGINT) AS depths
+    FROM (SELECT unnest(list_distinct(list_transform(string_split(filter_track_ids::VARCHAR, ','), lambda x: TRY_CAST(trim(x) AS BIGINT)))) AS _track)
+    JOIN dataset.slice ON track_id = _track
 ) AS _s`
 
 // packFunction is the name of pack in SQL.
@@ -46,13 +46,19 @@ func pack(ts, dur []int64) []int64 {
 }
 
 // layout returns the row of each slice when several tracks are shown as one track without overlaps. Each root and its
-// descendants stay together; the tallest of these groups are placed first, each in the first rows with room. Slices are
-// in order of id. parents has the parents' ids, or -1; dur is -1 if a slice did not end. Times are in ns.
+// descendants stay together; the tallest of these groups are placed first, each in the first rows with room. parents has
+// the parents' ids, or -1; dur is -1 if a slice did not end. Times are in ns.
 func layout(ids, parents, ts, dur, depths []int64) []int64 {
+	order := make([]int, len(ids)) // DuckDB takes much longer to sort lists
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(ids[a], ids[b]) })
 	var groups []*group
 	of := make([]*group, len(ids)) // the group of each slice
 	byID := make(map[int64]*group, len(ids))
-	for i, id := range ids {
+	for _, i := range order {
+		id := ids[i]
 		end := int64(math.MaxInt64)
 		if dur[i] >= 0 {
 			end = ts[i] + dur[i]

@@ -6,6 +6,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
 
 var errNoDuckDB = errors.New("this tpconvert was built without DuckDB; build it with CGO_ENABLED=1 and a C compiler")
@@ -14,7 +16,14 @@ func newDatabase() (*sql.DB, error) { return nil, errNoDuckDB }
 
 func addFunctions(*sql.Conn) error { return errNoDuckDB }
 
-func prepare(context.Context, *sql.Conn, string) ([]Column, error) { return nil, errNoDuckDB }
+type prepared struct{ columns []Column }
+
+func prepare(context.Context, *sql.Conn, string) (*prepared, error) { return nil, errNoDuckDB }
+
+func (p *prepared) described() []perfettosql.Column { return nil }
+
+// Close does nothing.
+func (p *prepared) Close() error { return nil }
 
 // denied reports whether DuckDB refused access to a file.
 func denied(error) bool { return false }

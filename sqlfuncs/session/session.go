@@ -21,6 +21,7 @@ type Options struct {
 	Perfetto   bool  // SQL is PerfettoSQL
 	Modules    fs.FS // files of PerfettoSQL's modules, nil if there are none
 	Access     Access
+	Hold       bool // read small tables only once, for many queries
 	NoComments bool // leave out comments on tables and macros, because nobody reads them
 }
 
@@ -32,6 +33,7 @@ type Session struct {
 	options  Options
 	drop     func() error         // removes Scratch
 	perfetto *perfettosql.Session // nil for DuckDB's SQL
+	checker  *sql.Conn            // checks PerfettoSQL without the optimizer, which takes most of the time, or nil
 	copies   int
 }
 
@@ -54,13 +56,22 @@ func New(ctx context.Context, o Options) (*Session, error) {
 }
 
 // Close ends the session and removes its temporary files.
-func (s *Session) Close() error { return errors.Join(s.Database.Close(), s.drop()) }
+func (s *Session) Close() error {
+	var err error
+	if s.checker != nil {
+		err = s.checker.Close()
+	}
+	return errors.Join(err, s.Database.Close(), s.drop())
+}
 
 // OpenDataset makes the tables of the dataset in a folder available.
 func (s *Session) OpenDataset(ctx context.Context, folder string) error {
-	d, err := ReadDataset(folder)
+	d, tables, err := readDataset(folder)
 	if err != nil {
 		return err
+	}
+	if s.options.Hold {
+		hold(d, tables)
 	}
 	return s.register(ctx, *d)
 }
@@ -156,12 +167,39 @@ func (s *Session) ready(ctx context.Context, folders ...string) error {
 	}
 	err := s.Exec(ctx, searchBoth, createDemangle)
 	if err == nil && s.options.Perfetto {
-		s.perfetto, err = perfettosql.New(ctx, s.Conn, s.Catalog, s.options.Modules, append(createGraphs, createLayout, createHash)...)
+		err = s.startPerfetto(ctx)
 	}
 	if err == nil && s.options.Access != AnyFile {
 		err = s.confine(ctx, folders)
 	}
 	return err
+}
+
+// startPerfetto begins the session of PerfettoSQL.
+func (s *Session) startPerfetto(ctx context.Context) error {
+	var err error
+	if s.checker, err = s.db.Conn(ctx); err != nil {
+		return err
+	}
+	for _, setting := range append(slices.Clone(perfettosql.Settings), searchBoth, "PRAGMA disable_optimizer") {
+		if _, err := s.checker.ExecContext(ctx, setting); err != nil {
+			return err
+		}
+	}
+	s.perfetto, err = perfettosql.New(ctx, perfettosql.Database{
+		Conn: s.Conn, Dataset: s.Catalog, Describe: s.describe, Modules: s.options.Modules,
+		Macros: append(createGraphs, createLayout, createHash),
+	})
+	return err
+}
+
+// describe checks a statement without running it, and returns the columns of its rows.
+func (s *Session) describe(ctx context.Context, statement string) ([]perfettosql.Column, error) {
+	p, err := prepare(ctx, s.checker, statement)
+	if err != nil {
+		return nil, err
+	}
+	return p.described(), p.Close()
 }
 
 // createDemangle makes demangle call a function instead of looking symbols up in tables.
@@ -226,46 +264,60 @@ func (s *Session) Each(ctx context.Context, text string, each func(*Query) error
 
 // run runs one statement.
 func (s *Session) run(ctx context.Context, text string, each func(*Query) error) error {
-	silent := false
+	var translated *perfettosql.Query
 	if s.perfetto != nil {
 		var err error
-		if text, err = s.perfetto.Run(ctx, text); err != nil || text == "" {
+		if translated, err = s.perfetto.Run(ctx, text); err != nil || translated == nil {
 			return err
 		}
-		silent = s.perfetto.OnlyEffects()
+		text = translated.SQL
 	}
 	q, err := s.Query(ctx, text)
 	if err != nil || q == nil {
+		if err != nil && translated != nil {
+			err = translated.Place(err)
+		}
 		return err
 	}
-	q.Silent = silent
+	defer q.Close()
+	q.Silent = translated != nil && translated.OnlyEffects
 	return each(q)
 }
 
-// Query prepares a DuckDB statement that returns rows. It runs any other statement, and returns nil.
+// catalog has what statements may name, nil if everything exists.
+func (s *Session) catalog() *sqlfuncs.Catalog {
+	if s.perfetto != nil {
+		return s.perfetto.Catalog()
+	}
+	return s.Catalog
+}
+
+// Query prepares a DuckDB statement that returns rows, until Close. It runs any other statement, and returns nil.
 func (s *Session) Query(ctx context.Context, text string) (*Query, error) {
 	if err := s.options.Access.admit(text); err != nil {
 		return nil, err
 	}
-	if err := s.Catalog.Create(ctx, text); err != nil {
+	catalog := s.catalog()
+	if err := catalog.Create(ctx, text); err != nil {
 		return nil, err
 	}
 	word := keyword(text)
 	if word == "COPY" && s.options.Access == NewFiles {
 		return nil, s.copy(ctx, text)
 	}
-	columns, err := prepare(ctx, s.Conn, text)
-	if err != nil && !s.Catalog.Complete() { // a statement may build names, and DuckDB suggests similar ones
-		if err := s.Catalog.CreateAll(ctx); err != nil {
+	p, err := prepare(ctx, s.Conn, text)
+	if err != nil && !catalog.Complete() { // a statement may build names, and DuckDB suggests similar ones
+		if err := catalog.CreateAll(ctx); err != nil {
 			return nil, err
 		}
-		columns, err = prepare(ctx, s.Conn, text)
+		p, err = prepare(ctx, s.Conn, text)
 	}
 	if err != nil {
 		return nil, err
 	}
+	columns := p.columns
 	if columns == nil {
-		return nil, s.Exec(ctx, text)
+		return nil, errors.Join(p.Close(), s.Exec(ctx, text))
 	}
 	if s.perfetto != nil {
 		for i := range columns { // SQLite has no booleans
@@ -277,7 +329,7 @@ func (s *Session) Query(ctx context.Context, text string) (*Query, error) {
 	if word != "PRAGMA" && word != "EXPLAIN" { // neither works in a subquery
 		text = readable(text, columns)
 	}
-	return &Query{SQL: text, Columns: columns, conn: s.Conn}, nil
+	return &Query{SQL: text, Columns: columns, conn: s.Conn, prepared: p}, nil
 }
 
 // Query is a statement that returns rows.
@@ -287,8 +339,12 @@ type Query struct {
 	Last    bool // it is the last of several statements
 	Silent  bool // it is for its effects, such as CREATE_FUNCTION; Trace Processor does not print its rows
 
-	conn *sql.Conn
+	conn     *sql.Conn
+	prepared *prepared
 }
+
+// Close releases the query.
+func (q *Query) Close() error { return q.prepared.Close() }
 
 // Rows runs the query and returns its rows.
 func (q *Query) Rows(ctx context.Context) (*sql.Rows, error) { return q.conn.QueryContext(ctx, q.SQL) }

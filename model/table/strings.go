@@ -120,7 +120,7 @@ func (p *StringPool) store(b []byte) uint64 {
 
 // keep stores a text in memory.
 func (p *StringPool) keep(b []byte) (block, offset int) {
-	if len(b) > cap(p.block)-len(p.block) {
+	if p.block == nil || len(b) > cap(p.block)-len(p.block) {
 		p.block = make([]byte, 0, max(stringBlockBytes, len(b)))
 		p.view.blocks = append(p.view.blocks, p.block[:cap(p.block)])
 	}

@@ -308,3 +308,13 @@ func BenchmarkAppend(b *testing.B) {
 	}
 	set.Finish()
 }
+
+// The empty string may be the first one of a pool.
+func TestStringPoolBeginsEmpty(t *testing.T) {
+	p := NewStringPool()
+	id := p.Intern("")
+	view := p.View()
+	if again, got := p.Intern(""), view.Get(id); again != id || got != "" {
+		t.Errorf("ids %d and %d, text %q", id, again, got)
+	}
+}

@@ -1,13 +1,15 @@
-"""Read the tables of a fleet from its catalog with several readers: fleet-readers.py CATALOG S3 NAMESPACE <TABLES
+"""Read the tables of a fleet from its catalog with several readers: fleet-readers.py CATALOG S3 NAMESPACE QUERIES <TABLES
 
 The standard input has a line of JSON for each table: its name, its number of rows, and the sum of each column of numbers.
-The keys of S3 are in the environment. Spark is one of the readers if FLEET_SPARK_JARS, Iceberg's jars, is set.
+The keys of S3 are in the environment. Spark is one of the readers if FLEET_SPARK_JARS, Iceberg's jars, is set. QUERIES is a page whose blocks of SQL have to give
+rows in DuckDB, the same ones as in Spark.
 """
 
 import decimal
 import glob
 import json
 import os
+import re
 import sys
 
 import duckdb
@@ -15,7 +17,7 @@ import polars
 import pyarrow.compute
 from pyiceberg.catalog import load_catalog
 
-catalog_url, s3, namespace = sys.argv[1:]
+catalog_url, s3, namespace, page = sys.argv[1:]
 key, secret = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
 wanted = [json.loads(line) for line in sys.stdin]
 
@@ -54,8 +56,8 @@ def read_duckdb(table, columns):
     return count, [None if s is None else int(decimal.Decimal(s)) for s in sums]
 
 
-def spark():
-    """Return a reader of all tables that asks Spark once."""
+def spark(queries):
+    """Return a reader of all tables that asks Spark once, and the rows of the queries."""
     os.environ["JAVA_HOME"], os.environ["SPARK_LOCAL_IP"] = os.environ["FLEET_SPARK_JAVA"], "127.0.0.1"
     settings = {
         "spark.jars": os.environ["FLEET_SPARK_JARS"], "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1",
@@ -79,18 +81,37 @@ def spark():
 
     rows = session.sql(" UNION ALL ".join(query(t) for t in wanted)).collect()
     found = {name: (count, [None if s is None else int(s) for s in sums]) for name, count, sums in rows}
+    session.sql(f"USE lake.{namespace}")
+    answers = [[tuple(row) for row in session.sql(q).collect()] for q in queries]
     session.stop()
 
     def read_spark(table, columns):
         return found[table]
 
-    return read_spark
+    return read_spark, answers
 
 
+def rounded(rows):
+    return [tuple(float(f"{v:.9g}") if isinstance(v, (float, decimal.Decimal)) else v for v in row) for row in rows]
+
+
+failed = False
+duck.execute(f"USE lake.{namespace}")
+with open(page) as text:
+    queries = re.findall(r"```sql\n(.*?)```", text.read(), re.DOTALL)
+answers = [rounded(duck.execute(q).fetchall()) for q in queries]
+for query, rows in zip(queries, answers):
+    if not rows:
+        print(f"no rows: {query}")
+        failed = True
 readers = [pyiceberg, read_polars, read_duckdb]
 if os.environ.get("FLEET_SPARK_JARS"):
-    readers.append(spark())
-failed = False
+    reader, others = spark(queries)
+    readers.append(reader)
+    for query, rows, other in zip(queries, answers, others):
+        if sorted(map(repr, rounded(other))) != sorted(map(repr, rows)):
+            print(f"DuckDB gives {rows}\nand Spark {other}\nfor {query}")
+            failed = True
 for table in wanted:
     columns = sorted(table["sums"])
     want = table["rows"], [None if table["sums"][c] is None else int(table["sums"][c]) for c in columns]

@@ -78,8 +78,9 @@ func decodeResults(name string, r io.Reader) (results []task.Result, err error) 
 			return results, nil
 		case err != nil:
 			return nil, fmt.Errorf("%s, result %d: %w", name, len(results)+1, err)
-		case result.Task == "" || result.Attempt == "":
-			return nil, fmt.Errorf("%s, result %d has no task or attempt", name, len(results)+1)
+		}
+		if err := result.Check(); err != nil {
+			return nil, fmt.Errorf("%s, result %d: %w", name, len(results)+1, err)
 		}
 		results = append(results, result)
 	}

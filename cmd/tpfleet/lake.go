@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ func (o *lakeOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.catalog, "catalog", os.Getenv("TPFLEET_CATALOG"), "URL of the Iceberg REST catalog ($TPFLEET_CATALOG)")
 	flags.StringVar(&o.warehouse, "warehouse", os.Getenv("TPFLEET_WAREHOUSE"), "warehouse in the catalog ($TPFLEET_WAREHOUSE)")
 	flags.StringVar(&o.namespace, "namespace", "traces", "namespace of the tables, parts separated by dots")
-	flags.StringToStringVar(&o.properties, "catalog-property", nil, "property of the catalog's client, such as token=...")
+	flags.StringToStringVar(&o.properties, "catalog-property", nil, "property of the catalog's client, such as scope=...; $TPFLEET_TOKEN and $TPFLEET_CREDENTIAL log in")
 	flags.StringArrayVar(&o.stores, "store", nil, "options of a bucket, such as s3://bucket?region=us-east-1")
 }
 
@@ -43,7 +44,15 @@ func (o *lakeOptions) open(ctx context.Context, urls []string) (*lake.Lake, *sto
 			return nil, nil, nil, usageError{err}
 		}
 	}
-	l, err := lake.Open(ctx, lake.Options{Catalog: o.catalog, Warehouse: o.warehouse, Namespace: o.namespace, Properties: o.properties, Stores: stores})
+	// Other users of the machine see arguments, but not the environment.
+	properties := map[string]string{}
+	for name, property := range map[string]string{"TPFLEET_TOKEN": "token", "TPFLEET_CREDENTIAL": "credential"} {
+		if value := os.Getenv(name); value != "" {
+			properties[property] = value
+		}
+	}
+	maps.Copy(properties, o.properties)
+	l, err := lake.Open(ctx, lake.Options{Catalog: o.catalog, Warehouse: o.warehouse, Namespace: o.namespace, Properties: properties, Stores: stores})
 	return l, stores, bare, err
 }
 

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,7 +73,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Rival committers with the same results add every trace once.
+// Rival committers with the same results add every trace once, and a reader never sees half a commit.
 func TestRivals(t *testing.T) {
 	f := newFleet(t)
 	good, bad := traces(t)
@@ -80,6 +81,7 @@ func TestRivals(t *testing.T) {
 	tasks := f.run(t, "", "plan", "--task-traces", "2", url)
 	results := strings.SplitAfter(strings.TrimSpace(tpfleet(t, tasks, "work")), "\n")
 	again := strings.SplitAfter(strings.TrimSpace(tpfleet(t, tasks, "work")), "\n") // second attempts
+	stopPolling := poll(t, f)
 	accounts := make([]lake.Account, 4)
 	var rivals sync.WaitGroup
 	for i := range accounts {
@@ -92,6 +94,7 @@ func TestRivals(t *testing.T) {
 		})
 	}
 	rivals.Wait()
+	stopPolling()
 	total := account(t, f.run(t, strings.Join(results, "\n"), "commit"))
 	for _, a := range accounts {
 		total.Add(a)
@@ -102,28 +105,140 @@ func TestRivals(t *testing.T) {
 	checkLake(t, f, converted(t, good...), len(good), len(bad))
 }
 
-// Runs that are killed at any moment leave nothing half done, and the next one completes them.
+// poll reads tables at one moment, time after time, until the function that it returns is called. Tables that have rows
+// of every trace have to have those of the traces in the ledger, and no others.
+func poll(t *testing.T, f *fleet) (stop func()) {
+	t.Helper()
+	db := database(t)
+	over, ended := make(chan bool), make(chan bool)
+	polls, changes, last := 0, 0, int64(0)
+	look := func() error {
+		l, err := f.lakeNow(t.Context(), t)
+		if err != nil {
+			return err
+		}
+		var from [3]string
+		for i, table := range []string{task.Ledger, "metadata", "trace_file"} {
+			if from[i], err = f.files(t.Context(), l, table); err != nil {
+				return err
+			}
+		}
+		if from[0] == "" {
+			return nil
+		}
+		var traces int64
+		if err := db.QueryRow("SELECT count(trace_id) FROM " + from[0]).Scan(&traces); err != nil {
+			return err
+		}
+		if traces != last {
+			changes, last = changes+1, traces
+		}
+		for _, table := range from[1:] {
+			ids := "SELECT NULL AS trace_id WHERE false"
+			if table != "" {
+				ids = "SELECT DISTINCT trace_id FROM " + table
+			}
+			var differ int64
+			if err := db.QueryRow("SELECT count(*) FROM (SELECT trace_id FROM " + from[0] + " WHERE status = 'ok') a FULL JOIN (" + ids +
+				") b USING (trace_id) WHERE a.trace_id IS NULL OR b.trace_id IS NULL").Scan(&differ); err != nil {
+				return err
+			}
+			if differ != 0 {
+				return fmt.Errorf("%d traces are in only one of the ledger and %s", differ, table)
+			}
+		}
+		return nil
+	}
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-over:
+				return
+			default:
+			}
+			if err := look(); err != nil {
+				t.Errorf("a reader: %v", err)
+				return
+			}
+			polls++
+		}
+	}()
+	return func() {
+		close(over)
+		<-ended
+		t.Logf("%d reads, %d states", polls, changes)
+		if changes < 2 {
+			t.Errorf("the reader saw %d states", changes)
+		}
+	}
+}
+
+// Runs that are killed at any moment, or whose workers are, leave nothing half done, and the next one completes them.
 func TestKills(t *testing.T) {
 	f := newFleet(t)
 	good, bad := traces(t)
 	url := f.upload(t, append(good, bad...)...)
 	args := append(append([]string{"run"}, f.flags()...), "-j2", "--task-traces", "2", url)
+	limit := 2 * time.Second // of each wait, more on a slow machine
 	for kill := range kills() {
 		c := command(t, args...)
-		var messages bytes.Buffer
-		c.Stderr = &messages
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(rand.Int64N(int64(4 * time.Second))))
+		time.Sleep(time.Duration(rand.Int64N(int64(limit))))
+		workers := 0
+		for pid := range descendants(c.Process.Pid) {
+			if kill%2 == 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				workers++
+			}
+		}
+		time.Sleep(time.Duration(rand.Int64N(int64(limit))))
 		c.Process.Kill()
 		c.Wait()
 		s, err := f.lake(t.Context(), t).Status(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("kill %d: %d ok, %d bad", kill, s.OK, s.Bad)
+		t.Logf("kill %d, and %d workers: %d ok, %d bad", kill, workers, s.OK, s.Bad)
+		if s.OK == 0 {
+			limit += limit / 2
+		}
 	}
 	f.run(t, "", "run", "-j2", url)
+	checkLake(t, f, converted(t, good...), len(good), len(bad))
+}
+
+// Committers that are killed before, during and after the transaction add all of it or nothing.
+func TestKilledCommitters(t *testing.T) {
+	f := newFleet(t)
+	good, bad := traces(t)
+	tasks := f.run(t, "", "plan", "--task-traces", "2", f.upload(t, append(good, bad...)...))
+	results := strings.SplitAfter(strings.TrimSpace(tpfleet(t, tasks, "work")), "\n")
+	stopPolling := poll(t, f)
+	begun := time.Now()
+	f.run(t, results[0], "commit")
+	took := time.Since(begun)
+	done := 0
+	for kill := range kills() {
+		c := command(t, append([]string{"commit"}, f.flags()...)...)
+		c.Stdin = strings.NewReader(results[kill%len(results)])
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(rand.Int64N(int64(took))))
+		c.Process.Kill()
+		c.Wait()
+		s, err := f.lake(t.Context(), t).Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := s.OK + s.Bad; n != done {
+			t.Logf("kill %d came after the transaction: %d traces", kill, n)
+			done = n
+		}
+	}
+	f.run(t, strings.Join(results, ""), "commit")
+	stopPolling()
 	checkLake(t, f, converted(t, good...), len(good), len(bad))
 }

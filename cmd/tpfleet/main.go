@@ -52,7 +52,8 @@ func newRootCommand() *cobra.Command {
 		Version:       version(),
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newInitCommand(), newPlanCommand(), newWorkCommand(), newCommitCommand(), newRunCommand(), newStatusCommand())
+	root.AddCommand(newInitCommand(), newPlanCommand(), newWorkCommand(), newCommitCommand(), newRunCommand(), newStatusCommand(),
+		newCompactCommand(), newExpireCommand(), newGCCommand())
 	return root
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// PyIceberg, Polars, DuckDB and Spark read the same rows from the catalog.
+// PyIceberg, Polars, DuckDB and Spark read the same rows from the catalog, and the documented queries work.
 func TestReaders(t *testing.T) {
 	f := newFleet(t)
 	python := os.Getenv("FLEET_PYTHON")
@@ -52,7 +52,7 @@ func TestReaders(t *testing.T) {
 	if tables < 20 {
 		t.Errorf("only %d tables have rows", tables)
 	}
-	c := exec.CommandContext(t.Context(), python, "../../.ci/fleet-readers.py", f.catalog, f.s3, f.namespace)
+	c := exec.CommandContext(t.Context(), python, "../../.ci/fleet-readers.py", f.catalog, f.s3, f.namespace, "../../docs/fleet/reading.md")
 	c.Stdin = strings.NewReader(wanted.String())
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%s%v", out, err)

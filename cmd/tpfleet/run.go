@@ -48,15 +48,29 @@ are tried again one by one; one whose own process is killed, too, has failed.
 			if err != nil {
 				return err
 			}
-			r := runner{memory: memory, messages: cmd.ErrOrStderr(), total: countTraces(tasks)}
+			r := runner{memory: memory, cores: max(1, runtime.GOMAXPROCS(0)/jobs), messages: cmd.ErrOrStderr(), total: countTraces(tasks)}
+			// Workers that are killed leave files there.
+			if r.tempDir, err = os.MkdirTemp("", "tpfleet-run-"); err != nil {
+				return err
+			}
+			defer os.RemoveAll(r.tempDir)
+			ctx, cancel := context.WithCancel(cmd.Context())
+			defer cancel()
 			results := make(chan task.Result)
 			failed := make(chan error, 1)
 			go func() {
 				defer close(results)
-				failed <- r.all(cmd.Context(), tasks, jobs, results)
+				failed <- r.all(ctx, tasks, jobs, results)
 			}()
-			account, err := commitAll(cmd.Context(), l, results)
-			if err := errors.Join(<-failed, err); err != nil {
+			account, err := commitAll(ctx, l, results)
+			if err != nil {
+				cancel() // work that cannot be committed is in vain
+				for range results {
+				}
+				<-failed
+				return err
+			}
+			if err := <-failed; err != nil {
 				return err
 			}
 			account.Known += known
@@ -103,21 +117,22 @@ func commitAll(ctx context.Context, l *lake.Lake, results <-chan task.Result) (t
 	}
 	for r := range results {
 		batch = append(batch, r)
-		if err == nil && time.Since(last) > commitEvery {
-			err = flush()
+		if time.Since(last) > commitEvery {
+			if err := flush(); err != nil {
+				return total, err
+			}
 		}
 	}
-	if err == nil {
-		err = flush()
-	}
-	return total, err
+	return total, flush()
 }
 
 // runner carries out tasks in processes.
 type runner struct {
 	memory   int64
+	cores    int // of a process
+	tempDir  string
 	messages io.Writer
-	total    int
+	total    int // traces
 
 	mu   sync.Mutex
 	done int // traces
@@ -132,7 +147,7 @@ func (r *runner) all(ctx context.Context, tasks []task.Task, jobs int, results c
 	var working sync.WaitGroup
 	for i := range jobs {
 		working.Go(func() {
-			w := worker{memory: r.memory, messages: r.messages}
+			w := worker{runner: r}
 			defer w.end()
 			for t := range queue {
 				if errs[i] = r.one(ctx, &w, t, results); errs[i] != nil {
@@ -193,11 +208,10 @@ func (r *runner) progress(traces int) {
 
 // worker is a process that works, begun when it is needed.
 type worker struct {
-	memory   int64
-	messages io.Writer
-	process  *exec.Cmd
-	in       io.WriteCloser
-	out      *bufio.Reader
+	*runner
+	process *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
 }
 
 // errNoWorker is wrapped if no process can be begun.
@@ -210,6 +224,7 @@ func (w *worker) begin(ctx context.Context) error {
 	}
 	// A process is not told of an interruption by itself, so the context ends it.
 	w.process = exec.CommandContext(ctx, self, "work", "--memory", strconv.FormatInt(w.memory, 10))
+	w.process.Env = append(os.Environ(), "TMPDIR="+w.tempDir, "GOMAXPROCS="+strconv.Itoa(w.cores))
 	w.process.Stderr = w.messages
 	out, err := w.process.StdoutPipe()
 	if err == nil {

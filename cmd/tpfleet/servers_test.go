@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -86,16 +87,43 @@ func newServers() (*servers, error) {
 		return nil, err
 	}
 	s.catalog = "http://" + address + "/iceberg"
+	return s, waitFor(s.catalog, filepath.Join(root, "nessie.log"))
+}
+
+// waitFor waits until a catalog answers.
+func waitFor(catalog, log string) error {
 	for begun := time.Now(); time.Since(begun) < 3*time.Minute; time.Sleep(200 * time.Millisecond) {
-		if r, err := http.Get(s.catalog + "/v1/config?warehouse=lake"); err == nil {
+		if r, err := http.Get(catalog + "/v1/config?warehouse=lake"); err == nil {
 			r.Body.Close()
 			if r.StatusCode == http.StatusOK {
-				return s, nil
+				return nil
 			}
 		}
 	}
-	text, _ := os.ReadFile(filepath.Join(root, "nessie.log"))
-	return nil, fmt.Errorf("Nessie does not answer: %s", text)
+	text, _ := os.ReadFile(log)
+	return fmt.Errorf("%s does not answer: %s", catalog, text)
+}
+
+// withSnapshots returns servers with Iceberg's catalog for tests in place of Nessie. It lets clients expire snapshots, but
+// it is not right for rival commits.
+func (s *servers) withSnapshots(t *testing.T) *servers {
+	t.Helper()
+	dir, address := t.TempDir(), freeAddress()
+	c := exec.Command(os.Getenv("FLEET_JAVA"), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-jar", os.Getenv("FLEET_FIXTURE"))
+	c.Env = append(os.Environ(), "CATALOG_REST_PORT="+port(address), "CATALOG_WAREHOUSE=s3://lake/fixture",
+		"CATALOG_URI=jdbc:sqlite:"+filepath.Join(dir, "catalog.db"), "CATALOG_CLIENTS=1",
+		"CATALOG_IO__IMPL=org.apache.iceberg.aws.s3.S3FileIO", "CATALOG_S3_ENDPOINT=http://"+s.s3, "CATALOG_S3_PATH__STYLE__ACCESS=true",
+		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID="+accessKey, "AWS_SECRET_ACCESS_KEY="+secretKey)
+	other := &servers{root: s.root, s3: s.s3, catalog: "http://" + address}
+	log := filepath.Join(dir, "catalog.log")
+	if err := other.begin(c, log); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { other.stop[0]() })
+	if err := waitFor(other.catalog, log); err != nil {
+		t.Fatal(err)
+	}
+	return other
 }
 
 // begin starts a server that stop ends.
@@ -138,7 +166,12 @@ type fleet struct {
 // newFleet creates the tables in a namespace of the test.
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
-	f := &fleet{needServers(t), strings.ToLower(t.Name())}
+	return newFleetOn(t, needServers(t))
+}
+
+func newFleetOn(t *testing.T, s *servers) *fleet {
+	t.Helper()
+	f := &fleet{s, strings.ToLower(t.Name())}
 	t.Setenv("AWS_ACCESS_KEY_ID", accessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
 	t.Setenv("AWS_REGION", "us-east-1")
@@ -192,20 +225,43 @@ func (f *fleet) lake(ctx context.Context, t *testing.T) *lake.Lake {
 	return l
 }
 
-// source returns a table in SQL: the files of its snapshot, read from the gateway's folder.
+// lakeNow opens the lake as it is at this moment: at the present commit of Nessie.
+func (f *fleet) lakeNow(ctx context.Context, t *testing.T) (*lake.Lake, error) {
+	r, err := http.Get(strings.TrimSuffix(f.catalog, "/iceberg") + "/api/v2/trees/main")
+	if err != nil {
+		return nil, err
+	}
+	defer r.Body.Close()
+	var main struct{ Reference struct{ Hash string } }
+	if err := json.NewDecoder(r.Body).Decode(&main); err != nil {
+		return nil, err
+	}
+	return lake.Open(ctx, lake.Options{Catalog: f.catalog + "/main@" + main.Reference.Hash, Warehouse: "lake", Namespace: f.namespace, Stores: f.stores(t)})
+}
+
+// source returns a table in SQL, as files does.
 func (f *fleet) source(t *testing.T, l *lake.Lake) func(table string) string {
 	return func(table string) string {
-		urls, err := l.Files(t.Context(), table)
+		text, err := f.files(t.Context(), l, table)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var paths []string
-		for _, url := range urls {
-			paths = append(paths, "'"+filepath.Join(f.root, strings.TrimPrefix(url, "s3://"))+"'")
-		}
-		if len(paths) == 0 {
-			return ""
-		}
-		return "read_parquet([" + strings.Join(paths, ", ") + "])"
+		return text
 	}
+}
+
+// files returns a table in SQL: the files of its snapshot, read from the gateway's folder, or "" if there are none.
+func (f *fleet) files(ctx context.Context, l *lake.Lake, table string) (string, error) {
+	urls, err := l.Files(ctx, table)
+	if err != nil {
+		return "", err
+	}
+	var paths []string
+	for _, url := range urls {
+		paths = append(paths, "'"+filepath.Join(f.root, strings.TrimPrefix(url, "s3://"))+"'")
+	}
+	if len(paths) == 0 {
+		return "", nil
+	}
+	return "read_parquet([" + strings.Join(paths, ", ") + "])", nil
 }

@@ -61,7 +61,7 @@ A trace that cannot be read is a result, too: the exit code is 0. It is not 0 on
 					if err != nil {
 						return err
 					}
-					name := strings.TrimSuffix(results, "/") + "/" + r.Task + "-" + r.Attempt + ".json"
+					name := strings.TrimSuffix(results, "/") + "/" + r.Name() + ".json"
 					return all.Write(cmd.Context(), name, append(text, '\n'))
 				}
 			}

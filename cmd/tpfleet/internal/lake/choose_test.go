@@ -35,6 +35,8 @@ func TestChoose(t *testing.T) {
 		entries string
 		files   int // of the table slice
 	}{
+		{"lost files", nil, []task.Result{result("lost", "a=ok:A", "b=bad:B"), result("2", "c=ok:C")},
+			"ok 1 bad 1 copies 0 known 0 failed 0 again 1", "b=bad c=ok", 1},
 		{"new", nil, []task.Result{result("1", "a=ok:A", "b=bad:B", "c=failed:", "d=copy:A")},
 			"ok 1 bad 1 copies 1 known 0 failed 1 again 0", "a=ok b=bad d=copy", 1},
 		{"repeated", []task.Result{result("1", "a=ok:A", "b=bad:B")}, []task.Result{result("1", "a=ok:A", "b=bad:B")},
@@ -51,8 +53,8 @@ func TestChoose(t *testing.T) {
 			"ok 0 bad 1 copies 0 known 0 failed 0 again 0", "a=bad", 0},
 	} {
 		ledger := &Ledger{objects: map[task.Trace]Known{}, content: map[string]bool{}}
-		choose(ledger, test.before)
-		c := choose(ledger, test.results)
+		choose(ledger, test.before, nil)
+		c := choose(ledger, test.results, map[string]bool{"lost-1": true})
 		a := c.account
 		if got := fmt.Sprintf("ok %d bad %d copies %d known %d failed %d again %d", a.OK, a.Bad, a.Copies, a.Known, a.Failed, a.Again); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/apache/iceberg-go"
@@ -25,8 +26,8 @@ type Account struct {
 	Copies int `json:"copies"` // added to the ledger alone, as their content is in the tables
 	Known  int `json:"known"`  // in the ledger before
 	Failed int `json:"failed"` // not added
-	// Again counts the good traces that were not added because other traces of their task were in the tables: a
-	// file cannot be added in part. The next plan has them.
+	// Again counts the good traces that were not added, because other traces of their task were in the tables, and a
+	// file cannot be added in part, or because their files are gone. The next plan has them.
 	Again int `json:"again"`
 	Files int `json:"files"`
 	Tries int `json:"tries"` // of the transaction
@@ -38,18 +39,28 @@ const maxTries = 60
 // Commit adds results to the tables and the ledger, in one transaction. Results that are in already are left out,
 // so a commit can be repeated, by any number of processes. If another commit comes first, or it is unknown
 // whether the transaction succeeded, Commit begins again from the ledger.
-func (l *Lake) Commit(ctx context.Context, results []task.Result) (Account, error) {
+func (l *Lake) Commit(ctx context.Context, results []task.Result) (account Account, err error) {
+	lost := map[string]bool{}
+	tries, err := repeat(ctx, func() (err error) {
+		account, err = l.commit(ctx, results, lost)
+		return err
+	})
+	account.Tries = tries
+	return account, err
+}
+
+// repeat calls f until its error is not a repeatError, and returns the number of calls.
+func repeat(ctx context.Context, f func() error) (tries int, err error) {
 	for try := 1; ; try++ {
-		account, err := l.commit(ctx, results)
-		account.Tries = try
+		err := f()
 		var again repeatError
 		if err == nil || !errors.As(err, &again) || try == maxTries {
-			return account, err
+			return try, err
 		}
 		wait := time.Duration(rand.Int64N(int64(min(try, 10)) * int64(200*time.Millisecond)))
 		select {
 		case <-ctx.Done():
-			return account, ctx.Err()
+			return try, errors.Join(ctx.Err(), err)
 		case <-time.After(wait):
 		}
 	}
@@ -60,8 +71,22 @@ type repeatError struct{ error }
 
 func (e repeatError) Unwrap() error { return e.error }
 
-// commit tries to commit once.
-func (l *Lake) commit(ctx context.Context, results []task.Result) (Account, error) {
+// commitError tells the errors of a catalog after which a commit begins again.
+func commitError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, rest.ErrEndpointNotSupported):
+		return ErrCatalog
+	case errors.Is(err, rest.ErrBadRequest), errors.Is(err, rest.ErrForbidden), errors.Is(err, rest.ErrUnauthorized):
+		return err
+	default: // a conflict, or nobody knows
+		return repeatError{err}
+	}
+}
+
+// commit tries to commit once. lost has the names of results whose files are gone, and gets more.
+func (l *Lake) commit(ctx context.Context, results []task.Result, lost map[string]bool) (Account, error) {
 	t, err := l.load(ctx, task.Ledger)
 	if err != nil {
 		return Account{}, err
@@ -73,11 +98,11 @@ func (l *Lake) commit(ctx context.Context, results []task.Result) (Account, erro
 	if err != nil {
 		return Account{}, err
 	}
-	c := choose(ledger, results)
+	c := choose(ledger, results, lost)
 	if len(c.entries) == 0 {
 		return c.account, nil
 	}
-	changes, err := l.changes(ctx, t, c)
+	changes, err := l.changes(ctx, t, c, lost)
 	if err != nil {
 		return c.account, err
 	}
@@ -90,38 +115,35 @@ func (l *Lake) commit(ctx context.Context, results []task.Result) (Account, erro
 			return c.account, err
 		}
 	}
-	switch err := all.Commit(ctx); {
-	case err == nil:
-		return c.account, nil
-	case errors.Is(err, rest.ErrEndpointNotSupported):
-		return c.account, ErrCatalog
-	case errors.Is(err, rest.ErrBadRequest), errors.Is(err, rest.ErrForbidden), errors.Is(err, rest.ErrUnauthorized):
-		return c.account, err
-	default: // a conflict, or nobody knows
-		return c.account, repeatError{err}
-	}
+	return c.account, commitError(all.Commit(ctx))
 }
 
 // choice is what a transaction adds.
 type choice struct {
 	entries []entry
-	files   map[string][]task.File // by table
+	files   map[string][]resultFile // by table
 	account Account
 }
 
-// choose selects what is not in the ledger, and updates it.
-func choose(ledger *Ledger, results []task.Result) choice {
-	c := choice{files: map[string][]task.File{}, account: Account{Tasks: len(results)}}
+// resultFile is a file of a result.
+type resultFile struct {
+	task.File
+	result string // name
+}
+
+// choose selects what is not in the ledger, and updates it. The files of the results whose names are in lost are gone.
+func choose(ledger *Ledger, results []task.Result, lost map[string]bool) choice {
+	c := choice{files: map[string][]resultFile{}, account: Account{Tasks: len(results)}}
 	for _, r := range results {
-		c.add(ledger, &r)
+		c.add(ledger, &r, lost[r.Name()])
 	}
 	return c
 }
 
-func (c *choice) add(ledger *Ledger, r *task.Result) {
+func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 	isNew := func(o *task.Outcome) bool { return o.Status == task.OK && !ledger.content[o.TraceID] }
 	isKnown := func(o *task.Outcome) bool { return o.Status == task.OK && ledger.content[o.TraceID] }
-	fresh, mixed := 0, false
+	fresh, mixed := 0, lost
 	for i := range r.Traces {
 		if isNew(&r.Traces[i]) {
 			fresh++
@@ -131,7 +153,7 @@ func (c *choice) add(ledger *Ledger, r *task.Result) {
 	mixed = mixed && fresh > 0
 	if fresh > 0 && !mixed {
 		for _, f := range r.Files {
-			c.files[f.Table] = append(c.files[f.Table], f)
+			c.files[f.Table] = append(c.files[f.Table], resultFile{f, r.Name()})
 		}
 		c.account.Files += len(r.Files)
 	}
@@ -163,14 +185,17 @@ func (c *choice) add(ledger *Ledger, r *task.Result) {
 // traceID returns the id of a trace with this content.
 func traceID(sha256 string) string { return "t_" + sha256[:16] }
 
-// changes builds the changes of the ledger and of all tables with new files.
-func (l *Lake) changes(ctx context.Context, ledger *table.Table, c choice) ([]*table.Transaction, error) {
+// changes builds the changes of the ledger and of all tables with new files. If files are gone, it adds the names of
+// their results to lost and returns a repeatError.
+func (l *Lake) changes(ctx context.Context, ledger *table.Table, c choice, lost map[string]bool) ([]*table.Transaction, error) {
 	names := make([]string, 0, len(c.files))
 	for name := range c.files {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	changes := make([]*table.Transaction, 1+len(names))
+	var mu sync.Mutex
+	var gone []string // files
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	group.Go(func() error {
@@ -191,7 +216,20 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c choice) ([]*t
 			}
 			files := make([]iceberg.DataFile, len(c.files[name]))
 			for k, f := range c.files[name] {
-				if files[k], err = dataFile(t.Spec(), f); err != nil {
+				// Files in other places may belong to someone else, but expiring snapshots would delete them.
+				if f.URL != dataFolder(t)+f.result+".parquet" {
+					return fmt.Errorf("%s is not a file of the table %s and the result %s", f.URL, name, f.result)
+				}
+				there, err := l.stores.Exists(ctx, f.URL)
+				if err != nil {
+					return err
+				}
+				if !there {
+					mu.Lock()
+					gone, lost[f.result] = append(gone, f.URL), true
+					mu.Unlock()
+				}
+				if files[k], err = dataFile(t.Spec(), f.File); err != nil {
 					return fmt.Errorf("%s: %w", f.URL, err)
 				}
 			}
@@ -200,7 +238,11 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c choice) ([]*t
 			return changes[1+i].AddDataFiles(ctx, files, nil, table.WithoutDuplicateCheck(), table.WithoutAutoNameMapping())
 		})
 	}
-	return changes, group.Wait()
+	err := group.Wait()
+	if err == nil && len(gone) > 0 {
+		err = repeatError{fmt.Errorf("%s and %d other files are gone", gone[0], len(gone)-1)}
+	}
+	return changes, err
 }
 
 // dataFile describes a file for Iceberg, whose bounds have the same encoding.

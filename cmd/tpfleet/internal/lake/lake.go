@@ -51,7 +51,11 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 	}
 	c, err := rest.NewCatalog(ctx, "tpfleet", o.Catalog, options...)
 	if err != nil {
-		return nil, fmt.Errorf("catalog %s: %w", o.Catalog, err)
+		name := o.Catalog
+		if u, err := url.Parse(name); err == nil {
+			name = u.Redacted()
+		}
+		return nil, fmt.Errorf("catalog %s: %w", name, err)
 	}
 	return &Lake{c, strings.Split(o.Namespace, "."), o.Stores}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -43,11 +44,17 @@ func New(options []string) (*Stores, error) {
 	return s, nil
 }
 
+// optionsIn finds the question mark before options. Others are in names and globs.
+var optionsIn = regexp.MustCompile(`\?[a-zA-Z_]+=`)
+
 // Take remembers the options in a URL, if there are any, and returns the URL without them.
 func (s *Stores) Take(text string) (string, error) {
-	bare, query, found := strings.Cut(text, "?")
+	bare, query := text, ""
+	if at := optionsIn.FindStringIndex(text); at != nil {
+		bare, query = text[:at[0]], text[at[0]+1:]
+	}
 	bucket, _, err := split(bare)
-	if err != nil || !found {
+	if err != nil || query == "" {
 		return bare, err
 	}
 	s.mu.Lock()
@@ -193,6 +200,22 @@ func object(text string, bytes int64, etag string, modified time.Time) Object {
 		etag = fmt.Sprintf("%x", modified.UnixNano())
 	}
 	return Object{text, bytes, strings.Trim(etag, `"`)}
+}
+
+// Exists reports whether there is an object.
+func (s *Stores) Exists(ctx context.Context, text string) (there bool, err error) {
+	b, key, err := s.bucket(ctx, text)
+	if err != nil {
+		return false, err
+	}
+	err = retry(ctx, func() (err error) {
+		there, err = b.Exists(ctx, key)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", text, err)
+	}
+	return there, nil
 }
 
 // Put writes an object from a file.

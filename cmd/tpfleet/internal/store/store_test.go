@@ -86,12 +86,17 @@ func TestOptions(t *testing.T) {
 	if bare, err := s.Take("s3://two/key/?region=b"); bare != "s3://two/key/" || err != nil {
 		t.Errorf("%q, %v", bare, err)
 	}
+	for _, name := range []string{"s3://two/key?.json", "file:///folder/odd #name?.json"} {
+		if bare, err := s.Take(name); bare != name || err != nil {
+			t.Errorf("%q, %v, want %q", bare, err, name)
+		}
+	}
 	got := s.Options()
 	slices.Sort(got)
 	if want := []string{"s3://one?region=a", "s3://two?region=b"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	for _, bad := range []string{"bucket/key", "file://relative?x"} {
+	for _, bad := range []string{"bucket/key", "file://relative?x=y"} {
 		if _, err := s.Take(bad); err == nil {
 			t.Errorf("%q is taken for a URL", bad)
 		}

@@ -4,6 +4,9 @@ package task
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/tpconvert/tpconvert/export"
 )
@@ -46,6 +49,29 @@ type Result struct {
 	Attempt string    `json:"attempt"`
 	Files   []File    `json:"files"`
 	Traces  []Outcome `json:"traces"`
+}
+
+// Name returns the name that the result's files have, in the folder of each table.
+func (r *Result) Name() string { return r.Task + "-" + r.Attempt }
+
+// Check returns an error if the result is not complete.
+func (r *Result) Check() error {
+	if r.Task == "" || r.Attempt == "" {
+		return errors.New("it has no task or attempt")
+	}
+	for _, o := range r.Traces {
+		switch {
+		case o.URL == "":
+			return errors.New("a trace has no url")
+		case !slices.Contains([]string{OK, Bad, Copy, Failed}, o.Status):
+			return fmt.Errorf("%s has the status %q", o.URL, o.Status)
+		case o.Status != Failed && len(o.SHA256) != sha256.Size*2:
+			return fmt.Errorf("%s has no sha256", o.URL)
+		case o.Status == OK && o.TraceID == "":
+			return fmt.Errorf("%s has no trace_id", o.URL)
+		}
+	}
+	return nil
 }
 
 // File is a Parquet file with rows of one table of all traces of the task that are OK.

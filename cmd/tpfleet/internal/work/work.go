@@ -41,7 +41,7 @@ type Worker struct {
 // all its traces have failed.
 func (w *Worker) Do(ctx context.Context, t task.Task) task.Result {
 	r := task.Result{Task: t.ID, Attempt: newAttempt(), Files: []task.File{}, Traces: []task.Outcome{}}
-	files, outcomes, err := w.do(ctx, t, r.Attempt)
+	files, outcomes, err := w.do(ctx, t, r.Name())
 	if err != nil {
 		outcomes = outcomes[:0]
 		for _, trace := range t.Traces {
@@ -59,7 +59,7 @@ func newAttempt() string {
 	return hex.EncodeToString(b[:])
 }
 
-func (w *Worker) do(ctx context.Context, t task.Task, attempt string) (files []task.File, outcomes []task.Outcome, err error) {
+func (w *Worker) do(ctx context.Context, t task.Task, name string) (files []task.File, outcomes []task.Outcome, err error) {
 	stores, err := store.New(t.Stores)
 	if err != nil {
 		return nil, nil, err
@@ -80,9 +80,14 @@ func (w *Worker) do(ctx context.Context, t task.Task, attempt string) (files []t
 	defer spool.Close()
 
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	fetching := w.fetch(ctx, stores, dir, t.Traces)
+	defer func() { // before dir is removed
+		cancel()
+		for range fetching {
+		}
+	}()
 	known := map[string]bool{}
-	for f := range w.fetch(ctx, stores, dir, t.Traces) {
+	for f := range fetching {
 		o, err := w.convert(ctx, f, spool, known)
 		if err != nil {
 			return nil, nil, err
@@ -95,7 +100,7 @@ func (w *Worker) do(ctx context.Context, t task.Task, attempt string) (files []t
 	}
 	for _, p := range packed {
 		f := describe(p, schemas)
-		f.URL = layout.Tables[p.Table].Location + "/data/" + t.ID + "-" + attempt + ".parquet"
+		f.URL = layout.Tables[p.Table].Location + "/data/" + name + ".parquet"
 		if err := stores.Put(ctx, f.URL, p.Path); err != nil {
 			return nil, nil, err
 		}

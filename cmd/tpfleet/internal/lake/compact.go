@@ -1,0 +1,212 @@
+package lake
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+	"github.com/apache/iceberg-go/table/compaction"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
+)
+
+// CompactOptions say which files are replaced by larger ones.
+type CompactOptions struct {
+	Target  int64  // size of a file, bytes; files of 3/4 of it are left alone
+	Files   int    // least number of files that are replaced by one
+	Jobs    int    // tables at a time
+	TempDir string // "" means the system's
+	Version string // of the converter
+}
+
+// Compacted counts what Compact did.
+type Compacted struct {
+	Tables  int   `json:"tables"`  // that were changed
+	Removed int   `json:"removed"` // files
+	Added   int   `json:"added"`   // files
+	Rows    int64 `json:"rows"`
+	Bytes   int64 `json:"bytes"`   // of the new files
+	Skipped int   `json:"skipped"` // files that another process replaced or deleted from in the meantime
+}
+
+// Compact replaces small files of the tables and of the ledger by large ones with the same rows, in a transaction for
+// each new file. Commits may go on in the meantime. The old files stay until Expire and Clean remove them.
+func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, err error) {
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(o.Jobs)
+	for _, name := range tableNames() {
+		group.Go(func() error {
+			c, err := l.compact(ctx, name, o)
+			if err != nil {
+				err = fmt.Errorf("table %s: %w", name, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if c.Removed > 0 {
+				total.Tables++
+			}
+			total.Removed += c.Removed
+			total.Added += c.Added
+			total.Rows += c.Rows
+			total.Bytes += c.Bytes
+			total.Skipped += c.Skipped
+			return err
+		})
+	}
+	err = group.Wait()
+	return total, err
+}
+
+func (l *Lake) compact(ctx context.Context, name string, o CompactOptions) (c Compacted, err error) {
+	t, err := l.load(ctx, name)
+	if err != nil || t.CurrentSnapshot() == nil {
+		return c, err
+	}
+	files, err := t.Scan().PlanFiles(ctx)
+	if err != nil {
+		return c, err
+	}
+	config := compaction.DefaultConfig()
+	config.TargetFileSizeBytes, config.MinFileSizeBytes, config.MaxFileSizeBytes = o.Target, o.Target*3/4, o.Target*9/5
+	config.MinInputFiles = uint(o.Files)
+	plan, err := config.PlanCompaction(files)
+	if err != nil {
+		return c, err
+	}
+	for _, g := range plan.Groups {
+		rewritten, err := l.rewrite(ctx, t, name, g, o)
+		if err != nil {
+			return c, err
+		}
+		replaced, err := l.replace(ctx, name, g.Tasks, rewritten)
+		if err != nil {
+			return c, err
+		}
+		if !replaced {
+			c.Skipped += len(g.Tasks)
+			continue
+		}
+		c.Removed += len(g.Tasks)
+		c.Added += len(rewritten.NewDataFiles)
+		for _, f := range rewritten.NewDataFiles {
+			c.Rows += f.Count()
+			c.Bytes += f.FileSizeBytes()
+		}
+	}
+	return c, nil
+}
+
+// rewrite writes the rows of some files, less those that are deleted, to new files.
+func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, g compaction.Group, o CompactOptions) (table.CompactionGroupResult, error) {
+	if name == task.Ledger {
+		return table.ExecuteCompactionGroup(ctx, t, table.CompactionTaskGroup{Tasks: g.Tasks, TotalSizeBytes: g.TotalSizeBytes})
+	}
+	r := table.CompactionGroupResult{
+		SafePosDeletes: table.CollectSafePositionDeletes(g.Tasks), SafeDeletionVectors: table.CollectSafeDeletionVectors(g.Tasks),
+	}
+	rows := int64(0)
+	for _, task := range g.Tasks {
+		r.OldDataFiles = append(r.OldDataFiles, task.File)
+		rows += task.File.Count()
+	}
+	fields, required := map[string]int{}, map[string]bool{}
+	for _, f := range t.Schema().Fields() {
+		fields[f.Name], required[f.Name] = f.ID, f.Required
+	}
+	schema, err := work.PackedSchema(name, fields, func(column string) bool { return !required[column] })
+	if err != nil {
+		return r, err
+	}
+	dir, err := os.MkdirTemp(o.TempDir, "tpfleet-")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(dir)
+	// One file at a time, because a file that waits for its turn would be in memory.
+	_, batches, err := t.Scan(table.WithMaxConcurrency(1)).ReadTasks(ctx, g.Tasks)
+	if err != nil {
+		return r, err
+	}
+	f, path, err := work.Repack(dir, o.Version, schema, batches)
+	if err != nil {
+		return r, err
+	}
+	if g.DeleteFileCount == 0 && f.Rows != rows {
+		return r, fmt.Errorf("%d of %d rows were read", f.Rows, rows)
+	}
+	if f.Rows == 0 {
+		return r, nil
+	}
+	f.URL = dataFolder(t) + "compact-" + strings.ToLower(rand.Text()) + ".parquet"
+	if err := l.stores.Put(ctx, f.URL, path); err != nil {
+		return r, err
+	}
+	file, err := dataFile(t.Spec(), f)
+	r.NewDataFiles = []iceberg.DataFile{file}
+	return r, err
+}
+
+// replace replaces files in a table. It returns false if they are not as they were.
+func (l *Lake) replace(ctx context.Context, name string, old []table.FileScanTask, by table.CompactionGroupResult) (replaced bool, err error) {
+	_, err = repeat(ctx, func() error {
+		t, err := l.load(ctx, name)
+		if err != nil {
+			return err
+		}
+		now, err := t.Scan().PlanFiles(ctx)
+		if err != nil {
+			return err
+		}
+		state := map[string]string{} // by URL
+		for _, f := range now {
+			state[f.File.FilePath()] = deletesOf(f)
+		}
+		if len(by.NewDataFiles) > 0 {
+			// An earlier try may have succeeded although its answer was lost.
+			if _, replaced = state[by.NewDataFiles[0].FilePath()]; replaced {
+				return nil
+			}
+		}
+		for _, f := range old {
+			if deletes, there := state[f.File.FilePath()]; !there || deletes != deletesOf(f) {
+				return nil
+			}
+		}
+		tx := t.NewTransaction()
+		if err := tx.NewRewrite(nil).ApplyResult(by).Commit(ctx); err != nil {
+			return err
+		}
+		c, err := tx.TableCommit()
+		if err != nil {
+			return err
+		}
+		if err := commitError(l.catalog.CommitTransaction(ctx, []table.TableCommit{c})); err != nil {
+			return err
+		}
+		replaced = true
+		return nil
+	})
+	return replaced, err
+}
+
+// deletesOf names the files that delete rows of a file.
+func deletesOf(f table.FileScanTask) string {
+	var b strings.Builder
+	for _, files := range [][]iceberg.DataFile{f.DeleteFiles, f.EqualityDeleteFiles, f.DeletionVectorFiles} {
+		for _, d := range files {
+			b.WriteString(d.FilePath() + "\n")
+		}
+	}
+	return b.String()
+}
+
+// dataFolder returns the URL of a table's folder of files.
+func dataFolder(t *table.Table) string { return strings.TrimSuffix(t.Location(), "/") + "/data/" }

@@ -1,0 +1,120 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/apache/iceberg-go/table"
+)
+
+// ErrHistory is wrapped if the catalog keeps older states of the tables itself.
+var ErrHistory = errors.New("the catalog keeps the history of its tables itself (gc.enabled is false), so that its own tool removes what is old: Nessie's is nessie-gc")
+
+// checkHistory returns ErrHistory if files that no snapshot names may still be reachable.
+func checkHistory(t *table.Table) error {
+	if t.Properties()[table.GCEnabledKey] == "false" {
+		return ErrHistory
+	}
+	return nil
+}
+
+// Expire removes the snapshots that are older than age, except for the last ones of each table, and the files that
+// only those name. It returns the number of snapshots that were removed.
+func (l *Lake) Expire(ctx context.Context, age time.Duration, keep int) (removed int, err error) {
+	for _, name := range tableNames() {
+		_, err := repeat(ctx, func() error {
+			t, err := l.load(ctx, name)
+			if err != nil {
+				return err
+			}
+			if err := checkHistory(t); err != nil {
+				return err
+			}
+			before := len(t.Metadata().Snapshots())
+			tx := t.NewTransaction()
+			if err := tx.ExpireSnapshots(table.WithOlderThan(age), table.WithRetainLast(keep)); err != nil {
+				return err
+			}
+			after, err := tx.Commit(ctx)
+			if err != nil {
+				return commitError(err)
+			}
+			removed += before - len(after.Metadata().Snapshots())
+			return nil
+		})
+		if err != nil {
+			return removed, fmt.Errorf("table %s: %w", name, err)
+		}
+	}
+	return removed, nil
+}
+
+// Cleaned counts the files that Clean removed or would remove.
+type Cleaned struct {
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+}
+
+// Clean removes the files in the tables' data folders that no snapshot names and that are older than age: those of
+// attempts that were never committed. found is called with the URL of each. If dry is set, nothing is removed. If force
+// is set, files that only the catalog's own history names are removed, too.
+func (l *Lake) Clean(ctx context.Context, age time.Duration, dry, force bool, found func(url string)) (c Cleaned, err error) {
+	for _, name := range tableNames() {
+		if err := l.clean(ctx, name, age, dry, force, found, &c); err != nil {
+			return c, fmt.Errorf("table %s: %w", name, err)
+		}
+	}
+	return c, nil
+}
+
+func (l *Lake) clean(ctx context.Context, name string, age time.Duration, dry, force bool, found func(string), total *Cleaned) error {
+	t, err := l.load(ctx, name)
+	if err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		if err := checkHistory(t); err != nil && !force {
+			return err
+		}
+		plan, err := t.PlanOrphanFiles(ctx, table.WithLocation(strings.TrimSuffix(dataFolder(t), "/")), table.WithFilesOlderThan(age))
+		if errors.Is(err, fs.ErrNotExist) && noFiles(t) {
+			return nil // there is no folder
+		}
+		if err != nil {
+			return err
+		}
+		// A commit after the list was made may have added old files.
+		now, err := l.load(ctx, name)
+		if err != nil {
+			return err
+		}
+		if now.MetadataLocation() != t.MetadataLocation() {
+			if t = now; try == maxTries {
+				return errors.New("commits keep coming")
+			}
+			continue
+		}
+		for _, f := range plan.OrphanFiles() {
+			if !strings.HasPrefix(f.Path, dataFolder(t)) {
+				return fmt.Errorf("%s is not in the table's folder", f.Path)
+			}
+			found(f.Path)
+			total.Files++
+			total.Bytes += f.SizeBytes
+		}
+		if !dry && len(plan.Files()) > 0 {
+			_, err = t.ExecuteOrphanCleanup(ctx, plan)
+		}
+		return err
+	}
+}
+
+// noFiles reports whether a table has no data files.
+func noFiles(t *table.Table) bool {
+	s := t.CurrentSnapshot()
+	return s == nil || s.Summary != nil && s.Summary.Properties["total-data-files"] == "0"
+}

@@ -1,0 +1,170 @@
+package work
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// Repack packs the rows of batches into a file in dir, as tasks pack the rows of traces, and returns its path. schema
+// is the packed schema of the table; the columns of the batches have the same names. There is no file if there are no
+// rows.
+func Repack(dir, version string, schema *table.Schema, batches iter.Seq2[arrow.RecordBatch, error]) (f task.File, path string, err error) {
+	spool, err := export.NewSpool(dir)
+	if err != nil {
+		return f, "", err
+	}
+	defer spool.Close()
+	u := unpacker{schema: schema.WithColumns(schema.Columns[1:]), spool: spool}
+	for batch, err := range batches {
+		if err != nil {
+			return f, "", err
+		}
+		err = u.add(batch)
+		batch.Release()
+		if err != nil {
+			return f, "", err
+		}
+	}
+	if err := u.end(); err != nil {
+		return f, "", err
+	}
+	packed, err := spool.Pack(dir, []*table.Schema{schema}, version)
+	if err != nil || len(packed) == 0 {
+		return f, "", err
+	}
+	f = describe(packed[0], []*table.Schema{schema})
+	if f.Rows != u.rows {
+		return f, "", fmt.Errorf("%s: %d of %d rows were packed", schema.Name, f.Rows, u.rows)
+	}
+	return f, packed[0].Path, nil
+}
+
+// unpacker divides packed rows by trace.
+type unpacker struct {
+	schema *table.Schema // without trace_id
+	spool  *export.Spool
+	trace  string // whose rows come now
+	rows   int64
+}
+
+// add takes the next rows.
+func (u *unpacker) add(batch arrow.RecordBatch) error {
+	column := func(name string) (arrow.Array, error) {
+		if at := batch.Schema().FieldIndices(name); len(at) == 1 {
+			return batch.Column(at[0]), nil
+		}
+		return nil, fmt.Errorf("%s: the column %s is missing", u.schema.Name, name)
+	}
+	ids, err := column("trace_id")
+	if err != nil {
+		return err
+	}
+	traces, ok := ids.(array.StringLike)
+	if !ok {
+		return fmt.Errorf("%s: trace_id is %s", u.schema.Name, ids.DataType())
+	}
+	columns := make([]arrow.Array, len(u.schema.Columns))
+	for i, c := range u.schema.Columns {
+		if columns[i], err = column(c.Name); err != nil {
+			return err
+		}
+	}
+	for from, to := 0, 0; from < traces.Len(); from = to {
+		for to = from + 1; to < traces.Len() && traces.Value(to) == traces.Value(from); {
+			to++
+		}
+		if id := traces.Value(from); id != u.trace {
+			if err := u.end(); err != nil {
+				return err
+			}
+			u.trace = id
+		}
+		if err := u.chunk(columns, from, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end ends the current trace.
+func (u *unpacker) end() error {
+	if u.trace == "" {
+		return nil
+	}
+	return u.spool.Keep(u.trace)
+}
+
+// chunk hands the rows between from and to to the spool.
+func (u *unpacker) chunk(columns []arrow.Array, from, to int) error {
+	strings := table.NewStringPool()
+	vectors := make([]table.Vector, len(columns))
+	for i, c := range columns {
+		switch c := c.(type) {
+		case *array.Int64:
+			vectors[i].Values = c.Int64Values()[from:to]
+		case *array.Int32:
+			vectors[i].Values = c.Int32Values()[from:to]
+		case *array.Float64:
+			vectors[i].Values = c.Float64Values()[from:to]
+		case *array.Boolean:
+			values := make([]bool, 0, to-from)
+			for row := from; row < to; row++ {
+				values = append(values, c.Value(row))
+			}
+			vectors[i].Values = values
+		case array.StringLike:
+			values := make([]table.StringID, to-from)
+			for n := range values {
+				if c.IsValid(from + n) {
+					values[n] = strings.Intern(c.Value(from + n))
+				}
+			}
+			vectors[i].Values = values
+			continue
+		default:
+			return fmt.Errorf("%s: the column %s is %s", u.schema.Name, u.schema.Columns[i].Name, c.DataType())
+		}
+		if !u.schema.Columns[i].Nullable {
+			if c.NullN() > 0 {
+				return fmt.Errorf("%s: the column %s has NULLs", u.schema.Name, u.schema.Columns[i].Name)
+			}
+			continue
+		}
+		valid := make([]byte, (to-from+7)/8)
+		for row := from; row < to; row++ {
+			if c.IsValid(row) {
+				valid[(row-from)/8] |= 1 << ((row - from) % 8)
+			}
+		}
+		vectors[i].Valid = valid
+	}
+	u.rows += int64(to - from)
+	return u.spool.Chunk(table.NewChunk(u.schema, to-from, vectors, strings.View()))
+}
+
+// PackedSchema returns the packed schema of a table with these field ids. optional reports the columns that may be NULL
+// although the converter always has a value: those that are newer than the table.
+func PackedSchema(name string, fields map[string]int, optional func(string) bool) (*table.Schema, error) {
+	all := task.Packed()
+	at := slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == name })
+	schema := all[at]
+	if len(fields) != len(schema.Columns) {
+		return nil, fmt.Errorf("the table %s has %d columns, this version of tpfleet knows %d: run \"tpfleet init\" of the newest version, and use that", name, len(fields), len(schema.Columns))
+	}
+	for i := range schema.Columns {
+		c := &schema.Columns[i]
+		if c.Field = fields[c.Name]; c.Field == 0 {
+			return nil, fmt.Errorf("the column %s of the table %s is missing: run \"tpfleet init\" of this version", c.Name, name)
+		}
+		c.Nullable = c.Nullable || optional(c.Name)
+	}
+	return schema, nil
+}

@@ -54,7 +54,7 @@ if there is an alert of level error. Times are in ns.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.format, "format", "table", "format of the rows: "+strings.Join(rowFormats, ", "))
-	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
+	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
 	o.read.register(flags)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(rowFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

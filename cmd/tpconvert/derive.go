@@ -68,7 +68,7 @@ changes at once or not at all; in a dataset of many traces, each trace does.`,
 		},
 	}
 	cmd.Flags().BoolVar(&o.remove, "remove", false, "remove derived rows, by the names of their definitions")
-	cmd.Flags().StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
+	cmd.Flags().StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
 	return cmd
 }
 

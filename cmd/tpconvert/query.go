@@ -54,7 +54,7 @@ files with COPY ... TO.`,
 	flags.StringVar(&o.file, "file", "", "file with the SQL")
 	flags.StringVar(&o.format, "format", "table", "format of the rows: "+strings.Join(rowFormats, ", "))
 	flags.BoolVar(&o.perfetto, "perfetto", false, "SQL is PerfettoSQL of Trace Processor v58; CSV is printed as it does, and an empty file is a trace without rows")
-	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
+	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
 	flags.BoolVar(&o.writes, "allow-writes", false, "let SQL read and write any file, attach databases, load extensions and change settings")
 	o.read.register(flags)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(rowFormats, cobra.ShellCompDirectiveNoFileComp))
@@ -115,17 +115,18 @@ func (q *query) text(input string, args []string) (*string, error) {
 	return &text, err
 }
 
-// modules returns the files of PerfettoSQL's modules in the folder of --stdlib, or nil if it is "".
-func modules(stdlib string) fs.FS {
-	if stdlib == "" {
+// modules returns the files of PerfettoSQL's modules in the folder of --stdlib, or of those that were fetched, or nil.
+func modules(flag string) fs.FS {
+	folder := stdlib(flag)
+	if folder == "" {
 		return nil
 	}
-	source := filepath.Join(stdlib, "src", "trace_processor")
+	source := filepath.Join(folder, "src", "trace_processor")
 	modules := filepath.Join(source, "perfetto_sql", "stdlib")
 	if info, err := os.Stat(modules); err == nil && info.IsDir() {
 		return checkout{os.DirFS(modules), os.DirFS(filepath.Join(source, "plugins", "wattson", "data"))}
 	}
-	return os.DirFS(stdlib)
+	return os.DirFS(folder)
 }
 
 // checkout has the modules of a checkout of Perfetto and, in their folder, the curves, which it has elsewhere.

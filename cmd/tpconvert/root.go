@@ -54,6 +54,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 		newSummarizeCommand(ui),
 		newDeriveCommand(ui),
 		newAlertsCommand(ui),
+		newStdlibCommand(ui),
 		newTablesCommand(ui),
 		newVersionCommand(ui),
 		newCompletionCommand(),

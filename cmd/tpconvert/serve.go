@@ -61,7 +61,7 @@ another address; there is no password. Ctrl-C ends it.`,
 	flags.Uint16Var(&o.port, "port", defaultPort, "port to listen at; 0 is any free one")
 	flags.StringVar(&o.listen, "listen", "", "name or IP address to listen at; by default this machine's own")
 	flags.StringSliceVar(&o.origins, "allow-origin", nil, "web pages that may use the server besides Perfetto's UI, such as http://localhost:8080")
-	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
+	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
 	flags.StringArrayVar(&o.packages, "add-sql-package", nil, "folder with a package of modules; FOLDER@NAME names it")
 	o.read.register(flags)
 	// The flags that Perfetto's Python package passes to Trace Processor.

@@ -64,7 +64,7 @@ TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
 	flags.StringVar(&o.format, "format", "table", "format of the result: "+strings.Join(formats, ", "))
 	flags.StringVarP(&o.output, "output", "o", "", "new folder for a Parquet file of each table")
 	flags.StringVar(&o.compare, "compare", "", "show the difference from this dataset, DuckDB file or trace")
-	flags.StringVar(&o.stdlib, "stdlib", "", "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto")
+	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
 	o.read.register(flags)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

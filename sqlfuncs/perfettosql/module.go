@@ -40,7 +40,7 @@ func (s *Session) include(ctx context.Context, name string, at token) error {
 // read runs the statements of a module, except those that define an object.
 func (s *Session) read(ctx context.Context, name string, at token) error {
 	if s.Modules == nil {
-		return failAt(at.pos, "module %s: --stdlib must name a folder of Perfetto's modules", name)
+		return failAt(at.pos, "module %s: --stdlib must name a folder of Perfetto's modules, or \"tpconvert stdlib fetch\" download them", name)
 	}
 	path := strings.ReplaceAll(name, ".", "/")
 	if folder, all := strings.CutSuffix(path, "/*"); all || name == "*" {

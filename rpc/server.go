@@ -64,10 +64,15 @@ const (
 func New(o Options, s *session.Session, name string) *Server {
 	server := &Server{options: o, turn: make(chan struct{}, 1), session: s, state: loaded}
 	server.name.Store(&name)
-	server.turn <- struct{}{}
-	if s == nil {
-		server.state = waiting
+	if s != nil {
+		server.turn <- struct{}{}
+		return server
 	}
+	server.state = waiting
+	go func() { // meanwhile the client sends the trace
+		_ = server.begin(context.Background()) // the first call begins again, and reports the error
+		server.turn <- struct{}{}
+	}()
 	return server
 }
 

@@ -37,7 +37,7 @@ type Macro struct {
 func (m Macro) IsHelper() bool { return strings.HasPrefix(m.Name, "_") }
 
 var (
-	statement = regexp.MustCompile(`(?ms)((?:^--[^\n]*\n)*)^(CREATE OR REPLACE (MACRO|VIEW|TABLE) "?(\w+).*?);$`)
+	head = regexp.MustCompile(`^CREATE OR REPLACE (MACRO|VIEW|TABLE) "?(\w+)`)
 	// tableMacro matches the head of a macro that returns rows.
 	tableMacro = regexp.MustCompile(`^[^\n]*\) AS TABLE\n`)
 	// manyOnly matches SQL inside a comment that applies only to many traces.
@@ -53,11 +53,12 @@ func Macros(layout Layout) []Macro {
 		if err != nil {
 			panic(err) // the file is embedded
 		}
-		for _, m := range statement.FindAllStringSubmatch(string(source), -1) {
-			if m[1] != "" {
-				doc = uncomment(m[1])
+		for comment, sql := range statements(string(source)) {
+			if comment != "" {
+				doc = uncomment(comment)
 			}
-			one := Macro{Name: m[4], Kind: m[3], Doc: strings.TrimPrefix(doc, m[4]+": "), SQL: layout.apply(m[2])}
+			m := head.FindStringSubmatch(sql)
+			one := Macro{Name: m[2], Kind: m[1], Doc: strings.TrimPrefix(doc, m[2]+": "), SQL: layout.apply(sql)}
 			if one.Kind == "MACRO" && tableMacro.MatchString(one.SQL) {
 				one.Kind = "MACRO TABLE"
 			}
@@ -65,6 +66,33 @@ func Macros(layout Layout) []Macro {
 		}
 	}
 	return macros
+}
+
+// statements yields the statements of a source, without their semicolons, and the comments before them. A statement ends with
+// a line that ends with a semicolon.
+func statements(source string) func(yield func(comment, sql string) bool) {
+	return func(yield func(comment, sql string) bool) {
+		var comment, sql strings.Builder
+		for line := range strings.Lines(source) {
+			switch {
+			case sql.Len() > 0 || strings.HasPrefix(line, "CREATE"):
+				sql.WriteString(line)
+				text, ended := strings.CutSuffix(strings.TrimSuffix(sql.String(), "\n"), ";")
+				if !ended {
+					continue
+				}
+				if !yield(comment.String(), text) {
+					return
+				}
+				sql.Reset()
+				comment.Reset()
+			case strings.HasPrefix(line, "--"):
+				comment.WriteString(line)
+			default:
+				comment.Reset()
+			}
+		}
+	}
 }
 
 func (l Layout) apply(sql string) string {

@@ -58,8 +58,8 @@ func newStdlibCommand(ui *uiOptions) *cobra.Command {
 		Long: `Perfetto's SQL modules and metrics are not part of this program. "stdlib fetch"
 downloads those of a version.`,
 		Example: "  tpconvert stdlib fetch " + stdlibVersion,
-		Args:  arguments(cobra.NoArgs),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:    arguments(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	from := ""
 	fetch := &cobra.Command{

@@ -1,5 +1,5 @@
-// The main module comes from go.work. Once it has a released version, that is required here, for
-// "go install github.com/tpconvert/tpconvert/cmd/tpfleet@latest".
+// The main module comes from go.work, so only a checkout can build this one ("make fleet"). Once the main module has a
+// released version, that is required here, for "go install github.com/tpconvert/tpconvert/cmd/tpfleet@latest".
 module github.com/tpconvert/tpconvert/cmd/tpfleet
 
 go 1.26.0

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -151,17 +153,16 @@ func poll(t *testing.T, f *fleet) (stop func()) {
 	}
 	go func() {
 		defer close(ended)
-		for {
+		for last := false; !last; polls++ {
 			select {
 			case <-over:
-				return
+				last = true
 			default:
 			}
 			if err := look(); err != nil {
 				t.Errorf("a reader: %v", err)
 				return
 			}
-			polls++
 		}
 	}()
 	return func() {
@@ -178,10 +179,12 @@ func poll(t *testing.T, f *fleet) (stop func()) {
 func TestKills(t *testing.T) {
 	f := newFleet(t)
 	good, bad := traces(t)
+	more := smallTraces(t, kills())
 	url := f.upload(t, append(good, bad...)...)
 	args := append(append([]string{"run"}, f.flags()...), "-j2", "--task-traces", "2", url)
-	limit := 2 * time.Second // of each wait, more on a slow machine
+	limit, done := 2*time.Second, 0 // limit of each wait, more on a slow machine
 	for kill := range kills() {
+		f.upload(t, more[kill]) // something to do
 		c := command(t, args...)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
@@ -201,43 +204,62 @@ func TestKills(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("kill %d, and %d workers: %d ok, %d bad", kill, workers, s.OK, s.Bad)
-		if s.OK == 0 {
-			limit += limit / 2
+		if s.OK == done {
+			limit += limit / 4
+		} else {
+			limit -= limit / 4
 		}
+		done = s.OK
 	}
 	f.run(t, "", "run", "-j2", url)
-	checkLake(t, f, converted(t, good...), len(good), len(bad))
+	checkLake(t, f, converted(t, append(good, more...)...), len(good)+len(more), len(bad))
+}
+
+// smallTraces returns n different traces.
+func smallTraces(t *testing.T, n int) (files []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range n {
+		file := filepath.Join(dir, fmt.Sprintf("small-%d.json", i))
+		text := fmt.Sprintf(`[{"name":"slice %d","ph":"X","ts":%d,"dur":%d,"pid":1,"tid":%d}]`, i, 1000*i, i, i)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	return files
 }
 
 // Committers that are killed before, during and after the transaction add all of it or nothing.
 func TestKilledCommitters(t *testing.T) {
 	f := newFleet(t)
 	good, bad := traces(t)
-	tasks := f.run(t, "", "plan", "--task-traces", "2", f.upload(t, append(good, bad...)...))
+	good = append(good, smallTraces(t, kills())...)
+	tasks := f.run(t, "", "plan", "--task-traces", "1", f.upload(t, append(good, bad...)...))
 	results := strings.SplitAfter(strings.TrimSpace(tpfleet(t, tasks, "work")), "\n")
 	stopPolling := poll(t, f)
 	begun := time.Now()
 	f.run(t, results[0], "commit")
-	took := time.Since(begun)
-	done := 0
+	limit, done, before := time.Since(begun), 1, 0
 	for kill := range kills() {
 		c := command(t, append([]string{"commit"}, f.flags()...)...)
-		c.Stdin = strings.NewReader(results[kill%len(results)])
+		c.Stdin = strings.NewReader(results[1+kill])
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(rand.Int64N(int64(took))))
+		time.Sleep(time.Duration(rand.Int64N(int64(limit))))
 		c.Process.Kill()
 		c.Wait()
 		s, err := f.lake(t.Context(), t).Status(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := s.OK + s.Bad; n != done {
-			t.Logf("kill %d came after the transaction: %d traces", kill, n)
-			done = n
+		if s.OK+s.Bad == done {
+			before++
 		}
+		done = s.OK + s.Bad
 	}
+	t.Logf("%d of %d committers were killed before the transaction was done", before, kills())
 	f.run(t, strings.Join(results, ""), "commit")
 	stopPolling()
 	checkLake(t, f, converted(t, good...), len(good), len(bad))

@@ -38,6 +38,7 @@ import (
 	"errors"
 	"math"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 )
 
@@ -93,7 +94,8 @@ type Sorter struct {
 	stage    *stage    // being filled
 	spilling *spilling // being written to a run meanwhile, or nil
 	streams  []*Stream
-	runs     []*run // in order of arrival
+	active   []*Stream // those with staged events
+	runs     []*run    // in order of arrival
 	parcels  [parcels]parcel
 
 	err error // returned by every call when not nil
@@ -224,8 +226,17 @@ func (s *Sorter) merge(d *delivery, mark uint64) error {
 	for _, st := range s.streams {
 		st.pause()
 	}
+	s.prune()
 	s.dropRuns()
 	return nil
+}
+
+// prune removes streams without staged events from the active ones.
+func (s *Sorter) prune() {
+	s.active = slices.DeleteFunc(s.active, func(st *Stream) bool {
+		st.active = !st.queue.empty()
+		return !st.active
+	})
 }
 
 // makeRoom spills if a payload stored in size bytes might exceed the budget.
@@ -233,7 +244,7 @@ func (s *Sorter) makeRoom(size int) error {
 	need := max(int64(size), int64(s.stage.arena.blockSize())) + pageBytes
 	var scratch int64
 	staged, long := false, false
-	for _, st := range s.streams {
+	for _, st := range s.active {
 		scratch = max(scratch, st.queue.scratch())
 		staged = staged || !st.queue.empty()
 		long = long || st.queue.tail > maxQueue

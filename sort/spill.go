@@ -45,12 +45,15 @@ func (s *Sorter) spill(size int64) error {
 	s.runs = append(s.runs, w.run)
 	job := &spilling{stage: s.stage, size: size, writer: w, done: make(chan error, 1)}
 	s.stage = job.stage.next()
-	for _, st := range s.streams {
+	for _, st := range s.active {
 		job.parts = append(job.parts, spillingPart{
 			stream: st, queue: st.queue, tie: st.tie, tiedFrom: st.tiedFrom(),
 		})
+	}
+	for _, st := range s.streams {
 		st.queue = queue{pool: &s.stage.pages}
 	}
+	s.prune()
 	s.spilling = job
 	go func() { job.done <- job.run() }()
 	return nil

@@ -13,6 +13,7 @@ type Stream struct {
 	sink   Sink
 	tie    func(payload []byte) int64
 	queue  queue
+	active bool // among the sorter's active streams
 
 	segments []*segment     // spilled events, in order of arrival
 	sources  merger[source] // segments and queue, during delivery
@@ -76,6 +77,10 @@ func (st *Stream) ready(size int) error {
 	}
 	if full || !s.stage.arena.fits(size) {
 		s.err = s.makeRoom(size)
+	}
+	if !st.active && s.err == nil {
+		st.active = true
+		s.active = append(s.active, st)
 	}
 	return s.err
 }

@@ -10,9 +10,9 @@ type pool struct {
 	texts    chan []StringID
 }
 
-// A pool keeps up to 26 MiB of chunks with the default number of rows.
+// A pool keeps up to 15 MiB of chunks with the default number of rows.
 func newPool() *pool {
-	return &pool{make(chan []int64, 8), make(chan []int32, 4), make(chan []float64, 2), make(chan []bool, 4), make(chan []StringID, 4)}
+	return &pool{make(chan []int64, 4), make(chan []int32, 2), make(chan []float64, 1), make(chan []bool, 2), make(chan []StringID, 2)}
 }
 
 // put offers the values of a column, a slice, to the pool.

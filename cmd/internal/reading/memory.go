@@ -17,7 +17,7 @@ import (
 // mostly holds large objects without pointers, so collecting costs less than touching
 // new memory.
 const (
-	leastGrowth = 10
+	leastGrowth = 6
 	mostGrowth  = 50
 	// A large heap may grow by less than leastGrowth: by largeGrowthBytes, but at least by
 	// largeGrowth percent.

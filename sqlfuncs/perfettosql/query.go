@@ -104,12 +104,20 @@ func (p *parser) query() pieces {
 		// DuckDB's LIMIT cannot depend on the parameter of a function.
 		return cat(out, " QUALIFY row_number() OVER (", order, ") <= ", most.value(), order)
 	default:
+		if order == nil && single && p.in.onlyAutoID() {
+			order = cat(" ORDER BY 1") // Trace Processor finds the first row
+		}
 		order = cat(order, " LIMIT ", most.value())
 	}
 	if offset != nil {
 		order = cat(order, " OFFSET (", offset, ")")
 	}
 	return cat(out, order)
+}
+
+// onlyAutoID reports whether a selection returns numbers of rows only.
+func (in *selection) onlyAutoID() bool {
+	return len(in.items) == 1 && in.items[0].ref != nil && strings.EqualFold(in.items[0].ref.name, autoID) && !in.many()
 }
 
 // limit parses the limit and offset after LIMIT.

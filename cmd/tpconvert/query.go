@@ -79,7 +79,11 @@ func (q *query) run(ctx context.Context, input string, args []string) error {
 	if err := checkRowFormat(q.options.format, q.out); err != nil {
 		return err
 	}
-	o := session.Options{Perfetto: q.options.perfetto, Modules: modules(q.options.stdlib), Access: session.NewFiles}
+	metrics, err := metricLibrary(q.options.stdlib)
+	if err != nil {
+		return err
+	}
+	o := session.Options{Perfetto: q.options.perfetto, Modules: modules(q.options.stdlib), Metrics: metrics, Access: session.NewFiles}
 	if q.options.writes {
 		o.Access = session.AnyFile
 	}

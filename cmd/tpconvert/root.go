@@ -52,6 +52,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 		newFlamegraphCommand(ui),
 		newServeCommand(ui),
 		newSummarizeCommand(ui),
+		newMetricCommand(ui),
 		newDeriveCommand(ui),
 		newAlertsCommand(ui),
 		newStdlibCommand(ui),

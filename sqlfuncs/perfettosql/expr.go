@@ -897,10 +897,20 @@ func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 	}
 	switch name {
 	case "create_function", "create_view_function":
-		p.effects = append(p.effects, fmt.Sprintf("CREATE OR REPLACE PERFETTO FUNCTION %s RETURNS %s AS %s",
-			constant(0), legacyReturns(name, constant(1)), constant(2)))
+		p.effects = append(p.effects, effect{sql: fmt.Sprintf("CREATE OR REPLACE PERFETTO FUNCTION %s RETURNS %s AS %s",
+			constant(0), legacyReturns(name, constant(1)), constant(2))})
 	case "import":
-		p.effects = append(p.effects, "INCLUDE PERFETTO MODULE "+constant(0))
+		p.effects = append(p.effects, effect{sql: "INCLUDE PERFETTO MODULE " + constant(0)})
+	case "run_metric":
+		if p.deferred {
+			return expr{}, false
+		}
+		p.runMetric(args, t)
+	case "null_if_empty":
+		if len(args) != 1 {
+			p.fail(t, "NULL_IF_EMPTY: want one argument")
+		}
+		return expr{sql: cat("nullif(", args[0].whole(), ", ''::BLOB)"), class: always(ofBlob)}, true
 	case "hash":
 		var parts []pieces
 		for _, arg := range args {
@@ -912,6 +922,9 @@ func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 	default:
 		if names, ok := pointed[name]; ok {
 			return p.pointTo(names, args, t), true
+		}
+		if p.metrics != nil && p.metrics.Builds(name) {
+			return p.message(name, args), true
 		}
 		return expr{}, false
 	}

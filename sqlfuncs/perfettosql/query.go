@@ -18,6 +18,8 @@ type selection struct {
 	aggregates []*aggregate
 	grouped    bool
 	keys       []groupKey
+	groups     pieces // its keys, translated
+	distinct   bool
 	merges     bool // USING merges columns of joined tables, taking the left table's
 	conditions []onCondition
 	chosen     bool   // it has a WHERE clause
@@ -91,6 +93,9 @@ func (p *parser) query() pieces {
 		}
 		p.in.clause = inOrder
 		order = cat(" ORDER BY ", p.orderTerms())
+	}
+	if order == nil && single && p.metrics != nil {
+		order = p.in.order()
 	}
 	p.result = result
 	if !p.accept("LIMIT") {
@@ -229,6 +234,7 @@ func (p *parser) selection(outer *selection) pieces {
 	out := cat("SELECT ")
 	if p.accept("DISTINCT") {
 		out = cat("SELECT DISTINCT ")
+		in.distinct = true
 	} else {
 		p.accept("ALL")
 	}
@@ -254,7 +260,8 @@ func (p *parser) selection(outer *selection) pieces {
 	if p.accept("GROUP") {
 		p.expect("BY")
 		in.clause, in.grouped = inGroup, true
-		out = cat(out, " GROUP BY ", p.groupKeys())
+		in.groups = p.groupKeys()
+		out = cat(out, " GROUP BY ", in.groups)
 	}
 	if p.accept("HAVING") {
 		in.clause = inHaving
@@ -275,6 +282,18 @@ func (p *parser) selection(outer *selection) pieces {
 	}
 	p.pointer, p.result = in.pointer, once(in.fields)
 	return out
+}
+
+// order is the order in which SQLite returns the rows of a query without ORDER BY, as far as it is known. Messages of metrics
+// list their parts in this order.
+func (in *selection) order() pieces {
+	switch {
+	case in.groups != nil:
+		return cat(" ORDER BY ", in.groups)
+	case in.distinct:
+		return cat(" ORDER BY ALL")
+	}
+	return nil
 }
 
 // groupKeys parses the keys after GROUP BY.
@@ -439,7 +458,10 @@ func (p *parser) table() pieces {
 	switch {
 	case p.accept("("):
 		if p.atQuery() {
+			clause := in.clause
+			in.clause = inTable
 			out = cat("(", p.query(), ")")
+			in.clause = clause
 			in.sources = append(in.sources, &source{fields: p.result})
 		} else if out = p.table(); p.peek().is(")") {
 			single = true

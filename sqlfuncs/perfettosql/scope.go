@@ -72,6 +72,7 @@ type clause int
 const (
 	inItems clause = iota
 	inJoin
+	inTable // a query in FROM, which cannot name columns of its neighbours
 	inWhere
 	inGroup
 	inHaving
@@ -114,7 +115,11 @@ func (r *reference) resolve() {
 		return
 	}
 	r.resolved = true
-	for in := r.in; in != nil; in = in.outer {
+	hidden := false
+	for in := r.in; in != nil; hidden, in = in.place == inTable, in.outer {
+		if hidden {
+			continue
+		}
 		open := false // some tables' columns are unknown
 		for i, s := range in.sources {
 			if in == r.in && i >= r.visible || r.table != "" && !strings.EqualFold(r.table, s.name) {
@@ -373,7 +378,8 @@ func (in *selection) any(column string) string {
 	} else if in.grouped {
 		fallback = "last"
 	}
-	return fmt.Sprintf("CASE WHEN count(%s) = 0 THEN %s(%s) ELSE arg_%s_null(%s, %s) END", value, fallback, column, a.name, column, value)
+	// Not count(value) = 0: DuckDB fails when that is in an argument of a subquery.
+	return fmt.Sprintf("CASE WHEN %s(%s) IS NULL THEN %s(%s) ELSE arg_%[1]s_null(%[4]s, %[2]s) END", a.name, value, fallback, column)
 }
 
 // onCondition is the condition of an inner join.

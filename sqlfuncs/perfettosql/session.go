@@ -54,6 +54,8 @@ type Database struct {
 	Describe func(ctx context.Context, statement string) ([]Column, error)
 	// Modules has the files of INCLUDE PERFETTO MODULE: a.b is a/b.sql. It may be nil.
 	Modules fs.FS
+	// Metrics has the templates of RUN_METRIC. It may be nil.
+	Metrics Metrics
 	// Macros are CREATE statements of macros that need functions of the connection. They replace macros of the same name.
 	Macros []string
 }
@@ -216,14 +218,14 @@ func (s *Session) run(ctx context.Context, text string, tokens []token) (query *
 			return nil, err
 		}
 	}
-	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates, virtual: s.virtual, catalog: known{s, ctx}}
+	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates, virtual: s.virtual, metrics: s.Metrics, catalog: known{s, ctx}}
 	t, err := p.translate()
 	if err != nil {
 		return nil, err
 	}
 	for _, effect := range t.effects {
-		if _, err := s.Run(ctx, effect); err != nil {
-			return nil, &Error{0, err.Error()}
+		if _, err := s.Run(ctx, effect.sql); err != nil {
+			return nil, &Error{0, effect.place + err.Error()}
 		}
 	}
 	if t.virtual != "" {

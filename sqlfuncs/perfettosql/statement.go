@@ -27,7 +27,8 @@ type parser struct {
 	delegates  map[string]string    // replacement functions, by name
 	virtual    map[string]string    // virtual tables: what drops them
 	deferred   bool                 // the statement only defines what others run
-	effects    []string             // PerfettoSQL statements to run in addition
+	effects    []effect             // statements to run in addition
+	metrics    Metrics              // of version 1, or nil
 }
 
 func (p *parser) peek() token { return p.tokens[p.at] }
@@ -86,7 +87,7 @@ type statement struct {
 	body        pieces
 	check, run  [2]string
 	rows        bool     // it returns rows
-	effects     []string // PerfettoSQL to run in addition
+	effects     []effect // statements to run in addition
 	macro       *macro
 	delegate    [2]string // a function and its replacement
 	include     string    // module to run
@@ -94,6 +95,12 @@ type statement struct {
 	drop        string
 	virtual     string // what drops the virtual table that it creates
 	changes     string // name of the object that it creates, changes or drops
+}
+
+// effect is a statement of PerfettoSQL.
+type effect struct {
+	sql   string
+	place string // where it comes from, for errors; "" if it is from the statement itself
 }
 
 // macro is a macro of PerfettoSQL: a list of tokens to insert.
@@ -375,9 +382,9 @@ func (p *parser) createMipmap(name string, m mipmap) *statement {
 	p.expect(")")
 	plain := strings.Trim(name, `"`)
 	kept := "_mipmap_" + plain
-	p.effects = append(p.effects, fmt.Sprintf("CREATE PERFETTO TABLE %s AS SELECT %s FROM %s", kept, m.kept, source),
-		fmt.Sprintf("CREATE PERFETTO FUNCTION %s(in_window_start LONG, in_window_end LONG, in_window_step LONG) RETURNS TABLE(%s) AS SELECT %s",
-			plain, m.columns, fmt.Sprintf(m.body, kept)))
+	p.effects = append(p.effects, effect{sql: fmt.Sprintf("CREATE PERFETTO TABLE %s AS SELECT %s FROM %s", kept, m.kept, source)},
+		effect{sql: fmt.Sprintf("CREATE PERFETTO FUNCTION %s(in_window_start LONG, in_window_end LONG, in_window_step LONG) RETURNS TABLE(%s) AS SELECT %s",
+			plain, m.columns, fmt.Sprintf(m.body, kept))})
 	return &statement{virtual: fmt.Sprintf("DROP MACRO TABLE %s; DROP TABLE %s", name, identifier(kept)), changes: name}
 }
 

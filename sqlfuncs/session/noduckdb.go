@@ -16,6 +16,8 @@ func newDatabase() (*sql.DB, error) { return nil, errNoDuckDB }
 
 func addFunctions(*sql.Conn) error { return errNoDuckDB }
 
+func addMessages(*sql.Conn, Metrics) error { return errNoDuckDB }
+
 type prepared struct{ columns []Column }
 
 func prepare(context.Context, *sql.Conn, string) (*prepared, error) { return nil, errNoDuckDB }

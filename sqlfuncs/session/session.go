@@ -18,11 +18,19 @@ import (
 
 // Options say which SQL a session runs, and what it may do.
 type Options struct {
-	Perfetto   bool  // SQL is PerfettoSQL
-	Modules    fs.FS // files of PerfettoSQL's modules, nil if there are none
+	Perfetto   bool    // SQL is PerfettoSQL
+	Modules    fs.FS   // files of PerfettoSQL's modules, nil if there are none
+	Metrics    Metrics // of version 1, nil if there are none
 	Access     Access
 	Hold       bool // read small tables only once, for many queries
 	NoComments bool // leave out comments on tables and macros, because nobody reads them
+}
+
+// Metrics has the templates of Trace Processor's metrics of version 1, and builds their messages.
+type Metrics interface {
+	perfettosql.Metrics
+	// Build returns the message that a function builds of names of fields and their values.
+	Build(function string, args []any) ([]byte, error)
 }
 
 // Session runs SQL on a dataset.
@@ -165,6 +173,11 @@ func (s *Session) ready(ctx context.Context, folders ...string) error {
 	if err := addFunctions(s.Conn); err != nil {
 		return err
 	}
+	if s.options.Metrics != nil {
+		if err := addMessages(s.Conn, s.options.Metrics); err != nil {
+			return err
+		}
+	}
 	err := s.Exec(ctx, searchBoth, createDemangle)
 	if err == nil && s.options.Perfetto {
 		err = s.startPerfetto(ctx)
@@ -187,7 +200,7 @@ func (s *Session) startPerfetto(ctx context.Context) error {
 		}
 	}
 	s.perfetto, err = perfettosql.New(ctx, perfettosql.Database{
-		Conn: s.Conn, Dataset: s.Catalog, Describe: s.describe, Modules: s.options.Modules,
+		Conn: s.Conn, Dataset: s.Catalog, Describe: s.describe, Modules: s.options.Modules, Metrics: s.options.Metrics,
 		Macros: append(createGraphs, createLayout, createHash),
 	})
 	return err

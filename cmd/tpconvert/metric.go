@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/metricsv1"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// metricOptions are the flags of the metric command.
+type metricOptions struct {
+	run    []string
+	format string
+	list   bool
+	stdlib string
+	read   readOptions
+}
+
+var metricFormats = []string{"textproto", "proto", "json", "parquet"}
+
+func newMetricCommand(ui *uiOptions) *cobra.Command {
+	var o metricOptions
+	cmd := &cobra.Command{
+		Use:   "metric [flags] --run METRIC,... INPUT",
+		Short: "Compute Trace Processor's metrics of version 1",
+		Long: `Compute metrics of Trace Processor, of version 1, for INPUT: a dataset of one
+trace, a DuckDB file made by tpconvert, or a trace, which is converted first. The
+result is Perfetto's TraceMetrics. --stdlib is a checkout of Perfetto, which has
+the metrics; --list lists their names.
+
+"tpconvert summarize" computes metrics of version 2, which need no checkout.`,
+		Example: `  tpconvert metric --stdlib perfetto/ --run android_cpu,android_mem trace.pftrace
+  tpconvert metric --stdlib perfetto/ --run android_startup --format json out/`,
+		Args: arguments(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if ui.json && !cmd.Flags().Changed("format") {
+				o.format = "json"
+			}
+			trace := opener{ui: ui.printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
+			return o.compute(cmd.Context(), trace, args, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&o.run, "run", nil, "metrics to compute, by name")
+	flags.StringVar(&o.format, "format", "textproto", "format of the result: "+strings.Join(metricFormats, ", "))
+	flags.BoolVar(&o.list, "list", false, "list the names of all metrics")
+	flags.StringVar(&o.stdlib, "stdlib", "", "checkout of Perfetto")
+	o.read.register(flags)
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(metricFormats, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (o *metricOptions) compute(ctx context.Context, trace opener, args []string, out io.Writer) error {
+	switch {
+	case o.stdlib == "":
+		return usageError{errors.New("--stdlib is missing, a checkout of Perfetto, which has the metrics")}
+	case !slices.Contains(metricFormats, o.format):
+		return usageError{fmt.Errorf("--format %q: want one of %s", o.format, strings.Join(metricFormats, ", "))}
+	case (o.format == "proto" || o.format == "parquet") && isTerminal(out):
+		return usageError{fmt.Errorf("--format %s is not for a terminal: redirect the output to a file", o.format)}
+	}
+	library, err := metricsv1.Open(o.stdlib)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.list:
+		_, err := fmt.Fprintln(out, strings.Join(library.Names(), "\n"))
+		return err
+	case len(o.run) == 0:
+		return usageError{errors.New("--run is missing, the metrics to compute; --list lists them")}
+	case len(args) == 0:
+		return usageError{errors.New("INPUT is missing, a dataset or a trace")}
+	}
+	s, err := openSession(ctx, args[0], session.Options{Perfetto: true, Modules: modules(o.stdlib), Metrics: library}, trace)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	encoded, err := library.Compute(ctx, s, o.run)
+	if err != nil {
+		return err
+	}
+	return o.write(out, library, encoded)
+}
+
+// write writes encoded TraceMetrics in the format.
+func (o *metricOptions) write(out io.Writer, library *metricsv1.Library, encoded []byte) (err error) {
+	switch o.format {
+	case "textproto":
+		encoded, err = library.Text(encoded)
+	case "json":
+		encoded, err = library.JSON(encoded)
+	case "parquet":
+		return o.writeParquet(out, library, encoded)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(encoded)
+	return err
+}
+
+// writeParquet writes a row for each metric: its name, and its message in JSON.
+func (o *metricOptions) writeParquet(out io.Writer, library *metricsv1.Library, encoded []byte) error {
+	values, err := library.Values(encoded)
+	if err != nil {
+		return err
+	}
+	w, err := newRowWriter("parquet", out, []session.Column{{Name: "metric", Kind: session.Text}, {Name: "value", Kind: session.Text}})
+	if err != nil {
+		return err
+	}
+	for _, name := range o.run {
+		if err := w.row([]any{name, values[name]}); err != nil {
+			return err
+		}
+	}
+	return w.end()
+}
+
+// metricLibrary returns the metrics in the checkout of --stdlib, or nil if it is none.
+func metricLibrary(stdlib string) (session.Metrics, error) {
+	if stdlib == "" || !metricsv1.IsCheckout(stdlib) {
+		return nil, nil
+	}
+	return metricsv1.Open(stdlib)
+}

@@ -78,12 +78,13 @@ func (s *stream) envelope(kind protowire.Number, method uint64, number protowire
 	return s.send(m)
 }
 
-// errNoMetrics answers the calls for metrics of version 1 and for what else is not supported.
-var errNoMetrics = errors.New("this is not supported: ask with SQL or a trace summary")
+var (
+	errNoMetrics   = errors.New("metrics of version 1 need --stdlib, a checkout of Perfetto")
+	errUnsupported = errors.New("this is not supported: ask with SQL or a trace summary")
+)
 
 // unsupported are the calls that only get an error, by method: the field of the reply, and the error's field in it.
 var unsupported = map[uint64]struct{ reply, failure protowire.Number }{
-	pb.TraceProcessorRpc_TraceProcessorMethod_TpmComputeMetric:           {pb.TraceProcessorRpc_MetricResult, pb.ComputeMetricResult_Error},
 	pb.TraceProcessorRpc_TraceProcessorMethod_TpmCreateSummarizer:        {pb.TraceProcessorRpc_CreateSummarizerResult, pb.CreateSummarizerResult_Error},
 	pb.TraceProcessorRpc_TraceProcessorMethod_TpmUpdateSummarizerSpec:    {pb.TraceProcessorRpc_UpdateSummarizerSpecResult, pb.UpdateSummarizerSpecResult_Error},
 	pb.TraceProcessorRpc_TraceProcessorMethod_TpmQuerySummarizer:         {pb.TraceProcessorRpc_QuerySummarizerResult, pb.QuerySummarizerResult_Error},
@@ -147,6 +148,8 @@ func (s *stream) call(ctx context.Context, encoded []byte) error {
 		return s.reply(method, pb.TraceProcessorRpc_MetricDescriptors, nil) // there are none
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmGetStatus:
 		return s.reply(method, pb.TraceProcessorRpc_Status, s.server.status())
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmComputeMetric:
+		return s.reply(method, pb.TraceProcessorRpc_MetricResult, s.server.metric(ctx, args[pb.TraceProcessorRpc_ComputeMetricArgs]))
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmSummarizeTrace:
 		return s.reply(method, pb.TraceProcessorRpc_TraceSummaryResult, s.server.summary(ctx, args[pb.TraceProcessorRpc_TraceSummaryArgs]))
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmRegisterSQLPackage:
@@ -154,7 +157,7 @@ func (s *stream) call(ctx context.Context, encoded []byte) error {
 		return s.reply(method, pb.TraceProcessorRpc_RegisterSQLPackageResult, failure(pb.RegisterSqlPackageResult_Error, err))
 	}
 	if u, ok := unsupported[method]; ok {
-		return s.reply(method, u.reply, failure(u.failure, errNoMetrics))
+		return s.reply(method, u.reply, failure(u.failure, errUnsupported))
 	}
 	return s.envelope(pb.TraceProcessorRpc_InvalidRequest, method, 0, nil)
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/coder/websocket"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 )
 
@@ -70,12 +72,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
 	case "/compute_metric":
-		_, _ = w.Write(failure(pb.ComputeMetricResult_Error, errNoMetrics))
+		serveMessage(w, r, s.metric, pb.ComputeMetricResult_Error)
 	case "/trace_summary":
-		s.serveSummary(w, r)
+		serveMessage(w, r, s.summary, pb.TraceSummaryResult_Error)
 	case "/enable_metatrace":
 	case "/disable_and_read_metatrace":
-		_, _ = w.Write(failure(pb.DisableAndReadMetatraceResult_Error, errNoMetrics))
+		_, _ = w.Write(failure(pb.DisableAndReadMetatraceResult_Error, errUnsupported))
 	default:
 		http.NotFound(w, r)
 	}
@@ -136,14 +138,14 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request) {
 	_ = s.query(r.Context(), sql, func(m message) error { return send(m) }) // fails if the client is gone
 }
 
-// serveSummary answers the TraceSummaryArgs in a request's body.
-func (s *Server) serveSummary(w http.ResponseWriter, r *http.Request) {
+// serveMessage answers a message with another one, whose field for errors has this number.
+func serveMessage(w http.ResponseWriter, r *http.Request, answer func(context.Context, []byte) message, failed protowire.Number) {
 	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
 	if err != nil {
-		_, _ = w.Write(failure(pb.TraceSummaryResult_Error, err))
+		_, _ = w.Write(failure(failed, err))
 		return
 	}
-	_, _ = w.Write(s.summary(r.Context(), args))
+	_, _ = w.Write(answer(r.Context(), args))
 }
 
 // serveRPC answers the calls in a request's body.

@@ -33,6 +33,7 @@ type Options struct {
 	Origins  []string // web pages that may use the server, besides Perfetto's UI
 	Host     string   // name or address of this machine that requests may use, besides localhost
 	Packages *Packages
+	Metrics  Metrics // of version 1, nil if there are none
 	// Convert converts the trace in a file to a dataset.
 	Convert func(ctx context.Context, trace, out string) error
 	Without []string // tables left without rows in traces that clients send
@@ -151,7 +152,7 @@ func (s *Server) begin(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	s.session, err = session.New(ctx, session.Options{Perfetto: true, Modules: s.options.Packages})
+	s.session, err = session.New(ctx, session.Options{Perfetto: true, Modules: s.options.Packages, Metrics: s.options.Metrics})
 	return err
 }
 

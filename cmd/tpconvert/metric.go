@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metricsv1"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -127,7 +128,7 @@ func (o *metricOptions) writeParquet(out io.Writer, library *metricsv1.Library, 
 }
 
 // metricLibrary returns the metrics in the checkout of --stdlib, or nil if it is none.
-func metricLibrary(stdlib string) (session.Metrics, error) {
+func metricLibrary(stdlib string) (rpc.Metrics, error) {
 	if stdlib == "" || !metricsv1.IsCheckout(stdlib) {
 		return nil, nil
 	}

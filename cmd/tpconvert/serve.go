@@ -114,14 +114,18 @@ func (o *serveOptions) server(ctx context.Context, trace opener, args []string) 
 		}
 		packages.Add(name, os.DirFS(folder))
 	}
-	options := rpc.Options{Version: version(), Origins: o.origins, Host: o.listen, Packages: packages, Convert: trace.convert}
+	metrics, err := metricLibrary(o.stdlib)
+	if err != nil {
+		return nil, err
+	}
+	options := rpc.Options{Version: version(), Origins: o.origins, Host: o.listen, Packages: packages, Metrics: metrics, Convert: trace.convert}
 	if o.noFtraceRaw {
 		options.Without = []string{"ftrace_event"}
 	}
 	if len(args) == 0 {
 		return rpc.New(options, nil, ""), nil
 	}
-	s, err := openSession(ctx, args[0], session.Options{Perfetto: true, Modules: packages, Hold: true}, trace)
+	s, err := openSession(ctx, args[0], session.Options{Perfetto: true, Modules: packages, Metrics: metrics, Hold: true}, trace)
 	if err != nil {
 		return nil, err
 	}

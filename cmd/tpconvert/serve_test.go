@@ -28,12 +28,16 @@ import (
 // serve starts a server for an input, or without input for "".
 func serve(t *testing.T, input string) string {
 	t.Helper()
+	return serveWith(t, serveOptions{origins: []string{"http://example.test:8080"}}, input)
+}
+
+func serveWith(t *testing.T, o serveOptions, input string) string {
+	t.Helper()
 	var args []string
 	if input != "" {
 		args = []string{input}
 	}
 	var ui uiOptions
-	o := serveOptions{origins: []string{"http://example.test:8080"}}
 	handler, err := o.server(t.Context(), opener{ui: ui.printer(newRootCommand(&ui))}, args)
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +198,7 @@ func TestServeQuery(t *testing.T) {
 	if got := ask(t, url, "SELECT n FROM t"); !strings.Contains(got.failed, "does not exist") {
 		t.Errorf("after a restoration: %+v", got)
 	}
-	if got := protoFields(t, post(t, url+"/compute_metric", nil))[pb.ComputeMetricResult_Error]; len(got) != 1 || !strings.Contains(string(got[0]), "not supported") {
+	if got := protoFields(t, post(t, url+"/compute_metric", nil))[pb.ComputeMetricResult_Error]; len(got) != 1 || !strings.Contains(string(got[0]), "need --stdlib") {
 		t.Errorf("/compute_metric: %q", got)
 	}
 }

@@ -53,6 +53,9 @@ TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
   tpconvert summarize --format textproto --metric memory_per_process spec.textproto trace.pftrace`,
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if ui.json && !cmd.Flags().Changed("format") {
+				o.format = "ndjson"
+			}
 			last := len(args) - 1
 			trace := opener{ui: ui.printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
 			return o.run(cmd.Context(), trace, args[:last], args[last], cmd.OutOrStdout())
@@ -115,11 +118,14 @@ func (o *summarizeOptions) run(ctx context.Context, trace opener, specs []string
 		return writeTables(o.output, all)
 	}
 	for i, t := range all {
-		if i > 0 {
+		if i > 0 && o.format != "ndjson" {
 			fmt.Fprintln(out)
 		}
-		if o.format == "table" || o.format == "markdown" {
+		switch {
+		case o.format == "table" || o.format == "markdown":
 			fmt.Fprintf(out, "%s\n\n", t.ID)
+		case len(all) > 1:
+			t = named(t)
 		}
 		if err := writeTable(out, o.format, t); err != nil {
 			return err
@@ -233,6 +239,17 @@ func appendTables(all []metrics.Table, s *metrics.Summary, id string) ([]metrics
 		}
 	}
 	return all, nil
+}
+
+// named returns a table with its id in the first column, "metric".
+func named(t metrics.Table) metrics.Table {
+	t.Columns = append([]session.Column{{Name: "metric", Kind: session.Text}}, t.Columns...)
+	rows := make([][]any, len(t.Rows))
+	for i, row := range t.Rows {
+		rows[i] = append([]any{t.ID}, row...)
+	}
+	t.Rows = rows
+	return t
 }
 
 func writeTable(out io.Writer, format string, t metrics.Table) error {

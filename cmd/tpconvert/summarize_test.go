@@ -224,3 +224,19 @@ func TestSummarizeRefuses(t *testing.T) {
 	tpconvert(t, dir, "summarize", "--format", "parquet7", "slices", "out").expect(t, exitUsage, "--format")
 	tpconvert(t, dir, "summarize").expect(t, exitUsage, "")
 }
+
+// TestSummarizeNamesTheMetrics shows which metric a row is of, where several share an output.
+func TestSummarizeNamesTheMetrics(t *testing.T) {
+	dir := dataset(t, goodTrace)
+	got := tpconvert(t, dir, "summarize", "--json", "slices", "gc", "out")
+	if got.expect(t, exitDone, ""); !strings.HasPrefix(got.stdout, `{"metric":"slices","name":"work","count":1`) {
+		t.Errorf("JSON: %s", got.stdout)
+	}
+	got = tpconvert(t, dir, "summarize", "--format", "csv", "slices", "gc", "out")
+	if got.expect(t, exitDone, ""); !strings.HasPrefix(got.stdout, "metric,name,count,") || !strings.Contains(got.stdout, "\nslices,work,1.0,") {
+		t.Errorf("CSV: %s", got.stdout)
+	}
+	if got := tpconvert(t, dir, "summarize", "--format", "csv", "slices", "out"); !strings.HasPrefix(got.stdout, "name,count,") {
+		t.Errorf("CSV of one metric: %s", got.stdout)
+	}
+}

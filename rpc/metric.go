@@ -1,0 +1,67 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// Metrics computes Trace Processor's metrics of version 1.
+type Metrics interface {
+	session.Metrics
+	// Compute returns Perfetto's TraceMetrics, encoded.
+	Compute(ctx context.Context, s *session.Session, names []string) ([]byte, error)
+	// Text and JSON return encoded TraceMetrics as text and as JSON.
+	Text(encoded []byte) ([]byte, error)
+	JSON(encoded []byte) ([]byte, error)
+}
+
+// metric answers ComputeMetricArgs with a ComputeMetricResult.
+func (s *Server) metric(ctx context.Context, args []byte) message {
+	var m message
+	err := s.exclusive(ctx, func() error {
+		if s.options.Metrics == nil {
+			return errNoMetrics
+		}
+		if err := s.ready(ctx); err != nil {
+			return err
+		}
+		return s.computeMetric(ctx, args, &m)
+	})
+	if err != nil {
+		return failure(pb.ComputeMetricResult_Error, err)
+	}
+	return m
+}
+
+func (s *Server) computeMetric(ctx context.Context, args []byte, to *message) error {
+	var names []string
+	format := uint64(pb.ComputeMetricArgs_ResultFormat_BinaryProtobuf)
+	err := fields(args, func(f field) {
+		switch f.number {
+		case pb.ComputeMetricArgs_MetricNames:
+			names = append(names, f.text())
+		case pb.ComputeMetricArgs_Format:
+			format = f.value
+		}
+	})
+	if err != nil {
+		return err
+	}
+	encoded, err := s.options.Metrics.Compute(ctx, s.session, names)
+	if err != nil {
+		return err
+	}
+	switch format {
+	case pb.ComputeMetricArgs_ResultFormat_Textproto:
+		encoded, err = s.options.Metrics.Text(encoded)
+		to.bytes(pb.ComputeMetricResult_MetricsAsPrototext, encoded)
+	case pb.ComputeMetricArgs_ResultFormat_JSON:
+		encoded, err = s.options.Metrics.JSON(encoded)
+		to.bytes(pb.ComputeMetricResult_MetricsAsJSON, encoded)
+	default:
+		to.bytes(pb.ComputeMetricResult_Metrics, encoded)
+	}
+	return err
+}

@@ -33,11 +33,11 @@ func newMetricCommand(ui *uiOptions) *cobra.Command {
 		Short: "Compute Trace Processor's metrics of version 1",
 		Long: `Compute metrics of Trace Processor, of version 1, for INPUT: a dataset of one
 trace, a DuckDB file made by tpconvert, or a trace, which is converted first. The
-result is Perfetto's TraceMetrics. --stdlib is a checkout of Perfetto, which has
-the metrics; --list lists their names.
+result is Perfetto's TraceMetrics. The metrics are those that "stdlib fetch" has
+downloaded, or of --stdlib, a checkout of Perfetto. --list lists their names.
 
 "tpconvert summarize" computes metrics of version 2, which need no checkout.`,
-		Example: `  tpconvert metric --stdlib perfetto/ --run android_cpu,android_mem trace.pftrace
+		Example: `  tpconvert metric --run android_cpu,android_mem trace.pftrace
   tpconvert metric --stdlib perfetto/ --run android_startup --format json out/`,
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,7 +52,7 @@ the metrics; --list lists their names.
 	flags.StringSliceVar(&o.run, "run", nil, "metrics to compute, by name")
 	flags.StringVar(&o.format, "format", "textproto", "format of the result: "+strings.Join(metricFormats, ", "))
 	flags.BoolVar(&o.list, "list", false, "list the names of all metrics")
-	flags.StringVar(&o.stdlib, "stdlib", "", "checkout of Perfetto")
+	flags.StringVar(&o.stdlib, "stdlib", "", "checkout of Perfetto; by default what \"stdlib fetch\" has downloaded")
 	o.read.register(flags)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(metricFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -60,20 +60,23 @@ the metrics; --list lists their names.
 
 func (o *metricOptions) compute(ctx context.Context, trace opener, args []string, out io.Writer) error {
 	switch {
-	case o.stdlib == "":
-		return usageError{errors.New("--stdlib is missing, a checkout of Perfetto, which has the metrics")}
+	case stdlib(o.stdlib) == "":
+		return usageError{errors.New("there are no metrics: \"stdlib fetch\" downloads them, and --stdlib names a checkout of Perfetto")}
 	case !slices.Contains(metricFormats, o.format):
 		return usageError{fmt.Errorf("--format %q: want one of %s", o.format, strings.Join(metricFormats, ", "))}
 	case (o.format == "proto" || o.format == "parquet") && isTerminal(out):
 		return usageError{fmt.Errorf("--format %s is not for a terminal: redirect the output to a file", o.format)}
 	}
-	library, err := metricsv1.Open(o.stdlib)
+	library, err := metricsv1.Open(stdlib(o.stdlib))
 	if err != nil {
 		return err
 	}
 	switch {
 	case o.list:
-		_, err := fmt.Fprintln(out, strings.Join(library.Names(), "\n"))
+		names, err := library.Names()
+		if err == nil {
+			_, err = fmt.Fprintln(out, strings.Join(names, "\n"))
+		}
 		return err
 	case len(o.run) == 0:
 		return usageError{errors.New("--run is missing, the metrics to compute; --list lists them")}
@@ -127,10 +130,15 @@ func (o *metricOptions) writeParquet(out io.Writer, library *metricsv1.Library, 
 	return w.end()
 }
 
-// metricLibrary returns the metrics in the checkout of --stdlib, or nil if it is none.
-func metricLibrary(stdlib string) (rpc.Metrics, error) {
-	if stdlib == "" || !metricsv1.IsCheckout(stdlib) {
+// metricLibrary returns the metrics in the folder of --stdlib, or of "stdlib fetch", or nil if it has none.
+func metricLibrary(flag string) (rpc.Metrics, error) {
+	folder := stdlib(flag)
+	if folder == "" {
 		return nil, nil
 	}
-	return metricsv1.Open(stdlib)
+	library, err := metricsv1.Open(folder)
+	if errors.Is(err, metricsv1.ErrNone) {
+		return nil, nil // it may be a folder of modules only
+	}
+	return library, err
 }

@@ -107,8 +107,10 @@ func TestMetric(t *testing.T) {
 	run("--run", "wrong", "out").expect(t, exitFailure, "field total: text (string) is not of type int64")
 	run("--run", "other", "out").expect(t, exitFailure, "unknown metric other")
 	run("out").expect(t, exitUsage, "--run is missing")
-	tpconvert(t, dir, "metric", "--run", "own", "out").expect(t, exitUsage, "--stdlib is missing")
-	tpconvert(t, dir, "metric", "--run", "own", "--stdlib", dir, "out").expect(t, exitFailure, "not a checkout of Perfetto")
+	without := command(t, dir, "metric", "--run", "own", "out")
+	without.Env = append(without.Env, "XDG_CACHE_HOME="+dir)
+	finish(t, without).expect(t, exitUsage, "there are no metrics")
+	tpconvert(t, dir, "metric", "--run", "own", "--stdlib", dir, "out").expect(t, exitFailure, "there are no metrics of version 1")
 	query := "SELECT RUN_METRIC('own/parts.sql', 'table_name', 'p', 'least', '2001'); SELECT count(*) AS n FROM p;"
 	if got := rowsOf(t, dir, "out", query, "--perfetto", "--stdlib", checkout); !strings.HasSuffix(got, "\"n\"\n1\n") {
 		t.Errorf("RUN_METRIC: %q", got)

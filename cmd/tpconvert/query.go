@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -79,9 +80,11 @@ func (q *query) run(ctx context.Context, input string, args []string) error {
 	if err := checkRowFormat(q.options.format, q.out); err != nil {
 		return err
 	}
-	metrics, err := metricLibrary(q.options.stdlib)
-	if err != nil {
-		return err
+	var metrics rpc.Metrics
+	if q.options.perfetto {
+		if metrics, err = metricLibrary(q.options.stdlib); err != nil {
+			return err
+		}
 	}
 	o := session.Options{Perfetto: q.options.perfetto, Modules: modules(q.options.stdlib), Metrics: metrics, Access: session.NewFiles}
 	if q.options.writes {

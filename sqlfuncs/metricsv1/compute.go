@@ -16,11 +16,15 @@ import (
 
 // Compute computes metrics and returns Perfetto's TraceMetrics, encoded. The session runs PerfettoSQL with this library.
 func (l *Library) Compute(ctx context.Context, s *session.Session, names []string) ([]byte, error) {
+	if err := l.load(); err != nil {
+		return nil, err
+	}
 	for _, name := range names {
 		if l.paths[name] == "" {
 			return nil, fmt.Errorf("unknown metric %s", name)
 		}
 	}
+	s.OrderRows()
 	var encoded []byte
 	for _, name := range names {
 		value, err := l.compute(ctx, s, name)

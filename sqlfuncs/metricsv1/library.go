@@ -9,8 +9,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -20,9 +22,12 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// Library has the metrics of a checkout.
+// Library has the metrics of a checkout. The types of messages are read when they are first needed.
 type Library struct {
+	checkout  string
 	templates fs.FS
+	once      sync.Once
+	err       error                                     // of reading the types
 	messages  map[string]protoreflect.MessageDescriptor // by the lower-case name of the function that builds them
 	root      protoreflect.MessageDescriptor            // has a field for each metric
 	types     *dynamicpb.Types
@@ -35,39 +40,46 @@ const (
 	protoPackage    = "perfetto.protos."
 )
 
-// IsCheckout reports whether a folder is a checkout of Perfetto with metrics.
-func IsCheckout(folder string) bool {
-	_, err := os.Stat(filepath.Join(folder, filepath.FromSlash(descriptorsFile)))
-	return err == nil
-}
-
-// Open reads the types and the names of the metrics in a checkout of Perfetto.
+// Open opens the metrics in a checkout of Perfetto.
 func Open(checkout string) (*Library, error) {
-	l := &Library{
+	if _, err := os.Stat(filepath.Join(checkout, filepath.FromSlash(descriptorsFile))); err != nil {
+		return nil, fmt.Errorf("%w: %s has no %s", ErrNone, checkout, descriptorsFile)
+	}
+	return &Library{
+		checkout:  checkout,
 		templates: os.DirFS(filepath.Join(checkout, filepath.FromSlash(templatesFolder))),
 		messages:  map[string]protoreflect.MessageDescriptor{},
 		paths:     map[string]string{},
-	}
-	encoded, err := os.ReadFile(filepath.Join(checkout, filepath.FromSlash(descriptorsFile)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not a checkout of Perfetto: it has no %s", checkout, descriptorsFile)
-	}
+	}, nil
+}
+
+// ErrNone is wrapped by errors about folders without metrics.
+var ErrNone = errors.New("there are no metrics of version 1")
+
+// load reads the types and the names of the metrics.
+func (l *Library) load() error {
+	l.once.Do(func() { l.err = l.read() })
+	return l.err
+}
+
+func (l *Library) read() error {
+	encoded, err := os.ReadFile(filepath.Join(l.checkout, filepath.FromSlash(descriptorsFile)))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var set descriptorpb.FileDescriptorSet
 	if err := proto.Unmarshal(encoded, &set); err != nil {
-		return nil, fmt.Errorf("%s: %w", descriptorsFile, err)
+		return fmt.Errorf("%s: %w", descriptorsFile, err)
 	}
 	files, err := protodesc.NewFiles(&set)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", descriptorsFile, err)
+		return fmt.Errorf("%s: %w", descriptorsFile, err)
 	}
 	l.types = dynamicpb.NewTypes(files)
 	if err := l.readMessages(files); err != nil {
-		return nil, err
+		return err
 	}
-	return l, l.readTemplates()
+	return l.readTemplates()
 }
 
 func (l *Library) readMessages(files *protoregistry.Files) error {
@@ -106,13 +118,16 @@ func (l *Library) readTemplates() error {
 }
 
 // Names returns the names of all metrics.
-func (l *Library) Names() []string {
+func (l *Library) Names() ([]string, error) {
+	if err := l.load(); err != nil {
+		return nil, err
+	}
 	var all []string
 	for name := range l.paths {
 		all = append(all, name)
 	}
 	slices.Sort(all)
-	return all
+	return all, nil
 }
 
 // Template returns the text of a template that RUN_METRIC names.
@@ -124,5 +139,10 @@ func (l *Library) Template(file string) (string, error) {
 	return string(text), nil
 }
 
+// builder matches the names of functions that build messages, such as AndroidCpuMetric.
+var builder = regexp.MustCompile(`^[A-Z]\w*[a-z]`)
+
 // Builds reports whether a function builds a message.
-func (l *Library) Builds(function string) bool { return l.messages[strings.ToLower(function)] != nil }
+func (l *Library) Builds(function string) bool {
+	return builder.MatchString(function) && l.load() == nil && l.messages[strings.ToLower(function)] != nil
+}

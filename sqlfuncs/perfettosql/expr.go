@@ -923,7 +923,7 @@ func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 		if names, ok := pointed[name]; ok {
 			return p.pointTo(names, args, t), true
 		}
-		if p.metrics != nil && p.metrics.Builds(name) {
+		if p.metrics != nil && p.metrics.Builds(t.text) {
 			return p.message(name, args), true
 		}
 		return expr{}, false

@@ -94,7 +94,7 @@ func (p *parser) query() pieces {
 		p.in.clause = inOrder
 		order = cat(" ORDER BY ", p.orderTerms())
 	}
-	if order == nil && single && p.metrics != nil {
+	if order == nil && single && p.ordered {
 		order = p.in.order()
 	}
 	p.result = result

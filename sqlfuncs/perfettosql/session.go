@@ -37,12 +37,17 @@ type Session struct {
 	included  map[string]error     // modules that were read, or are being read
 	defined   map[string][]*object // of modules, by lower-case name
 	curves    bool                 // Wattson's curves were read
+	ordered   bool                 // see OrderRows
 	overlay   map[string]bool
 	extract   map[string]extractor // of arguments, by key; nil until first needed
 	delegates map[string]string    // replacement functions, by name
 	virtual   map[string]string    // virtual tables: what drops them
 	columns   map[string][]field   // columns of tables, calls and expressions, as reported by DuckDB
 }
+
+// OrderRows makes queries without ORDER BY return groups and distinct rows in the order in which SQLite does, until the next
+// Restart.
+func (s *Session) OrderRows() { s.ordered = true }
 
 // Database is what a session works on.
 type Database struct {
@@ -218,7 +223,7 @@ func (s *Session) run(ctx context.Context, text string, tokens []token) (query *
 			return nil, err
 		}
 	}
-	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates, virtual: s.virtual, metrics: s.Metrics, catalog: known{s, ctx}}
+	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates, virtual: s.virtual, metrics: s.Metrics, ordered: s.ordered, catalog: known{s, ctx}}
 	t, err := p.translate()
 	if err != nil {
 		return nil, err

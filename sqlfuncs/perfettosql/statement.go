@@ -29,6 +29,7 @@ type parser struct {
 	deferred   bool                 // the statement only defines what others run
 	effects    []effect             // statements to run in addition
 	metrics    Metrics              // of version 1, or nil
+	ordered    bool                 // see Session.OrderRows
 }
 
 func (p *parser) peek() token { return p.tokens[p.at] }

@@ -221,6 +221,9 @@ const createDemangle = "CREATE MACRO memory.demangle(symbol) AS " + demangleFunc
 // searchBoth resolves names to objects that statements have created or, failing that, to the data.
 const searchBoth = "SET search_path = 'memory.main," + attached + ".main'"
 
+// OrderRows makes PerfettoSQL return groups and distinct rows in the order in which SQLite does.
+func (s *Session) OrderRows() { s.perfetto.OrderRows() }
+
 // Restore drops all objects that statements have created.
 func (s *Session) Restore(ctx context.Context) error {
 	rows, err := s.Conn.QueryContext(ctx, `

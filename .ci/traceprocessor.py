@@ -101,7 +101,7 @@ def check_statements(tp):
         tp.query("SELECT nope FROM slice")
     with fails("no SQL"):
         tp.query("")
-    with fails("not supported"):
+    with fails("metrics of version 1 need"):
         tp.metric(["android_cpu"])
     assert len(tp.query("SELECT name FROM slice LIMIT 1")) == 1  # after errors
 

@@ -18,6 +18,8 @@ type Dataset struct {
 	Layout Layout
 	Tables []string // tables with files
 
+	TraceID string // of the trace, if Path is its folder in a dataset of many, whose files do not have it
+
 	Database string // attached database with the tables' rows; "" if the rows are in files
 
 	Hold map[string]bool // tables whose rows the database holds, because each query would read their files again
@@ -134,6 +136,10 @@ func Registered(ctx context.Context, db *sql.Conn) (Layout, error) {
 func (d Dataset) read(s *table.Schema) string {
 	var columns []string
 	for _, c := range d.columns(s) {
+		if c.Name == "trace_id" && d.TraceID != "" {
+			columns = append(columns, quote(d.TraceID)+" AS trace_id")
+			continue
+		}
 		columns = append(columns, identifier(c.Name))
 	}
 	from := fmt.Sprintf("read_parquet(%s)", quote(d.glob(s.Name+".parquet")))

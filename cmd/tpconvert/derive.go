@@ -188,7 +188,12 @@ func (o *deriveOptions) trace(ctx context.Context, out, id string, edit func([]d
 		if err != nil {
 			return nil, err
 		}
-		if err := s.OpenDataset(ctx, e.Folder); err != nil {
+		if id == "" {
+			err = s.OpenDataset(ctx, e.Folder)
+		} else {
+			err = s.OpenFolder(ctx, e.Folder, id)
+		}
+		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 		return s, nil

@@ -148,6 +148,16 @@ func TestDeriveManyTraces(t *testing.T) {
 	}
 	tpconvert(t, dir, "derive", "--remove", "out").expect(t, exitDone, "")
 	unchanged(t, filepath.Join(dir, "out"), before)
+	// A trace knows its own id, although its files do not have it.
+	own := "alerts:\n  own: {query: SELECT trace_id AS id FROM trace, level: warning, text: 'id {id}'}\n"
+	if err := os.WriteFile(filepath.Join(dir, "own.yaml"), []byte(own), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "derive", "own.yaml", "out").expect(t, exitDone, "")
+	if got := rowsOf(t, dir, "out", `SELECT count(*) AS n FROM alert WHERE text = 'id ' || trace_id`); got != "n\n2\n" {
+		t.Errorf("alerts with their traces' ids: %s", got)
+	}
+	tpconvert(t, dir, "alerts", "own.yaml", "out").expect(t, exitDone, "")
 }
 
 func TestDeriveErrors(t *testing.T) {

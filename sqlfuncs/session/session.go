@@ -86,14 +86,19 @@ func (s *Session) OpenDataset(ctx context.Context, folder string) error {
 
 // OpenTrace makes the tables of one trace available, from a dataset of many.
 func (s *Session) OpenTrace(ctx context.Context, dataset, traceID string) error {
-	folder, err := filepath.Abs(filepath.Join(dataset, "trace_id="+traceID))
+	return s.OpenFolder(ctx, filepath.Join(dataset, "trace_id="+traceID), traceID)
+}
+
+// OpenFolder makes the tables of one trace of a dataset of many available, from the folder that has its files.
+func (s *Session) OpenFolder(ctx context.Context, folder, traceID string) error {
+	folder, err := filepath.Abs(folder)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(folder); err != nil {
 		return err
 	}
-	return s.register(ctx, sqlfuncs.Dataset{Path: filepath.ToSlash(folder), Tables: parquetFiles(folder)})
+	return s.register(ctx, sqlfuncs.Dataset{Path: filepath.ToSlash(folder), Tables: parquetFiles(folder), TraceID: traceID})
 }
 
 // OpenEmpty makes all tables available, without rows.

@@ -79,7 +79,7 @@ func (s *stream) envelope(kind protowire.Number, method uint64, number protowire
 }
 
 var (
-	errNoMetrics   = errors.New("metrics of version 1 need --stdlib, a checkout of Perfetto")
+	errNoMetrics   = errors.New("metrics of version 1 need the templates of \"tpconvert stdlib fetch\", or --stdlib, a checkout of Perfetto")
 	errUnsupported = errors.New("this is not supported: ask with SQL or a trace summary")
 )
 

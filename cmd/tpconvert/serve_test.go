@@ -198,7 +198,7 @@ func TestServeQuery(t *testing.T) {
 	if got := ask(t, url, "SELECT n FROM t"); !strings.Contains(got.failed, "does not exist") {
 		t.Errorf("after a restoration: %+v", got)
 	}
-	if got := protoFields(t, post(t, url+"/compute_metric", nil))[pb.ComputeMetricResult_Error]; len(got) != 1 || !strings.Contains(string(got[0]), "need --stdlib") {
+	if got := protoFields(t, post(t, url+"/compute_metric", nil))[pb.ComputeMetricResult_Error]; len(got) != 1 || !strings.Contains(string(got[0]), "metrics of version 1 need") {
 		t.Errorf("/compute_metric: %q", got)
 	}
 }

@@ -1,8 +1,8 @@
 """Read the tables of a fleet from its catalog with several readers: fleet-readers.py CATALOG S3 NAMESPACE QUERIES <TABLES
 
 The standard input has a line of JSON for each table: its name, its number of rows, and the sum of each column of numbers.
-The keys of S3 are in the environment. Spark is one of the readers if FLEET_SPARK_JARS, Iceberg's jars, is set. QUERIES is a page whose blocks of SQL have to give
-rows in DuckDB, the same ones as in Spark.
+The keys of S3 are in the environment. Spark is one of the readers if FLEET_SPARK_JARS, Iceberg's jars, is set, and Trino
+if FLEET_TRINO_URL is. QUERIES is a page whose blocks of SQL have to give rows in DuckDB, the same ones as in Spark and Trino.
 """
 
 import decimal
@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+import urllib.request
 
 import duckdb
 import polars
@@ -91,6 +92,28 @@ def spark(queries):
     return read_spark, answers
 
 
+def trino(query):
+    """Return the rows that Trino gives."""
+    headers = {"X-Trino-User": "fleet", "X-Trino-Catalog": "lake", "X-Trino-Schema": namespace}
+    request = urllib.request.Request(os.environ["FLEET_TRINO_URL"] + "/v1/statement", query.encode(), headers)
+    rows = []
+    while True:
+        with urllib.request.urlopen(request) as response:
+            answer = json.load(response)
+        if "error" in answer:
+            raise RuntimeError(f"{answer['error']['message']}: {query}")
+        rows += answer.get("data", [])
+        if "nextUri" not in answer:
+            return rows
+        request = answer["nextUri"]
+
+
+def read_trino(table, columns):
+    sums = "".join(f', sum(CAST("{c}" AS DECIMAL(38)))' for c in columns)
+    [[count, *sums]] = trino(f'SELECT count(*){sums} FROM "{table}"')
+    return count, [None if s is None else int(s) for s in sums]
+
+
 def rounded(rows):
     return [tuple(float(f"{v:.9g}") if isinstance(v, (float, decimal.Decimal)) else v for v in row) for row in rows]
 
@@ -104,13 +127,17 @@ for query, rows in zip(queries, answers):
     if not rows:
         print(f"no rows: {query}")
         failed = True
-readers = [pyiceberg, read_polars, read_duckdb]
+readers, engines = [pyiceberg, read_polars, read_duckdb], {}
 if os.environ.get("FLEET_SPARK_JARS"):
-    reader, others = spark(queries)
+    reader, engines["Spark"] = spark(queries)
     readers.append(reader)
+if os.environ.get("FLEET_TRINO_URL"):
+    readers.append(read_trino)
+    engines["Trino"] = [trino(q) for q in queries]
+for engine, others in engines.items():
     for query, rows, other in zip(queries, answers, others):
         if sorted(map(repr, rounded(other))) != sorted(map(repr, rows)):
-            print(f"DuckDB gives {rows}\nand Spark {other}\nfor {query}")
+            print(f"DuckDB gives {rows}\nand {engine} {other}\nfor {query}")
             failed = True
 for table in wanted:
     columns = sorted(table["sums"])

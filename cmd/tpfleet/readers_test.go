@@ -13,7 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// PyIceberg, Polars, DuckDB and Spark read the same rows from the catalog, and the documented queries work.
+// PyIceberg, Polars, DuckDB, Spark and Trino read the same rows from the catalog, and the documented queries work.
 func TestReaders(t *testing.T) {
 	f := newFleet(t)
 	python := os.Getenv("FLEET_PYTHON")
@@ -54,6 +54,9 @@ func TestReaders(t *testing.T) {
 	}
 	c := exec.CommandContext(t.Context(), python, "../../.ci/fleet-readers.py", f.catalog, f.s3, f.namespace, "../../docs/fleet/reading.md")
 	c.Stdin = strings.NewReader(wanted.String())
+	if os.Getenv("FLEET_TRINO") != "" {
+		c.Env = append(os.Environ(), "FLEET_TRINO_URL="+f.withTrino(t))
+	}
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%s%v", out, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -87,21 +88,26 @@ func newServers() (*servers, error) {
 		return nil, err
 	}
 	s.catalog = "http://" + address + "/iceberg"
-	return s, waitFor(s.catalog, filepath.Join(root, "nessie.log"))
+	return s, waitForCatalog(s.catalog, filepath.Join(root, "nessie.log"))
 }
 
-// waitFor waits until a catalog answers.
-func waitFor(catalog, log string) error {
+func waitForCatalog(catalog, log string) error {
+	return waitFor(catalog+"/v1/config?warehouse=lake", `"overrides"`, log)
+}
+
+// waitFor waits until a server answers with a text that contains ready.
+func waitFor(url, ready, log string) error {
 	for begun := time.Now(); time.Since(begun) < 3*time.Minute; time.Sleep(200 * time.Millisecond) {
-		if r, err := http.Get(catalog + "/v1/config?warehouse=lake"); err == nil {
+		if r, err := http.Get(url); err == nil {
+			text, err := io.ReadAll(r.Body)
 			r.Body.Close()
-			if r.StatusCode == http.StatusOK {
+			if err == nil && r.StatusCode == http.StatusOK && strings.Contains(string(text), ready) {
 				return nil
 			}
 		}
 	}
 	text, _ := os.ReadFile(log)
-	return fmt.Errorf("%s does not answer: %s", catalog, text)
+	return fmt.Errorf("%s does not answer with %s: %s", url, ready, text)
 }
 
 // withSnapshots returns servers with Iceberg's catalog for tests in place of Nessie. It lets clients expire snapshots, but
@@ -120,10 +126,43 @@ func (s *servers) withSnapshots(t *testing.T) *servers {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { other.stop[0]() })
-	if err := waitFor(other.catalog, log); err != nil {
+	if err := waitForCatalog(other.catalog, log); err != nil {
 		t.Fatal(err)
 	}
 	return other
+}
+
+// withTrino starts Trino for the test, with the catalog lake, and returns its URL.
+func (s *servers) withTrino(t *testing.T) string {
+	t.Helper()
+	dir, address, program := t.TempDir(), freeAddress(), os.Getenv("FLEET_TRINO")
+	for _, folder := range []string{"etc/catalog", "plugin"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Of some 50 plugins, which all take time to start, only one is needed.
+	if err := os.Symlink(filepath.Join(program, "plugin", "iceberg"), filepath.Join(dir, "plugin", "iceberg")); err != nil {
+		t.Fatal(err)
+	}
+	lake := "connector.name=iceberg\niceberg.catalog.type=rest\niceberg.rest-catalog.uri=" + s.catalog + "\niceberg.rest-catalog.warehouse=lake\n" +
+		"fs.native-s3.enabled=true\ns3.region=us-east-1\ns3.endpoint=http://" + s.s3 + "\ns3.path-style-access=true\n"
+	if err := os.WriteFile(filepath.Join(dir, "etc/catalog/lake.properties"), []byte(lake), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(os.Getenv("FLEET_TRINO_JAVA"), "-Xmx1536m", "-XX:TieredStopAtLevel=1", "--add-modules=jdk.incubator.vector",
+		"-Djdk.attach.allowAttachSelf=true", "-Dnode.environment=test", "-Dnode.data-dir="+dir, "-Dnode.internal-address=127.0.0.1",
+		"-Dhttp-server.http.port="+port(address), "-Ddiscovery.uri=http://"+address, "-cp", filepath.Join(program, "lib", "*"), "io.trino.server.TrinoServer")
+	c.Dir = dir
+	trino, log := &servers{}, filepath.Join(dir, "trino.log")
+	if err := trino.begin(c, log); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { trino.stop[0]() })
+	if err := waitFor("http://"+address+"/v1/info", `"starting":false`, log); err != nil {
+		t.Fatal(err)
+	}
+	return "http://" + address
 }
 
 // begin starts a server that stop ends.

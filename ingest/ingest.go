@@ -11,8 +11,10 @@ import (
 	"hash/fnv"
 	"io"
 	"slices"
+	"sync/atomic"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/internal/handoff"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -49,6 +51,9 @@ type Options struct {
 func Read(store *model.Store, name string, r io.Reader, o Options) error {
 	if o.Formats == nil {
 		o.Formats = Formats
+	}
+	if o.Context == nil {
+		o.Context = context.Background()
 	}
 	in := &reading{options: o, store: store, shared: map[any]any{}, overrides: format.Overrides{Files: map[string]*format.Override{}}, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir, Progress: o.Sorted, Context: o.Context})}
 	defer in.sorter.Close()
@@ -129,6 +134,11 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	if err != nil && err != io.EOF {
 		return place(err, from.shown, "")
 	}
+	if from.parent != nil && len(head) == format.HeadBytes { // there may be much more to decompress
+		ahead := handoff.ReadAhead(rd.options.Context, r)
+		defer ahead.Stop()
+		counted.r = ahead
+	}
 	f := from.format
 	if f == nil && len(bytes.TrimSpace(head)) == 0 && len(head) < format.HeadBytes {
 		err := format.ErrEmpty
@@ -182,7 +192,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		Alone:     !rd.several,
 		Beside:    rd.beside,
 		Shared:    rd.shared,
-		Taken:     func() int64 { return rd.input.n },
+		Taken:     rd.input.n.Load,
 		TempDir:   rd.options.TempDir,
 		Crop:      rd.options.Crop,
 		Member: func(name string, r io.Reader) error {
@@ -208,7 +218,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	}
 	err = f.Read(in)
 	in.Reader = nil // parsers may live until the end, and the input's buffers would add up
-	file.SetSize(counted.n - int64(buffered.Buffered()))
+	file.SetSize(counted.n.Load() - int64(buffered.Buffered()))
 	if counted.cut {
 		file.SetStat(model.StatTruncatedInput, model.None, 1)
 	}
@@ -250,13 +260,13 @@ func uuid(head []byte) string {
 // container, the file ends there.
 type counter struct {
 	r   io.Reader
-	n   int64
+	n   atomic.Int64
 	cut bool
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
-	c.n += int64(n)
+	c.n.Add(int64(n))
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		c.cut, err = true, io.EOF
 	}

@@ -161,7 +161,12 @@ func read(in *format.Input, open func(io.Reader) (io.ReadCloser, error)) error {
 		return from.fault(err, 0)
 	}
 	defer data.Close()
-	return in.Member("", &contents{data: data, from: from, file: in.File})
+	c := &contents{data: data, from: from}
+	err = in.Member("", c)
+	if c.padded {
+		in.File.Count(model.StatTrailingGarbage)
+	}
+	return err
 }
 
 // source remembers its read error, to tell it from damage.
@@ -193,10 +198,10 @@ func (s *source) fault(err error, offset int64) error {
 // contents is the decompressed data. If the data is truncated, it returns what
 // there is and then io.ErrUnexpectedEOF.
 type contents struct {
-	data io.Reader
-	from *source
-	file *model.File
-	n    int64
+	data   io.Reader
+	from   *source
+	n      int64
+	padded bool // other data follows the last member
 }
 
 func (c *contents) Read(p []byte) (int, error) {
@@ -210,7 +215,7 @@ func (c *contents) Read(p []byte) (int, error) {
 	case errors.Is(err, gzip.ErrHeader) || errors.Is(err, zstd.ErrMagicMismatch):
 		// What follows a complete member is not another member but padding, which
 		// some devices add. The first member's header has already been read.
-		c.file.Count(model.StatTrailingGarbage)
+		c.padded = true
 		c.data = bytes.NewReader(nil)
 		return n, io.EOF
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestReadAhead(t *testing.T) {
-	content := make([]byte, 3*blockBytes+12345)
+	content := make([]byte, 3<<20+12345)
 	rng := rand.NewChaCha8([32]byte{})
 	rng.Read(content)
 	for name, source := range map[string]io.Reader{

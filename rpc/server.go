@@ -70,10 +70,8 @@ func New(o Options, s *session.Session, name string) *Server {
 		return server
 	}
 	server.state = waiting
-	go func() { // meanwhile the client sends the trace
-		_ = server.begin(context.Background()) // the first call begins again, and reports the error
-		server.turn <- struct{}{}
-	}()
+	_ = server.begin(context.Background()) // so that it starts before the trace comes; the first call reports an error
+	server.turn <- struct{}{}
 	return server
 }
 
@@ -152,7 +150,7 @@ func (s *Server) begin(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	s.session, err = session.New(ctx, session.Options{Perfetto: true, Modules: s.options.Packages, Metrics: s.options.Metrics})
+	s.session, err = session.New(ctx, session.Options{Perfetto: true, Modules: s.options.Packages, Metrics: s.options.Metrics, Hold: true})
 	return err
 }
 
@@ -188,7 +186,7 @@ func (s *Server) load(ctx context.Context) error {
 	if err := errors.Join(s.options.Convert(ctx, path, folder), os.Remove(path)); err != nil {
 		return err
 	}
-	return s.session.OpenCopy(ctx, folder, s.options.Without...)
+	return s.session.OpenUnlinked(ctx, folder, s.options.Without...)
 }
 
 // restore drops what queries have created.

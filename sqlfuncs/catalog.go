@@ -25,6 +25,13 @@ type object struct {
 	statements []string // CREATE, and perhaps COMMENT ON; nil once it exists
 }
 
+// CreateOn makes the catalog create its objects on a connection, beginning with the registration. It needs the connection
+// for itself, so queries must run on another.
+func (c *Catalog) CreateOn(ctx context.Context, conn *sql.Conn) error {
+	c.conn = conn
+	return c.Create(ctx, registration)
+}
+
 // NewCatalog returns a catalog of the objects that CREATE statements make. Each may use earlier ones and those of
 // below. They are created on conn.
 func NewCatalog(conn *sql.Conn, below *Catalog, statements []string) *Catalog {

@@ -25,8 +25,8 @@ func TestCatalogCreatesWhatIsNamed(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c, err := RegisterLazily(t.Context(), conn, Dataset{Layout: layout})
-			if err != nil {
+			c := Dataset{Layout: layout}.Catalog()
+			if err := c.CreateOn(t.Context(), conn); err != nil {
 				t.Fatal(err)
 			}
 			before := c.pending
@@ -61,8 +61,8 @@ func TestCatalogCreatesAllForStatementsAboutIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		c, err := RegisterLazily(t.Context(), conn, Dataset{})
-		if err != nil {
+		c := Dataset{}.Catalog()
+		if err := c.CreateOn(t.Context(), conn); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Create(t.Context(), statement); err != nil {

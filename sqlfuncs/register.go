@@ -20,7 +20,7 @@ type Dataset struct {
 
 	TraceID string // of the trace, if Path is its folder in a dataset of many, whose files do not have it
 
-	Database string // attached database with the tables' rows; "" if the rows are in files
+	Files map[string]string // paths of tables' files, if they are not Path/TABLE.parquet
 
 	Hold map[string]bool // tables whose rows the database holds, because each query would read their files again
 
@@ -30,31 +30,24 @@ type Dataset struct {
 // Register creates all declared tables, macros and views of a dataset in an empty database. The tables are views of
 // the Parquet files or, if materialize is set, hold the rows themselves. A table without a file is empty.
 func Register(ctx context.Context, db *sql.Conn, d Dataset, materialize bool) error {
-	c, err := d.catalog(ctx, db, materialize)
-	if err != nil {
+	c := d.catalog(materialize)
+	if err := c.CreateOn(ctx, db); err != nil {
 		return err
 	}
 	return c.CreateAll(ctx)
 }
 
-// RegisterLazily is Register without materialize, but the catalog creates the objects later. It needs the connection
-// for itself, so queries must run on another.
-func RegisterLazily(ctx context.Context, db *sql.Conn, d Dataset) (*Catalog, error) {
-	return d.catalog(ctx, db, false)
-}
+// Catalog returns the objects that Register creates without materialize, to create them later.
+func (d Dataset) Catalog() *Catalog { return d.catalog(false) }
 
-// catalog returns the tables, views and macros of a dataset. It only adds the registration to the database.
-func (d Dataset) catalog(ctx context.Context, db *sql.Conn, materialize bool) (*Catalog, error) {
-	statement := fmt.Sprintf("CREATE TABLE %s AS SELECT %d AS schema_version, %t AS many_traces",
-		registration, table.SchemaVersion, d.Layout == ManyTraces)
-	if _, err := db.ExecContext(ctx, statement); err != nil {
-		return nil, err
-	}
+func (d Dataset) catalog(materialize bool) *Catalog {
 	files := map[string]bool{}
 	for _, name := range d.Tables {
 		files[name] = true
 	}
-	c := NewCatalog(db, nil, nil)
+	c := NewCatalog(nil, nil, nil)
+	c.Add(registration, fmt.Sprintf("CREATE TABLE %s AS SELECT %d AS schema_version, %t AS many_traces",
+		registration, table.SchemaVersion, d.Layout == ManyTraces))
 	add := func(kind, name, statement, doc string) {
 		if d.NoComments || doc == "" {
 			c.Add(name, statement)
@@ -82,7 +75,7 @@ func (d Dataset) catalog(ctx context.Context, db *sql.Conn, materialize bool) (*
 		}
 		add(m.Kind, m.Name, m.SQL, doc)
 	}
-	return c, nil
+	return c
 }
 
 // CommentColumns adds comments to the columns of the tables that Register made. It takes twice as long as
@@ -142,16 +135,15 @@ func (d Dataset) read(s *table.Schema) string {
 		}
 		columns = append(columns, identifier(c.Name))
 	}
-	from := fmt.Sprintf("read_parquet(%s)", quote(d.glob(s.Name+".parquet")))
+	file, options := d.glob(s.Name+".parquet"), ""
+	if path, ok := d.Files[s.Name]; ok {
+		file = path
+	}
 	if d.Layout == ManyTraces {
 		columns = append(columns, "trace_id")
-		from = fmt.Sprintf("read_parquet(%s, hive_partitioning = true, hive_types = {trace_id: VARCHAR})",
-			quote(d.glob("trace_id=*", s.Name+".parquet")))
+		file, options = d.glob("trace_id=*", s.Name+".parquet"), ", hive_partitioning = true, hive_types = {trace_id: VARCHAR}"
 	}
-	if d.Database != "" {
-		from = d.Database + "." + s.Name
-	}
-	return fmt.Sprintf("SELECT %s FROM %s", strings.Join(columns, ", "), from)
+	return fmt.Sprintf("SELECT %s FROM read_parquet(%s%s)", strings.Join(columns, ", "), quote(file), options)
 }
 
 // columns returns the columns in a table's files.

@@ -445,6 +445,9 @@ func TestInterruptedQuery(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	if err := s.OpenEmpty(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	q := query{session: s, out: &bytes.Buffer{}, options: queryOptions{format: "csv"}}

@@ -8,15 +8,19 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// All returns the declarations of all tables, parents before children.
-func All() []*table.Schema {
+// All returns the declarations of all tables, parents before children. They must not be changed.
+func All() []*table.Schema { return slices.Clone(all()) }
+
+var all = sync.OnceValue(func() []*table.Schema {
 	return table.NewSet(new(Tables), table.NewStringPool(), 0, nil, table.Parking{}).Schemas()
-}
+})
 
 // WriteDocs writes the documentation of all tables as Markdown.
 func WriteDocs(w io.Writer) error {

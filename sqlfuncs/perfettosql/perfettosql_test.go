@@ -49,6 +49,9 @@ func connect(t testing.TB, layout sqlfuncs.Layout, rows string) *sql.Conn {
 	}
 	exec("USE memory")
 	exec("SET search_path = 'memory.main,dataset.main'")
+	for _, setting := range Settings {
+		exec(setting)
+	}
 	return conn
 }
 
@@ -198,7 +201,9 @@ func TestScripts(t *testing.T) {
 
 func TestManyTraces(t *testing.T) {
 	conn := connect(t, sqlfuncs.ManyTraces, "")
-	if _, err := New(t.Context(), database(conn, nil)); !errors.Is(err, ErrManyTraces) {
+	d := database(conn, nil)
+	d.Layout = sqlfuncs.ManyTraces
+	if _, err := New(t.Context(), d); !errors.Is(err, ErrManyTraces) {
 		t.Errorf("New = %v", err)
 	}
 }

@@ -51,9 +51,11 @@ func (s *Session) OrderRows() { s.ordered = true }
 
 // Database is what a session works on.
 type Database struct {
-	// Conn has a database made by sqlfuncs.Register attached as "dataset", and an empty one before it in the search path.
-	Conn *sql.Conn
-	// Dataset is the dataset's catalog if sqlfuncs.RegisterLazily made it, else nil.
+	// Conn has the Settings, a database made by sqlfuncs.Register attached as "dataset", and an empty one before it in the
+	// search path.
+	Conn   *sql.Conn
+	Layout sqlfuncs.Layout
+	// Dataset creates the objects of the dataset when they are needed. It is nil if they exist.
 	Dataset *sqlfuncs.Catalog
 	// Describe checks a statement without running it, and returns the columns of its rows.
 	Describe func(ctx context.Context, statement string) ([]Column, error)
@@ -79,17 +81,8 @@ var Settings = []string{
 
 // New begins a session.
 func New(ctx context.Context, d Database) (*Session, error) {
-	layout, err := sqlfuncs.Registered(ctx, d.Conn)
-	if err != nil {
-		return nil, err
-	}
-	if layout == sqlfuncs.ManyTraces {
+	if d.Layout == sqlfuncs.ManyTraces {
 		return nil, ErrManyTraces
-	}
-	for _, setting := range Settings {
-		if _, err := d.Conn.ExecContext(ctx, setting); err != nil {
-			return nil, err
-		}
 	}
 	s := &Session{Database: d}
 	return s, s.Restart(ctx)

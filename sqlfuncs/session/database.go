@@ -83,9 +83,9 @@ func (d *Database) Attach(ctx context.Context, path, options string) error {
 	return err
 }
 
-// attachDataset attaches a dataset. The catalog creates its tables, views and macros when they are needed, on its own
-// connection, because names in them must only refer to the dataset.
-func (d *Database) attachDataset(ctx context.Context, dataset sqlfuncs.Dataset) error {
+// attachCatalog attaches an empty database. The catalog creates tables, views and macros in it when they are needed,
+// on its own connection, because names in them must only refer to the dataset.
+func (d *Database) attachCatalog(ctx context.Context, catalog *sqlfuncs.Catalog) error {
 	err := d.Attach(ctx, "", "")
 	if err != nil {
 		return err
@@ -96,8 +96,8 @@ func (d *Database) attachDataset(ctx context.Context, dataset sqlfuncs.Dataset) 
 	if _, err := d.maker.ExecContext(ctx, "USE "+attached); err != nil {
 		return err
 	}
-	d.Catalog, err = sqlfuncs.RegisterLazily(ctx, d.maker, dataset)
-	return err
+	d.Catalog = catalog
+	return catalog.CreateOn(ctx, d.maker)
 }
 
 // parquetFolders returns the folders of the Parquet files that the attached database reads. Their paths may be relative

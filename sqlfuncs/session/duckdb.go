@@ -15,6 +15,9 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
 
+// available reports that DuckDB is built in.
+func available() error { return nil }
+
 // newDatabase returns an empty database in memory that only loads built-in extensions.
 func newDatabase() (*sql.DB, error) {
 	return sql.Open("duckdb", "?autoinstall_known_extensions=false&autoload_known_extensions=false")

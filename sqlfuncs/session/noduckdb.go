@@ -12,6 +12,8 @@ import (
 
 var errNoDuckDB = errors.New("this tpconvert was built without DuckDB; build it with CGO_ENABLED=1 and a C compiler")
 
+func available() error { return errNoDuckDB }
+
 func newDatabase() (*sql.DB, error) { return nil, errNoDuckDB }
 
 func addFunctions(*sql.Conn) error { return errNoDuckDB }

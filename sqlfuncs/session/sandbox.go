@@ -29,14 +29,21 @@ const (
 // ErrDenied is wrapped by errors of SQL that needs more access.
 var ErrDenied = errors.New("SQL may only read the data")
 
-// confine makes the database deny access to files outside the folders, and locks its settings.
-func (s *Session) confine(ctx context.Context, folders []string) error {
-	var list []string
-	for _, folder := range append(folders, s.Scratch) {
-		list = append(list, Quote(filepath.ToSlash(folder)))
+// allowed are the files of the data, and folders with such files.
+type allowed struct{ folders, files []string }
+
+// confine makes the database deny access to other files, and locks its settings.
+func (s *Session) confine(ctx context.Context, a allowed) error {
+	list := func(paths []string) string {
+		var quoted []string
+		for _, p := range paths {
+			quoted = append(quoted, Quote(filepath.ToSlash(p)))
+		}
+		return "[" + strings.Join(quoted, ", ") + "]"
 	}
 	return s.Exec(ctx,
-		"SET allowed_directories = ["+strings.Join(list, ", ")+"]",
+		"SET allowed_directories = "+list(append(a.folders, s.Scratch)),
+		"SET allowed_paths = "+list(a.files),
 		"SET enable_external_access = false",
 		"SET lock_configuration = true")
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,41 +36,89 @@ type Metrics interface {
 
 // Session runs SQL on a dataset.
 type Session struct {
-	*Database
-	Scratch string // a folder for temporary files
+	*Database        // nil until DuckDB has started
+	Scratch   string // a folder for temporary files
 
 	options  Options
 	drop     func() error         // removes Scratch
+	starting chan error           // has the result of start
+	files    []*os.File           // of OpenUnlinked
 	perfetto *perfettosql.Session // nil for DuckDB's SQL
 	checker  *sql.Conn            // checks PerfettoSQL without the optimizer, which takes most of the time, or nil
 	copies   int
 }
 
-// New begins a session without data.
+// New begins a session without data. One of the methods Open must be called before it can run SQL.
 func New(ctx context.Context, o Options) (*Session, error) {
-	db, err := OpenDatabase(ctx)
-	if err != nil {
+	if err := available(); err != nil {
 		return nil, err
 	}
 	scratch, drop, err := export.Temporary("tpconvert-query-")
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, err
 	}
 	o.NoComments = o.NoComments || o.Perfetto // PerfettoSQL cannot see them
-	s := &Session{Database: db, Scratch: scratch, options: o, drop: drop}
-	if err := s.Exec(ctx, "SET temp_directory = "+Quote(filepath.Join(scratch, "spill"))); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
+	s := &Session{Scratch: scratch, options: o, drop: drop, starting: make(chan error, 1)}
+	// DuckDB takes a while to start. Meanwhile manifests are read, or a trace is converted.
+	go func() { s.starting <- s.start(context.WithoutCancel(ctx)) }()
 	return s, nil
+}
+
+// start starts DuckDB.
+func (s *Session) start(ctx context.Context) error {
+	var err error
+	if s.Database, err = OpenDatabase(ctx); err != nil {
+		return err
+	}
+	if err := s.Exec(ctx, "SET temp_directory = "+Quote(filepath.Join(s.Scratch, "spill"))); err != nil {
+		return err
+	}
+	if err := addFunctions(s.Conn); err != nil {
+		return err
+	}
+	if s.options.Metrics != nil {
+		if err := addMessages(s.Conn, s.options.Metrics); err != nil {
+			return err
+		}
+	}
+	if !s.options.Perfetto {
+		return nil
+	}
+	if err := s.Exec(ctx, perfettosql.Settings...); err != nil {
+		return err
+	}
+	if s.checker, err = s.db.Conn(ctx); err != nil {
+		return err
+	}
+	for _, setting := range append(slices.Clone(perfettosql.Settings), "PRAGMA disable_optimizer") {
+		if _, err := s.checker.ExecContext(ctx, setting); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// started waits until DuckDB has started.
+func (s *Session) started() error {
+	err := <-s.starting
+	s.starting <- err // Close waits too
+	return err
 }
 
 // Close ends the session and removes its temporary files.
 func (s *Session) Close() error {
+	_ = s.started() // an error was reported when data was opened
 	var err error
 	if s.checker != nil {
 		err = s.checker.Close()
 	}
-	return errors.Join(err, s.Database.Close(), s.drop())
+	if s.Database != nil {
+		err = errors.Join(err, s.Database.Close())
+	}
+	for _, f := range s.files {
+		err = errors.Join(err, f.Close())
+	}
+	return errors.Join(err, s.drop())
 }
 
 // OpenDataset makes the tables of the dataset in a folder available.
@@ -104,57 +153,67 @@ func (s *Session) OpenFolder(ctx context.Context, folder, traceID string) error 
 // OpenEmpty makes all tables available, without rows.
 func (s *Session) OpenEmpty(ctx context.Context) error { return s.register(ctx, sqlfuncs.Dataset{}) }
 
-// rowsDatabase is the database that holds the rows for OpenCopy.
-const rowsDatabase = "_rows"
-
-// OpenCopy makes the tables of the dataset in a folder available, some of them without rows, and removes the folder.
-// Their rows are in an unlinked file that only DuckDB can read.
-func (s *Session) OpenCopy(ctx context.Context, folder string, without ...string) error {
-	d, err := ReadDataset(folder)
+// OpenUnlinked makes the tables of the dataset in a folder available, some of them without rows, and removes the folder.
+// The files stay open, so that the system removes them when the process ends, even if it is killed.
+func (s *Session) OpenUnlinked(ctx context.Context, folder string, without ...string) error {
+	d, tables, err := readDataset(folder)
 	if err != nil {
 		return err
 	}
-	d.Tables = slices.DeleteFunc(d.Tables, func(table string) bool { return slices.Contains(without, table) })
-	file := filepath.Join(s.Scratch, "rows.duckdb")
-	statements := []string{fmt.Sprintf("ATTACH %s AS %s", Quote(file), rowsDatabase)}
-	for _, table := range d.Tables {
-		statements = append(statements, fmt.Sprintf("CREATE TABLE %s.%s AS FROM read_parquet(%s)", rowsDatabase, table, Quote(d.Path+"/"+table+".parquet")))
+	tables = slices.DeleteFunc(tables, func(t export.Table) bool { return slices.Contains(without, t.Name) })
+	d.Tables, d.Files = nil, map[string]string{}
+	for _, t := range tables {
+		f, err := os.Open(filepath.Join(folder, t.File))
+		if err != nil {
+			return err
+		}
+		s.files = append(s.files, f)
+		d.Tables = append(d.Tables, t.Name)
+		d.Files[t.Name] = fmt.Sprintf("/dev/fd/%d", f.Fd())
 	}
-	statements = append(statements, "DETACH "+rowsDatabase, fmt.Sprintf("ATTACH %s AS %s (READ_ONLY)", Quote(file), rowsDatabase))
-	if err := s.Exec(ctx, statements...); err != nil {
+	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
-	if err := errors.Join(os.Remove(file), os.RemoveAll(folder)); err != nil {
-		return err
+	if s.options.Hold {
+		hold(d, tables)
 	}
-	d.Database = rowsDatabase
 	return s.register(ctx, *d)
 }
 
+// register makes the tables of a dataset available.
 func (s *Session) register(ctx context.Context, d sqlfuncs.Dataset) error {
 	d.NoComments = s.options.NoComments
-	if err := s.attachDataset(ctx, d); err != nil {
+	catalog := d.Catalog()
+	if err := s.started(); err != nil {
 		return err
 	}
-	if d.Path == "" {
-		return s.ready(ctx)
+	if err := s.attachCatalog(ctx, catalog); err != nil {
+		return err
 	}
-	return s.ready(ctx, d.Path)
+	a := allowed{files: slices.Collect(maps.Values(d.Files))}
+	if d.Path != "" {
+		a.folders = []string{d.Path}
+	}
+	return s.ready(ctx, d.Layout, a)
 }
 
 // OpenFile makes the tables of a DuckDB file available.
 func (s *Session) OpenFile(ctx context.Context, path string) error {
+	if err := s.started(); err != nil {
+		return err
+	}
 	if err := s.Attach(ctx, path, "(READ_ONLY)"); err != nil {
 		return err
 	}
-	if _, err := sqlfuncs.Registered(ctx, s.Conn); err != nil {
+	layout, err := sqlfuncs.Registered(ctx, s.Conn)
+	if err != nil {
 		return fmt.Errorf("%s is %w", path, err)
 	}
 	folders, err := s.parquetFolders(ctx, filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	return s.ready(ctx, folders...)
+	return s.ready(ctx, layout, allowed{folders: folders})
 }
 
 // IsDuckDB reports whether a file is a DuckDB database.
@@ -172,41 +231,27 @@ func IsDuckDB(path string) bool {
 // demangleFunction is the function that the macro demangle calls.
 const demangleFunction = "_demangle"
 
-// ready makes the tables visible to statements, which create their own tables in memory. The tables' files are in the
-// folders.
-func (s *Session) ready(ctx context.Context, folders ...string) error {
-	if err := addFunctions(s.Conn); err != nil {
-		return err
-	}
-	if s.options.Metrics != nil {
-		if err := addMessages(s.Conn, s.options.Metrics); err != nil {
-			return err
-		}
-	}
+// ready makes the tables visible to statements, which create their own tables in memory. SQL may read the allowed files.
+func (s *Session) ready(ctx context.Context, layout sqlfuncs.Layout, a allowed) error {
 	err := s.Exec(ctx, searchBoth, createDemangle)
 	if err == nil && s.options.Perfetto {
-		err = s.startPerfetto(ctx)
+		err = s.startPerfetto(ctx, layout)
 	}
 	if err == nil && s.options.Access != AnyFile {
-		err = s.confine(ctx, folders)
+		err = s.confine(ctx, a)
 	}
 	return err
 }
 
 // startPerfetto begins the session of PerfettoSQL.
-func (s *Session) startPerfetto(ctx context.Context) error {
-	var err error
-	if s.checker, err = s.db.Conn(ctx); err != nil {
+func (s *Session) startPerfetto(ctx context.Context, layout sqlfuncs.Layout) error {
+	if _, err := s.checker.ExecContext(ctx, searchBoth); err != nil {
 		return err
 	}
-	for _, setting := range append(slices.Clone(perfettosql.Settings), searchBoth, "PRAGMA disable_optimizer") {
-		if _, err := s.checker.ExecContext(ctx, setting); err != nil {
-			return err
-		}
-	}
+	var err error
 	s.perfetto, err = perfettosql.New(ctx, perfettosql.Database{
-		Conn: s.Conn, Dataset: s.Catalog, Describe: s.describe, Modules: s.options.Modules, Metrics: s.options.Metrics,
-		Macros: append(createGraphs, createLayout, createHash),
+		Conn: s.Conn, Layout: layout, Dataset: s.Catalog, Describe: s.describe, Modules: s.options.Modules,
+		Metrics: s.options.Metrics, Macros: append(createGraphs, createLayout, createHash),
 	})
 	return err
 }

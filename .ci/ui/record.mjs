@@ -56,11 +56,13 @@ page.on('websocket', (socket) => {
 
 const idle = () => page.evaluate(() => window.waitForPerfettoIdle(500)).catch((e) => console.log(`not idle: ${e}`));
 async function step(title, act) {
-  const before = calls.length;
+  const before = calls.length, begun = Date.now();
   await act();
   await idle();
+  const seconds = (Date.now() - begun) / 1000;
   await page.screenshot({path: `${folder}/${name}-${title}.jpg`, type: 'jpeg', quality: 60});
-  console.log(`${name} ${title}: ${calls.length - before} calls, ${calls.slice(before).filter((c) => c.error).length} fail`);
+  const failing = calls.slice(before).filter((c) => c.error).length;
+  console.log(`${name} ${title}: ${calls.length - before} calls, ${failing} fail, ${seconds.toFixed(1)} s`);
 }
 
 await page.addInitScript(() => {

@@ -163,9 +163,21 @@ func Words(text string) func(yield func(string) bool) {
 	}
 }
 
-// around matches words of statements that need all objects: the catalog's functions and tables, and commands that
-// list objects. BEGIN is one because a transaction does not see objects created after its start.
-var around = regexp.MustCompile(`(?i)^\s*desc\b|\b(begin|transaction|show|describe|pragma|export|database|` +
-	`information_schema|pg_catalog|sqlite_master|sqlite_schema|(duckdb|pg|pragma)_\w+)\b`)
+// around are words of statements that need all objects: the catalog's functions and tables, and commands that list
+// objects. BEGIN is one because a transaction does not see objects created after its start.
+var around = map[string]bool{
+	"begin": true, "transaction": true, "show": true, "describe": true, "pragma": true, "export": true, "database": true,
+	"information_schema": true, "sqlite_master": true, "sqlite_schema": true,
+}
 
-func looksAround(statement string) bool { return around.MatchString(statement) }
+func looksAround(statement string) bool {
+	first := true
+	for word := range Words(statement) {
+		if around[word] || first && word == "desc" || strings.HasPrefix(word, "duckdb_") ||
+			strings.HasPrefix(word, "pg_") || strings.HasPrefix(word, "pragma_") {
+			return true
+		}
+		first = false
+	}
+	return false
+}

@@ -48,14 +48,11 @@ func (s *Session) readCurves(ctx context.Context) error {
 		heads[kind] = records[0]
 		for _, record := range records[1:] {
 			for i, value := range record {
-				switch {
-				case records[0][i] == "device":
-					record[i] = literal(value)
-				case !isNumber(value):
+				if records[0][i] != "device" && !isNumber(value) {
 					return fmt.Errorf("%s: %q is no number", file, value)
 				}
 			}
-			rows[kind] = append(rows[kind], "("+strings.Join(record, ",")+")")
+			rows[kind] = append(rows[kind], strings.Join(record, "\t"))
 		}
 		return nil
 	})
@@ -63,8 +60,8 @@ func (s *Session) readCurves(ctx context.Context) error {
 		return err
 	}
 	for kind, all := range rows {
-		var columns, names []string
-		for _, name := range heads[kind] {
+		var columns []string
+		for i, name := range heads[kind] {
 			kind := "DOUBLE"
 			switch {
 			case name == "device":
@@ -72,12 +69,13 @@ func (s *Session) readCurves(ctx context.Context) error {
 			case integerCurves[name]:
 				kind = "BIGINT"
 			}
-			columns = append(columns, fmt.Sprintf("%s::%s AS %[1]s", identifier(name), kind))
-			names = append(names, identifier(name))
+			columns = append(columns, fmt.Sprintf("_values[%d]::%s AS %s", i+1, kind, identifier(name)))
 		}
+		// One text is parsed much faster than as many literals.
+		values := fmt.Sprintf("SELECT string_split(unnest(string_split(%s, chr(10))), chr(9)) AS _values", literal(strings.Join(all, "\n")))
 		table := identifier("_wattson_" + kind)
 		for _, statement := range []string{
-			fmt.Sprintf("CREATE TABLE %s AS SELECT %s FROM (VALUES %s) AS _rows(%s)", table, strings.Join(columns, ", "), strings.Join(all, ","), strings.Join(names, ", ")),
+			fmt.Sprintf("CREATE TABLE %s AS SELECT %s FROM (%s)", table, strings.Join(columns, ", "), values),
 			fmt.Sprintf("CREATE MACRO %s() AS TABLE FROM %s", identifier(curves+kind), table),
 		} {
 			if _, err := s.Conn.ExecContext(ctx, statement); err != nil {

@@ -190,6 +190,12 @@ func (s *Session) register(ctx context.Context, d sqlfuncs.Dataset) error {
 	if err := s.attachCatalog(ctx, catalog); err != nil {
 		return err
 	}
+	read := func(table string) bool { return !d.Hold[table] }
+	if s.options.Hold && !slices.ContainsFunc(d.Tables, read) { // several threads take longer for few rows
+		if err := s.Exec(ctx, "SET threads = 1"); err != nil {
+			return err
+		}
+	}
 	a := allowed{files: slices.Collect(maps.Values(d.Files))}
 	if d.Path != "" {
 		a.folders = []string{d.Path}

@@ -19,7 +19,7 @@ CREATE MACRO sqlite_to_real(x) AS CASE
 CREATE MACRO sqlite_key(x) AS CASE WHEN x IS NOT NULL THEN
     row(coalesce(TRY_CAST(x AS DOUBLE), 'inf'), coalesce(TRY_CAST(x AS HUGEINT), 0), CASE WHEN TRY_CAST(x AS DOUBLE) IS NULL THEN x::VARCHAR ELSE '' END) END;
 
-CREATE MACRO sqlite_substr(x, start) AS substring(x::VARCHAR, start::BIGINT),
+CREATE MACRO sqlite_substr(x, start) AS substring(x::VARCHAR, sqlite_to_integer(start)),
 (x, start, length) AS CASE
     WHEN length < 0 THEN substring(x::VARCHAR, (CASE WHEN start < 0 THEN length(x::VARCHAR) + 1 + start ELSE start END + length)::BIGINT, -length)
     WHEN start < -length(x::VARCHAR) THEN substring(x::VARCHAR, 1, greatest(0, length + start + length(x::VARCHAR))::BIGINT)
@@ -54,7 +54,10 @@ CREATE MACRO sqlite_iif(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN 
 CREATE MACRO sqlite_if(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN c THEN x ELSE y END;
 CREATE MACRO sqlite_likely(x) AS x;
 CREATE MACRO sqlite_unlikely(x) AS x;
-CREATE MACRO percentile(x, p) AS quantile_cont(x::DOUBLE, p / 100.0);
+-- Not quantile_cont, which rounds differently.
+CREATE MACRO _interpolated(sorted, place) AS sorted[floor(place)::BIGINT + 1]
+    + (sorted[least(floor(place)::BIGINT + 2, len(sorted))] - sorted[floor(place)::BIGINT + 1]) * (place - floor(place));
+CREATE MACRO percentile(x, p) AS _interpolated(list_sort(list(x::DOUBLE) FILTER (x IS NOT NULL)), p / 100.0 * (count(x) - 1));
 CREATE MACRO sqlite_value_at_max_ts(ts, value) AS arg_max(value, ts);
 CREATE MACRO sqlite_total(x) AS coalesce(sum(x)::DOUBLE, 0.0);
 CREATE MACRO sqlite_max(a, b) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN greatest(a, b) END,

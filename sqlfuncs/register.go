@@ -22,6 +22,8 @@ type Dataset struct {
 
 	Files map[string]string // paths of tables' files, if they are not Path/TABLE.parquet
 
+	Rows map[string]string // what to select the rows of a table from, if they are not all of its file
+
 	Hold map[string]bool // tables whose rows the database holds, because each query would read their files again
 
 	NoComments bool // skip the comments on tables and macros, which take a third of the time
@@ -143,7 +145,11 @@ func (d Dataset) read(s *table.Schema) string {
 		columns = append(columns, "trace_id")
 		file, options = d.glob("trace_id=*", s.Name+".parquet"), ", hive_partitioning = true, hive_types = {trace_id: VARCHAR}"
 	}
-	return fmt.Sprintf("SELECT %s FROM read_parquet(%s%s)", strings.Join(columns, ", "), quote(file), options)
+	from := fmt.Sprintf("read_parquet(%s%s)", quote(file), options)
+	if rows, ok := d.Rows[s.Name]; ok {
+		from = rows
+	}
+	return fmt.Sprintf("SELECT %s FROM %s", strings.Join(columns, ", "), from)
 }
 
 // columns returns the columns in a table's files.
@@ -154,10 +160,14 @@ func (d Dataset) columns(s *table.Schema) []table.Column {
 	return s.Columns
 }
 
-// glob returns a path in the dataset, escaped because DuckDB treats it as a pattern.
+// glob returns a path in the dataset for DuckDB, which treats it as a pattern.
 func (d Dataset) glob(names ...string) string {
-	folder := strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(d.Path)
-	return path.Join(append([]string{folder}, names...)...)
+	return path.Join(append([]string{PathPattern(d.Path)}, names...)...)
+}
+
+// PathPattern returns the pattern of DuckDB that only this path matches.
+func PathPattern(path string) string {
+	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 }
 
 // empty returns a query with the columns of a table and no rows.

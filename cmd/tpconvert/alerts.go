@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,9 +17,7 @@ import (
 
 // alertsOptions are the flags of the alerts command.
 type alertsOptions struct {
-	format string
-	stdlib string
-	read   readOptions
+	sqlOptions
 }
 
 // alertError reports alerts of level error.
@@ -44,19 +41,12 @@ if there is an alert of level error. Times are in ns.`,
   tpconvert alerts --format csv limits.yaml out/`,
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if ui.json && !cmd.Flags().Changed("format") {
-				o.format = "ndjson"
-			}
 			last := len(args) - 1
-			trace := opener{ui: ui.printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
+			trace := o.opener(cmd, ui, "ndjson")
 			return o.run(cmd.Context(), trace, args[:last], args[last], cmd.OutOrStdout())
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&o.format, "format", "table", "format of the rows: "+strings.Join(rowFormats, ", "))
-	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
-	o.read.register(flags)
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(rowFormats, cobra.ShellCompDirectiveNoFileComp))
+	o.register(cmd, rowFormats)
 	return cmd
 }
 
@@ -79,7 +69,7 @@ func (o *alertsOptions) run(ctx context.Context, trace opener, files []string, i
 		return err
 	}
 	definitions = slices.DeleteFunc(definitions, func(d derive.Definition) bool { return d.Kind != derive.Alerts })
-	traces, err := traceIDs(input)
+	traces, err := session.ReadTraces(ctx, input)
 	if err != nil {
 		return err
 	}
@@ -88,10 +78,9 @@ func (o *alertsOptions) run(ctx context.Context, trace opener, files []string, i
 		return err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
-	columns := alertColumns
-	if traces == nil {
-		traces = []string{""}
-	} else {
+	columns, ids := alertColumns, []string{""}
+	if traces != nil {
+		ids = traces.IDs
 		columns = append([]session.Column{{Name: "trace_id", Kind: session.Text}}, columns...)
 	}
 	w, err := newRowWriter(o.format, out, columns)
@@ -99,8 +88,8 @@ func (o *alertsOptions) run(ctx context.Context, trace opener, files []string, i
 		return err
 	}
 	failed := alertError(0)
-	for _, id := range traces {
-		alerts, err := o.find(ctx, definitions, input, id)
+	for _, id := range ids {
+		alerts, err := o.find(ctx, definitions, input, traces, id)
 		if err != nil {
 			return err
 		}
@@ -109,7 +98,7 @@ func (o *alertsOptions) run(ctx context.Context, trace opener, files []string, i
 				failed++
 			}
 			row := []any{a.Level, a.Name, a.Text, value(a.TS), value(a.Dur), value(a.SliceID), value(a.UTID), value(a.UPID)}
-			if id != "" {
+			if traces != nil {
 				row = append([]any{id}, row...)
 			}
 			if err := w.row(row); err != nil {
@@ -133,15 +122,15 @@ func value(n *int64) any {
 	return *n
 }
 
-// find returns the alerts of a trace, by its id in a dataset of many.
-func (o *alertsOptions) find(ctx context.Context, definitions []derive.Definition, input, id string) (alerts []derive.Alert, err error) {
+// find returns the alerts of the input, or of one of its traces.
+func (o *alertsOptions) find(ctx context.Context, definitions []derive.Definition, input string, traces *session.Traces, id string) (alerts []derive.Alert, err error) {
 	evaluator := derive.Evaluator{Open: func(ctx context.Context, perfetto bool) (*session.Session, error) {
 		s, err := session.New(ctx, session.Options{Perfetto: perfetto, Modules: modules(o.stdlib), NoComments: true})
 		if err != nil {
 			return nil, err
 		}
-		if id != "" {
-			err = s.OpenTrace(ctx, input, id)
+		if traces != nil {
+			err = s.OpenTrace(ctx, traces, id)
 		} else if err = (opener{}).open(ctx, s, input, perfetto); err == nil {
 			var layout sqlfuncs.Layout
 			if layout, err = sqlfuncs.Registered(ctx, s.Conn); layout == sqlfuncs.ManyTraces {

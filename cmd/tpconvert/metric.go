@@ -17,11 +17,9 @@ import (
 
 // metricOptions are the flags of the metric command.
 type metricOptions struct {
-	run    []string
-	format string
-	list   bool
-	stdlib string
-	read   readOptions
+	sqlOptions
+	run  []string
+	list bool
 }
 
 var metricFormats = []string{"textproto", "proto", "json", "parquet"}
@@ -41,20 +39,13 @@ downloaded, or of --stdlib, a checkout of Perfetto. --list lists their names.
   tpconvert metric --stdlib perfetto/ --run android_startup --format json out/`,
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if ui.json && !cmd.Flags().Changed("format") {
-				o.format = "json"
-			}
-			trace := opener{ui: ui.printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
-			return o.compute(cmd.Context(), trace, args, cmd.OutOrStdout())
+			return o.compute(cmd.Context(), o.opener(cmd, ui, "json"), args, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.run, "run", nil, "metrics to compute, by name")
-	flags.StringVar(&o.format, "format", "textproto", "format of the result: "+strings.Join(metricFormats, ", "))
 	flags.BoolVar(&o.list, "list", false, "list the names of all metrics")
-	flags.StringVar(&o.stdlib, "stdlib", "", "checkout of Perfetto; by default what \"stdlib fetch\" has downloaded")
-	o.read.register(flags)
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(metricFormats, cobra.ShellCompDirectiveNoFileComp))
+	o.register(cmd, metricFormats)
 	return cmd
 }
 

@@ -6,6 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -18,6 +21,30 @@ type opener struct {
 	ui    printer
 	stdin io.Reader
 	read  readOptions
+}
+
+// sqlOptions are the flags that commands share if they run SQL on an input.
+type sqlOptions struct {
+	format string // of the result
+	stdlib string
+	read   readOptions
+}
+
+// register adds the flags. The first format is the default.
+func (o *sqlOptions) register(cmd *cobra.Command, formats []string) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.format, "format", formats[0], "format of the result: "+strings.Join(formats, ", "))
+	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
+	o.read.register(flags)
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// opener returns the opener of the command's input. Without --format, the format of --json is json.
+func (o *sqlOptions) opener(cmd *cobra.Command, ui *uiOptions, json string) opener {
+	if ui.json && !cmd.Flags().Changed("format") {
+		o.format = json
+	}
+	return opener{ui: ui.printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
 }
 
 // openSession opens an input for SQL: a dataset, a DuckDB file, or a trace, which is converted first.

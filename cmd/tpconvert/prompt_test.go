@@ -26,7 +26,7 @@ func TestPrompt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	q := &query{session: s, out: &out, options: queryOptions{format: "csv"}}
+	q := &query{session: s, out: &out, options: queryOptions{sqlOptions: sqlOptions{format: "csv"}}}
 	lines := []string{"SELECT name", "FROM slice ORDER BY ts;", ".schema flow", ".tables", ".functions", "SELECT nothing;", ".odd", ".timer", "SELECT 1 AS one;"}
 	var prompts []string
 	p := prompt{query: q, readLine: func(text string) (string, error) {
@@ -83,7 +83,7 @@ func TestPromptInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	q := &query{session: s, out: &out, options: queryOptions{format: "csv"}}
+	q := &query{session: s, out: &out, options: queryOptions{sqlOptions: sqlOptions{format: "csv"}}}
 	signals := make(chan os.Signal, 1)
 	endless := "SELECT count(*) FROM range(10000000000) a, range(10000000000) b WHERE a.range * b.range = -1;"
 	lines := []string{endless, "SELECT dropped", "\x03", "SELECT name FROM slice WHERE dur = 100000;", endless, "SELECT 'never';"}

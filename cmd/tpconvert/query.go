@@ -20,12 +20,10 @@ import (
 
 // queryOptions are the flags of the query command.
 type queryOptions struct {
+	sqlOptions
 	file     string
-	format   string
 	perfetto bool
-	stdlib   string
 	writes   bool // SQL may read and write any file
-	read     readOptions
 }
 
 func newQueryCommand(ui *uiOptions) *cobra.Command {
@@ -44,29 +42,23 @@ files with COPY ... TO.`,
   tpconvert query trace.duckdb`,
 		Args: arguments(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if ui.json && !cmd.Flags().Changed("format") {
-				o.format = "ndjson"
-			}
-			q := &query{ui: ui.printer(cmd), options: o, stdin: cmd.InOrStdin(), out: cmd.OutOrStdout()}
+			trace := o.opener(cmd, ui, "ndjson")
+			q := &query{trace: trace, options: o, out: cmd.OutOrStdout()}
 			return q.run(cmd.Context(), args[0], args[1:])
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.file, "file", "", "file with the SQL")
-	flags.StringVar(&o.format, "format", "table", "format of the rows: "+strings.Join(rowFormats, ", "))
 	flags.BoolVar(&o.perfetto, "perfetto", false, "SQL is PerfettoSQL of Trace Processor v58; CSV is printed as it does, and an empty file is a trace without rows")
-	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
 	flags.BoolVar(&o.writes, "allow-writes", false, "let SQL read and write any file, attach databases, load extensions and change settings")
-	o.read.register(flags)
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(rowFormats, cobra.ShellCompDirectiveNoFileComp))
+	o.register(cmd, rowFormats)
 	return cmd
 }
 
 // query runs SQL on an input.
 type query struct {
-	ui      printer
+	trace   opener
 	options queryOptions
-	stdin   io.Reader
 	out     io.Writer
 	session *session.Session
 	results int // printed so far
@@ -90,7 +82,7 @@ func (q *query) run(ctx context.Context, input string, args []string) error {
 	if q.options.writes {
 		o.Access = session.AnyFile
 	}
-	q.session, err = openSession(ctx, input, o, opener{ui: q.ui, stdin: q.stdin, read: q.options.read})
+	q.session, err = openSession(ctx, input, o, q.trace)
 	if err != nil {
 		return err
 	}
@@ -112,12 +104,12 @@ func (q *query) text(input string, args []string) (*string, error) {
 		b, err := os.ReadFile(q.options.file)
 		text := string(b)
 		return &text, err
-	case isTerminal(q.stdin):
+	case isTerminal(q.trace.stdin):
 		return nil, nil
 	case input == standardInput:
 		return nil, usageError{errors.New("the standard input cannot be both the trace and the SQL")}
 	}
-	b, err := io.ReadAll(q.stdin)
+	b, err := io.ReadAll(q.trace.stdin)
 	text := string(b)
 	return &text, err
 }

@@ -450,7 +450,7 @@ func TestInterruptedQuery(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	q := query{session: s, out: &bytes.Buffer{}, options: queryOptions{format: "csv"}}
+	q := query{session: s, out: &bytes.Buffer{}, options: queryOptions{sqlOptions: sqlOptions{format: "csv"}}}
 	if code := exitCode(q.all(ctx, "SELECT 1")); code != exitInterrupted {
 		t.Errorf("exit code %d", code)
 	}

@@ -19,13 +19,11 @@ import (
 
 // summarizeOptions are the flags of the summarize command.
 type summarizeOptions struct {
+	sqlOptions
 	ids      []string
 	metadata string
-	format   string
 	output   string
 	compare  string
-	stdlib   string
-	read     readOptions
 }
 
 // summaryFormats are the formats of whole summaries; the others are those of rows.
@@ -38,14 +36,14 @@ func newSummarizeCommand(ui *uiOptions) *cobra.Command {
 		Use:   "summarize [flags] [SPEC...] INPUT",
 		Short: "Compute metrics of a trace or of many",
 		Long: `Compute the metrics that each SPEC defines, for INPUT: a dataset, a DuckDB file
-made by tpconvert, or a trace, which is converted first. SPEC is a file with
-Perfetto's TraceSummarySpec, as text or encoded, or one of
+made by tpconvert, a folder with tables of a fleet, or a trace, which is converted
+first. SPEC is a file with Perfetto's TraceSummarySpec, as text or encoded, or one of
 
     ` + strings.Join(metrics.Builtin(), ", ") + `
 
 which are all computed without SPEC. Metrics with the same dimensions and query
-share a table. With --output it is a Parquet file, which for a dataset of many
-traces has the column trace_id. --format textproto or proto gives Perfetto's
+share a table. With --output it is a Parquet file. Tables of many traces have the
+column trace_id. --format textproto or proto gives Perfetto's
 TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
 		Example: `  tpconvert summarize slices out/
   tpconvert summarize --compare before/ cpu after/
@@ -53,23 +51,17 @@ TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
   tpconvert summarize --format textproto --metric memory_per_process spec.textproto trace.pftrace`,
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if ui.json && !cmd.Flags().Changed("format") {
-				o.format = "ndjson"
-			}
 			last := len(args) - 1
-			trace := opener{ui: ui.printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
+			trace := o.opener(cmd, ui, "ndjson")
 			return o.run(cmd.Context(), trace, args[:last], args[last], cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.ids, "metric", nil, "metrics to compute, by id; by default all of the specs")
 	flags.StringVar(&o.metadata, "metadata-query", "", "id of the query whose keys and values become metadata of Perfetto's TraceSummary")
-	flags.StringVar(&o.format, "format", "table", "format of the result: "+strings.Join(formats, ", "))
 	flags.StringVarP(&o.output, "output", "o", "", "new folder for a Parquet file of each table")
 	flags.StringVar(&o.compare, "compare", "", "show the difference from this dataset, DuckDB file or trace")
-	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
-	o.read.register(flags)
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	o.register(cmd, formats)
 	return cmd
 }
 
@@ -87,51 +79,21 @@ func (o *summarizeOptions) run(ctx context.Context, trace opener, specs []string
 	if err != nil {
 		return err
 	}
-	traces, err := traceIDs(input)
+	traces, err := session.ReadTraces(ctx, input)
 	if err != nil {
 		return err
 	}
 	if traces != nil && (isSummary || o.compare != "") {
 		return usageError{fmt.Errorf("--compare, and --format textproto and proto, are for one trace; %s has many", input)}
 	}
-	if isSummary {
-		one, err := o.summarize(ctx, s, trace, input, "")
-		if err != nil {
-			return err
-		}
-		return writeSummary(out, o.format, one)
+	c := computation{o, s, trace, input, traces}
+	switch {
+	case isSummary:
+		return c.writeSummary(ctx, out)
+	case o.output != "":
+		return c.writeFolder(ctx)
 	}
-	all, err := o.tables(ctx, s, trace, input, traces)
-	if err != nil {
-		return err
-	}
-	if o.compare != "" {
-		base, err := o.tables(ctx, s, trace, o.compare, nil)
-		if err != nil {
-			return fmt.Errorf("%s: %w", o.compare, err)
-		}
-		for i := range all {
-			all[i] = all[i].Compare(base[i])
-		}
-	}
-	if o.output != "" {
-		return writeTables(o.output, all)
-	}
-	for i, t := range all {
-		if i > 0 && o.format != "ndjson" {
-			fmt.Fprintln(out)
-		}
-		switch {
-		case o.format == "table" || o.format == "markdown":
-			fmt.Fprintf(out, "%s\n\n", t.ID)
-		case len(all) > 1:
-			t = named(t)
-		}
-		if err := writeTable(out, o.format, t); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.print(ctx, out)
 }
 
 // readSpecs reads the specs, which are files or names.
@@ -155,66 +117,88 @@ func readSpecs(names []string) (*metrics.Summarizer, error) {
 	return &s, nil
 }
 
-// traceIDs returns the traces of a dataset of many, or nil for any other input.
-func traceIDs(input string) ([]string, error) {
-	if info, err := os.Stat(input); err != nil || !info.IsDir() {
-		return nil, nil // opening it reports the error
-	}
-	manifests, many, err := export.ReadManifests(input)
-	if err != nil || !many {
-		return nil, err
-	}
-	ids := []string{}
-	for _, m := range manifests {
-		ids = append(ids, m.TraceID)
-	}
-	return ids, nil
+// computation computes the metrics of an input.
+type computation struct {
+	*summarizeOptions
+	metrics *metrics.Summarizer
+	trace   opener
+	input   string
+	traces  *session.Traces // in the input, nil if it is one
 }
 
-// tables computes the tables of an input, or of all traces of a dataset of many.
-func (o *summarizeOptions) tables(ctx context.Context, s *metrics.Summarizer, trace opener, input string, traces []string) ([]metrics.Table, error) {
-	if traces == nil {
-		one, err := o.summarize(ctx, s, trace, input, "")
+// each calls use with the tables of the input or, one after the other, of its traces.
+func (c *computation) each(ctx context.Context, use func([]metrics.Table) error) error {
+	if c.traces == nil {
+		tables, err := c.tables(ctx)
+		if err != nil {
+			return err
+		}
+		return use(tables)
+	}
+	for _, id := range c.traces.IDs {
+		summary, err := c.summarize(ctx, func(s *session.Session) error { return s.OpenTrace(ctx, c.traces, id) })
+		if err != nil {
+			return fmt.Errorf("trace %s: %w", id, err)
+		}
+		tables, err := summary.Tables()
+		if err != nil {
+			return err
+		}
+		for i := range tables {
+			tables[i] = labelled("trace_id", id, tables[i])
+		}
+		if err := use(tables); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tables returns the tables of an input that is one trace, compared with those of --compare.
+func (c *computation) tables(ctx context.Context) ([]metrics.Table, error) {
+	of := func(input string) ([]metrics.Table, error) {
+		summary, err := c.summarize(ctx, func(s *session.Session) error { return c.trace.open(ctx, s, input, true) })
 		if err != nil {
 			return nil, err
 		}
-		return one.Tables()
+		return summary.Tables()
 	}
-	var all []metrics.Table
-	for _, id := range traces {
-		one, err := o.summarize(ctx, s, trace, input, id)
-		if err != nil {
-			return nil, fmt.Errorf("trace %s: %w", id, err)
-		}
-		if all, err = appendTables(all, one, id); err != nil {
-			return nil, err
-		}
+	tables, err := of(c.input)
+	if err != nil || c.compare == "" {
+		return tables, err
 	}
-	return all, nil
+	base, err := of(c.compare)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.compare, err)
+	}
+	for i := range tables {
+		tables[i] = tables[i].Compare(base[i])
+	}
+	return tables, nil
 }
 
-// summarize computes the metrics of a trace, by its id in a dataset of many.
-func (o *summarizeOptions) summarize(ctx context.Context, s *metrics.Summarizer, trace opener, input, id string) (*metrics.Summary, error) {
-	db, err := session.New(ctx, session.Options{Perfetto: true, Modules: modules(o.stdlib), Access: session.ReadData})
+// summarize computes the metrics of a trace that open opens.
+func (c *computation) summarize(ctx context.Context, open func(*session.Session) error) (*metrics.Summary, error) {
+	s, err := session.New(ctx, session.Options{Perfetto: true, Modules: modules(c.stdlib), Access: session.ReadData})
 	if err != nil {
 		return nil, err
 	}
-	defer db.Close()
-	if id != "" {
-		err = db.OpenTrace(ctx, input, id)
-	} else {
-		err = trace.open(ctx, db, input, true)
-	}
-	if err != nil {
+	defer s.Close()
+	if err := open(s); err != nil {
 		return nil, err
 	}
-	return s.Summarize(ctx, db, o.ids, o.metadata)
+	return c.metrics.Summarize(ctx, s, c.ids, c.metadata)
 }
 
-func writeSummary(out io.Writer, format string, s *metrics.Summary) error {
-	encode := s.Encode
-	if format == "textproto" {
-		encode = s.Text
+// writeSummary writes Perfetto's TraceSummary.
+func (c *computation) writeSummary(ctx context.Context, out io.Writer) error {
+	summary, err := c.summarize(ctx, func(s *session.Session) error { return c.trace.open(ctx, s, c.input, true) })
+	if err != nil {
+		return err
+	}
+	encode := summary.Encode
+	if c.format == "textproto" {
+		encode = summary.Text
 	}
 	encoded, err := encode()
 	if err != nil {
@@ -224,54 +208,52 @@ func writeSummary(out io.Writer, format string, s *metrics.Summary) error {
 	return err
 }
 
-// appendTables appends the rows of a trace, with its id in the first column.
-func appendTables(all []metrics.Table, s *metrics.Summary, id string) ([]metrics.Table, error) {
-	tables, err := s.Tables()
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range tables {
-		if i == len(all) {
-			all = append(all, metrics.Table{ID: t.ID, Dimensions: t.Dimensions + 1, Columns: append([]session.Column{{Name: "trace_id", Kind: session.Text}}, t.Columns...)})
+// print writes the tables in a format of rows.
+func (c *computation) print(ctx context.Context, out io.Writer) error {
+	var all []metrics.Table
+	err := c.each(ctx, func(tables []metrics.Table) error {
+		if all == nil {
+			all = tables
+			return nil
 		}
-		for _, row := range t.Rows {
-			all[i].Rows = append(all[i].Rows, append([]any{id}, row...))
+		for i, t := range tables {
+			all[i].Rows = append(all[i].Rows, t.Rows...)
 		}
-	}
-	return all, nil
-}
-
-// named returns a table with its id in the first column, "metric".
-func named(t metrics.Table) metrics.Table {
-	t.Columns = append([]session.Column{{Name: "metric", Kind: session.Text}}, t.Columns...)
-	rows := make([][]any, len(t.Rows))
-	for i, row := range t.Rows {
-		rows[i] = append([]any{t.ID}, row...)
-	}
-	t.Rows = rows
-	return t
-}
-
-func writeTable(out io.Writer, format string, t metrics.Table) error {
-	w, err := newRowWriter(format, out, t.Columns)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	for _, row := range t.Rows {
-		if err := w.row(row); err != nil {
+	for i, t := range all {
+		if i > 0 && c.format != "ndjson" {
+			fmt.Fprintln(out)
+		}
+		switch {
+		case c.format == "table" || c.format == "markdown":
+			fmt.Fprintf(out, "%s\n\n", t.ID)
+		case len(all) > 1:
+			t = labelled("metric", t.ID, t)
+		}
+		w, err := newRowWriter(c.format, out, t.Columns)
+		if err != nil {
+			return err
+		}
+		if err := writeRows(w, t); err != nil {
+			return err
+		}
+		if err := w.end(); err != nil {
 			return err
 		}
 	}
-	return w.end()
+	return nil
 }
 
-// writeTables writes a Parquet file of each table into a new folder, which appears once it is
-// complete.
-func writeTables(folder string, tables []metrics.Table) (err error) {
-	if _, err := os.Lstat(folder); err == nil {
-		return fmt.Errorf("%s %w", folder, export.ErrExists)
+// writeFolder writes a Parquet file of each table into a new folder, which appears once it is complete.
+func (c *computation) writeFolder(ctx context.Context) (err error) {
+	if _, err := os.Lstat(c.output); err == nil {
+		return fmt.Errorf("%s %w", c.output, export.ErrExists)
 	}
-	parent, name := filepath.Split(filepath.Clean(folder))
+	parent, name := filepath.Split(filepath.Clean(c.output))
 	prefix := "." + name + ".tpconvert-metrics-"
 	parent = cmp.Or(parent, ".")
 	if err := export.Sweep(parent, prefix, nil); err != nil {
@@ -282,14 +264,69 @@ func writeTables(folder string, tables []metrics.Table) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stage.Remove()) }()
-	for _, t := range tables {
-		f, err := os.Create(filepath.Join(stage.Path, strings.ReplaceAll(t.ID, string(filepath.Separator), "_")+"."+export.Parquet))
-		if err != nil {
-			return err
+	files := tableFiles{folder: stage.Path}
+	if err := errors.Join(c.each(ctx, files.write), files.close()); err != nil {
+		return err
+	}
+	return os.Rename(stage.Path, c.output)
+}
+
+// tableFiles are Parquet files of tables, which begin with the first rows.
+type tableFiles struct {
+	folder  string
+	files   []*os.File
+	writers []rowWriter
+}
+
+// write adds rows of the tables.
+func (f *tableFiles) write(tables []metrics.Table) error {
+	for i, t := range tables {
+		if i == len(f.files) {
+			file, err := os.Create(filepath.Join(f.folder, strings.ReplaceAll(t.ID, string(filepath.Separator), "_")+"."+export.Parquet))
+			if err != nil {
+				return err
+			}
+			f.files = append(f.files, file)
+			w, err := newRowWriter(export.Parquet, struct{ io.Writer }{file}, t.Columns) // it would close the file
+			if err != nil {
+				return err
+			}
+			f.writers = append(f.writers, w)
 		}
-		if err := errors.Join(writeTable(struct{ io.Writer }{f}, export.Parquet, t), f.Close()); err != nil { // the Parquet writer would close f
+		if err := writeRows(f.writers[i], t); err != nil {
 			return err
 		}
 	}
-	return os.Rename(stage.Path, folder)
+	return nil
+}
+
+func (f *tableFiles) close() (err error) {
+	for _, w := range f.writers {
+		err = errors.Join(err, w.end())
+	}
+	for _, file := range f.files {
+		err = errors.Join(err, file.Close())
+	}
+	return err
+}
+
+// labelled returns a table with one more dimension, the first column, which has the same value in all rows.
+func labelled(column, value string, t metrics.Table) metrics.Table {
+	t.Columns = append([]session.Column{{Name: column, Kind: session.Text}}, t.Columns...)
+	t.Dimensions++
+	rows := make([][]any, len(t.Rows))
+	for i, row := range t.Rows {
+		rows[i] = append([]any{value}, row...)
+	}
+	t.Rows = rows
+	return t
+}
+
+func writeRows(w rowWriter, t metrics.Table) error {
+	for _, row := range t.Rows {
+		if err := w.row(row); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -170,6 +170,60 @@ b.json,part,1.0,1000.0,1000.0
 	}
 }
 
+// TestMetricsOfPackedTables computes metrics from files with the rows of many traces, which are like those of a fleet: the
+// table trace is a ledger, and there are rows of a trace that it does not name.
+func TestMetricsOfPackedTables(t *testing.T) {
+	dir := dataset(t, summarized, `[{"ph":"X","pid":7,"tid":7,"ts":0,"dur":1,"name":"part"}]`, `[{"ph":"X","pid":7,"tid":7,"ts":0,"dur":1,"name":"not committed"}]`)
+	for _, folder := range []string{"fleet", "fleet/slice", "fleet/slice/data", "fleet/args"} {
+		if err := os.Mkdir(filepath.Join(dir, folder), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const ledger = "SELECT trace_id, name AS url, bytes, sha256, CASE name WHEN 'a.json' THEN 'ok' WHEN 'b.json' THEN 'ok' ELSE 'bad' END AS status FROM trace"
+	for file, rows := range map[string]string{
+		"slice/data/1.parquet": "FROM slice WHERE dur <> 50000 AND trace_id = (SELECT trace_id FROM trace WHERE name = 'a.json') UNION ALL FROM slice WHERE dur = 50000",
+		"slice/data/2.parquet": "FROM slice WHERE trace_id <> (SELECT trace_id FROM trace WHERE name = 'a.json')",
+		"args/1.parquet":       "FROM args",
+		"thread_track.parquet": "FROM thread_track",
+		"metadata.parquet":     "FROM metadata",
+		"trace.parquet":        ledger + " UNION ALL SELECT trace_id, 'again', bytes, sha256, 'copy' FROM trace UNION ALL SELECT NULL, 'damaged', 0, NULL, 'bad'",
+	} {
+		tpconvert(t, dir, "query", "out", "COPY ("+rows+") TO 'fleet/"+file+"'").expect(t, exitDone, "")
+	}
+	tpconvert(t, dir, "summarize", "slices", "fleet", "-o", "metrics").expect(t, exitDone, "")
+	tpconvert(t, dir, "summarize", "slices", "out", "-o", "want").expect(t, exitDone, "")
+	const all, want = "metrics/slices.parquet", "(SELECT w.* FROM 'want/slices.parquet' w JOIN trace t USING (trace_id) WHERE t.name <> 'c.json')"
+	if got := rowsOf(t, dir, "out", "SELECT (SELECT count(*) FROM '"+all+"') AS rows, count(*) AS differ FROM ((FROM '"+all+"' EXCEPT ALL FROM "+want+") UNION ALL (FROM "+want+" EXCEPT ALL FROM '"+all+"'))", "--allow-writes"); got != "rows,differ\n4,0\n" {
+		t.Errorf("got %q", got)
+	}
+	named := spec(`dimensions: "sha256" value: "n" query { sql { sql: "SELECT sha256, name IS NULL AS n FROM trace" column_names: "sha256" column_names: "n" } }`)
+	if err := os.WriteFile(filepath.Join(dir, "spec.textproto"), []byte(named), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := tpconvert(t, dir, "summarize", "--format", "csv", "spec.textproto", "fleet").stdout; strings.Count(got, ",1.0\n") != 2 {
+		t.Errorf("the facts about the traces are\n%s", got)
+	}
+	tpconvert(t, dir, "alerts", "fleet").expect(t, exitDone, "")
+
+	fleet := filepath.Join(dir, "fleet")
+	if err := os.Rename(filepath.Join(fleet, "slice", "data", "1.parquet"), filepath.Join(fleet, "slice.parquet")); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "summarize", "slices", "fleet").expect(t, exitDone, "")
+	if err := os.Link(filepath.Join(fleet, "slice.parquet"), filepath.Join(fleet, "slice", "compacted.parquet")); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "summarize", "slices", "fleet").expect(t, exitFailure, "twice, in ")
+	if err := os.Remove(filepath.Join(fleet, "slice.parquet")); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "summarize", "slices", "fleet").expect(t, exitDone, "")
+	if err := os.Remove(filepath.Join(fleet, "metadata.parquet")); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "alerts", "fleet").expect(t, exitFailure, "no rows of the table metadata")
+}
+
 func TestMetricsCompared(t *testing.T) {
 	dir := dataset(t, summarized)
 	const before = `[{"ph":"X","pid":1,"tid":2,"ts":10,"dur":20,"name":"work"},{"ph":"X","pid":1,"tid":2,"ts":35,"dur":10,"name":"gone"},{"ph":"X","pid":1,"tid":2,"ts":50,"dur":30,"name":"part"}]`

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -158,5 +159,42 @@ func TestWorkWithoutLayout(t *testing.T) {
 	c.Stdin = strings.NewReader("not a task\n")
 	if out, err := c.CombinedOutput(); err == nil || c.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), "line 1") {
 		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// Metrics of the files of tasks have the same rows as those of the traces, and so have alerts.
+func TestSummarizeTasks(t *testing.T) {
+	good, _ := traces(t)
+	dir := t.TempDir()
+	layout := localLayout(t, dir)
+	tpfleet(t, line(t, newTask(layout, good[:5]...))+line(t, newTask(layout, good[5:]...)), "work")
+	want := converted(t, good...)
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command(tpconvertPath, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%q: %s%v", args, out, err)
+		}
+		return string(out)
+	}
+	run("summarize", "-o", filepath.Join(dir, "metrics"), dir)
+	run("summarize", "-o", filepath.Join(want, "metrics"), want)
+	files, _ := filepath.Glob(filepath.Join(want, "metrics", "*.parquet"))
+	db := database(t)
+	filled := 0
+	for _, file := range files {
+		packed := filepath.Join(dir, "metrics", filepath.Base(file))
+		if n := number(t, db, fmt.Sprintf("SELECT count(*) FROM (FROM '%[1]s' EXCEPT ALL FROM '%[2]s') UNION ALL SELECT count(*) FROM (FROM '%[2]s' EXCEPT ALL FROM '%[1]s') ORDER BY ALL DESC", packed, file)); n != 0 {
+			t.Errorf("%s: %d rows differ", packed, n)
+		}
+		if number(t, db, "SELECT count(*) FROM read_parquet(?)", file) > 0 {
+			filled++
+		}
+	}
+	if filled < 4 {
+		t.Errorf("only %d of %d metrics have rows", filled, len(files))
+	}
+	if got, want := run("alerts", "--format", "csv", dir), run("alerts", "--format", "csv", want); got != want {
+		t.Errorf("alerts\n%s, want\n%s", got, want)
 	}
 }

@@ -63,6 +63,23 @@ func (d *Database) Exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
+// texts returns the values of the only column of a query.
+func (d *Database) texts(ctx context.Context, query string) (all []string, err error) {
+	rows, err := d.Conn.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		all = append(all, text)
+	}
+	return all, rows.Err()
+}
+
 // Attach attaches a DuckDB file, or an empty database if path is "". Relative paths in the file start at its folder.
 func (d *Database) Attach(ctx context.Context, path, options string) error {
 	from := path
@@ -103,19 +120,14 @@ func (d *Database) attachCatalog(ctx context.Context, catalog *sqlfuncs.Catalog)
 // parquetFolders returns the folders of the Parquet files that the attached database reads. Their paths may be relative
 // to folder or to the working folder, which DuckDB searches too.
 func (d *Database) parquetFolders(ctx context.Context, folder string) ([]string, error) {
-	rows, err := d.Conn.QueryContext(ctx, `
+	paths, err := d.texts(ctx, `
 		SELECT regexp_extract(sql, 'read_parquet\(''((?:[^'']|'''')*)''', 1) AS path
 		FROM duckdb_views() WHERE database_name = '`+attached+`' AND path <> ''`)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
 	found := map[string]bool{}
-	for rows.Next() {
-		var path string
-		if err := rows.Scan(&path); err != nil {
-			return nil, err
-		}
+	for _, path := range paths {
 		path = filepath.Dir(path)
 		if filepath.Base(path) == "trace_id=*" { // a dataset of many traces
 			path = filepath.Dir(path)
@@ -126,7 +138,7 @@ func (d *Database) parquetFolders(ctx context.Context, folder string) ([]string,
 			found[filepath.Join(folder, path)] = true
 		}
 	}
-	return slices.Collect(maps.Keys(found)), rows.Err()
+	return slices.Collect(maps.Keys(found)), nil
 }
 
 // Detach closes what Attach opened.

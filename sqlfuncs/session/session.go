@@ -133,11 +133,6 @@ func (s *Session) OpenDataset(ctx context.Context, folder string) error {
 	return s.register(ctx, *d)
 }
 
-// OpenTrace makes the tables of one trace available, from a dataset of many.
-func (s *Session) OpenTrace(ctx context.Context, dataset, traceID string) error {
-	return s.OpenFolder(ctx, filepath.Join(dataset, "trace_id="+traceID), traceID)
-}
-
 // OpenFolder makes the tables of one trace of a dataset of many available, from the folder that has its files.
 func (s *Session) OpenFolder(ctx context.Context, folder, traceID string) error {
 	folder, err := filepath.Abs(folder)
@@ -282,22 +277,10 @@ func (s *Session) OrderRows() { s.perfetto.OrderRows() }
 
 // Restore drops all objects that statements have created.
 func (s *Session) Restore(ctx context.Context) error {
-	rows, err := s.Conn.QueryContext(ctx, `
+	statements, err := s.texts(ctx, `
 		SELECT 'DROP VIEW temp.main."' || replace(view_name, '"', '""') || '"' FROM duckdb_views() WHERE temporary AND NOT internal
 		UNION ALL SELECT 'DROP TABLE temp.main."' || replace(table_name, '"', '""') || '"' FROM duckdb_tables() WHERE temporary`)
 	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var statements []string
-	for rows.Next() {
-		var drop string
-		if err := rows.Scan(&drop); err != nil {
-			return err
-		}
-		statements = append(statements, drop)
-	}
-	if err := rows.Err(); err != nil {
 		return err
 	}
 	statements = append(statements, "SET search_path = '"+attached+".main'", "DETACH memory", "ATTACH ':memory:' AS memory",

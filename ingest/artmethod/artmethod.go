@@ -78,6 +78,20 @@ const (
 type method struct {
 	name, path model.StringID
 	line       *int64
+	keys       *keys
+}
+
+// keys are the names of a method's args.
+type keys struct{ pathname, lineNumber model.StringID }
+
+// AddArgs adds where the method is defined.
+func (m *method) AddArgs(set *model.ArgSet) {
+	if m.path != 0 {
+		set.Add(m.keys.pathname, model.StringArg(m.path))
+	}
+	if m.line != nil {
+		set.Add(m.keys.lineNumber, model.IntArg(*m.line))
+	}
 }
 
 // reader reads a trace and pushes its records. Methods and threads may come after the
@@ -95,14 +109,19 @@ type reader struct {
 	dual       bool // records also have the thread's CPU time
 	ended      bool // the end marker was read
 
-	methods map[uint64]method
+	methods map[uint64]*method
+	keys    keys
 	names   map[int64]model.StringID // of threads; 0 once stored
+
+	last  model.UTID    // thread of the last record
+	track model.TrackID // its track, or model.None before the first record
 }
 
 func newReader(in *format.Input) *reader {
 	in.UseClock(model.ClockMonotonic)
 	r := &reader{Reader: bufio.NewReaderSize(in, 2*maxLine), in: in, event: token.NewWriter(in.Store),
-		methods: map[uint64]method{}, names: map[int64]model.StringID{}}
+		methods: map[uint64]*method{}, names: map[int64]model.StringID{}, track: model.None,
+		keys: keys{in.Store.Strings.Intern("pathname"), in.Store.Strings.Intern("line_number")}}
 	r.events = in.Sorter.NewStream(r)
 	return r
 }
@@ -405,9 +424,9 @@ func (r *reader) methodLine(line string) {
 
 // method builds a method from class, name, signature, file and line. The parts after
 // the class, or name and signature, may be missing.
-func (r *reader) method(parts []string) method {
+func (r *reader) method(parts []string) *method {
 	var class, name, signature string
-	var m method
+	m := &method{keys: &r.keys}
 	texts := r.in.Store.Strings
 	if len(parts) > 0 {
 		class = parts[0]
@@ -450,20 +469,17 @@ func (r *reader) Event(ts int64, payload []byte) error {
 			r.names[tid] = 0
 		}
 	}
-	track := r.in.Tracks.Intern(tracks, nil, model.IntDim(utid))
+	if utid != r.last || r.track == model.None {
+		r.last, r.track = utid, r.in.Tracks.Intern(tracks, nil, model.IntDim(utid))
+	}
 	if action != enter {
-		r.in.Slices.End(ts, track, 0, 0, nil)
+		r.in.Slices.End(ts, r.track, 0, 0, nil)
 		return nil
 	}
 	m := r.methods[id]
-	r.in.Slices.Begin(ts, track, 0, m.name, model.ArgFunc(func(set *model.ArgSet) {
-		strings := r.in.Store.Strings
-		if m.path != 0 {
-			set.Add(strings.Intern("pathname"), model.StringArg(m.path))
-		}
-		if m.line != nil {
-			set.Add(strings.Intern("line_number"), model.IntArg(*m.line))
-		}
-	}))
+	if m == nil {
+		m = &method{}
+	}
+	r.in.Slices.Begin(ts, r.track, 0, m.name, m)
 	return nil
 }

@@ -207,9 +207,16 @@ func (w *Writer) finish(m *Manifest) error {
 				w.fail(out, out.finish(m.TraceID, &w.options))
 				w.workers <- s
 				if out.file != nil {
-					w.fail(out, closeSynced(out.file))
+					startWriteback(out.file)
 				}
 			})
+		}
+	}
+	w.running.Wait()
+	// Together, the syncs share a commit of the file system's journal.
+	for _, out := range outputs {
+		if out.file != nil {
+			w.running.Go(func() { w.fail(out, closeSynced(out.file)) })
 		}
 	}
 	w.running.Wait()

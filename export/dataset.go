@@ -34,16 +34,18 @@ const (
 	noTrace = "_empty"
 )
 
-// traceID matches trace ids: words that are safe in paths.
-var traceID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+// traceID matches trace ids, which are words that are safe in paths.
+var traceID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+
+const maxTraceID = 128 // bytes
 
 // CheckTraceID returns an ErrOption unless the text is a valid trace id.
 func CheckTraceID(id string) error {
-	if traceID.MatchString(id) {
+	if len(id) <= maxTraceID && traceID.MatchString(id) {
 		return nil
 	}
-	return fmt.Errorf("trace id %q: %w: want letters, digits, dots, dashes and underscores, at most 128, beginning with a letter or a digit",
-		id, ErrOption)
+	return fmt.Errorf("trace id %q: %w: want letters, digits, dots, dashes and underscores, at most %d, beginning with a letter or a digit",
+		id, ErrOption, maxTraceID)
 }
 
 // isMany reports whether a folder is a dataset of many traces.

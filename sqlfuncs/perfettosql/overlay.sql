@@ -376,12 +376,8 @@ SELECT * EXCLUDE (is_unfinished) REPLACE (CASE WHEN is_unfinished THEN -1 ELSE d
 CREATE VIEW thread_or_process_slice AS
 SELECT * EXCLUDE (is_unfinished) REPLACE (CASE WHEN is_unfinished THEN -1 ELSE dur END AS dur) FROM dataset.thread_or_process_slice;
 
--- Tables that the UI asks for when it opens a trace. Nothing fills them.
+-- A table that the UI asks for when it opens a trace. Nothing fills it.
 CREATE VIEW __intrinsic_video_frames AS
 SELECT NULL::BIGINT AS id, NULL::BIGINT AS ts, NULL::BIGINT AS display_id, NULL::VARCHAR AS display_name, NULL::VARCHAR AS codec_string,
        NULL::BIGINT AS frame_number, NULL::VARCHAR AS codec, NULL::BIGINT AS is_key_frame, NULL::BIGINT AS pts_us, NULL::BIGINT AS is_config
-WHERE false;
-CREATE VIEW __intrinsic_stdlib_objects AS
-SELECT NULL::VARCHAR AS package, NULL::VARCHAR AS module, NULL::VARCHAR AS name, NULL::VARCHAR AS object_type, NULL::VARCHAR AS description,
-       NULL::BIGINT AS exposed, NULL::VARCHAR AS return_type, NULL::VARCHAR AS return_description, NULL::VARCHAR AS args, NULL::VARCHAR AS cols
 WHERE false;

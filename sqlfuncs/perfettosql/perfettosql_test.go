@@ -224,6 +224,74 @@ func TestNoModules(t *testing.T) {
 	}
 }
 
+func TestModuleObjects(t *testing.T) {
+	module := `--
+-- License.
+
+-- Slices that
+-- last long.
+CREATE PERFETTO TABLE long_slice(
+  -- Id of the slice.
+  id JOINID(slice.id),
+  dur DURATION
+) AS SELECT id, dur FROM slice;
+
+SELECT ';';
+CREATE OR REPLACE PERFETTO FUNCTION _twice(x LONG)
+-- Two times x.
+RETURNS LONG AS SELECT $x * 2;
+CREATE PERFETTO MACRO both(a Expr, b ColumnName) RETURNS TableOrSubquery AS (SELECT $a, $b);
+CREATE PERFETTO FUNCTION slices_of(name STRING) RETURNS TABLE(id LONG) AS SELECT id FROM slice WHERE name = $name;
+-- All.
+CREATE PERFETTO VIEW every_slice AS SELECT * FROM slice;
+`
+	modules := fstest.MapFS{
+		"a/b/c.sql": {Data: []byte(module)}, "d/broken.sql": {Data: []byte("CREATE PERFETTO MACRO m(x Expr) RETURNS")},
+		"a/README.md": {}, "e/open.sql": {Data: []byte("SELECT 'open")},
+	}
+	conn := connect(t, sqlfuncs.OneTrace, "")
+	s, err := New(t.Context(), database(conn, modules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := runAll(conn, s, `
+		SELECT id, package, module, name, object_type, exposed, description, return_type, return_description, args, cols
+		FROM __intrinsic_stdlib_objects ORDER BY id`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `id,package,module,name,object_type,exposed,description,return_type,return_description,args,cols
+0,a,a.b.c,a.b.c,MODULE,1,,,,[],[]
+1,a,a.b.c,long_slice,TABLE,1,Slices that last long.,,,[],"[{""name"":""id"",""type"":""JOINID(slice.id)"",""description"":""Id of the slice.""},{""name"":""dur"",""type"":""DURATION"",""description"":""""}]"
+2,a,a.b.c,every_slice,VIEW,1,All.,,,[],[]
+3,a,a.b.c,_twice,FUNCTION,0,,LONG,Two times x.,"[{""name"":""x"",""type"":""LONG"",""description"":""""}]",[]
+4,a,a.b.c,slices_of,TABLE_FUNCTION,1,,TABLE,,"[{""name"":""name"",""type"":""STRING"",""description"":""""}]","[{""name"":""id"",""type"":""LONG"",""description"":""""}]"
+5,a,a.b.c,both,MACRO,1,,TableOrSubquery,,"[{""name"":""a"",""type"":""Expr"",""description"":""""},{""name"":""b"",""type"":""ColumnName"",""description"":""""}]",[]
+6,d,d.broken,d.broken,MODULE,1,,,,[],[]
+7,d,d.broken,m,MACRO,1,,,,"[{""name"":""x"",""type"":""Expr"",""description"":""""}]",[]
+8,e,e.open,e.open,MODULE,1,,,,[],[]
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	got, err = runAll(conn, s, "SELECT summary FROM __intrinsic_stdlib_objects WHERE name = 'long_slice'")
+	want = `summary
+"Package: a
+Module: a.b.c
+Name: long_slice
+Qualified name: a.b.c.long_slice
+Search aliases: a a b c long slice
+Kind: public TABLE
+Description: Slices that last long.
+Columns:
+- id (JOINID(slice.id)): Id of the slice.
+- dur (DURATION)"
+`
+	if err != nil || got != want {
+		t.Errorf("got\n%s, %v", got, err)
+	}
+}
+
 func TestSplit(t *testing.T) {
 	text := "SELECT 1; -- one; two\n;SELECT ';' /* ; */, \"a;b\";\n  SELECT 3"
 	got, err := Split(text)
@@ -267,6 +335,7 @@ func FuzzTranslate(f *testing.F) {
 				t.Errorf("%q is not at %d", statement.Text, statement.Pos)
 			}
 			tokens, err := tokenize(statement.Text)
+			documentedIn(source[statement.Pos:])
 			if err == nil {
 				p := &parser{source: statement.Text, tokens: tokens, virtual: map[string]string{}, catalog: nothing{}}
 				_, err = p.translate()

@@ -216,6 +216,11 @@ func (s *Session) run(ctx context.Context, text string, tokens []token) (query *
 			return nil, err
 		}
 	}
+	if slices.ContainsFunc(tokens, func(t token) bool { return t.text == moduleObjects }) {
+		if err := s.listModules(ctx); err != nil {
+			return nil, err
+		}
+	}
 	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates, virtual: s.virtual, metrics: s.Metrics, ordered: s.ordered, catalog: known{s, ctx}}
 	t, err := p.translate()
 	if err != nil {

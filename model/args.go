@@ -65,7 +65,14 @@ type ArgSet struct {
 	args   []Arg
 	text   []byte           // the bytes of all text args
 	index  map[StringID]int // position in args by key; used only once there are many
-	arrays map[StringID]int // next index of each array
+	arrays []arrayEnd       // of each array, until there are many
+	ends   map[StringID]int // next index of each array, used instead once there are many
+}
+
+// arrayEnd is the next index of an array.
+type arrayEnd struct {
+	array StringID
+	next  int
 }
 
 // ArgSource adds args to a set.
@@ -139,16 +146,41 @@ func (s *ArgSet) find(key StringID) int {
 
 // Index returns the index of the array's next entry. Counting continues across
 // all sources of args for one row.
-func (s *ArgSet) Index(array StringID) int { return s.arrays[array] }
+func (s *ArgSet) Index(array StringID) int {
+	if len(s.ends) > 0 {
+		return s.ends[array]
+	}
+	for _, a := range s.arrays {
+		if a.array == array {
+			return a.next
+		}
+	}
+	return 0
+}
 
 // NextIndex returns the index of the array's next entry and counts it.
 func (s *ArgSet) NextIndex(array StringID) int {
-	if s.arrays == nil {
-		s.arrays = map[StringID]int{}
+	if len(s.ends) > 0 {
+		n := s.ends[array]
+		s.ends[array] = n + 1
+		return n
 	}
-	n := s.arrays[array]
-	s.arrays[array] = n + 1
-	return n
+	for i := len(s.arrays) - 1; i >= 0; i-- {
+		if a := &s.arrays[i]; a.array == array {
+			a.next++
+			return a.next - 1
+		}
+	}
+	s.arrays = append(s.arrays, arrayEnd{array, 1})
+	if len(s.arrays) == indexedArgs {
+		if s.ends == nil {
+			s.ends = map[StringID]int{}
+		}
+		for _, a := range s.arrays {
+			s.ends[a.array] = a.next
+		}
+	}
+	return 0
 }
 
 // Args are the args in the order in which their keys were first added.
@@ -159,9 +191,9 @@ func (s *ArgSet) Len() int { return len(s.args) }
 
 // Reset empties the set but keeps its memory for reuse.
 func (s *ArgSet) Reset() {
-	s.args, s.text = s.args[:0], s.text[:0]
+	s.args, s.text, s.arrays = s.args[:0], s.text[:0], s.arrays[:0]
 	clear(s.index)
-	clear(s.arrays)
+	clear(s.ends)
 }
 
 // AddArgs adds all args of s to another set.

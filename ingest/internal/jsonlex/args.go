@@ -15,16 +15,38 @@ const maxArgDepth = 256
 type ArgWriter struct {
 	strings *table.StringPool
 	lexer   Lexer
-	flat    []byte
-	key     []byte
 	stack   []argFrame
+	roots   map[string]*argNode
+	bytes   int    // about how much memory the roots take
+	key     []byte // of an element that has no node
 }
 
 // argFrame is an object or array that is being flattened.
 type argFrame struct {
-	flat, key int // lengths of its flat key and its key
-	close     byte
+	node  *argNode
+	last  *argNode // the member read last
+	close byte
 }
+
+// argNode is a place for args: a root, a member of an object, or an element of an
+// array. A writer keeps those it has seen, because most events of a trace have the
+// same few keys.
+type argNode struct {
+	name           string         // in the object
+	flatText, text string         // of the flat key and the key
+	flat, key      model.StringID // 0 until they are interned
+	members        map[string]*argNode
+	first          *argNode   // the member that came first in the last object
+	next           *argNode   // the member that came next in the last object
+	elements       []*argNode // the first ones of an array
+}
+
+const (
+	// maxNodeBytes is about how much memory the nodes of a writer may take.
+	maxNodeBytes = 4 << 20
+	// maxElements is how many elements of an array have nodes.
+	maxElements = 256
+)
 
 // NewArgWriter returns a writer that interns strings in the pool.
 func NewArgWriter(strings *table.StringPool) *ArgWriter { return &ArgWriter{strings: strings} }
@@ -35,15 +57,13 @@ func NewArgWriter(strings *table.StringPool) *ArgWriter { return &ArgWriter{stri
 func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 	l := &w.lexer
 	l.Reset(text)
-	w.flat, w.key = append(w.flat[:0], root...), append(w.key[:0], root...)
-	w.stack = append(w.stack[:0], argFrame{len(w.flat), len(w.key), text[0] + 2})
+	w.stack = append(w.stack[:0], argFrame{node: w.root(root), close: text[0] + 2})
 	l.Pos++
 	if _, err := l.Space(); err != nil {
 		return false
 	}
 	for len(w.stack) > 0 {
-		frame := w.stack[len(w.stack)-1]
-		w.flat, w.key = w.flat[:frame.flat], w.key[:frame.key]
+		frame := &w.stack[len(w.stack)-1]
 		if l.Buf[l.Pos] == frame.close {
 			l.Pos++
 			w.stack = w.stack[:len(w.stack)-1]
@@ -55,13 +75,13 @@ func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 			}
 			continue
 		}
+		node := frame.node
 		if frame.close == '}' {
 			name, err := l.Key()
 			if err != nil {
 				return false
 			}
-			w.flat = append(append(w.flat, '.'), name...)
-			w.key = append(append(w.key, '.'), name...)
+			node = w.member(frame, name)
 		}
 		c := l.Buf[l.Pos]
 		if c == '{' || c == '[' {
@@ -69,9 +89,9 @@ func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 				return false
 			}
 			if frame.close == ']' {
-				w.index(set)
+				node = w.element(node, w.index(set, node))
 			}
-			w.stack = append(w.stack, argFrame{len(w.flat), len(w.key), c + 2})
+			w.stack = append(w.stack, argFrame{node: node, close: c + 2})
 			l.Pos++
 			if _, err := l.Space(); err != nil {
 				return false
@@ -83,10 +103,12 @@ func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 			return false
 		}
 		if v.Kind != Null {
+			var flat, key model.StringID
 			if frame.close == ']' {
-				w.index(set)
+				flat, key = w.elementKeys(node, w.index(set, node))
+			} else {
+				flat, key = w.keys(node)
 			}
-			flat, key := w.strings.InternBytes(w.flat), w.strings.InternBytes(w.key)
 			if v.Kind > Double {
 				set.AddText(flat, key, v.Raw)
 			} else {
@@ -100,10 +122,100 @@ func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 	return true
 }
 
-// index appends the index of the array's next element to the key.
-func (w *ArgWriter) index(set *model.ArgSet) {
-	n := set.NextIndex(w.strings.InternBytes(w.key))
-	w.key = append(strconv.AppendInt(append(w.key, '['), int64(n), 10), ']')
+func (w *ArgWriter) root(name string) *argNode {
+	if w.bytes > maxNodeBytes {
+		w.roots, w.bytes = nil, 0
+	}
+	root := w.roots[name]
+	if root == nil {
+		if w.roots == nil {
+			w.roots = map[string]*argNode{}
+		}
+		root = &argNode{flatText: name, text: name}
+		w.roots[name] = root
+	}
+	return root
+}
+
+// member returns the node of a member of the frame's object. It looks first at the one
+// that followed the same member before.
+func (w *ArgWriter) member(frame *argFrame, name []byte) *argNode {
+	follower := &frame.node.first
+	if frame.last != nil {
+		follower = &frame.last.next
+	}
+	member := *follower
+	if member == nil || member.name != string(name) {
+		if member = frame.node.members[string(name)]; member == nil {
+			member = w.newMember(frame.node, string(name))
+		}
+		*follower = member
+	}
+	frame.last = member
+	return member
+}
+
+func (w *ArgWriter) newMember(of *argNode, name string) *argNode {
+	member := &argNode{name: name, text: of.text + "." + name}
+	member.flatText = member.text
+	if of.flatText != of.text {
+		member.flatText = of.flatText + "." + name
+	}
+	if w.keep(member) {
+		if of.members == nil {
+			of.members = map[string]*argNode{}
+		}
+		of.members[name] = member
+	}
+	return member
+}
+
+// keep reports whether there is memory left to keep the node.
+func (w *ArgWriter) keep(n *argNode) bool {
+	const node = 200
+	w.bytes += node + len(n.name) + len(n.flatText) + len(n.text)
+	return w.bytes <= maxNodeBytes
+}
+
+// index returns the index of the array's next element.
+func (w *ArgWriter) index(set *model.ArgSet, array *argNode) int {
+	if array.key == 0 {
+		array.key = w.strings.Intern(array.text)
+	}
+	return set.NextIndex(array.key)
+}
+
+// element returns the node of an element.
+func (w *ArgWriter) element(array *argNode, index int) *argNode {
+	if index < len(array.elements) {
+		return array.elements[index]
+	}
+	e := &argNode{flatText: array.flatText, text: string(w.elementText(array, index))}
+	if index == len(array.elements) && index < maxElements && w.keep(e) {
+		array.elements = append(array.elements, e)
+	}
+	return e
+}
+
+func (w *ArgWriter) elementText(array *argNode, index int) []byte {
+	w.key = append(append(w.key[:0], array.text...), '[')
+	w.key = append(strconv.AppendInt(w.key, int64(index), 10), ']')
+	return w.key
+}
+
+// elementKeys returns the keys of a value in an array.
+func (w *ArgWriter) elementKeys(array *argNode, index int) (flat, key model.StringID) {
+	if index < maxElements {
+		return w.keys(w.element(array, index))
+	}
+	return w.strings.Intern(array.flatText), w.strings.InternBytes(w.elementText(array, index))
+}
+
+func (w *ArgWriter) keys(n *argNode) (flat, key model.StringID) {
+	if n.flat == 0 {
+		n.flat, n.key = w.strings.Intern(n.flatText), w.strings.Intern(n.text)
+	}
+	return n.flat, n.key
 }
 
 // number returns the value of a number or boolean.

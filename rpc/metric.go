@@ -19,23 +19,13 @@ type Metrics interface {
 
 // metric answers ComputeMetricArgs with a ComputeMetricResult.
 func (s *Server) metric(ctx context.Context, args []byte) message {
-	var m message
-	err := s.exclusive(ctx, func() error {
-		if s.options.Metrics == nil {
-			return errNoMetrics
-		}
-		if err := s.ready(ctx); err != nil {
-			return err
-		}
-		return s.computeMetric(ctx, args, &m)
-	})
-	if err != nil {
-		return failure(pb.ComputeMetricResult_Error, err)
-	}
-	return m
+	return s.answer(ctx, pb.ComputeMetricResult_Error, func(to *message) error { return s.computeMetric(ctx, args, to) })
 }
 
 func (s *Server) computeMetric(ctx context.Context, args []byte, to *message) error {
+	if s.options.Metrics == nil {
+		return errNoMetrics
+	}
 	var names []string
 	format := uint64(pb.ComputeMetricArgs_ResultFormat_BinaryProtobuf)
 	err := fields(args, func(f field) {

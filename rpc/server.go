@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -210,16 +212,30 @@ func (s *Server) ready(ctx context.Context) error {
 	return s.failed
 }
 
+// onTrace calls do while no other call uses the trace, which has to be there.
+func (s *Server) onTrace(ctx context.Context, do func() error) error {
+	return s.exclusive(ctx, func() error {
+		if err := s.ready(ctx); err != nil {
+			return err
+		}
+		return do()
+	})
+}
+
+// answer returns the message that do writes about the trace or, if it fails, one with the error in a field.
+func (s *Server) answer(ctx context.Context, failed protowire.Number, do func(to *message) error) message {
+	var m message
+	if err := s.onTrace(ctx, func() error { return do(&m) }); err != nil {
+		return failure(failed, err)
+	}
+	return m
+}
+
 // query runs SQL and sends the rows of the last statement. It only returns errors of sending.
 func (s *Server) query(ctx context.Context, sql string, send func(message) error) error {
 	r := &result{send: send, begun: time.Now()}
 	var unsent error
-	err := s.exclusive(ctx, func() error {
-		if err := s.ready(ctx); err != nil {
-			return err
-		}
-		return s.run(ctx, sql, r, &unsent)
-	})
+	err := s.onTrace(ctx, func() error { return s.run(ctx, sql, r, &unsent) })
 	if unsent != nil {
 		return unsent
 	}

@@ -10,17 +10,7 @@ import (
 
 // summary answers a TraceSummaryArgs with a TraceSummaryResult.
 func (s *Server) summary(ctx context.Context, args []byte) message {
-	var m message
-	err := s.exclusive(ctx, func() error {
-		if err := s.ready(ctx); err != nil {
-			return err
-		}
-		return s.summarize(ctx, args, &m)
-	})
-	if err != nil {
-		return failure(pb.TraceSummaryResult_Error, err)
-	}
-	return m
+	return s.answer(ctx, pb.TraceSummaryResult_Error, func(to *message) error { return s.summarize(ctx, args, to) })
 }
 
 func (s *Server) summarize(ctx context.Context, args []byte, to *message) error {

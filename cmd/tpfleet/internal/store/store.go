@@ -126,6 +126,18 @@ func (s *Stores) bucket(ctx context.Context, text string) (*blob.Bucket, string,
 // waits are the pauses before an operation is tried again.
 var waits = []time.Duration{200 * time.Millisecond, time.Second, 4 * time.Second}
 
+// with calls f with the bucket and the key of a URL until it succeeds or trying again makes no sense. Errors name the URL.
+func (s *Stores) with(ctx context.Context, text string, f func(b *blob.Bucket, key string) error) error {
+	b, key, err := s.bucket(ctx, text)
+	if err != nil {
+		return err
+	}
+	if err := retry(ctx, func() error { return f(b, key) }); err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	return nil
+}
+
 // retry calls f until it succeeds or trying again makes no sense.
 func retry(ctx context.Context, f func() error) error {
 	for _, wait := range waits {
@@ -152,11 +164,7 @@ type Object struct {
 
 // Fetch copies an object to a file, which then is at its start. It returns the object that was copied.
 func (s *Stores) Fetch(ctx context.Context, text string, to *os.File) (o Object, err error) {
-	b, key, err := s.bucket(ctx, text)
-	if err != nil {
-		return o, err
-	}
-	err = retry(ctx, func() error {
+	err = s.with(ctx, text, func(b *blob.Bucket, key string) error {
 		if _, err := to.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
@@ -188,7 +196,7 @@ func (s *Stores) Fetch(ctx context.Context, text string, to *os.File) (o Object,
 		return nil
 	})
 	if err != nil {
-		return o, fmt.Errorf("%s: %w", text, err)
+		return o, err
 	}
 	_, err = to.Seek(0, io.SeekStart)
 	return o, err
@@ -204,27 +212,16 @@ func object(text string, bytes int64, etag string, modified time.Time) Object {
 
 // Exists reports whether there is an object.
 func (s *Stores) Exists(ctx context.Context, text string) (there bool, err error) {
-	b, key, err := s.bucket(ctx, text)
-	if err != nil {
-		return false, err
-	}
-	err = retry(ctx, func() (err error) {
+	err = s.with(ctx, text, func(b *blob.Bucket, key string) (err error) {
 		there, err = b.Exists(ctx, key)
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", text, err)
-	}
-	return there, nil
+	return there, err
 }
 
 // Put writes an object from a file.
 func (s *Stores) Put(ctx context.Context, text, file string) error {
-	b, key, err := s.bucket(ctx, text)
-	if err != nil {
-		return err
-	}
-	err = retry(ctx, func() error {
+	return s.with(ctx, text, func(b *blob.Bucket, key string) error {
 		f, err := os.Open(file)
 		if err != nil {
 			return err
@@ -232,36 +229,18 @@ func (s *Stores) Put(ctx context.Context, text, file string) error {
 		defer f.Close()
 		return b.Upload(ctx, key, f, &blob.WriterOptions{ContentType: "application/octet-stream"})
 	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", text, err)
-	}
-	return nil
 }
 
 // Write writes an object.
 func (s *Stores) Write(ctx context.Context, text string, content []byte) error {
-	b, key, err := s.bucket(ctx, text)
-	if err != nil {
-		return err
-	}
-	if err := retry(ctx, func() error { return b.WriteAll(ctx, key, content, nil) }); err != nil {
-		return fmt.Errorf("%s: %w", text, err)
-	}
-	return nil
+	return s.with(ctx, text, func(b *blob.Bucket, key string) error { return b.WriteAll(ctx, key, content, nil) })
 }
 
 // Read returns the content of an object.
 func (s *Stores) Read(ctx context.Context, text string) (content []byte, err error) {
-	b, key, err := s.bucket(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	err = retry(ctx, func() (err error) {
+	err = s.with(ctx, text, func(b *blob.Bucket, key string) (err error) {
 		content, err = b.ReadAll(ctx, key)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", text, err)
-	}
-	return content, nil
+	return content, err
 }

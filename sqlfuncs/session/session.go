@@ -25,6 +25,7 @@ type Options struct {
 	Access     Access
 	Hold       bool // read small tables only once, for many queries
 	NoComments bool // leave out comments on tables and macros, because nobody reads them
+	Wide       bool // queries join hundreds of views, so that planning them takes longer than running them
 }
 
 // Metrics has the templates of Trace Processor's metrics of version 1, and builds their messages.
@@ -72,6 +73,11 @@ func (s *Session) start(ctx context.Context) error {
 	}
 	if err := s.Exec(ctx, "SET temp_directory = "+Quote(filepath.Join(s.Scratch, "spill"))); err != nil {
 		return err
+	}
+	if s.options.Wide { // propagating statistics takes half of the time of planning
+		if err := s.Exec(ctx, "SET disabled_optimizers = 'statistics_propagation'"); err != nil {
+			return err
+		}
 	}
 	if err := addFunctions(s.Conn); err != nil {
 		return err

@@ -75,12 +75,41 @@ await step('timeline', async () => {
   await page.waitForFunction(() => window.app?.trace);
 });
 await step('tracks', () => page.evaluate(() => app.commands.runCommand('dev.perfetto.ExpandAllGroups')));
-await step('slice', () => page.evaluate(async () => {
-  const found = await app.trace.engine.query('SELECT id FROM slice WHERE dur > 0 ORDER BY arg_set_id IS NULL, dur DESC LIMIT 1');
-  if (found.numRows() > 0) {
-    app.trace.selection.selectSqlEvent('slice', Number(found.iter({}).get('id')), {scrollToSelection: true});
+let slice; // the longest with arguments
+await step('slice', async () => {
+  slice = await page.evaluate(async () => {
+    const found = await app.trace.engine.query(
+      'SELECT id, ts, dur, depth, name FROM slice WHERE dur > 0 ORDER BY arg_set_id IS NULL, dur DESC LIMIT 1');
+    if (found.numRows() === 0) return;
+    const row = found.iter({});
+    const [id, ts, dur, depth] = ['id', 'ts', 'dur', 'depth'].map((column) => Number(row.get(column)));
+    return {id, ts, dur, depth, name: row.get('name'), ...(await app.trace.selection.resolveSqlEvent('slice', id))};
+  });
+  if (!slice) return;
+  const [track, rows] = await page.evaluate(({trackUri, ts, dur, depth}) => {
+    const time = {start: BigInt(ts), end: BigInt(ts) + BigInt(dur), behavior: 'focus'};
+    const {currentWorkspace, tracks} = app.trace;
+    const node = currentWorkspace.getTrackByUri(trackUri);
+    node.reveal();
+    app.trace.scrollTo({time});
+    return [node.id, tracks.getTrack(trackUri).renderer.getSliceVerticalBounds(depth)];
+  }, slice);
+  await idle();
+  await page.locator(`[id="${track}"]`).scrollIntoViewIfNeeded(); // only tracks in view are drawn
+  await idle();
+  const drawn = page.locator(`[id="${track}"] .pf-track__canvas`);
+  const {width} = await drawn.boundingBox();
+  await drawn.click({position: {x: width / 2, y: (rows.top + rows.bottom) / 2}});
+  await page.mouse.move(0, 0); // a tooltip keeps the UI busy
+});
+if (slice) {
+  const clicked = await page.evaluate(() => app.trace.selection.selection.eventId);
+  const details = await page.locator('.pf-details-shell').innerText();
+  if (clicked !== slice.id || !details.includes(slice.name) || !details.includes('Arguments')) {
+    failed++;
+    console.log(`${name}: a click on slice ${slice.id}, ${slice.name}, shows slice ${clicked}: ${details}`);
   }
-}));
+}
 await step('area', () => page.evaluate(() => {
   const {traceInfo, currentWorkspace, tracks, selection} = app.trace;
   const trackUris = currentWorkspace.flatTracks.map((node) => node.uri).filter((uri) => uri && tracks.getTrack(uri)).slice(0, 25);

@@ -368,6 +368,34 @@ CREATE MACRO extract_metadata_for_trace(trace_id, name) AS (
     FROM (SELECT name AS _name, trace_id AS _trace) AS _of JOIN metadata AS _m ON _m.name = _of._name AND _m.trace_id = _of._trace);
 CREATE MACRO extract_metadata_for_machine(machine_id, name) AS _metadata_value(name, machine_id);
 
+-- The user ids of Android's system, from 1000 on.
+CREATE MACRO _system_user(app) AS CASE
+    WHEN app BETWEEN 1000 AND 1093 THEN 'AID_' || [
+    'SYSTEM_USER', 'RADIO', 'BLUETOOTH', 'GRAPHICS', 'INPUT', 'AUDIO', 'CAMERA', 'LOG', 'COMPASS', 'MOUNT', 'WIFI',
+    'ADB', 'INSTALL', 'MEDIA', 'DHCP', 'SDCARD_RW', 'VPN', 'KEYSTORE', 'USB', 'DRM', 'MDNSR', 'GPS', 'UNUSED1',
+    'MEDIA_RW', 'MTP', 'UNUSED2', 'DRMRPC', 'NFC', 'SDCARD_R', 'CLAT', 'LOOP_RADIO', 'MEDIA_DRM', 'PACKAGE_INFO',
+    'SDCARD_PICS', 'SDCARD_AV', 'SDCARD_ALL', 'LOGD', 'SHARED_RELRO', 'DBUS', 'TLSDATE', 'MEDIA_EX', 'AUDIOSERVER',
+    'METRICS_COLL', 'METRICSD', 'WEBSERV', 'DEBUGGERD', 'MEDIA_CODEC', 'CAMERASERVER', 'FIREWALL', 'TRUNKS',
+    'NVRAM', 'DNS', 'DNS_TETHER', 'WEBVIEW_ZYGOTE', 'VEHICLE_NETWORK', 'MEDIA_AUDIO', 'MEDIA_VIDEO', 'MEDIA_IMAGE',
+    'TOMBSTONED', 'MEDIA_OBB', 'ESE', 'OTA_UPDATE', 'AUTOMOTIVE_EVS', 'LOWPAN', 'HSM', 'RESERVED_DISK', 'STATSD',
+    'INCIDENTD', 'SECURE_ELEMENT', 'LMKD', 'LLKD', 'IORAPD', 'GPU_SERVICE', 'NETWORK_STACK', 'GSID',
+    'FSVERITY_CERT', 'CREDSTORE', 'EXTERNAL_STORAGE', 'EXT_DATA_RW', 'EXT_OBB_RW', 'CONTEXT_HUB', 'VIRTMANAGER',
+    'ARTD', 'UWB', 'THREAD_NETWORK', 'DICED', 'DMESGD', 'JC_WEAVER', 'JC_STRONGBOX', 'JC_IDENTITYCRED',
+    'SDK_SANDBOX', 'SECURITY_LOG_WRITER', 'PRNG_SEEDER', 'UPROBESTATS'][app - 999]
+    WHEN app = 0 THEN 'AID_ROOT' WHEN app = 2000 THEN 'AID_SHELL' WHEN app = 2001 THEN 'AID_CACHE'
+    WHEN app = 2002 THEN 'AID_DIAG' WHEN app = 9999 THEN 'AID_NOBODY'
+    WHEN app BETWEEN 50000 AND 59999 THEN 'SHARED_GID' WHEN app >= 90000 THEN 'ISOLATED_UID'
+END;
+-- Several packages may have one user id: that of GMS comes first, those of providers last.
+CREATE MACRO _package_of(_uid) AS coalesce(
+    CASE WHEN _uid % 100000 >= 10000 THEN (
+        SELECT nullif(arg_min(package_name, id - 1000000000 * CASE
+            WHEN starts_with(package_name, 'com.android.providers.') THEN 0 WHEN package_name = 'com.google.android.gms' THEN 2 ELSE 1
+        END), '') FROM dataset.package_list WHERE uid = _uid % 100000
+    ) END,
+    _system_user(_uid % 100000), 'uid=' || _uid);
+CREATE MACRO _intrinsic_package_lookup(_any_uid) AS CASE WHEN _any_uid IS NOT NULL THEN _package_of(_any_uid::BIGINT & 4294967295) END;
+
 -- Unfinished slices have dur -1.
 CREATE VIEW thread_slice AS
 SELECT * EXCLUDE (is_unfinished) REPLACE (CASE WHEN is_unfinished THEN -1 ELSE dur END AS dur) FROM dataset.thread_slice;

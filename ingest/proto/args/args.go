@@ -331,8 +331,10 @@ func (w *Writer) packed(known *knownField, f *wire.Field, c *counts) error {
 
 // single writes one value of a field.
 func (w *Writer) single(known *knownField, f *wire.Field, at *Path, depth int) error {
-	if at.override != nil && at.override(w, at, f) {
-		return nil
+	if at.override != nil {
+		if field := *f; at.override(w, at, &field) { // a copy, so that f itself stays on the stack
+			return nil
+		}
 	}
 	switch {
 	case known.unnamed:

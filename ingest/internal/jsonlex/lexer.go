@@ -3,9 +3,10 @@
 package jsonlex
 
 import (
-	"bytes"
+	"encoding/binary"
 	"errors"
 	"math"
+	"math/bits"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -71,23 +72,37 @@ func (l *Lexer) Space() (byte, error) {
 // quoted returns the text between the quotes at the position, with its escapes
 // unresolved, and whether it has escapes.
 func (l *Lexer) quoted() (raw []byte, escapes bool, err error) {
-	start := l.Pos + 1
-	for end := start; ; end++ {
-		n := bytes.IndexByte(l.Buf[end:], '"')
-		if n < 0 {
+	buf, start := l.Buf, l.Pos+1
+	for i := start; ; {
+		i = special(buf, i)
+		if i >= len(buf) {
 			return nil, false, ErrMore
 		}
-		end += n
-		slashes := 0
-		for end-slashes > start && l.Buf[end-1-slashes] == '\\' {
-			slashes++
+		if buf[i] == '"' {
+			l.Pos = i + 1
+			return buf[start:i], escapes, nil
 		}
-		if slashes&1 == 0 {
-			l.Pos = end + 1
-			raw = l.Buf[start:end]
-			return raw, bytes.IndexByte(raw, '\\') >= 0, nil
+		escapes = true
+		i += 2 // the backslash and what it escapes
+	}
+}
+
+// special returns the position of the first quote or backslash in buf from i on, or one that
+// is not before the end. It tests eight bytes at a time, because most texts are short.
+func special(buf []byte, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(buf); i += 8 {
+		word := binary.LittleEndian.Uint64(buf[i:])
+		quote, slash := word^ones*'"', word^ones*'\\'
+		// The lowest high bit that is set is in the first byte that is zero in quote or slash.
+		if found := ((quote-ones)&^quote | (slash-ones)&^slash) & highs; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
 		}
 	}
+	for i < len(buf) && buf[i] != '"' && buf[i] != '\\' {
+		i++
+	}
+	return i
 }
 
 // Key returns the key at the position and moves to the value after it.

@@ -30,6 +30,7 @@ file {
     field { name: "ratio" number: 4 label: LABEL_OPTIONAL type: TYPE_DOUBLE }
     field { name: "none" number: 5 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".perfetto.protos.OwnMetric.Part" }
     field { name: "names" number: 6 label: LABEL_REPEATED type: TYPE_STRING }
+    field { name: "again" number: 7 label: LABEL_REPEATED type: TYPE_MESSAGE type_name: ".perfetto.protos.OwnMetric" }
     nested_type { name: "Part"
       field { name: "name" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING }
       field { name: "dur" number: 2 label: LABEL_OPTIONAL type: TYPE_SINT32 } }
@@ -53,13 +54,18 @@ func ownCheckout(t *testing.T) string {
 		"src/trace_processor/perfetto_sql/stdlib/x.sql":      "CREATE PERFETTO FUNCTION twice(n LONG) RETURNS LONG AS SELECT 2 * $n;",
 		"src/trace_processor/metrics/sql/own/own.sql": `
 			INCLUDE PERFETTO MODULE x;
+			CREATE PERFETTO FUNCTION again(slice_id LONG) RETURNS PROTO AS
+			SELECT OwnMetric('names', (SELECT RepeatedField(name) FROM (
+			  SELECT 'z' AS name FROM slice AS s WHERE s.id = $slice_id UNION ALL SELECT s.name FROM slice AS s WHERE s.id = $slice_id
+			  UNION ALL SELECT 'y' UNION ALL SELECT 'a' FROM slice AS s WHERE s.id = $slice_id)));
 			SELECT RUN_METRIC('own/parts.sql', 'table_name', 'own_parts', 'least', '2000');
 			CREATE PERFETTO VIEW own_output AS
 			SELECT OwnMetric(
 			  'total', (SELECT twice(sum(dur)) FROM slice),
 			  'parts', (SELECT RepeatedField(proto) FROM own_parts),
 			  'level', 'HIGH', 'ratio', 0.5, 'none', NULL_IF_EMPTY(OwnMetric_Part()),
-			  'names', (SELECT RepeatedField(name) FROM (SELECT name, count() FROM slice GROUP BY name)));`,
+			  'names', (SELECT RepeatedField(name) FROM (SELECT name, count() FROM slice GROUP BY name)),
+			  'again', (SELECT RepeatedField(again(id)) FROM slice WHERE name = 'work'));`,
 		"src/trace_processor/metrics/sql/own/parts.sql": `
 			CREATE PERFETTO VIEW {{table_name}} AS
 			SELECT OwnMetric_Part('name', name, 'dur', dur) AS proto FROM slice WHERE dur >= {{ least }} ORDER BY dur;`,
@@ -88,7 +94,7 @@ func TestMetric(t *testing.T) {
 		got.expect(t, exitDone, "")
 		// JSON of protobuf has spaces at random.
 		if got := strings.Join(strings.Fields(got.stdout), ""); got !=
-			`{"own":{"total":"14000","parts":[{"name":"part","dur":2000},{"name":"work","dur":5000}],"level":"HIGH","ratio":0.5,"names":["part","work"]},"empty":{}}` {
+			`{"own":{"total":"14000","parts":[{"name":"part","dur":2000},{"name":"work","dur":5000}],"level":"HIGH","ratio":0.5,"names":["part","work"],"again":[{"names":["z","work","y","a"]}]},"empty":{}}` {
 			t.Errorf("%s: got %s", input, got)
 		}
 	}

@@ -70,7 +70,9 @@ func (p *parser) query() pieces {
 		p.accept("RECURSIVE")
 		out = cat(p.commonTables(), " ")
 	}
-	out = cat(out, p.selection(outer))
+	first := p.selection(outer)
+	parts, appended := []pieces{first}, true // appended: all parts are combined by UNION ALL
+	out, with := cat(out, first), out
 	single, result := true, p.result
 	for {
 		t := p.peek()
@@ -82,7 +84,9 @@ func (p *parser) query() pieces {
 		if p.accept("ALL") {
 			op += "ALL "
 		}
-		out = cat(out, op, p.selection(outer))
+		part := p.selection(outer)
+		parts, appended = append(parts, part), appended && op == " UNION ALL "
+		out = cat(out, op, part)
 		single, result = false, united(result, p.result)
 	}
 	var order pieces
@@ -94,8 +98,12 @@ func (p *parser) query() pieces {
 		p.in.clause = inOrder
 		order = cat(" ORDER BY ", p.orderTerms())
 	}
-	if order == nil && single && p.ordered {
+	switch recursive := tables != nil && tables.open && tables.recursive; {
+	case order != nil || !p.ordered:
+	case single:
 		order = p.in.order()
+	case appended && !recursive:
+		out = cat(with, inOrderOfParts(parts))
 	}
 	p.result = result
 	if !p.accept("LIMIT") {
@@ -118,6 +126,18 @@ func (p *parser) query() pieces {
 		order = cat(order, " OFFSET (", offset, ")")
 	}
 	return cat(out, order)
+}
+
+// inOrderOfParts returns a query that combines others by UNION ALL. DuckDB's rows may come in any order, so they are numbered.
+func inOrderOfParts(parts []pieces) pieces {
+	var all pieces
+	for i, part := range parts {
+		if i > 0 {
+			all = cat(all, " UNION ALL ")
+		}
+		all = cat(all, "SELECT *, "+strconv.Itoa(i)+" AS _part FROM (", part, ")")
+	}
+	return cat("SELECT * EXCLUDE (_part) FROM (", all, ") ORDER BY _part")
 }
 
 // onlyAutoID reports whether a selection returns numbers of rows only.

@@ -14,7 +14,7 @@ TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
 ONETHREAD    = ^Test(Cases|Demangle|DocumentedQueries|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|Summar)
 
-.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak clients clients-newest ui bench bench-memory pgo man clean
+.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak metrics clients clients-newest ui bench bench-memory pgo man clean
 
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others.
@@ -92,6 +92,9 @@ conformance-update: build ## raise the levels
 
 ui: build ## answer what Perfetto's UI asked Trace Processor: recordings in UI (.ci/ui/record.mjs), modules in PERFETTO
 	.ci/ui/replay "$(UI)" "$(PERFETTO)"
+
+metrics: build ## Perfetto's diff tests of metrics of version 1, from PERFETTO, a checkout
+	@if command -v python3 >/dev/null; then .ci/python .ci/metrics "$(PERFETTO)"; else echo "THE METRICS ARE NOT TESTED: there is no python3"; fi
 
 clients: build ## read datasets and DuckDB files with pinned versions of Python packages
 	@if command -v python3 >/dev/null; then \

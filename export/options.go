@@ -50,6 +50,7 @@ type Options struct {
 	Jobs        int             // maximum number of encoders at a time; 0 means GOMAXPROCS
 	Version     string          // version of the converter
 	Force       bool            // replace an existing dataset, or a trace in it
+	Temporary   bool            // the files need not reach the disk, because they end with the process
 
 	filtered []string // columns with bloom filters
 }

@@ -206,7 +206,7 @@ func (w *Writer) finish(m *Manifest) error {
 				s := <-w.workers
 				w.fail(out, out.finish(m.TraceID, &w.options))
 				w.workers <- s
-				if out.file != nil {
+				if out.file != nil && !w.options.Temporary {
 					startWriteback(out.file)
 				}
 			})
@@ -214,9 +214,13 @@ func (w *Writer) finish(m *Manifest) error {
 	}
 	w.running.Wait()
 	// Together, the syncs share a commit of the file system's journal.
+	closeFile := closeSynced
+	if w.options.Temporary {
+		closeFile = (*os.File).Close
+	}
 	for _, out := range outputs {
 		if out.file != nil {
-			w.running.Go(func() { w.fail(out, closeSynced(out.file)) })
+			w.running.Go(func() { w.fail(out, closeFile(out.file)) })
 		}
 	}
 	w.running.Wait()

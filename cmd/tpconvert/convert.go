@@ -25,6 +25,7 @@ type convertOptions struct {
 	traceID      string
 	emptyTables  bool
 	force        bool
+	temporary    bool
 	append       bool
 	strict       bool
 	duckdb       string
@@ -125,5 +126,6 @@ func (o *convertOptions) export() (export.Options, error) {
 		Jobs:        o.jobs,
 		Version:     version(),
 		Force:       o.force,
+		Temporary:   o.temporary,
 	}, err
 }

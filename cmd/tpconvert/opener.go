@@ -103,7 +103,7 @@ func (t opener) dataset(ctx context.Context, input string) (path string, drop fu
 func (t opener) convert(ctx context.Context, trace, out string) error {
 	r := &run{ui: unsummed{t.ui}, out: out, options: convertOptions{
 		format: export.Parquet, compression: "snappy", rowGroupRows: table.DefaultChunkRows,
-		memory: defaultMemory, jobs: 1, read: t.read,
+		memory: defaultMemory, jobs: 1, temporary: true, read: t.read,
 	}}
 	r.reader.stdin = t.stdin
 	return r.convert(ctx, []string{trace})

@@ -58,11 +58,13 @@ const idle = () => page.evaluate(() => window.waitForPerfettoIdle(500)).catch((e
 async function step(title, act) {
   const before = calls.length, begun = Date.now();
   await act();
+  await page.mouse.move(0, 0); // a tooltip keeps the UI busy
   await idle();
   const seconds = (Date.now() - begun) / 1000;
   await page.screenshot({path: `${folder}/${name}-${title}.jpg`, type: 'jpeg', quality: 60});
-  const failing = calls.slice(before).filter((c) => c.error).length;
-  console.log(`${name} ${title}: ${calls.length - before} calls, ${failing} fail, ${seconds.toFixed(1)} s`);
+  const failing = calls.slice(before).filter((c) => c.error);
+  console.log(`${name} ${title}: ${calls.length - before} calls, ${failing.length} fail, ${seconds.toFixed(1)} s`);
+  for (const c of failing) console.log(`${c.error}: ${c.sql}`);
 }
 
 await page.addInitScript(() => {
@@ -100,7 +102,6 @@ await step('slice', async () => {
   const drawn = page.locator(`[id="${track}"] .pf-track__canvas`);
   const {width} = await drawn.boundingBox();
   await drawn.click({position: {x: width / 2, y: (rows.top + rows.bottom) / 2}});
-  await page.mouse.move(0, 0); // a tooltip keeps the UI busy
 });
 if (slice) {
   const clicked = await page.evaluate(() => app.trace.selection.selection.eventId);

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -322,4 +323,20 @@ func FuzzArchives(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A damaged file does not make the size of the compressed file around it depend on how far that was decompressed ahead.
+func TestSizeOfDamagedMember(t *testing.T) {
+	text := make([]byte, 2<<20) // random digits after an event that cannot be read
+	rng := rand.NewChaCha8([32]byte{})
+	rng.Read(text)
+	for i := range text {
+		text[i] = '0' + text[i]%10
+	}
+	damaged := gz(append([]byte(`[{"ph":"i","name":"a","ts":1,"pid":1,"tid":1},!`), text...))
+	tables := ingesttest.MustRead(t, "x", zipped(t, zip.Store, member{"a.log", build("a")}, member{"b.json.gz", string(damaged)}))
+	want := fmt.Sprintf("b.json.gz|gzip|%d", len(damaged))
+	if rows := tables.Rows("trace_file", "name", "trace_type", "size"); !slices.Contains(rows, want) {
+		t.Errorf("%q, want %s", rows, want)
+	}
 }

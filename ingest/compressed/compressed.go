@@ -163,6 +163,9 @@ func read(in *format.Input, open func(io.Reader) (io.ReadCloser, error)) error {
 	defer data.Close()
 	c := &contents{data: data, from: from}
 	err = in.Member("", c)
+	if err != nil && !in.Alone { // the other files are still read, and how far this was decompressed depends on chance
+		_, _ = io.Copy(io.Discard, c) // the error is reported already
+	}
 	if c.padded {
 		in.File.Count(model.StatTrailingGarbage)
 	}

@@ -226,24 +226,11 @@ func (q *query) names(ctx context.Context) ([]string, error) {
 	if err := q.session.Catalog.CreateAll(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := q.session.Conn.QueryContext(ctx, `
+	return q.session.Texts(ctx, `
 		SELECT name FROM `+relations+`
 		UNION SELECT column_name FROM duckdb_columns() WHERE NOT internal
 		UNION SELECT function_name || '(' FROM duckdb_functions() WHERE NOT internal AND function_name NOT LIKE '\_%' ESCAPE '\'
 		ORDER BY 1`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
-	return names, rows.Err()
 }
 
 // completer completes the word before the cursor on Tab, or lists the candidates if there are several.

@@ -63,8 +63,8 @@ func (d *Database) Exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// texts returns the values of the only column of a query.
-func (d *Database) texts(ctx context.Context, query string) (all []string, err error) {
+// Texts returns the values of the only column of a query.
+func (d *Database) Texts(ctx context.Context, query string) (all []string, err error) {
 	rows, err := d.Conn.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (d *Database) attachCatalog(ctx context.Context, catalog *sqlfuncs.Catalog)
 // parquetFolders returns the folders of the Parquet files that the attached database reads. Their paths may be relative
 // to folder or to the working folder, which DuckDB searches too.
 func (d *Database) parquetFolders(ctx context.Context, folder string) ([]string, error) {
-	paths, err := d.texts(ctx, `
+	paths, err := d.Texts(ctx, `
 		SELECT regexp_extract(sql, 'read_parquet\(''((?:[^'']|'''')*)''', 1) AS path
 		FROM duckdb_views() WHERE database_name = '`+attached+`' AND path <> ''`)
 	if err != nil {

@@ -71,10 +71,10 @@ func readPacked(ctx context.Context, folder string) (*packedTables, error) {
 // check reports whether all files have the column trace_id. They must be of this version.
 func (p *packedTables) check(ctx context.Context, db *Database) (packed bool, err error) {
 	for _, f := range p.files {
-		if columns, err := db.texts(ctx, "SELECT column_name FROM (DESCRIBE FROM "+f.rows()+")"); err != nil || !slices.Contains(columns, "trace_id") {
+		if columns, err := db.Texts(ctx, "SELECT column_name FROM (DESCRIBE FROM "+f.rows()+")"); err != nil || !slices.Contains(columns, "trace_id") {
 			return false, err
 		}
-		versions, err := db.texts(ctx, "SELECT decode(value) FROM parquet_kv_metadata("+f.quoted()+") WHERE decode(key) = 'tpconvert.schema_version'")
+		versions, err := db.Texts(ctx, "SELECT decode(value) FROM parquet_kv_metadata("+f.quoted()+") WHERE decode(key) = 'tpconvert.schema_version'")
 		if err != nil {
 			return false, err
 		}
@@ -95,7 +95,7 @@ func (p *packedTables) index(ctx context.Context, db *Database) error {
 			facts = append(facts, f.quoted())
 			continue
 		}
-		ids, err := db.texts(ctx, "SELECT DISTINCT trace_id FROM "+f.rows())
+		ids, err := db.Texts(ctx, "SELECT DISTINCT trace_id FROM "+f.rows())
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (p *packedTables) index(ctx context.Context, db *Database) error {
 		return nil
 	}
 	from := fmt.Sprintf("read_parquet([%s])", strings.Join(facts, ", "))
-	columns, err := db.texts(ctx, "SELECT column_name FROM (DESCRIBE FROM "+from+")")
+	columns, err := db.Texts(ctx, "SELECT column_name FROM (DESCRIBE FROM "+from+")")
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func selectFacts(from string, columns []string) string {
 func (p *packedTables) choose(ctx context.Context, db *Database) error {
 	ids := p.ids()
 	if p.facts != "" {
-		named, err := db.texts(ctx, "SELECT DISTINCT trace_id FROM ("+p.facts+")")
+		named, err := db.Texts(ctx, "SELECT DISTINCT trace_id FROM ("+p.facts+")")
 		if err != nil {
 			return err
 		}

@@ -283,7 +283,7 @@ func (s *Session) OrderRows() { s.perfetto.OrderRows() }
 
 // Restore drops all objects that statements have created.
 func (s *Session) Restore(ctx context.Context) error {
-	statements, err := s.texts(ctx, `
+	statements, err := s.Texts(ctx, `
 		SELECT 'DROP VIEW temp.main."' || replace(view_name, '"', '""') || '"' FROM duckdb_views() WHERE temporary AND NOT internal
 		UNION ALL SELECT 'DROP TABLE temp.main."' || replace(table_name, '"', '""') || '"' FROM duckdb_tables() WHERE temporary`)
 	if err != nil {

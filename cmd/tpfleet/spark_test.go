@@ -37,27 +37,44 @@ func TestSpark(t *testing.T) {
 		"spark/tpfleet.py", tasks, self, "work")
 	job.Env = append(os.Environ(), asCommand+"=1", "JAVA_HOME="+os.Getenv("FLEET_SPARK_JAVA"), "SPARK_LOCAL_IP=127.0.0.1",
 		"PATH="+filepath.Dir(submit)+":"+os.Getenv("PATH"))
-	var results, messages bytes.Buffer
-	job.Stdout, job.Stderr = &results, &messages
+	var results bytes.Buffer
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	job.Stdout, job.Stderr = &results, log
 	if err := job.Start(); err != nil {
 		t.Fatal(err)
 	}
 	over := make(chan error, 1)
 	go func() { over <- job.Wait() }()
+	said := func() string {
+		text, err := os.ReadFile(log.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
 	isWorker := func(text string) bool { return strings.HasPrefix(text, self+" ") }
-	isExecutor := func(text string) bool { return strings.Contains(text, "CoarseGrainedExecutorBackend") }
-	for _, isVictim := range []func(string) bool{isExecutor, isWorker} {
-		if !killOne(job.Process.Pid, isVictim, isWorker, over) {
-			t.Error("the job ended before something was killed")
+	// Nobody hears of a worker whose executor is being killed, so the job must tell of one kill before the next.
+	for _, kill := range []struct {
+		isVictim func(string) bool
+		says     string
+	}{
+		{func(text string) bool { return strings.Contains(text, "CoarseGrainedExecutorBackend") }, "Lost executor"},
+		{isWorker, "died with <Signals.SIGKILL: 9>"},
+	} {
+		told := func() bool { return strings.Contains(said(), kill.says) }
+		if !killOne(job.Process.Pid, kill.isVictim, isWorker, over) || !wait(told, over) && !told() {
+			t.Errorf("the job ended and does not say %q", kill.says)
 		}
 	}
 	if err := <-over; err != nil {
-		t.Fatalf("%v\n%s", err, messages.String())
+		t.Fatalf("%v\n%s", err, said())
 	}
-	for _, want := range []string{"Lost executor", "died with <Signals.SIGKILL: 9>"} {
-		if !strings.Contains(messages.String(), want) {
-			t.Errorf("the job does not say %q: %s", want, messages.String())
-		}
+	if t.Failed() {
+		t.Fatal(said())
 	}
 	if n := len(lines[task.Result](t, results.String())); n != strings.Count(planned, "\n") {
 		t.Errorf("%d results of %d tasks", n, strings.Count(planned, "\n"))
@@ -68,16 +85,23 @@ func TestSpark(t *testing.T) {
 	checkLake(t, f, m.dataset, len(m.good), len(m.bad))
 }
 
-// killOne kills a process below parent, which isVictim tells by the command line, once another one is at work. It
-// returns false if parent ends before.
-func killOne(parent int, isVictim, isWorker func(string) bool, over chan error) bool {
-	for {
+// wait returns true once a condition holds, and false if the job is over before.
+func wait(holds func() bool, over chan error) bool {
+	for !holds() {
 		select {
 		case err := <-over:
 			over <- err
 			return false
 		case <-time.After(5 * time.Millisecond):
 		}
+	}
+	return true
+}
+
+// killOne kills a process below parent, which isVictim tells by the command line, once another one is at work. It
+// returns false if parent ends before.
+func killOne(parent int, isVictim, isWorker func(string) bool, over chan error) bool {
+	return wait(func() bool {
 		victim, working := 0, false
 		for pid, text := range descendants(parent) {
 			working = working || isWorker(text)
@@ -85,10 +109,8 @@ func killOne(parent int, isVictim, isWorker func(string) bool, over chan error) 
 				victim = pid
 			}
 		}
-		if victim != 0 && working {
-			return syscall.Kill(victim, syscall.SIGKILL) == nil
-		}
-	}
+		return victim != 0 && working && syscall.Kill(victim, syscall.SIGKILL) == nil
+	}, over)
 }
 
 // descendants returns the command lines of the processes below a process.

@@ -89,6 +89,7 @@ func (p *packer) table(path string, schema *table.Schema) (file PackedFile, err 
 	}
 	var out *packedFile
 	p.rows.begin(schema)
+	p.rows.grow(min(p.spool.rowsOf(schema.Name), packedRows))
 	for _, trace := range p.spool.traces {
 		for i := range trace.pieces[schema.Name] {
 			piece := &trace.pieces[schema.Name][i]
@@ -195,6 +196,25 @@ func (p *packedChunk) begin(schema *table.Schema) {
 	for i := range p.columns {
 		c := &p.columns[i]
 		*c = packedColumn{c.int64s[:0], c.int32s[:0], c.float64s[:0], c.bools[:0], c.texts[:0], c.valid[:0]}
+	}
+}
+
+// grow makes room for a number of rows.
+func (p *packedChunk) grow(rows int) {
+	for i := range p.schema.Columns {
+		c := &p.columns[i]
+		switch p.schema.Columns[i].Type {
+		case table.TypeInt64:
+			c.int64s = slices.Grow(c.int64s, rows)
+		case table.TypeInt32:
+			c.int32s = slices.Grow(c.int32s, rows)
+		case table.TypeFloat64:
+			c.float64s = slices.Grow(c.float64s, rows)
+		case table.TypeBool:
+			c.bools = slices.Grow(c.bools, rows)
+		case table.TypeString:
+			c.texts = slices.Grow(c.texts, rows)
+		}
 	}
 }
 

@@ -171,6 +171,17 @@ func (s *Spool) read(p *piece, space *[]int64) ([]byte, error) {
 	return b, nil
 }
 
+// rowsOf returns the number of rows of a table in all traces.
+func (s *Spool) rowsOf(table string) int {
+	rows := 0
+	for _, t := range s.traces {
+		for i := range t.pieces[table] {
+			rows += t.pieces[table][i].rows
+		}
+	}
+	return rows
+}
+
 // memoryOf returns the memory of some values.
 func memoryOf[T any](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(*new(T))))

@@ -48,7 +48,7 @@ FILE is written completely or not at all.`,
 				return fmt.Errorf("%s: %w", output, export.ErrExists)
 			}
 			printer := ui.printer(cmd)
-			reading.LimitMemory(cmd.Context(), int64(memory), 0)
+			reading.LimitMemory(cmd.Context(), reading.Limits{Sorting: int64(memory), Small: reading.SmallHeap})
 			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory)}
 			if err := reader.merge(&o, args); err != nil {
 				return err

@@ -51,7 +51,7 @@ For a dataset, show its traces, the rows of each table and what was not imported
 				}
 				return err
 			}
-			reading.LimitMemory(cmd.Context(), int64(memory), 0)
+			reading.LimitMemory(cmd.Context(), reading.Limits{Sorting: int64(memory), Small: reading.SmallHeap})
 			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory), readOptions: read}
 			path := args[0]
 			if merge.merge {

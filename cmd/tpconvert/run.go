@@ -100,7 +100,7 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	reading.LimitMemory(watching, int64(r.options.memory), int64(r.options.maxMemory))
+	reading.LimitMemory(watching, reading.Limits{Sorting: int64(r.options.memory), Most: int64(r.options.maxMemory), Small: reading.SmallHeap})
 	r.reader.guard.most = int64(r.options.maxMemory)
 	go r.reader.guard.watch(watching)
 	workers := max(1, min(r.options.jobs, len(jobs)))

@@ -65,7 +65,7 @@ A trace that cannot be read is a result, too: the exit code is 0. It is not 0 on
 					return all.Write(cmd.Context(), name, append(text, '\n'))
 				}
 			}
-			reading.LimitMemory(cmd.Context(), memory<<20, 0)
+			reading.LimitMemory(cmd.Context(), reading.Limits{Sorting: memory << 20, Small: smallHeap})
 			return carryOut(cmd.Context(), &work.Worker{Memory: memory << 20, Version: version()}, in, out)
 		},
 	}
@@ -76,6 +76,10 @@ A trace that cannot be read is a result, too: the exit code is 0. It is not 0 on
 	flags.Int64Var(&memory, "memory", 128, "memory for sorting, MiB; events beyond it go to temporary files")
 	return cmd
 }
+
+// smallHeap is the size in bytes below which the heap is not collected. A worker touches its memory once for many traces,
+// and the libraries of the stores and catalogs keep half a million objects, which each collection visits.
+const smallHeap = 64 << 20
 
 // carryOut carries out tasks one by one.
 func carryOut(ctx context.Context, w *work.Worker, in io.Reader, out func(task.Result) error) error {

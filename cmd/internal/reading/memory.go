@@ -25,32 +25,41 @@ const (
 	largeGrowthBytes = 64 << 20
 )
 
-// smallHeap is the heap size in bytes below which collecting costs more time than the saved
-// memory is worth.
-const smallHeap = 24 << 20
+// SmallHeap is the usual Limits.Small, in bytes.
+const SmallHeap = 24 << 20
 
-// smallGrowth is the growth with which Go does not collect heaps below smallHeap, however
+// growthAtStart is the growth with which Go does not collect a heap below a size in bytes, however
 // little is live. Go's minimum heap is 4 MiB for a growth of 100 %.
-const smallGrowth = smallHeap * 100 / (4 << 20)
+func growthAtStart(small int64) int { return int(small * 100 / (4 << 20)) }
 
-// growthFor returns the percentage by which the heap may grow before it is collected. live is
-// the latest size of the live heap, and target the size to aim for with garbage, in bytes.
-func growthFor(live, target int64) int {
+// growthFor returns the percentage by which the heap may grow before it is collected. live is the
+// latest size of the live heap, target the size to aim for with garbage, and small the size below
+// which it is not collected, all in bytes.
+func growthFor(live, target, small int64) int {
 	least := min(max(largeGrowthBytes*100/live, largeGrowth), leastGrowth)
-	growth := min(max((target-live)*100/live, least), mostGrowth)
-	toSmall := min((smallHeap-live)*100/live, smallGrowth)
-	return int(max(growth, toSmall))
+	growth := int(min(max((target-live)*100/live, least), mostGrowth))
+	toSmall := min(int((small-live)*100/live), growthAtStart(small))
+	return max(growth, toSmall)
 }
 
 // spare is the memory for garbage and everything but sorting to aim for, in bytes.
 const spare = 48 << 20
 
+// Limits are sizes in bytes.
+type Limits struct {
+	Sorting int64 // memory for events
+	Most    int64 // memory of the process, or 0 for as much as there is
+	// Small is the size of the heap below which collecting costs more time than the saved memory is
+	// worth: SmallHeap for a process that ends soon, as touching new memory costs time, too.
+	Small int64
+}
+
 // LimitMemory sets the garbage collector's limits until the context is done. It aims
 // for the memory for sorting plus a constant, if live memory allows that, and never
-// exceeds a cgroup's limit or, unless it is 0, most.
-func LimitMemory(ctx context.Context, sorting, most int64) {
+// exceeds Most or a cgroup's limit.
+func LimitMemory(ctx context.Context, l Limits) {
 	limit := int64(math.MaxInt64)
-	for _, most := range []int64{most, cgroupMemory()} {
+	for _, most := range []int64{l.Most, cgroupMemory()} {
 		if most > 0 {
 			limit = min(limit, most-most/10)
 		}
@@ -60,8 +69,8 @@ func LimitMemory(ctx context.Context, sorting, most int64) {
 	}
 	debug.SetMemoryLimit(max(limit, 0))
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(smallGrowth)
-		go pace(ctx, sorting+spare, max(limit, 0))
+		debug.SetGCPercent(growthAtStart(l.Small))
+		go pace(ctx, l.Sorting+spare, l.Small, max(limit, 0))
 	}
 }
 
@@ -69,11 +78,12 @@ func LimitMemory(ctx context.Context, sorting, most int64) {
 const paceInterval = 20 * time.Millisecond
 
 // pace lets the heap grow less the closer the live heap comes to the target, in bytes. Above the
-// target, Go returns freed memory to the system before it takes more. most is Go's memory limit.
-func pace(ctx context.Context, target, most int64) {
+// target, Go returns freed memory to the system before it takes more. Below small, nothing is
+// collected. most is Go's memory limit.
+func pace(ctx context.Context, target, small, most int64) {
 	tick := time.NewTicker(paceInterval)
 	defer tick.Stop()
-	growth, limit := smallGrowth, most
+	growth, limit := growthAtStart(small), most
 	for {
 		select {
 		case <-ctx.Done():
@@ -81,7 +91,7 @@ func pace(ctx context.Context, target, most int64) {
 		case <-tick.C:
 		}
 		live := max(metric("/gc/heap/live:bytes"), 1)
-		if now := growthFor(live, target); now != growth {
+		if now := growthFor(live, target, small); now != growth {
 			growth = now
 			debug.SetGCPercent(growth)
 		}

@@ -74,7 +74,7 @@ type AndroidCPUPerUIDTrack struct {
 
 // AndroidKeyEvents is filled from Android's input tracing.
 type AndroidKeyEvents struct {
-	table.Table   `tp:"android_key_events,planned" doc:"A key that was pressed or released."`
+	table.Table   `tp:"android_key_events" doc:"A key that was pressed or released."`
 	EventID       table.Int64 `tp:"2,event_id" doc:"Number that follows the event through the input pipeline."`
 	TS            table.Int64 `tp:"3,ts,asc" doc:"When it was processed, ns of the trace clock."`
 	ArgSetID      table.Int64 `tp:"4,arg_set_id,null" doc:"The event in full: the rows of args with this arg_set_id."`
@@ -88,7 +88,7 @@ type AndroidKeyEvents struct {
 
 // AndroidMotionEvents is filled from Android's input tracing.
 type AndroidMotionEvents struct {
-	table.Table   `tp:"android_motion_events,planned" doc:"A movement on a touch screen or with a mouse."`
+	table.Table   `tp:"android_motion_events" doc:"A movement on a touch screen or with a mouse."`
 	EventID       table.Int64 `tp:"2,event_id" doc:"Number that follows the event through the input pipeline."`
 	TS            table.Int64 `tp:"3,ts,asc" doc:"When it was processed, ns of the trace clock."`
 	ArgSetID      table.Int64 `tp:"4,arg_set_id,null" doc:"The event in full: the rows of args with this arg_set_id."`
@@ -101,7 +101,7 @@ type AndroidMotionEvents struct {
 
 // AndroidInputEventDispatch is filled from Android's input tracing.
 type AndroidInputEventDispatch struct {
-	table.Table   `tp:"android_input_event_dispatch,planned" doc:"The dispatch of an input event to a window."`
+	table.Table   `tp:"android_input_event_dispatch" doc:"The dispatch of an input event to a window."`
 	EventID       table.Int64 `tp:"2,event_id" doc:"Event: event_id of android_key_events or android_motion_events."`
 	ArgSetID      table.Int64 `tp:"3,arg_set_id,null" doc:"The dispatch in full: the rows of args with this arg_set_id."`
 	VsyncID       table.Int64 `tp:"4,vsync_id" doc:"Vsync id of the window state that the dispatch was based on."`

@@ -4,7 +4,7 @@ import "github.com/tpconvert/tpconvert/model/table"
 
 // WinscopeRect holds the rectangles of all Winscope tables, each once.
 type WinscopeRect struct {
-	table.Table `tp:"winscope_rect,planned" doc:"A rectangle."`
+	table.Table `tp:"winscope_rect" doc:"A rectangle."`
 	X           table.Float64 `tp:"2,x" doc:"Left edge, pixels."`
 	Y           table.Float64 `tp:"3,y" doc:"Upper edge, pixels."`
 	W           table.Float64 `tp:"4,w" doc:"Width, pixels."`
@@ -13,7 +13,7 @@ type WinscopeRect struct {
 
 // WinscopeTransform holds the transforms of WinscopeTraceRect, each once.
 type WinscopeTransform struct {
-	table.Table `tp:"winscope_transform,planned" doc:"An affine transform of the plane."`
+	table.Table `tp:"winscope_transform" doc:"An affine transform of the plane."`
 	DSDX        table.Float64 `tp:"2,dsdx" doc:"Change of the horizontal position with x."`
 	DTDX        table.Float64 `tp:"3,dtdx" doc:"Change of the horizontal position with y."`
 	Tx          table.Float64 `tp:"4,tx" doc:"Horizontal shift, pixels."`
@@ -24,7 +24,7 @@ type WinscopeTransform struct {
 
 // WinscopeTraceRect holds the areas covered by layers, views and windows.
 type WinscopeTraceRect struct {
-	table.Table `tp:"winscope_trace_rect,planned" doc:"A rectangle to draw for an element of a snapshot."`
+	table.Table `tp:"winscope_trace_rect" doc:"A rectangle to draw for an element of a snapshot."`
 	RectID      table.Int64   `tp:"2,rect_id,ref=winscope_rect" doc:"Position and size before the transform."`
 	GroupID     table.Int64   `tp:"3,group_id" doc:"Layer stack or display, which is drawn separately from others."`
 	Depth       table.Int32   `tp:"4,depth" doc:"Position from back to front."`
@@ -38,14 +38,14 @@ type WinscopeTraceRect struct {
 
 // WinscopeFillRegion holds the touchable regions of input windows.
 type WinscopeFillRegion struct {
-	table.Table `tp:"winscope_fill_region,planned" doc:"A part of the region that an element fills."`
+	table.Table `tp:"winscope_fill_region" doc:"A part of the region that an element fills."`
 	TraceRectID table.Int64 `tp:"2,trace_rect_id,ref=winscope_trace_rect" doc:"Element."`
 	RectID      table.Int64 `tp:"3,rect_id,ref=winscope_rect" doc:"The part."`
 }
 
 // SurfaceflingerLayersSnapshot is filled from SurfaceFlinger's layer tracing.
 type SurfaceflingerLayersSnapshot struct {
-	table.Table         `tp:"surfaceflinger_layers_snapshot,planned" doc:"All layers of Android's compositor at a moment."`
+	table.Table         `tp:"surfaceflinger_layers_snapshot" doc:"All layers of Android's compositor at a moment."`
 	TS                  table.Int64 `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
 	ArgSetID            table.Int64 `tp:"3,arg_set_id,null" doc:"The snapshot without its layers: the rows of args with this arg_set_id."`
 	Base64ProtoID       table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the snapshot's message, equal for equal messages."`
@@ -55,7 +55,7 @@ type SurfaceflingerLayersSnapshot struct {
 
 // SurfaceflingerDisplay belongs to SurfaceflingerLayersSnapshot.
 type SurfaceflingerDisplay struct {
-	table.Table `tp:"surfaceflinger_display,planned" doc:"A display in a snapshot of the layers."`
+	table.Table `tp:"surfaceflinger_display" doc:"A display in a snapshot of the layers."`
 	SnapshotID  table.Int64  `tp:"2,snapshot_id,ref=surfaceflinger_layers_snapshot" doc:"Snapshot."`
 	IsOn        table.Bool   `tp:"3,is_on" doc:"Whether it is on."`
 	IsVirtual   table.Bool   `tp:"4,is_virtual" doc:"Whether it is virtual."`
@@ -66,7 +66,7 @@ type SurfaceflingerDisplay struct {
 
 // SurfaceflingerLayer belongs to SurfaceflingerLayersSnapshot.
 type SurfaceflingerLayer struct {
-	table.Table        `tp:"surfaceflinger_layer,planned" doc:"A layer in a snapshot of the layers."`
+	table.Table        `tp:"surfaceflinger_layer" doc:"A layer in a snapshot of the layers."`
 	SnapshotID         table.Int64   `tp:"2,snapshot_id,ref=surfaceflinger_layers_snapshot" doc:"Snapshot."`
 	ArgSetID           table.Int64   `tp:"3,arg_set_id,null" doc:"The layer in full: the rows of args with this arg_set_id."`
 	Base64ProtoID      table.Int64   `tp:"4,base64_proto_id,null" doc:"Number of the layer's message, equal for equal messages."`
@@ -88,7 +88,7 @@ type SurfaceflingerLayer struct {
 
 // SurfaceflingerTransactions is filled from SurfaceFlinger's transaction tracing.
 type SurfaceflingerTransactions struct {
-	table.Table   `tp:"surfaceflinger_transactions,planned" doc:"The transactions that Android's compositor committed together."`
+	table.Table   `tp:"surfaceflinger_transactions" doc:"The transactions that Android's compositor committed together."`
 	TS            table.Int64 `tp:"2,ts,asc" doc:"Time of the commit, ns of the trace clock."`
 	ArgSetID      table.Int64 `tp:"3,arg_set_id,null" doc:"The commit without its transactions: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the commit's message, equal for equal messages."`
@@ -97,7 +97,7 @@ type SurfaceflingerTransactions struct {
 
 // SurfaceflingerTransaction belongs to SurfaceflingerTransactions.
 type SurfaceflingerTransaction struct {
-	table.Table     `tp:"surfaceflinger_transaction,planned" doc:"A change of a layer or a display within a commit."`
+	table.Table     `tp:"surfaceflinger_transaction" doc:"A change of a layer or a display within a commit."`
 	SnapshotID      table.Int64  `tp:"2,snapshot_id,ref=surfaceflinger_transactions" doc:"Commit."`
 	ArgSetID        table.Int64  `tp:"3,arg_set_id,null" doc:"The change in full: the rows of args with this arg_set_id."`
 	Base64ProtoID   table.Int64  `tp:"4,base64_proto_id,null" doc:"Number of the change's message, equal for equal messages."`
@@ -112,14 +112,14 @@ type SurfaceflingerTransaction struct {
 
 // SurfaceflingerTransactionFlag belongs to SurfaceflingerTransaction.
 type SurfaceflingerTransactionFlag struct {
-	table.Table `tp:"surfaceflinger_transaction_flag,planned" doc:"An attribute that a change of a layer or a display sets."`
+	table.Table `tp:"surfaceflinger_transaction_flag" doc:"An attribute that a change of a layer or a display sets."`
 	FlagsID     table.Int64  `tp:"2,flags_id,null" doc:"Set that it belongs to: rows with the same number belong together."`
 	Flag        table.String `tp:"3,flag" doc:"Name of the attribute."`
 }
 
 // Windowmanager is filled from WindowManager's tracing.
 type Windowmanager struct {
-	table.Table         `tp:"windowmanager,planned" doc:"The state of Android's window manager at a moment."`
+	table.Table         `tp:"windowmanager" doc:"The state of Android's window manager at a moment."`
 	TS                  table.Int64 `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
 	ArgSetID            table.Int64 `tp:"3,arg_set_id,null" doc:"The state without its containers: the rows of args with this arg_set_id."`
 	Base64ProtoID       table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
@@ -129,7 +129,7 @@ type Windowmanager struct {
 
 // WindowmanagerWindowcontainer belongs to Windowmanager.
 type WindowmanagerWindowcontainer struct {
-	table.Table   `tp:"windowmanager_windowcontainer,planned" doc:"A node in the tree of displays, tasks and windows."`
+	table.Table   `tp:"windowmanager_windowcontainer" doc:"A node in the tree of displays, tasks and windows."`
 	SnapshotID    table.Int64  `tp:"2,snapshot_id,ref=windowmanager" doc:"Snapshot."`
 	ArgSetID      table.Int64  `tp:"3,arg_set_id,null" doc:"The node in full: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64  `tp:"4,base64_proto_id,null" doc:"Number of the node's message, equal for equal messages."`
@@ -146,7 +146,7 @@ type WindowmanagerWindowcontainer struct {
 // WindowManagerShellTransitions holds transitions. Rows are held because several packets describe one
 // transition.
 type WindowManagerShellTransitions struct {
-	table.Table         `tp:"window_manager_shell_transitions,planned,held" doc:"An animated change of Android's windows."`
+	table.Table         `tp:"window_manager_shell_transitions,held" doc:"An animated change of Android's windows."`
 	TS                  table.Int64  `tp:"2,ts" doc:"When it began to play: when it was dispatched or else sent, ns of the trace clock."`
 	TransitionID        table.Int64  `tp:"3,transition_id" doc:"Transition id."`
 	ArgSetID            table.Int64  `tp:"4,arg_set_id,null" doc:"The transition in full: the rows of args with this arg_set_id."`
@@ -168,7 +168,7 @@ type WindowManagerShellTransitions struct {
 
 // WindowManagerShellTransitionHandlers belongs to WindowManagerShellTransitions.
 type WindowManagerShellTransitionHandlers struct {
-	table.Table   `tp:"window_manager_shell_transition_handlers,planned" doc:"A handler that plays transitions."`
+	table.Table   `tp:"window_manager_shell_transition_handlers" doc:"A handler that plays transitions."`
 	HandlerID     table.Int64  `tp:"2,handler_id" doc:"Handler id."`
 	HandlerName   table.String `tp:"3,handler_name" doc:"Name of its class."`
 	Base64ProtoID table.Int64  `tp:"4,base64_proto_id,null" doc:"Number of the handler's message, equal for equal messages."`
@@ -176,7 +176,7 @@ type WindowManagerShellTransitionHandlers struct {
 
 // WindowManagerShellTransitionParticipants belongs to WindowManagerShellTransitions.
 type WindowManagerShellTransitionParticipants struct {
-	table.Table          `tp:"window_manager_shell_transition_participants,planned" doc:"A window that a transition changes."`
+	table.Table          `tp:"window_manager_shell_transition_participants" doc:"A window that a transition changes."`
 	TransitionID         table.Int64 `tp:"2,transition_id" doc:"Transition: transition_id of window_manager_shell_transitions."`
 	LayerID              table.Int64 `tp:"3,layer_id,null" doc:"Layer of the window."`
 	WindowID             table.Int64 `tp:"4,window_id,null" doc:"Window id."`
@@ -192,14 +192,14 @@ type WindowManagerShellTransitionParticipants struct {
 
 // WindowManagerShellTransitionProtos belongs to WindowManagerShellTransitions.
 type WindowManagerShellTransitionProtos struct {
-	table.Table   `tp:"window_manager_shell_transition_protos,planned" doc:"A message that reports a transition."`
+	table.Table   `tp:"window_manager_shell_transition_protos" doc:"A message that reports a transition."`
 	TransitionID  table.Int64 `tp:"2,transition_id" doc:"Transition: transition_id of window_manager_shell_transitions."`
 	Base64ProtoID table.Int64 `tp:"3,base64_proto_id,null" doc:"Number of the message, equal for equal messages."`
 }
 
 // Viewcapture is filled from Android's view capture.
 type Viewcapture struct {
-	table.Table   `tp:"viewcapture,planned" doc:"All views of a window at a moment."`
+	table.Table   `tp:"viewcapture" doc:"All views of a window at a moment."`
 	TS            table.Int64  `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
 	ArgSetID      table.Int64  `tp:"3,arg_set_id,null" doc:"The snapshot without its views: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64  `tp:"4,base64_proto_id,null" doc:"Number of the snapshot's message, equal for equal messages."`
@@ -209,7 +209,7 @@ type Viewcapture struct {
 
 // ViewcaptureView belongs to Viewcapture.
 type ViewcaptureView struct {
-	table.Table   `tp:"viewcapture_view,planned" doc:"A view in a snapshot of a window."`
+	table.Table   `tp:"viewcapture_view" doc:"A view in a snapshot of a window."`
 	SnapshotID    table.Int64  `tp:"2,snapshot_id,ref=viewcapture" doc:"Snapshot."`
 	ArgSetID      table.Int64  `tp:"3,arg_set_id,null" doc:"The view in full: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64  `tp:"4,base64_proto_id,null" doc:"Number of the view's message, equal for equal messages."`
@@ -224,7 +224,7 @@ type ViewcaptureView struct {
 
 // ViewcaptureInternedData belongs to Viewcapture and ViewcaptureView.
 type ViewcaptureInternedData struct {
-	table.Table     `tp:"viewcapture_interned_data,planned" doc:"A text that a message of the view capture refers to by number."`
+	table.Table     `tp:"viewcapture_interned_data" doc:"A text that a message of the view capture refers to by number."`
 	Base64ProtoID   table.Int64  `tp:"2,base64_proto_id" doc:"Message, as in viewcapture and viewcapture_view."`
 	FlatKey         table.String `tp:"3,flat_key" doc:"Field that refers to it."`
 	IID             table.Int64  `tp:"4,iid" doc:"Number in the field."`
@@ -233,7 +233,7 @@ type ViewcaptureInternedData struct {
 
 // InputmethodClients is filled from Winscope's input method tracing.
 type InputmethodClients struct {
-	table.Table   `tp:"inputmethod_clients,planned" doc:"The app-side state of the input method."`
+	table.Table   `tp:"inputmethod_clients" doc:"The app-side state of the input method."`
 	TS            table.Int64 `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
 	ArgSetID      table.Int64 `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
@@ -241,7 +241,7 @@ type InputmethodClients struct {
 
 // InputmethodManagerService is filled from Winscope's input method tracing.
 type InputmethodManagerService struct {
-	table.Table   `tp:"inputmethod_manager_service,planned" doc:"The state of the system's input method manager."`
+	table.Table   `tp:"inputmethod_manager_service" doc:"The state of the system's input method manager."`
 	TS            table.Int64 `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
 	ArgSetID      table.Int64 `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
@@ -249,7 +249,7 @@ type InputmethodManagerService struct {
 
 // InputmethodService is filled from Winscope's input method tracing.
 type InputmethodService struct {
-	table.Table   `tp:"inputmethod_service,planned" doc:"The keyboard-side state of the input method."`
+	table.Table   `tp:"inputmethod_service" doc:"The keyboard-side state of the input method."`
 	TS            table.Int64 `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
 	ArgSetID      table.Int64 `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
@@ -257,7 +257,7 @@ type InputmethodService struct {
 
 // Protolog is filled from Android's ProtoLog.
 type Protolog struct {
-	table.Table `tp:"protolog,planned" doc:"A line of ProtoLog, formatted."`
+	table.Table `tp:"protolog" doc:"A line of ProtoLog, formatted."`
 	TS          table.Int64  `tp:"2,ts,asc" doc:"Time of the line, ns of the trace clock."`
 	Level       table.String `tp:"3,level" doc:"Level, from DEBUG to WTF."`
 	Tag         table.String `tp:"4,tag" doc:"Group that it belongs to."`

@@ -459,7 +459,7 @@ func (p *parser) cast() expr {
 	case name == "BLOB":
 		return as("CAST(% AS BLOB)", ofBlob)
 	}
-	return as("CAST(% AS VARCHAR)", ofText)
+	return as("sqlite_to_text(%)", ofText)
 }
 
 // primary parses a literal, a column or a call.

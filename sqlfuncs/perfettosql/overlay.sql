@@ -15,6 +15,15 @@ CREATE MACRO sqlite_to_real(x) AS CASE
                   CASE WHEN x IS NOT NULL THEN 0 END)
     ELSE TRY_CAST(x AS DOUBLE) END;
 
+-- CAST(x AS TEXT): reals have 15 digits and always a fraction, and what is not a number is NULL.
+CREATE MACRO sqlite_real_to_text(x) AS CASE
+    WHEN isnan(x) THEN NULL
+    WHEN isinf(x) THEN CASE WHEN x > 0 THEN 'Inf' ELSE '-Inf' END
+    ELSE regexp_replace(printf('%.15g', x + 0), '^(-?\d+)(e|$)', '\1.0\2') END;
+CREATE MACRO sqlite_to_text(x) AS CASE
+    WHEN typeof(x) IN ('DOUBLE', 'FLOAT') THEN sqlite_real_to_text(TRY_CAST(x AS DOUBLE))
+    ELSE x::VARCHAR END;
+
 -- A sort key that puts numbers first, then text that is not a number.
 CREATE MACRO sqlite_key(x) AS CASE WHEN x IS NOT NULL THEN
     row(coalesce(TRY_CAST(x AS DOUBLE), 'inf'), coalesce(TRY_CAST(x AS HUGEINT), 0), CASE WHEN TRY_CAST(x AS DOUBLE) IS NULL THEN x::VARCHAR ELSE '' END) END;
@@ -233,7 +242,7 @@ CREATE VIEW thread_state AS SELECT * REPLACE (ucpu AS cpu) FROM dataset.thread_s
 CREATE VIEW args AS SELECT *, CASE value_type
     WHEN 'int' THEN int_value::VARCHAR
     WHEN 'uint' THEN CASE WHEN int_value < 0 THEN (int_value + 18446744073709551616::HUGEINT)::VARCHAR ELSE int_value::VARCHAR END
-    WHEN 'real' THEN real_value::VARCHAR
+    WHEN 'real' THEN sqlite_real_to_text(real_value)
     WHEN 'pointer' THEN printf('0x%x', int_value)
     WHEN 'bool' THEN CASE WHEN int_value <> 0 THEN 'true' ELSE 'false' END
     ELSE string_value END AS display_value

@@ -240,6 +240,24 @@ func (w *Writer) Fields(m *descriptor.MessageType, fields []wire.Field) error {
 	return nil
 }
 
+// Message writes the fields of a message of type m below the root. If keep is not nil, it writes
+// only those that keep accepts.
+func (w *Writer) Message(m *descriptor.MessageType, data []byte, keep func(field uint32) bool) error {
+	if keep == nil {
+		return w.message(m, data, &w.root, 0)
+	}
+	var c counts
+	for r := wire.Read(data); r.Next(); {
+		if !keep(r.Number) {
+			continue
+		}
+		if err := w.field(m, &r.Field, &w.root, &c, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // message writes a message. A message without fields becomes one arg that is NULL.
 func (w *Writer) message(m *descriptor.MessageType, data []byte, at *Path, depth int) error {
 	if depth > maxDepth {

@@ -18,6 +18,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/system"
 	"github.com/tpconvert/tpconvert/ingest/proto/traceinfo"
 	"github.com/tpconvert/tpconvert/ingest/proto/trackevent"
+	"github.com/tpconvert/tpconvert/ingest/proto/winscope"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -36,6 +37,7 @@ var read = proto.Reads(
 	power.Modules,
 	gpu.Modules,
 	generickernel.Modules,
+	winscope.Modules,
 )
 
 // Format is a trace. Symbols is a trace that only holds symbols for other traces, Names a text of

@@ -264,6 +264,7 @@ func TestDepthIsLimited(t *testing.T) {
 
 func FuzzTrace(f *testing.F) {
 	f.Add([]byte(richTrace()))
+	f.Add([]byte(winscopeTrace()))
 	for _, seed := range []message{trigger(10, "a"), packet(1).msg(fieldCompressed, message("x")), packet(5).msg(44, message{}.num(1, 1).num(2, 2))} {
 		f.Add([]byte(packets(seed)))
 	}

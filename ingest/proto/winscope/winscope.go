@@ -3,6 +3,8 @@
 package winscope
 
 import (
+	"fmt"
+
 	"github.com/zeebo/xxh3"
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
@@ -79,14 +81,18 @@ func extensions(r *proto.Reader) *proto.Module {
 	return &proto.Module{
 		Fields: []uint32{androidpb.FrameworksNativeWinscopeTracePacket_WinscopeExtensions},
 		Parse: func(e *proto.Event) {
+			noun := "empty winscope_extensions packet"
 			for f := wire.Read(e.Data); f.Next(); {
 				if parse := parsers[f.Number]; parse != nil {
 					parse(e.TS, e.State, f.Bytes())
 					return
 				}
+				noun = fmt.Sprintf("unknown winscope_extensions packet (field %d)", f.Number)
+				if known := r.Types().Message("com.android.internal.WinscopeExtensions").Field(f.Number); known != nil {
+					noun = known.Name + " packet"
+				}
 			}
-			r.File.Unread(model.StatUnreadFact, model.None, "winscope_extensions packet without a known extension").
-				Add(model.LogEntry{TS: e.TS, HasTS: true})
+			r.File.Unread(model.StatUnreadFact, model.None, noun).Add(model.LogEntry{TS: e.TS, HasTS: true})
 		},
 	}
 }

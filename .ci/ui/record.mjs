@@ -21,8 +21,8 @@ const browser = await chromium.launch({
 });
 const page = await (await browser.newContext({viewport: {width: 1200, height: 720}, bypassCSP: true})).newPage();
 const calls = [], waiting = [];
-let failed = 0;
-page.on('pageerror', (error) => { failed++; console.log(`the UI fails: ${error}`); });
+let failed = 0, flameGraphs = 0;
+page.on('pageerror', (error) => fail(`the UI fails: ${error}`));
 page.on('websocket', (socket) => {
   socket.on('framesent', ({payload}) => {
     for (const m of Stream.decode(payload).msg) {
@@ -54,6 +54,13 @@ page.on('websocket', (socket) => {
   });
 });
 
+function fail(text) {
+  failed++;
+  console.log(`${name}: ${text}`);
+}
+// The texts that were drawn in canvases below a selector, such as names of slices.
+const drawn = (selector) => page.evaluate((selector) =>
+  [...document.querySelectorAll(`${selector} canvas`)].flatMap((canvas) => [...(window.drawnTexts.get(canvas) ?? [])]), selector);
 const idle = () => page.evaluate(() => window.waitForPerfettoIdle(500)).catch((e) => console.log(`not idle: ${e}`));
 async function step(title, act) {
   const before = calls.length, begun = Date.now();
@@ -61,6 +68,11 @@ async function step(title, act) {
   await page.mouse.move(0, 0); // a tooltip keeps the UI busy
   await idle();
   const seconds = (Date.now() - begun) / 1000;
+  if (await page.locator('.pf-flamegraph').count() > 0) {
+    const texts = await drawn('.pf-flamegraph');
+    if (texts[0]?.startsWith('root: ') && texts.length > 1) flameGraphs++;
+    else fail(`${title} shows ${texts}, not a flame graph`);
+  }
   await page.screenshot({path: `${folder}/${name}-${title}.jpg`, type: 'jpeg', quality: 60});
   const failing = calls.slice(before).filter((c) => c.error);
   console.log(`${name} ${title}: ${calls.length - before} calls, ${failing.length} fail, ${seconds.toFixed(1)} s`);
@@ -68,6 +80,15 @@ async function step(title, act) {
 }
 
 await page.addInitScript(() => {
+  // After a move of the mouse, headless Chromium may never call back, and the UI would never see that it is idle.
+  window.requestIdleCallback = (callback) => setTimeout(callback, 50);
+  window.drawnTexts = new Map();
+  const {fillText} = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function(text, ...rest) {
+    if (!window.drawnTexts.has(this.canvas)) window.drawnTexts.set(this.canvas, new Set());
+    window.drawnTexts.get(this.canvas).add(text);
+    return fillText.call(this, text, ...rest);
+  };
   localStorage.setItem('dismissedPanningHint', 'true');
   localStorage.setItem('perfettoFeatureFlags', JSON.stringify({cspAllowAnyWebsocketPort: 'OVERRIDE_TRUE'}));
 });
@@ -99,25 +120,31 @@ await step('slice', async () => {
   await idle();
   await page.locator(`[id="${track}"]`).scrollIntoViewIfNeeded(); // only tracks in view are drawn
   await idle();
-  const drawn = page.locator(`[id="${track}"] .pf-track__canvas`);
-  const {width} = await drawn.boundingBox();
-  await drawn.click({position: {x: width / 2, y: (rows.top + rows.bottom) / 2}});
+  const canvas = page.locator(`[id="${track}"] .pf-track__canvas`);
+  const {width} = await canvas.boundingBox();
+  await canvas.click({position: {x: width / 2, y: (rows.top + rows.bottom) / 2}});
 });
 if (slice) {
   const clicked = await page.evaluate(() => app.trace.selection.selection.eventId);
   const details = await page.locator('.pf-details-shell').innerText();
   if (clicked !== slice.id || !details.includes(slice.name) || slice.args && !details.includes('Arguments')) {
-    failed++;
-    console.log(`${name}: a click on slice ${slice.id}, ${slice.name}, shows slice ${clicked}: ${details}`);
+    fail(`a click on slice ${slice.id}, ${slice.name}, shows slice ${clicked}: ${details}`);
   }
+  const texts = await drawn('.pf-timeline-page');
+  const isName = (text) => text === slice.name || text.length > 8 && text.endsWith('…') && slice.name.startsWith(text.slice(0, -1));
+  if (!texts.some(isName)) fail(`the timeline shows ${texts}, not ${slice.name}`);
 }
-await step('area', () => page.evaluate(() => {
+await step('area', () => page.evaluate((trackUri) => {
   const {traceInfo, currentWorkspace, tracks, selection} = app.trace;
   const trackUris = currentWorkspace.flatTracks.map((node) => node.uri).filter((uri) => uri && tracks.getTrack(uri)).slice(0, 25);
-  selection.selectArea({start: traceInfo.start, end: traceInfo.end, trackUris});
-}));
+  selection.selectArea({start: traceInfo.start, end: traceInfo.end, trackUris: [...new Set([trackUri, ...trackUris].filter(Boolean))]});
+}, slice?.trackUri));
 const views = page.locator('.pf-details-shell .pf-button-bar button');
-for (let i = 0; i < Math.min(9, await views.count()); i++) await step(`area${i}`, () => views.nth(i).click());
+for (const view of await views.allInnerTexts()) {
+  await step(`area-${view.toLowerCase().replaceAll(/\W+/g, '-')}`, () => views.getByText(view, {exact: true}).click());
+  if (view.includes('Flamegraph') && await page.locator('.pf-flamegraph').count() === 0) fail(`the view ${view} is empty`);
+}
+if (flameGraphs === 0) fail('no flame graph');
 await step('query', async () => {
   await page.evaluate(() => { location.hash = '#!/query'; });
   await page.click('.cm-content');

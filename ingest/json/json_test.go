@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
@@ -110,6 +113,80 @@ func TestEventsLineByLine(t *testing.T) {
 		t.Errorf("%d slices", n)
 	}
 }
+
+// A long array, whose blocks are scanned ahead, has the same rows as its events line by line, which are read one
+// after the other.
+func TestBlocks(t *testing.T) {
+	var events []string
+	pad := strings.Repeat("-", 250)
+	for i := range 12_000 {
+		e := fmt.Sprintf(`{"ph":"X","name":"n%d%s","cat":"c","pid":1,"tid":%d,"ts":%d,"dur":2,"args":{"x":[%[1]d,"\\"]}}`, i%100, pad, i%7, i*3)
+		switch i % 1000 {
+		case 10:
+			e = fmt.Sprintf(`{"ph":"b","name":"a\"\u00e9%d","cat":"c\n","pid":"p%d","tid":"t%d","ts":%d,"id2":{"local":"l\t%[1]d"}}`, i, i%3, i%5, i*3)
+		case 20:
+			e = fmt.Sprintf(`{"ph":"X","name":"no time \t %d","pid":1,"ts":"x","dur":1}`, i)
+		case 30:
+			e = fmt.Sprintf(`{"ph":"b","name":"id2","pid":"%d","tid":2,"ts":%d,"id2":{"local" 1}}`, i, i*3)
+		case 40:
+			e = fmt.Sprintf(`{"ph":"X","name":"f","bind_id":"0x%x","flow_%s":true,"pid":1,"tid":1,"ts":%d,"dur":1}`, i/2000, []string{"out", "in"}[i/1000%2], i*3)
+		case 50:
+			e = fmt.Sprintf(`{"ph":"i","name":"%s","pid":1,"tid":1,"ts":%d}`, strings.Repeat("long ", max(0, 4000-i)*20), i*3)
+		}
+		events = append(events, e)
+	}
+	ahead := read(t, "["+strings.Join(events, ",\n")+",]\n")
+	alone := read(t, strings.Join(events, ",\n"))
+	for table, columns := range map[string][]string{
+		"slice":  {"ts", "dur", "name", "category", "track_id", "depth", "arg_set_id"},
+		"track":  {"name", "type", "source_arg_set_id"},
+		"thread": {"tid", "name", "upid"}, "process": {"pid", "name"},
+		"args": {"arg_set_id", "flat_key", "key", "int_value", "string_value"},
+		"flow": {"slice_out", "slice_in"}, "stats": {"name", "value"}, "import_log": {"byte_offset", "name", "arg_set_id"},
+	} {
+		got, want := ahead.Rows(table, columns...), alone.Rows(table, columns...)
+		if table == "import_log" { // one byte later, because of the bracket
+			for i := range want {
+				offset, rest, _ := strings.Cut(want[i], "|")
+				if n, err := strconv.Atoi(offset); err == nil {
+					want[i] = fmt.Sprintf("%d|%s", n+1, rest)
+				}
+			}
+		}
+		if len(got) != len(want) || len(got) == 0 {
+			t.Fatalf("%s: %d rows, want %d", table, len(got), len(want))
+		}
+		for i := range got {
+			if got[i] != want[i] {
+				t.Fatalf("%s: row %d is %s, want %s", table, i, got[i], want[i])
+			}
+		}
+	}
+	if n := len(ahead.Rows("slice", "id")); n != 12_000-12-12 { // without those that have no time or no id
+		t.Errorf("%d slices", n)
+	}
+}
+
+// A syntax error behind blocks that were scanned ahead has its offset.
+func TestErrorBehindBlocks(t *testing.T) {
+	text := "[" + strings.Repeat(`{"ph":"C","name":"`+strings.Repeat("n", 200)+`","pid":1,"ts":1,"args":{"v":1}},`, 10_000)
+	_, err := ingesttest.Read(t, ingesttest.File{Name: "a.json", Reader: strings.NewReader(text + `{"ph":,}]`)})
+	var failed *format.Error
+	if !errors.As(err, &failed) || !errors.Is(err, format.ErrCorrupt) || failed.Offset != int64(len(text)+6) {
+		t.Errorf("%v, want an error at %d", err, len(text)+6)
+	}
+	truncated := read(t, text)
+	truncated.Want(t, "stats", "name|value", "truncated_input|1")
+	if n := len(truncated.Rows("counter", "id")); n != 10_000 {
+		t.Errorf("%d values", n)
+	}
+	failing := io.MultiReader(strings.NewReader(text), iotest.ErrReader(errBroken))
+	if _, err := ingesttest.Read(t, ingesttest.File{Name: "a.json", Reader: failing}); !errors.Is(err, errBroken) {
+		t.Errorf("%v, want %v", err, errBroken)
+	}
+}
+
+var errBroken = errors.New("broken")
 
 func TestNoEvents(t *testing.T) {
 	for text, want := range map[string]string{

@@ -72,9 +72,8 @@ func (p *places) place(size int) uint32 {
 	return at
 }
 
-// number interns a text and returns its number.
-func (p *places) number(text []byte) uint32 {
-	id := p.intern(text)
+// number returns the number of an interned text.
+func (p *places) number(id model.StringID) uint32 {
 	p.names[p.at[id]] = id
 	return p.at[id]
 }

@@ -121,7 +121,11 @@ func (t *tokenizer) sample(frames map[string]*frame, v jsonlex.Value) (model.Sam
 				ok = failed == nil && s.TS >= 0
 			}
 		case "tid":
-			if tid, _, isTID := t.number32(v); isTID {
+			tid, isTID := number32(v)
+			if v.Kind == jsonlex.Text {
+				tid, isTID = t.places.number(t.places.intern(v.Raw)), true
+			}
+			if isTID {
 				s.UTID = t.in.Machine.Thread(int64(tid))
 				s.UPID = t.in.Machine.ProcessOf(s.UTID)
 			}

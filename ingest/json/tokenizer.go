@@ -16,6 +16,8 @@ import (
 const (
 	// maxLogged is how many bytes of a bad event the import log keeps.
 	maxLogged = 4 << 10
+	// readAlone is how many bytes are read before blocks are scanned ahead, which takes more memory.
+	readAlone = 1 << 20
 )
 
 // tokenizer finds the events in the input and pushes them to the sorter.
@@ -27,6 +29,10 @@ type tokenizer struct {
 	v8     *v8profile.Profiles
 	events *sort.Stream
 	ties   bool // the stream orders events with equal timestamps
+
+	one       block            // the event that is read alone
+	ids       []model.StringID // of the texts of the current event
+	aheadFrom int64            // offset from which on blocks are scanned ahead
 
 	found   bool     // an event, or another trace's text, was found
 	members []string // names in the outer object, up to maxMembers
@@ -121,8 +127,6 @@ func findPhase(l *jsonlex.Lexer) (bool, error) {
 // lines reads events after or instead of the outer array or object, because some
 // writers append events line by line. Anything else is left out and counted.
 func (t *tokenizer) lines() error {
-	var e event
-	one := func() error { return t.event(&e) }
 	for started := false; ; started = true {
 		c, err := t.Peek()
 		if err == jsonlex.ErrTruncated && len(t.Buf) == t.Pos {
@@ -139,7 +143,7 @@ func (t *tokenizer) lines() error {
 		if c != '{' || !started && !t.atEvent() {
 			return t.trailing()
 		}
-		if err := t.whole(one); err != nil {
+		if err := t.whole(t.event); err != nil {
 			return err
 		}
 	}
@@ -283,9 +287,13 @@ func (t *tokenizer) metadata(prefix string) error {
 
 // array reads events up to the bracket that closes their array.
 func (t *tokenizer) array() error {
-	var e event
-	one := func() error { return t.event(&e) }
 	for {
+		if t.Base >= t.aheadFrom {
+			if err := t.ahead(); err != nil {
+				return err
+			}
+			t.aheadFrom = t.Base + readAlone
+		}
 		c, err := t.Peek()
 		if err != nil {
 			return err
@@ -303,146 +311,71 @@ func (t *tokenizer) array() error {
 		if c != '{' {
 			return t.Fail("expected an event")
 		}
-		if err := t.whole(one); err != nil {
+		if err := t.whole(t.event); err != nil {
 			return err
 		}
 	}
 }
 
-// event reads the event at the position and pushes it to the sorter.
-func (t *tokenizer) event(e *event) error {
-	start := t.Pos
-	*e = event{}
-	var (
-		ts              int64
-		hasTS, bad, any bool
-		why             string
-		local, global   id
-	)
-	t.Pos++
-	c, err := t.Space()
-	if err != nil {
+// event reads the event at the position.
+func (t *tokenizer) event() error {
+	t.one.reset(t.Base, t.Buf)
+	if err := t.one.scan(&t.Lexer); err != nil {
 		return err
 	}
-	for c != '}' {
-		key, err := t.Key()
-		if err != nil {
-			return err
-		}
-		field := fieldOf(key)
-		v, err := t.Value()
-		if err != nil {
-			return err
-		}
-		any = true
-		switch field {
-		case fieldPhase:
-			e.phase = 0
-			if v.Kind == jsonlex.Text && len(v.Raw) > 0 {
-				e.phase = v.Raw[0]
-			}
-		case fieldTS:
-			if n, reason := nanoseconds(v); reason == "" {
-				ts, hasTS = n, true
-			} else {
-				why = reason
-			}
-		case fieldDur, fieldTTS, fieldTDur:
-			n, reason := nanoseconds(v)
-			if reason != "" {
-				bad, why = true, reason
-				break
-			}
-			switch field {
-			case fieldDur:
-				e.dur, e.hasDur = n, true
-			case fieldTTS:
-				e.tts, e.hasTTS = n, true
-			default:
-				e.tdur, e.hasTDur = n, true
-			}
-		case fieldPID:
-			if n, isText, ok := t.number32(v); ok {
-				e.pid, e.textPID, e.hasPID = n, isText, true
-			}
-		case fieldTID:
-			if n, isText, ok := t.number32(v); ok {
-				e.tid, e.textTID, e.hasTID = n, isText, true
-			}
-		case fieldID:
-			if id, ok := t.id(v); ok {
-				e.id, e.idKind = id.v, id.kind
-			}
-		case fieldBindID:
-			if id, ok := t.id(v); ok {
-				e.bindID, e.bind = id.v, id.kind
-			}
-		case fieldCategory:
-			e.category = 0
-			if v.Kind == jsonlex.Text && len(v.Raw) > 0 {
-				e.category = int32(t.places.intern(v.Raw))
-			}
-		case fieldName:
-			e.name = 0
-			if v.Kind == jsonlex.Text && len(v.Raw) > 0 {
-				e.name = int32(t.places.intern(v.Raw))
-			}
-		case fieldFlowIn:
-			e.flowIn = v.Kind == jsonlex.Boolean && v.Int != 0
-		case fieldFlowOut:
-			e.flowOut = v.Kind == jsonlex.Boolean && v.Int != 0
-		case fieldScope:
-			e.scope = scopeOf(v, e.scope)
-		case fieldBindPoint:
-			e.bindEnclosing = v.Kind == jsonlex.Text && string(v.Raw) == "e"
-		case fieldArgs:
-			if v.Kind == jsonlex.Object {
-				e.args = v.Raw
-			}
-		case fieldID2:
-			if v.Kind != jsonlex.Object {
-				break
-			}
-			inner := jsonlex.Lexer{Buf: v.Raw}
-			if err := inner.Members(func(key []byte, v jsonlex.Value) {
-				switch string(key) {
-				case "local":
-					local, _ = t.id(v)
-				case "global":
-					global, _ = t.id(v)
-				}
-			}); err != nil {
-				t.bad(start, "id2: "+inner.Why)
-			}
-		}
-		if _, err := t.Next('}'); err != nil {
-			return err
-		}
-		if c, err = t.Space(); err != nil {
-			return err
+	return t.take(&t.one, &t.one.events[0])
+}
+
+// take pushes a scanned event to the sorter, unless it has faults.
+func (t *tokenizer) take(b *block, s *scanned) error {
+	t.ids = t.ids[:0]
+	for _, text := range b.texts[s.texts:s.textsEnd] {
+		t.ids = append(t.ids, t.places.intern(text))
+	}
+	t.found = t.found || s.phase != 0
+	for _, f := range s.faults {
+		t.in.File.LogAt(model.StatJSONTokenizerFailure, b.base+int64(f.end), t.reason(f.why, b.buf[s.start:f.end]))
+	}
+	if s.skip {
+		return nil
+	}
+	e := &s.event
+	e.name, e.category = int32(t.text(uint64(e.name))), int32(t.text(uint64(e.category)))
+	for _, i := range [...]struct {
+		kind byte
+		v    *uint64
+	}{{e.idKind, &e.id}, {e.bind, &e.bindID}, {s.local.kind, &s.local.v}, {s.global.kind, &s.global.v}} {
+		if i.kind == idText {
+			*i.v = uint64(t.text(*i.v))
 		}
 	}
-	t.Pos++
-	t.found = t.found || e.phase != 0
-	switch {
-	case !any: // many traces end with an empty object
-		return nil
-	case bad || e.phase == 0 || !hasTS && e.phase != 'M':
-		t.bad(start, why)
-		return nil
+	if e.textPID {
+		e.pid = t.places.number(t.text(uint64(e.pid)))
+	}
+	if e.textTID {
+		e.tid = t.places.number(t.text(uint64(e.tid)))
 	}
 	if e.tid == 0 && e.pid != 0 && !e.textTID {
 		e.tid = e.pid
 	}
-	e.cookieOf(local, global)
+	e.cookieOf(s.local, s.global)
 	if e.phase == 'P' {
 		return t.profileEvent(e)
 	}
-	return t.push(ts, e)
+	return t.push(s.ts, e, b.base+int64(s.end))
 }
 
-func (t *tokenizer) push(ts int64, e *event) error {
-	ts, ok := t.in.TraceTime(ts, t.Base+int64(t.Pos))
+// text returns the id of a text of the event, by its number from 1, or 0.
+func (t *tokenizer) text(number uint64) model.StringID {
+	if number == 0 {
+		return 0
+	}
+	return t.ids[number-1]
+}
+
+// push pushes an event that ends at an offset of the input.
+func (t *tokenizer) push(ts int64, e *event, end int64) error {
+	ts, ok := t.in.TraceTime(ts, end)
 	if !ok {
 		return nil
 	}
@@ -465,12 +398,6 @@ func (t *tokenizer) push(ts int64, e *event) error {
 	return nil
 }
 
-// bad logs an event that cannot be read. The event begins at position start of the
-// buffer.
-func (t *tokenizer) bad(start int, why string) {
-	t.in.File.LogAt(model.StatJSONTokenizerFailure, t.Offset(), t.reason(why, t.Buf[start:t.Pos]))
-}
-
 func (t *tokenizer) reason(why string, raw []byte) model.ArgSource {
 	strings := t.in.Store.Strings
 	return model.ArgFunc(func(set *model.ArgSet) {
@@ -481,40 +408,6 @@ func (t *tokenizer) reason(why string, raw []byte) model.ArgSource {
 			set.Add(strings.Intern("error"), model.StringArg(strings.Intern(why)))
 		}
 	})
-}
-
-// id is an id as the trace gives it: text or a number.
-type id struct {
-	kind byte
-	v    uint64
-}
-
-func (t *tokenizer) id(v jsonlex.Value) (id, bool) {
-	switch v.Kind {
-	case jsonlex.Text:
-		return id{idText, uint64(t.places.intern(v.Raw))}, true
-	case jsonlex.Integer:
-		return id{idNumber, uint64(v.Int)}, true
-	}
-	return id{}, false
-}
-
-// number32 returns a pid or tid. Text is a name that gets a number.
-func (t *tokenizer) number32(v jsonlex.Value) (n uint32, isText, ok bool) {
-	i := v.Int
-	switch v.Kind {
-	case jsonlex.Text:
-		return t.places.number(v.Raw), true, true
-	case jsonlex.Double:
-		i = int64(v.Float)
-	case jsonlex.Integer:
-	default:
-		return 0, false, false
-	}
-	if i < 0 || i > math.MaxUint32 {
-		i = 0
-	}
-	return uint32(i), false, true
 }
 
 // cookieOf sets the cookie that identifies an async event, from its id or id2.
@@ -533,157 +426,4 @@ func cookie(category int32, id uint64) uint64 {
 	h := (uint64(category) + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>31 ^ id) * 0x94d049bb133111eb
 	return h ^ h>>29
-}
-
-func scopeOf(v jsonlex.Value, was byte) byte {
-	if v.Kind != jsonlex.Text {
-		return scopeNone
-	}
-	switch string(v.Raw) {
-	case "p":
-		return scopeProcess
-	case "t":
-		return scopeThread
-	case "g":
-		return scopeGlobal
-	}
-	return was
-}
-
-// The members of an event.
-const (
-	fieldOther = iota
-	fieldPhase
-	fieldTS
-	fieldDur
-	fieldTTS
-	fieldTDur
-	fieldPID
-	fieldTID
-	fieldID
-	fieldID2
-	fieldBindID
-	fieldBindPoint
-	fieldCategory
-	fieldName
-	fieldFlowIn
-	fieldFlowOut
-	fieldScope
-	fieldArgs
-)
-
-func fieldOf(key []byte) int {
-	switch string(key) {
-	case "ph":
-		return fieldPhase
-	case "ts":
-		return fieldTS
-	case "dur":
-		return fieldDur
-	case "tts":
-		return fieldTTS
-	case "tdur":
-		return fieldTDur
-	case "pid":
-		return fieldPID
-	case "tid":
-		return fieldTID
-	case "id":
-		return fieldID
-	case "id2":
-		return fieldID2
-	case "bind_id":
-		return fieldBindID
-	case "bp":
-		return fieldBindPoint
-	case "cat":
-		return fieldCategory
-	case "name":
-		return fieldName
-	case "flow_in":
-		return fieldFlowIn
-	case "flow_out":
-		return fieldFlowOut
-	case "s":
-		return fieldScope
-	case "args":
-		return fieldArgs
-	}
-	return fieldOther
-}
-
-// nanoseconds converts a time in µs to ns, or says why it is not a time.
-func nanoseconds(v jsonlex.Value) (ns int64, why string) {
-	raw := v.Raw
-	switch v.Kind {
-	case jsonlex.Integer:
-		if v.Int > math.MaxInt64/1000 || v.Int < math.MinInt64/1000 {
-			return 0, "the time is out of range"
-		}
-		return v.Int * 1000, ""
-	case jsonlex.Text:
-		inner := jsonlex.Lexer{Buf: append(append(make([]byte, 0, len(raw)+1), raw...), '"')}
-		n, err := inner.Number()
-		if err != nil || inner.Pos != len(raw) || n.Raw == nil {
-			return 0, "the time is not a number"
-		}
-		return nanoseconds(n)
-	case jsonlex.Double:
-		return decimal(raw)
-	}
-	return 0, "the time is not a number"
-}
-
-// decimal converts a decimal number of µs to ns, rounding half away from zero. It keeps
-// the digits that a double would lose.
-func decimal(raw []byte) (int64, string) {
-	negative := raw[0] == '-'
-	if negative {
-		raw = raw[1:]
-	}
-	mantissa, exponent := raw, 0
-	if i := bytes.IndexAny(raw, "eE"); i >= 0 {
-		mantissa = raw[:i]
-		n, ok := jsonlex.ParseInt(bytes.TrimPrefix(raw[i+1:], []byte("+")))
-		if !ok || n > 40 || n < -400 {
-			return 0, "the time is out of range"
-		}
-		exponent = int(n)
-	}
-	point := bytes.IndexByte(mantissa, '.')
-	if point < 0 {
-		point = len(mantissa)
-	}
-	// want is how many digits the result has before the decimal point.
-	want, seen := point+exponent+3, 0
-	var n uint64
-	up := false
-	for i, c := range mantissa {
-		if i == point {
-			continue
-		}
-		switch {
-		case seen < want:
-			if n > (math.MaxInt64-9)/10 {
-				return 0, "the time is out of range"
-			}
-			n = n*10 + uint64(c-'0')
-		case seen == want:
-			up = c >= '5'
-		}
-		seen++
-	}
-	for ; seen < want; seen++ {
-		if n > math.MaxInt64/10 {
-			return 0, "the time is out of range"
-		}
-		n *= 10
-	}
-	if up {
-		n++
-	}
-	if negative {
-		return -int64(n), ""
-	}
-	return int64(n), ""
 }

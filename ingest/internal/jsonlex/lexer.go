@@ -28,10 +28,11 @@ const (
 // Value is a JSON value. Raw is the text of a number, the content of a string
 // with its escapes resolved, or the whole text of an object or array.
 type Value struct {
-	Kind  Kind
-	Raw   []byte
-	Int   int64 // of an integer, and 1 for true
-	Float float64
+	Kind     Kind
+	Resolved bool // Raw had escapes, and is valid until the next such text
+	Raw      []byte
+	Int      int64 // of an integer, and 1 for true
+	Float    float64
 }
 
 // The reasons why there is no value at the position.
@@ -145,7 +146,7 @@ func (l *Lexer) Value() (v Value, err error) {
 			l.scratch = Unescape(l.scratch[:0], raw)
 			raw = l.scratch
 		}
-		return Value{Kind: Text, Raw: raw}, nil
+		return Value{Kind: Text, Resolved: escapes, Raw: raw}, nil
 	case '{':
 		v.Raw, err = l.block('{', '}')
 		v.Kind = Object

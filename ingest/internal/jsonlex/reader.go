@@ -43,15 +43,28 @@ func (r *Reader) More() error {
 	if r.EOF {
 		return ErrTruncated
 	}
-	kept := copy(r.Buf, r.Buf[r.Pos:])
-	r.Base += int64(r.Pos)
-	r.Buf, r.Pos = r.Buf[:kept], 0
-	if size := cap(r.Buf); kept == size || size < readBytes {
-		size = max(2*kept, min(4*size, readBytes), firstBytes)
-		r.Buf = append(make([]byte, 0, min(size, MaxValue)), r.Buf...)
+	space := r.Buf
+	if size := cap(space); len(r.Buf)-r.Pos == size || size < readBytes {
+		size = max(2*(len(r.Buf)-r.Pos), min(4*size, readBytes), firstBytes)
+		space = make([]byte, 0, min(size, MaxValue))
 	}
-	n, err := io.ReadFull(r.in, r.Buf[kept:cap(r.Buf)])
-	r.Buf = r.Buf[:kept+n]
+	return r.MoreInto(space)
+}
+
+// MoreInto reads more input as More does, but into the memory of space unless the rest of the
+// buffer fills that. The buffer's memory stays as it was.
+func (r *Reader) MoreInto(space []byte) error {
+	if r.EOF {
+		return ErrTruncated
+	}
+	rest := r.Buf[r.Pos:]
+	if len(rest) >= cap(space) {
+		space = make([]byte, 0, min(2*len(rest), MaxValue))
+	}
+	r.Base += int64(r.Pos)
+	r.Buf, r.Pos = append(space[:0], rest...), 0
+	n, err := io.ReadFull(r.in, r.Buf[len(rest):cap(r.Buf)])
+	r.Buf = r.Buf[:len(rest)+n]
 	switch {
 	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
 		r.EOF = true

@@ -1,0 +1,449 @@
+package json
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
+	"github.com/tpconvert/tpconvert/internal/handoff"
+)
+
+const (
+	blockBytes  = 256 << 10
+	blocksAhead = 3
+)
+
+// block is a part of the input and the events that were scanned in it.
+type block struct {
+	base   int64 // bytes of the input before buf[0]
+	buf    []byte
+	events []scanned
+	texts  [][]byte // of the events, in the order of the input
+	copies []byte   // texts with resolved escapes
+	space  []byte   // memory for the input
+}
+
+// scanned is an event whose texts have no ids yet: in place of an id it has the text's number,
+// from 1 for the event's first text.
+type scanned struct {
+	event
+	ts              int64
+	local, global   id  // of id2
+	start, end      int // of the event in the buffer
+	texts, textsEnd int // its texts in the block
+	faults          []fault
+	skip            bool // it is empty, or cannot be used
+}
+
+// fault tells why an event, or a part of it, cannot be read, which was found at end.
+type fault struct {
+	end int
+	why string
+}
+
+// id is an id as the trace gives it: text or a number.
+type id struct {
+	kind byte
+	v    uint64
+}
+
+func (b *block) reset(base int64, buf []byte) {
+	b.base, b.buf = base, buf
+	b.events, b.texts, b.copies = b.events[:0], b.texts[:0], b.copies[:0]
+}
+
+// ahead takes events while a goroutine scans the blocks after them. It ends where there is no
+// event, or one that is larger than a block.
+func (t *tokenizer) ahead() error {
+	var failed error // of reading, valid once the helper has ended
+	h := handoff.Help(blocksAhead, func(h *handoff.Helper[*block]) {
+		for begun := false; ; begun = true {
+			b, ok := h.Next()
+			if !ok {
+				return
+			}
+			if begun {
+				if failed = t.MoreInto(b.space); failed != nil {
+					return
+				}
+			}
+			more := t.scan(b)
+			h.Done(b)
+			if !more {
+				return
+			}
+		}
+	})
+	defer h.Stop()
+	for range blocksAhead {
+		h.Give(&block{space: make([]byte, 0, blockBytes)})
+	}
+	for {
+		b, ok := h.Take()
+		if !ok && failed == jsonlex.ErrTruncated {
+			return nil // what is left tells whether the input is truncated
+		} else if !ok {
+			return failed
+		}
+		for i := range b.events {
+			if err := t.take(b, &b.events[i]); err != nil {
+				return err
+			}
+		}
+		h.Give(b)
+	}
+}
+
+// scan scans the events in the buffer up to something else or an incomplete event, and leaves the
+// position there. It reports whether the buffer ended after at least one event.
+func (t *tokenizer) scan(b *block) bool {
+	b.reset(t.Base, t.Buf)
+	for {
+		start := t.Pos
+		c, err := t.Space()
+		if err == nil && c == ',' {
+			t.Pos++
+			c, err = t.Space()
+		}
+		if err == nil && c != '{' {
+			err = jsonlex.ErrSyntax
+		}
+		if err == nil {
+			err = b.scan(&t.Lexer)
+		}
+		if err != nil {
+			t.Pos = start
+			return err == jsonlex.ErrMore && len(b.events) > 0
+		}
+	}
+}
+
+// scan adds the event at the position.
+func (b *block) scan(l *jsonlex.Lexer) error {
+	texts := len(b.texts)
+	b.events = append(b.events, scanned{start: l.Pos, texts: texts})
+	last := len(b.events) - 1
+	err := b.members(&b.events[last], l)
+	if err != nil {
+		b.events, b.texts = b.events[:last], b.texts[:texts]
+	}
+	return err
+}
+
+// members reads the members of the event at the position.
+func (b *block) members(e *scanned, l *jsonlex.Lexer) error {
+	var (
+		hasTS, bad, any bool
+		why             string
+	)
+	l.Pos++
+	c, err := l.Space()
+	if err != nil {
+		return err
+	}
+	for c != '}' {
+		key, err := l.Key()
+		if err != nil {
+			return err
+		}
+		field := fieldOf(key)
+		v, err := l.Value()
+		if err != nil {
+			return err
+		}
+		any = true
+		switch field {
+		case fieldPhase:
+			e.phase = 0
+			if v.Kind == jsonlex.Text && len(v.Raw) > 0 {
+				e.phase = v.Raw[0]
+			}
+		case fieldTS:
+			if n, reason := nanoseconds(v); reason == "" {
+				e.ts, hasTS = n, true
+			} else {
+				why = reason
+			}
+		case fieldDur, fieldTTS, fieldTDur:
+			n, reason := nanoseconds(v)
+			if reason != "" {
+				bad, why = true, reason
+				break
+			}
+			switch field {
+			case fieldDur:
+				e.dur, e.hasDur = n, true
+			case fieldTTS:
+				e.tts, e.hasTTS = n, true
+			default:
+				e.tdur, e.hasTDur = n, true
+			}
+		case fieldPID:
+			if n, isText, ok := b.number32(v, e); ok {
+				e.pid, e.textPID, e.hasPID = n, isText, true
+			}
+		case fieldTID:
+			if n, isText, ok := b.number32(v, e); ok {
+				e.tid, e.textTID, e.hasTID = n, isText, true
+			}
+		case fieldID:
+			if id, ok := b.id(v, e); ok {
+				e.id, e.idKind = id.v, id.kind
+			}
+		case fieldBindID:
+			if id, ok := b.id(v, e); ok {
+				e.bindID, e.bind = id.v, id.kind
+			}
+		case fieldCategory:
+			e.category = 0
+			if v.Kind == jsonlex.Text && len(v.Raw) > 0 {
+				e.category = int32(b.text(v, e))
+			}
+		case fieldName:
+			e.name = 0
+			if v.Kind == jsonlex.Text && len(v.Raw) > 0 {
+				e.name = int32(b.text(v, e))
+			}
+		case fieldFlowIn:
+			e.flowIn = v.Kind == jsonlex.Boolean && v.Int != 0
+		case fieldFlowOut:
+			e.flowOut = v.Kind == jsonlex.Boolean && v.Int != 0
+		case fieldScope:
+			e.scope = scopeOf(v, e.scope)
+		case fieldBindPoint:
+			e.bindEnclosing = v.Kind == jsonlex.Text && string(v.Raw) == "e"
+		case fieldArgs:
+			if v.Kind == jsonlex.Object {
+				e.args = v.Raw
+			}
+		case fieldID2:
+			if v.Kind != jsonlex.Object {
+				break
+			}
+			inner := jsonlex.Lexer{Buf: v.Raw}
+			if err := inner.Members(func(key []byte, v jsonlex.Value) {
+				switch string(key) {
+				case "local":
+					e.local, _ = b.id(v, e)
+				case "global":
+					e.global, _ = b.id(v, e)
+				}
+			}); err != nil {
+				e.faults = append(e.faults, fault{l.Pos, "id2: " + inner.Why})
+			}
+		}
+		if _, err := l.Next('}'); err != nil {
+			return err
+		}
+		if c, err = l.Space(); err != nil {
+			return err
+		}
+	}
+	l.Pos++
+	e.end, e.textsEnd = l.Pos, len(b.texts)
+	e.skip = !any || bad || e.phase == 0 || !hasTS && e.phase != 'M'
+	if e.skip && any { // many traces end with an empty object
+		e.faults = append(e.faults, fault{l.Pos, why})
+	}
+	return nil
+}
+
+// text adds a text and returns its number.
+func (b *block) text(v jsonlex.Value, e *scanned) uint64 {
+	raw := v.Raw
+	if v.Resolved {
+		from := len(b.copies)
+		b.copies = append(b.copies, raw...)
+		raw = b.copies[from:]
+	}
+	b.texts = append(b.texts, raw)
+	return uint64(len(b.texts) - e.texts)
+}
+
+func (b *block) id(v jsonlex.Value, e *scanned) (id, bool) {
+	switch v.Kind {
+	case jsonlex.Text:
+		return id{idText, b.text(v, e)}, true
+	case jsonlex.Integer:
+		return id{idNumber, uint64(v.Int)}, true
+	}
+	return id{}, false
+}
+
+// number32 returns a pid or tid. Text is a name that gets a number.
+func (b *block) number32(v jsonlex.Value, e *scanned) (n uint32, isText, ok bool) {
+	if v.Kind == jsonlex.Text {
+		return uint32(b.text(v, e)), true, true
+	}
+	n, ok = number32(v)
+	return n, false, ok
+}
+
+// number32 returns a pid or tid that is a number, or 0 if it is out of range.
+func number32(v jsonlex.Value) (n uint32, ok bool) {
+	i := v.Int
+	switch v.Kind {
+	case jsonlex.Double:
+		i = int64(v.Float)
+	case jsonlex.Integer:
+	default:
+		return 0, false
+	}
+	if i < 0 || i > math.MaxUint32 {
+		i = 0
+	}
+	return uint32(i), true
+}
+
+func scopeOf(v jsonlex.Value, was byte) byte {
+	if v.Kind != jsonlex.Text {
+		return scopeNone
+	}
+	switch string(v.Raw) {
+	case "p":
+		return scopeProcess
+	case "t":
+		return scopeThread
+	case "g":
+		return scopeGlobal
+	}
+	return was
+}
+
+// The members of an event.
+const (
+	fieldOther = iota
+	fieldPhase
+	fieldTS
+	fieldDur
+	fieldTTS
+	fieldTDur
+	fieldPID
+	fieldTID
+	fieldID
+	fieldID2
+	fieldBindID
+	fieldBindPoint
+	fieldCategory
+	fieldName
+	fieldFlowIn
+	fieldFlowOut
+	fieldScope
+	fieldArgs
+)
+
+func fieldOf(key []byte) int {
+	switch string(key) {
+	case "ph":
+		return fieldPhase
+	case "ts":
+		return fieldTS
+	case "dur":
+		return fieldDur
+	case "tts":
+		return fieldTTS
+	case "tdur":
+		return fieldTDur
+	case "pid":
+		return fieldPID
+	case "tid":
+		return fieldTID
+	case "id":
+		return fieldID
+	case "id2":
+		return fieldID2
+	case "bind_id":
+		return fieldBindID
+	case "bp":
+		return fieldBindPoint
+	case "cat":
+		return fieldCategory
+	case "name":
+		return fieldName
+	case "flow_in":
+		return fieldFlowIn
+	case "flow_out":
+		return fieldFlowOut
+	case "s":
+		return fieldScope
+	case "args":
+		return fieldArgs
+	}
+	return fieldOther
+}
+
+// nanoseconds converts a time in µs to ns, or says why it is not a time.
+func nanoseconds(v jsonlex.Value) (ns int64, why string) {
+	raw := v.Raw
+	switch v.Kind {
+	case jsonlex.Integer:
+		if v.Int > math.MaxInt64/1000 || v.Int < math.MinInt64/1000 {
+			return 0, "the time is out of range"
+		}
+		return v.Int * 1000, ""
+	case jsonlex.Text:
+		inner := jsonlex.Lexer{Buf: append(append(make([]byte, 0, len(raw)+1), raw...), '"')}
+		n, err := inner.Number()
+		if err != nil || inner.Pos != len(raw) || n.Raw == nil {
+			return 0, "the time is not a number"
+		}
+		return nanoseconds(n)
+	case jsonlex.Double:
+		return decimal(raw)
+	}
+	return 0, "the time is not a number"
+}
+
+// decimal converts a decimal number of µs to ns, rounding half away from zero. It keeps
+// the digits that a double would lose.
+func decimal(raw []byte) (int64, string) {
+	negative := raw[0] == '-'
+	if negative {
+		raw = raw[1:]
+	}
+	mantissa, exponent := raw, 0
+	if i := bytes.IndexAny(raw, "eE"); i >= 0 {
+		mantissa = raw[:i]
+		n, ok := jsonlex.ParseInt(bytes.TrimPrefix(raw[i+1:], []byte("+")))
+		if !ok || n > 40 || n < -400 {
+			return 0, "the time is out of range"
+		}
+		exponent = int(n)
+	}
+	point := bytes.IndexByte(mantissa, '.')
+	if point < 0 {
+		point = len(mantissa)
+	}
+	// want is how many digits the result has before the decimal point.
+	want, seen := point+exponent+3, 0
+	var n uint64
+	up := false
+	for i, c := range mantissa {
+		if i == point {
+			continue
+		}
+		switch {
+		case seen < want:
+			if n > (math.MaxInt64-9)/10 {
+				return 0, "the time is out of range"
+			}
+			n = n*10 + uint64(c-'0')
+		case seen == want:
+			up = c >= '5'
+		}
+		seen++
+	}
+	for ; seen < want; seen++ {
+		if n > math.MaxInt64/10 {
+			return 0, "the time is out of range"
+		}
+		n *= 10
+	}
+	if up {
+		n++
+	}
+	if negative {
+		return -int64(n), ""
+	}
+	return int64(n), ""
+}

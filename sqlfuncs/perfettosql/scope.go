@@ -326,8 +326,7 @@ func (in *selection) group(all []*reference) {
 		if q == nil || r.scope != in || r.sources == nil || r.aggregated || q.aggregated || isKey(r) {
 			continue
 		}
-		// Inside the inner selection, the argument of min or max could mean something else.
-		if (q.place == inItems && !keys[q.item] || q.place == inHaving || q.place == inOrder) && in.extreme() == nil {
+		if (q.place == inItems && !keys[q.item] || q.place == inHaving || q.place == inOrder) && in.extreme().meansSame(r.in, all) {
 			r.piece.become(in.any(r.piece.text))
 		}
 	}
@@ -363,6 +362,28 @@ func (in *selection) extreme() *aggregate {
 		}
 	}
 	return nil
+}
+
+// meansSame reports whether the columns that the call names are also those that they name inside of a selection below. No call
+// names none.
+func (a *aggregate) meansSame(inside *selection, all []*reference) bool {
+	if a == nil {
+		return true
+	}
+	for _, r := range all {
+		if !slices.Contains(a.value, r.piece) && !slices.Contains(a.filter, r.piece) {
+			continue
+		}
+		for in := inside; in != nil && in != r.in; in = in.outer {
+			for _, s := range in.sources {
+				hides := r.table == "" && (s.fields() == nil || s.field(r.name) != nil)
+				if hides || r.table != "" && strings.EqualFold(s.name, r.table) {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // any returns a column of one row of a group: the row with the least or greatest value if there is a min or

@@ -498,10 +498,12 @@ func (p *parser) table() pieces {
 			p.expect(")")
 		} else if p.accept("(") {
 			p.mustHave(strings.ToLower(t.text), t)
-			out[0].text = strings.Trim(out[0].text, `"`) + "("
+			table := out[0].text
+			out[0].text = strings.Trim(table, `"`) + "("
 			var args []expr
 			if p.accept(")") {
 				out = cat(out, ")")
+				p.calledTable(out, table)
 			} else {
 				first := len(in.references)
 				args = p.arguments()
@@ -511,7 +513,12 @@ func (p *parser) table() pieces {
 				out = cat(out, list(values(args)), ")")
 			}
 			name := t.text
-			s.fields = once(func() []field { return p.catalog.columns(callOf(name, args)) })
+			s.fields = once(func() []field {
+				if fields := p.catalog.columns(callOf(name, args)); fields != nil || args != nil {
+					return fields
+				}
+				return p.catalog.columns(table)
+			})
 			called = true
 		} else {
 			s.fields = p.tableNamed(t.text)
@@ -549,6 +556,15 @@ func (p *parser) tableNamed(name string) relation {
 		}
 	}
 	return once(func() []field { return p.catalog.columns(identifier(name)) })
+}
+
+// calledTable takes the parentheses off a call without arguments if it names a table, which SQLite calls too.
+func (p *parser) calledTable(call pieces, table string) {
+	p.later(func() {
+		if p.catalog.columns(call.line()) == nil && p.catalog.columns(table) != nil {
+			call[0].text, call[1].text = table, ""
+		}
+	})
 }
 
 // callOf returns a call whose arguments have the right classes, to ask DuckDB for the type of its result.

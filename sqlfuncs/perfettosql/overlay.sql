@@ -128,7 +128,9 @@ SELECT c.id, c.depth, c.parent_id, c.frame_id FROM dataset.stack_profile_callsit
 
 -- Functions of table pointers. A pointer is the name of a query here.
 
-CREATE MACRO __intrinsic_counter_intervals(kind, until, counters) AS TABLE FROM counter_leading_intervals(counters);
+-- NULL counts as 0.
+CREATE MACRO __intrinsic_counter_intervals(kind, until, counters) AS TABLE FROM counter_leading_intervals(
+    'SELECT coalesce(id, 0) AS id, ts, coalesce(track_id, 0) AS track_id, coalesce(value, 0)::DOUBLE AS value FROM (' || _query(counters) || ')');
 CREATE MACRO __intrinsic_interval_create(starts, ends) AS TABLE
 SELECT s.ts, e.ts - s.ts AS dur FROM relation(starts) AS s ASOF JOIN relation(ends) AS e ON s.ts < e.ts;
 

@@ -155,17 +155,18 @@ const (
 	maxHeldInAll = 32 << 20
 )
 
-// hold marks the tables whose rows a session holds, the smallest first.
-func hold(d *sqlfuncs.Dataset, tables []export.Table) {
-	d.Hold = map[string]bool{}
+// held returns the tables whose rows a session can hold, the smallest first.
+func held(tables []export.Table) map[string]bool {
+	held := map[string]bool{}
 	room := int64(maxHeldInAll)
 	bySize := func(a, b export.Table) int { return cmp.Compare(a.Bytes, b.Bytes) }
 	for _, t := range slices.SortedFunc(slices.Values(tables), bySize) {
 		if room -= t.Bytes; room < 0 || t.Bytes > maxHeld {
-			return
+			break
 		}
-		d.Hold[t.Name] = true
+		held[t.Name] = true
 	}
+	return held
 }
 
 // ReadDataset reads the manifests of the dataset at path. The dataset's Path is absolute.

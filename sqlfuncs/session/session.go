@@ -133,10 +133,7 @@ func (s *Session) OpenDataset(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	if s.options.Hold {
-		hold(d, tables)
-	}
-	return s.register(ctx, *d)
+	return s.registerTables(ctx, d, tables)
 }
 
 // OpenFolder makes the tables of one trace of a dataset of many available, from the folder that has its files.
@@ -152,7 +149,9 @@ func (s *Session) OpenFolder(ctx context.Context, folder, traceID string) error 
 }
 
 // OpenEmpty makes all tables available, without rows.
-func (s *Session) OpenEmpty(ctx context.Context) error { return s.register(ctx, sqlfuncs.Dataset{}) }
+func (s *Session) OpenEmpty(ctx context.Context) error {
+	return s.registerTables(ctx, &sqlfuncs.Dataset{}, nil)
+}
 
 // OpenUnlinked makes the tables of the dataset in a folder available, some of them without rows, and removes the folder.
 // The files stay open, so that the system removes them when the process ends, even if it is killed.
@@ -175,8 +174,24 @@ func (s *Session) OpenUnlinked(ctx context.Context, folder string, without ...st
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
+	return s.registerTables(ctx, d, tables)
+}
+
+// registerTables makes tables of a dataset available. If there are few rows, DuckDB uses one thread: several take longer, and
+// window functions would see rows with equal keys in any order, which Trace Processor's modules do not expect.
+func (s *Session) registerTables(ctx context.Context, d *sqlfuncs.Dataset, tables []export.Table) error {
+	small := held(tables)
 	if s.options.Hold {
-		hold(d, tables)
+		d.Hold = small
+	}
+	if err := s.started(); err != nil {
+		return err
+	}
+	large := func(t export.Table) bool { return !small[t.Name] }
+	if s.options.Perfetto && !slices.ContainsFunc(tables, large) {
+		if err := s.Exec(ctx, "SET threads = 1"); err != nil {
+			return err
+		}
 	}
 	return s.register(ctx, *d)
 }
@@ -190,12 +205,6 @@ func (s *Session) register(ctx context.Context, d sqlfuncs.Dataset) error {
 	}
 	if err := s.attachCatalog(ctx, catalog); err != nil {
 		return err
-	}
-	read := func(table string) bool { return !d.Hold[table] }
-	if s.options.Hold && !slices.ContainsFunc(d.Tables, read) { // several threads take longer for few rows
-		if err := s.Exec(ctx, "SET threads = 1"); err != nil {
-			return err
-		}
 	}
 	a := allowed{files: slices.Collect(maps.Values(d.Files))}
 	if d.Path != "" {

@@ -117,7 +117,7 @@ func TestMetric(t *testing.T) {
 	without.Env = append(without.Env, "XDG_CACHE_HOME="+dir)
 	finish(t, without).expect(t, exitUsage, "there are no metrics")
 	tpconvert(t, dir, "metric", "--run", "own", "--stdlib", dir, "out").expect(t, exitFailure, "there are no metrics of version 1")
-	query := "SELECT RUN_METRIC('own/parts.sql', 'table_name', 'p', 'least', '2001'); SELECT count(*) AS n FROM p;"
+	query := `SELECT RUN_METRIC("own/parts.sql", 'table_name', 'p', 'least', '2001'); SELECT count(*) AS n FROM p;`
 	if got := rowsOf(t, dir, "out", query, "--perfetto", "--stdlib", checkout); !strings.HasSuffix(got, "\"n\"\n1\n") {
 		t.Errorf("RUN_METRIC: %q", got)
 	}

@@ -214,7 +214,17 @@ func (p *parser) infix(left expr, t token, name string, binds int) expr {
 		})
 		result = expr{sql: cat(left.value(), word), class: left.class}
 	case "||":
-		result = expr{sql: cat(left.value(), op(name), p.operators(binds+1).value()), compound: true, class: always(ofText)}
+		operands := []expr{left, p.operators(binds + 1)}
+		sides := []pieces{left.value(), operands[1].value()}
+		places := slots(sides, operands)
+		p.later(func() {
+			for _, s := range places {
+				if s.class() == ofBool {
+					s.give(asLong)
+				}
+			}
+		})
+		result = expr{sql: cat(sides[0], op(name), sides[1]), compound: true, class: always(ofText)}
 	case "->", "->>":
 		result = expr{sql: cat(left.value(), op(name), p.operators(binds+1).value()), compound: true, class: always(ofText)}
 	default:

@@ -29,12 +29,15 @@ func (p *parser) runMetric(args []expr, t token) {
 	}
 	var words []string
 	for i, arg := range args {
-		if arg.constant != text && arg.constant != number {
-			p.fail(t, "RUN_METRIC: argument %d is not a constant", i+1)
-		}
 		word := arg.raw
-		if arg.constant == number {
+		switch {
+		case arg.constant == text:
+		case arg.constant == number:
 			word = strings.TrimSuffix(arg.sql.String(), asBigint)
+		case arg.ref != nil && arg.ref.quoted:
+			word = arg.ref.name
+		default:
+			p.fail(t, "RUN_METRIC: argument %d is not a constant", i+1)
 		}
 		words = append(words, word)
 	}

@@ -15,12 +15,13 @@ CREATE MACRO sqlite_to_real(x) AS CASE
                   CASE WHEN x IS NOT NULL THEN 0 END)
     ELSE TRY_CAST(x AS DOUBLE) END;
 
--- CAST(x AS TEXT): reals have 15 digits and always a fraction, and what is not a number is NULL.
+-- CAST(x AS TEXT): a truth value is 0 or 1; reals have 15 digits and always a fraction, and what is not a number is NULL.
 CREATE MACRO sqlite_real_to_text(x) AS CASE
     WHEN isnan(x) THEN NULL
     WHEN isinf(x) THEN CASE WHEN x > 0 THEN 'Inf' ELSE '-Inf' END
     ELSE regexp_replace(printf('%.15g', x + 0), '^(-?\d+)(e|$)', '\1.0\2') END;
 CREATE MACRO sqlite_to_text(x) AS CASE
+    WHEN typeof(x) = 'BOOLEAN' THEN TRY_CAST(x AS TINYINT)::VARCHAR
     WHEN typeof(x) IN ('DOUBLE', 'FLOAT') THEN sqlite_real_to_text(TRY_CAST(x AS DOUBLE))
     ELSE x::VARCHAR END;
 

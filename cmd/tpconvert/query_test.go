@@ -58,16 +58,18 @@ func TestSliceLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	const sql = `CREATE PERFETTO FUNCTION rows_of(track_ids STRING) RETURNS INT AS SELECT max(layout_depth) + 1 FROM experimental_slice_layout($track_ids);
-SELECT s.name, l.layout_depth AS depth, rows_of(t.ids) AS n
+CREATE PERFETTO FUNCTION rows_unless(n INT, track_ids STRING) RETURNS INT AS
+SELECT iif($n = 1, 9, (SELECT max(layout_depth) + 1 FROM experimental_slice_layout($track_ids)));
+SELECT s.name, l.layout_depth AS depth, rows_of(t.ids) AS n, rows_unless(1, t.ids) AS one, rows_unless(2, t.ids) AS two, rows_unless(NULL, t.ids) AS none
 FROM (SELECT group_concat(id) AS ids FROM track) AS t JOIN experimental_slice_layout(t.ids) AS l JOIN slice AS s USING (id) ORDER BY s.id`
-	want := `"name","depth","n"
-"a",0,3
-"in a",1,3
-"beside a",2,3
-"after a",0,3
-"instant",0,3
-"unfinished",0,3
-"beside unfinished",1,3
+	want := `"name","depth","n","one","two","none"
+"a",0,3,9,3,3
+"in a",1,3,9,3,3
+"beside a",2,3,9,3,3
+"after a",0,3,9,3,3
+"instant",0,3,9,3,3
+"unfinished",0,3,9,3,3
+"beside unfinished",1,3,9,3,3
 `
 	if got := rowsOf(t, dir, "t.json", sql, "--perfetto"); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)

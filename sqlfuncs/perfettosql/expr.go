@@ -622,9 +622,15 @@ func (p *parser) call(t token) expr {
 		} else {
 			args = []expr{p.expression()}
 		}
+		otherwise := p.otherwise
+		fixed := len(p.in.references) == first && len(p.selections) == within // args[0] is the same in every scope
 		for p.accept(",") {
+			if (name == "iif" || name == "if") && len(args) == 2 && fixed {
+				p.otherwise = args[0].sql
+			}
 			args = append(args, p.expression())
 		}
+		p.otherwise = otherwise
 		items = p.values(name, args, t)
 		body = list(items)
 		if distinct {

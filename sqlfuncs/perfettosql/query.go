@@ -510,7 +510,11 @@ func (p *parser) table() pieces {
 				for _, r := range in.references[first:] {
 					r.visible = before
 				}
-				out = cat(out, list(values(args)), ")")
+				all := values(args)
+				if p.otherwise != nil && t.is("EXPERIMENTAL_SLICE_LAYOUT") { // DuckDB runs queries in all branches of IIF
+					all[0] = cat("CASE WHEN ", p.otherwise, " THEN NULL ELSE ", all[0], " END")
+				}
+				out = cat(out, list(all), ")")
 			}
 			name := t.text
 			s.fields = once(func() []field {

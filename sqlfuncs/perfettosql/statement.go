@@ -14,6 +14,7 @@ type parser struct {
 	function   string            // that is being read
 	parameters map[string]string // the function's parameters, with their types
 	depth      int               // nesting of the current expression
+	otherwise  pieces            // a condition under which the value of the current expression is not needed, or nil
 	pointer    string            // the aggregate that makes the last query a table pointer
 	result     relation          // columns of the last query
 	tables     *commonTable      // the common tables in scope

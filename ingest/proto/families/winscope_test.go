@@ -59,6 +59,18 @@ func TestCircularLayers(t *testing.T) {
 		"1 1 again false false", "4 4 itself false false", "5 77 lost false true")
 }
 
+// TestManyLayers reads a snapshot with more layers than can be compared with each other.
+func TestManyLayers(t *testing.T) {
+	var layers message
+	for id := range int64(4100) {
+		layers = layers.msg(1, message{}.num(1, id+1).num(25, -1))
+	}
+	res := readTrace(t, packets(packet(10).msg(93, message{}.msg(3, layers))))
+	if rows, errors := len(res.tables["surfaceflinger_layer"]), res.stats["winscope_sf_layers_parse_errors"]; rows != 4096 || errors != 4 {
+		t.Errorf("%d layers, %d errors", rows, errors)
+	}
+}
+
 // TestNestedWindows reads containers that are nested deeper than any window is.
 func TestNestedWindows(t *testing.T) {
 	container := func(inside message) message {

@@ -23,6 +23,10 @@ type layers struct {
 
 func newLayers(r *proto.Reader) *layers { return &layers{newDumper(r), shapesOf.Of(r)} }
 
+// maxLayers limits the layers of a snapshot, because each is compared with those above it. A
+// screen has some hundred.
+const maxLayers = 4096
+
 // snapshot reads a LayersSnapshotProto.
 func (l *layers) snapshot(ts int64, state *proto.State, data []byte) {
 	t := &l.Store.SurfaceflingerLayersSnapshot
@@ -35,6 +39,11 @@ func (l *layers) snapshot(ts int64, state *proto.State, data []byte) {
 	l.store(snapshot, &t.ArgSetID)
 
 	s := readScene(data)
+	if n := len(s.layers); n > maxLayers {
+		l.File.Add(layersSnapshot.stat, model.None, int64(n-maxLayers))
+		s.layers = s.layers[:maxLayers]
+	}
+	s.index()
 	for i := range s.displays {
 		l.display(snapshot, i, &s.displays[i])
 	}
@@ -58,12 +67,16 @@ func readScene(data []byte) *scene {
 	for one := range message.Messages(message.Bytes(data, androidpb.LayersSnapshotProto_Layers), androidpb.LayersProto_Layers) {
 		s.layers = append(s.layers, readLayer(one))
 	}
+	return s
+}
+
+// index finds the first layer of each id.
+func (s *scene) index() {
 	for i := range s.layers {
 		if one := &s.layers[i]; one.hasID && s.byID[one.id] == nil {
 			s.byID[one.id] = one
 		}
 	}
-	return s
 }
 
 // display stores the display at an index of a snapshot.

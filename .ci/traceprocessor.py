@@ -1,6 +1,7 @@
 """Ask tpconvert serve with Perfetto's Python package, as a user would."""
 
 import contextlib
+import inspect
 import json
 import os
 import pathlib
@@ -55,9 +56,10 @@ def fails(text):
 
 @contextlib.contextmanager
 def server(converter, *arguments):
-    with subprocess.Popen([converter, "serve", "--json", "--port", "0", *arguments], stdout=subprocess.PIPE, text=True) as process:
+    """Serve, and return where."""
+    with subprocess.Popen([converter, "serve", "--json", *arguments], stdout=subprocess.PIPE, text=True) as process:
         try:
-            yield json.loads(process.stdout.readline())["port"]
+            yield json.loads(process.stdout.readline())
         finally:
             process.terminate()
 
@@ -144,6 +146,15 @@ def check_binary(converter, config, dataset):
         assert [row.n for row in tp.query("SELECT count(*) AS n FROM slice")] == [0]
 
 
+def check_unix(converter, folder, dataset):
+    if "remote" not in inspect.signature(TraceProcessor).parameters:
+        return  # an older package
+    os.environ["XDG_RUNTIME_DIR"] = str(folder)
+    with server(converter, "--unix", "mine", dataset), TraceProcessor(remote="mine") as tp:
+        check_types(tp)
+        check_rows(tp, dataset)
+
+
 def check_batch(config):
     traces = [str(TRACES / name) for name in BATCH]
     with BatchTraceProcessor(traces, config=BatchTraceProcessorConfig(tp_config=config())) as batch:
@@ -166,8 +177,8 @@ def main(converter):
         folder = pathlib.Path(folder)
         dataset = folder / "out"
         subprocess.run([converter, "--quiet", CHROMIUM, dataset], check=True)
-        with server(converter, dataset) as port:
-            tp = TraceProcessor(addr=f"http://localhost:{port}")
+        with server(converter, "--port", "0", dataset) as served:
+            tp = TraceProcessor(addr=f"http://localhost:{served['port']}")
             status = tp.http.status()
             assert (status.api_version, status.loaded_trace_name) == (14, str(dataset)), status
             assert status.version_code.startswith("v58.2-"), status
@@ -180,6 +191,7 @@ def main(converter):
         os.environ["TMPDIR"] = str(scratch)
         check_binary(converter, config, dataset)
         check_batch(config)
+        check_unix(converter, folder, dataset)
         left = [path for path in scratch.rglob("*") if path.is_file()]
         assert not left, left
 

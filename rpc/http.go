@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -160,12 +159,6 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxWaiting and maxWaitingBytes limit the calls of a websocket that wait for an answer.
-const (
-	maxWaiting      = 10_000
-	maxWaitingBytes = 256 << 20
-)
-
 // serveWebsocket answers calls until the client disconnects.
 func (s *Server) serveWebsocket(w http.ResponseWriter, r *http.Request) {
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // admit has checked the origin
@@ -176,33 +169,16 @@ func (s *Server) serveWebsocket(w http.ResponseWriter, r *http.Request) {
 	conn.SetReadLimit(maxCall + 16)
 	ctx, gone := context.WithCancel(r.Context())
 	defer gone()
-	parts := make(chan []byte, maxWaiting)
-	var waiting atomic.Int64
-	go func() { // keeps reading during a query, to notice when the client disconnects
-		defer gone()
-		defer close(parts)
-		for {
-			_, part, err := conn.Read(ctx)
-			if err != nil || waiting.Add(int64(len(part))) > maxWaitingBytes {
-				return
-			}
-			select {
-			case parts <- part:
-			default:
-				return
-			}
-		}
-	}()
 	calls := &stream{server: s, send: func(m []byte) error {
 		ctx, stop := context.WithTimeout(ctx, patience)
 		defer stop()
 		return conn.Write(ctx, websocket.MessageBinary, m)
 	}}
-	for part := range parts {
-		if err := calls.take(ctx, part); err != nil {
-			_ = conn.Close(websocket.StatusPolicyViolation, "")
-			return
-		}
-		waiting.Add(-int64(len(part)))
+	read := func() ([]byte, error) {
+		_, part, err := conn.Read(ctx)
+		return part, err
+	}
+	if calls.takeAll(ctx, gone, read) != nil {
+		_ = conn.Close(websocket.StatusPolicyViolation, "")
 	}
 }

@@ -23,6 +23,7 @@ import (
 type serveOptions struct {
 	port        uint16
 	listen      string
+	unix        string
 	origins     []string
 	stdlib      string
 	packages    []string
@@ -50,7 +51,8 @@ and TraceProcessorConfig(bin_path="tpconvert") starts such a server by itself.
 SQL can only read. The server is for this machine only, unless --listen names
 another address; there is no password. Ctrl-C ends it.`,
 		Example: `  tpconvert serve out/
-  tpconvert serve --port 9002 trace.pftrace`,
+  tpconvert serve --port 9002 trace.pftrace
+  tpconvert serve --unix mine out/`,
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			trace := opener{ui: ui.printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
@@ -60,6 +62,7 @@ another address; there is no password. Ctrl-C ends it.`,
 	flags := cmd.Flags()
 	flags.Uint16Var(&o.port, "port", defaultPort, "port to listen at; 0 is any free one")
 	flags.StringVar(&o.listen, "listen", "", "name or IP address to listen at; by default this machine's own")
+	flags.StringVar(&o.unix, "unix", "", "Unix socket to listen at instead of a port: its path, or a name for remote= of Perfetto's Python package")
 	flags.StringSliceVar(&o.origins, "allow-origin", nil, "web pages that may use the server besides Perfetto's UI, such as http://localhost:8080")
 	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
 	flags.StringArrayVar(&o.packages, "add-sql-package", nil, "folder with a package of modules; FOLDER@NAME names it")
@@ -70,6 +73,9 @@ another address; there is no password. Ctrl-C ends it.`,
 	flags.Bool("dev", false, "")
 	for _, name := range []string{"http-port", "no-ftrace-raw", "dev"} {
 		flags.Lookup(name).Hidden = true
+	}
+	for _, name := range []string{"port", "http-port", "listen", "allow-origin"} {
+		cmd.MarkFlagsMutuallyExclusive("unix", name)
 	}
 	return cmd
 }
@@ -83,6 +89,9 @@ func asTraceProcessor(args []string) []string {
 }
 
 func (o *serveOptions) run(ctx context.Context, trace opener, args []string) error {
+	if o.unix != "" {
+		return o.runUnix(ctx, trace, args)
+	}
 	listeners, err := o.listeners()
 	if err != nil {
 		return err
@@ -185,13 +194,17 @@ type served struct {
 }
 
 func (s served) text(w io.Writer) {
-	what := "waits for a trace"
-	if s.Trace != "" {
-		what = "serves " + printable(s.Trace)
-	}
 	page := "https://ui.perfetto.dev"
 	if s.Port != defaultPort {
 		page += fmt.Sprintf("/#!/?rpc_port=%d", s.Port)
 	}
-	fmt.Fprintf(w, "%s %s\nOpen %s or, in Python, TraceProcessor(addr=\"http://localhost:%d\"); Ctrl-C ends it\n", s.URL, what, page, s.Port)
+	fmt.Fprintf(w, "%s %s\nOpen %s or, in Python, TraceProcessor(addr=\"http://localhost:%d\"); Ctrl-C ends it\n", s.URL, serves(s.Trace), page, s.Port)
+}
+
+// serves says what a server does with a trace, which is "" if clients send one.
+func serves(trace string) string {
+	if trace == "" {
+		return "waits for a trace"
+	}
+	return "serves " + printable(trace)
 }

@@ -3,12 +3,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -466,5 +468,87 @@ func TestServeTakesTraces(t *testing.T) {
 		if files := filesBelow(t, scratch); c.failed == "" && files != "" {
 			t.Errorf("left are %s", files)
 		}
+	}
+}
+
+// TestServeUnix asks over a Unix socket, whose file a killed server has left behind.
+func TestServeUnix(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.sock")
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.SetUnlinkOnClose(false)
+	left.Close()
+	o := serveOptions{unix: path}
+	var ui uiOptions
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	trace := opener{ui: ui.printer(newRootCommand(&ui))}
+	go func() { ended <- o.run(ctx, trace, []string{filepath.Join(dataset(t, goodTrace), "out")}) }()
+	var conn net.Conn
+	for conn == nil {
+		select {
+		case err := <-ended:
+			t.Fatal(err)
+		case <-time.After(10 * time.Millisecond):
+			conn, _ = net.Dial("unix", path)
+		}
+	}
+	defer conn.Close()
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if err := o.run(ctx, trace, nil); err == nil || !strings.Contains(err.Error(), "another server listens at") {
+		t.Errorf("%v", err)
+	}
+	replies := bufio.NewReader(conn)
+	ask := func(seq int, sql string) answer {
+		if _, err := conn.Write(call(seq, queryStreaming, queryArgs, protoField(pb.QueryArgs_SQLQuery, sql))); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := replies.ReadByte(); err != nil || b != byte(pb.TraceProcessorRpcStream_Msg<<3|int(protowire.BytesType)) {
+			t.Fatalf("%#x, %v", b, err)
+		}
+		size, err := binary.ReadUvarint(replies)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply := make([]byte, size)
+		if _, err := io.ReadFull(replies, reply); err != nil {
+			t.Fatal(err)
+		}
+		return readAnswer(t, protoFields(t, reply)[pb.TraceProcessorRpc_QueryResult][0])
+	}
+	if got := ask(0, "SELECT count(*) AS n FROM slice"); !slices.Equal(got.rows, []string{"2"}) {
+		t.Errorf("got %+v", got)
+	}
+	if got := ask(1, "SELECT count(*) AS n FROM nothing"); got.failed == "" {
+		t.Errorf("got %+v", got)
+	}
+	stop() // while the client is connected
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the socket is left behind: %v", err)
+	}
+}
+
+func TestSocketPath(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_RUNTIME_DIR", dir)
+	for name, want := range map[string]string{
+		"/a/b": "/a/b", "c.sock": "c.sock", "mine": filepath.Join(dir, "perfetto", "mine.sock"),
+		"a/b": "", "-x": "", "localhost:9001": "", strings.Repeat("a", 65): "",
+	} {
+		got, err := socketPath(name)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(dir, "perfetto")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
 	}
 }

@@ -7,10 +7,12 @@ import os
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 import numpy
 import pandas
+import pyarrow.ipc
 from perfetto.batch_trace_processor.api import BatchTraceProcessor, BatchTraceProcessorConfig
 from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig, TraceProcessorException
 
@@ -129,12 +131,29 @@ def check_summary(tp):
         tp.trace_summary([SUMMARY], metric_ids=["none"])
 
 
+def check_export(tp, dataset):
+    """An archive has the tables of the dataset that have rows."""
+    if not hasattr(tp, "export"):  # 0.16.0
+        return
+    path = dataset.parent / "tables.tar"
+    tp.export(str(path), "arrow_tar")
+    with tarfile.open(path) as archive:
+        tables = {member.name: pyarrow.ipc.open_file(archive.extractfile(member)).read_all() for member in archive}
+    for name in ("slice", "args", "thread"):
+        (want,) = tp.query(f"SELECT count(*) AS n, sum(id) AS ids FROM {name}")
+        got = tables.pop(f"{name}.arrow")
+        assert (got.num_rows, sum(got["id"].to_pylist())) == (want.n, want.ids), name
+        assert got.column_names == list(pandas.read_parquet(dataset / f"{name}.parquet").columns), name
+    assert all(table.num_rows for table in tables.values())
+
+
 def check_binary(converter, config, dataset):
     with TraceProcessor(trace=CHROMIUM, config=config()) as tp:
         check_types(tp)
         check_rows(tp, dataset)
         check_statements(tp)
         check_summary(tp)
+        check_export(tp, dataset)
     with tempfile.TemporaryDirectory() as package:
         (pathlib.Path(package) / "ours.sql").write_text("CREATE PERFETTO TABLE answer AS SELECT 42 AS n;")
         with open(CHROMIUM, "rb") as trace, TraceProcessor(trace=trace, config=config(add_sql_packages=[package], enable_dev_features=True)) as tp:
@@ -185,6 +204,7 @@ def main(converter):
             check_types(tp)
             check_rows(tp, dataset)
             check_statements(tp)
+            check_export(tp, dataset)
             tp.close()
         scratch = folder / "scratch"
         scratch.mkdir()

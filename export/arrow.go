@@ -56,10 +56,21 @@ func arrowSchema(s *table.Schema, metadata arrow.Metadata) *arrow.Schema {
 
 // spoolSchema returns the Arrow schema with indices in place of text.
 func spoolSchema(s *table.Schema) *arrow.Schema {
+	return withoutDictionaries(s, func(d *arrow.DictionaryType) arrow.DataType { return d.IndexType })
+}
+
+// PlainSchema returns the Arrow schema of a table, with text in place of dictionaries. Fields carry the column's doc
+// line.
+func PlainSchema(s *table.Schema) *arrow.Schema {
+	return withoutDictionaries(s, func(d *arrow.DictionaryType) arrow.DataType { return d.ValueType })
+}
+
+// withoutDictionaries returns the Arrow schema with a part of each dictionary's type in its place.
+func withoutDictionaries(s *table.Schema, part func(*arrow.DictionaryType) arrow.DataType) *arrow.Schema {
 	fields := arrowSchema(s, arrow.Metadata{}).Fields()
 	for i := range fields {
 		if d, ok := fields[i].Type.(*arrow.DictionaryType); ok {
-			fields[i].Type = d.IndexType
+			fields[i].Type = part(d)
 		}
 	}
 	return arrow.NewSchema(fields, nil)

@@ -90,7 +90,6 @@ var unsupported = map[uint64]struct{ reply, failure protowire.Number }{
 	pb.TraceProcessorRpc_TraceProcessorMethod_TpmQuerySummarizer:         {pb.TraceProcessorRpc_QuerySummarizerResult, pb.QuerySummarizerResult_Error},
 	pb.TraceProcessorRpc_TraceProcessorMethod_TpmDestroySummarizer:       {pb.TraceProcessorRpc_DestroySummarizerResult, pb.DestroySummarizerResult_Error},
 	pb.TraceProcessorRpc_TraceProcessorMethod_TpmDisableAndReadMetatrace: {pb.TraceProcessorRpc_Metatrace, pb.DisableAndReadMetatraceResult_Error},
-	pb.TraceProcessorRpc_TraceProcessorMethod_TpmExport:                  {pb.TraceProcessorRpc_ExportResult, pb.ExportResult_Error},
 }
 
 // call answers a TraceProcessorRpc.
@@ -152,6 +151,8 @@ func (s *stream) call(ctx context.Context, encoded []byte) error {
 		return s.reply(method, pb.TraceProcessorRpc_MetricResult, s.server.metric(ctx, args[pb.TraceProcessorRpc_ComputeMetricArgs]))
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmSummarizeTrace:
 		return s.reply(method, pb.TraceProcessorRpc_TraceSummaryResult, s.server.summary(ctx, args[pb.TraceProcessorRpc_TraceSummaryArgs]))
+	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmExport:
+		return s.export(ctx, method, args[pb.TraceProcessorRpc_ExportArgs])
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmRegisterSQLPackage:
 		err := s.server.register(args[pb.TraceProcessorRpc_RegisterSQLPackageArgs])
 		return s.reply(method, pb.TraceProcessorRpc_RegisterSQLPackageResult, failure(pb.RegisterSqlPackageResult_Error, err))

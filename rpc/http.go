@@ -74,6 +74,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		serveMessage(w, r, s.metric, pb.ComputeMetricResult_Error)
 	case "/trace_summary":
 		serveMessage(w, r, s.summary, pb.TraceSummaryResult_Error)
+	case "/export":
+		s.serveExport(w, r)
 	case "/enable_metatrace":
 	case "/disable_and_read_metatrace":
 		_, _ = w.Write(failure(pb.DisableAndReadMetatraceResult_Error, errUnsupported))

@@ -244,7 +244,7 @@ func TestServeOnlyReads(t *testing.T) {
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
-	for _, path := range []string{"/", "/status", "/query", "/parse", "/notify_eof", "/rpc", "/websocket", "/restore_initial_tables"} {
+	for _, path := range []string{"/", "/status", "/query", "/parse", "/notify_eof", "/rpc", "/websocket", "/restore_initial_tables", "/export"} {
 		for _, c := range []struct{ name, value string }{
 			{"Origin", "https://example.com"}, {"Origin", "null"}, {"Origin", "https://ui.perfetto.dev.example.com"},
 			{"Host", "example.com"}, {"Host", "localhost.example.com:9001"}, {"Sec-Fetch-Site", "cross-site"},

@@ -11,8 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
@@ -400,6 +402,16 @@ func (s *Session) Query(ctx context.Context, text string) (*Query, error) {
 		text = readable(text, columns)
 	}
 	return &Query{SQL: text, Columns: columns, conn: s.Conn, prepared: p}, nil
+}
+
+// Table prepares a query for the rows of a table of the data in their order there, which is that of id. Columns are those of
+// the schema. Objects that statements have created make no difference.
+func (s *Session) Table(ctx context.Context, t *table.Schema) (*Query, error) {
+	columns := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		columns[i] = `"` + c.Name + `"`
+	}
+	return s.Query(ctx, fmt.Sprintf("SELECT %s FROM %s.main.%s", strings.Join(columns, ", "), attached, t.Name))
 }
 
 // Query is a statement that returns rows.

@@ -36,6 +36,6 @@ func read(in *format.Input) error {
 	t.v8 = v8profile.New(in.Context, in.Sorter)
 	in.AtEnd(t.stacks)
 	err := t.run()
-	t.Reader = jsonlex.Reader{} // frees the buffer, because t lives until the end
+	t.Reader, t.one = jsonlex.Reader{}, block{} // frees the buffers, because t lives until the end
 	return err
 }

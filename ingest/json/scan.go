@@ -67,7 +67,7 @@ func (t *tokenizer) ahead() error {
 					return
 				}
 			}
-			more := t.scan(b)
+			more := t.fill(b)
 			h.Done(b)
 			if !more {
 				return
@@ -94,9 +94,9 @@ func (t *tokenizer) ahead() error {
 	}
 }
 
-// scan scans the events in the buffer up to something else or an incomplete event, and leaves the
+// fill scans the events in the buffer up to something else or an incomplete event, and leaves the
 // position there. It reports whether the buffer ended after at least one event.
-func (t *tokenizer) scan(b *block) bool {
+func (t *tokenizer) fill(b *block) bool {
 	b.reset(t.Base, t.Buf)
 	for {
 		start := t.Pos

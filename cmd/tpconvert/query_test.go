@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -372,6 +373,71 @@ func TestQueryInputs(t *testing.T) {
 
 // Tables, views and macros are created when a statement names them, which must not be seen.
 // TestQueryForEffects leaves out the rows of calls with effects, as Trace Processor's shell does.
+// TestRecursiveFunctions runs functions that call themselves, as Trace Processor v58 does.
+func TestRecursiveFunctions(t *testing.T) {
+	t.Parallel()
+	dir := dataset(t, goodTrace)
+	const tree = `CREATE PERFETTO TABLE tree AS SELECT column1 AS id, column2 AS parent_id FROM (VALUES (1, NULL), (2, 1), (3, 1), (4, 2), (5, 4));
+SELECT create_function('size(id INT)', 'INT', 'SELECT 1 + ifnull((SELECT sum(size(child.id)) FROM tree child WHERE child.parent_id = $id), 0)');
+SELECT experimental_memoize('size');
+`
+	for _, c := range []struct{ sql, rows string }{
+		{"CREATE PERFETTO FUNCTION f(x INT) RETURNS INT AS SELECT iif($x = 0, 1, $x * f($x - 1)); SELECT f(5) AS a, f(20) AS b", "120,2432902008176640000"},
+		{"SELECT create_function('f(x INT)', 'STRING', 'SELECT iif($x = 0, \"\", f($x - 1) || char(96 + $x) || f($x - 1))'); SELECT f(4)", `"abacabadabacaba"`},
+		{"SELECT create_function('f(x INT)', 'INT', 'SELECT iif($x = 0, 1, f($x - 1) + f($x - 1))'); SELECT experimental_memoize('f'); SELECT f(50)", "1125899906842624"},
+		{"SELECT create_function('f(x INT)', 'INT', 'SELECT iif($x = 0, 1, iif(f($x - 1) IS NULL, 1, NULL))'); SELECT f(50), f(51)", `1,"[NULL]"`},
+		{"SELECT create_function('f(x INT)', 'INT', 'SELECT iif($x <= 0, 1.5, f($x - 1) + 1)'); SELECT f(3)", "4.500000"},
+		{"SELECT create_function('f(x INT, y STRING)', 'STRING', 'SELECT iif($x <= 0, $y, f($x - 1, $y || $x))'); SELECT f(3, 'a'), f(0, NULL)", `"a321","[NULL]"`},
+		{"SELECT create_function('f(x INT)', 'INT', 'SELECT CASE WHEN $x > 100 THEN (SELECT f($x / 2)) WHEN $x > 0 THEN (SELECT 1 + f($x - 1)) ELSE 0 END'); SELECT f(1000)", "62"},
+		{"SELECT create_function('g(x INT)', 'INT', 'SELECT iif($x <= 0, 0, 1 + g($x - 1))'); SELECT create_function('f(x INT)', 'INT', 'SELECT iif($x <= 0, 0, g($x) + f($x - 1))'); SELECT f(5)", "15"},
+		{tree + "SELECT group_concat(size(id)) FROM tree", `"5,3,1,2,1"`},
+		{tree + "INSERT INTO tree VALUES (6, 5); SELECT group_concat(size(id)) FROM tree", `"6,4,1,3,2,1"`},
+		{"CREATE PERFETTO FUNCTION f(n INT) RETURNS INT AS SELECT iif($n < 2, $n, f($n - 1) + f($n - 2)); SELECT max(f(id)), f(80) FROM slice", "1,23416728348467685"},
+	} {
+		_, got, _ := strings.Cut(rowsOf(t, dir, "out", c.sql, "--perfetto"), "\n")
+		if want := c.rows + "\n"; got != want {
+			t.Errorf("%s: got %q, want %q", c.sql, got, want)
+		}
+	}
+	for sql, want := range map[string]string{
+		"CREATE PERFETTO FUNCTION f(x INT) RETURNS INT AS SELECT 1 + f($x); SELECT f(5)":               "tpconvert: f calls itself with the same arguments\n",
+		"CREATE PERFETTO FUNCTION f(x INT) RETURNS INT AS SELECT iif($x = 0, 'a', f($x)); SELECT f(0)": "f calls itself, so its results must have the same type",
+		"CREATE PERFETTO FUNCTION f(x) RETURNS INT AS SELECT f($x)":                                    "f calls itself, so its parameters must have types",
+		"CREATE PERFETTO FUNCTION f(x INT) RETURNS INT AS SELECT nothing + f($x)":                      `"nothing" not found`,
+		"SELECT experimental_memoize('f')":                                                             "there is no function f with one parameter",
+		"SELECT create_function('f(x STRING)', 'INT', 'SELECT 1'); SELECT experimental_memoize('f')":   "the parameter of f must be an integer",
+	} {
+		tpconvert(t, dir, "query", "--perfetto", "out", sql).expect(t, exitFailure, want)
+	}
+}
+
+// TestFreeRows places slices in the first free rows, as Trace Processor v58 does.
+func TestFreeRows(t *testing.T) {
+	t.Parallel()
+	dir := dataset(t, goodTrace)
+	const rows = `CREATE PERFETTO TABLE s AS SELECT column1 AS ts, column2 AS dur, column3 AS k
+FROM (VALUES (1, 3, 'A'), (2, 5, 'A'), (3, 7, 'B'), (5, 4, 'A'), (6, 2, 'B'), (7, -1, 'B'));
+`
+	for _, c := range []struct{ over, want string }{
+		{"(ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)", "0,1,2,0,3,1"},
+		{"(PARTITION BY k ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)", "0,1,0,0,1,2"},
+		{"w", "0,1,0,0,1,2"},
+	} {
+		sql := rows + "SELECT group_concat(n) FROM (SELECT ts, internal_layout(ts, dur) OVER " + c.over + ` AS n FROM s
+WINDOW w AS (PARTITION BY k ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) ORDER BY ts)`
+		_, got, _ := strings.Cut(rowsOf(t, dir, "out", sql, "--perfetto"), "\n")
+		if want := strconv.Quote(c.want) + "\n"; got != want {
+			t.Errorf("OVER %s: got %q, want %q", c.over, got, want)
+		}
+	}
+	for sql, want := range map[string]string{
+		"SELECT internal_layout(ts, dur) OVER w FROM slice":  "there is no window w",
+		"SELECT internal_layout(ts, dur) OVER () FROM slice": "want a window with ORDER BY",
+	} {
+		tpconvert(t, dir, "query", "--perfetto", "out", sql).expect(t, exitFailure, want)
+	}
+}
+
 func TestQueryForEffects(t *testing.T) {
 	dir := dataset(t, goodTrace)
 	got := rowsOf(t, dir, "out", "SELECT CREATE_FUNCTION('f()', 'INT', 'SELECT 1'); SELECT IMPORT('time.conversion'); SELECT f() AS b", "--perfetto")

@@ -430,22 +430,49 @@ func (p *parser) caseOf() expr {
 	if of {
 		out = cat(out, " ", p.expression().value())
 	}
+	otherwise, fixed := p.otherwise, p.columnless()
 	for p.accept("WHEN") {
 		when := p.expression()
 		p.expect("THEN")
+		choice := !of && fixed()
+		before := p.otherwise
+		if choice {
+			p.otherwise = either(before, "NOT ", when.condition())
+		}
 		if of {
 			out = cat(out, " WHEN ", when.value())
 		} else {
 			out = cat(out, " WHEN ", when.condition())
 		}
 		out = cat(out, " THEN ", branch())
+		p.otherwise, fixed = before, p.columnless()
+		if choice {
+			p.otherwise = either(before, "", when.condition())
+		}
 	}
 	if p.accept("ELSE") {
 		out = cat(out, " ELSE ", branch())
 	}
+	p.otherwise = otherwise
 	p.expect("END")
 	p.mix(places)
 	return expr{sql: cat(out, " END"), class: commonClass(branches)}
+}
+
+// columnless returns a function that reports whether what has been read since names no column and has no query, so that it is
+// the same in every scope.
+func (p *parser) columnless() func() bool {
+	in, references, selections := p.in, len(p.in.references), len(p.selections)
+	return func() bool { return len(in.references) == references && len(p.selections) == selections }
+}
+
+// either returns the condition that the first one holds, if it is not nil, or the second one, or not.
+func either(first pieces, not string, second pieces) pieces {
+	one := cat(not+"coalesce((", second, ")::BOOLEAN, false)")
+	if first == nil {
+		return one
+	}
+	return cat("(", first, " OR ", one, ")")
 }
 
 func (p *parser) cast() expr {
@@ -615,7 +642,7 @@ func (p *parser) call(t token) expr {
 		body = cat("*")
 	case p.accept(")"):
 	default:
-		distinct := p.accept("DISTINCT")
+		distinct, fixed := p.accept("DISTINCT"), p.columnless()
 		if p.atQuery() {
 			args = []expr{{sql: cat("(", p.query(), ")")}}
 			args[0].class = firstOf(p.result)
@@ -623,10 +650,10 @@ func (p *parser) call(t token) expr {
 			args = []expr{p.expression()}
 		}
 		otherwise := p.otherwise
-		fixed := len(p.in.references) == first && len(p.selections) == within // args[0] is the same in every scope
+		choice := (name == "iif" || name == "if") && fixed()
 		for p.accept(",") {
-			if (name == "iif" || name == "if") && len(args) == 2 && fixed {
-				p.otherwise = args[0].sql
+			if choice {
+				p.otherwise = either(otherwise, [...]string{"", "NOT ", ""}[min(len(args), 2)], args[0].sql)
 			}
 			args = append(args, p.expression())
 		}
@@ -644,6 +671,9 @@ func (p *parser) call(t token) expr {
 	}
 	if to, ok := p.delegates[name]; ok {
 		name = to
+	}
+	if p.returns != "" && name == strings.ToLower(p.function) && len(args) == len(p.kinds) {
+		return p.again(args, t)
 	}
 	if f, ok := p.specialCall(name, args, t); ok {
 		return f
@@ -767,35 +797,38 @@ func (p *parser) packed(args []expr, t token) expr {
 		p.fail(t, "%s: want a start and a duration", t.text)
 	}
 	p.expect("OVER")
-	p.expect("(")
-	var keys pieces
-	if p.accept("PARTITION") {
-		p.expect("BY")
-		keys = p.expressions()
+	ts, dur, in := args[0].value(), args[1].value(), p.in
+	lists, number := &piece{pos: t.pos}, &piece{pos: t.pos}
+	name := p.peek()
+	var w *window
+	if name.is("(") {
+		w = p.window()
+	} else {
+		p.name()
 	}
-	p.expect("ORDER")
-	p.expect("BY")
-	p.orderTerms()
-	p.skipTo(")")
-	p.expect(")")
-	ts, dur, in, lists := args[0].value(), args[1].value(), p.in, &piece{pos: t.pos}
-	order := cat("ORDER BY ", ts, ", ", dur)
-	rows := cat("_pack(list(", ts, "::BIGINT ", order, "), list(", dur, "::BIGINT ", order, "))[1]")
 	p.fills = append(p.fills, func() {
-		from := in.from.line()
-		if keys == nil {
-			lists.text = "(SELECT " + rows.line() + from + ")"
-			return
+		if w == nil {
+			if w = in.windows[strings.ToLower(name.text)]; w == nil {
+				p.fail(name, "there is no window %s", name.text)
+			}
 		}
-		key := "row(" + keys.line() + ")"
-		lists.text = "(SELECT map(list(_key), list(_rows)) FROM (SELECT " + key + " AS _key, " + rows.line() + " AS _rows " + from +
-			" GROUP BY " + key + "))[" + key + "]"
+		if !w.ordered {
+			p.fail(t, "%s: want a window with ORDER BY", t.text)
+		}
+		order := "ORDER BY " + ts.line() + ", " + dur.line()
+		rows := "_pack(list((" + ts.line() + ")::BIGINT " + order + "), list((" + dur.line() + ")::BIGINT " + order + "))[1]"
+		from, partition := in.from.line(), ""
+		if w.keys == nil {
+			lists.text = "(SELECT " + rows + from + ")"
+		} else {
+			key := "row(" + w.keys.line() + ")"
+			lists.text = "(SELECT map(list(_key), list(_rows)) FROM (SELECT " + key + " AS _key, " + rows + " AS _rows " + from +
+				" GROUP BY " + key + "))[" + key + "]"
+			partition = "PARTITION BY " + w.keys.line() + " "
+		}
+		number.text = "[row_number() OVER (" + partition + order + ")]"
 	})
-	partition := cat()
-	if keys != nil {
-		partition = cat("PARTITION BY ", keys, " ")
-	}
-	return expr{sql: cat(lists, "[row_number() OVER (", partition, order, ")]"), class: always(ofLong)}
+	return expr{sql: cat(lists, number), class: always(ofLong)}
 }
 
 // values returns the SQL of a call's arguments.
@@ -862,12 +895,19 @@ func (p *parser) over() pieces {
 	if !p.peek().is("(") {
 		return cat(" OVER ", identifier(p.next().text))
 	}
-	return cat(" OVER ", p.window())
+	return cat(" OVER ", p.window().sql)
 }
 
-// window parses a window in parentheses.
-func (p *parser) window() pieces {
+// window is a window in parentheses.
+type window struct {
+	sql     pieces
+	keys    pieces // of PARTITION BY, nil if there are none
+	ordered bool   // it has ORDER BY
+}
+
+func (p *parser) window() *window {
 	p.expect("(")
+	w := &window{}
 	out := cat("(")
 	if t := p.peek(); (t.kind == word || t.kind == quoted) && !t.is("PARTITION") && !t.is("ORDER") &&
 		!t.is("ROWS") && !t.is("RANGE") && !t.is("GROUPS") {
@@ -875,10 +915,12 @@ func (p *parser) window() pieces {
 	}
 	if p.accept("PARTITION") {
 		p.expect("BY")
-		out = cat(out, "PARTITION BY ", p.expressions())
+		w.keys = p.expressions()
+		out = cat(out, "PARTITION BY ", w.keys)
 	}
 	if p.accept("ORDER") {
 		p.expect("BY")
+		w.ordered = true
 		out = cat(out, " ORDER BY ", p.orderTerms())
 	}
 	// The frame has the same keywords in both dialects, with numbers or columns in between.
@@ -889,7 +931,8 @@ func (p *parser) window() pieces {
 		}
 		out = cat(out, &piece{text: " " + t.text, pos: t.pos})
 	}
-	return cat(out, ")")
+	w.sql = cat(out, ")")
+	return w
 }
 
 // expressions parses a list of values.
@@ -915,6 +958,8 @@ func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 	case "create_function", "create_view_function":
 		p.effects = append(p.effects, effect{sql: fmt.Sprintf("CREATE OR REPLACE PERFETTO FUNCTION %s RETURNS %s AS %s",
 			constant(0), legacyReturns(name, constant(1)), constant(2))})
+	case "experimental_memoize":
+		p.effects = append(p.effects, effect{memoize: constant(0)})
 	case "import":
 		p.effects = append(p.effects, effect{sql: "INCLUDE PERFETTO MODULE " + constant(0)})
 	case "run_metric":

@@ -70,7 +70,7 @@ func (p *parser) runMetric(args []expr, t token) {
 	}
 	for _, s := range statements {
 		line := 1 + strings.Count(source[:s.Pos], "\n")
-		p.effects = append(p.effects, effect{s.Text, fmt.Sprintf("%s, line %d: ", words[0], line)})
+		p.effects = append(p.effects, effect{sql: s.Text, place: fmt.Sprintf("%s, line %d: ", words[0], line)})
 	}
 }
 

@@ -25,7 +25,8 @@ type selection struct {
 	chosen     bool   // it has a WHERE clause
 	where      *piece // the keyword, and the text after the condition
 	whereEnd   *piece
-	from       pieces  // FROM and WHERE
+	from       pieces // FROM and WHERE
+	windows    map[string]*window
 	pointer    string  // the aggregate that makes its result a table pointer
 	bound      *piece  // the columns of the table pointer in FROM
 	binds      []field // their names
@@ -291,9 +292,14 @@ func (p *parser) selection(outer *selection) pieces {
 		in.clause = inHaving
 		var all []pieces
 		for {
-			name := p.name()
+			t, name := p.peek(), p.name()
 			p.expect("AS")
-			all = append(all, cat(name, " AS ", p.window()))
+			w := p.window()
+			if in.windows == nil {
+				in.windows = map[string]*window{}
+			}
+			in.windows[strings.ToLower(t.text)] = w
+			all = append(all, cat(name, " AS ", w.sql))
 			if !p.accept(",") {
 				break
 			}

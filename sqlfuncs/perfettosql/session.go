@@ -43,6 +43,7 @@ type Session struct {
 	delegates map[string]string    // replacement functions, by name
 	virtual   map[string]string    // virtual tables: what drops them
 	columns   map[string][]field   // columns of tables, calls and expressions, as reported by DuckDB
+	functions map[string][]string  // types of the parameters of functions
 }
 
 // OrderRows makes queries without ORDER BY return groups and distinct rows in the order in which SQLite does, until the next
@@ -63,6 +64,8 @@ type Database struct {
 	Modules fs.FS
 	// Metrics has the templates of RUN_METRIC. It may be nil.
 	Metrics Metrics
+	// Recursion evaluates functions that call themselves. It may be nil.
+	Recursion Recursion
 	// Macros are CREATE statements of macros that need functions of the connection. They replace macros of the same name.
 	Macros []string
 }
@@ -90,7 +93,7 @@ func New(ctx context.Context, d Database) (*Session, error) {
 
 // Restart begins the session again, after the database before the dataset in the search path has been emptied.
 func (s *Session) Restart(ctx context.Context) error {
-	*s = Session{Database: s.Database, macros: map[string]*macro{}, included: map[string]error{}, defined: map[string][]*object{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]string{}, columns: map[string][]field{}}
+	*s = Session{Database: s.Database, macros: map[string]*macro{}, included: map[string]error{}, defined: map[string][]*object{}, overlay: map[string]bool{}, delegates: map[string]string{}, virtual: map[string]string{}, columns: map[string][]field{}, functions: map[string][]string{}}
 	objects, err := s.objects()
 	if err != nil {
 		return err
@@ -221,12 +224,33 @@ func (s *Session) run(ctx context.Context, text string, tokens []token) (query *
 			return nil, err
 		}
 	}
-	p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates, virtual: s.virtual, metrics: s.Metrics, ordered: s.ordered, catalog: known{s, ctx}}
-	t, err := p.translate()
+	translate := func(returns string) (*statement, error) {
+		p := &parser{source: text, tokens: tokens, overlay: s.overlay, extract: s.extract, delegates: s.delegates, virtual: s.virtual, metrics: s.Metrics, ordered: s.ordered, catalog: known{s, ctx}, returns: returns}
+		return p.translate()
+	}
+	t, err := translate("")
 	if err != nil {
 		return nil, err
 	}
+	if t.recursion != nil {
+		if s.Recursion == nil {
+			return nil, &Error{0, t.recursion.name + " calls itself, which is not supported here"}
+		}
+		returns, err := s.returned(ctx, t)
+		if err == nil && returns != t.recursion.returns {
+			t, err = translate(returns)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	for _, effect := range t.effects {
+		if effect.memoize != "" {
+			if err := s.memoize(effect.memoize); err != nil {
+				return nil, &Error{0, err.Error()}
+			}
+			continue
+		}
 		if _, err := s.Run(ctx, effect.sql); err != nil {
 			return nil, &Error{0, effect.place + err.Error()}
 		}
@@ -253,6 +277,9 @@ func (s *Session) run(ctx context.Context, text string, tokens []token) (query *
 		return nil, nil
 	}
 	statement := t.run[0] + "\n" + t.body.String() + "\n" + t.run[1]
+	if t.recursion != nil { // it calls a function that runs the body
+		statement = t.run[0]
+	}
 	if strings.TrimSpace(statement) == "" {
 		return nil, nil
 	}
@@ -269,6 +296,12 @@ func (s *Session) run(ctx context.Context, text string, tokens []token) (query *
 		if err := s.bind(ctx, t); err != nil {
 			return nil, err
 		}
+	}
+	if t.recursion != nil {
+		s.Recursion.Define(t.recursion.name, t.recursion.query(t.body))
+	}
+	if t.function != nil {
+		s.functions[strings.ToLower(strings.Trim(t.changes, `"`))] = t.function
 	}
 	_, err = s.Conn.ExecContext(ctx, statement)
 	if err != nil && t.body != nil && t.check[0] == "" {

@@ -13,6 +13,9 @@ type parser struct {
 	in         *selection        // that is being read
 	function   string            // that is being read
 	parameters map[string]string // the function's parameters, with their types
+	kinds      []string          // the same types, in order
+	returns    string            // type of the function's result, "" if it returns a table
+	calls      int               // number of calls of the function in its own body
 	depth      int               // nesting of the current expression
 	otherwise  pieces            // a condition under which the value of the current expression is not needed, or nil
 	pointer    string            // the aggregate that makes the last query a table pointer
@@ -95,14 +98,18 @@ type statement struct {
 	include     string    // module to run
 	includeName token
 	drop        string
-	virtual     string // what drops the virtual table that it creates
-	changes     string // name of the object that it creates, changes or drops
+	virtual     string   // what drops the virtual table that it creates
+	changes     string   // name of the object that it creates, changes or drops
+	function    []string // types of the parameters of the function that it creates
+	recursion   *recursion
 }
 
 // effect is a statement of PerfettoSQL.
 type effect struct {
 	sql   string
 	place string // where it comes from, for errors; "" if it is from the statement itself
+
+	memoize string // or a function that EXPERIMENTAL_MEMOIZE names
 }
 
 // macro is a macro of PerfettoSQL: a list of tokens to insert.
@@ -428,7 +435,8 @@ func (p *parser) createSpanJoin(name string, kind token, gaps [2]bool) *statemen
 func (p *parser) createFunction(string) *statement {
 	name := strings.Trim(p.name().text, `"`)
 	p.function, p.parameters, p.deferred = name, map[string]string{}, true
-	var parameters, arguments, nulls []string
+	var parameters, arguments, nulls, bound []string
+	given, bindings := "", map[string]string{} // of a function that calls itself
 	p.expect("(")
 	for !p.accept(")") {
 		parameter := strings.ToLower(p.next().text)
@@ -437,18 +445,22 @@ func (p *parser) createFunction(string) *statement {
 		parameters = append(parameters, argument)
 		kind := p.columnType()
 		p.parameters[parameter] = kind
+		p.kinds = append(p.kinds, kind)
 		for p.accept(".") { // a variable number of arguments
 		}
 		arguments = append(arguments, argument+"::"+kind+" AS "+column)
 		nulls = append(nulls, "NULL::"+kind+" AS "+column)
+		bindings[column] = fmt.Sprintf("$%d::%s", len(parameters), kind)
+		bound = append(bound, bindings[column]+" AS "+column)
+		given += ", " + argument + "::" + kind
 		p.accept(",")
 	}
 	p.expect("RETURNS")
 	table := p.accept("TABLE")
 	if table {
 		p.columnTypes(true)
-	} else {
-		p.columnType()
+	} else if kind := p.columnType(); p.returns == "" {
+		p.returns = kind
 	}
 	if p.accept("DELEGATES") {
 		p.expect("TO")
@@ -457,14 +469,20 @@ func (p *parser) createFunction(string) *statement {
 	p.expect("AS")
 	body := p.query()
 	head := fmt.Sprintf("CREATE OR REPLACE MACRO %s(%s) AS ", name, strings.Join(parameters, ", "))
-	s := &statement{body: body, changes: name}
+	s := &statement{body: body, changes: name, function: p.kinds}
 	if len(parameters) == 0 {
-		parameters, arguments, nulls = nil, []string{"NULL AS _none"}, []string{"NULL AS _none"}
+		none := []string{"NULL AS _none"}
+		arguments, nulls, bound = none, none, none
 	}
 	from := func(columns []string) string { return "(SELECT " + strings.Join(columns, ", ") + ") AS _arguments" }
-	if table {
+	switch {
+	case table:
 		s.run = around(head+"TABLE SELECT _rows.* FROM "+from(arguments)+", LATERAL (", ") AS _rows")
-	} else {
+	case p.calls > 0:
+		s.recursion = &recursion{strings.ToLower(name), p.returns,
+			around("(SELECT (", ") FROM "+from(nulls)+")"), around("SELECT ((", ")::"+p.returns+") FROM "+from(bound)), bindings}
+		s.run = around(head+recursiveCall(p.returns, name, -1)+given+")", "")
+	default:
 		s.run = around(head+"(SELECT (", ") FROM "+from(arguments)+")")
 	}
 	s.check = around("SELECT 1 FROM "+from(nulls)+", LATERAL (", ") AS _rows")

@@ -73,6 +73,9 @@ func placed(err error, statement, text string, pos int) error {
 	if strings.HasSuffix(err.Error(), "at end of input") {
 		return &sqlError{err.Error(), text, pos + len(statement)}
 	}
+	if message, ok := strings.CutPrefix(err.Error(), functionError); ok {
+		return &sqlError{message, text, -1}
+	}
 	if !duckDBPlace.MatchString(err.Error()) {
 		return err
 	}
@@ -82,6 +85,9 @@ func placed(err error, statement, text string, pos int) error {
 	}
 	return &sqlError{message, text, at}
 }
+
+// functionError begins the errors of our own functions.
+const functionError = "Invalid Input Error: database/sql/driver: API error: "
 
 // duckDBPlace matches the part of an error with which DuckDB shows its position: a part of the
 // line, and a caret under it.

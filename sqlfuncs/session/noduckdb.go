@@ -20,6 +20,21 @@ func addFunctions(*sql.Conn) error { return errNoDuckDB }
 
 func addMessages(*sql.Conn, Metrics) error { return errNoDuckDB }
 
+type recursion struct {
+	perfettosql.Recursion
+	conn *sql.Conn
+}
+
+func newRecursion(*sql.Conn) *recursion { return nil }
+
+func addRecursion(*sql.Conn, *recursion) error { return errNoDuckDB }
+
+func (r *recursion) begin(context.Context) {}
+
+func (r *recursion) forget() error { return nil }
+
+func (r *recursion) Close() error { return nil }
+
 type prepared struct{ columns []Column }
 
 func prepare(context.Context, *sql.Conn, string) (*prepared, error) { return nil, errNoDuckDB }

@@ -42,13 +42,14 @@ type Session struct {
 	*Database        // nil until DuckDB has started
 	Scratch   string // a folder for temporary files
 
-	options  Options
-	drop     func() error         // removes Scratch
-	starting chan error           // has the result of start
-	files    []*os.File           // of OpenUnlinked
-	perfetto *perfettosql.Session // nil for DuckDB's SQL
-	checker  *sql.Conn            // checks PerfettoSQL without the optimizer, which takes most of the time, or nil
-	copies   int
+	options   Options
+	drop      func() error         // removes Scratch
+	starting  chan error           // has the result of start
+	files     []*os.File           // of OpenUnlinked
+	perfetto  *perfettosql.Session // nil for DuckDB's SQL
+	recursion *recursion           // of PerfettoSQL
+	checker   *sql.Conn            // checks PerfettoSQL without the optimizer, which takes most of the time, or nil
+	copies    int
 }
 
 // New begins a session without data. One of the methods Open must be called before it can run SQL.
@@ -95,15 +96,29 @@ func (s *Session) start(ctx context.Context) error {
 	if err := s.Exec(ctx, perfettosql.Settings...); err != nil {
 		return err
 	}
-	if s.checker, err = s.db.Conn(ctx); err != nil {
+	if s.checker, err = s.connect(ctx, "PRAGMA disable_optimizer"); err != nil {
 		return err
 	}
-	for _, setting := range append(slices.Clone(perfettosql.Settings), "PRAGMA disable_optimizer") {
-		if _, err := s.checker.ExecContext(ctx, setting); err != nil {
-			return err
+	bodies, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	s.recursion = newRecursion(bodies)
+	return addRecursion(s.Conn, s.recursion)
+}
+
+// connect returns another connection for PerfettoSQL.
+func (s *Session) connect(ctx context.Context, settings ...string) (*sql.Conn, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, setting := range append(slices.Clone(perfettosql.Settings), settings...) {
+		if _, err := conn.ExecContext(ctx, setting); err != nil {
+			return nil, errors.Join(err, conn.Close())
 		}
 	}
-	return nil
+	return conn, nil
 }
 
 // started waits until DuckDB has started.
@@ -117,8 +132,11 @@ func (s *Session) started() error {
 func (s *Session) Close() error {
 	_ = s.started() // an error was reported when data was opened
 	var err error
+	if s.recursion != nil {
+		err = s.recursion.Close()
+	}
 	if s.checker != nil {
-		err = s.checker.Close()
+		err = errors.Join(err, s.checker.Close())
 	}
 	if s.Database != nil {
 		err = errors.Join(err, s.Database.Close())
@@ -263,13 +281,15 @@ func (s *Session) ready(ctx context.Context, layout sqlfuncs.Layout, a allowed) 
 
 // startPerfetto begins the session of PerfettoSQL.
 func (s *Session) startPerfetto(ctx context.Context, layout sqlfuncs.Layout) error {
-	if _, err := s.checker.ExecContext(ctx, searchBoth); err != nil {
-		return err
+	for _, conn := range []*sql.Conn{s.checker, s.recursion.conn} {
+		if _, err := conn.ExecContext(ctx, searchBoth); err != nil {
+			return err
+		}
 	}
 	var err error
 	s.perfetto, err = perfettosql.New(ctx, perfettosql.Database{
 		Conn: s.Conn, Layout: layout, Dataset: s.Catalog, Describe: s.describe, Modules: s.options.Modules,
-		Metrics: s.options.Metrics, Macros: append(createGraphs, createLayout, createHash),
+		Metrics: s.options.Metrics, Recursion: s.recursion, Macros: append(createGraphs, createLayout, createHash),
 	})
 	return err
 }
@@ -302,6 +322,11 @@ func (s *Session) Restore(ctx context.Context) error {
 	}
 	statements = append(statements, "SET search_path = '"+attached+".main'", "DETACH memory", "ATTACH ':memory:' AS memory",
 		searchBoth, createDemangle)
+	if s.recursion != nil {
+		if err := s.recursion.forget(); err != nil {
+			return err
+		}
+	}
 	if err := s.Exec(ctx, statements...); err != nil || s.perfetto == nil {
 		return err
 	}
@@ -338,6 +363,7 @@ func (s *Session) Each(ctx context.Context, text string, each func(*Query) error
 func (s *Session) run(ctx context.Context, text string, each func(*Query) error) error {
 	var translated *perfettosql.Query
 	if s.perfetto != nil {
+		s.recursion.begin(ctx)
 		var err error
 		if translated, err = s.perfetto.Run(ctx, text); err != nil || translated == nil {
 			return err

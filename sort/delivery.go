@@ -15,6 +15,7 @@ const (
 	parcels      = 12
 	parcelEvents = 2048
 	parcelBytes  = 128 << 10
+	parcelRoom   = parcelBytes + 16<<10 // the last payload may begin before parcelBytes
 	// largeParcel is the size in bytes from which a parcel waits until all others
 	// are delivered.
 	largeParcel = 256 << 10
@@ -36,6 +37,16 @@ type parcelEvent struct {
 
 func (p *parcel) full() bool {
 	return len(p.events) >= parcelEvents || len(p.data) >= parcelBytes
+}
+
+// prepare allocates the memory at once, because growing takes several times as much.
+func (p *parcel) prepare() {
+	if p.events == nil {
+		p.events = make([]parcelEvent, 0, parcelEvents)
+	}
+	if p.data == nil {
+		p.data = make([]byte, 0, parcelRoom)
+	}
 }
 
 func (p *parcel) reset() {
@@ -142,6 +153,7 @@ func (d *delivery) add(stream uint32, ts int64, payload []byte) error {
 func (d *delivery) fetch() bool {
 	p, ok := d.to.Next()
 	if ok {
+		p.prepare()
 		d.spare = append(d.spare, p)
 	}
 	return ok

@@ -154,10 +154,7 @@ func (r *recursion) value(ctx context.Context, outer call) (any, error) {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		case missing == nil:
 			delete(waiting, key{c.recursive, c.key})
-			if c.known == nil {
-				c.known = map[string]driver.Value{}
-			}
-			c.known[c.key] = v
+			r.learn(c, v)
 			continue
 		}
 		if waiting[key{c.recursive, c.key}] = true; len(waiting) > maxRecursion {
@@ -172,6 +169,16 @@ func (r *recursion) value(ctx context.Context, outer call) (any, error) {
 		calls = append(calls, missing...)
 	}
 	return outer.known[outer.key], nil
+}
+
+// learn keeps the value of a call.
+func (r *recursion) learn(c call, v driver.Value) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.known == nil {
+		c.known = map[string]driver.Value{}
+	}
+	c.known[c.key] = v
 }
 
 // run runs the body of a function. It returns its value, or the calls that it needs.

@@ -63,7 +63,7 @@ type kindsTables struct {
 }
 
 func kindsSchemas() []*table.Schema {
-	return table.NewSet(&kindsTables{}, table.NewStringPool(), 0, nil, table.Parking{}).Schemas()
+	return table.Schemas[kindsTables]()
 }
 
 // fill sends n rows in chunks to the sink and returns the rows of kinds and of

@@ -18,9 +18,7 @@ import (
 // All returns the declarations of all tables, parents before children. They must not be changed.
 func All() []*table.Schema { return slices.Clone(all()) }
 
-var all = sync.OnceValue(func() []*table.Schema {
-	return table.NewSet(new(Tables), table.NewStringPool(), 0, nil, table.Parking{}).Schemas()
-})
+var all = sync.OnceValue(table.Schemas[Tables])
 
 // WriteDocs writes the documentation of all tables as Markdown.
 func WriteDocs(w io.Writer) error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // SchemaVersion is the version of the dataset's schema: the tables, their columns and
@@ -128,65 +129,92 @@ var (
 	}
 )
 
-// declare derives the schema of the table declared by v, a pointer to a declaration, and
-// binds its columns to the table.
+// declare binds the columns of the table declared by v, a pointer to a declaration.
 func declare(v any, chunkRows int, to *sink) *Table {
 	value := reflect.ValueOf(v).Elem()
-	s := &Schema{}
-	table := &Table{}
-	var columns []storage
-	var walk func(value reflect.Value, depth int)
-	walk = func(value reflect.Value, depth int) {
-		for i := range value.NumField() {
-			field := value.Type().Field(i)
-			if i == 0 {
-				if depth == 0 {
-					s.head(field)
-				}
-				if depth == 1 {
-					s.Parent = strings.Split(field.Tag.Get("tp"), ",")[0]
-				}
-				if field.Type == tableType {
-					table = value.Field(i).Addr().Interface().(*Table)
-					id := Column{Field: 1, Name: "id", Type: TypeInt64, Asc: true, Row: true, stored: -1,
-						Doc: "Number of the row, ascending in the file."}
-					if depth > 0 {
-						id.Doc = "Id of the row here and in the parent table."
-					}
-					if s.Sparse {
-						id.Doc = "Id of the row, ascending in the file, with gaps."
-					}
-					if depth > 0 || s.Sparse {
-						id.Row, id.stored = false, 0
-						columns = append(columns, &table.ids)
-					}
-					s.Columns = append(s.Columns, id)
-				} else {
-					walk(value.Field(i), depth+1)
-				}
-				continue
+	s := schemaOf(value.Type())
+	var table *Table
+	columns := make([]storage, 0, len(s.Columns))
+	var walk func(value reflect.Value)
+	walk = func(value reflect.Value) {
+		if value.Type() == tableType {
+			table = value.Addr().Interface().(*Table)
+			if s.Columns[0].stored == 0 {
+				columns = append(columns, &table.ids)
 			}
-			c := columnOf(field)
+			return
+		}
+		walk(value.Field(0))
+		for i := 1; i < value.NumField(); i++ {
+			if c, ok := value.Field(i).Addr().Interface().(storage); ok {
+				columns = append(columns, c)
+			}
+		}
+	}
+	walk(value)
+	table.bind(s, chunkRows, to)
+	for _, c := range s.Columns {
+		if c.stored >= 0 {
+			columns[c.stored].bind(table, c.stored, c.Nullable)
+		}
+	}
+	table.columns = columns
+	return table
+}
+
+// schemas has every schema derived so far, by the type of its declaration.
+var schemas sync.Map
+
+// schemaOf derives the schema from the type of a declaration, once.
+func schemaOf(declaration reflect.Type) *Schema {
+	if s, ok := schemas.Load(declaration); ok {
+		return s.(*Schema)
+	}
+	s := &Schema{}
+	stored := 0
+	var walk func(t reflect.Type, depth int)
+	walk = func(t reflect.Type, depth int) {
+		head := t.Field(0)
+		switch depth {
+		case 0:
+			s.head(head)
+		case 1:
+			s.Parent, _, _ = strings.Cut(head.Tag.Get("tp"), ",")
+		}
+		if head.Type == tableType {
+			s.Columns = append(s.Columns, s.id(depth > 0))
+			stored = s.Columns[0].stored + 1
+		} else {
+			walk(head.Type, depth+1)
+		}
+		for i := 1; i < t.NumField(); i++ {
+			c := columnOf(t.Field(i))
 			if !c.Row {
-				c.stored = len(columns)
-				columns = append(columns, value.Field(i).Addr().Interface().(storage))
+				c.stored = stored
+				stored++
 			}
 			s.Columns = append(s.Columns, c)
 		}
 	}
-	walk(value, 0)
-	table.bind(s, chunkRows, to)
-	for i, c := range columns {
-		nullable := false
-		for _, column := range s.Columns {
-			if column.stored == i {
-				nullable = column.Nullable
-			}
-		}
-		c.bind(table, i, nullable)
+	walk(declaration, 0)
+	first, _ := schemas.LoadOrStore(declaration, s)
+	return first.(*Schema)
+}
+
+// id returns the first column. The ids of child and sparse tables are stored.
+func (s *Schema) id(child bool) Column {
+	id := Column{Field: 1, Name: "id", Type: TypeInt64, Asc: true, Row: true, stored: -1,
+		Doc: "Number of the row, ascending in the file."}
+	if child {
+		id.Doc = "Id of the row here and in the parent table."
 	}
-	table.columns = columns
-	return table
+	if s.Sparse {
+		id.Doc = "Id of the row, ascending in the file, with gaps."
+	}
+	if child || s.Sparse {
+		id.Row, id.stored = false, 0
+	}
+	return id
 }
 
 // head parses the tag of a declaration's first field.

@@ -41,11 +41,13 @@ func (s *Set) weigh() {
 	}
 }
 
-// Schemas returns the declarations in order.
-func (s *Set) Schemas() []*Schema {
-	all := make([]*Schema, len(s.tables))
-	for i, t := range s.tables {
-		all[i] = t.schema
+// Schemas returns the schemas of the declarations in T, a struct of them, in order. They must not be
+// changed.
+func Schemas[T any]() []*Schema {
+	declarations := reflect.TypeFor[T]()
+	all := make([]*Schema, declarations.NumField())
+	for i := range all {
+		all[i] = schemaOf(declarations.Field(i).Type)
 	}
 	return all
 }

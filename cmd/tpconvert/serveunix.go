@@ -16,8 +16,11 @@ import (
 	"github.com/tpconvert/tpconvert/rpc"
 )
 
-// sessionName matches the names of sessions, which have their sockets in a common folder.
-var sessionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+// sessionName matches the names of sessions, which have their sockets in a common folder. The limit of
+// their length is not in the pattern, because every process compiles it.
+var sessionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+
+const maxSessionName = 64
 
 // socketPath returns the path of a Unix socket as Perfetto's Python package finds it: a path that is absolute or ends
 // with .sock, or the name of a session.
@@ -25,7 +28,7 @@ func socketPath(name string) (string, error) {
 	switch {
 	case filepath.IsAbs(name) || strings.HasSuffix(name, ".sock"):
 		return name, nil
-	case !sessionName.MatchString(name):
+	case !sessionName.MatchString(name) || len(name) > maxSessionName:
 		return "", usageError{fmt.Errorf("--unix: %q is neither an absolute path, nor a path that ends with .sock, nor a name of letters and digits", name)}
 	}
 	base := os.Getenv("XDG_RUNTIME_DIR")

@@ -619,9 +619,14 @@ func (p *parser) columnOf(t token) expr {
 
 // aggregates are the aggregate functions.
 var aggregates = map[string]bool{
-	"avg": true, "count": true, "group_concat": true, "json_group_array": true, "json_group_object": true, "max": true, "min": true,
+	"avg": true, "count": true, experimentalProfile: true, "group_concat": true, "json_group_array": true, "json_group_object": true, "max": true, "min": true,
 	"percentile": true, "repeatedfield": true, "string_agg": true, "sum": true, "total": true, "value_at_max_ts": true,
 }
+
+// StackFunction is the name in SQL of CAT_STACKS, a function of a connection.
+const StackFunction = "_cat_stacks"
+
+const experimentalProfile = "experimental_profile"
 
 // renamed maps functions to their names in DuckDB, where these differ.
 var renamed = map[string]string{extractArg: "_extract_arg", "format": "printf", "last_non_null": "last_value", "repeatedfield": "list"}
@@ -713,10 +718,17 @@ func (p *parser) call(t token) expr {
 		call = cat(call, " FILTER (WHERE ", filter, ")")
 	}
 	over := p.over()
+	if name == experimentalProfile && over != nil {
+		p.fail(t, "%s may not be used as a window function", t.text)
+	}
 	e := expr{sql: cat(call, over), call: name, class: p.resultOf(name, out, args, over != nil)}
 	if name == "json_group_array" { // DuckDB's function is a macro, which accepts no ORDER BY
 		head.text = "list("
 		e.sql = cat("coalesce(to_json(", e.sql, "), '[]')::VARCHAR")
+	}
+	if name == experimentalProfile { // DuckDB has no aggregates of ours
+		head.text = "list("
+		e.sql = cat(name+"(", e.sql, ")")
 	}
 	if aggregates[name] && over == nil && (len(args) < 2 || name != "min" && name != "max") {
 		a := &aggregate{name: name, filter: filter}
@@ -745,6 +757,8 @@ func (p *parser) resultOf(name, out string, args []expr, windowed bool) func() c
 		return always(ofLong)
 	case name == "json_group_array":
 		return always(ofText)
+	case name == experimentalProfile:
+		return always(ofBlob)
 	}
 	return lazily(func() class {
 		call := callOf(out, args)
@@ -766,8 +780,7 @@ const unsupported = "%s of Trace Processor is not supported"
 
 // lacks reports whether only Trace Processor has a function.
 func (p *parser) lacks(name string) bool {
-	own := slices.Contains([]string{"run_metric", "cat_stacks", "stack_from_stack_profile_callsite", "stack_from_stack_profile_frame"}, name) ||
-		strings.HasPrefix(name, "experimental_") || strings.HasPrefix(name, "__intrinsic_")
+	own := name == "run_metric" || strings.HasPrefix(name, "experimental_") || strings.HasPrefix(name, "__intrinsic_")
 	return own && !p.overlay[name]
 }
 
@@ -780,11 +793,7 @@ func (p *parser) missing(name string, t token) (e expr, ok bool) {
 	if !p.lacks(name) {
 		return expr{}, false
 	}
-	message := literal(fmt.Sprintf(unsupported, t.text))
-	if name == "experimental_profile" { // an aggregate
-		return expr{sql: cat("error(" + message + " || left(count(*)::VARCHAR, 0))")}, true
-	}
-	return expr{sql: cat("error(" + message + ")")}, true
+	return expr{sql: cat("error(" + literal(fmt.Sprintf(unsupported, t.text)) + ")")}, true
 }
 
 const internalLayout = "internal_layout"
@@ -842,12 +851,30 @@ func (p *parser) values(name string, args []expr, t token) []pieces {
 		p.mix(slots(all, args))
 	case "sum", "avg", "total":
 		p.calculate(slots(all, args))
+	case experimentalProfile:
+		return []pieces{p.sample(args, t)}
 	case "printf", "format":
 		if args[0].constant == text {
 			p.formatted(all, args, t)
 		}
 	}
 	return all
+}
+
+// sample returns what a row gives to experimental_profile(stack, type, unit, value, ...).
+func (p *parser) sample(args []expr, t token) pieces {
+	if len(args)%3 != 1 {
+		p.fail(t, "%s: want a stack, and for each value its type, unit and value", t.text)
+	}
+	if len(args) == 1 {
+		return cat("_profile_sample(", args[0].whole(), ", ['samples', 'count'], [1])")
+	}
+	var types, numbers []pieces
+	for value := range slices.Chunk(args[1:], 3) {
+		types = append(types, cat("_profile_text(", value[0].whole(), ")"), cat("_profile_text(", value[1].whole(), ")"))
+		numbers = append(numbers, cat("_profile_value(", value[2].whole(), ")"))
+	}
+	return cat("_profile_sample(", args[0].whole(), ", [", list(types), "], [", list(numbers), "])")
 }
 
 var directive = regexp.MustCompile(`%[-+ 0#,!]*\d*(?:\.\d+)?(?:ll|l|h)?([a-zA-Z%])`)
@@ -978,6 +1005,8 @@ func (p *parser) specialCall(name string, args []expr, t token) (expr, bool) {
 			parts = append(parts, cat("_hash_part(", arg.whole(), ")"))
 		}
 		return expr{sql: cat("_hash([", list(parts), "])"), class: always(ofLong)}, true
+	case "cat_stacks":
+		return expr{sql: cat(StackFunction, "(", list(values(args)), ")"), class: always(ofBlob)}, true
 	case "__intrinsic_table_ptr_bind":
 		return p.bind(args, t), true
 	default:

@@ -46,7 +46,7 @@ CREATE MACRO sqlite_length(x) AS CASE WHEN typeof(x) = 'BLOB' THEN octet_length(
 CREATE MACRO sqlite_char(a) AS chr(a::INTEGER), (a, b) AS chr(a::INTEGER) || chr(b::INTEGER),
 (a, b, c) AS chr(a::INTEGER) || chr(b::INTEGER) || chr(c::INTEGER);
 CREATE MACRO sqlite_unicode(x) AS unicode(x::VARCHAR);
-CREATE MACRO sqlite_hex(x) AS CASE WHEN typeof(x) = 'BLOB' THEN hex(TRY_CAST(x AS BLOB)) ELSE hex(x::VARCHAR) END;
+CREATE MACRO sqlite_hex(x) AS coalesce(CASE WHEN typeof(x) = 'BLOB' THEN hex(TRY_CAST(x AS BLOB)) ELSE hex(x::VARCHAR) END, '');
 CREATE MACRO _sqlite_class(type) AS CASE
     WHEN type IN ('DOUBLE', 'FLOAT') OR type LIKE 'DECIMAL%' THEN 'real'
     WHEN type = 'VARCHAR' THEN 'text'
@@ -126,6 +126,30 @@ WITH RECURSIVE _above AS (
     UNION ALL
     SELECT c.parent_id FROM dataset.stack_profile_callsite AS c JOIN _above ON c.id = _above.parent_id)
 SELECT c.id, c.depth, c.parent_id, c.frame_id FROM dataset.stack_profile_callsite AS c JOIN _above ON c.id = _above.parent_id;
+
+-- Stacks. Ids are the numbers of rows.
+CREATE MACRO _row_id(x, rows, of) AS CASE
+    WHEN x IS NULL THEN NULL
+    WHEN sqlite_typeof(x) <> 'integer' THEN error(of || ' must be an integer')
+    WHEN TRY_CAST(x AS BIGINT) < 0 OR TRY_CAST(x AS BIGINT) >= rows THEN error(of || ' ' || x::VARCHAR || ' does not exist')
+    ELSE TRY_CAST(x AS BIGINT) END;
+CREATE MACRO _callsite(x) AS _row_id(x, (SELECT count(*) FROM dataset.stack_profile_callsite), 'STACK_FROM_STACK_PROFILE_CALLSITE: callsite_id');
+CREATE MACRO stack_from_stack_profile_callsite(x) AS _stack_of_row(2, _callsite(x)),
+(x, annotate) AS _stack_of_row(CASE
+    WHEN annotate IS NULL THEN NULL
+    WHEN sqlite_typeof(annotate) <> 'integer' THEN error('STACK_FROM_STACK_PROFILE_CALLSITE: annotate must be an integer')
+    WHEN TRY_CAST(annotate AS BIGINT) = 0 THEN 2
+    ELSE 3 END, _callsite(x));
+CREATE MACRO stack_from_stack_profile_frame(x) AS _stack_of_row(4,
+    _row_id(x, (SELECT count(*) FROM dataset.stack_profile_frame), 'STACK_FROM_STACK_PROFILE_FRAME: frame_id'));
+
+-- A row of EXPERIMENTAL_PROFILE.
+CREATE MACRO _profile_sample(x, of, values_of) AS struct_pack(
+    stack := CASE WHEN sqlite_typeof(x) = 'blob' THEN TRY_CAST(x AS BLOB) ELSE error('EXPERIMENTAL_PROFILE: the stack must be a BLOB') END,
+    types := of, numbers := values_of);
+CREATE MACRO _profile_text(x) AS CASE WHEN sqlite_typeof(x) = 'text' THEN x::VARCHAR END;
+CREATE MACRO _profile_value(x) AS CASE WHEN sqlite_typeof(x) = 'integer' THEN TRY_CAST(x AS BIGINT)
+    ELSE error('EXPERIMENTAL_PROFILE: values must be integers') END;
 
 -- Functions of table pointers. A pointer is the name of a query here.
 

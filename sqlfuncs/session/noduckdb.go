@@ -20,6 +20,8 @@ func addFunctions(*sql.Conn) error { return errNoDuckDB }
 
 func addMessages(*sql.Conn, Metrics) error { return errNoDuckDB }
 
+func addProfile(*sql.Conn, *profiler) error { return errNoDuckDB }
+
 type recursion struct {
 	perfettosql.Recursion
 	conn *sql.Conn

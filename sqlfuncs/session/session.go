@@ -99,6 +99,9 @@ func (s *Session) start(ctx context.Context) error {
 	if s.checker, err = s.connect(ctx, "PRAGMA disable_optimizer"); err != nil {
 		return err
 	}
+	if err := addProfile(s.Conn, &profiler{db: s.db}); err != nil {
+		return err
+	}
 	bodies, err := s.connect(ctx)
 	if err != nil {
 		return err
@@ -289,7 +292,7 @@ func (s *Session) startPerfetto(ctx context.Context, layout sqlfuncs.Layout) err
 	var err error
 	s.perfetto, err = perfettosql.New(ctx, perfettosql.Database{
 		Conn: s.Conn, Layout: layout, Dataset: s.Catalog, Describe: s.describe, Modules: s.options.Modules,
-		Metrics: s.options.Metrics, Recursion: s.recursion, Macros: append(createGraphs, createLayout, createHash),
+		Metrics: s.options.Metrics, Recursion: s.recursion, Macros: append(createGraphs, createLayout, createHash, createProfile),
 	})
 	return err
 }

@@ -77,6 +77,37 @@ FROM (SELECT group_concat(id) AS ids FROM track) AS t JOIN experimental_slice_la
 	}
 }
 
+// TestWindow has the steps of a time window, as in Trace Processor v58.
+func TestWindow(t *testing.T) {
+	t.Parallel()
+	dir := dataset(t, goodTrace)
+	for _, c := range []struct{ window, rows string }{
+		{"10, 35, 10", "10,10,0\n20,10,1\n30,10,2\n40,10,3\n"},
+		{"10, 35, 0", "10,35,0\n"},
+		{"-5, 3000000000000, 1500000000000", "-5,1500000000000,0\n1499999999995,1500000000000,1\n"},
+		{"1, 0, 0", ""},
+	} {
+		sql := "CREATE VIRTUAL TABLE w USING __intrinsic_window(" + c.window + "); SELECT * FROM w ORDER BY ts; DROP TABLE w"
+		if got, want := rowsOf(t, dir, "out", sql, "--perfetto"), "\"ts\",\"dur\",\"quantum_ts\"\n"+c.rows; got != want {
+			t.Errorf("%s: got %q, want %q", c.window, got, want)
+		}
+	}
+	const join = `CREATE VIEW s AS SELECT 3 AS ts, 20 AS dur; CREATE VIRTUAL TABLE w USING __intrinsic_window(0, 40, 10);
+CREATE VIRTUAL TABLE j USING span_join(w, s); SELECT * FROM j ORDER BY ts`
+	want := "\"ts\",\"dur\",\"quantum_ts\"\n3,7,0\n10,10,1\n20,3,2\n"
+	if got := rowsOf(t, dir, "out", join, "--perfetto"); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for arguments, want := range map[string]string{
+		"":            "want a start, a duration and the duration of a step",
+		"(1, 2)":      "want a start, a duration and the duration of a step",
+		"(1, 2, x)":   "want an integer",
+		"(0, 10, -1)": "the duration of a step is negative",
+	} {
+		tpconvert(t, dir, "query", "--perfetto", "out", "CREATE VIRTUAL TABLE w USING __intrinsic_window"+arguments).expect(t, exitFailure, want)
+	}
+}
+
 // TestMipmaps draws slices and a counter with one row for each step of 10 us, as Trace Processor v58 does.
 func TestMipmaps(t *testing.T) {
 	dir := t.TempDir()

@@ -2,6 +2,7 @@ package perfettosql
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -345,6 +346,9 @@ func (p *parser) createVirtualTable() *statement {
 	if gaps, ok := spanJoins[strings.ToLower(kind.text)]; ok {
 		return p.createSpanJoin(name, kind, gaps)
 	}
+	if strings.EqualFold(kind.text, "__intrinsic_window") {
+		return p.createWindow(name, kind)
+	}
 	m, ok := mipmaps[strings.ToLower(kind.text)]
 	if !ok {
 		p.fail(kind, "there is no virtual table %s", kind.text)
@@ -395,6 +399,45 @@ func (p *parser) createMipmap(name string, m mipmap) *statement {
 		effect{sql: fmt.Sprintf("CREATE PERFETTO FUNCTION %s(in_window_start LONG, in_window_end LONG, in_window_step LONG) RETURNS TABLE(%s) AS SELECT %s",
 			plain, m.columns, fmt.Sprintf(m.body, kept))})
 	return &statement{virtual: fmt.Sprintf("DROP MACRO TABLE %s; DROP TABLE %s", name, identifier(kept)), changes: name}
+}
+
+// createWindow parses the arguments of a table of the steps from start to start + dur: start, dur, and a step's duration, or 0
+// for one step.
+func (p *parser) createWindow(name string, kind token) *statement {
+	var numbers []int64
+	if p.accept("(") {
+		for !p.accept(")") {
+			sign := ""
+			if p.accept("-") {
+				sign = "-"
+			}
+			t := p.next()
+			n, err := strconv.ParseInt(sign+t.text, 10, 64)
+			if err != nil {
+				p.fail(t, "%s: want an integer", kind.text)
+			}
+			numbers = append(numbers, n)
+			if !p.peek().is(")") {
+				p.expect(",")
+			}
+		}
+	}
+	if len(numbers) != 3 {
+		p.fail(kind, "%s: want a start, a duration and the duration of a step", kind.text)
+	}
+	start, dur, step := numbers[0], max(numbers[1], 0), numbers[2]
+	if step < 0 {
+		p.fail(kind, "%s: the duration of a step is negative", kind.text)
+	}
+	if step == 0 {
+		step = max(dur, 1)
+	}
+	steps := dur / step
+	if dur%step > 0 {
+		steps++
+	}
+	query := &piece{text: fmt.Sprintf("SELECT %d::BIGINT + range * %d::BIGINT AS ts, %[2]d::BIGINT AS dur, range AS quantum_ts FROM range(%d)", start, step, steps), pos: kind.pos}
+	return &statement{body: cat(query), run: around("CREATE VIEW "+name+" AS", ""), virtual: "DROP VIEW " + name, changes: name}
 }
 
 // spanJoins are the kinds of span joins, with the sides whose gaps count.

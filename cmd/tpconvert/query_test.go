@@ -77,6 +77,34 @@ FROM (SELECT group_concat(id) AS ids FROM track) AS t JOIN experimental_slice_la
 	}
 }
 
+// TestSmallFunctions calls functions of SQLite and Trace Processor v58, with its results.
+func TestSmallFunctions(t *testing.T) {
+	t.Parallel()
+	dir := dataset(t, goodTrace)
+	for call, want := range map[string]string{
+		"hex(NULL), typeof(NULL)": `"","null"`,
+		"octet_length(x'0102'), octet_length('é'), octet_length(5), hex(zeroblob(2))":                                                `2,2,1,"0000"`,
+		"mod(-7, 3), mod(7, 0), mod(7.5, 2), like('A%', 'ab'), likelihood(3, 0.5)":                                                   `-1.000000,"[NULL]",1.500000,1,3`,
+		"json_type('{}'), json_type('[2.5, true]', '$[0]'), json_type('[1, true]', '$[1]'), json_type('7'), json_type('\"a\"')":      `"object","real","true","integer","text"`,
+		"percentile_cont(column1, 0.4), percentile_disc(column1, 0.4), median(column1) FROM (VALUES (1), (5), (2), (9))":             "2.600000,2.000000,3.500000",
+		"__intrinsic_ln(2), __intrinsic_regexp_with_flags('A', 'a', 'i'), __intrinsic_to_timecode(1), __intrinsic_demangle('_Z1fv')": `0.693147,1,"00:00:00 000 000 001","f()"`,
+		"hex(__intrinsic_zstd_compress('a')) LIKE '28B52FFD%', __intrinsic_zstd_compress(NULL)":                                      `1,"[NULL]"`,
+		"__intrinsic_perf_counter_for_sample(NULL, 'x')":                                                                             `"[NULL]"`,
+	} {
+		_, got, _ := strings.Cut(rowsOf(t, dir, "out", "SELECT "+call, "--perfetto"), "\n")
+		if got != want+"\n" {
+			t.Errorf("%s: got %q, want %q", call, got, want)
+		}
+	}
+	for call, want := range map[string]string{
+		"percentile_disc(id, 1.5)":                    "the fraction is not between 0 and 1",
+		"__intrinsic_zstd_compress(1)":                "want text or a BLOB",
+		"__intrinsic_perf_counter_for_sample(1, 'x')": "there is no sample 1",
+	} {
+		tpconvert(t, dir, "query", "--perfetto", "out", "SELECT "+call+" FROM slice").expect(t, exitFailure, want)
+	}
+}
+
 // TestWindow has the steps of a time window, as in Trace Processor v58.
 func TestWindow(t *testing.T) {
 	t.Parallel()

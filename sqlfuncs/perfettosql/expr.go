@@ -619,8 +619,8 @@ func (p *parser) columnOf(t token) expr {
 
 // aggregates are the aggregate functions.
 var aggregates = map[string]bool{
-	"avg": true, "count": true, experimentalProfile: true, "group_concat": true, "json_group_array": true, "json_group_object": true, "max": true, "min": true,
-	"percentile": true, "repeatedfield": true, "string_agg": true, "sum": true, "total": true, "value_at_max_ts": true,
+	"avg": true, "count": true, experimentalProfile: true, "group_concat": true, "json_group_array": true, "json_group_object": true, "max": true, "median": true, "min": true,
+	"percentile": true, "percentile_cont": true, "percentile_disc": true, "repeatedfield": true, "string_agg": true, "sum": true, "total": true, "value_at_max_ts": true,
 }
 
 // StackFunction is the name in SQL of CAT_STACKS, a function of a connection.
@@ -630,6 +630,15 @@ const experimentalProfile = "experimental_profile"
 
 // renamed maps functions to their names in DuckDB, where these differ.
 var renamed = map[string]string{extractArg: "_extract_arg", "format": "printf", "last_non_null": "last_value", "repeatedfield": "list"}
+
+// public maps functions of Trace Processor to those that its prelude makes of them.
+var public = map[string]string{
+	"__intrinsic_abs_time_str": "abs_time_str", "__intrinsic_base64_decode": "base64_decode", "__intrinsic_base64_encode": "base64_encode",
+	"__intrinsic_demangle": "demangle", "__intrinsic_exp": "exp", "__intrinsic_ln": "ln", "__intrinsic_sqrt": "sqrt",
+	"__intrinsic_regexp": "regexp", "__intrinsic_regexp_with_flags": "regexp", "__intrinsic_regexp_extract": "regexp_extract",
+	"__intrinsic_regexp_replace_simple": "regexp_replace_simple", "__intrinsic_reverse": "reverse", "__intrinsic_to_monotonic": "to_monotonic",
+	"__intrinsic_to_realtime": "to_realtime", "__intrinsic_to_timecode": "to_timecode", "__intrinsic_unhex": "unhex",
+}
 
 // call parses a function call whose name has been read.
 func (p *parser) call(t token) expr {
@@ -675,6 +684,9 @@ func (p *parser) call(t token) expr {
 		p.expect(")")
 	}
 	if to, ok := p.delegates[name]; ok {
+		name = to
+	}
+	if to, ok := public[name]; ok {
 		name = to
 	}
 	if p.returns != "" && name == strings.ToLower(p.function) && len(args) == len(p.kinds) {

@@ -43,6 +43,9 @@ CREATE MACRO sqlite_trim(x) AS trim(x::VARCHAR), (x, y) AS trim(x::VARCHAR, y::V
 CREATE MACRO sqlite_ltrim(x) AS ltrim(x::VARCHAR), (x, y) AS ltrim(x::VARCHAR, y::VARCHAR);
 CREATE MACRO sqlite_rtrim(x) AS rtrim(x::VARCHAR), (x, y) AS rtrim(x::VARCHAR, y::VARCHAR);
 CREATE MACRO sqlite_length(x) AS CASE WHEN typeof(x) = 'BLOB' THEN octet_length(TRY_CAST(x AS BLOB)) ELSE length(x::VARCHAR) END;
+CREATE MACRO sqlite_octet_length(x) AS CASE WHEN typeof(x) = 'BLOB' THEN octet_length(TRY_CAST(x AS BLOB)) ELSE strlen(sqlite_to_text(x)) END;
+CREATE MACRO zeroblob(n) AS repeat('\x00'::BLOB, n);
+CREATE MACRO "like"(pattern, x) AS x::VARCHAR ILIKE pattern::VARCHAR;
 CREATE MACRO sqlite_char(a) AS chr(a::INTEGER), (a, b) AS chr(a::INTEGER) || chr(b::INTEGER),
 (a, b, c) AS chr(a::INTEGER) || chr(b::INTEGER) || chr(c::INTEGER);
 CREATE MACRO sqlite_unicode(x) AS unicode(x::VARCHAR);
@@ -62,12 +65,18 @@ CREATE MACRO _hash(parts) AS _fnv(flatten(list_transform(parts,
     lambda part: CASE WHEN part[1] = 't' THEN _hash_bytes(part[2:]) ELSE _hash_bytes(part[2:]::BIGINT) END)));
 CREATE MACRO sqlite_iif(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN c THEN x ELSE y END;
 CREATE MACRO sqlite_if(c, x) AS CASE WHEN c THEN x END, (c, x, y) AS CASE WHEN c THEN x ELSE y END;
+CREATE MACRO likelihood(x, probability) AS x;
 CREATE MACRO sqlite_likely(x) AS x;
 CREATE MACRO sqlite_unlikely(x) AS x;
 -- Not quantile_cont, which rounds differently.
 CREATE MACRO _interpolated(sorted, place) AS sorted[floor(place)::BIGINT + 1]
     + (sorted[least(floor(place)::BIGINT + 2, len(sorted))] - sorted[floor(place)::BIGINT + 1]) * (place - floor(place));
 CREATE MACRO percentile(x, p) AS _interpolated(list_sort(list(x::DOUBLE) FILTER (x IS NOT NULL)), p / 100.0 * (count(x) - 1));
+CREATE MACRO _fraction(x) AS CASE WHEN x BETWEEN 0 AND 1 THEN x ELSE error('the fraction is not between 0 and 1') END;
+CREATE MACRO percentile_cont(x, fraction) AS
+    _interpolated(list_sort(list(x::DOUBLE) FILTER (x IS NOT NULL)), _fraction(fraction) * (count(x) - 1));
+CREATE MACRO percentile_disc(x, fraction) AS
+    list_sort(list(x::DOUBLE) FILTER (x IS NOT NULL))[floor(_fraction(fraction) * (count(x) - 1))::BIGINT + 1];
 CREATE MACRO sqlite_value_at_max_ts(ts, value) AS arg_max(value, ts);
 CREATE MACRO sqlite_total(x) AS coalesce(sum(x)::DOUBLE, 0.0);
 CREATE MACRO sqlite_max(a, b) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN greatest(a, b) END,
@@ -84,6 +93,7 @@ CREATE MACRO sqlite_ceil(x BIGINT) AS x, (x DOUBLE) AS ceil(x), (x VARCHAR) AS c
 CREATE MACRO sqlite_ceiling(x BIGINT) AS x, (x DOUBLE) AS ceil(x), (x VARCHAR) AS ceil(TRY_CAST(x AS DOUBLE));
 CREATE MACRO sqlite_floor(x BIGINT) AS x, (x DOUBLE) AS floor(x), (x VARCHAR) AS floor(TRY_CAST(x AS DOUBLE));
 CREATE MACRO sqlite_trunc(x BIGINT) AS x, (x DOUBLE) AS trunc(x), (x VARCHAR) AS trunc(TRY_CAST(x AS DOUBLE));
+CREATE MACRO sqlite_mod(x, y) AS CASE WHEN TRY_CAST(y AS DOUBLE) <> 0 THEN TRY_CAST(x AS DOUBLE) % TRY_CAST(y AS DOUBLE) END;
 CREATE MACRO sqlite_exp(x) AS exp(TRY_CAST(x AS DOUBLE));
 CREATE MACRO sqlite_ln(x) AS CASE WHEN TRY_CAST(x AS DOUBLE) > 0 THEN ln(TRY_CAST(x AS DOUBLE)) END;
 CREATE MACRO sqlite_log(x) AS CASE WHEN TRY_CAST(x AS DOUBLE) > 0 THEN log10(TRY_CAST(x AS DOUBLE)) END,
@@ -126,6 +136,33 @@ WITH RECURSIVE _above AS (
     UNION ALL
     SELECT c.parent_id FROM dataset.stack_profile_callsite AS c JOIN _above ON c.id = _above.parent_id)
 SELECT c.id, c.depth, c.parent_id, c.frame_id FROM dataset.stack_profile_callsite AS c JOIN _above ON c.id = _above.parent_id;
+
+CREATE MACRO __intrinsic_zstd_compress(x) AS _zstd_compress(CASE sqlite_typeof(x)
+    WHEN 'text' THEN encode(x::VARCHAR)
+    WHEN 'blob' THEN TRY_CAST(x AS BLOB)
+    WHEN 'null' THEN NULL
+    ELSE error('__intrinsic_zstd_compress: want text or a BLOB') END);
+
+-- The first value of a counter of this name in a sample.
+CREATE MACRO __intrinsic_perf_counter_for_sample(sample, counter_name) AS CASE
+    WHEN sample IS NULL THEN NULL
+    WHEN sample NOT BETWEEN 0 AND (SELECT count(*) FROM dataset.stack_sample) - 1
+        THEN error('__intrinsic_perf_counter_for_sample: there is no sample ' || sample::VARCHAR)
+    ELSE (SELECT arg_min(c.value, p.id)
+          FROM (SELECT sample AS _sample, counter_name AS _name) AS _of
+          JOIN dataset.stack_sample AS s ON s.id = _sample
+          JOIN dataset.profiler_counter_set AS p ON p.counter_set_id = s.counter_set_id
+          JOIN dataset.counter AS c ON c.id = p.counter_id
+          JOIN dataset.track AS t ON t.id = c.track_id AND t.name = _name) END;
+
+CREATE MACRO _json_type(type, x) AS CASE
+    WHEN type = 'BOOLEAN' THEN x::VARCHAR
+    WHEN type = 'VARCHAR' THEN 'text'
+    WHEN type = 'DOUBLE' THEN CASE WHEN regexp_matches(x::VARCHAR, '[.eE]') THEN 'real' ELSE 'integer' END
+    WHEN type LIKE '%INT' THEN 'integer'
+    ELSE lower(type) END;
+CREATE MACRO sqlite_json_type(x) AS _json_type(json_type(x), x),
+(x, path) AS _json_type(json_type(x, path), json_extract(x, path));
 
 -- Stacks. Ids are the numbers of rows.
 CREATE MACRO _row_id(x, rows, of) AS CASE

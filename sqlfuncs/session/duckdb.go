@@ -8,8 +8,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/duckdb/duckdb-go/v2"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
@@ -97,6 +99,20 @@ func (f integers) Executor() duckdb.ScalarFuncExecutor {
 	}}
 }
 
+// compressFunction is the name of compress in SQL.
+const compressFunction = "_zstd_compress"
+
+var encoder = sync.OnceValues(func() (*zstd.Encoder, error) { return zstd.NewWriter(nil) })
+
+// compress compresses bytes with Zstandard.
+func compress(_ context.Context, row []driver.Value) (any, error) {
+	e, err := encoder()
+	if err != nil {
+		return nil, err
+	}
+	return e.EncodeAll(row[0].([]byte), nil), nil
+}
+
 // addFunctions registers functions that only exist in sessions, for macros to call.
 func addFunctions(conn *sql.Conn) error {
 	text, err := duckdb.NewTypeInfo(duckdb.TYPE_VARCHAR)
@@ -119,7 +135,12 @@ func addFunctions(conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(duckdb.RegisterScalarUDF(conn, demangleFunction, demangler{text}),
+	blob, err := duckdb.NewTypeInfo(duckdb.TYPE_BLOB)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(duckdb.RegisterScalarUDF(conn, compressFunction, function{[]duckdb.TypeInfo{blob}, blob, compress}),
+		duckdb.RegisterScalarUDF(conn, demangleFunction, demangler{text}),
 		duckdb.RegisterScalarUDF(conn, argsFunction, argsWriter{texts, text}),
 		duckdb.RegisterScalarUDF(conn, hashFunction, hasher{texts, integer}))
 	for _, f := range integerFunctions {

@@ -99,6 +99,11 @@ cat_stacks(NULL) AS e, hex(cat_stacks('')) AS f, (SELECT experimental_profile(ca
 	if got := rowsOf(t, dir, "out", stacks, "--perfetto"); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
+	const annotated = `SELECT group_concat(depth || ':' || ifnull(annotation, ''), ' ') AS a
+FROM perf_sample AS p JOIN experimental_annotated_callstack(p.callsite_id) WHERE p.ts = 10`
+	if got, want := rowsOf(t, dir, "out", annotated, "--perfetto"), "\"a\"\n\"6:common-frame 5: 4:common-frame 3:common-frame-interp 2:common-frame 1:interp 0:\"\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	for sql, want := range map[string]string{
 		"cat_stacks('A', 1)":                              "CAT_STACKS: argument 2 is neither a stack nor text",
 		"stack_from_stack_profile_callsite(99)":           "callsite_id 99 does not exist",

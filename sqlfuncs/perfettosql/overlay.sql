@@ -180,6 +180,17 @@ CREATE MACRO stack_from_stack_profile_callsite(x) AS _stack_of_row(2, _callsite(
 CREATE MACRO stack_from_stack_profile_frame(x) AS _stack_of_row(4,
     _row_id(x, (SELECT count(*) FROM dataset.stack_profile_frame), 'STACK_FROM_STACK_PROFILE_FRAME: frame_id'));
 
+CREATE MACRO experimental_annotated_callstack(callsite) AS TABLE
+WITH RECURSIVE _stack AS (
+    SELECT id, depth, parent_id, frame_id FROM dataset.stack_profile_callsite
+    WHERE id = _row_id(callsite, (SELECT count(*) FROM dataset.stack_profile_callsite), 'experimental_annotated_callstack: callsite_id')
+    UNION ALL
+    SELECT c.id, c.depth, c.parent_id, c.frame_id FROM dataset.stack_profile_callsite AS c JOIN _stack ON c.id = _stack.parent_id),
+_annotated AS (
+    SELECT _stack_annotations(list(coalesce(f.name, '') ORDER BY s.depth), list(coalesce(m.name, '') ORDER BY s.depth)) AS _texts
+    FROM _stack AS s JOIN dataset.stack_profile_frame AS f ON f.id = s.frame_id JOIN dataset.stack_profile_mapping AS m ON m.id = f.mapping)
+SELECT _stack.*, nullif(_texts[depth + 1], '') AS annotation FROM _stack, _annotated ORDER BY depth DESC;
+
 -- A row of EXPERIMENTAL_PROFILE.
 CREATE MACRO _profile_sample(x, of, values_of) AS struct_pack(
     stack := CASE WHEN sqlite_typeof(x) = 'blob' THEN TRY_CAST(x AS BLOB) ELSE error('EXPERIMENTAL_PROFILE: the stack must be a BLOB') END,

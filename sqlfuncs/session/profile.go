@@ -385,6 +385,19 @@ func (b *profileBuilder) annotation(id int64) annotation {
 	return of
 }
 
+// annotationsFunction is the name of annotations in SQL.
+const annotationsFunction = "_stack_annotations"
+
+// annotations returns the annotations of a stack, whose root comes first, from its functions and their mappings.
+func annotations(functions, mappings []string) []string {
+	texts, state := make([]string, len(functions)), outsideRuntime
+	for i, function := range functions {
+		a := annotate(function, mappings[i], state)
+		texts[i], state = a.text, a.below
+	}
+	return texts
+}
+
 // annotate says how Android's runtime executes a function.
 func annotate(function, mapping string, state runtimeState) annotation {
 	switch {

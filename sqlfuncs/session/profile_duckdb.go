@@ -68,7 +68,21 @@ func addProfile(conn *sql.Conn, p *profiler) error {
 			func(_ context.Context, row []driver.Value) (any, error) {
 				return stackOf(row[0].(int64), row[1].(int64)), nil
 			}}),
+		duckdb.RegisterScalarUDF(conn, annotationsFunction, function{[]duckdb.TypeInfo{texts, texts}, texts, annotationsOf}),
 		duckdb.RegisterScalarUDF(conn, profileFunction, function{[]duckdb.TypeInfo{texts, samples}, blob, p.call}))...)
+}
+
+// annotationsOf is annotations for DuckDB.
+func annotationsOf(_ context.Context, row []driver.Value) (any, error) {
+	functions, err := elements[string](row[0])
+	if err != nil {
+		return nil, err
+	}
+	mappings, err := elements[string](row[1])
+	if err != nil {
+		return nil, err
+	}
+	return annotations(functions, mappings), nil
 }
 
 // call is profile for DuckDB.

@@ -83,13 +83,16 @@ func TestSmallFunctions(t *testing.T) {
 	dir := dataset(t, goodTrace)
 	for call, want := range map[string]string{
 		"hex(NULL), typeof(NULL)": `"","null"`,
-		"octet_length(x'0102'), octet_length('é'), octet_length(5), hex(zeroblob(2))":                                                `2,2,1,"0000"`,
-		"mod(-7, 3), mod(7, 0), mod(7.5, 2), like('A%', 'ab'), likelihood(3, 0.5)":                                                   `-1.000000,"[NULL]",1.500000,1,3`,
-		"json_type('{}'), json_type('[2.5, true]', '$[0]'), json_type('[1, true]', '$[1]'), json_type('7'), json_type('\"a\"')":      `"object","real","true","integer","text"`,
-		"percentile_cont(column1, 0.4), percentile_disc(column1, 0.4), median(column1) FROM (VALUES (1), (5), (2), (9))":             "2.600000,2.000000,3.500000",
-		"__intrinsic_ln(2), __intrinsic_regexp_with_flags('A', 'a', 'i'), __intrinsic_to_timecode(1), __intrinsic_demangle('_Z1fv')": `0.693147,1,"00:00:00 000 000 001","f()"`,
-		"hex(__intrinsic_zstd_compress('a')) LIKE '28B52FFD%', __intrinsic_zstd_compress(NULL)":                                      `1,"[NULL]"`,
-		"__intrinsic_perf_counter_for_sample(NULL, 'x')":                                                                             `"[NULL]"`,
+		"octet_length(x'0102'), octet_length('é'), octet_length(5), hex(zeroblob(2))":                                                                                                                         `2,2,1,"0000"`,
+		"mod(-7, 3), mod(7, 0), mod(7.5, 2), like('A%', 'ab'), likelihood(3, 0.5)":                                                                                                                            `-1.000000,"[NULL]",1.500000,1,3`,
+		"json_type('{}'), json_type('[2.5, true]', '$[0]'), json_type('[1, true]', '$[1]'), json_type('7'), json_type('\"a\"')":                                                                               `"object","real","true","integer","text"`,
+		"percentile_cont(column1, 0.4), percentile_disc(column1, 0.4), median(column1) FROM (VALUES (1), (5), (2), (9))":                                                                                      "2.600000,2.000000,3.500000",
+		"__intrinsic_ln(2), __intrinsic_regexp_with_flags('A', 'a', 'i'), __intrinsic_to_timecode(1), __intrinsic_demangle('_Z1fv')":                                                                          `0.693147,1,"00:00:00 000 000 001","f()"`,
+		"json_extract(x, '$.a') + 1, json_extract(x, '$.b[1]'), json_extract(x, '$.b'), x ->> 'a' > 9, x ->> '$.c', x -> 'c', x ->> 'd' FROM (SELECT '{\"a\":5,\"b\":[1, 2.5],\"c\":\"t\",\"d\":true}' AS x)": `6,2.500000,"[1,2.5]",0,"t",""t"",1`,
+		"group_concat(key || type || (value > 3)) FROM json_each('[5, \"x\", 2.5, true]')":                                                                                                                    `"0integer1,1text1,2real0,3true0"`,
+		"key, atom, fullkey FROM json_tree('{\"a\":[7]}') WHERE type = 'integer'":                                                                                                                             `0,7,"$.a[0]"`,
+		"hex(__intrinsic_zstd_compress('a')) LIKE '28B52FFD%', __intrinsic_zstd_compress(NULL)":                                                                                                               `1,"[NULL]"`,
+		"__intrinsic_perf_counter_for_sample(NULL, 'x')":                                                                                                                                                      `"[NULL]"`,
 	} {
 		_, got, _ := strings.Cut(rowsOf(t, dir, "out", "SELECT "+call, "--perfetto"), "\n")
 		if got != want+"\n" {

@@ -225,8 +225,11 @@ func (p *parser) infix(left expr, t token, name string, binds int) expr {
 			}
 		})
 		result = expr{sql: cat(sides[0], op(name), sides[1]), compound: true, class: always(ofText)}
-	case "->", "->>":
+	case "->":
 		result = expr{sql: cat(left.value(), op(name), p.operators(binds+1).value()), compound: true, class: always(ofText)}
+	case "->>":
+		key := p.operators(binds + 1)
+		result = expr{sql: cat(&piece{text: "sqlite_json_extract(", pos: t.pos}, left.whole(), ", _json_path(", key.whole(), "))"), class: always(ofVariant)}
 	default:
 		operands := []expr{left, p.operators(binds + 1)}
 		sides := []pieces{left.value(), operands[1].value()}

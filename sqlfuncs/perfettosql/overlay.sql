@@ -155,6 +155,7 @@ CREATE MACRO __intrinsic_perf_counter_for_sample(sample, counter_name) AS CASE
           JOIN dataset.counter AS c ON c.id = p.counter_id
           JOIN dataset.track AS t ON t.id = c.track_id AND t.name = _name) END;
 
+-- Functions of JSON give numbers, truth as 0 and 1, text, and NULL for null. Types are those of DuckDB.
 CREATE MACRO _json_type(type, x) AS CASE
     WHEN type = 'BOOLEAN' THEN x::VARCHAR
     WHEN type = 'VARCHAR' THEN 'text'
@@ -163,6 +164,28 @@ CREATE MACRO _json_type(type, x) AS CASE
     ELSE lower(type) END;
 CREATE MACRO sqlite_json_type(x) AS _json_type(json_type(x), x),
 (x, path) AS _json_type(json_type(x, path), json_extract(x, path));
+CREATE MACRO _json_value(type, x) AS CASE
+    WHEN type = 'NULL' THEN NULL
+    WHEN type = 'BOOLEAN' THEN (x::VARCHAR = 'true')::BIGINT::VARIANT
+    WHEN type = 'VARCHAR' THEN (x ->> '$')::VARIANT
+    WHEN type = 'DOUBLE' THEN x::VARCHAR::DOUBLE::VARIANT
+    WHEN type LIKE '%INT' THEN coalesce(TRY_CAST(x::VARCHAR AS BIGINT)::VARIANT, x::VARCHAR::DOUBLE::VARIANT)
+    ELSE x::VARCHAR::VARIANT END;
+CREATE MACRO sqlite_json_extract(x, path) AS _json_value(json_type(x, path), json_extract(x, path));
+CREATE MACRO _json_path(key) AS CASE
+    WHEN typeof(key) IN ('BIGINT', 'INTEGER') THEN '$[' || CASE WHEN key::VARCHAR LIKE '-%' THEN '#' ELSE '' END || key || ']'
+    WHEN key::VARCHAR LIKE '$%' THEN key::VARCHAR
+    ELSE '$."' || key || '"' END;
+CREATE MACRO json_each(x) AS TABLE
+SELECT CASE WHEN fullkey LIKE '%]' THEN key::BIGINT::VARIANT ELSE key::VARIANT END AS key, _json_value(type, value) AS value,
+    _json_type(type, value) AS type, CASE WHEN type NOT IN ('OBJECT', 'ARRAY') THEN _json_value(type, value) END AS atom,
+    id::BIGINT AS id, parent::BIGINT AS parent, fullkey, path
+FROM system.main.json_each(x);
+CREATE MACRO json_tree(x) AS TABLE
+SELECT CASE WHEN fullkey LIKE '%]' THEN key::BIGINT::VARIANT ELSE key::VARIANT END AS key, _json_value(type, value) AS value,
+    _json_type(type, value) AS type, CASE WHEN type NOT IN ('OBJECT', 'ARRAY') THEN _json_value(type, value) END AS atom,
+    id::BIGINT AS id, parent::BIGINT AS parent, fullkey, path
+FROM system.main.json_tree(x);
 
 -- Stacks. Ids are the numbers of rows.
 CREATE MACRO _row_id(x, rows, of) AS CASE

@@ -193,7 +193,8 @@ func (t *Table) extend() {
 		return
 	}
 	if t.capacity < t.chunkRows && t.text < chunkText {
-		t.capacity = min(t.chunkRows, max(firstCapacity, 4*t.capacity))
+		// Rows that are never used take no memory, those that are copied to larger columns take it twice.
+		t.capacity = min(t.chunkRows, max(firstCapacity, 16*t.capacity))
 		t.room = t.base + int64(t.capacity)
 		for _, c := range t.columns {
 			c.resize(t.capacity)

@@ -8,12 +8,9 @@ import (
 	"database/sql/driver"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/duckdb/duckdb-go/v2"
-	"github.com/klauspost/compress/zstd"
 
-	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
 
@@ -29,124 +26,6 @@ func newDatabase() (*sql.DB, error) {
 func denied(err error) bool {
 	var failed *duckdb.Error
 	return errors.As(err, &failed) && failed.Type == duckdb.ErrorTypePermission
-}
-
-// demangler is sqlfuncs.Demangle for DuckDB.
-type demangler struct{ text duckdb.TypeInfo }
-
-func (d demangler) Config() duckdb.ScalarFuncConfig {
-	return duckdb.ScalarFuncConfig{InputTypeInfos: []duckdb.TypeInfo{d.text}, ResultTypeInfo: d.text}
-}
-
-func (d demangler) Executor() duckdb.ScalarFuncExecutor {
-	return duckdb.ScalarFuncExecutor{RowExecutor: func(row []driver.Value) (any, error) {
-		if name, ok := sqlfuncs.Demangle(row[0].(string)); ok {
-			return name, nil
-		}
-		return nil, nil
-	}}
-}
-
-// argsWriter is argsJSON for DuckDB.
-type argsWriter struct{ texts, text duckdb.TypeInfo }
-
-func (a argsWriter) Config() duckdb.ScalarFuncConfig {
-	return duckdb.ScalarFuncConfig{InputTypeInfos: slices.Repeat([]duckdb.TypeInfo{a.texts}, 3), ResultTypeInfo: a.text}
-}
-
-func (a argsWriter) Executor() duckdb.ScalarFuncExecutor {
-	return duckdb.ScalarFuncExecutor{RowExecutor: func(row []driver.Value) (any, error) {
-		var columns [3][]string
-		for i, values := range row {
-			for _, v := range values.([]any) {
-				columns[i] = append(columns[i], v.(string))
-			}
-		}
-		return argsJSON(columns[0], columns[1], columns[2])
-	}}
-}
-
-// hasher is hash for DuckDB.
-type hasher struct{ texts, integer duckdb.TypeInfo }
-
-func (h hasher) Config() duckdb.ScalarFuncConfig {
-	return duckdb.ScalarFuncConfig{InputTypeInfos: []duckdb.TypeInfo{h.texts}, ResultTypeInfo: h.integer}
-}
-
-func (h hasher) Executor() duckdb.ScalarFuncExecutor {
-	return duckdb.ScalarFuncExecutor{RowExecutor: func(row []driver.Value) (any, error) { return hash(row[0].([]any)) }}
-}
-
-// integers is an integerFunction for DuckDB.
-type integers struct {
-	integerFunction
-	list, lists duckdb.TypeInfo
-}
-
-func (f integers) Config() duckdb.ScalarFuncConfig {
-	return duckdb.ScalarFuncConfig{InputTypeInfos: slices.Repeat([]duckdb.TypeInfo{f.list}, f.arguments), ResultTypeInfo: f.lists}
-}
-
-func (f integers) Executor() duckdb.ScalarFuncExecutor {
-	return duckdb.ScalarFuncExecutor{RowExecutor: func(row []driver.Value) (any, error) {
-		columns := make([][]int64, len(row))
-		for i, values := range row {
-			for _, v := range values.([]any) {
-				columns[i] = append(columns[i], v.(int64))
-			}
-		}
-		return f.call(columns)
-	}}
-}
-
-// compressFunction is the name of compress in SQL.
-const compressFunction = "_zstd_compress"
-
-var encoder = sync.OnceValues(func() (*zstd.Encoder, error) { return zstd.NewWriter(nil) })
-
-// compress compresses bytes with Zstandard.
-func compress(_ context.Context, row []driver.Value) (any, error) {
-	e, err := encoder()
-	if err != nil {
-		return nil, err
-	}
-	return e.EncodeAll(row[0].([]byte), nil), nil
-}
-
-// addFunctions registers functions that only exist in sessions, for macros to call.
-func addFunctions(conn *sql.Conn) error {
-	text, err := duckdb.NewTypeInfo(duckdb.TYPE_VARCHAR)
-	if err != nil {
-		return err
-	}
-	integer, err := duckdb.NewTypeInfo(duckdb.TYPE_BIGINT)
-	if err != nil {
-		return err
-	}
-	list, err := duckdb.NewListInfo(integer)
-	if err != nil {
-		return err
-	}
-	lists, err := duckdb.NewListInfo(list)
-	if err != nil {
-		return err
-	}
-	texts, err := duckdb.NewListInfo(text)
-	if err != nil {
-		return err
-	}
-	blob, err := duckdb.NewTypeInfo(duckdb.TYPE_BLOB)
-	if err != nil {
-		return err
-	}
-	err = errors.Join(duckdb.RegisterScalarUDF(conn, compressFunction, function{[]duckdb.TypeInfo{blob}, blob, compress}),
-		duckdb.RegisterScalarUDF(conn, demangleFunction, demangler{text}),
-		duckdb.RegisterScalarUDF(conn, argsFunction, argsWriter{texts, text}),
-		duckdb.RegisterScalarUDF(conn, hashFunction, hasher{texts, integer}))
-	for _, f := range integerFunctions {
-		err = errors.Join(err, duckdb.RegisterScalarUDF(conn, f.name, integers{f, list, lists}))
-	}
-	return err
 }
 
 // prepare prepares a statement. DuckDB may run earlier statements that the last of several needs, as for PIVOT.

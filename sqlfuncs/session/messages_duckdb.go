@@ -3,6 +3,7 @@
 package session
 
 import (
+	"context"
 	"database/sql"
 	"database/sql/driver"
 
@@ -11,36 +12,22 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
 
-// messageBuilder is Metrics.Build for DuckDB.
-type messageBuilder struct {
-	metrics         Metrics
-	text, any, blob duckdb.TypeInfo
-}
-
-func (b messageBuilder) Config() duckdb.ScalarFuncConfig {
-	return duckdb.ScalarFuncConfig{
-		InputTypeInfos: []duckdb.TypeInfo{b.text}, VariadicTypeInfo: b.any, ResultTypeInfo: b.blob, SpecialNullHandling: true,
-	}
-}
-
-func (b messageBuilder) Executor() duckdb.ScalarFuncExecutor {
-	return duckdb.ScalarFuncExecutor{RowExecutor: func(row []driver.Value) (any, error) {
-		args := make([]any, len(row)-1)
-		for i, v := range row[1:] {
-			args[i] = v
-		}
-		return b.metrics.Build(row[0].(string), args)
-	}}
-}
-
 // addMessages registers the function that builds messages.
 func addMessages(conn *sql.Conn, metrics Metrics) error {
-	b := messageBuilder{metrics: metrics}
-	for kind, info := range map[duckdb.Type]*duckdb.TypeInfo{duckdb.TYPE_VARCHAR: &b.text, duckdb.TYPE_ANY: &b.any, duckdb.TYPE_BLOB: &b.blob} {
-		var err error
-		if *info, err = duckdb.NewTypeInfo(kind); err != nil {
-			return err
-		}
+	r := &registry{conn: conn}
+	config := taking(r.kind(duckdb.TYPE_BLOB), r.kind(duckdb.TYPE_VARCHAR))
+	config.VariadicTypeInfo, config.SpecialNullHandling = r.kind(duckdb.TYPE_ANY), true
+	r.add(perfettosql.MessageFunction, config, func(_ context.Context, row []driver.Value) (any, error) {
+		return metrics.Build(row[0].(string), values(row[1:]))
+	})
+	return r.err
+}
+
+// values returns values of DuckDB as those of any type.
+func values(row []driver.Value) []any {
+	all := make([]any, len(row))
+	for i, v := range row {
+		all[i] = v
 	}
-	return duckdb.RegisterScalarUDF(conn, perfettosql.MessageFunction, b)
+	return all
 }

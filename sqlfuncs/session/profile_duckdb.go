@@ -13,63 +13,25 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
 
-// stackWriter is catStacks for DuckDB.
-type stackWriter struct{ any, blob duckdb.TypeInfo }
-
-func (w stackWriter) Config() duckdb.ScalarFuncConfig {
-	return duckdb.ScalarFuncConfig{VariadicTypeInfo: w.any, ResultTypeInfo: w.blob, SpecialNullHandling: true}
-}
-
-func (w stackWriter) Executor() duckdb.ScalarFuncExecutor {
-	return duckdb.ScalarFuncExecutor{RowExecutor: func(row []driver.Value) (any, error) {
-		parts := make([]any, len(row))
-		for i, v := range row {
-			parts[i] = v
-		}
-		return catStacks(parts)
-	}}
-}
-
-// function is a scalar function for DuckDB. Its result is NULL if an argument is.
-type function struct {
-	arguments []duckdb.TypeInfo
-	result    duckdb.TypeInfo
-	call      duckdb.RowContextExecutorFn
-}
-
-func (f function) Config() duckdb.ScalarFuncConfig {
-	return duckdb.ScalarFuncConfig{InputTypeInfos: f.arguments, ResultTypeInfo: f.result}
-}
-
-func (f function) Executor() duckdb.ScalarFuncExecutor {
-	return duckdb.ScalarFuncExecutor{RowContextExecutor: f.call}
-}
-
 // addProfile registers the functions of stacks and profiles.
 func addProfile(conn *sql.Conn, p *profiler) error {
-	var failed []error
-	of := func(info duckdb.TypeInfo, err error) duckdb.TypeInfo {
-		failed = append(failed, err)
-		return info
-	}
-	text, integer := of(duckdb.NewTypeInfo(duckdb.TYPE_VARCHAR)), of(duckdb.NewTypeInfo(duckdb.TYPE_BIGINT))
-	blob, anything := of(duckdb.NewTypeInfo(duckdb.TYPE_BLOB)), of(duckdb.NewTypeInfo(duckdb.TYPE_ANY))
-	texts, integers := of(duckdb.NewListInfo(text)), of(duckdb.NewListInfo(integer))
+	r := &registry{conn: conn}
+	text, integer, blob := r.kind(duckdb.TYPE_VARCHAR), r.kind(duckdb.TYPE_BIGINT), r.kind(duckdb.TYPE_BLOB)
+	texts := r.list(text)
 	column := func(name string, info duckdb.TypeInfo) duckdb.StructEntry {
 		entry, err := duckdb.NewStructEntry(info, name)
-		failed = append(failed, err)
+		r.err = errors.Join(r.err, err)
 		return entry
 	}
-	sample := of(duckdb.NewStructInfo(column("stack", blob), column("types", texts), column("numbers", integers)))
-	samples := of(duckdb.NewListInfo(sample))
-	return errors.Join(append(failed,
-		duckdb.RegisterScalarUDF(conn, perfettosql.StackFunction, stackWriter{anything, blob}),
-		duckdb.RegisterScalarUDF(conn, stackOfFunction, function{[]duckdb.TypeInfo{integer, integer}, blob,
-			func(_ context.Context, row []driver.Value) (any, error) {
-				return stackOf(row[0].(int64), row[1].(int64)), nil
-			}}),
-		duckdb.RegisterScalarUDF(conn, annotationsFunction, function{[]duckdb.TypeInfo{texts, texts}, texts, annotationsOf}),
-		duckdb.RegisterScalarUDF(conn, profileFunction, function{[]duckdb.TypeInfo{texts, samples}, blob, p.call}))...)
+	sample := r.take(duckdb.NewStructInfo(column("stack", blob), column("types", texts), column("numbers", r.list(integer))))
+	stacks := duckdb.ScalarFuncConfig{VariadicTypeInfo: r.kind(duckdb.TYPE_ANY), ResultTypeInfo: blob, SpecialNullHandling: true}
+	r.add(perfettosql.StackFunction, stacks, func(_ context.Context, row []driver.Value) (any, error) { return catStacks(values(row)) })
+	r.add(stackOfFunction, taking(blob, integer, integer), func(_ context.Context, row []driver.Value) (any, error) {
+		return stackOf(row[0].(int64), row[1].(int64)), nil
+	})
+	r.add(annotationsFunction, taking(texts, texts, texts), annotationsOf)
+	r.add(profileFunction, taking(blob, texts, r.list(sample)), p.call)
+	return r.err
 }
 
 // annotationsOf is annotations for DuckDB.

@@ -103,10 +103,7 @@ type inBody struct{}
 // call is the function that perfettosql.RecursiveFunction names: of a name, a site and arguments.
 func (r *recursion) call(ctx context.Context, row []driver.Value) (any, error) {
 	at := site{row[0].(string), row[1].(int64)}
-	c := call{key: fmt.Sprintf("%#v", row[2:]), args: make([]any, len(row)-2)}
-	for i, v := range row[2:] {
-		c.args[i] = v
-	}
+	c := call{key: fmt.Sprintf("%#v", row[2:]), args: values(row[2:])}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.recursive = r.functions[at.name]; c.recursive == nil {
@@ -195,38 +192,16 @@ func (r *recursion) run(ctx context.Context, c call) (v any, missing []call, err
 	return v, missing, err
 }
 
-// recursiveFunction is recursion.call for DuckDB.
-type recursiveFunction struct {
-	call                  duckdb.RowContextExecutorFn
-	text, site, any, kind duckdb.TypeInfo
-}
-
-func (f recursiveFunction) Config() duckdb.ScalarFuncConfig {
-	return duckdb.ScalarFuncConfig{
-		InputTypeInfos: []duckdb.TypeInfo{f.text, f.site}, VariadicTypeInfo: f.any, ResultTypeInfo: f.kind,
-		SpecialNullHandling: true, Volatile: true,
-	}
-}
-
-func (f recursiveFunction) Executor() duckdb.ScalarFuncExecutor {
-	return duckdb.ScalarFuncExecutor{RowContextExecutor: f.call}
-}
-
 // addRecursion registers the functions that evaluate calls.
-func addRecursion(conn *sql.Conn, r *recursion) error {
-	info := map[string]duckdb.TypeInfo{}
-	for name, kind := range map[string]duckdb.Type{
-		"VARCHAR": duckdb.TYPE_VARCHAR, "BIGINT": duckdb.TYPE_BIGINT, "DOUBLE": duckdb.TYPE_DOUBLE, "BLOB": duckdb.TYPE_BLOB, "ANY": duckdb.TYPE_ANY,
-	} {
-		var err error
-		if info[name], err = duckdb.NewTypeInfo(kind); err != nil {
-			return err
-		}
+func addRecursion(conn *sql.Conn, calls *recursion) error {
+	r := &registry{conn: conn}
+	kinds := map[string]duckdb.Type{
+		"BIGINT": duckdb.TYPE_BIGINT, "DOUBLE": duckdb.TYPE_DOUBLE, "VARCHAR": duckdb.TYPE_VARCHAR, "BLOB": duckdb.TYPE_BLOB,
 	}
-	var err error
 	for _, kind := range perfettosql.RecursiveTypes {
-		f := recursiveFunction{r.call, info["VARCHAR"], info["BIGINT"], info["ANY"], info[kind]}
-		err = errors.Join(err, duckdb.RegisterScalarUDF(conn, perfettosql.RecursiveFunction(kind), f))
+		config := taking(r.kind(kinds[kind]), r.kind(duckdb.TYPE_VARCHAR), r.kind(duckdb.TYPE_BIGINT))
+		config.VariadicTypeInfo, config.SpecialNullHandling, config.Volatile = r.kind(duckdb.TYPE_ANY), true, true
+		r.add(perfettosql.RecursiveFunction(kind), config, calls.call)
 	}
-	return err
+	return r.err
 }

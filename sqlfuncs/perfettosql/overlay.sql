@@ -176,14 +176,14 @@ CREATE MACRO _json_path(key) AS CASE
     WHEN typeof(key) IN ('BIGINT', 'INTEGER') THEN '$[' || CASE WHEN key::VARCHAR LIKE '-%' THEN '#' ELSE '' END || key || ']'
     WHEN key::VARCHAR LIKE '$%' THEN key::VARCHAR
     ELSE '$."' || key || '"' END;
+CREATE MACRO _json_key(key, fullkey) AS CASE WHEN fullkey LIKE '%]' THEN key::BIGINT::VARIANT ELSE key::VARIANT END;
+CREATE MACRO _json_atom(type, x) AS CASE WHEN type NOT IN ('OBJECT', 'ARRAY') THEN _json_value(type, x) END;
 CREATE MACRO json_each(x) AS TABLE
-SELECT CASE WHEN fullkey LIKE '%]' THEN key::BIGINT::VARIANT ELSE key::VARIANT END AS key, _json_value(type, value) AS value,
-    _json_type(type, value) AS type, CASE WHEN type NOT IN ('OBJECT', 'ARRAY') THEN _json_value(type, value) END AS atom,
+SELECT _json_key(key, fullkey) AS key, _json_value(type, value) AS value, _json_type(type, value) AS type, _json_atom(type, value) AS atom,
     id::BIGINT AS id, parent::BIGINT AS parent, fullkey, path
 FROM system.main.json_each(x);
 CREATE MACRO json_tree(x) AS TABLE
-SELECT CASE WHEN fullkey LIKE '%]' THEN key::BIGINT::VARIANT ELSE key::VARIANT END AS key, _json_value(type, value) AS value,
-    _json_type(type, value) AS type, CASE WHEN type NOT IN ('OBJECT', 'ARRAY') THEN _json_value(type, value) END AS atom,
+SELECT _json_key(key, fullkey) AS key, _json_value(type, value) AS value, _json_type(type, value) AS type, _json_atom(type, value) AS atom,
     id::BIGINT AS id, parent::BIGINT AS parent, fullkey, path
 FROM system.main.json_tree(x);
 

@@ -22,6 +22,7 @@ const browser = await chromium.launch({
 const page = await (await browser.newContext({viewport: {width: 1200, height: 720}, bypassCSP: true})).newPage();
 const calls = [], waiting = [];
 let failed = 0, flameGraphs = 0;
+const details = page.locator('.pf-details-shell').filter({visible: true}); // other tabs are hidden
 page.on('pageerror', (error) => fail(`the UI fails: ${error}`));
 page.on('websocket', (socket) => {
   socket.on('framesent', ({payload}) => {
@@ -126,9 +127,9 @@ await step('slice', async () => {
 });
 if (slice) {
   const clicked = await page.evaluate(() => app.trace.selection.selection.eventId);
-  const details = await page.locator('.pf-details-shell').innerText();
-  if (clicked !== slice.id || !details.includes(slice.name) || slice.args && !details.includes('Arguments')) {
-    fail(`a click on slice ${slice.id}, ${slice.name}, shows slice ${clicked}: ${details}`);
+  const shown = await details.innerText();
+  if (clicked !== slice.id || !shown.includes(slice.name) || slice.args && !shown.includes('Arguments')) {
+    fail(`a click on slice ${slice.id}, ${slice.name}, shows slice ${clicked}: ${shown}`);
   }
   const texts = await drawn('.pf-timeline-page');
   const isName = (text) => text === slice.name || text.length > 8 && text.endsWith('…') && slice.name.startsWith(text.slice(0, -1));
@@ -139,7 +140,7 @@ await step('area', () => page.evaluate((trackUri) => {
   const trackUris = currentWorkspace.flatTracks.map((node) => node.uri).filter((uri) => uri && tracks.getTrack(uri)).slice(0, 25);
   selection.selectArea({start: traceInfo.start, end: traceInfo.end, trackUris: [...new Set([trackUri, ...trackUris].filter(Boolean))]});
 }, slice?.trackUri));
-const views = page.locator('.pf-details-shell .pf-button-bar button');
+const views = details.locator('.pf-button-bar button');
 for (const view of await views.allInnerTexts()) {
   await step(`area-${view.toLowerCase().replaceAll(/\W+/g, '-')}`, () => views.getByText(view, {exact: true}).click());
   if (view.includes('Flamegraph') && await page.locator('.pf-flamegraph').count() === 0) fail(`the view ${view} is empty`);

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tpconvert/tpconvert/export/encoding"
 	"github.com/tpconvert/tpconvert/model/table"
@@ -41,6 +42,7 @@ var arrowTypes = [...]arrow.DataType{
 	table.TypeFloat64: arrow.PrimitiveTypes.Float64,
 	table.TypeBool:    arrow.FixedWidthTypes.Boolean,
 	table.TypeString:  &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String},
+	table.TypeBytes:   arrow.BinaryTypes.Binary,
 }
 
 // arrowSchema returns the Arrow schema of a table. Fields carry the column's doc
@@ -110,6 +112,10 @@ func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
 	if column.Type == table.TypeString {
 		t = arrow.PrimitiveTypes.Int32
 	}
+	if column.Type == table.TypeBytes {
+		ids, _ := v.Values.([]table.StringID)
+		return binaries(ids, c)
+	}
 	if column.Row {
 		v.Values = rowIDs(c.Base, c.Rows)
 	}
@@ -133,6 +139,25 @@ func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
 	default:
 		return wrap(t, c.Rows, c.Rows, make([]byte, (c.Rows+7)/8), make([]byte, 8*c.Rows))
 	}
+}
+
+// binaries returns a column of bytes, which has no dictionary. It is NULL in every row if there are no ids.
+func binaries(ids []table.StringID, c *table.Chunk) arrow.Array {
+	b := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)
+	defer b.Release()
+	var value []byte
+	for _, id := range ids {
+		if id == 0 {
+			b.AppendNull()
+			continue
+		}
+		value = c.Strings.Append(value[:0], id)
+		b.Append(value)
+	}
+	if ids == nil {
+		b.AppendNulls(c.Rows)
+	}
+	return b.NewArray()
 }
 
 // text stores the strings' numbers in the file's dictionary.

@@ -36,8 +36,11 @@ var precedes = [...]func(a, b []byte) bool{
 	},
 	table.TypeFloat64: func(a, b []byte) bool { return float64At(a) < float64At(b) },
 	table.TypeBool:    func(a, b []byte) bool { return a[0] < b[0] },
-	table.TypeString:  func(a, b []byte) bool { return bytes.Compare(a, b) < 0 },
+	table.TypeString:  precedesText,
+	table.TypeBytes:   precedesText,
 }
+
+func precedesText(a, b []byte) bool { return bytes.Compare(a, b) < 0 }
 
 func float64At(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }
 

@@ -212,7 +212,7 @@ func (p *packedChunk) grow(rows int) {
 			c.float64s = slices.Grow(c.float64s, rows)
 		case table.TypeBool:
 			c.bools = slices.Grow(c.bools, rows)
-		case table.TypeString:
+		case table.TypeString, table.TypeBytes:
 			c.texts = slices.Grow(c.texts, rows)
 		}
 	}
@@ -245,9 +245,11 @@ func (p *packedChunk) add(traceID string, piece *piece, b []byte) {
 		case column.Type == table.TypeBool:
 			to.bools = appendValues(to.bools, values, piece.rows)
 		case column.Type == table.TypeString:
-			p.texts(to, piece.rows, valuesIn[int32](values), valuesIn[int64](parts[2]), parts[3])
+			p.texts(to, piece.rows, valuesIn[int32](values), valuesIn[int64](parts[2]), parts[3], p.strings.InternBytes)
+		case column.Type == table.TypeBytes:
+			p.texts(to, piece.rows, valuesIn[int32](values), valuesIn[int64](parts[2]), parts[3], p.strings.InternRaw)
 		}
-		if column.Nullable && column.Type != table.TypeString {
+		if column.Nullable && !column.Type.Interned() {
 			to.valid = appendBits(to.valid, p.rows, piece.rows, valid)
 		}
 	}
@@ -255,14 +257,14 @@ func (p *packedChunk) add(traceID string, piece *piece, b []byte) {
 }
 
 // texts appends the words with these numbers, or NULLs if there are no numbers.
-func (p *packedChunk) texts(to *packedColumn, rows int, numbers []int32, lengths []int64, text []byte) {
+func (p *packedChunk) texts(to *packedColumn, rows int, numbers []int32, lengths []int64, text []byte, intern func([]byte) table.StringID) {
 	if len(numbers) == 0 {
 		to.texts = appendValues(to.texts, nil, rows)
 		return
 	}
 	p.words = append(p.words[:0], 0)
 	for _, n := range lengths {
-		p.words = append(p.words, p.strings.InternBytes(text[:n]))
+		p.words = append(p.words, intern(text[:n]))
 		text = text[n:]
 	}
 	for _, n := range numbers {
@@ -316,10 +318,10 @@ func (p *packedChunk) chunk() *table.Chunk {
 			columns[i].Values = c.float64s
 		case table.TypeBool:
 			columns[i].Values = c.bools
-		case table.TypeString:
+		case table.TypeString, table.TypeBytes:
 			columns[i].Values = c.texts
 		}
-		if p.schema.Columns[i].Nullable && p.schema.Columns[i].Type != table.TypeString {
+		if p.schema.Columns[i].Nullable && !p.schema.Columns[i].Type.Interned() {
 			columns[i].Valid = c.valid
 		}
 	}

@@ -36,6 +36,7 @@ var parquetTypes = [...]parquet.Type{
 	table.TypeFloat64: parquet.Types.Double,
 	table.TypeBool:    parquet.Types.Boolean,
 	table.TypeString:  parquet.Types.ByteArray,
+	table.TypeBytes:   parquet.Types.ByteArray,
 }
 
 const magic = "PAR1"
@@ -46,7 +47,7 @@ const magic = "PAR1"
 //     both plain and dictionaries for times, durations, ids and counts.
 //   - Hashes and addresses, whose deltas are as wide as they are, and doubles
 //     have a dictionary, in row groups where values repeat.
-//   - Text always has a dictionary.
+//   - Text and bytes always have a dictionary.
 func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk) (*parquetFile, error) {
 	p, err := beginParquet(w, s, o, first)
 	if err != nil {

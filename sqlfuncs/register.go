@@ -188,6 +188,7 @@ var types = map[table.Type]string{
 	table.TypeFloat64: "DOUBLE",
 	table.TypeBool:    "BOOLEAN",
 	table.TypeString:  "VARCHAR",
+	table.TypeBytes:   "BLOB",
 }
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

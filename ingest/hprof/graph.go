@@ -2,6 +2,7 @@ package hprof
 
 import (
 	"encoding/binary"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -23,8 +24,9 @@ type graph struct {
 	cleaners *swap.List[cleaner]
 	thunks   *swap.Map[uint64] // registries by key of the cleaner thunk
 	sizes    *swap.Map[int64]  // sizes of native memory registries, by key of the object
-	blobs    int64
-	dangling *model.Unread // counts dangling references, nil if there are none
+	block    []byte            // of elements, see blocks
+	elems    []byte            // of the array being stored
+	dangling *model.Unread     // counts dangling references, nil if there are none
 
 	valueField, offsetField, countField, coderField model.StringID
 	referentField, thunkField                       model.StringID
@@ -356,19 +358,37 @@ func (g *graph) elements(o *object) {
 	}
 }
 
+// maxKept is the maximum number of bytes of an array whose elements are stored: they are in memory, and in a Parquet page.
+const maxKept = 128 << 20
+
 // array stores the data of a primitive array.
 func (g *graph) array(o *object) {
 	length := g.length(o)
 	if length == 0 {
 		return
 	}
-	t := &g.in.Store.HeapGraphObjectData
+	store := g.in.Store
+	array := store.HeapGraphArray.Append()
+	kind, hash, kept := store.Strings.Intern(typeNames[o.elem]), newMurmur(length), length <= maxKept
+	g.elems = g.elems[:0]
+	for block := range g.blocks(o) {
+		hash.add(block)
+		if kept {
+			g.elems = append(g.elems, block...)
+		}
+	}
+	store.HeapGraphArray.ElementType.Set(array, kind)
+	if kept {
+		store.HeapGraphArray.Data.Set(array, store.Strings.InternRaw(g.elems))
+	} else {
+		g.in.File.Unread(model.StatUnreadFact, model.None, "elements of a large array").AddAt(o.data)
+	}
+	t := &store.HeapGraphObjectData
 	row := t.Append()
-	t.ArrayElementType.Set(row, g.in.Store.Strings.Intern(typeNames[o.elem]))
+	t.ArrayElementType.Set(row, kind)
 	t.ArrayElementCount.Set(row, int64(o.elements))
-	t.ArrayDataID.Set(row, g.blobs)
-	t.ArrayDataHash.Set(row, int64(hash(&g.data, o.data, length, g.size(o.elem))))
-	g.blobs++
+	t.ArrayDataID.Set(row, array)
+	t.ArrayDataHash.Set(row, hash.sum())
 	g.dump.Edit(o.number).Data = int32(row)
 }
 
@@ -498,36 +518,62 @@ func (g *graph) decode(s javaString) (string, bool) {
 	return string(utf16.Decode(chars[s.offset : s.offset+s.count])), true
 }
 
-// hash is MurmurHash64A of an array's elements in little-endian byte order, as on x86-64.
-func hash(file *window, offset, length int64, size int) uint64 {
-	const seed, m, shift = 0xe17a1465, 0xc6a4a7935bd1e995, 47
-	h := seed ^ uint64(length)*m
-	const blockBytes = 32 << 10 // a multiple of 8
-	for ; length > 0; length, offset = length-blockBytes, offset+blockBytes {
-		data := file.bytes(offset, min(length, blockBytes))
-		at := func(i int) uint64 { // elements are big-endian
-			return uint64(data[i-i%size+size-1-i%size])
-		}
-		i := 0
-		for ; i+8 <= len(data); i += 8 {
-			var k uint64
-			for j := range 8 {
-				k |= at(i+j) << (8 * j)
+// blockBytes is the size of a block of elements, a multiple of the size of each type and of what a step of murmur takes.
+const blockBytes = 32 << 10
+
+// blocks yields the elements of a primitive array in little-endian byte order, a boolean as 0 or 1.
+func (g *graph) blocks(o *object) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		size, end := g.size(o.elem), o.data+g.length(o)
+		for at := o.data; at < end; at += blockBytes {
+			block := append(g.block[:0], g.data.bytes(at, min(end-at, blockBytes))...)
+			g.block = block
+			if o.elem == booleanType {
+				for i, b := range block {
+					block[i] = min(b, 1)
+				}
 			}
-			k *= m
-			k ^= k >> shift
-			h = (h ^ k*m) * m
-		}
-		if i < len(data) {
-			for j := i; j < len(data); j++ {
-				h ^= at(j) << (8 * (j - i))
+			for i := 0; size > 1 && i < len(block); i += size {
+				slices.Reverse(block[i : i+size])
 			}
-			h *= m
+			if !yield(block) {
+				return
+			}
 		}
 	}
-	h ^= h >> shift
-	h *= m
-	return h ^ h>>shift
+}
+
+// murmur computes MurmurHash64A, which Trace Processor uses for the contents of arrays.
+type murmur uint64
+
+const (
+	murmurSeed  = 0xe17a1465
+	murmurPrime = 0xc6a4a7935bd1e995
+	murmurShift = 47
+)
+
+func newMurmur(length int64) murmur { return murmur(murmurSeed ^ uint64(length)*murmurPrime) }
+
+// add adds bytes, a multiple of 8 of them unless they are the last.
+func (h *murmur) add(data []byte) {
+	for ; len(data) >= 8; data = data[8:] {
+		k := binary.LittleEndian.Uint64(data) * murmurPrime
+		k ^= k >> murmurShift
+		*h = (*h ^ murmur(k*murmurPrime)) * murmurPrime
+	}
+	if len(data) == 0 {
+		return
+	}
+	for i, b := range data {
+		*h ^= murmur(b) << (8 * i)
+	}
+	*h *= murmurPrime
+}
+
+func (h murmur) sum() int64 {
+	h ^= h >> murmurShift
+	h *= murmurPrime
+	return int64(h ^ h>>murmurShift)
 }
 
 // window keeps a part of a file in memory.

@@ -37,8 +37,8 @@ const docsHead = `# Tables
 Generated from the declarations in ` + "`model/schema`" + ` by ` + "`make generate`" + `. [schema.md](schema.md) describes the versions.
 
 A child table has the columns of its parent and its own; the parent has the rows of all its children, under the same id.
-Times are in nanoseconds of the trace clock unless a column says otherwise. Text is NULL if it is missing; other columns
-can be NULL only if they are marked. A core table is in every dataset; a planned table is not filled yet.
+Times are in nanoseconds of the trace clock unless a column says otherwise. Text and bytes are NULL if they are missing;
+other columns can be NULL only if they are marked. A core table is in every dataset; a planned table is not filled yet.
 `
 
 // writeTable writes the section of a table. columns are the table's own, without
@@ -69,7 +69,7 @@ func writeTable(w *bufio.Writer, s *table.Schema, columns []table.Column) {
 
 func typeDoc(c table.Column) string {
 	parts := []string{c.Type.String()}
-	if c.Nullable && c.Type != table.TypeString {
+	if c.Nullable && !c.Type.Interned() {
 		parts = append(parts, "or NULL")
 	}
 	if c.Ref != "" {

@@ -79,8 +79,15 @@ type HeapGraphObjectData struct {
 	ValueString       table.String `tp:"3,value_string" doc:"Text of a java.lang.String."`
 	ArrayElementType  table.String `tp:"4,array_element_type" doc:"Type of the elements of a primitive array."`
 	ArrayElementCount table.Int64  `tp:"5,array_element_count,null" doc:"Number of elements of a primitive array."`
-	ArrayDataID       table.Int64  `tp:"6,array_data_id,null" doc:"Id of the elements' bytes, the same for the same array."`
+	ArrayDataID       table.Int64  `tp:"6,array_data_id,null,ref=heap_graph_array" doc:"Bytes of the elements."`
 	ArrayDataHash     table.Int64  `tp:"7,array_data_hash,null" doc:"Hash of the elements' bytes, equal for equal contents."`
+}
+
+// HeapGraphArray holds what Trace Processor's __intrinsic_heap_graph_array returns.
+type HeapGraphArray struct {
+	table.Table `tp:"heap_graph_array" doc:"The elements of a primitive array on a Java heap."`
+	ElementType table.String `tp:"2,element_type" doc:"Type of the elements: boolean, byte, char, short, int, long, float or double."`
+	Data        table.Bytes  `tp:"3,data" doc:"Elements, little-endian. A boolean is a byte, a char two. Missing, and counted in stats, if there are more than 128 MiB."`
 }
 
 // HeapGraphPrimitive extends the objects of HPROF dumps.

@@ -87,6 +87,7 @@ type Tables struct {
 	HeapGraphObject          HeapGraphObject
 	HeapGraphReference       HeapGraphReference
 	HeapGraphObjectData      HeapGraphObjectData
+	HeapGraphArray           HeapGraphArray
 	HeapGraphPrimitive       HeapGraphPrimitive
 	HeapGraphThreadCallsite  HeapGraphThreadCallsite
 	HeapGraphJavaOOMEDetails HeapGraphJavaOOMEDetails

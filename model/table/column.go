@@ -10,11 +10,15 @@ const (
 	TypeFloat64
 	TypeBool
 	TypeString
+	TypeBytes
 )
 
-var typeNames = [...]string{"int64", "int32", "float64", "bool", "string"}
+var typeNames = [...]string{"int64", "int32", "float64", "bool", "string", "bytes"}
 
 func (t Type) String() string { return typeNames[t] }
+
+// Interned reports whether the values are in a StringPool, where id zero is NULL.
+func (t Type) Interned() bool { return t == TypeString || t == TypeBytes }
 
 // The columns of a table are fields of these types in its declaration.
 type (
@@ -31,6 +35,9 @@ type (
 		column[StringID]
 		weighs bool // whether the bytes of its texts count towards the chunk's size; set once there are large texts
 	}
+	// Bytes is a column of interned bytes, see StringPool.InternRaw; id zero is NULL. Their size counts towards the
+	// chunk's.
+	Bytes struct{ column[StringID] }
 	// RowID is a column that repeats the row's id under another name, without
 	// storage.
 	RowID struct{}
@@ -39,8 +46,8 @@ type (
 // Vector is one column of a chunk. Values is a []int64, []int32, []float64,
 // []bool or []StringID with the chunk's rows, or nil if every row is NULL. Valid
 // has one bit per row, least significant first, which is set if there is a
-// value; it is nil if the column is not nullable. Nullable text columns have no
-// bits: NULL is string id zero.
+// value; it is nil if the column is not nullable. Nullable columns of text or bytes
+// have no bits: NULL is string id zero.
 type Vector struct {
 	Values any
 	Valid  []byte
@@ -171,6 +178,12 @@ func (c *String) Set(row int64, id StringID) {
 	if c.weighs {
 		c.table.weighText(id)
 	}
+	c.column.Set(row, id)
+}
+
+// Set stores the value of a row.
+func (c *Bytes) Set(row int64, id StringID) {
+	c.table.Weigh(int64(c.table.sink.strings.view.Size(id)))
 	c.column.Set(row, id)
 }
 

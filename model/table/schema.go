@@ -30,7 +30,7 @@ const SchemaVersion = 2
 //	Track `tp:"cpu_track,derived" where:"event_type=slice,cpu"`
 //
 // A column's tag gives its Parquet field id, its name and options: "null" if values can
-// be absent (text always can), "ref=TABLE" for the table it refers to, "asc" for values
+// be absent (text and bytes always can), "ref=TABLE" for the table it refers to, "asc" for values
 // that mostly ascend, and "from=COLUMN" for the parent's column that a column of a
 // derived table repeats.
 type Schema struct {
@@ -126,6 +126,7 @@ var (
 		reflect.TypeFor[Float64](): TypeFloat64,
 		reflect.TypeFor[Bool]():    TypeBool,
 		reflect.TypeFor[String]():  TypeString,
+		reflect.TypeFor[Bytes]():   TypeBytes,
 	}
 )
 
@@ -266,7 +267,7 @@ func columnOf(field reflect.StructField) Column {
 			panic(fmt.Sprintf("table: field %s: type %s", field.Name, field.Type))
 		}
 		c.Type = t
-		c.Nullable = t == TypeString
+		c.Nullable = t.Interned()
 	}
 	for _, option := range parts[2:] {
 		key, value, _ := strings.Cut(option, "=")

@@ -87,7 +87,10 @@ func (p *StringPool) Intern(s string) StringID {
 
 // InternBytes returns the id of b, and copies b if it is new.
 func (p *StringPool) InternBytes(b []byte) StringID {
-	hash := xxh3.Hash(b)
+	return p.intern(b, xxh3.Hash(b), false)
+}
+
+func (p *StringPool) intern(b []byte, hash uint64, raw bool) StringID {
 	mask := uint64(len(p.index) - 1)
 	slot := hash & mask
 	for ; p.index[slot] != 0; slot = (slot + 1) & mask {
@@ -96,7 +99,7 @@ func (p *StringPool) InternBytes(b []byte) StringID {
 			return id
 		}
 	}
-	if !utf8.Valid(b) {
+	if !raw && !utf8.Valid(b) {
 		p.invalid++
 		return p.InternBytes(bytes.ToValidUTF8(b, []byte("\uFFFD")))
 	}
@@ -107,6 +110,10 @@ func (p *StringPool) InternBytes(b []byte) StringID {
 	}
 	return id
 }
+
+// InternRaw returns the id of bytes that are no text, and copies them if they are new. Text never has this id, even if it
+// is equal.
+func (p *StringPool) InternRaw(b []byte) StringID { return p.intern(b, ^xxh3.Hash(b), true) }
 
 // store stores a text and returns its location, in the format of stringEntry.at.
 func (p *StringPool) store(b []byte) uint64 {

@@ -203,6 +203,19 @@ CREATE MACRO stack_from_stack_profile_callsite(x) AS _stack_of_row(2, _callsite(
 CREATE MACRO stack_from_stack_profile_frame(x) AS _stack_of_row(4,
     _row_id(x, (SELECT count(*) FROM dataset.stack_profile_frame), 'STACK_FROM_STACK_PROFILE_FRAME: frame_id'));
 
+-- The elements of an array on a Java heap, NULL if there is no such array.
+CREATE MACRO _heap_array(x) AS CASE
+    WHEN x IS NULL THEN NULL
+    WHEN sqlite_typeof(x) <> 'integer' THEN error('__intrinsic_heap_graph_array: array_data_id must be an integer')
+    WHEN NOT EXISTS (FROM dataset.heap_graph_array)
+        AND TRY_CAST(x AS BIGINT) BETWEEN 0 AND (SELECT max(array_data_id) FROM dataset.heap_graph_object_data)
+        THEN error('the dataset has no table heap_graph_array: convert the trace again')
+    ELSE TRY_CAST(x AS BIGINT) END;
+CREATE MACRO __intrinsic_heap_graph_array(x) AS CASE WHEN _heap_array(x) >= 0 THEN (
+    SELECT data FROM dataset.heap_graph_array WHERE id = TRY_CAST(x AS BIGINT)) END;
+CREATE MACRO __intrinsic_heap_graph_array_json(x) AS CASE WHEN _heap_array(x) >= 0 THEN (
+    SELECT _elements_json(element_type, data) FROM dataset.heap_graph_array WHERE id = TRY_CAST(x AS BIGINT)) END;
+
 CREATE MACRO experimental_annotated_callstack(callsite) AS TABLE
 WITH RECURSIVE _stack AS (
     SELECT id, depth, parent_id, frame_id FROM dataset.stack_profile_callsite

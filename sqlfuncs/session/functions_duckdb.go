@@ -63,6 +63,9 @@ func addFunctions(conn *sql.Conn) error {
 	r.add(argsFunction, taking(text, texts, texts, texts), writeArgs)
 	r.add(hashFunction, taking(integer, texts), func(_ context.Context, row []driver.Value) (any, error) { return hash(row[0].([]any)) })
 	r.add(compressFunction, taking(blob, blob), compress)
+	r.add(elementsFunction, taking(text, text, blob), func(_ context.Context, row []driver.Value) (any, error) {
+		return elementsJSON(row[0].(string), row[1].([]byte))
+	})
 	for _, f := range integerFunctions {
 		r.add(f.name, taking(lists, slices.Repeat([]duckdb.TypeInfo{integers}, f.arguments)...), f.onLists)
 	}

@@ -33,6 +33,7 @@ var icebergTypes = [...]iceberg.Type{
 	model.TypeFloat64: iceberg.PrimitiveTypes.Float64,
 	model.TypeBool:    iceberg.PrimitiveTypes.Bool,
 	model.TypeString:  iceberg.PrimitiveTypes.String,
+	model.TypeBytes:   iceberg.PrimitiveTypes.Binary,
 }
 
 // ledgerProperties are the properties of the ledger.

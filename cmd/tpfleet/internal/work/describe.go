@@ -25,6 +25,9 @@ func describe(p export.PackedFile, schemas []*table.Schema) task.File {
 		if s.Columns[i].Type == table.TypeString {
 			least, greatest = cut(least), cutAbove(greatest)
 		}
+		if s.Columns[i].Type == table.TypeBytes {
+			least, greatest = nil, nil // of no use, and long
+		}
 		f.Columns = append(f.Columns, task.Column{Field: c.Field, Bytes: c.Bytes, Nulls: c.Nulls, Least: least, Greatest: greatest})
 	}
 	return f

@@ -132,7 +132,7 @@ func traces(t *testing.T) (good, bad []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"app.ftrace", "chromium.json.gz", "chromium.pftrace.gz", "frames.pftrace", "go.trace.gz", "go_cpu.pb", "go_heap.pb.gz", "ninja_v5.ninja_log", "node.cpuprofile", "perf.data", "perf.script"} {
+	for _, name := range []string{"app.ftrace", "arrays.hprof", "chromium.json.gz", "chromium.pftrace.gz", "frames.pftrace", "go.trace.gz", "go_cpu.pb", "go_heap.pb.gz", "ninja_v5.ninja_log", "node.cpuprofile", "perf.data", "perf.script"} {
 		good = append(good, filepath.Join(root, name))
 	}
 	dir := t.TempDir()

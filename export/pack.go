@@ -189,7 +189,7 @@ type packedColumn struct {
 
 // begin drops all rows, but not their memory.
 func (p *packedChunk) begin(schema *table.Schema) {
-	p.schema, p.rows, p.strings = schema, 0, table.NewStringPool()
+	p.schema, p.rows, p.strings = schema, 0, table.NewRawPool() // the texts were valid in their own pools
 	if len(p.columns) < len(schema.Columns) {
 		p.columns = append(p.columns, make([]packedColumn, len(schema.Columns)-len(p.columns))...)
 	}
@@ -244,10 +244,8 @@ func (p *packedChunk) add(traceID string, piece *piece, b []byte) {
 			to.float64s = appendValues(to.float64s, values, piece.rows)
 		case column.Type == table.TypeBool:
 			to.bools = appendValues(to.bools, values, piece.rows)
-		case column.Type == table.TypeString:
-			p.texts(to, piece.rows, valuesIn[int32](values), valuesIn[int64](parts[2]), parts[3], p.strings.InternBytes)
-		case column.Type == table.TypeBytes:
-			p.texts(to, piece.rows, valuesIn[int32](values), valuesIn[int64](parts[2]), parts[3], p.strings.InternRaw)
+		case column.Type.Interned():
+			p.texts(to, piece.rows, valuesIn[int32](values), valuesIn[int64](parts[2]), parts[3])
 		}
 		if column.Nullable && !column.Type.Interned() {
 			to.valid = appendBits(to.valid, p.rows, piece.rows, valid)
@@ -257,14 +255,14 @@ func (p *packedChunk) add(traceID string, piece *piece, b []byte) {
 }
 
 // texts appends the words with these numbers, or NULLs if there are no numbers.
-func (p *packedChunk) texts(to *packedColumn, rows int, numbers []int32, lengths []int64, text []byte, intern func([]byte) table.StringID) {
+func (p *packedChunk) texts(to *packedColumn, rows int, numbers []int32, lengths []int64, text []byte) {
 	if len(numbers) == 0 {
 		to.texts = appendValues(to.texts, nil, rows)
 		return
 	}
 	p.words = append(p.words[:0], 0)
 	for _, n := range lengths {
-		p.words = append(p.words, intern(text[:n]))
+		p.words = append(p.words, p.strings.InternBytes(text[:n]))
 		text = text[n:]
 	}
 	for _, n := range numbers {

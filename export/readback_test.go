@@ -44,8 +44,6 @@ type kinds struct {
 	NeverText   table.String  `tp:"16,never_text" doc:"Always NULL."`
 	Zeros       table.Float64 `tp:"17,zeros" doc:"Zeros of both signs and NaN."`
 	Same        table.RowID   `tp:"11,same" doc:"The same as id."`
-	Bytes       table.Bytes   `tp:"19,bytes" doc:"No text."`
-	NeverBytes  table.Bytes   `tp:"20,never_bytes" doc:"Always NULL."`
 }
 
 // kindsChild has the ids of some rows of kinds.
@@ -85,7 +83,7 @@ func fill(t testing.TB, n, chunkRows int, to table.Sink) (parents, children [][]
 		ts += random.Int64N(1000)
 		want := []any{row, ts, nil, hashes[random.IntN(5)], nil, random.Int64() - random.Int64(), int32(random.IntN(100) - 50), nil,
 			math.Float64bits(float64(random.IntN(5)) / 4), nil, random.IntN(2) == 0, nil, nil, nil, nil, nil,
-			math.Float64bits(zeros[random.IntN(4)]), row, nil, nil}
+			math.Float64bits(zeros[random.IntN(4)]), row}
 		k.TS.Set(row, ts)
 		k.Hash.Set(row, want[3].(int64))
 		k.Unique.Set(row, want[5].(int64))
@@ -123,17 +121,13 @@ func fill(t testing.TB, n, chunkRows int, to table.Sink) (parents, children [][]
 				k.Again.Set(row, pool.Intern(want[13].(string)))
 			}
 		}
-		if random.IntN(4) > 0 {
-			want[18] = fmt.Sprintf("word %d é\xff", random.IntN(8))[:random.IntN(10)] // some are also words
-			k.Bytes.Set(row, pool.InternRaw([]byte(want[18].(string))))
-		}
 		parents = append(parents, want)
 		if row%3 == 2 {
 			c := &tables.Child
 			at := c.Append()
 			c.SetID(at, row)
 			c.More.Set(at, pool.Intern("more"))
-			child := []any{row, int64(0), nil, int64(0), nil, int64(0), int32(0), nil, uint64(0), nil, false, nil, nil, nil, nil, nil, uint64(0), at, nil, nil, "more"}
+			child := []any{row, int64(0), nil, int64(0), nil, int64(0), int32(0), nil, uint64(0), nil, false, nil, nil, nil, nil, nil, uint64(0), at, "more"}
 			children = append(children, child)
 		}
 	}

@@ -369,7 +369,7 @@ func (g *graph) array(o *object) {
 	}
 	store := g.in.Store
 	array := store.HeapGraphArray.Append()
-	kind, hash, kept := store.Strings.Intern(typeNames[o.elem]), newMurmur(length), length <= maxKept
+	hash, kept := newMurmur(length), length <= maxKept
 	g.elems = g.elems[:0]
 	for block := range g.blocks(o) {
 		hash.add(block)
@@ -377,15 +377,14 @@ func (g *graph) array(o *object) {
 			g.elems = append(g.elems, block...)
 		}
 	}
-	store.HeapGraphArray.ElementType.Set(array, kind)
 	if kept {
-		store.HeapGraphArray.Data.Set(array, store.Strings.InternRaw(g.elems))
+		store.HeapGraphArray.Data.Set(array, g.elems)
 	} else {
 		g.in.File.Unread(model.StatUnreadFact, model.None, "elements of a large array").AddAt(o.data)
 	}
 	t := &store.HeapGraphObjectData
 	row := t.Append()
-	t.ArrayElementType.Set(row, kind)
+	t.ArrayElementType.Set(row, store.Strings.Intern(typeNames[o.elem]))
 	t.ArrayElementCount.Set(row, int64(o.elements))
 	t.ArrayDataID.Set(row, array)
 	t.ArrayDataHash.Set(row, hash.sum())

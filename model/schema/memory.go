@@ -86,8 +86,7 @@ type HeapGraphObjectData struct {
 // HeapGraphArray holds what Trace Processor's __intrinsic_heap_graph_array returns.
 type HeapGraphArray struct {
 	table.Table `tp:"heap_graph_array" doc:"The elements of a primitive array on a Java heap."`
-	ElementType table.String `tp:"2,element_type" doc:"Type of the elements: boolean, byte, char, short, int, long, float or double."`
-	Data        table.Bytes  `tp:"3,data" doc:"Elements, little-endian. A boolean is a byte, a char two. Missing, and counted in stats, if there are more than 128 MiB."`
+	Data        table.Bytes `tp:"2,data" doc:"Elements, little-endian. A boolean is a byte, a char two. Missing, and counted in stats, if there are more than 128 MiB."`
 }
 
 // HeapGraphPrimitive extends the objects of HPROF dumps.

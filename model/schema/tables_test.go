@@ -197,6 +197,14 @@ func TestDeclarations(t *testing.T) {
 		docs[s.Doc] = s.Name
 		checkDoc(t, s.Name, s.Doc)
 
+		kinds := map[table.Type]bool{}
+		for _, c := range s.Columns {
+			kinds[c.Type] = true
+		}
+		if kinds[table.TypeBytes] && kinds[table.TypeString] {
+			t.Errorf("%s: bytes and text in one table, see table.Bytes", s.Name)
+		}
+
 		inherited, last, most := 0, 0, 100
 		if s.Parent != "" {
 			parent := seen[s.Parent]

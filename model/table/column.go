@@ -35,8 +35,8 @@ type (
 		column[StringID]
 		weighs bool // whether the bytes of its texts count towards the chunk's size; set once there are large texts
 	}
-	// Bytes is a column of interned bytes, see StringPool.InternRaw; id zero is NULL. Their size counts towards the
-	// chunk's.
+	// Bytes is a column of bytes. Each chunk has a pool of its own for them, so a table with such a column has none with
+	// text. Their size counts towards the chunk's.
 	Bytes struct{ column[StringID] }
 	// RowID is a column that repeats the row's id under another name, without
 	// storage.
@@ -181,10 +181,14 @@ func (c *String) Set(row int64, id StringID) {
 	c.column.Set(row, id)
 }
 
-// Set stores the value of a row.
-func (c *Bytes) Set(row int64, id StringID) {
-	c.table.Weigh(int64(c.table.sink.strings.view.Size(id)))
-	c.column.Set(row, id)
+// Set stores the value of the row that was appended last.
+func (c *Bytes) Set(row int64, b []byte) {
+	t := c.table
+	if t.raw == nil {
+		t.raw = NewRawPool()
+	}
+	c.column.Set(row, t.raw.InternBytes(b))
+	t.Weigh(int64(len(b)))
 }
 
 func (c *String) weigh() { c.weighs = true }

@@ -36,6 +36,7 @@ type StringPool struct {
 	large   int64      // total bytes of the large ones
 	onLarge func()     // called when large first reaches chunkText
 	invalid int64
+	raw     bool // any bytes are valid
 }
 
 const (
@@ -73,6 +74,13 @@ type largeString struct {
 
 const inFile = -1
 
+// NewRawPool returns an empty pool of bytes that need not be text.
+func NewRawPool() *StringPool {
+	p := NewStringPool()
+	p.raw = true
+	return p
+}
+
 // NewStringPool returns an empty pool.
 func NewStringPool() *StringPool {
 	p := &StringPool{index: make([]StringID, 2048)}
@@ -87,10 +95,7 @@ func (p *StringPool) Intern(s string) StringID {
 
 // InternBytes returns the id of b, and copies b if it is new.
 func (p *StringPool) InternBytes(b []byte) StringID {
-	return p.intern(b, xxh3.Hash(b), false)
-}
-
-func (p *StringPool) intern(b []byte, hash uint64, raw bool) StringID {
+	hash := xxh3.Hash(b)
 	mask := uint64(len(p.index) - 1)
 	slot := hash & mask
 	for ; p.index[slot] != 0; slot = (slot + 1) & mask {
@@ -99,7 +104,7 @@ func (p *StringPool) intern(b []byte, hash uint64, raw bool) StringID {
 			return id
 		}
 	}
-	if !raw && !utf8.Valid(b) {
+	if !p.raw && !utf8.Valid(b) {
 		p.invalid++
 		return p.InternBytes(bytes.ToValidUTF8(b, []byte("\uFFFD")))
 	}
@@ -110,10 +115,6 @@ func (p *StringPool) intern(b []byte, hash uint64, raw bool) StringID {
 	}
 	return id
 }
-
-// InternRaw returns the id of bytes that are no text, and copies them if they are new. Text never has this id, even if it
-// is equal.
-func (p *StringPool) InternRaw(b []byte) StringID { return p.intern(b, ^xxh3.Hash(b), true) }
 
 // store stores a text and returns its location, in the format of stringEntry.at.
 func (p *StringPool) store(b []byte) uint64 {

@@ -36,6 +36,7 @@ type Table struct {
 	chunkRows int
 	text      int64                 // bytes of text in the open chunk, see Weigh
 	large     map[StringID]struct{} // large texts in the open chunk
+	raw       *StringPool           // values of Bytes columns in the open chunk, nil if there are none
 	pins      int                   // pinned rows of the open chunk
 	closed    []*Chunk              // full but not sealed, in order
 	sink      *sink
@@ -68,8 +69,9 @@ type Chunk struct {
 	Strings StringView
 
 	vectors []Vector
-	size    int64   // bytes of the vectors when the chunk was closed
-	parked  *parked // location of the columns if they are not in memory
+	raw     *StringPool // instead of Strings, until it is sealed
+	size    int64       // bytes of the vectors when the chunk was closed
+	parked  *parked     // location of the columns if they are not in memory
 	pins    int
 	table   *Table
 	once    sync.Once
@@ -241,10 +243,10 @@ func (t *Table) Cut() {
 // close ends the open chunk and begins the next.
 func (t *Table) close() {
 	rows := int(t.rows - t.base)
-	chunk := &Chunk{Schema: t.schema, Base: t.base, Rows: rows, Text: t.text, table: t, pins: t.pins, vectors: make([]Vector, len(t.columns))}
+	chunk := &Chunk{Schema: t.schema, Base: t.base, Rows: rows, Text: t.text, table: t, pins: t.pins, raw: t.raw, vectors: make([]Vector, len(t.columns))}
 	t.base, t.pins = t.rows, 0
 	t.room = t.base + int64(t.capacity)
-	t.text, t.large = 0, nil
+	t.text, t.large, t.raw = 0, nil, nil
 	for i, c := range t.columns {
 		chunk.vectors[i] = c.detach(rows)
 		c.reset(t.base)
@@ -282,7 +284,11 @@ func (t *Table) seal() {
 	if chunk.parked != nil {
 		chunk.parked.file.use()
 	}
-	chunk.Strings = t.sink.view()
+	if chunk.raw != nil {
+		chunk.Strings = chunk.raw.View()
+	} else {
+		chunk.Strings = t.sink.view()
+	}
 	if t.sink.to == nil || t.sink.err != nil {
 		chunk.Release()
 		return

@@ -214,7 +214,9 @@ CREATE MACRO _heap_array(x) AS CASE
 CREATE MACRO __intrinsic_heap_graph_array(x) AS CASE WHEN _heap_array(x) >= 0 THEN (
     SELECT data FROM dataset.heap_graph_array WHERE id = TRY_CAST(x AS BIGINT)) END;
 CREATE MACRO __intrinsic_heap_graph_array_json(x) AS CASE WHEN _heap_array(x) >= 0 THEN (
-    SELECT _elements_json(element_type, data) FROM dataset.heap_graph_array WHERE id = TRY_CAST(x AS BIGINT)) END;
+    SELECT _elements_json(o.array_element_type, a.data)
+    FROM dataset.heap_graph_array AS a JOIN dataset.heap_graph_object_data AS o ON o.array_data_id = a.id
+    WHERE a.id = TRY_CAST(x AS BIGINT)) END;
 
 CREATE MACRO experimental_annotated_callstack(callsite) AS TABLE
 WITH RECURSIVE _stack AS (

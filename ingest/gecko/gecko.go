@@ -57,15 +57,17 @@ type reader struct {
 	events  *sort.Stream
 	event   *token.Writer
 	threads []*thread
-	start   float64 // of the outermost profile, ms
-	found   bool    // there was a list of threads
+	root    *profile // the outermost one
+	waiting []int    // numbers of threads whose shift is not known yet
+	found   bool     // there was a list of threads
 
 	mappings map[mappingKey]model.MappingID
 }
 
 // profile is the profile of one process.
 type profile struct {
-	start      float64 // ms since 1970
+	start      float64 // ms since 1970, 0 if unknown
+	hasMeta    bool    // start is final
 	categories []model.StringID
 	shared     *thread
 	threads    []*thread
@@ -139,6 +141,9 @@ func (r *reader) at(bracket byte) (bool, error) {
 // profile reads the profile at the position and stores its stacks, even if its end is missing.
 func (r *reader) profile(depth int) error {
 	p := &profile{}
+	if depth == 0 {
+		r.root = p
+	}
 	err := r.EachMember(func(key []byte) error {
 		switch string(key) {
 		case "meta":
@@ -155,49 +160,72 @@ func (r *reader) profile(depth int) error {
 			}
 			r.found = true
 			return r.EachElement(func() error {
-				if ok, err := r.at('{'); !ok {
-					r.damaged(r.Offset())
-					return err
+				if r.Buf[r.Pos] == '{' {
+					return r.thread(p)
 				}
-				return r.thread(p)
+				return r.child(depth)
 			})
 		case "processes":
 			if ok, err := r.at('['); !ok {
 				return err
 			}
-			return r.EachElement(func() error {
-				ok, err := r.at('{')
-				if ok && depth == maxNesting {
-					return format.Errorf(format.ErrUnsupported, r.Offset(), "profiles nested %d deep", depth)
-				} else if ok {
-					return r.profile(depth + 1)
-				}
-				r.damaged(r.Offset())
-				return err
-			})
+			return r.EachElement(func() error { return r.child(depth) })
 		}
 		return r.unread(key)
 	})
 	for _, t := range p.threads {
 		t.resolve(r, p)
 	}
+	p.hasMeta = true // or it never comes
+	if pushed := r.pushWaiting(); pushed != nil {
+		return pushed
+	}
 	return err
 }
 
-// meta reads the category names and the start time of the profile.
+// child reads the profile of a child process at the position. Up to version 3 it is the text of
+// one.
+func (r *reader) child(depth int) error {
+	start := r.Offset()
+	if c := r.Buf[r.Pos]; c != '{' && c != '"' {
+		r.damaged(start)
+		return r.Skip()
+	}
+	if depth == maxNesting {
+		return format.Errorf(format.ErrUnsupported, start, "profiles nested %d deep", depth)
+	}
+	if r.Buf[r.Pos] == '{' {
+		return r.profile(depth + 1)
+	}
+	v, err := r.ReadValue()
+	if err != nil {
+		return err
+	}
+	outer := r.Reader
+	r.Reader = jsonlex.NewReader(bytes.NewReader(v.Raw))
+	r.Base = start
+	c, err := r.Peek()
+	if err == nil && c == '{' {
+		err = r.profile(depth + 1)
+	} else if err == nil {
+		err = jsonlex.ErrSyntax
+	}
+	r.Reader = outer
+	if err == jsonlex.ErrSyntax || err == jsonlex.ErrTruncated {
+		r.damaged(start)
+		return nil
+	}
+	return err
+}
+
+// meta reads the category names and the start time of the profile. Facts about the outermost one
+// become metadata.
 func (r *reader) meta(p *profile, depth int) error {
 	if ok, err := r.at('{'); !ok {
 		return err
 	}
-	return r.EachMember(func(key []byte) error {
+	err := r.EachMember(func(key []byte) error {
 		switch string(key) {
-		case "startTime":
-			v, err := r.ReadValue()
-			p.start, _ = number(v)
-			if depth == 0 {
-				r.start = p.start
-			}
-			return err
 		case "categories":
 			if ok, err := r.at('['); !ok {
 				return err
@@ -208,8 +236,35 @@ func (r *reader) meta(p *profile, depth int) error {
 				return err
 			})
 		}
-		return r.Skip()
+		if c := r.Buf[r.Pos]; c == '{' || c == '[' {
+			return r.unread(key)
+		}
+		name := string(key)
+		v, err := r.ReadValue()
+		if start, ok := number(v); ok && name == "startTime" {
+			p.start = start
+		}
+		if depth == 0 {
+			r.fact(name, v)
+		}
+		return err
 	})
+	p.hasMeta = true
+	if err == nil {
+		err = r.pushWaiting()
+	}
+	return err
+}
+
+// fact stores a number or text about the profile as metadata.
+func (r *reader) fact(name string, v jsonlex.Value) {
+	name = "gecko_meta." + name
+	switch v.Kind {
+	case jsonlex.Boolean, jsonlex.Integer:
+		r.in.File.SetMetadata(name, model.IntArg(v.Int))
+	case jsonlex.Double, jsonlex.Text:
+		r.in.File.SetMetadata(name, model.StringArg(r.in.Store.Strings.InternBytes(v.Raw)))
+	}
 }
 
 // categoryName returns the name of a category, or 0.
@@ -226,22 +281,43 @@ func (r *reader) categoryName(v jsonlex.Value) (name model.StringID) {
 	return name
 }
 
-// thread reads the thread at the position and pushes its samples and markers. If it is truncated, the
-// complete ones are pushed.
+// thread reads the thread at the position and pushes its samples and markers, or keeps them until
+// their shift is known. If it is truncated, the complete ones are pushed.
 func (r *reader) thread(p *profile) error {
-	t := &thread{offset: r.Offset()}
+	t := &thread{offset: r.Offset(), profile: p}
 	err := r.members(t)
-	r.threads = append(r.threads, t)
-	p.threads = append(p.threads, t)
 	if err != nil && err != jsonlex.ErrTruncated {
 		return err
 	}
-	shift := 0.0 // times are relative to the start of the process
-	if p.start != 0 && r.start != 0 {
-		shift = p.start - r.start
-	}
-	if pushed := r.push(int64(len(r.threads)-1), t, shift); pushed != nil {
+	r.waiting = append(r.waiting, len(r.threads))
+	r.threads = append(r.threads, t)
+	p.threads = append(p.threads, t)
+	if pushed := r.pushWaiting(); pushed != nil {
 		return pushed
 	}
 	return err
+}
+
+// pushWaiting pushes the waiting threads whose shift is known. Times are relative to the start of
+// their process; the outermost one is the reference.
+func (r *reader) pushWaiting() error {
+	waiting := r.waiting
+	r.waiting = r.waiting[:0]
+	for _, number := range waiting {
+		t := r.threads[number]
+		p, shift := t.profile, 0.0
+		if p != r.root {
+			if !p.hasMeta || !r.root.hasMeta {
+				r.waiting = append(r.waiting, number)
+				continue
+			}
+			if p.start != 0 && r.root.start != 0 {
+				shift = p.start - r.root.start
+			}
+		}
+		if err := r.push(int64(number), t, shift); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package gecko
 import (
 	"bytes"
 	"math"
+	"regexp"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
@@ -20,9 +21,9 @@ const (
 	sample // not a marker
 )
 
-// nanoseconds converts a time from ms as v58 does, sometimes 1 ns too low.
+// nanoseconds converts a time from ms. Writers divide whole nanoseconds, so the nearest one is meant.
 func nanoseconds(ms float64) (ns int64, ok bool) {
-	n := ms * 1000 * 1000
+	n := math.Round(ms * 1e6)
 	return int64(n), n > -math.MaxInt64 && n < math.MaxInt64
 }
 
@@ -32,9 +33,7 @@ func (r *reader) push(number int64, t *thread, shift float64) error {
 	s := &t.samples
 	if len(s.times) == 0 {
 		s.times = s.deltas
-		for i := 1; i < len(s.times); i++ {
-			s.times[i] += s.times[i-1]
-		}
+		sum(s.times)
 	}
 	for i := range min(len(s.stacks), len(s.times)) {
 		if s.stacks[i] == none {
@@ -55,6 +54,18 @@ func (r *reader) push(number int64, t *thread, shift float64) error {
 	}
 	*m = markers{}
 	return nil
+}
+
+// sum replaces deltas by their sums. It carries what each addition rounds off, which would be
+// several ns after some thousand of them.
+func sum(deltas []float64) {
+	total, lost := 0.0, 0.0
+	for i, d := range deltas {
+		d -= lost
+		next := total + d
+		total, lost = next, next-total-d
+		deltas[i] = total
+	}
 }
 
 func (r *reader) begin(number int64, p phase) {
@@ -180,9 +191,14 @@ func (p *parser) utid(t *thread) model.UTID {
 	} else {
 		t.utid = machine.ThreadOf(t.tid, t.pid)
 	}
-	machine.SetThreadName(t.utid, t.name, model.ThreadNameOther)
+	if machine.ThreadName(t.utid) == 0 || !placeholder.MatchString(p.in.Store.Strings.Get(t.name)) {
+		machine.SetThreadName(t.utid, t.name, model.ThreadNameOther)
+	}
 	return t.utid
 }
+
+// placeholder matches what samply calls threads and processes without a name.
+var placeholder = regexp.MustCompile(`^(Thread )?<[0-9.]+>$`)
 
 // Event stores a sample or a marker.
 func (p *parser) Event(ts int64, payload []byte) error {

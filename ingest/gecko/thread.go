@@ -15,6 +15,7 @@ const none = -1
 // thread is a thread, or the block that all threads share.
 type thread struct {
 	offset   int64
+	profile  *profile
 	name     model.StringID
 	tid, pid int64 // 0 if unknown
 	strings  []model.StringID

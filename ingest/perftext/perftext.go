@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/lines"
@@ -52,7 +53,7 @@ type sample struct {
 }
 
 // timestamp matches the time of a sample, in seconds, followed by a colon.
-var timestamp = regexp.MustCompile(` (\d+\.(?:\d{6}|\d{9})):`)
+var timestamp = regexp.MustCompile(` (\d+)\.(\d{6}|\d{9}):`)
 
 // parseSample reads the first line of a sample. Thread names may also look like a
 // time: the first time with a tid before it counts.
@@ -62,9 +63,11 @@ func parseSample(line []byte) (s sample, ok bool) {
 		if at == nil {
 			return s, false
 		}
-		seconds, err := strconv.ParseFloat(string(line[from+at[2]:from+at[3]]), 64)
-		if err == nil && seconds < 1<<33 && s.readThread(bytes.Fields(line[:from+at[2]])) {
-			s.ts = int64(seconds * 1000 * 1000 * 1000) // as v58 calculates it, sometimes 1 ns too low
+		seconds, err := strconv.ParseUint(string(line[from+at[2]:from+at[3]]), 10, 33)
+		if err == nil && s.readThread(bytes.Fields(line[:from+at[2]])) {
+			fraction := string(line[from+at[4] : from+at[5]])
+			ns, _ := strconv.ParseUint((fraction + "000")[:9], 10, 32)
+			s.ts = int64(seconds*uint64(time.Second) + ns)
 			return s, true
 		}
 		from += at[1]

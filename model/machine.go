@@ -541,6 +541,19 @@ func (m *Machine) ProcessArgs(upid UPID) *ArgSet {
 	return &hintsOf(m.processHints, upid).args
 }
 
+// SetProcessLabels sets what a process does, such as "GPU 3", as args. Perfetto's UI shows them beside
+// the name.
+func (m *Machine) SetProcessLabels(upid UPID, labels ...StringID) {
+	if len(labels) == 0 {
+		return
+	}
+	const key = "chrome.process_label"
+	args, strings := m.ProcessArgs(upid), m.store.Strings
+	for i, label := range labels {
+		args.AddFlat(strings.Intern(key), strings.Intern(ArrayKey(key, i)), StringArg(label))
+	}
+}
+
 // ThreadArgs returns the args of a thread, for the caller to add to.
 func (m *Machine) ThreadArgs(utid UTID) *ArgSet {
 	return &hintsOf(m.threadHints, utid).args

@@ -621,7 +621,7 @@ func TestUnreadIsNamed(t *testing.T) {
 	const (
 		events = `{"traceEvents":[{"ph":"X","ts":1,"dur":1,"pid":1,"tid":1,"name":"a"},
 			{"ph":"M","pid":1,"name":"num_cpus","args":{"number":8}},
-			{"ph":"O","ts":2,"pid":1,"tid":1,"name":"o","id":1},{"ph":"O","ts":3,"pid":1,"tid":1,"name":"o","id":1}],"stats":{}}`
+			{"ph":"O","ts":2,"pid":1,"tid":1,"name":"o","id":1},{"ph":"O","ts":3,"pid":1,"tid":1,"name":"o","id":1}],"stats":{"a"}}`
 		calls = "7 1700000000.000001 read(3) = 1\n7 1700000000.000002 --- SIGCHLD {si_signo=SIGCHLD} ---\n" +
 			"7 1700000000.000003 +++ exited with 0 +++\n"
 	)

@@ -244,8 +244,8 @@ func (r *reader) meta(p *profile, depth int) error {
 		if start, ok := number(v); ok && name == "startTime" {
 			p.start = start
 		}
-		if depth == 0 {
-			r.fact(name, v)
+		if fact, ok := v.Fact(r.in.Store.Strings); ok && depth == 0 {
+			r.in.File.SetMetadata("gecko_meta."+name, fact)
 		}
 		return err
 	})
@@ -254,17 +254,6 @@ func (r *reader) meta(p *profile, depth int) error {
 		err = r.pushWaiting()
 	}
 	return err
-}
-
-// fact stores a number or text about the profile as metadata.
-func (r *reader) fact(name string, v jsonlex.Value) {
-	name = "gecko_meta." + name
-	switch v.Kind {
-	case jsonlex.Boolean, jsonlex.Integer:
-		r.in.File.SetMetadata(name, model.IntArg(v.Int))
-	case jsonlex.Double, jsonlex.Text:
-		r.in.File.SetMetadata(name, model.StringArg(r.in.Store.Strings.InternBytes(v.Raw)))
-	}
 }
 
 // categoryName returns the name of a category, or 0.

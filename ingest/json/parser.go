@@ -27,6 +27,7 @@ type parser struct {
 	noName, running           model.StringID
 	threadName, processName   model.StringID
 	threadIndex, processIndex model.StringID
+	processLabel              model.StringID
 	sourceKey, chrome         model.StringID
 	eventNameKey, phaseKey    model.StringID
 }
@@ -72,6 +73,7 @@ func newParser(in *format.Input, places *places) *parser {
 		threadName:   s.Intern("thread_name"),
 		processName:  s.Intern("process_name"),
 		processIndex: s.Intern("process_sort_index"),
+		processLabel: s.Intern("process_labels"),
 		threadIndex:  s.Intern("thread_sort_index"),
 		sourceKey:    s.Intern("source"),
 		chrome:       s.Intern("chrome"),
@@ -426,12 +428,12 @@ func (p *parser) threadState(ts int64, utid model.UTID, state model.StringID) {
 	sched.UCPU.Set(row, p.Machine.CPU(cpu))
 }
 
-// metadata handles events that name and order processes and threads.
+// metadata handles events that name, label and order processes and threads.
 func (p *parser) metadata(ts int64, utid model.UTID) {
 	e := &p.event
 	name := model.StringID(e.name)
 	switch name {
-	case p.threadName, p.processName, p.threadIndex, p.processIndex:
+	case p.threadName, p.processName, p.threadIndex, p.processIndex, p.processLabel:
 	default:
 		p.File.Unread(model.StatUnreadFact, model.None, cmp.Or(p.Store.Strings.Get(name), "unnamed")+" metadata event").Add(model.LogEntry{TS: ts, HasTS: true})
 		return
@@ -457,6 +459,10 @@ func (p *parser) metadata(ts int64, utid model.UTID) {
 				p.Machine.SetProcessSortIndex(p.Machine.Process(int64(e.pid)), int64(int32(index)), model.SortOther)
 			} else {
 				p.Machine.SetThreadSortIndex(utid, int64(int32(index)), model.SortOther)
+			}
+		case name == p.processLabel:
+			if string(key) == "labels" && v.Kind == jsonlex.Text && len(v.Raw) > 0 {
+				p.Machine.SetProcessLabels(p.Machine.Process(int64(e.pid)), p.Store.Strings.InternBytes(v.Raw))
 			}
 		case string(key) != "name":
 		case v.Kind != jsonlex.Text || len(v.Raw) == 0:

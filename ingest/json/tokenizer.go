@@ -18,6 +18,8 @@ const (
 	maxLogged = 4 << 10
 	// readAlone is how many bytes are read before blocks are scanned ahead, which takes more memory.
 	readAlone = 1 << 20
+	// Members of the outer object become facts up to this number, and this size in bytes.
+	maxFacts, maxFact = 100, 1 << 20
 )
 
 // tokenizer finds the events in the input and pushes them to the sorter.
@@ -36,6 +38,7 @@ type tokenizer struct {
 
 	found   bool     // an event, or another trace's text, was found
 	members []string // names in the outer object, up to maxMembers
+	facts   int      // members that became metadata
 
 	stackFrames, samples []byte          // values of these keys, read at the end
 	profile              v8profile.Chunk // of a .cpuprofile file
@@ -237,9 +240,54 @@ func (t *tokenizer) member() error {
 	case "startTime":
 		return t.profilePart(&t.profile.Start)
 	default:
-		t.in.File.Unread(model.StatUnreadFact, model.None, name+" member").AddAt(t.Offset())
+		return t.fact(name)
 	}
 	return t.Skip()
+}
+
+// fact stores a member of the outer object as metadata, or each member of an object. What is nested
+// deeper stays JSON.
+func (t *tokenizer) fact(name string) error {
+	at := t.Offset()
+	var v jsonlex.Value
+	err := t.Whole(func() (err error) {
+		start := t.Pos
+		if v, err = t.Value(); err == jsonlex.ErrSyntax {
+			t.Pos = start
+		}
+		return err
+	})
+	if err == jsonlex.ErrSyntax || err == jsonlex.ErrTooLarge {
+		t.unread(name, at)
+		return t.Skip()
+	} else if err != nil {
+		return err
+	}
+	if t.facts == maxFacts || len(v.Raw) > maxFact {
+		t.unread(name, at)
+		return nil
+	}
+	t.facts++
+	set := func(name string, v jsonlex.Value) {
+		if fact, ok := v.Fact(t.in.Store.Strings); ok {
+			t.in.File.Context(0).SetMetadata(name, fact)
+		}
+	}
+	fact := "json." + name
+	if v.Kind != jsonlex.Object {
+		set(fact, v)
+		return nil
+	}
+	inner := jsonlex.Lexer{Buf: v.Raw}
+	if inner.Members(func(key []byte, v jsonlex.Value) { set(fact+"."+string(key), v) }) != nil {
+		t.unread(name, at)
+	}
+	return nil
+}
+
+// unread counts a member of the outer object that was not read, or not completely.
+func (t *tokenizer) unread(name string, at int64) {
+	t.in.File.Unread(model.StatUnreadFact, model.None, name+" member").AddAt(at)
 }
 
 // keep stores the text of the value at the position.

@@ -228,3 +228,14 @@ func number(v Value) model.ArgValue {
 	}
 	return model.RealArg(v.Float)
 }
+
+// Fact returns a value as metadata, which is an integer or text, or false for null.
+func (v Value) Fact(strings *table.StringPool) (model.ArgValue, bool) {
+	switch v.Kind {
+	case Null:
+		return model.ArgValue{}, false
+	case Boolean, Integer:
+		return model.IntArg(v.Int), true
+	}
+	return model.StringArg(strings.InternBytes(v.Raw)), true
+}

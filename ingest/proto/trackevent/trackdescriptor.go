@@ -82,7 +82,7 @@ func (t *trackEvents) parseProcess(ts int64, data []byte) model.UPID {
 	var hasChromeType bool
 	var name []byte
 	var start int64
-	var labels [][]byte
+	var labels []model.StringID
 	for f := wire.Read(data); f.Next(); {
 		switch f.Number {
 		case pb.ProcessDescriptor_PID:
@@ -94,14 +94,13 @@ func (t *trackEvents) parseProcess(ts int64, data []byte) model.UPID {
 		case pb.ProcessDescriptor_StartTimestampNS:
 			start = f.Int64()
 		case pb.ProcessDescriptor_ProcessLabels:
-			labels = append(labels, f.Bytes())
+			labels = append(labels, t.Store.Strings.InternBytes(f.Bytes()))
 		}
 	}
-	strs := t.Store.Strings
 	upid := t.Machine.Process(int64(uint32(pid)))
 	t.processes.describe(ts, upid)
 	if len(name) > 0 {
-		t.Machine.SetProcessName(upid, strs.InternBytes(name), model.ProcessNameDescriptor)
+		t.Machine.SetProcessName(upid, t.Store.Strings.InternBytes(name), model.ProcessNameDescriptor)
 	}
 	if start > 0 {
 		t.Machine.SetProcessStart(upid, start)
@@ -113,13 +112,7 @@ func (t *trackEvents) parseProcess(ts int64, data []byte) model.UPID {
 		}
 		t.Machine.SetProcessName(upid, t.chromeName(chromeProcesses, chromeType), priority)
 	}
-	if len(labels) > 0 {
-		const key = "chrome.process_label"
-		args := t.Machine.ProcessArgs(upid)
-		for i, label := range labels {
-			args.AddFlat(strs.Intern(key), strs.Intern(model.ArrayKey(key, i)), model.StringArg(strs.InternBytes(label)))
-		}
-	}
+	t.Machine.SetProcessLabels(upid, labels...)
 	return upid
 }
 

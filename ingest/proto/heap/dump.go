@@ -18,7 +18,8 @@ import (
 type dump struct {
 	*graphs
 	*model.HeapDump
-	foreign bool // the current packet belongs to another dump
+	foreign  bool // the current packet belongs to another dump
+	complete bool // the last packet was read
 
 	next      uint64 // index of the next packet
 	truncated bool

@@ -2,9 +2,6 @@
 package heap
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/wire"
@@ -19,8 +16,9 @@ var Modules = proto.Family{heapGraphs, processMetadata}
 // graphs reads dumps of ART's heap. A dump consists of many packets of one sequence.
 type graphs struct {
 	*proto.Reader
-	dumps map[uint32]*dump // by sequence
-	words words
+	dumps   map[uint32]*dump // by sequence
+	ordered []*dump          // those not stored yet, in the order of their first packets
+	words   words
 }
 
 // words are the interned names of enum values.
@@ -68,6 +66,7 @@ func (g *graphs) parse(e *proto.Event) {
 	if d == nil {
 		d = g.newDump(upid, e.TS)
 		g.dumps[e.State.Sequence] = d
+		g.ordered = append(g.ordered, d)
 	}
 	index := message.Uint64(e.Data, androidpb.HeapGraph_Index)
 	if index != d.next {
@@ -97,20 +96,24 @@ func (g *graphs) parse(e *proto.Event) {
 		}
 	}
 	if !continued {
-		d.finish()
+		d.complete = true
 		delete(g.dumps, e.State.Sequence)
+		for len(g.ordered) > 0 && g.ordered[0].complete {
+			g.ordered[0].finish()
+			g.ordered = g.ordered[1:]
+		}
 	}
 }
 
-// end stores the dumps whose end is missing.
+// end stores the dumps whose end is missing, and those that began after one of them.
 func (g *graphs) end() {
 	if len(g.dumps) > 0 {
 		g.File.Count(model.StatHeapGraphNonFinalizedGraph)
 	}
-	for _, sequence := range slices.Sorted(maps.Keys(g.dumps)) {
-		g.dumps[sequence].finish()
+	for _, d := range g.ordered {
+		d.finish()
 	}
-	g.dumps = nil
+	g.dumps, g.ordered = nil, nil
 }
 
 // graphRows are the rows of heap_graph by dump. A dump and its metadata share a row.

@@ -13,10 +13,14 @@ import (
 func Demangle(symbol string) (name string, ok bool) {
 	for _, s := range []string{symbol, strings.TrimPrefix(symbol, "_")} { // macOS prefixes each symbol with one more _
 		options := []demangle.Option{demangle.LLVMStyle}
+		s, clone, cloned := strings.Cut(s, ".llvm.") // the package refuses it after Rust's legacy names
 		if !strings.HasPrefix(s, "_R") {
 			options = append(options, demangle.NoRust) // LLVM keeps the hash in Rust's legacy names
 		}
 		if name, err := demangle.ToString(s, options...); err == nil {
+			if cloned {
+				name += " (.llvm." + clone + ")"
+			}
 			return name, true
 		}
 	}

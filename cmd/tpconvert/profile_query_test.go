@@ -122,6 +122,38 @@ FROM perf_sample AS p JOIN experimental_annotated_callstack(p.callsite_id) WHERE
 	}
 }
 
+// TestSampleContexts groups samples by the contexts that they share, whose ids are those of Trace Processor v58.
+func TestSampleContexts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const sample = `packet { trusted_packet_sequence_id: 1 sequence_flags: %d timestamp: %d perf_sample { cpu: %d pid: 5 tid: %d cpu_mode: %s timebase_count: 1 callstack_iid: 1 }
+  interned_data { function_names { iid: 1 str: "f" } frames { iid: 1 function_name_id: 1 } callstacks { iid: 1 frame_ids: 1 } } }
+`
+	text := fmt.Sprintf(sample, 1, 10, 3, 5, "MODE_USER") + fmt.Sprintf(sample, 2, 20, 0, 6, "MODE_KERNEL") +
+		fmt.Sprintf(sample, 2, 30, 3, 6, "MODE_USER") + fmt.Sprintf(sample, 2, 40, 3, 5, "MODE_USER")
+	name, trace, err := tracecase.Trace(&txtar.File{Name: "t.textproto", Data: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), trace, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "-q", name, "out").expect(t, exitDone, "")
+	for sql, want := range map[string]string{
+		"SELECT execution_context_id, count(*) FROM stack_sample GROUP BY 1 ORDER BY 1":                     "0,3 1,1",
+		"SELECT task_context_id, count(*) FROM stack_sample GROUP BY 1 ORDER BY 1":                          "0,2 1,2",
+		"SELECT id, ucpu, cpu_mode FROM stack_sample_execution_context ORDER BY id":                         `0,3,"user" 1,0,"kernel"`,
+		"SELECT c.id, tid FROM stack_sample_task_context AS c JOIN thread USING (utid) ORDER BY c.id":       "0,5 1,6",
+		"SELECT ts, execution_context_id FROM stack_sample WHERE task_context_id = 1":                       "20,1 30,0",
+		"SELECT ts, cpu, cpu_mode, tid FROM perf_sample JOIN thread USING (utid) WHERE cpu = 3 AND tid = 5": `10,3,"user",5 40,3,"user",5`,
+	} {
+		_, got, _ := strings.Cut(rowsOf(t, dir, "out", sql, "--perfetto"), "\n")
+		if got = strings.Join(strings.Fields(got), " "); got != want {
+			t.Errorf("%s: got %s, want %s", sql, got, want)
+		}
+	}
+}
+
 // profileText returns what a profile, in hexadecimal, says.
 func profileText(t *testing.T, text string) string {
 	t.Helper()

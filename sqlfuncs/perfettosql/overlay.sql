@@ -393,21 +393,26 @@ SELECT id, upid, ts, path_trimmed AS path, aggregate_count, is_deleted, size_kb,
 FROM dataset.profiler_smaps;
 CREATE VIEW trace_metrics AS SELECT NULL::VARCHAR AS name WHERE false;
 
--- A sample's contexts are columns of the sample, so their ids are the sample's id.
-CREATE VIEW __intrinsic_profiler_sample AS
-SELECT *, CASE WHEN coalesce(utid, upid, async_context_id) IS NOT NULL THEN id END AS task_context_id,
-       CASE WHEN ucpu IS NOT NULL OR cpu_mode IS NOT NULL THEN id END AS execution_context_id
-FROM dataset.stack_sample;
+-- A sample's contexts are columns of the sample. Equal ones are one context, numbered by its first sample.
 CREATE VIEW __intrinsic_profiler_task_context AS
-SELECT id, utid, upid, async_context_id FROM __intrinsic_profiler_sample WHERE task_context_id IS NOT NULL;
+SELECT row_number() OVER (ORDER BY min(id)) - 1 AS id, utid, upid, async_context_id FROM dataset.stack_sample
+WHERE coalesce(utid, upid, async_context_id) IS NOT NULL GROUP BY utid, upid, async_context_id ORDER BY id;
 CREATE VIEW __intrinsic_profiler_execution_context AS
-SELECT id, ucpu, cpu_mode FROM __intrinsic_profiler_sample WHERE execution_context_id IS NOT NULL;
+SELECT row_number() OVER (ORDER BY min(id)) - 1 AS id, ucpu, cpu_mode FROM dataset.stack_sample
+WHERE ucpu IS NOT NULL OR cpu_mode IS NOT NULL GROUP BY ucpu, cpu_mode ORDER BY id;
+CREATE VIEW __intrinsic_profiler_sample AS
+SELECT s.*, t.id AS task_context_id, e.id AS execution_context_id
+FROM dataset.stack_sample AS s
+LEFT JOIN __intrinsic_profiler_task_context AS t
+    ON (t.utid, t.upid, t.async_context_id) IS NOT DISTINCT FROM (s.utid, s.upid, s.async_context_id)
+LEFT JOIN __intrinsic_profiler_execution_context AS e ON (e.ucpu, e.cpu_mode) IS NOT DISTINCT FROM (s.ucpu, s.cpu_mode);
 CREATE VIEW stack_sample AS
 SELECT id, ts, source, session_id, callsite_id, task_context_id, execution_context_id
 FROM __intrinsic_profiler_sample WHERE callsite_id IS NOT NULL;
-CREATE VIEW stack_sample_task_context AS FROM __intrinsic_profiler_task_context WHERE id IN (SELECT id FROM stack_sample);
+CREATE VIEW stack_sample_task_context AS
+FROM __intrinsic_profiler_task_context WHERE id IN (SELECT task_context_id FROM stack_sample);
 CREATE VIEW stack_sample_execution_context AS
-FROM __intrinsic_profiler_execution_context WHERE id IN (SELECT id FROM stack_sample);
+FROM __intrinsic_profiler_execution_context WHERE id IN (SELECT execution_context_id FROM stack_sample);
 CREATE VIEW stack_sample_session AS
 FROM dataset.profiler_session WHERE id IN (SELECT session_id FROM stack_sample);
 CREATE VIEW stack_sample_async_context AS FROM dataset.profiler_async_context;

@@ -72,6 +72,14 @@ func (f *File) Context(machine int64) *Context {
 	return c
 }
 
+// machine returns the id of the machine that recorded the file, 0 if unknown.
+func (f *File) machine() int64 {
+	if len(f.contexts) == 0 {
+		return 0
+	}
+	return f.contexts[0].Machine.ID
+}
+
 // Finish stores everything that had to wait for the end of the file. Slices that did not end
 // wait for that of the store.
 func (f *File) Finish() {

@@ -221,7 +221,11 @@ func (s *Store) writeStats() {
 		}
 		if key.file != None {
 			t.LocalTraceID.Set(row, key.file)
-			t.MachineID.Set(row, max(key.machine, 0)) // the default machine unless the count is of another
+			machine := key.machine
+			if machine == None {
+				machine = s.files[key.file].machine()
+			}
+			t.MachineID.Set(row, machine)
 		}
 	}
 }

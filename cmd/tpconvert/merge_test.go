@@ -58,6 +58,11 @@ func TestMerge(t *testing.T) {
 	if got := asked(t, dir, "machines", "SELECT m.name FROM process p JOIN machine m ON m.id = p.machine_id WHERE pid = 100"); !slices.Equal(got, []string{"phone"}) {
 		t.Errorf("the process is of %q", got)
 	}
+
+	tpconvert(t, dir, "--merge", "clocks.pftrace", "draw.txt", "--machine", "phone=clocks.pftrace", "--machine", "watch=draw.txt", "apart").expect(t, exitDone, "")
+	if got := asked(t, dir, "apart", "SELECT value, m.name FROM stats AS s JOIN machine AS m ON m.id = s.machine_id WHERE s.name = 'clock_sync_unrelatable_clock_domains'"); !slices.Equal(got, []string{"1,watch"}) {
+		t.Errorf("clocks that cannot be related: %q", got)
+	}
 }
 
 func TestMergeOfStandardInput(t *testing.T) {

@@ -270,7 +270,7 @@ func (t *tokenizer) fact(name string) error {
 	t.facts++
 	set := func(name string, v jsonlex.Value) {
 		if fact, ok := v.Fact(t.in.Store.Strings); ok {
-			t.in.File.Context(0).SetMetadata(name, fact)
+			t.in.Context.SetMetadata(name, fact)
 		}
 	}
 	fact := "json." + name
@@ -316,14 +316,14 @@ func (t *tokenizer) metadata(prefix string) error {
 			switch {
 			case v.Kind == jsonlex.Null:
 			case v.Kind == jsonlex.Boolean || v.Kind == jsonlex.Integer:
-				t.in.File.Context(0).SetMetadata(name, model.IntArg(v.Int))
+				t.in.Context.SetMetadata(name, model.IntArg(v.Int))
 			case v.Kind == jsonlex.Double && v.Float == math.Trunc(v.Float) && math.Abs(v.Float) < 9.2e18:
-				t.in.File.Context(0).SetMetadata(name, model.IntArg(int64(v.Float)))
+				t.in.Context.SetMetadata(name, model.IntArg(int64(v.Float)))
 			case v.Kind == jsonlex.Double: // with as many digits as Trace Processor keeps
 				text := strconv.AppendFloat(nil, v.Float, 'g', 6, 64)
-				t.in.File.Context(0).SetMetadata(name, model.StringArg(t.places.intern(text)))
+				t.in.Context.SetMetadata(name, model.StringArg(t.places.intern(text)))
 			default:
-				t.in.File.Context(0).SetMetadata(name, model.StringArg(t.places.intern(v.Raw)))
+				t.in.Context.SetMetadata(name, model.StringArg(t.places.intern(v.Raw)))
 			}
 			if v.Kind != jsonlex.Null {
 				t.places.intern([]byte(name))

@@ -1,16 +1,16 @@
--- trace_start(): the earliest timestamp of any event, in ns of the trace clock.
+-- trace_start(): the earliest timestamp of any event, in ns of the trace clock, 0 without events.
 CREATE OR REPLACE MACRO trace_start(/*! trace_id */) AS (
-    SELECT any_value(_bounds.start_ts)
+    SELECT coalesce(any_value(_bounds.start_ts), 0)
     FROM /*! (SELECT trace_id AS _trace) AS _of JOIN */ trace_bounds AS _bounds /*! ON _bounds.trace_id = _of._trace */);
 
--- trace_end(): the latest timestamp of any event, in ns of the trace clock.
+-- trace_end(): the latest timestamp of any event, in ns of the trace clock, 0 without events.
 CREATE OR REPLACE MACRO trace_end(/*! trace_id */) AS (
-    SELECT any_value(_bounds.end_ts)
+    SELECT coalesce(any_value(_bounds.end_ts), 0)
     FROM /*! (SELECT trace_id AS _trace) AS _of JOIN */ trace_bounds AS _bounds /*! ON _bounds.trace_id = _of._trace */);
 
--- trace_dur(): the time from trace_start() to trace_end(), in ns.
+-- trace_dur(): the time from trace_start() to trace_end(), in ns, 0 without events.
 CREATE OR REPLACE MACRO trace_dur(/*! trace_id */) AS (
-    SELECT any_value(_bounds.end_ts - _bounds.start_ts)
+    SELECT coalesce(any_value(_bounds.end_ts - _bounds.start_ts), 0)
     FROM /*! (SELECT trace_id AS _trace) AS _of JOIN */ trace_bounds AS _bounds /*! ON _bounds.trace_id = _of._trace */);
 
 -- _lasting returns a duration. If it is -1, which means unfinished, it lasts until the end of the trace.

@@ -311,6 +311,21 @@ func TestClocks(t *testing.T) {
 	}
 }
 
+// A mapping without a time is older than all samples, also those before the first record with a time. Its
+// clock is perf's, so the unrelated default clock of the format loses nothing and is not counted.
+func TestMappingsWithoutTime(t *testing.T) {
+	r := &recording{order: binary.LittleEndian}
+	r.events = []event{{sampleType: sampleType, period: 1, flags: []int{sampleIDAll}, ids: []uint64{1}}}
+	r.mmap(user, 7, 0x400000, 0x1000, 0, 0, "/bin/a")
+	r.sample(user, 1, 7, 7, 500, 0, 0x400010)
+	r.sample(user, 1, 7, 7, 300, 1, 0x400020)
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "stack_profile_mapping", "name", "/bin/a")
+	tables.Want(t, "stack_profile_frame", "mapping|rel_pc", "0|32", "0|16")
+	tables.Want(t, "stack_sample", "ts", "300", "500")
+	tables.Want(t, "stats", "name")
+}
+
 // aux returns a recording of a CPU's tracing unit.
 func aux(kind uint32) *recording {
 	r := &recording{order: binary.LittleEndian}

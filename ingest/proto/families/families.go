@@ -7,6 +7,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/android"
 	"github.com/tpconvert/tpconvert/ingest/proto/chrome"
+	"github.com/tpconvert/tpconvert/ingest/proto/etw"
 	"github.com/tpconvert/tpconvert/ingest/proto/ftrace"
 	"github.com/tpconvert/tpconvert/ingest/proto/generickernel"
 	"github.com/tpconvert/tpconvert/ingest/proto/gpu"
@@ -33,6 +34,7 @@ var read = proto.Reads(
 	trackevent.Modules,
 	system.Modules,
 	ftrace.Modules,
+	etw.Modules,
 	android.Modules,
 	power.Modules,
 	gpu.Modules,

@@ -99,9 +99,9 @@ func TestTrackEvents(t *testing.T) {
 
 func TestUnreadPackets(t *testing.T) {
 	unread := func(ts int64, field int) message { return packet(ts).msg(field, message{}.num(1, 1)) }
-	res := readTrace(t, packets(trigger(10, "read"), unread(20, 1900), unread(30, 95), unread(40, 95)))
+	res := readTrace(t, packets(trigger(10, "read"), unread(20, 1900), unread(30, 900), unread(40, 900)))
 	want(t, "stats", res.rows("stats", "idx", "value", "description")[len(res.tables["stats"])-2:],
-		"95 2 etw_events packets are not read (of 4)", "1900 1 unknown (field 1900) packet is not read (of 4)")
+		"900 2 for_testing packets are not read (of 4)", "1900 1 unknown (field 1900) packet is not read (of 4)")
 	want(t, "log", res.rows("import_log", "name"), "unsupported_packet", "unsupported_packet")
 	want(t, "entry", res.args(res.tables["import_log"][0]), "message=1 unknown (field 1900) packet is not read (of 4)")
 }

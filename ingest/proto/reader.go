@@ -71,6 +71,7 @@ type Reader struct {
 
 	oldClock []uint32    // fields of the modules with OldClock
 	shared   map[any]any // by the Shared
+	patches  patches
 
 	states     paged.List[State]
 	freeStates []uint32
@@ -151,6 +152,7 @@ func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
 	c.Machine.UseIdleProcess()
 	c.Clocks.Assume(model.ClockBoottime)
 	r.open(r.clockModule())
+	r.open(r.patchModule())
 	for _, family := range t.families {
 		for _, module := range family {
 			r.open(module(r))
@@ -264,6 +266,9 @@ func (r *Reader) sequence(id uint32) *sequence {
 
 // packet applies what a packet says about its sequence and tokenizes it.
 func (r *Reader) packet(p *Packet) {
+	if len(r.patches.machines) > 0 && p.HasSequence {
+		r.patch(p)
+	}
 	dropped := p.rarities().dropped
 	known := dropped != 0 && r.findSequence(p.Sequence) != nil
 	q := r.sequence(p.Sequence)

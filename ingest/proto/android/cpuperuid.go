@@ -1,9 +1,7 @@
 package android
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
@@ -20,8 +18,7 @@ type cpuPerUID struct {
 	total tallies[uidCluster]   // growth by group of uids
 	kinds tallies[kindCluster]  // growth by kind of uid
 
-	counters *proto.Stream
-	written  map[model.TrackID]*sparseCounter
+	counters *sparseCounters
 }
 
 type uidCluster struct{ uid, cluster uint32 }
@@ -81,10 +78,7 @@ func groupOf(uid uint32) uint32 {
 }
 
 func cpuPerUIDs(r *proto.Reader) *proto.Module {
-	c := &cpuPerUID{Reader: r, seen: map[uidCluster]uint64{}, written: map[model.TrackID]*sparseCounter{}}
-	c.counters = r.NewStream(func(ts int64, _ *proto.State, data []byte) {
-		c.Counters.Push(ts, math.Float64frombits(binary.LittleEndian.Uint64(data[8:])), int64(binary.LittleEndian.Uint64(data)))
-	})
+	c := &cpuPerUID{Reader: r, seen: map[uidCluster]uint64{}, counters: sparse.Of(r)}
 	return &proto.Module{
 		Fields: []uint32{pb.TracePacket_CPUPerUIDData},
 		Tokenize: func(p *proto.Packet, f *wire.Field) bool {
@@ -128,16 +122,16 @@ func (c *cpuPerUID) tokenize(p *proto.Packet, data []byte) {
 	}
 	for _, key := range c.kinds.keys {
 		track := c.Tracks.Intern(kindTimes, nil, model.StringDim(c.Store.Strings.Intern(key.kind)), model.IntDim(int64(key.cluster)))
-		c.count(p, track, c.kinds.sums[key])
+		c.counters.push(p, track, float64(c.kinds.sums[key]))
 	}
 	for _, key := range c.total.keys {
 		if isGrouped(key.uid) {
-			c.count(p, c.uidTrack(key), c.total.sums[key])
+			c.counters.push(p, c.uidTrack(key), float64(c.total.sums[key]))
 		}
 	}
 	for _, key := range state.times.keys {
 		if !isGrouped(key.uid) {
-			c.count(p, c.uidTrack(key), state.times.sums[key])
+			c.counters.push(p, c.uidTrack(key), float64(state.times.sums[key]))
 		}
 	}
 }
@@ -156,36 +150,6 @@ func (c *cpuPerUID) add(state *sequenceTimes, key uidCluster, ms uint64) {
 		kind = "System"
 	}
 	c.kinds.add(kindCluster{kind, key.cluster}, growth)
-}
-
-// sparseCounter is a counter whose values are written only around changes: the last
-// old value and the new one.
-type sparseCounter struct {
-	value   uint64
-	ts      int64
-	written bool
-}
-
-func (c *cpuPerUID) count(p *proto.Packet, track model.TrackID, value uint64) {
-	last := c.written[track]
-	if last == nil {
-		last = new(sparseCounter)
-		c.written[track] = last
-	} else if last.value == value {
-		last.ts, last.written = p.TS, false
-		return
-	} else if !last.written {
-		c.push(last.ts, p.State, track, last.value)
-	}
-	c.push(p.TS, p.State, track, value)
-	*last = sparseCounter{value, p.TS, true}
-}
-
-func (c *cpuPerUID) push(ts int64, state *proto.State, track model.TrackID, value uint64) {
-	var token [16]byte
-	binary.LittleEndian.PutUint64(token[:], uint64(track))
-	binary.LittleEndian.PutUint64(token[8:], math.Float64bits(float64(value)))
-	c.counters.Push(ts, state, token[:])
 }
 
 // end stores how much time each uid used in the whole trace.

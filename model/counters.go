@@ -14,7 +14,7 @@ type waitingCounter struct {
 	dims [2]StringID
 }
 
-// ProcessCounter is a counter of a process whose values name one of its threads.
+// ProcessCounter is a counter of a process whose values come with one of its threads.
 // If a thread's process never becomes known, the thread gets its own counter.
 type ProcessCounter struct {
 	Process, Thread *Blueprint
@@ -55,9 +55,9 @@ func (c *Counters) PushByThread(ts int64, value float64, track TrackID, utid UTI
 }
 
 // PushForThread adds a value to a counter of the thread's process, which has up
-// to two dimensions besides the process. The value's args name the thread.
+// to two dimensions besides the process.
 func (c *Counters) PushForThread(of ProcessCounter, ts int64, value float64, utid UTID, dims ...StringID) {
-	row := c.PushByThread(ts, value, 0, utid)
+	row := c.Push(ts, value, 0)
 	w := waitingCounter{row: row, utid: utid, of: of}
 	copy(w.dims[:], dims)
 	if upid := c.context.Machine.ProcessOf(utid); upid != None {

@@ -127,7 +127,7 @@ func TestServeExport(t *testing.T) {
 			want[table] = rows
 		}
 	}
-	if len(want["slice"].rows) != 66_021 || len(want["args"].rows) != 82 || len(want["counter"].rows) != 1 {
+	if len(want["slice"].rows) != 66_021 || len(want["args"].rows) != 81 || len(want["counter"].rows) != 1 {
 		t.Fatalf("the dataset has %d slices, %d args and %d counters", len(want["slice"].rows), len(want["args"].rows), len(want["counter"].rows))
 	}
 	sent := serve(t, "")

@@ -42,6 +42,16 @@ func (c *Context) Stat(stat Stat, index int64) int64 {
 	return c.Store.stats[statKey{stat, index, c.File.ID, c.Machine.ID}]
 }
 
+// HasStat reports whether a count of the machine in this file is above 0.
+func (c *Context) HasStat(is func(Stat) bool) bool {
+	for key, n := range c.Store.stats {
+		if n > 0 && key.file == c.File.ID && max(key.machine, 0) == c.Machine.ID && is(key.stat) {
+			return true
+		}
+	}
+	return false
+}
+
 // AddChromeRaw adds a row to chrome_raw, which holds Chrome events that fit no
 // other table.
 func (c *Context) AddChromeRaw(ts int64, name string, utid UTID, args *ArgSet) {

@@ -88,7 +88,7 @@ type ImportLog struct {
 
 // TraceDiagnostics is filled at the end, by checks of how the trace was configured.
 type TraceDiagnostics struct {
-	table.Table  `tp:"trace_diagnostics,planned" doc:"A problem of the trace that its configuration explains."`
+	table.Table  `tp:"trace_diagnostics" doc:"A problem of the trace that its configuration explains."`
 	Key          table.String  `tp:"2,key" doc:"Name of the problem, the same in every version."`
 	Title        table.String  `tp:"3,title" doc:"The problem in a few words."`
 	Description  table.String  `tp:"4,description" doc:"The problem in full."`

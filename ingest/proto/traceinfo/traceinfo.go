@@ -18,7 +18,7 @@ import (
 )
 
 // Modules read the packets of the family.
-var Modules = proto.Family{traceInfo, concurrentSessions, types, metatraceEvents}
+var Modules = proto.Family{traceInfo, videoFrames, concurrentSessions, types, metatraceEvents}
 
 // info reads what a trace says about itself: its configuration, the recorder's
 // statistics and events, and what triggered it.
@@ -32,6 +32,7 @@ type info struct {
 	writePeriodMS uint32
 	flushes       bool // flush_period_ms is set
 	buffers       int64
+	diagnosed     []byte // the configuration
 }
 
 func traceInfo(r *proto.Reader) *proto.Module {
@@ -111,6 +112,7 @@ const fillPolicyDiscard = 2
 
 func (t *info) config(data []byte) {
 	t.streams, t.flushes, t.writePeriodMS, t.buffers = false, false, 0, 0
+	t.diagnosed = bytes.Clone(data)
 	var msb, lsb int64
 	var discarding []int64
 	for f := wire.Read(data); f.Next(); {
@@ -154,8 +156,9 @@ const ringBufferPeriodMS = 24 * 60 * 60 * 1000
 // automaticFlushes is the first recorder version that flushes automatically.
 const automaticFlushes = 54
 
-// end counts the losses that follow from the configuration.
+// end counts the losses that follow from the configuration, and says what is wrong with it.
 func (t *info) end() {
+	defer t.diagnose()
 	if !t.streams {
 		return
 	}

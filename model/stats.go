@@ -39,107 +39,74 @@ var provenances = [...]string{"trace", "analysis"}
 func (p Provenance) String() string { return provenances[p] }
 
 type statInfo struct {
-	name     string
-	indexed  bool
-	severity Severity
-	source   Provenance
+	name        string
+	indexed     bool
+	severity    Severity
+	source      Provenance
+	description string
 }
 
-// The conversion's own stats, which Trace Processor does not have.
+// firstOwnStat is the number of the first stat that Trace Processor does not have.
+const firstOwnStat Stat = 1000
+
+// The conversion's own stats, which Trace Processor does not have. ownStats describes them.
 const (
-	// StatInvalidUTF8 counts texts that were not UTF-8 and were repaired.
-	StatInvalidUTF8 = Stat(1000 + iota)
-	// StatUnsupportedEmbeddedFormat counts parts of a trace whose format cannot be read
-	// inside another.
+	StatInvalidUTF8 = firstOwnStat + iota
 	StatUnsupportedEmbeddedFormat
-	// StatTruncatedInput counts traces whose end is missing.
 	StatTruncatedInput
-	// StatUnsupportedPacket counts protobuf packets of unsupported kinds, by field
-	// number.
 	StatUnsupportedPacket
-	// StatUnreadEvent counts events that are recognized but make no rows, by kind.
 	StatUnreadEvent
-	// StatPprofParseErrors counts parts of a pprof profile that are damaged or refer to
-	// missing parts.
 	StatPprofParseErrors
-	// StatTrailingGarbage counts compressed files followed by other data.
 	StatTrailingGarbage
-	// StatCorruptPacket counts protobuf packets that could not be decoded.
 	StatCorruptPacket
-	// StatFuchsiaSkippedRecord counts records that make no rows, by type.
 	StatFuchsiaSkippedRecord
-	// StatFuchsiaBufferFull counts how often a provider reports that it had no room for
-	// records.
 	StatFuchsiaBufferFull
-	// StatSliceEndWithoutBegin counts ends of slices whose begin was before the trace
-	// or is missing.
 	StatSliceEndWithoutBegin
-	// StatJSONTrailingData counts JSON traces followed by other data, which is ignored.
 	StatJSONTrailingData
-	// StatPerfTextParseErrors counts invalid lines of perf script output.
 	StatPerfTextParseErrors
-	// StatCollapsedStackParseErrors counts lines that are not folded stacks.
 	StatCollapsedStackParseErrors
-	// StatARTMethodParseErrors counts invalid methods, threads and records in ART
-	// method traces.
 	StatARTMethodParseErrors
-	// StatGeckoParseErrors counts invalid threads, stacks, samples and markers in
-	// Firefox profiles.
 	StatGeckoParseErrors
-	// StatUnreadFact counts facts that a trace states about itself, or about how to
-	// show it, and that make no rows, by kind.
 	StatUnreadFact
-	// StatInstrumentsParseErrors counts invalid numbers and rows without a time in
-	// Instruments' XML.
 	StatInstrumentsParseErrors
-	// StatUnreadArchiveMember counts files in archives that cannot be read completely,
-	// by trace_file.
 	StatUnreadArchiveMember
-	// StatBatteryStatsParseErrors counts invalid lines and items in a bug report's
-	// battery history.
 	StatBatteryStatsParseErrors
-	// StatAndroidLogWithoutZone counts messages dropped because too many come before
-	// the bug report's time zone.
 	StatAndroidLogWithoutZone
-	// StatGoTraceParseErrors counts Go execution traces whose reading stopped at an
-	// error.
 	StatGoTraceParseErrors
-	// StatTraceCmdParseErrors counts invalid CPUs, pages and events in trace-cmd files.
 	StatTraceCmdParseErrors
-	// StatR8MappingParseErrors counts lines of R8's or ProGuard's text that name nothing.
 	StatR8MappingParseErrors
 )
 
 var ownStats = [...]statInfo{
-	{"invalid_utf8", false, DataLoss, FromAnalysis},
-	{"unsupported_embedded_format", false, DataLoss, FromAnalysis},
-	{"truncated_input", false, DataLoss, FromAnalysis},
-	{"unsupported_packet", true, DataLoss, FromAnalysis},
-	{"unread_event", true, DataLoss, FromAnalysis},
-	{"pprof_parse_errors", false, DataLoss, FromAnalysis},
-	{"trailing_garbage", false, Notice, FromAnalysis},
-	{"corrupt_packet", false, Error, FromAnalysis},
-	{"fuchsia_skipped_record", true, DataLoss, FromAnalysis},
-	{"fuchsia_buffer_full", false, DataLoss, FromTrace},
-	{"slice_end_without_begin", false, Info, FromAnalysis},
-	{"json_trailing_data", false, DataLoss, FromAnalysis},
-	{"perf_text_parse_errors", false, DataLoss, FromAnalysis},
-	{"collapsed_stack_parse_errors", false, DataLoss, FromAnalysis},
-	{"art_method_parse_errors", false, DataLoss, FromAnalysis},
-	{"gecko_parse_errors", false, DataLoss, FromAnalysis},
-	{"unread_fact", true, Notice, FromAnalysis},
-	{"instruments_parse_errors", false, DataLoss, FromAnalysis},
-	{"unread_archive_member", true, DataLoss, FromAnalysis},
-	{"battery_stats_parse_errors", false, DataLoss, FromAnalysis},
-	{"android_log_without_zone", false, DataLoss, FromAnalysis},
-	{"go_trace_parse_errors", false, DataLoss, FromAnalysis},
-	{"trace_cmd_parse_errors", false, DataLoss, FromAnalysis},
-	{"r8_mapping_parse_errors", false, DataLoss, FromAnalysis},
+	StatInvalidUTF8 - firstOwnStat:               {"invalid_utf8", false, DataLoss, FromAnalysis, "Texts that were not UTF-8 and were repaired."},
+	StatUnsupportedEmbeddedFormat - firstOwnStat: {"unsupported_embedded_format", false, DataLoss, FromAnalysis, "Parts of a trace whose format cannot be read inside another."},
+	StatTruncatedInput - firstOwnStat:            {"truncated_input", false, DataLoss, FromAnalysis, "Traces whose end is missing."},
+	StatUnsupportedPacket - firstOwnStat:         {"unsupported_packet", true, DataLoss, FromAnalysis, "Packets of a kind that is not read, by field number."},
+	StatUnreadEvent - firstOwnStat:               {"unread_event", true, DataLoss, FromAnalysis, "Events that are recognised but make no rows, by kind."},
+	StatPprofParseErrors - firstOwnStat:          {"pprof_parse_errors", false, DataLoss, FromAnalysis, "Parts of a pprof profile that are damaged or refer to missing parts."},
+	StatTrailingGarbage - firstOwnStat:           {"trailing_garbage", false, Notice, FromAnalysis, "Compressed files followed by other data."},
+	StatCorruptPacket - firstOwnStat:             {"corrupt_packet", false, Error, FromAnalysis, "Packets that could not be decoded."},
+	StatFuchsiaSkippedRecord - firstOwnStat:      {"fuchsia_skipped_record", true, DataLoss, FromAnalysis, "Records of Fuchsia's format that make no rows, by type."},
+	StatFuchsiaBufferFull - firstOwnStat:         {"fuchsia_buffer_full", false, DataLoss, FromTrace, "Times that a provider reports that it had no room for records."},
+	StatSliceEndWithoutBegin - firstOwnStat:      {"slice_end_without_begin", false, Info, FromAnalysis, "Ends of slices whose begin was before the trace or is missing."},
+	StatJSONTrailingData - firstOwnStat:          {"json_trailing_data", false, DataLoss, FromAnalysis, "JSON traces followed by other data, which is not read."},
+	StatPerfTextParseErrors - firstOwnStat:       {"perf_text_parse_errors", false, DataLoss, FromAnalysis, "Lines of perf script that cannot be read."},
+	StatCollapsedStackParseErrors - firstOwnStat: {"collapsed_stack_parse_errors", false, DataLoss, FromAnalysis, "Lines that are not folded stacks."},
+	StatARTMethodParseErrors - firstOwnStat:      {"art_method_parse_errors", false, DataLoss, FromAnalysis, "Methods, threads and records of ART method traces that cannot be read."},
+	StatGeckoParseErrors - firstOwnStat:          {"gecko_parse_errors", false, DataLoss, FromAnalysis, "Threads, stacks, samples and markers of Firefox profiles that cannot be read."},
+	StatUnreadFact - firstOwnStat:                {"unread_fact", true, Notice, FromAnalysis, "Facts that a trace states about itself, or about how to show it, and that make no rows, by kind."},
+	StatInstrumentsParseErrors - firstOwnStat:    {"instruments_parse_errors", false, DataLoss, FromAnalysis, "Numbers of Instruments' XML that cannot be read, and rows without a time."},
+	StatUnreadArchiveMember - firstOwnStat:       {"unread_archive_member", true, DataLoss, FromAnalysis, "Files in archives that cannot be read completely, by trace_file."},
+	StatBatteryStatsParseErrors - firstOwnStat:   {"battery_stats_parse_errors", false, DataLoss, FromAnalysis, "Lines and items of a bug report's battery history that cannot be read."},
+	StatAndroidLogWithoutZone - firstOwnStat:     {"android_log_without_zone", false, DataLoss, FromAnalysis, "Messages dropped because too many come before the bug report's time zone."},
+	StatGoTraceParseErrors - firstOwnStat:        {"go_trace_parse_errors", false, DataLoss, FromAnalysis, "Go execution traces whose reading stopped at an error."},
+	StatTraceCmdParseErrors - firstOwnStat:       {"trace_cmd_parse_errors", false, DataLoss, FromAnalysis, "CPUs, pages and events of trace-cmd files that cannot be read."},
+	StatR8MappingParseErrors - firstOwnStat:      {"r8_mapping_parse_errors", false, DataLoss, FromAnalysis, "Lines of R8's or ProGuard's text that name nothing."},
 }
 
 func (s Stat) info() statInfo {
-	if s >= StatInvalidUTF8 {
-		return ownStats[s-StatInvalidUTF8]
+	if s >= firstOwnStat {
+		return ownStats[s-firstOwnStat]
 	}
 	return stats[s]
 }
@@ -149,6 +116,9 @@ func (s Stat) String() string { return s.info().name }
 
 // Severity returns how serious the count is.
 func (s Stat) Severity() Severity { return s.info().severity }
+
+// Description says what is counted.
+func (s Stat) Description() string { return s.info().description }
 
 // Source returns what counted: the recorder or the conversion.
 func (s Stat) Source() Provenance { return s.info().source }
@@ -213,9 +183,7 @@ func (s *Store) writeStats() {
 		t.Severity.Set(row, s.Strings.Intern(info.severity.String()))
 		t.Source.Set(row, s.Strings.Intern(provenances[info.source]))
 		t.Value.Set(row, s.stats[key])
-		if text := s.statTexts[key]; text != "" {
-			t.Description.Set(row, s.Strings.Intern(text))
-		}
+		t.Description.Set(row, s.Strings.Intern(cmp.Or(s.statTexts[key], info.description)))
 		if info.indexed {
 			t.Idx.Set(row, key.index)
 		}

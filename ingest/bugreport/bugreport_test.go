@@ -120,7 +120,7 @@ func TestTraces(t *testing.T) {
 		member{"proto/activity.proto", 0, trace(t, "no trace", 1)},
 		member{textName, 0, text}))
 	tables.Want(t, "slice", "name|ts", "earlier|1629000001000000000", "this boot|1629815401000000000", "systrace|1629815402000000000")
-	tables.Want(t, "stats", "name|description", "clock_sync_cache_miss|NULL", "unread_fact|bug report file is not read")
+	tables.Want(t, "stats", "name|description", "clock_sync_cache_miss|Conversions of times that needed a search for the clock snapshot.", "unread_fact|bug report file is not read")
 }
 
 func TestReportsThatLackParts(t *testing.T) {

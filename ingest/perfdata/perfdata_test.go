@@ -271,8 +271,8 @@ func TestRecordings(t *testing.T) {
 					"linux.perf|cycles|perf record", "linux.perf|ns|perf record")
 				tables.Want(t, "thread", "tid|name|upid", "0|NULL|0", "7|main|1", "8|NULL|1", "9|other|2")
 				tables.Want(t, "mmap_record", "ts|upid|mapping_id", "100|NULL|0", "100|NULL|1", "110|1|2", "120|1|3")
-				tables.Want(t, "stats", "name|idx|value|description", "perf_cpu_lost_records|1|42|NULL", "perf_unknown_record_type|16|1|namespaces record is not read",
-					"perf_features_skipped|5|1|version feature is not read", "perf_dummy_mapping_used|NULL|2|NULL")
+				tables.Want(t, "stats", "name|idx|value|description", "perf_cpu_lost_records|1|42|Samples and other records that the kernel lost because perf's buffer was full. A larger buffer or a lower frequency helps.", "perf_unknown_record_type|16|1|namespaces record is not read",
+					"perf_features_skipped|5|1|version feature is not read", "perf_dummy_mapping_used|NULL|2|Frames of perf at addresses that no mapping has.")
 			})
 		}
 	}

@@ -63,9 +63,9 @@ func TestSamples(t *testing.T) {
 	tables.Want(t, "stack_profile_frame", "name|mapping|rel_pc", "main|0|32", "f|0|16", "NULL|1|48")
 	tables.Want(t, "stack_profile_mapping", "name", "/bin/a", "/lib/b")
 	tables.Want(t, "thread", "tid|name|upid", "0|NULL|0", "8|worker|1", "9|NULL|NULL", "7|NULL|1")
-	tables.Want(t, "stats", "name|idx|value|description", "perf_cpu_lost_records|-1|3|NULL",
+	tables.Want(t, "stats", "name|idx|value|description", "perf_cpu_lost_records|-1|3|Samples and other records that the kernel lost because perf's buffer was full. A larger buffer or a lower frequency helps.",
 		"perf_unknown_record_type|5|1|meta_info record is not read", "perf_unknown_record_type|6|1|context_switch record is not read",
-		"simpleperf_missing_file_mapping|NULL|1|NULL", "corrupt_packet|NULL|1|NULL")
+		"simpleperf_missing_file_mapping|NULL|1|Samples of simpleperf with frames in an unknown file, dropped.", "corrupt_packet|NULL|1|Packets that could not be decoded.")
 }
 
 func TestCutFiles(t *testing.T) {

@@ -191,7 +191,7 @@ func TestPage(t *testing.T) {
 			tables.Want(t, "slice", "ts|name", "1000000000|first", "2000000000|second")
 			tables.Want(t, "process", "pid|name|parent_upid", "0|NULL|NULL", "1|init|0", "44|com.example.app|1")
 			tables.Want(t, "thread", "tid|name|upid", "0|swapper|0", "1|init|1", "44|NULL|2", "45|Jit thread pool|2")
-			tables.Want(t, "stats", "name|value|description", "systrace_parse_failure|2|NULL", "unread_fact|1|cgroup dump section is not read")
+			tables.Want(t, "stats", "name|value|description", "systrace_parse_failure|2|Lines and events of ftrace text, and marks in them, that cannot be read.", "unread_fact|1|cgroup dump section is not read")
 			if n := len(tables.Rows("import_log", "byte_offset")); n != 3 {
 				t.Errorf("%d entries in import_log", n)
 			}

@@ -300,9 +300,9 @@ func TestLayouts(t *testing.T) {
 				"135218774|print|0|1|1", "269435456|sched_switch|0|0|1", "269435461|print|0|1|1")
 			tables.Want(t, "thread", "tid|name", "0|swapper", "11|app", "12|worker one")
 			tables.Want(t, "clock_snapshot", "clock_name|clock_value", "MONOTONIC|0", "REALTIME|16000")
-			tables.Want(t, "stats", "name|value|description", "ftrace_cpu_overrun_end|3|NULL", "ftrace_cpu_read_events_end|7|NULL", "ftrace_cpu_has_data_loss|1|NULL",
-				"clock_sync_cache_miss|1|NULL", "unread_fact|1|process memory map is not read", "unread_fact|1|field list of format my_event is not read",
-				"trace_cmd_parse_errors|1|NULL")
+			tables.Want(t, "stats", "name|value|description", "ftrace_cpu_overrun_end|3|Events of a CPU overwritten in the ftrace buffer when tracing ended.", "ftrace_cpu_read_events_end|7|Events read from the ftrace buffer of a CPU when tracing ended.", "ftrace_cpu_has_data_loss|1|1 if the kernel overwrote ftrace events of a CPU that were not read yet. A larger ftrace buffer or fewer events help.",
+				"clock_sync_cache_miss|1|Conversions of times that needed a search for the clock snapshot.", "unread_fact|1|process memory map is not read", "unread_fact|1|field list of format my_event is not read",
+				"trace_cmd_parse_errors|1|CPUs, pages and events of trace-cmd files that cannot be read.")
 			args := strings.Join(tables.Rows("args", "key", "int_value", "string_value"), " ")
 			for _, want := range []string{"dev|1050668|NULL small|-1|NULL flags|7|NULL name|NULL|own", "str|NULL|constant",
 				"buf|NULL|-7 1099511627776 c text  |65535 200 do_work 192.0.2.1      f 100%", "function|NULL|do_work",

@@ -43,7 +43,11 @@ func update(root, checkout string) error {
 	if err := os.WriteFile(filepath.Join(root, descriptorsFile), descriptors, 0o666); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(root, statsFile), statsTable(header), 0o666)
+	before, err := os.ReadFile(filepath.Join(root, statsFile))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, statsFile), statsTable(header, before), 0o666)
 }
 
 // compile returns a compressed FileDescriptorSet with names, numbers and types.
@@ -95,12 +99,19 @@ func clean(fields []*descriptorpb.FieldDescriptorProto, messages []*descriptorpb
 
 var statPattern = regexp.MustCompile(`\bF\((\w+),[\s\\]*k(Single|Indexed),[\s\\]*k(\w+),[\s\\]*k(\w+),`)
 
-// statsTable converts Perfetto's C++ list of stats to the table in stats.tsv.
-func statsTable(header []byte) []byte {
-	var b bytes.Buffer
-	b.WriteString("name\tkind\tseverity\tsource\n")
+// statsTable converts Perfetto's C++ list of stats to the table in stats.tsv. The descriptions are our own: they stay
+// as they were, and those of new stats are empty.
+func statsTable(header, before []byte) []byte {
+	descriptions := map[string]string{}
+	for line := range strings.Lines(string(before)) {
+		if words := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(words) == 5 {
+			descriptions[words[0]] = words[4]
+		}
+	}
+	b := bytes.NewBufferString(statColumns)
 	for _, stat := range statPattern.FindAllSubmatch(header, -1) {
-		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\n", stat[1], strings.ToLower(string(stat[2])), snake(string(stat[3])), snake(string(stat[4])))
+		name := string(stat[1])
+		fmt.Fprintf(b, "%s\t%s\t%s\t%s\t%s\n", name, strings.ToLower(string(stat[2])), snake(string(stat[3])), snake(string(stat[4])), descriptions[name])
 	}
 	return b.Bytes()
 }

@@ -1,6 +1,10 @@
 package model
 
-import "github.com/tpconvert/tpconvert/internal/paged"
+import (
+	"math"
+
+	"github.com/tpconvert/tpconvert/internal/paged"
+)
 
 // AsyncTracks places slices that may overlap on as few tracks as possible: open slices
 // with the same cookie share a track, and a track that becomes free goes to the next
@@ -9,10 +13,10 @@ import "github.com/tpconvert/tpconvert/internal/paged"
 type AsyncTracks struct {
 	context *Context
 	sets    paged.Map[trackSet]
-	lanes   paged.List[lane]  // of all sets
-	cookies []map[int64]int32 // of the sets with more than fewLanes lanes: the last lane of each cookie
-	nested  [][]int64         // ends of the open slices of nested lanes, outermost first, ns
-	roots   firstNames        // names of legacy ids
+	lanes   paged.List[lane]       // of all sets
+	cookies []map[int64]int32      // of the sets with more than fewLanes lanes: the last lane of each cookie
+	nested  map[int32]*nestedLanes // of each set that has some, by its group
+	roots   firstNames             // names of legacy ids
 	legacy  legacyArgs
 	options TrackOptions // options of the current legacy track
 	dims    []Dim        // dimensions of the current legacy track
@@ -37,7 +41,7 @@ const (
 )
 
 type lane struct {
-	of    int64 // by kind: its cookie, the end of its span (ns), or its index in nested
+	of    int64 // by kind: its cookie, or the end of its span (ns)
 	track int32 // TrackID
 	next  int32 // the set's next lane
 	open  int32 // number of the cookie's open slices
@@ -123,30 +127,95 @@ func (a *AsyncTracks) Scoped(b *Blueprint, o *TrackOptions, ts, dur int64, dims 
 // nests in the open slices or follows them. Calls must have ascending ts.
 func (a *AsyncTracks) Overlapping(b *Blueprint, o *TrackOptions, ts, dur int64, dims ...Dim) TrackID {
 	set := a.set(b, o, dims)
-	end := ts + dur
-	for at := set.first; at != 0; at = a.lane(at).next {
-		l := a.lane(at)
-		if l.kind != nestedLane {
-			continue
+	nested := a.nested[set.group]
+	if nested == nil {
+		if a.nested == nil {
+			a.nested = map[int32]*nestedLanes{}
 		}
-		ends := a.nested[l.of]
-		for n := len(ends); n > 0 && ends[n-1] <= ts; n-- {
-			ends = ends[:n-1]
+		nested = &nestedLanes{}
+		a.nested[set.group] = nested
+	}
+	place, isNew := nested.place(ts, ts+dur)
+	if isNew {
+		nested.lanes = append(nested.lanes, set.add(nestedLane))
+	}
+	return TrackID(a.lane(nested.lanes[place]).track)
+}
+
+// nestedLanes are the lanes of a set on which slices nest. There may be many, so they are searched in trees.
+type nestedLanes struct {
+	lanes []int32
+	open  [][]int64 // ends of each lane's open slices, outermost first, ns
+	room  maxTree   // when a slice on each lane must end to nest in the innermost one
+	ended maxTree   // when the innermost one ends, negative
+}
+
+// place adds a slice to the first lane that has room for it, or else to a new one, and returns the lane's place.
+func (l *nestedLanes) place(ts, end int64) (place int, isNew bool) {
+	for at := l.ended.first(-ts); at >= 0; at = l.ended.first(-ts) {
+		open := l.open[at]
+		l.setOpen(at, open[:len(open)-1])
+	}
+	at := l.room.first(end)
+	if isNew = at < 0; isNew {
+		at = len(l.open)
+		l.open = append(l.open, nil)
+	}
+	l.setOpen(at, append(l.open[at], end))
+	return at, isNew
+}
+
+func (l *nestedLanes) setOpen(at int, ends []int64) {
+	l.open[at] = ends
+	if len(ends) == 0 {
+		l.room.set(at, math.MaxInt64)
+		l.ended.set(at, math.MinInt64)
+		return
+	}
+	end := ends[len(ends)-1]
+	l.room.set(at, end)
+	l.ended.set(at, -end)
+}
+
+// maxTree is a list in which the first value that is large enough is found quickly. max[1] is the greatest value, max[i]
+// the greater of max[2*i] and max[2*i+1]. The values themselves are the second half, filled up with the least number.
+type maxTree struct {
+	max []int64
+}
+
+// set sets a value, which may be one more than there are.
+func (t *maxTree) set(at int, value int64) {
+	if size := len(t.max) / 2; at >= size {
+		values := t.max[size:]
+		t.max = make([]int64, 4*max(size, 1))
+		size = len(t.max) / 2
+		copy(t.max[size:], values)
+		for i := size + len(values); i < len(t.max); i++ {
+			t.max[i] = math.MinInt64
 		}
-		n := len(ends)
-		fits := n == 0 || end <= ends[n-1]
-		if fits {
-			ends = append(ends, end)
-		}
-		a.nested[l.of] = ends
-		if fits {
-			return TrackID(l.track)
+		for i := size - 1; i > 0; i-- {
+			t.max[i] = max(t.max[2*i], t.max[2*i+1])
 		}
 	}
-	l := a.lane(set.add(nestedLane))
-	l.of = int64(len(a.nested))
-	a.nested = append(a.nested, []int64{end})
-	return TrackID(l.track)
+	i := at + len(t.max)/2
+	t.max[i] = value
+	for i /= 2; i > 0; i /= 2 {
+		t.max[i] = max(t.max[2*i], t.max[2*i+1])
+	}
+}
+
+// first returns the place of the first value that is at least bound, which is not the least number, or -1.
+func (t *maxTree) first(bound int64) int {
+	if len(t.max) == 0 || t.max[1] < bound {
+		return -1
+	}
+	i := 1
+	for i < len(t.max)/2 {
+		if i *= 2; t.max[i] < bound {
+			i++
+		}
+	}
+	return i - len(t.max)/2
 }
 
 // Default returns the first track of the set, and creates it if the set is empty.

@@ -79,6 +79,8 @@ type cutter struct {
 	packing *batch
 	stopped bool
 	zstd    *zstd.Decoder
+	zlib    io.ReadCloser
+	spare   []byte // for the packets in the next compressed packet: there may be many small ones
 }
 
 // cutAhead calls f with each packet, valid during the call, until f returns false.
@@ -118,7 +120,7 @@ func cutHere(r io.Reader, steps []Step, f func(*Packet) bool) error {
 
 // all cuts the whole trace.
 func (c *cutter) all(r io.Reader) error {
-	err := c.frames(r, -1)
+	err := c.frames(&frames{r: r}, -1)
 	if c.packing != nil {
 		c.done(c.packing)
 	}
@@ -156,8 +158,7 @@ func (c *cutter) damage(stat model.Stat, offset int64) {
 
 // frames cuts an input into packets. within is the offset of the compressed packet
 // that contains the input, or -1.
-func (c *cutter) frames(r io.Reader, within int64) error {
-	f := &frames{r: r}
+func (c *cutter) frames(f *frames, within int64) error {
 	for !c.stopped {
 		data, offset, err := f.next()
 		if within >= 0 {
@@ -209,13 +210,22 @@ func (c *cutter) expand(data []byte, isZstd bool, offset int64) error {
 		r = c.zstd
 	case bytes.HasPrefix(data, []byte{0x1f, 0x8b}):
 		r, err = gzip.NewReader(bytes.NewReader(data))
+	case c.zlib == nil:
+		if c.zlib, err = zlib.NewReader(bytes.NewReader(data)); err != nil {
+			c.zlib = nil
+		}
+		r = c.zlib
 	default:
-		r, err = zlib.NewReader(bytes.NewReader(data))
+		err = c.zlib.(zlib.Resetter).Reset(bytes.NewReader(data), nil)
+		r = c.zlib
 	}
 	if err != nil {
 		return err
 	}
-	return c.frames(&expanded{r, maxPacketBytes}, offset)
+	f := &frames{r: &expanded{r, maxPacketBytes}, buf: c.spare}
+	err = c.frames(f, offset)
+	c.spare = f.rest()
+	return err
 }
 
 var errEndless = errors.New("the decompressed packet exceeds the maximum size of a message")

@@ -21,9 +21,9 @@ const (
 // it returns stay valid: a full buffer is replaced, never overwritten.
 type frames struct {
 	r          io.Reader
-	buf        []byte
-	start, end int   // of the unused bytes in buf
-	offset     int64 // of start in the trace
+	buf        []byte // at first an empty one, or none
+	start, end int    // of the unused bytes in buf
+	offset     int64  // of start in the trace
 }
 
 // next returns the next packet that is not empty, and its offset. It returns io.EOF
@@ -57,7 +57,7 @@ func (f *frames) next() ([]byte, int64, error) {
 			}
 			offset := f.offset + int64(n)
 			f.use(len(whole))
-			return whole[n:], offset, nil
+			return whole[n:len(whole):len(whole)], offset, nil
 		}
 	}
 }
@@ -95,6 +95,9 @@ func unexpected(err error) error {
 	}
 	return err
 }
+
+// rest returns the part of the buffer that no packet is in.
+func (f *frames) rest() []byte { return f.buf[f.start:] }
 
 func (f *frames) use(n int) {
 	f.start += n

@@ -198,3 +198,14 @@ func TestFieldsOfEvents(t *testing.T) {
 	want(t, "ftrace_event", r.rows("ftrace_event", "ts", "name", "arg_set_id"),
 		"10 cpu_idle 0", "20 cpu_idle 0", "30 cpu_idle 3", "40 old 5")
 }
+
+// A field of a newer recorder is not read, which is no error.
+func TestFtraceUnknownField(t *testing.T) {
+	r := readTrace(t, packets(bundle(0, ftraceEvent(10, 5, 3, message{}.text(2, "B|5|a").num(90, 1)), ftraceEvent(20, 5, 3, message{}.text(2, "E|5").num(91, 1)))))
+	want(t, "slices", r.rows("slice", "ts", "dur", "name"), "10 10 a")
+	stats := r.rows("stats", "name", "value", "description")
+	want(t, "stats", stats[len(stats)-1:], "unread_fact 2 unknown print fields are not read")
+	if n := r.stats["ftrace_generic_descriptor_errors"]; n != 0 {
+		t.Errorf("%d errors", n)
+	}
+}

@@ -509,6 +509,7 @@ func (m *ftraceModule) schedSwitch(ts, cpu int64, body []byte) {
 func (m *ftraceModule) read(data []byte) bool {
 	e := &m.event
 	var tracepoint *kernel.Tracepoint
+	var number uint32
 	var body []byte
 	for i := 0; i < len(data); {
 		tag, v, next := wire.Scan(data, i)
@@ -525,8 +526,8 @@ func (m *ftraceModule) read(data []byte) bool {
 		case tag>>3 == pb.FtraceEvent_Generic:
 			return m.readLegacy(data[i-int(v) : i])
 		default:
-			body = data[i-int(v) : i]
-			tracepoint = m.tracepoint(uint32(tag >> 3))
+			body, number = data[i-int(v):i], uint32(tag>>3)
+			tracepoint = m.tracepoint(number)
 		}
 	}
 	if tracepoint == nil {
@@ -549,8 +550,10 @@ func (m *ftraceModule) read(data []byte) bool {
 		i = next
 		field := tracepoint.Field(tag >> 3)
 		switch isBytes := tag&7 == tagBytes; {
-		case field == nil:
+		case field == nil && m.generic[number] != nil:
 			m.File.Count(model.StatFtraceGenericDescriptorErrors)
+		case field == nil: // of a newer recorder, or damage
+			m.File.Unread(model.StatUnreadFact, model.None, "unknown "+tracepoint.Name+" field").Add(model.LogEntry{TS: e.TS, HasTS: true})
 		case field.Type == kernel.Text && isBytes:
 			e.AddText(field, body[i-int(v):i])
 		case field.Type == kernel.Text:

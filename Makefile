@@ -45,6 +45,9 @@ fleet-unit: ## tests of cmd/tpfleet that need no server
 fleet-test: fleet-lint fleet-unit ## all checks of cmd/tpfleet, also with an S3 gateway and a catalog; these need Java and Maven
 	GO=$(GO) .ci/fleet $(TESTFLAGS)
 
+# Tests compare with independent tools on the recordings there, if there are some.
+unit unit-traces: export CONFORMANCE := $(abspath $(wildcard $(SHARED)/conformance))
+
 generate: ## generated files: docs/tables.md, the list of field ids, what is known of Perfetto
 	$(GO) generate ./...
 

@@ -12,7 +12,7 @@ type Stacks struct {
 	store     *Store
 	mappings  map[Mapping]MappingID
 	frames    hashIndex // by mapping, address and name
-	functions hashIndex // by mapping, name, file and line
+	functions hashIndex // by mapping, address and functions
 	callsites StackTree
 	depths    paged.List[int32] // by callsite
 }
@@ -93,11 +93,21 @@ func (s *Stacks) Frame(mapping MappingID, relPC uint64, name StringID) FrameID {
 // FunctionFrame returns the frame of a function identified by its name and place in
 // the source instead of its address. file and line may be zero.
 func (s *Stacks) FunctionFrame(mapping MappingID, name, file StringID, line int64) FrameID {
-	key := mix(mix(uint64(mapping), uint64(name)<<32|uint64(file)), uint64(line)) | 1
-	id, added := s.functions.insert(key, s.store.StackProfileFrame.Rows())
+	return s.SymbolizedFrame(mapping, 0, []Symbol{{Name: name, File: file, Line: line}})
+}
+
+// SymbolizedFrame returns the frame of the functions at an address, innermost first, of
+// which there is at least one. The same address has another frame where other functions,
+// or lines of them, were recorded.
+func (s *Stacks) SymbolizedFrame(mapping MappingID, relPC uint64, symbols []Symbol) FrameID {
+	key := mix(uint64(mapping), relPC)
+	for _, f := range symbols {
+		key = mix(mix(key, uint64(f.Name)<<32|uint64(f.File)), uint64(f.Line))
+	}
+	id, added := s.functions.insert(key|1, s.store.StackProfileFrame.Rows())
 	if added {
-		s.addFrame(mapping, 0, name)
-		s.AddSymbols(id, []Symbol{{Name: name, File: file, Line: line}})
+		s.addFrame(mapping, relPC, symbols[0].Name)
+		s.AddSymbols(id, symbols)
 	}
 	return id
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -50,10 +51,20 @@ func parsed(t *testing.T, path string) *profile.Profile {
 	return p
 }
 
+// pprofPath returns the path of go tool pprof, which the go command takes longer to start than it runs.
+var pprofPath = sync.OnceValues(func() (string, error) {
+	path, err := exec.Command("go", "tool", "-n", "pprof").Output()
+	return strings.TrimSpace(string(path)), err
+})
+
 // pprofReport returns go tool pprof's report of a profile, without the lines about the recording.
 func pprofReport(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool", "pprof", "-symbolize=none"}, args...)...)
+	pprof, err := pprofPath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), pprof, append([]string{"-symbolize=none"}, args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	text, err := cmd.Output()

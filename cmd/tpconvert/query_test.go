@@ -6,12 +6,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -583,44 +579,5 @@ func TestInterruptedQuery(t *testing.T) {
 	q := query{session: s, out: &bytes.Buffer{}, options: queryOptions{sqlOptions: sqlOptions{format: "csv"}}}
 	if code := exitCode(q.all(ctx, "SELECT 1")); code != exitInterrupted {
 		t.Errorf("exit code %d", code)
-	}
-}
-
-var (
-	// topLine is a line of pprof -top: flat, flat%, sum%, cum, cum%, the function.
-	topLine = regexp.MustCompile(`(?m)^ *(\d+)\S* +\S+ +\S+ +(\d+)\S* +\S+ +(.+?)(?: \((?:partial-)?inline\))?$`)
-	// pprof omits the parameters of function types.
-	parameters = regexp.MustCompile(`(\.func)\(.*\)`)
-)
-
-// TestProfileTop compares the flat and cumulative numbers of every function of recorded profiles with those of pprof.
-func TestProfileTop(t *testing.T) {
-	t.Parallel()
-	for _, of := range []struct{ profile, metric, unit string }{
-		{"go_cpu.pb.gz", "cpu", "ns"},
-		{"go_heap.pb.gz", "alloc_space", "B"},
-		{"go_block.pb.gz", "delay", "ns"},
-	} {
-		file := filepath.Join("..", "..", "testdata", of.profile)
-		top := exec.Command("go", "tool", "pprof", "-top", "-nodecount=0", "-nodefraction=0",
-			"-sample_index="+of.metric, "-unit="+of.unit, file)
-		text, err := top.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want []string
-		for _, m := range topLine.FindAllStringSubmatch(string(text), -1) {
-			want = append(want, m[3]+" "+m[1]+" "+m[2])
-		}
-		sql := fmt.Sprintf(`SELECT name || ' ' || self_value::BIGINT || ' ' || cumulative_value::BIGINT AS line
-			FROM profile_top('aggregate_sample', metric := '%s') WHERE cumulative_value > 0`, of.metric)
-		answer := parameters.ReplaceAllString(strings.ReplaceAll(rowsOf(t, ".", file, sql), `"`, ""), "$1")
-		got := strings.Split(strings.TrimSpace(answer), "\n")[1:]
-		slices.Sort(want)
-		slices.Sort(got)
-		if len(want) < 10 || !slices.Equal(got, want) {
-			t.Errorf("%s of %s: functions\n%s\npprof -top has\n%s", of.metric, of.profile,
-				strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
 	}
 }

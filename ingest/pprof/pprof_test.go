@@ -142,18 +142,25 @@ func TestLocationsWithoutMapping(t *testing.T) {
 	tables.Want(t, "stack_profile_frame", "name|mapping|rel_pc", "[unknown]|0|16", "[unknown]|1|16")
 }
 
-func TestLocationsThatAreOneFrame(t *testing.T) {
+// TestLocationsAtOneAddress keeps apart what is inlined at one address, as in profiles without addresses.
+func TestLocationsAtOneAddress(t *testing.T) {
+	f, g, h := num(1, 1), num(1, 2), num(1, 3)
 	tables := read(t,
 		msg(1, num(1, 1), num(2, 2)),
 		msg(2, num(1, 1), num(2, 40)),
 		msg(2, num(1, 2), num(2, 2)),
+		msg(2, num(1, 3), num(2, 8)),
+		msg(2, num(1, 4), num(2, 1)),
 		msg(3, num(1, 1)),
-		msg(4, num(1, 1), num(2, 1), msg(4, num(1, 1), num(2, 5))),
-		msg(4, num(1, 2), num(2, 1), msg(4, num(1, 1), num(2, 6))),
-		msg(5, num(1, 1), num(2, 3)),
-		texts("", "cpu", "ns", "f"))
-	tables.Want(t, "stack_profile_symbol", "name|line_number", "f|6")
-	tables.Want(t, "aggregate_sample", "callsite_id|value", "0|42")
+		msg(4, num(1, 1), num(2, 1), msg(4, f, num(2, 5)), msg(4, g, num(2, 9))),
+		msg(4, num(1, 2), num(2, 1), msg(4, f, num(2, 6)), msg(4, g, num(2, 9))),
+		msg(4, num(1, 3), num(2, 1), msg(4, f, num(2, 5)), msg(4, h, num(2, 9))),
+		msg(4, num(1, 4), num(2, 1), msg(4, f, num(2, 5)), msg(4, g, num(2, 9))),
+		msg(5, num(1, 1), num(2, 3)), msg(5, num(1, 2), num(2, 4)), msg(5, num(1, 3), num(2, 5)),
+		texts("", "cpu", "ns", "f", "g", "h"))
+	tables.Want(t, "stack_profile_frame", "name|rel_pc|symbol_set_id", "f|0|0", "f|0|2", "f|0|4")
+	tables.Want(t, "stack_profile_symbol", "symbol_set_id|name|line_number", "0|f|5", "0|g|9", "2|f|6", "2|g|9", "4|f|5", "4|h|9")
+	tables.Want(t, "aggregate_sample", "callsite_id|value", "0|41", "1|2", "2|8")
 }
 
 func TestSamplesWithoutStack(t *testing.T) {

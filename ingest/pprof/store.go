@@ -3,7 +3,6 @@ package pprof
 import (
 	"slices"
 
-	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -106,14 +105,12 @@ func (p *profile) mappingIDs() map[uint64]storedMapping {
 	return ids
 }
 
-// frames stores a frame for each location, named after the innermost function there,
-// and the functions as its symbols. It returns the frames by location number, None
-// for missing locations.
+// frames stores the frame of each location, with the functions there as its symbols. It
+// returns the frames by location number, None for missing locations.
 func (p *profile) frames(mappings map[uint64]storedMapping) []model.FrameID {
 	stacks := p.context.Store.Stacks
+	noName := p.context.Store.Strings.Intern(unknown)
 	frames := slices.Repeat([]model.FrameID{model.None}, int(p.stacks.locations.count))
-	var order paged.List[int32]  // frames
-	var last paged.Sparse[int32] // index of each frame's last location plus one
 	for i := range p.locations.Len() {
 		l := p.locations.At(i)
 		m, ok := mappings[l.mapping]
@@ -124,21 +121,11 @@ func (p *profile) frames(mappings map[uint64]storedMapping) []model.FrameID {
 		if relPC >= m.start {
 			relPC -= m.start
 		}
-		name := p.context.Store.Strings.Intern(unknown)
-		if inlined := p.symbolsOf(l); len(inlined) > 0 {
-			name = inlined[0].Name
+		if symbols := p.symbolsOf(l); len(symbols) > 0 {
+			frames[l.number] = stacks.SymbolizedFrame(m.id, relPC, symbols)
+		} else {
+			frames[l.number] = stacks.Frame(m.id, relPC, noName)
 		}
-		frame := stacks.Frame(m.id, relPC, name)
-		frames[l.number] = frame
-		at := last.At(int(frame))
-		if *at == 0 {
-			order.Append(int32(frame))
-		}
-		*at = int32(i) + 1
-	}
-	for i := range order.Len() {
-		frame := *order.At(i)
-		stacks.AddSymbols(model.FrameID(frame), p.symbolsOf(p.locations.At(int(last.Get(int(frame))-1))))
 	}
 	return frames
 }

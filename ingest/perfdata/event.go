@@ -1,6 +1,7 @@
 package perfdata
 
 import (
+	"fmt"
 	"math/bits"
 
 	"github.com/tpconvert/tpconvert/model"
@@ -181,6 +182,26 @@ func (e *event) unit() string {
 	return ""
 }
 
+// kindNames are the names of perf for the events of a type, by perf_event_attr.config.
+var kindNames = map[uint32][]string{
+	kindHardware: {"cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses", "bus-cycles",
+		"stalled-cycles-frontend", "stalled-cycles-backend", "ref-cycles"},
+	kindSoftware: {"cpu-clock", "task-clock", "page-faults", "context-switches", "cpu-migrations", "minor-faults", "major-faults",
+		"alignment-faults", "emulation-faults", "dummy", "bpf-output", "cgroup-switches"},
+}
+
+// ownName returns the event's name in the recording or, if that has none, what perf calls it.
+func (e *event) ownName() string {
+	names := kindNames[e.kind]
+	switch {
+	case e.name != "":
+		return e.name
+	case e.config < uint64(len(names)):
+		return names[e.config]
+	}
+	return fmt.Sprintf("type %d config %#x", e.kind, e.config)
+}
+
 var globalCounters = &model.Blueprint{Classification: "perf_global_counter", Event: model.CounterTrack,
 	Dims: []string{"perf_session_id", "name"}}
 
@@ -190,7 +211,7 @@ func (e *event) counter(c *model.Context, cpu int64) *counter {
 		return known
 	}
 	strings := c.Store.Strings
-	name := strings.Intern(e.name)
+	name := strings.Intern(e.ownName())
 	options := &model.TrackOptions{Name: name, Args: model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(strings.Intern("is_timebase"), model.BoolArg(e.period < notSampling))
 	})}

@@ -278,6 +278,15 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
+// TestEventsWithoutDescription names events as perf does when the recording does not.
+func TestEventsWithoutDescription(t *testing.T) {
+	r := example(binary.LittleEndian)
+	delete(r.features, 12)
+	r.events[1].kind, r.events[1].config = 4, 0x1a8
+	tables := ingesttest.MustRead(t, "perf.data", r.file())
+	tables.Want(t, "perf_counter_track", "name|cpu", "cycles|0", "type 4 config 0x1a8|1", "cycles|1")
+}
+
 func TestCountersThatAreReadTogether(t *testing.T) {
 	r := &recording{order: binary.LittleEndian}
 	const ip, tid, time, read, identifier = 1, 2, 4, 16, 1 << 16

@@ -55,7 +55,7 @@ func sniff(head []byte) bool {
 				return false
 			}
 			telling = true
-		case pprofpb.Profile_TimeNanos, pprofpb.Profile_DurationNanos, pprofpb.Profile_Period, pprofpb.Profile_DefaultSampleType:
+		case pprofpb.Profile_TimeNanos, pprofpb.Profile_DurationNanos, pprofpb.Profile_Period, pprofpb.Profile_DefaultSampleType, docURL:
 			if r.Type != wire.Varint {
 				return false
 			}

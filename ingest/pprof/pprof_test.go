@@ -190,6 +190,36 @@ func TestLabels(t *testing.T) {
 	tables.Want(t, "stats", "name")
 }
 
+// TestFacts checks what a profile says of itself, also before its texts.
+func TestFacts(t *testing.T) {
+	facts := []string{num(7, 3), num(8, 4), num(9, 1_700_000_000_000_000_000), num(10, 5_000_000_000),
+		msg(11, num(1, 1), num(2, 2)), num(12, 10_000_000), num(13, 5), msg(13, "\x06\x05"), num(14, 1), num(15, 7)}
+	head, tail := msg(1, num(1, 1), num(2, 2)), texts("", "cpu", "nanoseconds", "drop", "keep", "one", "two", "https://example.com/doc")
+	for name, parts := range map[string][]string{
+		"last":  append([]string{head, tail}, facts...),
+		"first": append(append([]string{head}, facts...), tail),
+	} {
+		t.Run(name, func(t *testing.T) {
+			tables := read(t, parts...)
+			var got []string
+			for _, row := range tables.Rows("metadata", "name", "key_type", "int_value", "str_value") {
+				if strings.HasPrefix(row, "pprof_") {
+					got = append(got, row)
+				}
+			}
+			want := []string{"pprof_drop_frames|single|NULL|drop", "pprof_keep_frames|single|NULL|keep",
+				"pprof_time_nanos|single|1700000000000000000|NULL", "pprof_duration_nanos|single|5000000000|NULL",
+				"pprof_period_type|single|NULL|cpu", "pprof_period_unit|single|NULL|nanoseconds", "pprof_period|single|10000000|NULL",
+				"pprof_comment|multi|NULL|one", "pprof_comment|multi|NULL|two", "pprof_comment|multi|NULL|one",
+				"pprof_default_sample_type|single|NULL|cpu", "pprof_doc_url|single|NULL|https://example.com/doc"}
+			if !slices.Equal(got, want) {
+				t.Errorf("%q\nwant %q", got, want)
+			}
+			tables.Want(t, "stats", "name")
+		})
+	}
+}
+
 func TestAbsentTexts(t *testing.T) {
 	tables := read(t, msg(1), msg(1, num(1, 9), num(2, 1<<63)), msg(3, num(1, 1), num(6, 1)), texts("", strings.Repeat("A", 33)))
 	tables.Want(t, "aggregate_profile", "name|sample_type_type|sample_type_unit", "pprof unknown|unknown|count", "pprof ||")
@@ -282,7 +312,8 @@ func TestDetection(t *testing.T) {
 		"times first":          {num(9, 1700000000) + num(10, 10) + msg(11, num(1, 1)) + small[0], true},
 		"short":                {small[0], false},
 		"times only":           {num(9, 1700000000) + num(10, 10) + num(12, 100), false},
-		"another field":        {strings.Join(small, "") + num(15, 1), false},
+		"another field":        {strings.Join(small, "") + "\x80\x01\x01", false},
+		"a link":               {strings.Join(small, "") + num(15, 1), true},
 		"a number as sample":   {num(2, 1) + strings.Join(small, ""), false},
 		"text as period":       {msg(12, "x") + strings.Join(small, ""), false},
 		"packets":              {strings.Repeat(packet, 20), false},

@@ -1,7 +1,6 @@
 package pprof
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/tpconvert/tpconvert/ingest/wire"
@@ -22,6 +21,7 @@ type profile struct {
 	stacks    stacks
 	labeled   *labeled
 	texts     []model.StringID
+	facts     []fact
 
 	// Scratch space for the sample being read and the location being stored.
 	path, values []uint64
@@ -67,6 +67,9 @@ func (p *profile) read(f *wire.Field, offset int64) bool {
 	if f.Number <= pprofpb.Profile_StringTable && f.Type != wire.Bytes {
 		return false
 	}
+	if factNames[f.Number] != "" {
+		return p.readFact(f)
+	}
 	switch f.Number {
 	case pprofpb.Profile_SampleType:
 		return p.readValueType(f.Bytes())
@@ -81,19 +84,9 @@ func (p *profile) read(f *wire.Field, offset int64) bool {
 	case pprofpb.Profile_StringTable:
 		p.texts = append(p.texts, p.context.Store.Strings.InternBytes(f.Bytes()))
 	default:
-		noun := cmp.Or(unreadNames[f.Number], fmt.Sprintf("number %d", f.Number)) + " field"
-		p.context.File.Unread(model.StatUnreadFact, model.None, noun).AddAt(offset)
+		p.context.File.Unread(model.StatUnreadFact, model.None, fmt.Sprintf("number %d field", f.Number)).AddAt(offset)
 	}
 	return true
-}
-
-// unreadNames are the names of unsupported fields.
-var unreadNames = map[uint32]string{
-	pprofpb.Profile_DropFrames: "drop_frames", pprofpb.Profile_KeepFrames: "keep_frames",
-	pprofpb.Profile_TimeNanos: "time_nanos", pprofpb.Profile_DurationNanos: "duration_nanos",
-	pprofpb.Profile_PeriodType: "period_type", pprofpb.Profile_Period: "period",
-	pprofpb.Profile_Comment: "comment", pprofpb.Profile_DefaultSampleType: "default_sample_type",
-	15: "doc_url",
 }
 
 // fault counts damage, and logs what it is and where.
@@ -106,7 +99,14 @@ func (p *profile) fault(reason string, where model.LogEntry) {
 }
 
 func (p *profile) readValueType(message []byte) bool {
-	t := valueType{absent, absent}
+	t, whole := valueTypeOf(message)
+	p.types = append(p.types, t)
+	return whole
+}
+
+// valueTypeOf returns a ValueType, and whether its message is intact.
+func valueTypeOf(message []byte) (t valueType, whole bool) {
+	t = valueType{absent, absent}
 	r := wire.Read(message)
 	for r.Next() {
 		switch r.Number {
@@ -116,8 +116,7 @@ func (p *profile) readValueType(message []byte) bool {
 			t.unit = textIndex(r.Int64())
 		}
 	}
-	p.types = append(p.types, t)
-	return !r.Bad()
+	return t, !r.Bad()
 }
 
 func (p *profile) readSample(message []byte) bool {

@@ -18,6 +18,7 @@ func (p *profile) store(scope string) error {
 		}
 	}
 
+	p.storeFacts()
 	profiles := p.aggregateProfiles(scope)
 	t := &p.context.Store.AggregateSample
 	for _, g := range all.groups {

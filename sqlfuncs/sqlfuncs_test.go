@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -113,7 +114,7 @@ func TestMacros(t *testing.T) {
 		t.Errorf("found %d macros and views, want %d", len(macros), statements)
 	}
 	for _, m := range macros {
-		if strings.Contains(m.SQL, "trace_id") {
+		if regexp.MustCompile(`\btrace_id\b`).MatchString(m.SQL) {
 			t.Errorf("%s: trace_id in a database of one trace", m.Name)
 		}
 		if !m.IsHelper() && !strings.HasPrefix(m.Name, "time_") && m.Kind != "VIEW" && !strings.HasPrefix(m.Doc, m.Name+"(") {

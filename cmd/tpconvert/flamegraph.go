@@ -35,7 +35,7 @@ func (o *flamegraphOptions) register(flags *pflag.FlagSet) {
 	s := &o.selection
 	flags.StringVar(&s.Trace, "trace-id", "", "trace in a dataset of many traces (default: the sum of all traces)")
 	flags.StringVar(&s.Scope, "scope", "", "profile to show: its file, profiler or heap; a pattern such as *.pb.gz adds up several")
-	flags.StringVar(&s.Metric, "metric", "", "metric to show, such as cpu or alloc_space")
+	flags.StringVar(&s.Metric, "metric", "", "metric to show first, such as cpu, cycles or alloc_space")
 	flags.StringVar(&s.Process, "process", "", "process to show, by pid, name or pattern")
 	flags.StringVar(&s.Thread, "thread", "", "thread to show, by tid, name or pattern")
 	flags.StringVar(&s.From, "from", "", "exclude everything before this time: ns of the trace clock or, with a unit as in 1.5s, time since the trace began")
@@ -62,13 +62,21 @@ a flame graph, the top functions, a graph of calls, source code and search.
 
 INPUT may have several profiles. Each has a scope (its file, profiler or heap)
 and one or more metrics, such as samples and cpu. Without --scope the most
-useful profile is shown, and a warning names the others. If there is no
-profile, or with --slices, the stacks of slices are shown, by their self time.
+useful profile is shown, and a warning names the others. Samples of Linux perf
+have two metrics for each event: its name, such as cycles, weights each sample by
+its period, as perf report does; samples, or samples:cycles if there are several
+events, counts them. Samples in Perfetto's traces can only be counted.
+
+If there is no profile, or with --slices, the stacks of slices are shown, by
+their self time. Slices that did not end are left out.
+
 Threads, processes and pprof's labels are tags to focus on. The stack of an
 object in a Java heap consists of the classes of the objects that keep it alive.
 
-The web interface shows any metric; --top and NAME.folded need one. It listens
-on this machine only, unless --http names another address. Ctrl-C ends it.`,
+The web interface shows any metric; --top and NAME.folded show one. By default it
+is the profile's own, if a pprof file names it, the first event of samples, and
+otherwise the last metric. The web interface listens on this machine only, unless
+--http names another address. Ctrl-C ends it.`,
 		Example: `  tpconvert flamegraph trace.pftrace
   tpconvert flamegraph --process system_server --from 2s --to 5s --top out/
   tpconvert flamegraph --metric cpu -o stacks.folded cpu.pb.gz

@@ -181,7 +181,7 @@ func TestFlamegraphOfEachKind(t *testing.T) {
 		args, want string
 		whole      bool
 	}{
-		{recorded(t, "perf.data"), "[libc.so.6];[burn];[burn];[burn] 20", true},
+		{recorded(t, "perf.data"), "[libc.so.6];[burn];[burn];[burn] 20000000", true},
 		{recorded(t, "perf.script"), "__libc_start_call_main;main;outer;inner 20", true},
 		{recorded(t, "node.cpuprofile"), "(root);(idle) 39", false},
 		{"stacks.folded", "main;a 8\nmain;b;a 4", true},
@@ -189,8 +189,9 @@ func TestFlamegraphOfEachKind(t *testing.T) {
 		{"--slices --thread 2 slices.json", "work 3000\nwork;part 2000", true},
 		{"--slices --from 500ns --to 2us slices.json", "work 500\nwork;part 1000", true},
 		{"--from 12000 --to 14000 slices.json", "work 1000\nwork;part 1000", true},
-		{"--from 5ms --to 10ms " + recorded(t, "perf.data"), "[libc.so.6];[burn];[burn];[burn] 4", true},
-		{"--thread burn --process b* " + recorded(t, "perf.data"), "[libc.so.6];[burn];[burn];[burn] 20", true},
+		{"--from 5ms --to 10ms " + recorded(t, "perf.data"), "[libc.so.6];[burn];[burn];[burn] 4000000", true},
+		{"--metric samples " + recorded(t, "perf.data"), "[libc.so.6];[burn];[burn];[burn] 20", true},
+		{"--thread burn --process b* " + recorded(t, "perf.data"), "[libc.so.6];[burn];[burn];[burn] 20000000", true},
 	} {
 		os.Remove(filepath.Join(dir, "out.folded"))
 		tpconvert(t, dir, append([]string{"flamegraph", "-o", "out.folded"}, strings.Fields(c.args)...)...).expect(t, exitDone, "")
@@ -217,8 +218,6 @@ func TestFlamegraphRefuses(t *testing.T) {
 		code    int
 		message string
 	}{
-		{"--top " + cpu, exitUsage, "go_cpu.pb has several metrics: name one with --metric: samples, cpu"},
-		{"-o x.folded " + cpu, exitUsage, "name one with --metric: samples, cpu"},
 		{"--top --metric space " + cpu, exitUsage, "go_cpu.pb has no metric space, only samples, cpu"},
 		{"--top --metric cpu --process demo " + cpu, exitUsage, "--process, --thread, --from and --to do not apply"},
 		{"--top --scope chrome " + perf, exitUsage, "has no profile chrome, only linux.perf"},
@@ -262,10 +261,72 @@ func TestFlamegraphTags(t *testing.T) {
 	dir := t.TempDir()
 	tpconvert(t, dir, "flamegraph", "-o", "perf.pb.gz", recorded(t, "perf.data")).expect(t, exitDone, "")
 	text := pprofReport(t, "-tags", filepath.Join(dir, "perf.pb.gz"))
-	for _, want := range []string{"process: Total 20 of 20", "thread: Total 20 of 20", "(  100%): burn"} {
+	for _, want := range []string{"process: Total 20ms of 20ms", "thread: Total 20ms of 20ms", "(  100%): burn"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+}
+
+// TestFlamegraphOfOpenSlices checks that slices that did not end are in no stack, and that the time of one belongs to the
+// slice around it.
+func TestFlamegraphOfOpenSlices(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.json": `[{"ph":"X","pid":1,"tid":2,"ts":10,"dur":10,"name":"work"},{"ph":"B","pid":1,"tid":2,"ts":12,"name":"open"},
+		{"ph":"X","pid":1,"tid":2,"ts":13,"dur":2,"name":"part"},{"ph":"B","pid":1,"tid":3,"ts":10,"name":"loop"},
+		{"ph":"X","pid":1,"tid":3,"ts":11,"dur":4,"name":"task"},{"ph":"B","pid":1,"tid":4,"ts":40,"name":"late"},{"ph":"i","pid":1,"tid":3,"ts":50,"name":"i"}]`})
+	for _, c := range []struct{ args, note, want string }{
+		{"", "without 3 that did not end", "task 4000\nwork 8000\nwork;part 2000\n"},
+		{"--thread 2", "without 1 that did not end", "work 8000\nwork;part 2000\n"},
+		{"--to 6us", "without 2 that did not end", "task 4000\nwork 4000\nwork;part 2000\n"},
+		{"--from 6us --thread 2", "without 1 that did not end", "work 4000\n"},
+	} {
+		args := append([]string{"flamegraph", "--from", "0", "a.json"}, strings.Fields(c.args)...)
+		tpconvert(t, dir, append(args, "-f", "-o", "out.folded")...).expect(t, exitDone, "")
+		text, err := os.ReadFile(filepath.Join(dir, "out.folded"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(text) != c.want {
+			t.Errorf("%s: got\n%swant\n%s", c.args, text, c.want)
+		}
+		got := tpconvert(t, dir, append(args, "--top")...)
+		if got.expect(t, exitDone, ""); !strings.Contains(got.stdout, c.note) {
+			t.Errorf("%s: no %q in\n%s", c.args, c.note, got.stdout)
+		}
+	}
+	tpconvert(t, dir, "flamegraph", "--top", "--thread", "4", "a.json").expect(t, exitFailure, "nothing to show for slices with --thread 4, without 1 that did not end")
+}
+
+// TestFlamegraphShowsTheUsualMetric checks which metric is shown where one must be chosen: that of the profile, else the
+// last one, as in pprof.
+func TestFlamegraphShowsTheUsualMetric(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := parsed(t, recorded(t, "go_heap.pb.gz"))
+	p.DefaultSampleType, p.TimeNanos, p.DurationNanos, p.Comments = "alloc_objects", 1e18, 5e9, []string{"a comment"}
+	var written bytes.Buffer
+	if err := p.Write(&written); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "own.pb.gz"), written.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		recorded(t, "go_cpu.pb"):     "Type: cpu\n",
+		recorded(t, "go_heap.pb.gz"): "Type: inuse_space\n",
+		"own.pb.gz":                  "Type: alloc_objects\n",
+	} {
+		got := tpconvert(t, dir, "flamegraph", "--top", path)
+		if got.expect(t, exitDone, ""); !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: no %q in\n%.200s", path, want, got.stdout)
+		}
+	}
+	tpconvert(t, dir, "flamegraph", "-o", "out.pb.gz", "own.pb.gz").expect(t, exitDone, "")
+	got := parsed(t, filepath.Join(dir, "out.pb.gz"))
+	if got.DefaultSampleType != "alloc_objects" || got.TimeNanos != p.TimeNanos || got.DurationNanos != p.DurationNanos ||
+		got.Period != p.Period || got.PeriodType.Type != "space" || got.PeriodType.Unit != "bytes" || !slices.Contains(got.Comments, "a comment") {
+		t.Errorf("the profile written says %v", got)
 	}
 }
 
@@ -375,7 +436,6 @@ func TestFlamegraphOfHeapGraph(t *testing.T) {
 			t.Errorf("%v: %v, want %v", args, got, want)
 		}
 	}
-	tpconvert(t, dir, "flamegraph", "--top", "t.duckdb").expect(t, exitUsage, "name one with --metric: inuse_objects, inuse_space")
 	tpconvert(t, dir, "flamegraph", "--top", "--metric", "inuse_space", "--process", "7", "t.duckdb").expect(t, exitUsage, "has no process 7")
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -141,5 +142,105 @@ func TestProfileTopAsInPprof(t *testing.T) {
 				sameFunctions(t, metric.Type+" written", pprofFunctions(t, filepath.Join(dir, "written.pb.gz"), i, metric), want)
 			}
 		})
+	}
+}
+
+var (
+	// perfHead is the first line of a sample of perf script, with its stack if that is one address. perfFrame is an address.
+	perfHead  = regexp.MustCompile(`^\s*\d+\s+[\d.]+:\s+(\d+)\s+(\S+):\s*(.*)$`)
+	perfFrame = regexp.MustCompile(`^\s*[0-9a-f]+ .*? \((.*)\)$`)
+)
+
+// perfFiles returns what perf script has for each event of a recording: the files that ran, named as profile_top names code
+// without symbols, weighted by the periods of samples as perf report does. It returns nil if perf cannot read the recording.
+func perfFiles(t *testing.T, path string) map[string]map[string]weight {
+	t.Helper()
+	text, err := exec.CommandContext(t.Context(), "perf", "script", "--max-stack", "100000", "-F", "tid,time,event,period,ip,sym,dso", "-i", path).Output()
+	if err != nil {
+		return nil
+	}
+	all := map[string]map[string]weight{}
+	var event string
+	var period float64
+	seen := map[string]bool{} // files of the sample
+	frame := func(line string) {
+		m := perfFrame.FindStringSubmatch(line)
+		if m == nil {
+			return
+		}
+		name := "[" + filepath.Base(m[1]) + "]"
+		if strings.HasPrefix(m[1], "[") {
+			name, _, _ = strings.Cut(m[1], "]")
+			name += "]"
+		}
+		w := all[event][name]
+		if len(seen) == 0 {
+			w.flat += period
+		}
+		if !seen[name] {
+			w.cumulative += period
+		}
+		seen[name] = true
+		all[event][name] = w
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if m := perfHead.FindStringSubmatch(line); m != nil {
+			event, period = m[2], number(t, m[1])
+			clear(seen)
+			if all[event] == nil {
+				all[event] = map[string]weight{}
+			}
+			line = m[3]
+		}
+		frame(line)
+	}
+	return all
+}
+
+// renamed returns weights by names that do not depend on how perf found a file: modules of the kernel without .ko, and
+// compiled code, for which it looks in a file of its own, as the mapping is called.
+func renamed(all map[string]weight) map[string]weight {
+	to := map[string]weight{}
+	for name, w := range all {
+		if name = strings.Replace(name, ".ko]", "]", 1); strings.HasPrefix(name, "[perf-") {
+			name = "[anon]"
+		}
+		to[name] = w
+	}
+	return to
+}
+
+// TestProfileTopAsInPerf checks the periods of each event of recordings without symbols, by file.
+func TestProfileTopAsInPerf(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("perf"); err != nil {
+		t.Skip("!!! NOT RUN: there is no perf (Debian's linux-perf) to compare with")
+	}
+	compared := 0
+	for _, path := range append(shared(t, "perf-data/*"), recorded(t, "perf.data")) {
+		if strings.Contains(path, "GrapheneOS__") {
+			continue // with symbols, and events that simpleperf names otherwise
+		}
+		events := perfFiles(t, path)
+		if len(events) == 0 {
+			continue
+		}
+		compared++
+		dir := t.TempDir()
+		tpconvert(t, dir, "-q", path, "out")
+		for event, want := range events {
+			name := filepath.Base(path) + " " + event
+			event = strings.TrimSuffix(event, ":")
+			want = renamed(want)
+			sameFunctions(t, name, renamed(functionsOf(t, dir, "out", "'perf_event_sample', metric := '"+event+"'")), maps.Clone(want))
+			tpconvert(t, dir, "flamegraph", "-f", "-o", "out.pb.gz", "--metric", event, "out").expect(t, exitDone, "")
+			p := parsed(t, filepath.Join(dir, "out.pb.gz"))
+			metric := slices.IndexFunc(p.SampleType, func(v *profile.ValueType) bool { return v.Type == event })
+			sameFunctions(t, name+" written", renamed(pprofFunctions(t, filepath.Join(dir, "out.pb.gz"), metric, p.SampleType[metric])), want)
+		}
+	}
+	if compared < 1 {
+		t.Error("perf read no recording")
 	}
 }

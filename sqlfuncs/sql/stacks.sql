@@ -1,11 +1,17 @@
 -- _frame_function has the functions of each frame: the function itself and those inlined into it, whose symbol_ids are
--- lower.
+-- lower. Code whose function is not known has the name of its file in brackets, as in perf and pprof. Functions without
+-- a name are called as JavaScript's tools call them.
 CREATE OR REPLACE VIEW _frame_function AS
-SELECT f.id AS frame_id, coalesce(s.name, f.deobfuscated_name, f.name, 'unknown') AS name, m.name AS mapping_name,
-       s.source_file, s.line_number, coalesce(s.inlined, false) AS inlined, s.id AS symbol_id /*!, f.trace_id */
-FROM stack_profile_frame AS f
-LEFT JOIN stack_profile_symbol AS s ON s.symbol_set_id = f.symbol_set_id /*! AND s.trace_id = f.trace_id */
-LEFT JOIN stack_profile_mapping AS m ON m.id = f.mapping /*! AND m.trace_id = f.trace_id */;
+SELECT frame_id, CASE WHEN NOT is_known THEN coalesce(nullif(regexp_extract(mapping_name, '^\[[^\]]+\]'), ''),
+                                                      '[' || nullif(regexp_extract(mapping_name, '[^/]*$'), '') || ']', '[unknown]')
+                      WHEN name = '' THEN '(anonymous)' ELSE name END AS name,
+       mapping_name, source_file, line_number, inlined, symbol_id, is_known /*!, trace_id */
+FROM (SELECT f.id AS frame_id, coalesce(s.name, f.deobfuscated_name, f.name, '') AS name, m.name AS mapping_name,
+             s.source_file, s.line_number, coalesce(s.inlined, false) AS inlined, s.id AS symbol_id,
+             s.id IS NOT NULL OR coalesce(f.deobfuscated_name, f.name, '') NOT IN ('', '[unknown]') AS is_known /*!, f.trace_id */
+      FROM stack_profile_frame AS f
+      LEFT JOIN stack_profile_symbol AS s ON s.symbol_set_id = f.symbol_set_id /*! AND s.trace_id = f.trace_id */
+      LEFT JOIN stack_profile_mapping AS m ON m.id = f.mapping /*! AND m.trace_id = f.trace_id */);
 
 -- callstack_frames(callsite_id): the functions of a callstack: position (from the root), callsite_id, name,
 -- mapping_name, source_file, line_number, inlined.
@@ -30,25 +36,72 @@ CREATE OR REPLACE MACRO callstack(callsite_id /*!, trace_id */) AS (
 CREATE OR REPLACE MACRO callstack_list(callsite_id /*!, trace_id */) AS (
     SELECT list(name ORDER BY position) FROM callstack_frames(callsite_id /*!, trace_id */));
 
+-- _perf_event has the events that sessions of Linux perf sample, each with the tracks of its values. has_period: the values
+-- are the sums of the samples' periods, as in perf.data. In Perfetto's traces they also count what was not sampled.
+CREATE OR REPLACE VIEW _perf_event AS
+SELECT * FROM (
+    SELECT t.id AS track_id, t.name AS event, d.int_value AS session_id,
+           CASE p.timebase_unit WHEN 'ns' THEN 'nanoseconds' ELSE coalesce(p.timebase_unit, 'count') END AS unit,
+           p.cmdline IS NOT NULL OR NOT EXISTS (FROM trace_file AS f WHERE f.trace_type = 'proto' /*! AND f.trace_id = t.trace_id */) AS has_period,
+           coalesce(b.int_value, 0) = 1 AS is_timebase /*!, t.trace_id */
+    FROM counter_track AS t
+    JOIN args AS d ON d.arg_set_id = t.dimension_arg_set_id AND d.key = 'perf_session_id' /*! AND d.trace_id = t.trace_id */
+    LEFT JOIN args AS b ON b.arg_set_id = t.source_arg_set_id AND b.key = 'is_timebase' /*! AND b.trace_id = t.trace_id */
+    LEFT JOIN profiler_session AS p ON p.id = d.int_value /*! AND p.trace_id = t.trace_id */
+    WHERE t.classification IN ('perf_cpu_counter', 'perf_global_counter'))
+WHERE has_period OR is_timebase;
+
+-- _perf_session has the event of each session of Linux perf.
+CREATE OR REPLACE VIEW _perf_session AS
+SELECT session_id, any_value(event) AS event /*!, trace_id */ FROM _perf_event GROUP BY session_id /*!, trace_id */;
+
+-- _perf_period has the events of the samples of Linux perf with their periods.
+CREATE OR REPLACE VIEW _perf_period AS
+SELECT v.counter_set_id, e.event, e.session_id, e.unit,
+       CASE WHEN e.has_period THEN c.value - lag(c.value, 1, 0) OVER (PARTITION BY c.track_id /*!, c.trace_id */ ORDER BY c.id) END AS period
+       /*!, c.trace_id */
+FROM profiler_counter_set AS v
+JOIN counter AS c ON c.id = v.counter_id /*! AND c.trace_id = v.trace_id */
+JOIN _perf_event AS e ON e.track_id = c.track_id /*! AND e.trace_id = c.trace_id */;
+
+-- perf_event_sample: the samples of Linux perf with their event: id of the sample in stack_sample, ts (ns), utid, tid and
+-- thread_name, upid, pid and process_name, cpu, event and its unit, period (how many events the sample stands for; NULL in
+-- Perfetto's traces, which do not have it), callsite_id, and stack (main;run;read). A sample that read a group of events
+-- has a row for each. profile_top('perf_event_sample', metric := 'cycles') has the numbers of perf report; perf_sample
+-- instead counts each sample as 1.
+CREATE OR REPLACE VIEW perf_event_sample AS
+SELECT s.id, s.ts, s.utid, t.tid, t.name AS thread_name, coalesce(s.upid, t.upid) AS upid, p.pid, p.name AS process_name, s.cpu,
+       v.event, v.unit, v.period, s.callsite_id, callstack(s.callsite_id /*!, s.trace_id */) AS stack /*!, s.trace_id */
+FROM stack_sample AS s
+LEFT JOIN _perf_period AS v ON v.counter_set_id = s.counter_set_id /*! AND v.trace_id = s.trace_id */
+LEFT JOIN thread AS t ON t.id = s.utid /*! AND t.trace_id = s.trace_id */
+LEFT JOIN process AS p ON p.id = coalesce(s.upid, t.upid) /*! AND p.trace_id = s.trace_id */
+WHERE s.source = 'linux.perf';
+
 -- _profile_samples returns the samples counted by flamegraph and similar macros: callsite_id and value of the samples
--- in source. Of aggregate_sample, only the given profile and metric count. Raises an error if several are left, because
--- their sum means nothing.
+-- in source. Of aggregate_sample, only the given profile and metric count, and of Linux perf's samples the given event.
+-- Raises an error if several are left, because their sum means nothing.
 CREATE OR REPLACE MACRO _profile_samples(source, profile, metric) AS TABLE
 WITH
 _counted AS (
-    FROM query_table(source) UNION ALL BY NAME SELECT 1 AS value, NULL::BIGINT AS aggregate_profile_id WHERE false),
+    FROM query_table(source)
+    UNION ALL BY NAME
+    SELECT 1 AS value, NULL::BIGINT AS aggregate_profile_id, NULL::VARCHAR AS event, NULL::DOUBLE AS period,
+           NULL::BIGINT AS perf_session_id, NULL::BIGINT AS session_id WHERE false),
 _measured AS (
-    SELECT _s.callsite_id, coalesce(_s.value, 1)::DOUBLE AS value, _p.scope AS _scope, _p.sample_type_type AS _metric
-           /*!, _s.trace_id */
+    SELECT _s.callsite_id, coalesce(_s.value, _s.period, 1)::DOUBLE AS value, _p.scope AS _scope,
+           coalesce(_p.sample_type_type, _s.event, _e.event) AS _metric /*!, _s.trace_id */
     FROM _counted AS _s
-    LEFT JOIN aggregate_profile AS _p ON _p.id = _s.aggregate_profile_id /*! AND _p.trace_id = _s.trace_id */),
+    LEFT JOIN aggregate_profile AS _p ON _p.id = _s.aggregate_profile_id /*! AND _p.trace_id = _s.trace_id */
+    LEFT JOIN _perf_session AS _e ON _e.session_id = coalesce(_s.perf_session_id, _s.session_id) /*! AND _e.trace_id = _s.trace_id */),
 _chosen AS (
     FROM _measured WHERE coalesce(_scope = profile, profile IS NULL) AND coalesce(_metric = metric, metric IS NULL)),
 _checked AS (
     SELECT CASE
         WHEN count(DISTINCT _metric) > 1 OR max(_profiles) > 1
-        THEN error(format('the samples are of {}: name one of them, as by metric := ''{}'', profile := ''{}''',
-                          string_agg(DISTINCT _metric || coalesce(' of ' || _scope, ''), ', '), min(_metric), min(_scope)))
+        THEN error(format('the samples are of {}: name one of them, as by metric := ''{}''{}',
+                          string_agg(DISTINCT _metric || coalesce(' of ' || _scope, ''), ', '), min(_metric),
+                          coalesce(format(', profile := ''{}''', min(_scope)), '')))
         WHEN count(*) = 0 AND coalesce(profile, metric) IS NOT NULL
         THEN error(format('there are no samples of metric {} in profile {}', coalesce(metric, '?'), coalesce(profile, '?')))
         ELSE true END AS _sound
@@ -122,15 +175,26 @@ SELECT name, self_value, 100 * self_value / nullif(_all, 0) AS self_percent, cum
 FROM _top;
 
 -- _stack_value has the values that a flame graph can show: values at call stacks. Each has a scope, which is a
--- profile's file, a profiler or a heap, and a metric; place is the order of the metrics.
+-- profile's file, a profiler or a heap, and a metric; place is the order of the metrics. The samples of Linux perf are
+-- measured by the periods of each event and by their number.
 CREATE OR REPLACE VIEW _stack_value AS
 SELECT 'profile' AS kind, p.scope, p.id AS place, p.sample_type_type AS metric, p.sample_type_unit AS unit, NULL::BIGINT AS ts,
        NULL::BIGINT AS utid, NULL::BIGINT AS upid, s.callsite_id, s.value /*!, s.trace_id */
 FROM aggregate_sample AS s
 JOIN aggregate_profile AS p ON p.id = s.aggregate_profile_id /*! AND p.trace_id = s.trace_id */
 UNION ALL
-SELECT 'samples', s.source, 0, 'samples', 'count', s.ts, s.utid, coalesce(s.upid, t.upid), s.callsite_id, 1 /*!, s.trace_id */
+SELECT 'samples', s.source, 2 * v.session_id, v.event, v.unit, s.ts, s.utid, coalesce(s.upid, t.upid), s.callsite_id, v.period /*!, s.trace_id */
 FROM stack_sample AS s
+JOIN _perf_period AS v ON v.counter_set_id = s.counter_set_id /*! AND v.trace_id = s.trace_id */
+LEFT JOIN thread AS t ON t.id = s.utid /*! AND t.trace_id = s.trace_id */
+WHERE s.callsite_id IS NOT NULL AND s.source = 'linux.perf' AND v.period IS NOT NULL
+UNION ALL
+SELECT 'samples', s.source, 2 * coalesce(e.session_id, 0) + 1,
+       CASE WHEN (SELECT count(DISTINCT o.event) FROM _perf_session AS o /*! WHERE o.trace_id = s.trace_id */) > 1
+            THEN coalesce('samples:' || e.event, 'samples') ELSE 'samples' END,
+       'count', s.ts, s.utid, coalesce(s.upid, t.upid), s.callsite_id, 1 /*!, s.trace_id */
+FROM stack_sample AS s
+LEFT JOIN _perf_session AS e ON e.session_id = s.session_id AND s.source = 'linux.perf' /*! AND e.trace_id = s.trace_id */
 LEFT JOIN thread AS t ON t.id = s.utid /*! AND t.trace_id = s.trace_id */
 WHERE s.callsite_id IS NOT NULL
 UNION ALL
@@ -140,3 +204,10 @@ SELECT 'heap', coalesce(a.heap_name, 'heap'), m.place, m.metric, m.unit, a.ts, N
 FROM heap_profile_allocation AS a
 CROSS JOIN (VALUES (0, 'alloc_objects', 'count'), (1, 'alloc_space', 'bytes'), (2, 'inuse_objects', 'count'),
                    (3, 'inuse_space', 'bytes')) AS m(place, metric, unit);
+
+-- _profile_fact has what pprof profiles say of themselves, by the scope of the profile.
+CREATE OR REPLACE VIEW _profile_fact AS
+SELECT f.name AS scope, m.name, m.int_value, m.str_value, m.id /*!, m.trace_id */
+FROM metadata AS m
+JOIN trace_file AS f ON f.id = m.local_trace_id /*! AND f.trace_id = m.trace_id */
+WHERE m.name LIKE 'pprof\_%' ESCAPE '\';

@@ -51,8 +51,8 @@ func newBuilder(metrics []profile.ValueType) *builder {
 func (b *builder) location(f *frame) int32 {
 	l := &profile.Location{Mapping: b.mapping(f), Address: uint64(f.start + f.relPC - f.relOffset)}
 	for _, line := range f.lines {
-		if !line.symbol && f.relPC != 0 && (line.name == "" || line.name == unknownFunction) {
-			continue // leave the name to a tool that symbolizes the address later
+		if !line.known && !strings.HasPrefix(f.file, "[") {
+			continue // leave the name to a tool that finds the symbols in the file later
 		}
 		l.Line = append(l.Line, profile.Line{Function: b.functionOf(functionName{line.name, line.file}), Line: line.line})
 	}

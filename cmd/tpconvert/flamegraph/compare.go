@@ -14,6 +14,9 @@ func Compare(p, base *profile.Profile) (*profile.Profile, error) {
 		return nil, fmt.Errorf("the profiles cannot be compared, because they have no metric in common: %s, and %s in the base",
 			Metrics(p), Metrics(base))
 	}
+	if *p.PeriodType != *base.PeriodType { // pprof would not merge them
+		p.PeriodType, base.PeriodType = &profile.ValueType{}, &profile.ValueType{}
+	}
 	base.SetLabel("pprof::base", []string{"true"})
 	base.Scale(-1)
 	return profile.Merge(both)

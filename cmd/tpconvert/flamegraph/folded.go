@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -39,6 +38,17 @@ func WriteFolded(w io.Writer, p *profile.Profile) error {
 	return out.Flush()
 }
 
+// fileLabel returns the name of code of which only the file is known, as in SQL: [libc.so.6], [kernel.kallsyms].
+func fileLabel(file string) string {
+	if end := strings.IndexByte(file, ']'); strings.HasPrefix(file, "[") && end > 1 {
+		return file[:end+1]
+	}
+	if name := file[strings.LastIndexByte(file, '/')+1:]; name != "" {
+		return "[" + name + "]"
+	}
+	return unknownFunction
+}
+
 // nameUnknown names code with only an address after its file, as perf does.
 func nameUnknown(p *profile.Profile) {
 	named := map[string]*profile.Function{}
@@ -48,7 +58,7 @@ func nameUnknown(p *profile.Profile) {
 		}
 		name := unknownFunction
 		if l.Mapping != nil {
-			name = "[" + strings.Trim(path.Base(l.Mapping.File), "[]") + "]"
+			name = fileLabel(l.Mapping.File)
 		}
 		f := named[name]
 		if f == nil {

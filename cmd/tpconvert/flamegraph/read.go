@@ -77,9 +77,10 @@ func (r *reader) read(ctx context.Context) (*profile.Profile, error) {
 		return nil, err
 	}
 	b := newBuilder(chosen.metrics)
+	note := ""
 	switch chosen.kind {
 	case kindSlices:
-		err = r.readSlices(ctx, b)
+		note, err = r.readSlices(ctx, b)
 	case kindGraph:
 		err = r.readHeapGraph(ctx, b, chosen.metrics)
 	default:
@@ -90,11 +91,42 @@ func (r *reader) read(ctx context.Context) (*profile.Profile, error) {
 	}
 	p := b.finish()
 	if len(p.Sample) == 0 {
-		return nil, fmt.Errorf("%s: there is nothing to show for %s%s", r.Name, chosen.scope, r.filters())
+		return nil, fmt.Errorf("%s: there is nothing to show for %s%s%s", r.Name, chosen.scope, r.filters(), note)
 	}
 	p.DefaultSampleType = r.Metric
-	p.Comments = []string{fmt.Sprintf("%s of %s%s", strings.Join(scopes, ", "), r.Name, r.filters())}
-	return p, nil
+	p.Comments = []string{fmt.Sprintf("%s of %s%s%s", strings.Join(scopes, ", "), r.Name, r.filters(), note)}
+	if chosen.kind == kindProfile && len(scopes) == 1 {
+		err = r.readFacts(ctx, p, scopes[0])
+	}
+	return p, err
+}
+
+// readFacts adds to a profile what the file that it comes from says of it.
+func (r *reader) readFacts(ctx context.Context, p *profile.Profile, scope string) error {
+	var name, text string
+	var number int64
+	return r.each(ctx, "SELECT name, coalesce(int_value, 0), coalesce(str_value, '') FROM _profile_fact AS f WHERE scope = "+sqlText(scope)+
+		" AND "+r.inTrace("f")+" ORDER BY id", nil, []any{&name, &number, &text}, func() error {
+		switch name {
+		case "pprof_time_nanos":
+			p.TimeNanos = number
+		case "pprof_duration_nanos":
+			p.DurationNanos = number
+		case "pprof_period":
+			p.Period = number
+		case "pprof_period_type":
+			p.PeriodType.Type = text
+		case "pprof_period_unit":
+			p.PeriodType.Unit = text
+		case "pprof_comment":
+			p.Comments = append(p.Comments, text)
+		case "pprof_drop_frames":
+			p.DropFrames = text
+		case "pprof_keep_frames":
+			p.KeepFrames = text
+		}
+		return nil
+	})
 }
 
 // filters lists the flags that exclude samples, for messages.

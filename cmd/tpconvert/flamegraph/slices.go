@@ -2,69 +2,117 @@ package flamegraph
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// readSlices adds the stacks of slices, with their self time.
-func (r *reader) readSlices(ctx context.Context, b *builder) error {
-	type stack struct {
-		parent int64
-		name   string
-		number int32
-		known  bool
+// readSlices adds the stacks of slices, with their self time. Slices that did not end are left out, as their time is not
+// known: theirs belongs to the slice around them, if that one ended. It returns a note that says how many there are.
+func (r *reader) readSlices(ctx context.Context, b *builder) (note string, err error) {
+	all, err := r.sliceStacks(ctx)
+	if err != nil {
+		return "", err
 	}
-	stacks := map[int64]*stack{}
-	var id, parent, ns int64
+	joins := `
+		LEFT JOIN thread_track AS tt ON tt.id = s.track_id AND ` + r.sameTrace("tt", "s") + `
+		LEFT JOIN process_track AS pt ON pt.id = s.track_id AND ` + r.sameTrace("pt", "s") + `
+		LEFT JOIN thread AS t ON t.id = tt.utid AND ` + r.sameTrace("t", "s") + `
+		LEFT JOIN process AS p ON p.id = coalesce(pt.upid, t.upid) AND ` + r.sameTrace("p", "s")
+	var o owner
+	var id, ns int64
+	var open string
+	err = r.each(ctx, `
+		WITH RECURSIVE
+		unended AS (SELECT * FROM slice AS s WHERE dur < 0 AND `+r.inTrace("s")+`),
+		outer_of AS ( -- the slices around those that did not end, up to the first that did
+		    SELECT id, parent_id AS around, `+r.traceOf("u")+` AS trace FROM unended AS u
+		    UNION ALL
+		    SELECT o.id, u.parent_id, o.trace FROM outer_of AS o JOIN unended AS u ON u.id = o.around AND `+r.traceOf("u")+` = o.trace),
+		bound AS (
+		    SELECT o.id, o.trace, s.ts + s.dur AS ended FROM outer_of AS o JOIN slice AS s ON s.id = o.around AND `+r.traceOf("s")+` = o.trace
+		    WHERE s.dur >= 0),
+		inside AS ( -- each slice that did not end, and those in it
+		    SELECT id, depth AS open, `+r.traceOf("u")+` AS trace FROM unended AS u
+		    UNION ALL
+		    SELECT s.id, i.open, i.trace FROM inside AS i JOIN slice AS s ON s.parent_id = i.id AND `+r.traceOf("s")+` = i.trace),
+		open AS (SELECT id, trace, string_agg(open::VARCHAR, ',' ORDER BY open) AS depths FROM inside GROUP BY id, trace),
+		piece AS (
+		    SELECT f.*, greatest(f.ts, coalesce($1::BIGINT, f.ts)) AS begun,
+		           least(f.ts + f.dur, coalesce($2::BIGINT, f.ts + f.dur), coalesce(d.ended, f.ts + f.dur)) AS ended, coalesce(open.depths, '') AS depths
+		    FROM flat_slice AS f
+		    LEFT JOIN open ON open.id = f.slice_id AND open.trace = `+r.traceOf("f")+`
+		    LEFT JOIN bound AS d ON d.id = f.slice_id AND d.trace = `+r.traceOf("f")+`
+		    WHERE `+r.inTrace("f")+`)
+		SELECT s.stack_id, f.depths, sum(f.ended - f.begun)::BIGINT, `+ownerColumns+`
+		FROM piece AS f
+		JOIN slice AS s ON s.id = f.slice_id AND `+r.sameTrace("s", "f")+joins+`
+		WHERE f.begun < f.ended AND `+r.wanted()+`
+		GROUP BY ALL ORDER BY ALL`,
+		r.bounds, append([]any{&id, &open, &ns}, o.targets()...), func() error {
+			at, err := all.ended(b, id, open)
+			if err == nil && at != model.EmptyStack {
+				b.add(at, b.ownerLabels(o), 0, ns)
+			}
+			return err
+		})
+	if err != nil {
+		return "", err
+	}
+	var unended int64
+	err = r.each(ctx, `SELECT count(*) FROM slice AS s`+joins+`
+		WHERE s.dur < 0 AND `+r.inTrace("s")+` AND `+r.wanted()+` AND ($1::BIGINT IS NULL OR s.ts < $1)`,
+		r.bounds[1:], []any{&unended}, func() error { return nil })
+	if unended > 0 {
+		note = fmt.Sprintf(", without %d that did not end", unended)
+	}
+	return note, err
+}
+
+// sliceStacks are the stacks of slices by stack_id.
+type sliceStacks map[int64]*sliceStack
+
+type sliceStack struct {
+	parent int64
+	name   string
+}
+
+func (r *reader) sliceStacks(ctx context.Context) (sliceStacks, error) {
+	all := sliceStacks{}
+	var id, parent int64
 	var name string
 	err := r.each(ctx, `
 		SELECT stack_id, any_value(parent_stack_id), coalesce(any_value(name), '`+unknownFunction+`')
 		FROM slice AS s WHERE `+r.inTrace("s")+` GROUP BY stack_id`,
 		nil, []any{&id, &parent, &name}, func() error {
-			stacks[id] = &stack{parent: parent, name: name}
+			all[id] = &sliceStack{parent, name}
 			return nil
 		})
-	if err != nil {
-		return err
-	}
-	numberOf := func(id int64) (int32, error) {
-		var path []*stack
-		at := model.EmptyStack
-		for s := stacks[id]; s != nil; s = stacks[s.parent] {
-			if s.known {
-				at = s.number
-				break
-			}
-			if path = append(path, s); len(path) > len(stacks) {
-				return 0, errCycle
-			}
+	return all, err
+}
+
+// ended returns the stack without the slices that did not end, whose depths are listed.
+func (all sliceStacks) ended(b *builder, id int64, depths string) (int32, error) {
+	var path []*sliceStack
+	for s := all[id]; s != nil; s = all[s.parent] {
+		if path = append(path, s); len(path) > len(all) {
+			return 0, errCycle
 		}
-		for _, s := range slices.Backward(path) {
+	}
+	slices.Reverse(path)
+	for text := range strings.SplitSeq(depths, ",") {
+		if depth, err := strconv.Atoi(text); err == nil && depth < len(path) {
+			path[depth] = nil
+		}
+	}
+	at := model.EmptyStack
+	for _, s := range path {
+		if s != nil {
 			at = b.push(at, b.function(s.name))
-			s.number, s.known = at, true
 		}
-		return at, nil
 	}
-	var o owner
-	return r.each(ctx, `
-		WITH piece AS (
-		    SELECT *, greatest(ts, coalesce($1::BIGINT, ts)) AS begun, least(ts + dur, coalesce($2::BIGINT, ts + dur)) AS ended
-		    FROM flat_slice AS f WHERE `+r.inTrace("f")+`)
-		SELECT s.stack_id, sum(f.ended - f.begun)::BIGINT, `+ownerColumns+`
-		FROM piece AS f
-		JOIN slice AS s ON s.id = f.slice_id AND `+r.sameTrace("s", "f")+`
-		LEFT JOIN thread_track AS tt ON tt.id = s.track_id AND `+r.sameTrace("tt", "s")+`
-		LEFT JOIN process_track AS pt ON pt.id = s.track_id AND `+r.sameTrace("pt", "s")+`
-		LEFT JOIN thread AS t ON t.id = tt.utid AND `+r.sameTrace("t", "s")+`
-		LEFT JOIN process AS p ON p.id = coalesce(pt.upid, t.upid) AND `+r.sameTrace("p", "s")+`
-		WHERE f.begun < f.ended AND `+r.wanted()+`
-		GROUP BY ALL ORDER BY ALL`,
-		r.bounds, append([]any{&id, &ns}, o.targets()...), func() error {
-			at, err := numberOf(id)
-			if err == nil {
-				b.add(at, b.ownerLabels(o), 0, ns)
-			}
-			return err
-		})
+	return at, nil
 }

@@ -23,11 +23,12 @@ const (
 type source struct {
 	kind, scope string
 	metrics     []profile.ValueType
+	usual       string // metric to show first
 }
 
 // choose returns the selected profile and its scopes.
 func (r *reader) choose(ctx context.Context) (chosen *source, scopes []string, err error) {
-	bySlices := &source{kindSlices, "slices", []profile.ValueType{{Type: "time", Unit: "nanoseconds"}}}
+	bySlices := &source{kindSlices, "slices", []profile.ValueType{{Type: "time", Unit: "nanoseconds"}}, "time"}
 	if r.Slices {
 		if r.Scope != "" {
 			return nil, nil, SelectionError{errors.New("--slices and --scope exclude each other")}
@@ -69,20 +70,21 @@ func (r *reader) choose(ctx context.Context) (chosen *source, scopes []string, e
 	return chosen, scopes, r.chooseMetric(chosen)
 }
 
-// chooseMetric checks the selected metric and, if only one metric can be shown, drops the others.
+// chooseMetric checks the selected metric, or selects the usual one. If only one can be shown, it drops the others.
 func (r *reader) chooseMetric(s *source) error {
-	named := slices.IndexFunc(s.metrics, func(t profile.ValueType) bool { return t.Type == r.Metric })
-	var names []string
-	for _, t := range s.metrics {
-		names = append(names, t.Type)
+	if r.Metric == "" {
+		r.Metric = s.usual
 	}
-	switch {
-	case r.Metric != "" && named < 0:
+	named := slices.IndexFunc(s.metrics, func(t profile.ValueType) bool { return t.Type == r.Metric })
+	if named < 0 {
+		var names []string
+		for _, t := range s.metrics {
+			names = append(names, t.Type)
+		}
 		return SelectionError{fmt.Errorf("%s has no metric %s, only %s", s.scope, r.Metric, list(names))}
-	case r.Metric != "" && r.OneMetric:
+	}
+	if r.OneMetric {
 		s.metrics = s.metrics[named : named+1]
-	case len(s.metrics) > 1 && r.OneMetric:
-		return SelectionError{fmt.Errorf("%s has several metrics: name one with --metric: %s", s.scope, list(names))}
 	}
 	return nil
 }
@@ -100,6 +102,22 @@ func (r *reader) sources(ctx context.Context) (all []*source, err error) {
 			}
 			last := all[len(all)-1]
 			last.metrics = append(last.metrics, t)
+			if last.usual == "" || kind != kindSamples { // the first event; otherwise the last one, as in pprof
+				last.usual = t.Type
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	var own string
+	err = r.each(ctx, "SELECT scope, str_value FROM _profile_fact AS f WHERE name = 'pprof_default_sample_type' AND "+r.inTrace("f"),
+		nil, []any{&scope, &own}, func() error {
+			for _, s := range all {
+				if s.kind == kindProfile && s.scope == scope && slices.ContainsFunc(s.metrics, func(t profile.ValueType) bool { return t.Type == own }) {
+					s.usual = own
+				}
+			}
 			return nil
 		})
 	if err != nil {
@@ -107,7 +125,7 @@ func (r *reader) sources(ctx context.Context) (all []*source, err error) {
 	}
 	graph, err := r.texts(ctx, "SELECT 'any' FROM heap_graph_object AS o WHERE "+r.inTrace("o")+" LIMIT 1")
 	if len(graph) > 0 {
-		all = append(all, &source{kindGraph, "heap_graph", []profile.ValueType{objectCount, objectSpace}})
+		all = append(all, &source{kindGraph, "heap_graph", []profile.ValueType{objectCount, objectSpace}, objectSpace.Type})
 	}
 	return all, err
 }

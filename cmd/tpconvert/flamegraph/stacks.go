@@ -67,7 +67,6 @@ func (r *reader) readFrames(ctx context.Context, kind string, stacks *traceStack
 	}
 	at.id = -1
 	var l frameLine
-	var symbol sql.NullInt64
 	store := func() {
 		if len(at.lines) > 0 {
 			stacks.of(at.trace).frames[at.id] = stacks.builder.location(&at.frame)
@@ -75,15 +74,15 @@ func (r *reader) readFrames(ctx context.Context, kind string, stacks *traceStack
 	}
 	err := r.each(ctx, `
 		SELECT `+r.traceOf("f")+`, f.id, f.rel_pc, coalesce(m.name, ''), coalesce(m.build_id, ''), coalesce(m.start, 0),
-		       coalesce(m."end", 0), coalesce(m.exact_offset, 0), coalesce(m.load_bias, 0), coalesce(n.name, ''), coalesce(n.source_file, ''),
-		       coalesce(n.line_number, 0), n.symbol_id
+		       coalesce(m."end", 0), coalesce(m.exact_offset, 0), coalesce(m.load_bias, 0), n.name, coalesce(n.source_file, ''),
+		       coalesce(n.line_number, 0), n.is_known
 		FROM stack_profile_frame AS f
 		LEFT JOIN stack_profile_mapping AS m ON m.id = f.mapping AND `+r.sameTrace("m", "f")+`
-		LEFT JOIN _frame_function AS n ON n.frame_id = f.id AND `+r.sameTrace("n", "f")+`
+		JOIN _frame_function AS n ON n.frame_id = f.id AND `+r.sameTrace("n", "f")+`
 		WHERE `+r.inTrace("f")+`
 		ORDER BY 1, f.id, n.symbol_id`,
 		nil, []any{&next.trace, &next.id, &next.relPC, &next.file, &next.buildID, &next.start, &next.end, &next.offset,
-			&next.relOffset, &l.name, &l.file, &l.line, &symbol},
+			&next.relOffset, &l.name, &l.file, &l.line, &l.known},
 		func() error {
 			if next.id != at.id || next.trace != at.trace {
 				store()
@@ -96,7 +95,6 @@ func (r *reader) readFrames(ctx context.Context, kind string, stacks *traceStack
 					at.relOffset += at.offset
 				}
 			}
-			l.symbol = symbol.Valid
 			at.lines = append(at.lines, l)
 			return nil
 		})
@@ -190,7 +188,7 @@ type frame struct {
 type frameLine struct {
 	name, file string
 	line       int64
-	symbol     bool // from a symbol, not just the frame's name
+	known      bool // not only the name of the file
 }
 
 // plainBuildID returns a build id as in the pprof file. Trace Processor takes it for bytes and writes it in

@@ -96,7 +96,8 @@ type flamegraphCommand struct {
 	ui      printer
 	options flamegraphOptions
 	stdin   io.Reader
-	browse  bool // open a browser
+	browse  bool   // open a browser
+	shown   string // what the profile is of
 }
 
 func (f *flamegraphCommand) run(ctx context.Context, input string) error {
@@ -108,11 +109,13 @@ func (f *flamegraphCommand) run(ctx context.Context, input string) error {
 	if err != nil {
 		return err
 	}
+	f.shown = p.Comments[0]
 	if f.options.base != "" {
 		base, err := f.load(ctx, f.options.base)
 		if err != nil {
 			return err
 		}
+		f.shown += ", less " + base.Comments[0]
 		if p, err = flamegraph.Compare(p, base); err != nil {
 			return err
 		}
@@ -232,8 +235,8 @@ func (r report) text(w io.Writer) { fmt.Fprint(w, printable(r.Report)) }
 
 // serve shows a profile in the web interface until the context ends.
 func (f *flamegraphCommand) serve(ctx context.Context, p *profile.Profile) error {
-	server := flamegraph.Server{Address: f.options.http, Browse: f.browse, Log: f.log, Started: func(url string) {
-		f.ui.Result(serving{url, strings.Join(p.Comments, ", less "), flamegraph.Metrics(p)})
+	server := flamegraph.Server{Title: f.shown, Address: f.options.http, Browse: f.browse, Log: f.log, Started: func(url string) {
+		f.ui.Result(serving{url, f.shown, flamegraph.Metrics(p)})
 	}}
 	return server.Serve(ctx, p)
 }

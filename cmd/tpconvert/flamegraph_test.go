@@ -520,6 +520,93 @@ func TestFlamegraphWeb(t *testing.T) {
 	}
 }
 
+// TestFlamegraphPage checks what the page says, with names that try to be more than names.
+func TestFlamegraphPage(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"<b>&.folded": "main;log(char const*, ...) 3\nmain;</script><script>alert(1)</script> 2\n" +
+		"main;a\x1b[31mred 1\nmain;[base.apk] 4\nmain;std::vector<a::B>::push_back 5\nmain;runtime.mapassign 6\n"})
+	url, end := web(t, dir, "<b>&.folded")
+	defer end()
+	_, page := get(t, url, "")
+	for _, want := range []string{
+		"<title>collapsed_stack_file of &lt;b&gt;&amp;.folded: samples (count)</title>",
+		`id="details">collapsed_stack_file of &lt;b&gt;&amp;.folded: samples (count)</a>`,
+		`"Display":["log(char const*, ...)"]`, `"Display":["[base.apk]"]`, `"Display":["runtime.mapassign","mapassign"]`,
+		`"Display":["std::vector\u003ca::B\u003e::push_back","vector\u003ca::B\u003e::push_back","push_back"]`,
+		`"FullName":"\u003c/script\u003e\u003cscript\u003ealert(1)\u003c/script\u003e"`, `a\u001b[31mred`,
+		"#save-config, .menu-delete-btn { display: none }",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in the page", want)
+		}
+	}
+	for _, hostile := range []string{"<script>alert", "\x1b", `"apk]"`, `"..)"`} {
+		if strings.Contains(page, hostile) {
+			t.Errorf("%q is in the page", hostile)
+		}
+	}
+	_, page = get(t, strings.TrimSuffix(url, "flamegraph")+"top", "")
+	if strings.Contains(page, "<script>alert") || !strings.Contains(page, "samples (count)</title>") {
+		t.Errorf("the table of functions is %s", page)
+	}
+	got := tpconvert(t, dir, "flamegraph", "--top", "<b>&.folded")
+	if got.expect(t, exitDone, ""); strings.Contains(got.stdout, "\x1b") {
+		t.Errorf("escapes in %q", got.stdout)
+	}
+}
+
+// TestFlamegraphTitle checks that the title has the metric that is shown.
+func TestFlamegraphTitle(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	url, end := web(t, dir, recorded(t, "perf.data"))
+	defer end()
+	for query, want := range map[string]string{
+		"": "cpu-clock (nanoseconds)</title>", "?si=samples": "samples (count)</title>", "?si=1": "samples (count)</title>",
+	} {
+		if _, page := get(t, url+query, ""); !strings.Contains(page, want) || !strings.Contains(page, `id="sampletype-cpu-clock"`) {
+			t.Errorf("%s: no %q in the page", query, want)
+		}
+	}
+}
+
+// TestFlamegraphOtherPages checks that other web pages can neither read the profile nor change settings of pprof.
+func TestFlamegraphOtherPages(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.folded": "main;a 1\nmain;b 2\n"})
+	url, end := web(t, dir, "a.folded")
+	defer end()
+	host := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/ui/flamegraph")
+	for _, c := range []struct {
+		path   string
+		header http.Header
+		want   int
+	}{
+		{"flamegraph", http.Header{"Origin": {"http://" + host}, "Sec-Fetch-Site": {"same-origin"}}, http.StatusOK},
+		{"flamegraph", http.Header{"Sec-Fetch-Site": {"none"}}, http.StatusOK},
+		{"flamegraph", http.Header{"Origin": {"https://evil.example"}}, http.StatusForbidden},
+		{"flamegraph", http.Header{"Origin": {"null"}}, http.StatusForbidden},
+		{"flamegraph", http.Header{"Origin": {"http://localhost:1"}}, http.StatusForbidden},
+		{"flamegraph", http.Header{"Sec-Fetch-Site": {"cross-site"}}, http.StatusForbidden},
+		{"saveconfig?config=evil&f=zzz", http.Header{}, http.StatusNotFound},
+		{"deleteconfig?config=evil", http.Header{}, http.StatusNotFound},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+host+"/ui/"+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header = c.header
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != c.want {
+			t.Errorf("%s %v: status %d, want %d", c.path, c.header, response.StatusCode, c.want)
+		}
+	}
+}
+
 // TestFlamegraphInBrowser checks the page as a browser renders it.
 func TestFlamegraphInBrowser(t *testing.T) {
 	t.Parallel()

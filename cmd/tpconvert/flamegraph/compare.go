@@ -26,7 +26,9 @@ func Compare(p, base *profile.Profile) (*profile.Profile, error) {
 func Metrics(p *profile.Profile) string {
 	var names []string
 	for _, t := range p.SampleType {
-		names = append(names, fmt.Sprintf("%s (%s)", t.Type, t.Unit))
+		names = append(names, metricName(t))
 	}
 	return strings.Join(names, ", ")
 }
+
+func metricName(t *profile.ValueType) string { return fmt.Sprintf("%s (%s)", t.Type, t.Unit) }

@@ -3,6 +3,7 @@ package flamegraph
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -32,6 +33,7 @@ func Top(p *profile.Profile, log Log) (string, error) {
 
 // Server shows a profile in pprof's web interface.
 type Server struct {
+	Title   string // what is shown; the metric follows it
 	Address string // HOST:PORT; without a host only this machine can connect, without a port any free one is used
 	Browse  bool   // open a browser
 	Log     Log
@@ -56,7 +58,7 @@ func (s *Server) Serve(ctx context.Context, p *profile.Profile) error {
 	hostport := net.JoinHostPort(host, fmt.Sprint(address.Port))
 	options := pprofOptions(p, s.Log, "-http="+hostport, fmt.Sprintf("-no_browser=%t", !s.Browse))
 	options.HTTPServer = func(args *driver.HTTPServerArgs) error {
-		server := &http.Server{Handler: pages(args.Handlers, address.IP.IsLoopback()), ReadHeaderTimeout: time.Minute}
+		server := &http.Server{Handler: s.pages(args.Handlers, p, address.IP.IsLoopback()), ReadHeaderTimeout: time.Minute}
 		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 		s.Started("http://" + hostport + "/ui/flamegraph")
 		if err := server.Serve(listener); ctx.Err() == nil {
@@ -67,24 +69,41 @@ func (s *Server) Serve(ctx context.Context, p *profile.Profile) error {
 	return driver.PProf(options)
 }
 
-// pages serves pprof's pages below /ui/. A local server refuses requests for other host names, so that a web page
-// whose name resolves to our address cannot read the profile.
-func pages(handlers map[string]http.Handler, local bool) http.Handler {
+// pages serves pprof's pages below /ui/, without those that change the user's settings of pprof.
+func (s *Server) pages(handlers map[string]http.Handler, p *profile.Profile, local bool) http.Handler {
 	mux := http.NewServeMux()
 	for path, handler := range handlers {
-		mux.Handle("/ui"+path, http.StripPrefix("/ui", exactly(path, handler)))
+		if path != "/saveconfig" && path != "/deleteconfig" {
+			mux.Handle("/ui"+path, http.StripPrefix("/ui", exactly(path, s.edited(handler, p))))
+		}
 	}
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/ui/flamegraph", http.StatusTemporaryRedirect)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := (&url.URL{Host: r.Host}).Hostname()
-		if ip := net.ParseIP(name); local && name != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, "this server is for this machine only", http.StatusForbidden)
+		if err := admit(r, local); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// admit refuses requests from other web pages, and to a local server those for other host names, so that a web page whose
+// name resolves to our address cannot read the profile.
+func admit(r *http.Request, local bool) error {
+	name := (&url.URL{Host: r.Host}).Hostname()
+	if ip := net.ParseIP(name); local && name != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return errors.New("this server is for this machine only")
+	}
+	origin := r.Header.Get("Origin")
+	switch site := r.Header.Get("Sec-Fetch-Site"); {
+	case origin == "" && site == "cross-site":
+		return errors.New("other web pages may not use this server")
+	case origin != "" && !strings.EqualFold(origin, "http://"+r.Host):
+		return fmt.Errorf("the origin %q may not use this server", origin)
+	}
+	return nil
 }
 
 // exactly serves a path, but no paths below it.

@@ -33,7 +33,7 @@ type flamegraphOptions struct {
 
 func (o *flamegraphOptions) register(flags *pflag.FlagSet) {
 	s := &o.selection
-	flags.StringVar(&s.Trace, "trace-id", "", "trace in a dataset of many traces (default: the sum of all traces)")
+	flags.StringVar(&s.Trace, "trace-id", "", "trace in a dataset of many, by its id or name (default: the sum of all traces)")
 	flags.StringVar(&s.Scope, "scope", "", "profile to show: its file, profiler or heap; a pattern such as *.pb.gz adds up several")
 	flags.StringVar(&s.Metric, "metric", "", "metric to show first, such as cpu, cycles or alloc_space")
 	flags.StringVar(&s.Process, "process", "", "process to show, by pid, name or pattern")

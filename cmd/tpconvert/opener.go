@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -66,6 +67,9 @@ func (t opener) open(ctx context.Context, s *session.Session, input string, perf
 	case err != nil:
 		return err
 	case info.IsDir():
+		if traces, err := session.ReadTraces(ctx, input); perfetto && err == nil && traces != nil {
+			return usageError{traces.Several()}
+		}
 		return s.OpenDataset(ctx, input)
 	case session.IsDuckDB(input):
 		return s.OpenFile(ctx, input)
@@ -79,6 +83,25 @@ func (t opener) open(ctx context.Context, s *session.Session, input string, perf
 		return err
 	}
 	return s.OpenDataset(ctx, folder)
+}
+
+// oneTrace returns the folder of the trace with this id or name, if the input is a dataset of many, or the input.
+func oneTrace(ctx context.Context, input, wanted string) (string, error) {
+	if wanted == "" {
+		return input, nil
+	}
+	traces, err := session.ReadTraces(ctx, input)
+	if err != nil {
+		return "", err
+	}
+	if traces == nil {
+		return "", usageError{fmt.Errorf("--trace-id is for a dataset of many traces; %s is none", input)}
+	}
+	folder, err := traces.Folder(wanted)
+	if err != nil {
+		return "", usageError{err}
+	}
+	return folder, nil
 }
 
 // dataset returns an input that can be opened more than once: a trace is converted to a temporary dataset, which drop

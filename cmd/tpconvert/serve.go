@@ -28,6 +28,7 @@ type serveOptions struct {
 	stdlib      string
 	packages    []string
 	noFtraceRaw bool
+	traceID     string
 	read        readOptions
 }
 
@@ -39,8 +40,8 @@ func newServeCommand(ui *uiOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [flags] [INPUT]",
 		Short: "Open a dataset or trace in Perfetto's UI or Python package, without reading the trace again",
-		Long: `Serve INPUT, a dataset of one trace, a DuckDB file made by tpconvert, or a trace,
-which is converted first, to Perfetto's UI and to its Python package, as Trace
+		Long: `Serve INPUT, a dataset of one trace, one trace of a dataset of many, a DuckDB file
+made by tpconvert, or a trace, which is converted first, to Perfetto's UI and to its Python package, as Trace
 Processor v58 does. Without INPUT, clients send a trace; they can replace one,
 too.
 
@@ -64,6 +65,7 @@ another address; there is no password. Ctrl-C ends it.`,
 	flags.StringVar(&o.listen, "listen", "", "name or IP address to listen at; by default this machine's own")
 	flags.StringVar(&o.unix, "unix", "", "Unix socket to listen at instead of a port: its path, or a name for remote= of Perfetto's Python package")
 	flags.StringSliceVar(&o.origins, "allow-origin", nil, "web pages that may use the server besides Perfetto's UI, such as http://localhost:8080")
+	flags.StringVar(&o.traceID, "trace-id", "", "trace to serve of a dataset of many, by its id or name")
 	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
 	flags.StringArrayVar(&o.packages, "add-sql-package", nil, "folder with a package of modules; FOLDER@NAME names it")
 	o.read.register(flags)
@@ -134,11 +136,15 @@ func (o *serveOptions) server(ctx context.Context, trace opener, args []string) 
 	if len(args) == 0 {
 		return rpc.New(options, nil, ""), nil
 	}
-	s, err := openSession(ctx, args[0], session.Options{Perfetto: true, Modules: packages, Metrics: metrics, Hold: true}, trace)
+	input, err := oneTrace(ctx, args[0], o.traceID)
 	if err != nil {
 		return nil, err
 	}
-	return rpc.New(options, s, args[0]), nil
+	s, err := openSession(ctx, input, session.Options{Perfetto: true, Modules: packages, Metrics: metrics, Hold: true}, trace)
+	if err != nil {
+		return nil, err
+	}
+	return rpc.New(options, s, input), nil
 }
 
 // host is the address that the server shows.

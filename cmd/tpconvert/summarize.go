@@ -24,6 +24,8 @@ type summarizeOptions struct {
 	metadata string
 	output   string
 	compare  string
+	traceID  string
+	baseID   string // of the trace in compare
 }
 
 // summaryFormats are the formats of whole summaries; the others are those of rows.
@@ -61,6 +63,8 @@ TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
 	flags.StringVar(&o.metadata, "metadata-query", "", "id of the query whose keys and values become metadata of Perfetto's TraceSummary")
 	flags.StringVarP(&o.output, "output", "o", "", "new folder for a Parquet file of each table")
 	flags.StringVar(&o.compare, "compare", "", "show the difference from this dataset, DuckDB file or trace")
+	flags.StringVar(&o.traceID, "trace-id", "", "one trace of a dataset of many, by its id or name")
+	flags.StringVar(&o.baseID, "compare-trace-id", "", "the same for --compare; by default that of --trace-id, if the dataset of --compare has many")
 	o.register(cmd, formats)
 	return cmd
 }
@@ -79,12 +83,18 @@ func (o *summarizeOptions) run(ctx context.Context, trace opener, specs []string
 	if err != nil {
 		return err
 	}
+	if input, err = oneTrace(ctx, input, o.traceID); err != nil {
+		return err
+	}
+	if o.compare, err = o.base(ctx); err != nil {
+		return err
+	}
 	traces, err := session.ReadTraces(ctx, input)
 	if err != nil {
 		return err
 	}
 	if traces != nil && (isSummary || o.compare != "") {
-		return usageError{fmt.Errorf("--compare, and --format textproto and proto, are for one trace; %s has many", input)}
+		return usageError{fmt.Errorf("--compare, and --format textproto and proto, are for one trace: %w, or with --trace-id", traces.Several())}
 	}
 	c := computation{o, s, trace, input, traces}
 	switch {
@@ -94,6 +104,19 @@ func (o *summarizeOptions) run(ctx context.Context, trace opener, specs []string
 		return c.writeFolder(ctx)
 	}
 	return c.print(ctx, out)
+}
+
+// base returns the input of --compare, or the folder of one of its traces.
+func (o *summarizeOptions) base(ctx context.Context) (string, error) {
+	wanted := o.baseID
+	if wanted == "" && o.traceID != "" {
+		if traces, err := session.ReadTraces(ctx, o.compare); err != nil {
+			return "", err
+		} else if traces != nil {
+			wanted = o.traceID
+		}
+	}
+	return oneTrace(ctx, o.compare, wanted)
 }
 
 // readSpecs reads the specs, which are files or names.

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -156,10 +158,10 @@ func TestMetricsThatNeedNoFile(t *testing.T) {
 	}
 	got := rowsOf(t, dir, "out", `SELECT t.name AS trace, s.name, s.count, s.total_dur, s.p50_dur FROM 'metrics/slices.parquet' s JOIN trace t USING (trace_id) ORDER BY ALL`, "--allow-writes")
 	const want = `trace,name,count,total_dur,p50_dur
-a.json,other,1.0,7000.0,7000.0
-a.json,part,2.0,30000.0,15000.0
-a.json,work,1.0,50000.0,50000.0
-b.json,part,1.0,1000.0,1000.0
+a.json,other,1,7000.0,7000.0
+a.json,part,2,30000.0,15000.0
+a.json,work,1,50000.0,50000.0
+b.json,part,1,1000.0,1000.0
 `
 	if got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
@@ -234,9 +236,9 @@ func TestMetricsCompared(t *testing.T) {
 	got.expect(t, exitDone, "")
 	const want = `name,total_dur_base,total_dur,total_dur_diff
 work,20000.0,50000.0,30000.0
+gone,10000.0,,-10000.0
+other,,7000.0,7000.0
 part,30000.0,30000.0,0.0
-other,,7000.0,
-gone,10000.0,,
 `
 	if got.stdout != want {
 		t.Errorf("got\n%s, want\n%s", got.stdout, want)
@@ -287,10 +289,86 @@ func TestSummarizeNamesTheMetrics(t *testing.T) {
 		t.Errorf("JSON: %s", got.stdout)
 	}
 	got = tpconvert(t, dir, "summarize", "--format", "csv", "slices", "gc", "out")
-	if got.expect(t, exitDone, ""); !strings.HasPrefix(got.stdout, "metric,name,count,") || !strings.Contains(got.stdout, "\nslices,work,1.0,") {
+	if got.expect(t, exitDone, ""); !strings.HasPrefix(got.stdout, "metric,name,count,") || !strings.Contains(got.stdout, "\nslices,work,1,") {
 		t.Errorf("CSV: %s", got.stdout)
 	}
 	if got := tpconvert(t, dir, "summarize", "--format", "csv", "slices", "out"); !strings.HasPrefix(got.stdout, "name,count,") {
 		t.Errorf("CSV of one metric: %s", got.stdout)
+	}
+}
+
+// TestSummariesCompared compares traces of one dataset, named in each way. Durations decide the order, not counts, unless
+// those were asked for. Counts are integers.
+func TestSummariesCompared(t *testing.T) {
+	t.Parallel()
+	slice := func(name string, ts, dur int) string {
+		return fmt.Sprintf(`{"ph":"X","pid":1,"tid":2,"ts":%d,"dur":%d,"name":%q},`, ts, dur, name)
+	}
+	dir := folder(t, map[string]string{
+		"before.json": "[" + slice("often", 10, 1) + slice("long", 20, 10) + slice("gone", 40, 5) + `{"ph":"B","pid":1,"tid":3,"ts":1,"name":"open"}]`,
+		"after.json":  "[" + slice("often", 10, 1) + slice("often", 12, 1) + slice("often", 14, 1) + slice("long", 20, 30) + slice("new", 60, 7) + `{"ph":"B","pid":1,"tid":3,"ts":1,"name":"open"}]`,
+	})
+	tpconvert(t, dir, "-q", "before.json", "after.json", "both").expect(t, exitDone, "")
+	ids := map[string]string{}
+	for line := range strings.Lines(rowsOf(t, dir, "both", "SELECT name, trace_id FROM trace")) {
+		name, id, _ := strings.Cut(strings.TrimSpace(line), ",")
+		ids[name] = id
+	}
+	byDuration := []string{"long,1,1,0,10000.0,30000.0,20000.0", "new,,1,1,,7000.0,7000.0", "gone,1,,-1,5000.0,,-5000.0", "often,1,3,2,1000.0,3000.0,2000.0"}
+	const before, after = "before.json", "after.json"
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"--compare before.json after.json", byDuration},
+		{"--compare both/trace_id=" + ids[before] + " both/trace_id=" + ids[after], byDuration},
+		{"--compare both --trace-id after.json --compare-trace-id before.json both", byDuration},
+		{"--compare both --trace-id " + ids[after] + " --compare-trace-id " + ids[before] + " both", byDuration},
+		{"--compare before.json --trace-id after.json both", byDuration},
+		{"--compare both --trace-id after.json both", []string{"long,1,1,0,30000.0,30000.0,0.0"}},
+		{"--metric slices_count,slices_total_dur --compare before.json after.json", []string{"often,1,3,2,1000.0,3000.0,2000.0"}},
+	} {
+		args := append(strings.Fields("summarize --format csv slices"), strings.Fields(c.args)...)
+		if !strings.Contains(c.args, "--metric") {
+			args = append([]string{args[0], "--metric", "slices_total_dur,slices_count"}, args[1:]...)
+		}
+		got := tpconvert(t, dir, args...)
+		got.expect(t, exitDone, "")
+		lines := strings.Split(strings.TrimSpace(got.stdout), "\n")
+		if lines[0] != "name,count_base,count,count_diff,total_dur_base,total_dur,total_dur_diff" || len(lines) < 1+len(c.want) || !slices.Equal(lines[1:1+len(c.want)], c.want) {
+			t.Errorf("%s: got\n%swant\n%s", c.args, got.stdout, strings.Join(c.want, "\n"))
+		}
+	}
+	const names = "after.json (t_"
+	for args, want := range map[string]string{
+		"summarize --compare before.json slices both":                           names,
+		"summarize --trace-id missing.json slices both":                         names,
+		"summarize --trace-id after.json slices before.json":                    "before.json is none",
+		"serve --port 0 both":                                                   names,
+		"serve --port 0 --trace-id missing.json both":                           names,
+		"flamegraph --top --trace-id missing.json both":                         names,
+		"summarize --compare both --compare-trace-id missing slices after.json": names,
+	} {
+		tpconvert(t, dir, strings.Fields(args)...).expect(t, exitUsage, want)
+	}
+	got := tpconvert(t, dir, "flamegraph", "--top", "--trace-id", "before.json", "both")
+	if got.expect(t, exitDone, ""); !strings.Contains(got.stdout, "gone") || strings.Contains(got.stdout, "new") {
+		t.Errorf("the flame graph of before.json has\n%s", got.stdout)
+	}
+}
+
+// TestSummaryOfProfiles checks the functions of each kind of profile.
+func TestSummaryOfProfiles(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		recorded(t, "go_cpu.pb"):       "go_cpu.pb,cpu,,main.shuffle.func1,230000000\n",
+		recorded(t, "go_heap.pb.gz"):   "go_heap.pb.gz,inuse_objects,,",
+		recorded(t, "perf.data"):       "linux.perf,samples:cpu-clock,burn,[burn],20\n",
+		recorded(t, "node.cpuprofile"): "cpu,samples,,(idle),39\n",
+	} {
+		got := tpconvert(t, t.TempDir(), "summarize", "--format", "csv", "profile", path)
+		if got.expect(t, exitDone, ""); !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: no %q in\n%s", path, want, got.stdout)
+		}
 	}
 }

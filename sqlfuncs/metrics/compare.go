@@ -9,17 +9,17 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// Compare returns a table with the rows of both tables. Each value has three columns: in
-// base, in t, and the difference, which is NULL unless both tables have the row. Rows with
-// the same dimensions are matched in order. The largest differences of the first value come
-// first, then rows that only one table has.
+// Compare returns a table with the rows of both tables. Each value has three columns: in base, in t, and the difference.
+// A row that only one table has differs by its whole value. Rows with the same dimensions are matched in order. The
+// largest differences of the main value come first.
 func (t Table) Compare(base Table) Table {
 	of := Table{ID: t.ID, Columns: slices.Clone(t.Columns[:t.Dimensions]), Dimensions: t.Dimensions}
 	for _, c := range t.Columns[t.Dimensions:] {
 		for _, suffix := range []string{"_base", "", "_diff"} {
-			of.Columns = append(of.Columns, session.Column{Name: c.Name + suffix, Kind: session.Real})
+			of.Columns = append(of.Columns, session.Column{Name: c.Name + suffix, Kind: c.Kind})
 		}
 	}
+	of.Main = t.Dimensions + 3*(t.Main-t.Dimensions) + 2
 	key := func(row []any) string { return fmt.Sprintf("%#v", row[:t.Dimensions]) }
 	before := map[string][][]any{}
 	for _, row := range base.Rows {
@@ -29,13 +29,7 @@ func (t Table) Compare(base Table) Table {
 	add := func(was, is, dimensions []any) {
 		row := slices.Clone(dimensions[:t.Dimensions])
 		for i := t.Dimensions; i < len(t.Columns); i++ {
-			var difference any
-			a, hasA := was[i].(float64)
-			b, hasB := is[i].(float64)
-			if hasA && hasB {
-				difference = b - a
-			}
-			row = append(row, was[i], is[i], difference)
+			row = append(row, was[i], is[i], difference(was[i], is[i]))
 		}
 		of.Rows = append(of.Rows, row)
 	}
@@ -53,11 +47,30 @@ func (t Table) Compare(base Table) Table {
 		}
 	}
 	size := func(row []any) float64 {
-		if d, ok := row[t.Dimensions+2].(float64); ok {
+		switch d := row[of.Main].(type) {
+		case int64:
+			return math.Abs(float64(d))
+		case float64:
 			return math.Abs(d)
 		}
 		return -1
 	}
 	slices.SortStableFunc(of.Rows, func(a, b []any) int { return cmp.Compare(size(b), size(a)) })
 	return of
+}
+
+// difference returns is minus was, of which a missing one counts as 0. If both are missing, so is the difference.
+func difference(was, is any) any {
+	_, integer := cmp.Or(is, was).(int64)
+	switch {
+	case was == nil && is == nil:
+		return nil
+	case integer:
+		a, _ := was.(int64)
+		b, _ := is.(int64)
+		return b - a
+	}
+	a, _ := was.(float64)
+	b, _ := is.(float64)
+	return b - a
 }

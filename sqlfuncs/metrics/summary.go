@@ -213,8 +213,9 @@ func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []s
 		}
 	}
 	summary := node{of.New()}
+	counts := map[string]bool{}
 	for _, b := range bundles {
-		if err := b.write(ctx, db, summary.add("metric_bundles")); err != nil {
+		if err := b.write(ctx, db, summary.add("metric_bundles"), counts); err != nil {
 			return nil, fmt.Errorf("metric %s: %w", b.id, err)
 		}
 	}
@@ -231,7 +232,7 @@ func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []s
 			return nil
 		})
 	}
-	return &Summary{summary}, err
+	return &Summary{summary, ids, counts}, err
 }
 
 // bundles returns the bundles of metrics, in order, with their SQL.
@@ -285,7 +286,10 @@ func (b *bundle) join(m node) error {
 }
 
 // column is a column of a query's rows, with the type that the spec gives or "".
-type column struct{ name, kind string }
+type column struct {
+	name, kind string
+	integer    bool // in the rows
+}
 
 const anyType = "DIMENSION_TYPE_UNSPECIFIED"
 
@@ -297,19 +301,19 @@ func dimensions(m node) (all []column, err error) {
 		return nil, errors.New("it has both dimensions and dimensions_specs")
 	}
 	for _, name := range names {
-		all = append(all, column{name, anyType})
+		all = append(all, column{name: name, kind: anyType})
 	}
 	for _, s := range specs {
 		if s.enum("type") == anyType {
 			return nil, fmt.Errorf("dimension %s has no type", s.text("name"))
 		}
-		all = append(all, column{s.text("name"), s.enum("type")})
+		all = append(all, column{name: s.text("name"), kind: s.enum("type")})
 	}
 	return all, nil
 }
 
 // write computes a bundle.
-func (b *bundle) write(ctx context.Context, db *session.Session, to node) error {
+func (b *bundle) write(ctx context.Context, db *session.Session, to node, counts map[string]bool) error {
 	first := b.metrics[0]
 	to.set("bundle_id", b.id)
 	specs := to.Mutable(to.field("specs")).List()
@@ -361,6 +365,9 @@ func (b *bundle) write(ctx context.Context, db *session.Session, to node) error 
 	if err != nil {
 		return err
 	}
+	for i, m := range b.metrics {
+		counts[m.text("id")] = m.enum("unit") == "COUNT" && wanted[count+i].integer
+	}
 	for i, d := range interned {
 		if err := d.write(ctx, db, b.interned[i], keys[i], to.add("interned_dimension_bundles")); err != nil {
 			return err
@@ -382,7 +389,7 @@ func internedDimensions(m node, dimensions []column) (all []internedDimension, e
 		}
 		d := internedDimension{}
 		for _, c := range append([]node{s.message("key_column_spec")}, s.messages("data_column_specs")...) {
-			of := column{c.text("name"), c.enum("type")}
+			of := column{name: c.text("name"), kind: c.enum("type")}
 			if slices.ContainsFunc(d.columns, func(other column) bool { return other.name == of.name }) {
 				return nil, fmt.Errorf("interned dimension %s has two columns %s", d.columns[0].name, of.name)
 			}
@@ -467,7 +474,7 @@ func setValue(to node, c column, value any) error {
 }
 
 // rows runs a query and calls each with the wanted columns of every row: nil, an int64,
-// float64 or string.
+// float64 or string. It sets which columns have integers.
 func rows(ctx context.Context, db *session.Session, query string, wanted []column, each func([]any) error) error {
 	return db.Each(ctx, query, func(q *session.Query) error {
 		places := make([]int, len(wanted))
@@ -476,6 +483,7 @@ func rows(ctx context.Context, db *session.Session, query string, wanted []colum
 			if places[i] < 0 {
 				return fmt.Errorf("the query has no column %s", c.name)
 			}
+			wanted[i].integer = q.Columns[places[i]].Kind == session.Integer
 		}
 		found, err := q.Rows(ctx)
 		if err != nil {
@@ -493,7 +501,11 @@ func rows(ctx context.Context, db *session.Session, query string, wanted []colum
 }
 
 // Summary is a TraceSummary.
-type Summary struct{ message node }
+type Summary struct {
+	message node
+	asked   []string        // ids of metrics, nil for all
+	counts  map[string]bool // ids of metrics that are counts, with integers
+}
 
 // Encode encodes the summary.
 func (s *Summary) Encode() ([]byte, error) { return proto.Marshal(s.message.Interface()) }
@@ -515,6 +527,7 @@ type Table struct {
 	ID         string
 	Columns    []session.Column
 	Dimensions int     // number of columns before the values
+	Main       int     // column of the value that comparisons go by
 	Rows       [][]any // int64, float64, string, bool or nil
 }
 
@@ -532,18 +545,37 @@ func (s *Summary) Tables() (tables []Table, err error) {
 		}
 		t.Dimensions = len(named)
 		for _, m := range specs {
-			t.Columns = append(t.Columns, session.Column{Name: m.text("value"), Kind: session.Real})
+			c := session.Column{Name: m.text("value"), Kind: session.Real}
+			if s.counts[m.text("id")] {
+				c.Kind = session.Integer
+			}
+			t.Columns = append(t.Columns, c)
 		}
+		t.Main = t.Dimensions + s.main(specs)
 		for _, r := range b.messages("row") {
 			var row []any
-			for _, d := range append(r.messages("dimension"), r.messages("values")...) {
-				row = append(row, d.oneof())
+			for i, d := range append(r.messages("dimension"), r.messages("values")...) {
+				value := d.oneof()
+				if real, ok := value.(float64); ok && t.Columns[i].Kind == session.Integer {
+					value = int64(real)
+				}
+				row = append(row, value)
 			}
 			t.Rows = append(t.Rows, row)
 		}
 		tables = append(tables, t)
 	}
 	return tables, nil
+}
+
+// main returns the index of the metric that was asked for first or, if all are wanted, of the first duration.
+func (s *Summary) main(metrics []node) int {
+	for _, id := range s.asked {
+		if i := slices.IndexFunc(metrics, func(m node) bool { return m.text("id") == id }); i >= 0 {
+			return i
+		}
+	}
+	return max(0, slices.IndexFunc(metrics, func(m node) bool { return strings.HasPrefix(m.enum("unit"), "TIME_") }))
 }
 
 var kinds = map[string]session.Kind{"STRING": session.Text, "INT64": session.Integer, "DOUBLE": session.Real, "BOOLEAN": session.Bool, anyType: session.Variant}

@@ -3,8 +3,11 @@ package session
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/tpconvert/tpconvert/export"
 )
@@ -13,6 +16,7 @@ import (
 type Traces struct {
 	IDs []string
 
+	names  map[string]string // of the trace files by id; empty for packed tables
 	folder string
 	packed *packedTables // nil for a dataset
 }
@@ -33,17 +37,75 @@ func ReadTraces(ctx context.Context, folder string) (*Traces, error) {
 	if err != nil || !many {
 		return nil, err
 	}
-	t := &Traces{folder: folder}
+	t := &Traces{folder: folder, names: map[string]string{}}
 	for _, m := range manifests {
 		t.IDs = append(t.IDs, m.TraceID)
+		t.names[m.TraceID] = m.Input.Name
 	}
 	return t, nil
+}
+
+// Folder returns the folder of the trace with this id or name.
+func (t *Traces) Folder(wanted string) (string, error) {
+	if t.packed != nil {
+		return "", fmt.Errorf("%s has packed tables, without a folder for each trace", t.folder)
+	}
+	id, err := FindTrace(t.folder, wanted, t.IDs, t.names)
+	return t.folderOf(id), err
+}
+
+func (t *Traces) folderOf(id string) string { return filepath.Join(t.folder, "trace_id="+id) }
+
+// Several returns the error for an input that must be one trace.
+func (t *Traces) Several() error {
+	err := fmt.Errorf("%s has several traces: %s", t.folder, ListTraces(t.IDs, t.names))
+	if t.packed == nil && len(t.IDs) > 0 {
+		err = fmt.Errorf("%w; name one by its folder, such as %s", err, t.folderOf(t.IDs[0]))
+	}
+	return err
+}
+
+// FindTrace returns the id of the trace with this id or name, among all traces of an input and their names.
+func FindTrace(input, wanted string, ids []string, names map[string]string) (string, error) {
+	var found []string
+	for _, id := range ids {
+		if id == wanted {
+			return id, nil
+		}
+		if name := names[id]; name == wanted || path.Base(filepath.ToSlash(name)) == wanted {
+			found = append(found, id)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("%s has no trace %s, only %s", input, wanted, ListTraces(ids, names))
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("%s has several traces with the name %s: %s", input, wanted, ListTraces(found, names))
+}
+
+// ListTraces names the first few traces, and says how many more there are.
+func ListTraces(ids []string, names map[string]string) string {
+	const most = 10
+	var all []string
+	for _, id := range ids[:min(len(ids), most)] {
+		if name := names[id]; name != "" {
+			id = name + " (" + id + ")"
+		}
+		all = append(all, id)
+	}
+	text := strings.Join(all, ", ")
+	if more := len(ids) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // OpenTrace makes the tables of one of the traces available.
 func (s *Session) OpenTrace(ctx context.Context, of *Traces, id string) error {
 	if of.packed == nil {
-		return s.OpenFolder(ctx, filepath.Join(of.folder, "trace_id="+id), id)
+		return s.OpenFolder(ctx, of.folderOf(id), id)
 	}
 	return s.register(ctx, of.packed.dataset(id))
 }

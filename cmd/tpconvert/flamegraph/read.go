@@ -8,7 +8,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 // Input is a dataset to read.
@@ -28,7 +28,7 @@ type Input struct {
 
 // Selection selects the samples of an input to read.
 type Selection struct {
-	Trace     string // trace_id in a dataset of many traces; empty for the sum of all
+	Trace     string // id or name of a trace in a dataset of many; empty for the sum of all
 	Scope     string // the profile's file, profiler or heap, or a pattern for several; empty for the default
 	Metric    string // one of the profile's metrics; empty for all of them
 	Process   string // pid, name or pattern
@@ -200,19 +200,27 @@ func (r *reader) sameTrace(a, b string) string {
 	return r.traceOf(a) + " = " + r.traceOf(b)
 }
 
-// chooseTrace checks --trace-id.
+// chooseTrace finds the trace of --trace-id, by its id or name.
 func (r *reader) chooseTrace(ctx context.Context) error {
 	if r.Trace == "" && (!r.many || r.From == "" && r.To == "") {
 		return nil
 	}
-	all, err := r.texts(ctx, "SELECT trace_id FROM trace ORDER BY ALL")
+	var ids []string
+	names := map[string]string{}
+	var id, name string
+	err := r.each(ctx, "SELECT trace_id, coalesce(name, '') FROM trace ORDER BY ALL", nil, []any{&id, &name}, func() error {
+		ids, names[id] = append(ids, id), name
+		return nil
+	})
 	switch {
 	case err != nil:
 		return err
-	case r.Trace == "" && len(all) > 1:
-		return SelectionError{fmt.Errorf("--from and --to are times of one trace: name it with --trace-id, one of %s", list(all))}
-	case r.Trace != "" && !slices.Contains(all, r.Trace):
-		return SelectionError{fmt.Errorf("%s has no trace %s, only %s", r.Name, r.Trace, list(all))}
+	case r.Trace != "":
+		if r.Trace, err = session.FindTrace(r.Name, r.Trace, ids, names); err != nil {
+			return SelectionError{err}
+		}
+	case len(ids) > 1:
+		return SelectionError{fmt.Errorf("--from and --to are times of one trace: name it with --trace-id, one of %s", session.ListTraces(ids, names))}
 	}
 	return nil
 }

@@ -555,6 +555,42 @@ func TestFlamegraphPage(t *testing.T) {
 	}
 }
 
+// TestFlamegraphOfOneEvent checks that each event of Linux perf is a metric of its own, the first one by default, and that
+// its name needs no modifiers.
+func TestFlamegraphOfOneEvent(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const sql = `INSERT INTO counter_track BY NAME SELECT id + 100 AS id, 'cycles:u' AS name, classification, 900 AS dimension_arg_set_id, source_arg_set_id FROM counter_track;
+INSERT INTO args BY NAME SELECT 9000 AS id, 900 AS arg_set_id, 'perf_session_id' AS key, 'perf_session_id' AS flat_key, 1 AS int_value, 'int' AS value_type;
+INSERT INTO profiler_session BY NAME SELECT 1 AS id, 'linux.perf' AS source, 'cycles' AS timebase_unit;
+INSERT INTO counter BY NAME SELECT id + 1000 AS id, ts, track_id + 100 AS track_id, value / 1000 AS value FROM counter WHERE id < 5;
+INSERT INTO profiler_counter_set BY NAME SELECT id + 1000 AS id, counter_set_id + 1000 AS counter_set_id, counter_id + 1000 AS counter_id FROM profiler_counter_set WHERE counter_id < 5;
+INSERT INTO stack_sample BY NAME SELECT * REPLACE (id + 1000 AS id, 1 AS session_id, counter_set_id + 1000 AS counter_set_id) FROM stack_sample ORDER BY id LIMIT 5`
+	tpconvert(t, dir, "-q", recorded(t, "perf.data"), "out").expect(t, exitDone, "")
+	tpconvert(t, dir, "register", "--materialize", "out", "t.duckdb").expect(t, exitDone, "")
+	d, err := session.OpenDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Exec(t.Context(), append([]string{"ATTACH '" + filepath.Join(dir, "t.duckdb") + "' AS t", "USE t"}, strings.Split(sql, ";\n")...)...); err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+	const stack = "[libc.so.6];[burn];[burn];[burn]"
+	for metric, want := range map[string]int64{"": 20_000_000, "cpu-clock": 20_000_000, "cycles": 5000, "cycles:u": 5000, "samples": 20, "samples:cycles:u": 5} {
+		args := []string{"flamegraph", "-f", "-o", "out.folded", "t.duckdb"}
+		if metric != "" {
+			args = append(args, "--metric", metric)
+		}
+		tpconvert(t, dir, args...).expect(t, exitDone, "")
+		if got := folded(t, filepath.Join(dir, "out.folded")); got[stack] != want || len(got) != 1 {
+			t.Errorf("%q: %v, want %d", metric, got, want)
+		}
+	}
+	tpconvert(t, dir, "flamegraph", "--top", "--metric", "instructions", "t.duckdb").
+		expect(t, exitUsage, "has no metric instructions, only cpu-clock, samples:cpu-clock, cycles:u, samples:cycles:u")
+}
+
 // TestFlamegraphTitle checks that the title has the metric that is shown.
 func TestFlamegraphTitle(t *testing.T) {
 	t.Parallel()

@@ -113,8 +113,8 @@ SELECT callsite_id, value /*!, trace_id */ FROM _chosen WHERE (SELECT _sound FRO
 -- text (such as 'perf_sample'), with callsite_id and, unless each sample counts as 1, value. Columns: id, parent_id and
 -- depth of the callsite, its name (with the functions inlined into it, from the outermost: f;g) and mapping_name,
 -- self_value of the samples at the callsite itself, and cumulative_value, which includes those below it, in the unit of
--- value. If aggregate_sample has several profiles (scope of aggregate_profile) or metrics (sample_type_type), name one:
--- flamegraph('aggregate_sample', metric := 'alloc_space').
+-- value. If aggregate_sample has several profiles (scope of aggregate_profile) or metrics (sample_type_type), or Linux perf
+-- several events, name one: flamegraph('aggregate_sample', metric := 'alloc_space').
 CREATE OR REPLACE MACRO flamegraph(samples, profile := NULL, metric := NULL) AS TABLE
 WITH RECURSIVE
 _given AS (FROM query(_query(samples))),

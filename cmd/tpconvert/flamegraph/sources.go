@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 )
@@ -76,6 +77,9 @@ func (r *reader) chooseMetric(s *source) error {
 		r.Metric = s.usual
 	}
 	named := slices.IndexFunc(s.metrics, func(t profile.ValueType) bool { return t.Type == r.Metric })
+	if named < 0 { // cycles stands for cycles:u, and samples for those of the first event
+		named = slices.IndexFunc(s.metrics, func(t profile.ValueType) bool { return strings.HasPrefix(t.Type, r.Metric+":") })
+	}
 	if named < 0 {
 		var names []string
 		for _, t := range s.metrics {
@@ -83,6 +87,7 @@ func (r *reader) chooseMetric(s *source) error {
 		}
 		return SelectionError{fmt.Errorf("%s has no metric %s, only %s", s.scope, r.Metric, list(names))}
 	}
+	r.Metric = s.metrics[named].Type
 	if r.OneMetric {
 		s.metrics = s.metrics[named : named+1]
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/tpconvert/tpconvert/model"
 )
 
 // manifestName is the file name of a trace's manifest. Without the extension it
@@ -24,6 +26,7 @@ type Manifest struct {
 	StartUnix        *int64       `json:"start_unix_ns,omitempty"` // wall clock at the start
 	Machine          Machine      `json:"machine"`
 	Tables           []Table      `json:"tables"`
+	Events           int64        `json:"events"` // rows of all tables that have a time of their own
 	Derived          []Derivation `json:"derived,omitempty"`
 	Stats            []Stat       `json:"stats"`
 	Warnings         []string     `json:"warnings"`
@@ -104,15 +107,30 @@ type Stat struct {
 	Name     string `json:"name"`
 	Idx      *int64 `json:"idx,omitempty"`
 	Severity string `json:"severity"`
+	Effect   string `json:"effect"` // what it means for the dataset, as in the table
 	Source   string `json:"source"`
 	Value    int64  `json:"value"`
-	// Description continues the text after the value if the name does not say
-	// it all.
+	// Gap is set if Value is not a number of events.
+	Gap bool `json:"gap,omitempty"`
+	// Description says what is counted.
 	Description string `json:"description,omitempty"`
 }
 
-// Lost reports whether the stat means that data is missing.
-func (s Stat) Lost() bool { return s.Severity == "data_loss" || s.Severity == "error" }
+// Lost reports whether the stat counts events that are missing.
+func (s Stat) Lost() bool { return s.Effect == model.Lost.String() && !s.Gap }
+
+// Harmful reports whether the stat means that data is missing or damaged.
+func (s Stat) Harmful() bool {
+	return s.Effect == model.Lost.String() || s.Effect == model.Damaged.String()
+}
+
+// Text continues the text after the value. Parts that are not read have no name but that in their description.
+func (s Stat) Text() string {
+	if s.Description != "" && (s.Effect == model.NotRead.String() || s.Name == model.StatUnreadArchiveMember.String()) {
+		return s.Description
+	}
+	return s.Name
+}
 
 // readManifest reads a manifest.
 func readManifest(path string) (*Manifest, error) {

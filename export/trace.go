@@ -1,7 +1,6 @@
 package export
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -86,19 +85,21 @@ func (m *Manifest) otherPaths() string {
 	return strings.Join(paths, "\n")
 }
 
-// lost returns the sum of the stats that mean missing data, and lists them by
-// name.
+// lost returns the number of missing events, and lists by name what is missing or
+// damaged.
 func (m *Manifest) lost() (total int64, reasons string) {
 	var names []string
 	counts := map[string]int64{}
 	for _, s := range m.Stats {
 		if s.Lost() {
-			name := cmp.Or(s.Description, s.Name)
+			total += s.Value
+		}
+		if s.Harmful() {
+			name := s.Text()
 			if counts[name] == 0 {
 				names = append(names, name)
 			}
 			counts[name] += s.Value
-			total += s.Value
 		}
 	}
 	for i, name := range names {

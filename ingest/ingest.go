@@ -220,7 +220,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	in.Reader = nil // parsers may live until the end, and the input's buffers would add up
 	file.SetSize(counted.n.Load() - int64(buffered.Buffered()))
 	if counted.cut {
-		file.SetStat(model.StatTruncatedInput, model.None, 1)
+		file.SetStat(model.StatIncompleteFile, model.None, 1)
 	}
 	return place(err, from.shown, f.Name)
 }

@@ -75,18 +75,19 @@ const (
 	StatGoTraceParseErrors
 	StatTraceCmdParseErrors
 	StatR8MappingParseErrors
+	StatIncompleteFile
 )
 
 var ownStats = [...]statInfo{
 	StatInvalidUTF8 - firstOwnStat:               {"invalid_utf8", false, DataLoss, FromAnalysis, "Texts that were not UTF-8 and were repaired."},
-	StatUnsupportedEmbeddedFormat - firstOwnStat: {"unsupported_embedded_format", false, DataLoss, FromAnalysis, "Parts of a trace whose format cannot be read inside another."},
-	StatTruncatedInput - firstOwnStat:            {"truncated_input", false, DataLoss, FromAnalysis, "Traces whose end is missing."},
-	StatUnsupportedPacket - firstOwnStat:         {"unsupported_packet", true, DataLoss, FromAnalysis, "Packets of a kind that is not read, by field number."},
-	StatUnreadEvent - firstOwnStat:               {"unread_event", true, DataLoss, FromAnalysis, "Events that are recognised but make no rows, by kind."},
+	StatUnsupportedEmbeddedFormat - firstOwnStat: {"unsupported_embedded_format", false, Notice, FromAnalysis, "Parts of a trace whose format cannot be read inside another."},
+	StatTruncatedInput - firstOwnStat:            {"truncated_input", false, DataLoss, FromAnalysis, "Traces that end within an event."},
+	StatUnsupportedPacket - firstOwnStat:         {"unsupported_packet", true, Notice, FromAnalysis, "Packets of a kind that is not read, by field number."},
+	StatUnreadEvent - firstOwnStat:               {"unread_event", true, Notice, FromAnalysis, "Events that are recognised but make no rows, by kind."},
 	StatPprofParseErrors - firstOwnStat:          {"pprof_parse_errors", false, DataLoss, FromAnalysis, "Parts of a pprof profile that are damaged or refer to missing parts."},
 	StatTrailingGarbage - firstOwnStat:           {"trailing_garbage", false, Notice, FromAnalysis, "Compressed files followed by other data."},
 	StatCorruptPacket - firstOwnStat:             {"corrupt_packet", false, Error, FromAnalysis, "Packets that could not be decoded."},
-	StatFuchsiaSkippedRecord - firstOwnStat:      {"fuchsia_skipped_record", true, DataLoss, FromAnalysis, "Records of Fuchsia's format that make no rows, by type."},
+	StatFuchsiaSkippedRecord - firstOwnStat:      {"fuchsia_skipped_record", true, Notice, FromAnalysis, "Records of Fuchsia's format that make no rows, by type."},
 	StatFuchsiaBufferFull - firstOwnStat:         {"fuchsia_buffer_full", false, DataLoss, FromTrace, "Times that a provider reports that it had no room for records."},
 	StatSliceEndWithoutBegin - firstOwnStat:      {"slice_end_without_begin", false, Info, FromAnalysis, "Ends of slices whose begin was before the trace or is missing."},
 	StatJSONTrailingData - firstOwnStat:          {"json_trailing_data", false, DataLoss, FromAnalysis, "JSON traces followed by other data, which is not read."},
@@ -102,6 +103,7 @@ var ownStats = [...]statInfo{
 	StatGoTraceParseErrors - firstOwnStat:        {"go_trace_parse_errors", false, DataLoss, FromAnalysis, "Go execution traces whose reading stopped at an error."},
 	StatTraceCmdParseErrors - firstOwnStat:       {"trace_cmd_parse_errors", false, DataLoss, FromAnalysis, "CPUs, pages and events of trace-cmd files that cannot be read."},
 	StatR8MappingParseErrors - firstOwnStat:      {"r8_mapping_parse_errors", false, DataLoss, FromAnalysis, "Lines of R8's or ProGuard's text that name nothing."},
+	StatIncompleteFile - firstOwnStat:            {"incomplete_file", false, DataLoss, FromAnalysis, "Files in a compressed file or an archive that end too early."},
 }
 
 func (s Stat) info() statInfo {
@@ -181,6 +183,7 @@ func (s *Store) writeStats() {
 		t.Name.Set(row, s.Strings.Intern(info.name))
 		t.Key.Set(row, int64(key.stat))
 		t.Severity.Set(row, s.Strings.Intern(info.severity.String()))
+		t.Effect.Set(row, s.Strings.Intern(key.stat.Effect().String()))
 		t.Source.Set(row, s.Strings.Intern(provenances[info.source]))
 		t.Value.Set(row, s.stats[key])
 		t.Description.Set(row, s.Strings.Intern(cmp.Or(s.statTexts[key], info.description)))

@@ -89,7 +89,7 @@ func TestInspectDataset(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := slices.IndexFunc(c.Tables, func(t tableSize) bool { return t.Name == "slice" })
-		if len(c.Traces) != want.traces || at < 0 || c.Tables[at].Rows != int64(want.slices) || len(c.Lost) > 0 != want.lost {
+		if len(c.Traces) != want.traces || at < 0 || c.Tables[at].Rows != int64(want.slices) || len(c.Counts) > 0 != want.lost {
 			t.Errorf("%s: %+v", name, c)
 		}
 		text := tpconvert(t, dir, "inspect", name).stdout

@@ -90,7 +90,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 	o.registerOptions.register(flags)
 	o.mergeOptions.register(flags)
 	o.read.register(flags)
-	flags.BoolVar(&o.strict, "strict", false, "fail if data was lost; the dataset is still written")
+	flags.BoolVar(&o.strict, "strict", false, "fail if data was lost or damaged; the dataset is still written")
 	_ = cmd.RegisterFlagCompletionFunc("tables", completeTableList)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{export.Parquet, export.Arrow}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("compression", cobra.FixedCompletions([]string{"zstd", "gzip", "snappy", "none"}, cobra.ShellCompDirectiveNoFileComp))

@@ -259,12 +259,13 @@ const androidTrace = `# tracer: nop
      kworker/0-5     (    5) [000] .... 14.500000: cdev_update: type=thermal-cpufreq-0 target=1
      kworker/0-5     (    5) [000] .... 14.600000: cdev_update: type=fan target=1
      kworker/0-5     (    5) [000] .... 14.700000: nonsense: what=1
+     kworker/0-5     (    5) [000] .... 14.800000: sched_switch: nothing
 `
 
 const androidAlerts = `level,name,text,ts,dur,slice_id,utid,upid
 warning,long_binder_call,The main thread of app waited 200 ms for a binder call,11500000000,200100000,1,3,3
 error,anr,com.example.app is not responding (ANR),10000000000,,,,3
-warning,lost_data,Data is missing or wrong: unread_event is 1 (data_loss),,,,,
+warning,lost_data,Data is lost: systrace_parse_failure is 1,,,,,
 warning,memory_kill,Process 300 was killed because memory was low,11000000000,,0,,3
 warning,thermal_throttling,thermal-cpufreq-0 was throttled to state 3 because of heat,12500000000,1500000000,,,
 warning,thermal_throttling,thermal-cpufreq-0 was throttled to state 1 because of heat,14500000000,100000000,,,

@@ -71,7 +71,7 @@ For a dataset, show its traces, the rows of each table and what was not imported
 			}
 			printer.Result(inspection{
 				Format: seen.Input.Formats(), Input: seen.Input, Start: seen.Start, End: seen.End,
-				Tables: tables, Lost: lostOf(seen.Stats), Stats: seen.Stats, Alignment: seen.alignment,
+				Tables: tables, losses: lossesOf(seen.Events, seen.Stats), Stats: seen.Stats, Alignment: seen.alignment,
 			})
 			return nil
 		},
@@ -106,18 +106,21 @@ func interruptible(ctx context.Context, f func() error) error {
 
 // inspection describes the contents of a trace. Times are ns of the trace clock.
 type inspection struct {
-	Format string        `json:"format"`
-	Input  export.Input  `json:"input"`
-	Start  *int64        `json:"start_ts,omitempty"`
-	End    *int64        `json:"end_ts,omitempty"`
-	Tables []tableSize   `json:"tables"`
-	Lost   []lostCount   `json:"lost"`
-	Stats  []export.Stat `json:"stats"`
+	Format string       `json:"format"`
+	Input  export.Input `json:"input"`
+	Start  *int64       `json:"start_ts,omitempty"`
+	End    *int64       `json:"end_ts,omitempty"`
+	Tables []tableSize  `json:"tables"`
+	losses
+	Stats []export.Stat `json:"stats"`
 	// Alignment describes how the files in the trace share the timeline.
 	Alignment alignment `json:"alignment"`
 }
 
 func (i inspection) text(w io.Writer) {
+	if text := i.losses.alarm(); text != "" {
+		fmt.Fprintln(w, text)
+	}
 	fmt.Fprintf(w, "format   %s\n", i.Format)
 	fmt.Fprintf(w, "size     %s (%s bytes)\n", formatBytes(i.Input.Bytes), count.String(i.Input.Bytes))
 	fmt.Fprintf(w, "sha-256  %s\n", i.Input.SHA256)
@@ -126,7 +129,7 @@ func (i inspection) text(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	printTables(w, i.Tables, math.MaxInt)
-	printLost(w, i.Lost)
+	i.losses.text(w)
 	if i.Alignment.merged() {
 		i.Alignment.text(w)
 	}

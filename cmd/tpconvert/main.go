@@ -24,6 +24,7 @@ const (
 	exitSomeFailed  = 3
 	exitAlert       = 3
 	exitBadInput    = 4
+	exitIncomplete  = 5
 	exitInterrupted = 130
 )
 
@@ -46,6 +47,8 @@ func exitCode(err error) int {
 		return exitSomeFailed
 	case errors.As(err, &alerts):
 		return exitAlert
+	case errors.Is(err, errIncomplete):
+		return exitIncomplete
 	case format.BadInput(err), failed != nil && failed.badInput():
 		return exitBadInput
 	default:

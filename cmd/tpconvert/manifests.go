@@ -31,7 +31,7 @@ type contents struct {
 	Dataset string             `json:"dataset"`
 	Traces  []*export.Manifest `json:"traces"`
 	Tables  []tableSize        `json:"tables"` // of all traces
-	Lost    []lostCount        `json:"lost"`
+	losses
 }
 
 func inspectDataset(path string) (contents, error) {
@@ -41,14 +41,15 @@ func inspectDataset(path string) (contents, error) {
 		for _, t := range m.Tables {
 			c.Tables = addTable(c.Tables, tableSize{t.Name, t.Rows, t.Bytes})
 		}
-		for _, l := range lostOf(m.Stats) {
-			c.Lost = addLost(c.Lost, l)
-		}
+		c.losses.add(lossesOf(m.Events, m.Stats))
 	}
 	return c, err
 }
 
 func (c contents) text(w io.Writer) {
+	if text := c.losses.alarm(); text != "" {
+		fmt.Fprintln(w, text)
+	}
 	fmt.Fprintf(w, "dataset  %s\n", printable(c.Dataset))
 	if len(c.Traces) > 0 {
 		fmt.Fprintf(w, "schema   %d, by tpconvert %s\n", c.Traces[0].SchemaVersion, c.Traces[0].ConverterVersion)
@@ -63,7 +64,7 @@ func (c contents) text(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	printTables(w, c.Tables, math.MaxInt)
-	printLost(w, c.Lost)
+	c.losses.text(w)
 	var all derivations
 	for _, m := range c.Traces {
 		all = append(all, derivationsOf(m, len(c.Traces) > 1)...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,10 +130,20 @@ func (t opener) convert(ctx context.Context, trace, out string) error {
 		memory: defaultMemory, jobs: 1, temporary: true, read: t.read,
 	}}
 	r.reader.stdin = t.stdin
-	return r.convert(ctx, []string{trace})
+	err := r.convert(ctx, []string{trace})
+	if errors.Is(err, errIncomplete) { // the summary says so
+		return nil
+	}
+	return err
 }
 
-// unsummed is a printer without summaries.
+// unsummed is a printer that says of a conversion only that much is missing.
 type unsummed struct{ printer }
 
-func (unsummed) Summary(summary) {}
+func (p unsummed) Summary(s summary) {
+	for _, c := range s.Traces {
+		if text := c.losses.alarm(); text != "" {
+			p.Message(slog.LevelWarn, c.Trace, text)
+		}
+	}
+}

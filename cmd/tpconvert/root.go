@@ -29,11 +29,12 @@ TPCONVERT_ROW_GROUP_ROWS, and so on.
 Exit codes:
 
     0    done
-    1    failure, or data was lost and --strict is given
+    1    failure, or data was lost or damaged and --strict is given
     2    wrong usage
     3    some of several traces could not be converted; the others were. After
          "tpconvert alerts": there is an alert of level error
     4    the input is damaged or in an unknown format: trying again will not help
+    5    the input ends too early; the dataset has what was read
     130  interrupted; the error says what was finished`
 
 func newRootCommand(ui *uiOptions) *cobra.Command {

@@ -15,13 +15,17 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/model"
 )
 
 // progressInterval is the time between two progress reports.
 const progressInterval = 200 * time.Millisecond
 
 // errDataLost fails a run with --strict in which data was lost.
-var errDataLost = errors.New("data was lost")
+var errDataLost = errors.New("data was lost or damaged")
+
+// errIncomplete fails a run whose input ends too early. The dataset is written.
+var errIncomplete = errors.New("the dataset is written, but incomplete: the input ends too early")
 
 // failedError reports that some traces could not be converted.
 type failedError struct {
@@ -136,7 +140,7 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 	if len(errs) > 0 {
 		return &failedError{errs, len(paths)}
 	}
-	return r.strict(conversions)
+	return r.losses(conversions)
 }
 
 // openTarget opens the target and returns the function that closes it.
@@ -158,20 +162,20 @@ func (r *run) openTarget(many bool) (func(), error) {
 	return dataset.Close, nil
 }
 
-// strict returns an error if data was lost and --strict is given.
-func (r *run) strict(conversions []conversion) error {
-	var lost []lostCount
+// losses returns an error if a trace is incomplete, or if data was lost and --strict is given.
+func (r *run) losses(conversions []conversion) error {
+	var all losses
 	for _, c := range conversions {
-		for _, l := range c.Lost {
-			if (export.Stat{Severity: l.Severity}).Lost() {
-				lost = addLost(lost, l)
-			}
-		}
+		all.add(c.losses)
 	}
-	if !r.options.strict || lost == nil {
-		return nil
+	text := all.describe(model.Lost, model.Damaged)
+	switch {
+	case r.options.strict && text != "":
+		return fmt.Errorf("%w: %s", errDataLost, text)
+	case all.Incomplete:
+		return errIncomplete
 	}
-	return fmt.Errorf("%w: %s", errDataLost, describeLost(lost))
+	return nil
 }
 
 // watch reports progress. It returns true when the run has finished, or false if it
@@ -260,7 +264,7 @@ func (r *run) one(ctx context.Context, j *job) error {
 	if err != nil {
 		return errors.Join(err, w.Abort())
 	}
-	j.Lost = lostOf(seen.Stats)
+	j.losses = lossesOf(seen.Events, seen.Stats)
 	m := export.Manifest{
 		TraceID:         cmp.Or(r.options.traceID, "t_"+seen.Input.SHA256[:16]),
 		Input:           seen.Input,
@@ -269,12 +273,16 @@ func (r *run) one(ctx context.Context, j *job) error {
 		End:             seen.End,
 		StartUnix:       seen.StartUnix,
 		Machine:         seen.Machine,
+		Events:          seen.Events,
 		Stats:           seen.Stats,
 		WallSeconds:     time.Since(begun).Seconds(),
 		PeakMemoryBytes: reading.PeakMemory(),
 	}
-	if len(j.Lost) > 0 {
-		m.Warnings = append(m.Warnings, "not imported: "+describeLost(j.Lost))
+	if text := j.losses.alarm(); text != "" {
+		m.Warnings = append(m.Warnings, text)
+	}
+	if text := j.losses.describe(model.Lost, model.Damaged, model.NotRead); text != "" {
+		m.Warnings = append(m.Warnings, "not imported: "+text)
 	}
 	j.TraceID, j.Format, j.Bytes = m.TraceID, m.Input.Formats(), m.Input.Bytes
 	if err := w.Commit(&m); err != nil {
@@ -303,7 +311,7 @@ func (r *run) elsewhere(err error, j *job, m *export.Manifest) error {
 		}
 	}
 	r.committed.Add(1)
-	j.Known, j.Lost = "has the same content as a trace in the dataset", nil
+	j.Known, j.losses = "has the same content as a trace in the dataset", losses{}
 	return nil
 }
 

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
-	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
@@ -28,8 +26,8 @@ type conversion struct {
 	Known   string      `json:"known,omitempty"` // why the trace was not converted: the dataset has it
 	Error   string      `json:"error,omitempty"`
 	Tables  []tableSize `json:"tables,omitempty"`
-	Lost    []lostCount `json:"lost,omitempty"`
-	Seconds float64     `json:"seconds"`
+	losses
+	Seconds float64 `json:"seconds"`
 }
 
 // tableSize is the size of a table.
@@ -39,25 +37,13 @@ type tableSize struct {
 	Bytes int64  `json:"bytes,omitempty"` // of its file
 }
 
-// lostCount is the value of a stat that reports missing or unread data.
-type lostCount struct {
-	Name     string `json:"name"`
-	Severity string `json:"severity"`
-	Value    int64  `json:"value"`
-	// Description follows the value; "" if the name says everything.
-	Description string `json:"description,omitempty"`
-}
-
-// maxLostNamed is the maximum number of reasons in a summary.
-const maxLostNamed = 8
-
 // summaryTables is the maximum number of tables in a summary, so that it fits a screen.
 const summaryTables = 12
 
 func (s summary) text(w io.Writer) {
 	var bytes int64
 	var tables []tableSize
-	var lost []lostCount
+	var losses losses
 	done, known := 0, 0
 	for _, c := range s.Traces {
 		bytes += c.Bytes
@@ -70,10 +56,9 @@ func (s summary) text(w io.Writer) {
 		for _, t := range c.Tables {
 			tables = addTable(tables, t)
 		}
-		for _, l := range c.Lost {
-			lost = addLost(lost, l)
-		}
+		losses.add(c.losses)
 	}
+	s.alarm(w)
 	what := fmt.Sprintf("%s of %s traces", count.String(done), count.String(len(s.Traces)))
 	if done == 1 && len(s.Traces) == 1 {
 		what = fmt.Sprintf("%s (%s)", printable(s.Traces[0].Trace), s.Traces[0].Format)
@@ -89,7 +74,7 @@ func (s summary) text(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	printTables(w, tables, summaryTables)
-	printLost(w, lost)
+	losses.text(w)
 	fmt.Fprintf(w, "\nRead %s in %.1f s, %.0f MB/s; peak memory %s.\n",
 		formatBytes(bytes), s.Seconds, float64(bytes)/1e6/max(s.Seconds, 1e-3), formatBytes(s.PeakMemory))
 }
@@ -122,22 +107,24 @@ func printTables(w io.Writer, tables []tableSize, most int) {
 	row(total)
 }
 
-func printLost(w io.Writer, lost []lostCount) {
-	if len(lost) > 0 {
-		fmt.Fprintf(w, "\nNot imported: %s. See stats and import_log.\n", describeLost(lost))
-	}
-}
-
-func describeLost(lost []lostCount) string {
-	var parts []string
-	for i, l := range lost {
-		if i == maxLostNamed {
-			parts = append(parts, fmt.Sprintf("and %d more", len(lost)-i))
-			break
+// alarm says in one line for each trace that its dataset is far from complete.
+func (s summary) alarm(w io.Writer) {
+	said := 0
+	for _, c := range s.Traces {
+		text := c.losses.alarm()
+		if text == "" {
+			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s %s", count.String(l.Value), cmp.Or(l.Description, l.Name)))
+		if said++; said <= maxTracesShown {
+			fmt.Fprintf(w, "%s: %s\n", printable(c.Trace), text)
+		}
 	}
-	return strings.Join(parts, ", ")
+	if said > maxTracesShown {
+		fmt.Fprintf(w, "%s more traces are incomplete\n", count.String(said-maxTracesShown))
+	}
+	if said > 0 {
+		fmt.Fprintln(w)
+	}
 }
 
 // addTable adds a size to that of the same table.
@@ -148,25 +135,4 @@ func addTable(all []tableSize, t tableSize) []tableSize {
 		return all
 	}
 	return append(all, t)
-}
-
-// lostOf returns the counts of stats that report missing data, then of those that report other unread data.
-func lostOf(stats []export.Stat) (lost []lostCount) {
-	for _, missing := range []bool{true, false} {
-		for _, s := range stats {
-			if s.Lost() == missing && (missing || s.Description != "") {
-				lost = addLost(lost, lostCount{s.Name, s.Severity, s.Value, s.Description})
-			}
-		}
-	}
-	return lost
-}
-
-// addLost adds a count to that with the same name and description.
-func addLost(all []lostCount, l lostCount) []lostCount {
-	if i := slices.IndexFunc(all, func(o lostCount) bool { return o.Name == l.Name && o.Description == l.Description }); i >= 0 {
-		all[i].Value += l.Value
-		return all
-	}
-	return append(all, l)
 }

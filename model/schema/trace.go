@@ -26,8 +26,8 @@ type Trace struct {
 	AndroidSDKVersion         table.Int64  `tp:"20,android_sdk_version,null" doc:"Android's SDK version."`
 	ConverterVersion          table.String `tp:"21,converter_version" doc:"Version of tpconvert that converted the trace."`
 	SchemaVersion             table.Int64  `tp:"22,schema_version" doc:"Version of the dataset's schema."`
-	Lost                      table.Int64  `tp:"23,lost" doc:"Sum of the counts in stats with severity data_loss or error."`
-	LostReasons               table.String `tp:"24,lost_reasons" doc:"Those counts with their names, separated by commas."`
+	Lost                      table.Int64  `tp:"23,lost" doc:"Sum of the counts of events in stats with effect lost."`
+	LostReasons               table.String `tp:"24,lost_reasons" doc:"The counts in stats with effect lost or damaged and their names, separated by commas."`
 }
 
 // TraceBounds has one row, which is written at the end.
@@ -66,12 +66,13 @@ type Stats struct {
 	Name         table.String `tp:"2,name" doc:"Name of the count."`
 	Key          table.Int64  `tp:"3,key" doc:"Number of the name."`
 	Idx          table.Int64  `tp:"4,idx,null" doc:"What the count is for, such as a CPU or a buffer."`
-	Severity     table.String `tp:"5,severity" doc:"info, notice, data_loss or error."`
+	Severity     table.String `tp:"5,severity" doc:"info, notice, data_loss or error, as in Trace Processor."`
 	Source       table.String `tp:"6,source" doc:"trace if it was recorded, analysis if the conversion counted it."`
 	Value        table.Int64  `tp:"7,value" doc:"The count."`
 	Description  table.String `tp:"8,description" doc:"What it means."`
 	MachineID    table.Int64  `tp:"9,machine_id,null,ref=machine" doc:"Machine that it was counted on, 0 for the one that recorded the trace, NULL if none."`
 	LocalTraceID table.Int64  `tp:"10,local_trace_id,null,ref=trace_file" doc:"Trace that it was counted in."`
+	Effect       table.String `tp:"11,effect" doc:"What it means for the dataset: lost, damaged, not_read, notice or none."`
 }
 
 // ImportLog holds the single problems behind the counts of stats.

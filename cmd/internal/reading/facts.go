@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -13,6 +14,7 @@ import (
 type Facts struct {
 	Input      export.Input // with its members
 	Tables     []TableRows  // that have rows, in the order of their first chunks
+	Events     int64        // rows that have a time of their own
 	Stats      []export.Stat
 	Start, End *int64 // of any event, in ns of the trace clock, or nil
 	StartUnix  *int64 // wall clock at Start, ns since 1970, or nil
@@ -68,6 +70,9 @@ func (o *observer) count(c *table.Chunk) {
 		o.Tables = append(o.Tables, TableRows{Name: c.Schema.Name})
 	}
 	o.Tables[i].Rows += int64(c.Rows)
+	if c.Schema.Bounds != "" {
+		o.Events += int64(c.Rows)
+	}
 }
 
 // facts returns the facts once all chunks were seen.
@@ -98,7 +103,8 @@ func (o *observer) traceFiles(c *table.Chunk) {
 
 func (o *observer) traceStats(c *table.Chunk) {
 	names, severities := values[table.StringID](c, "name"), values[table.StringID](c, "severity")
-	sources, counts := values[table.StringID](c, "source"), values[int64](c, "value")
+	sources, effects := values[table.StringID](c, "source"), values[table.StringID](c, "effect")
+	keys, counts := values[int64](c, "key"), values[int64](c, "value")
 	for i, value := range counts {
 		if value == 0 {
 			continue
@@ -106,8 +112,10 @@ func (o *observer) traceStats(c *table.Chunk) {
 		s := export.Stat{
 			Name:     c.Strings.Get(names[i]),
 			Severity: c.Strings.Get(severities[i]),
+			Effect:   c.Strings.Get(effects[i]),
 			Source:   c.Strings.Get(sources[i]),
 			Value:    value,
+			Gap:      !model.Stat(keys[i]).CountsEvents(),
 		}
 		s.Description = textAt(c, "description", i)
 		s.Idx = numberAt(c, "idx", i)

@@ -11,7 +11,9 @@ import (
 	"hash/fnv"
 	"io"
 	"slices"
+	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/internal/handoff"
@@ -154,7 +156,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		return &format.Error{File: from.shown, Offset: 0, Err: unknown(rd.options.Formats, head)}
 	}
 	if rd.options.Detected != nil {
-		rd.options.Detected(from.shown, f.Name)
+		rd.options.Detected(from.shown, f.String())
 	}
 	file := from.file
 	if file == nil {
@@ -174,7 +176,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	switch o := rd.override(from); {
 	case f.Turn == format.TurnManifest:
 		if err := rd.mayConfigure(o, from); err != nil {
-			return place(err, from.shown, f.Name)
+			return place(err, from.shown, f.String())
 		}
 	case !f.Container:
 		rd.traces++
@@ -222,7 +224,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	if counted.cut {
 		file.SetStat(model.StatIncompleteFile, model.None, 1)
 	}
-	return place(err, from.shown, f.Name)
+	return place(err, from.shown, f.String())
 }
 
 // place adds the file and the format to an error that lacks them.
@@ -237,6 +239,15 @@ func place(err error, file, name string) error {
 
 // Detect returns the format of an input that starts with head, or nil.
 func Detect(head []byte) *format.Format { return detect(Formats, head) }
+
+// IsNotes reports whether a file that starts with head is text for people, and in no known format.
+func IsNotes(head []byte) bool {
+	if len(head) == format.HeadBytes { // it may end within a character
+		head = head[:bytes.LastIndexFunc(head, func(r rune) bool { return r != utf8.RuneError })]
+	}
+	strange := func(r rune) bool { return r == utf8.RuneError || r < ' ' && !strings.ContainsRune("\n\r\t\f", r) }
+	return len(head) > 0 && bytes.IndexFunc(head, strange) < 0 && Detect(head) == nil
+}
 
 func detect(formats []*format.Format, head []byte) *format.Format {
 	for _, f := range formats {

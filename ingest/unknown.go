@@ -84,7 +84,9 @@ func glimpse(head []byte) string {
 func names(formats []*format.Format) string {
 	var all []string
 	for _, f := range formats {
-		all = append(all, f.Name)
+		if title := f.String(); !slices.Contains(all, title) {
+			all = append(all, title)
+		}
 	}
 	slices.Sort(all)
 	return strings.Join(all, ", ")

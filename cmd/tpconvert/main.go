@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/tpconvert/tpconvert/export"
@@ -83,11 +86,40 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 
 // explained rewords an error for the user.
 func explained(err error) error {
+	var interrupted *interruptedError
+	var path *fs.PathError
 	switch {
-	case err == context.Canceled:
+	case errors.As(err, &interrupted):
+	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted")
 	case errors.Is(err, export.ErrExists):
 		return fmt.Errorf("%w; --force replaces it", err)
+	case errors.As(err, &path):
+		return errors.New(strings.Replace(err.Error(), path.Error(), pathProblem(path), 1))
 	}
 	return err
+}
+
+// pathProblem says what is wrong with a path, without the system call that found out.
+func pathProblem(err *fs.PathError) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return err.Path + ": no such file or folder"
+	case errors.Is(err, syscall.EISDIR):
+		return err.Path + " is a folder, not a file"
+	}
+	return fmt.Sprintf("%s: %v", err.Path, err.Err)
+}
+
+// flagError rewords an error of a flag's value, which has the name of the function that parses it.
+func flagError(err error) error {
+	var number *strconv.NumError
+	if !errors.As(err, &number) {
+		return usageError{err}
+	}
+	text := strings.Replace(err.Error(), number.Error(), "want a whole number", 1)
+	if errors.Is(err, strconv.ErrRange) {
+		text = strings.Replace(err.Error(), number.Error(), "the number is out of range", 1)
+	}
+	return usageError{errors.New(text)}
 }

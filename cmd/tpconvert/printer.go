@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 )
 
 // printer prints messages and results. It is safe for concurrent use. It ignores
@@ -65,11 +66,7 @@ func (o *uiOptions) shows(level slog.Level) bool {
 
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // textPrinter prints for people: results to one writer, messages to the other. On a
@@ -135,7 +132,7 @@ func printable(text string) string {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)):
+		case r != '\n' && controls(r):
 			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
 		default:
 			b.WriteRune(r)
@@ -143,6 +140,9 @@ func printable(text string) string {
 	}
 	return b.String()
 }
+
+// controls reports whether a character controls a terminal, or the direction of text.
+func controls(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // jsonPrinter writes one JSON object per line: results to one writer, messages and
 // errors to the other. "message_type" distinguishes messages, errors and summaries

@@ -126,8 +126,10 @@ func (o *registerOptions) admit(ctx context.Context, file string) error {
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
 		return fmt.Errorf("%w %s: there is no folder %s", export.ErrTarget, file, filepath.Dir(file))
 	}
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+	if info, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
+	} else if err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder, not a DuckDB file", file)
 	}
 	// DuckDB reports a lock while another registration checks the file.
 	unlock, err := export.LockFolder(filepath.Dir(file))
@@ -146,7 +148,7 @@ func (o *registerOptions) admit(ctx context.Context, file string) error {
 		return fmt.Errorf("%s exists and is %w", file, err)
 	}
 	if !o.replace {
-		return fmt.Errorf("%s %w; --force replaces it", file, export.ErrExists)
+		return fmt.Errorf("%s %w", file, export.ErrExists)
 	}
 	return nil
 }

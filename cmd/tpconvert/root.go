@@ -67,7 +67,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 	root.SilenceUsage = true
 	ui.register(root.PersistentFlags())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return setFromEnvironment(cmd.Flags()) }
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	return root
 }
 
@@ -93,7 +93,7 @@ func setFromEnvironment(flags *pflag.FlagSet) (err error) {
 		name := environmentName(f.Name)
 		if value := os.Getenv(name); value != "" && !f.Changed && err == nil {
 			if bad := flags.Set(f.Name, value); bad != nil {
-				err = usageError{fmt.Errorf("%s: %w", name, bad)}
+				err = flagError(fmt.Errorf("%s: %w", name, bad))
 			}
 		}
 	})

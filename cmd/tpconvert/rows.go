@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -39,7 +40,57 @@ func checkRowFormat(format string, out io.Writer) error {
 	return nil
 }
 
+// newRowWriter returns the writer of a format. On a terminal, control characters in the rows are escaped, because they
+// could control it. Files and pipes get the text as it is.
 func newRowWriter(format string, out io.Writer, columns []session.Column) (rowWriter, error) {
+	if !isTerminal(out) || isBinary(format) || format == "table" { // a table is always escaped
+		return newPlainWriter(format, out, columns)
+	}
+	if format == "json" || format == "ndjson" {
+		return newPlainWriter(format, jsonEscaper{out}, columns)
+	}
+	shown := slices.Clone(columns)
+	for i := range shown {
+		shown[i].Name = oneLine(shown[i].Name)
+	}
+	w, err := newPlainWriter(format, out, shown)
+	return escaper{w}, err
+}
+
+// escaper escapes control characters, and line ends, in text.
+type escaper struct{ rowWriter }
+
+func (w escaper) row(values []any) error {
+	shown := slices.Clone(values)
+	for i, v := range shown {
+		switch v.(type) {
+		case nil, int64, float64, bool, []byte:
+		default:
+			shown[i] = oneLine(cellText(v))
+		}
+	}
+	return w.rowWriter.row(shown)
+}
+
+// jsonEscaper escapes control characters as JSON does. JSON has them only in text.
+type jsonEscaper struct{ io.Writer }
+
+func (w jsonEscaper) Write(b []byte) (int, error) {
+	var shown []byte
+	for _, r := range string(b) {
+		if r != '\n' && controls(r) {
+			shown = fmt.Appendf(shown, `\u%04x`, r)
+		} else {
+			shown = utf8.AppendRune(shown, r)
+		}
+	}
+	if _, err := w.Writer.Write(shown); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+func newPlainWriter(format string, out io.Writer, columns []session.Column) (rowWriter, error) {
 	switch format {
 	case "csv":
 		return newCSVWriter(out, columns)

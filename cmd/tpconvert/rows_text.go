@@ -194,20 +194,20 @@ func (w *tableWriter) begin() error {
 	return nil
 }
 
-// fit narrows the widest columns until the line fits the terminal.
+// fit narrows the widest columns of text until the line fits the terminal. Numbers are never cut.
 func (w *tableWriter) fit() {
 	total := 2 * (len(w.widths) - 1)
 	for _, width := range w.widths {
 		total += width
 	}
 	for w.width > 0 && total > w.width {
-		widest := 0
+		widest, most := 0, leastWidth
 		for i, width := range w.widths {
-			if width > w.widths[widest] {
-				widest = i
+			if width > most && !w.columns[i].Kind.Number() {
+				widest, most = i, width
 			}
 		}
-		if w.widths[widest] <= leastWidth {
+		if most == leastWidth {
 			return
 		}
 		w.widths[widest]--
@@ -222,10 +222,10 @@ func (w *tableWriter) line(cells []string) error {
 			b.WriteString("  ")
 		}
 		n := utf8.RuneCountInString(cell)
-		if n > w.widths[i] {
+		if n > w.widths[i] && !w.columns[i].Kind.Number() {
 			cell, n = string([]rune(cell)[:w.widths[i]-1])+"…", w.widths[i]
 		}
-		pad := strings.Repeat(" ", w.widths[i]-n)
+		pad := strings.Repeat(" ", max(0, w.widths[i]-n))
 		switch {
 		case w.columns[i].Kind.Number():
 			b.WriteString(pad + cell)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,7 +130,11 @@ func readSpecs(names []string) (*metrics.Summarizer, error) {
 		text, ok := metrics.Spec(name)
 		if !ok {
 			var err error
-			if text, err = os.ReadFile(name); err != nil {
+			text, err = os.ReadFile(name)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, usageError{fmt.Errorf("%s is neither a file nor one of the specs %s", name, strings.Join(metrics.Builtin(), ", "))}
+			}
+			if err != nil {
 				return nil, err
 			}
 		}

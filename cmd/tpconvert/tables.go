@@ -31,7 +31,7 @@ and functions that query and register add.`,
 			all := descriptions()
 			for _, name := range args {
 				if !slices.ContainsFunc(all, func(d description) bool { return d.Name == name }) {
-					return usageError{fmt.Errorf("there is no table %q; see tpconvert tables", name)}
+					return usageError{fmt.Errorf("there is no table %q%s; see tpconvert tables", name, suggested(name, all))}
 				}
 			}
 			printer := ui.printer(cmd)
@@ -45,6 +45,18 @@ and functions that query and register add.`,
 	}
 	cmd.Flags().BoolVar(&planned, "planned", false, "also describe tables that are not filled yet")
 	return cmd
+}
+
+// suggested returns a question about the names that are most like one that does not exist, or "".
+func suggested(name string, all []description) string {
+	names := cobra.Command{SuggestionsMinimumDistance: 2} // as for commands
+	for _, d := range all {
+		names.AddCommand(&cobra.Command{Use: d.Name, Run: func(*cobra.Command, []string) {}})
+	}
+	if like := names.SuggestionsFor(name); len(like) > 0 {
+		return ": did you mean " + strings.Join(like, " or ") + "?"
+	}
+	return ""
 }
 
 // description describes a table, view or function.

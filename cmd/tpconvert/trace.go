@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tpconvert/tpconvert/cmd/internal/reading"
+	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
@@ -208,6 +209,17 @@ func leftOut(ui printer) func(path, reason string) {
 	return func(path, reason string) { ui.Message(slog.LevelWarn, path, "left out: "+reason) }
 }
 
+// isNotes reports whether a file is a text such as a readme. Reading a trace reports any error.
+func isNotes(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, format.HeadBytes))
+	return err == nil && ingest.IsNotes(head)
+}
+
 // reasonToLeaveOut returns why an entry of a folder is not a trace, or "" if it may be one.
 func reasonToLeaveOut(path string, e fs.DirEntry) string {
 	if strings.HasPrefix(e.Name(), ".") {
@@ -227,6 +239,8 @@ func reasonToLeaveOut(path string, e fs.DirEntry) string {
 		return "a link to a folder"
 	case !info.Mode().IsRegular():
 		return "not a file"
+	case isNotes(path):
+		return "a text, not a trace"
 	}
 	return ""
 }

@@ -25,7 +25,7 @@ import (
 
 // Format is the format of method traces of versions 1 to 3, as files and as streams.
 var Format = &format.Format{
-	Name: "art_method",
+	Name: "art_method", Title: "ART method trace",
 	Sniff: func(head []byte) bool {
 		return bytes.HasPrefix(head, []byte("*version\n")) || bytes.HasPrefix(head, magic) && !isPacked(head)
 	},
@@ -40,7 +40,7 @@ var Format = &format.Format{
 
 // Packed is the format of version 2 streams.
 var Packed = &format.Format{
-	Name:  "art_method_v2",
+	Name:  "art_method_v2", Title: "ART method trace",
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, magic) && isPacked(head) },
 	Read: func(in *format.Input) error {
 		r := newReader(in)

@@ -17,7 +17,7 @@ import (
 )
 
 // Format is the format of folded stacks.
-var Format = &format.Format{Name: "collapsed_stack", Sniff: sniff, Read: read}
+var Format = &format.Format{Name: "collapsed_stack", Title: "folded stacks", Sniff: sniff, Read: read}
 
 // sniffLines is how many lines are checked at the start.
 const sniffLines = 3

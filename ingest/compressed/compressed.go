@@ -127,7 +127,7 @@ var atraceMarker = []byte("TRACE:\n")
 
 // Ctrace is the output of atrace -z: zlib data (RFC 1950) after a marker.
 var Ctrace = &format.Format{
-	Name: "ctrace", Container: true,
+	Name: "ctrace", Title: "compressed atrace", Container: true,
 	Sniff: func(head []byte) bool {
 		_, data, _ := bytes.Cut(head[:min(len(head), 128)], atraceMarker)
 		return len(data) >= 2 && data[0] == 0x78 && (int(data[0])<<8|int(data[1]))%31 == 0
@@ -195,7 +195,7 @@ func (s *source) fault(err error, offset int64) error {
 	case errors.Is(err, zstd.ErrWindowSizeExceeded) || err == errWindow:
 		return format.Errorf(format.ErrUnsupported, offset, "%v: more than %d bytes", err, maxWindow)
 	}
-	return format.Errorf(format.ErrCorrupt, offset, "%v", err)
+	return format.Errorf(format.ErrCorrupt, offset, "the data cannot be decompressed")
 }
 
 // contents is the decompressed data. If the data is truncated, it returns what

@@ -9,7 +9,9 @@
 package format
 
 import (
+	"cmp"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/tpconvert/tpconvert/model"
@@ -23,6 +25,8 @@ const HeadBytes = 64 << 10
 type Format struct {
 	// Name is what trace_file and metadata call the format.
 	Name string
+	// Title is what messages call the format, "" if that is its name.
+	Title string
 	// Container formats hold other files and have no events of their own.
 	Container bool
 	// Turn is when an archive member in this format is read.
@@ -36,6 +40,9 @@ type Format struct {
 	// instead.
 	Read func(*Input) error
 }
+
+// String returns what messages call the format.
+func (f *Format) String() string { return cmp.Or(f.Title, strings.ReplaceAll(f.Name, "_", " ")) }
 
 // Turn orders the members of an archive as Trace Processor does: files that set up how
 // others are read come first, files that add to others come last.

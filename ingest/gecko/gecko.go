@@ -18,7 +18,7 @@ import (
 )
 
 // Format is the format of Firefox profiles.
-var Format = &format.Format{Name: "gecko", Sniff: sniff, Read: read}
+var Format = &format.Format{Name: "gecko", Title: "Firefox profile", Sniff: sniff, Read: read}
 
 // sniff accepts an object that begins like a profile, unless it has trace events.
 func sniff(head []byte) bool {

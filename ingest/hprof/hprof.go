@@ -25,7 +25,7 @@ import (
 
 // Format is the format of HPROF heap dumps.
 var Format = &format.Format{
-	Name:  "art_hprof",
+	Name: "art_hprof", Title: "HPROF",
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte("JAVA PROFILE ")) },
 	Read:  read,
 }

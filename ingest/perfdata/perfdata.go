@@ -19,7 +19,7 @@ import (
 
 // Format is perf.data, as a file or a stream, from machines of either byte order.
 var Format = &format.Format{
-	Name: "perf", Read: read,
+	Name: "perf", Title: "perf.data", Read: read,
 	Sniff: func(head []byte) bool {
 		return bytes.HasPrefix(head, magic) || bytes.HasPrefix(head, magicSwapped) || bytes.HasPrefix(head, magicOld)
 	},

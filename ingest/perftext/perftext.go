@@ -23,7 +23,7 @@ import (
 )
 
 // Format is the output of perf script.
-var Format = &format.Format{Name: "perf_text", Sniff: sniff, Read: read}
+var Format = &format.Format{Name: "perf_text", Title: "perf script", Sniff: sniff, Read: read}
 
 // sniff accepts text whose first line that is not a comment starts a sample.
 func sniff(head []byte) bool {

@@ -20,7 +20,7 @@ import (
 
 // Format is simpleperf's samples in Protocol Buffers.
 var Format = &format.Format{
-	Name: "simpleperf_proto", Read: read,
+	Name: "simpleperf_proto", Title: "simpleperf", Read: read,
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, signature) },
 }
 

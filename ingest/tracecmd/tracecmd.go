@@ -19,7 +19,7 @@ import (
 
 // Format is trace-cmd's binary files.
 var Format = &format.Format{
-	Name:  "trace_cmd",
+	Name: "trace_cmd", Title: "trace.dat",
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) },
 	Read:  read,
 }

@@ -45,9 +45,9 @@ var read = proto.Reads(
 // Format is a trace. Symbols is a trace that only holds symbols for other traces, Names a text of
 // names before obfuscation for them.
 var (
-	Format  = &format.Format{Name: "proto", Turn: format.TurnClocks, Read: read, Sniff: proto.Sniff}
+	Format  = &format.Format{Name: "proto", Title: "Perfetto", Turn: format.TurnClocks, Read: read, Sniff: proto.Sniff}
 	Symbols = &format.Format{Name: "symbols", Turn: format.TurnSymbols, Read: read, Sniff: profiling.SniffSymbols}
-	Names   = &format.Format{Name: "r8_mapping", Turn: format.TurnSymbols, Read: readNames, Sniff: r8.Sniff}
+	Names   = &format.Format{Name: "r8_mapping", Title: "R8 mapping", Turn: format.TurnSymbols, Read: readNames, Sniff: r8.Sniff}
 )
 
 // readNames reads the names of the package that the name of the file shows.

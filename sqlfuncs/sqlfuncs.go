@@ -58,7 +58,7 @@ func Macros(layout Layout) []Macro {
 				doc = uncomment(comment)
 			}
 			m := head.FindStringSubmatch(sql)
-			one := Macro{Name: m[2], Kind: m[1], Doc: strings.TrimPrefix(doc, m[2]+": "), SQL: layout.apply(sql)}
+			one := Macro{Name: m[2], Kind: m[1], Doc: strings.TrimPrefix(doc, m[2]+": "), SQL: withDenied(layout.apply(sql))}
 			if one.Kind == "MACRO" && tableMacro.MatchString(one.SQL) {
 				one.Kind = "MACRO TABLE"
 			}

@@ -40,7 +40,7 @@ var Format = &format.Format{
 
 // Packed is the format of version 2 streams.
 var Packed = &format.Format{
-	Name:  "art_method_v2", Title: "ART method trace",
+	Name: "art_method_v2", Title: "ART method trace",
 	Sniff: func(head []byte) bool { return bytes.HasPrefix(head, magic) && isPacked(head) },
 	Read: func(in *format.Input) error {
 		r := newReader(in)

@@ -1,8 +1,10 @@
 """The package on datasets that the command writes. TPCONVERT_BIN names the command."""
 
+import gc
 import gzip
 import json
 import pathlib
+import re
 import urllib.request
 
 import pytest
@@ -49,6 +51,45 @@ def test_functions(trace: pathlib.Path) -> None:
         assert data.sql("SELECT extract_arg(arg_set_id, 'args.n') FROM slice WHERE name = 'work'").fetchall() == [("7",)]
 
 
+def test_a_relation_keeps_its_dataset_open(trace: pathlib.Path) -> None:
+    assert list(tpconvert.open(trace).sql("SELECT name FROM slice ORDER BY ts").df()["name"]) == ["work", "part"]
+    chain = tpconvert.open(trace).sql("FROM slice").filter("dur > 3000").project("name")
+    gc.collect()
+    assert chain.fetchall() == [("work",)]
+    assert chain.columns == ["name"] and len(chain) == 1
+    assert chain.union(chain).pl()["name"].to_list() == ["work", "work"]
+    assert tpconvert.open(trace).table("slice").df()["dur"].sum() == 7_000
+
+
+def test_version() -> None:
+    assert re.match(r"\d+\.\d+\.\d+$", tpconvert.__version__)
+
+
+def test_losses(tmp_path: pathlib.Path) -> None:
+    cut = tmp_path / "cut.json.gz"
+    events = [{"ph": "X", "pid": 1, "tid": 1, "ts": i, "dur": 1, "name": f"{i * i % 977}"} for i in range(20_000)]
+    cut.write_bytes((packed := gzip.compress(json.dumps({"traceEvents": events}).encode()))[: len(packed) // 4])
+    with pytest.warns(tpconvert.LossWarning, match=r"cut.json.gz: the file ends too early.*1 incomplete_file"):
+        data = tpconvert.convert(cut, tmp_path / "out")
+    assert 0 < len(data.table("slice")) < 10_000
+    data.close()
+    with pytest.warns(tpconvert.LossWarning) as told:
+        tpconvert.open(cut).close()
+    assert told[0].filename == __file__
+    lossy = tmp_path / "lossy.json"
+    lossy.write_text(json.dumps({"traceEvents": [*TRACE["traceEvents"], {"ph": "X", "pid": 1, "tid": 2, "ts": 1, "dur": -5, "name": "bad"}]}))
+    with pytest.warns(tpconvert.LossWarning, match=r"lost 1 of 3 events \(33.3%\): 1 \w+"):
+        tpconvert.convert(lossy, tmp_path / "lossy").close()
+
+
+def test_cause(trace: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"traceEvents": [}')
+    with pytest.raises(tpconvert.Error, match=r"(?s)1 of 2 traces could not be converted.*bad.json \(json\) at byte 17") as failed:
+        tpconvert.convert([trace, bad], tmp_path / "out")
+    assert failed.value.code == 3
+
+
 def test_many_traces(trace: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = tmp_path / "other.json"
     other.write_text(json.dumps({"traceEvents": TRACE["traceEvents"][1:2]}))
@@ -69,6 +110,8 @@ def test_without_command(trace: pathlib.Path, tmp_path: pathlib.Path, monkeypatc
     with tpconvert.open(out) as data:
         assert not data.has_functions
         assert len(data.table("slice")) == 2
+        with pytest.raises(tpconvert.Error, match="(?s)extract_arg.*need the command tpconvert"):
+            data.sql("SELECT extract_arg(arg_set_id, 'args.n') FROM slice")
         with pytest.raises(tpconvert.Error, match="no command tpconvert") as missing:
             data.flamegraph()
         assert missing.value.code is None

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import warnings
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -27,6 +28,14 @@ class Error(Exception):
         self.code = code
 
 
+class LossWarning(UserWarning):
+    """A part of a trace is not in its dataset, or is damaged."""
+
+
+#: The command ends with this code if the input ends too early. The dataset is written.
+INCOMPLETE = 5
+
+
 def find() -> str | None:
     """The path of the command, or None."""
     return os.environ.get("TPCONVERT_BIN") or shutil.which("tpconvert")
@@ -42,16 +51,39 @@ def command(args: Sequence[StrPath]) -> list[str]:
 def run(args: Sequence[StrPath]) -> str:
     """The output of the command."""
     done = subprocess.run(command(args), stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if done.returncode != 0:
+    if done.returncode not in (0, INCOMPLETE):
         raise failure(done.stderr, done.returncode)
     return done.stdout
+
+
+def convert(args: Sequence[StrPath], stacklevel: int) -> None:
+    """Runs the command convert, and warns of what is lost or damaged."""
+    for trace in json.loads(run(["convert", *args]))["traces"]:
+        if text := _losses(trace):
+            warnings.warn(f"{trace['trace']}: {text}", LossWarning, stacklevel=stacklevel + 1)
+
+
+def _losses(trace: dict[str, Any]) -> str:
+    parts = ["the file ends too early, and the rest of it is missing"] if trace["incomplete"] else []
+    for effect in "lost", "damaged":
+        counts = [f"{c['value']:,} {c['text']}" for c in trace.get("counts", []) if c["effect"] == effect]
+        if effect == "lost" and trace["lost"]:
+            events = trace["lost"] + trace["events"]
+            effect = f"lost {trace['lost']:,} of {events:,} events ({trace['lost'] / events:.1%})"
+        if counts:
+            parts.append(f"{effect}: {', '.join(counts)}")
+    return "; ".join(parts)
 
 
 def failure(messages: str, code: int) -> Error:
     errors = []
     for line in messages.splitlines():
         try:
-            errors.append(json.loads(line)["error"])
+            said = json.loads(line)
+            if said["message_type"] == "error":
+                errors.insert(0, said["error"])
+            elif said["level"] == "ERROR":  # why one of several traces failed
+                errors.append(said["text"])
         except (ValueError, KeyError, TypeError):
             continue
     return Error("\n".join(errors) or messages.strip() or f"tpconvert ended with code {code}", code)

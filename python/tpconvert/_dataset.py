@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import shutil
@@ -12,6 +13,7 @@ from typing import Any
 
 import duckdb
 
+from tpconvert import _command
 from tpconvert._command import Error, Server, StrPath, find, run
 
 MANIFEST = "_tpconvert.json"
@@ -25,11 +27,12 @@ def convert(
 
     force replaces an existing dataset, append adds to a dataset of many traces, merge makes
     one trace of several. options are other flags of the command, such as
-    ["--tables", "slice,thread"]. Raises Error if a trace cannot be converted.
+    ["--tables", "slice,thread"]. Raises Error if a trace cannot be converted, and warns with
+    LossWarning if something of it is lost or damaged.
     """
     traces = [trace] if isinstance(trace, (str, os.PathLike)) else list(trace)
     flags = [f"--{name}" for name, on in {"force": force, "append": append, "merge": merge}.items() if on]
-    run(["convert", "--quiet", *flags, *options, "--", *traces, out])
+    _command.convert([*flags, *options, "--", *traces, out], stacklevel=2)
     return open(out)
 
 
@@ -59,14 +62,21 @@ class Dataset:
             raise
         self._end = weakref.finalize(self, _end, self._db, temporary)
 
-    def sql(self, query: str, params: Sequence[Any] | None = None) -> duckdb.DuckDBPyRelation:
+    def sql(self, query: str, params: Sequence[Any] | None = None) -> Relation:
         """The rows of a query in DuckDB's SQL, as a relation: .df() is a DataFrame of pandas,
         .pl() of Polars, .to_arrow_table() an Arrow table, .fetchall() a list of tuples.
 
         The functions and macros of Trace Processor, such as extract_arg, are there if
         has_functions is true.
         """
-        return self._db.sql(query, params=params) if params is not None else self._db.sql(query)
+        try:
+            found = self._db.sql(query, params=params) if params is not None else self._db.sql(query)
+        except duckdb.CatalogException as error:
+            if self.has_functions:
+                raise
+            raise Error(f"{error}\nThe functions and views of Trace Processor need the command tpconvert, and there is none "
+                        "in PATH or TPCONVERT_BIN") from error
+        return Relation(self, found)
 
     def table(self, name: str) -> Table:
         """A table, such as slice or thread. Raises KeyError if the dataset does not have it."""
@@ -81,13 +91,13 @@ class Dataset:
             r"AND table_name NOT LIKE '\_%' ESCAPE '\' ORDER BY ALL").fetchall()
         return [name for (name,) in rows]
 
-    def metric(self, *specs: StrPath, options: Sequence[str] = ()) -> dict[str, duckdb.DuckDBPyRelation]:
+    def metric(self, *specs: StrPath, options: Sequence[str] = ()) -> dict[str, Relation]:
         """The tables of metrics, by name. specs are names such as "cpu" and files with
         TraceSummarySpec; without any, all metrics that need no file are computed. options are
         flags of the command summarize, such as "--compare=before/"."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self._temporary), "metrics")
         run(["summarize", "--quiet", "--output", folder, *options, "--", *specs, self._source])
-        return {file.stem: self._db.read_parquet(str(file)) for file in sorted(folder.iterdir())}
+        return {file.stem: Relation(self, self._db.read_parquet(str(file))) for file in sorted(folder.iterdir())}
 
     def flamegraph(self, *options: str, output: StrPath | None = None) -> Server | pathlib.Path:
         """Shows the samples, or the slices, as a flame graph of pprof: a server with the page,
@@ -117,6 +127,36 @@ class Dataset:
         return f"<tpconvert dataset {self.path}>"
 
 
+class Relation:
+    """A duckdb.DuckDBPyRelation, with its methods, that keeps its dataset open as long as it is
+    used: tpconvert.open("out").sql("FROM slice").df() works. relation is DuckDB's own object."""
+
+    def __init__(self, dataset: Dataset, relation: duckdb.DuckDBPyRelation) -> None:
+        self.dataset, self.relation = dataset, relation
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.relation, name)
+        return functools.partial(self._call, value) if callable(value) else self._wrap(value)
+
+    def _call(self, method: Any, *args: Any, **named: Any) -> Any:
+        def plain(value: Any) -> Any:
+            return value.relation if isinstance(value, Relation) else value
+
+        return self._wrap(method(*map(plain, args), **{name: plain(value) for name, value in named.items()}))
+
+    def _wrap(self, value: Any) -> Any:
+        return Relation(self.dataset, value) if isinstance(value, duckdb.DuckDBPyRelation) else value
+
+    def __getitem__(self, name: str) -> Any:
+        return self._wrap(self.relation[name])
+
+    def __len__(self) -> int:
+        return len(self.relation)
+
+    def __repr__(self) -> str:
+        return repr(self.relation)
+
+
 class Table:
     """A table of a dataset."""
 
@@ -124,9 +164,9 @@ class Table:
         self.dataset, self.name = dataset, name
 
     @property
-    def relation(self) -> duckdb.DuckDBPyRelation:
+    def relation(self) -> Relation:
         """The rows as a relation of DuckDB."""
-        return self.dataset._db.table(self.name)
+        return Relation(self.dataset, self.dataset._db.table(self.name))
 
     def df(self) -> Any:
         """The rows as a pandas.DataFrame."""
@@ -154,7 +194,7 @@ def _dataset(path: pathlib.Path, temporary: pathlib.Path) -> pathlib.Path:
         return path
     if path.is_dir():
         raise Error(f"{path} is not a dataset")
-    run(["convert", "--quiet", "--", path, temporary / "dataset"])
+    _command.convert(["--", path, temporary / "dataset"], stacklevel=4)
     return temporary / "dataset"
 
 

@@ -7,8 +7,10 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"slices"
 
+	bindings "github.com/duckdb/duckdb-go-bindings"
 	"github.com/duckdb/duckdb-go/v2"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
@@ -76,6 +78,41 @@ func (p *prepared) describe() error {
 		p.columns[i].Kind = kindOf(p.types[i])
 	}
 	return err
+}
+
+// allowedTypes are the types of statements that read, or change what is in memory.
+var allowedTypes = map[duckdb.StmtType]bool{
+	duckdb.STATEMENT_TYPE_SELECT: true, duckdb.STATEMENT_TYPE_EXPLAIN: true, duckdb.STATEMENT_TYPE_INSERT: true,
+	duckdb.STATEMENT_TYPE_UPDATE: true, duckdb.STATEMENT_TYPE_DELETE: true, duckdb.STATEMENT_TYPE_CREATE: true,
+	duckdb.STATEMENT_TYPE_CREATE_FUNC: true, duckdb.STATEMENT_TYPE_ALTER: true, duckdb.STATEMENT_TYPE_DROP: true,
+	duckdb.STATEMENT_TYPE_TRANSACTION: true, duckdb.STATEMENT_TYPE_ANALYZE: true,
+	duckdb.STATEMENT_TYPE_SET: true, duckdb.STATEMENT_TYPE_VARIABLE_SET: true, // settings are locked
+}
+
+// allowed reports whether SQL that may only read the data may have the statement.
+func (p *prepared) allowed() bool {
+	kind, err := p.stmt.StatementType()
+	return err == nil && allowedTypes[kind]
+}
+
+// onlyTypes refuses a text that DuckDB, unlike the session, takes for several statements, because prepare runs all but
+// the last. PIVOT creates a type before it reads.
+func onlyTypes(conn *sql.Conn, text string) error {
+	return conn.Raw(func(raw any) error {
+		var all bindings.ExtractedStatements
+		n := bindings.ExtractStatements(connection(raw), text, &all)
+		defer bindings.DestroyExtracted(&all)
+		for i := bindings.IdxT(0); i+1 < n; i++ {
+			var one bindings.PreparedStatement
+			bindings.PrepareExtractedStatement(connection(raw), all, i, &one)
+			kind := bindings.PreparedStatementType(one)
+			bindings.DestroyPrepare(&one)
+			if kind != bindings.StatementTypeCreate {
+				return fmt.Errorf("several statements in one: %w", ErrDenied)
+			}
+		}
+		return nil
+	})
 }
 
 // described returns the columns with DuckDB's names of their types.

@@ -41,6 +41,10 @@ type prepared struct{ columns []Column }
 
 func prepare(context.Context, *sql.Conn, string) (*prepared, error) { return nil, errNoDuckDB }
 
+func (p *prepared) allowed() bool { return false }
+
+func onlyTypes(*sql.Conn, string) error { return errNoDuckDB }
+
 func (p *prepared) described() []perfettosql.Column { return nil }
 
 // Close does nothing.

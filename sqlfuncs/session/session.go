@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -406,6 +407,11 @@ func (s *Session) Query(ctx context.Context, text string) (*Query, error) {
 	if word == "COPY" && s.options.Access == NewFiles {
 		return nil, s.copy(ctx, text)
 	}
+	if s.options.Access != AnyFile {
+		if err := onlyTypes(s.Conn, text); err != nil {
+			return nil, err
+		}
+	}
 	p, err := prepare(ctx, s.Conn, text)
 	if err != nil && !catalog.Complete() { // a statement may build names, and DuckDB suggests similar ones
 		if err := catalog.CreateAll(ctx); err != nil {
@@ -415,6 +421,9 @@ func (s *Session) Query(ctx context.Context, text string) (*Query, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if s.options.Access != AnyFile && !p.allowed() {
+		return nil, errors.Join(fmt.Errorf("%s is not allowed: %w", cmp.Or(word, "this statement"), ErrDenied), p.Close())
 	}
 	columns := p.columns
 	if columns == nil {

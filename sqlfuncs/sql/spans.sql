@@ -2,7 +2,9 @@
 -- by query(_query(source)), not through another macro: DuckDB 2 rejects a table macro inside the input of the same
 -- macro.
 CREATE OR REPLACE MACRO _query(source) AS
-    CASE WHEN regexp_matches(source, '^\s*(\(|(select|from|with|values)\s)', 'i') THEN source ELSE 'FROM ' || source END;
+    CASE WHEN regexp_matches(source, '(?i)\bu&["'']|\b(DENIED_FUNCTIONS)"?[^!-~]*(\(|/\*|--)')
+        THEN error('a source may not call functions that run SQL from text or change settings')
+    WHEN regexp_matches(source, '^\s*(\(|(select|from|with|values)\s)', 'i') THEN source ELSE 'FROM ' || source END;
 
 -- relation(source): the rows of a table, view or query given as text: relation('sched'), relation('FROM sched').
 CREATE OR REPLACE MACRO relation(source) AS TABLE

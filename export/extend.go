@@ -33,8 +33,8 @@ type Derivation struct {
 
 // Converted is the part of a file that the conversion wrote. It is a complete file of its own.
 type Converted struct {
-	Rows  int64 `json:"rows"`
-	Bytes int64 `json:"bytes"`
+	ConvertedRows  int64 `json:"converted_rows"`
+	ConvertedBytes int64 `json:"converted_bytes"`
 }
 
 // Extension adds rows to the tables of a trace in a dataset. What the conversion wrote is not changed: a file is copied,
@@ -135,13 +135,13 @@ func (e *Extension) restore(m *Manifest) error {
 					return err
 				}
 			}
-		case t.Converted.Bytes == 0:
+		case t.ConvertedBytes == 0:
 			continue
 		default:
-			if err := copyFile(from, to, t.Converted.Bytes); err != nil {
+			if err := copyFile(from, to, t.ConvertedBytes); err != nil {
 				return err
 			}
-			t.Rows, t.Bytes, t.Converted = t.Converted.Rows, t.Converted.Bytes, nil
+			t.Rows, t.Bytes, t.Converted = t.ConvertedRows, t.ConvertedBytes, nil
 		}
 		tables = append(tables, t)
 		if out := e.outputs[t.Name]; out != nil {
@@ -197,8 +197,8 @@ func (e *Extension) Commit(all []Derivation) error {
 			m.Tables = append(m.Tables, t)
 			continue
 		}
-		t.Converted.Rows, t.Converted.Bytes = m.Tables[i].Rows, m.Tables[i].Bytes
-		t.Rows += t.Converted.Rows
+		t.ConvertedRows, t.ConvertedBytes = m.Tables[i].Rows, m.Tables[i].Bytes
+		t.Rows += t.ConvertedRows
 		m.Tables[i] = t
 	}
 	order := map[string]int{}

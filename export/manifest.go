@@ -99,7 +99,7 @@ type Table struct {
 	Bytes int64  `json:"bytes"`
 	File  string `json:"file"` // file name, in the manifest's folder
 	// Converted is nil if no rows were added to what the conversion wrote. It is zero if the conversion wrote no file.
-	Converted *Converted `json:"converted,omitempty"`
+	*Converted
 }
 
 // Stat is a nonzero row of the stats table.

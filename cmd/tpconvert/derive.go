@@ -39,7 +39,7 @@ the tables slice, counter, track, annotation and alert. FILE is YAML, or
     annotations:
       requests:
         query: |
-          SELECT id AS slice_id, extract_arg(arg_set_id, 'args.url') AS url
+          SELECT id AS slice_id, extract_arg(arg_set_id, 'args.data.url') AS url
           FROM slice WHERE name = 'ResourceSendRequest'
         text: requests {url}
         link: "{url}"

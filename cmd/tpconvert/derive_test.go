@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // contentOf returns the contents of all files in a folder and its subfolders.
@@ -93,6 +95,42 @@ func TestDerive(t *testing.T) {
 	unchanged(t, out, before)
 	if all := names(t, dir); !slices.Equal(all, []string{"definitions.yaml", "out"}) {
 		t.Errorf("left behind: %v", all)
+	}
+}
+
+// TestDeriveHelp runs the example of the help.
+func TestDeriveHelp(t *testing.T) {
+	t.Parallel()
+	help := tpconvert(t, t.TempDir(), "derive", "--help").stdout
+	from, to := strings.Index(help, "    events:\n"), strings.Index(help, "Queries see the trace")
+	if from < 0 || to < from {
+		t.Fatalf("no example in %s", help)
+	}
+	dir := folder(t, map[string]string{"definitions.yaml": strings.ReplaceAll(help[from:to], "\n    ", "\n")[4:]})
+	tpconvert(t, dir, "-q", recorded(t, "chromium.json.gz"), "out").expect(t, exitDone, "")
+	got := tpconvert(t, dir, "derive", "definitions.yaml", "out")
+	got.expect(t, exitDone, "")
+	if strings.Count(got.stdout, "\n") != 3 || strings.Contains(got.stdout, ": 0 rows") {
+		t.Errorf("derived: %s", got.stdout)
+	}
+	if got := rowsOf(t, dir, "out", "SELECT count(*) AS n FROM annotation WHERE link IS NULL OR link = ''"); got != "n\n0\n" {
+		t.Errorf("annotations without a link: %s", got)
+	}
+	// What the files promise still holds: rows ascend by id.
+	for _, name := range []string{"slice", "track", "thread_track", "args"} {
+		sql := "SELECT count(*) AS n FROM (SELECT id, lag(id) OVER (ORDER BY file_row_number) AS before FROM read_parquet('out/" + name + ".parquet', file_row_number = true)) WHERE id <= before"
+		if got := rowsOf(t, dir, "out", sql); got != "n\n0\n" {
+			t.Errorf("%s is not sorted: %s", name, got)
+		}
+	}
+	m := manifestAt(t, filepath.Join(dir, "out"), "_tpconvert.json")
+	at := slices.IndexFunc(m.Tables, func(t export.Table) bool { return t.Name == "slice" })
+	if m.Tables[at].Converted == nil || m.Tables[at].ConvertedRows != 6033 || m.Tables[at].Rows <= 6033 {
+		t.Errorf("slice: %+v", m.Tables[at])
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "out", "_tpconvert.json"))
+	if err != nil || !strings.Contains(string(text), `"converted_rows": 6033`) || !strings.Contains(string(text), `"converted_bytes": `) {
+		t.Errorf("manifest %v: %s", err, text)
 	}
 }
 

@@ -189,3 +189,24 @@ def test_server_ends_with_its_object(trace: pathlib.Path) -> None:
     with pytest.raises(OSError):
         urllib.request.urlopen(url + "/status")
     data.close()
+
+
+def test_documented(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs the examples of docs/python.md on the trace of testdata; each table has rows."""
+    page = (TESTDATA.parent / "docs" / "python.md").read_text()
+    lines = [line[4:] for line in page.splitlines() if line.startswith("    ") and not line.startswith("    pip ")]
+    trace = (TESTDATA / "chromium.json.gz").read_bytes()
+    for name in "trace.json.gz", "a.json":
+        (tmp_path / name).write_bytes(trace)
+    (tmp_path / "b.json").write_text(json.dumps(TRACE))
+    monkeypatch.chdir(tmp_path)
+    tpconvert.convert("trace.json.gz", "before").close()
+    names: dict[str, object] = {"tpconvert": tpconvert}
+    run = 0
+    for line in lines:
+        if line.startswith(("data.", "tpconvert.open(")) and "flamegraph" not in line:
+            assert len(eval(line, names)) > 0, line
+            run += 1
+        elif line.startswith("data = "):
+            exec(line, names)
+    assert run >= 5

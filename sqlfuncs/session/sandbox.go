@@ -67,7 +67,7 @@ func keyword(statement string) string {
 var (
 	// deniedCall matches functions that run SQL from text, write files, change settings that the lock of the settings
 	// forgets, take addresses, or wait.
-	deniedCall = regexp.MustCompile(`(?i)\b(`+sqlfuncs.DeniedFunctions+`)"?[^!-~]*(?:\(|/\*|--)`)
+	deniedCall = regexp.MustCompile(`(?i)\b(` + sqlfuncs.DeniedFunctions + `)"?[^!-~]*(?:\(|/\*|--)`)
 	// escapedName matches names that are written as numbers of characters.
 	escapedName = regexp.MustCompile(`(?i)\bu&["']`)
 	// readingPragma matches the only statements PRAGMA that are allowed.

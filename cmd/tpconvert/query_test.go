@@ -509,7 +509,7 @@ func TestQueryFindsWhatItDoesNotName(t *testing.T) {
 	all := rowsOf(t, dir, "out", "SELECT count(*) FROM (SHOW ALL TABLES)")
 	for sql, want := range map[string]string{
 		"FROM thread_slice SELECT count(*); SELECT count(*) FROM (SHOW ALL TABLES)":                           "count_star()\n2\n\n" + all,
-		"FROM query_table('sl' || 'ice') SELECT count(*) AS n":                                                "n\n2\n",
+		"FROM relation('sl' || 'ice') SELECT count(*) AS n":                                                "n\n2\n",
 		"BEGIN; CREATE TABLE x AS FROM thread; FROM slice SELECT count(*) AS n; ROLLBACK":                     "n\n2\n",
 		"CREATE VIEW v AS FROM thread_slice; CREATE MACRO m() AS TABLE FROM v; SELECT count(*) AS n FROM m()": "n\n2\n",
 	} {

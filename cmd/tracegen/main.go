@@ -51,13 +51,23 @@ func command() *cobra.Command {
 		count  int
 		seed   uint64
 		ndjson bool
+		list   bool
 	)
 	cmd := &cobra.Command{
-		Use:          "tracegen FILE",
-		Short:        "Write a trace for benchmarks",
-		Args:         cobra.ExactArgs(1),
+		Use:   "tracegen FILE",
+		Short: "Write a trace for benchmarks",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if list {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
 		SilenceUsage: true,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				fmt.Fprintln(cmd.OutOrStdout(), strings.Join(manyNames, "\n"))
+				return nil
+			}
 			if ndjson {
 				name = "ndjson"
 			}
@@ -78,7 +88,8 @@ func command() *cobra.Command {
 			return fmt.Errorf("unknown format %q: want one of %s", name, strings.Join(slices.Concat(names, manyNames), ", "))
 		},
 	}
-	cmd.Flags().StringVar(&name, "format", "json", "one of "+strings.Join(names, ", ")+"; or, with --count, many of "+strings.Join(manyNames, ", "))
+	cmd.Flags().StringVar(&name, "format", "json", "one of "+strings.Join(names, ", ")+"; or, with --count, one of --list")
+	cmd.Flags().BoolVar(&list, "list", false, "list the traces of many things")
 	cmd.Flags().StringVar(&size, "size", "1GB", "size of the trace in bytes, kB, MB or GB (powers of 1000)")
 	cmd.Flags().IntVar(&count, "count", 1e6, "how many a trace of many has")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the random numbers")

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,6 +15,8 @@ type manyFormat struct {
 	head, tail string
 	// each appends the i-th of n things.
 	each func(b []byte, i, n int) []byte
+	// whole appends the whole trace, if its things do not follow one another.
+	whole func(b []byte, n int) []byte
 }
 
 const (
@@ -24,7 +27,9 @@ const (
 	stackDepth = 5         // of samples of a profile
 )
 
-var manyFormats = []manyFormat{
+var manyFormats = slices.Concat(manyEvents, manyJSON, manyTexts, manyPackets, manyBinaries, manyMembers)
+
+var manyEvents = []manyFormat{
 	jsonOf("processes", func(e *textOf) {
 		e.event(`"ph":"X","pid":`, e.i+1, `,"tid":`, e.i+1, `,"ts":`, e.i*10, `,"dur":5,"name":"n"`)
 	}),
@@ -120,6 +125,16 @@ func (e *textOf) text(parts ...any) {
 	}
 }
 
+// repeat appends the parts for each of n things, with a comma between them if they are of JSON.
+func (e *textOf) repeat(separator string, parts func(i int)) {
+	for i := range e.n {
+		if i > 0 {
+			e.text(separator)
+		}
+		parts(i)
+	}
+}
+
 // event appends a JSON event.
 func (e *textOf) event(members ...any) {
 	e.b = append(e.b, '{')
@@ -128,15 +143,32 @@ func (e *textOf) event(members ...any) {
 }
 
 func jsonOf(name string, each func(*textOf)) manyFormat {
-	return manyFormat{name, "[", `{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"work"}]`, func(b []byte, i, n int) []byte {
+	return textsOf(name, "[", `{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"work"}]`, each)
+}
+
+func textsOf(name, head, tail string, each func(*textOf)) manyFormat {
+	return manyFormat{name: name, head: head, tail: tail, each: func(b []byte, i, n int) []byte {
 		e := textOf{b, i, n}
 		each(&e)
 		return e.b
 	}}
 }
 
+// textOfAll is for texts whose things do not follow one another.
+func textOfAll(name string, all func(*textOf)) manyFormat {
+	return manyFormat{name: name, whole: func(b []byte, n int) []byte {
+		e := textOf{b: b, n: n}
+		all(&e)
+		return e.b
+	}}
+}
+
 // write writes a trace of n things.
 func (f *manyFormat) write(w *bufio.Writer, n int) error {
+	if f.whole != nil {
+		_, err := w.Write(f.whole(nil, n))
+		return err
+	}
 	w.WriteString(f.head)
 	var b []byte
 	for i := range n {

@@ -347,15 +347,17 @@ func (s *Store) addSnapshot(readings []Reading, link ClockLink) bool {
 	return true
 }
 
-// clockGraph has an edge between two clocks that occur in one snapshot. Snapshots of the
-// same clocks are of one kind. A conversion takes the shortest path through the graph, and
-// on each edge the latest snapshot of the edge's kind that is not after the event.
+// clockGraph leads from a clock to all others that occur in one snapshot with it. Snapshots
+// of the same clocks are of one kind. A conversion takes the shortest path through the
+// graph, and on each edge the latest snapshot of the edge's kind that is not after the
+// event. A snapshot may have very many clocks, so edges are not stored.
 type clockGraph struct {
 	store     *Store
 	trace     Clock
 	owner     *File
 	nodes     map[Clock]*clockNode
 	kinds     map[string]int
+	clocks    [][]Clock   // by kind, in order; none if all its snapshots are invalid
 	links     []ClockLink // by kind: the origin of its first snapshot
 	snapshots int64
 	routes    [8]clockRoute // the latest conversions
@@ -368,10 +370,36 @@ type clockGraph struct {
 type clockNode struct {
 	unit         int64
 	incremental  bool
-	last         int64 // latest value in ns, to which an incremental clock adds
-	nonMonotonic bool  // the clock went back, so its times may be ambiguous
-	edges        []clockEdge
+	last         int64                // latest value in ns, to which an incremental clock adds
+	nonMonotonic bool                 // the clock went back, so its times may be ambiguous
+	kinds        []int                // of the snapshots that it occurs in, in order
 	series       map[int]*clockSeries // by kind
+	joined       *clockNode           // see root
+}
+
+// root returns a node that stands for all clocks that snapshots connect, directly or not.
+func (n *clockNode) root() *clockNode {
+	for n.joined != nil {
+		if n.joined.joined != nil {
+			n.joined = n.joined.joined
+		}
+		n = n.joined
+	}
+	return n
+}
+
+// shared returns the first kind of snapshots with both clocks.
+func (n *clockNode) shared(other *clockNode) (kind int, ok bool) {
+	few, many := n, other
+	if len(few.kinds) > len(many.kinds) {
+		few, many = many, few
+	}
+	for _, kind := range few.kinds {
+		if many.series[kind] != nil {
+			return kind, true
+		}
+	}
+	return 0, false
 }
 
 type clockEdge struct {
@@ -477,9 +505,11 @@ func (g *clockGraph) leads(from, to Clock) bool {
 // maxClockHops is the most snapshots that one conversion may go through.
 const maxClockHops = 4
 
-// path finds the shortest way from one clock to another.
+// path finds the shortest way from one clock to another. Of several it takes the one
+// whose clocks, then kinds, come first.
 func (g *clockGraph) path(from, to Clock) []clockEdge {
-	if g.nodes[from] == nil || g.nodes[to] == nil {
+	target := g.nodes[to]
+	if g.nodes[from] == nil || target == nil || g.nodes[from].root() != target.root() {
 		return nil
 	}
 	type step struct {
@@ -490,38 +520,50 @@ func (g *clockGraph) path(from, to Clock) []clockEdge {
 	}
 	queue := []step{{clock: from, back: -1}}
 	seen := map[Clock]bool{from: true}
+	left := map[int]bool{} // kinds all of whose clocks were seen
 	for i := 0; i < len(queue); i++ {
 		if queue[i].hops == maxClockHops {
 			break
 		}
-		for _, edge := range g.nodes[queue[i].clock].edges {
-			if seen[edge.to] {
-				continue
-			}
-			seen[edge.to] = true
-			queue = append(queue, step{clock: edge.to, via: edge, back: i, hops: queue[i].hops + 1})
-			if edge.to != to {
-				continue
-			}
-			var path []clockEdge
-			for at := len(queue) - 1; at > 0; at = queue[at].back {
+		node := g.nodes[queue[i].clock]
+		if node.nonMonotonic {
+			continue
+		}
+		if kind, ok := node.shared(target); ok {
+			path := []clockEdge{{to, kind}}
+			for at := i; at > 0; at = queue[at].back {
 				path = append(path, queue[at].via)
 			}
 			slices.Reverse(path)
 			return path
 		}
+		first := len(queue)
+		for _, kind := range node.kinds {
+			if left[kind] {
+				continue
+			}
+			left[kind] = true
+			for _, clock := range g.clocks[kind] {
+				if !seen[clock] {
+					seen[clock] = true
+					queue = append(queue, step{clock: clock, via: clockEdge{clock, kind}, back: i, hops: queue[i].hops + 1})
+				}
+			}
+		}
+		slices.SortFunc(queue[first:], func(a, b step) int { return compareClocks(a.clock, b.clock) })
 	}
 	return nil
 }
 
 // check returns an error if a snapshot is invalid.
 func (g *clockGraph) check(readings []Reading, kind int) error {
-	for i, r := range readings {
-		for _, other := range readings[:i] {
-			if other.Clock == r.Clock {
-				return fmt.Errorf("clock %d occurs twice in a snapshot", r.Clock.ID)
-			}
+	clocks := sortedClocks(readings)
+	for i := 1; i < len(clocks); i++ {
+		if clocks[i] == clocks[i-1] {
+			return fmt.Errorf("clock %d occurs twice in a snapshot", clocks[i].ID)
 		}
+	}
+	for _, r := range readings {
 		if node := g.nodes[r.Clock]; node == nil {
 			if r.Incremental && r.Clock.Sequence == 0 {
 				return fmt.Errorf("clock %d is incremental, but does not belong to a sequence", r.Clock.ID)
@@ -553,6 +595,7 @@ func (g *clockGraph) add(readings []Reading, link ClockLink) error {
 	if !seen {
 		kind = len(g.kinds)
 		g.kinds[string(name)] = kind
+		g.clocks = append(g.clocks, nil)
 		g.links = append(g.links, link)
 	}
 	if err := g.check(readings, kind); err != nil {
@@ -569,35 +612,38 @@ func (g *clockGraph) add(readings []Reading, link ClockLink) error {
 		if series == nil {
 			series = new(clockSeries)
 			node.series[kind] = series
+			at, _ := slices.BinarySearch(node.kinds, kind)
+			node.kinds = slices.Insert(node.kinds, at, kind)
 		}
 		if n := len(series.values); n > 0 && node.last < series.values[n-1] {
 			// A wall clock may be set back. Other clocks can still be converted to it, but
 			// it can no longer be converted to them.
 			node.nonMonotonic = true
-			node.edges = nil
 		}
 		series.snapshots = append(series.snapshots, snapshot)
 		series.values = append(series.values, node.last)
 	}
-	for i, a := range readings {
-		for _, b := range readings[i+1:] {
-			g.connect(a.Clock, b.Clock, kind)
-			g.connect(b.Clock, a.Clock, kind)
+	if g.clocks[kind] == nil {
+		g.clocks[kind] = sortedClocks(readings)
+		for _, clock := range g.clocks[kind] {
+			g.join(clock, g.clocks[kind][0])
 		}
 	}
 	return nil
 }
 
-func (g *clockGraph) connect(from, to Clock, kind int) {
-	node := g.nodes[from]
-	if node.nonMonotonic {
-		return
+// join notes that snapshots connect two clocks.
+func (g *clockGraph) join(a, b Clock) {
+	if from, to := g.nodes[a].root(), g.nodes[b].root(); from != to {
+		from.joined = to
 	}
-	edge := clockEdge{to, kind}
-	i, ok := slices.BinarySearchFunc(node.edges, edge, func(a, b clockEdge) int {
-		return cmp.Or(compareClocks(a.to, b.to), cmp.Compare(a.kind, b.kind))
-	})
-	if !ok {
-		node.edges = slices.Insert(node.edges, i, edge)
+}
+
+func sortedClocks(readings []Reading) []Clock {
+	clocks := make([]Clock, len(readings))
+	for i, r := range readings {
+		clocks[i] = r.Clock
 	}
+	slices.SortFunc(clocks, compareClocks)
+	return clocks
 }

@@ -17,10 +17,8 @@ type Machine struct {
 
 	clocksOf *File // the file whose clocks are used as the machine's
 	tids     tidIndex
-	changes  int                      // see ThreadChanges
-	pids     paged.Index              // the process that currently has each pid
-	procs    paged.List[processState] // by upid, of all machines
-	widePIDs paged.Sparse[int32]      // the upper halves of pids, by upid; nearly all are 0
+	changes  int         // see ThreadChanges
+	pids     paged.Index // the process that currently has each pid
 	// Only a few threads and processes have hints.
 	threadHints  map[UTID]*hints
 	processHints map[UPID]*hints
@@ -123,6 +121,7 @@ func (s *Store) Machine(raw int64) *Machine {
 		ID:    id,
 		facts: newFacts(s, None, id),
 		gpus:  map[int64]int64{},
+		tids:  tidIndex{all: &s.threads},
 
 		Shared:       map[any]any{},
 		threadHints:  map[UTID]*hints{},
@@ -186,10 +185,10 @@ func (m *Machine) addThread(tid int64) UTID {
 	t.TID.Set(utid, tid)
 	t.MachineID.Set(utid, m.ID)
 	t.IsIdle.Set(utid, false)
-	m.tids.threads.Extend(int(utid) + 1)
+	m.store.threads.list.Extend(int(utid) + 1)
 	*m.thread(utid) = threadState{tid: uint32(tid), upid: none, older: none, member: none}
 	if upper := int32(tid >> 32); upper != 0 {
-		*m.tids.wide.At(int(utid)) = upper
+		*m.store.threads.wide.At(int(utid)) = upper
 	}
 	return utid
 }
@@ -200,10 +199,10 @@ func (m *Machine) addProcess(pid int64) UPID {
 	upid := t.Append()
 	t.PID.Set(upid, pid)
 	t.MachineID.Set(upid, m.ID)
-	m.procs.Extend(int(upid) + 1)
+	m.store.processes.list.Extend(int(upid) + 1)
 	*m.proc(upid) = processState{pid: uint32(pid), parent: none, members: none}
 	if upper := int32(pid >> 32); upper != 0 {
-		*m.widePIDs.At(int(upid)) = upper
+		*m.store.processes.wide.At(int(upid)) = upper
 	}
 	return upid
 }
@@ -222,7 +221,7 @@ func (m *Machine) AddThread(tid int64, upid UPID, main bool) UTID {
 
 func (m *Machine) thread(utid UTID) *threadState { return m.tids.thread(utid) }
 
-func (m *Machine) proc(upid UPID) *processState { return m.procs.At(int(upid)) }
+func (m *Machine) proc(upid UPID) *processState { return m.store.processes.list.At(int(upid)) }
 
 func (m *Machine) pidOf(upid int) uint64 { return uint64(m.PID(UPID(upid))) }
 
@@ -471,7 +470,7 @@ func (m *Machine) ProcessOf(utid UTID) UPID { return UPID(m.thread(utid).upid) }
 
 // PID returns the process's pid.
 func (m *Machine) PID(upid UPID) int64 {
-	return int64(m.widePIDs.Get(int(upid)))<<32 | int64(m.proc(upid).pid)
+	return int64(m.store.processes.wide.Get(int(upid)))<<32 | int64(m.proc(upid).pid)
 }
 
 // TID returns the thread's tid.
@@ -687,11 +686,11 @@ func (h *hints) setSort(index int64, priority SortPriority) {
 	}
 }
 
-// finish stores the args of processes and threads, and frees the state of both.
+// finish stores the args of processes and threads.
 func (m *Machine) finish() {
 	m.storeHints(m.processHints, "process_sort_index_hint", &m.store.Process.ArgSetID)
 	m.storeHints(m.threadHints, "thread_sort_index_hint", &m.store.Thread.ArgSetID)
-	m.tids, m.pids, m.procs = tidIndex{}, paged.Index{}, paged.List[processState]{}
+	m.tids, m.pids = tidIndex{}, paged.Index{}
 }
 
 func (m *Machine) storeHints(all map[int64]*hints, sort string, to *table.Int64) {

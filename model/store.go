@@ -43,11 +43,13 @@ type Store struct {
 	Strings *table.StringPool
 	Space   *swap.Space // for state that may exceed memory
 
-	set      *table.Set
-	args     argSets
-	slices   sliceStacks
-	groups   int32 // number of track groups so far
-	machines map[int64]*Machine
+	set       *table.Set
+	args      argSets
+	slices    sliceStacks
+	groups    int32 // number of track groups so far
+	threads   states[threadState]
+	processes states[processState]
+	machines  map[int64]*Machine
 	// machineRows has ids by raw id, including machines without a state.
 	machineRows   map[int64]int64
 	namedMachines int64
@@ -94,6 +96,7 @@ func (s *Store) Finish() error {
 	for _, m := range s.sortedMachines() {
 		m.finish()
 	}
+	s.threads, s.processes = states[threadState]{}, states[processState]{}
 	// Ending slices may take much memory, so what is not needed any more is freed first.
 	for _, f := range s.files {
 		for _, c := range f.contexts {

@@ -1,10 +1,12 @@
 package model
 
+import "github.com/tpconvert/tpconvert/internal/paged"
+
 // ThreadStates stores the scheduling states of threads, as reported by switches
 // and wakeups. Idle threads have none.
 type ThreadStates struct {
 	context           *Context
-	threads           []threadStates // by utid
+	threads           paged.Sparse[threadStates] // by utid
 	running, runnable StringID
 }
 
@@ -15,6 +17,7 @@ type threadStates struct {
 	blocked int64
 	ts      int64
 	state   StringID
+	known   bool // there was a state
 }
 
 // Wakeup describes the origin of a wakeup.
@@ -116,10 +119,11 @@ func (s *ThreadStates) Block(utid UTID, ioWait bool, function StringID) {
 func (by Wakeup) fromInterrupt() bool { return by.Flags&(flagHardIRQ|flagSoftIRQ) != 0 }
 
 func (s *ThreadStates) thread(utid UTID) *threadStates {
-	for int64(len(s.threads)) <= utid {
-		s.threads = append(s.threads, threadStates{last: None, blocked: None})
+	t := s.threads.At(int(utid))
+	if !t.known {
+		*t = threadStates{last: None, blocked: None, known: true}
 	}
-	return &s.threads[utid]
+	return t
 }
 
 func (s *ThreadStates) close(ts int64, t *threadStates) {
@@ -183,7 +187,7 @@ func (s *ThreadStates) Forget(utid UTID) {
 	if t.blocked != None {
 		s.context.Store.ThreadState.Unpin(t.blocked)
 	}
-	*t = threadStates{last: None, blocked: None}
+	*t = threadStates{last: None, blocked: None, known: true}
 }
 
 // End ends the last state of a thread at ts (ns).
@@ -194,9 +198,11 @@ func (s *ThreadStates) End(ts int64, utid UTID) {
 
 // flush releases the states that did not end.
 func (s *ThreadStates) flush() {
-	for i := range s.threads {
-		s.Forget(UTID(i))
-	}
+	s.threads.Each(func(utid int, t *threadStates) {
+		if t.known {
+			s.Forget(UTID(utid))
+		}
+	})
 }
 
 // Set begins a state of a thread, on a CPU or None, for kernels that report

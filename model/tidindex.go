@@ -2,25 +2,30 @@ package model
 
 import "github.com/tpconvert/tpconvert/internal/paged"
 
+// states has the states of all threads, by utid, or of all processes, by upid.
+type states[T any] struct {
+	list paged.List[T]
+	wide paged.Sparse[int32] // the upper halves of tids or pids; nearly all are 0
+}
+
 // tidIndex finds the threads of each tid: the newest thread, from which
 // threadState.older leads to earlier ones, and the newest living thread among these.
 // Recent lookups are cached.
 type tidIndex struct {
-	threads paged.List[threadState] // by utid, of all machines
-	wide    paged.Sparse[int32]     // the upper halves of tids, by utid; nearly all are 0
-	index   paged.Index             // the newest thread of each tid
-	recent  [256]struct {
+	all    *states[threadState] // of all machines
+	index  paged.Index          // the newest thread of each tid
+	recent [256]struct {
 		tid   int64
 		utid  UTID
 		valid bool
 	}
 }
 
-func (x *tidIndex) thread(utid UTID) *threadState { return x.threads.At(int(utid)) }
+func (x *tidIndex) thread(utid UTID) *threadState { return x.all.list.At(int(utid)) }
 
 // key returns the tid of a thread.
 func (x *tidIndex) key(utid int) uint64 {
-	return uint64(x.wide.Get(utid))<<32 | uint64(x.threads.At(utid).tid)
+	return uint64(x.all.wide.Get(utid))<<32 | uint64(x.all.list.At(utid).tid)
 }
 
 // live returns the newest living thread.

@@ -76,6 +76,7 @@ const (
 	StatTraceCmdParseErrors
 	StatR8MappingParseErrors
 	StatIncompleteFile
+	StatTooManyMachines
 )
 
 var ownStats = [...]statInfo{
@@ -104,6 +105,7 @@ var ownStats = [...]statInfo{
 	StatTraceCmdParseErrors - firstOwnStat:       {"trace_cmd_parse_errors", false, DataLoss, FromAnalysis, "CPUs, pages and events of trace-cmd files that cannot be read."},
 	StatR8MappingParseErrors - firstOwnStat:      {"r8_mapping_parse_errors", false, DataLoss, FromAnalysis, "Lines of R8's or ProGuard's text that name nothing."},
 	StatIncompleteFile - firstOwnStat:            {"incomplete_file", false, DataLoss, FromAnalysis, "Files in a compressed file or an archive that end too early."},
+	StatTooManyMachines - firstOwnStat:           {"too_many_machines", false, DataLoss, FromAnalysis, "Packets of machines beyond the 256 that are read from a trace."},
 }
 
 func (s Stat) info() statInfo {

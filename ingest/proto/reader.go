@@ -194,12 +194,20 @@ func (t *trace) one(p *Packet) {
 		return
 	}
 	r := t.machine(p.machine)
+	if r == nil {
+		t.in.File.LogAt(model.StatTooManyMachines, p.Offset, nil)
+		return
+	}
 	r.used = r.used || !p.marker
 	r.packet(p)
 }
 
-// machine returns the reader of a machine's packets. If all packets carry the same
-// other machine id, that machine is the recorder itself.
+// maxMachines limits the readers, because each takes some 120 KB.
+const maxMachines = 256
+
+// machine returns the reader of a machine's packets, or nil if there are too many
+// machines. If all packets carry the same other machine id, that machine is the recorder
+// itself.
 func (t *trace) machine(id uint32) *Reader {
 	if id == t.lately.id && t.lately.reader != nil {
 		return t.lately.reader
@@ -243,6 +251,9 @@ func (t *trace) findMachine(id uint32) *Reader {
 			t.machines[id] = host
 			return host
 		}
+	}
+	if len(t.readers) == maxMachines {
+		return nil
 	}
 	r := t.newReader(id, t.in.File.Context(raw))
 	if clock, ok := t.machines[0].Clocks.Default(); ok {

@@ -6,6 +6,7 @@ PERFETTO    ?= ../perfetto
 FUZZTIME    ?= 300x
 SOAKTIME    ?= 10m
 KILLS       ?= 1000
+GROWTH      ?= long
 MUTATE      ?= 5m
 BENCHSIZES  ?= 1GB 500MB
 MEMORYCOUNTS ?= 100000,5000000
@@ -14,11 +15,11 @@ TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
 ONETHREAD    = ^Test(Cases|Demangle|DocumentedQueries|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|Summar)
 
-.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak metrics clients clients-newest ui bench bench-memory pgo man clean
+.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak metrics clients clients-newest ui bench growth bench-memory pgo man clean
 
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others.
-test lint unit race fuzz smoke conformance clients generate faults soak fleet-lint fleet-unit fleet-test: export GOFLAGS := -pgo=off -trimpath $(GOFLAGS)
+test lint unit race fuzz smoke conformance clients generate faults soak growth fleet-lint fleet-unit fleet-test: export GOFLAGS := -pgo=off -trimpath $(GOFLAGS)
 
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert
@@ -116,6 +117,10 @@ bench: build ## Go benchmarks, then the whole command on a generated trace of ea
 	$(GO) build -o bin/tracegen ./cmd/tracegen
 	.ci/python .ci/bench.py bin/tpconvert bin/tracegen $(BENCHSIZES)
 	.ci/python .ci/bench_peer.py bin/tpconvert $(SHARED)
+
+growth: build ## CPU time of 4 times as many of each thing: at most 4.8 times as much
+	$(GO) build -o bin/tracegen ./cmd/tracegen
+	.ci/growth $(GROWTH)
 
 bench-memory: build ## peak memory for traces with very many, or very large, names and args
 	$(GO) build -o bin/tracegen ./cmd/tracegen

@@ -49,9 +49,6 @@ var manyTexts = []manyFormat{
 	textsOf("logcat-lines", "--------- beginning of main\n", "", func(e *textOf) {
 		e.text("2024-01-02 03:04:05.678  1000  ", 1000+e.i, " I Tag", e.i, ": message ", e.i, "\n")
 	}),
-	textsOf("logcat-long", "", "", func(e *textOf) {
-		e.text("[ 01-02 03:04:05.678  1000: 1001 I/Tag ]\nmessage ", e.i, "\n\n")
-	}),
 	textsOf("ninja-parallel", "# ninja log v5\n", "", func(e *textOf) {
 		e.text(e.i, "\t", e.n+e.i, "\t0\tout", e.i, "\t", strconv.FormatInt(int64(e.i)*7919+1, 16), "\n")
 	}),
@@ -66,7 +63,7 @@ var manyTexts = []manyFormat{
 	}),
 	textsOf("collapsed-stacks", "", "", func(e *textOf) { e.text("main;f", e.i, ";g 3\n") }),
 	textOfAll("collapsed-frames", func(e *textOf) {
-		e.text("main")
+		e.text("main;f 1\nmain")
 		e.repeat("", func(i int) { e.text(";f", i) })
 		e.text(" 1\n")
 	}),
@@ -96,11 +93,6 @@ var manyTexts = []manyFormat{
 			e.text(`<frame id="`, i+10, `" name="f" addr="0x`, strconv.FormatInt(int64(i)+4096, 16), `"/>`)
 		})
 		e.text("</backtrace></row></node></trace-query-result>")
-	}),
-	textOfAll("instruments-nested", func(e *textOf) {
-		e.instruments()
-		e.text(strings.Repeat("<a>", e.n), strings.Repeat("</a>", e.n))
-		e.text(`<row><sample-time id="1">1000</sample-time><thread id="2" fmt="m"><tid id="3">1</tid></thread></row></node></trace-query-result>`)
 	}),
 	textOfAll("instruments-attributes", func(e *textOf) {
 		e.instruments()

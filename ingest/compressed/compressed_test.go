@@ -62,6 +62,20 @@ func TestMembersAreOneFile(t *testing.T) {
 	}
 }
 
+// Members are one text, so the second array is data after the end of the trace.
+func TestMembersThatAreTraces(t *testing.T) {
+	event := func(name string) []byte {
+		return []byte(`[{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"` + name + `"}]`)
+	}
+	for name, compress := range formats {
+		tables := ingesttest.MustRead(t, "trace.json", append(compress(event("a")), compress(event("b"))...))
+		tables.Want(t, "slice", "name", "a")
+		if got := tables.Rows("stats", "name", "value"); len(got) != 1 || got[0] != "json_trailing_data|1" {
+			t.Errorf("%s: stats %q", name, got)
+		}
+	}
+}
+
 // ctrace returns the output of atrace -z for a trace.
 func ctrace(data []byte) []byte {
 	var b bytes.Buffer

@@ -32,6 +32,8 @@ type Options struct {
 	Version string
 	// Crop leaves out track events before the range of interest that a trace names.
 	Crop bool
+	// Analyze adds up the sizes of the fields in Perfetto traces.
+	Analyze bool
 	// Context stops the reading once it is done, at the latest when the next events
 	// are parsed. nil means that nothing stops it.
 	Context context.Context
@@ -197,6 +199,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		Taken:     rd.input.n.Load,
 		TempDir:   rd.options.TempDir,
 		Crop:      rd.options.Crop,
+		Analyze:   rd.options.Analyze,
 		Member: func(name string, r io.Reader) error {
 			if name != "" {
 				return rd.file(inside.member(name), r)

@@ -495,6 +495,28 @@ func TestEnvironment(t *testing.T) {
 	finish(t, cmd).expect(t, exitUsage, "TPCONVERT_MEMORY")
 }
 
+func TestAnalyzeContent(t *testing.T) {
+	dir := folder(t, map[string]string{"trace.pftrace": string(perfettoSlice(t, 1, 2, 5, 5, 10, 20))})
+	const sizes = "SELECT path, size FROM experimental_proto_content WHERE path LIKE '%#name.string'"
+	const header, row = "path,size\n", "TracePacket.#track_event.TrackEvent.#name.string,11\n" // "in Perfetto"
+	query := func(flags ...string) outcome {
+		got := tpconvert(t, dir, append([]string{"query", "--format", "csv"}, flags...)...)
+		got.expect(t, exitDone, "")
+		return got
+	}
+	if got := query("--analyze-trace-proto-content", "trace.pftrace", sizes); got.stdout != header+row {
+		t.Errorf("with the flag: %s", got.stdout)
+	}
+	for value, want := range map[string]string{"true": header + row, "false": header} {
+		cmd := command(t, dir, "-q", "--empty-tables", "trace.pftrace", value)
+		cmd.Env = append(cmd.Env, "TPCONVERT_ANALYZE_TRACE_PROTO_CONTENT="+value)
+		finish(t, cmd).expect(t, exitDone, "")
+		if got := query(value, sizes); got.stdout != want {
+			t.Errorf("with the variable %s: %s", value, got.stdout)
+		}
+	}
+}
+
 func TestManyTraces(t *testing.T) {
 	dir := folder(t, map[string]string{"one.json": goodTrace, "bad": "\x01", "two.json": lossyTrace})
 	got := tpconvert(t, dir, "one.json", "bad", "two.json", "out")

@@ -27,11 +27,13 @@ const standardInput = "-"
 
 // readOptions are the flags for reading traces.
 type readOptions struct {
-	crop bool
+	crop    bool
+	analyze bool
 }
 
 func (o *readOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.crop, "crop-track-events", false, "leave out track events before the trace's range of interest")
+	flags.BoolVar(&o.analyze, "analyze-trace-proto-content", false, "add up the sizes of fields in Perfetto traces: experimental_proto_content")
 }
 
 // traceReader reads traces, possibly several at a time.
@@ -115,6 +117,7 @@ func (r *traceReader) readFile(ctx context.Context, path string, sink table.Sink
 		ChunkRows: r.chunkRows,
 		Version:   version(),
 		Crop:      r.crop,
+		Analyze:   r.analyze,
 		Progress:  now,
 		Detected: func(file, format string) {
 			r.ui.Message(slog.LevelInfo, path, fmt.Sprintf("%s is %s", file, format))

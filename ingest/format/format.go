@@ -69,6 +69,8 @@ type Input struct {
 	// Crop asks to leave out track events before the range of interest that the trace
 	// names.
 	Crop bool
+	// Analyze asks to add up the sizes of the fields in Perfetto's packets.
+	Analyze bool
 	// Parents are the formats of the files that contain this one, outermost first.
 	Parents []string
 	// Override is what a manifest says about the file.

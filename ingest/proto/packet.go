@@ -69,6 +69,9 @@ func (p *Packet) setRare() *packetRarities {
 	return &p.rare
 }
 
+// Bytes returns the whole packet. They are valid as long as the packet is.
+func (p *Packet) Bytes() []byte { return p.data }
+
 // has reports whether the packet has a field outside its head.
 func (p *Packet) has(field uint32) bool {
 	for i := range p.fields {

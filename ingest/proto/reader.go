@@ -26,6 +26,7 @@ type trace struct {
 	}
 	resolved bool // it is decided which machine the recorder is
 	types    *descriptor.Pool
+	content  *Content // nil unless it is asked for
 	err      error
 
 	packets int64
@@ -80,6 +81,9 @@ type Reader struct {
 
 func read(in *format.Input, families []Family) error {
 	t := &trace{in: in, families: families, machines: map[uint32]*Reader{}, unread: map[uint32]*model.Unread{}, types: descriptor.New(), window: in.Sorter.Mark()}
+	if in.Analyze {
+		t.content = newContent(in.Store, t.types)
+	}
 	recorder := t.newReader(0, in.Context)
 	in.AtEnd(func() error {
 		for _, r := range t.readers {
@@ -88,6 +92,9 @@ func read(in *format.Input, families []Family) error {
 					m.End()
 				}
 			}
+		}
+		if t.content != nil {
+			t.content.write()
 		}
 		for _, u := range t.unread {
 			u.Of(t.packets)
@@ -182,6 +189,9 @@ func (r *Reader) Fail(err error) { r.file.fail(err) }
 
 // Types returns the known message types, including those that the trace describes.
 func (r *Reader) Types() *descriptor.Pool { return r.file.types }
+
+// Content adds up the sizes of packets. It is nil unless that is asked for.
+func (r *Reader) Content() *Content { return r.file.content }
 
 // Input returns the file being read.
 func (r *Reader) Input() *format.Input { return r.in }
@@ -307,6 +317,9 @@ func (r *Reader) packet(p *Packet) {
 		r.sequenceData(p, q)
 	}
 	p.State = q.state
+	if t := r.file; t.content != nil {
+		t.content.read(p, p.flags&flagNeeds != 0 && q.lost)
+	}
 	for i := range p.fields {
 		f := &p.fields[i]
 		for _, m := range r.modulesOf(f.Number) {

@@ -60,6 +60,9 @@ type Tables struct {
 	File             File
 	ELFFile          ELFFile
 
+	ExperimentalProtoPath    ExperimentalProtoPath
+	ExperimentalProtoContent ExperimentalProtoContent
+
 	StackProfileMapping     StackProfileMapping
 	StackProfileFrame       StackProfileFrame
 	StackProfileCallsite    StackProfileCallsite

@@ -138,3 +138,22 @@ type ExperimentalMissingChromeProcesses struct {
 	UPID         table.Int64 `tp:"2,upid,ref=process" doc:"Process."`
 	ReliableFrom table.Int64 `tp:"3,reliable_from,null" doc:"Time from which its data is complete, ns of the trace clock, NULL if never."`
 }
+
+// ExperimentalProtoPath is filled at the end, with --analyze-trace-proto-content.
+type ExperimentalProtoPath struct {
+	table.Table `tp:"experimental_proto_path" doc:"A path of fields in the packets of a Perfetto trace, if its content is analyzed. Packets of events with another name or category have paths of their own."`
+	ParentID    table.Int64  `tp:"2,parent_id,null,ref=experimental_proto_path" doc:"Path that leads to the field, NULL for a packet."`
+	FieldType   table.String `tp:"3,field_type" doc:"Type of the field: a message type or a type of numbers, text or bytes; empty for unknown fields."`
+	FieldName   table.String `tp:"4,field_name" doc:"Name of the field after a #, #unknown for all unknown fields of a message, NULL for a packet."`
+	ArgSetID    table.Int64  `tp:"5,arg_set_id,null" doc:"What the packets have in common: the rows of args with this arg_set_id, event.category and event.name of track events and skipped_packet if earlier packets were lost."`
+}
+
+// ExperimentalProtoContent is filled at the end, with --analyze-trace-proto-content.
+type ExperimentalProtoContent struct {
+	table.Table `tp:"experimental_proto_content" doc:"What the fields at a path take in the packets of a Perfetto trace, if its content is analyzed."`
+	Path        table.String `tp:"2,path" doc:"Types and fields of the path, from the packet on, separated by dots."`
+	PathID      table.Int64  `tp:"3,path_id,ref=experimental_proto_path" doc:"Path."`
+	TotalSize   table.Int64  `tp:"4,total_size" doc:"The same as size."`
+	Size        table.Int64  `tp:"5,size" doc:"Size of all values, bytes; of messages, only the tags and lengths in them."`
+	Count       table.Int64  `tp:"6,count" doc:"Number of fields."`
+}

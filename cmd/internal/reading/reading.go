@@ -19,6 +19,7 @@ type Options struct {
 	ChunkRows int    // rows in a chunk; 0 means table.DefaultChunkRows
 	Version   string // of the converter
 	Crop      bool   // leave out track events before the range of interest that the trace names
+	Analyze   bool   // add up the sizes of the fields in Perfetto traces
 	Progress  *Progress
 	// Detected is called with the format of each file in the input as soon as it is known, unless it is nil.
 	Detected func(file, format string)
@@ -48,6 +49,7 @@ func Trace(ctx context.Context, name string, file io.Reader, sink table.Sink, o 
 		Sorted:   &o.Progress.Sorted,
 		Context:  ctx,
 		Crop:     o.Crop,
+		Analyze:  o.Analyze,
 		At:       atAnyPlace(file),
 		Detected: o.Detected,
 	})

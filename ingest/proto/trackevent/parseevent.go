@@ -46,6 +46,7 @@ type eventParser struct {
 	log          logMessage
 	start        int64 // ts of the slice that ends
 	categories   []byte
+	packet       []byte          // that the event is in, if its content is analyzed
 	inline       model.MappingID // mapping of frames known only by name; None until used
 
 	lifecycles map[model.UPID]int64 // rows of android_track_event_process
@@ -74,6 +75,7 @@ type eventKeys struct {
 	sourceFile, sourceFunction, sourceLine                         *args.Path
 	logBody, logFile, logFunction, logLine, logPriority, histogram *args.Path
 	debug                                                          *args.Path
+	category, name                                                 model.StringID // of packets whose content is analyzed
 }
 
 func (p *eventParser) init(t *trackEvents) {
@@ -95,7 +97,8 @@ func (p *eventParser) init(t *trackEvents) {
 		logBody: key("track_event.log_message.message"), logFile: key("track_event.log_message.file_name"),
 		logFunction: key("track_event.log_message.function_name"), logLine: key("track_event.log_message.line_number"),
 		logPriority: key("track_event.priority"), histogram: key("chrome_histogram_sample.name"),
-		debug: key("debug"),
+		debug:    key("debug"),
+		category: t.Store.Strings.Intern("event.category"), name: t.Store.Strings.Intern("event.name"),
 	}
 }
 
@@ -131,6 +134,11 @@ func (t *trackEvents) parseEvent(ts int64, state *proto.State, token []byte) {
 			p.extra[i] = math.Float64frombits(next())
 		}
 	}
+	if t.Content() != nil {
+		p.packet = token
+		f, _ := wire.Find(token, pb.TracePacket_TrackEvent)
+		token = f.Bytes()
+	}
 	p.e.decode(token)
 	if err := p.parse(); err != nil {
 		t.File.Count(model.StatTrackEventParserErrors)
@@ -145,6 +153,9 @@ func (p *eventParser) parse() error {
 	p.hasSourceID = false
 	p.category = p.readCategory()
 	p.name = p.readName()
+	if c := p.Content(); c != nil {
+		c.Add(p.packet, proto.Annotations{{Key: p.keys.category, Value: p.category}, {Key: p.keys.name, Value: p.name}})
+	}
 	if err := p.findOwner(); err != nil {
 		return err
 	}

@@ -194,7 +194,8 @@ func readTrackEventDefaults(data []byte) (d trackEventDefaults) {
 }
 
 // A token begins with a byte of these bits. The values that they announce follow, of
-// 8 bytes each; then the number of extra counters and their values; then the event.
+// 8 bytes each; then the number of extra counters and their values; then the event, or
+// the whole packet if its content is analyzed.
 const (
 	tokenThreadTime = 1 << iota
 	tokenInstructions
@@ -321,6 +322,9 @@ func (t *trackEvents) tokenizeEvent(p *proto.Packet, e *eventHead, data []byte) 
 		}
 	}
 	t.head = head
+	if t.Content() != nil {
+		data = p.Bytes()
+	}
 	t.stream.Push(ts, p.State, head, data)
 }
 

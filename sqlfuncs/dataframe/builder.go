@@ -1,0 +1,230 @@
+package dataframe
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+)
+
+// Spec declares a column of a frame that is built.
+type Spec struct {
+	Name   string
+	Kind   Kind
+	Layout *Layout // nil if the values tell
+}
+
+// Builder makes a frame row by row.
+type Builder struct {
+	pool    *Pool
+	specs   []Spec
+	columns []Values
+}
+
+// NewBuilder returns a builder of frames with these columns.
+func NewBuilder(pool *Pool, specs ...Spec) *Builder {
+	b := &Builder{pool: pool, specs: specs, columns: make([]Values, len(specs))}
+	for i, s := range specs {
+		b.columns[i].kind = s.Kind
+	}
+	return b
+}
+
+// Int adds an integer to a column. Every column gets a value for each row.
+func (b *Builder) Int(column int, v int64) { b.columns[column].Int(v) }
+
+// Float adds a real number to a column.
+func (b *Builder) Float(column int, v float64) { b.columns[column].Float(v) }
+
+// Text adds a text to a column.
+func (b *Builder) Text(column int, s string) { b.columns[column].Text(b.pool.Add(s)) }
+
+// Null adds NULL to a column.
+func (b *Builder) Null(column int) { b.columns[column].Null() }
+
+// Any adds a value to a column: nil, int64, float64, bool or string, of the column's kind.
+func (b *Builder) Any(column int, v any) error {
+	c := &b.columns[column]
+	switch v := v.(type) {
+	case nil:
+		c.Null()
+		return nil
+	case int64:
+		if c.kind == Integer {
+			c.Int(v)
+			return nil
+		}
+		if c.kind == Real {
+			c.Float(float64(v))
+			return nil
+		}
+	case bool:
+		if v {
+			return b.Any(column, int64(1))
+		}
+		return b.Any(column, int64(0))
+	case float64:
+		if c.kind == Real {
+			c.Float(v)
+			return nil
+		}
+	case string:
+		if c.kind == Text {
+			c.Text(b.pool.Add(v))
+			return nil
+		}
+	}
+	return fmt.Errorf("column %s of type %s cannot hold a value of type %T", b.specs[column].Name, declared[c.kind], v)
+}
+
+// Frame returns the rows.
+func (b *Builder) Frame() *Frame {
+	f := &Frame{Pool: b.pool}
+	for i, s := range b.specs {
+		v := b.columns[i].done()
+		f.Rows = v.rows
+		f.Columns = append(f.Columns, &Column{Name: s.Name, Kind: s.Kind, Layout: s.Layout, values: v})
+	}
+	return f
+}
+
+// Empty returns a frame without rows.
+func Empty(pool *Pool, specs ...Spec) *Frame { return NewBuilder(pool, specs...).Frame() }
+
+// Collector makes a frame of a statement's rows, and takes the kinds of its columns from their values, as CREATE PERFETTO
+// TABLE does.
+type Collector struct {
+	pool    *Pool
+	names   []string
+	columns []Values
+	known   []bool // the kind of a column is
+}
+
+// NewCollector returns a Collector for columns of these names; kinds has those that were declared.
+func NewCollector(pool *Pool, names []string, kinds map[int]Kind) *Collector {
+	c := &Collector{pool: pool, names: names, columns: make([]Values, len(names)), known: make([]bool, len(names))}
+	for i, k := range kinds {
+		c.columns[i].kind, c.known[i] = k, true
+	}
+	return c
+}
+
+// Add adds the row at which a statement is.
+func (c *Collector) Add(s *sqlite.Stmt) error {
+	for i := range c.columns {
+		if err := c.Value(i, s.Value(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Value adds a value to a column. Every column gets a value for each row.
+func (c *Collector) Value(column int, v sqlite.Value) error {
+	switch v.Type() {
+	case sqlite.Integer:
+		return c.Int(column, v.Int())
+	case sqlite.Real:
+		return c.Float(column, v.Float())
+	case sqlite.TextOf:
+		return c.Text(column, v.View())
+	case sqlite.Null:
+		c.Null(column)
+		return nil
+	}
+	return fmt.Errorf("column '%s': a BLOB cannot be in a table", c.names[column])
+}
+
+// Null adds NULL to a column.
+func (c *Collector) Null(column int) { c.columns[column].Null() }
+
+// Int adds an integer to a column.
+func (c *Collector) Int(column int, x int64) error {
+	v := &c.columns[column]
+	c.infer(column, Integer)
+	switch {
+	case v.kind == Integer:
+		v.Int(x)
+	case v.kind == Real && exact(x):
+		v.Float(float64(x))
+	default:
+		return c.mismatch(column, Integer)
+	}
+	return nil
+}
+
+// Float adds a real number to a column.
+func (c *Collector) Float(column int, x float64) error {
+	v := &c.columns[column]
+	c.infer(column, Real)
+	if v.kind == Integer && !slices.ContainsFunc(v.i64, func(n int64) bool { return !exact(n) }) {
+		c.become(v, Real)
+	}
+	if v.kind != Real {
+		return c.mismatch(column, Real)
+	}
+	v.Float(x)
+	return nil
+}
+
+// Text adds a text to a column.
+func (c *Collector) Text(column int, s string) error {
+	v := &c.columns[column]
+	c.infer(column, Text)
+	if v.kind != Text {
+		return c.mismatch(column, Text)
+	}
+	v.Text(c.pool.Add(s))
+	return nil
+}
+
+// infer takes the kind of a column from its first value.
+func (c *Collector) infer(column int, kind Kind) {
+	if !c.known[column] {
+		c.known[column] = true
+		c.become(&c.columns[column], kind)
+	}
+}
+
+func (c *Collector) mismatch(column int, kind Kind) error {
+	return fmt.Errorf("column '%s' was inferred to be %s, but has a value of type %s", c.names[column], sqlNames[c.columns[column].kind], sqlNames[kind])
+}
+
+var sqlNames = [...]string{Integer: "LONG", Real: "DOUBLE", Text: "STRING"}
+
+// exact reports whether an integer is the same as a real number.
+func exact(n int64) bool { return n >= -1<<53 && n <= 1<<53 }
+
+// become changes the kind of values.
+func (c *Collector) become(v *Values, kind Kind) {
+	old := v.i64
+	rows := v.rows
+	v.i64, v.f64, v.texts, v.kind = nil, nil, nil, kind
+	switch kind {
+	case Integer:
+		v.i64 = make([]int64, rows)
+	case Real:
+		v.f64 = make([]float64, rows)
+		for i, n := range old {
+			v.f64[i] = float64(n)
+		}
+	case Text:
+		v.texts = make([]uint32, rows)
+	}
+}
+
+// Frame returns the rows. A column without values holds integers.
+func (c *Collector) Frame() *Frame {
+	f := &Frame{Pool: c.pool}
+	for i, name := range c.names {
+		v := c.columns[i].done()
+		f.Rows = v.rows
+		f.Columns = append(f.Columns, &Column{Name: name, Kind: v.kind, values: v})
+	}
+	return f
+}
+
+// Number appends a hidden column that numbers the rows, by which SQL can tell them apart.
+func (f *Frame) Number(name string) {
+	f.Columns = append(f.Columns, &Column{Name: name, Kind: Integer, Hidden: true, values: &values{kind: Integer, rows: f.Rows, sorted: true, unique: true}})
+}

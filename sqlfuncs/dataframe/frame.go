@@ -1,0 +1,312 @@
+// Package dataframe holds tables as columns in memory, and makes them virtual tables of SQLite that filter and sort by
+// themselves.
+package dataframe
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+)
+
+// Kind is what a column holds.
+type Kind uint8
+
+// Kinds of columns.
+const (
+	Integer Kind = iota
+	Real
+	Text
+)
+
+// declared are the types of columns in declarations, as in Trace Processor.
+var declared = [...]string{Integer: "INTEGER", Real: "DOUBLE", Text: "TEXT"}
+
+// Frame is a table. Its rows do not change.
+type Frame struct {
+	Pool    *Pool
+	Columns []*Column
+	Rows    int
+	indexes []*Index
+}
+
+// Column is a column of a frame. Its values are loaded when they are first needed.
+type Column struct {
+	Name   string
+	Kind   Kind
+	Hidden bool    // not in SELECT *
+	Layout *Layout // nil if the values tell
+	traits *traits // once they were asked for
+	load   func() (*values, error)
+	values *values
+}
+
+// Lazy returns a column of integers, real numbers or texts that load reads. It calls the methods of the Builder's column.
+func Lazy(name string, kind Kind, load func(*Values) error) *Column {
+	return &Column{Name: name, Kind: kind, load: func() (*values, error) {
+		v := &Values{kind: kind}
+		if err := load(v); err != nil {
+			return nil, fmt.Errorf("column %s: %w", name, err)
+		}
+		return v.done(), nil
+	}}
+}
+
+// Column returns the position of a column, or -1. Case does not matter, as in SQL.
+func (f *Frame) Column(name string) int {
+	return slices.IndexFunc(f.Columns, func(c *Column) bool { return strings.EqualFold(c.Name, name) })
+}
+
+// Named returns a column with its values, for functions that read the frame row by row.
+func (f *Frame) Named(name string) (Reader, error) {
+	i := f.Column(name)
+	if i < 0 {
+		return Reader{}, fmt.Errorf("there is no column %s", name)
+	}
+	return f.Reader(i)
+}
+
+// Reader returns a column with its values.
+func (f *Frame) Reader(i int) (Reader, error) {
+	v, err := f.at(i)
+	return Reader{v, f.Pool}, err
+}
+
+// at returns the values of a column.
+func (f *Frame) at(i int) (*values, error) {
+	c := f.Columns[i]
+	if c.values == nil {
+		v, err := c.load()
+		if err != nil {
+			return nil, err
+		}
+		if v.rows != f.Rows {
+			return nil, fmt.Errorf("column %s has %d rows, not %d", c.Name, v.rows, f.Rows)
+		}
+		c.values, c.load = v, nil
+	}
+	return c.values, nil
+}
+
+// Bytes is about the memory that the loaded columns take, without texts.
+func (f *Frame) Bytes() int64 {
+	var n int64
+	for _, c := range f.Columns {
+		if v := c.values; v != nil {
+			n += int64(8*len(v.i64) + 4*len(v.i32) + 8*len(v.f64) + 4*len(v.texts) + 8*len(v.nulls) + 4*len(v.order))
+		}
+	}
+	return n
+}
+
+// Reader reads a column by row.
+type Reader struct {
+	v    *values
+	pool *Pool
+}
+
+// IsNull reports whether a row has no value.
+func (r Reader) IsNull(row int) bool { return r.v.null(row) }
+
+// Int returns an integer; a real number is cut. NULL is 0.
+func (r Reader) Int(row int) int64 {
+	switch {
+	case r.v.null(row):
+		return 0
+	case r.v.kind == Real:
+		return int64(r.v.f64[row])
+	case r.v.kind == Text:
+		return 0
+	}
+	return r.v.int(row)
+}
+
+// Float returns a number. NULL is 0.
+func (r Reader) Float(row int) float64 {
+	if r.v.kind == Real {
+		return r.v.f64[row]
+	}
+	return float64(r.Int(row))
+}
+
+// Text returns a text, "" for NULL.
+func (r Reader) Text(row int) string {
+	if r.v.kind != Text || r.v.null(row) {
+		return ""
+	}
+	return r.pool.Text(r.v.texts[row])
+}
+
+// TextID returns the number of a text in the pool.
+func (r Reader) TextID(row int) uint32 { return r.v.texts[row] }
+
+// Put makes a value the result of a function.
+func (r Reader) Put(c sqlite.Context, row int) { r.v.put(c, r.pool, row) }
+
+// Sorted reports whether the values ascend and none is NULL.
+func (r Reader) Sorted() bool { return r.v.sorted }
+
+// Kind returns what the column holds.
+func (r Reader) Kind() Kind { return r.v.kind }
+
+// Any returns a value as int64, float64, string or nil.
+func (r Reader) Any(row int) any {
+	switch {
+	case r.v.null(row):
+		return nil
+	case r.v.kind == Real:
+		return r.v.f64[row]
+	case r.v.kind == Text:
+		return r.pool.Text(r.v.texts[row])
+	}
+	return r.v.int(row)
+}
+
+// values are the values of a column. One of the slices has them; a sequence of integers has none.
+type values struct {
+	kind  Kind
+	rows  int
+	first int64 // a row of a sequence has the value first + row
+	i64   []int64
+	i32   []int32
+	f64   []float64
+	texts []uint32 // numbers in the pool
+	nulls []uint64 // a bit for each row without a value, nil if there is none
+
+	sorted bool // the values ascend and none is NULL
+	unique bool // the values are sorted and differ
+	equal  int  // lookups so far that read the whole column
+	order  []uint32
+	ranks  *ranks // of all texts, once a query has sorted most of them
+}
+
+func (v *values) sequence() bool { return v.kind == Integer && v.i64 == nil && v.i32 == nil }
+
+func (v *values) null(row int) bool {
+	return v.nulls != nil && v.nulls[row>>6]>>(row&63)&1 != 0
+}
+
+func (v *values) int(row int) int64 {
+	switch {
+	case v.i32 != nil:
+		return int64(v.i32[row])
+	case v.i64 != nil:
+		return v.i64[row]
+	}
+	return v.first + int64(row)
+}
+
+// Values takes the values of a column in the order of rows.
+type Values struct {
+	kind  Kind
+	rows  int
+	i64   []int64
+	f64   []float64
+	texts []uint32
+	nulls []uint64
+}
+
+// Grow makes room for n more values.
+func (v *Values) Grow(n int) {
+	switch v.kind {
+	case Integer:
+		v.i64 = slices.Grow(v.i64, n)
+	case Real:
+		v.f64 = slices.Grow(v.f64, n)
+	case Text:
+		v.texts = slices.Grow(v.texts, n)
+	}
+}
+
+// Int adds an integer.
+func (v *Values) Int(x int64) { v.i64, v.rows = append(v.i64, x), v.rows+1 }
+
+// Float adds a real number; NaN is NULL.
+func (v *Values) Float(x float64) {
+	if math.IsNaN(x) {
+		v.Null()
+		return
+	}
+	v.f64, v.rows = append(v.f64, x), v.rows+1
+}
+
+// Text adds a text by its number in the pool.
+func (v *Values) Text(id uint32) { v.texts, v.rows = append(v.texts, id), v.rows+1 }
+
+// Null adds a row without a value.
+func (v *Values) Null() {
+	for v.rows>>6 >= len(v.nulls) {
+		v.nulls = append(v.nulls, 0)
+	}
+	v.nulls[v.rows>>6] |= 1 << (v.rows & 63)
+	switch v.kind {
+	case Integer:
+		v.i64 = append(v.i64, 0)
+	case Real:
+		v.f64 = append(v.f64, 0)
+	case Text:
+		v.texts = append(v.texts, 0)
+	}
+	v.rows++
+}
+
+// done returns the values in their smallest form.
+func (v *Values) done() *values {
+	out := &values{kind: v.kind, rows: v.rows, f64: v.f64, texts: v.texts, nulls: v.nulls}
+	if out.nulls != nil {
+		for len(out.nulls) < (v.rows+63)/64 {
+			out.nulls = append(out.nulls, 0)
+		}
+	}
+	switch v.kind {
+	case Integer:
+		out.fit(v.i64)
+	case Real:
+		out.sorted = v.nulls == nil && slices.IsSorted(v.f64)
+	}
+	return out
+}
+
+// fit keeps integers as a sequence, in 32 bits or in 64.
+func (v *values) fit(x []int64) {
+	sequence, narrow := v.nulls == nil && len(x) > 0, true
+	v.sorted, v.unique = v.nulls == nil, v.nulls == nil
+	for i, n := range x {
+		sequence = sequence && n == x[0]+int64(i)
+		narrow = narrow && n == int64(int32(n))
+		if i > 0 && n <= x[i-1] {
+			v.unique = false
+			v.sorted = v.sorted && n == x[i-1]
+		}
+	}
+	switch {
+	case sequence:
+		v.first = x[0]
+	case narrow:
+		v.i32 = make([]int32, len(x))
+		for i, n := range x {
+			v.i32[i] = int32(n)
+		}
+	default:
+		v.i64 = slices.Clip(x)
+	}
+}
+
+// put gives a value to SQLite.
+func (v *values) put(c sqlite.Context, pool *Pool, row int) {
+	switch {
+	case v.nulls != nil && v.null(row): // NULL is the result without any
+	case v.i32 != nil:
+		c.Int(int64(v.i32[row]))
+	case v.i64 != nil:
+		c.Int(v.i64[row])
+	case v.f64 != nil:
+		c.Float(v.f64[row])
+	case v.texts != nil:
+		c.Static(pool.texts[v.texts[row]])
+	case v.rows > 0:
+		c.Int(v.first + int64(row))
+	}
+}

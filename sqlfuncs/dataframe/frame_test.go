@@ -1,0 +1,187 @@
+package dataframe
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+)
+
+// A frame answers like a table of SQLite with the same rows, whose columns have no affinity.
+
+// twins returns a database with a frame f and a table t of the same random rows.
+func twins(t *testing.T, r *rand.Rand, rows int) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	kinds := map[string]Kind{"x": Real, "name": Text, "text": Text}
+	var specs []Spec
+	for _, name := range []string{"id", "ts", "n", "big", "x", "name", "maybe", "text"} {
+		specs = append(specs, Spec{Name: name, Kind: kinds[name]})
+	}
+	b := NewBuilder(NewPool(), specs...)
+	if err := db.Exec("CREATE TABLE t(id, ts, n, big, x, name, maybe, text); BEGIN"); err != nil {
+		t.Fatal(err)
+	}
+	insert, _, err := db.Prepare("INSERT INTO t VALUES(?, ?, ?, ?, ?, ?, ?, ?)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts := int64(0)
+	for id := range rows {
+		ts += r.Int64N(3)
+		values := []any{int64(id), ts, r.Int64N(20) - 10, r.Int64() - r.Int64(), float64(r.IntN(40)-20) / 4, names[r.IntN(len(names))], nil, nil}
+		if r.IntN(3) > 0 {
+			values[6] = r.Int64N(6)
+		}
+		if r.IntN(4) > 0 {
+			values[7] = names[r.IntN(3)]
+		}
+		for i, v := range values {
+			if err := b.Any(i, v); err != nil {
+				t.Fatal(err)
+			}
+			if err := insert.Bind(i+1, v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := insert.Step(); err != nil {
+			t.Fatal(err)
+		}
+		insert.Reset()
+	}
+	insert.Close()
+	f := b.Frame()
+	err = db.Module("frame", sqlite.Module{Create: func(string, []string) (sqlite.Table, string, error) { return f.Table(), f.Declaration(), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Exec("COMMIT; CREATE VIRTUAL TABLE f USING frame"); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+var names = []string{"", "a", "ab", "abc", "b*", "é", "Z", "zz", "a%", "10", "-1.5"}
+
+// condition returns a random term of WHERE.
+func condition(r *rand.Rand) string {
+	column := []string{"id", "ts", "n", "big", "x", "name", "maybe", "text"}[r.IntN(8)]
+	value := []string{"0", "3", "-2", "2.5", "-0.25", "7.0", "9223372036854775807", "1e19", "'ab'", "'10'", "''", "NULL", "'zz'", "(SELECT 4)"}[r.IntN(14)]
+	switch r.IntN(8) {
+	case 0:
+		return column + " IS NULL"
+	case 1:
+		return column + " IS NOT NULL"
+	case 2:
+		return fmt.Sprintf("%s IN (%d, 'a', 2.5, %d, NULL, 'Z')", column, r.IntN(9), r.IntN(300))
+	case 3:
+		return []string{"name", "text"}[r.IntN(2)] + " GLOB '" + []string{"a*", "*b*", "a?", "[^a]*", "*[a-c]", "ab", "[]b]*"}[r.IntN(7)] + "'"
+	case 4:
+		return fmt.Sprintf("%s BETWEEN %d AND %d", column, r.IntN(20)-10, r.IntN(300))
+	}
+	return column + " " + []string{"=", "<", "<=", ">", ">=", "<>", "IS"}[r.IntN(7)] + " " + value
+}
+
+// query returns a random query of the table @, and whether the order of its rows is fixed.
+func query(r *rand.Rand) (sql string, ordered bool) {
+	where := ""
+	for i := range r.IntN(4) {
+		where += []string{" WHERE ", " AND "}[min(i, 1)] + condition(r)
+	}
+	order := ""
+	for range r.IntN(3) {
+		order += []string{"ts", "n", "x", "name", "maybe", "text", "big"}[r.IntN(7)] + []string{"", " DESC"}[r.IntN(2)] + ", "
+	}
+	order = " ORDER BY " + order + "id"
+	limit := ""
+	if r.IntN(2) == 0 {
+		limit = fmt.Sprintf(" LIMIT %d", r.IntN(9))
+		if r.IntN(2) == 0 {
+			limit += fmt.Sprintf(" OFFSET %d", r.IntN(5))
+		}
+	}
+	switch r.IntN(6) {
+	case 0:
+		return "SELECT count(*), sum(n), min(name), max(x), min(big), max(maybe) FROM @" + where, true
+	case 1:
+		return "SELECT n, count(*), max(ts) FROM @" + where + " GROUP BY n", false
+	case 2:
+		return "SELECT DISTINCT name, maybe FROM @" + where, false
+	case 3:
+		return "SELECT DISTINCT maybe, text FROM @" + where + " ORDER BY text DESC, maybe", true
+	case 4:
+		return "SELECT a.id, b.id FROM @ AS a JOIN @ AS b ON b." + []string{"id = a.n", "n = a.maybe", "name = a.text", "x = a.n"}[r.IntN(4)] + " WHERE a.ts < 12", false
+	}
+	return "SELECT * FROM @" + where + order + limit, true
+}
+
+// rowsOf returns the rows of a query with the types of their values.
+func rowsOf(t *testing.T, db *sqlite.DB, sql string) (rows []string) {
+	t.Helper()
+	s, _, err := db.Prepare(sql)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	defer s.Close()
+	for {
+		more, err := s.Step()
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		if !more {
+			return rows
+		}
+		var row []string
+		for i := range s.Columns() {
+			row = append(row, fmt.Sprintf("%T:%v", s.Any(i), s.Any(i)))
+		}
+		rows = append(rows, strings.Join(row, " "))
+	}
+}
+
+func TestFrameIsATable(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, rows := range []int{0, 1, 5, 70, 600} { // both ways of sorting, and lookups by an order
+		db := twins(t, r, rows)
+		for range 400 {
+			sql, ordered := query(r)
+			got, want := rowsOf(t, db, strings.ReplaceAll(sql, "@", "f")), rowsOf(t, db, strings.ReplaceAll(sql, "@", "t"))
+			if !ordered {
+				slices.Sort(got)
+				slices.Sort(want)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("%d rows: %s gives\n%s\nwant\n%s", rows, sql, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		}
+	}
+}
+
+// TestStable checks that rows of equal keys keep their order in both ways of sorting.
+func TestStable(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, rows := range []int{50, 1000} {
+		db := twins(t, r, rows)
+		for _, key := range []string{"n", "name", "x", "maybe", "text"} {
+			for _, direction := range []string{"", " DESC"} {
+				got := rowsOf(t, db, "SELECT id FROM f ORDER BY "+key+direction)
+				if want := rowsOf(t, db, "SELECT id FROM t ORDER BY "+key+direction+", id"); !slices.Equal(got, want) {
+					t.Errorf("%d rows by %s%s: %v, want %v", rows, key, direction, got, want)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package dataframe
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+)
+
+// File is a Parquet file whose columns are read when they are first needed.
+type File struct {
+	Rows   int
+	first  int // row of the file that is row 0
+	pool   *Pool
+	reader *file.Reader
+	at     map[string]int
+}
+
+// OpenFile opens a Parquet file. Texts go to the pool.
+func OpenFile(r parquet.ReaderAtSeeker, pool *Pool) (*File, error) {
+	reader, err := file.NewParquetReader(r)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Rows: int(reader.NumRows()), pool: pool, reader: reader, at: map[string]int{}}
+	for i := range reader.MetaData().Schema.NumColumns() {
+		f.at[reader.MetaData().Schema.Column(i).Name()] = i
+	}
+	return f, nil
+}
+
+// Close closes the file. Columns that were not read by then cannot be.
+func (f *File) Close() error { return f.reader.Close() }
+
+// Slice narrows the file to some of its rows.
+func (f *File) Slice(from, to int) { f.first, f.Rows = f.first+from, to-from }
+
+// Has reports whether the file has a column.
+func (f *File) Has(column string) bool { _, ok := f.at[column]; return ok }
+
+// Metadata returns a value of the file's metadata, or "".
+func (f *File) Metadata(key string) string {
+	v := f.reader.MetaData().KeyValueMetadata().FindValue(key)
+	if v == nil {
+		return ""
+	}
+	return *v
+}
+
+// Texts returns a column of texts.
+func (f *File) Texts(column string) (Reader, error) {
+	v := &Values{kind: Text}
+	err := f.Read(column, v)
+	return Reader{v.done(), f.pool}, err
+}
+
+// Read reads a column of the file into values of the kind that they hold.
+func (f *File) Read(column string, to *Values) error {
+	i, ok := f.at[column]
+	if !ok {
+		return fmt.Errorf("the file has no column %s", column)
+	}
+	to.Grow(f.Rows)
+	before := 0 // rows in earlier groups
+	for g := range f.reader.NumRowGroups() {
+		group := f.reader.RowGroup(g)
+		rows := int(group.NumRows())
+		from, end := max(f.first-before, 0), min(f.first+f.Rows-before, rows)
+		before += rows
+		if from >= end {
+			continue
+		}
+		if to.kind == Text {
+			if err := f.readTexts(group, i, from, end, to); err != nil {
+				return fmt.Errorf("column %s: %w", column, err)
+			}
+			continue
+		}
+		chunk, err := group.Column(i)
+		if err != nil {
+			return err
+		}
+		if from > 0 {
+			if err := chunk.SeekToRow(int64(from)); err != nil {
+				return fmt.Errorf("column %s: %w", column, err)
+			}
+		}
+		if err := f.readChunk(chunk, end-from, to); err != nil {
+			return fmt.Errorf("column %s: %w", column, err)
+		}
+	}
+	return nil
+}
+
+// readChunk reads the values of a column chunk.
+func (f *File) readChunk(chunk file.ColumnChunkReader, rows int, to *Values) error {
+	nullable := chunk.Descriptor().MaxDefinitionLevel() > 0
+	switch c := chunk.(type) {
+	case *file.Int64ColumnChunkReader:
+		return readBatches(rows, nullable, to, c.ReadBatch, to.Int)
+	case *file.Int32ColumnChunkReader:
+		return readBatches(rows, nullable, to, c.ReadBatch, func(v int32) { to.Int(int64(v)) })
+	case *file.BooleanColumnChunkReader:
+		return readBatches(rows, nullable, to, c.ReadBatch, func(v bool) {
+			if v {
+				to.Int(1)
+			} else {
+				to.Int(0)
+			}
+		})
+	case *file.Float64ColumnChunkReader:
+		return readBatches(rows, nullable, to, c.ReadBatch, to.Float)
+	}
+	return fmt.Errorf("a column of type %s", chunk.Type())
+}
+
+// readTexts reads rows of a row group of texts. Each text of its dictionary is looked up once.
+func (f *File) readTexts(group *file.RowGroupReader, column, from, end int, to *Values) error {
+	descr := f.reader.MetaData().Schema.Column(column)
+	if descr.PhysicalType() != parquet.Types.ByteArray {
+		return fmt.Errorf("a column of type %s", descr.PhysicalType())
+	}
+	pages, err := group.GetColumnPageReader(column)
+	if err != nil {
+		return err
+	}
+	info := file.LevelInfo{NullSlotUsage: 1, DefLevel: descr.MaxDefinitionLevel()}
+	dictionary := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.Binary}
+	records := file.NewRecordReader(descr, info, dictionary, memory.DefaultAllocator, f.reader.BufferPool()).(file.BinaryRecordReader)
+	defer records.Release()
+	records.SetPageReader(pages)
+	if _, err := records.ReadRecords(int64(end)); err != nil {
+		return err
+	}
+	row := 0
+	for _, chunk := range records.GetBuilderChunks() {
+		texts := chunk.(*array.Dictionary)
+		values := texts.Dictionary().(*array.Binary)
+		ids := make([]uint32, values.Len())
+		for i := range ids {
+			ids[i] = f.pool.Add(unsafeString(values.Value(i)))
+		}
+		for i := range texts.Len() {
+			if row++; row <= from {
+				continue
+			}
+			if texts.IsNull(i) {
+				to.Null()
+			} else {
+				to.Text(ids[texts.GetValueIndex(i)])
+			}
+		}
+		texts.Release()
+	}
+	if row < end {
+		return errors.New("the chunk ends early")
+	}
+	return nil
+}
+
+// unsafeString returns bytes as a text without a copy.
+func unsafeString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// batch is how many values are read at once.
+const batch = 4096
+
+type readBatch[T any] func(n int64, values []T, definition, repetition []int16) (total int64, read int, err error)
+
+// readBatches reads all values of a chunk.
+func readBatches[T any](rows int, nullable bool, to *Values, read readBatch[T], add func(T)) error {
+	values := make([]T, batch)
+	var levels []int16
+	if nullable {
+		levels = make([]int16, batch)
+	}
+	for done := 0; done < rows; {
+		n, got, err := read(int64(min(batch, rows-done)), values, levels, nil)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errors.New("the chunk ends early")
+		}
+		done += int(n)
+		if !nullable || got == int(n) {
+			for _, v := range values[:got] {
+				add(v)
+			}
+			continue
+		}
+		i := 0
+		for _, level := range levels[:n] {
+			if level == 0 {
+				to.Null()
+				continue
+			}
+			add(values[i])
+			i++
+		}
+	}
+	return nil
+}
+
+// Bytes returns a value of a column of bytes, nil for NULL.
+func (f *File) Bytes(column string, row int) ([]byte, error) {
+	i, ok := f.at[column]
+	if !ok || row < 0 || row >= f.Rows {
+		return nil, nil
+	}
+	row += f.first
+	for g := range f.reader.NumRowGroups() {
+		group := f.reader.RowGroup(g)
+		if rows := int(group.NumRows()); row >= rows {
+			row -= rows
+			continue
+		}
+		chunk, err := group.Column(i)
+		if err != nil {
+			return nil, err
+		}
+		c, ok := chunk.(*file.ByteArrayColumnChunkReader)
+		if !ok {
+			return nil, fmt.Errorf("column %s holds no bytes", column)
+		}
+		if err := c.SeekToRow(int64(row)); err != nil {
+			return nil, err
+		}
+		value, level := make([]parquet.ByteArray, 1), make([]int16, 1)
+		_, n, err := c.ReadBatch(1, value, level, nil)
+		if err != nil || n == 0 {
+			return nil, err
+		}
+		return append([]byte{}, value[0]...), nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,317 @@
+package functions
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+)
+
+// objectColumns are the columns of __intrinsic_stdlib_objects.
+var objectColumns = specs(`id, package text, module text, name text, qualified_name text, object_type text, exposed,
+	short_description text, summary text, description text, return_type text, return_description text, args text,
+	cols text`)
+
+// defineDocs defines the function of the objects that modules define, which the UI reads once.
+func defineDocs(d *definer, modules fs.FS) {
+	const name = "__intrinsic_stdlib_objects"
+	load := once(func() (*dataframe.Frame, error) { return readObjects(d.tables.Pool(), modules) })
+	d.rows(&dataframe.Function{Name: name, Columns: objectColumns, Rows: func([]sqlite.Value) (*dataframe.Frame, error) {
+		f, err := load()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return f, nil
+	}})
+}
+
+// readObjects returns the modules, each followed by its objects. There are none without modules.
+func readObjects(pool *dataframe.Pool, modules fs.FS) (*dataframe.Frame, error) {
+	b := dataframe.NewBuilder(pool, objectColumns...)
+	if modules == nil {
+		return b.Frame(), nil
+	}
+	n := int64(0)
+	add := func(d *documented) error {
+		b.Int(0, n)
+		n++
+		for i, v := range d.row() {
+			if err := b.Any(i+1, v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := fs.WalkDir(modules, ".", func(file string, e fs.DirEntry, err error) error {
+		path, module := strings.CutSuffix(file, ".sql")
+		folder, _, packaged := strings.Cut(path, "/")
+		if err != nil || e.IsDir() || !module || !packaged {
+			return err
+		}
+		source, err := fs.ReadFile(modules, file)
+		if err != nil {
+			return err
+		}
+		name := strings.ReplaceAll(path, "/", ".")
+		if err := add(&documented{pack: folder, module: name, name: name, kind: "MODULE"}); err != nil {
+			return err
+		}
+		for _, d := range documentedIn(string(source)) {
+			d.pack, d.module = folder, name
+			if err := add(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return b.Frame(), nil
+}
+
+// documented is a module, or an object of one with the comments about it.
+type documented struct {
+	pack, module, name string
+	kind               string
+	about              string
+	returns            string
+	aboutReturn        string
+	args, columns      []documentedField
+}
+
+// documentedField is an argument or a column.
+type documentedField struct {
+	Name, Type, About string
+}
+
+// row returns the values of objectColumns after id.
+func (d *documented) row() []any {
+	exposed, qualified := int64(1), d.module
+	if d.kind != "MODULE" {
+		qualified += "." + d.name
+		if strings.HasPrefix(d.name, "_") {
+			exposed = 0
+		}
+	}
+	short := d.about
+	if n := 160; len(short) > n {
+		for n > 0 && !utf8.RuneStart(short[n]) {
+			n--
+		}
+		short = short[:n]
+	}
+	return []any{d.pack, d.module, d.name, qualified, d.kind, exposed, short, d.summary(qualified, exposed == 1),
+		d.about, d.returns, d.aboutReturn, fieldsJSON(d.args), fieldsJSON(d.columns)}
+}
+
+// summary returns a text to search in.
+func (d *documented) summary(qualified string, exposed bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Package: %s\nModule: %s", d.pack, d.module)
+	if d.kind != "MODULE" {
+		b.WriteString("\nName: " + d.name)
+	}
+	aliases := d.pack + " " + d.module
+	if d.name != d.module {
+		aliases += " " + d.name
+	}
+	access := "internal"
+	if exposed {
+		access = "public"
+	}
+	fmt.Fprintf(&b, "\nQualified name: %s\nSearch aliases: %s\nKind: %s %s",
+		qualified, strings.NewReplacer(".", " ", "_", " ").Replace(aliases), access, d.kind)
+	after := func(head, text string) {
+		if text != "" {
+			b.WriteString(head + text)
+		}
+	}
+	list := func(head string, all []documentedField) {
+		if len(all) > 0 {
+			b.WriteString("\n" + head + ":")
+		}
+		for _, f := range all {
+			fmt.Fprintf(&b, "\n- %s (%s)", f.Name, f.Type)
+			after(": ", f.About)
+		}
+	}
+	after("\nDescription: ", d.about)
+	list("Arguments", d.args)
+	if d.returns != "" {
+		b.WriteString("\nReturns: " + d.returns)
+		after(": ", d.aboutReturn)
+	}
+	list("Columns", d.columns)
+	return b.String()
+}
+
+// fieldsJSON returns fields as a JSON array.
+func fieldsJSON(all []documentedField) string {
+	to := []byte{'['}
+	for i, f := range all {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = appendJSONText(append(to, `{"name":`...), f.Name)
+		to = appendJSONText(append(to, `,"type":`...), f.Type)
+		to = append(appendJSONText(append(to, `,"description":`...), f.About), '}')
+	}
+	return string(append(to, ']'))
+}
+
+// documentedIn returns the objects that a module's source defines: tables and views, then functions, then macros. There
+// are none if it is invalid.
+func documentedIn(source string) []*documented {
+	tokens, err := docTokens(source)
+	if err != nil {
+		return nil
+	}
+	var byKind [3][]*documented
+	for i := 0; i < len(tokens); i++ {
+		r := docReader{source: source, tokens: tokens, at: i}
+		if d, group := r.statement(); d != nil {
+			byKind[group] = append(byKind[group], d)
+		}
+		for i = max(i, r.at); i < len(tokens) && !tokens[i].is(";"); i++ {
+		}
+	}
+	return append(append(byKind[0], byKind[1]...), byKind[2]...)
+}
+
+// docReader reads the head of a statement.
+type docReader struct {
+	source string
+	tokens []docToken
+	at     int
+}
+
+// last reports whether the source is at its end.
+func (r *docReader) last() bool { return r.at == len(r.tokens)-1 }
+
+// take moves past a word, and reports whether it was there.
+func (r *docReader) take(text string) bool {
+	if !r.tokens[r.at].is(text) {
+		return false
+	}
+	r.at++
+	return true
+}
+
+// statement reads a CREATE PERFETTO statement. The group is 0 for tables and views, 1 for functions and 2 for macros.
+func (r *docReader) statement() (d *documented, group int) {
+	d = &documented{about: r.comments(true)}
+	if !r.take("CREATE") {
+		return nil, 0
+	}
+	if r.take("OR") {
+		r.take("REPLACE")
+	}
+	if !r.take("PERFETTO") {
+		return nil, 0
+	}
+	switch {
+	case r.take("TABLE"):
+		d.kind = "TABLE"
+	case r.take("VIEW"):
+		d.kind = "VIEW"
+	case r.take("FUNCTION"):
+		d.kind, group = "FUNCTION", 1
+	case r.take("MACRO"):
+		d.kind, group = "MACRO", 2
+	default:
+		return nil, 0
+	}
+	if d.name = r.tokens[r.at].text; d.name == "" {
+		return nil, 0
+	}
+	r.at++
+	if group == 0 {
+		d.columns = r.fields()
+		return d, group
+	}
+	d.args = r.fields()
+	d.aboutReturn = r.comments(false)
+	if !r.take("RETURNS") {
+		return d, group
+	}
+	if about := r.comments(false); about != "" && d.kind == "FUNCTION" {
+		d.aboutReturn = about
+	}
+	if d.kind == "FUNCTION" && r.take("TABLE") {
+		d.kind, d.returns = "TABLE_FUNCTION", "TABLE"
+		d.columns = r.fields()
+		return d, group
+	}
+	d.returns = r.until("AS", "DELEGATES", ";")
+	return d, group
+}
+
+// fields reads a list of arguments or columns, if there is one.
+func (r *docReader) fields() (all []documentedField) {
+	if !r.take("(") {
+		return nil
+	}
+	for !r.last() && !r.take(")") {
+		f := documentedField{Name: r.tokens[r.at].text, About: r.comments(false)}
+		r.at++
+		f.Type = r.until(",", ")")
+		all = append(all, f)
+		r.take(",")
+	}
+	return all
+}
+
+// until moves to one of the words outside parentheses, and returns the source on the way.
+func (r *docReader) until(words ...string) string {
+	from, depth := r.at, 0
+	for ; !r.last(); r.at++ {
+		t := r.tokens[r.at]
+		if depth == 0 && slices.ContainsFunc(words, t.is) {
+			break
+		}
+		switch {
+		case t.is("("):
+			depth++
+		case t.is(")"):
+			depth--
+		}
+	}
+	if r.at == from {
+		return ""
+	}
+	return r.source[r.tokens[from].pos:r.tokens[r.at-1].end]
+}
+
+// comments returns the line comments before the next token or, if block is set, only those after the last blank line
+// between them.
+func (r *docReader) comments(block bool) string {
+	from := 0
+	if r.at > 0 {
+		from = r.tokens[r.at-1].end
+	}
+	var found []string
+	blank := false
+	for line := range strings.Lines(r.source[from:r.tokens[r.at].pos]) {
+		line = strings.TrimSpace(line)
+		comment, ok := strings.CutPrefix(line, "--")
+		switch {
+		case ok:
+			if block && blank {
+				found = nil
+			}
+			blank = false
+			if comment = strings.TrimSpace(comment); comment != "" {
+				found = append(found, comment)
+			}
+		case line == "":
+			blank = true
+		}
+	}
+	return strings.Join(found, " ")
+}

@@ -1,0 +1,79 @@
+package functions
+
+import (
+	"strconv"
+	"strings"
+)
+
+// gfpFlags has the names of the page allocator's flags by the first kernel version that has them so (4.14 is 4014), in the order
+// in which they are taken out of a value. Source: Trace Processor's table of these flags.
+var gfpFlags = []struct {
+	kernel int
+	flags  []gfpFlag
+}{
+	{4014, parseGFP(`4342ca=GFP_TRANSHUGE 342ca=GFP_TRANSHUGE_LIGHT 14200ca=GFP_HIGHUSER_MOVABLE 14200c2=GFP_HIGHUSER
+14200c0=GFP_USER 15000c0=GFP_KERNEL_ACCOUNT 14000c0=GFP_KERNEL 1400040=GFP_NOFS 1080020=GFP_ATOMIC
+1400000=GFP_NOIO 1000000=GFP_NOWAIT 1=GFP_DMA 2=__GFP_HIGHMEM 4=GFP_DMA32 20=__GFP_HIGH 80000=__GFP_ATOMIC
+40=__GFP_IO 80=__GFP_FS 100=__GFP_COLD 200=__GFP_NOWARN 400=__GFP_RETRY_MAYFAIL 800=__GFP_NOFAIL
+1000=__GFP_NORETRY 4000=__GFP_COMP 8000=__GFP_ZERO 10000=__GFP_NOMEMALLOC 2000=__GFP_MEMALLOC
+20000=__GFP_HARDWALL 40000=__GFP_THISNODE 10=__GFP_RECLAIMABLE 8=__GFP_MOVABLE 100000=__GFP_ACCOUNT
+800000=__GFP_WRITE 1400000=__GFP_RECLAIM 400000=__GFP_DIRECT_RECLAIM 1000000=__GFP_KSWAPD_RECLAIM`)},
+	{4004, parseGFP(`4352ca=GFP_TRANSHUGE 24200ca=GFP_HIGHUSER_MOVABLE 24200c2=GFP_HIGHUSER 24200c0=GFP_USER 24000d0=GFP_TEMPORARY
+24000c0=GFP_KERNEL 2400040=GFP_NOFS 2080020=GFP_ATOMIC 2400000=GFP_NOIO 20=GFP_HIGH 80000=GFP_ATOMIC 40=GFP_IO
+100=GFP_COLD 200=GFP_NOWARN 400=GFP_REPEAT 800=GFP_NOFAIL 1000=GFP_NORETRY 4000=GFP_COMP 8000=GFP_ZERO
+10000=GFP_NOMEMALLOC 2000=GFP_MEMALLOC 20000=GFP_HARDWALL 40000=GFP_THISNODE 10=GFP_RECLAIMABLE 8=GFP_MOVABLE
+200000=GFP_NOTRACK 400000=GFP_DIRECT_RECLAIM 2000000=GFP_KSWAPD_RECLAIM 800000=GFP_OTHER_NODE`)},
+	{3010, parseGFP(`4352da=GFP_TRANSHUGE 200da=GFP_HIGHUSER_MOVABLE 200d2=GFP_HIGHUSER 200d0=GFP_USER 800d0=GFP_TEMPORARY
+d0=GFP_KERNEL 50=GFP_NOFS 20=GFP_ATOMIC 10=GFP_NOIO 20=GFP_HIGH 10=GFP_WAIT 40=GFP_IO 100=GFP_COLD
+200=GFP_NOWARN 400=GFP_REPEAT 800=GFP_NOFAIL 1000=GFP_NORETRY 4000=GFP_COMP 8000=GFP_ZERO 10000=GFP_NOMEMALLOC
+2000=GFP_MEMALLOC 20000=GFP_HARDWALL 40000=GFP_THISNODE 80000=GFP_RECLAIMABLE 100000=GFP_KMEMCG 8=GFP_MOVABLE
+200000=GFP_NOTRACK 400000=GFP_NO_KSWAPD 800000=GFP_OTHER_NODE`)},
+	{0, parseGFP(`4352da=GFP_TRANSHUGE 200da=GFP_HIGHUSER_MOVABLE 200d2=GFP_HIGHUSER 200d0=GFP_USER 800d0=GFP_TEMPORARY
+d0=GFP_KERNEL 50=GFP_NOFS 20=GFP_ATOMIC 10=GFP_NOIO 20=GFP_HIGH 10=GFP_WAIT 40=GFP_IO 100=GFP_COLD
+200=GFP_NOWARN 400=GFP_REPEAT 800=GFP_NOFAIL 1000=GFP_NORETRY 4000=GFP_COMP 8000=GFP_ZERO 10000=GFP_NOMEMALLOC
+20000=GFP_HARDWALL 40000=GFP_THISNODE 80000=GFP_RECLAIMABLE 8=GFP_MOVABLE 400000=GFP_NO_KSWAPD
+800000=GFP_OTHER_NODE`)},
+}
+
+type gfpFlag struct {
+	mask uint64
+	name string
+}
+
+func parseGFP(text string) []gfpFlag {
+	var flags []gfpFlag
+	for item := range strings.FieldsSeq(text) {
+		mask, name, _ := strings.Cut(item, "=")
+		n, err := strconv.ParseUint(mask, 16, 64)
+		if err != nil {
+			panic(err)
+		}
+		flags = append(flags, gfpFlag{n, name})
+	}
+	return flags
+}
+
+// appendGFPFlags appends a value of gfp_flags as names: GFP_KERNEL|GFP_ZERO|0x80.
+func appendGFPFlags(to []byte, value uint64, kernel int) []byte {
+	if value == 0 {
+		return append(to, "GFP_NOWAIT"...)
+	}
+	from := len(to)
+	for _, version := range gfpFlags {
+		if kernel < version.kernel {
+			continue
+		}
+		for _, f := range version.flags {
+			if value&f.mask != f.mask {
+				continue
+			}
+			value &^= f.mask
+			to = append(append(to, f.name...), '|')
+		}
+		break
+	}
+	if value != 0 {
+		return strconv.AppendUint(append(to, "0x"...), value, 16)
+	}
+	return to[:max(from, len(to)-1)]
+}

@@ -1,0 +1,115 @@
+package functions
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+)
+
+func TestTableInfo(t *testing.T) {
+	s := newTables()
+	s.add(t, "x", "seq, setid, asc1, dsc, txt text, r real, neg, big, u, n, nn, dup",
+		[]any{0, 0, 5, 5, "b", 1.5, -1, 1 << 40, 1 << 31, nil, 3, 0}, []any{1, 0, 7, 4, "a", 2.5, 2, 2, 2, nil, nil, 0},
+		[]any{2, 2, 9, 3, "c", 3.5, 2, 2, 2, nil, 3, 1})
+	check(t, s.open(t, Data{Named: func(name string) *dataframe.Frame { return s.frames[name] }}), []test{
+		{`SELECT id, table_name, name, col_type, nullable, sorted FROM perfetto_table_info('x')`, `
+0 'x' 'seq' 'id' 0 0
+1 'x' 'setid' 'uint32' 0 1
+2 'x' 'asc1' 'uint32' 0 2
+3 'x' 'dsc' 'uint32' 0 3
+4 'x' 'txt' 'string' 0 3
+5 'x' 'r' 'double' 0 2
+6 'x' 'neg' 'int32' 0 2
+7 'x' 'big' 'int64' 0 3
+8 'x' 'u' 'uint32' 0 3
+9 'x' 'n' 'uint32' 1 3
+10 'x' 'nn' 'uint32' 1 3
+11 'x' 'dup' 'uint32' 0 2`},
+		{`SELECT * FROM perfetto_table_info('y')`, `error: perfetto_table_info: there is no Perfetto table y`},
+		{`SELECT * FROM perfetto_table_info(1)`, `error: perfetto_table_info: the argument is no name`},
+		{`SELECT count(query) FROM sqlstats`, `0`},
+		{`SELECT * FROM __intrinsic_modules`, `0 'winscope'`},
+	})
+}
+
+func TestHierarchy(t *testing.T) {
+	s := newTables()
+	s.add(t, "surfaceflinger_layer", "snapshot_id, layer_id, parent",
+		[]any{0, 3, 2}, []any{0, 2, 1}, []any{0, 1, nil}, []any{0, nil, 1}, []any{0, 5, 6}, []any{0, 6, 5}, []any{1, 3, 2}, []any{1, 4, 4})
+	check(t, s.open(t, Data{}), []test{
+		{`SELECT snapshot_id, layer_id, group_concat(ancestor_id) FROM __intrinsic_winscope_surfaceflinger_hierarchy_path
+			WHERE layer_id NOT IN (5, 6) GROUP BY 1, 2 ORDER BY min(id)`, `
+0 3 '1,2,3'
+0 2 '1,2'
+0 1 '1'
+1 3 '3'
+1 4 '4'`},
+		// A cycle of parents ends.
+		{`SELECT count(*) FROM __intrinsic_winscope_surfaceflinger_hierarchy_path WHERE layer_id IN (5, 6)`, `12`},
+	})
+}
+
+func TestCurves(t *testing.T) {
+	folder := fstest.MapFS{
+		CurvesFolder + "/B/gpu.csv":    {Data: []byte("device,freq_khz,active,idle1,idle2\nB,100,1.5,2,3e-2\n")},
+		CurvesFolder + "/A/gpu.csv":    {Data: []byte("device,freq_khz,active,idle1,idle2\nA,200,1,2,3\n")},
+		CurvesFolder + "/A/cpu_1d.csv": {Data: []byte("device,policy\nA,1\n")},
+		CurvesFolder + "/A/tpu.csv":    {Data: []byte("device,cluster,requests,freq,active\nA,1,x,1,1\n")},
+	}
+	check(t, newTables().open(t, Data{Modules: folder}), []test{
+		{`SELECT * FROM __intrinsic_wattson_curves_gpu`, `
+'A' 200 1.0 2.0 3.0
+'B' 100 1.5 2.0 0.03`},
+		{`SELECT * FROM __intrinsic_wattson_curves_cpu_1d`, `error: A/cpu_1d.csv: the columns are not`},
+		{`SELECT * FROM __intrinsic_wattson_curves_tpu`, `error: A/tpu.csv: strconv.ParseInt`},
+	})
+	check(t, newTables().open(t, Data{}), []test{{`SELECT * FROM __intrinsic_wattson_curves_gpu`, `error: the modules have no curves`}})
+	check(t, newTables().open(t, Data{Modules: fstest.MapFS{}}), []test{{`SELECT * FROM __intrinsic_wattson_curves_gpu`, `error: the modules have no curves`}})
+}
+
+func TestDocs(t *testing.T) {
+	modules := fstest.MapFS{
+		"android/x/y.sql": {Data: []byte(`-- Licence.
+
+-- About
+-- f's result, µ.
+CREATE PERFETTO FUNCTION f(
+  -- An argument.
+  a LONG,
+  b JOINID(thread.id))
+-- What it returns.
+RETURNS STRING AS SELECT 'x;' || $a;
+
+CREATE PERFETTO TABLE _t AS SELECT 1;
+
+-- A view.
+CREATE OR REPLACE PERFETTO VIEW v(
+  -- An id.
+  id LONG
+) AS SELECT 1 AS id;
+-- Rows.
+CREATE PERFETTO MACRO m(x Expr) RETURNS TableOrSubquery AS (SELECT $x);`)},
+		"top.sql": {Data: []byte(`CREATE PERFETTO TABLE ignored AS SELECT 1;`)},
+	}
+	check(t, newTables().open(t, Data{Modules: modules}), []test{
+		{`SELECT id, package, module, name, qualified_name, object_type, exposed, short_description, return_type, return_description, args, cols
+			FROM __intrinsic_stdlib_objects`, `
+0 'android' 'android.x.y' 'android.x.y' 'android.x.y' 'MODULE' 1 '' '' '' '[]' '[]'
+1 'android' 'android.x.y' '_t' 'android.x.y._t' 'TABLE' 0 '' '' '' '[]' '[]'
+2 'android' 'android.x.y' 'v' 'android.x.y.v' 'VIEW' 1 'A view.' '' '' '[]' '[{"name":"id","type":"LONG","description":"An id."}]'
+3 'android' 'android.x.y' 'f' 'android.x.y.f' 'FUNCTION' 1 'About f's result, µ.' 'STRING' 'What it returns.' '[{"name":"a","type":"LONG","description":"An argument."},{"name":"b","type":"JOINID(thread.id)","description":""}]' '[]'
+4 'android' 'android.x.y' 'm' 'android.x.y.m' 'MACRO' 1 'Rows.' 'TableOrSubquery' '' '[{"name":"x","type":"Expr","description":""}]' '[]'`},
+		{`SELECT summary FROM __intrinsic_stdlib_objects WHERE name = 'v'`, `
+'Package: android
+Module: android.x.y
+Name: v
+Qualified name: android.x.y.v
+Search aliases: android android x y v
+Kind: public VIEW
+Description: A view.
+Columns:
+- id (LONG): An id.'`},
+	})
+	check(t, newTables().open(t, Data{}), []test{{`SELECT count(*) FROM __intrinsic_stdlib_objects`, `0`}})
+}

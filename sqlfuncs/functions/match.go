@@ -1,0 +1,176 @@
+package functions
+
+import (
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+)
+
+// These functions are SQLite's, but for the time that they take with long arguments. SQLite's take the product of the lengths,
+// and cannot be interrupted.
+
+// errInterrupted is what a function fails with when its statement was interrupted.
+var errInterrupted = errors.New("interrupted")
+
+// maxPattern is the longest pattern of LIKE in bytes.
+const maxPattern = 50_000
+
+func defineMatch(d *definer) {
+	var globs, likes lastPattern
+	d.scalar("glob", 2, func(c sqlite.Context, args []sqlite.Value) error {
+		if args[0].IsNull() || args[1].IsNull() {
+			return nil
+		}
+		return d.match(c, globs.of(args[0].View(), 0, func(p string, _ rune) dataframe.Matcher { return dataframe.Glob(p) }), args[1].View())
+	})
+	like := func(c sqlite.Context, args []sqlite.Value) error {
+		if args[0].Type() == sqlite.Blob || args[1].Type() == sqlite.Blob {
+			c.Bool(false)
+			return nil
+		}
+		pattern := args[0].View()
+		if len(pattern) > maxPattern {
+			return errors.New("LIKE or GLOB pattern too complex")
+		}
+		escape := rune(0)
+		if len(args) == 3 {
+			if args[2].IsNull() {
+				return nil
+			}
+			text := args[2].View()
+			var n int
+			if escape, n = utf8.DecodeRuneInString(text); n == 0 || n != len(text) {
+				return errors.New("ESCAPE expression must be a single character")
+			}
+		}
+		if args[0].IsNull() || args[1].IsNull() {
+			return nil
+		}
+		return d.match(c, likes.of(pattern, escape, likeMatcher), args[1].View())
+	}
+	d.scalar("like", 2, like)
+	d.scalar("like", 3, like)
+	d.scalar("instr", 2, instr)
+	d.scalar("replace", 3, replace)
+	for name, cut := range map[string]func(s, set string) string{"trim": strings.Trim, "ltrim": strings.TrimLeft, "rtrim": strings.TrimRight} {
+		d.scalar(name, 1, func(c sqlite.Context, args []sqlite.Value) error { return trim(c, args[0], " ", cut) })
+		d.scalar(name, 2, func(c sqlite.Context, args []sqlite.Value) error {
+			if args[1].IsNull() {
+				return nil
+			}
+			return trim(c, args[0], args[1].View(), cut)
+		})
+	}
+}
+
+// match gives the result of a test.
+func (d *definer) match(c sqlite.Context, matches dataframe.Matcher, text string) error {
+	stopped := false
+	ok := matches(text, func() bool {
+		stopped = d.db.Interrupted()
+		return stopped
+	})
+	if stopped {
+		return errInterrupted
+	}
+	c.Bool(ok)
+	return nil
+}
+
+// lastPattern keeps the last pattern, which most calls share.
+type lastPattern struct {
+	pattern string
+	escape  rune
+	matches dataframe.Matcher
+}
+
+func (l *lastPattern) of(pattern string, escape rune, compile func(string, rune) dataframe.Matcher) dataframe.Matcher {
+	if l.matches == nil || l.pattern != pattern || l.escape != escape {
+		l.pattern, l.escape = strings.Clone(pattern), escape
+		l.matches = compile(l.pattern, escape)
+	}
+	return l.matches
+}
+
+// likeMatcher returns the test of LIKE, in which ASCII letters of both cases are the same.
+func likeMatcher(pattern string, escape rune) dataframe.Matcher {
+	pattern = untilNUL(pattern)
+	many := byte('%')
+	if escape == '%' {
+		many = 0 // none
+	}
+	one := func(pattern, s string) (item, length int, ok bool) {
+		p, item := utf8.DecodeRuneInString(pattern)
+		c, length := utf8.DecodeRuneInString(s)
+		switch {
+		case p == escape && escape != 0:
+			escaped, n := utf8.DecodeRuneInString(pattern[item:])
+			return item + n, length, n > 0 && fold(escaped) == fold(c)
+		case p == '_':
+			return item, length, true
+		}
+		return item, length, fold(p) == fold(c)
+	}
+	return func(s string, stop func() bool) bool { return dataframe.Wild(pattern, untilNUL(s), many, one, stop) }
+}
+
+func fold(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
+}
+
+func untilNUL(s string) string {
+	s, _, _ = strings.Cut(s, "\x00")
+	return s
+}
+
+// instr is the place of one text in another in characters, or of a BLOB in another in bytes.
+func instr(c sqlite.Context, args []sqlite.Value) error {
+	if args[0].IsNull() || args[1].IsNull() {
+		return nil
+	}
+	bytes := args[0].Type() == sqlite.Blob && args[1].Type() == sqlite.Blob
+	s := args[0].View()
+	at := strings.Index(s, args[1].View())
+	switch {
+	case at < 0:
+		c.Int(0)
+	case bytes:
+		c.Int(int64(at) + 1)
+	default:
+		c.Int(int64(utf8.RuneCountInString(s[:at])) + 1)
+	}
+	return nil
+}
+
+func replace(c sqlite.Context, args []sqlite.Value) error {
+	for _, a := range args {
+		if a.IsNull() {
+			return nil
+		}
+	}
+	s, old, by := args[0].View(), args[1].View(), args[2].View()
+	if old == "" || old[0] == 0 {
+		c.Text(s)
+		return nil
+	}
+	n := strings.Count(s, old)
+	if int64(len(s))+int64(n)*int64(len(by)-len(old)) > maxResult {
+		return errors.New("string or blob too big")
+	}
+	c.Text(strings.ReplaceAll(s, old, by))
+	return nil
+}
+
+func trim(c sqlite.Context, of sqlite.Value, set string, cut func(s, set string) string) error {
+	if of.IsNull() {
+		return nil
+	}
+	c.Text(cut(of.View(), set))
+	return nil
+}

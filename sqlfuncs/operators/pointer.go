@@ -1,0 +1,147 @@
+package operators
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+)
+
+// SQLite wants to know a virtual table's columns before the query runs, but those of a pointer are known only then. So the
+// module __intrinsic_table_ptr has columns c0, c1 ... that a query binds to the pointer's columns:
+//
+//	SELECT c0 AS id FROM __intrinsic_table_ptr(f(...)) WHERE __intrinsic_table_ptr_bind(c0, 'id')
+const (
+	bindFunction = "__intrinsic_table_ptr_bind"
+	bindOp       = sqlite.FunctionOp + 1
+	bindable     = 32 // number of columns; then come the pointer and the row
+)
+
+func tablePointerModule() sqlite.Module {
+	var columns strings.Builder
+	for i := range bindable {
+		fmt.Fprintf(&columns, "c%d ANY, ", i)
+	}
+	declaration := "CREATE TABLE x(" + columns.String() + "tab BLOB HIDDEN, row INTEGER HIDDEN, PRIMARY KEY(row)) WITHOUT ROWID"
+	return sqlite.Module{
+		Connect: func() (sqlite.Table, string, error) { return pointerTable{}, declaration, nil },
+		Overloads: []sqlite.Overload{{Name: bindFunction, Op: bindOp, Call: func(c sqlite.Context, _ []sqlite.Value) error {
+			c.Int(1)
+			return nil
+		}}},
+	}
+}
+
+type pointerTable struct{}
+
+func (pointerTable) Destroy() {}
+
+func (pointerTable) Open() (sqlite.Cursor, error) { return &pointerCursor{}, nil }
+
+func (pointerTable) Best(x *sqlite.Index) error {
+	var bound [bindable]bool
+	n := 0
+	pointed := false
+	for i, c := range x.Constraints {
+		switch {
+		case !c.Usable:
+		case c.Column > bindable || c.Column < 0:
+			return errors.New("__intrinsic_table_ptr: the row cannot be constrained")
+		case c.Op == bindOp:
+			if c.Column == bindable {
+				return errors.New(bindFunction + ": the pointer cannot be bound")
+			}
+			if bound[c.Column] {
+				return fmt.Errorf("%s: c%d is bound twice", bindFunction, c.Column)
+			}
+			bound[c.Column] = true
+			n++
+			x.Use(i, 1+c.Column, true)
+		case c.Column == bindable:
+			if c.Op != sqlite.EQ {
+				return errors.New("__intrinsic_table_ptr: the pointer can only be given as the argument")
+			}
+			x.Use(i, 0, true)
+			pointed = true
+		}
+	}
+	if !pointed {
+		return errors.New("__intrinsic_table_ptr: the argument, a table pointer, is missing")
+	}
+	if n == 0 {
+		return errors.New("__intrinsic_table_ptr: no column is bound; see " + bindFunction)
+	}
+	for i, b := range bound[:n] {
+		if !b {
+			return fmt.Errorf("%s: c%d is not bound, but a column after it", bindFunction, i)
+		}
+	}
+	return nil
+}
+
+type pointerCursor struct {
+	frame   *dataframe.Frame
+	columns []boundColumn
+	row     int
+}
+
+// boundColumn is a column of the frame, whose values are loaded when they are first needed.
+type boundColumn struct {
+	at     int
+	values dataframe.Reader
+	loaded bool
+}
+
+func (c *pointerCursor) Filter(_ int, _ string, args []sqlite.Value) error {
+	frame, ok := args[0].Pointer(tablePointer).(*dataframe.Frame)
+	if !ok {
+		return errors.New("__intrinsic_table_ptr: the argument is no table pointer")
+	}
+	c.frame, c.columns, c.row = frame, c.columns[:0], 0
+	for _, a := range args[1:] {
+		if a.Type() != sqlite.TextOf {
+			return errors.New(bindFunction + ": a column's name has to be a text")
+		}
+		name := a.Text()
+		at := slices.IndexFunc(frame.Columns, func(column *dataframe.Column) bool { return column.Name == name })
+		if at < 0 {
+			return fmt.Errorf("%s: column '%s' does not exist in table", bindFunction, name)
+		}
+		c.columns = append(c.columns, boundColumn{at: at})
+	}
+	return nil
+}
+
+func (c *pointerCursor) Next() error {
+	c.row++
+	return nil
+}
+
+func (c *pointerCursor) EOF() bool { return c.row >= c.frame.Rows }
+
+func (c *pointerCursor) Column(to sqlite.Context, i int) error {
+	switch {
+	case i < len(c.columns):
+		b := &c.columns[i]
+		if !b.loaded {
+			var err error
+			if b.values, err = c.frame.Reader(b.at); err != nil {
+				return err
+			}
+			b.loaded = true
+		}
+		b.values.Put(to, c.row)
+	case i > bindable:
+		to.Int(int64(c.row))
+	case i < bindable:
+		return fmt.Errorf("__intrinsic_table_ptr: column c%d is not bound", i)
+	}
+	return nil
+}
+
+func (c *pointerCursor) Rowid() int64 { return sqlite.NoRowid }
+
+func (c *pointerCursor) Close() {}

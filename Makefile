@@ -13,9 +13,9 @@ MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
 TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
-ONETHREAD    = ^Test(Cases|Demangle|DocumentedQueries|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|Summar)
+ONETHREAD    = ^Test(Cases|Demangle|DocumentedQueries|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|Summar|WithoutDuckDB)
 
-.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak metrics clients clients-newest ui bench growth bench-memory pgo man clean
+.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak contents metrics clients clients-newest ui bench growth bench-memory pgo man clean
 
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others.
@@ -84,15 +84,19 @@ soak: ## every fuzz target and damaged traces for SOAKTIME each
 smoke: build ## the conversion in the README
 	.ci/smoke
 
-conformance: build ## scores of traces and diff tests may not fall below .ci/conformance.tsv, difftests.tsv and modules.tsv
+conformance: build ## scores of traces and diff tests may not fall below .ci/conformance.tsv, difftests.tsv and modules.tsv; the prelude is Trace Processor's
 	GO=$(GO) .ci/conformance $(SHARED)/conformance
 	GO=$(GO) .ci/difftests $(SHARED)/conformance
 	.ci/modules $(SHARED)/conformance
+	.ci/prelude $(SHARED)
 
 conformance-update: build ## raise the levels
 	GO=$(GO) .ci/conformance $(SHARED)/conformance update
 	GO=$(GO) .ci/difftests $(SHARED)/conformance update
 	.ci/modules $(SHARED)/conformance update
+
+contents: build ## every table and view of the modules of PERFETTO, a checkout, beside Trace Processor's, cell by cell
+	.ci/python .ci/contents "$(SHARED)" "$(PERFETTO)"
 
 ui: build ## answer what Perfetto's UI asked Trace Processor: recordings in UI (.ci/ui/record.mjs), modules in PERFETTO
 	.ci/ui/replay "$(UI)" "$(PERFETTO)"

@@ -107,10 +107,13 @@ func beginParquet(w io.Writer, s *table.Schema, o *Options, first *table.Chunk) 
 // fileMetadata returns the metadata of every file, except its trace id.
 func fileMetadata(o *Options) [][2]string {
 	return [][2]string{
-		{"tpconvert.schema_version", strconv.Itoa(table.SchemaVersion)},
+		{SchemaVersionKey, strconv.Itoa(table.SchemaVersion)},
 		{"tpconvert.version", o.Version},
 	}
 }
+
+// SchemaVersionKey is the key of the schema version in the metadata of Parquet files.
+const SchemaVersionKey = "tpconvert.schema_version"
 
 const traceIDKey = "tpconvert.trace_id"
 

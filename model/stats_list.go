@@ -293,7 +293,6 @@ var stats = [...]statInfo{
 	StatLegacyV8CPUProfileInvalidSample:                          {"legacy_v8_cpu_profile_invalid_sample", false, Error, FromTrace, "Samples of V8's CPU profiles that are damaged or refer to missing nodes, dropped."},
 	StatConfigWriteIntoFileNoFlush:                               {"config_write_into_file_no_flush", false, Error, FromTrace, "1 if the trace was written to a file while recording without flush_period_ms: it can only be sorted as a whole."},
 	StatConfigWriteIntoFileDiscard:                               {"config_write_into_file_discard", true, DataLoss, FromTrace, "1 for a buffer that discards once it is full although the trace was written to a file: data may be missing."},
-	StatLongTraceModeBytesOverwritten:                            {"long_trace_mode_bytes_overwritten", true, DataLoss, FromTrace, "Bytes overwritten in a buffer before they were written to the file."},
 	StatHprofStringCounter:                                       {"hprof_string_counter", false, Info, FromAnalysis, "Strings in a heap dump."},
 	StatHprofClassCounter:                                        {"hprof_class_counter", false, Info, FromAnalysis, "Classes in a heap dump."},
 	StatHprofHeapDumpCounter:                                     {"hprof_heap_dump_counter", false, Info, FromAnalysis, "Heap dumps, or segments of one, in a file."},
@@ -363,6 +362,7 @@ var stats = [...]statInfo{
 	StatProtovmAbort:                                             {"protovm_abort", false, Error, FromAnalysis, "Patches to which the trace's program does not apply; import_log has their places."},
 	StatProtovmRegistrationError:                                 {"protovm_registration_error", false, Error, FromAnalysis, "Producers of patches whose sequences the trace does not name."},
 	StatExtraParsingDescriptorsError:                             {"extra_parsing_descriptors_error", false, Error, FromAnalysis, "Message descriptions given to the importer that cannot be read."},
+	StatLongTraceModeBytesOverwritten:                            {"long_trace_mode_bytes_overwritten", true, DataLoss, FromTrace, "Bytes overwritten in a buffer before they were written to the file."},
 }
 
 // The stats, named as in the table.
@@ -655,7 +655,6 @@ const (
 	StatLegacyV8CPUProfileInvalidSample
 	StatConfigWriteIntoFileNoFlush
 	StatConfigWriteIntoFileDiscard
-	StatLongTraceModeBytesOverwritten
 	StatHprofStringCounter
 	StatHprofClassCounter
 	StatHprofHeapDumpCounter
@@ -725,4 +724,5 @@ const (
 	StatProtovmAbort
 	StatProtovmRegistrationError
 	StatExtraParsingDescriptorsError
+	StatLongTraceModeBytesOverwritten
 )

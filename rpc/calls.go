@@ -22,6 +22,7 @@ const framingError = "RPC framing error"
 // stream is one client's side of a TraceProcessorRpcStream.
 type stream struct {
 	server   *Server
+	room     *room
 	send     func([]byte) error
 	rest     []byte // bytes of an incomplete call
 	received int64  // number of the last call
@@ -126,18 +127,18 @@ func (s *stream) call(ctx context.Context, encoded []byte) error {
 		if err != nil {
 			return s.fatal(framingError)
 		}
-		return s.server.query(ctx, sql, func(m message) error {
+		return s.room.query(ctx, sql, func(m message) error {
 			return s.reply(method, pb.TraceProcessorRpc_QueryResult, m)
 		})
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmStatementStreaming:
 		return s.statement(ctx, method, args[pb.TraceProcessorRpc_StatementArgs])
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmRestoreInitialTables:
-		if err := s.server.restore(ctx); err != nil {
+		if err := s.room.restore(ctx); err != nil {
 			return s.fatal(err.Error()) // the reply has no error
 		}
 		return s.reply(method, 0, nil)
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmResetTraceProcessor:
-		if err := s.server.exclusive(ctx, s.server.reset); err != nil {
+		if err := s.server.turn.exclusive(ctx, s.server.reset); err != nil {
 			return s.fatal(err.Error())
 		}
 		return s.reply(method, 0, nil)
@@ -148,9 +149,9 @@ func (s *stream) call(ctx context.Context, encoded []byte) error {
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmGetStatus:
 		return s.reply(method, pb.TraceProcessorRpc_Status, s.server.status())
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmComputeMetric:
-		return s.reply(method, pb.TraceProcessorRpc_MetricResult, s.server.metric(ctx, args[pb.TraceProcessorRpc_ComputeMetricArgs]))
+		return s.reply(method, pb.TraceProcessorRpc_MetricResult, s.room.metric(ctx, args[pb.TraceProcessorRpc_ComputeMetricArgs]))
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmSummarizeTrace:
-		return s.reply(method, pb.TraceProcessorRpc_TraceSummaryResult, s.server.summary(ctx, args[pb.TraceProcessorRpc_TraceSummaryArgs]))
+		return s.reply(method, pb.TraceProcessorRpc_TraceSummaryResult, s.room.summary(ctx, args[pb.TraceProcessorRpc_TraceSummaryArgs]))
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmExport:
 		return s.export(ctx, method, args[pb.TraceProcessorRpc_ExportArgs])
 	case pb.TraceProcessorRpc_TraceProcessorMethod_TpmRegisterSQLPackage:
@@ -202,7 +203,7 @@ func (s *stream) statement(ctx context.Context, method uint64, args []byte) erro
 		rest = rest[:statements[1].Pos]
 	}
 	next := offset + uint64(len(rest))
-	return s.server.query(ctx, rest, func(m message) error { return s.statementResult(method, m, next, true) })
+	return s.room.query(ctx, rest, func(m message) error { return s.statementResult(method, m, next, true) })
 }
 
 // statementResult sends a StatementResult.

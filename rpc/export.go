@@ -18,6 +18,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -50,9 +51,9 @@ func checkExport(args []byte) error {
 }
 
 // export writes a tar archive with an Arrow IPC file for each table of the trace that has rows.
-func (s *Server) export(ctx context.Context, to io.Writer) error {
-	return s.onTrace(ctx, func() error {
-		file, err := os.CreateTemp(s.session.Scratch, "export-*")
+func (r *room) export(ctx context.Context, to io.Writer) error {
+	return r.onTrace(ctx, func(s *session.Session) error {
+		file, err := os.CreateTemp(s.Scratch, "export-*")
 		if err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (s *Server) export(ctx context.Context, to io.Writer) error {
 			if t.Abstract || t.Planned {
 				continue
 			}
-			if err := s.exportTable(ctx, t, file, archive); err != nil {
+			if err := exportTable(ctx, s, t, file, archive); err != nil {
 				return fmt.Errorf("table %s: %w", t.Name, err)
 			}
 		}
@@ -74,12 +75,12 @@ func (s *Server) export(ctx context.Context, to io.Writer) error {
 
 // exportTable adds a table to the archive if it has rows. The archive needs the size first, so the table is written to a
 // temporary file.
-func (s *Server) exportTable(ctx context.Context, t *table.Schema, file *os.File, archive *tar.Writer) error {
-	q, err := s.session.Table(ctx, t)
-	if err != nil {
+func exportTable(ctx context.Context, s *session.Session, t *table.Schema, file *os.File, archive *tar.Writer) error {
+	stored := s.Stored()
+	rows, err := stored.Stored(t)
+	if err != nil || rows.Rows == 0 {
 		return err
 	}
-	defer q.Close()
 	if err := rewind(file); err != nil {
 		return err
 	}
@@ -87,22 +88,11 @@ func (s *Server) exportTable(ctx context.Context, t *table.Schema, file *os.File
 		return err
 	}
 	buffer := bufio.NewWriterSize(file, exportPart)
-	var rows *arrowRows
-	err = q.Chunks(ctx, func(c *session.Chunk) error {
-		if c.Rows == 0 {
-			return nil
-		}
-		if rows == nil {
-			if rows, err = newArrowRows(buffer, t); err != nil {
-				return err
-			}
-		}
-		return rows.add(c)
-	})
-	if rows == nil {
-		return err
+	out, err := newArrowRows(buffer, t)
+	if err == nil {
+		err = out.add(ctx, rows, stored.Array)
 	}
-	if err := errors.Join(err, rows.close(), buffer.Flush()); err != nil {
+	if err := errors.Join(err, out.close(), buffer.Flush()); err != nil {
 		return err
 	}
 	size, err := file.Seek(0, io.SeekCurrent)
@@ -128,10 +118,9 @@ func rewind(file *os.File) error {
 type arrowRows struct {
 	file  *ipc.FileWriter
 	batch *array.RecordBuilder
-	cells []func(*session.Vector, int) int // by column: appends a value, and returns its bytes of text
-	last  int64                            // id, -1 before the first row
-	rows  int                              // of the batch
-	text  int                              // bytes in the batch
+	cells []func(r dataframe.Reader, row int) int // by column: appends a value, and returns its bytes of text
+	rows  int                                     // of the batch
+	text  int                                     // bytes in the batch
 }
 
 func newArrowRows(to io.Writer, t *table.Schema) (*arrowRows, error) {
@@ -140,52 +129,68 @@ func newArrowRows(to io.Writer, t *table.Schema) (*arrowRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &arrowRows{file: file, batch: array.NewRecordBuilder(memory.DefaultAllocator, schema), last: -1}
+	a := &arrowRows{file: file, batch: array.NewRecordBuilder(memory.DefaultAllocator, schema)}
 	for _, column := range a.batch.Fields() {
 		a.cells = append(a.cells, appender(column))
 	}
 	return a, nil
 }
 
-// appender returns a function that appends the value of a row, which is not NULL, and returns its bytes of text.
-func appender(column array.Builder) func(*session.Vector, int) int {
+// appender returns a function that appends the value of a row, which is not NULL, and returns its bytes of text. It returns nil
+// for a column of bytes.
+func appender(column array.Builder) func(dataframe.Reader, int) int {
 	switch b := column.(type) {
 	case *array.Int64Builder:
-		return func(v *session.Vector, row int) int { b.Append(v.Integer(row)); return 0 }
+		return func(r dataframe.Reader, row int) int { b.Append(r.Int(row)); return 0 }
 	case *array.Int32Builder:
-		return func(v *session.Vector, row int) int { b.Append(int32(v.Integer(row))); return 0 }
+		return func(r dataframe.Reader, row int) int { b.Append(int32(r.Int(row))); return 0 }
 	case *array.Float64Builder:
-		return func(v *session.Vector, row int) int { b.Append(v.Real(row)); return 0 }
+		return func(r dataframe.Reader, row int) int { b.Append(r.Float(row)); return 0 }
 	case *array.BooleanBuilder:
-		return func(v *session.Vector, row int) int { b.Append(v.Integer(row) != 0); return 0 }
+		return func(r dataframe.Reader, row int) int { b.Append(r.Int(row) != 0); return 0 }
+	case *array.BinaryBuilder:
+		return nil
 	case *array.StringBuilder:
-		return func(v *session.Vector, row int) int {
-			text := v.Bytes(row)
-			b.BinaryBuilder.Append(text)
+		return func(r dataframe.Reader, row int) int {
+			text := r.Text(row)
+			b.Append(text)
 			return len(text)
 		}
 	}
 	panic(fmt.Sprintf("no table has columns of %s", column.Type()))
 }
 
-// add adds rows, and writes each batch that is full. Rows of a dataset are in order of id, the first column; sorting them
-// would take memory for all of them.
-func (a *arrowRows) add(c *session.Chunk) error {
-	for row := range c.Rows {
-		id := c.Columns[0].Integer(row)
-		if id <= a.last {
-			return fmt.Errorf("the id %d comes after %d", id, a.last)
+// add adds the rows of a table, and writes each batch that is full. Columns of bytes are not in the frame.
+func (a *arrowRows) add(ctx context.Context, of *dataframe.Frame, data func(row int64) ([]byte, error)) error {
+	readers := make([]dataframe.Reader, len(a.cells))
+	for i := range readers {
+		if a.cells[i] == nil {
+			continue
 		}
-		a.last = id
+		var err error
+		if readers[i], err = of.Named(a.batch.Schema().Field(i).Name); err != nil {
+			return err
+		}
+	}
+	for row := range of.Rows {
 		for i, cell := range a.cells {
-			if v := &c.Columns[i]; v.Null(row) {
+			if cell == nil {
+				b, err := data(int64(row))
+				if err != nil {
+					return err
+				}
+				a.batch.Field(i).(*array.BinaryBuilder).Append(b)
+				a.text += len(b)
+				continue
+			}
+			if readers[i].IsNull(row) {
 				a.batch.Field(i).AppendNull()
 			} else {
-				a.text += cell(v, row)
+				a.text += cell(readers[i], row)
 			}
 		}
 		if a.rows++; a.rows == exportRows || a.text >= exportText {
-			if err := a.flush(); err != nil {
+			if err := errors.Join(ctx.Err(), a.flush()); err != nil {
 				return err
 			}
 		}
@@ -237,7 +242,7 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/x-tar")
 	out := &outlet{send: sender(w)}
-	if err := s.export(r.Context(), out); err != nil {
+	if err := s.plain.export(r.Context(), out); err != nil {
 		if !out.begun {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			_ = http.NewResponseController(w).Flush()
@@ -256,7 +261,7 @@ func (s *stream) export(ctx context.Context, method uint64, args []byte) error {
 	}}
 	err := checkExport(args)
 	if err == nil {
-		err = s.server.export(ctx, out)
+		err = s.room.export(ctx, out)
 	}
 	if out.failed != nil {
 		return out.failed

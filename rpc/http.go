@@ -50,6 +50,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	head.Set("Cache-Control", "no-cache")
 	head.Set("Content-Type", "application/x-protobuf")
+	if r.Method != http.MethodPost && !readable(r) {
+		head.Set("Allow", "POST, OPTIONS")
+		http.Error(w, "the method must be POST", http.StatusMethodNotAllowed)
+		return
+	}
+	r.Body = &patientBody{r.Body, http.NewResponseController(w)}
 	switch r.URL.Path {
 	case "/":
 		head.Set("Content-Type", "text/plain; charset=utf-8")
@@ -67,13 +73,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/notify_eof":
 		_ = s.finish(r.Context()) // the next query reports the error
 	case "/restore_initial_tables":
-		if err := s.restore(r.Context()); err != nil {
+		if err := s.plain.restore(r.Context()); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
 	case "/compute_metric":
-		serveMessage(w, r, s.metric, pb.ComputeMetricResult_Error)
+		serveMessage(w, r, s.plain.metric, pb.ComputeMetricResult_Error)
 	case "/trace_summary":
-		serveMessage(w, r, s.summary, pb.TraceSummaryResult_Error)
+		serveMessage(w, r, s.plain.summary, pb.TraceSummaryResult_Error)
 	case "/export":
 		s.serveExport(w, r)
 	case "/enable_metatrace":
@@ -82,6 +88,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+// readable reports whether a request may be GET, which any web page can make a browser send. Perfetto's Python package, which
+// is no browser, ends a trace with GET.
+func readable(r *http.Request) bool {
+	switch r.URL.Path {
+	case "/", "/status", "/websocket":
+		return true
+	case "/notify_eof", "/enable_metatrace", "/disable_and_read_metatrace":
+		return r.Header.Get("Sec-Fetch-Site") == ""
+	}
+	return false
 }
 
 // admit refuses requests from other web pages. Most have an Origin header. A page whose host name resolves to this
@@ -106,14 +124,35 @@ func (s *Server) admit(r *http.Request) error {
 	return nil
 }
 
-// patience is how long a client may take to read a part of an answer. Other clients wait meanwhile.
-const patience = time.Minute
+// patience is how long a client with a stream of its own may take to read a part of an answer, or to send one of a request.
+// Those that share a session wait for each other, so that they have plainPatience to read.
+const (
+	patience      = time.Minute
+	plainPatience = 10 * time.Second
+)
+
+// patientBody is the body of a request, of which a part must come in time.
+type patientBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+func (b *patientBody) Read(p []byte) (int, error) {
+	if err := b.control.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return 0, err
+	}
+	n, err := b.ReadCloser.Read(p)
+	if err != nil { // at the end the server goes on reading, to notice that the client is gone
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
 
 // sender returns a function that writes a part of the body and flushes it.
 func sender(w http.ResponseWriter) func([]byte) error {
 	control := http.NewResponseController(w)
 	return func(part []byte) error {
-		if err := control.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		if err := control.SetWriteDeadline(time.Now().Add(plainPatience)); err != nil {
 			return err
 		}
 		if _, err := w.Write(part); err != nil {
@@ -136,7 +175,7 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request) {
 		_ = answer.flush(true, fmt.Errorf("the query cannot be read: %w", err))
 		return
 	}
-	_ = s.query(r.Context(), sql, func(m message) error { return send(m) }) // fails if the client is gone
+	_ = s.plain.query(r.Context(), sql, func(m message) error { return send(m) }) // fails if the client is gone
 }
 
 // serveMessage answers a message with another one, whose field for errors has this number.
@@ -151,7 +190,7 @@ func serveMessage(w http.ResponseWriter, r *http.Request, answer func(context.Co
 
 // serveRPC answers the calls in a request's body.
 func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
-	calls := &stream{server: s, send: sender(w)}
+	calls := &stream{server: s, room: s.plain, send: sender(w)}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
 	if err == nil {
 		err = calls.take(r.Context(), body)
@@ -171,7 +210,9 @@ func (s *Server) serveWebsocket(w http.ResponseWriter, r *http.Request) {
 	conn.SetReadLimit(maxCall + 16)
 	ctx, gone := context.WithCancel(r.Context())
 	defer gone()
-	calls := &stream{server: s, send: func(m []byte) error {
+	own := s.room()
+	defer own.close()
+	calls := &stream{server: s, room: own, send: func(m []byte) error {
 		ctx, stop := context.WithTimeout(ctx, patience)
 		defer stop()
 		return conn.Write(ctx, websocket.MessageBinary, m)

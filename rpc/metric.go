@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 // Metrics computes Trace Processor's metrics of version 1.
 type Metrics interface {
-	session.Metrics
+	perfettosql.Metrics
 	// Compute returns Perfetto's TraceMetrics, encoded.
 	Compute(ctx context.Context, s *session.Session, names []string) ([]byte, error)
 	// Text and JSON return encoded TraceMetrics as text and as JSON.
@@ -18,12 +19,14 @@ type Metrics interface {
 }
 
 // metric answers ComputeMetricArgs with a ComputeMetricResult.
-func (s *Server) metric(ctx context.Context, args []byte) message {
-	return s.answer(ctx, pb.ComputeMetricResult_Error, func(to *message) error { return s.computeMetric(ctx, args, to) })
+func (r *room) metric(ctx context.Context, args []byte) message {
+	return r.answer(ctx, pb.ComputeMetricResult_Error, func(s *session.Session, to *message) error {
+		return computeMetric(ctx, r.server.options.Metrics, s, args, to)
+	})
 }
 
-func (s *Server) computeMetric(ctx context.Context, args []byte, to *message) error {
-	if s.options.Metrics == nil {
+func computeMetric(ctx context.Context, metrics Metrics, s *session.Session, args []byte, to *message) error {
+	if metrics == nil {
 		return errNoMetrics
 	}
 	var names []string
@@ -39,16 +42,16 @@ func (s *Server) computeMetric(ctx context.Context, args []byte, to *message) er
 	if err != nil {
 		return err
 	}
-	encoded, err := s.options.Metrics.Compute(ctx, s.session, names)
+	encoded, err := metrics.Compute(ctx, s, names)
 	if err != nil {
 		return err
 	}
 	switch format {
 	case pb.ComputeMetricArgs_ResultFormat_Textproto:
-		encoded, err = s.options.Metrics.Text(encoded)
+		encoded, err = metrics.Text(encoded)
 		to.bytes(pb.ComputeMetricResult_MetricsAsPrototext, encoded)
 	case pb.ComputeMetricArgs_ResultFormat_JSON:
-		encoded, err = s.options.Metrics.JSON(encoded)
+		encoded, err = metrics.JSON(encoded)
 		to.bytes(pb.ComputeMetricResult_MetricsAsJSON, encoded)
 	default:
 		to.bytes(pb.ComputeMetricResult_Metrics, encoded)

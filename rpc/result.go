@@ -1,16 +1,16 @@
 package rpc
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
-	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 // A batch of a result ends once it has this many cells or bytes.
@@ -27,7 +27,7 @@ type result struct {
 	send  func(message) error
 	begun time.Time
 
-	columns    []session.Column
+	columns    []string
 	statements int // run so far
 	withRows   int // statements with rows
 	last       string
@@ -36,52 +36,28 @@ type result struct {
 	cells, integers, reals, texts, blobs []byte // of the current batch
 }
 
-// add adds rows, and sends each batch that is full.
-func (r *result) add(rows *session.Chunk) error {
-	for row := range rows.Rows {
-		if len(r.cells)+len(r.columns) > batchCells || len(r.cells)+len(r.integers)+len(r.reals)+len(r.texts)+len(r.blobs) > batchBytes {
-			if err := r.flush(false, nil); err != nil {
-				return err
-			}
+// add adds the row at which rows are, and sends the batch before it if it is full.
+func (r *result) add(rows *perfettosql.Rows) error {
+	if len(r.cells)+len(r.columns) > batchCells || len(r.cells)+len(r.integers)+len(r.reals)+len(r.texts)+len(r.blobs) > batchBytes {
+		if err := r.flush(false, nil); err != nil {
+			return err
 		}
-		for i := range r.columns {
-			r.cell(&rows.Columns[i], row, r.columns[i].Kind)
+	}
+	for i := range r.columns {
+		switch rows.Type(i) {
+		case sqlite.Integer:
+			r.integer(rows.Int(i))
+		case sqlite.Real:
+			r.real(rows.Float(i))
+		case sqlite.TextOf:
+			r.text(rows.Text(i))
+		case sqlite.Blob:
+			r.blob(rows.Blob(i))
+		default:
+			r.null()
 		}
 	}
 	return nil
-}
-
-// cell adds a cell.
-func (r *result) cell(values *session.Vector, row int, kind session.Kind) {
-	if values.Null(row) {
-		r.null()
-		return
-	}
-	switch kind {
-	case session.Real:
-		r.real(values.Real(row))
-	case session.Text:
-		r.text(values.Bytes(row))
-	case session.Bytes:
-		r.blob(values.Bytes(row))
-	case session.Variant, session.Nested:
-		switch v := session.FromJSON(string(values.Bytes(row))).(type) {
-		case nil:
-			r.null()
-		case int64:
-			r.integer(v)
-		case float64:
-			r.real(v)
-		case bool:
-			r.integer(int64(protowire.EncodeBool(v)))
-		case string:
-			r.text([]byte(v))
-		case json.RawMessage:
-			r.text(v)
-		}
-	default:
-		r.integer(values.Integer(row))
-	}
 }
 
 func (r *result) null() {
@@ -99,9 +75,9 @@ func (r *result) real(v float64) {
 }
 
 // text adds a text, up to its first NUL because the message ends each text with one.
-func (r *result) text(v []byte) {
+func (r *result) text(v string) {
 	r.cells = append(r.cells, pb.QueryResult_CellsBatch_CellType_CellString)
-	if end := bytes.IndexByte(v, 0); end >= 0 {
+	if end := strings.IndexByte(v, 0); end >= 0 {
 		v = v[:end]
 	}
 	r.texts = append(append(r.texts, v...), 0)
@@ -141,7 +117,7 @@ func (r *result) flush(last bool, failed error) error {
 	if !r.headed {
 		r.headed = true
 		for _, c := range r.columns {
-			m.text(pb.QueryResult_ColumnNames, c.Name)
+			m.text(pb.QueryResult_ColumnNames, c)
 		}
 		m.integer(pb.QueryResult_StatementCount, int64(r.statements))
 		m.integer(pb.QueryResult_StatementWithOutputCount, int64(r.withRows))

@@ -12,10 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
-	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -41,13 +38,16 @@ type Options struct {
 	Without []string // tables left without rows in traces that clients send
 }
 
-// Server answers calls about one trace. Calls that use the trace run one at a time.
+// Server answers calls about one trace. Each stream of calls has a session of its own; requests that stand alone share one.
 type Server struct {
 	options Options
 	name    atomic.Pointer[string] // of the trace
+	plain   *room                  // of requests that are not of a stream
+	rooms   atomic.Int64           // how many are open
 
-	turn    chan struct{} // holds a token: its taker may use the fields below
-	session *session.Session
+	turn    turn             // to use the fields below
+	session *session.Session // has the data; rooms run statements
+	loads   int              // how many traces there were before
 	state   state
 	trace   *os.File // the part that a client has sent so far
 	failed  error    // why queries cannot see the trace
@@ -62,25 +62,29 @@ const (
 	loaded                // queries see it
 )
 
-// New returns a server for the trace in a session; the UI shows the name. If s is nil, the server waits for a client to
-// send a trace.
+// New returns a server for the trace in a session, whose option Shared must be set; the UI shows the name. If s is nil, the
+// server waits for a client to send a trace.
 func New(o Options, s *session.Session, name string) *Server {
-	server := &Server{options: o, turn: make(chan struct{}, 1), session: s, state: loaded}
+	server := &Server{options: o, turn: newTurn(), session: s, state: loaded}
 	server.name.Store(&name)
-	if s != nil {
-		server.turn <- struct{}{}
-		return server
+	server.plain = server.room()
+	if s == nil {
+		server.state = waiting
+		_ = server.begin(context.Background()) // so that it starts before the trace comes; the first call reports an error
 	}
-	server.state = waiting
-	_ = server.begin(context.Background()) // so that it starts before the trace comes; the first call reports an error
-	server.turn <- struct{}{}
 	return server
 }
 
-// Close ends the session once no call uses it.
+// grace is how long Close waits for calls that still run. Their contexts should have ended.
+const grace = 1500 * time.Millisecond
+
+// Close ends the sessions. One that does not end in time is left to the end of the process.
 func (s *Server) Close() error {
-	<-s.turn
-	return s.close()
+	go s.plain.close()
+	for end := time.Now().Add(grace); s.rooms.Load() > 0 && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	return s.turn.exclusive(context.Background(), s.close)
 }
 
 func (s *Server) close() error {
@@ -92,18 +96,8 @@ func (s *Server) close() error {
 		err = errors.Join(err, s.session.Close())
 	}
 	s.session, s.trace = nil, nil
+	s.loads++
 	return err
-}
-
-// exclusive calls do while no other call uses the trace.
-func (s *Server) exclusive(ctx context.Context, do func() error) error {
-	select {
-	case <-s.turn:
-		defer func() { s.turn <- struct{}{} }()
-		return do()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // reset closes the trace, and makes the server wait for another.
@@ -125,7 +119,7 @@ func (s *Server) status() message {
 
 // append adds a part of a trace. After a complete trace it begins another.
 func (s *Server) append(ctx context.Context, part io.Reader) error {
-	return s.exclusive(ctx, func() error {
+	return s.turn.exclusive(ctx, func() error {
 		if s.state == loaded {
 			if err := s.reset(); err != nil {
 				return err
@@ -152,13 +146,13 @@ func (s *Server) begin(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	s.session, err = session.New(ctx, session.Options{Perfetto: true, Modules: s.options.Packages, Metrics: s.options.Metrics, Hold: true})
+	s.session, err = session.New(ctx, session.Options{Perfetto: true, Shared: true, Modules: s.options.Packages, Metrics: s.options.Metrics})
 	return err
 }
 
 // finish converts the trace that a client has sent.
 func (s *Server) finish(ctx context.Context) error {
-	return s.exclusive(ctx, func() error {
+	return s.turn.exclusive(ctx, func() error {
 		if s.state == arriving {
 			s.failed = s.load(ctx)
 		}
@@ -188,17 +182,7 @@ func (s *Server) load(ctx context.Context) error {
 	if err := errors.Join(s.options.Convert(ctx, path, folder), os.Remove(path)); err != nil {
 		return err
 	}
-	return s.session.OpenUnlinked(ctx, folder, s.options.Without...)
-}
-
-// restore drops what queries have created.
-func (s *Server) restore(ctx context.Context) error {
-	return s.exclusive(ctx, func() error {
-		if s.state != loaded || s.failed != nil {
-			return s.failed
-		}
-		return s.session.Restore(ctx)
-	})
+	return s.session.OpenUnlinked(folder, s.options.Without...)
 }
 
 // ready returns an error unless there is a trace, which may have no rows.
@@ -210,62 +194,4 @@ func (s *Server) ready(ctx context.Context) error {
 		return errors.New("the end of the trace has not come yet")
 	}
 	return s.failed
-}
-
-// onTrace calls do while no other call uses the trace, which has to be there.
-func (s *Server) onTrace(ctx context.Context, do func() error) error {
-	return s.exclusive(ctx, func() error {
-		if err := s.ready(ctx); err != nil {
-			return err
-		}
-		return do()
-	})
-}
-
-// answer returns the message that do writes about the trace or, if it fails, one with the error in a field.
-func (s *Server) answer(ctx context.Context, failed protowire.Number, do func(to *message) error) message {
-	var m message
-	if err := s.onTrace(ctx, func() error { return do(&m) }); err != nil {
-		return failure(failed, err)
-	}
-	return m
-}
-
-// query runs SQL and sends the rows of the last statement. It only returns errors of sending.
-func (s *Server) query(ctx context.Context, sql string, send func(message) error) error {
-	r := &result{send: send, begun: time.Now()}
-	var unsent error
-	err := s.onTrace(ctx, func() error { return s.run(ctx, sql, r, &unsent) })
-	if unsent != nil {
-		return unsent
-	}
-	return r.flush(true, err)
-}
-
-// run runs the SQL of query.
-func (s *Server) run(ctx context.Context, sql string, r *result, unsent *error) error {
-	if len(sql) > MaxQuery {
-		return fmt.Errorf("the query has %d bytes; %d are the most", len(sql), MaxQuery)
-	}
-	statements, err := perfettosql.Split(sql)
-	if err == nil && len(statements) > 0 {
-		r.statements, r.last = len(statements), statements[len(statements)-1].Text
-	}
-	return s.session.Each(ctx, sql, func(q *session.Query) error {
-		rows := 0
-		if q.Last {
-			r.columns = q.Columns
-		}
-		return q.Chunks(ctx, func(c *session.Chunk) error {
-			if rows == 0 && c.Rows > 0 {
-				r.withRows++
-			}
-			rows += c.Rows
-			if !q.Last {
-				return nil
-			}
-			*unsent = r.add(c)
-			return *unsent
-		})
-	})
 }

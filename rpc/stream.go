@@ -54,7 +54,9 @@ func (s *Server) ServeStream(ctx context.Context, conn net.Conn) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	defer conn.Close()
-	calls := &stream{server: s, send: func(m []byte) error {
+	own := s.room()
+	defer own.close()
+	calls := &stream{server: s, room: own, send: func(m []byte) error {
 		if err := conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 			return err
 		}

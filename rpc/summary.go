@@ -6,14 +6,15 @@ import (
 
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 // summary answers a TraceSummaryArgs with a TraceSummaryResult.
-func (s *Server) summary(ctx context.Context, args []byte) message {
-	return s.answer(ctx, pb.TraceSummaryResult_Error, func(to *message) error { return s.summarize(ctx, args, to) })
+func (r *room) summary(ctx context.Context, args []byte) message {
+	return r.answer(ctx, pb.TraceSummaryResult_Error, func(s *session.Session, to *message) error { return summarize(ctx, s, args, to) })
 }
 
-func (s *Server) summarize(ctx context.Context, args []byte, to *message) error {
+func summarize(ctx context.Context, s *session.Session, args []byte, to *message) error {
 	var of metrics.Summarizer
 	var bad error
 	ids, all, metadata, text := []string{}, false, "", false
@@ -44,7 +45,7 @@ func (s *Server) summarize(ctx context.Context, args []byte, to *message) error 
 	if all {
 		ids = nil
 	}
-	summary, err := of.Summarize(ctx, s.session, ids, metadata)
+	summary, err := of.Summarize(ctx, s, ids, metadata)
 	if err != nil {
 		return err
 	}

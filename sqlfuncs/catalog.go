@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,7 +13,6 @@ import (
 // longer than most queries.
 type Catalog struct {
 	conn    *sql.Conn
-	below   *Catalog // has further objects that the statements may use, or nil
 	objects []object
 	named   map[string][]int // by lower-case name
 	pending int              // objects that do not exist yet
@@ -30,26 +28,6 @@ type object struct {
 func (c *Catalog) CreateOn(ctx context.Context, conn *sql.Conn) error {
 	c.conn = conn
 	return c.Create(ctx, registration)
-}
-
-// NewCatalog returns a catalog of the objects that CREATE statements make. Each may use earlier ones and those of
-// below. They are created on conn.
-func NewCatalog(conn *sql.Conn, below *Catalog, statements []string) *Catalog {
-	c := &Catalog{conn: conn, below: below, named: map[string][]int{}}
-	for _, s := range statements {
-		c.Add(CreatedName(s), s)
-	}
-	return c
-}
-
-var created = regexp.MustCompile(`^CREATE (?:OR REPLACE )?(?:MACRO|VIEW|TABLE) "?(\w+)`)
-
-// CreatedName returns the name of the object that a CREATE statement makes.
-func CreatedName(statement string) string {
-	if m := created.FindStringSubmatch(statement); m != nil {
-		return m[1]
-	}
-	return ""
 }
 
 // Add adds an object with the statements that create it.
@@ -70,9 +48,6 @@ func (c *Catalog) Create(ctx context.Context, statement string) error {
 	if looksAround(statement) {
 		return c.CreateAll(ctx)
 	}
-	if err := c.below.Create(ctx, statement); err != nil {
-		return err
-	}
 	return c.run(ctx, c.find(statement, nil))
 }
 
@@ -80,9 +55,6 @@ func (c *Catalog) Create(ctx context.Context, statement string) error {
 func (c *Catalog) CreateAll(ctx context.Context) error {
 	if c == nil {
 		return nil
-	}
-	if err := c.below.CreateAll(ctx); err != nil {
-		return err
 	}
 	var all []int
 	for i, o := range c.objects {
@@ -94,11 +66,11 @@ func (c *Catalog) CreateAll(ctx context.Context) error {
 }
 
 // Complete reports whether all objects exist.
-func (c *Catalog) Complete() bool { return c == nil || c.pending == 0 && c.below.Complete() }
+func (c *Catalog) Complete() bool { return c == nil || c.pending == 0 }
 
 // find adds the missing objects that a text needs to found.
 func (c *Catalog) find(text string, found []int) []int {
-	for word := range Words(text) {
+	for word := range words(text) {
 		for _, i := range c.named[word] {
 			if c.objects[i].statements == nil || slices.Contains(found, i) {
 				continue
@@ -116,11 +88,6 @@ func (c *Catalog) run(ctx context.Context, objects []int) error {
 		return nil
 	}
 	slices.Sort(objects)
-	for _, i := range objects {
-		if err := c.below.Create(ctx, c.objects[i].statements[0]); err != nil {
-			return err
-		}
-	}
 	tx, err := c.conn.BeginTx(ctx, nil) // a commit per statement would double the time
 	if err != nil {
 		return err
@@ -142,8 +109,8 @@ func (c *Catalog) run(ctx context.Context, objects []int) error {
 	return nil
 }
 
-// Words yields the words of SQL in lower case, including those in quotes and comments.
-func Words(text string) func(yield func(string) bool) {
+// words yields the words of SQL in lower case, including those in quotes and comments.
+func words(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		isWord := func(c byte) bool {
 			return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
@@ -172,7 +139,7 @@ var around = map[string]bool{
 
 func looksAround(statement string) bool {
 	first := true
-	for word := range Words(statement) {
+	for word := range words(statement) {
 		if around[word] || first && word == "desc" || strings.HasPrefix(word, "duckdb_") ||
 			strings.HasPrefix(word, "pg_") || strings.HasPrefix(word, "pragma_") {
 			return true

@@ -75,7 +75,7 @@ func TestCatalogCreatesAllForStatementsAboutIt(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	got := slices.Collect(Words(`SELECT "Slice".x1,query_table('a_b')--é`))
+	got := slices.Collect(words(`SELECT "Slice".x1,query_table('a_b')--é`))
 	want := []string{"select", "slice", "x1", "query_table", "a_b", "é"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

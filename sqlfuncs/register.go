@@ -20,11 +20,7 @@ type Dataset struct {
 
 	TraceID string // of the trace, if Path is its folder in a dataset of many, whose files do not have it
 
-	Files map[string]string // paths of tables' files, if they are not Path/TABLE.parquet
-
 	Rows map[string]string // what to select the rows of a table from, if they are not all of its file
-
-	Hold map[string]bool // tables whose rows the database holds, because each query would read their files again
 
 	NoComments bool // skip the comments on tables and macros, which take a third of the time
 }
@@ -47,7 +43,7 @@ func (d Dataset) catalog(materialize bool) *Catalog {
 	for _, name := range d.Tables {
 		files[name] = true
 	}
-	c := NewCatalog(nil, nil, nil)
+	c := &Catalog{named: map[string][]int{}}
 	c.Add(registration, fmt.Sprintf("CREATE TABLE %s AS SELECT %d AS schema_version, %t AS many_traces",
 		registration, table.SchemaVersion, d.Layout == ManyTraces))
 	add := func(kind, name, statement, doc string) {
@@ -62,7 +58,7 @@ func (d Dataset) catalog(materialize bool) *Catalog {
 			continue // one of the views below
 		}
 		kind, rows := "VIEW", d.empty(s)
-		if materialize || d.Hold[s.Name] {
+		if materialize {
 			kind = "TABLE"
 		}
 		if files[s.Name] {
@@ -138,9 +134,6 @@ func (d Dataset) read(s *table.Schema) string {
 		columns = append(columns, identifier(c.Name))
 	}
 	file, options := d.glob(s.Name+".parquet"), ""
-	if path, ok := d.Files[s.Name]; ok {
-		file = path
-	}
 	if d.Layout == ManyTraces {
 		columns = append(columns, "trace_id")
 		file, options = d.glob("trace_id=*", s.Name+".parquet"), ", hive_partitioning = true, hive_types = {trace_id: VARCHAR}"

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/internal/count"
-	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -131,11 +130,8 @@ func (o *alertsOptions) find(ctx context.Context, definitions []derive.Definitio
 		}
 		if traces != nil {
 			err = s.OpenTrace(ctx, traces, id)
-		} else if err = (opener{}).open(ctx, s, input, perfetto); err == nil {
-			var layout sqlfuncs.Layout
-			if layout, err = sqlfuncs.Registered(ctx, s.Conn); layout == sqlfuncs.ManyTraces {
-				err = fmt.Errorf("%s has many traces: give the dataset that it was made from", input)
-			}
+		} else if err = (opener{}).open(ctx, s, input, perfetto); errors.Is(err, session.ErrManyTraces) { // a DuckDB file
+			err = fmt.Errorf("%s has many traces: give the dataset that it was made from", input)
 		}
 		if err != nil {
 			return nil, errors.Join(err, s.Close())

@@ -49,7 +49,8 @@ the tables slice, counter, track, annotation and alert. FILE is YAML, or
         level: error
         text: "{name} took {dur} ns"
 
-Queries see the trace as it was converted, without derived rows. Rows of the
+Queries are DuckDB's SQL or, in a file with the line "dialect: perfetto",
+PerfettoSQL. They see the trace as it was converted, without derived rows. Rows of the
 conversion never change. A definition replaces the earlier one of the same name.
 --remove NAME... OUT takes derived rows out again, without NAME all of them. OUT
 changes at once or not at all; in a dataset of many traces, each trace does.`,

@@ -102,7 +102,7 @@ func TestDerive(t *testing.T) {
 func TestDeriveHelp(t *testing.T) {
 	t.Parallel()
 	help := tpconvert(t, t.TempDir(), "derive", "--help").stdout
-	from, to := strings.Index(help, "    events:\n"), strings.Index(help, "Queries see the trace")
+	from, to := strings.Index(help, "    events:\n"), strings.Index(help, "Queries are DuckDB")
 	if from < 0 || to < from {
 		t.Fatalf("no example in %s", help)
 	}
@@ -187,13 +187,15 @@ func TestDeriveManyTraces(t *testing.T) {
 	tpconvert(t, dir, "derive", "--remove", "out").expect(t, exitDone, "")
 	unchanged(t, filepath.Join(dir, "out"), before)
 	// A trace knows its own id, although its files do not have it.
-	own := "alerts:\n  own: {query: SELECT trace_id AS id FROM trace, level: warning, text: 'id {id}'}\n"
-	if err := os.WriteFile(filepath.Join(dir, "own.yaml"), []byte(own), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	tpconvert(t, dir, "derive", "own.yaml", "out").expect(t, exitDone, "")
-	if got := rowsOf(t, dir, "out", `SELECT count(*) AS n FROM alert WHERE text = 'id ' || trace_id`); got != "n\n2\n" {
-		t.Errorf("alerts with their traces' ids: %s", got)
+	const own = "alerts:\n  own: {query: SELECT trace_id AS id FROM trace, level: warning, text: 'id {id}'}\n"
+	for _, dialect := range []string{"", "dialect: perfetto\n"} {
+		if err := os.WriteFile(filepath.Join(dir, "own.yaml"), []byte(dialect+own), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		tpconvert(t, dir, "derive", "own.yaml", "out").expect(t, exitDone, "")
+		if got := rowsOf(t, dir, "out", `SELECT count(*) AS n FROM alert WHERE text = 'id ' || trace_id`); got != "n\n2\n" {
+			t.Errorf("%salerts with their traces' ids: %s", dialect, got)
+		}
 	}
 	tpconvert(t, dir, "alerts", "own.yaml", "out").expect(t, exitDone, "")
 }

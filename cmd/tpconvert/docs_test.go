@@ -16,11 +16,18 @@ var writeDocs = flag.Bool("docs", false, "write the results in docs/queries.md")
 
 var (
 	queriesFile = filepath.Join("..", "..", "docs", "queries.md")
-	block       = regexp.MustCompile("(?s)```(sql perfetto|sql|text)\n(.*?)```\n")
+	block       = regexp.MustCompile("(?s)```(sql perfetto|sql duckdb|sql|text)\n(.*?)```\n")
 )
 
+// examples are queries in one language, and what each prints.
+type examples struct{ queries, results []string }
+
+func (e *examples) add(query, result string) {
+	e.queries, e.results = append(e.queries, query), append(e.results, result)
+}
+
 // TestDocumentedQueries runs the queries of docs/queries.md and compares the rows of each with the block of text that
-// follows. A query with one block stands for both languages.
+// follows. A block of sql stands for both languages if no block of PerfettoSQL is before it.
 func TestDocumentedQueries(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(queriesFile)
@@ -34,13 +41,16 @@ func TestDocumentedQueries(t *testing.T) {
 		got.expect(t, exitDone, "")
 		return got.stdout
 	}
-	var inDuckDB, inPerfetto, results []string
+	var inDuckDB, inPerfetto examples
 	var sql, perfettoSQL string
 	written := block.ReplaceAllStringFunc(string(page), func(found string) string {
 		m := block.FindStringSubmatch(found)
 		switch m[1] {
-		case "sql":
+		case "sql duckdb":
 			sql = m[2]
+			return found
+		case "sql":
+			sql, perfettoSQL = m[2], cmp.Or(perfettoSQL, m[2])
 			return found
 		case "sql perfetto":
 			perfettoSQL = m[2]
@@ -49,16 +59,23 @@ func TestDocumentedQueries(t *testing.T) {
 		if *writeDocs {
 			m[2] = run(sql)
 		}
-		inDuckDB, inPerfetto, results = append(inDuckDB, sql), append(inPerfetto, cmp.Or(perfettoSQL, sql)), append(results, m[2])
+		inDuckDB.add(sql, m[2])
+		if perfettoSQL != "" {
+			inPerfetto.add(perfettoSQL, m[2])
+		}
 		sql, perfettoSQL = "", ""
 		return "```text\n" + m[2] + "```\n"
 	})
-	if len(results) < 10 {
-		t.Errorf("found %d results", len(results))
-	}
 	// All in one command, which takes long to start.
-	for _, args := range [][]string{{strings.Join(inDuckDB, ";")}, {"--perfetto", strings.Join(inPerfetto, ";")}} {
-		if got, want := run(args...), strings.Join(results, "\n"); got != want {
+	for of, examples := range map[string]examples{"": inDuckDB, "--perfetto": inPerfetto} {
+		if len(examples.results) < 10 {
+			t.Errorf("%s: found %d results", of, len(examples.results))
+		}
+		args := []string{strings.Join(examples.queries, ";")}
+		if of != "" {
+			args = append(args, of)
+		}
+		if got, want := run(args...), strings.Join(examples.results, "\n"); got != want {
 			t.Errorf("%s\ngives\n%s\nwant\n%s", args, got, want)
 		}
 	}

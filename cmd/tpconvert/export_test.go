@@ -135,7 +135,7 @@ func TestServeExport(t *testing.T) {
 	post(t, sent+"/notify_eof", nil)
 	folder := serve(t, filepath.Join(dir, "out"))
 	// Statements that clients have run do not change what is exported.
-	if got := ask(t, folder, "CREATE OR REPLACE PERFETTO VIEW slice AS SELECT 1 AS id; CREATE PERFETTO TABLE thread AS SELECT 1 AS id"); got.failed != "" {
+	if got := ask(t, folder, "CREATE OR REPLACE PERFETTO VIEW slice AS SELECT 1 AS id; DROP VIEW thread; CREATE PERFETTO TABLE thread AS SELECT 1 AS id"); got.failed != "" {
 		t.Fatal(got.failed)
 	}
 	for input, url := range map[string]string{"folder": folder, "DuckDB file": serve(t, filepath.Join(dir, "t.duckdb")), "sent trace": sent} {

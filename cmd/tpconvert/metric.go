@@ -74,7 +74,7 @@ func (o *metricOptions) compute(ctx context.Context, trace opener, args []string
 	case len(args) == 0:
 		return usageError{errors.New("INPUT is missing, a dataset or a trace")}
 	}
-	s, err := openSession(ctx, args[0], session.Options{Perfetto: true, Modules: modules(o.stdlib), Metrics: library, Wide: true}, trace)
+	s, err := openSession(ctx, args[0], session.Options{Perfetto: true, Modules: modules(o.stdlib), Metrics: library}, trace)
 	if err != nil {
 		return err
 	}

@@ -105,16 +105,16 @@ FROM perf_sample AS p JOIN experimental_annotated_callstack(p.callsite_id) WHERE
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for sql, want := range map[string]string{
-		"cat_stacks('A', 1)":                              "CAT_STACKS: argument 2 is neither a stack nor text",
-		"stack_from_stack_profile_callsite(99)":           "callsite_id 99 does not exist",
-		"stack_from_stack_profile_frame(-1)":              "frame_id -1 does not exist",
-		"stack_from_stack_profile_frame('1')":             "frame_id must be an integer",
-		"stack_from_stack_profile_callsite(1, 'x')":       "annotate must be an integer",
+		"cat_stacks('A', 1)":                              "cat_stacks: argument 2 is neither a stack nor a text",
+		"stack_from_stack_profile_callsite(99)":           "stack_from_stack_profile_callsite: there is no callsite 99",
+		"stack_from_stack_profile_frame(-1)":              "stack_from_stack_profile_frame: there is no frame -1",
+		"stack_from_stack_profile_frame('1')":             "the argument is not the id of a frame",
+		"stack_from_stack_profile_callsite(1, 'x')":       "the second argument is no truth value",
 		"experimental_profile(NULL)":                      "the stack must be a BLOB",
 		"experimental_profile(x'05')":                     "the stack is not a message of type Stack",
 		"experimental_profile(x'0A021063')":               "there is no callsite 99",
-		"experimental_profile(cat_stacks('A'), 't', 'u')": "want a stack, and for each value its type, unit and value",
-		"experimental_profile(x'', 't', 'u', 1.5)":        "values must be integers",
+		"experimental_profile(cat_stacks('A'), 't', 'u')": "the arguments are a stack and then types, units and values of samples",
+		"experimental_profile(x'', 't', 'u', 1.5)":        "values of samples must be integers",
 		"experimental_profile(x'', NULL, 'u', 1)":         "types and units of samples must be text",
 		"experimental_profile(x'') OVER (ORDER BY cpu)":   "may not be used as a window function",
 	} {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 const promptHelp = `SQL ends with a semicolon. Tab completes tables, columns and functions.
@@ -199,10 +200,19 @@ func (p *prompt) command(ctx context.Context, text string) error {
 		p.timer = !p.timer
 		return nil
 	case "tables":
+		if p.session.Perfetto() != nil {
+			return p.all(ctx, "SELECT name, type FROM sqlite_schema WHERE name NOT GLOB '[_]*' AND type IN ('table', 'view') ORDER BY name")
+		}
 		return p.show(ctx, "SELECT name, comment FROM "+relations+" GROUP BY ALL ORDER BY name")
 	case "functions":
-		return p.show(ctx, "SELECT name, any_value(comment) AS comment FROM "+functions+" GROUP BY name ORDER BY name")
+		if p.session.Perfetto() != nil {
+			return p.all(ctx, "SELECT DISTINCT name FROM pragma_function_list WHERE name NOT GLOB '[_]*' ORDER BY name")
+		}
+		return p.show(ctx, "SELECT name, any_value(comment) AS comment FROM "+macros+" GROUP BY name ORDER BY name")
 	case "schema":
+		if p.session.Perfetto() != nil {
+			return p.all(ctx, "SELECT name, type FROM pragma_table_info('"+strings.ReplaceAll(strings.TrimSpace(argument), "'", "''")+"')")
+		}
 		return p.show(ctx, "SELECT column_name AS name, column_type AS type FROM (DESCRIBE "+identifierText(strings.TrimSpace(argument))+")")
 	}
 	return fmt.Errorf("there is no .%s; see .help", name)
@@ -215,14 +225,17 @@ const relations = `(
 	SELECT table_name AS name, comment FROM duckdb_tables() WHERE NOT internal AND table_name NOT LIKE '\_%' ESCAPE '\'
 	UNION ALL SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND view_name NOT LIKE '\_%' ESCAPE '\')`
 
-// functions are the functions, and the views over tables, which are predefined queries too.
-const functions = `(
+// macros are the functions, and the views over tables, which are predefined queries too.
+const macros = `(
 	SELECT function_name AS name, comment FROM duckdb_functions() WHERE NOT internal AND function_name NOT LIKE '\_%' ESCAPE '\'
 	UNION ALL SELECT view_name, comment FROM duckdb_views() WHERE NOT internal AND view_name NOT LIKE '\_%' ESCAPE '\'
 		AND sql NOT LIKE '%read_parquet(%' AND comment IS NOT NULL)`
 
 // names returns the names for completion.
 func (q *query) names(ctx context.Context) ([]string, error) {
+	if q.session.Perfetto() != nil {
+		return q.perfettoNames(ctx)
+	}
 	if err := q.session.Catalog.CreateAll(ctx); err != nil {
 		return nil, err
 	}
@@ -231,6 +244,23 @@ func (q *query) names(ctx context.Context) ([]string, error) {
 		UNION SELECT column_name FROM duckdb_columns() WHERE NOT internal
 		UNION SELECT function_name || '(' FROM duckdb_functions() WHERE NOT internal AND function_name NOT LIKE '\_%' ESCAPE '\'
 		ORDER BY 1`)
+}
+
+// perfettoNames are the names of PerfettoSQL.
+func (q *query) perfettoNames(ctx context.Context) (names []string, err error) {
+	err = q.session.Each(ctx, `
+		SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')
+		UNION SELECT c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type IN ('table', 'view')
+		UNION SELECT name || '(' FROM pragma_function_list
+		ORDER BY 1`, func(of *session.Query) error {
+		return of.Each(ctx, func(row []any) error {
+			if name, ok := row[0].(string); ok {
+				names = append(names, name)
+			}
+			return nil
+		})
+	})
+	return names, err
 }
 
 // completer completes the word before the cursor on Tab, or lists the candidates if there are several.

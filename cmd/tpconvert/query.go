@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/rpc"
-	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -33,10 +33,10 @@ func newQueryCommand(ui *uiOptions) *cobra.Command {
 		Short: "Query a dataset, a DuckDB file or a trace with SQL",
 		Long: `Query INPUT, a dataset, a DuckDB file made by tpconvert, or a trace, which is
 converted first. It has the tables of "tpconvert tables" and the functions and
-operators of Trace Processor. SQL is DuckDB's; several statements are separated
-by semicolons. Without SQL and --file, statements are read from the standard
-input, at a prompt if it is a terminal. SQL can read INPUT only, and write new
-files with COPY ... TO.`,
+operators of Trace Processor. SQL is DuckDB's or, with --perfetto, PerfettoSQL,
+which SQLite runs; several statements are separated by semicolons. Without SQL and
+--file, statements are read from the standard input, at a prompt if it is a
+terminal. SQL can read INPUT only, and DuckDB's can write new files with COPY ... TO.`,
 		Example: `  tpconvert query out/ 'SELECT name, count(*) FROM slice GROUP BY name'
   tpconvert query --format csv --file report.sql trace.json.gz
   tpconvert query trace.duckdb`,
@@ -133,7 +133,7 @@ type checkout struct{ modules, curves fs.FS }
 
 // Open implements fs.FS.
 func (c checkout) Open(path string) (fs.File, error) {
-	if rest, ok := strings.CutPrefix(path, perfettosql.CurvesFolder); ok && (rest == "" || rest[0] == '/') {
+	if rest, ok := strings.CutPrefix(path, functions.CurvesFolder); ok && (rest == "" || rest[0] == '/') {
 		return c.curves.Open(cmp.Or(strings.TrimPrefix(rest, "/"), "."))
 	}
 	return c.modules.Open(path)
@@ -161,20 +161,17 @@ func (q *query) show(ctx context.Context, text string) error {
 	return q.print(ctx, rows)
 }
 
-// suppressed is the name of a column whose rows Trace Processor does not print if it is
-// the only one.
-const suppressed = "suppress_query_output"
+// inferred is the number of rows that tell how to print a column of PerfettoSQL.
+const inferred = 1000
 
 // print writes rows in the requested format.
 func (q *query) print(ctx context.Context, of *session.Query) error {
-	rows, err := of.Rows(ctx)
-	if err != nil {
-		return err
+	rows := inferred
+	if isBinary(q.options.format) {
+		rows = -1
 	}
-	defer rows.Close()
-	columns := of.Columns
-	if of.Silent || len(columns) == 1 && columns[0].Name == suppressed && q.options.perfetto {
-		return session.EachRow(rows, columns, func([]any) error { return nil })
+	if err := of.Infer(rows); err != nil {
+		return err
 	}
 	if q.results > 0 {
 		if isBinary(q.options.format) {
@@ -187,11 +184,11 @@ func (q *query) print(ctx context.Context, of *session.Query) error {
 	if q.options.perfetto && format == "csv" {
 		format = "perfetto"
 	}
-	w, err := newRowWriter(format, q.out, columns)
+	w, err := newRowWriter(format, q.out, of.Columns)
 	if err != nil {
 		return err
 	}
-	if err := session.EachRow(rows, columns, w.row); err != nil {
+	if err := of.Each(ctx, w.row); err != nil {
 		return err
 	}
 	return w.end()

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/tpconvert/tpconvert/rpc"
@@ -82,8 +81,6 @@ func (o *serveOptions) runUnix(ctx context.Context, trace opener, args []string)
 
 // serveUnix answers clients until the context ends, and then cancels their calls.
 func serveUnix(ctx context.Context, server *rpc.Server, listener net.Listener) error {
-	var clients sync.WaitGroup
-	defer clients.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	context.AfterFunc(ctx, func() { listener.Close() })
@@ -94,7 +91,7 @@ func serveUnix(ctx context.Context, server *rpc.Server, listener net.Listener) e
 		} else if err != nil {
 			return err
 		}
-		clients.Go(func() { server.ServeStream(ctx, conn) })
+		go server.ServeStream(ctx, conn)
 	}
 }
 

@@ -220,7 +220,21 @@ func TestMetricsOfPackedTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	tpconvert(t, dir, "summarize", "slices", "fleet").expect(t, exitDone, "")
-	if err := os.Remove(filepath.Join(fleet, "metadata.parquet")); err != nil {
+	// DuckDB's SQL reads the same rows.
+	own := "alerts:\n  own: {query: 'SELECT ts FROM slice WHERE dur = 50000', level: warning, text: long}\n"
+	if err := os.WriteFile(filepath.Join(dir, "own.yaml"), []byte(own), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := tpconvert(t, dir, "alerts", "--format", "csv", "own.yaml", "fleet"); strings.Count(got.stdout, ",own,long,") != 1 {
+		t.Errorf("alerts in DuckDB's SQL: %+v", got)
+	}
+	metadata := filepath.Join(fleet, "metadata.parquet")
+	if err := os.Remove(metadata); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "query", "out", "COPY (FROM metadata ORDER BY name) TO 'fleet/metadata.parquet'").expect(t, exitDone, "")
+	tpconvert(t, dir, "summarize", "slices", "fleet").expect(t, exitFailure, "are not together: sort the file by trace_id")
+	if err := os.Remove(metadata); err != nil {
 		t.Fatal(err)
 	}
 	tpconvert(t, dir, "alerts", "fleet").expect(t, exitFailure, "no rows of the table metadata")

@@ -181,7 +181,7 @@ func TestBadTraces(t *testing.T) {
 		"start":         "SLOW\xf3\x00\x00\x00" + strings.Repeat("\xff", 24),
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(text)})
-		if !format.BadInput(err) || !strings.Contains(err.Error(), "x (art_method) at byte ") {
+		if !format.BadInput(err) || !strings.Contains(err.Error(), "x (ART method trace) at byte ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

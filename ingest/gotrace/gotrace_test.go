@@ -84,10 +84,10 @@ func TestRefused(t *testing.T) {
 		kind error
 		text string
 	}{
-		"nothing but a header": {data[:16], format.ErrNoEvents, "go.trace (go_trace): a Go execution trace without events: no trace events"},
-		"a version too old":    {bytes.Replace(data, []byte("1.26 trace\x00\x00\x00"), []byte("1.9 trace\x00\x00\x00\x00"), 1), format.ErrUnsupported, "go.trace (go_trace) at byte 0: unknown or unsupported trace version go 1.9: not supported"},
-		"a version to come":    {bytes.Replace(data, []byte("1.26"), []byte("1.99"), 1), format.ErrUnsupported, "go.trace (go_trace) at byte 0: unknown or unsupported trace version go 1.99: not supported"},
-		"a cut generation":     {data[:100], format.ErrCorrupt, "go.trace (go_trace) at byte 100: failed to read full batch: read 51 but wanted 120: corrupt"},
+		"nothing but a header": {data[:16], format.ErrNoEvents, "go.trace (go trace): a Go execution trace without events: no trace events"},
+		"a version too old":    {bytes.Replace(data, []byte("1.26 trace\x00\x00\x00"), []byte("1.9 trace\x00\x00\x00\x00"), 1), format.ErrUnsupported, "go.trace (go trace) at byte 0: unknown or unsupported trace version go 1.9: not supported"},
+		"a version to come":    {bytes.Replace(data, []byte("1.26"), []byte("1.99"), 1), format.ErrUnsupported, "go.trace (go trace) at byte 0: unknown or unsupported trace version go 1.99: not supported"},
+		"a cut generation":     {data[:100], format.ErrCorrupt, "go.trace (go trace) at byte 100: failed to read full batch: read 51 but wanted 120: corrupt"},
 		"a stack without end":  {bytes.Replace(data, []byte{3, 2, 1, 0x20}, []byte{3, 2, 0x7f, 0x20}, 1), format.ErrCorrupt, ""},
 		"a huge batch":         {append(data[:16:16], 1, 1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f), format.ErrCorrupt, ""},
 	} {

@@ -107,7 +107,7 @@ func TestErrors(t *testing.T) {
 		about(`"version": 1, "files": [{"path": "c.json"}, {"path": "a.json", "clocks": {"sync_to": {"file": "c.json"}}}]`):                                          "could not resolve file 'c.json'",
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: bytes.NewReader(together(t, manifest))})
-		if !format.BadInput(err) || !errors.Is(err, format.ErrManifest) || !strings.Contains(fmt.Sprint(err), want) || !strings.HasPrefix(fmt.Sprint(err), "z.json (perfetto_manifest)") {
+		if !format.BadInput(err) || !errors.Is(err, format.ErrManifest) || !strings.Contains(fmt.Sprint(err), want) || !strings.HasPrefix(fmt.Sprint(err), "z.json (perfetto manifest)") {
 			t.Errorf("%s: error %v", manifest, err)
 		}
 	}

@@ -75,7 +75,7 @@ func TestVersions(t *testing.T) {
 
 	for _, version := range []string{"3", "8", "99999999999999999999", "", "x"} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "log", Reader: bytes.NewReader(log(version))})
-		if !format.BadInput(err) || !strings.Contains(err.Error(), "log (ninja_log) at byte 0: ") {
+		if !format.BadInput(err) || !strings.Contains(err.Error(), "log (ninja log) at byte 0: ") {
 			t.Errorf("version %q: %v", version, err)
 		}
 	}

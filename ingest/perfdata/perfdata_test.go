@@ -434,7 +434,7 @@ func TestBadRecordings(t *testing.T) {
 		"old":                change(0, []byte("PERFFILE")...),
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: bytes.NewReader(data)})
-		if !format.BadInput(err) || !strings.Contains(err.Error(), "x (perf) at byte ") {
+		if !format.BadInput(err) || !strings.Contains(err.Error(), "x (perf.data) at byte ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -31,13 +31,13 @@ type Rows struct {
 	Alerts      []Alert
 }
 
-// Evaluator runs definitions on a trace.
+// Evaluator runs definitions on a trace. What it asks itself, it asks in PerfettoSQL, which is always there.
 type Evaluator struct {
 	// Open opens the trace for SQL of Trace Processor, or for that of DuckDB.
 	Open func(ctx context.Context, perfetto bool) (*session.Session, error)
 
-	sessions map[bool]*session.Session
-	last     map[string]int64 // greatest id of each table that rows may refer to
+	sessions map[string]*session.Session // by dialect
+	last     map[string]int64            // greatest id of each table that rows may refer to
 }
 
 // Close closes the sessions.
@@ -50,35 +50,25 @@ func (e *Evaluator) Close() (err error) {
 
 // session returns a session without objects of other definitions.
 func (e *Evaluator) session(ctx context.Context, dialect string) (*session.Session, error) {
-	isPerfetto := dialect == perfetto
-	if s := e.sessions[isPerfetto]; s != nil {
+	if s := e.sessions[dialect]; s != nil {
 		return s, s.Restore(ctx)
 	}
-	s, err := e.Open(ctx, isPerfetto)
+	s, err := e.Open(ctx, dialect == perfetto)
 	if err != nil {
 		return nil, err
 	}
 	if e.sessions == nil {
-		e.sessions = map[bool]*session.Session{}
+		e.sessions = map[string]*session.Session{}
 	}
-	e.sessions[isPerfetto] = s
-	if e.last == nil {
-		e.last, err = integers(ctx, s, `SELECT (SELECT max(id) FROM slice) AS slice, (SELECT max(id) FROM thread) AS thread,
-			(SELECT max(id) FROM process) AS process`)
-	}
-	return s, err
+	e.sessions[dialect] = s
+	return s, nil
 }
 
 // integers returns the first row of a query by column. NULL is -1.
 func integers(ctx context.Context, s *session.Session, query string) (map[string]int64, error) {
 	all := map[string]int64{}
 	err := s.Each(ctx, query, func(q *session.Query) error {
-		rows, err := q.Rows(ctx)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		return session.EachRow(rows, q.Columns, func(values []any) error {
+		return q.Each(ctx, func(values []any) error {
 			for i, c := range q.Columns {
 				all[c.Name] = -1
 				if n, ok := values[i].(int64); ok {
@@ -93,9 +83,20 @@ func integers(ctx context.Context, s *session.Session, query string) (map[string
 
 // Evaluate runs a definition, adds its rows to to and sets their number in d. Nothing is added if it fails.
 func (e *Evaluator) Evaluate(ctx context.Context, d *Definition, to *Rows) error {
+	if e.last == nil {
+		s, err := e.session(ctx, perfetto)
+		if err != nil {
+			return err
+		}
+		e.last, err = integers(ctx, s, `SELECT (SELECT max(id) FROM slice) AS slice, (SELECT max(id) FROM thread) AS thread,
+			(SELECT max(id) FROM process) AS process`)
+		if err != nil {
+			return err
+		}
+	}
 	s, err := e.session(ctx, d.Dialect)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", d.place, err)
 	}
 	var rows result
 	err = s.Each(ctx, d.Query, func(q *session.Query) error {
@@ -128,7 +129,7 @@ func (e *Evaluator) Evaluate(ctx context.Context, d *Definition, to *Rows) error
 // Alerts returns the alerts that the trace has in its table, and then those of the definitions. A definition replaces the
 // earlier one of the same name.
 func (e *Evaluator) Alerts(ctx context.Context, definitions []Definition) ([]Alert, error) {
-	s, err := e.session(ctx, duckDB)
+	s, err := e.session(ctx, perfetto)
 	if err != nil {
 		return nil, err
 	}
@@ -177,18 +178,13 @@ type result struct {
 }
 
 func (r *result) read(ctx context.Context, q *session.Query) error {
-	rows, err := q.Rows(ctx)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	r.columns = slices.Clone(q.Columns)
 	for i := range r.columns {
 		if r.columns[i].Kind == session.Huge { // the type of a sum of integers
 			r.columns[i].Kind = session.Integer
 		}
 	}
-	return session.EachRow(rows, q.Columns, func(values []any) error {
+	return q.Each(ctx, func(values []any) error {
 		values = slices.Clone(values)
 		for i, v := range values {
 			if huge, ok := v.(*big.Int); ok {

@@ -61,27 +61,28 @@ func (e *Evaluator) store(ctx context.Context, to *export.Extension, rows *Rows)
 
 // begin finds the first free ids and the machines.
 func (e *Evaluator) begin(ctx context.Context, w *writer) error {
-	for _, s := range e.sessions {
-		ids, err := integers(ctx, s, `SELECT (SELECT max(id) FROM (
-				SELECT max(arg_set_id) AS id FROM args UNION ALL SELECT max(arg_set_id) FROM slice UNION ALL
-				SELECT max(source_arg_set_id) FROM track UNION ALL SELECT max(dimension_arg_set_id) FROM track)) AS args,
-			(SELECT max(track_group_id) FROM track) AS "groups"`)
+	s, err := e.session(ctx, perfetto)
+	if err != nil {
+		return err
+	}
+	ids, err := integers(ctx, s, `SELECT (SELECT max(id) FROM (
+			SELECT max(arg_set_id) AS id FROM args UNION ALL SELECT max(arg_set_id) FROM slice UNION ALL
+			SELECT max(source_arg_set_id) FROM track UNION ALL SELECT max(dimension_arg_set_id) FROM track)) AS args,
+		(SELECT max(track_group_id) FROM track) AS "groups"`)
+	if err != nil {
+		return err
+	}
+	w.argSet, w.group = ids["args"]+1, ids["groups"]+1
+	for name, to := range map[string]*map[int64]int64{"thread": &w.threads, "process": &w.processes} {
+		var r result
+		err := s.Each(ctx, fmt.Sprintf("SELECT id, machine_id FROM %s WHERE machine_id <> 0", name), func(q *session.Query) error { return r.read(ctx, q) })
 		if err != nil {
 			return err
 		}
-		w.argSet, w.group = ids["args"]+1, ids["groups"]+1
-		for name, to := range map[string]*map[int64]int64{"thread": &w.threads, "process": &w.processes} {
-			var r result
-			err := s.Each(ctx, fmt.Sprintf("SELECT id, machine_id FROM %s WHERE machine_id <> 0", name), func(q *session.Query) error { return r.read(ctx, q) })
-			if err != nil {
-				return err
-			}
-			*to = map[int64]int64{}
-			for _, row := range r.values {
-				(*to)[row[0].(int64)] = row[1].(int64)
-			}
+		*to = map[int64]int64{}
+		for _, row := range r.values {
+			(*to)[row[0].(int64)] = row[1].(int64)
 		}
-		return nil
 	}
 	return nil
 }

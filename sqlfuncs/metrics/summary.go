@@ -477,6 +477,9 @@ func setValue(to node, c column, value any) error {
 // float64 or string. It sets which columns have integers.
 func rows(ctx context.Context, db *session.Session, query string, wanted []column, each func([]any) error) error {
 	return db.Each(ctx, query, func(q *session.Query) error {
+		if err := q.Infer(-1); err != nil {
+			return err
+		}
 		places := make([]int, len(wanted))
 		for i, c := range wanted {
 			places[i] = slices.IndexFunc(q.Columns, func(of session.Column) bool { return of.Name == c.name })
@@ -485,13 +488,8 @@ func rows(ctx context.Context, db *session.Session, query string, wanted []colum
 			}
 			wanted[i].integer = q.Columns[places[i]].Kind == session.Integer
 		}
-		found, err := q.Rows(ctx)
-		if err != nil {
-			return err
-		}
-		defer found.Close()
 		row := make([]any, len(places))
-		return session.EachRow(found, q.Columns, func(values []any) error {
+		return q.Each(ctx, func(values []any) error {
 			for i, place := range places {
 				row[i] = values[place]
 			}

@@ -24,7 +24,6 @@ func (l *Library) Compute(ctx context.Context, s *session.Session, names []strin
 			return nil, fmt.Errorf("unknown metric %s", name)
 		}
 	}
-	s.OrderRows()
 	var encoded []byte
 	for _, name := range names {
 		value, err := l.compute(ctx, s, name)
@@ -54,12 +53,7 @@ func (l *Library) compute(ctx context.Context, s *session.Session, name string) 
 		if len(q.Columns) != 1 {
 			return fmt.Errorf("%s_output has %d columns, want one", name, len(q.Columns))
 		}
-		rows, err := q.Rows(ctx)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		return session.EachRow(rows, q.Columns, func(row []any) error {
+		return q.Each(ctx, func(row []any) error {
 			if found++; found > 1 {
 				return fmt.Errorf("%s_output has more than one row", name)
 			}

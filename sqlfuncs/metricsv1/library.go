@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -139,10 +139,10 @@ func (l *Library) Template(file string) (string, error) {
 	return string(text), nil
 }
 
-// builder matches the names of functions that build messages, such as AndroidCpuMetric.
-var builder = regexp.MustCompile(`^[A-Z]\w*[a-z]`)
-
-// Builds reports whether a function builds a message.
-func (l *Library) Builds(function string) bool {
-	return builder.MatchString(function) && l.load() == nil && l.messages[strings.ToLower(function)] != nil
+// Functions are the names of the functions that build messages.
+func (l *Library) Functions() ([]string, error) {
+	if err := l.load(); err != nil {
+		return nil, err
+	}
+	return slices.Collect(maps.Keys(l.messages)), nil
 }

@@ -33,35 +33,20 @@ func (t token) is(text string) bool {
 	return (t.kind == word || t.kind == operator) && strings.EqualFold(t.text, text)
 }
 
-// spell returns tokens as in the source, with single spaces.
-func spell(tokens []token) string {
-	var b strings.Builder
-	for i, t := range tokens {
-		if i > 0 && t.spaced {
-			b.WriteByte(' ')
-		}
-		switch t.kind {
-		case text:
-			b.WriteString("'" + strings.ReplaceAll(t.text, "'", "''") + "'")
-		case quoted:
-			b.WriteString(identifier(t.text))
-		default:
-			b.WriteString(t.text)
-		}
-	}
-	return b.String()
-}
-
 // Error describes invalid PerfettoSQL.
 type Error struct {
 	Pos     int // byte offset in the source
 	Message string
+	Cause   error // or nil
 }
 
 func (e *Error) Error() string { return e.Message }
 
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
 func failAt(pos int, format string, args ...any) error {
-	return &Error{pos, fmt.Sprintf(format, args...)}
+	return &Error{Pos: pos, Message: fmt.Sprintf(format, args...)}
 }
 
 // tokenize splits SQL into tokens, without comments and white space. The last token is of kind end.
@@ -108,8 +93,8 @@ func lengthUntil(s, mark string) int {
 	return len(s)
 }
 
-// operators are the operators of more than one character.
-var operators = []string{"->>", "->", "||", "<<", ">>", "<=", ">=", "<>", "!=", "=="}
+// symbols are the operators of more than one character.
+var symbols = []string{"->>", "->", "||", "<<", ">>", "<=", ">=", "<>", "!=", "=="}
 
 // next reads the token at i.
 func next(sql string, i int) (token, error) {
@@ -132,7 +117,7 @@ func next(sql string, i int) (token, error) {
 	case c == '[':
 		return delimited(sql, i, ']', quoted)
 	}
-	for _, op := range operators {
+	for _, op := range symbols {
 		if strings.HasPrefix(sql[i:], op) {
 			return token{kind: operator, text: op, pos: i, end: i + len(op)}, nil
 		}
@@ -224,6 +209,10 @@ func Split(sql string) ([]Statement, error) {
 	for i := 0; ; {
 		i = skipSpace(sql, i)
 		if i == len(sql) || sql[i] == ';' {
+			if i < len(sql) && from >= 0 && insideTrigger(sql[from:i]) {
+				i++
+				continue
+			}
 			if from >= 0 {
 				statements = append(statements, Statement{sql[from:i], from})
 			}
@@ -247,4 +236,25 @@ func Split(sql string) ([]Statement, error) {
 			i++
 		}
 	}
+}
+
+// insideTrigger reports whether the semicolon after a part of SQL belongs to a trigger, which goes on until "; END".
+func insideTrigger(part string) bool {
+	if len(part) < 6 || !strings.EqualFold(part[:6], "CREATE") {
+		return false
+	}
+	tokens, err := tokenize(part)
+	if err != nil {
+		return false
+	}
+	r := &reader{tokens: tokens}
+	r.accept("CREATE")
+	if !r.accept("TEMP") {
+		r.accept("TEMPORARY")
+	}
+	if !r.accept("TRIGGER") {
+		return false
+	}
+	n := len(tokens) - 1 // without the end
+	return n < 2 || !tokens[n-1].is("END") || tokens[n-2].text != ";"
 }

@@ -75,8 +75,8 @@ func FromJSON(text string) any {
 	return json.RawMessage(text)
 }
 
-// EachRow calls row with the values of each row. They are only valid during the call.
-func EachRow(rows *sql.Rows, columns []Column, row func([]any) error) error {
+// eachRow calls row with the values of each row. They are only valid during the call.
+func eachRow(rows *sql.Rows, columns []Column, row func([]any) error) error {
 	values, targets := make([]any, len(columns)), make([]any, len(columns))
 	for i := range values {
 		targets[i] = &values[i]

@@ -1,9 +1,7 @@
-// Package session opens datasets, and DuckDB files made from them, in DuckDB and runs SQL on them: DuckDB's or
-// PerfettoSQL.
+// Package session opens datasets, and DuckDB files made from them, for SQL: DuckDB's, or PerfettoSQL on SQLite.
 package session
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -149,64 +147,36 @@ func (d *Database) Detach(ctx context.Context) error {
 // Quote returns a text as an SQL literal.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// A session holds the rows of tables whose files have at most maxHeld bytes, up to maxHeldInAll bytes of all tables.
-const (
-	maxHeld      = 8 << 20
-	maxHeldInAll = 32 << 20
-)
-
-// held returns the tables whose rows a session can hold, the smallest first.
-func held(tables []export.Table) map[string]bool {
-	held := map[string]bool{}
-	room := int64(maxHeldInAll)
-	bySize := func(a, b export.Table) int { return cmp.Compare(a.Bytes, b.Bytes) }
-	for _, t := range slices.SortedFunc(slices.Values(tables), bySize) {
-		if room -= t.Bytes; room < 0 || t.Bytes > maxHeld {
-			break
-		}
-		held[t.Name] = true
-	}
-	return held
-}
-
 // ReadDataset reads the manifests of the dataset at path. The dataset's Path is absolute.
 func ReadDataset(path string) (*sqlfuncs.Dataset, error) {
-	d, _, err := readDataset(path)
-	return d, err
-}
-
-// readDataset is ReadDataset, and returns the tables of the dataset's traces too.
-func readDataset(path string) (*sqlfuncs.Dataset, []export.Table, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	manifests, many, err := export.ReadManifests(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	d := &sqlfuncs.Dataset{Path: filepath.ToSlash(absolute)}
 	if many {
 		d.Layout = sqlfuncs.ManyTraces
 		d.Tables = parquetFiles(filepath.Join(path, "trace_id=_empty"))
 	}
-	var tables []export.Table
 	for _, m := range manifests {
 		if m.SchemaVersion != table.SchemaVersion {
-			return nil, nil, fmt.Errorf("%s has schema version %d, this tpconvert reads %d: convert the trace again",
+			return nil, fmt.Errorf("%s has schema version %d, this tpconvert reads %d: convert the trace again",
 				path, m.SchemaVersion, table.SchemaVersion)
 		}
-		tables = append(tables, m.Tables...)
 		for _, t := range m.Tables {
 			if filepath.Ext(t.File) != "."+export.Parquet {
-				return nil, nil, fmt.Errorf("%s has Arrow files, which DuckDB does not read: convert with --format parquet", path)
+				return nil, fmt.Errorf("%s has Arrow files, which DuckDB does not read: convert with --format parquet", path)
 			}
 			if !slices.Contains(d.Tables, t.Name) {
 				d.Tables = append(d.Tables, t.Name)
 			}
 		}
 	}
-	return d, tables, nil
+	return d, nil
 }
 
 // parquetFiles returns the names of the Parquet files in a folder, without their ending. There are none if the folder

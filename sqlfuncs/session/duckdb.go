@@ -8,12 +8,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"slices"
+	"reflect"
 
 	bindings "github.com/duckdb/duckdb-go-bindings"
 	"github.com/duckdb/duckdb-go/v2"
-
-	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
 
 // available reports that DuckDB is built in.
@@ -52,7 +50,6 @@ type prepared struct {
 	conn    *sql.Conn
 	stmt    *duckdb.Stmt
 	columns []Column // of the rows, nil if it is not a query
-	types   []duckdb.Type
 }
 
 // Close releases the statement.
@@ -70,12 +67,13 @@ func (p *prepared) describe() error {
 		return err
 	}
 	n, err := p.stmt.ColumnCount()
-	p.columns, p.types = make([]Column, n), make([]duckdb.Type, n)
+	p.columns = make([]Column, n)
 	for i := 0; i < n && err == nil; i++ {
+		var of duckdb.Type
 		if p.columns[i].Name, err = p.stmt.ColumnName(i); err == nil {
-			p.types[i], err = p.stmt.ColumnType(i)
+			of, err = p.stmt.ColumnType(i)
 		}
-		p.columns[i].Kind = kindOf(p.types[i])
+		p.columns[i].Kind = kindOf(of)
 	}
 	return err
 }
@@ -115,35 +113,10 @@ func onlyTypes(conn *sql.Conn, text string) error {
 	})
 }
 
-// described returns the columns with DuckDB's names of their types.
-func (p *prepared) described() []perfettosql.Column {
-	columns := make([]perfettosql.Column, len(p.columns))
-	for i, c := range p.columns {
-		columns[i] = perfettosql.Column{Name: c.Name, Type: typeNames[p.types[i]]}
-	}
-	return columns
-}
-
-// typeNames are the names of the types that PerfettoSQL tells apart.
-var typeNames = map[duckdb.Type]string{
-	duckdb.TYPE_SQLNULL: "NULL", duckdb.TYPE_BOOLEAN: "BOOLEAN",
-	duckdb.TYPE_TINYINT: "TINYINT", duckdb.TYPE_SMALLINT: "SMALLINT", duckdb.TYPE_INTEGER: "INTEGER", duckdb.TYPE_BIGINT: "BIGINT",
-	duckdb.TYPE_UTINYINT: "UTINYINT", duckdb.TYPE_USMALLINT: "USMALLINT", duckdb.TYPE_UINTEGER: "UINTEGER", duckdb.TYPE_UBIGINT: "UBIGINT",
-	duckdb.TYPE_HUGEINT: "HUGEINT", duckdb.TYPE_UHUGEINT: "UHUGEINT",
-	duckdb.TYPE_FLOAT: "FLOAT", duckdb.TYPE_DOUBLE: "DOUBLE", duckdb.TYPE_DECIMAL: "DECIMAL",
-	duckdb.TYPE_VARCHAR: "VARCHAR", duckdb.TYPE_BLOB: "BLOB", duckdb.TYPE_VARIANT: "VARIANT",
-}
-
-// chunkable reports whether a Chunk can hold values of every column without a conversion.
-func (p *prepared) chunkable() bool {
-	return !slices.ContainsFunc(p.types, func(t duckdb.Type) bool {
-		switch t {
-		case duckdb.TYPE_VARCHAR, duckdb.TYPE_HUGEINT, duckdb.TYPE_FLOAT, duckdb.TYPE_DOUBLE, duckdb.TYPE_SQLNULL:
-			return false
-		}
-		k := kindOf(t)
-		return k != Integer && k != Bool && k != Bytes
-	})
+// connection returns DuckDB's connection, which the driver hides.
+func connection(raw any) bindings.Connection {
+	conn := reflect.ValueOf(raw.(*duckdb.Conn)).Elem().FieldByName("conn")
+	return bindings.Connection{Ptr: conn.FieldByName("Ptr").UnsafePointer()}
 }
 
 func kindOf(t duckdb.Type) Kind {

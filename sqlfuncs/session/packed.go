@@ -1,7 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -12,21 +14,29 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/parquet"
+
+	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
 
 // packedTables are tables with the rows of many traces and the column trace_id, as a fleet has them. In their folder, the
-// files of a table are TABLE.parquet, or in TABLE/ or TABLE/data/.
+// files of a table are TABLE.parquet, or in TABLE/ or TABLE/data/. In a file, the rows of a trace are together.
 type packedTables struct {
 	folder string // absolute, with slashes
 	files  []packedFile
-	traces map[string][]int32 // indexes of the files with rows of each trace
-	facts  string             // selects the rows of the table trace; "" if it has no files
+	traces map[string][]packedRows
+	facts  string // selects the rows of the table trace in DuckDB; "" if it has no files
 }
 
 type packedFile struct{ table, path string }
+
+// packedRows are the rows of a trace in a file.
+type packedRows struct{ file, from, to int }
 
 const (
 	factsTable    = "trace"    // a row for each trace; that of a fleet is its ledger
@@ -39,7 +49,7 @@ func readPacked(ctx context.Context, folder string) (*packedTables, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &packedTables{folder: filepath.ToSlash(absolute), traces: map[string][]int32{}}
+	p := &packedTables{folder: filepath.ToSlash(absolute), traces: map[string][]packedRows{}}
 	for _, s := range schema.All() {
 		for _, pattern := range []string{".parquet", "/*.parquet", "/data/*.parquet"} {
 			found, err := fs.Glob(os.DirFS(absolute), s.Name+pattern)
@@ -54,84 +64,102 @@ func readPacked(ctx context.Context, folder string) (*packedTables, error) {
 	if len(p.files) == 0 {
 		return nil, nil
 	}
-	db, err := OpenDatabase(ctx)
-	if err != nil {
-		return nil, err
+	for i, f := range p.files {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		if packed, err := p.read(i); err != nil || !packed {
+			return nil, inFile(f.path, err)
+		}
 	}
-	defer db.Close()
-	if packed, err := p.check(ctx, db); err != nil || !packed {
-		return nil, err
-	}
-	if err := p.index(ctx, db); err != nil {
-		return nil, err
-	}
-	return p, p.choose(ctx, db)
+	return p, p.choose()
 }
 
-// check reports whether all files have the column trace_id. They must be of this version.
-func (p *packedTables) check(ctx context.Context, db *Database) (packed bool, err error) {
-	for _, f := range p.files {
-		if columns, err := db.Texts(ctx, "SELECT column_name FROM (DESCRIBE FROM "+f.rows()+")"); err != nil || !slices.Contains(columns, "trace_id") {
-			return false, err
-		}
-		versions, err := db.Texts(ctx, "SELECT decode(value) FROM parquet_kv_metadata("+f.quoted()+") WHERE decode(key) = 'tpconvert.schema_version'")
-		if err != nil {
-			return false, err
-		}
-		for _, v := range versions { // files of other writers do not say it
-			if v != strconv.Itoa(table.SchemaVersion) {
-				return false, fmt.Errorf("%s has schema version %s, this tpconvert reads %d: convert the traces again", f.path, v, table.SchemaVersion)
+// inFile adds the path of a file to an error.
+func inFile(path string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return err
+}
+
+// read finds the rows of each trace in a file. It reports whether the file has the column trace_id. It must be of this version.
+func (p *packedTables) read(i int) (packed bool, err error) {
+	r, err := os.Open(p.files[i].path)
+	if err != nil {
+		return false, err
+	}
+	pool := dataframe.NewPool()
+	defer pool.Free()
+	f, err := dataframe.OpenFile(r, pool)
+	if err != nil {
+		return false, errors.Join(err, r.Close())
+	}
+	defer f.Close()
+	if !f.Has("trace_id") {
+		return false, nil
+	}
+	// Files of other writers do not say their version.
+	if v := f.Metadata(export.SchemaVersionKey); v != "" && v != strconv.Itoa(table.SchemaVersion) {
+		return false, fmt.Errorf("schema version %s, this tpconvert reads %d: convert the traces again", v, table.SchemaVersion)
+	}
+	ids, err := f.Texts("trace_id")
+	if err != nil {
+		return false, err
+	}
+	keep := func(row int) bool { return !ids.IsNull(row) }
+	if p.files[i].table == factsTable {
+		p.facts = cmp.Or(p.facts, p.selectFacts(f.Has))
+		// The status of a ledger tells copies, which have the rows of another trace, and bad traces.
+		if f.Has("status") {
+			status, err := f.Texts("status")
+			if err != nil {
+				return false, err
 			}
+			keep = func(row int) bool { return !ids.IsNull(row) && status.Text(row) == "ok" }
 		}
+	}
+	for row := 0; row < f.Rows; {
+		from := row
+		for row < f.Rows && keep(row) && ids.TextID(row) == ids.TextID(from) {
+			row++
+		}
+		if row == from {
+			row++
+			continue
+		}
+		id := strings.Clone(ids.Text(from))
+		all := p.traces[id]
+		if n := len(all); n > 0 && all[n-1].file == i {
+			return false, fmt.Errorf("the rows of the trace %s are not together: sort the file by trace_id", id)
+		}
+		p.traces[id] = append(all, packedRows{i, from, row})
 	}
 	return true, nil
 }
 
-// index finds the traces in each file, and the table trace.
-func (p *packedTables) index(ctx context.Context, db *Database) error {
-	var facts []string
-	for i, f := range p.files {
+// selectFacts returns DuckDB's query for the rows of the table trace. A ledger has other columns, and lacks some.
+func (p *packedTables) selectFacts(has func(column string) bool) string {
+	var files []string
+	for _, f := range p.files {
 		if f.table == factsTable {
-			facts = append(facts, f.quoted())
-			continue
-		}
-		ids, err := db.Texts(ctx, "SELECT DISTINCT trace_id FROM "+f.rows())
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			p.traces[id] = append(p.traces[id], int32(i))
+			files = append(files, f.quoted())
 		}
 	}
-	if facts == nil {
-		return nil
-	}
-	from := fmt.Sprintf("read_parquet([%s])", strings.Join(facts, ", "))
-	columns, err := db.Texts(ctx, "SELECT column_name FROM (DESCRIBE FROM "+from+")")
-	if err != nil {
-		return err
-	}
-	p.facts = selectFacts(from, columns)
-	return nil
-}
-
-// selectFacts selects the rows of the table trace. A ledger has other columns: it lacks some, and its status tells copies,
-// which have the rows of another trace, and bad traces.
-func selectFacts(from string, columns []string) string {
 	all := schema.All()
 	facts := all[slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == factsTable })]
 	query := "SELECT *"
 	for _, c := range facts.Columns {
 		switch {
-		case slices.Contains(columns, c.Name):
+		case has(c.Name):
 		case c.Type == table.TypeString:
 			query += ", NULL::VARCHAR AS " + c.Name
 		default:
 			query += ", NULL::BIGINT AS " + c.Name
 		}
 	}
-	query += " FROM " + from + " WHERE trace_id IS NOT NULL"
-	if slices.Contains(columns, "status") {
+	query += fmt.Sprintf(" FROM read_parquet([%s]) WHERE trace_id IS NOT NULL", strings.Join(files, ", "))
+	if has("status") {
 		query += " AND status = 'ok'"
 	}
 	return query
@@ -139,52 +167,54 @@ func selectFacts(from string, columns []string) string {
 
 // choose keeps the traces that the table trace names: a fleet may have files of others, because an attempt was never
 // committed. It is an error if a trace has too few files, or two of a table, because some are superseded.
-func (p *packedTables) choose(ctx context.Context, db *Database) error {
-	ids := p.ids()
-	if p.facts != "" {
-		named, err := db.Texts(ctx, "SELECT DISTINCT trace_id FROM ("+p.facts+")")
-		if err != nil {
-			return err
-		}
-		ids = named
-	}
-	chosen := map[string][]int32{}
-	for _, id := range ids {
+func (p *packedTables) choose() error {
+	for id, rows := range p.traces {
 		ofTable := map[string]string{}
-		for _, i := range p.traces[id] {
-			f := p.files[i]
+		for _, r := range rows {
+			f := p.files[r.file]
 			if other, twice := ofTable[f.table]; twice {
 				return fmt.Errorf("the table %s has the trace %s twice, in %s and %s: only one of them is current", f.table, id, other, f.path)
 			}
 			ofTable[f.table] = f.path
 		}
+		if p.facts != "" && ofTable[factsTable] == "" {
+			delete(p.traces, id)
+			continue
+		}
 		if ofTable[metadataTable] == "" {
 			return fmt.Errorf("%s has no rows of the table %s for the trace %s: files are missing", p.folder, metadataTable, id)
 		}
-		chosen[id] = p.traces[id]
 	}
-	p.traces = chosen
 	return nil
 }
 
 func (p *packedTables) ids() []string { return slices.Sorted(maps.Keys(p.traces)) }
 
-// dataset returns the rows of a trace.
+// opener opens the files with rows of a trace.
+func (p *packedTables) opener(id string) perfettosql.Opener {
+	return func(table string) (parquet.ReaderAtSeeker, int, int, error) {
+		for _, r := range p.traces[id] {
+			if f := p.files[r.file]; f.table == table {
+				file, err := os.Open(f.path)
+				return file, r.from, r.to, err
+			}
+		}
+		return nil, 0, 0, nil
+	}
+}
+
+// dataset returns the rows of a trace for DuckDB.
 func (p *packedTables) dataset(id string) sqlfuncs.Dataset {
 	d := sqlfuncs.Dataset{Path: p.folder, TraceID: id, Rows: map[string]string{}}
-	for _, i := range p.traces[id] {
-		f := p.files[i]
+	for _, r := range p.traces[id] {
+		f := p.files[r.file]
 		d.Tables = append(d.Tables, f.table)
-		d.Rows[f.table] = f.rows() + " WHERE trace_id = " + Quote(id)
-	}
-	if p.facts != "" {
-		d.Tables = append(d.Tables, factsTable)
-		d.Rows[factsTable] = fmt.Sprintf("(%s AND trace_id = %s)", p.facts, Quote(id))
+		d.Rows[f.table] = "read_parquet(" + f.quoted() + ") WHERE trace_id = " + Quote(id)
+		if f.table == factsTable {
+			d.Rows[factsTable] = fmt.Sprintf("(%s AND trace_id = %s)", p.facts, Quote(id))
+		}
 	}
 	return d
 }
-
-// rows returns what to select the rows of a file from.
-func (f packedFile) rows() string { return "read_parquet(" + f.quoted() + ")" }
 
 func (f packedFile) quoted() string { return Quote(sqlfuncs.PathPattern(f.path)) }

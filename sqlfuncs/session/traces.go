@@ -107,5 +107,8 @@ func (s *Session) OpenTrace(ctx context.Context, of *Traces, id string) error {
 	if of.packed == nil {
 		return s.OpenFolder(ctx, of.folderOf(id), id)
 	}
+	if s.options.Perfetto {
+		return s.openTables(of.packed.opener(id), "")
+	}
 	return s.register(ctx, of.packed.dataset(id))
 }

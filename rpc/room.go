@@ -1,0 +1,156 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// turn lets one call at a time use what it guards. It holds a token.
+type turn chan struct{}
+
+func newTurn() turn {
+	t := make(turn, 1)
+	t <- struct{}{}
+	return t
+}
+
+// exclusive calls do when it is the caller's turn.
+func (t turn) exclusive(ctx context.Context, do func() error) error {
+	select {
+	case <-t:
+		defer func() { t <- struct{}{} }()
+		return do()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// room is where the statements of one client, or of several that share their tables, run: one at a time. Rooms do not wait for
+// each other.
+type room struct {
+	server *Server
+
+	turn    turn             // to use the fields below
+	session *session.Session // nil until a call needs it
+	loads   int              // which of the server's traces the session sees
+}
+
+// room returns an empty room, which must be closed.
+func (s *Server) room() *room {
+	s.rooms.Add(1)
+	return &room{server: s, turn: newTurn()}
+}
+
+// close ends the session once no call uses it.
+func (r *room) close() {
+	_ = r.turn.exclusive(context.Background(), r.leave)
+	r.server.rooms.Add(-1)
+}
+
+// leave ends the session.
+func (r *room) leave() error {
+	s := r.session
+	r.session = nil
+	if s == nil {
+		return nil
+	}
+	return s.Close()
+}
+
+// open begins a session on the server's trace unless there is one.
+func (r *room) open(ctx context.Context) error {
+	var of *session.Session
+	loads := 0
+	err := r.server.turn.exclusive(ctx, func() error {
+		err := r.server.ready(ctx)
+		of, loads = r.server.session, r.server.loads
+		return err
+	})
+	if err != nil || r.session != nil && r.loads == loads {
+		return err
+	}
+	if err := r.leave(); err != nil {
+		return err
+	}
+	s, err := of.Fork()
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	r.session, r.loads = s, loads
+	return nil
+}
+
+// restore drops what queries have created.
+func (r *room) restore(ctx context.Context) error {
+	return r.onTrace(ctx, func(s *session.Session) error { return s.Restore(ctx) })
+}
+
+// onTrace calls do with the session of the room while no other call uses it. There has to be a trace.
+func (r *room) onTrace(ctx context.Context, do func(*session.Session) error) error {
+	return r.turn.exclusive(ctx, func() error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		return do(r.session)
+	})
+}
+
+// answer returns the message that do writes about the trace or, if it fails, one with the error in a field.
+func (r *room) answer(ctx context.Context, failed protowire.Number, do func(s *session.Session, to *message) error) message {
+	var m message
+	if err := r.onTrace(ctx, func(s *session.Session) error { return do(s, &m) }); err != nil {
+		return failure(failed, err)
+	}
+	return m
+}
+
+// query runs SQL and sends the rows of the last statement. It only returns errors of sending.
+func (r *room) query(ctx context.Context, sql string, send func(message) error) error {
+	to := &result{send: send, begun: time.Now()}
+	var unsent error
+	err := r.onTrace(ctx, func(s *session.Session) error { return run(ctx, s, sql, to, &unsent) })
+	if unsent != nil {
+		return unsent
+	}
+	return to.flush(true, err)
+}
+
+// run runs the SQL of query.
+func run(ctx context.Context, s *session.Session, sql string, r *result, unsent *error) error {
+	if len(sql) > MaxQuery {
+		return fmt.Errorf("the query has %d bytes; %d are the most", len(sql), MaxQuery)
+	}
+	statements, err := perfettosql.Split(sql)
+	if err == nil && len(statements) > 0 {
+		r.statements, r.last = len(statements), statements[len(statements)-1].Text
+	}
+	return s.Each(ctx, sql, func(q *session.Query) error {
+		rows, some := q.Rows(), false
+		if q.Last {
+			r.columns = rows.Columns()
+		}
+		for {
+			more, err := rows.Next()
+			if err != nil || !more {
+				return err
+			}
+			if !some {
+				some = true
+				r.withRows++
+			}
+			if !q.Last {
+				continue
+			}
+			if *unsent = r.add(rows); *unsent != nil {
+				return *unsent
+			}
+		}
+	})
+}

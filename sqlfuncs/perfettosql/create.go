@@ -1,0 +1,227 @@
+package perfettosql
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+)
+
+// isMacroDefinition reports whether a statement is CREATE [OR REPLACE] PERFETTO MACRO.
+func isMacroDefinition(tokens []token) bool {
+	r := &reader{tokens: tokens}
+	if !r.accept("CREATE") {
+		return false
+	}
+	r.accept("OR", "REPLACE")
+	return r.accept("PERFETTO", "MACRO")
+}
+
+// createPerfetto runs a statement that begins with CREATE if it is PerfettoSQL's, and reports whether it is.
+func (s *Session) createPerfetto(sql string, tokens []token) (bool, error) {
+	c, err := parseCreate(sql, tokens)
+	if c == nil || err != nil {
+		return false, err
+	}
+	return true, s.created(c)
+}
+
+// create runs a CREATE statement of PerfettoSQL.
+func (s *Session) create(sql string, tokens []token) error {
+	c, err := parseCreate(sql, tokens)
+	if err != nil {
+		return err
+	}
+	return s.created(c)
+}
+
+func (s *Session) created(c *creation) error {
+	switch c.what {
+	case "TABLE":
+		return s.createTable(c)
+	case "VIEW":
+		return s.createView(c)
+	case "INDEX":
+		return s.createIndex(c)
+	case "MACRO":
+		name := strings.ToLower(c.name)
+		if s.macros[name] != nil && !c.replace {
+			return failAt(c.at, "macro %s exists already", c.name)
+		}
+		s.macros[name] = c.macro
+		return nil
+	}
+	return s.createFunction(c)
+}
+
+// prepare compiles the query in a CREATE statement.
+func (s *Session) prepare(c *creation) (*sqlite.Stmt, error) {
+	stmt, rest, err := s.compile(c.body)
+	if err != nil {
+		return nil, failed(err, c.bodyAt)
+	}
+	if stmt == nil || stmt.Columns() == 0 || !stmt.ReadOnly() {
+		if stmt != nil {
+			stmt.Close()
+		}
+		return nil, failAt(c.bodyAt, "CREATE PERFETTO %s %s: want a query", c.what, c.name)
+	}
+	if strings.TrimSpace(rest) != "" {
+		stmt.Close()
+		return nil, failAt(c.bodyAt+len(c.body)-len(rest), "near %q: syntax error", strings.Fields(rest)[0])
+	}
+	return stmt, nil
+}
+
+// columnNames returns the names of a query's columns, which must suit a table.
+func columnNames(c *creation, stmt *sqlite.Stmt) ([]string, error) {
+	names := make([]string, stmt.Columns())
+	for i := range names {
+		name := stmt.Name(i)
+		if name == "" || isDigit(name[0]) || strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || !isWord(byte(r)) }) {
+			return nil, failAt(c.bodyAt, "CREATE PERFETTO %s %s: column %d needs a name of letters, digits and underscores, not %q", c.what, c.name, i, name)
+		}
+		if slices.Contains(names[:i], name) {
+			return nil, failAt(c.bodyAt, "CREATE PERFETTO %s %s: several columns are named %s", c.what, c.name, name)
+		}
+		names[i] = name
+	}
+	if !c.declared {
+		return names, nil
+	}
+	for _, a := range c.columns {
+		if !slices.Contains(names, a.name) {
+			return nil, failAt(c.at, "CREATE PERFETTO %s %s: column %s is declared, but the query does not give it", c.what, c.name, a.name)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(c.columns, func(a argument) bool { return a.name == name }) {
+			return nil, failAt(c.at, "CREATE PERFETTO %s %s: the query gives column %s, which is not declared", c.what, c.name, name)
+		}
+	}
+	return names, nil
+}
+
+func (s *Session) createTable(c *creation) error {
+	stmt, err := s.prepare(c)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	names, err := columnNames(c, stmt)
+	if err != nil {
+		return err
+	}
+	kinds := map[int]dataframe.Kind{}
+	for _, a := range c.columns {
+		kind, ok := a.typ.kind()
+		if !ok {
+			return failAt(c.at, "CREATE PERFETTO TABLE %s: a table cannot have a column of type %s", c.name, a.typ)
+		}
+		kinds[slices.Index(names, a.name)] = kind
+	}
+	rows := dataframe.NewCollector(s.source.Pool(), names, kinds)
+	for {
+		more, err := stmt.Step()
+		if err != nil {
+			return failed(err, c.bodyAt)
+		}
+		if !more {
+			break
+		}
+		if err := rows.Add(stmt); err != nil {
+			return failAt(c.bodyAt, "CREATE PERFETTO TABLE %s: %v", c.name, err)
+		}
+	}
+	stmt.Close()
+	f := rows.Frame()
+	f.Number("_auto_id")
+	return s.addTable(c.name, c.replace, c.at, f)
+}
+
+// addTable makes a frame a table.
+func (s *Session) addTable(name string, replace bool, at int, f *dataframe.Frame) error {
+	s.pending = f
+	defer func() { s.pending = nil }()
+	return failed(s.replacing("TABLE", name, replace, fmt.Sprintf("CREATE VIRTUAL TABLE %s USING %s", quote(name), frameModule)), at)
+}
+
+// replacing runs a statement that creates an object, in place of the one of its name if replace is set. If it fails, the old
+// object stays.
+func (s *Session) replacing(what, name string, replace bool, create string) error {
+	if !replace {
+		return s.db.Exec(create)
+	}
+	old := s.tables[strings.ToLower(name)]
+	if err := s.db.Exec("SAVEPOINT replacing; DROP " + what + " IF EXISTS " + quote(name) + ";" + create + "; RELEASE replacing"); err != nil {
+		_ = s.db.Exec("ROLLBACK TO replacing; RELEASE replacing")
+		if old != nil {
+			s.tables[strings.ToLower(name)] = old
+		}
+		return err
+	}
+	return nil
+}
+
+// quote returns a name as SQL.
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+func (s *Session) createView(c *creation) error {
+	stmt, err := s.prepare(c)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	if c.declared {
+		if _, err := columnNames(c, stmt); err != nil {
+			return err
+		}
+	}
+	stmt.Close()
+	return failed(s.replacing("VIEW", c.name, c.replace, "CREATE VIEW "+quote(c.name)+" AS "+c.body), c.at)
+}
+
+func (s *Session) createIndex(c *creation) error {
+	for name, f := range s.tables {
+		if f.HasIndex(c.name) {
+			if !c.replace {
+				return failAt(c.at, "index %s exists already, of table %s", c.name, name)
+			}
+			f.DropIndex(c.name)
+		}
+	}
+	f := s.tables[strings.ToLower(c.on)]
+	if f == nil {
+		return failAt(c.at, "CREATE PERFETTO INDEX %s: there is no table %s of CREATE PERFETTO TABLE", c.name, c.on)
+	}
+	x := &dataframe.Index{Name: c.name}
+	for _, column := range c.indexed {
+		i := slices.IndexFunc(f.Columns, func(of *dataframe.Column) bool { return of.Name == column })
+		if i < 0 {
+			return failAt(c.at, "CREATE PERFETTO INDEX %s: table %s has no column %s", c.name, c.on, column)
+		}
+		x.Columns = append(x.Columns, i)
+	}
+	return f.AddIndex(x)
+}
+
+// drop runs DROP PERFETTO INDEX name.
+func (s *Session) drop(sql string, tokens []token) error {
+	r := &reader{source: sql, tokens: tokens}
+	if !r.accept("DROP", "PERFETTO", "INDEX") {
+		r.at = 2
+		return r.unexpected()
+	}
+	name, err := r.name()
+	if err != nil {
+		return err
+	}
+	for _, f := range s.tables {
+		if f.DropIndex(name.text) {
+			return nil
+		}
+	}
+	return failAt(name.pos, "there is no index %s", name.text)
+}

@@ -1,0 +1,364 @@
+package perfettosql
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/parquet"
+
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
+	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+)
+
+// builtin lists the internal tables of Trace Processor v58 in its order: name column:kind ... A kind is i, t or d, and n or e for
+// NULLs, which take room after e; and s for values that ascend, or g for numbers of groups, which are those of their first rows;
+// and x for an index.
+//
+//go:embed tables.txt
+var builtin string
+
+// internal is an internal table of Trace Processor.
+type internal struct {
+	shown   string // its name in SQL
+	columns []dataframe.Spec
+}
+
+// internals are the internal tables, by their names without the prefix "__intrinsic_".
+var internals = sync.OnceValues(func() (byName map[string]internal, names []string) {
+	byName = map[string]internal{}
+	kinds := map[string]dataframe.Kind{"i": dataframe.Integer, "t": dataframe.Text, "d": dataframe.Real}
+	for line := range strings.Lines(builtin) {
+		words := strings.Fields(line)
+		t := internal{shown: words[0]}
+		for _, w := range words[1:] {
+			name, kind, _ := strings.Cut(w, ":")
+			t.columns = append(t.columns, dataframe.Spec{Name: name, Kind: kinds[kind[:1]], Layout: &dataframe.Layout{
+				Nullable: strings.ContainsAny(kind[1:], "ne"), Dense: strings.Contains(kind[1:], "e"),
+				Sorted: strings.ContainsAny(kind[1:], "sg"), Group: strings.Contains(kind[1:], "g"), Indexed: strings.Contains(kind[1:], "x"),
+			}})
+		}
+		name := strings.TrimPrefix(words[0], "__intrinsic_")
+		byName[name] = t
+		names = append(names, name)
+	}
+	return byName, names
+})
+
+// Dataset has the tables of a trace in a dataset.
+type Dataset struct {
+	TraceID string // of the trace, if its files do not have it
+
+	pool   *dataframe.Pool
+	open   Opener
+	files  map[string]*dataframe.File // nil for a table without a file
+	frames map[string]*dataframe.Frame
+}
+
+// Opener opens the Parquet file of a table of the dataset; it returns nil if there are no rows. Rows from to to of the file
+// belong to the trace; to is -1 for all.
+type Opener func(table string) (file parquet.ReaderAtSeeker, from, to int, err error)
+
+// NewDataset returns the tables of a dataset.
+func NewDataset(open Opener) *Dataset {
+	return &Dataset{pool: dataframe.NewPool(), open: open, files: map[string]*dataframe.File{}, frames: map[string]*dataframe.Frame{}}
+}
+
+// Empty has all tables, without rows.
+func Empty() *Dataset {
+	return NewDataset(func(string) (parquet.ReaderAtSeeker, int, int, error) { return nil, 0, 0, nil })
+}
+
+// Close closes the files and releases the texts.
+func (d *Dataset) Close() error {
+	var err error
+	for _, f := range d.files {
+		if f != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	d.pool.Free()
+	return err
+}
+
+// Pool has the texts of all tables.
+func (d *Dataset) Pool() *dataframe.Pool { return d.pool }
+
+// Names are the names of Trace Processor's internal tables.
+func (d *Dataset) Names() []string {
+	_, names := internals()
+	return names
+}
+
+// storedPrefix begins the names of tables as the dataset has them, with columns that Trace Processor lacks.
+const storedPrefix = "dataset_"
+
+// Own are the names of the dataset's tables, also with a prefix. Views of Trace Processor come before them.
+func (d *Dataset) Own() []string {
+	var names []string
+	for _, s := range schema.All() {
+		names = append(names, s.Name, storedPrefix+s.Name)
+	}
+	return names
+}
+
+// Table returns an internal table of Trace Processor, or a table of the dataset that has no such name.
+func (d *Dataset) Table(name string) (*dataframe.Frame, error) {
+	if f, ok := d.frames[name]; ok {
+		return f, nil
+	}
+	f, err := d.read(name)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", name, err)
+	}
+	d.frames[name] = f
+	return f, nil
+}
+
+func (d *Dataset) read(name string) (*dataframe.Frame, error) {
+	byName, _ := internals()
+	t, ok := byName[name]
+	if !ok {
+		all, name := schema.All(), strings.TrimPrefix(name, storedPrefix)
+		i := slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == name })
+		if i < 0 {
+			return nil, errors.New("there is no such table")
+		}
+		return d.Stored(all[i])
+	}
+	if make, ok := derived[name]; ok {
+		return make(d, t.columns)
+	}
+	from := name
+	if other, ok := renamed[name]; ok {
+		from = other
+	}
+	return d.columns(from, t.columns, renames[name])
+}
+
+// renamed are the dataset's names of tables, and renames those of columns, where they differ from Trace Processor's.
+var (
+	renamed = map[string]string{
+		"logs": "android_logs", "trace_import_logs": "import_log", "_linux_interrupt_mapping": "linux_interrupt_mapping",
+	}
+	renames = map[string]map[string]string{
+		"track": {"type": "classification"}, "trace_import_logs": localTrace, "metadata": localTrace, "stats": localTrace,
+		"trace_diagnostics": localTrace, "flow": localTrace,
+	}
+	localTrace = map[string]string{"trace_id": "local_trace_id"}
+)
+
+// derived are the internal tables that are made of others.
+var derived = map[string]func(*Dataset, []dataframe.Spec) (*dataframe.Frame, error){
+	"build_flags":                (*Dataset).buildFlags,
+	"cpu":                        (*Dataset).cpus,
+	"metadata":                   (*Dataset).metadata,
+	"modules":                    (*Dataset).parts,
+	"stats":                      (*Dataset).stats,
+	"profiler_sample":            (*Dataset).samples,
+	"profiler_task_context":      (*Dataset).taskContexts,
+	"profiler_execution_context": (*Dataset).executionContexts,
+}
+
+// file returns the file of a table of the dataset, or nil.
+func (d *Dataset) file(name string) (*dataframe.File, error) {
+	if f, ok := d.files[name]; ok {
+		return f, nil
+	}
+	r, from, to, err := d.open(name)
+	if err != nil {
+		return nil, err
+	}
+	var f *dataframe.File
+	if r != nil {
+		if f, err = dataframe.OpenFile(r, d.pool); err != nil {
+			if c, ok := r.(io.Closer); ok {
+				err = errors.Join(err, c.Close())
+			}
+			return nil, err
+		}
+		if to >= 0 {
+			f.Slice(from, to)
+		}
+	}
+	d.files[name] = f
+	return f, nil
+}
+
+// columns returns columns of a table of the dataset. One that it does not have is NULL.
+func (d *Dataset) columns(name string, columns []dataframe.Spec, renames map[string]string) (*dataframe.Frame, error) {
+	file, err := d.file(name)
+	if err != nil {
+		return nil, err
+	}
+	if file == nil {
+		return dataframe.Empty(d.pool, columns...), nil
+	}
+	f := &dataframe.Frame{Pool: d.pool, Rows: file.Rows}
+	for _, c := range columns {
+		from := c.Name
+		if other, ok := renames[from]; ok {
+			from = other
+		}
+		column := dataframe.Lazy(c.Name, c.Kind, func(v *dataframe.Values) error {
+			if file.Has(from) {
+				return file.Read(from, v)
+			}
+			for range file.Rows {
+				if from == "trace_id" && d.TraceID != "" {
+					v.Text(d.pool.Add(d.TraceID))
+				} else {
+					v.Null()
+				}
+			}
+			return nil
+		})
+		column.Layout = c.Layout
+		f.Columns = append(f.Columns, column)
+	}
+	return f, nil
+}
+
+// internal returns an internal table as the dataset has it.
+func (d *Dataset) internal(name string) (*dataframe.Frame, error) {
+	byName, _ := internals()
+	return d.columns(name, byName[name].columns, renames[name])
+}
+
+// Stored returns a table as the dataset has it, but for columns of bytes.
+func (d *Dataset) Stored(s *table.Schema) (*dataframe.Frame, error) {
+	return d.columns(s.Name, specs(s), nil)
+}
+
+// specs are the columns of a table of the dataset, but for bytes.
+func specs(s *table.Schema) []dataframe.Spec {
+	var columns []dataframe.Spec
+	for _, c := range s.Columns {
+		switch c.Type {
+		case table.TypeString:
+			columns = append(columns, dataframe.Spec{Name: c.Name, Kind: dataframe.Text})
+		case table.TypeFloat64:
+			columns = append(columns, dataframe.Spec{Name: c.Name, Kind: dataframe.Real})
+		case table.TypeBytes:
+		default:
+			columns = append(columns, dataframe.Spec{Name: c.Name, Kind: dataframe.Integer})
+		}
+	}
+	return columns
+}
+
+// Array returns the elements of a Java array in a heap dump.
+func (d *Dataset) Array(id int64) ([]byte, error) {
+	file, err := d.file("heap_graph_array")
+	if err != nil || file == nil {
+		return nil, err
+	}
+	return file.Bytes("data", int(id))
+}
+
+// Samples of Trace Processor name a context that several share; the dataset's samples have its columns.
+
+// contexts numbers the different values of columns of the samples, in the order of their first row. NULLs alone are no context.
+func (d *Dataset) contexts(columns ...string) (of []int64, first []int, readers []dataframe.Reader, err error) {
+	var specs []dataframe.Spec
+	for _, c := range columns {
+		kind := dataframe.Integer
+		if c == "cpu_mode" {
+			kind = dataframe.Text
+		}
+		specs = append(specs, dataframe.Spec{Name: c, Kind: kind})
+	}
+	f, err := d.columns("stack_sample", specs, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for i := range specs {
+		r, err := f.Reader(i)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		readers = append(readers, r)
+	}
+	numbers := map[[3]any]int64{}
+	for row := range f.Rows {
+		var k [3]any
+		for i, r := range readers {
+			k[i] = r.Any(row)
+		}
+		if k == ([3]any{}) {
+			of = append(of, -1)
+			continue
+		}
+		n, known := numbers[k]
+		if !known {
+			n = int64(len(first))
+			numbers[k] = n
+			first = append(first, row)
+		}
+		of = append(of, n)
+	}
+	return of, first, readers, nil
+}
+
+var taskColumns, executionColumns = []string{"upid", "utid", "async_context_id"}, []string{"ucpu", "cpu_mode"}
+
+func (d *Dataset) taskContexts(columns []dataframe.Spec) (*dataframe.Frame, error) {
+	return d.contextTable(columns, taskColumns)
+}
+
+func (d *Dataset) executionContexts(columns []dataframe.Spec) (*dataframe.Frame, error) {
+	return d.contextTable(columns, executionColumns)
+}
+
+func (d *Dataset) contextTable(columns []dataframe.Spec, of []string) (*dataframe.Frame, error) {
+	_, first, readers, err := d.contexts(of...)
+	if err != nil {
+		return nil, err
+	}
+	b := dataframe.NewBuilder(d.pool, columns...)
+	for i, c := range columns {
+		at := slices.Index(of, c.Name)
+		for n, row := range first {
+			var v any
+			switch {
+			case c.Name == "id":
+				v = int64(n)
+			case at >= 0:
+				v = readers[at].Any(row)
+			}
+			if err := b.Any(i, v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return b.Frame(), nil
+}
+
+func (d *Dataset) samples(columns []dataframe.Spec) (*dataframe.Frame, error) {
+	f, err := d.columns("stack_sample", columns, nil)
+	if err != nil {
+		return nil, err
+	}
+	for name, of := range map[string][]string{"task_context_id": taskColumns, "execution_context_id": executionColumns} {
+		i := f.Column(name)
+		layout := f.Columns[i].Layout
+		f.Columns[i] = dataframe.Lazy(name, dataframe.Integer, func(v *dataframe.Values) error {
+			numbers, _, _, err := d.contexts(of...)
+			for _, n := range numbers {
+				if n < 0 {
+					v.Null()
+				} else {
+					v.Int(n)
+				}
+			}
+			return err
+		})
+		f.Columns[i].Layout = layout
+	}
+	return f, nil
+}

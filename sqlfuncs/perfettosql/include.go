@@ -1,0 +1,117 @@
+package perfettosql
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions"
+)
+
+// ownModules are the modules that exist without a folder of modules.
+var ownModules = func() fs.FS {
+	sub, err := fs.Sub(modules, "modules")
+	if err != nil {
+		panic(err) // the name is valid
+	}
+	return sub
+}()
+
+//go:embed modules
+var modules embed.FS
+
+// isOwn reports whether a module exists without a folder of modules.
+func isOwn(name string) bool {
+	_, err := fs.Stat(ownModules, strings.ReplaceAll(name, ".", "/")+".sql")
+	return err == nil
+}
+
+// include runs INCLUDE PERFETTO MODULE name.
+func (s *Session) include(sql string, tokens []token) error {
+	r := &reader{source: sql, tokens: tokens}
+	if !r.accept("INCLUDE", "PERFETTO", "MODULE") {
+		r.at = 2
+		return r.unexpected()
+	}
+	at := r.peek().pos
+	var name strings.Builder
+	for r.peek().kind != end {
+		name.WriteString(r.next().text)
+	}
+	if err := s.includeModule(name.String()); err != nil {
+		return &Error{at, err.Error(), err}
+	}
+	return nil
+}
+
+// includeModule runs a module, or all modules below a.b for a.b.*, unless they were included before.
+func (s *Session) includeModule(name string) error {
+	if strings.HasPrefix(name, "prelude.") {
+		return nil
+	}
+	if s.options.Modules == nil && !isOwn(name) {
+		return fmt.Errorf("module %s: --stdlib must name a folder of Perfetto's modules, or \"tpconvert stdlib fetch\" download them", name)
+	}
+	path := strings.ReplaceAll(name, ".", "/")
+	if folder, all := strings.CutSuffix(path, "*"); all {
+		return s.includeAll(strings.Trim(folder, "/"))
+	}
+	if slices.Contains(s.including, name) {
+		return fmt.Errorf("module %s includes itself, by %s", name, strings.Join(s.including, " and "))
+	}
+	if failed, again := s.included[name]; again {
+		return failed
+	}
+	from := s.options.Modules
+	if from == nil {
+		from = ownModules
+	}
+	source, err := fs.ReadFile(from, path+".sql")
+	if err != nil {
+		return fmt.Errorf("there is no module %s in the folder of --stdlib", name)
+	}
+	s.including = append(s.including, name)
+	err = s.runModule(name, string(source))
+	s.including = s.including[:len(s.including)-1]
+	s.included[name] = err
+	return err
+}
+
+func (s *Session) includeAll(folder string) error {
+	if folder == "" {
+		folder = "."
+	}
+	return fs.WalkDir(s.options.Modules, folder, func(path string, e fs.DirEntry, err error) error {
+		name, module := strings.CutSuffix(path, ".sql")
+		if err != nil || e.IsDir() || !module {
+			return err
+		}
+		if err = s.includeModule(strings.ReplaceAll(name, "/", ".")); errors.Is(err, functions.ErrNoCurves) {
+			return nil // who includes all does not ask for this one; alone, it fails
+		}
+		return err
+	})
+}
+
+// runModule runs the statements of a module.
+func (s *Session) runModule(name, source string) error {
+	statements, err := Split(source)
+	if err != nil {
+		return fmt.Errorf("module %s: %w", name, err)
+	}
+	for _, one := range statements {
+		err := s.run(one.Text, func(*Rows) error { return fmt.Errorf("a module cannot give rows") }, false)
+		if err != nil {
+			err = shifted(err, one.Pos)
+			pos := one.Pos
+			if bad, ok := err.(*Error); ok {
+				pos = bad.Pos
+			}
+			return fmt.Errorf("module %s, line %d: %w", name, 1+strings.Count(source[:min(pos, len(source))], "\n"), err)
+		}
+	}
+	return nil
+}

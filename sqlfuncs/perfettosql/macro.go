@@ -1,0 +1,238 @@
+package perfettosql
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// macro is a macro: SQL in which $name stands for an argument.
+type macro struct {
+	parameters []string
+	body       string
+}
+
+// expansion is SQL with its macro calls replaced, and where each part of it comes from.
+type expansion struct {
+	sql   strings.Builder
+	parts []part
+}
+
+// part is a part of an expansion that begins at an offset.
+type part struct {
+	at, source int
+	moves      bool // each byte has a place of its own in the source; else all come from one place, a macro's call
+}
+
+// copy appends a part of the source as it is.
+func (x *expansion) copy(source string, from, to int) {
+	if from < to {
+		x.parts = append(x.parts, part{x.sql.Len(), from, true})
+		x.sql.WriteString(source[from:to])
+	}
+}
+
+// insert appends a macro's text, which comes from its call in the source.
+func (x *expansion) insert(text string, call int) {
+	x.parts = append(x.parts, part{x.sql.Len(), call, false})
+	x.sql.WriteString(text)
+}
+
+// position returns the place in the source of an offset in the expansion.
+func (x *expansion) position(at int) int {
+	i, found := slices.BinarySearchFunc(x.parts, at, func(p part, at int) int { return p.at - at })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return at
+	}
+	p := x.parts[i]
+	if p.moves {
+		return p.source + at - p.at
+	}
+	return p.source
+}
+
+// Limits on the nesting of macro calls and on the size of an expansion, in bytes.
+const (
+	maxDepth     = 100
+	maxExpansion = 16 << 20
+)
+
+// expand replaces the macro calls of a statement.
+func (s *Session) expand(source string, tokens []token) (*expansion, error) {
+	x := &expansion{}
+	from := 0
+	for i := 0; i < len(tokens); i++ {
+		if !isCall(tokens, i) {
+			continue
+		}
+		text, next, err := s.callMacro(source, tokens, i, 0)
+		if err != nil {
+			return nil, err
+		}
+		x.copy(source, from, tokens[i].pos)
+		x.insert(text, tokens[i].pos)
+		if x.sql.Len() > maxExpansion {
+			return nil, failAt(tokens[i].pos, "macros expand this statement to more than %d MiB", maxExpansion>>20)
+		}
+		from, i = tokens[next].end, next
+	}
+	x.copy(source, from, len(source))
+	return x, nil
+}
+
+// isCall reports whether a macro is called at a token: name!(, with or without white space.
+func isCall(tokens []token, i int) bool {
+	return tokens[i].kind == word && i+2 < len(tokens) && tokens[i+1].is("!") && tokens[i+2].is("(")
+}
+
+// callMacro returns the expansion of a call, and the token at its end.
+func (s *Session) callMacro(source string, tokens []token, i, depth int) (text string, closing int, err error) {
+	call := tokens[i]
+	if depth > maxDepth {
+		return "", 0, failAt(call.pos, "macros call each other in a cycle")
+	}
+	args, closing := arguments(source, tokens, i+3)
+	if closing < 0 {
+		return "", 0, failAt(call.pos, "unterminated call of macro %s", call.text)
+	}
+	body, err := s.expandCall(call, args)
+	if err != nil {
+		return "", 0, err
+	}
+	text, err = s.expandText(body, depth+1)
+	if err != nil {
+		return "", 0, &Error{call.pos, err.Error(), err}
+	}
+	return text, closing, nil
+}
+
+// expandText replaces the macro calls in a macro's text.
+func (s *Session) expandText(text string, depth int) (string, error) {
+	if !strings.Contains(text, "!") {
+		return text, nil
+	}
+	tokens, err := tokenize(text)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	from := 0
+	for i := 0; i < len(tokens); i++ {
+		if !isCall(tokens, i) {
+			continue
+		}
+		inner, closing, err := s.callMacro(text, tokens, i, depth)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(text[from:tokens[i].pos])
+		b.WriteString(inner)
+		if b.Len() > maxExpansion {
+			return "", fmt.Errorf("macros expand this statement to more than %d MiB", maxExpansion>>20)
+		}
+		from, i = tokens[closing].end, closing
+	}
+	b.WriteString(text[from:])
+	return b.String(), nil
+}
+
+// arguments returns the arguments of a call as text, starting at token i, and its closing parenthesis, or -1.
+func arguments(source string, tokens []token, i int) (args []string, closing int) {
+	first := i
+	add := func(end int) {
+		if end > first {
+			args = append(args, source[tokens[first].pos:tokens[end-1].end])
+		}
+	}
+	for depth := 0; i < len(tokens); i++ {
+		switch t := tokens[i]; {
+		case t.is("("):
+			depth++
+		case t.is(")") && depth == 0:
+			add(i)
+			return args, i
+		case t.is(")"):
+			depth--
+		case t.is(",") && depth == 0:
+			add(i)
+			first = i + 1
+		}
+	}
+	return nil, -1
+}
+
+// appliers are the macros that call a macro for each item of one or two lists: what stands between the calls, and whether it
+// comes first too.
+var appliers = map[string]struct {
+	joiner string
+	first  bool
+}{
+	"__intrinsic_token_apply":            {", ", false},
+	"__intrinsic_token_apply_prefix":     {", ", true},
+	"__intrinsic_token_apply_and":        {" AND ", false},
+	"__intrinsic_token_apply_and_prefix": {" AND ", true},
+}
+
+// expandCall returns a macro's body with its arguments.
+func (s *Session) expandCall(call token, args []string) (string, error) {
+	name := strings.ToLower(call.text)
+	if a, ok := appliers[name]; ok {
+		return apply(call, args, a.joiner, a.first)
+	}
+	if (name == "__intrinsic_stringify" || name == "__intrinsic_stringify_ignore_table") && len(args) == 1 {
+		return "'" + args[0] + "'", nil
+	}
+	m := s.macros[name]
+	if m == nil {
+		return "", failAt(call.pos, "there is no macro %s", call.text)
+	}
+	if len(args) != len(m.parameters) {
+		return "", failAt(call.pos, "macro %s has %d parameters, not %d", call.text, len(m.parameters), len(args))
+	}
+	values := make(map[string]string, len(args))
+	for i, p := range m.parameters {
+		values[p] = args[i]
+	}
+	return Substitute(m.body, values)
+}
+
+// apply returns calls of the macro that args name, for each item of the list or of both lists that follow.
+func apply(call token, args []string, joiner string, first bool) (string, error) {
+	if len(args) != 2 && len(args) != 3 {
+		return "", failAt(call.pos, "%s has a macro and one or two lists", call.text)
+	}
+	var lists [][]string
+	n := -1
+	for _, arg := range args[1:] {
+		tokens, err := tokenize(arg)
+		if err != nil {
+			return "", err
+		}
+		if !tokens[0].is("(") {
+			return "", failAt(call.pos, "%s: a list begins with a parenthesis", call.text)
+		}
+		items, closing := arguments(arg, tokens, 1)
+		if closing != len(tokens)-2 {
+			return "", failAt(call.pos, "%s: a list ends with a parenthesis", call.text)
+		}
+		lists = append(lists, items)
+		if n < 0 || len(items) < n {
+			n = len(items)
+		}
+	}
+	var b strings.Builder
+	for i := range n {
+		if i > 0 || first {
+			b.WriteString(joiner)
+		}
+		b.WriteString(args[0] + "!(" + lists[0][i])
+		if len(lists) == 2 {
+			b.WriteString(", " + lists[1][i])
+		}
+		b.WriteString(")")
+	}
+	return b.String(), nil
+}

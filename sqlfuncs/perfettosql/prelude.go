@@ -1,0 +1,125 @@
+package perfettosql
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+//go:embed prelude/*.sql
+var prelude embed.FS
+
+// lazyPrelude is the file of statements that run when a statement first names what they define.
+const lazyPrelude = "prelude/lazy.sql"
+
+// runPrelude defines what every session has. Its queries are compiled when they are first used.
+func (s *Session) runPrelude() error {
+	paths, err := fs.Glob(prelude, "prelude/*.sql")
+	if err != nil {
+		return err
+	}
+	if err := s.db.Exec("BEGIN"); err != nil {
+		return err
+	}
+	for _, path := range append([]string{lazyPrelude}, paths...) {
+		source, err := fs.ReadFile(prelude, path)
+		if err != nil {
+			return err
+		}
+		statements, err := Split(string(source))
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		for _, one := range statements {
+			if err := s.predefine(one.Text, path == lazyPrelude); err != nil {
+				return fmt.Errorf("%s: %s: %w", path, strings.SplitN(one.Text, "\n", 2)[0], err)
+			}
+		}
+	}
+	return s.db.Exec("COMMIT")
+}
+
+// predefine runs a statement of the prelude, or keeps it until its object is named.
+func (s *Session) predefine(sql string, lazy bool) error {
+	tokens, err := tokenize(sql)
+	if err != nil {
+		return err
+	}
+	c, err := parseCreate(sql, tokens)
+	switch {
+	case err != nil:
+		return err
+	case lazy:
+		name := tokens[2].text // CREATE TABLE name
+		if c != nil {
+			name = c.name
+		}
+		s.lazy[strings.ToLower(name)] = sql
+		return nil
+	case c == nil:
+		return s.db.Exec(sql)
+	case c.body != "":
+		for _, t := range tokens {
+			name := strings.ToLower(t.text)
+			if _, ok := s.lazy[name]; ok || s.needs[name] != nil {
+				s.needs[strings.ToLower(c.name)] = append(s.needs[strings.ToLower(c.name)], name)
+			}
+		}
+	}
+	switch {
+	case c.what == "VIEW":
+		return s.db.Exec("CREATE VIEW " + quote(c.name) + " AS " + c.body)
+	case c.what == "FUNCTION" && c.body != "":
+		return s.addFunction(&created{session: s, name: c.name, args: c.args, sql: c.body})
+	}
+	c.replace = true // some names are defined in Go too
+	return s.created(c)
+}
+
+// defineNamed runs the statements of the lazy prelude that define what a statement names, also in text.
+func (s *Session) defineNamed(tokens []token) error {
+	if len(s.lazy) == 0 {
+		return nil
+	}
+	for _, t := range tokens {
+		if t.kind != word && t.kind != quoted && t.kind != text {
+			continue
+		}
+		name := strings.ToLower(t.text)
+		if t.kind == text && strings.ContainsAny(name, " (\n") {
+			if inner, err := tokenize(t.text); err == nil {
+				if err := s.defineNamed(inner); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if name == "sqlite_master" || name == "sqlite_schema" || name == "alter" { // ALTER looks at all views
+			for name := range s.lazy {
+				if err := s.defineLazy(name); err != nil {
+					return err
+				}
+			}
+		}
+		if err := s.defineLazy(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// defineLazy defines an object of the lazy prelude, or what an object of the prelude needs.
+func (s *Session) defineLazy(name string) error {
+	for _, needed := range s.needs[name] {
+		if err := s.defineLazy(needed); err != nil {
+			return err
+		}
+	}
+	sql, ok := s.lazy[name]
+	if !ok {
+		return nil
+	}
+	delete(s.lazy, name)
+	return s.run(sql, nil, false)
+}

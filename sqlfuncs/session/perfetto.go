@@ -1,0 +1,242 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/parquet"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+)
+
+// ErrManyTraces is returned for a dataset of many traces, because PerfettoSQL works on one.
+var ErrManyTraces = errors.New("PerfettoSQL requires a dataset of one trace")
+
+// openTables begins the session of PerfettoSQL on tables of a trace, whose id is "" if its files have it, unless only others run
+// SQL.
+func (s *Session) openTables(open perfettosql.Opener, traceID string) (err error) {
+	s.open, s.traceID = open, traceID
+	if s.options.Shared {
+		return nil
+	}
+	s.data = perfettosql.NewDataset(open)
+	s.data.TraceID = traceID
+	s.perfetto, err = perfettosql.New(s.data, perfettosql.Options{Modules: s.options.Modules, Metrics: s.options.Metrics})
+	return err
+}
+
+// Fork begins another session of PerfettoSQL on the same data, which sees nothing that statements of other sessions create. It
+// must be closed before s is. Any goroutine may call it.
+func (s *Session) Fork() (*Session, error) {
+	options := s.options
+	options.Shared = false
+	f := &Session{Scratch: s.Scratch, options: options, drop: func() error { return nil }, starting: make(chan error, 1)}
+	f.starting <- nil
+	return f, f.openTables(s.open, s.traceID)
+}
+
+// folderOpener opens the files of a dataset of one trace.
+func folderOpener(d sqlfuncs.Dataset) perfettosql.Opener {
+	return func(table string) (parquet.ReaderAtSeeker, int, int, error) {
+		if d.Path == "" || !slices.Contains(d.Tables, table) {
+			return nil, 0, 0, nil
+		}
+		f, err := os.Open(filepath.Join(filepath.FromSlash(d.Path), table+".parquet"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, 0, 0, nil
+		}
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		return f, 0, -1, nil
+	}
+}
+
+// OpenUnlinked makes the tables of the dataset in a folder available to PerfettoSQL, some of them without rows, and removes the
+// folder. The files stay open, so that the system removes them when the process ends, even if it is killed.
+func (s *Session) OpenUnlinked(folder string, without ...string) error {
+	d, err := ReadDataset(folder)
+	if err != nil {
+		return err
+	}
+	files := map[string]*os.File{} // never closed: sessions share them, and the system closes those that nothing uses
+	for _, table := range d.Tables {
+		if slices.Contains(without, table) {
+			continue
+		}
+		f, err := os.Open(filepath.Join(folder, table+".parquet"))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		files[table] = f
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	return s.openTables(func(table string) (parquet.ReaderAtSeeker, int, int, error) {
+		f := files[table]
+		if f == nil {
+			return nil, 0, 0, nil
+		}
+		info, err := f.Stat()
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		return io.NewSectionReader(f, 0, info.Size()), 0, -1, nil
+	}, "")
+}
+
+// openDuckDB makes the tables of a DuckDB file available to PerfettoSQL: those of its dataset or, if it has the rows itself, copies.
+func (s *Session) openDuckDB(ctx context.Context, path string) error {
+	db, err := OpenDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	s.Database = db // to be closed
+	if err := db.Attach(ctx, path, "(READ_ONLY)"); err != nil {
+		return err
+	}
+	layout, err := sqlfuncs.Registered(ctx, db.Conn)
+	if err != nil {
+		return fmt.Errorf("%s is %w", path, err)
+	}
+	if layout == sqlfuncs.ManyTraces {
+		return ErrManyTraces
+	}
+	folders, err := db.parquetFolders(ctx, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if len(folders) == 0 {
+		tables, err := db.Texts(ctx, "SELECT table_name FROM duckdb_tables() WHERE database_name = '"+attached+"'")
+		if err != nil {
+			return err
+		}
+		return s.openTables(s.copyOpener(context.WithoutCancel(ctx), tables), "")
+	}
+	for _, f := range folders {
+		if _, err := os.Stat(filepath.Join(f, "_tpconvert.json")); err == nil {
+			return s.OpenDataset(ctx, f)
+		}
+	}
+	return fmt.Errorf("%s is of a dataset that is no longer in %s", path, folders[0])
+}
+
+// copyOpener copies tables of the attached DuckDB file to temporary files when they are first needed.
+func (s *Session) copyOpener(ctx context.Context, tables []string) perfettosql.Opener {
+	return func(table string) (parquet.ReaderAtSeeker, int, int, error) {
+		if !slices.Contains(tables, table) {
+			return nil, 0, 0, nil
+		}
+		path := filepath.Join(s.Scratch, table+".parquet")
+		if err := s.Exec(ctx, fmt.Sprintf("COPY %s.%s TO %s (FORMAT parquet)", attached, table, Quote(filepath.ToSlash(path)))); err != nil {
+			return nil, 0, 0, err
+		}
+		f, err := os.Open(path)
+		_ = os.Remove(path) // if the system does not remove open files, the end of the session does
+		return f, 0, -1, err
+	}
+}
+
+// Perfetto is the session of PerfettoSQL, nil for DuckDB's SQL.
+func (s *Session) Perfetto() *perfettosql.Session { return s.perfetto }
+
+// Stored has the tables of the dataset, for PerfettoSQL.
+func (s *Session) Stored() *perfettosql.Dataset { return s.data }
+
+func (s *Session) eachPerfetto(ctx context.Context, text string, each func(*Query) error) error {
+	err := s.perfetto.Run(ctx, text, func(rows *perfettosql.Rows) error {
+		q := &Query{Last: rows.Last, rows: rows}
+		for _, name := range rows.Columns() {
+			q.Columns = append(q.Columns, Column{Name: name, Kind: Variant})
+		}
+		return each(q)
+	})
+	if at := errorPosition(err); at >= 0 {
+		return &sqlError{err.Error(), text, at}
+	}
+	return err
+}
+
+// Rows are the rows of a query of PerfettoSQL.
+func (q *Query) Rows() *perfettosql.Rows { return q.rows }
+
+// Infer finds the kinds of the columns of PerfettoSQL, whose types belong to values: from the first rows, or from all if rows is
+// negative. A column of several kinds is a Variant.
+func (q *Query) Infer(rows int) error {
+	if q.rows == nil {
+		return nil
+	}
+	var kinds []map[Kind]bool
+	for range q.Columns {
+		kinds = append(kinds, map[Kind]bool{})
+	}
+	for rows < 0 || len(q.ahead) < rows {
+		more, err := q.rows.Next()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		values := make([]any, len(q.Columns))
+		for i := range values {
+			values[i] = q.rows.Any(i)
+			switch values[i].(type) {
+			case int64:
+				kinds[i][Integer] = true
+			case float64:
+				kinds[i][Real] = true
+			case string:
+				kinds[i][Text] = true
+			case []byte:
+				kinds[i][Bytes] = true
+			}
+		}
+		q.ahead = append(q.ahead, values)
+	}
+	for i, found := range kinds {
+		switch {
+		case len(found) == 0:
+			q.Columns[i].Kind = Text
+		case len(found) == 1:
+			for k := range found {
+				q.Columns[i].Kind = k
+			}
+		case len(found) == 2 && found[Integer] && found[Real]:
+			q.Columns[i].Kind = Real
+		}
+	}
+	return nil
+}
+
+func (q *Query) eachPerfetto(row func([]any) error) error {
+	for _, values := range q.ahead {
+		if err := row(values); err != nil {
+			return err
+		}
+	}
+	values := make([]any, len(q.Columns))
+	for {
+		more, err := q.rows.Next()
+		if err != nil || !more {
+			return err
+		}
+		for i := range values {
+			values[i] = q.rows.Any(i)
+		}
+		if err := row(values); err != nil {
+			return err
+		}
+	}
+}

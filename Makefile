@@ -121,6 +121,7 @@ bench: build ## Go benchmarks, then the whole command on a generated trace of ea
 	$(GO) build -o bin/tracegen ./cmd/tracegen
 	.ci/python .ci/bench.py bin/tpconvert bin/tracegen $(BENCHSIZES)
 	.ci/python .ci/bench_peer.py bin/tpconvert $(SHARED)
+	.ci/python .ci/bench_sql.py bin/tpconvert bin/tracegen $(SHARED)
 
 growth: build ## CPU time of 4 times as many of each thing: at most 4.8 times as much
 	$(GO) build -o bin/tracegen ./cmd/tracegen

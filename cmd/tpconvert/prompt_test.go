@@ -46,7 +46,7 @@ func TestPrompt(t *testing.T) {
 	}
 	for _, want := range []string{
 		"name\nwork\npart\n", "slice_out,BIGINT\n", "thread_track,A track of slices of one thread.\n",
-		"\ntrace_dur,\"trace_dur(): the time from trace_start() to trace_end(), in ns.\"\n", "\nthread_slice,\"the slices of thread tracks, ",
+		"\ntrace_dur,\"trace_dur(): the time from trace_start() to trace_end(), in ns, 0 without events.\"\n", "\nthread_slice,\"the slices of thread tracks, ",
 		"line 1: SELECT nothing;\n               ^\n", "there is no .odd",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -1,0 +1,138 @@
+"""Times PerfettoSQL beside Trace Processor's, each as a server over HTTP, and prints Markdown.
+
+usage: bench_sql.py TPCONVERT TRACEGEN SHARED [SIZE]
+
+Heavy queries run on a generated JSON trace of SIZE (default 1GB, 4.7 million slices), medians of 5; 200 small ones on
+a recorded trace. Ours serves the dataset of the trace, and reads columns when a query first needs them: a first,
+unmeasured run of each query does that. Trace Processor has loaded the trace before.
+"""
+
+import pathlib
+import random
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+HEAVY = """
+SELECT count(*), sum(dur) FROM slice
+SELECT name, count(*) AS n, sum(dur) FROM slice GROUP BY name ORDER BY n DESC LIMIT 10
+SELECT track_id, count(*), max(dur) FROM slice GROUP BY track_id
+SELECT depth, avg(dur) FROM slice GROUP BY depth
+SELECT count(*) FROM slice WHERE dur > 100000 AND name GLOB '*Task*'
+SELECT t.name, count(*) FROM slice JOIN thread_track AS k ON slice.track_id = k.id JOIN thread AS t USING (utid) GROUP BY 1
+SELECT * FROM slice ORDER BY dur DESC LIMIT 100
+SELECT count(DISTINCT name) FROM slice
+SELECT count(*) FROM (SELECT lead(ts) OVER (PARTITION BY track_id ORDER BY ts) - ts AS gap FROM slice) WHERE gap > 1000
+SELECT count(*) FROM slice AS a JOIN slice AS b ON a.parent_id = b.id WHERE a.dur * 2 > b.dur
+""".strip().splitlines()
+
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def small():
+    r = random.Random(1)
+    for i in range(40):
+        yield f"SELECT name, ts, dur FROM slice WHERE id = {r.randrange(5000)}"
+        yield f"SELECT count(*), sum(dur) FROM slice WHERE track_id = {r.randrange(50)}"
+        yield f"SELECT s.name, t.name FROM slice AS s JOIN thread_track AS k ON s.track_id = k.id JOIN thread AS t USING (utid) WHERE s.id < {r.randrange(10, 100)}"
+        yield f"SELECT key, display_value FROM args WHERE arg_set_id = {r.randrange(1, 800)}"
+        yield f"SELECT name, count(*) FROM slice WHERE ts > {r.randrange(10**9)} GROUP BY name ORDER BY 2 DESC LIMIT 5"
+
+
+class Server:
+    """A server of either program, with what it takes to start and to answer."""
+
+    def __init__(self, *command):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
+        begun = time.perf_counter()
+        self.process = subprocess.Popen([str(c).format(port=self.port) for c in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while True:
+            try:
+                self.ask("SELECT 1")
+                break
+            except OSError:
+                if self.process.poll() is not None:
+                    sys.exit(f"{command[0]} has ended")
+                time.sleep(0.002)
+        self.started = time.perf_counter() - begun
+
+    def ask(self, sql):
+        body = b"\x0a" + varint(len(sql.encode())) + sql.encode()
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/query", body, {"Content-Type": "application/x-protobuf"})
+        begun = time.perf_counter()
+        answer = urllib.request.urlopen(request, timeout=600).read()
+        if b"no such" in answer or b"rror:" in answer:
+            sys.exit(f"{sql}: {answer[:300]}")
+        return time.perf_counter() - begun
+
+    def memory(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) >> 10
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+def servers(tpconvert, shell, trace, dataset):
+    yield Server(shell, "server", "http", "--port", "{port}", trace)
+    yield Server(tpconvert, "serve", "--port", "{port}", dataset)
+
+
+def main():
+    tpconvert, tracegen, shared, size = *map(pathlib.Path, sys.argv[1:4]), (sys.argv[4:] or ["1GB"])[0]
+    shell = shared / "peer/trace_processor_shell"
+    if not shell.exists():
+        print("PERFETTOSQL IS NOT TIMED: there is no", shell)
+        return
+    recorded = pathlib.Path(__file__).parent.parent / "testdata/chromium.json.gz"
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        subprocess.run([tpconvert, "-q", recorded, folder / "small"], check=True)
+        times, starts = [[], []], [[], []]
+        for _ in range(7):
+            for i, server in enumerate(servers(tpconvert, shell, recorded, folder / "small")):
+                with server:
+                    starts[i].append(server.started)
+                    times[i].append(sum(map(server.ask, small())))
+        print("| queries | v58, ms | tpconvert, ms | ratio |\n| --- | ---: | ---: | ---: |")
+
+        def row(name, *of):
+            a, b = map(statistics.median, of)
+            print(f"| {name} | {1000 * a:.0f} | {1000 * b:.0f} | {b / a:.2f} |", flush=True)
+            return b / a
+
+        row("from the start of the process to the first answer (v58 loads the trace)", *starts)
+        row("200 small ones", *times)
+        subprocess.run([tracegen, "--format", "json", "--size", size, folder / "large.json"], check=True)
+        subprocess.run([tpconvert, "-q", folder / "large.json", folder / "large"], check=True)
+        v58, ours = servers(tpconvert, shell, folder / "large.json", folder / "large")
+        with v58, ours:
+            totals = [0, 0]
+            for sql in HEAVY:
+                of = []
+                for i, server in enumerate((v58, ours)):
+                    server.ask(sql)
+                    of.append([server.ask(sql) for _ in range(5)])
+                    totals[i] += statistics.median(of[-1])
+                row(f"`{sql}`", *of)
+            row("all of these", *([t] for t in totals))
+            print(f"\nPeak memory: v58 {v58.memory()} MiB, tpconvert {ours.memory()} MiB.")
+
+
+main()

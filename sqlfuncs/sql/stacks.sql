@@ -58,7 +58,7 @@ SELECT session_id, any_value(event) AS event /*!, trace_id */ FROM _perf_event G
 -- _perf_period has the events of the samples of Linux perf with their periods.
 CREATE OR REPLACE VIEW _perf_period AS
 SELECT v.counter_set_id, e.event, e.session_id, e.unit,
-       CASE WHEN e.has_period THEN c.value - lag(c.value, 1, 0) OVER (PARTITION BY c.track_id /*!, c.trace_id */ ORDER BY c.id) END AS period
+       CASE WHEN e.has_period THEN c.value - coalesce(lag(c.value) OVER (PARTITION BY c.track_id /*!, c.trace_id */ ORDER BY c.id), 0) END AS period
        /*!, c.trace_id */
 FROM profiler_counter_set AS v
 JOIN counter AS c ON c.id = v.counter_id /*! AND c.trace_id = v.trace_id */

@@ -108,7 +108,7 @@ clients: build ## read datasets and DuckDB files with pinned versions of Python 
 	@if command -v python3 >/dev/null; then \
 	.ci/python .ci/readback.py bin/tpconvert testdata/chromium.json.gz testdata/go_heap.pb.gz && .ci/duckdbs bin/tpconvert && \
 	.ci/traceprocessors bin/tpconvert && \
-	TPCONVERT_BIN=bin/tpconvert PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 .ci/python -m pytest -q -p no:cacheprovider python/tests && \
+	TPCONVERT_BIN=$(CURDIR)/bin/tpconvert PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 .ci/python -m pytest -q -p no:cacheprovider python/tests && \
 	docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz && DUCKDB=1.5.5 docs/notebooks/execute bin/tpconvert testdata/chromium.json.gz; \
 	else echo "THE CLIENTS ARE NOT TESTED: there is no python3"; fi
 

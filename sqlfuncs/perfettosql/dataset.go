@@ -69,11 +69,6 @@ func NewDataset(open Opener) *Dataset {
 	return &Dataset{pool: dataframe.NewPool(), open: open, files: map[string]*dataframe.File{}, frames: map[string]*dataframe.Frame{}}
 }
 
-// Empty has all tables, without rows.
-func Empty() *Dataset {
-	return NewDataset(func(string) (parquet.ReaderAtSeeker, int, int, error) { return nil, 0, 0, nil })
-}
-
 // Close closes the files and releases the texts.
 func (d *Dataset) Close() error {
 	var err error

@@ -195,7 +195,7 @@ func (a *argSets) appendJSON(to []byte, n *argNode) []byte {
 			if i > 0 {
 				to = append(to, ',')
 			}
-			to = append(appendJSONText(to, n.names[i]), ':')
+			to = append(AppendJSONText(to, n.names[i]), ':')
 			to = a.appendJSON(to, p)
 		}
 		return append(to, '}')
@@ -226,7 +226,7 @@ func (a *argSets) appendValue(to []byte, row int) []byte {
 		to = append(to, `"0x`...)
 		return append(strconv.AppendUint(to, uint64(a.ints.Int(row)), 16), '"')
 	case "string", "json":
-		return appendJSONText(to, a.texts.Text(row))
+		return AppendJSONText(to, a.texts.Text(row))
 	case "real":
 		return appendJSONReal(to, a.reals.Float(row))
 	}

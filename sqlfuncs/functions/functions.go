@@ -63,7 +63,6 @@ func Define(db *sqlite.DB, tables dataframe.Source, data Data) error {
 	defineHierarchy(d)
 	defineInfo(d, data.Named)
 	defineCurves(d, data.Modules)
-	defineDocs(d, data.Modules)
 	return d.err
 }
 

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// appendJSONText appends a text as JSON in ASCII, as Trace Processor writes it.
-func appendJSONText(to []byte, s string) []byte {
+// AppendJSONText appends a text as JSON in ASCII, as Trace Processor writes it.
+func AppendJSONText(to []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	escape := func(r uint16) {
 		to = append(to, '\\', 'u', hex[r>>12], hex[r>>8&15], hex[r>>4&15], hex[r&15])

@@ -100,7 +100,12 @@ func normal(row string) string {
 // rows runs statements in a new session, and returns the rows of the last one.
 func rows(t *testing.T, sql string) ([]string, error) {
 	t.Helper()
-	s, err := perfettosql.New(perfettosql.Empty(), perfettosql.Options{})
+	return rowsWith(t, perfettosql.Options{}, sql)
+}
+
+func rowsWith(t *testing.T, o perfettosql.Options, sql string) ([]string, error) {
+	t.Helper()
+	s, err := perfettosql.New(perfettosql.Empty(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -318,6 +318,7 @@ var definitions = []func(*Session) error{
 		return functions.Define(s.db, s.source, functions.Data{Arrays: arrays, Modules: s.options.Modules, Named: s.named})
 	},
 	func(s *Session) error { return operators.Define(s.db, s.source, s.expandQuery) },
+	(*Session).defineDocs,
 	(*Session).defineEffects,
 }
 

@@ -1,4 +1,4 @@
-package functions
+package perfettosql
 
 import (
 	"errors"
@@ -9,25 +9,38 @@ import (
 	"unicode/utf8"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 // objectColumns are the columns of __intrinsic_stdlib_objects.
-var objectColumns = specs(`id, package text, module text, name text, qualified_name text, object_type text, exposed,
-	short_description text, summary text, description text, return_type text, return_description text, args text,
-	cols text`)
-
-// defineDocs defines the function of the objects that modules define, which the UI reads once.
-func defineDocs(d *definer, modules fs.FS) {
-	const name = "__intrinsic_stdlib_objects"
-	load := once(func() (*dataframe.Frame, error) { return readObjects(d.tables.Pool(), modules) })
-	d.rows(&dataframe.Function{Name: name, Columns: objectColumns, Rows: func([]sqlite.Value) (*dataframe.Frame, error) {
-		f, err := load()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+var objectColumns = func() (all []dataframe.Spec) {
+	for _, name := range strings.Fields(`id package module name qualified_name object_type exposed short_description summary
+		description return_type return_description args cols`) {
+		kind := dataframe.Text
+		if name == "id" || name == "exposed" {
+			kind = dataframe.Integer
 		}
-		return f, nil
-	}})
+		all = append(all, dataframe.Spec{Name: name, Kind: kind})
+	}
+	return all
+}()
+
+// defineDocs defines the function of the objects that modules define. They are read at its first call.
+func (s *Session) defineDocs() error {
+	const name = "__intrinsic_stdlib_objects"
+	var all *dataframe.Frame
+	f := &dataframe.Function{Name: name, Columns: objectColumns, Rows: func([]sqlite.Value) (*dataframe.Frame, error) {
+		if all == nil {
+			objects, err := readObjects(s.source.Pool(), s.options.Modules)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			all = objects
+		}
+		return all, nil
+	}}
+	return f.Define(s.db)
 }
 
 // readObjects returns the modules, each followed by its objects. There are none without modules.
@@ -158,9 +171,9 @@ func fieldsJSON(all []documentedField) string {
 		if i > 0 {
 			to = append(to, ',')
 		}
-		to = appendJSONText(append(to, `{"name":`...), f.Name)
-		to = appendJSONText(append(to, `,"type":`...), f.Type)
-		to = append(appendJSONText(append(to, `,"description":`...), f.About), '}')
+		to = functions.AppendJSONText(append(to, `{"name":`...), f.Name)
+		to = functions.AppendJSONText(append(to, `,"type":`...), f.Type)
+		to = append(functions.AppendJSONText(append(to, `,"description":`...), f.About), '}')
 	}
 	return string(append(to, ']'))
 }
@@ -168,13 +181,13 @@ func fieldsJSON(all []documentedField) string {
 // documentedIn returns the objects that a module's source defines: tables and views, then functions, then macros. There
 // are none if it is invalid.
 func documentedIn(source string) []*documented {
-	tokens, err := docTokens(source)
+	tokens, err := tokenize(source)
 	if err != nil {
 		return nil
 	}
 	var byKind [3][]*documented
 	for i := 0; i < len(tokens); i++ {
-		r := docReader{source: source, tokens: tokens, at: i}
+		r := docReader{reader{source: source, tokens: tokens, at: i}}
 		if d, group := r.statement(); d != nil {
 			byKind[group] = append(byKind[group], d)
 		}
@@ -185,65 +198,48 @@ func documentedIn(source string) []*documented {
 }
 
 // docReader reads the head of a statement.
-type docReader struct {
-	source string
-	tokens []docToken
-	at     int
-}
-
-// last reports whether the source is at its end.
-func (r *docReader) last() bool { return r.at == len(r.tokens)-1 }
-
-// take moves past a word, and reports whether it was there.
-func (r *docReader) take(text string) bool {
-	if !r.tokens[r.at].is(text) {
-		return false
-	}
-	r.at++
-	return true
-}
+type docReader struct{ reader }
 
 // statement reads a CREATE PERFETTO statement. The group is 0 for tables and views, 1 for functions and 2 for macros.
 func (r *docReader) statement() (d *documented, group int) {
 	d = &documented{about: r.comments(true)}
-	if !r.take("CREATE") {
+	if !r.accept("CREATE") {
 		return nil, 0
 	}
-	if r.take("OR") {
-		r.take("REPLACE")
-	}
-	if !r.take("PERFETTO") {
+	r.accept("OR", "REPLACE")
+	if !r.accept("PERFETTO") {
 		return nil, 0
 	}
 	switch {
-	case r.take("TABLE"):
+	case r.accept("TABLE"):
 		d.kind = "TABLE"
-	case r.take("VIEW"):
+	case r.accept("VIEW"):
 		d.kind = "VIEW"
-	case r.take("FUNCTION"):
+	case r.accept("FUNCTION"):
 		d.kind, group = "FUNCTION", 1
-	case r.take("MACRO"):
+	case r.accept("MACRO"):
 		d.kind, group = "MACRO", 2
 	default:
 		return nil, 0
 	}
-	if d.name = r.tokens[r.at].text; d.name == "" {
+	name, err := r.name()
+	if err != nil {
 		return nil, 0
 	}
-	r.at++
+	d.name = name.text
 	if group == 0 {
 		d.columns = r.fields()
 		return d, group
 	}
 	d.args = r.fields()
 	d.aboutReturn = r.comments(false)
-	if !r.take("RETURNS") {
+	if !r.accept("RETURNS") {
 		return d, group
 	}
 	if about := r.comments(false); about != "" && d.kind == "FUNCTION" {
 		d.aboutReturn = about
 	}
-	if d.kind == "FUNCTION" && r.take("TABLE") {
+	if d.kind == "FUNCTION" && r.accept("TABLE") {
 		d.kind, d.returns = "TABLE_FUNCTION", "TABLE"
 		d.columns = r.fields()
 		return d, group
@@ -254,15 +250,15 @@ func (r *docReader) statement() (d *documented, group int) {
 
 // fields reads a list of arguments or columns, if there is one.
 func (r *docReader) fields() (all []documentedField) {
-	if !r.take("(") {
+	if !r.accept("(") {
 		return nil
 	}
-	for !r.last() && !r.take(")") {
-		f := documentedField{Name: r.tokens[r.at].text, About: r.comments(false)}
-		r.at++
+	for r.peek().kind != end && !r.accept(")") {
+		f := documentedField{About: r.comments(false)}
+		f.Name = r.next().text
 		f.Type = r.until(",", ")")
 		all = append(all, f)
-		r.take(",")
+		r.accept(",")
 	}
 	return all
 }
@@ -270,8 +266,8 @@ func (r *docReader) fields() (all []documentedField) {
 // until moves to one of the words outside parentheses, and returns the source on the way.
 func (r *docReader) until(words ...string) string {
 	from, depth := r.at, 0
-	for ; !r.last(); r.at++ {
-		t := r.tokens[r.at]
+	for ; r.peek().kind != end; r.at++ {
+		t := r.peek()
 		if depth == 0 && slices.ContainsFunc(words, t.is) {
 			break
 		}
@@ -297,7 +293,7 @@ func (r *docReader) comments(block bool) string {
 	}
 	var found []string
 	blank := false
-	for line := range strings.Lines(r.source[from:r.tokens[r.at].pos]) {
+	for line := range strings.Lines(r.source[from:r.peek().pos]) {
 		line = strings.TrimSpace(line)
 		comment, ok := strings.CutPrefix(line, "--")
 		switch {

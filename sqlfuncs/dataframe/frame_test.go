@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/sqlitetest"
 )
 
 // A frame answers like a table of SQLite with the same rows, whose columns have no affinity.
@@ -15,15 +16,7 @@ import (
 // twins returns a database with a frame f and a table t of the same random rows.
 func twins(t *testing.T, r *rand.Rand, rows int) *sqlite.DB {
 	t.Helper()
-	db, err := sqlite.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := sqlitetest.Open(t)
 	kinds := map[string]Kind{"x": Real, "name": Text, "text": Text}
 	var specs []Spec
 	for _, name := range []string{"id", "ts", "n", "big", "x", "name", "maybe", "text"} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/sqlitetest"
 )
 
 // tables are the tables of a test.
@@ -48,15 +49,7 @@ func (s *tables) add(t *testing.T, name, columns string, rows ...[]any) {
 // open returns a database with the functions, and a function that returns the rows of a query.
 func (s *tables) open(t *testing.T, data Data) func(query string) string {
 	t.Helper()
-	db, err := sqlite.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := sqlitetest.Open(t)
 	if err := Define(db, s, data); err != nil {
 		t.Fatal(err)
 	}

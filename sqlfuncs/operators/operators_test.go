@@ -10,6 +10,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/sqlitetest"
 )
 
 // source has no tables: the operators work on rows that they are given.
@@ -27,15 +28,7 @@ func expand(query string) (string, error) {
 
 func open(t testing.TB) *sqlite.DB {
 	t.Helper()
-	db, err := sqlite.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := sqlitetest.Open(t)
 	if err := Define(db, source{dataframe.NewPool()}, expand); err != nil {
 		t.Fatal(err)
 	}

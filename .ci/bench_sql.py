@@ -2,7 +2,7 @@
 
 usage: bench_sql.py TPCONVERT TRACEGEN SHARED [SIZE]
 
-Heavy queries run on a generated JSON trace of SIZE (default 1GB, 4.7 million slices), medians of 5; 200 small ones on
+Heavy queries run on a generated JSON trace of SIZE (default 1GB, 4.7 million slices), medians of 7; 200 small ones on
 a recorded trace. Ours serves the dataset of the trace, and reads columns when a query first needs them: a first,
 unmeasured run of each query does that. Trace Processor has loaded the trace before.
 """
@@ -128,7 +128,7 @@ def main():
                 of = []
                 for i, server in enumerate((v58, ours)):
                     server.ask(sql)
-                    of.append([server.ask(sql) for _ in range(5)])
+                    of.append([server.ask(sql) for _ in range(7)])
                     totals[i] += statistics.median(of[-1])
                 row(f"`{sql}`", *of)
             row("all of these", *([t] for t in totals))

@@ -13,7 +13,7 @@ MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
 TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
-ONETHREAD    = ^Test(Cases|Demangle|DocumentedQueries|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|Summar|WithoutDuckDB)
+ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Demangle|DocumentedQueries|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|ServeAttacks|Summar|WithoutDuckDB)
 
 .PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak contents metrics clients clients-newest ui bench growth bench-memory pgo man clean
 

@@ -3,13 +3,14 @@
 package main
 
 import (
-	"fmt"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
-
-	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"time"
 )
 
 // attacks are statements that try to reach something outside the data, or to change it. OUT is the dataset, DIR a folder
@@ -60,7 +61,7 @@ func attacks() []string {
 		"PIVOT (FROM " + log + ") ON x", "SELECT 1 UNION ALL FROM " + log, "WITH a AS (FROM " + log + ") FROM a",
 		"SET VARIABLE x = (SELECT 1 FROM " + log + ")", "COPY (FROM " + log + ") TO 'DIR/new.csv'",
 		"FROM enable_profiling(save_location='OUT/slice.parquet', format='json')", "FROM enable_profile(save_location='OUT/slice.parquet')",
-		"SELECT write_log('x')", "FROM truncate_duckdb_logs()", "CALL force_checkpoint()", "FROM arrow_scan(1::POINTER, 1::POINTER, 1::POINTER)",
+		"SELECT write_log('x')", "SELECT json_serialize_plan('SELECT 1')", "SELECT pg_sleep(1)", "FROM glob('OUT/*')", "FROM read_json('OUT/_tpconvert.json')", "FROM duckdb_logs()", "FROM truncate_duckdb_logs()", "CALL force_checkpoint()", "FROM arrow_scan(1::POINTER, 1::POINTER, 1::POINTER)",
 		// SQL from text.
 		"FROM query('SELECT 1')", "FROM query('FROM enable_log' || 'ging(storage=''file'', storage_config={''path'': ''OUT''})')", "FROM query/**/('SELECT 1')",
 		"FROM \"query\"('SELECT 1')", "FROM query\u00a0('SELECT 1')", "FROM query_table('slice')", "FROM system.main.query('SELECT 1')",
@@ -73,7 +74,7 @@ func attacks() []string {
 		"FROM json_execute_serialized_sql(json_serialize_sql('FROM enable_log' || 'ging(storage=''file'', storage_config={''path'': ''OUT''})'))",
 		"PREPARE p AS SELECT 1; EXECUTE p", "EXECUTE IMMEDIATE 'SELECT 1'",
 		// The environment and secrets.
-		"SELECT getenv('HOME')", "CREATE SECRET s (TYPE s3, KEY_ID 'x')", "CREATE PERSISTENT SECRET s (TYPE s3, KEY_ID 'x')", "FROM duckdb_secrets() -- harmless",
+		"SELECT getenv('HOME')", "CREATE SECRET s (TYPE s3, KEY_ID 'x')", "CREATE PERSISTENT SECRET s (TYPE s3, KEY_ID 'x')", "FROM duckdb_secrets()",
 		// The data.
 		"DROP VIEW dataset.main.slice; FROM slice -- harmless", "DELETE FROM dataset.main.slice", "UPDATE dataset.main.slice SET dur = 0",
 		"CREATE OR REPLACE VIEW dataset.main.slice AS FROM read_text('DIR/other.csv')", "CHECKPOINT", "FORCE CHECKPOINT", "VACUUM FULL -- harmless",
@@ -83,9 +84,11 @@ func attacks() []string {
 	return all
 }
 
-// TestAttacks runs attacks on query. None may read or write anything outside the data.
-func TestAttacks(t *testing.T) {
-	t.Parallel()
+// attacked is a dataset beside other files, which attacks must neither read nor change.
+type attacked struct{ dir, out, before string }
+
+func newAttacked(t *testing.T) attacked {
+	t.Helper()
 	dir := dataset(t, goodTrace)
 	out := filepath.Join(dir, "out")
 	if err := os.WriteFile(filepath.Join(dir, "other.csv"), []byte("secret\n7\n"), 0o666); err != nil {
@@ -98,40 +101,104 @@ func TestAttacks(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "other.parquet"), slices, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	before := filesBelow(t, dir)
+	return attacked{dir, out, filesBelow(t, dir)}
+}
+
+// attack checks what one of attacks did. The function runs it, and returns the rows and whether it succeeded.
+func (a attacked) attack(t *testing.T, attack string, run func(sql string) (string, bool)) {
+	t.Helper()
+	written, done := run(strings.NewReplacer("OUT", a.out, "DIR", a.dir).Replace(attack))
+	if done && !strings.HasSuffix(attack, "-- harmless") {
+		t.Errorf("%q succeeded", attack)
+	}
+	if strings.Contains(written, "secret") || strings.Contains(written, "root:") {
+		t.Errorf("%q read %q", attack, written)
+	}
+	if after := filesBelow(t, a.dir); after != a.before {
+		t.Fatalf("%q changed files from\n%s\nto\n%s", attack, a.before, after)
+	}
+}
+
+// TestAttacks runs attacks on query. None may read or write anything outside the data.
+func TestAttacks(t *testing.T) {
+	t.Parallel()
 	all := attacks()
 	if len(all) < 100 {
 		t.Errorf("%d attacks", len(all))
 	}
+	const parts = 4 // at once
+	for part := range parts {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			a := newAttacked(t)
+			for i := part; i < len(all); i += parts {
+				a.attack(t, all[i], func(sql string) (string, bool) {
+					got := tpconvert(t, a.dir, "query", a.out, sql)
+					return got.stdout, got.code == exitDone
+				})
+			}
+		})
+	}
+}
+
+// TestServeAttacks runs the same attacks, and those on PerfettoSQL, on serve. None may outlive its client.
+func TestServeAttacks(t *testing.T) {
+	t.Parallel()
+	perfetto, err := os.ReadFile("../../sqlfuncs/perfettosql/testdata/attacks.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := attacks()
+	for line := range strings.Lines(string(perfetto)) {
+		if line = strings.TrimSuffix(line, "\n"); line != "" && line[0] != '#' {
+			all = append(all, strings.ReplaceAll(line, `\n`, "\n"))
+		}
+	}
+	a := newAttacked(t)
+	url, end := serveCommand(t, a.dir, a.out)
+	post(t, url+"/restore_initial_tables", nil)
+	want := ask(t, url, "SELECT name FROM sqlite_master UNION ALL SELECT name FROM slice ORDER BY 1")
 	for _, attack := range all {
-		sql := strings.NewReplacer("OUT", out, "DIR", dir).Replace(attack)
-		// In this process, because starting the command 150 times would take minutes.
-		s, err := session.New(t.Context(), session.Options{Access: session.NewFiles, NoComments: true})
-		if err != nil {
-			t.Fatal(err)
+		a.attack(t, attack, func(sql string) (string, bool) {
+			got := ask(t, url, sql)
+			return strings.Join(got.rows, "\n"), got.failed == ""
+		})
+		post(t, url+"/restore_initial_tables", nil)
+		if got := ask(t, url, "SELECT name FROM sqlite_master UNION ALL SELECT name FROM slice ORDER BY 1"); got.failed != "" || !slices.Equal(got.rows, want.rows) {
+			t.Fatalf("after %q: %+v", attack, got)
 		}
-		if err := s.OpenDataset(t.Context(), out); err != nil {
-			t.Fatal(err)
+	}
+	if took := end(); took > 2*time.Second {
+		t.Errorf("the server ended after %v", took)
+	}
+}
+
+// serveCommand starts serve on an input, and returns its address, and a function that ends it with SIGTERM and returns how long
+// that took.
+func serveCommand(t *testing.T, dir string, args ...string) (url string, end func() time.Duration) {
+	t.Helper()
+	cmd := command(t, dir, append([]string{"serve", "--json", "--port", "0"}, args...)...)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var at served
+	if err := json.NewDecoder(stdout).Decode(&at); err != nil {
+		t.Fatal(err, cmd.Wait())
+	}
+	return at.URL, func() time.Duration {
+		begun := time.Now()
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
 		}
-		var rows strings.Builder
-		run := func(sql string) error {
-			return s.Each(t.Context(), sql, func(q *session.Query) error {
-				return q.Each(t.Context(), func(row []any) error { _, err := fmt.Fprintln(&rows, row...); return err })
-			})
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
 		}
-		if err := run(sql); err == nil && !strings.HasSuffix(attack, "-- harmless") {
-			t.Errorf("%q succeeded", attack)
-		}
-		if text := rows.String(); strings.Contains(text, "secret") || strings.Contains(text, "root:") {
-			t.Errorf("%q read %q", attack, text)
-		}
-		_ = run("SELECT 1")
-		if err := s.Close(); err != nil {
-			t.Errorf("%q: %v", attack, err)
-		}
-		if after := filesBelow(t, dir); after != before {
-			t.Fatalf("%q changed files from\n%s\nto\n%s", attack, before, after)
-		}
+		return time.Since(begun)
 	}
 }
 
@@ -140,7 +207,9 @@ func TestAllowedSQL(t *testing.T) {
 	t.Parallel()
 	dir := dataset(t, goodTrace)
 	for _, sql := range []string{
-		"SELECT name FROM slice WHERE name = 'query' OR name LIKE 'COPY%'", "FROM relation('slice')", "PIVOT slice ON name USING sum(dur)",
+		"SELECT name FROM slice WHERE name = 'query' OR name LIKE 'COPY%'", "SELECT name FROM slice WHERE name = 'read_text (2)' -- query()",
+		"CREATE TABLE x AS SELECT upper(name), sum(dur) OVER (), list_transform([1], lambda a: a + 1) FROM slice",
+		"FROM read_parquet('out/slice.parquet')", "FROM relation('slice')", "PIVOT slice ON name USING sum(dur)",
 		"EXPLAIN ANALYZE FROM slice", "PRAGMA table_info('slice')", "PRAGMA version", "SHOW TABLES", "DESCRIBE slice", "SUMMARIZE slice",
 		"CREATE TABLE x AS FROM slice; INSERT INTO x FROM slice; UPDATE x SET dur = 1; DELETE FROM x; DROP TABLE x",
 		"CREATE MACRO m(a) AS a + 1; SELECT m(1)", "CREATE VIEW v AS FROM slice; FROM v", "SET VARIABLE x = 1; SELECT getvariable('x')",

@@ -61,9 +61,9 @@ func (d *Database) Exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// Texts returns the values of the only column of a query.
-func (d *Database) Texts(ctx context.Context, query string) (all []string, err error) {
-	rows, err := d.Conn.QueryContext(ctx, query)
+// Texts returns the values of the only column of a query with arguments.
+func (d *Database) Texts(ctx context.Context, query string, args ...any) (all []string, err error) {
+	rows, err := d.Conn.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -251,6 +251,11 @@ func (s *Session) Query(ctx context.Context, text string) (*Query, error) {
 	if err := s.options.Access.admit(text); err != nil {
 		return nil, err
 	}
+	if s.options.Access != AnyFile {
+		if err := s.admitCalls(ctx, text); err != nil {
+			return nil, err
+		}
+	}
 	catalog := s.Catalog // nil if everything exists
 	if err := catalog.Create(ctx, text); err != nil {
 		return nil, err

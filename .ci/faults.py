@@ -1,9 +1,9 @@
-"""Kill, starve and race conversions, and check that no partial result is ever visible and that a rerun completes.
+"""Kill, starve and race commands that write, and check that no partial result is ever visible and that a rerun completes.
 
 usage: faults.py CONVERTER TESTDATA [KILLS [SEED]]
 
-strace makes system calls fail and kills processes in them. KILLS is the number of conversions to kill, half of them at
-system calls and half at random moments. As many errors are injected in addition.
+strace makes system calls fail and kills processes in them. KILLS is the number of commands to kill, half of them at
+system calls and half at random moments. Half as many errors are injected in addition.
 """
 
 import collections
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 import duckdb
 import pandas
@@ -46,8 +47,13 @@ def rows_of(folder):
     return {path.stem: pyarrow.parquet.read_metadata(path).num_rows for path in sorted(folder.glob("*.parquet"))}
 
 
+# Each class below is a command that writes, on a dataset of its own. If force is set, the command replaces something.
+
+
 class Single:
-    """A dataset of one trace."""
+    """A conversion to a dataset of one trace."""
+
+    once = True  # a rerun of the complete command without force is refused
 
     def __init__(self, testdata, folder, force):
         self.out, self.force = folder / "out", force
@@ -68,7 +74,9 @@ class Single:
 
 
 class Many:
-    """A dataset of many traces."""
+    """A conversion to a dataset of many traces."""
+
+    once = False
 
     def __init__(self, testdata, folder, force):
         self.out, self.force = folder / "out", force
@@ -85,6 +93,82 @@ class Many:
 
     def leftovers(self):
         return [p.name for p in self.out.parent.iterdir() if p != self.out] + os.listdir(self.out / "_tpconvert/tmp")
+
+
+class Appended(Many):
+    """Traces that are added to a dataset of many."""
+
+    def args(self):
+        return ["--append", *(["--force"] if self.force else []), *self.inputs, self.out]
+
+    def prepare(self, converter, testdata):
+        run(converter, "--append", self.inputs[0], self.out).check_returncode()
+
+
+class Archive(Single):
+    """A conversion of an archive of traces, which is one trace."""
+
+    def __init__(self, testdata, folder, force):
+        super().__init__(testdata, folder, force)
+        self.inputs = [folder.with_suffix(".zip")]
+        if not self.inputs[0].exists():
+            with zipfile.ZipFile(self.inputs[0], "w", zipfile.ZIP_DEFLATED) as archive:
+                for name in TRACES:
+                    archive.write(testdata / name, name)
+
+
+def define(path, condition):
+    """Write a definition of derived slices."""
+    path.write_text(f"events:\n  found:\n    query: SELECT ts, dur, name, utid FROM thread_slice WHERE {condition}\n")
+    return path
+
+
+class Derived(Single):
+    """Rows that are derived in a dataset of one trace, or replaced there."""
+
+    once = False
+
+    def args(self):
+        return ["derive", define(self.out.parent.with_suffix(".yaml"), "true"), self.out]
+
+    def prepare(self, converter, testdata):
+        run(converter, *self.inputs, self.out).check_returncode()
+        if self.force:
+            run(converter, "derive", define(self.out.parent.with_suffix(".earlier.yaml"), "id = 0"), self.out).check_returncode()
+
+
+class DerivedMany(Many):
+    """Rows that are derived in a dataset of many traces."""
+
+    args, prepare = Derived.args, Derived.prepare
+
+
+class Registered(Single):
+    """A DuckDB file of a dataset."""
+
+    def __init__(self, testdata, folder, force):
+        super().__init__(testdata, folder, force)
+        self.datasets, self.file = folder.with_name(folder.name + ".datasets"), folder / "out.duckdb"
+
+    def args(self):
+        return ["register", *(["--force"] if self.force else []), self.datasets / "1", self.file]
+
+    def prepare(self, converter, testdata):
+        for i, trace in enumerate(TRACES[:2]):
+            run(converter, testdata / trace, self.datasets / str(i)).check_returncode()
+        if self.force:
+            run(converter, "register", self.datasets / "0", self.file).check_returncode()
+
+    def visible(self):
+        if not self.file.exists():
+            return {}
+        with duckdb.connect(str(self.file), read_only=True) as db:
+            count = lambda what: db.sql(f"SELECT count(*) FROM {what}").fetchall()[0][0]
+            return {"": {"slice": count("slice"), "views": count("duckdb_views() WHERE NOT internal"),
+                         "macros": count("duckdb_functions() WHERE NOT internal")}}
+
+    def leftovers(self):
+        return [p.name for p in self.file.parent.iterdir() if p != self.file]
 
 
 def check(case, allowed, what):
@@ -109,7 +193,7 @@ def check(case, allowed, what):
 def complete(case, whole, what):
     """Check that a rerun completes and leaves nothing behind."""
     again = run(case.converter, *case.args())
-    if isinstance(case, Single) and not case.force and "already exists" in again.stderr:
+    if case.once and not case.force and "already exists" in again.stderr:
         counts["killed after the end"] += 1
     else:
         assert again.returncode == 0, f"{what}: the next run: {again.stderr}"
@@ -142,29 +226,38 @@ def attempt(kind, converter, testdata, force):
 
 
 references = {}
-KINDS = [(kind, force) for kind in (Single, Many) for force in (False, True)]
+KINDS = [(kind, force) for kind in (Single, Many, Appended, Archive, Derived, DerivedMany, Registered) for force in (False, True)]
 
 
 def kill_at_calls(converter, testdata, kills):
-    """Kill at every system call of the commit phase, then at every Nth of all, in turn until there were enough kills.
+    """Kill at every system call of the commit phase, then at every Nth of all, each command in turn, until there were enough kills."""
+    while True:
+        for calls, step in (COMMIT, 1), (CALLS, 7):
+            campaigns = [kill_at_each(converter, testdata, kind, force, calls, step) for kind, force in KINDS]
+            while campaigns:
+                for campaign in campaigns[:]:
+                    if next(campaign, None) is None:
+                        campaigns.remove(campaign)
+                    if counts["kills at system calls"] >= kills:
+                        return
+
+
+def kill_at_each(converter, testdata, kind, force, calls, step):
+    """Kill a command at each of some system calls; yields after each.
 
     strace counts calls per thread, and Go distributes them over threads differently each time. So the number is
     increased until several runs in a row survive, and each round kills at other places.
     """
-    while True:
-        for calls, step in (COMMIT, 1), (CALLS, 7):
-            for kind, force in KINDS:
-                at, alive = 1, 0
-                while alive < 2:
-                    with attempt(kind, converter, testdata, force) as (case, verify):
-                        what = f"{kind.__name__} force={force} killed at {calls} {at}"
-                        killed = subprocess.run(strace(f"{calls}:signal=SIGKILL:when={at}", converter, *case.args()), stderr=subprocess.DEVNULL)
-                        verify(what)
-                    at += step
-                    alive = alive + 1 if killed.returncode == 0 else 0
-                    counts["kills at system calls"] += killed.returncode != 0
-                    if counts["kills at system calls"] >= kills:
-                        return
+    at, alive = 1, 0
+    while alive < 2:
+        with attempt(kind, converter, testdata, force) as (case, verify):
+            killed = subprocess.run(strace(f"{calls}:signal=SIGKILL:when={at}", converter, *case.args()), stderr=subprocess.DEVNULL)
+            verify(f"{kind.__name__} force={force} killed at {calls} {at}")
+        at += step
+        alive = alive + 1 if killed.returncode == 0 else 0
+        counts["kills at system calls"] += killed.returncode != 0
+        counts[f"kills of {kind.__name__}"] += killed.returncode != 0
+        yield at
 
 
 def kill_at_moments(converter, testdata, kills):
@@ -183,6 +276,7 @@ def kill_at_moments(converter, testdata, kills):
             process.kill()
             if process.wait() == -signal.SIGKILL:
                 counts["kills at random moments"] += 1
+                counts[f"kills of {kind.__name__}"] += 1
             verify(f"{kind.__name__} force={force} killed after {wait:.4f} s")
 
 

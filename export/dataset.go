@@ -125,6 +125,9 @@ func ReadManifests(dir string) (all []*Manifest, many bool, err error) {
 		if err != nil {
 			return nil, false, err
 		}
+		if err := m.check(); err != nil {
+			return nil, false, fmt.Errorf("%s: %w", dir, err)
+		}
 		return []*Manifest{m}, false, nil
 	}
 	entries, err := os.ReadDir(dir)
@@ -137,6 +140,9 @@ func ReadManifests(dir string) (all []*Manifest, many bool, err error) {
 			continue
 		}
 		m, err := readManifest(filepath.Join(dir, e.Name(), manifestName))
+		if err == nil {
+			err = m.check()
+		}
 		if err != nil {
 			return nil, true, fmt.Errorf("%s: %w", filepath.Join(dir, e.Name()), err)
 		}

@@ -2,6 +2,7 @@ package export
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -28,6 +29,7 @@ type Manifest struct {
 	Tables           []Table      `json:"tables"`
 	Events           int64        `json:"events"` // rows of all tables that have a time of their own
 	Derived          []Derivation `json:"derived,omitempty"`
+	DerivedTables    []Table      `json:"derived_tables,omitempty"` // files of the rows of Derived
 	Stats            []Stat       `json:"stats"`
 	Warnings         []string     `json:"warnings"`
 	WallSeconds      float64      `json:"wall_seconds"`
@@ -97,9 +99,9 @@ type Table struct {
 	Name  string `json:"name"`
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes"`
-	File  string `json:"file"` // file name, in the manifest's folder
-	// Converted is nil if no rows were added to what the conversion wrote. It is zero if the conversion wrote no file.
-	*Converted
+	File  string `json:"file"` // path in the manifest's folder, with slashes
+	// ConvertedRows was written by versions that added derived rows to the file.
+	ConvertedRows *int64 `json:"converted_rows,omitempty"`
 }
 
 // Stat is a nonzero row of the stats table.
@@ -140,6 +142,16 @@ func readManifest(path string) (*Manifest, error) {
 	}
 	m := &Manifest{}
 	return m, json.Unmarshal(text, m)
+}
+
+// check returns an error for a manifest whose files this version does not read.
+func (m *Manifest) check() error {
+	for _, t := range m.Tables {
+		if t.ConvertedRows != nil {
+			return fmt.Errorf("an older version of tpconvert added derived rows to %s: remove them with \"derive --remove\" of that version, or convert the trace again", t.File)
+		}
+	}
+	return nil
 }
 
 // write writes the manifest completely or not at all.

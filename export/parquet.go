@@ -27,7 +27,6 @@ type parquetFile struct {
 	index    metadata.PageIndexBuilder
 	filters  metadata.FileBloomFilterBuilder
 	groups   int16
-	before   *parquetBefore // the file that this one continues, or nil
 }
 
 var parquetTypes = [...]parquet.Type{
@@ -49,16 +48,6 @@ const magic = "PAR1"
 //     have a dictionary, in row groups where values repeat.
 //   - Text and bytes always have a dictionary.
 func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk) (*parquetFile, error) {
-	p, err := beginParquet(w, s, o, first)
-	if err != nil {
-		return nil, err
-	}
-	_, err = p.Write([]byte(magic))
-	return p, err
-}
-
-// beginParquet is newParquetFile, but writes nothing.
-func beginParquet(w io.Writer, s *table.Schema, o *Options, first *table.Chunk) (*parquetFile, error) {
 	p := &parquetFile{w: w, far: make([]bool, len(s.Columns)), filtered: make([]bool, len(s.Columns))}
 	var err error
 	if p.codec, err = newCodec(o.Compression); err != nil {
@@ -101,7 +90,8 @@ func beginParquet(w io.Writer, s *table.Schema, o *Options, first *table.Chunk) 
 			return nil, err
 		}
 	}
-	return p, nil
+	_, err = p.Write([]byte(magic))
+	return p, err
 }
 
 // fileMetadata returns the metadata of every file, except its trace id.
@@ -216,8 +206,8 @@ func (p *parquetFile) close(traceID string) error {
 		return err
 	}
 	p.index.Finish()
-	location, err := p.writeIndex()
-	if err != nil {
+	var location metadata.PageIndexLocation
+	if err := p.index.WriteTo(p, &location); err != nil {
 		return err
 	}
 	if err := p.metadata.SetPageIndexLocation(location); err != nil {
@@ -226,12 +216,6 @@ func (p *parquetFile) close(traceID string) error {
 	footer, err := p.metadata.Finish()
 	if err != nil {
 		return err
-	}
-	if p.before != nil {
-		if err := p.before.footer.AppendRowGroups(footer); err != nil {
-			return err
-		}
-		footer = p.before.footer
 	}
 	n, err := footer.WriteTo(p, nil)
 	if err != nil {

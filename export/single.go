@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+
+	"github.com/tpconvert/tpconvert/model/schema"
 )
 
 // single is the target of a dataset of one trace.
@@ -73,15 +76,30 @@ func (s single) admit(*Manifest) error {
 	if err != nil {
 		return fmt.Errorf("%s exists and is %w", s.path, ErrForeign)
 	}
+	own := map[string]bool{manifestName: true}
+	for _, t := range slices.Concat(m.Tables, m.DerivedTables) {
+		own[t.File] = true
+	}
+	derived, _ := os.ReadDir(filepath.Join(s.path, schema.DerivedFolder)) // there are none without the folder
 	for _, e := range entries {
-		if e.Name() != manifestName && !slices.ContainsFunc(m.Tables, func(t Table) bool { return t.File == e.Name() }) {
-			return fmt.Errorf("%s is %w: it also contains %s", s.path, ErrForeign, e.Name())
+		if e.Name() != schema.DerivedFolder && !own[e.Name()] {
+			return s.foreign(e.Name())
+		}
+	}
+	for _, e := range derived {
+		if name := path.Join(schema.DerivedFolder, e.Name()); !own[name] {
+			return s.foreign(name)
 		}
 	}
 	if !s.force {
 		return fmt.Errorf("%s %w", s.path, ErrExists)
 	}
 	return nil
+}
+
+// foreign returns the error for a target with a file that is not of the dataset.
+func (s single) foreign(name string) error {
+	return fmt.Errorf("%s is %w: it also contains %s", s.path, ErrForeign, name)
 }
 
 func (s single) partitioned() bool { return false }

@@ -18,7 +18,7 @@ type Writer struct {
 	place   place
 	stage   *Stage
 	bare    bool // write only tables without rows
-	extends bool // add to the files of a dataset
+	extends bool // add rows to a dataset
 	outputs map[string]*output
 	workers chan *scratch // one per encoder that may run at a time
 	slots   chan struct{} // one per slotBytes that may be queued at a time
@@ -59,7 +59,6 @@ type output struct {
 	encoder encoder
 	rows    int64
 	last    turn
-	before  *Converted // the file as it was before an extension, or nil
 }
 
 // turn tracks a chunk in the order of its table: started is closed once it has a
@@ -239,13 +238,12 @@ func (w *Writer) finish(m *Manifest) error {
 // children of counter_track and of state_track are written if their parent has
 // rows, so that a reader can join all of them without checking which exist.
 func (w *Writer) keepsEmpty(s *table.Schema) bool {
-	if w.bare || w.place.partitioned() {
-		return w.bare
-	}
 	switch {
-	case w.outputs[s.Name].before != nil:
-		return false // the file stays as it is
-	case w.options.keepsEmpty(s) && !w.extends:
+	case w.bare:
+		return true
+	case w.extends || w.place.partitioned():
+		return false
+	case w.options.keepsEmpty(s):
 		return true
 	}
 	parent := w.outputs[s.Parent]
@@ -268,9 +266,6 @@ func (w *Writer) Abort() error {
 
 // open creates the file. first is nil for a table without rows.
 func (out *output) open(o *Options, first *table.Chunk) (err error) {
-	if out.before != nil {
-		return out.extend(o, first)
-	}
 	if out.file, err = os.Create(out.path); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/tpconvert/tpconvert/model/schema"
@@ -17,6 +18,8 @@ type Dataset struct {
 	Path   string // the folder's path for DuckDB, with slashes
 	Layout Layout
 	Tables []string // tables with files
+
+	Derived []string // tables that also have the rows of their derived files
 
 	TraceID string // of the trace, if Path is its folder in a dataset of many, whose files do not have it
 
@@ -39,10 +42,6 @@ func Register(ctx context.Context, db *sql.Conn, d Dataset, materialize bool) er
 func (d Dataset) Catalog() *Catalog { return d.catalog(false) }
 
 func (d Dataset) catalog(materialize bool) *Catalog {
-	files := map[string]bool{}
-	for _, name := range d.Tables {
-		files[name] = true
-	}
 	c := &Catalog{named: map[string][]int{}}
 	c.Add(registration, fmt.Sprintf("CREATE TABLE %s AS SELECT %d AS schema_version, %t AS many_traces",
 		registration, table.SchemaVersion, d.Layout == ManyTraces))
@@ -61,8 +60,8 @@ func (d Dataset) catalog(materialize bool) *Catalog {
 		if materialize {
 			kind = "TABLE"
 		}
-		if files[s.Name] {
-			rows = d.read(s)
+		if from := d.from(s.Name); from != "" {
+			rows = d.read(s, from)
 		}
 		add(kind, s.Name, fmt.Sprintf("CREATE %s %s AS %s", kind, s.Name, rows), s.Doc)
 	}
@@ -123,8 +122,8 @@ func Registered(ctx context.Context, db *sql.Conn) (Layout, error) {
 	return OneTrace, nil
 }
 
-// read selects the rows of a table from its files.
-func (d Dataset) read(s *table.Schema) string {
+// read selects the rows of a table.
+func (d Dataset) read(s *table.Schema, from string) string {
 	var columns []string
 	for _, c := range d.columns(s) {
 		if c.Name == "trace_id" && d.TraceID != "" {
@@ -133,16 +132,36 @@ func (d Dataset) read(s *table.Schema) string {
 		}
 		columns = append(columns, identifier(c.Name))
 	}
-	file, options := d.glob(s.Name+".parquet"), ""
 	if d.Layout == ManyTraces {
 		columns = append(columns, "trace_id")
-		file, options = d.glob("trace_id=*", s.Name+".parquet"), ", hive_partitioning = true, hive_types = {trace_id: VARCHAR}"
-	}
-	from := fmt.Sprintf("read_parquet(%s%s)", quote(file), options)
-	if rows, ok := d.Rows[s.Name]; ok {
-		from = rows
 	}
 	return fmt.Sprintf("SELECT %s FROM %s", strings.Join(columns, ", "), from)
+}
+
+// from returns what to select the rows of a table from, or "" if it has none.
+func (d Dataset) from(table string) string {
+	if rows, ok := d.Rows[table]; ok {
+		return rows
+	}
+	var folder []string
+	options := ""
+	if d.Layout == ManyTraces {
+		folder, options = []string{"trace_id=*"}, ", hive_partitioning = true, hive_types = {trace_id: VARCHAR}"
+	}
+	var files []string
+	if slices.Contains(d.Tables, table) {
+		files = append(files, quote(d.glob(append(folder, table+".parquet")...)))
+	}
+	if slices.Contains(d.Derived, table) {
+		files = append(files, quote(d.glob(append(folder, schema.DerivedFolder, table+".parquet")...)))
+	}
+	switch len(files) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("read_parquet(%s%s)", files[0], options)
+	}
+	return fmt.Sprintf("read_parquet([%s]%s)", strings.Join(files, ", "), options)
 }
 
 // columns returns the columns in a table's files.

@@ -124,7 +124,7 @@ func value(n *int64) any {
 // find returns the alerts of the input, or of one of its traces.
 func (o *alertsOptions) find(ctx context.Context, definitions []derive.Definition, input string, traces *session.Traces, id string) (alerts []derive.Alert, err error) {
 	evaluator := derive.Evaluator{Open: func(ctx context.Context, perfetto bool) (*session.Session, error) {
-		s, err := session.New(ctx, session.Options{Perfetto: perfetto, Modules: modules(o.stdlib), NoComments: true})
+		s, err := session.New(ctx, session.Options{Perfetto: perfetto, Modules: modules(o.stdlib), NoComments: true, Derived: true})
 		if err != nil {
 			return nil, err
 		}

@@ -65,8 +65,33 @@ func TestDerive(t *testing.T) {
 	if want := "events long_tasks: 13 rows\nevents tasks_at_once: 3,991 rows\nannotations requests: 5 rows\nalerts slow_script: 1 rows\n"; got.stdout != want {
 		t.Errorf("got %s, want %s", got.stdout, want)
 	}
-	if all := rowsOf(t, dir, "out", "FROM slice"); !strings.HasPrefix(all, converted) || all == converted {
-		t.Error("rows of slice changed, or there are no new ones")
+	after := contentOf(t, out)
+	for path, text := range before {
+		if filepath.Ext(path) == ".parquet" && !bytes.Equal(after[path], text) {
+			t.Errorf("%s changed", path)
+		}
+	}
+	// By default, SQL counts what the file has.
+	for _, flags := range [][]string{nil, {"--perfetto"}} {
+		for extra, want := range map[string]string{"": "6033,0,5,1", "--derived": "6046,3991,5,1"} {
+			args := append([]string{"query", "--format", "csv"}, flags...)
+			if extra != "" {
+				args = append(args, extra)
+			}
+			got := tpconvert(t, dir, append(args, "out", "SELECT (SELECT count(*) FROM slice) AS s, (SELECT count(*) FROM counter) AS c, (SELECT count(*) FROM annotation) AS n, (SELECT count(*) FROM alert) AS a")...)
+			if got.expect(t, exitDone, ""); !strings.HasSuffix(got.stdout, "\n"+want+"\n") {
+				t.Errorf("%s %s: got %s, want %s", flags, extra, got.stdout, want)
+			}
+		}
+	}
+	if got := rowsOf(t, dir, "out", "FROM slice"); got != converted {
+		t.Error("rows of slice changed")
+	}
+	if got := rowsOf(t, dir, "out", "SELECT count(*) AS n FROM 'out/slice.parquet'"); got != "n\n6033\n" {
+		t.Errorf("slice.parquet: %s", got)
+	}
+	if all := derivedRows(t, dir, "out", "FROM slice"); !strings.HasPrefix(all, converted) || all == converted {
+		t.Error("derived slices do not follow those of the conversion")
 	}
 	for sql, want := range map[string]string{
 		// Ids follow those of the conversion.
@@ -76,7 +101,7 @@ func TestDerive(t *testing.T) {
 		"SELECT slice_id, a.name, text = 'requests ' || link, s.name FROM annotation AS a JOIN slice AS s ON s.id = a.slice_id LIMIT 1":                                                               "1400,requests,true,ResourceSendRequest",
 		"SELECT level, a.name, text, a.dur = s.dur, a.utid FROM alert AS a JOIN slice AS s ON s.id = a.slice_id LIMIT 1":                                                                              "warning,slow_script,A script took 1480 µs,true,4",
 	} {
-		if got := rowsOf(t, dir, "out", sql); !strings.HasSuffix(got, "\n"+want+"\n") {
+		if got := derivedRows(t, dir, "out", sql); !strings.HasSuffix(got, "\n"+want+"\n") {
 			t.Errorf("%s\ngives %s, want %s", sql, got, want)
 		}
 	}
@@ -88,7 +113,7 @@ func TestDerive(t *testing.T) {
 	tpconvert(t, dir, "derive", "-q", "definitions.yaml", "out").expect(t, exitDone, "")
 	unchanged(t, out, derived)
 	tpconvert(t, dir, "derive", "--remove", "long_tasks", "requests", "out").expect(t, exitDone, "")
-	if got := rowsOf(t, dir, "out", "SELECT (SELECT count(*) FROM slice), (SELECT count(*) FROM annotation), (SELECT count(*) FROM counter)"); !strings.HasSuffix(got, "\n6033,0,3991\n") {
+	if got := derivedRows(t, dir, "out", "SELECT (SELECT count(*) FROM slice), (SELECT count(*) FROM annotation), (SELECT count(*) FROM counter)"); !strings.HasSuffix(got, "\n6033,0,3991\n") {
 		t.Errorf("got %s", got)
 	}
 	tpconvert(t, dir, "derive", "--remove", "out").expect(t, exitDone, "")
@@ -118,20 +143,74 @@ func TestDeriveHelp(t *testing.T) {
 	}
 	// What the files promise still holds: rows ascend by id.
 	for _, name := range []string{"slice", "track", "thread_track", "args"} {
-		sql := "SELECT count(*) AS n FROM (SELECT id, lag(id) OVER (ORDER BY file_row_number) AS before FROM read_parquet('out/" + name + ".parquet', file_row_number = true)) WHERE id <= before"
+		sql := "SELECT count(*) AS n FROM (SELECT id, lag(id) OVER (ORDER BY file_row_number) AS before FROM read_parquet('out/_derived/" + name + ".parquet', file_row_number = true)) WHERE id <= before"
 		if got := rowsOf(t, dir, "out", sql); got != "n\n0\n" {
 			t.Errorf("%s is not sorted: %s", name, got)
 		}
 	}
 	m := manifestAt(t, filepath.Join(dir, "out"), "_tpconvert.json")
-	at := slices.IndexFunc(m.Tables, func(t export.Table) bool { return t.Name == "slice" })
-	if m.Tables[at].Converted == nil || m.Tables[at].ConvertedRows != 6033 || m.Tables[at].Rows <= 6033 {
+	named := func(name string) func(export.Table) bool { return func(t export.Table) bool { return t.Name == name } }
+	if at := slices.IndexFunc(m.Tables, named("slice")); m.Tables[at].Rows != 6033 {
 		t.Errorf("slice: %+v", m.Tables[at])
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "out", "_tpconvert.json"))
-	if err != nil || !strings.Contains(string(text), `"converted_rows": 6033`) || !strings.Contains(string(text), `"converted_bytes": `) {
-		t.Errorf("manifest %v: %s", err, text)
+	if at := slices.IndexFunc(m.DerivedTables, named("slice")); at < 0 || m.DerivedTables[at].Rows == 0 || m.DerivedTables[at].File != "_derived/slice.parquet" {
+		t.Errorf("derived: %+v", m.DerivedTables)
 	}
+}
+
+// derivedRows is rowsOf with derived rows.
+func derivedRows(t *testing.T, dir, input, sql string) string {
+	t.Helper()
+	got := tpconvert(t, dir, "query", "--derived", "--format", "csv", input, sql)
+	got.expect(t, exitDone, "")
+	return got.stdout
+}
+
+// TestDeriveReplacesOnlyItsOwn shows that --force and derive handle the folder of derived rows as a part of the dataset, and
+// refuse files that are not.
+func TestDeriveReplacesOnlyItsOwn(t *testing.T) {
+	t.Parallel()
+	dir := dataset(t, goodTrace)
+	if err := os.WriteFile(filepath.Join(dir, "d.yaml"), []byte(definitions), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(dir, "out", "_derived")
+	for range 2 {
+		tpconvert(t, dir, "derive", "d.yaml", "out").expect(t, exitDone, "")
+		if len(names(t, folder)) == 0 {
+			t.Error("no derived files")
+		}
+		tpconvert(t, dir, "--force", "a.json", "out").expect(t, exitDone, "")
+		if _, err := os.Stat(folder); !os.IsNotExist(err) {
+			t.Errorf("derived rows of the replaced dataset are left: %v", err)
+		}
+	}
+	tpconvert(t, dir, "derive", "d.yaml", "out").expect(t, exitDone, "")
+	if err := os.WriteFile(filepath.Join(folder, "notes"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "--force", "a.json", "out").expect(t, exitFailure, "it also contains _derived/notes")
+	tpconvert(t, dir, "derive", "--remove", "out").expect(t, exitFailure, "it also contains _derived/notes")
+}
+
+// TestOlderDerivedRows shows that a dataset with derived rows in the files of the conversion is not read as if they were converted.
+func TestOlderDerivedRows(t *testing.T) {
+	t.Parallel()
+	dir := dataset(t, goodTrace)
+	path := filepath.Join(dir, "out", "_tpconvert.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := regexp.MustCompile(`("name": "slice",\s+)`).ReplaceAllString(string(text), `${1}"converted_rows": 2, "converted_bytes": 10, `)
+	if err := os.WriteFile(path, []byte(old), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"query", "out", "FROM slice"}, {"derive", "builtin", "out"}, {"inspect", "out"}, {"register", "out", "x.duckdb"}} {
+		tpconvert(t, dir, args...).expect(t, exitFailure, "an older version of tpconvert added derived rows to slice.parquet")
+	}
+	tpconvert(t, dir, "--force", "a.json", "out").expect(t, exitDone, "")
+	tpconvert(t, dir, "query", "out", "FROM slice").expect(t, exitDone, "")
 }
 
 const definitions = `
@@ -152,7 +231,7 @@ func TestDeriveNests(t *testing.T) {
 		t.Fatal(err)
 	}
 	tpconvert(t, dir, "derive", "d.yaml", "out").expect(t, exitDone, "")
-	got := rowsOf(t, dir, "out", `SELECT s.id, s.name, s.ts, s.dur, s.depth, s.parent_id, t.id AS track, t.name, t.track_group_id, t.utid,
+	got := derivedRows(t, dir, "out", `SELECT s.id, s.name, s.ts, s.dur, s.depth, s.parent_id, t.id AS track, t.name, t.track_group_id, t.utid,
 		extract_arg_int(s.arg_set_id, 'size') AS size FROM slice AS s JOIN track AS t ON t.id = s.track_id ORDER BY s.id`)
 	if want := `id,name,ts,dur,depth,parent_id,track,name,track_group_id,utid,size
 0,work,10000,5000,0,,0,,,2,
@@ -175,10 +254,20 @@ func TestDeriveManyTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := contentOf(t, filepath.Join(dir, "out"))
-	tpconvert(t, dir, "register", "out", "before.duckdb").expect(t, exitDone, "")
 	tpconvert(t, dir, "derive", "d.yaml", "out").expect(t, exitDone, "")
-	for _, input := range []string{"out", "before.duckdb"} {
-		got := rowsOf(t, dir, input, `SELECT t.name, count(*) AS slices, (SELECT count(*) FROM alert AS a WHERE a.trace_id = t.trace_id) AS alerts
+	tpconvert(t, dir, "register", "--derived", "out", "derived.duckdb").expect(t, exitDone, "")
+	tpconvert(t, dir, "register", "out", "converted.duckdb").expect(t, exitDone, "")
+	const counted = "SELECT count(*) AS slices, (SELECT count(*) FROM alert) AS alerts FROM slice"
+	for _, input := range []string{"out", "converted.duckdb"} {
+		if got := rowsOf(t, dir, input, counted); got != "slices,alerts\n4,1\n" {
+			t.Errorf("%s: %s", input, got)
+		}
+	}
+	if got := rowsOf(t, dir, "out", "SELECT count(*) AS n FROM 'out/trace_id=*/slice.parquet'"); got != "n\n4\n" {
+		t.Errorf("the pattern of the table finds %s", got)
+	}
+	for _, input := range []string{"out", "derived.duckdb"} {
+		got := derivedRows(t, dir, input, `SELECT t.name, count(*) AS slices, (SELECT count(*) FROM alert AS a WHERE a.trace_id = t.trace_id) AS alerts
 			FROM slice JOIN trace AS t USING (trace_id) GROUP BY ALL ORDER BY ALL`)
 		if want := "name,slices,alerts\na.json,8,1\nb.json,7,0\n"; got != want {
 			t.Errorf("%s: got %s, want %s", input, got, want)

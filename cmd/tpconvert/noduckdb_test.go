@@ -45,7 +45,7 @@ func TestWithoutDuckDB(t *testing.T) {
 	if got := run("derive", "own.yaml", "out"); got.code != exitDone || got.stdout != "events tasks: 141 rows\n" {
 		t.Errorf("derive: %+v", got)
 	}
-	if got := run("query", "--perfetto", "--format", "csv", "out", "SELECT count(*) AS n FROM slice JOIN track ON track.id = track_id WHERE track.name = 'tasks'"); got.stdout != "\"n\"\n141\n" {
+	if got := run("query", "--perfetto", "--derived", "--format", "csv", "out", "SELECT count(*) AS n FROM slice JOIN track ON track.id = track_id WHERE track.name = 'tasks'"); got.stdout != "\"n\"\n141\n" {
 		t.Errorf("derived slices: %+v", got)
 	}
 	if got := run("alerts", "--format", "csv", "out"); got.code != exitDone || !strings.HasPrefix(got.stdout, "level,name,text,ts,dur,slice_id,utid,upid\n") {

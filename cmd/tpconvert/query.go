@@ -23,6 +23,7 @@ type queryOptions struct {
 	sqlOptions
 	file     string
 	perfetto bool
+	derived  bool
 	writes   bool // SQL may read and write any file
 }
 
@@ -50,10 +51,13 @@ terminal. SQL can read INPUT only, and DuckDB's can write new files with COPY ..
 	flags := cmd.Flags()
 	flags.StringVar(&o.file, "file", "", "file with the SQL")
 	flags.BoolVar(&o.perfetto, "perfetto", false, "SQL is PerfettoSQL of Trace Processor v58; CSV is printed as it does, and an empty file is a trace without rows")
+	flags.BoolVar(&o.derived, "derived", false, derivedHelp)
 	flags.BoolVar(&o.writes, "allow-writes", false, "let SQL read and write any file, attach databases, load extensions and change settings")
 	o.register(cmd, rowFormats)
 	return cmd
 }
+
+const derivedHelp = "let tables have the rows that derive added to the dataset, too"
 
 // query runs SQL on an input.
 type query struct {
@@ -78,7 +82,7 @@ func (q *query) run(ctx context.Context, input string, args []string) error {
 			return err
 		}
 	}
-	o := session.Options{Perfetto: q.options.perfetto, Modules: modules(q.options.stdlib), Metrics: metrics, Access: session.NewFiles}
+	o := session.Options{Perfetto: q.options.perfetto, Modules: modules(q.options.stdlib), Metrics: metrics, Access: session.NewFiles, Derived: q.options.derived}
 	if q.options.writes {
 		o.Access = session.AnyFile
 	}

@@ -20,6 +20,7 @@ import (
 type registerOptions struct {
 	paths       string
 	materialize bool
+	derived     bool
 	replace     bool // replace the file if it exists
 }
 
@@ -48,6 +49,7 @@ folder of FILE before you open it. FILE is written completely or not at all.`,
 		},
 	}
 	o.register(cmd.Flags())
+	cmd.Flags().BoolVar(&o.derived, "derived", false, derivedHelp)
 	cmd.Flags().BoolVarP(&o.replace, "force", "f", false, "replace FILE if it was made by tpconvert")
 	return cmd
 }
@@ -57,7 +59,7 @@ func (o *registerOptions) registerFile(ctx context.Context, out, file string) er
 	if err := o.admit(ctx, file); err != nil {
 		return err
 	}
-	dataset, err := session.ReadDataset(out)
+	dataset, err := session.ReadDataset(out, o.derived)
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func (o *serveOptions) server(ctx context.Context, trace opener, args []string) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := openSession(ctx, input, session.Options{Perfetto: true, Shared: true, Modules: packages, Metrics: metrics}, trace)
+	s, err := openSession(ctx, input, session.Options{Perfetto: true, Shared: true, Modules: packages, Metrics: metrics, Derived: true}, trace)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,13 @@ package schema
 
 import "github.com/tpconvert/tpconvert/model/table"
 
+// DerivedFolder has the files of the rows that the command derive added to a trace, in the folder of its other files. Programs
+// that look for tables in folders leave out names with an underscore.
+const DerivedFolder = "_derived"
+
+// Additions are the tables without rows of the conversion.
+var Additions = []string{"annotation", "alert"}
+
 // Annotation is filled by the command derive.
 type Annotation struct {
 	table.Table `tp:"annotation" doc:"A text about a slice, added by the command derive."`

@@ -56,24 +56,29 @@ type Dataset struct {
 
 	pool   *dataframe.Pool
 	open   Opener
-	files  map[string]*dataframe.File // nil for a table without a file
+	files  map[string][]*dataframe.File // of tables
 	frames map[string]*dataframe.Frame
 }
 
-// Opener opens the Parquet file of a table of the dataset; it returns nil if there are no rows. Rows from to to of the file
-// belong to the trace; to is -1 for all.
-type Opener func(table string) (file parquet.ReaderAtSeeker, from, to int, err error)
+// Opener opens the Parquet files with the rows of a table of the dataset, in order.
+type Opener func(table string) ([]Part, error)
+
+// Part is a file, of which the rows From to To belong to the trace; To is -1 for all.
+type Part struct {
+	File     parquet.ReaderAtSeeker
+	From, To int
+}
 
 // NewDataset returns the tables of a dataset.
 func NewDataset(open Opener) *Dataset {
-	return &Dataset{pool: dataframe.NewPool(), open: open, files: map[string]*dataframe.File{}, frames: map[string]*dataframe.Frame{}}
+	return &Dataset{pool: dataframe.NewPool(), open: open, files: map[string][]*dataframe.File{}, frames: map[string]*dataframe.Frame{}}
 }
 
 // Close closes the files and releases the texts.
 func (d *Dataset) Close() error {
 	var err error
-	for _, f := range d.files {
-		if f != nil {
+	for _, files := range d.files {
+		for _, f := range files {
 			err = errors.Join(err, f.Close())
 		}
 	}
@@ -160,55 +165,60 @@ var derived = map[string]func(*Dataset, []dataframe.Spec) (*dataframe.Frame, err
 	"profiler_execution_context": (*Dataset).executionContexts,
 }
 
-// file returns the file of a table of the dataset, or nil.
-func (d *Dataset) file(name string) (*dataframe.File, error) {
-	if f, ok := d.files[name]; ok {
-		return f, nil
+// openFiles returns the files of a table of the dataset.
+func (d *Dataset) openFiles(name string) ([]*dataframe.File, error) {
+	if files, ok := d.files[name]; ok {
+		return files, nil
 	}
-	r, from, to, err := d.open(name)
+	parts, err := d.open(name)
 	if err != nil {
 		return nil, err
 	}
-	var f *dataframe.File
-	if r != nil {
-		if f, err = dataframe.OpenFile(r, d.pool); err != nil {
-			if c, ok := r.(io.Closer); ok {
-				err = errors.Join(err, c.Close())
+	var files []*dataframe.File
+	for i, p := range parts {
+		f, err := dataframe.OpenFile(p.File, d.pool)
+		if err != nil {
+			for _, opened := range files {
+				err = errors.Join(err, opened.Close())
+			}
+			for _, p := range parts[i:] {
+				if c, ok := p.File.(io.Closer); ok {
+					err = errors.Join(err, c.Close())
+				}
 			}
 			return nil, err
 		}
-		if to >= 0 {
-			f.Slice(from, to)
+		if p.To >= 0 {
+			f.Slice(p.From, p.To)
 		}
+		files = append(files, f)
 	}
-	d.files[name] = f
-	return f, nil
+	d.files[name] = files
+	return files, nil
 }
 
 // columns returns columns of a table of the dataset. One that it does not have is NULL.
 func (d *Dataset) columns(name string, columns []dataframe.Spec, renames map[string]string) (*dataframe.Frame, error) {
-	file, err := d.file(name)
+	files, err := d.openFiles(name)
 	if err != nil {
 		return nil, err
 	}
-	if file == nil {
+	if len(files) == 0 {
 		return dataframe.Empty(d.pool, columns...), nil
 	}
-	f := &dataframe.Frame{Pool: d.pool, Rows: file.Rows}
+	f := &dataframe.Frame{Pool: d.pool}
+	for _, file := range files {
+		f.Rows += file.Rows
+	}
 	for _, c := range columns {
 		from := c.Name
 		if other, ok := renames[from]; ok {
 			from = other
 		}
 		column := dataframe.Lazy(c.Name, c.Kind, func(v *dataframe.Values) error {
-			if file.Has(from) {
-				return file.Read(from, v)
-			}
-			for range file.Rows {
-				if from == "trace_id" && d.TraceID != "" {
-					v.Text(d.pool.Add(d.TraceID))
-				} else {
-					v.Null()
+			for _, file := range files {
+				if err := d.readColumn(file, from, v); err != nil {
+					return err
 				}
 			}
 			return nil
@@ -217,6 +227,21 @@ func (d *Dataset) columns(name string, columns []dataframe.Spec, renames map[str
 		f.Columns = append(f.Columns, column)
 	}
 	return f, nil
+}
+
+// readColumn reads a column of a file.
+func (d *Dataset) readColumn(file *dataframe.File, name string, v *dataframe.Values) error {
+	if file.Has(name) {
+		return file.Read(name, v)
+	}
+	for range file.Rows {
+		if name == "trace_id" && d.TraceID != "" {
+			v.Text(d.pool.Add(d.TraceID))
+		} else {
+			v.Null()
+		}
+	}
+	return nil
 }
 
 // internal returns an internal table as the dataset has it.
@@ -249,11 +274,11 @@ func specs(s *table.Schema) []dataframe.Spec {
 
 // Array returns the elements of a Java array in a heap dump.
 func (d *Dataset) Array(id int64) ([]byte, error) {
-	file, err := d.file("heap_graph_array")
-	if err != nil || file == nil {
+	files, err := d.openFiles("heap_graph_array")
+	if err != nil || len(files) == 0 {
 		return nil, err
 	}
-	return file.Bytes("data", int(id))
+	return files[0].Bytes("data", int(id))
 }
 
 // Samples of Trace Processor name a context that several share; the dataset's samples have its columns.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
@@ -119,7 +120,7 @@ func (d *Database) attachCatalog(ctx context.Context, catalog *sqlfuncs.Catalog)
 // to folder or to the working folder, which DuckDB searches too.
 func (d *Database) parquetFolders(ctx context.Context, folder string) ([]string, error) {
 	paths, err := d.Texts(ctx, `
-		SELECT regexp_extract(sql, 'read_parquet\(''((?:[^'']|'''')*)''', 1) AS path
+		SELECT regexp_extract(sql, 'read_parquet\(\[?''((?:[^'']|'''')*)''', 1) AS path
 		FROM duckdb_views() WHERE database_name = '`+attached+`' AND path <> ''`)
 	if err != nil {
 		return nil, err
@@ -127,6 +128,9 @@ func (d *Database) parquetFolders(ctx context.Context, folder string) ([]string,
 	found := map[string]bool{}
 	for _, path := range paths {
 		path = filepath.Dir(path)
+		if filepath.Base(path) == schema.DerivedFolder {
+			path = filepath.Dir(path)
+		}
 		if filepath.Base(path) == "trace_id=*" { // a dataset of many traces
 			path = filepath.Dir(path)
 		}
@@ -147,8 +151,9 @@ func (d *Database) Detach(ctx context.Context) error {
 // Quote returns a text as an SQL literal.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// ReadDataset reads the manifests of the dataset at path. The dataset's Path is absolute.
-func ReadDataset(path string) (*sqlfuncs.Dataset, error) {
+// ReadDataset reads the manifests of the dataset at path, whose tables may have the rows that derive added. The dataset's Path
+// is absolute.
+func ReadDataset(path string, derived bool) (*sqlfuncs.Dataset, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -175,8 +180,19 @@ func ReadDataset(path string) (*sqlfuncs.Dataset, error) {
 				d.Tables = append(d.Tables, t.Name)
 			}
 		}
+		for _, t := range m.DerivedTables {
+			if !slices.Contains(d.Derived, t.Name) {
+				d.Derived = append(d.Derived, t.Name)
+			}
+		}
 	}
+	d.Derived = seen(d.Derived, derived)
 	return d, nil
+}
+
+// seen returns those of the tables with derived rows of which they are seen.
+func seen(tables []string, derived bool) []string {
+	return slices.DeleteFunc(tables, func(name string) bool { return !derived && !slices.Contains(schema.Additions, name) })
 }
 
 // parquetFiles returns the names of the Parquet files in a folder, without their ending. There are none if the folder

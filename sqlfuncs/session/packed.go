@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/apache/arrow-go/v18/parquet"
-
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
@@ -192,14 +190,17 @@ func (p *packedTables) ids() []string { return slices.Sorted(maps.Keys(p.traces)
 
 // opener opens the files with rows of a trace.
 func (p *packedTables) opener(id string) perfettosql.Opener {
-	return func(table string) (parquet.ReaderAtSeeker, int, int, error) {
+	return func(table string) ([]perfettosql.Part, error) {
 		for _, r := range p.traces[id] {
 			if f := p.files[r.file]; f.table == table {
 				file, err := os.Open(f.path)
-				return file, r.from, r.to, err
+				if err != nil {
+					return nil, err
+				}
+				return []perfettosql.Part{{File: file, From: r.from, To: r.to}}, nil
 			}
 		}
-		return nil, 0, 0, nil
+		return nil, nil
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/apache/arrow-go/v18/parquet"
-
+	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
@@ -44,25 +43,37 @@ func (s *Session) Fork() (*Session, error) {
 
 // folderOpener opens the files of a dataset of one trace.
 func folderOpener(d sqlfuncs.Dataset) perfettosql.Opener {
-	return func(table string) (parquet.ReaderAtSeeker, int, int, error) {
-		if d.Path == "" || !slices.Contains(d.Tables, table) {
-			return nil, 0, 0, nil
+	return func(table string) (parts []perfettosql.Part, err error) {
+		for _, path := range filesOf(d, table) {
+			f, err := os.Open(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, perfettosql.Part{File: f, To: -1})
 		}
-		f, err := os.Open(filepath.Join(filepath.FromSlash(d.Path), table+".parquet"))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, 0, 0, nil
-		}
-		if err != nil {
-			return nil, 0, 0, err
-		}
-		return f, 0, -1, nil
+		return parts, nil
 	}
+}
+
+// filesOf returns the paths of the files of a table in a dataset of one trace.
+func filesOf(d sqlfuncs.Dataset, table string) (paths []string) {
+	folder := filepath.FromSlash(d.Path)
+	if slices.Contains(d.Tables, table) {
+		paths = append(paths, filepath.Join(folder, table+".parquet"))
+	}
+	if slices.Contains(d.Derived, table) {
+		paths = append(paths, filepath.Join(folder, schema.DerivedFolder, table+".parquet"))
+	}
+	return paths
 }
 
 // OpenUnlinked makes the tables of the dataset in a folder available to PerfettoSQL, some of them without rows, and removes the
 // folder. The files stay open, so that the system removes them when the process ends, even if it is killed.
 func (s *Session) OpenUnlinked(folder string, without ...string) error {
-	d, err := ReadDataset(folder)
+	d, err := ReadDataset(folder, false)
 	if err != nil {
 		return err
 	}
@@ -83,16 +94,16 @@ func (s *Session) OpenUnlinked(folder string, without ...string) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
-	return s.openTables(func(table string) (parquet.ReaderAtSeeker, int, int, error) {
+	return s.openTables(func(table string) ([]perfettosql.Part, error) {
 		f := files[table]
 		if f == nil {
-			return nil, 0, 0, nil
+			return nil, nil
 		}
 		info, err := f.Stat()
 		if err != nil {
-			return nil, 0, 0, err
+			return nil, err
 		}
-		return io.NewSectionReader(f, 0, info.Size()), 0, -1, nil
+		return []perfettosql.Part{{File: io.NewSectionReader(f, 0, info.Size()), To: -1}}, nil
 	}, "")
 }
 
@@ -134,17 +145,20 @@ func (s *Session) openDuckDB(ctx context.Context, path string) error {
 
 // copyOpener copies tables of the attached DuckDB file to temporary files when they are first needed.
 func (s *Session) copyOpener(ctx context.Context, tables []string) perfettosql.Opener {
-	return func(table string) (parquet.ReaderAtSeeker, int, int, error) {
+	return func(table string) ([]perfettosql.Part, error) {
 		if !slices.Contains(tables, table) {
-			return nil, 0, 0, nil
+			return nil, nil
 		}
 		path := filepath.Join(s.Scratch, table+".parquet")
 		if err := s.Exec(ctx, fmt.Sprintf("COPY %s.%s TO %s (FORMAT parquet)", attached, table, Quote(filepath.ToSlash(path)))); err != nil {
-			return nil, 0, 0, err
+			return nil, err
 		}
 		f, err := os.Open(path)
 		_ = os.Remove(path) // if the system does not remove open files, the end of the session does
-		return f, 0, -1, err
+		if err != nil {
+			return nil, err
+		}
+		return []perfettosql.Part{{File: f, To: -1}}, nil
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
@@ -23,6 +24,7 @@ type Options struct {
 	Metrics    perfettosql.Metrics // of version 1, nil if there are none
 	Access     Access              // of DuckDB's SQL; PerfettoSQL only sees the data
 	Shared     bool                // of PerfettoSQL: only the sessions of Fork run SQL
+	Derived    bool                // tables have the rows that derive added
 	NoComments bool                // leave out comments on tables and macros, because nobody reads them
 }
 
@@ -94,7 +96,7 @@ func (s *Session) Close() error {
 
 // OpenDataset makes the tables of the dataset in a folder available.
 func (s *Session) OpenDataset(ctx context.Context, folder string) error {
-	d, err := ReadDataset(folder)
+	d, err := ReadDataset(folder, s.options.Derived)
 	if err != nil {
 		return err
 	}
@@ -110,7 +112,9 @@ func (s *Session) OpenFolder(ctx context.Context, folder, traceID string) error 
 	if _, err := os.Stat(folder); err != nil {
 		return err
 	}
-	return s.register(ctx, sqlfuncs.Dataset{Path: filepath.ToSlash(folder), Tables: parquetFiles(folder), TraceID: traceID})
+	d := sqlfuncs.Dataset{Path: filepath.ToSlash(folder), Tables: parquetFiles(folder), TraceID: traceID}
+	d.Derived = seen(parquetFiles(filepath.Join(folder, schema.DerivedFolder)), s.options.Derived)
+	return s.register(ctx, d)
 }
 
 // OpenEmpty makes all tables available, without rows.

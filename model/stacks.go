@@ -280,6 +280,17 @@ func (s *Stacks) AddSample(v Sample) int64 {
 	return row
 }
 
+// AddSampleEvent says which event a sample is of. period is None if it is not known.
+func (s *Stacks) AddSampleEvent(sample int64, event StringID, period int64) {
+	t := &s.store.StackSampleEvent
+	row := t.Append()
+	t.StackSampleID.Set(row, sample)
+	t.Event.Set(row, event)
+	if period != None {
+		t.Period.Set(row, period)
+	}
+}
+
 // NewSession adds a profiler session. source is the profiler's name and unit the unit
 // that it counts between samples; each is "" if unknown.
 func (s *Stacks) NewSession(source, unit string) int64 {

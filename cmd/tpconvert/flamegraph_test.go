@@ -182,7 +182,7 @@ func TestFlamegraphOfEachKind(t *testing.T) {
 		whole      bool
 	}{
 		{recorded(t, "perf.data"), "[libc.so.6];[burn];[burn];[burn] 20000000", true},
-		{recorded(t, "perf.script"), "__libc_start_call_main;main;outer;inner 20", true},
+		{recorded(t, "perf.script"), "__libc_start_call_main;main;outer;inner 20000000", true},
 		{recorded(t, "node.cpuprofile"), "(root);(idle) 39", false},
 		{"stacks.folded", "main;a 8\nmain;b;a 4", true},
 		{"slices.json", "work 3000\nwork;part 2000", true},
@@ -589,6 +589,43 @@ INSERT INTO stack_sample BY NAME SELECT * REPLACE (id + 1000 AS id, 1 AS session
 	}
 	tpconvert(t, dir, "flamegraph", "--top", "--metric", "instructions", "t.duckdb").
 		expect(t, exitUsage, "has no metric instructions, only cpu-clock, samples:cpu-clock, cycles:u, samples:cycles:u")
+}
+
+// TestEventsOfPerfScript checks that samples of different events are never added up.
+func TestEventsOfPerfScript(t *testing.T) {
+	t.Parallel()
+	const script = `a 1/1 1.000000:  30 cycles:u:
+	1 f (/bin/a)
+
+a 1/1 1.100000:  2 sched:sched_switch:
+	1 f (/bin/a)
+
+a 1/1 1.200000:  70 cycles:u:
+	1 f (/bin/a)
+
+`
+	dir := folder(t, map[string]string{"a.script": script})
+	tpconvert(t, dir, "-q", "a.script", "out").expect(t, exitDone, "")
+	for metric, want := range map[string]int64{"": 100, "cycles": 100, "sched:sched_switch": 2, "samples": 2, "samples:sched:sched_switch": 1} {
+		args := []string{"flamegraph", "-f", "-o", "out.folded", "out"}
+		if metric != "" {
+			args = append(args, "--metric", metric)
+		}
+		tpconvert(t, dir, args...).expect(t, exitDone, "")
+		if got := folded(t, filepath.Join(dir, "out.folded")); got["f"] != want || len(got) != 1 {
+			t.Errorf("%q: %v, want %d", metric, got, want)
+		}
+	}
+	for source, want := range map[string]string{"perf_event_sample": "100.0", "cpu_profile_stack_sample": "2.0"} {
+		tpconvert(t, dir, "query", "out", "FROM profile_top('"+source+"')").expect(t, exitFailure, "name one of them, as by metric := 'cycles:u'")
+		if got := rowsOf(t, dir, "out", "SELECT name, self_value FROM profile_top('"+source+"', metric := 'cycles:u')"); got != "name,self_value\nf,"+want+"\n" {
+			t.Errorf("%s: %s", source, got)
+		}
+	}
+	got := tpconvert(t, dir, "summarize", "--format", "csv", "profile", "out")
+	if got.expect(t, exitDone, ""); !strings.Contains(got.stdout, "cpu,samples:cycles:u,a,f,2\n") || !strings.Contains(got.stdout, "cpu,samples:sched:sched_switch,a,f,1\n") {
+		t.Errorf("summarize: %s", got.stdout)
+	}
 }
 
 // TestFlamegraphTitle checks that the title has the metric that is shown.

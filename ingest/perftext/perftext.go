@@ -50,6 +50,8 @@ type sample struct {
 	ts       int64 // ns
 	tid, pid int64 // pid is None if the line has none
 	comm     []byte
+	event    []byte // nil if the line has none
+	period   int64  // of the event, None if the line has none
 }
 
 // timestamp matches the time of a sample, in seconds, followed by a colon.
@@ -68,6 +70,7 @@ func parseSample(line []byte) (s sample, ok bool) {
 			fraction := string(line[from+at[4] : from+at[5]])
 			ns, _ := strconv.ParseUint((fraction + "000")[:9], 10, 32)
 			s.ts = int64(seconds*uint64(time.Second) + ns)
+			s.readEvent(bytes.Fields(line[from+at[1]:]))
 			return s, true
 		}
 		from += at[1]
@@ -99,6 +102,21 @@ func (s *sample) readThread(fields [][]byte) bool {
 	var isNumber bool
 	s.tid, isNumber = number(tid)
 	return ok && isNumber
+}
+
+// readEvent reads the fields after the time: the period, and the event followed by a colon.
+func (s *sample) readEvent(fields [][]byte) {
+	s.period = model.None
+	if len(fields) > 1 {
+		if n, err := strconv.ParseInt(string(fields[0]), 10, 64); err == nil && n >= 0 {
+			s.period, fields = n, fields[1:]
+		}
+	}
+	if len(fields) > 0 {
+		if event, ok := bytes.CutSuffix(fields[0], []byte(":")); ok && len(event) > 0 {
+			s.event = event
+		}
+	}
 }
 
 func number(text []byte) (int64, bool) {
@@ -173,7 +191,7 @@ func (r *reader) begin(offset int64, line []byte) {
 		r.state = inUnknown
 		return
 	}
-	s.comm = bytes.Clone(s.comm)
+	s.comm, s.event = bytes.Clone(s.comm), bytes.Clone(s.event)
 	r.sample, r.offset, r.frames, r.state = s, offset, r.frames[:0], inSample
 }
 
@@ -224,6 +242,8 @@ func (r *reader) push() error {
 	r.event.Int(r.sample.pid)
 	r.event.Uint(uint64(r.sample.tid))
 	r.event.Text(r.sample.comm)
+	r.event.Text(r.sample.event)
+	r.event.Int(r.sample.period)
 	return r.samples.Push(r.ts, r.event.Bytes())
 }
 
@@ -236,6 +256,7 @@ func (p *parser) Event(ts int64, payload []byte) error {
 	v := model.NewSample(ts, "perf_text")
 	v.Callsite = int64(event.Uint())
 	pid, tid, comm := event.Int(), int64(event.Uint()), event.Text()
+	name, period := event.Text(), event.Int()
 	if pid == model.None {
 		v.UTID = p.Machine.Thread(tid)
 	} else {
@@ -245,6 +266,9 @@ func (p *parser) Event(ts int64, payload []byte) error {
 	if comm != p.Store.Strings.Intern("") {
 		p.Machine.SetThreadAndProcessName(v.UTID, comm, model.ThreadNameOther)
 	}
-	p.Store.Stacks.AddSample(v)
+	sample := p.Store.Stacks.AddSample(v)
+	if name != 0 {
+		p.Store.Stacks.AddSampleEvent(sample, name, period)
+	}
 	return nil
 }

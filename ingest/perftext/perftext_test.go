@@ -31,7 +31,24 @@ func TestSamples(t *testing.T) {
 	tables.Want(t, "stack_profile_frame", "name|mapping", "operator new(unsigned long)|0", "main|1", "[unknown]|2")
 	tables.Want(t, "stack_profile_mapping", "name", "/usr/lib/libstdc++.so.6", "/bin/a (deleted)", "[unknown]")
 	tables.Want(t, "thread", "tid|name|upid", "0|NULL|0", "9|main|NULL", "7|NULL|1", "8|main 12 0: 34|1")
+	tables.Want(t, "stack_sample_event", "stack_sample_id|event|period", "0|cpu-clock|1", "1|cycles:uppp|321")
 	tables.Want(t, "stats", "name")
+}
+
+func TestEvents(t *testing.T) {
+	for fields, want := range map[string][]string{
+		"":                          nil,
+		" cycles:":                  {"cycles|NULL"},
+		"  25 cycles:u:":            {"cycles:u|25"},
+		" 25":                       nil,
+		" 25:":                      {"25|NULL"},
+		" 1 sched:sched_switch: a:": {"sched:sched_switch|1"},
+		" 7 cpu/event=0x3c/P: 0 f":  {"cpu/event=0x3c/P|7"},
+		" :":                        nil,
+		" 99999999999999999999 x:":  nil,
+	} {
+		ingesttest.MustRead(t, "script", []byte("a 1 1.000000:"+fields+"\n\t0 f (m)\n\n")).Want(t, "stack_sample_event", "event|period", want...)
+	}
 }
 
 func TestLastSampleNeedsNoEmptyLine(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/wire"
@@ -33,7 +34,7 @@ const (
 )
 
 // recordNames are the records without rows.
-var recordNames = map[uint32]string{simpleperfpb.Record_MetaInfo: "meta_info", simpleperfpb.Record_ContextSwitch: "context_switch"}
+var recordNames = map[uint32]string{simpleperfpb.Record_ContextSwitch: "context_switch"}
 
 // reader reads records. It handles files at once, and pushes samples and threads to
 // the sorter, threads with the time of the record before them.
@@ -41,6 +42,7 @@ type reader struct {
 	in     *format.Input
 	offset int64
 	files  map[uint32]*file
+	types  []model.StringID // names of the events
 	events *sort.Stream
 	ts     int64 // of the last record with a time
 }
@@ -102,6 +104,8 @@ func (r *reader) record(message []byte) error {
 	switch body := fields.Bytes(); fields.Number {
 	case simpleperfpb.Record_File:
 		r.file(body)
+	case simpleperfpb.Record_MetaInfo:
+		r.meta(body)
 	case simpleperfpb.Record_Lost:
 		if lost, ok := wire.Find(body, simpleperfpb.LostSituation_LostCount); ok {
 			r.in.File.Add(model.StatPerfCPULostRecords, model.None, lost.Int64())
@@ -162,6 +166,28 @@ func (r *reader) file(message []byte) {
 	r.files[id] = added
 }
 
+// meta reads a MetaInfo.
+func (r *reader) meta(message []byte) {
+	r.types = nil
+	fields := wire.Read(message)
+	for fields.Next() {
+		if fields.Number == simpleperfpb.MetaInfo_EventType {
+			r.types = append(r.types, r.in.Store.Strings.InternBytes(fields.Bytes()))
+		}
+	}
+	if fields.Bad() {
+		r.damaged()
+	}
+}
+
+// eventName returns the name of an event by its place in MetaInfo.
+func (r *reader) eventName(id uint32) model.StringID {
+	if int64(id) < int64(len(r.types)) {
+		return r.types[id]
+	}
+	return r.in.Store.Strings.Intern(fmt.Sprintf("event type %d", id))
+}
+
 // Event turns a Record into rows.
 func (r *reader) Event(ts int64, message []byte) error {
 	fields := wire.Read(message)
@@ -202,11 +228,16 @@ func (r *reader) sample(ts int64, message []byte) {
 	var frames []model.FrameID // innermost first
 	fields := wire.Read(message)
 	known := true
-	tid := int64(0)
+	tid, period := int64(0), model.None
+	event := uint32(0) // left out by the format if it is 0
 	for fields.Next() {
 		switch fields.Number {
 		case simpleperfpb.Sample_ThreadID:
 			tid = int64(fields.Uint32())
+		case simpleperfpb.Sample_EventCount:
+			period = int64(min(fields.Uint64(), math.MaxInt64))
+		case simpleperfpb.Sample_EventTypeID:
+			event = fields.Uint32()
 		case simpleperfpb.Sample_Callchain:
 			frame, ok := r.frame(fields.Bytes())
 			known = known && ok
@@ -227,7 +258,10 @@ func (r *reader) sample(ts int64, message []byte) {
 	for i := len(frames) - 1; i >= 0; i-- {
 		v.Callsite = r.in.Store.Stacks.Callsite(v.Callsite, frames[i])
 	}
-	r.in.Store.Stacks.AddSample(v)
+	sample := r.in.Store.Stacks.AddSample(v)
+	if len(r.types) > 0 || event > 0 {
+		r.in.Store.Stacks.AddSampleEvent(sample, r.eventName(event), period)
+	}
 }
 
 // frame returns the frame of a CallChainEntry, or false if its file is unknown.

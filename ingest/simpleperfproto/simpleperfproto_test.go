@@ -42,29 +42,31 @@ func call(address, file, symbol int) []byte { return message(1, address, 2, file
 
 func example() []byte {
 	return records(
-		message(1, message(1, 200, 2, 8, 3, call(0x10, 1, 1), 3, call(0x20, 1, 0), 3, call(0x30, 2, -1))),
-		message(1, message(1, 100, 2, 8, 3, call(0x20, 1, 0))),
-		message(1, message(1, 150, 2, 9, 3, call(0x20, 5, 0))), // unknown file
-		message(1, message(1, 160, 2, 8)),                      // no stack
-		message(2, message(1, 4, 2, 3)),                        // lost
-		message(6, message(1, 1, 2, 170, 3, 8)),                // context switch
+		message(1, message(1, 200, 2, 8, 4, 250, 5, 1, 3, call(0x10, 1, 1), 3, call(0x20, 1, 0), 3, call(0x30, 2, -1))),
+		message(1, message(1, 100, 2, 8, 4, 7, 3, call(0x20, 1, 0))),
+		message(1, message(1, 210, 2, 8, 5, 9, 3, call(0x20, 1, 0))), // unknown event
+		message(1, message(1, 150, 2, 9, 3, call(0x20, 5, 0))),       // unknown file
+		message(1, message(1, 160, 2, 8)),                            // no stack
+		message(2, message(1, 4, 2, 3)),                              // lost
+		message(6, message(1, 1, 2, 170, 3, 8)),                      // context switch
 		message(3, message(1, 1, 2, "/bin/a", 3, "main", 3, "f")),
 		message(3, message(1, 2, 2, "/lib/b")),
 		message(4, message(1, 8, 2, 7, 3, "worker")),
-		message(5, message(1, "cpu-clock")),
+		message(5, message(1, "cpu-clock", 1, "sched:sched_switch")),
 		[]byte{0xff},
 	)
 }
 
 func TestSamples(t *testing.T) {
 	tables := ingesttest.MustRead(t, "x", example())
-	tables.Want(t, "stack_sample", "ts|source|utid|callsite_id", "100|simpleperf|1|0", "200|simpleperf|1|3")
+	tables.Want(t, "stack_sample", "ts|source|utid|callsite_id", "100|simpleperf|1|0", "200|simpleperf|1|3", "210|simpleperf|1|0")
+	tables.Want(t, "stack_sample_event", "stack_sample_id|event|period", "0|cpu-clock|7", "1|sched:sched_switch|250", "2|event type 9|NULL")
 	tables.Want(t, "stack_profile_callsite", "depth|parent_id|frame_id", "0|NULL|0", "0|NULL|2", "1|1|0", "2|2|1")
 	tables.Want(t, "stack_profile_frame", "name|mapping|rel_pc", "main|0|32", "f|0|16", "NULL|1|48")
 	tables.Want(t, "stack_profile_mapping", "name", "/bin/a", "/lib/b")
 	tables.Want(t, "thread", "tid|name|upid", "0|NULL|0", "8|worker|1", "9|NULL|NULL", "7|NULL|1")
 	tables.Want(t, "stats", "name|idx|value|description", "perf_cpu_lost_records|-1|3|Samples and other records that the kernel lost because perf's buffer was full. A larger buffer or a lower frequency helps.",
-		"perf_unknown_record_type|5|1|meta_info record is not read", "perf_unknown_record_type|6|1|context_switch record is not read",
+		"perf_unknown_record_type|6|1|context_switch record is not read",
 		"simpleperf_missing_file_mapping|NULL|1|Samples of simpleperf with frames in an unknown file, dropped.", "corrupt_packet|NULL|1|Packets that could not be decoded.")
 }
 

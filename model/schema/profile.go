@@ -61,6 +61,14 @@ type StackSample struct {
 	UCPU           table.Int64  `tp:"13,ucpu,null,ref=cpu" doc:"CPU, unique across machines."`
 }
 
+// StackSampleEvent holds the events of samples whose format does not have counters, unlike those of Linux perf.
+type StackSampleEvent struct {
+	table.Table   `tp:"stack_sample_event" doc:"The event that a sample is of, for samples of perf script and simpleperf: those of Linux perf have counters."`
+	StackSampleID table.Int64  `tp:"2,stack_sample_id,ref=stack_sample" doc:"The sample."`
+	Event         table.String `tp:"3,event" doc:"What was sampled, such as cycles or sched:sched_switch."`
+	Period        table.Int64  `tp:"4,period,null" doc:"How many events the sample stands for, ns for cpu-clock and task-clock; NULL if the file does not say."`
+}
+
 // ChromeStackSampleExtras adds non-default values to Chrome's rows of StackSample.
 type ChromeStackSampleExtras struct {
 	table.Table      `tp:"chrome_stack_sample_extras" doc:"What Chrome records about a sample in addition to its stack."`

@@ -68,6 +68,7 @@ type Tables struct {
 	StackProfileCallsite    StackProfileCallsite
 	StackProfileSymbol      StackProfileSymbol
 	StackSample             StackSample
+	StackSampleEvent        StackSampleEvent
 	ChromeStackSampleExtras ChromeStackSampleExtras
 	ProfilerSession         ProfilerSession
 	ProfilerCounterSet      ProfilerCounterSet

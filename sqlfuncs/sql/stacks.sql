@@ -64,19 +64,30 @@ FROM profiler_counter_set AS v
 JOIN counter AS c ON c.id = v.counter_id /*! AND c.trace_id = v.trace_id */
 JOIN _perf_event AS e ON e.track_id = c.track_id /*! AND e.trace_id = c.trace_id */;
 
--- perf_event_sample: the samples of Linux perf with their event: id of the sample in stack_sample, ts (ns), utid, tid and
--- thread_name, upid, pid and process_name, cpu, event and its unit, period (how many events the sample stands for; NULL in
--- Perfetto's traces, which do not have it), callsite_id, and stack (main;run;read). A sample that read a group of events
--- has a row for each. profile_top('perf_event_sample', metric := 'cycles') has the numbers of perf report; perf_sample
+-- _sample_event has the events of the samples of Linux perf, perf script and simpleperf, with their periods. place is their order.
+CREATE OR REPLACE VIEW _sample_event AS
+SELECT s.id AS sample_id, v.session_id AS place, v.event, v.unit, v.period /*!, s.trace_id */
+FROM stack_sample AS s
+JOIN _perf_period AS v ON v.counter_set_id = s.counter_set_id /*! AND v.trace_id = s.trace_id */
+WHERE s.source = 'linux.perf'
+UNION ALL
+SELECT e.stack_sample_id, min(e.id) OVER (PARTITION BY e.event /*!, e.trace_id */), e.event,
+       CASE WHEN regexp_matches(e.event, '^(cpu|task)-clock(:|$)') THEN 'nanoseconds' ELSE 'count' END, e.period /*!, e.trace_id */
+FROM stack_sample_event AS e;
+
+-- perf_event_sample: the samples of Linux perf, perf script and simpleperf with their event: id of the sample in stack_sample,
+-- ts (ns), utid, tid and thread_name, upid, pid and process_name, cpu, event and its unit, period (how many events the sample
+-- stands for; NULL in Perfetto's traces, which do not have it), callsite_id, and stack (main;run;read). A sample that read a
+-- group of events has a row for each. profile_top('perf_event_sample', metric := 'cycles') has the numbers of perf report; perf_sample
 -- instead counts each sample as 1.
 CREATE OR REPLACE VIEW perf_event_sample AS
 SELECT s.id, s.ts, s.utid, t.tid, t.name AS thread_name, coalesce(s.upid, t.upid) AS upid, p.pid, p.name AS process_name, s.cpu,
        v.event, v.unit, v.period, s.callsite_id, callstack(s.callsite_id /*!, s.trace_id */) AS stack /*!, s.trace_id */
 FROM stack_sample AS s
-LEFT JOIN _perf_period AS v ON v.counter_set_id = s.counter_set_id /*! AND v.trace_id = s.trace_id */
+LEFT JOIN _sample_event AS v ON v.sample_id = s.id /*! AND v.trace_id = s.trace_id */
 LEFT JOIN thread AS t ON t.id = s.utid /*! AND t.trace_id = s.trace_id */
 LEFT JOIN process AS p ON p.id = coalesce(s.upid, t.upid) /*! AND p.trace_id = s.trace_id */
-WHERE s.source = 'linux.perf';
+WHERE s.source IN ('linux.perf', 'perf_text', 'simpleperf');
 
 -- _profile_samples returns the samples counted by flamegraph and similar macros: callsite_id and value of the samples
 -- in source. Of aggregate_sample, only the given profile and metric count, and of Linux perf's samples the given event.
@@ -175,26 +186,28 @@ SELECT name, self_value, 100 * self_value / nullif(_all, 0) AS self_percent, cum
 FROM _top;
 
 -- _stack_value has the values that a flame graph can show: values at call stacks. Each has a scope, which is a
--- profile's file, a profiler or a heap, and a metric; place is the order of the metrics. The samples of Linux perf are
--- measured by the periods of each event and by their number.
+-- profile's file, a profiler or a heap, and a metric; place is the order of the metrics. The samples of Linux perf, perf script
+-- and simpleperf are measured by the periods of each event and by their number.
 CREATE OR REPLACE VIEW _stack_value AS
 SELECT 'profile' AS kind, p.scope, p.id AS place, p.sample_type_type AS metric, p.sample_type_unit AS unit, NULL::BIGINT AS ts,
        NULL::BIGINT AS utid, NULL::BIGINT AS upid, s.callsite_id, s.value /*!, s.trace_id */
 FROM aggregate_sample AS s
 JOIN aggregate_profile AS p ON p.id = s.aggregate_profile_id /*! AND p.trace_id = s.trace_id */
 UNION ALL
-SELECT 'samples', s.source, 2 * v.session_id, v.event, v.unit, s.ts, s.utid, coalesce(s.upid, t.upid), s.callsite_id, v.period /*!, s.trace_id */
+SELECT 'samples', s.source, 2 * v.place, v.event, v.unit, s.ts, s.utid, coalesce(s.upid, t.upid), s.callsite_id, v.period /*!, s.trace_id */
 FROM stack_sample AS s
-JOIN _perf_period AS v ON v.counter_set_id = s.counter_set_id /*! AND v.trace_id = s.trace_id */
+JOIN _sample_event AS v ON v.sample_id = s.id /*! AND v.trace_id = s.trace_id */
 LEFT JOIN thread AS t ON t.id = s.utid /*! AND t.trace_id = s.trace_id */
-WHERE s.callsite_id IS NOT NULL AND s.source = 'linux.perf' AND v.period IS NOT NULL
+WHERE s.callsite_id IS NOT NULL AND v.period IS NOT NULL
 UNION ALL
-SELECT 'samples', s.source, 2 * coalesce(e.session_id, 0) + 1,
-       CASE WHEN (SELECT count(DISTINCT o.event) FROM _perf_session AS o /*! WHERE o.trace_id = s.trace_id */) > 1
-            THEN coalesce('samples:' || e.event, 'samples') ELSE 'samples' END,
+SELECT 'samples', s.source, 2 * coalesce(e.session_id, v.place, 0) + 1,
+       CASE WHEN (SELECT count(DISTINCT event) FROM (SELECT event /*!, trace_id */ FROM _perf_session UNION SELECT event /*!, trace_id */ FROM stack_sample_event) AS o
+                  /*! WHERE o.trace_id = s.trace_id */) > 1
+            THEN coalesce('samples:' || coalesce(e.event, v.event), 'samples') ELSE 'samples' END,
        'count', s.ts, s.utid, coalesce(s.upid, t.upid), s.callsite_id, 1 /*!, s.trace_id */
 FROM stack_sample AS s
 LEFT JOIN _perf_session AS e ON e.session_id = s.session_id AND s.source = 'linux.perf' /*! AND e.trace_id = s.trace_id */
+LEFT JOIN _sample_event AS v ON v.sample_id = s.id AND s.source <> 'linux.perf' /*! AND v.trace_id = s.trace_id */
 LEFT JOIN thread AS t ON t.id = s.utid /*! AND t.trace_id = s.trace_id */
 WHERE s.callsite_id IS NOT NULL
 UNION ALL

@@ -370,11 +370,11 @@ type clockGraph struct {
 type clockNode struct {
 	unit         int64
 	incremental  bool
-	last         int64                // latest value in ns, to which an incremental clock adds
-	nonMonotonic bool                 // the clock went back, so its times may be ambiguous
-	kinds        []int                // of the snapshots that it occurs in, in order
-	series       map[int]*clockSeries // by kind
-	joined       *clockNode           // see root
+	last         int64         // latest value in ns, to which an incremental clock adds
+	nonMonotonic bool          // the clock went back, so its times may be ambiguous
+	kinds        []int         // of the snapshots that it occurs in, in order
+	series       []clockSeries // of each of the kinds
+	joined       *clockNode    // see root
 }
 
 // root returns a node that stands for all clocks that snapshots connect, directly or not.
@@ -395,7 +395,7 @@ func (n *clockNode) shared(other *clockNode) (kind int, ok bool) {
 		few, many = many, few
 	}
 	for _, kind := range few.kinds {
-		if many.series[kind] != nil {
+		if many.of(kind) != nil {
 			return kind, true
 		}
 	}
@@ -407,11 +407,21 @@ type clockEdge struct {
 	kind int
 }
 
-// clockSeries has the readings of a clock in the snapshots of one kind, in order.
-type clockSeries struct {
-	snapshots []int64
-	values    []int64 // ns
+// of returns the series of a kind of snapshots, or nil if the clock does not occur in them.
+func (n *clockNode) of(kind int) clockSeries {
+	if at, ok := slices.BinarySearch(n.kinds, kind); ok {
+		return n.series[at]
+	}
+	return nil
 }
+
+// clockSeries has the readings of a clock in the snapshots of one kind, in order.
+type clockSeries []clockReading
+
+type clockReading struct{ snapshot, ns int64 }
+
+// compareSnapshots orders a reading and a snapshot.
+func compareSnapshots(r clockReading, snapshot int64) int { return cmp.Compare(r.snapshot, snapshot) }
 
 // clockRoute is a conversion that is valid for times from min up to max.
 type clockRoute struct {
@@ -477,18 +487,18 @@ func (g *clockGraph) convert(from Clock, value int64, to Clock) (int64, *ClockEr
 	route := clockRoute{from: from, to: to, node: node, min: math.MinInt64, max: math.MaxInt64}
 	at := node
 	for _, edge := range path {
-		series := at.series[edge.kind]
-		i := max(0, sort.Search(len(series.values), func(i int) bool { return series.values[i] > ns+route.by })-1)
+		series := at.of(edge.kind)
+		i := max(0, sort.Search(len(series), func(i int) bool { return series[i].ns > ns+route.by })-1)
 		if i > 0 {
-			route.min = max(route.min, series.values[i]-route.by)
+			route.min = max(route.min, series[i].ns-route.by)
 		}
-		if i+1 < len(series.values) {
-			route.max = min(route.max, series.values[i+1]-route.by)
+		if i+1 < len(series) {
+			route.max = min(route.max, series[i+1].ns-route.by)
 		}
 		next := g.nodes[edge.to]
-		other := next.series[edge.kind]
-		if j, ok := slices.BinarySearch(other.snapshots, series.snapshots[i]); ok {
-			route.by += other.values[j] - series.values[i]
+		other := next.of(edge.kind)
+		if j, ok := slices.BinarySearchFunc(other, series[i].snapshot, compareSnapshots); ok {
+			route.by += other[j].ns - series[i].ns
 		}
 		at = next
 	}
@@ -570,7 +580,7 @@ func (g *clockGraph) check(readings []Reading, kind int) error {
 			}
 		} else if node.unit != r.Unit || node.incremental != r.Incremental {
 			return fmt.Errorf("clock %d changes its unit", r.Clock.ID)
-		} else if series := node.series[kind]; r.Clock == g.trace && series != nil && r.Value*r.Unit < series.values[len(series.values)-1] {
+		} else if series := node.of(kind); r.Clock == g.trace && series != nil && r.Value*r.Unit < series[len(series)-1].ns {
 			return fmt.Errorf("the trace clock, %d, goes backwards", r.Clock.ID)
 		}
 		if r.Clock == g.trace && r.Unit != 1 {
@@ -604,24 +614,22 @@ func (g *clockGraph) add(readings []Reading, link ClockLink) error {
 	for _, r := range readings {
 		node := g.nodes[r.Clock]
 		if node == nil {
-			node = &clockNode{unit: r.Unit, incremental: r.Incremental, series: map[int]*clockSeries{}}
+			node = &clockNode{unit: r.Unit, incremental: r.Incremental}
 			g.nodes[r.Clock] = node
 		}
 		node.last = r.Value * r.Unit
-		series := node.series[kind]
-		if series == nil {
-			series = new(clockSeries)
-			node.series[kind] = series
-			at, _ := slices.BinarySearch(node.kinds, kind)
+		at, ok := slices.BinarySearch(node.kinds, kind)
+		if !ok {
 			node.kinds = slices.Insert(node.kinds, at, kind)
+			node.series = slices.Insert(node.series, at, nil)
 		}
-		if n := len(series.values); n > 0 && node.last < series.values[n-1] {
+		series := &node.series[at]
+		if n := len(*series); n > 0 && node.last < (*series)[n-1].ns {
 			// A wall clock may be set back. Other clocks can still be converted to it, but
 			// it can no longer be converted to them.
 			node.nonMonotonic = true
 		}
-		series.snapshots = append(series.snapshots, snapshot)
-		series.values = append(series.values, node.last)
+		*series = append(*series, clockReading{snapshot, node.last})
 	}
 	if g.clocks[kind] == nil {
 		g.clocks[kind] = sortedClocks(readings)

@@ -10,21 +10,7 @@ const (
 
 // Values of HeapGraphRoot.Type.
 const (
-	HeapGraphRoot_Type_RootUnknown          = 0  // ROOT_UNKNOWN
-	HeapGraphRoot_Type_RootJNIGlobal        = 1  // ROOT_JNI_GLOBAL
-	HeapGraphRoot_Type_RootJNILocal         = 2  // ROOT_JNI_LOCAL
-	HeapGraphRoot_Type_RootJavaFrame        = 3  // ROOT_JAVA_FRAME
-	HeapGraphRoot_Type_RootNativeStack      = 4  // ROOT_NATIVE_STACK
-	HeapGraphRoot_Type_RootStickyClass      = 5  // ROOT_STICKY_CLASS
-	HeapGraphRoot_Type_RootThreadBlock      = 6  // ROOT_THREAD_BLOCK
-	HeapGraphRoot_Type_RootMonitorUsed      = 7  // ROOT_MONITOR_USED
-	HeapGraphRoot_Type_RootThreadObject     = 8  // ROOT_THREAD_OBJECT
-	HeapGraphRoot_Type_RootInternedString   = 9  // ROOT_INTERNED_STRING
-	HeapGraphRoot_Type_RootFinalizing       = 10 // ROOT_FINALIZING
-	HeapGraphRoot_Type_RootDebugger         = 11 // ROOT_DEBUGGER
-	HeapGraphRoot_Type_RootReferenceCleanup = 12 // ROOT_REFERENCE_CLEANUP
-	HeapGraphRoot_Type_RootVMInternal       = 13 // ROOT_VM_INTERNAL
-	HeapGraphRoot_Type_RootJNIMonitor       = 14 // ROOT_JNI_MONITOR
+	HeapGraphRoot_Type_RootVMInternal = 13 // ROOT_VM_INTERNAL
 )
 
 // Fields of HeapGraphType.
@@ -41,15 +27,9 @@ const (
 
 // Values of HeapGraphType.Kind.
 const (
-	HeapGraphType_Kind_Unknown            = 0  // KIND_UNKNOWN
-	HeapGraphType_Kind_Normal             = 1  // KIND_NORMAL
 	HeapGraphType_Kind_Noreferences       = 2  // KIND_NOREFERENCES
 	HeapGraphType_Kind_String             = 3  // KIND_STRING
 	HeapGraphType_Kind_Array              = 4  // KIND_ARRAY
-	HeapGraphType_Kind_Class              = 5  // KIND_CLASS
-	HeapGraphType_Kind_Classloader        = 6  // KIND_CLASSLOADER
-	HeapGraphType_Kind_Dexcache           = 7  // KIND_DEXCACHE
-	HeapGraphType_Kind_SoftReference      = 8  // KIND_SOFT_REFERENCE
 	HeapGraphType_Kind_WeakReference      = 9  // KIND_WEAK_REFERENCE
 	HeapGraphType_Kind_FinalizerReference = 10 // KIND_FINALIZER_REFERENCE
 	HeapGraphType_Kind_PhantomReference   = 11 // KIND_PHANTOM_REFERENCE
@@ -57,27 +37,25 @@ const (
 
 // Fields of HeapGraphObject.
 const (
-	HeapGraphObject_ID                                  = 1  // uint64 id
-	HeapGraphObject_IDDelta                             = 7  // uint64 id_delta
-	HeapGraphObject_TypeID                              = 2  // uint64 type_id
-	HeapGraphObject_SelfSize                            = 3  // uint64 self_size
-	HeapGraphObject_ReferenceFieldIDBase                = 6  // uint64 reference_field_id_base
-	HeapGraphObject_ReferenceFieldID                    = 4  // repeated uint64 reference_field_id
-	HeapGraphObject_ReferenceObjectID                   = 5  // repeated uint64 reference_object_id
-	HeapGraphObject_HeapTypeDelta                       = 9  // HeapGraphObject.HeapType heap_type_delta
-	HeapGraphObject_RuntimeInternalObjectID             = 10 // repeated uint64 runtime_internal_object_id
-	HeapGraphObject_NativeAllocationRegistrySizeField   = 8  // int64 native_allocation_registry_size_field
-	HeapGraphObject_BitmapIDField                       = 11 // int64 bitmap_id_field
-	HeapGraphObject_BitmapSourceIDField                 = 12 // int64 bitmap_source_id_field
-	HeapGraphObject_BitmapWidthField                    = 13 // uint32 bitmap_width_field
-	HeapGraphObject_BitmapHeightField                   = 14 // uint32 bitmap_height_field
-	HeapGraphObject_ApplicationInfoLongVersionCodeField = 15 // int64 application_info_long_version_code_field
+	HeapGraphObject_ID                                = 1  // uint64 id
+	HeapGraphObject_IDDelta                           = 7  // uint64 id_delta
+	HeapGraphObject_TypeID                            = 2  // uint64 type_id
+	HeapGraphObject_SelfSize                          = 3  // uint64 self_size
+	HeapGraphObject_ReferenceFieldIDBase              = 6  // uint64 reference_field_id_base
+	HeapGraphObject_ReferenceFieldID                  = 4  // repeated uint64 reference_field_id
+	HeapGraphObject_ReferenceObjectID                 = 5  // repeated uint64 reference_object_id
+	HeapGraphObject_HeapTypeDelta                     = 9  // HeapGraphObject.HeapType heap_type_delta
+	HeapGraphObject_RuntimeInternalObjectID           = 10 // repeated uint64 runtime_internal_object_id
+	HeapGraphObject_NativeAllocationRegistrySizeField = 8  // int64 native_allocation_registry_size_field
+	HeapGraphObject_BitmapIDField                     = 11 // int64 bitmap_id_field
+	HeapGraphObject_BitmapSourceIDField               = 12 // int64 bitmap_source_id_field
+	HeapGraphObject_BitmapWidthField                  = 13 // uint32 bitmap_width_field
+	HeapGraphObject_BitmapHeightField                 = 14 // uint32 bitmap_height_field
 )
 
 // Values of HeapGraphObject.HeapType.
 const (
 	HeapGraphObject_HeapType_Unknown   = 0 // HEAP_TYPE_UNKNOWN
-	HeapGraphObject_HeapType_App       = 1 // HEAP_TYPE_APP
 	HeapGraphObject_HeapType_Zygote    = 2 // HEAP_TYPE_ZYGOTE
 	HeapGraphObject_HeapType_BootImage = 3 // HEAP_TYPE_BOOT_IMAGE
 )

@@ -17,8 +17,3 @@ const (
 	RectProto_Right  = 3 // int32 right
 	RectProto_Bottom = 4 // int32 bottom
 )
-
-// Extensions of FieldOptions.
-const (
-	Typedef = 60001 // string typedef
-)

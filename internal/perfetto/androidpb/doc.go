@@ -2,4 +2,5 @@
 
 // Package androidpb has the numbers of the fields and enum values of
 // Android's messages in Perfetto's traces: Message_Field and Message_Enum_Value.
+// It has only those that are used. If one is undefined, run make generate.
 package androidpb

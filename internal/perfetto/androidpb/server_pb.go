@@ -2,599 +2,75 @@
 
 package androidpb
 
-// Fields of AnimationAdapterProto.
-const (
-	AnimationAdapterProto_Local  = 1 // LocalAnimationAdapterProto local
-	AnimationAdapterProto_Remote = 2 // RemoteAnimationAdapterWrapperProto remote
-)
-
-// Fields of RemoteAnimationAdapterWrapperProto.
-const (
-	RemoteAnimationAdapterWrapperProto_Target = 1 // RemoteAnimationTargetProto target
-)
-
-// Fields of LocalAnimationAdapterProto.
-const (
-	LocalAnimationAdapterProto_AnimationSpec = 1 // AnimationSpecProto animation_spec
-)
-
-// Fields of AnimationSpecProto.
-const (
-	AnimationSpecProto_Window = 1 // WindowAnimationSpecProto window
-	AnimationSpecProto_Move   = 2 // MoveAnimationSpecProto move
-	AnimationSpecProto_Alpha  = 3 // AlphaAnimationSpecProto alpha
-	AnimationSpecProto_Rotate = 4 // RotationAnimationSpecProto rotate
-)
-
-// Fields of WindowAnimationSpecProto.
-const (
-	WindowAnimationSpecProto_Animation = 1 // string animation
-)
-
-// Fields of MoveAnimationSpecProto.
-const (
-	MoveAnimationSpecProto_From       = 1 // PointProto from
-	MoveAnimationSpecProto_To         = 2 // PointProto to
-	MoveAnimationSpecProto_DurationMS = 3 // int64 duration_ms
-)
-
-// Fields of AlphaAnimationSpecProto.
-const (
-	AlphaAnimationSpecProto_From       = 1 // float from
-	AlphaAnimationSpecProto_To         = 2 // float to
-	AlphaAnimationSpecProto_DurationMS = 3 // int64 duration_ms
-)
-
-// Fields of RotationAnimationSpecProto.
-const (
-	RotationAnimationSpecProto_StartLuma  = 1 // float start_luma
-	RotationAnimationSpecProto_EndLuma    = 2 // float end_luma
-	RotationAnimationSpecProto_DurationMS = 3 // int64 duration_ms
-)
-
-// Fields of SurfaceAnimatorProto.
-const (
-	SurfaceAnimatorProto_Leash                 = 1 // SurfaceControlProto leash
-	SurfaceAnimatorProto_AnimationStartDelayed = 2 // bool animation_start_delayed
-	SurfaceAnimatorProto_AnimationAdapter      = 3 // AnimationAdapterProto animation_adapter
-)
-
-// Fields of WindowContainerThumbnailProto.
-const (
-	WindowContainerThumbnailProto_Width           = 1 // int32 width
-	WindowContainerThumbnailProto_Height          = 2 // int32 height
-	WindowContainerThumbnailProto_SurfaceAnimator = 3 // SurfaceAnimatorProto surface_animator
-)
-
-// Fields of WindowManagerServicePatchProto.
-const (
-	WindowManagerServicePatchProto_Version                        = 1 // int32 version
-	WindowManagerServicePatchProto_ClearIncrementalStateIfPresent = 2 // WindowManagerServicePatchProto.EmptyMessage clear_incremental_state_if_present
-	WindowManagerServicePatchProto_Policy                         = 3 // WindowManagerPolicyProto policy
-	WindowManagerServicePatchProto_RootWindowContainer            = 4 // RootWindowContainerProto root_window_container
-	WindowManagerServicePatchProto_WindowContainers               = 5 // repeated WindowContainerChildProto window_containers
-	WindowManagerServicePatchProto_RemovedWindowContainerTokens   = 6 // repeated int32 removed_window_container_tokens
-)
-
 // Fields of WindowManagerServiceDumpProto.
 const (
-	WindowManagerServiceDumpProto_Policy                = 1  // WindowManagerPolicyProto policy
-	WindowManagerServiceDumpProto_RootWindowContainer   = 2  // RootWindowContainerProto root_window_container
-	WindowManagerServiceDumpProto_FocusedWindow         = 3  // IdentifierProto focused_window
-	WindowManagerServiceDumpProto_FocusedApp            = 4  // string focused_app
-	WindowManagerServiceDumpProto_InputMethodWindow     = 5  // IdentifierProto input_method_window
-	WindowManagerServiceDumpProto_DisplayFrozen         = 6  // bool display_frozen
-	WindowManagerServiceDumpProto_Rotation              = 7  // int32 rotation
-	WindowManagerServiceDumpProto_LastOrientation       = 8  // int32 last_orientation
-	WindowManagerServiceDumpProto_FocusedDisplayID      = 9  // int32 focused_display_id
-	WindowManagerServiceDumpProto_HardKeyboardAvailable = 10 // bool hard_keyboard_available
-	WindowManagerServiceDumpProto_WindowFramesValid     = 11 // bool window_frames_valid
-	WindowManagerServiceDumpProto_BackNavigation        = 12 // BackNavigationProto back_navigation
-	WindowManagerServiceDumpProto_Version               = 13 // int32 version
-	WindowManagerServiceDumpProto_WindowContainers      = 14 // repeated WindowContainerChildProto window_containers
+	WindowManagerServiceDumpProto_RootWindowContainer = 2 // RootWindowContainerProto root_window_container
+	WindowManagerServiceDumpProto_FocusedDisplayID    = 9 // int32 focused_display_id
 )
 
 // Fields of RootWindowContainerProto.
 const (
-	RootWindowContainerProto_WindowContainer             = 1 // WindowContainerProto window_container
-	RootWindowContainerProto_Displays                    = 2 // repeated DisplayContentProto displays
-	RootWindowContainerProto_Windows                     = 4 // repeated WindowStateProto windows
-	RootWindowContainerProto_KeyguardController          = 5 // KeyguardControllerProto keyguard_controller
-	RootWindowContainerProto_IsHomeRecentsComponent      = 6 // bool is_home_recents_component
-	RootWindowContainerProto_PendingActivities           = 7 // repeated IdentifierProto pending_activities
-	RootWindowContainerProto_DefaultMinSizeResizableTask = 8 // int32 default_min_size_resizable_task
-)
-
-// Fields of BarControllerProto.
-const (
-	BarControllerProto_State          = 1 // StatusBarManagerProto.WindowState state
-	BarControllerProto_TransientState = 2 // StatusBarManagerProto.TransientWindowState transient_state
-)
-
-// Fields of WindowOrientationListenerProto.
-const (
-	WindowOrientationListenerProto_Enabled  = 1 // bool enabled
-	WindowOrientationListenerProto_Rotation = 2 // SurfaceProto.Rotation rotation
-)
-
-// Fields of KeyguardServiceDelegateProto.
-const (
-	KeyguardServiceDelegateProto_Showing          = 1 // bool showing
-	KeyguardServiceDelegateProto_Occluded         = 2 // bool occluded
-	KeyguardServiceDelegateProto_Secure           = 3 // bool secure
-	KeyguardServiceDelegateProto_ScreenState      = 4 // KeyguardServiceDelegateProto.ScreenState screen_state
-	KeyguardServiceDelegateProto_InteractiveState = 5 // KeyguardServiceDelegateProto.InteractiveState interactive_state
-	KeyguardServiceDelegateProto_SimSecure        = 6 // bool sim_secure
-	KeyguardServiceDelegateProto_Trusted          = 7 // bool trusted
-)
-
-// Values of KeyguardServiceDelegateProto.ScreenState.
-const (
-	KeyguardServiceDelegateProto_ScreenState_Off        = 0 // SCREEN_STATE_OFF
-	KeyguardServiceDelegateProto_ScreenState_TurningOn  = 1 // SCREEN_STATE_TURNING_ON
-	KeyguardServiceDelegateProto_ScreenState_On         = 2 // SCREEN_STATE_ON
-	KeyguardServiceDelegateProto_ScreenState_TurningOff = 3 // SCREEN_STATE_TURNING_OFF
-)
-
-// Values of KeyguardServiceDelegateProto.InteractiveState.
-const (
-	KeyguardServiceDelegateProto_InteractiveState_Sleep        = 0 // INTERACTIVE_STATE_SLEEP
-	KeyguardServiceDelegateProto_InteractiveState_Waking       = 1 // INTERACTIVE_STATE_WAKING
-	KeyguardServiceDelegateProto_InteractiveState_Awake        = 2 // INTERACTIVE_STATE_AWAKE
-	KeyguardServiceDelegateProto_InteractiveState_GoingToSleep = 3 // INTERACTIVE_STATE_GOING_TO_SLEEP
-)
-
-// Fields of KeyguardControllerProto.
-const (
-	KeyguardControllerProto_KeyguardShowing        = 1 // bool keyguard_showing
-	KeyguardControllerProto_KeyguardOccludedStates = 2 // repeated KeyguardOccludedProto keyguard_occluded_states
-	KeyguardControllerProto_AodShowing             = 3 // bool aod_showing
-	KeyguardControllerProto_KeyguardPerDisplay     = 4 // repeated KeyguardPerDisplayProto keyguard_per_display
-	KeyguardControllerProto_KeyguardGoingAway      = 5 // bool keyguard_going_away
-)
-
-// Fields of KeyguardOccludedProto.
-const (
-	KeyguardOccludedProto_DisplayID        = 1 // int32 display_id
-	KeyguardOccludedProto_KeyguardOccluded = 2 // bool keyguard_occluded
-)
-
-// Fields of KeyguardPerDisplayProto.
-const (
-	KeyguardPerDisplayProto_DisplayID         = 1 // int32 display_id
-	KeyguardPerDisplayProto_KeyguardShowing   = 2 // bool keyguard_showing
-	KeyguardPerDisplayProto_AodShowing        = 3 // bool aod_showing
-	KeyguardPerDisplayProto_KeyguardOccluded  = 4 // bool keyguard_occluded
-	KeyguardPerDisplayProto_KeyguardGoingAway = 5 // bool keyguard_going_away
-)
-
-// Fields of WindowManagerPolicyProto.
-const (
-	WindowManagerPolicyProto_LastSystemUIFlags                  = 1  // int32 last_system_ui_flags
-	WindowManagerPolicyProto_RotationMode                       = 2  // WindowManagerPolicyProto.UserRotationMode rotation_mode
-	WindowManagerPolicyProto_Rotation                           = 3  // SurfaceProto.Rotation rotation
-	WindowManagerPolicyProto_Orientation                        = 4  // ActivityInfoProto.ScreenOrientation orientation
-	WindowManagerPolicyProto_ScreenOnFully                      = 5  // bool screen_on_fully
-	WindowManagerPolicyProto_KeyguardDrawComplete               = 6  // bool keyguard_draw_complete
-	WindowManagerPolicyProto_WindowManagerDrawComplete          = 7  // bool window_manager_draw_complete
-	WindowManagerPolicyProto_FocusedAppToken                    = 8  // string focused_app_token
-	WindowManagerPolicyProto_FocusedWindow                      = 9  // IdentifierProto focused_window
-	WindowManagerPolicyProto_TopFullscreenOpaqueWindow          = 10 // IdentifierProto top_fullscreen_opaque_window
-	WindowManagerPolicyProto_TopFullscreenOpaqueOrDimmingWindow = 11 // IdentifierProto top_fullscreen_opaque_or_dimming_window
-	WindowManagerPolicyProto_KeyguardOccluded                   = 12 // bool keyguard_occluded
-	WindowManagerPolicyProto_KeyguardOccludedChanged            = 13 // bool keyguard_occluded_changed
-	WindowManagerPolicyProto_KeyguardOccludedPending            = 14 // bool keyguard_occluded_pending
-	WindowManagerPolicyProto_ForceStatusBar                     = 15 // bool force_status_bar
-	WindowManagerPolicyProto_ForceStatusBarFromKeyguard         = 16 // bool force_status_bar_from_keyguard
-	WindowManagerPolicyProto_StatusBar                          = 17 // BarControllerProto status_bar
-	WindowManagerPolicyProto_NavigationBar                      = 18 // BarControllerProto navigation_bar
-	WindowManagerPolicyProto_OrientationListener                = 19 // WindowOrientationListenerProto orientation_listener
-	WindowManagerPolicyProto_KeyguardDelegate                   = 20 // KeyguardServiceDelegateProto keyguard_delegate
-)
-
-// Values of WindowManagerPolicyProto.UserRotationMode.
-const (
-	WindowManagerPolicyProto_UserRotationMode_UserRotationFree   = 0 // USER_ROTATION_FREE
-	WindowManagerPolicyProto_UserRotationMode_UserRotationLocked = 1 // USER_ROTATION_LOCKED
-)
-
-// Fields of AppTransitionProto.
-const (
-	AppTransitionProto_AppTransitionState    = 1 // AppTransitionProto.AppState app_transition_state
-	AppTransitionProto_LastUsedAppTransition = 2 // TransitionTypeEnum last_used_app_transition
-)
-
-// Values of AppTransitionProto.AppState.
-const (
-	AppTransitionProto_AppState_Idle    = 0 // APP_STATE_IDLE
-	AppTransitionProto_AppState_Ready   = 1 // APP_STATE_READY
-	AppTransitionProto_AppState_Running = 2 // APP_STATE_RUNNING
-	AppTransitionProto_AppState_Timeout = 3 // APP_STATE_TIMEOUT
+	RootWindowContainerProto_WindowContainer = 1 // WindowContainerProto window_container
 )
 
 // Fields of DisplayContentProto.
 const (
-	DisplayContentProto_WindowContainer                     = 1  // WindowContainerProto window_container
-	DisplayContentProto_ID                                  = 2  // int32 id
-	DisplayContentProto_DockedTaskDividerController         = 4  // DockedTaskDividerControllerProto docked_task_divider_controller
-	DisplayContentProto_PinnedTaskController                = 5  // PinnedTaskControllerProto pinned_task_controller
-	DisplayContentProto_AboveAppWindows                     = 6  // repeated WindowTokenProto above_app_windows
-	DisplayContentProto_BelowAppWindows                     = 7  // repeated WindowTokenProto below_app_windows
-	DisplayContentProto_ImeWindows                          = 8  // repeated WindowTokenProto ime_windows
-	DisplayContentProto_Dpi                                 = 9  // int32 dpi
-	DisplayContentProto_DisplayInfo                         = 10 // DisplayInfoProto display_info
-	DisplayContentProto_Rotation                            = 11 // int32 rotation
-	DisplayContentProto_ScreenRotationAnimation             = 12 // ScreenRotationAnimationProto screen_rotation_animation
-	DisplayContentProto_DisplayFrames                       = 13 // DisplayFramesProto display_frames
-	DisplayContentProto_SurfaceSize                         = 14 // int32 surface_size
-	DisplayContentProto_FocusedApp                          = 15 // string focused_app
-	DisplayContentProto_AppTransition                       = 16 // AppTransitionProto app_transition
-	DisplayContentProto_OpeningApps                         = 17 // repeated IdentifierProto opening_apps
-	DisplayContentProto_ClosingApps                         = 18 // repeated IdentifierProto closing_apps
-	DisplayContentProto_ChangingApps                        = 19 // repeated IdentifierProto changing_apps
-	DisplayContentProto_OverlayWindows                      = 20 // repeated WindowTokenProto overlay_windows
-	DisplayContentProto_RootDisplayArea                     = 21 // DisplayAreaProto root_display_area
-	DisplayContentProto_SingleTaskInstance                  = 22 // bool single_task_instance
-	DisplayContentProto_FocusedRootTaskID                   = 23 // int32 focused_root_task_id
-	DisplayContentProto_ResumedActivity                     = 24 // IdentifierProto resumed_activity
-	DisplayContentProto_Tasks                               = 25 // repeated TaskProto tasks
-	DisplayContentProto_DisplayReady                        = 26 // bool display_ready
-	DisplayContentProto_InputMethodTarget                   = 27 // WindowStateProto input_method_target
-	DisplayContentProto_InputMethodInputTarget              = 28 // WindowStateProto input_method_input_target
-	DisplayContentProto_InputMethodControlTarget            = 29 // WindowStateProto input_method_control_target
-	DisplayContentProto_CurrentFocus                        = 30 // WindowStateProto current_focus
-	DisplayContentProto_ImeInsetsSourceProvider             = 31 // ImeInsetsSourceProviderProto ime_insets_source_provider
-	DisplayContentProto_CanShowIme                          = 32 // bool can_show_ime
-	DisplayContentProto_DisplayRotation                     = 33 // DisplayRotationProto display_rotation
-	DisplayContentProto_ImePolicy                           = 34 // int32 ime_policy
-	DisplayContentProto_InsetsSourceProviders               = 35 // repeated InsetsSourceProviderProto insets_source_providers
-	DisplayContentProto_IsSleeping                          = 36 // bool is_sleeping
-	DisplayContentProto_SleepTokens                         = 37 // repeated string sleep_tokens
-	DisplayContentProto_KeepClearAreas                      = 38 // repeated RectProto keep_clear_areas
-	DisplayContentProto_MinSizeOfResizeableTaskDp           = 39 // int32 min_size_of_resizeable_task_dp
-	DisplayContentProto_InputMethodLayeringTargetIdentifier = 40 // IdentifierProto input_method_layering_target_identifier
-	DisplayContentProto_InputMethodInputTargetIdentifier    = 41 // IdentifierProto input_method_input_target_identifier
-	DisplayContentProto_InputMethodControlTargetIdentifier  = 42 // IdentifierProto input_method_control_target_identifier
-	DisplayContentProto_CurrentFocusIdentifier              = 43 // IdentifierProto current_focus_identifier
-	DisplayContentProto_RemoteInsetsControlTarget           = 44 // RemoteInsetsControlTargetProto remote_insets_control_target
-	DisplayContentProto_EngagementMode                      = 45 // int32 engagement_mode
-	DisplayContentProto_InsetsStateController               = 46 // InsetsStateControllerProto insets_state_controller
-	DisplayContentProto_DisplayPolicy                       = 47 // DisplayPolicyProto display_policy
-	DisplayContentProto_InsetsPolicy                        = 48 // InsetsPolicyProto insets_policy
-)
-
-// Fields of InsetsPolicyProto.
-const (
-	InsetsPolicyProto_StatusState                        = 1  // int32 status_state
-	InsetsPolicyProto_NavState                           = 2  // int32 nav_state
-	InsetsPolicyProto_ShowingTransientTypes              = 3  // int32 showing_transient_types
-	InsetsPolicyProto_HidingTransientTypes               = 4  // int32 hiding_transient_types
-	InsetsPolicyProto_ForciblyShowingTypes               = 5  // int32 forcibly_showing_types
-	InsetsPolicyProto_ForciblyHidingTypes                = 6  // int32 forcibly_hiding_types
-	InsetsPolicyProto_FakeStatusControlTarget            = 7  // InsetsControlTargetProto fake_status_control_target
-	InsetsPolicyProto_FakeNavControlTarget               = 8  // InsetsControlTargetProto fake_nav_control_target
-	InsetsPolicyProto_HidingTransientStatusControlTarget = 9  // InsetsControlTargetProto hiding_transient_status_control_target
-	InsetsPolicyProto_HidingTransientNavControlTarget    = 10 // InsetsControlTargetProto hiding_transient_nav_control_target
-)
-
-// Fields of InsetsControlTargetProto.
-const (
-	InsetsControlTargetProto_Identifier            = 1 // IdentifierProto identifier
-	InsetsControlTargetProto_RequestedVisibleTypes = 2 // int32 requested_visible_types
-	InsetsControlTargetProto_AnimatingTypes        = 3 // int32 animating_types
+	DisplayContentProto_ID              = 2  // int32 id
+	DisplayContentProto_DisplayInfo     = 10 // DisplayInfoProto display_info
+	DisplayContentProto_RootDisplayArea = 21 // DisplayAreaProto root_display_area
 )
 
 // Fields of DisplayAreaProto.
 const (
-	DisplayAreaProto_WindowContainer              = 1 // WindowContainerProto window_container
-	DisplayAreaProto_Name                         = 2 // string name
-	DisplayAreaProto_Children                     = 3 // repeated DisplayAreaChildProto children
-	DisplayAreaProto_IsTaskDisplayArea            = 4 // bool is_task_display_area
-	DisplayAreaProto_IsRootDisplayArea            = 5 // bool is_root_display_area
-	DisplayAreaProto_FeatureID                    = 6 // int32 feature_id
-	DisplayAreaProto_IsOrganized                  = 7 // bool is_organized
-	DisplayAreaProto_IsIgnoringOrientationRequest = 8 // bool is_ignoring_orientation_request
-)
-
-// Fields of DisplayAreaChildProto.
-const (
-	DisplayAreaChildProto_DisplayArea = 1 // DisplayAreaProto display_area
-	DisplayAreaChildProto_Window      = 2 // WindowTokenProto window
-	DisplayAreaChildProto_Unknown     = 3 // repeated string unknown
-)
-
-// Fields of DisplayFramesProto.
-const (
-	DisplayFramesProto_StableBounds = 1 // RectProto stable_bounds
-	DisplayFramesProto_Dock         = 2 // RectProto dock
-	DisplayFramesProto_Current      = 3 // RectProto current
-	DisplayFramesProto_Width        = 4 // int32 width
-	DisplayFramesProto_Height       = 5 // int32 height
-	DisplayFramesProto_Rotation     = 6 // int32 rotation
-)
-
-// Fields of DisplayRotationProto.
-const (
-	DisplayRotationProto_Rotation                = 1 // int32 rotation
-	DisplayRotationProto_FrozenToUserRotation    = 2 // bool frozen_to_user_rotation
-	DisplayRotationProto_UserRotation            = 3 // int32 user_rotation
-	DisplayRotationProto_FixedToUserRotationMode = 4 // int32 fixed_to_user_rotation_mode
-	DisplayRotationProto_LastOrientation         = 5 // int32 last_orientation
-	DisplayRotationProto_IsFixedToUserRotation   = 6 // bool is_fixed_to_user_rotation
-)
-
-// Fields of DisplayPolicyProto.
-const (
-	DisplayPolicyProto_DecorInsets                               = 1  // DecorInsetsProto decor_insets
-	DisplayPolicyProto_CachedDecorInsets                         = 2  // DecorInsetsProto cached_decor_insets
-	DisplayPolicyProto_LastDisableFlags                          = 3  // int32 last_disable_flags
-	DisplayPolicyProto_LastAppearance                            = 4  // int32 last_appearance
-	DisplayPolicyProto_LastBehavior                              = 5  // int32 last_behavior
-	DisplayPolicyProto_LeftGestureHostIdentifier                 = 6  // IdentifierProto left_gesture_host_identifier
-	DisplayPolicyProto_TopGestureHostIdentifier                  = 7  // IdentifierProto top_gesture_host_identifier
-	DisplayPolicyProto_RightGestureHostIdentifier                = 8  // IdentifierProto right_gesture_host_identifier
-	DisplayPolicyProto_BottomGestureHostIdentifier               = 9  // IdentifierProto bottom_gesture_host_identifier
-	DisplayPolicyProto_NavBarBackgroundWindowCandidateIdentifier = 10 // IdentifierProto nav_bar_background_window_candidate_identifier
-	DisplayPolicyProto_LastStatusBarAppearanceRegions            = 11 // repeated AppearanceRegionProto last_status_bar_appearance_regions
-	DisplayPolicyProto_StatusBarBackgroundWindowsIdentifier      = 12 // repeated IdentifierProto status_bar_background_windows_identifier
-	DisplayPolicyProto_ShowingTransientInsetsTypes               = 13 // int32 showing_transient_insets_types
-	DisplayPolicyProto_SystemBarVisibilityOverride               = 14 // repeated SystemBarVisibilityOverrideProto system_bar_visibility_override
-	DisplayPolicyProto_ImeInsetsConsumed                         = 15 // bool ime_insets_consumed
-	DisplayPolicyProto_ForceShowNavigationBarEnabled             = 16 // bool force_show_navigation_bar_enabled
-)
-
-// Fields of DecorInsetsProto.
-const (
-	DecorInsetsProto_DecorInsetsInfo = 1 // repeated DecorInsetsInfoProto decor_insets_info
-)
-
-// Fields of DecorInsetsInfoProto.
-const (
-	DecorInsetsInfoProto_Rotation               = 1 // int32 rotation
-	DecorInsetsInfoProto_OverrideConfigInsets   = 2 // RectProto override_config_insets
-	DecorInsetsInfoProto_OverrideNonDecorInsets = 3 // RectProto override_non_decor_insets
-	DecorInsetsInfoProto_OverrideConfigFrame    = 4 // RectProto override_config_frame
-	DecorInsetsInfoProto_OverrideNonDecorFrame  = 5 // RectProto override_non_decor_frame
-)
-
-// Fields of AppearanceRegionProto.
-const (
-	AppearanceRegionProto_Appearance = 1 // int32 appearance
-	AppearanceRegionProto_Bounds     = 2 // RectProto bounds
-)
-
-// Fields of SystemBarVisibilityOverrideProto.
-const (
-	SystemBarVisibilityOverrideProto_Caller = 1 // int32 caller
-	SystemBarVisibilityOverrideProto_Show   = 2 // int32 show
-	SystemBarVisibilityOverrideProto_Hide   = 3 // int32 hide
-)
-
-// Fields of DockedTaskDividerControllerProto.
-const (
-	DockedTaskDividerControllerProto_MinimizedDock = 1 // bool minimized_dock
-)
-
-// Fields of PinnedTaskControllerProto.
-const (
-	PinnedTaskControllerProto_DefaultBounds  = 1 // RectProto default_bounds
-	PinnedTaskControllerProto_MovementBounds = 2 // RectProto movement_bounds
+	DisplayAreaProto_WindowContainer = 1 // WindowContainerProto window_container
+	DisplayAreaProto_Name            = 2 // string name
 )
 
 // Fields of TaskProto.
 const (
-	TaskProto_WindowContainer         = 1  // WindowContainerProto window_container
-	TaskProto_ID                      = 2  // int32 id
-	TaskProto_FillsParent             = 4  // bool fills_parent
-	TaskProto_Bounds                  = 5  // RectProto bounds
-	TaskProto_DisplayedBounds         = 6  // RectProto displayed_bounds
-	TaskProto_DeferRemoval            = 7  // bool defer_removal
-	TaskProto_SurfaceWidth            = 8  // int32 surface_width
-	TaskProto_SurfaceHeight           = 9  // int32 surface_height
-	TaskProto_Tasks                   = 10 // repeated TaskProto tasks
-	TaskProto_Activities              = 11 // repeated ActivityRecordProto activities
-	TaskProto_ResumedActivity         = 12 // IdentifierProto resumed_activity
-	TaskProto_RealActivity            = 13 // string real_activity
-	TaskProto_OrigActivity            = 14 // string orig_activity
-	TaskProto_DisplayID               = 15 // int32 display_id
-	TaskProto_RootTaskID              = 16 // int32 root_task_id
-	TaskProto_ActivityType            = 17 // int32 activity_type
-	TaskProto_ResizeMode              = 18 // int32 resize_mode
-	TaskProto_MinWidth                = 19 // int32 min_width
-	TaskProto_MinHeight               = 20 // int32 min_height
-	TaskProto_AdjustedBounds          = 21 // RectProto adjusted_bounds
-	TaskProto_LastNonFullscreenBounds = 22 // RectProto last_non_fullscreen_bounds
-	TaskProto_AdjustedForIme          = 23 // bool adjusted_for_ime
-	TaskProto_AdjustImeAmount         = 24 // float adjust_ime_amount
-	TaskProto_AdjustDividerAmount     = 25 // float adjust_divider_amount
-	TaskProto_AnimatingBounds         = 26 // bool animating_bounds
-	TaskProto_MinimizeAmount          = 27 // float minimize_amount
-	TaskProto_CreatedByOrganizer      = 28 // bool created_by_organizer
-	TaskProto_Affinity                = 29 // string affinity
-	TaskProto_HasChildPipActivity     = 30 // bool has_child_pip_activity
-	TaskProto_TaskFragment            = 31 // TaskFragmentProto task_fragment
-	TaskProto_TaskName                = 32 // string task_name
+	TaskProto_WindowContainer = 1  // WindowContainerProto window_container
+	TaskProto_ID              = 2  // int32 id
+	TaskProto_TaskFragment    = 31 // TaskFragmentProto task_fragment
+	TaskProto_TaskName        = 32 // string task_name
 )
 
 // Fields of TaskFragmentProto.
 const (
 	TaskFragmentProto_WindowContainer = 1 // WindowContainerProto window_container
-	TaskFragmentProto_DisplayID       = 2 // int32 display_id
-	TaskFragmentProto_ActivityType    = 3 // int32 activity_type
-	TaskFragmentProto_MinWidth        = 4 // int32 min_width
-	TaskFragmentProto_MinHeight       = 5 // int32 min_height
 )
 
 // Fields of ActivityRecordProto.
 const (
-	ActivityRecordProto_Name                                                   = 1   // string name
-	ActivityRecordProto_WindowToken                                            = 2   // WindowTokenProto window_token
-	ActivityRecordProto_LastSurfaceShowing                                     = 3   // bool last_surface_showing
-	ActivityRecordProto_IsWaitingForTransitionStart                            = 4   // bool is_waiting_for_transition_start
-	ActivityRecordProto_IsAnimating                                            = 5   // bool is_animating
-	ActivityRecordProto_Thumbnail                                              = 6   // WindowContainerThumbnailProto thumbnail
-	ActivityRecordProto_FillsParent                                            = 7   // bool fills_parent
-	ActivityRecordProto_AppStopped                                             = 8   // bool app_stopped
-	ActivityRecordProto_VisibleRequested                                       = 9   // bool visible_requested
-	ActivityRecordProto_ClientVisible                                          = 10  // bool client_visible
-	ActivityRecordProto_DeferHidingClient                                      = 11  // bool defer_hiding_client
-	ActivityRecordProto_ReportedDrawn                                          = 12  // bool reported_drawn
-	ActivityRecordProto_ReportedVisible                                        = 13  // bool reported_visible
-	ActivityRecordProto_NumInterestingWindows                                  = 14  // int32 num_interesting_windows
-	ActivityRecordProto_NumDrawnWindows                                        = 15  // int32 num_drawn_windows
-	ActivityRecordProto_AllDrawn                                               = 16  // bool all_drawn
-	ActivityRecordProto_LastAllDrawn                                           = 17  // bool last_all_drawn
-	ActivityRecordProto_StartingWindow                                         = 19  // IdentifierProto starting_window
-	ActivityRecordProto_StartingDisplayed                                      = 20  // bool starting_displayed
-	ActivityRecordProto_StartingMoved                                          = 201 // bool starting_moved
-	ActivityRecordProto_VisibleSetFromTransferredStartingWindow                = 22  // bool visible_set_from_transferred_starting_window
-	ActivityRecordProto_FrozenBounds                                           = 23  // repeated RectProto frozen_bounds
-	ActivityRecordProto_Visible                                                = 24  // bool visible
-	ActivityRecordProto_Identifier                                             = 26  // IdentifierProto identifier
-	ActivityRecordProto_State                                                  = 27  // string state
-	ActivityRecordProto_FrontOfTask                                            = 28  // bool front_of_task
-	ActivityRecordProto_ProcID                                                 = 29  // int32 proc_id
-	ActivityRecordProto_Translucent                                            = 30  // bool translucent
-	ActivityRecordProto_PipAutoEnterEnabled                                    = 31  // bool pip_auto_enter_enabled
-	ActivityRecordProto_InSizeCompatMode                                       = 32  // bool in_size_compat_mode
-	ActivityRecordProto_MinAspectRatio                                         = 33  // float min_aspect_ratio
-	ActivityRecordProto_ProvidesMaxBounds                                      = 34  // bool provides_max_bounds
-	ActivityRecordProto_EnableRecentsScreenshot                                = 35  // bool enable_recents_screenshot
-	ActivityRecordProto_LastDropInputMode                                      = 36  // int32 last_drop_input_mode
-	ActivityRecordProto_OverrideOrientation                                    = 37  // int32 override_orientation
-	ActivityRecordProto_ShouldSendCompatFakeFocus                              = 38  // bool should_send_compat_fake_focus
-	ActivityRecordProto_ShouldForceRotateForCameraCompat                       = 39  // bool should_force_rotate_for_camera_compat
-	ActivityRecordProto_ShouldRefreshActivityForCameraCompat                   = 40  // bool should_refresh_activity_for_camera_compat
-	ActivityRecordProto_ShouldRefreshActivityViaPauseForCameraCompat           = 41  // bool should_refresh_activity_via_pause_for_camera_compat
-	ActivityRecordProto_ShouldOverrideMinAspectRatio                           = 42  // bool should_override_min_aspect_ratio
-	ActivityRecordProto_ShouldIgnoreOrientationRequestLoop                     = 43  // bool should_ignore_orientation_request_loop
-	ActivityRecordProto_ShouldOverrideForceResizeApp                           = 44  // bool should_override_force_resize_app
-	ActivityRecordProto_ShouldEnableUserAspectRatioSettings                    = 45  // bool should_enable_user_aspect_ratio_settings
-	ActivityRecordProto_IsUserFullscreenOverrideEnabled                        = 46  // bool is_user_fullscreen_override_enabled
-	ActivityRecordProto_RequestOpenInBrowserEducationTimestamp                 = 47  // int64 request_open_in_browser_education_timestamp
-	ActivityRecordProto_ShouldAllowSimulateRequestedOrientationForCameraCompat = 48  // bool should_allow_simulate_requested_orientation_for_camera_compat
-	ActivityRecordProto_SafeRegionBounds                                       = 49  // RectProto safe_region_bounds
+	ActivityRecordProto_Name        = 1  // string name
+	ActivityRecordProto_WindowToken = 2  // WindowTokenProto window_token
+	ActivityRecordProto_Visible     = 24 // bool visible
 )
 
 // Fields of WindowTokenProto.
 const (
 	WindowTokenProto_WindowContainer = 1 // WindowContainerProto window_container
 	WindowTokenProto_HashCode        = 2 // int32 hash_code
-	WindowTokenProto_Windows         = 3 // repeated WindowStateProto windows
-	WindowTokenProto_WaitingToShow   = 5 // bool waiting_to_show
-	WindowTokenProto_Paused          = 6 // bool paused
-	WindowTokenProto_ClientVisible   = 7 // bool client_visible
 )
 
 // Fields of WindowStateProto.
 const (
-	WindowStateProto_WindowContainer               = 1  // WindowContainerProto window_container
-	WindowStateProto_Identifier                    = 2  // IdentifierProto identifier
-	WindowStateProto_DisplayID                     = 3  // int32 display_id
-	WindowStateProto_StackID                       = 4  // int32 stack_id
-	WindowStateProto_Attributes                    = 5  // WindowLayoutParamsProto attributes
-	WindowStateProto_GivenContentInsets            = 6  // RectProto given_content_insets
-	WindowStateProto_Frame                         = 7  // RectProto frame
-	WindowStateProto_ContainingFrame               = 8  // RectProto containing_frame
-	WindowStateProto_ParentFrame                   = 9  // RectProto parent_frame
-	WindowStateProto_ContentFrame                  = 10 // RectProto content_frame
-	WindowStateProto_ContentInsets                 = 11 // RectProto content_insets
-	WindowStateProto_SurfaceInsets                 = 12 // RectProto surface_insets
-	WindowStateProto_Animator                      = 13 // WindowStateAnimatorProto animator
-	WindowStateProto_AnimatingExit                 = 14 // bool animating_exit
-	WindowStateProto_ChildWindows                  = 15 // repeated WindowStateProto child_windows
-	WindowStateProto_SurfacePosition               = 16 // RectProto surface_position
-	WindowStateProto_RequestedWidth                = 18 // int32 requested_width
-	WindowStateProto_RequestedHeight               = 19 // int32 requested_height
-	WindowStateProto_ViewVisibility                = 20 // int32 view_visibility
-	WindowStateProto_SystemUIVisibility            = 21 // int32 system_ui_visibility
-	WindowStateProto_HasSurface                    = 22 // bool has_surface
-	WindowStateProto_IsReadyForDisplay             = 23 // bool is_ready_for_display
-	WindowStateProto_DisplayFrame                  = 24 // RectProto display_frame
-	WindowStateProto_OverscanFrame                 = 25 // RectProto overscan_frame
-	WindowStateProto_VisibleFrame                  = 26 // RectProto visible_frame
-	WindowStateProto_DecorFrame                    = 27 // RectProto decor_frame
-	WindowStateProto_OutsetFrame                   = 28 // RectProto outset_frame
-	WindowStateProto_OverscanInsets                = 29 // RectProto overscan_insets
-	WindowStateProto_VisibleInsets                 = 30 // RectProto visible_insets
-	WindowStateProto_StableInsets                  = 31 // RectProto stable_insets
-	WindowStateProto_Outsets                       = 32 // RectProto outsets
-	WindowStateProto_Cutout                        = 33 // DisplayCutoutProto cutout
-	WindowStateProto_RemoveOnExit                  = 34 // bool remove_on_exit
-	WindowStateProto_Destroying                    = 35 // bool destroying
-	WindowStateProto_Removed                       = 36 // bool removed
-	WindowStateProto_IsOnScreen                    = 37 // bool is_on_screen
-	WindowStateProto_IsVisible                     = 38 // bool is_visible
-	WindowStateProto_PendingSeamlessRotation       = 39 // bool pending_seamless_rotation
-	WindowStateProto_FinishedSeamlessRotationFrame = 40 // int64 finished_seamless_rotation_frame
-	WindowStateProto_WindowFrames                  = 41 // WindowFramesProto window_frames
-	WindowStateProto_ForceSeamlessRotation         = 42 // bool force_seamless_rotation
-	WindowStateProto_HasCompatScale                = 43 // bool has_compat_scale
-	WindowStateProto_GlobalScale                   = 44 // float global_scale
-	WindowStateProto_KeepClearAreas                = 45 // repeated RectProto keep_clear_areas
-	WindowStateProto_UnrestrictedKeepClearAreas    = 46 // repeated RectProto unrestricted_keep_clear_areas
-	WindowStateProto_Mergedlocalinsetssources      = 47 // repeated InsetsSourceProto mergedLocalInsetsSources
-	WindowStateProto_RequestedVisibleTypes         = 48 // int32 requested_visible_types
-	WindowStateProto_DimBounds                     = 49 // RectProto dim_bounds
-	WindowStateProto_BufferSeqID                   = 50 // int32 buffer_seq_id
-	WindowStateProto_SyncSeqID                     = 51 // int32 sync_seq_id
-	WindowStateProto_AnimatingTypes                = 52 // int32 animating_types
-)
-
-// Fields of RemoteInsetsControlTargetProto.
-const (
-	RemoteInsetsControlTargetProto_Identifier            = 1 // IdentifierProto identifier
-	RemoteInsetsControlTargetProto_RequestedVisibleTypes = 2 // int32 requested_visible_types
-	RemoteInsetsControlTargetProto_AnimatingTypes        = 3 // int32 animating_types
+	WindowStateProto_WindowContainer = 1  // WindowContainerProto window_container
+	WindowStateProto_Attributes      = 5  // WindowLayoutParamsProto attributes
+	WindowStateProto_IsVisible       = 38 // bool is_visible
+	WindowStateProto_WindowFrames    = 41 // WindowFramesProto window_frames
 )
 
 // Fields of IdentifierProto.
 const (
 	IdentifierProto_HashCode = 1 // int32 hash_code
-	IdentifierProto_UserID   = 2 // int32 user_id
 	IdentifierProto_Title    = 3 // string title
-)
-
-// Fields of WindowStateAnimatorProto.
-const (
-	WindowStateAnimatorProto_LastClipRect    = 1 // RectProto last_clip_rect
-	WindowStateAnimatorProto_Surface         = 2 // WindowSurfaceControllerProto surface
-	WindowStateAnimatorProto_DrawState       = 3 // WindowStateAnimatorProto.DrawState draw_state
-	WindowStateAnimatorProto_SystemDecorRect = 4 // RectProto system_decor_rect
-)
-
-// Values of WindowStateAnimatorProto.DrawState.
-const (
-	WindowStateAnimatorProto_DrawState_NoSurface         = 0 // NO_SURFACE
-	WindowStateAnimatorProto_DrawState_DrawPending       = 1 // DRAW_PENDING
-	WindowStateAnimatorProto_DrawState_CommitDrawPending = 2 // COMMIT_DRAW_PENDING
-	WindowStateAnimatorProto_DrawState_ReadyToShow       = 3 // READY_TO_SHOW
-	WindowStateAnimatorProto_DrawState_HasDrawn          = 4 // HAS_DRAWN
-)
-
-// Fields of WindowSurfaceControllerProto.
-const (
-	WindowSurfaceControllerProto_Shown = 1 // bool shown
-	WindowSurfaceControllerProto_Layer = 2 // int32 layer
-)
-
-// Fields of ScreenRotationAnimationProto.
-const (
-	ScreenRotationAnimationProto_Started          = 1 // bool started
-	ScreenRotationAnimationProto_AnimationRunning = 2 // bool animation_running
 )
 
 // Fields of WindowContainerProto.
 const (
-	WindowContainerProto_ConfigurationContainer = 1 // ConfigurationContainerProto configuration_container
-	WindowContainerProto_Orientation            = 2 // int32 orientation
-	WindowContainerProto_Visible                = 3 // bool visible
-	WindowContainerProto_SurfaceAnimator        = 4 // SurfaceAnimatorProto surface_animator
-	WindowContainerProto_Children               = 5 // repeated WindowContainerChildProto children
-	WindowContainerProto_Identifier             = 6 // IdentifierProto identifier
-	WindowContainerProto_SurfaceControl         = 7 // SurfaceControlProto surface_control
-	WindowContainerProto_VisibleRequested       = 8 // bool visible_requested
-	WindowContainerProto_ChildTokens            = 9 // repeated int32 child_tokens
+	WindowContainerProto_Visible    = 3 // bool visible
+	WindowContainerProto_Children   = 5 // repeated WindowContainerChildProto children
+	WindowContainerProto_Identifier = 6 // IdentifierProto identifier
 )
 
 // Fields of WindowContainerChildProto.
@@ -610,78 +86,7 @@ const (
 	WindowContainerChildProto_Token           = 10 // int32 token
 )
 
-// Fields of ConfigurationContainerProto.
-const (
-	ConfigurationContainerProto_OverrideConfiguration         = 1 // ConfigurationProto override_configuration
-	ConfigurationContainerProto_FullConfiguration             = 2 // ConfigurationProto full_configuration
-	ConfigurationContainerProto_MergedOverrideConfiguration   = 3 // ConfigurationProto merged_override_configuration
-	ConfigurationContainerProto_ResolvedOverrideConfiguration = 4 // ConfigurationProto resolved_override_configuration
-)
-
 // Fields of WindowFramesProto.
 const (
-	WindowFramesProto_ContainingFrame = 1  // RectProto containing_frame
-	WindowFramesProto_ContentFrame    = 2  // RectProto content_frame
-	WindowFramesProto_DecorFrame      = 3  // RectProto decor_frame
-	WindowFramesProto_DisplayFrame    = 4  // RectProto display_frame
-	WindowFramesProto_Frame           = 5  // RectProto frame
-	WindowFramesProto_OutsetFrame     = 6  // RectProto outset_frame
-	WindowFramesProto_OverscanFrame   = 7  // RectProto overscan_frame
-	WindowFramesProto_ParentFrame     = 8  // RectProto parent_frame
-	WindowFramesProto_VisibleFrame    = 9  // RectProto visible_frame
-	WindowFramesProto_Cutout          = 10 // DisplayCutoutProto cutout
-	WindowFramesProto_ContentInsets   = 11 // RectProto content_insets
-	WindowFramesProto_OverscanInsets  = 12 // RectProto overscan_insets
-	WindowFramesProto_VisibleInsets   = 13 // RectProto visible_insets
-	WindowFramesProto_StableInsets    = 14 // RectProto stable_insets
-	WindowFramesProto_Outsets         = 15 // RectProto outsets
-	WindowFramesProto_CompatFrame     = 16 // RectProto compat_frame
-)
-
-// Fields of InsetsStateControllerProto.
-const (
-	InsetsStateControllerProto_InsetsState           = 1 // InsetsStateProto insets_state
-	InsetsStateControllerProto_InsetsSourceProviders = 2 // repeated InsetsSourceProviderProto insets_source_providers
-)
-
-// Fields of InsetsSourceProviderProto.
-const (
-	InsetsSourceProviderProto_Source                          = 1  // InsetsSourceProto source
-	InsetsSourceProviderProto_Frame                           = 2  // RectProto frame
-	InsetsSourceProviderProto_FakeControl                     = 3  // InsetsSourceControlProto fake_control
-	InsetsSourceProviderProto_Control                         = 4  // InsetsSourceControlProto control
-	InsetsSourceProviderProto_ControlTarget                   = 5  // WindowStateProto control_target
-	InsetsSourceProviderProto_PendingControlTarget            = 6  // WindowStateProto pending_control_target
-	InsetsSourceProviderProto_FakeControlTarget               = 7  // WindowStateProto fake_control_target
-	InsetsSourceProviderProto_CapturedLeash                   = 8  // SurfaceControlProto captured_leash
-	InsetsSourceProviderProto_ImeOverriddenFrame              = 9  // RectProto ime_overridden_frame
-	InsetsSourceProviderProto_IsLeashReadyForDispatching      = 10 // bool is_leash_ready_for_dispatching
-	InsetsSourceProviderProto_ClientVisible                   = 11 // bool client_visible
-	InsetsSourceProviderProto_ServerVisible                   = 12 // bool server_visible
-	InsetsSourceProviderProto_SeamlessRotating                = 13 // bool seamless_rotating
-	InsetsSourceProviderProto_FinishSeamlessRotateFrameNumber = 14 // int64 finish_seamless_rotate_frame_number
-	InsetsSourceProviderProto_Controllable                    = 15 // bool controllable
-	InsetsSourceProviderProto_SourceWindowState               = 16 // WindowStateProto source_window_state
-	InsetsSourceProviderProto_ControlTargetIdentifier         = 17 // IdentifierProto control_target_identifier
-	InsetsSourceProviderProto_PendingControlTargetIdentifier  = 18 // IdentifierProto pending_control_target_identifier
-	InsetsSourceProviderProto_FakeControlTargetIdentifier     = 19 // IdentifierProto fake_control_target_identifier
-	InsetsSourceProviderProto_SourceWindowStateIdentifier     = 20 // IdentifierProto source_window_state_identifier
-	InsetsSourceProviderProto_InsetsHint                      = 21 // InsetsProto insets_hint
-)
-
-// Fields of ImeInsetsSourceProviderProto.
-const (
-	ImeInsetsSourceProviderProto_InsetsSourceProvider       = 1 // InsetsSourceProviderProto insets_source_provider
-	ImeInsetsSourceProviderProto_ImeTargetFromIme           = 2 // WindowStateProto ime_target_from_ime
-	ImeInsetsSourceProviderProto_IsImeLayoutDrawn           = 3 // bool is_ime_layout_drawn
-	ImeInsetsSourceProviderProto_ImeTargetFromImeIdentifier = 4 // IdentifierProto ime_target_from_ime_identifier
-)
-
-// Fields of BackNavigationProto.
-const (
-	BackNavigationProto_AnimationInProgress = 1 // bool animation_in_progress
-	BackNavigationProto_LastBackType        = 2 // int32 last_back_type
-	BackNavigationProto_ShowWallpaper       = 3 // bool show_wallpaper
-	BackNavigationProto_MainOpenActivity    = 4 // string main_open_activity
-	BackNavigationProto_AnimationRunning    = 5 // bool animation_running
+	WindowFramesProto_Frame = 5 // RectProto frame
 )

@@ -15,128 +15,24 @@ const (
 	FrameworksBaseWinscopeExtensions_InputmethodManagerService = 3 // InputMethodManagerServiceTraceProto inputmethod_manager_service
 	FrameworksBaseWinscopeExtensions_Viewcapture               = 4 // ViewCapture viewcapture
 	FrameworksBaseWinscopeExtensions_Windowmanager             = 6 // WindowManagerTraceEntry windowmanager
-	FrameworksBaseWinscopeExtensions_WindowmanagerPatch        = 8 // WindowManagerServicePatchProto windowmanager_patch
-)
-
-// Fields of InputMethodClientsTraceProto.
-const (
-	InputMethodClientsTraceProto_ElapsedRealtimeNanos = 1 // fixed64 elapsed_realtime_nanos
-	InputMethodClientsTraceProto_Where                = 2 // string where
-	InputMethodClientsTraceProto_Client               = 3 // InputMethodClientsTraceProto.ClientSideProto client
-)
-
-// Fields of InputMethodClientsTraceProto.ClientSideProto.
-const (
-	InputMethodClientsTraceProto_ClientSideProto_DisplayID               = 1 // int32 display_id
-	InputMethodClientsTraceProto_ClientSideProto_InputMethodManager      = 2 // InputMethodManagerProto input_method_manager
-	InputMethodClientsTraceProto_ClientSideProto_ViewRootImpl            = 3 // ViewRootImplProto view_root_impl
-	InputMethodClientsTraceProto_ClientSideProto_InsetsController        = 4 // InsetsControllerProto insets_controller
-	InputMethodClientsTraceProto_ClientSideProto_ImeInsetsSourceConsumer = 5 // ImeInsetsSourceConsumerProto ime_insets_source_consumer
-	InputMethodClientsTraceProto_ClientSideProto_EditorInfo              = 6 // EditorInfoProto editor_info
-	InputMethodClientsTraceProto_ClientSideProto_ImeFocusController      = 7 // ImeFocusControllerProto ime_focus_controller
-	InputMethodClientsTraceProto_ClientSideProto_InputConnection         = 8 // InputConnectionProto input_connection
-	InputMethodClientsTraceProto_ClientSideProto_InputConnectionCall     = 9 // InputConnectionCallProto input_connection_call
-)
-
-// Fields of InputMethodServiceTraceProto.
-const (
-	InputMethodServiceTraceProto_ElapsedRealtimeNanos = 1 // fixed64 elapsed_realtime_nanos
-	InputMethodServiceTraceProto_Where                = 2 // string where
-	InputMethodServiceTraceProto_InputMethodService   = 3 // InputMethodServiceProto input_method_service
-)
-
-// Fields of InputMethodManagerServiceTraceProto.
-const (
-	InputMethodManagerServiceTraceProto_ElapsedRealtimeNanos      = 1 // fixed64 elapsed_realtime_nanos
-	InputMethodManagerServiceTraceProto_Where                     = 2 // string where
-	InputMethodManagerServiceTraceProto_InputMethodManagerService = 3 // InputMethodManagerServiceProto input_method_manager_service
-)
-
-// Fields of InputMethodClientsTraceFileProto.
-const (
-	InputMethodClientsTraceFileProto_MagicNumber                  = 1 // fixed64 magic_number
-	InputMethodClientsTraceFileProto_Entry                        = 2 // repeated InputMethodClientsTraceProto entry
-	InputMethodClientsTraceFileProto_RealToElapsedTimeOffsetNanos = 3 // fixed64 real_to_elapsed_time_offset_nanos
-)
-
-// Values of InputMethodClientsTraceFileProto.MagicNumber.
-const (
-	InputMethodClientsTraceFileProto_MagicNumber_Invalid = 0          // INVALID
-	InputMethodClientsTraceFileProto_MagicNumber_L       = 1413696841 // MAGIC_NUMBER_L
-	InputMethodClientsTraceFileProto_MagicNumber_H       = 1162035538 // MAGIC_NUMBER_H
-)
-
-// Fields of InputMethodServiceTraceFileProto.
-const (
-	InputMethodServiceTraceFileProto_MagicNumber                  = 1 // fixed64 magic_number
-	InputMethodServiceTraceFileProto_Entry                        = 2 // repeated InputMethodServiceTraceProto entry
-	InputMethodServiceTraceFileProto_RealToElapsedTimeOffsetNanos = 3 // fixed64 real_to_elapsed_time_offset_nanos
-)
-
-// Values of InputMethodServiceTraceFileProto.MagicNumber.
-const (
-	InputMethodServiceTraceFileProto_MagicNumber_Invalid = 0          // INVALID
-	InputMethodServiceTraceFileProto_MagicNumber_L       = 1414745417 // MAGIC_NUMBER_L
-	InputMethodServiceTraceFileProto_MagicNumber_H       = 1162035538 // MAGIC_NUMBER_H
-)
-
-// Fields of InputMethodManagerServiceTraceFileProto.
-const (
-	InputMethodManagerServiceTraceFileProto_MagicNumber                  = 1 // fixed64 magic_number
-	InputMethodManagerServiceTraceFileProto_Entry                        = 2 // repeated InputMethodManagerServiceTraceProto entry
-	InputMethodManagerServiceTraceFileProto_RealToElapsedTimeOffsetNanos = 3 // fixed64 real_to_elapsed_time_offset_nanos
-)
-
-// Values of InputMethodManagerServiceTraceFileProto.MagicNumber.
-const (
-	InputMethodManagerServiceTraceFileProto_MagicNumber_Invalid = 0          // INVALID
-	InputMethodManagerServiceTraceFileProto_MagicNumber_L       = 1414352201 // MAGIC_NUMBER_L
-	InputMethodManagerServiceTraceFileProto_MagicNumber_H       = 1162035538 // MAGIC_NUMBER_H
-)
-
-// Values of Destination.
-const (
-	Destination_DestLocal     = 0   // DEST_LOCAL
-	Destination_DestExplicit  = 100 // DEST_EXPLICIT
-	Destination_DestAutomatic = 200 // DEST_AUTOMATIC
-	Destination_DestUnset     = 255 // DEST_UNSET
-)
-
-// Extensions of FieldOptions.
-const (
-	Privacy = 102672883 // PrivacyFlags privacy
-)
-
-// Extensions of MessageOptions.
-const (
-	MsgPrivacy = 102672883 // PrivacyFlags msg_privacy
-)
-
-// Fields of PrivacyFlags.
-const (
-	PrivacyFlags_Dest     = 1 // Destination dest
-	PrivacyFlags_Patterns = 2 // repeated string patterns
 )
 
 // Fields of ShellTransition.
 const (
-	ShellTransition_ID                         = 1  // int32 id
-	ShellTransition_CreateTimeNS               = 2  // int64 create_time_ns
-	ShellTransition_SendTimeNS                 = 3  // int64 send_time_ns
-	ShellTransition_DispatchTimeNS             = 4  // int64 dispatch_time_ns
-	ShellTransition_MergeTimeNS                = 5  // int64 merge_time_ns
-	ShellTransition_MergeRequestTimeNS         = 6  // int64 merge_request_time_ns
-	ShellTransition_ShellAbortTimeNS           = 7  // int64 shell_abort_time_ns
-	ShellTransition_WmAbortTimeNS              = 8  // int64 wm_abort_time_ns
-	ShellTransition_FinishTimeNS               = 9  // int64 finish_time_ns
-	ShellTransition_StartTransactionID         = 10 // uint64 start_transaction_id
-	ShellTransition_FinishTransactionID        = 11 // uint64 finish_transaction_id
-	ShellTransition_Handler                    = 12 // int32 handler
-	ShellTransition_Type                       = 13 // int32 type
-	ShellTransition_Changes                    = 14 // repeated ShellTransition.Change changes
-	ShellTransition_MergeTarget                = 15 // int32 merge_target
-	ShellTransition_Flags                      = 16 // int32 flags
-	ShellTransition_StartingWindowRemoveTimeNS = 17 // int64 starting_window_remove_time_ns
+	ShellTransition_ID                  = 1  // int32 id
+	ShellTransition_CreateTimeNS        = 2  // int64 create_time_ns
+	ShellTransition_SendTimeNS          = 3  // int64 send_time_ns
+	ShellTransition_DispatchTimeNS      = 4  // int64 dispatch_time_ns
+	ShellTransition_MergeTimeNS         = 5  // int64 merge_time_ns
+	ShellTransition_ShellAbortTimeNS    = 7  // int64 shell_abort_time_ns
+	ShellTransition_WmAbortTimeNS       = 8  // int64 wm_abort_time_ns
+	ShellTransition_FinishTimeNS        = 9  // int64 finish_time_ns
+	ShellTransition_StartTransactionID  = 10 // uint64 start_transaction_id
+	ShellTransition_FinishTransactionID = 11 // uint64 finish_transaction_id
+	ShellTransition_Handler             = 12 // int32 handler
+	ShellTransition_Type                = 13 // int32 type
+	ShellTransition_Changes             = 14 // repeated ShellTransition.Change changes
+	ShellTransition_Flags               = 16 // int32 flags
 )
 
 // Fields of ShellTransition.Change.
@@ -166,126 +62,62 @@ const (
 
 // Fields of ViewCapture.
 const (
-	ViewCapture_PackageNameIID = 1 // int32 package_name_iid
-	ViewCapture_WindowNameIID  = 2 // int32 window_name_iid
-	ViewCapture_Views          = 3 // repeated ViewCapture.View views
+	ViewCapture_Views = 3 // repeated ViewCapture.View views
 )
 
 // Fields of ViewCapture.View.
 const (
-	ViewCapture_View_ID                    = 1  // int32 id
-	ViewCapture_View_ParentID              = 2  // int32 parent_id
-	ViewCapture_View_Hashcode              = 3  // int32 hashcode
-	ViewCapture_View_ViewIDIID             = 4  // int32 view_id_iid
-	ViewCapture_View_ClassNameIID          = 5  // int32 class_name_iid
-	ViewCapture_View_Left                  = 6  // int32 left
-	ViewCapture_View_Top                   = 7  // int32 top
-	ViewCapture_View_Width                 = 8  // int32 width
-	ViewCapture_View_Height                = 9  // int32 height
-	ViewCapture_View_ScrollX               = 10 // int32 scroll_x
-	ViewCapture_View_ScrollY               = 11 // int32 scroll_y
-	ViewCapture_View_TranslationX          = 12 // float translation_x
-	ViewCapture_View_TranslationY          = 13 // float translation_y
-	ViewCapture_View_ScaleX                = 14 // float scale_x
-	ViewCapture_View_ScaleY                = 15 // float scale_y
-	ViewCapture_View_Alpha                 = 16 // float alpha
-	ViewCapture_View_WillNotDraw           = 17 // bool will_not_draw
-	ViewCapture_View_ClipChildren          = 18 // bool clip_children
-	ViewCapture_View_Visibility            = 19 // int32 visibility
-	ViewCapture_View_Elevation             = 20 // float elevation
-	ViewCapture_View_ContentDescriptionIID = 21 // int32 content_description_iid
-	ViewCapture_View_TextIID               = 22 // int32 text_iid
-)
-
-// Fields of WindowManagerTraceFileProto.
-const (
-	WindowManagerTraceFileProto_MagicNumber                  = 1 // fixed64 magic_number
-	WindowManagerTraceFileProto_Entry                        = 2 // repeated WindowManagerTraceEntry entry
-	WindowManagerTraceFileProto_RealToElapsedTimeOffsetNanos = 3 // fixed64 real_to_elapsed_time_offset_nanos
-)
-
-// Values of WindowManagerTraceFileProto.MagicNumber.
-const (
-	WindowManagerTraceFileProto_MagicNumber_Invalid = 0          // INVALID
-	WindowManagerTraceFileProto_MagicNumber_L       = 1414416727 // MAGIC_NUMBER_L
-	WindowManagerTraceFileProto_MagicNumber_H       = 1162035538 // MAGIC_NUMBER_H
+	ViewCapture_View_ID           = 1  // int32 id
+	ViewCapture_View_ParentID     = 2  // int32 parent_id
+	ViewCapture_View_Hashcode     = 3  // int32 hashcode
+	ViewCapture_View_Left         = 6  // int32 left
+	ViewCapture_View_Top          = 7  // int32 top
+	ViewCapture_View_Width        = 8  // int32 width
+	ViewCapture_View_Height       = 9  // int32 height
+	ViewCapture_View_ScrollX      = 10 // int32 scroll_x
+	ViewCapture_View_ScrollY      = 11 // int32 scroll_y
+	ViewCapture_View_TranslationX = 12 // float translation_x
+	ViewCapture_View_TranslationY = 13 // float translation_y
+	ViewCapture_View_ScaleX       = 14 // float scale_x
+	ViewCapture_View_ScaleY       = 15 // float scale_y
+	ViewCapture_View_Alpha        = 16 // float alpha
+	ViewCapture_View_Visibility   = 19 // int32 visibility
 )
 
 // Fields of WindowManagerTraceEntry.
 const (
 	WindowManagerTraceEntry_ElapsedRealtimeNanos = 1 // fixed64 elapsed_realtime_nanos
-	WindowManagerTraceEntry_Where                = 2 // string where
 	WindowManagerTraceEntry_WindowManagerService = 3 // WindowManagerServiceDumpProto window_manager_service
 )
 
 // Fields of AndroidMotionEvent.
 const (
-	AndroidMotionEvent_EventID         = 1  // fixed32 event_id
-	AndroidMotionEvent_EventTimeNanos  = 2  // int64 event_time_nanos
-	AndroidMotionEvent_Source          = 3  // uint32 source
-	AndroidMotionEvent_Action          = 4  // int32 action
-	AndroidMotionEvent_DeviceID        = 5  // int32 device_id
-	AndroidMotionEvent_DisplayID       = 6  // sint32 display_id
-	AndroidMotionEvent_Classification  = 7  // int32 classification
-	AndroidMotionEvent_Flags           = 8  // uint32 flags
-	AndroidMotionEvent_Pointer         = 9  // repeated AndroidMotionEvent.Pointer pointer
-	AndroidMotionEvent_OriginalEventID = 16 // repeated fixed32 original_event_id
-	AndroidMotionEvent_DownTimeNanos   = 17 // int64 down_time_nanos
-	AndroidMotionEvent_CursorPositionX = 18 // float cursor_position_x
-	AndroidMotionEvent_CursorPositionY = 19 // float cursor_position_y
-	AndroidMotionEvent_ActionButton    = 20 // int32 action_button
-	AndroidMotionEvent_ButtonState     = 21 // uint32 button_state
-	AndroidMotionEvent_MetaState       = 22 // uint32 meta_state
-	AndroidMotionEvent_PolicyFlags     = 23 // uint32 policy_flags
-	AndroidMotionEvent_PrecisionX      = 24 // float precision_x
-	AndroidMotionEvent_PrecisionY      = 25 // float precision_y
-)
-
-// Fields of AndroidMotionEvent.Pointer.
-const (
-	AndroidMotionEvent_Pointer_AxisValue = 1 // repeated AndroidMotionEvent.Pointer.AxisValue axis_value
-	AndroidMotionEvent_Pointer_PointerID = 2 // int32 pointer_id
-	AndroidMotionEvent_Pointer_ToolType  = 3 // int32 tool_type
-)
-
-// Fields of AndroidMotionEvent.Pointer.AxisValue.
-const (
-	AndroidMotionEvent_Pointer_AxisValue_Axis  = 1 // int32 axis
-	AndroidMotionEvent_Pointer_AxisValue_Value = 2 // float value
+	AndroidMotionEvent_EventID        = 1  // fixed32 event_id
+	AndroidMotionEvent_EventTimeNanos = 2  // int64 event_time_nanos
+	AndroidMotionEvent_Source         = 3  // uint32 source
+	AndroidMotionEvent_Action         = 4  // int32 action
+	AndroidMotionEvent_DeviceID       = 5  // int32 device_id
+	AndroidMotionEvent_DisplayID      = 6  // sint32 display_id
+	AndroidMotionEvent_DownTimeNanos  = 17 // int64 down_time_nanos
 )
 
 // Fields of AndroidKeyEvent.
 const (
-	AndroidKeyEvent_EventID        = 1  // fixed32 event_id
-	AndroidKeyEvent_EventTimeNanos = 2  // int64 event_time_nanos
-	AndroidKeyEvent_DownTimeNanos  = 3  // int64 down_time_nanos
-	AndroidKeyEvent_Source         = 4  // uint32 source
-	AndroidKeyEvent_Action         = 5  // int32 action
-	AndroidKeyEvent_DeviceID       = 6  // int32 device_id
-	AndroidKeyEvent_DisplayID      = 7  // sint32 display_id
-	AndroidKeyEvent_KeyCode        = 8  // int32 key_code
-	AndroidKeyEvent_ScanCode       = 9  // uint32 scan_code
-	AndroidKeyEvent_MetaState      = 10 // uint32 meta_state
-	AndroidKeyEvent_RepeatCount    = 11 // int32 repeat_count
-	AndroidKeyEvent_Flags          = 12 // uint32 flags
-	AndroidKeyEvent_PolicyFlags    = 13 // uint32 policy_flags
+	AndroidKeyEvent_EventID        = 1 // fixed32 event_id
+	AndroidKeyEvent_EventTimeNanos = 2 // int64 event_time_nanos
+	AndroidKeyEvent_DownTimeNanos  = 3 // int64 down_time_nanos
+	AndroidKeyEvent_Source         = 4 // uint32 source
+	AndroidKeyEvent_Action         = 5 // int32 action
+	AndroidKeyEvent_DeviceID       = 6 // int32 device_id
+	AndroidKeyEvent_DisplayID      = 7 // sint32 display_id
+	AndroidKeyEvent_KeyCode        = 8 // int32 key_code
 )
 
 // Fields of AndroidWindowInputDispatchEvent.
 const (
-	AndroidWindowInputDispatchEvent_EventID           = 1 // fixed32 event_id
-	AndroidWindowInputDispatchEvent_VsyncID           = 2 // int64 vsync_id
-	AndroidWindowInputDispatchEvent_WindowID          = 3 // int32 window_id
-	AndroidWindowInputDispatchEvent_DispatchedPointer = 4 // repeated AndroidWindowInputDispatchEvent.DispatchedPointer dispatched_pointer
-	AndroidWindowInputDispatchEvent_ResolvedFlags     = 5 // uint32 resolved_flags
-)
-
-// Fields of AndroidWindowInputDispatchEvent.DispatchedPointer.
-const (
-	AndroidWindowInputDispatchEvent_DispatchedPointer_PointerID         = 1 // int32 pointer_id
-	AndroidWindowInputDispatchEvent_DispatchedPointer_XInDisplay        = 2 // float x_in_display
-	AndroidWindowInputDispatchEvent_DispatchedPointer_YInDisplay        = 3 // float y_in_display
-	AndroidWindowInputDispatchEvent_DispatchedPointer_AxisValueInWindow = 4 // repeated AndroidMotionEvent.Pointer.AxisValue axis_value_in_window
+	AndroidWindowInputDispatchEvent_EventID  = 1 // fixed32 event_id
+	AndroidWindowInputDispatchEvent_VsyncID  = 2 // int64 vsync_id
+	AndroidWindowInputDispatchEvent_WindowID = 3 // int32 window_id
 )
 
 // Fields of AndroidInputEvent.
@@ -309,19 +141,7 @@ const (
 
 // Extensions of WinscopeExtensions.
 const (
-	FrameworksNativeWinscopeExtensions_AndroidInputEvent         = 5 // AndroidInputEvent android_input_event
-	FrameworksNativeWinscopeExtensions_SurfaceflingerLayersPatch = 7 // LayersPatchProto surfaceflinger_layers_patch
-)
-
-// Values of ProtoLogLevel.
-const (
-	ProtoLogLevel_ProtologLevelUndefined = 0 // PROTOLOG_LEVEL_UNDEFINED
-	ProtoLogLevel_ProtologLevelDebug     = 1 // PROTOLOG_LEVEL_DEBUG
-	ProtoLogLevel_ProtologLevelVerbose   = 2 // PROTOLOG_LEVEL_VERBOSE
-	ProtoLogLevel_ProtologLevelInfo      = 3 // PROTOLOG_LEVEL_INFO
-	ProtoLogLevel_ProtologLevelWarn      = 4 // PROTOLOG_LEVEL_WARN
-	ProtoLogLevel_ProtologLevelError     = 5 // PROTOLOG_LEVEL_ERROR
-	ProtoLogLevel_ProtologLevelWtf       = 6 // PROTOLOG_LEVEL_WTF
+	FrameworksNativeWinscopeExtensions_AndroidInputEvent = 5 // AndroidInputEvent android_input_event
 )
 
 // Fields of ProtoLogMessage.
@@ -351,16 +171,8 @@ const (
 
 // Fields of ProtoLogViewerConfig.Group.
 const (
-	ProtoLogViewerConfig_Group_ID   = 1 // uint32 id
-	ProtoLogViewerConfig_Group_Name = 2 // string name
-	ProtoLogViewerConfig_Group_Tag  = 3 // string tag
-)
-
-// Values of TrustedOverlay.
-const (
-	TrustedOverlay_Unset    = 0 // UNSET
-	TrustedOverlay_Disabled = 1 // DISABLED
-	TrustedOverlay_Enabled  = 2 // ENABLED
+	ProtoLogViewerConfig_Group_ID  = 1 // uint32 id
+	ProtoLogViewerConfig_Group_Tag = 3 // string tag
 )
 
 // Fields of RegionProto.
@@ -393,64 +205,10 @@ const (
 
 // Fields of InputWindowInfoProto.
 const (
-	InputWindowInfoProto_LayoutParamsFlags              = 1  // uint32 layout_params_flags
-	InputWindowInfoProto_LayoutParamsType               = 2  // int32 layout_params_type
-	InputWindowInfoProto_Frame                          = 3  // RectProto frame
-	InputWindowInfoProto_TouchableRegion                = 4  // RegionProto touchable_region
-	InputWindowInfoProto_SurfaceInset                   = 5  // int32 surface_inset
-	InputWindowInfoProto_Visible                        = 6  // bool visible
-	InputWindowInfoProto_CanReceiveKeys                 = 7  // bool can_receive_keys
-	InputWindowInfoProto_Focusable                      = 8  // bool focusable
-	InputWindowInfoProto_HasWallpaper                   = 9  // bool has_wallpaper
-	InputWindowInfoProto_GlobalScaleFactor              = 10 // float global_scale_factor
-	InputWindowInfoProto_WindowXScale                   = 11 // float window_x_scale
-	InputWindowInfoProto_WindowYScale                   = 12 // float window_y_scale
-	InputWindowInfoProto_CropLayerID                    = 13 // int32 crop_layer_id
-	InputWindowInfoProto_ReplaceTouchableRegionWithCrop = 14 // bool replace_touchable_region_with_crop
-	InputWindowInfoProto_TouchableRegionCrop            = 15 // RectProto touchable_region_crop
-	InputWindowInfoProto_Transform                      = 16 // TransformProto transform
-	InputWindowInfoProto_InputConfig                    = 17 // uint32 input_config
-)
-
-// Fields of BlurRegion.
-const (
-	BlurRegion_BlurRadius      = 1  // uint32 blur_radius
-	BlurRegion_CornerRadiusTl  = 2  // uint32 corner_radius_tl
-	BlurRegion_CornerRadiusTr  = 3  // uint32 corner_radius_tr
-	BlurRegion_CornerRadiusBl  = 4  // uint32 corner_radius_bl
-	BlurRegion_CornerRadiusBr  = 5  // float corner_radius_br
-	BlurRegion_CornerRadiusTlx = 11 // float corner_radius_tlx
-	BlurRegion_CornerRadiusTly = 12 // float corner_radius_tly
-	BlurRegion_CornerRadiusTrx = 13 // float corner_radius_trx
-	BlurRegion_CornerRadiusTry = 14 // float corner_radius_try
-	BlurRegion_CornerRadiusBlx = 15 // float corner_radius_blx
-	BlurRegion_CornerRadiusBly = 16 // float corner_radius_bly
-	BlurRegion_CornerRadiusBrx = 17 // float corner_radius_brx
-	BlurRegion_CornerRadiusBry = 18 // float corner_radius_bry
-	BlurRegion_Alpha           = 6  // float alpha
-	BlurRegion_Left            = 7  // int32 left
-	BlurRegion_Top             = 8  // int32 top
-	BlurRegion_Right           = 9  // int32 right
-	BlurRegion_Bottom          = 10 // int32 bottom
-)
-
-// Fields of ColorTransformProto.
-const (
-	ColorTransformProto_Val = 1 // repeated float val
-)
-
-// Fields of BoxShadowSettings.
-const (
-	BoxShadowSettings_BoxShadows = 1 // repeated BoxShadowSettings.BoxShadowParams box_shadows
-)
-
-// Fields of BoxShadowSettings.BoxShadowParams.
-const (
-	BoxShadowSettings_BoxShadowParams_BlurRadius   = 1 // float blur_radius
-	BoxShadowSettings_BoxShadowParams_SpreadRadius = 2 // float spread_radius
-	BoxShadowSettings_BoxShadowParams_Color        = 3 // int32 color
-	BoxShadowSettings_BoxShadowParams_OffsetX      = 4 // float offset_x
-	BoxShadowSettings_BoxShadowParams_OffsetY      = 5 // float offset_y
+	InputWindowInfoProto_Frame           = 3  // RectProto frame
+	InputWindowInfoProto_TouchableRegion = 4  // RegionProto touchable_region
+	InputWindowInfoProto_Visible         = 6  // bool visible
+	InputWindowInfoProto_InputConfig     = 17 // uint32 input_config
 )
 
 // Fields of BorderSettings.
@@ -459,55 +217,12 @@ const (
 	BorderSettings_Color       = 2 // int32 color
 )
 
-// Values of HwcCompositionType.
-const (
-	HwcCompositionType_HWCTypeUnspecified       = 0 // HWC_TYPE_UNSPECIFIED
-	HwcCompositionType_HWCTypeClient            = 1 // HWC_TYPE_CLIENT
-	HwcCompositionType_HWCTypeDevice            = 2 // HWC_TYPE_DEVICE
-	HwcCompositionType_HWCTypeSolidColor        = 3 // HWC_TYPE_SOLID_COLOR
-	HwcCompositionType_HWCTypeCursor            = 4 // HWC_TYPE_CURSOR
-	HwcCompositionType_HWCTypeSideband          = 5 // HWC_TYPE_SIDEBAND
-	HwcCompositionType_HWCTypeDisplayDecoration = 6 // HWC_TYPE_DISPLAY_DECORATION
-)
-
-// Fields of LayersTraceFileProto.
-const (
-	LayersTraceFileProto_MagicNumber                  = 1 // fixed64 magic_number
-	LayersTraceFileProto_Entry                        = 2 // repeated LayersSnapshotProto entry
-	LayersTraceFileProto_RealToElapsedTimeOffsetNanos = 3 // fixed64 real_to_elapsed_time_offset_nanos
-)
-
-// Values of LayersTraceFileProto.MagicNumber.
-const (
-	LayersTraceFileProto_MagicNumber_Invalid = 0          // INVALID
-	LayersTraceFileProto_MagicNumber_L       = 1414682956 // MAGIC_NUMBER_L
-	LayersTraceFileProto_MagicNumber_H       = 1162035538 // MAGIC_NUMBER_H
-)
-
 // Fields of LayersSnapshotProto.
 const (
 	LayersSnapshotProto_ElapsedRealtimeNanos     = 1 // sfixed64 elapsed_realtime_nanos
-	LayersSnapshotProto_Where                    = 2 // string where
 	LayersSnapshotProto_Layers                   = 3 // LayersProto layers
-	LayersSnapshotProto_HWCBlob                  = 4 // string hwc_blob
 	LayersSnapshotProto_ExcludesCompositionState = 5 // bool excludes_composition_state
-	LayersSnapshotProto_MissedEntries            = 6 // uint32 missed_entries
 	LayersSnapshotProto_Displays                 = 7 // repeated DisplayProto displays
-	LayersSnapshotProto_VsyncID                  = 8 // int64 vsync_id
-)
-
-// Fields of LayersPatchProto.
-const (
-	LayersPatchProto_Layers                   = 1  // repeated LayerProto layers
-	LayersPatchProto_Displays                 = 2  // repeated DisplayProto displays
-	LayersPatchProto_DeletedLayerIDs          = 3  // repeated int32 deleted_layer_ids
-	LayersPatchProto_DeletedDisplayIDs        = 4  // repeated uint64 deleted_display_ids
-	LayersPatchProto_ElapsedRealtimeNanos     = 5  // sfixed64 elapsed_realtime_nanos
-	LayersPatchProto_Where                    = 6  // string where
-	LayersPatchProto_HWCBlob                  = 7  // string hwc_blob
-	LayersPatchProto_ExcludesCompositionState = 8  // bool excludes_composition_state
-	LayersPatchProto_MissedEntries            = 9  // uint32 missed_entries
-	LayersPatchProto_VsyncID                  = 10 // int64 vsync_id
 )
 
 // Fields of LayersProto.
@@ -524,87 +239,33 @@ const (
 	DisplayProto_LayerStackSpaceRect = 5 // RectProto layer_stack_space_rect
 	DisplayProto_Transform           = 6 // TransformProto transform
 	DisplayProto_IsVirtual           = 7 // bool is_virtual
-	DisplayProto_DpiX                = 8 // double dpi_x
-	DisplayProto_DpiY                = 9 // double dpi_y
 )
 
 // Fields of LayerProto.
 const (
-	LayerProto_ID                      = 1  // int32 id
-	LayerProto_Name                    = 2  // string name
-	LayerProto_Children                = 3  // repeated int32 children
-	LayerProto_Relatives               = 4  // repeated int32 relatives
-	LayerProto_Type                    = 5  // string type
-	LayerProto_TransparentRegion       = 6  // RegionProto transparent_region
-	LayerProto_VisibleRegion           = 7  // RegionProto visible_region
-	LayerProto_DamageRegion            = 8  // RegionProto damage_region
-	LayerProto_LayerStack              = 9  // uint32 layer_stack
-	LayerProto_Z                       = 10 // int32 z
-	LayerProto_Position                = 11 // PositionProto position
-	LayerProto_RequestedPosition       = 12 // PositionProto requested_position
-	LayerProto_Size                    = 13 // SizeProto size
-	LayerProto_Crop                    = 14 // RectProto crop
-	LayerProto_FinalCrop               = 15 // RectProto final_crop
-	LayerProto_IsOpaque                = 16 // bool is_opaque
-	LayerProto_Invalidate              = 17 // bool invalidate
-	LayerProto_Dataspace               = 18 // string dataspace
-	LayerProto_PixelFormat             = 19 // string pixel_format
-	LayerProto_Color                   = 20 // ColorProto color
-	LayerProto_RequestedColor          = 21 // ColorProto requested_color
-	LayerProto_Flags                   = 22 // uint32 flags
-	LayerProto_Transform               = 23 // TransformProto transform
-	LayerProto_RequestedTransform      = 24 // TransformProto requested_transform
-	LayerProto_Parent                  = 25 // int32 parent
-	LayerProto_ZOrderRelativeOf        = 26 // int32 z_order_relative_of
-	LayerProto_ActiveBuffer            = 27 // ActiveBufferProto active_buffer
-	LayerProto_QueuedFrames            = 28 // int32 queued_frames
-	LayerProto_RefreshPending          = 29 // bool refresh_pending
-	LayerProto_HWCFrame                = 30 // RectProto hwc_frame
-	LayerProto_HWCCrop                 = 31 // FloatRectProto hwc_crop
-	LayerProto_HWCTransform            = 32 // int32 hwc_transform
-	LayerProto_WindowType              = 33 // int32 window_type
-	LayerProto_AppID                   = 34 // int32 app_id
-	LayerProto_HWCCompositionType      = 35 // HwcCompositionType hwc_composition_type
-	LayerProto_IsProtected             = 36 // bool is_protected
-	LayerProto_CurrFrame               = 37 // uint64 curr_frame
-	LayerProto_BarrierLayer            = 38 // repeated BarrierLayerProto barrier_layer
-	LayerProto_BufferTransform         = 39 // TransformProto buffer_transform
-	LayerProto_EffectiveScalingMode    = 40 // int32 effective_scaling_mode
-	LayerProto_CornerRadius            = 41 // float corner_radius
-	LayerProto_Metadata                = 42 // LayerProto.MetadataEntry metadata
-	LayerProto_EffectiveTransform      = 43 // TransformProto effective_transform
-	LayerProto_SourceBounds            = 44 // FloatRectProto source_bounds
-	LayerProto_Bounds                  = 45 // FloatRectProto bounds
-	LayerProto_ScreenBounds            = 46 // FloatRectProto screen_bounds
-	LayerProto_InputWindowInfo         = 47 // InputWindowInfoProto input_window_info
-	LayerProto_CornerRadiusCrop        = 48 // FloatRectProto corner_radius_crop
-	LayerProto_ShadowRadius            = 49 // float shadow_radius
-	LayerProto_ColorTransform          = 50 // ColorTransformProto color_transform
-	LayerProto_IsRelativeOf            = 51 // bool is_relative_of
-	LayerProto_BackgroundBlurRadius    = 52 // int32 background_blur_radius
-	LayerProto_OwnerUID                = 53 // uint32 owner_uid
-	LayerProto_BlurRegions             = 54 // repeated BlurRegion blur_regions
-	LayerProto_IsTrustedOverlay        = 55 // bool is_trusted_overlay
-	LayerProto_RequestedCornerRadius   = 56 // float requested_corner_radius
-	LayerProto_DestinationFrame        = 57 // RectProto destination_frame
-	LayerProto_OriginalID              = 58 // uint32 original_id
-	LayerProto_TrustedOverlay          = 59 // TrustedOverlay trusted_overlay
-	LayerProto_BackgroundBlurScale     = 60 // float background_blur_scale
-	LayerProto_CornerRadii             = 61 // CornerRadiiProto corner_radii
-	LayerProto_RequestedCornerRadii    = 62 // CornerRadiiProto requested_corner_radii
-	LayerProto_ClientDrawnCornerRadii  = 63 // CornerRadiiProto client_drawn_corner_radii
-	LayerProto_SystemContentPriority   = 64 // int32 system_content_priority
-	LayerProto_BoxShadowSettings       = 65 // BoxShadowSettings box_shadow_settings
-	LayerProto_BorderSettings          = 66 // BorderSettings border_settings
-	LayerProto_EffectiveRadii          = 67 // CornerRadiiProto effective_radii
-	LayerProto_ReportedRadii           = 68 // CornerRadiiProto reported_radii
-	LayerProto_DisableClientDrawnRadii = 69 // bool disable_client_drawn_radii
-)
-
-// Fields of LayerProto.MetadataEntry.
-const (
-	LayerProto_MetadataEntry_Key   = 1 // int32 key
-	LayerProto_MetadataEntry_Value = 2 // bytes value
+	LayerProto_ID                   = 1  // int32 id
+	LayerProto_Name                 = 2  // string name
+	LayerProto_VisibleRegion        = 7  // RegionProto visible_region
+	LayerProto_LayerStack           = 9  // uint32 layer_stack
+	LayerProto_Z                    = 10 // int32 z
+	LayerProto_Position             = 11 // PositionProto position
+	LayerProto_IsOpaque             = 16 // bool is_opaque
+	LayerProto_Color                = 20 // ColorProto color
+	LayerProto_Flags                = 22 // uint32 flags
+	LayerProto_Transform            = 23 // TransformProto transform
+	LayerProto_Parent               = 25 // int32 parent
+	LayerProto_ZOrderRelativeOf     = 26 // int32 z_order_relative_of
+	LayerProto_ActiveBuffer         = 27 // ActiveBufferProto active_buffer
+	LayerProto_HWCCompositionType   = 35 // HwcCompositionType hwc_composition_type
+	LayerProto_CornerRadius         = 41 // float corner_radius
+	LayerProto_Bounds               = 45 // FloatRectProto bounds
+	LayerProto_ScreenBounds         = 46 // FloatRectProto screen_bounds
+	LayerProto_InputWindowInfo      = 47 // InputWindowInfoProto input_window_info
+	LayerProto_ShadowRadius         = 49 // float shadow_radius
+	LayerProto_BackgroundBlurRadius = 52 // int32 background_blur_radius
+	LayerProto_CornerRadii          = 61 // CornerRadiiProto corner_radii
+	LayerProto_BorderSettings       = 66 // BorderSettings border_settings
+	LayerProto_EffectiveRadii       = 67 // CornerRadiiProto effective_radii
 )
 
 // Fields of PositionProto.
@@ -613,341 +274,49 @@ const (
 	PositionProto_Y = 2 // float y
 )
 
-// Fields of FloatRectProto.
-const (
-	FloatRectProto_Left   = 1 // float left
-	FloatRectProto_Top    = 2 // float top
-	FloatRectProto_Right  = 3 // float right
-	FloatRectProto_Bottom = 4 // float bottom
-)
-
 // Fields of ActiveBufferProto.
 const (
 	ActiveBufferProto_Width  = 1 // uint32 width
 	ActiveBufferProto_Height = 2 // uint32 height
 	ActiveBufferProto_Stride = 3 // uint32 stride
 	ActiveBufferProto_Format = 4 // int32 format
-	ActiveBufferProto_Usage  = 5 // uint64 usage
-)
-
-// Fields of BarrierLayerProto.
-const (
-	BarrierLayerProto_ID          = 1 // int32 id
-	BarrierLayerProto_FrameNumber = 2 // uint64 frame_number
-)
-
-// Fields of TransactionTraceFile.
-const (
-	TransactionTraceFile_MagicNumber                  = 1 // fixed64 magic_number
-	TransactionTraceFile_Entry                        = 2 // repeated TransactionTraceEntry entry
-	TransactionTraceFile_RealToElapsedTimeOffsetNanos = 3 // fixed64 real_to_elapsed_time_offset_nanos
-	TransactionTraceFile_Version                      = 4 // uint32 version
-)
-
-// Values of TransactionTraceFile.MagicNumber.
-const (
-	TransactionTraceFile_MagicNumber_Invalid = 0          // INVALID
-	TransactionTraceFile_MagicNumber_L       = 1415073364 // MAGIC_NUMBER_L
-	TransactionTraceFile_MagicNumber_H       = 1162035538 // MAGIC_NUMBER_H
 )
 
 // Fields of TransactionTraceEntry.
 const (
-	TransactionTraceEntry_ElapsedRealtimeNanos  = 1  // int64 elapsed_realtime_nanos
-	TransactionTraceEntry_VsyncID               = 2  // int64 vsync_id
-	TransactionTraceEntry_Transactions          = 3  // repeated TransactionState transactions
-	TransactionTraceEntry_AddedLayers           = 4  // repeated LayerCreationArgs added_layers
-	TransactionTraceEntry_DestroyedLayers       = 5  // repeated uint32 destroyed_layers
-	TransactionTraceEntry_AddedDisplays         = 6  // repeated DisplayState added_displays
-	TransactionTraceEntry_RemovedDisplays       = 7  // repeated int32 removed_displays
-	TransactionTraceEntry_DestroyedLayerHandles = 8  // repeated uint32 destroyed_layer_handles
-	TransactionTraceEntry_DisplaysChanged       = 9  // bool displays_changed
-	TransactionTraceEntry_Displays              = 10 // repeated DisplayInfo displays
-)
-
-// Fields of DisplayInfo.
-const (
-	DisplayInfo_LayerStack       = 1  // uint32 layer_stack
-	DisplayInfo_DisplayID        = 2  // int32 display_id
-	DisplayInfo_LogicalWidth     = 3  // int32 logical_width
-	DisplayInfo_LogicalHeight    = 4  // int32 logical_height
-	DisplayInfo_TransformInverse = 5  // Transform transform_inverse
-	DisplayInfo_Transform        = 6  // Transform transform
-	DisplayInfo_ReceivesInput    = 7  // bool receives_input
-	DisplayInfo_IsSecure         = 8  // bool is_secure
-	DisplayInfo_IsPrimary        = 9  // bool is_primary
-	DisplayInfo_IsVirtual        = 10 // bool is_virtual
-	DisplayInfo_RotationFlags    = 11 // int32 rotation_flags
-	DisplayInfo_TransformHint    = 12 // int32 transform_hint
+	TransactionTraceEntry_VsyncID               = 2 // int64 vsync_id
+	TransactionTraceEntry_Transactions          = 3 // repeated TransactionState transactions
+	TransactionTraceEntry_AddedLayers           = 4 // repeated LayerCreationArgs added_layers
+	TransactionTraceEntry_DestroyedLayers       = 5 // repeated uint32 destroyed_layers
+	TransactionTraceEntry_AddedDisplays         = 6 // repeated DisplayState added_displays
+	TransactionTraceEntry_RemovedDisplays       = 7 // repeated int32 removed_displays
+	TransactionTraceEntry_DestroyedLayerHandles = 8 // repeated uint32 destroyed_layer_handles
 )
 
 // Fields of LayerCreationArgs.
 const (
-	LayerCreationArgs_LayerID            = 1 // uint32 layer_id
-	LayerCreationArgs_Name               = 2 // string name
-	LayerCreationArgs_Flags              = 3 // uint32 flags
-	LayerCreationArgs_ParentID           = 4 // uint32 parent_id
-	LayerCreationArgs_MirrorFromID       = 5 // uint32 mirror_from_id
-	LayerCreationArgs_AddToRoot          = 6 // bool add_to_root
-	LayerCreationArgs_LayerStackToMirror = 7 // uint32 layer_stack_to_mirror
-)
-
-// Fields of Transform.
-const (
-	Transform_Dsdx = 1 // float dsdx
-	Transform_Dtdx = 2 // float dtdx
-	Transform_Dtdy = 3 // float dtdy
-	Transform_Dsdy = 4 // float dsdy
-	Transform_Tx   = 5 // float tx
-	Transform_Ty   = 6 // float ty
-)
-
-// Fields of TransactionBarrier.
-const (
-	TransactionBarrier_BarrierToken = 1 // string barrier_token
-	TransactionBarrier_Kind         = 2 // uint32 kind
+	LayerCreationArgs_LayerID = 1 // uint32 layer_id
 )
 
 // Fields of TransactionState.
 const (
-	TransactionState_PID                  = 1  // int32 pid
-	TransactionState_UID                  = 2  // int32 uid
-	TransactionState_VsyncID              = 3  // int64 vsync_id
-	TransactionState_InputEventID         = 4  // int32 input_event_id
-	TransactionState_PostTime             = 5  // int64 post_time
-	TransactionState_TransactionID        = 6  // uint64 transaction_id
-	TransactionState_LayerChanges         = 7  // repeated LayerState layer_changes
-	TransactionState_DisplayChanges       = 8  // repeated DisplayState display_changes
-	TransactionState_MergedTransactionIDs = 9  // repeated uint64 merged_transaction_ids
-	TransactionState_ApplyToken           = 10 // uint64 apply_token
-	TransactionState_TransactionBarriers  = 11 // repeated TransactionBarrier transaction_barriers
+	TransactionState_PID                 = 1  // int32 pid
+	TransactionState_UID                 = 2  // int32 uid
+	TransactionState_TransactionID       = 6  // uint64 transaction_id
+	TransactionState_LayerChanges        = 7  // repeated LayerState layer_changes
+	TransactionState_DisplayChanges      = 8  // repeated DisplayState display_changes
+	TransactionState_ApplyToken          = 10 // uint64 apply_token
+	TransactionState_TransactionBarriers = 11 // repeated TransactionBarrier transaction_barriers
 )
 
 // Fields of LayerState.
 const (
-	LayerState_LayerID                    = 1  // uint32 layer_id
-	LayerState_What                       = 2  // uint64 what
-	LayerState_X                          = 3  // float x
-	LayerState_Y                          = 4  // float y
-	LayerState_Z                          = 5  // int32 z
-	LayerState_W                          = 6  // uint32 w
-	LayerState_H                          = 7  // uint32 h
-	LayerState_LayerStack                 = 8  // uint32 layer_stack
-	LayerState_Flags                      = 9  // uint32 flags
-	LayerState_Mask                       = 10 // uint32 mask
-	LayerState_Matrix                     = 11 // LayerState.Matrix22 matrix
-	LayerState_CornerRadius               = 12 // float corner_radius
-	LayerState_BackgroundBlurRadius       = 13 // uint32 background_blur_radius
-	LayerState_ParentID                   = 14 // uint32 parent_id
-	LayerState_RelativeParentID           = 15 // uint32 relative_parent_id
-	LayerState_Alpha                      = 16 // float alpha
-	LayerState_Color                      = 17 // LayerState.Color3 color
-	LayerState_TransparentRegion          = 18 // RegionProto transparent_region
-	LayerState_Transform                  = 19 // uint32 transform
-	LayerState_TransformToDisplayInverse  = 20 // bool transform_to_display_inverse
-	LayerState_Crop                       = 21 // RectProto crop
-	LayerState_BufferData                 = 22 // LayerState.BufferData buffer_data
-	LayerState_API                        = 23 // int32 api
-	LayerState_HasSidebandStream          = 24 // bool has_sideband_stream
-	LayerState_ColorTransform             = 25 // ColorTransformProto color_transform
-	LayerState_BlurRegions                = 26 // repeated BlurRegion blur_regions
-	LayerState_WindowInfoHandle           = 27 // LayerState.WindowInfo window_info_handle
-	LayerState_BgColorAlpha               = 28 // float bg_color_alpha
-	LayerState_BgColorDataspace           = 29 // int32 bg_color_dataspace
-	LayerState_ColorSpaceAgnostic         = 30 // bool color_space_agnostic
-	LayerState_ShadowRadius               = 31 // float shadow_radius
-	LayerState_FrameRateSelectionPriority = 32 // int32 frame_rate_selection_priority
-	LayerState_FrameRate                  = 33 // float frame_rate
-	LayerState_FrameRateCompatibility     = 34 // int32 frame_rate_compatibility
-	LayerState_ChangeFrameRateStrategy    = 35 // int32 change_frame_rate_strategy
-	LayerState_FixedTransformHint         = 36 // uint32 fixed_transform_hint
-	LayerState_FrameNumber                = 37 // uint64 frame_number
-	LayerState_AutoRefresh                = 38 // bool auto_refresh
-	LayerState_IsTrustedOverlay           = 39 // bool is_trusted_overlay
-	LayerState_BufferCrop                 = 40 // RectProto buffer_crop
-	LayerState_DestinationFrame           = 41 // RectProto destination_frame
-	LayerState_DropInputMode              = 42 // LayerState.DropInputMode drop_input_mode
-	LayerState_TrustedOverlay             = 43 // TrustedOverlay trusted_overlay
-	LayerState_BackgroundBlurScale        = 44 // float background_blur_scale
-	LayerState_CornerRadii                = 45 // LayerState.CornerRadii corner_radii
-	LayerState_ClientDrawnCornerRadii     = 46 // LayerState.CornerRadii client_drawn_corner_radii
-	LayerState_SystemContentPriority      = 47 // int32 system_content_priority
-	LayerState_BoxShadowSettings          = 48 // BoxShadowSettings box_shadow_settings
-	LayerState_BorderSettings             = 49 // BorderSettings border_settings
-)
-
-// Values of LayerState.ChangesLsb.
-const (
-	LayerState_ChangesLsb_Echangeslsbnone                   = 0           // eChangesLsbNone
-	LayerState_ChangesLsb_Epositionchanged                  = 1           // ePositionChanged
-	LayerState_ChangesLsb_Elayerchanged                     = 2           // eLayerChanged
-	LayerState_ChangesLsb_Ealphachanged                     = 8           // eAlphaChanged
-	LayerState_ChangesLsb_Ematrixchanged                    = 16          // eMatrixChanged
-	LayerState_ChangesLsb_Etransparentregionchanged         = 32          // eTransparentRegionChanged
-	LayerState_ChangesLsb_Eflagschanged                     = 64          // eFlagsChanged
-	LayerState_ChangesLsb_Elayerstackchanged                = 128         // eLayerStackChanged
-	LayerState_ChangesLsb_Ereleasebufferlistenerchanged     = 1024        // eReleaseBufferListenerChanged
-	LayerState_ChangesLsb_Eshadowradiuschanged              = 2048        // eShadowRadiusChanged
-	LayerState_ChangesLsb_Ebuffercropchanged                = 8192        // eBufferCropChanged
-	LayerState_ChangesLsb_Erelativelayerchanged             = 16384       // eRelativeLayerChanged
-	LayerState_ChangesLsb_Ereparent                         = 32768       // eReparent
-	LayerState_ChangesLsb_Ecolorchanged                     = 65536       // eColorChanged
-	LayerState_ChangesLsb_Ebuffertransformchanged           = 262144      // eBufferTransformChanged
-	LayerState_ChangesLsb_Etransformtodisplayinversechanged = 524288      // eTransformToDisplayInverseChanged
-	LayerState_ChangesLsb_Ecropchanged                      = 1048576     // eCropChanged
-	LayerState_ChangesLsb_Ebufferchanged                    = 2097152     // eBufferChanged
-	LayerState_ChangesLsb_Eacquirefencechanged              = 4194304     // eAcquireFenceChanged
-	LayerState_ChangesLsb_Edataspacechanged                 = 8388608     // eDataspaceChanged
-	LayerState_ChangesLsb_Ehdrmetadatachanged               = 16777216    // eHdrMetadataChanged
-	LayerState_ChangesLsb_Esurfacedamageregionchanged       = 33554432    // eSurfaceDamageRegionChanged
-	LayerState_ChangesLsb_Eapichanged                       = 67108864    // eApiChanged
-	LayerState_ChangesLsb_Esidebandstreamchanged            = 134217728   // eSidebandStreamChanged
-	LayerState_ChangesLsb_Ecolortransformchanged            = 268435456   // eColorTransformChanged
-	LayerState_ChangesLsb_Ehaslistenercallbackschanged      = 536870912   // eHasListenerCallbacksChanged
-	LayerState_ChangesLsb_Einputinfochanged                 = 1073741824  // eInputInfoChanged
-	LayerState_ChangesLsb_Ecornerradiuschanged              = -2147483648 // eCornerRadiusChanged
-)
-
-// Values of LayerState.ChangesMsb.
-const (
-	LayerState_ChangesMsb_Echangesmsbnone                 = 0      // eChangesMsbNone
-	LayerState_ChangesMsb_Edestinationframechanged        = 1      // eDestinationFrameChanged
-	LayerState_ChangesMsb_Ecachedbufferchanged            = 2      // eCachedBufferChanged
-	LayerState_ChangesMsb_Ebackgroundcolorchanged         = 4      // eBackgroundColorChanged
-	LayerState_ChangesMsb_Emetadatachanged                = 8      // eMetadataChanged
-	LayerState_ChangesMsb_Ecolorspaceagnosticchanged      = 16     // eColorSpaceAgnosticChanged
-	LayerState_ChangesMsb_Eframerateselectionpriority     = 32     // eFrameRateSelectionPriority
-	LayerState_ChangesMsb_Eframeratechanged               = 64     // eFrameRateChanged
-	LayerState_ChangesMsb_Ebackgroundblurradiuschanged    = 128    // eBackgroundBlurRadiusChanged
-	LayerState_ChangesMsb_Eproducerdisconnect             = 256    // eProducerDisconnect
-	LayerState_ChangesMsb_Efixedtransformhintchanged      = 512    // eFixedTransformHintChanged
-	LayerState_ChangesMsb_Eframenumberchanged             = 1024   // eFrameNumberChanged
-	LayerState_ChangesMsb_Eblurregionschanged             = 2048   // eBlurRegionsChanged
-	LayerState_ChangesMsb_Eautorefreshchanged             = 4096   // eAutoRefreshChanged
-	LayerState_ChangesMsb_Estretchchanged                 = 8192   // eStretchChanged
-	LayerState_ChangesMsb_Etrustedoverlaychanged          = 16384  // eTrustedOverlayChanged
-	LayerState_ChangesMsb_Edropinputmodechanged           = 32768  // eDropInputModeChanged
-	LayerState_ChangesMsb_Eclientdrawncornerradiuschanged = 65536  // eClientDrawnCornerRadiusChanged
-	LayerState_ChangesMsb_Esystemcontentprioritychanged   = 131072 // eSystemContentPriorityChanged
-	LayerState_ChangesMsb_Eboxshadowsettingschanged       = 262144 // eBoxShadowSettingsChanged
-	LayerState_ChangesMsb_Ebordersettingschanged          = 524288 // eBorderSettingsChanged
-)
-
-// Values of LayerState.Flags.
-const (
-	LayerState_Flags_Eflagsnone                = 0   // eFlagsNone
-	LayerState_Flags_Elayerhidden              = 1   // eLayerHidden
-	LayerState_Flags_Elayeropaque              = 2   // eLayerOpaque
-	LayerState_Flags_Elayerskipscreenshot      = 64  // eLayerSkipScreenshot
-	LayerState_Flags_Elayersecure              = 128 // eLayerSecure
-	LayerState_Flags_Eenablebackpressure       = 256 // eEnableBackpressure
-	LayerState_Flags_Elayerisdisplaydecoration = 512 // eLayerIsDisplayDecoration
-)
-
-// Values of LayerState.DropInputMode.
-const (
-	LayerState_DropInputMode_None     = 0 // NONE
-	LayerState_DropInputMode_All      = 1 // ALL
-	LayerState_DropInputMode_Obscured = 2 // OBSCURED
-)
-
-// Fields of LayerState.Matrix22.
-const (
-	LayerState_Matrix22_Dsdx = 1 // float dsdx
-	LayerState_Matrix22_Dtdx = 2 // float dtdx
-	LayerState_Matrix22_Dtdy = 3 // float dtdy
-	LayerState_Matrix22_Dsdy = 4 // float dsdy
-)
-
-// Fields of LayerState.CornerRadii.
-const (
-	LayerState_CornerRadii_Tl = 1 // float tl
-	LayerState_CornerRadii_Tr = 2 // float tr
-	LayerState_CornerRadii_Bl = 3 // float bl
-	LayerState_CornerRadii_Br = 4 // float br
-)
-
-// Fields of LayerState.Color3.
-const (
-	LayerState_Color3_R = 1 // float r
-	LayerState_Color3_G = 2 // float g
-	LayerState_Color3_B = 3 // float b
-)
-
-// Fields of LayerState.BufferData.
-const (
-	LayerState_BufferData_BufferID       = 1 // uint64 buffer_id
-	LayerState_BufferData_Width          = 2 // uint32 width
-	LayerState_BufferData_Height         = 3 // uint32 height
-	LayerState_BufferData_FrameNumber    = 4 // uint64 frame_number
-	LayerState_BufferData_Flags          = 5 // uint32 flags
-	LayerState_BufferData_CachedBufferID = 6 // uint64 cached_buffer_id
-	LayerState_BufferData_PixelFormat    = 7 // LayerState.BufferData.PixelFormat pixel_format
-	LayerState_BufferData_Usage          = 8 // uint64 usage
-)
-
-// Values of LayerState.BufferData.BufferDataChange.
-const (
-	LayerState_BufferData_BufferDataChange_Bufferdatachangenone = 0 // BufferDataChangeNone
-	LayerState_BufferData_BufferDataChange_Fencechanged         = 1 // fenceChanged
-	LayerState_BufferData_BufferDataChange_Framenumberchanged   = 2 // frameNumberChanged
-	LayerState_BufferData_BufferDataChange_Cachedbufferchanged  = 4 // cachedBufferChanged
-)
-
-// Values of LayerState.BufferData.PixelFormat.
-const (
-	LayerState_BufferData_PixelFormat_Unknown     = 0  // PIXEL_FORMAT_UNKNOWN
-	LayerState_BufferData_PixelFormat_Custom      = -4 // PIXEL_FORMAT_CUSTOM
-	LayerState_BufferData_PixelFormat_Translucent = -3 // PIXEL_FORMAT_TRANSLUCENT
-	LayerState_BufferData_PixelFormat_Transparent = -2 // PIXEL_FORMAT_TRANSPARENT
-	LayerState_BufferData_PixelFormat_Opaque      = -1 // PIXEL_FORMAT_OPAQUE
-	LayerState_BufferData_PixelFormat_Rgba8888    = 1  // PIXEL_FORMAT_RGBA_8888
-	LayerState_BufferData_PixelFormat_Rgbx8888    = 2  // PIXEL_FORMAT_RGBX_8888
-	LayerState_BufferData_PixelFormat_Rgb888      = 3  // PIXEL_FORMAT_RGB_888
-	LayerState_BufferData_PixelFormat_Rgb565      = 4  // PIXEL_FORMAT_RGB_565
-	LayerState_BufferData_PixelFormat_Bgra8888    = 5  // PIXEL_FORMAT_BGRA_8888
-	LayerState_BufferData_PixelFormat_Rgba5551    = 6  // PIXEL_FORMAT_RGBA_5551
-	LayerState_BufferData_PixelFormat_Rgba4444    = 7  // PIXEL_FORMAT_RGBA_4444
-	LayerState_BufferData_PixelFormat_RgbaFp16    = 22 // PIXEL_FORMAT_RGBA_FP16
-	LayerState_BufferData_PixelFormat_Rgba1010102 = 43 // PIXEL_FORMAT_RGBA_1010102
-	LayerState_BufferData_PixelFormat_R8          = 56 // PIXEL_FORMAT_R_8
-)
-
-// Fields of LayerState.WindowInfo.
-const (
-	LayerState_WindowInfo_LayoutParamsFlags              = 1  // uint32 layout_params_flags
-	LayerState_WindowInfo_LayoutParamsType               = 2  // int32 layout_params_type
-	LayerState_WindowInfo_TouchableRegion                = 3  // RegionProto touchable_region
-	LayerState_WindowInfo_SurfaceInset                   = 4  // int32 surface_inset
-	LayerState_WindowInfo_Focusable                      = 5  // bool focusable
-	LayerState_WindowInfo_HasWallpaper                   = 6  // bool has_wallpaper
-	LayerState_WindowInfo_GlobalScaleFactor              = 7  // float global_scale_factor
-	LayerState_WindowInfo_CropLayerID                    = 8  // uint32 crop_layer_id
-	LayerState_WindowInfo_ReplaceTouchableRegionWithCrop = 9  // bool replace_touchable_region_with_crop
-	LayerState_WindowInfo_TouchableRegionCrop            = 10 // RectProto touchable_region_crop
-	LayerState_WindowInfo_Transform                      = 11 // Transform transform
-	LayerState_WindowInfo_InputConfig                    = 12 // uint32 input_config
+	LayerState_LayerID = 1 // uint32 layer_id
+	LayerState_What    = 2 // uint64 what
 )
 
 // Fields of DisplayState.
 const (
-	DisplayState_ID                       = 1 // int32 id
-	DisplayState_What                     = 2 // uint32 what
-	DisplayState_Flags                    = 3 // uint32 flags
-	DisplayState_LayerStack               = 4 // uint32 layer_stack
-	DisplayState_Orientation              = 5 // uint32 orientation
-	DisplayState_LayerStackSpaceRect      = 6 // RectProto layer_stack_space_rect
-	DisplayState_OrientedDisplaySpaceRect = 7 // RectProto oriented_display_space_rect
-	DisplayState_Width                    = 8 // uint32 width
-	DisplayState_Height                   = 9 // uint32 height
-)
-
-// Values of DisplayState.Changes.
-const (
-	DisplayState_Changes_Echangesnone              = 0  // eChangesNone
-	DisplayState_Changes_Esurfacechanged           = 1  // eSurfaceChanged
-	DisplayState_Changes_Elayerstackchanged        = 2  // eLayerStackChanged
-	DisplayState_Changes_Edisplayprojectionchanged = 4  // eDisplayProjectionChanged
-	DisplayState_Changes_Edisplaysizechanged       = 8  // eDisplaySizeChanged
-	DisplayState_Changes_Eflagschanged             = 16 // eFlagsChanged
+	DisplayState_ID   = 1 // int32 id
+	DisplayState_What = 2 // uint32 what
 )

@@ -63,3 +63,31 @@ func TestStatsTable(t *testing.T) {
 		t.Errorf("a stat without a description: %v", err)
 	}
 }
+
+func TestUses(t *testing.T) {
+	root := t.TempDir()
+	source := `package p
+
+import (
+	renamed "github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pprofpb"
+	"strings"
+)
+
+var _ = []int{renamed.Used, pprofpb.Misspelt, len(strings.Repeat("", renamed.Used))}
+`
+	if err := os.WriteFile(filepath.Join(root, "p.go"), []byte(source), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	used, err := uses(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(used) != 2 || used["pb.Used"].Line != 9 {
+		t.Errorf("found %v", used)
+	}
+	err = unknown(used, func(constant string) bool { return constant == "pb.Used" })
+	if want := "p.go:9:29: Perfetto's messages have no field or enum value pprofpb.Misspelt"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("the error is %v, not %s", err, want)
+	}
+}

@@ -1,5 +1,6 @@
 // Generate writes Go code from the description of Perfetto: constants for the
-// numbers of fields and enums, the list of stats and the table of tracepoints.
+// numbers of fields and enums that the code uses, the list of stats and the table
+// of tracepoints.
 //
 //	go generate ./internal/perfetto
 //
@@ -117,7 +118,11 @@ func generate(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", descriptorsFile, err)
 	}
-	files, err := constants(types)
+	used, err := uses(root)
+	if err != nil {
+		return nil, err
+	}
+	files, err := constants(types, used)
 	if err != nil {
 		return nil, err
 	}

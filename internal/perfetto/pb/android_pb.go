@@ -8,36 +8,6 @@ const (
 	AndroidAflags_Error = 2 // string error
 )
 
-// Values of AndroidAflags.FlagPermission.
-const (
-	AndroidAflags_FlagPermission_Unspecified = 0 // FLAG_PERMISSION_UNSPECIFIED
-	AndroidAflags_FlagPermission_ReadOnly    = 1 // FLAG_PERMISSION_READ_ONLY
-	AndroidAflags_FlagPermission_ReadWrite   = 2 // FLAG_PERMISSION_READ_WRITE
-)
-
-// Values of AndroidAflags.ValuePickedFrom.
-const (
-	AndroidAflags_ValuePickedFrom_Unspecified = 0 // VALUE_PICKED_FROM_UNSPECIFIED
-	AndroidAflags_ValuePickedFrom_Default     = 1 // VALUE_PICKED_FROM_DEFAULT
-	AndroidAflags_ValuePickedFrom_Server      = 2 // VALUE_PICKED_FROM_SERVER
-	AndroidAflags_ValuePickedFrom_Local       = 3 // VALUE_PICKED_FROM_LOCAL
-)
-
-// Values of AndroidAflags.FlagStorageBackend.
-const (
-	AndroidAflags_FlagStorageBackend_Unspecified  = 0 // FLAG_STORAGE_BACKEND_UNSPECIFIED
-	AndroidAflags_FlagStorageBackend_None         = 1 // FLAG_STORAGE_BACKEND_NONE
-	AndroidAflags_FlagStorageBackend_Aconfigd     = 2 // FLAG_STORAGE_BACKEND_ACONFIGD
-	AndroidAflags_FlagStorageBackend_DeviceConfig = 3 // FLAG_STORAGE_BACKEND_DEVICE_CONFIG
-)
-
-// Values of AndroidAflags.FlagType.
-const (
-	AndroidAflags_FlagType_Unspecified = 0 // FLAG_TYPE_UNSPECIFIED
-	AndroidAflags_FlagType_Boolean     = 1 // FLAG_TYPE_BOOLEAN
-	AndroidAflags_FlagType_Integer     = 2 // FLAG_TYPE_INTEGER
-)
-
 // Fields of AndroidAflags.Flag.
 const (
 	AndroidAflags_Flag_FlagNamespace   = 1  // string flag_namespace
@@ -83,10 +53,8 @@ const (
 
 // Fields of AndroidLogPacket.LogEvent.
 const (
-	AndroidLogPacket_LogEvent_LogID     = 1 // AndroidLogId log_id
 	AndroidLogPacket_LogEvent_PID       = 2 // int32 pid
 	AndroidLogPacket_LogEvent_TID       = 3 // int32 tid
-	AndroidLogPacket_LogEvent_UID       = 4 // int32 uid
 	AndroidLogPacket_LogEvent_Timestamp = 5 // uint64 timestamp
 	AndroidLogPacket_LogEvent_Tag       = 6 // string tag
 	AndroidLogPacket_LogEvent_Prio      = 7 // AndroidLogPriority prio
@@ -132,24 +100,6 @@ const (
 	GraphicsFrameEvent_BufferEvent = 1 // GraphicsFrameEvent.BufferEvent buffer_event
 )
 
-// Values of GraphicsFrameEvent.BufferEventType.
-const (
-	GraphicsFrameEvent_BufferEventType_Unspecified          = 0  // UNSPECIFIED
-	GraphicsFrameEvent_BufferEventType_Dequeue              = 1  // DEQUEUE
-	GraphicsFrameEvent_BufferEventType_Queue                = 2  // QUEUE
-	GraphicsFrameEvent_BufferEventType_Post                 = 3  // POST
-	GraphicsFrameEvent_BufferEventType_AcquireFence         = 4  // ACQUIRE_FENCE
-	GraphicsFrameEvent_BufferEventType_Latch                = 5  // LATCH
-	GraphicsFrameEvent_BufferEventType_HWCCompositionQueued = 6  // HWC_COMPOSITION_QUEUED
-	GraphicsFrameEvent_BufferEventType_FallbackComposition  = 7  // FALLBACK_COMPOSITION
-	GraphicsFrameEvent_BufferEventType_PresentFence         = 8  // PRESENT_FENCE
-	GraphicsFrameEvent_BufferEventType_ReleaseFence         = 9  // RELEASE_FENCE
-	GraphicsFrameEvent_BufferEventType_Modify               = 10 // MODIFY
-	GraphicsFrameEvent_BufferEventType_Detach               = 11 // DETACH
-	GraphicsFrameEvent_BufferEventType_Attach               = 12 // ATTACH
-	GraphicsFrameEvent_BufferEventType_Cancel               = 13 // CANCEL
-)
-
 // Fields of GraphicsFrameEvent.BufferEvent.
 const (
 	GraphicsFrameEvent_BufferEvent_FrameNumber = 1 // uint32 frame_number
@@ -162,7 +112,6 @@ const (
 // Fields of InitialDisplayState.
 const (
 	InitialDisplayState_DisplayState = 1 // int32 display_state
-	InitialDisplayState_Brightness   = 2 // double brightness
 )
 
 // Fields of KernelWakelockData.
@@ -180,13 +129,6 @@ const (
 	KernelWakelockData_Wakelock_WakelockType = 3 // KernelWakelockData.Wakelock.Type wakelock_type
 )
 
-// Values of KernelWakelockData.Wakelock.Type.
-const (
-	KernelWakelockData_Wakelock_Type_WakelockTypeUnknown = 0 // WAKELOCK_TYPE_UNKNOWN
-	KernelWakelockData_Wakelock_Type_WakelockTypeKernel  = 1 // WAKELOCK_TYPE_KERNEL
-	KernelWakelockData_Wakelock_Type_WakelockTypeNative  = 2 // WAKELOCK_TYPE_NATIVE
-)
-
 // Fields of PackagesList.
 const (
 	PackagesList_Packages   = 1 // repeated PackagesList.PackageInfo packages
@@ -201,17 +143,6 @@ const (
 	PackagesList_PackageInfo_Debuggable           = 3 // bool debuggable
 	PackagesList_PackageInfo_ProfileableFromShell = 4 // bool profileable_from_shell
 	PackagesList_PackageInfo_VersionCode          = 5 // int64 version_code
-)
-
-// Fields of PixelModemEvents.
-const (
-	PixelModemEvents_Events         = 1 // repeated bytes events
-	PixelModemEvents_EventTimeNanos = 2 // repeated uint64 event_time_nanos
-)
-
-// Fields of PixelModemTokenDatabase.
-const (
-	PixelModemTokenDatabase_Database = 1 // bytes database
 )
 
 // Fields of AndroidUserList.

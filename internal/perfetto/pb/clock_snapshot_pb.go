@@ -15,15 +15,3 @@ const (
 	ClockSnapshot_Clock_IsIncremental    = 3 // bool is_incremental
 	ClockSnapshot_Clock_UnitMultiplierNS = 4 // uint64 unit_multiplier_ns
 )
-
-// Values of ClockSnapshot.Clock.BuiltinClocks.
-const (
-	ClockSnapshot_Clock_BuiltinClocks_Unknown           = 0  // UNKNOWN
-	ClockSnapshot_Clock_BuiltinClocks_Realtime          = 1  // REALTIME
-	ClockSnapshot_Clock_BuiltinClocks_RealtimeCoarse    = 2  // REALTIME_COARSE
-	ClockSnapshot_Clock_BuiltinClocks_Monotonic         = 3  // MONOTONIC
-	ClockSnapshot_Clock_BuiltinClocks_MonotonicCoarse   = 4  // MONOTONIC_COARSE
-	ClockSnapshot_Clock_BuiltinClocks_MonotonicRaw      = 5  // MONOTONIC_RAW
-	ClockSnapshot_Clock_BuiltinClocks_Boottime          = 6  // BOOTTIME
-	ClockSnapshot_Clock_BuiltinClocks_BuiltinClockMaxID = 63 // BUILTIN_CLOCK_MAX_ID
-)

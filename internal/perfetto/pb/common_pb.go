@@ -15,45 +15,6 @@ const (
 	AndroidEnergyConsumerDescriptor_EnergyConsumers = 1 // repeated AndroidEnergyConsumer energy_consumers
 )
 
-// Values of AndroidLogId.
-const (
-	AndroidLogId_LidDefault  = 0 // LID_DEFAULT
-	AndroidLogId_LidRadio    = 1 // LID_RADIO
-	AndroidLogId_LidEvents   = 2 // LID_EVENTS
-	AndroidLogId_LidSystem   = 3 // LID_SYSTEM
-	AndroidLogId_LidCrash    = 4 // LID_CRASH
-	AndroidLogId_LidStats    = 5 // LID_STATS
-	AndroidLogId_LidSecurity = 6 // LID_SECURITY
-	AndroidLogId_LidKernel   = 7 // LID_KERNEL
-)
-
-// Values of AndroidLogPriority.
-const (
-	AndroidLogPriority_PrioUnspecified = 0 // PRIO_UNSPECIFIED
-	AndroidLogPriority_PrioUnused      = 1 // PRIO_UNUSED
-	AndroidLogPriority_PrioVerbose     = 2 // PRIO_VERBOSE
-	AndroidLogPriority_PrioDebug       = 3 // PRIO_DEBUG
-	AndroidLogPriority_PrioInfo        = 4 // PRIO_INFO
-	AndroidLogPriority_PrioWarn        = 5 // PRIO_WARN
-	AndroidLogPriority_PrioError       = 6 // PRIO_ERROR
-	AndroidLogPriority_PrioFatal       = 7 // PRIO_FATAL
-)
-
-// Values of BuiltinClock.
-const (
-	BuiltinClock_Unknown         = 0  // BUILTIN_CLOCK_UNKNOWN
-	BuiltinClock_Realtime        = 1  // BUILTIN_CLOCK_REALTIME
-	BuiltinClock_RealtimeCoarse  = 2  // BUILTIN_CLOCK_REALTIME_COARSE
-	BuiltinClock_Monotonic       = 3  // BUILTIN_CLOCK_MONOTONIC
-	BuiltinClock_MonotonicCoarse = 4  // BUILTIN_CLOCK_MONOTONIC_COARSE
-	BuiltinClock_MonotonicRaw    = 5  // BUILTIN_CLOCK_MONOTONIC_RAW
-	BuiltinClock_Boottime        = 6  // BUILTIN_CLOCK_BOOTTIME
-	BuiltinClock_Tsc             = 9  // BUILTIN_CLOCK_TSC
-	BuiltinClock_Perf            = 10 // BUILTIN_CLOCK_PERF
-	BuiltinClock_TraceFile       = 11 // BUILTIN_CLOCK_TRACE_FILE
-	BuiltinClock_MaxID           = 63 // BUILTIN_CLOCK_MAX_ID
-)
-
 // Fields of FileDescriptorSet.
 const (
 	FileDescriptorSet_File = 1 // repeated FileDescriptorProto file
@@ -61,74 +22,30 @@ const (
 
 // Fields of FileDescriptorProto.
 const (
-	FileDescriptorProto_Name             = 1  // string name
-	FileDescriptorProto_Package          = 2  // string package
-	FileDescriptorProto_Dependency       = 3  // repeated string dependency
-	FileDescriptorProto_PublicDependency = 10 // repeated int32 public_dependency
-	FileDescriptorProto_WeakDependency   = 11 // repeated int32 weak_dependency
-	FileDescriptorProto_MessageType      = 4  // repeated DescriptorProto message_type
-	FileDescriptorProto_EnumType         = 5  // repeated EnumDescriptorProto enum_type
-	FileDescriptorProto_Extension        = 7  // repeated FieldDescriptorProto extension
+	FileDescriptorProto_Package     = 2 // string package
+	FileDescriptorProto_MessageType = 4 // repeated DescriptorProto message_type
+	FileDescriptorProto_EnumType    = 5 // repeated EnumDescriptorProto enum_type
+	FileDescriptorProto_Extension   = 7 // repeated FieldDescriptorProto extension
 )
 
 // Fields of DescriptorProto.
 const (
-	DescriptorProto_Name          = 1  // string name
-	DescriptorProto_Field         = 2  // repeated FieldDescriptorProto field
-	DescriptorProto_Extension     = 6  // repeated FieldDescriptorProto extension
-	DescriptorProto_NestedType    = 3  // repeated DescriptorProto nested_type
-	DescriptorProto_EnumType      = 4  // repeated EnumDescriptorProto enum_type
-	DescriptorProto_OneofDecl     = 8  // repeated OneofDescriptorProto oneof_decl
-	DescriptorProto_ReservedRange = 9  // repeated DescriptorProto.ReservedRange reserved_range
-	DescriptorProto_ReservedName  = 10 // repeated string reserved_name
-)
-
-// Fields of DescriptorProto.ReservedRange.
-const (
-	DescriptorProto_ReservedRange_Start = 1 // int32 start
-	DescriptorProto_ReservedRange_End   = 2 // int32 end
-)
-
-// Fields of UninterpretedOption.
-const (
-	UninterpretedOption_Name             = 2 // repeated UninterpretedOption.NamePart name
-	UninterpretedOption_IdentifierValue  = 3 // string identifier_value
-	UninterpretedOption_PositiveIntValue = 4 // uint64 positive_int_value
-	UninterpretedOption_NegativeIntValue = 5 // int64 negative_int_value
-	UninterpretedOption_DoubleValue      = 6 // double double_value
-	UninterpretedOption_StringValue      = 7 // bytes string_value
-	UninterpretedOption_AggregateValue   = 8 // string aggregate_value
-)
-
-// Fields of UninterpretedOption.NamePart.
-const (
-	UninterpretedOption_NamePart_NamePart    = 1 // string name_part
-	UninterpretedOption_NamePart_IsExtension = 2 // bool is_extension
-)
-
-// Fields of FieldOptions.
-const (
-	FieldOptions_Packed              = 2   // bool packed
-	FieldOptions_UninterpretedOption = 999 // repeated UninterpretedOption uninterpreted_option
+	DescriptorProto_Name       = 1 // string name
+	DescriptorProto_Field      = 2 // repeated FieldDescriptorProto field
+	DescriptorProto_Extension  = 6 // repeated FieldDescriptorProto extension
+	DescriptorProto_NestedType = 3 // repeated DescriptorProto nested_type
+	DescriptorProto_EnumType   = 4 // repeated EnumDescriptorProto enum_type
 )
 
 // Fields of FieldDescriptorProto.
 const (
-	FieldDescriptorProto_Name         = 1 // string name
-	FieldDescriptorProto_Number       = 3 // int32 number
-	FieldDescriptorProto_Label        = 4 // FieldDescriptorProto.Label label
-	FieldDescriptorProto_Type         = 5 // FieldDescriptorProto.Type type
-	FieldDescriptorProto_TypeName     = 6 // string type_name
-	FieldDescriptorProto_Extendee     = 2 // string extendee
-	FieldDescriptorProto_DefaultValue = 7 // string default_value
-	FieldDescriptorProto_Options      = 8 // FieldOptions options
-	FieldDescriptorProto_OneofIndex   = 9 // int32 oneof_index
+	FieldDescriptorProto_Name   = 1 // string name
+	FieldDescriptorProto_Number = 3 // int32 number
+	FieldDescriptorProto_Type   = 5 // FieldDescriptorProto.Type type
 )
 
 // Values of FieldDescriptorProto.Type.
 const (
-	FieldDescriptorProto_Type_Double   = 1  // TYPE_DOUBLE
-	FieldDescriptorProto_Type_Float    = 2  // TYPE_FLOAT
 	FieldDescriptorProto_Type_Int64    = 3  // TYPE_INT64
 	FieldDescriptorProto_Type_Uint64   = 4  // TYPE_UINT64
 	FieldDescriptorProto_Type_Int32    = 5  // TYPE_INT32
@@ -136,110 +53,22 @@ const (
 	FieldDescriptorProto_Type_Fixed32  = 7  // TYPE_FIXED32
 	FieldDescriptorProto_Type_Bool     = 8  // TYPE_BOOL
 	FieldDescriptorProto_Type_String   = 9  // TYPE_STRING
-	FieldDescriptorProto_Type_Group    = 10 // TYPE_GROUP
-	FieldDescriptorProto_Type_Message  = 11 // TYPE_MESSAGE
 	FieldDescriptorProto_Type_Bytes    = 12 // TYPE_BYTES
 	FieldDescriptorProto_Type_Uint32   = 13 // TYPE_UINT32
 	FieldDescriptorProto_Type_Enum     = 14 // TYPE_ENUM
 	FieldDescriptorProto_Type_Sfixed32 = 15 // TYPE_SFIXED32
 	FieldDescriptorProto_Type_Sfixed64 = 16 // TYPE_SFIXED64
-	FieldDescriptorProto_Type_Sint32   = 17 // TYPE_SINT32
-	FieldDescriptorProto_Type_Sint64   = 18 // TYPE_SINT64
-)
-
-// Values of FieldDescriptorProto.Label.
-const (
-	FieldDescriptorProto_Label_Optional = 1 // LABEL_OPTIONAL
-	FieldDescriptorProto_Label_Required = 2 // LABEL_REQUIRED
-	FieldDescriptorProto_Label_Repeated = 3 // LABEL_REPEATED
-)
-
-// Fields of OneofDescriptorProto.
-const (
-	OneofDescriptorProto_Name    = 1 // string name
-	OneofDescriptorProto_Options = 2 // OneofOptions options
 )
 
 // Fields of EnumDescriptorProto.
 const (
-	EnumDescriptorProto_Name         = 1 // string name
-	EnumDescriptorProto_Value        = 2 // repeated EnumValueDescriptorProto value
-	EnumDescriptorProto_ReservedName = 5 // repeated string reserved_name
-)
-
-// Fields of EnumValueDescriptorProto.
-const (
-	EnumValueDescriptorProto_Name   = 1 // string name
-	EnumValueDescriptorProto_Number = 2 // int32 number
+	EnumDescriptorProto_Name = 1 // string name
 )
 
 // Fields of GpuCounterDescriptor.
 const (
-	GpuCounterDescriptor_Specs                        = 1 // repeated GpuCounterDescriptor.GpuCounterSpec specs
-	GpuCounterDescriptor_Blocks                       = 2 // repeated GpuCounterDescriptor.GpuCounterBlock blocks
-	GpuCounterDescriptor_CounterGroups                = 6 // repeated GpuCounterDescriptor.GpuCounterGroupSpec counter_groups
-	GpuCounterDescriptor_MinSamplingPeriodNS          = 3 // uint64 min_sampling_period_ns
-	GpuCounterDescriptor_MaxSamplingPeriodNS          = 4 // uint64 max_sampling_period_ns
-	GpuCounterDescriptor_SupportsInstrumentedSampling = 5 // bool supports_instrumented_sampling
-	GpuCounterDescriptor_SupportsCounterNames         = 7 // bool supports_counter_names
-	GpuCounterDescriptor_SupportsCounterNameGlobs     = 8 // bool supports_counter_name_globs
-)
-
-// Values of GpuCounterDescriptor.GpuCounterGroup.
-const (
-	GpuCounterDescriptor_GpuCounterGroup_Unclassified = 0 // UNCLASSIFIED
-	GpuCounterDescriptor_GpuCounterGroup_System       = 1 // SYSTEM
-	GpuCounterDescriptor_GpuCounterGroup_Vertices     = 2 // VERTICES
-	GpuCounterDescriptor_GpuCounterGroup_Fragments    = 3 // FRAGMENTS
-	GpuCounterDescriptor_GpuCounterGroup_Primitives   = 4 // PRIMITIVES
-	GpuCounterDescriptor_GpuCounterGroup_Memory       = 5 // MEMORY
-	GpuCounterDescriptor_GpuCounterGroup_Compute      = 6 // COMPUTE
-	GpuCounterDescriptor_GpuCounterGroup_RayTracing   = 7 // RAY_TRACING
-)
-
-// Values of GpuCounterDescriptor.MeasureUnit.
-const (
-	GpuCounterDescriptor_MeasureUnit_None        = 0  // NONE
-	GpuCounterDescriptor_MeasureUnit_Bit         = 1  // BIT
-	GpuCounterDescriptor_MeasureUnit_Kilobit     = 2  // KILOBIT
-	GpuCounterDescriptor_MeasureUnit_Megabit     = 3  // MEGABIT
-	GpuCounterDescriptor_MeasureUnit_Gigabit     = 4  // GIGABIT
-	GpuCounterDescriptor_MeasureUnit_Terabit     = 5  // TERABIT
-	GpuCounterDescriptor_MeasureUnit_Petabit     = 6  // PETABIT
-	GpuCounterDescriptor_MeasureUnit_Byte        = 7  // BYTE
-	GpuCounterDescriptor_MeasureUnit_Kilobyte    = 8  // KILOBYTE
-	GpuCounterDescriptor_MeasureUnit_Megabyte    = 9  // MEGABYTE
-	GpuCounterDescriptor_MeasureUnit_Gigabyte    = 10 // GIGABYTE
-	GpuCounterDescriptor_MeasureUnit_Terabyte    = 11 // TERABYTE
-	GpuCounterDescriptor_MeasureUnit_Petabyte    = 12 // PETABYTE
-	GpuCounterDescriptor_MeasureUnit_Hertz       = 13 // HERTZ
-	GpuCounterDescriptor_MeasureUnit_Kilohertz   = 14 // KILOHERTZ
-	GpuCounterDescriptor_MeasureUnit_Megahertz   = 15 // MEGAHERTZ
-	GpuCounterDescriptor_MeasureUnit_Gigahertz   = 16 // GIGAHERTZ
-	GpuCounterDescriptor_MeasureUnit_Terahertz   = 17 // TERAHERTZ
-	GpuCounterDescriptor_MeasureUnit_Petahertz   = 18 // PETAHERTZ
-	GpuCounterDescriptor_MeasureUnit_Nanosecond  = 19 // NANOSECOND
-	GpuCounterDescriptor_MeasureUnit_Microsecond = 20 // MICROSECOND
-	GpuCounterDescriptor_MeasureUnit_Millisecond = 21 // MILLISECOND
-	GpuCounterDescriptor_MeasureUnit_Second      = 22 // SECOND
-	GpuCounterDescriptor_MeasureUnit_Minute      = 23 // MINUTE
-	GpuCounterDescriptor_MeasureUnit_Hour        = 24 // HOUR
-	GpuCounterDescriptor_MeasureUnit_Vertex      = 25 // VERTEX
-	GpuCounterDescriptor_MeasureUnit_Pixel       = 26 // PIXEL
-	GpuCounterDescriptor_MeasureUnit_Triangle    = 27 // TRIANGLE
-	GpuCounterDescriptor_MeasureUnit_Primitive   = 38 // PRIMITIVE
-	GpuCounterDescriptor_MeasureUnit_Fragment    = 39 // FRAGMENT
-	GpuCounterDescriptor_MeasureUnit_Milliwatt   = 28 // MILLIWATT
-	GpuCounterDescriptor_MeasureUnit_Watt        = 29 // WATT
-	GpuCounterDescriptor_MeasureUnit_Kilowatt    = 30 // KILOWATT
-	GpuCounterDescriptor_MeasureUnit_Joule       = 31 // JOULE
-	GpuCounterDescriptor_MeasureUnit_Volt        = 32 // VOLT
-	GpuCounterDescriptor_MeasureUnit_Ampere      = 33 // AMPERE
-	GpuCounterDescriptor_MeasureUnit_Celsius     = 34 // CELSIUS
-	GpuCounterDescriptor_MeasureUnit_Fahrenheit  = 35 // FAHRENHEIT
-	GpuCounterDescriptor_MeasureUnit_Kelvin      = 36 // KELVIN
-	GpuCounterDescriptor_MeasureUnit_Percent     = 37 // PERCENT
-	GpuCounterDescriptor_MeasureUnit_Instruction = 40 // INSTRUCTION
+	GpuCounterDescriptor_Specs         = 1 // repeated GpuCounterDescriptor.GpuCounterSpec specs
+	GpuCounterDescriptor_CounterGroups = 6 // repeated GpuCounterDescriptor.GpuCounterGroupSpec counter_groups
 )
 
 // Fields of GpuCounterDescriptor.GpuCounterSpec.
@@ -247,29 +76,10 @@ const (
 	GpuCounterDescriptor_GpuCounterSpec_CounterID        = 1  // uint32 counter_id
 	GpuCounterDescriptor_GpuCounterSpec_Name             = 2  // string name
 	GpuCounterDescriptor_GpuCounterSpec_Description      = 3  // string description
-	GpuCounterDescriptor_GpuCounterSpec_IntPeakValue     = 5  // int64 int_peak_value
-	GpuCounterDescriptor_GpuCounterSpec_DoublePeakValue  = 6  // double double_peak_value
 	GpuCounterDescriptor_GpuCounterSpec_NumeratorUnits   = 7  // repeated GpuCounterDescriptor.MeasureUnit numerator_units
 	GpuCounterDescriptor_GpuCounterSpec_DenominatorUnits = 8  // repeated GpuCounterDescriptor.MeasureUnit denominator_units
-	GpuCounterDescriptor_GpuCounterSpec_SelectByDefault  = 9  // bool select_by_default
 	GpuCounterDescriptor_GpuCounterSpec_Groups           = 10 // repeated GpuCounterDescriptor.GpuCounterGroup groups
 	GpuCounterDescriptor_GpuCounterSpec_ValueDirection   = 11 // GpuCounterDescriptor.GpuCounterSpec.ValueDirection value_direction
-)
-
-// Values of GpuCounterDescriptor.GpuCounterSpec.ValueDirection.
-const (
-	GpuCounterDescriptor_GpuCounterSpec_ValueDirection_Unspecified      = 0 // VALUE_DIRECTION_UNSPECIFIED
-	GpuCounterDescriptor_GpuCounterSpec_ValueDirection_BackwardsLooking = 1 // VALUE_DIRECTION_BACKWARDS_LOOKING
-	GpuCounterDescriptor_GpuCounterSpec_ValueDirection_ForwardsLooking  = 2 // VALUE_DIRECTION_FORWARDS_LOOKING
-)
-
-// Fields of GpuCounterDescriptor.GpuCounterBlock.
-const (
-	GpuCounterDescriptor_GpuCounterBlock_BlockID       = 1 // uint32 block_id
-	GpuCounterDescriptor_GpuCounterBlock_BlockCapacity = 2 // uint32 block_capacity
-	GpuCounterDescriptor_GpuCounterBlock_Name          = 3 // string name
-	GpuCounterDescriptor_GpuCounterBlock_Description   = 4 // string description
-	GpuCounterDescriptor_GpuCounterBlock_CounterIDs    = 5 // repeated uint32 counter_ids
 )
 
 // Fields of GpuCounterDescriptor.GpuCounterGroupSpec.
@@ -282,7 +92,6 @@ const (
 
 // Values of PerfEvents.Counter.
 const (
-	PerfEvents_Counter_UnknownCounter          = 0  // UNKNOWN_COUNTER
 	PerfEvents_Counter_SwCPUClock              = 1  // SW_CPU_CLOCK
 	PerfEvents_Counter_SwPageFaults            = 2  // SW_PAGE_FAULTS
 	PerfEvents_Counter_SwTaskClock             = 3  // SW_TASK_CLOCK
@@ -305,40 +114,25 @@ const (
 	PerfEvents_Counter_HwRefCPUCycles          = 19 // HW_REF_CPU_CYCLES
 )
 
-// Values of PerfEvents.PerfClock.
-const (
-	PerfEvents_PerfClock_UnknownPerfClock = 0 // UNKNOWN_PERF_CLOCK
-	PerfEvents_PerfClock_Realtime         = 1 // PERF_CLOCK_REALTIME
-	PerfEvents_PerfClock_Monotonic        = 2 // PERF_CLOCK_MONOTONIC
-	PerfEvents_PerfClock_MonotonicRaw     = 3 // PERF_CLOCK_MONOTONIC_RAW
-	PerfEvents_PerfClock_Boottime         = 4 // PERF_CLOCK_BOOTTIME
-)
-
 // Values of PerfEvents.EventModifier.
 const (
-	PerfEvents_EventModifier_UnknownEventModifier = 0 // UNKNOWN_EVENT_MODIFIER
-	PerfEvents_EventModifier_CountUserspace       = 1 // EVENT_MODIFIER_COUNT_USERSPACE
-	PerfEvents_EventModifier_CountKernel          = 2 // EVENT_MODIFIER_COUNT_KERNEL
-	PerfEvents_EventModifier_CountHypervisor      = 3 // EVENT_MODIFIER_COUNT_HYPERVISOR
+	PerfEvents_EventModifier_CountUserspace  = 1 // EVENT_MODIFIER_COUNT_USERSPACE
+	PerfEvents_EventModifier_CountKernel     = 2 // EVENT_MODIFIER_COUNT_KERNEL
+	PerfEvents_EventModifier_CountHypervisor = 3 // EVENT_MODIFIER_COUNT_HYPERVISOR
 )
 
 // Fields of PerfEvents.Timebase.
 const (
-	PerfEvents_Timebase_Frequency      = 2  // uint64 frequency
-	PerfEvents_Timebase_Period         = 1  // uint64 period
-	PerfEvents_Timebase_PollPeriodMS   = 6  // uint32 poll_period_ms
-	PerfEvents_Timebase_Counter        = 4  // PerfEvents.Counter counter
-	PerfEvents_Timebase_Tracepoint     = 3  // PerfEvents.Tracepoint tracepoint
-	PerfEvents_Timebase_RawEvent       = 5  // PerfEvents.RawEvent raw_event
-	PerfEvents_Timebase_Modifiers      = 12 // repeated PerfEvents.EventModifier modifiers
-	PerfEvents_Timebase_TimestampClock = 11 // PerfEvents.PerfClock timestamp_clock
-	PerfEvents_Timebase_Name           = 10 // string name
+	PerfEvents_Timebase_Counter    = 4  // PerfEvents.Counter counter
+	PerfEvents_Timebase_Tracepoint = 3  // PerfEvents.Tracepoint tracepoint
+	PerfEvents_Timebase_RawEvent   = 5  // PerfEvents.RawEvent raw_event
+	PerfEvents_Timebase_Modifiers  = 12 // repeated PerfEvents.EventModifier modifiers
+	PerfEvents_Timebase_Name       = 10 // string name
 )
 
 // Fields of PerfEvents.Tracepoint.
 const (
-	PerfEvents_Tracepoint_Name   = 1 // string name
-	PerfEvents_Tracepoint_Filter = 2 // string filter
+	PerfEvents_Tracepoint_Name = 1 // string name
 )
 
 // Fields of PerfEvents.RawEvent.
@@ -347,7 +141,6 @@ const (
 	PerfEvents_RawEvent_Config  = 2 // uint64 config
 	PerfEvents_RawEvent_Config1 = 3 // uint64 config1
 	PerfEvents_RawEvent_Config2 = 4 // uint64 config2
-	PerfEvents_RawEvent_PmuName = 5 // string pmu_name
 )
 
 // Fields of FollowerEvent.
@@ -357,250 +150,6 @@ const (
 	FollowerEvent_RawEvent   = 3 // PerfEvents.RawEvent raw_event
 	FollowerEvent_Modifiers  = 5 // repeated PerfEvents.EventModifier modifiers
 	FollowerEvent_Name       = 4 // string name
-)
-
-// Values of SemanticType.
-const (
-	SemanticType_Unspecified = 0 // SEMANTIC_TYPE_UNSPECIFIED
-	SemanticType_Atrace      = 1 // SEMANTIC_TYPE_ATRACE
-	SemanticType_Job         = 2 // SEMANTIC_TYPE_JOB
-	SemanticType_Wakelock    = 3 // SEMANTIC_TYPE_WAKELOCK
-)
-
-// Values of MeminfoCounters.
-const (
-	MeminfoCounters_MeminfoUnspecified       = 0  // MEMINFO_UNSPECIFIED
-	MeminfoCounters_MeminfoMemTotal          = 1  // MEMINFO_MEM_TOTAL
-	MeminfoCounters_MeminfoMemFree           = 2  // MEMINFO_MEM_FREE
-	MeminfoCounters_MeminfoMemAvailable      = 3  // MEMINFO_MEM_AVAILABLE
-	MeminfoCounters_MeminfoBuffers           = 4  // MEMINFO_BUFFERS
-	MeminfoCounters_MeminfoCached            = 5  // MEMINFO_CACHED
-	MeminfoCounters_MeminfoSwapCached        = 6  // MEMINFO_SWAP_CACHED
-	MeminfoCounters_MeminfoActive            = 7  // MEMINFO_ACTIVE
-	MeminfoCounters_MeminfoInactive          = 8  // MEMINFO_INACTIVE
-	MeminfoCounters_MeminfoActiveAnon        = 9  // MEMINFO_ACTIVE_ANON
-	MeminfoCounters_MeminfoInactiveAnon      = 10 // MEMINFO_INACTIVE_ANON
-	MeminfoCounters_MeminfoActiveFile        = 11 // MEMINFO_ACTIVE_FILE
-	MeminfoCounters_MeminfoInactiveFile      = 12 // MEMINFO_INACTIVE_FILE
-	MeminfoCounters_MeminfoUnevictable       = 13 // MEMINFO_UNEVICTABLE
-	MeminfoCounters_MeminfoMlocked           = 14 // MEMINFO_MLOCKED
-	MeminfoCounters_MeminfoSwapTotal         = 15 // MEMINFO_SWAP_TOTAL
-	MeminfoCounters_MeminfoSwapFree          = 16 // MEMINFO_SWAP_FREE
-	MeminfoCounters_MeminfoDirty             = 17 // MEMINFO_DIRTY
-	MeminfoCounters_MeminfoWriteback         = 18 // MEMINFO_WRITEBACK
-	MeminfoCounters_MeminfoAnonPages         = 19 // MEMINFO_ANON_PAGES
-	MeminfoCounters_MeminfoMapped            = 20 // MEMINFO_MAPPED
-	MeminfoCounters_MeminfoShmem             = 21 // MEMINFO_SHMEM
-	MeminfoCounters_MeminfoSlab              = 22 // MEMINFO_SLAB
-	MeminfoCounters_MeminfoSlabReclaimable   = 23 // MEMINFO_SLAB_RECLAIMABLE
-	MeminfoCounters_MeminfoSlabUnreclaimable = 24 // MEMINFO_SLAB_UNRECLAIMABLE
-	MeminfoCounters_MeminfoKernelStack       = 25 // MEMINFO_KERNEL_STACK
-	MeminfoCounters_MeminfoPageTables        = 26 // MEMINFO_PAGE_TABLES
-	MeminfoCounters_MeminfoCommitLimit       = 27 // MEMINFO_COMMIT_LIMIT
-	MeminfoCounters_MeminfoCommitedAs        = 28 // MEMINFO_COMMITED_AS
-	MeminfoCounters_MeminfoVmallocTotal      = 29 // MEMINFO_VMALLOC_TOTAL
-	MeminfoCounters_MeminfoVmallocUsed       = 30 // MEMINFO_VMALLOC_USED
-	MeminfoCounters_MeminfoVmallocChunk      = 31 // MEMINFO_VMALLOC_CHUNK
-	MeminfoCounters_MeminfoCmaTotal          = 32 // MEMINFO_CMA_TOTAL
-	MeminfoCounters_MeminfoCmaFree           = 33 // MEMINFO_CMA_FREE
-	MeminfoCounters_MeminfoGPU               = 34 // MEMINFO_GPU
-	MeminfoCounters_MeminfoZram              = 35 // MEMINFO_ZRAM
-	MeminfoCounters_MeminfoMisc              = 36 // MEMINFO_MISC
-	MeminfoCounters_MeminfoIonHeap           = 37 // MEMINFO_ION_HEAP
-	MeminfoCounters_MeminfoIonHeapPool       = 38 // MEMINFO_ION_HEAP_POOL
-)
-
-// Values of VmstatCounters.
-const (
-	VmstatCounters_VmstatUnspecified                 = 0   // VMSTAT_UNSPECIFIED
-	VmstatCounters_VmstatNrFreePages                 = 1   // VMSTAT_NR_FREE_PAGES
-	VmstatCounters_VmstatNrAllocBatch                = 2   // VMSTAT_NR_ALLOC_BATCH
-	VmstatCounters_VmstatNrInactiveAnon              = 3   // VMSTAT_NR_INACTIVE_ANON
-	VmstatCounters_VmstatNrActiveAnon                = 4   // VMSTAT_NR_ACTIVE_ANON
-	VmstatCounters_VmstatNrInactiveFile              = 5   // VMSTAT_NR_INACTIVE_FILE
-	VmstatCounters_VmstatNrActiveFile                = 6   // VMSTAT_NR_ACTIVE_FILE
-	VmstatCounters_VmstatNrUnevictable               = 7   // VMSTAT_NR_UNEVICTABLE
-	VmstatCounters_VmstatNrMlock                     = 8   // VMSTAT_NR_MLOCK
-	VmstatCounters_VmstatNrAnonPages                 = 9   // VMSTAT_NR_ANON_PAGES
-	VmstatCounters_VmstatNrMapped                    = 10  // VMSTAT_NR_MAPPED
-	VmstatCounters_VmstatNrFilePages                 = 11  // VMSTAT_NR_FILE_PAGES
-	VmstatCounters_VmstatNrDirty                     = 12  // VMSTAT_NR_DIRTY
-	VmstatCounters_VmstatNrWriteback                 = 13  // VMSTAT_NR_WRITEBACK
-	VmstatCounters_VmstatNrSlabReclaimable           = 14  // VMSTAT_NR_SLAB_RECLAIMABLE
-	VmstatCounters_VmstatNrSlabUnreclaimable         = 15  // VMSTAT_NR_SLAB_UNRECLAIMABLE
-	VmstatCounters_VmstatNrPageTablePages            = 16  // VMSTAT_NR_PAGE_TABLE_PAGES
-	VmstatCounters_VmstatNrKernelStack               = 17  // VMSTAT_NR_KERNEL_STACK
-	VmstatCounters_VmstatNrOverhead                  = 18  // VMSTAT_NR_OVERHEAD
-	VmstatCounters_VmstatNrUnstable                  = 19  // VMSTAT_NR_UNSTABLE
-	VmstatCounters_VmstatNrBounce                    = 20  // VMSTAT_NR_BOUNCE
-	VmstatCounters_VmstatNrVmscanWrite               = 21  // VMSTAT_NR_VMSCAN_WRITE
-	VmstatCounters_VmstatNrVmscanImmediateReclaim    = 22  // VMSTAT_NR_VMSCAN_IMMEDIATE_RECLAIM
-	VmstatCounters_VmstatNrWritebackTemp             = 23  // VMSTAT_NR_WRITEBACK_TEMP
-	VmstatCounters_VmstatNrIsolatedAnon              = 24  // VMSTAT_NR_ISOLATED_ANON
-	VmstatCounters_VmstatNrIsolatedFile              = 25  // VMSTAT_NR_ISOLATED_FILE
-	VmstatCounters_VmstatNrShmem                     = 26  // VMSTAT_NR_SHMEM
-	VmstatCounters_VmstatNrDirtied                   = 27  // VMSTAT_NR_DIRTIED
-	VmstatCounters_VmstatNrWritten                   = 28  // VMSTAT_NR_WRITTEN
-	VmstatCounters_VmstatNrPagesScanned              = 29  // VMSTAT_NR_PAGES_SCANNED
-	VmstatCounters_VmstatWorkingsetRefault           = 30  // VMSTAT_WORKINGSET_REFAULT
-	VmstatCounters_VmstatWorkingsetActivate          = 31  // VMSTAT_WORKINGSET_ACTIVATE
-	VmstatCounters_VmstatWorkingsetNodereclaim       = 32  // VMSTAT_WORKINGSET_NODERECLAIM
-	VmstatCounters_VmstatNrAnonTransparentHugepages  = 33  // VMSTAT_NR_ANON_TRANSPARENT_HUGEPAGES
-	VmstatCounters_VmstatNrFreeCma                   = 34  // VMSTAT_NR_FREE_CMA
-	VmstatCounters_VmstatNrSwapcache                 = 35  // VMSTAT_NR_SWAPCACHE
-	VmstatCounters_VmstatNrDirtyThreshold            = 36  // VMSTAT_NR_DIRTY_THRESHOLD
-	VmstatCounters_VmstatNrDirtyBackgroundThreshold  = 37  // VMSTAT_NR_DIRTY_BACKGROUND_THRESHOLD
-	VmstatCounters_VmstatPgpgin                      = 38  // VMSTAT_PGPGIN
-	VmstatCounters_VmstatPgpgout                     = 39  // VMSTAT_PGPGOUT
-	VmstatCounters_VmstatPgpgoutclean                = 40  // VMSTAT_PGPGOUTCLEAN
-	VmstatCounters_VmstatPswpin                      = 41  // VMSTAT_PSWPIN
-	VmstatCounters_VmstatPswpout                     = 42  // VMSTAT_PSWPOUT
-	VmstatCounters_VmstatPgallocDma                  = 43  // VMSTAT_PGALLOC_DMA
-	VmstatCounters_VmstatPgallocNormal               = 44  // VMSTAT_PGALLOC_NORMAL
-	VmstatCounters_VmstatPgallocMovable              = 45  // VMSTAT_PGALLOC_MOVABLE
-	VmstatCounters_VmstatPgfree                      = 46  // VMSTAT_PGFREE
-	VmstatCounters_VmstatPgactivate                  = 47  // VMSTAT_PGACTIVATE
-	VmstatCounters_VmstatPgdeactivate                = 48  // VMSTAT_PGDEACTIVATE
-	VmstatCounters_VmstatPgfault                     = 49  // VMSTAT_PGFAULT
-	VmstatCounters_VmstatPgmajfault                  = 50  // VMSTAT_PGMAJFAULT
-	VmstatCounters_VmstatPgrefillDma                 = 51  // VMSTAT_PGREFILL_DMA
-	VmstatCounters_VmstatPgrefillNormal              = 52  // VMSTAT_PGREFILL_NORMAL
-	VmstatCounters_VmstatPgrefillMovable             = 53  // VMSTAT_PGREFILL_MOVABLE
-	VmstatCounters_VmstatPgstealKswapdDma            = 54  // VMSTAT_PGSTEAL_KSWAPD_DMA
-	VmstatCounters_VmstatPgstealKswapdNormal         = 55  // VMSTAT_PGSTEAL_KSWAPD_NORMAL
-	VmstatCounters_VmstatPgstealKswapdMovable        = 56  // VMSTAT_PGSTEAL_KSWAPD_MOVABLE
-	VmstatCounters_VmstatPgstealDirectDma            = 57  // VMSTAT_PGSTEAL_DIRECT_DMA
-	VmstatCounters_VmstatPgstealDirectNormal         = 58  // VMSTAT_PGSTEAL_DIRECT_NORMAL
-	VmstatCounters_VmstatPgstealDirectMovable        = 59  // VMSTAT_PGSTEAL_DIRECT_MOVABLE
-	VmstatCounters_VmstatPgscanKswapdDma             = 60  // VMSTAT_PGSCAN_KSWAPD_DMA
-	VmstatCounters_VmstatPgscanKswapdNormal          = 61  // VMSTAT_PGSCAN_KSWAPD_NORMAL
-	VmstatCounters_VmstatPgscanKswapdMovable         = 62  // VMSTAT_PGSCAN_KSWAPD_MOVABLE
-	VmstatCounters_VmstatPgscanDirectDma             = 63  // VMSTAT_PGSCAN_DIRECT_DMA
-	VmstatCounters_VmstatPgscanDirectNormal          = 64  // VMSTAT_PGSCAN_DIRECT_NORMAL
-	VmstatCounters_VmstatPgscanDirectMovable         = 65  // VMSTAT_PGSCAN_DIRECT_MOVABLE
-	VmstatCounters_VmstatPgscanDirectThrottle        = 66  // VMSTAT_PGSCAN_DIRECT_THROTTLE
-	VmstatCounters_VmstatPginodesteal                = 67  // VMSTAT_PGINODESTEAL
-	VmstatCounters_VmstatSlabsScanned                = 68  // VMSTAT_SLABS_SCANNED
-	VmstatCounters_VmstatKswapdInodesteal            = 69  // VMSTAT_KSWAPD_INODESTEAL
-	VmstatCounters_VmstatKswapdLowWmarkHitQuickly    = 70  // VMSTAT_KSWAPD_LOW_WMARK_HIT_QUICKLY
-	VmstatCounters_VmstatKswapdHighWmarkHitQuickly   = 71  // VMSTAT_KSWAPD_HIGH_WMARK_HIT_QUICKLY
-	VmstatCounters_VmstatPageoutrun                  = 72  // VMSTAT_PAGEOUTRUN
-	VmstatCounters_VmstatAllocstall                  = 73  // VMSTAT_ALLOCSTALL
-	VmstatCounters_VmstatPgrotated                   = 74  // VMSTAT_PGROTATED
-	VmstatCounters_VmstatDropPagecache               = 75  // VMSTAT_DROP_PAGECACHE
-	VmstatCounters_VmstatDropSlab                    = 76  // VMSTAT_DROP_SLAB
-	VmstatCounters_VmstatPgmigrateSuccess            = 77  // VMSTAT_PGMIGRATE_SUCCESS
-	VmstatCounters_VmstatPgmigrateFail               = 78  // VMSTAT_PGMIGRATE_FAIL
-	VmstatCounters_VmstatCompactMigrateScanned       = 79  // VMSTAT_COMPACT_MIGRATE_SCANNED
-	VmstatCounters_VmstatCompactFreeScanned          = 80  // VMSTAT_COMPACT_FREE_SCANNED
-	VmstatCounters_VmstatCompactIsolated             = 81  // VMSTAT_COMPACT_ISOLATED
-	VmstatCounters_VmstatCompactStall                = 82  // VMSTAT_COMPACT_STALL
-	VmstatCounters_VmstatCompactFail                 = 83  // VMSTAT_COMPACT_FAIL
-	VmstatCounters_VmstatCompactSuccess              = 84  // VMSTAT_COMPACT_SUCCESS
-	VmstatCounters_VmstatCompactDaemonWake           = 85  // VMSTAT_COMPACT_DAEMON_WAKE
-	VmstatCounters_VmstatUnevictablePgsCulled        = 86  // VMSTAT_UNEVICTABLE_PGS_CULLED
-	VmstatCounters_VmstatUnevictablePgsScanned       = 87  // VMSTAT_UNEVICTABLE_PGS_SCANNED
-	VmstatCounters_VmstatUnevictablePgsRescued       = 88  // VMSTAT_UNEVICTABLE_PGS_RESCUED
-	VmstatCounters_VmstatUnevictablePgsMlocked       = 89  // VMSTAT_UNEVICTABLE_PGS_MLOCKED
-	VmstatCounters_VmstatUnevictablePgsMunlocked     = 90  // VMSTAT_UNEVICTABLE_PGS_MUNLOCKED
-	VmstatCounters_VmstatUnevictablePgsCleared       = 91  // VMSTAT_UNEVICTABLE_PGS_CLEARED
-	VmstatCounters_VmstatUnevictablePgsStranded      = 92  // VMSTAT_UNEVICTABLE_PGS_STRANDED
-	VmstatCounters_VmstatNrZspages                   = 93  // VMSTAT_NR_ZSPAGES
-	VmstatCounters_VmstatNrIonHeap                   = 94  // VMSTAT_NR_ION_HEAP
-	VmstatCounters_VmstatNrGPUHeap                   = 95  // VMSTAT_NR_GPU_HEAP
-	VmstatCounters_VmstatAllocstallDma               = 96  // VMSTAT_ALLOCSTALL_DMA
-	VmstatCounters_VmstatAllocstallMovable           = 97  // VMSTAT_ALLOCSTALL_MOVABLE
-	VmstatCounters_VmstatAllocstallNormal            = 98  // VMSTAT_ALLOCSTALL_NORMAL
-	VmstatCounters_VmstatCompactDaemonFreeScanned    = 99  // VMSTAT_COMPACT_DAEMON_FREE_SCANNED
-	VmstatCounters_VmstatCompactDaemonMigrateScanned = 100 // VMSTAT_COMPACT_DAEMON_MIGRATE_SCANNED
-	VmstatCounters_VmstatNrFastrpc                   = 101 // VMSTAT_NR_FASTRPC
-	VmstatCounters_VmstatNrIndirectlyReclaimable     = 102 // VMSTAT_NR_INDIRECTLY_RECLAIMABLE
-	VmstatCounters_VmstatNrIonHeapPool               = 103 // VMSTAT_NR_ION_HEAP_POOL
-	VmstatCounters_VmstatNrKernelMiscReclaimable     = 104 // VMSTAT_NR_KERNEL_MISC_RECLAIMABLE
-	VmstatCounters_VmstatNrShadowCallStackBytes      = 105 // VMSTAT_NR_SHADOW_CALL_STACK_BYTES
-	VmstatCounters_VmstatNrShmemHugepages            = 106 // VMSTAT_NR_SHMEM_HUGEPAGES
-	VmstatCounters_VmstatNrShmemPmdmapped            = 107 // VMSTAT_NR_SHMEM_PMDMAPPED
-	VmstatCounters_VmstatNrUnreclaimablePages        = 108 // VMSTAT_NR_UNRECLAIMABLE_PAGES
-	VmstatCounters_VmstatNrZoneActiveAnon            = 109 // VMSTAT_NR_ZONE_ACTIVE_ANON
-	VmstatCounters_VmstatNrZoneActiveFile            = 110 // VMSTAT_NR_ZONE_ACTIVE_FILE
-	VmstatCounters_VmstatNrZoneInactiveAnon          = 111 // VMSTAT_NR_ZONE_INACTIVE_ANON
-	VmstatCounters_VmstatNrZoneInactiveFile          = 112 // VMSTAT_NR_ZONE_INACTIVE_FILE
-	VmstatCounters_VmstatNrZoneUnevictable           = 113 // VMSTAT_NR_ZONE_UNEVICTABLE
-	VmstatCounters_VmstatNrZoneWritePending          = 114 // VMSTAT_NR_ZONE_WRITE_PENDING
-	VmstatCounters_VmstatOOMKill                     = 115 // VMSTAT_OOM_KILL
-	VmstatCounters_VmstatPglazyfree                  = 116 // VMSTAT_PGLAZYFREE
-	VmstatCounters_VmstatPglazyfreed                 = 117 // VMSTAT_PGLAZYFREED
-	VmstatCounters_VmstatPgrefill                    = 118 // VMSTAT_PGREFILL
-	VmstatCounters_VmstatPgscanDirect                = 119 // VMSTAT_PGSCAN_DIRECT
-	VmstatCounters_VmstatPgscanKswapd                = 120 // VMSTAT_PGSCAN_KSWAPD
-	VmstatCounters_VmstatPgskipDma                   = 121 // VMSTAT_PGSKIP_DMA
-	VmstatCounters_VmstatPgskipMovable               = 122 // VMSTAT_PGSKIP_MOVABLE
-	VmstatCounters_VmstatPgskipNormal                = 123 // VMSTAT_PGSKIP_NORMAL
-	VmstatCounters_VmstatPgstealDirect               = 124 // VMSTAT_PGSTEAL_DIRECT
-	VmstatCounters_VmstatPgstealKswapd               = 125 // VMSTAT_PGSTEAL_KSWAPD
-	VmstatCounters_VmstatSwapRa                      = 126 // VMSTAT_SWAP_RA
-	VmstatCounters_VmstatSwapRaHit                   = 127 // VMSTAT_SWAP_RA_HIT
-	VmstatCounters_VmstatWorkingsetRestore           = 128 // VMSTAT_WORKINGSET_RESTORE
-	VmstatCounters_VmstatAllocstallDevice            = 129 // VMSTAT_ALLOCSTALL_DEVICE
-	VmstatCounters_VmstatAllocstallDma32             = 130 // VMSTAT_ALLOCSTALL_DMA32
-	VmstatCounters_VmstatBalloonDeflate              = 131 // VMSTAT_BALLOON_DEFLATE
-	VmstatCounters_VmstatBalloonInflate              = 132 // VMSTAT_BALLOON_INFLATE
-	VmstatCounters_VmstatBalloonMigrate              = 133 // VMSTAT_BALLOON_MIGRATE
-	VmstatCounters_VmstatCmaAllocFail                = 134 // VMSTAT_CMA_ALLOC_FAIL
-	VmstatCounters_VmstatCmaAllocSuccess             = 135 // VMSTAT_CMA_ALLOC_SUCCESS
-	VmstatCounters_VmstatNrFileHugepages             = 136 // VMSTAT_NR_FILE_HUGEPAGES
-	VmstatCounters_VmstatNrFilePmdmapped             = 137 // VMSTAT_NR_FILE_PMDMAPPED
-	VmstatCounters_VmstatNrFollPinAcquired           = 138 // VMSTAT_NR_FOLL_PIN_ACQUIRED
-	VmstatCounters_VmstatNrFollPinReleased           = 139 // VMSTAT_NR_FOLL_PIN_RELEASED
-	VmstatCounters_VmstatNrSecPageTablePages         = 140 // VMSTAT_NR_SEC_PAGE_TABLE_PAGES
-	VmstatCounters_VmstatNrShadowCallStack           = 141 // VMSTAT_NR_SHADOW_CALL_STACK
-	VmstatCounters_VmstatNrSwapcached                = 142 // VMSTAT_NR_SWAPCACHED
-	VmstatCounters_VmstatNrThrottledWritten          = 143 // VMSTAT_NR_THROTTLED_WRITTEN
-	VmstatCounters_VmstatPgallocDevice               = 144 // VMSTAT_PGALLOC_DEVICE
-	VmstatCounters_VmstatPgallocDma32                = 145 // VMSTAT_PGALLOC_DMA32
-	VmstatCounters_VmstatPgdemoteDirect              = 146 // VMSTAT_PGDEMOTE_DIRECT
-	VmstatCounters_VmstatPgdemoteKswapd              = 147 // VMSTAT_PGDEMOTE_KSWAPD
-	VmstatCounters_VmstatPgreuse                     = 148 // VMSTAT_PGREUSE
-	VmstatCounters_VmstatPgscanAnon                  = 149 // VMSTAT_PGSCAN_ANON
-	VmstatCounters_VmstatPgscanFile                  = 150 // VMSTAT_PGSCAN_FILE
-	VmstatCounters_VmstatPgskipDevice                = 151 // VMSTAT_PGSKIP_DEVICE
-	VmstatCounters_VmstatPgskipDma32                 = 152 // VMSTAT_PGSKIP_DMA32
-	VmstatCounters_VmstatPgstealAnon                 = 153 // VMSTAT_PGSTEAL_ANON
-	VmstatCounters_VmstatPgstealFile                 = 154 // VMSTAT_PGSTEAL_FILE
-	VmstatCounters_VmstatThpCollapseAlloc            = 155 // VMSTAT_THP_COLLAPSE_ALLOC
-	VmstatCounters_VmstatThpCollapseAllocFailed      = 156 // VMSTAT_THP_COLLAPSE_ALLOC_FAILED
-	VmstatCounters_VmstatThpDeferredSplitPage        = 157 // VMSTAT_THP_DEFERRED_SPLIT_PAGE
-	VmstatCounters_VmstatThpFaultAlloc               = 158 // VMSTAT_THP_FAULT_ALLOC
-	VmstatCounters_VmstatThpFaultFallback            = 159 // VMSTAT_THP_FAULT_FALLBACK
-	VmstatCounters_VmstatThpFaultFallbackCharge      = 160 // VMSTAT_THP_FAULT_FALLBACK_CHARGE
-	VmstatCounters_VmstatThpFileAlloc                = 161 // VMSTAT_THP_FILE_ALLOC
-	VmstatCounters_VmstatThpFileFallback             = 162 // VMSTAT_THP_FILE_FALLBACK
-	VmstatCounters_VmstatThpFileFallbackCharge       = 163 // VMSTAT_THP_FILE_FALLBACK_CHARGE
-	VmstatCounters_VmstatThpFileMapped               = 164 // VMSTAT_THP_FILE_MAPPED
-	VmstatCounters_VmstatThpMigrationFail            = 165 // VMSTAT_THP_MIGRATION_FAIL
-	VmstatCounters_VmstatThpMigrationSplit           = 166 // VMSTAT_THP_MIGRATION_SPLIT
-	VmstatCounters_VmstatThpMigrationSuccess         = 167 // VMSTAT_THP_MIGRATION_SUCCESS
-	VmstatCounters_VmstatThpScanExceedNonePte        = 168 // VMSTAT_THP_SCAN_EXCEED_NONE_PTE
-	VmstatCounters_VmstatThpScanExceedSharePte       = 169 // VMSTAT_THP_SCAN_EXCEED_SHARE_PTE
-	VmstatCounters_VmstatThpScanExceedSwapPte        = 170 // VMSTAT_THP_SCAN_EXCEED_SWAP_PTE
-	VmstatCounters_VmstatThpSplitPage                = 171 // VMSTAT_THP_SPLIT_PAGE
-	VmstatCounters_VmstatThpSplitPageFailed          = 172 // VMSTAT_THP_SPLIT_PAGE_FAILED
-	VmstatCounters_VmstatThpSplitPmd                 = 173 // VMSTAT_THP_SPLIT_PMD
-	VmstatCounters_VmstatThpSwpout                   = 174 // VMSTAT_THP_SWPOUT
-	VmstatCounters_VmstatThpSwpoutFallback           = 175 // VMSTAT_THP_SWPOUT_FALLBACK
-	VmstatCounters_VmstatThpZeroPageAlloc            = 176 // VMSTAT_THP_ZERO_PAGE_ALLOC
-	VmstatCounters_VmstatThpZeroPageAllocFailed      = 177 // VMSTAT_THP_ZERO_PAGE_ALLOC_FAILED
-	VmstatCounters_VmstatVMALockAbort                = 178 // VMSTAT_VMA_LOCK_ABORT
-	VmstatCounters_VmstatVMALockMiss                 = 179 // VMSTAT_VMA_LOCK_MISS
-	VmstatCounters_VmstatVMALockRetry                = 180 // VMSTAT_VMA_LOCK_RETRY
-	VmstatCounters_VmstatVMALockSuccess              = 181 // VMSTAT_VMA_LOCK_SUCCESS
-	VmstatCounters_VmstatWorkingsetActivateAnon      = 182 // VMSTAT_WORKINGSET_ACTIVATE_ANON
-	VmstatCounters_VmstatWorkingsetActivateFile      = 183 // VMSTAT_WORKINGSET_ACTIVATE_FILE
-	VmstatCounters_VmstatWorkingsetNodes             = 184 // VMSTAT_WORKINGSET_NODES
-	VmstatCounters_VmstatWorkingsetRefaultAnon       = 185 // VMSTAT_WORKINGSET_REFAULT_ANON
-	VmstatCounters_VmstatWorkingsetRefaultFile       = 186 // VMSTAT_WORKINGSET_REFAULT_FILE
-	VmstatCounters_VmstatWorkingsetRestoreAnon       = 187 // VMSTAT_WORKINGSET_RESTORE_ANON
-	VmstatCounters_VmstatWorkingsetRestoreFile       = 188 // VMSTAT_WORKINGSET_RESTORE_FILE
 )
 
 // Fields of Utsname.
@@ -627,7 +176,6 @@ const (
 	SystemInfo_PageSize                  = 6  // uint32 page_size
 	SystemInfo_NumCPUs                   = 8  // uint32 num_cpus
 	SystemInfo_TimezoneOffMins           = 7  // int32 timezone_off_mins
-	SystemInfo_Hz                        = 3  // int64 hz
 	SystemInfo_SystemRAMBytes            = 16 // uint64 system_ram_bytes
 	SystemInfo_MachineName               = 17 // string machine_name
 )
@@ -646,30 +194,21 @@ const (
 
 // Fields of TraceStats.
 const (
-	TraceStats_BufferStats              = 1  // repeated TraceStats.BufferStats buffer_stats
-	TraceStats_ChunkPayloadHistogramDef = 17 // repeated int64 chunk_payload_histogram_def
-	TraceStats_WriterStats              = 18 // repeated TraceStats.WriterStats writer_stats
-	TraceStats_ProducersConnected       = 2  // uint32 producers_connected
-	TraceStats_ProducersSeen            = 3  // uint64 producers_seen
-	TraceStats_DataSourcesRegistered    = 4  // uint32 data_sources_registered
-	TraceStats_DataSourcesSeen          = 5  // uint64 data_sources_seen
-	TraceStats_TracingSessions          = 6  // uint32 tracing_sessions
-	TraceStats_TotalBuffers             = 7  // uint32 total_buffers
-	TraceStats_ChunksDiscarded          = 8  // uint64 chunks_discarded
-	TraceStats_PatchesDiscarded         = 9  // uint64 patches_discarded
-	TraceStats_InvalidPackets           = 10 // uint64 invalid_packets
-	TraceStats_FilterStats              = 11 // TraceStats.FilterStats filter_stats
-	TraceStats_FlushesRequested         = 12 // uint64 flushes_requested
-	TraceStats_FlushesSucceeded         = 13 // uint64 flushes_succeeded
-	TraceStats_FlushesFailed            = 14 // uint64 flushes_failed
-	TraceStats_FinalFlushOutcome        = 15 // TraceStats.FinalFlushOutcome final_flush_outcome
-)
-
-// Values of TraceStats.FinalFlushOutcome.
-const (
-	TraceStats_FinalFlushOutcome_FinalFlushUnspecified = 0 // FINAL_FLUSH_UNSPECIFIED
-	TraceStats_FinalFlushOutcome_FinalFlushSucceeded   = 1 // FINAL_FLUSH_SUCCEEDED
-	TraceStats_FinalFlushOutcome_FinalFlushFailed      = 2 // FINAL_FLUSH_FAILED
+	TraceStats_BufferStats           = 1  // repeated TraceStats.BufferStats buffer_stats
+	TraceStats_WriterStats           = 18 // repeated TraceStats.WriterStats writer_stats
+	TraceStats_ProducersConnected    = 2  // uint32 producers_connected
+	TraceStats_ProducersSeen         = 3  // uint64 producers_seen
+	TraceStats_DataSourcesRegistered = 4  // uint32 data_sources_registered
+	TraceStats_DataSourcesSeen       = 5  // uint64 data_sources_seen
+	TraceStats_TracingSessions       = 6  // uint32 tracing_sessions
+	TraceStats_TotalBuffers          = 7  // uint32 total_buffers
+	TraceStats_ChunksDiscarded       = 8  // uint64 chunks_discarded
+	TraceStats_PatchesDiscarded      = 9  // uint64 patches_discarded
+	TraceStats_FilterStats           = 11 // TraceStats.FilterStats filter_stats
+	TraceStats_FlushesRequested      = 12 // uint64 flushes_requested
+	TraceStats_FlushesSucceeded      = 13 // uint64 flushes_succeeded
+	TraceStats_FlushesFailed         = 14 // uint64 flushes_failed
+	TraceStats_FinalFlushOutcome     = 15 // TraceStats.FinalFlushOutcome final_flush_outcome
 )
 
 // Fields of TraceStats.BufferStats.
@@ -698,10 +237,8 @@ const (
 
 // Fields of TraceStats.WriterStats.
 const (
-	TraceStats_WriterStats_SequenceID                  = 1 // uint64 sequence_id
-	TraceStats_WriterStats_Buffer                      = 4 // uint32 buffer
-	TraceStats_WriterStats_ChunkPayloadHistogramCounts = 2 // repeated uint64 chunk_payload_histogram_counts
-	TraceStats_WriterStats_ChunkPayloadHistogramSum    = 3 // repeated int64 chunk_payload_histogram_sum
+	TraceStats_WriterStats_SequenceID = 1 // uint64 sequence_id
+	TraceStats_WriterStats_Buffer     = 4 // uint32 buffer
 )
 
 // Fields of TraceStats.FilterStats.

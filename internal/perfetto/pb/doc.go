@@ -2,4 +2,5 @@
 
 // Package pb has the numbers of the fields and enum values of
 // Perfetto's messages: Message_Field and Message_Enum_Value.
+// It has only those that are used. If one is undefined, run make generate.
 package pb

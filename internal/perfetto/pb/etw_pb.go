@@ -4,109 +4,34 @@ package pb
 
 // Fields of CSwitchEtwEvent.
 const (
-	CSwitchEtwEvent_NewThreadID                 = 1  // uint32 new_thread_id
-	CSwitchEtwEvent_OldThreadID                 = 2  // uint32 old_thread_id
-	CSwitchEtwEvent_NewThreadPriority           = 3  // sint32 new_thread_priority
-	CSwitchEtwEvent_OldThreadPriority           = 4  // sint32 old_thread_priority
-	CSwitchEtwEvent_PreviousCState              = 5  // uint32 previous_c_state
-	CSwitchEtwEvent_OldThreadWaitReason         = 6  // CSwitchEtwEvent.OldThreadWaitReason old_thread_wait_reason
-	CSwitchEtwEvent_OldThreadWaitReasonInt      = 11 // int32 old_thread_wait_reason_int
-	CSwitchEtwEvent_OldThreadWaitMode           = 7  // CSwitchEtwEvent.OldThreadWaitMode old_thread_wait_mode
-	CSwitchEtwEvent_OldThreadWaitModeInt        = 12 // int32 old_thread_wait_mode_int
-	CSwitchEtwEvent_OldThreadState              = 8  // CSwitchEtwEvent.OldThreadState old_thread_state
-	CSwitchEtwEvent_OldThreadStateInt           = 13 // sint32 old_thread_state_int
-	CSwitchEtwEvent_OldThreadWaitIdealProcessor = 9  // sint32 old_thread_wait_ideal_processor
-	CSwitchEtwEvent_NewThreadWaitTime           = 10 // uint32 new_thread_wait_time
+	CSwitchEtwEvent_NewThreadID            = 1  // uint32 new_thread_id
+	CSwitchEtwEvent_OldThreadID            = 2  // uint32 old_thread_id
+	CSwitchEtwEvent_NewThreadPriority      = 3  // sint32 new_thread_priority
+	CSwitchEtwEvent_OldThreadWaitReason    = 6  // CSwitchEtwEvent.OldThreadWaitReason old_thread_wait_reason
+	CSwitchEtwEvent_OldThreadWaitReasonInt = 11 // int32 old_thread_wait_reason_int
+	CSwitchEtwEvent_OldThreadState         = 8  // CSwitchEtwEvent.OldThreadState old_thread_state
+	CSwitchEtwEvent_OldThreadStateInt      = 13 // sint32 old_thread_state_int
 )
 
 // Values of CSwitchEtwEvent.OldThreadWaitReason.
 const (
-	CSwitchEtwEvent_OldThreadWaitReason_Executive         = 0  // EXECUTIVE
-	CSwitchEtwEvent_OldThreadWaitReason_FreePage          = 1  // FREE_PAGE
-	CSwitchEtwEvent_OldThreadWaitReason_PageIn            = 2  // PAGE_IN
-	CSwitchEtwEvent_OldThreadWaitReason_PoolAllocation    = 3  // POOL_ALLOCATION
-	CSwitchEtwEvent_OldThreadWaitReason_DelayExecution    = 4  // DELAY_EXECUTION
-	CSwitchEtwEvent_OldThreadWaitReason_Suspend           = 5  // SUSPEND
-	CSwitchEtwEvent_OldThreadWaitReason_UserRequest       = 6  // USER_REQUEST
-	CSwitchEtwEvent_OldThreadWaitReason_WrExecutive       = 7  // WR_EXECUTIVE
-	CSwitchEtwEvent_OldThreadWaitReason_WrFreePage        = 8  // WR_FREE_PAGE
-	CSwitchEtwEvent_OldThreadWaitReason_WrPageIn          = 9  // WR_PAGE_IN
-	CSwitchEtwEvent_OldThreadWaitReason_WrPoolAllocation  = 10 // WR_POOL_ALLOCATION
-	CSwitchEtwEvent_OldThreadWaitReason_WrDelayExecution  = 11 // WR_DELAY_EXECUTION
-	CSwitchEtwEvent_OldThreadWaitReason_WrSuspended       = 12 // WR_SUSPENDED
-	CSwitchEtwEvent_OldThreadWaitReason_WrUserRequest     = 13 // WR_USER_REQUEST
-	CSwitchEtwEvent_OldThreadWaitReason_WrEventPair       = 14 // WR_EVENT_PAIR
-	CSwitchEtwEvent_OldThreadWaitReason_WrQueue           = 15 // WR_QUEUE
-	CSwitchEtwEvent_OldThreadWaitReason_WrLpcReceiver     = 16 // WR_LPC_RECEIVER
-	CSwitchEtwEvent_OldThreadWaitReason_WrLpcReply        = 17 // WR_LPC_REPLY
-	CSwitchEtwEvent_OldThreadWaitReason_WrVirtualMemory   = 18 // WR_VIRTUAL_MEMORY
-	CSwitchEtwEvent_OldThreadWaitReason_WrPageOut         = 19 // WR_PAGE_OUT
-	CSwitchEtwEvent_OldThreadWaitReason_WrRendezVous      = 20 // WR_RENDEZ_VOUS
-	CSwitchEtwEvent_OldThreadWaitReason_WrKeyedEvent      = 21 // WR_KEYED_EVENT
-	CSwitchEtwEvent_OldThreadWaitReason_WrTerminated      = 22 // WR_TERMINATED
-	CSwitchEtwEvent_OldThreadWaitReason_WrProcessInSwap   = 23 // WR_PROCESS_IN_SWAP
-	CSwitchEtwEvent_OldThreadWaitReason_WrCPURateControl  = 24 // WR_CPU_RATE_CONTROL
-	CSwitchEtwEvent_OldThreadWaitReason_WrCalloutStack    = 25 // WR_CALLOUT_STACK
-	CSwitchEtwEvent_OldThreadWaitReason_WrKernel          = 26 // WR_KERNEL
-	CSwitchEtwEvent_OldThreadWaitReason_WrResource        = 27 // WR_RESOURCE
-	CSwitchEtwEvent_OldThreadWaitReason_WrPushLock        = 28 // WR_PUSH_LOCK
-	CSwitchEtwEvent_OldThreadWaitReason_WrMutex           = 29 // WR_MUTEX
-	CSwitchEtwEvent_OldThreadWaitReason_WrQuantumEnd      = 30 // WR_QUANTUM_END
-	CSwitchEtwEvent_OldThreadWaitReason_WrDispatchInt     = 31 // WR_DISPATCH_INT
-	CSwitchEtwEvent_OldThreadWaitReason_WrPreempted       = 32 // WR_PREEMPTED
-	CSwitchEtwEvent_OldThreadWaitReason_WrYieldExecution  = 33 // WR_YIELD_EXECUTION
-	CSwitchEtwEvent_OldThreadWaitReason_WrFastMutex       = 34 // WR_FAST_MUTEX
-	CSwitchEtwEvent_OldThreadWaitReason_WrGuardMutex      = 35 // WR_GUARD_MUTEX
-	CSwitchEtwEvent_OldThreadWaitReason_WrRundown         = 36 // WR_RUNDOWN
-	CSwitchEtwEvent_OldThreadWaitReason_MaximumWaitReason = 37 // MAXIMUM_WAIT_REASON
-)
-
-// Values of CSwitchEtwEvent.OldThreadWaitMode.
-const (
-	CSwitchEtwEvent_OldThreadWaitMode_KernelMode = 0 // KERNEL_MODE
-	CSwitchEtwEvent_OldThreadWaitMode_UserMode   = 1 // USER_MODE
+	CSwitchEtwEvent_OldThreadWaitReason_PageIn      = 2  // PAGE_IN
+	CSwitchEtwEvent_OldThreadWaitReason_WrExecutive = 7  // WR_EXECUTIVE
+	CSwitchEtwEvent_OldThreadWaitReason_WrRundown   = 36 // WR_RUNDOWN
 )
 
 // Values of CSwitchEtwEvent.OldThreadState.
 const (
-	CSwitchEtwEvent_OldThreadState_Initialized   = 0 // INITIALIZED
-	CSwitchEtwEvent_OldThreadState_Ready         = 1 // READY
-	CSwitchEtwEvent_OldThreadState_Running       = 2 // RUNNING
-	CSwitchEtwEvent_OldThreadState_Standby       = 3 // STANDBY
-	CSwitchEtwEvent_OldThreadState_Terminated    = 4 // TERMINATED
-	CSwitchEtwEvent_OldThreadState_Waiting       = 5 // WAITING
-	CSwitchEtwEvent_OldThreadState_Transition    = 6 // TRANSITION
-	CSwitchEtwEvent_OldThreadState_DeferredReady = 7 // DEFERRED_READY
+	CSwitchEtwEvent_OldThreadState_Waiting = 5 // WAITING
 )
 
 // Fields of ReadyThreadEtwEvent.
 const (
-	ReadyThreadEtwEvent_TThreadID       = 1 // uint32 t_thread_id
-	ReadyThreadEtwEvent_AdjustReason    = 2 // ReadyThreadEtwEvent.AdjustReason adjust_reason
-	ReadyThreadEtwEvent_AdjustReasonInt = 5 // int32 adjust_reason_int
-	ReadyThreadEtwEvent_AdjustIncrement = 3 // sint32 adjust_increment
-	ReadyThreadEtwEvent_Flag            = 4 // ReadyThreadEtwEvent.TraceFlag flag
-	ReadyThreadEtwEvent_FlagInt         = 6 // int32 flag_int
-)
-
-// Values of ReadyThreadEtwEvent.AdjustReason.
-const (
-	ReadyThreadEtwEvent_AdjustReason_IgnoreTheIncrement  = 0 // IGNORE_THE_INCREMENT
-	ReadyThreadEtwEvent_AdjustReason_ApplyIncrement      = 1 // APPLY_INCREMENT
-	ReadyThreadEtwEvent_AdjustReason_ApplyIncrementBoost = 2 // APPLY_INCREMENT_BOOST
-)
-
-// Values of ReadyThreadEtwEvent.TraceFlag.
-const (
-	ReadyThreadEtwEvent_TraceFlag_Unspecified              = 0 // TRACE_FLAG_UNSPECIFIED
-	ReadyThreadEtwEvent_TraceFlag_ThreadReadied            = 1 // THREAD_READIED
-	ReadyThreadEtwEvent_TraceFlag_KernelStackSwappedOut    = 2 // KERNEL_STACK_SWAPPED_OUT
-	ReadyThreadEtwEvent_TraceFlag_ProcessAddressSwappedOut = 4 // PROCESS_ADDRESS_SWAPPED_OUT
+	ReadyThreadEtwEvent_TThreadID = 1 // uint32 t_thread_id
 )
 
 // Fields of MemInfoEtwEvent.
 const (
-	MemInfoEtwEvent_PriorityLevels            = 1  // uint32 priority_levels
 	MemInfoEtwEvent_ZeroPageCount             = 2  // uint64 zero_page_count
 	MemInfoEtwEvent_FreePageCount             = 3  // uint64 free_page_count
 	MemInfoEtwEvent_ModifiedPageCount         = 4  // uint64 modified_page_count
@@ -138,7 +63,6 @@ const (
 	FileIoDirEnumEtwEvent_FileObject = 2 // uint64 file_object
 	FileIoDirEnumEtwEvent_FileKey    = 3 // uint64 file_key
 	FileIoDirEnumEtwEvent_Ttid       = 4 // uint32 ttid
-	FileIoDirEnumEtwEvent_Length     = 5 // uint32 length
 	FileIoDirEnumEtwEvent_InfoClass  = 6 // uint32 info_class
 	FileIoDirEnumEtwEvent_FileIndex  = 7 // uint32 file_index
 	FileIoDirEnumEtwEvent_FileName   = 8 // string file_name
@@ -194,12 +118,6 @@ const (
 	FileIoPathOperationEtwEvent_InfoClass  = 6 // uint32 info_class
 	FileIoPathOperationEtwEvent_FileName   = 7 // string file_name
 	FileIoPathOperationEtwEvent_Opcode     = 8 // uint32 opcode
-)
-
-// Fields of StackWalkEtwEvent.
-const (
-	StackWalkEtwEvent_Trigger      = 1 // string trigger
-	StackWalkEtwEvent_CallstackIID = 2 // uint64 callstack_iid
 )
 
 // Fields of DiskIoEtwEvent.

@@ -6,5 +6,4 @@ package pb
 const (
 	ExtensionDescriptor_ExtensionSet     = 1 // FileDescriptorSet extension_set
 	ExtensionDescriptor_ExtensionSetGzip = 2 // bytes extension_set_gzip
-	ExtensionDescriptor_FileName         = 3 // string file_name
 )

@@ -23,19 +23,6 @@ const (
 	GenericKernelTaskStateEvent_Prio  = 5 // int32 prio
 )
 
-// Values of GenericKernelTaskStateEvent.TaskStateEnum.
-const (
-	GenericKernelTaskStateEvent_TaskStateEnum_TaskStateUnknown              = 0 // TASK_STATE_UNKNOWN
-	GenericKernelTaskStateEvent_TaskStateEnum_TaskStateCreated              = 1 // TASK_STATE_CREATED
-	GenericKernelTaskStateEvent_TaskStateEnum_TaskStateRunnable             = 2 // TASK_STATE_RUNNABLE
-	GenericKernelTaskStateEvent_TaskStateEnum_TaskStateRunning              = 3 // TASK_STATE_RUNNING
-	GenericKernelTaskStateEvent_TaskStateEnum_TaskStateInterruptibleSleep   = 4 // TASK_STATE_INTERRUPTIBLE_SLEEP
-	GenericKernelTaskStateEvent_TaskStateEnum_TaskStateUninterruptibleSleep = 5 // TASK_STATE_UNINTERRUPTIBLE_SLEEP
-	GenericKernelTaskStateEvent_TaskStateEnum_TaskStateStopped              = 6 // TASK_STATE_STOPPED
-	GenericKernelTaskStateEvent_TaskStateEnum_TaskStateDead                 = 7 // TASK_STATE_DEAD
-	GenericKernelTaskStateEvent_TaskStateEnum_TaskStateDestroyed            = 8 // TASK_STATE_DESTROYED
-)
-
 // Fields of GenericKernelTaskRenameEvent.
 const (
 	GenericKernelTaskRenameEvent_TID  = 1 // int64 tid

@@ -19,7 +19,6 @@ const (
 
 // Fields of InternedGpuCounterDescriptor.
 const (
-	InternedGpuCounterDescriptor_IID               = 1 // uint64 iid
 	InternedGpuCounterDescriptor_CounterDescriptor = 2 // GpuCounterDescriptor counter_descriptor
 	InternedGpuCounterDescriptor_GPUID             = 3 // int32 gpu_id
 )
@@ -35,16 +34,6 @@ const (
 	GpuLog_Severity   = 1 // GpuLog.Severity severity
 	GpuLog_Tag        = 2 // string tag
 	GpuLog_LogMessage = 3 // string log_message
-)
-
-// Values of GpuLog.Severity.
-const (
-	GpuLog_Severity_LogSeverityUnspecified = 0 // LOG_SEVERITY_UNSPECIFIED
-	GpuLog_Severity_LogSeverityVerbose     = 1 // LOG_SEVERITY_VERBOSE
-	GpuLog_Severity_LogSeverityDebug       = 2 // LOG_SEVERITY_DEBUG
-	GpuLog_Severity_LogSeverityInfo        = 3 // LOG_SEVERITY_INFO
-	GpuLog_Severity_LogSeverityWarning     = 4 // LOG_SEVERITY_WARNING
-	GpuLog_Severity_LogSeverityError       = 5 // LOG_SEVERITY_ERROR
 )
 
 // Fields of GpuMemTotalEvent.
@@ -119,8 +108,7 @@ const (
 
 // Fields of GpuRenderStageEvent.Specifications.ContextSpec.
 const (
-	GpuRenderStageEvent_Specifications_ContextSpec_Context = 1 // uint64 context
-	GpuRenderStageEvent_Specifications_ContextSpec_PID     = 2 // int32 pid
+	GpuRenderStageEvent_Specifications_ContextSpec_PID = 2 // int32 pid
 )
 
 // Fields of GpuRenderStageEvent.Specifications.Description.
@@ -131,59 +119,23 @@ const (
 
 // Fields of InternedGraphicsContext.
 const (
-	InternedGraphicsContext_IID = 1 // uint64 iid
 	InternedGraphicsContext_PID = 2 // int32 pid
 	InternedGraphicsContext_API = 3 // InternedGraphicsContext.Api api
 )
 
-// Values of InternedGraphicsContext.Api.
-const (
-	InternedGraphicsContext_Api_Undefined = 0 // UNDEFINED
-	InternedGraphicsContext_Api_OpenGl    = 1 // OPEN_GL
-	InternedGraphicsContext_Api_Vulkan    = 2 // VULKAN
-	InternedGraphicsContext_Api_OpenCl    = 3 // OPEN_CL
-	InternedGraphicsContext_Api_Cuda      = 4 // CUDA
-	InternedGraphicsContext_Api_Hip       = 5 // HIP
-)
-
 // Fields of InternedGpuRenderStageSpecification.
 const (
-	InternedGpuRenderStageSpecification_IID         = 1 // uint64 iid
 	InternedGpuRenderStageSpecification_Name        = 2 // string name
 	InternedGpuRenderStageSpecification_Description = 3 // string description
 	InternedGpuRenderStageSpecification_Category    = 4 // InternedGpuRenderStageSpecification.RenderStageCategory category
 )
 
-// Values of InternedGpuRenderStageSpecification.RenderStageCategory.
-const (
-	InternedGpuRenderStageSpecification_RenderStageCategory_Other    = 0 // OTHER
-	InternedGpuRenderStageSpecification_RenderStageCategory_Graphics = 1 // GRAPHICS
-	InternedGpuRenderStageSpecification_RenderStageCategory_Compute  = 2 // COMPUTE
-)
-
 // Fields of InternedComputeKernel.
 const (
-	InternedComputeKernel_IID           = 1 // uint64 iid
 	InternedComputeKernel_Name          = 2 // string name
 	InternedComputeKernel_DemangledName = 3 // string demangled_name
 	InternedComputeKernel_Arch          = 4 // string arch
 	InternedComputeKernel_Args          = 5 // repeated GpuRenderStageEvent.ExtraComputeArg args
-)
-
-// Fields of InternedComputeArgName.
-const (
-	InternedComputeArgName_IID  = 1 // uint64 iid
-	InternedComputeArgName_Name = 2 // string name
-)
-
-// Values of GpuApi.
-const (
-	GpuApi_Undefined = 0 // GPU_API_UNDEFINED
-	GpuApi_OpenGl    = 1 // GPU_API_OPEN_GL
-	GpuApi_Vulkan    = 2 // GPU_API_VULKAN
-	GpuApi_OpenCl    = 3 // GPU_API_OPEN_CL
-	GpuApi_Cuda      = 4 // GPU_API_CUDA
-	GpuApi_Hip       = 5 // GPU_API_HIP
 )
 
 // Fields of GpuCorrelation.
@@ -195,7 +147,6 @@ const (
 // Extensions of TrackEvent.
 const (
 	GpuTrackEvent_GPUCorrelation = 3000 // GpuCorrelation gpu_correlation
-	GpuTrackEvent_GPUAPI         = 3001 // GpuApi gpu_api
 )
 
 // Fields of VulkanApiEvent.
@@ -206,8 +157,6 @@ const (
 
 // Fields of VulkanApiEvent.VkDebugUtilsObjectName.
 const (
-	VulkanApiEvent_VkDebugUtilsObjectName_PID        = 1 // uint32 pid
-	VulkanApiEvent_VkDebugUtilsObjectName_VkDevice   = 2 // uint64 vk_device
 	VulkanApiEvent_VkDebugUtilsObjectName_ObjectType = 3 // int32 object_type
 	VulkanApiEvent_VkDebugUtilsObjectName_Object     = 4 // uint64 object
 	VulkanApiEvent_VkDebugUtilsObjectName_ObjectName = 5 // string object_name
@@ -218,7 +167,6 @@ const (
 	VulkanApiEvent_VkQueueSubmit_DurationNS       = 1 // uint64 duration_ns
 	VulkanApiEvent_VkQueueSubmit_PID              = 2 // uint32 pid
 	VulkanApiEvent_VkQueueSubmit_TID              = 3 // uint32 tid
-	VulkanApiEvent_VkQueueSubmit_VkQueue          = 4 // uint64 vk_queue
 	VulkanApiEvent_VkQueueSubmit_VkCommandBuffers = 5 // repeated uint64 vk_command_buffers
 	VulkanApiEvent_VkQueueSubmit_SubmissionID     = 6 // uint32 submission_id
 )
@@ -235,7 +183,6 @@ const (
 const (
 	VulkanMemoryEvent_Source          = 1  // VulkanMemoryEvent.Source source
 	VulkanMemoryEvent_Operation       = 2  // VulkanMemoryEvent.Operation operation
-	VulkanMemoryEvent_Timestamp       = 3  // int64 timestamp
 	VulkanMemoryEvent_PID             = 4  // uint32 pid
 	VulkanMemoryEvent_MemoryAddress   = 5  // fixed64 memory_address
 	VulkanMemoryEvent_MemorySize      = 6  // uint64 memory_size
@@ -247,34 +194,4 @@ const (
 	VulkanMemoryEvent_MemoryType      = 18 // uint32 memory_type
 	VulkanMemoryEvent_Heap            = 19 // uint32 heap
 	VulkanMemoryEvent_ObjectHandle    = 20 // fixed64 object_handle
-)
-
-// Values of VulkanMemoryEvent.Source.
-const (
-	VulkanMemoryEvent_Source_Unspecified  = 0 // SOURCE_UNSPECIFIED
-	VulkanMemoryEvent_Source_Driver       = 1 // SOURCE_DRIVER
-	VulkanMemoryEvent_Source_Device       = 2 // SOURCE_DEVICE
-	VulkanMemoryEvent_Source_DeviceMemory = 3 // SOURCE_DEVICE_MEMORY
-	VulkanMemoryEvent_Source_Buffer       = 4 // SOURCE_BUFFER
-	VulkanMemoryEvent_Source_Image        = 5 // SOURCE_IMAGE
-)
-
-// Values of VulkanMemoryEvent.Operation.
-const (
-	VulkanMemoryEvent_Operation_OpUnspecified  = 0 // OP_UNSPECIFIED
-	VulkanMemoryEvent_Operation_OpCreate       = 1 // OP_CREATE
-	VulkanMemoryEvent_Operation_OpDestroy      = 2 // OP_DESTROY
-	VulkanMemoryEvent_Operation_OpBind         = 3 // OP_BIND
-	VulkanMemoryEvent_Operation_OpDestroyBound = 4 // OP_DESTROY_BOUND
-	VulkanMemoryEvent_Operation_OpAnnotations  = 5 // OP_ANNOTATIONS
-)
-
-// Values of VulkanMemoryEvent.AllocationScope.
-const (
-	VulkanMemoryEvent_AllocationScope_ScopeUnspecified = 0 // SCOPE_UNSPECIFIED
-	VulkanMemoryEvent_AllocationScope_ScopeCommand     = 1 // SCOPE_COMMAND
-	VulkanMemoryEvent_AllocationScope_ScopeObject      = 2 // SCOPE_OBJECT
-	VulkanMemoryEvent_AllocationScope_ScopeCache       = 3 // SCOPE_CACHE
-	VulkanMemoryEvent_AllocationScope_ScopeDevice      = 4 // SCOPE_DEVICE
-	VulkanMemoryEvent_AllocationScope_ScopeInstance    = 5 // SCOPE_INSTANCE
 )

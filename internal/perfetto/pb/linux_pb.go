@@ -7,12 +7,10 @@ const (
 	SystemdJournaldEvent_PID         = 1  // uint32 pid
 	SystemdJournaldEvent_TID         = 2  // uint32 tid
 	SystemdJournaldEvent_UID         = 3  // uint32 uid
-	SystemdJournaldEvent_GID         = 4  // uint32 gid
 	SystemdJournaldEvent_Prio        = 5  // uint32 prio
 	SystemdJournaldEvent_Tag         = 6  // string tag
 	SystemdJournaldEvent_Message     = 7  // string message
 	SystemdJournaldEvent_Comm        = 8  // string comm
-	SystemdJournaldEvent_Exe         = 9  // string exe
 	SystemdJournaldEvent_SystemdUnit = 10 // string systemd_unit
 	SystemdJournaldEvent_Hostname    = 11 // string hostname
 	SystemdJournaldEvent_Transport   = 12 // string transport

@@ -4,14 +4,12 @@ package pb
 
 // Fields of MemoryTrackerSnapshot.
 const (
-	MemoryTrackerSnapshot_GlobalDumpID       = 1 // uint64 global_dump_id
 	MemoryTrackerSnapshot_LevelOfDetail      = 2 // MemoryTrackerSnapshot.LevelOfDetail level_of_detail
 	MemoryTrackerSnapshot_ProcessMemoryDumps = 3 // repeated MemoryTrackerSnapshot.ProcessSnapshot process_memory_dumps
 )
 
 // Values of MemoryTrackerSnapshot.LevelOfDetail.
 const (
-	MemoryTrackerSnapshot_LevelOfDetail_DetailFull       = 0 // DETAIL_FULL
 	MemoryTrackerSnapshot_LevelOfDetail_DetailLight      = 1 // DETAIL_LIGHT
 	MemoryTrackerSnapshot_LevelOfDetail_DetailBackground = 2 // DETAIL_BACKGROUND
 )
@@ -27,7 +25,6 @@ const (
 const (
 	MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_ID           = 1 // uint64 id
 	MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_AbsoluteName = 2 // string absolute_name
-	MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_Weak         = 3 // bool weak
 	MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_SizeBytes    = 4 // uint64 size_bytes
 	MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_Entries      = 5 // repeated MemoryTrackerSnapshot.ProcessSnapshot.MemoryNode.MemoryNodeEntry entries
 )
@@ -42,15 +39,12 @@ const (
 
 // Values of MemoryTrackerSnapshot.ProcessSnapshot.MemoryNode.MemoryNodeEntry.Units.
 const (
-	MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_MemoryNodeEntry_Units_Unspecified = 0 // UNSPECIFIED
-	MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_MemoryNodeEntry_Units_Bytes       = 1 // BYTES
-	MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_MemoryNodeEntry_Units_Count       = 2 // COUNT
+	MemoryTrackerSnapshot_ProcessSnapshot_MemoryNode_MemoryNodeEntry_Units_Bytes = 1 // BYTES
 )
 
 // Fields of MemoryTrackerSnapshot.ProcessSnapshot.MemoryEdge.
 const (
-	MemoryTrackerSnapshot_ProcessSnapshot_MemoryEdge_SourceID    = 1 // uint64 source_id
-	MemoryTrackerSnapshot_ProcessSnapshot_MemoryEdge_TargetID    = 2 // uint64 target_id
-	MemoryTrackerSnapshot_ProcessSnapshot_MemoryEdge_Importance  = 3 // uint32 importance
-	MemoryTrackerSnapshot_ProcessSnapshot_MemoryEdge_Overridable = 4 // bool overridable
+	MemoryTrackerSnapshot_ProcessSnapshot_MemoryEdge_SourceID   = 1 // uint64 source_id
+	MemoryTrackerSnapshot_ProcessSnapshot_MemoryEdge_TargetID   = 2 // uint64 target_id
+	MemoryTrackerSnapshot_ProcessSnapshot_MemoryEdge_Importance = 3 // uint32 importance
 )

@@ -11,16 +11,6 @@ const (
 	ConcurrentSessionEvent_NumDataSources = 5 // uint32 num_data_sources
 )
 
-// Values of ConcurrentSessionEvent.State.
-const (
-	ConcurrentSessionEvent_State_Unspecified              = 0 // STATE_UNSPECIFIED
-	ConcurrentSessionEvent_State_Disabled                 = 1 // STATE_DISABLED
-	ConcurrentSessionEvent_State_Configured               = 2 // STATE_CONFIGURED
-	ConcurrentSessionEvent_State_Started                  = 3 // STATE_STARTED
-	ConcurrentSessionEvent_State_DisablingWaitingStopAcks = 4 // STATE_DISABLING_WAITING_STOP_ACKS
-	ConcurrentSessionEvent_State_ClonedReadOnly           = 5 // STATE_CLONED_READ_ONLY
-)
-
 // Fields of PerfettoMetatrace.
 const (
 	PerfettoMetatrace_EventID         = 1  // uint32 event_id
@@ -70,20 +60,12 @@ const (
 const (
 	TracingServiceEvent_TracingStarted              = 2  // bool tracing_started
 	TracingServiceEvent_AllDataSourcesStarted       = 1  // bool all_data_sources_started
-	TracingServiceEvent_FlushStarted                = 9  // bool flush_started
 	TracingServiceEvent_AllDataSourcesFlushed       = 3  // bool all_data_sources_flushed
 	TracingServiceEvent_ReadTracingBuffersCompleted = 4  // bool read_tracing_buffers_completed
 	TracingServiceEvent_TracingDisabled             = 5  // bool tracing_disabled
-	TracingServiceEvent_SeizedForBugreport          = 6  // bool seized_for_bugreport
 	TracingServiceEvent_SlowStartingDataSources     = 7  // TracingServiceEvent.DataSources slow_starting_data_sources
-	TracingServiceEvent_LastFlushSlowDataSources    = 8  // TracingServiceEvent.DataSources last_flush_slow_data_sources
 	TracingServiceEvent_CloneStarted                = 10 // bool clone_started
 	TracingServiceEvent_BufferCloned                = 11 // uint32 buffer_cloned
-)
-
-// Fields of TracingServiceEvent.DataSources.
-const (
-	TracingServiceEvent_DataSources_DataSource = 1 // repeated TracingServiceEvent.DataSources.DataSource data_source
 )
 
 // Fields of TracingServiceEvent.DataSources.DataSource.

@@ -32,11 +32,9 @@ const (
 
 // Fields of EntityStateResidency.StateResidency.
 const (
-	EntityStateResidency_StateResidency_EntityIndex          = 1 // int32 entity_index
-	EntityStateResidency_StateResidency_StateIndex           = 2 // int32 state_index
-	EntityStateResidency_StateResidency_TotalTimeInStateMS   = 3 // uint64 total_time_in_state_ms
-	EntityStateResidency_StateResidency_TotalStateEntryCount = 4 // uint64 total_state_entry_count
-	EntityStateResidency_StateResidency_LastEntryTimestampMS = 5 // uint64 last_entry_timestamp_ms
+	EntityStateResidency_StateResidency_EntityIndex        = 1 // int32 entity_index
+	EntityStateResidency_StateResidency_StateIndex         = 2 // int32 state_index
+	EntityStateResidency_StateResidency_TotalTimeInStateMS = 3 // uint64 total_time_in_state_ms
 )
 
 // Fields of BatteryCounters.
@@ -59,10 +57,9 @@ const (
 
 // Fields of PowerRails.RailDescriptor.
 const (
-	PowerRails_RailDescriptor_Index        = 1 // uint32 index
-	PowerRails_RailDescriptor_RailName     = 2 // string rail_name
-	PowerRails_RailDescriptor_SubsysName   = 3 // string subsys_name
-	PowerRails_RailDescriptor_SamplingRate = 4 // uint32 sampling_rate
+	PowerRails_RailDescriptor_Index      = 1 // uint32 index
+	PowerRails_RailDescriptor_RailName   = 2 // string rail_name
+	PowerRails_RailDescriptor_SubsysName = 3 // string subsys_name
 )
 
 // Fields of PowerRails.EnergyData.

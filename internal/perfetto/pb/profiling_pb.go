@@ -48,7 +48,6 @@ const (
 // Fields of DeobfuscationMapping.
 const (
 	DeobfuscationMapping_PackageName       = 1 // string package_name
-	DeobfuscationMapping_VersionCode       = 2 // int64 version_code
 	DeobfuscationMapping_ObfuscatedClasses = 3 // repeated ObfuscatedClass obfuscated_classes
 )
 
@@ -114,17 +113,6 @@ const (
 	Frame_KindStr        = 8 // string kind_str
 )
 
-// Values of Frame.Kind.
-const (
-	Frame_Kind_Unknown     = 0 // KIND_UNKNOWN
-	Frame_Kind_Native      = 1 // KIND_NATIVE
-	Frame_Kind_Kernel      = 2 // KIND_KERNEL
-	Frame_Kind_Interpreted = 3 // KIND_INTERPRETED
-	Frame_Kind_Jit         = 4 // KIND_JIT
-	Frame_Kind_Gc          = 5 // KIND_GC
-	Frame_Kind_Runtime     = 6 // KIND_RUNTIME
-)
-
 // Fields of Callstack.
 const (
 	Callstack_IID      = 1 // uint64 iid
@@ -149,29 +137,13 @@ const (
 	ProfilePacket_HeapSample_SelfFreed     = 3 // uint64 self_freed
 	ProfilePacket_HeapSample_SelfMax       = 8 // uint64 self_max
 	ProfilePacket_HeapSample_SelfMaxCount  = 9 // uint64 self_max_count
-	ProfilePacket_HeapSample_Timestamp     = 4 // uint64 timestamp
 	ProfilePacket_HeapSample_AllocCount    = 5 // uint64 alloc_count
 	ProfilePacket_HeapSample_FreeCount     = 6 // uint64 free_count
 )
 
-// Fields of ProfilePacket.Histogram.
-const (
-	ProfilePacket_Histogram_Buckets = 1 // repeated ProfilePacket.Histogram.Bucket buckets
-)
-
-// Fields of ProfilePacket.Histogram.Bucket.
-const (
-	ProfilePacket_Histogram_Bucket_UpperLimit = 1 // uint64 upper_limit
-	ProfilePacket_Histogram_Bucket_MaxBucket  = 2 // bool max_bucket
-	ProfilePacket_Histogram_Bucket_Count      = 3 // uint64 count
-)
-
 // Fields of ProfilePacket.ProcessStats.
 const (
-	ProfilePacket_ProcessStats_UnwindingErrors         = 1 // uint64 unwinding_errors
 	ProfilePacket_ProcessStats_HeapSamples             = 2 // uint64 heap_samples
-	ProfilePacket_ProcessStats_MapReparses             = 3 // uint64 map_reparses
-	ProfilePacket_ProcessStats_UnwindingTimeUS         = 4 // ProfilePacket.Histogram unwinding_time_us
 	ProfilePacket_ProcessStats_TotalUnwindingTimeUS    = 5 // uint64 total_unwinding_time_us
 	ProfilePacket_ProcessStats_ClientSpinlockBlockedUS = 6 // uint64 client_spinlock_blocked_us
 )
@@ -179,7 +151,6 @@ const (
 // Fields of ProfilePacket.ProcessHeapSamples.
 const (
 	ProfilePacket_ProcessHeapSamples_PID                       = 1  // uint64 pid
-	ProfilePacket_ProcessHeapSamples_FromStartup               = 3  // bool from_startup
 	ProfilePacket_ProcessHeapSamples_RejectedConcurrent        = 4  // bool rejected_concurrent
 	ProfilePacket_ProcessHeapSamples_Disconnected              = 6  // bool disconnected
 	ProfilePacket_ProcessHeapSamples_BufferOverran             = 7  // bool buffer_overran
@@ -197,26 +168,7 @@ const (
 
 // Values of ProfilePacket.ProcessHeapSamples.ClientError.
 const (
-	ProfilePacket_ProcessHeapSamples_ClientError_None               = 0 // CLIENT_ERROR_NONE
-	ProfilePacket_ProcessHeapSamples_ClientError_HitTimeout         = 1 // CLIENT_ERROR_HIT_TIMEOUT
-	ProfilePacket_ProcessHeapSamples_ClientError_InvalidStackBounds = 2 // CLIENT_ERROR_INVALID_STACK_BOUNDS
-)
-
-// Fields of StreamingAllocation.
-const (
-	StreamingAllocation_Address                       = 1 // repeated uint64 address
-	StreamingAllocation_Size                          = 2 // repeated uint64 size
-	StreamingAllocation_SampleSize                    = 3 // repeated uint64 sample_size
-	StreamingAllocation_ClockMonotonicCoarseTimestamp = 4 // repeated uint64 clock_monotonic_coarse_timestamp
-	StreamingAllocation_HeapID                        = 5 // repeated uint32 heap_id
-	StreamingAllocation_SequenceNumber                = 6 // repeated uint64 sequence_number
-)
-
-// Fields of StreamingFree.
-const (
-	StreamingFree_Address        = 1 // repeated uint64 address
-	StreamingFree_HeapID         = 2 // repeated uint32 heap_id
-	StreamingFree_SequenceNumber = 3 // repeated uint64 sequence_number
+	ProfilePacket_ProcessHeapSamples_ClientError_HitTimeout = 1 // CLIENT_ERROR_HIT_TIMEOUT
 )
 
 // Fields of StreamingProfilePacket.
@@ -228,32 +180,7 @@ const (
 
 // Values of Profiling.CpuMode.
 const (
-	Profiling_CpuMode_ModeUnknown     = 0 // MODE_UNKNOWN
-	Profiling_CpuMode_ModeKernel      = 1 // MODE_KERNEL
-	Profiling_CpuMode_ModeUser        = 2 // MODE_USER
-	Profiling_CpuMode_ModeHypervisor  = 3 // MODE_HYPERVISOR
-	Profiling_CpuMode_ModeGuestKernel = 4 // MODE_GUEST_KERNEL
-	Profiling_CpuMode_ModeGuestUser   = 5 // MODE_GUEST_USER
-)
-
-// Values of Profiling.StackUnwindError.
-const (
-	Profiling_StackUnwindError_UnwindErrorUnknown            = 0  // UNWIND_ERROR_UNKNOWN
-	Profiling_StackUnwindError_UnwindErrorNone               = 1  // UNWIND_ERROR_NONE
-	Profiling_StackUnwindError_UnwindErrorMemoryInvalid      = 2  // UNWIND_ERROR_MEMORY_INVALID
-	Profiling_StackUnwindError_UnwindErrorUnwindInfo         = 3  // UNWIND_ERROR_UNWIND_INFO
-	Profiling_StackUnwindError_UnwindErrorUnsupported        = 4  // UNWIND_ERROR_UNSUPPORTED
-	Profiling_StackUnwindError_UnwindErrorInvalidMap         = 5  // UNWIND_ERROR_INVALID_MAP
-	Profiling_StackUnwindError_UnwindErrorMaxFramesExceeded  = 6  // UNWIND_ERROR_MAX_FRAMES_EXCEEDED
-	Profiling_StackUnwindError_UnwindErrorRepeatedFrame      = 7  // UNWIND_ERROR_REPEATED_FRAME
-	Profiling_StackUnwindError_UnwindErrorInvalidElf         = 8  // UNWIND_ERROR_INVALID_ELF
-	Profiling_StackUnwindError_UnwindErrorSystemCall         = 9  // UNWIND_ERROR_SYSTEM_CALL
-	Profiling_StackUnwindError_UnwindErrorThreadTimeout      = 10 // UNWIND_ERROR_THREAD_TIMEOUT
-	Profiling_StackUnwindError_UnwindErrorThreadDoesNotExist = 11 // UNWIND_ERROR_THREAD_DOES_NOT_EXIST
-	Profiling_StackUnwindError_UnwindErrorBadArch            = 12 // UNWIND_ERROR_BAD_ARCH
-	Profiling_StackUnwindError_UnwindErrorMapsParse          = 13 // UNWIND_ERROR_MAPS_PARSE
-	Profiling_StackUnwindError_UnwindErrorInvalidParameter   = 14 // UNWIND_ERROR_INVALID_PARAMETER
-	Profiling_StackUnwindError_UnwindErrorPtraceCall         = 15 // UNWIND_ERROR_PTRACE_CALL
+	Profiling_CpuMode_ModeUnknown = 0 // MODE_UNKNOWN
 )
 
 // Fields of PerfSample.
@@ -273,11 +200,9 @@ const (
 
 // Values of PerfSample.SampleSkipReason.
 const (
-	PerfSample_SampleSkipReason_ProfilerSkipUnknown       = 0 // PROFILER_SKIP_UNKNOWN
 	PerfSample_SampleSkipReason_ProfilerSkipReadStage     = 1 // PROFILER_SKIP_READ_STAGE
 	PerfSample_SampleSkipReason_ProfilerSkipUnwindStage   = 2 // PROFILER_SKIP_UNWIND_STAGE
 	PerfSample_SampleSkipReason_ProfilerSkipUnwindEnqueue = 3 // PROFILER_SKIP_UNWIND_ENQUEUE
-	PerfSample_SampleSkipReason_ProfilerSkipNotInScope    = 4 // PROFILER_SKIP_NOT_IN_SCOPE
 )
 
 // Fields of PerfSample.ProducerEvent.
@@ -287,7 +212,6 @@ const (
 
 // Values of PerfSample.ProducerEvent.DataSourceStopReason.
 const (
-	PerfSample_ProducerEvent_DataSourceStopReason_ProfilerStopUnknown   = 0 // PROFILER_STOP_UNKNOWN
 	PerfSample_ProducerEvent_DataSourceStopReason_ProfilerStopGuardrail = 1 // PROFILER_STOP_GUARDRAIL
 )
 
@@ -342,15 +266,6 @@ const (
 	SmapsPacket_PID           = 1 // uint32 pid
 	SmapsPacket_Entries       = 2 // repeated SmapsEntry entries
 	SmapsPacket_PackedEntries = 3 // PackedSmaps packed_entries
-	SmapsPacket_RecordingType = 4 // SmapsPacket.RecordingType recording_type
-)
-
-// Values of SmapsPacket.RecordingType.
-const (
-	SmapsPacket_RecordingType_Unknown          = 0 // RECORDING_TYPE_UNKNOWN
-	SmapsPacket_RecordingType_Standalone       = 1 // RECORDING_TYPE_STANDALONE
-	SmapsPacket_RecordingType_ArtHprofPostfork = 2 // RECORDING_TYPE_ART_HPROF_POSTFORK
-	SmapsPacket_RecordingType_ArtHprofPrefork  = 3 // RECORDING_TYPE_ART_HPROF_PREFORK
 )
 
 // Fields of StackSample.
@@ -362,7 +277,6 @@ const (
 	StackSample_Callstack              = 5  // InlineCallstack callstack
 	StackSample_CallstackIID           = 6  // uint64 callstack_iid
 	StackSample_UnwindError            = 7  // string unwind_error
-	StackSample_UnwindErrorIID         = 8  // uint64 unwind_error_iid
 	StackSample_PrimaryDescriptor      = 9  // StackSample.CounterDescriptor primary_descriptor
 	StackSample_PrimaryDescriptorIID   = 10 // uint64 primary_descriptor_iid
 	StackSample_PrimaryWeight          = 11 // uint64 primary_weight
@@ -371,33 +285,13 @@ const (
 	StackSample_FollowerWeights        = 14 // repeated uint64 follower_weights
 )
 
-// Values of StackSample.Mode.
-const (
-	StackSample_Mode_Unknown     = 0 // MODE_UNKNOWN
-	StackSample_Mode_User        = 1 // MODE_USER
-	StackSample_Mode_Kernel      = 2 // MODE_KERNEL
-	StackSample_Mode_Hypervisor  = 3 // MODE_HYPERVISOR
-	StackSample_Mode_GuestUser   = 4 // MODE_GUEST_USER
-	StackSample_Mode_GuestKernel = 5 // MODE_GUEST_KERNEL
-)
-
 // Values of StackSample.Unit.
 const (
-	StackSample_Unit_Unspecified     = 0 // UNIT_UNSPECIFIED
-	StackSample_Unit_Nanoseconds     = 1 // UNIT_NANOSECONDS
-	StackSample_Unit_CPUCycles       = 2 // UNIT_CPU_CYCLES
-	StackSample_Unit_Instructions    = 3 // UNIT_INSTRUCTIONS
-	StackSample_Unit_Bytes           = 4 // UNIT_BYTES
-	StackSample_Unit_PageFaults      = 5 // UNIT_PAGE_FAULTS
-	StackSample_Unit_CacheMisses     = 6 // UNIT_CACHE_MISSES
-	StackSample_Unit_CacheReferences = 7 // UNIT_CACHE_REFERENCES
-	StackSample_Unit_BranchMisses    = 8 // UNIT_BRANCH_MISSES
-	StackSample_Unit_Count           = 9 // UNIT_COUNT
+	StackSample_Unit_Unspecified = 0 // UNIT_UNSPECIFIED
 )
 
 // Fields of StackSample.TaskContext.
 const (
-	StackSample_TaskContext_IID     = 1 // uint64 iid
 	StackSample_TaskContext_PID     = 2 // uint32 pid
 	StackSample_TaskContext_TID     = 3 // uint32 tid
 	StackSample_TaskContext_AsyncID = 4 // uint64 async_id
@@ -405,7 +299,6 @@ const (
 
 // Fields of StackSample.AsyncContextDescriptor.
 const (
-	StackSample_AsyncContextDescriptor_IID       = 1 // uint64 iid
 	StackSample_AsyncContextDescriptor_Name      = 2 // string name
 	StackSample_AsyncContextDescriptor_Kind      = 3 // string kind
 	StackSample_AsyncContextDescriptor_ParentIID = 4 // uint64 parent_iid
@@ -413,14 +306,12 @@ const (
 
 // Fields of StackSample.ExecutionContext.
 const (
-	StackSample_ExecutionContext_IID  = 1 // uint64 iid
 	StackSample_ExecutionContext_CPU  = 2 // uint32 cpu
 	StackSample_ExecutionContext_Mode = 3 // StackSample.Mode mode
 )
 
 // Fields of StackSample.CounterDescriptor.
 const (
-	StackSample_CounterDescriptor_IID            = 1 // uint64 iid
 	StackSample_CounterDescriptor_Name           = 2 // string name
 	StackSample_CounterDescriptor_Unit           = 3 // StackSample.Unit unit
 	StackSample_CounterDescriptor_UnitStr        = 4 // string unit_str
@@ -431,9 +322,7 @@ const (
 
 // Values of StackSample.CounterDescriptor.Scope.
 const (
-	StackSample_CounterDescriptor_Scope_Unspecified = 0 // SCOPE_UNSPECIFIED
-	StackSample_CounterDescriptor_Scope_Global      = 1 // SCOPE_GLOBAL
-	StackSample_CounterDescriptor_Scope_CPU         = 2 // SCOPE_CPU
+	StackSample_CounterDescriptor_Scope_CPU = 2 // SCOPE_CPU
 )
 
 // Fields of StackSampleDefaults.

@@ -4,15 +4,12 @@ package pb
 
 // Values of VmCursorEnum.
 const (
-	VmCursorEnum_VMCursorUnspecified = 0 // VM_CURSOR_UNSPECIFIED
-	VmCursorEnum_VMCursorSrc         = 1 // VM_CURSOR_SRC
-	VmCursorEnum_VMCursorDst         = 2 // VM_CURSOR_DST
-	VmCursorEnum_VMCursorBoth        = 3 // VM_CURSOR_BOTH
+	VmCursorEnum_VMCursorSrc = 1 // VM_CURSOR_SRC
+	VmCursorEnum_VMCursorDst = 2 // VM_CURSOR_DST
 )
 
 // Fields of VmProgram.
 const (
-	VmProgram_Version      = 1 // uint32 version
 	VmProgram_Instructions = 2 // repeated VmInstruction instructions
 )
 
@@ -43,12 +40,11 @@ const (
 
 // Fields of VmOpSelect.PathComponent.
 const (
-	VmOpSelect_PathComponent_FieldID                       = 1 // uint32 field_id
-	VmOpSelect_PathComponent_ArrayIndex                    = 2 // uint32 array_index
-	VmOpSelect_PathComponent_MapKeyFieldID                 = 3 // uint32 map_key_field_id
-	VmOpSelect_PathComponent_IsRepeated                    = 5 // bool is_repeated
-	VmOpSelect_PathComponent_RegisterToMatch               = 6 // uint32 register_to_match
-	VmOpSelect_PathComponent_StoreForeachIndexIntoRegister = 7 // uint32 store_foreach_index_into_register
+	VmOpSelect_PathComponent_FieldID         = 1 // uint32 field_id
+	VmOpSelect_PathComponent_ArrayIndex      = 2 // uint32 array_index
+	VmOpSelect_PathComponent_MapKeyFieldID   = 3 // uint32 map_key_field_id
+	VmOpSelect_PathComponent_IsRepeated      = 5 // bool is_repeated
+	VmOpSelect_PathComponent_RegisterToMatch = 6 // uint32 register_to_match
 )
 
 // Fields of VmOpRegLoad.

@@ -4,8 +4,7 @@ package pb
 
 // Fields of ProcessStats.
 const (
-	ProcessStats_Processes              = 1 // repeated ProcessStats.Process processes
-	ProcessStats_CollectionEndTimestamp = 2 // uint64 collection_end_timestamp
+	ProcessStats_Processes = 1 // repeated ProcessStats.Process processes
 )
 
 // Fields of ProcessStats.Thread.
@@ -49,9 +48,8 @@ const (
 
 // Fields of ProcessTree.
 const (
-	ProcessTree_Processes              = 1 // repeated ProcessTree.Process processes
-	ProcessTree_Threads                = 2 // repeated ProcessTree.Thread threads
-	ProcessTree_CollectionEndTimestamp = 3 // uint64 collection_end_timestamp
+	ProcessTree_Processes = 1 // repeated ProcessTree.Process processes
+	ProcessTree_Threads   = 2 // repeated ProcessTree.Thread threads
 )
 
 // Fields of ProcessTree.Thread.

@@ -4,24 +4,23 @@ package pb
 
 // Fields of SysStats.
 const (
-	SysStats_Meminfo                = 1  // repeated SysStats.MeminfoValue meminfo
-	SysStats_Vmstat                 = 2  // repeated SysStats.VmstatValue vmstat
-	SysStats_CPUStat                = 3  // repeated SysStats.CpuTimes cpu_stat
-	SysStats_NumForks               = 4  // uint64 num_forks
-	SysStats_NumIRQTotal            = 5  // uint64 num_irq_total
-	SysStats_NumIRQ                 = 6  // repeated SysStats.InterruptCount num_irq
-	SysStats_NumSoftirqTotal        = 7  // uint64 num_softirq_total
-	SysStats_NumSoftirq             = 8  // repeated SysStats.InterruptCount num_softirq
-	SysStats_CollectionEndTimestamp = 9  // uint64 collection_end_timestamp
-	SysStats_Devfreq                = 10 // repeated SysStats.DevfreqValue devfreq
-	SysStats_CpufreqKhz             = 11 // repeated uint32 cpufreq_khz
-	SysStats_BuddyInfo              = 12 // repeated SysStats.BuddyInfo buddy_info
-	SysStats_DiskStat               = 13 // repeated SysStats.DiskStat disk_stat
-	SysStats_Psi                    = 14 // repeated SysStats.PsiSample psi
-	SysStats_ThermalZone            = 15 // repeated SysStats.ThermalZone thermal_zone
-	SysStats_CpuidleState           = 16 // repeated SysStats.CpuIdleState cpuidle_state
-	SysStats_GpufreqMhz             = 17 // repeated uint64 gpufreq_mhz
-	SysStats_SlabInfo               = 18 // repeated SysStats.SlabInfo slab_info
+	SysStats_Meminfo         = 1  // repeated SysStats.MeminfoValue meminfo
+	SysStats_Vmstat          = 2  // repeated SysStats.VmstatValue vmstat
+	SysStats_CPUStat         = 3  // repeated SysStats.CpuTimes cpu_stat
+	SysStats_NumForks        = 4  // uint64 num_forks
+	SysStats_NumIRQTotal     = 5  // uint64 num_irq_total
+	SysStats_NumIRQ          = 6  // repeated SysStats.InterruptCount num_irq
+	SysStats_NumSoftirqTotal = 7  // uint64 num_softirq_total
+	SysStats_NumSoftirq      = 8  // repeated SysStats.InterruptCount num_softirq
+	SysStats_Devfreq         = 10 // repeated SysStats.DevfreqValue devfreq
+	SysStats_CpufreqKhz      = 11 // repeated uint32 cpufreq_khz
+	SysStats_BuddyInfo       = 12 // repeated SysStats.BuddyInfo buddy_info
+	SysStats_DiskStat        = 13 // repeated SysStats.DiskStat disk_stat
+	SysStats_Psi             = 14 // repeated SysStats.PsiSample psi
+	SysStats_ThermalZone     = 15 // repeated SysStats.ThermalZone thermal_zone
+	SysStats_CpuidleState    = 16 // repeated SysStats.CpuIdleState cpuidle_state
+	SysStats_GpufreqMhz      = 17 // repeated uint64 gpufreq_mhz
+	SysStats_SlabInfo        = 18 // repeated SysStats.SlabInfo slab_info
 )
 
 // Fields of SysStats.MeminfoValue.
@@ -30,23 +29,10 @@ const (
 	SysStats_MeminfoValue_Value = 2 // uint64 value
 )
 
-// Fields of SysStats.VmstatValue.
-const (
-	SysStats_VmstatValue_Key   = 1 // VmstatCounters key
-	SysStats_VmstatValue_Value = 2 // uint64 value
-)
-
 // Fields of SysStats.CpuTimes.
 const (
-	SysStats_CpuTimes_CPUID        = 1 // uint32 cpu_id
-	SysStats_CpuTimes_UserNS       = 2 // uint64 user_ns
-	SysStats_CpuTimes_UserNiceNS   = 3 // uint64 user_nice_ns
-	SysStats_CpuTimes_SystemModeNS = 4 // uint64 system_mode_ns
-	SysStats_CpuTimes_IdleNS       = 5 // uint64 idle_ns
-	SysStats_CpuTimes_IOWaitNS     = 6 // uint64 io_wait_ns
-	SysStats_CpuTimes_IRQNS        = 7 // uint64 irq_ns
-	SysStats_CpuTimes_SoftirqNS    = 8 // uint64 softirq_ns
-	SysStats_CpuTimes_StealNS      = 9 // uint64 steal_ns
+	SysStats_CpuTimes_CPUID  = 1 // uint32 cpu_id
+	SysStats_CpuTimes_UserNS = 2 // uint64 user_ns
 )
 
 // Fields of SysStats.InterruptCount.
@@ -70,37 +56,12 @@ const (
 
 // Fields of SysStats.DiskStat.
 const (
-	SysStats_DiskStat_DeviceName     = 1 // string device_name
-	SysStats_DiskStat_ReadSectors    = 2 // uint64 read_sectors
-	SysStats_DiskStat_ReadTimeMS     = 3 // uint64 read_time_ms
-	SysStats_DiskStat_WriteSectors   = 4 // uint64 write_sectors
-	SysStats_DiskStat_WriteTimeMS    = 5 // uint64 write_time_ms
-	SysStats_DiskStat_DiscardSectors = 6 // uint64 discard_sectors
-	SysStats_DiskStat_DiscardTimeMS  = 7 // uint64 discard_time_ms
-	SysStats_DiskStat_FlushCount     = 8 // uint64 flush_count
-	SysStats_DiskStat_FlushTimeMS    = 9 // uint64 flush_time_ms
-)
-
-// Fields of SysStats.PsiSample.
-const (
-	SysStats_PsiSample_Resource = 1 // SysStats.PsiSample.PsiResource resource
-	SysStats_PsiSample_TotalNS  = 2 // uint64 total_ns
-)
-
-// Values of SysStats.PsiSample.PsiResource.
-const (
-	SysStats_PsiSample_PsiResource_Unspecified = 0 // PSI_RESOURCE_UNSPECIFIED
-	SysStats_PsiSample_PsiResource_CPUSome     = 1 // PSI_RESOURCE_CPU_SOME
-	SysStats_PsiSample_PsiResource_CPUFull     = 2 // PSI_RESOURCE_CPU_FULL
-	SysStats_PsiSample_PsiResource_IOSome      = 3 // PSI_RESOURCE_IO_SOME
-	SysStats_PsiSample_PsiResource_IOFull      = 4 // PSI_RESOURCE_IO_FULL
-	SysStats_PsiSample_PsiResource_MemorySome  = 5 // PSI_RESOURCE_MEMORY_SOME
-	SysStats_PsiSample_PsiResource_MemoryFull  = 6 // PSI_RESOURCE_MEMORY_FULL
+	SysStats_DiskStat_DeviceName  = 1 // string device_name
+	SysStats_DiskStat_ReadSectors = 2 // uint64 read_sectors
 )
 
 // Fields of SysStats.ThermalZone.
 const (
-	SysStats_ThermalZone_Name = 1 // string name
 	SysStats_ThermalZone_Temp = 2 // uint64 temp
 	SysStats_ThermalZone_Type = 3 // string type
 )

@@ -9,11 +9,7 @@ const (
 
 // Fields of CpuInfo.ArmCpuIdentifier.
 const (
-	CpuInfo_ArmCpuIdentifier_Implementer  = 1 // uint32 implementer
-	CpuInfo_ArmCpuIdentifier_Architecture = 2 // uint32 architecture
-	CpuInfo_ArmCpuIdentifier_Variant      = 3 // uint32 variant
-	CpuInfo_ArmCpuIdentifier_Part         = 4 // uint32 part
-	CpuInfo_ArmCpuIdentifier_Revision     = 5 // uint32 revision
+	CpuInfo_ArmCpuIdentifier_Implementer = 1 // uint32 implementer
 )
 
 // Fields of CpuInfo.Cpu.

@@ -4,9 +4,6 @@ package pb
 
 // Fields of TracePacketDefaults.
 const (
-	TracePacketDefaults_TimestampClockID    = 58  // uint32 timestamp_clock_id
-	TracePacketDefaults_TrackEventDefaults  = 11  // TrackEventDefaults track_event_defaults
 	TracePacketDefaults_PerfSampleDefaults  = 12  // PerfSampleDefaults perf_sample_defaults
 	TracePacketDefaults_StackSampleDefaults = 100 // StackSampleDefaults stack_sample_defaults
-	TracePacketDefaults_V8CodeDefaults      = 99  // V8CodeDefaults v8_code_defaults
 )

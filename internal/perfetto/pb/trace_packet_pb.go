@@ -16,7 +16,6 @@ const (
 	TracePacket_ProcessTree                      = 2   // ProcessTree process_tree
 	TracePacket_TrackEventRangeOfInterest        = 90  // TrackEventRangeOfInterest track_event_range_of_interest
 	TracePacket_ProcessStats                     = 9   // ProcessStats process_stats
-	TracePacket_InodeFileMap                     = 4   // InodeFileMap inode_file_map
 	TracePacket_ChromeEvents                     = 5   // ChromeEventBundle chrome_events
 	TracePacket_ClockSnapshot                    = 6   // ClockSnapshot clock_snapshot
 	TracePacket_SysStats                         = 7   // SysStats sys_stats
@@ -25,8 +24,6 @@ const (
 	TracePacket_FtraceStats                      = 34  // FtraceStats ftrace_stats
 	TracePacket_TraceStats                       = 35  // TraceStats trace_stats
 	TracePacket_ProfilePacket                    = 37  // ProfilePacket profile_packet
-	TracePacket_StreamingAllocation              = 74  // StreamingAllocation streaming_allocation
-	TracePacket_StreamingFree                    = 75  // StreamingFree streaming_free
 	TracePacket_Battery                          = 38  // BatteryCounters battery
 	TracePacket_PowerRails                       = 40  // PowerRails power_rails
 	TracePacket_AndroidLog                       = 39  // AndroidLogPacket android_log
@@ -58,7 +55,6 @@ const (
 	TracePacket_UIState                          = 78  // UiState ui_state
 	TracePacket_TranslationTable                 = 82  // TranslationTable translation_table
 	TracePacket_AndroidGameInterventionList      = 83  // AndroidGameInterventionList android_game_intervention_list
-	TracePacket_StatsdAtom                       = 84  // StatsdAtom statsd_atom
 	TracePacket_AndroidSystemProperty            = 86  // AndroidSystemProperty android_system_property
 	TracePacket_EntityStateResidency             = 91  // EntityStateResidency entity_state_residency
 	TracePacket_TraceProvenance                  = 124 // TraceProvenance trace_provenance
@@ -77,14 +73,7 @@ const (
 	TracePacket_ZstdCompressedPackets            = 133 // bytes zstd_compressed_packets
 	TracePacket_ExtensionDescriptor              = 72  // ExtensionDescriptor extension_descriptor
 	TracePacket_ETWEvents                        = 95  // EtwTraceEventBundle etw_events
-	TracePacket_V8JsCode                         = 99  // V8JsCode v8_js_code
-	TracePacket_V8InternalCode                   = 100 // V8InternalCode v8_internal_code
-	TracePacket_V8WasmCode                       = 101 // V8WasmCode v8_wasm_code
-	TracePacket_V8RegExpCode                     = 102 // V8RegExpCode v8_reg_exp_code
-	TracePacket_V8CodeMove                       = 103 // V8CodeMove v8_code_move
 	TracePacket_RemoteClockSync                  = 107 // RemoteClockSync remote_clock_sync
-	TracePacket_PixelModemEvents                 = 110 // PixelModemEvents pixel_modem_events
-	TracePacket_PixelModemTokenDatabase          = 111 // PixelModemTokenDatabase pixel_modem_token_database
 	TracePacket_CloneSnapshotTrigger             = 113 // Trigger clone_snapshot_trigger
 	TracePacket_KernelWakelockData               = 115 // KernelWakelockData kernel_wakelock_data
 	TracePacket_CPUPerUIDData                    = 119 // CpuPerUidData cpu_per_uid_data
@@ -101,27 +90,6 @@ const (
 	TracePacket_PreviousPacketDropped            = 42  // uint32 previous_packet_dropped
 	TracePacket_FirstPacketOnSequence            = 87  // bool first_packet_on_sequence
 	TracePacket_MachineID                        = 98  // uint32 machine_id
-)
-
-// Values of TracePacket.SequenceFlags.
-const (
-	TracePacket_SequenceFlags_SeqUnspecified             = 0 // SEQ_UNSPECIFIED
-	TracePacket_SequenceFlags_SeqIncrementalStateCleared = 1 // SEQ_INCREMENTAL_STATE_CLEARED
-	TracePacket_SequenceFlags_SeqNeedsIncrementalState   = 2 // SEQ_NEEDS_INCREMENTAL_STATE
-)
-
-// Values of TracePacket.DataLossReason.
-const (
-	TracePacket_DataLossReason_DataLossUnspecified           = 0   // DATA_LOSS_UNSPECIFIED
-	TracePacket_DataLossReason_DataLossPresent               = 1   // DATA_LOSS_PRESENT
-	TracePacket_DataLossReason_DataLossReadGap               = 2   // DATA_LOSS_READ_GAP
-	TracePacket_DataLossReason_DataLossChunkCorrupted        = 4   // DATA_LOSS_CHUNK_CORRUPTED
-	TracePacket_DataLossReason_DataLossOrphanContinuation    = 8   // DATA_LOSS_ORPHAN_CONTINUATION
-	TracePacket_DataLossReason_DataLossReassemblyGap         = 16  // DATA_LOSS_REASSEMBLY_GAP
-	TracePacket_DataLossReason_DataLossReassemblyBrokenChain = 32  // DATA_LOSS_REASSEMBLY_BROKEN_CHAIN
-	TracePacket_DataLossReason_DataLossOverwrite             = 64  // DATA_LOSS_OVERWRITE
-	TracePacket_DataLossReason_DataLossWriterAbort           = 128 // DATA_LOSS_WRITER_ABORT
-	TracePacket_DataLossReason_DataLossSmbFull               = 256 // DATA_LOSS_SMB_FULL
 )
 
 // Fields of TracePacket.ProtoVms.

@@ -2,17 +2,6 @@
 
 package pb
 
-// Values of MetatraceCategories.
-const (
-	MetatraceCategories_QueryTimeline = 1  // QUERY_TIMELINE
-	MetatraceCategories_QueryDetailed = 2  // QUERY_DETAILED
-	MetatraceCategories_FunctionCall  = 4  // FUNCTION_CALL
-	MetatraceCategories_Db            = 8  // DB
-	MetatraceCategories_APITimeline   = 16 // API_TIMELINE
-	MetatraceCategories_None          = 0  // NONE
-	MetatraceCategories_All           = 31 // ALL
-)
-
 // Values of TraceProcessorApiVersion.
 const (
 	TraceProcessorApiVersion_TraceProcessorCurrentAPIVersion = 14 // TRACE_PROCESSOR_CURRENT_API_VERSION
@@ -33,14 +22,8 @@ const (
 	TraceProcessorRpc_AppendTraceData            = 101 // bytes append_trace_data
 	TraceProcessorRpc_QueryArgs                  = 103 // QueryArgs query_args
 	TraceProcessorRpc_ComputeMetricArgs          = 105 // ComputeMetricArgs compute_metric_args
-	TraceProcessorRpc_EnableMetatraceArgs        = 106 // EnableMetatraceArgs enable_metatrace_args
-	TraceProcessorRpc_ResetTraceProcessorArgs    = 107 // ResetTraceProcessorArgs reset_trace_processor_args
 	TraceProcessorRpc_RegisterSQLPackageArgs     = 108 // RegisterSqlPackageArgs register_sql_package_args
 	TraceProcessorRpc_TraceSummaryArgs           = 110 // TraceSummaryArgs trace_summary_args
-	TraceProcessorRpc_CreateSummarizerArgs       = 111 // CreateSummarizerArgs create_summarizer_args
-	TraceProcessorRpc_UpdateSummarizerSpecArgs   = 112 // UpdateSummarizerSpecArgs update_summarizer_spec_args
-	TraceProcessorRpc_QuerySummarizerArgs        = 113 // QuerySummarizerArgs query_summarizer_args
-	TraceProcessorRpc_DestroySummarizerArgs      = 114 // DestroySummarizerArgs destroy_summarizer_args
 	TraceProcessorRpc_StatementArgs              = 115 // StatementArgs statement_args
 	TraceProcessorRpc_ExportArgs                 = 116 // ExportArgs export_args
 	TraceProcessorRpc_AppendResult               = 201 // AppendTraceDataResult append_result
@@ -62,7 +45,6 @@ const (
 
 // Values of TraceProcessorRpc.TraceProcessorMethod.
 const (
-	TraceProcessorRpc_TraceProcessorMethod_TpmUnspecified             = 0  // TPM_UNSPECIFIED
 	TraceProcessorRpc_TraceProcessorMethod_TpmAppendTraceData         = 1  // TPM_APPEND_TRACE_DATA
 	TraceProcessorRpc_TraceProcessorMethod_TpmFinalizeTraceData       = 2  // TPM_FINALIZE_TRACE_DATA
 	TraceProcessorRpc_TraceProcessorMethod_TpmQueryStreaming          = 3  // TPM_QUERY_STREAMING
@@ -85,21 +67,18 @@ const (
 
 // Fields of AppendTraceDataResult.
 const (
-	AppendTraceDataResult_TotalBytesParsed = 1 // int64 total_bytes_parsed
-	AppendTraceDataResult_Error            = 2 // string error
+	AppendTraceDataResult_Error = 2 // string error
 )
 
 // Fields of QueryArgs.
 const (
 	QueryArgs_SQLQuery = 1 // string sql_query
-	QueryArgs_Tag      = 3 // string tag
 )
 
 // Fields of StatementArgs.
 const (
 	StatementArgs_SQL         = 1 // string sql
 	StatementArgs_StartOffset = 2 // uint32 start_offset
-	StatementArgs_Tag         = 3 // string tag
 )
 
 // Fields of QueryResult.
@@ -125,7 +104,6 @@ const (
 
 // Values of QueryResult.CellsBatch.CellType.
 const (
-	QueryResult_CellsBatch_CellType_CellInvalid = 0 // CELL_INVALID
 	QueryResult_CellsBatch_CellType_CellNull    = 1 // CELL_NULL
 	QueryResult_CellsBatch_CellType_CellVarint  = 2 // CELL_VARINT
 	QueryResult_CellsBatch_CellType_CellFloat64 = 3 // CELL_FLOAT64
@@ -169,57 +147,15 @@ const (
 	ComputeMetricResult_Error              = 2 // string error
 )
 
-// Fields of EnableMetatraceArgs.
-const (
-	EnableMetatraceArgs_Categories = 1 // MetatraceCategories categories
-)
-
 // Fields of DisableAndReadMetatraceResult.
 const (
-	DisableAndReadMetatraceResult_Metatrace = 1 // bytes metatrace
-	DisableAndReadMetatraceResult_Error     = 2 // string error
-)
-
-// Fields of DescriptorSet.
-const (
-	DescriptorSet_Descriptors = 1 // repeated DescriptorProto descriptors
-)
-
-// Fields of ResetTraceProcessorArgs.
-const (
-	ResetTraceProcessorArgs_DropTrackEventDataBefore    = 1 // ResetTraceProcessorArgs.DropTrackEventDataBefore drop_track_event_data_before
-	ResetTraceProcessorArgs_IngestFtraceInRawTable      = 2 // bool ingest_ftrace_in_raw_table
-	ResetTraceProcessorArgs_AnalyzeTraceProtoContent    = 3 // bool analyze_trace_proto_content
-	ResetTraceProcessorArgs_FtraceDropUntilAllCPUsValid = 4 // bool ftrace_drop_until_all_cpus_valid
-	ResetTraceProcessorArgs_ParsingMode                 = 5 // ResetTraceProcessorArgs.ParsingMode parsing_mode
-	ResetTraceProcessorArgs_SortingMode                 = 6 // ResetTraceProcessorArgs.SortingMode sorting_mode
-	ResetTraceProcessorArgs_ExtraParsingDescriptors     = 7 // repeated bytes extra_parsing_descriptors
-)
-
-// Values of ResetTraceProcessorArgs.DropTrackEventDataBefore.
-const (
-	ResetTraceProcessorArgs_DropTrackEventDataBefore_NoDrop                    = 0 // NO_DROP
-	ResetTraceProcessorArgs_DropTrackEventDataBefore_TrackEventRangeOfInterest = 1 // TRACK_EVENT_RANGE_OF_INTEREST
-)
-
-// Values of ResetTraceProcessorArgs.ParsingMode.
-const (
-	ResetTraceProcessorArgs_ParsingMode_Default         = 0 // DEFAULT
-	ResetTraceProcessorArgs_ParsingMode_TokenizeOnly    = 1 // TOKENIZE_ONLY
-	ResetTraceProcessorArgs_ParsingMode_TokenizeAndSort = 2 // TOKENIZE_AND_SORT
-)
-
-// Values of ResetTraceProcessorArgs.SortingMode.
-const (
-	ResetTraceProcessorArgs_SortingMode_DefaultHeuristics = 0 // DEFAULT_HEURISTICS
-	ResetTraceProcessorArgs_SortingMode_ForceFullSort     = 1 // FORCE_FULL_SORT
+	DisableAndReadMetatraceResult_Error = 2 // string error
 )
 
 // Fields of RegisterSqlPackageArgs.
 const (
-	RegisterSqlPackageArgs_PackageName   = 1 // string package_name
-	RegisterSqlPackageArgs_Modules       = 2 // repeated RegisterSqlPackageArgs.Module modules
-	RegisterSqlPackageArgs_AllowOverride = 3 // bool allow_override
+	RegisterSqlPackageArgs_PackageName = 1 // string package_name
+	RegisterSqlPackageArgs_Modules     = 2 // repeated RegisterSqlPackageArgs.Module modules
 )
 
 // Fields of RegisterSqlPackageArgs.Module.
@@ -248,8 +184,7 @@ const (
 
 // Values of TraceSummaryArgs.Format.
 const (
-	TraceSummaryArgs_Format_BinaryProtobuf = 0 // BINARY_PROTOBUF
-	TraceSummaryArgs_Format_Textproto      = 1 // TEXTPROTO
+	TraceSummaryArgs_Format_Textproto = 1 // TEXTPROTO
 )
 
 // Fields of TraceSummaryArgs.ComputationSpec.
@@ -266,59 +201,19 @@ const (
 	TraceSummaryResult_Error            = 3 // string error
 )
 
-// Fields of CreateSummarizerArgs.
-const (
-	CreateSummarizerArgs_SummarizerID = 1 // string summarizer_id
-)
-
 // Fields of CreateSummarizerResult.
 const (
-	CreateSummarizerResult_SummarizerID = 1 // string summarizer_id
-	CreateSummarizerResult_Error        = 2 // string error
-)
-
-// Fields of UpdateSummarizerSpecArgs.
-const (
-	UpdateSummarizerSpecArgs_SummarizerID = 1 // string summarizer_id
-	UpdateSummarizerSpecArgs_Spec         = 2 // TraceSummarySpec spec
-)
-
-// Fields of SummarizerQuerySyncInfo.
-const (
-	SummarizerQuerySyncInfo_QueryID    = 1 // string query_id
-	SummarizerQuerySyncInfo_Error      = 2 // string error
-	SummarizerQuerySyncInfo_WasUpdated = 3 // bool was_updated
-	SummarizerQuerySyncInfo_WasDropped = 4 // bool was_dropped
+	CreateSummarizerResult_Error = 2 // string error
 )
 
 // Fields of UpdateSummarizerSpecResult.
 const (
-	UpdateSummarizerSpecResult_Queries = 1 // repeated SummarizerQuerySyncInfo queries
-	UpdateSummarizerSpecResult_Error   = 2 // string error
-)
-
-// Fields of QuerySummarizerArgs.
-const (
-	QuerySummarizerArgs_SummarizerID = 1 // string summarizer_id
-	QuerySummarizerArgs_QueryID      = 2 // string query_id
+	UpdateSummarizerSpecResult_Error = 2 // string error
 )
 
 // Fields of QuerySummarizerResult.
 const (
-	QuerySummarizerResult_Exists        = 1 // bool exists
-	QuerySummarizerResult_TableName     = 2 // string table_name
-	QuerySummarizerResult_RowCount      = 3 // int64 row_count
-	QuerySummarizerResult_Columns       = 4 // repeated string columns
-	QuerySummarizerResult_DurationMS    = 5 // double duration_ms
-	QuerySummarizerResult_Error         = 6 // string error
-	QuerySummarizerResult_SQL           = 7 // string sql
-	QuerySummarizerResult_Textproto     = 8 // string textproto
-	QuerySummarizerResult_StandaloneSQL = 9 // string standalone_sql
-)
-
-// Fields of DestroySummarizerArgs.
-const (
-	DestroySummarizerArgs_SummarizerID = 1 // string summarizer_id
+	QuerySummarizerResult_Error = 6 // string error
 )
 
 // Fields of DestroySummarizerResult.

@@ -7,506 +7,23 @@ const (
 	ChromeActiveProcesses_PID = 1 // repeated int32 pid
 )
 
-// Fields of ChromeApplicationStateInfo.
-const (
-	ChromeApplicationStateInfo_ApplicationState = 1 // ChromeApplicationStateInfo.ChromeApplicationState application_state
-)
-
-// Values of ChromeApplicationStateInfo.ChromeApplicationState.
-const (
-	ChromeApplicationStateInfo_ChromeApplicationState_ApplicationStateUnknown                = 0 // APPLICATION_STATE_UNKNOWN
-	ChromeApplicationStateInfo_ChromeApplicationState_ApplicationStateHasRunningActivities   = 1 // APPLICATION_STATE_HAS_RUNNING_ACTIVITIES
-	ChromeApplicationStateInfo_ChromeApplicationState_ApplicationStateHasPausedActivities    = 2 // APPLICATION_STATE_HAS_PAUSED_ACTIVITIES
-	ChromeApplicationStateInfo_ChromeApplicationState_ApplicationStateHasStoppedActivities   = 3 // APPLICATION_STATE_HAS_STOPPED_ACTIVITIES
-	ChromeApplicationStateInfo_ChromeApplicationState_ApplicationStateHasDestroyedActivities = 4 // APPLICATION_STATE_HAS_DESTROYED_ACTIVITIES
-)
-
-// Values of ChromeCompositorSchedulerAction.
-const (
-	ChromeCompositorSchedulerAction_CcSchedulerActionUnspecified                          = 0  // CC_SCHEDULER_ACTION_UNSPECIFIED
-	ChromeCompositorSchedulerAction_CcSchedulerActionNone                                 = 1  // CC_SCHEDULER_ACTION_NONE
-	ChromeCompositorSchedulerAction_CcSchedulerActionSendBeginMainFrame                   = 2  // CC_SCHEDULER_ACTION_SEND_BEGIN_MAIN_FRAME
-	ChromeCompositorSchedulerAction_CcSchedulerActionCommit                               = 3  // CC_SCHEDULER_ACTION_COMMIT
-	ChromeCompositorSchedulerAction_CcSchedulerActionActivateSyncTree                     = 4  // CC_SCHEDULER_ACTION_ACTIVATE_SYNC_TREE
-	ChromeCompositorSchedulerAction_CcSchedulerActionDrawIfPossible                       = 5  // CC_SCHEDULER_ACTION_DRAW_IF_POSSIBLE
-	ChromeCompositorSchedulerAction_CcSchedulerActionDrawForced                           = 6  // CC_SCHEDULER_ACTION_DRAW_FORCED
-	ChromeCompositorSchedulerAction_CcSchedulerActionDrawAbort                            = 7  // CC_SCHEDULER_ACTION_DRAW_ABORT
-	ChromeCompositorSchedulerAction_CcSchedulerActionBeginLayerTreeFrameSinkCreation      = 8  // CC_SCHEDULER_ACTION_BEGIN_LAYER_TREE_FRAME_SINK_CREATION
-	ChromeCompositorSchedulerAction_CcSchedulerActionPrepareTiles                         = 9  // CC_SCHEDULER_ACTION_PREPARE_TILES
-	ChromeCompositorSchedulerAction_CcSchedulerActionInvalidateLayerTreeFrameSink         = 10 // CC_SCHEDULER_ACTION_INVALIDATE_LAYER_TREE_FRAME_SINK
-	ChromeCompositorSchedulerAction_CcSchedulerActionPerformImplSideInvalidation          = 11 // CC_SCHEDULER_ACTION_PERFORM_IMPL_SIDE_INVALIDATION
-	ChromeCompositorSchedulerAction_CcSchedulerActionNotifyBeginMainFrameNotExpectedUntil = 12 // CC_SCHEDULER_ACTION_NOTIFY_BEGIN_MAIN_FRAME_NOT_EXPECTED_UNTIL
-	ChromeCompositorSchedulerAction_CcSchedulerActionNotifyBeginMainFrameNotExpectedSoon  = 13 // CC_SCHEDULER_ACTION_NOTIFY_BEGIN_MAIN_FRAME_NOT_EXPECTED_SOON
-)
-
-// Fields of ChromeCompositorSchedulerState.
-const (
-	ChromeCompositorSchedulerState_StateMachine                           = 1  // ChromeCompositorStateMachine state_machine
-	ChromeCompositorSchedulerState_ObservingBeginFrameSource              = 2  // bool observing_begin_frame_source
-	ChromeCompositorSchedulerState_BeginImplFrameDeadlineTask             = 3  // bool begin_impl_frame_deadline_task
-	ChromeCompositorSchedulerState_PendingBeginFrameTask                  = 4  // bool pending_begin_frame_task
-	ChromeCompositorSchedulerState_SkippedLastFrameMissedExceededDeadline = 5  // bool skipped_last_frame_missed_exceeded_deadline
-	ChromeCompositorSchedulerState_InsideAction                           = 7  // ChromeCompositorSchedulerAction inside_action
-	ChromeCompositorSchedulerState_DeadlineMode                           = 8  // ChromeCompositorSchedulerState.BeginImplFrameDeadlineMode deadline_mode
-	ChromeCompositorSchedulerState_DeadlineUS                             = 9  // int64 deadline_us
-	ChromeCompositorSchedulerState_DeadlineScheduledAtUS                  = 10 // int64 deadline_scheduled_at_us
-	ChromeCompositorSchedulerState_NowUS                                  = 11 // int64 now_us
-	ChromeCompositorSchedulerState_NowToDeadlineDeltaUS                   = 12 // int64 now_to_deadline_delta_us
-	ChromeCompositorSchedulerState_NowToDeadlineScheduledAtDeltaUS        = 13 // int64 now_to_deadline_scheduled_at_delta_us
-	ChromeCompositorSchedulerState_BeginImplFrameArgs                     = 14 // BeginImplFrameArgs begin_impl_frame_args
-	ChromeCompositorSchedulerState_BeginFrameObserverState                = 15 // BeginFrameObserverState begin_frame_observer_state
-	ChromeCompositorSchedulerState_BeginFrameSourceState                  = 16 // BeginFrameSourceState begin_frame_source_state
-	ChromeCompositorSchedulerState_CompositorTimingHistory                = 17 // CompositorTimingHistory compositor_timing_history
-)
-
-// Values of ChromeCompositorSchedulerState.BeginImplFrameDeadlineMode.
-const (
-	ChromeCompositorSchedulerState_BeginImplFrameDeadlineMode_DeadlineModeUnspecified = 0 // DEADLINE_MODE_UNSPECIFIED
-	ChromeCompositorSchedulerState_BeginImplFrameDeadlineMode_DeadlineModeNone        = 1 // DEADLINE_MODE_NONE
-	ChromeCompositorSchedulerState_BeginImplFrameDeadlineMode_DeadlineModeImmediate   = 2 // DEADLINE_MODE_IMMEDIATE
-	ChromeCompositorSchedulerState_BeginImplFrameDeadlineMode_DeadlineModeRegular     = 3 // DEADLINE_MODE_REGULAR
-	ChromeCompositorSchedulerState_BeginImplFrameDeadlineMode_DeadlineModeLate        = 4 // DEADLINE_MODE_LATE
-	ChromeCompositorSchedulerState_BeginImplFrameDeadlineMode_DeadlineModeBlocked     = 5 // DEADLINE_MODE_BLOCKED
-)
-
-// Fields of ChromeCompositorStateMachine.
-const (
-	ChromeCompositorStateMachine_MajorState = 1 // ChromeCompositorStateMachine.MajorState major_state
-	ChromeCompositorStateMachine_MinorState = 2 // ChromeCompositorStateMachine.MinorState minor_state
-)
-
-// Fields of ChromeCompositorStateMachine.MajorState.
-const (
-	ChromeCompositorStateMachine_MajorState_NextAction              = 1 // ChromeCompositorSchedulerAction next_action
-	ChromeCompositorStateMachine_MajorState_BeginImplFrameState     = 2 // ChromeCompositorStateMachine.MajorState.BeginImplFrameState begin_impl_frame_state
-	ChromeCompositorStateMachine_MajorState_BeginMainFrameState     = 3 // ChromeCompositorStateMachine.MajorState.BeginMainFrameState begin_main_frame_state
-	ChromeCompositorStateMachine_MajorState_LayerTreeFrameSinkState = 4 // ChromeCompositorStateMachine.MajorState.LayerTreeFrameSinkState layer_tree_frame_sink_state
-	ChromeCompositorStateMachine_MajorState_ForcedRedrawState       = 5 // ChromeCompositorStateMachine.MajorState.ForcedRedrawOnTimeoutState forced_redraw_state
-)
-
-// Values of ChromeCompositorStateMachine.MajorState.BeginImplFrameState.
-const (
-	ChromeCompositorStateMachine_MajorState_BeginImplFrameState_BeginImplFrameUnspecified      = 0 // BEGIN_IMPL_FRAME_UNSPECIFIED
-	ChromeCompositorStateMachine_MajorState_BeginImplFrameState_BeginImplFrameIdle             = 1 // BEGIN_IMPL_FRAME_IDLE
-	ChromeCompositorStateMachine_MajorState_BeginImplFrameState_BeginImplFrameInsideBeginFrame = 2 // BEGIN_IMPL_FRAME_INSIDE_BEGIN_FRAME
-	ChromeCompositorStateMachine_MajorState_BeginImplFrameState_BeginImplFrameInsideDeadline   = 3 // BEGIN_IMPL_FRAME_INSIDE_DEADLINE
-)
-
-// Values of ChromeCompositorStateMachine.MajorState.BeginMainFrameState.
-const (
-	ChromeCompositorStateMachine_MajorState_BeginMainFrameState_BeginMainFrameUnspecified   = 0 // BEGIN_MAIN_FRAME_UNSPECIFIED
-	ChromeCompositorStateMachine_MajorState_BeginMainFrameState_BeginMainFrameIdle          = 1 // BEGIN_MAIN_FRAME_IDLE
-	ChromeCompositorStateMachine_MajorState_BeginMainFrameState_BeginMainFrameSent          = 2 // BEGIN_MAIN_FRAME_SENT
-	ChromeCompositorStateMachine_MajorState_BeginMainFrameState_BeginMainFrameReadyToCommit = 3 // BEGIN_MAIN_FRAME_READY_TO_COMMIT
-)
-
-// Values of ChromeCompositorStateMachine.MajorState.LayerTreeFrameSinkState.
-const (
-	ChromeCompositorStateMachine_MajorState_LayerTreeFrameSinkState_LayerTreeFrameUnspecified               = 0 // LAYER_TREE_FRAME_UNSPECIFIED
-	ChromeCompositorStateMachine_MajorState_LayerTreeFrameSinkState_LayerTreeFrameNone                      = 1 // LAYER_TREE_FRAME_NONE
-	ChromeCompositorStateMachine_MajorState_LayerTreeFrameSinkState_LayerTreeFrameActive                    = 2 // LAYER_TREE_FRAME_ACTIVE
-	ChromeCompositorStateMachine_MajorState_LayerTreeFrameSinkState_LayerTreeFrameCreating                  = 3 // LAYER_TREE_FRAME_CREATING
-	ChromeCompositorStateMachine_MajorState_LayerTreeFrameSinkState_LayerTreeFrameWaitingForFirstCommit     = 4 // LAYER_TREE_FRAME_WAITING_FOR_FIRST_COMMIT
-	ChromeCompositorStateMachine_MajorState_LayerTreeFrameSinkState_LayerTreeFrameWaitingForFirstActivation = 5 // LAYER_TREE_FRAME_WAITING_FOR_FIRST_ACTIVATION
-)
-
-// Values of ChromeCompositorStateMachine.MajorState.ForcedRedrawOnTimeoutState.
-const (
-	ChromeCompositorStateMachine_MajorState_ForcedRedrawOnTimeoutState_ForcedRedrawUnspecified          = 0 // FORCED_REDRAW_UNSPECIFIED
-	ChromeCompositorStateMachine_MajorState_ForcedRedrawOnTimeoutState_ForcedRedrawIdle                 = 1 // FORCED_REDRAW_IDLE
-	ChromeCompositorStateMachine_MajorState_ForcedRedrawOnTimeoutState_ForcedRedrawWaitingForCommit     = 2 // FORCED_REDRAW_WAITING_FOR_COMMIT
-	ChromeCompositorStateMachine_MajorState_ForcedRedrawOnTimeoutState_ForcedRedrawWaitingForActivation = 3 // FORCED_REDRAW_WAITING_FOR_ACTIVATION
-	ChromeCompositorStateMachine_MajorState_ForcedRedrawOnTimeoutState_ForcedRedrawWaitingForDraw       = 4 // FORCED_REDRAW_WAITING_FOR_DRAW
-)
-
-// Fields of ChromeCompositorStateMachine.MinorState.
-const (
-	ChromeCompositorStateMachine_MinorState_CommitCount                                   = 1  // int32 commit_count
-	ChromeCompositorStateMachine_MinorState_CurrentFrameNumber                            = 2  // int32 current_frame_number
-	ChromeCompositorStateMachine_MinorState_LastFrameNumberSubmitPerformed                = 3  // int32 last_frame_number_submit_performed
-	ChromeCompositorStateMachine_MinorState_LastFrameNumberDrawPerformed                  = 4  // int32 last_frame_number_draw_performed
-	ChromeCompositorStateMachine_MinorState_LastFrameNumberBeginMainFrameSent             = 5  // int32 last_frame_number_begin_main_frame_sent
-	ChromeCompositorStateMachine_MinorState_DidDraw                                       = 6  // bool did_draw
-	ChromeCompositorStateMachine_MinorState_DidSendBeginMainFrameForCurrentFrame          = 7  // bool did_send_begin_main_frame_for_current_frame
-	ChromeCompositorStateMachine_MinorState_DidNotifyBeginMainFrameNotExpectedUntil       = 8  // bool did_notify_begin_main_frame_not_expected_until
-	ChromeCompositorStateMachine_MinorState_DidNotifyBeginMainFrameNotExpectedSoon        = 9  // bool did_notify_begin_main_frame_not_expected_soon
-	ChromeCompositorStateMachine_MinorState_WantsBeginMainFrameNotExpected                = 10 // bool wants_begin_main_frame_not_expected
-	ChromeCompositorStateMachine_MinorState_DidCommitDuringFrame                          = 11 // bool did_commit_during_frame
-	ChromeCompositorStateMachine_MinorState_DidInvalidateLayerTreeFrameSink               = 12 // bool did_invalidate_layer_tree_frame_sink
-	ChromeCompositorStateMachine_MinorState_DidPerformImplSideInvalidaion                 = 13 // bool did_perform_impl_side_invalidaion
-	ChromeCompositorStateMachine_MinorState_DidPrepareTiles                               = 14 // bool did_prepare_tiles
-	ChromeCompositorStateMachine_MinorState_ConsecutiveCheckerboardAnimations             = 15 // int32 consecutive_checkerboard_animations
-	ChromeCompositorStateMachine_MinorState_PendingSubmitFrames                           = 16 // int32 pending_submit_frames
-	ChromeCompositorStateMachine_MinorState_SubmitFramesWithCurrentLayerTreeFrameSink     = 17 // int32 submit_frames_with_current_layer_tree_frame_sink
-	ChromeCompositorStateMachine_MinorState_NeedsRedraw                                   = 18 // bool needs_redraw
-	ChromeCompositorStateMachine_MinorState_NeedsPrepareTiles                             = 19 // bool needs_prepare_tiles
-	ChromeCompositorStateMachine_MinorState_NeedsBeginMainFrame                           = 20 // bool needs_begin_main_frame
-	ChromeCompositorStateMachine_MinorState_NeedsOneBeginImplFrame                        = 21 // bool needs_one_begin_impl_frame
-	ChromeCompositorStateMachine_MinorState_Visible                                       = 22 // bool visible
-	ChromeCompositorStateMachine_MinorState_BeginFrameSourcePaused                        = 23 // bool begin_frame_source_paused
-	ChromeCompositorStateMachine_MinorState_CanDraw                                       = 24 // bool can_draw
-	ChromeCompositorStateMachine_MinorState_ResourcelessDraw                              = 25 // bool resourceless_draw
-	ChromeCompositorStateMachine_MinorState_HasPendingTree                                = 26 // bool has_pending_tree
-	ChromeCompositorStateMachine_MinorState_PendingTreeIsReadyForActivation               = 27 // bool pending_tree_is_ready_for_activation
-	ChromeCompositorStateMachine_MinorState_ActiveTreeNeedsFirstDraw                      = 28 // bool active_tree_needs_first_draw
-	ChromeCompositorStateMachine_MinorState_ActiveTreeIsReadyToDraw                       = 29 // bool active_tree_is_ready_to_draw
-	ChromeCompositorStateMachine_MinorState_DidCreateAndInitializeFirstLayerTreeFrameSink = 30 // bool did_create_and_initialize_first_layer_tree_frame_sink
-	ChromeCompositorStateMachine_MinorState_TreePriority                                  = 31 // ChromeCompositorStateMachine.MinorState.TreePriority tree_priority
-	ChromeCompositorStateMachine_MinorState_ScrollHandlerState                            = 32 // ChromeCompositorStateMachine.MinorState.ScrollHandlerState scroll_handler_state
-	ChromeCompositorStateMachine_MinorState_CriticalBeginMainFrameToActivateIsFast        = 33 // bool critical_begin_main_frame_to_activate_is_fast
-	ChromeCompositorStateMachine_MinorState_MainThreadMissedLastDeadline                  = 34 // bool main_thread_missed_last_deadline
-	ChromeCompositorStateMachine_MinorState_VideoNeedsBeginFrames                         = 36 // bool video_needs_begin_frames
-	ChromeCompositorStateMachine_MinorState_DeferBeginMainFrame                           = 37 // bool defer_begin_main_frame
-	ChromeCompositorStateMachine_MinorState_LastCommitHadNoUpdates                        = 38 // bool last_commit_had_no_updates
-	ChromeCompositorStateMachine_MinorState_DidDrawInLastFrame                            = 39 // bool did_draw_in_last_frame
-	ChromeCompositorStateMachine_MinorState_DidSubmitInLastFrame                          = 40 // bool did_submit_in_last_frame
-	ChromeCompositorStateMachine_MinorState_NeedsImplSideInvalidation                     = 41 // bool needs_impl_side_invalidation
-	ChromeCompositorStateMachine_MinorState_CurrentPendingTreeIsImplSide                  = 42 // bool current_pending_tree_is_impl_side
-	ChromeCompositorStateMachine_MinorState_PreviousPendingTreeWasImplSide                = 43 // bool previous_pending_tree_was_impl_side
-	ChromeCompositorStateMachine_MinorState_ProcessingAnimationWorkletsForActiveTree      = 44 // bool processing_animation_worklets_for_active_tree
-	ChromeCompositorStateMachine_MinorState_ProcessingAnimationWorkletsForPendingTree     = 45 // bool processing_animation_worklets_for_pending_tree
-	ChromeCompositorStateMachine_MinorState_ProcessingPaintWorkletsForPendingTree         = 46 // bool processing_paint_worklets_for_pending_tree
-)
-
-// Values of ChromeCompositorStateMachine.MinorState.TreePriority.
-const (
-	ChromeCompositorStateMachine_MinorState_TreePriority_Unspecified              = 0 // TREE_PRIORITY_UNSPECIFIED
-	ChromeCompositorStateMachine_MinorState_TreePriority_SamePriorityForBothTrees = 1 // TREE_PRIORITY_SAME_PRIORITY_FOR_BOTH_TREES
-	ChromeCompositorStateMachine_MinorState_TreePriority_SmoothnessTakesPriority  = 2 // TREE_PRIORITY_SMOOTHNESS_TAKES_PRIORITY
-	ChromeCompositorStateMachine_MinorState_TreePriority_NewContentTakesPriority  = 3 // TREE_PRIORITY_NEW_CONTENT_TAKES_PRIORITY
-)
-
-// Values of ChromeCompositorStateMachine.MinorState.ScrollHandlerState.
-const (
-	ChromeCompositorStateMachine_MinorState_ScrollHandlerState_ScrollHandlerUnspecified         = 0 // SCROLL_HANDLER_UNSPECIFIED
-	ChromeCompositorStateMachine_MinorState_ScrollHandlerState_ScrollAffectsScrollHandler       = 1 // SCROLL_AFFECTS_SCROLL_HANDLER
-	ChromeCompositorStateMachine_MinorState_ScrollHandlerState_ScrollDoesNotAffectScrollHandler = 2 // SCROLL_DOES_NOT_AFFECT_SCROLL_HANDLER
-)
-
-// Fields of BeginFrameArgs.
-const (
-	BeginFrameArgs_Type                     = 1  // BeginFrameArgs.BeginFrameArgsType type
-	BeginFrameArgs_SourceID                 = 2  // uint64 source_id
-	BeginFrameArgs_SequenceNumber           = 3  // uint64 sequence_number
-	BeginFrameArgs_FrameTimeUS              = 4  // int64 frame_time_us
-	BeginFrameArgs_DeadlineUS               = 5  // int64 deadline_us
-	BeginFrameArgs_IntervalDeltaUS          = 6  // int64 interval_delta_us
-	BeginFrameArgs_OnCriticalPath           = 7  // bool on_critical_path
-	BeginFrameArgs_AnimateOnly              = 8  // bool animate_only
-	BeginFrameArgs_SourceLocationIID        = 9  // uint64 source_location_iid
-	BeginFrameArgs_SourceLocation           = 10 // SourceLocation source_location
-	BeginFrameArgs_FramesThrottledSinceLast = 12 // int64 frames_throttled_since_last
-)
-
-// Values of BeginFrameArgs.BeginFrameArgsType.
-const (
-	BeginFrameArgs_BeginFrameArgsType_Unspecified = 0 // BEGIN_FRAME_ARGS_TYPE_UNSPECIFIED
-	BeginFrameArgs_BeginFrameArgsType_Invalid     = 1 // BEGIN_FRAME_ARGS_TYPE_INVALID
-	BeginFrameArgs_BeginFrameArgsType_Normal      = 2 // BEGIN_FRAME_ARGS_TYPE_NORMAL
-	BeginFrameArgs_BeginFrameArgsType_Missed      = 3 // BEGIN_FRAME_ARGS_TYPE_MISSED
-)
-
-// Fields of BeginImplFrameArgs.
-const (
-	BeginImplFrameArgs_UpdatedAtUS    = 1 // int64 updated_at_us
-	BeginImplFrameArgs_FinishedAtUS   = 2 // int64 finished_at_us
-	BeginImplFrameArgs_State          = 3 // BeginImplFrameArgs.State state
-	BeginImplFrameArgs_CurrentArgs    = 4 // BeginFrameArgs current_args
-	BeginImplFrameArgs_LastArgs       = 5 // BeginFrameArgs last_args
-	BeginImplFrameArgs_TimestampsInUS = 6 // BeginImplFrameArgs.TimestampsInUs timestamps_in_us
-)
-
-// Values of BeginImplFrameArgs.State.
-const (
-	BeginImplFrameArgs_State_BeginFrameFinished = 0 // BEGIN_FRAME_FINISHED
-	BeginImplFrameArgs_State_BeginFrameUsing    = 1 // BEGIN_FRAME_USING
-)
-
-// Fields of BeginImplFrameArgs.TimestampsInUs.
-const (
-	BeginImplFrameArgs_TimestampsInUs_IntervalDelta            = 1 // int64 interval_delta
-	BeginImplFrameArgs_TimestampsInUs_NowToDeadlineDelta       = 2 // int64 now_to_deadline_delta
-	BeginImplFrameArgs_TimestampsInUs_FrameTimeToNowDelta      = 3 // int64 frame_time_to_now_delta
-	BeginImplFrameArgs_TimestampsInUs_FrameTimeToDeadlineDelta = 4 // int64 frame_time_to_deadline_delta
-	BeginImplFrameArgs_TimestampsInUs_Now                      = 5 // int64 now
-	BeginImplFrameArgs_TimestampsInUs_FrameTime                = 6 // int64 frame_time
-	BeginImplFrameArgs_TimestampsInUs_Deadline                 = 7 // int64 deadline
-)
-
-// Fields of BeginFrameObserverState.
-const (
-	BeginFrameObserverState_DroppedBeginFrameArgs = 1 // int64 dropped_begin_frame_args
-	BeginFrameObserverState_LastBeginFrameArgs    = 2 // BeginFrameArgs last_begin_frame_args
-)
-
-// Fields of BeginFrameSourceState.
-const (
-	BeginFrameSourceState_SourceID           = 1 // uint32 source_id
-	BeginFrameSourceState_Paused             = 2 // bool paused
-	BeginFrameSourceState_NumObservers       = 3 // uint32 num_observers
-	BeginFrameSourceState_LastBeginFrameArgs = 4 // BeginFrameArgs last_begin_frame_args
-)
-
-// Fields of CompositorTimingHistory.
-const (
-	CompositorTimingHistory_BeginMainFrameQueueCriticalEstimateDeltaUS        = 1 // int64 begin_main_frame_queue_critical_estimate_delta_us
-	CompositorTimingHistory_BeginMainFrameQueueNotCriticalEstimateDeltaUS     = 2 // int64 begin_main_frame_queue_not_critical_estimate_delta_us
-	CompositorTimingHistory_BeginMainFrameStartToReadyToCommitEstimateDeltaUS = 3 // int64 begin_main_frame_start_to_ready_to_commit_estimate_delta_us
-	CompositorTimingHistory_CommitToReadyToActivateEstimateDeltaUS            = 4 // int64 commit_to_ready_to_activate_estimate_delta_us
-	CompositorTimingHistory_PrepareTilesEstimateDeltaUS                       = 5 // int64 prepare_tiles_estimate_delta_us
-	CompositorTimingHistory_ActivateEstimateDeltaUS                           = 6 // int64 activate_estimate_delta_us
-	CompositorTimingHistory_DrawEstimateDeltaUS                               = 7 // int64 draw_estimate_delta_us
-)
-
-// Fields of ChromeContentSettingsEventInfo.
-const (
-	ChromeContentSettingsEventInfo_NumberOfExceptions = 1 // uint32 number_of_exceptions
-)
-
-// Fields of ChromeFrameReporter.
-const (
-	ChromeFrameReporter_State                        = 1  // ChromeFrameReporter.State state
-	ChromeFrameReporter_Reason                       = 2  // ChromeFrameReporter.FrameDropReason reason
-	ChromeFrameReporter_FrameSource                  = 3  // uint64 frame_source
-	ChromeFrameReporter_FrameSequence                = 4  // uint64 frame_sequence
-	ChromeFrameReporter_AffectsSmoothness            = 5  // bool affects_smoothness
-	ChromeFrameReporter_ScrollState                  = 6  // ChromeFrameReporter.ScrollState scroll_state
-	ChromeFrameReporter_HasMainAnimation             = 7  // bool has_main_animation
-	ChromeFrameReporter_HasCompositorAnimation       = 8  // bool has_compositor_animation
-	ChromeFrameReporter_HasSmoothInputMain           = 9  // bool has_smooth_input_main
-	ChromeFrameReporter_HasMissingContent            = 10 // bool has_missing_content
-	ChromeFrameReporter_LayerTreeHostID              = 11 // uint64 layer_tree_host_id
-	ChromeFrameReporter_HasHighLatency               = 12 // bool has_high_latency
-	ChromeFrameReporter_FrameType                    = 13 // ChromeFrameReporter.FrameType frame_type
-	ChromeFrameReporter_HighLatencyContributionStage = 14 // repeated string high_latency_contribution_stage
-	ChromeFrameReporter_CheckerboardedNeedsRaster    = 15 // bool checkerboarded_needs_raster
-	ChromeFrameReporter_CheckerboardedNeedsRecord    = 16 // bool checkerboarded_needs_record
-	ChromeFrameReporter_SurfaceFrameTraceID          = 17 // int64 surface_frame_trace_id
-	ChromeFrameReporter_DisplayTraceID               = 18 // int64 display_trace_id
-)
-
-// Values of ChromeFrameReporter.State.
-const (
-	ChromeFrameReporter_State_NoUpdateDesired  = 0 // STATE_NO_UPDATE_DESIRED
-	ChromeFrameReporter_State_PresentedAll     = 1 // STATE_PRESENTED_ALL
-	ChromeFrameReporter_State_PresentedPartial = 2 // STATE_PRESENTED_PARTIAL
-	ChromeFrameReporter_State_Dropped          = 3 // STATE_DROPPED
-)
-
-// Values of ChromeFrameReporter.FrameDropReason.
-const (
-	ChromeFrameReporter_FrameDropReason_ReasonUnspecified       = 0 // REASON_UNSPECIFIED
-	ChromeFrameReporter_FrameDropReason_ReasonDisplayCompositor = 1 // REASON_DISPLAY_COMPOSITOR
-	ChromeFrameReporter_FrameDropReason_ReasonMainThread        = 2 // REASON_MAIN_THREAD
-	ChromeFrameReporter_FrameDropReason_ReasonClientCompositor  = 3 // REASON_CLIENT_COMPOSITOR
-)
-
-// Values of ChromeFrameReporter.ScrollState.
-const (
-	ChromeFrameReporter_ScrollState_ScrollNone             = 0 // SCROLL_NONE
-	ChromeFrameReporter_ScrollState_ScrollMainThread       = 1 // SCROLL_MAIN_THREAD
-	ChromeFrameReporter_ScrollState_ScrollCompositorThread = 2 // SCROLL_COMPOSITOR_THREAD
-	ChromeFrameReporter_ScrollState_ScrollRaster           = 3 // SCROLL_RASTER
-	ChromeFrameReporter_ScrollState_ScrollUnknown          = 4 // SCROLL_UNKNOWN
-)
-
-// Values of ChromeFrameReporter.FrameType.
-const (
-	ChromeFrameReporter_FrameType_Forked   = 0 // FORKED
-	ChromeFrameReporter_FrameType_Backfill = 1 // BACKFILL
-)
-
-// Fields of HistogramName.
-const (
-	HistogramName_IID  = 1 // uint64 iid
-	HistogramName_Name = 2 // string name
-)
-
 // Fields of ChromeHistogramSample.
 const (
-	ChromeHistogramSample_NameHash = 1 // uint64 name_hash
-	ChromeHistogramSample_Name     = 2 // string name
-	ChromeHistogramSample_Sample   = 3 // int64 sample
-	ChromeHistogramSample_NameIID  = 4 // uint64 name_iid
-)
-
-// Fields of ChromeKeyedService.
-const (
-	ChromeKeyedService_Name = 1 // string name
-)
-
-// Fields of ChromeLatencyInfo.
-const (
-	ChromeLatencyInfo_TraceID         = 1 // int64 trace_id
-	ChromeLatencyInfo_Step            = 2 // ChromeLatencyInfo.Step step
-	ChromeLatencyInfo_FrameTreeNodeID = 3 // int32 frame_tree_node_id
-	ChromeLatencyInfo_ComponentInfo   = 4 // repeated ChromeLatencyInfo.ComponentInfo component_info
-	ChromeLatencyInfo_IsCoalesced     = 5 // bool is_coalesced
-	ChromeLatencyInfo_GestureScrollID = 6 // int64 gesture_scroll_id
-	ChromeLatencyInfo_TouchID         = 7 // int64 touch_id
-	ChromeLatencyInfo_InputType       = 8 // ChromeLatencyInfo.InputType input_type
-)
-
-// Values of ChromeLatencyInfo.Step.
-const (
-	ChromeLatencyInfo_Step_Unspecified                 = 0  // STEP_UNSPECIFIED
-	ChromeLatencyInfo_Step_SendInputEventUI            = 3  // STEP_SEND_INPUT_EVENT_UI
-	ChromeLatencyInfo_Step_HandleInputEventImpl        = 5  // STEP_HANDLE_INPUT_EVENT_IMPL
-	ChromeLatencyInfo_Step_DidHandleInputAndOverscroll = 8  // STEP_DID_HANDLE_INPUT_AND_OVERSCROLL
-	ChromeLatencyInfo_Step_HandleInputEventMain        = 4  // STEP_HANDLE_INPUT_EVENT_MAIN
-	ChromeLatencyInfo_Step_MainThreadScrollUpdate      = 2  // STEP_MAIN_THREAD_SCROLL_UPDATE
-	ChromeLatencyInfo_Step_HandleInputEventMainCommit  = 1  // STEP_HANDLE_INPUT_EVENT_MAIN_COMMIT
-	ChromeLatencyInfo_Step_HandledInputEventMainOrImpl = 9  // STEP_HANDLED_INPUT_EVENT_MAIN_OR_IMPL
-	ChromeLatencyInfo_Step_HandledInputEventImpl       = 10 // STEP_HANDLED_INPUT_EVENT_IMPL
-	ChromeLatencyInfo_Step_SwapBuffers                 = 6  // STEP_SWAP_BUFFERS
-	ChromeLatencyInfo_Step_DrawAndSwap                 = 7  // STEP_DRAW_AND_SWAP
-	ChromeLatencyInfo_Step_FinishedSwapBuffers         = 11 // STEP_FINISHED_SWAP_BUFFERS
-)
-
-// Values of ChromeLatencyInfo.LatencyComponentType.
-const (
-	ChromeLatencyInfo_LatencyComponentType_ComponentUnspecified                                = 0  // COMPONENT_UNSPECIFIED
-	ChromeLatencyInfo_LatencyComponentType_ComponentInputEventLatencyBeginRwh                  = 1  // COMPONENT_INPUT_EVENT_LATENCY_BEGIN_RWH
-	ChromeLatencyInfo_LatencyComponentType_ComponentInputEventLatencyScrollUpdateOriginal      = 2  // COMPONENT_INPUT_EVENT_LATENCY_SCROLL_UPDATE_ORIGINAL
-	ChromeLatencyInfo_LatencyComponentType_ComponentInputEventLatencyFirstScrollUpdateOriginal = 3  // COMPONENT_INPUT_EVENT_LATENCY_FIRST_SCROLL_UPDATE_ORIGINAL
-	ChromeLatencyInfo_LatencyComponentType_ComponentInputEventLatencyOriginal                  = 4  // COMPONENT_INPUT_EVENT_LATENCY_ORIGINAL
-	ChromeLatencyInfo_LatencyComponentType_ComponentInputEventLatencyUI                        = 5  // COMPONENT_INPUT_EVENT_LATENCY_UI
-	ChromeLatencyInfo_LatencyComponentType_ComponentInputEventLatencyRendererMain              = 6  // COMPONENT_INPUT_EVENT_LATENCY_RENDERER_MAIN
-	ChromeLatencyInfo_LatencyComponentType_ComponentInputEventLatencyRenderingScheduledMain    = 7  // COMPONENT_INPUT_EVENT_LATENCY_RENDERING_SCHEDULED_MAIN
-	ChromeLatencyInfo_LatencyComponentType_ComponentInputEventLatencyRenderingScheduledImpl    = 8  // COMPONENT_INPUT_EVENT_LATENCY_RENDERING_SCHEDULED_IMPL
-	ChromeLatencyInfo_LatencyComponentType_ComponentInputEventLatencyScrollUpdateLastEvent     = 9  // COMPONENT_INPUT_EVENT_LATENCY_SCROLL_UPDATE_LAST_EVENT
-	ChromeLatencyInfo_LatencyComponentType_ComponentInputEventLatencyAckRwh                    = 10 // COMPONENT_INPUT_EVENT_LATENCY_ACK_RWH
-	ChromeLatencyInfo_LatencyComponentType_ComponentInputEventLatencyRendererSwap              = 11 // COMPONENT_INPUT_EVENT_LATENCY_RENDERER_SWAP
-	ChromeLatencyInfo_LatencyComponentType_ComponentDisplayCompositorReceivedFrame             = 12 // COMPONENT_DISPLAY_COMPOSITOR_RECEIVED_FRAME
-	ChromeLatencyInfo_LatencyComponentType_ComponentInputEventGPUSwapBuffer                    = 13 // COMPONENT_INPUT_EVENT_GPU_SWAP_BUFFER
-	ChromeLatencyInfo_LatencyComponentType_ComponentInputEventLatencyFrameSwap                 = 14 // COMPONENT_INPUT_EVENT_LATENCY_FRAME_SWAP
-)
-
-// Values of ChromeLatencyInfo.InputType.
-const (
-	ChromeLatencyInfo_InputType_UnspecifiedOrOther  = 0 // UNSPECIFIED_OR_OTHER
-	ChromeLatencyInfo_InputType_TouchMoved          = 1 // TOUCH_MOVED
-	ChromeLatencyInfo_InputType_GestureScrollBegin  = 2 // GESTURE_SCROLL_BEGIN
-	ChromeLatencyInfo_InputType_GestureScrollUpdate = 3 // GESTURE_SCROLL_UPDATE
-	ChromeLatencyInfo_InputType_GestureScrollEnd    = 4 // GESTURE_SCROLL_END
-	ChromeLatencyInfo_InputType_GestureTap          = 5 // GESTURE_TAP
-	ChromeLatencyInfo_InputType_GestureTapCancel    = 6 // GESTURE_TAP_CANCEL
-)
-
-// Fields of ChromeLatencyInfo.ComponentInfo.
-const (
-	ChromeLatencyInfo_ComponentInfo_ComponentType = 1 // ChromeLatencyInfo.LatencyComponentType component_type
-	ChromeLatencyInfo_ComponentInfo_TimeUS        = 2 // uint64 time_us
-)
-
-// Fields of ChromeLegacyIpc.
-const (
-	ChromeLegacyIpc_MessageClass = 1 // ChromeLegacyIpc.MessageClass message_class
-	ChromeLegacyIpc_MessageLine  = 2 // uint32 message_line
-)
-
-// Values of ChromeLegacyIpc.MessageClass.
-const (
-	ChromeLegacyIpc_MessageClass_ClassUnspecified           = 0  // CLASS_UNSPECIFIED
-	ChromeLegacyIpc_MessageClass_ClassAutomation            = 1  // CLASS_AUTOMATION
-	ChromeLegacyIpc_MessageClass_ClassFrame                 = 2  // CLASS_FRAME
-	ChromeLegacyIpc_MessageClass_ClassPage                  = 3  // CLASS_PAGE
-	ChromeLegacyIpc_MessageClass_ClassView                  = 4  // CLASS_VIEW
-	ChromeLegacyIpc_MessageClass_ClassWidget                = 5  // CLASS_WIDGET
-	ChromeLegacyIpc_MessageClass_ClassInput                 = 6  // CLASS_INPUT
-	ChromeLegacyIpc_MessageClass_ClassTest                  = 7  // CLASS_TEST
-	ChromeLegacyIpc_MessageClass_ClassWorker                = 8  // CLASS_WORKER
-	ChromeLegacyIpc_MessageClass_ClassNacl                  = 9  // CLASS_NACL
-	ChromeLegacyIpc_MessageClass_ClassGPUChannel            = 10 // CLASS_GPU_CHANNEL
-	ChromeLegacyIpc_MessageClass_ClassMedia                 = 11 // CLASS_MEDIA
-	ChromeLegacyIpc_MessageClass_ClassPpapi                 = 12 // CLASS_PPAPI
-	ChromeLegacyIpc_MessageClass_ClassChrome                = 13 // CLASS_CHROME
-	ChromeLegacyIpc_MessageClass_ClassDrag                  = 14 // CLASS_DRAG
-	ChromeLegacyIpc_MessageClass_ClassPrint                 = 15 // CLASS_PRINT
-	ChromeLegacyIpc_MessageClass_ClassExtension             = 16 // CLASS_EXTENSION
-	ChromeLegacyIpc_MessageClass_ClassTextInputClient       = 17 // CLASS_TEXT_INPUT_CLIENT
-	ChromeLegacyIpc_MessageClass_ClassBlinkTest             = 18 // CLASS_BLINK_TEST
-	ChromeLegacyIpc_MessageClass_ClassAccessibility         = 19 // CLASS_ACCESSIBILITY
-	ChromeLegacyIpc_MessageClass_ClassPrerender             = 20 // CLASS_PRERENDER
-	ChromeLegacyIpc_MessageClass_ClassChromoting            = 21 // CLASS_CHROMOTING
-	ChromeLegacyIpc_MessageClass_ClassBrowserPlugin         = 22 // CLASS_BROWSER_PLUGIN
-	ChromeLegacyIpc_MessageClass_ClassAndroidWebView        = 23 // CLASS_ANDROID_WEB_VIEW
-	ChromeLegacyIpc_MessageClass_ClassNaclHost              = 24 // CLASS_NACL_HOST
-	ChromeLegacyIpc_MessageClass_ClassEncryptedMedia        = 25 // CLASS_ENCRYPTED_MEDIA
-	ChromeLegacyIpc_MessageClass_ClassCast                  = 26 // CLASS_CAST
-	ChromeLegacyIpc_MessageClass_ClassGinJavaBridge         = 27 // CLASS_GIN_JAVA_BRIDGE
-	ChromeLegacyIpc_MessageClass_ClassChromeUtilityPrinting = 28 // CLASS_CHROME_UTILITY_PRINTING
-	ChromeLegacyIpc_MessageClass_ClassOzoneGPU              = 29 // CLASS_OZONE_GPU
-	ChromeLegacyIpc_MessageClass_ClassWebTest               = 30 // CLASS_WEB_TEST
-	ChromeLegacyIpc_MessageClass_ClassNetworkHints          = 31 // CLASS_NETWORK_HINTS
-	ChromeLegacyIpc_MessageClass_ClassExtensionsGuestView   = 32 // CLASS_EXTENSIONS_GUEST_VIEW
-	ChromeLegacyIpc_MessageClass_ClassGuestView             = 33 // CLASS_GUEST_VIEW
-	ChromeLegacyIpc_MessageClass_ClassMediaPlayerDelegate   = 34 // CLASS_MEDIA_PLAYER_DELEGATE
-	ChromeLegacyIpc_MessageClass_ClassExtensionWorker       = 35 // CLASS_EXTENSION_WORKER
-	ChromeLegacyIpc_MessageClass_ClassSubresourceFilter     = 36 // CLASS_SUBRESOURCE_FILTER
-	ChromeLegacyIpc_MessageClass_ClassUnfreezableFrame      = 37 // CLASS_UNFREEZABLE_FRAME
-)
-
-// Fields of ChromeMessagePump.
-const (
-	ChromeMessagePump_SentMessagesInQueue  = 1 // bool sent_messages_in_queue
-	ChromeMessagePump_IOHandlerLocationIID = 2 // uint64 io_handler_location_iid
-)
-
-// Fields of ChromeMojoEventInfo.
-const (
-	ChromeMojoEventInfo_WatcherNotifyInterfaceTag = 1 // string watcher_notify_interface_tag
-	ChromeMojoEventInfo_IPCHash                   = 2 // uint32 ipc_hash
-	ChromeMojoEventInfo_MojoInterfaceTag          = 3 // string mojo_interface_tag
-	ChromeMojoEventInfo_MojoInterfaceMethodIID    = 4 // uint64 mojo_interface_method_iid
-	ChromeMojoEventInfo_IsReply                   = 5 // bool is_reply
-	ChromeMojoEventInfo_PayloadSize               = 6 // uint64 payload_size
-	ChromeMojoEventInfo_DataNumBytes              = 7 // uint64 data_num_bytes
+	ChromeHistogramSample_Name    = 2 // string name
+	ChromeHistogramSample_NameIID = 4 // uint64 name_iid
 )
 
 // Fields of ChromeProcessDescriptor.
 const (
 	ChromeProcessDescriptor_ProcessType        = 1 // int32 process_type
-	ChromeProcessDescriptor_ProcessPriority    = 2 // int32 process_priority
-	ChromeProcessDescriptor_LegacySortIndex    = 3 // int32 legacy_sort_index
 	ChromeProcessDescriptor_HostAppPackageName = 4 // string host_app_package_name
 	ChromeProcessDescriptor_CrashTraceID       = 5 // uint64 crash_trace_id
 )
 
-// Values of ChromeRAILMode.
-const (
-	ChromeRAILMode_RailModeNone      = 0 // RAIL_MODE_NONE
-	ChromeRAILMode_RailModeResponse  = 1 // RAIL_MODE_RESPONSE
-	ChromeRAILMode_RailModeAnimation = 2 // RAIL_MODE_ANIMATION
-	ChromeRAILMode_RailModeIdle      = 3 // RAIL_MODE_IDLE
-	ChromeRAILMode_RailModeLoad      = 4 // RAIL_MODE_LOAD
-)
-
-// Fields of ChromeRendererSchedulerState.
-const (
-	ChromeRendererSchedulerState_RailMode       = 1 // ChromeRAILMode rail_mode
-	ChromeRendererSchedulerState_IsBackgrounded = 2 // bool is_backgrounded
-	ChromeRendererSchedulerState_IsHidden       = 3 // bool is_hidden
-)
-
 // Fields of ChromeThreadDescriptor.
 const (
-	ChromeThreadDescriptor_ThreadType      = 1 // int32 thread_type
-	ChromeThreadDescriptor_LegacySortIndex = 2 // int32 legacy_sort_index
-	ChromeThreadDescriptor_IsSandboxedTID  = 3 // bool is_sandboxed_tid
-)
-
-// Fields of ChromeUserEvent.
-const (
-	ChromeUserEvent_Action     = 1 // string action
-	ChromeUserEvent_ActionHash = 2 // uint64 action_hash
-)
-
-// Fields of ChromeWindowHandleEventInfo.
-const (
-	ChromeWindowHandleEventInfo_Dpi       = 1 // uint32 dpi
-	ChromeWindowHandleEventInfo_MessageID = 2 // uint32 message_id
-	ChromeWindowHandleEventInfo_HwndPtr   = 3 // fixed64 hwnd_ptr
+	ChromeThreadDescriptor_ThreadType     = 1 // int32 thread_type
+	ChromeThreadDescriptor_IsSandboxedTID = 3 // bool is_sandboxed_tid
 )
 
 // Fields of CounterDescriptor.
@@ -518,21 +35,6 @@ const (
 	CounterDescriptor_UnitMultiplier = 4 // int64 unit_multiplier
 	CounterDescriptor_IsIncremental  = 5 // bool is_incremental
 	CounterDescriptor_YAxisShareKey  = 7 // string y_axis_share_key
-)
-
-// Values of CounterDescriptor.BuiltinCounterType.
-const (
-	CounterDescriptor_BuiltinCounterType_CounterUnspecified            = 0 // COUNTER_UNSPECIFIED
-	CounterDescriptor_BuiltinCounterType_CounterThreadTimeNS           = 1 // COUNTER_THREAD_TIME_NS
-	CounterDescriptor_BuiltinCounterType_CounterThreadInstructionCount = 2 // COUNTER_THREAD_INSTRUCTION_COUNT
-)
-
-// Values of CounterDescriptor.Unit.
-const (
-	CounterDescriptor_Unit_Unspecified = 0 // UNIT_UNSPECIFIED
-	CounterDescriptor_Unit_TimeNS      = 1 // UNIT_TIME_NS
-	CounterDescriptor_Unit_Count       = 2 // UNIT_COUNT
-	CounterDescriptor_Unit_SizeBytes   = 3 // UNIT_SIZE_BYTES
 )
 
 // Fields of DebugAnnotation.
@@ -569,21 +71,8 @@ const (
 
 // Values of DebugAnnotation.NestedValue.NestedType.
 const (
-	DebugAnnotation_NestedValue_NestedType_Unspecified = 0 // UNSPECIFIED
-	DebugAnnotation_NestedValue_NestedType_Dict        = 1 // DICT
-	DebugAnnotation_NestedValue_NestedType_Array       = 2 // ARRAY
-)
-
-// Fields of DebugAnnotationName.
-const (
-	DebugAnnotationName_IID  = 1 // uint64 iid
-	DebugAnnotationName_Name = 2 // string name
-)
-
-// Fields of DebugAnnotationValueTypeName.
-const (
-	DebugAnnotationValueTypeName_IID  = 1 // uint64 iid
-	DebugAnnotationValueTypeName_Name = 2 // string name
+	DebugAnnotation_NestedValue_NestedType_Dict  = 1 // DICT
+	DebugAnnotation_NestedValue_NestedType_Array = 2 // ARRAY
 )
 
 // Fields of LogMessage.
@@ -593,47 +82,13 @@ const (
 	LogMessage_Prio              = 3 // LogMessage.Priority prio
 )
 
-// Values of LogMessage.Priority.
-const (
-	LogMessage_Priority_PrioUnspecified = 0 // PRIO_UNSPECIFIED
-	LogMessage_Priority_PrioUnused      = 1 // PRIO_UNUSED
-	LogMessage_Priority_PrioVerbose     = 2 // PRIO_VERBOSE
-	LogMessage_Priority_PrioDebug       = 3 // PRIO_DEBUG
-	LogMessage_Priority_PrioInfo        = 4 // PRIO_INFO
-	LogMessage_Priority_PrioWarn        = 5 // PRIO_WARN
-	LogMessage_Priority_PrioError       = 6 // PRIO_ERROR
-	LogMessage_Priority_PrioFatal       = 7 // PRIO_FATAL
-)
-
-// Fields of LogMessageBody.
-const (
-	LogMessageBody_IID  = 1 // uint64 iid
-	LogMessageBody_Body = 2 // string body
-)
-
 // Fields of ProcessDescriptor.
 const (
 	ProcessDescriptor_PID               = 1 // int32 pid
-	ProcessDescriptor_Cmdline           = 2 // repeated string cmdline
 	ProcessDescriptor_ProcessName       = 6 // string process_name
-	ProcessDescriptor_ProcessPriority   = 5 // int32 process_priority
 	ProcessDescriptor_StartTimestampNS  = 7 // int64 start_timestamp_ns
 	ProcessDescriptor_ChromeProcessType = 4 // ProcessDescriptor.ChromeProcessType chrome_process_type
-	ProcessDescriptor_LegacySortIndex   = 3 // int32 legacy_sort_index
 	ProcessDescriptor_ProcessLabels     = 8 // repeated string process_labels
-)
-
-// Values of ProcessDescriptor.ChromeProcessType.
-const (
-	ProcessDescriptor_ChromeProcessType_ProcessUnspecified   = 0 // PROCESS_UNSPECIFIED
-	ProcessDescriptor_ChromeProcessType_ProcessBrowser       = 1 // PROCESS_BROWSER
-	ProcessDescriptor_ChromeProcessType_ProcessRenderer      = 2 // PROCESS_RENDERER
-	ProcessDescriptor_ChromeProcessType_ProcessUtility       = 3 // PROCESS_UTILITY
-	ProcessDescriptor_ChromeProcessType_ProcessZygote        = 4 // PROCESS_ZYGOTE
-	ProcessDescriptor_ChromeProcessType_ProcessSandboxHelper = 5 // PROCESS_SANDBOX_HELPER
-	ProcessDescriptor_ChromeProcessType_ProcessGPU           = 6 // PROCESS_GPU
-	ProcessDescriptor_ChromeProcessType_ProcessPpapiPlugin   = 7 // PROCESS_PPAPI_PLUGIN
-	ProcessDescriptor_ChromeProcessType_ProcessPpapiBroker   = 8 // PROCESS_PPAPI_BROKER
 )
 
 // Fields of TrackEventRangeOfInterest.
@@ -641,23 +96,14 @@ const (
 	TrackEventRangeOfInterest_StartUS = 1 // int64 start_us
 )
 
-// Fields of Screenshot.
-const (
-	Screenshot_JpgImage = 1 // bytes jpg_image
-	Screenshot_PamImage = 2 // bytes pam_image
-	Screenshot_PpmImage = 3 // bytes ppm_image
-)
-
 // Fields of UnsymbolizedSourceLocation.
 const (
-	UnsymbolizedSourceLocation_IID       = 1 // uint64 iid
 	UnsymbolizedSourceLocation_MappingID = 2 // uint64 mapping_id
 	UnsymbolizedSourceLocation_RelPC     = 3 // uint64 rel_pc
 )
 
 // Fields of SourceLocation.
 const (
-	SourceLocation_IID          = 1 // uint64 iid
 	SourceLocation_FileName     = 2 // string file_name
 	SourceLocation_FunctionName = 3 // string function_name
 	SourceLocation_LineNumber   = 4 // uint32 line_number
@@ -677,25 +123,6 @@ const (
 	ThreadDescriptor_ReferenceTimestampUS            = 6 // int64 reference_timestamp_us
 	ThreadDescriptor_ReferenceThreadTimeUS           = 7 // int64 reference_thread_time_us
 	ThreadDescriptor_ReferenceThreadInstructionCount = 8 // int64 reference_thread_instruction_count
-	ThreadDescriptor_LegacySortIndex                 = 3 // int32 legacy_sort_index
-)
-
-// Values of ThreadDescriptor.ChromeThreadType.
-const (
-	ThreadDescriptor_ChromeThreadType_ChromeThreadUnspecified      = 0  // CHROME_THREAD_UNSPECIFIED
-	ThreadDescriptor_ChromeThreadType_ChromeThreadMain             = 1  // CHROME_THREAD_MAIN
-	ThreadDescriptor_ChromeThreadType_ChromeThreadIO               = 2  // CHROME_THREAD_IO
-	ThreadDescriptor_ChromeThreadType_ChromeThreadPoolBgWorker     = 3  // CHROME_THREAD_POOL_BG_WORKER
-	ThreadDescriptor_ChromeThreadType_ChromeThreadPoolFgWorker     = 4  // CHROME_THREAD_POOL_FG_WORKER
-	ThreadDescriptor_ChromeThreadType_ChromeThreadPoolFbBlocking   = 5  // CHROME_THREAD_POOL_FB_BLOCKING
-	ThreadDescriptor_ChromeThreadType_ChromeThreadPoolBgBlocking   = 6  // CHROME_THREAD_POOL_BG_BLOCKING
-	ThreadDescriptor_ChromeThreadType_ChromeThreadPoolService      = 7  // CHROME_THREAD_POOL_SERVICE
-	ThreadDescriptor_ChromeThreadType_ChromeThreadCompositor       = 8  // CHROME_THREAD_COMPOSITOR
-	ThreadDescriptor_ChromeThreadType_ChromeThreadVizCompositor    = 9  // CHROME_THREAD_VIZ_COMPOSITOR
-	ThreadDescriptor_ChromeThreadType_ChromeThreadCompositorWorker = 10 // CHROME_THREAD_COMPOSITOR_WORKER
-	ThreadDescriptor_ChromeThreadType_ChromeThreadServiceWorker    = 11 // CHROME_THREAD_SERVICE_WORKER
-	ThreadDescriptor_ChromeThreadType_ChromeThreadMemoryInfra      = 50 // CHROME_THREAD_MEMORY_INFRA
-	ThreadDescriptor_ChromeThreadType_ChromeThreadSamplingProfiler = 51 // CHROME_THREAD_SAMPLING_PROFILER
 )
 
 // Fields of TrackDescriptor.
@@ -722,32 +149,10 @@ const (
 	TrackDescriptor_ThreadOrdering                  = 20 // TrackDescriptor.ThreadOrdering thread_ordering
 )
 
-// Values of TrackDescriptor.ChildTracksOrdering.
-const (
-	TrackDescriptor_ChildTracksOrdering_Unknown       = 0 // UNKNOWN
-	TrackDescriptor_ChildTracksOrdering_Lexicographic = 1 // LEXICOGRAPHIC
-	TrackDescriptor_ChildTracksOrdering_Chronological = 2 // CHRONOLOGICAL
-	TrackDescriptor_ChildTracksOrdering_Explicit      = 3 // EXPLICIT
-)
-
 // Values of TrackDescriptor.SiblingMergeBehavior.
 const (
-	TrackDescriptor_SiblingMergeBehavior_Unspecified       = 0 // SIBLING_MERGE_BEHAVIOR_UNSPECIFIED
-	TrackDescriptor_SiblingMergeBehavior_ByTrackName       = 1 // SIBLING_MERGE_BEHAVIOR_BY_TRACK_NAME
 	TrackDescriptor_SiblingMergeBehavior_None              = 2 // SIBLING_MERGE_BEHAVIOR_NONE
 	TrackDescriptor_SiblingMergeBehavior_BySiblingMergeKey = 3 // SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY
-)
-
-// Values of TrackDescriptor.ProcessOrdering.
-const (
-	TrackDescriptor_ProcessOrdering_Unspecified = 0 // PROCESS_ORDERING_UNSPECIFIED
-	TrackDescriptor_ProcessOrdering_Explicit    = 1 // PROCESS_ORDERING_EXPLICIT
-)
-
-// Values of TrackDescriptor.ThreadOrdering.
-const (
-	TrackDescriptor_ThreadOrdering_Unspecified = 0 // THREAD_ORDERING_UNSPECIFIED
-	TrackDescriptor_ThreadOrdering_Explicit    = 1 // THREAD_ORDERING_EXPLICIT
 )
 
 // Fields of TrackEvent.
@@ -805,24 +210,11 @@ const (
 
 // Values of TrackEvent.Type.
 const (
-	TrackEvent_Type_Unspecified = 0 // TYPE_UNSPECIFIED
-	TrackEvent_Type_SliceBegin  = 1 // TYPE_SLICE_BEGIN
-	TrackEvent_Type_SliceEnd    = 2 // TYPE_SLICE_END
-	TrackEvent_Type_Instant     = 3 // TYPE_INSTANT
-	TrackEvent_Type_Counter     = 4 // TYPE_COUNTER
-	TrackEvent_Type_State       = 5 // TYPE_STATE
-)
-
-// Fields of TrackEvent.InlineCallstack.
-const (
-	TrackEvent_InlineCallstack_Frames = 1 // repeated TrackEvent.InlineCallstack.Frame frames
-)
-
-// Fields of TrackEvent.InlineCallstack.Frame.
-const (
-	TrackEvent_InlineCallstack_Frame_FunctionName = 1 // string function_name
-	TrackEvent_InlineCallstack_Frame_SourceFile   = 2 // string source_file
-	TrackEvent_InlineCallstack_Frame_LineNumber   = 3 // uint32 line_number
+	TrackEvent_Type_SliceBegin = 1 // TYPE_SLICE_BEGIN
+	TrackEvent_Type_SliceEnd   = 2 // TYPE_SLICE_END
+	TrackEvent_Type_Instant    = 3 // TYPE_INSTANT
+	TrackEvent_Type_Counter    = 4 // TYPE_COUNTER
+	TrackEvent_Type_State      = 5 // TYPE_STATE
 )
 
 // Fields of TrackEvent.LegacyEvent.
@@ -847,18 +239,15 @@ const (
 
 // Values of TrackEvent.LegacyEvent.FlowDirection.
 const (
-	TrackEvent_LegacyEvent_FlowDirection_FlowUnspecified = 0 // FLOW_UNSPECIFIED
-	TrackEvent_LegacyEvent_FlowDirection_FlowIn          = 1 // FLOW_IN
-	TrackEvent_LegacyEvent_FlowDirection_FlowOut         = 2 // FLOW_OUT
-	TrackEvent_LegacyEvent_FlowDirection_FlowInout       = 3 // FLOW_INOUT
+	TrackEvent_LegacyEvent_FlowDirection_FlowIn    = 1 // FLOW_IN
+	TrackEvent_LegacyEvent_FlowDirection_FlowOut   = 2 // FLOW_OUT
+	TrackEvent_LegacyEvent_FlowDirection_FlowInout = 3 // FLOW_INOUT
 )
 
 // Values of TrackEvent.LegacyEvent.InstantEventScope.
 const (
-	TrackEvent_LegacyEvent_InstantEventScope_ScopeUnspecified = 0 // SCOPE_UNSPECIFIED
-	TrackEvent_LegacyEvent_InstantEventScope_ScopeGlobal      = 1 // SCOPE_GLOBAL
-	TrackEvent_LegacyEvent_InstantEventScope_ScopeProcess     = 2 // SCOPE_PROCESS
-	TrackEvent_LegacyEvent_InstantEventScope_ScopeThread      = 3 // SCOPE_THREAD
+	TrackEvent_LegacyEvent_InstantEventScope_ScopeGlobal  = 1 // SCOPE_GLOBAL
+	TrackEvent_LegacyEvent_InstantEventScope_ScopeProcess = 2 // SCOPE_PROCESS
 )
 
 // Fields of TrackEventDefaults.
@@ -866,16 +255,4 @@ const (
 	TrackEventDefaults_TrackUUID                    = 11 // uint64 track_uuid
 	TrackEventDefaults_ExtraCounterTrackUUIDs       = 31 // repeated uint64 extra_counter_track_uuids
 	TrackEventDefaults_ExtraDoubleCounterTrackUUIDs = 45 // repeated uint64 extra_double_counter_track_uuids
-)
-
-// Fields of EventCategory.
-const (
-	EventCategory_IID  = 1 // uint64 iid
-	EventCategory_Name = 2 // string name
-)
-
-// Fields of EventName.
-const (
-	EventName_IID  = 1 // uint64 iid
-	EventName_Name = 2 // string name
 )

@@ -12,75 +12,8 @@ const (
 	TranslationTable_ChromeStudy           = 6 // ChromeStudyTranslationTable chrome_study
 )
 
-// Fields of ChromeHistorgramTranslationTable.
-const (
-	ChromeHistorgramTranslationTable_HashToName = 1 // ChromeHistorgramTranslationTable.HashToNameEntry hash_to_name
-)
-
-// Fields of ChromeHistorgramTranslationTable.HashToNameEntry.
-const (
-	ChromeHistorgramTranslationTable_HashToNameEntry_Key   = 1 // uint64 key
-	ChromeHistorgramTranslationTable_HashToNameEntry_Value = 2 // string value
-)
-
-// Fields of ChromeUserEventTranslationTable.
-const (
-	ChromeUserEventTranslationTable_ActionHashToName = 1 // ChromeUserEventTranslationTable.ActionHashToNameEntry action_hash_to_name
-)
-
-// Fields of ChromeUserEventTranslationTable.ActionHashToNameEntry.
-const (
-	ChromeUserEventTranslationTable_ActionHashToNameEntry_Key   = 1 // uint64 key
-	ChromeUserEventTranslationTable_ActionHashToNameEntry_Value = 2 // string value
-)
-
 // Fields of ChromePerformanceMarkTranslationTable.
 const (
 	ChromePerformanceMarkTranslationTable_SiteHashToName = 1 // ChromePerformanceMarkTranslationTable.SiteHashToNameEntry site_hash_to_name
 	ChromePerformanceMarkTranslationTable_MarkHashToName = 2 // ChromePerformanceMarkTranslationTable.MarkHashToNameEntry mark_hash_to_name
-)
-
-// Fields of ChromePerformanceMarkTranslationTable.SiteHashToNameEntry.
-const (
-	ChromePerformanceMarkTranslationTable_SiteHashToNameEntry_Key   = 1 // uint32 key
-	ChromePerformanceMarkTranslationTable_SiteHashToNameEntry_Value = 2 // string value
-)
-
-// Fields of ChromePerformanceMarkTranslationTable.MarkHashToNameEntry.
-const (
-	ChromePerformanceMarkTranslationTable_MarkHashToNameEntry_Key   = 1 // uint32 key
-	ChromePerformanceMarkTranslationTable_MarkHashToNameEntry_Value = 2 // string value
-)
-
-// Fields of SliceNameTranslationTable.
-const (
-	SliceNameTranslationTable_RawToDeobfuscatedName = 1 // SliceNameTranslationTable.RawToDeobfuscatedNameEntry raw_to_deobfuscated_name
-)
-
-// Fields of SliceNameTranslationTable.RawToDeobfuscatedNameEntry.
-const (
-	SliceNameTranslationTable_RawToDeobfuscatedNameEntry_Key   = 1 // string key
-	SliceNameTranslationTable_RawToDeobfuscatedNameEntry_Value = 2 // string value
-)
-
-// Fields of ProcessTrackNameTranslationTable.
-const (
-	ProcessTrackNameTranslationTable_RawToDeobfuscatedName = 1 // ProcessTrackNameTranslationTable.RawToDeobfuscatedNameEntry raw_to_deobfuscated_name
-)
-
-// Fields of ProcessTrackNameTranslationTable.RawToDeobfuscatedNameEntry.
-const (
-	ProcessTrackNameTranslationTable_RawToDeobfuscatedNameEntry_Key   = 1 // string key
-	ProcessTrackNameTranslationTable_RawToDeobfuscatedNameEntry_Value = 2 // string value
-)
-
-// Fields of ChromeStudyTranslationTable.
-const (
-	ChromeStudyTranslationTable_HashToName = 1 // ChromeStudyTranslationTable.HashToNameEntry hash_to_name
-)
-
-// Fields of ChromeStudyTranslationTable.HashToNameEntry.
-const (
-	ChromeStudyTranslationTable_HashToNameEntry_Key   = 1 // uint64 key
-	ChromeStudyTranslationTable_HashToNameEntry_Value = 2 // string value
 )

@@ -7,5 +7,4 @@ const (
 	Trigger_TriggerName        = 1 // string trigger_name
 	Trigger_ProducerName       = 2 // string producer_name
 	Trigger_TrustedProducerUID = 3 // int32 trusted_producer_uid
-	Trigger_StopDelayMS        = 4 // uint64 stop_delay_ms
 )

@@ -43,16 +43,12 @@ const (
 
 // Fields of Mapping.
 const (
-	Mapping_ID              = 1  // uint64 id
-	Mapping_MemoryStart     = 2  // uint64 memory_start
-	Mapping_MemoryLimit     = 3  // uint64 memory_limit
-	Mapping_FileOffset      = 4  // uint64 file_offset
-	Mapping_Filename        = 5  // int64 filename
-	Mapping_BuildID         = 6  // int64 build_id
-	Mapping_HasFunctions    = 7  // bool has_functions
-	Mapping_HasFilenames    = 8  // bool has_filenames
-	Mapping_HasLineNumbers  = 9  // bool has_line_numbers
-	Mapping_HasInlineFrames = 10 // bool has_inline_frames
+	Mapping_ID          = 1 // uint64 id
+	Mapping_MemoryStart = 2 // uint64 memory_start
+	Mapping_MemoryLimit = 3 // uint64 memory_limit
+	Mapping_FileOffset  = 4 // uint64 file_offset
+	Mapping_Filename    = 5 // int64 filename
+	Mapping_BuildID     = 6 // int64 build_id
 )
 
 // Fields of Location.
@@ -61,7 +57,6 @@ const (
 	Location_MappingID = 2 // uint64 mapping_id
 	Location_Address   = 3 // uint64 address
 	Location_Line      = 4 // repeated Line line
-	Location_IsFolded  = 5 // bool is_folded
 )
 
 // Fields of Line.
@@ -72,9 +67,8 @@ const (
 
 // Fields of Function.
 const (
-	Function_ID         = 1 // uint64 id
-	Function_Name       = 2 // int64 name
-	Function_SystemName = 3 // int64 system_name
-	Function_Filename   = 4 // int64 filename
-	Function_StartLine  = 5 // int64 start_line
+	Function_ID        = 1 // uint64 id
+	Function_Name      = 2 // int64 name
+	Function_Filename  = 4 // int64 filename
+	Function_StartLine = 5 // int64 start_line
 )

@@ -2,18 +2,6 @@
 
 package primespb
 
-// Fields of Fixed128.
-const (
-	Fixed128_High = 1 // fixed64 high
-	Fixed128_Low  = 2 // fixed64 low
-)
-
-// Fields of Duration.
-const (
-	Duration_Seconds = 1 // int64 seconds
-	Duration_Nanos   = 2 // int32 nanos
-)
-
 // Fields of Timestamp.
 const (
 	Timestamp_Seconds = 1 // int64 seconds
@@ -45,43 +33,16 @@ const (
 	TraceEdge_TraceEntityDetails_ParentID       = 2 // uint64 parent_id
 	TraceEdge_TraceEntityDetails_FollowsFromIDs = 3 // repeated uint64 follows_from_ids
 	TraceEdge_TraceEntityDetails_FlowIDs        = 4 // repeated uint64 flow_ids
-	TraceEdge_TraceEntityDetails_CallSite       = 5 // CallSite call_site
 )
 
 // Fields of TraceEdge.SliceBegin.
 const (
 	TraceEdge_SliceBegin_EntityDetails = 1 // TraceEdge.TraceEntityDetails entity_details
-	TraceEdge_SliceBegin_ThreadID      = 2 // uint64 thread_id
-	TraceEdge_SliceBegin_ThreadName    = 5 // string thread_name
 	TraceEdge_SliceBegin_ExecutorName  = 6 // string executor_name
-	TraceEdge_SliceBegin_ExecutorType  = 7 // TraceEdge.SliceBegin.ExecutorType executor_type
 	TraceEdge_SliceBegin_ExecutorID    = 8 // uint64 executor_id
-	TraceEdge_SliceBegin_TotalCPUTime  = 3 // Duration total_cpu_time
-	TraceEdge_SliceBegin_UserCPUTime   = 4 // Duration user_cpu_time
-)
-
-// Values of TraceEdge.SliceBegin.ExecutorType.
-const (
-	TraceEdge_SliceBegin_ExecutorType_Unknown    = 0 // UNKNOWN
-	TraceEdge_SliceBegin_ExecutorType_Main       = 1 // MAIN
-	TraceEdge_SliceBegin_ExecutorType_Serial     = 2 // SERIAL
-	TraceEdge_SliceBegin_ExecutorType_Concurrent = 3 // CONCURRENT
-)
-
-// Fields of TraceEdge.SliceEnd.
-const (
-	TraceEdge_SliceEnd_TotalCPUTime = 3 // Duration total_cpu_time
-	TraceEdge_SliceEnd_UserCPUTime  = 4 // Duration user_cpu_time
 )
 
 // Fields of TraceEdge.Mark.
 const (
 	TraceEdge_Mark_EntityDetails = 1 // TraceEdge.TraceEntityDetails entity_details
-)
-
-// Fields of CallSite.
-const (
-	CallSite_ClassName  = 1 // string class_name
-	CallSite_MethodName = 2 // string method_name
-	CallSite_LineNumber = 3 // int32 line_number
 )

@@ -4,62 +4,30 @@ package simpleperfpb
 
 // Fields of Sample.
 const (
-	Sample_Time            = 1 // uint64 time
-	Sample_ThreadID        = 2 // int32 thread_id
-	Sample_Callchain       = 3 // repeated Sample.CallChainEntry callchain
-	Sample_EventCount      = 4 // uint64 event_count
-	Sample_EventTypeID     = 5 // uint32 event_type_id
-	Sample_UnwindingResult = 6 // Sample.UnwindingResult unwinding_result
+	Sample_Time        = 1 // uint64 time
+	Sample_ThreadID    = 2 // int32 thread_id
+	Sample_Callchain   = 3 // repeated Sample.CallChainEntry callchain
+	Sample_EventCount  = 4 // uint64 event_count
+	Sample_EventTypeID = 5 // uint32 event_type_id
 )
 
 // Fields of Sample.CallChainEntry.
 const (
-	Sample_CallChainEntry_VaddrInFile   = 1 // uint64 vaddr_in_file
-	Sample_CallChainEntry_FileID        = 2 // uint32 file_id
-	Sample_CallChainEntry_SymbolID      = 3 // int32 symbol_id
-	Sample_CallChainEntry_ExecutionType = 4 // Sample.CallChainEntry.ExecutionType execution_type
-)
-
-// Values of Sample.CallChainEntry.ExecutionType.
-const (
-	Sample_CallChainEntry_ExecutionType_NativeMethod         = 0 // NATIVE_METHOD
-	Sample_CallChainEntry_ExecutionType_InterpretedJVMMethod = 1 // INTERPRETED_JVM_METHOD
-	Sample_CallChainEntry_ExecutionType_JitJVMMethod         = 2 // JIT_JVM_METHOD
-	Sample_CallChainEntry_ExecutionType_ArtMethod            = 3 // ART_METHOD
-)
-
-// Fields of Sample.UnwindingResult.
-const (
-	Sample_UnwindingResult_RawErrorCode = 1 // uint32 raw_error_code
-	Sample_UnwindingResult_ErrorAddr    = 2 // uint64 error_addr
-	Sample_UnwindingResult_ErrorCode    = 3 // Sample.UnwindingResult.ErrorCode error_code
-)
-
-// Values of Sample.UnwindingResult.ErrorCode.
-const (
-	Sample_UnwindingResult_ErrorCode_ErrorNone             = 0 // ERROR_NONE
-	Sample_UnwindingResult_ErrorCode_ErrorUnknown          = 1 // ERROR_UNKNOWN
-	Sample_UnwindingResult_ErrorCode_ErrorNotEnoughStack   = 2 // ERROR_NOT_ENOUGH_STACK
-	Sample_UnwindingResult_ErrorCode_ErrorMemoryInvalid    = 3 // ERROR_MEMORY_INVALID
-	Sample_UnwindingResult_ErrorCode_ErrorUnwindInfo       = 4 // ERROR_UNWIND_INFO
-	Sample_UnwindingResult_ErrorCode_ErrorInvalidMap       = 5 // ERROR_INVALID_MAP
-	Sample_UnwindingResult_ErrorCode_ErrorMaxFrameExceeded = 6 // ERROR_MAX_FRAME_EXCEEDED
-	Sample_UnwindingResult_ErrorCode_ErrorRepeatedFrame    = 7 // ERROR_REPEATED_FRAME
-	Sample_UnwindingResult_ErrorCode_ErrorInvalidElf       = 8 // ERROR_INVALID_ELF
+	Sample_CallChainEntry_VaddrInFile = 1 // uint64 vaddr_in_file
+	Sample_CallChainEntry_FileID      = 2 // uint32 file_id
+	Sample_CallChainEntry_SymbolID    = 3 // int32 symbol_id
 )
 
 // Fields of LostSituation.
 const (
-	LostSituation_SampleCount = 1 // uint64 sample_count
-	LostSituation_LostCount   = 2 // uint64 lost_count
+	LostSituation_LostCount = 2 // uint64 lost_count
 )
 
 // Fields of File.
 const (
-	File_ID            = 1 // uint32 id
-	File_Path          = 2 // string path
-	File_Symbol        = 3 // repeated string symbol
-	File_MangledSymbol = 4 // repeated string mangled_symbol
+	File_ID     = 1 // uint32 id
+	File_Path   = 2 // string path
+	File_Symbol = 3 // repeated string symbol
 )
 
 // Fields of Thread.
@@ -71,19 +39,12 @@ const (
 
 // Fields of MetaInfo.
 const (
-	MetaInfo_EventType         = 1 // repeated string event_type
-	MetaInfo_AppPackageName    = 2 // string app_package_name
-	MetaInfo_AppType           = 3 // string app_type
-	MetaInfo_AndroidSDKVersion = 4 // string android_sdk_version
-	MetaInfo_AndroidBuildType  = 5 // string android_build_type
-	MetaInfo_TraceOffcpu       = 6 // bool trace_offcpu
+	MetaInfo_EventType = 1 // repeated string event_type
 )
 
 // Fields of ContextSwitch.
 const (
-	ContextSwitch_SwitchOn = 1 // bool switch_on
-	ContextSwitch_Time     = 2 // uint64 time
-	ContextSwitch_ThreadID = 3 // uint32 thread_id
+	ContextSwitch_Time = 2 // uint64 time
 )
 
 // Fields of Record.
@@ -96,36 +57,22 @@ const (
 	Record_ContextSwitch = 6 // ContextSwitch context_switch
 )
 
-// Fields of DebugUnwindFeature.
-const (
-	DebugUnwindFeature_File = 1 // repeated DebugUnwindFeature.File file
-)
-
-// Fields of DebugUnwindFeature.File.
-const (
-	DebugUnwindFeature_File_Path = 1 // string path
-	DebugUnwindFeature_File_Size = 2 // uint64 size
-)
-
 // Fields of FileFeature.
 const (
 	FileFeature_Path         = 1 // string path
 	FileFeature_Type         = 2 // FileFeature.DsoType type
 	FileFeature_MinVaddr     = 3 // uint64 min_vaddr
 	FileFeature_Symbol       = 4 // repeated FileFeature.Symbol symbol
-	FileFeature_DexFile      = 5 // FileFeature.DexFile dex_file
 	FileFeature_ElfFile      = 6 // FileFeature.ElfFile elf_file
 	FileFeature_KernelModule = 7 // FileFeature.KernelModule kernel_module
 )
 
 // Values of FileFeature.DsoType.
 const (
-	FileFeature_DsoType_DsoKernel        = 0 // DSO_KERNEL
-	FileFeature_DsoType_DsoKernelModule  = 1 // DSO_KERNEL_MODULE
-	FileFeature_DsoType_DsoElfFile       = 2 // DSO_ELF_FILE
-	FileFeature_DsoType_DsoDexFile       = 3 // DSO_DEX_FILE
-	FileFeature_DsoType_DsoSymbolMapFile = 4 // DSO_SYMBOL_MAP_FILE
-	FileFeature_DsoType_DsoUnknownFile   = 5 // DSO_UNKNOWN_FILE
+	FileFeature_DsoType_DsoKernel       = 0 // DSO_KERNEL
+	FileFeature_DsoType_DsoKernelModule = 1 // DSO_KERNEL_MODULE
+	FileFeature_DsoType_DsoElfFile      = 2 // DSO_ELF_FILE
+	FileFeature_DsoType_DsoDexFile      = 3 // DSO_DEX_FILE
 )
 
 // Fields of FileFeature.Symbol.
@@ -133,11 +80,6 @@ const (
 	FileFeature_Symbol_Vaddr = 1 // uint64 vaddr
 	FileFeature_Symbol_Len   = 2 // uint32 len
 	FileFeature_Symbol_Name  = 3 // string name
-)
-
-// Fields of FileFeature.DexFile.
-const (
-	FileFeature_DexFile_DexFileOffset = 1 // repeated uint64 dex_file_offset
 )
 
 // Fields of FileFeature.ElfFile.

@@ -36,7 +36,7 @@ func (o *flamegraphOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Trace, "trace-id", "", "trace in a dataset of many, by its id or name (default: the sum of all traces)")
 	flags.StringVar(&s.Scope, "scope", "", "profile to show: its file, profiler or heap; a pattern such as *.pb.gz adds up several")
 	flags.StringVar(&s.Metric, "metric", "", "metric to show first, such as cpu, cycles or alloc_space")
-	flags.StringVar(&s.Process, "process", "", "process to show, by pid, name or pattern")
+	flags.StringVar(&s.Process, "process", "", "process to show, by pid, name, label or pattern")
 	flags.StringVar(&s.Thread, "thread", "", "thread to show, by tid, name or pattern")
 	flags.StringVar(&s.From, "from", "", "exclude everything before this time: ns of the trace clock or, with a unit as in 1.5s, time since the trace began")
 	flags.StringVar(&s.To, "to", "", "exclude everything at or after this time")

@@ -591,6 +591,36 @@ INSERT INTO stack_sample BY NAME SELECT * REPLACE (id + 1000 AS id, 1 AS session
 		expect(t, exitUsage, "has no metric instructions, only cpu-clock, samples:cpu-clock, cycles:u, samples:cycles:u")
 }
 
+// TestProcessLabels checks that processes of one name are told apart by what the trace says that they do.
+func TestProcessLabels(t *testing.T) {
+	t.Parallel()
+	const trace = `[{"ph":"M","name":"process_name","pid":1,"args":{"name":"python3.8"}},{"ph":"M","name":"process_labels","pid":1,"args":{"labels":"GPU 0"}},
+{"ph":"M","name":"process_name","pid":2,"args":{"name":"python3.8"}},{"ph":"M","name":"process_labels","pid":2,"args":{"labels":"GPU 1"}},
+{"ph":"M","name":"process_name","pid":3,"args":{"name":"other"}},
+{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2},{"ph":"X","name":"a","pid":2,"tid":2,"ts":1,"dur":3},{"ph":"X","name":"a","pid":3,"tid":3,"ts":1,"dur":4}]`
+	dir := folder(t, map[string]string{"a.json": trace})
+	tpconvert(t, dir, "-q", "a.json", "out").expect(t, exitDone, "")
+	if got, want := rowsOf(t, dir, "out", "SELECT pid, name, label, title FROM process_title WHERE pid > 0 ORDER BY pid"),
+		"pid,name,label,title\n1,python3.8,GPU 0,python3.8 (GPU 0)\n2,python3.8,GPU 1,python3.8 (GPU 1)\n3,other,,other\n"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for process, want := range map[string]int64{"": 9000, "GPU 0": 2000, "GPU*": 5000, "python3.8": 5000, "python3.8 (GPU 1)": 3000, "2": 3000, "other": 4000} {
+		args := []string{"flamegraph", "-f", "-o", "out.folded", "out"}
+		if process != "" {
+			args = append(args, "--process", process)
+		}
+		tpconvert(t, dir, args...).expect(t, exitDone, "")
+		if got := folded(t, filepath.Join(dir, "out.folded")); got["a"] != want || len(got) != 1 {
+			t.Errorf("%q: %v, want %d", process, got, want)
+		}
+	}
+	tpconvert(t, dir, "flamegraph", "--top", "--process", "GPU 7", "out").expect(t, exitUsage, "has no process GPU 7, only 0, other (3), python3.8 (GPU 0) (1), python3.8 (GPU 1) (2)")
+	tpconvert(t, dir, "flamegraph", "-o", "out.pb.gz", "out").expect(t, exitDone, "")
+	if tags := pprofReport(t, "-tags", filepath.Join(dir, "out.pb.gz")); !strings.Contains(tags, "python3.8 (GPU 0)") || !strings.Contains(tags, "python3.8 (GPU 1)") {
+		t.Errorf("labels of the samples: %s", tags)
+	}
+}
+
 // TestEventsOfPerfScript checks that samples of different events are never added up.
 func TestEventsOfPerfScript(t *testing.T) {
 	t.Parallel()

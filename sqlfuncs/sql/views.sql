@@ -38,6 +38,15 @@ CREATE OR REPLACE VIEW counters AS
 SELECT c.*, t.name, t.unit
 FROM counter AS c JOIN counter_track AS t ON c.track_id = t.id /*! AND c.trace_id = t.trace_id */;
 
+-- process_title: the processes with a title that tells those of the same name apart, where the trace does: python3 (GPU 2). label
+-- is what the trace says a process does, such as PyTorch's GPU 2 or the page of a browser's tab; NULL if it does not say.
+CREATE OR REPLACE VIEW process_title AS
+SELECT id, upid, pid, name, label, coalesce(nullif(name, '') || ' (' || label || ')', label, name) AS title /*!, trace_id */
+FROM (SELECT p.id, p.upid, p.pid, p.name, string_agg(a.string_value, ', ' ORDER BY a.id) AS label /*!, p.trace_id */
+      FROM process AS p
+      LEFT JOIN args AS a ON a.arg_set_id = p.arg_set_id AND a.flat_key = 'chrome.process_label' /*! AND a.trace_id = p.trace_id */
+      GROUP BY ALL);
+
 -- thread_slice: the slices of thread tracks, with thread and process. ts, dur and the thread's CPU time in ns. An
 -- unfinished slice lasts until the end of the trace and has is_unfinished set; in slice, its dur is -1.
 CREATE OR REPLACE VIEW thread_slice AS

@@ -39,11 +39,11 @@ func (r *reader) readHeapGraph(ctx context.Context, b *builder, metrics []profil
 		    WHERE `+r.inTrace("g")+` AND ($1::BIGINT IS NULL OR graph_sample_ts >= $1) AND ($2::BIGINT IS NULL OR graph_sample_ts < $2)
 		    GROUP BY ALL)
 		SELECT `+r.traceOf("o")+`, o.id, coalesce(c.deobfuscated_name, c.name, ''), o.self_size, o.root_type IS NOT NULL,
-		       coalesce(p.name, ''), coalesce(CAST(p.pid AS VARCHAR), '')
+		       coalesce(p.title, ''), coalesce(CAST(p.pid AS VARCHAR), '')
 		FROM heap_graph_object AS o
 		JOIN dump ON dump.trace = `+r.traceOf("o")+` AND dump.upid = o.upid AND dump.ts = o.graph_sample_ts
 		LEFT JOIN heap_graph_class AS c ON c.id = o.type_id AND `+r.sameTrace("c", "o")+`
-		LEFT JOIN process AS p ON p.id = o.upid AND `+r.sameTrace("p", "o")+`
+		LEFT JOIN process_title AS p ON p.id = o.upid AND `+r.sameTrace("p", "o")+`
 		WHERE o.reachable AND `+r.wanted()+` ORDER BY 1, o.id`,
 		r.bounds, append([]any{&trace, &id, &class, &size, &root}, of.targets()[:2]...), func() error {
 			if root {

@@ -152,7 +152,7 @@ func (r *reader) each(ctx context.Context, query string, args, targets []any, vi
 	}
 	rows, err := r.Conn.QueryContext(ctx, query, args...)
 	if err != nil {
-		if strings.Contains(err.Error(), "_stack_value does not exist") {
+		if text := err.Error(); strings.Contains(text, "_stack_value does not exist") || strings.Contains(text, "process_title does not exist") {
 			return fmt.Errorf("%s was made by an older tpconvert: register the dataset again", r.Name)
 		}
 		return err
@@ -271,15 +271,16 @@ func (r *reader) admit(ctx context.Context, kind string) error {
 	case (kind == kindHeap || kind == kindGraph) && r.Thread != "":
 		return SelectionError{errors.New("memory belongs to processes: --thread does not apply")}
 	}
-	for _, of := range []struct{ wanted, table, number string }{
-		{r.Process, "process", "pid"}, {r.Thread, "thread", "tid"},
+	for _, of := range []struct{ wanted, what, table, name, number, matching string }{
+		{r.Process, "process", "process_title", "title", "pid", matchesProcess("t", r.Process)},
+		{r.Thread, "thread", "thread", "name", "tid", matches("t", "tid", r.Thread, "name")},
 	} {
 		if of.wanted == "" {
 			continue
 		}
-		names := fmt.Sprintf("SELECT DISTINCT coalesce(name || ' (' || %[1]s || ')', CAST(%[1]s AS VARCHAR)) FROM %[2]s AS t WHERE %[3]s",
-			of.number, of.table, r.inTrace("t"))
-		found, err := r.texts(ctx, names+" AND "+matches("t", of.number, of.wanted)+" LIMIT 1")
+		names := fmt.Sprintf("SELECT DISTINCT coalesce(%[1]s || ' (' || %[2]s || ')', CAST(%[2]s AS VARCHAR)) FROM %[3]s AS t WHERE %[4]s",
+			of.name, of.number, of.table, r.inTrace("t"))
+		found, err := r.texts(ctx, names+" AND "+of.matching+" LIMIT 1")
 		if err != nil {
 			return err
 		}
@@ -288,26 +289,35 @@ func (r *reader) admit(ctx context.Context, kind string) error {
 			if err != nil {
 				return err
 			}
-			return SelectionError{fmt.Errorf("%s has no %s %s, only %s", r.Name, of.table, of.wanted, list(all))}
+			return SelectionError{fmt.Errorf("%s has no %s %s, only %s", r.Name, of.what, of.wanted, list(all))}
 		}
 	}
 	return nil
 }
 
-// matches returns the SQL condition that a process or thread matches wanted.
-func matches(table, number, wanted string) string {
+// matches returns the SQL condition that a process or thread matches wanted, by its number or one of its names.
+func matches(table, number, wanted string, names ...string) string {
 	w := sqlText(wanted)
-	return fmt.Sprintf("(CAST(%[1]s.%[2]s AS VARCHAR) = %[3]s OR %[1]s.name = %[3]s OR %[1]s.name GLOB %[3]s)", table, number, w)
+	condition := fmt.Sprintf("CAST(%s.%s AS VARCHAR) = %s", table, number, w)
+	for _, name := range names {
+		condition += fmt.Sprintf(" OR %[1]s.%[2]s = %[3]s OR %[1]s.%[2]s GLOB %[3]s", table, name, w)
+	}
+	return "(" + condition + ")"
+}
+
+// matchesProcess returns the SQL condition that a process of process_title matches wanted.
+func matchesProcess(table, wanted string) string {
+	return matches(table, "pid", wanted, "name", "label", "title")
 }
 
 // wanted returns the SQL condition that the process p and the thread t are selected.
 func (r *reader) wanted() string {
 	condition := "true"
 	if r.Process != "" {
-		condition += " AND " + matches("p", "pid", r.Process)
+		condition += " AND " + matchesProcess("p", r.Process)
 	}
 	if r.Thread != "" {
-		condition += " AND " + matches("t", "tid", r.Thread)
+		condition += " AND " + matches("t", "tid", r.Thread, "name")
 	}
 	return condition
 }
@@ -316,7 +326,7 @@ func (r *reader) wanted() string {
 type owner struct{ process, pid, thread, tid string }
 
 // ownerColumns are the columns of an owner, from the thread t and the process p.
-const ownerColumns = `coalesce(p.name, ''), coalesce(CAST(p.pid AS VARCHAR), ''), coalesce(t.name, ''), coalesce(CAST(t.tid AS VARCHAR), '')`
+const ownerColumns = `coalesce(p.title, ''), coalesce(CAST(p.pid AS VARCHAR), ''), coalesce(t.name, ''), coalesce(CAST(t.tid AS VARCHAR), '')`
 
 // targets returns pointers for the values of ownerColumns.
 func (o *owner) targets() []any { return []any{&o.process, &o.pid, &o.thread, &o.tid} }

@@ -21,7 +21,7 @@ func (r *reader) readSlices(ctx context.Context, b *builder) (note string, err e
 		LEFT JOIN thread_track AS tt ON tt.id = s.track_id AND ` + r.sameTrace("tt", "s") + `
 		LEFT JOIN process_track AS pt ON pt.id = s.track_id AND ` + r.sameTrace("pt", "s") + `
 		LEFT JOIN thread AS t ON t.id = tt.utid AND ` + r.sameTrace("t", "s") + `
-		LEFT JOIN process AS p ON p.id = coalesce(pt.upid, t.upid) AND ` + r.sameTrace("p", "s")
+		LEFT JOIN process_title AS p ON p.id = coalesce(pt.upid, t.upid) AND ` + r.sameTrace("p", "s")
 	var o owner
 	var id, ns int64
 	var open string

@@ -37,7 +37,7 @@ func (r *reader) readStacks(ctx context.Context, b *builder, from *source, scope
 		SELECT `+r.traceOf("v")+`, v.callsite_id, v.metric, v.unit, sum(v.value)::DOUBLE, `+ownerColumns+`
 		FROM _stack_value AS v
 		LEFT JOIN thread AS t ON t.id = v.utid AND `+r.sameTrace("t", "v")+`
-		LEFT JOIN process AS p ON p.id = v.upid AND `+r.sameTrace("p", "v")+`
+		LEFT JOIN process_title AS p ON p.id = v.upid AND `+r.sameTrace("p", "v")+`
 		WHERE v.kind = `+sqlText(from.kind)+` AND v.scope`+inScope+` AND `+r.inTrace("v")+` AND `+r.wanted()+`
 		      AND ($1::BIGINT IS NULL OR v.ts >= $1) AND ($2::BIGINT IS NULL OR v.ts < $2)
 		GROUP BY ALL ORDER BY ALL`,

@@ -2,16 +2,26 @@
 -- lower. Code whose function is not known has the name of its file in brackets, as in perf and pprof. Functions without
 -- a name are called as JavaScript's tools call them.
 CREATE OR REPLACE VIEW _frame_function AS
-SELECT frame_id, CASE WHEN NOT is_known THEN coalesce(nullif(regexp_extract(mapping_name, '^\[[^\]]+\]'), ''),
-                                                      '[' || nullif(regexp_extract(mapping_name, '[^/]*$'), '') || ']', '[unknown]')
-                      WHEN name = '' THEN '(anonymous)' ELSE name END AS name,
+SELECT frame_id, CASE WHEN NOT is_known THEN file_label WHEN name = '' THEN '(anonymous)' ELSE name END AS name,
+       CASE WHEN rel_pc = 0 OR file_label = '[unknown]' THEN file_label
+            ELSE format('{}+0x{:x}]', file_label[:-2], rel_pc) END AS address,
        mapping_name, source_file, line_number, inlined, symbol_id, is_known /*!, trace_id */
-FROM (SELECT f.id AS frame_id, coalesce(s.name, f.deobfuscated_name, f.name, '') AS name, m.name AS mapping_name,
+FROM (SELECT f.id AS frame_id, f.rel_pc,
+             coalesce(nullif(regexp_extract(m.name, '^\[[^\]]+\]'), ''), '[' || nullif(regexp_extract(m.name, '[^/]*$'), '') || ']', '[unknown]') AS file_label,
+             coalesce(s.name, f.deobfuscated_name, f.name, '') AS name, m.name AS mapping_name,
              s.source_file, s.line_number, coalesce(s.inlined, false) AS inlined, s.id AS symbol_id,
              s.id IS NOT NULL OR coalesce(f.deobfuscated_name, f.name, '') NOT IN ('', '[unknown]') AS is_known /*!, f.trace_id */
       FROM stack_profile_frame AS f
       LEFT JOIN stack_profile_symbol AS s ON s.symbol_set_id = f.symbol_set_id /*! AND s.trace_id = f.trace_id */
       LEFT JOIN stack_profile_mapping AS m ON m.id = f.mapping /*! AND m.trace_id = f.trace_id */);
+
+-- frame_name: what the rows of stack_profile_frame are called, where their own name is empty, too: id, name (with the functions
+-- inlined into it, from the outermost: f;g; that of the file if the function is not known, as in flamegraph and pprof:
+-- [libc.so.6]), address, by which another tool finds the function ([libc.so.6+0x1234]), and mapping_name.
+CREATE OR REPLACE VIEW frame_name AS
+SELECT frame_id AS id, string_agg(name, ';' ORDER BY symbol_id DESC) AS name, any_value(address) AS address,
+       any_value(mapping_name) AS mapping_name /*!, trace_id */
+FROM _frame_function GROUP BY frame_id /*!, trace_id */;
 
 -- callstack_frames(callsite_id): the functions of a callstack: position (from the root), callsite_id, name,
 -- mapping_name, source_file, line_number, inlined.
@@ -139,16 +149,12 @@ _up AS (
     WHERE _c.parent_id IS NOT NULL),
 _total AS (
     SELECT _id, coalesce(sum(_value) FILTER (_self), 0) AS _own, sum(_value) AS _all /*!, _trace */
-    FROM _up GROUP BY _id /*!, _trace */),
-_name AS (
-    SELECT frame_id, string_agg(name, ';' ORDER BY symbol_id DESC) AS name, any_value(mapping_name) AS mapping_name
-           /*!, trace_id */
-    FROM _frame_function GROUP BY frame_id /*!, trace_id */)
+    FROM _up GROUP BY _id /*!, _trace */)
 SELECT _c.id, _c.parent_id, _c.depth, _name.name, _name.mapping_name, _own AS self_value, _all AS cumulative_value
        /*!, _trace AS trace_id */
 FROM _total
 JOIN stack_profile_callsite AS _c ON _c.id = _total._id /*! AND _c.trace_id = _total._trace */
-JOIN _name ON _name.frame_id = _c.frame_id /*! AND _name.trace_id = _total._trace */;
+JOIN frame_name AS _name ON _name.id = _c.frame_id /*! AND _name.trace_id = _total._trace */;
 
 -- profile_top(samples, profile := NULL, metric := NULL): the functions of samples, given as for flamegraph, with the
 -- numbers of pprof -top: name, self_value (flat) of the samples in the function itself, cumulative_value, which

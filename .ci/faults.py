@@ -44,7 +44,7 @@ def strace(inject, converter, *args):
 
 def rows_of(folder):
     """The number of rows in each table of a trace, from the footers of its files."""
-    return {path.stem: pyarrow.parquet.read_metadata(path).num_rows for path in sorted(folder.glob("*.parquet"))}
+    return {str(path.relative_to(folder).with_suffix("")): pyarrow.parquet.read_metadata(path).num_rows for path in sorted(folder.rglob("*.parquet"))}
 
 
 # Each class below is a command that writes, on a dataset of its own. If force is set, the command replaces something.

@@ -21,7 +21,7 @@ import polars
 import pyarrow.dataset
 import pyarrow.parquet
 
-# Derived rows are in files of the conversion.
+# The derived rows are in a folder of their own.
 DEFINITIONS = """
 events:
   outermost: {query: "SELECT ts, dur, name, utid FROM thread_slice WHERE depth = 0"}
@@ -75,7 +75,7 @@ def derive(converter, out):
 def one_trace(converter, trace, out):
     subprocess.run([converter, "--quiet", trace, out], check=True)
     derive(converter, out)
-    for path in sorted(out.glob("*.parquet")):
+    for path in sorted(out.rglob("*.parquet")):
         rows = pyarrow.parquet.read_table(path).num_rows
         assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall() == [(rows,)], path
         assert len(pandas.read_parquet(path)) == len(polars.read_parquet(path)) == rows, path

@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 
 import tpconvert
+from tpconvert._command import run
 
 TESTDATA = pathlib.Path(__file__).parents[2] / "testdata"
 TRACE = {
@@ -115,6 +116,32 @@ def test_without_command(trace: pathlib.Path, tmp_path: pathlib.Path, monkeypatc
         with pytest.raises(tpconvert.Error, match="no command tpconvert") as missing:
             data.flamegraph()
         assert missing.value.code is None
+
+
+DEFINITIONS = """
+dialect: perfetto
+events: {more: {query: "SELECT ts, dur, utid FROM slice JOIN thread_track ON thread_track.id = track_id"}}
+alerts: {late: {query: "SELECT id AS slice_id FROM slice", level: warning, text: x}}
+"""
+
+
+def test_derived(trace: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, many, definitions = tmp_path / "one", tmp_path / "many", tmp_path / "d.yaml"
+    definitions.write_text(DEFINITIONS)
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(TRACE).replace("work", "other"))
+    tpconvert.convert(trace, one).close()
+    tpconvert.convert([trace, other], many).close()
+    for out in one, many:
+        run(["derive", definitions, out])
+    for command in True, False:
+        if not command:
+            without_command(monkeypatch)
+        for out, traces in (one, 1), (many, 2):
+            with tpconvert.open(out) as data:
+                assert (len(data.table("slice")), len(data.table("alert"))) == (2 * traces, 2 * traces)
+            with tpconvert.open(out, derived=True) as data:
+                assert (len(data.table("slice")), len(data.table("alert"))) == (4 * traces, 2 * traces)
 
 
 def without_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,10 @@ from tpconvert import _command
 from tpconvert._command import Error, Server, StrPath, find, run
 
 MANIFEST = "_tpconvert.json"
+#: The folder with the rows that the command derive added, beside the tables.
+DERIVED = "_derived"
+#: The tables that only derive fills.
+ADDITIONS = {"alert", "annotation"}
 
 
 def convert(
@@ -36,10 +40,11 @@ def convert(
     return open(out)
 
 
-def open(path: StrPath) -> Dataset:
+def open(path: StrPath, *, derived: bool = False) -> Dataset:
     """Opens a dataset of one trace or many, a DuckDB file of the command register, or a
-    trace, which is converted into a temporary folder."""
-    return Dataset(path)
+    trace, which is converted into a temporary folder. With derived, the tables of a dataset
+    have the rows that the command derive added, too."""
+    return Dataset(path, derived)
 
 
 class Dataset:
@@ -48,7 +53,7 @@ class Dataset:
     It is closed at the end of a with statement, or when the object is collected.
     """
 
-    def __init__(self, path: StrPath) -> None:
+    def __init__(self, path: StrPath, derived: bool = False) -> None:
         self.path = pathlib.Path(path)
         if not self.path.exists():
             raise FileNotFoundError(f"there is no dataset or trace {self.path}")
@@ -56,7 +61,7 @@ class Dataset:
         try:
             self._temporary = temporary
             self._source = _dataset(self.path, pathlib.Path(temporary))
-            self._db, self.has_functions = _connect(self._source, pathlib.Path(temporary))
+            self._db, self.has_functions = _connect(self._source, pathlib.Path(temporary), derived)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
@@ -198,24 +203,29 @@ def _dataset(path: pathlib.Path, temporary: pathlib.Path) -> pathlib.Path:
     return temporary / "dataset"
 
 
-def _connect(path: pathlib.Path, temporary: pathlib.Path) -> tuple[duckdb.DuckDBPyConnection, bool]:
+def _connect(path: pathlib.Path, temporary: pathlib.Path, derived: bool) -> tuple[duckdb.DuckDBPyConnection, bool]:
     """A connection with the tables of path, and whether it has Trace Processor's functions."""
     if path.suffix != ".duckdb":
         if find() is None:
-            return _views(path), False
-        run(["register", "--quiet", "--", path, temporary / "trace.duckdb"])
+            return _views(path, derived), False
+        run(["register", "--quiet", *(["--derived"] if derived else []), "--", path, temporary / "trace.duckdb"])
         path = temporary / "trace.duckdb"
     return duckdb.connect(str(path), read_only=True), True
 
 
-def _views(path: pathlib.Path) -> duckdb.DuckDBPyConnection:
+def _views(path: pathlib.Path, derived: bool) -> duckdb.DuckDBPyConnection:
     """A connection with a view of each table's Parquet files."""
     db = duckdb.connect()
     one = (path / MANIFEST).is_file()
-    pattern = "*.parquet" if one else "trace_id=*/*.parquet"
-    for name in sorted({file.stem for file in path.glob(pattern)}):
-        files = str(path / pattern.replace("*.parquet", f"{name}.parquet")).replace("'", "''")
-        db.execute(f"CREATE VIEW \"{name}\" AS FROM read_parquet('{files}', hive_partitioning = {not one})")
+    files: dict[str, list[str]] = {}
+    for folder in "", DERIVED:
+        pattern = os.path.join("" if one else "trace_id=*", folder, "*.parquet")
+        for name in sorted({file.stem for file in path.glob(pattern)}):
+            if not folder or derived or name in ADDITIONS:
+                files.setdefault(name, []).append(str(path / pattern.replace("*.parquet", f"{name}.parquet")))
+    for name, patterns in sorted(files.items()):
+        quoted = ", ".join("'" + p.replace("'", "''") + "'" for p in patterns)
+        db.execute(f"CREATE VIEW \"{name}\" AS FROM read_parquet([{quoted}], hive_partitioning = {not one})")
     return db
 
 

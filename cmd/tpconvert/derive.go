@@ -30,7 +30,7 @@ func newDeriveCommand(ui *uiOptions) *cobra.Command {
 		Use:   "derive [flags] FILE... OUT",
 		Short: "Add events, annotations and alerts that queries find to a dataset",
 		Long: `Run the queries that each FILE defines on the dataset OUT, and add their rows to
-the tables slice, counter, track, annotation and alert. FILE is YAML, or
+the tables slice, counter, track, annotation and alert, beside those of the trace. FILE is YAML, or
 "` + derive.BuiltinName + `", the definitions that are part of tpconvert. For example:
 
     events:
@@ -50,8 +50,9 @@ the tables slice, counter, track, annotation and alert. FILE is YAML, or
         text: "{name} took {dur} ns"
 
 Queries are DuckDB's SQL or, in a file with the line "dialect: perfetto",
-PerfettoSQL. They see the trace as it was converted, without derived rows. Rows of the
-conversion never change. A definition replaces the earlier one of the same name.
+PerfettoSQL. They see the trace as it was converted, without derived rows. Those are
+in files of their own: query and register show them with --derived, and serve always
+does. A definition replaces the earlier one of the same name.
 --remove NAME... OUT takes derived rows out again, without NAME all of them. OUT
 changes at once or not at all; in a dataset of many traces, each trace does.`,
 		Example: `  tpconvert derive definitions.yaml out/

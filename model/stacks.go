@@ -232,6 +232,7 @@ type Sample struct {
 	Session     int64
 	CounterSet  int64
 	Async       int64
+	Weight      int64 // how many samples it stands for
 }
 
 // PerfCounter is a counter of a CPU in a session of Linux perf.
@@ -240,7 +241,7 @@ var PerfCounter = &Blueprint{Classification: "perf_cpu_counter", Event: CounterT
 // NewSample returns a sample at ts (ns) without other fields.
 func NewSample(ts int64, source string) Sample {
 	return Sample{TS: ts, Source: source, UTID: None, UPID: None, UCPU: None, CPU: None,
-		Callsite: None, Session: None, CounterSet: None, Async: None}
+		Callsite: None, Session: None, CounterSet: None, Async: None, Weight: 1}
 }
 
 // AddSample stores a sample and returns its id.
@@ -253,6 +254,9 @@ func (s *Stacks) AddSample(v Sample) int64 {
 	}
 	t.CPUMode.Set(row, v.CPUMode)
 	t.UnwindError.Set(row, v.UnwindError)
+	if v.Weight != 1 {
+		t.Weight.Set(row, v.Weight)
+	}
 	if v.UTID != None {
 		t.UTID.Set(row, v.UTID)
 	}

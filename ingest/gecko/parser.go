@@ -35,12 +35,21 @@ func (r *reader) push(number int64, t *thread, shift float64) error {
 		s.times = s.deltas
 		sum(s.times)
 	}
+	counted := s.weightType == "" || s.weightType == "samples"
+	if !counted && len(s.weights) > 0 {
+		r.in.File.Unread(model.StatUnreadFact, model.None, "weight in "+s.weightType).Add(model.LogEntry{})
+	}
 	for i := range min(len(s.stacks), len(s.times)) {
 		if s.stacks[i] == none {
 			continue // no stack was taken
 		}
 		r.begin(number, sample)
 		r.event.Uint(uint64(s.stacks[i]))
+		weight := int64(1)
+		if counted && i < len(s.weights) && math.Abs(s.weights[i]) < 1<<53 {
+			weight = int64(s.weights[i])
+		}
+		r.event.Int(weight)
 		if err := r.pushAt(t, s.times[i]+shift); err != nil {
 			return err
 		}
@@ -205,13 +214,13 @@ func (p *parser) Event(ts int64, payload []byte) error {
 	event := token.Reader(payload)
 	t, kind := p.threads[event.Uint()], phase(event.Uint())
 	if kind == sample {
-		stack := event.Uint()
+		stack, weight := event.Uint(), event.Int()
 		if stack >= uint64(len(t.callsites)) || t.callsites[stack] == model.None {
 			p.in.File.LogTime(model.StatGeckoParseErrors, ts, nil)
 			return nil
 		}
 		v := model.NewSample(ts, "gecko")
-		v.UTID, v.Callsite = p.utid(t), t.callsites[stack]
+		v.UTID, v.Callsite, v.Weight = p.utid(t), t.callsites[stack], weight
 		p.in.Store.Stacks.AddSample(v)
 		return nil
 	}

@@ -39,6 +39,9 @@ type samples struct {
 	stacks []int32
 	times  []float64 // ms
 	deltas []float64 // ms, in profiles without times
+
+	weights    []float64 // how many samples each stands for, if it is not one
+	weightType string    // of weights: samples if empty
 }
 
 type markers struct {
@@ -70,7 +73,8 @@ func (s *spans) get(i int) []byte {
 type columns struct {
 	indices map[string]*[]int32
 	numbers map[string]*[]float64
-	data    *spans // for the column data
+	texts   map[string]*string // members that are not columns
+	data    *spans             // for the column data
 }
 
 // members reads the members of a thread.
@@ -115,7 +119,8 @@ func (r *reader) members(t *thread) error {
 			return r.table(columns{indices: map[string]*[]int32{"prefix": &t.stackParents, "frame": &t.stackTops}})
 		case "samples":
 			return r.table(columns{indices: map[string]*[]int32{"stack": &s.stacks},
-				numbers: map[string]*[]float64{"time": &s.times, "timeDeltas": &s.deltas}})
+				numbers: map[string]*[]float64{"time": &s.times, "timeDeltas": &s.deltas, "weight": &s.weights},
+				texts:   map[string]*string{"weightType": &s.weightType}})
 		case "markers":
 			return r.table(columns{indices: map[string]*[]int32{"name": &m.names, "phase": &m.phases, "category": &m.categories},
 				numbers: map[string]*[]float64{"startTime": &m.starts, "endTime": &m.ends, "time": &m.times}, data: &m.data})
@@ -188,6 +193,13 @@ func (r *reader) table(c columns) error {
 	err := r.EachMember(func(key []byte) error {
 		if string(key) == "schema" {
 			return r.schema(&t)
+		}
+		if text := c.texts[string(key)]; text != nil {
+			v, err := r.ReadValue()
+			if v.Kind == jsonlex.Text {
+				*text = string(v.Raw)
+			}
+			return err
 		}
 		indices, numbers := c.indices[string(key)], c.numbers[string(key)]
 		if indices == nil && numbers == nil && string(key) != "data" {

@@ -59,6 +59,7 @@ type StackSample struct {
 	CounterSetID   table.Int64  `tp:"11,counter_set_id,null" doc:"Counters at that moment: the rows of profiler_counter_set with this counter_set_id."`
 	AsyncContextID table.Int64  `tp:"12,async_context_id,null,ref=profiler_async_context" doc:"Coroutine that was sampled."`
 	UCPU           table.Int64  `tp:"13,ucpu,null,ref=cpu" doc:"CPU, unique across machines."`
+	Weight         table.Int64  `tp:"14,weight,null" doc:"How many samples it stands for, as Firefox profiles say; NULL for one."`
 }
 
 // StackSampleEvent holds the events of samples whose format does not have counters, unlike those of Linux perf.

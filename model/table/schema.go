@@ -11,7 +11,7 @@ import (
 
 // SchemaVersion is the version of the dataset's schema: the tables, their columns and
 // their meaning.
-const SchemaVersion = 2
+const SchemaVersion = 3
 
 // Schema describes a table. It is derived from the table's declaration, a
 // struct whose first field embeds Table, or the declaration of the parent in

@@ -108,9 +108,9 @@ _counted AS (
     FROM query_table(source)
     UNION ALL BY NAME
     SELECT 1 AS value, NULL::BIGINT AS aggregate_profile_id, NULL::VARCHAR AS event, NULL::DOUBLE AS period,
-           NULL::BIGINT AS perf_session_id, NULL::BIGINT AS session_id WHERE false),
+           NULL::BIGINT AS perf_session_id, NULL::BIGINT AS session_id, NULL::BIGINT AS weight WHERE false),
 _measured AS (
-    SELECT _s.callsite_id, coalesce(_s.value, _s.period, 1)::DOUBLE AS value, _p.scope AS _scope,
+    SELECT _s.callsite_id, coalesce(_s.value, _s.period, _s.weight, 1)::DOUBLE AS value, _p.scope AS _scope,
            coalesce(_p.sample_type_type, _s.event, _e.event) AS _metric /*!, _s.trace_id */
     FROM _counted AS _s
     LEFT JOIN aggregate_profile AS _p ON _p.id = _s.aggregate_profile_id /*! AND _p.trace_id = _s.trace_id */
@@ -210,7 +210,7 @@ SELECT 'samples', s.source, 2 * coalesce(e.session_id, v.place, 0) + 1,
        CASE WHEN (SELECT count(DISTINCT event) FROM (SELECT event /*!, trace_id */ FROM _perf_session UNION SELECT event /*!, trace_id */ FROM stack_sample_event) AS o
                   /*! WHERE o.trace_id = s.trace_id */) > 1
             THEN coalesce('samples:' || coalesce(e.event, v.event), 'samples') ELSE 'samples' END,
-       'count', s.ts, s.utid, coalesce(s.upid, t.upid), s.callsite_id, 1 /*!, s.trace_id */
+       'count', s.ts, s.utid, coalesce(s.upid, t.upid), s.callsite_id, coalesce(s.weight, 1) /*!, s.trace_id */
 FROM stack_sample AS s
 LEFT JOIN _perf_session AS e ON e.session_id = s.session_id AND s.source = 'linux.perf' /*! AND e.trace_id = s.trace_id */
 LEFT JOIN _sample_event AS v ON v.sample_id = s.id AND s.source <> 'linux.perf' /*! AND v.trace_id = s.trace_id */

@@ -1,0 +1,172 @@
+//go:build cgo
+
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A Firefox profile, as far as the call tree of Firefox's profiler needs it. Tables are in columns, or in rows with a schema.
+type geckoProfile struct {
+	Threads   []json.RawMessage
+	Processes []geckoProfile
+	Shared    *geckoThread
+}
+
+type geckoThread struct {
+	StringArray, StringTable []string
+	FuncTable, FrameTable    geckoTable
+	StackTable, Samples      geckoTable
+}
+
+// geckoTable has the values of columns.
+type geckoTable map[string][]json.RawMessage
+
+func (g *geckoTable) UnmarshalJSON(text []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return err
+	}
+	*g = geckoTable{}
+	var schema map[string]int
+	if json.Unmarshal(members["schema"], &schema) != nil || schema == nil {
+		for name, member := range members {
+			var column []json.RawMessage
+			if json.Unmarshal(member, &column) == nil {
+				(*g)[name] = column
+			}
+		}
+		return nil
+	}
+	var rows [][]json.RawMessage
+	if err := json.Unmarshal(members["data"], &rows); err != nil {
+		return err
+	}
+	for name, at := range schema {
+		column := make([]json.RawMessage, len(rows))
+		for i, row := range rows {
+			if at < len(row) {
+				column[i] = row[at]
+			}
+		}
+		(*g)[name] = column
+	}
+	return nil
+}
+
+// number returns an integer of a table, or -1 for none.
+func (g geckoTable) number(column string, row int) int {
+	n := -1
+	if row < 0 || row >= len(g[column]) || string(g[column][row]) == "null" || json.Unmarshal(g[column][row], &n) != nil {
+		return -1
+	}
+	return n
+}
+
+// add adds what the call tree has for each function: samples by their weight.
+func (p *geckoProfile) add(t *testing.T, all map[string]weight) {
+	t.Helper()
+	for _, text := range p.Threads {
+		var profile string
+		if json.Unmarshal(text, &profile) == nil { // a process, up to version 3
+			text = json.RawMessage(profile)
+			var child geckoProfile
+			if err := json.Unmarshal(text, &child); err != nil {
+				t.Fatal(err)
+			}
+			child.add(t, all)
+			continue
+		}
+		var thread geckoThread
+		if err := json.Unmarshal(text, &thread); err != nil {
+			t.Fatal(err)
+		}
+		thread.add(all)
+	}
+	for i := range p.Processes {
+		p.Processes[i].add(t, all)
+	}
+}
+
+// geckoLibrary is the library in the location of a frame.
+var geckoLibrary = regexp.MustCompile(` \(in [^)]*\)$`)
+
+func (g *geckoThread) add(all map[string]weight) {
+	texts := append(g.StringArray, g.StringTable...)
+	name := func(stack int) string {
+		frame := g.StackTable.number("frame", stack)
+		if at := g.FrameTable.number("location", frame); at >= 0 {
+			return geckoLibrary.ReplaceAllString(texts[at], "")
+		}
+		return texts[g.FuncTable.number("name", g.FrameTable.number("func", frame))]
+	}
+	for i := range g.Samples["stack"] {
+		stack := g.Samples.number("stack", i)
+		if stack < 0 {
+			continue
+		}
+		n := 1.0
+		if len(g.Samples["weight"]) > 0 {
+			n = float64(g.Samples.number("weight", i))
+		}
+		seen := map[string]bool{}
+		for at := stack; at >= 0; at = g.StackTable.number("prefix", at) {
+			name := name(at)
+			w := all[name]
+			if at == stack {
+				w.flat += n
+			}
+			if !seen[name] {
+				w.cumulative += n
+			}
+			seen[name], all[name] = true, w
+		}
+	}
+}
+
+// TestFunctionsOfGecko compares every function, in SQL and in the profile that flamegraph writes, with the call tree of
+// Firefox's profiler. It adds up the weights of samples: samply stores equal samples of a sleeping thread as one.
+func TestFunctionsOfGecko(t *testing.T) {
+	t.Parallel()
+	const weights = `{"meta":{"version":24,"interval":1},"threads":[{"name":"t","tid":1,"pid":1,"stringArray":["main","run"],
+"funcTable":{"name":[0,1]},"frameTable":{"func":[0,1]},"stackTable":{"prefix":[null,0],"frame":[0,1]},
+"samples":{"stack":[1,0,null,1],"time":[1,2,3,4],"weight":[3,1,9,0],"weightType":"samples"}}]}`
+	paths := append(shared(t, "gecko/*"), filepath.Join(folder(t, map[string]string{"weights.json": weights}), "weights.json"))
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			var p geckoProfile
+			if err := json.Unmarshal(content(t, path), &p); err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]weight{}
+			p.add(t, want)
+			if len(want) == 0 {
+				t.Fatal("the profile has no functions")
+			}
+			dir := t.TempDir()
+			tpconvert(t, dir, "-q", path, "out").expect(t, exitDone, "")
+			sameFunctions(t, "in SQL", functionsOf(t, dir, "out", "'stack_sample'"), maps.Clone(want))
+			for name, w := range want { // flame graphs show C++ names demangled
+				if strings.HasPrefix(name, "_Z") {
+					delete(want, name)
+					rows := rowsOf(t, dir, "out", "SELECT demangle('"+name+"')", "--perfetto", "--format", "json")
+					var demangled []map[string]string
+					if err := json.Unmarshal([]byte(rows), &demangled); err != nil {
+						t.Fatal(err)
+					}
+					for _, name := range demangled[0] {
+						want[name] = w
+					}
+				}
+			}
+			tpconvert(t, dir, "flamegraph", "-o", "out.pb.gz", "out").expect(t, exitDone, "")
+			written := parsed(t, filepath.Join(dir, "out.pb.gz"))
+			sameFunctions(t, "written", pprofFunctions(t, filepath.Join(dir, "out.pb.gz"), 0, written.SampleType[0]), want)
+		})
+	}
+}

@@ -167,6 +167,21 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// TestWithoutLastBracket reads arrays without their last bracket, which the format lets writers leave out.
+func TestWithoutLastBracket(t *testing.T) {
+	for end, want := range map[string][]string{"": nil, ",": nil, ",\n": nil, ` ,{"ph":"X"`: {"truncated_input|1"}} {
+		tables := read(t, `[{"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":5}`+end)
+		tables.Want(t, "stats", "name|value", want...)
+		tables.Want(t, "slice", "name", "a")
+	}
+}
+
+// TestSamplesWithoutID counts events of phase P that are not parts of a profile as not read.
+func TestSamplesWithoutID(t *testing.T) {
+	tables := read(t, `[{"ph":"P","name":"sample","pid":1,"tid":2,"ts":1,"args":{"a":"b"}},{"ph":"i","name":"a","pid":1,"tid":2,"ts":1}]`)
+	tables.Want(t, "stats", "name|effect|value", "unread_event|not_read|1")
+}
+
 // A syntax error behind blocks that were scanned ahead has its offset.
 func TestErrorBehindBlocks(t *testing.T) {
 	text := "[" + strings.Repeat(`{"ph":"C","name":"`+strings.Repeat("n", 200)+`","pid":1,"ts":1,"args":{"v":1}},`, 10_000)
@@ -175,7 +190,7 @@ func TestErrorBehindBlocks(t *testing.T) {
 	if !errors.As(err, &failed) || !errors.Is(err, format.ErrCorrupt) || failed.Offset != int64(len(text)+6) {
 		t.Errorf("%v, want an error at %d", err, len(text)+6)
 	}
-	truncated := read(t, text)
+	truncated := read(t, text+`{"ph":`)
 	truncated.Want(t, "stats", "name|value", "truncated_input|1")
 	if n := len(truncated.Rows("counter", "id")); n != 10_000 {
 		t.Errorf("%d values", n)

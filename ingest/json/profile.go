@@ -5,10 +5,10 @@ import (
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// profileEvent reads an event of phase P, which is a chunk of a profile.
+// profileEvent reads an event of phase P with an id, which is a chunk of a profile.
 func (t *tokenizer) profileEvent(e *event) error {
 	key := v8profile.Key{ID: e.id, PID: int64(e.pid)}
-	ok := e.idKind != idNone
+	ok := true
 	if e.idKind == idText {
 		key.ID, ok = hexNumber(t.in.Store.Strings.Get(model.StringID(e.id)))
 	}

@@ -83,7 +83,9 @@ func (t *tokenizer) top() error {
 	}
 	if c == '[' {
 		t.Pos++
-		err = t.array()
+		if err = t.array(); err == jsonlex.ErrTruncated && t.Pos == len(t.Buf) && t.found {
+			return nil // the format lets writers leave out the bracket at the end
+		}
 	} else if !t.atEvent() {
 		t.Pos++
 		err = t.object()
@@ -407,7 +409,7 @@ func (t *tokenizer) take(b *block, s *scanned) error {
 		e.tid = e.pid
 	}
 	e.cookieOf(s.local, s.global)
-	if e.phase == 'P' {
+	if e.phase == 'P' && e.idKind != idNone { // others are old samples
 		return t.profileEvent(e)
 	}
 	return t.push(s.ts, e, b.base+int64(s.end))

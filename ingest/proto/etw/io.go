@@ -3,6 +3,7 @@ package etw
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
@@ -196,7 +197,8 @@ func (w *windows) diskEvent(ts int64, utid model.UTID, data []byte) {
 		return
 	}
 	w.fill(diskArgs, data)
-	dur := message.Int64(data, pb.DiskIoEtwEvent_ResponseTime)
+	microseconds := message.Int64(data, pb.DiskIoEtwEvent_ResponseTime)
+	dur := 1000 * min(max(microseconds, 0), math.MaxInt64/1000)
 	track := w.Async.Scoped(diskTracks, nil, ts, dur, model.IntDim(utid))
 	w.Slices.Scoped(ts, dur, track, w.word("ETW Disk I/O"), w.word(name), &w.set)
 }

@@ -130,6 +130,10 @@ func (t *info) config(data []byte) {
 			t.flushes = f.Uint32() != 0
 		case pb.TraceConfig_UniqueSessionName:
 			t.File.SetMetadata("unique_session_name", t.textOf(f.Bytes()))
+		case pb.TraceConfig_StatsdMetadata:
+			if id, ok := wire.Find(f.Bytes(), pb.TraceConfig_StatsdMetadata_TriggeringSubscriptionID); ok {
+				t.File.SetMetadata("statsd_triggering_subscription_id", model.IntArg(id.Int64()))
+			}
 		case pb.TraceConfig_TraceUUIDMsb:
 			msb = f.Int64()
 		case pb.TraceConfig_TraceUUIDLsb:

@@ -30,6 +30,7 @@ const (
 const (
 	TraceConfig_Buffers           = 1  // repeated TraceConfig.BufferConfig buffers
 	TraceConfig_DataSources       = 2  // repeated TraceConfig.DataSource data_sources
+	TraceConfig_StatsdMetadata    = 7  // TraceConfig.StatsdMetadata statsd_metadata
 	TraceConfig_WriteIntoFile     = 8  // bool write_into_file
 	TraceConfig_FileWritePeriodMS = 9  // uint32 file_write_period_ms
 	TraceConfig_FlushPeriodMS     = 13 // uint32 flush_period_ms
@@ -47,4 +48,9 @@ const (
 // Fields of TraceConfig.DataSource.
 const (
 	TraceConfig_DataSource_Config = 1 // DataSourceConfig config
+)
+
+// Fields of TraceConfig.StatsdMetadata.
+const (
+	TraceConfig_StatsdMetadata_TriggeringSubscriptionID = 4 // int64 triggering_subscription_id
 )

@@ -80,7 +80,7 @@ const (
 )
 
 var ownStats = [...]statInfo{
-	StatInvalidUTF8 - firstOwnStat:               {"invalid_utf8", false, DataLoss, FromAnalysis, "Texts that were not UTF-8 and were repaired."},
+	StatInvalidUTF8 - firstOwnStat:               {"invalid_utf8", false, Notice, FromAnalysis, "Texts that were not UTF-8 and were repaired."},
 	StatUnsupportedEmbeddedFormat - firstOwnStat: {"unsupported_embedded_format", false, Notice, FromAnalysis, "Parts of a trace whose format cannot be read inside another."},
 	StatTruncatedInput - firstOwnStat:            {"truncated_input", false, DataLoss, FromAnalysis, "Traces that end within an event."},
 	StatUnsupportedPacket - firstOwnStat:         {"unsupported_packet", true, Notice, FromAnalysis, "Packets of a kind that is not read, by field number."},

@@ -70,17 +70,14 @@ func TestProfileTopOfFolded(t *testing.T) {
 	}
 }
 
-// TestObjectsOfHPROF compares the number of objects of every class with the records of the dumps.
+// TestObjectsOfHPROF compares the number and the bytes of the objects of every class with the records of the dumps.
 func TestObjectsOfHPROF(t *testing.T) {
 	t.Parallel()
 	for _, path := range append(shared(t, "hprof/*"), recorded(t, "arrays.hprof")) {
-		want := map[string]weight{}
-		for class, n := range hprofObjects(t, content(t, path)) {
-			want[class] = weight{flat: float64(n)}
-		}
+		want := hprofObjects(t, content(t, path))
 		dir := t.TempDir()
 		tpconvert(t, dir, "-q", path, "out").expect(t, exitDone, "")
-		text := rowsOf(t, dir, "out", `SELECT c.name, count(*) FROM heap_graph_object AS o JOIN heap_graph_class AS c ON c.id = o.type_id
+		text := rowsOf(t, dir, "out", `SELECT c.name, count(*), sum(o.self_size) FROM heap_graph_object AS o JOIN heap_graph_class AS c ON c.id = o.type_id
 			WHERE NOT starts_with(c.name, 'java.lang.Class') GROUP BY 1`)
 		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 		if err != nil {
@@ -88,7 +85,7 @@ func TestObjectsOfHPROF(t *testing.T) {
 		}
 		got := map[string]weight{}
 		for _, row := range rows[1:] {
-			got[row[0]] = weight{flat: number(t, row[1])}
+			got[row[0]] = weight{number(t, row[1]), number(t, row[2])}
 		}
 		if len(want) < 5 {
 			t.Errorf("%s: %v", path, want)
@@ -97,9 +94,10 @@ func TestObjectsOfHPROF(t *testing.T) {
 	}
 }
 
-// hprofObjects counts the instances and arrays of a dump by class, without those of java.lang.Class. The layout is in the
+// hprofObjects returns the number of instances and arrays of a dump, and their bytes as classes and elements have them, by
+// class, without those of java.lang.Class. The layout is in the
 // JDK's heapDumper.cpp and, for Android, in ART's hprof.cc.
-func hprofObjects(t *testing.T, dump []byte) map[string]int {
+func hprofObjects(t *testing.T, dump []byte) map[string]weight {
 	t.Helper()
 	at := bytes.IndexByte(dump, 0) + 1
 	size := int(binary.BigEndian.Uint32(dump[at:]))
@@ -113,8 +111,9 @@ func hprofObjects(t *testing.T, dump []byte) map[string]int {
 		return v
 	}
 	texts, names := map[uint64]string{}, map[uint64]string{}
-	byClass := map[uint64]int{}
-	all := map[string]int{}
+	instance, instances := map[uint64]int{}, map[uint64]int{} // bytes of one, and their number
+	byClass := map[uint64]weight{}
+	all := map[string]weight{}
 	widths := []int{2: size, 4: 1, 5: 2, 6: 4, 7: 8, 8: 1, 9: 2, 10: 4, 11: 8}
 	primitives := []string{4: "boolean", 5: "char", 6: "float", 7: "double", 8: "byte", 9: "short", 10: "int", 11: "long"}
 	roots := map[byte]int{0xff: size, 1: 2 * size, 2: size + 8, 3: size + 8, 4: size + 4, 5: size, 6: size + 4, 7: size, 8: size + 8,
@@ -140,9 +139,11 @@ func hprofObjects(t *testing.T, dump []byte) map[string]int {
 					at += n
 					continue
 				}
-				switch at += size + 4; sub { // the object and its allocation
+				object := take(size)
+				switch at += 4; sub { // its allocation
 				case 0x20:
-					at += 6*size + 4
+					at += 6 * size
+					instance[object] = int(take(4))
 					for n := take(2); n > 0; n-- {
 						at += 2
 						at += widths[take(1)]
@@ -153,25 +154,30 @@ func hprofObjects(t *testing.T, dump []byte) map[string]int {
 					}
 					at += int(take(2)) * (size + 1)
 				case 0x21:
-					byClass[take(size)]++
+					instances[take(size)]++
 					at += int(take(4))
 				case 0x22:
-					n := int(take(4))
-					byClass[take(size)]++
-					at += n * size
+					n, class := int(take(4))*size, take(size)
+					byClass[class] = byClass[class].plus(1, n)
+					at += n
 				case 0x23:
 					n, of := int(take(4)), take(1)
-					all[primitives[of]+"[]"]++
+					name := primitives[of] + "[]"
+					all[name] = all[name].plus(1, n*widths[of])
 					at += n * widths[of]
 				case 0xc3:
-					at += 4
-					all[primitives[take(1)]+"[]"]++
+					n, of := int(take(4)), take(1)
+					name := primitives[of] + "[]"
+					all[name] = all[name].plus(1, n*widths[of])
 				default:
 					t.Fatalf("record %#x before byte %d", sub, at)
 				}
 			}
 		}
 		at = end
+	}
+	for class, n := range instances {
+		byClass[class] = byClass[class].plus(n, n*instance[class])
 	}
 	for class, n := range byClass {
 		name, suffix := strings.ReplaceAll(names[class], "/", "."), ""
@@ -186,10 +192,14 @@ func hprofObjects(t *testing.T, dump []byte) map[string]int {
 			name = strings.TrimSuffix(strings.TrimPrefix(name, "L"), ";")
 		}
 		if name = cmp.Or(name, "?") + suffix; !strings.HasPrefix(name, "java.lang.Class") {
-			all[name] += n
+			all[name] = all[name].plus(int(n.flat), int(n.cumulative))
 		}
 	}
 	return all
+}
+
+func (w weight) plus(flat, cumulative int) weight {
+	return weight{w.flat + float64(flat), w.cumulative + float64(cumulative)}
 }
 
 // heapprofd is a heap profile in two dumps, whose counts are since the start.

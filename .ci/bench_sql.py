@@ -9,13 +9,12 @@ unmeasured run of each query does that. Trace Processor has loaded the trace bef
 
 import pathlib
 import random
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
+
+from server import Server, result
 
 HEAVY = """
 SELECT count(*), sum(dur) FROM slice
@@ -31,14 +30,6 @@ SELECT count(*) FROM slice AS a JOIN slice AS b ON a.parent_id = b.id WHERE a.du
 """.strip().splitlines()
 
 
-def varint(n):
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
 def small():
     r = random.Random(1)
     for i in range(40):
@@ -49,44 +40,12 @@ def small():
         yield f"SELECT name, count(*) FROM slice WHERE ts > {r.randrange(10**9)} GROUP BY name ORDER BY 2 DESC LIMIT 5"
 
 
-class Server:
-    """A server of either program, with what it takes to start and to answer."""
-
-    def __init__(self, *command):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
-        begun = time.perf_counter()
-        self.process = subprocess.Popen([str(c).format(port=self.port) for c in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while True:
-            try:
-                self.ask("SELECT 1")
-                break
-            except OSError:
-                if self.process.poll() is not None:
-                    sys.exit(f"{command[0]} has ended")
-                time.sleep(0.002)
-        self.started = time.perf_counter() - begun
-
-    def ask(self, sql):
-        body = b"\x0a" + varint(len(sql.encode())) + sql.encode()
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/query", body, {"Content-Type": "application/x-protobuf"})
-        begun = time.perf_counter()
-        answer = urllib.request.urlopen(request, timeout=600).read()
-        if b"no such" in answer or b"rror:" in answer:
-            sys.exit(f"{sql}: {answer[:300]}")
-        return time.perf_counter() - begun
-
-    def memory(self):
-        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.split("VmHWM:")[1].split()[0]) >> 10
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
+def ask(server, sql):
+    """Returns the seconds of a query, which must not fail."""
+    answer, seconds = server.ask(sql)
+    if error := result(answer)[1]:
+        sys.exit(f"{sql}: {error}")
+    return seconds
 
 
 def servers(tpconvert, shell, trace, dataset):
@@ -109,7 +68,7 @@ def main():
             for i, server in enumerate(servers(tpconvert, shell, recorded, folder / "small")):
                 with server:
                     starts[i].append(server.started)
-                    times[i].append(sum(map(server.ask, small())))
+                    times[i].append(sum(ask(server, sql) for sql in small()))
         print("| queries | v58, ms | tpconvert, ms | ratio |\n| --- | ---: | ---: | ---: |")
 
         def row(name, *of):
@@ -127,8 +86,8 @@ def main():
             for sql in HEAVY:
                 of = []
                 for i, server in enumerate((v58, ours)):
-                    server.ask(sql)
-                    of.append([server.ask(sql) for _ in range(7)])
+                    ask(server, sql)
+                    of.append([ask(server, sql) for _ in range(7)])
                     totals[i] += statistics.median(of[-1])
                 row(f"`{sql}`", *of)
             row("all of these", *([t] for t in totals))

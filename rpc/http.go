@@ -148,17 +148,16 @@ func (b *patientBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sender returns a function that writes a part of the body and flushes it.
+// sender returns a function that writes a part of the body. It does not flush: the end of a part may wait for the next part, and
+// a short answer is a single packet.
 func sender(w http.ResponseWriter) func([]byte) error {
 	control := http.NewResponseController(w)
 	return func(part []byte) error {
 		if err := control.SetWriteDeadline(time.Now().Add(plainPatience)); err != nil {
 			return err
 		}
-		if _, err := w.Write(part); err != nil {
-			return err
-		}
-		return control.Flush()
+		_, err := w.Write(part)
+		return err
 	}
 }
 

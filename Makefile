@@ -15,7 +15,7 @@ TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
 ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Demangle|DocumentedQueries|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|ServeAttacks|Summar|WithoutDuckDB)
 
-.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak contents metrics clients clients-newest ui bench growth bench-memory pgo man clean
+.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak contents metrics clients clients-newest ui bench-ui bench growth bench-memory pgo man clean
 
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others.
@@ -100,6 +100,9 @@ contents: build ## every table and view of the modules of PERFETTO, a checkout, 
 
 ui: build ## answer what Perfetto's UI asked Trace Processor: recordings in UI (.ci/ui/record.mjs), modules in PERFETTO
 	.ci/ui/replay "$(UI)" "$(PERFETTO)"
+
+bench-ui: build ## time those queries beside Trace Processor
+	.ci/python .ci/bench_ui.py -v bin/tpconvert "$(SHARED)" "$(UI)" "$(PERFETTO)"
 
 metrics: build ## Perfetto's diff tests of metrics of version 1, from PERFETTO, a checkout
 	@if command -v python3 >/dev/null; then .ci/python .ci/metrics "$(PERFETTO)"; else echo "THE METRICS ARE NOT TESTED: there is no python3"; fi

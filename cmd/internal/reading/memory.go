@@ -95,7 +95,9 @@ func pace(ctx context.Context, target, small, most int64) {
 			growth = now
 			debug.SetGCPercent(growth)
 		}
-		now := min(max(target, live/100*int64(100+growth+leastGrowth/2)), most)
+		// Go's limit counts more than objects. Without it, a fragmented heap would be collected all the time.
+		other := memoryOfGo() - metric("/memory/classes/heap/objects:bytes") - metric("/memory/classes/heap/free:bytes")
+		now := min(max(target, live/100*int64(100+growth+leastGrowth/2)+other), most)
 		if now > limit || now < limit-limit/32 {
 			limit = now
 			debug.SetMemoryLimit(limit)

@@ -6,6 +6,7 @@ PERFETTO    ?= ../perfetto
 FUZZTIME    ?= 300x
 SOAKTIME    ?= 10m
 KILLS       ?= 1000
+CLIENTS     ?= 1000
 GROWTH      ?= long
 MUTATE      ?= 5m
 BENCHSIZES  ?= 1GB 500MB
@@ -13,13 +14,13 @@ MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
 TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
-ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Demangle|DocumentedQueries|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|ServeAttacks|Summar|WithoutDuckDB)
+ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Demangle|DocumentedQueries|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|Serve(Attacks|Crowd)|Summar|WithoutDuckDB)
 
-.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak contents metrics clients clients-newest ui bench-ui bench growth bench-memory pgo man clean
+.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak crowd contents metrics clients clients-newest ui bench-ui bench growth bench-memory pgo man clean
 
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others.
-test lint unit race fuzz smoke conformance clients generate faults soak growth fleet-lint fleet-unit fleet-test: export GOFLAGS := -pgo=off -trimpath $(GOFLAGS)
+test lint unit race fuzz smoke conformance clients generate faults soak growth crowd fleet-lint fleet-unit fleet-test: export GOFLAGS := -pgo=off -trimpath $(GOFLAGS)
 
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert
@@ -80,6 +81,9 @@ faults: build ## kills, injected errors, full disks, rival processes: nothing pa
 soak: ## every fuzz target and damaged traces for SOAKTIME each
 	.ci/fuzz $(SOAKTIME)
 	$(GO) test -run '^TestMutations$$' -timeout 0 ./ingest -mutate $(SOAKTIME)
+
+crowd: ## serve answers a small query while CLIENTS others misbehave
+	$(GO) test -vet=off -run '^TestServeCrowd$$' -v ./cmd/tpconvert -crowd $(CLIENTS)
 
 smoke: build ## the conversion in the README
 	.ci/smoke

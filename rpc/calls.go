@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -22,11 +23,20 @@ const framingError = "RPC framing error"
 // stream is one client's side of a TraceProcessorRpcStream.
 type stream struct {
 	server   *Server
-	room     *room
+	room     place
 	send     func([]byte) error
 	rest     []byte // bytes of an incomplete call
 	received int64  // number of the last call
 	sent     int64  // number of the next reply
+}
+
+// place is where the calls of a stream run.
+type place interface {
+	query(ctx context.Context, sql string, send func(message) error) error
+	restore(ctx context.Context) error
+	metric(ctx context.Context, args []byte) message
+	summary(ctx context.Context, args []byte) message
+	export(ctx context.Context, to io.Writer) error
 }
 
 // errFatal ends a stream, after the client was sent the reason.

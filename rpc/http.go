@@ -77,9 +77,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
 	case "/compute_metric":
-		serveMessage(w, r, s.plain.metric, pb.ComputeMetricResult_Error)
+		s.serveMessage(w, r, s.plain.metric, pb.ComputeMetricResult_Error)
 	case "/trace_summary":
-		serveMessage(w, r, s.plain.summary, pb.TraceSummaryResult_Error)
+		s.serveMessage(w, r, s.plain.summary, pb.TraceSummaryResult_Error)
 	case "/export":
 		s.serveExport(w, r)
 	case "/enable_metatrace":
@@ -125,7 +125,7 @@ func (s *Server) admit(r *http.Request) error {
 }
 
 // patience is how long a client with a stream of its own may take to read a part of an answer, or to send one of a request.
-// Those that share a session wait for each other, so that they have plainPatience to read.
+// Others may wait for those without, so that they have plainPatience to read.
 const (
 	patience      = time.Minute
 	plainPatience = 10 * time.Second
@@ -161,10 +161,17 @@ func sender(w http.ResponseWriter) func([]byte) error {
 	}
 }
 
+// cutter returns a function that ends a write that waits for the client.
+func cutter(w http.ResponseWriter) func() {
+	control := http.NewResponseController(w)
+	return func() { _ = control.SetWriteDeadline(time.Now()) }
+}
+
 // serveQuery answers QueryArgs with the messages of a result.
 func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request) {
 	send := sender(w)
-	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+	args, free, err := s.body(w, r, MaxQuery+queryOverhead)
+	defer free()
 	sql := ""
 	if err == nil {
 		sql, err = queryText(args)
@@ -174,12 +181,26 @@ func (s *Server) serveQuery(w http.ResponseWriter, r *http.Request) {
 		_ = answer.flush(true, fmt.Errorf("the query cannot be read: %w", err))
 		return
 	}
-	_ = s.plain.query(r.Context(), sql, func(m message) error { return send(m) }) // fails if the client is gone
+	at := plainClient{s.plain, cutter(w)}
+	_ = at.query(r.Context(), sql, func(m message) error { return send(m) }) // fails if the client is gone
+}
+
+// queryOverhead is more than the size of QueryArgs without the SQL.
+const queryOverhead = 1 << 10
+
+// body reads the body of a request. The caller calls free when it no longer needs it.
+func (s *Server) body(w http.ResponseWriter, r *http.Request, most int64) (body []byte, free func(), err error) {
+	if r.ContentLength > most {
+		return nil, func() {}, &http.MaxBytesError{Limit: most}
+	}
+	body, err = s.bodies.readAll(http.MaxBytesReader(w, r.Body, most))
+	return body, func() { s.bodies.free(len(body)) }, err
 }
 
 // serveMessage answers a message with another one, whose field for errors has this number.
-func serveMessage(w http.ResponseWriter, r *http.Request, answer func(context.Context, []byte) message, failed protowire.Number) {
-	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request, answer func(context.Context, []byte) message, failed protowire.Number) {
+	args, free, err := s.body(w, r, maxCall)
+	defer free()
 	if err != nil {
 		_, _ = w.Write(failure(failed, err))
 		return
@@ -189,8 +210,9 @@ func serveMessage(w http.ResponseWriter, r *http.Request, answer func(context.Co
 
 // serveRPC answers the calls in a request's body.
 func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
-	calls := &stream{server: s, room: s.plain, send: sender(w)}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+	calls := &stream{server: s, room: plainClient{s.plain, cutter(w)}, send: sender(w)}
+	body, free, err := s.body(w, r, maxCall)
+	defer free()
 	if err == nil {
 		err = calls.take(r.Context(), body)
 	}
@@ -201,6 +223,11 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 
 // serveWebsocket answers calls until the client disconnects.
 func (s *Server) serveWebsocket(w http.ResponseWriter, r *http.Request) {
+	if err := s.enterStream(); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	defer s.streams.Add(-1)
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // admit has checked the origin
 	if err != nil {
 		return // Accept has answered
@@ -217,8 +244,11 @@ func (s *Server) serveWebsocket(w http.ResponseWriter, r *http.Request) {
 		return conn.Write(ctx, websocket.MessageBinary, m)
 	}}
 	read := func() ([]byte, error) {
-		_, part, err := conn.Read(ctx)
-		return part, err
+		_, message, err := conn.Reader(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.bodies.readAll(message)
 	}
 	if calls.takeAll(ctx, gone, read) != nil {
 		_ = conn.Close(websocket.StatusPolicyViolation, "")

@@ -115,7 +115,7 @@ func (r *room) answer(ctx context.Context, failed protowire.Number, do func(s *s
 func (r *room) query(ctx context.Context, sql string, send func(message) error) error {
 	to := &result{send: send, begun: time.Now()}
 	var unsent error
-	err := r.onTrace(ctx, func(s *session.Session) error { return run(ctx, s, sql, to, &unsent) })
+	err := r.onTrace(ctx, func(s *session.Session) error { return r.server.run(ctx, s, sql, to, &unsent) })
 	if unsent != nil {
 		return unsent
 	}
@@ -123,15 +123,23 @@ func (r *room) query(ctx context.Context, sql string, send func(message) error) 
 }
 
 // run runs the SQL of query.
-func run(ctx context.Context, s *session.Session, sql string, r *result, unsent *error) error {
+func (s *Server) run(ctx context.Context, on *session.Session, sql string, r *result, unsent *error) error {
 	if len(sql) > MaxQuery {
 		return fmt.Errorf("the query has %d bytes; %d are the most", len(sql), MaxQuery)
+	}
+	turn, ctx := s.turns.Begin(ctx)
+	defer turn.Pause()
+	send := r.send
+	defer func() { r.send = send }()
+	r.send = func(m message) error { // others compute while the client reads
+		turn.Pause()
+		return send(m)
 	}
 	statements, err := perfettosql.Split(sql)
 	if err == nil && len(statements) > 0 {
 		r.statements, r.last = len(statements), statements[len(statements)-1].Text
 	}
-	return s.Each(ctx, sql, func(q *session.Query) error {
+	return on.Each(ctx, sql, func(q *session.Query) error {
 		rows, some := q.Rows(), false
 		if q.Last {
 			r.columns = rows.Columns()

@@ -9,11 +9,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 // The version of Trace Processor whose calls the server answers.
@@ -38,12 +40,15 @@ type Options struct {
 	Without []string // tables left without rows in traces that clients send
 }
 
-// Server answers calls about one trace. Each stream of calls has a session of its own; requests that stand alone share one.
+// Server answers calls about one trace. Each stream of calls has a session of its own; requests that stand alone share tables.
 type Server struct {
 	options Options
 	name    atomic.Pointer[string] // of the trace
-	plain   *room                  // of requests that are not of a stream
-	rooms   atomic.Int64           // how many are open
+	plain   *plain
+	turns   *sqlite.Turns
+	bodies  budget
+	rooms   atomic.Int64 // how many are open
+	streams atomic.Int64 // how many are connected
 
 	turn    turn             // to use the fields below
 	session *session.Session // has the data; rooms run statements
@@ -65,9 +70,9 @@ const (
 // New returns a server for the trace in a session, whose option Shared must be set; the UI shows the name. If s is nil, the
 // server waits for a client to send a trace.
 func New(o Options, s *session.Session, name string) *Server {
-	server := &Server{options: o, turn: newTurn(), session: s, state: loaded}
+	server := &Server{options: o, turns: sqlite.NewTurns(runtime.GOMAXPROCS(0)), turn: newTurn(), session: s, state: loaded}
 	server.name.Store(&name)
-	server.plain = server.room()
+	server.plain = newPlain(server)
 	if s == nil {
 		server.state = waiting
 		_ = server.begin(context.Background()) // so that it starts before the trace comes; the first call reports an error
@@ -103,6 +108,7 @@ func (s *Server) close() error {
 // reset closes the trace, and makes the server wait for another.
 func (s *Server) reset() error {
 	s.name.Store(new(string))
+	s.plain.forget()
 	s.state, s.failed = waiting, nil
 	return s.close()
 }

@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"sync/atomic"
 	"time"
@@ -14,28 +15,44 @@ const (
 	maxWaitingBytes = 256 << 20
 )
 
-// takeAll answers calls, whose parts come from read, until the client disconnects. It keeps reading during a query, to
+// takeAll answers calls, whose parts come from read and count as bodies, until the client disconnects. It keeps reading during a query, to
 // notice that, and then calls gone.
 func (s *stream) takeAll(ctx context.Context, gone func(), read func() ([]byte, error)) error {
 	parts := make(chan []byte, maxWaiting)
+	bodies := &s.server.bodies
 	var waiting atomic.Int64
 	go func() {
 		defer gone()
 		defer close(parts)
 		for {
 			part, err := read()
-			if err != nil || waiting.Add(int64(len(part))) > maxWaitingBytes {
+			if err != nil {
 				return
 			}
-			select {
-			case parts <- part:
-			default:
-				return
+			if waiting.Add(int64(len(part))) <= maxWaitingBytes {
+				select {
+				case parts <- part:
+					continue
+				default:
+				}
 			}
+			bodies.free(len(part))
+			return
 		}
 	}()
+	defer func() {
+		bodies.free(len(s.rest))
+		go func() { // the reader ends when the caller disconnects
+			for part := range parts {
+				bodies.free(len(part))
+			}
+		}()
+	}()
 	for part := range parts {
-		if err := s.take(ctx, part); err != nil {
+		held := len(s.rest) + len(part)
+		err := s.take(ctx, part)
+		bodies.free(held - len(s.rest))
+		if err != nil {
 			return err
 		}
 		waiting.Add(-int64(len(part)))
@@ -46,6 +63,18 @@ func (s *stream) takeAll(ctx context.Context, gone func(), read func() ([]byte, 
 // partBytes is how much of a stream is read at once.
 const partBytes = 256 << 10
 
+// maxStreams is the number of streams at a time, each of which has a session of some MiB.
+const maxStreams = 256
+
+// enterStream counts a stream, or fails if there are too many.
+func (s *Server) enterStream() error {
+	if s.streams.Add(1) > maxStreams {
+		s.streams.Add(-1)
+		return fmt.Errorf("%d clients are connected already", maxStreams)
+	}
+	return nil
+}
+
 // ServeStream answers the TraceProcessorRpcStream of a client, such as one of a Unix socket, until it disconnects or
 // the context is done, and closes the connection.
 func (s *Server) ServeStream(ctx context.Context, conn net.Conn) {
@@ -54,6 +83,10 @@ func (s *Server) ServeStream(ctx context.Context, conn net.Conn) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	defer conn.Close()
+	if s.enterStream() != nil {
+		return
+	}
+	defer s.streams.Add(-1)
 	own := s.room()
 	defer own.close()
 	calls := &stream{server: s, room: own, send: func(m []byte) error {
@@ -66,6 +99,9 @@ func (s *Server) ServeStream(ctx context.Context, conn net.Conn) {
 	buffer := make([]byte, partBytes)
 	_ = calls.takeAll(ctx, gone, func() ([]byte, error) {
 		n, err := conn.Read(buffer)
+		if err == nil {
+			err = s.bodies.take(n)
+		}
 		return bytes.Clone(buffer[:n]), err
 	})
 }

@@ -155,7 +155,7 @@ func TestServeAttacks(t *testing.T) {
 		}
 	}
 	a := newAttacked(t)
-	url, end := serveCommand(t, a.dir, a.out)
+	url, _, end := serveCommand(t, a.dir, a.out)
 	post(t, url+"/restore_initial_tables", nil)
 	want := ask(t, url, "SELECT name FROM sqlite_master UNION ALL SELECT name FROM slice ORDER BY 1")
 	for _, attack := range all {
@@ -173,9 +173,9 @@ func TestServeAttacks(t *testing.T) {
 	}
 }
 
-// serveCommand starts serve on an input, and returns its address, and a function that ends it with SIGTERM and returns how long
+// serveCommand starts serve on an input, and returns its address, its process, and a function that ends it with SIGTERM and returns how long
 // that took.
-func serveCommand(t *testing.T, dir string, args ...string) (url string, end func() time.Duration) {
+func serveCommand(t *testing.T, dir string, args ...string) (url string, server *os.Process, end func() time.Duration) {
 	t.Helper()
 	cmd := command(t, dir, append([]string{"serve", "--json", "--port", "0"}, args...)...)
 	stdout, err := cmd.StdoutPipe()
@@ -190,7 +190,7 @@ func serveCommand(t *testing.T, dir string, args ...string) (url string, end fun
 	if err := json.NewDecoder(stdout).Decode(&at); err != nil {
 		t.Fatal(err, cmd.Wait())
 	}
-	return at.URL, func() time.Duration {
+	return at.URL, cmd.Process, func() time.Duration {
 		begun := time.Now()
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Error(err)

@@ -169,6 +169,9 @@ func ask(t *testing.T, url, sql string) answer {
 	return readAnswer(t, post(t, url+"/query", protoField(pb.QueryArgs_SQLQuery, sql)))
 }
 
+// sqlArgs encodes QueryArgs.
+func sqlArgs(sql string) []byte { return protoField(pb.QueryArgs_SQLQuery, sql) }
+
 func TestServeQuery(t *testing.T) {
 	t.Parallel()
 	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
@@ -476,6 +479,60 @@ func TestServeNeighbours(t *testing.T) {
 	}
 	if took := time.Since(begun); took > 20*time.Second {
 		t.Errorf("small queries took %v", took)
+	}
+}
+
+// TestServePlain checks that requests outside of streams see each other's tables, and that queries which need none of them do not
+// wait for a greedy one.
+func TestServePlain(t *testing.T) {
+	t.Parallel()
+	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	for _, sql := range []string{endless + "SELECT count(*) FROM n", endless + "SELECT i FROM n"} {
+		ctx, leave := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, "POST", url+"/query", bytes.NewReader(sqlArgs(sql)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := make(chan bool)
+		go func() {
+			defer close(left)
+			if answer, err := http.DefaultClient.Do(r); err == nil {
+				<-ctx.Done() // the answer is not read
+				answer.Body.Close()
+			}
+		}()
+		defer func() { leave(); <-left }()
+	}
+	time.Sleep(300 * time.Millisecond)
+	for _, c := range []struct{ sql, rows, failed string }{
+		{"SELECT count(*) FROM slice", "2", ""},
+		{"CREATE PERFETTO TABLE mine AS SELECT 7 AS n", "", ""},
+		{"SELECT n FROM mine", "7", ""},
+		{"SELECT n + count(*) FROM \"MINE\", slice", "9", ""},
+		{"CREATE PERFETTO FUNCTION twice(n LONG) RETURNS LONG AS SELECT 2 * $n", "", ""},
+		{"SELECT twice(4)", "8", ""},
+		{"CREATE PERFETTO MACRO tripled(n Expr) RETURNS Expr AS 3 * $n", "", ""},
+		{"SELECT tripled!(4)", "12", ""},
+		{"INCLUDE PERFETTO MODULE intervals.overlap; SELECT 1", "1", ""},
+		{"CREATE PERFETTO TABLE mine AS SELECT 8 AS n", "", "mine"},
+		{"CREATE OR REPLACE PERFETTO TABLE mine AS SELECT 8 AS n", "", ""},
+		{"SELECT n FROM mine", "8", ""},
+		{"DROP TABLE mine", "", ""},
+		{"SELECT n FROM mine", "", "no such table"},
+		{"CREATE TEMP TABLE slice AS SELECT 1 AS a", "", ""},
+		{"SELECT count(*) FROM slice", "1", ""},
+	} {
+		got := ask(t, url, c.sql)
+		if strings.Contains(got.failed, "--stdlib") {
+			continue // the modules of Perfetto are not here
+		}
+		if strings.Join(got.rows, " ") != c.rows || !strings.Contains(got.failed, c.failed) || c.failed == "" && got.failed != "" {
+			t.Errorf("%s: %+v", c.sql, got)
+		}
+	}
+	post(t, url+"/restore_initial_tables", nil)
+	if got := ask(t, url, "SELECT count(*) FROM slice"); !slices.Equal(got.rows, []string{"2"}) {
+		t.Errorf("after a restoration: %+v", got)
 	}
 }
 

@@ -23,6 +23,7 @@ type DB struct {
 
 	functions map[string]*callable // by name and number of arguments
 	authorize func(a Action, first, second string) bool
+	progress  func()
 }
 
 // Open opens an empty database that never uses files. It has no virtual tables but those of JSON and of PRAGMAs.
@@ -66,7 +67,7 @@ func (d *DB) Interrupt() {
 // Interrupted reports whether the running statement shall fail soon. Functions that take long ask it.
 func (d *DB) Interrupted() bool { return lib.Xsqlite3_is_interrupted(d.tls, d.p) != 0 }
 
-// During calls do, and interrupts the database when ctx ends. It returns the cause then.
+// During calls do, and interrupts the database when ctx ends. It returns the cause then. Long statements take the turn of ctx.
 func (d *DB) During(ctx context.Context, do func() error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -85,7 +86,9 @@ func (d *DB) During(ctx context.Context, do func() error) error {
 			}
 		}
 	})
+	end := d.takeTurns(ctx)
 	err := do()
+	end()
 	close(done)
 	if !stop() {
 		<-stopped

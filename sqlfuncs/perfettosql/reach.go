@@ -1,0 +1,111 @@
+package perfettosql
+
+import (
+	"strings"
+)
+
+// Reach is what SQL uses and leaves behind. It errs on the safe side.
+type Reach struct {
+	Changes bool            // later statements may see other tables, functions or rows
+	Modules []string        // that it includes
+	Made    []string        // names of what changes, in lower case
+	names   map[string]bool // all names in it, in lower case, also those in texts
+}
+
+// Mentions reports whether the SQL may use one of the names.
+func (r *Reach) Mentions(names map[string]bool) bool {
+	for name := range r.names {
+		if names[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// Lists reports whether the result may tell what the session has, such as the tables of others.
+func (r *Reach) Lists() bool {
+	for name := range r.names {
+		if strings.HasPrefix(name, "sqlite_") || strings.HasPrefix(name, "pragma_") || sessionNames[name] {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// sessionNames are tables and functions whose rows depend on earlier statements.
+	sessionNames = map[string]bool{"perfetto_tables": true, "changes": true, "total_changes": true, "last_insert_rowid": true}
+	// effectFunctions change the session, see defineEffects. Their texts have names.
+	effectFunctions = map[string]bool{"create_function": true, "create_view_function": true, "experimental_memoize": true, "import": true, "run_metric": true}
+)
+
+// ReachOf returns the reach of SQL that may have several statements.
+func ReachOf(sql string) (*Reach, error) {
+	statements, err := Split(sql)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reach{names: map[string]bool{}}
+	for _, one := range statements {
+		tokens, err := tokenize(one.Text)
+		if err != nil {
+			return nil, err
+		}
+		r.add(&reader{source: one.Text, tokens: tokens})
+	}
+	return r, nil
+}
+
+// add adds the reach of a statement.
+func (r *Reach) add(statement *reader) {
+	if statement.accept("INCLUDE", "PERFETTO", "MODULE") {
+		var module strings.Builder
+		for statement.peek().kind != end {
+			module.WriteString(statement.next().text)
+		}
+		r.Modules = append(r.Modules, module.String())
+		return
+	}
+	first := statement.peek()
+	reads := first.is("SELECT") || first.is("WITH") || first.is("VALUES")
+	var texts []string
+	calls := false
+	for _, t := range statement.tokens {
+		switch {
+		case t.kind == text || t.kind == quoted:
+			texts = append(texts, namesIn(t.text)...)
+		case t.kind == word:
+			name := strings.ToLower(t.text)
+			r.names[name] = true
+			calls = calls || effectFunctions[name]
+		}
+		reads = reads && !t.is("INSERT") && !t.is("UPDATE") && !t.is("DELETE")
+	}
+	for _, name := range texts {
+		r.names[name] = true
+	}
+	if reads && !calls {
+		return
+	}
+	r.Changes = true
+	if calls {
+		r.Made = append(r.Made, texts...)
+	}
+	for statement.peek().kind != end {
+		switch t := statement.next(); {
+		case t.is("TABLE"), t.is("VIEW"), t.is("FUNCTION"), t.is("MACRO"), t.is("INDEX"), t.is("TRIGGER"), t.is("INTO"), t.is("UPDATE"), t.is("TO"),
+			t.is("DELETE") && statement.accept("FROM"):
+			_ = statement.accept("IF", "NOT", "EXISTS") || statement.accept("IF", "EXISTS")
+			name := statement.next()
+			if statement.accept(".") { // after the schema
+				name = statement.next()
+			}
+			r.Made = append(r.Made, strings.ToLower(name.text))
+		}
+	}
+}
+
+// namesIn returns the words of a text, in lower case.
+func namesIn(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return c < 0x80 && !isWord(byte(c)) })
+}

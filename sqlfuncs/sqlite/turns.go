@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+)
+
+// Turns lets only some long statements compute at a time, in turn, so that a short one finds a processor soon.
+type Turns struct{ places chan struct{} }
+
+// NewTurns returns turns for as many statements at a time.
+func NewTurns(places int) *Turns { return &Turns{make(chan struct{}, places)} }
+
+const (
+	instructions = 10_000 // of SQLite between two calls of its progress handler
+	short        = 50     // calls after which a statement is long: some 10 ms
+	turnTime     = 20 * time.Millisecond
+)
+
+// Turn is what Turns knows of the statements of a call. One goroutine uses it.
+type Turn struct {
+	of    *Turns
+	calls int
+	held  bool
+	until time.Time
+}
+
+// turnKey is the key of a Turn in a context.
+type turnKey struct{}
+
+// Begin returns a turn, and a context in which During takes it. It has to be paused at the end.
+func (t *Turns) Begin(ctx context.Context) (*Turn, context.Context) {
+	turn := &Turn{of: t}
+	return turn, context.WithValue(ctx, turnKey{}, turn)
+}
+
+// Pause lets others compute, until SQLite goes on.
+func (t *Turn) Pause() {
+	if t.held {
+		t.held = false
+		<-t.of.places
+	}
+}
+
+// wait waits for the turn of a long statement.
+func (t *Turn) wait(done <-chan struct{}) {
+	if t.calls++; t.calls < short || t.held && time.Now().Before(t.until) {
+		return
+	}
+	t.Pause()
+	select {
+	case t.of.places <- struct{}{}:
+		t.held, t.until = true, time.Now().Add(turnTime)
+	case <-done:
+	}
+}
+
+// takeTurns makes statements wait for the turn in ctx, if there is one, until the function that it returns is called.
+func (d *DB) takeTurns(ctx context.Context) (end func()) {
+	turn, ok := ctx.Value(turnKey{}).(*Turn)
+	if !ok {
+		return func() {}
+	}
+	d.progress = func() { turn.wait(ctx.Done()) }
+	lib.Xsqlite3_progress_handler(d.tls, d.p, instructions, progress, uintptr(unsafe.Pointer(d)))
+	return func() { lib.Xsqlite3_progress_handler(d.tls, d.p, 0, 0, 0) }
+}
+
+var progress = function(func(_ *libc.TLS, data uintptr) int32 {
+	(*DB)(pointer(data)).progress()
+	return 0
+})

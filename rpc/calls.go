@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
-	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // maxCall is the size of the largest call.
@@ -204,7 +204,7 @@ func (s *stream) statement(ctx context.Context, method uint64, args []byte) erro
 		return r.flush(true, errors.New("StatementArgs.start_offset out of range"))
 	}
 	rest := sql[offset:]
-	statements, err := perfettosql.Split(rest)
+	statements, err := sqltext.Split(rest)
 	if err == nil && len(statements) == 0 {
 		r := &result{send: func(m message) error { return s.statementResult(method, m, uint64(len(sql)), false) }}
 		return r.flush(true, nil)

@@ -8,8 +8,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // turn lets one call at a time use what it guards. It holds a token.
@@ -135,7 +135,7 @@ func (s *Server) run(ctx context.Context, on *session.Session, sql string, r *re
 		turn.Pause()
 		return send(m)
 	}
-	statements, err := perfettosql.Split(sql)
+	statements, err := sqltext.Split(sql)
 	if err == nil && len(statements) > 0 {
 		r.statements, r.last = len(statements), statements[len(statements)-1].Text
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // Catalog creates tables, views and macros when a statement first names them, because creating all of them takes
@@ -70,7 +72,7 @@ func (c *Catalog) Complete() bool { return c == nil || c.pending == 0 }
 
 // find adds the missing objects that a text needs to found.
 func (c *Catalog) find(text string, found []int) []int {
-	for word := range words(text) {
+	for word := range sqltext.Words(text) {
 		for _, i := range c.named[word] {
 			if c.objects[i].statements == nil || slices.Contains(found, i) {
 				continue
@@ -109,27 +111,6 @@ func (c *Catalog) run(ctx context.Context, objects []int) error {
 	return nil
 }
 
-// words yields the words of SQL in lower case, including those in quotes and comments.
-func words(text string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		isWord := func(c byte) bool {
-			return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
-		}
-		for i := 0; i < len(text); {
-			start := i
-			for i < len(text) && isWord(text[i]) {
-				i++
-			}
-			if i > start && !yield(strings.ToLower(text[start:i])) {
-				return
-			}
-			if i == start {
-				i++
-			}
-		}
-	}
-}
-
 // around are words of statements that need all objects: the catalog's functions and tables, and commands that list
 // objects. BEGIN is one because a transaction does not see objects created after its start.
 var around = map[string]bool{
@@ -139,7 +120,7 @@ var around = map[string]bool{
 
 func looksAround(statement string) bool {
 	first := true
-	for word := range words(statement) {
+	for word := range sqltext.Words(statement) {
 		if around[word] || first && word == "desc" || strings.HasPrefix(word, "duckdb_") ||
 			strings.HasPrefix(word, "pg_") || strings.HasPrefix(word, "pragma_") {
 			return true

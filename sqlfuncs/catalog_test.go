@@ -2,7 +2,6 @@ package sqlfuncs
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 )
 
@@ -71,13 +70,5 @@ func TestCatalogCreatesAllForStatementsAboutIt(t *testing.T) {
 		if c.Complete() != all {
 			t.Errorf("%s: all objects exist: %t, want %t", statement, c.Complete(), all)
 		}
-	}
-}
-
-func TestWords(t *testing.T) {
-	got := slices.Collect(words(`SELECT "Slice".x1,query_table('a_b')--é`))
-	want := []string{"select", "slice", "x1", "query_table", "a_b", "é"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // Dataset is a dataset of Parquet files to register.
@@ -49,7 +50,7 @@ func (d Dataset) catalog(materialize bool) *Catalog {
 		if d.NoComments || doc == "" {
 			c.Add(name, statement)
 		} else {
-			c.Add(name, statement, fmt.Sprintf("COMMENT ON %s %s IS %s", kind, identifier(name), quote(doc)))
+			c.Add(name, statement, fmt.Sprintf("COMMENT ON %s %s IS %s", kind, sqltext.QuoteName(name), sqltext.QuoteText(doc)))
 		}
 	}
 	for _, s := range schema.All() {
@@ -87,7 +88,7 @@ func CommentColumns(ctx context.Context, db *sql.Conn) error {
 			continue
 		}
 		for _, c := range s.Columns {
-			statement := fmt.Sprintf("COMMENT ON COLUMN %s.%s IS %s", s.Name, identifier(c.Name), quote(c.Doc))
+			statement := fmt.Sprintf("COMMENT ON COLUMN %s.%s IS %s", s.Name, sqltext.QuoteName(c.Name), sqltext.QuoteText(c.Doc))
 			if _, err := tx.ExecContext(ctx, statement); err != nil {
 				return errors.Join(fmt.Errorf("%s: %w", statement, err), tx.Rollback())
 			}
@@ -127,10 +128,10 @@ func (d Dataset) read(s *table.Schema, from string) string {
 	var columns []string
 	for _, c := range d.columns(s) {
 		if c.Name == "trace_id" && d.TraceID != "" {
-			columns = append(columns, quote(d.TraceID)+" AS trace_id")
+			columns = append(columns, sqltext.QuoteText(d.TraceID)+" AS trace_id")
 			continue
 		}
-		columns = append(columns, identifier(c.Name))
+		columns = append(columns, sqltext.QuoteName(c.Name))
 	}
 	if d.Layout == ManyTraces {
 		columns = append(columns, "trace_id")
@@ -150,10 +151,10 @@ func (d Dataset) from(table string) string {
 	}
 	var files []string
 	if slices.Contains(d.Tables, table) {
-		files = append(files, quote(d.glob(append(folder, table+".parquet")...)))
+		files = append(files, sqltext.QuoteText(d.glob(append(folder, table+".parquet")...)))
 	}
 	if slices.Contains(d.Derived, table) {
-		files = append(files, quote(d.glob(append(folder, schema.DerivedFolder, table+".parquet")...)))
+		files = append(files, sqltext.QuoteText(d.glob(append(folder, schema.DerivedFolder, table+".parquet")...)))
 	}
 	switch len(files) {
 	case 0:
@@ -186,7 +187,7 @@ func PathPattern(path string) string {
 func (d Dataset) empty(s *table.Schema) string {
 	var columns []string
 	for _, c := range d.columns(s) {
-		columns = append(columns, fmt.Sprintf("NULL::%s AS %s", types[c.Type], identifier(c.Name)))
+		columns = append(columns, fmt.Sprintf("NULL::%s AS %s", types[c.Type], sqltext.QuoteName(c.Name)))
 	}
 	if d.Layout == ManyTraces {
 		columns = append(columns, "NULL::VARCHAR AS trace_id")
@@ -202,7 +203,3 @@ var types = map[table.Type]string{
 	table.TypeString:  "VARCHAR",
 	table.TypeBytes:   "BLOB",
 }
-
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
-
-func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

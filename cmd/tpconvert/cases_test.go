@@ -22,6 +22,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/tracecase"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 var (
@@ -182,7 +183,7 @@ func (d caseDatabase) load(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	for _, table := range stored.Tables {
-		file := session.Quote(stored.Path + "/" + table + ".parquet")
+		file := sqltext.QuoteText(stored.Path + "/" + table + ".parquet")
 		if err := d.Exec(t.Context(), fmt.Sprintf("INSERT INTO %s BY NAME FROM read_parquet(%s)", table, file)); err != nil {
 			t.Fatal(err)
 		}

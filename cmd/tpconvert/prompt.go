@@ -18,8 +18,8 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 const promptHelp = `SQL ends with a semicolon. Tab completes tables, columns and functions.
@@ -184,7 +184,7 @@ func (p *prompt) report(err error) {
 
 // complete reports whether SQL ends with a semicolon, or has no statement.
 func complete(sql string) bool {
-	statements, err := perfettosql.Split(sql)
+	statements, err := sqltext.Split(sql)
 	return err == nil && (len(statements) == 0 || strings.HasSuffix(strings.TrimSpace(sql), ";"))
 }
 
@@ -211,14 +211,12 @@ func (p *prompt) command(ctx context.Context, text string) error {
 		return p.show(ctx, "SELECT name, any_value(comment) AS comment FROM "+macros+" GROUP BY name ORDER BY name")
 	case "schema":
 		if p.session.Perfetto() != nil {
-			return p.all(ctx, "SELECT name, type FROM pragma_table_info('"+strings.ReplaceAll(strings.TrimSpace(argument), "'", "''")+"')")
+			return p.all(ctx, "SELECT name, type FROM pragma_table_info("+sqltext.QuoteText(strings.TrimSpace(argument))+")")
 		}
-		return p.show(ctx, "SELECT column_name AS name, column_type AS type FROM (DESCRIBE "+identifierText(strings.TrimSpace(argument))+")")
+		return p.show(ctx, "SELECT column_name AS name, column_type AS type FROM (DESCRIBE "+sqltext.QuoteName(strings.TrimSpace(argument))+")")
 	}
 	return fmt.Errorf("there is no .%s; see .help", name)
 }
-
-func identifierText(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // relations are the tables and views, except internal ones.
 const relations = `(

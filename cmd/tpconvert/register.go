@@ -14,6 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // registerOptions are the flags of the register command.
@@ -100,7 +101,7 @@ func writeDatabase(ctx context.Context, file, folder string, dataset sqlfuncs.Da
 	if err := d.Attach(ctx, file, ""); err != nil {
 		return err
 	}
-	if err := d.Exec(ctx, "SET file_search_path = "+session.Quote(folder)); err != nil {
+	if err := d.Exec(ctx, "SET file_search_path = "+sqltext.QuoteText(folder)); err != nil {
 		return err
 	}
 	if err := sqlfuncs.Register(ctx, d.Conn, dataset, materialize); err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tpconvert/tpconvert/internal/count"
-	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // TestSandbox checks that SQL changes no existing file without permission.
@@ -21,7 +21,7 @@ func TestSandbox(t *testing.T) {
 	if err := os.WriteFile(other, []byte("a\n7\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	quoted := func(name string) string { return session.Quote(filepath.Join(dir, name)) }
+	quoted := func(name string) string { return sqltext.QuoteText(filepath.Join(dir, name)) }
 	before := filesBelow(t, dir)
 	for _, statement := range []string{
 		"COPY slice TO " + quoted("other.csv"),

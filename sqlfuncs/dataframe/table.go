@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // Declaration returns the CREATE TABLE of the frame as a virtual table.
@@ -16,7 +17,7 @@ func (f *Frame) Declaration() string {
 	b.WriteString("CREATE TABLE x(")
 	key := ""
 	for _, c := range f.Columns {
-		fmt.Fprintf(&b, `"%s" %s`, strings.ReplaceAll(c.Name, `"`, `""`), declared[c.Kind])
+		fmt.Fprintf(&b, "%s %s", sqltext.QuoteName(c.Name), declared[c.Kind])
 		if c.Hidden {
 			b.WriteString(" HIDDEN")
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // generator turns structured queries into PerfettoSQL.
@@ -198,7 +198,7 @@ func (b *builder) source(q node) (string, error) {
 
 // sql returns a query in SQL. Statements before the last one prepare it.
 func (b *builder) sql(n node) (string, error) {
-	statements, err := perfettosql.Split(n.text("sql"))
+	statements, err := sqltext.Split(n.text("sql"))
 	if err != nil {
 		return "", err
 	}
@@ -221,7 +221,7 @@ func (b *builder) sql(n node) (string, error) {
 			return "", err
 		}
 	}
-	sql, err := perfettosql.Substitute(statements[last].Text, names)
+	sql, err := sqltext.Substitute(statements[last].Text, names)
 	if err != nil {
 		return "", err
 	}
@@ -244,7 +244,7 @@ func simpleSlices(n node) string {
 	var conditions []string
 	for _, of := range []string{"slice_name", "thread_name", "process_name", "track_name"} {
 		if n.has(of + "_glob") {
-			conditions = append(conditions, of+" GLOB "+literal(n.text(of+"_glob")))
+			conditions = append(conditions, of+" GLOB "+sqltext.QuoteText(n.text(of+"_glob")))
 		}
 	}
 	sql := "(SELECT * FROM (" + contextSlices + ")"
@@ -253,8 +253,6 @@ func simpleSlices(n node) string {
 	}
 	return sql + ")"
 }
-
-func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 func timeRange(n node) (string, error) {
 	if !n.has("mode") {
@@ -521,7 +519,7 @@ func filter(n node) (string, error) {
 	}
 	var values []string
 	for _, text := range n.texts("string_rhs") {
-		values = append(values, literal(text))
+		values = append(values, sqltext.QuoteText(text))
 	}
 	if len(values) == 0 {
 		for _, v := range n.values("double_rhs") {

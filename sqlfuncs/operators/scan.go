@@ -8,6 +8,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // A scan goes from the rows of initial nodes along the edges of a graph. In each step a query gets the rows of the nodes that
@@ -63,7 +64,7 @@ func (s *scan) prepare(named bool) (*sqlite.Stmt, error) {
 	var columns, binds []string
 	for i, name := range s.names {
 		columns = append(columns, fmt.Sprintf("c%d AS %s", i, name))
-		binds = append(binds, fmt.Sprintf("%s(c%d, '%s')", bindFunction, i, strings.ReplaceAll(name, "'", "''")))
+		binds = append(binds, fmt.Sprintf("%s(c%d, %s)", bindFunction, i, sqltext.QuoteText(name)))
 	}
 	from := "(SELECT " + strings.Join(columns, ",") + " FROM __intrinsic_table_ptr($var) WHERE " + strings.Join(binds, " AND ") + ")"
 	query, err := s.expand("SELECT * FROM " + strings.ReplaceAll(s.query, "$table", from))

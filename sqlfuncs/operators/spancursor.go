@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // spanCursor walks through the spans of both sides.
@@ -186,7 +187,7 @@ func (q *spanQuery) close() {
 func (q *spanQuery) start(where string, args []sqlite.Value) error {
 	text := q.side.text + where + " ORDER BY "
 	if q.side.partition != "" {
-		text += quoted(q.side.partition) + ", "
+		text += sqltext.QuoteColumn(q.side.partition) + ", "
 	}
 	text += "ts"
 	if q.stmt == nil || q.text != text {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // A span join is the intersection of two tables of spans, rows with ts and dur, in partitions of the same key:
@@ -195,7 +196,7 @@ func (s *spanSide) describe(db *sqlite.DB) error {
 			s.key = i
 		}
 		s.columns = append(s.columns, c)
-		names = append(names, quoted(c.name))
+		names = append(names, sqltext.QuoteColumn(c.name))
 	}
 	switch {
 	case len(s.columns) == 0:
@@ -209,19 +210,16 @@ func (s *spanSide) describe(db *sqlite.DB) error {
 	return nil
 }
 
-// quoted quotes a name. Unlike double quotes, which can make a text of it, this always means a name.
-func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
-
 func (j *spanJoin) declaration() string {
 	columns := []string{"ts BIGINT", "dur BIGINT"}
 	key := "ts"
 	if j.partition != "" {
-		columns = append(columns, quoted(j.partition)+" BIGINT")
-		key += ", " + quoted(j.partition)
+		columns = append(columns, sqltext.QuoteColumn(j.partition)+" BIGINT")
+		key += ", " + sqltext.QuoteColumn(j.partition)
 	}
 	for _, c := range j.columns {
 		of := j.sides[c.side].columns[c.column]
-		columns = append(columns, quoted(of.name)+" "+of.declared)
+		columns = append(columns, sqltext.QuoteColumn(of.name)+" "+of.declared)
 	}
 	return "CREATE TABLE x(" + strings.Join(columns, ", ") + ", PRIMARY KEY(" + key + "))"
 }
@@ -262,7 +260,7 @@ func (j *spanJoin) Best(x *sqlite.Index) error {
 			} else {
 				texts[k].WriteString(" AND ")
 			}
-			texts[k].WriteString(quoted(name) + " " + op)
+			texts[k].WriteString(sqltext.QuoteColumn(name) + " " + op)
 			if c.Op != sqlite.IsNull && c.Op != sqlite.IsNotNull {
 				texts[k].WriteString(" ?" + strconv.Itoa(arg+1))
 			}

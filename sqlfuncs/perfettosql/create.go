@@ -7,10 +7,11 @@ import (
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // isMacroDefinition reports whether a statement is CREATE [OR REPLACE] PERFETTO MACRO.
-func isMacroDefinition(tokens []token) bool {
+func isMacroDefinition(tokens []sqltext.Token) bool {
 	r := &reader{tokens: tokens}
 	if !r.accept("CREATE") {
 		return false
@@ -20,7 +21,7 @@ func isMacroDefinition(tokens []token) bool {
 }
 
 // createPerfetto runs a statement that begins with CREATE if it is PerfettoSQL's, and reports whether it is.
-func (s *Session) createPerfetto(sql string, tokens []token) (bool, error) {
+func (s *Session) createPerfetto(sql string, tokens []sqltext.Token) (bool, error) {
 	c, err := parseCreate(sql, tokens)
 	if c == nil || err != nil {
 		return false, err
@@ -29,7 +30,7 @@ func (s *Session) createPerfetto(sql string, tokens []token) (bool, error) {
 }
 
 // create runs a CREATE statement of PerfettoSQL.
-func (s *Session) create(sql string, tokens []token) error {
+func (s *Session) create(sql string, tokens []sqltext.Token) error {
 	c, err := parseCreate(sql, tokens)
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func (s *Session) created(c *creation) error {
 	case "MACRO":
 		name := strings.ToLower(c.name)
 		if s.macros[name] != nil && !c.replace {
-			return failAt(c.at, "macro %s exists already", c.name)
+			return sqltext.ErrorAt(c.at, "macro %s exists already", c.name)
 		}
 		s.macros[name] = c.macro
 		return nil
@@ -66,11 +67,11 @@ func (s *Session) prepare(c *creation) (*sqlite.Stmt, error) {
 		if stmt != nil {
 			stmt.Close()
 		}
-		return nil, failAt(c.bodyAt, "CREATE PERFETTO %s %s: want a query", c.what, c.name)
+		return nil, sqltext.ErrorAt(c.bodyAt, "CREATE PERFETTO %s %s: want a query", c.what, c.name)
 	}
 	if strings.TrimSpace(rest) != "" {
 		stmt.Close()
-		return nil, failAt(c.bodyAt+len(c.body)-len(rest), "near %q: syntax error", strings.Fields(rest)[0])
+		return nil, sqltext.ErrorAt(c.bodyAt+len(c.body)-len(rest), "near %q: syntax error", strings.Fields(rest)[0])
 	}
 	return stmt, nil
 }
@@ -80,11 +81,11 @@ func columnNames(c *creation, stmt *sqlite.Stmt) ([]string, error) {
 	names := make([]string, stmt.Columns())
 	for i := range names {
 		name := stmt.Name(i)
-		if name == "" || isDigit(name[0]) || strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || !isWord(byte(r)) }) {
-			return nil, failAt(c.bodyAt, "CREATE PERFETTO %s %s: column %d needs a name of letters, digits and underscores, not %q", c.what, c.name, i, name)
+		if name == "" || sqltext.IsDigit(name[0]) || strings.ContainsFunc(name, func(r rune) bool { return r > 0x7f || !sqltext.IsWord(byte(r)) }) {
+			return nil, sqltext.ErrorAt(c.bodyAt, "CREATE PERFETTO %s %s: column %d needs a name of letters, digits and underscores, not %q", c.what, c.name, i, name)
 		}
 		if slices.Contains(names[:i], name) {
-			return nil, failAt(c.bodyAt, "CREATE PERFETTO %s %s: several columns are named %s", c.what, c.name, name)
+			return nil, sqltext.ErrorAt(c.bodyAt, "CREATE PERFETTO %s %s: several columns are named %s", c.what, c.name, name)
 		}
 		names[i] = name
 	}
@@ -93,12 +94,12 @@ func columnNames(c *creation, stmt *sqlite.Stmt) ([]string, error) {
 	}
 	for _, a := range c.columns {
 		if !slices.Contains(names, a.name) {
-			return nil, failAt(c.at, "CREATE PERFETTO %s %s: column %s is declared, but the query does not give it", c.what, c.name, a.name)
+			return nil, sqltext.ErrorAt(c.at, "CREATE PERFETTO %s %s: column %s is declared, but the query does not give it", c.what, c.name, a.name)
 		}
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(c.columns, func(a argument) bool { return a.name == name }) {
-			return nil, failAt(c.at, "CREATE PERFETTO %s %s: the query gives column %s, which is not declared", c.what, c.name, name)
+			return nil, sqltext.ErrorAt(c.at, "CREATE PERFETTO %s %s: the query gives column %s, which is not declared", c.what, c.name, name)
 		}
 	}
 	return names, nil
@@ -118,7 +119,7 @@ func (s *Session) createTable(c *creation) error {
 	for _, a := range c.columns {
 		kind, ok := a.typ.kind()
 		if !ok {
-			return failAt(c.at, "CREATE PERFETTO TABLE %s: a table cannot have a column of type %s", c.name, a.typ)
+			return sqltext.ErrorAt(c.at, "CREATE PERFETTO TABLE %s: a table cannot have a column of type %s", c.name, a.typ)
 		}
 		kinds[slices.Index(names, a.name)] = kind
 	}
@@ -132,7 +133,7 @@ func (s *Session) createTable(c *creation) error {
 			break
 		}
 		if err := rows.Add(stmt); err != nil {
-			return failAt(c.bodyAt, "CREATE PERFETTO TABLE %s: %v", c.name, err)
+			return sqltext.ErrorAt(c.bodyAt, "CREATE PERFETTO TABLE %s: %v", c.name, err)
 		}
 	}
 	stmt.Close()
@@ -145,7 +146,7 @@ func (s *Session) createTable(c *creation) error {
 func (s *Session) addTable(name string, replace bool, at int, f *dataframe.Frame) error {
 	s.pending = f
 	defer func() { s.pending = nil }()
-	return failed(s.replacing("TABLE", name, replace, fmt.Sprintf("CREATE VIRTUAL TABLE %s USING %s", quote(name), frameModule)), at)
+	return failed(s.replacing("TABLE", name, replace, fmt.Sprintf("CREATE VIRTUAL TABLE %s USING %s", sqltext.QuoteName(name), frameModule)), at)
 }
 
 // replacing runs a statement that creates an object, in place of the one of its name if replace is set. If it fails, the old
@@ -155,7 +156,7 @@ func (s *Session) replacing(what, name string, replace bool, create string) erro
 		return s.db.Exec(create)
 	}
 	old := s.tables[strings.ToLower(name)]
-	if err := s.db.Exec("SAVEPOINT replacing; DROP " + what + " IF EXISTS " + quote(name) + ";" + create + "; RELEASE replacing"); err != nil {
+	if err := s.db.Exec("SAVEPOINT replacing; DROP " + what + " IF EXISTS " + sqltext.QuoteName(name) + ";" + create + "; RELEASE replacing"); err != nil {
 		_ = s.db.Exec("ROLLBACK TO replacing; RELEASE replacing")
 		if old != nil {
 			s.tables[strings.ToLower(name)] = old
@@ -164,9 +165,6 @@ func (s *Session) replacing(what, name string, replace bool, create string) erro
 	}
 	return nil
 }
-
-// quote returns a name as SQL.
-func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func (s *Session) createView(c *creation) error {
 	stmt, err := s.prepare(c)
@@ -180,27 +178,27 @@ func (s *Session) createView(c *creation) error {
 		}
 	}
 	stmt.Close()
-	return failed(s.replacing("VIEW", c.name, c.replace, "CREATE VIEW "+quote(c.name)+" AS "+c.body), c.at)
+	return failed(s.replacing("VIEW", c.name, c.replace, "CREATE VIEW "+sqltext.QuoteName(c.name)+" AS "+c.body), c.at)
 }
 
 func (s *Session) createIndex(c *creation) error {
 	for name, f := range s.tables {
 		if f.HasIndex(c.name) {
 			if !c.replace {
-				return failAt(c.at, "index %s exists already, of table %s", c.name, name)
+				return sqltext.ErrorAt(c.at, "index %s exists already, of table %s", c.name, name)
 			}
 			f.DropIndex(c.name)
 		}
 	}
 	f := s.tables[strings.ToLower(c.on)]
 	if f == nil {
-		return failAt(c.at, "CREATE PERFETTO INDEX %s: there is no table %s of CREATE PERFETTO TABLE", c.name, c.on)
+		return sqltext.ErrorAt(c.at, "CREATE PERFETTO INDEX %s: there is no table %s of CREATE PERFETTO TABLE", c.name, c.on)
 	}
 	x := &dataframe.Index{Name: c.name}
 	for _, column := range c.indexed {
 		i := slices.IndexFunc(f.Columns, func(of *dataframe.Column) bool { return of.Name == column })
 		if i < 0 {
-			return failAt(c.at, "CREATE PERFETTO INDEX %s: table %s has no column %s", c.name, c.on, column)
+			return sqltext.ErrorAt(c.at, "CREATE PERFETTO INDEX %s: table %s has no column %s", c.name, c.on, column)
 		}
 		x.Columns = append(x.Columns, i)
 	}
@@ -208,7 +206,7 @@ func (s *Session) createIndex(c *creation) error {
 }
 
 // drop runs DROP PERFETTO INDEX name.
-func (s *Session) drop(sql string, tokens []token) error {
+func (s *Session) drop(sql string, tokens []sqltext.Token) error {
 	r := &reader{source: sql, tokens: tokens}
 	if !r.accept("DROP", "PERFETTO", "INDEX") {
 		r.at = 2
@@ -219,9 +217,9 @@ func (s *Session) drop(sql string, tokens []token) error {
 		return err
 	}
 	for _, f := range s.tables {
-		if f.DropIndex(name.text) {
+		if f.DropIndex(name.Text) {
 			return nil
 		}
 	}
-	return failAt(name.pos, "there is no index %s", name.text)
+	return sqltext.ErrorAt(name.Pos, "there is no index %s", name.Text)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 	"github.com/tpconvert/tpconvert/sqlfuncs/functions"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // objectColumns are the columns of __intrinsic_stdlib_objects.
@@ -181,7 +182,7 @@ func fieldsJSON(all []documentedField) string {
 // documentedIn returns the objects that a module's source defines: tables and views, then functions, then macros. There
 // are none if it is invalid.
 func documentedIn(source string) []*documented {
-	tokens, err := tokenize(source)
+	tokens, err := sqltext.Tokenize(source)
 	if err != nil {
 		return nil
 	}
@@ -191,7 +192,7 @@ func documentedIn(source string) []*documented {
 		if d, group := r.statement(); d != nil {
 			byKind[group] = append(byKind[group], d)
 		}
-		for i = max(i, r.at); i < len(tokens) && !tokens[i].is(";"); i++ {
+		for i = max(i, r.at); i < len(tokens) && !tokens[i].Is(";"); i++ {
 		}
 	}
 	return append(append(byKind[0], byKind[1]...), byKind[2]...)
@@ -226,7 +227,7 @@ func (r *docReader) statement() (d *documented, group int) {
 	if err != nil {
 		return nil, 0
 	}
-	d.name = name.text
+	d.name = name.Text
 	if group == 0 {
 		d.columns = r.fields()
 		return d, group
@@ -253,9 +254,9 @@ func (r *docReader) fields() (all []documentedField) {
 	if !r.accept("(") {
 		return nil
 	}
-	for r.peek().kind != end && !r.accept(")") {
+	for r.peek().Kind != sqltext.End && !r.accept(")") {
 		f := documentedField{About: r.comments(false)}
-		f.Name = r.next().text
+		f.Name = r.next().Text
 		f.Type = r.until(",", ")")
 		all = append(all, f)
 		r.accept(",")
@@ -266,22 +267,22 @@ func (r *docReader) fields() (all []documentedField) {
 // until moves to one of the words outside parentheses, and returns the source on the way.
 func (r *docReader) until(words ...string) string {
 	from, depth := r.at, 0
-	for ; r.peek().kind != end; r.at++ {
+	for ; r.peek().Kind != sqltext.End; r.at++ {
 		t := r.peek()
-		if depth == 0 && slices.ContainsFunc(words, t.is) {
+		if depth == 0 && slices.ContainsFunc(words, t.Is) {
 			break
 		}
 		switch {
-		case t.is("("):
+		case t.Is("("):
 			depth++
-		case t.is(")"):
+		case t.Is(")"):
 			depth--
 		}
 	}
 	if r.at == from {
 		return ""
 	}
-	return r.source[r.tokens[from].pos:r.tokens[r.at-1].end]
+	return r.source[r.tokens[from].Pos:r.tokens[r.at-1].End]
 }
 
 // comments returns the line comments before the next token or, if block is set, only those after the last blank line
@@ -289,11 +290,11 @@ func (r *docReader) until(words ...string) string {
 func (r *docReader) comments(block bool) string {
 	from := 0
 	if r.at > 0 {
-		from = r.tokens[r.at-1].end
+		from = r.tokens[r.at-1].End
 	}
 	var found []string
 	blank := false
-	for line := range strings.Lines(r.source[from:r.peek().pos]) {
+	for line := range strings.Lines(r.source[from:r.peek().Pos]) {
 		line = strings.TrimSpace(line)
 		comment, ok := strings.CutPrefix(line, "--")
 		switch {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/operators"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // defineEffects defines the functions that change the session: those of the time before CREATE PERFETTO ....
@@ -83,7 +84,7 @@ func (s *Session) callRunMetric(args []sqlite.Value) error {
 	if missing != "" {
 		return fmt.Errorf("RUN_METRIC: %s needs a value for %s", file, missing)
 	}
-	statements, err := Split(source)
+	statements, err := sqltext.Split(source)
 	if err != nil {
 		return fmt.Errorf("RUN_METRIC: %s: %w", file, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // maxRecursion is how deep functions may call themselves.
@@ -47,9 +48,9 @@ func (s *Session) createFunction(c *creation) error {
 	old := s.functions[key(c.name, n)]
 	switch {
 	case old == nil && s.db.Defined(c.name, n):
-		return failAt(c.at, "function %s of %d arguments is built in", c.name, n)
+		return sqltext.ErrorAt(c.at, "function %s of %d arguments is built in", c.name, n)
 	case old != nil && !c.replace && old.stmts != nil:
-		return failAt(c.at, "function %s of %d arguments exists already", c.name, n)
+		return sqltext.ErrorAt(c.at, "function %s of %d arguments exists already", c.name, n)
 	}
 	f := &created{session: s, name: c.name, args: c.args, sql: c.body}
 	// The function is defined before its body is compiled, which may call it.
@@ -76,10 +77,10 @@ func (s *Session) addFunction(f *created) error {
 // delegate gives a function another name.
 func (s *Session) delegate(c *creation, n int) error {
 	if old := s.functions[key(c.name, n)]; (old != nil || s.db.Defined(c.name, n)) && !c.replace && !strings.EqualFold(c.name, c.delegate) {
-		return failAt(c.at, "function %s of %d arguments exists already", c.name, n)
+		return sqltext.ErrorAt(c.at, "function %s of %d arguments exists already", c.name, n)
 	}
 	if err := s.db.Alias(c.name, c.delegate, n); err != nil {
-		return failAt(c.at, "CREATE PERFETTO FUNCTION %s: there is no function %s of %d arguments to delegate to", c.name, c.delegate, n)
+		return sqltext.ErrorAt(c.at, "CREATE PERFETTO FUNCTION %s: there is no function %s of %d arguments to delegate to", c.name, c.delegate, n)
 	}
 	return nil
 }
@@ -185,10 +186,10 @@ func (f *tableFunction) declaration() string {
 	var b strings.Builder
 	b.WriteString("CREATE TABLE x(")
 	for _, c := range f.columns {
-		fmt.Fprintf(&b, "%s %s, ", quote(c.name), sqlTypes[c.typ])
+		fmt.Fprintf(&b, "%s %s, ", sqltext.QuoteName(c.name), sqlTypes[c.typ])
 	}
 	for _, a := range f.args {
-		fmt.Fprintf(&b, "%s %s HIDDEN, ", quote("in_"+a.name), sqlTypes[a.typ])
+		fmt.Fprintf(&b, "%s %s HIDDEN, ", sqltext.QuoteName("in_"+a.name), sqlTypes[a.typ])
 	}
 	b.WriteString("_primary_key BIGINT HIDDEN, PRIMARY KEY(_primary_key)) WITHOUT ROWID")
 	return b.String()
@@ -201,7 +202,7 @@ func (s *Session) createTableFunction(c *creation) error {
 	}
 	fail := func(format string, args ...any) error {
 		stmt.Close()
-		return failAt(c.at, "CREATE PERFETTO FUNCTION "+c.name+": "+format, args...)
+		return sqltext.ErrorAt(c.at, "CREATE PERFETTO FUNCTION "+c.name+": "+format, args...)
 	}
 	for i := 1; i <= stmt.Parameters(); i++ {
 		name, ok := strings.CutPrefix(stmt.ParameterName(i), "$")
@@ -225,7 +226,7 @@ func (s *Session) createTableFunction(c *creation) error {
 	old := s.calls[name]
 	s.waiting = &tableFunction{session: s, name: c.name, args: c.args, columns: c.columns, sql: c.body, spare: stmt}
 	defer func() { s.waiting = nil }()
-	if err := s.replacing("TABLE", c.name, c.replace, fmt.Sprintf("CREATE VIRTUAL TABLE %s USING %s", quote(c.name), functionModule)); err != nil {
+	if err := s.replacing("TABLE", c.name, c.replace, fmt.Sprintf("CREATE VIRTUAL TABLE %s USING %s", sqltext.QuoteName(c.name), functionModule)); err != nil {
 		stmt.Close()
 		s.calls[name] = old
 		return failed(err, c.at)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/functions"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // ownModules are the modules that exist without a folder of modules.
@@ -30,19 +31,19 @@ func isOwn(name string) bool {
 }
 
 // include runs INCLUDE PERFETTO MODULE name.
-func (s *Session) include(sql string, tokens []token) error {
+func (s *Session) include(sql string, tokens []sqltext.Token) error {
 	r := &reader{source: sql, tokens: tokens}
 	if !r.accept("INCLUDE", "PERFETTO", "MODULE") {
 		r.at = 2
 		return r.unexpected()
 	}
-	at := r.peek().pos
+	at := r.peek().Pos
 	var name strings.Builder
-	for r.peek().kind != end {
-		name.WriteString(r.next().text)
+	for r.peek().Kind != sqltext.End {
+		name.WriteString(r.next().Text)
 	}
 	if err := s.includeModule(name.String()); err != nil {
-		return &Error{at, err.Error(), err}
+		return &sqltext.Error{Pos: at, Message: err.Error(), Cause: err}
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ func (s *Session) includeAll(folder string) error {
 
 // runModule runs the statements of a module.
 func (s *Session) runModule(name, source string) error {
-	statements, err := Split(source)
+	statements, err := sqltext.Split(source)
 	if err != nil {
 		return fmt.Errorf("module %s: %w", name, err)
 	}
@@ -107,7 +108,7 @@ func (s *Session) runModule(name, source string) error {
 		if err != nil {
 			err = shifted(err, one.Pos)
 			pos := one.Pos
-			if bad, ok := err.(*Error); ok {
+			if bad, ok := err.(*sqltext.Error); ok {
 				pos = bad.Pos
 			}
 			return fmt.Errorf("module %s, line %d: %w", name, 1+strings.Count(source[:min(pos, len(source))], "\n"), err)

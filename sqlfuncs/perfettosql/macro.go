@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // macro is a macro: SQL in which $name stands for an argument.
@@ -61,7 +63,7 @@ const (
 )
 
 // expand replaces the macro calls of a statement.
-func (s *Session) expand(source string, tokens []token) (*expansion, error) {
+func (s *Session) expand(source string, tokens []sqltext.Token) (*expansion, error) {
 	x := &expansion{}
 	from := 0
 	for i := 0; i < len(tokens); i++ {
@@ -72,31 +74,31 @@ func (s *Session) expand(source string, tokens []token) (*expansion, error) {
 		if err != nil {
 			return nil, err
 		}
-		x.copy(source, from, tokens[i].pos)
-		x.insert(text, tokens[i].pos)
+		x.copy(source, from, tokens[i].Pos)
+		x.insert(text, tokens[i].Pos)
 		if x.sql.Len() > maxExpansion {
-			return nil, failAt(tokens[i].pos, "macros expand this statement to more than %d MiB", maxExpansion>>20)
+			return nil, sqltext.ErrorAt(tokens[i].Pos, "macros expand this statement to more than %d MiB", maxExpansion>>20)
 		}
-		from, i = tokens[next].end, next
+		from, i = tokens[next].End, next
 	}
 	x.copy(source, from, len(source))
 	return x, nil
 }
 
 // isCall reports whether a macro is called at a token: name!(, with or without white space.
-func isCall(tokens []token, i int) bool {
-	return tokens[i].kind == word && i+2 < len(tokens) && tokens[i+1].is("!") && tokens[i+2].is("(")
+func isCall(tokens []sqltext.Token, i int) bool {
+	return tokens[i].Kind == sqltext.Word && i+2 < len(tokens) && tokens[i+1].Is("!") && tokens[i+2].Is("(")
 }
 
 // callMacro returns the expansion of a call, and the token at its end.
-func (s *Session) callMacro(source string, tokens []token, i, depth int) (text string, closing int, err error) {
+func (s *Session) callMacro(source string, tokens []sqltext.Token, i, depth int) (text string, closing int, err error) {
 	call := tokens[i]
 	if depth > maxDepth {
-		return "", 0, failAt(call.pos, "macros call each other in a cycle")
+		return "", 0, sqltext.ErrorAt(call.Pos, "macros call each other in a cycle")
 	}
 	args, closing := arguments(source, tokens, i+3)
 	if closing < 0 {
-		return "", 0, failAt(call.pos, "unterminated call of macro %s", call.text)
+		return "", 0, sqltext.ErrorAt(call.Pos, "unterminated call of macro %s", call.Text)
 	}
 	body, err := s.expandCall(call, args)
 	if err != nil {
@@ -104,7 +106,7 @@ func (s *Session) callMacro(source string, tokens []token, i, depth int) (text s
 	}
 	text, err = s.expandText(body, depth+1)
 	if err != nil {
-		return "", 0, &Error{call.pos, err.Error(), err}
+		return "", 0, &sqltext.Error{Pos: call.Pos, Message: err.Error(), Cause: err}
 	}
 	return text, closing, nil
 }
@@ -114,7 +116,7 @@ func (s *Session) expandText(text string, depth int) (string, error) {
 	if !strings.Contains(text, "!") {
 		return text, nil
 	}
-	tokens, err := tokenize(text)
+	tokens, err := sqltext.Tokenize(text)
 	if err != nil {
 		return "", err
 	}
@@ -128,35 +130,35 @@ func (s *Session) expandText(text string, depth int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		b.WriteString(text[from:tokens[i].pos])
+		b.WriteString(text[from:tokens[i].Pos])
 		b.WriteString(inner)
 		if b.Len() > maxExpansion {
 			return "", fmt.Errorf("macros expand this statement to more than %d MiB", maxExpansion>>20)
 		}
-		from, i = tokens[closing].end, closing
+		from, i = tokens[closing].End, closing
 	}
 	b.WriteString(text[from:])
 	return b.String(), nil
 }
 
 // arguments returns the arguments of a call as text, starting at token i, and its closing parenthesis, or -1.
-func arguments(source string, tokens []token, i int) (args []string, closing int) {
+func arguments(source string, tokens []sqltext.Token, i int) (args []string, closing int) {
 	first := i
 	add := func(end int) {
 		if end > first {
-			args = append(args, source[tokens[first].pos:tokens[end-1].end])
+			args = append(args, source[tokens[first].Pos:tokens[end-1].End])
 		}
 	}
 	for depth := 0; i < len(tokens); i++ {
 		switch t := tokens[i]; {
-		case t.is("("):
+		case t.Is("("):
 			depth++
-		case t.is(")") && depth == 0:
+		case t.Is(")") && depth == 0:
 			add(i)
 			return args, i
-		case t.is(")"):
+		case t.Is(")"):
 			depth--
-		case t.is(",") && depth == 0:
+		case t.Is(",") && depth == 0:
 			add(i)
 			first = i + 1
 		}
@@ -177,8 +179,8 @@ var appliers = map[string]struct {
 }
 
 // expandCall returns a macro's body with its arguments.
-func (s *Session) expandCall(call token, args []string) (string, error) {
-	name := strings.ToLower(call.text)
+func (s *Session) expandCall(call sqltext.Token, args []string) (string, error) {
+	name := strings.ToLower(call.Text)
 	if a, ok := appliers[name]; ok {
 		return apply(call, args, a.joiner, a.first)
 	}
@@ -187,36 +189,36 @@ func (s *Session) expandCall(call token, args []string) (string, error) {
 	}
 	m := s.macros[name]
 	if m == nil {
-		return "", failAt(call.pos, "there is no macro %s", call.text)
+		return "", sqltext.ErrorAt(call.Pos, "there is no macro %s", call.Text)
 	}
 	if len(args) != len(m.parameters) {
-		return "", failAt(call.pos, "macro %s has %d parameters, not %d", call.text, len(m.parameters), len(args))
+		return "", sqltext.ErrorAt(call.Pos, "macro %s has %d parameters, not %d", call.Text, len(m.parameters), len(args))
 	}
 	values := make(map[string]string, len(args))
 	for i, p := range m.parameters {
 		values[p] = args[i]
 	}
-	return Substitute(m.body, values)
+	return sqltext.Substitute(m.body, values)
 }
 
 // apply returns calls of the macro that args name, for each item of the list or of both lists that follow.
-func apply(call token, args []string, joiner string, first bool) (string, error) {
+func apply(call sqltext.Token, args []string, joiner string, first bool) (string, error) {
 	if len(args) != 2 && len(args) != 3 {
-		return "", failAt(call.pos, "%s has a macro and one or two lists", call.text)
+		return "", sqltext.ErrorAt(call.Pos, "%s has a macro and one or two lists", call.Text)
 	}
 	var lists [][]string
 	n := -1
 	for _, arg := range args[1:] {
-		tokens, err := tokenize(arg)
+		tokens, err := sqltext.Tokenize(arg)
 		if err != nil {
 			return "", err
 		}
-		if !tokens[0].is("(") {
-			return "", failAt(call.pos, "%s: a list begins with a parenthesis", call.text)
+		if !tokens[0].Is("(") {
+			return "", sqltext.ErrorAt(call.Pos, "%s: a list begins with a parenthesis", call.Text)
 		}
 		items, closing := arguments(arg, tokens, 1)
 		if closing != len(tokens)-2 {
-			return "", failAt(call.pos, "%s: a list ends with a parenthesis", call.text)
+			return "", sqltext.ErrorAt(call.Pos, "%s: a list ends with a parenthesis", call.Text)
 		}
 		lists = append(lists, items)
 		if n < 0 || len(items) < n {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // valueType is the type of an argument or column in a declaration.
@@ -67,15 +68,15 @@ type argument struct {
 // reader reads the tokens of a statement.
 type reader struct {
 	source string
-	tokens []token
+	tokens []sqltext.Token
 	at     int
 }
 
-func (r *reader) peek() token { return r.tokens[r.at] }
+func (r *reader) peek() sqltext.Token { return r.tokens[r.at] }
 
-func (r *reader) next() token {
+func (r *reader) next() sqltext.Token {
 	t := r.tokens[r.at]
-	if t.kind != end {
+	if t.Kind != sqltext.End {
 		r.at++
 	}
 	return t
@@ -84,7 +85,7 @@ func (r *reader) next() token {
 // accept consumes words if they are next.
 func (r *reader) accept(words ...string) bool {
 	for i, w := range words {
-		if r.at+i >= len(r.tokens) || !r.tokens[r.at+i].is(w) {
+		if r.at+i >= len(r.tokens) || !r.tokens[r.at+i].Is(w) {
 			return false
 		}
 	}
@@ -101,16 +102,16 @@ func (r *reader) expect(word string) error {
 }
 
 func (r *reader) unexpected() error {
-	if t := r.peek(); t.kind != end {
-		return failAt(t.pos, "near %q: syntax error", r.source[t.pos:t.end])
+	if t := r.peek(); t.Kind != sqltext.End {
+		return sqltext.ErrorAt(t.Pos, "near %q: syntax error", r.source[t.Pos:t.End])
 	}
-	return failAt(r.peek().pos, "incomplete input")
+	return sqltext.ErrorAt(r.peek().Pos, "incomplete input")
 }
 
 // name reads a name.
-func (r *reader) name() (token, error) {
+func (r *reader) name() (sqltext.Token, error) {
 	t := r.peek()
-	if t.kind != word && t.kind != quoted {
+	if t.Kind != sqltext.Word && t.Kind != sqltext.Quoted {
 		return t, r.unexpected()
 	}
 	return r.next(), nil
@@ -118,7 +119,7 @@ func (r *reader) name() (token, error) {
 
 // rest returns the source from the next token on, and its position.
 func (r *reader) rest() (string, int) {
-	from := r.peek().pos
+	from := r.peek().Pos
 	return r.source[from:], from
 }
 
@@ -139,18 +140,18 @@ func (r *reader) declarations() ([]argument, error) {
 		if err != nil {
 			return nil, err
 		}
-		typ, ok := valueTypes[strings.ToLower(t.text)]
+		typ, ok := valueTypes[strings.ToLower(t.Text)]
 		if !ok {
-			return nil, failAt(t.pos, "unknown type %s", t.text)
+			return nil, sqltext.ErrorAt(t.Pos, "unknown type %s", t.Text)
 		}
 		if r.accept("(") {
 			for !r.accept(")") {
-				if r.next().kind == end {
+				if r.next().Kind == sqltext.End {
 					return nil, r.unexpected()
 				}
 			}
 		}
-		a := argument{name: name.text, typ: typ}
+		a := argument{name: name.Text, typ: typ}
 		if r.accept(".", ".", ".") {
 			a.variadic = true
 		}
@@ -179,7 +180,7 @@ type creation struct {
 }
 
 // parseCreate reads a statement that begins with CREATE if it is PerfettoSQL's, else it returns nil.
-func parseCreate(source string, tokens []token) (*creation, error) {
+func parseCreate(source string, tokens []sqltext.Token) (*creation, error) {
 	r := &reader{source: source, tokens: tokens}
 	c := &creation{}
 	r.accept("CREATE")
@@ -187,7 +188,7 @@ func parseCreate(source string, tokens []token) (*creation, error) {
 	if !r.accept("PERFETTO") {
 		return nil, nil
 	}
-	c.what = strings.ToUpper(r.next().text)
+	c.what = strings.ToUpper(r.next().Text)
 	if !slices.Contains([]string{"TABLE", "VIEW", "FUNCTION", "MACRO", "INDEX"}, c.what) {
 		r.at--
 		return nil, r.unexpected()
@@ -196,7 +197,7 @@ func parseCreate(source string, tokens []token) (*creation, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.name, c.at = name.text, name.pos
+	c.name, c.at = name.Text, name.Pos
 	switch c.what {
 	case "MACRO":
 		return c, c.readMacro(r)
@@ -232,7 +233,7 @@ func (c *creation) readFunction(r *reader) (err error) {
 		return err
 	}
 	switch t := r.next(); {
-	case t.is("TABLE"):
+	case t.Is("TABLE"):
 		c.table = true
 		if err := r.expect("("); err != nil {
 			return err
@@ -241,14 +242,14 @@ func (c *creation) readFunction(r *reader) (err error) {
 			return err
 		}
 	default:
-		typ, ok := valueTypes[strings.ToLower(t.text)]
+		typ, ok := valueTypes[strings.ToLower(t.Text)]
 		if !ok {
-			return failAt(t.pos, "unknown type %s", t.text)
+			return sqltext.ErrorAt(t.Pos, "unknown type %s", t.Text)
 		}
 		c.returns = typ
 		if r.accept("(") { // the column that a JOINID refers to
 			for !r.accept(")") {
-				if r.next().kind == end {
+				if r.next().Kind == sqltext.End {
 					return r.unexpected()
 				}
 			}
@@ -256,7 +257,7 @@ func (c *creation) readFunction(r *reader) (err error) {
 	}
 	if r.accept("DELEGATES", "TO") {
 		name, err := r.name()
-		c.delegate = name.text
+		c.delegate = name.Text
 		return err
 	}
 	if err := r.expect("AS"); err != nil {
@@ -273,8 +274,8 @@ func (c *creation) readMacro(r *reader) error {
 	c.macro = &macro{}
 	typed := func() error {
 		t, err := r.name()
-		if err == nil && !slices.ContainsFunc(macroTypes, func(known string) bool { return strings.EqualFold(known, t.text) }) {
-			return failAt(t.pos, "unknown type %s: want one of %s", t.text, strings.Join(macroTypes, ", "))
+		if err == nil && !slices.ContainsFunc(macroTypes, func(known string) bool { return strings.EqualFold(known, t.Text) }) {
+			return sqltext.ErrorAt(t.Pos, "unknown type %s: want one of %s", t.Text, strings.Join(macroTypes, ", "))
 		}
 		return err
 	}
@@ -294,7 +295,7 @@ func (c *creation) readMacro(r *reader) error {
 		if err := typed(); err != nil {
 			return err
 		}
-		c.macro.parameters = append(c.macro.parameters, name.text)
+		c.macro.parameters = append(c.macro.parameters, name.Text)
 	}
 	if err := r.expect("RETURNS"); err != nil {
 		return err
@@ -318,7 +319,7 @@ func (c *creation) readIndex(r *reader) error {
 	if err != nil {
 		return err
 	}
-	c.on = on.text
+	c.on = on.Text
 	if err := r.expect("("); err != nil {
 		return err
 	}
@@ -327,7 +328,7 @@ func (c *creation) readIndex(r *reader) error {
 		if err != nil {
 			return err
 		}
-		c.indexed = append(c.indexed, column.text)
+		c.indexed = append(c.indexed, column.Text)
 		if r.accept(")") {
 			return nil
 		}

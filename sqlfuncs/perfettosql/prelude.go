@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 //go:embed prelude/*.sql
@@ -27,7 +29,7 @@ func (s *Session) runPrelude() error {
 		if err != nil {
 			return err
 		}
-		statements, err := Split(string(source))
+		statements, err := sqltext.Split(string(source))
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
@@ -42,7 +44,7 @@ func (s *Session) runPrelude() error {
 
 // predefine runs a statement of the prelude, or keeps it until its object is named.
 func (s *Session) predefine(sql string, lazy bool) error {
-	tokens, err := tokenize(sql)
+	tokens, err := sqltext.Tokenize(sql)
 	if err != nil {
 		return err
 	}
@@ -51,7 +53,7 @@ func (s *Session) predefine(sql string, lazy bool) error {
 	case err != nil:
 		return err
 	case lazy:
-		name := tokens[2].text // CREATE TABLE name
+		name := tokens[2].Text // CREATE TABLE name
 		if c != nil {
 			name = c.name
 		}
@@ -61,7 +63,7 @@ func (s *Session) predefine(sql string, lazy bool) error {
 		return s.db.Exec(sql)
 	case c.body != "":
 		for _, t := range tokens {
-			name := strings.ToLower(t.text)
+			name := strings.ToLower(t.Text)
 			if _, ok := s.lazy[name]; ok || s.needs[name] != nil {
 				s.needs[strings.ToLower(c.name)] = append(s.needs[strings.ToLower(c.name)], name)
 			}
@@ -69,7 +71,7 @@ func (s *Session) predefine(sql string, lazy bool) error {
 	}
 	switch {
 	case c.what == "VIEW":
-		return s.db.Exec("CREATE VIEW " + quote(c.name) + " AS " + c.body)
+		return s.db.Exec("CREATE VIEW " + sqltext.QuoteName(c.name) + " AS " + c.body)
 	case c.what == "FUNCTION" && c.body != "":
 		return s.addFunction(&created{session: s, name: c.name, args: c.args, sql: c.body})
 	}
@@ -78,17 +80,17 @@ func (s *Session) predefine(sql string, lazy bool) error {
 }
 
 // defineNamed runs the statements of the lazy prelude that define what a statement names, also in text.
-func (s *Session) defineNamed(tokens []token) error {
+func (s *Session) defineNamed(tokens []sqltext.Token) error {
 	if len(s.lazy) == 0 {
 		return nil
 	}
 	for _, t := range tokens {
-		if t.kind != word && t.kind != quoted && t.kind != text {
+		if t.Kind != sqltext.Word && t.Kind != sqltext.Quoted && t.Kind != sqltext.Text {
 			continue
 		}
-		name := strings.ToLower(t.text)
-		if t.kind == text && strings.ContainsAny(name, " (\n") {
-			if inner, err := tokenize(t.text); err == nil {
+		name := strings.ToLower(t.Text)
+		if t.Kind == sqltext.Text && strings.ContainsAny(name, " (\n") {
+			if inner, err := sqltext.Tokenize(t.Text); err == nil {
 				if err := s.defineNamed(inner); err != nil {
 					return err
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/functions"
 	"github.com/tpconvert/tpconvert/sqlfuncs/operators"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // Options are what a session is given besides its tables.
@@ -158,7 +159,7 @@ var ErrNoSQL = errors.New("there is no SQL to run")
 // Run runs the statements of a text in order, and calls each for those that give rows. An Error has the place of the fault in
 // the text.
 func (s *Session) Run(ctx context.Context, text string, each func(*Rows) error) error {
-	statements, err := Split(text)
+	statements, err := sqltext.Split(text)
 	if err != nil {
 		return err
 	}
@@ -180,16 +181,16 @@ func (s *Session) Run(ctx context.Context, text string, each func(*Rows) error) 
 
 // shifted adds the place of a statement to that of an error in it.
 func shifted(err error, pos int) error {
-	var bad *Error
+	var bad *sqltext.Error
 	if pos != 0 && errors.As(err, &bad) {
-		return &Error{bad.Pos + pos, bad.Message, bad.Cause}
+		return &sqltext.Error{Pos: bad.Pos + pos, Message: bad.Message, Cause: bad.Cause}
 	}
 	return err
 }
 
 // run runs one statement.
 func (s *Session) run(text string, each func(*Rows) error, last bool) error {
-	tokens, err := tokenize(text)
+	tokens, err := sqltext.Tokenize(text)
 	if err != nil {
 		return err
 	}
@@ -203,7 +204,7 @@ func (s *Session) run(text string, each func(*Rows) error, last bool) error {
 	sql := text
 	if len(x.parts) != 1 {
 		sql = x.sql.String()
-		if tokens, err = tokenize(sql); err != nil {
+		if tokens, err = sqltext.Tokenize(sql); err != nil {
 			return placed(err, x)
 		}
 	}
@@ -211,14 +212,14 @@ func (s *Session) run(text string, each func(*Rows) error, last bool) error {
 		return err
 	}
 	switch {
-	case tokens[0].is("CREATE"):
+	case tokens[0].Is("CREATE"):
 		done, err := s.createPerfetto(sql, tokens)
 		if done || err != nil {
 			return placed(err, x)
 		}
-	case tokens[0].is("INCLUDE") && tokens[1].is("PERFETTO"):
+	case tokens[0].Is("INCLUDE") && tokens[1].Is("PERFETTO"):
 		return placed(s.include(sql, tokens), x)
-	case tokens[0].is("DROP") && tokens[1].is("PERFETTO"):
+	case tokens[0].Is("DROP") && tokens[1].Is("PERFETTO"):
 		return placed(s.drop(sql, tokens), x)
 	}
 	return placed(s.execute(sql, each, last), x)
@@ -226,21 +227,21 @@ func (s *Session) run(text string, each func(*Rows) error, last bool) error {
 
 // placed moves the place of an error in an expansion to its source.
 func placed(err error, x *expansion) error {
-	var bad *Error
+	var bad *sqltext.Error
 	if errors.As(err, &bad) {
-		return &Error{x.position(bad.Pos), bad.Message, bad.Cause}
+		return &sqltext.Error{Pos: x.position(bad.Pos), Message: bad.Message, Cause: bad.Cause}
 	}
 	return err
 }
 
 // failed gives an error of SQLite in a statement its place.
 func failed(err error, at int) error {
-	var bad *Error
+	var bad *sqltext.Error
 	var of *sqlite.Error
 	if errors.As(err, &bad) || !errors.As(err, &of) {
 		return err
 	}
-	return &Error{at + max(of.Offset, 0), of.Message, of.Cause}
+	return &sqltext.Error{Pos: at + max(of.Offset, 0), Message: of.Message, Cause: of.Cause}
 }
 
 // compile prepares a statement.
@@ -266,7 +267,7 @@ func (s *Session) execute(sql string, each func(*Rows) error, last bool) error {
 	}
 	defer stmt.Close()
 	if strings.TrimSpace(rest) != "" {
-		return failAt(len(sql)-len(rest), "near %q: syntax error", strings.Fields(rest)[0])
+		return sqltext.ErrorAt(len(sql)-len(rest), "near %q: syntax error", strings.Fields(rest)[0])
 	}
 	more, err := stmt.Step()
 	if err != nil {

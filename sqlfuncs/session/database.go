@@ -16,6 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // Database is a connection to a DuckDB database in memory that a file or dataset is attached to.
@@ -86,8 +87,8 @@ func (d *Database) Attach(ctx context.Context, path, options string) error {
 		from = ":memory:"
 	}
 	err := d.Exec(ctx,
-		"SET file_search_path = "+Quote(filepath.Dir(from)),
-		fmt.Sprintf("ATTACH %s AS %s %s", Quote(from), attached, options))
+		"SET file_search_path = "+sqltext.QuoteText(filepath.Dir(from)),
+		fmt.Sprintf("ATTACH %s AS %s %s", sqltext.QuoteText(from), attached, options))
 	switch {
 	case err == nil:
 		return d.Exec(ctx, "USE "+attached)
@@ -147,9 +148,6 @@ func (d *Database) parquetFolders(ctx context.Context, folder string) ([]string,
 func (d *Database) Detach(ctx context.Context) error {
 	return d.Exec(ctx, "USE memory", "DETACH "+attached)
 }
-
-// Quote returns a text as an SQL literal.
-func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // ReadDataset reads the manifests of the dataset at path, whose tables may have the rows that derive added. The dataset's Path
 // is absolute.

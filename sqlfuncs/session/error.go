@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // sqlError is an error in SQL and its position in the text, or -1 if unknown.
@@ -54,7 +54,7 @@ func ErrorLine(err error) (line int, message string) {
 
 // errorPosition is the position of an error in PerfettoSQL, or -1 if err has none.
 func errorPosition(err error) int {
-	var bad *perfettosql.Error
+	var bad *sqltext.Error
 	if errors.As(err, &bad) {
 		return bad.Pos
 	}

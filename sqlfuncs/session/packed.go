@@ -20,6 +20,7 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // packedTables are tables with the rows of many traces and the column trace_id, as a fleet has them. In their folder, the
@@ -210,12 +211,12 @@ func (p *packedTables) dataset(id string) sqlfuncs.Dataset {
 	for _, r := range p.traces[id] {
 		f := p.files[r.file]
 		d.Tables = append(d.Tables, f.table)
-		d.Rows[f.table] = "read_parquet(" + f.quoted() + ") WHERE trace_id = " + Quote(id)
+		d.Rows[f.table] = "read_parquet(" + f.quoted() + ") WHERE trace_id = " + sqltext.QuoteText(id)
 		if f.table == factsTable {
-			d.Rows[factsTable] = fmt.Sprintf("(%s AND trace_id = %s)", p.facts, Quote(id))
+			d.Rows[factsTable] = fmt.Sprintf("(%s AND trace_id = %s)", p.facts, sqltext.QuoteText(id))
 		}
 	}
 	return d
 }
 
-func (f packedFile) quoted() string { return Quote(sqlfuncs.PathPattern(f.path)) }
+func (f packedFile) quoted() string { return sqltext.QuoteText(sqlfuncs.PathPattern(f.path)) }

@@ -13,6 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // ErrManyTraces is returned for a dataset of many traces, because PerfettoSQL works on one.
@@ -150,7 +151,7 @@ func (s *Session) copyOpener(ctx context.Context, tables []string) perfettosql.O
 			return nil, nil
 		}
 		path := filepath.Join(s.Scratch, table+".parquet")
-		if err := s.Exec(ctx, fmt.Sprintf("COPY %s.%s TO %s (FORMAT parquet)", attached, table, Quote(filepath.ToSlash(path)))); err != nil {
+		if err := s.Exec(ctx, fmt.Sprintf("COPY %s.%s TO %s (FORMAT parquet)", attached, table, sqltext.QuoteText(filepath.ToSlash(path)))); err != nil {
 			return nil, err
 		}
 		f, err := os.Open(path)

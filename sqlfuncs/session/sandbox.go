@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"unicode"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // Access says which files SQL may use. DuckDB denies access outside the folders of the data. Statements that could
@@ -37,7 +38,7 @@ func (s *Session) confine(ctx context.Context, a allowed) error {
 	list := func(paths []string) string {
 		var quoted []string
 		for _, p := range paths {
-			quoted = append(quoted, Quote(filepath.ToSlash(p)))
+			quoted = append(quoted, sqltext.QuoteText(filepath.ToSlash(p)))
 		}
 		return "[" + strings.Join(quoted, ", ") + "]"
 	}
@@ -85,7 +86,7 @@ func (a Access) admit(statement string) error {
 
 // copy runs COPY ... TO a new file through the scratch folder, so that the file appears complete and replaces none.
 func (s *Session) copy(ctx context.Context, statement string) error {
-	from, to, target := copyTarget(statement)
+	from, to, target := sqltext.CopyTarget(statement)
 	if target == "" {
 		return fmt.Errorf("COPY is allowed TO a file that is named in quotes: %w", ErrDenied)
 	}
@@ -101,84 +102,10 @@ func (s *Session) copy(ctx context.Context, statement string) error {
 	}
 	defer os.RemoveAll(folder)
 	draft := filepath.Join(folder, filepath.Base(target))
-	if err := s.Exec(ctx, statement[:from]+Quote(filepath.ToSlash(draft))+statement[to:]); err != nil {
+	if err := s.Exec(ctx, statement[:from]+sqltext.QuoteText(filepath.ToSlash(draft))+statement[to:]); err != nil {
 		return err
 	}
 	return Publish(draft, target)
-}
-
-// copyTarget is the quoted text after TO, and its position.
-func copyTarget(statement string) (from, to int, target string) {
-	depth, word := 0, ""
-	for i := 0; i < len(statement); {
-		rest := statement[i:]
-		switch c := statement[i]; {
-		case strings.HasPrefix(rest, "--"):
-			i += until(rest, "\n")
-		case strings.HasPrefix(rest, "/*"):
-			i += until(rest, "*/")
-		case c == '$': // a text between $tag$ and $tag$
-			tag, _, ok := strings.Cut(rest[1:], "$")
-			if !ok {
-				return 0, 0, ""
-			}
-			i += 2 + len(tag)
-			i += until(statement[i:], "$"+tag+"$")
-		case c == '\'' || c == '"':
-			n := quotedLength(rest, c == '\'' && strings.EqualFold(word, "E"))
-			if n == 0 {
-				return 0, 0, ""
-			}
-			if c == '\'' && depth == 0 && strings.EqualFold(word, "TO") {
-				return i, i + n, strings.ReplaceAll(rest[1:n-1], "''", "'")
-			}
-			i, word = i+n, ""
-		case c == '_' || unicode.IsLetter(rune(c)) || '0' <= c && c <= '9' || c >= 0x80:
-			n := strings.IndexFunc(rest, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-			if n < 0 {
-				n = len(rest)
-			}
-			n = max(n, 1)
-			i, word = i+n, rest[:n]
-		default:
-			switch c {
-			case '(', '[', '{':
-				depth++
-			case ')', ']', '}':
-				depth--
-			}
-			if !unicode.IsSpace(rune(c)) {
-				word = ""
-			}
-			i++
-		}
-	}
-	return 0, 0, ""
-}
-
-// until is the length of text up to the end of mark, or of all text if mark is missing.
-func until(text, mark string) int {
-	if n := strings.Index(text, mark); n >= 0 {
-		return n + len(mark)
-	}
-	return len(text)
-}
-
-// quotedLength is the length of the quoted text at the start, or 0 if it is unterminated. A quote inside is doubled or,
-// if escaped is set, follows a backslash.
-func quotedLength(text string, escaped bool) int {
-	for i := 1; i < len(text); i++ {
-		switch {
-		case escaped && text[i] == '\\':
-			i++
-		case text[i] != text[0]:
-		case i+1 < len(text) && text[i+1] == text[0]:
-			i++
-		default:
-			return i + 1
-		}
-	}
-	return 0
 }
 
 // Publish moves a file or folder to a path where nothing exists.

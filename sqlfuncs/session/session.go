@@ -15,6 +15,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // Options say which SQL a session runs, and what it may do.
@@ -68,7 +69,7 @@ func (s *Session) start(ctx context.Context) error {
 	if s.Database, err = OpenDatabase(ctx); err != nil {
 		return err
 	}
-	if err := s.Exec(ctx, "SET temp_directory = "+Quote(filepath.Join(s.Scratch, "spill"))); err != nil {
+	if err := s.Exec(ctx, "SET temp_directory = "+sqltext.QuoteText(filepath.Join(s.Scratch, "spill"))); err != nil {
 		return err
 	}
 	return addFunctions(s.Conn)
@@ -220,7 +221,7 @@ func (s *Session) Each(ctx context.Context, text string, each func(*Query) error
 	if s.perfetto != nil {
 		return s.eachPerfetto(ctx, text, each)
 	}
-	statements, err := perfettosql.Split(text)
+	statements, err := sqltext.Split(text)
 	if err != nil {
 		return &sqlError{err.Error(), text, errorPosition(err)}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // Input is a dataset to read.
@@ -105,7 +106,7 @@ func (r *reader) read(ctx context.Context) (*profile.Profile, error) {
 func (r *reader) readFacts(ctx context.Context, p *profile.Profile, scope string) error {
 	var name, text string
 	var number int64
-	return r.each(ctx, "SELECT name, coalesce(int_value, 0), coalesce(str_value, '') FROM _profile_fact AS f WHERE scope = "+sqlText(scope)+
+	return r.each(ctx, "SELECT name, coalesce(int_value, 0), coalesce(str_value, '') FROM _profile_fact AS f WHERE scope = "+sqltext.QuoteText(scope)+
 		" AND "+r.inTrace("f")+" ORDER BY id", nil, []any{&name, &number, &text}, func() error {
 		switch name {
 		case "pprof_time_nanos":
@@ -192,7 +193,7 @@ func (r *reader) inTrace(table string) string {
 	if !r.many || r.Trace == "" {
 		return "true"
 	}
-	return table + ".trace_id = " + sqlText(r.Trace)
+	return table + ".trace_id = " + sqltext.QuoteText(r.Trace)
 }
 
 // sameTrace returns the SQL condition that the rows of two tables belong to the same trace.
@@ -297,7 +298,7 @@ func (r *reader) admit(ctx context.Context, kind string) error {
 
 // matches returns the SQL condition that a process or thread matches wanted, by its number or one of its names.
 func matches(table, number, wanted string, names ...string) string {
-	w := sqlText(wanted)
+	w := sqltext.QuoteText(wanted)
 	condition := fmt.Sprintf("CAST(%s.%s AS VARCHAR) = %s", table, number, w)
 	for _, name := range names {
 		condition += fmt.Sprintf(" OR %[1]s.%[2]s = %[3]s OR %[1]s.%[2]s GLOB %[3]s", table, name, w)
@@ -333,5 +334,3 @@ func (o *owner) targets() []any { return []any{&o.process, &o.pid, &o.thread, &o
 
 // errCycle reports a damaged dataset.
 var errCycle = errors.New("a call stack contains itself")
-
-func sqlText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

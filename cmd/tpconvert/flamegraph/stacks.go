@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // readStacks adds the values of call stacks.
@@ -25,7 +26,7 @@ func (r *reader) readStacks(ctx context.Context, b *builder, from *source, scope
 	}
 	quoted := make([]string, len(scopes))
 	for i, s := range scopes {
-		quoted[i] = sqlText(s)
+		quoted[i] = sqltext.QuoteText(s)
 	}
 	inScope := " IN (" + strings.Join(quoted, ", ") + ")"
 	var trace string
@@ -38,7 +39,7 @@ func (r *reader) readStacks(ctx context.Context, b *builder, from *source, scope
 		FROM _stack_value AS v
 		LEFT JOIN thread AS t ON t.id = v.utid AND `+r.sameTrace("t", "v")+`
 		LEFT JOIN process_title AS p ON p.id = v.upid AND `+r.sameTrace("p", "v")+`
-		WHERE v.kind = `+sqlText(from.kind)+` AND v.scope`+inScope+` AND `+r.inTrace("v")+` AND `+r.wanted()+`
+		WHERE v.kind = `+sqltext.QuoteText(from.kind)+` AND v.scope`+inScope+` AND `+r.inTrace("v")+` AND `+r.wanted()+`
 		      AND ($1::BIGINT IS NULL OR v.ts >= $1) AND ($2::BIGINT IS NULL OR v.ts < $2)
 		GROUP BY ALL ORDER BY ALL`,
 		r.bounds, append([]any{&trace, &callsite, &metric.Type, &metric.Unit, &value}, o.targets()...), func() error {

@@ -1,39 +1,43 @@
-package perfettosql
+// Package sqltext reads and writes the text of SQL: tokens, statements, names and texts in quotes.
+package sqltext
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 )
 
-type kind int
+// Kind is what a token is.
+type Kind int
 
+// The kinds of tokens.
 const (
-	end      kind = iota
-	word          // an identifier or keyword
-	quoted        // a quoted identifier, which SQLite takes as text if there is no such column
-	text          // 'text'
-	blob          // x'6162'
-	number        // 12, 1.5e3, 0x1f
-	variable      // $name
-	operator      // one or more characters of punctuation
+	End      Kind = iota
+	Word          // an identifier or keyword
+	Quoted        // a quoted identifier, which SQLite takes as text if there is no such column
+	Text          // 'text'
+	Blob          // x'6162'
+	Number        // 12, 1.5e3, 0x1f
+	Variable      // $name
+	Operator      // one or more characters of punctuation
 )
 
-// token is a word of SQL.
-type token struct {
-	kind kind
-	text string // as in the source; for a quoted identifier or text, its content
-	pos  int    // byte offset in the source
-	end  int
+// Token is a word of SQL.
+type Token struct {
+	Kind Kind
+	Text string // as in the source; for a quoted identifier or text, its content
+	Pos  int    // byte offset in the source
+	End  int
 
-	spaced bool // white space precedes it
+	Spaced bool // white space precedes it
 }
 
-// is reports whether the token is the keyword or operator.
-func (t token) is(text string) bool {
-	return (t.kind == word || t.kind == operator) && strings.EqualFold(t.text, text)
+// Is reports whether the token is the keyword or operator.
+func (t Token) Is(text string) bool {
+	return (t.Kind == Word || t.Kind == Operator) && strings.EqualFold(t.Text, text)
 }
 
-// Error describes invalid PerfettoSQL.
+// Error describes invalid SQL.
 type Error struct {
 	Pos     int // byte offset in the source
 	Message string
@@ -45,26 +49,27 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-func failAt(pos int, format string, args ...any) error {
+// ErrorAt makes an Error.
+func ErrorAt(pos int, format string, args ...any) error {
 	return &Error{Pos: pos, Message: fmt.Sprintf(format, args...)}
 }
 
-// tokenize splits SQL into tokens, without comments and white space. The last token is of kind end.
-func tokenize(sql string) ([]token, error) {
-	var tokens []token
+// Tokenize splits SQL into tokens, without comments and white space. The last token is of kind End.
+func Tokenize(sql string) ([]Token, error) {
+	var tokens []Token
 	for i := 0; ; {
 		before := i
 		i = skipSpace(sql, i)
 		if i == len(sql) {
-			return append(tokens, token{kind: end, pos: i, end: i}), nil
+			return append(tokens, Token{Kind: End, Pos: i, End: i}), nil
 		}
 		t, err := next(sql, i)
 		if err != nil {
 			return nil, err
 		}
-		t.spaced = i > before
+		t.Spaced = i > before
 		tokens = append(tokens, t)
-		i = t.end
+		i = t.End
 	}
 }
 
@@ -97,58 +102,60 @@ func lengthUntil(s, mark string) int {
 var symbols = []string{"->>", "->", "||", "<<", ">>", "<=", ">=", "<>", "!=", "=="}
 
 // next reads the token at i.
-func next(sql string, i int) (token, error) {
+func next(sql string, i int) (Token, error) {
 	c := sql[i]
 	switch {
 	case (c == 'x' || c == 'X') && strings.HasPrefix(sql[i+1:], "'"):
-		t, err := delimited(sql, i+1, '\'', blob)
-		t.pos = i
+		t, err := delimited(sql, i+1, '\'', Blob)
+		t.Pos = i
 		return t, err
-	case isWord(c) && !isDigit(c):
-		return run(sql, i, i, word, isWord), nil
-	case isDigit(c) || c == '.' && i+1 < len(sql) && isDigit(sql[i+1]):
+	case IsWord(c) && !IsDigit(c):
+		return run(sql, i, i, Word, IsWord), nil
+	case IsDigit(c) || c == '.' && i+1 < len(sql) && IsDigit(sql[i+1]):
 		return numberAt(sql, i), nil
-	case c == '$' && i+1 < len(sql) && isWord(sql[i+1]):
-		return run(sql, i, i+1, variable, isWord), nil
+	case c == '$' && i+1 < len(sql) && IsWord(sql[i+1]):
+		return run(sql, i, i+1, Variable, IsWord), nil
 	case c == '\'':
-		return delimited(sql, i, '\'', text)
+		return delimited(sql, i, '\'', Text)
 	case c == '"' || c == '`':
-		return delimited(sql, i, c, quoted)
+		return delimited(sql, i, c, Quoted)
 	case c == '[':
-		return delimited(sql, i, ']', quoted)
+		return delimited(sql, i, ']', Quoted)
 	}
 	for _, op := range symbols {
 		if strings.HasPrefix(sql[i:], op) {
-			return token{kind: operator, text: op, pos: i, end: i + len(op)}, nil
+			return Token{Kind: Operator, Text: op, Pos: i, End: i + len(op)}, nil
 		}
 	}
 	if strings.IndexByte("+-*/%<>=!&|~(),.;:?@#{}]^", c) < 0 {
-		return token{}, failAt(i, "unexpected character %q", c)
+		return Token{}, ErrorAt(i, "unexpected character %q", c)
 	}
-	return token{kind: operator, text: string(c), pos: i, end: i + 1}, nil
+	return Token{Kind: Operator, Text: string(c), Pos: i, End: i + 1}, nil
 }
 
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+// IsDigit reports whether c is a digit.
+func IsDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-func isWord(c byte) bool {
-	return c == '_' || c >= 0x80 || isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z'
+// IsWord reports whether c may be in a name.
+func IsWord(c byte) bool {
+	return c == '_' || c >= 0x80 || IsDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
 // run reads a token to its last matching character.
-func run(sql string, pos, from int, k kind, in func(byte) bool) token {
+func run(sql string, pos, from int, k Kind, in func(byte) bool) Token {
 	i := from
 	for i < len(sql) && in(sql[i]) {
 		i++
 	}
-	return token{kind: k, text: sql[pos:i], pos: pos, end: i}
+	return Token{Kind: k, Text: sql[pos:i], Pos: pos, End: i}
 }
 
-func numberAt(sql string, pos int) token {
+func numberAt(sql string, pos int) Token {
 	i := pos
-	for i < len(sql) && (isWord(sql[i]) || sql[i] == '.' || isExponentSign(sql, pos, i)) {
+	for i < len(sql) && (IsWord(sql[i]) || sql[i] == '.' || isExponentSign(sql, pos, i)) {
 		i++
 	}
-	return token{kind: number, text: sql[pos:i], pos: pos, end: i}
+	return Token{Kind: Number, Text: sql[pos:i], Pos: pos, End: i}
 }
 
 // isExponentSign reports whether the character at i is the sign of an exponent, in the number that
@@ -158,7 +165,7 @@ func isExponentSign(sql string, pos, i int) bool {
 }
 
 // delimited reads a token between quotes. Quotes inside are doubled.
-func delimited(sql string, pos int, quote byte, k kind) (token, error) {
+func delimited(sql string, pos int, quote byte, k Kind) (Token, error) {
 	var b strings.Builder
 	for i := pos + 1; i < len(sql); i++ {
 		if sql[i] != quote {
@@ -170,13 +177,13 @@ func delimited(sql string, pos int, quote byte, k kind) (token, error) {
 			i++
 			continue
 		}
-		return token{kind: k, text: b.String(), pos: pos, end: i + 1}, nil
+		return Token{Kind: k, Text: b.String(), Pos: pos, End: i + 1}, nil
 	}
 	what := "identifier"
 	if quote == '\'' {
 		what = "string"
 	}
-	return token{}, failAt(pos, "unterminated %s", what)
+	return Token{}, ErrorAt(pos, "unterminated %s", what)
 }
 
 // Statement is one statement of a text.
@@ -187,16 +194,16 @@ type Statement struct {
 
 // Substitute replaces variables such as $name. Other variables stay.
 func Substitute(sql string, variables map[string]string) (string, error) {
-	tokens, err := tokenize(sql)
+	tokens, err := Tokenize(sql)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	from := 0
 	for _, t := range tokens {
-		if value, ok := variables[strings.TrimPrefix(t.text, "$")]; ok && t.kind == variable {
-			b.WriteString(sql[from:t.pos] + value)
-			from = t.end
+		if value, ok := variables[strings.TrimPrefix(t.Text, "$")]; ok && t.Kind == Variable {
+			b.WriteString(sql[from:t.Pos] + value)
+			from = t.End
 		}
 	}
 	return b.String() + sql[from:], nil
@@ -227,11 +234,11 @@ func Split(sql string) ([]Statement, error) {
 			from = i
 		}
 		if c := sql[i]; c == '\'' || c == '"' {
-			t, err := delimited(sql, i, c, text)
+			t, err := delimited(sql, i, c, Text)
 			if err != nil {
 				return nil, err
 			}
-			i = t.end
+			i = t.End
 		} else {
 			i++
 		}
@@ -243,18 +250,28 @@ func insideTrigger(part string) bool {
 	if len(part) < 6 || !strings.EqualFold(part[:6], "CREATE") {
 		return false
 	}
-	tokens, err := tokenize(part)
+	tokens, err := Tokenize(part)
 	if err != nil {
 		return false
 	}
-	r := &reader{tokens: tokens}
-	r.accept("CREATE")
-	if !r.accept("TEMP") {
-		r.accept("TEMPORARY")
+	i := 1 // after CREATE
+	if tokens[i].Is("TEMP") || tokens[i].Is("TEMPORARY") {
+		i++
 	}
-	if !r.accept("TRIGGER") {
+	if !tokens[i].Is("TRIGGER") {
 		return false
 	}
 	n := len(tokens) - 1 // without the end
-	return n < 2 || !tokens[n-1].is("END") || tokens[n-2].text != ";"
+	return n < 2 || !tokens[n-1].Is("END") || tokens[n-2].Text != ";"
+}
+
+// Words yields the words of SQL in lower case, including those in quotes and comments.
+func Words(sql string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for word := range strings.FieldsFuncSeq(sql, func(r rune) bool { return r < 0x80 && !IsWord(byte(r)) }) {
+			if !yield(strings.ToLower(word)) {
+				return
+			}
+		}
+	}
 }

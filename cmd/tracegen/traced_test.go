@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
 func TestTraced(t *testing.T) {

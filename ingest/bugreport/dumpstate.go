@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tpconvert/tpconvert/ingest/androidlog"
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/androidlog"
 	"github.com/tpconvert/tpconvert/ingest/internal/lines"
 	"github.com/tpconvert/tpconvert/model"
 )

@@ -1,7 +1,7 @@
 package json
 
 import (
-	"github.com/tpconvert/tpconvert/ingest/v8profile"
+	"github.com/tpconvert/tpconvert/ingest/internal/v8profile"
 	"github.com/tpconvert/tpconvert/model"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
-	"github.com/tpconvert/tpconvert/ingest/v8profile"
+	"github.com/tpconvert/tpconvert/ingest/internal/v8profile"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )

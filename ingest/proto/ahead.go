@@ -1,7 +1,7 @@
 package proto
 
 import (
-	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
 // Ahead decodes a packet field on the goroutine that cuts the trace, ahead of the

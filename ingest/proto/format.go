@@ -15,7 +15,7 @@ import (
 	"bytes"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
-	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
 // Reads returns a function that reads traces made of packets of the given families.

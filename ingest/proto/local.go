@@ -4,8 +4,8 @@ import (
 	"bytes"
 
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
-	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
 // Lifetime is how long a value kept with a sequence lasts.

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
-	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 )
 

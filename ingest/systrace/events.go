@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/ingest/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 )
 
 // specs are the events that Trace Processor reads as text: their names in the text

@@ -3,7 +3,7 @@ package systrace
 import (
 	"encoding/binary"
 
-	"github.com/tpconvert/tpconvert/ingest/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/model"
 )
 

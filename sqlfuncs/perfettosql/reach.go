@@ -2,6 +2,8 @@ package perfettosql
 
 import (
 	"strings"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
 // Reach is what SQL uses and leaves behind. It errs on the safe side.
@@ -41,13 +43,13 @@ var (
 
 // ReachOf returns the reach of SQL that may have several statements.
 func ReachOf(sql string) (*Reach, error) {
-	statements, err := Split(sql)
+	statements, err := sqltext.Split(sql)
 	if err != nil {
 		return nil, err
 	}
 	r := &Reach{names: map[string]bool{}}
 	for _, one := range statements {
-		tokens, err := tokenize(one.Text)
+		tokens, err := sqltext.Tokenize(one.Text)
 		if err != nil {
 			return nil, err
 		}
@@ -60,26 +62,26 @@ func ReachOf(sql string) (*Reach, error) {
 func (r *Reach) add(statement *reader) {
 	if statement.accept("INCLUDE", "PERFETTO", "MODULE") {
 		var module strings.Builder
-		for statement.peek().kind != end {
-			module.WriteString(statement.next().text)
+		for statement.peek().Kind != sqltext.End {
+			module.WriteString(statement.next().Text)
 		}
 		r.Modules = append(r.Modules, module.String())
 		return
 	}
 	first := statement.peek()
-	reads := first.is("SELECT") || first.is("WITH") || first.is("VALUES")
+	reads := first.Is("SELECT") || first.Is("WITH") || first.Is("VALUES")
 	var texts []string
 	calls := false
 	for _, t := range statement.tokens {
 		switch {
-		case t.kind == text || t.kind == quoted:
-			texts = append(texts, namesIn(t.text)...)
-		case t.kind == word:
-			name := strings.ToLower(t.text)
+		case t.Kind == sqltext.Text || t.Kind == sqltext.Quoted:
+			texts = append(texts, namesIn(t.Text)...)
+		case t.Kind == sqltext.Word:
+			name := strings.ToLower(t.Text)
 			r.names[name] = true
 			calls = calls || effectFunctions[name]
 		}
-		reads = reads && !t.is("INSERT") && !t.is("UPDATE") && !t.is("DELETE")
+		reads = reads && !t.Is("INSERT") && !t.Is("UPDATE") && !t.Is("DELETE")
 	}
 	for _, name := range texts {
 		r.names[name] = true
@@ -91,21 +93,21 @@ func (r *Reach) add(statement *reader) {
 	if calls {
 		r.Made = append(r.Made, texts...)
 	}
-	for statement.peek().kind != end {
+	for statement.peek().Kind != sqltext.End {
 		switch t := statement.next(); {
-		case t.is("TABLE"), t.is("VIEW"), t.is("FUNCTION"), t.is("MACRO"), t.is("INDEX"), t.is("TRIGGER"), t.is("INTO"), t.is("UPDATE"), t.is("TO"),
-			t.is("DELETE") && statement.accept("FROM"):
+		case t.Is("TABLE"), t.Is("VIEW"), t.Is("FUNCTION"), t.Is("MACRO"), t.Is("INDEX"), t.Is("TRIGGER"), t.Is("INTO"), t.Is("UPDATE"), t.Is("TO"),
+			t.Is("DELETE") && statement.accept("FROM"):
 			_ = statement.accept("IF", "NOT", "EXISTS") || statement.accept("IF", "EXISTS")
 			name := statement.next()
 			if statement.accept(".") { // after the schema
 				name = statement.next()
 			}
-			r.Made = append(r.Made, strings.ToLower(name.text))
+			r.Made = append(r.Made, strings.ToLower(name.Text))
 		}
 	}
 }
 
 // namesIn returns the words of a text, in lower case.
 func namesIn(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return c < 0x80 && !isWord(byte(c)) })
+	return strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return c < 0x80 && !sqltext.IsWord(byte(c)) })
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
 // maxTextDepth limits how deep messages are written. Messages nested deeper are left

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
-	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 )
 

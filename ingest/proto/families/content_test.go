@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
-	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
 func analyze(trace message) *result {

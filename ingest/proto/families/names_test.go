@@ -11,9 +11,9 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
-	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/tracecase"
+	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
 // r8Names are the names of the case obfuscation as R8 writes them.

@@ -2,8 +2,8 @@ package ftrace
 
 import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
-	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
 // ftraceBundle is an FtraceEventBundle whose events are located but not decoded. That

@@ -4,10 +4,10 @@ package ftrace
 import (
 	"encoding/binary"
 
-	kernel "github.com/tpconvert/tpconvert/ingest/ftrace"
+	kernel "github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/ingest/proto"
-	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 )
 

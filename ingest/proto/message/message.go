@@ -6,7 +6,7 @@ package message
 import (
 	"iter"
 
-	"github.com/tpconvert/tpconvert/ingest/wire"
+	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
 // Has reports whether the message has the field.

@@ -4,8 +4,8 @@ import (
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
-	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 )
 

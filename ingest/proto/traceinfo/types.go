@@ -7,8 +7,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/tpconvert/tpconvert/ingest/proto"
-	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 )
 

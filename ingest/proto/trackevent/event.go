@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
-	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/androidpb"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
 // eventHead is the part of a TrackEvent that tokenizing needs. It is decoded ahead.

@@ -3,8 +3,8 @@ package winscope
 import (
 	"math"
 
-	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/androidpb"
+	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
 // rect is an upright rectangle, in pixels.

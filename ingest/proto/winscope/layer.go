@@ -2,8 +2,8 @@ package winscope
 
 import (
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
-	"github.com/tpconvert/tpconvert/ingest/wire"
 	"github.com/tpconvert/tpconvert/internal/perfetto/androidpb"
+	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
 // layer is a LayerProto, decoded. Messages that are missing are nil.

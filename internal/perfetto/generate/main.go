@@ -127,8 +127,8 @@ func generate(root string) (map[string][]byte, error) {
 		return nil, err
 	}
 	tables := map[string]func() ([]byte, error){
-		"ingest/ftrace/tracepoints.txt": func() ([]byte, error) { return tracepoints(types) },
-		"model/stats_list.go":           func() ([]byte, error) { return statsList(bytes.NewReader(stats)) },
+		"ingest/internal/ftrace/tracepoints.txt": func() ([]byte, error) { return tracepoints(types) },
+		"model/stats_list.go":                    func() ([]byte, error) { return statsList(bytes.NewReader(stats)) },
 	}
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		if files[name], err = tables[name](); err != nil {

@@ -298,7 +298,7 @@ func (d *Dataset) AddSource(trace string, source Source) error {
 		}
 		if i := slices.IndexFunc(tables, func(t Table) bool { return t.Name == traceTable }); i >= 0 {
 			tables[i] = m.Tables[0]
-			if err := os.Rename(out.path, filepath.Join(d.folder(trace), tables[i].File)); err != nil {
+			if err := rename(out.path, filepath.Join(d.folder(trace), tables[i].File)); err != nil {
 				return targetError(d.path, err)
 			}
 		}
@@ -306,7 +306,7 @@ func (d *Dataset) AddSource(trace string, source Source) error {
 	}
 	draft := filepath.Join(s.Path, manifestName)
 	if err = m.write(draft); err == nil {
-		err = os.Rename(draft, filepath.Join(d.folder(trace), manifestName))
+		err = rename(draft, filepath.Join(d.folder(trace), manifestName))
 	}
 	if err != nil {
 		return targetError(d.path, err)

@@ -43,7 +43,7 @@ type Extension struct {
 
 	target string
 	found  []byte // the manifest in the target
-	lock   *os.File
+	lock   io.Closer
 }
 
 // Extend begins to replace the additions to a trace of the dataset at dir. Only one process at a time extends a trace; it

@@ -1,12 +1,15 @@
-//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd || windows)
 
 package export
 
 import (
 	"errors"
+	"io"
 	"os"
 )
 
 // lock fails: without a lock, a run cannot tell a folder in use from one that a
 // killed run left.
-func lock(*os.File, bool) error { return errors.New("tpconvert cannot lock folders on this system") }
+func lock(f *os.File, _ bool) (io.Closer, error) {
+	return nil, errors.Join(errors.New("tpconvert cannot lock folders on this system"), f.Close())
+}

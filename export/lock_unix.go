@@ -4,13 +4,14 @@ package export
 
 import (
 	"errors"
+	"io"
 	"os"
 	"syscall"
 )
 
-// lock locks a folder. Unless wait is set, it returns errLocked instead of
-// waiting.
-func lock(f *os.File, wait bool) error {
+// lock locks the folder that f opened. Unless wait is set, it returns errLocked instead of
+// waiting. If it fails, it closes f.
+func lock(f *os.File, wait bool) (io.Closer, error) {
 	how := syscall.LOCK_EX
 	if !wait {
 		how |= syscall.LOCK_NB
@@ -18,10 +19,14 @@ func lock(f *os.File, wait bool) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), how)
 		switch {
+		case err == nil:
+			return f, nil
 		case errors.Is(err, syscall.EWOULDBLOCK):
-			return errLocked
+			f.Close()
+			return nil, errLocked
 		case !errors.Is(err, syscall.EINTR):
-			return os.NewSyscallError("flock", err)
+			f.Close()
+			return nil, os.NewSyscallError("flock", err)
 		}
 	}
 }

@@ -177,5 +177,5 @@ func writeWhole(path string, text []byte) error {
 	if err := closeSynced(f); err != nil {
 		return err
 	}
-	return os.Rename(draft, path)
+	return rename(draft, path)
 }

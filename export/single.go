@@ -61,12 +61,12 @@ func openSingle(dir string, force bool) (s single, parent, prefix string, err er
 func (s single) admit(*Manifest) error {
 	entries, err := os.ReadDir(s.path)
 	switch {
+	case err != nil && exists(s.path): // Windows says of a file that there is no such folder
+		return fmt.Errorf("%s exists and is %w: %w", s.path, ErrForeign, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	case err != nil && !exists(s.path):
-		return targetError(s.path, err)
 	case err != nil:
-		return fmt.Errorf("%s exists and is %w: %w", s.path, ErrForeign, err)
+		return targetError(s.path, err)
 	case len(entries) == 0:
 		return nil
 	case isMany(s.path):

@@ -60,8 +60,9 @@ func NewSpool(dir string) (*Spool, error) {
 
 // Close removes the spool.
 func (s *Spool) Close() error {
-	os.Remove(s.file.Name())
-	return s.file.Close()
+	err := s.file.Close()
+	os.Remove(s.file.Name()) // Windows removes no open file, so it is still there
+	return err
 }
 
 // Keep ends the current trace, which gets this id.

@@ -3,6 +3,7 @@ package export
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -15,7 +16,7 @@ import (
 // run left.
 type Stage struct {
 	Path string
-	lock *os.File
+	lock io.Closer
 }
 
 // replaced is the suffix of a folder that was renamed to make room for a new one, on systems
@@ -87,7 +88,7 @@ func settle(path string, home func(path string) (string, error)) error {
 	if err != nil || exists(to) {
 		return err
 	}
-	return os.Rename(path, to)
+	return rename(path, to)
 }
 
 // install renames a finished folder to path. An existing folder at path stays there until the
@@ -98,7 +99,7 @@ func install(folder, path string) error {
 	var err error
 	switch {
 	case !exists(path):
-		err = os.Rename(folder, path)
+		err = rename(folder, path)
 	case exchange(folder, path) != nil:
 		err = giveWay(folder, path)
 	}
@@ -112,21 +113,21 @@ func install(folder, path string) error {
 // Sweep puts the old folder back.
 func giveWay(folder, path string) error {
 	old := folder + replaced
-	if err := os.Rename(path, old); err != nil {
+	if err := rename(path, old); err != nil {
 		return err
 	}
-	if err := os.Rename(folder, path); err != nil {
-		return errors.Join(err, os.Rename(old, path))
+	if err := rename(folder, path); err != nil {
+		return errors.Join(err, rename(old, path))
 	}
-	return os.Rename(old, folder)
+	return rename(old, folder)
 }
 
 // errLocked is returned by tryLock if another process has the lock or the folder does not
 // exist.
 var errLocked = errors.New("locked by another process")
 
-// tryLock locks a folder until the file is closed or the process ends.
-func tryLock(path string) (*os.File, error) { return lockFolder(path, false) }
+// tryLock locks a folder until the lock is closed or the process ends.
+func tryLock(path string) (io.Closer, error) { return lockFolder(path, false) }
 
 // LockFolder locks a folder until unlock is called. It waits for other processes that hold the
 // lock.
@@ -139,7 +140,7 @@ func LockFolder(path string) (unlock func() error, err error) {
 }
 
 // lockFolder is tryLock, but waits for other processes if wait is set.
-func lockFolder(path string, wait bool) (*os.File, error) {
+func lockFolder(path string, wait bool) (io.Closer, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errLocked
@@ -147,32 +148,24 @@ func lockFolder(path string, wait bool) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(f, wait); err != nil {
-		f.Close()
+	opened, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	held, err := lock(f, wait)
+	if err != nil {
 		return nil, err
 	}
-	opened, err := f.Stat()
-	if err == nil {
-		var named fs.FileInfo
-		if named, err = os.Stat(path); err == nil && os.SameFile(opened, named) {
-			return f, nil
-		}
+	// Another process may have put another folder here before this one got the lock.
+	if named, err := os.Stat(path); err == nil && os.SameFile(opened, named) {
+		return held, nil
 	}
-	f.Close()
+	held.Close()
 	return nil, errLocked
 }
 
 // closeSynced closes a written file after its data has reached the disk.
 func closeSynced(f *os.File) error { return errors.Join(f.Sync(), f.Close()) }
-
-// syncFolder makes sure that the names in a folder have reached the disk.
-func syncFolder(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return closeSynced(f)
-}
 
 // exists reports whether anything exists at the path.
 func exists(path string) bool {

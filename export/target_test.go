@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -213,6 +214,34 @@ func TestTargetThatExists(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReplaceWhileRead replaces a dataset that another program reads. Where the system forbids that, the old one stays.
+func TestReplaceWhileRead(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "out")
+	if err := write(t, create(t, dir, Options{}), 10, "t_1"); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.Open(filepath.Join(dir, "kinds.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace := func() error { return write(t, create(t, dir, Options{Force: true}), 100, "t_2") }
+	want := 100
+	if err := replace(); err != nil {
+		want = 10
+		if runtime.GOOS != "windows" || !errors.Is(err, ErrTarget) {
+			t.Error(err)
+		}
+	}
+	if rows, _ := readParquetGo(t, filepath.Join(dir, "kinds.parquet")); len(rows) != want {
+		t.Errorf("%d rows, want %d", len(rows), want)
+	}
+	if err := errors.Join(reader.Close(), replace()); err != nil {
+		t.Error(err)
+	}
+	equalTree(t, parent, "out/kinds.parquet", "out/kinds_child.parquet", "out/"+manifestName)
 }
 
 func TestTargetAppearsMeanwhile(t *testing.T) {

@@ -60,6 +60,7 @@ func exitCode(err error) int {
 }
 
 func main() {
+	prepareConsole()
 	// Ignored signals stay ignored: nohup ignores SIGHUP, and a shell ignores SIGINT for background jobs
 	// of a script.
 	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -333,6 +334,9 @@ func stall(t *testing.T, cmd *exec.Cmd) io.WriteCloser {
 }
 
 func TestInterrupt(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no signals; TestInterruptedConsole is there instead")
+	}
 	for _, of := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(of.String(), func(t *testing.T) {
 			// If the tests ignore the signal, as under nohup, the command inherits that.

@@ -151,11 +151,8 @@ func openAnywhere(path string, stdin io.Reader) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = os.Remove(copied.Name())
-	if err == nil {
-		_, err = io.Copy(copied, from)
-	}
-	if err != nil {
+	_ = os.Remove(copied.Name()) // Windows keeps it: it removes no open file
+	if _, err = io.Copy(copied, from); err != nil {
 		copied.Close()
 		return nil, err
 	}

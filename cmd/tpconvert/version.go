@@ -34,8 +34,14 @@ func (v versions) String() string {
 
 func (v versions) text(w io.Writer) { fmt.Fprint(w, v) }
 
-// version returns the version of the module, or "(devel)" if unknown.
+// release is the version of a distributed build, which the linker sets.
+var release string
+
+// version returns the version of the release or the module, or "(devel)" if unknown.
 func version() string {
+	if release != "" {
+		return release
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}

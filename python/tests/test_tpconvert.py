@@ -63,7 +63,7 @@ def test_a_relation_keeps_its_dataset_open(trace: pathlib.Path) -> None:
 
 
 def test_version() -> None:
-    assert re.match(r"\d+\.\d+\.\d+$", tpconvert.__version__)
+    assert re.match(r"\d+\.\d+\.\d+", tpconvert.__version__)
 
 
 def test_losses(tmp_path: pathlib.Path) -> None:

@@ -1,12 +1,17 @@
 """Traces as tables: converts traces, and opens what the command tpconvert writes.
 
 The command does the work. It is looked for in the environment variable
-TPCONVERT_BIN, then in PATH.
+TPCONVERT_BIN, then among the programs of this Python, then in PATH.
 """
+
+from importlib import metadata
 
 from tpconvert._command import Error, LossWarning, Server
 from tpconvert._dataset import Dataset, Relation, Table, convert, open
 
-__version__ = "0.1.0"
+try:
+    __version__ = metadata.version("tpconvert")
+except metadata.PackageNotFoundError:  # in a checkout
+    __version__ = "0.0.0.dev0"
 
 __all__ = ["Dataset", "Error", "LossWarning", "Relation", "Server", "Table", "__version__", "convert", "open"]

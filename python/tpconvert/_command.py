@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 import warnings
 import weakref
@@ -38,13 +39,17 @@ INCOMPLETE = 5
 
 def find() -> str | None:
     """The path of the command, or None."""
-    return os.environ.get("TPCONVERT_BIN") or shutil.which("tpconvert")
+    if chosen := os.environ.get("TPCONVERT_BIN"):
+        return chosen
+    # pip puts the command of a wheel into one of these folders, which need not be in PATH.
+    installed = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))]
+    return shutil.which("tpconvert", path=os.pathsep.join(installed)) or shutil.which("tpconvert")
 
 
 def command(args: Sequence[StrPath]) -> list[str]:
     path = find()
     if path is None:
-        raise Error("there is no command tpconvert in PATH or TPCONVERT_BIN")
+        raise Error("there is no command tpconvert beside Python, in PATH or TPCONVERT_BIN")
     return [path, "--json", *(os.fspath(arg) for arg in args)]
 
 

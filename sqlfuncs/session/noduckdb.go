@@ -8,7 +8,8 @@ import (
 	"errors"
 )
 
-var errNoDuckDB = errors.New("this tpconvert was built without DuckDB; build it with CGO_ENABLED=1 and a C compiler")
+var errNoDuckDB = errors.New("this tpconvert was built without DuckDB: ask in PerfettoSQL (query --perfetto), " +
+	"or install the full build, which https://github.com/tpconvert/tpconvert#install tells how to get")
 
 func available() error { return errNoDuckDB }
 

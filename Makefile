@@ -16,7 +16,7 @@ TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
 ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Demangle|DocumentedQueries|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|Serve(Attacks|Crowd)|Summar|WithoutDuckDB)
 
-.PHONY: build fleet fleet-lint fleet-unit fleet-test generate test lint fmt unit unit-traces unit-rest race fuzz smoke conformance conformance-update faults soak crowd contents metrics clients clients-newest ui bench-ui bench growth bench-memory pgo man clean
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others.
@@ -31,12 +31,14 @@ fleet: ## bin/tpfleet, a module of its own
 test: lint unit race smoke ## all checks of a change
 	$(MAKE) -j2 clients fuzz conformance # clients use one core, and wait for the network
 
-lint: ## formatting, vet, staticcheck, and the build without a C compiler
+lint: ## formatting, vet, staticcheck, the build without a C compiler, and those for macOS and Windows
 	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
 	@$(GO) tool pprof -top cmd/tpconvert/default.pgo >/dev/null 2>&1 || { echo "cmd/tpconvert/default.pgo is no profile"; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	CGO_ENABLED=0 $(GO) build -o bin/tpconvert-nocgo ./cmd/tpconvert
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/tpconvert
+	CGO_ENABLED=0 GOOS=windows $(GO) vet ./export ./cmd/tpconvert # builds the tests, too
 
 fleet-lint: ## vet and staticcheck of cmd/tpfleet
 	cd cmd/tpfleet && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./...
@@ -147,6 +149,22 @@ pgo: ## record the profile that the compiler optimizes for, cmd/tpconvert/defaul
 
 man: build ## man pages in man/
 	bin/tpconvert man man
+
+# Builds for distribution. macOS and Windows have no DuckDB: that needs their own C++ compilers.
+LINUX        = linux-amd64-full linux-amd64-pure linux-arm64-full linux-arm64-pure
+BUILDS       = $(LINUX) darwin-amd64-pure darwin-arm64-pure windows-amd64-pure windows-arm64-pure
+HOST         = linux-$(shell $(GO) env GOHOSTARCH)
+
+dist: $(addprefix dist-,$(BUILDS)) ## bin/release: wheels, archives, deb, rpm, formula, lists of modules, checksums
+	GO=$(GO) .ci/dist/package $(BUILDS)
+
+dist-test: export PGO := off
+dist-test: dist-$(HOST)-full dist-$(HOST)-pure ## packages for this machine, installed as a stranger would: a wheel, the static binary, the image, a deb
+	GO=$(GO) .ci/dist/package $(HOST)-full $(HOST)-pure
+	.ci/dist/test wheel pure image deb
+
+dist-%:
+	GO=$(GO) .ci/dist/build $(subst -, ,$*)
 
 clean:
 	rm -rf bin man out

@@ -163,6 +163,9 @@ dist-test: dist-$(HOST)-full dist-$(HOST)-pure ## packages for this machine, ins
 	GO=$(GO) .ci/dist/package $(HOST)-full $(HOST)-pure
 	.ci/dist/test wheel pure image deb
 
+wine: ## the Windows build under Wine
+	GO=$(GO) .ci/wine
+
 dist-%:
 	GO=$(GO) .ci/dist/build $(subst -, ,$*)
 

@@ -21,6 +21,8 @@ type DB struct {
 	kept map[any]struct{} // Go values that SQLite's structures point to
 	fail error            // the Go error behind the last error of a callback
 
+	memory *account
+
 	functions map[string]*callable // by name and number of arguments
 	authorize func(a Action, first, second string) bool
 	progress  func()
@@ -29,28 +31,31 @@ type DB struct {
 // Open opens an empty database that never uses files. It has no virtual tables but those of JSON and of PRAGMAs.
 func Open() (*DB, error) {
 	tls := libc.NewTLS()
+	db := &DB{tls: tls, kept: map[any]struct{}{}, functions: map[string]*callable{}}
+	openAccount(db)
 	name := allocated(tls, ":memory:")
-	defer lib.Xsqlite3_free(tls, name)
 	to := lib.Xsqlite3_malloc(tls, 8)
-	defer lib.Xsqlite3_free(tls, to)
 	rc := lib.Xsqlite3_open_v2(tls, name, to, lib.SQLITE_OPEN_READWRITE|lib.SQLITE_OPEN_CREATE|lib.SQLITE_OPEN_NOMUTEX, 0)
-	db := &DB{tls: tls, p: *(*uintptr)(pointer(to)), kept: map[any]struct{}{}, functions: map[string]*callable{}}
+	db.p = *(*uintptr)(pointer(to))
+	lib.Xsqlite3_free(tls, name)
+	lib.Xsqlite3_free(tls, to)
 	if rc != lib.SQLITE_OK {
-		return nil, errors.Join(db.error(rc, ""), db.Close())
+		return nil, errors.Join(db.error(rc, "SQLite cannot be opened"), db.Close())
 	}
 	lib.Xsqlite3_extended_result_codes(tls, db.p, 1)
 	lib.Xsqlite3_drop_modules(tls, db.p, 0) // they reach pages of the database, or are not in Trace Processor
 	return db, db.Exec("PRAGMA temp_store = MEMORY")
 }
 
-// Close closes the database. All statements must be closed before.
+// Close closes the database, unless it is nil or closed. All statements must be closed before.
 func (d *DB) Close() error {
-	if d.p == 0 {
+	if d == nil || d.tls == nil {
 		return nil
 	}
 	rc := lib.Xsqlite3_close_v2(d.tls, d.p)
-	d.p = 0
+	d.memory.close()
 	d.tls.Close()
+	d.p, d.tls = 0, nil
 	if rc != lib.SQLITE_OK {
 		return fmt.Errorf("closing SQLite: code %d", rc)
 	}
@@ -67,11 +72,13 @@ func (d *DB) Interrupt() {
 // Interrupted reports whether the running statement shall fail soon. Functions that take long ask it.
 func (d *DB) Interrupted() bool { return lib.Xsqlite3_is_interrupted(d.tls, d.p) != 0 }
 
-// During calls do, and interrupts the database when ctx ends. It returns the cause then. Long statements take the turn of ctx.
+// During calls do, which runs statements, and interrupts the database when ctx ends. It returns the cause then. Long statements
+// take the turn of ctx.
 func (d *DB) During(ctx context.Context, do func() error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
+	d.memory.exceeded = false
 	done, stopped := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
@@ -162,6 +169,10 @@ func (d *DB) error(rc int32, fallback string) error {
 		e.Offset = int(lib.Xsqlite3_error_offset(d.tls, d.p))
 	}
 	e.Cause, d.fail = d.fail, nil
+	if code := rc & 0xff; d.memory.exceeded && (code == lib.SQLITE_NOMEM || code == lib.SQLITE_INTERRUPT) {
+		e.Cause = ErrMemory(d.memory.limit)
+		e.Message = e.Cause.Error()
+	}
 	return e
 }
 
@@ -197,6 +208,9 @@ type Stmt struct {
 func (d *DB) Prepare(text string) (s *Stmt, rest string, err error) {
 	d.fail = nil
 	sql := allocated(d.tls, text)
+	if sql == 0 {
+		return nil, "", d.error(lib.SQLITE_NOMEM, "")
+	}
 	defer lib.Xsqlite3_free(d.tls, sql)
 	to := lib.Xsqlite3_malloc(d.tls, 16)
 	defer lib.Xsqlite3_free(d.tls, to)
@@ -333,9 +347,17 @@ func (s *Stmt) Bind(i int, v any) error {
 	case float64:
 		rc = lib.Xsqlite3_bind_double(tls, s.p, n, v)
 	case string:
-		rc = lib.Xsqlite3_bind_text(tls, s.p, n, allocated(tls, v), int32(len(v)), freeFunction)
+		p := allocated(tls, v)
+		if p == 0 {
+			return ErrMemory(s.db.memory.limit)
+		}
+		rc = lib.Xsqlite3_bind_text(tls, s.p, n, p, int32(len(v)), freeFunction)
 	case []byte:
-		rc = lib.Xsqlite3_bind_blob(tls, s.p, n, allocated(tls, string(v)), int32(len(v)), freeFunction)
+		p := allocated(tls, string(v))
+		if p == 0 {
+			return ErrMemory(s.db.memory.limit)
+		}
+		rc = lib.Xsqlite3_bind_blob(tls, s.p, n, p, int32(len(v)), freeFunction)
 	default:
 		return fmt.Errorf("a parameter of type %T", v)
 	}

@@ -86,24 +86,32 @@ var (
 	stepCall = function(func(tls *libc.TLS, ctx uintptr, argc int32, argv uintptr) {
 		f, c := called(tls, ctx), Context{tls, ctx}
 		args := f.arguments(tls, argc, argv)
-		err := f.group(tls, ctx).Step(args)
+		if g := f.group(tls, ctx); g != nil {
+			f.failed(c, g.Step(args))
+		}
 		f.release()
-		f.failed(c, err)
 	})
 	inverseCall = function(func(tls *libc.TLS, ctx uintptr, argc int32, argv uintptr) {
 		f, c := called(tls, ctx), Context{tls, ctx}
 		args := f.arguments(tls, argc, argv)
-		err := f.group(tls, ctx).(Window).Inverse(args)
+		if g := f.group(tls, ctx); g != nil {
+			f.failed(c, g.(Window).Inverse(args))
+		}
 		f.release()
-		f.failed(c, err)
 	})
 	currentCall = function(func(tls *libc.TLS, ctx uintptr) {
 		f, c := called(tls, ctx), Context{tls, ctx}
-		f.failed(c, f.group(tls, ctx).(Window).Current(c))
+		if g := f.group(tls, ctx); g != nil {
+			f.failed(c, g.(Window).Current(c))
+		}
 	})
 	finalCall = function(func(tls *libc.TLS, ctx uintptr) {
 		f, c := called(tls, ctx), Context{tls, ctx}
-		g, _ := handles.remove(*groupID(tls, ctx)).(Aggregate)
+		id := groupID(tls, ctx)
+		if id == nil {
+			return
+		}
+		g, _ := handles.remove(*id).(Aggregate)
 		if g == nil {
 			g = f.begin()
 		}
@@ -115,14 +123,17 @@ var (
 	})
 )
 
-// groupID returns where the number of a group's Aggregate stands.
+// groupID returns where the number of a group's Aggregate stands. It is nil once the statement has run out of memory.
 func groupID(tls *libc.TLS, ctx uintptr) *uintptr {
 	return (*uintptr)(pointer(lib.Xsqlite3_aggregate_context(tls, ctx, int32(unsafe.Sizeof(ctx)))))
 }
 
-// group returns the Aggregate of a group.
+// group returns the Aggregate of a group, or nil as groupID does.
 func (f *callable) group(tls *libc.TLS, ctx uintptr) Aggregate {
 	id := groupID(tls, ctx)
+	if id == nil {
+		return nil
+	}
 	if *id == 0 {
 		*id = handles.add(f.begin())
 	}

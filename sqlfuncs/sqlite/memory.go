@@ -14,6 +14,9 @@ func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.
 // function returns a Go function as SQLite calls it.
 func function[T any](f T) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }
 
+// funcAt returns a function of SQLite as Go calls it.
+func funcAt[T any](address uintptr) T { return *(*T)(unsafe.Pointer(&address)) }
+
 // bytesAt returns the n bytes at an address, which belong to SQLite.
 func bytesAt(address uintptr, n int) []byte {
 	if n == 0 {
@@ -34,11 +37,12 @@ func stringAt(address uintptr) string {
 	return string(bytesAt(address, n))
 }
 
-// allocated returns a copy of a text, which ends with a zero byte, in memory of sqlite3_malloc.
+// allocated returns a copy of a text, which ends with a zero byte, in memory of sqlite3_malloc; 0 if a long text needs more
+// memory than there may be.
 func allocated(tls *libc.TLS, s string) uintptr {
 	p := lib.Xsqlite3_malloc64(tls, uint64(len(s)+1))
 	if p == 0 {
-		panic("sqlite: out of memory")
+		return 0
 	}
 	to := bytesAt(p, len(s)+1)
 	copy(to, s)
@@ -106,8 +110,14 @@ func (t Text) String() string { return unsafe.String((*byte)(pointer(t.address))
 
 // memoryTLS serves calls that only allocate, of one goroutine at a time.
 var (
-	memoryTLS = libc.NewTLS()
+	memoryTLS = newMemoryTLS()
 	memoryMu  sync.Mutex
 )
+
+func newMemoryTLS() *libc.TLS {
+	tls := libc.NewTLS()
+	countMemory(tls)
+	return tls
+}
 
 var emptyText = allocated(memoryTLS, "")

@@ -146,7 +146,11 @@ func (c Context) Float(v float64) { lib.Xsqlite3_result_double(c.tls, c.p, v) }
 
 // Text makes the result a text, of which SQLite takes a copy.
 func (c Context) Text(s string) {
-	lib.Xsqlite3_result_text64(c.tls, c.p, allocated(c.tls, s), uint64(len(s)), freeFunction, lib.SQLITE_UTF8)
+	if p := allocated(c.tls, s); p != 0 {
+		lib.Xsqlite3_result_text64(c.tls, c.p, p, uint64(len(s)), freeFunction, lib.SQLITE_UTF8)
+	} else {
+		lib.Xsqlite3_result_error_nomem(c.tls, c.p)
+	}
 }
 
 // Static makes the result a text of an arena that outlives the statement.
@@ -156,7 +160,11 @@ func (c Context) Static(t Text) {
 
 // Blob makes the result bytes, of which SQLite takes a copy.
 func (c Context) Blob(b []byte) {
-	lib.Xsqlite3_result_blob64(c.tls, c.p, allocated(c.tls, string(b)), uint64(len(b)), freeFunction)
+	if p := allocated(c.tls, string(b)); p != 0 {
+		lib.Xsqlite3_result_blob64(c.tls, c.p, p, uint64(len(b)), freeFunction)
+	} else {
+		lib.Xsqlite3_result_error_nomem(c.tls, c.p)
+	}
 }
 
 // Value makes the result a copy of a value.
@@ -199,6 +207,10 @@ func (c Context) Pointer(v any, kind string) {
 func (c Context) fail(err error) {
 	message := err.Error()
 	p := allocated(c.tls, message)
+	if p == 0 {
+		lib.Xsqlite3_result_error_nomem(c.tls, c.p)
+		return
+	}
 	lib.Xsqlite3_result_error(c.tls, c.p, p, int32(len(message)))
 	lib.Xsqlite3_free(c.tls, p)
 }

@@ -66,21 +66,20 @@ func (r *room) leave() error {
 
 // open begins a session on the server's trace unless there is one.
 func (r *room) open(ctx context.Context) error {
-	var of *session.Session
+	var s *session.Session
 	loads := 0
 	err := r.server.turn.exclusive(ctx, func() error {
 		err := r.server.ready(ctx)
-		of, loads = r.server.session, r.server.loads
+		loads = r.server.loads
+		if err == nil && (r.session == nil || r.loads != loads) {
+			s = r.server.session.Fork()
+		}
 		return err
 	})
-	if err != nil || r.session != nil && r.loads == loads {
+	if err != nil || s == nil {
 		return err
 	}
-	if err := r.leave(); err != nil {
-		return err
-	}
-	s, err := of.Fork()
-	if err != nil {
+	if err := errors.Join(r.leave(), s.Begin()); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	r.session, r.loads = s, loads
@@ -89,7 +88,12 @@ func (r *room) open(ctx context.Context) error {
 
 // restore drops what queries have created.
 func (r *room) restore(ctx context.Context) error {
-	return r.onTrace(ctx, func(s *session.Session) error { return s.Restore(ctx) })
+	return r.onTrace(ctx, func(s *session.Session) error {
+		if err := s.Restore(ctx); err != nil {
+			return errors.Join(err, r.leave())
+		}
+		return nil
+	})
 }
 
 // onTrace calls do with the session of the room while no other call uses it. There has to be a trace.
@@ -98,14 +102,23 @@ func (r *room) onTrace(ctx context.Context, do func(*session.Session) error) err
 		if err := r.open(ctx); err != nil {
 			return err
 		}
-		return do(r.session)
+		err := do(r.session)
+		if err != nil && r.session != nil && r.session.Perfetto().Spent() {
+			return errors.Join(fmt.Errorf("%w; tables and views that were made before are gone", err), r.leave())
+		}
+		return err
 	})
 }
 
 // answer returns the message that do writes about the trace or, if it fails, one with the error in a field.
-func (r *room) answer(ctx context.Context, failed protowire.Number, do func(s *session.Session, to *message) error) message {
+func (r *room) answer(ctx context.Context, failed protowire.Number, do func(context.Context, *session.Session, *message) error) message {
 	var m message
-	if err := r.onTrace(ctx, func(s *session.Session) error { return do(s, &m) }); err != nil {
+	err := r.onTrace(ctx, func(s *session.Session) error {
+		ctx, stop := r.server.limited(ctx)
+		defer stop()
+		return do(ctx, s, &m)
+	})
+	if err != nil {
 		return failure(failed, err)
 	}
 	return m
@@ -115,7 +128,11 @@ func (r *room) answer(ctx context.Context, failed protowire.Number, do func(s *s
 func (r *room) query(ctx context.Context, sql string, send func(message) error) error {
 	to := &result{send: send, begun: time.Now()}
 	var unsent error
-	err := r.onTrace(ctx, func(s *session.Session) error { return r.server.run(ctx, s, sql, to, &unsent) })
+	err := r.onTrace(ctx, func(s *session.Session) error {
+		ctx, stop := r.server.limited(ctx)
+		defer stop()
+		return r.server.run(ctx, s, sql, to, &unsent)
+	})
 	if unsent != nil {
 		return unsent
 	}

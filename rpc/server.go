@@ -37,7 +37,9 @@ type Options struct {
 	Metrics  Metrics // of version 1, nil if there are none
 	// Convert converts the trace in a file to a dataset.
 	Convert func(ctx context.Context, trace, out string) error
-	Without []string // tables left without rows in traces that clients send
+	Without []string      // tables left without rows in traces that clients send
+	Memory  int64         // bytes that a session may take besides the trace; 0 for session.DefaultMemory
+	Longest time.Duration // that a call may run; 0 for any time
 }
 
 // Server answers calls about one trace. Each stream of calls has a session of its own; requests that stand alone share tables.
@@ -152,8 +154,16 @@ func (s *Server) begin(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	s.session, err = session.New(ctx, session.Options{Perfetto: true, Shared: true, Modules: s.options.Packages, Metrics: s.options.Metrics})
+	s.session, err = session.New(ctx, session.Options{Perfetto: true, Shared: true, Modules: s.options.Packages, Metrics: s.options.Metrics, Memory: s.options.Memory})
 	return err
+}
+
+// limited returns a context for a call that runs.
+func (s *Server) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.options.Longest <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, s.options.Longest, fmt.Errorf("this takes more than %v, which is as long as a query may run", s.options.Longest))
 }
 
 // finish converts the trace that a client has sent.

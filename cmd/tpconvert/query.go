@@ -25,10 +25,11 @@ type queryOptions struct {
 	perfetto bool
 	derived  bool
 	writes   bool // SQL may read and write any file
+	memory   byteSize
 }
 
 func newQueryCommand(ui *uiOptions) *cobra.Command {
-	var o queryOptions
+	o := queryOptions{memory: session.DefaultMemory}
 	cmd := &cobra.Command{
 		Use:   "query [flags] INPUT [SQL]",
 		Short: "Query a dataset, a DuckDB file or a trace with SQL",
@@ -53,6 +54,7 @@ terminal. SQL can read INPUT only, and DuckDB's can write new files with COPY ..
 	flags.BoolVar(&o.perfetto, "perfetto", false, "SQL is PerfettoSQL of Trace Processor v58; CSV is printed as it does, and an empty file is a trace without rows")
 	flags.BoolVar(&o.derived, "derived", false, derivedHelp)
 	flags.BoolVar(&o.writes, "allow-writes", false, "let SQL read and write any file, attach databases, load extensions and change settings")
+	flags.Var(&o.memory, "session-memory", "with --perfetto, "+sessionMemoryHelp)
 	o.register(cmd, rowFormats)
 	return cmd
 }
@@ -82,7 +84,8 @@ func (q *query) run(ctx context.Context, input string, args []string) error {
 			return err
 		}
 	}
-	o := session.Options{Perfetto: q.options.perfetto, Modules: modules(q.options.stdlib), Metrics: metrics, Access: session.NewFiles, Derived: q.options.derived}
+	o := session.Options{Perfetto: q.options.perfetto, Modules: modules(q.options.stdlib), Metrics: metrics, Access: session.NewFiles, Derived: q.options.derived,
+		Memory: int64(q.options.memory)}
 	if q.options.writes {
 		o.Access = session.AnyFile
 	}

@@ -29,6 +29,8 @@ type serveOptions struct {
 	packages    []string
 	noFtraceRaw bool
 	traceID     string
+	memory      byteSize
+	longest     time.Duration
 	read        readOptions
 }
 
@@ -36,7 +38,7 @@ type serveOptions struct {
 const defaultPort = 9001
 
 func newServeCommand(ui *uiOptions) *cobra.Command {
-	var o serveOptions
+	o := serveOptions{memory: session.DefaultMemory}
 	cmd := &cobra.Command{
 		Use:   "serve [flags] [INPUT]",
 		Short: "Open a dataset or trace in Perfetto's UI or Python package, without reading the trace again",
@@ -68,6 +70,8 @@ another address; there is no password. Ctrl-C ends it.`,
 	flags.StringVar(&o.traceID, "trace-id", "", "trace to serve of a dataset of many, by its id or name")
 	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
 	flags.StringArrayVar(&o.packages, "add-sql-package", nil, "folder with a package of modules; FOLDER@NAME names it")
+	flags.Var(&o.memory, "session-memory", sessionMemoryHelp)
+	flags.DurationVar(&o.longest, "query-time", 10*time.Minute, "time after which a query fails; 0 is no limit")
 	o.read.register(flags)
 	// The flags that Perfetto's Python package passes to Trace Processor.
 	flags.Uint16Var(&o.port, "http-port", defaultPort, "")
@@ -129,7 +133,8 @@ func (o *serveOptions) server(ctx context.Context, trace opener, args []string) 
 	if err != nil {
 		return nil, err
 	}
-	options := rpc.Options{Version: version(), Origins: o.origins, Host: o.listen, Packages: packages, Metrics: metrics, Convert: trace.convert}
+	options := rpc.Options{Version: version(), Origins: o.origins, Host: o.listen, Packages: packages, Metrics: metrics, Convert: trace.convert,
+		Memory: int64(o.memory), Longest: o.longest}
 	if o.noFtraceRaw {
 		options.Without = []string{"ftrace_event"}
 	}
@@ -140,7 +145,7 @@ func (o *serveOptions) server(ctx context.Context, trace opener, args []string) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := openSession(ctx, input, session.Options{Perfetto: true, Shared: true, Modules: packages, Metrics: metrics, Derived: true}, trace)
+	s, err := openSession(ctx, input, session.Options{Perfetto: true, Shared: true, Modules: packages, Metrics: metrics, Derived: true, Memory: options.Memory}, trace)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,9 @@ import (
 // stdlibVersion is the version of Perfetto whose modules are used if --stdlib names no folder.
 const stdlibVersion = "v58.2"
 
+// sessionMemoryHelp describes --session-memory.
+const sessionMemoryHelp = "memory that the statements and tables of a session may take besides the dataset's columns; a statement that needs more fails"
+
 // stdlibHelp describes --stdlib.
 const stdlibHelp = "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto; by default what \"stdlib fetch\" has downloaded"
 

@@ -19,6 +19,22 @@ type Builder struct {
 	pool    *Pool
 	specs   []Spec
 	columns []Values
+	counter
+}
+
+// counter counts the memory of values as they are added.
+type counter int
+
+// countAt is after how many values their memory is counted, and valueBytes what most of them take.
+const (
+	countAt    = 1 << 12
+	valueBytes = 8
+)
+
+func (c *counter) add(p *Pool) {
+	if *c++; *c%countAt == 0 {
+		p.use(countAt * valueBytes)
+	}
 }
 
 // NewBuilder returns a builder of frames with these columns.
@@ -31,20 +47,33 @@ func NewBuilder(pool *Pool, specs ...Spec) *Builder {
 }
 
 // Int adds an integer to a column. Every column gets a value for each row.
-func (b *Builder) Int(column int, v int64) { b.columns[column].Int(v) }
+func (b *Builder) Int(column int, v int64) {
+	b.add(b.pool)
+	b.columns[column].Int(v)
+}
 
 // Float adds a real number to a column.
-func (b *Builder) Float(column int, v float64) { b.columns[column].Float(v) }
+func (b *Builder) Float(column int, v float64) {
+	b.add(b.pool)
+	b.columns[column].Float(v)
+}
 
 // Text adds a text to a column.
-func (b *Builder) Text(column int, s string) { b.columns[column].Text(b.pool.Add(s)) }
+func (b *Builder) Text(column int, s string) {
+	b.add(b.pool)
+	b.columns[column].Text(b.pool.Add(s))
+}
 
 // Null adds NULL to a column.
-func (b *Builder) Null(column int) { b.columns[column].Null() }
+func (b *Builder) Null(column int) {
+	b.add(b.pool)
+	b.columns[column].Null()
+}
 
 // Any adds a value to a column: nil, int64, float64, bool or string, of the column's kind.
 func (b *Builder) Any(column int, v any) error {
 	c := &b.columns[column]
+	b.add(b.pool)
 	switch v := v.(type) {
 	case nil:
 		c.Null()
@@ -83,7 +112,9 @@ func (b *Builder) Frame() *Frame {
 	for i, s := range b.specs {
 		v := b.columns[i].done()
 		f.Rows = v.rows
-		f.Columns = append(f.Columns, &Column{Name: s.Name, Kind: s.Kind, Layout: s.Layout, values: v})
+		c := column(s.Name, s.Kind, v)
+		c.Layout = s.Layout
+		f.Columns = append(f.Columns, c)
 	}
 	return f
 }
@@ -98,6 +129,7 @@ type Collector struct {
 	names   []string
 	columns []Values
 	known   []bool // the kind of a column is
+	counter
 }
 
 // NewCollector returns a Collector for columns of these names; kinds has those that were declared.
@@ -121,6 +153,7 @@ func (c *Collector) Add(s *sqlite.Stmt) error {
 
 // Value adds a value to a column. Every column gets a value for each row.
 func (c *Collector) Value(column int, v sqlite.Value) error {
+	c.add(c.pool)
 	switch v.Type() {
 	case sqlite.Integer:
 		return c.Int(column, v.Int())
@@ -219,12 +252,14 @@ func (c *Collector) Frame() *Frame {
 	for i, name := range c.names {
 		v := c.columns[i].done()
 		f.Rows = v.rows
-		f.Columns = append(f.Columns, &Column{Name: name, Kind: v.kind, values: v})
+		f.Columns = append(f.Columns, column(name, v.kind, v))
 	}
 	return f
 }
 
 // Number appends a hidden column that numbers the rows, by which SQL can tell them apart.
 func (f *Frame) Number(name string) {
-	f.Columns = append(f.Columns, &Column{Name: name, Kind: Integer, Hidden: true, values: &values{kind: Integer, rows: f.Rows, sorted: true, unique: true}})
+	c := column(name, Integer, &values{kind: Integer, rows: f.Rows, sorted: true, unique: true})
+	c.Hidden = true
+	f.Columns = append(f.Columns, c)
 }

@@ -30,12 +30,17 @@ type traits struct {
 // the different ones.
 func (f *Frame) traits(i int) (*traits, error) {
 	c := f.Columns[i]
-	if c.traits != nil {
-		return c.traits, nil
+	if t := c.derived.Load(); t != nil {
+		return t, nil
 	}
 	v, err := f.at(i)
 	if err != nil {
 		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.derived.Load(); t != nil {
+		return t, nil
 	}
 	t := &traits{}
 	switch {
@@ -52,7 +57,7 @@ func (f *Frame) traits(i int) (*traits, error) {
 	if !t.unique && c.Kind != Real {
 		t.distinct = v.distinct()
 	}
-	c.traits = t
+	c.derived.Store(t)
 	return t, nil
 }
 

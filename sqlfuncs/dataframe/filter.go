@@ -334,13 +334,12 @@ func (v *values) filterEqual(pool *Pool, s *selection, x operand) {
 			return
 		}
 	}
-	if v.order == nil && v.rows > 64 && s.len() > v.rows/4 {
-		if v.equal++; v.equal > patience {
-			v.arrange()
-		}
+	order := v.ordered()
+	if order == nil && v.rows > 64 && s.len() > v.rows/4 && v.equal.Add(1) > patience {
+		order = v.arrange()
 	}
-	if v.order != nil && s.len() > 16 {
-		s.take(v.equalRows(id, x))
+	if order != nil && s.len() > 16 {
+		s.take(v.equalRows(order, id, x))
 		return
 	}
 	switch {
@@ -358,15 +357,20 @@ func (v *values) filterEqual(pool *Pool, s *selection, x operand) {
 }
 
 // arrange orders the rows for lookups: those that are not NULL by value, equal ones by row.
-func (v *values) arrange() {
-	v.order = make([]uint32, 0, v.rows)
+func (v *values) arrange() []uint32 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if order := v.ordered(); order != nil {
+		return order
+	}
+	order := make([]uint32, 0, v.rows)
 	for row := range v.rows {
 		if !v.null(row) {
-			v.order = append(v.order, uint32(row))
+			order = append(order, uint32(row))
 		}
 	}
 	byKey := func(less func(a, b uint32) int) {
-		slices.SortFunc(v.order, func(a, b uint32) int { return cmp.Or(less(a, b), cmp.Compare(a, b)) })
+		slices.SortFunc(order, func(a, b uint32) int { return cmp.Or(less(a, b), cmp.Compare(a, b)) })
 	}
 	switch {
 	case v.texts != nil:
@@ -378,10 +382,12 @@ func (v *values) arrange() {
 	case v.i32 != nil:
 		byKey(func(a, b uint32) int { return cmp.Compare(v.i32[a], v.i32[b]) })
 	}
+	v.order.Store(&order)
+	return order
 }
 
 // equalRows returns the rows that equal an operand, in order, by the column's order.
-func (v *values) equalRows(id uint32, x operand) []uint32 {
+func (v *values) equalRows(order []uint32, id uint32, x operand) []uint32 {
 	var compare func(row uint32) int
 	switch {
 	case v.texts != nil:
@@ -393,15 +399,15 @@ func (v *values) equalRows(id uint32, x operand) []uint32 {
 	default:
 		compare = func(row uint32) int { return cmp.Compare(int64(v.i32[row]), x.int) }
 	}
-	from := sort.Search(len(v.order), func(i int) bool { return compare(v.order[i]) >= 0 })
+	from := sort.Search(len(order), func(i int) bool { return compare(order[i]) >= 0 })
 	to := from
-	for to < len(v.order) && to < from+8 && compare(v.order[to]) == 0 {
+	for to < len(order) && to < from+8 && compare(order[to]) == 0 {
 		to++
 	}
 	if to == from+8 {
-		to += sort.Search(len(v.order)-to, func(i int) bool { return compare(v.order[to+i]) > 0 })
+		to += sort.Search(len(order)-to, func(i int) bool { return compare(order[to+i]) > 0 })
 	}
-	return v.order[from:to]
+	return order[from:to]
 }
 
 // filterTexts keeps the rows whose text passes a test, which is asked once for each text.
@@ -448,7 +454,7 @@ func (f *Frame) filterIn(s *selection, v *values, list sqlite.Value) error {
 		s.clear()
 		return err
 	}
-	if v.kind == Integer && (v.sorted || v.order != nil || len(wanted) <= 4) && len(wanted) < v.rows/16 && !s.list {
+	if v.kind == Integer && (v.sorted || v.ordered() != nil || len(wanted) <= 4) && len(wanted) < v.rows/16 && !s.list {
 		return f.lookUpAll(s, v, wanted)
 	}
 	switch {

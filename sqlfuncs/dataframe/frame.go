@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
@@ -24,7 +26,7 @@ const (
 // declared are the types of columns in declarations, as in Trace Processor.
 var declared = [...]string{Integer: "INTEGER", Real: "DOUBLE", Text: "TEXT"}
 
-// Frame is a table. Its rows do not change.
+// Frame is a table. Its rows do not change. Any goroutine may read a frame; indexes are for frames of one goroutine.
 type Frame struct {
 	Pool    *Pool
 	Columns []*Column
@@ -38,9 +40,18 @@ type Column struct {
 	Kind   Kind
 	Hidden bool    // not in SELECT *
 	Layout *Layout // nil if the values tell
-	traits *traits // once they were asked for
-	load   func() (*values, error)
-	values *values
+
+	mu      sync.Mutex // held while traits or values are made
+	derived atomic.Pointer[traits]
+	loaded  atomic.Pointer[values]
+	load    func() (*values, error)
+}
+
+// column returns a column with its values.
+func column(name string, kind Kind, v *values) *Column {
+	c := &Column{Name: name, Kind: kind}
+	c.loaded.Store(v)
+	return c
 }
 
 // Lazy returns a column of integers, real numbers or texts that load reads. It calls the methods of the Builder's column.
@@ -77,25 +88,32 @@ func (f *Frame) Reader(i int) (Reader, error) {
 // at returns the values of a column.
 func (f *Frame) at(i int) (*values, error) {
 	c := f.Columns[i]
-	if c.values == nil {
-		v, err := c.load()
-		if err != nil {
-			return nil, err
-		}
-		if v.rows != f.Rows {
-			return nil, fmt.Errorf("column %s has %d rows, not %d", c.Name, v.rows, f.Rows)
-		}
-		c.values, c.load = v, nil
+	if v := c.loaded.Load(); v != nil {
+		return v, nil
 	}
-	return c.values, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v := c.loaded.Load(); v != nil {
+		return v, nil
+	}
+	v, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	if v.rows != f.Rows {
+		return nil, fmt.Errorf("column %s has %d rows, not %d", c.Name, v.rows, f.Rows)
+	}
+	c.loaded.Store(v)
+	c.load = nil
+	return v, nil
 }
 
 // Bytes is about the memory that the loaded columns take, without texts.
 func (f *Frame) Bytes() int64 {
 	var n int64
 	for _, c := range f.Columns {
-		if v := c.values; v != nil {
-			n += int64(8*len(v.i64) + 4*len(v.i32) + 8*len(v.f64) + 4*len(v.texts) + 8*len(v.nulls) + 4*len(v.order))
+		if v := c.loaded.Load(); v != nil {
+			n += int64(8*len(v.i64) + 4*len(v.i32) + 8*len(v.f64) + 4*len(v.texts) + 8*len(v.nulls) + 4*len(v.ordered()))
 		}
 	}
 	return n
@@ -175,11 +193,20 @@ type values struct {
 	texts []uint32 // numbers in the pool
 	nulls []uint64 // a bit for each row without a value, nil if there is none
 
-	sorted bool // the values ascend and none is NULL
-	unique bool // the values are sorted and differ
-	equal  int  // lookups so far that read the whole column
-	order  []uint32
-	ranks  *ranks // of all texts, once a query has sorted most of them
+	sorted bool         // the values ascend and none is NULL
+	unique bool         // the values are sorted and differ
+	equal  atomic.Int32 // lookups so far that read the whole column
+	mu     sync.Mutex   // held while one of those that follow is made
+	order  atomic.Pointer[[]uint32]
+	ranks  atomic.Pointer[ranks] // of all texts, once a query has sorted most of them
+}
+
+// ordered returns the order of the rows for lookups, nil if there is none so far.
+func (v *values) ordered() []uint32 {
+	if order := v.order.Load(); order != nil {
+		return *order
+	}
+	return nil
 }
 
 func (v *values) sequence() bool { return v.kind == Integer && v.i64 == nil && v.i32 == nil }
@@ -305,7 +332,7 @@ func (v *values) put(c sqlite.Context, pool *Pool, row int) {
 	case v.f64 != nil:
 		c.Float(v.f64[row])
 	case v.texts != nil:
-		c.Static(pool.texts[v.texts[row]])
+		c.Static(pool.at(v.texts[row]))
 	case v.rows > 0:
 		c.Int(v.first + int64(row))
 	}

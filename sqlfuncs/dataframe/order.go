@@ -101,8 +101,8 @@ func (r *ranks) at(id uint32) int32 { return r.of[id-r.first] }
 
 // rank finds the order of the texts of rows; that of all texts of a column is kept.
 func (f *Frame) rank(s *selection, v *values) *ranks {
-	if v.ranks != nil {
-		return v.ranks
+	if r := v.ranks.Load(); r != nil {
+		return r
 	}
 	all := s.len() > v.rows/8
 	rows, at := s.len(), s.at
@@ -133,7 +133,7 @@ func (f *Frame) rank(s *selection, v *values) *ranks {
 		r.of[id-least] = int32(i)
 	}
 	if all {
-		v.ranks = r
+		v.ranks.Store(r)
 	}
 	return r
 }

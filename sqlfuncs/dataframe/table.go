@@ -447,7 +447,7 @@ func (f *Frame) AddIndex(x *Index) error {
 		return err
 	}
 	f.DropIndex(x.Name)
-	if !v.sorted && v.order == nil {
+	if !v.sorted {
 		v.arrange()
 	}
 	f.indexes = append(f.indexes, x)

@@ -123,7 +123,7 @@ func (s *Session) createTable(c *creation) error {
 		}
 		kinds[slices.Index(names, a.name)] = kind
 	}
-	rows := dataframe.NewCollector(s.source.Pool(), names, kinds)
+	rows := dataframe.NewCollector(s.pool, names, kinds)
 	for {
 		more, err := stmt.Step()
 		if err != nil {

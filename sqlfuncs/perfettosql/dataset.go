@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/parquet"
 
@@ -50,14 +51,53 @@ var internals = sync.OnceValues(func() (byName map[string]internal, names []stri
 	return byName, names
 })
 
-// Dataset has the tables of a trace in a dataset.
+// Dataset has the tables of a trace in a dataset. Sessions on any goroutines share its columns, which are read once.
 type Dataset struct {
 	TraceID string // of the trace, if its files do not have it
 
 	pool   *dataframe.Pool
 	open   Opener
-	files  map[string][]*dataframe.File // of tables
-	frames map[string]*dataframe.Frame
+	files  lazily[[]*dataframe.File] // of tables
+	frames lazily[*dataframe.Frame]
+	users  atomic.Int64
+
+	opening sync.Mutex // held while open runs
+}
+
+// lazily are things that are made when they are first needed. Those of different names are made at once.
+type lazily[T any] struct {
+	mu sync.Mutex
+	of map[string]*made[T]
+}
+
+type made[T any] struct {
+	mu    sync.Mutex
+	done  bool
+	thing T
+}
+
+// get returns what has a name, and makes it if need be. An error is not kept: the next call tries again.
+func (l *lazily[T]) get(name string, make func() (T, error)) (T, error) {
+	l.mu.Lock()
+	m := l.of[name]
+	if m == nil {
+		if l.of == nil {
+			l.of = map[string]*made[T]{}
+		}
+		m = &made[T]{}
+		l.of[name] = m
+	}
+	l.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.done {
+		return m.thing, nil
+	}
+	thing, err := make()
+	if err == nil {
+		m.thing, m.done = thing, true
+	}
+	return thing, err
 }
 
 // Opener opens the Parquet files with the rows of a table of the dataset, in order.
@@ -71,14 +111,25 @@ type Part struct {
 
 // NewDataset returns the tables of a dataset.
 func NewDataset(open Opener) *Dataset {
-	return &Dataset{pool: dataframe.NewPool(), open: open, files: map[string][]*dataframe.File{}, frames: map[string]*dataframe.Frame{}}
+	d := &Dataset{pool: dataframe.NewPool(), open: open}
+	d.users.Store(1)
+	return d
 }
 
-// Close closes the files and releases the texts.
+// Share returns the dataset for another user, who closes it too. It must not be closed yet.
+func (d *Dataset) Share() *Dataset {
+	d.users.Add(1)
+	return d
+}
+
+// Close closes the files and releases the texts, once all users have called it.
 func (d *Dataset) Close() error {
+	if d.users.Add(-1) > 0 {
+		return nil
+	}
 	var err error
-	for _, files := range d.files {
-		for _, f := range files {
+	for _, m := range d.files.of {
+		for _, f := range m.thing {
 			err = errors.Join(err, f.Close())
 		}
 	}
@@ -109,15 +160,13 @@ func (d *Dataset) Own() []string {
 
 // Table returns an internal table of Trace Processor, or a table of the dataset that has no such name.
 func (d *Dataset) Table(name string) (*dataframe.Frame, error) {
-	if f, ok := d.frames[name]; ok {
+	return d.frames.get(name, func() (*dataframe.Frame, error) {
+		f, err := d.read(name)
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", name, err)
+		}
 		return f, nil
-	}
-	f, err := d.read(name)
-	if err != nil {
-		return nil, fmt.Errorf("table %s: %w", name, err)
-	}
-	d.frames[name] = f
-	return f, nil
+	})
 }
 
 func (d *Dataset) read(name string) (*dataframe.Frame, error) {
@@ -167,13 +216,18 @@ var derived = map[string]func(*Dataset, []dataframe.Spec) (*dataframe.Frame, err
 
 // openFiles returns the files of a table of the dataset.
 func (d *Dataset) openFiles(name string) ([]*dataframe.File, error) {
-	if files, ok := d.files[name]; ok {
-		return files, nil
-	}
-	parts, err := d.open(name)
-	if err != nil {
-		return nil, err
-	}
+	return d.files.get(name, func() ([]*dataframe.File, error) {
+		d.opening.Lock()
+		defer d.opening.Unlock()
+		parts, err := d.open(name)
+		if err != nil {
+			return nil, err
+		}
+		return d.openParts(parts)
+	})
+}
+
+func (d *Dataset) openParts(parts []Part) ([]*dataframe.File, error) {
 	var files []*dataframe.File
 	for i, p := range parts {
 		f, err := dataframe.OpenFile(p.File, d.pool)
@@ -193,7 +247,6 @@ func (d *Dataset) openFiles(name string) ([]*dataframe.File, error) {
 		}
 		files = append(files, f)
 	}
-	d.files[name] = files
 	return files, nil
 }
 

@@ -33,7 +33,7 @@ func (s *Session) defineDocs() error {
 	var all *dataframe.Frame
 	f := &dataframe.Function{Name: name, Columns: objectColumns, Rows: func([]sqlite.Value) (*dataframe.Frame, error) {
 		if all == nil {
-			objects, err := readObjects(s.source.Pool(), s.options.Modules)
+			objects, err := readObjects(s.pool, s.options.Modules)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}

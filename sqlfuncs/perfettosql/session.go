@@ -20,6 +20,7 @@ import (
 type Options struct {
 	Modules fs.FS   // files of INCLUDE PERFETTO MODULE: a.b is a/b.sql; nil if there are none
 	Metrics Metrics // of version 1, nil if there are none
+	Memory  int64   // bytes that a session may take besides the tables of the trace; 0 for any number
 }
 
 // Metrics has the templates of Trace Processor's metrics of version 1, and builds their messages.
@@ -37,6 +38,7 @@ type Session struct {
 	options Options
 	source  Source
 	db      *sqlite.DB
+	pool    *dataframe.Pool // of the session's own tables
 
 	macros    map[string]*macro
 	tables    map[string]*dataframe.Frame // behind virtual tables, by lower-case name
@@ -63,8 +65,19 @@ type Source interface {
 // New begins a session on the tables of a trace.
 func New(source Source, o Options) (*Session, error) {
 	s := &Session{options: o, source: source}
-	return s, s.begin()
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
+
+// shared are the tables of the trace for functions, which keep their own texts in the session's pool.
+type shared struct {
+	Source
+	pool *dataframe.Pool
+}
+
+func (s shared) Pool() *dataframe.Pool { return s.pool }
 
 // begin opens an empty database and fills it with what every session has.
 func (s *Session) begin() error {
@@ -76,8 +89,12 @@ func (s *Session) begin() error {
 	if s.db, err = sqlite.Open(); err != nil {
 		return err
 	}
+	s.pool = dataframe.PoolOf(s.db)
 	if err := s.define(); err != nil {
-		return errors.Join(err, s.db.Close())
+		return errors.Join(err, s.close())
+	}
+	if s.options.Memory > 0 {
+		s.db.LimitMemory(s.options.Memory)
 	}
 	return nil
 }
@@ -90,6 +107,11 @@ func (s *Session) Restart() error {
 	return s.begin()
 }
 
+// Spent reports whether so little memory is left that the session is of no use.
+func (s *Session) Spent() bool {
+	return s.options.Memory > 0 && s.db.Memory() > s.options.Memory/4*3
+}
+
 // Close ends the session.
 func (s *Session) Close() error { return s.close() }
 
@@ -100,7 +122,10 @@ func (s *Session) close() error {
 	for _, f := range s.calls {
 		f.close()
 	}
-	return s.db.Close()
+	s.functions, s.calls = nil, nil
+	err := s.db.Close()
+	s.pool.Free()
+	return err
 }
 
 // Rows are the rows of a statement.
@@ -190,6 +215,7 @@ func shifted(err error, pos int) error {
 
 // run runs one statement.
 func (s *Session) run(text string, each func(*Rows) error, last bool) error {
+	s.db.Begin()
 	tokens, err := sqltext.Tokenize(text)
 	if err != nil {
 		return err
@@ -316,9 +342,9 @@ var definitions = []func(*Session) error{
 	(*Session).defineOwn,
 	func(s *Session) error {
 		arrays, _ := s.source.(functions.Arrays)
-		return functions.Define(s.db, s.source, functions.Data{Arrays: arrays, Modules: s.options.Modules, Named: s.named})
+		return functions.Define(s.db, shared{s.source, s.pool}, functions.Data{Arrays: arrays, Modules: s.options.Modules, Named: s.named})
 	},
-	func(s *Session) error { return operators.Define(s.db, s.source, s.expandQuery) },
+	func(s *Session) error { return operators.Define(s.db, shared{s.source, s.pool}, s.expandQuery) },
 	(*Session).defineDocs,
 	(*Session).defineEffects,
 }
@@ -407,7 +433,17 @@ func (s *Session) defineModules() error {
 			return nil, "", err
 		}
 		own := s.tables[name]
+		bytes := int64(0)
+		if own != nil {
+			bytes = own.Bytes()
+		}
+		if err := s.db.Reserve(bytes); err != nil {
+			s.db.Release(bytes)
+			delete(s.tables, name)
+			return nil, "", err
+		}
 		return dropping{f.Table(), func() {
+			s.db.Release(bytes)
 			if own != nil && s.tables[name] == own {
 				delete(s.tables, name)
 			}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,25 +22,30 @@ var ErrManyTraces = errors.New("PerfettoSQL requires a dataset of one trace")
 
 // openTables begins the session of PerfettoSQL on tables of a trace, whose id is "" if its files have it, unless only others run
 // SQL.
-func (s *Session) openTables(open perfettosql.Opener, traceID string) (err error) {
-	s.open, s.traceID = open, traceID
+func (s *Session) openTables(open perfettosql.Opener, traceID string) error {
+	s.data = perfettosql.NewDataset(open)
+	s.data.TraceID = traceID
 	if s.options.Shared {
 		return nil
 	}
-	s.data = perfettosql.NewDataset(open)
-	s.data.TraceID = traceID
-	s.perfetto, err = perfettosql.New(s.data, perfettosql.Options{Modules: s.options.Modules, Metrics: s.options.Metrics})
-	return err
+	return s.Begin()
 }
 
-// Fork begins another session of PerfettoSQL on the same data, which sees nothing that statements of other sessions create. It
-// must be closed before s is. Any goroutine may call it.
-func (s *Session) Fork() (*Session, error) {
+// Fork returns another session of PerfettoSQL on the same data, which sees nothing that statements of other sessions create,
+// and may outlive s. Begin makes it ready.
+func (s *Session) Fork() *Session {
 	options := s.options
 	options.Shared = false
-	f := &Session{Scratch: s.Scratch, options: options, drop: func() error { return nil }, starting: make(chan error, 1)}
+	f := &Session{Scratch: s.Scratch, options: options, data: s.data.Share(), drop: func() error { return nil }, starting: make(chan error, 1)}
 	f.starting <- nil
-	return f, f.openTables(s.open, s.traceID)
+	return f
+}
+
+// Begin begins the session of PerfettoSQL on its data.
+func (s *Session) Begin() (err error) {
+	o := perfettosql.Options{Modules: s.options.Modules, Metrics: s.options.Metrics, Memory: cmp.Or(s.options.Memory, DefaultMemory)}
+	s.perfetto, err = perfettosql.New(s.data, o)
+	return err
 }
 
 // folderOpener opens the files of a dataset of one trace.

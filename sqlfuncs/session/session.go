@@ -26,8 +26,12 @@ type Options struct {
 	Access     Access              // of DuckDB's SQL; PerfettoSQL only sees the data
 	Shared     bool                // of PerfettoSQL: only the sessions of Fork run SQL
 	Derived    bool                // tables have the rows that derive added
+	Memory     int64               // bytes that PerfettoSQL may take besides the tables of the dataset; 0 for DefaultMemory
 	NoComments bool                // leave out comments on tables and macros, because nobody reads them
 }
+
+// DefaultMemory is the limit of a session of PerfettoSQL, in bytes.
+const DefaultMemory = 4 << 30
 
 // Session runs SQL on a dataset: DuckDB's, or PerfettoSQL on SQLite.
 type Session struct {
@@ -35,12 +39,10 @@ type Session struct {
 	Scratch   string // a folder for temporary files
 
 	options  Options
-	drop     func() error       // removes Scratch
-	starting chan error         // has the result of start
-	open     perfettosql.Opener // of the tables of PerfettoSQL
-	traceID  string             // of the tables if their files lack it
-	perfetto *perfettosql.Session
-	data     *perfettosql.Dataset // of perfetto
+	drop     func() error         // removes Scratch
+	starting chan error           // has the result of start
+	perfetto *perfettosql.Session // nil if only others run SQL
+	data     *perfettosql.Dataset // of PerfettoSQL
 	copies   int
 }
 
@@ -87,7 +89,10 @@ func (s *Session) Close() error {
 	_ = s.started() // an error was reported when data was opened
 	var err error
 	if s.perfetto != nil {
-		err = errors.Join(s.perfetto.Close(), s.data.Close())
+		err = s.perfetto.Close()
+	}
+	if s.data != nil {
+		err = errors.Join(err, s.data.Close())
 	}
 	if s.Database != nil {
 		err = errors.Join(err, s.Database.Close())

@@ -23,6 +23,7 @@ func (e ErrMemory) Error() string {
 type account struct {
 	db       *DB
 	used     int64 // bytes
+	brief    int64 // bytes of Go's that the statement uses
 	limit    int64
 	exceeded bool // since the statement began
 }
@@ -34,18 +35,23 @@ const mustServe = 4096
 // take counts n more bytes, and reports whether there may be so many.
 func (a *account) take(n int64) bool {
 	a.used += n
-	if n <= 0 || a.used <= a.limit {
+	if n <= 0 || a.used+a.brief <= a.limit {
 		return true
 	}
-	a.exceeded = true
-	if a.db.p != 0 {
-		lib.Xsqlite3_interrupt(a.db.tls, a.db.p)
-	}
+	a.exceed()
 	if n < mustServe {
 		return true
 	}
 	a.used -= n
 	return false
+}
+
+// exceed ends the statement.
+func (a *account) exceed() {
+	a.exceeded = true
+	if a.db.p != 0 {
+		lib.Xsqlite3_interrupt(a.db.tls, a.db.p)
+	}
 }
 
 // LimitMemory sets how many bytes the database may take, with the memory that functions and tables Reserve. A statement
@@ -55,18 +61,30 @@ func (d *DB) LimitMemory(n int64) { d.memory.limit = n }
 // Memory returns how many bytes the database takes.
 func (d *DB) Memory() int64 { return d.memory.used }
 
-// Reserve counts memory of Go that a table or function keeps, until Release.
+// Reserve counts memory of Go that a table or function keeps, until Release. Beyond the limit it returns an error, and ends
+// the statement that runs.
 func (d *DB) Reserve(n int64) error {
-	if d.memory.used += n; n > 0 && d.memory.used > d.memory.limit {
-		d.memory.used -= n
-		d.memory.exceeded = true
-		return ErrMemory(d.memory.limit)
+	a := d.memory
+	if a.used += n; n > 0 && a.used+a.brief > a.limit {
+		a.exceed()
+		return ErrMemory(a.limit)
 	}
 	return nil
 }
 
 // Release takes back what was reserved.
 func (d *DB) Release(n int64) { d.memory.used -= n }
+
+// Use counts memory of Go that the statement takes, until the next Begin. Beyond the limit it ends the statement.
+func (d *DB) Use(n int64) {
+	a := d.memory
+	if a.brief += n; a.used+a.brief > a.limit {
+		a.exceed()
+	}
+}
+
+// Begin says that a statement begins: what others used is garbage.
+func (d *DB) Begin() { d.memory.brief, d.memory.exceeded = 0, false }
 
 // accounts are those of the open databases, by the thread that SQLite thinks it runs on: allocators get nothing else. Each
 // map is never changed.

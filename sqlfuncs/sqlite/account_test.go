@@ -72,7 +72,7 @@ func TestReserve(t *testing.T) {
 	if err := db.Reserve(900); !errors.As(err, new(ErrMemory)) {
 		t.Fatal(err)
 	}
-	db.Release(900)
+	db.Release(1800)
 	if err := db.Reserve(900); err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func (d *DB) During(ctx context.Context, do func() error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	d.memory.exceeded = false
+	d.Begin()
 	done, stopped := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
@@ -169,7 +169,7 @@ func (d *DB) error(rc int32, fallback string) error {
 		e.Offset = int(lib.Xsqlite3_error_offset(d.tls, d.p))
 	}
 	e.Cause, d.fail = d.fail, nil
-	if code := rc & 0xff; d.memory.exceeded && (code == lib.SQLITE_NOMEM || code == lib.SQLITE_INTERRUPT) {
+	if d.memory.exceeded {
 		e.Cause = ErrMemory(d.memory.limit)
 		e.Message = e.Cause.Error()
 	}

@@ -87,6 +87,7 @@ var (
 		f, c := called(tls, ctx), Context{tls, ctx}
 		args := f.arguments(tls, argc, argv)
 		if g := f.group(tls, ctx); g != nil {
+			f.db.Use(kept(args))
 			f.failed(c, g.Step(args))
 		}
 		f.release()
@@ -122,6 +123,18 @@ var (
 		delete(f.db.kept, f)
 	})
 )
+
+// kept is about the memory of an aggregate that keeps arguments.
+func kept(args []Value) int64 {
+	n := int64(0)
+	for _, v := range args {
+		n += 8
+		if t := v.Type(); t == TextOf || t == Blob {
+			n += int64(lib.Xsqlite3_value_bytes(v.tls, v.p))
+		}
+	}
+	return n
+}
 
 // groupID returns where the number of a group's Aggregate stands. It is nil once the statement has run out of memory.
 func groupID(tls *libc.TLS, ctx uintptr) *uintptr {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/model/schema"
@@ -57,6 +58,7 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	}
 	s := &Session{Scratch: scratch, options: o, drop: drop, starting: make(chan error, 1)}
 	if o.Perfetto {
+		unused()
 		s.starting <- nil
 		return s, nil
 	}
@@ -64,6 +66,10 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	go func() { s.starting <- s.start(context.WithoutCancel(ctx)) }()
 	return s, nil
 }
+
+// unused allocates memory that takes none, because it is never touched. It makes Go collect garbage less often than the few
+// megabytes of most sessions ask for.
+var unused = sync.OnceValue(func() []byte { return make([]byte, 32<<20) })
 
 // start starts DuckDB.
 func (s *Session) start(ctx context.Context) error {

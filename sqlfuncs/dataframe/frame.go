@@ -248,7 +248,15 @@ func (v *Values) Grow(n int) {
 }
 
 // Int adds an integer.
-func (v *Values) Int(x int64) { v.i64, v.rows = append(v.i64, x), v.rows+1 }
+func (v *Values) Int(x int64) { v.i64, v.rows = append(doubled(v.i64), x), v.rows+1 }
+
+// doubled returns a slice with room for another value. Append itself makes a large slice larger by a quarter, and copies more.
+func doubled[T any](s []T) []T {
+	if len(s) < cap(s) {
+		return s
+	}
+	return slices.Grow(s, max(len(s), 16))
+}
 
 // Float adds a real number; NaN is NULL.
 func (v *Values) Float(x float64) {
@@ -256,11 +264,11 @@ func (v *Values) Float(x float64) {
 		v.Null()
 		return
 	}
-	v.f64, v.rows = append(v.f64, x), v.rows+1
+	v.f64, v.rows = append(doubled(v.f64), x), v.rows+1
 }
 
 // Text adds a text by its number in the pool.
-func (v *Values) Text(id uint32) { v.texts, v.rows = append(v.texts, id), v.rows+1 }
+func (v *Values) Text(id uint32) { v.texts, v.rows = append(doubled(v.texts), id), v.rows+1 }
 
 // Null adds a row without a value.
 func (v *Values) Null() {
@@ -270,18 +278,26 @@ func (v *Values) Null() {
 	v.nulls[v.rows>>6] |= 1 << (v.rows & 63)
 	switch v.kind {
 	case Integer:
-		v.i64 = append(v.i64, 0)
+		v.i64 = append(doubled(v.i64), 0)
 	case Real:
-		v.f64 = append(v.f64, 0)
+		v.f64 = append(doubled(v.f64), 0)
 	case Text:
-		v.texts = append(v.texts, 0)
+		v.texts = append(doubled(v.texts), 0)
 	}
 	v.rows++
 }
 
+// fitted returns a slice that takes little more memory than its values.
+func fitted[T any](s []T) []T {
+	if cap(s)-len(s) > len(s)/8 {
+		return slices.Clone(s)
+	}
+	return s
+}
+
 // done returns the values in their smallest form.
 func (v *Values) done() *values {
-	out := &values{kind: v.kind, rows: v.rows, f64: v.f64, texts: v.texts, nulls: v.nulls}
+	out := &values{kind: v.kind, rows: v.rows, f64: fitted(v.f64), texts: fitted(v.texts), nulls: v.nulls}
 	if out.nulls != nil {
 		for len(out.nulls) < (v.rows+63)/64 {
 			out.nulls = append(out.nulls, 0)
@@ -317,7 +333,7 @@ func (v *values) fit(x []int64) {
 			v.i32[i] = int32(n)
 		}
 	default:
-		v.i64 = slices.Clip(x)
+		v.i64 = fitted(x)
 	}
 }
 

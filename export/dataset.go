@@ -54,6 +54,11 @@ func isMany(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
+// IsDataset reports whether a folder is a dataset of one or many traces.
+func IsDataset(dir string) bool {
+	return exists(filepath.Join(dir, manifestName)) || exists(filepath.Join(dir, ownFolder))
+}
+
 // OpenDataset opens the dataset at dir, or begins one if dir does not exist or is an empty
 // folder. It removes the remains of killed runs.
 func OpenDataset(dir string, o Options) (*Dataset, error) {
@@ -120,7 +125,7 @@ func ReadManifests(dir string) (all []*Manifest, many bool, err error) {
 	if !isMany(dir) {
 		m, err := readManifest(filepath.Join(dir, manifestName))
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s is not a dataset of tpconvert: it has no %s", dir, manifestName)
+			err = fmt.Errorf("%s is %w: it has no %s", dir, ErrForeign, manifestName)
 		}
 		if err != nil {
 			return nil, false, err

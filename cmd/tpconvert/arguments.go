@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	api "github.com/tpconvert/tpconvert"
 )
 
 // arguments turns the errors of an argument check into usage errors.
@@ -28,7 +29,7 @@ func convertArguments(cmd *cobra.Command, args []string) error {
 		return usageError{fmt.Errorf("TRACE and OUT are missing; see %s --help", cmd.CommandPath())}
 	}
 	first := args[0]
-	if _, err := os.Stat(first); first != standardInput && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(first); first != api.StandardInput && errors.Is(err, fs.ErrNotExist) {
 		suggestions := cmd.Root().SuggestionsFor(first)
 		switch {
 		case len(suggestions) > 0:
@@ -43,24 +44,4 @@ func convertArguments(cmd *cobra.Command, args []string) error {
 		return usageError{fmt.Errorf("OUT is missing, the folder for the dataset: %s %s OUT", cmd.CommandPath(), first)}
 	}
 	return nil
-}
-
-// makeParents creates the missing folders above a path. undo removes those that are
-// still empty.
-func makeParents(path string) (undo func(), err error) {
-	var missing []string
-	for dir := filepath.Dir(filepath.Clean(path)); ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		missing = append(missing, dir)
-	}
-	if len(missing) > 0 {
-		err = os.MkdirAll(missing[0], 0o777)
-	}
-	return func() {
-		for _, dir := range missing {
-			_ = os.Remove(dir) // fails if the folder is not empty
-		}
-	}, err
 }

@@ -9,8 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tpconvert/tpconvert/cmd/internal/reading"
-	"github.com/tpconvert/tpconvert/export"
+	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
@@ -18,8 +17,8 @@ import (
 var errMisaligned = errors.New("events have no place on the timeline; record clock snapshots, or relate the clocks in a manifest")
 
 func newBundleCommand(ui *uiOptions) *cobra.Command {
-	memory := byteSize(defaultMemory)
-	var o mergeOptions
+	memory := byteSize(api.DefaultMemory)
+	var m mergeOptions
 	var output string
 	var force, strict, noValidate bool
 	cmd := &cobra.Command{
@@ -40,33 +39,35 @@ FILE is written completely or not at all.`,
 			if output == "" {
 				return usageError{errors.New("-o FILE is missing, the archive to write")}
 			}
-			o.merge = true
-			if err := o.check(); err != nil {
+			m.merge = true
+			merged, err := m.library()
+			if err != nil {
 				return err
 			}
 			if _, err := os.Lstat(output); err == nil && !force {
-				return fmt.Errorf("%s: %w", output, export.ErrExists)
+				return fmt.Errorf("%s: %w", output, api.ErrExists)
 			}
 			printer := ui.printer(cmd)
-			reading.LimitMemory(cmd.Context(), reading.Limits{Sorting: int64(memory), Small: reading.SmallHeap})
-			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory)}
-			if err := reader.merge(&o, args); err != nil {
+			o := api.Options{Memory: int64(memory), Version: version(), Stdin: cmd.InOrStdin(), Log: logger(printer)}
+			limitMemory(cmd.Context(), o)
+			archive, err := api.NewBundle(args, *merged, o)
+			if err != nil {
 				return err
 			}
-			defer reader.merged.Close()
-			b := bundle{File: output, Traces: len(reader.merged.names), Bytes: reader.merged.Size()}
+			defer archive.Close()
+			b := bundle{File: output, Traces: archive.Len(), Bytes: archive.Reader().Size()}
 			if !noValidate {
-				seen, err := reader.inspect(cmd.Context(), mergedTraces)
+				seen, err := inspectBundle(cmd.Context(), archive, o)
 				if err != nil {
 					return err
 				}
-				b.Alignment, b.Dropped = &seen.alignment, seen.alignment.dropped()
+				b.Alignment, b.Dropped = &seen.Alignment, seen.Alignment.DroppedEvents()
 				if strict && b.Dropped > 0 {
 					return fmt.Errorf("%s %w", count.String(b.Dropped), errMisaligned)
 				}
 			}
-			err := writeWhole(output, force, func(w io.Writer) error {
-				_, err := io.Copy(w, contextReader{cmd.Context(), reader.merged.open()})
+			err = writeWhole(output, force, func(w io.Writer) error {
+				_, err := io.Copy(w, contextReader{cmd.Context(), archive.Reader()})
 				return err
 			})
 			if err != nil {
@@ -82,7 +83,7 @@ FILE is written completely or not at all.`,
 	flags.BoolVar(&strict, "strict", false, "fail, and write nothing, if events have no place on the timeline")
 	flags.BoolVar(&noValidate, "no-validate", false, "do not read the archive to check it")
 	flags.Var(&memory, "memory", "memory for sorting; above it events go to a temporary file")
-	o.registerManifest(flags)
+	m.registerManifest(flags)
 	return cmd
 }
 
@@ -101,19 +102,19 @@ func (r contextReader) Read(p []byte) (int, error) {
 
 // bundle describes a written archive.
 type bundle struct {
-	File      string     `json:"file"`
-	Traces    int        `json:"traces"`
-	Bytes     int64      `json:"bytes"`
-	Dropped   int64      `json:"dropped_events"`
-	Alignment *alignment `json:"alignment,omitempty"` // nil with --no-validate
+	File      string         `json:"file"`
+	Traces    int            `json:"traces"`
+	Bytes     int64          `json:"bytes"`
+	Dropped   int64          `json:"dropped_events"`
+	Alignment *api.Alignment `json:"alignment,omitempty"` // nil with --no-validate
 }
 
 func (b bundle) text(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s traces, %s\n", printable(b.File), count.String(b.Traces), formatBytes(b.Bytes))
+	fmt.Fprintf(w, "%s: %s traces, %s\n", printable(b.File), count.String(b.Traces), count.Bytes(b.Bytes))
 	if b.Alignment == nil {
 		return
 	}
-	b.Alignment.text(w)
+	printAlignment(w, *b.Alignment)
 	if b.Dropped > 0 {
 		fmt.Fprintf(w, "\n%s %v.\n", count.String(b.Dropped), errMisaligned)
 	}

@@ -178,7 +178,7 @@ func newCaseDatabase(t *testing.T) caseDatabase {
 // load fills the tables with a dataset until the end of the test.
 func (d caseDatabase) load(t *testing.T, path string) {
 	t.Helper()
-	stored, err := session.ReadDataset(path, false)
+	stored, err := sqlfuncs.ReadDataset(path, false)
 	if err != nil {
 		t.Fatal(err)
 	}

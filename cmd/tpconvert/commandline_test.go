@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	api "github.com/tpconvert/tpconvert"
 )
 
 func TestConvertByName(t *testing.T) {
@@ -88,7 +90,7 @@ func TestInspectDataset(t *testing.T) {
 		if err := json.Unmarshal([]byte(got.stdout), &c); err != nil {
 			t.Fatal(err)
 		}
-		at := slices.IndexFunc(c.Tables, func(t tableSize) bool { return t.Name == "slice" })
+		at := slices.IndexFunc(c.Tables, func(t api.TableSize) bool { return t.Name == "slice" })
 		if len(c.Traces) != want.traces || at < 0 || c.Tables[at].Rows != int64(want.slices) || len(c.Counts) > 0 != want.lost {
 			t.Errorf("%s: %+v", name, c)
 		}
@@ -138,12 +140,12 @@ func TestManPagesKeepPlaceholders(t *testing.T) {
 func TestProgressCountsWriting(t *testing.T) {
 	const s = time.Second
 	for want, p := range map[string]progress{
-		" 25%  500 B  0 MB/s  0 rows  30s left":  {read: 500, total: 1000, elapsed: 10 * s, of: 1},
-		" 50%  1000 B  0 MB/s  0 rows  20s left": {read: 1000, total: 1000, elapsed: 20 * s, of: 1},
-		" 75%  1000 B  0 MB/s  7 rows  10s left": {read: 1000, total: 1000, staged: 10, delivered: 5, rows: 7, elapsed: 30 * s, of: 1},
-		" 50%  500 B  0 MB/s  7 rows  30s left":  {read: 500, total: 1000, staged: 10, delivered: 10, rows: 7, elapsed: 30 * s, of: 1},
-		"100%  1000 B  0 MB/s  7 rows  0s left":  {read: 1000, total: 1000, staged: 10, delivered: 10, rows: 7, elapsed: 30 * s, of: 1},
-		"500 B  0 MB/s  0 rows":                  {read: 500, elapsed: 10 * s, of: 1},
+		" 25%  500 B  0 MB/s  0 rows  30s left":  {Read: 500, Total: 1000, Elapsed: 10 * s, Of: 1},
+		" 50%  1000 B  0 MB/s  0 rows  20s left": {Read: 1000, Total: 1000, Elapsed: 20 * s, Of: 1},
+		" 75%  1000 B  0 MB/s  7 rows  10s left": {Read: 1000, Total: 1000, Staged: 10, Delivered: 5, Rows: 7, Elapsed: 30 * s, Of: 1},
+		" 50%  500 B  0 MB/s  7 rows  30s left":  {Read: 500, Total: 1000, Staged: 10, Delivered: 10, Rows: 7, Elapsed: 30 * s, Of: 1},
+		"100%  1000 B  0 MB/s  7 rows  0s left":  {Read: 1000, Total: 1000, Staged: 10, Delivered: 10, Rows: 7, Elapsed: 30 * s, Of: 1},
+		"500 B  0 MB/s  0 rows":                  {Read: 500, Elapsed: 10 * s, Of: 1},
 	} {
 		if got := p.String(); got != want {
 			t.Errorf("%+v: %q, want %q", p, got, want)

@@ -7,9 +7,11 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/export"
-	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/internal/memory"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -25,17 +27,27 @@ type convertOptions struct {
 	traceID      string
 	emptyTables  bool
 	force        bool
-	temporary    bool
 	append       bool
 	strict       bool
 	duckdb       string
 	registerOptions
 	mergeOptions
-	read readOptions
+	readOptions
+}
+
+// readOptions are the flags for reading traces.
+type readOptions struct {
+	crop    bool
+	analyze bool
+}
+
+func (o *readOptions) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.crop, "crop-track-events", false, "leave out track events before the trace's range of interest")
+	flags.BoolVar(&o.analyze, "analyze-trace-proto-content", false, "add up the sizes of fields in Perfetto traces: experimental_proto_content")
 }
 
 func newConvertCommand(ui *uiOptions) *cobra.Command {
-	o := convertOptions{memory: defaultMemory}
+	o := convertOptions{memory: api.DefaultMemory}
 	cmd := &cobra.Command{
 		Use:   "tpconvert [flags] TRACE... OUT",
 		Short: "Convert traces into datasets of Parquet or Arrow files",
@@ -47,31 +59,12 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 		Args: convertArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
-			r := &run{ui: ui.printer(cmd), options: o, out: args[last]}
-			r.reader.stdin = cmd.InOrStdin()
-			if err := o.mergeOptions.check(); err != nil {
-				return err
-			}
-			undo, err := makeParents(r.out)
+			options, err := o.library()
 			if err != nil {
 				return err
 			}
-			defer undo() // keeps folders that contain a dataset
-			if o.duckdb == "" {
-				return r.convert(cmd.Context(), args[:last])
-			}
-			o.replace = o.force
-			if err := o.admit(cmd.Context(), o.duckdb); err != nil {
-				return err
-			}
-			if err := r.convert(cmd.Context(), args[:last]); err != nil {
-				return err
-			}
-			err = o.registerFile(cmd.Context(), r.out, o.duckdb)
-			if errors.Is(err, context.Canceled) {
-				return fmt.Errorf("interrupted: %s is complete, %s was not written: %w", r.out, o.duckdb, err)
-			}
-			return err
+			options.Stdin = cmd.InOrStdin()
+			return o.run(cmd.Context(), ui.printer(cmd), args[:last], args[last], options)
 		},
 	}
 	flags := cmd.Flags()
@@ -89,7 +82,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 	flags.StringVar(&o.duckdb, "duckdb", "", "also make a DuckDB file of the dataset, like \"tpconvert register\"")
 	o.registerOptions.register(flags)
 	o.mergeOptions.register(flags)
-	o.read.register(flags)
+	o.readOptions.register(flags)
 	flags.BoolVar(&o.strict, "strict", false, "fail if data was lost or damaged; the dataset is still written")
 	_ = cmd.RegisterFlagCompletionFunc("tables", completeTableList)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{export.Parquet, export.Arrow}, cobra.ShellCompDirectiveNoFileComp))
@@ -97,35 +90,74 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 	return cmd
 }
 
-// check rejects flags that do not suit the traces.
-func (o *convertOptions) check(traces int) error {
-	switch {
-	case traces == 0:
-		return errors.New("the folder contains no traces")
-	case traces > 1 && o.traceID != "":
-		return errors.New("--trace-id needs a single trace, but there are several")
-	case o.jobs < 1:
-		return errors.New("--jobs must be at least 1")
-	case o.rowGroupRows < 1:
-		return errors.New("--row-group-rows must be at least 1")
-	case o.traceID != "":
-		return export.CheckTraceID(o.traceID)
+// library returns the options of the conversion.
+func (o *convertOptions) library() (api.Options, error) {
+	l := api.Options{
+		Memory:              int64(o.memory),
+		RowGroupRows:        o.rowGroupRows,
+		CropTrackEvents:     o.crop,
+		AnalyzeProtoContent: o.analyze,
+		Version:             version(),
+		Format:              o.format,
+		Compression:         o.compression,
+		Tables:              o.tables,
+		EmptyTables:         o.emptyTables,
+		TraceID:             o.traceID,
+		Jobs:                o.jobs,
+		MaxMemory:           int64(o.maxMemory),
+		Append:              o.append,
+		Force:               o.force,
+		Strict:              o.strict,
 	}
-	return nil
+	switch {
+	case o.jobs < 1:
+		return l, usageError{errors.New("--jobs must be at least 1")}
+	case o.rowGroupRows < 1:
+		return l, usageError{errors.New("--row-group-rows must be at least 1")}
+	}
+	var err error
+	l.Merge, err = o.mergeOptions.library()
+	return l, err
 }
 
-// export returns the options of the dataset.
-func (o *convertOptions) export() (export.Options, error) {
-	compression, err := export.ParseCompression(o.compression)
-	return export.Options{
-		Schemas:     schema.All(),
-		Format:      o.format,
-		Compression: compression,
-		Tables:      o.tables,
-		EmptyTables: o.emptyTables,
-		Jobs:        o.jobs,
-		Version:     version(),
-		Force:       o.force,
-		Temporary:   o.temporary,
-	}, err
+// run converts traces, and then makes the DuckDB file if there should be one.
+func (o *convertOptions) run(ctx context.Context, ui printer, traces []string, out string, options api.Options) error {
+	if o.duckdb != "" {
+		undo, err := export.MakeParents(out) // the file may be in one of them
+		if err != nil {
+			return err
+		}
+		defer undo()
+		o.replace = o.force
+		if err := o.admit(ctx, o.duckdb); err != nil {
+			return err
+		}
+	}
+	result, err := convert(ctx, ui, traces, out, options)
+	if result != nil {
+		ui.Summary(summary{result})
+	}
+	if err != nil || o.duckdb == "" {
+		return err
+	}
+	err = o.registerFile(ctx, out, o.duckdb)
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("interrupted: %s is complete, %s was not written: %w", out, o.duckdb, err)
+	}
+	return err
+}
+
+// convert converts traces with limited memory, and shows the progress.
+func convert(ctx context.Context, ui printer, traces []string, out string, o api.Options) (*api.Result, error) {
+	limited, stop := context.WithCancel(ctx)
+	defer stop()
+	limitMemory(limited, o)
+	o.Log = logger(ui)
+	o.Progress = func(p api.Progress) { ui.Progress(progress(p)) }
+	return api.Convert(ctx, traces, out, o)
+}
+
+// limitMemory limits the memory of the process until ctx is done.
+func limitMemory(ctx context.Context, o api.Options) {
+	memory.Limit(ctx, memory.Limits{Sorting: o.Memory, Most: o.MaxMemory, Small: memory.SmallHeap})
 }

@@ -75,7 +75,7 @@ changes at once or not at all; in a dataset of many traces, each trace does.`,
 }
 
 func (o *deriveOptions) run(ctx context.Context, args []string, out string) (derivations, error) {
-	if !isDataset(out) {
+	if !export.IsDataset(out) {
 		return nil, fmt.Errorf("%s is not a dataset of tpconvert", out)
 	}
 	manifests, many, err := export.ReadManifests(out)

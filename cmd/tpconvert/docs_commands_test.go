@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // documentedCommand matches a command in a page.
@@ -76,7 +78,7 @@ func TestDocumentedCommands(t *testing.T) {
 				tpconvert(t, dir, "-q", "--append", "chromium.json.gz", "out").expect(t, exitDone, "")
 			case !reads:
 				os.RemoveAll(filepath.Join(dir, "out"))
-			case !isDataset(filepath.Join(dir, "out")) || !strings.HasPrefix(m[1], "derive"):
+			case !export.IsDataset(filepath.Join(dir, "out")) || !strings.HasPrefix(m[1], "derive"):
 				os.RemoveAll(filepath.Join(dir, "out"))
 				tpconvert(t, dir, "-q", "chromium.json.gz", "out").expect(t, exitDone, "")
 			}

@@ -9,13 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tpconvert/tpconvert/cmd/internal/reading"
-	"github.com/tpconvert/tpconvert/export"
+	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
 func newInspectCommand(ui *uiOptions) *cobra.Command {
-	memory := byteSize(defaultMemory)
+	memory := byteSize(api.DefaultMemory)
 	var read readOptions
 	var merge mergeOptions
 	cmd := &cobra.Command{
@@ -41,37 +40,41 @@ For a dataset, show its traces, the rows of each table and what was not imported
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			printer := ui.printer(cmd)
-			if err := merge.check(); err != nil {
+			merged, err := merge.library()
+			if err != nil {
 				return err
 			}
-			if info, err := os.Stat(args[0]); err == nil && info.IsDir() && !merge.merge {
+			if info, err := os.Stat(args[0]); err == nil && info.IsDir() && merged == nil {
 				c, err := inspectDataset(args[0])
 				if err == nil {
 					printer.Result(c)
 				}
 				return err
 			}
-			reading.LimitMemory(cmd.Context(), reading.Limits{Sorting: int64(memory), Small: reading.SmallHeap})
-			reader := traceReader{ui: printer, stdin: cmd.InOrStdin(), memory: int64(memory), readOptions: read}
-			path := args[0]
-			if merge.merge {
-				if err := reader.merge(&merge, args); err != nil {
+			o := api.Options{Memory: int64(memory), CropTrackEvents: read.crop, AnalyzeProtoContent: read.analyze,
+				Version: version(), Stdin: cmd.InOrStdin(), Log: logger(printer)}
+			limitMemory(cmd.Context(), o)
+			var seen *api.Facts
+			if merged != nil {
+				bundle, err := api.NewBundle(args, *merged, o)
+				if err != nil {
 					return err
 				}
-				defer reader.merged.Close()
-				path = mergedTraces
-			}
-			seen, err := reader.inspect(cmd.Context(), path)
-			if err != nil {
+				defer bundle.Close()
+				seen, err = inspectBundle(cmd.Context(), bundle, o)
+				if err != nil {
+					return err
+				}
+			} else if seen, err = inspectTrace(cmd.Context(), args[0], o); err != nil {
 				return err
 			}
-			var tables []tableSize
+			var tables []api.TableSize
 			for _, t := range seen.Tables {
-				tables = append(tables, tableSize{Name: t.Name, Rows: t.Rows})
+				tables = append(tables, api.TableSize{Name: t.Name, Rows: t.Rows})
 			}
 			printer.Result(inspection{
 				Format: seen.Input.Formats(), Input: seen.Input, Start: seen.Start, End: seen.End,
-				Tables: tables, losses: lossesOf(seen.Events, seen.Stats), Stats: seen.Stats, Alignment: seen.alignment,
+				Tables: tables, Losses: seen.Losses(), Stats: seen.Stats, Alignment: seen.Alignment,
 			})
 			return nil
 		},
@@ -82,55 +85,69 @@ For a dataset, show its traces, the rows of each table and what was not imported
 	return cmd
 }
 
-// inspect reads a trace without writing anything.
-func (r *traceReader) inspect(ctx context.Context, path string) (seen *observation, err error) {
-	err = interruptible(ctx, func() (err error) {
-		seen, err = r.read(ctx, path, nil)
-		return err
+// inspectTrace reads the trace in a file, or in the standard input, without writing anything.
+func inspectTrace(ctx context.Context, path string, o api.Options) (*api.Facts, error) {
+	o.Log = o.Log.With("trace", path)
+	return interruptible(ctx, func() (*api.Facts, error) {
+		if path == api.StandardInput {
+			return api.Read(ctx, "stdin", o.Stdin, nil, o)
+		}
+		return api.ReadFile(ctx, path, nil, o)
 	})
-	return seen, err
 }
 
-// interruptible runs f and returns its error. If ctx is done first, it returns
-// the error of ctx without waiting for f.
-func interruptible(ctx context.Context, f func() error) error {
+// inspectBundle reads merged traces without writing anything.
+func inspectBundle(ctx context.Context, b *api.Bundle, o api.Options) (*api.Facts, error) {
+	o.Log = o.Log.With("trace", "(merged traces)")
+	return interruptible(ctx, func() (*api.Facts, error) {
+		return api.Read(ctx, api.MergedName, b.Reader(), nil, o)
+	})
+}
+
+// interruptible runs f and returns its result. If ctx is done first, it returns the error of ctx without waiting for f.
+func interruptible(ctx context.Context, f func() (*api.Facts, error)) (*api.Facts, error) {
+	var facts *api.Facts
 	done := make(chan error, 1)
-	go func() { done <- f() }()
+	go func() {
+		var err error
+		facts, err = f()
+		done <- err
+	}()
 	select {
 	case err := <-done:
-		return err
+		return facts, err
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 
 // inspection describes the contents of a trace. Times are ns of the trace clock.
 type inspection struct {
-	Format string       `json:"format"`
-	Input  export.Input `json:"input"`
-	Start  *int64       `json:"start_ts,omitempty"`
-	End    *int64       `json:"end_ts,omitempty"`
-	Tables []tableSize  `json:"tables"`
-	losses
-	Stats []export.Stat `json:"stats"`
+	Format string          `json:"format"`
+	Input  api.Input       `json:"input"`
+	Start  *int64          `json:"start_ts,omitempty"`
+	End    *int64          `json:"end_ts,omitempty"`
+	Tables []api.TableSize `json:"tables"`
+	api.Losses
+	Stats []api.Stat `json:"stats"`
 	// Alignment describes how the files in the trace share the timeline.
-	Alignment alignment `json:"alignment"`
+	Alignment api.Alignment `json:"alignment"`
 }
 
 func (i inspection) text(w io.Writer) {
-	if text := i.losses.alarm(); text != "" {
+	if text := i.Alarm(); text != "" {
 		fmt.Fprintln(w, text)
 	}
 	fmt.Fprintf(w, "format   %s\n", i.Format)
-	fmt.Fprintf(w, "size     %s (%s bytes)\n", formatBytes(i.Input.Bytes), count.String(i.Input.Bytes))
+	fmt.Fprintf(w, "size     %s (%s bytes)\n", count.Bytes(i.Input.Bytes), count.String(i.Input.Bytes))
 	fmt.Fprintf(w, "sha-256  %s\n", i.Input.SHA256)
 	if i.Start != nil {
 		fmt.Fprintf(w, "time     %d to %d ns, %.6f s\n", *i.Start, *i.End, float64(*i.End-*i.Start)/1e9)
 	}
 	fmt.Fprintln(w)
 	printTables(w, i.Tables, math.MaxInt)
-	i.losses.text(w)
-	if i.Alignment.merged() {
-		i.Alignment.text(w)
+	printLosses(w, i.Losses)
+	if i.Alignment.Merged() {
+		printAlignment(w, i.Alignment)
 	}
 }

@@ -15,8 +15,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/tpconvert/tpconvert/export"
-	"github.com/tpconvert/tpconvert/ingest/format"
+	api "github.com/tpconvert/tpconvert"
 )
 
 // Exit codes, as documented in the help and the README.
@@ -37,22 +36,23 @@ type usageError struct{ error }
 // exitCode returns the exit code for an error.
 func exitCode(err error) int {
 	var usage usageError
-	var failed *failedError
+	var failed *api.FailedError
 	var alerts alertError
+	var bad *api.InputError
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &usage), errors.Is(err, export.ErrOption):
+	case errors.As(err, &usage), errors.Is(err, api.ErrOption):
 		return exitUsage
-	case errors.As(err, &failed) && len(failed.errs) < failed.of:
+	case errors.As(err, &failed) && len(failed.Errs) < failed.Of:
 		return exitSomeFailed
 	case errors.As(err, &alerts):
 		return exitAlert
-	case errors.Is(err, errIncomplete):
+	case errors.Is(err, api.ErrIncomplete):
 		return exitIncomplete
-	case format.BadInput(err), failed != nil && failed.badInput():
+	case failed != nil && failed.BadInput(), failed == nil && errors.As(err, &bad):
 		return exitBadInput
 	default:
 		return exitFailure
@@ -87,13 +87,14 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 
 // explained rewords an error for the user.
 func explained(err error) error {
-	var interrupted *interruptedError
+	var interrupted *api.InterruptedError
+	var failed *api.FailedError
 	var path *fs.PathError
 	switch {
-	case errors.As(err, &interrupted):
+	case errors.As(err, &interrupted), errors.As(err, &failed):
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted")
-	case errors.Is(err, export.ErrExists):
+	case errors.Is(err, api.ErrExists):
 		return fmt.Errorf("%w; --force replaces it", err)
 	case errors.As(err, &path):
 		return errors.New(strings.Replace(err.Error(), path.Error(), pathProblem(path), 1))

@@ -20,6 +20,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/parquet/file"
 
+	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/export"
 )
 
@@ -425,14 +426,14 @@ func TestJSON(t *testing.T) {
 		t.Fatalf("summary: %s", got.stdout)
 	}
 	c := s.Traces[0]
-	if c.Trace != "trace.json" || c.Format != "json" || c.Bytes != int64(len(lossyTrace)) {
+	if c.Path != "trace.json" || c.Format != "json" || c.Bytes != int64(len(lossyTrace)) {
 		t.Errorf("trace: %+v", c)
 	}
-	if i := slices.IndexFunc(c.Tables, func(t tableSize) bool { return t.Name == "slice" }); i < 0 || c.Tables[i].Rows != 3 || c.Tables[i].Bytes == 0 {
+	if i := slices.IndexFunc(c.Tables, func(t api.TableSize) bool { return t.Name == "slice" }); i < 0 || c.Tables[i].Rows != 3 || c.Tables[i].Bytes == 0 {
 		t.Errorf("tables: %+v", c.Tables)
 	}
 	if len(c.Counts) != 1 || c.Counts[0].Value != 1 {
-		t.Errorf("losses: %+v", c.losses)
+		t.Errorf("losses: %+v", c.Losses)
 	}
 	var m struct {
 		Type, Level, Trace, Text string
@@ -678,7 +679,7 @@ func TestInspect(t *testing.T) {
 	if i.Format != "json" || i.Start == nil || *i.Start != 10_000 || *i.End != 15_000 {
 		t.Errorf("%+v", i)
 	}
-	if at := slices.IndexFunc(i.Tables, func(t tableSize) bool { return t.Name == "slice" }); at < 0 || i.Tables[at].Rows != 2 {
+	if at := slices.IndexFunc(i.Tables, func(t api.TableSize) bool { return t.Name == "slice" }); at < 0 || i.Tables[at].Rows != 2 {
 		t.Errorf("tables: %+v", i.Tables)
 	}
 	if text := tpconvert(t, dir, "inspect", "trace.json").stdout; !strings.Contains(text, "10000 to 15000 ns") {

@@ -4,50 +4,29 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 
-	"github.com/tpconvert/tpconvert/export"
+	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/internal/count"
-)
-
-// isDataset reports whether a folder is a dataset of one or many traces.
-func isDataset(path string) bool {
-	for _, name := range []string{manifestFile, manifestFolder} {
-		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-const (
-	manifestFile   = "_tpconvert.json" // in a dataset of one trace
-	manifestFolder = "_tpconvert"      // in a dataset of many traces
 )
 
 // contents describes a dataset.
 type contents struct {
-	Dataset string             `json:"dataset"`
-	Traces  []*export.Manifest `json:"traces"`
-	Tables  []tableSize        `json:"tables"` // of all traces
-	losses
+	Dataset string          `json:"dataset"`
+	Traces  []*api.Manifest `json:"traces"`
+	Tables  []api.TableSize `json:"tables"` // of all traces
+	api.Losses
 }
 
 func inspectDataset(path string) (contents, error) {
-	traces, _, err := export.ReadManifests(path)
-	c := contents{Dataset: path, Traces: traces}
-	for _, m := range traces {
-		for _, t := range m.Tables {
-			c.Tables = addTable(c.Tables, tableSize{t.Name, t.Rows, t.Bytes})
-		}
-		c.losses.add(lossesOf(m.Events, m.Stats))
+	d, err := api.Open(path)
+	if err != nil {
+		return contents{}, err
 	}
-	return c, err
+	return contents{path, d.Traces, d.Tables(), d.Losses()}, nil
 }
 
 func (c contents) text(w io.Writer) {
-	if text := c.losses.alarm(); text != "" {
+	if text := c.Alarm(); text != "" {
 		fmt.Fprintln(w, text)
 	}
 	fmt.Fprintf(w, "dataset  %s\n", printable(c.Dataset))
@@ -60,11 +39,11 @@ func (c contents) text(w io.Writer) {
 			fmt.Fprintf(w, "  %s more\n", count.String(len(c.Traces)-i))
 			break
 		}
-		fmt.Fprintf(w, "  %s  %s  %s, %s\n", m.TraceID, printable(m.Input.Name), m.Input.Format, formatBytes(m.Input.Bytes))
+		fmt.Fprintf(w, "  %s  %s  %s, %s\n", m.TraceID, printable(m.Input.Name), m.Input.Format, count.Bytes(m.Input.Bytes))
 	}
 	fmt.Fprintln(w)
 	printTables(w, c.Tables, math.MaxInt)
-	c.losses.text(w)
+	printLosses(w, c.Losses)
 	var all derivations
 	for _, m := range c.Traces {
 		all = append(all, derivationsOf(m, len(c.Traces) > 1)...)

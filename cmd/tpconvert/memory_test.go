@@ -1,15 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // underRace says whether the race detector is on.
@@ -41,31 +36,5 @@ func TestMaxMemory(t *testing.T) {
 	}
 	if len(traces) != 1 {
 		t.Errorf("traces %q, want the small one", traces)
-	}
-}
-
-// putOff is a sink that postpones all conversions as soon as it receives rows.
-type putOff struct{ guard *memoryGuard }
-
-func (p putOff) Chunk(c *table.Chunk) error {
-	for _, of := range p.guard.begun {
-		of.end(errPutOff)
-	}
-	c.Release()
-	return nil
-}
-
-// A postponed trace is read again from its beginning, and its bytes count once.
-func TestPutOffProgress(t *testing.T) {
-	r := traceReader{ui: &textPrinter{options: &uiOptions{quiet: true}, out: io.Discard, messages: io.Discard}}
-	trace := filepath.Join(folder(t, map[string]string{"a.json": goodTrace}), "a.json")
-	if _, err := r.read(t.Context(), trace, putOff{&r.guard}); !errors.Is(err, errPutOff) {
-		t.Fatalf("error %v", err)
-	}
-	if _, err := r.read(t.Context(), trace, nil); err != nil {
-		t.Fatal(err)
-	}
-	if p := r.progress(); p.read != int64(len(goodTrace)) || p.rows == 0 || p.delivered > p.staged {
-		t.Errorf("%+v, want %d bytes read", p, len(goodTrace))
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	api "github.com/tpconvert/tpconvert"
 )
 
 const (
@@ -170,7 +172,7 @@ func TestBundleThatDoesNotAlign(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.stdout), &b); err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(b.Alignment.Files, func(f alignedFile) bool { return f.File == "early.json" })
+	i := slices.IndexFunc(b.Alignment.Files, func(f api.AlignedFile) bool { return f.File == "early.json" })
 	if b.Dropped != 1 || i < 0 || b.Alignment.Files[i].Dropped != 1 || b.Alignment.Files[i].Steps[0].By != "manifest" {
 		t.Errorf("%s", got.stdout)
 	}

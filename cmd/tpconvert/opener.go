@@ -12,9 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/export"
-	"github.com/tpconvert/tpconvert/ingest/format"
-	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -64,7 +63,7 @@ func openSession(ctx context.Context, input string, o session.Options, trace ope
 func (t opener) open(ctx context.Context, s *session.Session, input string, perfetto bool) error {
 	info, err := os.Stat(input)
 	switch {
-	case input == standardInput:
+	case input == api.StandardInput:
 	case err != nil:
 		return err
 	case info.IsDir():
@@ -77,7 +76,7 @@ func (t opener) open(ctx context.Context, s *session.Session, input string, perf
 	}
 	folder := filepath.Join(s.Scratch, "out")
 	err = t.convert(ctx, input, folder)
-	if perfetto && errors.Is(err, format.ErrEmpty) {
+	if perfetto && errors.Is(err, api.ErrEmpty) {
 		return s.OpenEmpty(ctx) // an empty trace, as for Trace Processor's shell
 	}
 	if err != nil {
@@ -109,7 +108,7 @@ func oneTrace(ctx context.Context, input, wanted string) (string, error) {
 // removes.
 func (t opener) dataset(ctx context.Context, input string) (path string, drop func() error, err error) {
 	nothing := func() error { return nil }
-	if info, err := os.Stat(input); input != standardInput && (err != nil || info.IsDir() || session.IsDuckDB(input)) {
+	if info, err := os.Stat(input); input != api.StandardInput && (err != nil || info.IsDir() || session.IsDuckDB(input)) {
 		return input, nothing, err
 	}
 	folder, drop, err := export.Temporary("tpconvert-trace-")
@@ -123,27 +122,21 @@ func (t opener) dataset(ctx context.Context, input string) (path string, drop fu
 	return path, drop, nil
 }
 
-// convert converts a trace and prints no summary.
+// convert converts a trace, and says of the outcome only that much is missing.
 func (t opener) convert(ctx context.Context, trace, out string) error {
-	r := &run{ui: unsummed{t.ui}, out: out, options: convertOptions{
-		format: export.Parquet, compression: "snappy", rowGroupRows: table.DefaultChunkRows,
-		memory: defaultMemory, jobs: 1, temporary: true, read: t.read,
-	}}
-	r.reader.stdin = t.stdin
-	err := r.convert(ctx, []string{trace})
-	if errors.Is(err, errIncomplete) { // the summary says so
+	result, err := convert(ctx, t.ui, []string{trace}, out, api.Options{
+		Memory: api.DefaultMemory, CropTrackEvents: t.read.crop, AnalyzeProtoContent: t.read.analyze, Version: version(),
+		Stdin: t.stdin, Compression: "snappy", Jobs: 1, Temporary: true,
+	})
+	if result != nil {
+		for _, c := range result.Traces {
+			if text := c.Alarm(); text != "" {
+				t.ui.Message(slog.LevelWarn, c.Path, text)
+			}
+		}
+	}
+	if errors.Is(err, api.ErrIncomplete) { // the warning says so
 		return nil
 	}
 	return err
-}
-
-// unsummed is a printer that says of a conversion only that much is missing.
-type unsummed struct{ printer }
-
-func (p unsummed) Summary(s summary) {
-	for _, c := range s.Traces {
-		if text := c.losses.alarm(); text != "" {
-			p.Message(slog.LevelWarn, c.Trace, text)
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,6 +32,32 @@ type printer interface {
 	// Failed prints the error that ends the command with an exit code.
 	Failed(err error, code int)
 }
+
+// logger returns a logger that prints through ui.
+func logger(ui printer) *slog.Logger { return slog.New(handler{ui, ""}) }
+
+// handler prints log records about a trace, or about the run if trace is "".
+type handler struct {
+	printer
+	trace string
+}
+
+func (h handler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h handler) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		h.trace = a.Value.String() // there are no others
+		return true
+	})
+	h.Message(r.Level, h.trace, r.Message)
+	return nil
+}
+
+func (h handler) WithAttrs(all []slog.Attr) slog.Handler {
+	return handler{h.printer, all[0].Value.String()}
+}
+
+func (h handler) WithGroup(string) slog.Handler { return h }
 
 // result can be printed as text, or as the JSON of its exported fields.
 type result interface {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/functions"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -113,7 +114,7 @@ func (q *query) text(input string, args []string) (*string, error) {
 		return &text, err
 	case isTerminal(q.trace.stdin):
 		return nil, nil
-	case input == standardInput:
+	case input == api.StandardInput:
 		return nil, usageError{errors.New("the standard input cannot be both the trace and the SQL")}
 	}
 	b, err := io.ReadAll(q.trace.stdin)

@@ -60,7 +60,7 @@ func (o *registerOptions) registerFile(ctx context.Context, out, file string) er
 	if err := o.admit(ctx, file); err != nil {
 		return err
 	}
-	dataset, err := session.ReadDataset(out, o.derived)
+	dataset, err := sqlfuncs.ReadDataset(out, o.derived)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/tpconvert/tpconvert/internal/count"
 )
 
 // byteSize is a flag for a number of bytes: 300000, 64K, 512MiB, 1.5GB.
@@ -41,20 +43,7 @@ func (s *byteSize) Set(text string) error {
 // Type names the value in the help.
 func (s *byteSize) Type() string { return "size" }
 
-func (s *byteSize) String() string { return formatBytes(int64(*s)) }
-
-// formatBytes formats a number of bytes for people.
-func formatBytes(n int64) string {
-	const units = "KMGTPE"
-	if n < 1<<10 {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	v, unit := float64(n)/(1<<10), 0
-	for ; v >= 999.95 && unit < len(units)-1; unit++ {
-		v /= 1 << 10
-	}
-	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0") + " " + units[unit:unit+1] + "iB"
-}
+func (s *byteSize) String() string { return count.Bytes(int64(*s)) }
 
 // levelValue is a flag for the lowest level of messages.
 type levelValue slog.Level

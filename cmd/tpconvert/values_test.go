@@ -22,16 +22,8 @@ func TestByteSize(t *testing.T) {
 	}
 }
 
-func TestFormat(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1 KiB", 1536: "1.5 KiB", 1 << 20: "1 MiB", 1<<30 - 1: "1 GiB"} {
-		if got := formatBytes(n); got != want {
-			t.Errorf("%d bytes: %q, want %q", n, got, want)
-		}
-	}
-}
-
 func TestProgressFits(t *testing.T) {
-	p := progress{read: 999 << 30, total: 9999 << 30, rows: 12_345_678_901, done: 123, of: 1234, elapsed: time.Hour}
+	p := progress{Read: 999 << 30, Total: 9999 << 30, Rows: 12_345_678_901, Done: 123, Of: 1234, Elapsed: time.Hour}
 	if line := p.String(); len(line) > 79 {
 		t.Errorf("%d columns: %s", len(line), line)
 	}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tpconvert/tpconvert/cmd/internal/reading"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
+	"github.com/tpconvert/tpconvert/internal/memory"
 )
 
 func newWorkCommand() *cobra.Command {
@@ -23,7 +23,7 @@ func newWorkCommand() *cobra.Command {
 		index   int
 		results string
 		stores  []string
-		memory  int64
+		sorting int64
 	)
 	cmd := &cobra.Command{
 		Use:   "work [--index N TASKS]",
@@ -65,15 +65,15 @@ A trace that cannot be read is a result, too: the exit code is 0. It is not 0 on
 					return all.Write(cmd.Context(), name, append(text, '\n'))
 				}
 			}
-			reading.LimitMemory(cmd.Context(), reading.Limits{Sorting: memory << 20, Small: smallHeap})
-			return carryOut(cmd.Context(), &work.Worker{Memory: memory << 20, Version: version()}, in, out)
+			memory.Limit(cmd.Context(), memory.Limits{Sorting: sorting << 20, Small: smallHeap})
+			return carryOut(cmd.Context(), &work.Worker{Memory: sorting << 20, Version: version()}, in, out)
 		},
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&index, "index", 0, "carry out only this line of TASKS, a URL or file; the first is 0")
 	flags.StringVar(&results, "results", "", "URL of a folder for results, instead of the standard output")
 	flags.StringArrayVar(&stores, "store", nil, "options of a bucket, such as s3://bucket?region=us-east-1")
-	flags.Int64Var(&memory, "memory", 128, "memory for sorting, MiB; events beyond it go to temporary files")
+	flags.Int64Var(&sorting, "memory", 128, "memory for sorting, MiB; events beyond it go to temporary files")
 	return cmd
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -107,6 +109,23 @@ type Opener func(table string) ([]Part, error)
 type Part struct {
 	File     parquet.ReaderAtSeeker
 	From, To int
+}
+
+// FileOpener opens the files that there are of those that paths returns for a table.
+func FileOpener(paths func(table string) []string) Opener {
+	return func(table string) (parts []Part, err error) {
+		for _, path := range paths(table) {
+			f, err := os.Open(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, Part{File: f, To: -1})
+		}
+		return parts, nil
+	}
 }
 
 // NewDataset returns the tables of a dataset.

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
@@ -48,39 +47,10 @@ func (s *Session) Begin() (err error) {
 	return err
 }
 
-// folderOpener opens the files of a dataset of one trace.
-func folderOpener(d sqlfuncs.Dataset) perfettosql.Opener {
-	return func(table string) (parts []perfettosql.Part, err error) {
-		for _, path := range filesOf(d, table) {
-			f, err := os.Open(path)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, perfettosql.Part{File: f, To: -1})
-		}
-		return parts, nil
-	}
-}
-
-// filesOf returns the paths of the files of a table in a dataset of one trace.
-func filesOf(d sqlfuncs.Dataset, table string) (paths []string) {
-	folder := filepath.FromSlash(d.Path)
-	if slices.Contains(d.Tables, table) {
-		paths = append(paths, filepath.Join(folder, table+".parquet"))
-	}
-	if slices.Contains(d.Derived, table) {
-		paths = append(paths, filepath.Join(folder, schema.DerivedFolder, table+".parquet"))
-	}
-	return paths
-}
-
 // OpenUnlinked makes the tables of the dataset in a folder available to PerfettoSQL, some of them without rows, and removes the
 // folder. The files stay open, so that the system removes them when the process ends, even if it is killed.
 func (s *Session) OpenUnlinked(folder string, without ...string) error {
-	d, err := ReadDataset(folder, false)
+	d, err := sqlfuncs.ReadDataset(folder, false)
 	if err != nil {
 		return err
 	}

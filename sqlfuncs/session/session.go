@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/tpconvert/tpconvert/export"
-	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
@@ -108,7 +107,7 @@ func (s *Session) Close() error {
 
 // OpenDataset makes the tables of the dataset in a folder available.
 func (s *Session) OpenDataset(ctx context.Context, folder string) error {
-	d, err := ReadDataset(folder, s.options.Derived)
+	d, err := sqlfuncs.ReadDataset(folder, s.options.Derived)
 	if err != nil {
 		return err
 	}
@@ -124,9 +123,7 @@ func (s *Session) OpenFolder(ctx context.Context, folder, traceID string) error 
 	if _, err := os.Stat(folder); err != nil {
 		return err
 	}
-	d := sqlfuncs.Dataset{Path: filepath.ToSlash(folder), Tables: parquetFiles(folder), TraceID: traceID}
-	d.Derived = seen(parquetFiles(filepath.Join(folder, schema.DerivedFolder)), s.options.Derived)
-	return s.register(ctx, d)
+	return s.register(ctx, sqlfuncs.ReadFolder(folder, traceID, s.options.Derived))
 }
 
 // OpenEmpty makes all tables available, without rows.
@@ -140,7 +137,7 @@ func (s *Session) register(ctx context.Context, d sqlfuncs.Dataset) error {
 		if d.Layout == sqlfuncs.ManyTraces {
 			return ErrManyTraces
 		}
-		return s.openTables(folderOpener(d), d.TraceID)
+		return s.openTables(perfettosql.FileOpener(d.Files), d.TraceID)
 	}
 	d.NoComments = s.options.NoComments
 	catalog := d.Catalog()

@@ -13,11 +13,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/tpconvert/tpconvert/cmd/internal/reading"
+	"github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/export"
-	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -182,12 +181,13 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, kn
 	facts, err := w.read(ctx, f, spool)
 	o := w.outcome(f.trace)
 	o.Seconds = time.Since(begun).Seconds()
+	var bad *tpconvert.InputError
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return o, err
-	case errors.Is(err, export.ErrTarget):
+	case errors.Is(err, tpconvert.ErrTarget):
 		return o, err
-	case format.BadInput(err):
+	case errors.As(err, &bad):
 		o.Status, o.ExitCode, o.Error = task.Bad, exitBadInput, err.Error()
 		o.SHA256, err = hashOf(f.path)
 		return o, errors.Join(err, spool.Drop())
@@ -196,11 +196,7 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, kn
 	}
 	o.SHA256, o.Format, o.Start, o.End = facts.Input.SHA256, facts.Input.Formats(), facts.Start, facts.End
 	o.StartUnix, o.Machine = facts.StartUnix, facts.Machine
-	for _, s := range facts.Stats {
-		if s.Lost() {
-			o.Lost += s.Value
-		}
-	}
+	o.Lost = facts.Losses().Lost
 	o.TraceID = "t_" + o.SHA256[:16]
 	if known[o.TraceID] {
 		o.Status, o.TraceID = task.Copy, ""
@@ -210,15 +206,13 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, kn
 	return o, spool.Keep(o.TraceID)
 }
 
-func (w *Worker) read(ctx context.Context, f fetched, sink table.Sink) (*reading.Facts, error) {
+func (w *Worker) read(ctx context.Context, f fetched, sink table.Sink) (*tpconvert.Facts, error) {
 	file, err := os.Open(f.path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return reading.Trace(ctx, path.Base(f.trace.URL), file, sink, reading.Options{
-		Memory: w.Memory, Version: w.Version, Progress: new(reading.Progress),
-	})
+	return tpconvert.Read(ctx, path.Base(f.trace.URL), file, sink, tpconvert.Options{Memory: w.Memory, Version: w.Version})
 }
 
 func (w *Worker) outcome(t task.Trace) task.Outcome {

@@ -1,35 +1,25 @@
-package main
+package memory
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/tpconvert/tpconvert/cmd/internal/reading"
 )
 
-// defaultMemory is the default memory budget for sorting, in bytes.
-const defaultMemory = 128 << 20
+var (
+	// ErrPostponed is the cause with which a Guard ends work that will be repeated when no other runs.
+	ErrPostponed = errors.New("postponed")
+	// ErrLimit is the cause with which it ends work that needs more than the limit on its own.
+	ErrLimit = errors.New("more memory than the limit")
+)
 
-// memoryError is the failure of a trace that needs more than --max-memory, in bytes.
-type memoryError int64
-
-func (e memoryError) Error() string {
-	most := byteSize(e)
-	return fmt.Sprintf("this needs more than --max-memory=%s", &most)
-}
-
-// errPutOff ends a conversion that will be repeated when no other one runs.
-var errPutOff = errors.New("postponed")
-
-// memoryGuard ends conversions that take too much memory. If several run, it postpones the
+// Guard ends conversions that take too much memory. If several run, it postpones the
 // one that began last, so a trace only fails if it takes too much on its own.
-type memoryGuard struct {
-	most int64 // bytes; 0 is no limit
+type Guard struct {
+	Most int64 // bytes; 0 is no limit
 
 	mu    sync.Mutex
 	begun []*guarded
@@ -42,8 +32,8 @@ type guarded struct {
 	ending bool
 }
 
-// add guards a conversion until done is called.
-func (g *memoryGuard) add(again bool, end context.CancelCauseFunc) (done func()) {
+// Add guards a conversion until done is called.
+func (g *Guard) Add(again bool, end context.CancelCauseFunc) (done func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	c := &guarded{end: end, again: again}
@@ -56,14 +46,14 @@ func (g *memoryGuard) add(again bool, end context.CancelCauseFunc) (done func())
 }
 
 // ending reports whether a conversion is being ended.
-func (g *memoryGuard) ending() bool {
+func (g *Guard) ending() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.ContainsFunc(g.begun, func(c *guarded) bool { return c.ending })
 }
 
 // endOne ends the latest conversion that can be repeated, or the first one if none can.
-func (g *memoryGuard) endOne() {
+func (g *Guard) endOne() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var last *guarded
@@ -77,9 +67,9 @@ func (g *memoryGuard) endOne() {
 	}
 	last.ending = true
 	if len(g.begun) > 1 && last.again {
-		last.end(errPutOff)
+		last.end(ErrPostponed)
 	} else {
-		last.end(memoryError(g.most))
+		last.end(ErrLimit)
 	}
 }
 
@@ -93,9 +83,9 @@ const (
 	overshoot = 8 << 20
 )
 
-// watch guards the conversions until the context is done.
-func (g *memoryGuard) watch(ctx context.Context) {
-	if g.most == 0 {
+// Watch guards the conversions until the context is done.
+func (g *Guard) Watch(ctx context.Context) {
+	if g.Most == 0 {
 		return
 	}
 	tick := time.NewTicker(watchInterval)
@@ -111,10 +101,10 @@ func (g *memoryGuard) watch(ctx context.Context) {
 			freeing, since = false, time.Now()
 		case <-tick.C:
 		}
-		used, recently := reading.MemoryInUse(), time.Since(since) < freeInterval
+		used, recently := InUse(), time.Since(since) < freeInterval
 		switch {
-		case used <= g.most-g.most/8 || g.ending():
-		case used > g.most+overshoot, used > g.most && !freeing && recently:
+		case used <= g.Most-g.Most/8 || g.ending():
+		case used > g.Most+overshoot, used > g.Most && !freeing && recently:
 			g.endOne()
 		case !freeing && !recently:
 			freeing = true

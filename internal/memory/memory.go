@@ -1,4 +1,5 @@
-package reading
+// Package memory keeps the memory of a process that converts traces small, and measures it.
+package memory
 
 import (
 	"context"
@@ -54,10 +55,10 @@ type Limits struct {
 	Small int64
 }
 
-// LimitMemory sets the garbage collector's limits until the context is done. It aims
+// Limit sets the garbage collector's limits until the context is done. It aims
 // for the memory for sorting plus a constant, if live memory allows that, and never
 // exceeds Most or a cgroup's limit.
-func LimitMemory(ctx context.Context, l Limits) {
+func Limit(ctx context.Context, l Limits) {
 	limit := int64(math.MaxInt64)
 	for _, most := range []int64{l.Most, cgroupMemory()} {
 		if most > 0 {
@@ -65,7 +66,7 @@ func LimitMemory(ctx context.Context, l Limits) {
 		}
 	}
 	if limit < math.MaxInt64 {
-		limit -= max(MemoryInUse()-memoryOfGo(), 0) // the program's memory outside Go
+		limit -= max(InUse()-memoryOfGo(), 0) // the program's memory outside Go
 	}
 	debug.SetMemoryLimit(max(limit, 0))
 	if os.Getenv("GOGC") == "" {
@@ -105,9 +106,9 @@ func pace(ctx context.Context, target, small, most int64) {
 	}
 }
 
-// PeakMemory returns the peak resident memory of the process, in bytes: VmHWM on Linux, and
+// Peak returns the peak resident memory of the process, in bytes: VmHWM on Linux, and
 // the memory that Go took from the system elsewhere.
-func PeakMemory() int64 {
+func Peak() int64 {
 	status, _ := os.ReadFile("/proc/self/status")
 	if _, line, ok := strings.Cut(string(status), "VmHWM:"); ok {
 		kib, _, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -141,9 +142,9 @@ func cgroupMemory() int64 {
 	return least
 }
 
-// MemoryInUse returns the resident memory of the process, in bytes, or on systems other than
+// InUse returns the resident memory of the process, in bytes, or on systems other than
 // Linux the memory that Go holds.
-func MemoryInUse() int64 {
+func InUse() int64 {
 	statm, _ := os.ReadFile("/proc/self/statm")
 	if fields := strings.Fields(string(statm)); len(fields) > 1 {
 		if pages, err := strconv.ParseInt(fields[1], 10, 64); err == nil {

@@ -1,4 +1,4 @@
-package reading
+package tpconvert
 
 import (
 	"context"
@@ -12,14 +12,18 @@ import (
 
 // Facts is what is known about a trace as a whole.
 type Facts struct {
-	Input      export.Input // with its members
-	Tables     []TableRows  // that have rows, in the order of their first chunks
-	Events     int64        // rows that have a time of their own
-	Stats      []export.Stat
-	Start, End *int64 // of any event, in ns of the trace clock, or nil
-	StartUnix  *int64 // wall clock at Start, ns since 1970, or nil
-	Machine    export.Machine
+	Input      Input       // with its members
+	Tables     []TableRows // that have rows, in the order of their first chunks
+	Events     int64       // rows that have a time of their own
+	Stats      []Stat      // that are not zero
+	Start, End *int64      // of any event, in ns of the trace clock, or nil
+	StartUnix  *int64      // wall clock at Start, ns since 1970, or nil
+	Machine    Machine     // that recorded the trace
+	Alignment  Alignment   // how its files share a timeline
 }
+
+// Losses says what the tables do not have of the trace.
+func (f *Facts) Losses() Losses { return LossesOf(f.Events, f.Stats) }
 
 // TableRows is the number of rows of a table.
 type TableRows struct {

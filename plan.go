@@ -1,4 +1,4 @@
-package main
+package tpconvert
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 type job struct {
 	path string
 	also []export.Source
-	conversion
+	Trace
 }
 
 // sourceOf identifies the file at a path, and returns false if it cannot be read more than once.
 func sourceOf(path string) (export.Source, bool) {
 	info, err := os.Stat(path)
-	if path == standardInput || path == mergedTraces || err != nil || !info.Mode().IsRegular() {
+	if path == StandardInput || path == mergedTraces || err != nil || !info.Mode().IsRegular() {
 		return export.Source{}, false
 	}
 	return export.Source{Path: absolute(path), Bytes: info.Size(), Modified: info.ModTime()}, true
@@ -29,7 +29,7 @@ func sourceOf(path string) (export.Source, bool) {
 
 // absolute returns the absolute path, or path itself if the working folder is unknown.
 func absolute(path string) string {
-	if from, err := filepath.Abs(path); err == nil && path != standardInput && path != mergedTraces {
+	if from, err := filepath.Abs(path); err == nil && path != StandardInput && path != mergedTraces {
 		return from
 	}
 	return path
@@ -38,14 +38,14 @@ func absolute(path string) string {
 // plan makes jobs of the traces to convert. It skips traces that the dataset has, by
 // path, size and time or else by content, and inputs with the same content as an
 // earlier one. It only reads files of equal size to compare them.
-func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []conversion, err error) {
+func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []Trace, err error) {
 	if r.dataset == nil {
 		return []*job{{path: paths[0]}}, nil, nil
 	}
 	ids := map[export.Source]string{}
 	hashes := map[string]string{}
 	sizes := map[int64]int{}
-	if !r.options.force {
+	if !r.options.Force {
 		manifests, err := r.dataset.Manifests()
 		if err != nil {
 			return nil, nil, err
@@ -54,7 +54,7 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []co
 			hashes[m.Input.SHA256] = m.TraceID
 			sizes[m.Input.Bytes]++
 			for _, s := range m.Sources() {
-				ids[comparable(s)] = m.TraceID
+				ids[canonical(s)] = m.TraceID
 			}
 		}
 	}
@@ -68,8 +68,8 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []co
 	byHash := map[string]*job{}
 	for i, path := range paths {
 		s := sources[i]
-		if id, ok := ids[comparable(s)]; ok && s.Path != "" {
-			known = append(known, conversion{Trace: path, TraceID: id, Known: "is already in the dataset"})
+		if id, ok := ids[canonical(s)]; ok && s.Path != "" {
+			known = append(known, Trace{Path: path, TraceID: id, Known: "is already in the dataset"})
 			continue
 		}
 		next := &job{path: path}
@@ -79,12 +79,12 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []co
 				if err := r.dataset.AddSource(id, s); err != nil {
 					return nil, nil, err
 				}
-				known = append(known, conversion{Trace: path, TraceID: id, Known: "has the same content as a trace in the dataset"})
+				known = append(known, Trace{Path: path, TraceID: id, Known: "has the same content as a trace in the dataset"})
 				continue
 			}
 			if first := byHash[hash]; first != nil {
 				first.also = append(first.also, s)
-				known = append(known, conversion{Trace: path, Known: "has the same content as " + first.path})
+				known = append(known, Trace{Path: path, Known: "has the same content as " + first.path})
 				continue
 			}
 			if hash != "" {
@@ -96,8 +96,8 @@ func (r *run) plan(ctx context.Context, paths []string) (jobs []*job, known []co
 	return jobs, known, ctx.Err()
 }
 
-// comparable returns the source with its time in a form that == can compare.
-func comparable(s export.Source) export.Source {
+// canonical returns the source with its time in a form that == can compare.
+func canonical(s export.Source) export.Source {
 	s.Modified = s.Modified.Round(0).UTC()
 	return s
 }

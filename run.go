@@ -1,117 +1,75 @@
-package main
+package tpconvert
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/tpconvert/tpconvert/cmd/internal/reading"
 	"github.com/tpconvert/tpconvert/export"
-	"github.com/tpconvert/tpconvert/ingest/format"
-	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/memory"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // progressInterval is the time between two progress reports.
 const progressInterval = 200 * time.Millisecond
 
-// errDataLost fails a run with --strict in which data was lost.
-var errDataLost = errors.New("data was lost or damaged")
-
-// errIncomplete fails a run whose input ends too early. The dataset is written.
-var errIncomplete = errors.New("the dataset is written, but incomplete: the input ends too early")
-
-// failedError reports that some traces could not be converted.
-type failedError struct {
-	errs []error
-	of   int
-}
-
-func (e *failedError) Error() string {
-	return fmt.Sprintf("%s of %s traces could not be converted", count.String(len(e.errs)), count.String(e.of))
-}
-
-// badInput reports whether the input caused every failure.
-func (e *failedError) badInput() bool {
-	return !slices.ContainsFunc(e.errs, func(err error) bool { return !format.BadInput(err) })
-}
-
-// interruptedError reports what was finished before an interruption.
-type interruptedError struct {
-	out           string
-	many          bool
-	committed, of int // traces
-}
-
-func (e *interruptedError) Error() string {
-	if !e.many || e.committed == 0 {
-		return "interrupted: nothing was written to " + e.out
-	}
-	return fmt.Sprintf("interrupted: %s of %s traces are in %s; the same command continues with the others",
-		count.String(e.committed), count.String(e.of), e.out)
-}
-
-func (e *interruptedError) Unwrap() error { return context.Canceled }
-
 // run is one conversion of traces.
 type run struct {
-	ui      printer
-	options convertOptions
+	options Options
 	out     string
-	reader  traceReader
+	begun   time.Time
+	merged  *Bundle         // what the input mergedTraces stands for, or nil
 	dataset *export.Dataset // for many traces, or nil
 	create  func() (*export.Writer, error)
+	guard   memory.Guard
 
 	committed  atomic.Int64 // traces
 	mu         sync.Mutex
 	done       int                         // traces
+	reading    []*counters                 // of traces, except postponed ones
 	writers    map[*export.Writer]struct{} // of traces being converted
 	committing sync.WaitGroup
 }
 
 // convert converts the traces, including those in folders, to the dataset.
-func (r *run) convert(ctx context.Context, traces []string) error {
-	begun := time.Now()
-	paths, err := expandFolders(traces, leftOut(r.ui))
+func (r *run) convert(ctx context.Context, traces []string) (*Result, error) {
+	paths, err := expandFolders(traces, r.options.log())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	many := r.options.append || !r.options.merge && (len(traces) > 1 || !slices.Equal(paths, traces))
-	if r.options.merge && len(paths) > 0 {
-		if r.reader.merged, err = r.options.bundle(paths, r.reader.stdin); err != nil {
-			return err
+	many := r.options.Append || r.options.Merge == nil && (len(traces) > 1 || !slices.Equal(paths, traces))
+	if r.options.Merge != nil && len(paths) > 0 {
+		if r.merged, err = newBundle(paths, *r.options.Merge, r.options.Stdin); err != nil {
+			return nil, err
 		}
-		defer r.reader.merged.Close()
+		defer r.merged.Close()
 		paths = []string{mergedTraces}
 	}
 	if err := r.options.check(len(paths)); err != nil {
-		return usageError{err}
+		return nil, err
 	}
 	closeTarget, err := r.openTarget(many)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer closeTarget()
 	jobs, known, err := r.plan(ctx, paths)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	reading.LimitMemory(watching, reading.Limits{Sorting: int64(r.options.memory), Most: int64(r.options.maxMemory), Small: reading.SmallHeap})
-	r.reader.guard.most = int64(r.options.maxMemory)
-	go r.reader.guard.watch(watching)
-	workers := max(1, min(r.options.jobs, len(jobs)))
-	r.reader.ui = r.ui
-	r.reader.chunkRows = r.options.rowGroupRows
-	r.reader.readOptions = r.options.read
-	r.reader.memory = int64(r.options.memory) / int64(workers)
+	r.guard.Most = r.options.MaxMemory
+	go r.guard.Watch(watching)
+	workers := max(1, min(cmp.Or(r.options.Jobs, runtime.GOMAXPROCS(0)), len(jobs)))
+	r.options.Memory = max(1, cmp.Or(r.options.Memory, DefaultMemory)/int64(workers))
 
 	var errs []error
 	finished := make(chan struct{})
@@ -119,28 +77,27 @@ func (r *run) convert(ctx context.Context, traces []string) error {
 		defer close(finished)
 		errs = r.all(ctx, jobs, workers)
 	}()
-	if !r.watch(ctx, finished, begun, jobs) {
+	if !r.watch(ctx, finished, jobs) {
 		r.abort()
 	}
 	if ctx.Err() != nil {
 		committed := int(r.committed.Load())
 		if committed < len(jobs) {
-			return &interruptedError{r.out, many, committed + len(known), len(paths)}
+			return nil, &InterruptedError{r.out, committed + len(known), len(paths), ctx.Err()}
 		}
 		<-finished // all may finish before the interruption stops it
 	}
 	if len(errs) > 0 && !many {
-		return errs[0]
+		return nil, errs[0]
 	}
-	conversions := known
+	result := &Result{r.out, known, time.Since(r.begun).Seconds(), memory.Peak()}
 	for _, j := range jobs {
-		conversions = append(conversions, j.conversion)
+		result.Traces = append(result.Traces, j.Trace)
 	}
-	r.ui.Summary(summary{r.out, conversions, time.Since(begun).Seconds(), reading.PeakMemory()})
 	if len(errs) > 0 {
-		return &failedError{errs, len(paths)}
+		return result, &FailedError{errs, len(paths)}
 	}
-	return r.losses(conversions)
+	return result, r.losses(result)
 }
 
 // openTarget opens the target and returns the function that closes it.
@@ -162,25 +119,22 @@ func (r *run) openTarget(many bool) (func(), error) {
 	return dataset.Close, nil
 }
 
-// losses returns an error if a trace is incomplete, or if data was lost and --strict is given.
-func (r *run) losses(conversions []conversion) error {
-	var all losses
-	for _, c := range conversions {
-		all.add(c.losses)
-	}
-	text := all.describe(model.Lost, model.Damaged)
+// losses returns an error if a trace is incomplete, or if data was lost and Options.Strict is set.
+func (r *run) losses(result *Result) error {
+	all := result.Losses()
+	text := all.Describe(model.Lost, model.Damaged)
 	switch {
-	case r.options.strict && text != "":
-		return fmt.Errorf("%w: %s", errDataLost, text)
+	case r.options.Strict && text != "":
+		return fmt.Errorf("%w: %s", ErrDataLost, text)
 	case all.Incomplete:
-		return errIncomplete
+		return ErrIncomplete
 	}
 	return nil
 }
 
 // watch reports progress. It returns true when the run has finished, or false if it
 // is interrupted first.
-func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Time, jobs []*job) bool {
+func (r *run) watch(ctx context.Context, finished <-chan struct{}, jobs []*job) bool {
 	total := totalSize(jobs)
 	tick := time.NewTicker(progressInterval)
 	defer tick.Stop()
@@ -191,14 +145,27 @@ func (r *run) watch(ctx context.Context, finished <-chan struct{}, begun time.Ti
 		case <-ctx.Done():
 			return false
 		case <-tick.C:
-			r.mu.Lock()
-			done := r.done
-			r.mu.Unlock()
-			p := r.reader.progress()
-			p.total, p.done, p.of, p.elapsed = total, done, len(jobs), time.Since(begun)
-			r.ui.Progress(p)
+			if r.options.Progress != nil {
+				p := r.progress()
+				p.Total, p.Of = total, len(jobs)
+				r.options.Progress(p)
+			}
 		}
 	}
+}
+
+// progress adds up the progress of all traces.
+func (r *run) progress() Progress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := Progress{Done: r.done, Elapsed: time.Since(r.begun)}
+	for _, of := range r.reading {
+		p.Read += of.taken.Load()
+		p.Rows += of.rows.Load()
+		p.Staged += of.sorted.Staged.Load()
+		p.Delivered += of.sorted.Delivered.Load()
+	}
+	return p
 }
 
 // all converts the traces, up to one per worker at a time, and then postponed traces
@@ -216,7 +183,7 @@ func (r *run) all(ctx context.Context, jobs []*job, workers int) []error {
 	}
 	running.Wait()
 	for i, j := range jobs {
-		if errs[i] == errPutOff {
+		if errs[i] == memory.ErrPostponed {
 			errs[i] = r.attempt(ctx, j)
 		}
 	}
@@ -226,20 +193,20 @@ func (r *run) all(ctx context.Context, jobs []*job, workers int) []error {
 // attempt converts a trace and reports the outcome, unless the trace is postponed.
 func (r *run) attempt(ctx context.Context, j *job) error {
 	begun := time.Now()
-	j.Trace = j.path
+	j.Path = j.path
 	err := r.one(ctx, j)
-	if errors.Is(err, errPutOff) {
-		return errPutOff
+	if errors.Is(err, memory.ErrPostponed) {
+		return memory.ErrPostponed
 	}
 	if err != nil {
-		j.Error = err.Error()
+		j.Err, j.Error = err, err.Error()
 	}
 	if r.dataset != nil && ctx.Err() == nil {
 		if err != nil {
-			r.ui.Message(slog.LevelError, "", j.Error)
+			r.options.log().Error(j.Error)
 		}
 		if err := r.dataset.Failed(absolute(j.path), err); err != nil {
-			r.ui.Message(slog.LevelWarn, "", err.Error())
+			r.options.log().Warn(err.Error())
 		}
 	}
 	j.Seconds = time.Since(begun).Seconds()
@@ -256,7 +223,7 @@ func (r *run) one(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	seen, err := r.reader.read(ctx, j.path, w)
+	seen, err := r.read(ctx, j.path, w)
 	if !r.end(w) {
 		return ctx.Err()
 	}
@@ -264,9 +231,9 @@ func (r *run) one(ctx context.Context, j *job) error {
 	if err != nil {
 		return errors.Join(err, w.Abort())
 	}
-	j.losses = lossesOf(seen.Events, seen.Stats)
+	j.Losses = seen.Losses()
 	m := export.Manifest{
-		TraceID:         cmp.Or(r.options.traceID, "t_"+seen.Input.SHA256[:16]),
+		TraceID:         cmp.Or(r.options.TraceID, "t_"+seen.Input.SHA256[:16]),
 		Input:           seen.Input,
 		Also:            j.also,
 		Start:           seen.Start,
@@ -276,12 +243,12 @@ func (r *run) one(ctx context.Context, j *job) error {
 		Events:          seen.Events,
 		Stats:           seen.Stats,
 		WallSeconds:     time.Since(begun).Seconds(),
-		PeakMemoryBytes: reading.PeakMemory(),
+		PeakMemoryBytes: memory.Peak(),
 	}
-	if text := j.losses.alarm(); text != "" {
+	if text := j.Losses.Alarm(); text != "" {
 		m.Warnings = append(m.Warnings, text)
 	}
-	if text := j.losses.describe(model.Lost, model.Damaged, model.NotRead); text != "" {
+	if text := j.Losses.Describe(model.Lost, model.Damaged, model.NotRead); text != "" {
 		m.Warnings = append(m.Warnings, "not imported: "+text)
 	}
 	j.TraceID, j.Format, j.Bytes = m.TraceID, m.Input.Formats(), m.Input.Bytes
@@ -290,9 +257,45 @@ func (r *run) one(ctx context.Context, j *job) error {
 	}
 	r.committed.Add(1)
 	for _, t := range m.Tables {
-		j.Tables = append(j.Tables, tableSize{t.Name, t.Rows, t.Bytes})
+		j.Tables = append(j.Tables, TableSize{t.Name, t.Rows, t.Bytes})
 	}
 	return nil
+}
+
+// read reads the trace at path. Its rows go to sink.
+func (r *run) read(ctx context.Context, path string, sink table.Sink) (*Facts, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	_, again := sourceOf(path)
+	defer r.guard.Add(again, end)()
+	now := new(counters)
+	r.mu.Lock()
+	r.reading = append(r.reading, now)
+	r.mu.Unlock()
+	facts, err := r.readInput(ctx, path, sink, now)
+	switch cause := context.Cause(ctx); {
+	case err == nil:
+	case cause == memory.ErrLimit:
+		err = memoryError(path, r.options.MaxMemory)
+	case cause == memory.ErrPostponed:
+		err = cause
+		r.mu.Lock()
+		r.reading = slices.DeleteFunc(r.reading, func(other *counters) bool { return other == now })
+		r.mu.Unlock()
+	}
+	return facts, err
+}
+
+func (r *run) readInput(ctx context.Context, path string, sink table.Sink, now *counters) (*Facts, error) {
+	o := r.options
+	o.Log = o.log().With("trace", path)
+	switch path {
+	case StandardInput:
+		return read(ctx, stdinName, o.Stdin, sink, o, now)
+	case mergedTraces:
+		return read(ctx, MergedName, r.merged.Reader(), sink, o, now)
+	}
+	return readFile(ctx, path, sink, o, now)
 }
 
 // elsewhere marks a trace as known if another run or input has added it in the
@@ -311,7 +314,7 @@ func (r *run) elsewhere(err error, j *job, m *export.Manifest) error {
 		}
 	}
 	r.committed.Add(1)
-	j.Known, j.losses = "has the same content as a trace in the dataset", losses{}
+	j.Known, j.Losses = "has the same content as a trace in the dataset", Losses{}
 	return nil
 }
 

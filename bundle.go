@@ -1,0 +1,202 @@
+package tpconvert
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tpconvert/tpconvert/ingest/archive"
+	"github.com/tpconvert/tpconvert/ingest/manifest"
+)
+
+const (
+	// MergedName is the name of the archive of merged traces in the tables.
+	MergedName = "merged.tar"
+	// mergedTraces is the path that stands for it.
+	mergedTraces = "(merged traces)"
+	// manifestMember is the manifest's name in an archive, as Trace Processor expects it.
+	manifestMember = "perfetto_manifest.json"
+)
+
+// Merge says how traces that become one relate. Their clocks say the rest.
+type Merge struct {
+	Manifest string       // path of a perfetto_manifest that says all, or ""
+	Files    []MergedFile // what to say about files without one
+}
+
+// MergedFile says something about a merged trace.
+type MergedFile struct {
+	Path    string        // or its last part
+	Machine string        // name of the machine that recorded it, or ""
+	Offset  time.Duration // to add to its times
+}
+
+// Bundle is an archive of traces and the manifest that says how they relate. It reads as one trace.
+type Bundle struct {
+	archive archive.Bundle
+	names   []string // of its traces
+	files   []*os.File
+}
+
+// NewBundle makes an archive of traces, and of those in folders. The members have the base names of the traces. Stdin and Log of
+// the options apply. The error is an ErrOption if the names are not unique or m names others.
+func NewBundle(inputs []string, m Merge, o Options) (*Bundle, error) {
+	paths, err := expandFolders(inputs, o.log())
+	if err != nil {
+		return nil, err
+	}
+	return newBundle(paths, m, o.Stdin)
+}
+
+func newBundle(paths []string, m Merge, stdin io.Reader) (_ *Bundle, err error) {
+	b := new(Bundle)
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	for _, path := range paths {
+		name := traceName(path)
+		if slices.Contains(b.names, name) {
+			return nil, optionError("two traces have the name %s, but merged traces must have different names", name)
+		}
+		b.names = append(b.names, name)
+	}
+	text, err := m.text(b.names)
+	if err != nil {
+		return nil, err
+	}
+	if text != nil {
+		if err := b.archive.Add(manifestMember, int64(len(text)), bytes.NewReader(text)); err != nil {
+			return nil, err
+		}
+	}
+	for i, path := range paths {
+		file, err := openAnywhere(path, stdin)
+		if err != nil {
+			return nil, err
+		}
+		b.files = append(b.files, file)
+		info, err := file.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if err := b.archive.Add(b.names[i], info.Size(), file); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// Reader returns a reader of the archive, for Read or to copy it to a file.
+func (b *Bundle) Reader() *io.SectionReader {
+	return io.NewSectionReader(&b.archive, 0, b.archive.Size())
+}
+
+// Len is the number of traces.
+func (b *Bundle) Len() int { return len(b.names) }
+
+// Close closes the files of the traces.
+func (b *Bundle) Close() {
+	for _, f := range b.files {
+		f.Close()
+	}
+}
+
+// traceName returns a trace's name without its folder.
+func traceName(path string) string {
+	if path == StandardInput {
+		return stdinName
+	}
+	return filepath.Base(path)
+}
+
+// openAnywhere opens a file for random access. It copies other inputs, such as the
+// standard input, to a temporary file.
+func openAnywhere(path string, stdin io.Reader) (*os.File, error) {
+	from := stdin
+	if path != StandardInput {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		if info, err := file.Stat(); err != nil || info.Mode().IsRegular() {
+			return file, err
+		}
+		defer file.Close()
+		from = file
+	}
+	copied, err := os.CreateTemp("", "tpconvert-input-*")
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(copied.Name()) // Windows keeps it: it removes no open file
+	if _, err = io.Copy(copied, from); err != nil {
+		copied.Close()
+		return nil, err
+	}
+	return copied, nil
+}
+
+// text returns the manifest for traces with these names, or nil.
+func (m *Merge) text(names []string) ([]byte, error) {
+	if m.Manifest != "" {
+		return m.read(names)
+	}
+	if len(m.Files) == 0 {
+		return nil, nil
+	}
+	type machine struct {
+		Name string `json:"name"`
+	}
+	type file struct {
+		Path    string   `json:"path"`
+		Machine *machine `json:"machine,omitempty"`
+		Offset  int64    `json:"offset_ns,omitempty"`
+	}
+	files := make([]file, len(names))
+	for i, name := range names {
+		files[i].Path = name
+	}
+	for _, said := range m.Files {
+		i := slices.Index(names, traceName(said.Path))
+		switch {
+		case i < 0:
+			return nil, optionError("%s is not one of the merged traces", said.Path)
+		case said.Machine != "" && files[i].Machine != nil:
+			return nil, optionError("--machine gives two machines to %s", said.Path)
+		case said.Machine != "":
+			files[i].Machine = &machine{said.Machine}
+		}
+		files[i].Offset += said.Offset.Nanoseconds()
+	}
+	return json.Marshal(map[string]any{"perfetto_manifest": map[string]any{"version": 1, "files": files}})
+}
+
+// read reads the manifest's file.
+func (m *Merge) read(names []string) ([]byte, error) {
+	if len(m.Files) > 0 {
+		return nil, optionError("--manifest cannot be combined with --machine and --offset")
+	}
+	text, err := os.ReadFile(m.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := manifest.Paths(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.Manifest, err)
+	}
+	for _, path := range paths {
+		if !slices.Contains(names, path) {
+			return nil, optionError("%s names %s, but no trace has that name; the traces are named %s",
+				m.Manifest, path, strings.Join(names, ", "))
+		}
+	}
+	return text, nil
+}

@@ -1,0 +1,103 @@
+package tpconvert
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/table"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// Read reads a trace from r. Its rows go to sink in chunks, which sink must release; if it is nil, rows are only counted. name
+// is the trace's name in its tables and in errors.
+//
+// Of the options, those under "reading" apply. The error is an *InputError if the trace is at fault, an error of sink, or that
+// of ctx. Random access (io.ReaderAt) to r saves temporary files for archives and heap dumps.
+func Read(ctx context.Context, name string, r io.Reader, sink table.Sink, o Options) (*Facts, error) {
+	return read(ctx, name, r, sink, o, new(counters))
+}
+
+// ReadFile reads the trace in a file as Read does. Errors name its path, the tables its name.
+func ReadFile(ctx context.Context, path string, sink table.Sink, o Options) (*Facts, error) {
+	return readFile(ctx, path, sink, o, new(counters))
+}
+
+// counters count what was done for a trace. They are safe for concurrent use.
+type counters struct {
+	taken  atomic.Int64 // bytes read
+	sorted sort.Progress
+	rows   atomic.Int64 // rows made
+}
+
+func readFile(ctx context.Context, path string, sink table.Sink, o Options, now *counters) (*Facts, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	name := filepath.Base(path)
+	facts, err := read(ctx, name, file, sink, o, now)
+	var bad *InputError
+	switch {
+	case err == nil:
+		if s, ok := sourceOf(path); ok {
+			facts.Input.Path, facts.Input.Modified = s.Path, s.Modified
+		}
+	case !errors.As(err, &bad):
+	case bad.File == name:
+		bad.File = path
+	default:
+		bad.File = path + ": " + bad.File
+	}
+	return facts, err
+}
+
+func read(ctx context.Context, name string, r io.Reader, sink table.Sink, o Options, now *counters) (*Facts, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	memory := cmp.Or(o.Memory, DefaultMemory)
+	input := newReadAhead(ctx, r, &now.taken)
+	seen := &observer{ctx: ctx, to: sink, rows: &now.rows}
+	store := model.NewStore(model.Options{Sink: seen, ChunkRows: o.RowGroupRows, Memory: memory / 2})
+	defer store.Close()
+	err := ingest.Read(store, name, input, ingest.Options{
+		Memory:  memory,
+		Version: o.version(),
+		Sorted:  &now.sorted,
+		Context: ctx,
+		Crop:    o.CropTrackEvents,
+		Analyze: o.AnalyzeProtoContent,
+		At:      atAnyPlace(r),
+		Detected: func(file, format string) {
+			o.log().Info(file + " is " + format)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	seen.Alignment = alignmentOf(store)
+	if err := store.Finish(); err != nil {
+		return nil, err
+	}
+	facts := seen.facts()
+	facts.Input.Bytes, facts.Input.SHA256, err = input.sum()
+	return facts, err
+}
+
+// atAnyPlace returns the file if it supports random access, or nil.
+func atAnyPlace(file io.Reader) io.ReaderAt {
+	if f, ok := file.(*os.File); ok {
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			return nil
+		}
+	}
+	at, _ := file.(io.ReaderAt)
+	return at
+}

@@ -19,7 +19,9 @@ const begun = Date.now();
 await page.goto(`${pages}/?testing=1#!/?rpc_port=${server}`);
 await page.getByText('YES, use loaded trace').last().click();
 await page.waitForFunction(() => window.app?.trace);
-await page.evaluate(() => window.waitForPerfettoIdle(500));
+for (let idle = false; !idle;) { // the UI gives up after a minute
+  idle = await page.evaluate(() => window.waitForPerfettoIdle(500).then(() => true, () => false));
+}
 console.log(((Date.now() - begun) / 1000).toFixed(1));
 if (picture) await page.screenshot({path: picture, type: 'jpeg', quality: 60});
 await browser.close();

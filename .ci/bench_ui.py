@@ -2,8 +2,8 @@
 
 usage: bench_ui.py [-v] [-runs N] TPCONVERT SHARED FOLDER CHECKOUT [NAME...]
 
-FOLDER has, for each NAME, the recording NAME.json by .ci/ui/record.mjs, the file NAME.trace that was recorded, and its
-dataset NAME; CHECKOUT has Perfetto's modules. Each run asks all queries of a recording in turn, of a new process of either
+FOLDER has, for each NAME, the recording NAME.json by .ci/ui/record.mjs and the file NAME.trace that was recorded; CHECKOUT
+has Perfetto's modules. Ours serves a dataset with Trace Processor's own rows, so that both give the same answers. Each run asks all queries of a recording in turn, of a new process of either
 program: Trace Processor has loaded the trace before, ours reads columns when a query first needs them. Times are medians
 of the runs. -v lists the queries that take longest here in comparison.
 """
@@ -12,6 +12,9 @@ import argparse
 import json
 import pathlib
 import statistics
+import subprocess
+import sys
+import tempfile
 
 from server import Server, result
 
@@ -46,17 +49,20 @@ parser.add_argument("names", nargs="*")
 options = parser.parse_args()
 
 print("| dataset | queries | v58, ms | tpconvert, ms | ratio | CPU of v58, ms | here | ratio |\n|" + " --- |" + " ---: |" * 7)
-for name in options.names or sorted(f.stem for f in options.folder.glob("*.json")):
-    queries = json.loads((options.folder / f"{name}.json").read_text())
-    v58 = options.shared / "peer/trace_processor_shell", "server", "http", "--port", "{port}", options.folder / f"{name}.trace"
-    ours = options.tpconvert, "serve", "--port", "{port}", "--stdlib", options.checkout, options.folder / name
-    runs = [], []
-    for _ in range(options.runs):
-        for command, of in zip((v58, ours), runs):
-            of.append(run(command, queries))
-    (a, a_cpu, a_each), (b, b_cpu, b_each) = map(median, runs)
-    print(f"| {name} | {len(queries)} | {1000 * a:.0f} | {1000 * b:.0f} | {b / a:.2f} | "
-          f"{1000 * a_cpu:.0f} | {1000 * b_cpu:.0f} | {b_cpu / a_cpu:.2f} |", flush=True)
-    if options.v:
-        for more, x, y, call in sorted(((y - x, x, y, c) for x, y, c in zip(a_each, b_each, queries)), key=lambda of: -of[0])[:12]:
-            print(f"    {1000 * x:.1f} ms, here {1000 * y:.1f}: {' '.join(call['sql'].split())[:600]}")
+with tempfile.TemporaryDirectory() as datasets:
+    for name in options.names or sorted(f.stem for f in options.folder.glob("*.json")):
+        queries = json.loads((options.folder / f"{name}.json").read_text())
+        peer, trace, dataset = options.shared / "peer/trace_processor_shell", options.folder / f"{name}.trace", f"{datasets}/{name}"
+        subprocess.run([sys.executable, ".ci/rows.py", peer, options.tpconvert, trace, dataset], check=True)
+        v58 = peer, "server", "http", "--port", "{port}", trace
+        ours = options.tpconvert, "serve", "--port", "{port}", "--stdlib", options.checkout, dataset
+        runs = [], []
+        for _ in range(options.runs):
+            for command, of in zip((v58, ours), runs):
+                of.append(run(command, queries))
+        (a, a_cpu, a_each), (b, b_cpu, b_each) = map(median, runs)
+        print(f"| {name} | {len(queries)} | {1000 * a:.0f} | {1000 * b:.0f} | {b / a:.2f} | "
+              f"{1000 * a_cpu:.0f} | {1000 * b_cpu:.0f} | {b_cpu / a_cpu:.2f} |", flush=True)
+        if options.v:
+            for more, x, y, call in sorted(((y - x, x, y, c) for x, y, c in zip(a_each, b_each, queries)), key=lambda of: -of[0])[:12]:
+                print(f"    {1000 * x:.1f} ms, here {1000 * y:.1f}: {' '.join(call['sql'].split())[:600]}")

@@ -3,7 +3,7 @@
 usage: bench_ui.py [-v] [-runs N] TPCONVERT SHARED FOLDER CHECKOUT [NAME...]
 
 FOLDER has, for each NAME, the recording NAME.json by .ci/ui/record.mjs and the file NAME.trace that was recorded; CHECKOUT
-has Perfetto's modules. Ours serves a dataset with Trace Processor's own rows, so that both give the same answers. Each run asks all queries of a recording in turn, of a new process of either
+has Perfetto's modules. Ours serves a dataset with Trace Processor's own rows, so that both give the same answers. Each run asks all queries of a recording in turn, over a websocket as the UI does, of a new process of either
 program: Trace Processor has loaded the trace before, ours reads columns when a query first needs them. Times are medians
 of the runs. -v lists the queries that take longest here in comparison.
 """
@@ -16,16 +16,15 @@ import subprocess
 import sys
 import tempfile
 
-from server import Server, result
+from server import Server, Websocket
 
 
 def run(command, queries):
     """Returns the seconds of each query, and the CPU time of all."""
-    with Server(*command) as server:
+    with Server(*command) as server, Websocket(server) as ui:
         before, times = server.cpu(), []
         for call in queries:
-            answer, seconds = server.ask(call["sql"])
-            _, error = result(answer)
+            rows, error, seconds = ui.ask(call["sql"])
             if error and not call.get("error"):
                 raise SystemExit(f"{command[0]}: {error}\n{call['sql']}")
             times.append(seconds)

@@ -1,5 +1,6 @@
 GO          ?= go
-STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+LINTER       = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+ACTIONLINT   = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 SHARED      ?= ../shared
 UI          ?= $(SHARED)/ui
 PERFETTO    ?= ../perfetto
@@ -20,7 +21,10 @@ ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Demangle|DocumentedQueries|Flamegr
 
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others.
-test lint unit race fuzz smoke conformance clients generate faults soak growth crowd fleet-lint fleet-unit fleet-test: export GOFLAGS := -pgo=off -trimpath $(GOFLAGS)
+test quick lint cross unit race fuzz smoke conformance clients generate faults soak growth crowd fleet-lint fleet-unit fleet-test: export GOFLAGS := -pgo=off -trimpath $(GOFLAGS)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 20
 
 build: ## bin/tpconvert
 	$(GO) build -o bin/tpconvert ./cmd/tpconvert
@@ -31,17 +35,20 @@ fleet: ## bin/tpfleet, a module of its own
 test: lint unit race smoke ## all checks of a change
 	$(MAKE) -j2 clients fuzz conformance # clients use one core, and wait for the network
 
-lint: ## formatting, vet, staticcheck, the build without a C compiler, and those for macOS and Windows
-	@test -z "$$(gofmt -l .)" || { echo "not formatted (make fmt):"; gofmt -l .; exit 1; }
-	@$(GO) tool pprof -top cmd/tpconvert/default.pgo >/dev/null 2>&1 || { echo "cmd/tpconvert/default.pgo is no profile"; exit 1; }
-	$(GO) vet ./...
-	$(GO) run $(STATICCHECK) ./...
-	CGO_ENABLED=0 $(GO) build -o bin/tpconvert-nocgo ./cmd/tpconvert
-	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/tpconvert
-	CGO_ENABLED=0 GOOS=windows $(GO) vet ./export ./cmd/tpconvert # builds the tests, too
+quick: lint unit smoke ## the checks of a pull request
 
-fleet-lint: ## vet and staticcheck of cmd/tpfleet
-	cd cmd/tpfleet && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./...
+lint: ## formatting, vet, linters, the layers of the code, workflows, and the build without a C compiler
+	@$(GO) tool pprof -top cmd/tpconvert/default.pgo >/dev/null 2>&1 || { echo "cmd/tpconvert/default.pgo is no profile"; exit 1; }
+	$(GO) run $(LINTER) run ./...
+	$(GO) run $(ACTIONLINT) .github/workflows/*.yml
+	CGO_ENABLED=0 $(GO) build -o bin/tpconvert-nocgo ./cmd/tpconvert
+
+cross: ## the builds for macOS and Windows
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/tpconvert
+	CGO_ENABLED=0 GOOS=windows $(GO) vet . ./export ./cmd/tpconvert # builds the tests, too
+
+fleet-lint: ## the same linters for cmd/tpfleet
+	cd cmd/tpfleet && $(GO) run $(LINTER) run ./...
 
 fleet-unit: ## tests of cmd/tpfleet that need no server
 	cd cmd/tpfleet && $(GO) test -vet=off $(TESTFLAGS) ./...
@@ -54,6 +61,12 @@ unit unit-traces: export CONFORMANCE := $(abspath $(wildcard $(SHARED)/conforman
 
 generate: ## generated files: docs/tables.md, the list of field ids, what is known of Perfetto
 	$(GO) generate ./...
+
+site: ## the documentation's site, in bin/site
+	.ci/site
+
+changelog: ## the changes that are not released yet; with VERSION=1.2.0 collect them in CHANGELOG.md
+	.ci/changelog $(VERSION)
 
 fmt: ## format the code
 	gofmt -w .

@@ -29,10 +29,11 @@ func ReadDataset(path string, derived bool) (*Dataset, error) {
 		d.Tables = parquetFiles(filepath.Join(path, "trace_id=_empty"))
 	}
 	for _, m := range manifests {
-		if m.SchemaVersion != table.SchemaVersion {
-			return nil, fmt.Errorf("%s has schema version %d, this tpconvert reads %d: convert the trace again",
-				path, m.SchemaVersion, table.SchemaVersion)
+		if !table.Readable(m.SchemaVersion) {
+			return nil, fmt.Errorf("%s has schema version %d, this tpconvert reads %d and %d: convert the trace again",
+				path, m.SchemaVersion, table.OldestSchemaVersion, table.SchemaVersion)
 		}
+		d.Older = d.Older || m.SchemaVersion < table.SchemaVersion
 		for _, t := range m.Tables {
 			if filepath.Ext(t.File) != "."+export.Parquet {
 				return nil, fmt.Errorf("%s has Arrow files, which DuckDB does not read: convert with --format parquet", path)

@@ -26,6 +26,8 @@ type Dataset struct {
 
 	Rows map[string]string // what to select the rows of a table from, if they are not all of its file
 
+	Older bool // there are files of an older version, which lack columns
+
 	NoComments bool // skip the comments on tables and macros, which take a third of the time
 }
 
@@ -61,7 +63,7 @@ func (d Dataset) catalog(materialize bool) *Catalog {
 		if materialize {
 			kind = "TABLE"
 		}
-		if from := d.from(s.Name); from != "" {
+		if from := d.from(s); from != "" {
 			rows = d.read(s, from)
 		}
 		add(kind, s.Name, fmt.Sprintf("CREATE %s %s AS %s", kind, s.Name, rows), s.Doc)
@@ -115,8 +117,8 @@ func Registered(ctx context.Context, db *sql.Conn) (Layout, error) {
 	switch {
 	case err != nil:
 		return OneTrace, fmt.Errorf("%w: it has no table %s", ErrForeign, registration)
-	case version != table.SchemaVersion:
-		return OneTrace, fmt.Errorf("%w: it has schema version %d, not %d", ErrVersion, version, table.SchemaVersion)
+	case !table.Readable(version):
+		return OneTrace, fmt.Errorf("%w: it has schema version %d, this tpconvert reads %d and %d", ErrVersion, version, table.OldestSchemaVersion, table.SchemaVersion)
 	case many:
 		return ManyTraces, nil
 	}
@@ -140,8 +142,8 @@ func (d Dataset) read(s *table.Schema, from string) string {
 }
 
 // from returns what to select the rows of a table from, or "" if it has none.
-func (d Dataset) from(table string) string {
-	if rows, ok := d.Rows[table]; ok {
+func (d Dataset) from(s *table.Schema) string {
+	if rows, ok := d.Rows[s.Name]; ok {
 		return rows
 	}
 	var folder []string
@@ -149,20 +151,29 @@ func (d Dataset) from(table string) string {
 	if d.Layout == ManyTraces {
 		folder, options = []string{"trace_id=*"}, ", hive_partitioning = true, hive_types = {trace_id: VARCHAR}"
 	}
+	if d.Older {
+		options += ", union_by_name = true"
+	}
 	var files []string
-	if slices.Contains(d.Tables, table) {
-		files = append(files, sqltext.QuoteText(d.glob(append(folder, table+".parquet")...)))
+	if slices.Contains(d.Tables, s.Name) {
+		files = append(files, sqltext.QuoteText(d.glob(append(folder, s.Name+".parquet")...)))
 	}
-	if slices.Contains(d.Derived, table) {
-		files = append(files, sqltext.QuoteText(d.glob(append(folder, schema.DerivedFolder, table+".parquet")...)))
+	if slices.Contains(d.Derived, s.Name) {
+		files = append(files, sqltext.QuoteText(d.glob(append(folder, schema.DerivedFolder, s.Name+".parquet")...)))
 	}
+	rows := ""
 	switch len(files) {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("read_parquet(%s%s)", files[0], options)
+		rows = fmt.Sprintf("read_parquet(%s%s)", files[0], options)
+	default:
+		rows = fmt.Sprintf("read_parquet([%s]%s)", strings.Join(files, ", "), options)
 	}
-	return fmt.Sprintf("read_parquet([%s]%s)", strings.Join(files, ", "), options)
+	if d.Older { // columns that no file has are NULL
+		rows = fmt.Sprintf("(FROM %s UNION ALL BY NAME %s)", rows, d.empty(s))
+	}
+	return rows
 }
 
 // columns returns the columns in a table's files.
@@ -203,3 +214,6 @@ var types = map[table.Type]string{
 	table.TypeString:  "VARCHAR",
 	table.TypeBytes:   "BLOB",
 }
+
+// TypeOf returns the type of a column in DuckDB.
+func TypeOf(c table.Column) string { return types[c.Type] }

@@ -13,6 +13,12 @@ import (
 // their meaning.
 const SchemaVersion = 3
 
+// OldestSchemaVersion is the oldest version of datasets that can be read. Columns that they lack are NULL.
+const OldestSchemaVersion = SchemaVersion - 1
+
+// Readable reports whether datasets of a version can be read.
+func Readable(version int) bool { return OldestSchemaVersion <= version && version <= SchemaVersion }
+
 // Schema describes a table. It is derived from the table's declaration, a
 // struct whose first field embeds Table, or the declaration of the parent in
 // the hierarchy, and whose other fields are its columns in order:

@@ -32,7 +32,10 @@ type packedTables struct {
 	facts  string // selects the rows of the table trace in DuckDB; "" if it has no files
 }
 
-type packedFile struct{ table, path string }
+type packedFile struct {
+	table, path string
+	lacks       string // what selects NULL for columns that other files of the table have
+}
 
 // packedRows are the rows of a trace in a file.
 type packedRows struct{ file, from, to int }
@@ -56,7 +59,7 @@ func readPacked(ctx context.Context, folder string) (*packedTables, error) {
 				return nil, err
 			}
 			for _, file := range found {
-				p.files = append(p.files, packedFile{s.Name, path.Join(p.folder, file)})
+				p.files = append(p.files, packedFile{table: s.Name, path: path.Join(p.folder, file)})
 			}
 		}
 	}
@@ -82,7 +85,7 @@ func inFile(path string, err error) error {
 	return err
 }
 
-// read finds the rows of each trace in a file. It reports whether the file has the column trace_id. It must be of this version.
+// read finds the rows of each trace in a file. It reports whether the file has the column trace_id. Its version must be readable.
 func (p *packedTables) read(i int) (packed bool, err error) {
 	r, err := os.Open(p.files[i].path)
 	if err != nil {
@@ -99,9 +102,12 @@ func (p *packedTables) read(i int) (packed bool, err error) {
 		return false, nil
 	}
 	// Files of other writers do not say their version.
-	if v := f.Metadata(export.SchemaVersionKey); v != "" && v != strconv.Itoa(table.SchemaVersion) {
-		return false, fmt.Errorf("schema version %s, this tpconvert reads %d: convert the traces again", v, table.SchemaVersion)
+	if text := f.Metadata(export.SchemaVersionKey); text != "" {
+		if v, err := strconv.Atoi(text); err != nil || !table.Readable(v) {
+			return false, fmt.Errorf("schema version %s, this tpconvert reads %d and %d: convert the traces again", text, table.OldestSchemaVersion, table.SchemaVersion)
+		}
 	}
+	p.files[i].lacks = lacks(p.files[i].table, f.Has)
 	ids, err := f.Texts("trace_id")
 	if err != nil {
 		return false, err
@@ -145,23 +151,23 @@ func (p *packedTables) selectFacts(has func(column string) bool) string {
 			files = append(files, f.quoted())
 		}
 	}
-	all := schema.All()
-	facts := all[slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == factsTable })]
-	query := "SELECT *"
-	for _, c := range facts.Columns {
-		switch {
-		case has(c.Name):
-		case c.Type == table.TypeString:
-			query += ", NULL::VARCHAR AS " + c.Name
-		default:
-			query += ", NULL::BIGINT AS " + c.Name
-		}
-	}
+	query := "SELECT *" + lacks(factsTable, has)
 	query += fmt.Sprintf(" FROM read_parquet([%s]) WHERE trace_id IS NOT NULL", strings.Join(files, ", "))
 	if has("status") {
 		query += " AND status = 'ok'"
 	}
 	return query
+}
+
+// lacks returns what selects NULL for the columns of a table that a file does not have.
+func lacks(name string, has func(column string) bool) (columns string) {
+	all := schema.All()
+	for _, c := range all[slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == name })].Columns {
+		if !has(c.Name) {
+			columns += fmt.Sprintf(", NULL::%s AS %s", sqlfuncs.TypeOf(c), c.Name)
+		}
+	}
+	return columns
 }
 
 // choose keeps the traces that the table trace names: a fleet may have files of others, because an attempt was never
@@ -211,7 +217,7 @@ func (p *packedTables) dataset(id string) sqlfuncs.Dataset {
 	for _, r := range p.traces[id] {
 		f := p.files[r.file]
 		d.Tables = append(d.Tables, f.table)
-		d.Rows[f.table] = "read_parquet(" + f.quoted() + ") WHERE trace_id = " + sqltext.QuoteText(id)
+		d.Rows[f.table] = fmt.Sprintf("(SELECT *%s FROM read_parquet(%s)) WHERE trace_id = %s", f.lacks, f.quoted(), sqltext.QuoteText(id))
 		if f.table == factsTable {
 			d.Rows[factsTable] = fmt.Sprintf("(%s AND trace_id = %s)", p.facts, sqltext.QuoteText(id))
 		}

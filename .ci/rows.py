@@ -74,5 +74,8 @@ with subprocess.Popen([peer, "export", "arrow_tar", "-o", "/dev/stdout", trace],
             columns = {COLUMNS.get(name, {}).get(c, c): plain(rows[c]) for c in rows.column_names}
             write(TABLES.get(name, name), pyarrow.table(columns))
 write("stack_sample", samples(kept))
+bounds = subprocess.run([peer, "query", trace, "SELECT start_ts, end_ts FROM trace_bounds"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True)
+start, end = bounds.stdout.split()[-1].split(",")
+write("trace_bounds", pyarrow.table({"start_ts": [int(start)], "end_ts": [int(end)]}))  # an export does not have them
 manifest["tables"] = list(tables.values())
 (out / "_tpconvert.json").write_text(json.dumps(manifest))

@@ -55,7 +55,7 @@ func Extend(dir, traceID string, o Options) (*Extension, error) {
 	o.Force, o.Tables, o.EmptyTables = true, nil, false
 	var to place
 	var begin func() (*Stage, error)
-	target := dir
+	var target string
 	if traceID == "" {
 		s, parent, prefix, err := openSingle(dir, true)
 		if err != nil {

@@ -59,11 +59,12 @@ func describeMemory(s *model.Store, dims []model.Dim) string {
 var rssKinds = []string{"rss.file", "rss.anon", "swap", "rss.shmem", "unreclaimable"}
 
 func rssStat(p *Parser, e *Event) {
-	size, utid := e.Int("size"), model.None
+	size := e.Int("size")
 	if size < 0 {
 		p.File.LogTime(model.StatRSSStatNegativeSize, e.TS, nil)
 		return
 	}
+	var utid model.UTID
 	if e.Tracepoint.Name == "rss_stat_throttled" || e.Has("mm_id") && e.Has("curr") {
 		utid = p.ownerOf(e)
 	} else {

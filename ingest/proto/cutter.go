@@ -178,9 +178,9 @@ func (c *cutter) frames(f *frames, within int64) error {
 			return nil
 		}
 		switch {
-		case !p.read(data, offset) || p.rarities().compressed != nil && within >= 0:
+		case !p.read(data, offset) || p.rareFields().compressed != nil && within >= 0:
 			p.damaged(model.StatCorruptPacket, offset)
-		case p.rarities().compressed != nil:
+		case p.rareFields().compressed != nil:
 			c.unpack(p)
 		default:
 			c.packing.goAhead(p)

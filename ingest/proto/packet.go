@@ -12,7 +12,7 @@ type Packet struct {
 	packetHead
 	fields []wire.Field  // those not decoded into the head
 	single [1]wire.Field // backs fields while there is at most one
-	rare   packetRarities
+	rare   rareFields
 }
 
 // packetHead holds what packets of all families have.
@@ -40,8 +40,8 @@ type packetHead struct {
 	aheadOf uint32 // the number of that field
 }
 
-// packetRarities hold what few packets have.
-type packetRarities struct {
+// rareFields hold what few packets have.
+type rareFields struct {
 	dropped    uint32 // why packets before this one are missing, as bits
 	defaults   []byte
 	interned   []byte
@@ -53,18 +53,18 @@ type packetRarities struct {
 	damage    model.Stat
 }
 
-var noRarities packetRarities
+var noRareFields rareFields
 
-// rarities returns the packet's rare fields, for reading only.
-func (p *Packet) rarities() *packetRarities {
+// rareFields returns the packet's rare fields, for reading only.
+func (p *Packet) rareFields() *rareFields {
 	if p.hasRare {
 		return &p.rare
 	}
-	return &noRarities
+	return &noRareFields
 }
 
 // setRare returns the packet's rare fields, for changing.
-func (p *Packet) setRare() *packetRarities {
+func (p *Packet) setRare() *rareFields {
 	p.hasRare = true
 	return &p.rare
 }
@@ -96,7 +96,7 @@ const (
 
 func (p *Packet) clear(offset int64) {
 	if p.hasRare {
-		p.rare = packetRarities{}
+		p.rare = rareFields{}
 	}
 	p.packetHead = packetHead{Offset: offset}
 }

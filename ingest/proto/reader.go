@@ -20,7 +20,7 @@ type trace struct {
 	families []Family
 	machines map[uint32]*Reader
 	readers  []*Reader // in the order of their first packet
-	lately   struct {  // the machine looked up last
+	recent   struct {  // the machine looked up last
 		id     uint32
 		reader *Reader
 	}
@@ -67,7 +67,7 @@ type Reader struct {
 	packets   *Stream
 	sequences paged.List[sequence]
 	byID      paged.Index   // of sequences
-	lately    [16]*sequence // those looked up last, by the low bits of their ids
+	recent    [16]*sequence // those looked up last, by the low bits of their ids
 	used      bool          // there was a packet
 
 	oldClock []uint32    // fields of the modules with OldClock
@@ -199,7 +199,7 @@ func (r *Reader) Input() *format.Input { return r.in }
 // one reads a packet.
 func (t *trace) one(p *Packet) {
 	t.packets++
-	if rare := p.rarities(); rare.isDamaged {
+	if rare := p.rareFields(); rare.isDamaged {
 		t.in.File.LogAt(rare.damage, p.Offset, nil)
 		return
 	}
@@ -219,11 +219,11 @@ const maxMachines = 256
 // machines. If all packets carry the same other machine id, that machine is the recorder
 // itself.
 func (t *trace) machine(id uint32) *Reader {
-	if id == t.lately.id && t.lately.reader != nil {
-		return t.lately.reader
+	if id == t.recent.id && t.recent.reader != nil {
+		return t.recent.reader
 	}
 	r := t.findMachine(id)
-	t.lately.id, t.lately.reader = id, r
+	t.recent.id, t.recent.reader = id, r
 	return r
 }
 
@@ -273,15 +273,15 @@ func (t *trace) findMachine(id uint32) *Reader {
 }
 
 func (r *Reader) sequence(id uint32) *sequence {
-	lately := &r.lately[id%uint32(len(r.lately))]
-	if q := *lately; q != nil && q.id == id {
+	recent := &r.recent[id%uint32(len(r.recent))]
+	if q := *recent; q != nil && q.id == id {
 		return q
 	}
 	q := r.findSequence(id)
 	if q == nil {
 		q = r.newSequence(id)
 	}
-	*lately = q
+	*recent = q
 	return q
 }
 
@@ -290,7 +290,7 @@ func (r *Reader) packet(p *Packet) {
 	if len(r.patches.machines) > 0 && p.HasSequence {
 		r.patch(p)
 	}
-	dropped := p.rarities().dropped
+	dropped := p.rareFields().dropped
 	known := dropped != 0 && r.findSequence(p.Sequence) != nil
 	q := r.sequence(p.Sequence)
 	if known && p.HasSequence {
@@ -329,7 +329,7 @@ func (r *Reader) packet(p *Packet) {
 		}
 	}
 	if p.flags&flagNeeds != 0 {
-		q.needy++
+		q.dependent++
 		if q.lost {
 			q.loss().Skipped++
 			r.File.LogAt(model.StatPacketSkippedSeqNeedsIncrementalStateInvalid, p.Offset, r.SequenceArg(p.Sequence))

@@ -12,10 +12,10 @@ import (
 // sequence is one writer's packets, in order. There can be millions of them, so they
 // and their states are kept small and in lists.
 type sequence struct {
-	state  *State
-	losses *Losses // all but Needy; nil if there were none
-	needy  int64   // becomes Losses.Needy
-	id     uint32
+	state     *State
+	losses    *Losses // all but Dependent; nil if there were none
+	dependent int64   // becomes Losses.Dependent
+	id        uint32
 	// lost says that interned data may be missing: at first, and from the loss of a
 	// packet until the sequence starts anew.
 	lost bool
@@ -23,10 +23,10 @@ type sequence struct {
 
 // Losses counts what is missing from a sequence's packets.
 type Losses struct {
-	Drops   int64             // how often packets were lost
-	Causes  [LossCauses]int64 // the drops by cause
-	Needy   int64             // packets that rely on earlier ones
-	Skipped int64             // needy packets skipped because earlier ones were lost
+	Drops     int64             // how often packets were lost
+	Causes    [LossCauses]int64 // the drops by cause
+	Dependent int64             // packets that rely on earlier ones
+	Skipped   int64             // such packets skipped because earlier ones were lost
 }
 
 // The causes are the bits of previous_packet_dropped from firstLossCause on.
@@ -45,7 +45,7 @@ func (r *Reader) Losses(sequence uint32) (Losses, bool) {
 	if q.losses != nil {
 		l = *q.losses
 	}
-	l.Needy = q.needy
+	l.Dependent = q.dependent
 	return l, true
 }
 

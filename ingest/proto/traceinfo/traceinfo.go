@@ -312,7 +312,7 @@ func (t *info) stats(data []byte) {
 				lost[of] = sum
 			}
 			sum.Drops += q.Drops
-			if q.Skipped > 0 && q.Skipped == q.Needy {
+			if q.Skipped > 0 && q.Skipped == q.Dependent {
 				sum.Skipped++
 			}
 			for i, n := range q.Causes {

@@ -20,11 +20,11 @@ type eventHead struct {
 	hasExtras    bool // extras is not zero
 	hasRare      bool // rare is not zero
 	extras       extraCounters
-	rare         eventHeadRarities
+	rare         rareHeadFields
 }
 
-// eventHeadRarities hold what modern recorders no longer write.
-type eventHeadRarities struct {
+// rareHeadFields hold what modern recorders no longer write.
+type rareHeadFields struct {
 	time         int64     // timestamp_delta_us
 	absoluteTime int64     // us
 	threadTime   timeField // us
@@ -130,25 +130,25 @@ type legacyEvent struct {
 // firstExtension is the first field number of TrackEvent extensions.
 const firstExtension = 1000
 
-// rarities returns the event's rare fields, for reading only.
-func (e *eventHead) rarities() *eventHeadRarities {
+// rareFields returns the event's rare fields, for reading only.
+func (e *eventHead) rareFields() *rareHeadFields {
 	if e.hasRare {
 		return &e.rare
 	}
-	return &noHeadRarities
+	return &noRareHeadFields
 }
 
-var noHeadRarities eventHeadRarities
+var noRareHeadFields rareHeadFields
 
 // setRare returns the event's rare fields, for changing.
-func (e *eventHead) setRare() *eventHeadRarities {
+func (e *eventHead) setRare() *rareHeadFields {
 	e.hasRare = true
 	return &e.rare
 }
 
 func (e *eventHead) clear() {
 	if e.hasRare {
-		e.rare = eventHeadRarities{}
+		e.rare = rareHeadFields{}
 	}
 	if x := &e.extras; e.hasExtras {
 		*x = extraCounters{x.ints[:0], x.doubles[:0], x.intTracks[:0], x.doubleTracks[:0]}

@@ -215,7 +215,7 @@ func (t *trackEvents) tokenizeEvent(p *proto.Packet, e *eventHead, data []byte) 
 		fail(model.StatTrackEventMissingSequenceID, nil)
 		return
 	}
-	rare := e.rarities()
+	rare := e.rareFields()
 	var now *thread.Times
 	if rare.hasTime || rare.threadTime.hasDelta || rare.instructions.hasDelta {
 		now = thread.TimesOf(p.State)

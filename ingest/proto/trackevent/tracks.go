@@ -26,7 +26,7 @@ type tracks struct {
 	// belongs to a later thread or process that reuses the number.
 	ofThreads, ofProcesses paged.Sparse[bool]  // by utid and upid: whether it has a track
 	begun                  map[uint32]bool     // sequences whose first packet is in the trace
-	lately                 [64]*eventTrack     // tracks looked up last, by a hash of the uuid
+	recent                 [64]*eventTrack     // tracks looked up last, by a hash of the uuid
 	details                paged.List[details] // the last ones belong to the latest track with details
 
 	translations *translation.Tables
@@ -400,8 +400,8 @@ func (t *tracks) valid(uuid uint64) bool {
 // resolve returns the track with the uuid, and resolves the thread or process that
 // it belongs to. It returns nil if the track is not valid.
 func (t *tracks) resolve(uuid uint64) *eventTrack {
-	lately := &t.lately[(uuid^uuid>>32)%uint64(len(t.lately))]
-	if e := *lately; e != nil && e.uuid == uuid {
+	recent := &t.recent[(uuid^uuid>>32)%uint64(len(t.recent))]
+	if e := *recent; e != nil && e.uuid == uuid {
 		return e
 	}
 	e := t.find(uuid)
@@ -418,7 +418,7 @@ func (t *tracks) resolve(uuid uint64) *eventTrack {
 		t.resolveOwner(e)
 		e.resolved = true
 	}
-	*lately = e
+	*recent = e
 	return e
 }
 

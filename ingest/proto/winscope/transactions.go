@@ -104,7 +104,7 @@ func (t *transactions) layer(row int64, state *proto.State, data, of []byte) {
 	if what, ok := wire.Find(data, androidpb.LayerState_What); ok {
 		changes.FlagsID.Set(row, t.flags(t.layerFlags, what.Uint64(), layerFlags))
 	}
-	t.describeChange(row, state, &layerChange, data, of)
+	t.storeChange(row, state, &layerChange, data, of)
 }
 
 // display reads a DisplayState. of is the transaction that it is a part of, or nil.
@@ -115,11 +115,11 @@ func (t *transactions) display(row int64, state *proto.State, data, of []byte) {
 	if what, ok := wire.Find(data, androidpb.DisplayState_What); ok {
 		changes.FlagsID.Set(row, t.flags(t.displayFlags, uint64(what.Uint32()), displayFlags))
 	}
-	t.describeChange(row, state, &displayChange, data, of)
+	t.storeChange(row, state, &displayChange, data, of)
 }
 
-// describeChange stores a change as args, and of its transaction what comes into effect with it.
-func (t *transactions) describeChange(row int64, state *proto.State, k *kind, data, of []byte) {
+// storeChange stores a change as args, and of its transaction what comes into effect with it.
+func (t *transactions) storeChange(row int64, state *proto.State, k *kind, data, of []byte) {
 	t.add(&t.set, state, k, data, nil)
 	if of != nil {
 		t.add(&t.set, state, &transaction, of, func(field uint32) bool {

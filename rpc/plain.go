@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -22,49 +23,13 @@ type plain struct {
 	modules []string        // that queries have included elsewhere, and the common room has to
 	idle    []*room
 	running []*client
-	free    chan struct{} // has a token if a client may have ended
-	changed bool          // the common room may have more than a new one
-	era     int           // grows when the initial tables are restored
-}
-
-const (
-	mostRunning = 64 // queries in rooms of their own
-	mostIdle    = 2  // rooms that wait for a query, which take some 2 MiB each
-)
-
-// client is one whose query runs in a room of its own.
-type client struct {
-	send func(message) error
-	cut  func() // ends a send that waits for the client
-	mu   sync.Mutex
-	from time.Time // when the client was sent what it has not read yet; zero if it has read everything
-}
-
-// tardy is how long a client may take to read a part of an answer while others wait for a room.
-const tardy = time.Second
-
-// write sends a part of an answer.
-func (c *client) write(m message) error {
-	c.set(time.Now())
-	defer c.set(time.Time{})
-	return c.send(m)
-}
-
-func (c *client) set(from time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.from = from
-}
-
-// isTardy reports whether the client lets others wait.
-func (c *client) isTardy() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.from.IsZero() && time.Since(c.from) > tardy
+	waiting []*client // for a room, the newest last
+	changed bool      // the common room may have more than a new one
+	era     int       // grows when the initial tables are restored
 }
 
 func newPlain(s *Server) *plain {
-	return &plain{room: s.room(), server: s, made: map[string]bool{}, free: make(chan struct{}, 1)}
+	return &plain{room: s.room(), server: s, made: map[string]bool{}}
 }
 
 // plainClient is one client's side of plain.
@@ -84,7 +49,7 @@ func (p *plain) answer(ctx context.Context, sql string, send func(message) error
 		return p.room.query(ctx, sql, send)
 	}
 	if p.apart(reach) {
-		if done, err := p.alone(ctx, sql, reach.Modules, &client{send: send, cut: cut}); done {
+		if done, err := p.alone(ctx, sql, reach.Modules, newClient(send, cut)); done {
 			return err
 		}
 	}
@@ -121,21 +86,28 @@ func (p *plain) common(ctx context.Context, reach *perfettosql.Reach, sql string
 // alone runs a query in a room of its own. It is not done if the query fails there before it has a result: it may need what others
 // have created.
 func (p *plain) alone(ctx context.Context, sql string, modules []string, c *client) (done bool, err error) {
-	r, era, err := p.enter(ctx, c)
-	if err != nil {
+	if err := p.enter(ctx, c); err != nil {
 		return true, err
 	}
 	to := &result{send: c.write, begun: time.Now()}
 	var unsent error
-	failed := r.onTrace(ctx, func(s *session.Session) error { return p.server.run(ctx, s, sql, to, &unsent) })
-	p.exit(r, c, era, failed == nil)
+	within, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	long := func() {
+		if !p.lengthen(c) {
+			end(errCrowd)
+		}
+	}
+	failed := c.room.onTrace(within, func(s *session.Session) error { return p.server.run(within, s, sql, to, &unsent, long) })
+	ended := context.Cause(within)
+	p.exit(c, failed == nil || unsent != nil || ended != nil && errors.Is(failed, ended))
 	switch {
 	case unsent != nil:
 		return true, unsent
-	case failed != nil && !to.headed && ctx.Err() == nil && p.mayHelp():
+	case failed != nil && !to.headed && ended == nil && p.mayHelp():
 		return false, nil
 	case failed == nil:
-		p.included(modules, era)
+		p.included(modules, c.era)
 	}
 	return true, to.flush(true, failed)
 }
@@ -174,58 +146,6 @@ func (p *plain) change() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changed = true
-}
-
-// enter returns a room for the client. If there are too many, it waits, and disconnects those that do not read their answers.
-func (p *plain) enter(ctx context.Context, c *client) (*room, int, error) {
-	tick := time.NewTicker(tardy / 10)
-	defer tick.Stop()
-	for {
-		p.mu.Lock()
-		if len(p.running) < mostRunning {
-			p.running = append(p.running, c)
-			var r *room
-			if n := len(p.idle); n > 0 {
-				r, p.idle = p.idle[n-1], p.idle[:n-1]
-			}
-			era := p.era
-			p.mu.Unlock()
-			if r == nil {
-				r = p.server.room()
-			}
-			return r, era, nil
-		}
-		for _, other := range p.running {
-			if other.cut != nil && other.isTardy() {
-				other.cut()
-			}
-		}
-		p.mu.Unlock()
-		select {
-		case <-p.free:
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil, 0, ctx.Err()
-		}
-	}
-}
-
-// exit gives a room back. One in which a query failed is not used again.
-func (p *plain) exit(r *room, c *client, era int, again bool) {
-	p.mu.Lock()
-	p.running = slices.DeleteFunc(p.running, func(other *client) bool { return other == c })
-	again = again && era == p.era && len(p.idle) < mostIdle
-	if again {
-		p.idle = append(p.idle, r)
-	}
-	p.mu.Unlock()
-	select {
-	case p.free <- struct{}{}:
-	default:
-	}
-	if !again {
-		r.close()
-	}
 }
 
 // restore drops what queries have created.

@@ -131,7 +131,7 @@ func (r *room) query(ctx context.Context, sql string, send func(message) error) 
 	err := r.onTrace(ctx, func(s *session.Session) error {
 		ctx, stop := r.server.limited(ctx)
 		defer stop()
-		return r.server.run(ctx, s, sql, to, &unsent)
+		return r.server.run(ctx, s, sql, to, &unsent, func() {})
 	})
 	if unsent != nil {
 		return unsent
@@ -139,12 +139,12 @@ func (r *room) query(ctx context.Context, sql string, send func(message) error) 
 	return to.flush(true, err)
 }
 
-// run runs the SQL of query.
-func (s *Server) run(ctx context.Context, on *session.Session, sql string, r *result, unsent *error) error {
+// run runs the SQL of query, and calls long if it takes long.
+func (s *Server) run(ctx context.Context, on *session.Session, sql string, r *result, unsent *error, long func()) error {
 	if len(sql) > MaxQuery {
 		return fmt.Errorf("the query has %d bytes; %d are the most", len(sql), MaxQuery)
 	}
-	turn, ctx := s.turns.Begin(ctx)
+	turn, ctx := s.turns.Begin(ctx, long)
 	defer turn.Pause()
 	send := r.send
 	defer func() { r.send = send }()

@@ -17,13 +17,14 @@ func NewTurns(places int) *Turns { return &Turns{make(chan struct{}, places)} }
 
 const (
 	instructions = 10_000 // of SQLite between two calls of its progress handler
-	short        = 50     // calls after which a statement is long: some 10 ms
+	short        = 20     // calls after which a call is long: some 4 ms
 	turnTime     = 20 * time.Millisecond
 )
 
 // Turn is what Turns knows of the statements of a call. One goroutine uses it.
 type Turn struct {
 	of    *Turns
+	long  func()
 	calls int
 	held  bool
 	until time.Time
@@ -32,9 +33,10 @@ type Turn struct {
 // turnKey is the key of a Turn in a context.
 type turnKey struct{}
 
-// Begin returns a turn, and a context in which During takes it. It has to be paused at the end.
-func (t *Turns) Begin(ctx context.Context) (*Turn, context.Context) {
-	turn := &Turn{of: t}
+// Begin returns a turn, and a context in which During takes it. It has to be paused at the end. The function is called once the call is
+// long, before it waits.
+func (t *Turns) Begin(ctx context.Context, long func()) (*Turn, context.Context) {
+	turn := &Turn{of: t, long: long}
 	return turn, context.WithValue(ctx, turnKey{}, turn)
 }
 
@@ -50,6 +52,9 @@ func (t *Turn) Pause() {
 func (t *Turn) wait(done <-chan struct{}) {
 	if t.calls++; t.calls < short || t.held && time.Now().Before(t.until) {
 		return
+	}
+	if t.calls == short {
+		t.long()
 	}
 	t.Pause()
 	select {

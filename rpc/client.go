@@ -1,0 +1,176 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The most queries in rooms of their own, which take some 2 MiB each. Those that have run for a short time only are apart from the
+// others, so that a short one finds a place whatever the others do.
+const (
+	mostShort = 8
+	mostLong  = 112
+	mostIdle  = 8 // rooms that wait for a query
+)
+
+var errCrowd = fmt.Errorf("the server has %d other queries that take long; try again", mostLong)
+
+// client is one whose query runs in a room of its own.
+type client struct {
+	send func(message) error
+	cut  func() // ends a send that waits for the client; nil if it has been called
+
+	entered chan struct{} // closed when the client has the fields below
+	room    *room
+	era     int
+	long    bool // guarded by plain.mu
+
+	mu   sync.Mutex
+	from time.Time // when the client was sent what it has not read yet; zero if it has read everything
+}
+
+func newClient(send func(message) error, cut func()) *client {
+	return &client{send: send, cut: cut, entered: make(chan struct{})}
+}
+
+// tardy is how long a client may take to read a part of an answer while others wait for a room.
+const tardy = 250 * time.Millisecond
+
+// write sends a part of an answer.
+func (c *client) write(m message) error {
+	c.set(time.Now())
+	defer c.set(time.Time{})
+	return c.send(m)
+}
+
+func (c *client) set(from time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.from = from
+}
+
+// unread is for how long the client has not read what it was sent.
+func (c *client) unread() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.from.IsZero() {
+		return 0
+	}
+	return time.Since(c.from)
+}
+
+// enter gives the client a room. If there are too many short ones, it waits. The newest goes on first: one that comes now does not wait for
+// all who have gathered before.
+func (p *plain) enter(ctx context.Context, c *client) error {
+	p.mu.Lock()
+	if p.count(false) < mostShort {
+		p.admit(c)
+	} else {
+		p.waiting = append(p.waiting, c)
+		p.cutTardy(false)
+	}
+	p.mu.Unlock()
+	tick := time.NewTicker(tardy / 10)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.entered:
+			return nil
+		case <-tick.C:
+			p.mu.Lock()
+			if n := len(p.waiting); n > 0 && p.waiting[n-1] == c {
+				p.cutTardy(false)
+			}
+			p.mu.Unlock()
+		case <-ctx.Done():
+			p.mu.Lock()
+			i := slices.Index(p.waiting, c)
+			if i < 0 {
+				p.mu.Unlock()
+				return nil // it has entered in the meantime, and will exit
+			}
+			p.waiting = slices.Delete(p.waiting, i, i+1)
+			p.mu.Unlock()
+			return ctx.Err()
+		}
+	}
+}
+
+// admit gives the client a room. p.mu is locked.
+func (p *plain) admit(c *client) {
+	p.running = append(p.running, c)
+	if n := len(p.idle); n > 0 {
+		c.room, p.idle = p.idle[n-1], p.idle[:n-1]
+	} else {
+		c.room = p.server.room()
+	}
+	c.era = p.era
+	close(c.entered)
+}
+
+// count returns the number of running queries that are long, or short. p.mu is locked.
+func (p *plain) count(long bool) int {
+	n := 0
+	for _, c := range p.running {
+		if c.long == long {
+			n++
+		}
+	}
+	return n
+}
+
+// lengthen moves a client to those whose queries take long, unless there are too many.
+func (p *plain) lengthen(c *client) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.count(true) >= mostLong {
+		p.cutTardy(true) // for the next
+		return false
+	}
+	c.long = true
+	p.admitNext()
+	return true
+}
+
+// cutTardy disconnects the client that has not read its answer for the longest time, if that is too long, of those whose queries are
+// long, or short. p.mu is locked.
+func (p *plain) cutTardy(long bool) {
+	var slowest *client
+	longest := tardy
+	for _, c := range p.running {
+		if unread := c.unread(); c.long == long && c.cut != nil && unread > longest {
+			slowest, longest = c, unread
+		}
+	}
+	if slowest != nil {
+		slowest.cut()
+		slowest.cut = nil
+	}
+}
+
+// admitNext lets the newest client that waits enter, if there is a place. p.mu is locked.
+func (p *plain) admitNext() {
+	if n := len(p.waiting); n > 0 && p.count(false) < mostShort {
+		next := p.waiting[n-1]
+		p.waiting = p.waiting[:n-1]
+		p.admit(next)
+	}
+}
+
+// exit gives a client's room back. One in which a query failed is not used again.
+func (p *plain) exit(c *client, again bool) {
+	p.mu.Lock()
+	p.running = slices.DeleteFunc(p.running, func(other *client) bool { return other == c })
+	again = again && c.era == p.era && len(p.idle) < mostIdle
+	if again {
+		p.idle = append(p.idle, c.room)
+	}
+	p.admitNext()
+	p.mu.Unlock()
+	if !again {
+		c.room.close()
+	}
+}

@@ -59,7 +59,7 @@ another address; there is no password. Ctrl-C ends it.`,
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			trace := opener{ui: ui.printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
-			return o.run(cmd.Context(), trace, args)
+			return o.runConfined(cmd.Context(), trace, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -92,6 +92,22 @@ func asTraceProcessor(args []string) []string {
 		return append([]string{"serve"}, args[1:]...)
 	}
 	return args
+}
+
+// runConfined serves in a process that cannot write the input.
+func (o *serveOptions) runConfined(ctx context.Context, trace opener, args []string) error {
+	socket := ""
+	if o.unix != "" {
+		var err error
+		if socket, err = socketPath(o.unix); err != nil {
+			return err
+		}
+	}
+	end, err := confine(socket)
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.run(ctx, trace, args), end())
 }
 
 func (o *serveOptions) run(ctx context.Context, trace opener, args []string) error {

@@ -1,0 +1,156 @@
+//go:build cgo && linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// faulty returns a command whose system calls strace makes fail, as strace's option inject says.
+func faulty(t *testing.T, dir, calls, inject string, args ...string) *exec.Cmd {
+	t.Helper()
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("there is no strace")
+	}
+	cmd := command(t, dir, args...)
+	cmd.Args = append([]string{"strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace=" + calls, "-e", "inject=" + calls + ":" + inject}, cmd.Args...)
+	cmd.Path = strace
+	return cmd
+}
+
+// untilDone runs a command with a fault in its first, second, ... system call of some, and check after each, until it is done without a
+// fault.
+func untilDone(t *testing.T, dir, calls, fault string, check func(n int), args ...string) {
+	t.Helper()
+	for n := 1; n < 100; n++ {
+		got := finish(t, faulty(t, dir, calls, fmt.Sprintf("%s:when=%d", fault, n), args...))
+		check(n)
+		if got.code == exitDone {
+			if n == 1 {
+				t.Error("no call fails: the test shows nothing")
+			}
+			return
+		}
+	}
+	t.Error("the command is never done")
+}
+
+// TestFailedRename checks that the old trace stays, if a trace cannot replace it.
+func TestFailedRename(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "one"), 0o777), os.WriteFile(filepath.Join(dir, "one/a.json"), []byte(goodTrace), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "-q", "one", "out").expect(t, exitDone, "")
+	untilDone(t, dir, "renameat,renameat2", "error=EIO", func(n int) {
+		if got := rowsOf(t, dir, "out", "SELECT count(*) AS n FROM slice"); got != "n\n2\n" {
+			t.Errorf("after rename %d failed: %q", n, got)
+		}
+	}, "-q", "-f", "-j1", "one", "out")
+}
+
+// TestKilledInRename checks that a trace is seen whole or not at all, if the process that adds it is killed.
+func TestKilledInRename(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.json": goodTrace, "b.json": lossyTrace, "c.json": goodTrace + " "})
+	tpconvert(t, dir, "-q", "a.json", "b.json", "out").expect(t, exitDone, "")
+	untilDone(t, dir, "renameat,renameat2", "signal=SIGKILL", func(n int) {
+		const traces = "SELECT string_agg(DISTINCT trace_id, ' ' ORDER BY trace_id) AS n FROM "
+		if slices, threads := rowsOf(t, dir, "out", traces+"slice"), rowsOf(t, dir, "out", traces+"thread"); slices != threads {
+			t.Errorf("killed in rename %d: there are slices of %q, and threads of %q", n, slices, threads)
+		}
+	}, "-q", "-j1", "--append", "c.json", "out")
+}
+
+// childOf returns the process that another one has started, or 0.
+func childOf(parent int) int {
+	all, _ := filepath.Glob("/proc/[0-9]*/status")
+	for _, path := range all {
+		status, _ := os.ReadFile(path)
+		if strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", parent)) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			return pid
+		}
+	}
+	return 0
+}
+
+// TestInterruptedCommit checks that the exit code tells whether there is a dataset, whenever the signal comes.
+func TestInterruptedCommit(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.json": goodTrace})
+	sent := 0
+	for i := range 6 {
+		out := fmt.Sprintf("out%d", i)
+		cmd := faulty(t, dir, "fsync", "delay_enter=200000", "-q", "a.json", out)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(i+1) * 100 * time.Millisecond)
+		if pid := childOf(cmd.Process.Pid); pid > 0 && syscall.Kill(pid, syscall.SIGTERM) == nil {
+			sent++
+		}
+		var exit *exec.ExitError
+		if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		code := cmd.ProcessState.ExitCode()
+		_, err := os.Stat(filepath.Join(dir, out))
+		if exists := err == nil; exists != (code == exitDone) {
+			t.Errorf("exit code %d, and there is a dataset: %t", code, exists)
+		}
+	}
+	if sent < 3 {
+		t.Errorf("%d signals came in time", sent)
+	}
+}
+
+// TestTwoRunsAtOnce checks that two runs into one dataset do not disturb each other.
+func TestTwoRunsAtOnce(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{}
+	for i := range 8 {
+		files[fmt.Sprintf("t%d.json", i)] = fmt.Sprintf(`[{"ph":"X","pid":1,"tid":%d,"ts":1,"dur":1,"name":"n"}]`, i+1)
+	}
+	dir := folder(t, files)
+	for i := range 6 {
+		out := fmt.Sprintf("out%d", i)
+		var first outcome
+		var running sync.WaitGroup
+		running.Go(func() { first = tpconvert(t, dir, "-q", "t0.json", "t1.json", out) })
+		time.Sleep(time.Duration(i) * 10 * time.Millisecond)
+		tpconvert(t, dir, "-q", "t2.json", "t3.json", "t4.json", "t5.json", "t6.json", "t7.json", out).expect(t, exitDone, "")
+		running.Wait()
+		first.expect(t, exitDone, "")
+		if got := rowsOf(t, dir, out, "SELECT count(*) AS n FROM slice"); got != "n\n8\n" {
+			t.Errorf("%s: %q", out, got)
+		}
+	}
+}
+
+// TestMoreThanOneJSON checks that what follows the outer value of a trace in JSON is read or counted as lost.
+func TestMoreThanOneJSON(t *testing.T) {
+	t.Parallel()
+	const a, b = `{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"a"}`, `{"ph":"X","pid":1,"tid":2,"ts":20,"dur":5,"name":"b"}`
+	dir := folder(t, map[string]string{"lines.ndjson": a + "\n" + b + "\n", "two.json": "[" + a + "][" + b + "]"})
+	for trace, want := range map[string]string{"lines.ndjson": "slices,lost\n2,0\n", "two.json": "slices,lost\n1,1\n"} {
+		tpconvert(t, dir, "-q", trace, trace+".out").expect(t, exitDone, "")
+		got := rowsOf(t, dir, trace+".out", `SELECT (SELECT count(*) FROM slice) AS slices,
+			(SELECT count(*) FROM stats WHERE name = 'json_trailing_data' AND value > 0) AS lost`)
+		if got != want {
+			t.Errorf("%s: got %q, want %q", trace, got, want)
+		}
+	}
+}

@@ -3,11 +3,17 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -152,5 +158,70 @@ func TestMoreThanOneJSON(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: got %q, want %q", trace, got, want)
 		}
+	}
+}
+
+// TestServeGlob checks that a pattern that takes minutes ends with its client, holds up no other, and does not keep the server from its end.
+func TestServeGlob(t *testing.T) {
+	t.Parallel()
+	dir := dataset(t, goodTrace)
+	url, _, end := serveCommand(t, dir, filepath.Join(dir, "out"))
+	ctx, leave := context.WithTimeout(t.Context(), time.Second)
+	defer leave()
+	const sql = "SELECT printf('%.250000000c', 'a') GLOB '*' || replace(printf('%.10000c', 'a'), 'a', 'a*') || 'b'"
+	request, err := http.NewRequestWithContext(ctx, "POST", url+"/query", bytes.NewReader(sqlArgs(sql)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan error)
+	go func() {
+		answer, err := http.DefaultClient.Do(request)
+		if err == nil {
+			_, err = io.ReadAll(answer.Body)
+			answer.Body.Close()
+		}
+		gone <- err
+	}()
+	time.Sleep(300 * time.Millisecond)
+	small := func() {
+		if got := ask(t, url, "SELECT count(*) FROM slice"); !slices.Equal(got.rows, []string{"2"}) {
+			t.Errorf("%+v", got)
+		}
+	}
+	small()
+	if err := <-gone; err == nil {
+		t.Error("the pattern takes no time: the test shows nothing")
+	}
+	small()
+	if took := end(); took > 10*time.Second {
+		t.Errorf("the server ended after %v", took)
+	}
+}
+
+// TestManyMembers checks that the CPU time of an archive grows with its members, and not with their square.
+func TestManyMembers(t *testing.T) {
+	dir := t.TempDir()
+	cpu := func(members int) time.Duration {
+		var archive bytes.Buffer
+		w := tar.NewWriter(&archive)
+		const log = "# ninja log v5\n0\t5\t0\tj\t1\n"
+		for i := range members {
+			if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("a%d", i), Size: int64(len(log)), Mode: 0o666}); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprint(w, log)
+		}
+		if err := errors.Join(w.Close(), os.WriteFile(filepath.Join(dir, "a.tar"), archive.Bytes(), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		cmd := command(t, dir, "-q", "-f", "-j1", "a.tar", "out")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	few, many := cpu(1000), cpu(8000)
+	if many > 16*few { // linear: below 8; with the square: 64
+		t.Errorf("1,000 members take %v, 8,000 %v", few, many)
 	}
 }

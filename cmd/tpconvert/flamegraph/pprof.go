@@ -24,6 +24,9 @@ type Log func(level slog.Level, msg string)
 // Top returns the functions of a profile as text, the heaviest first.
 func Top(p *profile.Profile, log Log) (string, error) {
 	nameUnknown(p)
+	for _, f := range p.Function { // a line is a function
+		f.Name = strings.ReplaceAll(f.Name, "\n", `\n`)
+	}
 	var text bytes.Buffer
 	options := pprofOptions(p, log, "-top", "-output=report")
 	options.Writer = reportWriter{&text}

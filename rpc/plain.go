@@ -98,13 +98,19 @@ func (p *plain) alone(ctx context.Context, sql string, modules []string, c *clie
 			end(errCrowd)
 		}
 	}
-	failed := c.room.onTrace(within, func(s *session.Session) error { return p.server.run(within, s, sql, to, &unsent, long) })
-	ended := context.Cause(within)
+	var ended error
+	failed := c.room.onTrace(within, func(s *session.Session) error {
+		ctx, stop := p.server.limited(within)
+		defer stop()
+		err := p.server.run(ctx, s, sql, to, &unsent, long)
+		ended = context.Cause(ctx)
+		return err
+	})
 	p.exit(c, failed == nil || unsent != nil || ended != nil && errors.Is(failed, ended))
 	switch {
 	case unsent != nil:
 		return true, unsent
-	case failed != nil && !to.headed && ended == nil && p.mayHelp():
+	case failed != nil && !to.headed && ended == nil && ctx.Err() == nil && p.mayHelp():
 		return false, nil
 	case failed == nil:
 		p.included(modules, c.era)

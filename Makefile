@@ -15,7 +15,7 @@ MEMORYCOUNTS ?= 100000,5000000
 TESTFLAGS   ?=
 TRACETESTS   = ./cmd/tpconvert ./ingest ./ingest/proto/...
 # Tests of SQL results and of files: they are slow under the race detector and share nothing between goroutines.
-ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Demangle|DocumentedQueries|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|Serve(Attacks|Crowd)|Summar|WithoutDuckDB)
+ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Demangle|Derive|Documented|Flamegraph|Metric|Parquet|ProfileTop|Query|Register|Sandbox|Serve(Attacks|Crowd|SessionMemory|SpentSession)|Summar|WithoutDuckDB)
 
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 

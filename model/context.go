@@ -37,9 +37,10 @@ func (c *Context) SetStat(stat Stat, index, value int64) {
 	c.Store.stats[statKey{stat, index, c.File.ID, c.Machine.ID}] = value
 }
 
-// Stat returns a count that SetStat set.
-func (c *Context) Stat(stat Stat, index int64) int64 {
-	return c.Store.stats[statKey{stat, index, c.File.ID, c.Machine.ID}]
+// Stat returns a count, and whether SetStat set it.
+func (c *Context) Stat(stat Stat, index int64) (value int64, ok bool) {
+	value, ok = c.Store.stats[statKey{stat, index, c.File.ID, c.Machine.ID}]
+	return value, ok
 }
 
 // HasStat reports whether a count of the machine in this file is above 0.

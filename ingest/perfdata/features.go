@@ -81,9 +81,12 @@ func (t *tokenizer) features(numbers []uint64) error {
 // feature reads a feature.
 func (t *tokenizer) feature(number uint64, data []byte, offset int64) {
 	read := featureReaders[number]
-	if read == nil || len(data) == 0 {
+	if read == nil {
 		noun := cmp.Or(featureNames[number], fmt.Sprintf("number %d", number)) + " feature"
 		t.in.File.Unread(model.StatPerfFeaturesSkipped, int64(number), noun).AddAt(offset)
+		return
+	}
+	if len(data) == 0 {
 		return
 	}
 	w := words{data: data, swapped: t.swapped}

@@ -282,9 +282,11 @@ func TestRecordings(t *testing.T) {
 func TestEventsWithoutDescription(t *testing.T) {
 	r := example(binary.LittleEndian)
 	delete(r.features, 12)
+	r.features[2] = nil // an empty section has nothing to read
 	r.events[1].kind, r.events[1].config = 4, 0x1a8
 	tables := ingesttest.MustRead(t, "perf.data", r.file())
 	tables.Want(t, "perf_counter_track", "name|cpu", "cycles|0", "type 4 config 0x1a8|1", "cycles|1")
+	tables.Want(t, "stats", "name|idx", "perf_cpu_lost_records|1", "perf_unknown_record_type|16", "perf_features_skipped|5", "perf_dummy_mapping_used|NULL")
 }
 
 func TestCountersThatAreReadTogether(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,7 @@ var specs = []struct{ name, fields string }{
 	{"clock_disable", "name state"},
 	{"thermal_temperature", "thermal_zone temp"},
 	{"cdev_update", "type target"},
-	{"rss_stat", "[mm_id] [curr] member size"},
+	{"rss_stat", "[mm_id] [curr] member type:member size"},
 	{"workqueue_execute_end", ""},
 	{"binder_transaction", "transaction:debug_id dest_node:target_node dest_proc:to_proc dest_thread:to_thread reply flags code"},
 	{"binder_transaction_received", "transaction:debug_id"},
@@ -139,6 +140,10 @@ func adder(name string, t ftrace.FieldType) func(*ftrace.Event, *ftrace.Field, [
 		return addHex
 	case name == "caller", name == "code": // numbers in binary traces
 		return addWord
+	case name == "member":
+		return addMember
+	case name == "size":
+		return addBytes
 	case t == ftrace.Text:
 		return addText
 	}
@@ -164,6 +169,23 @@ func addWord(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
 func addText(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
 	e.AddText(f, value)
 	return true
+}
+
+// addMember reads what a process's memory is used for: a number or, of newer kernels, a name.
+func addMember(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
+	if i := slices.Index(rssMembers, string(value)); i >= 0 {
+		e.AddInt(f, uint64(i))
+		return true
+	}
+	return addInt(e, f, value)
+}
+
+// rssMembers are the members of the kernel's mm_rss_stat in its order.
+var rssMembers = []string{"MM_FILEPAGES", "MM_ANONPAGES", "MM_SWAPENTS", "MM_SHMEMPAGES"}
+
+// addBytes reads a number of bytes, after which the kernel writes B.
+func addBytes(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
+	return addInt(e, f, bytes.TrimSuffix(value, []byte("B")))
 }
 
 func addInt(e *ftrace.Event, f *ftrace.Field, value []byte) bool {

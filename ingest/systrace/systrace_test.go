@@ -85,12 +85,13 @@ func TestCounters(t *testing.T) {
 		"a-4 (4) [000] cdev_update: type=fan target=2",
 		"a-4 (4) [000] rss_stat: size=8437760 member=1 curr=1 mm_id=2824390453",
 		"b-9 (4) [000] rss_stat: size=4096 member=0 curr=0 mm_id=2824390453",
+		"a-4 (4) [000] rss_stat: mm_id=2824390453 curr=1 type=MM_FILEPAGES size=8192B",
 	))
 	tables.Want(t, "counter", "ts|value|track_id",
 		"1000000000|4.294967295e+09|0", "2000000000|1.7664e+06|1",
 		"3000000000|2.8e+06|2", "3000000000|500000|3", "4000000000|2|2", "4000000000|1|3",
 		"5000000000|3e+08|4", "6000000000|0|5", "7000000000|-5|6", "8000000000|2|7",
-		"9000000000|8.43776e+06|8", "10000000000|4096|9")
+		"9000000000|8.43776e+06|8", "10000000000|4096|9", "11000000000|8192|9")
 	tables.Want(t, "counter_track", "classification|name|type", "cpu_idle|cpuidle|cpu_counter_track", "cpu_frequency|cpufreq|cpu_counter_track",
 		"cpu_max_frequency_limit|Cpu 6 Max Freq Limit|cpu_counter_track", "cpu_min_frequency_limit|Cpu 6 Min Freq Limit|cpu_counter_track",
 		"clock_frequency|cpu clk Frequency|counter_track", "clock_state|cpu clk State|counter_track",

@@ -330,7 +330,8 @@ func (r *reader) cpuStat(text string) {
 		case name == "CPU":
 			cpu = n
 		case known && cpu != model.None && n != 0:
-			r.in.SetStat(stat, cpu, r.in.Stat(stat, cpu)+n) // sum over all buffers of the CPU
+			others, _ := r.in.Stat(stat, cpu)
+			r.in.SetStat(stat, cpu, others+n) // sum over all buffers of the CPU
 			if name == "overrun" || name == "dropped events" {
 				r.in.SetStat(model.StatFtraceCPUHasDataLoss, cpu, 1)
 			}

@@ -86,8 +86,8 @@ func (m *ftraceModule) counts(data []byte, stats map[uint32][3]model.Stat, index
 	for number, stat := range stats {
 		value := message.Int64(data, number)
 		m.SetStat(stat[phase], index, value)
-		if phase == atEnd {
-			m.SetStat(stat[2], index, value-m.Stat(stat[atStart], index))
+		if begin, known := m.Stat(stat[atStart], index); known && phase == atEnd {
+			m.SetStat(stat[2], index, value-begin)
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"maps"
 	"os"
@@ -148,70 +149,147 @@ func TestProfileTopAsInPprof(t *testing.T) {
 var (
 	// perfHead is the first line of a sample of perf script, with its stack if that is one address. perfFrame is an address.
 	perfHead  = regexp.MustCompile(`^\s*\d+\s+[\d.]+:\s+(\d+)\s+(\S+):\s*(.*)$`)
-	perfFrame = regexp.MustCompile(`^\s*[0-9a-f]+ .*? \((.*)\)$`)
+	perfFrame = regexp.MustCompile(`^\s*([0-9a-f]+) .*? \((.*)\)$`)
 )
 
-// perfFiles returns what perf script has for each event of a recording: the files that ran, named as profile_top names code
-// without symbols, weighted by the periods of samples as perf report does. It returns nil if perf cannot read the recording.
-func perfFiles(t *testing.T, path string) map[string]map[string]weight {
+// perfWeights returns what perf script has for each event of a recording: the files that ran, named as profile_top names code
+// without symbols, and the addresses in them, weighted by the periods of samples as perf report does. It returns nil if perf
+// cannot read the recording.
+func perfWeights(t *testing.T, path string) (files map[string]map[string]weight, addresses map[string]map[address]weight) {
 	t.Helper()
 	text, err := exec.CommandContext(t.Context(), "perf", "script", "--max-stack", "100000", "-F", "tid,time,event,period,ip,sym,dso", "-i", path).Output()
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	all := map[string]map[string]weight{}
+	files, addresses = map[string]map[string]weight{}, map[string]map[address]weight{}
 	var event string
 	var period float64
-	seen := map[string]bool{} // files of the sample
+	inFiles, at := map[string]bool{}, map[address]bool{} // of the sample
 	frame := func(line string) {
 		m := perfFrame.FindStringSubmatch(line)
 		if m == nil {
 			return
 		}
-		name := "[" + filepath.Base(m[1]) + "]"
-		if strings.HasPrefix(m[1], "[") {
-			name, _, _ = strings.Cut(m[1], "]")
-			name += "]"
+		name := codeName(m[2])
+		called(files[event], inFiles, name, period)
+		ip, err := strconv.ParseUint(m[1], 16, 64)
+		if err != nil {
+			t.Fatal(err)
 		}
-		w := all[event][name]
-		if len(seen) == 0 {
-			w.flat += period
+		if len(at) > 0 && ip != 0 {
+			ip-- // a return address, which stands for the call before it
 		}
-		if !seen[name] {
-			w.cumulative += period
-		}
-		seen[name] = true
-		all[event][name] = w
+		called(addresses[event], at, address{neutral(name), ip}, period)
 	}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSuffix(line, "\n")
 		if m := perfHead.FindStringSubmatch(line); m != nil {
 			event, period = m[2], number(t, m[1])
-			clear(seen)
-			if all[event] == nil {
-				all[event] = map[string]weight{}
+			clear(inFiles)
+			clear(at)
+			if files[event] == nil {
+				files[event], addresses[event] = map[string]weight{}, map[address]weight{}
 			}
 			line = m[3]
 		}
 		frame(line)
 	}
-	return all
+	return files, addresses
 }
 
-// renamed returns weights by names that do not depend on how perf found a file: modules of the kernel without .ko, and
-// compiled code, for which it looks in a file of its own, as the mapping is called.
+// called adds a frame to the weights of all frames. The frames of a sample come from the innermost on; seen has those before.
+func called[K comparable](all map[K]weight, seen map[K]bool, frame K, period float64) {
+	w := all[frame]
+	if len(seen) == 0 {
+		w.flat += period
+	}
+	if !seen[frame] {
+		w.cumulative += period
+	}
+	seen[frame] = true
+	all[frame] = w
+}
+
+// address is a place in a file. Its number is one in the memory of the process or in the file, as perf prints them.
+type address struct {
+	file   string
+	number uint64
+}
+
+// codeName returns the name of code without symbols: that of its file.
+func codeName(path string) string {
+	if name, _, ok := strings.Cut(path, "]"); ok && path[0] == '[' {
+		return name + "]"
+	}
+	return "[" + filepath.Base(path) + "]"
+}
+
+// neutral returns a name that does not depend on how perf found a file: a module of the kernel without .ko, and compiled
+// code, for which it looks in a file of its own, as the mapping is called.
+func neutral(name string) string {
+	if name = strings.Replace(name, ".ko]", "]", 1); strings.HasPrefix(name, "[perf-") {
+		return "[anon]"
+	}
+	return name
+}
+
 func renamed(all map[string]weight) map[string]weight {
 	to := map[string]weight{}
 	for name, w := range all {
-		if name = strings.Replace(name, ".ko]", "]", 1); strings.HasPrefix(name, "[perf-") {
-			name = "[anon]"
-		}
-		to[name] = w
+		to[neutral(name)] = w
 	}
 	return to
 }
 
-// TestProfileTopAsInPerf checks the periods of each event of recordings without symbols, by file.
+// addressesOf returns the weights of the addresses of an event's samples, from the tables of stacks. The expression gives
+// the numbers.
+func addressesOf(t *testing.T, dir, event, expression string) map[address]weight {
+	t.Helper()
+	rows := func(query string) [][]string {
+		all, err := csv.NewReader(strings.NewReader(rowsOf(t, dir, "out", query))).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all[1:]
+	}
+	type callsite struct {
+		parent string
+		address
+	}
+	callsites := map[string]callsite{}
+	for _, row := range rows(`SELECT c.id, c.parent_id, coalesce(nullif(m.name, ''), '[unknown]'), ` + expression + ` FROM stack_profile_callsite AS c
+		JOIN stack_profile_frame AS f ON f.id = c.frame_id LEFT JOIN stack_profile_mapping AS m ON m.id = f.mapping`) {
+		ip, err := strconv.ParseInt(row[3], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		callsites[row[0]] = callsite{row[1], address{neutral(codeName(row[2])), uint64(ip)}}
+	}
+	all := map[address]weight{}
+	for _, row := range rows("SELECT period, callsite_id FROM perf_event_sample WHERE callsite_id IS NOT NULL AND event = '" + event + "'") {
+		seen := map[address]bool{}
+		for at, ok := callsites[row[1]]; ok; at, ok = callsites[at.parent] {
+			called(all, seen, at.address, number(t, row[0]))
+		}
+	}
+	return all
+}
+
+// byFile returns the weights of the addresses of each file, sorted.
+func byFile(all map[address]weight) map[string][]weight {
+	to := map[string][]weight{}
+	for at, w := range all {
+		to[at.file] = append(to[at.file], w)
+	}
+	for _, weights := range to {
+		slices.SortFunc(weights, func(a, b weight) int {
+			return cmp.Or(cmp.Compare(a.cumulative, b.cumulative), cmp.Compare(a.flat, b.flat))
+		})
+	}
+	return to
+}
+
+// TestProfileTopAsInPerf checks the periods of each event of recordings without symbols, by file and by address.
 func TestProfileTopAsInPerf(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("perf"); err != nil {
@@ -222,7 +300,7 @@ func TestProfileTopAsInPerf(t *testing.T) {
 		if strings.Contains(path, "GrapheneOS__") {
 			continue // with symbols, and events that simpleperf names otherwise
 		}
-		events := perfFiles(t, path)
+		events, addresses := perfWeights(t, path)
 		if len(events) == 0 {
 			continue
 		}
@@ -231,7 +309,14 @@ func TestProfileTopAsInPerf(t *testing.T) {
 		tpconvert(t, dir, "-q", path, "out")
 		for event, want := range events {
 			name := filepath.Base(path) + " " + event
+			at := byFile(addresses[event])
 			event = strings.TrimSuffix(event, ":")
+			const memory = "f.rel_pc + m.start - m.exact_offset"
+			inMemory := byFile(addressesOf(t, dir, event, memory))
+			inFile := byFile(addressesOf(t, dir, event, "CASE WHEN m.name = '' THEN "+memory+" ELSE f.rel_pc - m.exact_offset END"))
+			if !maps.EqualFunc(inMemory, at, slices.Equal) && !maps.EqualFunc(inFile, at, slices.Equal) {
+				t.Errorf("%s: addresses have the weights %v, want %v", name, inFile, at)
+			}
 			want = renamed(want)
 			sameFunctions(t, name, renamed(functionsOf(t, dir, "out", "'perf_event_sample', metric := '"+event+"'")), maps.Clone(want))
 			tpconvert(t, dir, "flamegraph", "-f", "-o", "out.pb.gz", "--metric", event, "out").expect(t, exitDone, "")

@@ -3,6 +3,7 @@ package lake
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -37,19 +38,21 @@ type Compacted struct {
 }
 
 // Compact replaces small files of the tables and of the ledger by large ones with the same rows, in a transaction for
-// each new file. Commits may go on in the meantime. The old files stay until Expire and Clean remove them.
+// each new file. Commits may go on in the meantime. The old files stay until Expire and Clean remove them. A table that
+// cannot be compacted does not stop the others.
 func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, err error) {
 	var mu sync.Mutex
-	group, ctx := errgroup.WithContext(ctx)
+	var group errgroup.Group
 	group.SetLimit(o.Jobs)
+	var failed []error
 	for _, name := range tableNames() {
 		group.Go(func() error {
 			c, err := l.compact(ctx, name, o)
-			if err != nil {
-				err = fmt.Errorf("table %s: %w", name, err)
-			}
 			mu.Lock()
 			defer mu.Unlock()
+			if err != nil {
+				failed = append(failed, fmt.Errorf("table %s: %w", name, err))
+			}
 			if c.Removed > 0 {
 				total.Tables++
 			}
@@ -58,11 +61,11 @@ func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, 
 			total.Rows += c.Rows
 			total.Bytes += c.Bytes
 			total.Skipped += c.Skipped
-			return err
+			return nil
 		})
 	}
-	err = group.Wait()
-	return total, err
+	_ = group.Wait()
+	return total, errors.Join(failed...)
 }
 
 func (l *Lake) compact(ctx context.Context, name string, o CompactOptions) (c Compacted, err error) {

@@ -104,7 +104,7 @@ func (u *unpacker) end() error {
 
 // chunk hands the rows between from and to to the spool.
 func (u *unpacker) chunk(columns []arrow.Array, from, to int) error {
-	strings := table.NewStringPool()
+	pool := table.NewRawPool() // of texts, which were checked before, or of bytes
 	vectors := make([]table.Vector, len(columns))
 	for i, c := range columns {
 		switch c := c.(type) {
@@ -124,7 +124,16 @@ func (u *unpacker) chunk(columns []arrow.Array, from, to int) error {
 			values := make([]table.StringID, to-from)
 			for n := range values {
 				if c.IsValid(from + n) {
-					values[n] = strings.Intern(c.Value(from + n))
+					values[n] = pool.Intern(c.Value(from + n))
+				}
+			}
+			vectors[i].Values = values
+			continue
+		case *array.Binary:
+			values := make([]table.StringID, to-from)
+			for n := range values {
+				if c.IsValid(from + n) {
+					values[n] = pool.InternBytes(c.Value(from + n))
 				}
 			}
 			vectors[i].Values = values
@@ -147,7 +156,7 @@ func (u *unpacker) chunk(columns []arrow.Array, from, to int) error {
 		vectors[i].Valid = valid
 	}
 	u.rows += int64(to - from)
-	return u.spool.Chunk(table.NewChunk(u.schema, to-from, vectors, strings.View()))
+	return u.spool.Chunk(table.NewChunk(u.schema, to-from, vectors, pool.View()))
 }
 
 // PackedSchema returns the packed schema of a table with these field ids. optional reports the columns that may be NULL

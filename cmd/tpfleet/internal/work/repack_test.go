@@ -1,0 +1,108 @@
+package work
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+var arrowTypes = map[table.Type]arrow.DataType{
+	table.TypeInt64: arrow.PrimitiveTypes.Int64, table.TypeInt32: arrow.PrimitiveTypes.Int32, table.TypeFloat64: arrow.PrimitiveTypes.Float64,
+	table.TypeBool: arrow.FixedWidthTypes.Boolean, table.TypeString: arrow.BinaryTypes.String, table.TypeBytes: arrow.BinaryTypes.Binary,
+}
+
+// rowsOf makes rows of two traces with a value, NULL and an empty value in each column that may have them.
+func rowsOf(t *testing.T, s *table.Schema) arrow.RecordBatch {
+	t.Helper()
+	var fields []arrow.Field
+	for _, c := range s.Columns {
+		fields = append(fields, arrow.Field{Name: c.Name, Type: arrowTypes[c.Type], Nullable: c.Nullable})
+	}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(fields, nil))
+	defer b.Release()
+	for i, trace := range []string{"one", "one", "one", "two"} {
+		b.Field(0).(*array.StringBuilder).Append(trace)
+		for n, c := range s.Columns[1:] {
+			if c.Nullable && i == 1 {
+				b.Field(n + 1).AppendNull()
+				continue
+			}
+			switch to := b.Field(n + 1).(type) {
+			case *array.Int64Builder:
+				to.Append(int64(i) << 40)
+			case *array.Int32Builder:
+				to.Append(int32(i) << 20)
+			case *array.Float64Builder:
+				to.Append(float64(i) / 3)
+			case *array.BooleanBuilder:
+				to.Append(i == 0)
+			case *array.StringBuilder:
+				to.Append([]string{"a", "", "", "é"}[i])
+			case *array.BinaryBuilder:
+				to.Append([][]byte{{0xff, 0, 0x80}, nil, {}, {1}}[i])
+			default:
+				t.Fatalf("%s.%s is %T", s.Name, c.Name, to)
+			}
+		}
+	}
+	return b.NewRecordBatch()
+}
+
+// TestRepack packs rows of every table that tasks write again, and reads the same.
+func TestRepack(t *testing.T) {
+	for _, s := range task.Packed() {
+		want := rowsOf(t, s)
+		defer want.Release()
+		for i := range s.Columns {
+			s.Columns[i].Field = i + 1
+		}
+		want.Retain() // Repack releases batches
+		var batches iter.Seq2[arrow.RecordBatch, error] = func(yield func(arrow.RecordBatch, error) bool) { yield(want, nil) }
+		f, path, err := Repack(t.TempDir(), "test", s, batches)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got := read(t, path); f.Rows != 4 || got != fmt.Sprint(want.Columns()) {
+			t.Errorf("%s has %d rows: %s, want %v", s.Name, f.Rows, got, want.Columns())
+		}
+	}
+}
+
+// read returns the columns of a Parquet file as text.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := file.NewParquetReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := pqarrow.NewFileReader(r, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := all.ReadTable(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Release()
+	var columns []arrow.Array
+	for i := range int(rows.NumCols()) {
+		columns = append(columns, rows.Column(i).Data().Chunk(0))
+	}
+	return fmt.Sprint(columns)
+}

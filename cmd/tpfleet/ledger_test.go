@@ -67,7 +67,7 @@ func TestLargeLedger(t *testing.T) {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	begun := time.Now()
-	ledger, err := l.Ledger(t.Context())
+	ledger, err := l.Ledger(t.Context(), []task.Trace{many[98].Traces[999].Trace})
 	if err != nil || !ledger.Object(many[98].Traces[999].Trace).Done {
 		t.Fatalf("%v", err)
 	}

@@ -93,10 +93,6 @@ func (o *planOptions) make(ctx context.Context, from *lakeOptions, args []string
 
 // remaining lists the traces at URLs that are not in the ledger.
 func remaining(ctx context.Context, l *lake.Lake, stores *store.Stores, urls []string, o plan.Options) ([]task.Trace, int, error) {
-	ledger, err := l.Ledger(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
 	var traces []task.Trace
 	for _, url := range urls {
 		err := stores.List(ctx, url, func(found store.Object) {
@@ -105,6 +101,10 @@ func remaining(ctx context.Context, l *lake.Lake, stores *store.Stores, urls []s
 		if err != nil {
 			return nil, 0, err
 		}
+	}
+	ledger, err := l.Ledger(ctx, traces)
+	if err != nil {
+		return nil, 0, err
 	}
 	left, known := plan.Left(traces, ledger, o)
 	return left, known, nil

@@ -52,7 +52,7 @@ func TestChoose(t *testing.T) {
 		{"all bad", nil, []task.Result{result("1", "a=bad:A")},
 			"ok 0 bad 1 copies 0 known 0 failed 0 again 0", "a=bad", 0},
 	} {
-		ledger := &Ledger{objects: map[task.Trace]Known{}, content: map[string]bool{}}
+		ledger := newLedger()
 		choose(ledger, test.before, nil)
 		c := choose(ledger, test.results, map[string]bool{"lost-1": true})
 		a := c.account

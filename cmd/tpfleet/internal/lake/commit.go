@@ -94,7 +94,7 @@ func (l *Lake) commit(ctx context.Context, results []task.Result, lost map[strin
 	if t.CurrentSnapshot() == nil {
 		return Account{}, errIncomplete // see createLedger
 	}
-	ledger, err := readLedger(ctx, t)
+	ledger, err := readLedger(ctx, t, wantedBy(results))
 	if err != nil {
 		return Account{}, err
 	}

@@ -3,6 +3,7 @@ package lake
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -118,29 +119,58 @@ type Known struct {
 	Bad  string // version of the last converter that could not read it, or ""
 }
 
-// Ledger is what commits and plans have to know of the traces that were tried.
+// Ledger is what commits and plans have to know of some traces that were tried.
 type Ledger struct {
 	objects map[task.Trace]Known
 	content map[string]bool // traces with rows, by id
 
-	ok, copies, bad int // entries
+	ok, copies, bad int // entries, also of other traces
+}
+
+// wanted are the traces of which a Ledger tells. It takes memory for them, not for all in the table.
+type wanted struct{ urls, ids map[string]bool }
+
+func newWanted() wanted { return wanted{map[string]bool{}, map[string]bool{}} }
+
+// wantedBy returns what choose asks about results.
+func wantedBy(results []task.Result) wanted {
+	w := newWanted()
+	for _, r := range results {
+		for _, o := range r.Traces {
+			w.urls[o.URL] = true
+			if o.TraceID != "" {
+				w.ids[o.TraceID] = true
+			}
+			if o.Status == task.Copy {
+				w.ids[traceID(o.SHA256)] = true
+			}
+		}
+	}
+	return w
 }
 
 // Object returns what is known of an object.
 func (g *Ledger) Object(t task.Trace) Known { return g.objects[t] }
 
-func (g *Ledger) add(t task.Trace, status, traceID, version string) {
-	k := g.objects[t]
+func newLedger() *Ledger { return &Ledger{objects: map[task.Trace]Known{}, content: map[string]bool{}} }
+
+func (g *Ledger) count(status string) {
 	switch status {
 	case task.Bad:
-		k.Bad = version
 		g.bad++
 	case task.Copy:
-		k.Done = true
 		g.copies++
 	default:
-		k.Done = true
 		g.ok++
+	}
+}
+
+func (g *Ledger) add(t task.Trace, status, traceID, version string) {
+	k := g.objects[t]
+	if status == task.Bad {
+		k.Bad = version
+	} else {
+		k.Done = true
 	}
 	g.objects[t] = k
 	if traceID != "" {
@@ -148,42 +178,59 @@ func (g *Ledger) add(t task.Trace, status, traceID, version string) {
 	}
 }
 
-// Ledger reads the ledger.
-func (l *Lake) Ledger(ctx context.Context) (*Ledger, error) {
+// Ledger reads what the ledger knows of the objects of traces.
+func (l *Lake) Ledger(ctx context.Context, traces []task.Trace) (*Ledger, error) {
 	t, err := l.load(ctx, task.Ledger)
 	if err != nil {
 		return nil, err
 	}
-	return readLedger(ctx, t)
+	w := newWanted()
+	for _, trace := range traces {
+		w.urls[trace.URL] = true
+	}
+	return readLedger(ctx, t, w)
 }
 
-func readLedger(ctx context.Context, t *table.Table) (*Ledger, error) {
-	g := &Ledger{objects: map[task.Trace]Known{}, content: map[string]bool{}}
-	columns := []string{"trace_id", "url", "etag", "bytes", "status", "converter_version"}
-	schema, batches, err := t.Scan(table.WithSelectedFields(columns...)).ToArrowRecords(ctx)
+// ledgerRead are the columns that are read.
+var ledgerRead = []string{"trace_id", "url", "etag", "bytes", "status", "converter_version"}
+
+func readLedger(ctx context.Context, t *table.Table, w wanted) (*Ledger, error) {
+	schema, batches, err := t.Scan(table.WithSelectedFields(ledgerRead...)).ToArrowRecords(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the ledger: %w", err)
 	}
-	at := make([]int, len(columns))
-	for i, c := range columns {
+	at := make([]int, len(ledgerRead))
+	for i, c := range ledgerRead {
 		at[i] = schema.FieldIndices(c)[0]
 	}
+	g := newLedger()
 	for batch, err := range batches {
 		if err != nil {
 			return nil, fmt.Errorf("reading the ledger: %w", err)
 		}
-		text := func(column, row int) string {
-			c := batch.Column(at[column])
-			if c.IsNull(row) {
-				return ""
-			}
-			return c.ValueStr(row)
-		}
-		sizes := batch.Column(at[3]).(*array.Int64)
-		for row := range int(batch.NumRows()) {
-			g.add(task.Trace{URL: text(1, row), ETag: text(2, row), Bytes: sizes.Value(row)}, text(4, row), text(0, row), text(5, row))
-		}
+		g.read(batch, at, w)
 		batch.Release()
 	}
 	return g, nil
+}
+
+// read takes the entries of a batch. Texts that are kept are copied, as the batch's memory is released.
+func (g *Ledger) read(batch arrow.RecordBatch, at []int, w wanted) {
+	text := func(column, row int) string {
+		c := batch.Column(at[column])
+		if c.IsNull(row) {
+			return ""
+		}
+		return c.ValueStr(row)
+	}
+	sizes := batch.Column(at[3]).(*array.Int64)
+	for row := range int(batch.NumRows()) {
+		status := text(4, row)
+		g.count(status)
+		id, url := text(0, row), text(1, row)
+		if w.urls[url] || w.ids[id] {
+			t := task.Trace{URL: strings.Clone(url), ETag: strings.Clone(text(2, row)), Bytes: sizes.Value(row)}
+			g.add(t, status, strings.Clone(id), strings.Clone(text(5, row)))
+		}
+	}
 }

@@ -28,7 +28,7 @@ type TableStatus struct {
 
 // Status counts the entries of the ledger, and what the tables hold.
 func (l *Lake) Status(ctx context.Context) (s Status, err error) {
-	ledger, err := l.Ledger(ctx)
+	ledger, err := l.Ledger(ctx, nil)
 	if err != nil {
 		return s, err
 	}

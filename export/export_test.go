@@ -27,7 +27,7 @@ func sliceChunks(n int) keep {
 	random := rand.New(rand.NewPCG(1, 2))
 	zipf := rand.NewZipf(random, 1.3, 4, 2999)
 	type thread struct {
-		track int64
+		track model.TrackID
 		stack []model.StringID
 	}
 	threads := make([]thread, 40)

@@ -48,7 +48,7 @@ func (rd *reading) members(archive origin, found []format.Member) error {
 			return m.err
 		}
 		first = cmp.Or(first, m.err)
-		archive.parent.ExplainUnread(model.StatUnreadArchiveMember, m.file.ID, "archive member is not read, or only in part: "+m.err.Error())
+		archive.parent.ExplainUnread(model.StatUnreadArchiveMember, int64(m.file.ID), "archive member is not read, or only in part: "+m.err.Error())
 	}
 	if read == 0 {
 		return first

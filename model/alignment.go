@@ -89,11 +89,11 @@ func (c *Clocks) alignment(id uint32) Alignment {
 
 // name returns the machine's name, or its raw id if it has none.
 func (m *Machine) name() string {
-	t := &m.store.Tables.Machine
-	if name, ok := t.Name.Get(m.ID); ok && name != 0 {
+	t, row := &m.store.Tables.Machine, int64(m.ID)
+	if name, ok := t.Name.Get(row); ok && name != 0 {
 		return m.store.Strings.Get(name)
 	}
-	raw, _ := t.RawID.Get(m.ID)
+	raw, _ := t.RawID.Get(row)
 	return strconv.FormatInt(raw, 10)
 }
 

@@ -31,13 +31,15 @@ type ArgValue struct {
 }
 
 // The values of args by kind.
-func IntArg(v int64) ArgValue       { return ArgValue{ArgInt, uint64(v)} }
 func UintArg(v uint64) ArgValue     { return ArgValue{ArgUint, v} }
 func StringArg(v StringID) ArgValue { return ArgValue{ArgString, uint64(v)} }
 func RealArg(v float64) ArgValue    { return ArgValue{ArgReal, math.Float64bits(v)} }
 func PointerArg(v uint64) ArgValue  { return ArgValue{ArgPointer, v} }
 func JSONArg(v StringID) ArgValue   { return ArgValue{ArgJSON, uint64(v)} }
 func NullArg() ArgValue             { return ArgValue{Kind: ArgNull} }
+
+// IntArg is an integer or an id.
+func IntArg[T ~int | ~int64](v T) ArgValue { return ArgValue{ArgInt, uint64(v)} }
 
 // BoolArg is a flag.
 func BoolArg(v bool) ArgValue {

@@ -55,7 +55,7 @@ func (s *Store) InternArgs(set *ArgSet) ArgSetID {
 	id, added := a.ids.insert(xxh3.Hash(b.packed[from:])|1, a.rows)
 	if !added {
 		b.packed = b.packed[:from]
-		return id
+		return ArgSetID(id)
 	}
 	a.rows += int64(set.Len())
 	switch n := len(b.packed); {
@@ -64,7 +64,7 @@ func (s *Store) InternArgs(set *ArgSet) ArgSetID {
 	case n >= batchBytes:
 		a.send()
 	}
-	return id
+	return ArgSetID(id)
 }
 
 // internArgsOf returns the id of the set that the source adds, or None if it adds
@@ -84,7 +84,7 @@ func (s *Store) internArgsOf(source ArgSource, scratch *ArgSet) ArgSetID {
 // threadArgs returns the id of the set that holds only a utid. It overwrites scratch.
 func (s *Store) threadArgs(utid UTID, scratch *ArgSet) ArgSetID {
 	a := &s.args
-	for int64(len(a.threads)) <= utid {
+	for len(a.threads) <= int(utid) {
 		a.threads = append(a.threads, 0)
 	}
 	if a.threads[utid] == 0 {

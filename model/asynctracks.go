@@ -231,7 +231,7 @@ func (a *AsyncTracks) Default(b *Blueprint, o *TrackOptions, dims ...Dim) TrackI
 func (s *laneSet) add(kind laneKind) int32 {
 	a := s.tracks
 	track := a.context.Tracks.Create(s.blueprint, s.options, append(append([]Dim(nil), s.dims...), IntDim(int64(s.n)))...)
-	a.context.Store.Track.TrackGroupID.Set(track, int64(s.group))
+	a.context.Store.Track.TrackGroupID.Set(int64(track), int64(s.group))
 	at := int32(a.lanes.Append(lane{track: int32(track), kind: kind})) + 1
 	if s.n == 0 {
 		s.first = at

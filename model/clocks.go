@@ -42,8 +42,8 @@ type Clock struct {
 	ID       uint32
 	Sequence uint32 // packet sequence the clock is local to, 0 for a clock of the machine
 
-	file    int64 // tag of the file that owns the clock, 0 for a clock shared by files
-	machine int64
+	file    FileID // of the file that owns the clock, plus one; 0 for a clock shared by files
+	machine MachineID
 }
 
 func compareClocks(a, b Clock) int {
@@ -93,7 +93,7 @@ type Clocks struct {
 	context     *Context
 	conversions int
 	used        uint64 // bit set of the ids of converted clocks; ids from 63 on share a bit
-	tag         int64  // file whose clocks this context uses, see Clock.file
+	tag         FileID // file whose clocks this context uses, see Clock.file
 	fallback    *Clock
 	defaults    uint32 // clock of events that name none, 0 if unknown
 }

@@ -28,36 +28,36 @@ var JSONCounter = ProcessCounter{
 
 func lastDim(s *Store, dims []Dim) string { return s.Strings.Get(dims[len(dims)-1].String()) }
 
-// Push adds a value and returns its row id.
-func (c *Counters) Push(ts int64, value float64, track TrackID) int64 {
+// Push adds a value.
+func (c *Counters) Push(ts int64, value float64, track TrackID) CounterID {
 	t := &c.context.Store.Counter
 	row := t.Append()
 	t.TS.Set(row, ts)
 	t.TrackID.Set(row, track)
 	t.Value.Set(row, value)
-	return row
+	return CounterID(row)
 }
 
 // PushWithArgs adds a value with args.
-func (c *Counters) PushWithArgs(ts int64, value float64, track TrackID, args ArgSource) int64 {
-	row := c.Push(ts, value, track)
+func (c *Counters) PushWithArgs(ts int64, value float64, track TrackID, args ArgSource) CounterID {
+	id := c.Push(ts, value, track)
 	if set := c.context.Store.internArgsOf(args, &c.scratch); set != None {
-		c.context.Store.Counter.ArgSetID.Set(row, set)
+		c.context.Store.Counter.ArgSetID.Set(int64(id), set)
 	}
-	return row
+	return id
 }
 
 // PushByThread adds a value, with the thread that reported it in its args.
-func (c *Counters) PushByThread(ts int64, value float64, track TrackID, utid UTID) int64 {
-	row := c.Push(ts, value, track)
-	c.context.Store.Counter.ArgSetID.Set(row, c.context.Store.threadArgs(utid, &c.scratch))
-	return row
+func (c *Counters) PushByThread(ts int64, value float64, track TrackID, utid UTID) CounterID {
+	id := c.Push(ts, value, track)
+	c.context.Store.Counter.ArgSetID.Set(int64(id), c.context.Store.threadArgs(utid, &c.scratch))
+	return id
 }
 
 // PushForThread adds a value to a counter of the thread's process, which has up
 // to two dimensions besides the process.
 func (c *Counters) PushForThread(of ProcessCounter, ts int64, value float64, utid UTID, dims ...StringID) {
-	row := c.Push(ts, value, 0)
+	row := int64(c.Push(ts, value, 0))
 	w := waitingCounter{row: row, utid: utid, of: of}
 	copy(w.dims[:], dims)
 	if upid := c.context.Machine.ProcessOf(utid); upid != None {
@@ -69,11 +69,11 @@ func (c *Counters) PushForThread(of ProcessCounter, ts int64, value float64, uti
 }
 
 func (c *Counters) resolve(w waitingCounter, upid UPID) {
-	b, id := w.of.Process, upid
+	b, owner := w.of.Process, IntDim(upid)
 	if upid == None {
-		b, id = w.of.Thread, w.utid
+		b, owner = w.of.Thread, IntDim(w.utid)
 	}
-	dims := [3]Dim{IntDim(id), StringDim(w.dims[0]), StringDim(w.dims[1])}
+	dims := [3]Dim{owner, StringDim(w.dims[0]), StringDim(w.dims[1])}
 	track := c.context.Tracks.Intern(b, nil, dims[:len(b.Dims)]...)
 	c.context.Store.Counter.TrackID.Set(w.row, track)
 }

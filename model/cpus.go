@@ -11,7 +11,7 @@ const firstOddCPU = 1 << 40
 // cpus are the CPUs of a machine.
 type cpus struct {
 	seen      [cpusPerMachine / 64]uint64 // bit set of CPU numbers
-	odd       map[int64]int64             // ids of the CPUs with other numbers
+	odd       map[int64]UCPU              // of the CPUs with other numbers
 	described map[int64]CPUDescription
 }
 
@@ -19,22 +19,22 @@ type cpus struct {
 type CPUDescription struct {
 	Processor StringID // 0 if not known
 	ClusterID int64
-	Capacity  int64 // relative to the fastest CPU, None if not known
-	ArgSetID  int64 // None if there is none
+	Capacity  int64    // relative to the fastest CPU, None if not known
+	ArgSetID  ArgSetID // None if there is none
 }
 
-// CPU returns the id (ucpu) of a CPU, which it adds if it is new.
-func (m *Machine) CPU(cpu int64) int64 {
+// CPU returns the id of a CPU, which it adds if it is new.
+func (m *Machine) CPU(cpu int64) UCPU {
 	if uint64(cpu) < cpusPerMachine {
 		m.cpus.seen[cpu/64] |= 1 << (cpu % 64)
-		return m.ID*cpusPerMachine + cpu
+		return UCPU(int64(m.ID)*cpusPerMachine + cpu)
 	}
 	id, ok := m.cpus.odd[cpu]
 	if !ok {
 		if m.cpus.odd == nil {
-			m.cpus.odd = map[int64]int64{}
+			m.cpus.odd = map[int64]UCPU{}
 		}
-		id = firstOddCPU + int64(len(m.store.oddCPUs))
+		id = UCPU(firstOddCPU + len(m.store.oddCPUs))
 		m.store.oddCPUs = append(m.store.oddCPUs, oddCPU{m, cpu})
 		m.cpus.odd[cpu] = id
 	}
@@ -73,7 +73,7 @@ func (s *Store) storeCPUs() {
 func (m *Machine) storeCPU(cpu int64) {
 	t := &m.store.Tables.CPU
 	row := t.Append()
-	t.SetID(row, m.CPU(cpu))
+	t.SetID(row, int64(m.CPU(cpu)))
 	t.UCPU.Set(row, m.CPU(cpu))
 	t.CPU.Set(row, int32(cpu))
 	t.MachineID.Set(row, m.ID)

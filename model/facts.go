@@ -3,12 +3,13 @@ package model
 // facts writes rows of metadata about one subject: a trace, a machine, a machine in a trace,
 // or everything.
 type facts struct {
-	store          *Store
-	trace, machine int64              // None if not specific to one
-	single         map[StringID]int64 // rows by name
+	store   *Store
+	trace   FileID             // None if not specific to one
+	machine MachineID          // None if not specific to one
+	single  map[StringID]int64 // rows by name
 }
 
-func newFacts(s *Store, trace, machine int64) facts {
+func newFacts(s *Store, trace FileID, machine MachineID) facts {
 	return facts{store: s, trace: trace, machine: machine, single: map[StringID]int64{}}
 }
 

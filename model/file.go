@@ -4,7 +4,7 @@ package model
 // not be imported from it.
 type File struct {
 	facts
-	ID       int64 // trace_file.id
+	ID       FileID
 	Name     string
 	contexts []*Context
 	unread   []*Unread
@@ -15,17 +15,17 @@ type File struct {
 // NewFile adds a trace file. parent is the file that contains it, or nil.
 func (s *Store) NewFile(name string, parent *File) *File {
 	t := &s.TraceFile
-	id := t.Append()
-	f := &File{ID: id, Name: name, facts: newFacts(s, id, None)}
+	row := t.Append()
+	f := &File{ID: FileID(row), Name: name, facts: newFacts(s, FileID(row), None)}
 	if parent != nil {
-		t.ParentID.Set(f.ID, parent.ID)
+		t.ParentID.Set(row, parent.ID)
 	}
 	if name != "" {
-		t.Name.Set(f.ID, s.Strings.Intern(name))
+		t.Name.Set(row, s.Strings.Intern(name))
 	}
-	t.TraceType.Set(f.ID, s.Strings.Intern("unknown"))
-	t.Size.Set(f.ID, 0)
-	t.IsContainer.Set(f.ID, false)
+	t.TraceType.Set(row, s.Strings.Intern("unknown"))
+	t.Size.Set(row, 0)
+	t.IsContainer.Set(row, false)
 	s.files = append(s.files, f)
 	return f
 }
@@ -36,12 +36,12 @@ func (f *File) Shift(ns int64) { f.offset = ns }
 // SetFormat sets the format of a file that is about to be read. A container holds other
 // files.
 func (f *File) SetFormat(name string, container bool) {
-	t := &f.store.TraceFile
-	t.ProcessingOrder.Set(f.ID, f.store.filesRead)
+	t, row := &f.store.TraceFile, int64(f.ID)
+	t.ProcessingOrder.Set(row, f.store.filesRead)
 	f.store.filesRead++
 	id := f.store.Strings.Intern(name)
-	t.TraceType.Set(f.ID, id)
-	t.IsContainer.Set(f.ID, container)
+	t.TraceType.Set(row, id)
+	t.IsContainer.Set(row, container)
 	if !container {
 		f.SetMetadata("trace_type", StringArg(id))
 	}
@@ -50,10 +50,10 @@ func (f *File) SetFormat(name string, container bool) {
 // SetSize sets the file's size in bytes. For a file that is read, the size is known at the
 // end; for others it is the size stored in the archive.
 func (f *File) SetSize(size int64) {
-	t := &f.store.TraceFile
-	t.Size.Set(f.ID, size)
-	_, read := t.ProcessingOrder.Get(f.ID)
-	if container, _ := t.IsContainer.Get(f.ID); read && !container {
+	t, row := &f.store.TraceFile, int64(f.ID)
+	t.Size.Set(row, size)
+	_, read := t.ProcessingOrder.Get(row)
+	if container, _ := t.IsContainer.Get(row); read && !container {
 		f.SetMetadata("trace_size_bytes", IntArg(size))
 	}
 }
@@ -73,7 +73,7 @@ func (f *File) Context(machine int64) *Context {
 }
 
 // machine returns the id of the machine that recorded the file, 0 if unknown.
-func (f *File) machine() int64 {
+func (f *File) machine() MachineID {
 	if len(f.contexts) == 0 {
 		return 0
 	}
@@ -124,7 +124,7 @@ const maxLogged = 10_000
 
 // Log counts the stat and adds a row to import_log.
 func (f *File) Log(stat Stat, e LogEntry) {
-	index := None
+	index := int64(None)
 	if e.HasIndex {
 		index = e.Index
 	}

@@ -10,11 +10,11 @@ type kernelVersion struct{ major, minor int }
 
 // SetSystem records what uname reports for the machine.
 func (m *Machine) SetSystem(sysname, version, release, arch string) {
-	t, intern := &m.store.Tables.Machine, m.store.Strings.Intern
-	t.Sysname.Set(m.ID, intern(sysname))
-	t.Version.Set(m.ID, intern(version))
-	t.Release.Set(m.ID, intern(release))
-	t.Arch.Set(m.ID, intern(arch))
+	t, row, intern := &m.store.Tables.Machine, int64(m.ID), m.store.Strings.Intern
+	t.Sysname.Set(row, intern(sysname))
+	t.Version.Set(row, intern(version))
+	t.Release.Set(row, intern(release))
+	t.Arch.Set(row, intern(arch))
 	m.arch, m.kernel = arch, kernelVersion{}
 	if sysname == "Linux" {
 		m.kernel = parseKernelVersion(release)
@@ -47,13 +47,13 @@ func (m *Machine) Arch() string { return m.arch }
 
 // ThreadName returns the thread's name, or zero.
 func (m *Machine) ThreadName(utid UTID) StringID {
-	name, _ := m.store.Thread.Name.Get(utid)
+	name, _ := m.store.Thread.Name.Get(int64(utid))
 	return name
 }
 
 // ProcessName returns the process's name, or zero.
 func (m *Machine) ProcessName(upid UPID) StringID {
-	name, _ := m.store.Process.Name.Get(upid)
+	name, _ := m.store.Process.Name.Get(int64(upid))
 	return name
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tpconvert/tpconvert/internal/paged"
+	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -13,7 +14,7 @@ import (
 // files recorded on it share this state. Two machines may use the same pid.
 type Machine struct {
 	facts
-	ID int64 // machine.id
+	ID MachineID
 
 	clocksOf *File // the file whose clocks are used as the machine's
 	tids     tidIndex
@@ -74,7 +75,7 @@ const (
 )
 
 // none is None in 32 bits.
-const none = int32(None)
+const none int32 = None
 
 // There may be millions of threads and processes, so ids have 32 bits here. none
 // stands for a missing id.
@@ -131,17 +132,18 @@ func (s *Store) Machine(raw int64) *Machine {
 	m.swapperProcess = m.addProcess(0)
 	m.swapperThread = m.addThread(0)
 	m.setProcess(m.swapperThread, m.swapperProcess, true)
-	s.Thread.IsIdle.Set(m.swapperThread, true)
+	s.Thread.IsIdle.Set(int64(m.swapperThread), true)
 	s.machines[raw] = m
 	return m
 }
 
 // machineRow returns the id of the machine with a raw id.
-func (s *Store) machineRow(raw int64) int64 {
+func (s *Store) machineRow(raw int64) MachineID {
 	id, ok := s.machineRows[raw]
 	if !ok {
-		id = s.Tables.Machine.Append()
-		s.Tables.Machine.RawID.Set(id, raw)
+		row := s.Tables.Machine.Append()
+		s.Tables.Machine.RawID.Set(row, raw)
+		id = MachineID(row)
 		s.machineRows[raw] = id
 	}
 	return id
@@ -155,7 +157,7 @@ const firstNamed = 1 << 32
 func (s *Store) NameMachine(name string) (raw int64) {
 	raw = firstNamed + s.namedMachines
 	s.namedMachines++
-	s.Tables.Machine.Name.Set(s.machineRow(raw), s.Strings.Intern(name))
+	s.Tables.Machine.Name.Set(int64(s.machineRow(raw)), s.Strings.Intern(name))
 	return raw
 }
 
@@ -165,10 +167,10 @@ func (s *Store) NameMachine(name string) (raw int64) {
 func (s *Store) AdoptMachine(raw int64) bool {
 	m := s.Machine(0)
 	_, taken := s.machineRows[raw]
-	if had, _ := s.Tables.Machine.RawID.Get(m.ID); had != 0 || taken {
+	if had, _ := s.Tables.Machine.RawID.Get(int64(m.ID)); had != 0 || taken {
 		return false
 	}
-	s.Tables.Machine.RawID.Set(m.ID, raw)
+	s.Tables.Machine.RawID.Set(int64(m.ID), raw)
 	s.machineRows[raw] = m.ID
 	s.machines[raw] = m
 	return true
@@ -181,10 +183,11 @@ func (s *Store) sortedMachines() []*Machine {
 
 func (m *Machine) addThread(tid int64) UTID {
 	t := &m.store.Thread
-	utid := t.Append()
-	t.TID.Set(utid, tid)
-	t.MachineID.Set(utid, m.ID)
-	t.IsIdle.Set(utid, false)
+	row := t.Append()
+	t.TID.Set(row, tid)
+	t.MachineID.Set(row, m.ID)
+	t.IsIdle.Set(row, false)
+	utid := UTID(row)
 	m.store.threads.list.Extend(int(utid) + 1)
 	*m.thread(utid) = threadState{tid: uint32(tid), upid: none, older: none, member: none}
 	if upper := int32(tid >> 32); upper != 0 {
@@ -196,9 +199,10 @@ func (m *Machine) addThread(tid int64) UTID {
 func (m *Machine) addProcess(pid int64) UPID {
 	m.changes++
 	t := &m.store.Process
-	upid := t.Append()
-	t.PID.Set(upid, pid)
-	t.MachineID.Set(upid, m.ID)
+	row := t.Append()
+	t.PID.Set(row, pid)
+	t.MachineID.Set(row, m.ID)
+	upid := UPID(row)
 	m.store.processes.list.Extend(int(upid) + 1)
 	*m.proc(upid) = processState{pid: uint32(pid), parent: none, members: none}
 	if upper := int32(pid >> 32); upper != 0 {
@@ -230,7 +234,7 @@ func (m *Machine) StartThread(ts *int64, tid int64) UTID {
 	m.changes++
 	utid := m.addThread(tid)
 	if ts != nil {
-		m.store.Thread.StartTS.Set(utid, *ts)
+		m.store.Thread.StartTS.Set(int64(utid), *ts)
 	}
 	m.tids.chain(tid, utid)
 	m.tids.setLive(tid, utid)
@@ -245,7 +249,7 @@ func (m *Machine) EndThread(ts, tid int64) {
 		return
 	}
 	m.changes++
-	m.store.Thread.EndTS.Set(utid, ts)
+	m.store.Thread.EndTS.Set(int64(utid), ts)
 	m.thread(utid).ended = true
 	m.tids.unchain(tid, utid)
 	m.refresh(tid)
@@ -253,7 +257,7 @@ func (m *Machine) EndThread(ts, tid int64) {
 	if upid == None || m.PID(upid) != tid {
 		return
 	}
-	m.store.Process.EndTS.Set(upid, ts)
+	m.store.Process.EndTS.Set(int64(upid), ts)
 	m.proc(upid).ended = true
 	m.pids.Delete(uint64(tid), m.pidOf)
 	m.refreshMembers(upid)
@@ -368,8 +372,8 @@ func (m *Machine) setProcess(utid UTID, upid UPID, main bool) {
 	if t.upid != int32(upid) {
 		t.upid, t.member, p.members = int32(upid), p.members, int32(utid)
 	}
-	m.store.Thread.UPID.Set(utid, upid)
-	m.store.Thread.IsMainThread.Set(utid, main)
+	m.store.Thread.UPID.Set(int64(utid), upid)
+	m.store.Thread.IsMainThread.Set(int64(utid), main)
 }
 
 // Process returns the process with the pid. If there is none, it adds one with its main thread.
@@ -419,7 +423,7 @@ func (m *Machine) startProcess(ts *int64, parent UPID, pid int64, name StringID,
 	}
 	upid := m.process(pid, main)
 	if ts != nil {
-		m.store.Process.StartTS.Set(upid, *ts)
+		m.store.Process.StartTS.Set(int64(upid), *ts)
 		m.proc(upid).started = true
 	}
 	m.SetProcessName(upid, name, ProcessNameSystem)
@@ -436,13 +440,13 @@ func (m *Machine) startProcess(ts *int64, parent UPID, pid int64, name StringID,
 func (m *Machine) SetProcessStart(upid UPID, ts int64) {
 	if !m.proc(upid).started {
 		m.proc(upid).started = true
-		m.store.Process.StartTS.Set(upid, ts)
+		m.store.Process.StartTS.Set(int64(upid), ts)
 	}
 }
 
 func (m *Machine) setParent(upid, parent UPID) {
 	m.proc(upid).parent = int32(parent)
-	m.store.Process.ParentUPID.Set(upid, parent)
+	m.store.Process.ParentUPID.Set(int64(upid), parent)
 }
 
 // SetParent sets the parent of a process. If the process already has another parent,
@@ -482,7 +486,7 @@ func (m *Machine) SetThreadName(utid UTID, name StringID, priority ThreadPriorit
 		return
 	}
 	m.thread(utid).namePriority = priority
-	m.store.Thread.Name.Set(utid, name)
+	m.store.Thread.Name.Set(int64(utid), name)
 }
 
 // SetThreadAndProcessName names a thread and, if it is the main thread, its
@@ -500,28 +504,30 @@ func (m *Machine) SetProcessName(upid UPID, name StringID, priority ProcessPrior
 		return
 	}
 	m.proc(upid).namePriority = priority
-	m.store.Process.Name.Set(upid, name)
+	m.store.Process.Name.Set(int64(upid), name)
 }
 
 // SetCmdline sets the command line of a process.
 func (m *Machine) SetCmdline(upid UPID, cmdline StringID) {
-	m.store.Process.Cmdline.Set(upid, cmdline)
+	m.store.Process.Cmdline.Set(int64(upid), cmdline)
 }
 
 // SetUID sets the user of a process. Android combines a user and an app into a uid:
 // user*100000 + app.
 func (m *Machine) SetUID(upid UPID, uid int64) {
-	t := &m.store.Process
-	t.UID.Set(upid, uid)
-	t.AndroidAppID.Set(upid, uid%100000)
-	t.AndroidUserID.Set(upid, uid/100000)
+	t, row := &m.store.Process, int64(upid)
+	t.UID.Set(row, uid)
+	t.AndroidAppID.Set(row, uid%100000)
+	t.AndroidUserID.Set(row, uid/100000)
 }
 
 // SetMainThread sets whether a thread is the main thread of its process.
-func (m *Machine) SetMainThread(utid UTID, main bool) { m.store.Thread.IsMainThread.Set(utid, main) }
+func (m *Machine) SetMainThread(utid UTID, main bool) {
+	m.store.Thread.IsMainThread.Set(int64(utid), main)
+}
 
 // SetIdleThread sets whether a thread is a CPU's idle thread.
-func (m *Machine) SetIdleThread(utid UTID, idle bool) { m.store.Thread.IsIdle.Set(utid, idle) }
+func (m *Machine) SetIdleThread(utid UTID, idle bool) { m.store.Thread.IsIdle.Set(int64(utid), idle) }
 
 // UseIdleProcess makes tid 0 and pid 0 refer to the idle process, utid 0 and upid 0,
 // as in Linux traces.
@@ -671,7 +677,7 @@ func (m *Machine) ResolveNamespaced(pid, tid int64) (int64, bool) {
 }
 
 // hintsOf returns the hints of an id, and adds them if there are none.
-func hintsOf(all map[int64]*hints, id int64) *hints {
+func hintsOf[ID comparable](all map[ID]*hints, id ID) *hints {
 	h := all[id]
 	if h == nil {
 		h = new(hints)
@@ -688,19 +694,19 @@ func (h *hints) setSort(index int64, priority SortPriority) {
 
 // finish stores the args of processes and threads.
 func (m *Machine) finish() {
-	m.storeHints(m.processHints, "process_sort_index_hint", &m.store.Process.ArgSetID)
-	m.storeHints(m.threadHints, "thread_sort_index_hint", &m.store.Thread.ArgSetID)
+	storeHints(m.store, m.processHints, "process_sort_index_hint", &m.store.Process.ArgSetID)
+	storeHints(m.store, m.threadHints, "thread_sort_index_hint", &m.store.Thread.ArgSetID)
 	m.tids, m.pids = tidIndex{}, paged.Index{}
 }
 
-func (m *Machine) storeHints(all map[int64]*hints, sort string, to *table.Int64) {
+func storeHints[ID ~int64](s *Store, all map[ID]*hints, sort string, to *table.SetRef[schema.Args]) {
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		h := all[id]
 		if h.sorted {
-			h.args.Add(m.store.Strings.Intern(sort), IntArg(h.sort))
+			h.args.Add(s.Strings.Intern(sort), IntArg(h.sort))
 		}
 		if h.args.Len() > 0 {
-			to.Set(id, m.store.InternArgs(&h.args))
+			to.Set(int64(id), s.InternArgs(&h.args))
 		}
 	}
 }

@@ -103,7 +103,7 @@ func TestChildSlicesHaveWhatTheParentHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	const table = "actual_frame_timeline_slice"
-	for column, want := range map[string]int64{"id": id, "ts": 10, "dur": 20, "track_id": track, "display_frame_token": 7} {
+	for column, want := range map[string]int64{"id": int64(id), "ts": 10, "dur": 20, "track_id": int64(track), "display_frame_token": 7} {
 		if got := sealed.ints(table, column); len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %v, want %d", column, got, want)
 		}

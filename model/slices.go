@@ -52,7 +52,7 @@ type slicesOfTrack struct {
 }
 
 type openSlice struct {
-	id             SliceID
+	row            int64
 	ts, dur        int64
 	until          int64 // earliest end of this slice and those around it
 	name, category StringID
@@ -67,7 +67,7 @@ type openSlice struct {
 // restingSlice is a slice on a track that was not used recently. There may be millions
 // of them.
 type restingSlice struct {
-	id             SliceID
+	row            int64
 	ts, dur        int64
 	name, category StringID
 	below          int32 // index of the enclosing slice plus one, 0 for none; if free, the same for the next free place
@@ -105,12 +105,13 @@ func (s *Slices) BeginAt(ts int64, track TrackID, category, name StringID, args 
 		return None
 	}
 	on := s.track(track)
-	on.stack[len(on.stack)-1].clock = clock
+	slice := &on.stack[len(on.stack)-1]
+	slice.clock = clock
 	if clock.HasTime {
-		s.context.Store.Slice.ThreadTS.Set(id, clock.Time)
+		s.context.Store.Slice.ThreadTS.Set(slice.row, clock.Time)
 	}
 	if clock.HasInstructions {
-		s.context.Store.Slice.ThreadInstructionCount.Set(id, clock.Instructions)
+		s.context.Store.Slice.ThreadInstructionCount.Set(slice.row, clock.Instructions)
 	}
 	return id
 }
@@ -171,7 +172,7 @@ func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID,
 		return None, overlap
 	}
 	if set := s.context.Store.internArgsOf(args, &s.scratch); set != None {
-		s.context.Store.Slice.ArgSetID.Set(id, set)
+		s.context.Store.Slice.ArgSetID.Set(int64(id), set)
 	}
 	return id, nil
 }
@@ -204,15 +205,15 @@ func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgS
 	slice := &on.stack[i]
 	slice.dur = ts - slice.ts
 	slices := &s.context.Store.Slice
-	slices.Dur.Set(slice.id, slice.dur)
+	slices.Dur.Set(slice.row, slice.dur)
 	if clock.HasTime && slice.clock.HasTime {
-		slices.ThreadDur.Set(slice.id, clock.Time-slice.clock.Time)
+		slices.ThreadDur.Set(slice.row, clock.Time-slice.clock.Time)
 	}
 	if clock.HasInstructions && slice.clock.HasInstructions {
-		slices.ThreadInstructionDelta.Set(slice.id, clock.Instructions-slice.clock.Instructions)
+		slices.ThreadInstructionDelta.Set(slice.row, clock.Instructions-slice.clock.Instructions)
 	}
 	if e, ok := args.(Ending); ok {
-		e.EndSlice(slice.id, slice.ts)
+		e.EndSlice(SliceID(slice.row), slice.ts)
 	}
 	if args != nil {
 		args.AddArgs(s.argsOf(slice))
@@ -223,7 +224,7 @@ func (s *Slices) end(ts int64, track TrackID, category, name StringID, args ArgS
 		set.Add(strings.Intern("legacy_unnestable_begin_count"), IntArg(on.begins))
 		set.Add(strings.Intern("legacy_unnestable_last_begin_ts"), IntArg(on.lastBegin))
 	}
-	id := slice.id
+	id := SliceID(slice.row)
 	if i == len(on.stack)-1 {
 		s.pop(on)
 	} else {
@@ -241,7 +242,7 @@ func (s *Slices) AddArgs(track TrackID, category, name StringID, args ArgSource)
 		return None
 	}
 	args.AddArgs(s.argsOf(&on.stack[i]))
-	return on.stack[i].id
+	return SliceID(on.stack[i].row)
 }
 
 // Child adds a row to a child table of slice, for the innermost slice of the track,
@@ -254,10 +255,10 @@ func (s *Slices) Child(track TrackID, child *table.Table) int64 {
 	child.Pin(row)
 	if !slice.pinned {
 		slice.pinned = true
-		slices.Pin(slice.id)
+		slices.Pin(slice.row)
 	}
 	slice.child, slice.childRow = child, row
-	slices.Type.Set(slice.id, s.context.Store.Strings.Intern(child.Schema().Name))
+	slices.Type.Set(slice.row, s.context.Store.Strings.Intern(child.Schema().Name))
 	return row
 }
 
@@ -268,7 +269,7 @@ func (s *Slices) Top(track TrackID) (SliceID, int64) {
 		return None, 0
 	}
 	top := &on.stack[len(on.stack)-1]
-	return top.id, top.ts
+	return SliceID(top.row), top.ts
 }
 
 // flush releases the slices that did not end, and stores their args.
@@ -283,7 +284,7 @@ func (s *sliceStacks) flush() {
 		for at < 0 {
 			slice := s.resting.At(int(-at - 1))
 			if slice.pinned {
-				s.store.Slice.Unpin(slice.id)
+				s.store.Slice.Unpin(slice.row)
 			}
 			at = -slice.below
 		}
@@ -337,7 +338,7 @@ func (s *sliceStacks) rest() {
 		top := int32(0)
 		for i := range on.stack {
 			slice := &on.stack[i]
-			top = s.addResting(restingSlice{slice.id, slice.ts, slice.dur, slice.name, slice.category, top, slice.pinned})
+			top = s.addResting(restingSlice{slice.row, slice.ts, slice.dur, slice.name, slice.category, top, slice.pinned})
 		}
 		on.stack = on.stack[:0]
 		if cap(on.stack) > 2 { // idle tracks should not keep the memory of the deepest stacks
@@ -376,7 +377,7 @@ func (s *sliceStacks) wake(on *slicesOfTrack, top int32) {
 	for top > 0 {
 		r := s.resting.At(int(top - 1))
 		slice := on.push()
-		slice.id, slice.ts, slice.dur, slice.pinned = r.id, r.ts, r.dur, r.pinned
+		slice.row, slice.ts, slice.dur, slice.pinned = r.row, r.ts, r.dur, r.pinned
 		slice.name, slice.category = r.name, r.category
 		top, r.below, s.freeResting = r.below, s.freeResting, top
 	}
@@ -417,20 +418,20 @@ func (s *Slices) start(on *slicesOfTrack, ts, dur int64, track TrackID, category
 	var parentStack uint64
 	if depth > 0 {
 		parent := &on.stack[depth-1]
-		slices.ParentID.Set(row, parent.id)
+		slices.ParentID.Set(row, SliceID(parent.row))
 		parentStack = parent.stack
 	}
 	stack := s.stackHash(parentStack, category, name)
 	slices.StackID.Set(row, int64(stack))
 	slices.ParentStackID.Set(row, int64(parentStack))
 	slice := on.push()
-	slice.id, slice.ts, slice.dur, slice.pinned = row, ts, dur, pin
+	slice.row, slice.ts, slice.dur, slice.pinned = row, ts, dur, pin
 	slice.name, slice.category, slice.stack = name, category, stack
 	on.bound(depth)
 	if len(on.pendingFlow) > 0 {
-		s.context.Flows.bind(on, row)
+		s.context.Flows.bind(on, SliceID(row))
 	}
-	return row, nil
+	return SliceID(row), nil
 }
 
 // push adds a slice to the stack.
@@ -488,7 +489,7 @@ func (s *Slices) closeEnded(on *slicesOfTrack, ts, dur int64) (*Overlap, bool) {
 			s.context.File.Count(StatMisplacedEndEvent)
 			for len(on.stack)-1 > i {
 				inner := &on.stack[len(on.stack)-1]
-				s.context.Store.Slice.Dur.Set(inner.id, end-inner.ts)
+				s.context.Store.Slice.Dur.Set(inner.row, end-inner.ts)
 				s.pop(on)
 			}
 			s.pop(on)
@@ -539,17 +540,17 @@ func (s *sliceStacks) pop(on *slicesOfTrack) {
 	slices := &s.store.Slice
 	if spare := slice.args; spare != nil {
 		if spare.Len() > 0 {
-			slices.ArgSetID.Set(slice.id, s.store.InternArgs(spare))
+			slices.ArgSetID.Set(slice.row, s.store.InternArgs(spare))
 		}
 		spare.Reset()
 		s.spare = append(s.spare, spare)
 	}
 	if slice.child != nil {
-		slice.child.Inherit(slice.childRow, &slices.Table, slice.id)
+		slice.child.Inherit(slice.childRow, &slices.Table, slice.row)
 		slice.child.Unpin(slice.childRow)
 	}
 	if slice.pinned {
-		slices.Unpin(slice.id)
+		slices.Unpin(slice.row)
 	}
 	on.stack = on.stack[:len(on.stack)-1]
 }

@@ -33,7 +33,7 @@ func TestSlicesOfManyTracks(t *testing.T) {
 		t.Errorf("top is %d at %d, want %d", got, ts, inner)
 	}
 	id := c.Slices.Scoped(6, 1, track(0), 0, name, nil)
-	if parent, _ := s.Slice.ParentID.Get(id); parent != outer {
+	if parent, _ := s.Slice.ParentID.Get(int64(id)); parent != outer {
 		t.Errorf("parent %d, want %d", parent, outer)
 	}
 	if n := c.Slices.resting.Len(); n > int(s.Slice.Rows()) {

@@ -53,15 +53,15 @@ func (s *Stacks) Mapping(m Mapping) MappingID {
 // AddMapping adds a mapping, even if there is an equal one.
 func (s *Stacks) AddMapping(m Mapping) MappingID {
 	t := &s.store.StackProfileMapping
-	id := t.Append()
-	t.BuildID.Set(id, s.text(m.BuildID))
-	t.ExactOffset.Set(id, int64(m.ExactOffset))
-	t.StartOffset.Set(id, int64(m.StartOffset))
-	t.Start.Set(id, int64(m.Start))
-	t.End.Set(id, int64(m.End))
-	t.LoadBias.Set(id, int64(m.LoadBias))
-	t.Name.Set(id, s.text(m.Name))
-	return id
+	row := t.Append()
+	t.BuildID.Set(row, s.text(m.BuildID))
+	t.ExactOffset.Set(row, int64(m.ExactOffset))
+	t.StartOffset.Set(row, int64(m.StartOffset))
+	t.Start.Set(row, int64(m.Start))
+	t.End.Set(row, int64(m.End))
+	t.LoadBias.Set(row, int64(m.LoadBias))
+	t.Name.Set(row, s.text(m.Name))
+	return MappingID(row)
 }
 
 // text returns the string itself, or the empty string for NULL, because mappings have
@@ -87,7 +87,7 @@ func (s *Stacks) Frame(mapping MappingID, relPC uint64, name StringID) FrameID {
 	if added {
 		s.addFrame(mapping, relPC, name)
 	}
-	return id
+	return FrameID(id)
 }
 
 // FunctionFrame returns the frame of a function identified by its name and place in
@@ -107,17 +107,17 @@ func (s *Stacks) SymbolizedFrame(mapping MappingID, relPC uint64, symbols []Symb
 	id, added := s.functions.insert(key|1, s.store.StackProfileFrame.Rows())
 	if added {
 		s.addFrame(mapping, relPC, symbols[0].Name)
-		s.AddSymbols(id, symbols)
+		s.AddSymbols(FrameID(id), symbols)
 	}
-	return id
+	return FrameID(id)
 }
 
 func (s *Stacks) addFrame(mapping MappingID, relPC uint64, name StringID) {
 	t := &s.store.StackProfileFrame
-	id := t.Append()
-	t.Name.Set(id, name)
-	t.Mapping.Set(id, mapping)
-	t.RelPC.Set(id, int64(relPC))
+	row := t.Append()
+	t.Name.Set(row, name)
+	t.Mapping.Set(row, mapping)
+	t.RelPC.Set(row, int64(relPC))
 }
 
 // Symbol is a function at an address. Line is zero if unknown.
@@ -130,14 +130,14 @@ type Symbol struct {
 // AddSymbols sets the functions inlined at a frame's address, innermost first.
 func (s *Stacks) AddSymbols(frame FrameID, symbols []Symbol) {
 	if len(symbols) > 0 {
-		s.store.StackProfileFrame.SymbolSetID.Set(frame, s.symbolSet(symbols))
+		s.store.StackProfileFrame.SymbolSetID.Set(int64(frame), s.symbolSet(symbols))
 	}
 }
 
 // symbolSet stores the functions inlined at one address, and returns their set's id.
-func (s *Stacks) symbolSet(symbols []Symbol) int64 {
+func (s *Stacks) symbolSet(symbols []Symbol) SymbolSetID {
 	t := &s.store.StackProfileSymbol
-	set := t.Rows()
+	set := SymbolSetID(t.Rows())
 	for _, symbol := range symbols {
 		row := t.Append()
 		t.SymbolSetID.Set(row, set)
@@ -156,12 +156,12 @@ func (s *Stacks) symbolSet(symbols []Symbol) int64 {
 // LineOf returns the source line of a frame's innermost function with a line, or
 // false if none has one.
 func (s *Stacks) LineOf(frame FrameID) (line int64, ok bool) {
-	set, ok := s.store.StackProfileFrame.SymbolSetID.Get(frame)
+	set, ok := s.store.StackProfileFrame.SymbolSetID.Get(int64(frame))
 	if !ok {
 		return 0, false
 	}
 	t := &s.store.StackProfileSymbol
-	for row := set; row < t.Rows(); row++ {
+	for row := int64(set); row < t.Rows(); row++ {
 		if of, _ := t.SymbolSetID.Get(row); of != set {
 			break
 		}
@@ -188,27 +188,26 @@ func (s *Stacks) Frames(callsite CallsiteID) iter.Seq[FrameID] {
 // Callsite returns the stack with the frame on top of parent. parent is None for an
 // outermost frame.
 func (s *Stacks) Callsite(parent CallsiteID, frame FrameID) CallsiteID {
-	number, added := s.callsites.Push(int32(parent), int32(frame))
-	id := CallsiteID(number)
+	id, added := s.callsites.Push(int32(parent), int32(frame))
 	if !added {
-		return id
+		return CallsiteID(id)
 	}
 	t := &s.store.StackProfileCallsite
-	t.Append()
+	row := t.Append()
 	var depth int32
 	if parent != None {
 		depth = *s.depths.At(int(parent)) + 1
-		t.ParentID.Set(id, parent)
+		t.ParentID.Set(row, parent)
 	}
-	t.Depth.Set(id, depth)
-	t.FrameID.Set(id, frame)
+	t.Depth.Set(row, depth)
+	t.FrameID.Set(row, frame)
 	s.depths.Append(depth)
-	return id
+	return CallsiteID(id)
 }
 
 // SetParent changes the parent of a stack; the stacks on top of it keep their depth.
 func (s *Stacks) SetParent(id, parent CallsiteID) {
-	s.store.StackProfileCallsite.ParentID.Set(id, parent)
+	s.store.StackProfileCallsite.ParentID.Set(int64(id), parent)
 	s.SetDepth(id, *s.depths.At(int(parent))+1)
 }
 
@@ -216,7 +215,7 @@ func (s *Stacks) SetParent(id, parent CallsiteID) {
 // there.
 func (s *Stacks) SetDepth(id CallsiteID, depth int32) {
 	*s.depths.At(int(id)) = depth
-	s.store.StackProfileCallsite.Depth.Set(id, depth)
+	s.store.StackProfileCallsite.Depth.Set(int64(id), depth)
 }
 
 // Sample is a profiler's sample. A missing field is None, or the empty or NULL string.
@@ -225,12 +224,13 @@ type Sample struct {
 	Source      string
 	UTID        UTID
 	UPID        UPID
-	UCPU, CPU   int64
+	UCPU        UCPU
+	CPU         int64
 	CPUMode     StringID
 	Callsite    CallsiteID
 	UnwindError StringID
-	Session     int64
-	CounterSet  int64
+	Session     SessionID
+	CounterSet  CounterSetID
 	Async       int64
 	Weight      int64 // how many samples it stands for
 }
@@ -245,7 +245,7 @@ func NewSample(ts int64, source string) Sample {
 }
 
 // AddSample stores a sample and returns its id.
-func (s *Stacks) AddSample(v Sample) int64 {
+func (s *Stacks) AddSample(v Sample) SampleID {
 	t := &s.store.StackSample
 	row := t.Append()
 	t.TS.Set(row, v.TS)
@@ -281,11 +281,11 @@ func (s *Stacks) AddSample(v Sample) int64 {
 	if v.Async != None {
 		t.AsyncContextID.Set(row, v.Async)
 	}
-	return row
+	return SampleID(row)
 }
 
 // AddSampleEvent says which event a sample is of. period is None if it is not known.
-func (s *Stacks) AddSampleEvent(sample int64, event StringID, period int64) {
+func (s *Stacks) AddSampleEvent(sample SampleID, event StringID, period int64) {
 	t := &s.store.StackSampleEvent
 	row := t.Append()
 	t.StackSampleID.Set(row, sample)
@@ -297,26 +297,26 @@ func (s *Stacks) AddSampleEvent(sample int64, event StringID, period int64) {
 
 // NewSession adds a profiler session. source is the profiler's name and unit the unit
 // that it counts between samples; each is "" if unknown.
-func (s *Stacks) NewSession(source, unit string) int64 {
+func (s *Stacks) NewSession(source, unit string) SessionID {
 	t := &s.store.ProfilerSession
-	id := t.Append()
+	row := t.Append()
 	if source != "" {
-		t.Source.Set(id, s.store.Strings.Intern(source))
+		t.Source.Set(row, s.store.Strings.Intern(source))
 	}
 	if unit != "" {
-		t.TimebaseUnit.Set(id, s.store.Strings.Intern(unit))
+		t.TimebaseUnit.Set(row, s.store.Strings.Intern(unit))
 	}
-	return id
+	return SessionID(row)
 }
 
 // CounterSet stores which counter values were read together, and returns their set's
 // id, or None for no values.
-func (s *Stacks) CounterSet(counters []int64) int64 {
+func (s *Stacks) CounterSet(counters []CounterID) CounterSetID {
 	if len(counters) == 0 {
 		return None
 	}
 	t := &s.store.ProfilerCounterSet
-	set := t.Rows()
+	set := CounterSetID(t.Rows())
 	for _, id := range counters {
 		row := t.Append()
 		t.CounterSetID.Set(row, set)

@@ -142,8 +142,8 @@ func UnindexedStats() []Stat {
 type statKey struct {
 	stat    Stat
 	index   int64
-	file    int64
-	machine int64
+	file    FileID
+	machine MachineID
 }
 
 type statCounts map[statKey]int64
@@ -151,8 +151,8 @@ type statCounts map[statKey]int64
 // StatCount is a count that is not zero.
 type StatCount struct {
 	Stat  Stat
-	Index int64 // None if the stat has no index
-	File  int64 // trace_file.id, None for the conversion
+	Index int64  // None if the stat has no index
+	File  FileID // None for the conversion
 	Value int64
 }
 

@@ -12,20 +12,30 @@ import (
 // StringID identifies an interned string; zero is NULL.
 type StringID = table.StringID
 
-// The ids of rows are plain integers, because they are stored as such.
+// The ids of rows and of sets of rows. A row's id is its number, but in child and sparse tables.
 type (
-	TrackID    = int64
-	SliceID    = int64
-	UTID       = int64 // thread.id
-	UPID       = int64 // process.id
-	ArgSetID   = int64
-	FrameID    = int64
-	CallsiteID = int64
-	MappingID  = int64
+	TrackID       = table.ID[schema.Track]
+	SliceID       = table.ID[schema.Slice]
+	UTID          = table.ID[schema.Thread]
+	UPID          = table.ID[schema.Process]
+	UCPU          = table.ID[schema.CPU]
+	MachineID     = table.ID[schema.Machine]
+	FileID        = table.ID[schema.TraceFile]
+	ThreadStateID = table.ID[schema.ThreadState]
+	CounterID     = table.ID[schema.Counter]
+	SampleID      = table.ID[schema.StackSample]
+	SessionID     = table.ID[schema.ProfilerSession]
+	FrameID       = table.ID[schema.StackProfileFrame]
+	CallsiteID    = table.ID[schema.StackProfileCallsite]
+	MappingID     = table.ID[schema.StackProfileMapping]
+
+	ArgSetID     = table.SetID[schema.Args]
+	SymbolSetID  = table.SetID[schema.StackProfileSymbol]
+	CounterSetID = table.SetID[schema.ProfilerCounterSet]
 )
 
 // None is the id of nothing.
-const None int64 = -1
+const None = -1
 
 // Options are the options of a store.
 type Options struct {
@@ -51,7 +61,7 @@ type Store struct {
 	processes states[processState]
 	machines  map[int64]*Machine
 	// machineRows has ids by raw id, including machines without a state.
-	machineRows   map[int64]int64
+	machineRows   map[int64]MachineID
 	namedMachines int64
 	oddCPUs       []oddCPU
 	files         []*File
@@ -72,7 +82,7 @@ func NewStore(o Options) *Store {
 		Strings:     table.NewStringPool(),
 		Space:       swap.NewSpace(o.Memory, o.Parking.Dir),
 		machines:    map[int64]*Machine{},
-		machineRows: map[int64]int64{},
+		machineRows: map[int64]MachineID{},
 		stats:       statCounts{},
 		statTexts:   map[statKey]string{},
 	}

@@ -46,7 +46,7 @@ func TestSlicesNestAndDeriveTracks(t *testing.T) {
 		durs = append(durs, chunk.Column(chunk.Schema.Column("dur")).Values.([]int64)...)
 		parents = append(parents, chunk.Column(chunk.Schema.Column("parent_id")).Values.([]int64)...)
 	}
-	if len(durs) != 6 || durs[0] != 10 || durs[1] != 1 || parents[5] != outer {
+	if len(durs) != 6 || durs[0] != 10 || durs[1] != 1 || parents[5] != int64(outer) {
 		t.Errorf("durs %v, parents %v", durs, parents)
 	}
 	bounds := sealed["trace_bounds"][0]

@@ -83,9 +83,9 @@ func (m *module) linesAt(i int) []Symbol {
 
 // dso returns the binary of a mapping.
 func (s *Stacks) dso(mapping MappingID) dso {
-	t := &s.store.StackProfileMapping
-	path, _ := t.Name.Get(mapping)
-	buildID, _ := t.BuildID.Get(mapping)
+	t, row := &s.store.StackProfileMapping, int64(mapping)
+	path, _ := t.Name.Get(row)
+	buildID, _ := t.BuildID.Get(row)
 	return dso{path, buildID}
 }
 
@@ -105,7 +105,7 @@ func (s *Symbols) Symbolize(store *Store, file *File) {
 			found := false
 			for _, byAddress := range mappings {
 				for _, frame := range byAddress[at.address] {
-					store.StackProfileFrame.SymbolSetID.Set(frame, set)
+					store.StackProfileFrame.SymbolSetID.Set(int64(frame), set)
 					found = true
 				}
 			}
@@ -124,18 +124,18 @@ func (s *Symbols) frames(store *Store) map[dso][]map[uint64][]FrameID {
 		return of
 	}
 	byMapping := map[MappingID]map[uint64][]FrameID{}
-	for mapping := range store.StackProfileMapping.Rows() {
+	for mapping := range MappingID(store.StackProfileMapping.Rows()) {
 		if b := store.Stacks.dso(mapping); s.byBinary[b] != nil {
 			byMapping[mapping] = map[uint64][]FrameID{}
 			of[b] = append(of[b], byMapping[mapping])
 		}
 	}
 	t := &store.StackProfileFrame
-	for frame := range t.Rows() {
-		mapping, _ := t.Mapping.Get(frame)
+	for row := range t.Rows() {
+		mapping, _ := t.Mapping.Get(row)
 		if byAddress := byMapping[mapping]; byAddress != nil {
-			pc, _ := t.RelPC.Get(frame)
-			byAddress[uint64(pc)] = append(byAddress[uint64(pc)], frame)
+			pc, _ := t.RelPC.Get(row)
+			byAddress[uint64(pc)] = append(byAddress[uint64(pc)], FrameID(row))
 		}
 	}
 	return of

@@ -55,7 +55,7 @@ func (s *ThreadStates) Enter(ts, cpu int64, utid UTID, state StringID, waker UTI
 	if utid == s.context.Machine.swapperThread {
 		return
 	}
-	during := None
+	during := int64(None)
 	if waker != None {
 		during = s.thread(waker).last
 	}
@@ -67,7 +67,7 @@ func (s *ThreadStates) Enter(ts, cpu int64, utid UTID, state StringID, waker UTI
 	t, row := &s.context.Store.ThreadState, s.thread(utid).last
 	t.WakerUTID.Set(row, waker)
 	if during != None {
-		t.WakerID.Set(row, during)
+		t.WakerID.Set(row, ThreadStateID(during))
 	}
 }
 
@@ -89,7 +89,7 @@ func (s *ThreadStates) spurious(ts, during int64, utid UTID, by Wakeup) {
 	t := &s.context.Store.SpuriousSchedWakeup
 	row := t.Append()
 	t.TS.Set(row, ts)
-	t.ThreadStateID.Set(row, during)
+	t.ThreadStateID.Set(row, ThreadStateID(during))
 	t.UTID.Set(row, utid)
 	t.WakerUTID.Set(row, by.Waker)
 	if by.Flags != None {
@@ -154,7 +154,7 @@ func (s *ThreadStates) open(ts int64, utid UTID, state StringID, cpu int64, by *
 		}
 		// The first switch of the waker's CPU may be missing.
 		if waker := s.thread(by.Waker); waker.last != None && waker.state == s.running {
-			t.WakerID.Set(row, waker.last)
+			t.WakerID.Set(row, ThreadStateID(waker.last))
 		}
 	}
 	s.advance(s.thread(utid), row, ts, state)

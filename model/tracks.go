@@ -29,7 +29,7 @@ type Dim struct {
 }
 
 // IntDim returns a dimension that is a number, such as a utid.
-func IntDim(v int64) Dim { return Dim{IntArg(v)} }
+func IntDim[T ~int | ~int64](v T) Dim { return Dim{IntArg(v)} }
 
 // StringDim returns a dimension that is text.
 func StringDim(v StringID) Dim { return Dim{StringArg(v)} }
@@ -122,9 +122,9 @@ func (t *Tracks) Create(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 		switch name := b.Dims[i]; {
 		case v.Kind != ArgInt:
 		case name == "utid":
-			tracks.UTID.Set(row, v.Int())
+			tracks.UTID.Set(row, UTID(v.Int()))
 		case name == "upid":
-			tracks.UPID.Set(row, v.Int())
+			tracks.UPID.Set(row, UPID(v.Int()))
 		case name == "cpu" && v.Int() >= 0 && v.Int() <= math.MaxInt32:
 			t.context.Machine.CPU(v.Int())
 			tracks.CPU.Set(row, int32(v.Int()))
@@ -166,7 +166,7 @@ func (t *Tracks) Create(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 	if t.scratch.Len() > 0 {
 		tracks.SourceArgSetID.Set(row, s.InternArgs(&t.scratch))
 	}
-	return row
+	return TrackID(row)
 }
 
 // NameOf returns a function that formats track names. The format refers to

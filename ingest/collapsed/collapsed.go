@@ -90,7 +90,7 @@ func (r *reader) line(line []byte, offset int64) {
 		return
 	}
 	stacks := r.Store.Stacks
-	callsite := model.None
+	callsite := model.CallsiteID(model.None)
 	for count > 0 && len(frames) > 0 {
 		var name []byte
 		if name, frames, _ = bytes.Cut(frames, []byte(";")); len(name) > 0 {

@@ -349,7 +349,7 @@ func (t *thread) stacks(r *reader) {
 	for i := range t.callsites {
 		t.callsites[i] = model.None
 		// Parents come before their children, so there are no cycles.
-		parent, above, top := model.None, t.stackParents[i], t.stackTops[i]
+		parent, above, top := model.CallsiteID(model.None), t.stackParents[i], t.stackTops[i]
 		valid := top >= 0 && int(top) < len(frames) && frames[top] != model.None
 		if above != none && valid {
 			if valid = int(above) < i; valid {

@@ -179,7 +179,7 @@ func (r *reader) stack(s trace.Stack) {
 		id = r.callsite(s)
 		r.callsites[s] = id
 	}
-	r.event.Int(id)
+	r.event.Int(int64(id))
 }
 
 func (r *reader) callsite(s trace.Stack) model.CallsiteID {
@@ -191,7 +191,7 @@ func (r *reader) callsite(s trace.Stack) model.CallsiteID {
 		}
 		frames = append(frames, stacks.FunctionFrame(r.mapping, strs.Intern(f.Func), strs.Intern(f.File), int64(min(f.Line, 1<<31))))
 	}
-	callsite := model.None
+	callsite := model.CallsiteID(model.None)
 	for i := len(frames) - 1; i >= 0; i-- {
 		callsite = stacks.Callsite(callsite, frames[i])
 	}

@@ -77,7 +77,7 @@ func (p *parser) Event(ts int64, payload []byte) error {
 	switch k {
 	case goroutineState:
 		id := event.Int()
-		c := change{from: trace.GoState(event.Uint()), to: trace.GoState(event.Uint()), reason: event.Text(), start: event.Text(), stack: event.Int()}
+		c := change{from: trace.GoState(event.Uint()), to: trace.GoState(event.Uint()), reason: event.Text(), start: event.Text(), stack: callsite(&event)}
 		p.goroutineState(ts, p.goroutine(id), c, on, proc)
 		if c.to == trace.GoNotExist {
 			delete(p.goroutines, id)
@@ -92,15 +92,15 @@ func (p *parser) Event(ts int64, payload []byte) error {
 	case rangeBegin, rangeActive, rangeEnd:
 		p.span(ts, k, event.Text(), trace.ResourceKind(event.Uint()), event.Int(), event)
 	case taskBegin:
-		p.taskBegin(ts, event.Uint(), trace.TaskID(event.Uint()), event.Text(), event.Int(), on)
+		p.taskBegin(ts, event.Uint(), trace.TaskID(event.Uint()), event.Text(), callsite(&event), on)
 	case taskEnd:
-		p.taskEnd(ts, event.Uint(), event.Int())
+		p.taskEnd(ts, event.Uint(), callsite(&event))
 	case regionBegin:
 		task, name := event.Uint(), event.Text()
-		p.begin(ts, p.track(on), p.region, name, event.Int(), p.taskArg(task))
+		p.begin(ts, p.track(on), p.region, name, callsite(&event), p.taskArg(task))
 	case regionEnd:
 		_, name := event.Uint(), event.Text()
-		p.end(ts, p.track(on), p.region, name, event.Int())
+		p.end(ts, p.track(on), p.region, name, callsite(&event))
 	case logged:
 		task, category, message := event.Uint(), event.Text(), event.Text()
 		if category == 0 {
@@ -110,14 +110,17 @@ func (p *parser) Event(ts int64, payload []byte) error {
 			set.Add(p.argMessage, model.StringArg(message))
 			p.taskArg(task).AddArgs(set)
 		}))
-		p.addStack(slice, p.track(on), event.Int(), false)
+		p.addStack(slice, p.track(on), callsite(&event), false)
 	case label:
 		p.Slices.Scoped(ts, 0, p.track(on), p.label, event.Text(), nil)
 	case sample:
-		p.sample(ts, on, proc, event.Int())
+		p.sample(ts, on, proc, callsite(&event))
 	}
 	return nil
 }
+
+// callsite reads the callsite of a stack, or None.
+func callsite(event *token.Reader) model.CallsiteID { return model.CallsiteID(event.Int()) }
 
 // procOf returns the P with an id, or None if that P does not run goroutines.
 func procOf(id int64) int64 {
@@ -195,7 +198,7 @@ func (p *parser) goroutineState(ts int64, g *goroutine, c change, by, proc int64
 		p.Machine.SetThreadName(g.utid, c.start, model.ThreadNameOther)
 	}
 	if c.from == trace.GoNotExist {
-		p.Store.Thread.StartTS.Set(g.utid, ts)
+		p.Store.Thread.StartTS.Set(int64(g.utid), ts)
 	}
 	if c.to == g.state {
 		return // generations begin with the states of all goroutines
@@ -210,7 +213,7 @@ func (p *parser) goroutineState(ts int64, g *goroutine, c change, by, proc int64
 	g.state, g.cpu = c.to, model.None
 	switch c.to {
 	case trace.GoNotExist:
-		p.Store.Thread.EndTS.Set(g.utid, ts)
+		p.Store.Thread.EndTS.Set(int64(g.utid), ts)
 		p.Threads.End(ts, g.utid)
 		return
 	case trace.GoRunning:
@@ -224,7 +227,7 @@ func (p *parser) goroutineState(ts int64, g *goroutine, c change, by, proc int64
 		}
 		p.begin(ts, p.Tracks.Thread(g.utid), p.syscall, name, c.stack, nil)
 	}
-	waker := model.None
+	waker := model.UTID(model.None)
 	if c.to == trace.GoRunnable && by != int64(trace.NoGoroutine) && p.goroutine(by) != g {
 		waker = p.goroutine(by).utid
 	}
@@ -253,7 +256,7 @@ func (p *parser) stateName(s trace.GoState) model.StringID {
 // caller returns the name of the innermost function of a stack.
 func (p *parser) caller(stack model.CallsiteID) (name model.StringID) {
 	for frame := range p.Store.Stacks.Frames(stack) {
-		name, _ = p.Store.StackProfileFrame.Name.Get(frame)
+		name, _ = p.Store.StackProfileFrame.Name.Get(int64(frame))
 		break
 	}
 	return name
@@ -317,9 +320,9 @@ func (p *parser) span(ts int64, k kind, name model.StringID, of trace.ResourceKi
 	if g != nil {
 		g.opens++
 	}
-	stack := model.None
+	stack := model.CallsiteID(model.None)
 	if k == rangeBegin {
-		stack = rest.Int()
+		stack = callsite(&rest)
 	}
 	p.begin(ts, track, p.runtime, name, stack, args)
 }

@@ -493,7 +493,7 @@ func (r *reader) Event(ts int64, payload []byte) error {
 // callsite stores the stack of a backtrace.
 func (r *reader) callsite(b *backtrace, upid model.UPID, ts int64) model.CallsiteID {
 	stacks := r.in.Store.Stacks
-	callsite := model.None
+	callsite := model.CallsiteID(model.None)
 	for i := len(b.frames) - 1; i >= 0; i-- {
 		f := b.frames[i]
 		if f == nil {

@@ -163,7 +163,7 @@ func (p *parser) argSet() model.ArgSetID {
 	}
 	p.set.Reset()
 	p.AddArgs(&p.set)
-	id := model.None
+	id := model.ArgSetID(model.None)
 	if p.set.Len() > 0 {
 		id = p.Store.InternArgs(&p.set)
 	}
@@ -177,7 +177,7 @@ func (p *parser) argSet() model.ArgSetID {
 
 func (p *parser) setArgs(slice model.SliceID) {
 	if set := p.argSet(); set != model.None {
-		p.Store.Slice.ArgSetID.Set(slice, set)
+		p.Store.Slice.ArgSetID.Set(int64(slice), set)
 	}
 }
 
@@ -199,10 +199,10 @@ func (p *parser) complete(ts int64, utid model.UTID, category, name model.String
 	if id != model.None {
 		p.setArgs(id)
 		if e.hasTTS {
-			p.Store.Slice.ThreadTS.Set(id, e.tts)
+			p.Store.Slice.ThreadTS.Set(int64(id), e.tts)
 		}
 		if e.hasTDur {
-			p.Store.Slice.ThreadDur.Set(id, e.tdur)
+			p.Store.Slice.ThreadDur.Set(int64(id), e.tdur)
 		}
 	}
 	p.bindFlow(ts, track)
@@ -257,7 +257,7 @@ func (p *parser) instant(ts int64, utid model.UTID, category, raw, name model.St
 			return
 		}
 		if id := p.point(ts, p.Tracks.Thread(utid), category, name); id != model.None && e.hasTTS {
-			p.Store.Slice.ThreadTS.Set(id, e.tts)
+			p.Store.Slice.ThreadTS.Set(int64(id), e.tts)
 		}
 	}
 }
@@ -400,7 +400,7 @@ func (p *parser) threadState(ts int64, utid model.UTID, state model.StringID) {
 	t.Dur.Set(row, e.dur)
 	t.UTID.Set(row, utid)
 	t.State.Set(row, state)
-	cpu := model.None
+	cpu := int64(model.None)
 	if len(e.args) > 0 {
 		p.lexer.Reset(e.args)
 		if err := p.lexer.Members(func(key []byte, v jsonlex.Value) {

@@ -84,7 +84,7 @@ func (t *tokenizer) frames() map[string]*frame {
 			f.visited = true
 			chain = append(chain, f)
 		}
-		parent := model.None
+		parent := model.CallsiteID(model.None)
 		if f != nil {
 			parent = f.callsite
 		}

@@ -57,7 +57,7 @@ type event struct {
 	clock       model.Clock
 
 	name     string
-	session  int64
+	session  model.SessionID
 	counters map[int64]*counter // by CPU, None for all CPUs
 	offsets
 }

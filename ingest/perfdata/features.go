@@ -174,7 +174,7 @@ func (t *tokenizer) cmdline(w *words) bool {
 	}
 	id := t.in.Store.Strings.Intern(strings.Join(args, " "))
 	for _, e := range t.recording.events {
-		t.in.Store.ProfilerSession.Cmdline.Set(e.session, id)
+		t.in.Store.ProfilerSession.Cmdline.Set(int64(e.session), id)
 	}
 	return true
 }

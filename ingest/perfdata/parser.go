@@ -50,7 +50,7 @@ type parser struct {
 	changes   int             // count of changes to the kernel's mappings
 	modes     [len(cpuModes)]model.StringID
 	noName    model.StringID
-	counters  []int64 // ids of a sample's values
+	counters  []model.CounterID // of a sample's values
 	frames    []frame
 }
 
@@ -227,7 +227,7 @@ func (p *parser) sample(ts int64, token []byte) {
 	v.UTID, v.UPID, v.Session = utid, p.Machine.ProcessOf(utid), e.session
 	v.CPUMode = p.modes[mode]
 	v.Callsite = p.callsite(pidOf(token, samplePID), mode, rest[reads:])
-	cpu := model.None
+	cpu := int64(model.None)
 	if token[sampleHas]&hasCPU != 0 {
 		if n := int32(binary.LittleEndian.Uint32(token[sampleOnCPU:])); n >= 0 {
 			cpu = int64(n)

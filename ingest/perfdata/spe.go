@@ -161,7 +161,7 @@ func (s *speParser) Event(ts int64, data []byte) error {
 	text := p.Store.Strings.Intern
 	row := t.Append()
 	t.TS.Set(row, ts)
-	utid := model.None
+	utid := model.UTID(model.None)
 	var address uint64
 	level := -1
 	var virtual, physical, events, total, issue, translation int64

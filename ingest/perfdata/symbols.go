@@ -100,12 +100,12 @@ func (s *symbols) resolve(c *model.Context) {
 		if name, _ := frames.Name.Get(row); name != empty {
 			continue
 		}
-		id, _ := frames.Mapping.Get(row)
+		mapping, _ := frames.Mapping.Get(row)
 		pc, _ := frames.RelPC.Get(row)
-		path, _ := mappings.Name.Get(id)
-		start, _ := mappings.Start.Get(id)
-		offset, _ := mappings.ExactOffset.Get(id)
-		loadBias, _ := mappings.LoadBias.Get(id)
+		path, _ := mappings.Name.Get(int64(mapping))
+		start, _ := mappings.Start.Get(int64(mapping))
+		offset, _ := mappings.ExactOffset.Get(int64(mapping))
+		loadBias, _ := mappings.LoadBias.Get(int64(mapping))
 		name, ok := s.files[path].at(pc, start, offset, loadBias)
 		if !ok {
 			name, ok = s.kernel.find(uint64(pc + start))

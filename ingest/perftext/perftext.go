@@ -229,7 +229,7 @@ func (r *reader) push() error {
 		return nil
 	}
 	stacks := r.in.Store.Stacks
-	callsite := model.None
+	callsite := model.CallsiteID(model.None)
 	for i := len(r.frames) - 1; i >= 0; i-- {
 		outermost := callsite == model.None
 		callsite = stacks.Callsite(callsite, r.frames[i])
@@ -254,7 +254,7 @@ type parser struct{ *model.Context }
 func (p *parser) Event(ts int64, payload []byte) error {
 	event := token.Reader(payload)
 	v := model.NewSample(ts, "perf_text")
-	v.Callsite = int64(event.Uint())
+	v.Callsite = model.CallsiteID(event.Uint())
 	pid, tid, comm := event.Int(), int64(event.Uint()), event.Text()
 	name, period := event.Text(), event.Int()
 	if pid == model.None {

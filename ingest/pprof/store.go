@@ -14,7 +14,7 @@ func (p *profile) store(scope string) error {
 	callsites := p.callsites(p.frames(p.mappingIDs()))
 	for i, callsite := range callsites {
 		if values := p.stacks.sums.of(int64(i)); values != nil {
-			all.add(callsite+1, values)
+			all.add(int64(callsite)+1, values)
 		}
 	}
 
@@ -22,7 +22,7 @@ func (p *profile) store(scope string) error {
 	profiles := p.aggregateProfiles(scope)
 	t := &p.context.Store.AggregateSample
 	for _, g := range all.groups {
-		callsite, values := g.key-1, all.of(g.key)
+		callsite, values := model.CallsiteID(g.key-1), all.of(g.key)
 		if len(values) > len(profiles) {
 			p.fault("more values than sample types", model.LogEntry{})
 			values = values[:len(profiles)]

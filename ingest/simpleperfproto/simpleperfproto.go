@@ -228,7 +228,7 @@ func (r *reader) sample(ts int64, message []byte) {
 	var frames []model.FrameID // innermost first
 	fields := wire.Read(message)
 	known := true
-	tid, period := int64(0), model.None
+	tid, period := int64(0), int64(model.None)
 	event := uint32(0) // left out by the format if it is 0
 	for fields.Next() {
 		switch fields.Number {

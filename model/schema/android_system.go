@@ -66,62 +66,62 @@ type AndroidDumpstate struct {
 // AndroidCPUPerUIDTrack is written at the end, from the counters of CPU time by user id.
 type AndroidCPUPerUIDTrack struct {
 	table.Table    `tp:"android_cpu_per_uid_track" doc:"The CPU time that a user id used in a CPU cluster over the whole trace."`
-	TrackID        table.Int64 `tp:"2,track_id,ref=track" doc:"Counter track of the CPU time."`
-	UID            table.Int64 `tp:"3,uid" doc:"User id."`
-	Cluster        table.Int64 `tp:"4,cluster" doc:"CPU cluster."`
-	TotalCPUMillis table.Int64 `tp:"5,total_cpu_millis" doc:"CPU time, ms."`
+	TrackID        table.Ref[Track] `tp:"2,track_id" doc:"Counter track of the CPU time."`
+	UID            table.Int64      `tp:"3,uid" doc:"User id."`
+	Cluster        table.Int64      `tp:"4,cluster" doc:"CPU cluster."`
+	TotalCPUMillis table.Int64      `tp:"5,total_cpu_millis" doc:"CPU time, ms."`
 }
 
 // AndroidKeyEvents is filled from Android's input tracing.
 type AndroidKeyEvents struct {
 	table.Table   `tp:"android_key_events" doc:"A key that was pressed or released."`
-	EventID       table.Int64 `tp:"2,event_id" doc:"Number that follows the event through the input pipeline."`
-	TS            table.Int64 `tp:"3,ts,asc" doc:"When it was processed, ns of the trace clock."`
-	ArgSetID      table.Int64 `tp:"4,arg_set_id,null" doc:"The event in full: the rows of args with this arg_set_id."`
-	Base64ProtoID table.Int64 `tp:"5,base64_proto_id,null" doc:"Number of the event's message, equal for equal messages."`
-	Source        table.Int64 `tp:"6,source,null" doc:"Kind of input, as bits of Android's InputDevice sources."`
-	Action        table.Int64 `tp:"7,action,null" doc:"0 down, 1 up."`
-	DeviceID      table.Int64 `tp:"8,device_id,null" doc:"Input device."`
-	DisplayID     table.Int64 `tp:"9,display_id,null" doc:"Target display."`
-	KeyCode       table.Int64 `tp:"10,key_code,null" doc:"Android key code."`
+	EventID       table.Int64        `tp:"2,event_id" doc:"Number that follows the event through the input pipeline."`
+	TS            table.Int64        `tp:"3,ts,asc" doc:"When it was processed, ns of the trace clock."`
+	ArgSetID      table.SetRef[Args] `tp:"4,arg_set_id,null" doc:"The event in full: the rows of args with this arg_set_id."`
+	Base64ProtoID table.Int64        `tp:"5,base64_proto_id,null" doc:"Number of the event's message, equal for equal messages."`
+	Source        table.Int64        `tp:"6,source,null" doc:"Kind of input, as bits of Android's InputDevice sources."`
+	Action        table.Int64        `tp:"7,action,null" doc:"0 down, 1 up."`
+	DeviceID      table.Int64        `tp:"8,device_id,null" doc:"Input device."`
+	DisplayID     table.Int64        `tp:"9,display_id,null" doc:"Target display."`
+	KeyCode       table.Int64        `tp:"10,key_code,null" doc:"Android key code."`
 }
 
 // AndroidMotionEvents is filled from Android's input tracing.
 type AndroidMotionEvents struct {
 	table.Table   `tp:"android_motion_events" doc:"A movement on a touch screen or with a mouse."`
-	EventID       table.Int64 `tp:"2,event_id" doc:"Number that follows the event through the input pipeline."`
-	TS            table.Int64 `tp:"3,ts,asc" doc:"When it was processed, ns of the trace clock."`
-	ArgSetID      table.Int64 `tp:"4,arg_set_id,null" doc:"The event in full: the rows of args with this arg_set_id."`
-	Base64ProtoID table.Int64 `tp:"5,base64_proto_id,null" doc:"Number of the event's message, equal for equal messages."`
-	Source        table.Int64 `tp:"6,source,null" doc:"Kind of input, as bits of Android's InputDevice sources."`
-	Action        table.Int64 `tp:"7,action,null" doc:"Android's action code, such as 0 down, 1 up, 2 move."`
-	DeviceID      table.Int64 `tp:"8,device_id,null" doc:"Input device."`
-	DisplayID     table.Int64 `tp:"9,display_id,null" doc:"Target display."`
+	EventID       table.Int64        `tp:"2,event_id" doc:"Number that follows the event through the input pipeline."`
+	TS            table.Int64        `tp:"3,ts,asc" doc:"When it was processed, ns of the trace clock."`
+	ArgSetID      table.SetRef[Args] `tp:"4,arg_set_id,null" doc:"The event in full: the rows of args with this arg_set_id."`
+	Base64ProtoID table.Int64        `tp:"5,base64_proto_id,null" doc:"Number of the event's message, equal for equal messages."`
+	Source        table.Int64        `tp:"6,source,null" doc:"Kind of input, as bits of Android's InputDevice sources."`
+	Action        table.Int64        `tp:"7,action,null" doc:"Android's action code, such as 0 down, 1 up, 2 move."`
+	DeviceID      table.Int64        `tp:"8,device_id,null" doc:"Input device."`
+	DisplayID     table.Int64        `tp:"9,display_id,null" doc:"Target display."`
 }
 
 // AndroidInputEventDispatch is filled from Android's input tracing.
 type AndroidInputEventDispatch struct {
 	table.Table   `tp:"android_input_event_dispatch" doc:"The dispatch of an input event to a window."`
-	EventID       table.Int64 `tp:"2,event_id" doc:"Event: event_id of android_key_events or android_motion_events."`
-	ArgSetID      table.Int64 `tp:"3,arg_set_id,null" doc:"The dispatch in full: the rows of args with this arg_set_id."`
-	VsyncID       table.Int64 `tp:"4,vsync_id" doc:"Vsync id of the window state that the dispatch was based on."`
-	WindowID      table.Int64 `tp:"5,window_id" doc:"Window."`
-	Base64ProtoID table.Int64 `tp:"6,base64_proto_id,null" doc:"Number of the dispatch's message, equal for equal messages."`
+	EventID       table.Int64        `tp:"2,event_id" doc:"Event: event_id of android_key_events or android_motion_events."`
+	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The dispatch in full: the rows of args with this arg_set_id."`
+	VsyncID       table.Int64        `tp:"4,vsync_id" doc:"Vsync id of the window state that the dispatch was based on."`
+	WindowID      table.Int64        `tp:"5,window_id" doc:"Window."`
+	Base64ProtoID table.Int64        `tp:"6,base64_proto_id,null" doc:"Number of the dispatch's message, equal for equal messages."`
 }
 
 // AndroidTrackEventProcess is filled from track events of Android's activity manager. Rows are held because the end of a process comes late.
 type AndroidTrackEventProcess struct {
 	table.Table            `tp:"android_track_event_process,held" doc:"The lifetime of a process, as Android's activity manager reports it."`
-	UPID                   table.Int64  `tp:"2,upid,ref=process" doc:"Process."`
-	StartSeqID             table.Int64  `tp:"3,start_seq_id,null" doc:"Sequence number that the system gave the start."`
-	PackageUID             table.Int64  `tp:"4,package_uid,null" doc:"User id of the package that it runs."`
-	CallerUID              table.Int64  `tp:"5,caller_uid,null" doc:"User id of the caller that requested the start."`
-	DefiningUID            table.Int64  `tp:"6,defining_uid,null" doc:"User id of the package that defines the component."`
-	FwStartTS              table.Int64  `tp:"7,fw_start_ts,null" doc:"When the start was announced, ns of the trace clock."`
-	FwEndTS                table.Int64  `tp:"8,fw_end_ts,null" doc:"When its death was noticed, ns of the trace clock."`
-	TriggerType            table.String `tp:"9,trigger_type" doc:"What triggered the start, such as TRIGGER_TYPE_ALARM."`
-	HostingType            table.String `tp:"10,hosting_type" doc:"What it was started for, such as HOSTING_TYPE_SERVICE."`
-	HostingName            table.String `tp:"11,hosting_name" doc:"Component that it was started for."`
-	BindApplicationDelayMS table.Int64  `tp:"12,bind_application_delay_ms,null" doc:"Time until the app was bound, ms."`
-	ProcessStartDelayMS    table.Int64  `tp:"13,process_start_delay_ms,null" doc:"Time until the process had started, ms."`
+	UPID                   table.Ref[Process] `tp:"2,upid" doc:"Process."`
+	StartSeqID             table.Int64        `tp:"3,start_seq_id,null" doc:"Sequence number that the system gave the start."`
+	PackageUID             table.Int64        `tp:"4,package_uid,null" doc:"User id of the package that it runs."`
+	CallerUID              table.Int64        `tp:"5,caller_uid,null" doc:"User id of the caller that requested the start."`
+	DefiningUID            table.Int64        `tp:"6,defining_uid,null" doc:"User id of the package that defines the component."`
+	FwStartTS              table.Int64        `tp:"7,fw_start_ts,null" doc:"When the start was announced, ns of the trace clock."`
+	FwEndTS                table.Int64        `tp:"8,fw_end_ts,null" doc:"When its death was noticed, ns of the trace clock."`
+	TriggerType            table.String       `tp:"9,trigger_type" doc:"What triggered the start, such as TRIGGER_TYPE_ALARM."`
+	HostingType            table.String       `tp:"10,hosting_type" doc:"What it was started for, such as HOSTING_TYPE_SERVICE."`
+	HostingName            table.String       `tp:"11,hosting_name" doc:"Component that it was started for."`
+	BindApplicationDelayMS table.Int64        `tp:"12,bind_application_delay_ms,null" doc:"Time until the app was bound, ms."`
+	ProcessStartDelayMS    table.Int64        `tp:"13,process_start_delay_ms,null" doc:"Time until the process had started, ms."`
 }

@@ -17,64 +17,64 @@ type StackProfileMapping struct {
 // StackProfileFrame holds the frames of call stacks. Rows are held because symbols and deobfuscated names come after the samples.
 type StackProfileFrame struct {
 	table.Table      `tp:"stack_profile_frame,held" doc:"A place in a program: a function, or an address in a binary."`
-	Name             table.String `tp:"2,name" doc:"Function name."`
-	Mapping          table.Int64  `tp:"3,mapping,ref=stack_profile_mapping" doc:"Binary that contains it."`
-	RelPC            table.Int64  `tp:"4,rel_pc" doc:"Address relative to the binary."`
-	SymbolSetID      table.Int64  `tp:"5,symbol_set_id,null" doc:"Functions inlined at this address: the rows of stack_profile_symbol with this symbol_set_id."`
-	DeobfuscatedName table.String `tp:"6,deobfuscated_name" doc:"Function name before obfuscation."`
-	Type             table.String `tp:"7,type" doc:"Kind of code, such as native, kernel, interpreted or jit, if the producer records it."`
+	Name             table.String                     `tp:"2,name" doc:"Function name."`
+	Mapping          table.Ref[StackProfileMapping]   `tp:"3,mapping" doc:"Binary that contains it."`
+	RelPC            table.Int64                      `tp:"4,rel_pc" doc:"Address relative to the binary."`
+	SymbolSetID      table.SetRef[StackProfileSymbol] `tp:"5,symbol_set_id,null" doc:"Functions inlined at this address: the rows of stack_profile_symbol with this symbol_set_id."`
+	DeobfuscatedName table.String                     `tp:"6,deobfuscated_name" doc:"Function name before obfuscation."`
+	Type             table.String                     `tp:"7,type" doc:"Kind of code, such as native, kernel, interpreted or jit, if the producer records it."`
 }
 
 // StackProfileCallsite holds call stacks as a tree. Rows are held because the nodes of V8 CPU profiles may come before their parents.
 type StackProfileCallsite struct {
 	table.Table `tp:"stack_profile_callsite,held" doc:"A frame and its callers: one call stack."`
-	Depth       table.Int32 `tp:"2,depth" doc:"Number of frames that called it, 0 for the outermost."`
-	ParentID    table.Int64 `tp:"3,parent_id,null,ref=stack_profile_callsite" doc:"The stack without its innermost frame, NULL for the outermost."`
-	FrameID     table.Int64 `tp:"4,frame_id,ref=stack_profile_frame" doc:"Innermost frame."`
+	Depth       table.Int32                     `tp:"2,depth" doc:"Number of frames that called it, 0 for the outermost."`
+	ParentID    table.Ref[StackProfileCallsite] `tp:"3,parent_id,null" doc:"The stack without its innermost frame, NULL for the outermost."`
+	FrameID     table.Ref[StackProfileFrame]    `tp:"4,frame_id" doc:"Innermost frame."`
 }
 
 // StackProfileSymbol is filled from symbols that come with the trace. Rows are held because deobfuscated
 // names are found by line.
 type StackProfileSymbol struct {
 	table.Table `tp:"stack_profile_symbol,held" doc:"A function at an address. If there are several, each is inlined into the next, innermost first."`
-	SymbolSetID table.Int64  `tp:"2,symbol_set_id,asc" doc:"Address of the function: rows with the same number have the same address."`
-	Name        table.String `tp:"3,name" doc:"Function name."`
-	SourceFile  table.String `tp:"4,source_file" doc:"Source file."`
-	LineNumber  table.Int64  `tp:"5,line_number,null" doc:"Line of the address in the source file."`
-	Inlined     table.Bool   `tp:"6,inlined,null" doc:"Whether it is inlined into the next one, if known."`
+	SymbolSetID table.SetRef[StackProfileSymbol] `tp:"2,symbol_set_id,asc" doc:"Address of the function: rows with the same number have the same address."`
+	Name        table.String                     `tp:"3,name" doc:"Function name."`
+	SourceFile  table.String                     `tp:"4,source_file" doc:"Source file."`
+	LineNumber  table.Int64                      `tp:"5,line_number,null" doc:"Line of the address in the source file."`
+	Inlined     table.Bool                       `tp:"6,inlined,null" doc:"Whether it is inlined into the next one, if known."`
 }
 
 // StackSample holds the samples of all profilers.
 type StackSample struct {
 	table.Table    `tp:"stack_sample,bounds=ts" doc:"A profiler's sample of what was running, or of counter values."`
-	TS             table.Int64  `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
-	Source         table.String `tp:"3,source" doc:"Profiler, such as linux.perf, chrome or instruments."`
-	UTID           table.Int64  `tp:"4,utid,null,ref=thread" doc:"Thread that was sampled."`
-	UPID           table.Int64  `tp:"5,upid,null,ref=process" doc:"Process that was sampled."`
-	CPU            table.Int32  `tp:"6,cpu,null" doc:"CPU number on its machine."`
-	CPUMode        table.String `tp:"7,cpu_mode" doc:"Privilege level of the CPU, such as user or kernel."`
-	CallsiteID     table.Int64  `tp:"8,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack, NULL for a sample of counters only."`
-	UnwindError    table.String `tp:"9,unwind_error" doc:"Why the stack is cut short, NULL if it is not."`
-	SessionID      table.Int64  `tp:"10,session_id,null,ref=profiler_session" doc:"Session in which it was taken."`
-	CounterSetID   table.Int64  `tp:"11,counter_set_id,null" doc:"Counters at that moment: the rows of profiler_counter_set with this counter_set_id."`
-	AsyncContextID table.Int64  `tp:"12,async_context_id,null,ref=profiler_async_context" doc:"Coroutine that was sampled."`
-	UCPU           table.Int64  `tp:"13,ucpu,null,ref=cpu" doc:"CPU, unique across machines."`
-	Weight         table.Int64  `tp:"14,weight,null" doc:"How many samples it stands for, as Firefox profiles say; NULL for one."`
+	TS             table.Int64                      `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
+	Source         table.String                     `tp:"3,source" doc:"Profiler, such as linux.perf, chrome or instruments."`
+	UTID           table.Ref[Thread]                `tp:"4,utid,null" doc:"Thread that was sampled."`
+	UPID           table.Ref[Process]               `tp:"5,upid,null" doc:"Process that was sampled."`
+	CPU            table.Int32                      `tp:"6,cpu,null" doc:"CPU number on its machine."`
+	CPUMode        table.String                     `tp:"7,cpu_mode" doc:"Privilege level of the CPU, such as user or kernel."`
+	CallsiteID     table.Ref[StackProfileCallsite]  `tp:"8,callsite_id,null" doc:"Call stack, NULL for a sample of counters only."`
+	UnwindError    table.String                     `tp:"9,unwind_error" doc:"Why the stack is cut short, NULL if it is not."`
+	SessionID      table.Ref[ProfilerSession]       `tp:"10,session_id,null" doc:"Session in which it was taken."`
+	CounterSetID   table.SetRef[ProfilerCounterSet] `tp:"11,counter_set_id,null" doc:"Counters at that moment: the rows of profiler_counter_set with this counter_set_id."`
+	AsyncContextID table.Int64                      `tp:"12,async_context_id,null,ref=profiler_async_context" doc:"Coroutine that was sampled."`
+	UCPU           table.Ref[CPU]                   `tp:"13,ucpu,null" doc:"CPU, unique across machines."`
+	Weight         table.Int64                      `tp:"14,weight,null" doc:"How many samples it stands for, as Firefox profiles say; NULL for one."`
 }
 
 // StackSampleEvent holds the events of samples whose format does not have counters, unlike those of Linux perf.
 type StackSampleEvent struct {
 	table.Table   `tp:"stack_sample_event" doc:"The event that a sample is of, for samples of perf script and simpleperf: those of Linux perf have counters."`
-	StackSampleID table.Int64  `tp:"2,stack_sample_id,ref=stack_sample" doc:"The sample."`
-	Event         table.String `tp:"3,event" doc:"What was sampled, such as cycles or sched:sched_switch."`
-	Period        table.Int64  `tp:"4,period,null" doc:"How many events the sample stands for, ns for cpu-clock and task-clock; NULL if the file does not say."`
+	StackSampleID table.Ref[StackSample] `tp:"2,stack_sample_id" doc:"The sample."`
+	Event         table.String           `tp:"3,event" doc:"What was sampled, such as cycles or sched:sched_switch."`
+	Period        table.Int64            `tp:"4,period,null" doc:"How many events the sample stands for, ns for cpu-clock and task-clock; NULL if the file does not say."`
 }
 
 // ChromeStackSampleExtras adds non-default values to Chrome's rows of StackSample.
 type ChromeStackSampleExtras struct {
 	table.Table      `tp:"chrome_stack_sample_extras" doc:"What Chrome records about a sample in addition to its stack."`
-	ProfilerSampleID table.Int64 `tp:"2,profiler_sample_id,ref=stack_sample" doc:"The sample."`
-	ProcessPriority  table.Int32 `tp:"3,process_priority" doc:"Priority of the process at that moment."`
+	ProfilerSampleID table.Ref[StackSample] `tp:"2,profiler_sample_id" doc:"The sample."`
+	ProcessPriority  table.Int32            `tp:"3,process_priority" doc:"Priority of the process at that moment."`
 }
 
 // ProfilerSession holds the sessions of StackSample. Rows are held because the unit and the command line come after the first samples.
@@ -88,8 +88,8 @@ type ProfilerSession struct {
 // ProfilerCounterSet holds which counters belong to a row of StackSample.
 type ProfilerCounterSet struct {
 	table.Table  `tp:"profiler_counter_set" doc:"A counter value that was read with a sample."`
-	CounterSetID table.Int64 `tp:"2,counter_set_id,asc" doc:"Sample that it belongs to: rows with the same number were read together."`
-	CounterID    table.Int64 `tp:"3,counter_id,ref=counter" doc:"The value."`
+	CounterSetID table.SetRef[ProfilerCounterSet] `tp:"2,counter_set_id,asc" doc:"Sample that it belongs to: rows with the same number were read together."`
+	CounterID    table.Ref[Counter]               `tp:"3,counter_id" doc:"The value."`
 }
 
 // ProfilerAsyncContext holds the coroutines of StackSample.
@@ -112,48 +112,48 @@ type AggregateProfile struct {
 // AggregateSample holds the values of AggregateProfile.
 type AggregateSample struct {
 	table.Table        `tp:"aggregate_sample" doc:"The sum of a measure at a call stack."`
-	AggregateProfileID table.Int64   `tp:"2,aggregate_profile_id,ref=aggregate_profile" doc:"Measure."`
-	CallsiteID         table.Int64   `tp:"3,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack, NULL for values measured without one."`
-	Value              table.Float64 `tp:"4,value" doc:"Sum, in the unit of the measure."`
+	AggregateProfileID table.Int64                     `tp:"2,aggregate_profile_id,ref=aggregate_profile" doc:"Measure."`
+	CallsiteID         table.Ref[StackProfileCallsite] `tp:"3,callsite_id,null" doc:"Call stack, NULL for values measured without one."`
+	Value              table.Float64                   `tp:"4,value" doc:"Sum, in the unit of the measure."`
 }
 
 // AggregateSampleLabel holds the labels of pprof's samples. AggregateSample ignores them when adding up.
 type AggregateSampleLabel struct {
 	table.Table        `tp:"aggregate_sample_label" doc:"A label of a sample, with a row for each measure of the sample. A sample repeats its value for each of its labels, so add up values of only one key and one measure."`
-	SampleID           table.Int64   `tp:"2,sample_id,asc" doc:"Sample: rows with the same number belong to one sample. Other samples may have the same call stack."`
-	AggregateProfileID table.Int64   `tp:"3,aggregate_profile_id,ref=aggregate_profile" doc:"Measure."`
-	CallsiteID         table.Int64   `tp:"4,callsite_id,null,ref=stack_profile_callsite" doc:"Call stack, NULL for values measured without one."`
-	Value              table.Float64 `tp:"5,value" doc:"Value of the sample, in the unit of the measure. It is part of the sum in aggregate_sample."`
-	Key                table.String  `tp:"6,key" doc:"Key of the label, such as endpoint or bytes."`
-	StringValue        table.String  `tp:"7,string_value" doc:"Value of the label, if it is text."`
-	IntValue           table.Int64   `tp:"8,int_value,null" doc:"Value of the label, if it is a number."`
-	Unit               table.String  `tp:"9,unit" doc:"Unit of int_value, NULL if the profile names none."`
+	SampleID           table.Int64                     `tp:"2,sample_id,asc" doc:"Sample: rows with the same number belong to one sample. Other samples may have the same call stack."`
+	AggregateProfileID table.Int64                     `tp:"3,aggregate_profile_id,ref=aggregate_profile" doc:"Measure."`
+	CallsiteID         table.Ref[StackProfileCallsite] `tp:"4,callsite_id,null" doc:"Call stack, NULL for values measured without one."`
+	Value              table.Float64                   `tp:"5,value" doc:"Value of the sample, in the unit of the measure. It is part of the sum in aggregate_sample."`
+	Key                table.String                    `tp:"6,key" doc:"Key of the label, such as endpoint or bytes."`
+	StringValue        table.String                    `tp:"7,string_value" doc:"Value of the label, if it is text."`
+	IntValue           table.Int64                     `tp:"8,int_value,null" doc:"Value of the label, if it is a number."`
+	Unit               table.String                    `tp:"9,unit" doc:"Unit of int_value, NULL if the profile names none."`
 }
 
 // MmapRecord is filled from the mmap records of perf.
 type MmapRecord struct {
 	table.Table `tp:"mmap_record" doc:"A memory mapping made while a profile was recorded."`
-	TS          table.Int64 `tp:"2,ts,asc" doc:"When it was made, ns of the trace clock."`
-	UPID        table.Int64 `tp:"3,upid,null,ref=process" doc:"Process that made it, NULL for mappings of the kernel."`
-	MappingID   table.Int64 `tp:"4,mapping_id,ref=stack_profile_mapping" doc:"The mapping."`
-	FileID      table.Int64 `tp:"5,file_id,null,ref=file" doc:"Contents of the mapped file, if they came with the trace."`
+	TS          table.Int64                    `tp:"2,ts,asc" doc:"When it was made, ns of the trace clock."`
+	UPID        table.Ref[Process]             `tp:"3,upid,null" doc:"Process that made it, NULL for mappings of the kernel."`
+	MappingID   table.Ref[StackProfileMapping] `tp:"4,mapping_id" doc:"The mapping."`
+	FileID      table.Int64                    `tp:"5,file_id,null,ref=file" doc:"Contents of the mapped file, if they came with the trace."`
 }
 
 // SPERecord is filled from Arm's Statistical Profiling Extension in perf.
 type SPERecord struct {
 	table.Table         `tp:"spe_record" doc:"A sampled operation of an Arm CPU."`
-	TS                  table.Int64  `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
-	UTID                table.Int64  `tp:"3,utid,null,ref=thread" doc:"Thread that ran it."`
-	ExceptionLevel      table.String `tp:"4,exception_level" doc:"Exception level that it ran at."`
-	InstructionFrameID  table.Int64  `tp:"5,instruction_frame_id,null,ref=stack_profile_frame" doc:"Address of the instruction."`
-	Operation           table.String `tp:"6,operation" doc:"Kind of operation."`
-	DataVirtualAddress  table.Int64  `tp:"7,data_virtual_address" doc:"Virtual address of the data, 0 if there is none."`
-	DataPhysicalAddress table.Int64  `tp:"8,data_physical_address" doc:"Physical address of the data, 0 if there is none."`
-	TotalLatency        table.Int64  `tp:"9,total_latency" doc:"From dispatch to completion, cycles."`
-	IssueLatency        table.Int64  `tp:"10,issue_latency" doc:"From dispatch to issue, cycles."`
-	TranslationLatency  table.Int64  `tp:"11,translation_latency" doc:"Time to translate the address, cycles."`
-	EventsBitmask       table.Int64  `tp:"12,events_bitmask" doc:"Events that it caused, one bit each."`
-	DataSource          table.String `tp:"13,data_source" doc:"Where the data of a load came from."`
+	TS                  table.Int64                  `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
+	UTID                table.Ref[Thread]            `tp:"3,utid,null" doc:"Thread that ran it."`
+	ExceptionLevel      table.String                 `tp:"4,exception_level" doc:"Exception level that it ran at."`
+	InstructionFrameID  table.Ref[StackProfileFrame] `tp:"5,instruction_frame_id,null" doc:"Address of the instruction."`
+	Operation           table.String                 `tp:"6,operation" doc:"Kind of operation."`
+	DataVirtualAddress  table.Int64                  `tp:"7,data_virtual_address" doc:"Virtual address of the data, 0 if there is none."`
+	DataPhysicalAddress table.Int64                  `tp:"8,data_physical_address" doc:"Physical address of the data, 0 if there is none."`
+	TotalLatency        table.Int64                  `tp:"9,total_latency" doc:"From dispatch to completion, cycles."`
+	IssueLatency        table.Int64                  `tp:"10,issue_latency" doc:"From dispatch to issue, cycles."`
+	TranslationLatency  table.Int64                  `tp:"11,translation_latency" doc:"Time to translate the address, cycles."`
+	EventsBitmask       table.Int64                  `tp:"12,events_bitmask" doc:"Events that it caused, one bit each."`
+	DataSource          table.String                 `tp:"13,data_source" doc:"Where the data of a load came from."`
 }
 
 // ETMV4Configuration is filled from the AUXTRACE info of perf.
@@ -188,19 +188,19 @@ type ETMV4Chunk struct {
 // JITCode holds code made by JIT compilers. Rows are held because a row ends when other code overwrites it.
 type JITCode struct {
 	table.Table       `tp:"jit_code,planned,held" doc:"A piece of code generated by a JIT compiler."`
-	CreateTS          table.Int64  `tp:"2,create_ts,asc" doc:"When it was made, ns of the trace clock."`
-	EstimatedDeleteTS table.Int64  `tp:"3,estimated_delete_ts,null" doc:"Latest time at which it existed: when its memory was reused, ns of the trace clock."`
-	UTID              table.Int64  `tp:"4,utid,ref=thread" doc:"Thread that made it."`
-	StartAddress      table.Int64  `tp:"5,start_address" doc:"First address."`
-	Size              table.Int64  `tp:"6,size" doc:"Size in bytes."`
-	FunctionName      table.String `tp:"7,function_name" doc:"Function name."`
-	NativeCodeBase64  table.String `tp:"8,native_code_base64" doc:"The machine code in base64."`
-	JITCodeID         table.RowID  `tp:"9,jit_code_id" doc:"The same as id."`
+	CreateTS          table.Int64       `tp:"2,create_ts,asc" doc:"When it was made, ns of the trace clock."`
+	EstimatedDeleteTS table.Int64       `tp:"3,estimated_delete_ts,null" doc:"Latest time at which it existed: when its memory was reused, ns of the trace clock."`
+	UTID              table.Ref[Thread] `tp:"4,utid" doc:"Thread that made it."`
+	StartAddress      table.Int64       `tp:"5,start_address" doc:"First address."`
+	Size              table.Int64       `tp:"6,size" doc:"Size in bytes."`
+	FunctionName      table.String      `tp:"7,function_name" doc:"Function name."`
+	NativeCodeBase64  table.String      `tp:"8,native_code_base64" doc:"The machine code in base64."`
+	JITCodeID         table.RowID       `tp:"9,jit_code_id" doc:"The same as id."`
 }
 
 // JITFrame links the frames of call stacks to JITCode.
 type JITFrame struct {
 	table.Table `tp:"jit_frame,planned" doc:"A frame in code generated by a JIT compiler."`
-	JITCodeID   table.Int64 `tp:"2,jit_code_id,ref=jit_code" doc:"The code."`
-	FrameID     table.Int64 `tp:"3,frame_id,ref=stack_profile_frame" doc:"The frame."`
+	JITCodeID   table.Int64                  `tp:"2,jit_code_id,ref=jit_code" doc:"The code."`
+	FrameID     table.Ref[StackProfileFrame] `tp:"3,frame_id" doc:"The frame."`
 }

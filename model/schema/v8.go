@@ -5,14 +5,14 @@ import "github.com/tpconvert/tpconvert/model/table"
 // V8Isolate is filled from V8's code events.
 type V8Isolate struct {
 	table.Table                      `tp:"v8_isolate,planned" doc:"An instance of V8."`
-	UPID                             table.Int64 `tp:"2,upid,ref=process" doc:"Process that it is in."`
-	InternalIsolateID                table.Int64 `tp:"3,internal_isolate_id" doc:"V8's id for it, unique in the process."`
-	EmbeddedBlobCodeStartAddress     table.Int64 `tp:"4,embedded_blob_code_start_address" doc:"First address of the builtins' code."`
-	EmbeddedBlobCodeSize             table.Int64 `tp:"5,embedded_blob_code_size" doc:"Size of the builtins' code, bytes."`
-	CodeRangeBaseAddress             table.Int64 `tp:"6,code_range_base_address,null" doc:"First address of the code range, if there is one."`
-	CodeRangeSize                    table.Int64 `tp:"7,code_range_size,null" doc:"Size of the code range, bytes."`
-	SharedCodeRange                  table.Bool  `tp:"8,shared_code_range,null" doc:"Whether the isolates of the process share the range."`
-	EmbeddedBlobCodeCopyStartAddress table.Int64 `tp:"9,embedded_blob_code_copy_start_address,null" doc:"First address of a copy of the builtins within the range."`
+	UPID                             table.Ref[Process] `tp:"2,upid" doc:"Process that it is in."`
+	InternalIsolateID                table.Int64        `tp:"3,internal_isolate_id" doc:"V8's id for it, unique in the process."`
+	EmbeddedBlobCodeStartAddress     table.Int64        `tp:"4,embedded_blob_code_start_address" doc:"First address of the builtins' code."`
+	EmbeddedBlobCodeSize             table.Int64        `tp:"5,embedded_blob_code_size" doc:"Size of the builtins' code, bytes."`
+	CodeRangeBaseAddress             table.Int64        `tp:"6,code_range_base_address,null" doc:"First address of the code range, if there is one."`
+	CodeRangeSize                    table.Int64        `tp:"7,code_range_size,null" doc:"Size of the code range, bytes."`
+	SharedCodeRange                  table.Bool         `tp:"8,shared_code_range,null" doc:"Whether the isolates of the process share the range."`
+	EmbeddedBlobCodeCopyStartAddress table.Int64        `tp:"9,embedded_blob_code_copy_start_address,null" doc:"First address of a copy of the builtins within the range."`
 }
 
 // V8JSScript belongs to V8Isolate.

@@ -46,11 +46,11 @@ type WinscopeFillRegion struct {
 // SurfaceflingerLayersSnapshot is filled from SurfaceFlinger's layer tracing.
 type SurfaceflingerLayersSnapshot struct {
 	table.Table         `tp:"surfaceflinger_layers_snapshot" doc:"All layers of Android's compositor at a moment."`
-	TS                  table.Int64 `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
-	ArgSetID            table.Int64 `tp:"3,arg_set_id,null" doc:"The snapshot without its layers: the rows of args with this arg_set_id."`
-	Base64ProtoID       table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the snapshot's message, equal for equal messages."`
-	SequenceID          table.Int64 `tp:"5,sequence_id" doc:"Writer of the packet."`
-	HasInvalidElapsedTS table.Bool  `tp:"6,has_invalid_elapsed_ts,null" doc:"Whether it was recorded without a usable time."`
+	TS                  table.Int64        `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
+	ArgSetID            table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The snapshot without its layers: the rows of args with this arg_set_id."`
+	Base64ProtoID       table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the snapshot's message, equal for equal messages."`
+	SequenceID          table.Int64        `tp:"5,sequence_id" doc:"Writer of the packet."`
+	HasInvalidElapsedTS table.Bool         `tp:"6,has_invalid_elapsed_ts,null" doc:"Whether it was recorded without a usable time."`
 }
 
 // SurfaceflingerDisplay belongs to SurfaceflingerLayersSnapshot.
@@ -67,47 +67,47 @@ type SurfaceflingerDisplay struct {
 // SurfaceflingerLayer belongs to SurfaceflingerLayersSnapshot.
 type SurfaceflingerLayer struct {
 	table.Table        `tp:"surfaceflinger_layer" doc:"A layer in a snapshot of the layers."`
-	SnapshotID         table.Int64   `tp:"2,snapshot_id,ref=surfaceflinger_layers_snapshot" doc:"Snapshot."`
-	ArgSetID           table.Int64   `tp:"3,arg_set_id,null" doc:"The layer in full: the rows of args with this arg_set_id."`
-	Base64ProtoID      table.Int64   `tp:"4,base64_proto_id,null" doc:"Number of the layer's message, equal for equal messages."`
-	LayerID            table.Int64   `tp:"5,layer_id,null" doc:"Layer id."`
-	LayerName          table.String  `tp:"6,layer_name" doc:"Name."`
-	IsVisible          table.Bool    `tp:"7,is_visible" doc:"Whether it is visible, given its own state and its parents' states."`
-	Parent             table.Int64   `tp:"8,parent,null" doc:"Layer id of the parent."`
-	CornerRadiusTL     table.Float64 `tp:"9,corner_radius_tl,null" doc:"Radius of the upper left corner, pixels."`
-	CornerRadiusTR     table.Float64 `tp:"10,corner_radius_tr,null" doc:"Radius of the upper right corner, pixels."`
-	CornerRadiusBL     table.Float64 `tp:"11,corner_radius_bl,null" doc:"Radius of the lower left corner, pixels."`
-	CornerRadiusBR     table.Float64 `tp:"12,corner_radius_br,null" doc:"Radius of the lower right corner, pixels."`
-	HWCCompositionType table.Int64   `tp:"13,hwc_composition_type,null" doc:"How it is composed, as a value of HwcCompositionType."`
-	IsHiddenByPolicy   table.Bool    `tp:"14,is_hidden_by_policy" doc:"Whether it, or a parent, is flagged as hidden."`
-	ZOrderRelativeOf   table.Int64   `tp:"15,z_order_relative_of,null" doc:"Layer id of the layer relative to which it is stacked."`
-	IsMissingZParent   table.Bool    `tp:"16,is_missing_z_parent" doc:"Whether the layer relative to which it is stacked is missing from the snapshot."`
-	LayerRectID        table.Int64   `tp:"17,layer_rect_id,null,ref=winscope_trace_rect" doc:"Area that it covers."`
-	InputRectID        table.Int64   `tp:"18,input_rect_id,null,ref=winscope_trace_rect" doc:"Area in which it accepts input."`
+	SnapshotID         table.Int64        `tp:"2,snapshot_id,ref=surfaceflinger_layers_snapshot" doc:"Snapshot."`
+	ArgSetID           table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The layer in full: the rows of args with this arg_set_id."`
+	Base64ProtoID      table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the layer's message, equal for equal messages."`
+	LayerID            table.Int64        `tp:"5,layer_id,null" doc:"Layer id."`
+	LayerName          table.String       `tp:"6,layer_name" doc:"Name."`
+	IsVisible          table.Bool         `tp:"7,is_visible" doc:"Whether it is visible, given its own state and its parents' states."`
+	Parent             table.Int64        `tp:"8,parent,null" doc:"Layer id of the parent."`
+	CornerRadiusTL     table.Float64      `tp:"9,corner_radius_tl,null" doc:"Radius of the upper left corner, pixels."`
+	CornerRadiusTR     table.Float64      `tp:"10,corner_radius_tr,null" doc:"Radius of the upper right corner, pixels."`
+	CornerRadiusBL     table.Float64      `tp:"11,corner_radius_bl,null" doc:"Radius of the lower left corner, pixels."`
+	CornerRadiusBR     table.Float64      `tp:"12,corner_radius_br,null" doc:"Radius of the lower right corner, pixels."`
+	HWCCompositionType table.Int64        `tp:"13,hwc_composition_type,null" doc:"How it is composed, as a value of HwcCompositionType."`
+	IsHiddenByPolicy   table.Bool         `tp:"14,is_hidden_by_policy" doc:"Whether it, or a parent, is flagged as hidden."`
+	ZOrderRelativeOf   table.Int64        `tp:"15,z_order_relative_of,null" doc:"Layer id of the layer relative to which it is stacked."`
+	IsMissingZParent   table.Bool         `tp:"16,is_missing_z_parent" doc:"Whether the layer relative to which it is stacked is missing from the snapshot."`
+	LayerRectID        table.Int64        `tp:"17,layer_rect_id,null,ref=winscope_trace_rect" doc:"Area that it covers."`
+	InputRectID        table.Int64        `tp:"18,input_rect_id,null,ref=winscope_trace_rect" doc:"Area in which it accepts input."`
 }
 
 // SurfaceflingerTransactions is filled from SurfaceFlinger's transaction tracing.
 type SurfaceflingerTransactions struct {
 	table.Table   `tp:"surfaceflinger_transactions" doc:"The transactions that Android's compositor committed together."`
-	TS            table.Int64 `tp:"2,ts,asc" doc:"Time of the commit, ns of the trace clock."`
-	ArgSetID      table.Int64 `tp:"3,arg_set_id,null" doc:"The commit without its transactions: the rows of args with this arg_set_id."`
-	Base64ProtoID table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the commit's message, equal for equal messages."`
-	VsyncID       table.Int64 `tp:"5,vsync_id,null" doc:"Vsync id of the commit."`
+	TS            table.Int64        `tp:"2,ts,asc" doc:"Time of the commit, ns of the trace clock."`
+	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The commit without its transactions: the rows of args with this arg_set_id."`
+	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the commit's message, equal for equal messages."`
+	VsyncID       table.Int64        `tp:"5,vsync_id,null" doc:"Vsync id of the commit."`
 }
 
 // SurfaceflingerTransaction belongs to SurfaceflingerTransactions.
 type SurfaceflingerTransaction struct {
 	table.Table     `tp:"surfaceflinger_transaction" doc:"A change of a layer or a display within a commit."`
-	SnapshotID      table.Int64  `tp:"2,snapshot_id,ref=surfaceflinger_transactions" doc:"Commit."`
-	ArgSetID        table.Int64  `tp:"3,arg_set_id,null" doc:"The change in full: the rows of args with this arg_set_id."`
-	Base64ProtoID   table.Int64  `tp:"4,base64_proto_id,null" doc:"Number of the change's message, equal for equal messages."`
-	TransactionID   table.Int64  `tp:"5,transaction_id,null" doc:"Transaction id."`
-	PID             table.Int64  `tp:"6,pid,null" doc:"Process id that it came from."`
-	UID             table.Int64  `tp:"7,uid,null" doc:"User id that it came from."`
-	LayerID         table.Int64  `tp:"8,layer_id,null" doc:"Layer that is changed."`
-	DisplayID       table.Int64  `tp:"9,display_id,null" doc:"Display that is changed."`
-	FlagsID         table.Int64  `tp:"10,flags_id,null" doc:"What is changed: the rows of surfaceflinger_transaction_flag with this flags_id."`
-	TransactionType table.String `tp:"11,transaction_type" doc:"Kind of change, such as LAYER_CHANGED."`
+	SnapshotID      table.Int64        `tp:"2,snapshot_id,ref=surfaceflinger_transactions" doc:"Commit."`
+	ArgSetID        table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The change in full: the rows of args with this arg_set_id."`
+	Base64ProtoID   table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the change's message, equal for equal messages."`
+	TransactionID   table.Int64        `tp:"5,transaction_id,null" doc:"Transaction id."`
+	PID             table.Int64        `tp:"6,pid,null" doc:"Process id that it came from."`
+	UID             table.Int64        `tp:"7,uid,null" doc:"User id that it came from."`
+	LayerID         table.Int64        `tp:"8,layer_id,null" doc:"Layer that is changed."`
+	DisplayID       table.Int64        `tp:"9,display_id,null" doc:"Display that is changed."`
+	FlagsID         table.Int64        `tp:"10,flags_id,null" doc:"What is changed: the rows of surfaceflinger_transaction_flag with this flags_id."`
+	TransactionType table.String       `tp:"11,transaction_type" doc:"Kind of change, such as LAYER_CHANGED."`
 }
 
 // SurfaceflingerTransactionFlag belongs to SurfaceflingerTransaction.
@@ -120,50 +120,50 @@ type SurfaceflingerTransactionFlag struct {
 // Windowmanager is filled from WindowManager's tracing.
 type Windowmanager struct {
 	table.Table         `tp:"windowmanager" doc:"The state of Android's window manager at a moment."`
-	TS                  table.Int64 `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
-	ArgSetID            table.Int64 `tp:"3,arg_set_id,null" doc:"The state without its containers: the rows of args with this arg_set_id."`
-	Base64ProtoID       table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
-	FocusedDisplayID    table.Int64 `tp:"5,focused_display_id" doc:"Display with the focus."`
-	HasInvalidElapsedTS table.Bool  `tp:"6,has_invalid_elapsed_ts" doc:"Whether it was recorded without a usable time."`
+	TS                  table.Int64        `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
+	ArgSetID            table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The state without its containers: the rows of args with this arg_set_id."`
+	Base64ProtoID       table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
+	FocusedDisplayID    table.Int64        `tp:"5,focused_display_id" doc:"Display with the focus."`
+	HasInvalidElapsedTS table.Bool         `tp:"6,has_invalid_elapsed_ts" doc:"Whether it was recorded without a usable time."`
 }
 
 // WindowmanagerWindowcontainer belongs to Windowmanager.
 type WindowmanagerWindowcontainer struct {
 	table.Table   `tp:"windowmanager_windowcontainer" doc:"A node in the tree of displays, tasks and windows."`
-	SnapshotID    table.Int64  `tp:"2,snapshot_id,ref=windowmanager" doc:"Snapshot."`
-	ArgSetID      table.Int64  `tp:"3,arg_set_id,null" doc:"The node in full: the rows of args with this arg_set_id."`
-	Base64ProtoID table.Int64  `tp:"4,base64_proto_id,null" doc:"Number of the node's message, equal for equal messages."`
-	Title         table.String `tp:"5,title" doc:"Title."`
-	Token         table.Int64  `tp:"6,token" doc:"Hash code that identifies the node in the snapshot."`
-	ParentToken   table.Int64  `tp:"7,parent_token,null" doc:"token of the parent."`
-	ChildIndex    table.Int64  `tp:"8,child_index,null" doc:"Position among the children of the parent, from 0."`
-	IsVisible     table.Bool   `tp:"9,is_visible,null" doc:"Whether it is visible."`
-	WindowRectID  table.Int64  `tp:"10,window_rect_id,null,ref=winscope_trace_rect" doc:"Area that it covers."`
-	ContainerType table.String `tp:"11,container_type" doc:"Kind of node, such as DisplayContent or TaskFragment."`
-	NameOverride  table.String `tp:"12,name_override" doc:"Name to show in place of the title."`
+	SnapshotID    table.Int64        `tp:"2,snapshot_id,ref=windowmanager" doc:"Snapshot."`
+	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The node in full: the rows of args with this arg_set_id."`
+	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the node's message, equal for equal messages."`
+	Title         table.String       `tp:"5,title" doc:"Title."`
+	Token         table.Int64        `tp:"6,token" doc:"Hash code that identifies the node in the snapshot."`
+	ParentToken   table.Int64        `tp:"7,parent_token,null" doc:"token of the parent."`
+	ChildIndex    table.Int64        `tp:"8,child_index,null" doc:"Position among the children of the parent, from 0."`
+	IsVisible     table.Bool         `tp:"9,is_visible,null" doc:"Whether it is visible."`
+	WindowRectID  table.Int64        `tp:"10,window_rect_id,null,ref=winscope_trace_rect" doc:"Area that it covers."`
+	ContainerType table.String       `tp:"11,container_type" doc:"Kind of node, such as DisplayContent or TaskFragment."`
+	NameOverride  table.String       `tp:"12,name_override" doc:"Name to show in place of the title."`
 }
 
 // WindowManagerShellTransitions holds transitions. Rows are held because several packets describe one
 // transition.
 type WindowManagerShellTransitions struct {
 	table.Table         `tp:"window_manager_shell_transitions,held" doc:"An animated change of Android's windows."`
-	TS                  table.Int64  `tp:"2,ts" doc:"When it began to play: when it was dispatched or else sent, ns of the trace clock."`
-	TransitionID        table.Int64  `tp:"3,transition_id" doc:"Transition id."`
-	ArgSetID            table.Int64  `tp:"4,arg_set_id,null" doc:"The transition in full: the rows of args with this arg_set_id."`
-	TransitionType      table.Int64  `tp:"5,transition_type,null" doc:"Kind of transition, as Android's number."`
-	SendTimeNS          table.Int64  `tp:"6,send_time_ns,null" doc:"When it was sent to the shell, ns of CLOCK_BOOTTIME."`
-	DispatchTimeNS      table.Int64  `tp:"7,dispatch_time_ns,null" doc:"When the shell gave it to a handler, ns of CLOCK_BOOTTIME."`
-	DurationNS          table.Int64  `tp:"8,duration_ns,null" doc:"From dispatch to finish, ns."`
-	FinishTimeNS        table.Int64  `tp:"9,finish_time_ns,null" doc:"When it was finished, ns of CLOCK_BOOTTIME."`
-	ShellAbortTimeNS    table.Int64  `tp:"10,shell_abort_time_ns,null" doc:"When the shell aborted it, ns of CLOCK_BOOTTIME."`
-	WMAbortTimeNS       table.Int64  `tp:"11,wm_abort_time_ns,null" doc:"When the window manager aborted it, ns of CLOCK_BOOTTIME."`
-	MergeTimeNS         table.Int64  `tp:"12,merge_time_ns,null" doc:"When it was merged into another, ns of CLOCK_BOOTTIME."`
-	CreateTimeNS        table.Int64  `tp:"13,create_time_ns,null" doc:"When it was created, ns of CLOCK_BOOTTIME."`
-	Handler             table.Int64  `tp:"14,handler,null" doc:"Handler: handler_id of window_manager_shell_transition_handlers."`
-	Status              table.String `tp:"15,status" doc:"How it ended: played, merged or aborted, NULL if it had not."`
-	Flags               table.Int64  `tp:"16,flags,null" doc:"Flags as bits."`
-	StartTransactionID  table.Int64  `tp:"17,start_transaction_id,null" doc:"Transaction of SurfaceFlinger that began it."`
-	FinishTransactionID table.Int64  `tp:"18,finish_transaction_id,null" doc:"Transaction of SurfaceFlinger that finished it."`
+	TS                  table.Int64        `tp:"2,ts" doc:"When it began to play: when it was dispatched or else sent, ns of the trace clock."`
+	TransitionID        table.Int64        `tp:"3,transition_id" doc:"Transition id."`
+	ArgSetID            table.SetRef[Args] `tp:"4,arg_set_id,null" doc:"The transition in full: the rows of args with this arg_set_id."`
+	TransitionType      table.Int64        `tp:"5,transition_type,null" doc:"Kind of transition, as Android's number."`
+	SendTimeNS          table.Int64        `tp:"6,send_time_ns,null" doc:"When it was sent to the shell, ns of CLOCK_BOOTTIME."`
+	DispatchTimeNS      table.Int64        `tp:"7,dispatch_time_ns,null" doc:"When the shell gave it to a handler, ns of CLOCK_BOOTTIME."`
+	DurationNS          table.Int64        `tp:"8,duration_ns,null" doc:"From dispatch to finish, ns."`
+	FinishTimeNS        table.Int64        `tp:"9,finish_time_ns,null" doc:"When it was finished, ns of CLOCK_BOOTTIME."`
+	ShellAbortTimeNS    table.Int64        `tp:"10,shell_abort_time_ns,null" doc:"When the shell aborted it, ns of CLOCK_BOOTTIME."`
+	WMAbortTimeNS       table.Int64        `tp:"11,wm_abort_time_ns,null" doc:"When the window manager aborted it, ns of CLOCK_BOOTTIME."`
+	MergeTimeNS         table.Int64        `tp:"12,merge_time_ns,null" doc:"When it was merged into another, ns of CLOCK_BOOTTIME."`
+	CreateTimeNS        table.Int64        `tp:"13,create_time_ns,null" doc:"When it was created, ns of CLOCK_BOOTTIME."`
+	Handler             table.Int64        `tp:"14,handler,null" doc:"Handler: handler_id of window_manager_shell_transition_handlers."`
+	Status              table.String       `tp:"15,status" doc:"How it ended: played, merged or aborted, NULL if it had not."`
+	Flags               table.Int64        `tp:"16,flags,null" doc:"Flags as bits."`
+	StartTransactionID  table.Int64        `tp:"17,start_transaction_id,null" doc:"Transaction of SurfaceFlinger that began it."`
+	FinishTransactionID table.Int64        `tp:"18,finish_transaction_id,null" doc:"Transaction of SurfaceFlinger that finished it."`
 }
 
 // WindowManagerShellTransitionHandlers belongs to WindowManagerShellTransitions.
@@ -200,26 +200,26 @@ type WindowManagerShellTransitionProtos struct {
 // Viewcapture is filled from Android's view capture.
 type Viewcapture struct {
 	table.Table   `tp:"viewcapture" doc:"All views of a window at a moment."`
-	TS            table.Int64  `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
-	ArgSetID      table.Int64  `tp:"3,arg_set_id,null" doc:"The snapshot without its views: the rows of args with this arg_set_id."`
-	Base64ProtoID table.Int64  `tp:"4,base64_proto_id,null" doc:"Number of the snapshot's message, equal for equal messages."`
-	PackageName   table.String `tp:"5,package_name" doc:"Package of the window."`
-	WindowName    table.String `tp:"6,window_name" doc:"Window."`
+	TS            table.Int64        `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
+	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The snapshot without its views: the rows of args with this arg_set_id."`
+	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the snapshot's message, equal for equal messages."`
+	PackageName   table.String       `tp:"5,package_name" doc:"Package of the window."`
+	WindowName    table.String       `tp:"6,window_name" doc:"Window."`
 }
 
 // ViewcaptureView belongs to Viewcapture.
 type ViewcaptureView struct {
 	table.Table   `tp:"viewcapture_view" doc:"A view in a snapshot of a window."`
-	SnapshotID    table.Int64  `tp:"2,snapshot_id,ref=viewcapture" doc:"Snapshot."`
-	ArgSetID      table.Int64  `tp:"3,arg_set_id,null" doc:"The view in full: the rows of args with this arg_set_id."`
-	Base64ProtoID table.Int64  `tp:"4,base64_proto_id,null" doc:"Number of the view's message, equal for equal messages."`
-	NodeID        table.Int64  `tp:"5,node_id" doc:"Number of the view in the snapshot."`
-	Hashcode      table.Int64  `tp:"6,hashcode" doc:"Hash code of the view."`
-	IsVisible     table.Bool   `tp:"7,is_visible" doc:"Whether it is visible."`
-	ParentID      table.Int64  `tp:"8,parent_id" doc:"node_id of the parent."`
-	ViewID        table.String `tp:"9,view_id" doc:"Resource id."`
-	ClassName     table.String `tp:"10,class_name" doc:"Class."`
-	TraceRectID   table.Int64  `tp:"11,trace_rect_id,ref=winscope_trace_rect" doc:"Area that it covers."`
+	SnapshotID    table.Int64        `tp:"2,snapshot_id,ref=viewcapture" doc:"Snapshot."`
+	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The view in full: the rows of args with this arg_set_id."`
+	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the view's message, equal for equal messages."`
+	NodeID        table.Int64        `tp:"5,node_id" doc:"Number of the view in the snapshot."`
+	Hashcode      table.Int64        `tp:"6,hashcode" doc:"Hash code of the view."`
+	IsVisible     table.Bool         `tp:"7,is_visible" doc:"Whether it is visible."`
+	ParentID      table.Int64        `tp:"8,parent_id" doc:"node_id of the parent."`
+	ViewID        table.String       `tp:"9,view_id" doc:"Resource id."`
+	ClassName     table.String       `tp:"10,class_name" doc:"Class."`
+	TraceRectID   table.Int64        `tp:"11,trace_rect_id,ref=winscope_trace_rect" doc:"Area that it covers."`
 }
 
 // ViewcaptureInternedData belongs to Viewcapture and ViewcaptureView.
@@ -234,25 +234,25 @@ type ViewcaptureInternedData struct {
 // InputmethodClients is filled from Winscope's input method tracing.
 type InputmethodClients struct {
 	table.Table   `tp:"inputmethod_clients" doc:"The app-side state of the input method."`
-	TS            table.Int64 `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
-	ArgSetID      table.Int64 `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
-	Base64ProtoID table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
+	TS            table.Int64        `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
+	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
+	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
 }
 
 // InputmethodManagerService is filled from Winscope's input method tracing.
 type InputmethodManagerService struct {
 	table.Table   `tp:"inputmethod_manager_service" doc:"The state of the system's input method manager."`
-	TS            table.Int64 `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
-	ArgSetID      table.Int64 `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
-	Base64ProtoID table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
+	TS            table.Int64        `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
+	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
+	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
 }
 
 // InputmethodService is filled from Winscope's input method tracing.
 type InputmethodService struct {
 	table.Table   `tp:"inputmethod_service" doc:"The keyboard-side state of the input method."`
-	TS            table.Int64 `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
-	ArgSetID      table.Int64 `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
-	Base64ProtoID table.Int64 `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
+	TS            table.Int64        `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
+	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
+	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
 }
 
 // Protolog is filled from Android's ProtoLog.

@@ -1,5 +1,7 @@
 package table
 
+import "reflect"
+
 // Type is the type of a column, as listed in the dataset contract.
 type Type uint8
 
@@ -24,6 +26,10 @@ func (t Type) Interned() bool { return t == TypeString || t == TypeBytes }
 type (
 	// Int64 is a column of 64-bit integers.
 	Int64 struct{ column[int64] }
+	// Ref is a column that refers to rows of the table that T declares.
+	Ref[T any] struct{ column[int64] }
+	// SetRef is a column that refers to sets of rows of the table that T declares.
+	SetRef[T any] struct{ column[int64] }
 	// Int32 is a column of 32-bit integers.
 	Int32 struct{ column[int32] }
 	// Float64 is a column of doubles.
@@ -66,6 +72,7 @@ type column[T int64 | int32 | float64 | bool | StringID] struct {
 
 // storage is the interface of columns of any type to their table.
 type storage interface {
+	kind() Type
 	bind(t *Table, position int, nullable bool)
 	resize(rows int)
 	detach(rows int) Vector
@@ -74,6 +81,22 @@ type storage interface {
 	copyFrom(source storage, to, from int64)
 	weigh()
 }
+
+func (c *column[T]) kind() Type {
+	switch any(*new(T)).(type) {
+	case int64:
+		return TypeInt64
+	case int32:
+		return TypeInt32
+	case float64:
+		return TypeFloat64
+	case bool:
+		return TypeBool
+	}
+	return TypeString
+}
+
+func (c *Bytes) kind() Type { return TypeBytes }
 
 func (c *column[T]) bind(t *Table, position int, nullable bool) {
 	c.table, c.position, c.nullable = t, position, nullable
@@ -171,6 +194,33 @@ func (c *column[T]) has(row int64) bool {
 		return id != 0
 	}
 	return ok
+}
+
+// ID is the id of a row of the table that T declares.
+type ID[T any] int64
+
+// SetID is the number that several rows of the table that T declares have in common.
+type SetID[T any] int64
+
+// Set stores the value of a row.
+func (c *Ref[T]) Set(row int64, id ID[T]) { c.column.Set(row, int64(id)) }
+
+// Get returns the value of a row that is not sealed yet, and whether there is one.
+func (c *Ref[T]) Get(row int64) (ID[T], bool) {
+	id, ok := c.column.Get(row)
+	return ID[T](id), ok
+}
+
+// referred is the type of a declaration.
+func (c *Ref[T]) referred() reflect.Type { return reflect.TypeFor[T]() }
+
+// Set stores the value of a row.
+func (c *SetRef[T]) Set(row int64, id SetID[T]) { c.column.Set(row, int64(id)) }
+
+// Get returns the value of a row that is not sealed yet, and whether there is one.
+func (c *SetRef[T]) Get(row int64) (SetID[T], bool) {
+	id, ok := c.column.Get(row)
+	return SetID[T](id), ok
 }
 
 // Set stores the value of a row.

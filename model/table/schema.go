@@ -25,7 +25,7 @@ func Readable(version int) bool { return OldestSchemaVersion <= version && versi
 //
 //	type Flow struct {
 //		Table    `tp:"flow" doc:"An arrow from one slice to another."`
-//		SliceOut Int64 `tp:"2,slice_out,ref=slice" doc:"Where the arrow starts."`
+//		SliceOut Ref[Slice] `tp:"2,slice_out" doc:"Where the arrow starts."`
 //		...
 //	}
 //
@@ -36,7 +36,7 @@ func Readable(version int) bool { return OldestSchemaVersion <= version && versi
 //	Track `tp:"cpu_track,derived" where:"event_type=slice,cpu"`
 //
 // A column's tag gives its Parquet field id, its name and options: "null" if values can
-// be absent (text and bytes always can), "ref=TABLE" for the table it refers to, "asc" for values
+// be absent (text and bytes always can), "ref=TABLE" for the table that an Int64 refers to, "asc" for values
 // that mostly ascend, and "from=COLUMN" for the parent's column that a column of a
 // derived table repeats.
 type Schema struct {
@@ -124,16 +124,8 @@ func (s *Schema) stored(name string) int {
 }
 
 var (
-	tableType  = reflect.TypeFor[Table]()
-	rowIDType  = reflect.TypeFor[RowID]()
-	fieldTypes = map[reflect.Type]Type{
-		reflect.TypeFor[Int64]():   TypeInt64,
-		reflect.TypeFor[Int32]():   TypeInt32,
-		reflect.TypeFor[Float64](): TypeFloat64,
-		reflect.TypeFor[Bool]():    TypeBool,
-		reflect.TypeFor[String]():  TypeString,
-		reflect.TypeFor[Bytes]():   TypeBytes,
-	}
+	tableType = reflect.TypeFor[Table]()
+	rowIDType = reflect.TypeFor[RowID]()
 )
 
 // declare binds the columns of the table declared by v, a pointer to a declaration.
@@ -186,7 +178,7 @@ func schemaOf(declaration reflect.Type) *Schema {
 		case 0:
 			s.head(head)
 		case 1:
-			s.Parent, _, _ = strings.Cut(head.Tag.Get("tp"), ",")
+			s.Parent = nameOf(head)
 		}
 		if head.Type == tableType {
 			s.Columns = append(s.Columns, s.id(depth > 0))
@@ -222,6 +214,12 @@ func (s *Schema) id(child bool) Column {
 		id.Row, id.stored = false, 0
 	}
 	return id
+}
+
+// nameOf returns the name of the table whose declaration has this first field.
+func nameOf(head reflect.StructField) string {
+	name, _, _ := strings.Cut(head.Tag.Get("tp"), ",")
+	return name
 }
 
 // head parses the tag of a declaration's first field.
@@ -268,12 +266,15 @@ func columnOf(field reflect.StructField) Column {
 	if field.Type == rowIDType {
 		c.Type, c.Row, c.Asc = TypeInt64, true, true
 	} else {
-		t, ok := fieldTypes[field.Type]
+		values, ok := reflect.New(field.Type).Interface().(storage)
 		if !ok {
 			panic(fmt.Sprintf("table: field %s: type %s", field.Name, field.Type))
 		}
-		c.Type = t
-		c.Nullable = t.Interned()
+		c.Type = values.kind()
+		c.Nullable = c.Type.Interned()
+		if to, ok := values.(interface{ referred() reflect.Type }); ok {
+			c.Ref = nameOf(to.referred().Field(0))
+		}
 	}
 	for _, option := range parts[2:] {
 		key, value, _ := strings.Cut(option, "=")

@@ -72,16 +72,16 @@ func (e *Evaluator) begin(ctx context.Context, w *writer) error {
 	if err != nil {
 		return err
 	}
-	w.argSet, w.group = ids["args"]+1, ids["groups"]+1
-	for name, to := range map[string]*map[int64]int64{"thread": &w.threads, "process": &w.processes} {
+	w.argSet, w.group = model.ArgSetID(ids["args"]+1), ids["groups"]+1
+	for name, to := range map[string]*map[int64]model.MachineID{"thread": &w.threads, "process": &w.processes} {
 		var r result
 		err := s.Each(ctx, fmt.Sprintf("SELECT id, machine_id FROM %s WHERE machine_id <> 0", name), func(q *session.Query) error { return r.read(ctx, q) })
 		if err != nil {
 			return err
 		}
-		*to = map[int64]int64{}
+		*to = map[int64]model.MachineID{}
 		for _, row := range r.values {
-			(*to)[row[0].(int64)] = row[1].(int64)
+			(*to)[row[0].(int64)] = model.MachineID(row[1].(int64))
 		}
 	}
 	return nil
@@ -91,8 +91,9 @@ func (e *Evaluator) begin(ctx context.Context, w *writer) error {
 type writer struct {
 	strings            *table.StringPool
 	tables             tables
-	argSet, group      int64           // first free
-	threads, processes map[int64]int64 // machines other than 0, by utid and upid
+	argSet             model.ArgSetID            // first free
+	group              int64                     // first free
+	threads, processes map[int64]model.MachineID // machines other than 0, by utid and upid
 }
 
 // tables are the tables with derived rows, parents before their children.
@@ -118,14 +119,14 @@ func (w *writer) text(to *table.String, row int64, text string) {
 	}
 }
 
-func optional(to *table.Int64, row int64, value *int64) {
+func optional[T ~int64](to interface{ Set(row int64, value T) }, row int64, value *int64) {
 	if value != nil {
-		to.Set(row, *value)
+		to.Set(row, T(*value))
 	}
 }
 
 func (w *writer) events(events *eventRows) {
-	first := w.tables.Track.Rows()
+	first := model.TrackID(w.tables.Track.Rows())
 	shared := map[int]int64{} // numbers of groups of several tracks
 	for i, t := range events.tracks {
 		if t.group != i && shared[t.group] == 0 {
@@ -144,10 +145,10 @@ func (w *writer) events(events *eventRows) {
 		to := &w.tables.Counter
 		row := to.Append()
 		to.TS.Set(row, c.ts)
-		to.TrackID.Set(row, first+int64(c.track))
+		to.TrackID.Set(row, first+model.TrackID(c.track))
 		to.Value.Set(row, c.value)
 	}
-	before := w.tables.Slice.Rows()
+	before := model.SliceID(w.tables.Slice.Rows())
 	stacks := make([]uint64, len(events.slices))
 	for i, s := range events.slices {
 		to := &w.tables.Slice
@@ -159,12 +160,12 @@ func (w *writer) events(events *eventRows) {
 		var parent uint64
 		if s.parent >= 0 {
 			parent = stacks[s.parent]
-			to.ParentID.Set(row, before+int64(s.parent))
+			to.ParentID.Set(row, before+model.SliceID(s.parent))
 		}
 		stacks[i] = model.StackID(w.strings, parent, category, name)
 		to.TS.Set(row, s.ts)
 		to.Dur.Set(row, s.dur)
-		to.TrackID.Set(row, first+int64(s.track))
+		to.TrackID.Set(row, first+model.TrackID(s.track))
 		to.Category.Set(row, category)
 		to.Name.Set(row, name)
 		to.Depth.Set(row, s.depth)
@@ -178,18 +179,18 @@ func (w *writer) events(events *eventRows) {
 }
 
 // track adds a track, and returns its row.
-func (w *writer) track(events *eventRows, t *track, source int64) int64 {
+func (w *writer) track(events *eventRows, t *track, source model.ArgSetID) int64 {
 	to := &w.tables.Track
 	row := to.Append()
-	scope, machine := "global", int64(0)
+	scope, machine := "global", model.MachineID(0)
 	switch {
 	case t.utid >= 0:
 		scope, machine = "thread", w.threads[t.utid]
-		to.UTID.Set(row, t.utid)
+		to.UTID.Set(row, model.UTID(t.utid))
 		to.DimensionArgSetID.Set(row, w.args([]argument{{"utid", t.utid}}))
 	case t.upid >= 0:
 		scope, machine = "process", w.processes[t.upid]
-		to.UPID.Set(row, t.upid)
+		to.UPID.Set(row, model.UPID(t.upid))
 		to.DimensionArgSetID.Set(row, w.args([]argument{{"upid", t.upid}}))
 	case t.cpu >= 0:
 		to.CPU.Set(row, int32(t.cpu))
@@ -210,7 +211,7 @@ func (w *writer) track(events *eventRows, t *track, source int64) int64 {
 }
 
 // args adds a set of arguments and returns its id.
-func (w *writer) args(all []argument) int64 {
+func (w *writer) args(all []argument) model.ArgSetID {
 	to := &w.tables.Args
 	id := w.argSet
 	w.argSet++
@@ -241,7 +242,7 @@ func (w *writer) args(all []argument) int64 {
 func (w *writer) annotation(a Annotation) {
 	to := &w.tables.Annotation
 	row := to.Append()
-	to.SliceID.Set(row, a.SliceID)
+	to.SliceID.Set(row, model.SliceID(a.SliceID))
 	w.text(&to.Name, row, a.Name)
 	w.text(&to.Text, row, a.Text)
 	w.text(&to.Link, row, a.Link)

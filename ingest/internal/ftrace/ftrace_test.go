@@ -222,7 +222,7 @@ func TestGenericTracepointsCanBeTrackEvents(t *testing.T) {
 	e.AddInt(tp.Field(3), 2)
 	p.Handle(&e)
 	track, _ := s.Slice.TrackID.Get(0)
-	cpu, ok := s.Track.CPU.Get(track)
+	cpu, ok := s.Track.CPU.Get(int64(track))
 	if s.Slice.Rows() != 1 || !ok || cpu != 2 {
 		t.Errorf("%d slices, on the track of CPU %d", s.Slice.Rows(), cpu)
 	}

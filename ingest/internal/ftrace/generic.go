@@ -141,23 +141,19 @@ func (k trackEvent) trackOf(p *Parser, e *Event) (model.TrackID, bool) {
 		}
 		name = p.text(e, "track_name")
 	}
-	b, scope := k.byThread, int64(0)
-	if k.scope {
-		if !e.Has(k.scopeField) {
-			return 0, false
-		}
-		scope = e.Int(k.scopeField)
-	}
+	b, scope := k.byThread, model.Dim{}
 	switch {
 	case !k.scope:
-		scope = p.thread(e)
+		scope = model.IntDim(p.thread(e))
+	case !e.Has(k.scopeField):
+		return 0, false
 	case k.scopeField == "scope_tgid":
-		b, scope = k.byProcess, p.Machine.Process(scope)
+		b, scope = k.byProcess, model.IntDim(p.Machine.Process(e.Int(k.scopeField)))
 	case k.scopeField == "scope_cpu":
-		b = k.byCPU
+		b, scope = k.byCPU, model.IntDim(e.Int(k.scopeField))
 	default:
-		b = k.byScope
+		b, scope = k.byScope, model.IntDim(e.Int(k.scopeField))
 	}
 	return p.Tracks.Intern(b, &model.TrackOptions{Name: name},
-		model.IntDim(scope), model.StringDim(e.Tracepoint.id), model.StringDim(name)), true
+		scope, model.StringDim(e.Tracepoint.id), model.StringDim(name)), true
 }

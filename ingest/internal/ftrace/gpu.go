@@ -62,7 +62,7 @@ func adrenoRetired(p *Parser, e *Event) {
 	name := p.word(fmt.Sprintf("GPU %s(Ctx=%d, Prio=%d)", process, context, prio))
 	track := p.Async.Scoped(adrenoCommands, &model.TrackOptions{Name: name}, e.TS, dur, model.IntDim(context), model.IntDim(prio))
 	if process != "" { // it may have been unknown when the track was created
-		p.Store.Track.Name.Set(track, name)
+		p.Store.Track.Name.Set(int64(track), name)
 	}
 	p.Slices.Scoped(e.TS, dur, track, 0, p.word("GPU"), nil)
 }
@@ -106,8 +106,8 @@ func gpuWorkPeriod(p *Parser, e *Event) {
 	}
 	name := fmt.Sprintf("%%%.2f", 100*float64(active)/float64(dur))
 	if slice := p.Slices.Scoped(e.TS, dur, track, 0, p.word(name), nil); slice != model.None {
-		p.Store.Slice.ThreadTS.Set(slice, e.TS)
-		p.Store.Slice.ThreadDur.Set(slice, active)
+		p.Store.Slice.ThreadTS.Set(int64(slice), e.TS)
+		p.Store.Slice.ThreadDur.Set(int64(slice), active)
 	}
 }
 

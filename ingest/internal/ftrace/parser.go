@@ -15,7 +15,7 @@ type Parser struct {
 	byName      map[string]*Tracepoint // built when first needed
 	words       words
 	rowType     model.StringID // of rows of ftrace_event
-	ucpus       []int64        // by cpu
+	ucpus       []model.UCPU   // by cpu
 	legacy      map[string]*Tracepoint
 	set         model.ArgSet
 	args        argList
@@ -131,7 +131,7 @@ func (p *Parser) record(ts, cpu int64, utid model.UTID, flags int64, tracepoint 
 }
 
 // ucpu caches Machine.CPU.
-func (p *Parser) ucpu(cpu int64) int64 {
+func (p *Parser) ucpu(cpu int64) model.UCPU {
 	for int64(len(p.ucpus)) <= cpu {
 		p.ucpus = append(p.ucpus, model.None)
 	}

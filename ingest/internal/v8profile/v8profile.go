@@ -142,7 +142,7 @@ func (p *Profiles) node(of *profile, n *Node) bool {
 		url = strings.Intern(n.Frame.URL)
 	}
 	frame := stacks.FunctionFrame(of.mapping, strings.Intern(n.Frame.Function), url, 0)
-	parent := model.None
+	parent := model.CallsiteID(model.None)
 	above, ok := of.parent[n.ID]
 	if n.Parent != nil {
 		above, ok = *n.Parent, true

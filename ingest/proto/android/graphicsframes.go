@@ -246,7 +246,7 @@ func (g *graphicsFrames) loseApp(b *buffer) {
 
 // setFrame sets the frame number of the open phase, which is also its slice's name.
 func (g *graphicsFrames) setFrame(b *buffer, frame int64) {
-	g.Store.Slice.Name.Set(b.slice, g.Store.Strings.Intern(strconv.FormatInt(frame, 10)))
+	g.Store.Slice.Name.Set(int64(b.slice), g.Store.Strings.Intern(strconv.FormatInt(frame, 10)))
 	g.Store.FrameSlice.FrameNumber.Set(b.row, frame)
 	g.Slices.AddArgs(b.track, 0, 0, g.frameArg(frame))
 }

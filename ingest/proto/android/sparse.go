@@ -23,7 +23,7 @@ type sparseValue struct {
 
 var sparse = proto.Shared[sparseCounters]{New: func(r *proto.Reader) *sparseCounters {
 	return &sparseCounters{last: map[model.TrackID]*sparseValue{}, stream: r.NewStream(func(ts int64, _ *proto.State, data []byte) {
-		r.Counters.Push(ts, math.Float64frombits(binary.LittleEndian.Uint64(data[8:])), int64(binary.LittleEndian.Uint64(data)))
+		r.Counters.Push(ts, math.Float64frombits(binary.LittleEndian.Uint64(data[8:])), model.TrackID(binary.LittleEndian.Uint64(data)))
 	})}
 }}
 

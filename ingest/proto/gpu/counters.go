@@ -213,7 +213,7 @@ func (g *gpuCounters) push(ts int64, value float64, c gpuCounter) {
 		t.Value.Set(row, value)
 		t.Unpin(row)
 	}
-	row := g.Counters.Push(ts, 0, c.track)
+	row := int64(g.Counters.Push(ts, 0, c.track))
 	t.Pin(row)
 	g.last[c.track] = row
 }

@@ -79,7 +79,7 @@ func (g *graphs) newDump(upid model.UPID, ts int64) *dump {
 	return d
 }
 
-func (d *dump) malformed() { d.File.Add(model.StatHeapGraphMalformedPacket, d.UPID, 1) }
+func (d *dump) malformed() { d.File.Add(model.StatHeapGraphMalformedPacket, int64(d.UPID), 1) }
 
 func (d *dump) objectOf(id uint64) int32 {
 	if number, known := d.objects.Place(id); known {
@@ -374,7 +374,7 @@ func (d *dump) resolveClass(of *classFields, number int32) {
 	if of.hasLocation {
 		location, known := d.locations[of.location]
 		if !known {
-			d.File.Add(model.StatHeapGraphInvalidStringID, d.UPID, 1)
+			d.File.Add(model.StatHeapGraphInvalidStringID, int64(d.UPID), 1)
 		}
 		c.Location = location
 	}

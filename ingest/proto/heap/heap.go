@@ -71,7 +71,7 @@ func (g *graphs) parse(e *proto.Event) {
 	index := message.Uint64(e.Data, androidpb.HeapGraph_Index)
 	if index != d.next {
 		d.truncated = true
-		g.File.Add(model.StatHeapGraphMissingPacket, d.UPID, 1)
+		g.File.Add(model.StatHeapGraphMissingPacket, int64(d.UPID), 1)
 	}
 	d.next = index + 1
 	// If a dump's end is missing, the packets of the next dump are not mixed into it.

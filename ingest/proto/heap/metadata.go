@@ -104,7 +104,7 @@ func (m *metadataReader) callsite(graph int64, upid model.UPID, utid model.UTID,
 			frames = append(frames, frame)
 		}
 	}
-	callsite := model.None
+	callsite := model.CallsiteID(model.None)
 	for _, frame := range slices.Backward(frames) {
 		name := m.TextID(methodName(message.Bytes(frame, pb.JavaFrame_MethodName)))
 		id := m.Store.Stacks.FunctionFrame(m.stacks, name, m.TextField(frame, pb.JavaFrame_SourceFile),

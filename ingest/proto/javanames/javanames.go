@@ -263,7 +263,7 @@ func (n *Names) rename(frame model.FrameID, methods []method) {
 		}
 		inlined[n-1].Inlined = &no
 		store.Stacks.AddSymbols(frame, inlined)
-		store.StackProfileFrame.DeobfuscatedName.Set(frame, inlined[n-1].Name)
+		store.StackProfileFrame.DeobfuscatedName.Set(int64(frame), inlined[n-1].Name)
 		return
 	}
 	var names []string
@@ -272,7 +272,7 @@ func (n *Names) rename(frame model.FrameID, methods []method) {
 	}
 	slices.Sort(names)
 	name := strings.Join(slices.Compact(names), " | ")
-	store.StackProfileFrame.DeobfuscatedName.Set(frame, store.Strings.Intern(name))
+	store.StackProfileFrame.DeobfuscatedName.Set(int64(frame), store.Strings.Intern(name))
 }
 
 // inMemory stands for the package of code that is not in a file.
@@ -283,24 +283,24 @@ func (n *Names) javaFrames() map[classKey][]model.FrameID {
 	store := n.reader.Store
 	frames, unknown := map[classKey][]model.FrameID{}, map[model.FrameID]model.StringID{}
 	t := &store.StackProfileFrame
-	for frame := range t.Rows() {
-		name, _ := t.Name.Get(frame)
+	for row := range t.Rows() {
+		name, _ := t.Name.Get(row)
 		if !strings.Contains(store.Strings.Get(name), ".") {
 			continue
 		}
-		mapping, _ := t.Mapping.Get(frame)
-		path, _ := store.StackProfileMapping.Name.Get(mapping)
+		mapping, _ := t.Mapping.Get(row)
+		path, _ := store.StackProfileMapping.Name.Get(int64(mapping))
 		file := store.Strings.Get(path)
 		pkg := n.packageOf(file)
 		if pkg == 0 && strings.HasPrefix(file, "/memfd:") {
 			pkg = store.Strings.Intern(inMemory)
 		}
 		if pkg == 0 {
-			unknown[frame] = name
+			unknown[model.FrameID(row)] = name
 			continue
 		}
 		key := classKey{pkg, name}
-		frames[key] = append(frames[key], frame)
+		frames[key] = append(frames[key], model.FrameID(row))
 	}
 	if len(n.maps) == 0 || len(unknown) == 0 {
 		return frames

@@ -42,7 +42,7 @@ func (p *Packages) Add(name model.StringID, uid int64) bool {
 // OfProcess returns the first package of the app that a process belongs to, or zero if
 // it is unknown.
 func (p *Packages) OfProcess(upid model.UPID) model.StringID {
-	if app, ok := p.process.AndroidAppID.Get(upid); ok {
+	if app, ok := p.process.AndroidAppID.Get(int64(upid)); ok {
 		return p.first[app]
 	}
 	return 0

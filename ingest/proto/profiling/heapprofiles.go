@@ -280,7 +280,7 @@ func (h *heapReader) allocate(s *proto.State, q *heapSequence, a *allocation) {
 	now := a.counted.plus(q.bases[a.stack])
 	delta := now.minus(*before)
 	if delta.count < 0 || delta.size < 0 || delta.freedCount > 0 || delta.freedSize > 0 {
-		h.File.Add(model.StatHeapprofdMalformedPacket, a.upid, 1)
+		h.File.Add(model.StatHeapprofdMalformedPacket, int64(a.upid), 1)
 		return
 	}
 	h.add(a, callsite, delta.count, delta.size)
@@ -380,7 +380,7 @@ func (o *oldStacks) frame(r *proto.Reader, data []byte) {
 }
 
 func (o *oldStacks) callstack(r *proto.Reader, data []byte) {
-	callsite := model.None
+	callsite := model.CallsiteID(model.None)
 	for iid := range message.Numbers(data, pb.Callstack_FrameIDs) {
 		frame, ok := o.frames[iid]
 		if !ok {

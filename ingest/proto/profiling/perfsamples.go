@@ -16,12 +16,12 @@ import (
 type perfReader struct {
 	*proto.Reader
 	sessions map[uint32]*perfSession // by sequence
-	counters []int64                 // the current sample's
+	counters []model.CounterID       // the current sample's
 }
 
 // perfSession is one run of a profiler. Each run has its own sequence.
 type perfSession struct {
-	id   int64
+	id   model.SessionID
 	cpus map[uint32]*perfCPU
 }
 
@@ -162,18 +162,18 @@ func (p *perfReader) session(s *proto.State, cpu uint32) (*perfSession, *perfCPU
 	}
 	session.cpus[cpu] = of
 	if defaults.shards > 0 {
-		p.File.SetStat(model.StatPerfProcessShardCount, session.id, int64(defaults.shards))
-		p.File.SetStat(model.StatPerfChosenProcessShard, session.id, int64(defaults.chosen))
+		p.File.SetStat(model.StatPerfProcessShardCount, int64(session.id), int64(defaults.shards))
+		p.File.SetStat(model.StatPerfChosenProcessShard, int64(session.id), int64(defaults.chosen))
 	}
 	return session, of
 }
 
 // setUnit sets the unit that a session counts between samples. The first known unit
 // stays.
-func setUnit(r *proto.Reader, session int64, unit model.StringID) {
+func setUnit(r *proto.Reader, session model.SessionID, unit model.StringID) {
 	of := &r.Store.ProfilerSession.TimebaseUnit
-	if known, _ := of.Get(session); known == 0 {
-		of.Set(session, unit)
+	if known, _ := of.Get(int64(session)); known == 0 {
+		of.Set(int64(session), unit)
 	}
 }
 
@@ -237,7 +237,7 @@ func (p *perfReader) parse(e *proto.Event) {
 		return
 	case producer != nil:
 		if message.Int32(producer, pb.PerfSample_ProducerEvent_SourceStopReason) == pb.PerfSample_ProducerEvent_DataSourceStopReason_ProfilerStopGuardrail {
-			p.File.SetStat(model.StatPerfGuardrailStopTS, session.id, e.TS)
+			p.File.SetStat(model.StatPerfGuardrailStopTS, int64(session.id), e.TS)
 		}
 		return
 	}

@@ -15,13 +15,13 @@ import (
 // stackReader reads samples in the generic form that any profiler may write.
 type stackReader struct {
 	*proto.Reader
-	sessions map[uint32]int64 // by sequence
-	inline   model.MappingID  // mapping of frames inside a sample; None until used
-	counters []int64          // the current sample's
+	sessions map[uint32]model.SessionID // by sequence
+	inline   model.MappingID            // mapping of frames inside a sample; None until used
+	counters []model.CounterID          // the current sample's
 }
 
 func stackSamples(r *proto.Reader) *proto.Module {
-	s := &stackReader{Reader: r, sessions: map[uint32]int64{}, inline: model.None}
+	s := &stackReader{Reader: r, sessions: map[uint32]model.SessionID{}, inline: model.None}
 	return &proto.Module{Fields: []uint32{pb.TracePacket_StackSample}, Parse: s.parse}
 }
 
@@ -165,7 +165,7 @@ func (s *stackReader) async(state *proto.State, iid uint64) int64 {
 	if *known == nil {
 		*known = map[uint64]int64{}
 	}
-	parent := model.None
+	parent := int64(model.None)
 	var inner []uint64
 	var contexts [][]byte
 	for iid != 0 {

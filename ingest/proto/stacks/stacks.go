@@ -70,7 +70,7 @@ func internedBuildID(s *proto.State, iid uint64) (model.StringID, bool) {
 // MappingOf returns an interned Mapping in the sequence's process, if the process is
 // known.
 func MappingOf(s *proto.State, iid uint64) (model.MappingID, bool) {
-	upid := model.None
+	upid := model.UPID(model.None)
 	if of := thread.Of(s); of.Valid {
 		upid = s.Reader().Machine.Process(int64(uint32(of.PID)))
 	}
@@ -212,16 +212,16 @@ func frame(s *proto.State, of inProcess) (model.FrameID, bool) {
 		if !ok {
 			return model.None, false
 		}
-		known := store.StackProfileFrame.Rows()
+		next := model.FrameID(store.StackProfileFrame.Rows())
 		id = store.Stacks.Frame(in, pc, name)
-		if id == known && (hasSource || line > 0) {
+		if id == next && (hasSource || line > 0) {
 			store.Stacks.AddSymbols(id, []model.Symbol{{Name: name, File: file, Line: line}})
 		}
 	}
 	if kind > 0 && kind < int64(len(frameKinds)) {
-		store.StackProfileFrame.Type.Set(id, store.Strings.Intern(frameKinds[kind]))
+		store.StackProfileFrame.Type.Set(int64(id), store.Strings.Intern(frameKinds[kind]))
 	} else if kindName != nil && kind == 0 {
-		store.StackProfileFrame.Type.Set(id, store.Strings.InternBytes(kindName))
+		store.StackProfileFrame.Type.Set(int64(id), store.Strings.InternBytes(kindName))
 	}
 	if ids.frames == nil {
 		ids.frames = map[inProcess]model.FrameID{}
@@ -246,7 +246,7 @@ func Callsite(s *proto.State, upid model.UPID, iid uint64) (model.CallsiteID, bo
 	if !ok {
 		return model.None, false
 	}
-	callsite := model.None
+	callsite := model.CallsiteID(model.None)
 	for iid := range message.Numbers(data, pb.Callstack_FrameIDs) {
 		id, ok := frame(s, inProcess{upid, iid})
 		if !ok {
@@ -268,7 +268,7 @@ func Callsite(s *proto.State, upid model.UPID, iid uint64) (model.CallsiteID, bo
 // Inline returns the id of an InlineCallstack, or None if it is empty. Its frames are
 // functions in a dummy mapping.
 func Inline(r *proto.Reader, mapping model.MappingID, data []byte) model.CallsiteID {
-	callsite := model.None
+	callsite := model.CallsiteID(model.None)
 	for frame := range message.Messages(data, pb.InlineCallstack_Frames) {
 		var name, file model.StringID
 		var line int64

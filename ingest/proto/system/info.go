@@ -82,7 +82,7 @@ func (s *info) system(data []byte) {
 	sdk, fromBuild := int64(0), int64(0)
 	pages := pageSize.Of(s.Reader)
 	*pages = defaultPageSize
-	t, machine := &s.Store.Tables.Machine, s.Machine.ID
+	t, row := &s.Store.Tables.Machine, int64(s.Machine.ID)
 	for f := wire.Read(data); f.Next(); {
 		if name, ok := systemTexts[f.Number]; ok {
 			s.Machine.SetMetadata(name, model.StringArg(intern(f.Bytes())))
@@ -91,7 +91,7 @@ func (s *info) system(data []byte) {
 		case pb.SystemInfo_Utsname:
 			s.uname(f.Bytes())
 		case pb.SystemInfo_AndroidBuildFingerprint:
-			t.AndroidBuildFingerprint.Set(machine, intern(f.Bytes()))
+			t.AndroidBuildFingerprint.Set(row, intern(f.Bytes()))
 			fromBuild = s.androidBuild(string(f.Bytes()))
 		case pb.SystemInfo_AndroidSDKVersion:
 			sdk = f.Int64()
@@ -103,21 +103,21 @@ func (s *info) system(data []byte) {
 			s.Machine.SetMetadata("timezone_off_mins", model.IntArg(int64(f.Int32())))
 			s.Clocks.SetZone(int64(f.Int32()) * int64(time.Minute))
 		case pb.SystemInfo_NumCPUs:
-			t.NumCpus.Set(machine, int64(f.Uint32()))
+			t.NumCpus.Set(row, int64(f.Uint32()))
 		case pb.SystemInfo_AndroidDeviceManufacturer:
-			t.AndroidDeviceManufacturer.Set(machine, intern(f.Bytes()))
+			t.AndroidDeviceManufacturer.Set(row, intern(f.Bytes()))
 		case pb.SystemInfo_SystemRAMBytes:
 			ram, gb := f.Int64(), int64(math.Round(float64(f.Int64())/1e9))
-			t.SystemRAMBytes.Set(machine, ram)
-			t.SystemRAMGB.Set(machine, gb)
+			t.SystemRAMBytes.Set(row, ram)
+			t.SystemRAMGB.Set(row, gb)
 			s.Machine.SetMetadata("system_ram_bytes", model.IntArg(ram))
 			s.Machine.SetMetadata("system_ram_gb", model.IntArg(gb))
 		case pb.SystemInfo_MachineName:
-			t.Name.Set(machine, intern(f.Bytes()))
+			t.Name.Set(row, intern(f.Bytes()))
 		}
 	}
 	if sdk = cmp.Or(sdk, fromBuild); sdk != 0 {
-		t.AndroidSDKVersion.Set(machine, sdk)
+		t.AndroidSDKVersion.Set(row, sdk)
 		s.Machine.SetMetadata("android_sdk_version", model.IntArg(sdk))
 	}
 }

@@ -537,12 +537,12 @@ func (p *eventParser) begin() error {
 }
 
 func (p *eventParser) setThreadValues(slice model.SliceID) {
-	t := &p.Store.Slice
+	t, row := &p.Store.Slice, int64(slice)
 	if p.hasTime {
-		t.ThreadTS.Set(slice, p.threadTime)
+		t.ThreadTS.Set(row, p.threadTime)
 	}
 	if p.hasCount {
-		t.ThreadInstructionCount.Set(slice, p.instructions)
+		t.ThreadInstructionCount.Set(row, p.instructions)
 	}
 }
 
@@ -564,12 +564,12 @@ func (p *eventParser) EndSlice(slice model.SliceID, ts int64) {
 	if p.phase != 'E' {
 		return
 	}
-	t := &p.Store.Slice
-	if from, ok := t.ThreadTS.Get(slice); ok && p.hasTime && p.threadTime != from {
-		t.ThreadDur.Set(slice, p.threadTime-from)
+	t, row := &p.Store.Slice, int64(slice)
+	if from, ok := t.ThreadTS.Get(row); ok && p.hasTime && p.threadTime != from {
+		t.ThreadDur.Set(row, p.threadTime-from)
 	}
-	if from, ok := t.ThreadInstructionCount.Get(slice); ok && p.hasCount {
-		t.ThreadInstructionDelta.Set(slice, p.instructions-from)
+	if from, ok := t.ThreadInstructionCount.Get(row); ok && p.hasCount {
+		t.ThreadInstructionDelta.Set(row, p.instructions-from)
 	}
 }
 
@@ -592,10 +592,10 @@ func (p *eventParser) complete() error {
 	}
 	p.setThreadValues(slice)
 	if p.hasTime {
-		p.Store.Slice.ThreadDur.Set(slice, saturating.Mul(l.threadDuration, 1000))
+		p.Store.Slice.ThreadDur.Set(int64(slice), saturating.Mul(l.threadDuration, 1000))
 	}
 	if p.hasCount {
-		p.Store.Slice.ThreadInstructionDelta.Set(slice, l.instructions)
+		p.Store.Slice.ThreadInstructionDelta.Set(int64(slice), l.instructions)
 	}
 	p.finish(slice, p.ts, track)
 	return nil
@@ -620,10 +620,10 @@ func (p *eventParser) instant() error {
 		}
 		p.setThreadValues(slice)
 		if p.hasTime {
-			p.Store.Slice.ThreadDur.Set(slice, 0)
+			p.Store.Slice.ThreadDur.Set(int64(slice), 0)
 		}
 		if p.hasCount {
-			p.Store.Slice.ThreadInstructionDelta.Set(slice, 0)
+			p.Store.Slice.ThreadInstructionDelta.Set(int64(slice), 0)
 		}
 	}
 	p.finish(slice, p.ts, track)

@@ -522,7 +522,7 @@ func (t *tracks) create(e *eventTrack, event model.StringID, sequence uint32) {
 	e.created = true
 	d := t.detailsOf(e)
 	if e.root && e.scope == threadScope && !d.counter.is && !d.separate {
-		e.id = int32(t.Tracks.Thread(int64(e.owner)))
+		e.id = int32(t.Tracks.Thread(model.UTID(e.owner)))
 		return
 	}
 	name := e.name

@@ -12,6 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/androidpb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -43,13 +44,13 @@ func (d *dumper) add(set *model.ArgSet, state *proto.State, k *kind, data []byte
 }
 
 // describe stores a message in full as args of a row.
-func (d *dumper) describe(row int64, argSetID *table.Int64, state *proto.State, k *kind, data []byte) {
+func (d *dumper) describe(row int64, argSetID *table.SetRef[schema.Args], state *proto.State, k *kind, data []byte) {
 	d.add(&d.set, state, k, data, nil)
 	d.store(row, argSetID)
 }
 
 // store stores the set as args of a row, and empties it.
-func (d *dumper) store(row int64, argSetID *table.Int64) {
+func (d *dumper) store(row int64, argSetID *table.SetRef[schema.Args]) {
 	if d.set.Len() > 0 {
 		argSetID.Set(row, d.Store.InternArgs(&d.set))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/logcat"
 	"github.com/tpconvert/tpconvert/ingest/manifest"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
+	"github.com/tpconvert/tpconvert/ingest/nsys"
 	"github.com/tpconvert/tpconvert/ingest/perfdata"
 	"github.com/tpconvert/tpconvert/ingest/perftext"
 	"github.com/tpconvert/tpconvert/ingest/pprof"
@@ -42,6 +43,7 @@ var Formats = []*format.Format{
 	archive.Zip,
 	hprof.Format,
 	gotrace.Format,
+	nsys.Format,
 	compressed.Gzip,
 	compressed.Zstd,
 	compressed.Xz,

@@ -77,6 +77,7 @@ const (
 	StatR8MappingParseErrors
 	StatIncompleteFile
 	StatTooManyMachines
+	StatSQLiteParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -106,6 +107,7 @@ var ownStats = [...]statInfo{
 	StatR8MappingParseErrors - firstOwnStat:      {"r8_mapping_parse_errors", false, DataLoss, FromAnalysis, "Lines of R8's or ProGuard's text that name nothing."},
 	StatIncompleteFile - firstOwnStat:            {"incomplete_file", false, DataLoss, FromAnalysis, "Files in a compressed file or an archive that end too early."},
 	StatTooManyMachines - firstOwnStat:           {"too_many_machines", false, DataLoss, FromAnalysis, "Packets of machines beyond the 256 that are read from a trace."},
+	StatSQLiteParseErrors - firstOwnStat:         {"sqlite_parse_errors", false, DataLoss, FromAnalysis, "Pages and rows of SQLite files that cannot be read, or lack what they refer to."},
 }
 
 func (s Stat) info() statInfo {

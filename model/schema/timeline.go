@@ -125,7 +125,7 @@ type CPUTrack struct {
 
 // GPUTrack is the part of Track with the slices of GPUs.
 type GPUTrack struct {
-	Track `tp:"gpu_track,derived" where:"event_type=slice,classification=drm_vblank|drm_sched_ring|drm_fence|mali_mcu_state|gpu_render_stage|vulkan_events|gpu_log|graphics_frame_event" doc:"A track of slices of a GPU, its driver or the frames it draws."`
+	Track `tp:"gpu_track,derived" where:"event_type=slice,classification=drm_vblank|drm_sched_ring|drm_fence|mali_mcu_state|gpu_render_stage|vulkan_events|gpu_log|graphics_frame_event|gpu_stream|gpu_synchronization" doc:"A track of slices of a GPU, its driver or the frames it draws."`
 }
 
 // ProcessTrack is the part of Track with the slices of processes.

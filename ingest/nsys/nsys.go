@@ -1,0 +1,266 @@
+// Package nsys reads profiles of NVIDIA Nsight Systems that were exported to SQLite
+// (nsys export --type sqlite).
+//
+// The exporter makes a table for each kind of event, and only if there are events. Tables of the same
+// shape are read in the same way, whatever their name: a row with a thread, a start and a name is a call of
+// the thread, and its other columns are its args. So new APIs need no code. Tables of another shape are
+// counted as not read.
+package nsys
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/spool"
+	"github.com/tpconvert/tpconvert/ingest/internal/sqlitefile"
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// Format is the format of Nsight Systems' exports. It accepts every SQLite database, because the names of
+// its tables may be anywhere in the file, so it comes after other formats in SQLite.
+var Format = &format.Format{Name: "nsys", Title: "Nsight Systems", Sniff: sqlitefile.Is, Read: read}
+
+// maxNamed is how many tables of another application an error names.
+const maxNamed = 5
+
+func read(in *format.Input) error {
+	file, err := spool.Open(in)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	db, err := sqlitefile.Open(file, file.Size, func(offset int64, why string) {
+		in.File.LogAt(model.StatSQLiteParseErrors, offset, model.ArgFunc(func(set *model.ArgSet) {
+			set.Add(in.Store.Strings.Intern("error"), model.StringArg(in.Store.Strings.Intern(why)))
+		}))
+	})
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(db.Tables, func(t *sqlitefile.Table) bool { return own(t.Name) }) {
+		var names []string
+		for _, t := range db.Tables[:min(len(db.Tables), maxNamed)] {
+			names = append(names, t.Name)
+		}
+		return format.Errorf(format.ErrUnsupported, -1, "an SQLite database of another application (%d tables: %s)", len(db.Tables), strings.Join(names, ", "))
+	}
+	r := &reader{in: in, db: db, parser: newParser(in.Context), token: token.NewWriter(in.Store)}
+	r.threads = in.Sorter.NewStream(r.parser)
+	r.threads.SetTie(outermost)
+	r.others = in.Sorter.NewStream(r.parser)
+	return r.read()
+}
+
+// own reports whether only Nsight Systems has a table of this name.
+func own(name string) bool {
+	for _, prefix := range []string{"CUPTI_ACTIVITY_KIND_", "NVTX_EVENTS", "META_DATA_EXPORT", "META_DATA_CAPTURE", "TARGET_INFO_", "ENUM_NSYS_", "OSRT_API", "SAMPLING_CALLCHAINS"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// reader passes the rows of all tables to the sorter.
+type reader struct {
+	in      *format.Input
+	db      *sqlitefile.File
+	parser  *parser
+	threads *sort.Stream // of slices of threads, which nest
+	others  *sort.Stream
+	token   *token.Writer
+}
+
+// Tables that the reader does not pass to the sorter: it looks their rows up for others, or counts them here.
+var facts = []string{"StringIds", "PROCESSES", "ThreadNames", "META_DATA_CAPTURE", "META_DATA_EXPORT", "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE",
+	"TARGET_INFO_SESSION_START_TIME", "TARGET_INFO_SYSTEM_ENV", "TARGET_INFO_GPU_METRICS", "TARGET_INFO_SOC_METRICS", "SAMPLING_CALLCHAINS", "sqlite_sequence"}
+
+func (r *reader) read() error {
+	if err := r.facts(); err != nil {
+		return err
+	}
+	for _, t := range r.db.Tables {
+		var err error
+		switch {
+		case strings.HasPrefix(t.Name, "ENUM_"), slices.Contains(facts, t.Name):
+		case t.Name == "COMPOSITE_EVENTS":
+			err = r.samples(t)
+		default:
+			if kind, ok := kindOf(t); ok {
+				err = r.events(r.parser.add(t, kind))
+			} else if n := t.Count(); n > 0 {
+				for u := r.in.File.Unread(model.StatUnreadEvent, model.None, t.Name+" row"); n > 0; n-- {
+					u.Add(model.LogEntry{})
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// events passes a table's rows to the sorter.
+func (r *reader) events(t *table) error {
+	rows := t.rows.Rows()
+	for rows.Next() {
+		row := &rows.Row
+		if t.kind == nvtx && r.parser.nvtxName(t, row) {
+			continue
+		}
+		start, ok := row.Int(t.start)
+		ts, timed := int64(0), false
+		if ok {
+			ts, timed = r.in.TraceTime(start, model.None)
+		}
+		if !timed || ts < 0 {
+			r.lost(t.rows.Name, row.ID, "a time that cannot be used")
+			continue
+		}
+		dur := int64(-1)
+		if end, ok := row.Int(t.end); ok {
+			dur = end - start
+		}
+		if err := r.push(t, row, ts, dur, 0); err != nil {
+			return err
+		}
+	}
+	return rows.Err
+}
+
+// push passes a row to the sorter, with a number that depends on the table.
+func (r *reader) push(t *table, row *sqlitefile.Row, ts, dur, number int64) error {
+	r.token.Reset()
+	r.token.Uint(uint64(t.number))
+	r.token.Int(dur)
+	r.token.Int(number)
+	r.token.Int(row.ID)
+	r.token.Rest(row.Record)
+	stream := r.others
+	if t.kind == call || t.kind == nvtx {
+		stream = r.threads
+	}
+	return stream.Push(ts, r.token.Bytes())
+}
+
+// outermost orders slices that begin at the same time: the longest comes first.
+func outermost(event []byte) int64 {
+	t := token.Reader(event)
+	t.Uint()
+	return -t.Int()
+}
+
+// lost counts a row that cannot be used.
+func (r *reader) lost(table string, row int64, why string) {
+	strings := r.in.Store.Strings
+	r.in.File.Log(model.StatSQLiteParseErrors, model.LogEntry{Args: model.ArgFunc(func(set *model.ArgSet) {
+		set.Add(strings.Intern("error"), model.StringArg(strings.Intern(fmt.Sprintf("row %d of %s: %s", row, table, why))))
+	})})
+}
+
+// samples passes the samples of threads to the sorter. The frames of a sample have its id and follow each other.
+func (r *reader) samples(t *sqlitefile.Table) error {
+	chains := r.db.Table("SAMPLING_CALLCHAINS")
+	id, symbol, module, address, depth := chains.Column("id"), chains.Column("symbol"), chains.Column("module"), chains.Column("originalIP"), chains.Column("stackDepth")
+	frames := chains.Rows()
+	more := frames.Next()
+	table := r.parser.add(t, sample)
+	sampleID := t.Column("id")
+	stacks := r.in.Store.Stacks
+	mappings := map[int64]model.MappingID{}
+	var chain []model.FrameID
+	rows := t.Rows()
+	for rows.Next() {
+		row := &rows.Row
+		start, ok := row.Int(table.start)
+		ts, timed := int64(0), false
+		if ok {
+			ts, timed = r.in.TraceTime(start, model.None)
+		}
+		if !timed || ts < 0 {
+			r.lost(t.Name, row.ID, "a time that cannot be used")
+			continue
+		}
+		this, _ := row.Int(sampleID)
+		chain = chain[:0]
+		for more {
+			of, _ := frames.Int(id)
+			if of > this {
+				break
+			}
+			if level, _ := frames.Int(depth); of < this || level != int64(len(chain)) {
+				r.lost(chains.Name, frames.ID, "a frame that follows no sample or frame")
+			} else {
+				file, _ := frames.Int(module)
+				mapping, known := mappings[file]
+				if !known {
+					mapping = stacks.DummyMapping(r.in.Store.Strings.Get(r.parser.string(file)))
+					mappings[file] = mapping
+				}
+				name, _ := frames.Int(symbol)
+				function := r.parser.string(name)
+				if ip, ok := frames.Int(address); ok && function == 0 {
+					function = r.in.Store.Strings.Intern(fmt.Sprintf("0x%x", uint64(ip)))
+				}
+				chain = append(chain, stacks.FunctionFrame(mapping, function, 0, 0))
+			}
+			more = frames.Next()
+		}
+		callsite := model.None
+		for _, frame := range slices.Backward(chain) {
+			callsite = stacks.Callsite(callsite, frame)
+		}
+		if err := r.push(table, row, ts, 0, callsite); err != nil {
+			return err
+		}
+	}
+	for ; more; more = frames.Next() {
+		r.lost(chains.Name, frames.ID, "a frame that follows no sample or frame")
+	}
+	if rows.Err == nil {
+		return frames.Err
+	}
+	return rows.Err
+}
+
+// kindOf returns how to read a table, by its name or else its columns.
+func kindOf(t *sqlitefile.Table) (kind, bool) {
+	switch t.Name {
+	case "NVTX_EVENTS":
+		return nvtx, t.Has("start", "eventType", "globalTid")
+	case "SCHED_EVENTS":
+		return switches, t.Has("start", "cpu", "isSchedIn", "globalTid")
+	case "GPU_METRICS", "SOC_METRICS":
+		return metric, t.Has("timestamp", "metricId", "value")
+	case "CUDA_GPU_MEMORY_USAGE_EVENTS":
+		return memory, t.Has("start", "deviceId", "bytes", "memoryOperationType")
+	case "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION":
+		return wait, t.Has("start", "end", "deviceId", "streamId")
+	case "PROFILER_OVERHEAD", "CUPTI_ACTIVITY_KIND_OVERHEAD":
+		return overhead, t.Has("start", "end", "globalTid")
+	case "DIAGNOSTIC_EVENT":
+		return message, t.Has("timestamp", "text")
+	}
+	switch {
+	case t.Has("start", "end", "deviceId", "streamId"):
+		return work, true
+	case t.Has("start", "end", "globalTid") && nameOf(t) >= 0:
+		return call, true
+	}
+	return 0, false
+}
+
+// nameOf returns the column with the name of a row, or -1.
+func nameOf(t *sqlitefile.Table) int {
+	for _, name := range []string{"demangledName", "nameId", "textId", "name"} {
+		if i := t.Column(name); i >= 0 {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,406 @@
+package nsys
+
+import (
+	"cmp"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/internal/gpuwork"
+	"github.com/tpconvert/tpconvert/ingest/internal/sqlitefile"
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// kind says how the rows of a table are read.
+type kind uint8
+
+const (
+	call     kind = iota // a call of a thread
+	work                 // what a GPU did in a stream
+	wait                 // a thread that waited for a GPU
+	overhead             // time that the profiler took in a thread
+	nvtx
+	switches // between threads, on a CPU
+	sample
+	metric
+	memory // that was allocated or freed on a GPU
+	message
+)
+
+// table is a table whose rows are events.
+type table struct {
+	rows             *sqlitefile.Table
+	kind             kind
+	number           int
+	category         model.StringID
+	start, end, name int            // columns
+	columns          map[string]int // others that the parser uses
+	args             []column       // the columns that become args
+}
+
+type column struct {
+	at     int
+	key    model.StringID
+	labels map[int64]model.StringID // of the values of an enum
+	text   bool                     // it has the id of a text
+}
+
+// enums are the tables with the names of a column's values.
+var enums = map[string]string{
+	"copyKind": "ENUM_CUDA_MEMCPY_OPER", "srcKind": "ENUM_CUDA_MEM_KIND", "dstKind": "ENUM_CUDA_MEM_KIND", "memKind": "ENUM_CUDA_MEM_KIND",
+	"launchType": "ENUM_CUDA_KERNEL_LAUNCH_TYPE", "cacheConfig": "ENUM_CUDA_FUNC_CACHE_CONFIG", "migrationCause": "ENUM_CUDA_UNIF_MEM_MIGRATION",
+	"syncType": "ENUM_CUPTI_SYNC_TYPE", "overheadType": "ENUM_CUPTI_OVERHEAD_TYPE", "memoryOperationType": "ENUM_CUDA_DEV_MEM_EVENT_OPER",
+	"severity": "ENUM_DIAGNOSTIC_SEVERITY_LEVEL", "threadState": "ENUM_SAMPLING_THREAD_STATE",
+}
+
+// names are the columns with the id of a text.
+var names = []string{"demangledName", "shortName", "mangledName", "nameId", "textId", "jsonTextId"}
+
+// categories of the work and calls in tables that are not called like them.
+var categories = map[string]string{
+	"CUPTI_ACTIVITY_KIND_KERNEL": gpuwork.Kernel, "CUPTI_ACTIVITY_KIND_MEMCPY": gpuwork.Copy, "CUPTI_ACTIVITY_KIND_MEMSET": gpuwork.Set,
+	"CUPTI_ACTIVITY_KIND_GRAPH_TRACE": "graph", "CUPTI_ACTIVITY_KIND_RUNTIME": "cuda_runtime", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": "cuda_sync",
+	"CUPTI_ACTIVITY_KIND_OVERHEAD": "overhead", "PROFILER_OVERHEAD": "overhead", "NVTX_EVENTS": "nvtx", "OSRT_API": "osrt",
+}
+
+// driverCalls is the class of calls of CUDA's driver, which are in the table of the runtime's calls.
+const driverCalls = 1
+
+// Kinds of rows in NVTX_EVENTS.
+const (
+	nvtxCategory = 33
+	nvtxMark     = 34
+	nvtxThread   = 39
+	nvtxPushPop  = 59
+	nvtxStartEnd = 60
+	nvtxDomain   = 75
+	nvtxtMark    = 65
+)
+
+// parser turns rows, in order of time, into rows of the dataset.
+type parser struct {
+	*gpuwork.Tracker
+	tables   []*table
+	strings  map[int64]model.StringID
+	labels   map[string]map[int64]model.StringID // of the values in each table of an enum
+	devices  map[device]int64                    // GPUs, by a process's number for them
+	metrics  map[metricKey]metricName
+	hardware map[int64]int64             // GPUs by the number that metrics use
+	used     map[memoryKey]float64       // bytes
+	domains  map[int64]model.StringID    // of NVTX
+	groups   map[[2]int64]model.StringID // categories of NVTX, by domain and number
+	row      sqlitefile.Row
+	driver   model.StringID
+}
+
+type device struct{ pid, number int64 }
+
+type metricKey struct{ typ, id int64 }
+
+type metricName struct{ name, source model.StringID }
+
+type memoryKey struct {
+	upid model.UPID
+	ugpu int64
+	kind model.StringID
+}
+
+func newParser(c *model.Context) *parser {
+	return &parser{Tracker: gpuwork.New(c), strings: map[int64]model.StringID{}, labels: map[string]map[int64]model.StringID{},
+		devices: map[device]int64{}, metrics: map[metricKey]metricName{},
+		hardware: map[int64]int64{}, used: map[memoryKey]float64{}, domains: map[int64]model.StringID{}, groups: map[[2]int64]model.StringID{},
+		driver: c.Store.Strings.Intern("cuda_driver")}
+}
+
+// string returns the text with an id, or 0.
+func (p *parser) string(id int64) model.StringID { return p.strings[id] }
+
+// add adds a table of events.
+func (p *parser) add(rows *sqlitefile.Table, k kind) *table {
+	word := p.Store.Strings.Intern
+	category := categories[rows.Name]
+	if category == "" {
+		category = strings.ToLower(rows.Name)
+	}
+	t := &table{rows: rows, kind: k, number: len(p.tables), category: word(category), end: rows.Column("end"), name: nameOf(rows), columns: map[string]int{}}
+	if t.start = rows.Column("start"); t.start < 0 {
+		t.start = rows.Column("timestamp")
+	}
+	for i, name := range rows.Columns {
+		t.columns[name] = i
+		if i != t.start && i != t.end && i != t.name && !slices.Contains(elsewhere, name) || name == "correlationId" && k != work {
+			t.args = append(t.args, column{i, word(name), p.labels[enums[name]], slices.Contains(names, name)})
+		}
+	}
+	p.tables = append(p.tables, t)
+	return t
+}
+
+// elsewhere are columns whose values the tables of the dataset have in columns of their own.
+var elsewhere = []string{"globalTid", "globalPid", "deviceId", "streamId", "contextId", "correlationId"}
+
+// Event parses a row.
+func (p *parser) Event(ts int64, event []byte) error {
+	r := token.Reader(event)
+	t := p.tables[r.Uint()]
+	dur, number, id := r.Int(), r.Int(), r.Int()
+	row := &p.row
+	row.Set(t.rows, id, r)
+	args := model.ArgFunc(func(set *model.ArgSet) { p.args(t, set) })
+	switch t.kind {
+	case call:
+		category := t.category
+		if class, ok := p.int(t, "eventClass"); ok && class == driverCalls && t.rows.Name == "CUPTI_ACTIVITY_KIND_RUNTIME" {
+			category = p.driver
+		}
+		p.Call(ts, dur, p.thread(t), category, p.name(t), p.intOr(t, "correlationId", model.None), args)
+	case work:
+		p.work(t, ts, dur, args)
+	case wait:
+		pid, stream := p.pid(t), p.intOr(t, "streamId", model.None)
+		track := p.Async.Overlapping(waits, nil, ts, max(dur, 0), model.IntDim(p.gpu(t, pid)), model.IntDim(p.Machine.Process(pid)), model.IntDim(stream))
+		p.Slices.Scoped(ts, dur, track, t.category, p.labelOr(t, "syncType", "Synchronization"), args)
+	case overhead:
+		track := p.Async.Overlapping(overheads, nil, ts, max(dur, 0), model.IntDim(p.thread(t)))
+		p.Slices.Scoped(ts, dur, track, t.category, p.name(t), args)
+	case nvtx:
+		p.nvtx(t, ts, dur, args)
+	case switches:
+		cpu, utid := p.intOr(t, "cpu", 0), p.thread(t)
+		if in, _ := p.int(t, "isSchedIn"); in != 0 {
+			p.Sched.Begin(ts, cpu, utid, 0)
+		} else if p.Sched.Running(cpu) == utid {
+			p.Sched.End(ts, cpu, p.labelOr(t, "threadState", ""))
+		}
+	case sample:
+		s := model.NewSample(ts, "nsys")
+		s.UTID, s.Callsite = p.thread(t), number
+		s.UPID = p.Machine.ProcessOf(s.UTID)
+		if cpu, ok := p.int(t, "cpu"); ok && cpu >= 0 && cpu < maxCPU {
+			s.CPU, s.UCPU = cpu, p.Machine.CPU(cpu)
+		}
+		p.Store.Stacks.AddSample(s)
+	case metric:
+		p.metric(t, ts)
+	case memory:
+		p.memory(t, ts)
+	case message:
+		p.Slices.Scoped(ts, 0, p.Tracks.Intern(messages, nil), p.labelOr(t, "severity", ""), p.text(t, "text"), args)
+	}
+	return nil
+}
+
+const maxCPU = 1 << 20
+
+var (
+	waits     = model.AsyncBlueprint(model.Blueprint{Classification: "gpu_synchronization", Dims: []string{"ugpu", "upid", "stream_id"}, Name: "Synchronization"})
+	overheads = model.AsyncBlueprint(model.Blueprint{Classification: "profiler_overhead", Dims: []string{"utid"}, Name: "Profiler overhead"})
+	ranges    = model.AsyncBlueprint(model.Blueprint{Classification: "nvtx_range", Dims: []string{"upid", "domain"}, Name: "NVTX ranges"})
+	messages  = &model.Blueprint{Classification: "nsys_diagnostics", Name: "Diagnostics of Nsight Systems"}
+	counters  = &model.Blueprint{Classification: "gpu_counter", Event: model.CounterTrack, Dims: []string{"ugpu", "gpu", "name"}}
+	system    = &model.Blueprint{Classification: "soc_counter", Event: model.CounterTrack, Dims: []string{"name"}}
+	allocated = &model.Blueprint{Classification: "gpu_memory_allocated", Event: model.CounterTrack, Dims: []string{"ugpu", "upid", "kind"}, Unit: "bytes"}
+)
+
+func (p *parser) int(t *table, name string) (int64, bool) {
+	i, ok := t.columns[name]
+	if !ok {
+		return 0, false
+	}
+	return p.row.Int(i)
+}
+
+func (p *parser) intOr(t *table, name string, missing int64) int64 {
+	if n, ok := p.int(t, name); ok {
+		return n
+	}
+	return missing
+}
+
+// text returns the text in a column, or with the id in it.
+func (p *parser) text(t *table, name string) model.StringID {
+	i, ok := t.columns[name]
+	if !ok {
+		return 0
+	}
+	if text := p.row.Text(i); text != nil {
+		return p.Store.Strings.InternBytes(text)
+	}
+	id, _ := p.row.Int(i)
+	return p.strings[id]
+}
+
+// labelOr returns the name of the value of an enum.
+func (p *parser) labelOr(t *table, name, missing string) model.StringID {
+	if n, ok := p.int(t, name); ok {
+		if label := p.labels[enums[name]][n]; label != 0 {
+			return label
+		}
+	}
+	return p.Store.Strings.Intern(missing)
+}
+
+// name returns the row's name.
+func (p *parser) name(t *table) model.StringID {
+	if t.name < 0 {
+		return 0
+	}
+	return p.text(t, t.rows.Columns[t.name])
+}
+
+// A global id has the number of the process above 24 bits for the thread.
+func pidOf(id int64) int64 { return id >> 24 & 0xffffff }
+func tidOf(id int64) int64 { return id & 0xffffff }
+
+func (p *parser) thread(t *table) model.UTID {
+	id := p.intOr(t, "globalTid", 0)
+	return p.Machine.ThreadOf(tidOf(id), pidOf(id))
+}
+
+func (p *parser) pid(t *table) int64 {
+	if id, ok := p.int(t, "globalPid"); ok {
+		return pidOf(id)
+	}
+	return pidOf(p.intOr(t, "globalTid", 0))
+}
+
+// gpu returns the GPU that a process calls by the row's device id.
+func (p *parser) gpu(t *table, pid int64) int64 {
+	number := p.intOr(t, "deviceId", 0)
+	if id, ok := p.devices[device{pid, number}]; ok {
+		number = id
+	}
+	return p.Machine.GPU(number)
+}
+
+// args adds the values of the row's other columns under their names.
+func (p *parser) args(t *table, set *model.ArgSet) {
+	for _, c := range t.args {
+		switch p.row.Kind(c.at) {
+		case sqlitefile.Integer:
+			n, _ := p.row.Int(c.at)
+			if label := c.labels[n]; label != 0 {
+				set.Add(c.key, model.StringArg(label))
+			} else if c.text && p.strings[n] != 0 {
+				set.Add(c.key, model.StringArg(p.strings[n]))
+			} else {
+				set.Add(c.key, model.IntArg(n))
+			}
+		case sqlitefile.Real:
+			x, _ := p.row.Number(c.at)
+			set.Add(c.key, model.RealArg(x))
+		case sqlitefile.Text:
+			set.AddText(c.key, c.key, p.row.Text(c.at))
+		case sqlitefile.Blob:
+			set.AddText(c.key, c.key, hex.AppendEncode(nil, p.row.Text(c.at)))
+		}
+	}
+}
+
+func (p *parser) work(t *table, ts, dur int64, args model.ArgSource) {
+	pid := p.pid(t)
+	name := p.name(t)
+	if name == 0 {
+		title := t.category
+		if t.rows.Name == "CUPTI_ACTIVITY_KIND_MEMCPY" { // as Nsight Systems calls them
+			title = p.Store.Strings.Intern("[CUDA memcpy " + p.Store.Strings.Get(p.labelOr(t, "copyKind", "Unknown")) + "]")
+		} else if t.rows.Name == "CUPTI_ACTIVITY_KIND_MEMSET" {
+			title = p.Store.Strings.Intern("[CUDA memset]")
+		}
+		name = title
+	}
+	p.Add(gpuwork.Work{TS: ts, Dur: dur, UGPU: p.gpu(t, pid), UPID: p.Machine.Process(pid), Stream: p.intOr(t, "streamId", 0),
+		Context: p.intOr(t, "contextId", model.None), Category: t.category, Name: name,
+		Correlation: p.intOr(t, "correlationId", model.None), Args: args})
+}
+
+// nvtx adds a range or mark.
+func (p *parser) nvtx(t *table, ts, dur int64, args model.ArgSource) {
+	domain, group := p.intOr(t, "domainId", 0), p.intOr(t, "category", model.None)
+	name := p.text(t, "text")
+	if name == 0 {
+		name = p.text(t, "textId")
+	}
+	more := model.ArgFunc(func(set *model.ArgSet) {
+		args.AddArgs(set)
+		if name := p.domains[domain]; name != 0 {
+			set.Add(p.Store.Strings.Intern("domain"), model.StringArg(name))
+		}
+		if name := p.groups[[2]int64{domain, group}]; name != 0 {
+			set.Add(p.Store.Strings.Intern("category"), model.StringArg(name))
+		}
+	})
+	switch event, _ := p.int(t, "eventType"); event {
+	case nvtxMark, nvtxtMark:
+		p.Call(ts, 0, p.thread(t), t.category, name, model.None, more)
+	case nvtxPushPop:
+		p.Call(ts, dur, p.thread(t), t.category, name, model.None, more)
+	case nvtxStartEnd:
+		dims := []model.Dim{model.IntDim(p.Machine.Process(pidOf(p.intOr(t, "globalTid", 0)))), model.IntDim(domain)}
+		if dur < 0 {
+			p.Slices.Begin(ts, p.Async.Begin(ranges, nil, p.row.ID, dims...), t.category, name, more)
+			return
+		}
+		p.Slices.Scoped(ts, dur, p.Async.Overlapping(ranges, nil, ts, dur, dims...), t.category, name, more)
+	default:
+		label := p.Store.Strings.Get(p.labels["ENUM_NSYS_EVENT_TYPE"][event])
+		p.File.Unread(model.StatUnreadEvent, model.None, cmp.Or(label, strconv.FormatInt(event, 10))+" NVTX event").Add(model.LogEntry{TS: ts, HasTS: true})
+	}
+}
+
+// nvtxName notes a row that names a domain, a category or a thread, and reports whether it is one.
+func (p *parser) nvtxName(t *table, row *sqlitefile.Row) bool {
+	event, _ := row.Int(t.columns["eventType"])
+	if event != nvtxCategory && event != nvtxDomain && event != nvtxThread {
+		return false
+	}
+	p.row = *row
+	name := p.text(t, "text")
+	if name == 0 {
+		name = p.text(t, "textId")
+	}
+	switch domain := p.intOr(t, "domainId", 0); event {
+	case nvtxDomain:
+		p.domains[domain] = name
+	case nvtxCategory:
+		p.groups[[2]int64{domain, p.intOr(t, "category", 0)}] = name
+	default:
+		p.Machine.SetThreadName(p.thread(t), name, model.ThreadNameOther)
+	}
+	return true
+}
+
+// metric adds a value of a GPU's or the chip's own counter.
+func (p *parser) metric(t *table, ts int64) {
+	typ, id := p.intOr(t, "typeId", 0), p.intOr(t, "metricId", 0)
+	m, ok := p.metrics[metricKey{typ, id}]
+	if !ok {
+		m.name = p.Store.Strings.Intern("Metric " + strconv.FormatInt(id, 10))
+	}
+	value, _ := p.row.Number(t.columns["value"])
+	if t.rows.Name == "SOC_METRICS" {
+		p.Counters.Push(ts, value, p.Tracks.Intern(system, &model.TrackOptions{Name: m.name}, model.StringDim(m.name)))
+		return
+	}
+	gpu := typ & 0xff // the GPU's number in the profiler
+	if id, ok := p.hardware[gpu]; ok {
+		gpu = id
+	}
+	p.Counters.Push(ts, value, p.Tracks.Intern(counters, &model.TrackOptions{Name: m.name}, model.IntDim(p.Machine.GPU(gpu)), model.IntDim(gpu), model.StringDim(m.name)))
+}
+
+// memory adds up what a process has allocated on a GPU.
+func (p *parser) memory(t *table, ts int64) {
+	pid := p.pid(t)
+	key := memoryKey{p.Machine.Process(pid), p.gpu(t, pid), p.labelOr(t, "memKind", "Unknown")}
+	bytes := float64(p.intOr(t, "bytes", 0))
+	if operation, _ := p.int(t, "memoryOperationType"); operation != 0 {
+		bytes = -bytes
+	}
+	p.used[key] += bytes
+	name := p.Store.Strings.Intern("Allocated: " + p.Store.Strings.Get(key.kind))
+	p.Counters.PushWithArgs(ts, p.used[key], p.Tracks.Intern(allocated, &model.TrackOptions{Name: name}, model.IntDim(key.ugpu), model.IntDim(key.upid), model.StringDim(key.kind)),
+		model.ArgFunc(func(set *model.ArgSet) { p.args(t, set) }))
+}

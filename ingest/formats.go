@@ -22,6 +22,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/pprof"
 	"github.com/tpconvert/tpconvert/ingest/primes"
 	"github.com/tpconvert/tpconvert/ingest/proto/families"
+	"github.com/tpconvert/tpconvert/ingest/rocpd"
 	"github.com/tpconvert/tpconvert/ingest/simpleperfproto"
 	"github.com/tpconvert/tpconvert/ingest/strace"
 	"github.com/tpconvert/tpconvert/ingest/systrace"
@@ -43,6 +44,7 @@ var Formats = []*format.Format{
 	archive.Zip,
 	hprof.Format,
 	gotrace.Format,
+	rocpd.Format,
 	nsys.Format,
 	compressed.Gzip,
 	compressed.Zstd,

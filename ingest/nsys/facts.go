@@ -3,6 +3,7 @@ package nsys
 import (
 	"strings"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/gpuwork"
 	"github.com/tpconvert/tpconvert/ingest/internal/sqlitefile"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -30,7 +31,7 @@ func (r *reader) facts() error {
 		if !strings.HasPrefix(t.Name, "ENUM_") {
 			continue
 		}
-		labels := map[int64]model.StringID{}
+		labels := gpuwork.Labels{}
 		each(t.Name, func(row *sqlitefile.Row, column func(string) int) {
 			if id, ok := row.Int(column("id")); ok {
 				labels[id] = words.InternBytes(row.Text(column("label")))
@@ -45,8 +46,8 @@ func (r *reader) facts() error {
 	})
 	each("ThreadNames", func(row *sqlitefile.Row, column func(string) int) {
 		id, ok := row.Int(column("globalTid"))
-		if name, _ := row.Int(column("nameId")); ok && p.string(name) != 0 {
-			p.Machine.SetThreadName(p.Machine.ThreadOf(tidOf(id), pidOf(id)), p.string(name), model.ThreadNameSystem)
+		if name, _ := row.Int(column("nameId")); ok && p.strings[name] != 0 {
+			p.Machine.SetThreadName(p.Machine.ThreadOf(tidOf(id), pidOf(id)), p.strings[name], model.ThreadNameSystem)
 		}
 	})
 	for _, of := range [][2]string{{"nsys.capture.", "META_DATA_CAPTURE"}, {"nsys.export.", "META_DATA_EXPORT"}, {"nsys.target.", "TARGET_INFO_SYSTEM_ENV"}} {

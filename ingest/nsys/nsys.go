@@ -107,7 +107,7 @@ func (r *reader) read() error {
 
 // events passes a table's rows to the sorter.
 func (r *reader) events(t *table) error {
-	rows := t.rows.Rows()
+	rows := t.Rows()
 	for rows.Next() {
 		row := &rows.Row
 		if t.kind == nvtx && r.parser.nvtxName(t, row) {
@@ -119,7 +119,7 @@ func (r *reader) events(t *table) error {
 			ts, timed = r.in.TraceTime(start, model.None)
 		}
 		if !timed || ts < 0 {
-			r.lost(t.rows.Name, row.ID, "a time that cannot be used")
+			r.lost(t.Name, row.ID, "a time that cannot be used")
 			continue
 		}
 		dur := int64(-1)
@@ -136,11 +136,10 @@ func (r *reader) events(t *table) error {
 // push passes a row to the sorter, with a number that depends on the table.
 func (r *reader) push(t *table, row *sqlitefile.Row, ts, dur, number int64) error {
 	r.token.Reset()
-	r.token.Uint(uint64(t.number))
+	r.token.Uint(uint64(t.Number))
 	r.token.Int(dur)
 	r.token.Int(number)
-	r.token.Int(row.ID)
-	r.token.Rest(row.Record)
+	t.Pack(r.token, row)
 	stream := r.others
 	if t.kind == call || t.kind == nvtx {
 		stream = r.threads
@@ -199,11 +198,11 @@ func (r *reader) samples(t *sqlitefile.Table) error {
 				file, _ := frames.Int(module)
 				mapping, known := mappings[file]
 				if !known {
-					mapping = stacks.DummyMapping(r.in.Store.Strings.Get(r.parser.string(file)))
+					mapping = stacks.DummyMapping(r.in.Store.Strings.Get(r.parser.strings[file]))
 					mappings[file] = mapping
 				}
 				name, _ := frames.Int(symbol)
-				function := r.parser.string(name)
+				function := r.parser.strings[name]
 				if ip, ok := frames.Int(address); ok && function == 0 {
 					function = r.in.Store.Strings.Intern(fmt.Sprintf("0x%x", uint64(ip)))
 				}

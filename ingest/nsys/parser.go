@@ -2,7 +2,6 @@ package nsys
 
 import (
 	"cmp"
-	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,20 +30,10 @@ const (
 
 // table is a table whose rows are events.
 type table struct {
-	rows             *sqlitefile.Table
+	*gpuwork.Table
 	kind             kind
-	number           int
 	category         model.StringID
-	start, end, name int            // columns
-	columns          map[string]int // others that the parser uses
-	args             []column       // the columns that become args
-}
-
-type column struct {
-	at     int
-	key    model.StringID
-	labels map[int64]model.StringID // of the values of an enum
-	text   bool                     // it has the id of a text
+	start, end, name int // columns
 }
 
 // enums are the tables with the names of a column's values.
@@ -83,15 +72,15 @@ const (
 type parser struct {
 	*gpuwork.Tracker
 	tables   []*table
-	strings  map[int64]model.StringID
-	labels   map[string]map[int64]model.StringID // of the values in each table of an enum
-	devices  map[device]int64                    // GPUs, by a process's number for them
+	strings  gpuwork.Labels
+	labels   map[string]gpuwork.Labels // of the values in each table of an enum
+	devices  map[device]int64          // GPUs, by a process's number for them
 	metrics  map[metricKey]metricName
 	hardware map[int64]int64             // GPUs by the number that metrics use
 	used     map[memoryKey]float64       // bytes
 	domains  map[int64]model.StringID    // of NVTX
 	groups   map[[2]int64]model.StringID // categories of NVTX, by domain and number
-	row      sqlitefile.Row
+	event    gpuwork.Event
 	driver   model.StringID
 }
 
@@ -108,14 +97,11 @@ type memoryKey struct {
 }
 
 func newParser(c *model.Context) *parser {
-	return &parser{Tracker: gpuwork.New(c), strings: map[int64]model.StringID{}, labels: map[string]map[int64]model.StringID{},
+	return &parser{Tracker: gpuwork.New(c), strings: gpuwork.Labels{}, labels: map[string]gpuwork.Labels{},
 		devices: map[device]int64{}, metrics: map[metricKey]metricName{},
 		hardware: map[int64]int64{}, used: map[memoryKey]float64{}, domains: map[int64]model.StringID{}, groups: map[[2]int64]model.StringID{},
 		driver: c.Store.Strings.Intern("cuda_driver")}
 }
-
-// string returns the text with an id, or 0.
-func (p *parser) string(id int64) model.StringID { return p.strings[id] }
 
 // add adds a table of events.
 func (p *parser) add(rows *sqlitefile.Table, k kind) *table {
@@ -124,70 +110,79 @@ func (p *parser) add(rows *sqlitefile.Table, k kind) *table {
 	if category == "" {
 		category = strings.ToLower(rows.Name)
 	}
-	t := &table{rows: rows, kind: k, number: len(p.tables), category: word(category), end: rows.Column("end"), name: nameOf(rows), columns: map[string]int{}}
-	if t.start = rows.Column("start"); t.start < 0 {
+	t := &table{kind: k, category: word(category), start: rows.Column("start"), end: rows.Column("end"), name: nameOf(rows)}
+	if t.start < 0 {
 		t.start = rows.Column("timestamp")
 	}
-	for i, name := range rows.Columns {
-		t.columns[name] = i
-		if i != t.start && i != t.end && i != t.name && !slices.Contains(elsewhere, name) || name == "correlationId" && k != work {
-			t.args = append(t.args, column{i, word(name), p.labels[enums[name]], slices.Contains(names, name)})
+	except := slices.Clone(elsewhere)
+	if k == work {
+		except = append(except, "correlationId")
+	}
+	for _, i := range []int{t.start, t.end, t.name} {
+		if i >= 0 {
+			except = append(except, rows.Columns[i])
 		}
 	}
+	t.Table = gpuwork.NewTable(p.Store, rows, func(column string) gpuwork.Labels {
+		if slices.Contains(names, column) {
+			return p.strings
+		}
+		return p.labels[enums[column]]
+	}, except...)
+	t.Number = len(p.tables)
 	p.tables = append(p.tables, t)
 	return t
 }
 
 // elsewhere are columns whose values the tables of the dataset have in columns of their own.
-var elsewhere = []string{"globalTid", "globalPid", "deviceId", "streamId", "contextId", "correlationId"}
+var elsewhere = []string{"globalTid", "globalPid", "deviceId", "streamId", "contextId"}
 
 // Event parses a row.
 func (p *parser) Event(ts int64, event []byte) error {
 	r := token.Reader(event)
 	t := p.tables[r.Uint()]
-	dur, number, id := r.Int(), r.Int(), r.Int()
-	row := &p.row
-	row.Set(t.rows, id, r)
-	args := model.ArgFunc(func(set *model.ArgSet) { p.args(t, set) })
+	dur, number := r.Int(), r.Int()
+	args := &p.event
+	args.Unpack(t.Table, r)
 	switch t.kind {
 	case call:
 		category := t.category
-		if class, ok := p.int(t, "eventClass"); ok && class == driverCalls && t.rows.Name == "CUPTI_ACTIVITY_KIND_RUNTIME" {
+		if class, ok := p.event.Int("eventClass"); ok && class == driverCalls && t.Name == "CUPTI_ACTIVITY_KIND_RUNTIME" {
 			category = p.driver
 		}
-		p.Call(ts, dur, p.thread(t), category, p.name(t), p.intOr(t, "correlationId", model.None), args)
+		p.Call(ts, dur, p.thread(), category, p.name(t), p.event.IntOr("correlationId", model.None), args)
 	case work:
 		p.work(t, ts, dur, args)
 	case wait:
-		pid, stream := p.pid(t), p.intOr(t, "streamId", model.None)
-		track := p.Async.Overlapping(waits, nil, ts, max(dur, 0), model.IntDim(p.gpu(t, pid)), model.IntDim(p.Machine.Process(pid)), model.IntDim(stream))
-		p.Slices.Scoped(ts, dur, track, t.category, p.labelOr(t, "syncType", "Synchronization"), args)
+		pid, stream := p.pid(), p.event.IntOr("streamId", model.None)
+		track := p.Async.Overlapping(waits, nil, ts, max(dur, 0), model.IntDim(p.gpu(pid)), model.IntDim(p.Machine.Process(pid)), model.IntDim(stream))
+		p.Slices.Scoped(ts, dur, track, t.category, p.labelOr("syncType", "Synchronization"), args)
 	case overhead:
-		track := p.Async.Overlapping(overheads, nil, ts, max(dur, 0), model.IntDim(p.thread(t)))
+		track := p.Async.Overlapping(overheads, nil, ts, max(dur, 0), model.IntDim(p.thread()))
 		p.Slices.Scoped(ts, dur, track, t.category, p.name(t), args)
 	case nvtx:
 		p.nvtx(t, ts, dur, args)
 	case switches:
-		cpu, utid := p.intOr(t, "cpu", 0), p.thread(t)
-		if in, _ := p.int(t, "isSchedIn"); in != 0 {
+		cpu, utid := p.event.IntOr("cpu", 0), p.thread()
+		if in, _ := p.event.Int("isSchedIn"); in != 0 {
 			p.Sched.Begin(ts, cpu, utid, 0)
 		} else if p.Sched.Running(cpu) == utid {
-			p.Sched.End(ts, cpu, p.labelOr(t, "threadState", ""))
+			p.Sched.End(ts, cpu, p.labelOr("threadState", ""))
 		}
 	case sample:
 		s := model.NewSample(ts, "nsys")
-		s.UTID, s.Callsite = p.thread(t), number
+		s.UTID, s.Callsite = p.thread(), number
 		s.UPID = p.Machine.ProcessOf(s.UTID)
-		if cpu, ok := p.int(t, "cpu"); ok && cpu >= 0 && cpu < maxCPU {
+		if cpu, ok := p.event.Int("cpu"); ok && cpu >= 0 && cpu < maxCPU {
 			s.CPU, s.UCPU = cpu, p.Machine.CPU(cpu)
 		}
 		p.Store.Stacks.AddSample(s)
 	case metric:
 		p.metric(t, ts)
 	case memory:
-		p.memory(t, ts)
+		p.memory(ts)
 	case message:
-		p.Slices.Scoped(ts, 0, p.Tracks.Intern(messages, nil), p.labelOr(t, "severity", ""), p.text(t, "text"), args)
+		p.Slices.Scoped(ts, 0, p.Tracks.Intern(messages, nil), p.labelOr("severity", ""), p.text("text"), args)
 	}
 	return nil
 }
@@ -204,37 +199,17 @@ var (
 	allocated = &model.Blueprint{Classification: "gpu_memory_allocated", Event: model.CounterTrack, Dims: []string{"ugpu", "upid", "kind"}, Unit: "bytes"}
 )
 
-func (p *parser) int(t *table, name string) (int64, bool) {
-	i, ok := t.columns[name]
-	if !ok {
-		return 0, false
-	}
-	return p.row.Int(i)
-}
-
-func (p *parser) intOr(t *table, name string, missing int64) int64 {
-	if n, ok := p.int(t, name); ok {
-		return n
-	}
-	return missing
-}
-
 // text returns the text in a column, or with the id in it.
-func (p *parser) text(t *table, name string) model.StringID {
-	i, ok := t.columns[name]
-	if !ok {
-		return 0
-	}
-	if text := p.row.Text(i); text != nil {
+func (p *parser) text(name string) model.StringID {
+	if text := p.event.Text(name); text != nil {
 		return p.Store.Strings.InternBytes(text)
 	}
-	id, _ := p.row.Int(i)
-	return p.strings[id]
+	return p.strings[p.event.IntOr(name, model.None)]
 }
 
 // labelOr returns the name of the value of an enum.
-func (p *parser) labelOr(t *table, name, missing string) model.StringID {
-	if n, ok := p.int(t, name); ok {
+func (p *parser) labelOr(name, missing string) model.StringID {
+	if n, ok := p.event.Int(name); ok {
 		if label := p.labels[enums[name]][n]; label != 0 {
 			return label
 		}
@@ -247,81 +222,57 @@ func (p *parser) name(t *table) model.StringID {
 	if t.name < 0 {
 		return 0
 	}
-	return p.text(t, t.rows.Columns[t.name])
+	return p.text(t.Columns[t.name])
 }
 
 // A global id has the number of the process above 24 bits for the thread.
 func pidOf(id int64) int64 { return id >> 24 & 0xffffff }
 func tidOf(id int64) int64 { return id & 0xffffff }
 
-func (p *parser) thread(t *table) model.UTID {
-	id := p.intOr(t, "globalTid", 0)
+func (p *parser) thread() model.UTID {
+	id := p.event.IntOr("globalTid", 0)
 	return p.Machine.ThreadOf(tidOf(id), pidOf(id))
 }
 
-func (p *parser) pid(t *table) int64 {
-	if id, ok := p.int(t, "globalPid"); ok {
+func (p *parser) pid() int64 {
+	if id, ok := p.event.Int("globalPid"); ok {
 		return pidOf(id)
 	}
-	return pidOf(p.intOr(t, "globalTid", 0))
+	return pidOf(p.event.IntOr("globalTid", 0))
 }
 
 // gpu returns the GPU that a process calls by the row's device id.
-func (p *parser) gpu(t *table, pid int64) int64 {
-	number := p.intOr(t, "deviceId", 0)
+func (p *parser) gpu(pid int64) int64 {
+	number := p.event.IntOr("deviceId", 0)
 	if id, ok := p.devices[device{pid, number}]; ok {
 		number = id
 	}
 	return p.Machine.GPU(number)
 }
 
-// args adds the values of the row's other columns under their names.
-func (p *parser) args(t *table, set *model.ArgSet) {
-	for _, c := range t.args {
-		switch p.row.Kind(c.at) {
-		case sqlitefile.Integer:
-			n, _ := p.row.Int(c.at)
-			if label := c.labels[n]; label != 0 {
-				set.Add(c.key, model.StringArg(label))
-			} else if c.text && p.strings[n] != 0 {
-				set.Add(c.key, model.StringArg(p.strings[n]))
-			} else {
-				set.Add(c.key, model.IntArg(n))
-			}
-		case sqlitefile.Real:
-			x, _ := p.row.Number(c.at)
-			set.Add(c.key, model.RealArg(x))
-		case sqlitefile.Text:
-			set.AddText(c.key, c.key, p.row.Text(c.at))
-		case sqlitefile.Blob:
-			set.AddText(c.key, c.key, hex.AppendEncode(nil, p.row.Text(c.at)))
-		}
-	}
-}
-
 func (p *parser) work(t *table, ts, dur int64, args model.ArgSource) {
-	pid := p.pid(t)
+	pid := p.pid()
 	name := p.name(t)
 	if name == 0 {
 		title := t.category
-		if t.rows.Name == "CUPTI_ACTIVITY_KIND_MEMCPY" { // as Nsight Systems calls them
-			title = p.Store.Strings.Intern("[CUDA memcpy " + p.Store.Strings.Get(p.labelOr(t, "copyKind", "Unknown")) + "]")
-		} else if t.rows.Name == "CUPTI_ACTIVITY_KIND_MEMSET" {
+		if t.Name == "CUPTI_ACTIVITY_KIND_MEMCPY" { // as Nsight Systems calls them
+			title = p.Store.Strings.Intern("[CUDA memcpy " + p.Store.Strings.Get(p.labelOr("copyKind", "Unknown")) + "]")
+		} else if t.Name == "CUPTI_ACTIVITY_KIND_MEMSET" {
 			title = p.Store.Strings.Intern("[CUDA memset]")
 		}
 		name = title
 	}
-	p.Add(gpuwork.Work{TS: ts, Dur: dur, UGPU: p.gpu(t, pid), UPID: p.Machine.Process(pid), Stream: p.intOr(t, "streamId", 0),
-		Context: p.intOr(t, "contextId", model.None), Category: t.category, Name: name,
-		Correlation: p.intOr(t, "correlationId", model.None), Args: args})
+	p.Add(gpuwork.Work{TS: ts, Dur: dur, UGPU: p.gpu(pid), UPID: p.Machine.Process(pid), Stream: p.event.IntOr("streamId", 0),
+		Context: p.event.IntOr("contextId", model.None), Category: t.category, Name: name,
+		Correlation: p.event.IntOr("correlationId", model.None), Args: args})
 }
 
 // nvtx adds a range or mark.
 func (p *parser) nvtx(t *table, ts, dur int64, args model.ArgSource) {
-	domain, group := p.intOr(t, "domainId", 0), p.intOr(t, "category", model.None)
-	name := p.text(t, "text")
+	domain, group := p.event.IntOr("domainId", 0), p.event.IntOr("category", model.None)
+	name := p.text("text")
 	if name == 0 {
-		name = p.text(t, "textId")
+		name = p.text("textId")
 	}
 	more := model.ArgFunc(func(set *model.ArgSet) {
 		args.AddArgs(set)
@@ -332,15 +283,15 @@ func (p *parser) nvtx(t *table, ts, dur int64, args model.ArgSource) {
 			set.Add(p.Store.Strings.Intern("category"), model.StringArg(name))
 		}
 	})
-	switch event, _ := p.int(t, "eventType"); event {
+	switch event, _ := p.event.Int("eventType"); event {
 	case nvtxMark, nvtxtMark:
-		p.Call(ts, 0, p.thread(t), t.category, name, model.None, more)
+		p.Call(ts, 0, p.thread(), t.category, name, model.None, more)
 	case nvtxPushPop:
-		p.Call(ts, dur, p.thread(t), t.category, name, model.None, more)
+		p.Call(ts, dur, p.thread(), t.category, name, model.None, more)
 	case nvtxStartEnd:
-		dims := []model.Dim{model.IntDim(p.Machine.Process(pidOf(p.intOr(t, "globalTid", 0)))), model.IntDim(domain)}
+		dims := []model.Dim{model.IntDim(p.Machine.Process(pidOf(p.event.IntOr("globalTid", 0)))), model.IntDim(domain)}
 		if dur < 0 {
-			p.Slices.Begin(ts, p.Async.Begin(ranges, nil, p.row.ID, dims...), t.category, name, more)
+			p.Slices.Begin(ts, p.Async.Begin(ranges, nil, p.event.ID, dims...), t.category, name, more)
 			return
 		}
 		p.Slices.Scoped(ts, dur, p.Async.Overlapping(ranges, nil, ts, dur, dims...), t.category, name, more)
@@ -352,35 +303,35 @@ func (p *parser) nvtx(t *table, ts, dur int64, args model.ArgSource) {
 
 // nvtxName notes a row that names a domain, a category or a thread, and reports whether it is one.
 func (p *parser) nvtxName(t *table, row *sqlitefile.Row) bool {
-	event, _ := row.Int(t.columns["eventType"])
+	p.event.Of(t.Table, row)
+	event, _ := p.event.Int("eventType")
 	if event != nvtxCategory && event != nvtxDomain && event != nvtxThread {
 		return false
 	}
-	p.row = *row
-	name := p.text(t, "text")
+	name := p.text("text")
 	if name == 0 {
-		name = p.text(t, "textId")
+		name = p.text("textId")
 	}
-	switch domain := p.intOr(t, "domainId", 0); event {
+	switch domain := p.event.IntOr("domainId", 0); event {
 	case nvtxDomain:
 		p.domains[domain] = name
 	case nvtxCategory:
-		p.groups[[2]int64{domain, p.intOr(t, "category", 0)}] = name
+		p.groups[[2]int64{domain, p.event.IntOr("category", 0)}] = name
 	default:
-		p.Machine.SetThreadName(p.thread(t), name, model.ThreadNameOther)
+		p.Machine.SetThreadName(p.thread(), name, model.ThreadNameOther)
 	}
 	return true
 }
 
 // metric adds a value of a GPU's or the chip's own counter.
 func (p *parser) metric(t *table, ts int64) {
-	typ, id := p.intOr(t, "typeId", 0), p.intOr(t, "metricId", 0)
+	typ, id := p.event.IntOr("typeId", 0), p.event.IntOr("metricId", 0)
 	m, ok := p.metrics[metricKey{typ, id}]
 	if !ok {
 		m.name = p.Store.Strings.Intern("Metric " + strconv.FormatInt(id, 10))
 	}
-	value, _ := p.row.Number(t.columns["value"])
-	if t.rows.Name == "SOC_METRICS" {
+	value := p.event.Number("value")
+	if t.Name == "SOC_METRICS" {
 		p.Counters.Push(ts, value, p.Tracks.Intern(system, &model.TrackOptions{Name: m.name}, model.StringDim(m.name)))
 		return
 	}
@@ -392,15 +343,15 @@ func (p *parser) metric(t *table, ts int64) {
 }
 
 // memory adds up what a process has allocated on a GPU.
-func (p *parser) memory(t *table, ts int64) {
-	pid := p.pid(t)
-	key := memoryKey{p.Machine.Process(pid), p.gpu(t, pid), p.labelOr(t, "memKind", "Unknown")}
-	bytes := float64(p.intOr(t, "bytes", 0))
-	if operation, _ := p.int(t, "memoryOperationType"); operation != 0 {
+func (p *parser) memory(ts int64) {
+	pid := p.pid()
+	key := memoryKey{p.Machine.Process(pid), p.gpu(pid), p.labelOr("memKind", "Unknown")}
+	bytes := float64(p.event.IntOr("bytes", 0))
+	if operation, _ := p.event.Int("memoryOperationType"); operation != 0 {
 		bytes = -bytes
 	}
 	p.used[key] += bytes
 	name := p.Store.Strings.Intern("Allocated: " + p.Store.Strings.Get(key.kind))
 	p.Counters.PushWithArgs(ts, p.used[key], p.Tracks.Intern(allocated, &model.TrackOptions{Name: name}, model.IntDim(key.ugpu), model.IntDim(key.upid), model.StringDim(key.kind)),
-		model.ArgFunc(func(set *model.ArgSet) { p.args(t, set) }))
+		&p.event)
 }

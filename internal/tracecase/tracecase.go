@@ -2,8 +2,12 @@
 package tracecase
 
 import (
+	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,12 +17,14 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
+	_ "modernc.org/sqlite" // the driver
 
 	"github.com/tpconvert/tpconvert/internal/perfetto"
 )
 
 // Trace returns the name and the bytes of a trace. NAME.textproto is a protobuf message in text format,
-// NAME.hex has bytes in hexadecimal; any other file is returned unchanged.
+// NAME.hex has bytes in hexadecimal, NAME.sql statements that make an SQLite database; any other file is
+// returned unchanged.
 func Trace(f *txtar.File) (name string, data []byte, err error) {
 	if base, ok := strings.CutSuffix(f.Name, ".textproto"); ok {
 		data, err = encodeText(f.Data)
@@ -28,7 +34,30 @@ func Trace(f *txtar.File) (name string, data []byte, err error) {
 		data, err = decodeHex(string(f.Data))
 		return base, data, err
 	}
+	if base, ok := strings.CutSuffix(f.Name, ".sql"); ok {
+		data, err = database(string(f.Data))
+		return base + ".sqlite", data, err
+	}
 	return f.Name, f.Data, nil
+}
+
+// database returns the file that SQLite makes of statements.
+func database(statements string) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "tracecase-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "trace.sqlite")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return nil, err
+	}
+	_, err = db.Exec(statements)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
 }
 
 var messages = sync.OnceValues(func() (*dynamicpb.Types, error) {

@@ -35,6 +35,12 @@ func (w *Writer) Text(text []byte) {
 	w.Uint(uint64(id))
 }
 
+// Raw adds bytes.
+func (w *Writer) Raw(b []byte) {
+	w.Uint(uint64(len(b)))
+	w.Rest(b)
+}
+
 // Rest adds the last bytes of the event, without a length.
 func (w *Writer) Rest(b []byte) { w.b = append(w.b, b...) }
 
@@ -56,6 +62,14 @@ func (r *Reader) Int() int64 {
 	n, size := binary.Varint(*r)
 	*r = (*r)[size:]
 	return n
+}
+
+// Raw returns the next bytes, which are part of the event.
+func (r *Reader) Raw() []byte {
+	n := r.Uint()
+	b := (*r)[:n]
+	*r = (*r)[n:]
+	return b
 }
 
 // Text returns the next string, or 0 if there is none.

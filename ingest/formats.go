@@ -27,6 +27,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/strace"
 	"github.com/tpconvert/tpconvert/ingest/systrace"
 	"github.com/tpconvert/tpconvert/ingest/tracecmd"
+	"github.com/tpconvert/tpconvert/ingest/xplane"
 )
 
 // Formats are all formats that can be read, in the order in which they are tried.
@@ -65,6 +66,7 @@ var Formats = []*format.Format{
 	perftext.Format,
 	families.Names,
 	// Protocol Buffers, which begin with nothing but a field number.
+	xplane.Format,
 	families.Symbols,
 	pprof.Format,
 	families.Format,

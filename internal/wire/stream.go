@@ -16,10 +16,15 @@ var ErrMalformed = errors.New("malformed protobuf")
 type Stream struct {
 	Field        // valid until the next call of Next
 	Offset int64 // offset of the field in the message, bytes
+	// Open reports whether the fields of a message with this number are read one by one, after the
+	// message itself, which has no data then. nil means none. A message in which others are read may be
+	// larger than memory.
+	Open func(number uint32) bool
 
 	r     *bufio.Reader
 	size  int          // bytes of the field, which is in r's buffer
 	large bytes.Buffer // holds fields larger than r's buffer
+	end   int64        // of the field in the message, bytes
 	err   error
 }
 
@@ -35,6 +40,12 @@ func (s *Stream) Next() bool {
 	}
 	return s.err == nil
 }
+
+// End returns the offset of the end of the field, also of one that is opened.
+func (s *Stream) End() int64 { return s.end }
+
+// Position returns the offset of what Next reads next.
+func (s *Stream) Position() int64 { return s.Offset + int64(s.size+s.large.Len()) }
 
 // Err returns why reading stopped before the end of the message, or nil:
 // io.ErrUnexpectedEOF inside a field, ErrMalformed, or the reader's error.
@@ -56,7 +67,16 @@ func (s *Stream) read() error {
 	if len(field) == 0 {
 		return err
 	}
-	if size := fieldSize(field); size > uint64(s.r.Size()) {
+	size := fieldSize(field)
+	s.end = s.Offset + int64(min(size, math.MaxInt64/2))
+	if size > 0 && s.Open != nil {
+		if tag, n := Uvarint(field); s.Open(uint32(tag >> 3)) {
+			_, m := Uvarint(field[n:])
+			s.Field, s.size = Field{Number: uint32(tag >> 3), Type: Bytes}, n+m
+			return nil
+		}
+	}
+	if size > uint64(s.r.Size()) {
 		if size > math.MaxInt32 { // protobuf's own limit
 			return ErrMalformed
 		}
@@ -74,6 +94,7 @@ func (s *Stream) read() error {
 		if s.large.Len() == 0 {
 			s.size = len(field) - len(r.rest)
 		}
+		s.end = s.Offset + int64(s.size+s.large.Len())
 		return nil
 	case err == io.EOF:
 		return io.ErrUnexpectedEOF

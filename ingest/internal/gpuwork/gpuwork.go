@@ -54,8 +54,8 @@ type Work struct {
 	Args           model.ArgSource
 }
 
-// Add adds work.
-func (t *Tracker) Add(w Work) {
+// Add adds work and returns its slice, or model.None.
+func (t *Tracker) Add(w Work) model.SliceID {
 	if w.StreamName == 0 {
 		name := t.names[w.Stream]
 		if name == 0 {
@@ -68,7 +68,7 @@ func (t *Tracker) Add(w Work) {
 		model.IntDim(w.UGPU), model.IntDim(w.UPID), model.IntDim(w.Stream))
 	slice := t.Slices.Scoped(w.TS, w.Dur, track, w.Category, w.Name, w.Args)
 	if slice == model.None {
-		return
+		return slice
 	}
 	gpu := &t.Store.GPUSlice
 	row := t.Slices.Child(track, &gpu.Table)
@@ -80,7 +80,7 @@ func (t *Tracker) Add(w Work) {
 		gpu.ContextID.Set(row, w.Context)
 	}
 	if w.Correlation == model.None {
-		return
+		return slice
 	}
 	gpu.SubmissionID.Set(row, w.Correlation)
 	key := key(w.UPID, w.Correlation)
@@ -89,6 +89,7 @@ func (t *Tracker) Add(w Work) {
 	} else {
 		t.wait(key, early{slice, w.Correlation})
 	}
+	return slice
 }
 
 // maxEarly is how much work may wait for its call. What waits longer has no call in the profile.
@@ -106,8 +107,8 @@ func (t *Tracker) wait(key uint64, e early) {
 }
 
 // Call adds a call of a thread, which launches the work of its process with this correlation id, unless that is None.
-// A call without an end has a negative duration.
-func (t *Tracker) Call(ts, dur int64, utid model.UTID, category, name model.StringID, correlation int64, args model.ArgSource) {
+// A call without an end has a negative duration. It returns the call's slice, or model.None.
+func (t *Tracker) Call(ts, dur int64, utid model.UTID, category, name model.StringID, correlation int64, args model.ArgSource) model.SliceID {
 	track := t.Tracks.Thread(utid)
 	var slice model.SliceID
 	if dur < 0 {
@@ -121,17 +122,18 @@ func (t *Tracker) Call(ts, dur int64, utid model.UTID, category, name model.Stri
 		}
 	}
 	if slice == model.None || correlation == model.None {
-		return
+		return slice
 	}
 	key := key(t.Machine.ProcessOf(utid), correlation)
 	if t.launches.Get(key) != nil { // the calls of an API may be inside those of another with the same id
-		return
+		return slice
 	}
 	t.launches.Add(key, slice)
 	for _, e := range t.early[key] {
 		t.link(slice, e.slice, e.correlation)
 	}
 	delete(t.early, key)
+	return slice
 }
 
 func (t *Tracker) link(call, work model.SliceID, correlation int64) {

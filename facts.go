@@ -19,6 +19,8 @@ type Facts struct {
 	Start, End *int64      // of any event, in ns of the trace clock, or nil
 	StartUnix  *int64      // wall clock at Start, ns since 1970, or nil
 	Machine    Machine     // that recorded the trace
+	Rank       *int64      // of the traced process in its job, or nil
+	WorldSize  *int64      // number of ranks in the job, or nil
 	Alignment  Alignment   // how its files share a timeline
 }
 
@@ -58,6 +60,8 @@ func (o *observer) Chunk(c *table.Chunk) error {
 		o.clocks(c)
 	case "machine":
 		o.machines(c)
+	case "metadata":
+		o.job(c)
 	}
 	if o.to == nil {
 		err := c.Err()
@@ -132,6 +136,18 @@ func (o *observer) clocks(c *table.Chunk) {
 	for i := 0; i < c.Rows && o.wall == nil; i++ {
 		if textAt(c, "clock_name", i) == "REALTIME" {
 			o.wall = new(values[int64](c, "clock_value")[i] - values[int64](c, "ts")[i])
+		}
+	}
+}
+
+// job finds the place of the traced process in its job.
+func (o *observer) job(c *table.Chunk) {
+	for row := range c.Rows {
+		switch textAt(c, "name", row) {
+		case model.Rank:
+			o.Rank = numberAt(c, "int_value", row)
+		case model.WorldSize:
+			o.WorldSize = numberAt(c, "int_value", row)
 		}
 	}
 }

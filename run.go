@@ -240,6 +240,8 @@ func (r *run) one(ctx context.Context, j *job) error {
 		End:             seen.End,
 		StartUnix:       seen.StartUnix,
 		Machine:         seen.Machine,
+		Rank:            seen.Rank,
+		WorldSize:       seen.WorldSize,
 		Events:          seen.Events,
 		Stats:           seen.Stats,
 		WallSeconds:     time.Since(begun).Seconds(),

@@ -75,6 +75,8 @@ func (m *Manifest) fill(t *schema.Trace, pool *table.StringPool) {
 	lost, reasons := m.lost()
 	t.Lost.Set(row, lost)
 	text(&t.LostReasons, reasons)
+	number(&t.Rank, m.Rank)
+	number(&t.WorldSize, m.WorldSize)
 }
 
 func (m *Manifest) otherPaths() string {

@@ -29,6 +29,7 @@ var signatures = []struct {
 	{"an XML file", 0, "<?xml"},
 	{"LZ4", 0, "\x04\x22\x4d\x18"},
 	{"7-Zip", 0, "7z\xbc\xaf\x27\x1c"},
+	{"an SQLite database", 0, "SQLite format 3\x00"},
 	{"a Parquet file", 0, "PAR1"},
 	{"an Arrow file", 0, "ARROW1"},
 	{"an ELF binary", 0, "\x7fELF"},

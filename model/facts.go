@@ -1,5 +1,11 @@
 package model
 
+// The names of facts that become columns of the table trace.
+const (
+	Rank      = "rank"
+	WorldSize = "world_size"
+)
+
 // facts writes rows of metadata about one subject: a trace, a machine, a machine in a trace,
 // or everything.
 type facts struct {

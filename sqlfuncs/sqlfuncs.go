@@ -9,7 +9,7 @@ import (
 )
 
 // files are read in this order, because views and macros can refer only to earlier ones.
-var files = []string{"args", "time", "text", "spans", "slices", "flows", "views", "counters", "stacks", "ftrace", "cpu", "frames", "compare"}
+var files = []string{"args", "time", "text", "spans", "slices", "flows", "views", "counters", "stacks", "ftrace", "cpu", "frames", "gpu", "compare"}
 
 //go:embed sql/*.sql
 var sources embed.FS

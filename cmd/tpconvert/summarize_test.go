@@ -151,7 +151,7 @@ func TestSummary(t *testing.T) {
 func TestMetricsThatNeedNoFile(t *testing.T) {
 	dir := dataset(t, summarized, `[{"ph":"X","pid":7,"tid":7,"ts":0,"dur":1,"name":"part"}]`)
 	tpconvert(t, dir, "summarize", "out", "-o", "metrics").expect(t, exitDone, "")
-	for _, table := range []string{"slices", "cpu_by_thread", "cpu_by_core", "memory", "frames", "binder", "io", "startup", "gc", "profile"} {
+	for _, table := range []string{"slices", "cpu_by_thread", "cpu_by_core", "memory", "frames", "binder", "io", "startup", "gc", "profile", "gpu_kernels", "gpu_devices", "gpu_streams", "gpu_copies"} {
 		if _, err := os.Stat(filepath.Join(dir, "metrics", table+".parquet")); err != nil {
 			t.Error(err)
 		}
@@ -169,6 +169,31 @@ b.json,part,1,1000.0,1000.0
 	tpconvert(t, dir, "summarize", "out", "-o", "metrics").expect(t, exitFailure, "already exists")
 	if left := names(t, dir); strings.Contains(strings.Join(left, " "), "tpconvert-metrics") {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// TestSummaryOfGPUs compares the metrics of a trace of PyTorch with sums by hand, and with the view for DuckDB.
+func TestSummaryOfGPUs(t *testing.T) {
+	const work = `{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":10,"dur":20,"args":{"device":0,"stream":7}},
+		{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":50,"dur":10,"args":{"device":0,"stream":7}},
+		{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":20,"ts":25,"dur":10,"args":{"device":0,"stream":20}},
+		{"ph":"X","cat":"gpu_memcpy","name":"Memcpy DtoH (Device -> Pinned)","pid":0,"tid":7,"ts":70,"dur":4,"args":{"device":0,"stream":7,"bytes":8}}`
+	dir := dataset(t, "["+work+"]", "["+strings.Replace(work, `"dur":20`, `"dur":14`, 1)+"]")
+	got := rowsOf(t, dir, "out", "SELECT device, busy, idle, computation, communication, overlap FROM gpu_busy ORDER BY busy DESC")
+	if want := "device,busy,idle,computation,communication,overlap\n0,39000,25000,30000,10000,5000\n0,38000,26000,24000,10000,0\n"; got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	all := tpconvert(t, dir, "summarize", "--trace-id", "a.json", "gpu", "out", "--format", "csv")
+	all.expect(t, exitDone, "")
+	for _, want := range []string{"gpu_kernels,computation,gemm,2,30000.0,15000.0", "gpu_devices,0,39000.0,25000.0,30000.0,10000.0,5000.0",
+		"gpu_streams,0,7,3,34000.0", "gpu_copies,0,DtoH,1,8.0,4000.0"} {
+		if !strings.Contains(all.stdout, want) {
+			t.Errorf("got\n%s, want %s", all.stdout, want)
+		}
+	}
+	r := tpconvert(t, dir, "summarize", "--compare", "out", "--compare-trace-id", "b.json", "--trace-id", "a.json", "gpu", "out", "--format", "csv")
+	if want := "gpu_kernels,computation,gemm,2,2,0,24000.0,30000.0,6000.0"; !strings.Contains(r.stdout, want) {
+		t.Errorf("got %s, want %s", r.stdout, want)
 	}
 }
 

@@ -247,6 +247,9 @@ func (t *tokenizer) member() error {
 	return t.Skip()
 }
 
+// jobFacts are what PyTorch says of the process's place in its job.
+var jobFacts = map[string]string{"json.distributedInfo.rank": model.Rank, "json.distributedInfo.world_size": model.WorldSize}
+
 // fact stores a member of the outer object as metadata, or each member of an object. What is nested
 // deeper stays JSON.
 func (t *tokenizer) fact(name string) error {
@@ -270,10 +273,17 @@ func (t *tokenizer) fact(name string) error {
 		return nil
 	}
 	t.facts++
+	if name == "baseTimeNanoseconds" && v.Kind == jsonlex.Integer { // PyTorch's times count from there
+		t.in.Clocks.AddSnapshot([]model.Reading{{Clock: model.Clock{ID: model.ClockTraceFile}, Unit: 1},
+			{Clock: model.Clock{ID: model.ClockRealtime}, Value: v.Int, Unit: 1}})
+	}
 	set := func(name string, v jsonlex.Value) {
 		if fact, ok := v.Fact(t.in.Store.Strings); ok {
 			t.in.Context.SetMetadata(name, fact)
 		}
+	}
+	if name == "deviceProperties" && v.Kind == jsonlex.Array {
+		t.gpus(v.Raw)
 	}
 	fact := "json." + name
 	if v.Kind != jsonlex.Object {
@@ -281,10 +291,45 @@ func (t *tokenizer) fact(name string) error {
 		return nil
 	}
 	inner := jsonlex.Lexer{Buf: v.Raw}
-	if inner.Members(func(key []byte, v jsonlex.Value) { set(fact+"."+string(key), v) }) != nil {
+	if inner.Members(func(key []byte, v jsonlex.Value) {
+		set(fact+"."+string(key), v)
+		if column := jobFacts[fact+"."+string(key)]; column != "" && v.Kind == jsonlex.Integer {
+			t.in.Context.SetMetadata(column, model.IntArg(v.Int))
+		}
+	}) != nil {
 		t.unread(name, at)
 	}
 	return nil
+}
+
+// gpus reads what PyTorch says of the GPUs: objects with an id, a name and numbers.
+func (t *tokenizer) gpus(list []byte) {
+	strings, gpus := t.in.Store.Strings, &t.in.Store.Tables.GPU
+	l := jsonlex.Lexer{Buf: list}
+	_ = l.Elements(func(v jsonlex.Value) {
+		id, name := model.NullArg(), model.NullArg()
+		var set model.ArgSet
+		inner := jsonlex.Lexer{Buf: v.Raw}
+		if v.Kind != jsonlex.Object || inner.Members(func(key []byte, v jsonlex.Value) {
+			fact, ok := v.Fact(strings)
+			switch {
+			case !ok:
+			case string(key) == "id":
+				id = fact
+			case string(key) == "name":
+				name = fact
+			default:
+				set.Add(strings.InternBytes(key), fact)
+			}
+		}) != nil || id.Kind != model.ArgInt {
+			return
+		}
+		ugpu := t.in.Machine.GPU(id.Int())
+		if name.Kind == model.ArgString {
+			gpus.Name.Set(ugpu, name.String())
+		}
+		gpus.ArgSetID.Set(ugpu, t.in.Store.InternArgs(&set))
+	})
 }
 
 // unread counts a member of the outer object that was not read, or not completely.

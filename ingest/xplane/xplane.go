@@ -67,7 +67,7 @@ func read(in *format.Input) error {
 	r := &reader{in: in, parser: newParser(in.Context), token: token.NewWriter(in.Store)}
 	r.stream = wire.NewStream(in)
 	r.stream.Open = func(number uint32) bool {
-		return len(r.ends) == 0 && number == spacePlanes || len(r.ends) == 1 && number == planeLines
+		return len(r.ends) == inSpace && number == spacePlanes || len(r.ends) == inPlane && number == planeLines
 	}
 	r.host, r.device = in.Sorter.NewStream(r.parser), in.Sorter.NewStream(r.parser)
 	r.host.SetTie(outermost)
@@ -118,11 +118,18 @@ func (r *reader) read() error {
 	return nil
 }
 
+// The numbers of messages that the position is in.
+const (
+	inSpace = iota
+	inPlane
+	inLine
+)
+
 // field reads a field of the space, of a plane or of a line.
 func (r *reader) field() error {
 	s, p, strings := r.stream, r.parser, r.in.Store.Strings
 	switch len(r.ends) {
-	case 0:
+	case inSpace:
 		switch s.Number {
 		case spacePlanes:
 			p.planes = append(p.planes, &plane{events: map[int64]*metadata{}, stats: map[int64]model.StringID{}})
@@ -136,7 +143,7 @@ func (r *reader) field() error {
 		default:
 			r.in.File.Unread(model.StatUnreadFact, model.None, "unknown field of the space").AddAt(s.Offset)
 		}
-	case 1:
+	case inPlane:
 		plane := p.planes[len(p.planes)-1]
 		switch s.Number {
 		case planeID:
@@ -157,7 +164,7 @@ func (r *reader) field() error {
 		default:
 			r.in.File.Unread(model.StatUnreadFact, model.None, "unknown field of a plane").AddAt(s.Offset)
 		}
-	case 2:
+	case inLine:
 		plane := p.planes[len(p.planes)-1]
 		line := plane.lines[len(plane.lines)-1]
 		switch s.Number {

@@ -28,6 +28,8 @@ type Trace struct {
 	SchemaVersion             table.Int64  `tp:"22,schema_version" doc:"Version of the dataset's schema."`
 	Lost                      table.Int64  `tp:"23,lost" doc:"Sum of the counts of events in stats with effect lost."`
 	LostReasons               table.String `tp:"24,lost_reasons" doc:"The counts in stats with effect lost or damaged and their names, separated by commas."`
+	Rank                      table.Int64  `tp:"25,rank,null" doc:"Rank of the traced process in its job, if the trace names it."`
+	WorldSize                 table.Int64  `tp:"26,world_size,null" doc:"Number of ranks in the job."`
 }
 
 // TraceBounds has one row, which is written at the end.

@@ -210,11 +210,11 @@ func (r *reader) samples(t *sqlitefile.Table) error {
 			}
 			more = frames.Next()
 		}
-		callsite := model.None
+		callsite := model.CallsiteID(model.None)
 		for _, frame := range slices.Backward(chain) {
 			callsite = stacks.Callsite(callsite, frame)
 		}
-		if err := r.push(table, row, ts, 0, callsite); err != nil {
+		if err := r.push(table, row, ts, 0, int64(callsite)); err != nil {
 			return err
 		}
 	}

@@ -171,7 +171,7 @@ func (p *parser) Event(ts int64, event []byte) error {
 		}
 	case sample:
 		s := model.NewSample(ts, "nsys")
-		s.UTID, s.Callsite = p.thread(), number
+		s.UTID, s.Callsite = p.thread(), model.CallsiteID(number)
 		s.UPID = p.Machine.ProcessOf(s.UTID)
 		if cpu, ok := p.event.Int("cpu"); ok && cpu >= 0 && cpu < maxCPU {
 			s.CPU, s.UCPU = cpu, p.Machine.CPU(cpu)

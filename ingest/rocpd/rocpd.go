@@ -204,7 +204,7 @@ func (r *reader) event(names *names, id int64) error {
 	if err != nil {
 		return err
 	}
-	category, stack, parent, correlation := model.StringID(0), model.None, model.None, model.None
+	category, stack, parent, correlation := model.StringID(0), int64(model.None), int64(model.None), int64(model.None)
 	if event != nil {
 		n, _ := event.Int(r.columns.category)
 		category = names.strings[n]

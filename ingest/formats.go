@@ -12,11 +12,13 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/gotrace"
 	"github.com/tpconvert/tpconvert/ingest/hprof"
 	"github.com/tpconvert/tpconvert/ingest/instruments"
+	"github.com/tpconvert/tpconvert/ingest/jaeger"
 	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/logcat"
 	"github.com/tpconvert/tpconvert/ingest/manifest"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
 	"github.com/tpconvert/tpconvert/ingest/nsys"
+	"github.com/tpconvert/tpconvert/ingest/otlp"
 	"github.com/tpconvert/tpconvert/ingest/perfdata"
 	"github.com/tpconvert/tpconvert/ingest/perftext"
 	"github.com/tpconvert/tpconvert/ingest/pprof"
@@ -28,6 +30,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/systrace"
 	"github.com/tpconvert/tpconvert/ingest/tracecmd"
 	"github.com/tpconvert/tpconvert/ingest/xplane"
+	"github.com/tpconvert/tpconvert/ingest/zipkin"
 )
 
 // Formats are all formats that can be read, in the order in which they are tried.
@@ -54,6 +57,9 @@ var Formats = []*format.Format{
 	// Text formats.
 	manifest.Format,
 	gecko.Format,
+	otlp.Format,
+	jaeger.Format,
+	zipkin.Format,
 	instruments.Format,
 	json.Format,
 	compressed.Ctrace,

@@ -53,6 +53,12 @@ const fewLanes = 8
 
 const compressorIndex = "track_compressor_idx"
 
+// NewTrackGroup returns a track_group_id for the tracks of one set.
+func (s *Store) NewTrackGroup() int32 {
+	s.groups++
+	return s.groups - 1
+}
+
 // AsyncBlueprint returns a blueprint for the tracks of AsyncTracks.
 func AsyncBlueprint(b Blueprint) *Blueprint {
 	b.Dims = append(append([]string(nil), b.Dims...), compressorIndex)
@@ -72,8 +78,7 @@ func (a *AsyncTracks) set(b *Blueprint, o *TrackOptions, dims []Dim) laneSet {
 	key := a.context.Tracks.key(b, dims)
 	set := a.sets.Get(key)
 	if set == nil {
-		set = a.sets.Add(key, trackSet{group: a.context.Store.groups})
-		a.context.Store.groups++
+		set = a.sets.Add(key, trackSet{group: a.context.Store.NewTrackGroup()})
 	}
 	return laneSet{set, a, b, o, dims}
 }

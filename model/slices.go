@@ -272,6 +272,23 @@ func (s *Slices) Top(track TrackID) (SliceID, int64) {
 	return SliceID(top.row), top.ts
 }
 
+// Release forgets the slices of a track to which no more come, unless one has no end.
+func (s *Slices) Release(id TrackID) {
+	on := s.track(id)
+	for i := range on.stack {
+		if on.stack[i].dur == pending {
+			return
+		}
+	}
+	for len(on.stack) > 0 {
+		s.pop(on)
+	}
+	at := s.tracks.At(int(id))
+	s.active[*at-1] = nil
+	s.free, s.idle = append(s.free, *at-1), append(s.idle, on)
+	*at = 0
+}
+
 // flush releases the slices that did not end, and stores their args.
 func (s *sliceStacks) flush() {
 	s.tracks.Each(func(_ int, state *int32) {

@@ -78,6 +78,9 @@ const (
 	StatIncompleteFile
 	StatTooManyMachines
 	StatSQLiteParseErrors
+	StatSpanParseErrors
+	StatSpanReferenceMissing
+	StatSpanPartsDropped
 )
 
 var ownStats = [...]statInfo{
@@ -108,6 +111,9 @@ var ownStats = [...]statInfo{
 	StatIncompleteFile - firstOwnStat:            {"incomplete_file", false, DataLoss, FromAnalysis, "Files in a compressed file or an archive that end too early."},
 	StatTooManyMachines - firstOwnStat:           {"too_many_machines", false, DataLoss, FromAnalysis, "Packets of machines beyond the 256 that are read from a trace."},
 	StatSQLiteParseErrors - firstOwnStat:         {"sqlite_parse_errors", false, DataLoss, FromAnalysis, "Pages and rows of SQLite files that cannot be read, or lack what they refer to."},
+	StatSpanParseErrors - firstOwnStat:           {"span_parse_errors", false, DataLoss, FromAnalysis, "Spans of distributed traces, and parts of them, that cannot be read."},
+	StatSpanReferenceMissing - firstOwnStat:      {"span_reference_missing", false, Notice, FromAnalysis, "Parents of spans, and linked spans, that the trace does not have."},
+	StatSpanPartsDropped - firstOwnStat:          {"span_parts_dropped", false, DataLoss, FromTrace, "Attributes, events and links that a recorder of spans reports to have dropped."},
 }
 
 func (s Stat) info() statInfo {

@@ -20,8 +20,6 @@ var otherKinds = []struct {
 	{"a speedscope file", []string{"profiles", "shared"}},
 	{"a V8 heap snapshot", []string{"snapshot", "strings"}},
 	{"a V8 heap profile", []string{"head"}},
-	{"an OTLP trace", []string{"resourceSpans"}},
-	{"a Jaeger trace", []string{"data", "total", "limit"}},
 	{"an HTTP archive (HAR)", []string{"log"}},
 	{"a source map", []string{"mappings", "sources"}},
 	{"a Jupyter notebook", []string{"cells", "nbformat"}},

@@ -1,0 +1,247 @@
+// Package spans makes rows of the spans of distributed traces. Readers of all formats give it spans as OpenTelemetry's
+// protobuf messages (opentelemetry/proto/trace/v1/trace.proto).
+//
+// A resource, such as an instance of a service, is a process. Spans of one trace in one process are slices, and lie on as
+// many tracks as needed for each to have its parent around it, or nothing. Flows lead from parents elsewhere, and from
+// linked spans. The events of spans are instants on a track of their own.
+package spans
+
+import (
+	"math"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
+	"github.com/tpconvert/tpconvert/internal/wire"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// Reader takes the spans of a file.
+type Reader struct {
+	in        *format.Input
+	stream    *sort.Stream
+	token     *token.Writer
+	processes []model.UPID // by number of the resource
+	byContent map[uint64]model.UPID
+	scopes    []scope
+	byScope   map[uint64]int
+	args      *args
+	span      Message // without its events
+	found     bool
+}
+
+// New returns a reader for the spans of the input.
+func New(in *format.Input) *Reader {
+	in.UseClock(model.ClockRealtime)
+	r := &Reader{in: in, token: token.NewWriter(in.Store), byContent: map[uint64]model.UPID{}, byScope: map[uint64]int{},
+		args: newArgs(in.File, in.Store.Strings)}
+	p := newParser(r)
+	r.stream = in.Sorter.NewStream(p)
+	r.stream.SetTie(tie)
+	in.AtEnd(p.finish)
+	return r
+}
+
+// NoSpans returns the error for an input without a span, or nil if it had one.
+func (r *Reader) NoSpans() error {
+	if r.found {
+		return nil
+	}
+	return format.Errorf(format.ErrNoEvents, -1, "a trace without spans")
+}
+
+// Damaged counts a damaged part of the input.
+func (r *Reader) Damaged(offset int64) { r.in.File.LogAt(model.StatSpanParseErrors, offset, nil) }
+
+// NewResource returns the number of a resource that SetResource describes before the events are sorted.
+func (r *Reader) NewResource() int {
+	r.processes = append(r.processes, model.None)
+	return len(r.processes) - 1
+}
+
+// SetResource describes a resource by the message Resource. Equal ones are one process.
+func (r *Reader) SetResource(number int, message []byte) {
+	hash := xxh3.Hash(message)
+	upid, ok := r.byContent[hash]
+	if !ok {
+		upid = r.process(message)
+		r.byContent[hash] = upid
+	}
+	r.processes[number] = upid
+}
+
+// process adds the process that a Resource describes.
+func (r *Reader) process(message []byte) model.UPID {
+	strings := r.in.Store.Strings
+	var name model.StringID
+	var pid int64
+	for m := wire.Read(message); m.Next(); {
+		if m.Number != ResourceAttributes {
+			continue
+		}
+		switch key, value := keyValue(m.Bytes()); string(key) {
+		case "service.name":
+			if text, ok := wire.Find(value, ValueText); ok {
+				name = strings.InternBytes(text.Bytes())
+			}
+		case "process.pid":
+			if number, ok := wire.Find(value, ValueInt); ok {
+				pid = number.Int64()
+			}
+		}
+	}
+	upid := r.in.Machine.AddProcess(pid)
+	r.in.Machine.SetProcessName(upid, name, model.ProcessNameOther)
+	r.args.resource(r.in.Machine.ProcessArgs(upid), message)
+	return upid
+}
+
+// Resource returns the number of the resource that a message describes.
+func (r *Reader) Resource(message []byte) int {
+	number := r.NewResource()
+	r.SetResource(number, message)
+	return number
+}
+
+// scope is the library that made spans.
+type scope struct {
+	name model.StringID
+	args model.ArgSet
+}
+
+// Scope returns the number of the scope that the message InstrumentationScope describes.
+func (r *Reader) Scope(message []byte) int {
+	hash := xxh3.Hash(message)
+	number, ok := r.byScope[hash]
+	if !ok {
+		number = len(r.scopes)
+		r.byScope[hash] = number
+		r.scopes = append(r.scopes, scope{})
+		s := &r.scopes[number]
+		if name, ok := wire.Find(message, ScopeName); ok && len(name.Bytes()) > 0 {
+			s.name = r.in.Store.Strings.InternBytes(name.Bytes())
+		}
+		r.args.scope(&s.args, message)
+	}
+	return number
+}
+
+// The kinds of tokens.
+const (
+	spanToken = iota
+	eventToken
+)
+
+const (
+	// maxTime is the latest time, in the year 2116.
+	maxTime = math.MaxInt64 / 2
+	// unfinished is the length of a span without an end, ns.
+	unfinished = math.MaxInt64 / 4
+)
+
+// Span takes the message Span at an offset of the input, of a resource and a scope.
+func (r *Reader) Span(resource, scope int, message []byte, offset int64) error {
+	var traceID, id, parent []byte
+	var start, end uint64
+	r.span = r.span[:0]
+	events := 0
+	for i := 0; i < len(message); {
+		tag, v, next := wire.Scan(message, i)
+		if next < 0 {
+			r.Damaged(offset)
+			break
+		}
+		f := wire.ScannedField(message, tag, v, next)
+		switch f.Number {
+		case SpanTraceID:
+			traceID = f.Bytes()
+		case SpanID:
+			id = f.Bytes()
+		case SpanParentID:
+			if len(f.Bytes()) > SpanIDSize {
+				r.Damaged(offset)
+				i = next
+				continue
+			}
+			parent = f.Bytes()
+		case SpanStart:
+			start = f.Uint64()
+		case SpanEnd:
+			end = f.Uint64()
+		case SpanEvents:
+			events++
+			i = next
+			continue
+		}
+		r.span = append(r.span, message[i:next]...)
+		i = next
+	}
+	if len(traceID) == 0 || len(traceID) > TraceIDSize || len(id) == 0 || len(id) > SpanIDSize || start == 0 || start > maxTime || end > maxTime {
+		r.Damaged(offset)
+		return nil
+	}
+	r.found = true
+	dur := int64(end) - int64(start)
+	if end == 0 {
+		dur = unfinished
+	}
+	if err := r.push(int64(start), offset, func(t *token.Writer) {
+		t.Uint(spanToken)
+		t.Int(dur)
+		t.Uint(uint64(min(len(parent), 1)))
+		t.Uint(uint64(resource))
+		t.Uint(uint64(scope))
+		t.Rest(r.span)
+	}); err != nil || events == 0 {
+		return err
+	}
+	for m := wire.Read(message); m.Next(); {
+		if m.Number != SpanEvents {
+			continue
+		}
+		time, _ := wire.Find(m.Bytes(), EventTime)
+		if time.Uint64() > maxTime {
+			r.Damaged(offset)
+			continue
+		}
+		if err := r.push(time.Int64(), offset, func(t *token.Writer) {
+			t.Uint(eventToken)
+			t.Uint(uint64(resource))
+			t.Uint(uint64(len(traceID)))
+			t.Rest(traceID)
+			t.Uint(uint64(len(id)))
+			t.Rest(id)
+			t.Rest(m.Bytes())
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reader) push(time, offset int64, write func(*token.Writer)) error {
+	ts, ok := r.in.TraceTime(time, offset)
+	switch {
+	case !ok:
+		return nil
+	case ts < 0:
+		r.in.File.Count(model.StatTraceSorterNegativeTimestampDropped)
+		return nil
+	}
+	r.token.Reset()
+	write(r.token)
+	return r.stream.Push(ts, r.token.Bytes())
+}
+
+// tie orders spans that begin at the same time: those that last longer may be parents of the others, and those without
+// a parent of all.
+func tie(payload []byte) int64 {
+	t := token.Reader(payload)
+	if t.Uint() != spanToken {
+		return math.MaxInt64
+	}
+	dur := t.Int()
+	return -2*max(min(dur, unfinished), 0) + int64(t.Uint())
+}

@@ -1,0 +1,190 @@
+package jaeger_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+)
+
+const trace = `{"data":[{"traceID":"2be38093ead7a083","spans":[
+	{"traceID":"2be38093ead7a083","spanID":"1","operationName":"buy","references":[],"flags":1,"startTime":1000,"duration":500,
+		"tags":[{"key":"span.kind","type":"string","value":"server"},{"key":"n","type":"int64","value":"7"},{"key":"ok","type":"bool","value":true},
+			{"key":"f","type":"float64","value":1.5}],
+		"logs":[{"timestamp":1100,"fields":[{"key":"event","type":"string","value":"error"},{"key":"stack","type":"string","value":"a\nb"}]}],
+		"processID":"p1","warnings":null},
+	{"references":[{"refType":"CHILD_OF","traceID":"2be38093ead7a083","spanID":"0000000000000001"},
+			{"refType":"FOLLOWS_FROM","traceID":"2be38093ead7a083","spanID":"1"}],
+		"traceID":"2be38093ead7a083","spanID":"2","operationName":"pay","startTime":1200,"duration":100,"tags":[],"logs":[],"processID":"p2",
+		"warnings":["clock skew"]},
+	{"traceID":"2be38093ead7a083","spanID":"3","operationName":"in","references":[{"refType":"CHILD_OF","traceID":"2be38093ead7a083","spanID":"1"}],
+		"startTime":1200,"duration":100,"tags":[],"logs":[],"processID":"p1"}],
+	"processes":{"p1":{"serviceName":"shop","tags":[{"key":"hostname","type":"string","value":"h"}]},"p2":{"serviceName":"bank","tags":[]}},
+	"warnings":null}],"total":0,"limit":0,"offset":0,"errors":null}`
+
+func TestTrace(t *testing.T) {
+	tables := ingesttest.MustRead(t, "trace.json", []byte(trace))
+	tables.Want(t, "slice", "ts|dur|name|track_id|depth|parent_id",
+		"1000000|500000|buy|0|0|NULL", "1100000|0|error|1|0|NULL", "1200000|100000|pay|2|0|NULL", "1200000|100000|in|0|1|0")
+	tables.Want(t, "process", "name|arg_set_id", "NULL|NULL", "shop|32", "bank|34")
+	tables.Want(t, "flow", "slice_out|slice_in", "0|2", "0|2")
+	var args []string
+	for _, row := range tables.Rows("args", "key", "int_value", "string_value", "real_value") {
+		args = append(args, strings.ReplaceAll(row, "|NULL", ""))
+	}
+	for _, want := range []string{"kind|SPAN_KIND_SERVER", "attributes.span.kind|server", "attributes.n|7", "attributes.ok|1", "attributes.f|1.5",
+		"attributes.stack|a\nb", "attributes.warnings|clock skew", "resource.attributes.hostname|h", "attributes.refType|FOLLOWS_FROM", "trace_id|2be38093ead7a083",
+		"span_id|0000000000000002"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("no %s in\n%s", want, strings.Join(args, "\n"))
+		}
+	}
+	tables.Want(t, "stats", "name")
+
+	one := trace[len(`{"data":[`):strings.LastIndex(trace, `],"total"`)]
+	if got := ingesttest.MustRead(t, "one.json", []byte(one)).Rows("slice", "ts", "name"); len(got) != 4 {
+		t.Errorf("a trace alone: %v", got)
+	}
+}
+
+func TestCutOff(t *testing.T) {
+	last := 0
+	for i := 1; i < 64; i++ {
+		tables, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(trace[:len(trace)*i/64])})
+		if err != nil && !format.BadInput(err) {
+			t.Fatal(err)
+		}
+		n := len(tables.Rows("slice", "id"))
+		if n < last || err == nil && !slices.Contains(tables.Rows("stats", "name"), "truncated_input") {
+			t.Errorf("cut at %d/64: %d slices after %d", i, n, last)
+		}
+		last = n
+	}
+	if last < 4 {
+		t.Errorf("%d slices of a trace without its end", last)
+	}
+}
+
+// TestSamples compares traces of others, in the folder jaeger of FORMAT_SAMPLES, with what encoding/json reads.
+func TestSamples(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(os.Getenv("FORMAT_SAMPLES"), "jaeger", "*.json"))
+	if os.Getenv("FORMAT_SAMPLES") == "" || len(files) == 0 {
+		t.Skip("FORMAT_SAMPLES has no traces")
+	}
+	type trace struct {
+		Spans []struct {
+			TraceID, SpanID string
+			StartTime       int64
+			Duration        int64
+			References      []struct{ RefType, TraceID, SpanID string }
+			Logs            []struct{}
+			Tags            []struct{ Key string }
+		}
+		Processes map[string]struct{ ServiceName string }
+	}
+	type counts struct{ spans, µs, references, events, tags, services int64 }
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := ingest.Detect(data); f == nil || f.Name != "jaeger" {
+			t.Logf("%s: %v", filepath.Base(file), f)
+			continue
+		}
+		var all struct {
+			Data []trace
+			trace
+		}
+		if err := json.Unmarshal(data, &all); err != nil {
+			t.Fatal(err)
+		}
+		want, got := counts{}, counts{}
+		services, seen := map[string]bool{}, map[string]bool{}
+		traces := append(all.Data, all.trace)
+		for _, trace := range traces {
+			for _, s := range trace.Spans {
+				seen[s.TraceID+" "+s.SpanID] = true
+			}
+		}
+		for _, trace := range traces {
+			for _, p := range trace.Processes {
+				services[p.ServiceName] = true
+			}
+			for _, s := range trace.Spans {
+				want.spans++
+				want.µs += s.Duration
+				want.events += int64(len(s.Logs))
+				want.tags += int64(len(s.Tags))
+				for _, r := range s.References {
+					if seen[r.TraceID+" "+r.SpanID] {
+						want.references++
+					}
+				}
+			}
+		}
+		want.services = int64(len(services))
+		tables, err := ingesttest.Read(t, ingesttest.File{Name: file, Reader: bytes.NewReader(data)})
+		if stats := tables.Rows("stats", "name"); format.BadInput(err) && slices.Equal(stats, []string{"span_parse_errors"}) {
+			t.Logf("%s: ids that are no numbers", filepath.Base(file))
+			continue
+		} else if err != nil {
+			t.Errorf("%s: %v; %v", file, err, stats)
+			continue
+		}
+		classes := tables.Rows("track", "classification")
+		tags := map[string]int64{}
+		for _, row := range tables.Rows("args", "arg_set_id", "key") {
+			if set, key, _ := strings.Cut(row, "|"); strings.HasPrefix(key, "attributes.") && key != "attributes.warnings" {
+				tags[set]++
+			}
+		}
+		for _, row := range tables.Rows("slice", "track_id", "dur", "parent_id", "arg_set_id") {
+			v := strings.Split(row, "|")
+			track, _ := strconv.Atoi(v[0])
+			if classes[track] == "span_event" {
+				got.events++
+				continue
+			}
+			got.spans++
+			dur, _ := strconv.ParseInt(v[1], 10, 64)
+			got.µs += dur / 1000
+			if v[2] != "NULL" {
+				got.references++
+			}
+			got.tags += tags[v[3]]
+		}
+		got.references += int64(len(tables.Rows("flow", "id")))
+		names := map[string]bool{}
+		for _, name := range tables.Rows("process", "name") {
+			names[name] = true
+		}
+		got.services = int64(len(names)) - 1 // the idle process
+		if got != want {
+			t.Errorf("%s: %+v, want %+v; %v", filepath.Base(file), got, want, tables.Rows("stats", "name", "value", "description"))
+		} else {
+			t.Logf("%s: %+v", filepath.Base(file), want)
+		}
+	}
+}
+
+func FuzzJaeger(f *testing.F) {
+	f.Add([]byte(trace))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if detected := ingest.Detect(data); detected == nil || detected.Name != "jaeger" {
+			return
+		}
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
+		if err != nil && !format.BadInput(err) {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package zipkin_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+)
+
+// A client and its server share the span 2. A span of the server is inside of its half.
+const trace = `[
+	{"traceId":"000000000000000a","id":"1","name":"get /","kind":"SERVER","timestamp":1000,"duration":500,"localEndpoint":{"serviceName":"web","ipv4":"1.2.3.4","port":80},
+		"tags":{"http.method":"GET"},"annotations":[{"timestamp":1100,"value":"wr"}],"debug":true},
+	{"traceId":"000000000000000a","id":"4","parentId":"2","name":"query","timestamp":1210,"duration":10,"localEndpoint":{"serviceName":"api"}},
+	{"traceId":"000000000000000a","id":"2","parentId":"1","name":"call","kind":"CLIENT","timestamp":1100,"duration":300,"localEndpoint":{"serviceName":"web"},
+		"remoteEndpoint":{"serviceName":"api"}},
+	{"traceId":"000000000000000a","id":"2","parentId":"1","name":"call","kind":"SERVER","timestamp":1200,"duration":100,"shared":true,"localEndpoint":{"serviceName":"api"}},
+	{"traceId":"000000000000000a","id":"5","parentId":"2","name":"encode","timestamp":1110,"duration":5,"localEndpoint":{"serviceName":"web"}},
+	{"traceId":"000000000000000a","id":"6","name":"no time"}]`
+
+func TestSpans(t *testing.T) {
+	tables := ingesttest.MustRead(t, "trace.json", []byte(trace))
+	tables.Want(t, "slice", "ts|dur|name|track_id|depth|parent_id",
+		"1000000|500000|get /|0|0|NULL", "1100000|300000|call|0|1|0", "1100000|0|wr|1|0|NULL", "1110000|5000|encode|0|2|1",
+		"1200000|100000|call|2|0|NULL", "1210000|10000|query|2|1|4")
+	tables.Want(t, "process", "name", "NULL", "web", "api", "NULL")
+	tables.Want(t, "flow", "slice_out|slice_in", "1|4")
+	var args []string
+	for _, row := range tables.Rows("args", "key", "int_value", "string_value") {
+		args = append(args, strings.ReplaceAll(row, "|NULL", ""))
+	}
+	for _, want := range []string{"kind|SPAN_KIND_CLIENT", "attributes.http.method|GET", "attributes.localEndpoint.port|80", "attributes.remoteEndpoint.serviceName|api",
+		"shared|1", "attributes.debug|1", "parent_span_id|0000000000000001"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("no %s in\n%s", want, strings.Join(args, "\n"))
+		}
+	}
+	tables.Want(t, "stats", "name|value", "span_parse_errors|1")
+
+	if got := ingesttest.MustRead(t, "traces.json", []byte("["+trace+","+trace+"]")).Rows("slice", "name"); len(got) != 12 {
+		t.Errorf("two traces: %v", got)
+	}
+}
+
+func TestCutOff(t *testing.T) {
+	last := 0
+	for i := 1; i < 64; i++ {
+		tables, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(trace[:len(trace)*i/64])})
+		if err != nil && !format.BadInput(err) {
+			t.Fatal(err)
+		}
+		n := len(tables.Rows("slice", "id"))
+		if n < last || err == nil && !slices.Contains(tables.Rows("stats", "name"), "truncated_input") {
+			t.Errorf("cut at %d/64: %d slices after %d", i, n, last)
+		}
+		last = n
+	}
+}
+
+// TestSamples compares spans of others, in the folder zipkin of FORMAT_SAMPLES, with what encoding/json reads.
+func TestSamples(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(os.Getenv("FORMAT_SAMPLES"), "zipkin", "*.json"))
+	if os.Getenv("FORMAT_SAMPLES") == "" || len(files) == 0 {
+		t.Skip("FORMAT_SAMPLES has no traces")
+	}
+	type span struct {
+		TraceID, ID, ParentID string
+		Timestamp, Duration   int64
+		Shared                bool
+		Annotations           []struct{}
+		Tags                  map[string]string
+	}
+	type counts struct{ spans, µs, parents, events, untimed int64 }
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []span
+		if json.Unmarshal(data, &all) != nil {
+			all = make([]span, 1)
+			if err := json.Unmarshal(data, &all[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var want, got counts
+		seen := map[string]bool{}
+		for _, s := range all {
+			seen[s.TraceID+s.ID] = seen[s.TraceID+s.ID] || s.Timestamp > 0 && !s.Shared
+		}
+		for _, s := range all {
+			if s.Timestamp == 0 {
+				want.untimed++
+				continue
+			}
+			want.spans++
+			want.µs += s.Duration
+			want.events += int64(len(s.Annotations))
+			if s.Shared && (seen[s.TraceID+s.ID] || seen[s.TraceID+s.ParentID]) || !s.Shared && s.ParentID != "" && has(seen, s.TraceID+s.ParentID) {
+				want.parents++
+			}
+		}
+		tables, err := ingesttest.Read(t, ingesttest.File{Name: file, Reader: bytes.NewReader(data)})
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		classes := tables.Rows("track", "classification")
+		for _, row := range tables.Rows("slice", "track_id", "dur", "parent_id") {
+			v := strings.Split(row, "|")
+			if track, _ := strconv.Atoi(v[0]); classes[track] == "span_event" {
+				got.events++
+				continue
+			}
+			got.spans++
+			dur, _ := strconv.ParseInt(v[1], 10, 64)
+			got.µs += dur / 1000
+			if v[2] != "NULL" {
+				got.parents++
+			}
+		}
+		got.parents += int64(len(tables.Rows("flow", "id")))
+		for _, row := range tables.Rows("stats", "name", "value") {
+			if n, ok := strings.CutPrefix(row, "span_parse_errors|"); ok {
+				got.untimed, _ = strconv.ParseInt(n, 10, 64)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v; %v", filepath.Base(file), got, want, tables.Rows("stats", "name", "value"))
+		} else {
+			t.Logf("%s: %+v", filepath.Base(file), want)
+		}
+	}
+}
+
+// has reports whether a span is there, as its own or as a shared half.
+func has(seen map[string]bool, key string) bool {
+	_, ok := seen[key]
+	return ok
+}
+
+func FuzzZipkin(f *testing.F) {
+	f.Add([]byte(trace))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if detected := ingest.Detect(data); detected == nil || detected.Name != "zipkin" {
+			return
+		}
+		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
+		if err != nil && !format.BadInput(err) {
+			t.Fatal(err)
+		}
+	})
+}

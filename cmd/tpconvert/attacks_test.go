@@ -141,9 +141,9 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestServeAttacks runs the same attacks, and those on PerfettoSQL, on serve. None may outlive its client.
-func TestServeAttacks(t *testing.T) {
-	t.Parallel()
+// allAttacks are attacks and those on PerfettoSQL.
+func allAttacks(t *testing.T) []string {
+	t.Helper()
 	perfetto, err := os.ReadFile("../../sqlfuncs/perfettosql/testdata/attacks.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -154,6 +154,37 @@ func TestServeAttacks(t *testing.T) {
 			all = append(all, strings.ReplaceAll(line, `\n`, "\n"))
 		}
 	}
+	return all
+}
+
+// TestMCPAttacks runs all attacks on the server for agents. None may change what the next call sees.
+func TestMCPAttacks(t *testing.T) {
+	t.Parallel()
+	a := newAttacked(t)
+	agent := newAgent(t, a.dir, "--query-time", "10s", a.out)
+	const objects = `{"sql": "SELECT name FROM sqlite_master UNION ALL SELECT name FROM slice ORDER BY 1"}`
+	want, _ := agent.call("query", objects)
+	for i, attack := range allAttacks(t) {
+		a.attack(t, attack, func(sql string) (string, bool) {
+			rows, ok := agent.call("query", asJSON(map[string]any{"sql": sql}))
+			if !ok { // the error shows the SQL
+				rows = ""
+			}
+			return rows, ok
+		})
+		if i%10 > 0 {
+			continue
+		}
+		if got, ok := agent.call("query", objects); !ok || got != want {
+			t.Fatalf("after %q or those before it: %s", attack, got)
+		}
+	}
+}
+
+// TestServeAttacks runs all attacks on serve. None may outlive its client.
+func TestServeAttacks(t *testing.T) {
+	t.Parallel()
+	all := allAttacks(t)
 	a := newAttacked(t)
 	url, _, end := serveCommand(t, a.dir, a.out)
 	post(t, url+"/restore_initial_tables", nil)

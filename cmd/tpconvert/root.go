@@ -52,6 +52,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 		newQueryCommand(ui),
 		newFlamegraphCommand(ui),
 		newServeCommand(ui),
+		newMCPCommand(ui),
 		newSummarizeCommand(ui),
 		newMetricCommand(ui),
 		newDeriveCommand(ui),

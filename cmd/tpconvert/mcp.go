@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/mcp"
+	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// mcpOptions are the flags of the server for agents.
+type mcpOptions struct {
+	http    string // address, "" for the standard streams
+	stdlib  string
+	memory  byteSize
+	longest time.Duration
+	read    readOptions
+}
+
+func newMCPCommand(ui *uiOptions) *cobra.Command {
+	o := mcpOptions{memory: session.DefaultMemory}
+	cmd := &cobra.Command{
+		Use:   "mcp [flags] [INPUT...]",
+		Short: "Answer the questions of an agent about traces, by the Model Context Protocol",
+		Long: `Serve agents by the Model Context Protocol, on the standard input and output or,
+with --http, by HTTP. Tools open a trace or a dataset, list its tables and columns,
+run PerfettoSQL, summarize, show the top of a profile, and find alerts. Answers
+are short, and say what they leave out. SQL can only read.
+
+INPUT is a trace, a dataset, or a folder with some: agents can open these and
+nothing else. Without INPUT they can open any file that the user can read, which
+is not possible with --http.`,
+		Example: `  tpconvert mcp
+  tpconvert mcp traces/
+  tpconvert mcp --http localhost:8080 traces/`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			trace := opener{ui: ui.printer(cmd), read: o.read}
+			if o.http != "" && len(args) == 0 {
+				return usageError{errors.New("--http needs INPUT: what its clients may open")}
+			}
+			return o.runConfined(cmd.Context(), trace, args, cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.http, "http", "", "address to listen at, HOST:PORT; by default the protocol is on the standard input and output")
+	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
+	flags.Var(&o.memory, "session-memory", sessionMemoryHelp)
+	flags.DurationVar(&o.longest, "query-time", time.Minute, "time after which a call fails; 0 is no limit")
+	o.read.register(flags)
+	return cmd
+}
+
+// runConfined serves in a process that cannot write the input.
+func (o *mcpOptions) runConfined(ctx context.Context, trace opener, args []string, in io.Reader, out io.Writer) error {
+	end, err := confine("")
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.run(ctx, trace, args, in, out), end())
+}
+
+func (o *mcpOptions) run(ctx context.Context, trace opener, args []string, in io.Reader, out io.Writer) (err error) {
+	alerts, err := readDefinitions([]string{derive.BuiltinName})
+	if err != nil {
+		return err
+	}
+	alerts = slices.DeleteFunc(alerts, func(d derive.Definition) bool { return d.Kind != derive.Alerts })
+	server, err := mcp.New(mcp.Options{Version: version(), Inputs: args, Convert: trace.convert, Modules: modules(o.stdlib),
+		Memory: int64(o.memory), Longest: o.longest, Alerts: alerts})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	if o.http == "" {
+		return server.Serve(ctx, in, out)
+	}
+	listener, err := net.Listen("tcp", o.http)
+	if err != nil {
+		return err
+	}
+	trace.ui.Result(mcpServing{"http://" + listener.Addr().String()})
+	return serveHTTP(ctx, server.Handler(), []net.Listener{listener})
+}
+
+// mcpServing reports the server's address.
+type mcpServing struct {
+	URL string `json:"url"`
+}
+
+func (s mcpServing) text(w io.Writer) { fmt.Fprintf(w, "%s answers agents; Ctrl-C ends it\n", s.URL) }

@@ -1,0 +1,254 @@
+// Package stacks reads the call stacks of a trace's profiles. It asks in PerfettoSQL, so that it works in every build.
+package stacks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// Profile is what one metric of a profile says: a tree of functions for each thread.
+type Profile struct {
+	Scope  string // the file, the profiler or the heap
+	Metric string
+	Unit   string
+	Owners []Owner
+	Nodes  []Node // parents come first
+	Total  float64
+}
+
+// Owner is the thread of stacks, as far as known. Threads of one name are one.
+type Owner struct{ Process, Thread string }
+
+// Node is a function that was called by its parent.
+type Node struct {
+	Parent   int32 // -1 for the outermost function
+	Owner    int32
+	Function string
+	Self     float64
+	Total    float64 // with all that it called
+}
+
+// Function is what a profile says of a function in a process.
+type Function struct {
+	Process, Name string
+	Self          float64
+	Total         float64 // with all that it called; recursive calls count once
+}
+
+// values are the values at callsites. An event of perf is counted, as summarize does.
+const values = `
+WITH event AS MATERIALIZED (
+  SELECT DISTINCT extract_arg(dimension_arg_set_id, 'perf_session_id') AS session, name
+  FROM counter_track
+  WHERE type IN ('perf_cpu_counter', 'perf_global_counter') AND extract_arg(source_arg_set_id, 'is_timebase')
+),
+at(scope, metric, unit, utid, upid, callsite_id, value) AS (
+  SELECT 'linux.perf', coalesce('samples:' || event.name, 'samples'), 'samples', utid, NULL, callsite_id, 1
+  FROM perf_sample LEFT JOIN event ON event.session = perf_sample.perf_session_id
+  UNION ALL
+  SELECT 'cpu', coalesce('samples:' || own.event, 'samples'), 'samples', utid, NULL, callsite_id, 1
+  FROM cpu_profile_stack_sample AS sample LEFT JOIN stack_sample_event AS own ON own.stack_sample_id = sample.id
+  UNION ALL
+  SELECT 'instruments', 'samples', 'samples', utid, NULL, callsite_id, 1 FROM instruments_sample
+  UNION ALL
+  SELECT scope, sample_type_type, sample_type_unit, NULL, NULL, callsite_id, value
+  FROM aggregate_sample JOIN aggregate_profile ON aggregate_profile.id = aggregate_sample.aggregate_profile_id
+  UNION ALL
+  SELECT heap_name, 'alloc_space', 'bytes', NULL, upid, callsite_id, size FROM heap_profile_allocation WHERE size > 0
+  UNION ALL
+  SELECT heap_name, 'inuse_space', 'bytes', NULL, upid, callsite_id, size FROM heap_profile_allocation
+)
+SELECT at.scope, at.metric, at.unit, coalesce(process.name, ''), coalesce(thread.name, ''), at.callsite_id, cast(sum(at.value) AS REAL)
+FROM at
+LEFT JOIN thread USING (utid)
+LEFT JOIN process ON process.upid = coalesce(at.upid, thread.upid)
+GROUP BY 1, 2, 3, 4, 5, 6
+ORDER BY 1, 2, 3, 4, 5, 6`
+
+// frames are the functions at frames, the innermost of the inlined ones first.
+const frames = `
+SELECT frame.id, CASE WHEN symbol.name = '' THEN '(anonymous)' ELSE
+  coalesce(symbol.name, frame.deobfuscated_name, nullif(nullif(frame.name, ''), '[unknown]'),
+    iif(mapping.name GLOB '[[]*]*', substr(mapping.name, 1, instr(mapping.name, ']')), NULL),
+    '[' || nullif(substr(mapping.name, length(rtrim(mapping.name, replace(mapping.name, '/', ''))) + 1), '') || ']', '[unknown]') END
+FROM stack_profile_frame AS frame
+LEFT JOIN stack_profile_mapping AS mapping ON mapping.id = frame.mapping
+LEFT JOIN stack_profile_symbol AS symbol ON symbol.symbol_set_id = frame.symbol_set_id
+ORDER BY frame.id, symbol.id`
+
+// callsite is a place in a stack.
+type callsite struct{ parent, frame int64 }
+
+// noCallsite is the parent of the outermost callsites.
+const noCallsite = -1
+
+// place is a node, as its parent and siblings see it.
+type place struct {
+	parent, owner int32
+	function      string
+}
+
+// reader builds the tree of a profile.
+type reader struct {
+	functions map[int64][]string // by frame
+	callsites map[int64]callsite
+	profile   *Profile
+	owners    map[Owner]int32
+	nodes     map[place]int32
+	known     map[[2]int64]int32 // nodes of callsites, by owner
+}
+
+// Read returns the profiles of a trace, those with the most samples first. The session runs PerfettoSQL.
+func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
+	r := reader{functions: map[int64][]string{}, callsites: map[int64]callsite{}}
+	each := func(query string, row func([]any) error) error {
+		return s.Each(ctx, query, func(q *session.Query) error { return q.Each(ctx, row) })
+	}
+	err := each(frames, func(v []any) error {
+		id, _ := v[0].(int64)
+		name, _ := v[1].(string)
+		r.functions[id] = append(r.functions[id], name)
+		return nil
+	})
+	if err == nil {
+		err = each("SELECT id, coalesce(parent_id, -1), frame_id FROM stack_profile_callsite", func(v []any) error {
+			id, _ := v[0].(int64)
+			parent, _ := v[1].(int64)
+			frame, _ := v[2].(int64)
+			r.callsites[id] = callsite{parent, frame}
+			return nil
+		})
+	}
+	var all []*Profile
+	if err == nil {
+		err = each(values, func(v []any) error {
+			var texts [5]string
+			for i := range texts {
+				texts[i], _ = v[i].(string)
+			}
+			of := Profile{Scope: texts[0], Metric: texts[1], Unit: texts[2]}
+			if p := r.profile; p == nil || p.Scope != of.Scope || p.Metric != of.Metric || p.Unit != of.Unit {
+				r.begin(&of)
+				all = append(all, &of)
+			}
+			at, known := v[5].(int64)
+			if !known {
+				at = noCallsite
+			}
+			value, _ := v[6].(float64)
+			return r.add(Owner{texts[3], texts[4]}, at, value)
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		for i := len(p.Nodes) - 1; i >= 0; i-- {
+			if n := &p.Nodes[i]; n.Parent >= 0 {
+				p.Nodes[n.Parent].Total += n.Total
+			}
+		}
+	}
+	return all, nil
+}
+
+func (r *reader) begin(p *Profile) {
+	r.profile, r.owners, r.nodes, r.known = p, map[Owner]int32{}, map[place]int32{}, map[[2]int64]int32{}
+}
+
+// add adds the value of a callsite.
+func (r *reader) add(of Owner, at int64, value float64) error {
+	owner, ok := r.owners[of]
+	if !ok {
+		owner = int32(len(r.owners))
+		r.owners[of] = owner
+		r.profile.Owners = append(r.profile.Owners, of)
+	}
+	n, err := r.node(owner, at)
+	if err != nil {
+		return err
+	}
+	if n < 0 {
+		n = r.child(place{-1, owner, "[no stack]"})
+	}
+	r.profile.Nodes[n].Self += value
+	r.profile.Nodes[n].Total += value
+	r.profile.Total += value
+	return nil
+}
+
+// node returns the node of a callsite.
+func (r *reader) node(owner int32, at int64) (int32, error) {
+	var above []int64
+	n := int32(-1)
+	for at != noCallsite {
+		if known, ok := r.known[[2]int64{int64(owner), at}]; ok {
+			n = known
+			break
+		}
+		if above = append(above, at); len(above) > len(r.callsites) {
+			return 0, errors.New("a call stack contains itself")
+		}
+		c, ok := r.callsites[at]
+		if !ok {
+			return 0, errors.New("a callsite is missing")
+		}
+		at = c.parent
+	}
+	for _, id := range slices.Backward(above) {
+		for _, name := range slices.Backward(r.functions[r.callsites[id].frame]) {
+			n = r.child(place{n, owner, name})
+		}
+		r.known[[2]int64{int64(owner), id}] = n
+	}
+	return n, nil
+}
+
+func (r *reader) child(of place) int32 {
+	n, ok := r.nodes[of]
+	if !ok {
+		n = int32(len(r.profile.Nodes))
+		r.nodes[of] = n
+		r.profile.Nodes = append(r.profile.Nodes, Node{Parent: of.parent, Owner: of.owner, Function: of.function})
+	}
+	return n
+}
+
+// Functions returns the functions, those with the greatest values of their own first.
+func (p *Profile) Functions() []Function {
+	type key struct{ process, name string }
+	at := map[key]int{}
+	var all []Function
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		k := key{p.Owners[n.Owner].Process, n.Function}
+		place, ok := at[k]
+		if !ok {
+			place = len(all)
+			at[k] = place
+			all = append(all, Function{Process: k.process, Name: k.name})
+		}
+		all[place].Self += n.Self
+		if !p.recursive(n) {
+			all[place].Total += n.Total
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Function) int {
+		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// recursive reports whether a node's function is among those that led to it.
+func (p *Profile) recursive(n *Node) bool {
+	for up := n.Parent; up >= 0; up = p.Nodes[up].Parent {
+		if p.Nodes[up].Function == n.Function {
+			return true
+		}
+	}
+	return false
+}

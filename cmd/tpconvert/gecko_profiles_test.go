@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"maps"
 	"path/filepath"
@@ -129,6 +130,31 @@ func (g *geckoThread) add(all map[string]weight) {
 	}
 }
 
+// flat returns what functions have in themselves alone.
+func flat(all map[string]weight) map[string]weight {
+	to := map[string]weight{}
+	for name, w := range all {
+		to[name] = weight{flat: w.flat}
+	}
+	return to
+}
+
+// summaryOf returns what summarize says of functions, of all processes together.
+func summaryOf(t *testing.T, dir string) map[string]weight {
+	t.Helper()
+	got := tpconvert(t, dir, "summarize", "--format", "csv", "profile", "out")
+	got.expect(t, exitDone, "")
+	rows, err := csv.NewReader(strings.NewReader(got.stdout)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]weight{}
+	for _, row := range rows[1:] {
+		all[row[3]] = weight{flat: all[row[3]].flat + number(t, row[4])}
+	}
+	return all
+}
+
 // TestFunctionsOfGecko compares every function, in SQL and in the profile that flamegraph writes, with the call tree of
 // Firefox's profiler. It adds up the weights of samples: samply stores equal samples of a sleeping thread as one.
 func TestFunctionsOfGecko(t *testing.T) {
@@ -151,6 +177,7 @@ func TestFunctionsOfGecko(t *testing.T) {
 			dir := t.TempDir()
 			tpconvert(t, dir, "-q", path, "out").expect(t, exitDone, "")
 			sameFunctions(t, "in SQL", functionsOf(t, dir, "out", "'stack_sample'"), maps.Clone(want))
+			sameFunctions(t, "summarized", summaryOf(t, dir), flat(want))
 			for name, w := range want { // flame graphs show C++ names demangled
 				if strings.HasPrefix(name, "_Z") {
 					delete(want, name)

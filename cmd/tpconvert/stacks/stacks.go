@@ -50,8 +50,9 @@ at(scope, metric, unit, utid, upid, callsite_id, value) AS (
   SELECT 'linux.perf', coalesce('samples:' || event.name, 'samples'), 'samples', utid, NULL, callsite_id, 1
   FROM perf_sample LEFT JOIN event ON event.session = perf_sample.perf_session_id
   UNION ALL
-  SELECT 'cpu', coalesce('samples:' || own.event, 'samples'), 'samples', utid, NULL, callsite_id, 1
-  FROM cpu_profile_stack_sample AS sample LEFT JOIN stack_sample_event AS own ON own.stack_sample_id = sample.id
+  SELECT 'cpu', coalesce('samples:' || own.event, 'samples'), 'samples', utid, NULL, sample.callsite_id, coalesce(stored.weight, 1)
+  FROM cpu_profile_stack_sample AS sample JOIN __intrinsic_profiler_sample AS stored USING (id)
+  LEFT JOIN stack_sample_event AS own ON own.stack_sample_id = sample.id
   UNION ALL
   SELECT 'instruments', 'samples', 'samples', utid, NULL, callsite_id, 1 FROM instruments_sample
   UNION ALL

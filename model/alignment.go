@@ -47,7 +47,7 @@ type AlignmentStep struct {
 // TimelineClock returns the clock that the times of all tables are measured in, and the
 // file that chose it (nil if none did).
 func (s *Store) TimelineClock() (clock string, chosenBy *File) {
-	return s.clocks.trace.name(), s.clocks.owner
+	return clockName(s.clocks.Trace), s.clocks.owner
 }
 
 // Alignments lists, file by file, the clocks that events were timed by. Call it after
@@ -68,21 +68,21 @@ func (s *Store) Alignments() []Alignment {
 }
 
 func (c *Clocks) alignment(id uint32) Alignment {
-	graph := c.context.Store.clocks
+	graph := &c.context.Store.clocks
 	own := c.own(Clock{ID: id})
-	a := Alignment{File: c.context.File, Machine: c.context.Machine.name(), Clock: own.name()}
+	a := Alignment{File: c.context.File, Machine: c.context.Machine.name(), Clock: clockName(own)}
 	if id == otherClocks { // each packet sequence has its own; snapshots relate them
 		a.Clock = "clocks of packet sequences"
-		a.Steps = []AlignmentStep{{graph.trace.name(), ClockLink{BySnapshots, c.context.File}}}
+		a.Steps = []AlignmentStep{{clockName(graph.Trace), ClockLink{BySnapshots, c.context.File}}}
 		return a
 	}
-	if own == graph.trace {
+	if own == graph.Trace {
 		return a
 	}
-	path := graph.path(own, graph.trace)
+	path := graph.Path(own, graph.Trace)
 	a.Lost = path == nil
 	for _, edge := range path {
-		a.Steps = append(a.Steps, AlignmentStep{edge.to.name(), graph.links[edge.kind]})
+		a.Steps = append(a.Steps, AlignmentStep{clockName(edge.To), graph.links[edge.Kind]})
 	}
 	return a
 }
@@ -120,8 +120,8 @@ var dropsEvents = map[Stat]bool{
 	StatTraceSorterNegativeTimestampDropped: true,
 }
 
-// name is what Perfetto calls the clock.
-func (c Clock) name() string {
+// clockName is what Perfetto calls a clock.
+func clockName(c Clock) string {
 	if name, ok := clockNames[c.ID]; ok {
 		return name
 	}

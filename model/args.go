@@ -2,7 +2,6 @@ package model
 
 import (
 	"math"
-	"math/bits"
 	"strconv"
 )
 
@@ -218,10 +217,4 @@ func (f ArgFunc) AddArgs(set *ArgSet) { f(set) }
 // ArrayKey is the key of an array's entry.
 func ArrayKey(array string, index int) string {
 	return array + "[" + strconv.Itoa(index) + "]"
-}
-
-// mix folds b into the hash a. The result is the same in every run.
-func mix(a, b uint64) uint64 {
-	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xd6e8feb86659fd93)
-	return hi ^ lo ^ bits.RotateLeft64(a, 23)
 }

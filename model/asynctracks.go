@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 
+	"github.com/tpconvert/tpconvert/internal/hash"
 	"github.com/tpconvert/tpconvert/internal/paged"
 )
 
@@ -361,7 +362,7 @@ type nameOrNone uint32
 
 // of returns the first name seen with an id of a process.
 func (f *firstNames) of(process, id uint64, name StringID) StringID {
-	key := mix(process, id/groupedIDs)
+	key := hash.Mix(process, id/groupedIDs)
 	group := f.groups.Get(key)
 	if group == nil {
 		group = f.groups.Add(key, [groupedIDs]nameOrNone{})

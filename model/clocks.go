@@ -1,13 +1,6 @@
 package model
 
-import (
-	"cmp"
-	"encoding/binary"
-	"fmt"
-	"math"
-	"slices"
-	"sort"
-)
+import "github.com/tpconvert/tpconvert/model/clock"
 
 // The clocks that mean the same in all traces, numbered as in Perfetto's BuiltinClock.
 const (
@@ -37,27 +30,26 @@ func ClockNamed(name string) (id uint32, ok bool) {
 	return 0, false
 }
 
-// Clock identifies a clock of a trace.
-type Clock struct {
-	ID       uint32
-	Sequence uint32 // packet sequence the clock is local to, 0 for a clock of the machine
+// Clock and Reading identify a clock of a trace, and give its value in a snapshot.
+type (
+	Clock   = clock.Clock
+	Reading = clock.Reading
+)
 
-	file    FileID // of the file that owns the clock, plus one; 0 for a clock shared by files
-	machine MachineID
+// clocks relate the clocks of all files and machines.
+type clocks struct {
+	*clock.Graph
+	owner *File             // that chose the trace clock, or nil
+	links map[int]ClockLink // the origin of the first snapshot of each kind
+	zone  int64             // see SetZone
+	zoned bool              // zone is known
 }
 
-func compareClocks(a, b Clock) int {
-	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Sequence, b.Sequence),
-		cmp.Compare(a.file, b.file), cmp.Compare(a.machine, b.machine))
-}
-
-// Reading is the value of a clock in a snapshot, in units of Unit ns. Events on an
-// incremental clock give the time since the previous event or snapshot.
-type Reading struct {
-	Clock       Clock
-	Value       int64
-	Unit        int64
-	Incremental bool
+// clockStats count the reasons why times cannot be converted.
+var clockStats = map[error]Stat{
+	clock.ErrUnknownSource: StatClockSyncFailureUnknownSourceClock,
+	clock.ErrUnknownTarget: StatClockSyncFailureUnknownTargetClock,
+	clock.ErrNoPath:        StatClockSyncFailureNoPath,
 }
 
 // ClockError says why a time could not be converted. It is also the source of args for its
@@ -105,8 +97,7 @@ func (c *Clocks) ToTrace(clock Clock, value int64) (int64, *ClockError) {
 	}
 	c.conversions++
 	c.used |= 1 << min(clock.ID, otherClocks)
-	graph := c.context.Store.clocks
-	ts, err := graph.convert(c.own(clock), value, graph.trace)
+	ts, err := c.convert(c.own(clock), value, c.context.Store.clocks.Trace)
 	return c.Moved(ts), err
 }
 
@@ -124,30 +115,37 @@ func (c *Clocks) DefaultToTrace(value int64) (int64, *ClockError) {
 
 // SetZone sets how far local time, where the trace is recorded, is ahead of UTC, in ns.
 func (c *Clocks) SetZone(offset int64) {
-	graph := c.context.Store.clocks
-	graph.zone, graph.zoned = offset, true
+	all := &c.context.Store.clocks
+	all.zone, all.zoned = offset, true
 }
 
 // Zone returns the value of the last SetZone, or false if no file has set it yet.
 func (c *Clocks) Zone() (offset int64, ok bool) {
-	graph := c.context.Store.clocks
-	return graph.zone, graph.zoned
+	all := &c.context.Store.clocks
+	return all.zone, all.zoned
 }
 
 // FromTrace converts ns of the trace clock to ns of a clock.
 func (c *Clocks) FromTrace(ts int64, clock Clock) (int64, *ClockError) {
-	graph := c.context.Store.clocks
-	return graph.convert(graph.trace, ts-c.context.File.offset, c.own(clock))
+	return c.convert(c.context.Store.clocks.Trace, ts-c.context.File.offset, c.own(clock))
+}
+
+func (c *Clocks) convert(from Clock, value int64, to Clock) (int64, *ClockError) {
+	ts, err := c.context.Store.clocks.Convert(from, value, to)
+	if err != nil {
+		return 0, &ClockError{Stat: clockStats[err], From: from, To: to, Value: value, store: c.context.Store}
+	}
+	return ts, nil
 }
 
 // own returns the machine's clock, or the file's if the file has its own.
 func (c *Clocks) own(clock Clock) Clock {
-	clock.machine = c.context.Machine.ID
+	clock.Machine = c.context.Machine.ID
 	switch {
 	case clock.Sequence != 0 || clock.ID == ClockTraceFile:
-		clock.file = c.context.File.ID + 1
-	case clock.file == 0:
-		clock.file = c.tag
+		clock.File = c.context.File.ID + 1
+	case clock.File == 0:
+		clock.File = c.tag
 	}
 	return clock
 }
@@ -155,9 +153,9 @@ func (c *Clocks) own(clock Clock) Clock {
 // shared returns the clock that all files of the machine share, or the file's own
 // timeline.
 func (c *Clocks) shared(clock Clock) Clock {
-	clock.machine = c.context.Machine.ID
+	clock.Machine = c.context.Machine.ID
 	if clock.ID == ClockTraceFile {
-		clock.file = c.context.File.ID + 1
+		clock.File = c.context.File.ID + 1
 	}
 	return clock
 }
@@ -192,24 +190,24 @@ func (c *Clocks) SetDefault(id uint32) { c.defaults = id }
 // measured. Only the first file to set it may change it, and only before its first
 // conversion.
 func (c *Clocks) SetTraceClock(id uint32) {
-	graph := c.context.Store.clocks
-	if c.conversions > 0 || graph.owner != nil && graph.owner != c.context.File {
+	all := &c.context.Store.clocks
+	if c.conversions > 0 || all.owner != nil && all.owner != c.context.File {
 		return
 	}
-	graph.owner = c.context.File
-	graph.trace = c.shared(Clock{ID: id})
+	all.owner = c.context.File
+	all.Trace = c.shared(Clock{ID: id})
 	c.context.Store.SetMetadata("trace_time_clock_id", IntArg(int64(id)))
 }
 
 // ClaimTraceClock makes a clock the trace clock before any file does.
 func (s *Store) ClaimTraceClock(owner *File, clock Clock) {
-	s.clocks.owner, s.clocks.trace = owner, clock
+	s.clocks.owner, s.clocks.Trace = owner, clock
 	s.SetMetadata("trace_time_clock_id", IntArg(int64(clock.ID)))
 }
 
 // MachineClock returns a clock of the machine with the given raw id.
 func (s *Store) MachineClock(raw int64, id uint32) Clock {
-	return Clock{ID: id, machine: s.machineRow(raw)}
+	return Clock{ID: id, Machine: s.machineRow(raw)}
 }
 
 // Timeline returns the file-local clock of the named file, recorded on the machine with
@@ -217,7 +215,7 @@ func (s *Store) MachineClock(raw int64, id uint32) Clock {
 func (s *Store) Timeline(name string, raw int64) (Clock, bool) {
 	for _, f := range s.files {
 		if f.Name == name {
-			return Clock{ID: ClockTraceFile, file: f.ID + 1, machine: s.machineRow(raw)}, true
+			return Clock{ID: ClockTraceFile, File: f.ID + 1, Machine: s.machineRow(raw)}, true
 		}
 	}
 	return Clock{}, false
@@ -247,8 +245,8 @@ func (c *Clocks) AddSnapshot(readings []Reading) bool {
 	}
 	// Files of different machines are related by their wall clocks. So are files of
 	// different boots if the wall clock is the trace clock.
-	trace := c.context.Store.clocks.trace
-	if !first && (c.context.Machine.ID != trace.machine || trace == c.shared(Clock{ID: ClockRealtime})) {
+	trace := c.context.Store.clocks.Trace
+	if !first && (c.context.Machine.ID != trace.Machine || trace == c.shared(Clock{ID: ClockRealtime})) {
 		for _, r := range readings {
 			if r.Clock.ID == ClockRealtime || r.Clock.ID == ClockRealtimeCoarse {
 				r.Clock = c.shared(Clock{ID: r.Clock.ID})
@@ -263,7 +261,7 @@ func (c *Clocks) AddSnapshot(readings []Reading) bool {
 // machine.
 func (c *Clocks) Link(other *Machine, id uint32, otherValue, value int64) {
 	c.context.Store.addSnapshot([]Reading{
-		{Clock: Clock{ID: id, machine: other.ID}, Value: otherValue, Unit: 1},
+		{Clock: Clock{ID: id, Machine: other.ID}, Value: otherValue, Unit: 1},
 		{Clock: c.shared(Clock{ID: id}), Value: value, Unit: 1},
 	}, ClockLink{By: ByMachines, File: c.context.File})
 }
@@ -271,7 +269,7 @@ func (c *Clocks) Link(other *Machine, id uint32, otherValue, value int64) {
 // TraceMachine is the machine whose clock is the trace clock.
 func (c *Clocks) TraceMachine() *Machine {
 	for _, m := range c.context.Store.machines {
-		if m.ID == c.context.Store.clocks.trace.machine {
+		if m.ID == c.context.Store.clocks.Trace.Machine {
 			return m
 		}
 	}
@@ -281,42 +279,46 @@ func (c *Clocks) TraceMachine() *Machine {
 // bridge connects the clock of Assume with the trace clock: through the wall clocks if
 // both sides have one, else directly if the two may be the same.
 func (c *Clocks) bridge() {
-	store, graph := c.context.Store, c.context.Store.clocks
+	store, graph := c.context.Store, c.context.Store.clocks.Graph
 	own, shared := c.own(*c.fallback), c.shared(*c.fallback)
 	c.fallback = nil
-	if own != shared && !graph.leads(own, shared) {
+	if own != shared && !graph.Leads(own, shared) {
 		store.addSnapshot([]Reading{{Clock: own, Unit: 1}, {Clock: shared, Unit: 1}}, ClockLink{By: BySameClock})
 	}
-	if shared == graph.trace || graph.leads(shared, graph.trace) {
+	if shared == graph.Trace || graph.Leads(shared, graph.Trace) {
 		return
 	}
 	wall := c.shared(Clock{ID: ClockRealtime})
-	traceWall := Clock{ID: ClockRealtime, machine: graph.trace.machine}
+	traceWall := Clock{ID: ClockRealtime, Machine: graph.Trace.Machine}
 	switch {
-	case wall != traceWall && graph.leads(shared, wall) && graph.leads(traceWall, graph.trace):
-		if !graph.leads(wall, traceWall) {
+	case wall != traceWall && graph.Leads(shared, wall) && graph.Leads(traceWall, graph.Trace):
+		if !graph.Leads(wall, traceWall) {
 			store.addSnapshot([]Reading{{Clock: wall, Unit: 1}, {Clock: traceWall, Unit: 1}}, ClockLink{By: ByWallClock})
 		}
-	case shared.ID == ClockTraceFile || graph.trace.ID == ClockTraceFile || shared.ID == graph.trace.ID:
-		store.addSnapshot([]Reading{{Clock: shared, Unit: 1}, {Clock: graph.trace, Unit: 1}}, ClockLink{By: ByAssumption})
+	case shared.ID == ClockTraceFile || graph.Trace.ID == ClockTraceFile || shared.ID == graph.Trace.ID:
+		store.addSnapshot([]Reading{{Clock: shared, Unit: 1}, {Clock: graph.Trace, Unit: 1}}, ClockLink{By: ByAssumption})
 	default:
 		c.context.File.Log(StatClockSyncUnrelatableClockDomains, LogEntry{Args: ArgFunc(func(set *ArgSet) {
 			set.Add(store.Strings.Intern("source_clock_id"), IntArg(int64(shared.ID)))
-			set.Add(store.Strings.Intern("target_clock_id"), IntArg(int64(graph.trace.ID)))
+			set.Add(store.Strings.Intern("target_clock_id"), IntArg(int64(graph.Trace.ID)))
 		})})
 	}
 }
 
 // addSnapshot adds a snapshot to the graph and to clock_snapshot.
 func (s *Store) addSnapshot(readings []Reading, link ClockLink) bool {
-	graph := s.clocks
-	if err := graph.add(readings, link); err != nil {
+	graph := s.clocks.Graph
+	kind, ok := graph.Add(readings)
+	if _, seen := s.clocks.links[kind]; !seen {
+		s.clocks.links[kind] = link
+	}
+	if !ok {
 		s.stats[statKey{StatInvalidClockSnapshots, None, None, None}]++
 		return false
 	}
 	var atTrace *int64
 	for i := range readings {
-		if readings[i].Clock == graph.trace {
+		if readings[i].Clock == graph.Trace {
 			atTrace = &readings[i].Value
 			break
 		}
@@ -327,7 +329,7 @@ func (s *Store) addSnapshot(readings []Reading, link ClockLink) bool {
 		if r.Incremental {
 			value = 0
 		}
-		ts, err := graph.convert(r.Clock, value, graph.trace)
+		ts, err := graph.Convert(r.Clock, value, graph.Trace)
 		if err != nil {
 			if atTrace == nil {
 				continue
@@ -341,317 +343,8 @@ func (s *Store) addSnapshot(readings []Reading, link ClockLink) bool {
 		if name, ok := clockNames[r.Clock.ID]; ok {
 			t.ClockName.Set(row, s.Strings.Intern(name))
 		}
-		t.SnapshotID.Set(row, graph.snapshots-1)
-		t.MachineID.Set(row, r.Clock.machine)
+		t.SnapshotID.Set(row, graph.Snapshots-1)
+		t.MachineID.Set(row, r.Clock.Machine)
 	}
 	return true
-}
-
-// clockGraph leads from a clock to all others that occur in one snapshot with it. Snapshots
-// of the same clocks are of one kind. A conversion takes the shortest path through the
-// graph, and on each edge the latest snapshot of the edge's kind that is not after the
-// event. A snapshot may have very many clocks, so edges are not stored.
-type clockGraph struct {
-	store     *Store
-	trace     Clock
-	owner     *File
-	nodes     map[Clock]*clockNode
-	kinds     map[string]int
-	clocks    [][]Clock   // by kind, in order; none if all its snapshots are invalid
-	links     []ClockLink // by kind: the origin of its first snapshot
-	snapshots int64
-	routes    [8]clockRoute // the latest conversions
-	oldest    int           // index in routes of the one to replace next
-	hints     [16]uint8     // index of the route used last, by a hash of the clock
-	zone      int64         // see SetZone
-	zoned     bool          // zone is known
-}
-
-type clockNode struct {
-	unit         int64
-	incremental  bool
-	last         int64         // latest value in ns, to which an incremental clock adds
-	nonMonotonic bool          // the clock went back, so its times may be ambiguous
-	kinds        []int         // of the snapshots that it occurs in, in order
-	series       []clockSeries // of each of the kinds
-	joined       *clockNode    // see root
-}
-
-// root returns a node that stands for all clocks that snapshots connect, directly or not.
-func (n *clockNode) root() *clockNode {
-	for n.joined != nil {
-		if n.joined.joined != nil {
-			n.joined = n.joined.joined
-		}
-		n = n.joined
-	}
-	return n
-}
-
-// shared returns the first kind of snapshots with both clocks.
-func (n *clockNode) shared(other *clockNode) (kind int, ok bool) {
-	few, many := n, other
-	if len(few.kinds) > len(many.kinds) {
-		few, many = many, few
-	}
-	for _, kind := range few.kinds {
-		if many.of(kind) != nil {
-			return kind, true
-		}
-	}
-	return 0, false
-}
-
-type clockEdge struct {
-	to   Clock
-	kind int
-}
-
-// of returns the series of a kind of snapshots, or nil if the clock does not occur in them.
-func (n *clockNode) of(kind int) clockSeries {
-	if at, ok := slices.BinarySearch(n.kinds, kind); ok {
-		return n.series[at]
-	}
-	return nil
-}
-
-// clockSeries has the readings of a clock in the snapshots of one kind, in order.
-type clockSeries []clockReading
-
-type clockReading struct{ snapshot, ns int64 }
-
-// compareSnapshots orders a reading and a snapshot.
-func compareSnapshots(r clockReading, snapshot int64) int { return cmp.Compare(r.snapshot, snapshot) }
-
-// clockRoute is a conversion that is valid for times from min up to max.
-type clockRoute struct {
-	from, to     Clock
-	node         *clockNode
-	min, max, by int64
-}
-
-func newClockGraph(s *Store) *clockGraph {
-	return &clockGraph{store: s, trace: Clock{ID: ClockTraceFile}, nodes: map[Clock]*clockNode{}, kinds: map[string]int{}}
-}
-
-func (n *clockNode) ns(value int64) int64 {
-	if !n.incremental {
-		return value * n.unit
-	}
-	n.last += value * n.unit
-	return n.last
-}
-
-func (g *clockGraph) convert(from Clock, value int64, to Clock) (int64, *ClockError) {
-	if from == to {
-		return value, nil
-	}
-	var ns int64
-	known := false
-	hint := &g.hints[(from.Sequence+from.ID)%uint32(len(g.hints))]
-	for i := range g.routes {
-		// Try the hinted route first: it swaps places with route 0.
-		switch {
-		case i == 0:
-			i = int(*hint)
-		case i == int(*hint):
-			i = 0
-		}
-		route := &g.routes[i]
-		if route.node == nil || route.from != from || route.to != to {
-			continue
-		}
-		if !known {
-			ns, known = route.node.ns(value), true
-		}
-		if ns >= route.min && ns < route.max {
-			*hint = uint8(i)
-			return ns + route.by, nil
-		}
-	}
-	g.store.stats[statKey{StatClockSyncCacheMiss, None, None, None}]++
-	path := g.path(from, to)
-	if path == nil {
-		err := &ClockError{From: from, To: to, Value: value, Stat: StatClockSyncFailureNoPath, store: g.store}
-		if g.nodes[from] == nil {
-			err.Stat = StatClockSyncFailureUnknownSourceClock
-		} else if g.nodes[to] == nil {
-			err.Stat = StatClockSyncFailureUnknownTargetClock
-		}
-		return 0, err
-	}
-	node := g.nodes[from]
-	if !known {
-		ns = node.ns(value)
-	}
-	route := clockRoute{from: from, to: to, node: node, min: math.MinInt64, max: math.MaxInt64}
-	at := node
-	for _, edge := range path {
-		series := at.of(edge.kind)
-		i := max(0, sort.Search(len(series), func(i int) bool { return series[i].ns > ns+route.by })-1)
-		if i > 0 {
-			route.min = max(route.min, series[i].ns-route.by)
-		}
-		if i+1 < len(series) {
-			route.max = min(route.max, series[i+1].ns-route.by)
-		}
-		next := g.nodes[edge.to]
-		other := next.of(edge.kind)
-		if j, ok := slices.BinarySearchFunc(other, series[i].snapshot, compareSnapshots); ok {
-			route.by += other[j].ns - series[i].ns
-		}
-		at = next
-	}
-	g.routes[g.oldest] = route
-	g.oldest = (g.oldest + 1) % len(g.routes)
-	return ns + route.by, nil
-}
-
-func (g *clockGraph) leads(from, to Clock) bool {
-	_, err := g.convert(from, 0, to)
-	return err == nil
-}
-
-// maxClockHops is the most snapshots that one conversion may go through.
-const maxClockHops = 4
-
-// path finds the shortest way from one clock to another. Of several it takes the one
-// whose clocks, then kinds, come first.
-func (g *clockGraph) path(from, to Clock) []clockEdge {
-	target := g.nodes[to]
-	if g.nodes[from] == nil || target == nil || g.nodes[from].root() != target.root() {
-		return nil
-	}
-	type step struct {
-		clock Clock
-		via   clockEdge
-		back  int
-		hops  int
-	}
-	queue := []step{{clock: from, back: -1}}
-	seen := map[Clock]bool{from: true}
-	left := map[int]bool{} // kinds all of whose clocks were seen
-	for i := 0; i < len(queue); i++ {
-		if queue[i].hops == maxClockHops {
-			break
-		}
-		node := g.nodes[queue[i].clock]
-		if node.nonMonotonic {
-			continue
-		}
-		if kind, ok := node.shared(target); ok {
-			path := []clockEdge{{to, kind}}
-			for at := i; at > 0; at = queue[at].back {
-				path = append(path, queue[at].via)
-			}
-			slices.Reverse(path)
-			return path
-		}
-		first := len(queue)
-		for _, kind := range node.kinds {
-			if left[kind] {
-				continue
-			}
-			left[kind] = true
-			for _, clock := range g.clocks[kind] {
-				if !seen[clock] {
-					seen[clock] = true
-					queue = append(queue, step{clock: clock, via: clockEdge{clock, kind}, back: i, hops: queue[i].hops + 1})
-				}
-			}
-		}
-		slices.SortFunc(queue[first:], func(a, b step) int { return compareClocks(a.clock, b.clock) })
-	}
-	return nil
-}
-
-// check returns an error if a snapshot is invalid.
-func (g *clockGraph) check(readings []Reading, kind int) error {
-	clocks := sortedClocks(readings)
-	for i := 1; i < len(clocks); i++ {
-		if clocks[i] == clocks[i-1] {
-			return fmt.Errorf("clock %d occurs twice in a snapshot", clocks[i].ID)
-		}
-	}
-	for _, r := range readings {
-		if node := g.nodes[r.Clock]; node == nil {
-			if r.Incremental && r.Clock.Sequence == 0 {
-				return fmt.Errorf("clock %d is incremental, but does not belong to a sequence", r.Clock.ID)
-			}
-		} else if node.unit != r.Unit || node.incremental != r.Incremental {
-			return fmt.Errorf("clock %d changes its unit", r.Clock.ID)
-		} else if series := node.of(kind); r.Clock == g.trace && series != nil && r.Value*r.Unit < series[len(series)-1].ns {
-			return fmt.Errorf("the trace clock, %d, goes backwards", r.Clock.ID)
-		}
-		if r.Clock == g.trace && r.Unit != 1 {
-			return fmt.Errorf("the trace clock, %d, does not count ns", r.Clock.ID)
-		}
-	}
-	return nil
-}
-
-func (g *clockGraph) add(readings []Reading, link ClockLink) error {
-	snapshot := g.snapshots
-	g.snapshots++
-	g.routes = [len(g.routes)]clockRoute{}
-	var name []byte
-	for _, r := range readings {
-		name = binary.AppendUvarint(name, uint64(r.Clock.ID))
-		name = binary.AppendUvarint(name, uint64(r.Clock.Sequence))
-		name = binary.AppendUvarint(name, uint64(r.Clock.file))
-		name = binary.AppendUvarint(name, uint64(r.Clock.machine))
-	}
-	kind, seen := g.kinds[string(name)]
-	if !seen {
-		kind = len(g.kinds)
-		g.kinds[string(name)] = kind
-		g.clocks = append(g.clocks, nil)
-		g.links = append(g.links, link)
-	}
-	if err := g.check(readings, kind); err != nil {
-		return err
-	}
-	for _, r := range readings {
-		node := g.nodes[r.Clock]
-		if node == nil {
-			node = &clockNode{unit: r.Unit, incremental: r.Incremental}
-			g.nodes[r.Clock] = node
-		}
-		node.last = r.Value * r.Unit
-		at, ok := slices.BinarySearch(node.kinds, kind)
-		if !ok {
-			node.kinds = slices.Insert(node.kinds, at, kind)
-			node.series = slices.Insert(node.series, at, nil)
-		}
-		series := &node.series[at]
-		if n := len(*series); n > 0 && node.last < (*series)[n-1].ns {
-			// A wall clock may be set back. Other clocks can still be converted to it, but
-			// it can no longer be converted to them.
-			node.nonMonotonic = true
-		}
-		*series = append(*series, clockReading{snapshot, node.last})
-	}
-	if g.clocks[kind] == nil {
-		g.clocks[kind] = sortedClocks(readings)
-		for _, clock := range g.clocks[kind] {
-			g.join(clock, g.clocks[kind][0])
-		}
-	}
-	return nil
-}
-
-// join notes that snapshots connect two clocks.
-func (g *clockGraph) join(a, b Clock) {
-	if from, to := g.nodes[a].root(), g.nodes[b].root(); from != to {
-		from.joined = to
-	}
-}
-
-func sortedClocks(readings []Reading) []Clock {
-	clocks := make([]Clock, len(readings))
-	for i, r := range readings {
-		clocks[i] = r.Clock
-	}
-	slices.SortFunc(clocks, compareClocks)
-	return clocks
 }

@@ -1,6 +1,9 @@
 package model
 
-import "github.com/tpconvert/tpconvert/internal/paged"
+import (
+	"github.com/tpconvert/tpconvert/internal/hash"
+	"github.com/tpconvert/tpconvert/internal/paged"
+)
 
 // FlowID is the id by which a trace links the slices of a flow.
 type FlowID uint64
@@ -29,17 +32,17 @@ type v1Flow struct {
 // id, category and name.
 func (f *Flows) V1(id uint64, category, name StringID) FlowID {
 	v1 := v1Flow{id, category, name}
-	hash := v1.hash()
-	flow, ok := f.v1Index.Find(hash, f.hashOf)
+	key := v1.hash()
+	flow, ok := f.v1Index.Find(key, f.hashOf)
 	if !ok {
 		flow = f.v1.Append(v1)
-		f.v1Index.Set(hash, flow, f.hashOf)
+		f.v1Index.Set(key, flow, f.hashOf)
 	}
 	return FlowID(flow)
 }
 
 func (v v1Flow) hash() uint64 {
-	return mix(v.id, uint64(uint32(v.category))<<32|uint64(uint32(v.name)))
+	return hash.Mix(v.id, uint64(uint32(v.category))<<32|uint64(uint32(v.name)))
 }
 
 func (f *Flows) hashOf(flow int) uint64 { return f.v1.At(flow).hash() }

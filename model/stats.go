@@ -186,6 +186,9 @@ func (s *Store) writeStats() {
 	if n := s.Strings.Invalid() + s.args.writer.invalidTexts(); n > 0 {
 		s.stats[statKey{StatInvalidUTF8, None, None, None}] = n
 	}
+	if n := s.clocks.Searches; n > 0 {
+		s.stats[statKey{StatClockSyncCacheMiss, None, None, None}] = n
+	}
 	t := &s.Tables.Stats
 	for _, key := range s.stats.keys() {
 		info := key.stat.info()

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/tpconvert/tpconvert/internal/swap"
+	"github.com/tpconvert/tpconvert/model/clock"
+	"github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -23,19 +25,12 @@ type (
 	FileID        = table.ID[schema.TraceFile]
 	ThreadStateID = table.ID[schema.ThreadState]
 	CounterID     = table.ID[schema.Counter]
-	SampleID      = table.ID[schema.StackSample]
-	SessionID     = table.ID[schema.ProfilerSession]
-	FrameID       = table.ID[schema.StackProfileFrame]
-	CallsiteID    = table.ID[schema.StackProfileCallsite]
-	MappingID     = table.ID[schema.StackProfileMapping]
 
-	ArgSetID     = table.SetID[schema.Args]
-	SymbolSetID  = table.SetID[schema.StackProfileSymbol]
-	CounterSetID = table.SetID[schema.ProfilerCounterSet]
+	ArgSetID = table.SetID[schema.Args]
 )
 
 // None is the id of nothing.
-const None = -1
+const None = table.None
 
 // Options are the options of a store.
 type Options struct {
@@ -71,9 +66,9 @@ type Store struct {
 	// statTexts describe what is counted at an index.
 	statTexts map[statKey]string
 	bounds    bounds
-	clocks    *clockGraph
+	clocks    clocks
 	words     words
-	Stacks    *Stacks
+	Stacks    *profile.Stacks
 }
 
 // NewStore returns a store with empty tables.
@@ -89,8 +84,8 @@ func NewStore(o Options) *Store {
 	s.bounds.start, s.bounds.to = math.MaxInt64, o.Sink
 	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, &s.bounds, o.Parking)
 	s.facts = newFacts(s, None, None)
-	s.Stacks = newStacks(s)
-	s.clocks = newClockGraph(s)
+	s.Stacks = profile.NewStacks(&s.Tables, s.Strings)
+	s.clocks = clocks{Graph: clock.NewGraph(Clock{ID: ClockTraceFile}), links: map[int]ClockLink{}}
 	s.words = newWords(s.Strings)
 	s.args.init(s)
 	s.slices.store = s

@@ -14,6 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/lines"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // Format is the format of folded stacks.
@@ -75,7 +76,7 @@ func read(in *format.Input) error {
 type reader struct {
 	*format.Input
 	profile int64 // row of the profile
-	mapping model.MappingID
+	mapping profile.MappingID
 }
 
 // line adds the stack of a line and its samples.
@@ -90,7 +91,7 @@ func (r *reader) line(line []byte, offset int64) {
 		return
 	}
 	stacks := r.Store.Stacks
-	callsite := model.CallsiteID(model.None)
+	callsite := profile.CallsiteID(model.None)
 	for count > 0 && len(frames) > 0 {
 		var name []byte
 		if name, frames, _ = bytes.Cut(frames, []byte(";")); len(name) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/sort"
 )
 
@@ -57,15 +58,15 @@ type reader struct {
 	events  *sort.Stream
 	event   *token.Writer
 	threads []*thread
-	root    *profile // the outermost one
+	root    *process // the outermost one
 	waiting []int    // numbers of threads whose shift is not known yet
 	found   bool     // there was a list of threads
 
-	mappings map[mappingKey]model.MappingID
+	mappings map[mappingKey]profile.MappingID
 }
 
-// profile is the profile of one process.
-type profile struct {
+// process is the profile of one process.
+type process struct {
 	start      float64 // ms since 1970, 0 if unknown
 	hasMeta    bool    // start is final
 	categories []model.StringID
@@ -75,7 +76,7 @@ type profile struct {
 
 func read(in *format.Input) error {
 	in.UseClock(model.ClockTraceFile)
-	r := &reader{Reader: jsonlex.NewReader(in), in: in, event: token.NewWriter(in.Store), mappings: map[mappingKey]model.MappingID{}}
+	r := &reader{Reader: jsonlex.NewReader(in), in: in, event: token.NewWriter(in.Store), mappings: map[mappingKey]profile.MappingID{}}
 	r.events = in.Sorter.NewStream(newParser(r))
 	_, err := r.Peek()
 	if err == nil {
@@ -140,7 +141,7 @@ func (r *reader) at(bracket byte) (bool, error) {
 
 // profile reads the profile at the position and stores its stacks, even if its end is missing.
 func (r *reader) profile(depth int) error {
-	p := &profile{}
+	p := &process{}
 	if depth == 0 {
 		r.root = p
 	}
@@ -220,7 +221,7 @@ func (r *reader) child(depth int) error {
 
 // meta reads the category names and the start time of the profile. Facts about the outermost one
 // become metadata.
-func (r *reader) meta(p *profile, depth int) error {
+func (r *reader) meta(p *process, depth int) error {
 	if ok, err := r.at('{'); !ok {
 		return err
 	}
@@ -272,7 +273,7 @@ func (r *reader) categoryName(v jsonlex.Value) (name model.StringID) {
 
 // thread reads the thread at the position and pushes its samples and markers, or keeps them until
 // their shift is known. If it is truncated, the complete ones are pushed.
-func (r *reader) thread(p *profile) error {
+func (r *reader) thread(p *process) error {
 	t := &thread{offset: r.Offset(), profile: p}
 	err := r.members(t)
 	if err != nil && err != jsonlex.ErrTruncated {

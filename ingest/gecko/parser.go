@@ -8,6 +8,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // phase says whether a marker is an instant, an interval or one end of an interval.
@@ -219,7 +220,7 @@ func (p *parser) Event(ts int64, payload []byte) error {
 			p.in.File.LogTime(model.StatGeckoParseErrors, ts, nil)
 			return nil
 		}
-		v := model.NewSample(ts, "gecko")
+		v := profile.NewSample(ts, "gecko")
 		v.UTID, v.Callsite, v.Weight = p.utid(t), t.callsites[stack], weight
 		p.in.Store.Stacks.AddSample(v)
 		return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // none stands for a null or missing index.
@@ -15,7 +16,7 @@ const none = -1
 // thread is a thread, or the block that all threads share.
 type thread struct {
 	offset   int64
-	profile  *profile
+	profile  *process
 	name     model.StringID
 	tid, pid int64 // 0 if unknown
 	strings  []model.StringID
@@ -29,7 +30,7 @@ type thread struct {
 	// The targets of the indices in events.
 	names      []model.StringID
 	categories []model.StringID
-	callsites  []model.CallsiteID // None for damaged stacks
+	callsites  []profile.CallsiteID // None for damaged stacks
 
 	utid model.UTID
 	seen bool // utid is set
@@ -311,7 +312,7 @@ func (t *rows) columns(c columns) {
 
 // resolve stores the stacks of a thread once its profile is complete, and frees the
 // tables.
-func (t *thread) resolve(r *reader, p *profile) {
+func (t *thread) resolve(r *reader, p *process) {
 	t.names, t.categories = t.strings, p.categories
 	if p.shared != nil && len(t.names) == 0 {
 		t.names = p.shared.strings
@@ -330,7 +331,7 @@ func (t *thread) resolve(r *reader, p *profile) {
 
 // stacks stores the stacks in the thread's tables.
 func (t *thread) stacks(r *reader) {
-	frames := make([]model.FrameID, max(len(t.frameFuncs), len(t.frameNames)))
+	frames := make([]profile.FrameID, max(len(t.frameFuncs), len(t.frameNames)))
 	for i := range frames {
 		name := int32(none)
 		if i < len(t.frameNames) {
@@ -345,11 +346,11 @@ func (t *thread) stacks(r *reader) {
 			r.damaged(t.offset)
 		}
 	}
-	t.callsites = make([]model.CallsiteID, min(len(t.stackParents), len(t.stackTops)))
+	t.callsites = make([]profile.CallsiteID, min(len(t.stackParents), len(t.stackTops)))
 	for i := range t.callsites {
 		t.callsites[i] = model.None
 		// Parents come before their children, so there are no cycles.
-		parent, above, top := model.CallsiteID(model.None), t.stackParents[i], t.stackTops[i]
+		parent, above, top := profile.CallsiteID(model.None), t.stackParents[i], t.stackTops[i]
 		valid := top >= 0 && int(top) < len(frames) && frames[top] != model.None
 		if above != none && valid {
 			if valid = int(above) < i; valid {
@@ -367,7 +368,7 @@ func (t *thread) stacks(r *reader) {
 
 // frame returns the frame of a function. The file may follow the name: read (in
 // libc.so).
-func (r *reader) frame(name model.StringID) model.FrameID {
+func (r *reader) frame(name model.StringID) profile.FrameID {
 	stacks, strings := r.in.Store.Stacks, r.in.Store.Strings
 	function, file, inFile := bytes.Cut([]byte(strings.Get(name)), []byte(" (in "))
 	if inFile {

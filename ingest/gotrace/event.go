@@ -4,6 +4,7 @@ import (
 	"golang.org/x/exp/trace"
 
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // kind is the kind of an event. Tokens begin with the goroutine, P and thread where the event happened; the fields
@@ -182,16 +183,16 @@ func (r *reader) stack(s trace.Stack) {
 	r.event.Int(int64(id))
 }
 
-func (r *reader) callsite(s trace.Stack) model.CallsiteID {
+func (r *reader) callsite(s trace.Stack) profile.CallsiteID {
 	stacks, strs := r.in.Store.Stacks, r.in.Store.Strings
-	var frames []model.FrameID // innermost first
+	var frames []profile.FrameID // innermost first
 	for f := range s.Frames() {
 		if r.mapping == model.None {
 			r.mapping = stacks.DummyMapping("go")
 		}
 		frames = append(frames, stacks.FunctionFrame(r.mapping, strs.Intern(f.Func), strs.Intern(f.File), int64(min(f.Line, 1<<31))))
 	}
-	callsite := model.CallsiteID(model.None)
+	callsite := profile.CallsiteID(model.None)
 	for i := len(frames) - 1; i >= 0; i-- {
 		callsite = stacks.Callsite(callsite, frames[i])
 	}

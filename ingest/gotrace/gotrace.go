@@ -18,6 +18,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/sort"
 )
 
@@ -73,9 +74,9 @@ type reader struct {
 	// Number of events in total and in this generation.
 	read, generation int
 	// Caches for the stacks of this generation.
-	callsites map[trace.Stack]model.CallsiteID
+	callsites map[trace.Stack]profile.CallsiteID
 	outer     map[trace.Stack]model.StringID
-	mapping   model.MappingID // of all frames, None before the first
+	mapping   profile.MappingID // of all frames, None before the first
 }
 
 func read(in *format.Input) error {
@@ -186,7 +187,7 @@ func (r *reader) next() (time int64, ready bool, err error) {
 func (r *reader) sync(s trace.Sync) {
 	r.source.limit = r.source.offset + maxGeneration
 	r.generation = 0
-	r.callsites, r.outer = map[trace.Stack]model.CallsiteID{}, map[trace.Stack]model.StringID{}
+	r.callsites, r.outer = map[trace.Stack]profile.CallsiteID{}, map[trace.Stack]model.StringID{}
 	for name := range s.ExperimentalBatches {
 		r.in.File.Unread(model.StatUnreadEvent, model.None, "batch of the experiment "+name).AddAt(r.source.offset)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // maxProcs is more Ps than any program has. Before Go 1.22, Ps numbered from a million up stand for timers, the
@@ -120,7 +121,7 @@ func (p *parser) Event(ts int64, payload []byte) error {
 }
 
 // callsite reads the callsite of a stack, or None.
-func callsite(event *token.Reader) model.CallsiteID { return model.CallsiteID(event.Int()) }
+func callsite(event *token.Reader) profile.CallsiteID { return profile.CallsiteID(event.Int()) }
 
 // procOf returns the P with an id, or None if that P does not run goroutines.
 func procOf(id int64) int64 {
@@ -150,17 +151,17 @@ func (p *parser) track(id int64) model.TrackID {
 }
 
 // begin starts a slice, with its stack unless that is None.
-func (p *parser) begin(ts int64, track model.TrackID, category, name model.StringID, stack model.CallsiteID, args model.ArgSource) model.SliceID {
+func (p *parser) begin(ts int64, track model.TrackID, category, name model.StringID, stack profile.CallsiteID, args model.ArgSource) model.SliceID {
 	slice := p.Slices.Begin(ts, track, category, name, args)
 	p.addStack(slice, track, stack, false)
 	return slice
 }
 
-func (p *parser) end(ts int64, track model.TrackID, category, name model.StringID, stack model.CallsiteID) {
+func (p *parser) end(ts int64, track model.TrackID, category, name model.StringID, stack profile.CallsiteID) {
 	p.addStack(p.Slices.End(ts, track, category, name, nil), track, stack, true)
 }
 
-func (p *parser) addStack(slice model.SliceID, track model.TrackID, stack model.CallsiteID, atEnd bool) {
+func (p *parser) addStack(slice model.SliceID, track model.TrackID, stack profile.CallsiteID, atEnd bool) {
 	if slice == model.None || stack == model.None {
 		return
 	}
@@ -188,7 +189,7 @@ func (p *parser) taskArg(id uint64) model.ArgFunc {
 type change struct {
 	from, to      trace.GoState
 	reason, start model.StringID // start is the goroutine's start function
-	stack         model.CallsiteID
+	stack         profile.CallsiteID
 }
 
 // goroutineState stores a state change of g on a P. The goroutine by, if any, caused it.
@@ -254,7 +255,7 @@ func (p *parser) stateName(s trace.GoState) model.StringID {
 }
 
 // caller returns the name of the innermost function of a stack.
-func (p *parser) caller(stack model.CallsiteID) (name model.StringID) {
+func (p *parser) caller(stack profile.CallsiteID) (name model.StringID) {
 	for frame := range p.Store.Stacks.Frames(stack) {
 		name, _ = p.Store.StackProfileFrame.Name.Get(int64(frame))
 		break
@@ -320,14 +321,14 @@ func (p *parser) span(ts int64, k kind, name model.StringID, of trace.ResourceKi
 	if g != nil {
 		g.opens++
 	}
-	stack := model.CallsiteID(model.None)
+	stack := profile.CallsiteID(model.None)
 	if k == rangeBegin {
 		stack = callsite(&rest)
 	}
 	p.begin(ts, track, p.runtime, name, stack, args)
 }
 
-func (p *parser) taskBegin(ts int64, id uint64, parent trace.TaskID, name model.StringID, stack model.CallsiteID, on int64) {
+func (p *parser) taskBegin(ts int64, id uint64, parent trace.TaskID, name model.StringID, stack profile.CallsiteID, on int64) {
 	dims := []model.Dim{model.IntDim(p.upid), model.StringDim(name)}
 	track := p.Async.Begin(tasks, &model.TrackOptions{Name: name}, int64(id), dims...)
 	slice := p.begin(ts, track, p.words.task, name, stack, model.ArgFunc(func(set *model.ArgSet) {
@@ -345,7 +346,7 @@ func (p *parser) taskBegin(ts int64, id uint64, parent trace.TaskID, name model.
 	p.tasks[id] = task{slice, track, name}
 }
 
-func (p *parser) taskEnd(ts int64, id uint64, stack model.CallsiteID) {
+func (p *parser) taskEnd(ts int64, id uint64, stack profile.CallsiteID) {
 	t, ok := p.tasks[id]
 	if !ok {
 		p.File.Count(model.StatSliceEndWithoutBegin)
@@ -357,8 +358,8 @@ func (p *parser) taskEnd(ts int64, id uint64, stack model.CallsiteID) {
 }
 
 // sample stores a sample of the CPU profiler.
-func (p *parser) sample(ts, on, proc int64, stack model.CallsiteID) {
-	v := model.NewSample(ts, "go_trace")
+func (p *parser) sample(ts, on, proc int64, stack profile.CallsiteID) {
+	v := profile.NewSample(ts, "go_trace")
 	v.Callsite = stack
 	if on == int64(trace.NoGoroutine) {
 		v.UPID = p.upid

@@ -11,12 +11,13 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/spool"
 	"github.com/tpconvert/tpconvert/internal/swap"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/heap"
 )
 
 // graph turns the parsed dump into rows.
 type graph struct {
 	*reader
-	dump   *model.HeapDump
+	dump   *heap.Dump
 	data   window // on the object being stored
 	chars  window // on arrays with texts
 	fields map[fieldKey]int32
@@ -55,7 +56,7 @@ const unknownKind = "[unknown class kind]"
 func newGraph(r *reader) *graph {
 	intern, space := r.in.Store.Strings.Intern, r.in.Store.Space
 	return &graph{
-		reader: r, dump: r.in.Store.NewHeapDump(r.in.Machine.Process(0), r.ts),
+		reader: r, dump: heap.NewDump(r.in.Store, r.in.Machine.Process(0), r.ts),
 		data: window{file: r.file, size: 64 << 10}, chars: window{file: r.file, size: 4 << 10}, fields: map[fieldKey]int32{},
 		cleaners: swap.NewList[cleaner](space), thunks: swap.NewMap[uint64](space), sizes: swap.NewMap[int64](space),
 		valueField: intern(stringClass + ".value"), offsetField: intern(stringClass + ".offset"),
@@ -72,7 +73,7 @@ func (g *graph) write() {
 	g.addObjects()
 	for i := range g.objects.Len() {
 		k, o := g.objects.At(i)
-		if o.number == model.NoHeapObject {
+		if o.number == heap.NoObject {
 			continue // left out
 		}
 		switch o.kind {
@@ -89,7 +90,7 @@ func (g *graph) write() {
 	g.nativeSizes()
 	for i := range g.objects.Len() {
 		k, o := g.objects.At(i)
-		if kind, isRoot := g.roots.Find(k); isRoot && o.number != model.NoHeapObject {
+		if kind, isRoot := g.roots.Find(k); isRoot && o.number != heap.NoObject {
 			g.dump.AddRoot(o.number, g.in.Store.Strings.Intern(roots[kind].name))
 		}
 	}
@@ -125,7 +126,7 @@ func (g *graph) addClasses() {
 		if c.dumped {
 			c.object = g.dump.AddClass()
 			to := g.dump.Class(c.object)
-			to.Name, to.Kind = strings.Intern(model.JavaType{Name: c.name, Static: true}.String()), strings.Intern(unknownKind)
+			to.Name, to.Kind = strings.Intern(heap.JavaType{Name: c.name, Static: true}.String()), strings.Intern(unknownKind)
 		}
 	}
 }
@@ -206,7 +207,7 @@ func (g *graph) addObjects() {
 				stat = model.StatHprofPrimitiveArrayParsingErrors
 			}
 			g.damaged(stat, idOf(k))
-			g.objects.Edit(i).number = model.NoHeapObject
+			g.objects.Edit(i).number = heap.NoObject
 			continue
 		}
 		number := g.dump.AddObject()
@@ -234,12 +235,12 @@ func (g *graph) addObjects() {
 // find returns the object with an id, or false if it is not in the dump.
 func (g *graph) find(id uint64) (object, bool) {
 	o, ok := g.objects.Find(key(id))
-	return o, ok && o.number != model.NoHeapObject
+	return o, ok && o.number != heap.NoObject
 }
 
 // refer adds a reference in a field; known is false if the object is missing.
 func (g *graph) refer(owner *object, name model.StringID, owned object, known bool) {
-	number, typ := model.NoHeapObject, g.unknown
+	number, typ := heap.NoObject, g.unknown
 	if known {
 		number = owned.number
 		typ = g.dump.Class(g.classes[owned.class].number).Name // of a class object, the class that it represents
@@ -248,7 +249,7 @@ func (g *graph) refer(owner *object, name model.StringID, owned object, known bo
 	key := fieldKey{name, typ}
 	field, ok := g.fields[key]
 	if !ok {
-		field = g.dump.AddField(model.HeapField{Name: name, Type: typ})
+		field = g.dump.AddField(heap.Field{Name: name, Type: typ})
 		g.fields[key] = field
 	}
 	g.dump.Refer(owner.number, number, field)
@@ -267,7 +268,7 @@ func (g *graph) instance(id uint64, o *object) {
 	c := g.classes[o.class]
 	layout := g.layoutOf(c)
 	data := g.data.bytes(o.data, min(g.length(o), c.layoutBytes))
-	values := values{graph: g, row: int64(model.NoHeapData), set: model.None}
+	values := values{graph: g, row: int64(heap.NoData), set: model.None}
 	var text javaString
 	var clean cleaner
 	for _, f := range layout {
@@ -328,7 +329,7 @@ func (g *graph) instance(id uint64, o *object) {
 func (g *graph) statics(o *object) {
 	c := g.classes[o.class]
 	data := c.staticValues
-	values := values{graph: g, row: int64(model.NoHeapData), set: model.None}
+	values := values{graph: g, row: int64(heap.NoData), set: model.None}
 	for _, f := range c.statics {
 		size := g.size(f.typ)
 		value := bitsOf(data[:size])
@@ -435,7 +436,7 @@ type values struct {
 
 // data returns the row of the object's data. It adds the row if necessary.
 func (v *values) data() int64 {
-	if v.row == int64(model.NoHeapData) {
+	if v.row == int64(heap.NoData) {
 		v.row = v.in.Store.HeapGraphObjectData.Append()
 	}
 	return v.row

@@ -21,6 +21,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/spool"
 	"github.com/tpconvert/tpconvert/internal/swap"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/heap"
 )
 
 // Format is the format of HPROF heap dumps.
@@ -174,7 +175,7 @@ type object struct {
 	class    uint64 // for a primitive array, 0 until all objects are read
 	data     int64  // offset of its bytes in the file, 0 if it has none
 	elements uint32 // for an instance, the size of its data in bytes
-	number   int32  // in the dump, or model.NoHeapObject if the object is left out
+	number   int32  // in the dump, or heap.NoObject if the object is left out
 	heap     model.StringID
 	kind     kind
 	elem     basicType
@@ -416,7 +417,7 @@ func (r *reader) loadClass(length int64) error {
 	if _, known := r.classes[id]; !known {
 		r.order = append(r.order, id)
 	}
-	r.classes[id] = &class{name: name, object: model.NoHeapObject}
+	r.classes[id] = &class{name: name, object: heap.NoObject}
 	r.byName[name] = id
 	return nil
 }

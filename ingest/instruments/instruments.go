@@ -17,6 +17,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/sort"
 )
 
@@ -53,7 +54,7 @@ type thread struct {
 type binary struct {
 	path, buildID model.StringID
 	load, max     uint64
-	mapping       model.MappingID // None until needed
+	mapping       profile.MappingID // None until needed
 }
 
 type frame struct {
@@ -67,7 +68,7 @@ type backtrace struct {
 	number   uint64 // number in events
 	frames   []*frame
 	upid     model.UPID // process of the callsite, None until needed
-	callsite model.CallsiteID
+	callsite profile.CallsiteID
 }
 
 // reader reads a file. Its maps are keyed by element id.
@@ -87,7 +88,7 @@ type reader struct {
 
 	allThreads    []*thread // by number
 	allBacktraces []*backtrace
-	unmapped      map[model.UPID]model.MappingID // mappings for code outside all binaries
+	unmapped      map[model.UPID]profile.MappingID // mappings for code outside all binaries
 
 	unread   map[string]*model.Unread // unsupported elements of rows, by name
 	open     []element
@@ -178,7 +179,7 @@ func read(in *format.Input) error {
 	r := &reader{scanner: scanner{in: in}, in: in, event: token.NewWriter(in.Store),
 		numbers: map[uint64]int64{}, syncs: map[uint64]bool{}, processes: map[uint64]*process{}, threads: map[uint64]*thread{},
 		binaries: map[uint64]*binary{}, frames: map[uint64]*frame{}, backtraces: map[uint64]*backtrace{},
-		unmapped: map[model.UPID]model.MappingID{}, unread: map[string]*model.Unread{}}
+		unmapped: map[model.UPID]profile.MappingID{}, unread: map[string]*model.Unread{}}
 	r.events = in.Sorter.NewStream(r)
 	for {
 		err := r.next()
@@ -474,7 +475,7 @@ func (r *reader) Event(ts int64, payload []byte) error {
 	event := token.Reader(payload)
 	t, b, core := r.allThreads[event.Uint()], r.allBacktraces[event.Uint()], event.Int()
 	machine := r.in.Machine
-	v := model.NewSample(ts, "instruments")
+	v := profile.NewSample(ts, "instruments")
 	v.UTID = machine.ThreadOf(t.tid, t.process.pid)
 	v.UPID = machine.Process(t.process.pid)
 	machine.SetThreadName(v.UTID, t.name, model.ThreadNameOther)
@@ -491,9 +492,9 @@ func (r *reader) Event(ts int64, payload []byte) error {
 }
 
 // callsite stores the stack of a backtrace.
-func (r *reader) callsite(b *backtrace, upid model.UPID, ts int64) model.CallsiteID {
+func (r *reader) callsite(b *backtrace, upid model.UPID, ts int64) profile.CallsiteID {
 	stacks := r.in.Store.Stacks
-	callsite := model.CallsiteID(model.None)
+	callsite := profile.CallsiteID(model.None)
 	for i := len(b.frames) - 1; i >= 0; i-- {
 		f := b.frames[i]
 		if f == nil {
@@ -513,7 +514,7 @@ func (r *reader) callsite(b *backtrace, upid model.UPID, ts int64) model.Callsit
 }
 
 // mapping returns the mapping of a binary, or of code outside all binaries if b is nil.
-func (r *reader) mapping(b *binary, upid model.UPID) model.MappingID {
+func (r *reader) mapping(b *binary, upid model.UPID) profile.MappingID {
 	stacks := r.in.Store.Stacks
 	if b == nil {
 		id, known := r.unmapped[upid]
@@ -524,7 +525,7 @@ func (r *reader) mapping(b *binary, upid model.UPID) model.MappingID {
 		return id
 	}
 	if b.mapping == model.None {
-		b.mapping = stacks.AddMapping(model.Mapping{BuildID: b.buildID, ExactOffset: b.load, Start: b.load, End: b.max, Name: b.path})
+		b.mapping = stacks.AddMapping(profile.Mapping{BuildID: b.buildID, ExactOffset: b.load, Start: b.load, End: b.max, Name: b.path})
 	}
 	return b.mapping
 }

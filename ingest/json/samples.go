@@ -6,6 +6,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // sampleSource is the source of the Trace Event Format's own samples.
@@ -21,7 +22,7 @@ func (t *tokenizer) stacks() error {
 		return nil
 	}
 	frames := t.frames()
-	var all []model.Sample
+	var all []profile.Sample
 	l := jsonlex.Lexer{Buf: append(t.samples, ' ')}
 	err := l.Elements(func(v jsonlex.Value) {
 		if sample, ok := t.sample(frames, v); ok {
@@ -33,7 +34,7 @@ func (t *tokenizer) stacks() error {
 	if err != nil {
 		t.in.File.Count(model.StatJSONParserFailure)
 	}
-	slices.SortStableFunc(all, func(a, b model.Sample) int { return cmp.Compare(a.TS, b.TS) })
+	slices.SortStableFunc(all, func(a, b profile.Sample) int { return cmp.Compare(a.TS, b.TS) })
 	for _, s := range all {
 		t.in.Store.Stacks.AddSample(s)
 	}
@@ -44,7 +45,7 @@ func (t *tokenizer) stacks() error {
 type frame struct {
 	category, name model.StringID
 	parent         string
-	callsite       model.CallsiteID
+	callsite       profile.CallsiteID
 	visited        bool
 }
 
@@ -75,7 +76,7 @@ func (t *tokenizer) frames() map[string]*frame {
 			order = append(order, f)
 		})
 	}
-	mappings := map[model.StringID]model.MappingID{}
+	mappings := map[model.StringID]profile.MappingID{}
 	for _, f := range order {
 		// Go from the outermost caller inwards. A cycle of callers is broken
 		// where it closes.
@@ -84,7 +85,7 @@ func (t *tokenizer) frames() map[string]*frame {
 			f.visited = true
 			chain = append(chain, f)
 		}
-		parent := model.CallsiteID(model.None)
+		parent := profile.CallsiteID(model.None)
 		if f != nil {
 			parent = f.callsite
 		}
@@ -103,8 +104,8 @@ func (t *tokenizer) frames() map[string]*frame {
 
 // sample reads an element of samples. It has a timestamp, and usually a thread,
 // a CPU and the id of the innermost frame.
-func (t *tokenizer) sample(frames map[string]*frame, v jsonlex.Value) (model.Sample, bool) {
-	s := model.NewSample(0, sampleSource)
+func (t *tokenizer) sample(frames map[string]*frame, v jsonlex.Value) (profile.Sample, bool) {
+	s := profile.NewSample(0, sampleSource)
 	if v.Kind != jsonlex.Object {
 		return s, false
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/sqlitefile"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/sort"
 )
 
@@ -171,8 +172,8 @@ func (r *reader) samples(t *sqlitefile.Table) error {
 	table := r.parser.add(t, sample)
 	sampleID := t.Column("id")
 	stacks := r.in.Store.Stacks
-	mappings := map[int64]model.MappingID{}
-	var chain []model.FrameID
+	mappings := map[int64]profile.MappingID{}
+	var chain []profile.FrameID
 	rows := t.Rows()
 	for rows.Next() {
 		row := &rows.Row
@@ -210,7 +211,7 @@ func (r *reader) samples(t *sqlitefile.Table) error {
 			}
 			more = frames.Next()
 		}
-		callsite := model.CallsiteID(model.None)
+		callsite := profile.CallsiteID(model.None)
 		for _, frame := range slices.Backward(chain) {
 			callsite = stacks.Callsite(callsite, frame)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/sqlitefile"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // kind says how the rows of a table are read.
@@ -170,8 +171,8 @@ func (p *parser) Event(ts int64, event []byte) error {
 			p.Sched.End(ts, cpu, p.labelOr("threadState", ""))
 		}
 	case sample:
-		s := model.NewSample(ts, "nsys")
-		s.UTID, s.Callsite = p.thread(), model.CallsiteID(number)
+		s := profile.NewSample(ts, "nsys")
+		s.UTID, s.Callsite = p.thread(), profile.CallsiteID(number)
 		s.UPID = p.Machine.ProcessOf(s.UTID)
 		if cpu, ok := p.event.Int("cpu"); ok && cpu >= 0 && cpu < maxCPU {
 			s.CPU, s.UCPU = cpu, p.Machine.CPU(cpu)

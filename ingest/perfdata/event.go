@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // The fields of a sample, from perf_event_attr.sample_type.
@@ -57,7 +58,7 @@ type event struct {
 	clock       model.Clock
 
 	name     string
-	session  model.SessionID
+	session  profile.SessionID
 	counters map[int64]*counter // by CPU, None for all CPUs
 	offsets
 }

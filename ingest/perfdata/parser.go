@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // profiler is the name of perf and simpleperf in stack_sample.
@@ -56,7 +57,7 @@ type parser struct {
 
 // mapping is a file mapped into memory.
 type mapping struct {
-	id         model.MappingID
+	id         profile.MappingID
 	start, end uint64
 	offset     uint64 // in the file
 }
@@ -79,7 +80,7 @@ type frame struct {
 // has the same outer frames.
 type reached struct {
 	frame
-	callsite model.CallsiteID
+	callsite profile.CallsiteID
 	unknown  int64 // frames without a mapping so far
 }
 
@@ -165,8 +166,8 @@ func (of *process) exec() {
 }
 
 func (p *parser) addMapping(m *mapping, path, buildID string) {
-	m.id = p.Store.Stacks.AddMapping(model.Mapping{
-		BuildID:     p.Store.Strings.Intern(model.BuildID(buildID)),
+	m.id = p.Store.Stacks.AddMapping(profile.Mapping{
+		BuildID:     p.Store.Strings.Intern(profile.BuildID(buildID)),
 		ExactOffset: m.offset,
 		Start:       m.start,
 		End:         m.end,
@@ -174,7 +175,7 @@ func (p *parser) addMapping(m *mapping, path, buildID string) {
 	})
 }
 
-func (p *parser) mmapRecord(ts int64, upid model.UPID, mapping model.MappingID) {
+func (p *parser) mmapRecord(ts int64, upid model.UPID, mapping profile.MappingID) {
 	t := &p.Store.MmapRecord
 	row := t.Append()
 	t.TS.Set(row, ts)
@@ -223,7 +224,7 @@ func (p *parser) sample(ts int64, token []byte) {
 	reads := int(binary.LittleEndian.Uint32(token[sampleReads:])) * sampleReadLen
 	rest := token[sampleFixed:]
 
-	v := model.NewSample(ts, profiler)
+	v := profile.NewSample(ts, profiler)
 	v.UTID, v.UPID, v.Session = utid, p.Machine.ProcessOf(utid), e.session
 	v.CPUMode = p.modes[mode]
 	v.Callsite = p.callsite(pidOf(token, samplePID), mode, rest[reads:])
@@ -278,7 +279,7 @@ func (p *parser) count(ts int64, e *event, cpu int64, token, reads []byte) bool 
 }
 
 // callsite returns the callsite of a stack in a process, or None for an empty stack.
-func (p *parser) callsite(pid uint32, mode cpuMode, chain []byte) model.CallsiteID {
+func (p *parser) callsite(pid uint32, mode cpuMode, chain []byte) profile.CallsiteID {
 	of := p.process(pid)
 	if of.changes != p.changes {
 		of.latest = of.latest[:0]

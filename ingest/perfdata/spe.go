@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/sort"
 )
 
@@ -220,7 +221,7 @@ func (s *speParser) Event(ts int64, data []byte) error {
 }
 
 // frame returns the frame of an instruction.
-func (s *speParser) frame(utid model.UTID, level int, address uint64) model.FrameID {
+func (s *speParser) frame(utid model.UTID, level int, address uint64) profile.FrameID {
 	p := s.parser
 	var m mapping
 	ok := false

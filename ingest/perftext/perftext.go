@@ -19,6 +19,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/lines"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/sort"
 )
 
@@ -130,13 +131,13 @@ type reader struct {
 	in       *format.Input
 	samples  *sort.Stream
 	event    *token.Writer
-	mappings map[string]model.MappingID
+	mappings map[string]profile.MappingID
 	noFile   model.StringID
 
 	sample sample
 	ts     int64 // of the sample, ns of the trace clock
 	offset int64
-	frames []model.FrameID // innermost first
+	frames []profile.FrameID // innermost first
 	state  state
 }
 
@@ -152,7 +153,7 @@ const (
 func read(in *format.Input) error {
 	in.UseClock(model.ClockMonotonic)
 	r := &reader{
-		in: in, event: token.NewWriter(in.Store), mappings: map[string]model.MappingID{},
+		in: in, event: token.NewWriter(in.Store), mappings: map[string]profile.MappingID{},
 		samples: in.Sorter.NewStream(&parser{in.Context}),
 	}
 	if err := lines.Each(in, r.line); err != nil {
@@ -229,7 +230,7 @@ func (r *reader) push() error {
 		return nil
 	}
 	stacks := r.in.Store.Stacks
-	callsite := model.CallsiteID(model.None)
+	callsite := profile.CallsiteID(model.None)
 	for i := len(r.frames) - 1; i >= 0; i-- {
 		outermost := callsite == model.None
 		callsite = stacks.Callsite(callsite, r.frames[i])
@@ -253,8 +254,8 @@ type parser struct{ *model.Context }
 // Event stores a sample.
 func (p *parser) Event(ts int64, payload []byte) error {
 	event := token.Reader(payload)
-	v := model.NewSample(ts, "perf_text")
-	v.Callsite = model.CallsiteID(event.Uint())
+	v := profile.NewSample(ts, "perf_text")
+	v.Callsite = profile.CallsiteID(event.Uint())
 	pid, tid, comm := event.Int(), int64(event.Uint()), event.Text()
 	name, period := event.Text(), event.Int()
 	if pid == model.None {

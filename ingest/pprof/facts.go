@@ -30,7 +30,7 @@ type fact struct {
 }
 
 // readFact adds a fact. It returns false if the field is damaged.
-func (p *profile) readFact(f *wire.Field) bool {
+func (p *contents) readFact(f *wire.Field) bool {
 	name := factNames[f.Number]
 	add := func(name string, text bool, number int64) {
 		if number != 0 { // which means none
@@ -65,7 +65,7 @@ func (p *profile) readFact(f *wire.Field) bool {
 }
 
 // storeFacts stores the facts once the texts are known.
-func (p *profile) storeFacts() {
+func (p *contents) storeFacts() {
 	for _, f := range p.facts {
 		value := model.IntArg(f.number)
 		if f.text {

@@ -79,7 +79,7 @@ func isValueType(message []byte) bool {
 }
 
 func read(in *format.Input) error {
-	p := newProfile(in.Context)
+	p := newContents(in.Context)
 	defer p.labeled.close()
 	fields := wire.NewStream(in)
 	here := func() model.LogEntry { return model.LogEntry{Offset: fields.Offset, HasOffset: true} }

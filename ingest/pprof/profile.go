@@ -7,11 +7,12 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pprofpb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
-// profile is the contents of a profile. Its parts refer to each other by id and to texts by index,
+// contents are the contents of a profile. Its parts refer to each other by id and to texts by index,
 // and come in any order.
-type profile struct {
+type contents struct {
 	context   *model.Context
 	types     []valueType
 	mappings  []mapping
@@ -26,7 +27,7 @@ type profile struct {
 	// Scratch space for the sample being read and the location being stored.
 	path, values []uint64
 	labels       []label
-	symbols      []model.Symbol
+	symbols      []profile.Symbol
 }
 
 // textIndex is an index in the string table, or absent.
@@ -58,12 +59,12 @@ type line struct {
 	number   int64
 }
 
-func newProfile(c *model.Context) *profile {
-	return &profile{context: c, functions: map[uint64]function{}, labeled: newLabeled(c.Store)}
+func newContents(c *model.Context) *contents {
+	return &contents{context: c, functions: map[uint64]function{}, labeled: newLabeled(c.Store)}
 }
 
 // read adds a field of the profile, found at this offset. It returns false for a damaged field.
-func (p *profile) read(f *wire.Field, offset int64) bool {
+func (p *contents) read(f *wire.Field, offset int64) bool {
 	if f.Number <= pprofpb.Profile_StringTable && f.Type != wire.Bytes {
 		return false
 	}
@@ -90,7 +91,7 @@ func (p *profile) read(f *wire.Field, offset int64) bool {
 }
 
 // fault counts damage, and logs what it is and where.
-func (p *profile) fault(reason string, where model.LogEntry) {
+func (p *contents) fault(reason string, where model.LogEntry) {
 	strings := p.context.Store.Strings
 	where.Args = model.ArgFunc(func(set *model.ArgSet) {
 		set.Add(strings.Intern("reason"), model.StringArg(strings.Intern(reason)))
@@ -98,7 +99,7 @@ func (p *profile) fault(reason string, where model.LogEntry) {
 	p.context.File.Log(model.StatPprofParseErrors, where)
 }
 
-func (p *profile) readValueType(message []byte) bool {
+func (p *contents) readValueType(message []byte) bool {
 	t, whole := valueTypeOf(message)
 	p.types = append(p.types, t)
 	return whole
@@ -119,7 +120,7 @@ func valueTypeOf(message []byte) (t valueType, whole bool) {
 	return t, !r.Bad()
 }
 
-func (p *profile) readSample(message []byte) bool {
+func (p *contents) readSample(message []byte) bool {
 	p.path, p.values, p.labels = p.path[:0], p.values[:0], p.labels[:0]
 	r := wire.Read(message)
 	ok := true
@@ -142,7 +143,7 @@ func (p *profile) readSample(message []byte) bool {
 	return ok && !r.Bad()
 }
 
-func (p *profile) readMapping(message []byte) bool {
+func (p *contents) readMapping(message []byte) bool {
 	m := mapping{file: absent, buildID: absent}
 	r := wire.Read(message)
 	for r.Next() {
@@ -168,7 +169,7 @@ func (p *profile) readMapping(message []byte) bool {
 	return !r.Bad()
 }
 
-func (p *profile) readLocation(message []byte) bool {
+func (p *contents) readLocation(message []byte) bool {
 	l := location{from: uint32(p.lines.Len())}
 	var id uint64
 	r := wire.Read(message)
@@ -204,7 +205,7 @@ func (p *profile) readLocation(message []byte) bool {
 	return ok && !r.Bad()
 }
 
-func (p *profile) readFunction(message []byte) bool {
+func (p *contents) readFunction(message []byte) bool {
 	var id uint64
 	f := function{name: absent, file: absent}
 	r := wire.Read(message)

@@ -2,7 +2,7 @@ package pprof
 
 import (
 	"github.com/tpconvert/tpconvert/internal/paged"
-	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // stacks sums samples by their stacks of locations while they are read, because
@@ -10,8 +10,8 @@ import (
 // frames.
 type stacks struct {
 	locations locationNumbers
-	tree      model.StackTree // of location numbers
-	sums      sums            // by stack plus one, 0 being the empty stack
+	tree      profile.StackTree // of location numbers
+	sums      sums              // by stack plus one, 0 being the empty stack
 
 	// Of the previous sample, outermost first: the next one often begins with
 	// the same locations.
@@ -22,7 +22,7 @@ type stacks struct {
 // add adds a sample and returns the number of its stack plus one. locations are
 // innermost first.
 func (s *stacks) add(locations, values []uint64) int64 {
-	at, same := model.EmptyStack, true
+	at, same := profile.EmptyStack, true
 	for i := range locations {
 		location := locations[len(locations)-1-i]
 		if same = same && i < len(s.path) && s.path[i] == location; same {

@@ -4,10 +4,11 @@ import (
 	"slices"
 
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // store turns the profile into rows, once it has been read completely.
-func (p *profile) store(scope string) error {
+func (p *contents) store(scope string) error {
 	// Different locations may give the same frame, and their stacks the same
 	// callsite.
 	var all sums // by callsite plus one
@@ -22,7 +23,7 @@ func (p *profile) store(scope string) error {
 	profiles := p.aggregateProfiles(scope)
 	t := &p.context.Store.AggregateSample
 	for _, g := range all.groups {
-		callsite, values := model.CallsiteID(g.key-1), all.of(g.key)
+		callsite, values := profile.CallsiteID(g.key-1), all.of(g.key)
 		if len(values) > len(profiles) {
 			p.fault("more values than sample types", model.LogEntry{})
 			values = values[:len(profiles)]
@@ -42,7 +43,7 @@ func (p *profile) store(scope string) error {
 }
 
 // storeLabels stores a labeled sample a second time, with its labels.
-func (p *profile) storeLabels(callsite model.CallsiteID, profiles []int64, values []uint64, labels []label) {
+func (p *contents) storeLabels(callsite profile.CallsiteID, profiles []int64, values []uint64, labels []label) {
 	t := &p.context.Store.AggregateSampleLabel
 	sample := t.Rows()
 	for i, v := range values[:min(len(values), len(profiles))] {
@@ -68,7 +69,7 @@ func (p *profile) storeLabels(callsite model.CallsiteID, profiles []int64, value
 }
 
 // aggregateProfiles stores the sample types and returns their rows.
-func (p *profile) aggregateProfiles(scope string) []int64 {
+func (p *contents) aggregateProfiles(scope string) []int64 {
 	strings := p.context.Store.Strings
 	t := &p.context.Store.AggregateProfile
 	var rows []int64
@@ -86,16 +87,16 @@ func (p *profile) aggregateProfiles(scope string) []int64 {
 
 // storedMapping is the stored row of a mapping.
 type storedMapping struct {
-	id    model.MappingID
+	id    profile.MappingID
 	start uint64
 }
 
-func (p *profile) mappingIDs() map[uint64]storedMapping {
+func (p *contents) mappingIDs() map[uint64]storedMapping {
 	strings := p.context.Store.Strings
 	ids := map[uint64]storedMapping{}
 	for _, m := range p.mappings {
-		buildID := model.BuildID(strings.Get(p.text(m.buildID, "")))
-		ids[m.id] = storedMapping{start: m.start, id: p.context.Store.Stacks.Mapping(model.Mapping{
+		buildID := profile.BuildID(strings.Get(p.text(m.buildID, "")))
+		ids[m.id] = storedMapping{start: m.start, id: p.context.Store.Stacks.Mapping(profile.Mapping{
 			BuildID:     strings.Intern(buildID),
 			ExactOffset: m.offset,
 			Start:       m.start,
@@ -108,10 +109,10 @@ func (p *profile) mappingIDs() map[uint64]storedMapping {
 
 // frames stores the frame of each location, with the functions there as its symbols. It
 // returns the frames by location number, None for missing locations.
-func (p *profile) frames(mappings map[uint64]storedMapping) []model.FrameID {
+func (p *contents) frames(mappings map[uint64]storedMapping) []profile.FrameID {
 	stacks := p.context.Store.Stacks
 	noName := p.context.Store.Strings.Intern(unknown)
-	frames := slices.Repeat([]model.FrameID{model.None}, int(p.stacks.locations.count))
+	frames := slices.Repeat([]profile.FrameID{model.None}, int(p.stacks.locations.count))
 	for i := range p.locations.Len() {
 		l := p.locations.At(i)
 		m, ok := mappings[l.mapping]
@@ -135,7 +136,7 @@ func (p *profile) frames(mappings map[uint64]storedMapping) []model.FrameID {
 var inlined, outermost = true, false
 
 // symbolsOf returns the functions at a location. They are valid until the next call.
-func (p *profile) symbolsOf(l *location) []model.Symbol {
+func (p *contents) symbolsOf(l *location) []profile.Symbol {
 	all := p.symbols[:0]
 	for i := l.from; i < l.to; i++ {
 		at := p.lines.At(int(i))
@@ -147,7 +148,7 @@ func (p *profile) symbolsOf(l *location) []model.Symbol {
 		if number <= 0 {
 			number = f.startLine
 		}
-		symbol := model.Symbol{Name: p.text(f.name, unknown), Line: number, Inlined: &inlined}
+		symbol := profile.Symbol{Name: p.text(f.name, unknown), Line: number, Inlined: &inlined}
 		if f.file != absent {
 			symbol.File = p.text(f.file, "")
 		}
@@ -162,9 +163,9 @@ func (p *profile) symbolsOf(l *location) []model.Symbol {
 
 // callsites stores the stacks and returns the callsite of each, by its number plus
 // one. The empty stack has None.
-func (p *profile) callsites(frames []model.FrameID) []model.CallsiteID {
+func (p *contents) callsites(frames []profile.FrameID) []profile.CallsiteID {
 	tree := &p.stacks.tree
-	callsites := make([]model.CallsiteID, tree.Len()+1)
+	callsites := make([]profile.CallsiteID, tree.Len()+1)
 	callsites[0] = model.None
 	for i := range int32(tree.Len()) {
 		below, location := tree.Stack(i)
@@ -183,7 +184,7 @@ func (p *profile) callsites(frames []model.FrameID) []model.CallsiteID {
 const unknown = "[unknown]"
 
 // text returns an entry of the string table, or the fallback if the index is absent.
-func (p *profile) text(i textIndex, fallback string) model.StringID {
+func (p *contents) text(i textIndex, fallback string) model.StringID {
 	switch {
 	case i == absent:
 		return p.context.Store.Strings.Intern(fallback)

@@ -16,6 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/simpleperfpb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/sort"
 )
 
@@ -49,7 +50,7 @@ type reader struct {
 
 // file is a file that contains code.
 type file struct {
-	mapping   model.MappingID
+	mapping   profile.MappingID
 	functions []model.StringID
 }
 
@@ -224,8 +225,8 @@ func (r *reader) thread(message []byte) {
 
 // sample stores a Sample, unless its stack is empty or refers to an unknown file.
 func (r *reader) sample(ts int64, message []byte) {
-	v := model.NewSample(ts, "simpleperf")
-	var frames []model.FrameID // innermost first
+	v := profile.NewSample(ts, "simpleperf")
+	var frames []profile.FrameID // innermost first
 	fields := wire.Read(message)
 	known := true
 	tid, period := int64(0), int64(model.None)
@@ -265,7 +266,7 @@ func (r *reader) sample(ts int64, message []byte) {
 }
 
 // frame returns the frame of a CallChainEntry, or false if its file is unknown.
-func (r *reader) frame(message []byte) (model.FrameID, bool) {
+func (r *reader) frame(message []byte) (profile.FrameID, bool) {
 	var address uint64
 	var id uint32
 	var symbol int32

@@ -199,6 +199,9 @@ func (c *column[T]) has(row int64) bool {
 // ID is the id of a row of the table that T declares.
 type ID[T any] int64
 
+// None is the id of nothing.
+const None = -1
+
 // SetID is the number that several rows of the table that T declares have in common.
 type SetID[T any] int64
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/tpconvert/tpconvert/model"
+	stacks "github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
@@ -20,7 +20,7 @@ type builder struct {
 	locations map[string]int32 // indices by a key made of all fields
 	plain     map[string]int32 // indices of locations with only a function, by its name
 	owners    map[owner]sampleLabels
-	stacks    model.StackTree // of indices of locations
+	stacks    stacks.StackTree // of indices of locations
 	samples   map[sampleKey]*profile.Sample
 }
 
@@ -134,7 +134,7 @@ func (b *builder) add(stack int32, labels sampleLabels, metric int, value int64)
 	s := b.samples[key]
 	if s == nil {
 		s = &profile.Sample{Value: make([]int64, len(b.profile.SampleType)), Label: labels.texts, NumLabel: labels.numbers, NumUnit: labels.units}
-		for at := stack; at != model.EmptyStack; {
+		for at := stack; at != stacks.EmptyStack; {
 			var location int32
 			at, location = b.stacks.Stack(at)
 			s.Location = append(s.Location, b.profile.Location[location])

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/tpconvert/tpconvert/model"
+	stacks "github.com/tpconvert/tpconvert/model/profile"
 )
 
 // The metrics of a heap graph.
@@ -82,16 +82,16 @@ func (r *reader) readHeapGraph(ctx context.Context, b *builder, metrics []profil
 	if err != nil {
 		return err
 	}
-	stacks := make([]int32, len(objects))
-	stacks[0] = model.EmptyStack
+	at := make([]int32, len(objects))
+	at[0] = stacks.EmptyStack
 	for node, dominator := range dominators(len(objects), references) {
 		o := &objects[node]
-		stacks[node] = b.push(stacks[dominator], o.class)
+		at[node] = b.push(at[dominator], o.class)
 		for i, metric := range metrics {
 			if metric == objectCount {
-				b.add(stacks[node], o.labels, i, 1)
+				b.add(at[node], o.labels, i, 1)
 			} else {
-				b.add(stacks[node], o.labels, i, o.size)
+				b.add(at[node], o.labels, i, o.size)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // readSlices adds the stacks of slices, with their self time. Slices that did not end are left out, as their time is not
@@ -54,7 +54,7 @@ func (r *reader) readSlices(ctx context.Context, b *builder) (note string, err e
 		GROUP BY ALL ORDER BY ALL`,
 		r.bounds, append([]any{&id, &open, &ns}, o.targets()...), func() error {
 			at, err := all.ended(b, id, open)
-			if err == nil && at != model.EmptyStack {
+			if err == nil && at != profile.EmptyStack {
 				b.add(at, b.ownerLabels(o), 0, ns)
 			}
 			return err
@@ -108,7 +108,7 @@ func (all sliceStacks) ended(b *builder, id int64, depths string) (int32, error)
 			path[depth] = nil
 		}
 	}
-	at := model.EmptyStack
+	at := profile.EmptyStack
 	for _, s := range path {
 		if s != nil {
 			at = b.push(at, b.function(s.name))

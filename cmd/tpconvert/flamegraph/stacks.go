@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/tpconvert/tpconvert/model"
+	stacks "github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -233,7 +233,7 @@ func (s *traceStacks) of(trace string) *callsites {
 func (s *traceStacks) stack(trace string, id sql.NullInt64) (int32, error) {
 	all := s.of(trace)
 	var above []*callsite
-	stack := model.EmptyStack
+	stack := stacks.EmptyStack
 	for id.Valid {
 		c := all.byID[id.Int64]
 		if c == nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/sort"
 )
 
@@ -48,7 +49,7 @@ func Decode(text []byte, to any) bool {
 type Profiles struct {
 	*model.Context
 	samples  *sort.Stream
-	profiles []*profile
+	profiles []*cpuProfile
 	byKey    map[Key]int
 }
 
@@ -58,11 +59,11 @@ type Key struct {
 	PID int64 // None if unknown
 }
 
-type profile struct {
+type cpuProfile struct {
 	pid      int64
 	ts       int64 // of the last sample, ns
-	mapping  model.MappingID
-	callsite map[uint32]model.CallsiteID
+	mapping  profile.MappingID
+	callsite map[uint32]profile.CallsiteID
 	parent   map[uint32]uint32 // of nodes listed by their parents
 }
 
@@ -79,9 +80,9 @@ func (p *Profiles) Start(key Key, ts int64) {
 	if !ok {
 		i = len(p.profiles)
 		p.byKey[key] = i
-		p.profiles = append(p.profiles, &profile{
+		p.profiles = append(p.profiles, &cpuProfile{
 			pid: key.PID, mapping: p.Store.Stacks.DummyMapping(""),
-			callsite: map[uint32]model.CallsiteID{}, parent: map[uint32]uint32{},
+			callsite: map[uint32]profile.CallsiteID{}, parent: map[uint32]uint32{},
 		})
 	}
 	p.profiles[i].ts = ts
@@ -132,7 +133,7 @@ func (p *Profiles) Add(key Key, tid uint32, c *Chunk) error {
 }
 
 // node adds a node to the call tree.
-func (p *Profiles) node(of *profile, n *Node) bool {
+func (p *Profiles) node(of *cpuProfile, n *Node) bool {
 	if _, ok := of.callsite[n.ID]; ok {
 		return false
 	}
@@ -142,7 +143,7 @@ func (p *Profiles) node(of *profile, n *Node) bool {
 		url = strings.Intern(n.Frame.URL)
 	}
 	frame := stacks.FunctionFrame(of.mapping, strings.Intern(n.Frame.Function), url, 0)
-	parent := model.CallsiteID(model.None)
+	parent := profile.CallsiteID(model.None)
 	above, ok := of.parent[n.ID]
 	if n.Parent != nil {
 		above, ok = *n.Parent, true
@@ -174,7 +175,7 @@ func (p *Profiles) Event(ts int64, token []byte) error {
 		p.File.Count(model.StatLegacyV8CPUProfileInvalidSample)
 		return nil
 	}
-	sample := model.NewSample(ts, "legacy_v8")
+	sample := profile.NewSample(ts, "legacy_v8")
 	sample.Callsite = callsite
 	if of.pid != model.None {
 		tid := binary.LittleEndian.Uint32(token[4:])

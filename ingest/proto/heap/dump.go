@@ -11,13 +11,14 @@ import (
 	"github.com/tpconvert/tpconvert/internal/swap"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/heap"
 )
 
 // dump is a dump being read. Objects come before their classes, and classes before the
 // names of fields and files, so references are resolved when the dump is complete.
 type dump struct {
 	*graphs
-	*model.HeapDump
+	*heap.Dump
 	foreign  bool // the current packet belongs to another dump
 	complete bool // the last packet was read
 
@@ -69,13 +70,13 @@ type rootID struct {
 
 func (g *graphs) newDump(upid model.UPID, ts int64) *dump {
 	d := &dump{
-		graphs: g, HeapDump: g.Store.NewHeapDump(upid, ts),
+		graphs: g, Dump: heap.NewDump(g.Store, upid, ts),
 		objects: swap.NewMap[struct{}](g.Store.Space), classes: map[uint64]int32{}, fields: map[uint64]int32{},
 		implied: swap.NewList[impliedFields](g.Store.Space), rootIDs: swap.NewList[rootID](g.Store.Space),
 		vmObjects: swap.NewList[int32](g.Store.Space), native: swap.NewMap[int64](g.Store.Space),
 		locations: map[uint64]model.StringID{}, types: map[uint64]*classFields{},
 	}
-	d.internal = d.AddField(model.HeapField{Name: g.Store.Strings.Intern("runtimeInternalObjects")})
+	d.internal = d.AddField(heap.Field{Name: g.Store.Strings.Intern("runtimeInternalObjects")})
 	return d
 }
 
@@ -101,7 +102,7 @@ func (d *dump) classOf(id uint64) int32 {
 func (d *dump) fieldOf(id uint64) int32 {
 	number, known := d.fields[id]
 	if !known {
-		number = d.AddField(model.HeapField{})
+		number = d.AddField(heap.Field{})
 		d.fields[id] = number
 	}
 	return number
@@ -171,7 +172,7 @@ func (d *dump) object(data []byte) {
 		d.native.Add(uint64(number), registered)
 	}
 	for i, v := range owned {
-		to, field := model.NoHeapObject, model.NoHeapField
+		to, field := heap.NoObject, heap.NoField
 		if v != 0 {
 			to = d.objectOf(v)
 		}
@@ -210,7 +211,7 @@ func (b *bitmapFields) read(f *wire.Field) {
 // store stores the fields, if any, as the contents of an object.
 func (b *bitmapFields) store(s *model.Store) (data int32) {
 	if !b.hasID && !b.hasSource && !b.hasWidth && !b.hasHeight {
-		return model.NoHeapData
+		return heap.NoData
 	}
 	t := &s.HeapGraphPrimitive
 	set := t.Rows()

@@ -11,13 +11,14 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // metadataReader reads what ART says about the process whose heap it dumps and, if a
 // failed allocation caused the dump, about that allocation.
 type metadataReader struct {
 	*proto.Reader
-	stacks model.MappingID // mapping of stack frames; None until used
+	stacks profile.MappingID // mapping of stack frames; None until used
 }
 
 func processMetadata(r *proto.Reader) *proto.Module {
@@ -104,7 +105,7 @@ func (m *metadataReader) callsite(graph int64, upid model.UPID, utid model.UTID,
 			frames = append(frames, frame)
 		}
 	}
-	callsite := model.CallsiteID(model.None)
+	callsite := profile.CallsiteID(model.None)
 	for _, frame := range slices.Backward(frames) {
 		name := m.TextID(methodName(message.Bytes(frame, pb.JavaFrame_MethodName)))
 		id := m.Store.Stacks.FunctionFrame(m.stacks, name, m.TextField(frame, pb.JavaFrame_SourceFile),

@@ -13,6 +13,8 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/heap"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // Names holds the name mappings in the traces of a machine, and what they may apply to.
@@ -57,10 +59,10 @@ type stackSet struct {
 
 type stackOf struct {
 	upid     model.UPID
-	callsite model.CallsiteID
+	callsite profile.CallsiteID
 }
 
-func (s *stackSet) add(upid model.UPID, callsite model.CallsiteID) {
+func (s *stackSet) add(upid model.UPID, callsite profile.CallsiteID) {
 	of := stackOf{upid, callsite}
 	if upid == model.None || callsite == model.None || s.known[of] {
 		return
@@ -106,15 +108,15 @@ func (n *Names) packageOfProcess(upid model.UPID) model.StringID {
 
 // Allocated notes the process of a stack that allocated memory. Frames whose file does
 // not identify their package belong to the process's package.
-func (n *Names) Allocated(upid model.UPID, callsite model.CallsiteID) {
+func (n *Names) Allocated(upid model.UPID, callsite profile.CallsiteID) {
 	n.allocations.add(upid, callsite)
 }
 
 // Sampled notes the process of a stack that a profiler sampled, like Allocated.
-func (n *Names) Sampled(upid model.UPID, callsite model.CallsiteID) { n.samples.add(upid, callsite) }
+func (n *Names) Sampled(upid model.UPID, callsite profile.CallsiteID) { n.samples.add(upid, callsite) }
 
 // Stacked notes the process of a thread's stack in a heap dump, like Allocated.
-func (n *Names) Stacked(upid model.UPID, callsite model.CallsiteID) { n.threads.add(upid, callsite) }
+func (n *Names) Stacked(upid model.UPID, callsite profile.CallsiteID) { n.threads.add(upid, callsite) }
 
 // Class notes the row of a class in a process's heap, and the file with the class.
 func (n *Names) Class(row int64, name, location model.StringID, upid model.UPID) {
@@ -126,7 +128,7 @@ func (n *Names) Class(row int64, name, location model.StringID, upid model.UPID)
 	if pkg == 0 {
 		pkg = n.packageOfProcess(upid)
 	}
-	key := classKey{pkg, strs.Intern(model.ParseJavaType(strs.Get(name)).Name)}
+	key := classKey{pkg, strs.Intern(heap.ParseJavaType(strs.Get(name)).Name)}
 	n.classes[key] = append(n.classes[key], row)
 }
 
@@ -218,7 +220,7 @@ func (n *Names) renameClasses(key classKey, to model.StringID) {
 	t, strs := &n.reader.Store.HeapGraphClass, n.reader.Store.Strings
 	for _, row := range n.classes[key] {
 		name, _ := t.Name.Get(row)
-		of := model.ParseJavaType(strs.Get(name))
+		of := heap.ParseJavaType(strs.Get(name))
 		of.Name = strs.Get(to)
 		t.DeobfuscatedName.Set(row, strs.Intern(of.String()))
 	}
@@ -246,13 +248,13 @@ func (n *Names) renameFields() {
 
 // rename sets a frame's name: the method at its line, with methods inlined there as
 // symbols, or, if the line does not decide, all methods it can be.
-func (n *Names) rename(frame model.FrameID, methods []method) {
+func (n *Names) rename(frame profile.FrameID, methods []method) {
 	store := n.reader.Store
-	var inlined []model.Symbol
+	var inlined []profile.Symbol
 	if line, ok := store.Stacks.LineOf(frame); ok {
 		for i := range methods {
 			if m := &methods[i]; m.has(line) {
-				inlined = append(inlined, model.Symbol{Name: m.name, Line: m.source})
+				inlined = append(inlined, profile.Symbol{Name: m.name, Line: m.source})
 			}
 		}
 	}
@@ -279,9 +281,9 @@ func (n *Names) rename(frame model.FrameID, methods []method) {
 const inMemory = "memfd"
 
 // javaFrames finds the frames of Java methods by package and name.
-func (n *Names) javaFrames() map[classKey][]model.FrameID {
+func (n *Names) javaFrames() map[classKey][]profile.FrameID {
 	store := n.reader.Store
-	frames, unknown := map[classKey][]model.FrameID{}, map[model.FrameID]model.StringID{}
+	frames, unknown := map[classKey][]profile.FrameID{}, map[profile.FrameID]model.StringID{}
 	t := &store.StackProfileFrame
 	for row := range t.Rows() {
 		name, _ := t.Name.Get(row)
@@ -296,11 +298,11 @@ func (n *Names) javaFrames() map[classKey][]model.FrameID {
 			pkg = store.Strings.Intern(inMemory)
 		}
 		if pkg == 0 {
-			unknown[model.FrameID(row)] = name
+			unknown[profile.FrameID(row)] = name
 			continue
 		}
 		key := classKey{pkg, name}
-		frames[key] = append(frames[key], model.FrameID(row))
+		frames[key] = append(frames[key], profile.FrameID(row))
 	}
 	if len(n.maps) == 0 || len(unknown) == 0 {
 		return frames

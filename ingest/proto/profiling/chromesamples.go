@@ -12,6 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/saturating"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // chromeReader reads the samples of Chrome's profiler, many in each packet.
@@ -70,7 +71,7 @@ func (c *chromeReader) parse(ts int64, s *proto.State, token []byte) {
 	priority, _ := binary.Varint(token[n:])
 	of := thread.Of(s)
 	pid, tid := int64(uint32(of.PID)), int64(uint32(of.TID))
-	v := model.NewSample(ts, "chrome")
+	v := profile.NewSample(ts, "chrome")
 	v.UTID = c.Machine.ThreadOf(tid, pid)
 	v.UPID = c.Machine.Process(pid)
 	callsite, ok := stacks.Callsite(s, v.UPID, stack)

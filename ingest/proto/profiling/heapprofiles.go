@@ -8,6 +8,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // heapReader reads the dumps of heapprofd, which samples allocations, and of samplers of
@@ -47,7 +48,7 @@ type heapSequence struct {
 	// A profiler forgets a stack once all its allocations are freed. If the stack
 	// comes back, it has a new id and counts from zero: bases hold what was counted
 	// under the earlier ids.
-	seen  map[sourceStack]map[model.CallsiteID]bool
+	seen  map[sourceStack]map[profile.CallsiteID]bool
 	bases map[uint64]allocated
 }
 
@@ -67,7 +68,7 @@ type allocated struct{ count, size, freedCount, freedSize int64 }
 
 type stackInProcess struct {
 	upid     model.UPID
-	callsite model.CallsiteID
+	callsite profile.CallsiteID
 }
 
 type sourceStack struct {
@@ -264,7 +265,7 @@ func (h *heapReader) allocate(s *proto.State, q *heapSequence, a *allocation) {
 	before := q.stacks[of]
 	if before == nil {
 		if q.stacks == nil {
-			q.stacks, q.seen, q.bases = map[stackInProcess]*allocated{}, map[sourceStack]map[model.CallsiteID]bool{}, map[uint64]allocated{}
+			q.stacks, q.seen, q.bases = map[stackInProcess]*allocated{}, map[sourceStack]map[profile.CallsiteID]bool{}, map[uint64]allocated{}
 		}
 		before = &allocated{}
 		q.stacks[of] = before
@@ -272,7 +273,7 @@ func (h *heapReader) allocate(s *proto.State, q *heapSequence, a *allocation) {
 	source := sourceStack{a.upid, a.stack, a.heap}
 	if !q.seen[source][callsite] {
 		if q.seen[source] == nil {
-			q.seen[source] = map[model.CallsiteID]bool{}
+			q.seen[source] = map[profile.CallsiteID]bool{}
 		}
 		q.seen[source][callsite] = true
 		q.bases[a.stack] = *before
@@ -290,7 +291,7 @@ func (h *heapReader) allocate(s *proto.State, q *heapSequence, a *allocation) {
 	*before = now
 }
 
-func (h *heapReader) add(a *allocation, callsite model.CallsiteID, count, size int64) {
+func (h *heapReader) add(a *allocation, callsite profile.CallsiteID, count, size int64) {
 	if count == 0 && size == 0 {
 		return
 	}
@@ -316,14 +317,14 @@ func (a allocated) minus(b allocated) allocated {
 // there.
 type oldStacks struct {
 	texts     map[uint64]string
-	mappings  map[uint64]model.MappingID
-	frames    map[uint64]model.FrameID
-	callsites map[uint64]model.CallsiteID
+	mappings  map[uint64]profile.MappingID
+	frames    map[uint64]profile.FrameID
+	callsites map[uint64]profile.CallsiteID
 }
 
 func (o *oldStacks) read(r *proto.Reader, data []byte) {
 	if o.texts == nil {
-		*o = oldStacks{map[uint64]string{0: ""}, map[uint64]model.MappingID{}, map[uint64]model.FrameID{}, map[uint64]model.CallsiteID{}}
+		*o = oldStacks{map[uint64]string{0: ""}, map[uint64]profile.MappingID{}, map[uint64]profile.FrameID{}, map[uint64]profile.CallsiteID{}}
 	}
 	for text := range message.Messages(data, pb.ProfilePacket_Strings) {
 		iid := message.Uint64(text, pb.InternedString_IID)
@@ -360,7 +361,7 @@ func (o *oldStacks) mapping(r *proto.Reader, data []byte) {
 		path = append(path, name)
 	}
 	m.Name = r.Store.Strings.Intern(stacks.MappingName(path))
-	m.Mapping.BuildID = r.Store.Strings.Intern(model.BuildID(build))
+	m.Mapping.BuildID = r.Store.Strings.Intern(profile.BuildID(build))
 	addOnce(o.mappings, message.Uint64(data, pb.Mapping_IID), r.Store.Stacks.Mapping(m.Mapping))
 }
 
@@ -380,7 +381,7 @@ func (o *oldStacks) frame(r *proto.Reader, data []byte) {
 }
 
 func (o *oldStacks) callstack(r *proto.Reader, data []byte) {
-	callsite := model.CallsiteID(model.None)
+	callsite := profile.CallsiteID(model.None)
 	for iid := range message.Numbers(data, pb.Callstack_FrameIDs) {
 		frame, ok := o.frames[iid]
 		if !ok {

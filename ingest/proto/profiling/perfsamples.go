@@ -10,6 +10,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // perfReader reads the Linux perf samples that Perfetto's profiler took.
@@ -21,7 +22,7 @@ type perfReader struct {
 
 // perfSession is one run of a profiler. Each run has its own sequence.
 type perfSession struct {
-	id   model.SessionID
+	id   profile.SessionID
 	cpus map[uint32]*perfCPU
 }
 
@@ -170,7 +171,7 @@ func (p *perfReader) session(s *proto.State, cpu uint32) (*perfSession, *perfCPU
 
 // setUnit sets the unit that a session counts between samples. The first known unit
 // stays.
-func setUnit(r *proto.Reader, session model.SessionID, unit model.StringID) {
+func setUnit(r *proto.Reader, session profile.SessionID, unit model.StringID) {
 	of := &r.Store.ProfilerSession.TimebaseUnit
 	if known, _ := of.Get(int64(session)); known == 0 {
 		of.Set(int64(session), unit)
@@ -198,7 +199,7 @@ var (
 )
 
 func (p *perfReader) parse(e *proto.Event) {
-	v := model.NewSample(e.TS, linuxPerf)
+	v := profile.NewSample(e.TS, linuxPerf)
 	var cpu, pid, tid uint32
 	var stack, lost, timebase uint64
 	var hasCPU, hasStack, hasTimebase bool

@@ -10,18 +10,19 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // stackReader reads samples in the generic form that any profiler may write.
 type stackReader struct {
 	*proto.Reader
-	sessions map[uint32]model.SessionID // by sequence
-	inline   model.MappingID            // mapping of frames inside a sample; None until used
-	counters []model.CounterID          // the current sample's
+	sessions map[uint32]profile.SessionID // by sequence
+	inline   profile.MappingID            // mapping of frames inside a sample; None until used
+	counters []model.CounterID            // the current sample's
 }
 
 func stackSamples(r *proto.Reader) *proto.Module {
-	s := &stackReader{Reader: r, sessions: map[uint32]model.SessionID{}, inline: model.None}
+	s := &stackReader{Reader: r, sessions: map[uint32]profile.SessionID{}, inline: model.None}
 	return &proto.Module{Fields: []uint32{pb.TracePacket_StackSample}, Parse: s.parse}
 }
 
@@ -95,7 +96,7 @@ func (s *stackReader) parse(e *proto.Event) {
 	}
 	var fields sampleFields
 	fields.read(e.Data)
-	v := model.NewSample(e.TS, defaults.source)
+	v := profile.NewSample(e.TS, defaults.source)
 	v.UnwindError = s.TextID(fields.unwindError)
 	if task := s.message(e.State, fields.task, pb.InternedData_StackSampleTaskContexts, fields.taskIID); task != nil {
 		s.task(e.State, &v, task)
@@ -138,7 +139,7 @@ func (s *stackReader) message(state *proto.State, given []byte, field uint32, ii
 }
 
 // task reads a TaskContext: the thread, process or coroutine that was sampled.
-func (s *stackReader) task(state *proto.State, v *model.Sample, data []byte) {
+func (s *stackReader) task(state *proto.State, v *profile.Sample, data []byte) {
 	pid, hasPID := wire.Find(data, pb.StackSample_TaskContext_PID)
 	tid, hasTID := wire.Find(data, pb.StackSample_TaskContext_TID)
 	if hasPID {
@@ -203,7 +204,7 @@ func (s *stackReader) async(state *proto.State, iid uint64) int64 {
 var sampleModes = []string{"", "user", "kernel", "hypervisor", "guest_user", "guest_kernel"}
 
 // execution reads an ExecutionContext: the CPU and its mode.
-func (s *stackReader) execution(v *model.Sample, data []byte) {
+func (s *stackReader) execution(v *profile.Sample, data []byte) {
 	if cpu, ok := wire.Find(data, pb.StackSample_ExecutionContext_CPU); ok {
 		v.CPU, v.UCPU = int64(int32(cpu.Uint32())), s.Machine.CPU(int64(cpu.Uint32()))
 	}
@@ -224,7 +225,7 @@ var (
 
 // track returns the track of a CounterDescriptor. It returns false for a per-CPU counter
 // if the sample's CPU is unknown.
-func (s *stackReader) track(v *model.Sample, data []byte, timebase bool) (model.TrackID, bool) {
+func (s *stackReader) track(v *profile.Sample, data []byte, timebase bool) (model.TrackID, bool) {
 	var unit, description model.StringID
 	var scope int32
 	var multiplier uint64
@@ -275,7 +276,7 @@ func (s *stackReader) track(v *model.Sample, data []byte, timebase bool) (model.
 }
 
 // primary adds the value that the profiler sampled on.
-func (s *stackReader) primary(e *proto.Event, v *model.Sample, fields *sampleFields, defaults *sampleDefaults) {
+func (s *stackReader) primary(e *proto.Event, v *profile.Sample, fields *sampleFields, defaults *sampleDefaults) {
 	descriptor := fields.primary
 	switch {
 	case descriptor != nil:
@@ -294,7 +295,7 @@ func (s *stackReader) primary(e *proto.Event, v *model.Sample, fields *sampleFie
 
 // followers adds the values of the other counters, which are in the order of their
 // descriptors.
-func (s *stackReader) followers(e *proto.Event, v *model.Sample, defaults *sampleDefaults) {
+func (s *stackReader) followers(e *proto.Event, v *profile.Sample, defaults *sampleDefaults) {
 	var descriptors [][]byte
 	for descriptor := range message.Messages(e.Data, pb.StackSample_FollowerDescriptors) {
 		descriptors = append(descriptors, descriptor)

@@ -9,6 +9,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // SniffSymbols reports whether the input may be a trace that only holds symbols for
@@ -23,23 +24,29 @@ func moduleSymbols(r *proto.Reader) *proto.Module {
 		Read: func(_ *proto.Packet, f *wire.Field) bool {
 			data, symbols := f.Bytes(), stacks.SymbolsOf(r)
 			symbols.Module(r.Store.Strings.InternBytes(message.Bytes(data, pb.ModuleSymbols_Path)),
-				r.Store.Strings.Intern(model.BuildID(string(message.Bytes(data, pb.ModuleSymbols_BuildID)))))
+				r.Store.Strings.Intern(profile.BuildID(string(message.Bytes(data, pb.ModuleSymbols_BuildID)))))
 			for address := range message.Messages(data, pb.ModuleSymbols_AddressSymbols) {
 				symbols.Add(message.Uint64(address, pb.AddressSymbols_Address), symbolsAt(r, address))
 			}
 			return true
 		},
 		End: func() {
-			stacks.SymbolsOf(r).Symbolize(r.Store, r.File)
+			binaries, addresses := stacks.SymbolsOf(r).Symbolize(r.Store.Stacks)
+			if binaries > 0 {
+				r.File.Add(model.StatStackprofileInvalidMappingID, model.None, binaries)
+			}
+			if addresses > 0 {
+				r.File.Add(model.StatStackprofileInvalidFrameID, model.None, addresses)
+			}
 			countMissingBuildIDs(r)
 		},
 	}
 }
 
 // symbolsAt reads an AddressSymbols.
-func symbolsAt(r *proto.Reader, data []byte) (lines []model.Symbol) {
+func symbolsAt(r *proto.Reader, data []byte) (lines []profile.Symbol) {
 	for line := range message.Messages(data, pb.AddressSymbols_Lines) {
-		symbol := model.Symbol{Name: r.TextField(line, pb.Line_FunctionName)}
+		symbol := profile.Symbol{Name: r.TextField(line, pb.Line_FunctionName)}
 		if file := message.Bytes(line, pb.Line_SourceFileName); len(file) > 0 {
 			symbol.File, symbol.Line = r.TextID(file), int64(message.Uint32(line, pb.Line_LineNumber))
 		}

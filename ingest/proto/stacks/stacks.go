@@ -11,12 +11,13 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
-var symbols = proto.Shared[model.Symbols]{New: func(*proto.Reader) *model.Symbols { return model.NewSymbols() }}
+var symbols = proto.Shared[profile.Symbols]{New: func(*proto.Reader) *profile.Symbols { return profile.NewSymbols() }}
 
 // SymbolsOf returns the symbols in a machine's packets.
-func SymbolsOf(r *proto.Reader) *model.Symbols { return symbols.Of(r) }
+func SymbolsOf(r *proto.Reader) *profile.Symbols { return symbols.Of(r) }
 
 // inProcess is an interned message in a process: the same address means different things
 // in different processes. upid is None if the process is unknown.
@@ -27,9 +28,9 @@ type inProcess struct {
 
 // stackIDs are the table ids of interned mappings, frames and call stacks.
 type stackIDs struct {
-	mappings  map[inProcess]model.MappingID
-	frames    map[inProcess]model.FrameID
-	callsites map[inProcess]model.CallsiteID
+	mappings  map[inProcess]profile.MappingID
+	frames    map[inProcess]profile.FrameID
+	callsites map[inProcess]profile.CallsiteID
 }
 
 var sequenceStacks = proto.NewLocal[stackIDs](proto.UntilAnew)
@@ -64,12 +65,12 @@ func internedBuildID(s *proto.State, iid uint64) (model.StringID, bool) {
 			return 0, false
 		}
 	}
-	return s.Reader().Store.Strings.Intern(model.BuildID(string(message.Bytes(data, pb.InternedString_Str)))), true
+	return s.Reader().Store.Strings.Intern(profile.BuildID(string(message.Bytes(data, pb.InternedString_Str)))), true
 }
 
 // MappingOf returns an interned Mapping in the sequence's process, if the process is
 // known.
-func MappingOf(s *proto.State, iid uint64) (model.MappingID, bool) {
+func MappingOf(s *proto.State, iid uint64) (profile.MappingID, bool) {
 	upid := model.UPID(model.None)
 	if of := thread.Of(s); of.Valid {
 		upid = s.Reader().Machine.Process(int64(uint32(of.PID)))
@@ -77,7 +78,7 @@ func MappingOf(s *proto.State, iid uint64) (model.MappingID, bool) {
 	return mapping(s, inProcess{upid, iid})
 }
 
-func mapping(s *proto.State, of inProcess) (model.MappingID, bool) {
+func mapping(s *proto.State, of inProcess) (profile.MappingID, bool) {
 	ids := sequenceStacks.Of(s)
 	if id, ok := ids.mappings[of]; ok {
 		return id, true
@@ -102,14 +103,14 @@ func mapping(s *proto.State, of inProcess) (model.MappingID, bool) {
 	if m.Mapping.BuildID, ok = internedBuildID(s, m.BuildID); !ok {
 		return model.None, false
 	}
-	var id model.MappingID
+	var id profile.MappingID
 	if of.upid != model.None && m.Start < m.End {
 		id = store.Stacks.AddMapping(m.Mapping)
 	} else {
 		id = store.Stacks.Mapping(m.Mapping)
 	}
 	if ids.mappings == nil {
-		ids.mappings = map[inProcess]model.MappingID{}
+		ids.mappings = map[inProcess]profile.MappingID{}
 	}
 	ids.mappings[of] = id
 	return id, true
@@ -117,7 +118,7 @@ func mapping(s *proto.State, of inProcess) (model.MappingID, bool) {
 
 // MappingFields is a Mapping with the interned texts that it refers to.
 type MappingFields struct {
-	model.Mapping
+	profile.Mapping
 	BuildID uint64
 	Path    []uint64
 }
@@ -162,7 +163,7 @@ func MappingName(parts []string) string {
 var frameKinds = [...]string{1: "native", 2: "kernel", 3: "interpreted", 4: "jit", 5: "gc", 6: "runtime"}
 
 // frame returns the id of an interned Frame.
-func frame(s *proto.State, of inProcess) (model.FrameID, bool) {
+func frame(s *proto.State, of inProcess) (profile.FrameID, bool) {
 	ids := sequenceStacks.Of(s)
 	if id, ok := ids.frames[of]; ok {
 		return id, true
@@ -204,7 +205,7 @@ func frame(s *proto.State, of inProcess) (model.FrameID, bool) {
 			return model.None, false
 		}
 	}
-	var id model.FrameID
+	var id profile.FrameID
 	if binary == 0 {
 		id = store.Stacks.FunctionFrame(*namedFrames.Of(s.Reader()), name, file, line)
 	} else {
@@ -212,10 +213,10 @@ func frame(s *proto.State, of inProcess) (model.FrameID, bool) {
 		if !ok {
 			return model.None, false
 		}
-		next := model.FrameID(store.StackProfileFrame.Rows())
+		next := profile.FrameID(store.StackProfileFrame.Rows())
 		id = store.Stacks.Frame(in, pc, name)
 		if id == next && (hasSource || line > 0) {
-			store.Stacks.AddSymbols(id, []model.Symbol{{Name: name, File: file, Line: line}})
+			store.Stacks.AddSymbols(id, []profile.Symbol{{Name: name, File: file, Line: line}})
 		}
 	}
 	if kind > 0 && kind < int64(len(frameKinds)) {
@@ -224,20 +225,20 @@ func frame(s *proto.State, of inProcess) (model.FrameID, bool) {
 		store.StackProfileFrame.Type.Set(int64(id), store.Strings.InternBytes(kindName))
 	}
 	if ids.frames == nil {
-		ids.frames = map[inProcess]model.FrameID{}
+		ids.frames = map[inProcess]profile.FrameID{}
 	}
 	ids.frames[of] = id
 	return id, true
 }
 
 // namedFrames is the mapping of frames that are known only by name.
-var namedFrames = proto.Shared[model.MappingID]{New: func(r *proto.Reader) *model.MappingID {
+var namedFrames = proto.Shared[profile.MappingID]{New: func(r *proto.Reader) *profile.MappingID {
 	id := r.Store.Stacks.DummyMapping("")
 	return &id
 }}
 
 // Callsite returns the id of a process's interned Callstack, or None if it is unknown.
-func Callsite(s *proto.State, upid model.UPID, iid uint64) (model.CallsiteID, bool) {
+func Callsite(s *proto.State, upid model.UPID, iid uint64) (profile.CallsiteID, bool) {
 	ids, of := sequenceStacks.Of(s), inProcess{upid, iid}
 	if id, ok := ids.callsites[of]; ok {
 		return id, true
@@ -246,7 +247,7 @@ func Callsite(s *proto.State, upid model.UPID, iid uint64) (model.CallsiteID, bo
 	if !ok {
 		return model.None, false
 	}
-	callsite := model.CallsiteID(model.None)
+	callsite := profile.CallsiteID(model.None)
 	for iid := range message.Numbers(data, pb.Callstack_FrameIDs) {
 		id, ok := frame(s, inProcess{upid, iid})
 		if !ok {
@@ -259,7 +260,7 @@ func Callsite(s *proto.State, upid model.UPID, iid uint64) (model.CallsiteID, bo
 		return model.None, false
 	}
 	if ids.callsites == nil {
-		ids.callsites = map[inProcess]model.CallsiteID{}
+		ids.callsites = map[inProcess]profile.CallsiteID{}
 	}
 	ids.callsites[of] = callsite
 	return callsite, true
@@ -267,8 +268,8 @@ func Callsite(s *proto.State, upid model.UPID, iid uint64) (model.CallsiteID, bo
 
 // Inline returns the id of an InlineCallstack, or None if it is empty. Its frames are
 // functions in a dummy mapping.
-func Inline(r *proto.Reader, mapping model.MappingID, data []byte) model.CallsiteID {
-	callsite := model.CallsiteID(model.None)
+func Inline(r *proto.Reader, mapping profile.MappingID, data []byte) profile.CallsiteID {
+	callsite := profile.CallsiteID(model.None)
 	for frame := range message.Messages(data, pb.InlineCallstack_Frames) {
 		var name, file model.StringID
 		var line int64

@@ -3,10 +3,11 @@ package trackevent
 import (
 	"github.com/tpconvert/tpconvert/ingest/proto/stacks"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // readStack finds the event's call stack, which is interned or inside the event.
-func (p *eventParser) readStack() (model.CallsiteID, error) {
+func (p *eventParser) readStack() (profile.CallsiteID, error) {
 	e := &p.e
 	if e.hasStackIID {
 		id, ok := stacks.Callsite(p.state, p.upid, e.stackIID)

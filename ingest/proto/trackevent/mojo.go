@@ -24,7 +24,7 @@ func (p *eventParser) mojoMethod(w *args.Writer, _ *args.Path, f *wire.Field) bo
 	}
 	pc := message.Uint64(data, pb.UnsymbolizedSourceLocation_RelPC)
 	at := w.Named(w.Root(), "chrome_mojo_event_info")
-	symbol, ok := stacks.SymbolsOf(p.Reader).Outermost(p.Store, mapping, pc)
+	symbol, ok := stacks.SymbolsOf(p.Reader).Outermost(p.Store.Stacks, mapping, pc)
 	if !ok {
 		at = w.Named(at, "mojo_interface_method.native_symbol")
 		w.Add(w.Named(at, "mapping_id"), model.UintArg(uint64(mapping)))

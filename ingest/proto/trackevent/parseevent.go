@@ -16,6 +16,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/saturating"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
 )
 
 // eventParser parses track events into slices, counters and states.
@@ -46,8 +47,8 @@ type eventParser struct {
 	log          logMessage
 	start        int64 // ts of the slice that ends
 	categories   []byte
-	packet       []byte          // that the event is in, if its content is analyzed
-	inline       model.MappingID // mapping of frames known only by name; None until used
+	packet       []byte            // that the event is in, if its content is analyzed
+	inline       profile.MappingID // mapping of frames known only by name; None until used
 
 	lifecycles map[model.UPID]int64 // rows of android_track_event_process
 }
@@ -674,7 +675,7 @@ func (p *eventParser) finish(slice model.SliceID, ts int64, track model.TrackID)
 
 // addFacts adds what the event holds besides its args and its slice, which starts at
 // ts. It returns the event's call stack, or None.
-func (p *eventParser) addFacts(ts int64) model.CallsiteID {
+func (p *eventParser) addFacts(ts int64) profile.CallsiteID {
 	if p.isLifecycle() {
 		p.readLifecycle(ts)
 		return model.None
@@ -686,7 +687,7 @@ func (p *eventParser) addFacts(ts int64) model.CallsiteID {
 }
 
 // addCallstack stores the call stack at which a slice began or ended.
-func (p *eventParser) addCallstack(slice model.SliceID, track model.TrackID, callsite model.CallsiteID) {
+func (p *eventParser) addCallstack(slice model.SliceID, track model.TrackID, callsite profile.CallsiteID) {
 	if callsite == model.None {
 		return
 	}

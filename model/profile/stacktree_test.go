@@ -1,4 +1,4 @@
-package model
+package profile
 
 import (
 	"math/rand/v2"

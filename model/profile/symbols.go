@@ -1,4 +1,6 @@
-package model
+package profile
+
+import "github.com/tpconvert/tpconvert/model/table"
 
 // Symbols are the functions at addresses in binaries. They usually come after the
 // stacks they belong to, so they are assigned to frames once all stacks are known.
@@ -9,8 +11,8 @@ type Symbols struct {
 
 // dso identifies a binary that mappings refer to.
 type dso struct {
-	path    StringID
-	buildID StringID // in hexadecimal
+	path    table.StringID
+	buildID table.StringID // in hexadecimal
 }
 
 // module has the symbols of one binary that came together.
@@ -32,7 +34,7 @@ func NewSymbols() *Symbols { return &Symbols{byBinary: map[dso][]*module{}} }
 
 // Module begins the symbols of a binary, identified by its path and its build id in
 // hexadecimal.
-func (s *Symbols) Module(path, buildID StringID) {
+func (s *Symbols) Module(path, buildID table.StringID) {
 	m := &module{of: dso{path, buildID}}
 	s.modules = append(s.modules, m)
 	s.byBinary[m.of] = append(s.byBinary[m.of], m)
@@ -51,8 +53,8 @@ func (s *Symbols) Add(address uint64, lines []Symbol) {
 
 // Outermost returns the function at an address of a mapping into which the others
 // there are inlined, using the symbols so far. It returns false if there is none.
-func (s *Symbols) Outermost(store *Store, mapping MappingID, address uint64) (name StringID, ok bool) {
-	modules := s.byBinary[store.Stacks.dso(mapping)]
+func (s *Symbols) Outermost(stacks *Stacks, mapping MappingID, address uint64) (name table.StringID, ok bool) {
+	modules := s.byBinary[stacks.dso(mapping)]
 	for i := len(modules) - 1; i >= 0; i-- {
 		if at, ok := modules[i].find(address); ok {
 			return modules[i].lines[modules[i].addresses[at].end-1].Name, true
@@ -83,54 +85,54 @@ func (m *module) linesAt(i int) []Symbol {
 
 // dso returns the binary of a mapping.
 func (s *Stacks) dso(mapping MappingID) dso {
-	t, row := &s.store.StackProfileMapping, int64(mapping)
+	t, row := &s.tables.StackProfileMapping, int64(mapping)
 	path, _ := t.Name.Get(row)
 	buildID, _ := t.BuildID.Get(row)
 	return dso{path, buildID}
 }
 
 // Symbolize assigns the symbols to the frames at their addresses; later symbols win.
-// Binaries and addresses that no stack has are counted in file, from which the
-// symbols came.
-func (s *Symbols) Symbolize(store *Store, file *File) {
-	frames := s.frames(store)
+// It returns the numbers of binaries and addresses that no stack has.
+func (s *Symbols) Symbolize(stacks *Stacks) (binaries, addresses int64) {
+	frames := s.frames(stacks)
 	for _, m := range s.modules {
 		mappings := frames[m.of]
 		if len(mappings) == 0 {
-			file.Count(StatStackprofileInvalidMappingID)
+			binaries++
 			continue
 		}
 		for i, at := range m.addresses {
-			set := store.Stacks.symbolSet(m.linesAt(i))
+			set := stacks.symbolSet(m.linesAt(i))
 			found := false
 			for _, byAddress := range mappings {
 				for _, frame := range byAddress[at.address] {
-					store.StackProfileFrame.SymbolSetID.Set(int64(frame), set)
+					stacks.tables.StackProfileFrame.SymbolSetID.Set(int64(frame), set)
 					found = true
 				}
 			}
 			if !found {
-				file.Count(StatStackprofileInvalidFrameID)
+				addresses++
 			}
 		}
 	}
+	return binaries, addresses
 }
 
 // frames returns, for each binary with symbols, the frames in each of its mappings by
 // address.
-func (s *Symbols) frames(store *Store) map[dso][]map[uint64][]FrameID {
+func (s *Symbols) frames(stacks *Stacks) map[dso][]map[uint64][]FrameID {
 	of := map[dso][]map[uint64][]FrameID{}
 	if len(s.modules) == 0 {
 		return of
 	}
 	byMapping := map[MappingID]map[uint64][]FrameID{}
-	for mapping := range MappingID(store.StackProfileMapping.Rows()) {
-		if b := store.Stacks.dso(mapping); s.byBinary[b] != nil {
+	for mapping := range MappingID(stacks.tables.StackProfileMapping.Rows()) {
+		if b := stacks.dso(mapping); s.byBinary[b] != nil {
 			byMapping[mapping] = map[uint64][]FrameID{}
 			of[b] = append(of[b], byMapping[mapping])
 		}
 	}
-	t := &store.StackProfileFrame
+	t := &stacks.tables.StackProfileFrame
 	for row := range t.Rows() {
 		mapping, _ := t.Mapping.Get(row)
 		if byAddress := byMapping[mapping]; byAddress != nil {

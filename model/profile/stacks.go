@@ -1,34 +1,50 @@
-package model
+// Package profile stores mappings, frames, call stacks and samples of profilers.
+package profile
 
 import (
 	"encoding/hex"
 	"iter"
 
+	"github.com/tpconvert/tpconvert/internal/hash"
 	"github.com/tpconvert/tpconvert/internal/paged"
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+type (
+	FrameID      = table.ID[schema.StackProfileFrame]
+	CallsiteID   = table.ID[schema.StackProfileCallsite]
+	MappingID    = table.ID[schema.StackProfileMapping]
+	SampleID     = table.ID[schema.StackSample]
+	SessionID    = table.ID[schema.ProfilerSession]
+	SymbolSetID  = table.SetID[schema.StackProfileSymbol]
+	CounterSetID = table.SetID[schema.ProfilerCounterSet]
 )
 
 // Stacks stores each mapping, frame and call stack once.
 type Stacks struct {
-	store     *Store
+	tables    *schema.Tables
+	strings   *table.StringPool
 	mappings  map[Mapping]MappingID
-	frames    hashIndex // by mapping, address and name
-	functions hashIndex // by mapping, address and functions
+	frames    paged.Map[int32] // by a hash of mapping, address and name
+	functions paged.Map[int32] // by a hash of mapping, address and functions
 	callsites StackTree
 	depths    paged.List[int32] // by callsite
 }
 
 // Mapping is a file mapped into memory. Addresses and offsets are in bytes.
 type Mapping struct {
-	BuildID     StringID // in hexadecimal
+	BuildID     table.StringID // in hexadecimal
 	ExactOffset uint64
 	StartOffset uint64
 	Start, End  uint64
 	LoadBias    uint64
-	Name        StringID
+	Name        table.StringID
 }
 
-func newStacks(s *Store) *Stacks {
-	return &Stacks{store: s, mappings: map[Mapping]MappingID{}}
+// NewStacks returns the stacks that fill these tables.
+func NewStacks(tables *schema.Tables, strings *table.StringPool) *Stacks {
+	return &Stacks{tables: tables, strings: strings, mappings: map[Mapping]MappingID{}}
 }
 
 // BuildID returns a build id in hexadecimal, as mappings store it. Breakpad's module
@@ -52,7 +68,7 @@ func (s *Stacks) Mapping(m Mapping) MappingID {
 
 // AddMapping adds a mapping, even if there is an equal one.
 func (s *Stacks) AddMapping(m Mapping) MappingID {
-	t := &s.store.StackProfileMapping
+	t := &s.tables.StackProfileMapping
 	row := t.Append()
 	t.BuildID.Set(row, s.text(m.BuildID))
 	t.ExactOffset.Set(row, int64(m.ExactOffset))
@@ -66,9 +82,9 @@ func (s *Stacks) AddMapping(m Mapping) MappingID {
 
 // text returns the string itself, or the empty string for NULL, because mappings have
 // no NULLs.
-func (s *Stacks) text(id StringID) StringID {
+func (s *Stacks) text(id table.StringID) table.StringID {
 	if id == 0 {
-		return s.store.Strings.Intern("")
+		return s.strings.Intern("")
 	}
 	return id
 }
@@ -76,23 +92,24 @@ func (s *Stacks) text(id StringID) StringID {
 // DummyMapping adds a mapping that spans all addresses, for code whose mapping is
 // unknown.
 func (s *Stacks) DummyMapping(name string) MappingID {
-	return s.AddMapping(Mapping{End: ^uint64(0), Name: s.store.Strings.Intern(name)})
+	return s.AddMapping(Mapping{End: ^uint64(0), Name: s.strings.Intern(name)})
 }
 
 // Frame returns the frame of a function (zero if unknown) at an address relative to a
 // mapping.
-func (s *Stacks) Frame(mapping MappingID, relPC uint64, name StringID) FrameID {
-	key := mix(mix(uint64(mapping), relPC), uint64(name)) | 1
-	id, added := s.frames.insert(key, s.store.StackProfileFrame.Rows())
-	if added {
-		s.addFrame(mapping, relPC, name)
+func (s *Stacks) Frame(mapping MappingID, relPC uint64, name table.StringID) FrameID {
+	key := hash.Mix(hash.Mix(uint64(mapping), relPC), uint64(name))
+	if id := s.frames.Get(key); id != nil {
+		return FrameID(*id)
 	}
-	return FrameID(id)
+	id := s.addFrame(mapping, relPC, name)
+	s.frames.Add(key, int32(id))
+	return id
 }
 
 // FunctionFrame returns the frame of a function identified by its name and place in
 // the source instead of its address. file and line may be zero.
-func (s *Stacks) FunctionFrame(mapping MappingID, name, file StringID, line int64) FrameID {
+func (s *Stacks) FunctionFrame(mapping MappingID, name, file table.StringID, line int64) FrameID {
 	return s.SymbolizedFrame(mapping, 0, []Symbol{{Name: name, File: file, Line: line}})
 }
 
@@ -100,29 +117,31 @@ func (s *Stacks) FunctionFrame(mapping MappingID, name, file StringID, line int6
 // which there is at least one. The same address has another frame where other functions,
 // or lines of them, were recorded.
 func (s *Stacks) SymbolizedFrame(mapping MappingID, relPC uint64, symbols []Symbol) FrameID {
-	key := mix(uint64(mapping), relPC)
+	key := hash.Mix(uint64(mapping), relPC)
 	for _, f := range symbols {
-		key = mix(mix(key, uint64(f.Name)<<32|uint64(f.File)), uint64(f.Line))
+		key = hash.Mix(hash.Mix(key, uint64(f.Name)<<32|uint64(f.File)), uint64(f.Line))
 	}
-	id, added := s.functions.insert(key|1, s.store.StackProfileFrame.Rows())
-	if added {
-		s.addFrame(mapping, relPC, symbols[0].Name)
-		s.AddSymbols(FrameID(id), symbols)
+	if id := s.functions.Get(key); id != nil {
+		return FrameID(*id)
 	}
-	return FrameID(id)
+	id := s.addFrame(mapping, relPC, symbols[0].Name)
+	s.functions.Add(key, int32(id))
+	s.AddSymbols(id, symbols)
+	return id
 }
 
-func (s *Stacks) addFrame(mapping MappingID, relPC uint64, name StringID) {
-	t := &s.store.StackProfileFrame
+func (s *Stacks) addFrame(mapping MappingID, relPC uint64, name table.StringID) FrameID {
+	t := &s.tables.StackProfileFrame
 	row := t.Append()
 	t.Name.Set(row, name)
 	t.Mapping.Set(row, mapping)
 	t.RelPC.Set(row, int64(relPC))
+	return FrameID(row)
 }
 
 // Symbol is a function at an address. Line is zero if unknown.
 type Symbol struct {
-	Name, File StringID
+	Name, File table.StringID
 	Line       int64
 	Inlined    *bool // nil if unknown
 }
@@ -130,13 +149,13 @@ type Symbol struct {
 // AddSymbols sets the functions inlined at a frame's address, innermost first.
 func (s *Stacks) AddSymbols(frame FrameID, symbols []Symbol) {
 	if len(symbols) > 0 {
-		s.store.StackProfileFrame.SymbolSetID.Set(int64(frame), s.symbolSet(symbols))
+		s.tables.StackProfileFrame.SymbolSetID.Set(int64(frame), s.symbolSet(symbols))
 	}
 }
 
 // symbolSet stores the functions inlined at one address, and returns their set's id.
 func (s *Stacks) symbolSet(symbols []Symbol) SymbolSetID {
-	t := &s.store.StackProfileSymbol
+	t := &s.tables.StackProfileSymbol
 	set := SymbolSetID(t.Rows())
 	for _, symbol := range symbols {
 		row := t.Append()
@@ -156,11 +175,11 @@ func (s *Stacks) symbolSet(symbols []Symbol) SymbolSetID {
 // LineOf returns the source line of a frame's innermost function with a line, or
 // false if none has one.
 func (s *Stacks) LineOf(frame FrameID) (line int64, ok bool) {
-	set, ok := s.store.StackProfileFrame.SymbolSetID.Get(int64(frame))
+	set, ok := s.tables.StackProfileFrame.SymbolSetID.Get(int64(frame))
 	if !ok {
 		return 0, false
 	}
-	t := &s.store.StackProfileSymbol
+	t := &s.tables.StackProfileSymbol
 	for row := int64(set); row < t.Rows(); row++ {
 		if of, _ := t.SymbolSetID.Get(row); of != set {
 			break
@@ -175,7 +194,7 @@ func (s *Stacks) LineOf(frame FrameID) (line int64, ok bool) {
 // Frames yields the frames of a stack, innermost first.
 func (s *Stacks) Frames(callsite CallsiteID) iter.Seq[FrameID] {
 	return func(yield func(FrameID) bool) {
-		for callsite != None {
+		for callsite != table.None {
 			parent, frame := s.callsites.Stack(int32(callsite))
 			if !yield(FrameID(frame)) {
 				return
@@ -185,17 +204,17 @@ func (s *Stacks) Frames(callsite CallsiteID) iter.Seq[FrameID] {
 	}
 }
 
-// Callsite returns the stack with the frame on top of parent. parent is None for an
+// Callsite returns the stack with the frame on top of parent. parent is table.None for an
 // outermost frame.
 func (s *Stacks) Callsite(parent CallsiteID, frame FrameID) CallsiteID {
 	id, added := s.callsites.Push(int32(parent), int32(frame))
 	if !added {
 		return CallsiteID(id)
 	}
-	t := &s.store.StackProfileCallsite
+	t := &s.tables.StackProfileCallsite
 	row := t.Append()
 	var depth int32
-	if parent != None {
+	if parent != table.None {
 		depth = *s.depths.At(int(parent)) + 1
 		t.ParentID.Set(row, parent)
 	}
@@ -207,7 +226,7 @@ func (s *Stacks) Callsite(parent CallsiteID, frame FrameID) CallsiteID {
 
 // SetParent changes the parent of a stack; the stacks on top of it keep their depth.
 func (s *Stacks) SetParent(id, parent CallsiteID) {
-	s.store.StackProfileCallsite.ParentID.Set(int64(id), parent)
+	s.tables.StackProfileCallsite.ParentID.Set(int64(id), parent)
 	s.SetDepth(id, *s.depths.At(int(parent))+1)
 }
 
@@ -215,82 +234,79 @@ func (s *Stacks) SetParent(id, parent CallsiteID) {
 // there.
 func (s *Stacks) SetDepth(id CallsiteID, depth int32) {
 	*s.depths.At(int(id)) = depth
-	s.store.StackProfileCallsite.Depth.Set(int64(id), depth)
+	s.tables.StackProfileCallsite.Depth.Set(int64(id), depth)
 }
 
-// Sample is a profiler's sample. A missing field is None, or the empty or NULL string.
+// Sample is a profiler's sample. A missing field is table.None, or the empty or NULL string.
 type Sample struct {
 	TS          int64 // ns of the trace clock
 	Source      string
-	UTID        UTID
-	UPID        UPID
-	UCPU        UCPU
+	UTID        table.ID[schema.Thread]
+	UPID        table.ID[schema.Process]
+	UCPU        table.ID[schema.CPU]
 	CPU         int64
-	CPUMode     StringID
+	CPUMode     table.StringID
 	Callsite    CallsiteID
-	UnwindError StringID
+	UnwindError table.StringID
 	Session     SessionID
 	CounterSet  CounterSetID
 	Async       int64
 	Weight      int64 // how many samples it stands for
 }
 
-// PerfCounter is a counter of a CPU in a session of Linux perf.
-var PerfCounter = &Blueprint{Classification: "perf_cpu_counter", Event: CounterTrack, Dims: []string{"cpu", "perf_session_id", "name"}}
-
 // NewSample returns a sample at ts (ns) without other fields.
 func NewSample(ts int64, source string) Sample {
-	return Sample{TS: ts, Source: source, UTID: None, UPID: None, UCPU: None, CPU: None,
-		Callsite: None, Session: None, CounterSet: None, Async: None, Weight: 1}
+	return Sample{TS: ts, Source: source, UTID: table.None, UPID: table.None, UCPU: table.None, CPU: table.None,
+		Callsite: table.None, Session: table.None, CounterSet: table.None, Async: table.None, Weight: 1}
 }
 
 // AddSample stores a sample and returns its id.
 func (s *Stacks) AddSample(v Sample) SampleID {
-	t := &s.store.StackSample
+	t := &s.tables.StackSample
 	row := t.Append()
 	t.TS.Set(row, v.TS)
 	if v.Source != "" {
-		t.Source.Set(row, s.store.Strings.Intern(v.Source))
+		t.Source.Set(row, s.strings.Intern(v.Source))
 	}
 	t.CPUMode.Set(row, v.CPUMode)
 	t.UnwindError.Set(row, v.UnwindError)
 	if v.Weight != 1 {
 		t.Weight.Set(row, v.Weight)
 	}
-	if v.UTID != None {
+	if v.UTID != table.None {
 		t.UTID.Set(row, v.UTID)
 	}
-	if v.UPID != None {
+	if v.UPID != table.None {
 		t.UPID.Set(row, v.UPID)
 	}
-	if v.UCPU != None {
+	if v.UCPU != table.None {
 		t.UCPU.Set(row, v.UCPU)
 	}
-	if v.CPU != None {
+	if v.CPU != table.None {
 		t.CPU.Set(row, int32(v.CPU))
 	}
-	if v.Callsite != None {
+	if v.Callsite != table.None {
 		t.CallsiteID.Set(row, v.Callsite)
 	}
-	if v.Session != None {
+	if v.Session != table.None {
 		t.SessionID.Set(row, v.Session)
 	}
-	if v.CounterSet != None {
+	if v.CounterSet != table.None {
 		t.CounterSetID.Set(row, v.CounterSet)
 	}
-	if v.Async != None {
+	if v.Async != table.None {
 		t.AsyncContextID.Set(row, v.Async)
 	}
 	return SampleID(row)
 }
 
-// AddSampleEvent says which event a sample is of. period is None if it is not known.
-func (s *Stacks) AddSampleEvent(sample SampleID, event StringID, period int64) {
-	t := &s.store.StackSampleEvent
+// AddSampleEvent says which event a sample is of. period is table.None if it is not known.
+func (s *Stacks) AddSampleEvent(sample SampleID, event table.StringID, period int64) {
+	t := &s.tables.StackSampleEvent
 	row := t.Append()
 	t.StackSampleID.Set(row, sample)
 	t.Event.Set(row, event)
-	if period != None {
+	if period != table.None {
 		t.Period.Set(row, period)
 	}
 }
@@ -298,24 +314,24 @@ func (s *Stacks) AddSampleEvent(sample SampleID, event StringID, period int64) {
 // NewSession adds a profiler session. source is the profiler's name and unit the unit
 // that it counts between samples; each is "" if unknown.
 func (s *Stacks) NewSession(source, unit string) SessionID {
-	t := &s.store.ProfilerSession
+	t := &s.tables.ProfilerSession
 	row := t.Append()
 	if source != "" {
-		t.Source.Set(row, s.store.Strings.Intern(source))
+		t.Source.Set(row, s.strings.Intern(source))
 	}
 	if unit != "" {
-		t.TimebaseUnit.Set(row, s.store.Strings.Intern(unit))
+		t.TimebaseUnit.Set(row, s.strings.Intern(unit))
 	}
 	return SessionID(row)
 }
 
 // CounterSet stores which counter values were read together, and returns their set's
-// id, or None for no values.
-func (s *Stacks) CounterSet(counters []CounterID) CounterSetID {
+// id, or table.None for no values.
+func (s *Stacks) CounterSet(counters []table.ID[schema.Counter]) CounterSetID {
 	if len(counters) == 0 {
-		return None
+		return table.None
 	}
-	t := &s.store.ProfilerCounterSet
+	t := &s.tables.ProfilerCounterSet
 	set := CounterSetID(t.Rows())
 	for _, id := range counters {
 		row := t.Append()

@@ -1,8 +1,7 @@
-package model
+package profile
 
 import (
-	"math/bits"
-
+	"github.com/tpconvert/tpconvert/internal/hash"
 	"github.com/tpconvert/tpconvert/internal/paged"
 )
 
@@ -61,8 +60,7 @@ func (t *StackTree) Stack(stack int32) (parent, frame int32) {
 }
 
 func (k treeStack) hash() uint64 {
-	hi, lo := bits.Mul64(uint64(uint32(k.parent))<<32|uint64(uint32(k.frame))^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
-	return hi ^ lo
+	return hash.Mix(uint64(uint32(k.parent)), uint64(uint32(k.frame)))
 }
 
 func (t *StackTree) grow() {

@@ -1,147 +1,149 @@
-package model
+// Package heap stores dumps of managed heaps: graphs of objects.
+package heap
 
 import (
 	"iter"
 	"slices"
 
 	"github.com/tpconvert/tpconvert/internal/swap"
+	"github.com/tpconvert/tpconvert/model"
 )
 
-// HeapDump is a dump of a managed heap: a graph of objects. It is kept until Write,
+// Dump is a dump of a managed heap. It is kept until Write,
 // because reachability and the origin of names are only known once it is complete. Objects
 // and references that do not fit in the store's space are in a temporary file. Objects,
 // classes and fields are numbered from 0.
-type HeapDump struct {
-	UPID UPID
+type Dump struct {
+	UPID model.UPID
 	TS   int64 // ns of the trace clock
 
-	store      *Store
-	objects    *swap.List[HeapObject]
-	references *swap.List[heapReference]
-	roots      *swap.List[heapRoot]
-	classes    []HeapClass
-	fields     []HeapField
+	store      *model.Store
+	objects    *swap.List[Object]
+	references *swap.List[reference]
+	roots      *swap.List[root]
+	classes    []Class
+	fields     []Field
 }
 
-// HeapObject is an object of a dump.
-type HeapObject struct {
+// Object is an object of a dump.
+type Object struct {
 	SelfSize   int64 // bytes
 	NativeSize int64 // bytes
 	Class      int32
-	Type       StringID // part of the heap
-	Data       int32    // row of heap_graph_object_data, or NoHeapData
-	root       StringID
+	Type       model.StringID // part of the heap
+	Data       int32          // row of heap_graph_object_data, or NoData
+	root       model.StringID
 	from, to   int32 // range of the object's references, empty at first
 	distance   int32 // number of references from the nearest root, or unreachable
 }
 
 const unreachable int32 = -1
 
-// NoHeapData is the Data of objects with unknown contents.
-const NoHeapData int32 = -1
+// NoData is the Data of objects with unknown contents.
+const NoData int32 = -1
 
-// HeapClass is a class of objects.
-type HeapClass struct {
-	Name, Location, Kind StringID
-	// Loader is the object that loaded the class, or NoHeapObject if unknown.
+// Class is a class of objects.
+type Class struct {
+	Name, Location, Kind model.StringID
+	// Loader is the object that loaded the class, or NoObject if unknown.
 	Loader int32
 	// Weak is set for classes whose Reference.referent does not keep an object alive.
 	Weak  bool
-	super int32 // NoHeapClass if unknown
+	super int32 // NoClass if unknown
 }
 
-// HeapField is a field through which objects refer to others.
-type HeapField struct{ Name, Type, Deobfuscated StringID }
+// Field is a field through which objects refer to others.
+type Field struct{ Name, Type, Deobfuscated model.StringID }
 
 // The numbers of a missing object, class or field.
 const (
-	NoHeapObject int32 = -1
-	NoHeapClass  int32 = -1
-	NoHeapField  int32 = -1
+	NoObject int32 = -1
+	NoClass  int32 = -1
+	NoField  int32 = -1
 )
 
-type heapReference struct {
-	owner, owned int32 // owned is NoHeapObject for null
+type reference struct {
+	owner, owned int32 // owned is NoObject for null
 	field        int32
 }
 
-type heapRoot struct {
+type root struct {
 	object int32
-	kind   StringID
+	kind   model.StringID
 }
 
-// NewHeapDump begins a dump of a process at ts (ns).
-func (s *Store) NewHeapDump(upid UPID, ts int64) *HeapDump {
-	return &HeapDump{UPID: upid, TS: ts, store: s, objects: swap.NewList[HeapObject](s.Space),
-		references: swap.NewList[heapReference](s.Space), roots: swap.NewList[heapRoot](s.Space)}
+// NewDump begins a dump of a process at ts (ns).
+func NewDump(s *model.Store, upid model.UPID, ts int64) *Dump {
+	return &Dump{UPID: upid, TS: ts, store: s, objects: swap.NewList[Object](s.Space),
+		references: swap.NewList[reference](s.Space), roots: swap.NewList[root](s.Space)}
 }
 
 // AddObject adds an object without any contents yet, and returns its number.
-func (d *HeapDump) AddObject() int32 {
-	return int32(d.objects.Append(HeapObject{SelfSize: -1, Data: NoHeapData, distance: unreachable}))
+func (d *Dump) AddObject() int32 {
+	return int32(d.objects.Append(Object{SelfSize: -1, Data: NoData, distance: unreachable}))
 }
 
 // Object returns an object.
-func (d *HeapDump) Object(number int32) HeapObject { return d.objects.Get(int(number)) }
+func (d *Dump) Object(number int32) Object { return d.objects.Get(int(number)) }
 
 // Edit returns an object for the caller to change. The pointer is valid until the next call that may
 // use the store's space.
-func (d *HeapDump) Edit(number int32) *HeapObject { return d.objects.Edit(int(number)) }
+func (d *Dump) Edit(number int32) *Object { return d.objects.Edit(int(number)) }
 
 // Objects returns the number of objects.
-func (d *HeapDump) Objects() int { return d.objects.Len() }
+func (d *Dump) Objects() int { return d.objects.Len() }
 
 // AddClass adds a class and returns its number.
-func (d *HeapDump) AddClass() int32 {
-	d.classes = append(d.classes, HeapClass{Loader: NoHeapObject, super: NoHeapClass})
+func (d *Dump) AddClass() int32 {
+	d.classes = append(d.classes, Class{Loader: NoObject, super: NoClass})
 	return int32(len(d.classes) - 1)
 }
 
 // SetSuper sets the superclass of a class, for dumps whose objects do not have it.
-func (d *HeapDump) SetSuper(class, super int32) { d.classes[class].super = super }
+func (d *Dump) SetSuper(class, super int32) { d.classes[class].super = super }
 
 // Class returns a class. The pointer is valid until another class is added.
-func (d *HeapDump) Class(number int32) *HeapClass { return &d.classes[number] }
+func (d *Dump) Class(number int32) *Class { return &d.classes[number] }
 
 // AddField adds a field and returns its number.
-func (d *HeapDump) AddField(f HeapField) int32 {
+func (d *Dump) AddField(f Field) int32 {
 	d.fields = append(d.fields, f)
 	return int32(len(d.fields) - 1)
 }
 
 // Field returns a field. The pointer is valid until another field is added.
-func (d *HeapDump) Field(number int32) *HeapField { return &d.fields[number] }
+func (d *Dump) Field(number int32) *Field { return &d.fields[number] }
 
-// Refer adds a reference from one object to another, or NoHeapObject for null. All
+// Refer adds a reference from one object to another, or NoObject for null. All
 // references of an object must be added in one run: a second run replaces the first,
 // which is still written but no longer followed.
-func (d *HeapDump) Refer(owner, owned, field int32) {
+func (d *Dump) Refer(owner, owned, field int32) {
 	o := d.Edit(owner)
 	if n := int32(d.references.Len()); o.to != n || o.from == o.to {
 		o.from, o.to = n, n
 	}
 	o.to++
-	d.references.Append(heapReference{owner, owned, field})
+	d.references.Append(reference{owner, owned, field})
 }
 
 // SetField sets the field of an object's reference, where reference counts from 0 in each object.
-func (d *HeapDump) SetField(owner int32, reference int, field int32) {
+func (d *Dump) SetField(owner int32, reference int, field int32) {
 	d.references.Edit(d.place(owner, reference)).field = field
 }
 
-// FieldOf returns the field of an object's reference, or NoHeapField before SetField.
-func (d *HeapDump) FieldOf(owner int32, reference int) int32 {
+// FieldOf returns the field of an object's reference, or NoField before SetField.
+func (d *Dump) FieldOf(owner int32, reference int) int32 {
 	return d.references.Get(d.place(owner, reference)).field
 }
 
 // place returns the place of an object's reference among those of all objects.
-func (d *HeapDump) place(owner int32, reference int) int {
+func (d *Dump) place(owner int32, reference int) int {
 	return int(d.Object(owner).from) + reference
 }
 
 // referencesOf yields the references of an object.
-func (d *HeapDump) referencesOf(o HeapObject) iter.Seq[heapReference] {
-	return func(yield func(heapReference) bool) {
+func (d *Dump) referencesOf(o Object) iter.Seq[reference] {
+	return func(yield func(reference) bool) {
 		for i := o.from; i < o.to; i++ {
 			if !yield(d.references.Get(int(i))) {
 				return
@@ -151,33 +153,33 @@ func (d *HeapDump) referencesOf(o HeapObject) iter.Seq[heapReference] {
 }
 
 // References returns the number of the object's references.
-func (d *HeapDump) References(owner int32) int {
+func (d *Dump) References(owner int32) int {
 	o := d.Object(owner)
 	return int(o.to - o.from)
 }
 
 // AddRoot marks an object as a root of the given kind.
-func (d *HeapDump) AddRoot(object int32, kind StringID) {
-	d.roots.Append(heapRoot{object, kind})
+func (d *Dump) AddRoot(object int32, kind model.StringID) {
+	d.roots.Append(root{object, kind})
 }
 
-// referenceBy returns the object that a field of an object refers to, or NoHeapObject if
+// referenceBy returns the object that a field of an object refers to, or NoObject if
 // there is none.
-func (d *HeapDump) referenceBy(owner int32, field StringID) int32 {
+func (d *Dump) referenceBy(owner int32, field model.StringID) int32 {
 	for r := range d.referencesOf(d.Object(owner)) {
-		if r.field != NoHeapField && d.fields[r.field].Name == field {
+		if r.field != NoField && d.fields[r.field].Name == field {
 			return r.owned
 		}
 	}
-	return NoHeapObject
+	return NoObject
 }
 
 // rootRanks are the kinds of roots that take precedence when an object has several, highest first.
 var rootRanks = []string{"ROOT_STICKY_CLASS", "ROOT_JNI_GLOBAL", "ROOT_JNI_LOCAL"}
 
 // reach finds the roots and everything reachable from them, in order of distance.
-func (d *HeapDump) reach() {
-	reached := &reach{HeapDump: d, found: swap.NewList[int32](d.store.Space), seen: swap.NewList[uint64](d.store.Space),
+func (d *Dump) reach() {
+	reached := &reach{Dump: d, found: swap.NewList[int32](d.store.Space), seen: swap.NewList[uint64](d.store.Space),
 		referent: d.store.Strings.Intern("java.lang.ref.Reference.referent")}
 	defer reached.found.Free()
 	defer reached.seen.Free()
@@ -194,8 +196,8 @@ func (d *HeapDump) reach() {
 }
 
 // setRoots sets the kinds of the roots.
-func (d *HeapDump) setRoots() {
-	rank := func(kind StringID) int {
+func (d *Dump) setRoots() {
+	rank := func(kind model.StringID) int {
 		if i := slices.Index(rootRanks, d.store.Strings.Get(kind)); i >= 0 {
 			return i
 		}
@@ -211,11 +213,11 @@ func (d *HeapDump) setRoots() {
 
 // reach is the search for the reachable objects of a dump.
 type reach struct {
-	*HeapDump
+	*Dump
 	found    *swap.List[int32]  // objects in order of distance
 	seen     *swap.List[uint64] // a bit for each object: whether it is in found
 	batch    []int32
-	referent StringID
+	referent model.StringID
 }
 
 // find adds an object, unless it was found before.
@@ -243,7 +245,7 @@ func (r *reach) follow(next, end int, distance int32) int {
 		o := r.Object(number)
 		weak := len(r.classes) > 0 && r.classes[o.Class].Weak
 		for ref := range r.referencesOf(o) {
-			if ref.owned == NoHeapObject || weak && ref.field != NoHeapField && r.fields[ref.field].Name == r.referent {
+			if ref.owned == NoObject || weak && ref.field != NoField && r.fields[ref.field].Name == r.referent {
 				continue
 			}
 			r.find(ref.owned)
@@ -252,37 +254,37 @@ func (r *reach) follow(next, end int, distance int32) int {
 	return next
 }
 
-// heapClassName identifies a class by its name and file.
-type heapClassName struct{ name, location StringID }
+// className identifies a class by its name and file.
+type className struct{ name, location model.StringID }
 
 // superclasses finds the superclass of each class from the superClass field of the
 // java.lang.Class object that represents it.
-func (d *HeapDump) superclasses() {
+func (d *Dump) superclasses() {
 	strs := d.store.Strings
 	superClass := strs.Intern("java.lang.Class.superClass")
-	byName := map[heapClassName]int32{}
+	byName := map[className]int32{}
 	types := make([]JavaType, len(d.classes))
 	for i, c := range d.classes {
-		byName[heapClassName{c.Name, c.Location}] = int32(i)
+		byName[className{c.Name, c.Location}] = int32(i)
 		types[i] = ParseJavaType(strs.Get(c.Name))
 	}
-	supers := map[heapClassName]heapClassName{}
+	supers := map[className]className{}
 	for i := range d.Objects() {
 		o := d.objects.Get(i)
 		if len(d.classes) == 0 || !types[o.Class].Static || types[o.Class].Arrays > 0 {
 			continue
 		}
 		super := d.referenceBy(int32(i), superClass)
-		if super == NoHeapObject {
+		if super == NoObject {
 			continue // Object and primitive types have no superclass
 		}
 		of, to := &d.classes[o.Class], d.Object(super).Class
-		supers[heapClassName{strs.Intern(types[o.Class].Name), of.Location}] =
-			heapClassName{strs.Intern(types[to].Name), d.classes[to].Location}
+		supers[className{strs.Intern(types[o.Class].Name), of.Location}] =
+			className{strs.Intern(types[to].Name), d.classes[to].Location}
 	}
 	for i := range d.classes {
 		if c := &d.classes[i]; !types[i].Static && types[i].Arrays == 0 {
-			if super, ok := supers[heapClassName{c.Name, c.Location}]; ok {
+			if super, ok := supers[className{c.Name, c.Location}]; ok {
 				if number, ok := byName[super]; ok {
 					c.super = number
 				}
@@ -296,7 +298,7 @@ func (d *HeapDump) superclasses() {
 //
 // A Cleaner refers to the object (referent) and to a thunk, which refers to the registry
 // (this$0).
-func (d *HeapDump) AddNativeSizes(sizes *swap.Map[int64]) {
+func (d *Dump) AddNativeSizes(sizes *swap.Map[int64]) {
 	strs := d.store.Strings
 	cleaner, referent := strs.Intern("sun.misc.Cleaner"), strs.Intern("java.lang.ref.Reference.referent")
 	thunk, next := strs.Intern("sun.misc.Cleaner.thunk"), strs.Intern("sun.misc.Cleaner.next")
@@ -309,11 +311,11 @@ func (d *HeapDump) AddNativeSizes(sizes *swap.Map[int64]) {
 			continue
 		}
 		of, by := d.referenceBy(int32(i), referent), d.referenceBy(int32(i), thunk)
-		if of == NoHeapObject || by == NoHeapObject || d.referenceBy(int32(i), next) == int32(i) { // cleaned already
+		if of == NoObject || by == NoObject || d.referenceBy(int32(i), next) == int32(i) { // cleaned already
 			continue
 		}
 		const malloced = 1 // a bit that says how the memory was allocated
-		if at := d.referenceBy(by, registry); at != NoHeapObject {
+		if at := d.referenceBy(by, registry); at != NoObject {
 			size, _ := sizes.Find(uint64(at))
 			d.Edit(of).NativeSize += size &^ malloced
 		}
@@ -322,7 +324,7 @@ func (d *HeapDump) AddNativeSizes(sizes *swap.Map[int64]) {
 
 // Write stores the dump, which cannot be changed any more but for its classes and fields. It returns
 // the row of the first class; the other classes follow in order.
-func (d *HeapDump) Write() (firstClass int64) {
+func (d *Dump) Write() (firstClass int64) {
 	d.superclasses()
 	d.reach()
 	firstClass = d.store.HeapGraphClass.Rows()
@@ -336,23 +338,23 @@ func (d *HeapDump) Write() (firstClass int64) {
 	return firstClass
 }
 
-func (d *HeapDump) writeClasses(first, firstObject int64) {
+func (d *Dump) writeClasses(first, firstObject int64) {
 	t := &d.store.HeapGraphClass
 	for _, c := range d.classes {
 		row := t.Append()
 		t.Name.Set(row, c.Name)
 		t.Location.Set(row, c.Location)
 		t.Kind.Set(row, c.Kind)
-		if c.super != NoHeapClass {
+		if c.super != NoClass {
 			t.SuperclassID.Set(row, first+int64(c.super))
 		}
-		if c.Loader != NoHeapObject {
+		if c.Loader != NoObject {
 			t.ClassloaderID.Set(row, firstObject+int64(c.Loader))
 		}
 	}
 }
 
-func (d *HeapDump) writeObjects(firstClass, firstReference int64) {
+func (d *Dump) writeObjects(firstClass, firstReference int64) {
 	t := &d.store.HeapGraphObject
 	for i := range d.Objects() {
 		o := d.objects.Get(i)
@@ -369,15 +371,15 @@ func (d *HeapDump) writeObjects(firstClass, firstReference int64) {
 		if o.from < o.to {
 			t.ReferenceSetID.Set(row, firstReference+int64(o.from))
 		}
-		if o.Data != NoHeapData {
+		if o.Data != NoData {
 			t.ObjectDataID.Set(row, int64(o.Data))
 		}
 	}
 }
 
-func (d *HeapDump) writeReferences(firstObject int64) {
+func (d *Dump) writeReferences(firstObject int64) {
 	t := &d.store.HeapGraphReference
-	first, from, owner := t.Rows(), 0, NoHeapObject
+	first, from, owner := t.Rows(), 0, NoObject
 	for i := range d.references.Len() {
 		r := d.references.Get(i)
 		if r.owner != owner {
@@ -386,10 +388,10 @@ func (d *HeapDump) writeReferences(firstObject int64) {
 		row := t.Append()
 		t.ReferenceSetID.Set(row, first+int64(from))
 		t.OwnerID.Set(row, firstObject+int64(r.owner))
-		if r.owned != NoHeapObject {
+		if r.owned != NoObject {
 			t.OwnedID.Set(row, firstObject+int64(r.owned))
 		}
-		if r.field != NoHeapField {
+		if r.field != NoField {
 			f := &d.fields[r.field]
 			t.FieldName.Set(row, f.Name)
 			t.FieldTypeName.Set(row, f.Type)

@@ -59,7 +59,7 @@ func Read(store *model.Store, name string, r io.Reader, o Options) error {
 	if o.Context == nil {
 		o.Context = context.Background()
 	}
-	in := &reading{options: o, store: store, shared: map[any]any{}, overrides: format.Overrides{Files: map[string]*format.Override{}}, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir, Progress: o.Sorted, Context: o.Context})}
+	in := &reading{options: o, store: store, overrides: format.Overrides{Files: map[string]*format.Override{}}, sorter: sort.New(sort.Options{Memory: o.Memory, TempDir: o.TempDir, Progress: o.Sorted, Context: o.Context})}
 	defer in.sorter.Close()
 	err := in.file(origin{name: name, shown: name}, r)
 	if flushed := in.sorter.Flush(); err == nil {
@@ -99,7 +99,6 @@ type reading struct {
 	traces    int    // number of traces read so far, including the current one
 	overrides format.Overrides
 	beside    []string
-	shared    map[any]any
 	atEnd     []func() error
 }
 
@@ -195,7 +194,6 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		Parents:   from.parents,
 		Alone:     !rd.several,
 		Beside:    rd.beside,
-		Shared:    rd.shared,
 		Taken:     rd.input.n.Load,
 		TempDir:   rd.options.TempDir,
 		Crop:      rd.options.Crop,

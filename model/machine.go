@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tpconvert/tpconvert/internal/paged"
+	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -35,8 +36,7 @@ type Machine struct {
 	kernel kernelVersion
 	arch   string
 
-	// Shared holds what each format knows about the machine from all of its files.
-	Shared map[any]any
+	values shared.Values
 }
 
 // ThreadPriority orders the sources of thread names: a name replaces another of the
@@ -124,7 +124,6 @@ func (s *Store) Machine(raw int64) *Machine {
 		gpus:  map[int64]int64{},
 		tids:  tidIndex{all: &s.threads},
 
-		Shared:       map[any]any{},
 		threadHints:  map[UTID]*hints{},
 		processHints: map[UPID]*hints{},
 	}
@@ -136,6 +135,9 @@ func (s *Store) Machine(raw int64) *Machine {
 	s.machines[raw] = m
 	return m
 }
+
+// Values are what formats know about the machine from all of its files.
+func (m *Machine) Values() *shared.Values { return &m.values }
 
 // machineRow returns the id of the machine with a raw id.
 func (s *Store) machineRow(raw int64) MachineID {

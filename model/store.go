@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/internal/swap"
 	"github.com/tpconvert/tpconvert/model/clock"
 	"github.com/tpconvert/tpconvert/model/profile"
@@ -68,6 +69,7 @@ type Store struct {
 	bounds    bounds
 	clocks    clocks
 	words     words
+	values    shared.Values
 	Stacks    *profile.Stacks
 }
 
@@ -91,6 +93,9 @@ func NewStore(o Options) *Store {
 	s.slices.store = s
 	return s
 }
+
+// Values are what formats share between all files.
+func (s *Store) Values() *shared.Values { return &s.values }
 
 // Err returns the first error of the sink. After an error, rows are dropped.
 func (s *Store) Err() error { return s.set.Err() }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -79,8 +80,6 @@ type Input struct {
 	Overrides *Overrides
 	// Beside are the paths of all members of the archives that contain this file.
 	Beside []string
-	// Shared holds state that formats share between all files of the input.
-	Shared map[any]any
 	// Alone is true unless the file is in an archive with others, whose events may be older
 	// than any read so far.
 	Alone bool
@@ -104,6 +103,9 @@ type Input struct {
 	// AtEnd registers a function to call after the file's events have been parsed.
 	AtEnd func(func() error)
 }
+
+// Values are what formats share between all files of the input.
+func (in *Input) Values() *shared.Values { return in.Store.Values() }
 
 // Overrides are what a manifest says about the files of an input.
 type Overrides struct {

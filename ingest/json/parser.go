@@ -10,6 +10,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
+	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -32,7 +33,7 @@ type parser struct {
 	eventNameKey, phaseKey    model.StringID
 }
 
-// scratch is memory for parsing an event. All parsers of the input share it.
+// scratch is memory for parsing an event.
 type scratch struct {
 	lexer       jsonlex.Lexer
 	args        *jsonlex.ArgWriter
@@ -40,15 +41,9 @@ type scratch struct {
 	counterName []byte
 }
 
-func newScratch(in *format.Input) *scratch {
-	type key struct{}
-	s, ok := in.Shared[key{}].(*scratch)
-	if !ok {
-		s = &scratch{args: jsonlex.NewArgWriter(in.Store.Strings)}
-		in.Shared[key{}] = s
-	}
-	return s
-}
+var sharedScratch = shared.Value[*format.Input, scratch]{New: func(in *format.Input) *scratch {
+	return &scratch{args: jsonlex.NewArgWriter(in.Store.Strings)}
+}}
 
 // Sizes of the cache, powers of two.
 const (
@@ -65,7 +60,7 @@ func newParser(in *format.Input, places *places) *parser {
 	s := in.Store.Strings
 	return &parser{
 		Context:      in.Context,
-		scratch:      newScratch(in),
+		scratch:      sharedScratch.Of(in),
 		places:       places,
 		known:        make([]knownArg, minKnownArgs),
 		noName:       s.Intern("[No name]"),

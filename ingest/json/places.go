@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -29,19 +30,14 @@ const (
 	poolEmpty = 313   // offset of the empty text
 )
 
-// newPlaces returns the places shared by all files of the input.
-func newPlaces(in *format.Input) *places {
-	type key struct{}
-	if p, ok := in.Shared[key{}].(*places); ok {
-		return p
-	}
+// sharedPlaces are the places of all files of the input.
+var sharedPlaces = shared.Value[*format.Input, places]{New: func(in *format.Input) *places {
 	p := &places{strings: in.Store.Strings, names: map[uint32]model.StringID{}, next: poolFirst}
-	in.Shared[key{}] = p
 	for _, text := range slices.Concat(in.Parents, in.Beside) {
 		p.next += uint32(len(text)) + poolHead
 	}
 	return p
-}
+}}
 
 // intern returns the id of a text, and assigns it a place if it is new.
 func (p *places) intern(text []byte) model.StringID {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/internal/wire"
 )
 
@@ -18,87 +19,63 @@ const (
 	Always                    // when the sequence starts anew, it continues with a copy
 )
 
-// Local is a value that a module keeps for each sequence. It is made by NewLocal and
+// Local is a value that a module keeps for each sequence, zero at first. It is made by NewLocal and
 // held in a package variable.
 type Local[T any] struct {
-	slot int
-}
-
-// localKind is a Local of any type.
-type localKind struct {
 	lifetime Lifetime
-	copy     func(any) any
+	value    shared.Value[locals, T]
 }
 
-// localKinds are the Locals of all packages, by slot.
-var localKinds []localKind
-
-// NewLocal returns a Local. It must be called before anything is read.
-func NewLocal[T any](lifetime Lifetime) Local[T] {
-	localKinds = append(localKinds, localKind{lifetime, func(v any) any {
-		value := *v.(*T)
-		return &value
-	}})
-	return Local[T]{len(localKinds) - 1}
+// locals keeps the values of a sequence with one lifetime.
+type locals struct {
+	*State
+	lifetime Lifetime
 }
 
-// Of returns the value for the state's sequence, zero at first.
-func (l Local[T]) Of(s *State) *T {
-	if v := l.Get(s); v != nil {
-		return v
+// Values makes room for the sequence's first values.
+func (l locals) Values() *shared.Values {
+	if l.State.locals == nil {
+		l.State.locals = new([Always + 1]shared.Values)
 	}
-	v := new(T)
-	if s.locals == nil {
-		s.locals = new([]any)
-	}
-	*s.locals = put(*s.locals, l.slot, v)
-	return v
+	return &l.State.locals[l.lifetime]
 }
+
+// NewLocal returns a Local.
+func NewLocal[T any](lifetime Lifetime) Local[T] { return Local[T]{lifetime: lifetime} }
+
+// Of returns the value for the state's sequence.
+func (l *Local[T]) Of(s *State) *T { return l.value.Of(locals{s, l.lifetime}) }
 
 // Get is Of, except that it returns nil while there is no value.
-func (l Local[T]) Get(s *State) *T {
-	if s.locals != nil && l.slot < len(*s.locals) {
-		if v := (*s.locals)[l.slot]; v != nil {
-			return v.(*T)
-		}
+func (l *Local[T]) Get(s *State) *T {
+	if s.locals == nil {
+		return nil
 	}
-	return nil
+	return l.value.Get(locals{s, l.lifetime})
 }
 
 // keptLocals returns the values of at least the given lifetime, for the next interval.
-func (iv *interval) keptLocals(lifetime Lifetime) *[]any {
+func (iv *interval) keptLocals(lifetime Lifetime) *[Always + 1]shared.Values {
 	if iv.locals == nil {
 		return nil
 	}
-	var kept []any
-	for slot, v := range *iv.locals {
-		kind := localKinds[slot]
-		if v == nil || kind.lifetime < lifetime {
-			continue
-		}
-		if kind.lifetime == Always {
-			v = kind.copy(v)
-		}
-		kept = put(kept, slot, v)
+	var kept [Always + 1]shared.Values
+	for l := lifetime; l < Always; l++ {
+		kept[l] = iv.locals[l].Clone()
 	}
+	kept[Always] = iv.locals[Always].Copy()
 	return &kept
-}
-
-// put sets the value in a slot.
-func put(slots []any, slot int, v any) []any {
-	for len(slots) <= slot {
-		slots = append(slots, nil)
-	}
-	slots[slot] = v
-	return slots
 }
 
 // defaults are a TracePacketDefaults.
 type defaults struct {
 	data    []byte
 	clockID uint32
-	decoded []any // by slot
+	decoded shared.Values
 }
+
+// Values are the fields decoded so far.
+func (d *defaults) Values() *shared.Values { return &d.decoded }
 
 func newDefaults(data []byte) *defaults {
 	d := &defaults{data: bytes.Clone(data)}
@@ -117,18 +94,18 @@ func (s *State) clockID() uint32 {
 // Default is a field of a sequence's defaults. It is made by NewDefault and held in
 // a package variable.
 type Default[T any] struct {
-	slot   int
-	field  uint32
-	decode func([]byte) T
+	value shared.Value[*defaults, T]
 }
 
-var defaultSlots int
-
-// NewDefault returns the Default for a field of TracePacketDefaults. It must be
-// called before anything is read.
+// NewDefault returns the Default for a field of TracePacketDefaults.
 func NewDefault[T any](field uint32, decode func([]byte) T) Default[T] {
-	defaultSlots++
-	return Default[T]{defaultSlots - 1, field, decode}
+	return Default[T]{shared.Value[*defaults, T]{New: func(d *defaults) *T {
+		v := new(T)
+		if f, ok := wire.Find(d.data, field); ok {
+			*v = decode(f.Bytes())
+		}
+		return v
+	}}}
 }
 
 // Of returns the field from a state's defaults, or nil if it has none. Each set of
@@ -137,15 +114,5 @@ func (d *Default[T]) Of(s *State) *T {
 	if s.defaults == nil {
 		return nil
 	}
-	if d.slot < len(s.defaults.decoded) {
-		if v := s.defaults.decoded[d.slot]; v != nil {
-			return v.(*T)
-		}
-	}
-	v := new(T)
-	if f, ok := wire.Find(s.defaults.data, d.field); ok {
-		*v = d.decode(f.Bytes())
-	}
-	s.defaults.decoded = put(s.defaults.decoded, d.slot, v)
-	return v
+	return d.value.Of(s.defaults)
 }

@@ -3,6 +3,7 @@ package proto
 import (
 	"encoding/binary"
 
+	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
@@ -99,26 +100,9 @@ func (s *Stream) Event(ts int64, payload []byte) error {
 	return nil
 }
 
-// Shared is a value that the modules of one reader have in common, made when one of
-// them first asks for it. It is a variable in a package that they all import, so that
-// one module finds what another reads.
-type Shared[T any] struct {
-	// New makes the value for a reader.
-	New func(*Reader) *T
-	// OfMachine is set if the readers of all traces of a machine have the value in common.
-	OfMachine bool
-}
+// Shared is a value that the modules of one reader have in common. It is a variable in a package
+// that they all import, so that one module finds what another reads.
+type Shared[T any] = shared.Value[*Reader, T]
 
-// Of returns the value that a reader's modules share.
-func (s *Shared[T]) Of(r *Reader) *T {
-	values := r.shared
-	if s.OfMachine {
-		values = r.Machine.Shared
-	}
-	if v, ok := values[s]; ok {
-		return v.(*T)
-	}
-	v := s.New(r)
-	values[s] = v
-	return v
-}
+// Values are what the reader's modules share.
+func (r *Reader) Values() *shared.Values { return &r.shared }

@@ -9,6 +9,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/proto/descriptor"
 	"github.com/tpconvert/tpconvert/internal/paged"
+	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
@@ -70,8 +71,8 @@ type Reader struct {
 	recent    [16]*sequence // those looked up last, by the low bits of their ids
 	used      bool          // there was a packet
 
-	oldClock []uint32    // fields of the modules with OldClock
-	shared   map[any]any // by the Shared
+	oldClock []uint32 // fields of the modules with OldClock
+	shared   shared.Values
 	patches  patches
 
 	states     paged.List[State]
@@ -154,7 +155,7 @@ func (t *trace) fail(err error) {
 }
 
 func (t *trace) newReader(machine uint32, c *model.Context) *Reader {
-	r := &Reader{Context: c, in: t.in, file: t, others: map[uint32][]*Module{}, shared: map[any]any{}}
+	r := &Reader{Context: c, in: t.in, file: t, others: map[uint32][]*Module{}}
 	r.packets = r.NewStream(r.parse)
 	c.Machine.UseIdleProcess()
 	c.Clocks.Assume(model.ClockBoottime)

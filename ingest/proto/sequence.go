@@ -5,6 +5,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 )
@@ -117,9 +118,9 @@ type interval struct {
 	// sequence of one packet.
 	few     []byte // fields of InternedData
 	tables  *internTables
-	locals  *[]any // by slot; nil while there are none
-	lookups int32  // number of lookups in few
-	states  int32  // states in use
+	locals  *[Always + 1]shared.Values // by Lifetime; nil while there are none
+	lookups int32                      // number of lookups in few
+	states  int32                      // states in use
 }
 
 const (

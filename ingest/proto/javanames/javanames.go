@@ -11,6 +11,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/proto/packages"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/heap"
@@ -74,13 +75,18 @@ func (s *stackSet) add(upid model.UPID, callsite profile.CallsiteID) {
 	s.order = append(s.order, of)
 }
 
-var shared = proto.Shared[Names]{OfMachine: true, New: func(r *proto.Reader) *Names {
-	return &Names{reader: r, fields: map[model.StringID]model.StringID{}, known: map[model.StringID]model.StringID{},
+// ofMachine keeps what all readers of a machine share.
+type ofMachine struct{ *proto.Reader }
+
+func (r ofMachine) Values() *shared.Values { return r.Machine.Values() }
+
+var names = shared.Value[ofMachine, Names]{New: func(r ofMachine) *Names {
+	return &Names{reader: r.Reader, fields: map[model.StringID]model.StringID{}, known: map[model.StringID]model.StringID{},
 		classes: map[classKey][]int64{}}
 }}
 
 // Of returns the names of a reader's machine.
-func Of(r *proto.Reader) *Names { return shared.Of(r) }
+func Of(r *proto.Reader) *Names { return names.Of(ofMachine{r}) }
 
 // Join returns the names of a reader's machine, which wait until the reader leaves.
 func Join(r *proto.Reader) *Names {

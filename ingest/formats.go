@@ -10,6 +10,8 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/fuchsia"
 	"github.com/tpconvert/tpconvert/ingest/gecko"
 	"github.com/tpconvert/tpconvert/ingest/gotrace"
+	"github.com/tpconvert/tpconvert/ingest/gperftools"
+	"github.com/tpconvert/tpconvert/ingest/heapprofile"
 	"github.com/tpconvert/tpconvert/ingest/hprof"
 	"github.com/tpconvert/tpconvert/ingest/instruments"
 	"github.com/tpconvert/tpconvert/ingest/jaeger"
@@ -26,6 +28,8 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/proto/families"
 	"github.com/tpconvert/tpconvert/ingest/rocpd"
 	"github.com/tpconvert/tpconvert/ingest/simpleperfproto"
+	"github.com/tpconvert/tpconvert/ingest/speedscope"
+	"github.com/tpconvert/tpconvert/ingest/stackprof"
 	"github.com/tpconvert/tpconvert/ingest/strace"
 	"github.com/tpconvert/tpconvert/ingest/systrace"
 	"github.com/tpconvert/tpconvert/ingest/tracecmd"
@@ -50,6 +54,7 @@ var Formats = []*format.Format{
 	gotrace.Format,
 	rocpd.Format,
 	nsys.Format,
+	gperftools.Format,
 	compressed.Gzip,
 	compressed.Zstd,
 	compressed.Xz,
@@ -60,6 +65,9 @@ var Formats = []*format.Format{
 	otlp.Format,
 	jaeger.Format,
 	zipkin.Format,
+	speedscope.Format,
+	heapprofile.Format,
+	stackprof.Format,
 	instruments.Format,
 	json.Format,
 	compressed.Ctrace,

@@ -81,6 +81,9 @@ const (
 	StatSpanParseErrors
 	StatSpanReferenceMissing
 	StatSpanPartsDropped
+	StatSpeedscopeParseErrors
+	StatHeapProfileParseErrors
+	StatStackprofParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -114,6 +117,9 @@ var ownStats = [...]statInfo{
 	StatSpanParseErrors - firstOwnStat:           {"span_parse_errors", false, DataLoss, FromAnalysis, "Spans of distributed traces, and parts of them, that cannot be read."},
 	StatSpanReferenceMissing - firstOwnStat:      {"span_reference_missing", false, Notice, FromAnalysis, "Parents of spans, and linked spans, that the trace does not have."},
 	StatSpanPartsDropped - firstOwnStat:          {"span_parts_dropped", false, DataLoss, FromTrace, "Attributes, events and links that a recorder of spans reports to have dropped."},
+	StatSpeedscopeParseErrors - firstOwnStat:     {"speedscope_parse_errors", false, DataLoss, FromAnalysis, "Frames, samples and events of speedscope's files that cannot be read."},
+	StatHeapProfileParseErrors - firstOwnStat:    {"heap_profile_parse_errors", false, DataLoss, FromAnalysis, "Nodes of V8's heap profiles that cannot be read."},
+	StatStackprofParseErrors - firstOwnStat:      {"stackprof_parse_errors", false, DataLoss, FromAnalysis, "Frames and stacks of stackprof's profiles that cannot be read."},
 }
 
 func (s Stat) info() statInfo {

@@ -19,7 +19,6 @@ var otherKinds = []struct {
 }{
 	{"a speedscope file", []string{"profiles", "shared"}},
 	{"a V8 heap snapshot", []string{"snapshot", "strings"}},
-	{"a V8 heap profile", []string{"head"}},
 	{"an HTTP archive (HAR)", []string{"log"}},
 	{"a source map", []string{"mappings", "sources"}},
 	{"a Jupyter notebook", []string{"cells", "nbformat"}},

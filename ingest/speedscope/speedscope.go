@@ -1,0 +1,403 @@
+// Package speedscope reads speedscope's files, which py-spy, rbspy and many others write. See
+// https://www.speedscope.app/file-format-schema.json.
+//
+// A profile is a list of sampled stacks with weights, or of the begins and ends of frames. Each becomes sums at stacks. Begins
+// and ends in time become slices, too.
+package speedscope
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/aggregate"
+	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// Format is speedscope's format.
+var Format = &format.Format{Name: "speedscope", Sniff: sniff, Read: read}
+
+// sniff accepts an object with speedscope's schema.
+func sniff(head []byte) bool {
+	start := bytes.TrimSpace(head)
+	return len(start) > 0 && start[0] == '{' && bytes.Contains(head, []byte("speedscope.app/file-format-schema.json"))
+}
+
+type reader struct {
+	jsonlex.Reader
+	in       *format.Input
+	sums     *aggregate.Profile
+	mapping  profile.MappingID
+	frames   []profile.FrameID
+	names    []model.StringID // of the frames
+	stream   *sort.Stream
+	token    *token.Writer
+	profiles []model.StringID // names
+	found    bool
+	section
+}
+
+// section is the profile being read.
+type section struct {
+	name, unit string
+	hasMeasure bool
+	measure    int
+	start, end float64
+	waiting    []event // until the unit is known
+	// Of begins and ends.
+	open   []int32 // stacks of the open frames, outermost first
+	at     float64 // of the last event
+	events bool
+	// Of samples.
+	stacks  []int32
+	weights []float64
+}
+
+// event is the begin of a frame, or its end.
+type event struct {
+	open  bool
+	frame int32
+	at    float64
+}
+
+func read(in *format.Input) error {
+	in.UseClock(model.ClockTraceFile)
+	r := &reader{Reader: jsonlex.NewReader(in), in: in, sums: aggregate.New(in.Store), token: token.NewWriter(in.Store)}
+	r.stream = in.Sorter.NewStream(r)
+	_, err := r.Peek()
+	if err == nil {
+		err = r.file()
+	}
+	r.sums.Store(func(number int32) profile.FrameID {
+		if int(number) < len(r.frames) {
+			return r.frames[number]
+		}
+		r.damaged()
+		return model.None
+	})
+	switch err {
+	case jsonlex.ErrSyntax:
+		if !r.found {
+			return format.Errorf(format.ErrCorrupt, r.Offset(), "%s, got %s", r.Why, r.Glimpse())
+		}
+		r.damaged()
+	case jsonlex.ErrTooLarge:
+		return format.Errorf(format.ErrUnsupported, r.Offset(), "a value %v", err)
+	case jsonlex.ErrTruncated:
+		in.File.LogAt(model.StatTruncatedInput, r.Base+int64(len(r.Buf)), nil)
+	case nil:
+	default:
+		return err
+	}
+	if !r.found {
+		return format.Errorf(format.ErrNoEvents, -1, "a file without profiles")
+	}
+	return nil
+}
+
+func (r *reader) damaged() { r.in.File.LogAt(model.StatSpeedscopeParseErrors, r.Offset(), nil) }
+
+// file reads the object at the position.
+func (r *reader) file() error {
+	return r.EachMember(func(key []byte) error {
+		switch string(key) {
+		case "shared":
+			return r.inside('{', func() error {
+				return r.EachMember(func(key []byte) error {
+					if string(key) == "frames" {
+						return r.inside('[', func() error { return r.EachElement(r.frame) })
+					}
+					return r.unread(key)
+				})
+			})
+		case "profiles":
+			return r.inside('[', func() error {
+				return r.EachElement(func() error { return r.inside('{', r.readProfile) })
+			})
+		case "$schema", "activeProfileIndex":
+			return r.Skip()
+		case "name", "exporter":
+			v, err := r.ReadValue()
+			if fact, ok := v.Fact(r.in.Store.Strings); ok && err == nil {
+				r.in.File.SetMetadata("speedscope_"+string(key), fact)
+			}
+			return err
+		}
+		return r.unread(key)
+	})
+}
+
+// inside calls f if the value at the position begins with the bracket.
+func (r *reader) inside(bracket byte, f func() error) error {
+	if r.Buf[r.Pos] != bracket {
+		r.damaged()
+		return r.Skip()
+	}
+	return f()
+}
+
+func (r *reader) unread(key []byte) error {
+	r.in.File.Unread(model.StatUnreadFact, model.None, string(key)+" member").AddAt(r.Offset())
+	return r.Skip()
+}
+
+// frame reads a frame of the list that all profiles share.
+func (r *reader) frame() error {
+	v, err := r.ReadValue()
+	if err != nil {
+		return err
+	}
+	var name, file model.StringID
+	var line int64
+	strings := r.in.Store.Strings
+	l := jsonlex.Lexer{Buf: v.Raw}
+	if v.Kind != jsonlex.Object || l.Members(func(key []byte, v jsonlex.Value) {
+		switch {
+		case string(key) == "name" && v.Kind == jsonlex.Text:
+			name = strings.InternBytes(v.Raw)
+		case string(key) == "file" && v.Kind == jsonlex.Text:
+			file = strings.InternBytes(v.Raw)
+		case string(key) == "line":
+			line = v.Int
+		}
+	}) != nil {
+		r.damaged()
+	}
+	if len(r.frames) == 0 {
+		r.mapping = r.in.Store.Stacks.DummyMapping("[speedscope]")
+	}
+	r.names = append(r.names, name)
+	r.frames = append(r.frames, r.in.Store.Stacks.FunctionFrame(r.mapping, name, file, line))
+	return nil
+}
+
+// units are the units of times, in ns.
+var units = map[string]float64{"nanoseconds": 1, "microseconds": 1e3, "milliseconds": 1e6, "seconds": 1e9}
+
+// readProfile reads a profile.
+func (r *reader) readProfile() error {
+	r.section = section{start: math.NaN(), end: math.NaN()}
+	r.found = true
+	r.profiles = append(r.profiles, 0)
+	err := r.EachMember(func(key []byte) error {
+		switch string(key) {
+		case "name", "unit":
+			isName := string(key) == "name"
+			v, err := r.ReadValue()
+			if isName {
+				r.name = string(v.Raw)
+				r.profiles[len(r.profiles)-1] = r.in.Store.Strings.InternBytes(v.Raw)
+			} else {
+				r.unit = string(v.Raw)
+			}
+			return err
+		case "startValue", "endValue":
+			to := &r.start
+			if string(key) == "endValue" {
+				to = &r.end
+			}
+			v, err := r.ReadValue()
+			*to = number(v)
+			return err
+		case "type":
+			return r.Skip()
+		case "events":
+			return r.inside('[', func() error { return r.EachElement(r.readEvent) })
+		case "samples":
+			return r.inside('[', func() error { return r.EachElement(r.sample) })
+		case "weights":
+			return r.inside('[', func() error {
+				return r.EachElement(func() error {
+					v, err := r.ReadValue()
+					r.weights = append(r.weights, number(v))
+					return err
+				})
+			})
+		}
+		return r.unread(key)
+	})
+	if pushed := r.finishProfile(); pushed != nil {
+		return pushed
+	}
+	return err
+}
+
+// number returns a number, or NaN.
+func number(v jsonlex.Value) float64 {
+	switch v.Kind {
+	case jsonlex.Integer:
+		return float64(v.Int)
+	case jsonlex.Double:
+		return v.Float
+	}
+	return math.NaN()
+}
+
+// add adds a value at a stack.
+func (r *reader) add(stack int32, value float64) {
+	if math.IsNaN(value) {
+		r.damaged()
+		return
+	}
+	if !r.hasMeasure {
+		r.hasMeasure = true
+		kind, unit := "samples", "count"
+		if _, ok := units[r.unit]; ok {
+			kind, unit = "time", r.unit
+		} else if r.unit == "bytes" {
+			kind, unit = "space", r.unit
+		}
+		scope := r.name
+		if scope == "" {
+			scope = r.in.Name
+		}
+		r.measure = r.sums.Measure(scope, "speedscope "+kind, kind, unit)
+	}
+	r.sums.Add(r.measure, stack, value)
+}
+
+// sample reads a stack: the numbers of its frames, outermost first.
+func (r *reader) sample() error {
+	v, err := r.ReadValue()
+	if err != nil {
+		return err
+	}
+	stack := profile.EmptyStack
+	l := jsonlex.Lexer{Buf: v.Raw}
+	if v.Kind != jsonlex.Array || l.Elements(func(v jsonlex.Value) {
+		if v.Kind != jsonlex.Integer || v.Int < 0 || v.Int > math.MaxInt32 {
+			r.damaged()
+			return
+		}
+		stack = r.sums.Push(stack, int32(v.Int))
+	}) != nil {
+		r.damaged()
+	}
+	r.stacks = append(r.stacks, stack)
+	return nil
+}
+
+// readEvent reads the begin or the end of a frame.
+func (r *reader) readEvent() error {
+	v, err := r.ReadValue()
+	if err != nil {
+		return err
+	}
+	e := event{at: math.NaN()}
+	kind := byte(0)
+	l := jsonlex.Lexer{Buf: v.Raw}
+	whole := v.Kind == jsonlex.Object && l.Members(func(key []byte, v jsonlex.Value) {
+		switch {
+		case string(key) == "type" && len(v.Raw) == 1:
+			kind = v.Raw[0]
+		case string(key) == "frame" && v.Kind == jsonlex.Integer && v.Int >= 0 && v.Int <= math.MaxInt32:
+			e.frame = int32(v.Int)
+		case string(key) == "at":
+			e.at = number(v)
+		}
+	}) == nil
+	if e.open = kind == 'O'; !whole || !e.open && kind != 'C' || math.IsNaN(e.at) {
+		r.damaged()
+		return nil
+	}
+	if r.unit == "" {
+		r.waiting = append(r.waiting, e)
+		return nil
+	}
+	return r.event(e)
+}
+
+// event adds what passed since the last event to the stack.
+func (r *reader) event(e event) error {
+	top := profile.EmptyStack
+	if n := len(r.open); n > 0 {
+		top = r.open[n-1]
+	}
+	since := r.at
+	if !r.events {
+		r.events, since = true, r.start
+		if math.IsNaN(since) {
+			since = e.at
+		}
+	}
+	if e.at < since {
+		r.damaged()
+		return nil
+	}
+	if top != profile.EmptyStack {
+		r.add(top, e.at-since)
+	}
+	r.at = e.at
+	if e.open {
+		r.open = append(r.open, r.sums.Push(top, e.frame))
+	} else if top == profile.EmptyStack || r.sums.Frame(top) != e.frame {
+		r.damaged()
+		return nil
+	} else {
+		r.open = r.open[:len(r.open)-1]
+	}
+	scale, ok := units[r.unit]
+	ns := math.Round(e.at * scale)
+	if !ok || math.Abs(ns) > math.MaxInt64/2 {
+		return nil
+	}
+	ts, ok := r.in.TraceTime(int64(ns), r.Offset())
+	if !ok || ts < 0 {
+		r.damaged()
+		return nil
+	}
+	r.token.Reset()
+	r.token.Uint(uint64(len(r.profiles) - 1))
+	r.token.Int(int64(e.frame))
+	if e.open {
+		r.token.Uint(1)
+	} else {
+		r.token.Uint(0)
+	}
+	return r.stream.Push(ts, r.token.Bytes())
+}
+
+// finishProfile adds what had to wait for the end of the profile.
+func (r *reader) finishProfile() error {
+	for _, e := range r.waiting {
+		if err := r.event(e); err != nil {
+			return err
+		}
+	}
+	for n := len(r.open); n > 0 && r.end >= r.at; n = len(r.open) { // frames that the recording left open
+		if err := r.event(event{frame: r.sums.Frame(r.open[n-1]), at: r.end}); err != nil {
+			return err
+		}
+	}
+	if len(r.stacks) != len(r.weights) {
+		r.damaged()
+	}
+	for i := range min(len(r.stacks), len(r.weights)) {
+		r.add(r.stacks[i], r.weights[i])
+	}
+	return nil
+}
+
+var tracks = &model.Blueprint{Classification: "speedscope_profile", Dims: []string{"profile"}}
+
+// Event adds the begin or the end of a slice.
+func (r *reader) Event(ts int64, payload []byte) error {
+	t := token.Reader(payload)
+	number := t.Uint()
+	frame := t.Int()
+	track := r.in.Tracks.Intern(tracks, &model.TrackOptions{Name: r.profiles[number]}, model.IntDim(int64(number)))
+	if t.Uint() == 0 {
+		r.in.Slices.End(ts, track, 0, 0, nil)
+		return nil
+	}
+	var name model.StringID
+	if frame < int64(len(r.names)) {
+		name = r.names[frame]
+	}
+	r.in.Slices.Begin(ts, track, 0, name, nil)
+	return nil
+}

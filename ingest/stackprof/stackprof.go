@@ -1,0 +1,236 @@
+// Package stackprof reads profiles of Ruby's stackprof in JSON. With its option raw they have stacks, outermost frame first;
+// otherwise only the number of samples in each frame.
+package stackprof
+
+import (
+	"bytes"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/aggregate"
+	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
+)
+
+// Format is stackprof's format.
+var Format = &format.Format{Name: "stackprof", Sniff: sniff, Read: read}
+
+// sniff accepts an object that begins with members of a profile.
+func sniff(head []byte) bool {
+	start := bytes.TrimSpace(head)
+	for _, member := range []string{`"mode"`, `"interval"`, `"gc_samples"`, `"missed_samples"`} {
+		if !bytes.Contains(start[:min(len(start), sniffBytes)], []byte(member)) {
+			return false
+		}
+	}
+	return start[0] == '{'
+}
+
+const sniffBytes = 400
+
+type reader struct {
+	jsonlex.Reader
+	in      *format.Input
+	sums    *aggregate.Profile
+	mapping profile.MappingID
+	numbers map[string]int32  // of frames, by their ids
+	frames  []profile.FrameID // by number
+	self    []float64         // samples by number
+	raw     []sample
+	deltas  []float64 // µs
+	facts   map[string]jsonlex.Value
+	mode    string
+}
+
+// sample is a stack that was seen so many times in a row.
+type sample struct {
+	stack int32
+	count int64
+}
+
+func read(in *format.Input) error {
+	r := &reader{Reader: jsonlex.NewReader(in), in: in, sums: aggregate.New(in.Store), mapping: in.Store.Stacks.DummyMapping("[stackprof]"),
+		numbers: map[string]int32{}, facts: map[string]jsonlex.Value{}}
+	_, err := r.Peek()
+	if err == nil {
+		err = r.EachMember(r.member)
+	}
+	r.store()
+	switch {
+	case err == jsonlex.ErrTruncated:
+		in.File.LogAt(model.StatTruncatedInput, r.Base+int64(len(r.Buf)), nil)
+	case err == jsonlex.ErrSyntax && len(r.frames) > 0, err == jsonlex.ErrTooLarge:
+		r.damaged()
+	case err == jsonlex.ErrSyntax:
+		return format.Errorf(format.ErrCorrupt, r.Offset(), "%s, got %s", r.Why, r.Glimpse())
+	case err != nil:
+		return err
+	}
+	return nil
+}
+
+func (r *reader) damaged() { r.in.File.LogAt(model.StatStackprofParseErrors, r.Offset(), nil) }
+
+// member reads a member of the profile.
+func (r *reader) member(key []byte) error {
+	switch name, c := string(key), r.Buf[r.Pos]; {
+	case name == "frames" && c == '{':
+		return r.EachMember(r.frame)
+	case name == "raw" && c == '[':
+		return r.stacks()
+	case name == "raw_timestamp_deltas" && c == '[':
+		return r.EachElement(func() error {
+			n, err := r.number()
+			r.deltas = append(r.deltas, n)
+			return err
+		})
+	case c == '[' || c == '{':
+		r.in.File.Unread(model.StatUnreadFact, model.None, name+" member").AddAt(r.Offset())
+		return r.Skip()
+	default:
+		v, err := r.ReadValue()
+		if name == "mode" {
+			r.mode = string(v.Raw)
+		}
+		v.Raw = bytes.Clone(v.Raw)
+		r.facts[name] = v
+		if fact, ok := v.Fact(r.in.Store.Strings); ok && err == nil {
+			r.in.File.SetMetadata("stackprof_"+name, fact)
+		}
+		return err
+	}
+}
+
+// number reads a number.
+func (r *reader) number() (float64, error) {
+	v, err := r.ReadValue()
+	switch {
+	case err != nil || v.Kind == jsonlex.Double:
+		return v.Float, err
+	case v.Kind == jsonlex.Integer:
+		return float64(v.Int), nil
+	}
+	r.damaged()
+	return 0, nil
+}
+
+// of returns the number of a frame.
+func (r *reader) of(id []byte) int32 {
+	number, ok := r.numbers[string(id)]
+	if !ok {
+		number = int32(len(r.frames))
+		r.numbers[string(id)] = number
+		r.frames = append(r.frames, model.None)
+		r.self = append(r.self, 0)
+	}
+	return number
+}
+
+// frame reads a frame, whose key is its id.
+func (r *reader) frame(id []byte) error {
+	number := r.of(id)
+	v, err := r.ReadValue()
+	if err != nil {
+		return err
+	}
+	strings := r.in.Store.Strings
+	var name, file model.StringID
+	var line int64
+	l := jsonlex.Lexer{Buf: v.Raw}
+	if v.Kind != jsonlex.Object || l.Members(func(key []byte, v jsonlex.Value) {
+		switch string(key) {
+		case "name":
+			if v.Kind == jsonlex.Text {
+				name = strings.InternBytes(v.Raw)
+			}
+		case "file":
+			if len(v.Raw) > 0 {
+				file = strings.InternBytes(v.Raw)
+			}
+		case "line":
+			line = v.Int
+		case "samples":
+			r.self[number] = float64(v.Int)
+		}
+	}) != nil {
+		r.damaged()
+	}
+	r.frames[number] = r.in.Store.Stacks.FunctionFrame(r.mapping, name, file, line)
+	return nil
+}
+
+// stacks reads the list of stacks: the number of frames, the frames, and the number of samples of each.
+func (r *reader) stacks() error {
+	left, stack := int64(0), profile.EmptyStack
+	const isSize, isFrame, isCount = 0, 1, 2
+	next := isSize
+	err := r.EachElement(func() error {
+		v, err := r.ReadValue()
+		if err != nil {
+			return err
+		}
+		switch {
+		case v.Kind != jsonlex.Integer && !(next == isFrame && v.Kind == jsonlex.Double): // an id may have 64 bits and no sign
+			r.damaged()
+		case next == isSize:
+			left, stack, next = v.Int, profile.EmptyStack, isFrame
+			if left <= 0 {
+				next = isCount
+			}
+		case next == isFrame:
+			stack = r.sums.Push(stack, r.of(v.Raw))
+			if left--; left == 0 {
+				next = isCount
+			}
+		default:
+			r.raw = append(r.raw, sample{stack, v.Int})
+			next = isSize
+		}
+		return nil
+	})
+	if err == nil && next != isSize {
+		r.damaged()
+	}
+	return err
+}
+
+// store adds up what was read.
+func (r *reader) store() {
+	samples := r.sums.Measure(r.in.Name, "stackprof samples", "samples", "count")
+	if len(r.raw) == 0 {
+		for number, n := range r.self {
+			if n != 0 {
+				r.sums.Add(samples, r.sums.Push(profile.EmptyStack, int32(number)), n)
+			}
+		}
+	}
+	interval := r.facts["interval"]
+	timed := r.mode == "wall" || r.mode == "cpu"
+	byDelta := r.mode == "wall" && len(r.deltas) > 0
+	measure := 0
+	if timed && len(r.raw) > 0 {
+		measure = r.sums.Measure(r.in.Name, "stackprof "+r.mode, r.mode, "microseconds")
+	}
+	at := 0
+	for _, s := range r.raw {
+		r.sums.Add(samples, s.stack, float64(s.count))
+		switch {
+		case byDelta:
+			for range min(max(s.count, 0), int64(len(r.deltas)-at)) {
+				r.sums.Add(measure, s.stack, r.deltas[at])
+				at++
+			}
+		case timed:
+			r.sums.Add(measure, s.stack, float64(s.count)*float64(interval.Int))
+		}
+	}
+	if byDelta && at != len(r.deltas) {
+		r.damaged()
+	}
+	r.sums.Store(func(number int32) profile.FrameID {
+		if r.frames[number] == model.None {
+			r.damaged()
+		}
+		return r.frames[number]
+	})
+}

@@ -38,6 +38,7 @@ func exitCode(err error) int {
 	var usage usageError
 	var failed *api.FailedError
 	var alerts alertError
+	var different compareError
 	var bad *api.InputError
 	switch {
 	case err == nil:
@@ -48,7 +49,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &failed) && len(failed.Errs) < failed.Of:
 		return exitSomeFailed
-	case errors.As(err, &alerts):
+	case errors.As(err, &alerts), errors.As(err, &different):
 		return exitAlert
 	case errors.Is(err, api.ErrIncomplete):
 		return exitIncomplete

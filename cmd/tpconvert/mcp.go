@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/mcp"
-	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -68,11 +66,10 @@ func (o *mcpOptions) runConfined(ctx context.Context, trace opener, args []strin
 }
 
 func (o *mcpOptions) run(ctx context.Context, trace opener, args []string, in io.Reader, out io.Writer) (err error) {
-	alerts, err := readDefinitions([]string{derive.BuiltinName})
+	alerts, err := builtinAlerts()
 	if err != nil {
 		return err
 	}
-	alerts = slices.DeleteFunc(alerts, func(d derive.Definition) bool { return d.Kind != derive.Alerts })
 	server, err := mcp.New(mcp.Options{Version: version(), Inputs: args, Convert: trace.convert, Modules: modules(o.stdlib),
 		Memory: int64(o.memory), Longest: o.longest, Alerts: alerts})
 	if err != nil {

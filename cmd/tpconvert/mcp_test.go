@@ -105,7 +105,7 @@ func TestMCP(t *testing.T) {
 			t.Errorf("tool %+v", tool)
 		}
 	}
-	if got := strings.Join(names, " "); got != "alerts open query summarize tables top" {
+	if got := strings.Join(names, " "); got != "alerts compare open query summarize tables top" {
 		t.Errorf("tools %s", got)
 	}
 	for _, question := range []struct{ tool, arguments, want string }{
@@ -132,6 +132,11 @@ func TestMCP(t *testing.T) {
 	} {
 		a.wants(question.tool, question.arguments, question.want)
 	}
+	recordings := filepath.ToSlash(filepath.Join("..", "cmd", "tpconvert", "compare", "testdata", "slices"))
+	a.wants("compare", asJSON(map[string]any{"before": []string{recordings + "/before"}, "after": []string{recordings + "/after"}, "kinds": []string{"slice"}}),
+		`(?s)^kind\tname.*?\nslice\tchecksum\t\tself\t143.7 ms\t251.3 ms\t.*10 traces before, 10 after`)
+	a.fails("compare", `{"before": [], "after": []}`, `at least one`)
+	a.fails("compare", `{"before": ["app.ftrace"], "after": ["app.ftrace"], "kinds": ["x"]}`, `want some of slice`)
 	a.fails("query", `{"sql": "SELECT 1"}`, `name the trace`) // several are open
 	a.fails("query", `{"trace": "app.ftrace", "sql": "SELECT a FROM t"}`, `no such table: t`)
 	a.fails("query", `{"trace": "app.ftrace", "sql": " "}`, `no SQL`)
@@ -270,6 +275,8 @@ func TestMCPFiles(t *testing.T) {
 		a.wants("query", `{"trace": "`+name+`", `+names+`}`, name)
 	}
 	a.wants("query", `{"trace": "in/0.json", `+names+`}`, "in/0.json")
+	a.fails("compare", `{"before": ["in/one"], "after": ["outside.json"]}`, `is not below in`)
+	a.wants("compare", `{"before": ["in/one"], "after": ["in/many"]}`, `1 trace before, 2 after`)
 	const endless = `{"trace": "in/one", "sql": "WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a) SELECT count(*) FROM a"}`
 	begun := time.Now()
 	a.fails("query", endless, `takes more than 2s`)

@@ -32,7 +32,8 @@ Exit codes:
     1    failure, or data was lost or damaged and --strict is given
     2    wrong usage
     3    some of several traces could not be converted; the others were. After
-         "tpconvert alerts": there is an alert of level error
+         "tpconvert alerts": there is an alert of level error. After "tpconvert
+         compare": --fail-if is true
     4    the input is damaged or in an unknown format: trying again will not help
     5    the input ends too early; the dataset has what was read
     130  interrupted; the error says what was finished`
@@ -55,6 +56,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 		newMCPCommand(ui),
 		newSummarizeCommand(ui),
 		newMetricCommand(ui),
+		newCompareCommand(ui),
 		newDeriveCommand(ui),
 		newAlertsCommand(ui),
 		newStdlibCommand(ui),

@@ -114,19 +114,20 @@ func (s *Server) addResources(p *sdk.Server) {
 	}
 }
 
-// call runs what a tool does, with the trace open, when it is its turn.
+// call runs what a tool does, with the trace open.
 func (s *Server) call(ctx context.Context, of traceArgs, do func(context.Context, *trace, *answer) error) (*sdk.CallToolResult, any, error) {
 	t, err := s.library.open(ctx, of.Trace, of.TraceID)
 	if err != nil {
 		return nil, nil, bounded(err)
 	}
-	return s.run(ctx, func(ctx context.Context, a *answer) error { return do(ctx, t, a) })
+	var a answer
+	return a.result(s.limited(ctx, func(ctx context.Context) error { return do(ctx, t, &a) }))
 }
 
-// run runs what a tool does, when it is its turn.
-func (s *Server) run(ctx context.Context, do func(context.Context, *answer) error) (*sdk.CallToolResult, any, error) {
+// limited runs a part of a call when it is its turn.
+func (s *Server) limited(ctx context.Context, do func(context.Context) error) error {
 	if err := s.calls.take(ctx); err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer s.calls.give()
 	if s.options.Longest > 0 {
@@ -135,11 +136,16 @@ func (s *Server) run(ctx context.Context, do func(context.Context, *answer) erro
 			fmt.Errorf("this takes more than %v, which is as long as a call may run (--query-time): ask for less", s.options.Longest))
 		defer stop()
 	}
-	var a answer
-	if err := do(ctx, &a); err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
+	err := do(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// result returns the answer as the result of a call, unless there is an error.
+func (a *answer) result(err error) (*sdk.CallToolResult, any, error) {
+	if err != nil {
 		return nil, nil, bounded(err)
 	}
 	if a.full {

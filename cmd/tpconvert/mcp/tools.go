@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
 	"github.com/tpconvert/tpconvert/internal/count"
 	"github.com/tpconvert/tpconvert/model/schema"
@@ -55,6 +56,14 @@ type topArgs struct {
 	Limit   int    `json:"limit,omitempty" jsonschema:"functions to show at most; 30 by default"`
 }
 
+type compareArgs struct {
+	Before []string `json:"before" jsonschema:"paths of traces, datasets or folders with traces recorded before the change; five or more tell noise from differences"`
+	After  []string `json:"after" jsonschema:"paths of those recorded after it"`
+	Kinds  []string `json:"kinds,omitempty" jsonschema:"compare only these: slice, gpu, cpu, state, frame, profile, memory, counter, alert"`
+	By     []string `json:"by,omitempty" jsonschema:"thread, process or both, to tell slices and functions in different ones apart"`
+	Limit  int      `json:"limit,omitempty" jsonschema:"differences to show at most; 30 by default"`
+}
+
 // rowsOf returns how many rows to answer.
 func rowsOf(wanted, usual int) int {
 	if wanted <= 0 {
@@ -93,6 +102,12 @@ func (s *Server) addTools(p *sdk.Server) {
 	sdk.AddTool(p, tool("top", "Show the heaviest functions of a profile (samples of CPU, allocations): their own value, and with all that they call."),
 		func(ctx context.Context, _ *sdk.CallToolRequest, in topArgs) (*sdk.CallToolResult, any, error) {
 			return s.call(ctx, in.traceArgs, func(ctx context.Context, t *trace, a *answer) error { return s.top(ctx, t, a, in) })
+		})
+	sdk.AddTool(p, tool("compare", "Compare traces recorded before and after a change: slices and functions by the time they take themselves, CPU time and waiting by thread, "+
+		"frames, counters, memory, alerts; the largest effects on time first. With several traces on both sides p says whether a difference is noise."),
+		func(ctx context.Context, _ *sdk.CallToolRequest, in compareArgs) (*sdk.CallToolResult, any, error) {
+			var a answer
+			return a.result(s.compare(ctx, &a, in))
 		})
 	sdk.AddTool(p, tool("alerts", "Find what deserves attention: long binder calls, ANRs, bursts of late frames, lost data and other known problems."),
 		func(ctx context.Context, _ *sdk.CallToolRequest, in traceArgs) (*sdk.CallToolResult, any, error) {
@@ -344,6 +359,76 @@ func (s *Server) top(ctx context.Context, t *trace, a *answer, in topArgs) error
 // preferred reports whether a metric is shown rather than another of the same profile: time rather than counts.
 func preferred(p, other *stacks.Profile) bool {
 	return p.Scope == other.Scope && p.Unit == "nanoseconds" && other.Unit != "nanoseconds"
+}
+
+// maxCompared is how many traces a call may compare.
+const maxCompared = 100
+
+// compare compares traces.
+func (s *Server) compare(ctx context.Context, a *answer, in compareArgs) error {
+	if len(in.Before) == 0 || len(in.After) == 0 {
+		return errors.New("before and after name at least one trace each")
+	}
+	o, err := compare.NewOptions(in.By, in.Kinds)
+	if err != nil {
+		return err
+	}
+	o.Alerts = s.options.Alerts
+	var sides [2]compare.Side
+	for i, paths := range [][]string{in.Before, in.After} {
+		for _, path := range paths {
+			if path, err = s.library.allowed(path); err != nil {
+				return err
+			}
+			traces, err := compare.Find(ctx, path)
+			if err != nil {
+				return err
+			}
+			for _, t := range traces {
+				if len(sides[0])+len(sides[1]) == maxCompared {
+					return fmt.Errorf("there are more than %d traces to compare", maxCompared)
+				}
+				m, err := s.measure(ctx, t, o)
+				if err != nil {
+					return fmt.Errorf("%s: %w", t, err)
+				}
+				sides[i] = append(sides[i], m)
+			}
+		}
+	}
+	result := compare.Compare(sides[0], sides[1])
+	r := a.table(rowsOf(in.Limit, 30), compare.Shown...)
+	for i := range result.Rows {
+		var cells []any
+		for _, text := range result.Rows[i].Texts() {
+			if text == "" {
+				cells = append(cells, nil)
+			} else {
+				cells = append(cells, text)
+			}
+		}
+		r.row(cells...)
+	}
+	r.end(true, "a greater limit or fewer kinds show the others")
+	for _, note := range result.Notes() {
+		a.note("%s", note)
+	}
+	return nil
+}
+
+// measure opens and measures a trace.
+func (s *Server) measure(ctx context.Context, t compare.Trace, o *compare.Options) (m *compare.Measured, err error) {
+	open, err := s.library.open(ctx, t.Path, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	err = s.limited(ctx, func(ctx context.Context) error {
+		return s.onTrace(open, func(on *session.Session) error {
+			m, err = compare.Measure(ctx, on, o)
+			return err
+		})
+	})
+	return m, err
 }
 
 // alerts lists what deserves attention.

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
+	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// compareOptions are the flags of the compare command.
+type compareOptions struct {
+	sqlOptions
+	by, kinds, groups, metrics []string
+	exact                      bool
+	limit                      int
+	failIf                     string
+}
+
+func newCompareCommand(ui *uiOptions) *cobra.Command {
+	var o compareOptions
+	cmd := &cobra.Command{
+		Use:   "compare [flags] BEFORE... -- AFTER...",
+		Short: "Show how traces differ from others, and whether that is noise",
+		Long: `Compare traces recorded before a change with others recorded after it: slices,
+kernels of GPUs, CPU time and waiting of threads, frames, counters, memory,
+functions in profiles, alerts, and metrics of "summarize". The largest effects on
+time come first. BEFORE and AFTER are traces, datasets of one trace or of many, or
+folders with traces; without -- there is one of each.
+
+With several traces on both sides, p is the probability that chance makes such a
+difference, by the Mann-Whitney U test, corrected for the number of comparisons;
+differences with p below 0.01 come first. Names that differ only in numbers are
+one, unless --exact or --group says otherwise.`,
+		Example: `  tpconvert compare before.pftrace after.pftrace
+  tpconvert compare --format markdown main/*.pb.gz -- branch/*.pb.gz
+  tpconvert compare --fail-if 'slice.total > 1.05 && p < 0.01' before/ after/
+  tpconvert compare --group 'frame=^Frame \d+$' --by thread before/ after/`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			before, after := args, []string(nil)
+			switch dash := cmd.ArgsLenAtDash(); {
+			case dash > 0 && dash < len(args):
+				before, after = args[:dash], args[dash:]
+			case dash < 0 && len(args) == 2:
+				before, after = args[:1], args[1:]
+			default:
+				return usageError{errors.New("want BEFORE... -- AFTER..., or two inputs; see tpconvert compare --help")}
+			}
+			return o.run(cmd.Context(), o.opener(cmd, ui, "ndjson"), before, after, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&o.by, "by", nil, "tell slices and functions apart by thread, process or both")
+	flags.StringSliceVar(&o.kinds, "kinds", nil, "compare only these: "+strings.Join(compare.Kinds, ", "))
+	flags.StringArrayVar(&o.groups, "group", nil, "compare what has names that match a pattern as one thing, NAME=REGEXP; NAME may refer to parts as $1")
+	flags.BoolVar(&o.exact, "exact", false, "tell names apart that differ only in numbers")
+	flags.StringSliceVar(&o.metrics, "metrics", nil, "also compare the metrics of these specs, as for summarize")
+	flags.IntVar(&o.limit, "limit", 30, "differences to show as table or Markdown")
+	flags.StringVar(&o.failIf, "fail-if", "", "exit with code 3 if this is true of a difference: KIND.VALUE is the ratio after/before of count, total, self, mean, p50 or p95; p, effect, diff and name are of the difference")
+	o.register(cmd, []string{"table", "markdown", "json", "ndjson", "csv", "parquet", "arrow"})
+	return cmd
+}
+
+// compareError is how many differences --fail-if is true of.
+type compareError struct {
+	n         int
+	first     string
+	condition string
+}
+
+func (e compareError) Error() string {
+	if e.n == 1 {
+		return fmt.Sprintf("%s: %s", e.condition, e.first)
+	}
+	return fmt.Sprintf("%s: %s, and %d more", e.condition, e.first, e.n-1)
+}
+
+func (o *compareOptions) run(ctx context.Context, trace opener, before, after []string, out io.Writer) error {
+	if err := checkRowFormat(o.format, out); err != nil {
+		return err
+	}
+	measure, condition, err := o.parse()
+	if err != nil {
+		return err
+	}
+	if slices.Contains(slices.Concat(before, after), api.StandardInput) {
+		return usageError{errors.New("the standard input cannot be compared")}
+	}
+	sides := [2]compare.Side{}
+	for i, paths := range [][]string{before, after} {
+		for _, path := range paths {
+			traces, err := compare.Find(ctx, path)
+			if err != nil {
+				return err
+			}
+			for _, t := range traces {
+				m, err := o.measure(ctx, trace, t, measure)
+				if err != nil {
+					return fmt.Errorf("%s: %w", t, err)
+				}
+				sides[i] = append(sides[i], m)
+			}
+		}
+	}
+	result := compare.Compare(sides[0], sides[1])
+	if condition != nil && condition.UsesP && result.Tested == 0 {
+		return usageError{errors.New("--fail-if: p needs several traces before and after")}
+	}
+	if err := o.print(out, result); err != nil {
+		return err
+	}
+	return o.check(condition, result)
+}
+
+// parse reads the flags.
+func (o *compareOptions) parse() (*compare.Options, *compare.Condition, error) {
+	m, err := compare.NewOptions(o.by, o.kinds)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	m.Exact = o.exact
+	for _, text := range o.groups {
+		g, err := compare.ParseGroup(text)
+		if err != nil {
+			return nil, nil, usageError{fmt.Errorf("--group: %w", err)}
+		}
+		m.Groups = append(m.Groups, g)
+	}
+	if len(o.metrics) > 0 {
+		if m.Metrics, err = readSpecs(o.metrics); err != nil {
+			return nil, nil, err
+		}
+	}
+	if m.Alerts, err = builtinAlerts(); err != nil || o.failIf == "" {
+		return m, nil, err
+	}
+	c, err := compare.ParseCondition(o.failIf)
+	if err != nil {
+		return nil, nil, usageError{fmt.Errorf("--fail-if: %w", err)}
+	}
+	return m, c, nil
+}
+
+// builtinAlerts are the definitions of alerts that need no file.
+func builtinAlerts() ([]derive.Definition, error) {
+	all, err := readDefinitions([]string{derive.BuiltinName})
+	return slices.DeleteFunc(all, func(d derive.Definition) bool { return d.Kind != derive.Alerts }), err
+}
+
+// measure opens and measures a trace.
+func (o *compareOptions) measure(ctx context.Context, trace opener, t compare.Trace, as *compare.Options) (m *compare.Measured, err error) {
+	s, err := session.New(ctx, session.Options{Perfetto: true, Modules: modules(o.stdlib), Derived: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if t.ID != "" {
+		err = t.Open(ctx, s)
+	} else {
+		err = trace.open(ctx, s, t.Path, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return compare.Measure(ctx, s, as)
+}
+
+// print writes the differences.
+func (o *compareOptions) print(out io.Writer, r *compare.Result) error {
+	columns, rows := compare.Columns, r.Rows
+	forPeople := o.format == "table" || o.format == "markdown"
+	if forPeople {
+		columns = nil
+		for _, name := range compare.Shown {
+			columns = append(columns, session.Column{Name: name, Kind: session.Text})
+		}
+		rows = rows[:min(len(rows), max(o.limit, 0))]
+	}
+	w, err := newRowWriter(o.format, out, columns)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		cells := rows[i].Cells()
+		if forPeople {
+			cells = nil
+			for _, text := range rows[i].Texts() {
+				cells = append(cells, text)
+			}
+		}
+		if err := w.row(cells); err != nil {
+			return err
+		}
+	}
+	if err := w.end(); err != nil || !forPeople {
+		return err
+	}
+	notes := r.Notes()
+	if left := len(r.Rows) - len(rows); left > 0 {
+		notes = append(notes, fmt.Sprintf("%d more differences: --limit", left))
+	}
+	_, err = fmt.Fprintf(out, "\n%s\n", strings.Join(notes, "\n"))
+	return err
+}
+
+// check returns an error if the condition is true of a difference.
+func (o *compareOptions) check(c *compare.Condition, r *compare.Result) error {
+	if c == nil {
+		return nil
+	}
+	failed := compareError{condition: o.failIf}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		holds, err := c.Holds(row)
+		if err != nil {
+			return err
+		}
+		if holds {
+			if failed.n++; failed.n == 1 {
+				texts := row.Texts()
+				failed.first = fmt.Sprintf("%s %s: %s before, %s after", texts[0], texts[1], texts[4], texts[5])
+			}
+		}
+	}
+	if failed.n > 0 {
+		return failed
+	}
+	return nil
+}

@@ -226,7 +226,6 @@ func (r *reader) event(names *names, id int64) error {
 // values are the counters' values of all events, in the order of the events: 24 bytes for each.
 type values struct {
 	all  []value
-	pos  int
 	used int
 }
 
@@ -266,10 +265,10 @@ func (v *values) write(w *token.Writer, event int64) {
 
 // args goes through the arguments of regions, which are in the order of their events.
 type args struct {
-	rows                     *sqlitefile.Rows
-	event, name, typ, number int
-	more                     bool
-	skipped                  int
+	rows                *sqlitefile.Rows
+	event, name, number int
+	more                bool
+	skipped             int
 }
 
 func newArgs(t *sqlitefile.Table) *args {

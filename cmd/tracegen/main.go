@@ -52,6 +52,7 @@ func command() *cobra.Command {
 		seed   uint64
 		ndjson bool
 		list   bool
+		of     string
 	)
 	cmd := &cobra.Command{
 		Use:   "tracegen FILE",
@@ -75,6 +76,9 @@ func command() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if of != "" {
+				return writeFile(args[0], func(w *bufio.Writer) error { return repeat(w, of, n) })
+			}
 			for _, f := range formats {
 				if f.name == name {
 					return writeFile(args[0], func(w *bufio.Writer) error { return f.write(w, n, newRand(seed)) })
@@ -93,6 +97,7 @@ func command() *cobra.Command {
 	cmd.Flags().StringVar(&size, "size", "1GB", "size of the trace in bytes, kB, MB or GB (powers of 1000)")
 	cmd.Flags().IntVar(&count, "count", 1e6, "how many a trace of many has")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the random numbers")
+	cmd.Flags().StringVar(&of, "repeat", "", "a trace in Chrome's JSON, whose events are repeated up to --size, each time later")
 	cmd.Flags().BoolVar(&ndjson, "ndjson", false, "the events of --format json, one a line; short for --format ndjson")
 	cmd.MarkFlagsMutuallyExclusive("format", "ndjson")
 	return cmd

@@ -84,6 +84,7 @@ const (
 	StatSpeedscopeParseErrors
 	StatHeapProfileParseErrors
 	StatStackprofParseErrors
+	StatJSONRepaired
 )
 
 var ownStats = [...]statInfo{
@@ -120,6 +121,7 @@ var ownStats = [...]statInfo{
 	StatSpeedscopeParseErrors - firstOwnStat:     {"speedscope_parse_errors", false, DataLoss, FromAnalysis, "Frames, samples and events of speedscope's files that cannot be read."},
 	StatHeapProfileParseErrors - firstOwnStat:    {"heap_profile_parse_errors", false, DataLoss, FromAnalysis, "Nodes of V8's heap profiles that cannot be read."},
 	StatStackprofParseErrors - firstOwnStat:      {"stackprof_parse_errors", false, DataLoss, FromAnalysis, "Frames and stacks of stackprof's profiles that cannot be read."},
+	StatJSONRepaired - firstOwnStat:              {"json_repaired", false, DataLoss, FromAnalysis, "Events and args of JSON traces with quotes, backslashes or brackets that are not valid JSON, which were read as they seem to be meant."},
 }
 
 func (s Stat) info() statInfo {

@@ -39,6 +39,7 @@ type scratch struct {
 	args        *jsonlex.ArgWriter
 	set         model.ArgSet
 	counterName []byte
+	repaired    []byte // args
 }
 
 var sharedScratch = shared.Value[*format.Input, scratch]{New: func(in *format.Input) *scratch {
@@ -141,9 +142,19 @@ func (p *parser) source() model.ArgSource {
 
 // AddArgs adds the event's args.
 func (p *parser) AddArgs(set *model.ArgSet) {
-	if !p.args.Add(set, "args", p.event.args) {
-		p.File.LogTime(model.StatJSONParserFailure, p.ts, nil)
+	fresh := set.Len() == 0
+	if p.args.Add(set, "args", p.event.args) {
+		return
 	}
+	if fresh {
+		set.Reset()
+		p.repaired = jsonlex.Repair(p.repaired[:0], p.event.args, true)
+		if p.args.Add(set, "args", p.repaired) {
+			p.File.LogTime(model.StatJSONRepaired, p.ts, nil)
+			return
+		}
+	}
+	p.File.LogTime(model.StatJSONParserFailure, p.ts, nil)
 }
 
 // argSet stores the event's args for a row that gets no other args, and returns

@@ -284,7 +284,7 @@ func number32(v jsonlex.Value) (n uint32, ok bool) {
 	i := v.Int
 	switch v.Kind {
 	case jsonlex.Double:
-		i = int64(v.Float)
+		i = int64(max(-1, min(v.Float, math.MaxUint32+1)))
 	case jsonlex.Integer:
 	default:
 		return 0, false
@@ -389,7 +389,9 @@ func nanoseconds(v jsonlex.Value) (ns int64, why string) {
 		}
 		return nanoseconds(n)
 	case jsonlex.Double:
-		return decimal(raw)
+		if !math.IsNaN(v.Float) && !math.IsInf(v.Float, 0) {
+			return decimal(raw)
+		}
 	}
 	return 0, "the time is not a number"
 }

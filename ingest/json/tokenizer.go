@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -406,10 +407,85 @@ func (t *tokenizer) array() error {
 		if c != '{' {
 			return t.Fail("expected an event")
 		}
-		if err := t.whole(t.event); err != nil {
+		if err := t.element(); err != nil {
 			return err
 		}
 	}
+}
+
+// element reads the event at the position. One that is damaged is repaired, or else left out, up to the begin of the
+// next one.
+func (t *tokenizer) element() error {
+	at, early := t.Offset(), false
+	err := t.Whole(func() error {
+		start := t.Pos
+		err := t.event()
+		if err == jsonlex.ErrMore && !early && len(t.Buf)-start >= maxIntact {
+			// A quote that is missing makes all that follows part of the event.
+			early = true
+			t.Pos = start
+			if end := t.eventEnd(err); end >= 0 && t.repair(end, false) {
+				return nil
+			}
+		}
+		return err
+	})
+	if err != jsonlex.ErrSyntax && err != jsonlex.ErrTruncated && err != jsonlex.ErrTooLarge {
+		return err
+	}
+	why, pos := t.Why, t.Offset()
+	t.Pos = int(at - t.Base)
+	for t.eventEnd(err) < 0 && len(t.Buf)-t.Pos < maxIntact && t.More() == nil {
+	}
+	end := t.eventEnd(err)
+	switch {
+	case end >= 0 && t.repair(end, true):
+		return nil
+	case err == jsonlex.ErrTooLarge:
+		t.in.File.LogAt(model.StatJSONTokenizerFailure, at, t.reason(err.Error(), nil))
+		return t.Skip()
+	case end < 0 || !t.found:
+		t.Why, t.Pos = why, int(pos-t.Base)
+		return err
+	}
+	t.in.File.LogAt(model.StatJSONTokenizerFailure, at, t.reason(why, t.Buf[t.Pos:end]))
+	t.Pos = end
+	return nil
+}
+
+// maxIntact is the size in bytes of an event from which on it is tested for the begin of another one in it.
+const maxIntact = 256 << 10
+
+// eventStart finds the end of an event and the begin of the next.
+var eventStart = regexp.MustCompile(`\}\s*,\s*\{\s*"(?:ph|name|cat|pid|tid|ts|dur|args|id)"\s*:`)
+
+// eventEnd returns the end of a damaged event at the position: where another one begins after it or, once all is read, the last bracket.
+// It returns -1 if there is none, as in a trace that is cut off in the event.
+func (t *tokenizer) eventEnd(why error) int {
+	if at := eventStart.FindIndex(t.Buf[t.Pos:]); at != nil {
+		return t.Pos + at[0] + 1
+	}
+	if why == jsonlex.ErrSyntax && t.EOF {
+		if last := bytes.LastIndexByte(t.Buf[t.Pos:], ']'); last >= 0 {
+			return t.Pos + last
+		}
+	}
+	return -1
+}
+
+// repair reads the event from the position to end as it seems to be meant, and reports whether it could. If the event
+// is known to be damaged, brackets may be missing at its end.
+func (t *tokenizer) repair(end int, damaged bool) bool {
+	raw := t.Buf[t.Pos:end]
+	fixed := append(jsonlex.Repair(nil, raw, damaged), ' ')
+	t.one.reset(t.Offset(), fixed)
+	l := jsonlex.Lexer{Buf: fixed}
+	if t.one.scan(&l) != nil || len(bytes.TrimSpace(fixed[l.Pos:])) > 0 || t.one.events[0].skip {
+		return false
+	}
+	t.in.File.LogAt(model.StatJSONRepaired, t.Offset(), t.reason(t.Why, raw))
+	t.Pos = end
+	return t.take(&t.one, &t.one.events[0]) == nil
 }
 
 // event reads the event at the position.

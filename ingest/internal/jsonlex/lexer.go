@@ -160,13 +160,37 @@ func (l *Lexer) Value() (v Value, err error) {
 	case 'f':
 		return Value{Kind: Boolean}, l.literal("false")
 	case 'n':
+		if l.Pos+1 < len(l.Buf) && l.Buf[l.Pos+1] == 'a' {
+			return l.notFinite(l.Pos)
+		}
 		return Value{}, l.literal("null")
-	case 'N':
-		return Value{}, l.literal("NaN")
-	case 'I':
-		return Value{}, l.literal("Infinity")
+	case 'N', 'I', 'i':
+		return l.notFinite(l.Pos)
 	}
 	return l.Number()
+}
+
+// notFinite returns the number whose word is at a position, as Python and C++ write it. JSON has no such numbers.
+func (l *Lexer) notFinite(at int) (Value, error) {
+	start := l.Pos
+	word, number := "NaN", math.NaN()
+	switch l.Buf[at] {
+	case 'n':
+		word = "nan"
+	case 'I':
+		word, number = "Infinity", math.Inf(1)
+	case 'i':
+		word, number = "inf", math.Inf(1)
+	}
+	l.Pos = at
+	if err := l.literal(word); err != nil {
+		l.Pos = start
+		return Value{}, err
+	}
+	if at > start {
+		number = min(number, -number)
+	}
+	return Value{Kind: Double, Raw: l.Buf[start:l.Pos], Float: number}, nil
 }
 
 func (l *Lexer) literal(word string) error {
@@ -216,9 +240,8 @@ func (l *Lexer) Number() (v Value, err error) {
 	if negative {
 		first++
 	}
-	if first < len(buf) && buf[first] == 'I' {
-		l.Pos = first
-		return Value{}, l.literal("Infinity")
+	if first < len(buf) && (buf[first] == 'I' || buf[first] == 'i' || buf[first]|0x20 == 'n') {
+		return l.notFinite(first)
 	}
 	v.Kind = Integer
 	i, all := digits(buf, first, 0)
@@ -280,10 +303,7 @@ func (l *Lexer) Number() (v Value, err error) {
 			return v, nil
 		}
 	}
-	v.Float, err = strconv.ParseFloat(string(v.Raw), 64)
-	if err != nil && math.IsInf(v.Float, 0) {
-		return Value{}, nil // out of range for a double: no value
-	}
+	v.Float, _ = strconv.ParseFloat(string(v.Raw), 64) // infinite if it is out of range
 	return v, nil
 }
 
@@ -386,9 +406,10 @@ func (l *Lexer) Elements(f func(v Value)) error {
 	return err
 }
 
-// Unescape appends the text with its escapes resolved. Unknown escapes are dropped, as in
-// Trace Processor; half of a surrogate pair becomes U+FFFD.
+// Unescape appends the text with its escapes resolved. Half of a surrogate pair becomes U+FFFD. An unknown escape
+// shows that the backslashes of a path are not escaped, so all of them stay.
 func Unescape(to, raw []byte) []byte {
+	start := len(to)
 	for i := 0; i < len(raw); i++ {
 		c := raw[i]
 		if c != '\\' {
@@ -426,7 +447,20 @@ func Unescape(to, raw []byte) []byte {
 				}
 			}
 			to = utf8.AppendRune(to, r)
+		default:
+			return unescapePath(to[:start], raw)
 		}
+	}
+	return to
+}
+
+// unescapePath resolves only the escapes of quotes, backslashes and slashes.
+func unescapePath(to, raw []byte) []byte {
+	for i := 0; i < len(raw); i++ {
+		if c := raw[i]; c == '\\' && i+1 < len(raw) && (raw[i+1] == '"' || raw[i+1] == '\\' || raw[i+1] == '/') {
+			i++
+		}
+		to = append(to, raw[i])
 	}
 	return to
 }

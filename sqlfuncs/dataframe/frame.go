@@ -163,6 +163,12 @@ func (r Reader) TextID(row int) uint32 { return r.v.texts[row] }
 // Put makes a value the result of a function.
 func (r Reader) Put(c sqlite.Context, row int) { r.v.put(c, r.pool, row) }
 
+// Vector returns the values for a cursor.
+func (r Reader) Vector() *sqlite.Vector {
+	v := r.v
+	return &sqlite.Vector{Int32: v.i32, Int64: v.i64, Float: v.f64, IDs: v.texts, Texts: &r.pool.texts, First: v.first, Nulls: v.nulls}
+}
+
 // Sorted reports whether the values ascend and none is NULL.
 func (r Reader) Sorted() bool { return r.v.sorted }
 

@@ -101,8 +101,19 @@ func (c *functionCursor) Filter(_ int, _ string, args []sqlite.Value) error {
 	return nil
 }
 
-func (c *functionCursor) Next() error  { return c.rows.Next() }
-func (c *functionCursor) EOF() bool    { return c.rows.EOF() }
+func (c *functionCursor) Next() error       { return c.rows.Next() }
+func (c *functionCursor) EOF() bool         { return c.rows.EOF() }
+func (c *functionCursor) Rows() sqlite.Rows { return c.rows.Rows() }
+func (c *functionCursor) GoTo(row, i int64) { c.rows.GoTo(row, i) }
+
+// Vector returns the values of a column that is no argument.
+func (c *functionCursor) Vector(i int) (*sqlite.Vector, error) {
+	if i >= len(c.function.Columns) {
+		return nil, nil
+	}
+	return c.rows.Vector(i)
+}
+
 func (c *functionCursor) Rowid() int64 { return int64(c.rows.i) }
 func (c *functionCursor) Close()       {}
 

@@ -2,7 +2,6 @@ package dataframe
 
 import (
 	"sync"
-	"sync/atomic"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
@@ -10,32 +9,18 @@ import (
 // Pool gives each text a number, so that columns compare numbers. Frames of one pool can share rows; each frame knows its
 // own. Any goroutine may use a pool.
 type Pool struct {
-	chunks atomic.Pointer[[]*chunk] // the texts by number; those that have a number never move
+	texts sqlite.Texts // by number
 
-	mu    sync.RWMutex // of what follows
-	n     int
-	ids   map[string]uint32 // its keys are in the arena
-	arena sqlite.Arena
-	db    *sqlite.DB // whose memory the pool's is, or nil
+	mu  sync.RWMutex      // of what follows, and held to add
+	ids map[string]uint32 // its keys are in texts
+	db  *sqlite.DB        // whose memory the pool's is, or nil
 }
-
-// chunk are texts of a pool.
-type chunk [chunkTexts]sqlite.Text
-
-const (
-	chunkBits  = 8
-	chunkTexts = 1 << chunkBits
-)
 
 // textBytes is about the memory of a text besides its bytes.
 const textBytes = 48
 
 // NewPool returns an empty pool.
-func NewPool() *Pool {
-	p := &Pool{ids: map[string]uint32{}}
-	p.chunks.Store(new([]*chunk))
-	return p
-}
+func NewPool() *Pool { return &Pool{ids: map[string]uint32{}} }
 
 // PoolOf returns an empty pool of a database, whose memory its texts and the frames that are built with it take. Only the
 // goroutine of the database may add to it.
@@ -55,16 +40,8 @@ func (p *Pool) Add(s string) uint32 {
 	if id, ok := p.ids[s]; ok {
 		return id
 	}
-	chunks := *p.chunks.Load()
-	if p.n%chunkTexts == 0 {
-		chunks = append(chunks, new(chunk))
-		p.chunks.Store(&chunks)
-	}
-	t := p.arena.Add(s)
-	id := uint32(p.n)
-	chunks[id>>chunkBits][id%chunkTexts] = t
-	p.ids[t.String()] = id
-	p.n++
+	id := p.texts.Add(s)
+	p.ids[p.Text(id)] = id
 	p.keep(int64(len(s)) + textBytes)
 	return id
 }
@@ -92,7 +69,7 @@ func (p *Pool) Find(s string) (uint32, bool) {
 }
 
 // at returns a text by its number.
-func (p *Pool) at(id uint32) sqlite.Text { return (*p.chunks.Load())[id>>chunkBits][id%chunkTexts] }
+func (p *Pool) at(id uint32) sqlite.Text { return p.texts.At(id) }
 
 // Text returns a text by its number. It is valid until Free.
 func (p *Pool) Text(id uint32) string { return p.at(id).String() }
@@ -101,14 +78,13 @@ func (p *Pool) Text(id uint32) string { return p.at(id).String() }
 func (p *Pool) Bytes() int64 {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return p.arena.Bytes() + int64(p.n)*textBytes
+	return p.texts.Bytes() + int64(p.texts.Len())*textBytes
 }
 
 // Free releases the texts. No frame of the pool may be used afterwards.
 func (p *Pool) Free() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.arena.Free()
-	p.n, p.ids = 0, map[string]uint32{}
-	p.chunks.Store(new([]*chunk))
+	p.texts.Free()
+	p.ids = map[string]uint32{}
 }

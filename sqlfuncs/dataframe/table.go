@@ -328,6 +328,7 @@ type cursor struct {
 	i     int
 	n     int
 	row   int
+	base  int  // i of the first of the rows that SQLite has
 	lazy  bool // only the first row is in its place; the rest is sorted when it is asked for
 	col   []*values
 }
@@ -399,6 +400,72 @@ func (c *cursor) Next() error {
 		}
 	}
 	return nil
+}
+
+// Rows returns the rows from the present one on.
+func (c *cursor) Rows() sqlite.Rows {
+	r := sqlite.Rows{Of: c.frame}
+	c.base = c.i
+	switch {
+	case c.i >= c.n:
+	case c.lazy:
+		r.From, r.To, r.More = c.row, c.row+1, true
+	case c.sel.list:
+		r.List = c.sel.rows[c.i:c.n]
+	default:
+		r.From, r.To = c.sel.from+c.i, c.sel.from+c.n
+	}
+	r.Search = c.search()
+	return r
+}
+
+// search returns what the plan searches for, if it does nothing else.
+func (c *cursor) search() *sqlite.Search {
+	p := &c.plan
+	if len(p.filters) == 0 || len(p.orders) > 0 || p.limit >= 0 || p.offset >= 0 {
+		return nil
+	}
+	s := &sqlite.Search{Rows: c.frame.Rows}
+	for i, f := range p.filters {
+		r, err := c.frame.Reader(f.column)
+		if err != nil || r.v.kind != Integer {
+			return nil
+		}
+		switch f.op {
+		case sqlite.EQ, sqlite.NE, sqlite.LT, sqlite.LE, sqlite.GT, sqlite.GE:
+		default:
+			return nil
+		}
+		if i > 0 {
+			s.Tests = append(s.Tests, sqlite.Test{Vector: r.Vector(), Op: f.op})
+			continue
+		}
+		if s.Vector, s.Order = r.Vector(), r.v.ordered(); f.op != sqlite.EQ || s.Order == nil && !r.v.sorted {
+			return nil
+		}
+	}
+	return s
+}
+
+// GoTo goes to a row, which is number i of a list that Rows has returned.
+func (c *cursor) GoTo(row, i int64) {
+	switch {
+	case c.lazy:
+	case c.sel.list:
+		c.i = c.base + int(i)
+	default:
+		c.i = int(row) - c.sel.from
+	}
+	c.row = int(row)
+}
+
+// Vector returns the values of a column.
+func (c *cursor) Vector(i int) (*sqlite.Vector, error) {
+	r, err := c.frame.Reader(i)
+	if err != nil {
+		return nil, err
+	}
+	return r.Vector(), nil
 }
 
 // show goes through rows of a list.

@@ -83,9 +83,14 @@ func (pointerTable) Best(x *sqlite.Index) error {
 }
 
 type pointerCursor struct {
+	*binding
+	row int
+}
+
+// binding are the columns of a frame that a call reads.
+type binding struct {
 	frame   *dataframe.Frame
 	columns []boundColumn
-	row     int
 }
 
 // boundColumn is a column of the frame, whose values are loaded when they are first needed.
@@ -95,12 +100,25 @@ type boundColumn struct {
 	loaded bool
 }
 
+// reader returns the values of a column.
+func (b *binding) reader(i int) (dataframe.Reader, error) {
+	c := &b.columns[i]
+	if !c.loaded {
+		var err error
+		if c.values, err = b.frame.Reader(c.at); err != nil {
+			return dataframe.Reader{}, err
+		}
+		c.loaded = true
+	}
+	return c.values, nil
+}
+
 func (c *pointerCursor) Filter(_ int, _ string, args []sqlite.Value) error {
 	frame, ok := args[0].Pointer(tablePointer).(*dataframe.Frame)
 	if !ok {
 		return errors.New("__intrinsic_table_ptr: the argument is no table pointer")
 	}
-	c.frame, c.columns, c.row = frame, c.columns[:0], 0
+	c.binding, c.row = &binding{frame: frame}, 0
 	for _, a := range args[1:] {
 		if a.Type() != sqlite.TextOf {
 			return errors.New(bindFunction + ": a column's name has to be a text")
@@ -125,21 +143,37 @@ func (c *pointerCursor) EOF() bool { return c.row >= c.frame.Rows }
 func (c *pointerCursor) Column(to sqlite.Context, i int) error {
 	switch {
 	case i < len(c.columns):
-		b := &c.columns[i]
-		if !b.loaded {
-			var err error
-			if b.values, err = c.frame.Reader(b.at); err != nil {
-				return err
-			}
-			b.loaded = true
+		values, err := c.reader(i)
+		if err != nil {
+			return err
 		}
-		b.values.Put(to, c.row)
+		values.Put(to, c.row)
 	case i > bindable:
 		to.Int(int64(c.row))
 	case i < bindable:
 		return fmt.Errorf("__intrinsic_table_ptr: column c%d is not bound", i)
 	}
 	return nil
+}
+
+// Rows returns the rows from the present one on.
+func (c *pointerCursor) Rows() sqlite.Rows {
+	return sqlite.Rows{Of: c.binding, From: c.row, To: c.frame.Rows}
+}
+
+// GoTo goes to a row.
+func (c *pointerCursor) GoTo(row, _ int64) { c.row = int(row) }
+
+// Vector returns the values of a column that is bound.
+func (c *pointerCursor) Vector(i int) (*sqlite.Vector, error) {
+	if i >= len(c.columns) {
+		return nil, nil
+	}
+	values, err := c.reader(i)
+	if err != nil {
+		return nil, err
+	}
+	return values.Vector(), nil
 }
 
 func (c *pointerCursor) Rowid() int64 { return sqlite.NoRowid }

@@ -124,6 +124,7 @@ func (s *Session) createTable(c *creation) error {
 		kinds[slices.Index(names, a.name)] = kind
 	}
 	rows := dataframe.NewCollector(s.pool, names, kinds)
+	stmt.ReadAhead()
 	for {
 		more, err := stmt.Step()
 		if err != nil {

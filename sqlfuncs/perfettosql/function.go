@@ -19,6 +19,7 @@ type created struct {
 	args    []argument
 	sql     string
 	stmts   []*sqlite.Stmt // by depth of recursion
+	numbers []int32        // of the parameters, by argument
 	depth   int
 	memo    *memo // of EXPERIMENTAL_MEMOIZE, or nil
 }
@@ -69,6 +70,15 @@ func (s *Session) createFunction(c *creation) error {
 	return nil
 }
 
+// parameters returns the numbers of the parameters of a body, by argument.
+func parameters(stmt *sqlite.Stmt, args []argument) []int32 {
+	names := make([]string, len(args))
+	for i, a := range args {
+		names[i] = "$" + a.name
+	}
+	return stmt.Numbers(names)
+}
+
 func (s *Session) addFunction(f *created) error {
 	s.functions[key(f.name, len(f.args))] = f
 	return s.db.Function(f.name, len(f.args), sqlite.Deterministic, f.call)
@@ -100,20 +110,11 @@ func (f *created) call(c sqlite.Context, args []sqlite.Value) error {
 
 // evaluate runs the body, and passes on its value.
 func (f *created) evaluate(args []sqlite.Value, result func(sqlite.Value)) error {
-	return f.run(func(stmt *sqlite.Stmt) error {
-		for i, a := range f.args {
-			if n := stmt.Parameter("$" + a.name); n > 0 {
-				if err := stmt.Bind(n, args[i]); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}, result)
+	return f.run(func(stmt *sqlite.Stmt) (bool, error) { return stmt.Start(f.numbers, args) }, result)
 }
 
-// run runs the body with parameters that bind sets.
-func (f *created) run(bind func(*sqlite.Stmt) error, result func(sqlite.Value)) error {
+// run runs the body, which start begins.
+func (f *created) run(start func(*sqlite.Stmt) (bool, error), result func(sqlite.Value)) error {
 	if f.depth == maxRecursion {
 		return fmt.Errorf("%s calls itself more than %d times deep", f.name, maxRecursion)
 	}
@@ -125,23 +126,21 @@ func (f *created) run(bind func(*sqlite.Stmt) error, result func(sqlite.Value)) 
 		f.stmts = append(f.stmts, stmt)
 	}
 	stmt := f.stmts[f.depth]
-	f.depth++
-	defer func() {
-		f.depth--
-		stmt.Reset()
-	}()
+	if f.numbers == nil {
+		f.numbers = parameters(stmt, f.args)
+	}
 	if stmt.Columns() != 1 {
 		return fmt.Errorf("%s: the query of a function gives one column, not %d", f.name, stmt.Columns())
 	}
-	if err := bind(stmt); err != nil {
-		return err
-	}
-	more, err := stmt.Step()
+	f.depth++
+	defer func() { f.depth-- }()
+	more, err := start(stmt)
 	if err != nil || !more {
+		stmt.Reset()
 		return inside(f.name, err)
 	}
 	result(stmt.Value(0))
-	if more, err = stmt.Step(); more {
+	if more, err = stmt.Finish(); more {
 		return fmt.Errorf("%s: the query of a function gives one row, not several", f.name)
 	}
 	return inside(f.name, err)
@@ -169,6 +168,7 @@ type tableFunction struct {
 	args    []argument
 	columns []argument
 	sql     string
+	numbers []int32      // of the parameters, by argument
 	spare   *sqlite.Stmt // that no cursor uses
 }
 
@@ -224,7 +224,7 @@ func (s *Session) createTableFunction(c *creation) error {
 	}
 	name := strings.ToLower(c.name)
 	old := s.calls[name]
-	s.waiting = &tableFunction{session: s, name: c.name, args: c.args, columns: c.columns, sql: c.body, spare: stmt}
+	s.waiting = &tableFunction{session: s, name: c.name, args: c.args, columns: c.columns, sql: c.body, numbers: parameters(stmt, c.args), spare: stmt}
 	defer func() { s.waiting = nil }()
 	if err := s.replacing("TABLE", c.name, c.replace, fmt.Sprintf("CREATE VIRTUAL TABLE %s USING %s", sqltext.QuoteName(c.name), functionModule)); err != nil {
 		stmt.Close()
@@ -295,16 +295,10 @@ func (c *functionCursor) Filter(_ int, _ string, args []sqlite.Value) error {
 			return inside(c.of.name, err)
 		}
 	}
-	c.stmt.Reset()
-	for i, a := range c.of.args {
-		if n := c.stmt.Parameter("$" + a.name); n > 0 {
-			if err := c.stmt.Bind(n, args[i]); err != nil {
-				return err
-			}
-		}
-	}
-	c.row = 0
-	return c.Next()
+	var err error
+	c.row = 1
+	c.more, err = c.stmt.Start(c.of.numbers, args)
+	return inside(c.of.name, err)
 }
 
 func (c *functionCursor) Next() (err error) {

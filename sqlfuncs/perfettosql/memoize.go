@@ -100,10 +100,12 @@ func (f *created) unroll(n int64) error {
 
 // valueOf runs the body for an argument.
 func (f *created) valueOf(n int64, result func(sqlite.Value)) error {
-	return f.run(func(stmt *sqlite.Stmt) error {
-		if i := stmt.Parameter("$" + f.args[0].name); i > 0 {
-			return stmt.Bind(i, n)
+	return f.run(func(stmt *sqlite.Stmt) (bool, error) {
+		if i := f.numbers[0]; i > 0 {
+			if err := stmt.Bind(int(i), n); err != nil {
+				return false, err
+			}
 		}
-		return nil
+		return stmt.Step()
 	}, result)
 }

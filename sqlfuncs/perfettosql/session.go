@@ -314,6 +314,7 @@ func (s *Session) execute(sql string, each func(*Rows) error, last bool) error {
 		}
 		return failed(err, 0)
 	}
+	stmt.ReadAhead()
 	return failed(each(&Rows{Last: last, stmt: stmt, ready: true, more: more}), 0)
 }
 

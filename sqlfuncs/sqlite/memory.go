@@ -1,21 +1,12 @@
 package sqlite
 
 import (
-	"sync"
+	"sync/atomic"
 	"unsafe"
-
-	"modernc.org/libc"
-	lib "modernc.org/sqlite/lib"
 )
 
-// pointer returns an address as a pointer. The memory is SQLite's, or a Go value that its DB keeps alive.
+// pointer returns an address as a pointer. The memory is SQLite's, or a Go value that is kept alive.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
-
-// function returns a Go function as SQLite calls it.
-func function[T any](f T) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }
-
-// funcAt returns a function of SQLite as Go calls it.
-func funcAt[T any](address uintptr) T { return *(*T)(unsafe.Pointer(&address)) }
 
 // bytesAt returns the n bytes at an address, which belong to SQLite.
 func bytesAt(address uintptr, n int) []byte {
@@ -23,6 +14,14 @@ func bytesAt(address uintptr, n int) []byte {
 		return nil
 	}
 	return unsafe.Slice((*byte)(pointer(address)), n)
+}
+
+// viewAt returns the text of n bytes at an address.
+func viewAt(address uintptr, n int) string {
+	if n == 0 {
+		return ""
+	}
+	return unsafe.String((*byte)(pointer(address)), n)
 }
 
 // stringAt returns a copy of the text at an address that ends with a zero byte.
@@ -37,17 +36,11 @@ func stringAt(address uintptr) string {
 	return string(bytesAt(address, n))
 }
 
-// allocated returns a copy of a text, which ends with a zero byte, in memory of sqlite3_malloc; 0 if a long text needs more
-// memory than there may be.
-func allocated(tls *libc.TLS, s string) uintptr {
-	p := lib.Xsqlite3_malloc64(tls, uint64(len(s)+1))
-	if p == 0 {
-		return 0
-	}
-	to := bytesAt(p, len(s)+1)
+// copyText copies a text to an address, and a zero byte after it.
+func copyText(address uintptr, s string) {
+	to := bytesAt(address, len(s)+1)
 	copy(to, s)
 	to[len(s)] = 0
-	return p
 }
 
 // Arena holds texts where SQLite can read them. They stay until Free.
@@ -65,24 +58,20 @@ func (a *Arena) Add(s string) Text {
 	if len(s) == 0 {
 		return Text{emptyText, 0}
 	}
-	if len(s) > len(a.free) {
-		size := max(arenaChunk, len(s))
+	n := len(s) + 1
+	if n > len(a.free) {
+		size := max(arenaChunk, n)
 		if a.bytes == 0 {
-			size = max(arenaChunk/64, len(s)) // most arenas stay small
+			size = max(arenaChunk/64, n) // most arenas stay small
 		}
-		memoryMu.Lock()
-		p := lib.Xsqlite3_malloc64(memoryTLS, uint64(size))
-		memoryMu.Unlock()
-		if p == 0 {
-			panic("sqlite: out of memory")
-		}
+		p := allocate(size)
 		a.chunks = append(a.chunks, p)
 		a.bytes += int64(size)
 		a.free = bytesAt(p, size)
 	}
-	copy(a.free, s)
 	t := Text{uintptr(unsafe.Pointer(&a.free[0])), len(s)}
-	a.free = a.free[len(s):]
+	copyText(t.address, s)
+	a.free = a.free[n:]
 	return t
 }
 
@@ -91,33 +80,93 @@ func (a *Arena) Bytes() int64 { return a.bytes }
 
 // Free releases all texts.
 func (a *Arena) Free() {
-	memoryMu.Lock()
-	defer memoryMu.Unlock()
 	for _, p := range a.chunks {
-		lib.Xsqlite3_free(memoryTLS, p)
+		release(p)
 	}
 	*a = Arena{}
 }
 
-// Text is a text in an Arena.
+// Text is a text in an Arena. A zero byte follows it.
 type Text struct {
 	address uintptr
 	n       int
 }
 
 // String returns the text without copying it. It is valid as long as the arena.
-func (t Text) String() string { return unsafe.String((*byte)(pointer(t.address)), t.n) }
+func (t Text) String() string { return viewAt(t.address, t.n) }
 
-// memoryTLS serves calls that only allocate, of one goroutine at a time.
-var (
-	memoryTLS = newMemoryTLS()
-	memoryMu  sync.Mutex
-)
+var emptyText = func() uintptr {
+	p := allocate(1)
+	copyText(p, "")
+	return p
+}()
 
-func newMemoryTLS() *libc.TLS {
-	tls := libc.NewTLS()
-	countMemory(tls)
-	return tls
+// Texts are texts by number, where SQLite can read them. One goroutine at a time may add some. Any may read those whose number
+// it knows.
+type Texts struct {
+	arena  Arena
+	table  atomic.Uintptr // the addresses of the chunks; it is replaced when it is full
+	room   int            // of the table
+	tables []uintptr
+	chunks []uintptr
+	n      int
 }
 
-var emptyText = allocated(memoryTLS, "")
+const (
+	chunkBits  = 8
+	chunkTexts = 1 << chunkBits
+)
+
+// Add copies a text and returns its number.
+func (t *Texts) Add(s string) uint32 {
+	at := t.n % chunkTexts
+	if at == 0 {
+		t.grow()
+	}
+	*textAt(t.chunks[len(t.chunks)-1], at) = t.arena.Add(s)
+	t.n++
+	return uint32(t.n - 1)
+}
+
+// grow adds a chunk.
+func (t *Texts) grow() {
+	p := allocate(chunkTexts * int(unsafe.Sizeof(Text{})))
+	t.chunks = append(t.chunks, p)
+	if len(t.chunks) > t.room {
+		t.room = max(16, 2*t.room)
+		table := allocate(t.room * int(unsafe.Sizeof(p)))
+		t.tables = append(t.tables, table)
+		copy(unsafe.Slice((*uintptr)(pointer(table)), t.room), t.chunks)
+		t.table.Store(table)
+		return
+	}
+	unsafe.Slice((*uintptr)(pointer(t.table.Load())), t.room)[len(t.chunks)-1] = p
+}
+
+func textAt(chunk uintptr, i int) *Text {
+	return (*Text)(pointer(chunk + uintptr(i)*unsafe.Sizeof(Text{})))
+}
+
+// At returns a text by its number. It is valid until Free.
+func (t *Texts) At(id uint32) Text {
+	chunk := *(*uintptr)(pointer(t.table.Load() + uintptr(id>>chunkBits)*unsafe.Sizeof(uintptr(0))))
+	return *textAt(chunk, int(id%chunkTexts))
+}
+
+// Bytes is the memory of the texts.
+func (t *Texts) Bytes() int64 { return t.arena.Bytes() }
+
+// Len is the number of texts.
+func (t *Texts) Len() int { return t.n }
+
+// Free releases all texts.
+func (t *Texts) Free() {
+	for _, list := range [][]uintptr{t.chunks, t.tables} {
+		for _, p := range list {
+			release(p)
+		}
+	}
+	t.arena.Free()
+	t.table.Store(0)
+	t.room, t.chunks, t.tables, t.n = 0, nil, nil, 0
+}

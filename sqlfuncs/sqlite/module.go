@@ -5,9 +5,6 @@ import (
 	"math"
 	"strings"
 	"unsafe"
-
-	"modernc.org/libc"
-	lib "modernc.org/sqlite/lib"
 )
 
 // Module makes virtual tables.
@@ -53,26 +50,52 @@ type Cursor interface {
 // NoRowid is the rowid of rows without one. A query that asks for it fails.
 const NoRowid = math.MinInt64
 
-// Op is an operator of a constraint.
-type Op uint8
+// Columnar is a Cursor whose rows are those of a table in memory. SQLite reads the columns without a call of Go, if it can.
+type Columnar interface {
+	Cursor
+	// Rows returns the rows from the present one on.
+	Rows() Rows
+	// GoTo goes to a row. It is number i of the list that Rows has returned last, or there was none.
+	GoTo(row, i int64)
+	// Vector returns the values of a column, or nil if it has to be read by Column.
+	Vector(i int) (*Vector, error)
+}
 
-// Operators.
-const (
-	EQ        Op = lib.SQLITE_INDEX_CONSTRAINT_EQ
-	GT        Op = lib.SQLITE_INDEX_CONSTRAINT_GT
-	LE        Op = lib.SQLITE_INDEX_CONSTRAINT_LE
-	LT        Op = lib.SQLITE_INDEX_CONSTRAINT_LT
-	GE        Op = lib.SQLITE_INDEX_CONSTRAINT_GE
-	NE        Op = lib.SQLITE_INDEX_CONSTRAINT_NE
-	Glob      Op = lib.SQLITE_INDEX_CONSTRAINT_GLOB
-	Like      Op = lib.SQLITE_INDEX_CONSTRAINT_LIKE
-	IsNotNull Op = lib.SQLITE_INDEX_CONSTRAINT_ISNOTNULL
-	IsNull    Op = lib.SQLITE_INDEX_CONSTRAINT_ISNULL
-	LimitOp   Op = lib.SQLITE_INDEX_CONSTRAINT_LIMIT
-	OffsetOp  Op = lib.SQLITE_INDEX_CONSTRAINT_OFFSET
+// Rows are rows of a table: those of a list, or a range if that is nil.
+type Rows struct {
+	Of     any // identifies the table, which has the vectors
+	List   []uint32
+	From   int
+	To     int
+	More   bool // Next has to be called after these rows, for there may be more
+	Search *Search
+}
 
-	FunctionOp Op = lib.SQLITE_INDEX_CONSTRAINT_FUNCTION // the first for overloaded functions
-)
+// Search says that the rows are those where integers equal the first argument of Filter, and pass tests with the others. The
+// same plan with other integers can be carried out without a call.
+type Search struct {
+	Vector *Vector
+	Rows   int
+	Order  []uint32 // the rows whose integers ascend, equal ones by row; nil if all do
+	Tests  []Test
+}
+
+// Test compares integers, or NULL, with an argument.
+type Test struct {
+	Vector *Vector
+	Op     Op // EQ, NE, LT, LE, GT or GE
+}
+
+// Vector are the values of a column. One of the slices has them; a sequence has none.
+type Vector struct {
+	Int32 []int32
+	Int64 []int64
+	Float []float64
+	IDs   []uint32 // of Texts
+	Texts *Texts
+	First int64    // a row of a sequence has the value First + row
+	Nulls []uint64 // a bit for each row without a value, nil if there is none
+}
 
 // Constraint is a term of WHERE: column op value.
 type Constraint struct {
@@ -104,66 +127,83 @@ type Index struct {
 	Orders      []Order
 	Used        uint64 // the columns that are needed, by bit; the last bit for column 63 and all that follow
 
-	tls  *libc.TLS
-	p    uintptr
-	info *lib.Tsqlite3_index_info
+	planning
+	info *indexInfo
 }
 
-func (x *Index) usage(i int) *lib.Tsqlite3_index_constraint_usage {
-	return (*lib.Tsqlite3_index_constraint_usage)(pointer(x.info.FaConstraintUsage + uintptr(i)*unsafe.Sizeof(lib.Tsqlite3_index_constraint_usage{})))
+// indexInfo is sqlite3_index_info.
+type indexInfo struct {
+	constraints     int32
+	constraint      uintptr // []indexConstraint
+	orders          int32
+	order           uintptr // []indexOrder
+	usage           uintptr // []indexUsage
+	number          int32
+	text            uintptr
+	freeText        int32
+	orderByConsumed int32
+	cost            float64
+	rows            int64
+	flags           int32
+	used            uint64
+}
+
+type indexConstraint struct {
+	column     int32
+	op, usable uint8
+	_          int32
+}
+
+type indexOrder struct {
+	column int32
+	desc   uint8
+}
+
+type indexUsage struct {
+	arg  int32
+	omit uint8
+}
+
+func elements[T any](address uintptr, n int32) []T { return unsafe.Slice((*T)(pointer(address)), n) }
+
+// indexAt returns the Index at an address, for a call of Best. Most queries need no more constraints than there is room for.
+func indexAt(info uintptr, p planning, room []Constraint) Index {
+	x := Index{planning: p, info: (*indexInfo)(pointer(info)), Constraints: room}
+	x.Used = x.info.used
+	for _, c := range elements[indexConstraint](x.info.constraint, x.info.constraints) {
+		x.Constraints = append(x.Constraints, Constraint{int(c.column), Op(c.op), c.usable != 0})
+	}
+	for _, o := range elements[indexOrder](x.info.order, x.info.orders) {
+		x.Orders = append(x.Orders, Order{int(o.column), o.desc != 0})
+	}
+	return x
 }
 
 // Use makes the value of constraint i argument n of Filter, counted from 0. With omit SQLite does not check the rows again.
 func (x *Index) Use(i, n int, omit bool) {
-	u := x.usage(i)
-	u.FargvIndex = int32(n + 1)
-	u.Fomit = 0
+	u := &elements[indexUsage](x.info.usage, x.info.constraints)[i]
+	u.arg, u.omit = int32(n+1), 0
 	if omit {
-		u.Fomit = 1
+		u.omit = 1
 	}
 }
-
-// UseIn reports whether constraint i is an IN whose list can be one argument. If it is, the argument is the list:
-// Value.Each.
-func (x *Index) UseIn(i int) bool {
-	if lib.Xsqlite3_vtab_in(x.tls, x.p, int32(i), -1) == 0 {
-		return false
-	}
-	lib.Xsqlite3_vtab_in(x.tls, x.p, int32(i), 1)
-	return true
-}
-
-// Constant returns the value of constraint i if it is known when the query is planned.
-func (x *Index) Constant(i int) (Value, bool) {
-	to := lib.Xsqlite3_malloc(x.tls, 8)
-	defer lib.Xsqlite3_free(x.tls, to)
-	if lib.Xsqlite3_vtab_rhs_value(x.tls, x.p, int32(i), to) != lib.SQLITE_OK {
-		return Value{}, false
-	}
-	p := *(*uintptr)(pointer(to))
-	return Value{x.tls, p}, p != 0
-}
-
-// Distinct says what Orders is for.
-func (x *Index) Distinct() Distinct { return Distinct(lib.Xsqlite3_vtab_distinct(x.tls, x.p)) }
 
 // Plan sets the number and the text that Filter gets.
 func (x *Index) Plan(number int, text string) {
-	x.info.FidxNum = int32(number)
+	x.info.number = int32(number)
 	if text != "" {
-		x.info.FidxStr = allocated(x.tls, text)
-		x.info.FneedToFreeIdxStr = 1
+		x.info.text, x.info.freeText = x.copied(text), 1
 	}
 }
 
 // Ordered says that rows come as Orders asks.
-func (x *Index) Ordered() { x.info.ForderByConsumed = 1 }
+func (x *Index) Ordered() { x.info.orderByConsumed = 1 }
 
 // Estimate sets the cost of the plan and the number of its rows. One row at most if unique.
 func (x *Index) Estimate(cost float64, rows int64, unique bool) {
-	x.info.FestimatedCost, x.info.FestimatedRows = cost, rows
+	x.info.cost, x.info.rows = cost, rows
 	if unique {
-		x.info.FidxFlags |= lib.SQLITE_INDEX_SCAN_UNIQUE
+		x.info.flags |= 1
 	}
 }
 
@@ -175,22 +215,13 @@ type noPlan struct{}
 
 func (noPlan) Error() string { return "an argument of the function is missing" }
 
-// module is what SQLite's data of a module points to.
+var errNoRowid = errors.New("the table has no rowid")
+
+// module is a Module of a database.
 type module struct {
 	db *DB
 	Module
-	overloads []*callable // of Overloads
-}
-
-// vtab and cursor extend SQLite's structures. The Go values are kept alive by DB.kept.
-type vtab struct {
-	base lib.Tsqlite3_vtab
-	of   uintptr // *openTable
-}
-
-type cursor struct {
-	base lib.Tsqlite3_vtab_cursor
-	of   uintptr // *openCursor
+	overloads []uintptr // for SQLite, of Overloads
 }
 
 type openTable struct {
@@ -199,234 +230,38 @@ type openTable struct {
 	module *module
 }
 
+// overload returns the operator of a function with the columns of a table, and the function for SQLite; 0 if there is none.
+func (t *openTable) overload(name string) (Op, uintptr) {
+	for i, o := range t.module.Overloads {
+		if strings.EqualFold(o.Name, name) {
+			return o.Op, t.module.overloads[i]
+		}
+	}
+	return 0, 0
+}
+
+// openCursor is a cursor with what its last call of Filter was given.
 type openCursor struct {
 	db *DB
 	Cursor
 	args   []Value
-	number int32
+	number int
 	plan   uintptr
 	text   string
 }
 
-func tableAt(p uintptr) *openTable { return (*openTable)(pointer((*vtab)(pointer(p)).of)) }
-
-func cursorAt(p uintptr) *openCursor { return (*openCursor)(pointer((*cursor)(pointer(p)).of)) }
-
-// failed keeps the error of a callback for the caller, and gives SQLite its text where it looks for it.
-func (d *DB) failed(tls *libc.TLS, message *uintptr, err error) int32 {
-	d.fail = err
-	if *message != 0 {
-		lib.Xsqlite3_free(tls, *message)
+// filter calls Filter with a plan, whose text is at an address, and the arguments.
+func (c *openCursor) filter(number int, plan uintptr) error {
+	if plan != c.plan || number != c.number || plan == 0 {
+		c.plan, c.number, c.text = plan, number, stringAt(plan)
 	}
-	*message = allocated(tls, err.Error())
-	return lib.SQLITE_ERROR
+	return c.Filter(number, c.text, c.args)
 }
-
-func (d *DB) cursorFailed(tls *libc.TLS, p uintptr, err error) int32 {
-	return d.failed(tls, &(*vtab)(pointer((*cursor)(pointer(p)).base.FpVtab)).base.FzErrMsg, err)
-}
-
-// connected hands a new table to SQLite.
-func (m *module) connected(tls *libc.TLS, db uintptr, to, message uintptr, t Table, declaration string, err error) int32 {
-	if err != nil {
-		return m.db.failed(tls, (*uintptr)(pointer(message)), err)
-	}
-	text := allocated(tls, declaration)
-	defer lib.Xsqlite3_free(tls, text)
-	if rc := lib.Xsqlite3_declare_vtab(tls, db, text); rc != lib.SQLITE_OK {
-		return rc
-	}
-	p := lib.Xsqlite3_malloc(tls, int32(unsafe.Sizeof(vtab{})))
-	o := &openTable{m.db, t, m}
-	m.db.kept[o] = struct{}{}
-	*(*vtab)(pointer(p)) = vtab{of: uintptr(unsafe.Pointer(o))}
-	*(*uintptr)(pointer(to)) = p
-	return lib.SQLITE_OK
-}
-
-func xCreate(tls *libc.TLS, db, data uintptr, argc int32, argv, to, message uintptr) int32 {
-	m := (*module)(pointer(data))
-	args := make([]string, argc)
-	for i := range args {
-		args[i] = stringAt(*(*uintptr)(pointer(argv + uintptr(i)*unsafe.Sizeof(argv))))
-	}
-	t, declaration, err := m.Create(args[2], args[3:])
-	return m.connected(tls, db, to, message, t, declaration, err)
-}
-
-// xReconnect differs from xCreate, for otherwise SQLite had a table under the module's name too.
-func xReconnect(tls *libc.TLS, db, data uintptr, argc int32, argv, to, message uintptr) int32 {
-	return xCreate(tls, db, data, argc, argv, to, message)
-}
-
-func xConnect(tls *libc.TLS, db, data uintptr, _ int32, _, to, message uintptr) int32 {
-	m := (*module)(pointer(data))
-	t, declaration, err := m.Connect()
-	return m.connected(tls, db, to, message, t, declaration, err)
-}
-
-func xDestroy(tls *libc.TLS, p uintptr) int32 {
-	tableAt(p).Destroy()
-	return xDisconnect(tls, p)
-}
-
-func xDisconnect(tls *libc.TLS, p uintptr) int32 {
-	t := tableAt(p)
-	delete(t.db.kept, t)
-	lib.Xsqlite3_free(tls, p)
-	return lib.SQLITE_OK
-}
-
-func xBestIndex(tls *libc.TLS, p, info uintptr) int32 {
-	t := tableAt(p)
-	x := Index{tls: tls, p: info, info: (*lib.Tsqlite3_index_info)(pointer(info))}
-	x.Used = uint64(x.info.FcolUsed)
-	var constraints [16]Constraint // most queries have fewer
-	x.Constraints = constraints[:0]
-	for i := range uintptr(x.info.FnConstraint) {
-		c := (*lib.Tsqlite3_index_constraint)(pointer(x.info.FaConstraint + i*unsafe.Sizeof(lib.Tsqlite3_index_constraint{})))
-		x.Constraints = append(x.Constraints, Constraint{int(c.FiColumn), Op(c.Fop), c.Fusable != 0})
-	}
-	for i := range uintptr(x.info.FnOrderBy) {
-		o := (*lib.Tsqlite3_index_orderby)(pointer(x.info.FaOrderBy + i*unsafe.Sizeof(lib.Tsqlite3_index_orderby{})))
-		x.Orders = append(x.Orders, Order{int(o.FiColumn), o.Fdesc != 0})
-	}
-	switch err := t.Best(&x); err {
-	case nil:
-		return lib.SQLITE_OK
-	case ErrNoPlan:
-		return lib.SQLITE_CONSTRAINT
-	default:
-		return t.db.failed(tls, &(*vtab)(pointer(p)).base.FzErrMsg, err)
-	}
-}
-
-func xOpen(tls *libc.TLS, p, to uintptr) int32 {
-	t := tableAt(p)
-	c, err := t.Open()
-	if err != nil {
-		return t.db.failed(tls, &(*vtab)(pointer(p)).base.FzErrMsg, err)
-	}
-	o := &openCursor{db: t.db, Cursor: c}
-	t.db.kept[o] = struct{}{}
-	q := lib.Xsqlite3_malloc(tls, int32(unsafe.Sizeof(cursor{})))
-	*(*cursor)(pointer(q)) = cursor{of: uintptr(unsafe.Pointer(o))}
-	*(*uintptr)(pointer(to)) = q
-	return lib.SQLITE_OK
-}
-
-func xClose(tls *libc.TLS, p uintptr) int32 {
-	c := cursorAt(p)
-	c.Close()
-	delete(c.db.kept, c)
-	lib.Xsqlite3_free(tls, p)
-	return lib.SQLITE_OK
-}
-
-func xFilter(tls *libc.TLS, p uintptr, number int32, text uintptr, argc int32, argv uintptr) int32 {
-	c := cursorAt(p)
-	args := c.args[:0]
-	for i := range uintptr(argc) {
-		args = append(args, Value{tls, *(*uintptr)(pointer(argv + i*unsafe.Sizeof(argv)))})
-	}
-	c.args = args
-	if text != c.plan || number != c.number || text == 0 {
-		c.plan, c.number, c.text = text, number, stringAt(text)
-	}
-	if err := c.Filter(int(number), c.text, args); err != nil {
-		return c.db.cursorFailed(tls, p, err)
-	}
-	return lib.SQLITE_OK
-}
-
-func xNext(tls *libc.TLS, p uintptr) int32 {
-	c := cursorAt(p)
-	if err := c.Next(); err != nil {
-		return c.db.cursorFailed(tls, p, err)
-	}
-	return lib.SQLITE_OK
-}
-
-func xEOF(_ *libc.TLS, p uintptr) int32 {
-	if cursorAt(p).EOF() {
-		return 1
-	}
-	return 0
-}
-
-func xColumn(tls *libc.TLS, p, ctx uintptr, i int32) int32 {
-	c := cursorAt(p)
-	if err := c.Column(Context{tls, ctx}, int(i)); err != nil {
-		return c.db.cursorFailed(tls, p, err)
-	}
-	return lib.SQLITE_OK
-}
-
-func xRowid(tls *libc.TLS, p, to uintptr) int32 {
-	c := cursorAt(p)
-	id := c.Rowid()
-	if id == NoRowid {
-		return c.db.cursorFailed(tls, p, errNoRowid)
-	}
-	*(*int64)(pointer(to)) = id
-	return lib.SQLITE_OK
-}
-
-var errNoRowid = errors.New("the table has no rowid")
-
-func xFindFunction(_ *libc.TLS, p uintptr, _ int32, name, function, data uintptr) int32 {
-	m := tableAt(p).module
-	if len(m.Overloads) == 0 {
-		return 0
-	}
-	called := stringAt(name)
-	for i, o := range m.Overloads {
-		if strings.EqualFold(o.Name, called) {
-			*(*uintptr)(pointer(function)) = scalarCall
-			*(*uintptr)(pointer(data)) = uintptr(unsafe.Pointer(m.overloads[i]))
-			return int32(o.Op)
-		}
-	}
-	return 0
-}
-
-var releaseModule = function(func(_ *libc.TLS, p uintptr) {
-	m := (*module)(pointer(p))
-	delete(m.db.kept, m)
-})
-
-// methods returns SQLite's table of a module's methods, which it keeps.
-func methods(create, connect uintptr) uintptr {
-	p := lib.Xsqlite3_malloc(memoryTLS, int32(unsafe.Sizeof(lib.Tsqlite3_module{})))
-	*(*lib.Tsqlite3_module)(pointer(p)) = lib.Tsqlite3_module{
-		FxCreate: create, FxConnect: connect, FxBestIndex: function(xBestIndex), FxDisconnect: function(xDisconnect), FxDestroy: function(xDestroy),
-		FxOpen: function(xOpen), FxClose: function(xClose), FxFilter: function(xFilter), FxNext: function(xNext),
-		FxEof: function(xEOF), FxColumn: function(xColumn), FxRowid: function(xRowid),
-		FxFindFunction: function(xFindFunction),
-	}
-	return p
-}
-
-var (
-	createdMethods   = methods(function(xCreate), function(xReconnect))
-	eponymousMethods = methods(0, function(xConnect))
-)
 
 // Module defines a module.
 func (d *DB) Module(name string, m Module) error {
-	p := allocated(d.tls, name)
-	defer lib.Xsqlite3_free(d.tls, p)
-	of := &module{db: d, Module: m}
-	for _, o := range m.Overloads {
-		of.overloads = append(of.overloads, &callable{db: d, scalar: o.Call})
-	}
-	d.kept[of] = struct{}{}
-	methods := createdMethods
-	if m.Create == nil {
-		methods = eponymousMethods
-	}
-	if rc := lib.Xsqlite3_create_module_v2(d.tls, d.p, p, methods, uintptr(unsafe.Pointer(of)), releaseModule); rc != lib.SQLITE_OK {
-		return d.error(rc, "")
+	if code := d.defineModule(name, &module{db: d, Module: m}); code != codeOK {
+		return d.error(code, "")
 	}
 	return nil
 }

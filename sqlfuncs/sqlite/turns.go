@@ -3,10 +3,6 @@ package sqlite
 import (
 	"context"
 	"time"
-	"unsafe"
-
-	"modernc.org/libc"
-	lib "modernc.org/sqlite/lib"
 )
 
 // Turns lets only some long statements compute at a time, in turn, so that a short one finds a processor soon.
@@ -71,11 +67,6 @@ func (d *DB) takeTurns(ctx context.Context) (end func()) {
 		return func() {}
 	}
 	d.progress = func() { turn.wait(ctx.Done()) }
-	lib.Xsqlite3_progress_handler(d.tls, d.p, instructions, progress, uintptr(unsafe.Pointer(d)))
-	return func() { lib.Xsqlite3_progress_handler(d.tls, d.p, 0, 0, 0) }
+	d.watchProgress(instructions)
+	return func() { d.watchProgress(0) }
 }
-
-var progress = function(func(_ *libc.TLS, data uintptr) int32 {
-	(*DB)(pointer(data)).progress()
-	return 0
-})

@@ -1,0 +1,815 @@
+//go:build cgo && linux
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "_cgo_export.h"
+
+enum {
+	OK = 0, ERROR = 1, NOMEM = 7, ROW = 100, DONE = 101,
+	INTEGER = 1, REAL, TEXT, BLOB, NULL_,
+	CONFIG_MALLOC = 4, CONFIG_GETMALLOC, CONFIG_MEMSTATUS = 9,
+	OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000,
+	OP_EQ = 2, OP_GT = 4, OP_LE = 8, OP_LT = 16, OP_NE = 68,
+	UTF8 = 1, UTF8_ZT = 16, DETERMINISTIC = 0x800, INNOCUOUS = 0x200000,
+};
+
+#define TRANSIENT ((void (*)(void *))-1)
+
+struct sqlite3_module {
+	int version;
+	int (*create)(sqlite3 *, void *, int, const char *const *, sqlite3_vtab **, char **);
+	int (*connect)(sqlite3 *, void *, int, const char *const *, sqlite3_vtab **, char **);
+	int (*best_index)(sqlite3_vtab *, sqlite3_index_info *);
+	int (*disconnect)(sqlite3_vtab *);
+	int (*destroy)(sqlite3_vtab *);
+	int (*open)(sqlite3_vtab *, sqlite3_vtab_cursor **);
+	int (*close)(sqlite3_vtab_cursor *);
+	int (*filter)(sqlite3_vtab_cursor *, int, const char *, int, sqlite3_value **);
+	int (*next)(sqlite3_vtab_cursor *);
+	int (*eof)(sqlite3_vtab_cursor *);
+	int (*column)(sqlite3_vtab_cursor *, sqlite3_context *, int);
+	int (*rowid)(sqlite3_vtab_cursor *, int64_t *);
+	int (*update)(sqlite3_vtab *, int, sqlite3_value **, int64_t *);
+	int (*begin)(sqlite3_vtab *);
+	int (*sync)(sqlite3_vtab *);
+	int (*commit)(sqlite3_vtab *);
+	int (*rollback)(sqlite3_vtab *);
+	int (*find_function)(sqlite3_vtab *, int, const char *, callback *, void **);
+	int (*rename)(sqlite3_vtab *, const char *);
+};
+
+// Memory. SQLite's allocator gets nothing but a size, so the account of a call is one of the thread.
+
+static __thread account *current;
+
+#define ENTER(a) account *outer = current; current = (a)
+#define LEAVE() current = outer
+
+// Each piece of memory has a header.
+typedef struct {
+	account *of;
+	uint64_t n;
+} header;
+
+// Requests of less are always served: few callers expect that they fail. If there are too many of them, the interruption
+// ends the statement.
+enum { MUST_SERVE = 4096 };
+
+// take counts n more bytes of an account, and says whether there may be so many.
+static int take(account *a, int64_t n) {
+	a->used += n;
+	if (n <= 0 || a->used + a->brief <= a->limit) return 1;
+	a->exceeded = 1;
+	if (a->db) sqlite3_interrupt(a->db);
+	if (n < MUST_SERVE) return 1;
+	a->used -= n;
+	return 0;
+}
+
+static void *memory_malloc(int n) {
+	account *a = current;
+	if (a && !take(a, n)) return NULL;
+	header *h = malloc(sizeof *h + n);
+	if (!h) {
+		if (a) a->used -= n;
+		return NULL;
+	}
+	if (a) a->pieces++;
+	h->of = a;
+	h->n = n;
+	return h + 1;
+}
+
+static void forget_piece(account *a) {
+	if (--a->pieces == 0) free(a);
+}
+
+static void memory_free(void *p) {
+	header *h = (header *)p - 1;
+	if (h->of) {
+		h->of->used -= h->n;
+		forget_piece(h->of);
+	}
+	free(h);
+}
+
+static void *memory_realloc(void *p, int n) {
+	header *h = (header *)p - 1;
+	int64_t more = n - (int64_t)h->n;
+	if (h->of && !take(h->of, more)) return NULL;
+	header *to = realloc(h, sizeof *h + n);
+	if (!to) {
+		if (h->of) h->of->used -= more;
+		return NULL;
+	}
+	to->n = n;
+	return to + 1;
+}
+
+static int memory_size(void *p) { return p ? ((header *)p - 1)->n : 0; }
+static int memory_roundup(int n) { return (n + 7) & ~7; }
+static int memory_init(void *p) { return OK; }
+static void memory_shutdown(void *p) {}
+
+int tp_configure(void) {
+	static const struct {
+		void *(*malloc)(int);
+		void (*free)(void *);
+		void *(*realloc)(void *, int);
+		int (*size)(void *);
+		int (*roundup)(int);
+		int (*init)(void *);
+		void (*shutdown)(void *);
+		void *data;
+	} methods = {memory_malloc, memory_free, memory_realloc, memory_size, memory_roundup, memory_init, memory_shutdown};
+	int rc = sqlite3_config(CONFIG_MALLOC, &methods);
+	if (rc == OK) rc = sqlite3_config(CONFIG_MEMSTATUS, 0);
+	return rc == OK ? sqlite3_initialize() : rc;
+}
+
+void *tp_malloc(account *a, uint64_t n) {
+	ENTER(a);
+	void *p = sqlite3_malloc64(n);
+	LEAVE();
+	return p;
+}
+
+// Databases and statements.
+
+static int define_math(sqlite3 *);
+
+// undefine removes the functions of FTS3, which without its modules would read memory that is free.
+static int undefine(sqlite3 *db) {
+	static const struct {
+		const char *name;
+		int args;
+	} list[] = {{"fts3_tokenizer", 1}, {"fts3_tokenizer", 2}, {"snippet", -1}, {"offsets", 1}, {"matchinfo", 1}, {"matchinfo", 2}, {"optimize", 1}};
+	int rc = OK;
+	for (size_t i = 0; i < sizeof list / sizeof *list && rc == OK; i++) {
+		rc = sqlite3_create_function_v2(db, list[i].name, list[i].args, UTF8, NULL, NULL, NULL, NULL, NULL);
+	}
+	return rc;
+}
+
+int tp_open(account *a, uint64_t handle, sqlite3 **to) {
+	ENTER(a);
+	int rc = sqlite3_open_v2(":memory:", to, OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX, NULL);
+	a->db = *to;
+	if (rc == OK) {
+		sqlite3_extended_result_codes(*to, 1);
+		sqlite3_drop_modules(*to, NULL);
+		rc = undefine(*to);
+	}
+	if (rc == OK) rc = define_math(*to);
+	LEAVE();
+	return rc;
+}
+
+int tp_close(account *a, sqlite3 *db) {
+	a->db = NULL;
+	ENTER(a);
+	int rc = sqlite3_close_v2(db);
+	LEAVE();
+	forget_piece(a);
+	return rc;
+}
+
+static int authorize(void *handle, int action, const char *first, const char *second, const char *database, const char *trigger) {
+	return goAuthorize((uintptr_t)handle, action, (char *)first, (char *)second);
+}
+
+void tp_watch_actions(sqlite3 *db, uint64_t handle) { sqlite3_set_authorizer(db, authorize, (void *)handle); }
+
+static int progress(void *handle) {
+	goProgress((uintptr_t)handle);
+	return 0;
+}
+
+void tp_watch_progress(sqlite3 *db, int instructions, uint64_t handle) {
+	sqlite3_progress_handler(db, instructions, instructions ? progress : NULL, (void *)handle);
+}
+
+int tp_prepare(account *a, sqlite3 *db, const char *text, size_t n, sqlite3_stmt **to, size_t *used) {
+	const char *tail = text;
+	ENTER(a);
+	int rc = sqlite3_prepare_v2(db, text, n, to, &tail);
+	LEAVE();
+	*used = tail - text;
+	return rc;
+}
+
+// pack makes a cell of a value.
+static void pack(cell *c, sqlite3_value *v) {
+	c->value = (uintptr_t)v;
+	switch (c->type = sqlite3_value_type(v)) {
+	case INTEGER:
+		c->bits = sqlite3_value_int64(v);
+		break;
+	case REAL: {
+		double d = sqlite3_value_double(v);
+		memcpy(&c->bits, &d, sizeof d);
+		break;
+	}
+	case TEXT:
+	case BLOB: // the call of the other type would convert the value
+		c->bits = (intptr_t)(c->type == TEXT ? sqlite3_value_text(v) : sqlite3_value_blob(v));
+		c->n = c->bits ? sqlite3_value_bytes(v) : 0;
+	}
+}
+
+// keep copies the texts of a row to the room at p, and returns the room that is left, or NULL if there is too little.
+static char *keep(cell *row, int n, char *p, const char *end) {
+	int64_t size = 0;
+	for (int i = 0; i < n; i++) {
+		if (row[i].type == TEXT || row[i].type == BLOB) size += row[i].n;
+	}
+	if (size > end - p) return NULL;
+	for (int i = 0; i < n; i++) {
+		row[i].value = 0;
+		if (row[i].type == TEXT || row[i].type == BLOB) {
+			memcpy(p, (void *)row[i].bits, row[i].n);
+			row[i].bits = (intptr_t)p;
+			p += row[i].n;
+		}
+	}
+	return p;
+}
+
+#ifndef CLOCK_MONOTONIC_COARSE
+#define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
+#endif
+
+static int64_t now(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+enum { SOON = 2000000 }; // ns within which rows go on together
+
+// tp_step goes to the next row, and on to as many as are wanted.
+int tp_step(account *a, sqlite3_stmt *s, rows *r) {
+	cell *row = (cell *)r->cells;
+	char *free = (char *)r->bytes;
+	const char *end = free + r->size;
+	int64_t until = r->wanted > 1 ? now() + SOON : 0;
+	int rc;
+	r->got = 0;
+	ENTER(a);
+	for (;;) {
+		rc = sqlite3_step(s);
+		if (rc != ROW) break;
+		for (int i = 0; i < r->n; i++) pack(&row[i], sqlite3_column_value(s, i));
+		if (++r->got == r->wanted || now() > until || !(free = keep(row, r->n, free, end))) break;
+		row += r->n;
+	}
+	LEAVE();
+	return rc;
+}
+
+// tp_start runs a statement from its beginning, with arguments.
+int tp_start(account *a, sqlite3_stmt *s, rows *r, const int32_t *parameters, cell **args, int n) {
+	int rc = OK;
+	ENTER(a);
+	sqlite3_reset(s);
+	for (int i = 0; i < n && rc == OK; i++) {
+		if (!parameters[i]) continue;
+		if (args[i]->type == INTEGER) {
+			rc = sqlite3_bind_int64(s, parameters[i], args[i]->bits);
+		} else {
+			rc = sqlite3_bind_value(s, parameters[i], (sqlite3_value *)args[i]->value);
+		}
+	}
+	LEAVE();
+	return rc == OK ? tp_step(a, s, r) : rc;
+}
+
+// tp_finish looks for another row, and resets the statement.
+int tp_finish(account *a, sqlite3_stmt *s) {
+	ENTER(a);
+	int rc = sqlite3_step(s);
+	if (rc == ROW || rc == DONE) sqlite3_reset(s);
+	LEAVE();
+	return rc;
+}
+
+void tp_reset(account *a, sqlite3_stmt *s) {
+	ENTER(a);
+	sqlite3_reset(s);
+	LEAVE();
+}
+
+void tp_finalize(account *a, sqlite3_stmt *s) {
+	ENTER(a);
+	sqlite3_finalize(s);
+	LEAVE();
+}
+
+static void forget(void *handle) { goForget((uintptr_t)handle); }
+
+int tp_bind(account *a, sqlite3_stmt *s, int i, int type, int64_t bits, const void *bytes, uint64_t n) {
+	int rc = ERROR;
+	double d;
+	ENTER(a);
+	switch (type) {
+	case INTEGER:
+		rc = sqlite3_bind_int64(s, i, bits);
+		break;
+	case REAL:
+		memcpy(&d, &bits, sizeof d);
+		rc = sqlite3_bind_double(s, i, d);
+		break;
+	case TEXT:
+		rc = sqlite3_bind_text64(s, i, n ? bytes : "", n, TRANSIENT, UTF8);
+		break;
+	case BLOB:
+		rc = sqlite3_bind_blob64(s, i, n ? bytes : "", n, TRANSIENT);
+		break;
+	case NULL_:
+		rc = sqlite3_bind_null(s, i);
+		break;
+	case CELL_VALUE:
+		rc = sqlite3_bind_value(s, i, (sqlite3_value *)bits);
+	}
+	LEAVE();
+	return rc;
+}
+
+int tp_bind_pointer(sqlite3_stmt *s, int i, uint64_t handle, const char *kind) {
+	return sqlite3_bind_pointer(s, i, (void *)handle, kind, forget);
+}
+
+// Functions.
+
+static void give(sqlite3_context *ctx, const cell *c) {
+	void *p = (void *)(intptr_t)c->bits;
+	double d;
+	switch (c->type) {
+	case INTEGER:
+		sqlite3_result_int64(ctx, c->bits);
+		break;
+	case REAL:
+		memcpy(&d, &c->bits, sizeof d);
+		sqlite3_result_double(ctx, d);
+		break;
+	case TEXT:
+		sqlite3_result_text64(ctx, c->n ? p : "", c->n, TRANSIENT, UTF8);
+		break;
+	case BLOB:
+		sqlite3_result_blob64(ctx, c->n ? p : "", c->n, TRANSIENT);
+		break;
+	case CELL_STATIC:
+		sqlite3_result_text64(ctx, p, c->n, NULL, UTF8_ZT);
+		break;
+	case CELL_POINTER:
+		sqlite3_result_pointer(ctx, p, (const char *)c->value, forget);
+		break;
+	case CELL_ERROR:
+		sqlite3_result_error(ctx, p, c->n);
+		break;
+	case CELL_NOMEM:
+		sqlite3_result_error_nomem(ctx);
+	}
+}
+
+// Most calls have few arguments, and calls that lead to each other share a small stack.
+enum { FEW = 16 };
+
+// packed returns cells of arguments, in the room for a few if they fit; NULL if there may not be so much memory.
+static cell *packed(cell *few, int argc, sqlite3_value **argv) {
+	cell *args = argc <= FEW ? few : sqlite3_malloc64(argc * sizeof *args);
+	for (int i = 0; args && i < argc; i++) pack(&args[i], argv[i]);
+	return args;
+}
+
+static void unpack(const cell *few, cell *args) {
+	if (args != few) sqlite3_free(args);
+}
+
+#define PACK(argc, argv) \
+	cell few[FEW], *args = packed(few, argc, argv), result = {args ? NULL_ : CELL_NOMEM}
+
+static void call_scalar(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+	PACK(argc, argv);
+	if (args) goScalar((uintptr_t)sqlite3_user_data(ctx), argc, args, &result);
+	unpack(few, args);
+	give(ctx, &result);
+}
+
+// simple says whether a pattern is short and has at most two stars, and else only ASCII letters that stand for themselves.
+static int simple(const char *p, int n) {
+	int stars = 0;
+	if (!p || n > 256) return 0;
+	for (int i = 0; i < n; i++) {
+		if (p[i] == '*') {
+			stars++;
+		} else if (!p[i] || (p[i] & 0x80) || p[i] == '?' || p[i] == '[') {
+			return 0;
+		}
+	}
+	return stars <= 2;
+}
+
+// call_glob is GLOB for what cannot take long and is asked most. Go's can be interrupted.
+static void call_glob(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+	if (sqlite3_value_type(argv[0]) == TEXT && sqlite3_value_type(argv[1]) == TEXT) {
+		const char *pattern = (const char *)sqlite3_value_text(argv[0]), *text = (const char *)sqlite3_value_text(argv[1]);
+		int n = sqlite3_value_bytes(argv[1]);
+		if (simple(pattern, sqlite3_value_bytes(argv[0])) && text && n < 1024 && !memchr(text, 0, n)) {
+			sqlite3_result_int64(ctx, sqlite3_strglob(pattern, text) == 0);
+			return;
+		}
+	}
+	call_scalar(ctx, argc, argv);
+}
+
+// group returns where the handle of a group's aggregate stands. It is NULL once the statement has run out of memory.
+static uint64_t *group(sqlite3_context *ctx) { return sqlite3_aggregate_context(ctx, sizeof(uint64_t)); }
+
+static void call_step(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+	uint64_t *g = group(ctx);
+	if (!g) return;
+	PACK(argc, argv);
+	if (args) *g = goStep((uintptr_t)sqlite3_user_data(ctx), *g, argc, args, &result);
+	unpack(few, args);
+	give(ctx, &result);
+}
+
+static void call_inverse(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+	uint64_t *g = group(ctx);
+	if (!g) return;
+	PACK(argc, argv);
+	if (args) goInverse((uintptr_t)sqlite3_user_data(ctx), *g, argc, args, &result);
+	unpack(few, args);
+	give(ctx, &result);
+}
+
+static void call_current(sqlite3_context *ctx) {
+	uint64_t *g = group(ctx);
+	if (!g) return;
+	cell result = {NULL_};
+	*g = goCurrent((uintptr_t)sqlite3_user_data(ctx), *g, &result);
+	give(ctx, &result);
+}
+
+static void call_final(sqlite3_context *ctx) {
+	uint64_t *g = group(ctx);
+	if (!g) return;
+	cell result = {NULL_};
+	goFinal((uintptr_t)sqlite3_user_data(ctx), *g, &result);
+	*g = 0;
+	give(ctx, &result);
+}
+
+int tp_define(account *a, sqlite3 *db, const char *name, int args, int flags, uint64_t handle, int what) {
+	void *data = (void *)handle;
+	callback scalar = args == 2 && !strcmp(name, "glob") ? call_glob : call_scalar;
+	int rc;
+	ENTER(a);
+	switch (what) {
+	case DEFINE_NOTHING:
+		rc = sqlite3_create_function_v2(db, name, args, UTF8, NULL, NULL, NULL, NULL, NULL);
+		break;
+	case DEFINE_SCALAR:
+		rc = sqlite3_create_function_v2(db, name, args, flags | UTF8, data, scalar, NULL, NULL, forget);
+		break;
+	case DEFINE_AGGREGATE:
+		rc = sqlite3_create_function_v2(db, name, args, flags | UTF8, data, NULL, call_step, call_final, forget);
+		break;
+	default:
+		rc = sqlite3_create_window_function(db, name, args, flags | UTF8, data, call_step, call_final, call_current, call_inverse, forget);
+	}
+	LEAVE();
+	return rc;
+}
+
+// Virtual tables.
+
+static int make_table(void *data, int create, int argc, const char *const *argv, sqlite3_vtab **to, char **message) {
+	table *t = sqlite3_malloc64(sizeof *t);
+	if (!t) return NOMEM;
+	memset(t, 0, sizeof *t);
+	int rc = goConnect((uintptr_t)data, create, argc, (char **)argv, &t->handle, message);
+	if (rc != OK) {
+		sqlite3_free(t);
+		return rc;
+	}
+	*to = &t->base;
+	return OK;
+}
+
+static int x_create(sqlite3 *db, void *data, int argc, const char *const *argv, sqlite3_vtab **to, char **message) {
+	return make_table(data, 1, argc, argv, to, message);
+}
+
+// x_reconnect differs from x_create, for otherwise SQLite had a table under the module's name too.
+static int x_reconnect(sqlite3 *db, void *data, int argc, const char *const *argv, sqlite3_vtab **to, char **message) {
+	return make_table(data, 1, argc, argv, to, message);
+}
+
+static int x_connect(sqlite3 *db, void *data, int argc, const char *const *argv, sqlite3_vtab **to, char **message) {
+	return make_table(data, 0, argc, argv, to, message);
+}
+
+static int x_disconnect(sqlite3_vtab *t) {
+	goForget(((table *)t)->handle);
+	sqlite3_free(t);
+	return OK;
+}
+
+static int x_destroy(sqlite3_vtab *t) {
+	goDestroy(((table *)t)->handle);
+	return x_disconnect(t);
+}
+
+static int x_best_index(sqlite3_vtab *t, sqlite3_index_info *info) {
+	return goBest(((table *)t)->handle, info, &t->message);
+}
+
+static int x_open(sqlite3_vtab *t, sqlite3_vtab_cursor **to) {
+	cursor *c = sqlite3_malloc64(sizeof *c);
+	if (!c) return NOMEM;
+	memset(c, 0, sizeof *c);
+	int rc = goOpen(((table *)t)->handle, c, &t->message);
+	if (rc != OK) {
+		sqlite3_free(c);
+		return rc;
+	}
+	*to = &c->base;
+	return OK;
+}
+
+static int x_close(sqlite3_vtab_cursor *c) {
+	goClose((cursor *)c);
+	sqlite3_free(c);
+	return OK;
+}
+
+#define BOUND(type) \
+	const type *values = (const type *)c->search.data; \
+	while (from < to) { \
+		int64_t middle = from + (to - from) / 2; \
+		type v = values[order ? order[middle] : middle]; \
+		if (v < x || (above && v == x)) { \
+			from = middle + 1; \
+		} else { \
+			to = middle; \
+		} \
+	}
+
+// bound returns the place of the first row whose value is not below x, or that is above x.
+static int64_t bound(const cursor *c, int64_t x, int above) {
+	const uint32_t *order = (const uint32_t *)c->order;
+	int64_t from = 0, to = c->rows;
+	if (c->search.kind == COLUMN_INT32) {
+		BOUND(int32_t)
+	} else {
+		BOUND(int64_t)
+	}
+	return from;
+}
+
+// search goes to the rows with a value.
+static void search(cursor *c, int64_t x) {
+	c->list = c->order;
+	c->at = c->end = c->more = 0;
+	if (c->search.kind == COLUMN_SEQUENCE) {
+		uint64_t row = (uint64_t)x - (uint64_t)c->search.first;
+		if (row < (uint64_t)c->rows) {
+			c->at = row;
+			c->end = row + 1;
+		}
+		return;
+	}
+	c->at = bound(c, x, 0);
+	c->end = bound(c, x, 1);
+}
+
+// is_null says whether a column has no value in a row.
+static int is_null(const column *c, int64_t row) {
+	return c->nulls && ((const uint64_t *)c->nulls)[row >> 6] >> (row & 63) & 1;
+}
+
+// integer is the value of a column of integers.
+static int64_t integer(const column *c, int64_t row) {
+	switch (c->kind) {
+	case COLUMN_INT32:
+		return ((const int32_t *)c->data)[row];
+	case COLUMN_INT64:
+		return ((const int64_t *)c->data)[row];
+	}
+	return c->first + row;
+}
+
+// passes says whether a row passes a test.
+static int passes(const test *t, int64_t row, int64_t x) {
+	if (is_null(&t->column, row)) return 0;
+	int64_t v = integer(&t->column, row);
+	switch (t->op) {
+	case OP_EQ:
+		return v == x;
+	case OP_NE:
+		return v != x;
+	case OP_LT:
+		return v < x;
+	case OP_LE:
+		return v <= x;
+	case OP_GT:
+		return v > x;
+	}
+	return v >= x;
+}
+
+// searched carries out a plan that searches for integers, and says whether it could.
+static int searched(cursor *c, int argc, sqlite3_value **argv) {
+	if (argc != c->tested + 1) return 0;
+	for (int i = 0; i < argc; i++) {
+		if (sqlite3_value_type(argv[i]) != INTEGER) return 0;
+	}
+	search(c, sqlite3_value_int64(argv[0]));
+	if (c->at == c->end || argc == 1) return 1;
+	if (c->end - c->at > 1) return 0;
+	int64_t row = c->list ? ((const uint32_t *)c->list)[c->at] : c->at;
+	for (int i = 1; i < argc; i++) {
+		if (!passes((const test *)c->tests + i - 1, row, sqlite3_value_int64(argv[i]))) {
+			c->at = c->end;
+			break;
+		}
+	}
+	return 1;
+}
+
+static int x_filter(sqlite3_vtab_cursor *p, int number, const char *plan, int argc, sqlite3_value **argv) {
+	cursor *c = (cursor *)p;
+	c->row++;
+	if (plan && plan == c->plan && searched(c, argc, argv)) return OK;
+	cell few[FEW], *args = packed(few, argc, argv);
+	if (!args) return NOMEM;
+	int rc = goFilter(c, number, (char *)plan, argc, args);
+	unpack(few, args);
+	return rc;
+}
+
+static int x_next(sqlite3_vtab_cursor *p) {
+	cursor *c = (cursor *)p;
+	c->row++;
+	if (++c->at < c->end || !c->more) return OK;
+	return goNext(c);
+}
+
+static int x_eof(sqlite3_vtab_cursor *p) { return ((cursor *)p)->at >= ((cursor *)p)->end; }
+
+typedef struct {
+	const char *p;
+	int64_t n;
+} text;
+
+enum { CHUNK_BITS = 8 }; // chunkBits in Go
+
+static int x_column(sqlite3_vtab_cursor *p, sqlite3_context *ctx, int i) {
+	cursor *c = (cursor *)p;
+	column *col = (column *)c->columns + i;
+	if (i >= c->known || col->kind == COLUMN_UNKNOWN || (col->kind == COLUMN_CELL && col->row != c->row)) {
+		int rc = goColumn(c, i);
+		if (rc != OK) return rc;
+		col = (column *)c->columns + i;
+	}
+	if (col->kind == COLUMN_CELL) {
+		give(ctx, &col->cell);
+		return OK;
+	}
+	int64_t row = c->list ? ((const uint32_t *)c->list)[c->at] : c->at;
+	if (is_null(col, row)) return OK;
+	switch (col->kind) {
+	case COLUMN_FLOAT:
+		sqlite3_result_double(ctx, ((const double *)col->data)[row]);
+		break;
+	case COLUMN_TEXT: {
+		uint32_t id = ((const uint32_t *)col->data)[row];
+		const text *t = ((const text *const *)col->texts)[id >> CHUNK_BITS] + (id & ((1 << CHUNK_BITS) - 1));
+		sqlite3_result_text64(ctx, t->p, t->n, NULL, UTF8_ZT);
+		break;
+	}
+	default:
+		sqlite3_result_int64(ctx, integer(col, row));
+	}
+	return OK;
+}
+
+static int x_rowid(sqlite3_vtab_cursor *c, int64_t *to) { return goRowid((cursor *)c, to); }
+
+static int x_find_function(sqlite3_vtab *t, int args, const char *name, callback *to, void **data) {
+	uint64_t handle = 0;
+	int op = goOverload(((table *)t)->handle, (char *)name, &handle);
+	if (op) {
+		*to = call_scalar;
+		*data = (void *)handle;
+	}
+	return op;
+}
+
+#define METHODS(create, connect) \
+	{0, create, connect, x_best_index, x_disconnect, x_destroy, x_open, x_close, x_filter, x_next, x_eof, x_column, x_rowid, \
+		NULL, NULL, NULL, NULL, NULL, x_find_function, NULL}
+
+static const sqlite3_module created_module = METHODS(x_create, x_reconnect), eponymous_module = METHODS(NULL, x_connect);
+
+int tp_define_module(account *a, sqlite3 *db, const char *name, uint64_t handle, int created) {
+	ENTER(a);
+	int rc = sqlite3_create_module_v2(db, name, created ? &created_module : &eponymous_module, (void *)handle, forget);
+	LEAVE();
+	return rc;
+}
+
+// message returns a text as SQLite wants messages.
+char *tp_message(const char *text, size_t n) {
+	char *p = sqlite3_malloc64(n + 1);
+	if (p) {
+		memcpy(p, text, n);
+		p[n] = 0;
+	}
+	return p;
+}
+
+int tp_next_in(cell *list, cell *item, int first) {
+	sqlite3_value *of = (sqlite3_value *)list->value, *v = NULL;
+	int rc = first ? sqlite3_vtab_in_first(of, &v) : sqlite3_vtab_in_next(of, &v);
+	if (rc == OK) pack(item, v);
+	return rc;
+}
+
+int tp_constant(sqlite3_index_info *info, int i, cell *to) {
+	sqlite3_value *v = NULL;
+	if (sqlite3_vtab_rhs_value(info, i, &v) != OK || !v) return 0;
+	pack(to, v);
+	return 1;
+}
+
+// SQLite's own mathematical functions, with which the C code is not built: https://sqlite.org/lang_mathfunc.html.
+
+static int number(sqlite3_value *v) {
+	int t = sqlite3_value_numeric_type(v);
+	return t == INTEGER || t == REAL;
+}
+
+static void call_math(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+	double (*f)(double) = (double (*)(double))sqlite3_user_data(ctx);
+	if (number(argv[0])) sqlite3_result_double(ctx, f(sqlite3_value_double(argv[0])));
+}
+
+static void call_math2(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+	double (*f)(double, double) = (double (*)(double, double))sqlite3_user_data(ctx);
+	if (number(argv[0]) && number(argv[1])) sqlite3_result_double(ctx, f(sqlite3_value_double(argv[0]), sqlite3_value_double(argv[1])));
+}
+
+// call_round is call_math for functions that leave integers as they are.
+static void call_round(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+	if (sqlite3_value_numeric_type(argv[0]) == INTEGER) {
+		sqlite3_result_int64(ctx, sqlite3_value_int64(argv[0]));
+	} else {
+		call_math(ctx, argc, argv);
+	}
+}
+
+// call_log is log(x), to base 10, and log(base, x).
+static void call_log(sqlite3_context *ctx, int argc, sqlite3_value **argv) {
+	if (!number(argv[0])) return;
+	double base = sqlite3_value_double(argv[0]), x = sqlite3_value_double(argv[argc - 1]);
+	if (x <= 0) return;
+	if (argc == 1) {
+		sqlite3_result_double(ctx, log10(x));
+		return;
+	}
+	if (base > 0 && log(base) > 0) sqlite3_result_double(ctx, log(x) / log(base));
+}
+
+static double positive_log10(double x) { return x > 0 ? log10(x) : NAN; }
+static double positive_log2(double x) { return x > 0 ? log2(x) : NAN; }
+static double to_degrees(double x) { return x * (180 / M_PI); }
+static double to_radians(double x) { return x * (M_PI / 180); }
+static void call_pi(sqlite3_context *ctx, int argc, sqlite3_value **argv) { sqlite3_result_double(ctx, M_PI); }
+
+static int define_math(sqlite3 *db) {
+	static const struct {
+		const char *name;
+		int args;
+		callback call;
+		void *f;
+	} list[] = {
+		{"acos", 1, call_math, acos}, {"acosh", 1, call_math, acosh}, {"asin", 1, call_math, asin}, {"asinh", 1, call_math, asinh},
+		{"atan", 1, call_math, atan}, {"atan2", 2, call_math2, atan2}, {"atanh", 1, call_math, atanh}, {"ceil", 1, call_round, ceil},
+		{"ceiling", 1, call_round, ceil}, {"cos", 1, call_math, cos}, {"cosh", 1, call_math, cosh}, {"degrees", 1, call_math, to_degrees},
+		{"floor", 1, call_round, floor}, {"log", 1, call_log}, {"log", 2, call_log}, {"log10", 1, call_math, positive_log10},
+		{"log2", 1, call_math, positive_log2}, {"mod", 2, call_math2, fmod}, {"pi", 0, call_pi}, {"pow", 2, call_math2, pow},
+		{"power", 2, call_math2, pow}, {"radians", 1, call_math, to_radians}, {"sin", 1, call_math, sin}, {"sinh", 1, call_math, sinh},
+		{"tan", 1, call_math, tan}, {"tanh", 1, call_math, tanh}, {"trunc", 1, call_round, trunc},
+	};
+	int rc = OK;
+	for (size_t i = 0; i < sizeof list / sizeof *list && rc == OK; i++) {
+		rc = sqlite3_create_function_v2(db, list[i].name, list[i].args, UTF8 | DETERMINISTIC | INNOCUOUS, list[i].f, list[i].call, NULL, NULL, NULL);
+	}
+	return rc;
+}

@@ -25,17 +25,6 @@ func (x *hashIndex) entry(hash uint64) *hashEntry {
 	}
 }
 
-// insert returns the id stored for the hash, after storing the given one if
-// there was none; added says whether it did.
-func (x *hashIndex) insert(hash uint64, id int64) (got int64, added bool) {
-	e := x.entry(hash)
-	if e.hash == hash {
-		return e.id, false
-	}
-	x.fill(e, hash, id)
-	return id, true
-}
-
 // fill adds a new hash in the free entry that entry returned.
 func (x *hashIndex) fill(e *hashEntry, hash uint64, id int64) {
 	*e = hashEntry{hash, id}

@@ -45,7 +45,7 @@ one, unless --exact or --group says otherwise.`,
   tpconvert compare --fail-if 'slice.total > 1.05 && p < 0.01' before/ after/
   tpconvert compare --group 'frame=^Frame \d+$' --by thread before/ after/`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			before, after := args, []string(nil)
+			var before, after []string
 			switch dash := cmd.ArgsLenAtDash(); {
 			case dash > 0 && dash < len(args):
 				before, after = args[:dash], args[dash:]

@@ -141,7 +141,8 @@ func (k trackEvent) trackOf(p *Parser, e *Event) (model.TrackID, bool) {
 		}
 		name = p.text(e, "track_name")
 	}
-	b, scope := k.byThread, model.Dim{}
+	b := k.byThread
+	var scope model.Dim
 	switch {
 	case !k.scope:
 		scope = model.IntDim(p.thread(e))

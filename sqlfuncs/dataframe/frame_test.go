@@ -163,6 +163,23 @@ func TestFrameIsATable(t *testing.T) {
 }
 
 // TestStable checks that rows of equal keys keep their order in both ways of sorting.
+// A join looks up many values by one plan.
+func TestJoins(t *testing.T) {
+	db := twins(t, rand.New(rand.NewPCG(5, 6)), 400)
+	columns := []string{"id", "ts", "n", "big", "x", "maybe", "name"}
+	for _, inner := range columns {
+		for _, outer := range columns {
+			for _, and := range []string{"", " AND b.n > a.n", " AND b.maybe <> a.maybe", " AND b.ts <= a.id", " AND b.big >= a.x"} {
+				sql := "SELECT a.id, b.id, b.name, b.x FROM %[1]s AS a CROSS JOIN %[1]s AS b WHERE b." + inner + " = a." + outer + and + " ORDER BY 1, 2 LIMIT 3000"
+				got, want := rowsOf(t, db, fmt.Sprintf(sql, "f")), rowsOf(t, db, fmt.Sprintf(sql, "t"))
+				if !slices.Equal(got, want) {
+					t.Errorf("%s gives %d rows %.200q, not %d %.200q", sql, len(got), got, len(want), want)
+				}
+			}
+		}
+	}
+}
+
 func TestStable(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))

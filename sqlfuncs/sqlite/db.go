@@ -1,9 +1,9 @@
 // Package sqlite is SQLite for functions and virtual tables in Go. It is a thin layer over the C API; see
 // https://sqlite.org/c3ref for what the calls mean.
 //
-// With cgo, SQLite is C code (c*). Calls between C and Go are slow, so arguments, results and rows are packed into cells,
-// and C reads the columns of a Columnar cursor by itself. Without cgo, SQLite is the Go code that modernc.org/sqlite/lib
-// makes of it (go_*): nothing is boxed or copied on the way. All other files are for both.
+// On Linux with cgo, SQLite is C code (c*). Calls between C and Go are slow, so arguments, results and rows are packed into cells,
+// and C reads the columns of a Columnar cursor by itself. Elsewhere, SQLite is the Go code that modernc.org/sqlite/lib makes
+// of it (go_*): nothing is boxed or copied on the way. All other files are for both.
 package sqlite
 
 import (

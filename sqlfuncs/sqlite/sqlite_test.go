@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -126,6 +127,72 @@ func TestFunctions(t *testing.T) {
 	}
 	if n := handled() - before; n != 0 {
 		t.Errorf("%d pointers are kept", n)
+	}
+}
+
+// A value that a function gives may be of a statement that it has reset.
+func TestValueOfAnotherStatement(t *testing.T) {
+	db := open(t)
+	s, _, err := db.Prepare("SELECT $x || ' of some length'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	err = db.Function("longer", 1, 0, func(c Context, args []Value) error {
+		if _, err := s.Start(s.Numbers([]string{"$x"}), args); err != nil {
+			return err
+		}
+		c.Value(s.Value(0))
+		_, err := s.Finish()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := rows(t, db, "SELECT longer('a'), longer(longer(1.5)), longer(NULL)")
+	want := []string{"string:a of some length string:1.5 of some length of some length <nil>:<nil> "}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("it gives %q, %v", got, err)
+	}
+}
+
+func TestReadAhead(t *testing.T) {
+	db := open(t)
+	calls := 0
+	err := db.Function("fails", 1, 0, func(c Context, args []Value) error {
+		if calls++; args[0].Int() == 500 {
+			return errOdd
+		}
+		c.Text(strings.Repeat("text", int(args[0].Int())*20)) // up to 40 KB
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := db.Prepare("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x, fails(x), x / 2.0, NULL FROM n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.ReadAhead()
+	for run := range 2 {
+		calls = 0
+		for i := 1; ; i++ {
+			more, err := s.Step()
+			if i == 500 {
+				if !errors.Is(err, errOdd) {
+					t.Errorf("run %d: row 500 is %v, %v", run, more, err)
+				}
+				break
+			}
+			if err != nil || !more || s.Int(0) != int64(i) || s.View(1) != strings.Repeat("text", i*20) || s.Float(2) != float64(i)/2 || s.Type(3) != Null {
+				t.Fatalf("run %d: row %d is %v, %v: %d, %.20q", run, i, more, err, s.Int(0), s.View(1))
+			}
+			if i == 1 && calls > 1 && run == 0 {
+				t.Error("the first row waits for others")
+			}
+		}
+		s.Reset()
 	}
 }
 

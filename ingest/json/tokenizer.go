@@ -274,10 +274,6 @@ func (t *tokenizer) fact(name string) error {
 		return nil
 	}
 	t.facts++
-	if name == "baseTimeNanoseconds" && v.Kind == jsonlex.Integer { // PyTorch's times count from there
-		t.in.Clocks.AddSnapshot([]model.Reading{{Clock: model.Clock{ID: model.ClockTraceFile}, Unit: 1},
-			{Clock: model.Clock{ID: model.ClockRealtime}, Value: v.Int, Unit: 1}})
-	}
 	set := func(name string, v jsonlex.Value) {
 		if fact, ok := v.Fact(t.in.Store.Strings); ok {
 			t.in.Context.SetMetadata(name, fact)

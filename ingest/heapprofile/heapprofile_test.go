@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/tpconvert/tpconvert/ingest"
-	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
@@ -30,18 +27,7 @@ func TestProfile(t *testing.T) {
 }
 
 func TestDamage(t *testing.T) {
-	last := 0
-	for i := 1; i < 64; i++ {
-		tables, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(file[:len(file)*i/64])})
-		if err != nil && !format.BadInput(err) {
-			t.Fatal(err)
-		}
-		n := len(tables.Rows("aggregate_sample", "id"))
-		if n < last || err == nil && !slices.Contains(tables.Rows("stats", "name"), "truncated_input") {
-			t.Errorf("cut at %d/64: %d sums after %d", i, n, last)
-		}
-		last = n
-	}
+	ingesttest.Cuts(t, []byte(file), "aggregate_sample")
 	deep := `{"head":` + strings.Repeat(`{"callFrame":{"functionName":"f"},"selfSize":1,"children":[`, 20_000) + strings.Repeat("]}", 20_000) + "}"
 	tables := ingesttest.MustRead(t, "deep", []byte(deep))
 	tables.Want(t, "stats", "name|value", "heap_profile_parse_errors|1")
@@ -75,14 +61,5 @@ func TestSamples(t *testing.T) {
 }
 
 func FuzzHeapProfile(f *testing.F) {
-	f.Add([]byte(file))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if detected := ingest.Detect(data); detected == nil || detected.Name != "heapprofile" {
-			return
-		}
-		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
-		if err != nil && !format.BadInput(err) {
-			t.Fatal(err)
-		}
-	})
+	ingesttest.Fuzz(f, "heapprofile", []byte(file))
 }

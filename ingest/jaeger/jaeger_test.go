@@ -56,18 +56,7 @@ func TestTrace(t *testing.T) {
 }
 
 func TestCutOff(t *testing.T) {
-	last := 0
-	for i := 1; i < 64; i++ {
-		tables, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(trace[:len(trace)*i/64])})
-		if err != nil && !format.BadInput(err) {
-			t.Fatal(err)
-		}
-		n := len(tables.Rows("slice", "id"))
-		if n < last || err == nil && !slices.Contains(tables.Rows("stats", "name"), "truncated_input") {
-			t.Errorf("cut at %d/64: %d slices after %d", i, n, last)
-		}
-		last = n
-	}
+	last := ingesttest.Cuts(t, []byte(trace), "slice")
 	if last < 4 {
 		t.Errorf("%d slices of a trace without its end", last)
 	}
@@ -177,14 +166,5 @@ func TestSamples(t *testing.T) {
 }
 
 func FuzzJaeger(f *testing.F) {
-	f.Add([]byte(trace))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if detected := ingest.Detect(data); detected == nil || detected.Name != "jaeger" {
-			return
-		}
-		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
-		if err != nil && !format.BadInput(err) {
-			t.Fatal(err)
-		}
-	})
+	ingesttest.Fuzz(f, "jaeger", []byte(trace))
 }

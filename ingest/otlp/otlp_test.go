@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -307,27 +306,13 @@ func TestDamage(t *testing.T) {
 		mutations = 2000
 	}
 	for _, data := range [][]byte{[]byte(trace), message} {
-		last := 0
-		for i := 1; i < 64; i++ {
-			cut := data[:len(data)*i/64]
-			tables, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: bytes.NewReader(cut)})
-			if err != nil && !format.BadInput(err) {
-				t.Fatal(err)
-			}
-			n := len(tables.Rows("slice", "id"))
-			if n < last || err == nil && !slices.Contains(tables.Rows("stats", "name"), "truncated_input") {
-				t.Errorf("cut at %d: %d slices after %d, %v", len(cut), n, last, tables.Rows("stats", "name"))
-			}
-			last = n
-		}
+		ingesttest.Cuts(t, data, "slice")
 		for range mutations {
 			damaged := bytes.Clone(data)
 			for range 1 + random.IntN(4) {
 				damaged[random.IntN(len(damaged))] = byte(random.Uint32())
 			}
-			if _, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: bytes.NewReader(damaged)}); err != nil && !format.BadInput(err) {
-				t.Fatalf("%q: %v", damaged, err)
-			}
+			ingesttest.MayFail(t, damaged)
 		}
 	}
 }
@@ -485,15 +470,5 @@ func countOf(t *testing.T, tables *ingesttest.Tables) (c counts) {
 }
 
 func FuzzOTLP(f *testing.F) {
-	f.Add([]byte(trace))
-	f.Add([]byte("\x0a\x1a\x12\x18\x12\x16\x0a\x10aaaaaaaaaaaaaaaa\x39\x01\x00\x00\x00\x00\x00\x00\x00"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if detected := ingest.Detect(data); detected == nil || detected.Name != "otlp" {
-			return
-		}
-		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: io.MultiReader(bytes.NewReader(data))})
-		if err != nil && !format.BadInput(err) {
-			t.Fatal(err)
-		}
-	})
+	ingesttest.Fuzz(f, "otlp", []byte(trace), []byte("\x0a\x1a\x12\x18\x12\x16\x0a\x10aaaaaaaaaaaaaaaa\x39\x01\x00\x00\x00\x00\x00\x00\x00"))
 }

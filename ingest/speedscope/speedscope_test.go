@@ -2,12 +2,9 @@ package speedscope_test
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/tpconvert/tpconvert/ingest"
-	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
@@ -49,18 +46,7 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
-	last := 0
-	for i := 1; i < 64; i++ {
-		tables, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(file[:len(file)*i/64])})
-		if err != nil && !format.BadInput(err) {
-			t.Fatal(err)
-		}
-		n := len(tables.Rows("aggregate_sample", "id"))
-		if n < last || err == nil && !slices.Contains(tables.Rows("stats", "name"), "truncated_input") {
-			t.Errorf("cut at %d/64: %d sums after %d, %v, %v", i, n, last, err, tables.Rows("stats", "name"))
-		}
-		last = n
-	}
+	ingesttest.Cuts(t, []byte(file), "aggregate_sample")
 }
 
 // TestSamples compares files of others, in the folder speedscope, with what speedscope itself reads.
@@ -81,14 +67,5 @@ func TestSamples(t *testing.T) {
 }
 
 func FuzzSpeedscope(f *testing.F) {
-	f.Add([]byte(file))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if detected := ingest.Detect(data); detected == nil || detected.Name != "speedscope" {
-			return
-		}
-		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
-		if err != nil && !format.BadInput(err) {
-			t.Fatal(err)
-		}
-	})
+	ingesttest.Fuzz(f, "speedscope", []byte(file))
 }

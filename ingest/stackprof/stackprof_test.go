@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
@@ -86,14 +85,5 @@ func TestSamples(t *testing.T) {
 }
 
 func FuzzStackprof(f *testing.F) {
-	f.Add([]byte(file))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if detected := ingest.Detect(data); detected == nil || detected.Name != "stackprof" {
-			return
-		}
-		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
-		if err != nil && !format.BadInput(err) {
-			t.Fatal(err)
-		}
-	})
+	ingesttest.Fuzz(f, "stackprof", []byte(file))
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tpconvert/tpconvert/ingest"
-	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
@@ -51,18 +49,7 @@ func TestSpans(t *testing.T) {
 }
 
 func TestCutOff(t *testing.T) {
-	last := 0
-	for i := 1; i < 64; i++ {
-		tables, err := ingesttest.Read(t, ingesttest.File{Name: "x", Reader: strings.NewReader(trace[:len(trace)*i/64])})
-		if err != nil && !format.BadInput(err) {
-			t.Fatal(err)
-		}
-		n := len(tables.Rows("slice", "id"))
-		if n < last || err == nil && !slices.Contains(tables.Rows("stats", "name"), "truncated_input") {
-			t.Errorf("cut at %d/64: %d slices after %d", i, n, last)
-		}
-		last = n
-	}
+	ingesttest.Cuts(t, []byte(trace), "slice")
 }
 
 // TestSamples compares spans of others, in the folder zipkin of FORMAT_SAMPLES, with what encoding/json reads.
@@ -148,14 +135,5 @@ func has(seen map[string]bool, key string) bool {
 }
 
 func FuzzZipkin(f *testing.F) {
-	f.Add([]byte(trace))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if detected := ingest.Detect(data); detected == nil || detected.Name != "zipkin" {
-			return
-		}
-		_, err := ingesttest.Read(t, ingesttest.File{Name: "fuzz", Reader: bytes.NewReader(data)})
-		if err != nil && !format.BadInput(err) {
-			t.Fatal(err)
-		}
-	})
+	ingesttest.Fuzz(f, "zipkin", []byte(trace))
 }

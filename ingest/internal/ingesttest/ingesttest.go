@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 
 	"github.com/tpconvert/tpconvert/ingest"
+	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -137,4 +138,42 @@ func (t *Tables) Want(tb testing.TB, name, columns string, want ...string) {
 	if got := t.Rows(name, strings.Split(columns, "|")...); !slices.Equal(got, want) {
 		tb.Errorf("%s (%s):\n%s\nwant:\n%s", name, columns, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+}
+
+// MayFail reads what may be damaged: an error must be one about the input.
+func MayFail(t testing.TB, data []byte) (tables *Tables, failed bool) {
+	t.Helper()
+	tables, err := Read(t, File{"trace", bytes.NewReader(data)})
+	if err != nil && !format.BadInput(err) {
+		t.Fatalf("%.1000q: %v", data, err)
+	}
+	return tables, err != nil
+}
+
+// Cuts reads a trace that is cut off at each 64th. A longer part has no fewer rows in the table, and says that its end is
+// missing. It returns the number of rows of the longest part.
+func Cuts(t *testing.T, trace []byte, rows string) int {
+	t.Helper()
+	last := 0
+	for i := 1; i < 64; i++ {
+		tables, failed := MayFail(t, trace[:len(trace)*i/64])
+		n := len(tables.Rows(rows, "id"))
+		if n < last || !failed && !slices.Contains(tables.Rows("stats", "name"), "truncated_input") {
+			t.Errorf("cut at %d/64: %d rows of %s after %d, %v", i, n, rows, last, tables.Rows("stats", "name"))
+		}
+		last = n
+	}
+	return last
+}
+
+// Fuzz feeds a format with what it detects as its own, beginning with some traces.
+func Fuzz(f *testing.F, name string, traces ...[]byte) {
+	for _, trace := range traces {
+		f.Add(trace)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if detected := ingest.Detect(data); detected != nil && detected.Name == name {
+			MayFail(t, data)
+		}
+	})
 }

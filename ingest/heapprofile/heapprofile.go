@@ -34,48 +34,33 @@ func sniff(head []byte) bool {
 const maxDepth = 10_000
 
 type reader struct {
-	jsonlex.Reader
-	in      *format.Input
-	sums    *aggregate.Profile
+	aggregate.Reader
 	measure int
 	mapping profile.MappingID
 	frames  []profile.FrameID // by number of the node
 }
 
 func read(in *format.Input) error {
-	r := &reader{Reader: jsonlex.NewReader(in), in: in, sums: aggregate.New(in.Store), mapping: in.Store.Stacks.DummyMapping("")}
-	r.measure = r.sums.Measure(in.Name, "heap profile space", "space", "bytes")
+	r := &reader{Reader: aggregate.NewReader(in, model.StatHeapProfileParseErrors), mapping: in.Store.Stacks.DummyMapping("")}
+	r.measure = r.Measure(in.Name, "heap profile space", "space", "bytes")
 	_, err := r.Peek()
 	if err == nil {
 		err = r.EachMember(func(key []byte) error {
 			if string(key) == "head" && r.Buf[r.Pos] == '{' {
 				return r.node(profile.EmptyStack, 0)
 			}
-			r.in.File.Unread(model.StatUnreadFact, model.None, string(key)+" member").AddAt(r.Offset())
-			return r.Skip()
+			return r.Unread(string(key) + " member")
 		})
 	}
-	r.sums.Store(func(number int32) profile.FrameID { return r.frames[number] })
-	switch {
-	case err == jsonlex.ErrTruncated:
-		in.File.LogAt(model.StatTruncatedInput, r.Base+int64(len(r.Buf)), nil)
-	case err == jsonlex.ErrSyntax && len(r.frames) > 0, err == jsonlex.ErrTooLarge:
-		r.damaged()
-	case err == jsonlex.ErrSyntax:
-		return format.Errorf(format.ErrCorrupt, r.Offset(), "%s, got %s", r.Why, r.Glimpse())
-	case err != nil:
-		return err
-	}
-	return nil
+	r.Store(func(number int32) profile.FrameID { return r.frames[number] })
+	return r.End(err, len(r.frames) > 0)
 }
-
-func (r *reader) damaged() { r.in.File.LogAt(model.StatHeapProfileParseErrors, r.Offset(), nil) }
 
 // node reads a node of the tree and those below it.
 func (r *reader) node(parent int32, depth int) error {
 	number := int32(len(r.frames))
 	r.frames = append(r.frames, model.None)
-	stack := r.sums.Push(parent, number)
+	stack := r.Push(parent, number)
 	return r.EachMember(func(key []byte) error {
 		switch string(key) {
 		case "callFrame":
@@ -88,23 +73,23 @@ func (r *reader) node(parent int32, depth int) error {
 			v, err := r.ReadValue()
 			switch v.Kind {
 			case jsonlex.Integer:
-				r.sums.Add(r.measure, stack, float64(v.Int))
+				r.Add(r.measure, stack, float64(v.Int))
 			case jsonlex.Double:
-				r.sums.Add(r.measure, stack, v.Float)
+				r.Add(r.measure, stack, v.Float)
 			default:
 				if err == nil {
-					r.damaged()
+					r.Damaged()
 				}
 			}
 			return err
 		case "children":
 			if r.Buf[r.Pos] != '[' || depth == maxDepth {
-				r.damaged()
+				r.Damaged()
 				return r.Skip()
 			}
 			return r.EachElement(func() error {
 				if r.Buf[r.Pos] != '{' {
-					r.damaged()
+					r.Damaged()
 					return r.Skip()
 				}
 				return r.node(stack, depth+1)
@@ -112,14 +97,13 @@ func (r *reader) node(parent int32, depth int) error {
 		case "id":
 			return r.Skip()
 		}
-		r.in.File.Unread(model.StatUnreadFact, model.None, "node member "+string(key)).AddAt(r.Offset())
-		return r.Skip()
+		return r.Unread("node member " + string(key))
 	})
 }
 
 // frame returns the frame of a call.
 func (r *reader) frame(v jsonlex.Value) profile.FrameID {
-	strings := r.in.Store.Strings
+	strings := r.In.Store.Strings
 	var name, url model.StringID
 	var line int64
 	l := jsonlex.Lexer{Buf: v.Raw}
@@ -135,7 +119,7 @@ func (r *reader) frame(v jsonlex.Value) profile.FrameID {
 			line = v.Int + 1 // it counts from 0
 		}
 	}) != nil {
-		r.damaged()
+		r.Damaged()
 	}
-	return r.in.Store.Stacks.FunctionFrame(r.mapping, name, url, line)
+	return r.In.Store.Stacks.FunctionFrame(r.mapping, name, url, line)
 }

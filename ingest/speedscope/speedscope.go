@@ -28,9 +28,7 @@ func sniff(head []byte) bool {
 }
 
 type reader struct {
-	jsonlex.Reader
-	in       *format.Input
-	sums     *aggregate.Profile
+	aggregate.Reader
 	mapping  profile.MappingID
 	frames   []profile.FrameID
 	names    []model.StringID // of the frames
@@ -66,31 +64,23 @@ type event struct {
 
 func read(in *format.Input) error {
 	in.UseClock(model.ClockTraceFile)
-	r := &reader{Reader: jsonlex.NewReader(in), in: in, sums: aggregate.New(in.Store), token: token.NewWriter(in.Store)}
+	r := &reader{Reader: aggregate.NewReader(in, model.StatSpeedscopeParseErrors), token: token.NewWriter(in.Store)}
 	r.stream = in.Sorter.NewStream(r)
 	_, err := r.Peek()
 	if err == nil {
 		err = r.file()
 	}
-	r.sums.Store(func(number int32) profile.FrameID {
+	r.Store(func(number int32) profile.FrameID {
 		if int(number) < len(r.frames) {
 			return r.frames[number]
 		}
-		r.damaged()
+		r.Damaged()
 		return model.None
 	})
-	switch err {
-	case jsonlex.ErrSyntax:
-		if !r.found {
-			return format.Errorf(format.ErrCorrupt, r.Offset(), "%s, got %s", r.Why, r.Glimpse())
-		}
-		r.damaged()
-	case jsonlex.ErrTooLarge:
+	if err == jsonlex.ErrTooLarge {
 		return format.Errorf(format.ErrUnsupported, r.Offset(), "a value %v", err)
-	case jsonlex.ErrTruncated:
-		in.File.LogAt(model.StatTruncatedInput, r.Base+int64(len(r.Buf)), nil)
-	case nil:
-	default:
+	}
+	if err := r.End(err, r.found); err != nil {
 		return err
 	}
 	if !r.found {
@@ -98,8 +88,6 @@ func read(in *format.Input) error {
 	}
 	return nil
 }
-
-func (r *reader) damaged() { r.in.File.LogAt(model.StatSpeedscopeParseErrors, r.Offset(), nil) }
 
 // file reads the object at the position.
 func (r *reader) file() error {
@@ -111,7 +99,7 @@ func (r *reader) file() error {
 					if string(key) == "frames" {
 						return r.inside('[', func() error { return r.EachElement(r.frame) })
 					}
-					return r.unread(key)
+					return r.Unread(string(key) + " member")
 				})
 			})
 		case "profiles":
@@ -122,27 +110,22 @@ func (r *reader) file() error {
 			return r.Skip()
 		case "name", "exporter":
 			v, err := r.ReadValue()
-			if fact, ok := v.Fact(r.in.Store.Strings); ok && err == nil {
-				r.in.File.SetMetadata("speedscope_"+string(key), fact)
+			if fact, ok := v.Fact(r.In.Store.Strings); ok && err == nil {
+				r.In.File.SetMetadata("speedscope_"+string(key), fact)
 			}
 			return err
 		}
-		return r.unread(key)
+		return r.Unread(string(key) + " member")
 	})
 }
 
 // inside calls f if the value at the position begins with the bracket.
 func (r *reader) inside(bracket byte, f func() error) error {
 	if r.Buf[r.Pos] != bracket {
-		r.damaged()
+		r.Damaged()
 		return r.Skip()
 	}
 	return f()
-}
-
-func (r *reader) unread(key []byte) error {
-	r.in.File.Unread(model.StatUnreadFact, model.None, string(key)+" member").AddAt(r.Offset())
-	return r.Skip()
 }
 
 // frame reads a frame of the list that all profiles share.
@@ -153,7 +136,7 @@ func (r *reader) frame() error {
 	}
 	var name, file model.StringID
 	var line int64
-	strings := r.in.Store.Strings
+	strings := r.In.Store.Strings
 	l := jsonlex.Lexer{Buf: v.Raw}
 	if v.Kind != jsonlex.Object || l.Members(func(key []byte, v jsonlex.Value) {
 		switch {
@@ -165,13 +148,13 @@ func (r *reader) frame() error {
 			line = v.Int
 		}
 	}) != nil {
-		r.damaged()
+		r.Damaged()
 	}
 	if len(r.frames) == 0 {
-		r.mapping = r.in.Store.Stacks.DummyMapping("[speedscope]")
+		r.mapping = r.In.Store.Stacks.DummyMapping("[speedscope]")
 	}
 	r.names = append(r.names, name)
-	r.frames = append(r.frames, r.in.Store.Stacks.FunctionFrame(r.mapping, name, file, line))
+	r.frames = append(r.frames, r.In.Store.Stacks.FunctionFrame(r.mapping, name, file, line))
 	return nil
 }
 
@@ -190,7 +173,7 @@ func (r *reader) readProfile() error {
 			v, err := r.ReadValue()
 			if isName {
 				r.name = string(v.Raw)
-				r.profiles[len(r.profiles)-1] = r.in.Store.Strings.InternBytes(v.Raw)
+				r.profiles[len(r.profiles)-1] = r.In.Store.Strings.InternBytes(v.Raw)
 			} else {
 				r.unit = string(v.Raw)
 			}
@@ -218,7 +201,7 @@ func (r *reader) readProfile() error {
 				})
 			})
 		}
-		return r.unread(key)
+		return r.Unread(string(key) + " member")
 	})
 	if pushed := r.finishProfile(); pushed != nil {
 		return pushed
@@ -240,7 +223,7 @@ func number(v jsonlex.Value) float64 {
 // add adds a value at a stack.
 func (r *reader) add(stack int32, value float64) {
 	if math.IsNaN(value) {
-		r.damaged()
+		r.Damaged()
 		return
 	}
 	if !r.hasMeasure {
@@ -253,11 +236,11 @@ func (r *reader) add(stack int32, value float64) {
 		}
 		scope := r.name
 		if scope == "" {
-			scope = r.in.Name
+			scope = r.In.Name
 		}
-		r.measure = r.sums.Measure(scope, "speedscope "+kind, kind, unit)
+		r.measure = r.Measure(scope, "speedscope "+kind, kind, unit)
 	}
-	r.sums.Add(r.measure, stack, value)
+	r.Add(r.measure, stack, value)
 }
 
 // sample reads a stack: the numbers of its frames, outermost first.
@@ -270,12 +253,12 @@ func (r *reader) sample() error {
 	l := jsonlex.Lexer{Buf: v.Raw}
 	if v.Kind != jsonlex.Array || l.Elements(func(v jsonlex.Value) {
 		if v.Kind != jsonlex.Integer || v.Int < 0 || v.Int > math.MaxInt32 {
-			r.damaged()
+			r.Damaged()
 			return
 		}
-		stack = r.sums.Push(stack, int32(v.Int))
+		stack = r.Push(stack, int32(v.Int))
 	}) != nil {
-		r.damaged()
+		r.Damaged()
 	}
 	r.stacks = append(r.stacks, stack)
 	return nil
@@ -301,7 +284,7 @@ func (r *reader) readEvent() error {
 		}
 	}) == nil
 	if e.open = kind == 'O'; !whole || !e.open && kind != 'C' || math.IsNaN(e.at) {
-		r.damaged()
+		r.Damaged()
 		return nil
 	}
 	if r.unit == "" {
@@ -325,7 +308,7 @@ func (r *reader) event(e event) error {
 		}
 	}
 	if e.at < since {
-		r.damaged()
+		r.Damaged()
 		return nil
 	}
 	if top != profile.EmptyStack {
@@ -333,9 +316,9 @@ func (r *reader) event(e event) error {
 	}
 	r.at = e.at
 	if e.open {
-		r.open = append(r.open, r.sums.Push(top, e.frame))
-	} else if top == profile.EmptyStack || r.sums.Frame(top) != e.frame {
-		r.damaged()
+		r.open = append(r.open, r.Push(top, e.frame))
+	} else if top == profile.EmptyStack || r.Frame(top) != e.frame {
+		r.Damaged()
 		return nil
 	} else {
 		r.open = r.open[:len(r.open)-1]
@@ -345,9 +328,9 @@ func (r *reader) event(e event) error {
 	if !ok || math.Abs(ns) > math.MaxInt64/2 {
 		return nil
 	}
-	ts, ok := r.in.TraceTime(int64(ns), r.Offset())
+	ts, ok := r.In.TraceTime(int64(ns), r.Offset())
 	if !ok || ts < 0 {
-		r.damaged()
+		r.Damaged()
 		return nil
 	}
 	r.token.Reset()
@@ -369,12 +352,12 @@ func (r *reader) finishProfile() error {
 		}
 	}
 	for n := len(r.open); n > 0 && r.end >= r.at; n = len(r.open) { // frames that the recording left open
-		if err := r.event(event{frame: r.sums.Frame(r.open[n-1]), at: r.end}); err != nil {
+		if err := r.event(event{frame: r.Frame(r.open[n-1]), at: r.end}); err != nil {
 			return err
 		}
 	}
 	if len(r.stacks) != len(r.weights) {
-		r.damaged()
+		r.Damaged()
 	}
 	for i := range min(len(r.stacks), len(r.weights)) {
 		r.add(r.stacks[i], r.weights[i])
@@ -389,15 +372,15 @@ func (r *reader) Event(ts int64, payload []byte) error {
 	t := token.Reader(payload)
 	number := t.Uint()
 	frame := t.Int()
-	track := r.in.Tracks.Intern(tracks, &model.TrackOptions{Name: r.profiles[number]}, model.IntDim(int64(number)))
+	track := r.In.Tracks.Intern(tracks, &model.TrackOptions{Name: r.profiles[number]}, model.IntDim(int64(number)))
 	if t.Uint() == 0 {
-		r.in.Slices.End(ts, track, 0, 0, nil)
+		r.In.Slices.End(ts, track, 0, 0, nil)
 		return nil
 	}
 	var name model.StringID
 	if frame < int64(len(r.names)) {
 		name = r.names[frame]
 	}
-	r.in.Slices.Begin(ts, track, 0, name, nil)
+	r.In.Slices.Begin(ts, track, 0, name, nil)
 	return nil
 }

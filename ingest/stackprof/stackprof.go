@@ -29,9 +29,7 @@ func sniff(head []byte) bool {
 const sniffBytes = 400
 
 type reader struct {
-	jsonlex.Reader
-	in      *format.Input
-	sums    *aggregate.Profile
+	aggregate.Reader
 	mapping profile.MappingID
 	numbers map[string]int32  // of frames, by their ids
 	frames  []profile.FrameID // by number
@@ -49,27 +47,15 @@ type sample struct {
 }
 
 func read(in *format.Input) error {
-	r := &reader{Reader: jsonlex.NewReader(in), in: in, sums: aggregate.New(in.Store), mapping: in.Store.Stacks.DummyMapping("[stackprof]"),
+	r := &reader{Reader: aggregate.NewReader(in, model.StatStackprofParseErrors), mapping: in.Store.Stacks.DummyMapping("[stackprof]"),
 		numbers: map[string]int32{}, facts: map[string]jsonlex.Value{}}
 	_, err := r.Peek()
 	if err == nil {
 		err = r.EachMember(r.member)
 	}
 	r.store()
-	switch {
-	case err == jsonlex.ErrTruncated:
-		in.File.LogAt(model.StatTruncatedInput, r.Base+int64(len(r.Buf)), nil)
-	case err == jsonlex.ErrSyntax && len(r.frames) > 0, err == jsonlex.ErrTooLarge:
-		r.damaged()
-	case err == jsonlex.ErrSyntax:
-		return format.Errorf(format.ErrCorrupt, r.Offset(), "%s, got %s", r.Why, r.Glimpse())
-	case err != nil:
-		return err
-	}
-	return nil
+	return r.End(err, len(r.frames) > 0)
 }
-
-func (r *reader) damaged() { r.in.File.LogAt(model.StatStackprofParseErrors, r.Offset(), nil) }
 
 // member reads a member of the profile.
 func (r *reader) member(key []byte) error {
@@ -85,8 +71,7 @@ func (r *reader) member(key []byte) error {
 			return err
 		})
 	case c == '[' || c == '{':
-		r.in.File.Unread(model.StatUnreadFact, model.None, name+" member").AddAt(r.Offset())
-		return r.Skip()
+		return r.Unread(name + " member")
 	default:
 		v, err := r.ReadValue()
 		if name == "mode" {
@@ -94,8 +79,8 @@ func (r *reader) member(key []byte) error {
 		}
 		v.Raw = bytes.Clone(v.Raw)
 		r.facts[name] = v
-		if fact, ok := v.Fact(r.in.Store.Strings); ok && err == nil {
-			r.in.File.SetMetadata("stackprof_"+name, fact)
+		if fact, ok := v.Fact(r.In.Store.Strings); ok && err == nil {
+			r.In.File.SetMetadata("stackprof_"+name, fact)
 		}
 		return err
 	}
@@ -110,7 +95,7 @@ func (r *reader) number() (float64, error) {
 	case v.Kind == jsonlex.Integer:
 		return float64(v.Int), nil
 	}
-	r.damaged()
+	r.Damaged()
 	return 0, nil
 }
 
@@ -133,7 +118,7 @@ func (r *reader) frame(id []byte) error {
 	if err != nil {
 		return err
 	}
-	strings := r.in.Store.Strings
+	strings := r.In.Store.Strings
 	var name, file model.StringID
 	var line int64
 	l := jsonlex.Lexer{Buf: v.Raw}
@@ -153,9 +138,9 @@ func (r *reader) frame(id []byte) error {
 			r.self[number] = float64(v.Int)
 		}
 	}) != nil {
-		r.damaged()
+		r.Damaged()
 	}
-	r.frames[number] = r.in.Store.Stacks.FunctionFrame(r.mapping, name, file, line)
+	r.frames[number] = r.In.Store.Stacks.FunctionFrame(r.mapping, name, file, line)
 	return nil
 }
 
@@ -171,14 +156,14 @@ func (r *reader) stacks() error {
 		}
 		switch {
 		case v.Kind != jsonlex.Integer && !(next == isFrame && v.Kind == jsonlex.Double): // an id may have 64 bits and no sign
-			r.damaged()
+			r.Damaged()
 		case next == isSize:
 			left, stack, next = v.Int, profile.EmptyStack, isFrame
 			if left <= 0 {
 				next = isCount
 			}
 		case next == isFrame:
-			stack = r.sums.Push(stack, r.of(v.Raw))
+			stack = r.Push(stack, r.of(v.Raw))
 			if left--; left == 0 {
 				next = isCount
 			}
@@ -189,18 +174,18 @@ func (r *reader) stacks() error {
 		return nil
 	})
 	if err == nil && next != isSize {
-		r.damaged()
+		r.Damaged()
 	}
 	return err
 }
 
 // store adds up what was read.
 func (r *reader) store() {
-	samples := r.sums.Measure(r.in.Name, "stackprof samples", "samples", "count")
+	samples := r.Measure(r.In.Name, "stackprof samples", "samples", "count")
 	if len(r.raw) == 0 {
 		for number, n := range r.self {
 			if n != 0 {
-				r.sums.Add(samples, r.sums.Push(profile.EmptyStack, int32(number)), n)
+				r.Add(samples, r.Push(profile.EmptyStack, int32(number)), n)
 			}
 		}
 	}
@@ -209,27 +194,27 @@ func (r *reader) store() {
 	byDelta := r.mode == "wall" && len(r.deltas) > 0
 	measure := 0
 	if timed && len(r.raw) > 0 {
-		measure = r.sums.Measure(r.in.Name, "stackprof "+r.mode, r.mode, "microseconds")
+		measure = r.Measure(r.In.Name, "stackprof "+r.mode, r.mode, "microseconds")
 	}
 	at := 0
 	for _, s := range r.raw {
-		r.sums.Add(samples, s.stack, float64(s.count))
+		r.Add(samples, s.stack, float64(s.count))
 		switch {
 		case byDelta:
 			for range min(max(s.count, 0), int64(len(r.deltas)-at)) {
-				r.sums.Add(measure, s.stack, r.deltas[at])
+				r.Add(measure, s.stack, r.deltas[at])
 				at++
 			}
 		case timed:
-			r.sums.Add(measure, s.stack, float64(s.count)*float64(interval.Int))
+			r.Add(measure, s.stack, float64(s.count)*float64(interval.Int))
 		}
 	}
 	if byDelta && at != len(r.deltas) {
-		r.damaged()
+		r.Damaged()
 	}
-	r.sums.Store(func(number int32) profile.FrameID {
+	r.Store(func(number int32) profile.FrameID {
 		if r.frames[number] == model.None {
-			r.damaged()
+			r.Damaged()
 		}
 		return r.frames[number]
 	})

@@ -114,17 +114,13 @@ func (r *reader) events(t *table) error {
 		if t.kind == nvtx && r.parser.nvtxName(t, row) {
 			continue
 		}
-		start, ok := row.Int(t.start)
-		ts, timed := int64(0), false
-		if ok {
-			ts, timed = r.in.TraceTime(start, model.None)
-		}
-		if !timed || ts < 0 {
-			r.lost(t.Name, row.ID, "a time that cannot be used")
+		ts, ok := r.time(t, row)
+		if !ok {
 			continue
 		}
 		dur := int64(-1)
-		if end, ok := row.Int(t.end); ok {
+		if end, ended := row.Int(t.end); ended {
+			start, _ := row.Int(t.start)
 			dur = end - start
 		}
 		if err := r.push(t, row, ts, dur, 0); err != nil {
@@ -132,6 +128,19 @@ func (r *reader) events(t *table) error {
 		}
 	}
 	return rows.Err
+}
+
+// time returns when a row begins. A row without a time is lost.
+func (r *reader) time(t *table, row *sqlitefile.Row) (ts int64, ok bool) {
+	start, ok := row.Int(t.start)
+	if ok {
+		ts, ok = r.in.TraceTime(start, model.None)
+	}
+	if !ok || ts < 0 {
+		r.lost(t.Name, row.ID, "a time that cannot be used")
+		return 0, false
+	}
+	return ts, true
 }
 
 // push passes a row to the sorter, with a number that depends on the table.
@@ -177,13 +186,8 @@ func (r *reader) samples(t *sqlitefile.Table) error {
 	rows := t.Rows()
 	for rows.Next() {
 		row := &rows.Row
-		start, ok := row.Int(table.start)
-		ts, timed := int64(0), false
-		if ok {
-			ts, timed = r.in.TraceTime(start, model.None)
-		}
-		if !timed || ts < 0 {
-			r.lost(t.Name, row.ID, "a time that cannot be used")
+		ts, ok := r.time(table, row)
+		if !ok {
 			continue
 		}
 		this, _ := row.Int(sampleID)

@@ -3,7 +3,6 @@ package jaeger_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -64,10 +63,6 @@ func TestCutOff(t *testing.T) {
 
 // TestSamples compares traces of others, in the folder jaeger of FORMAT_SAMPLES, with what encoding/json reads.
 func TestSamples(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(os.Getenv("FORMAT_SAMPLES"), "jaeger", "*.json"))
-	if os.Getenv("FORMAT_SAMPLES") == "" || len(files) == 0 {
-		t.Skip("FORMAT_SAMPLES has no traces")
-	}
 	type trace struct {
 		Spans []struct {
 			TraceID, SpanID string
@@ -80,14 +75,10 @@ func TestSamples(t *testing.T) {
 		Processes map[string]struct{ ServiceName string }
 	}
 	type counts struct{ spans, µs, references, events, tags, services int64 }
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	ingesttest.Samples(t, "jaeger/*.json", func(file string, data []byte) {
 		if f := ingest.Detect(data); f == nil || f.Name != "jaeger" {
 			t.Logf("%s: %v", filepath.Base(file), f)
-			continue
+			return
 		}
 		var all struct {
 			Data []trace
@@ -124,10 +115,10 @@ func TestSamples(t *testing.T) {
 		tables, err := ingesttest.Read(t, ingesttest.File{Name: file, Reader: bytes.NewReader(data)})
 		if stats := tables.Rows("stats", "name"); format.BadInput(err) && slices.Equal(stats, []string{"span_parse_errors"}) {
 			t.Logf("%s: ids that are no numbers", filepath.Base(file))
-			continue
+			return
 		} else if err != nil {
 			t.Errorf("%s: %v; %v", file, err, stats)
-			continue
+			return
 		}
 		classes := tables.Rows("track", "classification")
 		tags := map[string]int64{}
@@ -162,7 +153,7 @@ func TestSamples(t *testing.T) {
 		} else {
 			t.Logf("%s: %+v", filepath.Base(file), want)
 		}
-	}
+	})
 }
 
 func FuzzJaeger(f *testing.F) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -74,46 +73,36 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestSamples compares the exports in the folder nsys of $GPU_SAMPLES with what SQLite reads in them.
+// TestSamples compares the exports in the folder nsys of FORMAT_SAMPLES with what SQLite reads in them.
 func TestSamples(t *testing.T) {
-	paths, _ := filepath.Glob(os.Getenv("GPU_SAMPLES") + "/nsys/*.sqlite")
-	if len(paths) == 0 {
-		t.Skip("no samples")
-	}
-	for _, path := range paths {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tables, err := read(t, data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			var want []string
-			for category, table := range map[string]string{"kernel": "KERNEL", "gpu_memcpy": "MEMCPY", "gpu_memset": "MEMSET", "cuda_sync": "SYNCHRONIZATION"} {
-				want = append(want, rows(t, db, fmt.Sprintf("SELECT '%s|' || start || '|' || (end - start) FROM CUPTI_ACTIVITY_KIND_%s WHERE start >= 0", category, table))...)
-			}
-			want = append(want, rows(t, db, `SELECT CASE coalesce(eventClass, 0) WHEN 1 THEN 'cuda_driver|' ELSE 'cuda_runtime|' END || start || '|' || (end - start) FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE start >= 0`)...)
-			want = append(want, rows(t, db, "SELECT 'nvtx|' || start || '|' || (end - start) FROM NVTX_EVENTS WHERE eventType = 59")...)
-			got := tables.Rows("slice", "category", "ts", "dur")
-			got = slices.DeleteFunc(got, func(row string) bool {
-				category, _, _ := strings.Cut(row, "|")
-				return !slices.Contains([]string{"kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "cuda_driver", "cuda_runtime", "nvtx"}, category)
-			})
-			slices.Sort(got)
-			slices.Sort(want)
-			if !slices.Equal(got, want) {
-				t.Errorf("%d rows, want %d", len(got), len(want))
-			}
-			t.Logf("%d rows", len(want))
+	ingesttest.Samples(t, "nsys/*.sqlite", func(path string, data []byte) {
+		tables, err := read(t, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		var want []string
+		for category, table := range map[string]string{"kernel": "KERNEL", "gpu_memcpy": "MEMCPY", "gpu_memset": "MEMSET", "cuda_sync": "SYNCHRONIZATION"} {
+			want = append(want, rows(t, db, fmt.Sprintf("SELECT '%s|' || start || '|' || (end - start) FROM CUPTI_ACTIVITY_KIND_%s WHERE start >= 0", category, table))...)
+		}
+		want = append(want, rows(t, db, `SELECT CASE coalesce(eventClass, 0) WHEN 1 THEN 'cuda_driver|' ELSE 'cuda_runtime|' END || start || '|' || (end - start) FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE start >= 0`)...)
+		want = append(want, rows(t, db, "SELECT 'nvtx|' || start || '|' || (end - start) FROM NVTX_EVENTS WHERE eventType = 59")...)
+		got := tables.Rows("slice", "category", "ts", "dur")
+		got = slices.DeleteFunc(got, func(row string) bool {
+			category, _, _ := strings.Cut(row, "|")
+			return !slices.Contains([]string{"kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "cuda_driver", "cuda_runtime", "nvtx"}, category)
 		})
-	}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d rows, want %d", len(got), len(want))
+		}
+		t.Logf("%d rows", len(want))
+	})
 }
 
 // rows returns the texts that a query selects, none if the database lacks the table or its columns.

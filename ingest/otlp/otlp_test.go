@@ -319,11 +319,7 @@ func TestDamage(t *testing.T) {
 
 // TestSamples compares traces of others, in the folder otlp of FORMAT_SAMPLES, with what protobuf's own library reads.
 func TestSamples(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(os.Getenv("FORMAT_SAMPLES"), "otlp", "*.json"))
-	if os.Getenv("FORMAT_SAMPLES") == "" || len(files) == 0 {
-		t.Skip("FORMAT_SAMPLES has no traces")
-	}
-	for _, file := range files {
+	ingesttest.Samples(t, "otlp/*.json", func(file string, data []byte) {
 		json, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -345,7 +341,7 @@ func TestSamples(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %+v", filepath.Base(file), want)
-	}
+	})
 }
 
 // flat is JSON with the names that protobuf's library knows.

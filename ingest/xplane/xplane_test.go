@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -152,54 +150,44 @@ func TestSpace(t *testing.T) {
 // event is what an independent reader finds: where an event begins and how long it takes, in ns.
 type event struct{ ts, dur int64 }
 
-// TestSamples compares the files in the folder xplane of $GPU_SAMPLES with what the protobuf library reads in them.
+// TestSamples compares the files in the folder xplane of FORMAT_SAMPLES with what the protobuf library reads in them.
 func TestSamples(t *testing.T) {
-	paths, _ := filepath.Glob(os.Getenv("GPU_SAMPLES") + "/xplane/*.pb")
-	if len(paths) == 0 {
-		t.Skip("no samples")
-	}
-	for _, path := range paths {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
+	ingesttest.Samples(t, "xplane/*.pb", func(path string, data []byte) {
+		tables, failed := ingesttest.Read(t, ingesttest.File{Name: path, Reader: bytes.NewReader(data)})
+		m := newSpace(t)
+		if err := proto.Unmarshal(data, m); err != nil {
+			if !errors.Is(failed, format.ErrCorrupt) {
+				t.Errorf("%v, but the library says %v", failed, err)
 			}
-			tables, failed := ingesttest.Read(t, ingesttest.File{Name: path, Reader: bytes.NewReader(data)})
-			m := newSpace(t)
-			if err := proto.Unmarshal(data, m); err != nil {
-				if !errors.Is(failed, format.ErrCorrupt) {
-					t.Errorf("%v, but the library says %v", failed, err)
-				}
-				return
-			}
-			if failed != nil {
-				t.Fatal(failed)
-			}
-			var want []event
-			each(m, "planes", func(plane protoreflect.Message) {
-				each(plane, "lines", func(line protoreflect.Message) {
-					each(line, "events", func(e protoreflect.Message) {
-						offset, dur := number(e, "offset_ps"), number(e, "duration_ps")
-						start := offset / 1000
-						want = append(want, event{number(line, "timestamp_ns") + start, (offset+dur)/1000 - start})
-					})
+			return
+		}
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		var want []event
+		each(m, "planes", func(plane protoreflect.Message) {
+			each(plane, "lines", func(line protoreflect.Message) {
+				each(line, "events", func(e protoreflect.Message) {
+					offset, dur := number(e, "offset_ps"), number(e, "duration_ps")
+					start := offset / 1000
+					want = append(want, event{number(line, "timestamp_ns") + start, (offset+dur)/1000 - start})
 				})
 			})
-			var got []event
-			for _, row := range tables.Rows("slice", "ts", "dur") {
-				var e event
-				fmt.Sscanf(row, "%d|%d", &e.ts, &e.dur)
-				got = append(got, e)
-			}
-			for _, all := range [][]event{got, want} {
-				slices.SortFunc(all, func(a, b event) int { return cmp.Or(cmp.Compare(a.ts, b.ts), cmp.Compare(a.dur, b.dur)) })
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%d slices, want %d", len(got), len(want))
-			}
-			t.Logf("%d events", len(want))
 		})
-	}
+		var got []event
+		for _, row := range tables.Rows("slice", "ts", "dur") {
+			var e event
+			fmt.Sscanf(row, "%d|%d", &e.ts, &e.dur)
+			got = append(got, e)
+		}
+		for _, all := range [][]event{got, want} {
+			slices.SortFunc(all, func(a, b event) int { return cmp.Or(cmp.Compare(a.ts, b.ts), cmp.Compare(a.dur, b.dur)) })
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d slices, want %d", len(got), len(want))
+		}
+		t.Logf("%d events", len(want))
+	})
 }
 
 func each(m protoreflect.Message, field protoreflect.Name, f func(protoreflect.Message)) {

@@ -3,7 +3,6 @@ package zipkin_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -54,10 +53,6 @@ func TestCutOff(t *testing.T) {
 
 // TestSamples compares spans of others, in the folder zipkin of FORMAT_SAMPLES, with what encoding/json reads.
 func TestSamples(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(os.Getenv("FORMAT_SAMPLES"), "zipkin", "*.json"))
-	if os.Getenv("FORMAT_SAMPLES") == "" || len(files) == 0 {
-		t.Skip("FORMAT_SAMPLES has no traces")
-	}
 	type span struct {
 		TraceID, ID, ParentID string
 		Timestamp, Duration   int64
@@ -66,11 +61,7 @@ func TestSamples(t *testing.T) {
 		Tags                  map[string]string
 	}
 	type counts struct{ spans, µs, parents, events, untimed int64 }
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	ingesttest.Samples(t, "zipkin/*.json", func(file string, data []byte) {
 		var all []span
 		if json.Unmarshal(data, &all) != nil {
 			all = make([]span, 1)
@@ -98,7 +89,7 @@ func TestSamples(t *testing.T) {
 		tables, err := ingesttest.Read(t, ingesttest.File{Name: file, Reader: bytes.NewReader(data)})
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
-			continue
+			return
 		}
 		classes := tables.Rows("track", "classification")
 		for _, row := range tables.Rows("slice", "track_id", "dur", "parent_id") {
@@ -125,7 +116,7 @@ func TestSamples(t *testing.T) {
 		} else {
 			t.Logf("%s: %+v", filepath.Base(file), want)
 		}
-	}
+	})
 }
 
 // has reports whether a span is there, as its own or as a shared half.

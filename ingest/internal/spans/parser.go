@@ -1,7 +1,6 @@
 package spans
 
 import (
-	"cmp"
 	"encoding/hex"
 
 	"github.com/zeebo/xxh3"
@@ -299,6 +298,7 @@ func take(t *token.Reader) []byte {
 	return b
 }
 
+// The names of the values of SpanKind and of StatusCode.
 var (
 	Kinds = []string{"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT", "SPAN_KIND_PRODUCER", "SPAN_KIND_CONSUMER"}
 	Codes = []string{"STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"}
@@ -309,5 +309,5 @@ func enum(names []string, v uint64) string {
 	if v < uint64(len(names)) {
 		return names[v]
 	}
-	return cmp.Or(names[0], "unknown")
+	return names[0]
 }

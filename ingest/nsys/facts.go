@@ -10,10 +10,10 @@ import (
 
 // facts reads the tables that others refer to, and what the profile says of itself and its machine.
 func (r *reader) facts() error {
-	p, words := r.parser, r.in.Store.Strings
+	p, words := r.parser, r.In.Store.Strings
 	var failed error
 	each := func(table string, f func(row *sqlitefile.Row, column func(string) int)) {
-		t := r.db.Table(table)
+		t := r.DB.Table(table)
 		rows := t.Rows()
 		for rows.Next() {
 			f(&rows.Row, t.Column)
@@ -27,7 +27,7 @@ func (r *reader) facts() error {
 			p.strings[id] = words.InternBytes(row.Text(column("value")))
 		}
 	})
-	for _, t := range r.db.Tables {
+	for _, t := range r.DB.Tables {
 		if !strings.HasPrefix(t.Name, "ENUM_") {
 			continue
 		}
@@ -52,7 +52,7 @@ func (r *reader) facts() error {
 	})
 	for _, of := range [][2]string{{"nsys.capture.", "META_DATA_CAPTURE"}, {"nsys.export.", "META_DATA_EXPORT"}, {"nsys.target.", "TARGET_INFO_SYSTEM_ENV"}} {
 		each(of[1], func(row *sqlitefile.Row, column func(string) int) {
-			r.in.File.AddDynamicMetadata(of[0]+string(row.Text(column("name"))), model.StringArg(words.InternBytes(row.Text(column("value")))))
+			r.In.File.AddDynamicMetadata(of[0]+string(row.Text(column("name"))), model.StringArg(words.InternBytes(row.Text(column("value")))))
 		})
 	}
 	each("TARGET_INFO_GPU", r.gpu)
@@ -76,7 +76,7 @@ func (r *reader) facts() error {
 
 // clock relates the profile's times, which count from the start of the session, to the wall clock.
 func (r *reader) clock(each func(string, func(*sqlitefile.Row, func(string) int))) {
-	r.in.UseClock(model.ClockTraceFile)
+	r.In.UseClock(model.ClockTraceFile)
 	utc := false
 	each("META_DATA_EXPORT", func(row *sqlitefile.Row, column func(string) int) {
 		if string(row.Text(column("name"))) == "EXPORT_PARAM_TIME_NORMALIZE" {
@@ -92,7 +92,7 @@ func (r *reader) clock(each func(string, func(*sqlitefile.Row, func(string) int)
 		if utc {
 			own = start
 		}
-		r.in.Clocks.AddSnapshot([]model.Reading{{Clock: model.Clock{ID: model.ClockTraceFile}, Value: own, Unit: 1},
+		r.In.Clocks.AddSnapshot([]model.Reading{{Clock: model.Clock{ID: model.ClockTraceFile}, Value: own, Unit: 1},
 			{Clock: model.Clock{ID: model.ClockRealtime}, Value: start, Unit: 1}})
 	})
 }
@@ -103,11 +103,11 @@ func (r *reader) gpu(row *sqlitefile.Row, column func(string) int) {
 	if !ok {
 		return
 	}
-	words, t := r.in.Store.Strings, &r.in.Store.Tables.GPU
+	words, t := r.In.Store.Strings, &r.In.Store.Tables.GPU
 	if number, ok := row.Int(column("pwGpuId")); ok {
 		r.parser.hardware[number] = id
 	}
-	ugpu := r.in.Machine.GPU(id)
+	ugpu := r.In.Machine.GPU(id)
 	text := func(name string) model.StringID { return words.InternBytes(row.Text(column(name))) }
 	t.Name.Set(ugpu, text("name"))
 	t.Vendor.Set(ugpu, words.Intern("NVIDIA"))
@@ -115,10 +115,10 @@ func (r *reader) gpu(row *sqlitefile.Row, column func(string) int) {
 	t.UUID.Set(ugpu, words.Intern(strings.ReplaceAll(string(row.Text(column("uuid"))), "-", "")))
 	t.PCIBDF.Set(ugpu, text("busLocation"))
 	var set model.ArgSet
-	for i, name := range r.db.Table("TARGET_INFO_GPU").Columns {
+	for i, name := range r.DB.Table("TARGET_INFO_GPU").Columns {
 		if n, ok := row.Int(i); ok {
 			set.Add(words.Intern(name), model.IntArg(n))
 		}
 	}
-	t.ArgSetID.Set(ugpu, r.in.Store.InternArgs(&set))
+	t.ArgSetID.Set(ugpu, r.In.Store.InternArgs(&set))
 }

@@ -13,12 +13,10 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
-	"github.com/tpconvert/tpconvert/ingest/internal/spool"
+	"github.com/tpconvert/tpconvert/ingest/internal/gpuwork"
 	"github.com/tpconvert/tpconvert/ingest/internal/sqlitefile"
-	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/profile"
-	"github.com/tpconvert/tpconvert/sort"
 )
 
 // Format is the format of Nsight Systems' exports. It accepts every SQLite database, because the names of
@@ -29,30 +27,21 @@ var Format = &format.Format{Name: "nsys", Title: "Nsight Systems", Sniff: sqlite
 const maxNamed = 5
 
 func read(in *format.Input) error {
-	file, err := spool.Open(in)
-	if err != nil {
+	r := &reader{}
+	var err error
+	if r.Reader, err = gpuwork.Open(in); err != nil {
 		return err
 	}
-	defer file.Close()
-	db, err := sqlitefile.Open(file, file.Size, func(offset int64, why string) {
-		in.File.LogAt(model.StatSQLiteParseErrors, offset, model.ArgFunc(func(set *model.ArgSet) {
-			set.Add(in.Store.Strings.Intern("error"), model.StringArg(in.Store.Strings.Intern(why)))
-		}))
-	})
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(db.Tables, func(t *sqlitefile.Table) bool { return own(t.Name) }) {
+	defer r.Close()
+	if !slices.ContainsFunc(r.DB.Tables, func(t *sqlitefile.Table) bool { return own(t.Name) }) {
 		var names []string
-		for _, t := range db.Tables[:min(len(db.Tables), maxNamed)] {
+		for _, t := range r.DB.Tables[:min(len(r.DB.Tables), maxNamed)] {
 			names = append(names, t.Name)
 		}
-		return format.Errorf(format.ErrUnsupported, -1, "an SQLite database of another application (%d tables: %s)", len(db.Tables), strings.Join(names, ", "))
+		return format.Errorf(format.ErrUnsupported, -1, "an SQLite database of another application (%d tables: %s)", len(r.DB.Tables), strings.Join(names, ", "))
 	}
-	r := &reader{in: in, db: db, parser: newParser(in.Context), token: token.NewWriter(in.Store)}
-	r.threads = in.Sorter.NewStream(r.parser)
-	r.threads.SetTie(outermost)
-	r.others = in.Sorter.NewStream(r.parser)
+	r.parser = newParser(in.Context)
+	r.Sort(r.parser)
 	return r.read()
 }
 
@@ -68,12 +57,8 @@ func own(name string) bool {
 
 // reader passes the rows of all tables to the sorter.
 type reader struct {
-	in      *format.Input
-	db      *sqlitefile.File
-	parser  *parser
-	threads *sort.Stream // of slices of threads, which nest
-	others  *sort.Stream
-	token   *token.Writer
+	*gpuwork.Reader
+	parser *parser
 }
 
 // Tables that the reader does not pass to the sorter: it looks their rows up for others, or counts them here.
@@ -84,7 +69,7 @@ func (r *reader) read() error {
 	if err := r.facts(); err != nil {
 		return err
 	}
-	for _, t := range r.db.Tables {
+	for _, t := range r.DB.Tables {
 		var err error
 		switch {
 		case strings.HasPrefix(t.Name, "ENUM_"), slices.Contains(facts, t.Name):
@@ -93,10 +78,8 @@ func (r *reader) read() error {
 		default:
 			if kind, ok := kindOf(t); ok {
 				err = r.events(r.parser.add(t, kind))
-			} else if n := t.Count(); n > 0 {
-				for u := r.in.File.Unread(model.StatUnreadEvent, model.None, t.Name+" row"); n > 0; n-- {
-					u.Add(model.LogEntry{})
-				}
+			} else {
+				r.Unread(t, t.Name)
 			}
 		}
 		if err != nil {
@@ -114,7 +97,7 @@ func (r *reader) events(t *table) error {
 		if t.kind == nvtx && r.parser.nvtxName(t, row) {
 			continue
 		}
-		ts, ok := r.time(t, row)
+		ts, ok := r.Time(row, t.Name, t.start)
 		if !ok {
 			continue
 		}
@@ -130,63 +113,35 @@ func (r *reader) events(t *table) error {
 	return rows.Err
 }
 
-// time returns when a row begins. A row without a time is lost.
-func (r *reader) time(t *table, row *sqlitefile.Row) (ts int64, ok bool) {
-	start, ok := row.Int(t.start)
-	if ok {
-		ts, ok = r.in.TraceTime(start, model.None)
-	}
-	if !ok || ts < 0 {
-		r.lost(t.Name, row.ID, "a time that cannot be used")
-		return 0, false
-	}
-	return ts, true
-}
-
 // push passes a row to the sorter, with a number that depends on the table.
 func (r *reader) push(t *table, row *sqlitefile.Row, ts, dur, number int64) error {
-	r.token.Reset()
-	r.token.Uint(uint64(t.Number))
-	r.token.Int(dur)
-	r.token.Int(number)
-	t.Pack(r.token, row)
-	stream := r.others
+	r.Token.Reset()
+	r.Token.Uint(uint64(t.Number))
+	r.Token.Int(dur)
+	r.Token.Int(number)
+	t.Pack(r.Token, row)
+	stream := r.Others
 	if t.kind == call || t.kind == nvtx {
-		stream = r.threads
+		stream = r.Threads
 	}
-	return stream.Push(ts, r.token.Bytes())
-}
-
-// outermost orders slices that begin at the same time: the longest comes first.
-func outermost(event []byte) int64 {
-	t := token.Reader(event)
-	t.Uint()
-	return -t.Int()
-}
-
-// lost counts a row that cannot be used.
-func (r *reader) lost(table string, row int64, why string) {
-	strings := r.in.Store.Strings
-	r.in.File.Log(model.StatSQLiteParseErrors, model.LogEntry{Args: model.ArgFunc(func(set *model.ArgSet) {
-		set.Add(strings.Intern("error"), model.StringArg(strings.Intern(fmt.Sprintf("row %d of %s: %s", row, table, why))))
-	})})
+	return stream.Push(ts, r.Token.Bytes())
 }
 
 // samples passes the samples of threads to the sorter. The frames of a sample have its id and follow each other.
 func (r *reader) samples(t *sqlitefile.Table) error {
-	chains := r.db.Table("SAMPLING_CALLCHAINS")
+	chains := r.DB.Table("SAMPLING_CALLCHAINS")
 	id, symbol, module, address, depth := chains.Column("id"), chains.Column("symbol"), chains.Column("module"), chains.Column("originalIP"), chains.Column("stackDepth")
 	frames := chains.Rows()
 	more := frames.Next()
 	table := r.parser.add(t, sample)
 	sampleID := t.Column("id")
-	stacks := r.in.Store.Stacks
+	stacks := r.In.Store.Stacks
 	mappings := map[int64]profile.MappingID{}
 	var chain []profile.FrameID
 	rows := t.Rows()
 	for rows.Next() {
 		row := &rows.Row
-		ts, ok := r.time(table, row)
+		ts, ok := r.Time(row, t.Name, table.start)
 		if !ok {
 			continue
 		}
@@ -198,18 +153,18 @@ func (r *reader) samples(t *sqlitefile.Table) error {
 				break
 			}
 			if level, _ := frames.Int(depth); of < this || level != int64(len(chain)) {
-				r.lost(chains.Name, frames.ID, "a frame that follows no sample or frame")
+				r.Lost(chains.Name, frames.ID, "a frame that follows no sample or frame")
 			} else {
 				file, _ := frames.Int(module)
 				mapping, known := mappings[file]
 				if !known {
-					mapping = stacks.DummyMapping(r.in.Store.Strings.Get(r.parser.strings[file]))
+					mapping = stacks.DummyMapping(r.In.Store.Strings.Get(r.parser.strings[file]))
 					mappings[file] = mapping
 				}
 				name, _ := frames.Int(symbol)
 				function := r.parser.strings[name]
 				if ip, ok := frames.Int(address); ok && function == 0 {
-					function = r.in.Store.Strings.Intern(fmt.Sprintf("0x%x", uint64(ip)))
+					function = r.In.Store.Strings.Intern(fmt.Sprintf("0x%x", uint64(ip)))
 				}
 				chain = append(chain, stacks.FunctionFrame(mapping, function, 0, 0))
 			}
@@ -224,7 +179,7 @@ func (r *reader) samples(t *sqlitefile.Table) error {
 		}
 	}
 	for ; more; more = frames.Next() {
-		r.lost(chains.Name, frames.ID, "a frame that follows no sample or frame")
+		r.Lost(chains.Name, frames.ID, "a frame that follows no sample or frame")
 	}
 	if rows.Err == nil {
 		return frames.Err

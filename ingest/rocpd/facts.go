@@ -43,12 +43,12 @@ type track struct {
 func (r *reader) facts() (*names, error) {
 	n := &names{strings: gpuwork.Labels{}, processes: map[int64]int64{}, threads: map[int64]model.UTID{}, agents: map[int64]agent{}, labels: gpuwork.Labels{},
 		streams: gpuwork.Labels{}, queues: gpuwork.Labels{}, kernels: gpuwork.Labels{}, counters: map[int64]counter{}, tracks: map[int64]track{}}
-	m, words := r.in.Machine, r.in.Store.Strings
+	m, words := r.In.Machine, r.In.Store.Strings
 	var failed error
 	var e gpuwork.Event
 	// each calls f with the id of each row.
 	each := func(name string, f func(id int64)) {
-		t := gpuwork.NewTable(r.in.Store, r.table(name), func(string) gpuwork.Labels { return nil })
+		t := gpuwork.NewTable(r.In.Store, r.table(name), func(string) gpuwork.Labels { return nil })
 		rows := t.Rows()
 		for rows.Next() {
 			e.Of(t, &rows.Row)
@@ -61,12 +61,12 @@ func (r *reader) facts() (*names, error) {
 	text := func(column string) model.StringID { return words.InternBytes(e.Text(column)) }
 	each("rocpd_string", func(id int64) { n.strings[id] = text("string") })
 	each("rocpd_metadata", func(int64) {
-		r.in.File.AddDynamicMetadata("rocpd."+string(e.Text("tag")), model.StringArg(text("value")))
+		r.In.File.AddDynamicMetadata("rocpd."+string(e.Text("tag")), model.StringArg(text("value")))
 	})
 	each("rocpd_info_node", func(int64) {
 		for _, column := range []string{"machine_id", "system_name", "hostname", "release", "version", "hardware_name", "domain_name"} {
 			if len(e.Text(column)) > 0 {
-				r.in.File.AddDynamicMetadata("rocpd.node."+column, model.StringArg(text(column)))
+				r.In.File.AddDynamicMetadata("rocpd.node."+column, model.StringArg(text(column)))
 			}
 		}
 	})
@@ -92,7 +92,7 @@ func (r *reader) facts() (*names, error) {
 			return
 		}
 		number := e.IntOr("type_index", id)
-		t, ugpu := &r.in.Store.Tables.GPU, m.GPU(number)
+		t, ugpu := &r.In.Store.Tables.GPU, m.GPU(number)
 		t.Name.Set(ugpu, text("product_name"))
 		t.Vendor.Set(ugpu, text("vendor_name"))
 		t.Model.Set(ugpu, text("model_name"))

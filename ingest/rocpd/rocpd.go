@@ -14,11 +14,10 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
-	"github.com/tpconvert/tpconvert/ingest/internal/spool"
+	"github.com/tpconvert/tpconvert/ingest/internal/gpuwork"
 	"github.com/tpconvert/tpconvert/ingest/internal/sqlitefile"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
 	"github.com/tpconvert/tpconvert/model"
-	"github.com/tpconvert/tpconvert/sort"
 )
 
 // Format is the format of rocpd.
@@ -30,22 +29,17 @@ func sniff(head []byte) bool {
 }
 
 func read(in *format.Input) error {
-	file, err := spool.Open(in)
-	if err != nil {
+	r := &reader{}
+	var err error
+	if r.Reader, err = gpuwork.Open(in); err != nil {
 		return err
 	}
-	defer file.Close()
-	r := &reader{in: in, token: token.NewWriter(in.Store)}
-	if r.db, err = sqlitefile.Open(file, file.Size, r.damaged); err != nil {
-		return err
-	}
+	defer r.Close()
 	in.UseClock(model.ClockBoottime)
 	r.parser = newParser(in.Context)
-	r.threads = in.Sorter.NewStream(r.parser)
-	r.threads.SetTie(outermost)
-	r.others = in.Sorter.NewStream(r.parser)
+	r.Sort(r.parser)
 	found := false
-	for _, t := range r.db.Tables {
+	for _, t := range r.DB.Tables {
 		if process, ok := strings.CutPrefix(t.Name, "rocpd_string"); ok {
 			found = true
 			if err := r.process(process); err != nil {
@@ -59,28 +53,10 @@ func read(in *format.Input) error {
 	return nil
 }
 
-func (r *reader) damaged(offset int64, why string) {
-	r.in.File.LogAt(model.StatSQLiteParseErrors, offset, r.reason(why))
-}
-
-func (r *reader) reason(why string) model.ArgSource {
-	strings := r.in.Store.Strings
-	return model.ArgFunc(func(set *model.ArgSet) { set.Add(strings.Intern("error"), model.StringArg(strings.Intern(why))) })
-}
-
-// lost counts a row that cannot be used.
-func (r *reader) lost(table string, row int64, why string) {
-	r.in.File.Log(model.StatSQLiteParseErrors, model.LogEntry{Args: r.reason(fmt.Sprintf("row %d of %s: %s", row, table, why))})
-}
-
 // reader passes the rows of all tables to the sorter.
 type reader struct {
-	in      *format.Input
-	db      *sqlitefile.File
-	parser  *parser
-	threads *sort.Stream // of slices of threads, which nest
-	others  *sort.Stream
-	token   *token.Writer
+	*gpuwork.Reader
+	parser *parser
 
 	id      string // of the process whose tables are read
 	events  *sqlitefile.Lookup
@@ -89,7 +65,7 @@ type reader struct {
 	args    *args
 }
 
-func (r *reader) table(name string) *sqlitefile.Table { return r.db.Table(name + r.id) }
+func (r *reader) table(name string) *sqlitefile.Table { return r.DB.Table(name + r.id) }
 
 // The tables with events, in the order in which they are read, and those that others refer to.
 var (
@@ -115,7 +91,7 @@ func (r *reader) process(id string) error {
 		return err
 	}
 	r.args = newArgs(r.table("rocpd_arg"))
-	for _, t := range r.db.Tables {
+	for _, t := range r.DB.Tables {
 		name, ok := strings.CutSuffix(t.Name, id)
 		kind, isEvent := eventTables[name]
 		switch {
@@ -125,11 +101,7 @@ func (r *reader) process(id string) error {
 				return err
 			}
 		case strings.HasPrefix(name, "rocpd_"):
-			if n := t.Count(); n > 0 {
-				for u := r.in.File.Unread(model.StatUnreadEvent, model.None, name+" row"); n > 0; n-- {
-					u.Add(model.LogEntry{})
-				}
-			}
+			r.Unread(t, name)
 		}
 	}
 	r.unused(r.args.rest(), "rows of rocpd_arg belong to no region, or are out of order")
@@ -140,8 +112,7 @@ func (r *reader) process(id string) error {
 // unused counts rows that say something of no other row.
 func (r *reader) unused(n int, what string) {
 	if n > 0 {
-		r.in.File.Add(model.StatSQLiteParseErrors, model.None, int64(n-1))
-		r.in.File.Log(model.StatSQLiteParseErrors, model.LogEntry{Args: r.reason(fmt.Sprintf("%d %s", n, what))})
+		r.LostRows(n, fmt.Sprintf("%d %s", n, what))
 	}
 }
 
@@ -155,47 +126,36 @@ func (r *reader) rows(names *names, rows *sqlitefile.Table, k kind) error {
 	all := rows.Rows()
 	for all.Next() {
 		row := &all.Row
-		from, ok := row.Int(start)
-		ts, timed := int64(0), false
-		if ok {
-			ts, timed = r.in.TraceTime(from, model.None)
-		}
-		if !timed || ts < 0 {
-			r.lost(rows.Name, row.ID, "a time that cannot be used")
+		ts, ok := r.Time(row, rows.Name, start)
+		if !ok {
 			continue
 		}
 		dur := int64(0)
 		if to, ok := row.Int(end); ok {
+			from, _ := row.Int(start)
 			dur = to - from
 		}
-		r.token.Reset()
-		r.token.Uint(uint64(t.Number))
-		r.token.Int(dur)
+		r.Token.Reset()
+		r.Token.Uint(uint64(t.Number))
+		r.Token.Int(dur)
 		eventID, _ := row.Int(event)
 		if err := r.event(names, eventID); err != nil {
 			return err
 		}
-		r.values.write(r.token, eventID)
+		r.values.write(r.Token, eventID)
 		if k == region {
-			r.args.write(r.token, eventID)
+			r.args.write(r.Token, eventID)
 		}
-		t.Pack(r.token, row)
-		stream := r.others
+		t.Pack(r.Token, row)
+		stream := r.Others
 		if k == region || k == allocation {
-			stream = r.threads
+			stream = r.Threads
 		}
-		if err := stream.Push(ts, r.token.Bytes()); err != nil {
+		if err := stream.Push(ts, r.Token.Bytes()); err != nil {
 			return err
 		}
 	}
 	return all.Err
-}
-
-// outermost orders slices that begin at the same time: the longest comes first.
-func outermost(event []byte) int64 {
-	t := token.Reader(event)
-	t.Uint()
-	return -t.Int()
 }
 
 // event adds the columns of an event to the token: its category, and the ids that correlate it.
@@ -216,10 +176,10 @@ func (r *reader) event(names *names, id int64) error {
 		}
 		stack, parent, correlation = number(r.columns.stack), number(r.columns.parent), number(r.columns.correlation)
 	}
-	r.token.Uint(uint64(category))
-	r.token.Int(stack)
-	r.token.Int(parent)
-	r.token.Int(correlation)
+	r.Token.Uint(uint64(category))
+	r.Token.Int(stack)
+	r.Token.Int(parent)
+	r.Token.Int(correlation)
 	return nil
 }
 

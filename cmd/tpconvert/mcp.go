@@ -30,8 +30,8 @@ func newMCPCommand(ui *uiOptions) *cobra.Command {
 		Short: "Answer the questions of an agent about traces, by the Model Context Protocol",
 		Long: `Serve agents by the Model Context Protocol, on the standard input and output or,
 with --http, by HTTP. Tools open a trace or a dataset, list its tables and columns,
-run PerfettoSQL, summarize, show the top of a profile, and find alerts. Answers
-are short, and say what they leave out. SQL can only read.
+run PerfettoSQL, summarize, show the top of a profile, compare, and find alerts.
+Answers are short, and say what they leave out. SQL can only read.
 
 INPUT is a trace, a dataset, or a folder with some: agents can open these and
 nothing else. Without INPUT they can open any file that the user can read, which

@@ -43,7 +43,7 @@ type tablesArgs struct {
 
 type summarizeArgs struct {
 	traceArgs
-	Specs []string `json:"specs,omitempty" jsonschema:"what to compute: binder, cpu, frames, gc, io, memory, profile, slices, startup; all by default"`
+	Specs []string `json:"specs,omitempty" jsonschema:"what to compute: binder, cpu, frames, gc, gpu, io, memory, profile, slices, startup; all by default"`
 	Limit int      `json:"limit,omitempty" jsonschema:"rows of each table at most; 15 by default"`
 }
 

@@ -154,6 +154,9 @@ type nestedLanes struct {
 	open  [][]int64 // ends of each lane's open slices, outermost first, ns
 	room  maxTree   // when a slice on each lane must end to nest in the innermost one
 	ended maxTree   // when the innermost one ends, negative
+	now   int64
+	// How many slices without a duration each lane has now. They nest, too.
+	instants map[int]int
 }
 
 // place adds a slice to the first lane that has room for it, or else to a new one, and returns the lane's place.
@@ -162,25 +165,43 @@ func (l *nestedLanes) place(ts, end int64) (place int, isNew bool) {
 		open := l.open[at]
 		l.setOpen(at, open[:len(open)-1])
 	}
+	if ts != l.now {
+		before := l.instants
+		l.now, l.instants = ts, nil
+		for at := range before {
+			l.setOpen(at, l.open[at])
+		}
+	}
 	at := l.room.first(end)
 	if isNew = at < 0; isNew {
 		at = len(l.open)
 		l.open = append(l.open, nil)
 	}
-	l.setOpen(at, append(l.open[at], end))
+	open := l.open[at]
+	if end > ts {
+		open = append(open, end)
+	} else {
+		if l.instants == nil {
+			l.instants = map[int]int{}
+		}
+		l.instants[at]++
+	}
+	l.setOpen(at, open)
 	return at, isNew
 }
 
 func (l *nestedLanes) setOpen(at int, ends []int64) {
 	l.open[at] = ends
-	if len(ends) == 0 {
-		l.room.set(at, math.MaxInt64)
-		l.ended.set(at, math.MinInt64)
-		return
+	room, ended := int64(math.MaxInt64), int64(math.MinInt64)
+	if len(ends) > 0 {
+		room = ends[len(ends)-1]
+		ended = -room
 	}
-	end := ends[len(ends)-1]
-	l.room.set(at, end)
-	l.ended.set(at, -end)
+	if len(ends)+l.instants[at] >= MaxDepth {
+		room = math.MinInt64
+	}
+	l.room.set(at, room)
+	l.ended.set(at, ended)
 }
 
 // maxTree is a list in which the first value that is large enough is found quickly. max[1] is the greatest value, max[i]

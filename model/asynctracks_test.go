@@ -75,3 +75,17 @@ func TestManyNestedLanes(t *testing.T) {
 		t.Errorf("%d lanes in %v", len(lanes.open), took)
 	}
 }
+
+// Slices without a duration nest in each other while time stands still, so a lane holds only so many.
+func TestNestedInstants(t *testing.T) {
+	var lanes nestedLanes
+	lanes.place(5, 20)
+	for n := range 3 * MaxDepth {
+		if place, _ := lanes.place(10, 10); place != (n+1)/MaxDepth {
+			t.Fatalf("instant %d is on lane %d", n, place)
+		}
+	}
+	if place, _ := lanes.place(11, 11); place != 0 {
+		t.Errorf("an instant after the others is on lane %d", place)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/hprof"
 	"github.com/tpconvert/tpconvert/ingest/instruments"
 	"github.com/tpconvert/tpconvert/ingest/jaeger"
+	"github.com/tpconvert/tpconvert/ingest/jfr"
 	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/logcat"
 	"github.com/tpconvert/tpconvert/ingest/manifest"
@@ -52,6 +53,7 @@ var Formats = []*format.Format{
 	archive.Zip,
 	hprof.Format,
 	gotrace.Format,
+	jfr.Format,
 	rocpd.Format,
 	nsys.Format,
 	gperftools.Format,

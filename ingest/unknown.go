@@ -17,7 +17,6 @@ var signatures = []struct {
 	bytes  string
 }{
 	{"an empty ZIP archive", 0, "PK\x05\x06"},
-	{"a recording of Java's Flight Recorder (JFR)", 0, "FLR\x00"},
 	{"trace.dat of trace-cmd", 0, "\x17\x08Dtracing"},
 	{"a Common Trace Format (CTF) stream", 0, "\xc1\x1f\xfc\xc1"},
 	{"Common Trace Format (CTF) metadata", 0, "/* CTF"},

@@ -85,6 +85,8 @@ const (
 	StatHeapProfileParseErrors
 	StatStackprofParseErrors
 	StatJSONRepaired
+	StatJFRParseErrors
+	StatJFRConstantMissing
 )
 
 var ownStats = [...]statInfo{
@@ -122,6 +124,8 @@ var ownStats = [...]statInfo{
 	StatHeapProfileParseErrors - firstOwnStat:    {"heap_profile_parse_errors", false, DataLoss, FromAnalysis, "Nodes of V8's heap profiles that cannot be read."},
 	StatStackprofParseErrors - firstOwnStat:      {"stackprof_parse_errors", false, DataLoss, FromAnalysis, "Frames and stacks of stackprof's profiles that cannot be read."},
 	StatJSONRepaired - firstOwnStat:              {"json_repaired", false, DataLoss, FromAnalysis, "Events and args of JSON traces with quotes, backslashes or brackets that are not valid JSON, which were read as they seem to be meant."},
+	StatJFRParseErrors - firstOwnStat:            {"jfr_parse_errors", false, DataLoss, FromAnalysis, "Chunks, constants and events of JFR recordings that cannot be read."},
+	StatJFRConstantMissing - firstOwnStat:        {"jfr_constant_missing", false, Notice, FromAnalysis, "Events of JFR recordings that refer to constants which are not there."},
 }
 
 func (s Stat) info() statInfo {

@@ -33,7 +33,7 @@ SELECT s.id, s.ts, s.callsite_id, task.utid, ifnull(chrome.process_priority, 0) 
 FROM __intrinsic_profiler_sample AS s
 LEFT JOIN __intrinsic_profiler_task_context AS task ON task.id = s.task_context_id
 LEFT JOIN __intrinsic_chrome_stack_sample_extras AS chrome ON chrome.profiler_sample_id = s.id
-WHERE s.source IN ('chrome', 'legacy_v8', 'gecko', 'simpleperf', 'perf_text', 'go_trace', 'nsys');
+WHERE s.source IN ('chrome', 'legacy_v8', 'gecko', 'simpleperf', 'perf_text', 'go_trace', 'nsys', 'jfr');
 
 CREATE PERFETTO VIEW process_memory_mappings AS
 SELECT id, upid, ts, path_trimmed AS path, aggregate_count, is_deleted, size_kb, rss_kb, anonymous_kb, swap_kb,

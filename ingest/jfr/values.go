@@ -1,0 +1,532 @@
+package jfr
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/profile"
+)
+
+// class is a type that the metadata declares.
+type class struct {
+	name, super string
+	category    string
+	fields      []*field
+	scalar      kindOf            // of primitive types and texts
+	simple      bool              // is shown as its only field
+	numbers     bool              // has only numbers in LEB128
+	pool        map[uint64][]byte // its constants
+}
+
+// field is a field of a class.
+type field struct {
+	name            string
+	class           *class
+	constant, array bool
+	timespan        int64 // ns of the unit, inTicks, or 0 if it is none
+	timestamp       int64 // likewise, since the epoch
+	unsigned        bool
+	address         bool
+}
+
+const inTicks = -1
+
+// The types that mean more than their fields.
+const (
+	classClass  = "java.lang.Class"
+	methodClass = "jdk.types.Method"
+	threadClass = "java.lang.Thread"
+	stackClass  = "jdk.types.StackTrace"
+)
+
+type kindOf uint8
+
+const (
+	null kindOf = iota
+	integer
+	real
+	boolean
+	text
+	object
+	list
+)
+
+// value is the value of a field.
+type value struct {
+	kind  kindOf
+	n     uint64 // number, its bits, or how many a list has
+	text  []byte
+	class *class // of an object
+	data  []byte // of an object or list
+	ref   ref    // where it is a constant
+}
+
+// ref names a constant.
+type ref struct {
+	class *class
+	id    uint64
+}
+
+// cursor reads the bytes of an event.
+type cursor struct {
+	b     []byte
+	at    int
+	depth int
+	typ   uint64 // of the event
+	bad   bool
+}
+
+// maxVarint is the maximum size of a number, in bytes.
+const maxVarint = 9
+
+// number reads a number in LEB128, whose ninth byte has eight bits.
+func (r *cursor) number() (n uint64) {
+	if r.at < len(r.b) && r.b[r.at] < 0x80 {
+		r.at++
+		return uint64(r.b[r.at-1])
+	}
+	for shift := 0; ; shift += 7 {
+		if r.at >= len(r.b) {
+			r.bad = true
+			return 0
+		}
+		b := r.b[r.at]
+		r.at++
+		if shift == 7*(maxVarint-1) {
+			return n | uint64(b)<<shift
+		}
+		n |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return n
+		}
+	}
+}
+
+func (r *cursor) bytes(n uint64) []byte {
+	if n > uint64(len(r.b)-r.at) {
+		r.bad = true
+		return make([]byte, 8)[:min(n, 8)]
+	}
+	b := r.b[r.at : r.at+int(n)]
+	r.at += int(n)
+	return b
+}
+
+// The encodings of texts.
+const (
+	textNull = iota
+	textEmpty
+	textConstant
+	textUTF8
+	textUTF16
+	textLatin1
+)
+
+// text reads a text. A constant is returned as its id.
+func (r *cursor) text() (b []byte, constant uint64, encoding byte) {
+	switch encoding = r.bytes(1)[0]; encoding {
+	case textNull, textEmpty:
+	case textConstant:
+		constant = r.number()
+	case textUTF8:
+		b = r.bytes(r.number())
+	case textUTF16:
+		n := r.number()
+		if n > uint64(len(r.b)-r.at) {
+			r.bad = true
+			return nil, 0, encoding
+		}
+		high := rune(-1)
+		for range n {
+			unit := rune(uint16(r.number()))
+			switch {
+			case unit >= 0xd800 && unit < 0xdc00:
+				high = unit
+				continue
+			case unit >= 0xdc00 && unit < 0xe000 && high >= 0:
+				unit = 0x10000 + (high-0xd800)<<10 + unit - 0xdc00
+			}
+			b, high = utf8.AppendRune(b, unit), -1
+		}
+	case textLatin1:
+		for _, c := range r.bytes(r.number()) {
+			b = utf8.AppendRune(b, rune(c))
+		}
+	default:
+		r.bad = true
+	}
+	return b, constant, encoding
+}
+
+// maxDepth is how deep values may be nested.
+const maxDepth = 32
+
+// read reads the value of a field.
+func (c *chunk) read(r *cursor, f *field) value {
+	if !f.array {
+		return c.element(r, f)
+	}
+	n, start := r.number(), r.at
+	if n > uint64(len(r.b)-r.at) {
+		r.bad = true
+	}
+	for i := uint64(0); i < n && !r.bad; i++ {
+		c.skip(r, f)
+	}
+	return value{kind: list, n: n, data: r.b[start:r.at]}
+}
+
+// skip passes over a value of a field that is no array, or over an element.
+func (c *chunk) skip(r *cursor, f *field) {
+	if f.constant {
+		r.number()
+	} else {
+		c.plain(r, f.class)
+	}
+}
+
+func (c *chunk) skipAll(r *cursor, f *field) {
+	if f.array {
+		c.read(r, f)
+	} else {
+		c.skip(r, f)
+	}
+}
+
+func (c *chunk) element(r *cursor, f *field) value {
+	if f.constant {
+		return c.constant(f.class, r.number(), r.depth)
+	}
+	return c.plain(r, f.class)
+}
+
+// constant returns a constant, null if it is not there.
+func (c *chunk) constant(t *class, id uint64, depth int) value {
+	data, ok := t.pool[id]
+	if !ok {
+		c.missing = c.missing || id != 0
+		return value{}
+	}
+	if t.scalar == null {
+		return value{kind: object, class: t, data: data, ref: ref{t, id}}
+	}
+	return c.plain(&cursor{b: data, depth: depth + 1}, t)
+}
+
+// plain reads a value that is no reference.
+func (c *chunk) plain(r *cursor, t *class) (v value) {
+	if r.depth++; r.depth > maxDepth {
+		r.bad = true
+		return v
+	}
+	defer func() { r.depth-- }()
+	switch t.scalar {
+	case null:
+	case text:
+		b, id, encoding := r.text()
+		switch encoding {
+		case textNull:
+			return value{}
+		case textConstant:
+			return c.constant(t, id, r.depth)
+		}
+		return value{kind: text, text: b}
+	default:
+		v.kind = t.scalar
+		switch t.name {
+		case "boolean":
+			v.n = uint64(r.bytes(1)[0])
+		case "byte":
+			v.n = uint64(int8(r.bytes(1)[0]))
+		case "char":
+			v.text = utf8.AppendRune(nil, rune(uint16(r.number())))
+			v.kind = text
+		case "short":
+			v.n = uint64(int16(r.number()))
+		case "int":
+			v.n = uint64(int32(r.number()))
+		case "long":
+			v.n = r.number()
+		case "float":
+			v.n = math.Float64bits(float64(math.Float32frombits(binary.BigEndian.Uint32(r.bytes(4)))))
+		case "double":
+			v.n = binary.BigEndian.Uint64(r.bytes(8))
+		}
+		return v
+	}
+	start := r.at
+	for _, f := range t.fields {
+		if t.numbers {
+			r.number()
+		} else if c.skipAll(r, f); r.bad {
+			return value{}
+		}
+	}
+	if r.at == start { // no data declares so many fields
+		r.bad = true
+	}
+	return value{kind: object, class: t, data: r.b[start:r.at]}
+}
+
+// get returns the value of an object's field, null if it has none of that name.
+func (c *chunk) get(v value, name string) value {
+	if v.kind != object {
+		return value{}
+	}
+	r := cursor{b: v.data}
+	for _, f := range v.class.fields {
+		if f.name == name {
+			return c.read(&r, f)
+		}
+		c.skipAll(&r, f)
+	}
+	return value{}
+}
+
+// shown returns the only field of an object that is shown as that.
+func (c *chunk) shown(v value) value {
+	for range maxDepth {
+		if v.kind != object || !v.class.simple {
+			break
+		}
+		v = c.read(&cursor{b: v.data}, v.class.fields[0])
+	}
+	return v
+}
+
+// known is what has been found out about a constant.
+type known struct {
+	name  model.StringID
+	utid  model.UTID
+	stack stack
+}
+
+// remember returns what is known of a constant, and finds it out before.
+func (c *chunk) remember(v value, find func() known) known {
+	if v.ref.class == nil {
+		return find()
+	}
+	k, ok := c.known[v.ref]
+	if !ok {
+		k = find()
+		c.known[v.ref] = k
+	}
+	return k
+}
+
+// name returns how a text or an object with a name is shown, 0 for others.
+func (c *chunk) name(v value) model.StringID {
+	if v = c.shown(v); v.kind == text {
+		return c.in.Store.Strings.InternBytes(v.text)
+	}
+	if v.kind != object {
+		return 0
+	}
+	switch v.class.name {
+	case classClass, methodClass, threadClass:
+	default:
+		return 0
+	}
+	return c.remember(v, func() known {
+		k := known{utid: model.None}
+		words := c.in.Store.Strings
+		switch v.class.name {
+		case classClass:
+			if name := c.textOf(v, "name"); name != "" {
+				k.name = words.Intern(className(name))
+			}
+		case methodClass:
+			name := c.textOf(v, "name")
+			if class := c.textOf(c.get(v, "type"), "name"); class != "" {
+				name = className(class) + "." + name
+			}
+			k.name = words.Intern(name)
+		case threadClass:
+			k.utid, k.name = c.people.thread(c, v)
+		}
+		return k
+	}).name
+}
+
+func (c *chunk) textOf(v value, name string) string { return string(c.shown(c.get(v, name)).text) }
+
+// primitives are the descriptors of primitive types.
+var primitives = map[byte]string{'B': "byte", 'C': "char", 'D': "double", 'F': "float", 'I': "int", 'J': "long", 'S': "short", 'Z': "boolean"}
+
+// className returns the name of a class in Java from that of the JVM, such as byte[][] for [[B.
+func className(name string) string {
+	var suffix string
+	for len(name) > 1 && name[0] == '[' {
+		name, suffix = name[1:], suffix+"[]"
+	}
+	if suffix != "" {
+		if p := primitives[name[0]]; p != "" && len(name) == 1 {
+			name = p
+		} else if n := len(name) - 1; name[0] == 'L' && name[n] == ';' {
+			name = name[1:n]
+		}
+	}
+	b := []byte(name)
+	for i, c := range b {
+		if c == '/' {
+			b[i] = '.'
+		}
+	}
+	return string(b) + suffix
+}
+
+// thread returns the thread of a value, None for no thread.
+func (c *chunk) thread(v value) model.UTID {
+	if v.kind != object || v.class.name != threadClass {
+		return model.None
+	}
+	return c.remember(v, func() (k known) {
+		k.utid, k.name = c.people.thread(c, v)
+		return k
+	}).utid
+}
+
+// stack is a stack trace.
+type stack struct {
+	callsite  profile.CallsiteID
+	truncated bool
+}
+
+// stack returns the stack trace of a value.
+func (c *chunk) stack(v value) stack {
+	if v.kind != object {
+		return stack{callsite: model.None}
+	}
+	return c.remember(v, func() known {
+		trace := stack{callsite: model.None}
+		var frames []profile.FrameID // innermost first
+		r := cursor{b: v.data}
+		for _, f := range v.class.fields {
+			switch {
+			case f.name == "truncated":
+				trace.truncated = c.read(&r, f).n != 0
+			case f.name == "frames" && f.array:
+				for n := r.number(); n > 0 && !r.bad; n-- {
+					start := r.at
+					if c.skip(&r, f); !r.bad {
+						frames = append(frames, c.frame(f, r.b[start:r.at]))
+					}
+				}
+			default:
+				c.skipAll(&r, f)
+			}
+		}
+		for _, frame := range slices.Backward(frames) {
+			trace.callsite = c.in.Store.Stacks.Callsite(trace.callsite, frame)
+		}
+		return known{stack: trace}
+	}).stack
+}
+
+// frame returns a frame of a stack trace. Equal bytes are the same frame.
+func (c *chunk) frame(f *field, data []byte) profile.FrameID {
+	id, ok := c.frames[string(data)]
+	if !ok {
+		v := c.element(&cursor{b: data}, f)
+		kind, method := c.name(c.get(v, "type")), c.name(c.get(v, "method"))
+		line := max(int64(c.get(v, "lineNumber").n), 0)
+		id = c.in.Store.Stacks.FunctionFrame(c.people.mapping(kind), method, 0, line)
+		c.frames[string(data)] = id
+	}
+	return id
+}
+
+// person identifies a thread: tids are used again, and virtual threads have none.
+type person struct{ tid, java int64 }
+
+// people are the process and its threads, and where its code is from.
+type people struct {
+	context  *model.Context
+	pid      int64
+	upid     model.UPID
+	started  bool
+	threads  map[person]model.UTID
+	latest   map[int64]person // of each tid
+	mappings map[model.StringID]profile.MappingID
+}
+
+// describe notes the pid and the command of the process.
+func (p *people) describe(pid int64, command []byte) {
+	if p.started {
+		return
+	}
+	p.pid = pid
+	p.start()
+	for i, c := range command {
+		if c == ' ' {
+			command = command[:i]
+			break
+		}
+	}
+	if len(command) > 0 {
+		p.context.Machine.SetProcessName(p.upid, p.context.Store.Strings.InternBytes(command), model.ProcessNameSystem)
+	}
+}
+
+func (p *people) start() {
+	if p.started {
+		return
+	}
+	p.started = true
+	p.threads, p.latest = map[person]model.UTID{}, map[int64]person{}
+	if p.pid > 0 {
+		p.upid = p.context.Machine.ProcessWithoutThread(p.pid)
+	} else {
+		p.upid = p.context.Machine.AddProcess(0)
+	}
+}
+
+// thread returns a thread and its name.
+func (p *people) thread(c *chunk, v value) (model.UTID, model.StringID) {
+	p.start()
+	id := person{int64(c.get(v, "osThreadId").n), int64(c.get(v, "javaThreadId").n)}
+	name := c.textOf(v, "javaName")
+	if name == "" {
+		name = c.textOf(v, "osName")
+	}
+	utid, ok := p.threads[id]
+	if before, used := p.latest[id.tid]; !ok && used && id.tid > 0 && (id.java <= 0 || before.java <= 0) {
+		utid, ok = p.threads[before], true // one that was not yet, or is no longer, Java's
+	}
+	machine := p.context.Machine
+	switch {
+	case ok:
+	case id.tid <= 0:
+		utid = machine.AddThread(id.java, p.upid, false)
+	case p.pid > 0 && p.latest[id.tid] == person{}:
+		utid = machine.ThreadOf(id.tid, p.pid)
+	default:
+		utid = machine.AddThread(id.tid, p.upid, id.tid == p.pid)
+	}
+	p.threads[id], p.latest[id.tid] = utid, id
+	word := p.context.Store.Strings.Intern(name)
+	if name != "" {
+		machine.SetThreadName(utid, word, model.ThreadNameOther)
+	}
+	return utid, word
+}
+
+// mapping returns the mapping that stands for how code was made, such as [JIT compiled].
+func (p *people) mapping(kind model.StringID) profile.MappingID {
+	id, ok := p.mappings[kind]
+	if !ok {
+		name := "[jfr]"
+		if kind != 0 {
+			name = "[" + p.context.Store.Strings.Get(kind) + "]"
+		}
+		if p.mappings == nil {
+			p.mappings = map[model.StringID]profile.MappingID{}
+		}
+		id = p.context.Store.Stacks.DummyMapping(name)
+		p.mappings[kind] = id
+	}
+	return id
+}

@@ -62,7 +62,7 @@ a flame graph, the top functions, a graph of calls, source code and search.
 
 INPUT may have several profiles. Each has a scope (its file, profiler or heap)
 and one or more metrics, such as samples and cpu. Without --scope the most
-useful profile is shown, and a warning names the others. Samples of Linux perf
+useful profile is shown, samples if there are some, and a warning names the others. Samples of Linux perf
 have two metrics for each event: its name, such as cycles, weights each sample by
 its period, as perf report does; samples, or samples:cycles if there are several
 events, counts them. Samples in Perfetto's traces can only be counted.

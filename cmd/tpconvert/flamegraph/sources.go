@@ -13,8 +13,8 @@ import (
 
 // The kinds of profiles, in order of preference. All but graphs and slices are in the view _stack_value.
 const (
-	kindProfile = "profile" // sums without times, as in pprof files
 	kindSamples = "samples" // with times and threads
+	kindProfile = "profile" // sums without times, as in pprof files
 	kindHeap    = "heap"    // allocations, with times and processes
 	kindGraph   = "graph"   // the objects of a heap
 	kindSlices  = "slices"
@@ -100,7 +100,7 @@ func (r *reader) sources(ctx context.Context) (all []*source, err error) {
 	var t profile.ValueType
 	err = r.each(ctx, `
 		SELECT kind, scope, metric, unit FROM _stack_value AS v WHERE `+r.inTrace("v")+`
-		GROUP BY kind, scope, metric, unit ORDER BY list_position(['profile', 'samples', 'heap'], kind), scope, min(place)`,
+		GROUP BY kind, scope, metric, unit ORDER BY list_position(['samples', 'profile', 'heap'], kind), scope, min(place)`,
 		nil, []any{&kind, &scope, &t.Type, &t.Unit}, func() error {
 			if n := len(all); n == 0 || all[n-1].scope != scope || all[n-1].kind != kind {
 				all = append(all, &source{kind: kind, scope: scope})

@@ -654,7 +654,7 @@ a 1/1 1.200000:  70 cycles:u:
 		}
 	}
 	got := tpconvert(t, dir, "summarize", "--format", "csv", "profile", "out")
-	if got.expect(t, exitDone, ""); !strings.Contains(got.stdout, "cpu,samples:cycles:u,a,f,2\n") || !strings.Contains(got.stdout, "cpu,samples:sched:sched_switch,a,f,1\n") {
+	if got.expect(t, exitDone, ""); !strings.Contains(got.stdout, "perf_text,samples:cycles:u,a,f,2\n") || !strings.Contains(got.stdout, "perf_text,samples:sched:sched_switch,a,f,1\n") {
 		t.Errorf("summarize: %s", got.stdout)
 	}
 }

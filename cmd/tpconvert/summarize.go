@@ -252,12 +252,20 @@ func (c *computation) print(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for i, t := range all {
-		if i > 0 && c.format != "ndjson" {
+	human := c.format == "table" || c.format == "markdown"
+	var empty []string
+	between := false
+	for _, t := range all {
+		if human && len(all) > 1 && len(t.Rows) == 0 {
+			empty = append(empty, t.ID)
+			continue
+		}
+		if between && c.format != "ndjson" {
 			fmt.Fprintln(out)
 		}
+		between = true
 		switch {
-		case c.format == "table" || c.format == "markdown":
+		case human:
 			fmt.Fprintf(out, "%s\n\n", t.ID)
 		case len(all) > 1:
 			t = labelled("metric", t.ID, t)
@@ -272,6 +280,12 @@ func (c *computation) print(ctx context.Context, out io.Writer) error {
 		if err := w.end(); err != nil {
 			return err
 		}
+	}
+	if len(empty) > 0 {
+		if between {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintf(out, "No rows: %s\n", strings.Join(empty, ", "))
 	}
 	return nil
 }

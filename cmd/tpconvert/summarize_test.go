@@ -338,6 +338,26 @@ func TestSummarizeNamesTheMetrics(t *testing.T) {
 
 // TestSummariesCompared compares traces of one dataset, named in each way. Durations decide the order, not counts, unless
 // those were asked for. Counts are integers.
+// People see the tables that have rows; programs get all.
+func TestSummaryNamesTablesWithoutRows(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"trace.json": summarized})
+	got := tpconvert(t, dir, "-q", "summarize", "frames", "slices", "gc", "trace.json")
+	got.expect(t, exitDone, "")
+	if !strings.HasPrefix(got.stdout, "slices\n\n") || !strings.HasSuffix(got.stdout, " rows)\n\nNo rows: frames, gc\n") || strings.Contains(got.stdout, "(0 rows)") {
+		t.Errorf("%s", got.stdout)
+	}
+	if got := tpconvert(t, dir, "-q", "summarize", "frames", "gc", "trace.json"); got.stdout != "No rows: frames, gc\n" {
+		t.Errorf("%s", got.stdout)
+	}
+	if got := tpconvert(t, dir, "-q", "summarize", "frames", "trace.json"); !strings.Contains(got.stdout, "jank_type") {
+		t.Errorf("%s", got.stdout)
+	}
+	if got := tpconvert(t, dir, "-q", "summarize", "--output", "out", "frames", "gc", "trace.json"); got.stdout != "" || len(names(t, dir, "out")) != 2 {
+		t.Errorf("%s", got.stdout)
+	}
+}
+
 func TestSummariesCompared(t *testing.T) {
 	t.Parallel()
 	slice := func(name string, ts, dur int) string {
@@ -399,13 +419,17 @@ func TestSummariesCompared(t *testing.T) {
 // TestSummaryOfProfiles checks the functions of each kind of profile.
 func TestSummaryOfProfiles(t *testing.T) {
 	t.Parallel()
+	dir := folder(t, map[string]string{"samples.json": `{"traceEvents":[],"stackFrames":{"1":{"name":"main"},"2":{"name":"work","parent":"1"}},
+		"samples":[{"tid":2,"ts":2,"name":"s","sf":"1"},{"tid":2,"ts":3,"name":"s","sf":"2"},{"tid":2,"ts":4,"name":"s","sf":"2"}]}`})
 	for path, want := range map[string]string{
+		"samples.json":                 "trace_event,samples,,work,2\n",
+		recorded(t, "java.jfr.gz"):     "jfr,samples:jdk.ExecutionSample,Small,Small.spin,12\n",
 		recorded(t, "go_cpu.pb"):       "go_cpu.pb,cpu,,main.shuffle.func1,230000000\n",
 		recorded(t, "go_heap.pb.gz"):   "go_heap.pb.gz,inuse_objects,,",
 		recorded(t, "perf.data"):       "linux.perf,samples:cpu-clock,burn,[burn],20\n",
-		recorded(t, "node.cpuprofile"): "cpu,samples,,(idle),39\n",
+		recorded(t, "node.cpuprofile"): "legacy_v8,samples,,(idle),39\n",
 	} {
-		got := tpconvert(t, t.TempDir(), "summarize", "--format", "csv", "profile", path)
+		got := tpconvert(t, dir, "summarize", "--format", "csv", "profile", path)
 		if got.expect(t, exitDone, ""); !strings.Contains(got.stdout, want) {
 			t.Errorf("%s: no %q in\n%s", path, want, got.stdout)
 		}

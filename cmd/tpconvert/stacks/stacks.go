@@ -39,47 +39,13 @@ type Function struct {
 	Total         float64 // with all that it called; recursive calls count once
 }
 
-// values are the values at callsites. An event of perf is counted, as summarize does.
 const values = `
-WITH event AS MATERIALIZED (
-  SELECT DISTINCT extract_arg(dimension_arg_set_id, 'perf_session_id') AS session, name
-  FROM counter_track
-  WHERE type IN ('perf_cpu_counter', 'perf_global_counter') AND extract_arg(source_arg_set_id, 'is_timebase')
-),
-at(scope, metric, unit, utid, upid, callsite_id, value) AS (
-  SELECT 'linux.perf', coalesce('samples:' || event.name, 'samples'), 'samples', utid, NULL, callsite_id, 1
-  FROM perf_sample LEFT JOIN event ON event.session = perf_sample.perf_session_id
-  UNION ALL
-  SELECT 'cpu', coalesce('samples:' || own.event, 'samples'), 'samples', utid, NULL, sample.callsite_id, coalesce(stored.weight, 1)
-  FROM cpu_profile_stack_sample AS sample JOIN __intrinsic_profiler_sample AS stored USING (id)
-  LEFT JOIN stack_sample_event AS own ON own.stack_sample_id = sample.id
-  UNION ALL
-  SELECT 'instruments', 'samples', 'samples', utid, NULL, callsite_id, 1 FROM instruments_sample
-  UNION ALL
-  SELECT scope, sample_type_type, sample_type_unit, NULL, NULL, callsite_id, value
-  FROM aggregate_sample JOIN aggregate_profile ON aggregate_profile.id = aggregate_sample.aggregate_profile_id
-  UNION ALL
-  SELECT heap_name, 'alloc_space', 'bytes', NULL, upid, callsite_id, size FROM heap_profile_allocation WHERE size > 0
-  UNION ALL
-  SELECT heap_name, 'inuse_space', 'bytes', NULL, upid, callsite_id, size FROM heap_profile_allocation
-)
 SELECT at.scope, at.metric, at.unit, coalesce(process.name, ''), coalesce(thread.name, ''), at.callsite_id, cast(sum(at.value) AS REAL)
-FROM at
+FROM _stack_value AS at
 LEFT JOIN thread USING (utid)
 LEFT JOIN process ON process.upid = coalesce(at.upid, thread.upid)
 GROUP BY 1, 2, 3, 4, 5, 6
 ORDER BY 1, 2, 3, 4, 5, 6`
-
-// frames are the functions at frames, the innermost of the inlined ones first.
-const frames = `
-SELECT frame.id, CASE WHEN symbol.name = '' THEN '(anonymous)' ELSE
-  coalesce(symbol.name, frame.deobfuscated_name, nullif(nullif(frame.name, ''), '[unknown]'),
-    iif(mapping.name GLOB '[[]*]*', substr(mapping.name, 1, instr(mapping.name, ']')), NULL),
-    '[' || nullif(substr(mapping.name, length(rtrim(mapping.name, replace(mapping.name, '/', ''))) + 1), '') || ']', '[unknown]') END
-FROM stack_profile_frame AS frame
-LEFT JOIN stack_profile_mapping AS mapping ON mapping.id = frame.mapping
-LEFT JOIN stack_profile_symbol AS symbol ON symbol.symbol_set_id = frame.symbol_set_id
-ORDER BY frame.id, symbol.id`
 
 // callsite is a place in a stack.
 type callsite struct{ parent, frame int64 }
@@ -109,7 +75,7 @@ func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
 	each := func(query string, row func([]any) error) error {
 		return s.Each(ctx, query, func(q *session.Query) error { return q.Each(ctx, row) })
 	}
-	err := each(frames, func(v []any) error {
+	err := each("SELECT frame_id, name FROM _frame_function ORDER BY frame_id, symbol_id", func(v []any) error {
 		id, _ := v[0].(int64)
 		name, _ := v[1].(string)
 		r.functions[id] = append(r.functions[id], name)

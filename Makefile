@@ -21,7 +21,9 @@ ONETHREAD    = ^Test(AllowedSQL|Attacks|Cases|Demangle|Derive|Documented|Flamegr
 
 # default.pgo makes the command faster and changes nothing else, but compiling with it
 # takes long. Without paths in them, packages compiled in one checkout serve all others.
-test quick lint cross unit race fuzz smoke conformance clients generate faults soak growth crowd fleet-lint fleet-unit fleet-test: export GOFLAGS := -pgo=off -trimpath $(GOFLAGS)
+test quick cross unit race fuzz smoke conformance clients generate faults soak growth crowd fleet-unit fleet-test: export GOFLAGS := -pgo=off -trimpath $(GOFLAGS)
+# Linters follow the paths in what cgo makes, which must be those of this checkout.
+lint fleet-lint: export GOFLAGS := -pgo=off
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 20

@@ -59,7 +59,7 @@ func (d Dataset) catalog(materialize bool) *Catalog {
 		if s.Abstract {
 			continue // one of the views below
 		}
-		kind, rows := "VIEW", d.empty(s)
+		kind, rows := "VIEW", d.Empty(s)
 		if materialize {
 			kind = "TABLE"
 		}
@@ -171,7 +171,7 @@ func (d Dataset) from(s *table.Schema) string {
 		rows = fmt.Sprintf("read_parquet([%s]%s)", strings.Join(files, ", "), options)
 	}
 	if d.Older { // columns that no file has are NULL
-		rows = fmt.Sprintf("(FROM %s UNION ALL BY NAME %s)", rows, d.empty(s))
+		rows = fmt.Sprintf("(FROM %s UNION ALL BY NAME %s)", rows, d.Empty(s))
 	}
 	return rows
 }
@@ -194,8 +194,8 @@ func PathPattern(path string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 }
 
-// empty returns a query with the columns of a table and no rows.
-func (d Dataset) empty(s *table.Schema) string {
+// Empty returns a query with the columns of a table and no rows.
+func (d Dataset) Empty(s *table.Schema) string {
 	var columns []string
 	for _, c := range d.columns(s) {
 		columns = append(columns, fmt.Sprintf("NULL::%s AS %s", types[c.Type], sqltext.QuoteName(c.Name)))

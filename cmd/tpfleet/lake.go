@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 
@@ -16,12 +18,15 @@ import (
 
 // lakeOptions are the flags that say where the tables are.
 type lakeOptions struct {
+	folder                        string
 	catalog, warehouse, namespace string
 	properties                    map[string]string
 	stores                        []string
+	create                        bool // the folder, if it is missing
 }
 
 func (o *lakeOptions) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.folder, "lake", os.Getenv("TPFLEET_LAKE"), "folder of a lake that needs no server ($TPFLEET_LAKE)")
 	flags.StringVar(&o.catalog, "catalog", os.Getenv("TPFLEET_CATALOG"), "URL of the Iceberg REST catalog ($TPFLEET_CATALOG)")
 	flags.StringVar(&o.warehouse, "warehouse", os.Getenv("TPFLEET_WAREHOUSE"), "warehouse in the catalog ($TPFLEET_WAREHOUSE)")
 	flags.StringVar(&o.namespace, "namespace", "traces", "namespace of the tables, parts separated by dots")
@@ -31,8 +36,11 @@ func (o *lakeOptions) register(flags *pflag.FlagSet) {
 
 // open opens the tables, and the stores with the options of those and of the URLs.
 func (o *lakeOptions) open(ctx context.Context, urls []string) (*lake.Lake, *store.Stores, []string, error) {
-	if o.catalog == "" {
-		return nil, nil, nil, usageError{errors.New("--catalog is missing, the URL of the catalog")}
+	switch {
+	case o.folder == "" && o.catalog == "":
+		return nil, nil, nil, usageError{errors.New("--lake or --catalog is missing: the folder of the tables, or the URL of their catalog")}
+	case o.folder != "" && o.catalog != "":
+		return nil, nil, nil, usageError{errors.New("--lake and --catalog exclude each other")}
 	}
 	stores, err := store.New(o.stores)
 	if err != nil {
@@ -52,17 +60,42 @@ func (o *lakeOptions) open(ctx context.Context, urls []string) (*lake.Lake, *sto
 		}
 	}
 	maps.Copy(properties, o.properties)
-	l, err := lake.Open(ctx, lake.Options{Catalog: o.catalog, Warehouse: o.warehouse, Namespace: o.namespace, Properties: properties, Stores: stores})
+	l, err := lake.Open(ctx, lake.Options{Folder: o.folder, Create: o.create, Catalog: o.catalog, Warehouse: o.warehouse, Namespace: o.namespace, Properties: properties, Stores: stores})
 	return l, stores, bare, err
+}
+
+// makeFolder makes the tables in the folder of --lake, if it is missing.
+func (o *lakeOptions) makeFolder(ctx context.Context) error {
+	if o.folder == "" {
+		return nil
+	}
+	if _, err := os.Stat(o.folder); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	o.create = true
+	l, _, _, err := o.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	_, err = l.Init(ctx)
+	return err
 }
 
 func newInitCommand() *cobra.Command {
 	var o lakeOptions
 	cmd := &cobra.Command{
-		Use:   "init",
+		Use:   "init [FOLDER]",
 		Short: "Create the tables, or add what a new version of tpfleet has",
-		Args:  arguments(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Long: `Create the tables in FOLDER, or in a catalog. Tables that exist get the columns
+that they lack. A folder needs no server: its catalog is a file of SQLite.`,
+		Example: `  tpfleet init lake/
+  tpfleet init --catalog http://catalog:19120/iceberg --warehouse lake`,
+		Args: arguments(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.folder = args[0]
+			}
+			o.create = true
 			l, _, _, err := o.open(cmd.Context(), nil)
 			if err != nil {
 				return err
@@ -71,7 +104,7 @@ func newInitCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%d tables in %s\n", n, o.namespace)
+			fmt.Fprintf(cmd.OutOrStdout(), "%d tables in %s\n", n, cmp.Or(o.folder, o.namespace))
 			return nil
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // account decodes what run and commit print.
@@ -38,6 +40,18 @@ func checkLake(t *testing.T, f *fleet, dataset string, good, bad int) {
 	}
 	db := database(t)
 	source := f.source(t, l)
+	if f.folder != "" {
+		listed, err := f.listed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range append(task.Packed(), &table.Schema{Name: task.Ledger}) {
+			urls, err := l.Files(t.Context(), table.Name)
+			if slices.Sort(urls); err != nil || !slices.Equal(urls, listed[table.Name]) {
+				t.Errorf("%s: the list has %q, Iceberg's snapshot %q, %v", table.Name, listed[table.Name], urls, err)
+			}
+		}
+	}
 	if filled := equalTables(t, db, dataset, source); filled < 20 {
 		t.Errorf("only %d tables have rows", filled)
 	}
@@ -50,9 +64,11 @@ func checkLake(t *testing.T, f *fleet, dataset string, good, bad int) {
 }
 
 // A run adds every trace once, another adds nothing, and new traces are added alone.
-func TestRun(t *testing.T) {
-	f, m := newFleet(t), needMixed(t)
-	f.run(t, "", "init") // again
+func TestRun(t *testing.T) { everywhere(t, testRun) }
+
+func testRun(t *testing.T, f *fleet) {
+	m := needMixed(t)
+	tpfleet(t, "", append([]string{"init"}, f.flags()...)...) // again
 	good, bad := len(m.good), len(m.bad)
 	url := f.upload(t, append(m.good[10:], m.bad...)...)
 	run := []string{"-j2", "--task-traces", "40", url}
@@ -76,8 +92,9 @@ func TestRun(t *testing.T) {
 }
 
 // Rival committers with the same results add every trace once, and a reader never sees half a commit.
-func TestRivals(t *testing.T) {
-	f := newFleet(t)
+func TestRivals(t *testing.T) { everywhere(t, testRivals) }
+
+func testRivals(t *testing.T, f *fleet) {
 	good, bad := traces(t)
 	url := f.upload(t, append(good, bad...)...)
 	tasks := f.run(t, "", "plan", "--task-traces", "2", url)
@@ -115,13 +132,13 @@ func poll(t *testing.T, f *fleet) (stop func()) {
 	over, ended := make(chan bool), make(chan bool)
 	polls, changes, last := 0, 0, int64(0)
 	look := func() error {
-		l, err := f.lakeNow(t.Context(), t)
+		tables, err := f.now(t.Context(), t)
 		if err != nil {
 			return err
 		}
 		var from [3]string
 		for i, table := range []string{task.Ledger, "metadata", "trace_file"} {
-			if from[i], err = f.files(t.Context(), l, table); err != nil {
+			if from[i], err = tables(table); err != nil {
 				return err
 			}
 		}
@@ -176,8 +193,9 @@ func poll(t *testing.T, f *fleet) (stop func()) {
 }
 
 // Runs that are killed at any moment, or whose workers are, leave nothing half done, and the next one completes them.
-func TestKills(t *testing.T) {
-	f := newFleet(t)
+func TestKills(t *testing.T) { everywhere(t, testKills) }
+
+func testKills(t *testing.T, f *fleet) {
 	good, bad := traces(t)
 	more := smallTraces(t, kills())
 	url := f.upload(t, append(good, bad...)...)
@@ -231,8 +249,9 @@ func smallTraces(t *testing.T, n int) (files []string) {
 }
 
 // Committers that are killed before, during and after the transaction add all of it or nothing.
-func TestKilledCommitters(t *testing.T) {
-	f := newFleet(t)
+func TestKilledCommitters(t *testing.T) { everywhere(t, testKilledCommitters) }
+
+func testKilledCommitters(t *testing.T, f *fleet) {
 	good, bad := traces(t)
 	good = append(good, smallTraces(t, kills())...)
 	tasks := f.run(t, "", "plan", "--task-traces", "1", f.upload(t, append(good, bad...)...))

@@ -27,8 +27,9 @@ func invented(first, traces int) task.Result {
 }
 
 // A commit of 1,000 traces into a ledger of 100,000 takes little more than one into an empty ledger.
-func TestLargeLedger(t *testing.T) {
-	f := newFleet(t)
+func TestLargeLedger(t *testing.T) { everywhere(t, testLargeLedger) }
+
+func testLargeLedger(t *testing.T, f *fleet) {
 	l, stores := f.lake(t.Context(), t), f.stores(t)
 	any := filepath.Join(t.TempDir(), "any")
 	if err := os.WriteFile(any, []byte("A commit does not read files."), 0o644); err != nil {

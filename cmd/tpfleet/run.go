@@ -31,15 +31,21 @@ func newRunCommand() *cobra.Command {
 		Use:   "run URL...",
 		Short: "Plan, work in several processes, and commit, on this machine",
 		Long: `Plan, work in several processes, and commit, on this machine. If a process is killed, the traces of its task
-are tried again one by one; one whose own process is killed, too, has failed.
+are tried again one by one; one whose own process is killed, too, has failed. The folder of --lake is made
+if it is missing.
 
 ` + traceArguments,
+		Example: `  tpfleet run --lake lake/ traces/
+  tpfleet run --catalog http://catalog:19120/iceberg --warehouse lake s3://traces/2026-11-23/`,
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if jobs < 1 {
 				return usageError{errors.New("--jobs must be at least 1")}
 			}
 			begun := time.Now()
+			if err := o.makeFolder(cmd.Context()); err != nil {
+				return err
+			}
 			tasks, known, err := p.make(cmd.Context(), &o, args, cmd.InOrStdin())
 			if err != nil {
 				return err

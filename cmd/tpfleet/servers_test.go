@@ -17,6 +17,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // servers are an S3 gateway and a catalog on this machine, shared by all tests. "make fleet-test" says in the
@@ -196,13 +197,31 @@ func (s *servers) options(bucket string) string {
 	return "s3://" + bucket + "?endpoint=http://" + s.s3 + "&use_path_style=true&region=us-east-1"
 }
 
-// fleet is a lake of its own on the servers.
+// fleet is a lake of its own: in a folder, or on the servers.
 type fleet struct {
+	folder string // of the lake, "" if it is on the servers
+	traces string // URL of the folder of the traces
+	tables string // folder of the tables
 	*servers
 	namespace string
 }
 
-// newFleet creates the tables in a namespace of the test.
+// everywhere runs a test on a lake in a folder and, if there are servers, on one in their catalog.
+func everywhere(t *testing.T, test func(t *testing.T, f *fleet)) {
+	t.Run("folder", func(t *testing.T) { test(t, newFolder(t)) })
+	t.Run("catalog", func(t *testing.T) { test(t, newFleet(t)) })
+}
+
+// newFolder creates the tables in a folder.
+func newFolder(t *testing.T) *fleet {
+	t.Helper()
+	lake := filepath.Join(t.TempDir(), "lake")
+	f := &fleet{folder: lake, traces: "file://" + filepath.Join(t.TempDir(), "traces") + "/", tables: lake}
+	tpfleet(t, "", "init", lake)
+	return f
+}
+
+// newFleet creates the tables in a namespace of the test, on the servers.
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	return newFleetOn(t, needServers(t))
@@ -210,7 +229,8 @@ func newFleet(t *testing.T) *fleet {
 
 func newFleetOn(t *testing.T, s *servers) *fleet {
 	t.Helper()
-	f := &fleet{s, strings.ToLower(t.Name())}
+	namespace := strings.ReplaceAll(strings.ToLower(t.Name()), "/", "_")
+	f := &fleet{servers: s, namespace: namespace, traces: "s3://traces/" + namespace + "/", tables: filepath.Join(s.root, "lake/fixture", namespace)}
 	t.Setenv("AWS_ACCESS_KEY_ID", accessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
 	t.Setenv("AWS_REGION", "us-east-1")
@@ -222,6 +242,9 @@ func newFleetOn(t *testing.T, s *servers) *fleet {
 
 // flags returns the flags of a command that opens the lake.
 func (f *fleet) flags() []string {
+	if f.folder != "" {
+		return []string{"--lake", f.folder}
+	}
 	return []string{"--namespace", f.namespace, "--store", f.options("lake"), "--store", f.options("traces")}
 }
 
@@ -234,38 +257,53 @@ func (f *fleet) run(t *testing.T, stdin string, name string, args ...string) str
 // stores opens the buckets.
 func (f *fleet) stores(t *testing.T) *store.Stores {
 	t.Helper()
-	s, err := store.New([]string{f.options("lake"), f.options("traces")})
+	s, err := store.New(f.buckets())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// upload puts files into the bucket traces, below a folder of the test, and returns the folder's URL.
+// buckets returns the options of the buckets.
+func (f *fleet) buckets() []string {
+	if f.folder != "" {
+		return nil
+	}
+	return []string{f.options("lake"), f.options("traces")}
+}
+
+// upload puts files into the folder of the traces, and returns its URL.
 func (f *fleet) upload(t *testing.T, files ...string) (url string) {
 	t.Helper()
 	stores := f.stores(t)
-	url = "s3://traces/" + f.namespace + "/"
 	for _, file := range files {
-		if err := stores.Put(t.Context(), url+filepath.Base(file), file); err != nil {
+		if err := stores.Put(t.Context(), f.traces+filepath.Base(file), file); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return url
+	return f.traces
 }
 
 // lake opens the lake in this process.
 func (f *fleet) lake(ctx context.Context, t *testing.T) *lake.Lake {
 	t.Helper()
-	l, err := lake.Open(ctx, lake.Options{Catalog: f.catalog, Warehouse: "lake", Namespace: f.namespace, Stores: f.stores(t)})
+	o := lake.Options{Folder: f.folder, Namespace: "traces", Stores: f.stores(t)}
+	if f.folder == "" {
+		o.Catalog, o.Warehouse, o.Namespace = f.catalog, "lake", f.namespace
+	}
+	l, err := lake.Open(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-// lakeNow opens the lake as it is at this moment: at the present commit of Nessie.
-func (f *fleet) lakeNow(ctx context.Context, t *testing.T) (*lake.Lake, error) {
+// now returns all tables in SQL, as files does, at this moment.
+func (f *fleet) now(ctx context.Context, t *testing.T) (func(table string) (string, error), error) {
+	if f.folder != "" {
+		all, err := f.listed()
+		return func(table string) (string, error) { return f.reading(all[table]), nil }, err
+	}
 	r, err := http.Get(strings.TrimSuffix(f.catalog, "/iceberg") + "/api/v2/trees/main")
 	if err != nil {
 		return nil, err
@@ -275,7 +313,22 @@ func (f *fleet) lakeNow(ctx context.Context, t *testing.T) (*lake.Lake, error) {
 	if err := json.NewDecoder(r.Body).Decode(&main); err != nil {
 		return nil, err
 	}
-	return lake.Open(ctx, lake.Options{Catalog: f.catalog + "/main@" + main.Reference.Hash, Warehouse: "lake", Namespace: f.namespace, Stores: f.stores(t)})
+	l, err := lake.Open(ctx, lake.Options{Catalog: f.catalog + "/main@" + main.Reference.Hash, Warehouse: "lake", Namespace: f.namespace, Stores: f.stores(t)})
+	return func(table string) (string, error) { return f.files(ctx, l, table) }, err
+}
+
+// listed returns the files of all tables that the folder lists for tpconvert.
+func (f *fleet) listed() (map[string][]string, error) {
+	all, err := export.ReadLakeFiles(f.folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, files := range all.Tables {
+		for i, file := range files {
+			files[i] = "file://" + filepath.Join(f.folder, file)
+		}
+	}
+	return all.Tables, nil
 }
 
 // source returns a table in SQL, as files does.
@@ -289,18 +342,24 @@ func (f *fleet) source(t *testing.T, l *lake.Lake) func(table string) string {
 	}
 }
 
-// files returns a table in SQL: the files of its snapshot, read from the gateway's folder, or "" if there are none.
+// files returns a table in SQL: the files of its snapshot, or "" if there are none.
 func (f *fleet) files(ctx context.Context, l *lake.Lake, table string) (string, error) {
 	urls, err := l.Files(ctx, table)
-	if err != nil {
-		return "", err
-	}
+	return f.reading(urls), err
+}
+
+// reading returns files in SQL. Those on the servers are read from the gateway's folder.
+func (f *fleet) reading(urls []string) string {
 	var paths []string
 	for _, url := range urls {
-		paths = append(paths, "'"+filepath.Join(f.root, strings.TrimPrefix(url, "s3://"))+"'")
+		path, local := strings.CutPrefix(url, "file://")
+		if !local {
+			path = filepath.Join(f.root, strings.TrimPrefix(url, "s3://"))
+		}
+		paths = append(paths, "'"+path+"'")
 	}
 	if len(paths) == 0 {
-		return "", nil
+		return ""
 	}
-	return "read_parquet([" + strings.Join(paths, ", ") + "])", nil
+	return "read_parquet([" + strings.Join(paths, ", ") + "])"
 }

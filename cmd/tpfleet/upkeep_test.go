@@ -62,8 +62,9 @@ func checkPacked(t *testing.T, f *fleet, table string) {
 
 // Rival processes compact while others commit: no row is lost or doubled. Nessie keeps all states, so nothing is
 // removed, unless it is forced.
-func TestCompact(t *testing.T) {
-	f := newFleet(t)
+func TestCompact(t *testing.T) { everywhere(t, testCompact) }
+
+func testCompact(t *testing.T, f *fleet) {
 	good, bad := traces(t)
 	fill(t, f, func() {
 		var rivals sync.WaitGroup
@@ -84,6 +85,15 @@ func TestCompact(t *testing.T) {
 	if out := f.run(t, "", "compact", "--min-files", "2"); !strings.Contains(out, `"removed":0`) {
 		t.Errorf("compacting again: %s", out)
 	}
+	if f.folder == "" {
+		keepsHistory(t, f)
+	}
+	checkLake(t, f, dataset, len(good), len(bad))
+}
+
+// keepsHistory checks that nothing is removed of a lake whose catalog keeps all states, unless it is forced.
+func keepsHistory(t *testing.T, f *fleet) {
+	t.Helper()
 	for _, name := range []string{"expire", "gc"} {
 		if out, err := command(t, append([]string{name}, f.flags()...)...).CombinedOutput(); err == nil || !strings.Contains(string(out), "nessie-gc") {
 			t.Errorf("%s: %s, %v", name, out, err)
@@ -95,18 +105,21 @@ func TestCompact(t *testing.T) {
 	if out := f.run(t, "", "gc", "--force", "--older-than", "0s"); strings.Contains(out, `"files":0`) {
 		t.Errorf("nothing was removed: %s", out)
 	}
-	checkLake(t, f, dataset, len(good), len(bad))
 }
 
 // After compacting and expiring, gc removes what was never committed, and nothing else.
 func TestExpire(t *testing.T) {
-	f := newFleetOn(t, needServers(t).withSnapshots(t))
+	t.Run("folder", func(t *testing.T) { testExpire(t, newFolder(t)) })
+	t.Run("catalog", func(t *testing.T) { testExpire(t, newFleetOn(t, needServers(t).withSnapshots(t))) })
+}
+
+func testExpire(t *testing.T, f *fleet) {
 	good, bad := traces(t)
 	fill(t, f, nil, append(good, bad...)...)
 	f.run(t, "", "compact", "--min-files", "2")
 	inFolder := func() (n int) {
 		for _, s := range task.Packed() {
-			files, _ := filepath.Glob(filepath.Join(f.root, "lake/fixture", f.namespace, s.Name, "data", "*"))
+			files, _ := filepath.Glob(filepath.Join(f.tables, s.Name, "data", "*"))
 			n += len(files)
 		}
 		return n
@@ -131,9 +144,9 @@ func TestExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	orphan := newTask(layout, good[0])
-	orphan.Stores = []string{f.options("lake")}
+	orphan.Stores = f.buckets()
 	made := tpfleet(t, line(t, orphan), "work")
-	stray := filepath.Join(f.root, "lake/fixture", f.namespace, "slice", "notes.txt")
+	stray := filepath.Join(f.tables, "slice", "notes.txt")
 	if err := os.WriteFile(stray, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +169,7 @@ func TestExpire(t *testing.T) {
 	if err := json.Unmarshal([]byte(made), &r); err != nil {
 		t.Fatal(err)
 	}
-	r.Traces[0].URL, r.Traces[0].TraceID = "s3://traces/another", "t_0000000000000000"
+	r.Traces[0].URL, r.Traces[0].TraceID = f.traces+"another", "t_0000000000000000"
 	if a := account(t, f.run(t, line(t, r), "commit")); a.Again != 1 || a.OK != 0 {
 		t.Errorf("a result without files: %+v", a)
 	}

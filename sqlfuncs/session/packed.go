@@ -24,7 +24,7 @@ import (
 )
 
 // packedTables are tables with the rows of many traces and the column trace_id, as a fleet has them. In their folder, the
-// files of a table are TABLE.parquet, or in TABLE/ or TABLE/data/. In a file, the rows of a trace are together.
+// files of a table are TABLE.parquet, or in TABLE/ or TABLE/data/, or those that a fleet's list names. In a file, the rows of a trace are together.
 type packedTables struct {
 	folder string // absolute, with slashes
 	files  []packedFile
@@ -52,7 +52,17 @@ func readPacked(ctx context.Context, folder string) (*packedTables, error) {
 		return nil, err
 	}
 	p := &packedTables{folder: filepath.ToSlash(absolute), traces: map[string][]packedRows{}}
+	list, err := export.ReadLakeFiles(absolute)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range schema.All() {
+		if list != nil {
+			for _, file := range list.Tables[s.Name] {
+				p.files = append(p.files, packedFile{table: s.Name, path: path.Join(p.folder, file)})
+			}
+			continue
+		}
 		for _, pattern := range []string{".parquet", "/*.parquet", "/data/*.parquet"} {
 			found, err := fs.Glob(os.DirFS(absolute), s.Name+pattern)
 			if err != nil {

@@ -105,8 +105,11 @@ func (s *Session) Close() error {
 	return errors.Join(err, s.drop())
 }
 
-// OpenDataset makes the tables of the dataset in a folder available.
+// OpenDataset makes the tables of the dataset, or of the fleet, in a folder available.
 func (s *Session) OpenDataset(ctx context.Context, folder string) error {
+	if isLake, err := s.openLake(ctx, folder); isLake || err != nil {
+		return err
+	}
 	d, err := sqlfuncs.ReadDataset(folder, s.options.Derived)
 	if err != nil {
 		return err

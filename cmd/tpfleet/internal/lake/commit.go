@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/apache/iceberg-go"
-	"github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/table"
 	"golang.org/x/sync/errgroup"
@@ -106,16 +105,13 @@ func (l *Lake) commit(ctx context.Context, results []task.Result, lost map[strin
 	if err != nil {
 		return c.account, err
 	}
-	all, err := catalog.NewMultiTableTransaction(l.catalog)
-	if err != nil {
-		return c.account, err
-	}
-	for _, tx := range changes {
-		if err := all.AddTransaction(tx); err != nil {
+	commits := make([]table.TableCommit, len(changes))
+	for i, tx := range changes {
+		if commits[i], err = tx.TableCommit(); err != nil {
 			return c.account, err
 		}
 	}
-	return c.account, commitError(all.Commit(ctx))
+	return c.account, commitError(l.catalog.CommitTransaction(ctx, commits))
 }
 
 // choice is what a transaction adds.

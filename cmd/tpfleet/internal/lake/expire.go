@@ -99,7 +99,7 @@ func (l *Lake) clean(ctx context.Context, name string, age time.Duration, dry, f
 			continue
 		}
 		for _, f := range plan.OrphanFiles() {
-			if !strings.HasPrefix(f.Path, dataFolder(t)) {
+			if !strings.HasPrefix(f.Path, dataFolder(t)) && !strings.HasPrefix(f.Path, filePath(dataFolder(t))) {
 				return fmt.Errorf("%s is not in the table's folder", f.Path)
 			}
 			found(f.Path)

@@ -21,6 +21,8 @@ import (
 
 // Options say where a lake is.
 type Options struct {
+	Folder     string            // of a lake with its own catalog, "" for the catalog at a URL
+	Create     bool              // the folder, if it is missing
 	Catalog    string            // URL of the REST catalog
 	Warehouse  string            // "" is the catalog's default
 	Namespace  string            // parts separated by dots
@@ -30,13 +32,28 @@ type Options struct {
 
 // Lake is an open catalog. It is safe for concurrent use.
 type Lake struct {
-	catalog   *rest.Catalog
+	catalog   tables
 	namespace table.Identifier
 	stores    *store.Stores
 }
 
-// Open connects to the catalog.
+// tables is what a lake needs of its catalog.
+type tables interface {
+	CreateNamespace(ctx context.Context, namespace table.Identifier, properties iceberg.Properties) error
+	CreateTable(ctx context.Context, name table.Identifier, schema *iceberg.Schema, options ...catalog.CreateTableOpt) (*table.Table, error)
+	LoadTable(ctx context.Context, name table.Identifier) (*table.Table, error)
+	CommitTransaction(ctx context.Context, commits []table.TableCommit) error
+}
+
+// Open opens the folder, or connects to the catalog.
 func Open(ctx context.Context, o Options) (*Lake, error) {
+	if o.Folder != "" {
+		c, err := openFolder(ctx, o.Folder, o.Create)
+		if err != nil {
+			return nil, err
+		}
+		return &Lake{c, strings.Split(o.Namespace, "."), o.Stores}, nil
+	}
 	properties := storeProperties(o.Stores)
 	maps.Copy(properties, o.Properties)
 	options := []rest.Option{rest.WithAdditionalProps(properties)}

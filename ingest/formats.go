@@ -19,6 +19,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/json"
 	"github.com/tpconvert/tpconvert/ingest/logcat"
 	"github.com/tpconvert/tpconvert/ingest/manifest"
+	"github.com/tpconvert/tpconvert/ingest/netlog"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
 	"github.com/tpconvert/tpconvert/ingest/nsys"
 	"github.com/tpconvert/tpconvert/ingest/otlp"
@@ -70,6 +71,7 @@ var Formats = []*format.Format{
 	speedscope.Format,
 	heapprofile.Format,
 	stackprof.Format,
+	netlog.Format,
 	instruments.Format,
 	json.Format,
 	compressed.Ctrace,

@@ -149,6 +149,15 @@ func (s *Slices) BeginUnnestable(ts int64, track TrackID, name StringID, args Ar
 	return s.Begin(ts, track, 0, name, args)
 }
 
+// Instant adds a slice without duration. Unlike one of Scoped, it does not contain others that begin at the same time.
+func (s *Slices) Instant(ts int64, track TrackID, category, name StringID, args ArgSource) SliceID {
+	id := s.Begin(ts, track, category, name, args)
+	if id != None {
+		s.End(ts, track, category, name, nil)
+	}
+	return id
+}
+
 // Scoped adds a slice with a duration in ns, 0 for an instant. If the slice does not
 // nest in the open ones, Scoped logs why and returns None.
 func (s *Slices) Scoped(ts, dur int64, track TrackID, category, name StringID, args ArgSource) SliceID {

@@ -87,6 +87,7 @@ const (
 	StatJSONRepaired
 	StatJFRParseErrors
 	StatJFRConstantMissing
+	StatNetLogParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -126,6 +127,7 @@ var ownStats = [...]statInfo{
 	StatJSONRepaired - firstOwnStat:              {"json_repaired", false, DataLoss, FromAnalysis, "Events and args of JSON traces with quotes, backslashes or brackets that are not valid JSON, which were read as they seem to be meant."},
 	StatJFRParseErrors - firstOwnStat:            {"jfr_parse_errors", false, DataLoss, FromAnalysis, "Chunks, constants and events of JFR recordings that cannot be read."},
 	StatJFRConstantMissing - firstOwnStat:        {"jfr_constant_missing", false, Notice, FromAnalysis, "Events of JFR recordings that refer to constants which are not there."},
+	StatNetLogParseErrors - firstOwnStat:         {"netlog_parse_errors", false, DataLoss, FromAnalysis, "Events of Chrome's network logs that cannot be read."},
 }
 
 func (s Stat) info() statInfo {

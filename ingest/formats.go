@@ -12,6 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/gotrace"
 	"github.com/tpconvert/tpconvert/ingest/gperftools"
 	"github.com/tpconvert/tpconvert/ingest/heapprofile"
+	"github.com/tpconvert/tpconvert/ingest/heapsnapshot"
 	"github.com/tpconvert/tpconvert/ingest/hprof"
 	"github.com/tpconvert/tpconvert/ingest/instruments"
 	"github.com/tpconvert/tpconvert/ingest/jaeger"
@@ -70,6 +71,7 @@ var Formats = []*format.Format{
 	zipkin.Format,
 	speedscope.Format,
 	heapprofile.Format,
+	heapsnapshot.Format,
 	stackprof.Format,
 	netlog.Format,
 	instruments.Format,

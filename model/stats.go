@@ -88,6 +88,7 @@ const (
 	StatJFRParseErrors
 	StatJFRConstantMissing
 	StatNetLogParseErrors
+	StatHeapSnapshotParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -128,6 +129,7 @@ var ownStats = [...]statInfo{
 	StatJFRParseErrors - firstOwnStat:            {"jfr_parse_errors", false, DataLoss, FromAnalysis, "Chunks, constants and events of JFR recordings that cannot be read."},
 	StatJFRConstantMissing - firstOwnStat:        {"jfr_constant_missing", false, Notice, FromAnalysis, "Events of JFR recordings that refer to constants which are not there."},
 	StatNetLogParseErrors - firstOwnStat:         {"netlog_parse_errors", false, DataLoss, FromAnalysis, "Events of Chrome's network logs that cannot be read."},
+	StatHeapSnapshotParseErrors - firstOwnStat:   {"heap_snapshot_parse_errors", false, DataLoss, FromAnalysis, "Nodes, edges and strings of V8's heap snapshots that cannot be read."},
 }
 
 func (s Stat) info() statInfo {

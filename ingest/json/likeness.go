@@ -17,7 +17,6 @@ var otherKinds = []struct {
 	name    string
 	members []string
 }{
-	{"a V8 heap snapshot", []string{"snapshot", "strings"}},
 	{"an HTTP archive (HAR)", []string{"log"}},
 	{"a source map", []string{"mappings", "sources"}},
 	{"a Jupyter notebook", []string{"cells", "nbformat"}},

@@ -53,7 +53,10 @@ type Class struct {
 }
 
 // Field is a field through which objects refer to others.
-type Field struct{ Name, Type, Deobfuscated model.StringID }
+type Field struct {
+	Name, Type, Deobfuscated model.StringID
+	Weak                     bool // what it refers to is not kept alive
+}
 
 // The numbers of a missing object, class or field.
 const (
@@ -245,7 +248,7 @@ func (r *reach) follow(next, end int, distance int32) int {
 		o := r.Object(number)
 		weak := len(r.classes) > 0 && r.classes[o.Class].Weak
 		for ref := range r.referencesOf(o) {
-			if ref.owned == NoObject || weak && ref.field != NoField && r.fields[ref.field].Name == r.referent {
+			if ref.owned == NoObject || ref.field != NoField && (r.fields[ref.field].Weak || weak && r.fields[ref.field].Name == r.referent) {
 				continue
 			}
 			r.find(ref.owned)

@@ -23,9 +23,9 @@ type HeapProfileAllocation struct {
 	Size        table.Int64                     `tp:"7,size" doc:"Bytes allocated, or minus the bytes freed."`
 }
 
-// HeapGraph holds dumps of Java heaps. Rows are held because size and truncation are known at the end of a dump.
+// HeapGraph holds dumps of managed heaps. Rows are held because size and truncation are known at the end of a dump.
 type HeapGraph struct {
-	table.Table `tp:"heap_graph,bounds=ts,held" doc:"A dump of a Java heap."`
+	table.Table `tp:"heap_graph,bounds=ts,held" doc:"A dump of the heap of Java or JavaScript."`
 	TS          table.Int64        `tp:"2,ts,asc" doc:"When it was taken, ns of the trace clock."`
 	UPID        table.Ref[Process] `tp:"3,upid" doc:"Process whose heap it is."`
 	DumpReason  table.String       `tp:"4,dump_reason" doc:"What caused it, such as OOME."`
@@ -41,7 +41,7 @@ type HeapGraphClass struct {
 	Location         table.String `tp:"4,location" doc:"APK, DEX or JAR file that contains it."`
 	SuperclassID     table.Int64  `tp:"5,superclass_id,null,ref=heap_graph_class" doc:"Class that it extends."`
 	ClassloaderID    table.Int64  `tp:"6,classloader_id,null,ref=heap_graph_object" doc:"Object that loaded it."`
-	Kind             table.String `tp:"7,kind" doc:"Kind of class, such as KIND_NORMAL or KIND_ARRAY."`
+	Kind             table.String `tp:"7,kind" doc:"Kind of class, such as KIND_NORMAL or KIND_ARRAY; in a heap snapshot of V8, the type of its objects, such as closure."`
 }
 
 // HeapGraphObject holds the objects of dumps. The rows of a dump are added once it is complete, because only
@@ -58,7 +58,7 @@ type HeapGraphObject struct {
 	TypeID         table.Int64        `tp:"9,type_id,ref=heap_graph_class" doc:"Its class."`
 	RootType       table.String       `tp:"10,root_type" doc:"What makes it a root, NULL if it is not a root."`
 	RootDistance   table.Int64        `tp:"11,root_distance" doc:"Number of references from the nearest root, -1 if it is unreachable."`
-	ObjectDataID   table.Int64        `tp:"12,object_data_id,null,ref=heap_graph_object_data" doc:"Its contents, if the dump is in HPROF format."`
+	ObjectDataID   table.Int64        `tp:"12,object_data_id,null,ref=heap_graph_object_data" doc:"Its contents, if the dump is in HPROF format or of V8."`
 }
 
 // HeapGraphReference holds the references of dumps. Rows are held because deobfuscated names come at the end of the trace.
@@ -68,7 +68,7 @@ type HeapGraphReference struct {
 	OwnerID               table.Int64  `tp:"3,owner_id,ref=heap_graph_object" doc:"Object with the field."`
 	OwnedID               table.Int64  `tp:"4,owned_id,null,ref=heap_graph_object" doc:"Object that it refers to."`
 	FieldName             table.String `tp:"5,field_name" doc:"Class and field, such as Foo.name."`
-	FieldTypeName         table.String `tp:"6,field_type_name" doc:"Declared class of the field."`
+	FieldTypeName         table.String `tp:"6,field_type_name" doc:"Declared class of the field; in a heap snapshot of V8, the type of the reference, such as property or weak."`
 	DeobfuscatedFieldName table.String `tp:"7,deobfuscated_field_name" doc:"Class and field before obfuscation."`
 }
 
@@ -76,7 +76,7 @@ type HeapGraphReference struct {
 type HeapGraphObjectData struct {
 	table.Table       `tp:"heap_graph_object_data" doc:"What an object on a Java heap contains."`
 	FieldSetID        table.Int64  `tp:"2,field_set_id,null" doc:"Its primitive fields: the rows of heap_graph_primitive with this field_set_id."`
-	ValueString       table.String `tp:"3,value_string" doc:"Text of a java.lang.String."`
+	ValueString       table.String `tp:"3,value_string" doc:"Text of a java.lang.String; in a heap snapshot of V8, the name of an object whose class has another."`
 	ArrayElementType  table.String `tp:"4,array_element_type" doc:"Type of the elements of a primitive array."`
 	ArrayElementCount table.Int64  `tp:"5,array_element_count,null" doc:"Number of elements of a primitive array."`
 	ArrayDataID       table.Int64  `tp:"6,array_data_id,null,ref=heap_graph_array" doc:"Bytes of the elements."`

@@ -17,7 +17,7 @@ var (
 	objectSpace = profile.ValueType{Type: "inuse_space", Unit: "bytes"}
 )
 
-// readHeapGraph adds the objects of Java heaps. An object's stack consists of the classes of its dominators, the
+// readHeapGraph adds the objects of managed heaps. An object's stack consists of the classes of its dominators, the
 // objects that keep it alive. It only reads the last of several dumps of a process.
 func (r *reader) readHeapGraph(ctx context.Context, b *builder, metrics []profile.ValueType) error {
 	type object struct {
@@ -67,7 +67,7 @@ func (r *reader) readHeapGraph(ctx context.Context, b *builder, metrics []profil
 		FROM heap_graph_reference AS f
 		JOIN heap_graph_object AS o ON o.id = f.owner_id AND `+r.sameTrace("o", "f")+`
 		LEFT JOIN heap_graph_class AS c ON c.id = o.type_id AND `+r.sameTrace("c", "o")+`
-		WHERE f.owned_id IS NOT NULL AND o.reachable AND `+r.inTrace("f")+`
+		WHERE f.owned_id IS NOT NULL AND o.reachable AND coalesce(f.field_type_name, '') <> 'weak' AND `+r.inTrace("f")+`
 		      AND NOT (coalesce(f.field_name, '') = 'java.lang.ref.Reference.referent'
 		               AND coalesce(c.kind, '') IN ('KIND_FINALIZER_REFERENCE', 'KIND_PHANTOM_REFERENCE', 'KIND_SOFT_REFERENCE',
 		                                            'KIND_WEAK_REFERENCE'))`,

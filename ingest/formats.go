@@ -21,6 +21,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/logcat"
 	"github.com/tpconvert/tpconvert/ingest/manifest"
 	"github.com/tpconvert/tpconvert/ingest/netlog"
+	"github.com/tpconvert/tpconvert/ingest/nettrace"
 	"github.com/tpconvert/tpconvert/ingest/ninja"
 	"github.com/tpconvert/tpconvert/ingest/nsys"
 	"github.com/tpconvert/tpconvert/ingest/otlp"
@@ -59,6 +60,7 @@ var Formats = []*format.Format{
 	rocpd.Format,
 	nsys.Format,
 	gperftools.Format,
+	nettrace.Format,
 	compressed.Gzip,
 	compressed.Zstd,
 	compressed.Xz,

@@ -21,6 +21,7 @@ var signatures = []struct {
 	{"a Common Trace Format (CTF) stream", 0, "\xc1\x1f\xfc\xc1"},
 	{"Common Trace Format (CTF) metadata", 0, "/* CTF"},
 	{"an execution trace of Go", 0, "go 1."},
+	{"a netperf file of .NET Core 2", 0, "\x14\x00\x00\x00!FastSerialization"},
 	{"a goroutine profile in text", 0, "goroutine profile: "},
 	{"an XML file", 0, "<?xml"},
 	{"LZ4", 0, "\x04\x22\x4d\x18"},

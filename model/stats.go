@@ -89,6 +89,8 @@ const (
 	StatJFRConstantMissing
 	StatNetLogParseErrors
 	StatHeapSnapshotParseErrors
+	StatNettraceParseErrors
+	StatNettraceEventsLost
 )
 
 var ownStats = [...]statInfo{
@@ -130,6 +132,8 @@ var ownStats = [...]statInfo{
 	StatJFRConstantMissing - firstOwnStat:        {"jfr_constant_missing", false, Notice, FromAnalysis, "Events of JFR recordings that refer to constants which are not there."},
 	StatNetLogParseErrors - firstOwnStat:         {"netlog_parse_errors", false, DataLoss, FromAnalysis, "Events of Chrome's network logs that cannot be read."},
 	StatHeapSnapshotParseErrors - firstOwnStat:   {"heap_snapshot_parse_errors", false, DataLoss, FromAnalysis, "Nodes, edges and strings of V8's heap snapshots that cannot be read."},
+	StatNettraceParseErrors - firstOwnStat:       {"nettrace_parse_errors", false, DataLoss, FromAnalysis, "Blocks, events and fields of .NET's traces that cannot be read, or refer to missing parts."},
+	StatNettraceEventsLost - firstOwnStat:        {"nettrace_events_lost", false, DataLoss, FromTrace, "Events that .NET's runtime dropped, by the numbers missing from those of each thread."},
 }
 
 func (s Stat) info() statInfo {

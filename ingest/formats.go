@@ -4,6 +4,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/archive"
 	"github.com/tpconvert/tpconvert/ingest/artmethod"
 	"github.com/tpconvert/tpconvert/ingest/bugreport"
+	"github.com/tpconvert/tpconvert/ingest/callgrind"
 	"github.com/tpconvert/tpconvert/ingest/collapsed"
 	"github.com/tpconvert/tpconvert/ingest/compressed"
 	"github.com/tpconvert/tpconvert/ingest/format"
@@ -80,6 +81,7 @@ var Formats = []*format.Format{
 	json.Format,
 	compressed.Ctrace,
 	ninja.Format,
+	callgrind.Format,
 	bugreport.Dumpstate,
 	logcat.Format,
 	collapsed.Format,

@@ -91,6 +91,7 @@ const (
 	StatHeapSnapshotParseErrors
 	StatNettraceParseErrors
 	StatNettraceEventsLost
+	StatCallgrindParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -134,6 +135,7 @@ var ownStats = [...]statInfo{
 	StatHeapSnapshotParseErrors - firstOwnStat:   {"heap_snapshot_parse_errors", false, DataLoss, FromAnalysis, "Nodes, edges and strings of V8's heap snapshots that cannot be read."},
 	StatNettraceParseErrors - firstOwnStat:       {"nettrace_parse_errors", false, DataLoss, FromAnalysis, "Blocks, events and fields of .NET's traces that cannot be read, or refer to missing parts."},
 	StatNettraceEventsLost - firstOwnStat:        {"nettrace_events_lost", false, DataLoss, FromTrace, "Events that .NET's runtime dropped, by the numbers missing from those of each thread."},
+	StatCallgrindParseErrors - firstOwnStat:      {"callgrind_parse_errors", false, DataLoss, FromAnalysis, "Lines of Callgrind's profiles that cannot be read, and totals that are not the sum of the costs."},
 }
 
 func (s Stat) info() statInfo {

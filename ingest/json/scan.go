@@ -3,6 +3,7 @@ package json
 import (
 	"bytes"
 	"math"
+	"strconv"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/internal/handoff"
@@ -266,6 +267,9 @@ func (b *block) id(v jsonlex.Value, e *scanned) (id, bool) {
 		return id{idText, b.text(v, e)}, true
 	case jsonlex.Integer:
 		return id{idNumber, uint64(v.Int)}, true
+	case jsonlex.Double:
+		n, err := strconv.ParseUint(string(v.Raw), 10, 64)
+		return id{idNumber, n}, err == nil
 	}
 	return id{}, false
 }

@@ -363,7 +363,7 @@ func (t *tokenizer) metadata(prefix string) error {
 				t.in.Context.SetMetadata(name, model.IntArg(v.Int))
 			case v.Kind == jsonlex.Double && v.Float == math.Trunc(v.Float) && math.Abs(v.Float) < 9.2e18:
 				t.in.Context.SetMetadata(name, model.IntArg(int64(v.Float)))
-			case v.Kind == jsonlex.Double: // with as many digits as Trace Processor keeps
+			case v.Kind == jsonlex.Double && !v.Large: // with as many digits as Trace Processor keeps
 				text := strconv.AppendFloat(nil, v.Float, 'g', 6, 64)
 				t.in.Context.SetMetadata(name, model.StringArg(t.places.intern(text)))
 			default:

@@ -109,7 +109,7 @@ func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 			} else {
 				flat, key = w.keys(node)
 			}
-			if v.Kind > Double {
+			if v.Kind > Double || v.Large {
 				set.AddText(flat, key, v.Raw)
 			} else {
 				set.AddFlat(flat, key, number(v))

@@ -30,6 +30,7 @@ const (
 type Value struct {
 	Kind     Kind
 	Resolved bool // Raw had escapes, and is valid until the next such text
+	Large    bool // an integer that does not fit in Int, as a double: only Raw is exact
 	Raw      []byte
 	Int      int64 // of an integer, and 1 for true
 	Float    float64
@@ -296,12 +297,7 @@ func (l *Lexer) Number() (v Value, err error) {
 		if v.Int, ok = ParseInt(v.Raw); ok {
 			return v, nil
 		}
-		v.Kind = Double
-		// Chrome writes negative numbers as unsigned 64-bit numbers.
-		if n, err := strconv.ParseUint(string(v.Raw), 10, 64); err == nil {
-			v.Float = float64(int64(n))
-			return v, nil
-		}
+		v.Kind, v.Large = Double, true
 	}
 	v.Float, _ = strconv.ParseFloat(string(v.Raw), 64) // infinite if it is out of range
 	return v, nil

@@ -50,8 +50,10 @@ func TestNumberIsWhole(t *testing.T) {
 	if v, err := l.Number(); v.Kind != Double || !math.IsInf(v.Float, 1) || err != nil {
 		t.Errorf("a number out of range: %+v, error %v", v, err)
 	}
-	l = Lexer{Buf: []byte("18446744073709551615,")} // -1 of 64 bits
-	if v, err := l.Number(); v.Kind != Double || v.Float != -1 || err != nil {
-		t.Errorf("an unsigned number: %+v, error %v", v, err)
+	for text, want := range map[string]float64{"9223372036854775808": 1 << 63, "18446744073709551615": 1 << 64, "-9223372036854775809": -1 << 63} {
+		l = Lexer{Buf: []byte(text + ",")}
+		if v, err := l.Number(); v.Kind != Double || v.Float != want || !v.Large || string(v.Raw) != text || err != nil {
+			t.Errorf("%s: %+v, error %v", text, v, err)
+		}
 	}
 }

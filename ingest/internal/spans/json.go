@@ -161,7 +161,10 @@ func (j *JSON) Number(v jsonlex.Value) uint64 {
 	case jsonlex.Integer, jsonlex.Boolean:
 		return uint64(v.Int)
 	case jsonlex.Double:
-		return uint64(int64(v.Float))
+		if !v.Large {
+			return uint64(int64(v.Float))
+		}
+		fallthrough
 	case jsonlex.Text:
 		if n, err := strconv.ParseInt(string(v.Raw), 10, 64); err == nil {
 			return uint64(n)

@@ -57,7 +57,7 @@ var effects = merge(map[Effect][]Stat{
 		StatHeapGraphMissingPacket, StatHeapGraphNonFinalizedGraph, StatHeapprofdMissingPacket,
 		StatHeapprofdNonFinalizedProfile, StatHprofClassErrors, StatHprofFieldValueErrors, StatHprofHeaderErrors,
 		StatHprofHeapDumpErrors, StatHprofPrimitiveArrayParsingErrors, StatHprofReferenceErrors,
-		StatIncompleteFile, StatJSONRepaired, StatIncrementalStateClearedMissingSequenceID, StatInstrumentsRowMissingBacktrace,
+		StatIncompleteFile, StatJSONRepaired, StatJSONUnescapedBackslash, StatIncrementalStateClearedMissingSequenceID, StatInstrumentsRowMissingBacktrace,
 		StatInstrumentsRowMissingFrame, StatInternedDataMissingSequenceID, StatInternedDataSkippedIncrementalStateInvalid,
 		StatInternedDataTokenizerErrors, StatInvalidClockSnapshots, StatInvalidUTF8, StatJitUnknownFrame,
 		StatLegacyV8CPUProfileInvalidCallsite, StatMismatchedSchedSwitchTIDs, StatMisplacedEndEvent,

@@ -92,6 +92,8 @@ const (
 	StatNettraceParseErrors
 	StatNettraceEventsLost
 	StatCallgrindParseErrors
+	StatJSONUnescapedBackslash
+	StatJSONNotFiniteNumber
 )
 
 var ownStats = [...]statInfo{
@@ -136,6 +138,8 @@ var ownStats = [...]statInfo{
 	StatNettraceParseErrors - firstOwnStat:       {"nettrace_parse_errors", false, DataLoss, FromAnalysis, "Blocks, events and fields of .NET's traces that cannot be read, or refer to missing parts."},
 	StatNettraceEventsLost - firstOwnStat:        {"nettrace_events_lost", false, DataLoss, FromTrace, "Events that .NET's runtime dropped, by the numbers missing from those of each thread."},
 	StatCallgrindParseErrors - firstOwnStat:      {"callgrind_parse_errors", false, DataLoss, FromAnalysis, "Lines of Callgrind's profiles that cannot be read, and totals that are not the sum of the costs."},
+	StatJSONUnescapedBackslash - firstOwnStat:    {"json_unescaped_backslash", false, DataLoss, FromAnalysis, "Events and args of JSON traces with texts whose backslashes are not escapes, as in paths of Windows, and were kept."},
+	StatJSONNotFiniteNumber - firstOwnStat:       {"json_not_finite_number", false, Notice, FromAnalysis, "Events and args of JSON traces with NaN, infinity or numbers too large for a double, which JSON does not have."},
 }
 
 func (s Stat) info() statInfo {

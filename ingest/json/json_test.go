@@ -525,13 +525,31 @@ func TestNumbersThatJSONLacks(t *testing.T) {
 		{"ph":"X","name":"b","pid":1,"tid":1,"ts":1,"dur":NaN}]`)
 	tables.Want(t, "args", "key|real_value", "raw_event|NULL", "error|NULL", "utid|NULL", "args.a|NaN", "args.b|-Inf", "args.c|+Inf", "args.d|NaN", "args.e|-Inf", "args.f|+Inf",
 		"args.g|NULL", "args.h|NaN")
-	tables.Want(t, "stats", "name|value", "json_tokenizer_failure|1")
+	tables.Want(t, "stats", "name|effect|value", "json_tokenizer_failure|lost|1", "json_not_finite_number|notice|1")
+	tables = read(t, `[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1,"args":{"a":NaN}},{"ph":"X","name":"b","pid":1,"tid":1,"ts":2,"dur":1,"args":{"a":NaN}},
+		{"ph":"C","name":"c","pid":1,"ts":3,"args":{"v":Infinity}}]`)
+	tables.Want(t, "import_log", "name|ts", "json_not_finite_number|1000", "json_not_finite_number|2000", "json_not_finite_number|3000")
 }
 
-// TestPaths keeps the backslashes of a text in which they are not escaped.
+// TestPaths keeps the backslashes of a text in which they are not escaped, and counts it.
 func TestPaths(t *testing.T) {
-	tables := read(t, `[{"ph":"i","name":"C:\Users\new\x","cat":"C:\\new","pid":1,"tid":1,"ts":1}]`)
-	tables.Want(t, "slice", "name|category", `C:\Users\new\x|C:\new`)
+	const event = `{"ph":"X","name":"C:\Users\new\x","cat":"C:\\new","pid":1,"tid":1,"ts":1,"dur":9}`
+	const text = `{"traceEvents":[` + event + `,
+		{"ph":"X","name":"a","pid":1,"tid":1,"ts":2,"dur":1,"args":{"file":"c:\users\x"}},
+		{"ph":"X","name":"b","pid":1,"tid":1,"ts":3,"dur":1,"args":{"file":"c:\users\x"}},
+		{"ph":"M","name":"process_name","pid":1,"ts":4,"args":{"name":"D:\Program Files\a.exe"}}],"traceName":"C:\Temp\a.json"}`
+	tables := read(t, text)
+	tables.Want(t, "slice", "name|category", `C:\Users\new\x|C:\new`, "a|NULL", "b|NULL")
+	tables.Want(t, "process", "name", "NULL", `D:\Program Files\a.exe`)
+	if args := tables.Rows("args", "key", "string_value"); !slices.Contains(args, `args.file|c:\users\x`) {
+		t.Error(args)
+	}
+	if facts := tables.Rows("metadata", "name", "str_value"); !slices.Contains(facts, `json.traceName|C:\Temp\a.json`) {
+		t.Error(facts)
+	}
+	tables.Want(t, "import_log", "name|byte_offset|ts", "json_unescaped_backslash|16|NULL", fmt.Sprintf("json_unescaped_backslash|%d|NULL", strings.Index(text, `"C:\Temp`)), "json_unescaped_backslash|NULL|2000",
+		"json_unescaped_backslash|NULL|3000", "json_unescaped_backslash|NULL|4000")
+	tables.Want(t, "stats", "name|effect|value", "json_unescaped_backslash|damaged|5")
 }
 
 func TestHostileInput(t *testing.T) {
@@ -551,7 +569,7 @@ func TestHostileInput(t *testing.T) {
 
 	tables = read(t, "[{\"ph\":\"i\",\"name\":\"\xff\xfe\",\"pid\":1,\"tid\":1,\"ts\":1,\"args\":{\"\x80\":1e400}}]")
 	tables.Want(t, "slice", "name", "\uFFFD")
-	tables.Want(t, "stats", "name|value", "invalid_utf8|3")
+	tables.Want(t, "stats", "name|value", "invalid_utf8|3", "json_not_finite_number|1")
 }
 
 func TestRecordedTraces(t *testing.T) {

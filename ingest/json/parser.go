@@ -141,20 +141,44 @@ func (p *parser) source() model.ArgSource {
 }
 
 // AddArgs adds the event's args.
-func (p *parser) AddArgs(set *model.ArgSet) {
+func (p *parser) AddArgs(set *model.ArgSet) { p.addArgs(set) }
+
+// addArgs adds the event's args and reports whether they are valid JSON.
+func (p *parser) addArgs(set *model.ArgSet) bool {
 	fresh := set.Len() == 0
 	if p.args.Add(set, "args", p.event.args) {
-		return
+		return p.tolerate(p.args.Tolerated())
 	}
 	if fresh {
 		set.Reset()
 		p.repaired = jsonlex.Repair(p.repaired[:0], p.event.args, true)
 		if p.args.Add(set, "args", p.repaired) {
 			p.File.LogTime(model.StatJSONRepaired, p.ts, nil)
-			return
+			p.tolerate(p.args.Tolerated())
+			return false
 		}
 	}
 	p.File.LogTime(model.StatJSONParserFailure, p.ts, nil)
+	return false
+}
+
+// tolerate counts what was read although it is not JSON, and reports whether there is none.
+func (p *parser) tolerate(what jsonlex.Tolerated) bool {
+	for _, c := range tolerated {
+		if what&c.what != 0 {
+			p.File.LogTime(c.stat, p.ts, nil)
+		}
+	}
+	return what == 0
+}
+
+// members calls f for each member of the event's args.
+func (p *parser) members(f func(key []byte, v jsonlex.Value)) {
+	p.lexer.Reset(p.event.args)
+	if p.lexer.Members(f) != nil {
+		p.fail(p.ts, model.StatJSONParserFailure, nil)
+	}
+	p.tolerate(p.lexer.Tolerated)
 }
 
 // argSet stores the event's args for a row that gets no other args, and returns
@@ -168,10 +192,13 @@ func (p *parser) argSet() model.ArgSetID {
 		return known.set
 	}
 	p.set.Reset()
-	p.AddArgs(&p.set)
+	valid := p.addArgs(&p.set)
 	id := model.ArgSetID(model.None)
 	if p.set.Len() > 0 {
 		id = p.Store.InternArgs(&p.set)
+	}
+	if !valid {
+		return id // to be counted each time
 	}
 	if p.added == len(p.known) && p.added < maxKnownArgs {
 		p.known, p.added = make([]knownArg, 4*len(p.known)), 0
@@ -282,8 +309,7 @@ func (p *parser) counter(ts int64, utid model.UTID) {
 		prefix = append(append(prefix, " id: "...), id...)
 	}
 	prefix = append(prefix, ' ')
-	p.lexer.Reset(e.args)
-	err := p.lexer.Members(func(key []byte, v jsonlex.Value) {
+	p.members(func(key []byte, v jsonlex.Value) {
 		var n float64
 		switch v.Kind {
 		case jsonlex.Integer:
@@ -304,9 +330,6 @@ func (p *parser) counter(ts int64, utid model.UTID) {
 		p.Counters.PushForThread(model.JSONCounter, ts, n, utid, strings.InternBytes(p.counterName))
 	})
 	p.counterName = prefix
-	if err != nil {
-		p.fail(ts, model.StatJSONParserFailure, nil)
-	}
 }
 
 // idText returns the event's id if it is text.
@@ -408,8 +431,7 @@ func (p *parser) threadState(ts int64, utid model.UTID, state model.StringID) {
 	t.State.Set(row, state)
 	cpu := int64(model.None)
 	if len(e.args) > 0 {
-		p.lexer.Reset(e.args)
-		if err := p.lexer.Members(func(key []byte, v jsonlex.Value) {
+		p.members(func(key []byte, v jsonlex.Value) {
 			switch {
 			case string(key) == "cpu" && v.Kind == jsonlex.Integer:
 				cpu = v.Int
@@ -418,9 +440,7 @@ func (p *parser) threadState(ts int64, utid model.UTID, state model.StringID) {
 			case string(key) == "blocked_function" && v.Kind == jsonlex.Text:
 				t.BlockedFunction.Set(row, p.Store.Strings.InternBytes(v.Raw))
 			}
-		}); err != nil {
-			p.fail(ts, model.StatJSONParserFailure, nil)
-		}
+		})
 	}
 	if state != p.running || cpu < 0 || cpu > math.MaxInt32 {
 		return
@@ -447,8 +467,7 @@ func (p *parser) metadata(ts int64, utid model.UTID) {
 	if len(e.args) == 0 {
 		return
 	}
-	p.lexer.Reset(e.args)
-	if err := p.lexer.Members(func(key []byte, v jsonlex.Value) {
+	p.members(func(key []byte, v jsonlex.Value) {
 		switch {
 		case name == p.processIndex || name == p.threadIndex:
 			if string(key) != "sort_index" {
@@ -478,9 +497,7 @@ func (p *parser) metadata(ts int64, utid model.UTID) {
 		default:
 			p.Machine.SetProcessName(p.Machine.Process(int64(e.pid)), p.Store.Strings.InternBytes(v.Raw), model.ProcessNameSystem)
 		}
-	}); err != nil {
-		p.fail(ts, model.StatJSONParserFailure, nil)
-	}
+	})
 }
 
 // fail logs that the event was not imported, or not unchanged.

@@ -34,6 +34,7 @@ type scanned struct {
 	texts, textsEnd int // its texts in the block
 	faults          []fault
 	skip            bool // it is empty, or cannot be used
+	tolerated       jsonlex.Tolerated
 }
 
 // fault tells why an event, or a part of it, cannot be read, which was found at end.
@@ -138,6 +139,7 @@ func (b *block) members(e *scanned, l *jsonlex.Lexer) error {
 		why             string
 	)
 	l.Pos++
+	l.Tolerated = 0
 	c, err := l.Space()
 	if err != nil {
 		return err
@@ -241,7 +243,7 @@ func (b *block) members(e *scanned, l *jsonlex.Lexer) error {
 		}
 	}
 	l.Pos++
-	e.end, e.textsEnd = l.Pos, len(b.texts)
+	e.end, e.textsEnd, e.tolerated = l.Pos, len(b.texts), l.Tolerated
 	e.skip = !any || bad || e.phase == 0 || !hasTS && e.phase != 'M'
 	if e.skip && any { // many traces end with an empty object
 		e.faults = append(e.faults, fault{l.Pos, why})

@@ -55,7 +55,7 @@ func (s *systemText) Read(p []byte) (int, error) {
 			if raw[len(raw)-1] == '\\' {
 				raw = raw[:len(raw)-1]
 			}
-			s.text = jsonlex.Unescape(s.text[:0], raw)
+			s.text, _ = jsonlex.Unescape(s.text[:0], raw)
 			t.Pos = end
 		}
 		if s.done {

@@ -258,6 +258,7 @@ func (t *tokenizer) fact(name string) error {
 	var v jsonlex.Value
 	err := t.Whole(func() (err error) {
 		start := t.Pos
+		t.Tolerated = 0
 		if v, err = t.Value(); err == jsonlex.ErrSyntax {
 			t.Pos = start
 		}
@@ -285,9 +286,11 @@ func (t *tokenizer) fact(name string) error {
 	fact := "json." + name
 	if v.Kind != jsonlex.Object {
 		set(fact, v)
+		t.tolerate(t.Tolerated, at)
 		return nil
 	}
 	inner := jsonlex.Lexer{Buf: v.Raw}
+	defer func() { t.tolerate(inner.Tolerated, at) }()
 	if inner.Members(func(key []byte, v jsonlex.Value) {
 		set(fact+"."+string(key), v)
 		if column := jobFacts[fact+"."+string(key)]; column != "" && v.Kind == jsonlex.Integer {
@@ -348,12 +351,14 @@ func (t *tokenizer) keep(to *[]byte) error {
 
 // metadata stores the members of the object at the position as metadata.
 func (t *tokenizer) metadata(prefix string) error {
+	at := t.Offset()
 	return t.whole(func() error {
 		v, err := t.Value()
 		if err != nil || v.Kind != jsonlex.Object {
 			return err
 		}
 		inner := jsonlex.Lexer{Buf: v.Raw}
+		defer func() { t.tolerate(inner.Tolerated, at) }()
 		// Trace Processor keeps the members before one that it cannot read.
 		_ = inner.Members(func(key []byte, v jsonlex.Value) {
 			name := prefix + string(key)
@@ -506,6 +511,7 @@ func (t *tokenizer) take(b *block, s *scanned) error {
 	if s.skip {
 		return nil
 	}
+	t.tolerate(s.tolerated, b.base+int64(s.start))
 	e := &s.event
 	e.name, e.category = int32(t.text(uint64(e.name))), int32(t.text(uint64(e.category)))
 	for _, i := range [...]struct {
@@ -563,6 +569,21 @@ func (t *tokenizer) push(ts int64, e *event, end int64) error {
 	}
 	e.encode(b)
 	return nil
+}
+
+// tolerated are the counts of what is read although it is not JSON.
+var tolerated = [...]struct {
+	what jsonlex.Tolerated
+	stat model.Stat
+}{{jsonlex.Backslashes, model.StatJSONUnescapedBackslash}, {jsonlex.NotFinite, model.StatJSONNotFiniteNumber}}
+
+// tolerate counts what was read at an offset although it is not JSON.
+func (t *tokenizer) tolerate(what jsonlex.Tolerated, offset int64) {
+	for _, c := range tolerated {
+		if what&c.what != 0 {
+			t.in.File.LogAt(c.stat, offset, nil)
+		}
+	}
 }
 
 func (t *tokenizer) reason(why string, raw []byte) model.ArgSource {

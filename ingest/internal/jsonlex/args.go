@@ -122,6 +122,9 @@ func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 	return true
 }
 
+// Tolerated says what the text that was added last has although it is not JSON.
+func (w *ArgWriter) Tolerated() Tolerated { return w.lexer.Tolerated }
+
 func (w *ArgWriter) root(name string) *argNode {
 	if w.bytes > maxNodeBytes {
 		w.roots, w.bytes = nil, 0

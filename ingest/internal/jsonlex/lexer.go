@@ -42,18 +42,27 @@ var (
 	ErrSyntax = errors.New("syntax error")
 )
 
+// Tolerated says what a lexer read although it is not JSON.
+type Tolerated uint8
+
+const (
+	Backslashes Tolerated = 1 << iota // that escape nothing, as in paths of Windows
+	NotFinite                         // NaN, infinity, and numbers too large for a double
+)
+
 // Lexer parses JSON in a buffer. It is as lenient as Trace Processor: in an object or
 // array that is not parsed itself, only quotes and brackets of its own kind must match.
 type Lexer struct {
-	Buf     []byte
-	Pos     int
-	Why     string // what is wrong, after ErrSyntax
-	scratch []byte // text with resolved escapes
-	keys    []byte // keys with resolved escapes
+	Buf       []byte
+	Pos       int
+	Why       string // what is wrong, after ErrSyntax
+	Tolerated Tolerated
+	scratch   []byte // text with resolved escapes
+	keys      []byte // keys with resolved escapes
 }
 
 // Reset starts to parse another text.
-func (l *Lexer) Reset(text []byte) { l.Buf, l.Pos = text, 0 }
+func (l *Lexer) Reset(text []byte) { l.Buf, l.Pos, l.Tolerated = text, 0, 0 }
 
 // Fail records what is wrong and returns ErrSyntax.
 func (l *Lexer) Fail(why string) error {
@@ -121,7 +130,7 @@ func (l *Lexer) Key() ([]byte, error) {
 		return nil, err
 	}
 	if escapes {
-		l.keys = Unescape(l.keys[:0], raw)
+		l.keys = l.unescape(l.keys[:0], raw)
 		raw = l.keys
 	}
 	if c, err = l.Space(); err != nil {
@@ -144,7 +153,7 @@ func (l *Lexer) Value() (v Value, err error) {
 			return v, err
 		}
 		if escapes {
-			l.scratch = Unescape(l.scratch[:0], raw)
+			l.scratch = l.unescape(l.scratch[:0], raw)
 			raw = l.scratch
 		}
 		return Value{Kind: Text, Resolved: escapes, Raw: raw}, nil
@@ -191,6 +200,7 @@ func (l *Lexer) notFinite(at int) (Value, error) {
 	if at > start {
 		number = min(number, -number)
 	}
+	l.Tolerated |= NotFinite
 	return Value{Kind: Double, Raw: l.Buf[start:l.Pos], Float: number}, nil
 }
 
@@ -299,7 +309,9 @@ func (l *Lexer) Number() (v Value, err error) {
 		}
 		v.Kind, v.Large = Double, true
 	}
-	v.Float, _ = strconv.ParseFloat(string(v.Raw), 64) // infinite if it is out of range
+	if v.Float, err = strconv.ParseFloat(string(v.Raw), 64); err != nil { // infinite
+		l.Tolerated |= NotFinite
+	}
 	return v, nil
 }
 
@@ -402,9 +414,18 @@ func (l *Lexer) Elements(f func(v Value)) error {
 	return err
 }
 
+// unescape appends the text with its escapes resolved.
+func (l *Lexer) unescape(to, raw []byte) []byte {
+	to, ok := Unescape(to, raw)
+	if !ok {
+		l.Tolerated |= Backslashes
+	}
+	return to
+}
+
 // Unescape appends the text with its escapes resolved. Half of a surrogate pair becomes U+FFFD. An unknown escape
-// shows that the backslashes of a path are not escaped, so all of them stay.
-func Unescape(to, raw []byte) []byte {
+// shows that the backslashes of a path are not escaped, so all of them stay, and the result is false.
+func Unescape(to, raw []byte) ([]byte, bool) {
 	start := len(to)
 	for i := 0; i < len(raw); i++ {
 		c := raw[i]
@@ -429,8 +450,7 @@ func Unescape(to, raw []byte) []byte {
 		case 'u':
 			r, ok := hex4(raw[i+1:])
 			if !ok {
-				to = utf8.AppendRune(to, utf8.RuneError)
-				continue
+				return unescapePath(to[:start], raw), false
 			}
 			i += 4
 			if utf16.IsSurrogate(r) {
@@ -444,10 +464,10 @@ func Unescape(to, raw []byte) []byte {
 			}
 			to = utf8.AppendRune(to, r)
 		default:
-			return unescapePath(to[:start], raw)
+			return unescapePath(to[:start], raw), false
 		}
 	}
-	return to
+	return to, true
 }
 
 // unescapePath resolves only the escapes of quotes, backslashes and slashes.

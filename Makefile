@@ -9,6 +9,7 @@ SOAKTIME    ?= 10m
 KILLS       ?= 1000
 CLIENTS     ?= 1000
 GROWTH      ?= long
+GPUTRACES   ?= $(wildcard $(addprefix $(SHARED)/conformance/traces/chrome-json/,*__df_index_resolver.* *__resnet_kineto.* *__worker0.* *__profile_trace_rank_0.*))
 MUTATE      ?= 5m
 BENCHSIZES  ?= 1GB 500MB
 MEMORYCOUNTS ?= 100000,5000000
@@ -146,6 +147,13 @@ bench: build ## Go benchmarks, then the whole command on a generated trace of ea
 	.ci/python .ci/bench.py bin/tpconvert bin/tracegen $(BENCHSIZES)
 	.ci/python .ci/bench_peer.py bin/tpconvert $(SHARED)
 	.ci/python .ci/bench_sql.py bin/tpconvert bin/tracegen $(SHARED)
+
+gpu-hta: build bin/venv-hta ## the views of GPU work beside HolisticTraceAnalysis: GPUTRACES are PyTorch's traces, and folders of those of a job
+	bin/venv-hta/bin/python .ci/gpu_hta.py bin/tpconvert $(GPUTRACES)
+
+bin/venv-hta:
+	python3 -m venv $@
+	$@/bin/pip install --quiet HolisticTraceAnalysis==0.5.0 || { rm -rf $@; exit 1; }
 
 growth: build ## CPU time of 4 times as many of each thing: at most 4.8 times as much
 	$(GO) build -o bin/tracegen ./cmd/tracegen

@@ -153,7 +153,7 @@ gpu-hta: build bin/venv-hta ## the views of GPU work beside HolisticTraceAnalysi
 
 bin/venv-hta:
 	python3 -m venv $@
-	$@/bin/pip install --quiet HolisticTraceAnalysis==0.5.0 || { rm -rf $@; exit 1; }
+	$@/bin/pip install --quiet HolisticTraceAnalysis==0.5.0 'pandas<3' || { rm -rf $@; exit 1; }
 
 growth: build ## CPU time of 4 times as many of each thing: at most 4.8 times as much
 	$(GO) build -o bin/tracegen ./cmd/tracegen

@@ -56,6 +56,36 @@ def rebase(path, to, rank):
         json.dump(trace, f, default=float)
 
 
+def critical_path(tpconvert, out, hta, path, checks):
+    """Compare the critical path of the last step, or of the whole trace. HTA gives the time between operators no weight, so
+    its path differs if the CPU goes on after the last work."""
+    (rank,) = hta.t.traces
+    steps = query(tpconvert, out, "SELECT id, trace_id, name, dur FROM slice WHERE category = 'user_annotation' AND name SIMILAR TO 'ProfilerStep.*|.*measure.forward.*' ORDER BY ts")
+    steps = steps or query(tpconvert, out, "SELECT id, trace_id, '' AS name FROM slice WHERE category = 'Trace'")
+    step = steps[-1]
+    graph, ok = hta.critical_path_analysis(rank=rank, annotation=step["name"], instance_id=sum(s["name"] == step["name"] for s in steps) - 1)
+    assert ok
+    nodes = [graph.node_list[n] for n in graph.critical_path_nodes]
+    frame = hta.t.get_trace(rank)
+    want = {frame.loc[n.ev_idx, "correlation"] for n in nodes if frame.loc[n.ev_idx, "stream"] >= 0}
+    weights = collections.Counter()
+    for a, b in zip(nodes, nodes[1:]):
+        edge = graph.edges[a.idx, b.idx]["object"]
+        weights[edge.type.name] += edge.weight
+    own = query(tpconvert, out, f"SELECT p.kind, p.dur, k.correlation FROM gpu_critical_path({step['id']}, '{step['trace_id']}') AS p "
+                "LEFT JOIN gpu_kernel AS k ON k.id = p.id AND p.kind IN ('computation', 'communication', 'memory') ORDER BY p.ts")
+    got = {row["correlation"] for row in own} - {None}
+    if not got:
+        print(f"{path}: the CPU goes on after all {len(want)} kernels of HTA's critical path")
+        return
+    assert got == want, f"{path}: {sorted(got ^ want)} are on one critical path only"
+    checks["critical path kernels"] += len(want)
+    for kind, edge in ("launch", "KERNEL_LAUNCH_DELAY"), ("gap", "KERNEL_KERNEL_DELAY"):
+        dur = sum(row["dur"] for row in own if row["kind"] == kind) / 1000
+        assert abs(dur - weights[edge]) < 1e-3, f"{path}, {kind}: {dur}, HTA has {weights[edge]}"
+        checks["critical path " + kind] += 1
+
+
 def compare(tpconvert, path, work):
     paths = sorted(path.iterdir()) if path.is_dir() else [path]
     originals, rebased, out = work / "originals", work / "rebased", work / "out"
@@ -117,6 +147,8 @@ def compare(tpconvert, path, work):
             check("cpu_duration", float(row["cpu"]), want["cpu_duration"])
             check("gpu_duration", float(row["gpu"]), want["gpu_duration"])
             check("launch_delay", float(row["delay"]), want["launch_delay"])
+    if len(paths) == 1 and "cuda_sync" in hta.t.symbol_table.get_sym_id_map():
+        critical_path(tpconvert, out, TraceAnalysis(trace_dir=str(rebased), include_last_profiler_step=True), path, checks)
     print(f"{path}: {len(paths)} traces, {sum(checks.values())} numbers are equal:", dict(checks))
 
 

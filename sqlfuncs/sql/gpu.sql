@@ -152,3 +152,122 @@ FROM (SELECT k.name, k.dur, t.rank, row_number() OVER (PARTITION BY k.name /*!, 
       FROM gpu_kernel AS k JOIN trace AS t ON true /*! AND t.trace_id = k.trace_id */
       WHERE k.kind = 'communication')
 GROUP BY name, number;
+
+-- gpu_critical_path(step): what a step took its time for, from its begin to its end or that of the last work launched in it: parts without gap or
+-- overlap (ts, dur in ns), found backward from the end, each the one that ended last of all that the part after it waited for.
+-- step is the id of a slice of the CPU, such as PyTorch's ProfilerStep#. kind is cpu (id: the innermost slice at that time, NULL for none),
+-- launch (from the call, id, to its work), computation, communication and memory (id: the work), gap (between two works of a stream), wait
+-- (until a stream goes on after an event of another; only traces with PyTorch's cuda_sync events have those), sync (from the end of the work
+-- to that of the call, id, that waited for it) or earlier (while the stream was busy with work that the step did not launch).
+CREATE OR REPLACE MACRO gpu_critical_path(step /*!, trace_id */) AS TABLE
+WITH RECURSIVE _step AS MATERIALIZED (
+    SELECT _s.ts AS _from, _s.ts + _s.dur AS _to, _t.utid AS _utid /*!, _s.trace_id AS _trace */
+    FROM (SELECT step AS _id /*!, trace_id AS _trace */) AS _of
+    JOIN slice AS _s ON _s.id = _of._id /*! AND _s.trace_id = _of._trace */
+    JOIN track AS _t ON _t.id = _s.track_id /*! AND _t.trace_id = _s.trace_id */),
+_call AS MATERIALIZED (
+    SELECT _s.id, _s.ts, _s.ts + _s.dur AS _end, _s.name, _t.utid
+    FROM _step
+    JOIN slice AS _s ON _s.ts BETWEEN _from AND _to AND _s.dur >= 0 /*! AND _s.trace_id = _trace */
+    JOIN thread_track AS _t ON _t.id = _s.track_id /*! AND _t.trace_id = _trace */
+    WHERE regexp_matches(_s.name, '^(cuda|cu|hip)[A-Z]')),
+-- The thread of the step and its end. A slice of another kind, such as that of the whole profile, ends with its last call.
+_main AS MATERIALIZED (
+    SELECT CASE WHEN coalesce(bool_or(_c.utid = _utid), count(_c.id) = 0) THEN any_value(_utid) ELSE arg_max(_c.utid, _c._end) END AS _utid,
+           CASE WHEN coalesce(bool_or(_c.utid = _utid), count(_c.id) = 0) THEN any_value(_to) ELSE max(_c._end) END AS _to
+    FROM _step LEFT JOIN _call AS _c ON true),
+_work AS MATERIALIZED (
+    SELECT _k.*, _t.utid
+    FROM (SELECT _k.id, _k.ts, _k.dur, _k.ts + _k.dur AS _end, _k.kind, _k.device, _k.stream, _k.launch_id, _k.launch_ts,
+                 lag(_k.id) OVER _in_stream AS _before, lag(_k.ts + _k.dur) OVER _in_stream AS _before_end, lag(_k.launch_ts) OVER _in_stream AS _before_launch
+          FROM gpu_kernel AS _k
+          /*! WHERE _k.trace_id = (SELECT _trace FROM _step) */
+          WINDOW _in_stream AS (PARTITION BY _k.device, _k.stream ORDER BY _k.ts, _k.id)) AS _k
+    JOIN _step ON _k.launch_ts BETWEEN _from AND _to
+    JOIN slice AS _c ON _c.id = _k.launch_id /*! AND _c.trace_id = _trace */
+    JOIN thread_track AS _t ON _t.id = _c.track_id /*! AND _t.trace_id = _trace */),
+-- The last work before an event was recorded in one stream, and the first work after another stream was told to wait for it.
+_wait AS (
+    SELECT _k.id, arg_max(_e.id, _e._end) AS _awaited, max(_e._end) AS _awaited_end
+    FROM (SELECT any_value(_a.int_value) FILTER (_a.flat_key = 'args.correlation') AS _correlation,
+                 any_value(_a.int_value) FILTER (_a.flat_key = 'args.device') AS _device,
+                 any_value(_a.int_value) FILTER (_a.flat_key = 'args.stream') AS _stream,
+                 any_value(_a.int_value) FILTER (_a.flat_key = 'args.wait_on_stream') AS _source,
+                 any_value(_a.int_value) FILTER (_a.flat_key = 'args.wait_on_cuda_event_record_corr_id') AS _event /*!, _s.trace_id */
+          FROM slice AS _s JOIN args AS _a ON _a.arg_set_id = _s.arg_set_id /*! AND _a.trace_id = _s.trace_id */
+          WHERE _s.name = 'Stream Wait Event' GROUP BY _s.id /*!, _s.trace_id */) AS _w
+    JOIN _gpu_call AS _g ON _g.correlation = _w._correlation /*! AND _g.trace_id = _w.trace_id AND _g.trace_id = (SELECT _trace FROM _step) */
+    JOIN _gpu_call AS _h ON _h.correlation = _w._event /*! AND _h.trace_id = _w.trace_id */
+    JOIN _call AS _waits ON _waits.id = _g.id
+    JOIN _call AS _records ON _records.id = _h.id
+    ASOF JOIN _work AS _e ON _e.device = _w._device AND _e.stream = _w._source AND _e.launch_ts <= _records.ts
+    ASOF JOIN _work AS _k ON _k.device = _w._device AND _k.stream = _w._stream AND _k.launch_ts >= _waits.ts
+    GROUP BY _k.id),
+_node AS MATERIALIZED (
+    SELECT _w.*, CASE WHEN _awaited_end <= _w.ts AND _awaited_end > greatest(_before_end, launch_ts) THEN 'wait'
+                      WHEN _before_end IS NULL OR _before_end < launch_ts THEN 'launch'
+                      WHEN _before_launch >= _from THEN 'gap' ELSE 'earlier' END AS _why, _awaited, _awaited_end
+    FROM _work AS _w CROSS JOIN _step LEFT JOIN _wait ON _wait.id = _w.id),
+-- The calls that work kept from returning.
+_sync AS MATERIALIZED (
+    SELECT _c.id, _c.utid, _c._end AS _until, arg_max(_k.id, _k._end) AS _work, max(_k._end) AS _work_end
+    FROM _call AS _c
+    JOIN _work AS _k ON _k._end > _c.ts AND _k._end <= _c._end AND (contains(_c.name, 'Synchronize') OR contains(_c.name, 'Memcpy') AND _k.launch_id = _c.id)
+    GROUP BY ALL),
+-- What the CPU did up to a launch, or up to the end, since such a call.
+_stretch AS MATERIALIZED (
+    SELECT _m.id, _m._at, _m.utid, arg_max(_s.id, _s._until) AS _call, max(_s._until) AS _until, arg_max(_s._work, _s._until) AS _work,
+           arg_max(_s._work_end, _s._until) AS _work_end
+    FROM (SELECT _n.id, _n.launch_ts AS _at, _n.utid FROM _node AS _n WHERE _why = 'launch' UNION ALL SELECT NULL, _to, _utid FROM _main) AS _m
+    CROSS JOIN _main
+    LEFT JOIN _sync AS _s ON _s._until <= _m._at AND _s.utid IN (_m.utid, _main._utid)
+    GROUP BY _m.id, _m._at, _m.utid),
+_chain AS (
+    SELECT CASE WHEN _last._end >= _to THEN _last._id ELSE _s._work END AS _id, CASE WHEN _last._end >= _to THEN _last._end ELSE _s._work_end END AS _at,
+           _last._end >= _to AS _on_gpu
+    FROM _main, (SELECT arg_max(_w.id, _w._end) AS _id, max(_w._end) AS _end FROM _work AS _w) AS _last, (FROM _stretch AS _s WHERE _s.id IS NULL) AS _s
+    UNION
+    SELECT CASE _n._why WHEN 'wait' THEN _n._awaited WHEN 'gap' THEN _n._before WHEN 'launch' THEN _s._work END,
+           CASE _n._why WHEN 'wait' THEN _n._awaited_end WHEN 'gap' THEN least(_n._before_end, _n.ts) WHEN 'launch' THEN _s._work_end END, NULL
+    FROM _chain AS _c JOIN _node AS _n ON _n.id = _c._id LEFT JOIN _stretch AS _s ON _s.id = _n.id),
+_path AS MATERIALIZED (SELECT _n.*, _c._at FROM _chain AS _c JOIN _node AS _n ON _n.id = _c._id),
+_cpu AS MATERIALIZED (
+    SELECT coalesce(_s._until, _from) AS _since, _s._at, _s.utid, _s._call, _s._work_end
+    FROM _step, _stretch AS _s
+    WHERE _s.id IN (SELECT _p.id FROM _path AS _p WHERE _why = 'launch') OR _s.id IS NULL AND (SELECT bool_or(_on_gpu) FROM _chain) IS NOT TRUE),
+_thread AS MATERIALIZED (SELECT _c.utid FROM _cpu AS _c UNION SELECT _utid FROM _main),
+-- The innermost slice of each thread over time.
+_edge AS (
+    SELECT _t.utid, _x._ts, _x._innermost, _x._starts, _x._depth
+    FROM _step
+    JOIN slice AS _s ON _s.ts < _to AND _s.ts + _s.dur > _from AND _s.dur > 0 /*! AND _s.trace_id = _trace */
+    JOIN thread_track AS _t ON _t.id = _s.track_id /*! AND _t.trace_id = _trace */
+    CROSS JOIN LATERAL (VALUES (_s.ts, _s.id, true, _s.depth), (_s.ts + _s.dur, _s.parent_id, false, -_s.depth)) AS _x(_ts, _innermost, _starts, _depth)
+    WHERE _t.utid IN (FROM _thread)
+    UNION ALL
+    SELECT _t.utid, _from, NULL, false, 0 FROM _step, _thread AS _t),
+_leaf AS MATERIALIZED (
+    FROM (SELECT _e.utid, _e._ts, coalesce(lead(_e._ts) OVER (PARTITION BY _e.utid ORDER BY _e._ts, _e._starts, _e._depth), _to) AS _end, _e._innermost
+          FROM _edge AS _e, _step)
+    WHERE _end > _ts),
+_part AS MATERIALIZED (
+    SELECT greatest(_c._since, _l._ts) AS _ts, least(_c._at, _l._end) AS _end, _c.utid, _l._innermost
+    FROM _cpu AS _c JOIN _leaf AS _l ON _l.utid = _c.utid AND _l._ts < _c._at AND _l._end > _c._since)
+SELECT _r._ts AS ts, _r._end - _r._ts AS dur, _r._kind AS kind, _r._id AS id, _s.name, _r._utid AS utid, _r._device AS device, _r._stream AS stream
+FROM (
+    SELECT _p.ts AS _ts, _p._at AS _end, _p.kind AS _kind, _p.id AS _id, NULL::BIGINT AS _utid, _p.device AS _device, _p.stream AS _stream FROM _path AS _p
+    UNION ALL
+    SELECT CASE _why WHEN 'wait' THEN _awaited_end WHEN 'gap' THEN least(_before_end, _p.ts) WHEN 'launch' THEN _p.launch_ts ELSE _from END,
+           _p.ts, _why, CASE WHEN _why = 'launch' THEN _p.launch_id END, NULL, _p.device, _p.stream
+    FROM _path AS _p, _step
+    UNION ALL
+    SELECT _work_end, _since, 'sync', _call, _c.utid, NULL, NULL FROM _cpu AS _c WHERE _call IS NOT NULL
+    UNION ALL
+    SELECT _p._ts, _p._end, 'cpu', _innermost, _p.utid, NULL, NULL FROM _part AS _p, _main WHERE _innermost IS NOT NULL OR _p.utid = _utid
+    UNION ALL
+    -- While the launching thread has nothing to do, the thread of the step does what comes before.
+    SELECT greatest(_p._ts, _l._ts), least(_p._end, _l._end), 'cpu', _l._innermost, _l.utid, NULL, NULL
+    FROM _part AS _p CROSS JOIN _main JOIN _leaf AS _l ON _l.utid = _utid AND _l._ts < _p._end AND _l._end > _p._ts
+    WHERE _p._innermost IS NULL AND _p.utid <> _utid) AS _r
+LEFT JOIN slice AS _s ON _s.id = _r._id /*! AND _s.trace_id = (SELECT _trace FROM _step) */
+WHERE _r._end > _r._ts;

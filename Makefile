@@ -148,12 +148,12 @@ bench: build ## Go benchmarks, then the whole command on a generated trace of ea
 	.ci/python .ci/bench_peer.py bin/tpconvert $(SHARED)
 	.ci/python .ci/bench_sql.py bin/tpconvert bin/tracegen $(SHARED)
 
-gpu-hta: build bin/venv-hta ## the views of GPU work beside HolisticTraceAnalysis: GPUTRACES are PyTorch's traces, and folders of those of a job
-	bin/venv-hta/bin/python .ci/gpu_hta.py bin/tpconvert $(GPUTRACES)
+gpu-hta: build bin/venv-hta ## the views of GPU work beside HolisticTraceAnalysis, and TraceLens if TRACELENS is a checkout: GPUTRACES are PyTorch's traces, and folders of those of a job
+	PYTHONPATH="$(TRACELENS)" bin/venv-hta/bin/python .ci/gpu_hta.py bin/tpconvert $(GPUTRACES)
 
 bin/venv-hta:
 	python3 -m venv $@
-	$@/bin/pip install --quiet HolisticTraceAnalysis==0.5.0 'pandas<3' || { rm -rf $@; exit 1; }
+	$@/bin/pip install --quiet HolisticTraceAnalysis==0.5.0 'pandas<3' tqdm || { rm -rf $@; exit 1; }
 
 growth: build ## CPU time of 4 times as many of each thing: at most 4.8 times as much
 	$(GO) build -o bin/tracegen ./cmd/tracegen

@@ -4,7 +4,8 @@ folder of those of a job, one a rank.
     python gpu_hta.py bin/tpconvert PATHS...
 
 HTA's own rules are applied where they differ: it takes an event for work on a GPU if it has a stream, so
-annotations and waits count, too, and its kinds go by its own patterns.
+annotations and waits count, too, and its kinds go by its own patterns. If TraceLens can be imported, its GPU timeline is
+compared, too, but that it takes memory that is set for computation.
 """
 
 import collections
@@ -24,6 +25,11 @@ import warnings
 os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"
 from hta.common.trace import Trace  # noqa: E402
 from hta.trace_analysis import TraceAnalysis  # noqa: E402
+
+try:
+    from TraceLens.TreePerf.gpu_event_analyser import GPUEventAnalyser
+except ImportError:
+    GPUEventAnalyser = None
 
 logging.disable(logging.WARNING)
 warnings.simplefilter("ignore")
@@ -51,9 +57,32 @@ def rebase(path, to, rank):
         if "ts" in e:
             e["ts"] = float(decimal.Decimal(e["ts"]) - first)
     if not any("rank" in (trace.get(key) or {}) for key in ("distributedInfo", "nccl")):
-        trace["distributedInfo"] = {"rank": rank}
+        trace["distributedInfo"] = {"rank": 1000 + rank}
     with open(to / path.name.removesuffix(".gz"), "w") as f:
         json.dump(trace, f, default=float)
+
+
+def tracelens(tpconvert, out, where, file, busy, check):
+    """Compare TraceLens's timeline of the GPU, and the time of all work by kind."""
+    with open(file) as f:
+        events = [e for e in json.load(f)["traceEvents"] if e.get("ph") == "X"]
+    for i, e in enumerate(events):
+        e["UID"] = i
+    analyser = GPUEventAnalyser(events)
+    lists = analyser.get_gpu_event_lists()
+    sets = [e for e in lists["computation"] if e["cat"] == "gpu_memset"]
+    lists["computation"] = [e for e in lists["computation"] if e["cat"] != "gpu_memset"]
+    lists["memcpy"] += sets
+    want = analyser.compute_metrics_dict(lists)
+    exposed = busy["communication"] - busy["overlap"]
+    for name, got in {"computation_time": busy["computation"], "exposed_comm_time": exposed, "exposed_memcpy_time": busy["busy"] - busy["computation"] - exposed,
+                      "busy_time": busy["busy"], "idle_time": busy["idle"], "total_time": busy["dur"], "total_comm_time": busy["communication"]}.items():
+        check("TraceLens " + name, got / 1000, want[name])
+    own = query(tpconvert, out, f"SELECT kind, sum(count)::BIGINT AS count, sum(total_dur)::BIGINT AS dur FROM gpu_kernel_time WHERE {where} GROUP BY kind")
+    for row in own:
+        events = lists["memcpy" if row["kind"] == "memory" else row["kind"]]
+        check("TraceLens works", row["count"], len(events))
+        check("TraceLens time by kind", row["dur"] / 1000, sum(e["dur"] for e in events))
 
 
 def critical_path(tpconvert, out, hta, path, checks):
@@ -128,6 +157,9 @@ def compare(tpconvert, path, work):
         if busy["communication"]:
             check("comm_comp_overlap", round(100 * busy["overlap"] / busy["communication"], 2), overlaps.loc[rank, "comp_comm_overlap_pctg"])
 
+        if GPUEventAnalyser:
+            tracelens(tpconvert, out, where, hta.t.trace_files[rank], busy, check)
+
         kernels = all_kernels[all_kernels["rank"] == rank].set_index("name")
         own = {row["name"]: row for row in query(tpconvert, out, "SELECT name, sum(total_dur) / 1000 AS sum, max(max_dur) / 1000 AS max, min(min_dur) / 1000 AS min, "
                                                  f"sum(total_dur) / sum(count) / 1000 AS mean, any_value(stddev_dur) / 1000 AS std FROM gpu_kernel_time WHERE {where} GROUP BY name")}
@@ -149,7 +181,7 @@ def compare(tpconvert, path, work):
             check("launch_delay", float(row["delay"]), want["launch_delay"])
     if len(paths) == 1 and "cuda_sync" in hta.t.symbol_table.get_sym_id_map():
         critical_path(tpconvert, out, TraceAnalysis(trace_dir=str(rebased), include_last_profiler_step=True), path, checks)
-    print(f"{path}: {len(paths)} traces, {sum(checks.values())} numbers are equal:", dict(checks))
+    print(f"{path}: {len(hta.t.traces)} traces, {sum(checks.values())} numbers are equal:", dict(checks))
 
 
 for path in sys.argv[2:]:

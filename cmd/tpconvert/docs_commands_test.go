@@ -47,7 +47,10 @@ func TestDocumentedCommands(t *testing.T) {
 		"definitions.yaml": definitions, "rules.yaml": definitions, "limits.yaml": definitions, "long_tasks.textproto": spec,
 		"metric.sql": "SELECT name, dur FROM slice LIMIT 3", "names.csv": "name\nResourceSendRequest\n",
 	})
-	for name, from := range map[string]string{"testdata/chromium.json.gz": "chromium.json.gz", "traces/a.json.gz": "chromium.json.gz", "traces/b.json.gz": "devtools.json.gz"} {
+	for name, from := range map[string]string{
+		"testdata/chromium.json.gz": "chromium.json.gz", "traces/a.json.gz": "chromium.json.gz", "traces/b.json.gz": "devtools.json.gz",
+		"job/rank0.json": "job/rank0.json", "job/rank1.json": "job/rank1.json",
+	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ SOAKTIME    ?= 10m
 KILLS       ?= 1000
 CLIENTS     ?= 1000
 GROWTH      ?= long
+GPUFILES    ?= $(GPUTRACES)
 GPUTRACES   ?= $(wildcard $(addprefix $(SHARED)/conformance/traces/chrome-json/,*__df_index_resolver.* *__resnet_kineto.* *__worker0.* *__profile_trace_rank_0.*))
 MUTATE      ?= 5m
 BENCHSIZES  ?= 1GB 500MB
@@ -150,6 +151,9 @@ bench: build ## Go benchmarks, then the whole command on a generated trace of ea
 
 gpu-hta: build bin/venv-hta ## the views of GPU work beside HolisticTraceAnalysis, and TraceLens if TRACELENS is a checkout: GPUTRACES are PyTorch's traces, and folders of those of a job
 	PYTHONPATH="$(TRACELENS)" bin/venv-hta/bin/python .ci/gpu_hta.py bin/tpconvert $(GPUTRACES)
+
+gpu-rows: build ## rows of GPUFILES beside what Python reads in them: PyTorch's JSON, Nsight Systems' .sqlite, .xplane.pb
+	python3 .ci/gpu_rows.py bin/tpconvert $(GPUFILES)
 
 bin/venv-hta:
 	python3 -m venv $@

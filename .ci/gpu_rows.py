@@ -1,0 +1,112 @@
+"""Compare rows of real GPU profiles with what Python's sqlite3 and json, and a few lines for protobuf, read in them.
+
+    python gpu_rows.py bin/tpconvert FILES...    # PyTorch's .json and .json.gz, Nsight Systems' .sqlite, .xplane.pb
+"""
+
+import collections
+import gzip
+import json
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+
+def rows_of(tpconvert, dataset):
+    def rows(sql):
+        out = subprocess.run([tpconvert, "query", "--format", "json", dataset, sql], check=True, capture_output=True, text=True).stdout
+        return [tuple(row.values()) for row in json.loads(out)]
+
+    return rows
+
+
+def pytorch(path, rows):
+    """Complete events by category and name; flows that have both ends; what the allocator says."""
+    with gzip.open(path) if path.suffix == ".gz" else open(path) as f:
+        events = json.load(f)["traceEvents"]
+    works = collections.Counter((e.get("cat"), e["name"]) for e in events if e.get("ph") == "X")
+    yield "slices", sorted(rows("SELECT category, name, count(*) FROM slice WHERE category <> 'cpu_instant_event' GROUP BY ALL")), sorted((*k, n) for k, n in works.items() if k[0])
+    ends = [{(e["cat"], e["id"]) for e in events if e.get("ph") == ph} for ph in "sf"]
+    yield "flows", rows("SELECT count(*) FROM flow"), [(len(ends[0] & ends[1]),)]
+    memory = [e["args"] for e in events if e.get("name") == "[memory]"]
+    want = [(len(memory), *(sum(m.get(name, 0) for m in memory) for name in ("Bytes", "Total Allocated", "Total Reserved")))]
+    yield "memory", rows("SELECT count(*), coalesce(sum(bytes), 0)::BIGINT, coalesce(sum(allocated), 0)::BIGINT, coalesce(sum(reserved), 0)::BIGINT FROM gpu_memory"), want
+
+
+def nsight(path, rows):
+    """Each work and call with its time, device and stream; ranges. Rows from before the recording, which tpconvert counts, are left out."""
+    db = sqlite3.connect(path)
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for table, category in ("KERNEL", "kernel"), ("MEMCPY", "gpu_memcpy"), ("MEMSET", "gpu_memset"):
+        if "CUPTI_ACTIVITY_KIND_" + table in tables:
+            want = db.execute(f'SELECT start, "end" - start, deviceId, streamId FROM CUPTI_ACTIVITY_KIND_{table} WHERE start >= 0')
+            yield table, sorted(rows(f"SELECT ts, dur, device, stream FROM gpu_kernel WHERE category = '{category}'")), sorted(want)
+    if "CUPTI_ACTIVITY_KIND_RUNTIME" in tables:
+        want = db.execute('SELECT r.start, r."end" - r.start, s.value FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r JOIN StringIds AS s ON s.id = r.nameId WHERE r.start >= 0')
+        yield "calls", sorted(rows("SELECT ts, dur, name FROM slice WHERE category IN ('cuda_runtime', 'cuda_driver')")), sorted(want)
+    if "NVTX_EVENTS" in tables:
+        want = db.execute("SELECT start, coalesce(\"end\" - start, CASE WHEN eventType IN (34, 59, 60) THEN 0 ELSE -1 END) "
+                          "FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60) AND start >= 0")
+        yield "ranges", sorted(rows("SELECT ts, dur FROM slice WHERE category = 'nvtx'")), sorted(want)
+
+
+def fields(message):
+    """The numbers and values of a protobuf message's fields."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        n, shift = 0, 0
+        while True:
+            byte = message[at]
+            at += 1
+            n |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return n
+
+    while at < len(message):
+        key = varint()
+        size = {1: 8, 2: None, 5: 4}.get(key & 7, 0)
+        if key & 7 == 0:
+            yield key >> 3, varint()
+            continue
+        size = varint() if size is None else size
+        yield key >> 3, message[at : at + size]
+        at += size
+
+
+def xplane(path, rows):
+    """Events of lines of devices and hosts, by plane and name."""
+    want = collections.Counter()
+    for number, plane in fields(path.read_bytes()):
+        if number != 1:
+            continue
+        parts = collections.defaultdict(list)
+        for number, value in fields(plane):
+            parts[number].append(value)
+        names = {}
+        for entry in map(dict, map(fields, parts[4])):
+            names[entry[1]] = dict(fields(entry[2])).get(2, b"").decode()
+        for line in parts[3]:
+            for number, event in fields(line):
+                if number == 4:
+                    want[names.get(dict(fields(event)).get(1, 0), "")] += 1
+    yield "events", sorted(rows("SELECT coalesce(name, ''), count(*) FROM slice GROUP BY ALL")), sorted(want.items())
+
+
+def main(tpconvert, *paths):
+    failed = False
+    for path in map(pathlib.Path, paths):
+        kind = xplane if path.suffix == ".pb" else nsight if path.suffix == ".sqlite" else pytorch
+        with tempfile.TemporaryDirectory() as work:
+            subprocess.run([tpconvert, "--quiet", path, work + "/out"], check=True)
+            for what, got, want in kind(path, rows_of(tpconvert, work + "/out")):
+                same = got == want
+                failed |= not same
+                print(f"{path.name}, {what}: {len(want)} {'equal' if same else f'DIFFER: {list(set(got) ^ set(want))[:4]}'}")
+    sys.exit(failed)
+
+
+main(*sys.argv[1:])

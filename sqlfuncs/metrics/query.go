@@ -57,6 +57,18 @@ func (g *generator) table(id string) (string, error) {
 	return name, nil
 }
 
+// setup returns the statements that must run before the queries.
+func (g *generator) setup() (all []string) {
+	for _, m := range g.modules {
+		all = append(all, "INCLUDE PERFETTO MODULE "+m)
+	}
+	all = append(all, g.preamble...)
+	for _, t := range g.made {
+		all = append(all, "CREATE OR REPLACE PERFETTO TABLE "+t.name+" AS "+t.sql)
+	}
+	return all
+}
+
 func (g *generator) include(modules ...string) {
 	for _, m := range modules {
 		if !slices.Contains(g.modules, m) {

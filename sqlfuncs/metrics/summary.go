@@ -193,21 +193,12 @@ func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []s
 	if err != nil {
 		return nil, err
 	}
-	var setup, cleanup []string
-	for _, m := range g.modules {
-		setup = append(setup, "INCLUDE PERFETTO MODULE "+m)
-	}
-	setup = append(setup, g.preamble...)
-	for _, t := range g.made {
-		setup = append(setup, "CREATE PERFETTO TABLE "+t.name+" AS "+t.sql)
-		cleanup = append(cleanup, "DROP TABLE IF EXISTS "+t.name)
-	}
 	defer func() {
-		for _, statement := range cleanup {
-			_ = db.Each(context.WithoutCancel(ctx), statement, func(*session.Query) error { return nil })
+		for _, t := range g.made {
+			_ = db.Each(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+t.name, func(*session.Query) error { return nil })
 		}
 	}()
-	for _, statement := range setup {
+	for _, statement := range g.setup() {
 		if err := db.Each(ctx, statement, func(*session.Query) error { return errors.New("only the last statement of sql may return rows") }); err != nil {
 			return nil, err
 		}
@@ -233,6 +224,29 @@ func (s *Summarizer) Summarize(ctx context.Context, db *session.Session, ids []s
 		})
 	}
 	return &Summary{summary, ids, counts}, err
+}
+
+// Query is the SQL of a bundle.
+type Query struct {
+	ID    string
+	Setup []string          // statements that must run before, the same for all bundles
+	SQL   string            // gives the rows, in the bundle's order
+	Units map[string]string // of the columns with values, as the spec has them
+}
+
+// Queries returns the SQL of all metrics that need no interned dimensions.
+func (s *Summarizer) Queries() ([]Query, error) {
+	g := &generator{shared: s.queries}
+	bundles, err := s.bundles(g, nil)
+	var all []Query
+	for _, b := range bundles {
+		q := Query{ID: b.id, Setup: g.setup(), SQL: b.sql, Units: map[string]string{}}
+		for _, m := range b.metrics {
+			q.Units[m.text("value")] = m.enum("unit")
+		}
+		all = append(all, q)
+	}
+	return all, err
 }
 
 // bundles returns the bundles of metrics, in order, with their SQL.

@@ -58,7 +58,7 @@ func (r *Row) Texts() []string {
 		where += " / "
 	}
 	where += r.Thread
-	diff := quantity(r.Diff(), r.Unit)
+	diff := count.Quantity(r.Diff(), r.Unit)
 	if r.Diff() > 0 {
 		diff = "+" + diff
 	}
@@ -70,13 +70,13 @@ func (r *Row) Texts() []string {
 	if r.Kind == kindFrame {
 		unit = "ns" // of each frame
 	}
-	return []string{r.Kind, r.Name, where, r.Measure, quantity(r.Before, r.Unit), quantity(r.After, r.Unit), diff, change(r.Before, r.After), p,
+	return []string{r.Kind, r.Name, where, r.Measure, count.Quantity(r.Before, r.Unit), count.Quantity(r.After, r.Unit), diff, change(r.Before, r.After), p,
 		pair(r.Was.Count, r.Is.Count, ""), pair(r.Was.P50, r.Is.P50, unit), pair(r.Was.P95, r.Is.P95, unit)}
 }
 
 // pair shows a value before and after.
 func pair(before, after float64, unit string) string {
-	a, b := quantity(before, unit), quantity(after, unit)
+	a, b := count.Quantity(before, unit), count.Quantity(after, unit)
 	if a == b {
 		return a
 	}
@@ -96,30 +96,6 @@ func change(before, after float64) string {
 		return fmt.Sprintf("× %.3g", after/before)
 	}
 	return fmt.Sprintf("%+.1f %%", 100*(after/before-1))
-}
-
-// quantity shows a value with a unit that suits its size.
-func quantity(v float64, unit string) string {
-	switch {
-	case math.IsNaN(v):
-		return ""
-	case unit == "ns":
-		for _, u := range []struct {
-			name string
-			ns   float64
-		}{{"s", 1e9}, {"ms", 1e6}, {"µs", 1e3}} {
-			if math.Abs(v) >= u.ns {
-				return fmt.Sprintf("%.4g %s", v/u.ns, u.name)
-			}
-		}
-		return fmt.Sprintf("%.4g ns", v)
-	case unit == "bytes" && math.Abs(v) < math.MaxInt64:
-		if v < 0 {
-			return "-" + count.Bytes(int64(-v))
-		}
-		return count.Bytes(int64(v))
-	}
-	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
 // Notes say how far the test carries.

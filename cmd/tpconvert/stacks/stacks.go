@@ -18,6 +18,7 @@ type Profile struct {
 	Owners []Owner
 	Nodes  []Node // parents come first
 	Total  float64
+	Cut    int // nodes that are left out because others are heavier
 }
 
 // Owner is the thread of stacks, as far as known. Threads of one name are one.
@@ -39,7 +40,8 @@ type Function struct {
 	Total         float64 // with all that it called; recursive calls count once
 }
 
-const values = `
+// Values are the values at callsites.
+const Values = `
 SELECT at.scope, at.metric, at.unit, coalesce(process.name, ''), coalesce(thread.name, ''), at.callsite_id, cast(sum(at.value) AS REAL)
 FROM _stack_value AS at
 LEFT JOIN thread USING (utid)
@@ -92,7 +94,7 @@ func Read(ctx context.Context, s *session.Session) ([]*Profile, error) {
 	}
 	var all []*Profile
 	if err == nil {
-		err = each(values, func(v []any) error {
+		err = each(Values, func(v []any) error {
 			var texts [5]string
 			for i := range texts {
 				texts[i], _ = v[i].(string)
@@ -127,14 +129,20 @@ func (r *reader) begin(p *Profile) {
 	r.profile, r.owners, r.nodes, r.known = p, map[Owner]int32{}, map[place]int32{}, map[[2]int64]int32{}
 }
 
-// add adds the value of a callsite.
-func (r *reader) add(of Owner, at int64, value float64) error {
+// owner returns the number of an owner.
+func (r *reader) owner(of Owner) int32 {
 	owner, ok := r.owners[of]
 	if !ok {
 		owner = int32(len(r.owners))
 		r.owners[of] = owner
 		r.profile.Owners = append(r.profile.Owners, of)
 	}
+	return owner
+}
+
+// add adds the value of a callsite.
+func (r *reader) add(of Owner, at int64, value float64) error {
+	owner := r.owner(of)
 	n, err := r.node(owner, at)
 	if err != nil {
 		return err
@@ -183,6 +191,69 @@ func (r *reader) child(of place) int32 {
 		r.profile.Nodes = append(r.profile.Nodes, Node{Parent: of.parent, Owner: of.owner, Function: of.function})
 	}
 	return n
+}
+
+// SlicesByStack are the slices of threads and GPUs, by the names of those around them: the stacks that take longest. What did not
+// end takes no time, but is there because of what it contains.
+const SlicesByStack = `
+WITH owner AS MATERIALIZED (
+  SELECT k.id, coalesce(process.name, '') AS process, coalesce(thread.name, 'thread ' || thread.tid, '') AS thread
+  FROM thread_track AS k JOIN thread USING (utid) LEFT JOIN process USING (upid)
+  UNION ALL
+  SELECT id, 'GPU', coalesce(name, '') FROM track WHERE id IN (SELECT track_id FROM gpu_slice)
+),
+stack AS MATERIALIZED (
+  SELECT process, thread, stack_id, parent_stack_id, coalesce(name, '[no name]') AS name, sum(max(dur, 0)) AS dur, min(depth) AS depth, min(dur) < 0 AS open
+  FROM dataset_slice AS slice JOIN owner ON owner.id = slice.track_id
+  GROUP BY process, thread, stack_id, parent_stack_id, name
+)
+SELECT process, thread, stack_id, parent_stack_id, name, dur, (SELECT count(*) FROM stack) AS stacks
+FROM (SELECT * FROM stack ORDER BY open DESC, dur DESC, depth LIMIT 100000)
+ORDER BY depth, process, thread, stack_id`
+
+// Slices returns the slices as a profile of their time. The session runs PerfettoSQL.
+func Slices(ctx context.Context, s *session.Session) (*Profile, error) {
+	type stack struct {
+		owner int32
+		id    int64
+	}
+	p := &Profile{Scope: "slices", Metric: "time", Unit: "nanoseconds"}
+	var r reader
+	r.begin(p)
+	at := map[stack]int32{}
+	err := s.Each(ctx, SlicesByStack, func(q *session.Query) error {
+		return q.Each(ctx, func(v []any) error {
+			process, _ := v[0].(string)
+			thread, _ := v[1].(string)
+			id, _ := v[2].(int64)
+			above, _ := v[3].(int64)
+			name, _ := v[4].(string)
+			dur, _ := v[5].(int64)
+			stacks, _ := v[6].(int64)
+			p.Cut = int(stacks)
+			owner := r.owner(Owner{process, thread})
+			parent, ok := at[stack{owner, above}]
+			if !ok {
+				parent = -1
+			}
+			n := r.child(place{parent, owner, name})
+			at[stack{owner, id}] = n
+			p.Nodes[n].Total += float64(dur)
+			return nil
+		})
+	})
+	p.Cut = max(0, p.Cut-len(at))
+	inside := make([]float64, len(p.Nodes))
+	for i, n := range slices.Backward(p.Nodes) {
+		p.Nodes[i].Self = max(n.Total-inside[i], 0)
+		p.Nodes[i].Total = max(n.Total, inside[i])
+		if n.Parent >= 0 {
+			inside[n.Parent] += p.Nodes[i].Total
+		} else {
+			p.Total += p.Nodes[i].Total
+		}
+	}
+	return p, err
 }
 
 // Functions returns the functions, those with the greatest values of their own first.

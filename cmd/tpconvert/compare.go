@@ -45,14 +45,9 @@ one, unless --exact or --group says otherwise.`,
   tpconvert compare --fail-if 'slice.total > 1.05 && p < 0.01' before/ after/
   tpconvert compare --group 'frame=^Frame \d+$' --by thread before/ after/`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var before, after []string
-			switch dash := cmd.ArgsLenAtDash(); {
-			case dash > 0 && dash < len(args):
-				before, after = args[:dash], args[dash:]
-			case dash < 0 && len(args) == 2:
-				before, after = args[:1], args[1:]
-			default:
-				return usageError{errors.New("want BEFORE... -- AFTER..., or two inputs; see tpconvert compare --help")}
+			before, after, err := sides(cmd, args)
+			if err != nil {
+				return err
 			}
 			return o.run(cmd.Context(), o.opener(cmd, ui, "ndjson"), before, after, cmd.OutOrStdout())
 		},
@@ -67,6 +62,17 @@ one, unless --exact or --group says otherwise.`,
 	flags.StringVar(&o.failIf, "fail-if", "", "exit with code 3 if this is true of a difference: KIND.VALUE is the ratio after/before of count, total, self, mean, p50 or p95; p, effect, diff and name are of the difference")
 	o.register(cmd, []string{"table", "markdown", "json", "ndjson", "csv", "parquet", "arrow"})
 	return cmd
+}
+
+// sides are the inputs before and after a change.
+func sides(cmd *cobra.Command, args []string) (before, after []string, err error) {
+	switch dash := cmd.ArgsLenAtDash(); {
+	case dash > 0 && dash < len(args):
+		return args[:dash], args[dash:], nil
+	case dash < 0 && len(args) == 2:
+		return args[:1], args[1:], nil
+	}
+	return nil, nil, usageError{fmt.Errorf("want BEFORE... -- AFTER..., or two inputs; see %s --help", cmd.CommandPath())}
 }
 
 // compareError is how many differences --fail-if is true of.
@@ -91,26 +97,10 @@ func (o *compareOptions) run(ctx context.Context, trace opener, before, after []
 	if err != nil {
 		return err
 	}
-	if slices.Contains(slices.Concat(before, after), api.StandardInput) {
-		return usageError{errors.New("the standard input cannot be compared")}
+	result, err := o.compare(ctx, trace, before, after, measure)
+	if err != nil {
+		return err
 	}
-	sides := [2]compare.Side{}
-	for i, paths := range [][]string{before, after} {
-		for _, path := range paths {
-			traces, err := compare.Find(ctx, path)
-			if err != nil {
-				return err
-			}
-			for _, t := range traces {
-				m, err := o.measure(ctx, trace, t, measure)
-				if err != nil {
-					return fmt.Errorf("%s: %w", t, err)
-				}
-				sides[i] = append(sides[i], m)
-			}
-		}
-	}
-	result := compare.Compare(sides[0], sides[1])
 	if condition != nil && condition.UsesP && result.Tested == 0 {
 		return usageError{errors.New("--fail-if: p needs several traces before and after")}
 	}
@@ -118,6 +108,30 @@ func (o *compareOptions) run(ctx context.Context, trace opener, before, after []
 		return err
 	}
 	return o.check(condition, result)
+}
+
+// compare measures the traces of both sides, and compares them.
+func (o *sqlOptions) compare(ctx context.Context, trace opener, before, after []string, measure *compare.Options) (*compare.Result, error) {
+	if slices.Contains(slices.Concat(before, after), api.StandardInput) {
+		return nil, usageError{errors.New("the standard input cannot be compared")}
+	}
+	sides := [2]compare.Side{}
+	for i, paths := range [][]string{before, after} {
+		for _, path := range paths {
+			traces, err := compare.Find(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			for _, t := range traces {
+				m, err := o.measure(ctx, trace, t, measure)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", t, err)
+				}
+				sides[i] = append(sides[i], m)
+			}
+		}
+	}
+	return compare.Compare(sides[0], sides[1]), nil
 }
 
 // parse reads the flags.
@@ -156,7 +170,7 @@ func builtinAlerts() ([]derive.Definition, error) {
 }
 
 // measure opens and measures a trace.
-func (o *compareOptions) measure(ctx context.Context, trace opener, t compare.Trace, as *compare.Options) (m *compare.Measured, err error) {
+func (o *sqlOptions) measure(ctx context.Context, trace opener, t compare.Trace, as *compare.Options) (m *compare.Measured, err error) {
 	s, err := session.New(ctx, session.Options{Perfetto: true, Modules: modules(o.stdlib), Derived: true})
 	if err != nil {
 		return nil, err

@@ -219,19 +219,19 @@ func writeWhole(path string, replace bool, write func(io.Writer) error) error {
 func (f *flamegraphCommand) print(_ context.Context, p *profile.Profile) error {
 	text, err := flamegraph.Top(p, f.log)
 	if err == nil {
-		f.ui.Result(report{text})
+		f.ui.Result(topText{text})
 	}
 	return err
 }
 
 func (f *flamegraphCommand) log(level slog.Level, msg string) { f.ui.Message(level, "", msg) }
 
-// report is one of pprof's reports.
-type report struct {
+// topText is one of pprof's reports.
+type topText struct {
 	Report string `json:"report"`
 }
 
-func (r report) text(w io.Writer) { fmt.Fprint(w, printable(r.Report)) }
+func (r topText) text(w io.Writer) { fmt.Fprint(w, printable(r.Report)) }
 
 // serve shows a profile in the web interface until the context ends.
 func (f *flamegraphCommand) serve(ctx context.Context, p *profile.Profile) error {

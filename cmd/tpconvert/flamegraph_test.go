@@ -23,34 +23,6 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// recorded returns the path of a file in testdata.
-func recorded(t *testing.T, name string) string {
-	t.Helper()
-	path, err := filepath.Abs(filepath.Join("..", "..", "testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// parsed reads a profile with pprof's own package.
-func parsed(t *testing.T, path string) *profile.Profile {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	p, err := profile.Parse(f)
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	if err := p.CheckValid(); err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	return p
-}
-
 // pprofPath returns the path of go tool pprof, which the go command takes longer to start than it runs.
 var pprofPath = sync.OnceValues(func() (string, error) {
 	path, err := exec.Command("go", "tool", "-n", "pprof").Output()
@@ -714,19 +686,7 @@ func TestFlamegraphOtherPages(t *testing.T) {
 // TestFlamegraphInBrowser checks the page as a browser renders it.
 func TestFlamegraphInBrowser(t *testing.T) {
 	t.Parallel()
-	var chromium string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			chromium = path
-			break
-		}
-	}
-	if chromium == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("there is no chromium, which .ci/run installs")
-		}
-		t.Skip("!!! NOT RUN: there is no chromium to look at the flame graph with")
-	}
+	chromium(t)
 	for name, c := range map[string]struct{ args, boxes []string }{
 		"profile": {[]string{recorded(t, "go_cpu.pb")}, []string{"root", "main.shuffle", "main.hash"}},
 		"slices":  {[]string{"--slices", "--thread", "RenderThread", recorded(t, "app.ftrace")}, []string{"root", "DrawFrame"}},
@@ -735,15 +695,7 @@ func TestFlamegraphInBrowser(t *testing.T) {
 			dir := t.TempDir()
 			url, end := web(t, dir, c.args...)
 			defer end()
-			page := exec.CommandContext(t.Context(), chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
-				"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-				"--user-data-dir="+filepath.Join(dir, "browser"), "--virtual-time-budget=3000", "--dump-dom", url)
-			var stderr bytes.Buffer
-			page.Stderr = &stderr
-			dom, err := page.Output()
-			if err != nil {
-				t.Fatalf("%v: %s", err, &stderr)
-			}
+			dom := browse(t, dir, "--dump-dom", url)
 			for _, text := range c.boxes {
 				// A script draws the boxes.
 				if !regexp.MustCompile(`<div class="boxtext"[^>]*>` + regexp.QuoteMeta(text) + `</div>`).Match(dom) {

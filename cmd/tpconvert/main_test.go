@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/google/pprof/profile"
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/export"
@@ -91,6 +92,34 @@ func (o outcome) expect(t *testing.T, code int, message string) {
 	if !strings.Contains(o.stderr, message) {
 		t.Errorf("stderr %q does not contain %q", o.stderr, message)
 	}
+}
+
+// recorded returns the path of a file in testdata.
+func recorded(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "..", "testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// parsed reads a profile with pprof's own package.
+func parsed(t *testing.T, path string) *profile.Profile {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	if err := p.CheckValid(); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return p
 }
 
 // folder returns a folder with files of the given contents.

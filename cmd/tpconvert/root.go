@@ -57,6 +57,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 		newSummarizeCommand(ui),
 		newMetricCommand(ui),
 		newCompareCommand(ui),
+		newReportCommand(ui),
 		newDeriveCommand(ui),
 		newAlertsCommand(ui),
 		newStdlibCommand(ui),

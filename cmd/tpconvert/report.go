@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
+	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// reportOptions are the flags of the report command.
+type reportOptions struct {
+	sqlOptions
+	output  string
+	replace bool
+	compare bool
+	traceID string
+}
+
+func newReportCommand(ui *uiOptions) *cobra.Command {
+	var o reportOptions
+	cmd := &cobra.Command{
+		Use:   "report [flags] INPUT -o FILE",
+		Short: "Show a trace, or how traces differ, as one HTML page",
+		Long: `Write a page about INPUT, a dataset, a DuckDB file made by tpconvert, or a trace,
+which is converted first: what was recorded and lost, alerts, when CPUs, threads
+and GPUs were busy, slices, CPU time, states of threads, frames, memory and other
+counters, profiles with a flame graph, and GPU kernels. The page is one file, which
+needs neither a server nor a network. Each figure has its SQL.
+
+With --compare, the page shows how traces differ from others, as "compare" does.`,
+		Example: `  tpconvert report trace.pftrace -o report.html
+  tpconvert report --compare before/ after/ -o report.html
+  tpconvert report --compare main/*.pb.gz -o report.html -- branch/*.pb.gz`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			printer := ui.printer(cmd)
+			trace := opener{ui: printer, stdin: cmd.InOrStdin(), read: o.read}
+			page, err := o.page(cmd, trace, args)
+			if err != nil {
+				return err
+			}
+			if o.output == api.StandardInput {
+				return page.Write(cmd.OutOrStdout())
+			}
+			return writeWhole(o.output, o.replace, func(w io.Writer) error { return page.Write(w) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.output, "output", "o", "", `file to write, or "-" for the standard output`)
+	flags.BoolVarP(&o.replace, "force", "f", false, "replace the file of --output")
+	flags.BoolVar(&o.compare, "compare", false, "compare traces: INPUT is BEFORE... -- AFTER..., or two inputs")
+	flags.StringVar(&o.traceID, "trace-id", "", "one trace of a dataset of many, by its id or name")
+	o.read.register(flags)
+	return cmd
+}
+
+// page makes the page.
+func (o *reportOptions) page(cmd *cobra.Command, trace opener, args []string) (*report.Page, error) {
+	ctx := cmd.Context()
+	if o.output == "" {
+		return nil, usageError{errors.New("want --output FILE, or - for the standard output")}
+	}
+	if _, err := os.Lstat(o.output); err == nil && !o.replace {
+		return nil, fmt.Errorf("%s exists; --force replaces it", o.output)
+	}
+	alerts, err := builtinAlerts()
+	if err != nil {
+		return nil, err
+	}
+	if o.compare {
+		before, after, err := sides(cmd, args)
+		if err != nil {
+			return nil, err
+		}
+		result, err := o.sqlOptions.compare(ctx, trace, before, after, &compare.Options{Alerts: alerts})
+		if err != nil {
+			return nil, err
+		}
+		return report.Compare(before, after, result, printable), nil
+	}
+	if err := arguments(cobra.ExactArgs(1))(cmd, args); err != nil {
+		return nil, err
+	}
+	return o.trace(ctx, trace, args[0], report.Options{Name: args[0], Alerts: alerts, Printable: printable})
+}
+
+// trace makes the page of a trace.
+func (o *reportOptions) trace(ctx context.Context, trace opener, input string, options report.Options) (page *report.Page, err error) {
+	if input, err = oneTrace(ctx, input, o.traceID); err != nil {
+		return nil, err
+	}
+	s, err := session.New(ctx, session.Options{Perfetto: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	input, drop, err := trace.dataset(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, drop()) }()
+	if err := trace.open(ctx, s, input, true); err != nil {
+		return nil, err
+	}
+	if manifests, many, err := export.ReadManifests(input); err == nil && !many {
+		losses := api.LossesOf(manifests[0].Events, manifests[0].Stats)
+		options.Alarm = losses.Alarm()
+	}
+	return report.Make(ctx, s, options)
+}

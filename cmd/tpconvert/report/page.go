@@ -1,0 +1,53 @@
+package report
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"io"
+	"strconv"
+)
+
+var (
+	//go:embed page.html
+	pageHTML string
+	//go:embed page.css
+	pageCSS string
+	//go:embed page.js
+	pageJS string
+
+	page = template.Must(template.New("page").Parse(pageHTML))
+)
+
+// hash lets the browser run or apply a text, and nothing else.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// Write writes the page, which loads nothing and runs nothing but its own script.
+func (p *Page) Write(w io.Writer) error {
+	data := p.json // has no < that could end the script
+	if data == nil {
+		data = []byte("null")
+	}
+	return page.Execute(w, struct {
+		*Page
+		Policy string
+		Style  template.CSS
+		Script template.JS
+		Data   template.JS
+	}{p, "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS),
+		template.CSS(pageCSS), template.JS(pageJS), template.JS(data)})
+}
+
+// Left says which rows are not shown.
+func (t *Table) Left() int { return t.Total - len(t.Rows) }
+
+// Width is the width of a bar in percent.
+func (c Cell) Width() string { return strconv.FormatFloat(c.Share, 'f', 2, 64) }
+
+// X and Width are the place of a part in percent.
+func (p Part) X() string     { return strconv.FormatFloat(p.From, 'f', 2, 64) }
+func (p Part) Width() string { return strconv.FormatFloat(p.Share, 'f', 2, 64) }

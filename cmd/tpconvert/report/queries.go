@@ -1,0 +1,130 @@
+package report
+
+import "fmt"
+
+// Buckets are the parts of the time in the overview.
+const buckets = 2048
+
+// bounds are the time of the trace and the width of a bucket, ns.
+var bounds = fmt.Sprintf("bounds AS MATERIALIZED (SELECT start_ts AS first_ts, end_ts AS last_ts, (end_ts - start_ts) / %d + 1 AS width FROM trace_bounds)", buckets)
+
+const facts = `
+SELECT name, format, bytes, start_ts, end_ts, strftime('%Y-%m-%d %H:%M:%S', start_unix_ns / 1000000000, 'unixepoch') || ' UTC' AS recorded,
+  machine_name, concat_ws(' ', sysname, release, arch) AS system, num_cpus, system_ram_bytes,
+  concat_ws(' ', android_device_manufacturer, android_build_fingerprint) AS device, android_sdk_version, rank, world_size, sha256, converter_version
+FROM dataset_trace`
+
+// lossesOf are the counts with some of the effects.
+func lossesOf(effects string) string {
+	return `
+SELECT effect, name, sum(value) AS value, description
+FROM dataset_stats
+WHERE effect IN (` + effects + `) AND value > 0
+GROUP BY effect, name, description
+ORDER BY instr('lost damaged not_read notice', effect), value DESC, name`
+}
+
+// busyOf are the ns of each bucket in which spans (lane, ts, dur) ran, and how many ran on at its end. A span adds, from its start
+// on, what is left of the bucket and all later ones, and takes that away again from its end on.
+func busyOf(spans, names string) string {
+	return `
+WITH ` + bounds + `,
+span AS (` + spans + `),
+edge AS (
+  SELECT lane, (ts - first_ts) / width AS bucket, 1 AS running, width - (ts - first_ts) % width AS rest FROM span, bounds
+  UNION ALL
+  SELECT lane, (min(ts + dur, last_ts) - first_ts) / width, -1, (min(ts + dur, last_ts) - first_ts) % width - width FROM span, bounds
+),
+busy AS (
+  SELECT lane, bucket, sum(sum(running)) OVER lanes AS running,
+    sum(rest) + width * (sum(sum(running)) OVER lanes - sum(running)) AS busy
+  FROM edge, bounds GROUP BY lane, bucket
+  WINDOW lanes AS (PARTITION BY lane ORDER BY bucket)
+)` + `
+` + names + `
+ORDER BY lane, bucket`
+}
+
+const (
+	cpuNames    = "SELECT lane, 'CPU ' || lane AS name, NULL AS process, bucket, busy, running FROM busy"
+	threadNames = `SELECT lane, coalesce(thread.name, 'thread ' || thread.tid) AS name, coalesce(process.name, 'process ' || process.pid) AS process, bucket, busy, running
+FROM busy JOIN thread ON thread.utid = lane LEFT JOIN process USING (upid)`
+	trackNames = "SELECT lane, track.name, NULL AS process, bucket, busy, running FROM busy JOIN track ON track.id = lane"
+)
+
+// The lanes of the overview.
+var (
+	cpus = busyOf(`
+  SELECT cpu AS lane, ts, dur FROM sched_slice JOIN thread USING (utid) WHERE dur > 0 AND NOT coalesce(is_idle, 0) AND cpu < 128`, cpuNames)
+	running = busyOf(`
+  SELECT utid AS lane, ts, dur FROM sched_slice WHERE dur > 0 AND utid IN (
+    SELECT utid FROM sched_slice JOIN thread USING (utid) WHERE dur > 0 AND NOT coalesce(is_idle, 0)
+    GROUP BY utid ORDER BY sum(dur) DESC, utid LIMIT 24)`, threadNames)
+	inSlices = busyOf(`
+  SELECT utid AS lane, ts, dur FROM slice JOIN thread_track AS k ON k.id = track_id WHERE depth = 0 AND dur > 0 AND utid IN (
+    SELECT utid FROM slice JOIN thread_track AS k ON k.id = track_id WHERE depth = 0 AND dur > 0
+    GROUP BY utid ORDER BY sum(dur) DESC, utid LIMIT 24)`, threadNames)
+	gpus = busyOf(`
+  SELECT track_id AS lane, ts, dur FROM gpu_slice WHERE depth = 0 AND dur > 0 AND track_id IN (
+    SELECT track_id FROM gpu_slice WHERE depth = 0 AND dur > 0 GROUP BY track_id ORDER BY sum(dur) DESC, track_id LIMIT 16)`, trackNames)
+	samples = `
+WITH ` + bounds + `,
+sample AS (
+  SELECT utid, ts FROM perf_sample UNION ALL SELECT utid, ts FROM cpu_profile_stack_sample UNION ALL SELECT utid, ts FROM instruments_sample
+),
+busy AS (
+  SELECT utid AS lane, (ts - first_ts) / width AS bucket, count(*) AS busy, 0 AS running FROM sample, bounds
+  WHERE utid IN (SELECT utid FROM sample GROUP BY utid ORDER BY count(*) DESC, utid LIMIT 24)
+  GROUP BY lane, bucket
+)
+` + threadNames + `
+ORDER BY lane, bucket`
+)
+
+const longest = `
+SELECT s.name, s.dur, s.ts, t.name AS thread_name, p.name AS process_name, s.category
+FROM (SELECT * FROM slice WHERE dur >= 0 ORDER BY dur DESC, id LIMIT 20) AS s
+LEFT JOIN thread_track AS k ON k.id = s.track_id LEFT JOIN thread AS t USING (utid)
+LEFT JOIN process_track AS o ON o.id = s.track_id LEFT JOIN process AS p ON p.upid = coalesce(t.upid, o.upid)
+ORDER BY s.dur DESC, s.id`
+
+const threads = `
+SELECT t.name AS thread_name, p.name AS process_name, count(*) AS count, sum(s.dur) AS dur
+FROM slice AS s JOIN thread_track AS k ON k.id = s.track_id JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
+WHERE s.depth = 0 AND s.dur >= 0
+GROUP BY utid
+ORDER BY 4 DESC, utid`
+
+// states are how long threads were in each state: those that ran or waited most, sleep aside.
+const states = `
+WITH spent AS MATERIALIZED (
+  SELECT utid, state || CASE io_wait WHEN 1 THEN ' (I/O)' ELSE '' END AS state, sum(dur) AS dur
+  FROM thread_state WHERE dur > 0 GROUP BY 1, 2
+),
+top AS MATERIALIZED (
+  SELECT utid, sum(iif(state IN ('S', 'I'), 0, dur)) AS active
+  FROM spent JOIN thread USING (utid) WHERE NOT coalesce(is_idle, 0) GROUP BY utid ORDER BY active DESC, utid LIMIT 25
+)
+SELECT t.name AS thread_name, p.name AS process_name, spent.state, spent.dur, utid
+FROM top JOIN spent USING (utid) JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
+ORDER BY top.active DESC, utid, spent.dur DESC`
+
+// counters are the ranges of counters over time: of memory, and others with the most values.
+var counters = `
+WITH ` + bounds + `,
+chosen AS MATERIALIZED (
+  SELECT t.id, t.name, t.unit, t.name GLOB 'mem.*' OR t.unit = 'bytes' AS memory, count(*) AS count
+  FROM counter_track AS t JOIN counter AS c ON c.track_id = t.id
+  GROUP BY t.id HAVING min(c.value) < max(c.value)
+),
+ranked AS MATERIALIZED (
+  SELECT *, row_number() OVER (PARTITION BY memory ORDER BY count DESC, id) AS place FROM chosen
+)
+SELECT t.name AS counter_name, coalesce(p.name, 'CPU ' || cpu.cpu) AS of, t.unit, t.id, (c.ts - first_ts) / (width * 16) AS bucket,
+  min(c.value) AS least, max(c.value) AS greatest
+FROM ranked AS t JOIN counter AS c ON c.track_id = t.id, bounds
+LEFT JOIN process_counter_track AS k ON k.id = t.id LEFT JOIN process AS p USING (upid)
+LEFT JOIN cpu_counter_track AS cpu ON cpu.id = t.id
+WHERE t.place <= 15
+GROUP BY t.id, bucket
+ORDER BY t.memory DESC, t.place, bucket`

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// reported returns the page about an input.
+func reported(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	got := tpconvert(t, dir, append([]string{"-q", "report", "-o", "-"}, args...)...)
+	got.expect(t, exitDone, "")
+	return got.stdout
+}
+
+// drawn is what the script of a page draws.
+type drawn struct {
+	Dur, Width int64
+	Lanes      []struct {
+		Group, Name string
+		Busy        []byte
+	}
+	Names []string
+	Trees []struct {
+		Title, Unit  string
+		Total, Least float64
+		Cut          int
+		Owners       []string
+		Parent, Name []int
+		Value        []float64
+	}
+}
+
+func drawnBy(t *testing.T, page string) (d drawn) {
+	t.Helper()
+	text := regexp.MustCompile(`(?s)id="data">(.*?)</script>`).FindStringSubmatch(page)
+	if text == nil {
+		t.Fatal("the page has no data")
+	}
+	if err := json.Unmarshal([]byte(text[1]), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+var (
+	sqlOfPage  = regexp.MustCompile(`(?s)<pre>(.*?)</pre>`)
+	rowOfPage  = regexp.MustCompile(`(?s)<tr[^>]*>(.*?)</tr>`)
+	cellOfPage = regexp.MustCompile(`(?s)<t[dh][^>]*>(?:<svg.*?</svg>)*(?:<span>)?(.*?)(?:</span>)?</t[dh]>`)
+)
+
+// rowsOfPage returns the rows of the tables of a page, as text.
+func rowsOfPage(page string) (rows []string) {
+	for _, row := range rowOfPage.FindAllStringSubmatch(page, -1) {
+		var cells []string
+		for _, cell := range cellOfPage.FindAllStringSubmatch(row[1], -1) {
+			cells = append(cells, html.UnescapeString(cell[1]))
+		}
+		rows = append(rows, strings.Join(cells, "|"))
+	}
+	return rows
+}
+
+// The rows are those that pandas and Polars give in the cookbook, and the SQL of each figure runs.
+func TestReportHasRows(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tpconvert(t, dir, "-q", recorded(t, "chromium.json.gz"), "out").expect(t, exitDone, "")
+	page := reported(t, dir, "out")
+	rows := "\n" + strings.Join(rowsOfPage(page), "\n")
+	for _, want := range []string{
+		"\nAnimationFrame|20|1.525 s|", "\nBrowserMainRunnerImpl::Initialize|128.3 ms|", // name, dur
+		"|CrBrowserMain|", "\nformat|gzip/json\n", "\nCrRendererMain|", "|430|373.9 ms\n", // slices of the thread, time in them
+	} {
+		if !strings.Contains(rows, want) {
+			t.Errorf("no row has %q: %s", want, rows)
+		}
+	}
+	all := sqlOfPage.FindAllStringSubmatch(page, -1)
+	if len(all) < 5 {
+		t.Errorf("%d figures have SQL", len(all))
+	}
+	for _, sql := range all {
+		got := tpconvert(t, dir, "query", "--perfetto", "--format", "csv", "out", html.UnescapeString(sql[1]))
+		got.expect(t, exitDone, "")
+		if strings.Count(got.stdout, "\n") < 2 {
+			t.Errorf("the SQL of a figure gives no rows: %s", sql[1])
+		}
+	}
+}
+
+// A thread is busy from 0 to 400 ms and from 500 to 600 ms of 1 s. What is nested counts once.
+func TestReportOverview(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"t.json": `[
+		{"ph": "X", "pid": 1, "tid": 2, "ts": 0, "dur": 400000, "name": "a"}, {"ph": "X", "pid": 1, "tid": 2, "ts": 100, "dur": 300000, "name": "b"},
+		{"ph": "X", "pid": 1, "tid": 2, "ts": 500000, "dur": 100000, "name": "c"}, {"ph": "i", "pid": 1, "tid": 2, "ts": 1000000, "name": "end"}]`})
+	d := drawnBy(t, reported(t, dir, "t.json"))
+	if len(d.Lanes) != 1 || d.Lanes[0].Group != "Threads, in slices" || d.Dur != 1e9 {
+		t.Fatalf("%+v", d)
+	}
+	for i, busy := range d.Lanes[0].Busy {
+		from, to := int64(i)*d.Width, int64(i+1)*d.Width
+		within := func(a, b int64) int64 { return max(0, min(to, b)-max(from, a)) }
+		want := 255 * float64(within(0, 4e8)+within(5e8, 6e8)) / float64(d.Width)
+		if diff := float64(busy) - want; diff < 0 || diff > 1 {
+			t.Fatalf("bucket %d is %d, want %.1f", i, busy, want)
+		}
+	}
+	tree := d.Trees[0]
+	if tree.Total != 5e8 || len(tree.Value) != 3 || tree.Value[0] != 4e8 || tree.Value[2] != 3e8 || tree.Parent[2] != 0 {
+		t.Errorf("%+v", tree)
+	}
+}
+
+// The flame graph of a profile has the values that pprof's own package reads.
+func TestReportProfile(t *testing.T) {
+	t.Parallel()
+	d := drawnBy(t, reported(t, t.TempDir(), recorded(t, "go_cpu.pb.gz")))
+	want, leaves := 0.0, map[string]float64{}
+	for _, s := range parsed(t, recorded(t, "go_cpu.pb.gz")).Sample {
+		want += float64(s.Value[1])
+		outermost := s.Location[len(s.Location)-1]
+		leaves[outermost.Line[len(outermost.Line)-1].Function.Name] += float64(s.Value[1])
+	}
+	tree := d.Trees[0]
+	if tree.Total != want || tree.Unit != "ns" || !strings.HasSuffix(tree.Title, ": cpu") {
+		t.Errorf("%s has %g %s, want %g ns", tree.Title, tree.Total, tree.Unit, want)
+	}
+	got := map[string]float64{}
+	for i, parent := range tree.Parent {
+		if parent < 0 {
+			got[d.Names[tree.Name[i]]] += tree.Value[i]
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(leaves) {
+		t.Errorf("the outermost functions are %v, want %v", got, leaves)
+	}
+}
+
+// Names cannot become part of the page, nor change how others are shown.
+func TestReportEscapes(t *testing.T) {
+	t.Parallel()
+	names := []string{`</script><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, "\x1b[31mred", "safe\u202egnp.exe", `"><svg onload=alert(1)>`}
+	var events []map[string]any
+	for i, name := range names {
+		events = append(events, map[string]any{"ph": "X", "pid": 1, "tid": i, "ts": i, "dur": 5, "name": name},
+			map[string]any{"ph": "M", "pid": 1, "tid": i, "name": "thread_name", "args": map[string]any{"name": name}})
+	}
+	text, err := json.Marshal(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := folder(t, map[string]string{"<b>.json": string(text), "other.json": goodTrace})
+	compared := reported(t, dir, "--compare", "<b>.json", "other.json")
+	page := reported(t, dir, "<b>.json")
+	for _, page := range []string{page, compared} {
+		if n := strings.Count(page, "<script"); n != 2 {
+			t.Errorf("the page has %d scripts", n)
+		}
+		for _, bad := range []string{"<img", "<svg onload", "<b>", "\x1b", "\u202e", "unsafe", "http:", "https:"} {
+			if strings.Contains(page, bad) {
+				t.Errorf("the page has %q", bad)
+			}
+		}
+		script := regexp.MustCompile(`(?s)<script>(.*?)</script>`).FindStringSubmatch(page)[1]
+		sum := sha256.Sum256([]byte(script))
+		policy := html.UnescapeString(regexp.MustCompile(`Policy" content="([^"]*)"`).FindStringSubmatch(page)[1])
+		if !strings.HasPrefix(policy, "default-src 'none';") || !strings.Contains(policy, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])) {
+			t.Errorf("the policy is %s", policy)
+		}
+	}
+	if d := drawnBy(t, page); len(d.Names) != len(names) || !strings.Contains(strings.Join(d.Names, " "), names[0]) {
+		t.Errorf("the functions are %q", d.Names)
+	}
+}
+
+// A page stays small, and says what it leaves out.
+func TestReportIsSmall(t *testing.T) {
+	t.Parallel()
+	var trace bytes.Buffer
+	trace.WriteString("[")
+	for i := range 12_000 {
+		fmt.Fprintf(&trace, `{"ph":"X","pid":1,"tid":%d,"ts":%d,"dur":%d,"name":"%d %s"},`, i%50, i*10, 5+i%3, i, strings.Repeat("name", 100))
+	}
+	page := reported(t, folder(t, map[string]string{"t.json": trace.String() + "{}]"}), "t.json")
+	if len(page) > 3<<20 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	d := drawnBy(t, page)
+	if tree := d.Trees[0]; tree.Cut+len(tree.Value) != 12_000 || tree.Least <= 0 || len(tree.Value) < 1000 {
+		t.Errorf("%d boxes, %d left out, the greatest %g", len(tree.Value), tree.Cut, tree.Least)
+	}
+}
+
+// The page has the rows of compare.
+func TestReportCompares(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join("compare", "testdata", "slices")
+	sides := []string{"before", "after"}
+	for i, side := range sides {
+		files, err := filepath.Glob(filepath.Join(dir, side, "*"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(err)
+		}
+		sides[i] = filepath.Join(side, filepath.Base(files[0]))
+	}
+	page := reported(t, dir, append([]string{"--compare"}, sides...)...)
+	rows := "\n" + strings.Join(rowsOfPage(page), "\n")
+	compared := compared(t, dir, sides...)
+	for _, want := range compared {
+		if !strings.Contains(rows, "\n"+want["name"]+"|self|") {
+			t.Errorf("no row has %s: %s", want["name"], rows)
+		}
+	}
+	if len(compared) == 0 || !strings.Contains(page, "1 trace before, 1 after") {
+		t.Errorf("%d differences; the page does not say how many traces are compared", len(compared))
+	}
+}
+
+func TestReportRefuses(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"t.json": goodTrace, "there.html": "mine"})
+	tpconvert(t, dir, "report", "t.json").expect(t, exitUsage, "want --output")
+	tpconvert(t, dir, "report", "-o", "x.html", "--compare", "t.json").expect(t, exitUsage, "BEFORE")
+	tpconvert(t, dir, "report", "-o", "there.html", "t.json").expect(t, exitFailure, "there.html exists")
+	tpconvert(t, dir, "report", "-o", "there.html", "--force", "t.json").expect(t, exitDone, "")
+	if text, err := os.ReadFile(filepath.Join(dir, "there.html")); err != nil || !strings.HasPrefix(string(text), "<!DOCTYPE html>") {
+		t.Errorf("%v: %.20s", err, text)
+	}
+}
+
+// chromium returns the path of a browser.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatal("there is no chromium, which .ci/run installs")
+	}
+	t.Skip("!!! NOT RUN: there is no chromium to look at pages with")
+	return ""
+}
+
+// browse runs a browser without a screen.
+func browse(t *testing.T, dir string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), chromium(t), append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-logging=stderr",
+		"--user-data-dir=" + filepath.Join(dir, "browser"), "--virtual-time-budget=3000"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, &stderr)
+	}
+	if said := regexp.MustCompile(`(?m)^.*CONSOLE.*$`).FindString(stderr.String()); said != "" {
+		t.Error(said)
+	}
+	return out
+}
+
+// TestReportInBrowser looks at the page: the violet lines of the overview and the boxes of the flame graph are there.
+func TestReportInBrowser(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	dir := t.TempDir()
+	tpconvert(t, dir, "-q", "report", "-o", "report.html", recorded(t, "chromium.json.gz")).expect(t, exitDone, "")
+	shot := filepath.Join(dir, "report.png")
+	browse(t, dir, "--window-size=1200,2000", "--screenshot="+shot, "file://"+filepath.Join(dir, "report.html"))
+	text, err := os.ReadFile(shot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture, err := png.Decode(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	violet, orange := 0, 0
+	for y := range picture.Bounds().Dy() {
+		for x := range picture.Bounds().Dx() {
+			switch r, g, b, _ := picture.At(x, y).RGBA(); {
+			case b > g+0x4000 && r > g+0x1000 && b > r+0x2000:
+				violet++
+			case r > b+0x3000 && r > g && g > b:
+				orange++
+			}
+		}
+	}
+	if violet < 2000 || orange < 5000 {
+		t.Errorf("%d pixels of the overview, %d of the flame graph", violet, orange)
+	}
+}

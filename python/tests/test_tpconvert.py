@@ -2,6 +2,7 @@
 
 import gc
 import gzip
+import html
 import json
 import pathlib
 import re
@@ -198,6 +199,15 @@ def test_flamegraph(tmp_path: pathlib.Path) -> None:
             data.flamegraph("--metric=no-such-metric", output=tmp_path / "other.folded")
 
 
+def test_report(trace: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    with tpconvert.open(trace) as data:
+        report = data.report()
+    saved = report.save(tmp_path / "report.html")
+    assert "<span>work</span>" in saved.read_text(encoding="utf-8")
+    frame = re.fullmatch(r'<iframe srcdoc="([^"]*)".*', report._repr_html_(), re.DOTALL)
+    assert frame and html.unescape(frame[1]) == report.html
+
+
 def test_serve(trace: pathlib.Path) -> None:
     from perfetto.trace_processor import TraceProcessor
 
@@ -231,7 +241,7 @@ def test_documented(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> 
     names: dict[str, object] = {"tpconvert": tpconvert}
     run = 0
     for line in lines:
-        if line.startswith(("data.", "tpconvert.open(")) and "flamegraph" not in line:
+        if line.startswith(("data.", "tpconvert.open(")) and "flamegraph" not in line and "report" not in line:
             assert len(eval(line, names)) > 0, line
             run += 1
         elif line.startswith("data = "):

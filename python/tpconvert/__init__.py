@@ -7,11 +7,11 @@ TPCONVERT_BIN, then among the programs of this Python, then in PATH.
 from importlib import metadata
 
 from tpconvert._command import Error, LossWarning, Server
-from tpconvert._dataset import Dataset, Relation, Table, convert, open
+from tpconvert._dataset import Dataset, Relation, Report, Table, convert, open
 
 try:
     __version__ = metadata.version("tpconvert")
 except metadata.PackageNotFoundError:  # in a checkout
     __version__ = "0.0.0.dev0"
 
-__all__ = ["Dataset", "Error", "LossWarning", "Relation", "Server", "Table", "__version__", "convert", "open"]
+__all__ = ["Dataset", "Error", "LossWarning", "Relation", "Report", "Server", "Table", "__version__", "convert", "open"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import os
 import pathlib
 import shutil
@@ -113,6 +114,13 @@ class Dataset:
         run(["flamegraph", "--quiet", "--output", output, *options, "--", self._source])
         return pathlib.Path(output)
 
+    def report(self, *options: str) -> Report:
+        """A page about the trace, which a notebook shows in place. options are flags of the
+        command report, such as "--trace-id=a.json" for one of many traces."""
+        file = pathlib.Path(tempfile.mkdtemp(dir=self._temporary), "report.html")
+        run(["report", "--quiet", "--output", file, *options, "--", self._source])
+        return Report(file.read_text(encoding="utf-8"))
+
     def serve(self, *options: str, port: int = 0) -> Server:
         """Serves the dataset to Perfetto's UI and to its package, whose
         TraceProcessor(addr=server.url) asks with PerfettoSQL. port 0 is any free one."""
@@ -130,6 +138,22 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"<tpconvert dataset {self.path}>"
+
+
+class Report:
+    """A page that needs neither a server nor a network."""
+
+    def __init__(self, page: str) -> None:
+        #: The text of the page.
+        self.html = page
+
+    def save(self, path: StrPath) -> pathlib.Path:
+        """Writes the page to a file."""
+        pathlib.Path(path).write_text(self.html, encoding="utf-8")
+        return pathlib.Path(path)
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="800" style="border: 0"></iframe>'
 
 
 class Relation:

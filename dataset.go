@@ -8,8 +8,10 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/internal/memory"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
@@ -28,6 +30,33 @@ func Open(path string) (*Dataset, error) {
 		return nil, err
 	}
 	return &Dataset{path, many, traces}, nil
+}
+
+// Cut writes a part of each trace to the dataset in the folder out, which is laid out like this one. Rows that
+// were derived are left out. Of the options, those under "writing" apply but for Append, Merge and those of inputs.
+func (d *Dataset) Cut(ctx context.Context, out string, part Range, o Options) (*Result, error) {
+	begun := time.Now()
+	undo, err := export.MakeParents(out)
+	if err != nil {
+		return nil, err
+	}
+	defer undo()
+	target, err := o.export()
+	if err != nil {
+		return nil, err
+	}
+	manifests, err := export.Cut(ctx, d.Path, out, part, target)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Out: out}
+	for _, m := range manifests {
+		t := Trace{Path: d.Path, Losses: LossesOf(m.Events, m.Stats)}
+		t.describe(m)
+		result.Traces = append(result.Traces, t)
+	}
+	result.Seconds, result.PeakMemory = time.Since(begun).Seconds(), memory.Peak()
+	return result, nil
 }
 
 // Tables adds up the tables of all traces.

@@ -11,6 +11,8 @@ import (
 type (
 	// Manifest describes a dataset of one trace, or a trace in a dataset of many: the file _tpconvert.json.
 	Manifest = export.Manifest
+	// Span is a part of the trace clock.
+	Span = export.Span
 	// Input is a trace file, with the files in it.
 	Input = export.Input
 	// Stat is a row of the table stats that is not zero.
@@ -39,6 +41,14 @@ type Trace struct {
 	Tables  []TableSize `json:"tables,omitempty"`
 	Losses
 	Seconds float64 `json:"seconds"`
+}
+
+// describe notes what the manifest of a finished trace says.
+func (t *Trace) describe(m *Manifest) {
+	t.TraceID, t.Format, t.Bytes = m.TraceID, m.Input.Formats(), m.Input.Bytes
+	for _, of := range m.Tables {
+		t.Tables = append(t.Tables, TableSize{of.Name, of.Rows, of.Bytes})
+	}
 }
 
 // TableSize is the size of a table.

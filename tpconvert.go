@@ -26,6 +26,12 @@ const (
 	Arrow   = export.Arrow // Arrow IPC
 )
 
+// Range is the part of a trace from one moment until before another: its events that reach into it, and what those refer to.
+type Range = export.Range
+
+// Time is a moment of a trace.
+type Time = export.Time
+
 // DefaultMemory is the default of Options.Memory, in bytes.
 const DefaultMemory = 128 << 20
 

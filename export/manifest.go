@@ -26,10 +26,11 @@ type Manifest struct {
 	End              *int64       `json:"end_ts,omitempty"`        // ns of the trace clock
 	StartUnix        *int64       `json:"start_unix_ns,omitempty"` // wall clock at the start
 	Machine          Machine      `json:"machine"`
-	Rank             *int64       `json:"rank,omitempty"` // of the traced process in its job
+	Whole            *Span        `json:"whole,omitempty"` // of the trace, if Start and End are those of a part
+	Rank             *int64       `json:"rank,omitempty"`  // of the traced process in its job
 	WorldSize        *int64       `json:"world_size,omitempty"`
 	Tables           []Table      `json:"tables"`
-	Events           int64        `json:"events"` // rows of all tables that have a time of their own
+	Events           int64        `json:"events"` // rows of all tables that have a time of their own, in the whole trace
 	Derived          []Derivation `json:"derived,omitempty"`
 	DerivedTables    []Table      `json:"derived_tables,omitempty"` // files of the rows of Derived
 	Stats            []Stat       `json:"stats"`

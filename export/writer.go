@@ -252,9 +252,7 @@ func (w *Writer) keepsEmpty(s *table.Schema) bool {
 
 // Abort discards everything written so far. After Commit it does nothing.
 func (w *Writer) Abort() error {
-	w.mu.Lock()
-	w.err = cmp.Or(w.err, os.ErrClosed)
-	w.mu.Unlock()
+	w.end(os.ErrClosed)
 	w.running.Wait()
 	for _, out := range w.outputs {
 		if out.file != nil {
@@ -262,6 +260,13 @@ func (w *Writer) Abort() error {
 		}
 	}
 	return w.stage.Remove()
+}
+
+// end makes all that follows fail.
+func (w *Writer) end(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = cmp.Or(w.err, err)
 }
 
 // open creates the file. first is nil for a table without rows.

@@ -49,6 +49,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 		convert,
 		newInspectCommand(ui),
 		newBundleCommand(ui),
+		newCutCommand(ui),
 		newRegisterCommand(),
 		newQueryCommand(ui),
 		newFlamegraphCommand(ui),

@@ -76,7 +76,7 @@ type AndroidCPUPerUIDTrack struct {
 type AndroidKeyEvents struct {
 	table.Table   `tp:"android_key_events" doc:"A key that was pressed or released."`
 	EventID       table.Int64        `tp:"2,event_id" doc:"Number that follows the event through the input pipeline."`
-	TS            table.Int64        `tp:"3,ts,asc" doc:"When it was processed, ns of the trace clock."`
+	TS            table.Time         `tp:"3,ts,asc" doc:"When it was processed, ns of the trace clock."`
 	ArgSetID      table.SetRef[Args] `tp:"4,arg_set_id,null" doc:"The event in full: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64        `tp:"5,base64_proto_id,null" doc:"Number of the event's message, equal for equal messages."`
 	Source        table.Int64        `tp:"6,source,null" doc:"Kind of input, as bits of Android's InputDevice sources."`
@@ -90,7 +90,7 @@ type AndroidKeyEvents struct {
 type AndroidMotionEvents struct {
 	table.Table   `tp:"android_motion_events" doc:"A movement on a touch screen or with a mouse."`
 	EventID       table.Int64        `tp:"2,event_id" doc:"Number that follows the event through the input pipeline."`
-	TS            table.Int64        `tp:"3,ts,asc" doc:"When it was processed, ns of the trace clock."`
+	TS            table.Time         `tp:"3,ts,asc" doc:"When it was processed, ns of the trace clock."`
 	ArgSetID      table.SetRef[Args] `tp:"4,arg_set_id,null" doc:"The event in full: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64        `tp:"5,base64_proto_id,null" doc:"Number of the event's message, equal for equal messages."`
 	Source        table.Int64        `tp:"6,source,null" doc:"Kind of input, as bits of Android's InputDevice sources."`

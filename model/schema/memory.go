@@ -26,7 +26,7 @@ type HeapProfileAllocation struct {
 // HeapGraph holds dumps of managed heaps. Rows are held because size and truncation are known at the end of a dump.
 type HeapGraph struct {
 	table.Table `tp:"heap_graph,bounds=ts,held" doc:"A dump of the heap of Java or JavaScript."`
-	TS          table.Int64        `tp:"2,ts,asc" doc:"When it was taken, ns of the trace clock."`
+	TS          table.Time         `tp:"2,ts,asc" doc:"When it was taken, ns of the trace clock."`
 	UPID        table.Ref[Process] `tp:"3,upid" doc:"Process whose heap it is."`
 	DumpReason  table.String       `tp:"4,dump_reason" doc:"What caused it, such as OOME."`
 	HeapSize    table.Int64        `tp:"5,heap_size,null" doc:"Bytes allocated on the heap, as reported by the runtime."`
@@ -49,7 +49,7 @@ type HeapGraphClass struct {
 type HeapGraphObject struct {
 	table.Table    `tp:"heap_graph_object,bounds=graph_sample_ts" doc:"An object on a Java heap."`
 	UPID           table.Ref[Process] `tp:"2,upid" doc:"Process whose heap it is on."`
-	GraphSampleTS  table.Int64        `tp:"3,graph_sample_ts" doc:"When the dump was taken, ns of the trace clock."`
+	GraphSampleTS  table.Time         `tp:"3,graph_sample_ts" doc:"When the dump was taken, ns of the trace clock."`
 	SelfSize       table.Int64        `tp:"4,self_size" doc:"Size without the objects that it refers to, bytes."`
 	NativeSize     table.Int64        `tp:"5,native_size" doc:"Native memory registered for it with the garbage collector, bytes."`
 	ReferenceSetID table.Int64        `tp:"6,reference_set_id,null" doc:"What it refers to: the rows of heap_graph_reference with this reference_set_id."`
@@ -127,7 +127,7 @@ type HeapGraphJavaOOMEDetails struct {
 type ProfilerSmaps struct {
 	table.Table            `tp:"profiler_smaps,bounds=ts" doc:"A memory mapping of a process, or several with the same path, and the memory taken."`
 	UPID                   table.Ref[Process] `tp:"2,upid" doc:"Process."`
-	TS                     table.Int64        `tp:"3,ts,asc" doc:"When it was read, ns of the trace clock, the same for all mappings of a process."`
+	TS                     table.Time         `tp:"3,ts,asc" doc:"When it was read, ns of the trace clock, the same for all mappings of a process."`
 	Path                   table.String       `tp:"4,path" doc:"Mapped file or name of the mapping."`
 	PathTrimmed            table.String       `tp:"5,path_trimmed" doc:"path without the mark for a deleted file."`
 	AggregateCount         table.Int64        `tp:"6,aggregate_count" doc:"How many mappings the row adds up."`
@@ -155,7 +155,7 @@ type ProfilerSmaps struct {
 // MemorySnapshot holds the dumps of Chrome's memory-infra.
 type MemorySnapshot struct {
 	table.Table `tp:"memory_snapshot" doc:"A dump of the memory of all processes of Chrome."`
-	Timestamp   table.Int64      `tp:"2,timestamp,asc" doc:"When it was taken, ns of the trace clock."`
+	Timestamp   table.Time       `tp:"2,timestamp,asc" doc:"When it was taken, ns of the trace clock."`
 	TrackID     table.Ref[Track] `tp:"3,track_id" doc:"Track of the dumps."`
 	DetailLevel table.String     `tp:"4,detail_level" doc:"How much was dumped: background, light or detailed."`
 }
@@ -192,7 +192,7 @@ type VulkanMemoryAllocations struct {
 	ArgSetID      table.SetRef[Args] `tp:"2,arg_set_id,null" doc:"Annotations: the rows of args with this arg_set_id."`
 	Source        table.String       `tp:"3,source" doc:"What the memory is for, such as DRIVER or GPU_BUFFER."`
 	Operation     table.String       `tp:"4,operation" doc:"What happened, such as CREATE or BIND."`
-	Timestamp     table.Int64        `tp:"5,timestamp,asc" doc:"Time of the event, ns of the trace clock."`
+	Timestamp     table.Time         `tp:"5,timestamp,asc" doc:"Time of the event, ns of the trace clock."`
 	UPID          table.Ref[Process] `tp:"6,upid,null" doc:"Process."`
 	Device        table.Int64        `tp:"7,device,null" doc:"Handle of the VkDevice."`
 	DeviceMemory  table.Int64        `tp:"8,device_memory,null" doc:"Handle of the VkDeviceMemory."`

@@ -47,7 +47,7 @@ type StackProfileSymbol struct {
 // StackSample holds the samples of all profilers.
 type StackSample struct {
 	table.Table    `tp:"stack_sample,bounds=ts" doc:"A profiler's sample of what was running, or of counter values."`
-	TS             table.Int64                      `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
+	TS             table.Time                       `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
 	Source         table.String                     `tp:"3,source" doc:"Profiler, such as linux.perf, chrome or instruments."`
 	UTID           table.Ref[Thread]                `tp:"4,utid,null" doc:"Thread that was sampled."`
 	UPID           table.Ref[Process]               `tp:"5,upid,null" doc:"Process that was sampled."`
@@ -142,7 +142,7 @@ type MmapRecord struct {
 // SPERecord is filled from Arm's Statistical Profiling Extension in perf.
 type SPERecord struct {
 	table.Table         `tp:"spe_record" doc:"A sampled operation of an Arm CPU."`
-	TS                  table.Int64                  `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
+	TS                  table.Time                   `tp:"2,ts,asc" doc:"Time of the sample, ns of the trace clock."`
 	UTID                table.Ref[Thread]            `tp:"3,utid,null" doc:"Thread that ran it."`
 	ExceptionLevel      table.String                 `tp:"4,exception_level" doc:"Exception level that it ran at."`
 	InstructionFrameID  table.Ref[StackProfileFrame] `tp:"5,instruction_frame_id,null" doc:"Address of the instruction."`

@@ -125,7 +125,7 @@ type Filedescriptor struct {
 // AndroidLogs holds log lines of every source.
 type AndroidLogs struct {
 	table.Table `tp:"android_logs,bounds=ts" doc:"A line of Android's log or of the system journal."`
-	TS          table.Int64        `tp:"2,ts,asc" doc:"Time of the line, ns of the trace clock."`
+	TS          table.Time         `tp:"2,ts,asc" doc:"Time of the line, ns of the trace clock."`
 	UTID        table.Ref[Thread]  `tp:"3,utid,null" doc:"Thread that wrote it."`
 	Prio        table.Int32        `tp:"4,prio" doc:"Priority: 2 verbose to 7 fatal for Android, 0 emergency to 7 debug for the journal."`
 	Tag         table.String       `tp:"5,tag" doc:"Tag of the line, the identifier for the journal."`

@@ -244,6 +244,9 @@ func checkDoc(t *testing.T, name, doc string) {
 	}
 }
 
+// lasting are the tables with times of facts that hold for longer, or that only add up as a whole. See docs/cut.md.
+var lasting = []string{"alert", "clock_snapshot", "import_log", "mmap_record", "filedescriptor", "android_aflags", "heap_profile", "heap_profile_allocation"}
+
 // These are the dataset's promises about whole groups of tables.
 func TestConventions(t *testing.T) {
 	parents := map[string]bool{}
@@ -264,6 +267,12 @@ func TestConventions(t *testing.T) {
 			}
 			if typ, ok := want[c.Name]; ok && c.Type != typ {
 				t.Errorf("%s.%s is %s, want %s", s.Name, c.Name, c.Type, typ)
+			}
+			if (c.Name == "ts" || c.Name == "timestamp") && !c.Time && !slices.Contains(lasting, s.Name) {
+				t.Errorf("%s.%s is no table.Time, but %s is not among the tables that no cut makes smaller", s.Name, c.Name, s.Name)
+			}
+			if c.Time && c.Nullable {
+				t.Errorf("%s.%s may be NULL: then a cut does not know when the row happens", s.Name, c.Name)
 			}
 			if strings.HasPrefix(c.Name, "is_") && c.Type != table.TypeBool {
 				t.Errorf("%s.%s is %s, want bool", s.Name, c.Name, c.Type)

@@ -5,8 +5,8 @@ import "github.com/tpconvert/tpconvert/model/table"
 // Slice holds the events that have a duration or are instants. A tracker pins a row while its slice is open.
 type Slice struct {
 	table.Table            `tp:"slice,bounds=ts,core" doc:"A span of time on a track, or an instant."`
-	TS                     table.Int64        `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
-	Dur                    table.Int64        `tp:"3,dur" doc:"Duration in ns: 0 for an instant, -1 if the slice did not end in the trace."`
+	TS                     table.Time         `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
+	Dur                    table.Dur          `tp:"3,dur" doc:"Duration in ns: 0 for an instant, -1 if the slice did not end in the trace."`
 	TrackID                table.Ref[Track]   `tp:"4,track_id" doc:"Track that the slice lies on."`
 	Category               table.String       `tp:"5,category" doc:"Category that the producer gave it."`
 	Name                   table.String       `tp:"6,name" doc:"What happened."`
@@ -186,8 +186,8 @@ type PerfCounterTrack struct {
 
 // Counter holds the values of all counters.
 type Counter struct {
-	table.Table `tp:"counter,bounds=ts,core" doc:"A value of a counter from this moment on."`
-	TS          table.Int64        `tp:"2,ts,asc" doc:"Time of the value, ns of the trace clock."`
+	table.Table `tp:"counter,bounds=ts,core,until=track_id" doc:"A value of a counter from this moment on."`
+	TS          table.Time         `tp:"2,ts,asc" doc:"Time of the value, ns of the trace clock."`
 	TrackID     table.Ref[Track]   `tp:"3,track_id" doc:"Track of the counter."`
 	Value       table.Float64      `tp:"4,value" doc:"Value in the unit of the track."`
 	ArgSetID    table.SetRef[Args] `tp:"5,arg_set_id,null" doc:"Arguments: the rows of args with this arg_set_id."`
@@ -196,8 +196,8 @@ type Counter struct {
 // State holds the states of track events. A tracker pins a row while its state lasts.
 type State struct {
 	table.Table `tp:"state,bounds=ts" doc:"A state that something was in for a span of time."`
-	TS          table.Int64        `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
-	Dur         table.Int64        `tp:"3,dur" doc:"Duration in ns, -1 if the state lasts to the end of the trace."`
+	TS          table.Time         `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
+	Dur         table.Dur          `tp:"3,dur" doc:"Duration in ns, -1 if the state lasts to the end of the trace."`
 	TrackID     table.Ref[Track]   `tp:"4,track_id" doc:"Track that the state lies on."`
 	Category    table.String       `tp:"5,category" doc:"Category that the producer gave it."`
 	Value       table.String       `tp:"6,value" doc:"Name of the state."`
@@ -216,8 +216,8 @@ type Flow struct {
 // SchedSlice holds the threads that ran on the CPUs. A tracker pins the last row of each CPU.
 type SchedSlice struct {
 	table.Table `tp:"sched_slice,bounds=ts,core" doc:"A span of time in which a thread ran on a CPU."`
-	TS          table.Int64       `tp:"2,ts,asc" doc:"When the thread was switched in, ns of the trace clock."`
-	Dur         table.Int64       `tp:"3,dur" doc:"Duration in ns, -1 if it still ran at the end of the trace."`
+	TS          table.Time        `tp:"2,ts,asc" doc:"When the thread was switched in, ns of the trace clock."`
+	Dur         table.Dur         `tp:"3,dur" doc:"Duration in ns, -1 if it still ran at the end of the trace."`
 	CPU         table.Int32       `tp:"4,cpu" doc:"CPU number on its machine."`
 	UTID        table.Ref[Thread] `tp:"5,utid" doc:"Thread that ran."`
 	EndState    table.String      `tp:"6,end_state" doc:"State of the thread when it was switched out: R runnable, S sleeping, D uninterruptible, T stopped, t traced, X dead, Z zombie, P parked, I idle, K killable, W waking, N not counted as load; + if preempted."`
@@ -229,8 +229,8 @@ type SchedSlice struct {
 // thread.
 type ThreadState struct {
 	table.Table     `tp:"thread_state,bounds=ts,core" doc:"A span of time in which a thread was in one scheduling state."`
-	TS              table.Int64            `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
-	Dur             table.Int64            `tp:"3,dur" doc:"Duration in ns, -1 if the state lasts to the end of the trace."`
+	TS              table.Time             `tp:"2,ts,asc" doc:"Start, ns of the trace clock."`
+	Dur             table.Dur              `tp:"3,dur" doc:"Duration in ns, -1 if the state lasts to the end of the trace."`
 	CPU             table.Int32            `tp:"4,cpu,null" doc:"CPU number on its machine, for a running thread."`
 	UTID            table.Ref[Thread]      `tp:"5,utid" doc:"Thread that was in the state."`
 	State           table.String           `tp:"6,state" doc:"Running, or a state as in sched_slice.end_state."`
@@ -245,7 +245,7 @@ type ThreadState struct {
 // SpuriousSchedWakeup holds the wakeups that did not change a state.
 type SpuriousSchedWakeup struct {
 	table.Table   `tp:"spurious_sched_wakeup" doc:"A wakeup of a thread that was already running or runnable."`
-	TS            table.Int64            `tp:"2,ts,asc" doc:"Time of the wakeup, ns of the trace clock."`
+	TS            table.Time             `tp:"2,ts,asc" doc:"Time of the wakeup, ns of the trace clock."`
 	ThreadStateID table.Ref[ThreadState] `tp:"3,thread_state_id" doc:"State of the thread at that moment."`
 	IRQContext    table.Bool             `tp:"4,irq_context,null" doc:"Whether the wakeup came from an interrupt."`
 	UTID          table.Ref[Thread]      `tp:"5,utid" doc:"Thread that was woken."`
@@ -255,7 +255,7 @@ type SpuriousSchedWakeup struct {
 // Raw has the columns that FtraceEvent and ChromeRaw share.
 type Raw struct {
 	table.Table `tp:"raw,abstract" doc:"An event of ftrace or Chrome, as it was recorded."`
-	TS          table.Int64        `tp:"2,ts,asc" doc:"Time of the event, ns of the trace clock."`
+	TS          table.Time         `tp:"2,ts,asc" doc:"Time of the event, ns of the trace clock."`
 	Name        table.String       `tp:"3,name" doc:"Name of the event."`
 	CPU         table.Int32        `tp:"4,cpu,null" doc:"CPU number on its machine."`
 	UTID        table.Ref[Thread]  `tp:"5,utid" doc:"Thread that was running."`

@@ -12,8 +12,8 @@ type Trace struct {
 	Bytes                     table.Int64  `tp:"6,bytes" doc:"Size of the input, bytes, before any decompression."`
 	SHA256                    table.String `tp:"7,sha256" doc:"SHA-256 of the input, hexadecimal."`
 	Format                    table.String `tp:"8,format" doc:"Formats of the input and of the files in it, outermost first, separated by slashes."`
-	StartTS                   table.Int64  `tp:"9,start_ts,null" doc:"Earliest timestamp of any event, ns of the trace clock, NULL if there are no events."`
-	EndTS                     table.Int64  `tp:"10,end_ts,null" doc:"Latest timestamp of any event, ns of the trace clock."`
+	StartTS                   table.Int64  `tp:"9,start_ts,null" doc:"Earliest timestamp of any event, or the start of the part that was cut out, ns of the trace clock, NULL if there are no events."`
+	EndTS                     table.Int64  `tp:"10,end_ts,null" doc:"Latest timestamp of any event, or the end of the part, ns of the trace clock."`
 	StartUnixNs               table.Int64  `tp:"11,start_unix_ns,null" doc:"Wall clock at start_ts, ns since 1970-01-01 UTC, if the trace contains it."`
 	MachineName               table.String `tp:"12,machine_name" doc:"Name that the machine reports."`
 	Sysname                   table.String `tp:"13,sysname" doc:"Name of the operating system, as uname gives it."`
@@ -34,9 +34,9 @@ type Trace struct {
 
 // TraceBounds has one row, which is written at the end.
 type TraceBounds struct {
-	table.Table `tp:"trace_bounds,core,held" doc:"The first and the last moment of the trace."`
-	StartTS     table.Int64 `tp:"2,start_ts" doc:"Earliest timestamp of any event, ns of the trace clock."`
-	EndTS       table.Int64 `tp:"3,end_ts" doc:"Latest timestamp of any event, including ends of spans, ns of the trace clock."`
+	table.Table `tp:"trace_bounds,core,held" doc:"The first and the last moment of the trace, or of the part of it that was cut out."`
+	StartTS     table.Int64 `tp:"2,start_ts" doc:"Earliest timestamp of any event, or the start of the part, ns of the trace clock."`
+	EndTS       table.Int64 `tp:"3,end_ts" doc:"Latest timestamp of any event, including ends of spans, or the end of the part, ns of the trace clock."`
 }
 
 // TraceFile holds the input and the files found in it. Rows are held because size and type are known only

@@ -46,7 +46,7 @@ type WinscopeFillRegion struct {
 // SurfaceflingerLayersSnapshot is filled from SurfaceFlinger's layer tracing.
 type SurfaceflingerLayersSnapshot struct {
 	table.Table         `tp:"surfaceflinger_layers_snapshot" doc:"All layers of Android's compositor at a moment."`
-	TS                  table.Int64        `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
+	TS                  table.Time         `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
 	ArgSetID            table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The snapshot without its layers: the rows of args with this arg_set_id."`
 	Base64ProtoID       table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the snapshot's message, equal for equal messages."`
 	SequenceID          table.Int64        `tp:"5,sequence_id" doc:"Writer of the packet."`
@@ -89,7 +89,7 @@ type SurfaceflingerLayer struct {
 // SurfaceflingerTransactions is filled from SurfaceFlinger's transaction tracing.
 type SurfaceflingerTransactions struct {
 	table.Table   `tp:"surfaceflinger_transactions" doc:"The transactions that Android's compositor committed together."`
-	TS            table.Int64        `tp:"2,ts,asc" doc:"Time of the commit, ns of the trace clock."`
+	TS            table.Time         `tp:"2,ts,asc" doc:"Time of the commit, ns of the trace clock."`
 	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The commit without its transactions: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the commit's message, equal for equal messages."`
 	VsyncID       table.Int64        `tp:"5,vsync_id,null" doc:"Vsync id of the commit."`
@@ -120,7 +120,7 @@ type SurfaceflingerTransactionFlag struct {
 // Windowmanager is filled from WindowManager's tracing.
 type Windowmanager struct {
 	table.Table         `tp:"windowmanager" doc:"The state of Android's window manager at a moment."`
-	TS                  table.Int64        `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
+	TS                  table.Time         `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
 	ArgSetID            table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The state without its containers: the rows of args with this arg_set_id."`
 	Base64ProtoID       table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
 	FocusedDisplayID    table.Int64        `tp:"5,focused_display_id" doc:"Display with the focus."`
@@ -147,13 +147,13 @@ type WindowmanagerWindowcontainer struct {
 // transition.
 type WindowManagerShellTransitions struct {
 	table.Table         `tp:"window_manager_shell_transitions,held" doc:"An animated change of Android's windows."`
-	TS                  table.Int64        `tp:"2,ts" doc:"When it began to play: when it was dispatched or else sent, ns of the trace clock."`
+	TS                  table.Time         `tp:"2,ts" doc:"When it began to play: when it was dispatched or else sent, ns of the trace clock."`
 	TransitionID        table.Int64        `tp:"3,transition_id" doc:"Transition id."`
 	ArgSetID            table.SetRef[Args] `tp:"4,arg_set_id,null" doc:"The transition in full: the rows of args with this arg_set_id."`
 	TransitionType      table.Int64        `tp:"5,transition_type,null" doc:"Kind of transition, as Android's number."`
 	SendTimeNS          table.Int64        `tp:"6,send_time_ns,null" doc:"When it was sent to the shell, ns of CLOCK_BOOTTIME."`
 	DispatchTimeNS      table.Int64        `tp:"7,dispatch_time_ns,null" doc:"When the shell gave it to a handler, ns of CLOCK_BOOTTIME."`
-	DurationNS          table.Int64        `tp:"8,duration_ns,null" doc:"From dispatch to finish, ns."`
+	DurationNS          table.Dur          `tp:"8,duration_ns,null" doc:"From dispatch to finish, ns."`
 	FinishTimeNS        table.Int64        `tp:"9,finish_time_ns,null" doc:"When it was finished, ns of CLOCK_BOOTTIME."`
 	ShellAbortTimeNS    table.Int64        `tp:"10,shell_abort_time_ns,null" doc:"When the shell aborted it, ns of CLOCK_BOOTTIME."`
 	WMAbortTimeNS       table.Int64        `tp:"11,wm_abort_time_ns,null" doc:"When the window manager aborted it, ns of CLOCK_BOOTTIME."`
@@ -200,7 +200,7 @@ type WindowManagerShellTransitionProtos struct {
 // Viewcapture is filled from Android's view capture.
 type Viewcapture struct {
 	table.Table   `tp:"viewcapture" doc:"All views of a window at a moment."`
-	TS            table.Int64        `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
+	TS            table.Time         `tp:"2,ts,asc" doc:"Time of the snapshot, ns of the trace clock."`
 	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The snapshot without its views: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the snapshot's message, equal for equal messages."`
 	PackageName   table.String       `tp:"5,package_name" doc:"Package of the window."`
@@ -234,7 +234,7 @@ type ViewcaptureInternedData struct {
 // InputmethodClients is filled from Winscope's input method tracing.
 type InputmethodClients struct {
 	table.Table   `tp:"inputmethod_clients" doc:"The app-side state of the input method."`
-	TS            table.Int64        `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
+	TS            table.Time         `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
 	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
 }
@@ -242,7 +242,7 @@ type InputmethodClients struct {
 // InputmethodManagerService is filled from Winscope's input method tracing.
 type InputmethodManagerService struct {
 	table.Table   `tp:"inputmethod_manager_service" doc:"The state of the system's input method manager."`
-	TS            table.Int64        `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
+	TS            table.Time         `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
 	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
 }
@@ -250,7 +250,7 @@ type InputmethodManagerService struct {
 // InputmethodService is filled from Winscope's input method tracing.
 type InputmethodService struct {
 	table.Table   `tp:"inputmethod_service" doc:"The keyboard-side state of the input method."`
-	TS            table.Int64        `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
+	TS            table.Time         `tp:"2,ts,asc" doc:"Time of the dump, ns of the trace clock."`
 	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The state: the rows of args with this arg_set_id."`
 	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the state's message, equal for equal messages."`
 }
@@ -258,7 +258,7 @@ type InputmethodService struct {
 // Protolog is filled from Android's ProtoLog.
 type Protolog struct {
 	table.Table `tp:"protolog" doc:"A line of ProtoLog, formatted."`
-	TS          table.Int64  `tp:"2,ts,asc" doc:"Time of the line, ns of the trace clock."`
+	TS          table.Time   `tp:"2,ts,asc" doc:"Time of the line, ns of the trace clock."`
 	Level       table.String `tp:"3,level" doc:"Level, from DEBUG to WTF."`
 	Tag         table.String `tp:"4,tag" doc:"Group that it belongs to."`
 	Message     table.String `tp:"5,message" doc:"Text."`

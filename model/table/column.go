@@ -28,6 +28,10 @@ type (
 	Int64 struct{ column[int64] }
 	// Ref is a column that refers to rows of the table that T declares.
 	Ref[T any] struct{ column[int64] }
+	// Time is a column with the times at which rows happen or begin, in ns of the trace clock. A table that has one can be cut.
+	Time struct{ column[int64] }
+	// Dur is a column with the times that rows last, in ns from their Time: -1 if they do not end. Rows without one are moments.
+	Dur struct{ column[int64] }
 	// SetRef is a column that refers to sets of rows of the table that T declares.
 	SetRef[T any] struct{ column[int64] }
 	// Int32 is a column of 32-bit integers.
@@ -225,6 +229,9 @@ func (c *SetRef[T]) Get(row int64) (SetID[T], bool) {
 	id, ok := c.column.Get(row)
 	return SetID[T](id), ok
 }
+
+// sets is the type of the declaration of the table with the sets.
+func (c *SetRef[T]) sets() reflect.Type { return reflect.TypeFor[T]() }
 
 // Set stores the value of a row.
 func (c *String) Set(row int64, id StringID) {

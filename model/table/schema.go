@@ -30,7 +30,7 @@ func Readable(version int) bool { return OldestSchemaVersion <= version && versi
 //	}
 //
 // The tag of the first field names the table and has options: "held", "core", "sparse",
-// "planned", "abstract", "derived" and "bounds=COLUMN" are explained below. The
+// "planned", "abstract", "derived", "bounds=COLUMN" and "until=COLUMN" are explained below. The
 // condition of a derived table has its own tag:
 //
 //	Track `tp:"cpu_track,derived" where:"event_type=slice,cpu"`
@@ -49,6 +49,7 @@ type Schema struct {
 	// Planned tables are part of the schema, but nothing fills them yet.
 	Planned bool
 	Bounds  string // column with the times covered by trace_bounds, or ""
+	Until   string // rows last until the next one with the same value in this column; or ""
 	// Abstract tables have neither rows of their own nor a file: their rows are those of
 	// their children.
 	Abstract bool
@@ -75,6 +76,9 @@ type Column struct {
 	Type     Type
 	Nullable bool
 	Ref      string // table that the values refer to, or ""
+	Set      string // table whose sets of rows the values number, or ""
+	Time     bool   // see the type Time
+	Dur      bool   // see the type Dur
 	Asc      bool   // values mostly ascend
 	Row      bool   // the row's id: either the first column or a copy of it
 	From     string // in a derived table, the parent's column that this one repeats
@@ -239,6 +243,8 @@ func (s *Schema) head(field reflect.StructField) {
 			s.Planned = true
 		case "bounds":
 			s.Bounds = value
+		case "until":
+			s.Until = value
 		case "abstract":
 			s.Abstract = true
 		case "derived":
@@ -274,6 +280,14 @@ func columnOf(field reflect.StructField) Column {
 		c.Nullable = c.Type.Interned()
 		if to, ok := values.(interface{ referred() reflect.Type }); ok {
 			c.Ref = nameOf(to.referred().Field(0))
+		}
+		switch v := values.(type) {
+		case *Time:
+			c.Time = true
+		case *Dur:
+			c.Dur = true
+		case interface{ sets() reflect.Type }:
+			c.Set = nameOf(v.sets().Field(0))
 		}
 	}
 	for _, option := range parts[2:] {

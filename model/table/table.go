@@ -79,7 +79,9 @@ type Chunk struct {
 
 // NewChunk returns a chunk that no table made, of a schema from Schema.WithColumns.
 func NewChunk(s *Schema, rows int, columns []Vector, strings StringView) *Chunk {
-	return &Chunk{Schema: s, Rows: rows, Strings: strings, vectors: columns}
+	c := &Chunk{Schema: s, Rows: rows, Strings: strings, vectors: columns}
+	c.size = c.bytes()
+	return c
 }
 
 // Column returns the values of the schema's column i. Id columns have none if their values are

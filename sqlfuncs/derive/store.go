@@ -34,10 +34,6 @@ func (e *Evaluator) store(ctx context.Context, to *export.Extension, rows *Rows)
 	w := &writer{strings: table.NewStringPool()}
 	set := table.NewSet(&w.tables, w.strings, 0, to, table.Parking{})
 	defer set.Close()
-	t := &w.tables
-	for _, own := range []*table.Table{&t.Track.Table, &t.Slice.Table, &t.Counter.Table, &t.Args.Table} {
-		own.Continue(to.Rows(own.Schema().Name))
-	}
 	if len(rows.Events) > 0 {
 		if to.Rows("track") == 0 && to.Rows("slice")+to.Rows("counter") > 0 {
 			return errors.New("the dataset has no table track: convert the trace without --tables, or with it")
@@ -59,7 +55,7 @@ func (e *Evaluator) store(ctx context.Context, to *export.Extension, rows *Rows)
 	return set.Err()
 }
 
-// begin finds the first free ids and the machines.
+// begin finds the first free ids and the machines. In a part of a trace, ids are no numbers of rows.
 func (e *Evaluator) begin(ctx context.Context, w *writer) error {
 	s, err := e.session(ctx, perfetto)
 	if err != nil {
@@ -68,10 +64,15 @@ func (e *Evaluator) begin(ctx context.Context, w *writer) error {
 	ids, err := integers(ctx, s, `SELECT (SELECT max(id) FROM (
 			SELECT max(arg_set_id) AS id FROM args UNION ALL SELECT max(arg_set_id) FROM slice UNION ALL
 			SELECT max(source_arg_set_id) FROM track UNION ALL SELECT max(dimension_arg_set_id) FROM track)) AS args,
-		(SELECT max(track_group_id) FROM track) AS "groups"`)
+		(SELECT max(track_group_id) FROM track) AS "groups", (SELECT max(id) FROM track) AS track, (SELECT max(id) FROM slice) AS slice,
+		(SELECT max(id) FROM counter) AS counter, (SELECT max(id) FROM args) AS arg`)
 	if err != nil {
 		return err
 	}
+	w.tables.Track.Continue(ids["track"] + 1)
+	w.tables.Slice.Continue(ids["slice"] + 1)
+	w.tables.Counter.Continue(ids["counter"] + 1)
+	w.tables.Args.Continue(ids["arg"] + 1)
 	w.argSet, w.group = model.ArgSetID(ids["args"]+1), ids["groups"]+1
 	for name, to := range map[string]*map[int64]model.MachineID{"thread": &w.threads, "process": &w.processes} {
 		var r result

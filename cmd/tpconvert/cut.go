@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	api "github.com/tpconvert/tpconvert"
+)
+
+// rangeOptions are the flags for a part of a trace.
+type rangeOptions struct{ from, to timeValue }
+
+func (o *rangeOptions) register(flags *pflag.FlagSet) {
+	flags.Var(&o.from, "from", "write only what reaches into the time from here on: 1.5s or 300ms after the start, or ns of the trace clock as in ts")
+	flags.Var(&o.to, "to", "write only what begins before this time, given like --from")
+}
+
+func (o *rangeOptions) library() api.Range { return api.Range{From: o.from.at, To: o.to.at} }
+
+func newCutCommand(ui *uiOptions) *cobra.Command {
+	var of rangeOptions
+	var output string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "cut [flags] DATASET -o OUT",
+		Short: "Write a part of a dataset's time to another dataset",
+		Long: `Write the rows of DATASET that reach into the time from --from until before --to
+to OUT. They are whole, and have the ids that they have in DATASET. What they refer
+to, such as arguments, stays, and so do all threads, processes, tracks and stacks,
+the counters' last values before, and what is about the whole trace. The bounds of
+the trace are those of the part. Rows that "derive" added are left out.
+
+Times are durations after the start of the trace, such as 1.5s, 300ms or 2m, or
+without a unit ns of the trace clock, as the column ts has them. In a dataset of
+many traces each is cut.`,
+		Example: `  tpconvert cut out/ -o part/ --from 1.5s --to 2.5s
+  tpconvert cut out/ -o part/ --from 123456789000`,
+		Args: arguments(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, part := api.Options{Force: force, Version: version()}, of.library()
+			switch {
+			case output == "":
+				return usageError{errors.New("-o OUT is missing, the folder for the dataset")}
+			case part.Whole():
+				return usageError{errors.New("--from or --to is missing")}
+			}
+			d, err := api.Open(args[0])
+			if err != nil {
+				return err
+			}
+			limitMemory(cmd.Context(), o)
+			result, err := d.Cut(cmd.Context(), output, part, o)
+			if err == nil {
+				ui.printer(cmd).Summary(summary{result})
+			}
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	of.register(flags)
+	flags.StringVarP(&output, "output", "o", "", "folder for the dataset")
+	flags.BoolVarP(&force, "force", "f", false, "replace the dataset if OUT has one")
+	return cmd
+}
+
+// timeValue is a flag for a moment of a trace: 1.5s after its start, or 123456789 ns of its clock.
+type timeValue struct{ at *api.Time }
+
+// Set parses a time.
+func (t *timeValue) Set(text string) error {
+	if ns, err := strconv.ParseInt(text, 10, 64); err == nil {
+		t.at = &api.Time{NS: ns, Absolute: true}
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is neither a time after the start, such as 1.5s, 300ms or 2m, nor ns of the trace clock", text)
+	}
+	t.at = &api.Time{NS: int64(d)}
+	return nil
+}
+
+// Type names the value in the help.
+func (t *timeValue) Type() string { return "time" }
+
+func (t *timeValue) String() string {
+	switch {
+	case t.at == nil:
+		return ""
+	case t.at.Absolute:
+		return strconv.FormatInt(t.at.NS, 10)
+	}
+	return time.Duration(t.at.NS).String()
+}

@@ -32,9 +32,9 @@ func Open(path string) (*Dataset, error) {
 	return &Dataset{path, many, traces}, nil
 }
 
-// Cut writes a part of each trace to the dataset in the folder out, which is laid out like this one. Rows that
+// Cut writes the part Options.Range of each trace to the dataset in the folder out, which is laid out like this one. Rows that
 // were derived are left out. Of the options, those under "writing" apply but for Append, Merge and those of inputs.
-func (d *Dataset) Cut(ctx context.Context, out string, part Range, o Options) (*Result, error) {
+func (d *Dataset) Cut(ctx context.Context, out string, o Options) (*Result, error) {
 	begun := time.Now()
 	undo, err := export.MakeParents(out)
 	if err != nil {
@@ -45,7 +45,7 @@ func (d *Dataset) Cut(ctx context.Context, out string, part Range, o Options) (*
 	if err != nil {
 		return nil, err
 	}
-	manifests, err := export.Cut(ctx, d.Path, out, part, target)
+	manifests, err := export.Cut(ctx, d.Path, out, target)
 	if err != nil {
 		return nil, err
 	}

@@ -224,6 +224,13 @@ func (r *run) one(ctx context.Context, j *job) error {
 		return err
 	}
 	seen, err := r.read(ctx, j.path, w)
+	var m *export.Manifest
+	if err == nil {
+		m = r.manifest(j, seen)
+		if err = w.Cut(m); err != nil {
+			err = fmt.Errorf("%s: %w", j.path, err)
+		}
+	}
 	if !r.end(w) {
 		return ctx.Err()
 	}
@@ -231,21 +238,30 @@ func (r *run) one(ctx context.Context, j *job) error {
 	if err != nil {
 		return errors.Join(err, w.Abort())
 	}
+	m.WallSeconds, m.PeakMemoryBytes = time.Since(begun).Seconds(), memory.Peak()
+	if err := w.Commit(m); err != nil {
+		return r.elsewhere(err, j, m)
+	}
+	r.committed.Add(1)
+	j.describe(m)
+	return nil
+}
+
+// manifest returns the manifest of a trace that was read.
+func (r *run) manifest(j *job, seen *Facts) *export.Manifest {
 	j.Losses = seen.Losses()
-	m := export.Manifest{
-		TraceID:         cmp.Or(r.options.TraceID, "t_"+seen.Input.SHA256[:16]),
-		Input:           seen.Input,
-		Also:            j.also,
-		Start:           seen.Start,
-		End:             seen.End,
-		StartUnix:       seen.StartUnix,
-		Machine:         seen.Machine,
-		Rank:            seen.Rank,
-		WorldSize:       seen.WorldSize,
-		Events:          seen.Events,
-		Stats:           seen.Stats,
-		WallSeconds:     time.Since(begun).Seconds(),
-		PeakMemoryBytes: memory.Peak(),
+	m := &export.Manifest{
+		TraceID:   cmp.Or(r.options.TraceID, "t_"+seen.Input.SHA256[:16]),
+		Input:     seen.Input,
+		Also:      j.also,
+		Start:     seen.Start,
+		End:       seen.End,
+		StartUnix: seen.StartUnix,
+		Machine:   seen.Machine,
+		Rank:      seen.Rank,
+		WorldSize: seen.WorldSize,
+		Events:    seen.Events,
+		Stats:     seen.Stats,
 	}
 	if text := j.Losses.Alarm(); text != "" {
 		m.Warnings = append(m.Warnings, text)
@@ -253,15 +269,7 @@ func (r *run) one(ctx context.Context, j *job) error {
 	if text := j.Losses.Describe(model.Lost, model.Damaged, model.NotRead); text != "" {
 		m.Warnings = append(m.Warnings, "not imported: "+text)
 	}
-	j.TraceID, j.Format, j.Bytes = m.TraceID, m.Input.Formats(), m.Input.Bytes
-	if err := w.Commit(&m); err != nil {
-		return r.elsewhere(err, j, &m)
-	}
-	r.committed.Add(1)
-	for _, t := range m.Tables {
-		j.Tables = append(j.Tables, TableSize{t.Name, t.Rows, t.Bytes})
-	}
-	return nil
+	return m
 }
 
 // read reads the trace at path. Its rows go to sink.

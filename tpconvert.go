@@ -51,6 +51,7 @@ type Options struct {
 	Stdin       io.Reader      // the input StandardInput
 	Format      string         // Parquet (also "") or Arrow, which is for one trace only
 	Compression string         // zstd[:level] (also ""), gzip[:level], snappy or none
+	Range       Range          // the part of each trace to write
 	Tables      []string       // tables to write; nil means all with rows, and the core tables
 	EmptyTables bool           // also write tables without rows
 	TraceID     string         // of the only trace; "" means t_ and 16 hexadecimal digits of its SHA-256
@@ -111,6 +112,7 @@ func (o *Options) export() (export.Options, error) {
 		EmptyTables: o.EmptyTables,
 		Jobs:        o.Jobs,
 		Version:     o.version(),
+		Range:       o.Range,
 		Force:       o.Force,
 		Temporary:   o.Temporary,
 	}, err

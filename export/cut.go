@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -69,9 +70,9 @@ func (s Span) clip(trace Span) Span {
 	return Span{start, max(min(s.End, trace.End), start+1)}
 }
 
-// Cut copies the part of each trace of the dataset dir that is in a range to another dataset, of the same layout. Rows that were
+// Cut copies the part of each trace of the dataset dir that is in o.Range to another dataset, of the same layout. Rows that were
 // derived are left out. It returns the manifests of the new traces.
-func Cut(ctx context.Context, dir, to string, part Range, o Options) ([]*Manifest, error) {
+func Cut(ctx context.Context, dir, to string, o Options) ([]*Manifest, error) {
 	manifests, many, err := ReadManifests(dir)
 	if err != nil {
 		return nil, err
@@ -81,6 +82,8 @@ func Cut(ctx context.Context, dir, to string, part Range, o Options) ([]*Manifes
 			return nil, fmt.Errorf("%s has schema version %d, this tpconvert cuts %d: convert the trace again", dir, m.SchemaVersion, table.SchemaVersion)
 		}
 	}
+	part := o.Range
+	o.Range = Range{} // as the writers get no whole traces
 	create, folder := func() (*Writer, error) { return Create(to, o) }, func(*Manifest) string { return dir }
 	if many {
 		d, err := OpenDataset(to, o)
@@ -111,6 +114,48 @@ func Cut(ctx context.Context, dir, to string, part Range, o Options) ([]*Manifes
 	return manifests, nil
 }
 
+// wholeFolder has the files of all tables until they are cut.
+const wholeFolder = "whole"
+
+// narrow makes the writer of a range keep the whole trace until Cut.
+func (w *Writer) narrow() (*Writer, error) {
+	if w.options.Range.Whole() {
+		return w, nil
+	}
+	s := &Stage{Path: filepath.Join(w.stage.Path, wholeFolder)}
+	if err := os.Mkdir(s.Path, 0o777); err != nil {
+		return nil, errors.Join(targetError(s.Path, err), w.Abort())
+	}
+	o := w.options
+	o.Format, o.Tables, o.EmptyTables, o.Temporary = Parquet, nil, false, true
+	w.whole = newWriter(o, w.place, s, w.workers)
+	w.whole.extends = true
+	return w, nil
+}
+
+// Cut reduces a trace whose rows were all written to the range of the options, and changes its manifest. Without a range it does
+// nothing. It comes before Commit.
+func (w *Writer) Cut(m *Manifest) error {
+	whole := w.whole
+	if whole == nil {
+		return nil
+	}
+	whole.running.Wait()
+	all := *m
+	if err := whole.failure(); err != nil {
+		return err
+	}
+	if err := whole.finish(&all); err != nil {
+		return err
+	}
+	w.cutting = true
+	if err := w.cut(whole.stage.Path, &all, w.options.Range); err != nil {
+		return err
+	}
+	*m = all
+	return os.RemoveAll(whole.stage.Path)
+}
+
 // cut writes the rows of the trace in a folder that reach into the range, and changes the trace's manifest.
 func (w *Writer) cut(folder string, m *Manifest, r Range) error {
 	if m.Start == nil || m.End == nil {
@@ -124,7 +169,7 @@ func (w *Writer) cut(folder string, m *Manifest, r Range) error {
 	c := &cutter{Writer: w, Span: within, files: map[string]string{}, done: map[string]bool{}, rows: map[string]ids{}, sets: map[string]ids{}}
 	for _, t := range m.Tables {
 		if filepath.Ext(t.File) != "."+Parquet {
-			return fmt.Errorf("%s: %w: only datasets of Parquet files can be cut", folder, ErrOption)
+			return fmt.Errorf("%s: %w: only datasets of Parquet files can be cut; convert the trace with --from and --to", folder, ErrOption)
 		}
 		c.files[t.Name] = filepath.Join(folder, t.File)
 	}

@@ -162,7 +162,7 @@ func (d *Dataset) Create() (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newWriter(d.options, d, s, d.workers), nil
+	return newWriter(d.options, d, s, d.workers).narrow()
 }
 
 // stage makes a folder that no pattern for tables matches. It retries because another run

@@ -51,6 +51,7 @@ type Options struct {
 	Version     string          // version of the converter
 	Force       bool            // replace an existing dataset, or a trace in it
 	Temporary   bool            // the files need not reach the disk, because they end with the process
+	Range       Range           // the part of the trace to write: Writer.Cut cuts it out of the whole
 
 	filtered []string // columns with bloom filters
 }

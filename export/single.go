@@ -36,7 +36,7 @@ func Create(dir string, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newWriter(o, s, stage, newWorkers(o.Jobs)), nil
+	return newWriter(o, s, stage, newWorkers(o.Jobs)).narrow()
 }
 
 // openSingle returns the target at dir, and the folder and name prefix of its stages. It removes those of killed runs.

@@ -17,8 +17,10 @@ type Writer struct {
 	options Options
 	place   place
 	stage   *Stage
-	bare    bool // write only tables without rows
-	extends bool // add rows to a dataset
+	bare    bool    // write only tables without rows
+	extends bool    // add rows to a dataset
+	whole   *Writer // of the trace before it is cut, or nil
+	cutting bool    // it is being cut
 	outputs map[string]*output
 	workers chan *scratch // one per encoder that may run at a time
 	slots   chan struct{} // one per slotBytes that may be queued at a time
@@ -106,6 +108,9 @@ const heavyText = 12 << 20
 // blocks while too many chunks are queued, and returns the first error of any
 // encoder.
 func (w *Writer) Chunk(c *table.Chunk) error {
+	if w.whole != nil && !w.cutting {
+		return w.whole.Chunk(c)
+	}
 	out := w.outputs[c.Schema.Name]
 	if out == nil {
 		c.Release()
@@ -253,6 +258,9 @@ func (w *Writer) keepsEmpty(s *table.Schema) bool {
 // Abort discards everything written so far. After Commit it does nothing.
 func (w *Writer) Abort() error {
 	w.end(os.ErrClosed)
+	if w.whole != nil {
+		w.whole.Abort()
+	}
 	w.running.Wait()
 	for _, out := range w.outputs {
 		if out.file != nil {

@@ -30,6 +30,7 @@ type convertOptions struct {
 	append       bool
 	strict       bool
 	duckdb       string
+	rangeOptions
 	registerOptions
 	mergeOptions
 	readOptions
@@ -80,6 +81,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 	flags.BoolVarP(&o.force, "force", "f", false, "replace the dataset if OUT has one")
 	flags.BoolVar(&o.append, "append", false, "add to a dataset of many traces, even a single TRACE")
 	flags.StringVar(&o.duckdb, "duckdb", "", "also make a DuckDB file of the dataset, like \"tpconvert register\"")
+	o.rangeOptions.register(flags)
 	o.registerOptions.register(flags)
 	o.mergeOptions.register(flags)
 	o.readOptions.register(flags)
@@ -100,6 +102,7 @@ func (o *convertOptions) library() (api.Options, error) {
 		Version:             version(),
 		Format:              o.format,
 		Compression:         o.compression,
+		Range:               o.rangeOptions.library(),
 		Tables:              o.tables,
 		EmptyTables:         o.emptyTables,
 		TraceID:             o.traceID,

@@ -37,16 +37,19 @@ the trace are those of the part. Rows that "derive" added are left out.
 
 Times are durations after the start of the trace, such as 1.5s, 300ms or 2m, or
 without a unit ns of the trace clock, as the column ts has them. In a dataset of
-many traces each is cut.`,
+many traces each is cut.
+
+To cut a trace while it is converted, give --from and --to to "tpconvert".`,
 		Example: `  tpconvert cut out/ -o part/ --from 1.5s --to 2.5s
-  tpconvert cut out/ -o part/ --from 123456789000`,
+  tpconvert cut out/ -o part/ --from 123456789000
+  tpconvert --from 1.5s --to 2.5s trace.pftrace part/`,
 		Args: arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, part := api.Options{Force: force, Version: version()}, of.library()
+			o := api.Options{Range: of.library(), Force: force, Version: version()}
 			switch {
 			case output == "":
 				return usageError{errors.New("-o OUT is missing, the folder for the dataset")}
-			case part.Whole():
+			case o.Range.Whole():
 				return usageError{errors.New("--from or --to is missing")}
 			}
 			d, err := api.Open(args[0])
@@ -54,7 +57,7 @@ many traces each is cut.`,
 				return err
 			}
 			limitMemory(cmd.Context(), o)
-			result, err := d.Cut(cmd.Context(), output, part, o)
+			result, err := d.Cut(cmd.Context(), output, o)
 			if err == nil {
 				ui.printer(cmd).Summary(summary{result})
 			}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"database/sql"
 	"fmt"
 	"path/filepath"
@@ -65,6 +66,18 @@ func TestCut(t *testing.T) {
 		from, to := *whole.Start+4*tenth, *whole.Start+5*tenth
 		absolute := []string{"--from", strconv.FormatInt(from, 10), "--to", strconv.FormatInt(to, 10)}
 		tpconvert(t, dir, append([]string{"cut", "-q", "whole", "-o", "part"}, absolute...)...).expect(t, exitDone, "")
+		relative := []string{"--from", fmt.Sprint(4*tenth, "ns"), "--to", fmt.Sprint(5*tenth, "ns")}
+		tpconvert(t, dir, append([]string{"-q", "--row-group-rows", "1000", trace, "converted"}, relative...)...).expect(t, exitDone, "")
+
+		if cut, converted := contentOf(t, filepath.Join(dir, "part")), contentOf(t, filepath.Join(dir, "converted")); len(cut) != len(converted) {
+			t.Errorf("%s: %d files, but %d with --from and --to", trace, len(cut), len(converted))
+		} else {
+			for path, content := range cut {
+				if filepath.Ext(path) == ".parquet" && !bytes.Equal(converted[strings.Replace(path, "/part/", "/converted/", 1)], content) {
+					t.Errorf("%s: %s is another one with --from and --to", trace, path)
+				}
+			}
+		}
 		part := manifestAt(t, dir, "part", "_tpconvert.json")
 		if part.Whole == nil || *part.Whole != (export.Span{Start: *whole.Start, End: *whole.End}) || *part.Start != from || *part.End != to {
 			t.Errorf("%s: the part from %d to %d is from %d to %d of %v", trace, from, to, *part.Start, *part.End, part.Whole)
@@ -166,8 +179,16 @@ func TestCutMany(t *testing.T) {
 	})
 	tpconvert(t, dir, "-q", "a.json", "b.json", "all").expect(t, exitDone, "")
 	tpconvert(t, dir, "cut", "-q", "all", "-o", "cut", "--from", "1us", "--to", "6us").expect(t, exitDone, "")
-	if got, want := rowsOf(t, dir, "cut", "SELECT name FROM slice ORDER BY name"), "name\nb\nc\nd\n"; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	tpconvert(t, dir, "-q", "a.json", "b.json", "converted", "--from", "1us", "--to", "6us").expect(t, exitDone, "")
+	for _, out := range []string{"cut", "converted"} {
+		if got, want := rowsOf(t, dir, out, "SELECT name FROM slice ORDER BY name"), "name\nb\nc\nd\n"; got != want {
+			t.Errorf("%s: %s, want %s", out, got, want)
+		}
+	}
+	got := tpconvert(t, dir, "-q", "a.json", "b.json", "some", "--to", "100000")
+	got.expect(t, exitSomeFailed, "--to: invalid option: 100000 ns is not after the start: the trace is from 100000 to 110000 ns, 10µs long")
+	if got := rowsOf(t, dir, "some", "SELECT name FROM slice ORDER BY name"); got != "name\na\nb\n" {
+		t.Errorf("some: %s", got)
 	}
 }
 
@@ -175,6 +196,7 @@ func TestCutRefuses(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{
 		"a.json": `[{"ph":"X","ts":10,"dur":10,"pid":1,"tid":1,"name":"a"}]`,
+		"stacks": "main;work 3\n",
 	})
 	tpconvert(t, dir, "-q", "a.json", "whole").expect(t, exitDone, "")
 	tpconvert(t, dir, "-q", "--format", "arrow", "a.json", "arrow").expect(t, exitDone, "")
@@ -187,10 +209,13 @@ func TestCutRefuses(t *testing.T) {
 		"cut whole -o part --from later":        `"later" is neither a time after the start`,
 		"cut whole -o part --from -1s":          `"-1s" is neither a time after the start`,
 		"cut arrow -o part --from 1us":          "only datasets of Parquet files can be cut",
+		"a.json part --from 1s":                 "1000010000 ns is after the end",
+		"stacks part --from 1s":                 "the trace has no events with a time",
+		"a.json part --from 3000000h":           "is neither a time",
 	} {
 		tpconvert(t, dir, strings.Fields(args)...).expect(t, exitUsage, message)
 	}
-	if got := names(t, dir); !slices.Equal(got, []string{"a.json", "arrow", "whole"}) {
+	if got := names(t, dir); !slices.Equal(got, []string{"a.json", "arrow", "stacks", "whole"}) {
 		t.Errorf("left: %v", got)
 	}
 }

@@ -45,10 +45,10 @@ func exitCode(err error) int {
 		return exitDone
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &usage), errors.Is(err, api.ErrOption):
-		return exitUsage
 	case errors.As(err, &failed) && len(failed.Errs) < failed.Of:
 		return exitSomeFailed
+	case errors.As(err, &usage), errors.Is(err, api.ErrOption):
+		return exitUsage
 	case errors.As(err, &alerts), errors.As(err, &different):
 		return exitAlert
 	case errors.Is(err, api.ErrIncomplete):

@@ -41,7 +41,7 @@ type MergedFile struct {
 type Bundle struct {
 	archive archive.Bundle
 	names   []string // of its traces
-	files   []*os.File
+	files   []input
 }
 
 // NewBundle makes an archive of traces, and of those in folders. The members have the base names of the traces. Stdin and Log of
@@ -78,16 +78,12 @@ func newBundle(paths []string, m Merge, stdin io.Reader) (_ *Bundle, err error) 
 		}
 	}
 	for i, path := range paths {
-		file, err := openAnywhere(path, stdin)
+		file, size, err := openAnywhere(path, stdin)
 		if err != nil {
 			return nil, err
 		}
 		b.files = append(b.files, file)
-		info, err := file.Stat()
-		if err != nil {
-			return nil, err
-		}
-		if err := b.archive.Add(b.names[i], info.Size(), file); err != nil {
+		if err := b.archive.Add(b.names[i], size, file); err != nil {
 			return nil, err
 		}
 	}
@@ -114,34 +110,33 @@ func traceName(path string) string {
 	if path == StandardInput {
 		return stdinName
 	}
-	return filepath.Base(path)
+	return filepath.Base(absolute(path))
 }
 
-// openAnywhere opens a file for random access. It copies other inputs, such as the
+// openAnywhere opens a trace for random access, and returns its size in bytes. It copies other inputs, such as the
 // standard input, to a temporary file.
-func openAnywhere(path string, stdin io.Reader) (*os.File, error) {
+func openAnywhere(path string, stdin io.Reader) (file input, size int64, err error) {
 	from := stdin
 	if path != StandardInput {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, err
+		if file, err = openTrace(path); err != nil {
+			return nil, 0, err
 		}
-		if info, err := file.Stat(); err != nil || info.Mode().IsRegular() {
-			return file, err
+		if s, ok := sourceOf(path); ok {
+			return file, s.Bytes, nil
 		}
 		defer file.Close()
 		from = file
 	}
 	copied, err := os.CreateTemp("", "tpconvert-input-*")
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	_ = os.Remove(copied.Name()) // Windows keeps it: it removes no open file
-	if _, err = io.Copy(copied, from); err != nil {
+	if size, err = io.Copy(copied, from); err != nil {
 		copied.Close()
-		return nil, err
+		return nil, 0, err
 	}
-	return copied, nil
+	return copied, size, nil
 }
 
 // text returns the manifest for traces with these names, or nil.

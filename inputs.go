@@ -1,7 +1,6 @@
 package tpconvert
 
 import (
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/ingest"
-	"github.com/tpconvert/tpconvert/ingest/format"
 )
 
 // StandardInput is the input that stands for Options.Stdin. Its name in the tables is "stdin".
@@ -18,8 +16,8 @@ const StandardInput = "-"
 
 const stdinName = "stdin"
 
-// expandFolders replaces folders among paths by the files in them and their
-// subfolders. It skips hidden files and folders, links to folders, datasets, and
+// expandFolders replaces folders among paths by the traces in them and their
+// subfolders, unless a folder is a trace itself. It skips hidden files and folders, links to folders, datasets, and
 // whatever is not a regular file, and logs the reason.
 func expandFolders(paths []string, log *slog.Logger) ([]string, error) {
 	var all []string
@@ -31,6 +29,7 @@ func expandFolders(paths []string, log *slog.Logger) ([]string, error) {
 		if export.IsDataset(path) {
 			return nil, optionError("%s is a dataset, not a folder of traces", path)
 		}
+		folders := map[string]bool{} // that are traces
 		err := filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
 			if err != nil {
 				return err
@@ -40,7 +39,10 @@ func expandFolders(paths []string, log *slog.Logger) ([]string, error) {
 				reason = reasonToLeaveOut(name, e)
 			}
 			switch {
-			case reason == "" && !e.IsDir():
+			case reason == "" && e.IsDir() && IsTraceFolder(name):
+				folders[name] = true
+				all = append(all, name)
+			case reason == "" && !e.IsDir() && !partOfFolder(name, folders):
 				all = append(all, name)
 			case reason != "":
 				log.Warn("left out: "+reason, "trace", name)
@@ -59,13 +61,7 @@ func expandFolders(paths []string, log *slog.Logger) ([]string, error) {
 
 // isNotes reports whether a file is a text such as a readme. Reading a trace reports any error.
 func isNotes(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, format.HeadBytes))
-	return err == nil && ingest.IsNotes(head)
+	return ingest.IsNotes(head(path))
 }
 
 // reasonToLeaveOut returns why an entry of a folder is not a trace, or "" if it may be one.
@@ -97,11 +93,11 @@ func reasonToLeaveOut(path string, e fs.DirEntry) string {
 func totalSize(jobs []*job) int64 {
 	var total int64
 	for _, j := range jobs {
-		info, err := os.Stat(j.path)
-		if err != nil || info.Mode()&fs.ModeType != 0 {
+		s, ok := sourceOf(j.path)
+		if !ok {
 			return 0
 		}
-		total += info.Size()
+		total += s.Bytes
 	}
 	return total
 }

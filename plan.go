@@ -21,6 +21,13 @@ type job struct {
 // sourceOf identifies the file at a path, and returns false if it cannot be read more than once.
 func sourceOf(path string) (export.Source, bool) {
 	info, err := os.Stat(path)
+	if err == nil && info.IsDir() && IsTraceFolder(path) {
+		f, err := openFolder(path)
+		if err != nil {
+			return export.Source{}, false
+		}
+		return export.Source{Path: absolute(path), Bytes: f.Size(), Modified: f.modified}, true
+	}
 	if path == StandardInput || path == mergedTraces || err != nil || !info.Mode().IsRegular() {
 		return export.Source{}, false
 	}
@@ -107,7 +114,7 @@ const hashedAtOnce = 1 << 20
 
 // hashFile returns the SHA-256 of a file in hexadecimal, or "".
 func hashFile(ctx context.Context, path string) string {
-	f, err := os.Open(path)
+	f, err := openTrace(path)
 	if err != nil {
 		return ""
 	}

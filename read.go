@@ -37,12 +37,12 @@ type counters struct {
 }
 
 func readFile(ctx context.Context, path string, sink table.Sink, o Options, now *counters) (*Facts, error) {
-	file, err := os.Open(path)
+	file, err := openTrace(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	name := filepath.Base(path)
+	name := filepath.Base(absolute(path))
 	facts, err := read(ctx, name, file, sink, o, now)
 	var bad *InputError
 	switch {

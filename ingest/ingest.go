@@ -110,12 +110,13 @@ type origin struct {
 	format  *format.Format // the file's format, or nil to detect it from the first bytes
 	parent  *model.File    // file that contains this one; nil for the input itself
 	parents []string       // formats of the enclosing files, outermost first
+	parts   []format.Part  // the trace's other files, or nil
 	inner   bool           // the file is a member of an archive, or nested in one
 }
 
 // member returns the origin of a member of the file.
 func (o origin) member(name string) origin {
-	o.name, o.format = name, nil
+	o.name, o.format, o.parts = name, nil, nil
 	if o.inner {
 		name = o.shown + ": " + name
 	}
@@ -194,6 +195,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		Parents:   from.parents,
 		Alone:     !rd.several,
 		Beside:    rd.beside,
+		Parts:     from.parts,
 		Taken:     rd.input.n.Load,
 		TempDir:   rd.options.TempDir,
 		Crop:      rd.options.Crop,

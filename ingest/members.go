@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"path"
 	"slices"
 	"strings"
 
@@ -18,7 +19,8 @@ type member struct {
 	file   *model.File
 	format *format.Format // nil to detect it from the first bytes
 	turn   format.Turn
-	err    error // why it cannot be read
+	parts  []format.Part // of a trace in several files, not nil
+	err    error         // why it cannot be read
 }
 
 // members reads the files of an archive: a bug report's in its own order, others by turn and name.
@@ -35,7 +37,7 @@ func (rd *reading) members(archive origin, found []format.Member) error {
 	read := 0
 	for _, m := range all {
 		at := archive.member(m.Name)
-		at.file, at.format = m.file, m.format
+		at.file, at.format, at.parts = m.file, m.format, m.parts
 		if m.err == nil {
 			m.err = rd.member(at, m)
 		}
@@ -70,7 +72,32 @@ func (rd *reading) inOrder(archive *model.File, found []format.Member) []*member
 		all = append(all, rd.newMember(archive, m))
 	}
 	rd.sortByTurn(all)
-	return all
+	return rd.inFolders(all)
+}
+
+// inFolders gives the files of a folder to the one whose format has traces in several files, and returns the others.
+func (rd *reading) inFolders(all []*member) []*member {
+	traces := map[string]*member{}
+	for _, m := range all {
+		if m.format != nil && m.format.Folder == path.Base(m.Name) {
+			m.parts = []format.Part{}
+			traces[path.Dir(m.Name)] = m
+		}
+	}
+	return slices.DeleteFunc(all, func(m *member) bool {
+		folder := path.Dir(m.Name)
+		trace := traces[folder]
+		if path.Base(folder) == format.IndexFolder && trace == nil && traces[path.Dir(folder)] != nil {
+			return true // what it says is in the packets, too
+		}
+		if trace == nil || trace == m {
+			return false
+		}
+		trace.parts = append(trace.parts, format.Part{Member: m.Member, File: m.file})
+		m.file.SetPartOf(trace.format.Name)
+		rd.files = append(rd.files, m.file)
+		return true
+	})
 }
 
 func (rd *reading) ofReport(archive *model.File, report *bugreport.Report) []*member {
@@ -97,7 +124,7 @@ func (rd *reading) ofReport(archive *model.File, report *bugreport.Report) []*me
 // sortByTurn sorts members by their turns and names.
 func (rd *reading) sortByTurn(members []*member) {
 	for _, m := range members {
-		m.turn, m.err = rd.turn(m.Member)
+		m.turn, m.err = rd.turn(m)
 	}
 	slices.SortStableFunc(members, func(a, b *member) int {
 		return cmp.Or(cmp.Compare(a.turn, b.turn), strings.Compare(a.Name, b.Name))
@@ -144,9 +171,9 @@ func (rd *reading) member(at origin, m *member) error {
 	return rd.file(at, r)
 }
 
-// turn tells from the first bytes of a member when to read it. An error in reading them is ignored here,
-// because it shows again when the member is read.
-func (rd *reading) turn(m format.Member) (format.Turn, error) {
+// turn tells from the first bytes of a member when to read it, and whether its format needs its folder. An error in reading them
+// is ignored here, because it shows again when the member is read.
+func (rd *reading) turn(m *member) (format.Turn, error) {
 	r, err := m.Open()
 	if err != nil {
 		return format.TurnTrace, err
@@ -154,6 +181,9 @@ func (rd *reading) turn(m format.Member) (format.Turn, error) {
 	defer r.Close()
 	head, err := io.ReadAll(io.LimitReader(r, format.HeadBytes))
 	if f := detect(rd.options.Formats, head); f != nil && err == nil {
+		if f.Folder != "" {
+			m.format = f
+		}
 		return f.Turn, nil
 	}
 	return format.TurnTrace, nil

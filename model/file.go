@@ -47,6 +47,11 @@ func (f *File) SetFormat(name string, container bool) {
 	}
 }
 
+// SetPartOf says that the file has a part of a trace in this format, which another file begins.
+func (f *File) SetPartOf(name string) {
+	f.store.TraceFile.TraceType.Set(int64(f.ID), f.store.Strings.Intern(name))
+}
+
 // SetSize sets the file's size in bytes. For a file that is read, the size is known at the
 // end; for others it is the size stored in the archive.
 func (f *File) SetSize(size int64) {

@@ -44,7 +44,7 @@ For a dataset, show its traces, the rows of each table and what was not imported
 			if err != nil {
 				return err
 			}
-			if info, err := os.Stat(args[0]); err == nil && info.IsDir() && merged == nil {
+			if info, err := os.Stat(args[0]); err == nil && info.IsDir() && merged == nil && !api.IsTraceFolder(args[0]) {
 				c, err := inspectDataset(args[0])
 				if err == nil {
 					printer.Result(c)

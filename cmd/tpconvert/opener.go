@@ -66,7 +66,7 @@ func (t opener) open(ctx context.Context, s *session.Session, input string, perf
 	case input == api.StandardInput:
 	case err != nil:
 		return err
-	case info.IsDir():
+	case info.IsDir() && !api.IsTraceFolder(input):
 		if traces, err := session.ReadTraces(ctx, input); perfetto && err == nil && traces != nil {
 			return usageError{traces.Several()}
 		}
@@ -108,7 +108,7 @@ func oneTrace(ctx context.Context, input, wanted string) (string, error) {
 // removes.
 func (t opener) dataset(ctx context.Context, input string) (path string, drop func() error, err error) {
 	nothing := func() error { return nil }
-	if info, err := os.Stat(input); input != api.StandardInput && (err != nil || info.IsDir() || session.IsDuckDB(input)) {
+	if info, err := os.Stat(input); input != api.StandardInput && (err != nil || info.IsDir() && !api.IsTraceFolder(input) || session.IsDuckDB(input)) {
 		return input, nothing, err
 	}
 	folder, drop, err := export.Temporary("tpconvert-trace-")

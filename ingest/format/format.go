@@ -22,6 +22,9 @@ import (
 // HeadBytes is how many of an input's first bytes are used to recognise its format.
 const HeadBytes = 64 << 10
 
+// IndexFolder is a folder beside the files of a trace in several. It only says where their parts are, and is not read.
+const IndexFolder = "index"
+
 // Format is a kind of trace.
 type Format struct {
 	// Name is what trace_file and metadata call the format.
@@ -30,6 +33,8 @@ type Format struct {
 	Title string
 	// Container formats hold other files and have no events of their own.
 	Container bool
+	// Folder is the name of the file that Sniff accepts if all other files in its folder belong to the trace, too, or "".
+	Folder string
 	// Turn is when an archive member in this format is read.
 	Turn Turn
 	// Sniff reports whether the input can be in this format. head is the input's first
@@ -80,6 +85,8 @@ type Input struct {
 	Overrides *Overrides
 	// Beside are the paths of all members of the archives that contain this file.
 	Beside []string
+	// Parts are the other files of a trace in a Folder format, or nil if there is no folder.
+	Parts []Part
 	// Alone is true unless the file is in an archive with others, whose events may be older
 	// than any read so far.
 	Alone bool
@@ -132,6 +139,12 @@ type Member struct {
 	Size     int64 // bytes in the archive, which may be compressed
 	Modified time.Time
 	Open     func() (io.ReadCloser, error)
+}
+
+// Part is another file of a trace in several.
+type Part struct {
+	Member
+	File *model.File // its row in trace_file
 }
 
 // UseClock declares that all timestamps of the file are of the clock with this id in

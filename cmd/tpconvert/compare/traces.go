@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -39,7 +40,7 @@ func Find(ctx context.Context, path string) ([]Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() {
+	if !info.IsDir() || tpconvert.IsTraceFolder(path) {
 		return []Trace{{Path: path}}, nil
 	}
 	traces, err := session.ReadTraces(ctx, path)
@@ -60,6 +61,9 @@ func Find(ctx context.Context, path string) ([]Trace, error) {
 		case err != nil:
 			return err
 		case e.IsDir() && hidden:
+			return fs.SkipDir
+		case e.IsDir() && tpconvert.IsTraceFolder(file):
+			all = append(all, Trace{Path: file})
 			return fs.SkipDir
 		case e.Type().IsRegular() && !hidden:
 			all = append(all, Trace{Path: file})

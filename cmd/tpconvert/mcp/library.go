@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -88,19 +89,20 @@ func (l *library) open(ctx context.Context, path, id string) (*trace, error) {
 	if err != nil {
 		return nil, err
 	}
+	isFolder := info.IsDir() && !tpconvert.IsTraceFolder(path)
 	t := l.trace(path, id)
 	if err := t.turn.take(ctx); err != nil {
 		return nil, err
 	}
 	defer t.turn.give()
-	if as := fmt.Sprint(info.Size(), info.ModTime()); !info.IsDir() && as != t.as { // it is new, or has changed
+	if as := fmt.Sprint(info.Size(), info.ModTime()); !isFolder && as != t.as { // it is new, or has changed
 		if err := errors.Join(l.closed(t), os.RemoveAll(t.converted)); err != nil {
 			return nil, err
 		}
 		t.as, t.converted = as, ""
 	}
 	if t.session == nil {
-		if err := l.load(ctx, t, info.IsDir()); err != nil {
+		if err := l.load(ctx, t, isFolder); err != nil {
 			return nil, err
 		}
 	}

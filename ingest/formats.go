@@ -7,6 +7,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/callgrind"
 	"github.com/tpconvert/tpconvert/ingest/collapsed"
 	"github.com/tpconvert/tpconvert/ingest/compressed"
+	"github.com/tpconvert/tpconvert/ingest/ctf"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/fuchsia"
 	"github.com/tpconvert/tpconvert/ingest/gecko"
@@ -51,6 +52,7 @@ var Formats = []*format.Format{
 	fuchsia.Format,
 	perfdata.Format,
 	tracecmd.Format,
+	ctf.Format,
 	simpleperfproto.Format,
 	artmethod.Format,
 	artmethod.Packed,

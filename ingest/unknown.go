@@ -18,8 +18,9 @@ var signatures = []struct {
 }{
 	{"an empty ZIP archive", 0, "PK\x05\x06"},
 	{"trace.dat of trace-cmd", 0, "\x17\x08Dtracing"},
-	{"a Common Trace Format (CTF) stream", 0, "\xc1\x1f\xfc\xc1"},
-	{"Common Trace Format (CTF) metadata", 0, "/* CTF"},
+	{"a stream of the Common Trace Format (CTF) without the metadata of its folder", 0, "\xc1\x1f\xfc\xc1"},
+	{"a stream of the Common Trace Format (CTF) without the metadata of its folder", 0, "\xc1\xfc\x1f\xc1"},
+	{"metadata of the Common Trace Format (CTF), version 2", 0, "\x1e{"},
 	{"an execution trace of Go", 0, "go 1."},
 	{"a netperf file of .NET Core 2", 0, "\x14\x00\x00\x00!FastSerialization"},
 	{"a goroutine profile in text", 0, "goroutine profile: "},

@@ -94,6 +94,9 @@ const (
 	StatCallgrindParseErrors
 	StatJSONUnescapedBackslash
 	StatJSONNotFiniteNumber
+	StatCTFParseErrors
+	StatCTFEventsDiscarded
+	StatCTFPacketsLost
 )
 
 var ownStats = [...]statInfo{
@@ -140,6 +143,9 @@ var ownStats = [...]statInfo{
 	StatCallgrindParseErrors - firstOwnStat:      {"callgrind_parse_errors", false, DataLoss, FromAnalysis, "Lines of Callgrind's profiles that cannot be read, and totals that are not the sum of the costs."},
 	StatJSONUnescapedBackslash - firstOwnStat:    {"json_unescaped_backslash", false, DataLoss, FromAnalysis, "Events and args of JSON traces with texts whose backslashes are not escapes, as in paths of Windows, and were kept."},
 	StatJSONNotFiniteNumber - firstOwnStat:       {"json_not_finite_number", false, Notice, FromAnalysis, "Events and args of JSON traces with NaN, infinity or numbers too large for a double, which JSON does not have."},
+	StatCTFParseErrors - firstOwnStat:            {"ctf_parse_errors", false, DataLoss, FromAnalysis, "Packets of CTF traces that cannot be read, or not to their end."},
+	StatCTFEventsDiscarded - firstOwnStat:        {"ctf_events_discarded", false, DataLoss, FromTrace, "Events that the recorder of a CTF trace had no room for."},
+	StatCTFPacketsLost - firstOwnStat:            {"ctf_packets_lost", false, DataLoss, FromTrace, "Packets that are missing in a CTF trace, by their numbers."},
 }
 
 func (s Stat) info() statInfo {

@@ -113,6 +113,15 @@ func (p *Parser) Record(e *Event) {
 	p.record(e.TS, e.CPU, p.thread(e), e.Flags, e.Tracepoint)
 }
 
+// RecordArgs is Record for a decoder that adds the args itself.
+func (p *Parser) RecordArgs(e *Event, args model.ArgSource) {
+	p.set.Reset()
+	args.AddArgs(&p.set)
+	if e.Tracepoint != p.sched.switches {
+		p.record(e.TS, e.CPU, p.thread(e), e.Flags, e.Tracepoint)
+	}
+}
+
 // record stores an event with the args in p.set.
 func (p *Parser) record(ts, cpu int64, utid model.UTID, flags int64, tracepoint *Tracepoint) {
 	t := &p.Store.FtraceEvent

@@ -1,0 +1,301 @@
+package ctf
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+type kind uint8
+
+const (
+	integerClass kind = iota // also enumerations
+	floatClass
+	textClass
+	structClass
+	variantClass
+	arrayClass // also sequences
+)
+
+type order uint8
+
+const (
+	nativeOrder order = iota
+	littleEndian
+	bigEndian
+)
+
+// class is the type of a field.
+type class struct {
+	kind        kind
+	size, align int // in bits
+	signed      bool
+	order       order
+	hex         bool
+	encoded     bool     // the integers of an array are the characters of a text
+	clock       string   // of an integer that is a time
+	labels      []label  // of an enumeration, not nil
+	fields      []field  // of a structure, options of a variant
+	element     *class   // of an array
+	count       uint64   // of the elements of an array
+	path        []string // field with the length of a sequence or the tag of a variant
+
+	// Set when the types are laid out:
+	role    role // what the reader needs the value for
+	slot    int  // where the value is kept for others that refer to it, or none
+	of      int  // the slot of the length or tag
+	ticks   *clock
+	choices []choice // options of a variant by the value of its tag
+	tag     *class   // of a variant
+	chars   bool     // the elements of an array are characters
+	hidden  bool     // not an arg
+	key     model.StringID
+	text    string // of the key
+	to      *ftrace.Field
+	as      func(uint64) uint64 // converts a number for to, or nil
+}
+
+type field struct {
+	name string
+	*class
+}
+
+const none = -1
+
+// label is a name for the values of an enumeration from first to last.
+type label struct {
+	name        string
+	first, last int64
+	id          model.StringID
+}
+
+// choice is an option of a variant for the values of its tag from first to last.
+type choice struct {
+	first, last int64
+	option      int
+}
+
+// aligned sets the alignment of a number that states none.
+func (c *class) aligned() *class {
+	if c.align == 0 {
+		c.align = 1
+		if c.size%8 == 0 {
+			c.align = 8
+		}
+	}
+	return c
+}
+
+// isText reports whether values are texts.
+func (c *class) isText() bool { return c.kind == textClass || c.chars }
+
+// label returns the label for a value, or nil.
+func (c *class) label(n int64) *label {
+	for i := range c.labels {
+		l := &c.labels[i]
+		if c.signed && l.first <= n && n <= l.last || !c.signed && uint64(l.first) <= uint64(n) && uint64(n) <= uint64(l.last) {
+			return l
+		}
+	}
+	return nil
+}
+
+// maxClasses limits how many types a trace has once each use of one is laid out.
+const maxClasses = 1 << 20
+
+// layout lays out the types of a trace. Each use of a type becomes a copy, because what it refers to depends on where it is.
+type layout struct {
+	bigEndian bool
+	clocks    map[string]*clock
+	roots     []root
+	open      []*class // structures around the current field, outermost first
+	scope     string   // of the outermost one
+	classes   int
+	depth     int
+	slots     int
+	err       string
+}
+
+// root is an outermost structure, by the name of its scope.
+type root struct {
+	scope string
+	*class
+}
+
+// root lays out an outermost structure, and adds it to those that later ones refer to.
+func (l *layout) root(scope string, c *class) *class {
+	if c == nil {
+		return nil
+	}
+	if c.kind != structClass {
+		l.fail(scope + " is no structure")
+		return nil
+	}
+	l.scope, l.open = scope, l.open[:0]
+	c = l.copy(c, "")
+	l.roots = append(l.roots, root{scope, c})
+	return c
+}
+
+func (l *layout) fail(err string) {
+	if l.err == "" {
+		l.err = err
+	}
+}
+
+// copy lays out a type. name is that of the field.
+func (l *layout) copy(from *class, name string) *class {
+	c := new(class)
+	*c = *from
+	c.slot = none
+	if l.classes++; l.classes > maxClasses || l.depth > maxDepth {
+		l.fail("too many types, or nested too deep")
+	}
+	if l.err != "" {
+		return c
+	}
+	if c.order == nativeOrder {
+		c.order = littleEndian
+		if l.bigEndian {
+			c.order = bigEndian
+		}
+	}
+	l.depth++
+	defer func() { l.depth-- }()
+	switch c.kind {
+	case integerClass:
+		c.labels, c.ticks = slices.Clone(c.labels), l.clocks[c.clock]
+	case structClass:
+		fields := c.fields
+		c.fields = make([]field, 0, len(fields))
+		l.open = append(l.open, c)
+		for _, f := range fields {
+			f.class = l.copy(f.class, f.name)
+			c.fields = append(c.fields, f)
+			c.align = max(c.align, f.align)
+		}
+		l.open = l.open[:len(l.open)-1]
+	case variantClass:
+		c.tag = l.refer(c, name)
+		c.fields = slices.Clone(c.fields)
+		for i := range c.fields {
+			f := &c.fields[i]
+			f.class = l.copy(f.class, f.name)
+			for j := 0; c.tag != nil && j < len(c.tag.labels); j++ {
+				if t := c.tag.labels[j]; t.name == f.name {
+					c.choices = append(c.choices, choice{t.first, t.last, i})
+				}
+			}
+		}
+	case arrayClass:
+		if c.path != nil {
+			if length := l.refer(c, name); length != nil && length.signed {
+				l.fail("the length of " + name + " is signed")
+			}
+		}
+		c.element = l.copy(c.element, name)
+		c.align = c.element.align
+		c.chars = c.element.encoded && c.element.kind == integerClass && c.element.size == 8 && c.align <= 8
+	}
+	return c
+}
+
+// refer finds the field that a sequence or variant refers to.
+func (l *layout) refer(c *class, name string) *class {
+	to := l.find(c.path)
+	if to == nil || to.kind != integerClass || c.kind == variantClass && to.labels == nil {
+		l.fail(name + " refers to " + strings.Join(c.path, ".") + ", which is not there")
+		return nil
+	}
+	if to.slot == none {
+		to.slot = l.slots
+		l.slots++
+	}
+	c.of = to.slot
+	// LTTng's recorders add the lengths of sequences as fields.
+	if c.kind == arrayClass && c.path[len(c.path)-1] == "_"+name+"_length" {
+		to.hidden = true
+	}
+	return to
+}
+
+// find returns the field at a path, which may begin with the name of a scope, or nil.
+func (l *layout) find(path []string) *class {
+	whole := strings.Join(path, ".")
+	if rest, ok := strings.CutPrefix(whole, l.scope+"."); ok && len(l.open) > 0 {
+		return l.open[0].field(strings.Split(rest, "."))
+	}
+	for _, r := range l.roots {
+		if rest, ok := strings.CutPrefix(whole, r.scope+"."); ok {
+			return r.field(strings.Split(rest, "."))
+		}
+	}
+	for i := len(l.open) - 1; i >= 0; i-- {
+		if c := l.open[i].field(path); c != nil {
+			return c
+		}
+	}
+	for i := len(l.roots) - 1; i >= 0; i-- {
+		if c := l.roots[i].field(path); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// field returns the field at a path below a structure, or nil.
+func (c *class) field(path []string) *class {
+	for _, f := range c.fields {
+		switch {
+		case f.name != path[0]:
+		case len(path) == 1:
+			return f.class
+		case f.kind == structClass:
+			return f.class.field(path[1:])
+		}
+	}
+	return nil
+}
+
+// assign gives a role to the field of this name, and reports whether there is one.
+func (c *class) assign(name string, r role) bool {
+	if c == nil {
+		return false
+	}
+	for _, f := range c.fields {
+		if plain(f.name) == name && f.role == noRole && (f.kind == integerClass || f.isText()) {
+			f.role, f.hidden = r, true
+			return true
+		}
+	}
+	return false
+}
+
+// plain returns the name of a field without the underscore that recorders add so that it is no keyword.
+func plain(name string) string { return strings.TrimPrefix(name, "_") }
+
+// names sets the keys of args.
+func (c *class) names(store *model.Store, key string) {
+	if c == nil || c.text == key && key != "" {
+		return
+	}
+	c.text, c.key = key, store.Strings.Intern(key)
+	for i := range c.labels {
+		c.labels[i].id = store.Strings.Intern(c.labels[i].name)
+	}
+	for _, f := range c.fields {
+		name := plain(f.name)
+		switch {
+		case c.kind == variantClass:
+			name = key
+		case key != "":
+			name = key + "." + name
+		}
+		f.class.names(store, name)
+	}
+	if c.element != nil {
+		c.element.names(store, key)
+	}
+}

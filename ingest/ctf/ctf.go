@@ -1,0 +1,344 @@
+// Package ctf reads traces in the Common Trace Format, version 1.8, as LTTng, barectf and babeltrace write them.
+//
+// A trace is a folder: its file "metadata" describes streams, events and their fields in the Trace Stream Description Language
+// (TSDL), and each other file has the packets of a stream. Events of LTTng's kernel tracer take the way of all events of ftrace;
+// others become slices without duration, or with one where a pair of events means that.
+package ctf
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
+	"github.com/tpconvert/tpconvert/model"
+)
+
+// Format is the metadata of a trace, whose streams are the files beside it.
+var Format = &format.Format{Name: "ctf", Title: "CTF", Folder: "metadata", Sniff: sniff, Read: read}
+
+const (
+	packetMagic   = 0xc1fc1fc1
+	metadataMagic = 0x75d11d57
+)
+
+func sniff(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("/* CTF 1.")) || metadataOrder(head) != nil
+}
+
+// metadataOrder returns the byte order of metadata in packets, or nil.
+func metadataOrder(head []byte) binary.ByteOrder {
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		if len(head) >= 4 && order.Uint32(head) == metadataMagic {
+			return order
+		}
+	}
+	return nil
+}
+
+// maxMetadata is the maximum size of metadata in bytes.
+const maxMetadata = 64 << 20
+
+// reader reads a trace.
+type reader struct {
+	in           *format.Input
+	parser       *parser
+	bigEndian    bool
+	packetHeader *class
+	streams      map[uint64]*streamClass
+	only         *streamClass // if there is one
+	kept         int          // values that fields refer to
+	timed        bool         // the trace has a clock
+	hasMagic     bool         // packets begin with a magic number
+	magic        [4]byte
+	packets      map[instance][]packetInfo
+	found        int64 // events
+}
+
+func read(in *format.Input) error {
+	data, err := io.ReadAll(io.LimitReader(in, maxMetadata+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxMetadata {
+		return format.Errorf(format.ErrUnsupported, maxMetadata, "metadata of more than %d MiB", maxMetadata>>20)
+	}
+	text, err := unpack(in, data)
+	if err != nil {
+		return err
+	}
+	declared, syntax := parse(text)
+	if syntax != nil {
+		if !syntax.cut || len(declared.streams) == 0 && len(declared.events) == 0 {
+			return format.Errorf(format.ErrCorrupt, int64(syntax.at), "metadata: %s", syntax.err)
+		}
+		in.File.LogAt(model.StatTruncatedInput, int64(syntax.at), nil)
+	}
+	r := &reader{in: in, streams: map[uint64]*streamClass{}, packets: map[instance][]packetInfo{}}
+	if err := r.layOut(declared); err != nil {
+		return err
+	}
+	r.facts(declared)
+	return r.readStreams()
+}
+
+// unpack returns the text of metadata, which may be in packets.
+func unpack(in *format.Input, data []byte) (string, error) {
+	const (
+		contentSizeAt = 24 // bits, as is the packet's size behind it
+		kindsAt       = 32 // compression, encryption, checksum
+		headBytes     = 37
+	)
+	order := metadataOrder(data)
+	if order == nil {
+		return string(data), nil
+	}
+	var text []byte
+	for at := 0; at < len(data); {
+		head := data[at:]
+		if len(head) < headBytes || order.Uint32(head) != metadataMagic {
+			in.File.LogAt(model.StatTruncatedInput, int64(at), nil)
+			break
+		}
+		content, size := int(order.Uint32(head[contentSizeAt:]))/8, int(order.Uint32(head[contentSizeAt+4:]))/8
+		switch {
+		case head[kindsAt] != 0 || head[kindsAt+1] != 0:
+			return "", format.Errorf(format.ErrUnsupported, int64(at), "compressed or encrypted metadata")
+		case content < headBytes || size < content:
+			return "", format.Errorf(format.ErrCorrupt, int64(at), "metadata: %d bytes of contents in a packet of %d bytes", content, size)
+		case size > len(head) && content > len(head):
+			in.File.LogAt(model.StatTruncatedInput, int64(len(data)), nil)
+		}
+		text = append(text, head[headBytes:min(content, len(head))]...)
+		at += size
+	}
+	return string(text), nil
+}
+
+// layOut lays out the declared types.
+func (r *reader) layOut(d *declarations) error {
+	r.bigEndian = d.bigEndian
+	l := &layout{bigEndian: d.bigEndian, clocks: d.clocks}
+	r.packetHeader = l.root("trace.packet.header", d.packetHeader)
+	r.hasMagic = r.packetHeader.assign("magic", magicRole)
+	r.packetHeader.assign("stream_id", streamRole)
+	r.packetHeader.assign("stream_instance_id", instanceRole)
+	r.magic = magicBytes(d.bigEndian)
+	if len(d.streams) == 0 {
+		d.streams = []*streamClass{{events: map[uint64]*eventClass{}}}
+	}
+	header := slices.Clone(l.roots)
+	ofStream := map[*streamClass][]root{}
+	for _, s := range d.streams {
+		if r.streams[s.id] != nil {
+			l.fail("two streams have the same id")
+		}
+		r.streams[s.id] = s
+		l.roots = slices.Clone(header)
+		s.packetContext = l.root("stream.packet.context", s.packetContext)
+		s.eventHeader = l.root("stream.event.header", s.eventHeader)
+		s.eventContext = l.root("stream.event.context", s.eventContext)
+		if l.err != "" {
+			return format.Errorf(format.ErrCorrupt, -1, "metadata: %s", l.err)
+		}
+		ofStream[s] = l.roots
+		r.assign(s, d.clocks)
+		r.timed = r.timed || s.clock != nil
+	}
+	if len(d.streams) == 1 {
+		r.only = d.streams[0]
+	}
+	r.parser = newParser(r.in.Context, d)
+	for _, e := range d.events {
+		s := r.streams[e.streamID]
+		if !e.ofStream && len(d.streams) == 1 {
+			s = d.streams[0]
+		}
+		if s == nil {
+			r.in.File.Unread(model.StatUnreadFact, model.None, "event of a stream that is not declared").Add(model.LogEntry{})
+			continue
+		}
+		if s.events[e.id] != nil {
+			l.fail("two events of a stream have the same id")
+		}
+		l.roots = slices.Clip(ofStream[s])
+		e.context = l.root("event.context", e.context)
+		e.fields = l.root("event.fields", e.fields)
+		if l.err != "" {
+			return format.Errorf(format.ErrCorrupt, -1, "metadata: event %.100q: %s", e.name, l.err)
+		}
+		e.stream, s.events[e.id] = s, e
+		r.parser.add(e)
+	}
+	r.kept = l.slots
+	return nil
+}
+
+// packetFacts are the fields of a packet's context that are about the packet, not about its events.
+var packetFacts = map[string]role{"content_size": contentSizeRole, "packet_size": packetSizeRole, "timestamp_begin": beginRole, "timestamp_end": endRole,
+	"events_discarded": discardedRole, "packet_seq_num": sequenceRole, "cpu_id": cpuRole}
+
+// assign finds what the reader needs to know of a stream's packets and events.
+func (r *reader) assign(s *streamClass, clocks map[string]*clock) {
+	var times []*class
+	if s.packetContext != nil {
+		for _, f := range s.packetContext.fields {
+			name := plain(f.name)
+			switch role := packetFacts[name]; {
+			case role != noRole && s.packetContext.assign(name, role):
+				if role == beginRole {
+					times = append(times, f.class)
+				}
+			case !f.hidden:
+				s.extra = true
+			}
+		}
+	}
+	if s.eventHeader != nil {
+		times = append(times, r.assignHeader(s.eventHeader, "")...)
+	}
+	for _, c := range times {
+		if c.ticks != nil {
+			s.clock = c.ticks
+		}
+	}
+	if s.clock == nil && len(times) > 0 && len(clocks) == 1 { // the times need not name it
+		for _, c := range clocks {
+			s.clock = c
+		}
+	}
+	assignThread(s.eventContext)
+}
+
+// assignHeader finds the event's id and time in its header, and returns the times.
+func (r *reader) assignHeader(c *class, name string) (times []*class) {
+	switch {
+	case c.kind == integerClass && name == "id":
+		c.role = eventRole
+	case c.kind == integerClass && (name == "timestamp" || c.ticks != nil):
+		c.role = timestampRole
+		return []*class{c}
+	case c.kind == structClass || c.kind == variantClass:
+		for _, f := range c.fields {
+			times = append(times, r.assignHeader(f.class, plain(f.name))...)
+		}
+	case !c.hidden:
+		r.in.File.Unread(model.StatUnreadFact, model.None, "field "+name+" of the events' header").Add(model.LogEntry{})
+	}
+	return times
+}
+
+// assignThread finds the thread in the context of an event. Of a process in a container, the outer numbers are those of other traces.
+func assignThread(c *class) {
+	_ = c.assign("tid", tidRole) || c.assign("vtid", tidRole)
+	_ = c.assign("pid", pidRole) || c.assign("vpid", pidRole)
+	c.assign("procname", threadNameRole)
+}
+
+// facts keeps what the trace says about itself, and sets up its clock.
+func (r *reader) facts(d *declarations) {
+	var system, release, version, arch string
+	for _, e := range d.env {
+		fact := model.StringArg(r.in.Store.Strings.Intern(e.text))
+		if e.isNumber {
+			fact = model.IntArg(e.signed())
+		}
+		r.in.File.SetMetadata("ctf_env."+e.name, fact)
+		switch e.name {
+		case "sysname":
+			system = e.text
+		case "kernel_release", "release":
+			release = e.text
+		case "kernel_version", "version":
+			version = e.text
+		case "machine":
+			arch = e.text
+		}
+	}
+	if system != "" {
+		r.in.Machine.SetSystem(system, version, release, arch)
+	}
+	id := uint32(model.ClockTraceFile)
+	for _, c := range d.clocks {
+		switch {
+		case !c.setZero():
+			r.in.File.Unread(model.StatUnreadFact, model.None, "clock's offset from 1970, which is too large,").Add(model.LogEntry{})
+		case c.offset != 0 || c.offsetSeconds != 0:
+			id = model.ClockRealtime
+		}
+	}
+	r.in.UseClock(id)
+	if c := d.clocks["monotonic"]; c != nil && id == model.ClockRealtime {
+		r.in.Clocks.AddSnapshot([]model.Reading{{Clock: model.Clock{ID: model.ClockRealtime}, Value: c.zero, Unit: 1},
+			{Clock: model.Clock{ID: model.ClockMonotonic}, Unit: 1}})
+	}
+}
+
+// readStreams reads the files beside the metadata.
+func (r *reader) readStreams() error {
+	if r.in.Parts == nil {
+		return format.Errorf(format.ErrUnsupported, -1, "the metadata of a trace without its streams: name their folder instead")
+	}
+	w := token.NewWriter(r.in.Store)
+	for _, part := range r.in.Parts {
+		s := &stream{reader: r, file: part.File, token: w}
+		s.slots, s.steps = make([]uint64, r.kept), freeSteps
+		if err := s.open(part); err != nil {
+			return err
+		}
+	}
+	r.lost()
+	if r.found == 0 {
+		return format.Errorf(format.ErrNoEvents, -1, "no events in %d files beside the metadata", len(r.in.Parts))
+	}
+	return nil
+}
+
+// open reads a file, unless it is no stream.
+func (s *stream) open(part format.Part) error {
+	from, err := part.Open()
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	s.from = from
+	if more, err := s.more(); err != nil || !more {
+		return err
+	}
+	if s.hasMagic && !bytes.HasPrefix(s.window, s.magic[:]) && !bytes.Contains(s.window, s.magic[:]) {
+		s.file.Unread(model.StatUnreadFact, model.None, "file without packets").Add(model.LogEntry{})
+		return nil
+	}
+	s.parser.streams = append(s.parser.streams, streamTrack{name: part.Name[strings.LastIndexByte(part.Name, '/')+1:]})
+	s.number = len(s.parser.streams) - 1
+	s.events = s.in.Sorter.NewStream(s.parser)
+	return s.read()
+}
+
+// lost counts what the recorder lost, by the counts and numbers of its packets.
+func (r *reader) lost() {
+	var discarded, packets uint64
+	for _, all := range r.packets {
+		slices.SortStableFunc(all, func(a, b packetInfo) int { return cmp.Compare(a.begin, b.begin) })
+		var last packetInfo
+		for i, p := range all {
+			if p.counts && p.discarded > last.discarded {
+				discarded += p.discarded - last.discarded
+			}
+			if p.numbered && i > 0 && p.sequence > last.sequence+1 {
+				packets += p.sequence - last.sequence - 1
+			}
+			last = p
+		}
+	}
+	if discarded > 0 {
+		r.in.File.SetStat(model.StatCTFEventsDiscarded, model.None, int64(discarded))
+	}
+	if packets > 0 {
+		r.in.File.SetStat(model.StatCTFPacketsLost, model.None, int64(packets))
+	}
+}

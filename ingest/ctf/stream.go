@@ -1,0 +1,467 @@
+package ctf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+
+	"github.com/tpconvert/tpconvert/ingest/internal/token"
+	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/sort"
+)
+
+// clock is a clock of the trace.
+type clock struct {
+	name          string
+	frequency     uint64 // Hz
+	offset        int64  // of its zero from 1970, in cycles
+	offsetSeconds int64  // likewise, in addition
+	zero          int64  // its zero in ns since 1970
+}
+
+// ns converts a value to ns since 1970. It returns false if that does not fit.
+func (c *clock) ns(cycles uint64) (int64, bool) {
+	if c.frequency != 1e9 {
+		// Seconds and the rest apart, so that no precision is lost.
+		seconds, rest := cycles/c.frequency, cycles%c.frequency
+		high, low := bits.Mul64(rest, 1e9)
+		part, _ := bits.Div64(high, low, c.frequency)
+		if seconds > math.MaxInt64/1_000_000_000 {
+			return 0, false
+		}
+		cycles = seconds*1e9 + part
+	}
+	ns := c.zero + int64(cycles)
+	return ns, int64(cycles) >= 0 && (c.zero < 0 || ns >= c.zero)
+}
+
+// setZero computes the time of the value 0. It returns false if that is no time around 1970.
+func (c *clock) setZero() bool {
+	if math.Abs(float64(c.offsetSeconds)+float64(c.offset)/float64(c.frequency)) >= math.MaxInt64/1e9 {
+		return false
+	}
+	f := int64(min(c.frequency, math.MaxInt64))
+	seconds, rest := c.offset/f, c.offset%f
+	high, low := bits.Mul64(uint64(max(rest, -rest)), 1e9)
+	part, _ := bits.Div64(high, low, uint64(f))
+	if rest < 0 {
+		part = -part
+	}
+	c.zero = (c.offsetSeconds+seconds)*1e9 + int64(part)
+	return true
+}
+
+// maxEvent is the maximum size of an event, and of a packet's header with its context, in bytes.
+const maxEvent = 16 << 20
+
+// packetInfo is what a packet says about what was lost before its end.
+type packetInfo struct {
+	begin               uint64
+	discarded, sequence uint64
+	counts, numbered    bool // it says how many events were discarded, and the packet's number
+}
+
+// instance identifies a stream of a recorder, which may be in several files.
+type instance struct {
+	stream *streamClass
+	number uint64
+	file   *model.File // nil if the packets number the streams
+}
+
+// stream reads the packets of a file.
+type stream struct {
+	*reader
+	decoder
+	number int // in tokens
+	file   *model.File
+	from   io.Reader
+	offset int64 // of the packet in the file
+	ended  bool  // the file has no more bytes than those in the window
+
+	class   *streamClass
+	events  *sort.Stream
+	time    uint64 // last value of the clock
+	token   *token.Writer
+	context []byte // encoded context of the packet
+}
+
+// fill reads more of the file, and drops what is before a position of the packet. It returns false at the end of the file.
+func (s *stream) fill(keep int64) (bool, error) {
+	if drop := keep - s.base; drop > 0 {
+		drop = min(drop, int64(len(s.window)))
+		s.window = s.window[:copy(s.window, s.window[drop:])]
+		s.base += drop
+	}
+	if len(s.window) >= maxEvent {
+		return false, nil
+	}
+	have := len(s.window)
+	if have >= cap(s.window)/2 {
+		s.window = append(make([]byte, 0, max(2*cap(s.window), firstWindow)), s.window...)
+	}
+	n, err := io.ReadFull(s.from, s.window[have:cap(s.window)])
+	s.window = s.window[:have+n]
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		s.ended = true
+		return n > 0, nil
+	}
+	return true, err
+}
+
+const firstWindow = 256 << 10
+
+// decode runs a function that decodes from the current position, again with more of the file when the window ends.
+func (s *stream) decode(f func()) error {
+	from, out := s.pos, len(s.out)
+	for {
+		f()
+		if s.err != errWindow {
+			return s.err
+		}
+		if more, err := s.fill(from >> 3); err != nil || !more {
+			if err == nil && len(s.window) >= maxEvent {
+				err = fmt.Errorf("an event of more than %d MiB", maxEvent>>20)
+			} else if err == nil {
+				err = errWindow
+			}
+			s.err = err
+			return err
+		}
+		s.pos, s.err, s.out = from, nil, s.out[:out]
+	}
+}
+
+// read reads all packets.
+func (s *stream) read() error {
+	for {
+		if more, err := s.more(); err != nil || !more {
+			return err
+		}
+		size, err := s.packet()
+		switch {
+		case err == nil:
+		case err == errWindow:
+			s.file.LogAt(model.StatTruncatedInput, s.offset, nil)
+			return nil
+		case !errors.Is(err, errDamaged):
+			return err
+		default:
+			s.damaged(s.offset+s.pos>>3, err)
+		}
+		if size == 0 { // unknown
+			if found, err := s.resync(); err != nil || !found {
+				return err
+			}
+			continue
+		}
+		if complete, err := s.skip(size); err != nil || !complete {
+			return err
+		}
+	}
+}
+
+// toEnd is the size of a packet that ends with the file.
+const toEnd = math.MaxInt64 >> 3
+
+// errDamaged is the reason why a packet cannot be read any further.
+var errDamaged = errors.New("damaged")
+
+func damagedBy(format string, args ...any) error {
+	return fmt.Errorf("%w packet: %s", errDamaged, fmt.Sprintf(format, args...))
+}
+
+// damaged counts a damaged part.
+func (s *stream) damaged(offset int64, err error) {
+	strs := s.in.Store.Strings
+	s.file.LogAt(model.StatCTFParseErrors, offset, model.ArgFunc(func(set *model.ArgSet) {
+		set.Add(strs.Intern("message"), model.StringArg(strs.Intern(err.Error())))
+	}))
+}
+
+// more reports whether there is another packet.
+func (s *stream) more() (bool, error) {
+	for len(s.window) == 0 && !s.ended {
+		if _, err := s.fill(s.base); err != nil {
+			return false, err
+		}
+	}
+	return len(s.window) > 0, nil
+}
+
+// skip goes to the packet behind one of this size in bytes. It returns false at the end of the file.
+func (s *stream) skip(size int64) (bool, error) {
+	for s.base+int64(len(s.window)) < size {
+		left := size - s.base - int64(len(s.window))
+		s.base, s.window = s.base+int64(len(s.window)), s.window[:0]
+		if more, err := s.fill(s.base); err != nil || !more {
+			if err == nil && size != toEnd {
+				s.file.LogAt(model.StatTruncatedInput, s.offset+size-left, nil)
+			}
+			return false, err
+		}
+	}
+	s.window = s.window[:copy(s.window, s.window[size-s.base:])]
+	s.base, s.pos = 0, 0
+	s.offset += size
+	return true, nil
+}
+
+// resync goes to the next packet by its magic number. It returns false if there is none.
+func (s *stream) resync() (bool, error) {
+	if !s.hasMagic {
+		return false, nil
+	}
+	if more, err := s.skip(max(s.base, 1)); err != nil || !more {
+		return false, err
+	}
+	for {
+		for len(s.window) < len(s.magic) && !s.ended {
+			if _, err := s.fill(0); err != nil {
+				return false, err
+			}
+		}
+		if i := bytes.Index(s.window, s.magic[:]); i >= 0 {
+			return s.skip(int64(i))
+		}
+		if s.ended {
+			return false, nil
+		}
+		if _, err := s.skip(int64(len(s.window) - len(s.magic) + 1)); err != nil {
+			return false, err
+		}
+	}
+}
+
+// packet reads a packet, and returns its size in bytes, or 0 if that is unknown.
+func (s *stream) packet() (int64, error) {
+	s.pos, s.err, s.has, s.limit = 0, nil, 0, toEnd<<3-maxAlign
+	s.out = s.out[:0]
+	if err := s.decode(func() { s.field(s.packetHeader) }); err != nil {
+		return 0, reason(err)
+	}
+	if magic, ok := s.known(magicRole); ok && magic != packetMagic {
+		return 0, damagedBy("it begins with %#x", magic)
+	}
+	id, ok := s.known(streamRole)
+	if s.class = s.streams[id]; !ok && s.only != nil { // packets need not name it
+		s.class = s.only
+	}
+	if s.class == nil {
+		return 0, damagedBy("there is no stream %d", id)
+	}
+	s.out = s.out[:0]
+	if err := s.decode(func() { s.field(s.class.packetContext) }); err != nil {
+		return 0, reason(err)
+	}
+	s.context = append(s.context[:0], s.out...)
+	size, err := s.sizes()
+	if err != nil {
+		return size, err
+	}
+	if begin, ok := s.known(beginRole); ok {
+		s.time = begin
+	}
+	s.note()
+	for s.pos < s.limit {
+		if size == toEnd { // up to the end of the file
+			if more, err := s.atEnd(); err != nil || !more {
+				return size, err
+			}
+		}
+		if err := s.event(); err != nil {
+			return size, reason(err)
+		}
+	}
+	return size, nil
+}
+
+// atEnd reports whether there is more of a packet that ends with the file.
+func (s *stream) atEnd() (bool, error) {
+	if s.pos>>3 < s.base+int64(len(s.window)) {
+		return true, nil
+	}
+	if s.ended {
+		return false, nil
+	}
+	return s.fill(s.pos >> 3)
+}
+
+// reason marks errors of decoding as damage.
+func reason(err error) error {
+	if errors.Is(err, errWindow) || errors.Is(err, errDamaged) {
+		return err
+	}
+	switch err {
+	case errPastEnd, errVariant, errAlign, errSteps:
+		return damagedBy("%v", err)
+	}
+	return err
+}
+
+// field decodes a field that the trace may not have.
+func (s *stream) field(c *class) {
+	if c != nil {
+		s.value(c)
+	}
+}
+
+// sizes sets where the packet's contents end, and returns the packet's size in bytes.
+func (s *stream) sizes() (int64, error) {
+	size, sized := s.known(packetSizeRole)
+	content, limited := s.known(contentSizeRole)
+	switch {
+	case !sized && !limited:
+		return toEnd, nil
+	case !sized:
+		size = (content + 7) &^ 7
+	case !limited:
+		content = size
+	}
+	if size == 0 || size%8 != 0 || size >= toEnd<<3-maxAlign || content > size || int64(content) < s.pos {
+		return 0, damagedBy("%d bits of contents in a packet of %d bits", content, size)
+	}
+	s.limit = int64(content)
+	return int64(size >> 3), nil
+}
+
+// note keeps what the packet says about what was lost.
+func (s *stream) note() {
+	p := packetInfo{begin: s.time}
+	p.discarded, p.counts = s.known(discardedRole)
+	p.sequence, p.numbered = s.known(sequenceRole)
+	if !p.counts && !p.numbered {
+		return
+	}
+	of := instance{stream: s.class, file: s.file}
+	if number, ok := s.known(instanceRole); ok {
+		of.number, of.file = number, nil
+	}
+	s.packets[of] = append(s.packets[of], p)
+}
+
+// ofEvent is the bit set of the roles that belong to a single event.
+const ofEvent = 1<<roles - 1<<eventRole
+
+// event reads an event and passes it to the sorter.
+func (s *stream) event() error {
+	s.align(s.class.align())
+	if s.err != nil || s.pos == s.limit {
+		s.pos, s.err = s.limit, nil
+		return nil
+	}
+	from, offset := s.pos, s.offset+s.pos>>3
+	var e *eventClass
+	s.out = s.out[:0]
+	err := s.decode(func() {
+		s.has &^= ofEvent
+		s.field(s.class.eventHeader)
+		id, _ := s.known(eventRole)
+		if e = s.class.events[id]; e == nil {
+			if s.err == nil {
+				s.err = damagedBy("there is no event %d in stream %d", id, s.class.id)
+			}
+			return
+		}
+		s.out = s.out[:0]
+		s.field(s.class.eventContext)
+		s.field(e.context)
+		s.field(e.fields)
+	})
+	switch {
+	case err != nil:
+		return err
+	case s.pos == from: // there would be any number of them
+		return damagedBy("an event without contents")
+	}
+	s.found++
+	ts, ok := s.now(offset)
+	if !ok {
+		return nil
+	}
+	cpu, hasCPU := s.known(cpuRole)
+	if hasCPU = hasCPU && cpu < maxCPUs; !hasCPU {
+		cpu = 0
+	}
+	if tid, ok := s.known(previousRole); ok && hasCPU {
+		state, _ := s.known(stateRole)
+		s.parser.kernel.switchedFrom(int64(cpu), int64(int32(tid)), state, ts)
+	}
+	w := s.token
+	w.Reset()
+	w.Uint(uint64(e.number))
+	w.Uint(uint64(s.number))
+	w.Int(signed(cpu, hasCPU))
+	tid, hasTID := s.known(tidRole)
+	w.Int(signed(tid, hasTID))
+	pid, hasPID := s.known(pidRole)
+	w.Int(signed(pid, hasPID))
+	if _, ok := s.known(threadNameRole); !ok {
+		s.threadName = nil
+	}
+	w.Raw(s.threadName)
+	if s.class.extra {
+		w.Rest(s.context)
+	}
+	w.Rest(s.out)
+	return s.events.Push(ts, w.Bytes())
+}
+
+// signed returns a number of 32 bits, or none.
+func signed(n uint64, ok bool) int64 {
+	if !ok || int32(n) < 0 {
+		return none
+	}
+	return int64(int32(n))
+}
+
+// maxCPUs is more CPUs than a machine has; a larger number means damage.
+const maxCPUs = 4096
+
+// align is the alignment of an event.
+func (c *streamClass) align() int {
+	if c.eventHeader == nil {
+		return 1
+	}
+	return c.eventHeader.align
+}
+
+// now returns the time of the event, on the trace clock.
+func (s *stream) now(offset int64) (int64, bool) {
+	if n, ok := s.known(timestampRole); ok {
+		if size := s.stamp.size; size < 64 { // the lowest bits, which may have wrapped around once
+			mask := uint64(1)<<size - 1
+			if n &= mask; n < s.time&mask {
+				s.time += mask + 1
+			}
+			n |= s.time &^ mask
+		}
+		s.time = n
+	}
+	if s.class.clock == nil {
+		if s.timed {
+			s.file.Unread(model.StatUnreadEvent, model.None, "event without a time").AddAt(offset)
+			return 0, false
+		}
+		return s.in.TraceTime(s.found, offset) // in order
+	}
+	ns, ok := s.class.clock.ns(s.time)
+	if !ok {
+		s.damaged(offset, errors.New("a time after the year 2262"))
+		return 0, false
+	}
+	return s.in.TraceTime(ns, offset)
+}
+
+// magicBytes are the first bytes of each packet of the trace.
+func magicBytes(big bool) (b [4]byte) {
+	if big {
+		binary.BigEndian.PutUint32(b[:], packetMagic)
+	} else {
+		binary.LittleEndian.PutUint32(b[:], packetMagic)
+	}
+	return b
+}

@@ -138,7 +138,7 @@ func (p *parser) Event(ts int64, payload []byte) error {
 		e.handle(p, e)
 		return nil
 	}
-	p.Slices.Scoped(ts, 0, p.track(e), e.category, e.nameID, p)
+	p.Slices.Instant(ts, p.track(e), e.category, e.nameID, p)
 	return nil
 }
 
@@ -302,7 +302,7 @@ func endSlice(p *parser, e *current) { p.Slices.End(e.ts, p.track(e), e.category
 
 func registerCallback(p *parser, e *current) {
 	p.symbols[p.event.Uint("callback")] = p.Store.Strings.InternBytes(p.event.Text("symbol"))
-	p.Slices.Scoped(e.ts, 0, p.track(e), e.category, e.nameID, &p.set)
+	p.Slices.Instant(e.ts, p.track(e), e.category, e.nameID, &p.set)
 }
 
 func startCallback(p *parser, e *current) {

@@ -71,7 +71,7 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 			run++
 			first, _, _ := strings.Cut(m[1], " ")
-			reads := regexp.MustCompile(`^(query|summarize|tables|inspect|alerts|metric|derive|register|bundle)$`).MatchString(first)
+			reads := regexp.MustCompile(`^(query|summarize|tables|inspect|cut|alerts|metric|derive|register|bundle)$`).MatchString(first)
 			for _, made := range []string{"trace.duckdb", "metrics", "merged.tar", "slices.csv"} {
 				os.RemoveAll(filepath.Join(dir, made))
 			}

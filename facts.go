@@ -3,6 +3,7 @@ package tpconvert
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/tpconvert/tpconvert/export"
@@ -35,6 +36,7 @@ type TableRows struct {
 
 // observer is a sink that passes chunks on, and collects the facts from them.
 type observer struct {
+	mu sync.Mutex // chunks of args come from another goroutine
 	Facts
 	ctx  context.Context
 	to   table.Sink    // nil drops the rows
@@ -48,6 +50,19 @@ func (o *observer) Chunk(c *table.Chunk) error {
 		return err
 	}
 	o.rows.Add(int64(c.Rows))
+	o.see(c)
+	if o.to == nil {
+		err := c.Err()
+		c.Release()
+		return err
+	}
+	return o.to.Chunk(c)
+}
+
+// see collects the facts from a chunk.
+func (o *observer) see(c *table.Chunk) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.count(c)
 	switch c.Schema.Name {
 	case "trace_file":
@@ -63,12 +78,6 @@ func (o *observer) Chunk(c *table.Chunk) error {
 	case "metadata":
 		o.job(c)
 	}
-	if o.to == nil {
-		err := c.Err()
-		c.Release()
-		return err
-	}
-	return o.to.Chunk(c)
 }
 
 func (o *observer) count(c *table.Chunk) {

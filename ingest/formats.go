@@ -3,6 +3,7 @@ package ingest
 import (
 	"github.com/tpconvert/tpconvert/ingest/archive"
 	"github.com/tpconvert/tpconvert/ingest/artmethod"
+	"github.com/tpconvert/tpconvert/ingest/asyncprofiler"
 	"github.com/tpconvert/tpconvert/ingest/bugreport"
 	"github.com/tpconvert/tpconvert/ingest/callgrind"
 	"github.com/tpconvert/tpconvert/ingest/collapsed"
@@ -84,6 +85,7 @@ var Formats = []*format.Format{
 	compressed.Ctrace,
 	ninja.Format,
 	callgrind.Format,
+	asyncprofiler.Format,
 	bugreport.Dumpstate,
 	logcat.Format,
 	collapsed.Format,

@@ -44,9 +44,10 @@ func TestInputsThatAreNoTrace(t *testing.T) {
 		strings.Repeat("\n", 100_000): {format.ErrUnknown, "it starts with 65536 bytes of white space; supported formats: "},
 		strings.Repeat(" ", 100_000):  {format.ErrUnknown, "it starts with 65536 bytes of white space; supported formats: "},
 		"\n\n\nhello\n":               {format.ErrUnknown, `it starts with "\n\n\nhello\n"; supported formats`},
-		"\x7fELF\x02\x01":             {format.ErrUnknown, "it looks like an ELF binary, which is not supported; supported formats: "},
-		"SQLite":                      {format.ErrUnknown, "it looks like the first bytes of an SQLite database, which is not supported; supported formats: "},
-		"%P":                          {format.ErrUnknown, `it starts with "%P"`},
+		strings.Repeat("\x00", 72) + "\x02\x00\x02\xc0": {format.ErrUnknown, "it looks like a log of Event Tracing for Windows (.etl), which is not supported; PerfView saves its stacks for speedscope"},
+		"\x7fELF\x02\x01": {format.ErrUnknown, "it looks like an ELF binary, which is not supported; supported formats: "},
+		"SQLite":          {format.ErrUnknown, "it looks like the first bytes of an SQLite database, which is not supported; supported formats: "},
+		"%P":              {format.ErrUnknown, `it starts with "%P"`},
 	} {
 		_, err := ingesttest.Read(t, ingesttest.File{Name: "f", Reader: strings.NewReader(input)})
 		if !errors.Is(err, want.is) || !format.BadInput(err) || !strings.Contains(err.Error(), want.says) {

@@ -16,6 +16,8 @@ var signatures = []struct {
 	offset int
 	bytes  string
 }{
+	{etw, 72, "\x02\x00\x01\xc0"}, // the version and type of the first event: of 32 bits, of 64 bits
+	{etw, 72, "\x02\x00\x02\xc0"},
 	{"an empty ZIP archive", 0, "PK\x05\x06"},
 	{"trace.dat of trace-cmd", 0, "\x17\x08Dtracing"},
 	{"a stream of the Common Trace Format (CTF) without the metadata of its folder", 0, "\xc1\x1f\xfc\xc1"},
@@ -34,6 +36,13 @@ var signatures = []struct {
 	{"a Mach-O binary", 0, "\xcf\xfa\xed\xfe"},
 	{"a PNG image", 0, "\x89PNG"},
 	{"a PDF", 0, "%PDF-"},
+}
+
+const etw = "a log of Event Tracing for Windows (.etl)"
+
+// instead says how to get what a kind of file has in another format.
+var instead = map[string]string{
+	etw: "; PerfView saves its stacks for speedscope, and Perfetto on Windows records ETW in its own format",
 }
 
 // shortestSignature is how many bytes of a signature a file shorter than the
@@ -62,7 +71,7 @@ func likeness(head []byte) string {
 func unknown(formats []*format.Format, head []byte) error {
 	is := "it starts with " + glimpse(head)
 	if kind := likeness(head); kind != "" {
-		is = "it looks like " + kind + ", which is not supported"
+		is = "it looks like " + kind + ", which is not supported" + instead[kind]
 	}
 	return fmt.Errorf("%w: %s; supported formats: %s", format.ErrUnknown, is, names(formats))
 }

@@ -97,6 +97,7 @@ const (
 	StatCTFParseErrors
 	StatCTFEventsDiscarded
 	StatCTFPacketsLost
+	StatAsyncProfilerParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -146,6 +147,7 @@ var ownStats = [...]statInfo{
 	StatCTFParseErrors - firstOwnStat:            {"ctf_parse_errors", false, DataLoss, FromAnalysis, "Packets of CTF traces that cannot be read, or not to their end."},
 	StatCTFEventsDiscarded - firstOwnStat:        {"ctf_events_discarded", false, DataLoss, FromTrace, "Events that the recorder of a CTF trace had no room for."},
 	StatCTFPacketsLost - firstOwnStat:            {"ctf_packets_lost", false, DataLoss, FromTrace, "Packets that are missing in a CTF trace, by their numbers."},
+	StatAsyncProfilerParseErrors - firstOwnStat:  {"async_profiler_parse_errors", false, DataLoss, FromAnalysis, "Frames and names of async-profiler's flame graphs that cannot be read, or are wider than those below them."},
 }
 
 func (s Stat) info() statInfo {

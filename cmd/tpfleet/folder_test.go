@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +27,15 @@ func converter(t *testing.T, args ...string) string {
 func TestFolderIsQueried(t *testing.T) {
 	good, bad := traces(t)
 	f := &fleet{folder: filepath.Join(t.TempDir(), "lake"), traces: "file://" + filepath.Join(t.TempDir(), "traces") + "/"}
+	for rank := range 2 {
+		name := filepath.Join(t.TempDir(), fmt.Sprintf("rank%d.json", rank))
+		text := fmt.Sprintf(`{"distributedInfo":{"backend":"nccl","rank":%d,"world_size":2},"traceEvents":[
+			{"ph":"X","cat":"kernel","name":"ncclKernel_AllReduce","pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"device":0,"stream":7}}]}`, rank, 10+5*rank, 20-5*rank)
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		good = append(good, name)
+	}
 	url := f.upload(t, append(good, bad...)...)
 	f.run(t, "", "run", "--task-traces", "3", url) // makes the folder
 	dataset := converted(t, good...)
@@ -43,6 +53,8 @@ func TestFolderIsQueried(t *testing.T) {
 		ask("SELECT trace_id, name, format, start_ts, schema_version FROM trace ORDER BY trace_id")
 		ask("SELECT trace_id, id, name FROM ancestor_slice((SELECT max(id) FROM slice), (SELECT max(trace_id) FROM slice)) ORDER BY ALL")
 		ask("FROM cpu_track ORDER BY ALL")
+		ask("SELECT rank, world_size, busy FROM gpu_rank ORDER BY rank")
+		ask("FROM gpu_collective")
 		want, got := converter(t, "summarize", "--format", "csv", "slices", dataset), converter(t, "summarize", "--format", "csv", "slices", f.folder)
 		if got != want || strings.Count(got, "\n") < 5 {
 			t.Errorf("summarize gives\n%s\nwant\n%s", got, want)
@@ -51,6 +63,9 @@ func TestFolderIsQueried(t *testing.T) {
 	check()
 	if got, want := converter(t, "query", "--format", "csv", f.folder, "SELECT count(*) FROM ledger WHERE status = 'bad'"), len(bad); !strings.HasSuffix(got, "\n3\n") || want != 3 {
 		t.Errorf("%s in the ledger, want %d", got, want)
+	}
+	if got := converter(t, "query", "--format", "csv", f.folder, "SELECT straggler, skew FROM gpu_collective"); got != "straggler,skew\n1,5000\n" {
+		t.Errorf("the straggler of two ranks: %s", got)
 	}
 	layout, err := f.lake(t.Context(), t).Layout(t.Context())
 	if err != nil {

@@ -56,6 +56,8 @@ var ledgerColumns = []ledgerColumn{
 	{"converter_version", true, true, "Version of the converter.", func(e *entry) any { return e.Version }},
 	{"schema_version", false, true, "Version of the tables' schema.", func(e *entry) any { return int64(e.Schema) }},
 	{"task", true, true, "Task that read it.", func(e *entry) any { return e.task }},
+	{"rank", false, false, "Rank of the traced process in its job, such as of distributed training.", func(e *entry) any { return e.Rank }},
+	{"world_size", false, false, "Number of ranks in the job.", func(e *entry) any { return e.WorldSize }},
 }
 
 // ledgerSchema returns the Iceberg schema of the ledger.

@@ -107,7 +107,9 @@ type Outcome struct {
 	End       *int64         `json:"end_ts,omitempty"`        // ns of the trace clock
 	StartUnix *int64         `json:"start_unix_ns,omitempty"` // wall clock at Start
 	Machine   export.Machine `json:"machine,omitzero"`
-	Lost      int64          `json:"lost,omitempty"` // sum of the stats that mean missing data
+	Rank      *int64         `json:"rank,omitempty"`       // of the traced process in its job
+	WorldSize *int64         `json:"world_size,omitempty"` // number of ranks in the job
+	Lost      int64          `json:"lost,omitempty"`       // sum of the stats that mean missing data
 	Version   string         `json:"converter_version"`
 	Schema    int            `json:"schema_version"`
 	Seconds   float64        `json:"seconds"`

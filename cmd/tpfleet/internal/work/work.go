@@ -196,6 +196,7 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, kn
 	}
 	o.SHA256, o.Format, o.Start, o.End = facts.Input.SHA256, facts.Input.Formats(), facts.Start, facts.End
 	o.StartUnix, o.Machine = facts.StartUnix, facts.Machine
+	o.Rank, o.WorldSize = facts.Rank, facts.WorldSize
 	o.Lost = facts.Losses().Lost
 	o.TraceID = "t_" + o.SHA256[:16]
 	if known[o.TraceID] {

@@ -111,7 +111,7 @@ func (p *parser) Event(ts int64, payload []byte) error {
 			set.Add(p.argMessage, model.StringArg(message))
 			p.taskArg(task).AddArgs(set)
 		}))
-		p.addStack(slice, p.track(on), callsite(&event), false)
+		p.Store.Stacks.AddToSlice(slice, p.track(on), callsite(&event), false)
 	case label:
 		p.Slices.Scoped(ts, 0, p.track(on), p.label, event.Text(), nil)
 	case sample:
@@ -153,27 +153,12 @@ func (p *parser) track(id int64) model.TrackID {
 // begin starts a slice, with its stack unless that is None.
 func (p *parser) begin(ts int64, track model.TrackID, category, name model.StringID, stack profile.CallsiteID, args model.ArgSource) model.SliceID {
 	slice := p.Slices.Begin(ts, track, category, name, args)
-	p.addStack(slice, track, stack, false)
+	p.Store.Stacks.AddToSlice(slice, track, stack, false)
 	return slice
 }
 
 func (p *parser) end(ts int64, track model.TrackID, category, name model.StringID, stack profile.CallsiteID) {
-	p.addStack(p.Slices.End(ts, track, category, name, nil), track, stack, true)
-}
-
-func (p *parser) addStack(slice model.SliceID, track model.TrackID, stack profile.CallsiteID, atEnd bool) {
-	if slice == model.None || stack == model.None {
-		return
-	}
-	t := &p.Store.TrackEventCallstacks
-	row := t.Append()
-	t.SliceID.Set(row, slice)
-	t.TrackID.Set(row, track)
-	if atEnd {
-		t.EndCallsiteID.Set(row, stack)
-	} else {
-		t.CallsiteID.Set(row, stack)
-	}
+	p.Store.Stacks.AddToSlice(p.Slices.End(ts, track, category, name, nil), track, stack, true)
 }
 
 // taskArg returns an arg with the task that something belongs to.

@@ -131,13 +131,7 @@ func (p *parser) Event(ts int64, event []byte) error {
 	if callsite == model.None {
 		return nil
 	}
-	if slice != model.None {
-		t := &p.Store.TrackEventCallstacks
-		row := t.Append()
-		t.SliceID.Set(row, slice)
-		t.TrackID.Set(row, track)
-		t.CallsiteID.Set(row, callsite)
-	}
+	p.Store.Stacks.AddToSlice(slice, track, callsite, false)
 	if k.size != 0 {
 		p.add(k, callsite, k.size, "bytes", size)
 	} else if dur != model.None {

@@ -187,19 +187,7 @@ func (p *parser) callstack(slice model.SliceID, track model.TrackID, stack int64
 	if slice == model.None || stack == noStack {
 		return
 	}
-	callsite := p.callsite(stack)
-	if callsite == model.None {
-		return
-	}
-	t := &p.Store.TrackEventCallstacks
-	row := t.Append()
-	t.SliceID.Set(row, slice)
-	t.TrackID.Set(row, track)
-	if atEnd {
-		t.EndCallsiteID.Set(row, callsite)
-	} else {
-		t.CallsiteID.Set(row, callsite)
-	}
+	p.Store.Stacks.AddToSlice(slice, track, p.callsite(stack), atEnd)
 }
 
 // external is the type of a sample of a thread that ran no managed code, or waited.

@@ -254,6 +254,24 @@ type Sample struct {
 	Weight      int64 // how many samples it stands for
 }
 
+// AddToSlice stores the call stack at which a slice began or, with atEnd, ended. It returns the row, or None if there is no slice or
+// no stack.
+func (s *Stacks) AddToSlice(slice table.ID[schema.Slice], track table.ID[schema.Track], callsite CallsiteID, atEnd bool) int64 {
+	if slice == table.None || callsite == table.None {
+		return table.None
+	}
+	t := &s.tables.TrackEventCallstacks
+	row := t.Append()
+	t.SliceID.Set(row, slice)
+	t.TrackID.Set(row, track)
+	if atEnd {
+		t.EndCallsiteID.Set(row, callsite)
+	} else {
+		t.CallsiteID.Set(row, callsite)
+	}
+	return row
+}
+
 // NewSample returns a sample at ts (ns) without other fields.
 func NewSample(ts int64, source string) Sample {
 	return Sample{TS: ts, Source: source, UTID: table.None, UPID: table.None, UCPU: table.None, CPU: table.None,

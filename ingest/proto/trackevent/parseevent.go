@@ -688,20 +688,9 @@ func (p *eventParser) addFacts(ts int64) profile.CallsiteID {
 
 // addCallstack stores the call stack at which a slice began or ended.
 func (p *eventParser) addCallstack(slice model.SliceID, track model.TrackID, callsite profile.CallsiteID) {
-	if callsite == model.None {
-		return
-	}
-	t := &p.Store.TrackEventCallstacks
-	row := t.Append()
-	t.SliceID.Set(row, slice)
-	t.TrackID.Set(row, track)
-	if p.e.kind == pb.TrackEvent_Type_SliceEnd {
-		t.EndCallsiteID.Set(row, callsite)
-	} else {
-		t.CallsiteID.Set(row, callsite)
-	}
-	if p.e.hasStackWeight {
-		t.Weight.Set(row, p.e.stackWeight)
+	row := p.Store.Stacks.AddToSlice(slice, track, callsite, p.e.kind == pb.TrackEvent_Type_SliceEnd)
+	if row != model.None && p.e.hasStackWeight {
+		p.Store.TrackEventCallstacks.Weight.Set(row, p.e.stackWeight)
 	}
 }
 

@@ -2,7 +2,6 @@ package gotrace_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -26,24 +25,6 @@ func caseTrace(t testing.TB, name string) []byte {
 		t.Fatal(err)
 	}
 	_, data, err := tracecase.Trace(&txtar.Parse(text).Files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-func recorded(t testing.TB) []byte {
-	t.Helper()
-	f, err := os.Open("../../testdata/go.trace.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +108,7 @@ func (r *repeat) Read(p []byte) (int, error) {
 }
 
 func TestRecordedProgram(t *testing.T) {
-	tables := ingesttest.MustRead(t, "go.trace", recorded(t))
+	tables := ingesttest.MustRead(t, "go.trace", ingesttest.Recording(t, "go.trace.gz"))
 	tables.Want(t, "process", "upid|name", "0|NULL", "1|NULL")
 	count := map[string]int{}
 	for _, name := range tables.Rows("slice", "category", "name") {

@@ -2,12 +2,9 @@ package netlog_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -101,19 +98,7 @@ func TestDamage(t *testing.T) {
 
 // TestRecording compares a log that Chromium wrote with what encoding/json reads.
 func TestRecording(t *testing.T) {
-	file, err := os.Open("../../testdata/netlog.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	text, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := ingesttest.Recording(t, "netlog.json.gz")
 	ingesttest.MustRead(t, "log.json", data).Want(t, "stats", "description", "polledData member is not read")
 	compare(t, "netlog.json", data)
 }

@@ -2,10 +2,8 @@ package nettrace_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -156,19 +154,7 @@ func TestDamage(t *testing.T) {
 
 // TestRecording compares numbers with those of an independent reader, written in Python.
 func TestRecording(t *testing.T) {
-	file, err := os.Open("../../testdata/dotnet.nettrace.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	text, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := ingesttest.Recording(t, "dotnet.nettrace.gz")
 	tables := ingesttest.MustRead(t, "a.nettrace", data)
 	events, stacks := read(tables)
 	for name, want := range map[string][2]int{

@@ -1,6 +1,8 @@
 package ingesttest
 
 import (
+	"compress/gzip"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -44,6 +46,25 @@ func (t *Tables) Stacks(metric string, name func(function, file, line string) st
 		}
 	}
 	return sums
+}
+
+// Recording returns what is in a gzip file in testdata.
+func Recording(t testing.TB, name string) []byte {
+	t.Helper()
+	f, err := os.Open(filepath.Join("../../testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // Samples calls f with the traces of others that match the pattern below the folder that FORMAT_SAMPLES names.

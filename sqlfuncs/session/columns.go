@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -117,4 +118,15 @@ func goValue(kind Kind, v any) any {
 		}
 	}
 	return v
+}
+
+// Float returns a value of a row as a number, NaN if it is none.
+func Float(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return math.NaN()
 }

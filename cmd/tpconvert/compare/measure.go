@@ -148,7 +148,7 @@ func Measure(ctx context.Context, s *session.Session, o *Options) (*Measured, er
 			to.Values[k] = g.result(k)
 		}
 	}
-	err := m.rows(ctx, "SELECT end_ts - start_ts FROM trace_bounds", func(v []any) { to.Dur = float(v[0]) })
+	err := m.rows(ctx, "SELECT end_ts - start_ts FROM trace_bounds", func(v []any) { to.Dur = session.Float(v[0]) })
 	return to, errors.Join(err, m.alerts(ctx, to), m.metrics(ctx, to))
 }
 
@@ -211,16 +211,6 @@ func text(v any) string {
 	return s
 }
 
-func float(v any) float64 {
-	switch v := v.(type) {
-	case int64:
-		return float64(v)
-	case float64:
-		return v
-	}
-	return math.NaN()
-}
-
 // key returns the key of a thing by which others are told apart as the options say.
 func (m *measurer) key(kind, name, process, thread, unit string) Key {
 	k := Key{Kind: kind, Name: m.of(name), Unit: unit}
@@ -249,12 +239,12 @@ func (m *measurer) slices(ctx context.Context) error {
 		SELECT s.name, s.dur, owner.process, owner.thread, s.id IN kernel, parent.name, parent.dur, parent.id IN kernel
 		FROM slice AS s LEFT JOIN owner ON owner.id = s.track_id LEFT JOIN slice AS parent ON parent.id = s.parent_id
 		WHERE s.dur >= 0 AND s.id NOT IN frame`, func(v []any) {
-		dur, process, thread := float(v[1]), text(v[2]), text(v[3])
-		g := m.at(m.key(kinds[int(float(v[4]))], text(v[0]), process, thread, "ns"))
+		dur, process, thread := session.Float(v[1]), text(v[2]), text(v[3])
+		g := m.at(m.key(kinds[int(session.Float(v[4]))], text(v[0]), process, thread, "ns"))
 		g.add(dur)
 		g.self += dur
 		if parent, ended := v[6].(int64); ended && parent >= 0 {
-			m.at(m.key(kinds[int(float(v[7]))], text(v[5]), process, thread, "ns")).self -= dur
+			m.at(m.key(kinds[int(session.Float(v[7]))], text(v[5]), process, thread, "ns")).self -= dur
 		}
 	})
 }
@@ -264,7 +254,7 @@ func (m *measurer) cpu(ctx context.Context) error {
 	return m.rows(ctx, `
 		SELECT t.name, s.dur, p.name FROM sched_slice AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
 		WHERE s.dur >= 0 AND NOT coalesce(t.is_idle, 0)`, func(v []any) {
-		m.at(Key{Kind: kindCPU, Name: m.of(text(v[0])), Process: m.of(text(v[2])), Unit: "ns"}).add(float(v[1]))
+		m.at(Key{Kind: kindCPU, Name: m.of(text(v[0])), Process: m.of(text(v[2])), Unit: "ns"}).add(session.Float(v[1]))
 	})
 }
 
@@ -274,7 +264,7 @@ func (m *measurer) states(ctx context.Context) error {
 		SELECT s.state || CASE s.io_wait WHEN 1 THEN ' (I/O)' WHEN 0 THEN ' (no I/O)' ELSE '' END, s.dur, p.name, t.name
 		FROM thread_state AS s JOIN thread AS t USING (utid) LEFT JOIN process AS p USING (upid)
 		WHERE s.dur >= 0 AND s.state NOT IN ('Running', 'S', 'I') AND NOT coalesce(t.is_idle, 0)`, func(v []any) {
-		m.at(Key{Kind: kindState, Name: text(v[0]), Process: m.of(text(v[2])), Thread: m.of(text(v[3])), Unit: "ns"}).add(float(v[1]))
+		m.at(Key{Kind: kindState, Name: text(v[0]), Process: m.of(text(v[2])), Thread: m.of(text(v[3])), Unit: "ns"}).add(session.Float(v[1]))
 	})
 }
 
@@ -283,7 +273,7 @@ func (m *measurer) frames(ctx context.Context) error {
 	return m.rows(ctx, `
 		SELECT f.jank_type, f.dur, p.name FROM actual_frame_timeline_slice AS f LEFT JOIN process AS p USING (upid)
 		WHERE f.dur >= 0`, func(v []any) {
-		m.at(Key{Kind: kindFrame, Name: text(v[0]), Process: m.of(text(v[2])), Unit: "frames"}).add(float(v[1]))
+		m.at(Key{Kind: kindFrame, Name: text(v[0]), Process: m.of(text(v[2])), Unit: "frames"}).add(session.Float(v[1]))
 	})
 }
 
@@ -319,7 +309,7 @@ func (m *measurer) counters(ctx context.Context) error {
 			at, track = m.at(Key{Kind: kind, Name: m.of(text(v[3])), Process: m.of(text(v[4])), Unit: text(v[5])}), id
 		}
 		end, _ = v[6].(int64)
-		ts, last = now, float(v[2])
+		ts, last = now, session.Float(v[2])
 		at.add(last)
 	})
 	hold(end)
@@ -405,7 +395,7 @@ func (m *measurer) metrics(ctx context.Context, to *Measured) error {
 			for i, c := range t.Columns[t.Dimensions:] {
 				k.Name = name + " " + c.Name
 				v := to.Values[k]
-				sum := float(row[t.Dimensions+i])
+				sum := session.Float(row[t.Dimensions+i])
 				if old := v.Mean; v != (Values{}) {
 					sum += old // rows whose dimensions are one group
 				}

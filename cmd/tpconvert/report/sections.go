@@ -1,0 +1,329 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/stacks"
+	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
+	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+func (m *maker) lost(ctx context.Context) ([]Figure, error) {
+	figures, err := m.tables(ctx, query{sql: lossesOf("'lost', 'damaged'")}, query{title: "Not read, and notes", sql: lossesOf("'not_read', 'notice'"), limit: 100})
+	if err == nil {
+		figures[1].Folded = true
+	}
+	return figures, err
+}
+
+// facts turns the only row, with what is known of the trace, on its side.
+func (m *maker) facts(ctx context.Context) ([]Figure, error) {
+	f, err := m.table(ctx, query{sql: facts, units: map[string]string{"start_ts": "id", "end_ts": "id", "android_sdk_version": "id"}})
+	if err != nil || len(f.Table.Rows) == 0 {
+		return nil, err
+	}
+	known := func(name string) string {
+		i := slices.IndexFunc(f.Table.Columns, func(c Column) bool { return c.Name == name })
+		return f.Table.Rows[0].Cells[i].Text
+	}
+	m.page.Title = cmp.Or(known("name"), m.page.Title)
+	m.page.Summary = known("format") + ", " + known("bytes") + ", " + count.Quantity(float64(m.page.data.Dur), "ns")
+	t := &Table{Columns: []Column{{Name: "fact"}, {Name: "value"}}}
+	for i, c := range f.Table.Columns {
+		cell := f.Table.Rows[0].Cells[i]
+		if cell.Text == "" {
+			continue
+		}
+		cell.Sort = ""
+		t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: c.Name}, cell}})
+	}
+	t.Total = len(t.Rows)
+	f.Table = t
+	return []Figure{f}, nil
+}
+
+func (m *maker) alerts(ctx context.Context) (figures []Figure, err error) {
+	e := derive.Evaluator{Open: func(context.Context, bool) (*session.Session, error) {
+		s := m.s.Fork()
+		if err := s.Begin(); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		return s, nil
+	}}
+	found, err := e.Alerts(ctx, m.Alerts)
+	if err := cmp.Or(err, e.Close()); err != nil {
+		return nil, err
+	}
+	t := &Table{Columns: []Column{{Name: "level"}, {Name: "alert"}, {Name: "text"}, {"ts", true}, {"dur", true}}, Total: len(found)}
+	sql := "SELECT level, name, text, ts, dur FROM alert ORDER BY id"
+	shown := map[string]bool{}
+	for _, a := range found[:min(len(found), 50)] {
+		row := Row{Cells: []Cell{{Text: a.Level}, {Text: m.text(a.Name)}, {Text: m.text(a.Text)}, {}, {}}, Dur: a.Dur}
+		if a.TS != nil {
+			since := *a.TS - m.start
+			row.TS = &since
+			row.Cells[3] = m.cell(*a.TS, "ts")
+		}
+		if a.Dur != nil {
+			row.Cells[4] = m.cell(*a.Dur, "ns")
+		}
+		t.Rows = append(t.Rows, row)
+		i := slices.IndexFunc(m.Alerts, func(d derive.Definition) bool { return d.Name == a.Name })
+		if i >= 0 && !shown[a.Name] {
+			sql += ";\n\n-- " + a.Name + "\n" + strings.TrimSuffix(strings.TrimSpace(m.Alerts[i].Query), ";")
+			shown[a.Name] = true
+		}
+	}
+	return []Figure{{SQL: sql, Table: t}}, nil
+}
+
+// specQueries are the tables of specs of summarize.
+func specQueries(names ...string) (all []query, err error) {
+	for _, name := range names {
+		text, _ := metrics.Spec(name)
+		var s metrics.Summarizer
+		if err := s.Add(text); err != nil {
+			return nil, err
+		}
+		bundles, err := s.Queries()
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range bundles {
+			q := query{title: titles[b.ID], sql: strings.Join(append(b.Setup, b.SQL), ";\n"), units: map[string]string{"upid": hidden}}
+			for column, unit := range b.Units {
+				q.units[column] = map[string]string{"TIME_NANOS": "ns", "BYTES": "bytes"}[unit]
+			}
+			for _, bar := range []string{"running_dur", "total_dur", "max_bytes", "busy", "count", "self_value"} {
+				if _, ok := q.units[bar]; ok {
+					q.bar = bar
+					break
+				}
+			}
+			all = append(all, q)
+		}
+	}
+	return all, nil
+}
+
+// titles are those of the tables of specs.
+var titles = map[string]string{
+	"slices": "Slices by name, those that take longest and those that come most often", "cpu_by_thread": "CPU time by thread", "cpu_by_core": "CPU time by core",
+	"memory": "Memory of processes", "frames": "Frames by what made them late", "startup": "Starts of apps", "binder": "Binder calls",
+	"io": "Uninterruptible sleep", "gc": "Garbage collections", "gpu_kernels": "Kernels and copies", "gpu_devices": "Devices", "gpu_streams": "Streams",
+	"gpu_copies": "Copies", "profile": "Functions by the value of their own",
+}
+
+func (m *maker) specs(names ...string) func(context.Context) ([]Figure, error) {
+	return func(ctx context.Context) ([]Figure, error) {
+		queries, err := specQueries(names...)
+		if err != nil {
+			return nil, err
+		}
+		return m.tables(ctx, queries...)
+	}
+}
+
+func (m *maker) cpu(ctx context.Context) ([]Figure, error) {
+	queries, err := specQueries("cpu")
+	if err != nil {
+		return nil, err
+	}
+	last := strings.LastIndex(queries[0].sql, ";\n") + 1
+	byProcess := queries[0]
+	byProcess.title = "CPU time by process"
+	byProcess.sql = queries[0].sql[:last] + "SELECT coalesce(process_name, '[unknown]') AS process_name, sum(running_dur) AS running_dur FROM (\n" + queries[0].sql[last:] +
+		"\n) GROUP BY 1 ORDER BY running_dur DESC, 1"
+	figures, err := m.tables(ctx, append([]query{byProcess}, queries...)...)
+	if err != nil {
+		return nil, err
+	}
+	f, err := m.states(ctx)
+	return append(figures, f), err
+}
+
+// states shows the states of each thread as a bar.
+func (m *maker) states(ctx context.Context) (Figure, error) {
+	t := &Table{Columns: []Column{{Name: "thread name"}, {Name: "process name"}, {Name: "states"}, {"active", true}}}
+	last := int64(-1)
+	var sums []float64
+	err := m.each(ctx, states, func(v []any) {
+		if id, _ := v[4].(int64); id != last || len(t.Rows) == 0 {
+			last = id
+			t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: m.text(v[0])}, {Text: m.text(v[1])}, {}, {}}})
+			sums = append(sums, 0)
+		}
+		row := &t.Rows[len(t.Rows)-1]
+		state, dur := m.text(v[2]), session.Float(v[3])
+		row.Cells[2].Parts = append(row.Cells[2].Parts, Part{Name: state + ": " + count.Quantity(dur, "ns"), Class: class(state), Share: dur})
+		sums[len(sums)-1] += dur
+	})
+	for i := range t.Rows {
+		from := 0.0
+		parts := t.Rows[i].Cells[2].Parts
+		active := 0.0
+		slices.SortStableFunc(parts, func(a, b Part) int {
+			return cmp.Compare(slices.Index(classes, a.Class), slices.Index(classes, b.Class))
+		})
+		for j := range parts {
+			p := &parts[j]
+			if p.Class != "sleeping" {
+				active += p.Share
+			}
+			p.From, p.Share = from, 100*p.Share/sums[i]
+			from += p.Share
+		}
+		t.Rows[i].Cells[3] = m.cell(active, "ns")
+	}
+	t.Total = len(t.Rows)
+	return Figure{Title: "States of threads", Note: "Green runs, yellow waits for a CPU, red for a disk or the kernel, grey sleeps; violet is another state.", SQL: strings.TrimSpace(states), Table: t}, err
+}
+
+func (m *maker) slices(ctx context.Context) ([]Figure, error) {
+	queries, err := specQueries("slices")
+	if err != nil {
+		return nil, err
+	}
+	queries[0].also = "count"
+	queries[0].limit = 15
+	figures, err := m.tables(ctx, queries[0], query{title: "Longest slices", sql: longest, bar: "dur"},
+		query{title: "Threads by the time in their slices", sql: threads, bar: "dur"})
+	if err != nil {
+		return nil, err
+	}
+	p, err := stacks.Slices(ctx, m.s)
+	if err != nil || p.Total == 0 {
+		return figures, err
+	}
+	f := Figure{Title: "Slices by what is around them", SQL: strings.TrimSpace(stacks.SlicesByStack), Trees: []int{len(m.page.data.profiles)}}
+	m.page.data.profiles = append(m.page.data.profiles, p)
+	return append([]Figure{f}, figures...), nil
+}
+
+func (m *maker) memory(ctx context.Context) ([]Figure, error) {
+	figures, err := m.specs("memory")(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f, err := m.counters(ctx)
+	return append(figures, f), err
+}
+
+// counters shows counters as curves. A value holds until the next one.
+func (m *maker) counters(ctx context.Context) (Figure, error) {
+	type counter struct {
+		row             Row
+		unit            string
+		id              int64
+		least, greatest float64
+		points          [][2]float64 // bucket, value
+	}
+	var all []*counter
+	err := m.each(ctx, counters, func(v []any) {
+		id, _ := v[3].(int64)
+		bucket, least, greatest := session.Float(v[4]), session.Float(v[5]), session.Float(v[6])
+		if len(all) == 0 || all[len(all)-1].id != id {
+			unit, _ := v[2].(string)
+			if name, _ := v[0].(string); strings.HasPrefix(name, "mem.") {
+				unit = "bytes"
+			}
+			all = append(all, &counter{row: Row{Cells: []Cell{{Text: m.text(v[0])}, {Text: m.text(v[1])}}}, unit: unit, id: id, least: least, greatest: greatest})
+		}
+		c := all[len(all)-1]
+		c.least, c.greatest = min(c.least, least), max(c.greatest, greatest)
+		c.points = append(c.points, [2]float64{bucket, greatest})
+	})
+	t := &Table{Columns: []Column{{Name: "counter"}, {Name: "of"}, {Name: "over time"}, {"least", true}, {"greatest", true}, {Name: "unit"}}, Total: len(all)}
+	for _, c := range all {
+		var curve strings.Builder
+		height := func(v float64) float64 { return 15.5 - 15*(v-c.least)/(c.greatest-c.least) }
+		for i, p := range c.points {
+			if i > 0 {
+				fmt.Fprintf(&curve, "%.0f,%.1f ", p[0], height(c.points[i-1][1]))
+			}
+			fmt.Fprintf(&curve, "%.0f,%.1f ", p[0], height(p[1]))
+		}
+		if n := len(c.points); n > 0 {
+			fmt.Fprintf(&curve, "128,%.1f", height(c.points[n-1][1]))
+		}
+		unit := c.unit
+		if unit == "bytes" || unit == "ns" {
+			c.unit = ""
+		}
+		c.row.Cells = append(c.row.Cells, Cell{Curve: curve.String()}, m.cell(c.least, unit), m.cell(c.greatest, unit), Cell{Text: m.text(c.unit)})
+		t.Rows = append(t.Rows, c.row)
+	}
+	return Figure{Title: "Counters over time: memory, and others with the most values", SQL: strings.TrimSpace(counters), Table: t}, err
+}
+
+// profile shows profiles, those of time and of memory in use first.
+func (m *maker) profile(ctx context.Context) ([]Figure, error) {
+	all, err := stacks.Read(ctx, m.s)
+	if err != nil {
+		return nil, err
+	}
+	queries, err := specQueries("profile")
+	if err != nil {
+		return nil, err
+	}
+	q := queries[0]
+	rank := func(p *stacks.Profile) int {
+		return slices.Index([]bool{p.Unit == "nanoseconds", p.Metric == "inuse_space", true}, true)
+	}
+	slices.SortStableFunc(all, func(a, b *stacks.Profile) int { return cmp.Compare(rank(a), rank(b)) })
+	found := len(all)
+	all = slices.DeleteFunc(all, func(p *stacks.Profile) bool { return p.Total <= 0 })
+	flame := Figure{SQL: strings.TrimSpace(stacks.Values)}
+	var figures []Figure
+	for i, p := range all[:min(len(all), maxTrees)] {
+		flame.Trees = append(flame.Trees, len(m.page.data.profiles))
+		m.page.data.profiles = append(m.page.data.profiles, p)
+		figures = append(figures, Figure{Title: "Functions of " + m.text(p.Scope) + ": " + m.text(p.Metric), SQL: q.sql, Table: m.functions(p), Folded: i > 0})
+	}
+	if more := found - len(flame.Trees); more > 0 {
+		flame.Note = fmt.Sprintf("%d more profiles are left out.", more)
+	}
+	if len(all) > 0 {
+		figures = append([]Figure{flame}, figures...)
+	}
+	last := strings.LastIndex(q.sql, ";\n") + 1
+	q.sql = q.sql[:last] + "SELECT process_name, function AS class, self_value AS bytes FROM (\n" + q.sql[last:] +
+		"\n) WHERE profile = 'heap_graph' AND metric = 'inuse_space' ORDER BY bytes DESC, class"
+	q.title, q.bar = "Classes of objects on the heap", "bytes"
+	heap, err := m.table(ctx, q)
+	return append(figures, heap), err
+}
+
+// functions are the functions of a profile with the greatest values of their own.
+func (m *maker) functions(p *stacks.Profile) *Table {
+	all := p.Functions()
+	t := &Table{Columns: []Column{{"self", true}, {"self %", true}, {"total", true}, {"total %", true}, {Name: "function"}, {Name: "process"}}, Total: len(all)}
+	for _, f := range all[:min(len(all), 20)] {
+		t.Rows = append(t.Rows, Row{Cells: []Cell{m.cell(f.Self, unitOf(p)), percent(f.Self, p.Total), m.cell(f.Total, unitOf(p)), percent(f.Total, p.Total),
+			{Text: m.text(f.Name)}, {Text: m.text(f.Process)}}})
+	}
+	return t
+}
+
+func percent(v, of float64) Cell {
+	share := 100 * v / of
+	return Cell{Text: fmt.Sprintf("%.1f", share), Sort: fmt.Sprint(share), Share: max(share, 0)}
+}
+
+// unitOf returns the unit of a profile's values.
+func unitOf(p *stacks.Profile) string {
+	switch p.Unit {
+	case "nanoseconds":
+		return "ns"
+	case "count":
+		return ""
+	}
+	return p.Unit
+}

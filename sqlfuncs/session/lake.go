@@ -13,8 +13,8 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
-// ledger is the view of a fleet's ledger: trace has only the traces with rows, and the columns that datasets have.
-const ledger = "ledger"
+// ledgerView is the view of a fleet's ledger: trace has only the traces with rows, and the columns that datasets have.
+const ledgerView = "ledger"
 
 // readLake returns all traces in a fleet's folder for DuckDB, and what selects the ledger, or nil if the folder is none.
 func readLake(folder string) (d *sqlfuncs.Dataset, ledger string, err error) {
@@ -48,12 +48,12 @@ func readLake(folder string) (d *sqlfuncs.Dataset, ledger string, err error) {
 
 // openLake makes the tables in a fleet's folder available, if it is one.
 func (s *Session) openLake(ctx context.Context, folder string) (isLake bool, err error) {
-	d, rows, err := readLake(folder)
+	d, ledger, err := readLake(folder)
 	if err != nil || d == nil {
 		return false, err
 	}
-	if err := s.register(ctx, *d); err != nil || rows == "" || s.options.Perfetto {
+	if err := s.register(ctx, *d); err != nil || ledger == "" || s.options.Perfetto {
 		return true, err
 	}
-	return true, s.Exec(ctx, "CREATE VIEW "+ledger+" AS "+rows)
+	return true, s.Exec(ctx, "CREATE VIEW "+ledgerView+" AS "+ledger)
 }

@@ -81,7 +81,7 @@ func (m *maker) lanes(ctx context.Context, group, sql, unit string) error {
 	if err != nil {
 		return err
 	}
-	greatest := 0.0
+	greatest := math.SmallestNonzeroFloat64 // all values may be 0
 	for _, l := range all {
 		for _, v := range l.buckets {
 			l.sum += v

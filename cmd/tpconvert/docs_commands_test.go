@@ -65,45 +65,71 @@ func TestDocumentedCommands(t *testing.T) {
 	tpconvert(t, dir, "-q", "chromium.json.gz", "devtools.json.gz", "many").expect(t, exitDone, "")
 	run := 0
 	for _, name := range []string{"README.md", "docs/queries.md", "docs/metrics.md", "docs/derive.md", "docs/cookbook.md"} {
-		for _, m := range documentedCommand.FindAllStringSubmatch(page(name), -1) {
-			if notRun.MatchString(m[1]) {
-				continue
-			}
-			run++
-			first, _, _ := strings.Cut(m[1], " ")
-			reads := regexp.MustCompile(`^(query|summarize|tables|inspect|cut|alerts|metric|derive|register|bundle)$`).MatchString(first)
-			for _, made := range []string{"trace.duckdb", "metrics", "merged.tar", "slices.csv"} {
-				os.RemoveAll(filepath.Join(dir, made))
-			}
-			switch {
-			case strings.HasPrefix(m[1], "--append"):
-				os.RemoveAll(filepath.Join(dir, "out"))
-				tpconvert(t, dir, "-q", "--append", "chromium.json.gz", "out").expect(t, exitDone, "")
-			case !reads:
-				os.RemoveAll(filepath.Join(dir, "out"))
-			case !export.IsDataset(filepath.Join(dir, "out")) || !strings.HasPrefix(m[1], "derive"):
-				os.RemoveAll(filepath.Join(dir, "out"))
-				tpconvert(t, dir, "-q", "chromium.json.gz", "out").expect(t, exitDone, "")
-			}
-			if strings.Contains(m[1], "m.json") {
-				if err := os.WriteFile(filepath.Join(dir, "m.json"), []byte(`{"perfetto_manifest": {"version": 1, "files": [{"path": "app.json"}]}}`), 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-			binary := command(t, dir)
-			sh := exec.CommandContext(t.Context(), "sh", "-c", `tpconvert() { "`+binary.Path+`" "$@"; }; tpconvert `+m[1])
-			sh.Dir, sh.Env = binary.Dir, binary.Env
-			out, err := sh.CombinedOutput()
-			if err != nil && !(first == "alerts" && sh.ProcessState.ExitCode() == exitAlert) {
-				t.Errorf("%s: tpconvert %s: %v, %s", name, m[1], err, out)
-			}
-			silent := first == "register" || strings.Contains(m[1], "-o ") || strings.Contains(m[1], "COPY") || strings.HasPrefix(m[1], "derive --remove")
-			if text := string(out); !silent && first != "alerts" && (text == "" || !hasRows.MatchString(text) && emptyRows.MatchString(text)) {
-				t.Errorf("%s: tpconvert %s gives nothing: %s", name, m[1], out)
-			}
-		}
+		run += runDocumented(t, dir, name, page(name), "chromium.json.gz")
 	}
 	if run < 30 {
 		t.Errorf("found %d commands", run)
 	}
+}
+
+// TestDocumentedGPUCommands does the same with the page about GPUs, on a job with two ranks.
+func TestDocumentedGPUCommands(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "gpu.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "traces"), os.DirFS(recorded(t, "job"))); err != nil {
+		t.Fatal(err)
+	}
+	tpconvert(t, dir, "-q", "traces/rank0.json", "before").expect(t, exitDone, "")
+	tpconvert(t, dir, "-q", "traces/rank1.json", "after").expect(t, exitDone, "")
+	of, ofMany, _ := strings.Cut(string(text), "For a job with many ranks")
+	if one, many := runDocumented(t, dir, "docs/gpu.md", of, "traces/rank0.json"), runDocumented(t, dir, "docs/gpu.md", ofMany, "traces"); one < 10 || many < 4 {
+		t.Errorf("found %d and %d commands", one, many)
+	}
+}
+
+// runDocumented runs the commands of a page, those that read out/ on the dataset of input. It returns how many there are.
+func runDocumented(t *testing.T, dir, name, page, input string) (run int) {
+	t.Helper()
+	for _, m := range documentedCommand.FindAllStringSubmatch(page, -1) {
+		if notRun.MatchString(m[1]) {
+			continue
+		}
+		run++
+		first, _, _ := strings.Cut(m[1], " ")
+		reads := regexp.MustCompile(`^(query|summarize|tables|inspect|cut|alerts|metric|derive|register|bundle)$`).MatchString(first)
+		for _, made := range []string{"trace.duckdb", "metrics", "merged.tar", "slices.csv"} {
+			os.RemoveAll(filepath.Join(dir, made))
+		}
+		switch {
+		case strings.HasPrefix(m[1], "--append"):
+			os.RemoveAll(filepath.Join(dir, "out"))
+			tpconvert(t, dir, "-q", "--append", input, "out").expect(t, exitDone, "")
+		case !reads:
+			os.RemoveAll(filepath.Join(dir, "out"))
+		case !export.IsDataset(filepath.Join(dir, "out")) || !strings.HasPrefix(m[1], "derive"):
+			os.RemoveAll(filepath.Join(dir, "out"))
+			tpconvert(t, dir, "-q", input, "out").expect(t, exitDone, "")
+		}
+		if strings.Contains(m[1], "m.json") {
+			if err := os.WriteFile(filepath.Join(dir, "m.json"), []byte(`{"perfetto_manifest": {"version": 1, "files": [{"path": "app.json"}]}}`), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		binary := command(t, dir)
+		sh := exec.CommandContext(t.Context(), "sh", "-c", `tpconvert() { "`+binary.Path+`" "$@"; }; tpconvert `+m[1])
+		sh.Dir, sh.Env = binary.Dir, binary.Env
+		out, err := sh.CombinedOutput()
+		if err != nil && !(first == "alerts" && sh.ProcessState.ExitCode() == exitAlert) {
+			t.Errorf("%s: tpconvert %s: %v, %s", name, m[1], err, out)
+		}
+		silent := first == "register" || strings.Contains(m[1], "-o ") || strings.Contains(m[1], "COPY") || strings.HasPrefix(m[1], "derive --remove")
+		if text := string(out); !silent && first != "alerts" && (text == "" || !hasRows.MatchString(text) && emptyRows.MatchString(text)) {
+			t.Errorf("%s: tpconvert %s gives nothing: %s", name, m[1], out)
+		}
+	}
+	return run
 }

@@ -191,6 +191,15 @@ func TestSummaryOfGPUs(t *testing.T) {
 			t.Errorf("got\n%s, want %s", all.stdout, want)
 		}
 	}
+	// The delays by launch and the rest are sums of testdata/job/rank0.json by hand.
+	step := tpconvert(t, dir, "summarize", "gpu", recorded(t, "job/rank0.json"), "--format", "csv")
+	step.expect(t, exitDone, "")
+	for _, want := range []string{"gpu_launches,cudaLaunchKernel,3,209666.66666666666,147500.0,442250.0", "gpu_launches,cudaMemcpyAsync,2,251500.0,251500.0,477850.0",
+		"gpu_steps,ProfilerStep#1,900000.0,6,715000.0,320000.0", "gpu_memory,1,0,3145728.0,8388608.0"} {
+		if !strings.Contains(step.stdout, want) {
+			t.Errorf("got\n%s, want %s", step.stdout, want)
+		}
+	}
 	r := tpconvert(t, dir, "summarize", "--compare", "out", "--compare-trace-id", "b.json", "--trace-id", "a.json", "gpu", "out", "--format", "csv")
 	if want := "gpu_kernels,computation,gemm,2,2,0,24000.0,30000.0,6000.0"; !strings.Contains(r.stdout, want) {
 		t.Errorf("got %s, want %s", r.stdout, want)

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 // argSets finds the arguments of sets.
 type argSets struct {
-	sets
+	define.Sets
 	key, kind, ints, texts, reals dataframe.Reader
 	pool                          *dataframe.Pool
 }
@@ -20,13 +21,13 @@ type argSets struct {
 func readArgs(tables dataframe.Source) (*argSets, error) {
 	a := &argSets{}
 	var set dataframe.Reader
-	f, err := columns(tables, "args", readers{
+	f, err := define.Columns(tables, "args", define.Readers{
 		"arg_set_id": &set, "key": &a.key, "value_type": &a.kind, "int_value": &a.ints, "string_value": &a.texts, "real_value": &a.reals,
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.pool, a.sets = f.Pool, newSets(set, f.Rows)
+	a.pool, a.Sets = f.Pool, define.NewSets(set, f.Rows)
 	return a, nil
 }
 
@@ -41,9 +42,9 @@ func (a *argSets) value(row int) dataframe.Reader {
 	return a.ints
 }
 
-func defineArgs(d *definer) {
-	load := once(func() (*argSets, error) { return readArgs(d.tables) })
-	d.scalar("extract_arg", 2, func(c sqlite.Context, args []sqlite.Value) error {
+func defineArgs(d *define.Definer) {
+	load := define.Once(func() (*argSets, error) { return readArgs(d.Tables) })
+	d.Scalar("extract_arg", 2, func(c sqlite.Context, args []sqlite.Value) error {
 		switch args[0].Type() {
 		case sqlite.Null:
 			return nil
@@ -62,16 +63,16 @@ func defineArgs(d *definer) {
 		if !ok {
 			return nil
 		}
-		a.find(int64(uint32(args[0].Int())))
-		for i := a.from; i < a.to; i++ {
-			if row := a.row(i); a.key.TextID(row) == key {
+		a.Find(int64(uint32(args[0].Int())))
+		for i := a.From; i < a.To; i++ {
+			if row := a.Row(i); a.key.TextID(row) == key {
 				a.value(row).Put(c, row)
 				return nil
 			}
 		}
 		return nil
 	})
-	d.scalar("__intrinsic_arg_set_to_json", 1, func(c sqlite.Context, args []sqlite.Value) error {
+	d.Scalar("__intrinsic_arg_set_to_json", 1, func(c sqlite.Context, args []sqlite.Value) error {
 		const name = "__intrinsic_arg_set_to_json"
 		switch args[0].Type() {
 		case sqlite.Null:
@@ -95,10 +96,10 @@ func defineArgs(d *definer) {
 
 // json returns a set as a JSON object.
 func (a *argSets) json(set int64) (string, error) {
-	a.find(set)
+	a.Find(set)
 	root := &argNode{kind: argObject}
-	for i := a.from; i < a.to; i++ {
-		row := a.row(i)
+	for i := a.From; i < a.To; i++ {
+		row := a.Row(i)
 		node, err := root.at(a.key.Text(row))
 		if err != nil {
 			return "", err

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -48,7 +49,7 @@ func elementsJSON(kind string, data []byte) (string, error) {
 			text = append(text, ',')
 		}
 		text = format.write(text, data[i:])
-		if len(text) > maxResult {
+		if len(text) > define.MaxResult {
 			return "", errors.New("the result is too long")
 		}
 	}
@@ -60,7 +61,7 @@ type elementTypes map[int64]string
 
 func readElementTypes(tables dataframe.Source) (*elementTypes, error) {
 	var id, kind dataframe.Reader
-	f, err := columns(tables, "heap_graph_object_data", readers{"array_data_id": &id, "array_element_type": &kind})
+	f, err := define.Columns(tables, "heap_graph_object_data", define.Readers{"array_data_id": &id, "array_element_type": &kind})
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +87,10 @@ func missing(load func() (*elementTypes, error), id int64) error {
 	return nil
 }
 
-func defineArrays(d *definer, arrays Arrays) {
-	load := once(func() (*elementTypes, error) { return readElementTypes(d.tables) })
+func defineArrays(d *define.Definer, arrays Arrays) {
+	load := define.Once(func() (*elementTypes, error) { return readElementTypes(d.Tables) })
 	define := func(name string, result func(c sqlite.Context, id int64, data []byte) error) {
-		d.scalar(name, 1, func(c sqlite.Context, args []sqlite.Value) error {
+		d.Scalar(name, 1, func(c sqlite.Context, args []sqlite.Value) error {
 			if args[0].IsNull() || arrays == nil {
 				return nil
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -25,7 +26,7 @@ type snapshot struct{ ts, value int64 }
 
 func readClocks(tables dataframe.Source) (*clocks, error) {
 	var ts, clock, value dataframe.Reader
-	f, err := columns(tables, "clock_snapshot", readers{"ts": &ts, "clock_id": &clock, "clock_value": &value})
+	f, err := define.Columns(tables, "clock_snapshot", define.Readers{"ts": &ts, "clock_id": &clock, "clock_value": &value})
 	if err != nil {
 		return nil, err
 	}
@@ -61,11 +62,11 @@ func (all clocks) at(clock, ts int64) (int64, bool) {
 	return value, true
 }
 
-func defineClocks(d *definer) {
-	load := once(func() (*clocks, error) { return readClocks(d.tables) })
+func defineClocks(d *define.Definer) {
+	load := define.Once(func() (*clocks, error) { return readClocks(d.Tables) })
 	// define defines a function of a timestamp. The result of NULL is NULL.
 	define := func(name string, f func(c sqlite.Context, ts int64) error) {
-		d.twins(name, 1, func(c sqlite.Context, args []sqlite.Value) error {
+		d.Twins(name, 1, func(c sqlite.Context, args []sqlite.Value) error {
 			switch args[0].Type() {
 			case sqlite.Null:
 				return nil

@@ -5,16 +5,17 @@ import (
 	"fmt"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 // sampleCounters finds the counters that were read when a sample was taken.
 type sampleCounters struct {
-	samples        rowsByID
+	samples        define.RowsByID
 	set            dataframe.Reader // of a sample
-	counters       rowsByID
+	counters       define.RowsByID
 	track, value   dataframe.Reader // of a counter
-	tracks         rowsByID
+	tracks         define.RowsByID
 	trackName      dataframe.Reader
 	countersOfSets map[int64][]int64
 }
@@ -22,7 +23,7 @@ type sampleCounters struct {
 func readSampleCounters(tables dataframe.Source) (*sampleCounters, error) {
 	s := &sampleCounters{countersOfSets: map[int64][]int64{}}
 	var set, counter dataframe.Reader
-	sets, err := columns(tables, "profiler_counter_set", readers{"counter_set_id": &set, "counter_id": &counter})
+	sets, err := define.Columns(tables, "profiler_counter_set", define.Readers{"counter_set_id": &set, "counter_id": &counter})
 	if err != nil {
 		return nil, err
 	}
@@ -31,26 +32,26 @@ func readSampleCounters(tables dataframe.Source) (*sampleCounters, error) {
 	}
 	for _, table := range []struct {
 		name    string
-		rows    *rowsByID
-		columns readers
+		rows    *define.RowsByID
+		columns define.Readers
 	}{
-		{"profiler_sample", &s.samples, readers{"id": &s.samples.id, "counter_set_id": &s.set}},
-		{"counter", &s.counters, readers{"id": &s.counters.id, "track_id": &s.track, "value": &s.value}},
-		{"track", &s.tracks, readers{"id": &s.tracks.id, "name": &s.trackName}},
+		{"profiler_sample", &s.samples, define.Readers{"id": &s.samples.ID, "counter_set_id": &s.set}},
+		{"counter", &s.counters, define.Readers{"id": &s.counters.ID, "track_id": &s.track, "value": &s.value}},
+		{"track", &s.tracks, define.Readers{"id": &s.tracks.ID, "name": &s.trackName}},
 	} {
-		f, err := columns(tables, table.name, table.columns)
+		f, err := define.Columns(tables, table.name, table.columns)
 		if err != nil {
 			return nil, err
 		}
-		table.rows.rows = f.Rows
+		table.rows.Rows = f.Rows
 	}
 	return s, nil
 }
 
-func defineCounters(d *definer) {
+func defineCounters(d *define.Definer) {
 	const function = "__intrinsic_perf_counter_for_sample"
-	load := once(func() (*sampleCounters, error) { return readSampleCounters(d.tables) })
-	d.scalar(function, 2, func(c sqlite.Context, args []sqlite.Value) error {
+	load := define.Once(func() (*sampleCounters, error) { return readSampleCounters(d.Tables) })
+	d.Scalar(function, 2, func(c sqlite.Context, args []sqlite.Value) error {
 		switch args[0].Type() {
 		case sqlite.Null:
 			return nil
@@ -65,7 +66,7 @@ func defineCounters(d *definer) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", function, err)
 		}
-		sample := s.samples.find(int64(uint32(args[0].Int())))
+		sample := s.samples.Find(int64(uint32(args[0].Int())))
 		if sample < 0 {
 			return fmt.Errorf("%s: there is no sample %d", function, args[0].Int())
 		}
@@ -74,11 +75,11 @@ func defineCounters(d *definer) {
 		}
 		name := args[1].View()
 		for _, id := range s.countersOfSets[s.set.Int(sample)] {
-			row := s.counters.find(id)
+			row := s.counters.Find(id)
 			if row < 0 {
 				continue
 			}
-			if track := s.tracks.find(s.track.Int(row)); track >= 0 && s.trackName.Text(track) == name && !s.trackName.IsNull(track) {
+			if track := s.tracks.Find(s.track.Int(row)); track >= 0 && s.trackName.Text(track) == name && !s.trackName.IsNull(track) {
 				c.Float(s.value.Float(row))
 				return nil
 			}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -18,19 +19,19 @@ const CurvesFolder = "wattson/curves/data"
 
 // curveColumns are the columns of Wattson's curves by kind.
 var curveColumns = map[string][]dataframe.Spec{
-	"cpu_1d": specs("device text, policy, freq_khz, static real, active real, idle0 real, idle1 real"),
-	"cpu_2d": specs(`device text, policy, freq_khz, dep_policy, dep_freq, static real, active real, idle0 real, idle1 real,
+	"cpu_1d": define.Specs("device text, policy, freq_khz, static real, active real, idle0 real, idle1 real"),
+	"cpu_2d": define.Specs(`device text, policy, freq_khz, dep_policy, dep_freq, static real, active real, idle0 real, idle1 real,
 		interconnect real`),
-	"gpu": specs("device text, freq_khz, active real, idle1 real, idle2 real"),
-	"l3":  specs("device text, freq_khz, dep_policy, dep_freq, l3_hit real, l3_miss real"),
-	"tpu": specs("device text, cluster, requests, freq, active real"),
+	"gpu": define.Specs("device text, freq_khz, active real, idle1 real, idle2 real"),
+	"l3":  define.Specs("device text, freq_khz, dep_policy, dep_freq, l3_hit real, l3_miss real"),
+	"tpu": define.Specs("device text, cluster, requests, freq, active real"),
 }
 
-func defineCurves(d *definer, modules fs.FS) {
+func defineCurves(d *define.Definer, modules fs.FS) {
 	for kind, shape := range curveColumns {
 		name := "__intrinsic_wattson_curves_" + kind
-		load := once(func() (*dataframe.Frame, error) { return readCurves(d.tables.Pool(), modules, kind, shape) })
-		d.rows(&dataframe.Function{Name: name, Columns: shape, Rows: func([]sqlite.Value) (*dataframe.Frame, error) {
+		load := define.Once(func() (*dataframe.Frame, error) { return readCurves(d.Tables.Pool(), modules, kind, shape) })
+		d.Rows(&dataframe.Function{Name: name, Columns: shape, Rows: func([]sqlite.Value) (*dataframe.Frame, error) {
 			f, err := load()
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)

@@ -4,12 +4,13 @@ import (
 	"errors"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 // defineETM defines the functions that decode traces of Arm's ETM, so that modules with functions that call them load. A call is
 // an error, as a dataset does not have the bytes to decode.
-func defineETM(d *definer) {
+func defineETM(d *define.Definer) {
 	columns := func(kind dataframe.Kind, names ...string) (specs []dataframe.Spec) {
 		for _, n := range names {
 			specs = append(specs, dataframe.Spec{Name: n, Kind: kind})
@@ -32,6 +33,6 @@ func defineETM(d *definer) {
 		f.Rows = func([]sqlite.Value) (*dataframe.Frame, error) {
 			return nil, errors.New(f.Name + ": a dataset does not have the bytes of ETM traces")
 		}
-		d.do(f.Define(d.db))
+		d.Do(f.Define(d.DB))
 	}
 }

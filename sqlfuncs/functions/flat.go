@@ -6,10 +6,11 @@ import (
 	"slices"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
-var flatColumns = specs("id, ts, dur, track_id, category text, name text, arg_set_id, source_id, start_bound, end_bound")
+var flatColumns = define.Specs("id, ts, dur, track_id, category text, name text, arg_set_id, source_id, start_bound, end_bound")
 
 // flatSlice is a time in which a slice is the deepest on its track, or in which there is none.
 type flatSlice struct {
@@ -85,11 +86,11 @@ func (s *sliceTable) flatten(start, end int64, stop func() bool) ([]flatSlice, e
 	return all, nil
 }
 
-func defineFlat(d *definer, load func() (*sliceTable, error)) {
+func defineFlat(d *define.Definer, load func() (*sliceTable, error)) {
 	const name = "experimental_flat_slice"
-	d.rows(&dataframe.Function{Name: name, Columns: flatColumns, Args: []string{"_fn_arg0", "_fn_arg1"},
+	d.Rows(&dataframe.Function{Name: name, Columns: flatColumns, Args: []string{"_fn_arg0", "_fn_arg1"},
 		Rows: func(args []sqlite.Value) (*dataframe.Frame, error) {
-			b := dataframe.NewBuilder(d.tables.Pool(), flatColumns...)
+			b := dataframe.NewBuilder(d.Tables.Pool(), flatColumns...)
 			if args[0].IsNull() || args[1].IsNull() {
 				return b.Frame(), nil
 			}
@@ -101,7 +102,7 @@ func defineFlat(d *definer, load func() (*sliceTable, error)) {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			start, end := args[0].Int(), args[1].Int()
-			all, err := s.flatten(start, end, d.db.Interrupted)
+			all, err := s.flatten(start, end, d.DB.Interrupted)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -109,7 +110,7 @@ func defineFlat(d *definer, load func() (*sliceTable, error)) {
 				values := []any{int64(i), f.ts, f.end - f.ts, f.track, nil, nil, nil, nil, start, end}
 				if f.source >= 0 {
 					values[4], values[5] = s.category.Any(f.source), s.name.Any(f.source)
-					values[6], values[7] = s.args.Any(f.source), s.byID.id.Int(f.source)
+					values[6], values[7] = s.args.Any(f.source), s.byID.ID.Int(f.source)
 				}
 				for column, v := range values {
 					if err := b.Any(column, v); err != nil {

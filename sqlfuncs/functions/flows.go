@@ -5,10 +5,11 @@ import (
 	"fmt"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
-var flowColumns = specs("id, slice_out, slice_in, trace_id, arg_set_id")
+var flowColumns = define.Specs("id, slice_out, slice_in, trace_id, arg_set_id")
 
 // flowTable has the flows of slices.
 type flowTable struct {
@@ -18,7 +19,7 @@ type flowTable struct {
 
 func readFlows(tables dataframe.Source) (*flowTable, error) {
 	t := &flowTable{leaving: map[int64][]uint32{}, arriving: map[int64][]uint32{}}
-	f, err := columns(tables, "flow", readers{
+	f, err := define.Columns(tables, "flow", define.Readers{
 		"slice_out": &t.out, "slice_in": &t.in, "trace_id": &t.trace, "arg_set_id": &t.args,
 	})
 	if err != nil {
@@ -67,13 +68,13 @@ func (t *flowTable) follow(s *sliceTable, start int64, to direction, stop func()
 			return nil, errors.New("interrupted")
 		}
 		v := queue[n]
-		if row := s.byID.find(v.slice); to.relatives != nil && v.via != asRelative && row >= 0 {
+		if row := s.byID.Find(v.slice); to.relatives != nil && v.via != asRelative && row >= 0 {
 			rows, err := to.relatives(s, row)
 			if err != nil {
 				return nil, err
 			}
 			for _, r := range rows {
-				add(s.byID.id.Int(int(r)), asRelative)
+				add(s.byID.ID.Int(int(r)), asRelative)
 			}
 		}
 		if to.back && v.via != byFlowForth { // not back by the flow that led here
@@ -92,16 +93,16 @@ func (t *flowTable) follow(s *sliceTable, start int64, to direction, stop func()
 	return found, nil
 }
 
-func defineFlows(d *definer, loadSlices func() (*sliceTable, error)) {
-	load := once(func() (*flowTable, error) { return readFlows(d.tables) })
+func defineFlows(d *define.Definer, loadSlices func() (*sliceTable, error)) {
+	load := define.Once(func() (*flowTable, error) { return readFlows(d.Tables) })
 	define := func(name string, to direction) {
-		d.rows(&dataframe.Function{Name: name, Columns: flowColumns, Args: []string{"_fn_arg0"},
+		d.Rows(&dataframe.Function{Name: name, Columns: flowColumns, Args: []string{"_fn_arg0"},
 			Rows: func(args []sqlite.Value) (*dataframe.Frame, error) {
 				s, err := loadSlices()
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", name, err)
 				}
-				b := dataframe.NewBuilder(d.tables.Pool(), flowColumns...)
+				b := dataframe.NewBuilder(d.Tables.Pool(), flowColumns...)
 				start, err := s.start(name, args[0])
 				if start < 0 || err != nil {
 					return b.Frame(), err
@@ -110,7 +111,7 @@ func defineFlows(d *definer, loadSlices func() (*sliceTable, error)) {
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", name, err)
 				}
-				found, err := t.follow(s, args[0].Int(), to, d.db.Interrupted)
+				found, err := t.follow(s, args[0].Int(), to, d.DB.Interrupted)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", name, err)
 				}

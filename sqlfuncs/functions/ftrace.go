@@ -8,16 +8,17 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 // ftraceEvents writes events as lines of ftrace's text format, as systrace and trace-cmd show them:
 // "            name-12    (   10) [003] .... 1.000002: sched_wakeup: comm=x pid=7 prio=120 target_cpu=003".
 type ftraceEvents struct {
-	events                   rowsByID
+	events                   define.RowsByID
 	ts, name, thread, set    dataframe.Reader
 	ucpu                     dataframe.Reader
-	cpus, threads, processes rowsByID
+	cpus, threads, processes define.RowsByID
 	cpu                      dataframe.Reader // of cpus
 	tid, threadName, process dataframe.Reader // of threads
 	pid                      dataframe.Reader // of processes
@@ -29,20 +30,20 @@ func readFtrace(tables dataframe.Source) (*ftraceEvents, error) {
 	e := &ftraceEvents{}
 	for _, table := range []struct {
 		name    string
-		rows    *rowsByID
-		columns readers
+		rows    *define.RowsByID
+		columns define.Readers
 	}{
-		{"ftrace_event", &e.events, readers{
-			"id": &e.events.id, "ts": &e.ts, "name": &e.name, "utid": &e.thread, "arg_set_id": &e.set, "ucpu": &e.ucpu}},
-		{"cpu", &e.cpus, readers{"id": &e.cpus.id, "cpu": &e.cpu}},
-		{"thread", &e.threads, readers{"id": &e.threads.id, "tid": &e.tid, "name": &e.threadName, "upid": &e.process}},
-		{"process", &e.processes, readers{"id": &e.processes.id, "pid": &e.pid}},
+		{"ftrace_event", &e.events, define.Readers{
+			"id": &e.events.ID, "ts": &e.ts, "name": &e.name, "utid": &e.thread, "arg_set_id": &e.set, "ucpu": &e.ucpu}},
+		{"cpu", &e.cpus, define.Readers{"id": &e.cpus.ID, "cpu": &e.cpu}},
+		{"thread", &e.threads, define.Readers{"id": &e.threads.ID, "tid": &e.tid, "name": &e.threadName, "upid": &e.process}},
+		{"process", &e.processes, define.Readers{"id": &e.processes.ID, "pid": &e.pid}},
 	} {
-		f, err := columns(tables, table.name, table.columns)
+		f, err := define.Columns(tables, table.name, table.columns)
 		if err != nil {
 			return nil, err
 		}
-		table.rows.rows = f.Rows
+		table.rows.Rows = f.Rows
 	}
 	var err error
 	if e.args, err = readArgs(tables); err != nil {
@@ -62,10 +63,10 @@ func readFtrace(tables dataframe.Source) (*ftraceEvents, error) {
 	return e, nil
 }
 
-func defineFtrace(d *definer) {
-	load := once(func() (*ftraceEvents, error) { return readFtrace(d.tables) })
+func defineFtrace(d *define.Definer) {
+	load := define.Once(func() (*ftraceEvents, error) { return readFtrace(d.Tables) })
 	var line []byte
-	d.scalar("to_ftrace", 1, func(c sqlite.Context, args []sqlite.Value) error {
+	d.Scalar("to_ftrace", 1, func(c sqlite.Context, args []sqlite.Value) error {
 		if args[0].Type() != sqlite.Integer {
 			return errors.New("to_ftrace: the argument is not the id of an event")
 		}
@@ -73,7 +74,7 @@ func defineFtrace(d *definer) {
 		if err != nil {
 			return fmt.Errorf("to_ftrace: %w", err)
 		}
-		row := e.events.find(int64(uint32(args[0].Int())))
+		row := e.events.Find(int64(uint32(args[0].Int())))
 		if row < 0 {
 			return fmt.Errorf("to_ftrace: there is no event %d", args[0].Int())
 		}
@@ -100,13 +101,13 @@ func (e *ftraceEvents) appendEvent(to []byte, row int) []byte {
 		return to
 	}
 	a := e.args
-	if a.find(e.set.Int(row)); a.from == a.to {
+	if a.Find(e.set.Int(row)); a.From == a.To {
 		return to
 	}
 	pieces, known := ftraceFormats[name]
 	if !known {
-		for i := a.from; i < a.to; i++ {
-			arg := a.row(i)
+		for i := a.From; i < a.To; i++ {
+			arg := a.Row(i)
 			key := a.key.Text(arg)
 			to = append(append(append(to, ' '), key...), '=')
 			to = e.appendArg(to, arg, key, "")
@@ -128,8 +129,8 @@ func (e *ftraceEvents) appendEvent(to []byte, row int) []byte {
 
 // named returns the row of a key in the set that was found last, or -1.
 func (a *argSets) named(key string) int {
-	for i := a.from; i < a.to; i++ {
-		if row := a.row(i); a.key.Text(row) == key {
+	for i := a.From; i < a.To; i++ {
+		if row := a.Row(i); a.key.Text(row) == key {
 			return row
 		}
 	}
@@ -140,13 +141,13 @@ func (a *argSets) named(key string) int {
 func (e *ftraceEvents) appendHead(to []byte, row int) []byte {
 	var tid, pid, cpu int64
 	name := ""
-	if t := e.threads.find(e.thread.Int(row)); t >= 0 && !e.thread.IsNull(row) {
+	if t := e.threads.Find(e.thread.Int(row)); t >= 0 && !e.thread.IsNull(row) {
 		tid, name = e.tid.Int(t), e.threadName.Text(t)
-		if p := e.processes.find(e.process.Int(t)); p >= 0 && !e.process.IsNull(t) {
+		if p := e.processes.Find(e.process.Int(t)); p >= 0 && !e.process.IsNull(t) {
 			pid = e.pid.Int(p)
 		}
 	}
-	if c := e.cpus.find(e.ucpu.Int(row)); c >= 0 {
+	if c := e.cpus.Find(e.ucpu.Int(row)); c >= 0 {
 		cpu = e.cpu.Int(c)
 	}
 	if tid == 0 {

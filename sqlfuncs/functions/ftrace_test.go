@@ -3,6 +3,8 @@ package functions
 import (
 	"fmt"
 	"testing"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/functionstest"
 )
 
 func TestFtrace(t *testing.T) {
@@ -46,9 +48,9 @@ func TestFtrace(t *testing.T) {
 		{"unknown_event", args{"x": ^uint(0)}, "unknown_event: x=18446744073709551615"},
 		{"sys_enter", nil, "sys_enter:"},
 	}
-	s := newTables()
+	s := functionstest.NewTables()
 	var eventRows, argRows [][]any
-	var tests []test
+	var tests []functionstest.Test
 	for i, e := range events {
 		eventRows = append(eventRows, []any{i, 1000002999, e.name, 1, i, 3})
 		for key, v := range e.args {
@@ -61,23 +63,23 @@ func TestFtrace(t *testing.T) {
 				argRows = append(argRows, []any{i, key, nil, v, nil, "string"})
 			}
 		}
-		tests = append(tests, test{fmt.Sprintf("SELECT substr(to_ftrace(%d), 53)", i), "'" + e.want + "'"})
+		tests = append(tests, functionstest.Test{fmt.Sprintf("SELECT substr(to_ftrace(%d), 53)", i), "'" + e.want + "'"})
 	}
 	n := len(events)
 	eventRows = append(eventRows, []any{n, 5, "a", 0, nil, 0}, []any{n + 1, 7000000000, "b", 2, nil, 0}, []any{n + 2, 0, "track_event.c", 0, nil, 0})
-	s.add(t, "ftrace_event", "id, ts, name text, utid, arg_set_id, ucpu", eventRows...)
-	s.add(t, "args", "arg_set_id, key text, int_value, string_value text, real_value real, value_type text", argRows...)
-	s.add(t, "cpu", "id, cpu", []any{0, 0}, []any{3, 3})
-	s.add(t, "thread", "id, tid, name text, upid", []any{0, 0, "swapper", nil}, []any{1, 12, "a-thread", 1}, []any{2, 123456, nil, nil})
-	s.add(t, "process", "id, pid", []any{0, 0}, []any{1, 10})
-	s.add(t, "metadata", "name text, str_value text, int_value, machine_id, trace_id", []any{"system_release", "4.19.110-g1", nil, 0, 0})
-	check(t, s.open(t, Data{}), append(tests,
-		test{`SELECT substr(to_ftrace(0), 1, 52)`, `'        a_thread-12    (   10) [003] .... 1.000002: '`},
-		test{fmt.Sprintf(`SELECT to_ftrace(%d)`, n), `'          <idle>-0     (-----) [000] .... 0.000000: a:'`},
-		test{fmt.Sprintf(`SELECT to_ftrace(%d)`, n+1), `'       <unknown>-123456 (-----) [000] .... 7.000000: b:'`},
-		test{fmt.Sprintf(`SELECT to_ftrace(%d)`, n+2), `error: to_ftrace: event`},
-		test{`SELECT to_ftrace(999)`, `error: to_ftrace: there is no event 999`},
-		test{`SELECT to_ftrace(NULL)`, `error: to_ftrace: the argument is not the id of an event`}))
+	s.Add(t, "ftrace_event", "id, ts, name text, utid, arg_set_id, ucpu", eventRows...)
+	s.Add(t, "args", "arg_set_id, key text, int_value, string_value text, real_value real, value_type text", argRows...)
+	s.Add(t, "cpu", "id, cpu", []any{0, 0}, []any{3, 3})
+	s.Add(t, "thread", "id, tid, name text, upid", []any{0, 0, "swapper", nil}, []any{1, 12, "a-thread", 1}, []any{2, 123456, nil, nil})
+	s.Add(t, "process", "id, pid", []any{0, 0}, []any{1, 10})
+	s.Add(t, "metadata", "name text, str_value text, int_value, machine_id, trace_id", []any{"system_release", "4.19.110-g1", nil, 0, 0})
+	functionstest.Check(t, s.Open(t, Data{}.define), append(tests,
+		functionstest.Test{`SELECT substr(to_ftrace(0), 1, 52)`, `'        a_thread-12    (   10) [003] .... 1.000002: '`},
+		functionstest.Test{fmt.Sprintf(`SELECT to_ftrace(%d)`, n), `'          <idle>-0     (-----) [000] .... 0.000000: a:'`},
+		functionstest.Test{fmt.Sprintf(`SELECT to_ftrace(%d)`, n+1), `'       <unknown>-123456 (-----) [000] .... 7.000000: b:'`},
+		functionstest.Test{fmt.Sprintf(`SELECT to_ftrace(%d)`, n+2), `error: to_ftrace: event`},
+		functionstest.Test{`SELECT to_ftrace(999)`, `error: to_ftrace: there is no event 999`},
+		functionstest.Test{`SELECT to_ftrace(NULL)`, `error: to_ftrace: the argument is not the id of an event`}))
 }
 
 func TestTaskState(t *testing.T) {

@@ -5,16 +5,17 @@ import (
 	"slices"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
-var hierarchyColumns = specs("id, snapshot_id, layer_id, ancestor_id")
+var hierarchyColumns = define.Specs("id, snapshot_id, layer_id, ancestor_id")
 
 // defineHierarchy defines the function of the layers above each layer of SurfaceFlinger's snapshots, from the root to itself.
-func defineHierarchy(d *definer) {
+func defineHierarchy(d *define.Definer) {
 	const name = "__intrinsic_winscope_surfaceflinger_hierarchy_path"
-	load := once(func() (*dataframe.Frame, error) { return readHierarchy(d.tables) })
-	d.rows(&dataframe.Function{Name: name, Columns: hierarchyColumns, Rows: func([]sqlite.Value) (*dataframe.Frame, error) {
+	load := define.Once(func() (*dataframe.Frame, error) { return readHierarchy(d.Tables) })
+	d.Rows(&dataframe.Function{Name: name, Columns: hierarchyColumns, Rows: func([]sqlite.Value) (*dataframe.Frame, error) {
 		f, err := load()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -25,7 +26,7 @@ func defineHierarchy(d *definer) {
 
 func readHierarchy(tables dataframe.Source) (*dataframe.Frame, error) {
 	var snapshot, layer, parent dataframe.Reader
-	f, err := columns(tables, "surfaceflinger_layer", readers{
+	f, err := define.Columns(tables, "surfaceflinger_layer", define.Readers{
 		"snapshot_id": &snapshot, "layer_id": &layer, "parent": &parent,
 	})
 	if err != nil {

@@ -5,15 +5,16 @@ import (
 	"fmt"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
-var infoColumns = specs("id, table_name text, name text, col_type text, nullable, sorted")
+var infoColumns = define.Specs("id, table_name text, name text, col_type text, nullable, sorted")
 
 // defineInfo defines the functions about tables and statements.
-func defineInfo(d *definer, named func(string) *dataframe.Frame) {
+func defineInfo(d *define.Definer, named func(string) *dataframe.Frame) {
 	const name = "perfetto_table_info"
-	d.rows(&dataframe.Function{Name: name, Columns: infoColumns, Args: []string{"_fn_arg0"},
+	d.Rows(&dataframe.Function{Name: name, Columns: infoColumns, Args: []string{"_fn_arg0"},
 		Rows: func(args []sqlite.Value) (*dataframe.Frame, error) {
 			if args[0].Type() != sqlite.TextOf {
 				return nil, errors.New(name + ": the argument is no name of a table")
@@ -26,7 +27,7 @@ func defineInfo(d *definer, named func(string) *dataframe.Frame) {
 			if f == nil {
 				return nil, fmt.Errorf("%s: there is no Perfetto table %s", name, table)
 			}
-			b := dataframe.NewBuilder(d.tables.Pool(), infoColumns...)
+			b := dataframe.NewBuilder(d.Tables.Pool(), infoColumns...)
 			for i, c := range f.Columns {
 				about, err := f.Describe(i)
 				if err != nil {
@@ -42,19 +43,19 @@ func defineInfo(d *definer, named func(string) *dataframe.Frame) {
 			return b.Frame(), nil
 		}})
 	// Statements are not recorded.
-	d.constant("sqlstats", specs("query text, started, first_next, ended"))
+	constant(d, "sqlstats", define.Specs("query text, started, first_next, ended"))
 	// The importers that Trace Processor can be built without, which a converter always has.
-	d.constant("__intrinsic_modules", specs("id, name text"), []any{int64(0), "winscope"})
+	constant(d, "__intrinsic_modules", define.Specs("id, name text"), []any{int64(0), "winscope"})
 }
 
 // constant defines a function without arguments whose rows are always the same.
-func (d *definer) constant(name string, shape []dataframe.Spec, rows ...[]any) {
-	b := dataframe.NewBuilder(d.tables.Pool(), shape...)
+func constant(d *define.Definer, name string, shape []dataframe.Spec, rows ...[]any) {
+	b := dataframe.NewBuilder(d.Tables.Pool(), shape...)
 	for _, row := range rows {
 		for i, v := range row {
-			d.do(b.Any(i, v))
+			d.Do(b.Any(i, v))
 		}
 	}
 	f := b.Frame()
-	d.rows(&dataframe.Function{Name: name, Columns: shape, Rows: func([]sqlite.Value) (*dataframe.Frame, error) { return f, nil }})
+	d.Rows(&dataframe.Function{Name: name, Columns: shape, Rows: func([]sqlite.Value) (*dataframe.Frame, error) { return f, nil }})
 }

@@ -5,14 +5,15 @@ import (
 	"testing/fstest"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/functionstest"
 )
 
 func TestTableInfo(t *testing.T) {
-	s := newTables()
-	s.add(t, "x", "seq, setid, asc1, dsc, txt text, r real, neg, big, u, n, nn, dup",
+	s := functionstest.NewTables()
+	s.Add(t, "x", "seq, setid, asc1, dsc, txt text, r real, neg, big, u, n, nn, dup",
 		[]any{0, 0, 5, 5, "b", 1.5, -1, 1 << 40, 1 << 31, nil, 3, 0}, []any{1, 0, 7, 4, "a", 2.5, 2, 2, 2, nil, nil, 0},
 		[]any{2, 2, 9, 3, "c", 3.5, 2, 2, 2, nil, 3, 1})
-	check(t, s.open(t, Data{Named: func(name string) *dataframe.Frame { return s.frames[name] }}), []test{
+	functionstest.Check(t, s.Open(t, Data{Named: func(name string) *dataframe.Frame { f, _ := s.Table(name); return f }}.define), []functionstest.Test{
 		{`SELECT id, table_name, name, col_type, nullable, sorted FROM perfetto_table_info('x')`, `
 0 'x' 'seq' 'id' 0 0
 1 'x' 'setid' 'uint32' 0 1
@@ -34,10 +35,10 @@ func TestTableInfo(t *testing.T) {
 }
 
 func TestHierarchy(t *testing.T) {
-	s := newTables()
-	s.add(t, "surfaceflinger_layer", "snapshot_id, layer_id, parent",
+	s := functionstest.NewTables()
+	s.Add(t, "surfaceflinger_layer", "snapshot_id, layer_id, parent",
 		[]any{0, 3, 2}, []any{0, 2, 1}, []any{0, 1, nil}, []any{0, nil, 1}, []any{0, 5, 6}, []any{0, 6, 5}, []any{1, 3, 2}, []any{1, 4, 4})
-	check(t, s.open(t, Data{}), []test{
+	functionstest.Check(t, s.Open(t, Data{}.define), []functionstest.Test{
 		{`SELECT snapshot_id, layer_id, group_concat(ancestor_id) FROM __intrinsic_winscope_surfaceflinger_hierarchy_path
 			WHERE layer_id NOT IN (5, 6) GROUP BY 1, 2 ORDER BY min(id)`, `
 0 3 '1,2,3'
@@ -57,13 +58,13 @@ func TestCurves(t *testing.T) {
 		CurvesFolder + "/A/cpu_1d.csv": {Data: []byte("device,policy\nA,1\n")},
 		CurvesFolder + "/A/tpu.csv":    {Data: []byte("device,cluster,requests,freq,active\nA,1,x,1,1\n")},
 	}
-	check(t, newTables().open(t, Data{Modules: folder}), []test{
+	functionstest.Check(t, functionstest.NewTables().Open(t, Data{Modules: folder}.define), []functionstest.Test{
 		{`SELECT * FROM __intrinsic_wattson_curves_gpu`, `
 'A' 200 1.0 2.0 3.0
 'B' 100 1.5 2.0 0.03`},
 		{`SELECT * FROM __intrinsic_wattson_curves_cpu_1d`, `error: A/cpu_1d.csv: the columns are not`},
 		{`SELECT * FROM __intrinsic_wattson_curves_tpu`, `error: A/tpu.csv: strconv.ParseInt`},
 	})
-	check(t, newTables().open(t, Data{}), []test{{`SELECT * FROM __intrinsic_wattson_curves_gpu`, `error: the modules have no curves`}})
-	check(t, newTables().open(t, Data{Modules: fstest.MapFS{}}), []test{{`SELECT * FROM __intrinsic_wattson_curves_gpu`, `error: the modules have no curves`}})
+	functionstest.Check(t, functionstest.NewTables().Open(t, Data{}.define), []functionstest.Test{{`SELECT * FROM __intrinsic_wattson_curves_gpu`, `error: the modules have no curves`}})
+	functionstest.Check(t, functionstest.NewTables().Open(t, Data{Modules: fstest.MapFS{}}.define), []functionstest.Test{{`SELECT * FROM __intrinsic_wattson_curves_gpu`, `error: the modules have no curves`}})
 }

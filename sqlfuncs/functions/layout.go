@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -93,12 +94,12 @@ func (l line) taken(start, end int64) line {
 // maxLayoutRows bounds the rows of the layouts that are kept.
 const maxLayoutRows = 1 << 22
 
-func defineLayout(d *definer, load func() (*sliceTable, error)) {
+func defineLayout(d *define.Definer, load func() (*sliceTable, error)) {
 	const name = "experimental_slice_layout"
-	shape := specs("id, layout_depth")
+	shape := define.Specs("id, layout_depth")
 	known := map[string]*dataframe.Frame{} // the UI asks again for each range
 	kept := 0                              // rows of those
-	d.rows(&dataframe.Function{Name: name, Columns: shape, Args: []string{"_fn_arg0"},
+	d.Rows(&dataframe.Function{Name: name, Columns: shape, Args: []string{"_fn_arg0"},
 		Rows: func(args []sqlite.Value) (*dataframe.Frame, error) {
 			if args[0].Type() != sqlite.TextOf {
 				return nil, errors.New(name + ": the argument is no list of track ids")
@@ -123,13 +124,13 @@ func defineLayout(d *definer, load func() (*sliceTable, error)) {
 				rows = append(rows, s.onTrack(track)...)
 			}
 			slices.Sort(rows)
-			b := dataframe.NewBuilder(d.tables.Pool(), shape...)
-			depths, err := s.layout(rows, d.db.Interrupted)
+			b := dataframe.NewBuilder(d.Tables.Pool(), shape...)
+			depths, err := s.layout(rows, d.DB.Interrupted)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			for i, depth := range depths {
-				b.Int(0, s.byID.id.Int(int(rows[i])))
+				b.Int(0, s.byID.ID.Int(int(rows[i])))
 				b.Int(1, depth)
 			}
 			if kept += len(rows); kept > maxLayoutRows {

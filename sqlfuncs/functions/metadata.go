@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -17,7 +18,7 @@ type metadata struct {
 
 func readMetadata(tables dataframe.Source) (*metadata, error) {
 	m := &metadata{}
-	f, err := columns(tables, "metadata", readers{
+	f, err := define.Columns(tables, "metadata", define.Readers{
 		"name": &m.name, "str_value": &m.text, "int_value": &m.number, "machine_id": &m.machine, "trace_id": &m.trace,
 	})
 	if err != nil {
@@ -44,11 +45,11 @@ func (m *metadata) find(name string, machine, trace *int64) int {
 	return -1
 }
 
-func defineMetadata(d *definer) {
-	load := once(func() (*metadata, error) { return readMetadata(d.tables) })
+func defineMetadata(d *define.Definer) {
+	load := define.Once(func() (*metadata, error) { return readMetadata(d.Tables) })
 	// machine and trace are the positions of these arguments, or -1. The name is the last argument.
 	define := func(function string, n, machine, trace int) {
-		d.scalar(function, n, func(c sqlite.Context, args []sqlite.Value) error {
+		d.Scalar(function, n, func(c sqlite.Context, args []sqlite.Value) error {
 			for _, a := range args {
 				if a.IsNull() {
 					return nil

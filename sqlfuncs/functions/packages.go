@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -48,7 +49,7 @@ type packageNames map[uint32]string
 // readPackages reads the list of packages. Of several with one user id, that of GMS comes first and those of providers last.
 func readPackages(tables dataframe.Source) (*packageNames, error) {
 	var uid, name dataframe.Reader
-	f, err := columns(tables, "package_list", readers{"uid": &uid, "package_name": &name})
+	f, err := define.Columns(tables, "package_list", define.Readers{"uid": &uid, "package_name": &name})
 	if err != nil {
 		return nil, err
 	}
@@ -67,10 +68,10 @@ func readPackages(tables dataframe.Source) (*packageNames, error) {
 	return &names, nil
 }
 
-func definePackages(d *definer) {
+func definePackages(d *define.Definer) {
 	const function = "_intrinsic_package_lookup"
-	load := once(func() (*packageNames, error) { return readPackages(d.tables) })
-	d.scalar(function, 1, func(c sqlite.Context, args []sqlite.Value) error {
+	load := define.Once(func() (*packageNames, error) { return readPackages(d.Tables) })
+	d.Scalar(function, 1, func(c sqlite.Context, args []sqlite.Value) error {
 		switch args[0].Type() {
 		case sqlite.Null:
 			return nil

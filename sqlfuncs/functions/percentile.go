@@ -5,10 +5,11 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
-func definePercentiles(d *definer) {
+func definePercentiles(d *define.Definer) {
 	for _, f := range []percentileFunction{
 		{"median", 1, false}, {"percentile", 100, false}, {"percentile_cont", 1, false}, {"percentile_disc", 1, true},
 	} {
@@ -16,7 +17,7 @@ func definePercentiles(d *definer) {
 		if f.name == "median" {
 			args = 1
 		}
-		d.do(d.db.Window(f.name, args, 0, func() sqlite.Window { return &percentile{percentileFunction: f} }))
+		d.Do(d.DB.Window(f.name, args, 0, func() sqlite.Window { return &percentile{percentileFunction: f} }))
 	}
 }
 

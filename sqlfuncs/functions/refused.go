@@ -3,17 +3,18 @@ package functions
 import (
 	"errors"
 
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 // defineRefused defines functions that statements may name but that cannot work.
-func defineRefused(d *definer) {
+func defineRefused(d *define.Definer) {
 	for name, args := range map[string]int{"export_json": 1, "__intrinsic_file_write": 2} {
-		d.scalar(name, args, func(sqlite.Context, []sqlite.Value) error {
+		d.Scalar(name, args, func(sqlite.Context, []sqlite.Value) error {
 			return errors.New(name + ": statements cannot write files")
 		})
 	}
-	d.scalar("__intrinsic_video_frame_au_data", 1, func(_ sqlite.Context, args []sqlite.Value) error {
+	d.Scalar("__intrinsic_video_frame_au_data", 1, func(_ sqlite.Context, args []sqlite.Value) error {
 		if args[0].IsNull() {
 			return nil
 		}

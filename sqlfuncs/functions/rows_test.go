@@ -1,11 +1,15 @@
 package functions
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/functionstest"
+)
 
 // sliceTables are two tracks with nested slices, an instant at the end of its parent, and flows.
-func sliceTables(t *testing.T) *tables {
-	s := newTables()
-	s.add(t, "slice", `id, ts, dur, track_id, category text, name text, depth, parent_id, arg_set_id, thread_ts,
+func sliceTables(t *testing.T) *functionstest.Tables {
+	s := functionstest.NewTables()
+	s.Add(t, "slice", `id, ts, dur, track_id, category text, name text, depth, parent_id, arg_set_id, thread_ts,
 		thread_dur, thread_instruction_count, thread_instruction_delta`,
 		[]any{0, 10, 90, 1, "c", "root", 0, nil, nil, nil, nil, nil, nil},
 		[]any{1, 10, 20, 1, nil, "child", 1, 0, 5, nil, nil, nil, nil},
@@ -16,13 +20,13 @@ func sliceTables(t *testing.T) *tables {
 		[]any{6, 30, 4, 1, nil, "grandchild 2", 2, 5, nil, nil, nil, nil, nil},
 		[]any{7, 120, -1, 1, nil, "open", 0, nil, nil, nil, nil, nil, nil},
 		[]any{8, 125, 3, 1, nil, "in open", 1, 7, nil, nil, nil, nil, nil})
-	s.add(t, "flow", "id, slice_out, slice_in, trace_id, arg_set_id",
+	s.Add(t, "flow", "id, slice_out, slice_in, trace_id, arg_set_id",
 		[]any{0, 3, 2, nil, nil}, []any{1, 2, 6, 9, nil}, []any{2, 2, 7, nil, 4}, []any{3, 8, 3, nil, nil})
 	return s
 }
 
 func TestRelatives(t *testing.T) {
-	check(t, sliceTables(t).open(t, Data{}), []test{
+	functionstest.Check(t, sliceTables(t).Open(t, Data{}.define), []functionstest.Test{
 		{`SELECT * FROM ancestor_slice(3)`, `
 0 10 90 1 'c' 'root' 0 NULL NULL NULL NULL NULL NULL
 1 10 20 1 NULL 'child' 1 0 5 NULL NULL NULL NULL`},
@@ -43,7 +47,7 @@ func TestRelatives(t *testing.T) {
 }
 
 func TestFlows(t *testing.T) {
-	check(t, sliceTables(t).open(t, Data{}), []test{
+	functionstest.Check(t, sliceTables(t).Open(t, Data{}.define), []functionstest.Test{
 		{`SELECT * FROM directly_connected_flow(2)`, `
 0 3 2 NULL NULL
 1 2 6 9 NULL
@@ -64,7 +68,7 @@ func TestFlows(t *testing.T) {
 }
 
 func TestSliceLayout(t *testing.T) {
-	check(t, sliceTables(t).open(t, Data{}), []test{
+	functionstest.Check(t, sliceTables(t).Open(t, Data{}.define), []functionstest.Test{
 		{`SELECT * FROM experimental_slice_layout('1, 2,x')`, `
 0 0
 1 1
@@ -81,7 +85,7 @@ func TestSliceLayout(t *testing.T) {
 }
 
 func TestFlatSlice(t *testing.T) {
-	check(t, sliceTables(t).open(t, Data{}), []test{
+	functionstest.Check(t, sliceTables(t).Open(t, Data{}.define), []functionstest.Test{
 		{`SELECT ts, dur, track_id, name, source_id FROM experimental_flat_slice(5, 130) ORDER BY track_id, ts, dur`, `
 5 5 1 NULL NULL
 10 0 1 'root' 0
@@ -106,7 +110,7 @@ func TestFlatSlice(t *testing.T) {
 }
 
 func TestFunctionColumns(t *testing.T) {
-	check(t, sliceTables(t).open(t, Data{}), []test{
+	functionstest.Check(t, sliceTables(t).Open(t, Data{}.define), []functionstest.Test{
 		{`SELECT name, type, hidden FROM pragma_table_xinfo('experimental_slice_layout')`, `
 'id' 'INTEGER' 0
 'layout_depth' 'INTEGER' 0

@@ -8,17 +8,18 @@ import (
 	"sort"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 // sliceColumns are the columns of slice.
-var sliceColumns = specs(`id, ts, dur, track_id, category text, name text, depth, parent_id, arg_set_id, thread_ts, thread_dur,
+var sliceColumns = define.Specs(`id, ts, dur, track_id, category text, name text, depth, parent_id, arg_set_id, thread_ts, thread_dur,
 	thread_instruction_count, thread_instruction_delta`)
 
 // sliceTable reads slice row by row.
 type sliceTable struct {
 	frame                         *dataframe.Frame
-	byID                          rowsByID
+	byID                          define.RowsByID
 	ts, dur, track, depth, parent dataframe.Reader
 	category, name, args          dataframe.Reader
 	tracks                        map[int64]*[]uint32 // rows by track, in order of ts; nil until they are needed
@@ -26,14 +27,14 @@ type sliceTable struct {
 
 func readSlices(tables dataframe.Source) (*sliceTable, error) {
 	s := &sliceTable{}
-	f, err := columns(tables, "slice", readers{
-		"id": &s.byID.id, "ts": &s.ts, "dur": &s.dur, "track_id": &s.track, "depth": &s.depth, "parent_id": &s.parent,
+	f, err := define.Columns(tables, "slice", define.Readers{
+		"id": &s.byID.ID, "ts": &s.ts, "dur": &s.dur, "track_id": &s.track, "depth": &s.depth, "parent_id": &s.parent,
 		"category": &s.category, "name": &s.name, "arg_set_id": &s.args,
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.frame, s.byID.rows = f, f.Rows
+	s.frame, s.byID.Rows = f, f.Rows
 	for i, c := range sliceColumns {
 		if i >= len(f.Columns) || f.Columns[i].Name != c.Name {
 			return nil, fmt.Errorf("column %d of slice is not %s", i, c.Name)
@@ -55,29 +56,13 @@ func (s *sliceTable) parentOf(row int) int {
 	if s.parent.IsNull(row) {
 		return -1
 	}
-	return s.byID.find(s.parent.Int(row))
+	return s.byID.Find(s.parent.Int(row))
 }
 
 // ancestors returns the rows of a slice's ancestors, the root first.
 func (s *sliceTable) ancestors(row int) ([]uint32, error) {
-	return ancestors(row, s.parentOf)
+	return define.Ancestors(row, s.parentOf)
 }
-
-// ancestors returns the rows above a row, the root first.
-func ancestors(row int, parent func(int) int) ([]uint32, error) {
-	var above []uint32
-	for at := parent(row); at >= 0; at = parent(at) {
-		above = append(above, uint32(at))
-		if len(above) > maxDepth {
-			return nil, fmt.Errorf("row %d has more than %d ancestors", row, maxDepth)
-		}
-	}
-	slices.Reverse(above)
-	return above, nil
-}
-
-// maxDepth bounds trees, in case one has a cycle.
-const maxDepth = 1 << 20
 
 // onTrack returns the rows of a track's slices, in order of ts.
 func (s *sliceTable) onTrack(track int64) []uint32 {
@@ -137,26 +122,12 @@ func (s *sliceTable) isBelow(row, ancestor int, depth int64) bool {
 
 // start returns the row of the slice that an argument names, or -1 for NULL.
 func (s *sliceTable) start(function string, arg sqlite.Value) (int, error) {
-	return startRow(function, "slice", s.byID, arg)
+	return define.StartRow(function, "slice", s.byID, arg)
 }
 
-// startRow returns the row whose id is an argument, or -1 for NULL.
-func startRow(function, table string, rows rowsByID, arg sqlite.Value) (int, error) {
-	switch arg.Type() {
-	case sqlite.Null:
-		return -1, nil
-	case sqlite.Integer:
-		if row := rows.find(arg.Int()); row >= 0 {
-			return row, nil
-		}
-		return 0, fmt.Errorf("%s: there is no %s %d", function, table, arg.Int())
-	}
-	return 0, fmt.Errorf("%s: the argument is not the id of a %s", function, table)
-}
-
-func defineSlices(d *definer, load func() (*sliceTable, error)) {
+func defineSlices(d *define.Definer, load func() (*sliceTable, error)) {
 	define := func(name string, find func(s *sliceTable, row int) ([]uint32, error)) {
-		d.rows(&dataframe.Function{Name: name, Columns: sliceColumns, Args: []string{"_fn_arg0"},
+		d.Rows(&dataframe.Function{Name: name, Columns: sliceColumns, Args: []string{"_fn_arg0"},
 			Pick: func(args []sqlite.Value) (*dataframe.Frame, []uint32, error) {
 				s, err := load()
 				if err != nil {

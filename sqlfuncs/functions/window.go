@@ -5,13 +5,14 @@ import (
 	"errors"
 	"math"
 
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
-func defineWindows(d *definer) {
-	d.window("last_non_null", 1, func() sqlite.Window { return &lastNonNull{} })
-	d.window("internal_layout", 2, func() sqlite.Window { return &layoutWindow{} })
-	d.aggregate("value_at_max_ts", 2, func() sqlite.Aggregate { return &valueAtMaxTS{} })
+func defineWindows(d *define.Definer) {
+	d.Window("last_non_null", 1, func() sqlite.Window { return &lastNonNull{} })
+	d.Window("internal_layout", 2, func() sqlite.Window { return &layoutWindow{} })
+	d.Aggregate("value_at_max_ts", 2, func() sqlite.Aggregate { return &valueAtMaxTS{} })
 }
 
 // lastNonNull keeps the last value that is not NULL.

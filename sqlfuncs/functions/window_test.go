@@ -1,11 +1,15 @@
 package functions
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/functionstest"
+)
 
 const values = `(SELECT 1 AS i, 10 AS x UNION ALL SELECT 2, NULL UNION ALL SELECT 3, 20.5 UNION ALL SELECT 4, 7 UNION ALL SELECT 5, NULL)`
 
 func TestLastNonNull(t *testing.T) {
-	check(t, newTables().open(t, Data{}), []test{
+	functionstest.Check(t, functionstest.NewTables().Open(t, Data{}.define), []functionstest.Test{
 		{`SELECT i, last_non_null(x) OVER (ORDER BY i), last_non_null(x) OVER (ORDER BY i ROWS BETWEEN 1 PRECEDING AND CURRENT ROW),
 			last_non_null(x) OVER (ORDER BY i ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) FROM ` + values, `
 1 10 10 10
@@ -17,7 +21,7 @@ func TestLastNonNull(t *testing.T) {
 }
 
 func TestPercentiles(t *testing.T) {
-	check(t, newTables().open(t, Data{}), []test{
+	functionstest.Check(t, functionstest.NewTables().Open(t, Data{}.define), []functionstest.Test{
 		{`SELECT median(x), percentile(x, 25), percentile_cont(x, 0.25), percentile_disc(x, 0.25), percentile_disc(x, 0.5), median(NULL) FROM ` + values,
 			`10.0 8.5 8.5 7.0 10.0 NULL`},
 		{`SELECT i, median(x) OVER (ORDER BY i ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM ` + values, `
@@ -39,7 +43,7 @@ func TestPercentiles(t *testing.T) {
 }
 
 func TestValueAtMaxTS(t *testing.T) {
-	check(t, newTables().open(t, Data{}), []test{
+	functionstest.Check(t, functionstest.NewTables().Open(t, Data{}.define), []functionstest.Test{
 		{`SELECT value_at_max_ts(i, x) FROM ` + values + ` WHERE i IN (1, 2, 4)`, `7`},
 		{`SELECT value_at_max_ts(i, x) FROM ` + values + ` WHERE i IN (3, 4)`, `7.0`},
 		{`SELECT value_at_max_ts(x, i) FROM (SELECT 5 AS x, 1 AS i UNION ALL SELECT 5, 2 UNION ALL SELECT NULL, 3)`, `2`},
@@ -53,7 +57,7 @@ func TestInternalLayout(t *testing.T) {
 	const slices = `(SELECT 0 AS ts, 10 AS dur UNION ALL SELECT 2, 3 UNION ALL SELECT 4, 0 UNION ALL SELECT 5, 2 UNION ALL SELECT 5, -1
 		UNION ALL SELECT 12, 1)`
 	const window = `OVER (ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)`
-	check(t, newTables().open(t, Data{}), []test{
+	functionstest.Check(t, functionstest.NewTables().Open(t, Data{}.define), []functionstest.Test{
 		{`SELECT ts, dur, internal_layout(ts, dur) ` + window + ` FROM ` + slices, `
 0 10 0
 2 3 1

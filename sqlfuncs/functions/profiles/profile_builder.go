@@ -1,4 +1,4 @@
-package functions
+package profiles
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 )
 
 // profileBuilder is a profile, with its parts by what makes them equal.
@@ -86,11 +87,11 @@ func (b *profileBuilder) callsiteLocations(e entry) ([]*profile.Location, error)
 		return known, nil
 	}
 	c := b.callsites
-	row := c.byID.find(e.id)
+	row := c.byID.Find(e.id)
 	if row < 0 {
 		return nil, fmt.Errorf("there is no callsite %d", e.id)
 	}
-	above, err := ancestors(row, c.parentOf)
+	above, err := define.Ancestors(row, c.parentOf)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (b *profileBuilder) callsiteLocations(e entry) ([]*profile.Location, error)
 // frameLocation returns the location of a frame. The names of its functions get a suffix in brackets, if it is not empty.
 func (b *profileBuilder) frameLocation(id int64, suffix string) (*profile.Location, error) {
 	c := b.callsites
-	row := c.frames.find(id)
+	row := c.frames.Find(id)
 	if row < 0 {
 		return nil, fmt.Errorf("there is no frame %d", id)
 	}
@@ -201,7 +202,7 @@ func (b *profileBuilder) function(m *profile.Mapping, key functionKey) *profile.
 
 func (b *profileBuilder) mapping(id int64) (*profile.Mapping, error) {
 	c := b.callsites
-	row := c.mappings.find(id)
+	row := c.mappings.Find(id)
 	if row < 0 {
 		return nil, fmt.Errorf("there is no mapping %d", id)
 	}

@@ -1,4 +1,4 @@
-package functions
+package profiles
 
 import (
 	"encoding/hex"
@@ -6,33 +6,35 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/functionstest"
 )
 
 // stackTables are stacks of Android's runtime, with symbols for one frame.
-func stackTables(t *testing.T) *tables {
-	s := newTables()
-	s.add(t, "stack_profile_callsite", "id, depth, parent_id, frame_id",
+func stackTables(t *testing.T) *functionstest.Tables {
+	s := functionstest.NewTables()
+	s.Add(t, "stack_profile_callsite", "id, depth, parent_id, frame_id",
 		[]any{0, 0, nil, 0}, []any{1, 1, 0, 1}, []any{2, 2, 1, 2}, []any{3, 3, 2, 3}, []any{4, 4, 3, 4}, []any{5, 2, 1, 3}, []any{6, 0, nil, 3})
-	s.add(t, "stack_profile_frame", "id, name text, mapping, rel_pc, symbol_set_id, deobfuscated_name text",
+	s.Add(t, "stack_profile_frame", "id, name text, mapping, rel_pc, symbol_set_id, deobfuscated_name text",
 		[]any{0, "main", 0, 16, nil, nil}, []any{1, "a.b.run", 1, 32, nil, "app.Main.run"}, []any{2, "art_jni_trampoline", 2, 48, nil, nil},
 		[]any{3, "_ZN3art11interpreter7ExecuteEv", 2, 64, nil, nil}, []any{4, "inlined", 2, 80, 9, nil})
-	s.add(t, "stack_profile_mapping", `id, name text, build_id text, start, end, exact_offset`,
+	s.Add(t, "stack_profile_mapping", `id, name text, build_id text, start, end, exact_offset`,
 		[]any{0, "/system/bin/app_process64", "aa", 4096, 8192, 0}, []any{1, "/data/app/base.apk", "", 8192, 12288, 0},
 		[]any{2, "/apex/com.android.art/lib64/libart.so", "", 12288, 16384, 4096})
-	s.add(t, "stack_profile_symbol", "symbol_set_id, name text, source_file text, line_number",
+	s.Add(t, "stack_profile_symbol", "symbol_set_id, name text, source_file text, line_number",
 		[]any{9, "inner", "a.cc", 7}, []any{9, "outer", "a.cc", 8})
-	s.add(t, "jit_frame", "jit_code_id, frame_id")
-	s.add(t, "v8_js_code", "jit_code_id, v8_js_function_id, tier text")
-	s.add(t, "v8_js_function", "id, name text, line, col, v8_js_script_id")
-	s.add(t, "v8_js_script", "id, name text")
-	s.add(t, "v8_wasm_code", "jit_code_id, function_name text")
-	s.add(t, "v8_internal_code", "jit_code_id, function_name text")
-	s.add(t, "v8_regexp_code", "jit_code_id, pattern text")
+	s.Add(t, "jit_frame", "jit_code_id, frame_id")
+	s.Add(t, "v8_js_code", "jit_code_id, v8_js_function_id, tier text")
+	s.Add(t, "v8_js_function", "id, name text, line, col, v8_js_script_id")
+	s.Add(t, "v8_js_script", "id, name text")
+	s.Add(t, "v8_wasm_code", "jit_code_id, function_name text")
+	s.Add(t, "v8_internal_code", "jit_code_id, function_name text")
+	s.Add(t, "v8_regexp_code", "jit_code_id, pattern text")
 	return s
 }
 
 func TestStacks(t *testing.T) {
-	check(t, stackTables(t).open(t, Data{}), []test{
+	functionstest.Check(t, stackTables(t).Open(t, Define), []functionstest.Test{
 		{`SELECT cat_stacks('a', 'b'), cat_stacks(NULL), cat_stacks(cat_stacks('a'), NULL, 'c')`,
 			`x'0A030A01620A030A0161' NULL x'0A030A01630A030A0161'`},
 		{`SELECT cat_stacks(1)`, `error: cat_stacks: argument 1 is neither`},
@@ -46,7 +48,7 @@ func TestStacks(t *testing.T) {
 }
 
 func TestCallsites(t *testing.T) {
-	check(t, stackTables(t).open(t, Data{}), []test{
+	functionstest.Check(t, stackTables(t).Open(t, Define), []functionstest.Test{
 		{`SELECT * FROM experimental_ancestor_stack_profile_callsite(2)`, `
 0 0 NULL 0
 1 1 0 1`},
@@ -67,8 +69,8 @@ func TestCallsites(t *testing.T) {
 }
 
 func TestProfile(t *testing.T) {
-	query := stackTables(t).open(t, Data{})
-	check(t, query, []test{
+	query := stackTables(t).Open(t, Define)
+	functionstest.Check(t, query, []functionstest.Test{
 		{`SELECT experimental_profile(cat_stacks('a')) FILTER (WHERE 0)`, `NULL`},
 		{`SELECT experimental_profile(NULL)`, `error: experimental_profile: the stack must be a BLOB`},
 		{`SELECT experimental_profile(cat_stacks('a'), 'x')`, `error: experimental_profile: the arguments are`},

@@ -1,4 +1,4 @@
-package functions
+package texts
 
 import (
 	"encoding/base64"
@@ -11,30 +11,31 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
-func defineText(d *definer) {
-	d.scalar("hash", -1, hash)
-	d.twins("reverse", 1, textOnly("reverse", func(c sqlite.Context, s string) error {
+func defineText(d *define.Definer) {
+	d.Scalar("hash", -1, hash)
+	d.Twins("reverse", 1, textOnly("reverse", func(c sqlite.Context, s string) error {
 		b := []byte(s)
 		slices.Reverse(b)
 		c.Text(string(b))
 		return nil
 	}))
-	d.twins("demangle", 1, textOnly("demangle", func(c sqlite.Context, s string) error {
+	d.Twins("demangle", 1, textOnly("demangle", func(c sqlite.Context, s string) error {
 		if name, ok := sqlfuncs.Demangle(s); ok {
 			c.Text(name)
 		}
 		return nil
 	}))
-	d.twins("unhex", 1, textOnly("unhex", unhex))
-	d.twins("base64_encode", 1, base64Encode)
-	d.twins("base64_decode", 1, base64Decode)
-	d.scalar("str_split", 3, split)
-	d.scalar("__intrinsic_strip_hex", 2, stripHex)
-	d.scalar("null_if_empty", 1, nullIfEmpty)
-	d.scalar("__intrinsic_zstd_compress", 1, compress)
+	d.Twins("unhex", 1, textOnly("unhex", unhex))
+	d.Twins("base64_encode", 1, base64Encode)
+	d.Twins("base64_decode", 1, base64Decode)
+	d.Scalar("str_split", 3, split)
+	d.Scalar("__intrinsic_strip_hex", 2, stripHex)
+	d.Scalar("null_if_empty", 1, nullIfEmpty)
+	d.Scalar("__intrinsic_zstd_compress", 1, compress)
 }
 
 // textOnly returns a function of one text. The result of NULL is NULL.

@@ -1,4 +1,5 @@
-package functions
+// Package functionstest has tables and checks for tests of functions.
+package functionstest
 
 import (
 	"fmt"
@@ -6,33 +7,35 @@ import (
 	"testing"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/sqlitetest"
 )
 
-// tables are the tables of a test.
-type tables struct {
+// Tables are the tables of a test.
+type Tables struct {
 	pool   *dataframe.Pool
 	frames map[string]*dataframe.Frame
 }
 
-func newTables() *tables {
-	return &tables{dataframe.NewPool(), map[string]*dataframe.Frame{}}
+// NewTables returns no table yet.
+func NewTables() *Tables {
+	return &Tables{dataframe.NewPool(), map[string]*dataframe.Frame{}}
 }
 
-func (s *tables) Pool() *dataframe.Pool { return s.pool }
+func (s *Tables) Pool() *dataframe.Pool { return s.pool }
 
-func (s *tables) Table(name string) (*dataframe.Frame, error) {
+func (s *Tables) Table(name string) (*dataframe.Frame, error) {
 	if f := s.frames[name]; f != nil {
 		return f, nil
 	}
 	return nil, fmt.Errorf("there is no table %s", name)
 }
 
-// add adds a table, whose columns are described as for specs.
-func (s *tables) add(t *testing.T, name, columns string, rows ...[]any) {
+// Add adds a table, whose columns are described as for define.Specs.
+func (s *Tables) Add(t *testing.T, name, columns string, rows ...[]any) {
 	t.Helper()
-	b := dataframe.NewBuilder(s.pool, specs(columns)...)
+	b := dataframe.NewBuilder(s.pool, define.Specs(columns)...)
 	for _, row := range rows {
 		for i, v := range row {
 			if n, ok := v.(int); ok {
@@ -46,12 +49,14 @@ func (s *tables) add(t *testing.T, name, columns string, rows ...[]any) {
 	s.frames[name] = b.Frame()
 }
 
-// open returns a database with the functions, and a function that returns the rows of a query.
-func (s *tables) open(t *testing.T, data Data) func(query string) string {
+// Open returns a function that returns the rows of a query to a database in which functions are defined.
+func (s *Tables) Open(t *testing.T, functions func(*define.Definer)) func(query string) string {
 	t.Helper()
 	db := sqlitetest.Open(t)
-	if err := Define(db, s, data); err != nil {
-		t.Fatal(err)
+	d := &define.Definer{DB: db, Tables: s}
+	functions(d)
+	if d.Err != nil {
+		t.Fatal(d.Err)
 	}
 	return func(query string) string { return ask(db, query) }
 }
@@ -97,21 +102,23 @@ func literal(v any) string {
 	return fmt.Sprint(v)
 }
 
-// test is a query, the rows that Trace Processor v58.2 gives for it, or what an error says.
-type test struct{ query, want string }
+// Test is a query, and the rows that Trace Processor v58.2 gives for it, or what an error says.
+type Test [2]string
 
-func check(t *testing.T, query func(string) string, tests []test) {
+// Check runs tests.
+func Check(t *testing.T, query func(string) string, tests []Test) {
 	t.Helper()
 	for _, x := range tests {
-		got := query(x.query)
-		if text, failure := strings.CutPrefix(x.want, "error: "); failure {
-			if !strings.HasPrefix(got, "error: ") || !strings.Contains(got, text) {
-				t.Errorf("%s:\n%s\nwant an error with: %s", x.query, got, text)
+		text, want := x[0], x[1]
+		got := query(text)
+		if message, failure := strings.CutPrefix(want, "error: "); failure {
+			if !strings.HasPrefix(got, "error: ") || !strings.Contains(got, message) {
+				t.Errorf("%s:\n%s\nwant an error with: %s", text, got, message)
 			}
 			continue
 		}
-		if got != strings.TrimPrefix(x.want, "\n") {
-			t.Errorf("%s:\n%s\nwant:\n%s", x.query, got, strings.TrimPrefix(x.want, "\n"))
+		if got != strings.TrimPrefix(want, "\n") {
+			t.Errorf("%s:\n%s\nwant:\n%s", text, got, strings.TrimPrefix(want, "\n"))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package functions
+package define
 
 import (
 	"cmp"
@@ -8,18 +8,18 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 )
 
-// sets finds the rows of sets, such as those of an arg_set_id.
-type sets struct {
+// Sets finds the rows of sets, such as those of an arg_set_id.
+type Sets struct {
 	set   dataframe.Reader
 	rows  int
 	order []uint32 // of rows by set; nil if they are in this order
 
 	last     int64 // the set found last, whose rows are at the places from to to
-	from, to int
+	From, To int
 }
 
-func newSets(set dataframe.Reader, rows int) sets {
-	s := sets{set: set, rows: rows, last: -1}
+func NewSets(set dataframe.Reader, rows int) Sets {
+	s := Sets{set: set, rows: rows, last: -1}
 	if !set.Sorted() {
 		s.order = make([]uint32, rows)
 		for i := range s.order {
@@ -30,23 +30,23 @@ func newSets(set dataframe.Reader, rows int) sets {
 	return s
 }
 
-// row returns the row at a place in the order of sets.
-func (s *sets) row(i int) int {
+// Row returns the row at a place in the order of sets.
+func (s *Sets) Row(i int) int {
 	if s.order != nil {
 		return int(s.order[i])
 	}
 	return i
 }
 
-// find sets from and to to the places of a set. Statements mostly ask for sets in ascending order.
-func (s *sets) find(set int64) {
+// Find sets from and to to the places of a set. Statements mostly ask for sets in ascending order.
+func (s *Sets) Find(set int64) {
 	if set == s.last {
 		return
 	}
-	at := func(i int) int64 { return s.set.Int(s.row(i)) }
+	at := func(i int) int64 { return s.set.Int(s.Row(i)) }
 	low := 0
-	if s.to < s.rows && at(s.to) <= set {
-		low = s.to
+	if s.To < s.rows && at(s.To) <= set {
+		low = s.To
 	}
 	step := 1
 	for low+step < s.rows && at(low+step) < set {
@@ -57,5 +57,5 @@ func (s *sets) find(set int64) {
 	for to < s.rows && at(to) == set {
 		to++
 	}
-	s.last, s.from, s.to = set, from, to
+	s.last, s.From, s.To = set, from, to
 }

@@ -1,4 +1,4 @@
-package functions
+package profiles
 
 import (
 	"errors"
@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 )
 
 // addStacks adds a node for each function of each callsite, and returns the node of each callsite's innermost function.
 func (g *flamegraph) addStacks(t *callsiteTable, lines *lineTable, ts int64) ([]int, error) {
-	nodes := make([]int, t.byID.rows)
+	nodes := make([]int, t.byID.Rows)
 	for row := range nodes {
 		parent := -1
 		if above := t.parentOf(row); above >= row {
@@ -19,12 +20,12 @@ func (g *flamegraph) addStacks(t *callsiteTable, lines *lineTable, ts int64) ([]
 		} else if above >= 0 {
 			parent = nodes[above]
 		}
-		frame := t.frames.find(t.of.Int(row))
+		frame := t.frames.Find(t.of.Int(row))
 		if frame < 0 {
 			return nil, errors.New("a callsite has no frame")
 		}
 		file := ""
-		if m := t.mappings.find(t.mapping.Int(frame)); m >= 0 {
+		if m := t.mappings.Find(t.mapping.Int(frame)); m >= 0 {
 			file = t.file.Text(m)
 		}
 		var functions []sourceLine
@@ -56,9 +57,9 @@ func (g *flamegraph) addStacks(t *callsiteTable, lines *lineTable, ts int64) ([]
 }
 
 // nativeFlamegraph adds up the allocations of a process until a time.
-func nativeFlamegraph(d *definer, t *callsiteTable, lines *lineTable, r flameRequest) (*flamegraph, error) {
+func nativeFlamegraph(d *define.Definer, t *callsiteTable, lines *lineTable, r flameRequest) (*flamegraph, error) {
 	var ts, upid, callsite, count, size dataframe.Reader
-	f, err := columns(d.tables, "heap_profile_allocation", readers{
+	f, err := define.Columns(d.Tables, "heap_profile_allocation", define.Readers{
 		"ts": &ts, "upid": &upid, "callsite_id": &callsite, "count": &count, "size": &size,
 	})
 	if err != nil {
@@ -75,7 +76,7 @@ func nativeFlamegraph(d *definer, t *callsiteTable, lines *lineTable, r flameReq
 			continue
 		}
 		found = true
-		at := t.byID.find(callsite.Int(row))
+		at := t.byID.Find(callsite.Int(row))
 		if at < 0 {
 			return nil, errors.New("an allocation has no callsite")
 		}
@@ -89,19 +90,19 @@ func nativeFlamegraph(d *definer, t *callsiteTable, lines *lineTable, r flameReq
 }
 
 // perfFlamegraph counts the samples of processes.
-func perfFlamegraph(d *definer, t *callsiteTable, lines *lineTable, r flameRequest) (*flamegraph, error) {
-	utids, err := threadsOf(d.tables, r)
+func perfFlamegraph(d *define.Definer, t *callsiteTable, lines *lineTable, r flameRequest) (*flamegraph, error) {
+	utids, err := threadsOf(d.Tables, r)
 	if err != nil {
 		return nil, err
 	}
-	contexts := rowsByID{}
+	contexts := define.RowsByID{}
 	var utid, ts, context, callsite dataframe.Reader
-	f, err := columns(d.tables, "profiler_task_context", readers{"id": &contexts.id, "utid": &utid})
+	f, err := define.Columns(d.Tables, "profiler_task_context", define.Readers{"id": &contexts.ID, "utid": &utid})
 	if err != nil {
 		return nil, err
 	}
-	contexts.rows = f.Rows
-	f, err = columns(d.tables, "profiler_sample", readers{"ts": &ts, "task_context_id": &context, "callsite_id": &callsite})
+	contexts.Rows = f.Rows
+	f, err = define.Columns(d.Tables, "profiler_sample", define.Readers{"ts": &ts, "task_context_id": &context, "callsite_id": &callsite})
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +121,11 @@ samples:
 				continue samples
 			}
 		}
-		c := contexts.find(context.Int(row))
+		c := contexts.Find(context.Int(row))
 		if c < 0 || utid.IsNull(c) || !utids[utid.Int(c)] {
 			continue
 		}
-		at := t.byID.find(callsite.Int(row))
+		at := t.byID.Find(callsite.Int(row))
 		if at < 0 {
 			return nil, errors.New("a sample has no callsite")
 		}
@@ -163,7 +164,7 @@ func threadsOf(tables dataframe.Source, r flameRequest) (map[int64]bool, error) 
 		}
 	}
 	var id, upid dataframe.Reader
-	f, err := columns(tables, "thread", readers{"id": &id, "upid": &upid})
+	f, err := define.Columns(tables, "thread", define.Readers{"id": &id, "upid": &upid})
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package functions
+package profiles
 
 import (
 	"fmt"
@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 // callsiteColumns are the columns of stack_profile_callsite.
-var callsiteColumns = specs("id, depth, parent_id, frame_id")
+var callsiteColumns = define.Specs("id, depth, parent_id, frame_id")
 
 // callsiteTable has the callsites of stacks, and the frames and mappings that they are in.
 type callsiteTable struct {
 	frame                           *dataframe.Frame
-	byID, frames, mappings          rowsByID
+	byID, frames, mappings          define.RowsByID
 	depth, parent, of               dataframe.Reader
 	function, deobfuscated          dataframe.Reader // names of a frame
 	mapping, address, symbols       dataframe.Reader // of a frame
@@ -27,8 +28,8 @@ type callsiteTable struct {
 func readCallsites(tables dataframe.Source) (*callsiteTable, error) {
 	t := &callsiteTable{annotations: map[int]annotation{}}
 	var err error
-	t.frame, err = columns(tables, "stack_profile_callsite", readers{
-		"id": &t.byID.id, "depth": &t.depth, "parent_id": &t.parent, "frame_id": &t.of,
+	t.frame, err = define.Columns(tables, "stack_profile_callsite", define.Readers{
+		"id": &t.byID.ID, "depth": &t.depth, "parent_id": &t.parent, "frame_id": &t.of,
 	})
 	if err != nil {
 		return nil, err
@@ -38,20 +39,20 @@ func readCallsites(tables dataframe.Source) (*callsiteTable, error) {
 			return nil, fmt.Errorf("column %d of stack_profile_callsite is not %s", i, c.Name)
 		}
 	}
-	frames, err := columns(tables, "stack_profile_frame", readers{
-		"id": &t.frames.id, "name": &t.function, "deobfuscated_name": &t.deobfuscated, "mapping": &t.mapping, "rel_pc": &t.address,
+	frames, err := define.Columns(tables, "stack_profile_frame", define.Readers{
+		"id": &t.frames.ID, "name": &t.function, "deobfuscated_name": &t.deobfuscated, "mapping": &t.mapping, "rel_pc": &t.address,
 		"symbol_set_id": &t.symbols,
 	})
 	if err != nil {
 		return nil, err
 	}
-	mappings, err := columns(tables, "stack_profile_mapping", readers{
-		"id": &t.mappings.id, "name": &t.file, "build_id": &t.build, "start": &t.start, "end": &t.end, "exact_offset": &t.offset,
+	mappings, err := define.Columns(tables, "stack_profile_mapping", define.Readers{
+		"id": &t.mappings.ID, "name": &t.file, "build_id": &t.build, "start": &t.start, "end": &t.end, "exact_offset": &t.offset,
 	})
 	if err != nil {
 		return nil, err
 	}
-	t.byID.rows, t.frames.rows, t.mappings.rows = t.frame.Rows, frames.Rows, mappings.Rows
+	t.byID.Rows, t.frames.Rows, t.mappings.Rows = t.frame.Rows, frames.Rows, mappings.Rows
 	return t, nil
 }
 
@@ -60,7 +61,7 @@ func (t *callsiteTable) parentOf(row int) int {
 	if t.parent.IsNull(row) {
 		return -1
 	}
-	return t.byID.find(t.parent.Int(row))
+	return t.byID.Find(t.parent.Int(row))
 }
 
 // runtimeState is what the callsites above say about frames of Android's runtime.
@@ -83,7 +84,7 @@ func (t *callsiteTable) annotation(row int) (annotation, error) {
 	if a, ok := t.annotations[row]; ok {
 		return a, nil
 	}
-	above, err := ancestors(row, t.parentOf)
+	above, err := define.Ancestors(row, t.parentOf)
 	if err != nil {
 		return annotation{}, err
 	}
@@ -92,9 +93,9 @@ func (t *callsiteTable) annotation(row int) (annotation, error) {
 		known, ok := t.annotations[int(at)]
 		if !ok {
 			var function, file string
-			if f := t.frames.find(t.of.Int(int(at))); f >= 0 {
+			if f := t.frames.Find(t.of.Int(int(at))); f >= 0 {
 				function = t.function.Text(f)
-				if m := t.mappings.find(t.mapping.Int(f)); m >= 0 {
+				if m := t.mappings.Find(t.mapping.Int(f)); m >= 0 {
 					file = t.file.Text(m)
 				}
 			}
@@ -154,43 +155,43 @@ func hasAnyPrefix(s string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(s, prefix) })
 }
 
-func defineCallsites(d *definer, load func() (*callsiteTable, error)) {
+func defineCallsites(d *define.Definer, load func() (*callsiteTable, error)) {
 	const above = "experimental_ancestor_stack_profile_callsite"
-	d.rows(&dataframe.Function{Name: above, Columns: callsiteColumns, Args: []string{"_fn_arg0"},
+	d.Rows(&dataframe.Function{Name: above, Columns: callsiteColumns, Args: []string{"_fn_arg0"},
 		Pick: func(args []sqlite.Value) (*dataframe.Frame, []uint32, error) {
 			t, err := load()
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", above, err)
 			}
-			row, err := startRow(above, "callsite", t.byID, args[0])
+			row, err := define.StartRow(above, "callsite", t.byID, args[0])
 			if row < 0 || err != nil {
 				return t.frame, nil, err
 			}
-			rows, err := ancestors(row, t.parentOf)
+			rows, err := define.Ancestors(row, t.parentOf)
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", above, err)
 			}
 			return t.frame, rows, nil
 		}})
 	const annotated = "experimental_annotated_callstack"
-	shape := specs("id, depth, parent_id, frame_id, annotation text")
-	d.rows(&dataframe.Function{Name: annotated, Columns: shape, Args: []string{"_fn_arg0"},
+	shape := define.Specs("id, depth, parent_id, frame_id, annotation text")
+	d.Rows(&dataframe.Function{Name: annotated, Columns: shape, Args: []string{"_fn_arg0"},
 		Rows: func(args []sqlite.Value) (*dataframe.Frame, error) {
 			t, err := load()
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", annotated, err)
 			}
-			b := dataframe.NewBuilder(d.tables.Pool(), shape...)
-			row, err := startRow(annotated, "callsite", t.byID, args[0])
+			b := dataframe.NewBuilder(d.Tables.Pool(), shape...)
+			row, err := define.StartRow(annotated, "callsite", t.byID, args[0])
 			if row < 0 || err != nil {
 				return b.Frame(), err
 			}
-			rows, err := ancestors(row, t.parentOf)
+			rows, err := define.Ancestors(row, t.parentOf)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", annotated, err)
 			}
 			for _, at := range slices.Backward(append(rows, uint32(row))) { // the leaf first
-				for i, r := range []dataframe.Reader{t.byID.id, t.depth, t.parent, t.of} {
+				for i, r := range []dataframe.Reader{t.byID.ID, t.depth, t.parent, t.of} {
 					if err := b.Any(i, r.Any(int(at))); err != nil {
 						return nil, err
 					}

@@ -1,4 +1,4 @@
-package functions
+package profiles
 
 import (
 	"bytes"
@@ -8,14 +8,15 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 // profileFunction is the name of the aggregate that returns a profile in pprof's format.
 const profileFunction = "experimental_profile"
 
-func defineProfile(d *definer, loadCallsites func() (*callsiteTable, error), loadLines func() (*lineTable, error)) {
-	d.aggregate(profileFunction, -1, func() sqlite.Aggregate {
+func defineProfile(d *define.Definer, loadCallsites func() (*callsiteTable, error), loadLines func() (*lineTable, error)) {
+	d.Aggregate(profileFunction, -1, func() sqlite.Aggregate {
 		return &profileAggregate{begin: func() (*profileBuilder, error) {
 			callsites, err := loadCallsites()
 			if err != nil {
@@ -114,7 +115,7 @@ type sourceLine struct {
 func readLines(tables dataframe.Source) (*lineTable, error) {
 	t := &lineTable{symbols: map[int64][]sourceLine{}, compiled: map[int64]sourceLine{}}
 	var set, name, file, line dataframe.Reader
-	f, err := columns(tables, "stack_profile_symbol", readers{
+	f, err := define.Columns(tables, "stack_profile_symbol", define.Readers{
 		"symbol_set_id": &set, "name": &name, "source_file": &file, "line_number": &line,
 	})
 	if err != nil {
@@ -128,7 +129,7 @@ func readLines(tables dataframe.Source) (*lineTable, error) {
 		return nil, err
 	}
 	var jit, frame dataframe.Reader
-	f, err = columns(tables, "jit_frame", readers{"jit_code_id": &jit, "frame_id": &frame})
+	f, err = define.Columns(tables, "jit_frame", define.Readers{"jit_code_id": &jit, "frame_id": &frame})
 	if err != nil {
 		return nil, err
 	}
@@ -146,31 +147,31 @@ func readLines(tables dataframe.Source) (*lineTable, error) {
 func readCompiled(tables dataframe.Source) (map[int64]sourceLine, error) {
 	code := map[int64]sourceLine{}
 	var id, function, tier, name, line, column, script, file dataframe.Reader
-	scripts := rowsByID{}
-	f, err := columns(tables, "v8_js_script", readers{"id": &scripts.id, "name": &file})
+	scripts := define.RowsByID{}
+	f, err := define.Columns(tables, "v8_js_script", define.Readers{"id": &scripts.ID, "name": &file})
 	if err != nil {
 		return nil, err
 	}
-	scripts.rows = f.Rows
-	functions := rowsByID{}
-	f, err = columns(tables, "v8_js_function", readers{
-		"id": &functions.id, "name": &name, "line": &line, "col": &column, "v8_js_script_id": &script,
+	scripts.Rows = f.Rows
+	functions := define.RowsByID{}
+	f, err = define.Columns(tables, "v8_js_function", define.Readers{
+		"id": &functions.ID, "name": &name, "line": &line, "col": &column, "v8_js_script_id": &script,
 	})
 	if err != nil {
 		return nil, err
 	}
-	functions.rows = f.Rows
-	f, err = columns(tables, "v8_js_code", readers{"jit_code_id": &id, "v8_js_function_id": &function, "tier": &tier})
+	functions.Rows = f.Rows
+	f, err = define.Columns(tables, "v8_js_code", define.Readers{"jit_code_id": &id, "v8_js_function_id": &function, "tier": &tier})
 	if err != nil {
 		return nil, err
 	}
 	for row := range f.Rows {
-		at := functions.find(function.Int(row))
+		at := functions.Find(function.Int(row))
 		if at < 0 {
 			continue
 		}
 		l := sourceLine{line: line.Int(at)}
-		if s := scripts.find(script.Int(at)); s >= 0 {
+		if s := scripts.Find(script.Int(at)); s >= 0 {
 			l.file = file.Text(s)
 		}
 		called := name.Text(at)
@@ -183,7 +184,7 @@ func readCompiled(tables dataframe.Source) (map[int64]sourceLine, error) {
 	for _, other := range []struct{ table, column, prefix string }{
 		{"v8_wasm_code", "function_name", "WASM: "}, {"v8_regexp_code", "pattern", "REGEXP: "}, {"v8_internal_code", "function_name", "V8: "},
 	} {
-		f, err := columns(tables, other.table, readers{"jit_code_id": &id, other.column: &name})
+		f, err := define.Columns(tables, other.table, define.Readers{"jit_code_id": &id, other.column: &name})
 		if err != nil {
 			return nil, err
 		}

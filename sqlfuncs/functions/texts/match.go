@@ -1,4 +1,4 @@
-package functions
+package texts
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -18,13 +19,13 @@ var errInterrupted = errors.New("interrupted")
 // maxPattern is the longest pattern of LIKE in bytes.
 const maxPattern = 50_000
 
-func defineMatch(d *definer) {
+func defineMatch(d *define.Definer) {
 	var globs, likes lastPattern
-	d.scalar("glob", 2, func(c sqlite.Context, args []sqlite.Value) error {
+	d.Scalar("glob", 2, func(c sqlite.Context, args []sqlite.Value) error {
 		if args[0].IsNull() || args[1].IsNull() {
 			return nil
 		}
-		return d.match(c, globs.of(args[0].View(), 0, func(p string, _ rune) dataframe.Matcher { return dataframe.Glob(p) }), args[1].View())
+		return defineMatcher(d, c, globs.of(args[0].View(), 0, func(p string, _ rune) dataframe.Matcher { return dataframe.Glob(p) }), args[1].View())
 	})
 	like := func(c sqlite.Context, args []sqlite.Value) error {
 		if args[0].Type() == sqlite.Blob || args[1].Type() == sqlite.Blob {
@@ -49,15 +50,15 @@ func defineMatch(d *definer) {
 		if args[0].IsNull() || args[1].IsNull() {
 			return nil
 		}
-		return d.match(c, likes.of(pattern, escape, likeMatcher), args[1].View())
+		return defineMatcher(d, c, likes.of(pattern, escape, likeMatcher), args[1].View())
 	}
-	d.scalar("like", 2, like)
-	d.scalar("like", 3, like)
-	d.scalar("instr", 2, instr)
-	d.scalar("replace", 3, replace)
+	d.Scalar("like", 2, like)
+	d.Scalar("like", 3, like)
+	d.Scalar("instr", 2, instr)
+	d.Scalar("replace", 3, replace)
 	for name, cut := range map[string]func(s, set string) string{"trim": strings.Trim, "ltrim": strings.TrimLeft, "rtrim": strings.TrimRight} {
-		d.scalar(name, 1, func(c sqlite.Context, args []sqlite.Value) error { return trim(c, args[0], " ", cut) })
-		d.scalar(name, 2, func(c sqlite.Context, args []sqlite.Value) error {
+		d.Scalar(name, 1, func(c sqlite.Context, args []sqlite.Value) error { return trim(c, args[0], " ", cut) })
+		d.Scalar(name, 2, func(c sqlite.Context, args []sqlite.Value) error {
 			if args[1].IsNull() {
 				return nil
 			}
@@ -67,10 +68,10 @@ func defineMatch(d *definer) {
 }
 
 // match gives the result of a test.
-func (d *definer) match(c sqlite.Context, matches dataframe.Matcher, text string) error {
+func defineMatcher(d *define.Definer, c sqlite.Context, matches dataframe.Matcher, text string) error {
 	stopped := false
 	ok := matches(text, func() bool {
-		stopped = d.db.Interrupted()
+		stopped = d.DB.Interrupted()
 		return stopped
 	})
 	if stopped {
@@ -160,7 +161,7 @@ func replace(c sqlite.Context, args []sqlite.Value) error {
 		return nil
 	}
 	n := strings.Count(s, old)
-	if int64(len(s))+int64(n)*int64(len(by)-len(old)) > maxResult {
+	if int64(len(s))+int64(n)*int64(len(by)-len(old)) > define.MaxResult {
 		return errors.New("string or blob too big")
 	}
 	c.Text(strings.ReplaceAll(s, old, by))

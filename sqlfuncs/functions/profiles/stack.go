@@ -1,4 +1,4 @@
-package functions
+package profiles
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -29,12 +30,12 @@ func appendEntry(stack, entry []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(stack, stackEntry, protowire.BytesType), entry)
 }
 
-func defineStacks(d *definer) {
-	d.scalar("cat_stacks", -1, catStacks)
+func defineStacks(d *define.Definer) {
+	d.Scalar("cat_stacks", -1, catStacks)
 	const ofCallsite, ofFrame = "stack_from_stack_profile_callsite", "stack_from_stack_profile_frame"
-	loadCallsites := once(func() (*rowsByID, error) { return readIDs(d.tables, "stack_profile_callsite") })
-	loadFrames := once(func() (*rowsByID, error) { return readIDs(d.tables, "stack_profile_frame") })
-	d.scalar(ofCallsite, -1, func(c sqlite.Context, args []sqlite.Value) error {
+	loadCallsites := define.Once(func() (*define.RowsByID, error) { return readIDs(d.Tables, "stack_profile_callsite") })
+	loadFrames := define.Once(func() (*define.RowsByID, error) { return readIDs(d.Tables, "stack_profile_frame") })
+	d.Scalar(ofCallsite, -1, func(c sqlite.Context, args []sqlite.Value) error {
 		if len(args) != 1 && len(args) != 2 {
 			return errors.New(ofCallsite + " has 1 or 2 arguments")
 		}
@@ -42,7 +43,7 @@ func defineStacks(d *definer) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", ofCallsite, err)
 		}
-		if row, err := startRow(ofCallsite, "callsite", *callsites, args[0]); row < 0 || err != nil {
+		if row, err := define.StartRow(ofCallsite, "callsite", *callsites, args[0]); row < 0 || err != nil {
 			return err
 		}
 		field := entryCallsite
@@ -61,12 +62,12 @@ func defineStacks(d *definer) {
 		c.Blob(stackOf(field, args[0].Int()))
 		return nil
 	})
-	d.scalar(ofFrame, 1, func(c sqlite.Context, args []sqlite.Value) error {
+	d.Scalar(ofFrame, 1, func(c sqlite.Context, args []sqlite.Value) error {
 		frames, err := loadFrames()
 		if err != nil {
 			return fmt.Errorf("%s: %w", ofFrame, err)
 		}
-		if row, err := startRow(ofFrame, "frame", *frames, args[0]); row < 0 || err != nil {
+		if row, err := define.StartRow(ofFrame, "frame", *frames, args[0]); row < 0 || err != nil {
 			return err
 		}
 		c.Blob(stackOf(entryFrame, args[0].Int()))
@@ -75,13 +76,13 @@ func defineStacks(d *definer) {
 }
 
 // readIDs reads the ids of a table.
-func readIDs(tables dataframe.Source, table string) (*rowsByID, error) {
-	var r rowsByID
-	f, err := columns(tables, table, readers{"id": &r.id})
+func readIDs(tables dataframe.Source, table string) (*define.RowsByID, error) {
+	var r define.RowsByID
+	f, err := define.Columns(tables, table, define.Readers{"id": &r.ID})
 	if err != nil {
 		return nil, err
 	}
-	r.rows = f.Rows
+	r.Rows = f.Rows
 	return &r, nil
 }
 
@@ -98,7 +99,7 @@ func catStacks(c sqlite.Context, args []sqlite.Value) error {
 		default:
 			return fmt.Errorf("cat_stacks: argument %d is neither a stack nor a text", i+1)
 		}
-		if len(stack) > maxResult {
+		if len(stack) > define.MaxResult {
 			return errors.New("cat_stacks: the result is too long")
 		}
 	}

@@ -1,4 +1,4 @@
-package functions
+package profiles
 
 import (
 	"errors"
@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
 const flamegraphFunction = "experimental_flamegraph"
 
-var flameColumns = specs(`id, profile_type text, ts_in, ts_constraint text, upid, upid_group text, focus_str text, ts, depth,
+var flameColumns = define.Specs(`id, profile_type text, ts_in, ts_constraint text, upid, upid_group text, focus_str text, ts, depth,
 	name text, map_name text, count, cumulative_count, size, cumulative_size, alloc_count,
 	cumulative_alloc_count, alloc_size, cumulative_alloc_size, parent_id, source_file text, line_number`)
 
@@ -218,7 +219,7 @@ func readFlameRequest(args []sqlite.Value) (r flameRequest, err error) {
 	return r, err
 }
 
-func defineFlamegraph(d *definer, loadCallsites func() (*callsiteTable, error), loadLines func() (*lineTable, error)) {
+func defineFlamegraph(d *define.Definer, loadCallsites func() (*callsiteTable, error), loadLines func() (*lineTable, error)) {
 	rows := func(args []sqlite.Value) (*dataframe.Frame, error) {
 		r, err := readFlameRequest(args)
 		if err != nil {
@@ -258,9 +259,9 @@ func defineFlamegraph(d *definer, loadCallsites func() (*callsiteTable, error), 
 		if focus := args[5].Text(); focus != "" {
 			g.focus(focus)
 		}
-		return g.frame(d.tables.Pool())
+		return g.frame(d.Tables.Pool())
 	}
-	d.rows(&dataframe.Function{Name: flamegraphFunction, Columns: flameColumns,
+	d.Rows(&dataframe.Function{Name: flamegraphFunction, Columns: flameColumns,
 		Args: []string{"_fn_arg0", "_fn_arg1", "_fn_arg2", "_fn_arg3", "_fn_arg4", "_fn_arg5"},
 		Rows: func(args []sqlite.Value) (*dataframe.Frame, error) {
 			f, err := rows(args)

@@ -1,16 +1,20 @@
-package functions
+package profiles
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/functionstest"
+)
 
 func TestFlamegraphOfStacks(t *testing.T) {
 	s := stackTables(t)
-	s.add(t, "heap_profile_allocation", "ts, upid, callsite_id, count, size",
+	s.Add(t, "heap_profile_allocation", "ts, upid, callsite_id, count, size",
 		[]any{10, 1, 4, 2, 100}, []any{10, 1, 0, 1, 8}, []any{20, 1, 4, -1, -60}, []any{30, 1, 4, 9, 9}, []any{10, 2, 4, 5, 5})
-	s.add(t, "thread", "id, upid", []any{0, nil}, []any{1, 1}, []any{2, 2})
-	s.add(t, "profiler_task_context", "id, utid", []any{0, 1}, []any{1, 2}, []any{2, nil})
-	s.add(t, "profiler_sample", "ts, task_context_id, callsite_id",
+	s.Add(t, "thread", "id, upid", []any{0, nil}, []any{1, 1}, []any{2, 2})
+	s.Add(t, "profiler_task_context", "id, utid", []any{0, 1}, []any{1, 2}, []any{2, nil})
+	s.Add(t, "profiler_sample", "ts, task_context_id, callsite_id",
 		[]any{5, 0, 3}, []any{6, 0, 3}, []any{7, 1, 3}, []any{8, 0, nil}, []any{9, 2, 3}, []any{40, 0, 0})
-	check(t, s.open(t, Data{}), []test{
+	functionstest.Check(t, s.Open(t, Define), []functionstest.Test{
 		{`SELECT id, ts, depth, name, map_name, count, cumulative_count, size, cumulative_size, alloc_size, cumulative_alloc_size, parent_id,
 			source_file, line_number FROM experimental_flamegraph('native', 20, NULL, 1, NULL, NULL) WHERE cumulative_alloc_size`, `
 0 20 0 'main' '/system/bin/app_process64' 1 2 8 48 8 108 NULL NULL NULL
@@ -45,17 +49,17 @@ func TestFlamegraphOfStacks(t *testing.T) {
 }
 
 func TestFlamegraphOfHeap(t *testing.T) {
-	s := newTables()
-	s.add(t, "heap_graph_object", `id, upid, graph_sample_ts, self_size, native_size, reference_set_id, type_id, root_type text,
+	s := functionstest.NewTables()
+	s.Add(t, "heap_graph_object", `id, upid, graph_sample_ts, self_size, native_size, reference_set_id, type_id, root_type text,
 		root_distance`,
 		[]any{0, 1, 10, 16, 0, 0, 1, "ROOT_JAVA_FRAME", 0}, []any{1, 1, 10, 24, 100, nil, 0, nil, 1}, []any{2, 1, 10, 24, 0, nil, 0, nil, 1},
 		[]any{3, 1, 10, 8, 0, 3, 2, nil, 1}, []any{4, 1, 10, 32, 0, nil, 0, nil, -1}, []any{5, 1, 10, 16, 0, 5, 0, "ROOT_THREAD", 0},
 		[]any{6, 2, 10, 999, 0, nil, 0, "ROOT_THREAD", 0})
-	s.add(t, "heap_graph_class", "id, name text, deobfuscated_name text, kind text",
+	s.Add(t, "heap_graph_class", "id, name text, deobfuscated_name text, kind text",
 		[]any{0, "a", "app.Data", "KIND_NORMAL"}, []any{1, "z.Owner", nil, "KIND_NORMAL"}, []any{2, "WeakReference", nil, "KIND_WEAK_REFERENCE"})
-	s.add(t, "heap_graph_reference", "reference_set_id, owned_id, field_name text",
+	s.Add(t, "heap_graph_reference", "reference_set_id, owned_id, field_name text",
 		[]any{0, 3, "x"}, []any{0, 2, "x"}, []any{0, 1, "x"}, []any{0, nil, "x"}, []any{3, 4, "java.lang.ref.Reference.referent"}, []any{5, 2, "y"})
-	check(t, s.open(t, Data{}), []test{
+	functionstest.Check(t, s.Open(t, Define), []functionstest.Test{
 		{`SELECT id, depth, name, map_name, count, cumulative_count, size, cumulative_size, alloc_size, parent_id
 			FROM experimental_flamegraph('graph', 10, NULL, 1, NULL, NULL)`, `
 0 0 'app.Data [ROOT_THREAD]' 'JAVA' 1 2 16 40 0 NULL

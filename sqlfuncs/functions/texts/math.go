@@ -1,15 +1,16 @@
-package functions
+package texts
 
 import (
 	"math"
 
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
-func defineMath(d *definer) {
+func defineMath(d *define.Definer) {
 	// What is no number gives NULL, and NaN is NULL.
 	define := func(name string, f func(float64) float64) {
-		d.twins(name, 1, func(c sqlite.Context, args []sqlite.Value) error {
+		d.Twins(name, 1, func(c sqlite.Context, args []sqlite.Value) error {
 			if t := args[0].NumericType(); t == sqlite.Integer || t == sqlite.Real {
 				c.Float(f(args[0].Float()))
 			}

@@ -1,4 +1,4 @@
-package functions
+package profiles
 
 import (
 	"cmp"
@@ -6,54 +6,55 @@ import (
 	"slices"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 )
 
 // javaHeap is the graph of objects of heap dumps.
 type javaHeap struct {
-	objects                            rowsByID
+	objects                            define.RowsByID
 	upid, ts, size, native, set, class dataframe.Reader // of objects
 	rootType, distance                 dataframe.Reader
-	classes                            rowsByID
+	classes                            define.RowsByID
 	name, deobfuscated, kind           dataframe.Reader // of classes
 	owned, field                       dataframe.Reader // of references
-	references                         sets
+	references                         define.Sets
 }
 
 func readJavaHeap(tables dataframe.Source) (*javaHeap, error) {
 	h := &javaHeap{}
 	var set dataframe.Reader
-	objects, err := columns(tables, "heap_graph_object", readers{
-		"id": &h.objects.id, "upid": &h.upid, "graph_sample_ts": &h.ts, "self_size": &h.size, "native_size": &h.native,
+	objects, err := define.Columns(tables, "heap_graph_object", define.Readers{
+		"id": &h.objects.ID, "upid": &h.upid, "graph_sample_ts": &h.ts, "self_size": &h.size, "native_size": &h.native,
 		"reference_set_id": &h.set, "type_id": &h.class, "root_type": &h.rootType, "root_distance": &h.distance,
 	})
 	if err != nil {
 		return nil, err
 	}
-	classes, err := columns(tables, "heap_graph_class", readers{
-		"id": &h.classes.id, "name": &h.name, "deobfuscated_name": &h.deobfuscated, "kind": &h.kind,
+	classes, err := define.Columns(tables, "heap_graph_class", define.Readers{
+		"id": &h.classes.ID, "name": &h.name, "deobfuscated_name": &h.deobfuscated, "kind": &h.kind,
 	})
 	if err != nil {
 		return nil, err
 	}
-	references, err := columns(tables, "heap_graph_reference", readers{
+	references, err := define.Columns(tables, "heap_graph_reference", define.Readers{
 		"reference_set_id": &set, "owned_id": &h.owned, "field_name": &h.field,
 	})
 	if err != nil {
 		return nil, err
 	}
-	h.objects.rows, h.classes.rows, h.references = objects.Rows, classes.Rows, newSets(set, references.Rows)
+	h.objects.Rows, h.classes.Rows, h.references = objects.Rows, classes.Rows, define.NewSets(set, references.Rows)
 	return h, nil
 }
 
 // roots returns the rows of a dump's roots, by class.
 func (h *javaHeap) roots(upid, ts int64) []int {
 	var roots []int
-	for row := range h.objects.rows {
+	for row := range h.objects.Rows {
 		if h.upid.Int(row) == upid && h.ts.Int(row) == ts && !h.rootType.IsNull(row) {
 			roots = append(roots, row)
 		}
 	}
-	class := func(row int) string { return h.name.Text(max(h.classes.find(h.class.Int(row)), 0)) }
+	class := func(row int) string { return h.name.Text(max(h.classes.Find(h.class.Int(row)), 0)) }
 	slices.SortStableFunc(roots, func(a, b int) int { return cmp.Compare(class(a), class(b)) })
 	return roots
 }
@@ -65,20 +66,20 @@ func (h *javaHeap) children(row int) []int {
 		return nil
 	}
 	weak := false
-	if c := h.classes.find(h.class.Int(row)); c >= 0 {
+	if c := h.classes.Find(h.class.Int(row)); c >= 0 {
 		switch h.kind.Text(c) {
 		case "KIND_WEAK_REFERENCE", "KIND_FINALIZER_REFERENCE", "KIND_PHANTOM_REFERENCE":
 			weak = true
 		}
 	}
 	var found []int
-	h.references.find(h.set.Int(row))
-	for i := h.references.from; i < h.references.to; i++ {
-		r := h.references.row(i)
+	h.references.Find(h.set.Int(row))
+	for i := h.references.From; i < h.references.To; i++ {
+		r := h.references.Row(i)
 		if h.owned.IsNull(r) || weak && h.field.Text(r) == "java.lang.ref.Reference.referent" {
 			continue
 		}
-		if at := h.objects.find(h.owned.Int(r)); at >= 0 {
+		if at := h.objects.Find(h.owned.Int(r)); at >= 0 {
 			found = append(found, at)
 		}
 	}
@@ -89,7 +90,7 @@ func (h *javaHeap) children(row int) []int {
 // label returns the class of an object, and what kind of root it is.
 func (h *javaHeap) label(row int) string {
 	label := ""
-	if c := h.classes.find(h.class.Int(row)); c >= 0 {
+	if c := h.classes.Find(h.class.Int(row)); c >= 0 {
 		label = h.name.Text(c)
 		if !h.deobfuscated.IsNull(c) {
 			label = h.deobfuscated.Text(c)
@@ -105,8 +106,8 @@ func (h *javaHeap) label(row int) string {
 const javaMapping = "JAVA"
 
 // graphFlamegraph adds up the objects of a heap dump by the classes on the shortest way from a root.
-func graphFlamegraph(d *definer, upid, ts int64) (*flamegraph, error) {
-	h, err := readJavaHeap(d.tables)
+func graphFlamegraph(d *define.Definer, upid, ts int64) (*flamegraph, error) {
+	h, err := readJavaHeap(d.Tables)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +135,7 @@ func graphFlamegraph(d *definer, upid, ts int64) (*flamegraph, error) {
 	for _, root := range roots {
 		enter(root, -1)
 		for steps := 0; len(stack) > 0; steps++ {
-			if steps%65536 == 65535 && d.db.Interrupted() {
+			if steps%65536 == 65535 && d.DB.Interrupted() {
 				return nil, errors.New("interrupted")
 			}
 			top := &stack[len(stack)-1]

@@ -1,4 +1,4 @@
-package functions
+package texts
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -39,7 +40,7 @@ func (p *patterns) compile(pattern string) (*regexp.Regexp, error) {
 	return r, nil
 }
 
-func defineRegexp(d *definer) {
+func defineRegexp(d *define.Definer) {
 	// define defines a function of texts. NULL in any of them gives NULL.
 	define := func(prelude, name string, n, pattern int, f func(c sqlite.Context, r *regexp.Regexp, args []sqlite.Value) error) {
 		var known patterns
@@ -68,8 +69,8 @@ func defineRegexp(d *definer) {
 			}
 			return nil
 		}
-		d.scalar(prelude, n, call)
-		d.scalar(name, n, call)
+		d.Scalar(prelude, n, call)
+		d.Scalar(name, n, call)
 	}
 	match := func(c sqlite.Context, r *regexp.Regexp, args []sqlite.Value) error {
 		c.Bool(r.MatchString(args[1].View()))
@@ -159,7 +160,7 @@ func replaceAll(r *regexp.Regexp, s, replacement string) (string, error) {
 				b.WriteString(s[found[2*p.group]:found[2*p.group+1]])
 			}
 		}
-		if b.Len() > maxResult {
+		if b.Len() > define.MaxResult {
 			return "", errors.New("the result is too long")
 		}
 	}

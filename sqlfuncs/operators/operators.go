@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
+	"github.com/tpconvert/tpconvert/sqlfuncs/operators/spans"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -40,12 +41,12 @@ func Define(db *sqlite.DB, tables dataframe.Source, expand func(query string) (s
 	errs := []error{db.Aggregate("repeatedfield", 1, 0, func() sqlite.Aggregate { return &repeatedField{} })}
 	for name, m := range map[string]sqlite.Module{
 		"__intrinsic_table_ptr":      tablePointerModule(),
-		"span_join":                  o.spanJoin(innerJoin),
-		"span_left_join":             o.spanJoin(leftJoin),
-		"span_outer_join":            o.spanJoin(outerJoin),
+		"span_join":                  spans.Join(db, spans.Inner),
+		"span_left_join":             spans.Join(db, spans.Left),
+		"span_outer_join":            spans.Join(db, spans.Outer),
 		"__intrinsic_slice_mipmap":   o.sliceMipmap(),
 		"__intrinsic_counter_mipmap": o.counterMipmap(),
-		"__intrinsic_window":         windowModule(),
+		"__intrinsic_window":         spans.Window(),
 	} {
 		errs = append(errs, db.Module(name, m))
 	}

@@ -1,4 +1,5 @@
-package operators
+// Package spans has the virtual tables over spans of time: span joins and windows.
+package spans
 
 import (
 	"fmt"
@@ -9,24 +10,25 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
-// A span join is the intersection of two tables of spans, rows with ts and dur, in partitions of the same key:
+// Kind is a kind of span join. A span join is the intersection of two tables of spans, rows with ts and dur, in partitions of the same key:
 //
 //	CREATE VIRTUAL TABLE x USING SPAN_JOIN(a PARTITIONED utid, b PARTITIONED utid)
 //
 // It runs a query over each table, ordered by partition and ts, and walks through both at once. Spans of a table in one
 // partition may not overlap each other. A left join also has the spans of the first table, and an outer join those of both,
 // where the other table has none.
-type joinKind int
+type Kind int
 
 const (
-	innerJoin joinKind = iota
-	leftJoin
-	outerJoin
+	Inner Kind = iota
+	Left
+	Outer
 )
 
-func (o *operators) spanJoin(kind joinKind) sqlite.Module {
+// Join returns the module of joins of a kind.
+func Join(db *sqlite.DB, kind Kind) sqlite.Module {
 	return sqlite.Module{Create: func(_ string, args []string) (sqlite.Table, string, error) {
-		j, err := o.newSpanJoin(kind, args)
+		j, err := newSpanJoin(db, kind, args)
 		if err != nil {
 			return nil, "", fmt.Errorf("SPAN_JOIN: %w", err)
 		}
@@ -46,7 +48,7 @@ const (
 // spanJoin is a virtual table.
 type spanJoin struct {
 	db           *sqlite.DB
-	kind         joinKind
+	kind         Kind
 	partitioning partitioning
 	partition    string // name of the column, "" without partitions
 	sides        [2]*spanSide
@@ -78,11 +80,11 @@ type spanSide struct {
 
 type sideColumn struct{ name, declared string }
 
-func (o *operators) newSpanJoin(kind joinKind, args []string) (*spanJoin, error) {
+func newSpanJoin(db *sqlite.DB, kind Kind, args []string) (*spanJoin, error) {
 	if len(args) != 2 {
 		return nil, fmt.Errorf("want two tables, not %d", len(args))
 	}
-	j := &spanJoin{db: o.db, kind: kind}
+	j := &spanJoin{db: db, kind: kind}
 	for i, arg := range args {
 		s, err := parseSide(arg)
 		if err != nil {
@@ -104,13 +106,13 @@ func (o *operators) newSpanJoin(kind joinKind, args []string) (*spanJoin, error)
 		j.partition = a.partition
 	}
 	for i, s := range j.sides {
-		if kind == outerJoin || kind == leftJoin && i == 1 {
+		if kind == Outer || kind == Left && i == 1 {
 			s.shadows = allShadows
 			if j.partitioning == unpartitioned || j.partitioning == onePartitioned && s.partition != "" {
 				s.shadows = gapShadows
 			}
 		}
-		if err := s.describe(o.db); err != nil {
+		if err := s.describe(db); err != nil {
 			return nil, err
 		}
 	}

@@ -1,4 +1,4 @@
-package operators
+package spans
 
 import (
 	"fmt"
@@ -15,7 +15,8 @@ import (
 // A step of 0 is the whole time.
 type window struct{ start, dur, quantum int64 }
 
-func windowModule() sqlite.Module {
+// Window returns the module of windows.
+func Window() sqlite.Module {
 	const name = "__intrinsic_window"
 	return sqlite.Module{Create: func(_ string, args []string) (sqlite.Table, string, error) {
 		if len(args) != 3 {

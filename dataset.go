@@ -14,6 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/internal/memory"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
 )
 
 // Dataset is a finished dataset of Convert.
@@ -105,7 +106,7 @@ func (d *Dataset) PerfettoSQL(traceID string, modules fs.FS) (*Session, error) {
 		folder := sqlfuncs.ReadFolder(filepath.Join(d.Path, "trace_id="+traceID), traceID, true)
 		files = &folder
 	}
-	data := perfettosql.NewDataset(perfettosql.FileOpener(files.Files))
+	data := tables.NewDataset(tables.FileOpener(files.Files))
 	data.TraceID = files.TraceID
 	session, err := perfettosql.New(data, perfettosql.Options{Modules: modules})
 	if err != nil {
@@ -117,7 +118,7 @@ func (d *Dataset) PerfettoSQL(traceID string, modules fs.FS) (*Session, error) {
 // Session runs PerfettoSQL on a trace. What a statement creates is there for later ones. One goroutine may use it at a time.
 type Session struct {
 	session *perfettosql.Session
-	data    *perfettosql.Dataset
+	data    *tables.Dataset
 }
 
 // Row is a row of a query.

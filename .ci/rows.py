@@ -14,7 +14,7 @@ import pyarrow
 import pyarrow.ipc
 import pyarrow.parquet
 
-# The dataset's names of tables and columns where they differ, as in sqlfuncs/perfettosql/dataset.go.
+# The dataset's names of tables and columns where they differ, as in sqlfuncs/perfettosql/tables/dataset.go.
 TABLES = {"logs": "android_logs", "trace_import_logs": "import_log", "_linux_interrupt_mapping": "linux_interrupt_mapping"}
 LOCAL = {"trace_id": "local_trace_id"}
 COLUMNS = {"track": {"type": "classification"}, "trace_import_logs": LOCAL, "metadata": LOCAL, "stats": LOCAL, "trace_diagnostics": LOCAL,
@@ -59,7 +59,7 @@ def write(to, rows):
         tables[to] = {"name": to, "rows": rows.num_rows, "bytes": file.stat().st_size, "file": file.name}
 
 
-names = re.findall(r"^\S+", pathlib.Path("sqlfuncs/perfettosql/tables.txt").read_text(), re.M)
+names = re.findall(r"^\S+", pathlib.Path("sqlfuncs/perfettosql/tables/tables.txt").read_text(), re.M)
 with subprocess.Popen([peer, "export", "arrow_tar", "-o", "/dev/stdout", trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as export:
     with tarfile.open(fileobj=export.stdout, mode="r|") as tar:
         for member in tar:

@@ -1,14 +1,15 @@
-package perfettosql
+package perfettosql_test
 
 import (
 	"reflect"
 	"testing"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/operators"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 )
 
 func TestRepeatedField(t *testing.T) {
-	s, err := New(Empty(), Options{})
+	s, err := perfettosql.New(empty(), perfettosql.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -16,7 +17,7 @@ func TestRepeatedField(t *testing.T) {
 	// A materialized subquery keeps a BLOB, but no pointer.
 	const sql = `WITH v(x) AS (VALUES (1), (-2.5), ('text'), (x'0801'), (NULL)), r AS MATERIALIZED (SELECT RepeatedField(x) AS list FROM v)
 SELECT a.list, (SELECT RepeatedField(x) FROM v WHERE x = 7), x'0801' FROM r AS a, r AS b ORDER BY b.list`
-	err = s.Run(t.Context(), sql, func(rows *Rows) error {
+	err = s.Run(t.Context(), sql, func(rows *perfettosql.Rows) error {
 		if more, err := rows.Next(); err != nil || !more {
 			t.Fatal(more, err)
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
-	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -206,15 +206,15 @@ func (p *packedTables) choose() error {
 func (p *packedTables) ids() []string { return slices.Sorted(maps.Keys(p.traces)) }
 
 // opener opens the files with rows of a trace.
-func (p *packedTables) opener(id string) perfettosql.Opener {
-	return func(table string) ([]perfettosql.Part, error) {
+func (p *packedTables) opener(id string) tables.Opener {
+	return func(table string) ([]tables.Part, error) {
 		for _, r := range p.traces[id] {
 			if f := p.files[r.file]; f.table == table {
 				file, err := os.Open(f.path)
 				if err != nil {
 					return nil, err
 				}
-				return []perfettosql.Part{{File: file, From: r.from, To: r.to}}, nil
+				return []tables.Part{{File: file, From: r.from, To: r.to}}, nil
 			}
 		}
 		return nil, nil

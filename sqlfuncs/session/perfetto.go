@@ -13,6 +13,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -21,8 +22,8 @@ var ErrManyTraces = errors.New("PerfettoSQL requires a dataset of one trace")
 
 // openTables begins the session of PerfettoSQL on tables of a trace, whose id is "" if its files have it, unless only others run
 // SQL.
-func (s *Session) openTables(open perfettosql.Opener, traceID string) error {
-	s.data = perfettosql.NewDataset(open)
+func (s *Session) openTables(open tables.Opener, traceID string) error {
+	s.data = tables.NewDataset(open)
 	s.data.TraceID = traceID
 	if s.options.Shared {
 		return nil
@@ -71,7 +72,7 @@ func (s *Session) OpenUnlinked(folder string, without ...string) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
-	return s.openTables(func(table string) ([]perfettosql.Part, error) {
+	return s.openTables(func(table string) ([]tables.Part, error) {
 		f := files[table]
 		if f == nil {
 			return nil, nil
@@ -80,7 +81,7 @@ func (s *Session) OpenUnlinked(folder string, without ...string) error {
 		if err != nil {
 			return nil, err
 		}
-		return []perfettosql.Part{{File: io.NewSectionReader(f, 0, info.Size()), To: -1}}, nil
+		return []tables.Part{{File: io.NewSectionReader(f, 0, info.Size()), To: -1}}, nil
 	}, "")
 }
 
@@ -106,11 +107,11 @@ func (s *Session) openDuckDB(ctx context.Context, path string) error {
 		return err
 	}
 	if len(folders) == 0 {
-		tables, err := db.Texts(ctx, "SELECT table_name FROM duckdb_tables() WHERE database_name = '"+attached+"'")
+		names, err := db.Texts(ctx, "SELECT table_name FROM duckdb_tables() WHERE database_name = '"+attached+"'")
 		if err != nil {
 			return err
 		}
-		return s.openTables(s.copyOpener(context.WithoutCancel(ctx), tables), "")
+		return s.openTables(s.copyOpener(context.WithoutCancel(ctx), names), "")
 	}
 	for _, f := range folders {
 		if _, err := os.Stat(filepath.Join(f, "_tpconvert.json")); err == nil {
@@ -120,10 +121,10 @@ func (s *Session) openDuckDB(ctx context.Context, path string) error {
 	return fmt.Errorf("%s is of a dataset that is no longer in %s", path, folders[0])
 }
 
-// copyOpener copies tables of the attached DuckDB file to temporary files when they are first needed.
-func (s *Session) copyOpener(ctx context.Context, tables []string) perfettosql.Opener {
-	return func(table string) ([]perfettosql.Part, error) {
-		if !slices.Contains(tables, table) {
+// copyOpener copies tables of the attached DuckDB file, of these names, to temporary files when they are first needed.
+func (s *Session) copyOpener(ctx context.Context, names []string) tables.Opener {
+	return func(table string) ([]tables.Part, error) {
+		if !slices.Contains(names, table) {
 			return nil, nil
 		}
 		path := filepath.Join(s.Scratch, table+".parquet")
@@ -135,7 +136,7 @@ func (s *Session) copyOpener(ctx context.Context, tables []string) perfettosql.O
 		if err != nil {
 			return nil, err
 		}
-		return []perfettosql.Part{{File: f, To: -1}}, nil
+		return []tables.Part{{File: f, To: -1}}, nil
 	}
 }
 
@@ -143,7 +144,7 @@ func (s *Session) copyOpener(ctx context.Context, tables []string) perfettosql.O
 func (s *Session) Perfetto() *perfettosql.Session { return s.perfetto }
 
 // Stored has the tables of the dataset, for PerfettoSQL.
-func (s *Session) Stored() *perfettosql.Dataset { return s.data }
+func (s *Session) Stored() *tables.Dataset { return s.data }
 
 func (s *Session) eachPerfetto(ctx context.Context, text string, each func(*Query) error) error {
 	err := s.perfetto.Run(ctx, text, func(rows *perfettosql.Rows) error {

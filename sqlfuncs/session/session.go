@@ -15,6 +15,7 @@ import (
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -42,7 +43,7 @@ type Session struct {
 	drop     func() error         // removes Scratch
 	starting chan error           // has the result of start
 	perfetto *perfettosql.Session // nil if only others run SQL
-	data     *perfettosql.Dataset // of PerfettoSQL
+	data     *tables.Dataset      // of PerfettoSQL
 	copies   int
 }
 
@@ -140,7 +141,7 @@ func (s *Session) register(ctx context.Context, d sqlfuncs.Dataset) error {
 		if d.Layout == sqlfuncs.ManyTraces {
 			return ErrManyTraces
 		}
-		return s.openTables(perfettosql.FileOpener(d.Files), d.TraceID)
+		return s.openTables(tables.FileOpener(d.Files), d.TraceID)
 	}
 	d.NoComments = s.options.NoComments
 	catalog := d.Catalog()

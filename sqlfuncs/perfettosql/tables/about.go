@@ -1,4 +1,4 @@
-package perfettosql
+package tables
 
 import (
 	"slices"

@@ -1,4 +1,5 @@
-package perfettosql
+// Package tables has the tables of a dataset as Trace Processor names and types them.
+package tables
 
 import (
 	_ "embed"

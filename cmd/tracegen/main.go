@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tpconvert/tpconvert/cmd/tracegen/many"
 )
 
 // A format writes a trace of about size bytes. All variation in the trace comes from
@@ -42,8 +44,8 @@ func command() *cobra.Command {
 		names = append(names, f.name)
 	}
 	var manyNames []string
-	for _, f := range manyFormats {
-		manyNames = append(manyNames, f.name)
+	for _, f := range many.Formats {
+		manyNames = append(manyNames, f.Name)
 	}
 	var (
 		name   string
@@ -84,9 +86,9 @@ func command() *cobra.Command {
 					return writeFile(args[0], func(w *bufio.Writer) error { return f.write(w, n, newRand(seed)) })
 				}
 			}
-			for _, f := range manyFormats {
-				if f.name == name {
-					return writeFile(args[0], func(w *bufio.Writer) error { return f.write(w, count) })
+			for _, f := range many.Formats {
+				if f.Name == name {
+					return writeFile(args[0], func(w *bufio.Writer) error { return f.Write(w, count) })
 				}
 			}
 			return fmt.Errorf("unknown format %q: want one of %s", name, strings.Join(slices.Concat(names, manyNames), ", "))

@@ -1,6 +1,10 @@
 package main
 
-import "bufio"
+import (
+	"bufio"
+
+	"github.com/tpconvert/tpconvert/cmd/tracegen/pb"
+)
 
 // output takes a trace until it reaches its size or cannot be written.
 type output struct {
@@ -19,3 +23,6 @@ func (o *output) Write(b []byte) (int, error) {
 }
 
 func (o *output) wantsMore() bool { return o.left > 0 && o.err == nil }
+
+// packet writes a packet of a Perfetto trace.
+func (o *output) packet(m pb.Message) { o.Write(pb.Message{}.Bytes(1, m)) }

@@ -1,5 +1,7 @@
 package main
 
+import "github.com/tpconvert/tpconvert/cmd/tracegen/pb"
+
 // service writes a trace as Perfetto's service, traced, streams it into a file. Every
 // writePeriod it flushes the producers and writes their packets, one sequence after
 // another, between the event for the flush and the event for the completed write.
@@ -60,13 +62,13 @@ const (
 // begin writes the setup of a recording of data sources.
 func (s *service) begin(now int64, sources ...string) {
 	s.clocks(now)
-	config := message{}.bytes(1, message{}.number(1, 64<<10))
+	config := pb.Message{}.Bytes(1, pb.Message{}.Number(1, 64<<10))
 	for _, name := range sources {
-		config = config.bytes(2, message{}.bytes(1, message{}.bytes(1, []byte(name)).number(2, 0)))
+		config = config.Bytes(2, pb.Message{}.Bytes(1, pb.Message{}.Bytes(1, []byte(name)).Number(2, 0)))
 	}
-	s.packet(message{}.bytes(packetConfig, config.number(8, 1).number(9, writePeriod/1e6).number(13, writePeriod/1e6)))
-	name := message{}.bytes(1, []byte("Linux")).bytes(2, []byte("#1 SMP PREEMPT")).bytes(3, []byte("5.10.157-android13-4")).bytes(4, []byte("aarch64"))
-	s.packet(message{}.bytes(packetSystemInfo, message{}.bytes(1, name).number(3, 100).bytes(4, []byte("Perfetto v58.2")).number(6, 4096).number(8, phoneCores)))
+	s.packet(pb.Message{}.Bytes(packetConfig, config.Number(8, 1).Number(9, writePeriod/1e6).Number(13, writePeriod/1e6)))
+	name := pb.Message{}.Bytes(1, []byte("Linux")).Bytes(2, []byte("#1 SMP PREEMPT")).Bytes(3, []byte("5.10.157-android13-4")).Bytes(4, []byte("aarch64"))
+	s.packet(pb.Message{}.Bytes(packetSystemInfo, pb.Message{}.Bytes(1, name).Number(3, 100).Bytes(4, []byte("Perfetto v58.2")).Number(6, 4096).Number(8, phoneCores)))
 	s.event(now, tracingStarted)
 	s.event(now, sourcesStarted)
 }
@@ -80,31 +82,31 @@ func (s *service) flushed(now int64) {
 // end writes the packets that follow the sequences of the last period.
 func (s *service) end(now int64) {
 	s.event(now, tracingDisabled)
-	s.packet(message{}.bytes(packetTraceStats, message{}.number(2, 2).number(3, 2).number(6, 1).number(15, 1)))
+	s.packet(pb.Message{}.Bytes(packetTraceStats, pb.Message{}.Number(2, 2).Number(3, 2).Number(6, 1).Number(15, 1)))
 }
 
 func (s *service) clocks(now int64) {
-	var m message
+	var m pb.Message
 	offsets := []struct{ clock, offset int64 }{{boottime, 0}, {2, 1.6e18}, {4, -6e13}, {1, 1.6e18}, {3, -6e13}, {5, -6e13}}
 	for _, c := range offsets {
-		m = m.bytes(1, message{}.number(1, uint64(c.clock)).number(2, uint64(now+c.offset)))
+		m = m.Bytes(1, pb.Message{}.Number(1, uint64(c.clock)).Number(2, uint64(now+c.offset)))
 	}
-	s.packet(message{}.number(packetTime, uint64(now)).bytes(packetClocks, m))
+	s.packet(pb.Message{}.Number(packetTime, uint64(now)).Bytes(packetClocks, m))
 }
 
 // event writes a step of the recording.
 func (s *service) event(now int64, step int) {
-	s.packet(message{}.number(packetTime, uint64(now)).bytes(packetService, message{}.number(step, 1)))
+	s.packet(pb.Message{}.Number(packetTime, uint64(now)).Bytes(packetService, pb.Message{}.Number(step, 1)))
 }
 
 // packet writes one of the service's own packets.
-func (s *service) packet(m message) {
-	s.sequence(daemons, serviceSequence, []message{m})
+func (s *service) packet(m pb.Message) {
+	s.sequence(daemons, serviceSequence, []pb.Message{m})
 }
 
 // sequence writes the packets of a sequence.
-func (s *service) sequence(from producer, id uint64, packets []message) {
+func (s *service) sequence(from producer, id uint64, packets []pb.Message) {
 	for _, m := range packets {
-		s.out.packet(m.number(packetUID, from.uid).number(packetSequence, id).number(packetPID, from.pid))
+		s.out.packet(m.Number(packetUID, from.uid).Number(packetSequence, id).Number(packetPID, from.pid))
 	}
 }

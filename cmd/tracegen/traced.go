@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/tpconvert/tpconvert/cmd/tracegen/pb"
 )
 
 // writeTraced writes a phone's ftrace as Perfetto's daemons record and stream it:
@@ -47,21 +49,21 @@ type traced struct {
 	left    int64 // bytes to record
 	bundles [phoneCores]*bundle
 	symbols map[kernelFunction]bool // interned ones
-	fresh   message                 // InternedData of the next bundle
+	fresh   pb.Message              // InternedData of the next bundle
 	seen    map[*task]bool          // tasks in process trees
-	ftrace  []message               // packets to write
-	process []message
+	ftrace  []pb.Message            // packets to write
+	process []pb.Message
 	polled  int64 // time of the last process stats
 }
 
 // bundle is an FtraceEventBundle: what a CPU traced since its buffer was last read.
 type bundle struct {
 	cpu     int
-	events  message
+	events  pb.Message
 	comms   map[string]uint64
-	table   message     // of comms
-	columns [13]message // of CompactSched by field
-	begin   int64       // end of the previous bundle
+	table   pb.Message     // of comms
+	columns [13]pb.Message // of CompactSched by field
+	begin   int64          // end of the previous bundle
 
 	lastSwitch, lastWaking int64
 }
@@ -91,7 +93,7 @@ func (b *bundle) comm(name string) uint64 {
 	if !ok {
 		i = uint64(len(b.comms))
 		b.comms[name] = i
-		b.table = b.table.bytes(5, []byte(name))
+		b.table = b.table.Bytes(5, []byte(name))
 	}
 	return i
 }
@@ -112,16 +114,16 @@ func since(last *int64, now int64) uint64 {
 }
 
 // message returns the FtraceEventBundle.
-func (b *bundle) message() message {
-	m := message{}.number(1, uint64(b.cpu))
+func (b *bundle) message() pb.Message {
+	m := pb.Message{}.Number(1, uint64(b.cpu))
 	m = append(m, b.events...)
 	sched := b.table
 	for field, column := range b.columns {
 		if column != nil {
-			sched = sched.bytes(field, column)
+			sched = sched.Bytes(field, column)
 		}
 	}
-	return m.bytes(4, sched).number(10, uint64(b.begin))
+	return m.Bytes(4, sched).Number(10, uint64(b.begin))
 }
 
 // record is called for each event of the phone's kernel.
@@ -135,14 +137,14 @@ func (t *traced) record(c *core, at *tracepoint, fields ...any) {
 	case at == schedWaking && t.phone.rng.IntN(4) > 0: // the others as recorders without compact wakeups write them
 		b.compact(wakingColumns, since(&b.lastWaking, t.phone.now), number(1), number(4), number(2), b.comm(fields[0].(string)), c.flags())
 	default:
-		var body message
+		var body pb.Message
 		if at.number == genericEvent {
 			body = generic(at, fields)
 		} else {
 			body = t.fieldsOf(fields)
 		}
-		event := message{}.number(1, uint64(t.phone.now)).number(2, uint64(c.running.tid)).bytes(at.number, body).number(5, c.flags())
-		b.events = b.events.bytes(2, event)
+		event := pb.Message{}.Number(1, uint64(t.phone.now)).Number(2, uint64(c.running.tid)).Bytes(at.number, body).Number(5, c.flags())
+		b.events = b.events.Bytes(2, event)
 	}
 	t.left -= int64(b.size() - size)
 	if b.size() >= bundleSize {
@@ -151,17 +153,17 @@ func (t *traced) record(c *core, at *tracepoint, fields ...any) {
 }
 
 // fieldsOf returns the message of an event.
-func (t *traced) fieldsOf(fields []any) message {
-	var body message
+func (t *traced) fieldsOf(fields []any) pb.Message {
+	var body pb.Message
 	for i, v := range fields {
 		if s, ok := v.(string); ok {
-			body = body.bytes(i+1, []byte(s))
+			body = body.Bytes(i+1, []byte(s))
 		} else {
-			body = body.number(i+1, varintOf(v))
+			body = body.Number(i+1, varintOf(v))
 		}
 		if f, ok := v.(kernelFunction); ok && !t.symbols[f] {
 			t.symbols[f] = true
-			t.fresh = t.fresh.bytes(26, message{}.number(1, varintOf(f)).bytes(2, []byte(kernelFunctions[f])))
+			t.fresh = t.fresh.Bytes(26, pb.Message{}.Number(1, varintOf(f)).Bytes(2, []byte(kernelFunctions[f])))
 		}
 	}
 	return body
@@ -169,11 +171,11 @@ func (t *traced) fieldsOf(fields []any) message {
 
 // generic returns the GenericFtraceEvent of an event. The format has the names of its
 // fields.
-func generic(at *tracepoint, fields []any) message {
-	m := message{}.bytes(1, []byte(at.name))
+func generic(at *tracepoint, fields []any) pb.Message {
+	m := pb.Message{}.Bytes(1, []byte(at.name))
 	for i, assignment := range strings.Fields(at.format) {
 		name, _, _ := strings.Cut(assignment, "=")
-		m = m.bytes(2, message{}.bytes(1, []byte(name)).number(5, varintOf(fields[i])))
+		m = m.Bytes(2, pb.Message{}.Bytes(1, []byte(name)).Number(5, varintOf(fields[i])))
 	}
 	return m
 }
@@ -205,9 +207,9 @@ func varintOf(v any) uint64 {
 
 // finish turns a CPU's bundle into a packet.
 func (t *traced) finish(cpu int) {
-	m := message{}.bytes(packetFtrace, t.bundles[cpu].message()).number(packetFlags, needsState)
+	m := pb.Message{}.Bytes(packetFtrace, t.bundles[cpu].message()).Number(packetFlags, needsState)
 	if t.fresh != nil {
-		m, t.fresh = m.bytes(packetInterned, t.fresh), nil
+		m, t.fresh = m.Bytes(packetInterned, t.fresh), nil
 	}
 	t.ftrace = append(t.ftrace, m)
 	t.bundles[cpu] = newBundle(cpu, t.phone.now)
@@ -226,45 +228,45 @@ func (t *traced) drain() {
 
 // processTree describes new processes and threads.
 func (t *traced) processTree() {
-	var tree message
+	var tree pb.Message
 	for _, task := range t.phone.tasks {
 		switch {
 		case t.seen[task]:
 			continue
 		case task.tid == task.tgid:
-			tree = tree.bytes(1, message{}.number(1, uint64(task.tid)).number(2, 1).bytes(3, []byte(task.comm)).number(5, uint64(10000+task.tid)))
+			tree = tree.Bytes(1, pb.Message{}.Number(1, uint64(task.tid)).Number(2, 1).Bytes(3, []byte(task.comm)).Number(5, uint64(10000+task.tid)))
 		default:
-			tree = tree.bytes(2, message{}.number(1, uint64(task.tid)).number(3, uint64(task.tgid)))
+			tree = tree.Bytes(2, pb.Message{}.Number(1, uint64(task.tid)).Number(3, uint64(task.tgid)))
 		}
 		t.seen[task] = true
 	}
 	if tree != nil {
-		t.ofProcesses(packetProcessTree, tree.number(3, uint64(t.phone.now)))
+		t.ofProcesses(packetProcessTree, tree.Number(3, uint64(t.phone.now)))
 	}
 }
 
 // processStats polls how much memory each process has.
 func (t *traced) processStats() {
 	t.polled = t.phone.now
-	var stats message
+	var stats pb.Message
 	for _, task := range t.phone.tasks {
 		if task.tid == task.tgid {
 			anon, file, shmem := t.phone.rng.Uint64N(200_000), t.phone.rng.Uint64N(100_000), t.phone.rng.Uint64N(2000)
-			stats = stats.bytes(1, message{}.number(1, uint64(task.tid)).number(2, 10_000_000+anon).number(3, anon+file+shmem).
-				number(4, anon).number(5, file).number(6, shmem).number(7, 4000).number(10, 100*t.phone.rng.Uint64N(10)))
+			stats = stats.Bytes(1, pb.Message{}.Number(1, uint64(task.tid)).Number(2, 10_000_000+anon).Number(3, anon+file+shmem).
+				Number(4, anon).Number(5, file).Number(6, shmem).Number(7, 4000).Number(10, 100*t.phone.rng.Uint64N(10)))
 		}
 	}
-	t.ofProcesses(packetProcessStats, stats.number(2, uint64(t.phone.now)))
+	t.ofProcesses(packetProcessStats, stats.Number(2, uint64(t.phone.now)))
 }
 
-func (t *traced) ofProcesses(field int, m message) {
-	t.process = append(t.process, message{}.number(packetTime, uint64(t.phone.now)).bytes(field, m))
+func (t *traced) ofProcesses(field int, m pb.Message) {
+	t.process = append(t.process, pb.Message{}.Number(packetTime, uint64(t.phone.now)).Bytes(field, m))
 }
 
 // begin writes the setup of the recording.
 func (t *traced) begin() {
 	t.service.begin(t.phone.now, "linux.ftrace", "linux.process_stats")
-	t.ftrace = append(t.ftrace, t.ftraceStats(1).number(packetFlags, clearedState))
+	t.ftrace = append(t.ftrace, t.ftraceStats(1).Number(packetFlags, clearedState))
 	t.processTree()
 }
 
@@ -284,10 +286,10 @@ func (t *traced) end() {
 }
 
 // ftraceStats returns the kernel's counts for a phase, the start or end of the trace.
-func (t *traced) ftraceStats(phase uint64) message {
-	m := message{}.number(1, phase)
+func (t *traced) ftraceStats(phase uint64) pb.Message {
+	m := pb.Message{}.Number(1, phase)
 	for cpu := range t.bundles {
-		m = m.bytes(2, message{}.number(1, uint64(cpu)).number(2, 100).number(9, 1000*phase))
+		m = m.Bytes(2, pb.Message{}.Number(1, uint64(cpu)).Number(2, 100).Number(9, 1000*phase))
 	}
-	return message{}.bytes(packetFtraceStats, m)
+	return pb.Message{}.Bytes(packetFtraceStats, m)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/tpconvert/tpconvert/cmd/tracegen/pb"
 )
 
 // trackEvents records an application's track events: Perfetto's SDK writes them, in one
@@ -27,7 +29,7 @@ type trackThread struct {
 	depth    int
 	events   int
 	names    map[uint64]bool // interned ones
-	packets  []message       // to write
+	packets  []pb.Message    // to write
 }
 
 const (
@@ -100,17 +102,17 @@ const packetHead = 11
 // begin starts the sequence anew.
 func (t *trackThread) begin() {
 	t.names = map[uint64]bool{}
-	clocks := message{}.
-		bytes(1, message{}.number(1, boottime).number(2, uint64(t.now))).
-		bytes(1, message{}.number(1, sequenceClock).number(2, uint64(t.now)).number(3, 1))
-	defaults := message{}.number(packetClock, sequenceClock).bytes(packetTrackEvent, message{}.number(11, t.uuid))
-	process := message{}.number(1, t.pid*7919).bytes(3, message{}.number(1, t.pid).bytes(6, fmt.Append(nil, "app-", t.pid)))
-	thread := message{}.number(1, t.uuid).number(5, t.pid*7919).
-		bytes(4, message{}.number(1, t.pid).number(2, t.tid).bytes(5, fmt.Append(nil, "worker-", t.tid)))
+	clocks := pb.Message{}.
+		Bytes(1, pb.Message{}.Number(1, boottime).Number(2, uint64(t.now))).
+		Bytes(1, pb.Message{}.Number(1, sequenceClock).Number(2, uint64(t.now)).Number(3, 1))
+	defaults := pb.Message{}.Number(packetClock, sequenceClock).Bytes(packetTrackEvent, pb.Message{}.Number(11, t.uuid))
+	process := pb.Message{}.Number(1, t.pid*7919).Bytes(3, pb.Message{}.Number(1, t.pid).Bytes(6, fmt.Append(nil, "app-", t.pid)))
+	thread := pb.Message{}.Number(1, t.uuid).Number(5, t.pid*7919).
+		Bytes(4, pb.Message{}.Number(1, t.pid).Number(2, t.tid).Bytes(5, fmt.Append(nil, "worker-", t.tid)))
 	t.packets = append(t.packets,
-		message{}.number(packetFlags, clearedState).bytes(packetDefaults, defaults).bytes(packetClocks, clocks),
-		message{}.number(packetFlags, needsState).number(packetTime, 0).bytes(packetTrack, process),
-		message{}.number(packetFlags, needsState).number(packetTime, 0).bytes(packetTrack, thread))
+		pb.Message{}.Number(packetFlags, clearedState).Bytes(packetDefaults, defaults).Bytes(packetClocks, clocks),
+		pb.Message{}.Number(packetFlags, needsState).Number(packetTime, 0).Bytes(packetTrack, process),
+		pb.Message{}.Number(packetFlags, needsState).Number(packetTime, 0).Bytes(packetTrack, thread))
 }
 
 // event adds a packet with an event: the begin or end of a slice, or an instant.
@@ -118,10 +120,10 @@ func (t *trackThread) event(rng *rand.Rand, flows *[]uint64) {
 	t.events++
 	step := rng.Int64N(2 * eventPeriod)
 	t.now += step
-	packet := message{}.number(packetTime, uint64(step)).number(packetFlags, needsState)
+	packet := pb.Message{}.Number(packetTime, uint64(step)).Number(packetFlags, needsState)
 	if t.depth > 0 && (t.depth > 12 || rng.IntN(2) == 0) {
 		t.depth--
-		t.packets = append(t.packets, packet.bytes(packetTrackEvent, message{}.number(9, 2)))
+		t.packets = append(t.packets, packet.Bytes(packetTrackEvent, pb.Message{}.Number(9, 2)))
 		return
 	}
 	kind := uint64(1)
@@ -130,46 +132,46 @@ func (t *trackThread) event(rng *rand.Rand, flows *[]uint64) {
 	} else {
 		t.depth++
 	}
-	var interned message
+	var interned pb.Message
 	intern := func(field int, iid uint64, text string) {
 		if key := uint64(field)<<32 | iid; !t.names[key] {
 			t.names[key] = true
-			interned = interned.bytes(field, message{}.number(1, iid).bytes(2, []byte(text)))
+			interned = interned.Bytes(field, pb.Message{}.Number(1, iid).Bytes(2, []byte(text)))
 		}
 	}
 	name := uint64(rng.IntN(400))
 	intern(2, name+1, fmt.Sprint(trackEventNames[name%uint64(len(trackEventNames))], name))
 	intern(1, name%5+1, "category"+fmt.Sprint(name%5))
-	event := message{}.number(9, kind).number(10, name+1).number(3, name%5+1)
+	event := pb.Message{}.Number(9, kind).Number(10, name+1).Number(3, name%5+1)
 	for range rng.IntN(4) {
 		i := uint64(rng.IntN(len(annotationNames)))
 		intern(3, i+1, annotationNames[i])
-		a := message{}.number(1, i+1)
+		a := pb.Message{}.Number(1, i+1)
 		switch i {
 		case 0:
-			a = a.bytes(6, []byte(sourceFiles[rng.IntN(len(sourceFiles))]))
+			a = a.Bytes(6, []byte(sourceFiles[rng.IntN(len(sourceFiles))]))
 		case 1:
-			a = a.bytes(6, fmt.Append(nil, "Function", rng.IntN(100)))
+			a = a.Bytes(6, fmt.Append(nil, "Function", rng.IntN(100)))
 		case 4:
-			a = a.bytes(6, fmt.Append(nil, "https://example.com/", rng.IntN(5000)))
+			a = a.Bytes(6, fmt.Append(nil, "https://example.com/", rng.IntN(5000)))
 		default:
-			a = a.number(4, rng.Uint64N(1<<20))
+			a = a.Number(4, rng.Uint64N(1<<20))
 		}
-		event = event.bytes(4, a)
+		event = event.Bytes(4, a)
 	}
 	switch rng.IntN(12) {
 	case 0:
 		*flows = append(*flows, rng.Uint64())
-		event = event.fixed64(47, (*flows)[len(*flows)-1])
+		event = event.Fixed64(47, (*flows)[len(*flows)-1])
 	case 1:
 		if n := len(*flows); n > 0 {
-			event = event.fixed64(48, (*flows)[n-1])
+			event = event.Fixed64(48, (*flows)[n-1])
 			*flows = (*flows)[:n-1]
 		}
 	}
-	packet = packet.bytes(packetTrackEvent, event)
+	packet = packet.Bytes(packetTrackEvent, event)
 	if interned != nil {
-		packet = packet.bytes(packetInterned, interned)
+		packet = packet.Bytes(packetInterned, interned)
 	}
 	t.packets = append(t.packets, packet)
 }

@@ -1,11 +1,11 @@
-package main
+package many
 
 import (
 	"strconv"
 	"strings"
 )
 
-func systraceOf(name string, line func(e *textOf)) manyFormat {
+func systraceOf(name string, line func(e *textOf)) Format {
 	return textsOf(name, "# tracer: nop\n#\n", "", line)
 }
 
@@ -17,7 +17,7 @@ func (e *textOf) mark(tid, i int, parts ...any) {
 }
 
 // Traces that are text but not JSON.
-var manyTexts = []manyFormat{
+var texts = []Format{
 	systraceOf("systrace-open", func(e *textOf) { e.mark(1, e.i, "B|1|n", e.i) }),
 	systraceOf("systrace-async", func(e *textOf) { e.mark(1, e.i, "S|1|n|", e.i) }),
 	systraceOf("systrace-same-async", func(e *textOf) { e.mark(1, e.i, "S|1|n|1") }),

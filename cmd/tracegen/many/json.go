@@ -1,4 +1,4 @@
-package main
+package many
 
 import "strings"
 
@@ -6,7 +6,7 @@ const work = `{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"work"}`
 
 // JSON traces, and profiles that are JSON: each has very many of one thing that its
 // parser must find, nest or follow.
-var manyJSON = []manyFormat{
+var jsonEvents = []Format{
 	jsonOf("json-nested-slices", func(e *textOf) {
 		if e.i < e.n/2 {
 			e.event(`"ph":"B","pid":1,"tid":2,"ts":`, e.i, `,"name":"n"`)

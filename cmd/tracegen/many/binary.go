@@ -1,67 +1,69 @@
-package main
+package many
 
 import (
 	"encoding/binary"
 	"strconv"
+
+	"github.com/tpconvert/tpconvert/cmd/tracegen/pb"
 )
 
 // Binary formats other than Perfetto's.
-var manyBinaries = []manyFormat{
-	{name: "pprof-frames", whole: func(b []byte, n int) []byte {
-		var ids message
-		m := append(message(b), pprofHead...)
+var binaries = []Format{
+	{Name: "pprof-frames", whole: func(b []byte, n int) []byte {
+		var ids pb.Message
+		m := append(pb.Message(b), pprofHead...)
 		for i := range uint64(n) {
-			m = m.bytes(4, message{}.number(1, i+1).number(3, i))
+			m = m.Bytes(4, pb.Message{}.Number(1, i+1).Number(3, i))
 			ids = binary.AppendUvarint(ids, i+1)
 		}
-		return m.bytes(2, message{}.bytes(1, ids).bytes(2, message{1}))
+		return m.Bytes(2, pb.Message{}.Bytes(1, ids).Bytes(2, pb.Message{1}))
 	}},
-	{name: "pprof-lines", whole: func(b []byte, n int) []byte {
-		location := message{}.number(1, 1)
-		m := append(message(b), pprofHead...)
+	{Name: "pprof-lines", whole: func(b []byte, n int) []byte {
+		location := pb.Message{}.Number(1, 1)
+		m := append(pb.Message(b), pprofHead...)
 		for i := range uint64(n) {
-			m = m.bytes(5, message{}.number(1, i+1).number(2, 1))
-			location = location.bytes(4, message{}.number(1, i+1).number(2, i))
+			m = m.Bytes(5, pb.Message{}.Number(1, i+1).Number(2, 1))
+			location = location.Bytes(4, pb.Message{}.Number(1, i+1).Number(2, i))
 		}
-		return m.bytes(4, location).bytes(2, message{}.bytes(1, message{1}).bytes(2, message{1}))
+		return m.Bytes(4, location).Bytes(2, pb.Message{}.Bytes(1, pb.Message{1}).Bytes(2, pb.Message{1}))
 	}},
-	{name: "pprof-labels", whole: func(b []byte, n int) []byte {
-		sample := message{}.bytes(1, message{1}).bytes(2, message{1})
+	{Name: "pprof-labels", whole: func(b []byte, n int) []byte {
+		sample := pb.Message{}.Bytes(1, pb.Message{1}).Bytes(2, pb.Message{1})
 		for range n {
-			sample = sample.bytes(3, message{}.number(1, 1).number(2, 2))
+			sample = sample.Bytes(3, pb.Message{}.Number(1, 1).Number(2, 2))
 		}
-		return append(message(b), pprofHead...).bytes(4, message{}.number(1, 1).number(3, 5)).bytes(2, sample)
+		return append(pb.Message(b), pprofHead...).Bytes(4, pb.Message{}.Number(1, 1).Number(3, 5)).Bytes(2, sample)
 	}},
-	{name: "pprof-mappings", head: pprofHead, each: func(b []byte, i, _ int) []byte {
+	{Name: "pprof-mappings", head: pprofHead, each: func(b []byte, i, _ int) []byte {
 		id := uint64(i) + 1
-		return message(b).bytes(3, message{}.number(1, id).number(2, id*4096).number(3, id*4096+4096).number(5, 1)).
-			bytes(4, message{}.number(1, id).number(2, id).number(3, id*4096)).
-			bytes(2, message{}.bytes(1, binary.AppendUvarint(nil, id)).bytes(2, message{1}))
+		return pb.Message(b).Bytes(3, pb.Message{}.Number(1, id).Number(2, id*4096).Number(3, id*4096+4096).Number(5, 1)).
+			Bytes(4, pb.Message{}.Number(1, id).Number(2, id).Number(3, id*4096)).
+			Bytes(2, pb.Message{}.Bytes(1, binary.AppendUvarint(nil, id)).Bytes(2, pb.Message{1}))
 	}},
-	{name: "primes-nested", head: primesHead, each: func(b []byte, i, _ int) []byte {
-		details := message{}.bytes(1, []byte("n")).number(2, uint64(i))
-		return message(b).bytes(7, message{}.number(1, uint64(i)+1).bytes(2, message{}.number(2, uint64(i))).
-			bytes(3, message{}.bytes(1, details).bytes(6, []byte("main")).number(8, 5)))
+	{Name: "primes-nested", head: primesHead, each: func(b []byte, i, _ int) []byte {
+		details := pb.Message{}.Bytes(1, []byte("n")).Number(2, uint64(i))
+		return pb.Message(b).Bytes(7, pb.Message{}.Number(1, uint64(i)+1).Bytes(2, pb.Message{}.Number(2, uint64(i))).
+			Bytes(3, pb.Message{}.Bytes(1, details).Bytes(6, []byte("main")).Number(8, 5)))
 	}},
-	{name: "primes-flows", head: primesHead, each: func(b []byte, i, _ int) []byte {
-		details := message{}.bytes(1, []byte("n")).number(3, 1)
-		return message(b).bytes(7, message{}.number(1, uint64(i)+1).bytes(2, message{}.number(2, uint64(i))).
-			bytes(3, message{}.bytes(1, details).bytes(6, []byte("main")).number(8, uint64(i)+1)))
+	{Name: "primes-flows", head: primesHead, each: func(b []byte, i, _ int) []byte {
+		details := pb.Message{}.Bytes(1, []byte("n")).Number(3, 1)
+		return pb.Message(b).Bytes(7, pb.Message{}.Number(1, uint64(i)+1).Bytes(2, pb.Message{}.Number(2, uint64(i))).
+			Bytes(3, pb.Message{}.Bytes(1, details).Bytes(6, []byte("main")).Number(8, uint64(i)+1)))
 	}},
-	{name: "simpleperf-samples", head: "SIMPLEPERF\x01\x00", tail: "\x00\x00\x00\x00", each: func(b []byte, i, _ int) []byte {
-		b = sized(b, message{}.bytes(1, message{}.number(1, uint64(i)).number(2, uint64(i)+1).bytes(3, message{}.number(1, 16).number(2, uint64(i)))))
-		b = sized(b, message{}.bytes(4, message{}.number(1, uint64(i)+1).number(2, 7).bytes(3, []byte("t"))))
-		return sized(b, message{}.bytes(3, message{}.number(1, uint64(i)).bytes(2, strconv.AppendInt([]byte("/bin/a"), int64(i), 10))))
+	{Name: "simpleperf-samples", head: "SIMPLEPERF\x01\x00", tail: "\x00\x00\x00\x00", each: func(b []byte, i, _ int) []byte {
+		b = sized(b, pb.Message{}.Bytes(1, pb.Message{}.Number(1, uint64(i)).Number(2, uint64(i)+1).Bytes(3, pb.Message{}.Number(1, 16).Number(2, uint64(i)))))
+		b = sized(b, pb.Message{}.Bytes(4, pb.Message{}.Number(1, uint64(i)+1).Number(2, 7).Bytes(3, []byte("t"))))
+		return sized(b, pb.Message{}.Bytes(3, pb.Message{}.Number(1, uint64(i)).Bytes(2, strconv.AppendInt([]byte("/bin/a"), int64(i), 10))))
 	}},
-	{name: "simpleperf-frames", whole: func(b []byte, n int) []byte {
-		sample := message{}.number(1, 1).number(2, 8)
-		file := message{}.number(1, 1).bytes(2, []byte("/bin/a"))
+	{Name: "simpleperf-frames", whole: func(b []byte, n int) []byte {
+		sample := pb.Message{}.Number(1, 1).Number(2, 8)
+		file := pb.Message{}.Number(1, 1).Bytes(2, []byte("/bin/a"))
 		for i := range uint64(n) {
-			sample = sample.bytes(3, message{}.number(1, i).number(2, 1).number(3, i))
-			file = file.bytes(3, strconv.AppendUint([]byte("f"), i, 10))
+			sample = sample.Bytes(3, pb.Message{}.Number(1, i).Number(2, 1).Number(3, i))
+			file = file.Bytes(3, strconv.AppendUint([]byte("f"), i, 10))
 		}
-		b = sized(append(b, "SIMPLEPERF\x01\x00"...), message{}.bytes(1, sample))
-		return append(sized(b, message{}.bytes(3, file)), 0, 0, 0, 0)
+		b = sized(append(b, "SIMPLEPERF\x01\x00"...), pb.Message{}.Bytes(1, sample))
+		return append(sized(b, pb.Message{}.Bytes(3, file)), 0, 0, 0, 0)
 	}},
 	fuchsiaOf("fuchsia-open", func(e *words) { e.add(0x24|2<<16|1<<24|1<<32|2<<48, uint64(e.i)) }),
 	fuchsiaOf("fuchsia-async", func(e *words) { e.add(0x34|5<<16|1<<24|1<<32|2<<48, uint64(e.i), uint64(e.i)) }),
@@ -131,10 +133,10 @@ var manyBinaries = []manyFormat{
 	}),
 }
 
-var primesHead = string(message{}.fixed64(1, 7).bytes(4, message{}.number(1, 1)))
+var primesHead = string(pb.Message{}.Fixed64(1, 7).Bytes(4, pb.Message{}.Number(1, 1)))
 
 // sized appends a message after its size.
-func sized(b []byte, m message) []byte {
+func sized(b []byte, m pb.Message) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(m))), m...)
 }
 
@@ -150,10 +152,10 @@ func (e *words) add(words ...uint64) {
 	}
 }
 
-func fuchsiaOf(name string, each func(*words)) manyFormat {
+func fuchsiaOf(name string, each func(*words)) Format {
 	head := words{}
 	head.add(0x0016547846040010, 0x21, 1e9, 0x22|1<<16|3<<32, 0x746163, 0x22|2<<16|4<<32, 0x6b726f77, 0x33|1<<16, 5, 6)
-	return manyFormat{name: name, head: string(head.b), each: func(b []byte, i, n int) []byte {
+	return Format{Name: name, head: string(head.b), each: func(b []byte, i, n int) []byte {
 		e := words{b, i, n}
 		each(&e)
 		return e.b
@@ -180,8 +182,8 @@ func (h *dump) class(id, super uint32, fields byte) {
 	}
 }
 
-func hprofOf(name string, objects func(h *dump, n int)) manyFormat {
-	return manyFormat{name: name, whole: func(b []byte, n int) []byte {
+func hprofOf(name string, objects func(h *dump, n int)) Format {
+	return Format{Name: name, whole: func(b []byte, n int) []byte {
 		var h dump
 		objects(&h, n)
 		b = append(b, "JAVA PROFILE 1.0.3\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x30\x39"...)

@@ -1,4 +1,5 @@
-package main
+// Package many writes small traces that name very many things, or large ones. A converter's memory use shows what it keeps for each.
+package many
 
 import (
 	"bufio"
@@ -6,12 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tpconvert/tpconvert/cmd/tracegen/pb"
 )
 
-// A manyFormat is a small trace that names very many things, or large ones. A
-// converter's memory use shows what it keeps for each.
-type manyFormat struct {
-	name       string
+// A Format is the traces of one kind of thing.
+type Format struct {
+	Name       string
 	head, tail string
 	// each appends the i-th of n things.
 	each func(b []byte, i, n int) []byte
@@ -27,9 +29,10 @@ const (
 	stackDepth = 5         // of samples of a profile
 )
 
-var manyFormats = slices.Concat(manyEvents, manyJSON, manyTexts, manyPackets, manyBinaries, manyMembers)
+// Formats are the formats.
+var Formats = slices.Concat(events, jsonEvents, texts, packetFormats, binaries, members)
 
-var manyEvents = []manyFormat{
+var events = []Format{
 	jsonOf("processes", func(e *textOf) {
 		e.event(`"ph":"X","pid":`, e.i+1, `,"tid":`, e.i+1, `,"ts":`, e.i*10, `,"dur":5,"name":"n"`)
 	}),
@@ -67,45 +70,45 @@ var manyEvents = []manyFormat{
 		e.event(`"ph":"I","s":"t","cat":"disabled-by-default-devtools.screenshot","pid":1,"tid":2,"ts":`, e.i*16667,
 			`,"name":"Screenshot","args":{"snapshot":"`, e.i, strings.Repeat("/9j/4AAQ", screenshot/8), `"}`)
 	}),
-	{name: "thread-names", head: "# tracer: nop\n#\n", each: func(b []byte, i, _ int) []byte {
+	{Name: "thread-names", head: "# tracer: nop\n#\n", each: func(b []byte, i, _ int) []byte {
 		e := textOf{b: b, i: i}
 		e.text("   comm", i, "-", i+1, "  (1) [000] .... ", i/1e6, ".", strconv.Itoa(1e6 + i%1e6)[1:], ": tracing_mark_write: B|", i+1, "|n", i, "\n")
 		return e.b
 	}},
-	{name: "sequences", each: func(b []byte, i, _ int) []byte {
-		interned := message{}.bytes(2, message{}.number(1, 1).bytes(2, strconv.AppendInt([]byte("nm"), int64(i), 10)))
-		event := message{}.number(9, 3).number(11, 7).number(10, 1)
-		return message(b).bytes(1, message{}.number(8, uint64(i)+1).number(10, uint64(i)+1).number(13, 1).bytes(12, interned).bytes(11, event))
+	{Name: "sequences", each: func(b []byte, i, _ int) []byte {
+		interned := pb.Message{}.Bytes(2, pb.Message{}.Number(1, 1).Bytes(2, strconv.AppendInt([]byte("nm"), int64(i), 10)))
+		event := pb.Message{}.Number(9, 3).Number(11, 7).Number(10, 1)
+		return pb.Message(b).Bytes(1, pb.Message{}.Number(8, uint64(i)+1).Number(10, uint64(i)+1).Number(13, 1).Bytes(12, interned).Bytes(11, event))
 	}},
-	{name: "track-uuids", each: func(b []byte, i, _ int) []byte {
-		track := message{}.number(1, 1000+uint64(i)).bytes(2, strconv.AppendInt([]byte("track "), int64(i), 10))
-		event := message{}.number(9, 3).number(11, 1000+uint64(i)).bytes(23, []byte("n"))
-		b = message(b).bytes(1, message{}.number(10, 1).bytes(60, track))
-		return message(b).bytes(1, message{}.number(8, uint64(i)*10).number(10, 1).bytes(11, event))
+	{Name: "track-uuids", each: func(b []byte, i, _ int) []byte {
+		track := pb.Message{}.Number(1, 1000+uint64(i)).Bytes(2, strconv.AppendInt([]byte("track "), int64(i), 10))
+		event := pb.Message{}.Number(9, 3).Number(11, 1000+uint64(i)).Bytes(23, []byte("n"))
+		b = pb.Message(b).Bytes(1, pb.Message{}.Number(10, 1).Bytes(60, track))
+		return pb.Message(b).Bytes(1, pb.Message{}.Number(8, uint64(i)*10).Number(10, 1).Bytes(11, event))
 	}},
-	{name: "interned-names", each: func(b []byte, i, _ int) []byte {
-		interned := message{}.bytes(2, message{}.number(1, uint64(i)+1).bytes(2, strconv.AppendInt([]byte("nm"), int64(i), 10)))
-		event := message{}.number(9, 3).number(11, 7).number(10, uint64(i)+1)
+	{Name: "interned-names", each: func(b []byte, i, _ int) []byte {
+		interned := pb.Message{}.Bytes(2, pb.Message{}.Number(1, uint64(i)+1).Bytes(2, strconv.AppendInt([]byte("nm"), int64(i), 10)))
+		event := pb.Message{}.Number(9, 3).Number(11, 7).Number(10, uint64(i)+1)
 		flags := uint64(2)
 		if i == 0 {
 			flags = 1
 		}
-		return message(b).bytes(1, message{}.number(8, uint64(i)+1).number(10, 1).number(13, flags).bytes(12, interned).bytes(11, event))
+		return pb.Message(b).Bytes(1, pb.Message{}.Number(8, uint64(i)+1).Number(10, 1).Number(13, flags).Bytes(12, interned).Bytes(11, event))
 	}},
-	{name: "pprof-locations", head: pprofHead, each: func(b []byte, i, _ int) []byte {
-		b = message(b).bytes(4, message{}.number(1, uint64(i)+1).number(3, uint64(i)).bytes(4, message{}.number(1, 10_000_000_000+uint64(i))))
+	{Name: "pprof-locations", head: pprofHead, each: func(b []byte, i, _ int) []byte {
+		b = pb.Message(b).Bytes(4, pb.Message{}.Number(1, uint64(i)+1).Number(3, uint64(i)).Bytes(4, pb.Message{}.Number(1, 10_000_000_000+uint64(i))))
 		if i%stackDepth != stackDepth-1 {
 			return b
 		}
-		var stack message
+		var stack pb.Message
 		for id := i - stackDepth + 2; id <= i+1; id++ {
 			stack = binary.AppendUvarint(stack, uint64(id))
 		}
-		return message(b).bytes(2, message{}.bytes(1, stack).bytes(2, message{1}))
+		return pb.Message(b).Bytes(2, pb.Message{}.Bytes(1, stack).Bytes(2, pb.Message{1}))
 	}},
 }
 
-var pprofHead = string(message{}.bytes(6, nil).bytes(6, []byte("samples")).bytes(6, []byte("count")).bytes(1, message{}.number(1, 1).number(2, 2)))
+var pprofHead = string(pb.Message{}.Bytes(6, nil).Bytes(6, []byte("samples")).Bytes(6, []byte("count")).Bytes(1, pb.Message{}.Number(1, 1).Number(2, 2)))
 
 // textOf builds the text of the i-th of n things.
 type textOf struct {
@@ -142,12 +145,12 @@ func (e *textOf) event(members ...any) {
 	e.b = append(e.b, "},\n"...)
 }
 
-func jsonOf(name string, each func(*textOf)) manyFormat {
+func jsonOf(name string, each func(*textOf)) Format {
 	return textsOf(name, "[", `{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"work"}]`, each)
 }
 
-func textsOf(name, head, tail string, each func(*textOf)) manyFormat {
-	return manyFormat{name: name, head: head, tail: tail, each: func(b []byte, i, n int) []byte {
+func textsOf(name, head, tail string, each func(*textOf)) Format {
+	return Format{Name: name, head: head, tail: tail, each: func(b []byte, i, n int) []byte {
 		e := textOf{b, i, n}
 		each(&e)
 		return e.b
@@ -155,16 +158,16 @@ func textsOf(name, head, tail string, each func(*textOf)) manyFormat {
 }
 
 // textOfAll is for texts whose things do not follow one another.
-func textOfAll(name string, all func(*textOf)) manyFormat {
-	return manyFormat{name: name, whole: func(b []byte, n int) []byte {
+func textOfAll(name string, all func(*textOf)) Format {
+	return Format{Name: name, whole: func(b []byte, n int) []byte {
 		e := textOf{b: b, n: n}
 		all(&e)
 		return e.b
 	}}
 }
 
-// write writes a trace of n things.
-func (f *manyFormat) write(w *bufio.Writer, n int) error {
+// Write writes a trace of n things.
+func (f *Format) Write(w *bufio.Writer, n int) error {
 	if f.whole != nil {
 		_, err := w.Write(f.whole(nil, n))
 		return err

@@ -1,4 +1,4 @@
-package main
+package many
 
 import (
 	"archive/tar"
@@ -9,8 +9,8 @@ import (
 )
 
 // Files in other files.
-var manyMembers = []manyFormat{
-	{name: "tar-members", whole: func(_ []byte, n int) []byte {
+var members = []Format{
+	{Name: "tar-members", whole: func(_ []byte, n int) []byte {
 		var b bytes.Buffer
 		w := tar.NewWriter(&b)
 		for i := range n {
@@ -20,7 +20,7 @@ var manyMembers = []manyFormat{
 		w.Close()
 		return b.Bytes()
 	}},
-	{name: "zip-members", whole: func(_ []byte, n int) []byte {
+	{Name: "zip-members", whole: func(_ []byte, n int) []byte {
 		var b bytes.Buffer
 		w := zip.NewWriter(&b)
 		for i := range n {
@@ -31,7 +31,7 @@ var manyMembers = []manyFormat{
 		return b.Bytes()
 	}},
 	// A line in each member.
-	{name: "gzip-members", whole: func(_ []byte, n int) []byte {
+	{Name: "gzip-members", whole: func(_ []byte, n int) []byte {
 		var b bytes.Buffer
 		w := gzip.NewWriter(&b)
 		w.Write([]byte("# ninja log v5\n"))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/tpconvert/tpconvert/sqlfuncs/pattern"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -210,7 +211,8 @@ func (f *Frame) filter(s *selection, column int, op sqlite.Op, value sqlite.Valu
 			s.clear()
 			return nil
 		}
-		f.filterTexts(s, v, globber(value.Text()))
+		matches := pattern.Glob(value.Text())
+		f.filterTexts(s, v, func(text string) bool { return matches(text, func() bool { return false }) })
 		return nil
 	}
 	x := operandOf(v.kind, op, value)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tpconvert/tpconvert/sqlfuncs/dataframe"
 	"github.com/tpconvert/tpconvert/sqlfuncs/functions/define"
+	"github.com/tpconvert/tpconvert/sqlfuncs/pattern"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 )
 
@@ -25,15 +25,15 @@ func defineMatch(d *define.Definer) {
 		if args[0].IsNull() || args[1].IsNull() {
 			return nil
 		}
-		return defineMatcher(d, c, globs.of(args[0].View(), 0, func(p string, _ rune) dataframe.Matcher { return dataframe.Glob(p) }), args[1].View())
+		return match(d, c, globs.of(args[0].View(), 0, func(p string, _ rune) pattern.Matcher { return pattern.Glob(p) }), args[1].View())
 	})
 	like := func(c sqlite.Context, args []sqlite.Value) error {
 		if args[0].Type() == sqlite.Blob || args[1].Type() == sqlite.Blob {
 			c.Bool(false)
 			return nil
 		}
-		pattern := args[0].View()
-		if len(pattern) > maxPattern {
+		of := args[0].View()
+		if len(of) > maxPattern {
 			return errors.New("LIKE or GLOB pattern too complex")
 		}
 		escape := rune(0)
@@ -50,7 +50,7 @@ func defineMatch(d *define.Definer) {
 		if args[0].IsNull() || args[1].IsNull() {
 			return nil
 		}
-		return defineMatcher(d, c, likes.of(pattern, escape, likeMatcher), args[1].View())
+		return match(d, c, likes.of(of, escape, pattern.Like), args[1].View())
 	}
 	d.Scalar("like", 2, like)
 	d.Scalar("like", 3, like)
@@ -68,7 +68,7 @@ func defineMatch(d *define.Definer) {
 }
 
 // match gives the result of a test.
-func defineMatcher(d *define.Definer, c sqlite.Context, matches dataframe.Matcher, text string) error {
+func match(d *define.Definer, c sqlite.Context, matches pattern.Matcher, text string) error {
 	stopped := false
 	ok := matches(text, func() bool {
 		stopped = d.DB.Interrupted()
@@ -83,51 +83,17 @@ func defineMatcher(d *define.Definer, c sqlite.Context, matches dataframe.Matche
 
 // lastPattern keeps the last pattern, which most calls share.
 type lastPattern struct {
-	pattern string
+	text    string
 	escape  rune
-	matches dataframe.Matcher
+	matches pattern.Matcher
 }
 
-func (l *lastPattern) of(pattern string, escape rune, compile func(string, rune) dataframe.Matcher) dataframe.Matcher {
-	if l.matches == nil || l.pattern != pattern || l.escape != escape {
-		l.pattern, l.escape = strings.Clone(pattern), escape
-		l.matches = compile(l.pattern, escape)
+func (l *lastPattern) of(text string, escape rune, compile func(string, rune) pattern.Matcher) pattern.Matcher {
+	if l.matches == nil || l.text != text || l.escape != escape {
+		l.text, l.escape = strings.Clone(text), escape
+		l.matches = compile(l.text, escape)
 	}
 	return l.matches
-}
-
-// likeMatcher returns the test of LIKE, in which ASCII letters of both cases are the same.
-func likeMatcher(pattern string, escape rune) dataframe.Matcher {
-	pattern = untilNUL(pattern)
-	many := byte('%')
-	if escape == '%' {
-		many = 0 // none
-	}
-	one := func(pattern, s string) (item, length int, ok bool) {
-		p, item := utf8.DecodeRuneInString(pattern)
-		c, length := utf8.DecodeRuneInString(s)
-		switch {
-		case p == escape && escape != 0:
-			escaped, n := utf8.DecodeRuneInString(pattern[item:])
-			return item + n, length, n > 0 && fold(escaped) == fold(c)
-		case p == '_':
-			return item, length, true
-		}
-		return item, length, fold(p) == fold(c)
-	}
-	return func(s string, stop func() bool) bool { return dataframe.Wild(pattern, untilNUL(s), many, one, stop) }
-}
-
-func fold(r rune) rune {
-	if 'A' <= r && r <= 'Z' {
-		return r + 'a' - 'A'
-	}
-	return r
-}
-
-func untilNUL(s string) string {
-	s, _, _ = strings.Cut(s, "\x00")
-	return s
 }
 
 // instr is the place of one text in another in characters, or of a BLOB in another in bytes.

@@ -1,6 +1,10 @@
-package dataframe
+// Package pattern has the tests of GLOB and LIKE, which SQLite's functions and filters of columns share.
+package pattern
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // A Matcher tests texts against a pattern of SQL. It asks stop from time to time when a test takes long, and is false then.
 type Matcher func(text string, stop func() bool) bool
@@ -20,16 +24,8 @@ func Glob(pattern string) Matcher {
 			return func(s string, _ func() bool) bool { return strings.Contains(untilNUL(s), inner) }
 		}
 	}
-	return func(s string, stop func() bool) bool { return Wild(pattern, untilNUL(s), '*', globOne, stop) }
+	return func(s string, stop func() bool) bool { return wild(pattern, untilNUL(s), '*', globOne, stop) }
 }
-
-// globber is Glob for the texts of a column.
-func globber(pattern string) func(string) bool {
-	matches := Glob(pattern)
-	return func(s string) bool { return matches(s, never) }
-}
-
-func never() bool { return false }
 
 // untilNUL returns a text up to its first NUL, where SQLite's functions of texts end.
 func untilNUL(s string) string {
@@ -39,13 +35,42 @@ func untilNUL(s string) string {
 	return s
 }
 
-// stopEach is after how many steps Wild asks whether it shall stop.
+// Like returns the Matcher for a pattern of LIKE, in which ASCII letters of both cases are the same.
+func Like(pattern string, escape rune) Matcher {
+	pattern = untilNUL(pattern)
+	many := byte('%')
+	if escape == '%' {
+		many = 0 // none
+	}
+	one := func(pattern, s string) (item, length int, ok bool) {
+		p, item := utf8.DecodeRuneInString(pattern)
+		c, length := utf8.DecodeRuneInString(s)
+		switch {
+		case p == escape && escape != 0:
+			escaped, n := utf8.DecodeRuneInString(pattern[item:])
+			return item + n, length, n > 0 && fold(escaped) == fold(c)
+		case p == '_':
+			return item, length, true
+		}
+		return item, length, fold(p) == fold(c)
+	}
+	return func(s string, stop func() bool) bool { return wild(pattern, untilNUL(s), many, one, stop) }
+}
+
+func fold(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
+}
+
+// stopEach is after how many steps wild asks whether it shall stop.
 const stopEach = 1 << 20
 
-// Wild matches a text with a pattern in which many stands for any text. One matches the begin of a text with the first item of
+// wild matches a text with a pattern in which many stands for any text. One matches the begin of a text with the first item of
 // a pattern, which is not many, and returns how long both are. The time is at worst the product of the lengths, because only
 // the last many has to be tried again.
-func Wild(pattern, s string, many byte, one func(pattern, s string) (item, length int, ok bool), stop func() bool) bool {
+func wild(pattern, s string, many byte, one func(pattern, s string) (item, length int, ok bool), stop func() bool) bool {
 	p, i := 0, 0
 	star, from := -1, 0 // where the pattern goes on after the last many, and the text then
 	for steps := 1; ; steps++ {

@@ -38,7 +38,8 @@ type reader struct {
 
 	node, edge       layout
 	kinds, edgeKinds []string // types of nodes and edges
-	classes, fields  index
+	classes          index[heap.ClassNumber]
+	fields           index[heap.FieldNumber]
 	strings          []model.StringID
 	wantNodes        int64 // as the snapshot states them
 	wantEdges        int64
@@ -56,10 +57,10 @@ type key struct{ kind, name int64 }
 const none = -1
 
 // index has the numbers of classes or fields.
-type index map[key]int32
+type index[N ~int32] map[key]N
 
 // sorted returns the keys in the order of their numbers.
-func (x index) sorted() []key {
+func (x index[N]) sorted() []key {
 	keys := make([]key, len(x))
 	for k, number := range x {
 		keys[number] = k
@@ -75,7 +76,7 @@ func (l layout) of(name string) int { return slices.Index(l, name) }
 
 func read(in *format.Input) error {
 	r := &reader{Reader: jsonlex.NewReader(in), in: in, dump: heap.NewDump(in.Store, in.Machine.Process(0), 0),
-		nodes: swap.NewList[node](in.Store.Space), classes: index{}, fields: index{}, wantNodes: none, wantEdges: none}
+		nodes: swap.NewList[node](in.Store.Space), classes: index[heap.ClassNumber]{}, fields: index[heap.FieldNumber]{}, wantNodes: none, wantEdges: none}
 	defer r.nodes.Free()
 	_, err := r.Peek()
 	if err == nil {
@@ -263,7 +264,7 @@ func (r *reader) nodeReader() func(row []int64) {
 }
 
 // class returns the class of a node.
-func (r *reader) class(n node) int32 {
+func (r *reader) class(n node) heap.ClassNumber {
 	k := key{int64(n.kind), none}
 	if named(r.kind(n)) {
 		k.name = int64(n.name)
@@ -307,12 +308,12 @@ func (r *reader) edgeReader() func(row []int64) {
 			r.damaged()
 			return
 		}
-		r.dump.Refer(int32(owner), int32(owned), r.field(key{row[kind], row[name]}))
+		r.dump.Refer(heap.ObjectNumber(owner), heap.ObjectNumber(owned), r.field(key{row[kind], row[name]}))
 	}
 }
 
 // field returns the number of a field.
-func (r *reader) field(k key) int32 {
+func (r *reader) field(k key) heap.FieldNumber {
 	field, ok := r.fields[k]
 	if !ok {
 		kind := r.edgeKinds[k.kind]
@@ -335,7 +336,7 @@ func (r *reader) write(truncated bool) {
 		if k.kind != none {
 			kind = r.kinds[k.kind]
 		}
-		class := r.dump.Class(int32(number))
+		class := r.dump.Class(heap.ClassNumber(number))
 		class.Kind = word(kind)
 		if class.Name = r.text(k.name); class.Name == 0 {
 			name, ok := classNames[kind]
@@ -347,7 +348,7 @@ func (r *reader) write(truncated bool) {
 	}
 	missing := false
 	for number, k := range r.fields.sorted() {
-		field := r.dump.Field(int32(number))
+		field := r.dump.Field(heap.FieldNumber(number))
 		switch r.edgeKinds[k.kind] {
 		case "element", "hidden":
 			field.Name = word(fmt.Sprint("[", k.name, "]"))
@@ -365,7 +366,7 @@ func (r *reader) write(truncated bool) {
 		}
 		row := store.HeapGraphObjectData.Append()
 		store.HeapGraphObjectData.ValueString.Set(row, text)
-		r.dump.Edit(int32(i)).Data = int32(row)
+		r.dump.Edit(heap.ObjectNumber(i)).Data = heap.DataID(row)
 	}
 	if missing && !truncated {
 		r.damaged()

@@ -20,7 +20,7 @@ type graph struct {
 	dump   *heap.Dump
 	data   window // on the object being stored
 	chars  window // on arrays with texts
-	fields map[fieldKey]int32
+	fields map[fieldKey]heap.FieldNumber
 
 	cleaners *swap.List[cleaner]
 	thunks   *swap.Map[uint64] // registries by key of the cleaner thunk
@@ -57,7 +57,7 @@ func newGraph(r *reader) *graph {
 	intern, space := r.in.Store.Strings.Intern, r.in.Store.Space
 	return &graph{
 		reader: r, dump: heap.NewDump(r.in.Store, r.in.Machine.Process(0), r.ts),
-		data: window{file: r.file, size: 64 << 10}, chars: window{file: r.file, size: 4 << 10}, fields: map[fieldKey]int32{},
+		data: window{file: r.file, size: 64 << 10}, chars: window{file: r.file, size: 4 << 10}, fields: map[fieldKey]heap.FieldNumber{},
 		cleaners: swap.NewList[cleaner](space), thunks: swap.NewMap[uint64](space), sizes: swap.NewMap[int64](space),
 		valueField: intern(stringClass + ".value"), offsetField: intern(stringClass + ".offset"),
 		countField: intern(stringClass + ".count"), coderField: intern(stringClass + ".coder"),
@@ -268,7 +268,7 @@ func (g *graph) instance(id uint64, o *object) {
 	c := g.classes[o.class]
 	layout := g.layoutOf(c)
 	data := g.data.bytes(o.data, min(g.length(o), c.layoutBytes))
-	values := values{graph: g, row: int64(heap.NoData), set: model.None}
+	values := values{graph: g, row: model.None, set: model.None}
 	var text javaString
 	var clean cleaner
 	for _, f := range layout {
@@ -322,14 +322,14 @@ func (g *graph) instance(id uint64, o *object) {
 			g.cleaners.Append(clean)
 		}
 	}
-	g.dump.Edit(o.number).Data = int32(values.row)
+	g.dump.Edit(o.number).Data = heap.DataID(values.row)
 }
 
 // statics stores the static fields of a class.
 func (g *graph) statics(o *object) {
 	c := g.classes[o.class]
 	data := c.staticValues
-	values := values{graph: g, row: int64(heap.NoData), set: model.None}
+	values := values{graph: g, row: model.None, set: model.None}
 	for _, f := range c.statics {
 		size := g.size(f.typ)
 		value := bitsOf(data[:size])
@@ -342,7 +342,7 @@ func (g *graph) statics(o *object) {
 			g.dangle()
 		}
 	}
-	g.dump.Edit(o.number).Data = int32(values.row)
+	g.dump.Edit(o.number).Data = heap.DataID(values.row)
 }
 
 // elements stores the references in an array.
@@ -387,9 +387,9 @@ func (g *graph) array(o *object) {
 	row := t.Append()
 	t.ArrayElementType.Set(row, store.Strings.Intern(typeNames[o.elem]))
 	t.ArrayElementCount.Set(row, int64(o.elements))
-	t.ArrayDataID.Set(row, array)
+	t.ArrayDataID.Set(row, heap.ArrayID(array))
 	t.ArrayDataHash.Set(row, hash.sum())
-	g.dump.Edit(o.number).Data = int32(row)
+	g.dump.Edit(o.number).Data = heap.DataID(row)
 }
 
 // nativeSizes adds registered native memory to the sizes of objects.
@@ -430,13 +430,13 @@ func signed(t basicType, bits uint64) int64 {
 // values stores the primitive fields of an object.
 type values struct {
 	*graph
-	row int64 // in heap_graph_object_data, or NoHeapData
+	row int64 // in heap_graph_object_data, or None
 	set int64 // in heap_graph_primitive
 }
 
 // data returns the row of the object's data. It adds the row if necessary.
 func (v *values) data() int64 {
-	if v.row == int64(heap.NoData) {
+	if v.row == model.None {
 		v.row = v.in.Store.HeapGraphObjectData.Append()
 	}
 	return v.row

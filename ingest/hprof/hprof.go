@@ -153,8 +153,8 @@ type class struct {
 	staticValues []byte  // values of the statics, concatenated
 	dumped       bool
 
-	number int32 // in the dump
-	object int32 // number of the class object's class
+	number heap.ClassNumber // in the dump
+	object heap.ClassNumber // the class object's class
 	layout []field
 
 	layoutBytes int64
@@ -172,10 +172,10 @@ const (
 
 // object is an object as read from the file. There may be many millions of them.
 type object struct {
-	class    uint64 // for a primitive array, 0 until all objects are read
-	data     int64  // offset of its bytes in the file, 0 if it has none
-	elements uint32 // for an instance, the size of its data in bytes
-	number   int32  // in the dump, or heap.NoObject if the object is left out
+	class    uint64            // for a primitive array, 0 until all objects are read
+	data     int64             // offset of its bytes in the file, 0 if it has none
+	elements uint32            // for an instance, the size of its data in bytes
+	number   heap.ObjectNumber // in the dump, or heap.NoObject if the object is left out
 	heap     model.StringID
 	kind     kind
 	elem     basicType
@@ -417,7 +417,7 @@ func (r *reader) loadClass(length int64) error {
 	if _, known := r.classes[id]; !known {
 		r.order = append(r.order, id)
 	}
-	r.classes[id] = &class{name: name, object: heap.NoObject}
+	r.classes[id] = &class{name: name, object: heap.NoClass}
 	r.byName[name] = id
 	return nil
 }

@@ -7,12 +7,28 @@ import (
 
 	"github.com/tpconvert/tpconvert/internal/swap"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// The numbers of a dump's objects, classes and fields, from 0.
+type (
+	ObjectNumber int32
+	ClassNumber  int32
+	FieldNumber  int32
+)
+
+// The ids of rows.
+type (
+	ObjectID = table.ID[schema.HeapGraphObject]
+	ClassID  = table.ID[schema.HeapGraphClass]
+	DataID   = table.ID[schema.HeapGraphObjectData]
+	ArrayID  = table.ID[schema.HeapGraphArray]
 )
 
 // Dump is a dump of a managed heap. It is kept until Write,
 // because reachability and the origin of names are only known once it is complete. Objects
-// and references that do not fit in the store's space are in a temporary file. Objects,
-// classes and fields are numbered from 0.
+// and references that do not fit in the store's space are in a temporary file.
 type Dump struct {
 	UPID model.UPID
 	TS   int64 // ns of the trace clock
@@ -27,11 +43,11 @@ type Dump struct {
 
 // Object is an object of a dump.
 type Object struct {
-	SelfSize   int64 // bytes
-	NativeSize int64 // bytes
-	Class      int32
+	SelfSize   int64  // bytes
+	NativeSize int64  // bytes
+	Data       DataID // its contents, or None if they are unknown
+	Class      ClassNumber
 	Type       model.StringID // part of the heap
-	Data       int32          // row of heap_graph_object_data, or NoData
 	root       model.StringID
 	from, to   int32 // range of the object's references, empty at first
 	distance   int32 // number of references from the nearest root, or unreachable
@@ -39,17 +55,14 @@ type Object struct {
 
 const unreachable int32 = -1
 
-// NoData is the Data of objects with unknown contents.
-const NoData int32 = -1
-
 // Class is a class of objects.
 type Class struct {
 	Name, Location, Kind model.StringID
 	// Loader is the object that loaded the class, or NoObject if unknown.
-	Loader int32
+	Loader ObjectNumber
 	// Weak is set for classes whose Reference.referent does not keep an object alive.
 	Weak  bool
-	super int32 // NoClass if unknown
+	super ClassNumber // NoClass if unknown
 }
 
 // Field is a field through which objects refer to others.
@@ -60,18 +73,18 @@ type Field struct {
 
 // The numbers of a missing object, class or field.
 const (
-	NoObject int32 = -1
-	NoClass  int32 = -1
-	NoField  int32 = -1
+	NoObject ObjectNumber = -1
+	NoClass  ClassNumber  = -1
+	NoField  FieldNumber  = -1
 )
 
 type reference struct {
-	owner, owned int32 // owned is NoObject for null
-	field        int32
+	owner, owned ObjectNumber // owned is NoObject for null
+	field        FieldNumber
 }
 
 type root struct {
-	object int32
+	object ObjectNumber
 	kind   model.StringID
 }
 
@@ -82,45 +95,45 @@ func NewDump(s *model.Store, upid model.UPID, ts int64) *Dump {
 }
 
 // AddObject adds an object without any contents yet, and returns its number.
-func (d *Dump) AddObject() int32 {
-	return int32(d.objects.Append(Object{SelfSize: -1, Data: NoData, distance: unreachable}))
+func (d *Dump) AddObject() ObjectNumber {
+	return ObjectNumber(d.objects.Append(Object{SelfSize: -1, Data: model.None, distance: unreachable}))
 }
 
 // Object returns an object.
-func (d *Dump) Object(number int32) Object { return d.objects.Get(int(number)) }
+func (d *Dump) Object(number ObjectNumber) Object { return d.objects.Get(int(number)) }
 
 // Edit returns an object for the caller to change. The pointer is valid until the next call that may
 // use the store's space.
-func (d *Dump) Edit(number int32) *Object { return d.objects.Edit(int(number)) }
+func (d *Dump) Edit(number ObjectNumber) *Object { return d.objects.Edit(int(number)) }
 
 // Objects returns the number of objects.
 func (d *Dump) Objects() int { return d.objects.Len() }
 
 // AddClass adds a class and returns its number.
-func (d *Dump) AddClass() int32 {
+func (d *Dump) AddClass() ClassNumber {
 	d.classes = append(d.classes, Class{Loader: NoObject, super: NoClass})
-	return int32(len(d.classes) - 1)
+	return ClassNumber(len(d.classes) - 1)
 }
 
 // SetSuper sets the superclass of a class, for dumps whose objects do not have it.
-func (d *Dump) SetSuper(class, super int32) { d.classes[class].super = super }
+func (d *Dump) SetSuper(class, super ClassNumber) { d.classes[class].super = super }
 
 // Class returns a class. The pointer is valid until another class is added.
-func (d *Dump) Class(number int32) *Class { return &d.classes[number] }
+func (d *Dump) Class(number ClassNumber) *Class { return &d.classes[number] }
 
 // AddField adds a field and returns its number.
-func (d *Dump) AddField(f Field) int32 {
+func (d *Dump) AddField(f Field) FieldNumber {
 	d.fields = append(d.fields, f)
-	return int32(len(d.fields) - 1)
+	return FieldNumber(len(d.fields) - 1)
 }
 
 // Field returns a field. The pointer is valid until another field is added.
-func (d *Dump) Field(number int32) *Field { return &d.fields[number] }
+func (d *Dump) Field(number FieldNumber) *Field { return &d.fields[number] }
 
 // Refer adds a reference from one object to another, or NoObject for null. All
 // references of an object must be added in one run: a second run replaces the first,
 // which is still written but no longer followed.
-func (d *Dump) Refer(owner, owned, field int32) {
+func (d *Dump) Refer(owner, owned ObjectNumber, field FieldNumber) {
 	o := d.Edit(owner)
 	if n := int32(d.references.Len()); o.to != n || o.from == o.to {
 		o.from, o.to = n, n
@@ -130,17 +143,17 @@ func (d *Dump) Refer(owner, owned, field int32) {
 }
 
 // SetField sets the field of an object's reference, where reference counts from 0 in each object.
-func (d *Dump) SetField(owner int32, reference int, field int32) {
+func (d *Dump) SetField(owner ObjectNumber, reference int, field FieldNumber) {
 	d.references.Edit(d.place(owner, reference)).field = field
 }
 
 // FieldOf returns the field of an object's reference, or NoField before SetField.
-func (d *Dump) FieldOf(owner int32, reference int) int32 {
+func (d *Dump) FieldOf(owner ObjectNumber, reference int) FieldNumber {
 	return d.references.Get(d.place(owner, reference)).field
 }
 
 // place returns the place of an object's reference among those of all objects.
-func (d *Dump) place(owner int32, reference int) int {
+func (d *Dump) place(owner ObjectNumber, reference int) int {
 	return int(d.Object(owner).from) + reference
 }
 
@@ -156,19 +169,19 @@ func (d *Dump) referencesOf(o Object) iter.Seq[reference] {
 }
 
 // References returns the number of the object's references.
-func (d *Dump) References(owner int32) int {
+func (d *Dump) References(owner ObjectNumber) int {
 	o := d.Object(owner)
 	return int(o.to - o.from)
 }
 
 // AddRoot marks an object as a root of the given kind.
-func (d *Dump) AddRoot(object int32, kind model.StringID) {
+func (d *Dump) AddRoot(object ObjectNumber, kind model.StringID) {
 	d.roots.Append(root{object, kind})
 }
 
 // referenceBy returns the object that a field of an object refers to, or NoObject if
 // there is none.
-func (d *Dump) referenceBy(owner int32, field model.StringID) int32 {
+func (d *Dump) referenceBy(owner ObjectNumber, field model.StringID) ObjectNumber {
 	for r := range d.referencesOf(d.Object(owner)) {
 		if r.field != NoField && d.fields[r.field].Name == field {
 			return r.owned
@@ -182,7 +195,7 @@ var rootRanks = []string{"ROOT_STICKY_CLASS", "ROOT_JNI_GLOBAL", "ROOT_JNI_LOCAL
 
 // reach finds the roots and everything reachable from them, in order of distance.
 func (d *Dump) reach() {
-	reached := &reach{Dump: d, found: swap.NewList[int32](d.store.Space), seen: swap.NewList[uint64](d.store.Space),
+	reached := &reach{Dump: d, found: swap.NewList[ObjectNumber](d.store.Space), seen: swap.NewList[uint64](d.store.Space),
 		referent: d.store.Strings.Intern("java.lang.ref.Reference.referent")}
 	defer reached.found.Free()
 	defer reached.seen.Free()
@@ -217,14 +230,14 @@ func (d *Dump) setRoots() {
 // reach is the search for the reachable objects of a dump.
 type reach struct {
 	*Dump
-	found    *swap.List[int32]  // objects in order of distance
-	seen     *swap.List[uint64] // a bit for each object: whether it is in found
-	batch    []int32
+	found    *swap.List[ObjectNumber] // objects in order of distance
+	seen     *swap.List[uint64]       // a bit for each object: whether it is in found
+	batch    []ObjectNumber
 	referent model.StringID
 }
 
 // find adds an object, unless it was found before.
-func (r *reach) find(object int32) {
+func (r *reach) find(object ObjectNumber) {
 	place, bit := int(object)/64, uint64(1)<<(object%64)
 	if r.seen.Get(place)&bit == 0 {
 		*r.seen.Edit(place) |= bit
@@ -265,10 +278,10 @@ type className struct{ name, location model.StringID }
 func (d *Dump) superclasses() {
 	strs := d.store.Strings
 	superClass := strs.Intern("java.lang.Class.superClass")
-	byName := map[className]int32{}
+	byName := map[className]ClassNumber{}
 	types := make([]JavaType, len(d.classes))
 	for i, c := range d.classes {
-		byName[className{c.Name, c.Location}] = int32(i)
+		byName[className{c.Name, c.Location}] = ClassNumber(i)
 		types[i] = ParseJavaType(strs.Get(c.Name))
 	}
 	supers := map[className]className{}
@@ -277,7 +290,7 @@ func (d *Dump) superclasses() {
 		if len(d.classes) == 0 || !types[o.Class].Static || types[o.Class].Arrays > 0 {
 			continue
 		}
-		super := d.referenceBy(int32(i), superClass)
+		super := d.referenceBy(ObjectNumber(i), superClass)
 		if super == NoObject {
 			continue // Object and primitive types have no superclass
 		}
@@ -313,8 +326,9 @@ func (d *Dump) AddNativeSizes(sizes *swap.Map[int64]) {
 		if d.classes[d.objects.Get(i).Class].Name != cleaner {
 			continue
 		}
-		of, by := d.referenceBy(int32(i), referent), d.referenceBy(int32(i), thunk)
-		if of == NoObject || by == NoObject || d.referenceBy(int32(i), next) == int32(i) { // cleaned already
+		object := ObjectNumber(i)
+		of, by := d.referenceBy(object, referent), d.referenceBy(object, thunk)
+		if of == NoObject || by == NoObject || d.referenceBy(object, next) == object { // cleaned already
 			continue
 		}
 		const malloced = 1 // a bit that says how the memory was allocated
@@ -326,12 +340,12 @@ func (d *Dump) AddNativeSizes(sizes *swap.Map[int64]) {
 }
 
 // Write stores the dump, which cannot be changed any more but for its classes and fields. It returns
-// the row of the first class; the other classes follow in order.
-func (d *Dump) Write() (firstClass int64) {
+// the id of the first class; the other classes follow in order.
+func (d *Dump) Write() (firstClass ClassID) {
 	d.superclasses()
 	d.reach()
-	firstClass = d.store.HeapGraphClass.Rows()
-	firstObject := d.store.HeapGraphObject.Rows()
+	firstClass = ClassID(d.store.HeapGraphClass.Rows())
+	firstObject := ObjectID(d.store.HeapGraphObject.Rows())
 	d.writeClasses(firstClass, firstObject)
 	d.writeObjects(firstClass, d.store.HeapGraphReference.Rows())
 	d.writeReferences(firstObject)
@@ -341,7 +355,7 @@ func (d *Dump) Write() (firstClass int64) {
 	return firstClass
 }
 
-func (d *Dump) writeClasses(first, firstObject int64) {
+func (d *Dump) writeClasses(first ClassID, firstObject ObjectID) {
 	t := &d.store.HeapGraphClass
 	for _, c := range d.classes {
 		row := t.Append()
@@ -349,15 +363,15 @@ func (d *Dump) writeClasses(first, firstObject int64) {
 		t.Location.Set(row, c.Location)
 		t.Kind.Set(row, c.Kind)
 		if c.super != NoClass {
-			t.SuperclassID.Set(row, first+int64(c.super))
+			t.SuperclassID.Set(row, first+ClassID(c.super))
 		}
 		if c.Loader != NoObject {
-			t.ClassloaderID.Set(row, firstObject+int64(c.Loader))
+			t.ClassloaderID.Set(row, firstObject+ObjectID(c.Loader))
 		}
 	}
 }
 
-func (d *Dump) writeObjects(firstClass, firstReference int64) {
+func (d *Dump) writeObjects(firstClass ClassID, firstReference int64) {
 	t := &d.store.HeapGraphObject
 	for i := range d.Objects() {
 		o := d.objects.Get(i)
@@ -368,19 +382,19 @@ func (d *Dump) writeObjects(firstClass, firstReference int64) {
 		t.NativeSize.Set(row, o.NativeSize)
 		t.Reachable.Set(row, o.distance != unreachable)
 		t.HeapType.Set(row, o.Type)
-		t.TypeID.Set(row, firstClass+int64(o.Class))
+		t.TypeID.Set(row, firstClass+ClassID(o.Class))
 		t.RootType.Set(row, o.root)
 		t.RootDistance.Set(row, int64(o.distance))
 		if o.from < o.to {
 			t.ReferenceSetID.Set(row, firstReference+int64(o.from))
 		}
-		if o.Data != NoData {
-			t.ObjectDataID.Set(row, int64(o.Data))
+		if o.Data != model.None {
+			t.ObjectDataID.Set(row, o.Data)
 		}
 	}
 }
 
-func (d *Dump) writeReferences(firstObject int64) {
+func (d *Dump) writeReferences(firstObject ObjectID) {
 	t := &d.store.HeapGraphReference
 	first, from, owner := t.Rows(), 0, NoObject
 	for i := range d.references.Len() {
@@ -390,9 +404,9 @@ func (d *Dump) writeReferences(firstObject int64) {
 		}
 		row := t.Append()
 		t.ReferenceSetID.Set(row, first+int64(from))
-		t.OwnerID.Set(row, firstObject+int64(r.owner))
+		t.OwnerID.Set(row, firstObject+ObjectID(r.owner))
 		if r.owned != NoObject {
-			t.OwnedID.Set(row, firstObject+int64(r.owned))
+			t.OwnedID.Set(row, firstObject+ObjectID(r.owned))
 		}
 		if r.field != NoField {
 			f := &d.fields[r.field]

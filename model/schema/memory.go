@@ -36,51 +36,51 @@ type HeapGraph struct {
 // HeapGraphClass holds the classes of dumps. Rows are held because superclasses and deobfuscated names are resolved last.
 type HeapGraphClass struct {
 	table.Table      `tp:"heap_graph_class,held" doc:"A class of a Java heap."`
-	Name             table.String `tp:"2,name" doc:"Name, possibly obfuscated."`
-	DeobfuscatedName table.String `tp:"3,deobfuscated_name" doc:"Name before obfuscation."`
-	Location         table.String `tp:"4,location" doc:"APK, DEX or JAR file that contains it."`
-	SuperclassID     table.Int64  `tp:"5,superclass_id,null,ref=heap_graph_class" doc:"Class that it extends."`
-	ClassloaderID    table.Int64  `tp:"6,classloader_id,null,ref=heap_graph_object" doc:"Object that loaded it."`
-	Kind             table.String `tp:"7,kind" doc:"Kind of class, such as KIND_NORMAL or KIND_ARRAY; in a heap snapshot of V8, the type of its objects, such as closure."`
+	Name             table.String               `tp:"2,name" doc:"Name, possibly obfuscated."`
+	DeobfuscatedName table.String               `tp:"3,deobfuscated_name" doc:"Name before obfuscation."`
+	Location         table.String               `tp:"4,location" doc:"APK, DEX or JAR file that contains it."`
+	SuperclassID     table.Ref[HeapGraphClass]  `tp:"5,superclass_id,null" doc:"Class that it extends."`
+	ClassloaderID    table.Ref[HeapGraphObject] `tp:"6,classloader_id,null" doc:"Object that loaded it."`
+	Kind             table.String               `tp:"7,kind" doc:"Kind of class, such as KIND_NORMAL or KIND_ARRAY; in a heap snapshot of V8, the type of its objects, such as closure."`
 }
 
 // HeapGraphObject holds the objects of dumps. The rows of a dump are added once it is complete, because only
 // then are roots and reachability known.
 type HeapGraphObject struct {
 	table.Table    `tp:"heap_graph_object,bounds=graph_sample_ts" doc:"An object on a Java heap."`
-	UPID           table.Ref[Process] `tp:"2,upid" doc:"Process whose heap it is on."`
-	GraphSampleTS  table.Time         `tp:"3,graph_sample_ts" doc:"When the dump was taken, ns of the trace clock."`
-	SelfSize       table.Int64        `tp:"4,self_size" doc:"Size without the objects that it refers to, bytes."`
-	NativeSize     table.Int64        `tp:"5,native_size" doc:"Native memory registered for it with the garbage collector, bytes."`
-	ReferenceSetID table.Int64        `tp:"6,reference_set_id,null" doc:"What it refers to: the rows of heap_graph_reference with this reference_set_id."`
-	Reachable      table.Bool         `tp:"7,reachable" doc:"Whether it is reachable from a root; if not, it is garbage."`
-	HeapType       table.String       `tp:"8,heap_type" doc:"Part of the heap, such as HEAP_TYPE_APP or HEAP_TYPE_ZYGOTE."`
-	TypeID         table.Int64        `tp:"9,type_id,ref=heap_graph_class" doc:"Its class."`
-	RootType       table.String       `tp:"10,root_type" doc:"What makes it a root, NULL if it is not a root."`
-	RootDistance   table.Int64        `tp:"11,root_distance" doc:"Number of references from the nearest root, -1 if it is unreachable."`
-	ObjectDataID   table.Int64        `tp:"12,object_data_id,null,ref=heap_graph_object_data" doc:"Its contents, if the dump is in HPROF format or of V8."`
+	UPID           table.Ref[Process]             `tp:"2,upid" doc:"Process whose heap it is on."`
+	GraphSampleTS  table.Time                     `tp:"3,graph_sample_ts" doc:"When the dump was taken, ns of the trace clock."`
+	SelfSize       table.Int64                    `tp:"4,self_size" doc:"Size without the objects that it refers to, bytes."`
+	NativeSize     table.Int64                    `tp:"5,native_size" doc:"Native memory registered for it with the garbage collector, bytes."`
+	ReferenceSetID table.Int64                    `tp:"6,reference_set_id,null" doc:"What it refers to: the rows of heap_graph_reference with this reference_set_id."`
+	Reachable      table.Bool                     `tp:"7,reachable" doc:"Whether it is reachable from a root; if not, it is garbage."`
+	HeapType       table.String                   `tp:"8,heap_type" doc:"Part of the heap, such as HEAP_TYPE_APP or HEAP_TYPE_ZYGOTE."`
+	TypeID         table.Ref[HeapGraphClass]      `tp:"9,type_id" doc:"Its class."`
+	RootType       table.String                   `tp:"10,root_type" doc:"What makes it a root, NULL if it is not a root."`
+	RootDistance   table.Int64                    `tp:"11,root_distance" doc:"Number of references from the nearest root, -1 if it is unreachable."`
+	ObjectDataID   table.Ref[HeapGraphObjectData] `tp:"12,object_data_id,null" doc:"Its contents, if the dump is in HPROF format or of V8."`
 }
 
 // HeapGraphReference holds the references of dumps. Rows are held because deobfuscated names come at the end of the trace.
 type HeapGraphReference struct {
 	table.Table           `tp:"heap_graph_reference,held" doc:"A reference from a field of an object to another object."`
-	ReferenceSetID        table.Int64  `tp:"2,reference_set_id,asc" doc:"The fields of one object: rows with the same number belong together."`
-	OwnerID               table.Int64  `tp:"3,owner_id,ref=heap_graph_object" doc:"Object with the field."`
-	OwnedID               table.Int64  `tp:"4,owned_id,null,ref=heap_graph_object" doc:"Object that it refers to."`
-	FieldName             table.String `tp:"5,field_name" doc:"Class and field, such as Foo.name."`
-	FieldTypeName         table.String `tp:"6,field_type_name" doc:"Declared class of the field; in a heap snapshot of V8, the type of the reference, such as property or weak."`
-	DeobfuscatedFieldName table.String `tp:"7,deobfuscated_field_name" doc:"Class and field before obfuscation."`
+	ReferenceSetID        table.Int64                `tp:"2,reference_set_id,asc" doc:"The fields of one object: rows with the same number belong together."`
+	OwnerID               table.Ref[HeapGraphObject] `tp:"3,owner_id" doc:"Object with the field."`
+	OwnedID               table.Ref[HeapGraphObject] `tp:"4,owned_id,null" doc:"Object that it refers to."`
+	FieldName             table.String               `tp:"5,field_name" doc:"Class and field, such as Foo.name."`
+	FieldTypeName         table.String               `tp:"6,field_type_name" doc:"Declared class of the field; in a heap snapshot of V8, the type of the reference, such as property or weak."`
+	DeobfuscatedFieldName table.String               `tp:"7,deobfuscated_field_name" doc:"Class and field before obfuscation."`
 }
 
 // HeapGraphObjectData extends the objects of HPROF dumps.
 type HeapGraphObjectData struct {
 	table.Table       `tp:"heap_graph_object_data" doc:"What an object on a Java heap contains."`
-	FieldSetID        table.Int64  `tp:"2,field_set_id,null" doc:"Its primitive fields: the rows of heap_graph_primitive with this field_set_id."`
-	ValueString       table.String `tp:"3,value_string" doc:"Text of a java.lang.String; in a heap snapshot of V8, the name of an object whose class has another."`
-	ArrayElementType  table.String `tp:"4,array_element_type" doc:"Type of the elements of a primitive array."`
-	ArrayElementCount table.Int64  `tp:"5,array_element_count,null" doc:"Number of elements of a primitive array."`
-	ArrayDataID       table.Int64  `tp:"6,array_data_id,null,ref=heap_graph_array" doc:"Bytes of the elements."`
-	ArrayDataHash     table.Int64  `tp:"7,array_data_hash,null" doc:"Hash of the elements' bytes, equal for equal contents."`
+	FieldSetID        table.Int64               `tp:"2,field_set_id,null" doc:"Its primitive fields: the rows of heap_graph_primitive with this field_set_id."`
+	ValueString       table.String              `tp:"3,value_string" doc:"Text of a java.lang.String; in a heap snapshot of V8, the name of an object whose class has another."`
+	ArrayElementType  table.String              `tp:"4,array_element_type" doc:"Type of the elements of a primitive array."`
+	ArrayElementCount table.Int64               `tp:"5,array_element_count,null" doc:"Number of elements of a primitive array."`
+	ArrayDataID       table.Ref[HeapGraphArray] `tp:"6,array_data_id,null" doc:"Bytes of the elements."`
+	ArrayDataHash     table.Int64               `tp:"7,array_data_hash,null" doc:"Hash of the elements' bytes, equal for equal contents."`
 }
 
 // HeapGraphArray holds what Trace Processor's __intrinsic_heap_graph_array returns.
@@ -108,7 +108,7 @@ type HeapGraphPrimitive struct {
 // HeapGraphThreadCallsite is filled from dumps with the stacks of threads.
 type HeapGraphThreadCallsite struct {
 	table.Table `tp:"heap_graph_thread_callsite" doc:"The call stack of a thread when its heap was dumped."`
-	HeapGraphID table.Int64                     `tp:"2,heap_graph_id,ref=heap_graph" doc:"Dump."`
+	HeapGraphID table.Ref[HeapGraph]            `tp:"2,heap_graph_id" doc:"Dump."`
 	UTID        table.Ref[Thread]               `tp:"3,utid" doc:"Thread."`
 	CallsiteID  table.Ref[StackProfileCallsite] `tp:"4,callsite_id,null" doc:"Call stack."`
 }
@@ -116,11 +116,11 @@ type HeapGraphThreadCallsite struct {
 // HeapGraphJavaOOMEDetails is filled from dumps caused by running out of memory.
 type HeapGraphJavaOOMEDetails struct {
 	table.Table         `tp:"heap_graph_java_oome_details" doc:"The allocation that failed and made Android dump a Java heap."`
-	HeapGraphID         table.Int64  `tp:"2,heap_graph_id,ref=heap_graph" doc:"Dump."`
-	AllocationSizeBytes table.Int64  `tp:"3,allocation_size_bytes" doc:"Bytes requested."`
-	TotalBytesFree      table.Int64  `tp:"4,total_bytes_free" doc:"Bytes that were free."`
-	FreeBytesUntilOOM   table.Int64  `tp:"5,free_bytes_until_oom" doc:"Bytes by which the heap could still grow."`
-	ErrorMsg            table.String `tp:"6,error_msg" doc:"Message of the OutOfMemoryError."`
+	HeapGraphID         table.Ref[HeapGraph] `tp:"2,heap_graph_id" doc:"Dump."`
+	AllocationSizeBytes table.Int64          `tp:"3,allocation_size_bytes" doc:"Bytes requested."`
+	TotalBytesFree      table.Int64          `tp:"4,total_bytes_free" doc:"Bytes that were free."`
+	FreeBytesUntilOOM   table.Int64          `tp:"5,free_bytes_until_oom" doc:"Bytes by which the heap could still grow."`
+	ErrorMsg            table.String         `tp:"6,error_msg" doc:"Message of the OutOfMemoryError."`
 }
 
 // ProfilerSmaps is filled from /proc/PID/smaps, as dumped with heaps.
@@ -163,27 +163,27 @@ type MemorySnapshot struct {
 // ProcessMemorySnapshot holds the part of MemorySnapshot about each process.
 type ProcessMemorySnapshot struct {
 	table.Table `tp:"process_memory_snapshot" doc:"One process's part of a memory dump."`
-	SnapshotID  table.Int64        `tp:"2,snapshot_id,ref=memory_snapshot" doc:"Dump."`
-	UPID        table.Ref[Process] `tp:"3,upid" doc:"Process."`
+	SnapshotID  table.Ref[MemorySnapshot] `tp:"2,snapshot_id" doc:"Dump."`
+	UPID        table.Ref[Process]        `tp:"3,upid" doc:"Process."`
 }
 
 // MemorySnapshotNode holds the part of ProcessMemorySnapshot about each allocator.
 type MemorySnapshotNode struct {
 	table.Table       `tp:"memory_snapshot_node" doc:"An allocator, or a part of one, in a memory dump."`
-	ProcessSnapshotID table.Int64        `tp:"2,process_snapshot_id,ref=process_memory_snapshot" doc:"Process and dump."`
-	ParentNodeID      table.Int64        `tp:"3,parent_node_id,null,ref=memory_snapshot_node" doc:"Allocator that contains it."`
-	Path              table.String       `tp:"4,path" doc:"Place in the tree of allocators, such as malloc/allocated_objects."`
-	Size              table.Int64        `tp:"5,size" doc:"Size, bytes."`
-	EffectiveSize     table.Int64        `tp:"6,effective_size" doc:"Size without memory attributed to other allocators, bytes."`
-	ArgSetID          table.SetRef[Args] `tp:"7,arg_set_id,null" doc:"Other measures: the rows of args with this arg_set_id."`
+	ProcessSnapshotID table.Ref[ProcessMemorySnapshot] `tp:"2,process_snapshot_id" doc:"Process and dump."`
+	ParentNodeID      table.Ref[MemorySnapshotNode]    `tp:"3,parent_node_id,null" doc:"Allocator that contains it."`
+	Path              table.String                     `tp:"4,path" doc:"Place in the tree of allocators, such as malloc/allocated_objects."`
+	Size              table.Int64                      `tp:"5,size" doc:"Size, bytes."`
+	EffectiveSize     table.Int64                      `tp:"6,effective_size" doc:"Size without memory attributed to other allocators, bytes."`
+	ArgSetID          table.SetRef[Args]               `tp:"7,arg_set_id,null" doc:"Other measures: the rows of args with this arg_set_id."`
 }
 
 // MemorySnapshotEdge holds the ownership among rows of MemorySnapshotNode.
 type MemorySnapshotEdge struct {
 	table.Table  `tp:"memory_snapshot_edge" doc:"Ownership of one allocator's memory by another allocator."`
-	SourceNodeID table.Int64 `tp:"2,source_node_id,ref=memory_snapshot_node" doc:"Allocator that owns the memory."`
-	TargetNodeID table.Int64 `tp:"3,target_node_id,ref=memory_snapshot_node" doc:"Allocator that holds the memory."`
-	Importance   table.Int64 `tp:"4,importance" doc:"Priority of the owner: the memory is attributed to the owners of highest importance first."`
+	SourceNodeID table.Ref[MemorySnapshotNode] `tp:"2,source_node_id" doc:"Allocator that owns the memory."`
+	TargetNodeID table.Ref[MemorySnapshotNode] `tp:"3,target_node_id" doc:"Allocator that holds the memory."`
+	Importance   table.Int64                   `tp:"4,importance" doc:"Priority of the owner: the memory is attributed to the owners of highest importance first."`
 }
 
 // VulkanMemoryAllocations is filled from the memory events of Vulkan drivers.

@@ -31,16 +31,16 @@ type dump struct {
 	lastType    int32
 
 	objects   *swap.Map[struct{}] // by id; the places are the numbers
-	classes   map[uint64]int32
-	fields    map[uint64]int32 // a field may be referred to before its name is known
+	classes   map[uint64]heap.ClassNumber
+	fields    map[uint64]heap.FieldNumber // a field may be referred to before its name is known
 	locations map[uint64]model.StringID
 	types     map[uint64]*classFields
 	// implied are objects whose references follow the order of their class's fields.
 	implied   *swap.List[impliedFields]
 	rootIDs   *swap.List[rootID]
-	internal  int32             // the field for the runtime's internal references
-	vmObjects *swap.List[int32] // never collected
-	native    *swap.Map[int64]  // sizes of registries, by number of the object
+	internal  heap.FieldNumber              // the field for the runtime's internal references
+	vmObjects *swap.List[heap.ObjectNumber] // never collected
+	native    *swap.Map[int64]              // sizes of registries, by number of the object
 }
 
 // classFields is a HeapGraphType.
@@ -49,7 +49,7 @@ type classFields struct {
 	location    uint64
 	hasLocation bool
 	size        int64
-	fields      []int32 // by number
+	fields      []heap.FieldNumber // by number
 	super       uint64
 	loader      uint64
 	kind        int32
@@ -59,7 +59,7 @@ type classFields struct {
 }
 
 type impliedFields struct {
-	object     int32
+	object     heap.ObjectNumber
 	references int32
 }
 
@@ -71,9 +71,9 @@ type rootID struct {
 func (g *graphs) newDump(upid model.UPID, ts int64) *dump {
 	d := &dump{
 		graphs: g, Dump: heap.NewDump(g.Store, upid, ts),
-		objects: swap.NewMap[struct{}](g.Store.Space), classes: map[uint64]int32{}, fields: map[uint64]int32{},
+		objects: swap.NewMap[struct{}](g.Store.Space), classes: map[uint64]heap.ClassNumber{}, fields: map[uint64]heap.FieldNumber{},
 		implied: swap.NewList[impliedFields](g.Store.Space), rootIDs: swap.NewList[rootID](g.Store.Space),
-		vmObjects: swap.NewList[int32](g.Store.Space), native: swap.NewMap[int64](g.Store.Space),
+		vmObjects: swap.NewList[heap.ObjectNumber](g.Store.Space), native: swap.NewMap[int64](g.Store.Space),
 		locations: map[uint64]model.StringID{}, types: map[uint64]*classFields{},
 	}
 	d.internal = d.AddField(heap.Field{Name: g.Store.Strings.Intern("runtimeInternalObjects")})
@@ -82,15 +82,15 @@ func (g *graphs) newDump(upid model.UPID, ts int64) *dump {
 
 func (d *dump) malformed() { d.File.Add(model.StatHeapGraphMalformedPacket, int64(d.UPID), 1) }
 
-func (d *dump) objectOf(id uint64) int32 {
+func (d *dump) objectOf(id uint64) heap.ObjectNumber {
 	if number, known := d.objects.Place(id); known {
-		return int32(number)
+		return heap.ObjectNumber(number)
 	}
 	d.objects.Add(id, struct{}{})
 	return d.AddObject()
 }
 
-func (d *dump) classOf(id uint64) int32 {
+func (d *dump) classOf(id uint64) heap.ClassNumber {
 	number, known := d.classes[id]
 	if !known {
 		number = d.AddClass()
@@ -99,7 +99,7 @@ func (d *dump) classOf(id uint64) int32 {
 	return number
 }
 
-func (d *dump) fieldOf(id uint64) int32 {
+func (d *dump) fieldOf(id uint64) heap.FieldNumber {
 	number, known := d.fields[id]
 	if !known {
 		number = d.AddField(heap.Field{})
@@ -209,9 +209,9 @@ func (b *bitmapFields) read(f *wire.Field) {
 }
 
 // store stores the fields, if any, as the contents of an object.
-func (b *bitmapFields) store(s *model.Store) (data int32) {
+func (b *bitmapFields) store(s *model.Store) (data heap.DataID) {
 	if !b.hasID && !b.hasSource && !b.hasWidth && !b.hasHeight {
-		return heap.NoData
+		return model.None
 	}
 	t := &s.HeapGraphPrimitive
 	set := t.Rows()
@@ -238,7 +238,7 @@ func (b *bitmapFields) store(s *model.Store) (data int32) {
 	}
 	row := s.HeapGraphObjectData.Append()
 	s.HeapGraphObjectData.FieldSetID.Set(row, set)
-	return int32(row)
+	return heap.DataID(row)
 }
 
 // class reads a HeapGraphType.
@@ -322,7 +322,7 @@ func (d *dump) finish() {
 	for i := range d.rootIDs.Len() {
 		root := d.rootIDs.Get(i)
 		if number, known := d.objects.Place(root.id); known {
-			d.AddRoot(int32(number), root.kind)
+			d.AddRoot(heap.ObjectNumber(number), root.kind)
 		}
 	}
 	internal := d.words.roots[androidpb.HeapGraphRoot_Type_RootVMInternal]
@@ -359,13 +359,13 @@ func (d *dump) write() {
 		f.Deobfuscated = names.Field(f.Name)
 	}
 	first := d.Write()
-	for number := range int64(len(d.classes)) {
-		c := d.Class(int32(number))
-		names.Class(first+number, c.Name, c.Location, d.UPID)
+	for number := range heap.ClassNumber(len(d.classes)) {
+		c := d.Class(number)
+		names.Class(first+heap.ClassID(number), c.Name, c.Location, d.UPID)
 	}
 }
 
-func (d *dump) resolveClass(of *classFields, number int32) {
+func (d *dump) resolveClass(of *classFields, number heap.ClassNumber) {
 	c := d.Class(number)
 	c.Name, c.Kind = of.name, word(d.words.kinds, of.kind)
 	switch of.kind {
@@ -388,7 +388,7 @@ func (d *dump) resolveClass(of *classFields, number int32) {
 // their references.
 func (d *dump) resolveObjects(classes []*classFields) {
 	missing := false
-	for number := range int32(d.Objects()) {
+	for number := range heap.ObjectNumber(d.Objects()) {
 		if o := d.Object(number); o.SelfSize == 0 {
 			if of := classes[o.Class]; of != nil {
 				d.Edit(number).SelfSize = of.size

@@ -8,6 +8,8 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // Modules read the packets of the family.
@@ -115,6 +117,8 @@ func (g *graphs) end() {
 	}
 	g.dumps, g.ordered = nil, nil
 }
+
+type graphID = table.ID[schema.HeapGraph]
 
 // graphRows are the rows of heap_graph by dump. A dump and its metadata share a row.
 type graphRows map[dumpKey]int64

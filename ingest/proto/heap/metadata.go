@@ -83,19 +83,19 @@ func (m *metadataReader) parse(e *proto.Event) {
 	m.Store.HeapGraph.DumpReason.Set(graph, m.Store.Strings.Intern("OOME"))
 	t := &m.Store.HeapGraphJavaOOMEDetails
 	row := t.Append()
-	t.HeapGraphID.Set(row, graph)
+	t.HeapGraphID.Set(row, graphID(graph))
 	t.AllocationSizeBytes.Set(row, v.size)
 	t.TotalBytesFree.Set(row, v.free)
 	t.FreeBytesUntilOOM.Set(row, v.untilFailure)
 	t.ErrorMsg.Set(row, m.TextID(v.message))
 	if v.stack != nil {
-		m.callsite(graph, upid, utid, v.stack)
+		m.callsite(graphID(graph), upid, utid, v.stack)
 	}
 }
 
 // callsite stores the stack of the thread whose allocation failed. The innermost frame
 // comes first.
-func (m *metadataReader) callsite(graph int64, upid model.UPID, utid model.UTID, stack []byte) {
+func (m *metadataReader) callsite(graph graphID, upid model.UPID, utid model.UTID, stack []byte) {
 	if m.stacks == model.None {
 		m.stacks = m.Store.Stacks.DummyMapping("art_process_metadata")
 	}

@@ -26,7 +26,7 @@ type Names struct {
 	maps    []nameMap       // in file order
 	fields  map[model.StringID]model.StringID
 	known   map[model.StringID]model.StringID // what Field returned
-	classes map[classKey][]int64              // rows
+	classes map[classKey][]heap.ClassID
 
 	allocations, samples, threads stackSet
 }
@@ -82,7 +82,7 @@ func (r ofMachine) Values() *shared.Values { return r.Machine.Values() }
 
 var names = shared.Value[ofMachine, Names]{New: func(r ofMachine) *Names {
 	return &Names{reader: r.Reader, fields: map[model.StringID]model.StringID{}, known: map[model.StringID]model.StringID{},
-		classes: map[classKey][]int64{}}
+		classes: map[classKey][]heap.ClassID{}}
 }}
 
 // Of returns the names of a reader's machine.
@@ -124,8 +124,8 @@ func (n *Names) Sampled(upid model.UPID, callsite profile.CallsiteID) { n.sample
 // Stacked notes the process of a thread's stack in a heap dump, like Allocated.
 func (n *Names) Stacked(upid model.UPID, callsite profile.CallsiteID) { n.threads.add(upid, callsite) }
 
-// Class notes the row of a class in a process's heap, and the file with the class.
-func (n *Names) Class(row int64, name, location model.StringID, upid model.UPID) {
+// Class notes a class in a process's heap, and the file with the class.
+func (n *Names) Class(id heap.ClassID, name, location model.StringID, upid model.UPID) {
 	strs := n.reader.Store.Strings
 	pkg := model.StringID(0)
 	if location != 0 {
@@ -135,7 +135,7 @@ func (n *Names) Class(row int64, name, location model.StringID, upid model.UPID)
 		pkg = n.packageOfProcess(upid)
 	}
 	key := classKey{pkg, strs.Intern(heap.ParseJavaType(strs.Get(name)).Name)}
-	n.classes[key] = append(n.classes[key], row)
+	n.classes[key] = append(n.classes[key], id)
 }
 
 // Field returns a field's original name according to the mappings so far, or zero if it
@@ -224,7 +224,8 @@ func (n *Names) apply() {
 
 func (n *Names) renameClasses(key classKey, to model.StringID) {
 	t, strs := &n.reader.Store.HeapGraphClass, n.reader.Store.Strings
-	for _, row := range n.classes[key] {
+	for _, id := range n.classes[key] {
+		row := int64(id)
 		name, _ := t.Name.Get(row)
 		of := heap.ParseJavaType(strs.Get(name))
 		of.Name = strs.Get(to)

@@ -11,10 +11,19 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // Modules read the packets of the family.
 var Modules = proto.Family{snapshots}
+
+// The ids of rows.
+type (
+	snapshotID = table.ID[schema.MemorySnapshot]
+	processID  = table.ID[schema.ProcessMemorySnapshot]
+	nodeID     = table.ID[schema.MemorySnapshotNode]
+)
 
 // reader combines the packets with the same time into one dump.
 type reader struct {
@@ -151,16 +160,16 @@ func (m *reader) flush() {
 	m.Store.MemorySnapshot.TrackID.Set(snapshot, track)
 	m.Store.MemorySnapshot.DetailLevel.Set(snapshot, strs.Intern(m.detail))
 
-	rows := map[uint64]int64{} // of nodes, by id
+	ids := map[uint64]nodeID{} // by the allocator's
 	for _, pid := range slices.Sorted(maps.Keys(g.processes)) {
-		m.process(snapshot, int64(uint32(pid)), g.processes[pid], rows)
+		m.process(snapshotID(snapshot), int64(uint32(pid)), g.processes[pid], ids)
 	}
 	// Shared allocators are attributed to process 0.
-	m.process(snapshot, 0, g.shared, rows)
+	m.process(snapshotID(snapshot), 0, g.shared, ids)
 	t := &m.Store.MemorySnapshotEdge
 	for _, e := range slices.Backward(g.edges) {
-		source, known := rows[e.source.id]
-		target, alsoKnown := rows[e.target.id]
+		source, known := ids[e.source.id]
+		target, alsoKnown := ids[e.target.id]
 		if !known || !alsoKnown {
 			continue
 		}
@@ -171,30 +180,30 @@ func (m *reader) flush() {
 	}
 }
 
-func (m *reader) process(snapshot, pid int64, root *node, rows map[uint64]int64) {
+func (m *reader) process(snapshot snapshotID, pid int64, root *node, ids map[uint64]nodeID) {
 	t := &m.Store.ProcessMemorySnapshot
-	process := t.Append()
-	t.SnapshotID.Set(process, snapshot)
-	t.UPID.Set(process, m.Machine.Process(pid))
-	m.children(process, root, "", model.None, rows)
+	row := t.Append()
+	t.SnapshotID.Set(row, snapshot)
+	t.UPID.Set(row, m.Machine.Process(pid))
+	m.children(processID(row), root, "", model.None, ids)
 }
 
-// children stores the nodes below a node. parent is that node's row, or None for the root.
-func (m *reader) children(process int64, of *node, path string, parent int64, rows map[uint64]int64) {
+// children stores the nodes below a node. parent is that node, or None for the root.
+func (m *reader) children(process processID, of *node, path string, parent nodeID, ids map[uint64]nodeID) {
 	for _, name := range slices.Sorted(maps.Keys(of.children)) {
 		child, at := of.children[name], name
 		if path != "" {
 			at = path + "/" + name
 		}
-		row := m.node(process, child, at, parent)
-		if _, known := rows[child.id]; !known {
-			rows[child.id] = row
+		id := m.node(process, child, at, parent)
+		if _, known := ids[child.id]; !known {
+			ids[child.id] = id
 		}
-		m.children(process, child, at, row, rows)
+		m.children(process, child, at, id, ids)
 	}
 }
 
-func (m *reader) node(process int64, n *node, path string, parent int64) int64 {
+func (m *reader) node(process processID, n *node, path string, parent nodeID) nodeID {
 	strs, t := m.Store.Strings, &m.Store.MemorySnapshotNode
 	row := t.Append()
 	t.ProcessSnapshotID.Set(row, process)
@@ -222,5 +231,5 @@ func (m *reader) node(process int64, n *node, path string, parent int64) int64 {
 	if set.Len() > 0 {
 		t.ArgSetID.Set(row, m.Store.InternArgs(&set))
 	}
-	return row
+	return nodeID(row)
 }

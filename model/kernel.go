@@ -61,14 +61,14 @@ func (m *Machine) ProcessName(upid UPID) StringID {
 func (m *Machine) ThreadAlive(utid UTID) bool { return m.alive(utid) }
 
 // GPU returns the id (ugpu) of a GPU, which it adds if it is new.
-func (m *Machine) GPU(gpu int64) int64 {
+func (m *Machine) GPU(gpu int64) UGPU {
 	if id, ok := m.gpus[gpu]; ok {
 		return id
 	}
 	t := &m.store.Tables.GPU
-	id := t.Append()
-	t.GPU.Set(id, gpu)
-	t.MachineID.Set(id, m.ID)
-	m.gpus[gpu] = id
-	return id
+	row := t.Append()
+	t.GPU.Set(row, gpu)
+	t.MachineID.Set(row, m.ID)
+	m.gpus[gpu] = UGPU(row)
+	return UGPU(row)
 }

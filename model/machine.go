@@ -25,7 +25,7 @@ type Machine struct {
 	threadHints  map[UTID]*hints
 	processHints map[UPID]*hints
 	cpus         cpus
-	gpus         map[int64]int64
+	gpus         map[int64]UGPU
 	assocs       [][2]UTID            // pairs of threads in the same, still unknown process
 	inner        map[int64]*namespace // by pid
 	children     []pendingChild
@@ -121,7 +121,7 @@ func (s *Store) Machine(raw int64) *Machine {
 	m := &Machine{
 		ID:    id,
 		facts: newFacts(s, None, id),
-		gpus:  map[int64]int64{},
+		gpus:  map[int64]UGPU{},
 		tids:  tidIndex{all: &s.threads},
 
 		threadHints:  map[UTID]*hints{},

@@ -22,6 +22,7 @@ type (
 	UTID          = table.ID[schema.Thread]
 	UPID          = table.ID[schema.Process]
 	UCPU          = table.ID[schema.CPU]
+	UGPU          = table.ID[schema.GPU]
 	MachineID     = table.ID[schema.Machine]
 	FileID        = table.ID[schema.TraceFile]
 	ThreadStateID = table.ID[schema.ThreadState]

@@ -130,7 +130,7 @@ func (t *Tracks) Create(b *Blueprint, o *TrackOptions, dims ...Dim) TrackID {
 			t.context.Machine.CPU(v.Int())
 			tracks.CPU.Set(row, int32(v.Int()))
 		case name == "ugpu":
-			tracks.UGPU.Set(row, v.Int())
+			tracks.UGPU.Set(row, UGPU(v.Int()))
 		}
 		t.scratch.Add(s.Strings.Intern(b.Dims[i]), v)
 	}

@@ -324,11 +324,11 @@ func (t *tokenizer) gpus(list []byte) {
 		}) != nil || id.Kind != model.ArgInt {
 			return
 		}
-		ugpu := t.in.Machine.GPU(id.Int())
+		row := int64(t.in.Machine.GPU(id.Int()))
 		if name.Kind == model.ArgString {
-			gpus.Name.Set(ugpu, name.String())
+			gpus.Name.Set(row, name.String())
 		}
-		gpus.ArgSetID.Set(ugpu, t.in.Store.InternArgs(&set))
+		gpus.ArgSetID.Set(row, t.in.Store.InternArgs(&set))
 	})
 }
 

@@ -107,18 +107,18 @@ func (r *reader) gpu(row *sqlitefile.Row, column func(string) int) {
 	if number, ok := row.Int(column("pwGpuId")); ok {
 		r.parser.hardware[number] = id
 	}
-	ugpu := r.In.Machine.GPU(id)
+	gpu := int64(r.In.Machine.GPU(id))
 	text := func(name string) model.StringID { return words.InternBytes(row.Text(column(name))) }
-	t.Name.Set(ugpu, text("name"))
-	t.Vendor.Set(ugpu, words.Intern("NVIDIA"))
-	t.Architecture.Set(ugpu, text("chipName"))
-	t.UUID.Set(ugpu, words.Intern(strings.ReplaceAll(string(row.Text(column("uuid"))), "-", "")))
-	t.PCIBDF.Set(ugpu, text("busLocation"))
+	t.Name.Set(gpu, text("name"))
+	t.Vendor.Set(gpu, words.Intern("NVIDIA"))
+	t.Architecture.Set(gpu, text("chipName"))
+	t.UUID.Set(gpu, words.Intern(strings.ReplaceAll(string(row.Text(column("uuid"))), "-", "")))
+	t.PCIBDF.Set(gpu, text("busLocation"))
 	var set model.ArgSet
 	for i, name := range r.DB.Table("TARGET_INFO_GPU").Columns {
 		if n, ok := row.Int(i); ok {
 			set.Add(words.Intern(name), model.IntArg(n))
 		}
 	}
-	t.ArgSetID.Set(ugpu, r.In.Store.InternArgs(&set))
+	t.ArgSetID.Set(gpu, r.In.Store.InternArgs(&set))
 }

@@ -93,7 +93,7 @@ type metricName struct{ name, source model.StringID }
 
 type memoryKey struct {
 	upid model.UPID
-	ugpu int64
+	ugpu model.UGPU
 	kind model.StringID
 }
 
@@ -243,7 +243,7 @@ func (p *parser) pid() int64 {
 }
 
 // gpu returns the GPU that a process calls by the row's device id.
-func (p *parser) gpu(pid int64) int64 {
+func (p *parser) gpu(pid int64) model.UGPU {
 	number := p.event.IntOr("deviceId", 0)
 	if id, ok := p.devices[device{pid, number}]; ok {
 		number = id

@@ -26,7 +26,7 @@ type names struct {
 // agent is a CPU or GPU.
 type agent struct {
 	gpu bool
-	id  int64 // gpu.ugpu
+	id  model.UGPU
 }
 
 type counter struct {
@@ -93,10 +93,11 @@ func (r *reader) facts() (*names, error) {
 		}
 		number := e.IntOr("type_index", id)
 		t, ugpu := &r.In.Store.Tables.GPU, m.GPU(number)
-		t.Name.Set(ugpu, text("product_name"))
-		t.Vendor.Set(ugpu, text("vendor_name"))
-		t.Model.Set(ugpu, text("model_name"))
-		t.Architecture.Set(ugpu, text("name"))
+		row := int64(ugpu)
+		t.Name.Set(row, text("product_name"))
+		t.Vendor.Set(row, text("vendor_name"))
+		t.Model.Set(row, text("model_name"))
+		t.Architecture.Set(row, text("name"))
 		n.agents[id], n.labels[id] = agent{true, ugpu}, words.Intern(fmt.Sprintf("GPU %d", number))
 	})
 	each("rocpd_info_stream", func(id int64) { n.streams[id] = text("name") })

@@ -31,14 +31,17 @@ type table struct {
 type parser struct {
 	*gpuwork.Tracker
 	tables                    []*table
-	used                      map[int64]float64   // bytes by GPU
-	sizes                     map[address]float64 // of what is allocated
+	used                      map[model.UGPU]float64 // bytes by GPU
+	sizes                     map[address]float64    // of what is allocated
 	event                     gpuwork.Event
 	values                    []value
 	kernel, transfers, memory model.StringID
 }
 
-type address struct{ ugpu, at int64 }
+type address struct {
+	ugpu model.UGPU
+	at   int64
+}
 
 var (
 	counters  = &model.Blueprint{Classification: "gpu_counter", Event: model.CounterTrack, Dims: []string{"ugpu", "gpu", "name"}}
@@ -49,7 +52,7 @@ var (
 
 func newParser(c *model.Context) *parser {
 	word := c.Store.Strings.Intern
-	return &parser{Tracker: gpuwork.New(c), used: map[int64]float64{}, sizes: map[address]float64{},
+	return &parser{Tracker: gpuwork.New(c), used: map[model.UGPU]float64{}, sizes: map[address]float64{},
 		kernel: word(gpuwork.Kernel), transfers: word(gpuwork.Copy), memory: word("memory_allocate")}
 }
 
@@ -198,7 +201,7 @@ func (p *parser) sample(ts int64, n *names, category model.StringID, row *row) {
 		name := model.TrackOptions{Name: c.name, Unit: c.unit}
 		track := model.TrackID(0)
 		if gpu := n.agents[c.agent]; gpu.gpu {
-			number, _ := p.Store.Tables.GPU.GPU.Get(gpu.id)
+			number, _ := p.Store.Tables.GPU.GPU.Get(int64(gpu.id))
 			track = p.Tracks.Intern(counters, &name, model.IntDim(gpu.id), model.IntDim(number), model.StringDim(c.name))
 		} else {
 			track = p.Tracks.Intern(others, &name, model.StringDim(c.name))

@@ -25,7 +25,7 @@ type plane struct {
 
 	known bool // the rest is set
 	upid  model.UPID
-	ugpu  int64
+	ugpu  model.UGPU
 }
 
 // isHost reports whether lines are threads.
@@ -163,9 +163,9 @@ func (p *parser) resolve(plane *plane) {
 		p.stat(plane, stat, &set)
 	}
 	t := &p.Store.Tables.GPU
-	t.Name.Set(plane.ugpu, p.Store.Strings.Intern(plane.name))
+	t.Name.Set(int64(plane.ugpu), p.Store.Strings.Intern(plane.name))
 	if set.Len() > 0 {
-		t.ArgSetID.Set(plane.ugpu, p.Store.InternArgs(&set))
+		t.ArgSetID.Set(int64(plane.ugpu), p.Store.InternArgs(&set))
 	}
 }
 

@@ -115,7 +115,7 @@ type Track struct {
 	UTID              table.Ref[Thread]  `tp:"12,utid,null" doc:"Thread, if the track belongs to one."`
 	UPID              table.Ref[Process] `tp:"13,upid,null" doc:"Process, if the track belongs to one and not to a thread."`
 	CPU               table.Int32        `tp:"14,cpu,null" doc:"CPU, if the track belongs to one."`
-	UGPU              table.Int64        `tp:"15,ugpu,null,ref=gpu" doc:"GPU, if the track belongs to one."`
+	UGPU              table.Ref[GPU]     `tp:"15,ugpu,null" doc:"GPU, if the track belongs to one."`
 }
 
 // CPUTrack is the part of Track with the slices of CPUs.

@@ -44,7 +44,7 @@ func New(c *model.Context) *Tracker {
 // Work is what a GPU does in a stream.
 type Work struct {
 	TS, Dur        int64 // ns
-	UGPU           int64
+	UGPU           model.UGPU
 	UPID           model.UPID
 	Stream         int64
 	StreamName     model.StringID // 0 for one made of the number

@@ -270,32 +270,32 @@ func (s *info) describeCPU(c cpuDescription, cluster int64) {
 }
 
 func (s *info) gpuInfo(index int64, data []byte) {
-	ugpu, t := s.Machine.GPU(index), &s.Store.Tables.GPU
+	row, t := int64(s.Machine.GPU(index)), &s.Store.Tables.GPU
 	var args model.ArgSet
 	for f := wire.Read(data); f.Next(); {
 		text := s.Store.Strings.InternBytes(f.Bytes())
 		switch f.Number {
 		case pb.GpuInfo_Gpu_Name:
-			t.Name.Set(ugpu, text)
+			t.Name.Set(row, text)
 		case pb.GpuInfo_Gpu_Vendor:
-			t.Vendor.Set(ugpu, text)
+			t.Vendor.Set(row, text)
 		case pb.GpuInfo_Gpu_Model:
-			t.Model.Set(ugpu, text)
+			t.Model.Set(row, text)
 		case pb.GpuInfo_Gpu_Architecture:
-			t.Architecture.Set(ugpu, text)
+			t.Architecture.Set(row, text)
 		case pb.GpuInfo_Gpu_UUID:
-			t.UUID.Set(ugpu, s.Store.Strings.Intern(hex.EncodeToString(f.Bytes())))
+			t.UUID.Set(row, s.Store.Strings.Intern(hex.EncodeToString(f.Bytes())))
 		case pb.GpuInfo_Gpu_ExtraInfo:
 			if message.Has(f.Bytes(), pb.GpuInfo_Gpu_KeyValue_Key) && message.Has(f.Bytes(), pb.GpuInfo_Gpu_KeyValue_Value) {
 				value := s.TextField(f.Bytes(), pb.GpuInfo_Gpu_KeyValue_Value)
 				args.Add(s.TextField(f.Bytes(), pb.GpuInfo_Gpu_KeyValue_Key), model.StringArg(value))
 			}
 		case pb.GpuInfo_Gpu_PciBdf:
-			t.PCIBDF.Set(ugpu, text)
+			t.PCIBDF.Set(row, text)
 		}
 	}
 	if args.Len() > 0 {
-		t.ArgSetID.Set(ugpu, s.Store.InternArgs(&args))
+		t.ArgSetID.Set(row, s.Store.InternArgs(&args))
 	}
 }
 

@@ -25,22 +25,22 @@ type WinscopeTransform struct {
 // WinscopeTraceRect holds the areas covered by layers, views and windows.
 type WinscopeTraceRect struct {
 	table.Table `tp:"winscope_trace_rect" doc:"A rectangle to draw for an element of a snapshot."`
-	RectID      table.Int64   `tp:"2,rect_id,ref=winscope_rect" doc:"Position and size before the transform."`
-	GroupID     table.Int64   `tp:"3,group_id" doc:"Layer stack or display, which is drawn separately from others."`
-	Depth       table.Int32   `tp:"4,depth" doc:"Position from back to front."`
-	IsSpy       table.Bool    `tp:"5,is_spy" doc:"Whether it is an input window that only listens."`
-	IsVisible   table.Bool    `tp:"6,is_visible" doc:"Whether it is visible."`
-	Opacity     table.Float64 `tp:"7,opacity,null" doc:"Opacity, 0 to 1."`
-	TransformID table.Int64   `tp:"8,transform_id,ref=winscope_transform" doc:"Transform of the rectangle."`
-	BorderWidth table.Float64 `tp:"9,border_width,null" doc:"Width of the border, pixels."`
-	BorderColor table.Int64   `tp:"10,border_color,null" doc:"Colour of the border, packed in 32 bits."`
+	RectID      table.Ref[WinscopeRect]      `tp:"2,rect_id" doc:"Position and size before the transform."`
+	GroupID     table.Int64                  `tp:"3,group_id" doc:"Layer stack or display, which is drawn separately from others."`
+	Depth       table.Int32                  `tp:"4,depth" doc:"Position from back to front."`
+	IsSpy       table.Bool                   `tp:"5,is_spy" doc:"Whether it is an input window that only listens."`
+	IsVisible   table.Bool                   `tp:"6,is_visible" doc:"Whether it is visible."`
+	Opacity     table.Float64                `tp:"7,opacity,null" doc:"Opacity, 0 to 1."`
+	TransformID table.Ref[WinscopeTransform] `tp:"8,transform_id" doc:"Transform of the rectangle."`
+	BorderWidth table.Float64                `tp:"9,border_width,null" doc:"Width of the border, pixels."`
+	BorderColor table.Int64                  `tp:"10,border_color,null" doc:"Colour of the border, packed in 32 bits."`
 }
 
 // WinscopeFillRegion holds the touchable regions of input windows.
 type WinscopeFillRegion struct {
 	table.Table `tp:"winscope_fill_region" doc:"A part of the region that an element fills."`
-	TraceRectID table.Int64 `tp:"2,trace_rect_id,ref=winscope_trace_rect" doc:"Element."`
-	RectID      table.Int64 `tp:"3,rect_id,ref=winscope_rect" doc:"The part."`
+	TraceRectID table.Ref[WinscopeTraceRect] `tp:"2,trace_rect_id" doc:"Element."`
+	RectID      table.Ref[WinscopeRect]      `tp:"3,rect_id" doc:"The part."`
 }
 
 // SurfaceflingerLayersSnapshot is filled from SurfaceFlinger's layer tracing.
@@ -56,34 +56,34 @@ type SurfaceflingerLayersSnapshot struct {
 // SurfaceflingerDisplay belongs to SurfaceflingerLayersSnapshot.
 type SurfaceflingerDisplay struct {
 	table.Table `tp:"surfaceflinger_display" doc:"A display in a snapshot of the layers."`
-	SnapshotID  table.Int64  `tp:"2,snapshot_id,ref=surfaceflinger_layers_snapshot" doc:"Snapshot."`
-	IsOn        table.Bool   `tp:"3,is_on" doc:"Whether it is on."`
-	IsVirtual   table.Bool   `tp:"4,is_virtual" doc:"Whether it is virtual."`
-	TraceRectID table.Int64  `tp:"5,trace_rect_id,ref=winscope_trace_rect" doc:"Area that it covers."`
-	DisplayID   table.Int64  `tp:"6,display_id" doc:"Display id."`
-	DisplayName table.String `tp:"7,display_name" doc:"Name."`
+	SnapshotID  table.Ref[SurfaceflingerLayersSnapshot] `tp:"2,snapshot_id" doc:"Snapshot."`
+	IsOn        table.Bool                              `tp:"3,is_on" doc:"Whether it is on."`
+	IsVirtual   table.Bool                              `tp:"4,is_virtual" doc:"Whether it is virtual."`
+	TraceRectID table.Ref[WinscopeTraceRect]            `tp:"5,trace_rect_id" doc:"Area that it covers."`
+	DisplayID   table.Int64                             `tp:"6,display_id" doc:"Display id."`
+	DisplayName table.String                            `tp:"7,display_name" doc:"Name."`
 }
 
 // SurfaceflingerLayer belongs to SurfaceflingerLayersSnapshot.
 type SurfaceflingerLayer struct {
 	table.Table        `tp:"surfaceflinger_layer" doc:"A layer in a snapshot of the layers."`
-	SnapshotID         table.Int64        `tp:"2,snapshot_id,ref=surfaceflinger_layers_snapshot" doc:"Snapshot."`
-	ArgSetID           table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The layer in full: the rows of args with this arg_set_id."`
-	Base64ProtoID      table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the layer's message, equal for equal messages."`
-	LayerID            table.Int64        `tp:"5,layer_id,null" doc:"Layer id."`
-	LayerName          table.String       `tp:"6,layer_name" doc:"Name."`
-	IsVisible          table.Bool         `tp:"7,is_visible" doc:"Whether it is visible, given its own state and its parents' states."`
-	Parent             table.Int64        `tp:"8,parent,null" doc:"Layer id of the parent."`
-	CornerRadiusTL     table.Float64      `tp:"9,corner_radius_tl,null" doc:"Radius of the upper left corner, pixels."`
-	CornerRadiusTR     table.Float64      `tp:"10,corner_radius_tr,null" doc:"Radius of the upper right corner, pixels."`
-	CornerRadiusBL     table.Float64      `tp:"11,corner_radius_bl,null" doc:"Radius of the lower left corner, pixels."`
-	CornerRadiusBR     table.Float64      `tp:"12,corner_radius_br,null" doc:"Radius of the lower right corner, pixels."`
-	HWCCompositionType table.Int64        `tp:"13,hwc_composition_type,null" doc:"How it is composed, as a value of HwcCompositionType."`
-	IsHiddenByPolicy   table.Bool         `tp:"14,is_hidden_by_policy" doc:"Whether it, or a parent, is flagged as hidden."`
-	ZOrderRelativeOf   table.Int64        `tp:"15,z_order_relative_of,null" doc:"Layer id of the layer relative to which it is stacked."`
-	IsMissingZParent   table.Bool         `tp:"16,is_missing_z_parent" doc:"Whether the layer relative to which it is stacked is missing from the snapshot."`
-	LayerRectID        table.Int64        `tp:"17,layer_rect_id,null,ref=winscope_trace_rect" doc:"Area that it covers."`
-	InputRectID        table.Int64        `tp:"18,input_rect_id,null,ref=winscope_trace_rect" doc:"Area in which it accepts input."`
+	SnapshotID         table.Ref[SurfaceflingerLayersSnapshot] `tp:"2,snapshot_id" doc:"Snapshot."`
+	ArgSetID           table.SetRef[Args]                      `tp:"3,arg_set_id,null" doc:"The layer in full: the rows of args with this arg_set_id."`
+	Base64ProtoID      table.Int64                             `tp:"4,base64_proto_id,null" doc:"Number of the layer's message, equal for equal messages."`
+	LayerID            table.Int64                             `tp:"5,layer_id,null" doc:"Layer id."`
+	LayerName          table.String                            `tp:"6,layer_name" doc:"Name."`
+	IsVisible          table.Bool                              `tp:"7,is_visible" doc:"Whether it is visible, given its own state and its parents' states."`
+	Parent             table.Int64                             `tp:"8,parent,null" doc:"Layer id of the parent."`
+	CornerRadiusTL     table.Float64                           `tp:"9,corner_radius_tl,null" doc:"Radius of the upper left corner, pixels."`
+	CornerRadiusTR     table.Float64                           `tp:"10,corner_radius_tr,null" doc:"Radius of the upper right corner, pixels."`
+	CornerRadiusBL     table.Float64                           `tp:"11,corner_radius_bl,null" doc:"Radius of the lower left corner, pixels."`
+	CornerRadiusBR     table.Float64                           `tp:"12,corner_radius_br,null" doc:"Radius of the lower right corner, pixels."`
+	HWCCompositionType table.Int64                             `tp:"13,hwc_composition_type,null" doc:"How it is composed, as a value of HwcCompositionType."`
+	IsHiddenByPolicy   table.Bool                              `tp:"14,is_hidden_by_policy" doc:"Whether it, or a parent, is flagged as hidden."`
+	ZOrderRelativeOf   table.Int64                             `tp:"15,z_order_relative_of,null" doc:"Layer id of the layer relative to which it is stacked."`
+	IsMissingZParent   table.Bool                              `tp:"16,is_missing_z_parent" doc:"Whether the layer relative to which it is stacked is missing from the snapshot."`
+	LayerRectID        table.Ref[WinscopeTraceRect]            `tp:"17,layer_rect_id,null" doc:"Area that it covers."`
+	InputRectID        table.Ref[WinscopeTraceRect]            `tp:"18,input_rect_id,null" doc:"Area in which it accepts input."`
 }
 
 // SurfaceflingerTransactions is filled from SurfaceFlinger's transaction tracing.
@@ -98,16 +98,16 @@ type SurfaceflingerTransactions struct {
 // SurfaceflingerTransaction belongs to SurfaceflingerTransactions.
 type SurfaceflingerTransaction struct {
 	table.Table     `tp:"surfaceflinger_transaction" doc:"A change of a layer or a display within a commit."`
-	SnapshotID      table.Int64        `tp:"2,snapshot_id,ref=surfaceflinger_transactions" doc:"Commit."`
-	ArgSetID        table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The change in full: the rows of args with this arg_set_id."`
-	Base64ProtoID   table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the change's message, equal for equal messages."`
-	TransactionID   table.Int64        `tp:"5,transaction_id,null" doc:"Transaction id."`
-	PID             table.Int64        `tp:"6,pid,null" doc:"Process id that it came from."`
-	UID             table.Int64        `tp:"7,uid,null" doc:"User id that it came from."`
-	LayerID         table.Int64        `tp:"8,layer_id,null" doc:"Layer that is changed."`
-	DisplayID       table.Int64        `tp:"9,display_id,null" doc:"Display that is changed."`
-	FlagsID         table.Int64        `tp:"10,flags_id,null" doc:"What is changed: the rows of surfaceflinger_transaction_flag with this flags_id."`
-	TransactionType table.String       `tp:"11,transaction_type" doc:"Kind of change, such as LAYER_CHANGED."`
+	SnapshotID      table.Ref[SurfaceflingerTransactions] `tp:"2,snapshot_id" doc:"Commit."`
+	ArgSetID        table.SetRef[Args]                    `tp:"3,arg_set_id,null" doc:"The change in full: the rows of args with this arg_set_id."`
+	Base64ProtoID   table.Int64                           `tp:"4,base64_proto_id,null" doc:"Number of the change's message, equal for equal messages."`
+	TransactionID   table.Int64                           `tp:"5,transaction_id,null" doc:"Transaction id."`
+	PID             table.Int64                           `tp:"6,pid,null" doc:"Process id that it came from."`
+	UID             table.Int64                           `tp:"7,uid,null" doc:"User id that it came from."`
+	LayerID         table.Int64                           `tp:"8,layer_id,null" doc:"Layer that is changed."`
+	DisplayID       table.Int64                           `tp:"9,display_id,null" doc:"Display that is changed."`
+	FlagsID         table.Int64                           `tp:"10,flags_id,null" doc:"What is changed: the rows of surfaceflinger_transaction_flag with this flags_id."`
+	TransactionType table.String                          `tp:"11,transaction_type" doc:"Kind of change, such as LAYER_CHANGED."`
 }
 
 // SurfaceflingerTransactionFlag belongs to SurfaceflingerTransaction.
@@ -130,17 +130,17 @@ type Windowmanager struct {
 // WindowmanagerWindowcontainer belongs to Windowmanager.
 type WindowmanagerWindowcontainer struct {
 	table.Table   `tp:"windowmanager_windowcontainer" doc:"A node in the tree of displays, tasks and windows."`
-	SnapshotID    table.Int64        `tp:"2,snapshot_id,ref=windowmanager" doc:"Snapshot."`
-	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The node in full: the rows of args with this arg_set_id."`
-	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the node's message, equal for equal messages."`
-	Title         table.String       `tp:"5,title" doc:"Title."`
-	Token         table.Int64        `tp:"6,token" doc:"Hash code that identifies the node in the snapshot."`
-	ParentToken   table.Int64        `tp:"7,parent_token,null" doc:"token of the parent."`
-	ChildIndex    table.Int64        `tp:"8,child_index,null" doc:"Position among the children of the parent, from 0."`
-	IsVisible     table.Bool         `tp:"9,is_visible,null" doc:"Whether it is visible."`
-	WindowRectID  table.Int64        `tp:"10,window_rect_id,null,ref=winscope_trace_rect" doc:"Area that it covers."`
-	ContainerType table.String       `tp:"11,container_type" doc:"Kind of node, such as DisplayContent or TaskFragment."`
-	NameOverride  table.String       `tp:"12,name_override" doc:"Name to show in place of the title."`
+	SnapshotID    table.Ref[Windowmanager]     `tp:"2,snapshot_id" doc:"Snapshot."`
+	ArgSetID      table.SetRef[Args]           `tp:"3,arg_set_id,null" doc:"The node in full: the rows of args with this arg_set_id."`
+	Base64ProtoID table.Int64                  `tp:"4,base64_proto_id,null" doc:"Number of the node's message, equal for equal messages."`
+	Title         table.String                 `tp:"5,title" doc:"Title."`
+	Token         table.Int64                  `tp:"6,token" doc:"Hash code that identifies the node in the snapshot."`
+	ParentToken   table.Int64                  `tp:"7,parent_token,null" doc:"token of the parent."`
+	ChildIndex    table.Int64                  `tp:"8,child_index,null" doc:"Position among the children of the parent, from 0."`
+	IsVisible     table.Bool                   `tp:"9,is_visible,null" doc:"Whether it is visible."`
+	WindowRectID  table.Ref[WinscopeTraceRect] `tp:"10,window_rect_id,null" doc:"Area that it covers."`
+	ContainerType table.String                 `tp:"11,container_type" doc:"Kind of node, such as DisplayContent or TaskFragment."`
+	NameOverride  table.String                 `tp:"12,name_override" doc:"Name to show in place of the title."`
 }
 
 // WindowManagerShellTransitions holds transitions. Rows are held because several packets describe one
@@ -177,17 +177,17 @@ type WindowManagerShellTransitionHandlers struct {
 // WindowManagerShellTransitionParticipants belongs to WindowManagerShellTransitions.
 type WindowManagerShellTransitionParticipants struct {
 	table.Table          `tp:"window_manager_shell_transition_participants" doc:"A window that a transition changes."`
-	TransitionID         table.Int64 `tp:"2,transition_id" doc:"Transition: transition_id of window_manager_shell_transitions."`
-	LayerID              table.Int64 `tp:"3,layer_id,null" doc:"Layer of the window."`
-	WindowID             table.Int64 `tp:"4,window_id,null" doc:"Window id."`
-	Mode                 table.Int64 `tp:"5,mode,null" doc:"What happens to the window, as Android's number, such as 1 open and 2 close."`
-	Flags                table.Int64 `tp:"6,flags,null" doc:"Flags of the change as bits."`
-	StartDisplayID       table.Int64 `tp:"7,start_display_id,null" doc:"Display before the transition."`
-	EndDisplayID         table.Int64 `tp:"8,end_display_id,null" doc:"Display after the transition."`
-	StartRotation        table.Int64 `tp:"9,start_rotation,null" doc:"Rotation before, in quarter turns."`
-	EndRotation          table.Int64 `tp:"10,end_rotation,null" doc:"Rotation after, in quarter turns."`
-	StartAbsBoundsRectID table.Int64 `tp:"11,start_abs_bounds_rect_id,null,ref=winscope_rect" doc:"Place on the screen before the transition."`
-	EndAbsBoundsRectID   table.Int64 `tp:"12,end_abs_bounds_rect_id,null,ref=winscope_rect" doc:"Place on the screen after the transition."`
+	TransitionID         table.Int64             `tp:"2,transition_id" doc:"Transition: transition_id of window_manager_shell_transitions."`
+	LayerID              table.Int64             `tp:"3,layer_id,null" doc:"Layer of the window."`
+	WindowID             table.Int64             `tp:"4,window_id,null" doc:"Window id."`
+	Mode                 table.Int64             `tp:"5,mode,null" doc:"What happens to the window, as Android's number, such as 1 open and 2 close."`
+	Flags                table.Int64             `tp:"6,flags,null" doc:"Flags of the change as bits."`
+	StartDisplayID       table.Int64             `tp:"7,start_display_id,null" doc:"Display before the transition."`
+	EndDisplayID         table.Int64             `tp:"8,end_display_id,null" doc:"Display after the transition."`
+	StartRotation        table.Int64             `tp:"9,start_rotation,null" doc:"Rotation before, in quarter turns."`
+	EndRotation          table.Int64             `tp:"10,end_rotation,null" doc:"Rotation after, in quarter turns."`
+	StartAbsBoundsRectID table.Ref[WinscopeRect] `tp:"11,start_abs_bounds_rect_id,null" doc:"Place on the screen before the transition."`
+	EndAbsBoundsRectID   table.Ref[WinscopeRect] `tp:"12,end_abs_bounds_rect_id,null" doc:"Place on the screen after the transition."`
 }
 
 // WindowManagerShellTransitionProtos belongs to WindowManagerShellTransitions.
@@ -210,16 +210,16 @@ type Viewcapture struct {
 // ViewcaptureView belongs to Viewcapture.
 type ViewcaptureView struct {
 	table.Table   `tp:"viewcapture_view" doc:"A view in a snapshot of a window."`
-	SnapshotID    table.Int64        `tp:"2,snapshot_id,ref=viewcapture" doc:"Snapshot."`
-	ArgSetID      table.SetRef[Args] `tp:"3,arg_set_id,null" doc:"The view in full: the rows of args with this arg_set_id."`
-	Base64ProtoID table.Int64        `tp:"4,base64_proto_id,null" doc:"Number of the view's message, equal for equal messages."`
-	NodeID        table.Int64        `tp:"5,node_id" doc:"Number of the view in the snapshot."`
-	Hashcode      table.Int64        `tp:"6,hashcode" doc:"Hash code of the view."`
-	IsVisible     table.Bool         `tp:"7,is_visible" doc:"Whether it is visible."`
-	ParentID      table.Int64        `tp:"8,parent_id" doc:"node_id of the parent."`
-	ViewID        table.String       `tp:"9,view_id" doc:"Resource id."`
-	ClassName     table.String       `tp:"10,class_name" doc:"Class."`
-	TraceRectID   table.Int64        `tp:"11,trace_rect_id,ref=winscope_trace_rect" doc:"Area that it covers."`
+	SnapshotID    table.Ref[Viewcapture]       `tp:"2,snapshot_id" doc:"Snapshot."`
+	ArgSetID      table.SetRef[Args]           `tp:"3,arg_set_id,null" doc:"The view in full: the rows of args with this arg_set_id."`
+	Base64ProtoID table.Int64                  `tp:"4,base64_proto_id,null" doc:"Number of the view's message, equal for equal messages."`
+	NodeID        table.Int64                  `tp:"5,node_id" doc:"Number of the view in the snapshot."`
+	Hashcode      table.Int64                  `tp:"6,hashcode" doc:"Hash code of the view."`
+	IsVisible     table.Bool                   `tp:"7,is_visible" doc:"Whether it is visible."`
+	ParentID      table.Int64                  `tp:"8,parent_id" doc:"node_id of the parent."`
+	ViewID        table.String                 `tp:"9,view_id" doc:"Resource id."`
+	ClassName     table.String                 `tp:"10,class_name" doc:"Class."`
+	TraceRectID   table.Ref[WinscopeTraceRect] `tp:"11,trace_rect_id" doc:"Area that it covers."`
 }
 
 // ViewcaptureInternedData belongs to Viewcapture and ViewcaptureView.

@@ -10,7 +10,7 @@ import (
 )
 
 // layerAreas are the ids of the areas in which a layer is drawn and accepts input, or None.
-type layerAreas struct{ bounds, input int64 }
+type layerAreas struct{ bounds, input areaID }
 
 // Bits of an input window's configuration.
 const (
@@ -69,28 +69,28 @@ func (l *layers) areas(s *scene) map[int32]layerAreas {
 }
 
 // boundsArea stores where a layer is drawn.
-func (l *layers) boundsArea(one *layer, visible bool, c *canvas) int64 {
+func (l *layers) boundsArea(one *layer, visible bool, c *canvas) areaID {
 	if one.screenBounds == nil || !visible && (c.unlimited(*one.screenBounds) || one.screenBounds.near(boundless)) {
 		return model.None
 	}
 	id := l.shapes.add(area{place: l.shapes.rect(one.size()), transform: l.shapes.transform(one.transform),
 		group: one.stack, depth: c.depth(one.stack), visible: visible})
-	t := &l.Store.WinscopeTraceRect
+	t, row := &l.Store.WinscopeTraceRect, int64(id)
 	switch {
 	case one.color != nil && one.color.hasAlpha:
-		t.Opacity.Set(id, one.color.a)
+		t.Opacity.Set(row, one.color.a)
 	case visible:
-		t.Opacity.Set(id, 0)
+		t.Opacity.Set(row, 0)
 	}
 	if width := message.Float64(one.border, androidpb.BorderSettings_StrokeWidth); width > 0 {
-		t.BorderWidth.Set(id, width)
-		t.BorderColor.Set(id, unsigned(message.Int32(one.border, androidpb.BorderSettings_Color)))
+		t.BorderWidth.Set(row, width)
+		t.BorderColor.Set(row, unsigned(message.Int32(one.border, androidpb.BorderSettings_Color)))
 	}
 	return id
 }
 
 // inputArea stores where a layer accepts input.
-func (l *layers) inputArea(one *layer, visible bool, c *canvas) int64 {
+func (l *layers) inputArea(one *layer, visible bool, c *canvas) areaID {
 	if one.input == nil {
 		return model.None
 	}

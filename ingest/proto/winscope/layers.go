@@ -45,13 +45,13 @@ func (l *layers) snapshot(ts int64, state *proto.State, data []byte) {
 	}
 	s.index()
 	for i := range s.displays {
-		l.display(snapshot, i, &s.displays[i])
+		l.display(layersID(snapshot), i, &s.displays[i])
 	}
 	s.stack()
 	s.look()
 	areas := l.areas(s)
 	for i := range s.layers {
-		l.layer(snapshot, state, s, &s.layers[i], areas)
+		l.layer(layersID(snapshot), state, s, &s.layers[i], areas)
 	}
 }
 
@@ -80,7 +80,7 @@ func (s *scene) index() {
 }
 
 // display stores the display at an index of a snapshot.
-func (l *layers) display(snapshot int64, index int, d *display) {
+func (l *layers) display(snapshot layersID, index int, d *display) {
 	place := d.area
 	if place.empty() {
 		place = rect{w: d.w, h: d.h}
@@ -97,7 +97,7 @@ func (l *layers) display(snapshot int64, index int, d *display) {
 }
 
 // layer stores a layer of a snapshot.
-func (l *layers) layer(snapshot int64, state *proto.State, s *scene, one *layer, areas map[int32]layerAreas) {
+func (l *layers) layer(snapshot layersID, state *proto.State, s *scene, one *layer, areas map[int32]layerAreas) {
 	t := &l.Store.SurfaceflingerLayer
 	row := t.Append()
 	t.SnapshotID.Set(row, snapshot)

@@ -8,16 +8,16 @@ import (
 // shapes stores rectangles and transforms, each once.
 type shapes struct {
 	store      *model.Store
-	rects      map[rect]int64
-	transforms map[transform]int64
+	rects      map[rect]rectID
+	transforms map[transform]transformID
 }
 
 var shapesOf = proto.Shared[shapes]{New: func(r *proto.Reader) *shapes {
-	return &shapes{r.Store, map[rect]int64{}, map[transform]int64{}}
+	return &shapes{r.Store, map[rect]rectID{}, map[transform]transformID{}}
 }}
 
 // rect returns the id of a rectangle.
-func (s *shapes) rect(r rect) int64 {
+func (s *shapes) rect(r rect) rectID {
 	id, known := s.rects[r]
 	if !known {
 		id = s.newRect(r)
@@ -27,18 +27,18 @@ func (s *shapes) rect(r rect) int64 {
 }
 
 // newRect stores a rectangle and returns its id.
-func (s *shapes) newRect(r rect) int64 {
+func (s *shapes) newRect(r rect) rectID {
 	t := &s.store.WinscopeRect
-	id := t.Append()
-	t.X.Set(id, r.x)
-	t.Y.Set(id, r.y)
-	t.W.Set(id, r.w)
-	t.H.Set(id, r.h)
-	return id
+	row := t.Append()
+	t.X.Set(row, r.x)
+	t.Y.Set(row, r.y)
+	t.W.Set(row, r.w)
+	t.H.Set(row, r.h)
+	return rectID(row)
 }
 
 // transform returns the id of a transform.
-func (s *shapes) transform(m transform) int64 {
+func (s *shapes) transform(m transform) transformID {
 	id, known := s.transforms[m]
 	if !known {
 		id = s.newTransform(m)
@@ -48,35 +48,36 @@ func (s *shapes) transform(m transform) int64 {
 }
 
 // newTransform stores a transform and returns its id.
-func (s *shapes) newTransform(m transform) int64 {
+func (s *shapes) newTransform(m transform) transformID {
 	t := &s.store.WinscopeTransform
-	id := t.Append()
-	t.DSDX.Set(id, m.dsdx)
-	t.DTDX.Set(id, m.dtdx)
-	t.Tx.Set(id, m.tx)
-	t.DTDY.Set(id, m.dtdy)
-	t.DSDY.Set(id, m.dsdy)
-	t.Ty.Set(id, m.ty)
-	return id
+	row := t.Append()
+	t.DSDX.Set(row, m.dsdx)
+	t.DTDX.Set(row, m.dtdx)
+	t.Tx.Set(row, m.tx)
+	t.DTDY.Set(row, m.dtdy)
+	t.DSDY.Set(row, m.dsdy)
+	t.Ty.Set(row, m.ty)
+	return transformID(row)
 }
 
-// area is a rectangle to draw. Its place is the id of a rectangle, transform that of a transform.
+// area is a rectangle to draw.
 type area struct {
-	place, transform int64
-	group            uint32 // what is drawn together
-	depth            int
-	visible, spy     bool
+	place        rectID
+	transform    transformID
+	group        uint32 // what is drawn together
+	depth        int
+	visible, spy bool
 }
 
 // add stores an area and returns its id.
-func (s *shapes) add(a area) int64 {
+func (s *shapes) add(a area) areaID {
 	t := &s.store.WinscopeTraceRect
-	id := t.Append()
-	t.RectID.Set(id, a.place)
-	t.GroupID.Set(id, int64(a.group))
-	t.Depth.Set(id, int32(a.depth))
-	t.IsSpy.Set(id, a.spy)
-	t.IsVisible.Set(id, a.visible)
-	t.TransformID.Set(id, a.transform)
-	return id
+	row := t.Append()
+	t.RectID.Set(row, a.place)
+	t.GroupID.Set(row, int64(a.group))
+	t.Depth.Set(row, int32(a.depth))
+	t.IsSpy.Set(row, a.spy)
+	t.IsVisible.Set(row, a.visible)
+	t.TransformID.Set(row, a.transform)
+	return areaID(row)
 }

@@ -31,11 +31,12 @@ func newTransactions(r *proto.Reader) *transactions {
 // commit reads a TransactionTraceEntry.
 func (t *transactions) commit(ts int64, state *proto.State, data []byte) {
 	commits := &t.Store.SurfaceflingerTransactions
-	id := commits.Append()
-	commits.TS.Set(id, ts)
-	commits.VsyncID.Set(id, message.Int64(data, androidpb.TransactionTraceEntry_VsyncID))
-	commits.Base64ProtoID.Set(id, messageID(data))
-	t.describe(id, &commits.ArgSetID, state, &commit, data)
+	row := commits.Append()
+	id := commitID(row)
+	commits.TS.Set(row, ts)
+	commits.VsyncID.Set(row, message.Int64(data, androidpb.TransactionTraceEntry_VsyncID))
+	commits.Base64ProtoID.Set(row, messageID(data))
+	t.describe(row, &commits.ArgSetID, state, &commit, data)
 
 	for changes := range message.Messages(data, androidpb.TransactionTraceEntry_Transactions) {
 		t.transaction(id, state, changes)
@@ -62,7 +63,7 @@ func (t *transactions) commit(ts int64, state *proto.State, data []byte) {
 }
 
 // change adds a change to a commit, and returns its row.
-func (t *transactions) change(commit int64, kind string) int64 {
+func (t *transactions) change(commit commitID, kind string) int64 {
 	changes := &t.Store.SurfaceflingerTransaction
 	row := changes.Append()
 	changes.SnapshotID.Set(row, commit)
@@ -71,7 +72,7 @@ func (t *transactions) change(commit int64, kind string) int64 {
 }
 
 // transaction reads a TransactionState. Each of its changes is a row.
-func (t *transactions) transaction(commit int64, state *proto.State, data []byte) {
+func (t *transactions) transaction(commit commitID, state *proto.State, data []byte) {
 	id := message.Int64(data, androidpb.TransactionState_TransactionID)
 	pid, uid := message.Uint32(data, androidpb.TransactionState_PID), message.Uint32(data, androidpb.TransactionState_UID)
 	change := func(kind string) int64 {

@@ -95,7 +95,7 @@ func (v *viewCapture) snapshot(ts int64, state *proto.State, data []byte) {
 		view := &views[i]
 		row := rows.Append()
 		v.begin(view.data)
-		rows.SnapshotID.Set(row, snapshot)
+		rows.SnapshotID.Set(row, viewCaptureID(snapshot))
 		rows.Base64ProtoID.Set(row, v.number)
 		rows.NodeID.Set(row, unsigned(view.id))
 		rows.Hashcode.Set(row, unsigned(view.hash))
@@ -168,7 +168,7 @@ func readView(data []byte) view {
 
 // placed is a view on the screen.
 type placed struct {
-	area    int64 // row of winscope_trace_rect
+	area    areaID
 	visible bool
 	shown   bool // it and the views around it are not hidden
 	rect    rect
@@ -237,6 +237,6 @@ func (v *viewCapture) placeView(view *view, in *placed) *placed {
 	top += (view.top+view.translationY)*scaleY + view.height*(scaleY-p.scaleY)/2
 	p.rect = edges(left, top, left+view.width*p.scaleX, top+view.height*p.scaleY)
 	p.area = v.shapes.add(area{place: v.shapes.rect(p.rect), depth: p.depth * viewDepth, visible: p.visible})
-	v.Store.WinscopeTraceRect.Opacity.Set(p.area, view.alpha)
+	v.Store.WinscopeTraceRect.Opacity.Set(int64(p.area), view.alpha)
 	return p
 }

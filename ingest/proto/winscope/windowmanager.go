@@ -20,7 +20,7 @@ const maxNesting = 500
 type windowManager struct {
 	dumper
 	shapes *shapes
-	still  int64 // id of the transform of all areas, or None
+	still  transformID // of all areas, or None
 
 	// The snapshot being read.
 	row     int64
@@ -79,7 +79,7 @@ func (m *windowManager) container(c *container, parent *int32, index int64, nest
 	}
 	t := &m.Store.WindowmanagerWindowcontainer
 	row := t.Append()
-	t.SnapshotID.Set(row, m.row)
+	t.SnapshotID.Set(row, windowsID(m.row))
 	t.Title.Set(row, m.Store.Strings.InternBytes(c.title))
 	t.Token.Set(row, int64(*c.token))
 	t.IsVisible.Set(row, c.visible)
@@ -109,7 +109,7 @@ func (m *windowManager) container(c *container, parent *int32, index int64, nest
 }
 
 // area stores what a container covers.
-func (m *windowManager) area(w *window) int64 {
+func (m *windowManager) area(w *window) areaID {
 	if m.still == model.None {
 		// Not the identity, but what Trace Processor stores.
 		m.still = m.shapes.newTransform(transform{dsdx: 1, dtdy: 1})
@@ -117,7 +117,7 @@ func (m *windowManager) area(w *window) int64 {
 	id := m.shapes.add(area{place: m.shapes.newRect(w.place), transform: m.still,
 		group: uint32(m.display), depth: m.depth, visible: w.visible})
 	if w.hasAlpha {
-		m.Store.WinscopeTraceRect.Opacity.Set(id, w.alpha)
+		m.Store.WinscopeTraceRect.Opacity.Set(int64(id), w.alpha)
 	}
 	m.depth++
 	return id

@@ -19,6 +19,17 @@ import (
 // Modules read the packets of the family.
 var Modules = proto.Family{extensions, surfaceFlinger, shellTransitions, protoLog}
 
+// The ids of rows.
+type (
+	rectID        = table.ID[schema.WinscopeRect]
+	transformID   = table.ID[schema.WinscopeTransform]
+	areaID        = table.ID[schema.WinscopeTraceRect]
+	layersID      = table.ID[schema.SurfaceflingerLayersSnapshot]
+	commitID      = table.ID[schema.SurfaceflingerTransactions]
+	windowsID     = table.ID[schema.Windowmanager]
+	viewCaptureID = table.ID[schema.Viewcapture]
+)
+
 // dumper writes messages as args of the rows that describe them.
 type dumper struct {
 	*proto.Reader

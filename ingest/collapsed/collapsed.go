@@ -56,12 +56,12 @@ func parse(line []byte) (frames []byte, count int64, ok bool) {
 func read(in *format.Input) error {
 	strings := in.Store.Strings
 	profiles := &in.Store.AggregateProfile
-	profile := profiles.Append()
-	profiles.Scope.Set(profile, strings.Intern("collapsed_stack_file"))
-	profiles.Name.Set(profile, strings.Intern("collapsed_stack samples"))
-	profiles.SampleTypeType.Set(profile, strings.Intern("samples"))
-	profiles.SampleTypeUnit.Set(profile, strings.Intern("count"))
-	r := &reader{in, profile, in.Store.Stacks.DummyMapping("[collapsed_stack]")}
+	row := profiles.Append()
+	profiles.Scope.Set(row, strings.Intern("collapsed_stack_file"))
+	profiles.Name.Set(row, strings.Intern("collapsed_stack samples"))
+	profiles.SampleTypeType.Set(row, strings.Intern("samples"))
+	profiles.SampleTypeUnit.Set(row, strings.Intern("count"))
+	r := &reader{in, profile.AggregateID(row), in.Store.Stacks.DummyMapping("[collapsed_stack]")}
 
 	l := lines.NewReader(in)
 	for l.Next() {
@@ -75,7 +75,7 @@ func read(in *format.Input) error {
 
 type reader struct {
 	*format.Input
-	profile int64 // row of the profile
+	profile profile.AggregateID
 	mapping profile.MappingID
 }
 

@@ -45,12 +45,12 @@ type kind struct {
 	counters       map[model.StringID]model.StringID // names of counters, by the key of the arg
 	size           model.StringID                    // key of the arg that a profile adds up
 	starts, ends   bool                              // of a thread
-	profile        int64                             // row of the profile, or None
+	profile        profile.AggregateID               // or None
 }
 
 // site is a place whose values a profile adds up.
 type site struct {
-	profile  int64
+	profile  profile.AggregateID
 	callsite profile.CallsiteID
 }
 
@@ -180,11 +180,12 @@ func (p *parser) sample(ts int64, k *kind, utid model.UTID, callsite profile.Cal
 func (p *parser) add(k *kind, callsite profile.CallsiteID, measure model.StringID, unit string, value float64) {
 	if k.profile == model.None {
 		t := &p.Store.AggregateProfile
-		k.profile = t.Append()
-		t.Scope.Set(k.profile, k.name)
-		t.Name.Set(k.profile, k.name)
-		t.SampleTypeType.Set(k.profile, measure)
-		t.SampleTypeUnit.Set(k.profile, p.Store.Strings.Intern(unit))
+		row := t.Append()
+		t.Scope.Set(row, k.name)
+		t.Name.Set(row, k.name)
+		t.SampleTypeType.Set(row, measure)
+		t.SampleTypeUnit.Set(row, p.Store.Strings.Intern(unit))
+		k.profile = profile.AggregateID(row)
 	}
 	at := site{k.profile, callsite}
 	if _, ok := p.sums[at]; !ok {

@@ -43,7 +43,7 @@ func (p *contents) store(scope string) error {
 }
 
 // storeLabels stores a labeled sample a second time, with its labels.
-func (p *contents) storeLabels(callsite profile.CallsiteID, profiles []int64, values []uint64, labels []label) {
+func (p *contents) storeLabels(callsite profile.CallsiteID, profiles []profile.AggregateID, values []uint64, labels []label) {
 	t := &p.context.Store.AggregateSampleLabel
 	sample := t.Rows()
 	for i, v := range values[:min(len(values), len(profiles))] {
@@ -69,10 +69,10 @@ func (p *contents) storeLabels(callsite profile.CallsiteID, profiles []int64, va
 }
 
 // aggregateProfiles stores the sample types and returns their rows.
-func (p *contents) aggregateProfiles(scope string) []int64 {
+func (p *contents) aggregateProfiles(scope string) []profile.AggregateID {
 	strings := p.context.Store.Strings
 	t := &p.context.Store.AggregateProfile
-	var rows []int64
+	var ids []profile.AggregateID
 	for _, v := range p.types {
 		name := p.text(v.name, "unknown")
 		row := t.Append()
@@ -80,9 +80,9 @@ func (p *contents) aggregateProfiles(scope string) []int64 {
 		t.Name.Set(row, strings.Intern("pprof "+strings.Get(name)))
 		t.SampleTypeType.Set(row, name)
 		t.SampleTypeUnit.Set(row, p.text(v.unit, "count"))
-		rows = append(rows, row)
+		ids = append(ids, profile.AggregateID(row))
 	}
-	return rows
+	return ids
 }
 
 // storedMapping is the stored row of a mapping.

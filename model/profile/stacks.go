@@ -12,13 +12,15 @@ import (
 )
 
 type (
-	FrameID      = table.ID[schema.StackProfileFrame]
-	CallsiteID   = table.ID[schema.StackProfileCallsite]
-	MappingID    = table.ID[schema.StackProfileMapping]
-	SampleID     = table.ID[schema.StackSample]
-	SessionID    = table.ID[schema.ProfilerSession]
-	SymbolSetID  = table.SetID[schema.StackProfileSymbol]
-	CounterSetID = table.SetID[schema.ProfilerCounterSet]
+	FrameID        = table.ID[schema.StackProfileFrame]
+	CallsiteID     = table.ID[schema.StackProfileCallsite]
+	MappingID      = table.ID[schema.StackProfileMapping]
+	SampleID       = table.ID[schema.StackSample]
+	SessionID      = table.ID[schema.ProfilerSession]
+	AggregateID    = table.ID[schema.AggregateProfile]
+	AsyncContextID = table.ID[schema.ProfilerAsyncContext]
+	SymbolSetID    = table.SetID[schema.StackProfileSymbol]
+	CounterSetID   = table.SetID[schema.ProfilerCounterSet]
 )
 
 // Stacks stores each mapping, frame and call stack once.
@@ -250,7 +252,7 @@ type Sample struct {
 	UnwindError table.StringID
 	Session     SessionID
 	CounterSet  CounterSetID
-	Async       int64
+	Async       AsyncContextID
 	Weight      int64 // how many samples it stands for
 }
 

@@ -57,7 +57,7 @@ type StackSample struct {
 	UnwindError    table.String                     `tp:"9,unwind_error" doc:"Why the stack is cut short, NULL if it is not."`
 	SessionID      table.Ref[ProfilerSession]       `tp:"10,session_id,null" doc:"Session in which it was taken."`
 	CounterSetID   table.SetRef[ProfilerCounterSet] `tp:"11,counter_set_id,null" doc:"Counters at that moment: the rows of profiler_counter_set with this counter_set_id."`
-	AsyncContextID table.Int64                      `tp:"12,async_context_id,null,ref=profiler_async_context" doc:"Coroutine that was sampled."`
+	AsyncContextID table.Ref[ProfilerAsyncContext]  `tp:"12,async_context_id,null" doc:"Coroutine that was sampled."`
 	UCPU           table.Ref[CPU]                   `tp:"13,ucpu,null" doc:"CPU, unique across machines."`
 	Weight         table.Int64                      `tp:"14,weight,null" doc:"How many samples it stands for, as Firefox profiles say; NULL for one."`
 }
@@ -95,9 +95,9 @@ type ProfilerCounterSet struct {
 // ProfilerAsyncContext holds the coroutines of StackSample.
 type ProfilerAsyncContext struct {
 	table.Table `tp:"profiler_async_context" doc:"A flow of control that can move between threads: a goroutine, a fiber, a coroutine."`
-	Name        table.String `tp:"2,name" doc:"Name to show."`
-	Kind        table.String `tp:"3,kind" doc:"What it is, such as goroutine or fiber."`
-	ParentID    table.Int64  `tp:"4,parent_id,null,ref=profiler_async_context" doc:"Context that encloses it."`
+	Name        table.String                    `tp:"2,name" doc:"Name to show."`
+	Kind        table.String                    `tp:"3,kind" doc:"What it is, such as goroutine or fiber."`
+	ParentID    table.Ref[ProfilerAsyncContext] `tp:"4,parent_id,null" doc:"Context that encloses it."`
 }
 
 // AggregateProfile holds the sample types of pprof and collapsed stacks.
@@ -112,7 +112,7 @@ type AggregateProfile struct {
 // AggregateSample holds the values of AggregateProfile.
 type AggregateSample struct {
 	table.Table        `tp:"aggregate_sample" doc:"The sum of a measure at a call stack."`
-	AggregateProfileID table.Int64                     `tp:"2,aggregate_profile_id,ref=aggregate_profile" doc:"Measure."`
+	AggregateProfileID table.Ref[AggregateProfile]     `tp:"2,aggregate_profile_id" doc:"Measure."`
 	CallsiteID         table.Ref[StackProfileCallsite] `tp:"3,callsite_id,null" doc:"Call stack, NULL for values measured without one."`
 	Value              table.Float64                   `tp:"4,value" doc:"Sum, in the unit of the measure."`
 }
@@ -121,7 +121,7 @@ type AggregateSample struct {
 type AggregateSampleLabel struct {
 	table.Table        `tp:"aggregate_sample_label" doc:"A label of a sample, with a row for each measure of the sample. A sample repeats its value for each of its labels, so add up values of only one key and one measure."`
 	SampleID           table.Int64                     `tp:"2,sample_id,asc" doc:"Sample: rows with the same number belong to one sample. Other samples may have the same call stack."`
-	AggregateProfileID table.Int64                     `tp:"3,aggregate_profile_id,ref=aggregate_profile" doc:"Measure."`
+	AggregateProfileID table.Ref[AggregateProfile]     `tp:"3,aggregate_profile_id" doc:"Measure."`
 	CallsiteID         table.Ref[StackProfileCallsite] `tp:"4,callsite_id,null" doc:"Call stack, NULL for values measured without one."`
 	Value              table.Float64                   `tp:"5,value" doc:"Value of the sample, in the unit of the measure. It is part of the sum in aggregate_sample."`
 	Key                table.String                    `tp:"6,key" doc:"Key of the label, such as endpoint or bytes."`
@@ -136,7 +136,7 @@ type MmapRecord struct {
 	TS          table.Int64                    `tp:"2,ts,asc" doc:"When it was made, ns of the trace clock."`
 	UPID        table.Ref[Process]             `tp:"3,upid,null" doc:"Process that made it, NULL for mappings of the kernel."`
 	MappingID   table.Ref[StackProfileMapping] `tp:"4,mapping_id" doc:"The mapping."`
-	FileID      table.Int64                    `tp:"5,file_id,null,ref=file" doc:"Contents of the mapped file, if they came with the trace."`
+	FileID      table.Ref[File]                `tp:"5,file_id,null" doc:"Contents of the mapped file, if they came with the trace."`
 }
 
 // SPERecord is filled from Arm's Statistical Profiling Extension in perf.
@@ -173,16 +173,16 @@ type ETMV4Configuration struct {
 // ETMV4Session is filled from the AUXTRACE records of perf.
 type ETMV4Session struct {
 	table.Table     `tp:"etm_v4_session,planned" doc:"A stretch of Arm's instruction trace on one CPU, from start to stop."`
-	ConfigurationID table.Int64 `tp:"2,configuration_id,ref=etm_v4_configuration" doc:"Configuration of the CPU."`
-	StartTS         table.Int64 `tp:"3,start_ts,null" doc:"When it began, ns of CLOCK_MONOTONIC."`
+	ConfigurationID table.Ref[ETMV4Configuration] `tp:"2,configuration_id" doc:"Configuration of the CPU."`
+	StartTS         table.Int64                   `tp:"3,start_ts,null" doc:"When it began, ns of CLOCK_MONOTONIC."`
 }
 
 // ETMV4Chunk is filled from the AUXTRACE records of perf.
 type ETMV4Chunk struct {
 	table.Table `tp:"etm_v4_chunk,planned" doc:"A piece of an instruction trace without losses."`
-	SessionID   table.Int64 `tp:"2,session_id,ref=etm_v4_session" doc:"Session that it belongs to."`
-	ChunkSetID  table.Int64 `tp:"3,chunk_set_id,asc" doc:"The session's chunks: rows with the same number belong together."`
-	Size        table.Int64 `tp:"4,size" doc:"Size in bytes."`
+	SessionID   table.Ref[ETMV4Session] `tp:"2,session_id" doc:"Session that it belongs to."`
+	ChunkSetID  table.Int64             `tp:"3,chunk_set_id,asc" doc:"The session's chunks: rows with the same number belong together."`
+	Size        table.Int64             `tp:"4,size" doc:"Size in bytes."`
 }
 
 // JITCode holds code made by JIT compilers. Rows are held because a row ends when other code overwrites it.
@@ -201,6 +201,6 @@ type JITCode struct {
 // JITFrame links the frames of call stacks to JITCode.
 type JITFrame struct {
 	table.Table `tp:"jit_frame,planned" doc:"A frame in code generated by a JIT compiler."`
-	JITCodeID   table.Int64                  `tp:"2,jit_code_id,ref=jit_code" doc:"The code."`
+	JITCodeID   table.Ref[JITCode]           `tp:"2,jit_code_id" doc:"The code."`
 	FrameID     table.Ref[StackProfileFrame] `tp:"3,frame_id" doc:"The frame."`
 }

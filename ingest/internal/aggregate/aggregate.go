@@ -11,7 +11,7 @@ import (
 type Profile struct {
 	store    *model.Store
 	tree     profile.StackTree
-	measures []int64 // rows of aggregate_profile
+	measures []profile.AggregateID
 	sums     paged.List[sum]
 	index    []map[int32]int // by measure: places in sums by stack
 }
@@ -45,7 +45,7 @@ func (p *Profile) Measure(scope, name, kind, unit string) int {
 	t.Name.Set(row, strings.Intern(name))
 	t.SampleTypeType.Set(row, strings.Intern(kind))
 	t.SampleTypeUnit.Set(row, strings.Intern(unit))
-	p.measures = append(p.measures, row)
+	p.measures = append(p.measures, profile.AggregateID(row))
 	p.index = append(p.index, map[int32]int{})
 	return len(p.measures) - 1
 }

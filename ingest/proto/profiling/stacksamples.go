@@ -156,17 +156,17 @@ func (s *stackReader) task(state *proto.State, v *profile.Sample, data []byte) {
 	}
 }
 
-// asyncContexts maps the iids of interned coroutines to rows.
-var asyncContexts = proto.NewLocal[map[uint64]int64](proto.UntilAnew)
+// asyncContexts maps the iids of interned coroutines to ids.
+var asyncContexts = proto.NewLocal[map[uint64]profile.AsyncContextID](proto.UntilAnew)
 
-// async returns the row of an interned coroutine, whose parents are the coroutines that
+// async returns the id of an interned coroutine, whose parents are the coroutines that
 // enclose it, or None if it is unknown. A cycle of parents is cut.
-func (s *stackReader) async(state *proto.State, iid uint64) int64 {
+func (s *stackReader) async(state *proto.State, iid uint64) profile.AsyncContextID {
 	known := asyncContexts.Of(state)
 	if *known == nil {
-		*known = map[uint64]int64{}
+		*known = map[uint64]profile.AsyncContextID{}
 	}
-	parent := int64(model.None)
+	parent := profile.AsyncContextID(model.None)
 	var inner []uint64
 	var contexts [][]byte
 	for iid != 0 {
@@ -184,18 +184,18 @@ func (s *stackReader) async(state *proto.State, iid uint64) int64 {
 	}
 	t := &s.Store.ProfilerAsyncContext
 	for i, context := range slices.Backward(contexts) {
-		id := t.Append()
+		row := t.Append()
 		if name := message.Bytes(context, pb.StackSample_AsyncContextDescriptor_Name); len(name) > 0 {
-			t.Name.Set(id, s.Store.Strings.InternBytes(name))
+			t.Name.Set(row, s.Store.Strings.InternBytes(name))
 		}
 		if kind := message.Bytes(context, pb.StackSample_AsyncContextDescriptor_Kind); len(kind) > 0 {
-			t.Kind.Set(id, s.Store.Strings.InternBytes(kind))
+			t.Kind.Set(row, s.Store.Strings.InternBytes(kind))
 		}
 		if parent != model.None {
-			t.ParentID.Set(id, parent)
+			t.ParentID.Set(row, parent)
 		}
-		(*known)[inner[i]] = id
-		parent = id
+		parent = profile.AsyncContextID(row)
+		(*known)[inner[i]] = parent
 	}
 	return parent
 }

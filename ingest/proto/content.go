@@ -10,6 +10,8 @@ import (
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // Content adds up the sizes of the fields of packets, by the path of fields that leads to them. Packets with
@@ -44,6 +46,8 @@ type fieldPath struct {
 }
 
 const unknownFields = 0
+
+type contentPathID = table.ID[schema.ExperimentalProtoPath]
 
 // contentPath is a path with what its fields take.
 type contentPath struct {
@@ -176,7 +180,7 @@ func (p *contentPath) names() (field, kind string) {
 // write fills the tables: a row in each for every path.
 func (c *Content) write() {
 	paths, content, strs := &c.store.ExperimentalProtoPath, &c.store.ExperimentalProtoContent, c.store.Strings
-	first := paths.Rows()
+	first := contentPathID(paths.Rows())
 	texts := make([]model.StringID, c.paths.Len())
 	for i := range texts {
 		p := c.paths.At(i)
@@ -184,7 +188,7 @@ func (c *Content) write() {
 		path, text := paths.Append(), kind
 		paths.FieldType.Set(path, strs.Intern(kind))
 		if p.parent != model.None {
-			paths.ParentID.Set(path, first+p.parent)
+			paths.ParentID.Set(path, first+contentPathID(p.parent))
 			paths.FieldName.Set(path, strs.Intern(field))
 			text = strs.Get(texts[p.parent]) + "." + field + "." + kind
 		}
@@ -196,7 +200,7 @@ func (c *Content) write() {
 		texts[i] = strs.Intern(text)
 		row := content.Append()
 		content.Path.Set(row, texts[i])
-		content.PathID.Set(row, path)
+		content.PathID.Set(row, contentPathID(path))
 		content.TotalSize.Set(row, p.size)
 		content.Size.Set(row, p.size)
 		content.Count.Set(row, p.count)

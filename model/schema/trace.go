@@ -129,9 +129,9 @@ type File struct {
 // ELFFile describes the binaries among the rows of File.
 type ELFFile struct {
 	table.Table `tp:"elf_file,planned" doc:"A binary whose contents came with the trace."`
-	FileID      table.Int64  `tp:"2,file_id,ref=file" doc:"File of the binary."`
-	LoadBias    table.Int64  `tp:"3,load_bias" doc:"Difference between the virtual address and the file offset of the first executable segment."`
-	BuildID     table.String `tp:"4,build_id" doc:"Build id in hexadecimal."`
+	FileID      table.Ref[File] `tp:"2,file_id" doc:"File of the binary."`
+	LoadBias    table.Int64     `tp:"3,load_bias" doc:"Difference between the virtual address and the file offset of the first executable segment."`
+	BuildID     table.String    `tp:"4,build_id" doc:"Build id in hexadecimal."`
 }
 
 // ExperimentalMissingChromeProcesses is filled at the end, from the lists of live processes that Chrome writes.
@@ -144,18 +144,18 @@ type ExperimentalMissingChromeProcesses struct {
 // ExperimentalProtoPath is filled at the end, with --analyze-trace-proto-content.
 type ExperimentalProtoPath struct {
 	table.Table `tp:"experimental_proto_path" doc:"A path of fields in the packets of a Perfetto trace, if its content is analyzed. Packets of events with another name or category have paths of their own."`
-	ParentID    table.Int64        `tp:"2,parent_id,null,ref=experimental_proto_path" doc:"Path that leads to the field, NULL for a packet."`
-	FieldType   table.String       `tp:"3,field_type" doc:"Type of the field: a message type or a type of numbers, text or bytes; empty for unknown fields."`
-	FieldName   table.String       `tp:"4,field_name" doc:"Name of the field after a #, #unknown for all unknown fields of a message, NULL for a packet."`
-	ArgSetID    table.SetRef[Args] `tp:"5,arg_set_id,null" doc:"What the packets have in common: the rows of args with this arg_set_id, event.category and event.name of track events and skipped_packet if earlier packets were lost."`
+	ParentID    table.Ref[ExperimentalProtoPath] `tp:"2,parent_id,null" doc:"Path that leads to the field, NULL for a packet."`
+	FieldType   table.String                     `tp:"3,field_type" doc:"Type of the field: a message type or a type of numbers, text or bytes; empty for unknown fields."`
+	FieldName   table.String                     `tp:"4,field_name" doc:"Name of the field after a #, #unknown for all unknown fields of a message, NULL for a packet."`
+	ArgSetID    table.SetRef[Args]               `tp:"5,arg_set_id,null" doc:"What the packets have in common: the rows of args with this arg_set_id, event.category and event.name of track events and skipped_packet if earlier packets were lost."`
 }
 
 // ExperimentalProtoContent is filled at the end, with --analyze-trace-proto-content.
 type ExperimentalProtoContent struct {
 	table.Table `tp:"experimental_proto_content" doc:"What the fields at a path take in the packets of a Perfetto trace, if its content is analyzed."`
-	Path        table.String `tp:"2,path" doc:"Types and fields of the path, from the packet on, separated by dots."`
-	PathID      table.Int64  `tp:"3,path_id,ref=experimental_proto_path" doc:"Path."`
-	TotalSize   table.Int64  `tp:"4,total_size" doc:"The same as size."`
-	Size        table.Int64  `tp:"5,size" doc:"Size of all values, bytes; of messages, only the tags and lengths in them."`
-	Count       table.Int64  `tp:"6,count" doc:"Number of fields."`
+	Path        table.String                     `tp:"2,path" doc:"Types and fields of the path, from the packet on, separated by dots."`
+	PathID      table.Ref[ExperimentalProtoPath] `tp:"3,path_id" doc:"Path."`
+	TotalSize   table.Int64                      `tp:"4,total_size" doc:"The same as size."`
+	Size        table.Int64                      `tp:"5,size" doc:"Size of all values, bytes; of messages, only the tags and lengths in them."`
+	Count       table.Int64                      `tp:"6,count" doc:"Number of fields."`
 }

@@ -18,67 +18,67 @@ type V8Isolate struct {
 // V8JSScript belongs to V8Isolate.
 type V8JSScript struct {
 	table.Table      `tp:"v8_js_script,planned" doc:"A JavaScript source."`
-	V8IsolateID      table.Int64  `tp:"2,v8_isolate_id,ref=v8_isolate" doc:"Isolate."`
-	InternalScriptID table.Int64  `tp:"3,internal_script_id" doc:"V8's id for it."`
-	ScriptType       table.String `tp:"4,script_type" doc:"Kind of script."`
-	Name             table.String `tp:"5,name" doc:"Name or URL."`
-	Source           table.String `tp:"6,source" doc:"Text."`
+	V8IsolateID      table.Ref[V8Isolate] `tp:"2,v8_isolate_id" doc:"Isolate."`
+	InternalScriptID table.Int64          `tp:"3,internal_script_id" doc:"V8's id for it."`
+	ScriptType       table.String         `tp:"4,script_type" doc:"Kind of script."`
+	Name             table.String         `tp:"5,name" doc:"Name or URL."`
+	Source           table.String         `tp:"6,source" doc:"Text."`
 }
 
 // V8WasmScript belongs to V8Isolate.
 type V8WasmScript struct {
 	table.Table      `tp:"v8_wasm_script,planned" doc:"A WebAssembly module."`
-	V8IsolateID      table.Int64  `tp:"2,v8_isolate_id,ref=v8_isolate" doc:"Isolate."`
-	InternalScriptID table.Int64  `tp:"3,internal_script_id" doc:"V8's id for it."`
-	URL              table.String `tp:"4,url" doc:"Where it came from."`
-	WireBytesBase64  table.String `tp:"5,wire_bytes_base64" doc:"The module in base64."`
-	Source           table.String `tp:"6,source" doc:"Text."`
+	V8IsolateID      table.Ref[V8Isolate] `tp:"2,v8_isolate_id" doc:"Isolate."`
+	InternalScriptID table.Int64          `tp:"3,internal_script_id" doc:"V8's id for it."`
+	URL              table.String         `tp:"4,url" doc:"Where it came from."`
+	WireBytesBase64  table.String         `tp:"5,wire_bytes_base64" doc:"The module in base64."`
+	Source           table.String         `tp:"6,source" doc:"Text."`
 }
 
 // V8JSFunction belongs to V8JSScript.
 type V8JSFunction struct {
 	table.Table  `tp:"v8_js_function,planned" doc:"A JavaScript function."`
-	Name         table.String `tp:"2,name" doc:"Name."`
-	V8JSScriptID table.Int64  `tp:"3,v8_js_script_id,ref=v8_js_script" doc:"Script that contains it."`
-	IsToplevel   table.Bool   `tp:"4,is_toplevel" doc:"Whether it is the script's top level."`
-	Kind         table.String `tp:"5,kind" doc:"Kind of function, such as an arrow function or a constructor."`
-	Line         table.Int64  `tp:"6,line,null" doc:"Line that it begins at, from 1."`
-	Col          table.Int64  `tp:"7,col,null" doc:"Column that it begins at, from 1."`
+	Name         table.String          `tp:"2,name" doc:"Name."`
+	V8JSScriptID table.Ref[V8JSScript] `tp:"3,v8_js_script_id" doc:"Script that contains it."`
+	IsToplevel   table.Bool            `tp:"4,is_toplevel" doc:"Whether it is the script's top level."`
+	Kind         table.String          `tp:"5,kind" doc:"Kind of function, such as an arrow function or a constructor."`
+	Line         table.Int64           `tp:"6,line,null" doc:"Line that it begins at, from 1."`
+	Col          table.Int64           `tp:"7,col,null" doc:"Column that it begins at, from 1."`
 }
 
 // V8JSCode links JITCode to V8JSFunction.
 type V8JSCode struct {
 	table.Table    `tp:"v8_js_code,planned" doc:"Code of a JavaScript function. A function may have several."`
-	JITCodeID      table.Int64  `tp:"2,jit_code_id,null,ref=jit_code" doc:"Machine code, NULL for bytecode."`
-	V8JSFunctionID table.Int64  `tp:"3,v8_js_function_id,ref=v8_js_function" doc:"Function."`
-	Tier           table.String `tp:"4,tier" doc:"Compiler that made it."`
-	BytecodeBase64 table.String `tp:"5,bytecode_base64" doc:"Bytecode in base64, for the tier IGNITION."`
+	JITCodeID      table.Ref[JITCode]      `tp:"2,jit_code_id,null" doc:"Machine code, NULL for bytecode."`
+	V8JSFunctionID table.Ref[V8JSFunction] `tp:"3,v8_js_function_id" doc:"Function."`
+	Tier           table.String            `tp:"4,tier" doc:"Compiler that made it."`
+	BytecodeBase64 table.String            `tp:"5,bytecode_base64" doc:"Bytecode in base64, for the tier IGNITION."`
 }
 
 // V8InternalCode links JITCode to V8Isolate.
 type V8InternalCode struct {
 	table.Table  `tp:"v8_internal_code,planned" doc:"Code of V8 itself, such as a builtin."`
-	JITCodeID    table.Int64  `tp:"2,jit_code_id,ref=jit_code" doc:"Machine code."`
-	V8IsolateID  table.Int64  `tp:"3,v8_isolate_id,ref=v8_isolate" doc:"Isolate."`
-	FunctionName table.String `tp:"4,function_name" doc:"Name."`
-	CodeType     table.String `tp:"5,code_type" doc:"Kind of code, such as BYTECODE_HANDLER."`
+	JITCodeID    table.Ref[JITCode]   `tp:"2,jit_code_id" doc:"Machine code."`
+	V8IsolateID  table.Ref[V8Isolate] `tp:"3,v8_isolate_id" doc:"Isolate."`
+	FunctionName table.String         `tp:"4,function_name" doc:"Name."`
+	CodeType     table.String         `tp:"5,code_type" doc:"Kind of code, such as BYTECODE_HANDLER."`
 }
 
 // V8WasmCode links JITCode to V8WasmScript.
 type V8WasmCode struct {
 	table.Table        `tp:"v8_wasm_code,planned" doc:"Code of a WebAssembly function."`
-	JITCodeID          table.Int64  `tp:"2,jit_code_id,ref=jit_code" doc:"Machine code."`
-	V8IsolateID        table.Int64  `tp:"3,v8_isolate_id,ref=v8_isolate" doc:"Isolate."`
-	V8WasmScriptID     table.Int64  `tp:"4,v8_wasm_script_id,ref=v8_wasm_script" doc:"Module that contains it."`
-	FunctionName       table.String `tp:"5,function_name" doc:"Name."`
-	Tier               table.String `tp:"6,tier" doc:"Compiler that made it."`
-	CodeOffsetInModule table.Int64  `tp:"7,code_offset_in_module" doc:"Offset of the function in the module, bytes."`
+	JITCodeID          table.Ref[JITCode]      `tp:"2,jit_code_id" doc:"Machine code."`
+	V8IsolateID        table.Ref[V8Isolate]    `tp:"3,v8_isolate_id" doc:"Isolate."`
+	V8WasmScriptID     table.Ref[V8WasmScript] `tp:"4,v8_wasm_script_id" doc:"Module that contains it."`
+	FunctionName       table.String            `tp:"5,function_name" doc:"Name."`
+	Tier               table.String            `tp:"6,tier" doc:"Compiler that made it."`
+	CodeOffsetInModule table.Int64             `tp:"7,code_offset_in_module" doc:"Offset of the function in the module, bytes."`
 }
 
 // V8RegexpCode links JITCode to V8Isolate.
 type V8RegexpCode struct {
 	table.Table `tp:"v8_regexp_code,planned" doc:"Code of a regular expression."`
-	JITCodeID   table.Int64  `tp:"2,jit_code_id,ref=jit_code" doc:"Machine code."`
-	V8IsolateID table.Int64  `tp:"3,v8_isolate_id,ref=v8_isolate" doc:"Isolate."`
-	Pattern     table.String `tp:"4,pattern" doc:"The regular expression."`
+	JITCodeID   table.Ref[JITCode]   `tp:"2,jit_code_id" doc:"Machine code."`
+	V8IsolateID table.Ref[V8Isolate] `tp:"3,v8_isolate_id" doc:"Isolate."`
+	Pattern     table.String         `tp:"4,pattern" doc:"The regular expression."`
 }

@@ -36,9 +36,8 @@ func Readable(version int) bool { return OldestSchemaVersion <= version && versi
 //	Track `tp:"cpu_track,derived" where:"event_type=slice,cpu"`
 //
 // A column's tag gives its Parquet field id, its name and options: "null" if values can
-// be absent (text and bytes always can), "ref=TABLE" for the table that an Int64 refers to, "asc" for values
-// that mostly ascend, and "from=COLUMN" for the parent's column that a column of a
-// derived table repeats.
+// be absent (text and bytes always can), "asc" for values that mostly ascend, and "from=COLUMN" for the
+// parent's column that a column of a derived table repeats.
 type Schema struct {
 	Name   string
 	Parent string // table with every row of this one under the same id, or ""
@@ -297,8 +296,6 @@ func columnOf(field reflect.StructField) Column {
 			c.Nullable = true
 		case "asc":
 			c.Asc = true
-		case "ref":
-			c.Ref = value
 		case "from":
 			c.From = value
 		default:

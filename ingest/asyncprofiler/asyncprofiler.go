@@ -27,7 +27,7 @@ const maxDepth = 1 << 14
 
 // box is a frame of the flame graph, with all below it.
 type box struct {
-	stack       int32
+	stack       profile.StackNumber
 	left, width int64
 	above       int64 // width of the boxes on top of it
 }
@@ -201,7 +201,7 @@ func (r *reader) call(line []byte) {
 // add opens a box, and closes those that it is beside.
 func (r *reader) add(level int, left, width int64, name model.StringID) {
 	r.close(level)
-	stack := int32(profile.EmptyStack)
+	stack := profile.EmptyStack
 	if level == 0 {
 		unit := r.units
 		if unit == "samples" {

@@ -57,7 +57,7 @@ func read(in *format.Input) error {
 }
 
 // node reads a node of the tree and those below it.
-func (r *reader) node(parent int32, depth int) error {
+func (r *reader) node(parent profile.StackNumber, depth int) error {
 	number := int32(len(r.frames))
 	r.frames = append(r.frames, model.None)
 	stack := r.Push(parent, number)

@@ -16,7 +16,7 @@ type stacks struct {
 	// Of the previous sample, outermost first: the next one often begins with
 	// the same locations.
 	path  []uint64
-	nodes []int32
+	nodes []profile.StackNumber
 }
 
 // add adds a sample and returns the number of its stack plus one. locations are

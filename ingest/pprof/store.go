@@ -167,7 +167,7 @@ func (p *contents) callsites(frames []profile.FrameID) []profile.CallsiteID {
 	tree := &p.stacks.tree
 	callsites := make([]profile.CallsiteID, tree.Len()+1)
 	callsites[0] = model.None
-	for i := range int32(tree.Len()) {
+	for i := range profile.StackNumber(tree.Len()) {
 		below, location := tree.Stack(i)
 		callsite := callsites[below+1]
 		if frame := frames[location]; frame != model.None {

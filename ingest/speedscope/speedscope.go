@@ -47,11 +47,11 @@ type section struct {
 	start, end float64
 	waiting    []event // until the unit is known
 	// Of begins and ends.
-	open   []int32 // stacks of the open frames, outermost first
-	at     float64 // of the last event
+	open   []profile.StackNumber // stacks of the open frames, outermost first
+	at     float64               // of the last event
 	events bool
 	// Of samples.
-	stacks  []int32
+	stacks  []profile.StackNumber
 	weights []float64
 }
 
@@ -221,7 +221,7 @@ func number(v jsonlex.Value) float64 {
 }
 
 // add adds a value at a stack.
-func (r *reader) add(stack int32, value float64) {
+func (r *reader) add(stack profile.StackNumber, value float64) {
 	if math.IsNaN(value) {
 		r.Damaged()
 		return

@@ -42,7 +42,7 @@ type reader struct {
 
 // sample is a stack that was seen so many times in a row.
 type sample struct {
-	stack int32
+	stack profile.StackNumber
 	count int64
 }
 

@@ -197,7 +197,7 @@ func (s *Stacks) LineOf(frame FrameID) (line int64, ok bool) {
 func (s *Stacks) Frames(callsite CallsiteID) iter.Seq[FrameID] {
 	return func(yield func(FrameID) bool) {
 		for callsite != table.None {
-			parent, frame := s.callsites.Stack(int32(callsite))
+			parent, frame := s.callsites.Stack(StackNumber(callsite))
 			if !yield(FrameID(frame)) {
 				return
 			}
@@ -209,7 +209,7 @@ func (s *Stacks) Frames(callsite CallsiteID) iter.Seq[FrameID] {
 // Callsite returns the stack with the frame on top of parent. parent is table.None for an
 // outermost frame.
 func (s *Stacks) Callsite(parent CallsiteID, frame FrameID) CallsiteID {
-	id, added := s.callsites.Push(int32(parent), int32(frame))
+	id, added := s.callsites.Push(StackNumber(parent), int32(frame))
 	if !added {
 		return CallsiteID(id)
 	}

@@ -12,17 +12,23 @@ import (
 // are found by that number, the others by a hash table.
 type StackTree struct {
 	stacks paged.List[treeStack]
-	slots  []int32 // hash table with open addressing: numbers plus one; the length is a power of two
-	hashed int     // used slots
+	slots  []StackNumber // hash table with open addressing: numbers plus one; the length is a power of two
+	hashed int           // used slots
 }
 
-type treeStack struct{ parent, frame int32 }
+// StackNumber is the number of a stack in a tree, from 0.
+type StackNumber int32
+
+type treeStack struct {
+	parent StackNumber
+	frame  int32
+}
 
 // EmptyStack is the parent of the outermost frames.
-const EmptyStack int32 = -1
+const EmptyStack StackNumber = -1
 
 // Push returns the number of a stack; added reports whether it is new.
-func (t *StackTree) Push(parent, frame int32) (stack int32, added bool) {
+func (t *StackTree) Push(parent StackNumber, frame int32) (stack StackNumber, added bool) {
 	key := treeStack{parent, frame}
 	next := parent + 1
 	if int(next) == t.stacks.Len() { // no other stack is on top of the last one yet
@@ -39,7 +45,7 @@ func (t *StackTree) Push(parent, frame int32) (stack int32, added bool) {
 	for slot := key.hash() & mask; ; slot = (slot + 1) & mask {
 		switch at := t.slots[slot]; {
 		case at == 0:
-			stack = int32(t.stacks.Append(key))
+			stack = StackNumber(t.stacks.Append(key))
 			t.slots[slot] = stack + 1
 			t.hashed++
 			return stack, true
@@ -54,7 +60,7 @@ func (t *StackTree) Push(parent, frame int32) (stack int32, added bool) {
 func (t *StackTree) Len() int { return t.stacks.Len() }
 
 // Stack returns the parent and the frame of a stack.
-func (t *StackTree) Stack(stack int32) (parent, frame int32) {
+func (t *StackTree) Stack(stack StackNumber) (parent StackNumber, frame int32) {
 	at := t.stacks.At(int(stack))
 	return at.parent, at.frame
 }
@@ -65,7 +71,7 @@ func (k treeStack) hash() uint64 {
 
 func (t *StackTree) grow() {
 	old := t.slots
-	t.slots = make([]int32, max(1024, 2*len(old)))
+	t.slots = make([]StackNumber, max(1024, 2*len(old)))
 	mask := uint64(len(t.slots) - 1)
 	for _, at := range old {
 		if at == 0 {

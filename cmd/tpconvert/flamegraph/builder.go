@@ -27,7 +27,7 @@ type builder struct {
 type functionName struct{ name, file string }
 
 type sampleKey struct {
-	stack  int32
+	stack  stacks.StackNumber
 	labels string
 }
 
@@ -123,13 +123,13 @@ func (b *builder) mapping(f *frame) *profile.Mapping {
 }
 
 // push returns the stack with a location on top of another stack.
-func (b *builder) push(stack, location int32) int32 {
+func (b *builder) push(stack stacks.StackNumber, location int32) stacks.StackNumber {
 	stack, _ = b.stacks.Push(stack, location)
 	return stack
 }
 
 // add adds to the value of a stack in one metric.
-func (b *builder) add(stack int32, labels sampleLabels, metric int, value int64) {
+func (b *builder) add(stack stacks.StackNumber, labels sampleLabels, metric int, value int64) {
 	key := sampleKey{stack, labels.key}
 	s := b.samples[key]
 	if s == nil {

@@ -82,7 +82,7 @@ func (r *reader) readHeapGraph(ctx context.Context, b *builder, metrics []profil
 	if err != nil {
 		return err
 	}
-	at := make([]int32, len(objects))
+	at := make([]stacks.StackNumber, len(objects))
 	at[0] = stacks.EmptyStack
 	for node, dominator := range dominators(len(objects), references) {
 		o := &objects[node]

@@ -95,7 +95,7 @@ func (r *reader) sliceStacks(ctx context.Context) (sliceStacks, error) {
 }
 
 // ended returns the stack without the slices that did not end, whose depths are listed.
-func (all sliceStacks) ended(b *builder, id int64, depths string) (int32, error) {
+func (all sliceStacks) ended(b *builder, id int64, depths string) (profile.StackNumber, error) {
 	var path []*sliceStack
 	for s := all[id]; s != nil; s = all[s.parent] {
 		if path = append(path, s); len(path) > len(all) {

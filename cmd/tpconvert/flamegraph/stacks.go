@@ -216,7 +216,7 @@ type callsites struct {
 type callsite struct {
 	parent sql.NullInt64
 	frame  int64
-	stack  int32
+	stack  stacks.StackNumber
 	known  bool // stack is set
 }
 
@@ -230,7 +230,7 @@ func (s *traceStacks) of(trace string) *callsites {
 }
 
 // stack returns the stack of a callsite, or the empty one for NULL.
-func (s *traceStacks) stack(trace string, id sql.NullInt64) (int32, error) {
+func (s *traceStacks) stack(trace string, id sql.NullInt64) (stacks.StackNumber, error) {
 	all := s.of(trace)
 	var above []*callsite
 	stack := stacks.EmptyStack

@@ -13,12 +13,12 @@ type Profile struct {
 	tree     profile.StackTree
 	measures []profile.AggregateID
 	sums     paged.List[sum]
-	index    []map[int32]int // by measure: places in sums by stack
+	index    []map[profile.StackNumber]int // by measure: places in sums by stack
 }
 
 type sum struct {
 	measure int
-	stack   int32
+	stack   profile.StackNumber
 	value   float64
 }
 
@@ -26,13 +26,13 @@ type sum struct {
 func New(store *model.Store) *Profile { return &Profile{store: store} }
 
 // Push returns the stack with a frame on top of another one, which is profile.EmptyStack for an outermost frame.
-func (p *Profile) Push(stack, frame int32) int32 {
+func (p *Profile) Push(stack profile.StackNumber, frame int32) profile.StackNumber {
 	stack, _ = p.tree.Push(stack, frame)
 	return stack
 }
 
 // Frame returns the innermost frame of a stack.
-func (p *Profile) Frame(stack int32) int32 {
+func (p *Profile) Frame(stack profile.StackNumber) int32 {
 	_, frame := p.tree.Stack(stack)
 	return frame
 }
@@ -46,12 +46,12 @@ func (p *Profile) Measure(scope, name, kind, unit string) int {
 	t.SampleTypeType.Set(row, strings.Intern(kind))
 	t.SampleTypeUnit.Set(row, strings.Intern(unit))
 	p.measures = append(p.measures, profile.AggregateID(row))
-	p.index = append(p.index, map[int32]int{})
+	p.index = append(p.index, map[profile.StackNumber]int{})
 	return len(p.measures) - 1
 }
 
 // Add adds a value at a stack, which may be empty.
-func (p *Profile) Add(measure int, stack int32, value float64) {
+func (p *Profile) Add(measure int, stack profile.StackNumber, value float64) {
 	if value == 0 {
 		return
 	}
@@ -66,14 +66,14 @@ func (p *Profile) Add(measure int, stack int32, value float64) {
 // Store stores the sums. frame returns the frame of each number, or None.
 func (p *Profile) Store(frame func(number int32) profile.FrameID) {
 	callsites := make([]profile.CallsiteID, p.tree.Len())
-	of := func(stack int32) profile.CallsiteID {
+	of := func(stack profile.StackNumber) profile.CallsiteID {
 		if stack == profile.EmptyStack {
 			return model.None
 		}
 		return callsites[stack]
 	}
 	for i := range callsites {
-		parent, number := p.tree.Stack(int32(i))
+		parent, number := p.tree.Stack(profile.StackNumber(i))
 		callsites[i] = of(parent)
 		if id := frame(number); id != model.None {
 			callsites[i] = p.store.Stacks.Callsite(callsites[i], id)

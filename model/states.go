@@ -18,21 +18,20 @@ type openState struct {
 	args  ArgSet
 }
 
-// Set puts a track into a state at ts (ns), or into none if value is zero. It
-// returns the id of the state, or None. If the track is in that state already,
-// the args are added to it.
-func (s *States) Set(ts int64, track TrackID, category, value StringID, args ArgSource) int64 {
+// Set puts a track into a state at ts (ns), or into none if value is zero. If the
+// track is in that state already, the args are added to it.
+func (s *States) Set(ts int64, track TrackID, category, value StringID, args ArgSource) {
 	t := &s.context.Store.State
 	if now := s.open[track]; now != nil {
 		if now.value == value {
 			now.add(args)
-			return now.row
+			return
 		}
 		t.Dur.Set(now.row, ts-now.ts)
 		s.close(track, now)
 	}
 	if value == 0 {
-		return None
+		return
 	}
 	row := t.Append()
 	t.Pin(row)
@@ -44,7 +43,6 @@ func (s *States) Set(ts int64, track TrackID, category, value StringID, args Arg
 	now := &openState{row: row, ts: ts, value: value}
 	s.open[track] = now
 	now.add(args)
-	return row
 }
 
 func (o *openState) add(args ArgSource) {

@@ -146,7 +146,7 @@ bench: build ## Go benchmarks, then the whole command on a generated trace of ea
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
 	$(GO) build -o bin/tracegen ./cmd/tracegen
 	.ci/python .ci/bench.py bin/tpconvert bin/tracegen $(BENCHSIZES)
-	.ci/python .ci/bench_peer.py bin/tpconvert $(SHARED)
+	.ci/python .ci/bench_peer.py bin/tpconvert bin/tracegen $(SHARED)
 	.ci/python .ci/bench_sql.py bin/tpconvert bin/tracegen $(SHARED)
 
 gpu-hta: build bin/venv-hta ## the views of GPU work beside HolisticTraceAnalysis, and TraceLens if TRACELENS is a checkout: GPUTRACES are PyTorch's traces, and folders of those of a job

@@ -2,28 +2,32 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 )
 
-// The most queries in rooms of their own, which take some 2 MiB each. Those that have run for a short time only are apart from the
-// others, so that a short one finds a place whatever the others do.
+// The most queries in rooms of their own, which take some 2 MiB each. A query begins among the short ones and, once it is long, again among
+// those, so that a short one finds a room soon whatever the others do.
 const (
 	mostShort = 8
 	mostLong  = 112
-	mostIdle  = 8 // rooms that wait for a query
+	mostIdle  = 8 // rooms that wait for a short query, and as many for a long one
 )
+
+var errLong = errors.New("the query takes long")
 
 var errCrowd = fmt.Errorf("the server has %d other queries that take long; try again", mostLong)
 
 // client is one whose query runs in a room of its own.
 type client struct {
-	send func(message) error
-	cut  func() // ends a send that waits for the client; nil if it has been called
+	send    func(message) error
+	cut     func()   // ends a send that waits for the client; nil if it has been called
+	modules []string // that the query includes
 
-	entered chan struct{} // closed when the client has the fields below
+	entered chan struct{} // closed when a client that has waited has the fields below
 	room    *room
 	era     int
 	long    bool // guarded by plain.mu
@@ -32,8 +36,8 @@ type client struct {
 	from time.Time // when the client was sent what it has not read yet; zero if it has read everything
 }
 
-func newClient(send func(message) error, cut func()) *client {
-	return &client{send: send, cut: cut, entered: make(chan struct{})}
+func newClient(send func(message) error, cut func(), modules []string) *client {
+	return &client{send: send, cut: cut, modules: modules, entered: make(chan struct{})}
 }
 
 // tardy is how long a client may take to read a part of an answer while others wait for a room.
@@ -68,47 +72,48 @@ func (p *plain) enter(ctx context.Context, c *client) error {
 	p.mu.Lock()
 	if p.count(false) < mostShort {
 		p.admit(c)
-	} else {
-		p.waiting = append(p.waiting, c)
-		p.cutTardy(false)
+		p.mu.Unlock()
+		return nil
 	}
+	p.waiting = append(p.waiting, c)
 	p.mu.Unlock()
-	tick := time.NewTicker(tardy / 10)
-	defer tick.Stop()
-	for {
-		select {
-		case <-c.entered:
-			return nil
-		case <-tick.C:
-			p.mu.Lock()
-			if n := len(p.waiting); n > 0 && p.waiting[n-1] == c {
-				p.cutTardy(false)
-			}
-			p.mu.Unlock()
-		case <-ctx.Done():
-			p.mu.Lock()
-			i := slices.Index(p.waiting, c)
-			if i < 0 {
-				p.mu.Unlock()
-				return nil // it has entered in the meantime, and will exit
-			}
-			p.waiting = slices.Delete(p.waiting, i, i+1)
-			p.mu.Unlock()
-			return ctx.Err()
-		}
+	select {
+	case <-c.entered:
+		return nil
+	case <-ctx.Done():
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.Index(p.waiting, c)
+	if i < 0 {
+		return nil // it has entered in the meantime, and will exit
+	}
+	p.waiting = slices.Delete(p.waiting, i, i+1)
+	return ctx.Err()
+}
+
+// enterLong gives the client, whose query is long, a room, unless there are too many.
+func (p *plain) enterLong(c *client) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.count(true) >= mostLong {
+		p.cutTardy() // for the next
+		return false
+	}
+	c.long = true
+	p.admit(c)
+	return true
 }
 
 // admit gives the client a room. p.mu is locked.
 func (p *plain) admit(c *client) {
 	p.running = append(p.running, c)
-	if n := len(p.idle); n > 0 {
-		c.room, p.idle = p.idle[n-1], p.idle[:n-1]
+	if idle := p.idle[c.long]; len(idle) > 0 {
+		c.room, p.idle[c.long] = idle[len(idle)-1], idle[:len(idle)-1]
 	} else {
-		c.room = p.server.room()
+		c.room = p.server.room(p.starting[c.long])
 	}
 	c.era = p.era
-	close(c.entered)
 }
 
 // count returns the number of running queries that are long, or short. p.mu is locked.
@@ -122,26 +127,13 @@ func (p *plain) count(long bool) int {
 	return n
 }
 
-// lengthen moves a client to those whose queries take long, unless there are too many.
-func (p *plain) lengthen(c *client) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.count(true) >= mostLong {
-		p.cutTardy(true) // for the next
-		return false
-	}
-	c.long = true
-	p.admitNext()
-	return true
-}
-
-// cutTardy disconnects the client that has not read its answer for the longest time, if that is too long, of those whose queries are
-// long, or short. p.mu is locked.
-func (p *plain) cutTardy(long bool) {
+// cutTardy disconnects the client that has not read its answer for the longest time, if that is too long. p.mu is
+// locked.
+func (p *plain) cutTardy() {
 	var slowest *client
 	longest := tardy
 	for _, c := range p.running {
-		if unread := c.unread(); c.long == long && c.cut != nil && unread > longest {
+		if unread := c.unread(); c.cut != nil && unread > longest {
 			slowest, longest = c, unread
 		}
 	}
@@ -157,16 +149,17 @@ func (p *plain) admitNext() {
 		next := p.waiting[n-1]
 		p.waiting = p.waiting[:n-1]
 		p.admit(next)
+		close(next.entered)
 	}
 }
 
-// exit gives a client's room back. One in which a query failed is not used again.
+// exit gives a client's room back. One that has only a part of a module is not used again.
 func (p *plain) exit(c *client, again bool) {
 	p.mu.Lock()
 	p.running = slices.DeleteFunc(p.running, func(other *client) bool { return other == c })
-	again = again && c.era == p.era && len(p.idle) < mostIdle
+	again = again && c.era == p.era && len(p.idle[c.long]) < mostIdle
 	if again {
-		p.idle = append(p.idle, c.room)
+		p.idle[c.long] = append(p.idle[c.long], c.room)
 	}
 	p.admitNext()
 	p.mu.Unlock()

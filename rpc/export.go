@@ -52,7 +52,9 @@ func checkExport(args []byte) error {
 
 // export writes a tar archive with an Arrow IPC file for each table of the trace that has rows.
 func (r *room) export(ctx context.Context, to io.Writer) error {
-	return r.onTrace(ctx, func(s *session.Session) error {
+	turn := r.server.turns.New()
+	return r.onTrace(ctx, turn, func(ctx context.Context, s *session.Session) error {
+		turn.Pause() // it waits for the client
 		file, err := os.CreateTemp(s.Scratch, "export-*")
 		if err != nil {
 			return err

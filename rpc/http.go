@@ -236,7 +236,7 @@ func (s *Server) serveWebsocket(w http.ResponseWriter, r *http.Request) {
 	conn.SetReadLimit(maxCall + 16)
 	ctx, gone := context.WithCancel(r.Context())
 	defer gone()
-	own := s.room()
+	own := s.room(s.starting)
 	defer own.close()
 	calls := &stream{server: s, room: own, send: func(m []byte) error {
 		ctx, stop := context.WithTimeout(ctx, patience)

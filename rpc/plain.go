@@ -18,10 +18,12 @@ type plain struct {
 	*room
 	server *Server
 
+	starting map[bool]turn // of rooms for long queries, and for short ones
+
 	mu      sync.Mutex
-	made    map[string]bool // names that statements in the common room create or change
-	modules []string        // that queries have included elsewhere, and the common room has to
-	idle    []*room
+	made    map[string]bool  // names that statements in the common room create or change
+	modules []string         // that queries have included elsewhere, and the common room has to
+	idle    map[bool][]*room // for long queries, and for short ones
 	running []*client
 	waiting []*client // for a room, the newest last
 	changed bool      // the common room may have more than a new one
@@ -29,7 +31,7 @@ type plain struct {
 }
 
 func newPlain(s *Server) *plain {
-	return &plain{room: s.room(), server: s, made: map[string]bool{}}
+	return &plain{room: s.room(s.starting), server: s, made: map[string]bool{}, starting: map[bool]turn{true: s.starting, false: newTurn()}, idle: map[bool][]*room{}}
 }
 
 // plainClient is one client's side of plain.
@@ -49,7 +51,7 @@ func (p *plain) answer(ctx context.Context, sql string, send func(message) error
 		return p.room.query(ctx, sql, send)
 	}
 	if p.apart(reach) {
-		if done, err := p.alone(ctx, sql, reach.Modules, newClient(send, cut)); done {
+		if done, err := p.alone(ctx, sql, newClient(send, cut, reach.Modules)); done {
 			return err
 		}
 	}
@@ -63,59 +65,83 @@ func (p *plain) apart(reach *perfettosql.Reach) bool {
 	return !reach.Changes && !reach.Lists() && !reach.Mentions(p.made)
 }
 
-// common runs SQL in the common room.
+// common runs SQL in the common room. Others see what it makes once it is answered: until then their queries need not wait for it.
 func (p *plain) common(ctx context.Context, reach *perfettosql.Reach, sql string, send func(message) error) error {
 	p.mu.Lock()
-	for _, name := range reach.Made {
-		p.made[name] = true
-	}
 	modules := p.modules
 	p.modules, p.changed = nil, true
 	p.mu.Unlock()
 	if len(modules) > 0 {
-		_ = p.room.onTrace(ctx, func(s *session.Session) error {
+		_ = p.room.onTrace(ctx, p.server.turns.New(), func(ctx context.Context, s *session.Session) error {
 			for _, m := range modules {
 				_ = s.Each(ctx, "INCLUDE PERFETTO MODULE "+m, func(*session.Query) error { return nil }) // as it was elsewhere
 			}
 			return nil
 		})
 	}
-	return p.room.query(ctx, sql, send)
+	return p.room.query(ctx, sql, func(m message) error {
+		p.mu.Lock()
+		for _, name := range reach.Made {
+			p.made[name] = true
+		}
+		p.mu.Unlock()
+		return send(m)
+	})
 }
 
-// alone runs a query in a room of its own. It is not done if the query fails there before it has a result: it may need what others
-// have created.
-func (p *plain) alone(ctx context.Context, sql string, modules []string, c *client) (done bool, err error) {
-	if err := p.enter(ctx, c); err != nil {
-		return true, err
+// alone runs a query in a room of its own. One that takes long begins again, in a room among those of long ones, and one that includes
+// modules begins there. It is not done if the query fails before it has a result: it may need what others have created.
+func (p *plain) alone(ctx context.Context, sql string, c *client) (done bool, err error) {
+	begun := time.Now()
+	a := attempt{failed: errLong}
+	if len(c.modules) == 0 {
+		if err := p.enter(ctx, c); err != nil {
+			return true, err
+		}
+		a = p.attempt(ctx, sql, c, begun)
 	}
-	to := &result{send: c.write, begun: time.Now()}
-	var unsent error
+	if errors.Is(a.failed, errLong) {
+		if !p.enterLong(c) {
+			to := &result{send: c.write, begun: begun}
+			return true, to.flush(true, errCrowd)
+		}
+		a = p.attempt(ctx, sql, c, begun)
+	}
+	switch {
+	case a.unsent != nil:
+		return true, a.unsent
+	case a.failed != nil && !a.to.headed && a.ended == nil && ctx.Err() == nil && p.mayHelp():
+		return false, nil
+	case a.failed == nil:
+		p.included(c.modules, c.era)
+	}
+	return true, a.to.flush(true, a.failed)
+}
+
+// attempt is how far a query came.
+type attempt struct {
+	to                    *result
+	failed, unsent, ended error // ended is why it was interrupted, if it was
+}
+
+// attempt runs a query in the room that the client has entered, and leaves it.
+func (p *plain) attempt(ctx context.Context, sql string, c *client, begun time.Time) attempt {
+	a := attempt{to: &result{send: c.write, begun: begun}}
 	within, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	long := func() {
-		if !p.lengthen(c) {
-			end(errCrowd)
-		}
+	turn := p.server.turns.New()
+	if !c.long {
+		turn.Long = func() { end(errLong) }
 	}
-	var ended error
-	failed := c.room.onTrace(within, func(s *session.Session) error {
-		ctx, stop := p.server.limited(within)
+	a.failed = c.room.onTrace(within, turn, func(ctx context.Context, s *session.Session) error {
+		ctx, stop := p.server.limited(ctx)
 		defer stop()
-		err := p.server.run(ctx, s, sql, to, &unsent, long)
-		ended = context.Cause(ctx)
+		err := run(ctx, s, sql, a.to, &a.unsent, turn)
+		a.ended = context.Cause(ctx)
 		return err
 	})
-	p.exit(c, failed == nil || unsent != nil || ended != nil && errors.Is(failed, ended))
-	switch {
-	case unsent != nil:
-		return true, unsent
-	case failed != nil && !to.headed && ended == nil && ctx.Err() == nil && p.mayHelp():
-		return false, nil
-	case failed == nil:
-		p.included(modules, c.era)
-	}
-	return true, to.flush(true, failed)
+	p.exit(c, a.failed == nil || a.unsent != nil || len(c.modules) == 0)
+	return a
 }
 
 // mayHelp reports whether the common room may have what a query did not find.
@@ -165,10 +191,10 @@ func (p *plain) restore(ctx context.Context) error {
 func (p *plain) forget() {
 	p.mu.Lock()
 	idle := p.idle
-	p.idle, p.modules, p.made, p.changed = nil, nil, map[string]bool{}, false
+	p.idle, p.modules, p.made, p.changed = map[bool][]*room{}, nil, map[string]bool{}, false
 	p.era++
 	p.mu.Unlock()
-	for _, r := range idle {
+	for _, r := range slices.Concat(idle[false], idle[true]) {
 		r.close()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -37,15 +38,16 @@ func (t turn) exclusive(ctx context.Context, do func() error) error {
 type room struct {
 	server *Server
 
-	turn    turn             // to use the fields below
-	session *session.Session // nil until a call needs it
-	loads   int              // which of the server's traces the session sees
+	starting turn             // to start a session
+	turn     turn             // to use the fields below
+	session  *session.Session // nil until a call needs it
+	loads    int              // which of the server's traces the session sees
 }
 
 // room returns an empty room, which must be closed.
-func (s *Server) room() *room {
+func (s *Server) room(starting turn) *room {
 	s.rooms.Add(1)
-	return &room{server: s, turn: newTurn()}
+	return &room{server: s, starting: starting, turn: newTurn()}
 }
 
 // close ends the session once no call uses it.
@@ -64,8 +66,8 @@ func (r *room) leave() error {
 	return s.Close()
 }
 
-// open begins a session on the server's trace unless there is one.
-func (r *room) open(ctx context.Context) error {
+// open begins a session on the server's trace unless there is one. It leaves the turn with a place.
+func (r *room) open(ctx context.Context, turn *sqlite.Turn) error {
 	var s *session.Session
 	loads := 0
 	err := r.server.turn.exclusive(ctx, func() error {
@@ -76,19 +78,33 @@ func (r *room) open(ctx context.Context) error {
 		}
 		return err
 	})
-	if err != nil || s == nil {
+	if err != nil {
 		return err
 	}
-	if err := errors.Join(r.leave(), s.Begin()); err != nil {
-		return errors.Join(err, s.Close())
+	if s != nil {
+		if err := errors.Join(r.leave(), r.start(ctx, s)); err != nil {
+			return errors.Join(err, s.Close())
+		}
+		r.session, r.loads = s, loads
 	}
-	r.session, r.loads = s, loads
+	turn.Take(ctx.Done())
 	return nil
+}
+
+// start begins a session, which takes some milliseconds, when it is its turn to compute.
+func (r *room) start(ctx context.Context, s *session.Session) error {
+	return r.starting.exclusive(ctx, func() error {
+		turn := r.server.turns.New()
+		turn.Expect()
+		turn.Take(ctx.Done())
+		defer turn.Pause()
+		return s.Begin()
+	})
 }
 
 // restore drops what queries have created.
 func (r *room) restore(ctx context.Context) error {
-	return r.onTrace(ctx, func(s *session.Session) error {
+	return r.onTrace(ctx, r.server.turns.New(), func(ctx context.Context, s *session.Session) error {
 		if err := s.Restore(ctx); err != nil {
 			return errors.Join(err, r.leave())
 		}
@@ -96,13 +112,14 @@ func (r *room) restore(ctx context.Context) error {
 	})
 }
 
-// onTrace calls do with the session of the room while no other call uses it. There has to be a trace.
-func (r *room) onTrace(ctx context.Context, do func(*session.Session) error) error {
+// onTrace calls do with the session of the room while no other call uses it, when it is its turn to compute. There has to be a trace.
+func (r *room) onTrace(ctx context.Context, turn *sqlite.Turn, do func(context.Context, *session.Session) error) error {
 	return r.turn.exclusive(ctx, func() error {
-		if err := r.open(ctx); err != nil {
+		defer turn.Pause()
+		if err := r.open(ctx, turn); err != nil {
 			return err
 		}
-		err := do(r.session)
+		err := do(turn.Of(ctx), r.session)
 		if err != nil && r.session != nil && r.session.Perfetto().Spent() {
 			return errors.Join(fmt.Errorf("%w; tables and views that were made before are gone", err), r.leave())
 		}
@@ -113,7 +130,7 @@ func (r *room) onTrace(ctx context.Context, do func(*session.Session) error) err
 // answer returns the message that do writes about the trace or, if it fails, one with the error in a field.
 func (r *room) answer(ctx context.Context, failed protowire.Number, do func(context.Context, *session.Session, *message) error) message {
 	var m message
-	err := r.onTrace(ctx, func(s *session.Session) error {
+	err := r.onTrace(ctx, r.server.turns.New(), func(ctx context.Context, s *session.Session) error {
 		ctx, stop := r.server.limited(ctx)
 		defer stop()
 		return do(ctx, s, &m)
@@ -128,10 +145,11 @@ func (r *room) answer(ctx context.Context, failed protowire.Number, do func(cont
 func (r *room) query(ctx context.Context, sql string, send func(message) error) error {
 	to := &result{send: send, begun: time.Now()}
 	var unsent error
-	err := r.onTrace(ctx, func(s *session.Session) error {
+	turn := r.server.turns.New()
+	err := r.onTrace(ctx, turn, func(ctx context.Context, s *session.Session) error {
 		ctx, stop := r.server.limited(ctx)
 		defer stop()
-		return r.server.run(ctx, s, sql, to, &unsent, func() {})
+		return run(ctx, s, sql, to, &unsent, turn)
 	})
 	if unsent != nil {
 		return unsent
@@ -139,17 +157,19 @@ func (r *room) query(ctx context.Context, sql string, send func(message) error) 
 	return to.flush(true, err)
 }
 
-// run runs the SQL of query, and calls long if it takes long.
-func (s *Server) run(ctx context.Context, on *session.Session, sql string, r *result, unsent *error, long func()) error {
+// run runs the SQL of query.
+func run(ctx context.Context, on *session.Session, sql string, r *result, unsent *error, turn *sqlite.Turn) error {
 	if len(sql) > MaxQuery {
 		return fmt.Errorf("the query has %d bytes; %d are the most", len(sql), MaxQuery)
 	}
-	turn, ctx := s.turns.Begin(ctx, long)
-	defer turn.Pause()
 	send := r.send
 	defer func() { r.send = send }()
-	r.send = func(m message) error { // others compute while the client reads
+	r.send = func(m message) error { // others compute while the client reads a part of a large result
+		turn.Lengthen()
 		turn.Pause()
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
 		return send(m)
 	}
 	statements, err := sqltext.Split(sql)

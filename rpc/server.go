@@ -44,13 +44,14 @@ type Options struct {
 
 // Server answers calls about one trace. Each stream of calls has a session of its own; requests that stand alone share tables.
 type Server struct {
-	options Options
-	name    atomic.Pointer[string] // of the trace
-	plain   *plain
-	turns   *sqlite.Turns
-	bodies  budget
-	rooms   atomic.Int64 // how many are open
-	streams atomic.Int64 // how many are connected
+	options  Options
+	name     atomic.Pointer[string] // of the trace
+	plain    *plain
+	turns    *sqlite.Turns
+	starting turn // of sessions, one at a time
+	bodies   budget
+	rooms    atomic.Int64 // how many are open
+	streams  atomic.Int64 // how many are connected
 
 	turn    turn             // to use the fields below
 	session *session.Session // has the data; rooms run statements
@@ -72,7 +73,7 @@ const (
 // New returns a server for the trace in a session, whose option Shared must be set; the UI shows the name. If s is nil, the
 // server waits for a client to send a trace.
 func New(o Options, s *session.Session, name string) *Server {
-	server := &Server{options: o, turns: sqlite.NewTurns(runtime.GOMAXPROCS(0)), turn: newTurn(), session: s, state: loaded}
+	server := &Server{options: o, turns: sqlite.NewTurns(runtime.GOMAXPROCS(0)), starting: newTurn(), turn: newTurn(), session: s, state: loaded}
 	server.name.Store(&name)
 	server.plain = newPlain(server)
 	if s == nil {

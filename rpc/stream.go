@@ -87,7 +87,7 @@ func (s *Server) ServeStream(ctx context.Context, conn net.Conn) {
 		return
 	}
 	defer s.streams.Add(-1)
-	own := s.room()
+	own := s.room(s.starting)
 	defer own.close()
 	calls := &stream{server: s, room: own, send: func(m []byte) error {
 		if err := conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {

@@ -123,5 +123,9 @@ func (s *Session) defineLazy(name string) error {
 		return nil
 	}
 	delete(s.lazy, name)
-	return s.run(sql, nil, false)
+	if err := s.run(sql, nil, false); err != nil { // it was interrupted
+		s.lazy[name] = sql
+		return err
+	}
+	return nil
 }

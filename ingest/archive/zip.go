@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
+	"sync"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zstd"
@@ -33,7 +35,7 @@ func readZip(in *format.Input) error {
 	if err != nil {
 		return s.fault(fmt.Errorf("central directory: %w", err), s.Size)
 	}
-	archive.RegisterDecompressor(zip.Deflate, flate.NewReader)
+	archive.RegisterDecompressor(zip.Deflate, inflate)
 	archive.RegisterDecompressor(zstd.ZipMethodWinZip, zstd.ZipDecompressor(zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true)))
 	files := slices.DeleteFunc(archive.File, func(f *zip.File) bool { return f.FileInfo().IsDir() })
 	if err := s.checkOverlaps(files); err != nil {
@@ -45,6 +47,36 @@ func readZip(in *format.Input) error {
 			Open: func() (io.ReadCloser, error) { return s.openZipped(f) }})
 	}
 	return in.Members(members)
+}
+
+// inflaters are used again: an archive may have very many small members.
+var inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+
+// inflater inflates until it is closed.
+type inflater struct{ io.ReadCloser }
+
+func inflate(r io.Reader) io.ReadCloser {
+	f := inflaters.Get().(io.ReadCloser)
+	_ = f.(flate.Resetter).Reset(r, nil) // fails only for a dictionary
+	return &inflater{f}
+}
+
+func (i *inflater) Read(p []byte) (int, error) {
+	if i.ReadCloser == nil {
+		return 0, fs.ErrClosed
+	}
+	return i.ReadCloser.Read(p)
+}
+
+func (i *inflater) Close() error {
+	f := i.ReadCloser
+	if f == nil {
+		return nil
+	}
+	i.ReadCloser = nil
+	err := f.Close()
+	inflaters.Put(f)
+	return err
 }
 
 // encrypted is the flag bit of password-protected members.

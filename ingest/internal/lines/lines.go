@@ -14,7 +14,12 @@ import (
 // lines of several megabytes.
 const Max = 64 << 20
 
-const firstBuffer = 256 << 10
+// The buffer grows to its full size while the input fills it: an archive may have
+// very many small members.
+const (
+	firstBuffer = 4 << 10
+	fullBuffer  = 256 << 10
+)
 
 // Each calls f with each line of an input, without its newline, and the line's
 // offset in bytes from the start of the input. The line is valid during the call.
@@ -72,13 +77,14 @@ func (l *Reader) fill() bool {
 	if l.eof || l.err != nil {
 		return false
 	}
-	if left := len(l.buf) - l.pos; left == cap(l.buf) {
-		if left >= Max {
-			l.err = format.Errorf(format.ErrCorrupt, l.offset+int64(l.pos), "a line of more than %d bytes", Max)
-			return false
-		}
-		l.buf = append(make([]byte, 0, max(firstBuffer, 2*left)), l.buf[l.pos:]...)
-	} else {
+	left, size := len(l.buf)-l.pos, cap(l.buf)
+	switch {
+	case left >= Max:
+		l.err = format.Errorf(format.ErrCorrupt, l.offset+int64(l.pos), "a line of more than %d bytes", Max)
+		return false
+	case left == size, len(l.buf) == size && size < fullBuffer:
+		l.buf = append(make([]byte, 0, max(firstBuffer, 2*size)), l.buf[l.pos:]...)
+	default:
 		l.buf = l.buf[:copy(l.buf, l.buf[l.pos:])]
 	}
 	l.offset += int64(l.pos)

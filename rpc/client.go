@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The most queries in rooms of their own, which take some 2 MiB each. A query begins among the short ones and, once it is long, again among
-// those, so that a short one finds a room soon whatever the others do.
+// The most queries in rooms of their own, which take some 2 MiB each. A query begins among the short ones. Once it is long it is counted
+// among those or, if others wait for its room, begins again there: so a short one finds a room soon whatever the others do.
 const (
 	mostShort = 8
 	mostLong  = 112
@@ -102,6 +102,17 @@ func (p *plain) enterLong(c *client) bool {
 	}
 	c.long = true
 	p.admit(c)
+	return true
+}
+
+// lengthen counts a client whose query is long among those, so that it need not begin again, unless others wait for its room.
+func (p *plain) lengthen(c *client) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.waiting) > 0 || p.count(true) >= mostLong {
+		return false
+	}
+	c.long = true
 	return true
 }
 

@@ -89,8 +89,8 @@ func (p *plain) common(ctx context.Context, reach *perfettosql.Reach, sql string
 	})
 }
 
-// alone runs a query in a room of its own. One that takes long begins again, in a room among those of long ones, and one that includes
-// modules begins there. It is not done if the query fails before it has a result: it may need what others have created.
+// alone runs a query in a room of its own. One that takes long while others wait begins again, in a room among those of long ones, and
+// one that includes modules begins there. It is not done if the query fails before it has a result: it may need what others have created.
 func (p *plain) alone(ctx context.Context, sql string, c *client) (done bool, err error) {
 	begun := time.Now()
 	a := attempt{failed: errLong}
@@ -131,7 +131,11 @@ func (p *plain) attempt(ctx context.Context, sql string, c *client, begun time.T
 	defer end(nil)
 	turn := p.server.turns.New()
 	if !c.long {
-		turn.Long = func() { end(errLong) }
+		turn.Long = func() {
+			if !p.lengthen(c) {
+				end(errLong)
+			}
+		}
 	}
 	a.failed = c.room.onTrace(within, turn, func(ctx context.Context, s *session.Session) error {
 		ctx, stop := p.server.limited(ctx)

@@ -21,7 +21,7 @@ type Turns struct {
 
 const (
 	instructions = 10_000 // of SQLite between two calls of its progress handler: some 0.2 ms
-	longCalls    = 4      // of the progress handler, after which a call is long
+	longCalls    = 8      // of the progress handler, after which a call is long
 	lastLevel    = 8      // of calls that have computed for some 25 ms, which take turns
 	lastShare    = 4      // each place of this number goes to one of the last level, even if others wait
 	turnTime     = 20 * time.Millisecond

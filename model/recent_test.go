@@ -35,8 +35,8 @@ func TestRecentIDs(t *testing.T) {
 			t.Errorf("hash %d is forgotten", i)
 		}
 	}
-	if n := len(r.young.entries) + len(r.old.entries); n > 4*maxRecent {
-		t.Errorf("%d entries", n)
+	if n := len(r.slots); n > 4*maxRecent {
+		t.Errorf("%d slots", n)
 	}
 	if _, added := r.insert(hashOf(5), 5); !added {
 		t.Error("hash 5 is remembered forever")

@@ -178,12 +178,36 @@ func decode(data []byte, e *eventHead, b *eventBody) {
 	if b != nil {
 		b.clear()
 	}
+	const varint = uint64(wire.Varint)
 	for i := 0; i < len(data); {
 		tag, v, next := wire.Scan(data, i)
 		if next < 0 {
 			return
 		}
 		i = next
+		switch tag { // most fields of most events
+		case pb.TrackEvent_Type<<3 | varint:
+			e.kind, e.hasKind = int32(v), true
+			continue
+		case pb.TrackEvent_TrackUUID<<3 | varint:
+			e.trackUUID, e.hasTrackUUID = v, true
+			continue
+		case pb.TrackEvent_CategoryIIDs<<3 | varint:
+			if b != nil {
+				b.categoryIIDs = append(b.categoryIIDs, v)
+			}
+			continue
+		case pb.TrackEvent_NameIID<<3 | varint:
+			if b != nil {
+				b.nameIID, b.hasNameIID = v, true
+			}
+			continue
+		case pb.TrackEvent_DebugAnnotations<<3 | uint64(wire.Bytes):
+			if b != nil {
+				b.annotations = append(b.annotations, data[i-int(v):i:i])
+			}
+			continue
+		}
 		f := wire.ScannedField(data, tag, v, next)
 		switch f.Number {
 		case pb.TrackEvent_Type:
@@ -244,7 +268,7 @@ func decode(data []byte, e *eventHead, b *eventBody) {
 func (b *eventBody) take(f *wire.Field) {
 	switch f.Number {
 	case pb.TrackEvent_CategoryIIDs:
-		b.categoryIIDs = appendVarints(b.categoryIIDs, f)
+		b.categoryIIDs = appendVarints(b.categoryIIDs, f) // packed
 	case pb.TrackEvent_DebugAnnotations:
 		b.annotations = append(b.annotations, f.Bytes())
 	case pb.TrackEvent_NameIID:

@@ -210,7 +210,7 @@ const maxExtraCounters = 8
 // which must happen in file order.
 func (t *trackEvents) tokenizeEvent(p *proto.Packet, e *eventHead, data []byte) {
 	fail := func(stat model.Stat, args model.ArgSource) { t.File.LogAt(stat, p.Offset, args) }
-	onSequence := t.SequenceArg(p.Sequence)
+	failSequence := func(stat model.Stat) { fail(stat, t.SequenceArg(p.Sequence)) }
 	if !p.HasSequence {
 		fail(model.StatTrackEventMissingSequenceID, nil)
 		return
@@ -223,7 +223,7 @@ func (t *trackEvents) tokenizeEvent(p *proto.Packet, e *eventHead, data []byte) 
 	ts, legacyClock := p.TS, true
 	switch {
 	case rare.hasTime && !now.Valid:
-		fail(model.StatTrackEventSkippedTimestampDeltaWithoutValidState, onSequence)
+		failSequence(model.StatTrackEventSkippedTimestampDeltaWithoutValidState)
 		return
 	case rare.hasTime:
 		ts = now.Advance(rare.time)
@@ -256,7 +256,7 @@ func (t *trackEvents) tokenizeEvent(p *proto.Packet, e *eventHead, data []byte) 
 	}
 	switch v := &rare.threadTime; {
 	case v.hasDelta && !now.Valid:
-		fail(model.StatTrackEventSkippedThreadTimeDeltaWithoutValidState, onSequence)
+		failSequence(model.StatTrackEventSkippedThreadTimeDeltaWithoutValidState)
 		return
 	case v.hasDelta:
 		now.ThreadTime = saturating.Add(now.ThreadTime, saturating.Mul(v.value, 1000))
@@ -266,7 +266,7 @@ func (t *trackEvents) tokenizeEvent(p *proto.Packet, e *eventHead, data []byte) 
 	}
 	switch v := &rare.instructions; {
 	case v.hasDelta && !now.Valid:
-		fail(model.StatTrackEventSkippedThreadInstructionDeltaWithoutValidState, onSequence)
+		failSequence(model.StatTrackEventSkippedThreadInstructionDeltaWithoutValidState)
 		return
 	case v.hasDelta:
 		now.Instructions = saturating.Add(now.Instructions, v.value)
@@ -304,13 +304,13 @@ func (t *trackEvents) tokenizeEvent(p *proto.Packet, e *eventHead, data []byte) 
 			v, track, missing := e.extras.at(defaults, i)
 			switch {
 			case missing:
-				fail(model.StatTrackEventExtraCounterMissingTrackUUIDs, onSequence)
+				failSequence(model.StatTrackEventExtraCounterMissingTrackUUIDs)
 				return
 			case track == 0:
-				fail(model.StatTrackEventExtraCounterTrackUUIDMismatch, onSequence)
+				failSequence(model.StatTrackEventExtraCounterTrackUUIDMismatch)
 				return
 			case i >= maxExtraCounters:
-				fail(model.StatTrackEventExtraCounterExceedsMax, onSequence)
+				failSequence(model.StatTrackEventExtraCounterExceedsMax)
 				return
 			}
 			v, ok := t.counterValue(p.State, track, v)

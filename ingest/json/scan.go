@@ -22,6 +22,13 @@ type block struct {
 	texts  [][]byte // of the events, in the order of the input
 	copies []byte   // texts with resolved escapes
 	space  []byte   // memory for the input
+	leads  [fields]memberLead
+}
+
+// memberLead is what came last after a member: the next member, and the text up to its value.
+type memberLead struct {
+	field int
+	jsonlex.Lead
 }
 
 // scanned is an event whose texts have no ids yet: in place of an id it has the text's number,
@@ -140,16 +147,32 @@ func (b *block) members(e *scanned, l *jsonlex.Lexer) error {
 	)
 	l.Pos++
 	l.Tolerated = 0
-	c, err := l.Space()
-	if err != nil {
-		return err
-	}
-	for c != '}' {
-		key, err := l.Key()
-		if err != nil {
-			return err
+	for field := fieldNone; ; {
+		lead := &b.leads[field]
+		if l.Past(&lead.Lead) {
+			field = lead.field
+		} else {
+			from := l.Pos
+			if any {
+				if _, err := l.Next('}'); err != nil {
+					return err
+				}
+			}
+			c, err := l.Space()
+			if err != nil {
+				return err
+			}
+			if c == '}' {
+				break
+			}
+			key, err := l.Key()
+			if err != nil {
+				return err
+			}
+			field = fieldOf(key)
+			lead.field = field
+			lead.Set(l, from)
 		}
-		field := fieldOf(key)
 		v, err := l.Value()
 		if err != nil {
 			return err
@@ -235,12 +258,6 @@ func (b *block) members(e *scanned, l *jsonlex.Lexer) error {
 				e.faults = append(e.faults, fault{l.Pos, "id2: " + inner.Why})
 			}
 		}
-		if _, err := l.Next('}'); err != nil {
-			return err
-		}
-		if c, err = l.Space(); err != nil {
-			return err
-		}
 	}
 	l.Pos++
 	e.end, e.textsEnd, e.tolerated = l.Pos, len(b.texts), l.Tolerated
@@ -318,7 +335,8 @@ func scopeOf(v jsonlex.Value, was byte) byte {
 
 // The members of an event.
 const (
-	fieldOther = iota
+	fieldNone = iota
+	fieldOther
 	fieldPhase
 	fieldTS
 	fieldDur
@@ -336,6 +354,7 @@ const (
 	fieldFlowOut
 	fieldScope
 	fieldArgs
+	fields // how many there are
 )
 
 func fieldOf(key []byte) int {
@@ -395,6 +414,9 @@ func nanoseconds(v jsonlex.Value) (ns int64, why string) {
 		}
 		return nanoseconds(n)
 	case jsonlex.Double:
+		if d := v.Decimals; d > 0 && d < 4 {
+			return v.Digits * [...]int64{1000, 100, 10, 1}[d], ""
+		}
 		if !math.IsNaN(v.Float) && !math.IsInf(v.Float, 0) {
 			return decimal(raw)
 		}

@@ -24,8 +24,9 @@ type ArgWriter struct {
 // argFrame is an object or array that is being flattened.
 type argFrame struct {
 	node  *argNode
-	last  *argNode // the member read last
+	next  *follower // of an object, the member that is likely to come next
 	close byte
+	begun bool // a member or element was read
 }
 
 // argNode is a place for args: a root, a member of an object, or an element of an
@@ -36,9 +37,15 @@ type argNode struct {
 	flatText, text string         // of the flat key and the key
 	flat, key      model.StringID // 0 until they are interned
 	members        map[string]*argNode
-	first          *argNode   // the member that came first in the last object
-	next           *argNode   // the member that came next in the last object
+	first          follower   // the member that came first in the last object
+	next           follower   // the member that came next in the last object
 	elements       []*argNode // the first ones of an array
+}
+
+// follower is a member, and the text up to its value from the value before.
+type follower struct {
+	node *argNode
+	lead Lead
 }
 
 const (
@@ -57,32 +64,40 @@ func NewArgWriter(strings *table.StringPool) *ArgWriter { return &ArgWriter{stri
 func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 	l := &w.lexer
 	l.Reset(text)
-	w.stack = append(w.stack[:0], argFrame{node: w.root(root), close: text[0] + 2})
+	w.stack = append(w.stack[:0], newFrame(w.root(root), text[0]))
 	l.Pos++
-	if _, err := l.Space(); err != nil {
-		return false
-	}
 	for len(w.stack) > 0 {
 		frame := &w.stack[len(w.stack)-1]
-		if l.Buf[l.Pos] == frame.close {
-			l.Pos++
-			w.stack = w.stack[:len(w.stack)-1]
-			if len(w.stack) == 0 {
-				return true
-			}
-			if _, err := l.Next(w.stack[len(w.stack)-1].close); err != nil {
-				return false
-			}
-			continue
-		}
 		node := frame.node
-		if frame.close == '}' {
-			name, err := l.Key()
+		if frame.close == '}' && l.Past(&frame.next.lead) {
+			node = frame.next.node
+			frame.next = &node.next
+		} else {
+			from := l.Pos
+			if frame.begun {
+				if _, err := l.Next(frame.close); err != nil {
+					return false
+				}
+			}
+			c, err := l.Space()
 			if err != nil {
 				return false
 			}
-			node = w.member(frame, name)
+			if c == frame.close {
+				l.Pos++
+				w.stack = w.stack[:len(w.stack)-1]
+				continue
+			}
+			if frame.close == '}' {
+				name, err := l.Key()
+				if err != nil {
+					return false
+				}
+				frame.next.lead.Set(l, from)
+				node = w.member(frame, name)
+			}
 		}
+		frame.begun = true
 		c := l.Buf[l.Pos]
 		if c == '{' || c == '[' {
 			if len(w.stack) == maxArgDepth {
@@ -91,11 +106,8 @@ func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 			if frame.close == ']' {
 				node = w.element(node, w.index(set, node))
 			}
-			w.stack = append(w.stack, argFrame{node: node, close: c + 2})
+			w.stack = append(w.stack, newFrame(node, c))
 			l.Pos++
-			if _, err := l.Space(); err != nil {
-				return false
-			}
 			continue
 		}
 		v, err := l.Value()
@@ -115,11 +127,12 @@ func (w *ArgWriter) Add(set *model.ArgSet, root string, text []byte) bool {
 				set.AddFlat(flat, key, number(v))
 			}
 		}
-		if _, err := l.Next(frame.close); err != nil {
-			return false
-		}
 	}
 	return true
+}
+
+func newFrame(node *argNode, open byte) argFrame {
+	return argFrame{node: node, next: &node.first, close: open + 2}
 }
 
 // Tolerated says what the text that was added last has although it is not JSON.
@@ -143,19 +156,14 @@ func (w *ArgWriter) root(name string) *argNode {
 // member returns the node of a member of the frame's object. It looks first at the one
 // that followed the same member before.
 func (w *ArgWriter) member(frame *argFrame, name []byte) *argNode {
-	follower := &frame.node.first
-	if frame.last != nil {
-		follower = &frame.last.next
-	}
-	member := *follower
-	if member == nil || member.name != string(name) {
-		if member = frame.node.members[string(name)]; member == nil {
-			member = w.newMember(frame.node, string(name))
+	next := frame.next
+	if next.node == nil || next.node.name != string(name) {
+		if next.node = frame.node.members[string(name)]; next.node == nil {
+			next.node = w.newMember(frame.node, string(name))
 		}
-		*follower = member
 	}
-	frame.last = member
-	return member
+	frame.next = &next.node.next
+	return next.node
 }
 
 func (w *ArgWriter) newMember(of *argNode, name string) *argNode {
@@ -175,7 +183,7 @@ func (w *ArgWriter) newMember(of *argNode, name string) *argNode {
 
 // keep reports whether there is memory left to keep the node.
 func (w *ArgWriter) keep(n *argNode) bool {
-	const node = 200
+	const node = 400
 	w.bytes += node + len(n.name) + len(n.flatText) + len(n.text)
 	return w.bytes <= maxNodeBytes
 }

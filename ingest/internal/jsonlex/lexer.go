@@ -3,6 +3,7 @@
 package jsonlex
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -29,11 +30,13 @@ const (
 // with its escapes resolved, or the whole text of an object or array.
 type Value struct {
 	Kind     Kind
-	Resolved bool // Raw had escapes, and is valid until the next such text
-	Large    bool // an integer that does not fit in Int, as a double: only Raw is exact
+	Resolved bool  // Raw had escapes, and is valid until the next such text
+	Large    bool  // an integer that does not fit in Int, as a double: only Raw is exact
+	Decimals uint8 // of a double, if Digits has all its digits, else 0
 	Raw      []byte
 	Int      int64 // of an integer, and 1 for true
 	Float    float64
+	Digits   int64 // of a double, with its sign but without its decimal point
 }
 
 // The reasons why there is no value at the position.
@@ -142,6 +145,31 @@ func (l *Lexer) Key() ([]byte, error) {
 	l.Pos++
 	_, err = l.Space()
 	return raw, err
+}
+
+// Lead is the text before a value: a comma, a key and a colon. Most objects have their keys in the order of
+// the ones before, so that a comparison with the lead of those finds the value.
+type Lead struct{ text []byte }
+
+// maxLead is the size in bytes of the longest lead that is worth a comparison.
+const maxLead = 64
+
+// Set makes lead the text from a position to the current one, unless it has escapes.
+func (d *Lead) Set(l *Lexer, from int) {
+	d.text = d.text[:0]
+	if text := l.Buf[from:l.Pos]; len(text) <= maxLead && bytes.IndexByte(text, '\\') < 0 {
+		d.text = append(d.text, text...)
+	}
+}
+
+// Past moves past the lead, and reports whether it is at the position, right before a value.
+func (l *Lexer) Past(lead *Lead) bool {
+	end := l.Pos + len(lead.text)
+	if len(lead.text) == 0 || end >= len(l.Buf) || string(l.Buf[l.Pos:end]) != string(lead.text) || l.Buf[end] <= ' ' {
+		return false
+	}
+	l.Pos = end
+	return true
 }
 
 // Value returns the value at the position and moves past it.
@@ -297,8 +325,9 @@ func (l *Lexer) Number() (v Value, err error) {
 	case !exponent && short && all < 1<<53:
 		// A quotient of two numbers that doubles represent exactly is rounded correctly.
 		v.Float = float64(all) / powersOf10[decimals]
+		v.Digits, v.Decimals = int64(all), uint8(decimals)
 		if negative {
-			v.Float = -v.Float
+			v.Float, v.Digits = -v.Float, -v.Digits
 		}
 		return v, nil
 	}

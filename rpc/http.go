@@ -31,8 +31,11 @@ Python: TraceProcessor(addr="http://%s")
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := s.admit(r); err != nil {
+	if err := s.options.Admit(r); err != nil {
 		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	if s.serveUI(w, r) {
 		return
 	}
 	head := w.Header()
@@ -102,23 +105,23 @@ func readable(r *http.Request) bool {
 	return false
 }
 
-// admit refuses requests from other web pages. Most have an Origin header. A page whose host name resolves to this
+// Admit refuses requests from other web pages. Most have an Origin header. A page whose host name resolves to this
 // machine (DNS rebinding) has that name in the Host header.
-func (s *Server) admit(r *http.Request) error {
+func (o *Options) Admit(r *http.Request) error {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	host = strings.Trim(host, "[]")
-	if net.ParseIP(host) == nil && !strings.EqualFold(host, "localhost") && (s.options.Host == "" || !strings.EqualFold(host, s.options.Host)) {
+	if net.ParseIP(host) == nil && !strings.EqualFold(host, "localhost") && (o.Host == "" || !strings.EqualFold(host, o.Host)) {
 		return fmt.Errorf("the host %q is not allowed", r.Host)
 	}
 	origin := r.Header.Get("Origin")
-	allowed := func(o string) bool { return strings.EqualFold(o, origin) }
+	allowed := func(known string) bool { return strings.EqualFold(known, origin) }
 	switch {
 	case origin == "" && r.Header.Get("Sec-Fetch-Site") == "cross-site":
 		return errors.New("a request of another site is not allowed")
-	case origin != "" && !slices.ContainsFunc(ui, allowed) && !slices.ContainsFunc(s.options.Origins, allowed):
+	case origin != "" && !slices.ContainsFunc(ui, allowed) && !slices.ContainsFunc(o.Origins, allowed) && !ownOrigin(origin, r.Host):
 		return fmt.Errorf("the origin %q is not allowed; see --allow-origin", origin)
 	}
 	return nil
@@ -228,7 +231,7 @@ func (s *Server) serveWebsocket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.streams.Add(-1)
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // admit has checked the origin
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // Admit has checked the origin
 	if err != nil {
 		return // Accept has answered
 	}

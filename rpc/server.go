@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,7 +22,6 @@ import (
 // The version of Trace Processor whose calls the server answers.
 const (
 	tpVersion  = "Perfetto v58.2"
-	tpCode     = "v58.2-add693d8b"
 	apiVersion = pb.TraceProcessorApiVersion_TraceProcessorCurrentAPIVersion
 )
 
@@ -33,6 +33,7 @@ type Options struct {
 	Version  string   // of this program
 	Origins  []string // web pages that may use the server, besides Perfetto's UI
 	Host     string   // name or address of this machine that requests may use, besides localhost
+	UI       fs.FS    // the files of Perfetto's UI, nil if there are none
 	Packages *Packages
 	Metrics  Metrics // of version 1, nil if there are none
 	// Convert converts the trace in a file to a dataset.
@@ -83,6 +84,9 @@ func New(o Options, s *session.Session, name string) *Server {
 	return server
 }
 
+// Clients is the number of pages and programs that are connected.
+func (s *Server) Clients() int64 { return s.streams.Load() }
+
 // grace is how long Close waits for calls that still run. Their contexts should have ended.
 const grace = 1500 * time.Millisecond
 
@@ -122,7 +126,7 @@ func (s *Server) status() message {
 	m.text(pb.StatusResult_LoadedTraceName, *s.name.Load())
 	m.text(pb.StatusResult_HumanReadableVersion, fmt.Sprintf("%s (tpconvert %s)", tpVersion, s.options.Version))
 	m.integer(pb.StatusResult_APIVersion, apiVersion)
-	m.text(pb.StatusResult_VersionCode, tpCode)
+	m.text(pb.StatusResult_VersionCode, Release)
 	return m
 }
 

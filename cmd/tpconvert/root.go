@@ -62,6 +62,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 		newDeriveCommand(ui),
 		newAlertsCommand(ui),
 		newStdlibCommand(ui),
+		newUICommand(ui),
 		newTablesCommand(ui),
 		newVersionCommand(ui),
 		newCompletionCommand(),

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -28,6 +31,8 @@ type serveOptions struct {
 	stdlib      string
 	packages    []string
 	noFtraceRaw bool
+	open        bool
+	files       fs.FS // of Perfetto's UI, nil if it is not served
 	traceID     string
 	memory      byteSize
 	longest     time.Duration
@@ -42,30 +47,34 @@ func newServeCommand(ui *uiOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [flags] [INPUT]",
 		Short: "Open a dataset or trace in Perfetto's UI or Python package, without reading the trace again",
-		Long: `Serve INPUT, a dataset of one trace, one trace of a dataset of many, a DuckDB file
-made by tpconvert, or a trace, which is converted first, to Perfetto's UI and to its Python package, as Trace
+		Long: `Serve INPUT, a dataset, a DuckDB file made by tpconvert, or a trace, which is converted first, to Perfetto's UI and to its Python package, as Trace
 Processor v58 does. Without INPUT, clients send a trace; they can replace one,
 too.
 
-Open https://ui.perfetto.dev on this machine and choose to use the loaded
-trace. In Python, TraceProcessor(addr="http://localhost:9001") asks with PerfettoSQL,
+After "tpconvert ui fetch v58.2", open the address that the command prints: the
+server has the UI, which needs no network then. Otherwise, open
+https://ui.perfetto.dev on this machine. The UI asks whether to use the loaded
+trace. A dataset of many traces gets a page to choose one.
+
+In Python, TraceProcessor(addr="http://localhost:9001") asks with PerfettoSQL,
 and TraceProcessorConfig(bin_path="tpconvert") starts such a server by itself.
 
 SQL can only read. The server is for this machine only, unless --listen names
 another address; there is no password. Ctrl-C ends it.`,
-		Example: `  tpconvert serve out/
+		Example: `  tpconvert serve --open out/
   tpconvert serve --port 9002 trace.pftrace
   tpconvert serve --unix mine out/`,
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			trace := opener{ui: ui.printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
-			return o.runConfined(cmd.Context(), trace, args)
+			return o.runConfined(cmd.Context(), trace, args, isTerminal(cmd.OutOrStdout()))
 		},
 	}
 	flags := cmd.Flags()
 	flags.Uint16Var(&o.port, "port", defaultPort, "port to listen at; 0 is any free one")
 	flags.StringVar(&o.listen, "listen", "", "name or IP address to listen at; by default this machine's own")
 	flags.StringVar(&o.unix, "unix", "", "Unix socket to listen at instead of a port: its path, or a name for remote= of Perfetto's Python package")
+	flags.BoolVar(&o.open, "open", false, "open the UI in the browser, if the output is a terminal")
 	flags.StringSliceVar(&o.origins, "allow-origin", nil, "web pages that may use the server besides Perfetto's UI, such as http://localhost:8080")
 	flags.StringVar(&o.traceID, "trace-id", "", "trace to serve of a dataset of many, by its id or name")
 	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
@@ -80,7 +89,7 @@ another address; there is no password. Ctrl-C ends it.`,
 	for _, name := range []string{"http-port", "no-ftrace-raw", "dev"} {
 		flags.Lookup(name).Hidden = true
 	}
-	for _, name := range []string{"port", "http-port", "listen", "allow-origin"} {
+	for _, name := range []string{"port", "http-port", "listen", "allow-origin", "open"} {
 		cmd.MarkFlagsMutuallyExclusive("unix", name)
 	}
 	return cmd
@@ -95,7 +104,14 @@ func asTraceProcessor(args []string) []string {
 }
 
 // runConfined serves in a process that cannot write the input.
-func (o *serveOptions) runConfined(ctx context.Context, trace opener, args []string) error {
+func (o *serveOptions) runConfined(ctx context.Context, trace opener, args []string, terminal bool) error {
+	show := func(string) error { return nil }
+	if o.open && terminal {
+		var err error
+		if show, err = newBrowser(); err != nil {
+			return err
+		}
+	}
 	socket := ""
 	if o.unix != "" {
 		var err error
@@ -107,10 +123,11 @@ func (o *serveOptions) runConfined(ctx context.Context, trace opener, args []str
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.run(ctx, trace, args), end())
+	return errors.Join(o.run(ctx, trace, args, show), end())
 }
 
-func (o *serveOptions) run(ctx context.Context, trace opener, args []string) error {
+// run serves, and calls show with the address of the UI.
+func (o *serveOptions) run(ctx context.Context, trace opener, args []string, show func(string) error) error {
 	if o.unix != "" {
 		return o.runUnix(ctx, trace, args)
 	}
@@ -123,13 +140,64 @@ func (o *serveOptions) run(ctx context.Context, trace opener, args []string) err
 			l.Close()
 		}
 	}()
-	server, err := o.server(ctx, trace, args)
+	if o.local() {
+		o.files = fetchedUIFiles()
+	}
+	server, many, err := o.handler(ctx, trace, args)
 	if err != nil {
 		return err
 	}
 	port := listeners[0].Addr().(*net.TCPAddr).Port
-	trace.ui.Result(served{"http://" + net.JoinHostPort(o.host(), strconv.Itoa(port)), port, strings.Join(args, "")})
+	page := o.page(port, "127.0.0.1")
+	if many {
+		page = address("127.0.0.1", port)
+	}
+	trace.ui.Result(served{address(o.host(), port), port, strings.Join(args, ""), page, o.files != nil, many})
+	if err := show(page); err != nil {
+		trace.ui.Message(slog.LevelWarn, "", fmt.Sprintf("the browser cannot be opened: %v", err))
+	}
 	return errors.Join(serveHTTP(ctx, server, listeners), server.Close())
+}
+
+// local reports whether the server can be reached at 127.0.0.1, where the UI expects it.
+func (o *serveOptions) local() bool {
+	ip := net.ParseIP(o.listen)
+	return o.listen == "" || strings.EqualFold(o.listen, "localhost") || ip.IsUnspecified() || ip.Equal(net.IPv4(127, 0, 0, 1))
+}
+
+// page is the address of the UI for the server at a port of this machine, which a browser calls by a name.
+func (o *serveOptions) page(port int, name string) string {
+	switch {
+	case o.files != nil:
+		return address(name, port)
+	case port == defaultPort:
+		return perfettoUI
+	}
+	return fmt.Sprintf("%s/#!/?rpc_port=%d", perfettoUI, port)
+}
+
+// perfettoUI is where Perfetto's UI is if it was not fetched.
+const perfettoUI = "https://ui.perfetto.dev"
+
+func address(host string, port int) string {
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// servant answers requests until it is closed.
+type servant interface {
+	http.Handler
+	io.Closer
+}
+
+// handler returns the server of the input or, if that is a dataset of many traces, the page to choose one.
+func (o *serveOptions) handler(ctx context.Context, trace opener, args []string) (h servant, many bool, err error) {
+	if len(args) > 0 && o.traceID == "" {
+		if _, many, err := export.ReadManifests(args[0]); err == nil && many {
+			return &chooser{options: o, trace: trace, input: args[0], guard: rpc.Options{Host: o.listen}, ctx: ctx, open: map[string]*chosen{}}, true, nil
+		}
+	}
+	h, err = o.server(ctx, trace, args)
+	return h, false, err
 }
 
 // server returns the server for the input, if there is one.
@@ -149,7 +217,7 @@ func (o *serveOptions) server(ctx context.Context, trace opener, args []string) 
 	if err != nil {
 		return nil, err
 	}
-	options := rpc.Options{Version: version(), Origins: o.origins, Host: o.listen, Packages: packages, Metrics: metrics, Convert: trace.convert,
+	options := rpc.Options{Version: version(), Origins: o.origins, Host: o.listen, UI: o.files, Packages: packages, Metrics: metrics, Convert: trace.convert,
 		Memory: int64(o.memory), Longest: o.longest}
 	if o.noFtraceRaw {
 		options.Without = []string{"ftrace_event"}
@@ -218,14 +286,20 @@ type served struct {
 	URL   string `json:"url"`
 	Port  int    `json:"port"`
 	Trace string `json:"trace"`
+	Page  string `json:"page"` // the UI's address
+	ui    bool   // the server has the UI
+	many  bool   // the page has the traces of a dataset
 }
 
 func (s served) text(w io.Writer) {
-	page := "https://ui.perfetto.dev"
-	if s.Port != defaultPort {
-		page += fmt.Sprintf("/#!/?rpc_port=%d", s.Port)
+	fmt.Fprintf(w, "%s %s\nOpen %s", s.URL, serves(s.Trace), s.Page)
+	if !s.many {
+		fmt.Fprintf(w, " or, in Python, TraceProcessor(addr=\"http://localhost:%d\")", s.Port)
 	}
-	fmt.Fprintf(w, "%s %s\nOpen %s or, in Python, TraceProcessor(addr=\"http://localhost:%d\"); Ctrl-C ends it\n", s.URL, serves(s.Trace), page, s.Port)
+	fmt.Fprintln(w, "; Ctrl-C ends it")
+	if !s.ui {
+		fmt.Fprintf(w, "\"tpconvert ui fetch %s\" brings the UI to this machine, for use without a network\n", uiVersion)
+	}
 }
 
 // serves says what a server does with a trace, which is "" if clients send one.

@@ -72,6 +72,7 @@ type Row struct {
 // Cell is a value.
 type Cell struct {
 	Text  string
+	Link  string  // of the text, or ""
 	Sort  string  // a number, for columns of numbers
 	Share float64 // of the greatest value of the column, in percent; 0 for no bar
 	Parts []Part  // of a bar

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
+	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/rpc"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// maxOpenTraces is how many traces of a dataset are served at a time.
+const maxOpenTraces = 16
+
+// chooser serves a page to choose a trace of a dataset of many, and each chosen trace at a port of its own, because Perfetto's
+// UI can name its server by a port alone.
+type chooser struct {
+	options *serveOptions
+	trace   opener
+	input   string
+	guard   rpc.Options
+	ctx     context.Context // of the servers
+
+	mu   sync.Mutex
+	open map[string]*chosen // by the folder of the trace
+}
+
+// chosen is the server of a trace.
+type chosen struct {
+	server *rpc.Server
+	port   int
+	at     time.Time // of the last click
+	stop   func() error
+}
+
+// ServeHTTP implements http.Handler.
+func (c *chooser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := c.guard.Admit(r); err != nil {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	head := w.Header()
+	head.Set("Cache-Control", "no-cache")
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("X-Frame-Options", "DENY")
+	switch r.Method + " " + r.URL.Path {
+	case "GET /":
+		manifests, _, err := export.ReadManifests(c.input)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		head.Set("Content-Type", "text/html; charset=utf-8")
+		lost := func(m *export.Manifest) int64 { return api.LossesOf(m.Events, m.Stats).Lost }
+		_ = report.Traces(c.input, openPath, manifests, lost, printable).Write(w)
+	case "GET /open":
+		port, err := c.serve(r.URL.Query().Get("trace_id"))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		http.Redirect(w, r, c.options.page(port, hostname(r.Host)), http.StatusSeeOther)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// openPath is the path that opens the trace whose id follows.
+const openPath = "/open?trace_id="
+
+// hostname is the name in a Host header.
+func hostname(host string) string {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		return host
+	}
+	return name
+}
+
+// serve returns the port of a trace, and begins to serve it if nobody has chosen it before.
+func (c *chooser) serve(id string) (port int, err error) {
+	traces, err := session.ReadTraces(c.ctx, c.input)
+	if err != nil {
+		return 0, err
+	}
+	folder, err := traces.Folder(id)
+	if err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.open[folder]; known != nil {
+		known.at = time.Now()
+		return known.port, nil
+	}
+	if err := c.makeRoom(); err != nil {
+		return 0, err
+	}
+	own := *c.options
+	own.port = 0
+	listeners, err := own.listeners()
+	if err != nil {
+		return 0, err
+	}
+	server, err := own.server(c.ctx, c.trace, []string{folder})
+	if err != nil {
+		for _, l := range listeners {
+			err = errors.Join(err, l.Close())
+		}
+		return 0, err
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	served := make(chan error, 1)
+	go func() { served <- serveHTTP(ctx, server, listeners) }()
+	port = listeners[0].Addr().(*net.TCPAddr).Port
+	c.open[folder] = &chosen{server, port, time.Now(), func() error {
+		cancel()
+		return errors.Join(<-served, server.Close())
+	}}
+	return port, nil
+}
+
+// makeRoom ends the server that was chosen longest ago of those that no page uses, if there are too many.
+func (c *chooser) makeRoom() error {
+	if len(c.open) < maxOpenTraces {
+		return nil
+	}
+	oldest := ""
+	for folder, o := range c.open {
+		if o.server.Clients() == 0 && (oldest == "" || o.at.Before(c.open[oldest].at)) {
+			oldest = folder
+		}
+	}
+	if oldest == "" {
+		return fmt.Errorf("%d traces are open; close a page with one", maxOpenTraces)
+	}
+	unused := c.open[oldest]
+	delete(c.open, oldest)
+	return unused.stop()
+}
+
+// Close ends all servers.
+func (c *chooser) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var err error
+	for _, o := range c.open {
+		err = errors.Join(err, o.stop())
+	}
+	clear(c.open)
+	return err
+}

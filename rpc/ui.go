@@ -12,12 +12,13 @@ import (
 // Release is the release of Perfetto whose calls the server answers. Its UI is in a folder of this name.
 const Release = "v58.2-add693d8b"
 
-// uiPolicy lets the UI reach nothing but this machine. The UI sets a policy of its own, which also allows HTTPS to anywhere.
+// uiPolicy lets the UI reach nothing but this machine. The policy that the UI sets itself also allows HTTPS to anywhere, and on a
+// local server it counts visits at Google.
 const uiPolicy = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src 'self' http://127.0.0.1:* ws://127.0.0.1:* data: blob:; " +
-	"object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+	"object-src 'none'; base-uri 'none'; frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
 
 // start opens the UI. The UI looks for a server at another port than 9001 only with a flag, which it keeps in the storage of its
-// origin, and so of this server alone.
+// origin, and so of this server alone. The port is before the fragment, which the UI replaces, so that a page can be loaded again.
 const start = `<!DOCTYPE html>
 <meta charset="utf-8">
 <title>tpconvert</title>
@@ -25,7 +26,7 @@ const start = `<!DOCTYPE html>
 let flags = {};
 try { flags = JSON.parse(localStorage.perfettoFeatureFlags); } catch {}
 localStorage.perfettoFeatureFlags = JSON.stringify({...flags, cspAllowAnyWebsocketPort: "OVERRIDE_TRUE"});
-location.replace("/` + Release + `/#!/?rpc_port=" + location.port);
+location.replace("/` + Release + `/?rpc_port=" + location.port);
 </script>
 `
 

@@ -32,7 +32,8 @@ type serveOptions struct {
 	packages    []string
 	noFtraceRaw bool
 	open        bool
-	files       fs.FS // of Perfetto's UI, nil if it is not served
+	files       fs.FS                      // of Perfetto's UI, nil if it is not served
+	show        func(address string) error // opens the browser; nil without
 	traceID     string
 	memory      byteSize
 	longest     time.Duration
@@ -105,10 +106,9 @@ func asTraceProcessor(args []string) []string {
 
 // runConfined serves in a process that cannot write the input.
 func (o *serveOptions) runConfined(ctx context.Context, trace opener, args []string, terminal bool) error {
-	show := func(string) error { return nil }
 	if o.open && terminal {
 		var err error
-		if show, err = newBrowser(); err != nil {
+		if o.show, err = newBrowser(); err != nil {
 			return err
 		}
 	}
@@ -123,11 +123,10 @@ func (o *serveOptions) runConfined(ctx context.Context, trace opener, args []str
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.run(ctx, trace, args, show), end())
+	return errors.Join(o.run(ctx, trace, args), end())
 }
 
-// run serves, and calls show with the address of the UI.
-func (o *serveOptions) run(ctx context.Context, trace opener, args []string, show func(string) error) error {
+func (o *serveOptions) run(ctx context.Context, trace opener, args []string) error {
 	if o.unix != "" {
 		return o.runUnix(ctx, trace, args)
 	}
@@ -150,11 +149,13 @@ func (o *serveOptions) run(ctx context.Context, trace opener, args []string, sho
 	port := listeners[0].Addr().(*net.TCPAddr).Port
 	page := o.page(port, "127.0.0.1")
 	if many {
-		page = address("127.0.0.1", port)
+		page = addressOf("127.0.0.1", port)
 	}
-	trace.ui.Result(served{address(o.host(), port), port, strings.Join(args, ""), page, o.files != nil, many})
-	if err := show(page); err != nil {
-		trace.ui.Message(slog.LevelWarn, "", fmt.Sprintf("the browser cannot be opened: %v", err))
+	trace.ui.Result(served{addressOf(o.host(), port), port, strings.Join(args, ""), page, o.files != nil, many})
+	if o.show != nil {
+		if err := o.show(page); err != nil {
+			trace.ui.Message(slog.LevelWarn, "", fmt.Sprintf("the browser cannot be opened: %v", err))
+		}
 	}
 	return errors.Join(serveHTTP(ctx, server, listeners), server.Close())
 }
@@ -169,7 +170,7 @@ func (o *serveOptions) local() bool {
 func (o *serveOptions) page(port int, name string) string {
 	switch {
 	case o.files != nil:
-		return address(name, port)
+		return addressOf(name, port)
 	case port == defaultPort:
 		return perfettoUI
 	}
@@ -179,7 +180,7 @@ func (o *serveOptions) page(port int, name string) string {
 // perfettoUI is where Perfetto's UI is if it was not fetched.
 const perfettoUI = "https://ui.perfetto.dev"
 
-func address(host string, port int) string {
+func addressOf(host string, port int) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 

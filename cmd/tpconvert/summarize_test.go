@@ -412,7 +412,6 @@ func TestSummariesCompared(t *testing.T) {
 		"summarize --compare before.json slices both":                           names,
 		"summarize --trace-id missing.json slices both":                         names,
 		"summarize --trace-id after.json slices before.json":                    "before.json is none",
-		"serve --port 0 both":                                                   names,
 		"serve --port 0 --trace-id missing.json both":                           names,
 		"flamegraph --top --trace-id missing.json both":                         names,
 		"summarize --compare both --compare-trace-id missing slices after.json": names,

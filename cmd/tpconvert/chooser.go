@@ -90,6 +90,9 @@ func (c *chooser) serve(id string) (port int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if traces == nil {
+		return 0, fmt.Errorf("%s is no longer a dataset of many traces", c.input)
+	}
 	folder, err := traces.Folder(id)
 	if err != nil {
 		return 0, err

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -190,9 +191,7 @@ func visit(t *testing.T, url string, header ...string) (status int, head http.He
 func TestServeUI(t *testing.T) {
 	dir := dataset(t, goodTrace)
 	files := folder(t, map[string]string{"index.html": "<title>UI</title>", "frontend_bundle.js": "1", "a.wasm": "\x00asm", "MaterialSymbols.woff2": "wOF2"})
-	if err := os.Symlink(filepath.Join(dir, "a.json"), filepath.Join(files, "link.json")); err != nil {
-		t.Fatal(err)
-	}
+	_ = os.Symlink(filepath.Join(dir, "a.json"), filepath.Join(files, "link.json")) // Windows may refuse it
 	root, err := os.OpenRoot(files)
 	if err != nil {
 		t.Fatal(err)
@@ -245,6 +244,9 @@ func TestServeUI(t *testing.T) {
 
 // TestServeMany chooses traces of a dataset of many.
 func TestServeMany(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("names of files cannot be hostile there")
+	}
 	const hostile = `<img src=x onerror=alert(1)>"&'.json`
 	dir := folder(t, map[string]string{hostile: goodTrace, "b.json": strings.Replace(goodTrace, `"work"`, `"other"`, 1)})
 	tpconvert(t, dir, "-q", hostile, "b.json", "out").expect(t, exitDone, "")

@@ -109,7 +109,7 @@ func newStatusCommand() *cobra.Command {
 }
 
 func printStatus(w io.Writer, s lake.Status) error {
-	fmt.Fprintf(w, "%d traces: %d ok, %d copies, %d bad\n", s.OK+s.Copies+s.Bad, s.OK, s.Copies, s.Bad)
+	fmt.Fprintf(w, "%d traces: %d ok, %d copies, %d bad, %d forgotten\n", s.OK+s.Copies+s.Bad+s.Forgotten, s.OK, s.Copies, s.Bad, s.Forgotten)
 	_, err := fmt.Fprintf(w, "%-40s %15s %8s %15s\n", "table", "rows", "files", "bytes")
 	for _, t := range s.Tables {
 		_, err = fmt.Fprintf(w, "%-40s %15d %8d %15d\n", t.Name, t.Rows, t.Files, t.Bytes)

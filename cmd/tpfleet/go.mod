@@ -14,6 +14,7 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	gocloud.dev v0.47.0
+	golang.org/x/mod v0.42.0
 	golang.org/x/sync v0.24.0
 )
 

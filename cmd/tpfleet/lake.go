@@ -60,7 +60,7 @@ func (o *lakeOptions) open(ctx context.Context, urls []string) (*lake.Lake, *sto
 		}
 	}
 	maps.Copy(properties, o.properties)
-	l, err := lake.Open(ctx, lake.Options{Folder: o.folder, Create: o.create, Catalog: o.catalog, Warehouse: o.warehouse, Namespace: o.namespace, Properties: properties, Stores: stores})
+	l, err := lake.Open(ctx, lake.Options{Folder: o.folder, Create: o.create, Catalog: o.catalog, Warehouse: o.warehouse, Namespace: o.namespace, Properties: properties, Stores: stores, Version: version()})
 	return l, stores, bare, err
 }
 

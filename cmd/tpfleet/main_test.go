@@ -153,7 +153,7 @@ func newTask(layout string, files ...string) task.Task {
 	for _, f := range files {
 		t.Traces = append(t.Traces, task.Trace{URL: "file://" + f})
 	}
-	t.ID = task.ID(t.Traces)
+	t.ID = task.ID(t.Traces, nil)
 	return t
 }
 

@@ -189,7 +189,9 @@ func (r *runner) one(ctx context.Context, w *worker, t task.Task, results chan<-
 	}
 	fmt.Fprintf(r.messages, "a worker ended (%v); its %d traces are tried one by one\n", err, len(t.Traces))
 	for _, trace := range t.Traces {
-		alone := task.Task{ID: task.ID([]task.Trace{trace}), Layout: t.Layout, Stores: t.Stores, Traces: []task.Trace{trace}}
+		alone := t
+		alone.Traces = []task.Trace{trace}
+		alone.ID = task.ID(alone.Traces, t.Replaces)
 		result, err := w.do(ctx, alone)
 		if err != nil {
 			if ctx.Err() != nil || errors.Is(err, errNoWorker) {

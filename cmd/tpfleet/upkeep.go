@@ -15,7 +15,7 @@ import (
 func newCompactCommand() *cobra.Command {
 	var (
 		o      lakeOptions
-		c      = lake.CompactOptions{Version: version()}
+		c      lake.CompactOptions
 		target int64
 	)
 	cmd := &cobra.Command{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -25,6 +26,10 @@ type Account struct {
 	Copies int `json:"copies"` // added to the ledger alone, as their content is in the tables
 	Known  int `json:"known"`  // in the ledger before
 	Failed int `json:"failed"` // not added
+	// Forgotten counts those whose content was forgotten before: they are added to the ledger alone.
+	Forgotten int `json:"forgotten,omitempty"`
+	Replaced  int `json:"replaced,omitempty"` // whose new rows replaced old ones
+	Kept      int `json:"kept,omitempty"`     // whose old rows stay, as the new converter cannot read them
 	// Again counts the good traces that were not added, because other traces of their task were in the tables, and a
 	// file cannot be added in part, or because their files are gone. The next plan has them.
 	Again int `json:"again"`
@@ -39,9 +44,9 @@ const maxTries = 60
 // so a commit can be repeated, by any number of processes. If another commit comes first, or it is unknown
 // whether the transaction succeeded, Commit begins again from the ledger.
 func (l *Lake) Commit(ctx context.Context, results []task.Result) (account Account, err error) {
-	lost := map[string]bool{}
+	lost, done := map[string]bool{}, rewrites{}
 	tries, err := repeat(ctx, func() (err error) {
-		account, err = l.commit(ctx, results, lost)
+		account, err = l.commit(ctx, results, lost, &done)
 		return err
 	})
 	account.Tries = tries
@@ -85,39 +90,57 @@ func commitError(err error) error {
 }
 
 // commit tries to commit once. lost has the names of results whose files are gone, and gets more.
-func (l *Lake) commit(ctx context.Context, results []task.Result, lost map[string]bool) (Account, error) {
-	t, err := l.load(ctx, task.Ledger)
+func (l *Lake) commit(ctx context.Context, results []task.Result, lost map[string]bool, done *rewrites) (Account, error) {
+	t, err := l.ledger(ctx)
 	if err != nil {
 		return Account{}, err
-	}
-	if t.CurrentSnapshot() == nil {
-		return Account{}, errIncomplete // see createLedger
 	}
 	ledger, err := readLedger(ctx, t, wantedBy(results))
 	if err != nil {
 		return Account{}, err
 	}
 	c := choose(ledger, results, lost)
-	if len(c.entries) == 0 {
-		return c.account, nil
-	}
-	changes, err := l.changes(ctx, t, c, lost)
-	if err != nil {
-		return c.account, err
-	}
-	commits := make([]table.TableCommit, len(changes))
-	for i, tx := range changes {
-		if commits[i], err = tx.TableCommit(); err != nil {
-			return c.account, err
-		}
-	}
-	return c.account, commitError(l.catalog.CommitTransaction(ctx, commits))
+	return c.account, l.carryOut(ctx, t, &c, lost, done)
 }
 
-// choice is what a transaction adds.
+// ledger reads the current state of the ledger.
+func (l *Lake) ledger(ctx context.Context) (*table.Table, error) {
+	t, err := l.load(ctx, task.Ledger)
+	if err == nil && t.CurrentSnapshot() == nil {
+		return nil, errIncomplete // see createLedger
+	}
+	return t, err
+}
+
+// carryOut carries out a choice, in one transaction.
+func (l *Lake) carryOut(ctx context.Context, ledger *table.Table, c *choice, lost map[string]bool, done *rewrites) error {
+	if len(c.entries)+len(c.objects) == 0 {
+		return nil
+	}
+	changes, err := l.changes(ctx, ledger, c, lost, done)
+	if err != nil {
+		return err
+	}
+	var commits []table.TableCommit
+	for _, tx := range changes {
+		if tx == nil {
+			continue
+		}
+		commit, err := tx.TableCommit()
+		if err != nil {
+			return err
+		}
+		commits = append(commits, commit)
+	}
+	return commitError(l.catalog.CommitTransaction(ctx, commits))
+}
+
+// choice is what a transaction adds and removes.
 type choice struct {
 	entries []entry
 	files   map[string][]resultFile // by table
+	objects map[task.Trace]bool     // whose entries are removed from the ledger
+	gone    map[string]bool         // traces whose rows are removed, by id
 	account Account
 }
 
@@ -129,7 +152,7 @@ type resultFile struct {
 
 // choose selects what is not in the ledger, and updates it. The files of the results whose names are in lost are gone.
 func choose(ledger *Ledger, results []task.Result, lost map[string]bool) choice {
-	c := choice{files: map[string][]resultFile{}, account: Account{Tasks: len(results)}}
+	c := choice{files: map[string][]resultFile{}, objects: map[task.Trace]bool{}, gone: map[string]bool{}, account: Account{Tasks: len(results)}}
 	for _, r := range results {
 		c.add(ledger, &r, lost[r.Name()])
 	}
@@ -137,8 +160,9 @@ func choose(ledger *Ledger, results []task.Result, lost map[string]bool) choice 
 }
 
 func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
-	isNew := func(o *task.Outcome) bool { return o.Status == task.OK && !ledger.content[o.TraceID] }
-	isKnown := func(o *task.Outcome) bool { return o.Status == task.OK && ledger.content[o.TraceID] }
+	isNew := func(o *task.Outcome) bool { return o.Status == task.OK && ledger.takes(r, o.TraceID) }
+	isKnown := func(o *task.Outcome) bool { return o.Status == task.OK && !ledger.takes(r, o.TraceID) }
+	now := time.Now().UnixNano()
 	fresh, mixed := 0, lost
 	for i := range r.Traces {
 		if isNew(&r.Traces[i]) {
@@ -154,41 +178,72 @@ func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 		c.account.Files += len(r.Files)
 	}
 	for _, o := range r.Traces {
-		known := ledger.Object(o.Trace)
+		known, e := ledger.Object(o.Trace), entry{task: r.Task, added: &now}
 		switch {
 		case o.Status == task.Failed:
 			c.account.Failed++
+			continue
+		case o.Status == task.Bad && r.Replaces[traceID(o.SHA256)] != "":
+			c.account.Kept++
 			continue
 		case known.Done && !isNew(&o), o.Status == task.Bad && known.Bad == o.Version:
 			c.account.Known++
 			continue
 		case o.Status == task.Bad:
 			c.account.Bad++
-		case isNew(&o) && mixed, o.Status == task.Copy && !ledger.content[traceID(o.SHA256)]:
+		case isNew(&o) && mixed:
 			c.account.Again++
 			continue
 		case isNew(&o):
-			c.account.OK++
+			if old, there := ledger.content[o.TraceID]; there {
+				c.objects[old.object], c.gone[o.TraceID] = true, true
+				e.added, e.changed = old.added, &now
+				c.account.Replaced++
+			} else {
+				c.account.OK++
+			}
 		default:
-			o.Status, o.TraceID = task.Copy, ""
-			c.account.Copies++
+			original, there := ledger.content[traceID(o.SHA256)]
+			switch {
+			case !there:
+				c.account.Again++
+				continue
+			case original.forgotten:
+				o = forgotten(o, "its content was forgotten before")
+				c.account.Forgotten++
+			default:
+				o.Status, o.TraceID = task.Copy, ""
+				c.account.Copies++
+			}
 		}
-		ledger.add(o.Trace, o.Status, o.TraceID, o.Version)
-		c.entries = append(c.entries, entry{r.Task, o})
+		if known.Bad != "" {
+			c.objects[o.Trace] = true // one entry is enough
+		}
+		e.Outcome = o
+		ledger.add(&e)
+		c.entries = append(c.entries, e)
 	}
+}
+
+// forgotten returns what the ledger keeps of a trace that is forgotten.
+func forgotten(o task.Outcome, why string) task.Outcome {
+	id := o.TraceID
+	if id == "" && o.SHA256 != "" {
+		id = traceID(o.SHA256)
+	}
+	return task.Outcome{Trace: o.Trace, Status: task.Forgotten, TraceID: id, Error: why, Version: o.Version, Schema: o.Schema}
 }
 
 // traceID returns the id of a trace with this content.
 func traceID(sha256 string) string { return "t_" + sha256[:16] }
 
-// changes builds the changes of the ledger and of all tables with new files. If files are gone, it adds the names of
-// their results to lost and returns a repeatError.
-func (l *Lake) changes(ctx context.Context, ledger *table.Table, c choice, lost map[string]bool) ([]*table.Transaction, error) {
-	names := make([]string, 0, len(c.files))
-	for name := range c.files {
-		names = append(names, name)
+// changes builds the changes of the ledger and of all tables, nil for those that stay as they are. If files are gone, it
+// adds the names of their results to lost and returns a repeatError.
+func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost map[string]bool, done *rewrites) ([]*table.Transaction, error) {
+	names := slices.Sorted(maps.Keys(c.files))
+	if len(c.gone) > 0 {
+		names = tableNames()[1:]
 	}
-	slices.Sort(names)
 	changes := make([]*table.Transaction, 1+len(names))
 	var mu sync.Mutex
 	var gone []string // files
@@ -202,7 +257,10 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c choice, lost 
 		}
 		rows := records(c.entries)
 		defer rows.Release()
-		return tx.Append(ctx, rows, nil)
+		if len(c.objects) == 0 {
+			return tx.Append(ctx, rows, nil)
+		}
+		return l.changeLedger(ctx, tx, ledger, c.objects, rows)
 	})
 	for i, name := range names {
 		group.Go(func() error {
@@ -229,7 +287,14 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c choice, lost 
 					return fmt.Errorf("%s: %w", f.URL, err)
 				}
 			}
+			old, err := l.without(ctx, t, name, c.gone, done)
+			if err != nil || len(old.OldDataFiles)+len(files) == 0 {
+				return err
+			}
 			changes[1+i] = t.NewTransaction()
+			if len(old.OldDataFiles) > 0 {
+				return changes[1+i].ReplaceFiles(ctx, old.OldDataFiles, append(files, old.NewDataFiles...), safeDeletes(old), nil, table.WithoutAutoNameMapping())
+			}
 			// The assertion of the ledger's snapshot rules out that a file is added twice.
 			return changes[1+i].AddDataFiles(ctx, files, nil, table.WithoutDuplicateCheck(), table.WithoutAutoNameMapping())
 		})
@@ -269,6 +334,9 @@ func (a *Account) Add(b Account) {
 	a.Copies += b.Copies
 	a.Known += b.Known
 	a.Failed += b.Failed
+	a.Forgotten += b.Forgotten
+	a.Replaced += b.Replaced
+	a.Kept += b.Kept
 	a.Again += b.Again
 	a.Files += b.Files
 	a.Tries += b.Tries

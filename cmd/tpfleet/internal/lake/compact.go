@@ -24,7 +24,6 @@ type CompactOptions struct {
 	Files   int    // least number of files that are replaced by one
 	Jobs    int    // tables at a time
 	TempDir string // "" means the system's
-	Version string // of the converter
 }
 
 // Compacted counts what Compact did.
@@ -85,7 +84,7 @@ func (l *Lake) compact(ctx context.Context, name string, o CompactOptions) (c Co
 		return c, err
 	}
 	for _, g := range plan.Groups {
-		rewritten, err := l.rewrite(ctx, t, name, g, o)
+		rewritten, err := l.rewrite(ctx, t, name, g, o, nil)
 		if err != nil {
 			return c, err
 		}
@@ -107,8 +106,8 @@ func (l *Lake) compact(ctx context.Context, name string, o CompactOptions) (c Co
 	return c, nil
 }
 
-// rewrite writes the rows of some files, less those that are deleted, to new files.
-func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, g compaction.Group, o CompactOptions) (table.CompactionGroupResult, error) {
+// rewrite writes the rows of some files, less those that are deleted and those of traces that are gone, to new files.
+func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, g compaction.Group, o CompactOptions, gone map[string]bool) (table.CompactionGroupResult, error) {
 	if name == task.Ledger {
 		return table.ExecuteCompactionGroup(ctx, t, table.CompactionTaskGroup{Tasks: g.Tasks, TotalSizeBytes: g.TotalSizeBytes})
 	}
@@ -138,11 +137,11 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, g compa
 	if err != nil {
 		return r, err
 	}
-	f, path, err := work.Repack(dir, o.Version, schema, batches)
+	f, path, err := work.Repack(dir, l.version, schema, batches, gone)
 	if err != nil {
 		return r, err
 	}
-	if g.DeleteFileCount == 0 && f.Rows != rows {
+	if g.DeleteFileCount == 0 && gone == nil && f.Rows != rows {
 		return r, fmt.Errorf("%d of %d rows were read", f.Rows, rows)
 	}
 	if f.Rows == 0 {
@@ -212,4 +211,6 @@ func deletesOf(f table.FileScanTask) string {
 }
 
 // dataFolder returns the URL of a table's folder of files.
-func dataFolder(t *table.Table) string { return strings.TrimSuffix(t.Location(), "/") + "/data/" }
+func dataFolder(t *table.Table) string {
+	return strings.TrimSuffix(t.Location(), "/") + "/" + dataName + "/"
+}

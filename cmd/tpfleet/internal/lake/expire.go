@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 )
 
@@ -34,6 +36,9 @@ func (l *Lake) Expire(ctx context.Context, age time.Duration, keep int) (removed
 			if err := checkHistory(t); err != nil {
 				return err
 			}
+			if t, err = l.bury(ctx, t); err != nil {
+				return err
+			}
 			before := len(t.Metadata().Snapshots())
 			tx := t.NewTransaction()
 			if err := tx.ExpireSnapshots(table.WithOlderThan(age), table.WithRetainLast(keep)); err != nil {
@@ -53,34 +58,73 @@ func (l *Lake) Expire(ctx context.Context, age time.Duration, keep int) (removed
 	return removed, nil
 }
 
+// bury rewrites the manifests that describe removed files, with the bounds of their columns, without those.
+func (l *Lake) bury(ctx context.Context, t *table.Table) (*table.Table, error) {
+	s := t.CurrentSnapshot()
+	if s == nil {
+		return t, nil
+	}
+	files, err := t.FS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	manifests, err := s.Manifests(files)
+	if err != nil {
+		return nil, err
+	}
+	removed := func(m iceberg.ManifestFile) bool { return m.DeletedDataFiles() != 0 }
+	if !slices.ContainsFunc(manifests, removed) {
+		return t, nil
+	}
+	tx := t.NewTransaction()
+	// A manifest alone is rewritten only if it is divided by something.
+	all := func(iceberg.DataFile) any { return nil }
+	if _, err := tx.RewriteManifests(ctx, table.WithRewriteManifestPredicate(removed), table.WithRewriteManifestClusterBy(all)); err != nil {
+		return nil, err
+	}
+	after, err := tx.Commit(ctx)
+	return after, commitError(err)
+}
+
 // Cleaned counts the files that Clean removed or would remove.
 type Cleaned struct {
 	Files int   `json:"files"`
 	Bytes int64 `json:"bytes"`
 }
 
-// Clean removes the files in the tables' data folders that no snapshot names and that are older than age: those of
-// attempts that were never committed. found is called with the URL of each. If dry is set, nothing is removed. If force
+// Clean removes the files in the tables' folders of data and metadata that no snapshot names and that are older than age:
+// those of attempts that were never committed. found is called with the URL of each. If dry is set, nothing is removed. If force
 // is set, files that only the catalog's own history names are removed, too.
 func (l *Lake) Clean(ctx context.Context, age time.Duration, dry, force bool, found func(url string)) (c Cleaned, err error) {
 	for _, name := range tableNames() {
-		if err := l.clean(ctx, name, age, dry, force, found, &c); err != nil {
-			return c, fmt.Errorf("table %s: %w", name, err)
+		for _, folder := range []string{dataName, metadataName} {
+			if err := l.clean(ctx, name, folder, age, dry, force, found, &c); err != nil {
+				return c, fmt.Errorf("table %s: %w", name, err)
+			}
 		}
 	}
 	return c, nil
 }
 
-func (l *Lake) clean(ctx context.Context, name string, age time.Duration, dry, force bool, found func(string), total *Cleaned) error {
+// The folders of a table.
+const dataName, metadataName = "data", "metadata"
+
+func (l *Lake) clean(ctx context.Context, name, folder string, age time.Duration, dry, force bool, found func(string), total *Cleaned) error {
 	t, err := l.load(ctx, name)
 	if err != nil {
 		return err
 	}
 	for try := 1; ; try++ {
-		if err := checkHistory(t); err != nil && !force {
-			return err
+		if err := checkHistory(t); err != nil {
+			if !force {
+				return err
+			}
+			if folder == metadataName {
+				return nil // the catalog's own
+			}
 		}
-		plan, err := t.PlanOrphanFiles(ctx, table.WithLocation(strings.TrimSuffix(dataFolder(t), "/")), table.WithFilesOlderThan(age))
+		place := strings.TrimSuffix(t.Location(), "/") + "/" + folder
+		plan, err := t.PlanOrphanFiles(ctx, table.WithLocation(place), table.WithFilesOlderThan(age))
 		if errors.Is(err, fs.ErrNotExist) && noFiles(t) {
 			return nil // there is no folder
 		}
@@ -99,7 +143,7 @@ func (l *Lake) clean(ctx context.Context, name string, age time.Duration, dry, f
 			continue
 		}
 		for _, f := range plan.OrphanFiles() {
-			if !strings.HasPrefix(f.Path, dataFolder(t)) && !strings.HasPrefix(f.Path, filePath(dataFolder(t))) {
+			if !strings.HasPrefix(f.Path, place+"/") && !strings.HasPrefix(f.Path, filePath(place)+"/") {
 				return fmt.Errorf("%s is not in the table's folder", f.Path)
 			}
 			found(f.Path)

@@ -28,6 +28,7 @@ type Options struct {
 	Namespace  string            // parts separated by dots
 	Properties map[string]string // of the client, such as token or s3.region
 	Stores     *store.Stores     // of the traces and tables
+	Version    string            // of the converter
 }
 
 // Lake is an open catalog. It is safe for concurrent use.
@@ -35,6 +36,7 @@ type Lake struct {
 	catalog   tables
 	namespace table.Identifier
 	stores    *store.Stores
+	version   string
 }
 
 // tables is what a lake needs of its catalog.
@@ -52,7 +54,7 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Lake{c, strings.Split(o.Namespace, "."), o.Stores}, nil
+		return &Lake{c, strings.Split(o.Namespace, "."), o.Stores, o.Version}, nil
 	}
 	properties := storeProperties(o.Stores)
 	maps.Copy(properties, o.Properties)
@@ -74,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 		}
 		return nil, fmt.Errorf("catalog %s: %w", name, err)
 	}
-	return &Lake{c, strings.Split(o.Namespace, "."), o.Stores}, nil
+	return &Lake{c, strings.Split(o.Namespace, "."), o.Stores, o.Version}, nil
 }
 
 // storeProperties returns the properties with which iceberg-go finds the same stores. It knows one endpoint only.

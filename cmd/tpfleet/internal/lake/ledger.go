@@ -14,7 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 )
 
-// ledgerColumn is a column of the ledger. Its value is a string, an int64, a *int64, or nil for NULL; "" is NULL,
+// ledgerColumn is a column of the ledger. Its value is a string, an int64, or a *int64, nil for NULL; "" is NULL,
 // too, unless the column is required.
 type ledgerColumn struct {
 	name     string
@@ -28,16 +28,17 @@ type ledgerColumn struct {
 type entry struct {
 	task string
 	task.Outcome
+	added, changed *int64 // ns since 1970
 }
 
 var ledgerColumns = []ledgerColumn{
-	{"trace_id", true, false, "Id of the trace in all tables, NULL if it has no rows there.", func(e *entry) any { return e.TraceID }},
+	{"trace_id", true, false, "Id of the trace in all tables, NULL if it never had rows there.", func(e *entry) any { return e.TraceID }},
 	{"url", true, true, "Object that was read.", func(e *entry) any { return e.URL }},
 	{"etag", true, false, "ETag of the object, or the time of a file.", func(e *entry) any { return e.ETag }},
 	{"bytes", false, true, "Size of the object, bytes.", func(e *entry) any { return e.Bytes }},
-	{"status", true, true, "ok, bad if it cannot be read, or copy if another trace has the same content.", func(e *entry) any { return e.Status }},
+	{"status", true, true, "ok, bad if it cannot be read, copy if another trace has the same content, or forgotten.", func(e *entry) any { return e.Status }},
 	{"exit_code", false, true, "Exit code that tpconvert would have.", func(e *entry) any { return int64(e.ExitCode) }},
-	{"error", true, false, "Why it cannot be read.", func(e *entry) any { return e.Error }},
+	{"error", true, false, "Why it cannot be read, or was forgotten.", func(e *entry) any { return e.Error }},
 	{"sha256", true, false, "SHA-256 of the object, hexadecimal.", func(e *entry) any { return e.SHA256 }},
 	{"format", true, false, "Formats of the trace and of the files in it, outermost first, separated by slashes.", func(e *entry) any { return e.Format }},
 	{"start_ts", false, false, "Earliest timestamp of any event, ns of the trace clock.", func(e *entry) any { return e.Start }},
@@ -58,6 +59,18 @@ var ledgerColumns = []ledgerColumn{
 	{"task", true, true, "Task that read it.", func(e *entry) any { return e.task }},
 	{"rank", false, false, "Rank of the traced process in its job, such as of distributed training.", func(e *entry) any { return e.Rank }},
 	{"world_size", false, false, "Number of ranks in the job.", func(e *entry) any { return e.WorldSize }},
+	{"convert_ns", false, false, "Time that its conversion took, ns.", func(e *entry) any { return e.duration() }},
+	{"added_unix_ns", false, false, "When it was added to the ledger, ns since 1970-01-01 UTC.", func(e *entry) any { return e.added }},
+	{"changed_unix_ns", false, false, "When it was converted again or forgotten, ns since 1970-01-01 UTC.", func(e *entry) any { return e.changed }},
+}
+
+// duration returns the time of the conversion, nil if there was none.
+func (e *entry) duration() *int64 {
+	if e.Seconds == 0 {
+		return nil
+	}
+	ns := int64(e.Seconds * 1e9)
+	return &ns
 }
 
 // ledgerSchema returns the Iceberg schema of the ledger.
@@ -124,9 +137,22 @@ type Known struct {
 // Ledger is what commits and plans have to know of some traces that were tried.
 type Ledger struct {
 	objects map[task.Trace]Known
-	content map[string]bool // traces with rows, by id
+	content map[string]content // traces with rows, or that were forgotten, by id
+}
 
-	ok, copies, bad int // entries, also of other traces
+// content is what the ledger says of a trace.
+type content struct {
+	object    task.Trace
+	task      string // that made its rows
+	added     *int64
+	forgotten bool
+}
+
+// takes reports whether the rows that a result has of a trace belong in the tables: these have none, or those that the
+// result replaces.
+func (g *Ledger) takes(r *task.Result, id string) bool {
+	known, there := g.content[id]
+	return !there || known.task == r.Replaces[id] && !known.forgotten
 }
 
 // wanted are the traces of which a Ledger tells. It takes memory for them, not for all in the table.
@@ -154,29 +180,20 @@ func wantedBy(results []task.Result) wanted {
 // Object returns what is known of an object.
 func (g *Ledger) Object(t task.Trace) Known { return g.objects[t] }
 
-func newLedger() *Ledger { return &Ledger{objects: map[task.Trace]Known{}, content: map[string]bool{}} }
-
-func (g *Ledger) count(status string) {
-	switch status {
-	case task.Bad:
-		g.bad++
-	case task.Copy:
-		g.copies++
-	default:
-		g.ok++
-	}
+func newLedger() *Ledger {
+	return &Ledger{objects: map[task.Trace]Known{}, content: map[string]content{}}
 }
 
-func (g *Ledger) add(t task.Trace, status, traceID, version string) {
-	k := g.objects[t]
-	if status == task.Bad {
-		k.Bad = version
+func (g *Ledger) add(e *entry) {
+	k := g.objects[e.Trace]
+	if e.Status == task.Bad {
+		k.Bad = e.Version
 	} else {
 		k.Done = true
 	}
-	g.objects[t] = k
-	if traceID != "" {
-		g.content[traceID] = true
+	g.objects[e.Trace] = k
+	if e.TraceID != "" {
+		g.content[e.TraceID] = content{e.Trace, e.task, e.added, e.Status == task.Forgotten}
 	}
 }
 
@@ -194,45 +211,92 @@ func (l *Lake) Ledger(ctx context.Context, traces []task.Trace) (*Ledger, error)
 }
 
 // ledgerRead are the columns that are read.
-var ledgerRead = []string{"trace_id", "url", "etag", "bytes", "status", "converter_version"}
+var ledgerRead = []string{"trace_id", "url", "etag", "bytes", "status", "converter_version", "task", "added_unix_ns"}
 
 func readLedger(ctx context.Context, t *table.Table, w wanted) (*Ledger, error) {
-	schema, batches, err := t.Scan(table.WithSelectedFields(ledgerRead...)).ToArrowRecords(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading the ledger: %w", err)
-	}
-	at := make([]int, len(ledgerRead))
-	for i, c := range ledgerRead {
-		at[i] = schema.FieldIndices(c)[0]
-	}
 	g := newLedger()
-	for batch, err := range batches {
-		if err != nil {
-			return nil, fmt.Errorf("reading the ledger: %w", err)
-		}
-		g.read(batch, at, w)
-		batch.Release()
-	}
-	return g, nil
+	return g, eachBatch(ctx, t, ledgerRead, func(b batch) error {
+		g.read(b, w)
+		return nil
+	})
 }
 
-// read takes the entries of a batch. Texts that are kept are copied, as the batch's memory is released.
-func (g *Ledger) read(batch arrow.RecordBatch, at []int, w wanted) {
-	text := func(column, row int) string {
-		c := batch.Column(at[column])
-		if c.IsNull(row) {
-			return ""
+// eachBatch calls do with columns of the ledger.
+func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(batch) error) error {
+	for _, name := range columns {
+		if _, there := t.Schema().FindFieldByName(name); !there {
+			return errIncomplete
 		}
-		return c.ValueStr(row)
 	}
-	sizes := batch.Column(at[3]).(*array.Int64)
-	for row := range int(batch.NumRows()) {
-		status := text(4, row)
-		g.count(status)
-		id, url := text(0, row), text(1, row)
-		if w.urls[url] || w.ids[id] {
-			t := task.Trace{URL: strings.Clone(url), ETag: strings.Clone(text(2, row)), Bytes: sizes.Value(row)}
-			g.add(t, status, strings.Clone(id), strings.Clone(text(5, row)))
+	_, batches, err := t.Scan(table.WithSelectedFields(columns...)).ToArrowRecords(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the ledger: %w", err)
+	}
+	for rows, err := range batches {
+		if err != nil {
+			return fmt.Errorf("reading the ledger: %w", err)
 		}
+		err = do(newBatch(rows))
+		rows.Release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// batch is some rows of the ledger. Its texts are gone with it.
+type batch struct {
+	rows    int
+	columns map[string]arrow.Array
+}
+
+func newBatch(from arrow.RecordBatch) batch {
+	b := batch{int(from.NumRows()), map[string]arrow.Array{}}
+	for i, f := range from.Schema().Fields() {
+		b.columns[f.Name] = from.Column(i)
+	}
+	return b
+}
+
+// text returns "" for NULL.
+func (b batch) text(column string, row int) string {
+	c := b.columns[column]
+	if c.IsNull(row) {
+		return ""
+	}
+	return c.(array.StringLike).Value(row)
+}
+
+// number returns nil for NULL.
+func (b batch) number(column string, row int) *int64 {
+	c := b.columns[column].(*array.Int64)
+	if c.IsNull(row) {
+		return nil
+	}
+	n := c.Value(row)
+	return &n
+}
+
+// object returns the object that was read.
+func (b batch) object(row int) task.Trace {
+	return task.Trace{URL: b.text("url", row), ETag: b.text("etag", row), Bytes: *b.number("bytes", row)}
+}
+
+// kept returns a copy of an object that lasts.
+func kept(t task.Trace) task.Trace {
+	return task.Trace{URL: strings.Clone(t.URL), ETag: strings.Clone(t.ETag), Bytes: t.Bytes}
+}
+
+// read takes the entries of a batch that are wanted.
+func (g *Ledger) read(b batch, w wanted) {
+	for row := range b.rows {
+		id, url := b.text("trace_id", row), b.text("url", row)
+		if !w.urls[url] && !w.ids[id] {
+			continue
+		}
+		e := entry{task: strings.Clone(b.text("task", row)), added: b.number("added_unix_ns", row)}
+		e.Trace, e.Status, e.TraceID, e.Version = kept(b.object(row)), b.text("status", row), strings.Clone(id), strings.Clone(b.text("converter_version", row))
+		g.add(&e)
 	}
 }

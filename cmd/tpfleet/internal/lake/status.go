@@ -14,8 +14,8 @@ import (
 
 // Status is the state of a lake.
 type Status struct {
-	OK, Copies, Bad int           // entries of the ledger
-	Tables          []TableStatus // with rows, in order
+	OK, Copies, Bad, Forgotten int           // entries of the ledger
+	Tables                     []TableStatus // with rows, in order
 }
 
 // TableStatus is the state of a table.
@@ -28,11 +28,22 @@ type TableStatus struct {
 
 // Status counts the entries of the ledger, and what the tables hold.
 func (l *Lake) Status(ctx context.Context) (s Status, err error) {
-	ledger, err := l.Ledger(ctx, nil)
+	ledger, err := l.load(ctx, task.Ledger)
 	if err != nil {
 		return s, err
 	}
-	s.OK, s.Copies, s.Bad = ledger.ok, ledger.copies, ledger.bad
+	counts := map[string]*int{task.OK: &s.OK, task.Copy: &s.Copies, task.Bad: &s.Bad, task.Forgotten: &s.Forgotten}
+	err = eachBatch(ctx, ledger, []string{"status"}, func(b batch) error {
+		for row := range b.rows {
+			if n := counts[b.text("status", row)]; n != nil {
+				*n++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return s, err
+	}
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)

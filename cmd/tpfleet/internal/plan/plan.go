@@ -37,7 +37,7 @@ func Tasks(traces []task.Trace, layout string, stores []string, o Options) (task
 	first, size := 0, int64(0)
 	end := func(i int) {
 		if i > first {
-			tasks = append(tasks, task.Task{ID: task.ID(traces[first:i]), Layout: layout, Stores: stores, Traces: traces[first:i]})
+			tasks = append(tasks, task.Task{ID: task.ID(traces[first:i], nil), Layout: layout, Stores: stores, Traces: traces[first:i]})
 		}
 		first, size = i, 0
 	}

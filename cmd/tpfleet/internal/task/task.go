@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tpconvert/tpconvert/export"
@@ -17,6 +18,8 @@ type Task struct {
 	Layout string   `json:"layout"`           // URL of the Layout
 	Stores []string `json:"stores,omitempty"` // options of buckets, such as s3://bucket?region=us-east-1
 	Traces []Trace  `json:"traces"`
+	// Replaces has the traces whose rows are replaced, by id, and the tasks that made those. Then the task has no others.
+	Replaces map[string]string `json:"replaces,omitempty"`
 }
 
 // Trace is an object in a store, as it was when it was listed.
@@ -27,8 +30,11 @@ type Trace struct {
 }
 
 // ID returns the id of a task with these traces. Equal tasks have equal ids.
-func ID(traces []Trace) string {
+func ID(traces []Trace, replaces map[string]string) string {
 	h := sha256.New()
+	for _, id := range slices.Sorted(maps.Keys(replaces)) {
+		h.Write([]byte(id + "\x00" + replaces[id] + "\x00"))
+	}
 	for _, t := range traces {
 		h.Write([]byte(t.URL + "\x00" + t.ETag + "\x00"))
 	}
@@ -41,6 +47,8 @@ const (
 	Bad    = "bad"    // damaged, or in an unknown format: trying again will not help
 	Copy   = "copy"   // another trace of the task has the same content
 	Failed = "failed" // it may work another time; the ledger does not get it
+
+	Forgotten = "forgotten" // its rows were removed; only in the ledger
 )
 
 // Result is what one attempt at a task made.
@@ -49,6 +57,8 @@ type Result struct {
 	Attempt string    `json:"attempt"`
 	Files   []File    `json:"files"`
 	Traces  []Outcome `json:"traces"`
+
+	Replaces map[string]string `json:"replaces,omitempty"` // as of the task
 }
 
 // Name returns the name that the result's files have, in the folder of each table.

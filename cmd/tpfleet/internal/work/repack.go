@@ -14,15 +14,15 @@ import (
 )
 
 // Repack packs the rows of batches into a file in dir, as tasks pack the rows of traces, and returns its path. schema
-// is the packed schema of the table; the columns of the batches have the same names. There is no file if there are no
-// rows.
-func Repack(dir, version string, schema *table.Schema, batches iter.Seq2[arrow.RecordBatch, error]) (f task.File, path string, err error) {
+// is the packed schema of the table; the columns of the batches have the same names. Rows of traces that are gone are left
+// out. There is no file if there are no rows.
+func Repack(dir, version string, schema *table.Schema, batches iter.Seq2[arrow.RecordBatch, error], gone map[string]bool) (f task.File, path string, err error) {
 	spool, err := export.NewSpool(dir)
 	if err != nil {
 		return f, "", err
 	}
 	defer spool.Close()
-	u := unpacker{schema: schema.WithColumns(schema.Columns[1:]), spool: spool}
+	u := unpacker{schema: schema.WithColumns(schema.Columns[1:]), spool: spool, gone: gone}
 	for batch, err := range batches {
 		if err != nil {
 			return f, "", err
@@ -51,7 +51,8 @@ func Repack(dir, version string, schema *table.Schema, batches iter.Seq2[arrow.R
 type unpacker struct {
 	schema *table.Schema // without trace_id
 	spool  *export.Spool
-	trace  string // whose rows come now
+	gone   map[string]bool // traces
+	trace  string          // whose rows come now
 	rows   int64
 }
 
@@ -81,7 +82,11 @@ func (u *unpacker) add(batch arrow.RecordBatch) error {
 		for to = from + 1; to < traces.Len() && traces.Value(to) == traces.Value(from); {
 			to++
 		}
-		if id := traces.Value(from); id != u.trace {
+		id := traces.Value(from)
+		if u.gone[id] {
+			continue
+		}
+		if id != u.trace {
 			if err := u.end(); err != nil {
 				return err
 			}

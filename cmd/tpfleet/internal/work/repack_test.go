@@ -68,7 +68,7 @@ func TestRepack(t *testing.T) {
 		}
 		want.Retain() // Repack releases batches
 		var batches iter.Seq2[arrow.RecordBatch, error] = func(yield func(arrow.RecordBatch, error) bool) { yield(want, nil) }
-		f, path, err := Repack(t.TempDir(), "test", s, batches)
+		f, path, err := Repack(t.TempDir(), "test", s, batches, nil)
 		if err != nil {
 			t.Error(err)
 			continue

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
+)
+
+// pickOptions are the flags that pick traces of the ledger.
+type pickOptions struct {
+	list, where string
+}
+
+// pickArguments explains them.
+const pickArguments = `Traces are picked by trace_id, in arguments or in a file (--list), or by --where: SQLite's SQL over the columns of the
+ledger. converter_version is compared as a version there: v1.9.0 < v1.10.0.`
+
+func (o *pickOptions) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.list, "list", "", "file with a trace_id per line; - is the standard input")
+	flags.StringVar(&o.where, "where", "", "pick the traces for which this is true in the ledger")
+}
+
+// picked returns what was picked.
+func (o *pickOptions) picked(args []string, stdin io.Reader) (p lake.Picked, err error) {
+	p = lake.Picked{IDs: args, Where: o.where}
+	if o.list != "" {
+		text, err := readFileOr(o.list, stdin)
+		if err != nil {
+			return p, err
+		}
+		p.IDs = append(p.IDs, strings.Fields(string(text))...)
+	}
+	if (len(p.IDs) > 0) == (p.Where != "") {
+		return p, usageError{errors.New("either trace ids or a predicate is needed")}
+	}
+	return p, nil
+}
+
+// pickError makes a wrong predicate a wrong usage.
+func pickError(err error) error {
+	if errors.Is(err, lake.ErrPicked) {
+		return usageError{err}
+	}
+	return err
+}
+
+func newForgetCommand() *cobra.Command {
+	var (
+		o         lakeOptions
+		pick      pickOptions
+		older     string
+		why       string
+		dry, undo bool
+	)
+	cmd := &cobra.Command{
+		Use:   "forget [TRACE_ID...]",
+		Short: "Remove the rows of traces from all tables, in one transaction",
+		Long: `Remove the rows of traces from all tables, in one transaction. The ledger keeps their URL and trace_id with the status
+"forgotten", the reason and the time, so that the same content is not converted again, under no name; --undo takes
+that back. The files with the old rows stay until "expire" removes the snapshots that name them.
+
+` + pickArguments + `
+
+--older picks by age: the wall clock at the start of the trace if that is between 2000 and the time when it was added,
+or else that time.`,
+		Example: `  tpfleet forget t_0123456789abcdef
+  tpfleet forget --where "machine_name = 'pixel-7'" --why 'request 1234'
+  tpfleet forget --older 90d && tpfleet expire --older-than 0s --keep 1`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if older != "" {
+				if pick.where != "" {
+					return usageError{errors.New("--older and --where exclude each other")}
+				}
+				age, err := parseAge(older)
+				if err != nil {
+					return usageError{err}
+				}
+				pick.where = olderThan(time.Now().Add(-age))
+			}
+			p, err := pick.picked(args, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			l, _, _, err := o.open(cmd.Context(), nil)
+			if err != nil {
+				return err
+			}
+			if undo {
+				n, err := l.Remember(cmd.Context(), p)
+				if err != nil {
+					return pickError(err)
+				}
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]int{"entries": n})
+			}
+			done, err := l.Forget(cmd.Context(), p, why, dry)
+			if err != nil {
+				return pickError(err)
+			}
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(done)
+		},
+	}
+	o.register(cmd.Flags())
+	pick.register(cmd.Flags())
+	cmd.Flags().StringVar(&older, "older", "", "pick the traces of this age, such as 90d or 36h")
+	cmd.Flags().StringVar(&why, "why", "", "reason, for the ledger")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only count the traces")
+	cmd.Flags().BoolVar(&undo, "undo", false, "let traces that were forgotten be converted again")
+	return cmd
+}
+
+// olderThan is a predicate for traces from before a time. What a clock says before 2000 or after the trace was added is wrong.
+func olderThan(t time.Time) string {
+	return fmt.Sprintf("iif(start_unix_ns BETWEEN 946684800000000000 AND coalesce(added_unix_ns, 9223372036854775807), start_unix_ns, added_unix_ns) < %d", t.UnixNano())
+}
+
+// parseAge reads a duration, which may be in days.
+func parseAge(text string) (time.Duration, error) {
+	var age time.Duration
+	var err error
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n float64
+		n, err = strconv.ParseFloat(days, 64)
+		age = time.Duration(min(n, 1e5) * float64(24*time.Hour))
+	} else {
+		age, err = time.ParseDuration(text)
+	}
+	if err != nil || age < 0 {
+		return 0, fmt.Errorf("%q is no age such as 90d or 36h", text)
+	}
+	return age, nil
+}

@@ -1,0 +1,215 @@
+package lake
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+	"github.com/apache/iceberg-go/table/compaction"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+)
+
+// rewrites remember the files that were rewritten without some traces, for a transaction that begins again.
+type rewrites struct {
+	mu   sync.Mutex
+	gone map[string]bool // traces
+	made map[string]table.CompactionGroupResult
+}
+
+// of rewrites a file, unless that was done before.
+func (r *rewrites) of(f table.FileScanTask, gone map[string]bool, rewrite func() (table.CompactionGroupResult, error)) (table.CompactionGroupResult, error) {
+	key := f.File.FilePath() + "\n" + deletesOf(f)
+	r.mu.Lock()
+	if !maps.Equal(r.gone, gone) {
+		r.gone, r.made = gone, map[string]table.CompactionGroupResult{}
+	}
+	made, there := r.made[key]
+	r.mu.Unlock()
+	if there {
+		return made, nil
+	}
+	made, err := rewrite()
+	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.made[key] = made
+	}
+	return made, err
+}
+
+// without writes the files of a table with rows of some traces again, without those rows.
+func (l *Lake) without(ctx context.Context, t *table.Table, name string, gone map[string]bool, done *rewrites) (all table.CompactionGroupResult, err error) {
+	if len(gone) == 0 || t.CurrentSnapshot() == nil {
+		return all, nil
+	}
+	files, err := t.Scan().PlanFiles(ctx)
+	if err != nil {
+		return all, err
+	}
+	id, there := t.Schema().FindFieldByName("trace_id")
+	if !there {
+		return all, fmt.Errorf("the table %s has no trace_id", name)
+	}
+	ids := slices.Sorted(maps.Keys(gone))
+	for _, f := range files {
+		if !between(ids, f.File.LowerBoundValues()[id.ID], f.File.UpperBoundValues()[id.ID]) {
+			continue
+		}
+		one, err := done.of(f, gone, func() (one table.CompactionGroupResult, err error) {
+			all, some, err := l.count(ctx, t, f, gone)
+			if err != nil || some == 0 {
+				return one, err
+			}
+			if some == all {
+				return table.CompactionGroupResult{OldDataFiles: []iceberg.DataFile{f.File}, SafePosDeletes: table.CollectSafePositionDeletes([]table.FileScanTask{f}),
+					SafeDeletionVectors: table.CollectSafeDeletionVectors([]table.FileScanTask{f})}, nil
+			}
+			one, err = l.rewrite(ctx, t, name, compaction.Group{Tasks: []table.FileScanTask{f}}, CompactOptions{}, gone)
+			if err == nil && (len(one.NewDataFiles) != 1 || one.NewDataFiles[0].Count() != all-some) {
+				err = fmt.Errorf("%s has %d rows, and not %d of them are left", f.File.FilePath(), all, all-some)
+			}
+			return one, err
+		})
+		if err != nil {
+			return all, err
+		}
+		all.OldDataFiles = append(all.OldDataFiles, one.OldDataFiles...)
+		all.NewDataFiles = append(all.NewDataFiles, one.NewDataFiles...)
+		all.SafePosDeletes = append(all.SafePosDeletes, one.SafePosDeletes...)
+		all.SafeDeletionVectors = append(all.SafeDeletionVectors, one.SafeDeletionVectors...)
+	}
+	return all, nil
+}
+
+// between reports whether any of the sorted ids may be between the bounds of a file, which are cut and may be unknown.
+func between(ids []string, least, greatest []byte) bool {
+	i, _ := slices.BinarySearchFunc(ids, least, func(id string, least []byte) int { return bytes.Compare([]byte(id), least) })
+	return i < len(ids) && (greatest == nil || strings.Compare(ids[i], string(greatest)) <= 0)
+}
+
+// count counts the rows of a file, and those of some traces.
+func (l *Lake) count(ctx context.Context, t *table.Table, f table.FileScanTask, traces map[string]bool) (all, some int64, err error) {
+	_, batches, err := t.Scan(table.WithSelectedFields("trace_id"), table.WithMaxConcurrency(1)).ReadTasks(ctx, []table.FileScanTask{f})
+	if err != nil {
+		return 0, 0, err
+	}
+	for rows, err := range batches {
+		if err != nil {
+			return 0, 0, err
+		}
+		ids, ok := rows.Column(0).(array.StringLike)
+		if !ok {
+			rows.Release()
+			return 0, 0, fmt.Errorf("%s: trace_id is %s", f.File.FilePath(), rows.Column(0).DataType())
+		}
+		all += int64(ids.Len())
+		for i := range ids.Len() {
+			if traces[ids.Value(i)] {
+				some++
+			}
+		}
+		rows.Release()
+	}
+	return all, some, nil
+}
+
+// safeDeletes returns the files that delete rows only of files that are replaced.
+func safeDeletes(r table.CompactionGroupResult) []iceberg.DataFile {
+	return slices.Concat(r.SafePosDeletes, r.SafeDeletionVectors)
+}
+
+// changeLedger adds entries to the ledger and removes those of some objects.
+func (l *Lake) changeLedger(ctx context.Context, tx *table.Transaction, t *table.Table, objects map[task.Trace]bool, add array.RecordReader) error {
+	files, err := t.Scan().PlanFiles(ctx)
+	if err != nil {
+		return err
+	}
+	var old, written, deletes []iceberg.DataFile
+	write := func(schema *arrow.Schema, rows iter.Seq2[arrow.RecordBatch, error]) error {
+		for f, err := range table.WriteRecords(ctx, t, schema, rows, table.WithClusteredWrite()) {
+			if err != nil {
+				return err
+			}
+			written = append(written, f)
+		}
+		return nil
+	}
+	for _, f := range files {
+		one := []table.FileScanTask{f}
+		_, batches, err := t.Scan(table.WithSelectedFields("url", "etag", "bytes"), table.WithMaxConcurrency(1)).ReadTasks(ctx, one)
+		if err != nil {
+			return err
+		}
+		rows, found := 0, 0
+		for from, err := range batches {
+			if err != nil {
+				return err
+			}
+			b := newBatch(from)
+			rows += b.rows
+			for row := range b.rows {
+				if objects[b.object(row)] {
+					found++
+				}
+			}
+			from.Release()
+		}
+		if found == 0 {
+			continue
+		}
+		old = append(old, f.File)
+		deletes = slices.Concat(deletes, table.CollectSafePositionDeletes(one), table.CollectSafeDeletionVectors(one))
+		if found == rows {
+			continue
+		}
+		schema, batches, err := t.Scan(table.WithMaxConcurrency(1)).ReadTasks(ctx, one)
+		if err != nil {
+			return err
+		}
+		if err := write(schema, others(batches, objects)); err != nil {
+			return err
+		}
+	}
+	if add.Next() {
+		rows := add.RecordBatch()
+		rows.Retain() // for the writer
+		if err := write(add.Schema(), func(yield func(arrow.RecordBatch, error) bool) { yield(rows, nil) }); err != nil {
+			return err
+		}
+	}
+	return tx.ReplaceFiles(ctx, old, written, deletes, nil, table.WithoutAutoNameMapping())
+}
+
+// others yields the entries of other objects.
+func others(batches iter.Seq2[arrow.RecordBatch, error], objects map[task.Trace]bool) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for from, err := range batches {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			b := newBatch(from)
+			for first, next := 0, 0; next <= b.rows; next++ {
+				if next < b.rows && !objects[b.object(next)] {
+					continue
+				}
+				if next > first && !yield(from.NewSlice(int64(first), int64(next)), nil) {
+					from.Release()
+					return
+				}
+				first = next + 1
+			}
+			from.Release()
+		}
+	}
+}

@@ -130,7 +130,7 @@ func poll(t *testing.T, f *fleet) (stop func()) {
 	t.Helper()
 	db := database(t)
 	over, ended := make(chan bool), make(chan bool)
-	polls, changes, last := 0, 0, int64(0)
+	polls, changes, last := 0, 0, ""
 	look := func() error {
 		tables, err := f.now(t.Context(), t)
 		if err != nil {
@@ -145,8 +145,8 @@ func poll(t *testing.T, f *fleet) (stop func()) {
 		if from[0] == "" {
 			return nil
 		}
-		var traces int64
-		if err := db.QueryRow("SELECT count(trace_id) FROM " + from[0]).Scan(&traces); err != nil {
+		var traces string
+		if err := db.QueryRow("SELECT count(*) || ' ' || coalesce(max(changed_unix_ns), 0) FROM " + from[0]).Scan(&traces); err != nil {
 			return err
 		}
 		if traces != last {
@@ -164,6 +164,16 @@ func poll(t *testing.T, f *fleet) (stop func()) {
 			}
 			if differ != 0 {
 				return fmt.Errorf("%d traces are in only one of the ledger and %s", differ, table)
+			}
+			if table == "" {
+				continue
+			}
+			var doubled int64
+			if err := db.QueryRow("SELECT count(*) FROM (SELECT 1 FROM " + table + " GROUP BY trace_id, id HAVING count(*) > 1)").Scan(&doubled); err != nil {
+				return err
+			}
+			if doubled != 0 {
+				return fmt.Errorf("%d rows are in %s twice", doubled, table)
 			}
 		}
 		return nil

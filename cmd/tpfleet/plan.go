@@ -25,9 +25,13 @@ type planOptions struct {
 }
 
 func (o *planOptions) register(flags *pflag.FlagSet) {
+	o.registerSizes(flags)
+	flags.BoolVar(&o.RetryBad, "retry-bad", false, "also plan the traces that could not be read before")
+}
+
+func (o *planOptions) registerSizes(flags *pflag.FlagSet) {
 	flags.Int64Var(&o.mebibytes, "task-size", 256, "size of the traces of a task, MiB")
 	flags.IntVar(&o.Traces, "task-traces", 1000, "largest number of traces in a task")
-	flags.BoolVar(&o.RetryBad, "retry-bad", false, "also plan the traces that could not be read before")
 }
 
 // traceArguments explains the arguments for traces.
@@ -52,21 +56,25 @@ func newPlanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := bufio.NewWriter(cmd.OutOrStdout())
-			lines, traces := json.NewEncoder(out), 0
-			for _, t := range tasks {
-				traces += len(t.Traces)
-				if err := lines.Encode(t); err != nil {
-					return err
-				}
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d traces in %d tasks; %d are in the ledger\n", traces, len(tasks), known)
-			return out.Flush()
+			fmt.Fprintf(cmd.ErrOrStderr(), "%d traces in %d tasks; %d are in the ledger\n", countTraces(tasks), len(tasks), known)
+			return printTasks(cmd.OutOrStdout(), tasks)
 		},
 	}
 	o.register(cmd.Flags())
 	p.register(cmd.Flags())
 	return cmd
+}
+
+// printTasks prints tasks for work.
+func printTasks(w io.Writer, tasks []task.Task) error {
+	out := bufio.NewWriter(w)
+	lines := json.NewEncoder(out)
+	for _, t := range tasks {
+		if err := lines.Encode(t); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
 }
 
 // make lists the traces and divides those that are left into tasks. known is the number of the others.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
@@ -22,10 +24,9 @@ import (
 
 func newRunCommand() *cobra.Command {
 	var (
-		o      lakeOptions
-		p      planOptions
-		jobs   int
-		memory int64
+		o lakeOptions
+		p planOptions
+		r runOptions
 	)
 	cmd := &cobra.Command{
 		Use:   "run URL...",
@@ -39,10 +40,9 @@ if it is missing.
   tpfleet run --catalog http://catalog:19120/iceberg --warehouse lake s3://traces/2026-11-23/`,
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if jobs < 1 {
-				return usageError{errors.New("--jobs must be at least 1")}
+			if err := r.check(); err != nil {
+				return err
 			}
-			begun := time.Now()
 			if err := o.makeFolder(cmd.Context()); err != nil {
 				return err
 			}
@@ -54,48 +54,77 @@ if it is missing.
 			if err != nil {
 				return err
 			}
-			r := runner{memory: memory, cores: max(1, runtime.GOMAXPROCS(0)/jobs), messages: cmd.ErrOrStderr(), total: countTraces(tasks)}
-			// Workers that are killed leave files there.
-			if r.tempDir, err = os.MkdirTemp("", "tpfleet-run-"); err != nil {
-				return err
-			}
-			defer os.RemoveAll(r.tempDir)
-			ctx, cancel := context.WithCancel(cmd.Context())
-			defer cancel()
-			results := make(chan task.Result)
-			failed := make(chan error, 1)
-			go func() {
-				defer close(results)
-				failed <- r.all(ctx, tasks, jobs, results)
-			}()
-			account, err := commitAll(ctx, l, results)
-			if err != nil {
-				cancel() // work that cannot be committed is in vain
-				for range results {
-				}
-				<-failed
-				return err
-			}
-			if err := <-failed; err != nil {
-				return err
-			}
-			account.Known += known
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d ok, %d copies, %d bad, %d failed, %d known before, in %s\n",
-				account.OK, account.Copies, account.Bad, account.Failed, account.Known, time.Since(begun).Round(time.Second))
-			if err := json.NewEncoder(cmd.OutOrStdout()).Encode(account); err != nil {
-				return err
-			}
-			if n := account.Failed + account.Again; n > 0 {
-				return fmt.Errorf("%d traces are left: the same command tries them again", n)
-			}
-			return nil
+			return r.run(cmd, l, tasks, known)
 		},
 	}
 	o.register(cmd.Flags())
 	p.register(cmd.Flags())
-	cmd.Flags().IntVarP(&jobs, "jobs", "j", runtime.GOMAXPROCS(0), "processes")
-	cmd.Flags().Int64Var(&memory, "memory", 128, "memory of a process for sorting, MiB; events beyond it go to temporary files")
+	r.register(cmd.Flags())
 	return cmd
+}
+
+// runOptions are the flags of the commands that carry out tasks and commit.
+type runOptions struct {
+	jobs        int
+	memory      int64
+	commitEvery time.Duration
+}
+
+func (o *runOptions) register(flags *pflag.FlagSet) {
+	flags.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "processes")
+	flags.Int64Var(&o.memory, "memory", 128, "memory of a process for sorting, MiB; events beyond it go to temporary files")
+	flags.DurationVar(&o.commitEvery, "commit-every", cmp.Or(o.commitEvery, time.Minute), "time between two commits, which each make a snapshot of every table")
+}
+
+func (o *runOptions) check() error {
+	if o.jobs < 1 || o.commitEvery < 0 {
+		return usageError{errors.New("--jobs must be at least 1, and --commit-every not negative")}
+	}
+	return nil
+}
+
+// run carries out tasks and commits their results. known is the number of traces that need none.
+func (o *runOptions) run(cmd *cobra.Command, l *lake.Lake, tasks []task.Task, known int) error {
+	begun := time.Now()
+	account, err := o.carryOut(cmd, l, tasks)
+	if err != nil {
+		return err
+	}
+	account.Known += known
+	fmt.Fprintf(cmd.ErrOrStderr(), "%d ok, %d replaced, %d copies, %d bad, %d failed, %d known before, in %s\n",
+		account.OK, account.Replaced, account.Copies, account.Bad, account.Failed, account.Known, time.Since(begun).Round(time.Second))
+	if err := json.NewEncoder(cmd.OutOrStdout()).Encode(account); err != nil {
+		return err
+	}
+	if n := account.Failed + account.Again; n > 0 {
+		return fmt.Errorf("%d traces are left: the same command tries them again", n)
+	}
+	return nil
+}
+
+func (o *runOptions) carryOut(cmd *cobra.Command, l *lake.Lake, tasks []task.Task) (account lake.Account, err error) {
+	r := runner{memory: o.memory, cores: max(1, runtime.GOMAXPROCS(0)/o.jobs), messages: cmd.ErrOrStderr(), total: countTraces(tasks)}
+	// Workers that are killed leave files there.
+	if r.tempDir, err = os.MkdirTemp("", "tpfleet-run-"); err != nil {
+		return account, err
+	}
+	defer os.RemoveAll(r.tempDir)
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	results := make(chan task.Result)
+	failed := make(chan error, 1)
+	go func() {
+		defer close(results)
+		failed <- r.all(ctx, tasks, o.jobs, results)
+	}()
+	if account, err = commitAll(ctx, l, results, o.commitEvery); err != nil {
+		cancel() // work that cannot be committed is in vain
+		for range results {
+		}
+		<-failed
+		return account, err
+	}
+	return account, <-failed
 }
 
 func countTraces(tasks []task.Task) (n int) {
@@ -105,11 +134,8 @@ func countTraces(tasks []task.Task) (n int) {
 	return n
 }
 
-// commitEvery is the time between two commits, which each make a snapshot of every table.
-const commitEvery = time.Minute
-
 // commitAll commits results as they come, in batches.
-func commitAll(ctx context.Context, l *lake.Lake, results <-chan task.Result) (total lake.Account, err error) {
+func commitAll(ctx context.Context, l *lake.Lake, results <-chan task.Result, every time.Duration) (total lake.Account, err error) {
 	var batch []task.Result
 	last := time.Now()
 	flush := func() error {
@@ -123,7 +149,7 @@ func commitAll(ctx context.Context, l *lake.Lake, results <-chan task.Result) (t
 	}
 	for r := range results {
 		batch = append(batch, r)
-		if time.Since(last) > commitEvery {
+		if time.Since(last) > every {
 			if err := flush(); err != nil {
 				return total, err
 			}

@@ -32,6 +32,32 @@ func Left(traces []task.Trace, ledger *lake.Ledger, o Options) (left []task.Trac
 	return left, known
 }
 
+// Again divides traces that were tried before into tasks that replace their rows. Traces whose rows are from the same task
+// stay together, so that files can go as a whole.
+func Again(tried []lake.Tried, layout string, stores []string, o Options) []task.Task {
+	slices.SortFunc(tried, func(a, b lake.Tried) int { return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.URL, b.URL)) })
+	var bad, good []task.Trace
+	of := map[task.Trace]lake.Tried{}
+	for _, t := range tried {
+		if t.ID == "" {
+			bad = append(bad, t.Trace)
+		} else {
+			good = append(good, t.Trace)
+			of[t.Trace] = t
+		}
+	}
+	again := Tasks(good, layout, stores, o)
+	for i := range again {
+		t := &again[i]
+		t.Replaces = map[string]string{}
+		for _, trace := range t.Traces {
+			t.Replaces[of[trace].ID] = of[trace].Task
+		}
+		t.ID = task.ID(t.Traces, t.Replaces)
+	}
+	return append(again, Tasks(bad, layout, stores, o)...)
+}
+
 // Tasks divides traces into tasks.
 func Tasks(traces []task.Trace, layout string, stores []string, o Options) (tasks []task.Task) {
 	first, size := 0, int64(0)

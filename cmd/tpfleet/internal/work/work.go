@@ -39,7 +39,7 @@ type Worker struct {
 // Do makes one attempt at a task. The error of a trace is in its outcome. If the task cannot be done as a whole,
 // all its traces have failed.
 func (w *Worker) Do(ctx context.Context, t task.Task) task.Result {
-	r := task.Result{Task: t.ID, Attempt: newAttempt(), Files: []task.File{}, Traces: []task.Outcome{}}
+	r := task.Result{Task: t.ID, Attempt: newAttempt(), Files: []task.File{}, Traces: []task.Outcome{}, Replaces: t.Replaces}
 	files, outcomes, err := w.do(ctx, t, r.Name())
 	if err != nil {
 		outcomes = outcomes[:0]
@@ -87,7 +87,7 @@ func (w *Worker) do(ctx context.Context, t task.Task, name string) (files []task
 	}()
 	known := map[string]bool{}
 	for f := range fetching {
-		o, err := w.convert(ctx, f, spool, known)
+		o, err := w.convert(ctx, f, spool, known, t.Replaces)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -170,9 +170,9 @@ func fetchOne(ctx context.Context, stores *store.Stores, t task.Trace, path stri
 	return task.Trace{URL: t.URL, Bytes: o.Bytes, ETag: o.ETag}, nil
 }
 
-// convert converts a trace into the spool. known has the ids of traces in it. The error is one that ends the
-// whole task.
-func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, known map[string]bool) (task.Outcome, error) {
+// convert converts a trace into the spool. known has the ids of traces in it; replaces has those that it may have, unless
+// it is nil. The error is one that ends the whole task.
+func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, known map[string]bool, replaces map[string]string) (task.Outcome, error) {
 	defer os.Remove(f.path)
 	if f.err != nil {
 		return w.failed(f.trace, f.err), nil
@@ -199,6 +199,9 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, kn
 	o.Rank, o.WorldSize = facts.Rank, facts.WorldSize
 	o.Lost = facts.Losses().Lost
 	o.TraceID = "t_" + o.SHA256[:16]
+	if replaces != nil && replaces[o.TraceID] == "" {
+		return w.failed(f.trace, errChanged), spool.Drop()
+	}
 	if known[o.TraceID] {
 		o.Status, o.TraceID = task.Copy, ""
 		return o, spool.Drop()
@@ -206,6 +209,9 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, kn
 	known[o.TraceID] = true
 	return o, spool.Keep(o.TraceID)
 }
+
+// errChanged is why a trace cannot be converted again: its old rows would be lost.
+var errChanged = errors.New("the object has changed since it was converted")
 
 func (w *Worker) read(ctx context.Context, f fetched, sink table.Sink) (*tpconvert.Facts, error) {
 	file, err := os.Open(f.path)

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/plan"
+)
+
+func newReworkCommand() *cobra.Command {
+	var (
+		o    lakeOptions
+		pick pickOptions
+		p    planOptions
+		r    runOptions
+		only bool
+	)
+	cmd := &cobra.Command{
+		Use:   "rework [TRACE_ID...]",
+		Short: "Convert traces again, and replace their rows",
+		Long: `Convert traces again, and replace their rows: a commit adds the new rows and removes the old ones of the same traces, in
+one transaction. Before that, the tables get the columns that this version has and they lack. Traces that could not be read
+before are tried again; of a trace that cannot be read any more, or whose object has changed, the old rows stay.
+
+A commit writes each file again that has rows of traces that stay, so --commit-every is longer than that of "run".
+
+` + pickArguments,
+		Example: `  tpfleet rework --where "converter_version < 'v1.4.0'"
+  tpfleet rework --where "format LIKE '%perf%' AND added_unix_ns < unixepoch('2026-11-01') * 1000000000" --plan >tasks.jsonl`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := r.check(); err != nil {
+				return err
+			}
+			picked, err := pick.picked(args, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			l, stores, _, err := o.open(cmd.Context(), nil)
+			if err != nil {
+				return err
+			}
+			if _, err := l.Init(cmd.Context()); err != nil {
+				return err
+			}
+			layout, err := l.Layout(cmd.Context())
+			if err != nil {
+				return err
+			}
+			tried, err := l.Tried(cmd.Context(), picked)
+			if err != nil {
+				return pickError(err)
+			}
+			p.Bytes = p.mebibytes << 20
+			tasks := plan.Again(tried, layout, stores.Options(), p.Options)
+			if only {
+				fmt.Fprintf(cmd.ErrOrStderr(), "%d traces in %d tasks\n", countTraces(tasks), len(tasks))
+				return printTasks(cmd.OutOrStdout(), tasks)
+			}
+			return r.run(cmd, l, tasks, 0)
+		},
+	}
+	o.register(cmd.Flags())
+	pick.register(cmd.Flags())
+	p.registerSizes(cmd.Flags())
+	r.commitEvery = 10 * time.Minute
+	r.register(cmd.Flags())
+	cmd.Flags().BoolVar(&only, "plan", false, `print the tasks for "work" and "commit" instead`)
+	return cmd
+}

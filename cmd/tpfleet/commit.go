@@ -87,11 +87,16 @@ func decodeResults(name string, r io.Reader) (results []task.Result, err error) 
 }
 
 func newStatusCommand() *cobra.Command {
-	var o lakeOptions
+	var (
+		o      lakeOptions
+		asJSON bool
+	)
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Count the traces in the ledger, and the rows and files of the tables",
-		Args:  arguments(cobra.NoArgs),
+		Short: "Count the traces in the ledger, why some failed, what data is lost, and the rows and files of the tables",
+		Long: `Count the traces in the ledger, why some failed, what data is lost, and the rows and files of the tables. Failures have
+the same name if their errors differ in names and numbers only; what is lost has the names that stats has. --json prints one object.`,
+		Args: arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, _, _, err := o.open(cmd.Context(), nil)
 			if err != nil {
@@ -101,15 +106,26 @@ func newStatusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(s)
+			}
 			return printStatus(cmd.OutOrStdout(), s)
 		},
 	}
 	o.register(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
 	return cmd
 }
 
 func printStatus(w io.Writer, s lake.Status) error {
 	fmt.Fprintf(w, "%d traces: %d ok, %d copies, %d bad, %d forgotten\n", s.OK+s.Copies+s.Bad+s.Forgotten, s.OK, s.Copies, s.Bad, s.Forgotten)
+	fmt.Fprintf(w, "%d bytes of traces became %d rows in %.0f s of conversion\n", s.Bytes, s.Rows, s.Seconds)
+	for _, c := range s.Failures {
+		fmt.Fprintf(w, "%d bad: %s\n", c.Traces, c.Name)
+	}
+	for _, c := range s.Lost {
+		fmt.Fprintf(w, "%d with lost or damaged data: %s, %d\n", c.Traces, c.Name, c.Value)
+	}
 	_, err := fmt.Fprintf(w, "%-40s %15s %8s %15s\n", "table", "rows", "files", "bytes")
 	for _, t := range s.Tables {
 		_, err = fmt.Fprintf(w, "%-40s %15d %8d %15d\n", t.Name, t.Rows, t.Files, t.Bytes)

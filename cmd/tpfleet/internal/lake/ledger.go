@@ -221,7 +221,7 @@ func readLedger(ctx context.Context, t *table.Table, w wanted) (*Ledger, error) 
 	})
 }
 
-// eachBatch calls do with columns of the ledger.
+// eachBatch calls do with columns of the ledger or of another table.
 func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(batch) error) error {
 	for _, name := range columns {
 		if _, there := t.Schema().FindFieldByName(name); !there {
@@ -230,11 +230,11 @@ func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(ba
 	}
 	_, batches, err := t.Scan(table.WithSelectedFields(columns...)).ToArrowRecords(ctx)
 	if err != nil {
-		return fmt.Errorf("reading the ledger: %w", err)
+		return fmt.Errorf("reading %s: %w", strings.Join(t.Identifier(), "."), err)
 	}
 	for rows, err := range batches {
 		if err != nil {
-			return fmt.Errorf("reading the ledger: %w", err)
+			return fmt.Errorf("reading %s: %w", strings.Join(t.Identifier(), "."), err)
 		}
 		err = do(newBatch(rows))
 		rows.Release()
@@ -245,7 +245,7 @@ func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(ba
 	return nil
 }
 
-// batch is some rows of the ledger. Its texts are gone with it.
+// batch is some rows. Its texts are gone with it.
 type batch struct {
 	rows    int
 	columns map[string]arrow.Array

@@ -1,7 +1,9 @@
 package lake
 
 import (
+	"cmp"
 	"context"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,38 +12,44 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/model"
 )
 
 // Status is the state of a lake.
 type Status struct {
-	OK, Copies, Bad, Forgotten int           // entries of the ledger
-	Tables                     []TableStatus // with rows, in order
+	OK        int           `json:"ok"` // entries of the ledger
+	Copies    int           `json:"copies"`
+	Bad       int           `json:"bad"`
+	Forgotten int           `json:"forgotten"`
+	Bytes     int64         `json:"bytes"`   // of the traces that are OK
+	Rows      int64         `json:"rows"`    // of all tables but the ledger
+	Seconds   float64       `json:"seconds"` // that conversions took, as far as the ledger knows
+	Failures  []Count       `json:"failures"`
+	Lost      []Count       `json:"lost"`
+	Tables    []TableStatus `json:"tables"` // with rows, in order
+}
+
+// Count counts traces, and what they have of something.
+type Count struct {
+	Name   string `json:"name"`
+	Traces int    `json:"traces"`
+	Value  int64  `json:"value,omitempty"`
 }
 
 // TableStatus is the state of a table.
 type TableStatus struct {
-	Name  string
-	Rows  int64
-	Files int64
-	Bytes int64
+	Name  string `json:"name"`
+	Rows  int64  `json:"rows"`
+	Files int64  `json:"files"`
+	Bytes int64  `json:"bytes"`
 }
 
-// Status counts the entries of the ledger, and what the tables hold.
+// Status counts the entries of the ledger, and what the tables hold and lack.
 func (l *Lake) Status(ctx context.Context) (s Status, err error) {
-	ledger, err := l.load(ctx, task.Ledger)
-	if err != nil {
+	if err := l.countTraces(ctx, &s); err != nil {
 		return s, err
 	}
-	counts := map[string]*int{task.OK: &s.OK, task.Copy: &s.Copies, task.Bad: &s.Bad, task.Forgotten: &s.Forgotten}
-	err = eachBatch(ctx, ledger, []string{"status"}, func(b batch) error {
-		for row := range b.rows {
-			if n := counts[b.text("status", row)]; n != nil {
-				*n++
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	if s.Lost, err = l.lost(ctx); err != nil {
 		return s, err
 	}
 	var mu sync.Mutex
@@ -63,6 +71,9 @@ func (l *Lake) Status(ctx context.Context) (s Status, err error) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
+			if name != task.Ledger {
+				s.Rows += number("total-records")
+			}
 			s.Tables = append(s.Tables, TableStatus{name, number("total-records"), number("total-data-files"), number("total-files-size")})
 			return nil
 		})
@@ -70,6 +81,105 @@ func (l *Lake) Status(ctx context.Context) (s Status, err error) {
 	err = group.Wait()
 	slices.SortFunc(s.Tables, func(a, b TableStatus) int { return strings.Compare(a.Name, b.Name) })
 	return s, err
+}
+
+func (l *Lake) countTraces(ctx context.Context, s *Status) error {
+	t, err := l.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	failures := counts{}
+	statuses := map[string]*int{task.OK: &s.OK, task.Copy: &s.Copies, task.Bad: &s.Bad, task.Forgotten: &s.Forgotten}
+	ns := int64(0)
+	err = eachBatch(ctx, t, []string{"status", "bytes", "convert_ns", "error"}, func(b batch) error {
+		for row := range b.rows {
+			status := b.text("status", row)
+			if n := statuses[status]; n != nil {
+				*n++
+			}
+			if took := b.number("convert_ns", row); took != nil {
+				ns += *took
+			}
+			switch status {
+			case task.OK:
+				s.Bytes += *b.number("bytes", row)
+			case task.Bad:
+				failures.add(kindOf(b.text("error", row)), 1, 0)
+			}
+		}
+		return nil
+	})
+	s.Seconds, s.Failures = float64(ns)/1e9, failures.sorted()
+	return err
+}
+
+// lost counts what the traces lack, by the names in stats.
+func (l *Lake) lost(ctx context.Context) ([]Count, error) {
+	t, err := l.load(ctx, "stats")
+	if err != nil || t.CurrentSnapshot() == nil {
+		return []Count{}, err
+	}
+	all, last := counts{}, map[string]string{}
+	err = eachBatch(ctx, t, []string{"trace_id", "name", "value", "effect"}, func(b batch) error {
+		for row := range b.rows {
+			value := *b.number("value", row)
+			if effect := b.text("effect", row); value <= 0 || effect != model.Lost.String() && effect != model.Damaged.String() {
+				continue
+			}
+			// The rows of a trace are together.
+			name, id, traces := b.text("name", row), b.text("trace_id", row), 0
+			if last[name] != id {
+				last[strings.Clone(name)], traces = strings.Clone(id), 1
+			}
+			all.add(name, traces, value)
+		}
+		return nil
+	})
+	return all.sorted(), err
+}
+
+// kindOf returns what the errors of several traces have in common, as far as that can be told.
+func kindOf(text string) string {
+	if at := offsetIn.FindStringIndex(text); at != nil {
+		text = text[at[1]:]
+	}
+	text = digitsIn.ReplaceAllString(text, "N")
+	return text[:min(len(text), 200)]
+}
+
+var (
+	offsetIn = regexp.MustCompile(`^.* at byte [0-9]+: `)
+	digitsIn = regexp.MustCompile(`[0-9]+`)
+)
+
+// counts are counts by name.
+type counts map[string]*Count
+
+// maxCounts is the number of names that are told apart.
+const maxCounts = 1000
+
+func (c counts) add(name string, traces int, value int64) {
+	if c[name] == nil {
+		if len(c) >= maxCounts {
+			name = "others"
+		}
+		if c[name] == nil {
+			name = strings.Clone(name)
+			c[name] = &Count{Name: name}
+		}
+	}
+	c[name].Traces += traces
+	c[name].Value += value
+}
+
+// sorted returns the counts, that of most traces first.
+func (c counts) sorted() []Count {
+	all := make([]Count, 0, len(c))
+	for _, one := range c {
+		all = append(all, *one)
+	}
+	slices.SortFunc(all, func(a, b Count) int { return cmp.Or(cmp.Compare(b.Traces, a.Traces), cmp.Compare(a.Name, b.Name)) })
+	return all
 }
 
 // tableNames returns the names of all tables.

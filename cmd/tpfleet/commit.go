@@ -118,10 +118,10 @@ the same name if their errors differ in names and numbers only; what is lost has
 }
 
 func printStatus(w io.Writer, s lake.Status) error {
-	fmt.Fprintf(w, "%d traces: %d ok, %d copies, %d bad, %d forgotten\n", s.OK+s.Copies+s.Bad+s.Forgotten, s.OK, s.Copies, s.Bad, s.Forgotten)
+	fmt.Fprintf(w, "%d traces: %d ok, %d copies, %d bad, %d large, %d forgotten\n", s.OK+s.Copies+s.Bad+s.Large+s.Forgotten, s.OK, s.Copies, s.Bad, s.Large, s.Forgotten)
 	fmt.Fprintf(w, "%d bytes of traces became %d rows in %.0f s of conversion\n", s.Bytes, s.Rows, s.Seconds)
 	for _, c := range s.Failures {
-		fmt.Fprintf(w, "%d bad: %s\n", c.Traces, c.Name)
+		fmt.Fprintf(w, "%d not converted: %s\n", c.Traces, c.Name)
 	}
 	for _, c := range s.Lost {
 		fmt.Fprintf(w, "%d with lost or damaged data: %s, %d\n", c.Traces, c.Name, c.Value)

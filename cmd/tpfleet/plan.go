@@ -27,6 +27,7 @@ type planOptions struct {
 func (o *planOptions) register(flags *pflag.FlagSet) {
 	o.registerSizes(flags)
 	flags.BoolVar(&o.RetryBad, "retry-bad", false, "also plan the traces that could not be read before")
+	flags.BoolVar(&o.Large, "large", false, "also plan the traces that took more than --max-memory or --max-time before")
 }
 
 func (o *planOptions) registerSizes(flags *pflag.FlagSet) {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"sync"
 	"time"
 
@@ -66,13 +65,13 @@ if it is missing.
 // runOptions are the flags of the commands that carry out tasks and commit.
 type runOptions struct {
 	jobs        int
-	memory      int64
+	limits      workLimits
 	commitEvery time.Duration
 }
 
 func (o *runOptions) register(flags *pflag.FlagSet) {
 	flags.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "processes")
-	flags.Int64Var(&o.memory, "memory", 128, "memory of a process for sorting, MiB; events beyond it go to temporary files")
+	o.limits.register(flags)
 	flags.DurationVar(&o.commitEvery, "commit-every", cmp.Or(o.commitEvery, time.Minute), "time between two commits, which each make a snapshot of every table")
 }
 
@@ -91,8 +90,8 @@ func (o *runOptions) run(cmd *cobra.Command, l *lake.Lake, tasks []task.Task, kn
 		return err
 	}
 	account.Known += known
-	fmt.Fprintf(cmd.ErrOrStderr(), "%d ok, %d replaced, %d copies, %d bad, %d failed, %d known before, in %s\n",
-		account.OK, account.Replaced, account.Copies, account.Bad, account.Failed, account.Known, time.Since(begun).Round(time.Second))
+	fmt.Fprintf(cmd.ErrOrStderr(), "%d ok, %d replaced, %d copies, %d bad, %d large, %d failed, %d known before, in %s\n",
+		account.OK, account.Replaced, account.Copies, account.Bad, account.Large, account.Failed, account.Known, time.Since(begun).Round(time.Second))
 	if err := json.NewEncoder(cmd.OutOrStdout()).Encode(account); err != nil {
 		return err
 	}
@@ -103,7 +102,7 @@ func (o *runOptions) run(cmd *cobra.Command, l *lake.Lake, tasks []task.Task, kn
 }
 
 func (o *runOptions) carryOut(cmd *cobra.Command, l *lake.Lake, tasks []task.Task) (account lake.Account, err error) {
-	r := runner{memory: o.memory, cores: max(1, runtime.GOMAXPROCS(0)/o.jobs), messages: cmd.ErrOrStderr(), total: countTraces(tasks)}
+	r := runner{limits: o.limits, cores: max(1, runtime.GOMAXPROCS(0)/o.jobs), messages: cmd.ErrOrStderr(), total: countTraces(tasks)}
 	// Workers that are killed leave files there.
 	if r.tempDir, err = os.MkdirTemp("", "tpfleet-run-"); err != nil {
 		return account, err
@@ -160,7 +159,7 @@ func commitAll(ctx context.Context, l *lake.Lake, results <-chan task.Result, ev
 
 // runner carries out tasks in processes.
 type runner struct {
-	memory   int64
+	limits   workLimits
 	cores    int // of a process
 	tempDir  string
 	messages io.Writer
@@ -257,8 +256,8 @@ func (w *worker) begin(ctx context.Context) error {
 		return errors.Join(errNoWorker, err)
 	}
 	// A process is not told of an interruption by itself, so the context ends it.
-	w.process = exec.CommandContext(ctx, self, "work", "--memory", strconv.FormatInt(w.memory, 10))
-	w.process.Env = append(os.Environ(), "TMPDIR="+w.tempDir, "GOMAXPROCS="+strconv.Itoa(w.cores))
+	w.process = exec.CommandContext(ctx, self, append([]string{"work"}, w.limits.args()...)...)
+	w.process.Env = append(os.Environ(), "TMPDIR="+w.tempDir, "GOMAXPROCS="+fmt.Sprint(w.cores))
 	w.process.Stderr = w.messages
 	out, err := w.process.StdoutPipe()
 	if err == nil {

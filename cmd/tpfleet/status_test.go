@@ -68,7 +68,7 @@ func testStatus(t *testing.T, f *fleet) {
 	if s.Rows != all {
 		t.Errorf("%d rows, want %d", s.Rows, all)
 	}
-	if text := f.run(t, "", "status"); !strings.Contains(text, fmt.Sprintf("%d traces: %d ok, 0 copies, %d bad", len(good)+len(bad), len(good), len(bad))) || !strings.Contains(text, "1 bad: the input is empty\n") {
+	if text := f.run(t, "", "status"); !strings.Contains(text, fmt.Sprintf("%d traces: %d ok, 0 copies, %d bad", len(good)+len(bad), len(good), len(bad))) || !strings.Contains(text, "1 not converted: the input is empty\n") {
 		t.Error(text)
 	}
 }

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
@@ -23,7 +25,7 @@ func newWorkCommand() *cobra.Command {
 		index   int
 		results string
 		stores  []string
-		sorting int64
+		limits  workLimits
 	)
 	cmd := &cobra.Command{
 		Use:   "work [--index N TASKS]",
@@ -65,16 +67,34 @@ A trace that cannot be read is a result, too: the exit code is 0. It is not 0 on
 					return all.Write(cmd.Context(), name, append(text, '\n'))
 				}
 			}
-			memory.Limit(cmd.Context(), memory.Limits{Sorting: sorting << 20, Small: smallHeap})
-			return carryOut(cmd.Context(), &work.Worker{Memory: sorting << 20, Version: version()}, in, out)
+			memory.Limit(cmd.Context(), memory.Limits{Sorting: limits.sorting << 20, Most: limits.memory << 20, Small: smallHeap})
+			w := work.Worker{Memory: limits.sorting << 20, MaxMemory: limits.memory << 20, MaxTime: limits.time, Version: version()}
+			return carryOut(cmd.Context(), &w, in, out)
 		},
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&index, "index", 0, "carry out only this line of TASKS, a URL or file; the first is 0")
 	flags.StringVar(&results, "results", "", "URL of a folder for results, instead of the standard output")
 	flags.StringArrayVar(&stores, "store", nil, "options of a bucket, such as s3://bucket?region=us-east-1")
-	flags.Int64Var(&sorting, "memory", 128, "memory for sorting, MiB; events beyond it go to temporary files")
+	limits.register(flags)
 	return cmd
+}
+
+// workLimits are the flags that limit a process for one trace.
+type workLimits struct {
+	sorting, memory int64 // MiB
+	time            time.Duration
+}
+
+func (l *workLimits) register(flags *pflag.FlagSet) {
+	flags.Int64Var(&l.sorting, "memory", 128, "memory of a process for sorting, MiB; events beyond it go to temporary files")
+	flags.Int64Var(&l.memory, "max-memory", 0, "memory that a process may use, MiB; a trace that needs more is \"large\"; 0 is no limit")
+	flags.DurationVar(&l.time, "max-time", 0, "time that the conversion of a trace may take; one that takes more is \"large\"; 0 is no limit")
+}
+
+// args returns the flags with these values.
+func (l *workLimits) args() []string {
+	return []string{"--memory", fmt.Sprint(l.sorting), "--max-memory", fmt.Sprint(l.memory), "--max-time", l.time.String()}
 }
 
 // smallHeap is the size in bytes below which the heap is not collected. A worker touches its memory once for many traces,

@@ -29,6 +29,7 @@ type Account struct {
 	// Forgotten counts those whose content was forgotten before: they are added to the ledger alone.
 	Forgotten int `json:"forgotten,omitempty"`
 	Replaced  int `json:"replaced,omitempty"` // whose new rows replaced old ones
+	Large     int `json:"large,omitempty"`    // added to the ledger alone, as they take more than a worker may use
 	Kept      int `json:"kept,omitempty"`     // whose old rows stay, as the new converter cannot read them
 	// Again counts the good traces that were not added, because other traces of their task were in the tables, and a
 	// file cannot be added in part, or because their files are gone. The next plan has them.
@@ -183,14 +184,16 @@ func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 		case o.Status == task.Failed:
 			c.account.Failed++
 			continue
-		case o.Status == task.Bad && r.Replaces[traceID(o.SHA256)] != "":
+		case (o.Status == task.Bad || o.Status == task.Large) && r.Replaces[traceID(o.SHA256)] != "":
 			c.account.Kept++
 			continue
-		case known.Done && !isNew(&o), o.Status == task.Bad && known.Bad == o.Version:
+		case known.Done && !isNew(&o), o.Status == task.Bad && known.Bad == o.Version, o.Status == task.Large && known.Large:
 			c.account.Known++
 			continue
 		case o.Status == task.Bad:
 			c.account.Bad++
+		case o.Status == task.Large:
+			c.account.Large++
 		case isNew(&o) && mixed:
 			c.account.Again++
 			continue
@@ -216,7 +219,7 @@ func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 				c.account.Copies++
 			}
 		}
-		if known.Bad != "" {
+		if known.Bad != "" || known.Large {
 			c.objects[o.Trace] = true // one entry is enough
 		}
 		e.Outcome = o
@@ -336,6 +339,7 @@ func (a *Account) Add(b Account) {
 	a.Failed += b.Failed
 	a.Forgotten += b.Forgotten
 	a.Replaced += b.Replaced
+	a.Large += b.Large
 	a.Kept += b.Kept
 	a.Again += b.Again
 	a.Files += b.Files

@@ -41,7 +41,7 @@ func (l *Lake) forget(ctx context.Context, p Picked, why string, dry bool, done 
 			f.Known++
 			return nil
 		}
-		if id := e.content(); id != "" && e.status != task.Bad {
+		if id := e.content(); id != "" && (e.status == task.OK || e.status == task.Copy) {
 			c.gone[id] = true
 		}
 		if !c.objects[e.Trace] {

@@ -36,9 +36,9 @@ var ledgerColumns = []ledgerColumn{
 	{"url", true, true, "Object that was read.", func(e *entry) any { return e.URL }},
 	{"etag", true, false, "ETag of the object, or the time of a file.", func(e *entry) any { return e.ETag }},
 	{"bytes", false, true, "Size of the object, bytes.", func(e *entry) any { return e.Bytes }},
-	{"status", true, true, "ok, bad if it cannot be read, copy if another trace has the same content, or forgotten.", func(e *entry) any { return e.Status }},
+	{"status", true, true, "ok, bad if it cannot be read, large if that takes too much memory or time, copy if another trace has the same content, or forgotten.", func(e *entry) any { return e.Status }},
 	{"exit_code", false, true, "Exit code that tpconvert would have.", func(e *entry) any { return int64(e.ExitCode) }},
-	{"error", true, false, "Why it cannot be read, or was forgotten.", func(e *entry) any { return e.Error }},
+	{"error", true, false, "Why it was not converted, or was forgotten.", func(e *entry) any { return e.Error }},
 	{"sha256", true, false, "SHA-256 of the object, hexadecimal.", func(e *entry) any { return e.SHA256 }},
 	{"format", true, false, "Formats of the trace and of the files in it, outermost first, separated by slashes.", func(e *entry) any { return e.Format }},
 	{"start_ts", false, false, "Earliest timestamp of any event, ns of the trace clock.", func(e *entry) any { return e.Start }},
@@ -132,6 +132,8 @@ func records(entries []entry) array.RecordReader {
 type Known struct {
 	Done bool   // its content is in the tables
 	Bad  string // version of the last converter that could not read it, or ""
+
+	Large bool // it took more than a worker may use
 }
 
 // Ledger is what commits and plans have to know of some traces that were tried.
@@ -186,9 +188,12 @@ func newLedger() *Ledger {
 
 func (g *Ledger) add(e *entry) {
 	k := g.objects[e.Trace]
-	if e.Status == task.Bad {
+	switch e.Status {
+	case task.Bad:
 		k.Bad = e.Version
-	} else {
+	case task.Large:
+		k.Large = true
+	default:
 		k.Done = true
 	}
 	g.objects[e.Trace] = k

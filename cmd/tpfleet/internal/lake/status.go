@@ -20,6 +20,7 @@ type Status struct {
 	OK        int           `json:"ok"` // entries of the ledger
 	Copies    int           `json:"copies"`
 	Bad       int           `json:"bad"`
+	Large     int           `json:"large"` // wait for a worker that may use more
 	Forgotten int           `json:"forgotten"`
 	Bytes     int64         `json:"bytes"`   // of the traces that are OK
 	Rows      int64         `json:"rows"`    // of all tables but the ledger
@@ -89,7 +90,7 @@ func (l *Lake) countTraces(ctx context.Context, s *Status) error {
 		return err
 	}
 	failures := counts{}
-	statuses := map[string]*int{task.OK: &s.OK, task.Copy: &s.Copies, task.Bad: &s.Bad, task.Forgotten: &s.Forgotten}
+	statuses := map[string]*int{task.OK: &s.OK, task.Copy: &s.Copies, task.Bad: &s.Bad, task.Large: &s.Large, task.Forgotten: &s.Forgotten}
 	ns := int64(0)
 	err = eachBatch(ctx, t, []string{"status", "bytes", "convert_ns", "error"}, func(b batch) error {
 		for row := range b.rows {
@@ -103,7 +104,7 @@ func (l *Lake) countTraces(ctx context.Context, s *Status) error {
 			switch status {
 			case task.OK:
 				s.Bytes += *b.number("bytes", row)
-			case task.Bad:
+			case task.Bad, task.Large:
 				failures.add(kindOf(b.text("error", row)), 1, 0)
 			}
 		}

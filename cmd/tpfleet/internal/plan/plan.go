@@ -14,6 +14,7 @@ type Options struct {
 	Bytes    int64 // of traces in a task; a larger trace has a task of its own
 	Traces   int   // in a task
 	RetryBad bool  // also plan traces that could not be read before
+	Large    bool  // also plan traces that took more than a worker may use
 }
 
 // Left returns the traces that are not in the ledger, each once and in order, and the number of those that are.
@@ -23,7 +24,7 @@ func Left(traces []task.Trace, ledger *lake.Ledger, o Options) (left []task.Trac
 		if i > 0 && t.URL == traces[i-1].URL {
 			continue
 		}
-		if k := ledger.Object(t); k.Done || k.Bad != "" && !o.RetryBad {
+		if k := ledger.Object(t); k.Done || k.Bad != "" && !o.RetryBad || k.Large && !o.Large {
 			known++
 			continue
 		}

@@ -46,6 +46,7 @@ const (
 	OK     = "ok"     // its rows are in the files
 	Bad    = "bad"    // damaged, or in an unknown format: trying again will not help
 	Copy   = "copy"   // another trace of the task has the same content
+	Large  = "large"  // it takes more memory or time than a worker may use for a trace
 	Failed = "failed" // it may work another time; the ledger does not get it
 
 	Forgotten = "forgotten" // its rows were removed; only in the ledger
@@ -73,7 +74,7 @@ func (r *Result) Check() error {
 		switch {
 		case o.URL == "":
 			return errors.New("a trace has no url")
-		case !slices.Contains([]string{OK, Bad, Copy, Failed}, o.Status):
+		case !slices.Contains([]string{OK, Bad, Copy, Large, Failed}, o.Status):
 			return fmt.Errorf("%s has the status %q", o.URL, o.Status)
 		case o.Status != Failed && len(o.SHA256) != sha256.Size*2:
 			return fmt.Errorf("%s has no sha256", o.URL)

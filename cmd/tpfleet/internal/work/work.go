@@ -17,6 +17,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/internal/memory"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -31,6 +32,9 @@ type Worker struct {
 	Memory  int64  // for events of a trace, in bytes; more events spill
 	TempDir string // for traces and rows; "" means the system's
 	Version string // of the converter
+
+	MaxMemory int64         // of the process, for one trace, in bytes; 0 means no limit
+	MaxTime   time.Duration // for one trace; 0 means no limit
 
 	layouts map[string][]*table.Schema // by URL of the layout
 	places  map[string]task.Layout
@@ -178,7 +182,7 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, kn
 		return w.failed(f.trace, f.err), nil
 	}
 	begun := time.Now()
-	facts, err := w.read(ctx, f, spool)
+	facts, limit, err := w.read(ctx, f, spool)
 	o := w.outcome(f.trace)
 	o.Seconds = time.Since(begun).Seconds()
 	var bad *tpconvert.InputError
@@ -187,6 +191,10 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, kn
 		return o, err
 	case errors.Is(err, tpconvert.ErrTarget):
 		return o, err
+	case err != nil && limit != nil:
+		o.Status, o.ExitCode, o.Error = task.Large, exitFailure, limit.Error()
+		o.SHA256, err = hashOf(f.path)
+		return o, errors.Join(err, spool.Drop())
 	case errors.As(err, &bad):
 		o.Status, o.ExitCode, o.Error = task.Bad, exitBadInput, err.Error()
 		o.SHA256, err = hashOf(f.path)
@@ -213,13 +221,29 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, kn
 // errChanged is why a trace cannot be converted again: its old rows would be lost.
 var errChanged = errors.New("the object has changed since it was converted")
 
-func (w *Worker) read(ctx context.Context, f fetched, sink table.Sink) (*tpconvert.Facts, error) {
+// read converts a trace. limit is the limit at which it was ended, if it was.
+func (w *Worker) read(ctx context.Context, f fetched, sink table.Sink) (facts *tpconvert.Facts, limit, err error) {
 	file, err := os.Open(f.path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer file.Close()
-	return tpconvert.Read(ctx, path.Base(f.trace.URL), file, sink, tpconvert.Options{Memory: w.Memory, Version: w.Version})
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	if w.MaxTime > 0 {
+		slow := fmt.Errorf("it takes more than --max-time=%s", w.MaxTime)
+		defer time.AfterFunc(w.MaxTime, func() { end(slow) }).Stop()
+	}
+	guard := memory.Guard{Most: w.MaxMemory}
+	defer guard.Add(false, end)()
+	go guard.Watch(ctx)
+	facts, err = tpconvert.Read(ctx, path.Base(f.trace.URL), file, sink, tpconvert.Options{Memory: w.Memory, Version: w.Version})
+	if err != nil && ctx.Err() != nil {
+		if limit = context.Cause(ctx); limit == memory.ErrLimit {
+			limit = fmt.Errorf("it needs more than --max-memory=%d MiB", w.MaxMemory>>20)
+		}
+	}
+	return facts, limit, err
 }
 
 func (w *Worker) outcome(t task.Trace) task.Outcome {

@@ -53,7 +53,7 @@ func newRootCommand() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newInitCommand(), newPlanCommand(), newWorkCommand(), newCommitCommand(), newRunCommand(), newStatusCommand(),
-		newForgetCommand(), newReworkCommand(), newCompactCommand(), newExpireCommand(), newGCCommand())
+		newForgetCommand(), newReworkCommand(), newWatchCommand(), newCompactCommand(), newExpireCommand(), newGCCommand())
 	return root
 }
 

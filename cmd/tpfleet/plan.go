@@ -22,6 +22,7 @@ import (
 type planOptions struct {
 	plan.Options
 	mebibytes int64
+	accept    func(store.Object) bool // nil accepts all; otherwise it is no error if there are none
 }
 
 func (o *planOptions) register(flags *pflag.FlagSet) {
@@ -53,7 +54,15 @@ func newPlanCommand() *cobra.Command {
   tpfleet plan 's3://traces/*/*.pftrace?region=eu-west-1' @more.txt >tasks.jsonl`,
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			tasks, known, err := p.make(cmd.Context(), &o, args, cmd.InOrStdin())
+			urls, err := expandLists(args, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			l, stores, urls, err := o.open(cmd.Context(), urls)
+			if err != nil {
+				return err
+			}
+			tasks, known, err := p.make(cmd.Context(), l, stores, urls)
 			if err != nil {
 				return err
 			}
@@ -78,22 +87,14 @@ func printTasks(w io.Writer, tasks []task.Task) error {
 	return out.Flush()
 }
 
-// make lists the traces and divides those that are left into tasks. known is the number of the others.
-func (o *planOptions) make(ctx context.Context, from *lakeOptions, args []string, stdin io.Reader) (tasks []task.Task, known int, err error) {
-	urls, err := expandLists(args, stdin)
-	if err != nil {
-		return nil, 0, err
-	}
-	l, stores, urls, err := from.open(ctx, urls)
-	if err != nil {
-		return nil, 0, err
-	}
+// make lists the traces at URLs and divides those that are left into tasks. known is the number of the others.
+func (o *planOptions) make(ctx context.Context, l *lake.Lake, stores *store.Stores, urls []string) (tasks []task.Task, known int, err error) {
 	layout, err := l.Layout(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	o.Bytes = o.mebibytes << 20
-	left, known, err := remaining(ctx, l, stores, urls, o.Options)
+	left, known, err := o.remaining(ctx, l, stores, urls)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -101,13 +102,15 @@ func (o *planOptions) make(ctx context.Context, from *lakeOptions, args []string
 }
 
 // remaining lists the traces at URLs that are not in the ledger.
-func remaining(ctx context.Context, l *lake.Lake, stores *store.Stores, urls []string, o plan.Options) ([]task.Trace, int, error) {
+func (o *planOptions) remaining(ctx context.Context, l *lake.Lake, stores *store.Stores, urls []string) ([]task.Trace, int, error) {
 	var traces []task.Trace
 	for _, url := range urls {
 		err := stores.List(ctx, url, func(found store.Object) {
-			traces = append(traces, task.Trace{URL: found.URL, Bytes: found.Bytes, ETag: found.ETag})
+			if o.accept == nil || o.accept(found) {
+				traces = append(traces, task.Trace{URL: found.URL, Bytes: found.Bytes, ETag: found.ETag})
+			}
 		})
-		if err != nil {
+		if err != nil && !(o.accept != nil && errors.Is(err, store.ErrNone)) {
 			return nil, 0, err
 		}
 	}
@@ -115,7 +118,7 @@ func remaining(ctx context.Context, l *lake.Lake, stores *store.Stores, urls []s
 	if err != nil {
 		return nil, 0, err
 	}
-	left, known := plan.Left(traces, ledger, o)
+	left, known := plan.Left(traces, ledger, o.Options)
 	return left, known, nil
 }
 

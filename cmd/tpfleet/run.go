@@ -45,11 +45,15 @@ if it is missing.
 			if err := o.makeFolder(cmd.Context()); err != nil {
 				return err
 			}
-			tasks, known, err := p.make(cmd.Context(), &o, args, cmd.InOrStdin())
+			urls, err := expandLists(args, cmd.InOrStdin())
 			if err != nil {
 				return err
 			}
-			l, _, _, err := o.open(cmd.Context(), args)
+			l, stores, urls, err := o.open(cmd.Context(), urls)
+			if err != nil {
+				return err
+			}
+			tasks, known, err := p.make(cmd.Context(), l, stores, urls)
 			if err != nil {
 				return err
 			}
@@ -67,6 +71,7 @@ type runOptions struct {
 	jobs        int
 	limits      workLimits
 	commitEvery time.Duration
+	failed      func(task.Outcome) // may be nil
 }
 
 func (o *runOptions) register(flags *pflag.FlagSet) {
@@ -116,7 +121,8 @@ func (o *runOptions) carryOut(cmd *cobra.Command, l *lake.Lake, tasks []task.Tas
 		defer close(results)
 		failed <- r.all(ctx, tasks, o.jobs, results)
 	}()
-	if account, err = commitAll(ctx, l, results, o.commitEvery); err != nil {
+	// What is done is committed, even if the process is interrupted.
+	if account, err = o.commitAll(context.WithoutCancel(ctx), l, results); err != nil {
 		cancel() // work that cannot be committed is in vain
 		for range results {
 		}
@@ -134,7 +140,7 @@ func countTraces(tasks []task.Task) (n int) {
 }
 
 // commitAll commits results as they come, in batches.
-func commitAll(ctx context.Context, l *lake.Lake, results <-chan task.Result, every time.Duration) (total lake.Account, err error) {
+func (o *runOptions) commitAll(ctx context.Context, l *lake.Lake, results <-chan task.Result) (total lake.Account, err error) {
 	var batch []task.Result
 	last := time.Now()
 	flush := func() error {
@@ -148,7 +154,12 @@ func commitAll(ctx context.Context, l *lake.Lake, results <-chan task.Result, ev
 	}
 	for r := range results {
 		batch = append(batch, r)
-		if time.Since(last) > every {
+		for _, outcome := range r.Traces {
+			if o.failed != nil && outcome.Status == task.Failed {
+				o.failed(outcome)
+			}
+		}
+		if time.Since(last) > o.commitEvery {
 			if err := flush(); err != nil {
 				return total, err
 			}

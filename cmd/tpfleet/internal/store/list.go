@@ -15,7 +15,7 @@ import (
 
 // List calls found with the objects that a URL names: one object, those that match a glob, or, if it ends with a
 // slash, all below a prefix. * and ? match anything but a slash, ** matches slashes too. Hidden files and folders
-// are left out. It is an error if there are none.
+// are left out. It is ErrNone if there are none.
 func (s *Stores) List(ctx context.Context, text string, found func(Object)) error {
 	n := 0
 	count := func(o Object) { n++; found(o) }
@@ -36,10 +36,13 @@ func (s *Stores) List(ctx context.Context, text string, found func(Object)) erro
 		err = s.listBucket(ctx, prefix, match, count)
 	}
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%s: there is no such object", text)
+		err = fmt.Errorf("%s: %w", text, ErrNone)
 	}
 	return err
 }
+
+// ErrNone is wrapped if a URL names no object.
+var ErrNone = errors.New("there is no such object")
 
 func (s *Stores) listBucket(ctx context.Context, prefix string, match func(string) bool, found func(Object)) error {
 	b, key, err := s.bucket(ctx, prefix)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -160,6 +161,14 @@ type Object struct {
 	URL   string
 	Bytes int64
 	ETag  string
+}
+
+// Modified returns the time of a file, and 0 for other objects, which appear whole.
+func (o Object) Modified() (t time.Time) {
+	if ns, err := strconv.ParseInt(o.ETag, 16, 64); err == nil && strings.HasPrefix(o.URL, "file:") {
+		t = time.Unix(0, ns)
+	}
+	return t
 }
 
 // Fetch copies an object to a file, which then is at its start. It returns the object that was copied.

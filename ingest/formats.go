@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"github.com/tpconvert/tpconvert/ingest/archive"
+	"github.com/tpconvert/tpconvert/ingest/arrowtar"
 	"github.com/tpconvert/tpconvert/ingest/artmethod"
 	"github.com/tpconvert/tpconvert/ingest/asyncprofiler"
 	"github.com/tpconvert/tpconvert/ingest/bugreport"
@@ -49,6 +50,7 @@ import (
 // others that also accept some of its inputs.
 var Formats = []*format.Format{
 	// Binary formats with a signature.
+	arrowtar.Format,
 	archive.Tar,
 	fuchsia.Format,
 	perfdata.Format,

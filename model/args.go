@@ -106,12 +106,26 @@ func (s *ArgSet) AddFlat(flatKey, key StringID, v ArgValue) {
 	}
 }
 
+// Append adds an arg even if the set has one with its key. Such a set is for AppendArgs.
+func (s *ArgSet) Append(flatKey, key StringID, v ArgValue) {
+	s.args = append(s.args, Arg{flatKey, key, v})
+}
+
 // AddText adds a copy of text. Unlike a StringArg, the text takes no memory once
 // its rows are written.
 func (s *ArgSet) AddText(flatKey, key StringID, text []byte) {
+	s.AddFlat(flatKey, key, s.textArg(text))
+}
+
+// AppendText is Append for text, as AddText adds it.
+func (s *ArgSet) AppendText(flatKey, key StringID, text []byte) {
+	s.Append(flatKey, key, s.textArg(text))
+}
+
+func (s *ArgSet) textArg(text []byte) ArgValue {
 	at := textSpan{len(s.text), len(text)}
 	s.text = append(s.text, text...)
-	s.AddFlat(flatKey, key, ArgValue{argText, at.bits()})
+	return ArgValue{argText, at.bits()}
 }
 
 // textSpan is a part of a set's text.

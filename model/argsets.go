@@ -57,14 +57,28 @@ func (s *Store) InternArgs(set *ArgSet) ArgSetID {
 		b.packed = b.packed[:from]
 		return ArgSetID(id)
 	}
+	a.added(set)
+	return ArgSetID(id)
+}
+
+// AppendArgs stores a set, which must not be empty, as it is, even if it was stored before. Its id is the number of args so far.
+func (s *Store) AppendArgs(set *ArgSet) ArgSetID {
+	a := &s.args
+	id := a.rows
+	a.batch.packed = set.pack(a.batch.packed)
+	a.added(set)
+	return ArgSetID(id)
+}
+
+// added counts the rows of a set that was added to the batch, and sends a full batch.
+func (a *argSets) added(set *ArgSet) {
 	a.rows += int64(set.Len())
-	switch n := len(b.packed); {
+	switch n := len(a.batch.packed); {
 	case n >= largeBatch:
 		a.settle()
 	case n >= batchBytes:
 		a.send()
 	}
-	return ArgSetID(id)
 }
 
 // internArgsOf returns the id of the set that the source adds, or None if it adds

@@ -104,7 +104,7 @@ var gaps = map[Stat]bool{
 	StatFtraceCPUHasDataLoss: true, StatFuchsiaBufferFull: true, StatHeapprofdBufferCorrupted: true,
 	StatHeapprofdBufferOverran: true, StatHeapprofdClientError: true, StatHeapprofdHitGuardrail: true,
 	StatHeapprofdRejectedConcurrent: true, StatJSONTrailingData: true, StatLongTraceModeBytesOverwritten: true,
-	StatCTFParseErrors: true, StatCTFPacketsLost: true, StatMetatraceOverruns: true, StatPerfAuxCollision: true, StatPerfAuxLost: true, StatPerfAuxMissing: true,
+	StatArrowTarParseErrors: true, StatCTFParseErrors: true, StatCTFPacketsLost: true, StatMetatraceOverruns: true, StatPerfAuxCollision: true, StatPerfAuxLost: true, StatPerfAuxMissing: true,
 	StatPerfAuxPartial: true, StatPerfAuxTruncated: true, StatPerfAuxtraceMissing: true, StatPerfGuardrailStopTS: true,
 	StatTracedBufABIViolations: true, StatTracedBufDataLossChunkCorrupted: true, StatTracedBufDataLossOrphanContinuation: true,
 	StatTracedBufDataLossOverwrite: true, StatTracedBufDataLossReadGap: true, StatTracedBufDataLossReassemblyBrokenChain: true,

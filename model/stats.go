@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sync"
 )
 
 // Stat is a count in the stats table.
@@ -98,6 +99,7 @@ const (
 	StatCTFEventsDiscarded
 	StatCTFPacketsLost
 	StatAsyncProfilerParseErrors
+	StatArrowTarParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -148,6 +150,7 @@ var ownStats = [...]statInfo{
 	StatCTFEventsDiscarded - firstOwnStat:        {"ctf_events_discarded", false, DataLoss, FromTrace, "Events that the recorder of a CTF trace had no room for."},
 	StatCTFPacketsLost - firstOwnStat:            {"ctf_packets_lost", false, DataLoss, FromTrace, "Packets that are missing in a CTF trace, by their numbers."},
 	StatAsyncProfilerParseErrors - firstOwnStat:  {"async_profiler_parse_errors", false, DataLoss, FromAnalysis, "Frames and names of async-profiler's flame graphs that cannot be read, or are wider than those below them."},
+	StatArrowTarParseErrors - firstOwnStat:       {"arrow_tar_parse_errors", false, DataLoss, FromAnalysis, "Tables of Trace Processor's exports, and values in them, that cannot be read."},
 }
 
 func (s Stat) info() statInfo {
@@ -168,6 +171,32 @@ func (s Stat) Description() string { return s.info().description }
 
 // Source returns what counted: the recorder or the conversion.
 func (s Stat) Source() Provenance { return s.info().source }
+
+// StatNamed returns the stat with this name.
+func StatNamed(name string) (s Stat, ok bool) {
+	s, ok = statsByName()[name]
+	return s, ok
+}
+
+var statsByName = sync.OnceValue(func() map[string]Stat {
+	all := map[string]Stat{}
+	for i, info := range stats {
+		all[info.name] = Stat(i)
+	}
+	for i, info := range ownStats {
+		all[info.name] = firstOwnStat + Stat(i)
+	}
+	delete(all, "")
+	return all
+})
+
+// Indexed reports whether the stat has a value for each of several things.
+func (s Stat) Indexed() bool { return s.info().indexed }
+
+// SetStat sets a count that an earlier conversion made. index, file and machine are None if there is none.
+func (s *Store) SetStat(stat Stat, index int64, file FileID, machine MachineID, value int64) {
+	s.stats[statKey{stat, index, file, machine}] = value
+}
 
 // UnindexedStats lists Trace Processor's stats that have a single value. Its stats
 // table always has all of them; ours has only those that are not zero.

@@ -136,6 +136,9 @@ func (s *Store) Close() {
 	s.Space.Close()
 }
 
+// Table returns the table with this name, or nil.
+func (s *Store) Table(name string) *table.Table { return s.set.Table(name) }
+
 // Rows returns the number of rows in each table, by name.
 func (s *Store) Rows() map[string]int64 { return s.set.Rows() }
 

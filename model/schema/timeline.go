@@ -82,7 +82,7 @@ type ActualFrameTimelineSlice struct {
 
 // AndroidNetworkPackets holds the slices of Android's network packet tracing.
 type AndroidNetworkPackets struct {
-	Slice             `tp:"android_network_packets,planned" doc:"A network packet, or a bundle of packets with the same properties."`
+	Slice             `tp:"android_network_packets" doc:"A network packet, or a bundle of packets with the same properties."`
 	Iface             table.String `tp:"101,iface" doc:"Network interface."`
 	Direction         table.String `tp:"102,direction" doc:"Received, Transmitted or DIR_UNKNOWN."`
 	PacketTransport   table.String `tp:"103,packet_transport" doc:"Transport protocol."`

@@ -120,7 +120,7 @@ type BuildFlags struct {
 
 // File holds the files that a perf trace refers to.
 type File struct {
-	table.Table `tp:"file,planned" doc:"A file whose contents came with the trace."`
+	table.Table `tp:"file" doc:"A file whose contents came with the trace."`
 	Name        table.String `tp:"2,name" doc:"Path."`
 	Size        table.Int64  `tp:"3,size" doc:"Size in bytes."`
 	TraceType   table.String `tp:"4,trace_type" doc:"Format that was detected, as in trace_file."`
@@ -128,7 +128,7 @@ type File struct {
 
 // ELFFile describes the binaries among the rows of File.
 type ELFFile struct {
-	table.Table `tp:"elf_file,planned" doc:"A binary whose contents came with the trace."`
+	table.Table `tp:"elf_file" doc:"A binary whose contents came with the trace."`
 	FileID      table.Ref[File] `tp:"2,file_id" doc:"File of the binary."`
 	LoadBias    table.Int64     `tp:"3,load_bias" doc:"Difference between the virtual address and the file offset of the first executable segment."`
 	BuildID     table.String    `tp:"4,build_id" doc:"Build id in hexadecimal."`

@@ -4,7 +4,7 @@ import "github.com/tpconvert/tpconvert/model/table"
 
 // V8Isolate is filled from V8's code events.
 type V8Isolate struct {
-	table.Table                      `tp:"v8_isolate,planned" doc:"An instance of V8."`
+	table.Table                      `tp:"v8_isolate" doc:"An instance of V8."`
 	UPID                             table.Ref[Process] `tp:"2,upid" doc:"Process that it is in."`
 	InternalIsolateID                table.Int64        `tp:"3,internal_isolate_id" doc:"V8's id for it, unique in the process."`
 	EmbeddedBlobCodeStartAddress     table.Int64        `tp:"4,embedded_blob_code_start_address" doc:"First address of the builtins' code."`
@@ -17,7 +17,7 @@ type V8Isolate struct {
 
 // V8JSScript belongs to V8Isolate.
 type V8JSScript struct {
-	table.Table      `tp:"v8_js_script,planned" doc:"A JavaScript source."`
+	table.Table      `tp:"v8_js_script" doc:"A JavaScript source."`
 	V8IsolateID      table.Ref[V8Isolate] `tp:"2,v8_isolate_id" doc:"Isolate."`
 	InternalScriptID table.Int64          `tp:"3,internal_script_id" doc:"V8's id for it."`
 	ScriptType       table.String         `tp:"4,script_type" doc:"Kind of script."`
@@ -27,7 +27,7 @@ type V8JSScript struct {
 
 // V8WasmScript belongs to V8Isolate.
 type V8WasmScript struct {
-	table.Table      `tp:"v8_wasm_script,planned" doc:"A WebAssembly module."`
+	table.Table      `tp:"v8_wasm_script" doc:"A WebAssembly module."`
 	V8IsolateID      table.Ref[V8Isolate] `tp:"2,v8_isolate_id" doc:"Isolate."`
 	InternalScriptID table.Int64          `tp:"3,internal_script_id" doc:"V8's id for it."`
 	URL              table.String         `tp:"4,url" doc:"Where it came from."`
@@ -37,7 +37,7 @@ type V8WasmScript struct {
 
 // V8JSFunction belongs to V8JSScript.
 type V8JSFunction struct {
-	table.Table  `tp:"v8_js_function,planned" doc:"A JavaScript function."`
+	table.Table  `tp:"v8_js_function" doc:"A JavaScript function."`
 	Name         table.String          `tp:"2,name" doc:"Name."`
 	V8JSScriptID table.Ref[V8JSScript] `tp:"3,v8_js_script_id" doc:"Script that contains it."`
 	IsToplevel   table.Bool            `tp:"4,is_toplevel" doc:"Whether it is the script's top level."`
@@ -48,7 +48,7 @@ type V8JSFunction struct {
 
 // V8JSCode links JITCode to V8JSFunction.
 type V8JSCode struct {
-	table.Table    `tp:"v8_js_code,planned" doc:"Code of a JavaScript function. A function may have several."`
+	table.Table    `tp:"v8_js_code" doc:"Code of a JavaScript function. A function may have several."`
 	JITCodeID      table.Ref[JITCode]      `tp:"2,jit_code_id,null" doc:"Machine code, NULL for bytecode."`
 	V8JSFunctionID table.Ref[V8JSFunction] `tp:"3,v8_js_function_id" doc:"Function."`
 	Tier           table.String            `tp:"4,tier" doc:"Compiler that made it."`
@@ -57,7 +57,7 @@ type V8JSCode struct {
 
 // V8InternalCode links JITCode to V8Isolate.
 type V8InternalCode struct {
-	table.Table  `tp:"v8_internal_code,planned" doc:"Code of V8 itself, such as a builtin."`
+	table.Table  `tp:"v8_internal_code" doc:"Code of V8 itself, such as a builtin."`
 	JITCodeID    table.Ref[JITCode]   `tp:"2,jit_code_id" doc:"Machine code."`
 	V8IsolateID  table.Ref[V8Isolate] `tp:"3,v8_isolate_id" doc:"Isolate."`
 	FunctionName table.String         `tp:"4,function_name" doc:"Name."`
@@ -66,7 +66,7 @@ type V8InternalCode struct {
 
 // V8WasmCode links JITCode to V8WasmScript.
 type V8WasmCode struct {
-	table.Table        `tp:"v8_wasm_code,planned" doc:"Code of a WebAssembly function."`
+	table.Table        `tp:"v8_wasm_code" doc:"Code of a WebAssembly function."`
 	JITCodeID          table.Ref[JITCode]      `tp:"2,jit_code_id" doc:"Machine code."`
 	V8IsolateID        table.Ref[V8Isolate]    `tp:"3,v8_isolate_id" doc:"Isolate."`
 	V8WasmScriptID     table.Ref[V8WasmScript] `tp:"4,v8_wasm_script_id" doc:"Module that contains it."`
@@ -77,7 +77,7 @@ type V8WasmCode struct {
 
 // V8RegexpCode links JITCode to V8Isolate.
 type V8RegexpCode struct {
-	table.Table `tp:"v8_regexp_code,planned" doc:"Code of a regular expression."`
+	table.Table `tp:"v8_regexp_code" doc:"Code of a regular expression."`
 	JITCodeID   table.Ref[JITCode]   `tp:"2,jit_code_id" doc:"Machine code."`
 	V8IsolateID table.Ref[V8Isolate] `tp:"3,v8_isolate_id" doc:"Isolate."`
 	Pattern     table.String         `tp:"4,pattern" doc:"The regular expression."`

@@ -52,6 +52,16 @@ func Schemas[T any]() []*Schema {
 	return all
 }
 
+// Table returns the table with this name, or nil.
+func (s *Set) Table(name string) *Table {
+	for _, t := range s.tables {
+		if t.schema.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
 // Rows returns the number of rows of each table that stores rows, by name.
 func (s *Set) Rows() map[string]int64 {
 	rows := map[string]int64{}

@@ -379,7 +379,7 @@ func (a sequenceArg) AddArgs(set *model.ArgSet) {
 // tokenize finds a packet's time and hands it to its module, or to the sorter if no
 // module takes it now.
 func (r *Reader) tokenize(p *Packet) {
-	if len(p.fields) == 0 || !r.time(p) {
+	if !r.time(p) || len(p.fields) == 0 { // times of later packets may be relative to that of an empty one
 		return
 	}
 	var token *wire.Field

@@ -74,6 +74,7 @@ func read(ctx context.Context, name string, r io.Reader, sink table.Sink, o Opti
 		Context: ctx,
 		Crop:    o.CropTrackEvents,
 		Analyze: o.AnalyzeProtoContent,
+		Cut:     o.cut,
 		At:      atAnyPlace(r),
 		Detected: func(file, format string) {
 			o.log().Info(file + " is " + format)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model/schema"
 )
 
@@ -63,6 +64,8 @@ type Options struct {
 	Strict      bool           // fail with ErrDataLost if data was lost or damaged; the dataset is still written
 	Temporary   bool           // the files need not reach the disk, because the dataset ends with the process
 	Progress    func(Progress) // is told of the progress, 5 times a second
+
+	cut *format.Cut // copies a part of a trace instead of making rows
 }
 
 // Convert converts traces to a dataset in the folder out. Inputs are paths of files and of folders of them, or StandardInput.

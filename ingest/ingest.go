@@ -34,6 +34,8 @@ type Options struct {
 	Crop bool
 	// Analyze adds up the sizes of the fields in Perfetto traces.
 	Analyze bool
+	// Cut copies a part of a Perfetto trace, without making rows.
+	Cut *format.Cut
 	// Context stops the reading once it is done, at the latest when the next events
 	// are parsed. nil means that nothing stops it.
 	Context context.Context
@@ -200,6 +202,7 @@ func (rd *reading) file(from origin, r io.Reader) error {
 		TempDir:   rd.options.TempDir,
 		Crop:      rd.options.Crop,
 		Analyze:   rd.options.Analyze,
+		Cut:       rd.options.Cut,
 		Member: func(name string, r io.Reader) error {
 			if name != "" {
 				return rd.file(inside.member(name), r)

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"time"
 
@@ -27,8 +30,8 @@ func newCutCommand(ui *uiOptions) *cobra.Command {
 	var output string
 	var force bool
 	cmd := &cobra.Command{
-		Use:   "cut [flags] DATASET -o OUT",
-		Short: "Write a part of a dataset's time to another dataset",
+		Use:   "cut [flags] DATASET|TRACE -o OUT",
+		Short: "Write a part of the time of a dataset or Perfetto trace",
 		Long: `Write the rows of DATASET that reach into the time from --from until before --to
 to OUT. They are whole, and have the ids that they have in DATASET. What they refer
 to, such as arguments, stays, and so do all threads, processes, tracks and stacks,
@@ -39,24 +42,36 @@ Times are durations after the start of the trace, such as 1.5s, 300ms or 2m, or
 without a unit ns of the trace clock, as the column ts has them. In a dataset of
 many traces each is cut.
 
-To cut a trace while it is converted, give --from and --to to "tpconvert".`,
+Of a TRACE of Perfetto, OUT is a smaller one for Perfetto's own tools. In the range
+it has all that TRACE has, and more outside of it than a dataset.
+
+To cut any trace while it is converted, give --from and --to to "tpconvert".`,
 		Example: `  tpconvert cut out/ -o part/ --from 1.5s --to 2.5s
   tpconvert cut out/ -o part/ --from 123456789000
+  tpconvert cut trace.pftrace -o part.pftrace --from 1.5s --to 2.5s
   tpconvert --from 1.5s --to 2.5s trace.pftrace part/`,
 		Args: arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := api.Options{Range: of.library(), Force: force, Version: version()}
 			switch {
 			case output == "":
-				return usageError{errors.New("-o OUT is missing, the folder for the dataset")}
+				return usageError{errors.New("-o OUT is missing, the folder for the dataset or the file for the trace")}
 			case o.Range.Whole():
 				return usageError{errors.New("--from or --to is missing")}
+			}
+			limitMemory(cmd.Context(), o)
+			if info, err := os.Stat(args[0]); err != nil {
+				return err
+			} else if !info.IsDir() {
+				if out, err := os.Stat(output); err == nil && (out.IsDir() || os.SameFile(info, out)) {
+					return usageError{fmt.Errorf("%s is a folder or the trace itself: OUT has to be another file; with --from and --to, \"tpconvert\" makes a dataset of a part", output)}
+				}
+				return cutTrace(cmd.Context(), ui.printer(cmd), args[0], output, o)
 			}
 			d, err := api.Open(args[0])
 			if err != nil {
 				return err
 			}
-			limitMemory(cmd.Context(), o)
 			result, err := d.Cut(cmd.Context(), output, o)
 			if err == nil {
 				ui.printer(cmd).Summary(summary{result})
@@ -66,9 +81,31 @@ To cut a trace while it is converted, give --from and --to to "tpconvert".`,
 	}
 	flags := cmd.Flags()
 	of.register(flags)
-	flags.StringVarP(&output, "output", "o", "", "folder for the dataset")
-	flags.BoolVarP(&force, "force", "f", false, "replace the dataset if OUT has one")
+	flags.StringVarP(&output, "output", "o", "", "folder for the dataset, or file for the trace")
+	flags.BoolVarP(&force, "force", "f", false, "replace OUT if there is one")
 	return cmd
+}
+
+// cutTrace writes a part of a Perfetto trace.
+func cutTrace(ctx context.Context, ui printer, trace, output string, o api.Options) error {
+	o.Log = logger(ui)
+	o.Progress = func(p api.Progress) { ui.Progress(progress(p)) }
+	var result *api.Result
+	var incomplete error
+	err := writeWhole(output, o.Force, func(w io.Writer) error {
+		var err error
+		result, err = api.CutTrace(ctx, trace, w, o)
+		if errors.Is(err, api.ErrIncomplete) {
+			incomplete, err = err, nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	result.Out = output
+	ui.Summary(summary{result})
+	return incomplete
 }
 
 // timeValue is a flag for a moment of a trace: 1.5s after its start, or 123456789 ns of its clock.

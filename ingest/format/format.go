@@ -77,6 +77,8 @@ type Input struct {
 	Crop bool
 	// Analyze asks to add up the sizes of the fields in Perfetto's packets.
 	Analyze bool
+	// Cut asks to copy a part of a Perfetto trace, without making rows; nil asks for rows.
+	Cut *Cut
 	// Parents are the formats of the files that contain this one, outermost first.
 	Parents []string
 	// Override is what a manifest says about the file.
@@ -109,6 +111,13 @@ type Input struct {
 	Embedded func(format string, r io.Reader) error
 	// AtEnd registers a function to call after the file's events have been parsed.
 	AtEnd func(func() error)
+}
+
+// Cut is the part of a trace to copy.
+type Cut struct {
+	Start int64               // of the part, ns of the trace clock
+	Stays func(ts int64) bool // whether the events of a time are needed
+	To    io.Writer
 }
 
 // Values are what formats share between all files of the input.

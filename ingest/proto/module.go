@@ -68,6 +68,10 @@ func (r *Reader) NewStream(parse func(ts int64, state *State, data []byte)) *Str
 // Push sends a token, made of parts, to the sorter. ts is in ns of the trace clock;
 // tokens with a negative ts are counted and dropped.
 func (s *Stream) Push(ts int64, state *State, parts ...[]byte) {
+	if c := s.reader.file.cut; c != nil {
+		c.event(ts)
+		return
+	}
 	if ts < 0 {
 		s.reader.File.Count(model.StatTraceSorterNegativeTimestampDropped)
 		return

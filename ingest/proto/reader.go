@@ -28,6 +28,7 @@ type trace struct {
 	resolved bool // it is decided which machine the recorder is
 	types    *descriptor.Pool
 	content  *Content // nil unless it is asked for
+	cut      *cutting // nil unless the trace is cut
 	err      error
 
 	packets int64
@@ -84,6 +85,9 @@ func read(in *format.Input, families []Family) error {
 	t := &trace{in: in, families: families, machines: map[uint32]*Reader{}, unread: map[uint32]*model.Unread{}, types: descriptor.New(), window: in.Sorter.Mark()}
 	if in.Analyze {
 		t.content = newContent(in.Store, t.types)
+	}
+	if in.Cut != nil {
+		t.cut = newCutting(in.Cut)
 	}
 	recorder := t.newReader(0, in.Context)
 	in.AtEnd(func() error {
@@ -210,7 +214,15 @@ func (t *trace) one(p *Packet) {
 		return
 	}
 	r.used = r.used || !p.marker
+	if t.cut == nil {
+		r.packet(p)
+		return
+	}
+	t.cut.begin(p)
 	r.packet(p)
+	if err := t.cut.end(p); err != nil {
+		t.fail(err)
+	}
 }
 
 // maxMachines limits the readers, because each takes some 120 KB.

@@ -103,6 +103,7 @@ func (m *ftraceModule) bundle(p *proto.Packet, b *ftraceBundle) {
 		}
 	}
 	for i := range b.events {
+		m.NextPart()
 		c.tokenize(p, clock, b, &b.events[i])
 	}
 	if !c.begun {

@@ -7,12 +7,26 @@ const (
 	ParamSetValueCpmFtraceEvent_Timestamp = 3 // int64 timestamp
 )
 
+// Fields of PrintFtraceEvent.
+const (
+	PrintFtraceEvent_Buf = 2 // string buf
+)
+
 // Fields of FtraceEvent.
 const (
 	FtraceEvent_Timestamp                 = 1   // uint64 timestamp
 	FtraceEvent_PID                       = 2   // uint32 pid
 	FtraceEvent_CommonFlags               = 5   // uint32 common_flags
+	FtraceEvent_Print                     = 3   // PrintFtraceEvent print
 	FtraceEvent_SchedSwitch               = 4   // SchedSwitchFtraceEvent sched_switch
+	FtraceEvent_CPUFrequency              = 11  // CpuFrequencyFtraceEvent cpu_frequency
+	FtraceEvent_CPUIdle                   = 13  // CpuIdleFtraceEvent cpu_idle
+	FtraceEvent_SchedWakeup               = 17  // SchedWakeupFtraceEvent sched_wakeup
+	FtraceEvent_SchedWaking               = 20  // SchedWakingFtraceEvent sched_waking
+	FtraceEvent_SoftirqEntry              = 24  // SoftirqEntryFtraceEvent softirq_entry
+	FtraceEvent_SoftirqExit               = 25  // SoftirqExitFtraceEvent softirq_exit
+	FtraceEvent_IRQHandlerEntry           = 36  // IrqHandlerEntryFtraceEvent irq_handler_entry
+	FtraceEvent_IRQHandlerExit            = 37  // IrqHandlerExitFtraceEvent irq_handler_exit
 	FtraceEvent_Generic                   = 327 // GenericFtraceEvent generic
 	FtraceEvent_GPUWorkPeriod             = 488 // GpuWorkPeriodFtraceEvent gpu_work_period
 	FtraceEvent_ThermalExynosAcpmBulk     = 506 // ThermalExynosAcpmBulkFtraceEvent thermal_exynos_acpm_bulk
@@ -34,6 +48,7 @@ const (
 // Fields of FtraceEventBundle.
 const (
 	FtraceEventBundle_CPU                        = 1  // uint32 cpu
+	FtraceEventBundle_Event                      = 2  // repeated FtraceEvent event
 	FtraceEventBundle_LostEvents                 = 3  // bool lost_events
 	FtraceEventBundle_CompactSched               = 4  // FtraceEventBundle.CompactSched compact_sched
 	FtraceEventBundle_FtraceClock                = 5  // FtraceClock ftrace_clock

@@ -1,0 +1,100 @@
+//go:build cgo
+
+package main
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// withNames are rows that reach into a range, with what they refer to by name, because another trace may have other ids.
+var withNames = map[string]string{
+	"slice": `SELECT s.ts, s.dur, s.category, s.name, s.depth, k.name, t.tid, t.name, coalesce(p.pid, q.pid), coalesce(p.name, q.name), ` + argsOf + `
+		FROM {slice} AS s JOIN {track} AS k ON k.id = s.track_id LEFT JOIN {thread} AS t ON t.utid = k.utid
+		LEFT JOIN {process} AS p ON p.upid = t.upid LEFT JOIN {process} AS q ON q.upid = k.upid
+		WHERE s.ts < {to} AND (s.ts >= {from} OR s.dur = -1 OR s.ts + s.dur > {from})`,
+	"flow": `SELECT a.ts, a.name, b.ts, b.name FROM {flow} AS f JOIN {slice} AS a ON a.id = f.slice_out JOIN {slice} AS b ON b.id = f.slice_in
+		WHERE a.ts < {to} AND (a.ts >= {from} OR a.ts + a.dur > {from}) AND b.ts < {to} AND (b.ts >= {from} OR b.ts + b.dur > {from})`,
+	"sched_slice": `SELECT s.ts, s.dur, s.cpu, s.end_state, s.priority, t.tid, t.name FROM {sched_slice} AS s JOIN {thread} AS t USING (utid)
+		WHERE s.ts < {to} AND (s.ts >= {from} OR s.dur = -1 OR s.ts + s.dur > {from})`,
+	"thread_state": `SELECT s.ts, s.dur, s.cpu, s.state, s.io_wait, t.tid, w.tid FROM {thread_state} AS s JOIN {thread} AS t USING (utid)
+		LEFT JOIN {thread} AS w ON w.utid = s.waker_utid WHERE s.ts < {to} AND (s.ts >= {from} OR s.dur = -1 OR s.ts + s.dur > {from})`,
+	"counter": `SELECT c.ts, c.value, k.name, k.unit, k.cpu, p.pid, t.tid FROM {counter} AS c JOIN {counter_track} AS k ON k.id = c.track_id
+		LEFT JOIN {thread} AS t ON t.utid = k.utid LEFT JOIN {process} AS p ON p.upid = k.upid
+		WHERE c.ts < {to} AND c.ts >= (SELECT coalesce(max(ts), {from}) FROM {counter} AS b WHERE b.track_id = c.track_id AND b.ts <= {from})`,
+}
+
+const argsOf = `(SELECT string_agg(a.flat_key || '=' || concat(a.int_value, a.string_value, a.real_value), ' ' ORDER BY a.flat_key, a.id) FROM {args} AS a
+	WHERE a.arg_set_id = s.arg_set_id)`
+
+// TestCutTrace compares the rows in a range of a Perfetto trace that was cut with those of the whole.
+func TestCutTrace(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	traces := append([]string{recorded(t, "chromium.pftrace.gz"), recorded(t, "frames.pftrace")}, shared(t, "perfetto/0xZOne__*")...)
+	for _, trace := range append(traces, shared(t, "perfetto/Gracker__Perfetto-Skills__*")...) {
+		dir, rows := t.TempDir(), 0
+		tpconvert(t, dir, "-q", trace, "whole").expect(t, exitDone, "")
+		whole := manifestAt(t, dir, "whole", "_tpconvert.json")
+		for _, tenths := range [][2]int64{{1, 2}, {4, 5}, {8, 11}} {
+			from, to := *whole.Start+tenths[0]*(*whole.End-*whole.Start)/10, *whole.Start+tenths[1]*(*whole.End-*whole.Start)/10
+			span := []string{"--from", strconv.FormatInt(from, 10), "--to", strconv.FormatInt(to, 10)}
+			tpconvert(t, dir, append([]string{"cut", "-q", "-f", trace, "-o", "part.pftrace"}, span...)...).expect(t, exitDone, "")
+			tpconvert(t, dir, "-q", "--force", "part.pftrace", "part").expect(t, exitDone, "")
+			for table, query := range withNames {
+				if _, err := os.Stat(filepath.Join(dir, "whole", table+".parquet")); err != nil {
+					continue
+				}
+				of := func(folder string) string {
+					text := strings.NewReplacer("{from}", strconv.FormatInt(from, 10), "{to}", strconv.FormatInt(to, 10)).Replace(query)
+					return strings.NewReplacer("{", "'"+filepath.Join(dir, folder)+"/", "}", ".parquet'").Replace(text)
+				}
+				differ(t, db, trace+": "+table, of("whole"), of("part"))
+				var n int
+				if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM ("+of("whole")+")").Scan(&n); err != nil {
+					t.Fatal(err)
+				}
+				rows += n
+			}
+		}
+		if rows == 0 {
+			t.Errorf("%s: no rows are compared", trace)
+		}
+	}
+}
+
+func TestCutTraceRefuses(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.json": `[{"ph":"X","ts":10,"dur":10,"pid":1,"tid":1,"name":"a"}]`, "there.pftrace": "x"})
+	if err := os.Mkdir(filepath.Join(dir, "out"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for args, message := range map[string]string{
+		"cut a.json -o part.json --from 1us":       "only Perfetto's own traces are cut as traces",
+		"cut a.json -o a.json -f --from 1us":       "is a folder or the trace itself",
+		"cut a.json -o out --from 1us":             "is a folder or the trace itself",
+		"cut none.pftrace -o p.pftrace --from 1us": "no such file",
+	} {
+		if r := tpconvert(t, dir, strings.Fields(args)...); r.code == exitDone || !strings.Contains(r.stderr, message) {
+			t.Errorf("%s: %d, %s", args, r.code, r.stderr)
+		}
+	}
+	trace := recorded(t, "frames.pftrace")
+	if r := tpconvert(t, dir, "cut", trace, "-o", "there.pftrace", "--from", "1us"); r.code == exitDone {
+		t.Errorf("a file is replaced: %s", r.stderr)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "there.pftrace")); err != nil || string(text) != "x" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+	if got := names(t, dir); len(got) != 3 {
+		t.Errorf("left: %v", got)
+	}
+}

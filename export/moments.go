@@ -1,0 +1,216 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/parquet/file"
+
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
+)
+
+// MomentTables are the tables that Moments reads.
+var MomentTables = []string{"slice", "sched_slice", "thread_state", "counter", "flow"}
+
+// Moments are the times whose events the rows of a range need: those in the range, and those outside at which rows that reach
+// into it begin or end. A slice has both its begin and its end in it, or neither.
+type Moments struct {
+	Span
+	outside map[int64]struct{}
+}
+
+// Has reports whether events at a time are needed.
+func (m *Moments) Has(ts int64) bool {
+	if ts >= m.Start && ts < m.End {
+		return true
+	}
+	_, ok := m.outside[ts]
+	return ok
+}
+
+func (m *Moments) add(ts int64) bool {
+	if m.Has(ts) {
+		return false
+	}
+	m.outside[ts] = struct{}{}
+	return true
+}
+
+// addRow adds the begin and the end of a row, and reports whether one is new.
+func (m *Moments) addRow(ts, dur int64) bool {
+	added := m.add(ts)
+	if dur > 0 && m.add(ts+dur) {
+		added = true
+	}
+	return added
+}
+
+// reaches reports whether a row reaches into the range.
+func (m *Moments) reaches(ts, dur int64) bool {
+	return ts < m.End && (ts >= m.Start || dur < 0 || dur > m.Start-ts)
+}
+
+// MomentsOf returns the moments of a range of the dataset of one trace in a folder.
+func MomentsOf(folder string, manifest *Manifest, r Range) (*Moments, error) {
+	if manifest.Start == nil || manifest.End == nil {
+		return nil, fmt.Errorf("--from and --to: %w: the trace has no events with a time", ErrOption)
+	}
+	within, err := r.within(Span{*manifest.Start, *manifest.End})
+	if err != nil {
+		return nil, err
+	}
+	d := momentsReader{&Moments{within, map[int64]struct{}{}}, folder}
+	for _, read := range []func() error{d.sched, d.threadStates, d.counters, d.slices} {
+		if err := read(); err != nil {
+			return nil, err
+		}
+	}
+	return d.Moments, nil
+}
+
+// momentsReader finds the moments of a range in a dataset.
+type momentsReader struct {
+	*Moments
+	folder string
+}
+
+// rows calls f with the values of 64-bit columns of each row of a table, in the order of rows or against it. A NULL is -1.
+func (d momentsReader) rows(name string, backwards bool, columns []string, f func(row []int64)) error {
+	all := schema.All()
+	s := all[slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == name })]
+	path := filepath.Join(d.folder, name+"."+Parquet)
+	if !exists(path) {
+		return nil
+	}
+	reader, err := file.OpenParquetFile(path, false)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	defer reader.Close()
+	row, values := make([]int64, len(columns)), make([][]int64, len(columns))
+	groups := reader.NumRowGroups()
+	for n := range groups {
+		if backwards {
+			n = groups - 1 - n
+		}
+		g := &groupReader{reader.RowGroup(n), reader.BufferPool()}
+		for i, column := range columns {
+			var some []bool
+			if values[i], some, err = g.int64s(s.Column(column)); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			for k, there := range some {
+				if !there {
+					values[i][k] = -1
+				}
+			}
+		}
+		rows := len(values[0])
+		for k := range rows {
+			if backwards {
+				k = rows - 1 - k
+			}
+			for i := range row {
+				row[i] = values[i][k]
+			}
+			f(row)
+		}
+	}
+	return nil
+}
+
+// sched adds who ran in the range, and when each thread ran last, because its name is the one that it had then.
+func (d momentsReader) sched() error {
+	type run struct{ ts, dur int64 }
+	last := map[int64]run{}
+	err := d.rows("sched_slice", false, []string{"ts", "dur", "utid"}, func(row []int64) {
+		ts, dur, utid := row[0], row[1], row[2]
+		if d.reaches(ts, dur) {
+			d.addRow(ts, dur)
+		}
+		last[utid] = run{ts, dur}
+	})
+	for _, r := range last {
+		d.addRow(r.ts, r.dur)
+	}
+	return err
+}
+
+// threadStates adds the states in the range, and those of the threads that woke them.
+func (d momentsReader) threadStates() error {
+	wakers, id := ids{}, int64(0)
+	err := d.rows("thread_state", false, []string{"ts", "dur", "waker_id"}, func(row []int64) {
+		if ts, dur, waker := row[0], row[1], row[2]; d.reaches(ts, dur) {
+			d.addRow(ts, dur)
+			if waker >= 0 {
+				wakers.add(waker)
+			}
+		}
+	})
+	if err != nil || len(wakers) == 0 {
+		return err
+	}
+	return d.rows("thread_state", false, []string{"ts", "dur", "id"}, func(row []int64) {
+		if id = row[2]; wakers.has(id) {
+			d.addRow(row[0], row[1])
+		}
+	})
+}
+
+// counters adds the last values before the range, and the first of each track, which may name it.
+func (d momentsReader) counters() error {
+	last := map[int64]int64{}
+	err := d.rows("counter", false, []string{"ts", "track_id"}, func(row []int64) {
+		ts, track := row[0], row[1]
+		if _, known := last[track]; !known {
+			d.add(ts)
+		}
+		if _, known := last[track]; !known || ts <= d.Start {
+			last[track] = ts
+		}
+	})
+	for _, ts := range last {
+		d.add(ts)
+	}
+	return err
+}
+
+// slices adds the slices in the range, the first of each track, which may name it, and those with flows, because what another flow
+// of the same id is linked to follows from them. Then it adds those that begin or end when another one does, until there are no more.
+func (d momentsReader) slices() error {
+	linked, tracks := ids{}, ids{}
+	err := d.rows("flow", false, []string{"slice_out", "slice_in"}, func(row []int64) {
+		linked.add(row[0])
+		linked.add(row[1])
+	})
+	if err != nil {
+		return err
+	}
+	err = d.rows("slice", false, []string{"ts", "dur", "track_id", "id"}, func(row []int64) {
+		ts, dur, track, id := row[0], row[1], row[2], row[3]
+		if d.reaches(ts, dur) || !tracks.has(track) || linked.has(id) {
+			d.addRow(ts, dur)
+		}
+		tracks.add(track)
+	})
+	for more := err == nil; more; {
+		more = false
+		for _, backwards := range []bool{true, false} {
+			err = errors.Join(err, d.rows("slice", backwards, []string{"ts", "dur"}, func(row []int64) {
+				ts, dur := row[0], row[1]
+				if (d.outsideHas(ts) || dur > 0 && d.outsideHas(ts+dur)) && d.addRow(ts, dur) {
+					more = true
+				}
+			}))
+		}
+	}
+	return err
+}
+
+func (m *Moments) outsideHas(ts int64) bool {
+	_, ok := m.outside[ts]
+	return ok
+}

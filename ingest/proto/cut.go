@@ -1,0 +1,303 @@
+package proto
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/proto/message"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/internal/wire"
+)
+
+// cutting copies the packets of a trace, but leaves out events that go. These are track events, and the frequent
+// ftrace events. All else is kept, because it may say what events that stay mean.
+type cutting struct {
+	*format.Cut
+	original    []byte // the current packet, before a patch
+	parts       []cutPart
+	deltas      bool                   // some counter tracks have values relative to the last one
+	threads     map[uint64]bool        // uuids of the tracks of threads
+	incremental map[sequenceClock]bool // clocks whose times are relative to the last one
+	pending     map[writer]*advance
+	out, fields []byte
+}
+
+// cutPart is a part of a packet whose events stay or go together.
+type cutPart struct{ timed, stays, early bool }
+
+func (p cutPart) goes() bool { return p.timed && !p.stays }
+
+// schedulingGoes is goes for scheduling and texts. All before the part is kept, because states of threads follow from each other, and
+// a text says which process its thread is of.
+func (p cutPart) schedulingGoes() bool { return p.goes() && !p.early }
+
+// writer is a sequence of packets of a machine.
+type writer struct{ machine, sequence uint32 }
+
+type sequenceClock struct {
+	writer
+	clock uint32
+}
+
+// advance is what packets that go add to the time of their sequence.
+type advance struct {
+	clock, flags uint32
+	by           int64
+}
+
+func newCutting(c *format.Cut) *cutting {
+	return &cutting{Cut: c, threads: map[uint64]bool{}, incremental: map[sequenceClock]bool{}, pending: map[writer]*advance{}}
+}
+
+// NextPart says that the events pushed from now on are those of the next part of a packet. It only matters when a trace is cut.
+func (r *Reader) NextPart() {
+	if c := r.file.cut; c != nil {
+		c.parts = append(c.parts, cutPart{})
+	}
+}
+
+// begin begins a packet.
+func (c *cutting) begin(p *Packet) {
+	c.original, c.parts = p.data, append(c.parts[:0], cutPart{})
+}
+
+// event notes that the current packet has an event.
+func (c *cutting) event(ts int64) {
+	p := &c.parts[len(c.parts)-1]
+	p.timed, p.stays, p.early = true, p.stays || c.Stays(ts), p.early || ts < c.Start
+}
+
+// end writes the current packet.
+func (c *cutting) end(p *Packet) error {
+	if &p.data[0] != &c.original[0] { // a patch, which later ones add to
+		return c.write(p, c.original)
+	}
+	c.note(p)
+	c.fields = c.fields[:0]
+	state, bundles := false, 0
+	for i := 0; i < len(p.data); {
+		tag, v, next := wire.Scan(p.data, i)
+		raw := p.data[i:next]
+		i = next
+		switch f := wire.ScannedField(p.data, tag, v, next); f.Number {
+		case pb.TracePacket_TrackEvent:
+			rest, goes := f.Bytes(), false
+			if c.parts[0].goes() {
+				rest, goes = c.withoutEvent(p, rest)
+			}
+			if !goes {
+				c.fields = append(c.fields, raw...)
+			} else if rest != nil {
+				c.fields = appendMessage(c.fields, f.Number, rest)
+			}
+			state = state || !goes || rest != nil
+		case pb.TracePacket_FtraceEvents:
+			state = true
+			if bundles++; bundles == 1 {
+				c.fields = appendMessage(c.fields, f.Number, c.bundle(f.Bytes()))
+			}
+		case pb.TracePacket_Timestamp, pb.TracePacket_TimestampClockID, pb.TracePacket_TrustedPacketSequenceID, pb.TracePacket_TrustedUID, pb.TracePacket_TrustedPID, pb.TracePacket_MachineID:
+			c.fields = append(c.fields, raw...)
+		case pb.TracePacket_SequenceFlags:
+			state = state || p.flags&flagCleared != 0
+			c.fields = append(c.fields, raw...)
+		default:
+			state = true
+			c.fields = append(c.fields, raw...)
+		}
+	}
+	if state {
+		return c.write(p, c.fields)
+	}
+	return c.skip(p)
+}
+
+// note remembers which times and counters are relative.
+func (c *cutting) note(p *Packet) {
+	for i := range p.fields {
+		switch f := &p.fields[i]; f.Number {
+		case pb.TracePacket_ClockSnapshot:
+			for clock := range message.Messages(f.Bytes(), pb.ClockSnapshot_Clocks) {
+				if id, reading := clockReading(clock); reading.Incremental {
+					c.incremental[sequenceClock{writer{p.machine, p.Sequence}, id}] = true
+				}
+			}
+		case pb.TracePacket_TrackDescriptor:
+			if message.Has(f.Bytes(), pb.TrackDescriptor_Thread) {
+				c.threads[message.Uint64(f.Bytes(), pb.TrackDescriptor_UUID)] = true
+			}
+			counter := message.Bytes(f.Bytes(), pb.TrackDescriptor_Counter)
+			c.deltas = c.deltas || message.Uint64(counter, pb.CounterDescriptor_IsIncremental) != 0
+		}
+	}
+}
+
+// skip leaves out a packet. Its time still counts if later ones are relative to it.
+func (c *cutting) skip(p *Packet) error {
+	clock := p.ClockID
+	if clock == 0 {
+		clock = p.State.clockID()
+	}
+	at := writer{p.machine, p.Sequence}
+	if !p.HasTimestamp || !c.incremental[sequenceClock{at, clock}] {
+		return nil
+	}
+	a := c.pending[at]
+	if a != nil && (a.clock != p.ClockID || a.flags != p.flags) {
+		if err := c.advance(at); err != nil {
+			return err
+		}
+		a = nil
+	}
+	if a == nil {
+		a = &advance{clock: p.ClockID, flags: p.flags}
+		c.pending[at] = a
+	}
+	a.by += p.Timestamp
+	return nil
+}
+
+// advance writes a packet for those of a sequence that were left out.
+func (c *cutting) advance(at writer) error {
+	a := c.pending[at]
+	if a == nil {
+		return nil
+	}
+	delete(c.pending, at)
+	var b []byte
+	number := func(field protowire.Number, v uint64) {
+		if v != 0 {
+			b = protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
+		}
+	}
+	b = protowire.AppendVarint(protowire.AppendTag(b, pb.TracePacket_Timestamp, protowire.VarintType), uint64(a.by))
+	number(pb.TracePacket_TimestampClockID, uint64(a.clock))
+	number(pb.TracePacket_TrustedPacketSequenceID, uint64(at.sequence))
+	number(pb.TracePacket_SequenceFlags, uint64(a.flags))
+	number(pb.TracePacket_MachineID, uint64(at.machine))
+	return c.put(b)
+}
+
+// write writes a packet with the given fields.
+func (c *cutting) write(p *Packet, fields []byte) error {
+	if err := c.advance(writer{p.machine, p.Sequence}); err != nil {
+		return err
+	}
+	return c.put(fields)
+}
+
+func (c *cutting) put(packet []byte) error {
+	c.out = append(binary.AppendUvarint(append(c.out[:0], packetTag), uint64(len(packet))), packet...)
+	_, err := c.To.Write(c.out)
+	return err
+}
+
+// withoutEvent returns what must stay of a track event that goes, or nil; or false if all of it must stay. What stays
+// is an instant with the times and counters that later ones are relative to.
+func (c *cutting) withoutEvent(p *Packet, data []byte) (rest []byte, goes bool) {
+	kind, phase, relative := int32(0), int32(0), false
+	uuid := message.Uint64(p.State.defaultsOf(pb.TracePacket_TrackEvent), pb.TrackEventDefaults_TrackUUID)
+	rest = protowire.AppendVarint(protowire.AppendTag(nil, pb.TrackEvent_Type, protowire.VarintType), pb.TrackEvent_Type_Instant)
+	for i := 0; i < len(data); {
+		tag, v, next := wire.Scan(data, i)
+		if next < 0 {
+			return nil, false
+		}
+		switch f := wire.ScannedField(data, tag, v, next); f.Number {
+		case pb.TrackEvent_Type:
+			kind = f.Int32()
+		case pb.TrackEvent_LegacyEvent:
+			phase = message.Int32(f.Bytes(), pb.TrackEvent_LegacyEvent_Phase)
+		case pb.TrackEvent_TimestampDeltaUS, pb.TrackEvent_ThreadTimeDeltaUS, pb.TrackEvent_ThreadInstructionCountDelta:
+			relative = true
+			rest = append(rest, data[i:next]...)
+		case pb.TrackEvent_ExtraCounterValues, pb.TrackEvent_ExtraDoubleCounterValues:
+			relative = relative || c.deltas
+			rest = append(rest, data[i:next]...)
+		case pb.TrackEvent_TrackUUID:
+			uuid = f.Uint64()
+			rest = append(rest, data[i:next]...)
+		case pb.TrackEvent_ExtraCounterTrackUUIDs, pb.TrackEvent_ExtraDoubleCounterTrackUUIDs:
+			rest = append(rest, data[i:next]...)
+		}
+		i = next
+	}
+	switch kind {
+	case pb.TrackEvent_Type_SliceBegin, pb.TrackEvent_Type_SliceEnd, pb.TrackEvent_Type_Instant:
+		if uuid != 0 && !c.threads[uuid] { // other tracks may be shown as one
+			return nil, false
+		}
+	case pb.TrackEvent_Type_Counter:
+		if c.deltas {
+			return nil, false
+		}
+	default:
+		if kind != 0 || !slices.Contains([]int32{'B', 'E', 'X', 'I', 'i'}, phase) {
+			return nil, false
+		}
+	}
+	if !relative {
+		rest = nil
+	}
+	return rest, true
+}
+
+// clockSync begins a text of the kernel that relates clocks.
+var clockSync = []byte("trace_event_clock_sync")
+
+// bundle returns a bundle without the events that go. Scheduling in its compact form stays or goes together.
+func (c *cutting) bundle(data []byte) []byte {
+	var out []byte
+	event := 0
+	for i := 0; i < len(data); {
+		tag, v, next := wire.Scan(data, i)
+		if next < 0 {
+			return append(out, data[i:]...)
+		}
+		stays := true
+		switch f := wire.ScannedField(data, tag, v, next); f.Number {
+		case pb.FtraceEventBundle_CompactSched:
+			stays = !c.parts[0].schedulingGoes()
+		case pb.FtraceEventBundle_Event:
+			event++
+			stays = event >= len(c.parts) || !c.goes(c.parts[event], f.Bytes())
+		}
+		if stays {
+			out = append(out, data[i:next]...)
+		}
+		i = next
+	}
+	return out
+}
+
+// goes reports whether an ftrace event goes.
+func (c *cutting) goes(part cutPart, event []byte) bool {
+	for f := wire.Read(event); f.Next(); {
+		switch f.Number {
+		case pb.FtraceEvent_SchedSwitch, pb.FtraceEvent_SchedWaking, pb.FtraceEvent_SchedWakeup:
+			return part.schedulingGoes()
+		case pb.FtraceEvent_Print:
+			return part.schedulingGoes() && !bytes.HasPrefix(message.Bytes(f.Bytes(), pb.PrintFtraceEvent_Buf), clockSync)
+		case pb.FtraceEvent_CPUFrequency, pb.FtraceEvent_CPUIdle, pb.FtraceEvent_IRQHandlerEntry, pb.FtraceEvent_IRQHandlerExit,
+			pb.FtraceEvent_SoftirqEntry, pb.FtraceEvent_SoftirqExit:
+			return part.goes()
+		}
+	}
+	return false
+}
+
+// defaultsOf returns a field of the sequence's defaults, or nil.
+func (s *State) defaultsOf(field uint32) []byte {
+	if s.defaults == nil {
+		return nil
+	}
+	return message.Bytes(s.defaults.data, field)
+}
+
+func appendMessage(b []byte, field uint32, data []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, protowire.Number(field), protowire.BytesType), data)
+}

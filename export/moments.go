@@ -24,9 +24,10 @@ type Moments struct {
 
 // Has reports whether events at a time are needed.
 func (m *Moments) Has(ts int64) bool {
-	if ts >= m.Start && ts < m.End {
-		return true
-	}
+	return ts >= m.Start && ts < m.End || m.outsideHas(ts)
+}
+
+func (m *Moments) outsideHas(ts int64) bool {
 	_, ok := m.outside[ts]
 	return ok
 }
@@ -141,7 +142,7 @@ func (d momentsReader) sched() error {
 
 // threadStates adds the states in the range, and those of the threads that woke them.
 func (d momentsReader) threadStates() error {
-	wakers, id := ids{}, int64(0)
+	wakers := ids{}
 	err := d.rows("thread_state", false, []string{"ts", "dur", "waker_id"}, func(row []int64) {
 		if ts, dur, waker := row[0], row[1], row[2]; d.reaches(ts, dur) {
 			d.addRow(ts, dur)
@@ -154,7 +155,7 @@ func (d momentsReader) threadStates() error {
 		return err
 	}
 	return d.rows("thread_state", false, []string{"ts", "dur", "id"}, func(row []int64) {
-		if id = row[2]; wakers.has(id) {
+		if wakers.has(row[2]) {
 			d.addRow(row[0], row[1])
 		}
 	})
@@ -208,9 +209,4 @@ func (d momentsReader) slices() error {
 		}
 	}
 	return err
-}
-
-func (m *Moments) outsideHas(ts int64) bool {
-	_, ok := m.outside[ts]
-	return ok
 }

@@ -34,6 +34,15 @@ func (o *lakeOptions) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.stores, "store", nil, "options of a bucket, such as s3://bucket?region=us-east-1")
 }
 
+// openTraces is open for the arguments of a command, which may name lists of URLs.
+func (o *lakeOptions) openTraces(cmd *cobra.Command, args []string) (*lake.Lake, *store.Stores, []string, error) {
+	urls, err := expandLists(args, cmd.InOrStdin())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return o.open(cmd.Context(), urls)
+}
+
 // open opens the tables, and the stores with the options of those and of the URLs.
 func (o *lakeOptions) open(ctx context.Context, urls []string) (*lake.Lake, *store.Stores, []string, error) {
 	switch {

@@ -54,11 +54,7 @@ func newPlanCommand() *cobra.Command {
   tpfleet plan 's3://traces/*/*.pftrace?region=eu-west-1' @more.txt >tasks.jsonl`,
 		Args: arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			urls, err := expandLists(args, cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
-			l, stores, urls, err := o.open(cmd.Context(), urls)
+			l, stores, urls, err := o.openTraces(cmd, args)
 			if err != nil {
 				return err
 			}

@@ -45,11 +45,7 @@ if it is missing.
 			if err := o.makeFolder(cmd.Context()); err != nil {
 				return err
 			}
-			urls, err := expandLists(args, cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
-			l, stores, urls, err := o.open(cmd.Context(), urls)
+			l, stores, urls, err := o.openTraces(cmd, args)
 			if err != nil {
 				return err
 			}

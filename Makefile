@@ -77,6 +77,7 @@ fmt: ## format the code
 
 unit: ## tests, and how much of ingest/proto those of whole traces cover
 	@mkdir -p bin
+	$(GO) build ./... # two commands at once would each compile what they share
 	$(MAKE) -j2 unit-traces unit-rest
 	.ci/coverage bin/coverage 85 60
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
-	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
 	"github.com/tpconvert/tpconvert/ingest/internal/token"
+	"github.com/tpconvert/tpconvert/ingest/internal/tracks"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/sort"
 )
@@ -243,7 +243,7 @@ func (h *history) begins(ts int64, on bool, name string) (known bool) {
 	}
 	h.push(ts, state.name, value)
 	if state.name == "screen" { // its own counter is 1 while it is off, 2 while it is on
-		h.Counters.Push(ts, value+1, h.Tracks.Intern(ftrace.ScreenState, nil))
+		h.Counters.Push(ts, value+1, h.Tracks.Intern(tracks.ScreenState, nil))
 	}
 	return true
 }
@@ -278,5 +278,5 @@ func (h *history) changes(ts int64, name string, value []byte) (known, ok bool) 
 }
 
 func (h *history) push(ts int64, state string, value float64) {
-	h.Counters.Push(ts, value, h.Tracks.Intern(ftrace.BatteryStats, nil, model.StringDim(h.Store.Strings.Intern("battery_stats."+state))))
+	h.Counters.Push(ts, value, h.Tracks.Intern(tracks.BatteryStats, nil, model.StringDim(h.Store.Strings.Intern("battery_stats."+state))))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/linux"
 )
 
 // specs are the events that Trace Processor reads as text: their names in the text
@@ -151,7 +152,7 @@ func adder(name string, t ftrace.FieldType) func(*ftrace.Event, *ftrace.Field, [
 }
 
 func addTaskState(e *ftrace.Event, f *ftrace.Field, value []byte) bool {
-	e.AddInt(f, ftrace.ParseTaskState(value[:wordLen(value)]))
+	e.AddInt(f, linux.ParseTaskState(value[:wordLen(value)]))
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/linux"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -271,16 +272,6 @@ type virtioCommand struct {
 
 var virtioQueueNames = map[string]string{"control": "Control", "cursor": "Cursor"}
 
-// virtioCommands are the command types from the kernel's virtio_gpu.h.
-var virtioCommands = map[int64][]string{
-	0x100: {"GET_DISPLAY_INFO", "RESOURCE_CREATE_2D", "RESOURCE_UNREF", "SET_SCANOUT", "RESOURCE_FLUSH",
-		"TRANSFER_TO_HOST_2D", "RESOURCE_ATTACH_BACKING", "RESOURCE_DETACH_BACKING", "GET_CAPSET_INFO", "GET_CAPSET",
-		"GET_EDID", "RESOURCE_ASSIGN_UUID", "RESOURCE_CREATE_BLOB", "SET_SCANOUT_BLOB"},
-	0x200: {"CTX_CREATE", "CTX_DESTROY", "CTX_ATTACH_RESOURCE", "CTX_DETACH_RESOURCE", "RESOURCE_CREATE_3D",
-		"TRANSFER_TO_HOST_3D", "TRANSFER_FROM_HOST_3D", "SUBMIT_3D", "RESOURCE_MAP_BLOB", "RESOURCE_UNMAP_BLOB"},
-	0x300: {"UPDATE_CURSOR", "MOVE_CURSOR"},
-}
-
 func virtioGPU(response bool) handler {
 	return func(p *Parser, e *Event) {
 		queue, ok := virtioQueueNames[string(e.Text("name"))]
@@ -290,11 +281,7 @@ func virtioGPU(response bool) handler {
 		dim, command := model.StringDim(p.word(queue)), virtioCommand{queue, e.Int("seqno")}
 		p.count(e, p.Tracks.Intern(virtioFree, nil, dim), e.Float("num_free"), nil)
 		if !response {
-			name, kinds := "", virtioCommands[e.Int("type")&^0xff]
-			if i := e.Int("type") & 0xff; i < int64(len(kinds)) {
-				name = kinds[i]
-			}
-			p.Slices.Begin(e.TS, p.Async.Begin(virtioQueues, nil, command.seqno, dim), 0, p.word(name), nil)
+			p.Slices.Begin(e.TS, p.Async.Begin(virtioQueues, nil, command.seqno, dim), 0, p.word(linux.VirtioGPUCommand(e.Int("type"))), nil)
 			if e.Int("fence_id") == 0 { // with a fence the host may respond late
 				p.gpu.virtio[command] = e.TS
 			}

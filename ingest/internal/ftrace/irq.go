@@ -1,6 +1,9 @@
 package ftrace
 
-import "github.com/tpconvert/tpconvert/model"
+import (
+	"github.com/tpconvert/tpconvert/ingest/internal/linux"
+	"github.com/tpconvert/tpconvert/model"
+)
 
 var (
 	irqs     = spans("cpu_irq", "Irq Cpu %[1]d", "cpu")
@@ -8,12 +11,9 @@ var (
 	hrtimers = spans("cpu_hrtimer", "Hrtimer Cpu %[1]d", "cpu")
 )
 
-// softirqNames are the kernel's soft interrupts, by number.
-var softirqNames = [...]string{"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "BLOCK_IOPOLL", "TASKLET", "SCHED", "HRTIMER", "RCU"}
-
 func softirqEntry(p *Parser, e *Event) {
-	if vec := e.Uint("vec"); vec < uint64(len(softirqNames)) {
-		p.Slices.Begin(e.TS, onCPU(softirqs)(p, e), p.word("irq"), p.word(softirqNames[vec]), nil)
+	if name := linux.SoftIRQ(e.Int("vec")); name != "" {
+		p.Slices.Begin(e.TS, onCPU(softirqs)(p, e), p.word("irq"), p.word(name), nil)
 	}
 }
 

@@ -3,6 +3,8 @@ package ftrace
 import (
 	"strconv"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/linux"
+	"github.com/tpconvert/tpconvert/ingest/internal/tracks"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -19,44 +21,10 @@ func (m *memory) init() {
 	m.cma = map[model.UTID]cmaMigrated{}
 }
 
-var (
-	// ProcessMemory are the counters of a process's memory, by kind.
-	ProcessMemory = model.ProcessCounter{
-		Process: &model.Blueprint{Classification: "process_memory", Event: model.CounterTrack, Dims: []string{"upid", "process_memory_key"},
-			NameOf: model.NameOf("mem.%[2]s"), Describe: describeMemory},
-		Thread: counters("process_memory_thread_fallback", "mem.%[2]s", "utid", "process_memory_key"),
-	}
-	// OOMScoreAdj is how willing the kernel is to kill a process for its memory.
-	OOMScoreAdj = model.ProcessCounter{
-		Process: counters("oom_score_adj", "oom_score_adj", "upid"),
-		Thread:  counters("oom_score_adj_thread_fallback", "oom_score_adj", "utid"),
-	}
-	mmEvents = model.ProcessCounter{
-		Process: counters("mm_event", "mem.mm.%[2]s.%[3]s", "upid", "mm_event_type", "mm_event_metric"),
-		Thread:  counters("mm_event_thread_fallback", "mem.mm.%[2]s.%[3]s", "utid", "mm_event_type", "mm_event_metric"),
-	}
-)
-
-var memoryDocs = map[string]string{
-	"virt":          "Address space that the process reserved, polled.",
-	"rss":           "Physical memory in use by the process: rss.anon, rss.file and rss.shmem together, polled.",
-	"rss.anon":      "Physical memory of heaps and stacks, which no file backs.",
-	"rss.file":      "Physical memory of mapped files, which the kernel can drop and read again.",
-	"rss.shmem":     "Physical memory that is shared with other processes by shmem or tmpfs.",
-	"swap":          "Memory of the process that was swapped out.",
-	"locked":        "Memory that the process locked, so that it is never swapped out, polled.",
-	"rss.watermark": "The most physical memory that the process ever used, polled.",
-	"dmabuf_rss":    "Memory in DMA buffers, which graphics, cameras and other devices share.",
-	"unreclaimable": "Memory that the GPU driver keeps from being reclaimed.",
-	"unknown":       "Memory of a kind that has no name yet.",
+var mmEvents = model.ProcessCounter{
+	Process: counters("mm_event", "mem.mm.%[2]s.%[3]s", "upid", "mm_event_type", "mm_event_metric"),
+	Thread:  counters("mm_event_thread_fallback", "mem.mm.%[2]s.%[3]s", "utid", "mm_event_type", "mm_event_metric"),
 }
-
-func describeMemory(s *model.Store, dims []model.Dim) string {
-	return memoryDocs[s.Strings.Get(dims[1].String())]
-}
-
-// rssKinds are the members of the kernel's mm_rss_stat.
-var rssKinds = []string{"rss.file", "rss.anon", "swap", "rss.shmem", "unreclaimable"}
 
 func rssStat(p *Parser, e *Event) {
 	size := e.Int("size")
@@ -74,11 +42,7 @@ func rssStat(p *Parser, e *Event) {
 		p.File.Count(model.StatRSSStatUnknownThreadForMmID)
 		return
 	}
-	kind := "unknown"
-	if member := uint64(e.Int("member")); member < uint64(len(rssKinds)) {
-		kind = rssKinds[member]
-	}
-	p.Counters.PushForThread(ProcessMemory, e.TS, float64(size), utid, p.word(kind))
+	p.Counters.PushForThread(tracks.ProcessMemory, e.TS, float64(size), utid, p.word(linux.RSSMember(e.Int("member"))))
 }
 
 // ownerOf returns the thread whose address space changed: the one that ran, or,
@@ -103,12 +67,12 @@ func (p *Parser) ownerOf(e *Event) model.UTID {
 }
 
 func dmabufRSS(p *Parser, e *Event) {
-	p.Counters.PushForThread(ProcessMemory, e.TS, e.Float("rss"), p.thread(e), p.word("dmabuf_rss"))
+	p.Counters.PushForThread(tracks.ProcessMemory, e.TS, e.Float("rss"), p.thread(e), p.word("dmabuf_rss"))
 }
 
 func oomScoreAdj(p *Parser, e *Event) {
 	// Old recorders wrote negative numbers wrongly; the lower 16 bits are right.
-	p.Counters.PushForThread(OOMScoreAdj, e.TS, float64(int16(e.Int("oom_score_adj"))), pidThread(p, e))
+	p.Counters.PushForThread(tracks.OOMScoreAdj, e.TS, float64(int16(e.Int("oom_score_adj"))), pidThread(p, e))
 }
 
 var mmEventTypes = []string{"min_flt", "maj_flt", "read_io", "compaction", "reclaim", "swp_flt", "kern_alloc"}
@@ -272,11 +236,6 @@ func kswapdDone(p *Parser, e *Event) {
 	p.Slices.End(e.TS, onThread(p, e), 0, p.word("kswapd_efficiency"), args)
 }
 
-var (
-	gpuMemory        = &model.Blueprint{Classification: "gpu_memory", Event: model.CounterTrack, Dims: []string{"ugpu", "gpu"}, Name: "GPU Memory", Unit: "bytes"}
-	processGPUMemory = &model.Blueprint{Classification: "process_gpu_memory", Event: model.CounterTrack, Dims: []string{"ugpu", "gpu", "upid"}, Name: "GPU Memory", Unit: "bytes"}
-)
-
 // gpuMemTotal handles the amount of a GPU's memory in use. Kernel threads also
 // report it for dead processes, which are left out.
 func gpuMemTotal(p *Parser, e *Event) {
@@ -284,18 +243,5 @@ func gpuMemTotal(p *Parser, e *Event) {
 	if pid != 0 && p.Machine.LiveThread(pid) == model.None {
 		return
 	}
-	GPUMemory(p.Context, e.TS, e.Int("gpu_id"), pid, e.Float("size"))
-}
-
-// GPUMemory stores how much of a GPU's memory a process has, or all processes if
-// pid is 0, in bytes.
-func GPUMemory(c *model.Context, ts, gpu, pid int64, bytes float64) {
-	dims := [3]model.Dim{model.IntDim(c.Machine.GPU(gpu)), model.IntDim(gpu)}
-	if pid == 0 {
-		c.Counters.Push(ts, bytes, c.Tracks.Intern(gpuMemory, nil, dims[:2]...))
-		return
-	}
-	utid := c.Machine.ThreadOf(pid, pid)
-	dims[2] = model.IntDim(c.Machine.ProcessOf(utid))
-	c.Counters.Push(ts, bytes, c.Tracks.Intern(processGPUMemory, nil, dims[:]...))
+	tracks.GPUMemory(p.Context, e.TS, e.Int("gpu_id"), pid, e.Float("size"))
 }

@@ -3,6 +3,7 @@ package ftrace
 import (
 	"fmt"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/linux"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -26,20 +27,6 @@ var (
 	packetsFreed  = counters("net_kfree_skb", "Kfree Skb IP Prot")
 )
 
-// Constants from the kernel's include/uapi/linux.
-const (
-	protocolTCP  = 6
-	familyIPv4   = 2
-	familyIPv6   = 10
-	etherIPv4    = 0x800
-	etherIPv6    = 0x86dd
-	tcpEstablish = 1
-	tcpSynSent   = 2
-)
-
-var tcpStates = [...]string{"TCP_UNKNOWN", "TCP_ESTABLISHED", "TCP_SYN_SENT", "TCP_SYN_RECV", "TCP_FIN_WAIT1", "TCP_FIN_WAIT2",
-	"TCP_TIME_WAIT", "TCP_CLOSE", "TCP_CLOSE_WAIT", "TCP_LAST_ACK", "TCP_LISTEN", "TCP_CLOSING", "TCP_NEW_SYN_RECV"}
-
 func netifReceive(p *Parser, e *Event) { p.transfer(e, netReceive, p.net.received) }
 
 func netXmit(p *Parser, e *Event) {
@@ -57,20 +44,20 @@ func (p *Parser) transfer(e *Event, b *model.Blueprint, total map[string]uint64)
 }
 
 func socketState(p *Parser, e *Event) {
-	valid := func(state int64) bool { return state >= 0 && state < int64(len(tcpStates)) }
 	family, state := e.Int("family"), e.Int("newstate")
-	if e.Int("protocol") != protocolTCP || family != familyIPv4 && family != familyIPv6 || !valid(state) || !valid(e.Int("oldstate")) {
+	name := linux.TCPState(state)
+	if e.Int("protocol") != linux.ProtocolTCP || family != linux.FamilyIPv4 && family != linux.FamilyIPv6 ||
+		name == "" || linux.TCPState(e.Int("oldstate")) == "" {
 		return
 	}
 	socket := e.Uint("skaddr")
 	if p.net.streams[socket] == 0 {
 		p.net.streams[socket] = int64(len(p.net.streams)) + 1
 	}
-	name := tcpStates[state]
 	switch state {
-	case tcpSynSent:
+	case linux.TCPSynSent:
 		name = fmt.Sprintf("%s(pid=%d)", name, e.TID)
-	case tcpEstablish:
+	case linux.TCPEstablished:
 		name = fmt.Sprintf("%s(sport=%d,dport=%d)", name, e.Int("sport"), e.Int("dport"))
 	}
 	track := p.Tracks.Intern(tcpStreams, nil, model.IntDim(p.net.streams[socket]))
@@ -81,8 +68,8 @@ func socketState(p *Parser, e *Event) {
 func packetFreed(p *Parser, e *Event) {
 	protocol := "IP"
 	switch e.Int("protocol") {
-	case etherIPv4:
-	case etherIPv6:
+	case linux.EtherIPv4:
+	case linux.EtherIPv6:
 		protocol = "IPV6"
 	default:
 		return

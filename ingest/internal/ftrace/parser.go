@@ -5,6 +5,7 @@
 package ftrace
 
 import (
+	"github.com/tpconvert/tpconvert/ingest/internal/atrace"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -20,8 +21,9 @@ type Parser struct {
 	set         model.ArgSet
 	args        argList
 
+	marks   *atrace.Writer
 	sched   sched
-	binder  binder
+	binder  binderState
 	syscall syscalls
 	memory  memory
 	power   power
@@ -38,7 +40,7 @@ type handler func(*Parser, *Event)
 // NewParser returns a Parser for a machine whose idle process is pid 0; see
 // model.Machine.UseIdleProcess.
 func NewParser(c *model.Context) *Parser {
-	p := &Parser{Context: c}
+	p := &Parser{Context: c, marks: atrace.NewWriter(c)}
 	p.words.pool = c.Store.Strings
 	p.rowType = c.Store.Strings.Intern("ftrace_event")
 	p.args.words = &p.words

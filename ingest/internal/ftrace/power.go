@@ -1,9 +1,12 @@
 package ftrace
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/linux"
+	"github.com/tpconvert/tpconvert/ingest/internal/tracks"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -21,26 +24,19 @@ func (w *power) init() {
 }
 
 var (
-	// CPUFrequency is in kHz.
-	CPUFrequency = &model.Blueprint{Classification: "cpu_frequency", Event: model.CounterTrack, Dims: []string{"cpu"}, Name: "cpufreq"}
-	// CPUIdle is a CPU's idle state, 4294967295 for none.
-	CPUIdle = &model.Blueprint{Classification: "cpu_idle", Event: model.CounterTrack, Dims: []string{"cpu"}, Name: "cpuidle"}
-	// GPUFrequency is in kHz.
-	GPUFrequency = &model.Blueprint{Classification: "gpu_frequency", Event: model.CounterTrack, Dims: []string{"ugpu", "gpu"}, Name: "gpufreq", Unit: "kHz"}
-	// ThermalTemperature is in thousandths of a degree Celsius.
-	ThermalTemperature = counters("thermal_temperature", "%[1]s Temperature", "thermal_zone")
-	// CoolingDevice is the state of a cooling device.
-	CoolingDevice = counters("cooling_device_counter", "%[1]s Cooling Device", "linux_device")
+	// cpuIdle is a CPU's idle state, 4294967295 for none.
+	cpuIdle = &model.Blueprint{Classification: "cpu_idle", Event: model.CounterTrack, Dims: []string{"cpu"}, Name: "cpuidle"}
+	// thermalTemperature is in thousandths of a degree Celsius.
+	thermalTemperature = counters("thermal_temperature", "%[1]s Temperature", "thermal_zone")
+	// coolingDevice is the state of a cooling device.
+	coolingDevice = counters("cooling_device_counter", "%[1]s Cooling Device", "linux_device")
 
-	cpuThrottle     = counters("cpu_frequency_throttle", "cpufreq_throttle", "cpu")
-	cpuMaxFrequency = counters("cpu_max_frequency_limit", "Cpu %[1]d Max Freq Limit", "cpu")
-	cpuMinFrequency = counters("cpu_min_frequency_limit", "Cpu %[1]d Min Freq Limit", "cpu")
-	cpuUtilization  = counters("cpu_utilization", "Cpu %[1]d Util", "cpu")
-	cpuCapacity     = counters("cpu_capacity", "Cpu %[1]d Cap", "cpu")
-	cpuRunning      = counters("cpu_nr_running", "Cpu %[1]d Nr Running", "cpu")
-	// ClockFrequency is the frequency of a clock or device, in its driver's
-	// unit.
-	ClockFrequency   = counters("clock_frequency", "%[1]s Frequency", "linux_device")
+	cpuThrottle      = counters("cpu_frequency_throttle", "cpufreq_throttle", "cpu")
+	cpuMaxFrequency  = counters("cpu_max_frequency_limit", "Cpu %[1]d Max Freq Limit", "cpu")
+	cpuMinFrequency  = counters("cpu_min_frequency_limit", "Cpu %[1]d Min Freq Limit", "cpu")
+	cpuUtilization   = counters("cpu_utilization", "Cpu %[1]d Util", "cpu")
+	cpuCapacity      = counters("cpu_capacity", "Cpu %[1]d Cap", "cpu")
+	cpuRunning       = counters("cpu_nr_running", "Cpu %[1]d Nr Running", "cpu")
 	clockState       = counters("clock_state", "%[1]s State", "linux_device")
 	cpuHotplug       = spans("cpu_hotplug", "CPU Hotplug %[1]d", "cpu")
 	wakelock         = spans("wakesource_wakelock", "Wakelock(%[1]s)", "wakelock_event")
@@ -70,7 +66,7 @@ var (
 func gpuFrequency(field string, scale float64) handler {
 	return func(p *Parser, e *Event) {
 		gpu := e.Int("gpu_id")
-		track := p.Tracks.Intern(GPUFrequency, nil, model.IntDim(p.Machine.GPU(gpu)), model.IntDim(gpu))
+		track := p.Tracks.Intern(tracks.GPUFrequency, nil, model.IntDim(p.Machine.GPU(gpu)), model.IntDim(gpu))
 		p.count(e, track, e.Float(field)*scale, nil)
 	}
 }
@@ -159,17 +155,8 @@ func suspendResumeMinimal(p *Parser, e *Event) {
 	}
 }
 
-// deviceEvents are the PM_EVENT_ codes in the kernel's include/linux/pm.h.
-var deviceEvents = map[int64]string{
-	0x1: "freeze", 0x2: "suspend", 0x4: "hibernate", 0x8: "quiesce",
-	0x10: "resume", 0x20: "thaw", 0x40: "restore", 0x80: "recover",
-}
-
 func devicePMStart(p *Parser, e *Event) {
-	phase, ok := deviceEvents[e.Int("event")]
-	if !ok {
-		phase = "(unknown PM event)"
-	}
+	phase := cmp.Or(linux.DevicePMEvent(e.Int("event")), "(unknown PM event)")
 	switch ops := string(e.Text("pm_ops")); {
 	case ops == "" && phase == "suspend":
 		phase += ":prepare"

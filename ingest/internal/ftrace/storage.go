@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/linux"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -30,16 +31,6 @@ var (
 	f2fsCheckpoint = &model.Blueprint{Classification: "f2fs_write_checkpoint", Dims: []string{"upid"}}
 )
 
-// scsiCommands are the operation codes of UFS devices.
-var scsiCommands = map[int64]string{
-	0: "TEST UNIT READY", 3: "REQUEST SENSE", 4: "FORMAT UNIT", 8: "READ (6)", 10: "WRITE (6)", 18: "INQUIRY",
-	27: "START STOP UNIT", 29: "SEND DIAGNOSTIC", 37: "READ CAPACITY (10)", 40: "READ (10)", 42: "WRITE (10)",
-	47: "VERIFY", 52: "PRE-FETCH (10)", 53: "SYNCHRONIZE CACHE (10)", 59: "WRITE BUFFER", 60: "READ BUFFER",
-	66: "UNMAP", 85: "MODE SELECT (10)", 90: "MODE SENSE (10)", 136: "READ (16)", 138: "WRITE (16)",
-	144: "PRE-FETCH (16)", 145: "SYNCHRONIZE CACHE (16)", 158: "READ CAPACITY (16)", 160: "REPORT LUNS",
-	162: "SECURITY PROTOCOL IN", 181: "SECURITY PROTOCOL OUT",
-}
-
 func ufsCommand(p *Parser, e *Event) {
 	ended := e.Int("str_t") != 0
 	busy := bits.OnesCount32(uint32(e.Uint("doorbell")))
@@ -52,10 +43,7 @@ func ufsCommand(p *Parser, e *Event) {
 		p.Slices.End(e.TS, track, 0, 0, nil)
 		return
 	}
-	name, ok := scsiCommands[e.Int("opcode")]
-	if !ok {
-		name = "UNDEFINED"
-	}
+	name := linux.SCSICommand(e.Int("opcode"))
 	if group := e.Int("group_id"); group > 0 {
 		name += fmt.Sprintf(" (GID=0x%x)", group)
 	}
@@ -128,9 +116,6 @@ func f2fsCount(b *model.Blueprint, pairs []string) handler {
 	}
 }
 
-// checkpointReasons are the reasons for an f2fs checkpoint, by bit.
-var checkpointReasons = [...]string{"Umount", "Fastboot", "Sync", "Recovery", "Discard", "Trimmed", "Pause", "Resize"}
-
 func f2fsWriteCheckpoint(p *Parser, e *Event) {
 	const start, finish = 0, 2
 	phase := e.Int("phase")
@@ -152,7 +137,7 @@ func (p *Parser) checkpointArgs(e *Event, set *model.ArgSet) {
 	if reason == 0 {
 		set.Add(key, model.StringArg(p.word("Unknown")))
 	}
-	for i, name := range checkpointReasons {
+	for i, name := range linux.CheckpointReasons {
 		if reason>>i&1 != 0 {
 			set.AddFlat(key, p.word(model.ArrayKey("reason_str", set.NextIndex(key))), model.StringArg(p.word(name)))
 		}

@@ -1,24 +1,9 @@
 package ftrace
 
 import (
-	_ "embed"
-	"fmt"
-	"strings"
-
+	"github.com/tpconvert/tpconvert/ingest/internal/linux"
 	"github.com/tpconvert/tpconvert/model"
 )
-
-// syscallList has a line for each architecture: its name and its system calls
-// by number, - for unused numbers.
-//
-//go:embed syscalls.txt
-var syscallList string
-
-// maxSyscalls is more than the number of system calls of any architecture.
-const maxSyscalls = 550
-
-// architectures maps uname's names of architectures to those in syscallList.
-var architectures = map[string]string{"aarch64": "arm64", "armv7l": "arm32", "armv8l": "arm32", "i686": "x86", "x86_64": "x86_64"}
 
 // syscalls is the state of the tracepoints sys_enter and sys_exit.
 type syscalls struct {
@@ -34,12 +19,7 @@ func (s *syscalls) name(p *Parser, number int64) model.StringID {
 	if arch := p.Machine.Arch(); s.names == nil || s.arch != arch {
 		s.arch, s.names = arch, s.names[:0]
 		s.write, s.returns = p.word("sys_write"), p.word("sys_rt_sigreturn")
-		list := syscallNames(architectures[arch])
-		for i := range maxSyscalls {
-			name := fmt.Sprintf("sys_%d", i)
-			if i < len(list) && list[i] != "-" {
-				name = "sys_" + list[i]
-			}
+		for _, name := range linux.Syscalls(arch) {
 			s.names = append(s.names, p.word(name))
 		}
 	}
@@ -47,15 +27,6 @@ func (s *syscalls) name(p *Parser, number int64) model.StringID {
 		return s.names[number]
 	}
 	return 0
-}
-
-func syscallNames(arch string) []string {
-	for line := range strings.Lines(syscallList) {
-		if names := strings.Fields(line); names[0] == arch {
-			return names[1:]
-		}
-	}
-	return nil
 }
 
 func sysEnter(p *Parser, e *Event) {

@@ -1,6 +1,9 @@
 package ftrace
 
-import "github.com/tpconvert/tpconvert/model"
+import (
+	"github.com/tpconvert/tpconvert/ingest/internal/tracks"
+	"github.com/tpconvert/tpconvert/model"
+)
 
 // handlers are the tracepoints that do more than add a row to ftrace_event, by
 // name.
@@ -62,13 +65,13 @@ var handlers = map[string]handler{
 	"binder_unlock":                binderUnlock,
 
 	// Frequencies, power and heat.
-	"cpu_frequency":                     counter(on(CPUFrequency, "cpu_id"), "state"),
-	"cpu_idle":                          counter(on(CPUIdle, "cpu_id"), "state"),
+	"cpu_frequency":                     counter(on(tracks.CPUFrequency, "cpu_id"), "state"),
+	"cpu_idle":                          counter(on(cpuIdle, "cpu_id"), "state"),
 	"cpu_frequency_limits":              all(counter(on(cpuMaxFrequency, "cpu_id"), "max_freq"), counter(on(cpuMinFrequency, "cpu_id"), "min_freq")),
 	"dcvsh_freq":                        counter(on(cpuThrottle, "cpu"), "freq"),
 	"gpu_frequency":                     gpuFrequency("state", 1),
 	"kgsl_gpu_frequency":                gpuFrequency("gpu_freq", 1000),
-	"clock_set_rate":                    counter(on(ClockFrequency, "name"), "state"),
+	"clock_set_rate":                    counter(on(tracks.ClockFrequency, "name"), "state"),
 	"clock_enable":                      counter(on(clockState, "name"), "state"),
 	"clock_disable":                     counter(on(clockState, "name"), "state"),
 	"devfreq_frequency":                 counter(on(deviceFrequency, "dev_name"), "freq"),
@@ -82,8 +85,8 @@ var handlers = map[string]handler{
 	"cpuhp_enter":                       hotplugEnter,
 	"cpuhp_multi_enter":                 hotplugEnter,
 	"cpuhp_exit":                        end(on(cpuHotplug, "cpu"), ""),
-	"thermal_temperature":               counter(on(ThermalTemperature, "thermal_zone"), "temp"),
-	"cdev_update":                       counter(on(CoolingDevice, "type"), "target"),
+	"thermal_temperature":               counter(on(thermalTemperature, "thermal_zone"), "temp"),
+	"cdev_update":                       counter(on(coolingDevice, "type"), "target"),
 	"thermal_exynos_acpm_bulk":          acpmThermal,
 	"thermal_exynos_acpm_high_overhead": acpmThermal,
 	"bcl_irq_trigger":                   batteryLimited,

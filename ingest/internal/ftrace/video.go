@@ -2,87 +2,35 @@ package ftrace
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/tpconvert/tpconvert/ingest/internal/linux"
 	"github.com/tpconvert/tpconvert/model"
 )
 
-// Constants from the kernel's include/uapi/linux/videodev2.h.
-var (
-	v4l2Types = []string{"", "VIDEO_CAPTURE", "VIDEO_OUTPUT", "VIDEO_OVERLAY", "VBI_CAPTURE", "VBI_OUTPUT",
-		"SLICED_VBI_CAPTURE", "SLICED_VBI_OUTPUT", "VIDEO_OUTPUT_OVERLAY", "VIDEO_CAPTURE_MPLANE", "VIDEO_OUTPUT_MPLANE",
-		"SDR_CAPTURE", "SDR_OUTPUT", "META_CAPTURE", "META_OUTPUT"}
-	v4l2Fields    = []string{"ANY", "NONE", "TOP", "BOTTOM", "INTERLACED", "SEQ_TB", "SEQ_BT", "ALTERNATE", "INTERLACED_TB", "INTERLACED_BT"}
-	v4l2Timecodes = []string{"", "24FPS", "25FPS", "30FPS", "50FPS", "60FPS"}
-)
-
-const v4l2Private = 0x80
-
-// bitName is a name for numbers. Without exact, it applies if a bit of mask is
-// set; with exact, if the masked bits equal value.
-type bitName struct {
-	mask  int64
-	exact bool
-	value int64
-	name  string
-}
-
-var v4l2Flags = []bitName{
-	{mask: 0x1, name: "MAPPED"}, {mask: 0x2, name: "QUEUED"}, {mask: 0x4, name: "DONE"}, {mask: 0x8, name: "KEYFRAME"},
-	{mask: 0x10, name: "PFRAME"}, {mask: 0x20, name: "BFRAME"}, {mask: 0x40, name: "ERROR"}, {mask: 0x80, name: "IN_REQUEST"},
-	{mask: 0x100, name: "TIMECODE"}, {mask: 0x200, name: "M2M_HOLD_CAPTURE_BUF"}, {mask: 0x400, name: "PREPARED"},
-	{mask: 0x800, name: "NO_CACHE_INVALIDATE"}, {mask: 0x1000, name: "NO_CACHE_CLEAN"}, {mask: 0xe000, name: "TIMESTAMP_MASK"},
-	{mask: -1, exact: true, name: "TIMESTAMP_UNKNOWN"}, {mask: 0x2000, name: "TIMESTAMP_MONOTONIC"}, {mask: 0x4000, name: "TIMESTAMP_COPY"},
-	{mask: 0x70000, name: "TSTAMP_SRC_MASK"}, {mask: -1, exact: true, name: "TSTAMP_SRC_EOF"}, {mask: 0x10000, name: "TSTAMP_SRC_SOE"},
-	{mask: 0x100000, name: "LAST"}, {mask: 0x800000, name: "REQUEST_FD"},
-}
-
-var timecodeFlags = []bitName{
-	{mask: -1, exact: true, name: "USERBITS_USERDEFINED"}, {mask: 0x1, name: "FLAG_DROPFRAME"}, {mask: 0x2, name: "FLAG_COLORFRAME"},
-	{mask: 0xc, exact: true, value: 0x4, name: "USERBITS_field(01)"}, {mask: 0xc, exact: true, value: 0x8, name: "USERBITS_field(10)"},
-	{mask: 0xc, exact: true, value: 0xc, name: "USERBITS_field(11)"}, {mask: 0x8, name: "USERBITS_8BITCHARS"},
-}
-
-func bitNames(list []bitName, v int64) string {
-	var names []string
-	for _, b := range list {
-		if masked := v & b.mask; b.exact && masked == b.value || !b.exact && masked != 0 {
-			names = append(names, b.name)
-		}
-	}
-	return strings.Join(names, "|")
-}
-
-func asName(list []string) func(*Parser, *Event, string) model.ArgValue {
+// asName takes the name of a number, NULL if it has none.
+func asName(name func(int64) string) func(*Parser, *Event, string) model.ArgValue {
 	return func(p *Parser, e *Event, field string) model.ArgValue {
-		i := e.Uint(field)
-		if i < uint64(len(list)) && list[i] != "" {
-			return model.StringArg(p.word(list[i]))
+		if text := name(e.Int(field)); text != "" {
+			return model.StringArg(p.word(text))
 		}
 		return model.StringArg(0)
 	}
 }
 
-func asBits(list []bitName) func(*Parser, *Event, string) model.ArgValue {
+// asBits takes the names of a number's bits.
+func asBits(names func(int64) string) func(*Parser, *Event, string) model.ArgValue {
 	return func(p *Parser, e *Event, field string) model.ArgValue {
-		return model.StringArg(p.word(bitNames(list, e.Int(field))))
+		return model.StringArg(p.word(names(e.Int(field))))
 	}
-}
-
-func asBufferType(p *Parser, e *Event, field string) model.ArgValue {
-	if e.Int(field) == v4l2Private {
-		return model.StringArg(p.word("PRIVATE"))
-	}
-	return asName(v4l2Types)(p, e, field)
 }
 
 // v4l2BufferArgs are specific to v4l2_qbuf and v4l2_dqbuf; all events of V4L2
 // buffers have v4l2CommonArgs.
 var (
-	v4l2BufferArgs = []argument{{"minor", "minor", asInt}, {"index", "index", asInt}, {"type", "type", asBufferType}, {"bytesused", "bytesused", asInt}}
+	v4l2BufferArgs = []argument{{"minor", "minor", asInt}, {"index", "index", asInt}, {"type", "type", asName(linux.V4L2BufferType)}, {"bytesused", "bytesused", asInt}}
 	v4l2CommonArgs = append([]argument{
-		{"flags", "flags", asBits(v4l2Flags)}, {"field", "field", asName(v4l2Fields)}, {"timestamp", "timestamp", asInt},
-		{"timecode_type", "timecode_type", asName(v4l2Timecodes)}, {"timecode_flags", "timecode_flags", asBits(timecodeFlags)},
+		{"flags", "flags", asBits(linux.V4L2Flags)}, {"field", "field", asName(linux.V4L2Field)}, {"timestamp", "timestamp", asInt},
+		{"timecode_type", "timecode_type", asName(linux.V4L2Timecode)}, {"timecode_flags", "timecode_flags", asBits(linux.V4L2TimecodeFlags)},
 	}, ints("timecode_frames", "timecode_seconds", "timecode_minutes", "timecode_hours", "timecode_userbits0",
 		"timecode_userbits1", "timecode_userbits2", "timecode_userbits3", "sequence")...)
 )
@@ -132,7 +80,7 @@ func vb2Buffer(operation string) handler {
 var (
 	virtioVideoQueues = model.AsyncBlueprint(model.Blueprint{Classification: "virtio_video_queue_event",
 		Dims: []string{"virtio_stream_id", "virtio_queue_type"}, NameOf: func(_ *model.Store, dims []model.Dim) string {
-			return fmt.Sprintf("virtio_video stream #%d %s", dims[0].Int(), virtioQueueType(dims[1].Int()))
+			return fmt.Sprintf("virtio_video stream #%d %s", dims[0].Int(), linux.VirtioVideoQueue(dims[1].Int()))
 		}})
 	virtioVideoCommands = model.AsyncBlueprint(model.Blueprint{Classification: "virtio_video_command",
 		Dims: []string{"virtio_stream_id", "is_response"}, NameOf: func(_ *model.Store, dims []model.Dim) string {
@@ -140,39 +88,14 @@ var (
 		}})
 )
 
-// The queues of a stream, from the kernel's virtio_video_queue_type.
-const (
-	virtioQueueInput  = 0x100
-	virtioQueueOutput = 0x101
-)
-
-func virtioQueueType(kind int64) string {
-	switch kind {
-	case virtioQueueInput:
-		return "INPUT"
-	case virtioQueueOutput:
-		return "OUTPUT"
-	}
-	return "Unknown"
-}
-
-// virtioVideoNames are the commands, starting at 0x100.
-var virtioVideoNames = [...]string{"QUERY_CAPABILITY", "STREAM_CREATE", "STREAM_DESTROY", "STREAM_DRAIN", "RESOURCE_CREATE",
-	"RESOURCE_QUEUE", "RESOURCE_DESTROY_ALL", "QUEUE_CLEAR", "GET_PARAMS", "SET_PARAMS", "QUERY_CONTROL", "GET_CONTROL",
-	"SET_CONTROL", "GET_PARAMS_EXT", "SET_PARAMS_EXT"}
-
 // virtioVideoDur is the duration of a command's slice in ns, because the events
 // do not tell the real one.
 const virtioVideoDur = 100_000
 
 func virtioVideoCommand(response int64) handler {
 	return func(p *Parser, e *Event) {
-		name := "Unknown"
-		if i := e.Uint("type") - 0x100; i < uint64(len(virtioVideoNames)) {
-			name = virtioVideoNames[i]
-		}
 		track := p.Async.Scoped(virtioVideoCommands, nil, e.TS, virtioVideoDur, model.IntDim(e.Int("stream_id")), model.IntDim(response))
-		p.Slices.Scoped(e.TS, virtioVideoDur, track, 0, p.word(name), nil)
+		p.Slices.Scoped(e.TS, virtioVideoDur, track, 0, p.word(linux.VirtioVideoCommand(e.Int("type"))), nil)
 	}
 }
 
@@ -184,7 +107,7 @@ func virtioVideoQueue(p *Parser, e *Event) {
 
 var virtioVideoArgs = append(append(ints("stream_id", "resource_id"),
 	argument{"queue_type", "queue_type", func(p *Parser, e *Event, field string) model.ArgValue {
-		return model.StringArg(p.word(virtioQueueType(e.Int(field))))
+		return model.StringArg(p.word(linux.VirtioVideoQueue(e.Int(field))))
 	}}), append(ints("data_size0", "data_size1", "data_size2", "data_size3"), uints("timestamp")...)...)
 
 func virtioVideoDone(p *Parser, e *Event) {

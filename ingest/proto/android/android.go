@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/tracks"
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/ingest/proto/packages"
@@ -41,7 +41,7 @@ func androidInfo(r *proto.Reader) *proto.Module {
 				a.aflags(e.TS, e.Data)
 			case pb.TracePacket_InitialDisplayState:
 				state, _ := wire.Find(e.Data, pb.InitialDisplayState_DisplayState)
-				a.Counters.Push(e.TS, float64(state.Int32()), a.Tracks.Intern(ftrace.ScreenState, nil))
+				a.Counters.Push(e.TS, float64(state.Int32()), a.Tracks.Intern(tracks.ScreenState, nil))
 			case pb.TracePacket_AndroidSystemProperty:
 				for property := range message.Messages(e.Data, pb.AndroidSystemProperty_Values) {
 					a.property(e.TS, message.Bytes(property, pb.AndroidSystemProperty_PropertyValue_Name),
@@ -179,7 +179,7 @@ func (a *android) property(ts int64, name, value []byte) {
 	text := a.Store.Strings.InternBytes(value)
 	switch string(name) {
 	case "debug.tracing.device_state":
-		a.Slices.Scoped(ts, 0, a.Tracks.Intern(ftrace.DeviceState, nil), 0, text, nil)
+		a.Slices.Scoped(ts, 0, a.Tracks.Intern(tracks.DeviceState, nil), 0, text, nil)
 		return
 	case "debug.tracing.wallpaper.package_name", "debug.tracing.wallpaper.class_name":
 		a.File.SetMetadata(string(name), model.StringArg(text))
@@ -196,11 +196,11 @@ func (a *android) property(ts int64, name, value []byte) {
 	case "debug.tracing.profile_system_server":
 		a.File.SetMetadata("android_profile_system_server", model.IntArg(number))
 	case "debug.tracing.screen_state":
-		a.Counters.Push(ts, float64(number), a.Tracks.Intern(ftrace.ScreenState, nil))
+		a.Counters.Push(ts, float64(number), a.Tracks.Intern(tracks.ScreenState, nil))
 	default:
 		if battery := []byte("battery_stats."); bytes.HasPrefix(name[min(len(prefix), len(name)):], battery) {
 			key := model.StringDim(a.Store.Strings.InternBytes(name[len(prefix):]))
-			a.Counters.Push(ts, float64(number), a.Tracks.Intern(ftrace.BatteryStats, nil, key))
+			a.Counters.Push(ts, float64(number), a.Tracks.Intern(tracks.BatteryStats, nil, key))
 		} else if track, ok := propertyTracks[string(name)]; ok {
 			o := model.TrackOptions{Name: a.Store.Strings.Intern(track)}
 			a.Counters.Push(ts, float64(number), a.Tracks.Intern(properties, &o, model.StringDim(a.Store.Strings.InternBytes(name))))

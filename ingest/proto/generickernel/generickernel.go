@@ -4,7 +4,7 @@ package generickernel
 import (
 	"bytes"
 
-	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/tracks"
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
@@ -67,7 +67,7 @@ func (k *genericKernel) parse(e *proto.Event) {
 	case pb.TracePacket_GenericKernelTaskStateEvent:
 		k.taskState(e.TS, e.Data)
 	case pb.TracePacket_GenericKernelCPUFreqEvent:
-		track := k.Tracks.Intern(ftrace.CPUFrequency, nil, model.IntDim(message.Int64(e.Data, pb.GenericKernelCpuFrequencyEvent_CPU)))
+		track := k.Tracks.Intern(tracks.CPUFrequency, nil, model.IntDim(message.Int64(e.Data, pb.GenericKernelCpuFrequencyEvent_CPU)))
 		k.Counters.Push(e.TS, float64(message.Int64(e.Data, pb.GenericKernelCpuFrequencyEvent_FreqHz))/1000, track)
 	case pb.TracePacket_GenericKernelTaskRenameEvent:
 		k.Machine.SetThreadAndProcessName(k.Machine.Thread(message.Int64(e.Data, pb.GenericKernelTaskRenameEvent_TID)),
@@ -76,7 +76,7 @@ func (k *genericKernel) parse(e *proto.Event) {
 		k.processes(e.Data)
 	case pb.TracePacket_GenericGPUFrequencyEvent:
 		gpu := int64(message.Uint32(e.Data, pb.GenericGpuFrequencyEvent_GPUID))
-		track := k.Tracks.Intern(ftrace.GPUFrequency, nil, model.IntDim(k.Machine.GPU(gpu)), model.IntDim(gpu))
+		track := k.Tracks.Intern(tracks.GPUFrequency, nil, model.IntDim(k.Machine.GPU(gpu)), model.IntDim(gpu))
 		k.Counters.Push(e.TS, float64(message.Uint32(e.Data, pb.GenericGpuFrequencyEvent_FrequencyKhz)), track)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/tracks"
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/gpulinks"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
@@ -59,7 +59,7 @@ func gpuWork(r *proto.Reader) *proto.Module {
 			case pb.TracePacket_VulkanAPIEvent:
 				g.vulkan(e.TS, e.Data)
 			case pb.TracePacket_GPUMemTotalEvent:
-				ftrace.GPUMemory(g.Context, e.TS, int64(message.Uint32(e.Data, pb.GpuMemTotalEvent_GPUID)),
+				tracks.GPUMemory(g.Context, e.TS, int64(message.Uint32(e.Data, pb.GpuMemTotalEvent_GPUID)),
 					int64(message.Uint32(e.Data, pb.GpuMemTotalEvent_PID)), float64(message.Uint64(e.Data, pb.GpuMemTotalEvent_Size)))
 			}
 		},

@@ -3,7 +3,7 @@ package system
 import (
 	"bytes"
 
-	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/tracks"
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
@@ -151,15 +151,15 @@ var processCounters = map[uint32]struct {
 	key   string
 	scale float64 // from kB to bytes, for values in kB
 }{
-	pb.ProcessStats_Process_VMSizeKB:                 {ftrace.ProcessMemory.Process, "virt", 1024},
-	pb.ProcessStats_Process_VMRSSKB:                  {ftrace.ProcessMemory.Process, "rss", 1024},
-	pb.ProcessStats_Process_RSSAnonKB:                {ftrace.ProcessMemory.Process, "rss.anon", 1024},
-	pb.ProcessStats_Process_RSSFileKB:                {ftrace.ProcessMemory.Process, "rss.file", 1024},
-	pb.ProcessStats_Process_RSSShmemKB:               {ftrace.ProcessMemory.Process, "rss.shmem", 1024},
-	pb.ProcessStats_Process_VMSwapKB:                 {ftrace.ProcessMemory.Process, "swap", 1024},
-	pb.ProcessStats_Process_VMLockedKB:               {ftrace.ProcessMemory.Process, "locked", 1024},
-	pb.ProcessStats_Process_VMHwmKB:                  {ftrace.ProcessMemory.Process, "rss.watermark", 1024},
-	pb.ProcessStats_Process_DmabufRSSKB:              {ftrace.ProcessMemory.Process, "dmabuf_rss", 1024},
+	pb.ProcessStats_Process_VMSizeKB:                 {tracks.ProcessMemory.Process, "virt", 1024},
+	pb.ProcessStats_Process_VMRSSKB:                  {tracks.ProcessMemory.Process, "rss", 1024},
+	pb.ProcessStats_Process_RSSAnonKB:                {tracks.ProcessMemory.Process, "rss.anon", 1024},
+	pb.ProcessStats_Process_RSSFileKB:                {tracks.ProcessMemory.Process, "rss.file", 1024},
+	pb.ProcessStats_Process_RSSShmemKB:               {tracks.ProcessMemory.Process, "rss.shmem", 1024},
+	pb.ProcessStats_Process_VMSwapKB:                 {tracks.ProcessMemory.Process, "swap", 1024},
+	pb.ProcessStats_Process_VMLockedKB:               {tracks.ProcessMemory.Process, "locked", 1024},
+	pb.ProcessStats_Process_VMHwmKB:                  {tracks.ProcessMemory.Process, "rss.watermark", 1024},
+	pb.ProcessStats_Process_DmabufRSSKB:              {tracks.ProcessMemory.Process, "dmabuf_rss", 1024},
 	pb.ProcessStats_Process_SmrRSSKB:                 {smaps, "rss", 1024},
 	pb.ProcessStats_Process_SmrPssKB:                 {smaps, "pss", 1024},
 	pb.ProcessStats_Process_SmrPssAnonKB:             {smaps, "pss.anon", 1024},
@@ -185,7 +185,7 @@ func (r processes) stats(ts int64, data []byte) {
 		case pb.ProcessStats_Process_FDs:
 			r.openFile(ts, pid, f.Bytes())
 		case pb.ProcessStats_Process_OOMScoreAdj:
-			track := r.Tracks.Intern(ftrace.OOMScoreAdj.Process, nil, model.IntDim(r.Machine.Process(pid)))
+			track := r.Tracks.Intern(tracks.OOMScoreAdj.Process, nil, model.IntDim(r.Machine.Process(pid)))
 			r.Counters.Push(ts, float64(f.Int64()), track)
 		default:
 			c, ok := processCounters[f.Number]

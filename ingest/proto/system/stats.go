@@ -1,7 +1,7 @@
 package system
 
 import (
-	"github.com/tpconvert/tpconvert/ingest/internal/ftrace"
+	"github.com/tpconvert/tpconvert/ingest/internal/tracks"
 	"github.com/tpconvert/tpconvert/ingest/proto"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
@@ -77,11 +77,11 @@ func (s *sysStats) parse(e *proto.Event) {
 			s.push(e.TS, float64(message.Uint64(data, pb.SysStats_InterruptCount_Count)), softirqs,
 				model.IntDim(int64(message.Uint32(data, pb.SysStats_InterruptCount_IRQ))))
 		case pb.SysStats_Devfreq:
-			s.push(e.TS, float64(message.Uint64(data, pb.SysStats_DevfreqValue_Value)), ftrace.ClockFrequency,
+			s.push(e.TS, float64(message.Uint64(data, pb.SysStats_DevfreqValue_Value)), tracks.ClockFrequency,
 				s.dim(message.Bytes(data, pb.SysStats_DevfreqValue_Key)))
 		case pb.SysStats_CpufreqKhz:
 			for khz := range f.Varints {
-				s.push(e.TS, float64(uint32(khz)), ftrace.CPUFrequency, model.IntDim(cpu))
+				s.push(e.TS, float64(uint32(khz)), tracks.CPUFrequency, model.IntDim(cpu))
 				cpu++
 			}
 		case pb.SysStats_BuddyInfo:
@@ -101,7 +101,7 @@ func (s *sysStats) parse(e *proto.Event) {
 			}
 		case pb.SysStats_GpufreqMhz:
 			for mhz := range f.Varints {
-				s.push(e.TS, float64(mhz), ftrace.GPUFrequency, model.IntDim(s.Machine.GPU(0)), model.IntDim(0))
+				s.push(e.TS, float64(mhz), tracks.GPUFrequency, model.IntDim(s.Machine.GPU(0)), model.IntDim(0))
 			}
 		case pb.SysStats_SlabInfo:
 			s.slab(e.TS, data)

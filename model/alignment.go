@@ -57,7 +57,7 @@ func (s *Store) Alignments() []Alignment {
 	for _, f := range s.files {
 		for _, context := range f.contexts {
 			if context.Clocks.used == 0 {
-				all = append(all, Alignment{File: f, Machine: context.Machine.name()})
+				all = append(all, Alignment{File: f, Machine: context.Machine.Name()})
 			}
 			for used := context.Clocks.used; used != 0; used &= used - 1 {
 				all = append(all, context.Clocks.alignment(uint32(bits.TrailingZeros64(used))))
@@ -70,7 +70,7 @@ func (s *Store) Alignments() []Alignment {
 func (c *Clocks) alignment(id uint32) Alignment {
 	graph := &c.context.Store.clocks
 	own := c.own(Clock{ID: id})
-	a := Alignment{File: c.context.File, Machine: c.context.Machine.name(), Clock: clockName(own)}
+	a := Alignment{File: c.context.File, Machine: c.context.Machine.Name(), Clock: clockName(own)}
 	if id == otherClocks { // each packet sequence has its own; snapshots relate them
 		a.Clock = "clocks of packet sequences"
 		a.Steps = []AlignmentStep{{clockName(graph.Trace), ClockLink{BySnapshots, c.context.File}}}
@@ -85,16 +85,6 @@ func (c *Clocks) alignment(id uint32) Alignment {
 		a.Steps = append(a.Steps, AlignmentStep{clockName(edge.To), graph.links[edge.Kind]})
 	}
 	return a
-}
-
-// name returns the machine's name, or its raw id if it has none.
-func (m *Machine) name() string {
-	t, row := &m.store.Tables.Machine, int64(m.ID)
-	if name, ok := t.Name.Get(row); ok && name != 0 {
-		return m.store.Strings.Get(name)
-	}
-	raw, _ := t.RawID.Get(row)
-	return strconv.FormatInt(raw, 10)
 }
 
 // Offset is how far the file's times were moved, in ns.

@@ -1,10 +1,9 @@
 package model
 
 import (
-	"math"
-
 	"github.com/tpconvert/tpconvert/internal/hash"
 	"github.com/tpconvert/tpconvert/internal/paged"
+	"github.com/tpconvert/tpconvert/model/lanes"
 )
 
 // AsyncTracks places slices that may overlap on as few tracks as possible: open slices
@@ -138,111 +137,20 @@ func (a *AsyncTracks) Overlapping(b *Blueprint, o *TrackOptions, ts, dur int64, 
 		if a.nested == nil {
 			a.nested = map[int32]*nestedLanes{}
 		}
-		nested = &nestedLanes{}
+		nested = &nestedLanes{places: lanes.Nested{MaxDepth: MaxDepth}}
 		a.nested[set.group] = nested
 	}
-	place, isNew := nested.place(ts, ts+dur)
+	place, isNew := nested.places.Place(ts, ts+dur)
 	if isNew {
 		nested.lanes = append(nested.lanes, set.add(nestedLane))
 	}
 	return TrackID(a.lane(nested.lanes[place]).track)
 }
 
-// nestedLanes are the lanes of a set on which slices nest. There may be many, so they are searched in trees.
+// nestedLanes are the lanes of a set on which slices nest, by place.
 type nestedLanes struct {
-	lanes []int32
-	open  [][]int64 // ends of each lane's open slices, outermost first, ns
-	room  maxTree   // when a slice on each lane must end to nest in the innermost one
-	ended maxTree   // when the innermost one ends, negative
-	now   int64
-	// How many slices without a duration each lane has now. They nest, too.
-	instants map[int]int
-}
-
-// place adds a slice to the first lane that has room for it, or else to a new one, and returns the lane's place.
-func (l *nestedLanes) place(ts, end int64) (place int, isNew bool) {
-	for at := l.ended.first(-ts); at >= 0; at = l.ended.first(-ts) {
-		open := l.open[at]
-		l.setOpen(at, open[:len(open)-1])
-	}
-	if ts != l.now {
-		before := l.instants
-		l.now, l.instants = ts, nil
-		for at := range before {
-			l.setOpen(at, l.open[at])
-		}
-	}
-	at := l.room.first(end)
-	if isNew = at < 0; isNew {
-		at = len(l.open)
-		l.open = append(l.open, nil)
-	}
-	open := l.open[at]
-	if end > ts {
-		open = append(open, end)
-	} else {
-		if l.instants == nil {
-			l.instants = map[int]int{}
-		}
-		l.instants[at]++
-	}
-	l.setOpen(at, open)
-	return at, isNew
-}
-
-func (l *nestedLanes) setOpen(at int, ends []int64) {
-	l.open[at] = ends
-	room, ended := int64(math.MaxInt64), int64(math.MinInt64)
-	if len(ends) > 0 {
-		room = ends[len(ends)-1]
-		ended = -room
-	}
-	if len(ends)+l.instants[at] >= MaxDepth {
-		room = math.MinInt64
-	}
-	l.room.set(at, room)
-	l.ended.set(at, ended)
-}
-
-// maxTree is a list in which the first value that is large enough is found quickly. max[1] is the greatest value, max[i]
-// the greater of max[2*i] and max[2*i+1]. The values themselves are the second half, filled up with the least number.
-type maxTree struct {
-	max []int64
-}
-
-// set sets a value, which may be one more than there are.
-func (t *maxTree) set(at int, value int64) {
-	if size := len(t.max) / 2; at >= size {
-		values := t.max[size:]
-		t.max = make([]int64, 4*max(size, 1))
-		size = len(t.max) / 2
-		copy(t.max[size:], values)
-		for i := size + len(values); i < len(t.max); i++ {
-			t.max[i] = math.MinInt64
-		}
-		for i := size - 1; i > 0; i-- {
-			t.max[i] = max(t.max[2*i], t.max[2*i+1])
-		}
-	}
-	i := at + len(t.max)/2
-	t.max[i] = value
-	for i /= 2; i > 0; i /= 2 {
-		t.max[i] = max(t.max[2*i], t.max[2*i+1])
-	}
-}
-
-// first returns the place of the first value that is at least bound, which is not the least number, or -1.
-func (t *maxTree) first(bound int64) int {
-	if len(t.max) == 0 || t.max[1] < bound {
-		return -1
-	}
-	i := 1
-	for i < len(t.max)/2 {
-		if i *= 2; t.max[i] < bound {
-			i++
-		}
-	}
-	return i - len(t.max)/2
+	lanes  []int32
+	places lanes.Nested
 }
 
 // Default returns the first track of the set, and creates it if the set is empty.

@@ -1,6 +1,10 @@
 package model
 
-import "github.com/tpconvert/tpconvert/model/clock"
+import (
+	"cmp"
+
+	"github.com/tpconvert/tpconvert/model/clock"
+)
 
 // The clocks that mean the same in all traces, numbered as in Perfetto's BuiltinClock.
 const (
@@ -39,10 +43,11 @@ type (
 // clocks relate the clocks of all files and machines.
 type clocks struct {
 	*clock.Graph
-	owner *File             // that chose the trace clock, or nil
-	links map[int]ClockLink // the origin of the first snapshot of each kind
-	zone  int64             // see SetZone
-	zoned bool              // zone is known
+	owner *File              // that chose the trace clock, or nil
+	first map[*Machine]*File // the file whose clocks are used as the machine's
+	links map[int]ClockLink  // the origin of the first snapshot of each kind
+	zone  int64              // see SetZone
+	zoned bool               // zone is known
 }
 
 // clockStats count the reasons why times cannot be converted.
@@ -173,11 +178,11 @@ func (c *Clocks) Assume(id uint32) {
 // claim makes the file the first of its machine unless there is one, and reports whether
 // it is the first.
 func (c *Clocks) claim() bool {
-	m := c.context.Machine
-	if m.clocksOf == nil {
-		m.clocksOf = c.context.File
+	first := c.context.Store.clocks.first
+	if first[c.context.Machine] == nil {
+		first[c.context.Machine] = c.context.File
 	}
-	return m.clocksOf == c.context.File
+	return first[c.context.Machine] == c.context.File
 }
 
 // Default returns the clock of events that name none, or false if there is none.
@@ -207,7 +212,7 @@ func (s *Store) ClaimTraceClock(owner *File, clock Clock) {
 
 // MachineClock returns a clock of the machine with the given raw id.
 func (s *Store) MachineClock(raw int64, id uint32) Clock {
-	return Clock{ID: id, Machine: s.machineRow(raw)}
+	return Clock{ID: id, Machine: s.machines.Row(raw)}
 }
 
 // Timeline returns the file-local clock of the named file, recorded on the machine with
@@ -215,7 +220,7 @@ func (s *Store) MachineClock(raw int64, id uint32) Clock {
 func (s *Store) Timeline(name string, raw int64) (Clock, bool) {
 	for _, f := range s.files {
 		if f.Name == name {
-			return Clock{ID: ClockTraceFile, File: f.ID + 1, Machine: s.machineRow(raw)}, true
+			return Clock{ID: ClockTraceFile, File: f.ID + 1, Machine: s.machines.Row(raw)}, true
 		}
 	}
 	return Clock{}, false
@@ -268,12 +273,7 @@ func (c *Clocks) Link(other *Machine, id uint32, otherValue, value int64) {
 
 // TraceMachine is the machine whose clock is the trace clock.
 func (c *Clocks) TraceMachine() *Machine {
-	for _, m := range c.context.Store.machines {
-		if m.ID == c.context.Store.clocks.Trace.Machine {
-			return m
-		}
-	}
-	return c.context.Machine
+	return cmp.Or(c.context.Store.machines.WithID(c.context.Store.clocks.Trace.Machine), c.context.Machine)
 }
 
 // bridge connects the clock of Assume with the trace clock: through the wall clocks if

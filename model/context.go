@@ -1,9 +1,14 @@
 package model
 
+import (
+	"github.com/tpconvert/tpconvert/model/facts"
+	"github.com/tpconvert/tpconvert/model/sched"
+)
+
 // Context is the state of one machine in one trace file. Formats use its
 // trackers to turn events into rows.
 type Context struct {
-	facts
+	facts.Facts
 	Store    *Store
 	File     *File
 	Machine  *Machine
@@ -13,24 +18,27 @@ type Context struct {
 	Counters *Counters
 	Flows    *Flows
 	States   *States
-	Sched    *Sched
-	Threads  *ThreadStates
+	Sched    *sched.CPUs
+	Threads  *sched.Threads
 	Clocks   *Clocks
 }
 
 func newContext(s *Store, f *File, m *Machine) *Context {
-	c := &Context{facts: newFacts(s, f.ID, m.ID), Store: s, File: f, Machine: m}
+	c := &Context{Facts: s.newFacts(f.ID, m.ID), Store: s, File: f, Machine: m}
 	c.Tracks = &Tracks{context: c}
 	c.Async = &AsyncTracks{context: c}
 	c.Slices = &Slices{context: c, sliceStacks: &s.slices}
 	c.Counters = &Counters{context: c}
 	c.States = &States{context: c, open: map[TrackID]*openState{}}
 	c.Clocks = &Clocks{context: c}
-	c.Sched = &Sched{context: c}
-	c.Threads = newThreadStates(c)
+	c.Sched = sched.NewCPUs(&s.Tables, m)
+	c.Threads = sched.NewThreads(&s.Tables, s.Strings, m)
 	c.Flows = &Flows{context: c}
 	return c
 }
+
+// Wakeup describes the origin of a wakeup.
+type Wakeup = sched.Wakeup
 
 // SetStat sets a count that the trace itself reports for the machine.
 func (c *Context) SetStat(stat Stat, index, value int64) {
@@ -73,6 +81,6 @@ func (c *Context) AddChromeRaw(ts int64, name string, utid UTID, args *ArgSet) {
 func (c *Context) finish() {
 	c.Counters.flush()
 	c.States.flush()
-	c.Sched.flush()
-	c.Threads.flush()
+	c.Sched.Flush()
+	c.Threads.Flush()
 }

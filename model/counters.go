@@ -44,7 +44,7 @@ func (c *Counters) Push(ts int64, value float64, track TrackID) CounterID {
 // PushWithArgs adds a value with args.
 func (c *Counters) PushWithArgs(ts int64, value float64, track TrackID, args ArgSource) CounterID {
 	id := c.Push(ts, value, track)
-	if set := c.context.Store.internArgsOf(args, &c.scratch); set != None {
+	if set := c.context.Store.args.InternOf(args, &c.scratch); set != None {
 		c.context.Store.Counter.ArgSetID.Set(int64(id), set)
 	}
 	return id

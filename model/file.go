@@ -1,11 +1,14 @@
 package model
 
+import "github.com/tpconvert/tpconvert/model/facts"
+
 // File is the state of one trace file: its row in trace_file, its metadata, and what could
 // not be imported from it.
 type File struct {
-	facts
+	facts.Facts
 	ID       FileID
 	Name     string
+	store    *Store
 	contexts []*Context
 	unread   []*Unread
 	scratch  ArgSet
@@ -16,7 +19,7 @@ type File struct {
 func (s *Store) NewFile(name string, parent *File) *File {
 	t := &s.TraceFile
 	row := t.Append()
-	f := &File{ID: FileID(row), Name: name, facts: newFacts(s, FileID(row), None)}
+	f := &File{ID: FileID(row), Name: name, store: s, Facts: s.newFacts(FileID(row), None)}
 	if parent != nil {
 		t.ParentID.Set(row, parent.ID)
 	}
@@ -152,7 +155,7 @@ func (f *File) log(stat Stat, e LogEntry) {
 	if e.HasOffset {
 		t.ByteOffset.Set(row, e.Offset)
 	}
-	if set := f.store.internArgsOf(e.Args, &f.scratch); set != None {
+	if set := f.store.args.InternOf(e.Args, &f.scratch); set != None {
 		t.ArgSetID.Set(row, set)
 	}
 }

@@ -30,64 +30,6 @@ func (c collect) texts(s *Store, table, column string) []string {
 	return all
 }
 
-func TestThreadStates(t *testing.T) {
-	sealed := collect{}
-	s := NewStore(Options{ChunkRows: 1, Sink: sealed})
-	c := s.NewFile("trace", nil).Context(0)
-	c.Machine.UseIdleProcess()
-	idle, a, b := c.Machine.Thread(0), c.Machine.Thread(1), c.Machine.Thread(2)
-	sleeping, disk := s.Strings.Intern("S"), s.Strings.Intern("D")
-
-	c.Threads.Switch(10, 3, idle, s.Strings.Intern("R"), a)
-	c.Threads.Switch(20, 3, a, disk, b)
-	c.Threads.Wake(30, a, Wakeup{Waker: b, Flags: flagHardIRQ})
-	c.Threads.Wake(31, a, Wakeup{Waker: b, Flags: None}) // already runnable
-	c.Threads.Block(a, true, s.Strings.Intern("wait"))   // arrives after the wakeup
-	if len(sealed["thread_state"]) != 1 {
-		t.Errorf("%d states sealed, want the first of a only", len(sealed["thread_state"]))
-	}
-	c.Threads.Switch(40, 3, b, sleeping, a)
-	c.File.Finish()
-	if err := s.Finish(); err != nil {
-		t.Fatal(err)
-	}
-	check := func(what string, got, want any) {
-		t.Helper()
-		if !slices.Equal(got.([]string), want.([]string)) {
-			t.Errorf("%s: %v, want %v", what, got, want)
-		}
-	}
-	check("states", sealed.texts(s, "thread_state", "state"), []string{"Running", "D", "Running", "R", "S", "Running"})
-	check("functions", sealed.texts(s, "thread_state", "blocked_function"), []string{"", "wait", "", "", "", ""})
-	if got, want := sealed.ints("thread_state", "dur"), []int64{10, 10, 20, 10, -1, -1}; !slices.Equal(got, want) {
-		t.Errorf("durs %v, want %v", got, want)
-	}
-	runnable := sealed["thread_state"][3]
-	if got := runnable.Column(runnable.Schema.Column("waker_id")).Values.([]int64)[0]; got != 2 {
-		t.Errorf("waker_id %d, want the state in which b ran, 2", got)
-	}
-	if got := sealed.ints("spurious_sched_wakeup", "thread_state_id"); !slices.Equal(got, []int64{3}) {
-		t.Errorf("spurious wakeups during %v, want [3]", got)
-	}
-}
-
-func TestSchedLeavesLostSpansOpen(t *testing.T) {
-	sealed := collect{}
-	s := NewStore(Options{Sink: sealed})
-	c := s.NewFile("trace", nil).Context(0)
-	c.Sched.End(5, 1, 0) // nothing began
-	c.Sched.Begin(10, 1, c.Machine.Thread(1), 120)
-	c.Sched.Begin(15, 1, c.Machine.Thread(2), 100)
-	c.Sched.End(25, 1, s.Strings.Intern("S"))
-	c.File.Finish()
-	if err := s.Finish(); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := sealed.ints("sched_slice", "dur"), []int64{-1, 10}; !slices.Equal(got, want) {
-		t.Errorf("durs %v, want %v", got, want)
-	}
-}
-
 func TestChildSlicesHaveWhatTheParentHas(t *testing.T) {
 	sealed := collect{}
 	s := NewStore(Options{ChunkRows: 2, Sink: sealed})

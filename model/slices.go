@@ -181,7 +181,7 @@ func (s *Slices) ScopedOr(ts, dur int64, track TrackID, category, name StringID,
 	if id == None {
 		return None, overlap
 	}
-	if set := s.context.Store.internArgsOf(args, &s.scratch); set != None {
+	if set := s.context.Store.args.InternOf(args, &s.scratch); set != None {
 		s.context.Store.Slice.ArgSetID.Set(int64(id), set)
 	}
 	return id, nil

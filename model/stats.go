@@ -246,7 +246,7 @@ func (c statCounts) keys() []statKey {
 }
 
 func (s *Store) writeStats() {
-	if n := s.Strings.Invalid() + s.args.writer.invalidTexts(); n > 0 {
+	if n := s.Strings.Invalid() + s.args.Invalid(); n > 0 {
 		s.stats[statKey{StatInvalidUTF8, None, None, None}] = n
 	}
 	if n := s.clocks.Searches; n > 0 {

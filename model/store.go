@@ -6,7 +6,10 @@ import (
 
 	"github.com/tpconvert/tpconvert/internal/shared"
 	"github.com/tpconvert/tpconvert/internal/swap"
+	"github.com/tpconvert/tpconvert/model/args"
 	"github.com/tpconvert/tpconvert/model/clock"
+	"github.com/tpconvert/tpconvert/model/facts"
+	"github.com/tpconvert/tpconvert/model/machine"
 	"github.com/tpconvert/tpconvert/model/profile"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
@@ -15,20 +18,18 @@ import (
 // StringID identifies an interned string; zero is NULL.
 type StringID = table.StringID
 
-// The ids of rows and of sets of rows. A row's id is its number, but in child and sparse tables.
+// The ids of rows.
 type (
-	TrackID       = table.ID[schema.Track]
-	SliceID       = table.ID[schema.Slice]
-	UTID          = table.ID[schema.Thread]
-	UPID          = table.ID[schema.Process]
-	UCPU          = table.ID[schema.CPU]
-	UGPU          = table.ID[schema.GPU]
-	MachineID     = table.ID[schema.Machine]
-	FileID        = table.ID[schema.TraceFile]
-	ThreadStateID = table.ID[schema.ThreadState]
-	CounterID     = table.ID[schema.Counter]
-
-	ArgSetID = table.SetID[schema.Args]
+	TrackID       = schema.TrackID
+	SliceID       = schema.SliceID
+	UTID          = schema.UTID
+	UPID          = schema.UPID
+	UCPU          = schema.UCPU
+	UGPU          = schema.UGPU
+	MachineID     = schema.MachineID
+	FileID        = schema.FileID
+	ThreadStateID = schema.ThreadStateID
+	CounterID     = schema.CounterID
 )
 
 // None is the id of nothing.
@@ -46,22 +47,18 @@ type Options struct {
 // all its traces share. A store has one writer.
 type Store struct {
 	schema.Tables
-	facts   // of all traces
-	Strings *table.StringPool
-	Space   *swap.Space // for state that may exceed memory
+	facts.Facts // of all traces
+	Strings     *table.StringPool
+	Space       *swap.Space // for state that may exceed memory
 
-	set       *table.Set
-	args      argSets
-	slices    sliceStacks
-	groups    int32 // number of track groups so far
-	threads   states[threadState]
-	processes states[processState]
-	machines  map[int64]*Machine
-	// machineRows has ids by raw id, including machines without a state.
-	machineRows   map[int64]MachineID
-	namedMachines int64
-	oddCPUs       []oddCPU
-	files         []*File
+	set  *table.Set
+	args *args.Sets
+	// threadSets are the ids plus one of the sets of threadArgs, by utid; 0 if there is none.
+	threadSets []ArgSetID
+	slices     sliceStacks
+	groups     int32 // number of track groups so far
+	machines   *machine.Machines
+	files      []*File
 	// filesRead is the number of files whose reading has begun.
 	filesRead int64
 	stats     statCounts
@@ -77,22 +74,25 @@ type Store struct {
 // NewStore returns a store with empty tables.
 func NewStore(o Options) *Store {
 	s := &Store{
-		Strings:     table.NewStringPool(),
-		Space:       swap.NewSpace(o.Memory, o.Parking.Dir),
-		machines:    map[int64]*Machine{},
-		machineRows: map[int64]MachineID{},
-		stats:       statCounts{},
-		statTexts:   map[statKey]string{},
+		Strings:   table.NewStringPool(),
+		Space:     swap.NewSpace(o.Memory, o.Parking.Dir),
+		stats:     statCounts{},
+		statTexts: map[statKey]string{},
 	}
 	s.bounds.start, s.bounds.to = math.MaxInt64, o.Sink
 	s.set = table.NewSet(&s.Tables, s.Strings, o.ChunkRows, &s.bounds, o.Parking)
-	s.facts = newFacts(s, None, None)
+	s.Facts = s.newFacts(None, None)
 	s.Stacks = profile.NewStacks(&s.Tables, s.Strings)
-	s.clocks = clocks{Graph: clock.NewGraph(Clock{ID: ClockTraceFile}), links: map[int]ClockLink{}}
+	s.clocks = clocks{Graph: clock.NewGraph(Clock{ID: ClockTraceFile}), links: map[int]ClockLink{}, first: map[*Machine]*File{}}
 	s.words = newWords(s.Strings)
-	s.args.init(s)
+	s.args = args.NewSets(&s.Args, s.Strings, s.set.Detach)
+	s.machines = machine.New(&s.Tables, s.Strings, s.args)
 	s.slices.store = s
 	return s
+}
+
+func (s *Store) newFacts(trace FileID, machine MachineID) facts.Facts {
+	return facts.New(&s.Metadata, s.Strings, trace, machine)
 }
 
 // Values are what formats share between all files.
@@ -104,10 +104,7 @@ func (s *Store) Err() error { return s.set.Err() }
 // Finish writes everything known only at the end and seals every table. Nothing
 // may be appended after it.
 func (s *Store) Finish() error {
-	for _, m := range s.sortedMachines() {
-		m.finish()
-	}
-	s.threads, s.processes = states[threadState]{}, states[processState]{}
+	s.machines.Finish()
 	// Ending slices may take much memory, so what is not needed any more is freed first.
 	for _, f := range s.files {
 		for _, c := range f.contexts {
@@ -116,8 +113,8 @@ func (s *Store) Finish() error {
 	}
 	s.slices.flush()
 	s.slices = sliceStacks{}
-	s.storeCPUs()
-	s.args.settle()
+	s.machines.StoreCPUs()
+	s.args.Settle()
 	s.writeStats()
 	s.set.Finish()
 	s.writeBounds()
@@ -131,7 +128,7 @@ func (s *Store) Finish() error {
 
 // Close frees the resources held outside memory. It may be called at any time.
 func (s *Store) Close() {
-	s.args.stop()
+	s.args.Stop()
 	s.set.Close()
 	s.Space.Close()
 }
@@ -145,19 +142,14 @@ func (s *Store) Rows() map[string]int64 { return s.set.Rows() }
 // words are strings that trackers store often.
 type words struct {
 	source, chrome, upid, utid, description StringID
-	values                                  [len(argKinds)]StringID
 	slice, thread                           StringID
 }
 
 func newWords(p *table.StringPool) words {
-	w := words{
+	return words{
 		source: p.Intern("source"), chrome: p.Intern("chrome"),
 		upid: p.Intern("upid"), utid: p.Intern("utid"),
 		description: p.Intern("description"),
 		slice:       p.Intern("slice"), thread: p.Intern("thread"),
 	}
-	for kind, name := range argKinds {
-		w.values[kind] = p.Intern(name)
-	}
-	return w
 }

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"math"
 	"testing"
 
 	"github.com/tpconvert/tpconvert/model/table"
@@ -58,27 +57,5 @@ func TestSlicesNestAndDeriveTracks(t *testing.T) {
 	}
 	if sealed["process_track"] != nil {
 		t.Error("the thread's track is in process_track")
-	}
-}
-
-// TestWideNumbers finds threads and processes by numbers of which only the upper half, or the
-// sign, differs.
-func TestWideNumbers(t *testing.T) {
-	s := NewStore(Options{})
-	defer s.Close()
-	m := s.NewFile("a", nil).Context(0).Machine
-	numbers := []int64{5, 1<<32 | 5, 7<<32 | 5, -5, 1<<32 - 5, math.MinInt64, math.MaxInt64}
-	threads := map[int64]UTID{}
-	for _, n := range numbers {
-		threads[n] = m.ThreadOf(n, n)
-	}
-	for _, n := range numbers {
-		utid := m.ThreadOf(n, n)
-		if utid != threads[n] || m.TID(utid) != n || m.PID(m.ProcessOf(utid)) != n {
-			t.Errorf("%d is thread %d, then %d, with tid %d and pid %d", n, threads[n], utid, m.TID(utid), m.PID(m.ProcessOf(utid)))
-		}
-	}
-	if rows := s.Rows()["thread"]; rows != int64(len(numbers))+1 {
-		t.Errorf("%d threads", rows)
 	}
 }

@@ -124,11 +124,11 @@ func (k *genericKernel) taskState(ts int64, data []byte) {
 	if state == taskRunning {
 		if row := k.Sched.Open(cpu); row != model.None {
 			k.end(ts, cpu, row, before.utid)
-			k.Threads.Set(ts, before.utid, 0, model.None)
+			k.setState(ts, before.utid, 0, model.None)
 		}
 		k.Sched.Begin(ts, cpu, utid, message.Int32(data, pb.GenericKernelTaskStateEvent_Prio))
 		k.running[cpu] = runningTask{tid, utid}
-		k.Threads.Set(ts, utid, name, cpu)
+		k.setState(ts, utid, name, cpu)
 		return
 	}
 	if k.Sched.Open(cpu) != model.None && before.tid == tid {
@@ -139,7 +139,14 @@ func (k *genericKernel) taskState(ts int64, data []byte) {
 		k.Threads.Correct(utid, name)
 		return
 	}
-	k.Threads.Set(ts, utid, name, model.None)
+	k.setState(ts, utid, name, model.None)
+}
+
+// setState begins a state of a thread.
+func (k *genericKernel) setState(ts int64, utid model.UTID, state model.StringID, cpu int64) {
+	if k.Threads.Set(ts, utid, state, cpu) {
+		k.File.Count(model.StatGenericTaskStateInvalidOrder)
+	}
 }
 
 // end ends a thread's span whose end state is not known yet.

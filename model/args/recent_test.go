@@ -1,4 +1,4 @@
-package model
+package args
 
 import (
 	"math/rand/v2"

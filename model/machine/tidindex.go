@@ -1,6 +1,10 @@
-package model
+package machine
 
-import "github.com/tpconvert/tpconvert/internal/paged"
+import (
+	"github.com/tpconvert/tpconvert/internal/paged"
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
+)
 
 // states has the states of all threads, by utid, or of all processes, by upid.
 type states[T any] struct {
@@ -16,12 +20,12 @@ type tidIndex struct {
 	index  paged.Index          // the newest thread of each tid
 	recent [256]struct {
 		tid   int64
-		utid  UTID
+		utid  schema.UTID
 		valid bool
 	}
 }
 
-func (x *tidIndex) thread(utid UTID) *threadState { return x.all.list.At(int(utid)) }
+func (x *tidIndex) thread(utid schema.UTID) *threadState { return x.all.list.At(int(utid)) }
 
 // key returns the tid of a thread.
 func (x *tidIndex) key(utid int) uint64 {
@@ -29,69 +33,69 @@ func (x *tidIndex) key(utid int) uint64 {
 }
 
 // live returns the newest living thread.
-func (x *tidIndex) live(tid int64) (UTID, bool) {
+func (x *tidIndex) live(tid int64) (schema.UTID, bool) {
 	at := &x.recent[uint64(tid)%uint64(len(x.recent))]
 	if at.tid == tid && at.valid {
 		return at.utid, true
 	}
 	utid := x.findLive(tid)
-	if utid == None {
+	if utid == table.None {
 		return 0, false
 	}
 	at.tid, at.utid, at.valid = tid, utid, true
 	return utid, true
 }
 
-func (x *tidIndex) findLive(tid int64) UTID {
+func (x *tidIndex) findLive(tid int64) schema.UTID {
 	utid := x.newest(tid)
-	for utid != None && !x.thread(utid).live {
+	for utid != table.None && !x.thread(utid).live {
 		utid = x.older(utid)
 	}
 	return utid
 }
 
-// setLive sets the newest living thread, which may be None.
-func (x *tidIndex) setLive(tid int64, utid UTID) {
-	if before := x.findLive(tid); before != None {
+// setLive sets the newest living thread, which may be table.None.
+func (x *tidIndex) setLive(tid int64, utid schema.UTID) {
+	if before := x.findLive(tid); before != table.None {
 		x.thread(before).live = false
 	}
-	if utid != None {
+	if utid != table.None {
 		x.thread(utid).live = true
 	}
 	x.forgetRecent(tid)
 }
 
-// newest returns the newest thread, or None.
-func (x *tidIndex) newest(tid int64) UTID {
+// newest returns the newest thread, or table.None.
+func (x *tidIndex) newest(tid int64) schema.UTID {
 	if utid, ok := x.index.Find(uint64(tid), x.key); ok {
-		return UTID(utid)
+		return schema.UTID(utid)
 	}
-	return None
+	return table.None
 }
 
-// older returns the previous thread with the same tid, or None.
-func (x *tidIndex) older(utid UTID) UTID { return UTID(x.thread(utid).older) }
+// older returns the previous thread with the same tid, or table.None.
+func (x *tidIndex) older(utid schema.UTID) schema.UTID { return schema.UTID(x.thread(utid).older) }
 
 // chain makes a thread the newest of its tid.
-func (x *tidIndex) chain(tid int64, utid UTID) {
+func (x *tidIndex) chain(tid int64, utid schema.UTID) {
 	x.thread(utid).older = int32(x.newest(tid))
 	x.index.Set(uint64(tid), int(utid), x.key)
 }
 
 // unchain removes a thread from the chain of its tid.
-func (x *tidIndex) unchain(tid int64, utid UTID) {
+func (x *tidIndex) unchain(tid int64, utid schema.UTID) {
 	x.thread(utid).live = false
 	x.forgetRecent(tid)
 	newest := x.newest(tid)
 	switch {
 	case newest != utid:
-		for at := newest; at != None; at = x.older(at) {
+		for at := newest; at != table.None; at = x.older(at) {
 			if x.older(at) == utid {
 				x.thread(at).older = x.thread(utid).older
 				return
 			}
 		}
-	case x.older(utid) != None:
+	case x.older(utid) != table.None:
 		x.index.Set(uint64(tid), int(x.older(utid)), x.key)
 	default:
 		x.index.Delete(uint64(tid), x.key)

@@ -1,12 +1,14 @@
-package model
+// Package machine has the processes, threads and CPUs of the machines that traces come from.
+package machine
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/tpconvert/tpconvert/internal/paged"
 	"github.com/tpconvert/tpconvert/internal/shared"
+	"github.com/tpconvert/tpconvert/model/args"
+	"github.com/tpconvert/tpconvert/model/facts"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -14,24 +16,24 @@ import (
 // Machine is the state of one machine: its processes, threads and CPUs. All trace
 // files recorded on it share this state. Two machines may use the same pid.
 type Machine struct {
-	facts
-	ID MachineID
+	facts.Facts
+	ID schema.MachineID
 
-	clocksOf *File // the file whose clocks are used as the machine's
-	tids     tidIndex
-	changes  int         // see ThreadChanges
-	pids     paged.Index // the process that currently has each pid
+	all     *Machines
+	tids    tidIndex
+	changes int         // see ThreadChanges
+	pids    paged.Index // the process that currently has each pid
 	// Only a few threads and processes have hints.
-	threadHints  map[UTID]*hints
-	processHints map[UPID]*hints
+	threadHints  map[schema.UTID]*hints
+	processHints map[schema.UPID]*hints
 	cpus         cpus
-	gpus         map[int64]UGPU
-	assocs       [][2]UTID            // pairs of threads in the same, still unknown process
+	gpus         map[int64]schema.UGPU
+	assocs       [][2]schema.UTID     // pairs of threads in the same, still unknown process
 	inner        map[int64]*namespace // by pid
 	children     []pendingChild
 
-	swapperThread  UTID
-	swapperProcess UPID
+	swapperThread  schema.UTID
+	swapperProcess schema.UPID
 
 	kernel kernelVersion
 	arch   string
@@ -74,8 +76,8 @@ const (
 	SortDescriptor
 )
 
-// none is None in 32 bits.
-const none int32 = None
+// none is table.None in 32 bits.
+const none int32 = table.None
 
 // There may be millions of threads and processes, so ids have 32 bits here. none
 // stands for a missing id.
@@ -100,143 +102,74 @@ type processState struct {
 
 // hints are the args of a thread or a process, and its position in sorted lists.
 type hints struct {
-	args     ArgSet
+	args     args.Set
 	sorted   bool
 	sort     int64
 	priority SortPriority
 }
 
 type pendingChild struct {
-	parent UTID
-	child  UPID
-}
-
-// Machine returns the state of the machine with this raw id. Raw id 0 is the machine
-// that recorded the trace.
-func (s *Store) Machine(raw int64) *Machine {
-	if m, ok := s.machines[raw]; ok {
-		return m
-	}
-	id := s.machineRow(raw)
-	m := &Machine{
-		ID:    id,
-		facts: newFacts(s, None, id),
-		gpus:  map[int64]UGPU{},
-		tids:  tidIndex{all: &s.threads},
-
-		threadHints:  map[UTID]*hints{},
-		processHints: map[UPID]*hints{},
-	}
-	// The idle process and thread exist even if no event mentions them.
-	m.swapperProcess = m.addProcess(0)
-	m.swapperThread = m.addThread(0)
-	m.setProcess(m.swapperThread, m.swapperProcess, true)
-	s.Thread.IsIdle.Set(int64(m.swapperThread), true)
-	s.machines[raw] = m
-	return m
+	parent schema.UTID
+	child  schema.UPID
 }
 
 // Values are what formats know about the machine from all of its files.
 func (m *Machine) Values() *shared.Values { return &m.values }
 
-// machineRow returns the id of the machine with a raw id.
-func (s *Store) machineRow(raw int64) MachineID {
-	id, ok := s.machineRows[raw]
-	if !ok {
-		row := s.Tables.Machine.Append()
-		s.Tables.Machine.RawID.Set(row, raw)
-		id = MachineID(row)
-		s.machineRows[raw] = id
-	}
-	return id
-}
-
-// firstNamed is the raw id of the first machine that a manifest names. It is above
-// the 32-bit ids in packets.
-const firstNamed = 1 << 32
-
-// NameMachine adds a machine with a name and returns its raw id.
-func (s *Store) NameMachine(name string) (raw int64) {
-	raw = firstNamed + s.namedMachines
-	s.namedMachines++
-	s.Tables.Machine.Name.Set(int64(s.machineRow(raw)), s.Strings.Intern(name))
-	return raw
-}
-
-// AdoptMachine assigns the raw id found in the events to machine 0, which recorded
-// the trace. It returns false if that machine already has a raw id, or if another
-// machine has this raw id.
-func (s *Store) AdoptMachine(raw int64) bool {
-	m := s.Machine(0)
-	_, taken := s.machineRows[raw]
-	if had, _ := s.Tables.Machine.RawID.Get(int64(m.ID)); had != 0 || taken {
-		return false
-	}
-	s.Tables.Machine.RawID.Set(int64(m.ID), raw)
-	s.machineRows[raw] = m.ID
-	s.machines[raw] = m
-	return true
-}
-
-func (s *Store) sortedMachines() []*Machine {
-	all := slices.SortedFunc(maps.Values(s.machines), func(a, b *Machine) int { return cmp.Compare(a.ID, b.ID) })
-	return slices.Compact(all)
-}
-
-func (m *Machine) addThread(tid int64) UTID {
-	t := &m.store.Thread
+func (m *Machine) addThread(tid int64) schema.UTID {
+	t := &m.all.tables.Thread
 	row := t.Append()
 	t.TID.Set(row, tid)
 	t.MachineID.Set(row, m.ID)
 	t.IsIdle.Set(row, false)
-	utid := UTID(row)
-	m.store.threads.list.Extend(int(utid) + 1)
+	utid := schema.UTID(row)
+	m.all.threads.list.Extend(int(utid) + 1)
 	*m.thread(utid) = threadState{tid: uint32(tid), upid: none, older: none, member: none}
 	if upper := int32(tid >> 32); upper != 0 {
-		*m.store.threads.wide.At(int(utid)) = upper
+		*m.all.threads.wide.At(int(utid)) = upper
 	}
 	return utid
 }
 
-func (m *Machine) addProcess(pid int64) UPID {
+func (m *Machine) addProcess(pid int64) schema.UPID {
 	m.changes++
-	t := &m.store.Process
+	t := &m.all.tables.Process
 	row := t.Append()
 	t.PID.Set(row, pid)
 	t.MachineID.Set(row, m.ID)
-	upid := UPID(row)
-	m.store.processes.list.Extend(int(upid) + 1)
+	upid := schema.UPID(row)
+	m.all.processes.list.Extend(int(upid) + 1)
 	*m.proc(upid) = processState{pid: uint32(pid), parent: none, members: none}
 	if upper := int32(pid >> 32); upper != 0 {
-		*m.store.processes.wide.At(int(upid)) = upper
+		*m.all.processes.wide.At(int(upid)) = upper
 	}
 	return upid
 }
 
 // AddProcess adds a process that cannot be looked up by its pid.
-func (m *Machine) AddProcess(pid int64) UPID { return m.addProcess(pid) }
+func (m *Machine) AddProcess(pid int64) schema.UPID { return m.addProcess(pid) }
 
 // AddThread adds a thread to a process. The thread cannot be looked up by its tid,
 // because the tid is not the kernel's: goroutines, for example, have their own
 // numbers.
-func (m *Machine) AddThread(tid int64, upid UPID, main bool) UTID {
+func (m *Machine) AddThread(tid int64, upid schema.UPID, main bool) schema.UTID {
 	utid := m.addThread(tid)
 	m.setProcess(utid, upid, main)
 	return utid
 }
 
-func (m *Machine) thread(utid UTID) *threadState { return m.tids.thread(utid) }
+func (m *Machine) thread(utid schema.UTID) *threadState { return m.tids.thread(utid) }
 
-func (m *Machine) proc(upid UPID) *processState { return m.store.processes.list.At(int(upid)) }
+func (m *Machine) proc(upid schema.UPID) *processState { return m.all.processes.list.At(int(upid)) }
 
-func (m *Machine) pidOf(upid int) uint64 { return uint64(m.PID(UPID(upid))) }
+func (m *Machine) pidOf(upid int) uint64 { return uint64(m.PID(schema.UPID(upid))) }
 
 // StartThread adds a thread, even if another one has the tid.
-func (m *Machine) StartThread(ts *int64, tid int64) UTID {
+func (m *Machine) StartThread(ts *int64, tid int64) schema.UTID {
 	m.changes++
 	utid := m.addThread(tid)
 	if ts != nil {
-		m.store.Thread.StartTS.Set(int64(utid), *ts)
+		m.all.tables.Thread.StartTS.Set(int64(utid), *ts)
 	}
 	m.tids.chain(tid, utid)
 	m.tids.setLive(tid, utid)
@@ -251,30 +184,30 @@ func (m *Machine) EndThread(ts, tid int64) {
 		return
 	}
 	m.changes++
-	m.store.Thread.EndTS.Set(int64(utid), ts)
+	m.all.tables.Thread.EndTS.Set(int64(utid), ts)
 	m.thread(utid).ended = true
 	m.tids.unchain(tid, utid)
 	m.refresh(tid)
 	upid := m.ProcessOf(utid)
-	if upid == None || m.PID(upid) != tid {
+	if upid == table.None || m.PID(upid) != tid {
 		return
 	}
-	m.store.Process.EndTS.Set(int64(upid), ts)
+	m.all.tables.Process.EndTS.Set(int64(upid), ts)
 	m.proc(upid).ended = true
 	m.pids.Delete(uint64(tid), m.pidOf)
 	m.refreshMembers(upid)
 }
 
-// LiveThread returns the newest living thread with the tid, or None.
-func (m *Machine) LiveThread(tid int64) UTID {
+// LiveThread returns the newest living thread with the tid, or table.None.
+func (m *Machine) LiveThread(tid int64) schema.UTID {
 	if utid, ok := m.tids.live(tid); ok {
 		return utid
 	}
-	return None
+	return table.None
 }
 
 // Thread returns the thread with the tid, and adds one if there is none.
-func (m *Machine) Thread(tid int64) UTID {
+func (m *Machine) Thread(tid int64) schema.UTID {
 	if utid, ok := m.tids.live(tid); ok {
 		return utid
 	}
@@ -283,7 +216,7 @@ func (m *Machine) Thread(tid int64) UTID {
 
 // ThreadOf returns the thread with the tid in the process with the pid, and adds
 // whichever is missing.
-func (m *Machine) ThreadOf(tid, pid int64) UTID {
+func (m *Machine) ThreadOf(tid, pid int64) schema.UTID {
 	return m.threadIn(tid, m.Process(pid), tid == pid, true)
 }
 
@@ -293,16 +226,16 @@ func (m *Machine) ThreadChanges() int { return m.changes }
 
 // ThreadIn returns the thread with the tid in a process. Threads known to share its
 // process join that process; mains says whether one of them can be the main thread.
-func (m *Machine) ThreadIn(tid int64, upid UPID, mains bool) UTID {
+func (m *Machine) ThreadIn(tid int64, upid schema.UPID, mains bool) schema.UTID {
 	return m.threadIn(tid, upid, false, mains)
 }
 
-func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
+func (m *Machine) threadIn(tid int64, upid schema.UPID, main, mains bool) schema.UTID {
 	if utid, ok := m.tids.live(tid); ok && m.ProcessOf(utid) == upid && len(m.assocs)+len(m.children) == 0 {
 		return utid
 	}
 	utid := m.find(tid, m.PID(upid))
-	if utid == None {
+	if utid == table.None {
 		utid = m.StartThread(nil, tid)
 	} else {
 		m.changes++
@@ -312,7 +245,7 @@ func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
 		}
 		m.tids.setLive(tid, utid)
 	}
-	if m.ProcessOf(utid) == None {
+	if m.ProcessOf(utid) == table.None {
 		m.setProcess(utid, upid, main)
 	}
 	if len(m.assocs) > 0 || len(m.children) > 0 {
@@ -322,22 +255,22 @@ func (m *Machine) threadIn(tid int64, upid UPID, main, mains bool) UTID {
 }
 
 // find returns the newest living thread with the tid whose process has the pid or is
-// unknown, or None.
-func (m *Machine) find(tid, pid int64) UTID {
-	for utid := m.tids.newest(tid); utid != None; utid = m.tids.older(utid) {
+// unknown, or table.None.
+func (m *Machine) find(tid, pid int64) schema.UTID {
+	for utid := m.tids.newest(tid); utid != table.None; utid = m.tids.older(utid) {
 		if !m.alive(utid) {
 			continue
 		}
-		if upid := m.ProcessOf(utid); upid == None || m.PID(upid) == pid {
+		if upid := m.ProcessOf(utid); upid == table.None || m.PID(upid) == pid {
 			return utid
 		}
 	}
-	return None
+	return table.None
 }
 
 // alive reports whether neither the thread nor its process has ended, and the pid
 // still belongs to that process.
-func (m *Machine) alive(utid UTID) bool {
+func (m *Machine) alive(utid schema.UTID) bool {
 	t := m.thread(utid)
 	if t.ended {
 		return false
@@ -345,47 +278,47 @@ func (m *Machine) alive(utid UTID) bool {
 	if t.upid == none {
 		return true
 	}
-	p := m.proc(UPID(t.upid))
+	p := m.proc(schema.UPID(t.upid))
 	if p.ended {
 		return false
 	}
-	current := m.LiveProcess(m.PID(UPID(t.upid)))
-	return current == None || current == UPID(t.upid)
+	current := m.LiveProcess(m.PID(schema.UPID(t.upid)))
+	return current == table.None || current == schema.UPID(t.upid)
 }
 
 func (m *Machine) refresh(tid int64) {
 	utid := m.tids.newest(tid)
-	for utid != None && !m.alive(utid) {
+	for utid != table.None && !m.alive(utid) {
 		utid = m.tids.older(utid)
 	}
 	m.tids.setLive(tid, utid)
 }
 
-func (m *Machine) refreshMembers(upid UPID) {
+func (m *Machine) refreshMembers(upid schema.UPID) {
 	for at := m.proc(upid).members; at != none; {
-		m.refresh(m.TID(UTID(at)))
-		at = m.thread(UTID(at)).member
+		m.refresh(m.TID(schema.UTID(at)))
+		at = m.thread(schema.UTID(at)).member
 	}
 }
 
-func (m *Machine) setProcess(utid UTID, upid UPID, main bool) {
+func (m *Machine) setProcess(utid schema.UTID, upid schema.UPID, main bool) {
 	m.changes++
 	t, p := m.thread(utid), m.proc(upid)
 	if t.upid != int32(upid) {
 		t.upid, t.member, p.members = int32(upid), p.members, int32(utid)
 	}
-	m.store.Thread.UPID.Set(int64(utid), upid)
-	m.store.Thread.IsMainThread.Set(int64(utid), main)
+	m.all.tables.Thread.UPID.Set(int64(utid), upid)
+	m.all.tables.Thread.IsMainThread.Set(int64(utid), main)
 }
 
 // Process returns the process with the pid. If there is none, it adds one with its main thread.
-func (m *Machine) Process(pid int64) UPID { return m.process(pid, true) }
+func (m *Machine) Process(pid int64) schema.UPID { return m.process(pid, true) }
 
 // ProcessWithoutThread is Process without the main thread.
-func (m *Machine) ProcessWithoutThread(pid int64) UPID { return m.process(pid, false) }
+func (m *Machine) ProcessWithoutThread(pid int64) schema.UPID { return m.process(pid, false) }
 
-func (m *Machine) process(pid int64, main bool) UPID {
-	if upid := m.LiveProcess(pid); upid != None {
+func (m *Machine) process(pid int64, main bool) schema.UPID {
+	if upid := m.LiveProcess(pid); upid != table.None {
 		return upid
 	}
 	upid := m.addProcess(pid)
@@ -396,26 +329,26 @@ func (m *Machine) process(pid int64, main bool) UPID {
 	return upid
 }
 
-// LiveProcess returns the process with the pid, or None.
-func (m *Machine) LiveProcess(pid int64) UPID {
+// LiveProcess returns the process with the pid, or table.None.
+func (m *Machine) LiveProcess(pid int64) schema.UPID {
 	if upid, ok := m.pids.Find(uint64(pid), m.pidOf); ok {
-		return UPID(upid)
+		return schema.UPID(upid)
 	}
-	return None
+	return table.None
 }
 
 // StartProcess adds a process. If another process has the pid, that process is over.
-// ts (ns) is nil and parent is None if unknown.
-func (m *Machine) StartProcess(ts *int64, parent UPID, pid int64, name StringID, priority ThreadPriority) UPID {
+// ts (ns) is nil and parent is table.None if unknown.
+func (m *Machine) StartProcess(ts *int64, parent schema.UPID, pid int64, name table.StringID, priority ThreadPriority) schema.UPID {
 	return m.startProcess(ts, parent, pid, name, priority, true)
 }
 
 // StartProcessWithoutThread is StartProcess without the main thread.
-func (m *Machine) StartProcessWithoutThread(ts *int64, parent UPID, pid int64, name StringID, priority ThreadPriority) UPID {
+func (m *Machine) StartProcessWithoutThread(ts *int64, parent schema.UPID, pid int64, name table.StringID, priority ThreadPriority) schema.UPID {
 	return m.startProcess(ts, parent, pid, name, priority, false)
 }
 
-func (m *Machine) startProcess(ts *int64, parent UPID, pid int64, name StringID, priority ThreadPriority, main bool) UPID {
+func (m *Machine) startProcess(ts *int64, parent schema.UPID, pid int64, name table.StringID, priority ThreadPriority, main bool) schema.UPID {
 	m.changes++
 	former := m.LiveProcess(pid)
 	m.pids.Delete(uint64(pid), m.pidOf)
@@ -425,36 +358,36 @@ func (m *Machine) startProcess(ts *int64, parent UPID, pid int64, name StringID,
 	}
 	upid := m.process(pid, main)
 	if ts != nil {
-		m.store.Process.StartTS.Set(int64(upid), *ts)
+		m.all.tables.Process.StartTS.Set(int64(upid), *ts)
 		m.proc(upid).started = true
 	}
 	m.SetProcessName(upid, name, ProcessNameSystem)
-	if parent != None {
+	if parent != table.None {
 		m.setParent(upid, parent)
 	}
-	if former != None {
+	if former != table.None {
 		m.refreshMembers(former)
 	}
 	return upid
 }
 
 // SetProcessStart sets the start of a process, in ns, unless it is already known.
-func (m *Machine) SetProcessStart(upid UPID, ts int64) {
+func (m *Machine) SetProcessStart(upid schema.UPID, ts int64) {
 	if !m.proc(upid).started {
 		m.proc(upid).started = true
-		m.store.Process.StartTS.Set(int64(upid), ts)
+		m.all.tables.Process.StartTS.Set(int64(upid), ts)
 	}
 }
 
-func (m *Machine) setParent(upid, parent UPID) {
+func (m *Machine) setParent(upid, parent schema.UPID) {
 	m.proc(upid).parent = int32(parent)
-	m.store.Process.ParentUPID.Set(int64(upid), parent)
+	m.all.tables.Process.ParentUPID.Set(int64(upid), parent)
 }
 
 // SetParent sets the parent of a process. If the process already has another parent,
 // it was adopted: SetParent keeps the first parent and returns false.
-func (m *Machine) SetParent(upid, parent UPID) bool {
-	if had := UPID(m.proc(upid).parent); had != None {
+func (m *Machine) SetParent(upid, parent schema.UPID) bool {
+	if had := schema.UPID(m.proc(upid).parent); had != table.None {
 		return had == parent
 	}
 	m.setParent(upid, parent)
@@ -463,73 +396,78 @@ func (m *Machine) SetParent(upid, parent UPID) bool {
 
 // SetParentThread makes the thread's process the parent of a new process, either now
 // or when the thread's process becomes known.
-func (m *Machine) SetParentThread(upid UPID, parent UTID) {
-	if of := m.ProcessOf(parent); of != None {
+func (m *Machine) SetParentThread(upid schema.UPID, parent schema.UTID) {
+	if of := m.ProcessOf(parent); of != table.None {
 		m.setParent(upid, of)
 		return
 	}
 	m.children = append(m.children, pendingChild{parent, upid})
 }
 
-// ProcessOf returns the thread's process, or None.
-func (m *Machine) ProcessOf(utid UTID) UPID { return UPID(m.thread(utid).upid) }
+// ProcessOf returns the thread's process, or table.None.
+func (m *Machine) ProcessOf(utid schema.UTID) schema.UPID { return schema.UPID(m.thread(utid).upid) }
 
 // PID returns the process's pid.
-func (m *Machine) PID(upid UPID) int64 {
-	return int64(m.store.processes.wide.Get(int(upid)))<<32 | int64(m.proc(upid).pid)
+func (m *Machine) PID(upid schema.UPID) int64 {
+	return int64(m.all.processes.wide.Get(int(upid)))<<32 | int64(m.proc(upid).pid)
 }
 
 // TID returns the thread's tid.
-func (m *Machine) TID(utid UTID) int64 { return int64(m.tids.key(int(utid))) }
+func (m *Machine) TID(utid schema.UTID) int64 { return int64(m.tids.key(int(utid))) }
 
 // SetThreadName names a thread, unless it has a name of a higher priority.
-func (m *Machine) SetThreadName(utid UTID, name StringID, priority ThreadPriority) {
+func (m *Machine) SetThreadName(utid schema.UTID, name table.StringID, priority ThreadPriority) {
 	if name == 0 || priority < m.thread(utid).namePriority {
 		return
 	}
 	m.thread(utid).namePriority = priority
-	m.store.Thread.Name.Set(int64(utid), name)
+	m.all.tables.Thread.Name.Set(int64(utid), name)
 }
 
 // SetThreadAndProcessName names a thread and, if it is the main thread, its
 // process.
-func (m *Machine) SetThreadAndProcessName(utid UTID, name StringID, priority ThreadPriority) {
+func (m *Machine) SetThreadAndProcessName(utid schema.UTID, name table.StringID, priority ThreadPriority) {
 	m.SetThreadName(utid, name, priority)
-	if upid := m.ProcessOf(utid); upid != None && m.PID(upid) == m.TID(utid) {
+	if upid := m.ProcessOf(utid); upid != table.None && m.PID(upid) == m.TID(utid) {
 		m.SetProcessName(upid, name, ProcessNameSystem)
 	}
 }
 
 // SetProcessName names a process, unless it has a name of a higher priority.
-func (m *Machine) SetProcessName(upid UPID, name StringID, priority ProcessPriority) {
+func (m *Machine) SetProcessName(upid schema.UPID, name table.StringID, priority ProcessPriority) {
 	if name == 0 || priority < m.proc(upid).namePriority {
 		return
 	}
 	m.proc(upid).namePriority = priority
-	m.store.Process.Name.Set(int64(upid), name)
+	m.all.tables.Process.Name.Set(int64(upid), name)
 }
 
 // SetCmdline sets the command line of a process.
-func (m *Machine) SetCmdline(upid UPID, cmdline StringID) {
-	m.store.Process.Cmdline.Set(int64(upid), cmdline)
+func (m *Machine) SetCmdline(upid schema.UPID, cmdline table.StringID) {
+	m.all.tables.Process.Cmdline.Set(int64(upid), cmdline)
 }
 
 // SetUID sets the user of a process. Android combines a user and an app into a uid:
 // user*100000 + app.
-func (m *Machine) SetUID(upid UPID, uid int64) {
-	t, row := &m.store.Process, int64(upid)
+func (m *Machine) SetUID(upid schema.UPID, uid int64) {
+	t, row := &m.all.tables.Process, int64(upid)
 	t.UID.Set(row, uid)
 	t.AndroidAppID.Set(row, uid%100000)
 	t.AndroidUserID.Set(row, uid/100000)
 }
 
 // SetMainThread sets whether a thread is the main thread of its process.
-func (m *Machine) SetMainThread(utid UTID, main bool) {
-	m.store.Thread.IsMainThread.Set(int64(utid), main)
+func (m *Machine) SetMainThread(utid schema.UTID, main bool) {
+	m.all.tables.Thread.IsMainThread.Set(int64(utid), main)
 }
 
 // SetIdleThread sets whether a thread is a CPU's idle thread.
-func (m *Machine) SetIdleThread(utid UTID, idle bool) { m.store.Thread.IsIdle.Set(int64(utid), idle) }
+func (m *Machine) SetIdleThread(utid schema.UTID, idle bool) {
+	m.all.tables.Thread.IsIdle.Set(int64(utid), idle)
+}
+
+// IdleThread is the thread of the idle process, which exists even if no event mentions it.
+func (m *Machine) IdleThread() schema.UTID { return m.swapperThread }
 
 // UseIdleProcess makes tid 0 and pid 0 refer to the idle process, utid 0 and upid 0,
 // as in Linux traces.
@@ -540,68 +478,68 @@ func (m *Machine) UseIdleProcess() {
 	m.tids.chain(0, m.swapperThread)
 	m.tids.setLive(0, m.swapperThread)
 	m.pids.Set(0, int(m.swapperProcess), m.pidOf)
-	m.SetThreadName(m.swapperThread, m.store.Strings.Intern("swapper"), ThreadNameConstant)
+	m.SetThreadName(m.swapperThread, m.all.strings.Intern("swapper"), ThreadNameConstant)
 }
 
 // ProcessArgs returns the args of a process, for the caller to add to.
-func (m *Machine) ProcessArgs(upid UPID) *ArgSet {
+func (m *Machine) ProcessArgs(upid schema.UPID) *args.Set {
 	return &hintsOf(m.processHints, upid).args
 }
 
 // SetProcessLabels sets what a process does, such as "GPU 3", as args. Perfetto's UI shows them beside
 // the name.
-func (m *Machine) SetProcessLabels(upid UPID, labels ...StringID) {
+func (m *Machine) SetProcessLabels(upid schema.UPID, labels ...table.StringID) {
 	if len(labels) == 0 {
 		return
 	}
 	const key = "chrome.process_label"
-	args, strings := m.ProcessArgs(upid), m.store.Strings
+	set, strings := m.ProcessArgs(upid), m.all.strings
 	for i, label := range labels {
-		args.AddFlat(strings.Intern(key), strings.Intern(ArrayKey(key, i)), StringArg(label))
+		set.AddFlat(strings.Intern(key), strings.Intern(args.ArrayKey(key, i)), args.String(label))
 	}
 }
 
 // ThreadArgs returns the args of a thread, for the caller to add to.
-func (m *Machine) ThreadArgs(utid UTID) *ArgSet {
+func (m *Machine) ThreadArgs(utid schema.UTID) *args.Set {
 	return &hintsOf(m.threadHints, utid).args
 }
 
 // SetProcessSortIndex sets the position of a process in sorted lists.
-func (m *Machine) SetProcessSortIndex(upid UPID, index int64, priority SortPriority) {
+func (m *Machine) SetProcessSortIndex(upid schema.UPID, index int64, priority SortPriority) {
 	hintsOf(m.processHints, upid).setSort(index, priority)
 }
 
 // SetThreadSortIndex sets the position of a thread in sorted lists.
-func (m *Machine) SetThreadSortIndex(utid UTID, index int64, priority SortPriority) {
+func (m *Machine) SetThreadSortIndex(utid schema.UTID, index int64, priority SortPriority) {
 	hintsOf(m.threadHints, utid).setSort(index, priority)
 }
 
 // Associate records that two threads share a process, which may become known later.
 // It returns false if they belong to different processes.
-func (m *Machine) Associate(a, b UTID, mains bool) bool {
+func (m *Machine) Associate(a, b schema.UTID, mains bool) bool {
 	upidA, upidB := m.ProcessOf(a), m.ProcessOf(b)
 	switch {
-	case upidA != None && upidB == None:
+	case upidA != table.None && upidB == table.None:
 		m.join(b, upidA, mains)
-	case upidB != None && upidA == None:
+	case upidB != table.None && upidA == table.None:
 		m.join(a, upidB, mains)
-	case upidA != None:
+	case upidA != table.None:
 		return upidA == upidB
 	default:
-		m.assocs = append(m.assocs, [2]UTID{a, b})
+		m.assocs = append(m.assocs, [2]schema.UTID{a, b})
 	}
 	return true
 }
 
-func (m *Machine) join(utid UTID, upid UPID, mains bool) {
+func (m *Machine) join(utid schema.UTID, upid schema.UPID, mains bool) {
 	m.setProcess(utid, upid, mains && m.TID(utid) == m.PID(upid))
 	m.resolve(utid, upid, mains)
 }
 
 // resolve assigns the process to all threads known to share it with the thread, and
 // makes it the parent of the children that waited for it.
-func (m *Machine) resolve(utid UTID, upid UPID, mains bool) {
-	for work := []UTID{utid}; len(work) > 0; {
+func (m *Machine) resolve(utid schema.UTID, upid schema.UPID, mains bool) {
+	for work := []schema.UTID{utid}; len(work) > 0; {
 		utid := work[len(work)-1]
 		work = work[:len(work)-1]
 		m.children = slices.DeleteFunc(m.children, func(c pendingChild) bool {
@@ -611,7 +549,7 @@ func (m *Machine) resolve(utid UTID, upid UPID, mains bool) {
 			m.setParent(c.child, upid)
 			return true
 		})
-		m.assocs = slices.DeleteFunc(m.assocs, func(pair [2]UTID) bool {
+		m.assocs = slices.DeleteFunc(m.assocs, func(pair [2]schema.UTID) bool {
 			other := pair[0]
 			switch utid {
 			case pair[0]:
@@ -696,19 +634,19 @@ func (h *hints) setSort(index int64, priority SortPriority) {
 
 // finish stores the args of processes and threads.
 func (m *Machine) finish() {
-	storeHints(m.store, m.processHints, "process_sort_index_hint", &m.store.Process.ArgSetID)
-	storeHints(m.store, m.threadHints, "thread_sort_index_hint", &m.store.Thread.ArgSetID)
+	storeHints(m.all, m.processHints, "process_sort_index_hint", &m.all.tables.Process.ArgSetID)
+	storeHints(m.all, m.threadHints, "thread_sort_index_hint", &m.all.tables.Thread.ArgSetID)
 	m.tids, m.pids = tidIndex{}, paged.Index{}
 }
 
-func storeHints[ID ~int64](s *Store, all map[ID]*hints, sort string, to *table.SetRef[schema.Args]) {
+func storeHints[ID ~int64](s *Machines, all map[ID]*hints, sort string, to *table.SetRef[schema.Args]) {
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		h := all[id]
 		if h.sorted {
-			h.args.Add(s.Strings.Intern(sort), IntArg(h.sort))
+			h.args.Add(s.strings.Intern(sort), args.Int(h.sort))
 		}
 		if h.args.Len() > 0 {
-			to.Set(int64(id), s.InternArgs(&h.args))
+			to.Set(int64(id), s.args.Intern(&h.args))
 		}
 	}
 }

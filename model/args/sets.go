@@ -1,4 +1,4 @@
-package model
+package args
 
 import (
 	"encoding/binary"
@@ -13,126 +13,114 @@ import (
 )
 
 const (
-	argBatches = 16
+	batches    = 16
 	batchBytes = 256 << 10
 	// largeBatch is the size in bytes from which a batch is written at once, so that
 	// large batches do not pile up waiting for the writer.
 	largeBatch = 512 << 10
 )
 
-// argSets assigns ids to sets of args. A set's id is the number of its first row in
+// ID is the id of a set.
+type ID = table.SetID[schema.Args]
+
+// Sets assigns ids to sets of args. A set's id is the number of its first row in
 // args. A set that was stored recently is not stored again but keeps its id. A
 // separate goroutine writes the rows of new sets.
-type argSets struct {
-	store   *Store
+type Sets struct {
+	strings *table.StringPool
 	ids     recentIDs
-	rows    int64      // rows taken by all sets so far
-	threads []ArgSetID // ids plus one of the sets of threadArgs, by utid; 0 if there is none
-	writer  argWriter
+	rows    int64 // rows taken by all sets so far
+	writer  writer
 
-	batch  *argBatch // being filled
+	batch  *batch // being filled
 	made   int
-	helper *handoff.Helper[*argBatch] // runs the writer; nil until there is a full batch
+	helper *handoff.Helper[*batch] // runs the writer; nil until there is a full batch
 }
 
-// argBatch is a run of new sets on their way to the writer.
-type argBatch struct {
+// batch is a run of new sets on their way to the writer.
+type batch struct {
 	packed  []byte // the sets, one after the other
 	strings table.StringView
 }
 
-func (a *argSets) init(s *Store) {
-	a.store, a.batch, a.made = s, new(argBatch), 1
-	a.writer.init(s)
+// NewSets returns a Sets that fills the table args, whose keys and texts are in strings. detach is table.Set.Detach.
+func NewSets(t *schema.Args, strings *table.StringPool, detach func(*table.Table, func() table.StringView)) *Sets {
+	a := &Sets{strings: strings, batch: new(batch), made: 1}
+	a.writer.init(t, strings, detach)
+	return a
 }
 
-// InternArgs returns the id of a set, which must not be empty.
-func (s *Store) InternArgs(set *ArgSet) ArgSetID {
-	a := &s.args
+// Intern returns the id of a set, which must not be empty.
+func (a *Sets) Intern(set *Set) ID {
 	b := a.batch
 	from := len(b.packed)
 	b.packed = set.pack(b.packed)
 	id, added := a.ids.insert(xxh3.Hash(b.packed[from:])|1, a.rows)
 	if !added {
 		b.packed = b.packed[:from]
-		return ArgSetID(id)
+		return ID(id)
 	}
 	a.added(set)
-	return ArgSetID(id)
+	return ID(id)
 }
 
-// AppendArgs stores a set, which must not be empty, as it is, even if it was stored before. Its id is the number of args so far.
-func (s *Store) AppendArgs(set *ArgSet) ArgSetID {
-	a := &s.args
+// Append stores a set, which must not be empty, as it is, even if it was stored before. Its id is the number of args so far.
+func (a *Sets) Append(set *Set) ID {
 	id := a.rows
 	a.batch.packed = set.pack(a.batch.packed)
 	a.added(set)
-	return ArgSetID(id)
+	return ID(id)
 }
 
 // added counts the rows of a set that was added to the batch, and sends a full batch.
-func (a *argSets) added(set *ArgSet) {
+func (a *Sets) added(set *Set) {
 	a.rows += int64(set.Len())
 	switch n := len(a.batch.packed); {
 	case n >= largeBatch:
-		a.settle()
+		a.Settle()
 	case n >= batchBytes:
 		a.send()
 	}
 }
 
-// internArgsOf returns the id of the set that the source adds, or None if it adds
+// InternOf returns the id of the set that the source adds, or table.None if it adds
 // nothing. It overwrites scratch.
-func (s *Store) internArgsOf(source ArgSource, scratch *ArgSet) ArgSetID {
+func (a *Sets) InternOf(source Source, scratch *Set) ID {
 	if source == nil {
-		return None
+		return table.None
 	}
 	scratch.Reset()
 	source.AddArgs(scratch)
 	if scratch.Len() == 0 {
-		return None
+		return table.None
 	}
-	return s.InternArgs(scratch)
-}
-
-// threadArgs returns the id of the set that holds only a utid. It overwrites scratch.
-func (s *Store) threadArgs(utid UTID, scratch *ArgSet) ArgSetID {
-	a := &s.args
-	for len(a.threads) <= int(utid) {
-		a.threads = append(a.threads, 0)
-	}
-	if a.threads[utid] == 0 {
-		scratch.Reset()
-		scratch.Add(s.words.utid, UintArg(uint64(utid)))
-		a.threads[utid] = s.InternArgs(scratch) + 1
-	}
-	return a.threads[utid] - 1
+	return a.Intern(scratch)
 }
 
 // send hands the batch to the writer and begins another.
-func (a *argSets) send() {
+func (a *Sets) send() {
 	if a.helper == nil {
-		a.helper = handoff.Help(argBatches, a.writer.run)
+		a.helper = handoff.Help(batches, a.writer.run)
 	}
-	a.batch.strings = a.store.Strings.View()
+	a.batch.strings = a.strings.View()
 	a.helper.Give(a.batch)
-	if a.made < argBatches {
-		a.batch = new(argBatch)
+	if a.made < batches {
+		a.batch = new(batch)
 		a.made++
 		return
 	}
 	a.batch, _ = a.helper.Take()
 }
 
-// settle writes all pending sets.
-func (a *argSets) settle() {
-	a.stop()
-	a.batch.strings = a.store.Strings.View()
+// Settle writes all pending sets.
+func (a *Sets) Settle() {
+	a.Stop()
+	a.batch.strings = a.strings.View()
 	a.writer.write(a.batch)
 }
 
-// stop waits for the writer to finish. The next full batch starts another.
-func (a *argSets) stop() {
+// Stop waits for the writer to finish. The next full batch starts another.
+func (a *Sets) Stop() {
 	if a.helper == nil {
 		return
 	}
@@ -143,47 +131,49 @@ func (a *argSets) stop() {
 	a.helper, a.made = nil, 1
 }
 
-// argWriter fills the table args.
-type argWriter struct {
+// writer fills the table args.
+type writer struct {
 	args  *schema.Args
-	names [len(argKinds)]StringID // names of the kinds, in the store's strings
+	names [len(kinds)]table.StringID // names of the kinds, in the strings of Sets
 
 	// Each chunk has a string pool of its own, so that strings that do not recur take
 	// no memory.
 	strings *table.StringPool
-	weighed int64                  // bytes of strings already reported to the table
-	known   paged.Sparse[StringID] // chunk ids by the id in the store's pool
-	types   [len(argKinds)]StringID
-	view    table.StringView // the store's strings as of the current batch
+	weighed int64                        // bytes of strings already reported to the table
+	known   paged.Sparse[table.StringID] // chunk ids by the id in the strings of Sets
+	types   [len(kinds)]table.StringID
+	view    table.StringView // the strings of Sets as of the current batch
 	invalid int64            // texts of earlier chunks that are not UTF-8
 }
 
-func (w *argWriter) init(s *Store) {
-	w.args, w.names = &s.Args, s.words.values
-	w.strings = table.NewStringPool()
-	s.set.Detach(&s.Args.Table, w.seal)
+func (w *writer) init(t *schema.Args, strings *table.StringPool, detach func(*table.Table, func() table.StringView)) {
+	w.args, w.strings = t, table.NewStringPool()
+	for kind, name := range kinds {
+		w.names[kind] = strings.Intern(name)
+	}
+	detach(&t.Table, w.seal)
 }
 
 // seal returns the strings of a complete chunk and starts an empty pool for the next.
-func (w *argWriter) seal() table.StringView {
+func (w *writer) seal() table.StringView {
 	view := w.strings.View()
 	w.invalid += w.strings.Invalid()
 	w.strings, w.weighed = table.NewStringPool(), 0
-	w.known = paged.Sparse[StringID]{}
+	w.known = paged.Sparse[table.StringID]{}
 	clear(w.types[:])
 	return view
 }
 
 // typeOf returns the chunk's string for a kind of value.
-func (w *argWriter) typeOf(kind ArgKind) StringID {
+func (w *writer) typeOf(kind Kind) table.StringID {
 	if w.types[kind] == 0 {
 		w.types[kind] = w.string(w.names[kind])
 	}
 	return w.types[kind]
 }
 
-// string returns the chunk's id for one of the store's strings.
-func (w *argWriter) string(id StringID) StringID {
+// string returns the chunk's id for one of the strings of Sets.
+func (w *writer) string(id table.StringID) table.StringID {
 	known := w.known.At(int(id))
 	if *known == 0 && id != 0 {
 		*known = w.strings.Intern(w.view.Get(id))
@@ -191,11 +181,11 @@ func (w *argWriter) string(id StringID) StringID {
 	return *known
 }
 
-// invalidTexts counts the texts that were not UTF-8.
-func (w *argWriter) invalidTexts() int64 { return w.invalid + w.strings.Invalid() }
+// Invalid counts the texts that were not UTF-8.
+func (a *Sets) Invalid() int64 { return a.writer.invalid + a.writer.strings.Invalid() }
 
 // run writes batches and sends them back empty.
-func (w *argWriter) run(h *handoff.Helper[*argBatch]) {
+func (w *writer) run(h *handoff.Helper[*batch]) {
 	for {
 		b, ok := h.Next()
 		if !ok {
@@ -207,7 +197,7 @@ func (w *argWriter) run(h *handoff.Helper[*argBatch]) {
 }
 
 // write stores the sets of a batch and empties it.
-func (w *argWriter) write(b *argBatch) {
+func (w *writer) write(b *batch) {
 	w.view = b.strings
 	for rest := b.packed; len(rest) > 0; {
 		rest = w.writeSet(rest)
@@ -221,7 +211,7 @@ func (w *argWriter) write(b *argBatch) {
 }
 
 // writeSet stores the first of the packed sets and returns the others.
-func (w *argWriter) writeSet(packed []byte) (rest []byte) {
+func (w *writer) writeSet(packed []byte) (rest []byte) {
 	t := w.args
 	id := t.Rows()
 	n := int(binary.LittleEndian.Uint32(packed))
@@ -241,13 +231,13 @@ func (w *argWriter) writeSet(packed []byte) (rest []byte) {
 			}
 			row := row + int64(i)
 			switch a.Value.Kind {
-			case ArgString, ArgJSON:
-				t.StringValue.Set(row, w.string(StringID(a.Value.bits)))
-			case argText:
+			case KindString, KindJSON:
+				t.StringValue.Set(row, w.string(table.StringID(a.Value.bits)))
+			case kindText:
 				t.StringValue.Set(row, w.strings.InternBytes(a.text))
-			case ArgReal:
+			case KindReal:
 				t.RealValue.Set(row, math.Float64frombits(a.Value.bits))
-			case ArgNull:
+			case KindNull:
 			default:
 				t.IntValue.Set(row, int64(a.Value.bits))
 			}
@@ -268,13 +258,13 @@ const (
 )
 
 // pack appends the packed set to b.
-func (s *ArgSet) pack(b []byte) []byte {
+func (s *Set) pack(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(s.args)))
 	for i := range s.args {
 		a := &s.args[i]
 		kind, bits := uint64(a.Value.Kind), a.Value.bits
 		var text []byte
-		if a.Value.Kind == argText {
+		if a.Value.Kind == kindText {
 			text = spanOf(a.Value).of(s.text)
 			bits = uint64(len(text))
 		}
@@ -300,14 +290,14 @@ type packedArg struct {
 // unpack returns the first arg and the bytes after it.
 func unpack(b []byte) (a packedArg, rest []byte) {
 	head := binary.LittleEndian.Uint64(b)
-	a.Key, a.FlatKey = StringID(head), StringID(head)
-	a.Value = ArgValue{ArgKind(head >> 32), binary.LittleEndian.Uint64(b[8:])}
+	a.Key, a.FlatKey = table.StringID(head), table.StringID(head)
+	a.Value = Value{Kind(head >> 32), binary.LittleEndian.Uint64(b[8:])}
 	b = b[packedBytes:]
 	if head>>32&packedFlat != 0 {
-		a.FlatKey = StringID(binary.LittleEndian.Uint32(b))
+		a.FlatKey = table.StringID(binary.LittleEndian.Uint32(b))
 		b = b[4:]
 	}
-	if a.Value.Kind == argText {
+	if a.Value.Kind == kindText {
 		a.text, b = b[:a.Value.bits], b[a.Value.bits:]
 	}
 	return a, b

@@ -1,8 +1,11 @@
-package model
+package machine
 
 import (
 	"strconv"
 	"strings"
+
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
 )
 
 // kernelVersion is the version of a Linux kernel, zero if unknown.
@@ -10,7 +13,7 @@ type kernelVersion struct{ major, minor int }
 
 // SetSystem records what uname reports for the machine.
 func (m *Machine) SetSystem(sysname, version, release, arch string) {
-	t, row, intern := &m.store.Tables.Machine, int64(m.ID), m.store.Strings.Intern
+	t, row, intern := &m.all.tables.Machine, int64(m.ID), m.all.strings.Intern
 	t.Sysname.Set(row, intern(sysname))
 	t.Version.Set(row, intern(version))
 	t.Release.Set(row, intern(release))
@@ -46,29 +49,39 @@ func (m *Machine) KernelAtLeast(major, minor int) bool {
 func (m *Machine) Arch() string { return m.arch }
 
 // ThreadName returns the thread's name, or zero.
-func (m *Machine) ThreadName(utid UTID) StringID {
-	name, _ := m.store.Thread.Name.Get(int64(utid))
+func (m *Machine) ThreadName(utid schema.UTID) table.StringID {
+	name, _ := m.all.tables.Thread.Name.Get(int64(utid))
 	return name
 }
 
 // ProcessName returns the process's name, or zero.
-func (m *Machine) ProcessName(upid UPID) StringID {
-	name, _ := m.store.Process.Name.Get(int64(upid))
+func (m *Machine) ProcessName(upid schema.UPID) table.StringID {
+	name, _ := m.all.tables.Process.Name.Get(int64(upid))
 	return name
 }
 
 // ThreadAlive reports whether the thread has not ended.
-func (m *Machine) ThreadAlive(utid UTID) bool { return m.alive(utid) }
+func (m *Machine) ThreadAlive(utid schema.UTID) bool { return m.alive(utid) }
 
 // GPU returns the id (ugpu) of a GPU, which it adds if it is new.
-func (m *Machine) GPU(gpu int64) UGPU {
+func (m *Machine) GPU(gpu int64) schema.UGPU {
 	if id, ok := m.gpus[gpu]; ok {
 		return id
 	}
-	t := &m.store.Tables.GPU
+	t := &m.all.tables.GPU
 	row := t.Append()
 	t.GPU.Set(row, gpu)
 	t.MachineID.Set(row, m.ID)
-	m.gpus[gpu] = UGPU(row)
-	return UGPU(row)
+	m.gpus[gpu] = schema.UGPU(row)
+	return schema.UGPU(row)
+}
+
+// Name returns the machine's name, or its raw id if it has none.
+func (m *Machine) Name() string {
+	t, row := &m.all.tables.Machine, int64(m.ID)
+	if name, ok := t.Name.Get(row); ok && name != 0 {
+		return m.all.strings.Get(name)
+	}
+	raw, _ := t.RawID.Get(row)
+	return strconv.FormatInt(raw, 10)
 }

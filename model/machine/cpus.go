@@ -1,4 +1,10 @@
-package model
+package machine
+
+import (
+	"github.com/tpconvert/tpconvert/model/args"
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/model/table"
+)
 
 // cpusPerMachine is the number of CPU ids reserved for each machine, as in Trace
 // Processor: ucpu is cpusPerMachine * machine_id + cpu.
@@ -11,31 +17,31 @@ const firstOddCPU = 1 << 40
 // cpus are the CPUs of a machine.
 type cpus struct {
 	seen      [cpusPerMachine / 64]uint64 // bit set of CPU numbers
-	odd       map[int64]UCPU              // of the CPUs with other numbers
+	odd       map[int64]schema.UCPU       // of the CPUs with other numbers
 	described map[int64]CPUDescription
 }
 
 // CPUDescription is what a trace says about a CPU.
 type CPUDescription struct {
-	Processor StringID // 0 if not known
+	Processor table.StringID // 0 if not known
 	ClusterID int64
-	Capacity  int64    // relative to the fastest CPU, None if not known
-	ArgSetID  ArgSetID // None if there is none
+	Capacity  int64   // relative to the fastest CPU, table.None if not known
+	ArgSetID  args.ID // table.None if there is none
 }
 
 // CPU returns the id of a CPU, which it adds if it is new.
-func (m *Machine) CPU(cpu int64) UCPU {
+func (m *Machine) CPU(cpu int64) schema.UCPU {
 	if uint64(cpu) < cpusPerMachine {
 		m.cpus.seen[cpu/64] |= 1 << (cpu % 64)
-		return UCPU(int64(m.ID)*cpusPerMachine + cpu)
+		return schema.UCPU(int64(m.ID)*cpusPerMachine + cpu)
 	}
 	id, ok := m.cpus.odd[cpu]
 	if !ok {
 		if m.cpus.odd == nil {
-			m.cpus.odd = map[int64]UCPU{}
+			m.cpus.odd = map[int64]schema.UCPU{}
 		}
-		id = UCPU(firstOddCPU + len(m.store.oddCPUs))
-		m.store.oddCPUs = append(m.store.oddCPUs, oddCPU{m, cpu})
+		id = schema.UCPU(firstOddCPU + len(m.all.odd))
+		m.all.odd = append(m.all.odd, oddCPU{m, cpu})
 		m.cpus.odd[cpu] = id
 	}
 	return id
@@ -56,22 +62,22 @@ type oddCPU struct {
 	cpu     int64
 }
 
-// storeCPUs writes the CPUs of all machines in the order of their ids.
-func (s *Store) storeCPUs() {
-	for _, m := range s.sortedMachines() {
+// StoreCPUs writes the CPUs of all machines in the order of their ids.
+func (s *Machines) StoreCPUs() {
+	for _, m := range s.sorted() {
 		for cpu := range int64(cpusPerMachine) {
 			if m.cpus.seen[cpu/64]>>(cpu%64)&1 != 0 {
 				m.storeCPU(cpu)
 			}
 		}
 	}
-	for _, c := range s.oddCPUs {
+	for _, c := range s.odd {
 		c.machine.storeCPU(c.cpu)
 	}
 }
 
 func (m *Machine) storeCPU(cpu int64) {
-	t := &m.store.Tables.CPU
+	t := &m.all.tables.CPU
 	row := t.Append()
 	t.SetID(row, int64(m.CPU(cpu)))
 	t.UCPU.Set(row, m.CPU(cpu))
@@ -83,10 +89,10 @@ func (m *Machine) storeCPU(cpu int64) {
 	}
 	t.Processor.Set(row, d.Processor)
 	t.ClusterID.Set(row, d.ClusterID)
-	if d.Capacity != None {
+	if d.Capacity != table.None {
 		t.Capacity.Set(row, d.Capacity)
 	}
-	if d.ArgSetID != None {
+	if d.ArgSetID != table.None {
 		t.ArgSetID.Set(row, d.ArgSetID)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/ingest/format"
 )
 
@@ -23,7 +24,7 @@ func CutTrace(ctx context.Context, trace string, w io.Writer, o Options) (*Resul
 	if _, again := sourceOf(trace); !again {
 		return nil, optionError("%s: a trace to cut is read twice, so it must be a file", trace)
 	}
-	scratch, remove, err := export.Temporary("tpconvert-cut-")
+	scratch, remove, err := staging.Temporary("tpconvert-cut-")
 	if err != nil {
 		return nil, err
 	}

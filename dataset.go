@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/internal/memory"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
@@ -37,7 +38,7 @@ func Open(path string) (*Dataset, error) {
 // were derived are left out. Of the options, those under "writing" apply but for Append, Merge and those of inputs.
 func (d *Dataset) Cut(ctx context.Context, out string, o Options) (*Result, error) {
 	begun := time.Now()
-	undo, err := export.MakeParents(out)
+	undo, err := staging.MakeParents(out)
 	if err != nil {
 		return nil, err
 	}

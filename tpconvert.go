@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/model/schema"
 )
@@ -82,7 +83,7 @@ type Options struct {
 // The settings of the garbage collector are the caller's. Several calls may run at once, also on the same dataset of many
 // traces.
 func Convert(ctx context.Context, inputs []string, out string, o Options) (*Result, error) {
-	undo, err := export.MakeParents(out)
+	undo, err := staging.MakeParents(out)
 	if err != nil {
 		return nil, err
 	}

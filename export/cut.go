@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/parquet/file"
 
+	"github.com/tpconvert/tpconvert/export/parquet"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -122,9 +123,9 @@ func (w *Writer) narrow() (*Writer, error) {
 	if w.options.Range.Whole() {
 		return w, nil
 	}
-	s := &Stage{Path: filepath.Join(w.stage.Path, wholeFolder)}
+	s := &staging.Stage{Path: filepath.Join(w.stage.Path, wholeFolder)}
 	if err := os.Mkdir(s.Path, 0o777); err != nil {
-		return nil, errors.Join(targetError(s.Path, err), w.Abort())
+		return nil, errors.Join(staging.Error(s.Path, err), w.Abort())
 	}
 	o := w.options
 	o.Format, o.Tables, o.EmptyTables, o.Temporary = Parquet, nil, false, true
@@ -269,7 +270,7 @@ func (c *cutter) copy(s *table.Schema, path string) error {
 		if err := c.failure(); err != nil {
 			return err
 		}
-		if err := t.group(&groupReader{reader.RowGroup(i), reader.BufferPool()}); err != nil {
+		if err := t.group(parquet.Group(reader, i)); err != nil {
 			return err
 		}
 	}
@@ -282,10 +283,10 @@ type tableCutter struct {
 	schema  *table.Schema
 	to      *output // nil if the table is not written
 	most    int     // rows of a new row group
-	filters []func(g *groupReader, keep []bool) error
+	filters []func(g *parquet.RowGroup, keep []bool) error
 	kept    ids   // ids of the rows that stay, nil if all do
 	row     int64 // first row of the current group
-	pending chunkBuilder
+	pending parquet.Builder
 }
 
 // plan finds out which rows stay.
@@ -310,7 +311,7 @@ func (t *tableCutter) plan(reader *file.Reader) error {
 				return err
 			}
 		}
-		t.filters = append(t.filters, func(g *groupReader, keep []bool) error {
+		t.filters = append(t.filters, func(g *parquet.RowGroup, keep []bool) error {
 			err := t.byTime(g, keep, time, dur)
 			for ; len(lasting) > 0 && lasting[0] < t.row+g.NumRows(); lasting = lasting[1:] {
 				keep[lasting[0]-t.row] = true
@@ -321,9 +322,9 @@ func (t *tableCutter) plan(reader *file.Reader) error {
 	for i, column := range t.schema.Columns {
 		switch there, lossy := t.rows[column.Ref]; {
 		case column.Set == t.schema.Name:
-			t.filters = append(t.filters, func(g *groupReader, keep []bool) error { return byID(g, i, keep, t.sets[column.Set]) })
+			t.filters = append(t.filters, func(g *parquet.RowGroup, keep []bool) error { return byID(g, i, keep, t.sets[column.Set]) })
 		case time < 0 && lossy && column.Ref != t.schema.Name:
-			t.filters = append(t.filters, func(g *groupReader, keep []bool) error { return byID(g, i, keep, there) })
+			t.filters = append(t.filters, func(g *parquet.RowGroup, keep []bool) error { return byID(g, i, keep, there) })
 		}
 	}
 	if len(t.filters) > 0 {
@@ -334,18 +335,18 @@ func (t *tableCutter) plan(reader *file.Reader) error {
 }
 
 // byTime drops the rows that do not reach into the span.
-func (t *tableCutter) byTime(g *groupReader, keep []bool, time, dur int) error {
+func (t *tableCutter) byTime(g *parquet.RowGroup, keep []bool, time, dur int) error {
 	if t.outside(g, time, dur) {
 		clear(keep)
 		return nil
 	}
-	ts, _, err := g.int64s(time)
+	ts, _, err := g.Int64s(time)
 	if err != nil {
 		return err
 	}
 	var durs []int64 // 0 for NULL
 	if dur >= 0 {
-		if durs, _, err = g.int64s(dur); err != nil {
+		if durs, _, err = g.Int64s(dur); err != nil {
 			return err
 		}
 	}
@@ -356,12 +357,12 @@ func (t *tableCutter) byTime(g *groupReader, keep []bool, time, dur int) error {
 }
 
 // outside reports whether no row of a group can reach into the span.
-func (t *tableCutter) outside(g *groupReader, time, dur int) bool {
-	least, greatest, known := g.limits(time)
+func (t *tableCutter) outside(g *parquet.RowGroup, time, dur int) bool {
+	least, greatest, known := g.Limits(time)
 	if !known || least >= t.End || greatest >= t.Start || dur < 0 {
 		return known && (least >= t.End || greatest < t.Start)
 	}
-	shortest, longest, known := g.limits(dur)
+	shortest, longest, known := g.Limits(dur)
 	return known && shortest >= 0 && longest <= t.Start-greatest
 }
 
@@ -372,17 +373,17 @@ func (t *tableCutter) lasting(reader *file.Reader, time, by int) ([]int64, error
 	last := map[int64]row{}
 	number := int64(0)
 	for i := range reader.NumRowGroups() {
-		g := &groupReader{reader.RowGroup(i), reader.BufferPool()}
+		g := parquet.Group(reader, i)
 		first := number
 		number += g.NumRows()
-		if least, _, known := g.limits(time); known && least > t.Start {
+		if least, _, known := g.Limits(time); known && least > t.Start {
 			continue
 		}
-		ts, _, err := g.int64s(time)
+		ts, _, err := g.Int64s(time)
 		if err != nil {
 			return nil, err
 		}
-		of, _, err := g.int64s(by)
+		of, _, err := g.Int64s(by)
 		if err != nil {
 			return nil, err
 		}
@@ -401,8 +402,8 @@ func (t *tableCutter) lasting(reader *file.Reader, time, by int) ([]int64, error
 }
 
 // byID drops the rows whose id in a column is not among those that stay.
-func byID(g *groupReader, column int, keep []bool, there ids) error {
-	values, some, err := g.int64s(column)
+func byID(g *parquet.RowGroup, column int, keep []bool, there ids) error {
+	values, some, err := g.Int64s(column)
 	if err != nil {
 		return err
 	}
@@ -413,7 +414,7 @@ func byID(g *groupReader, column int, keep []bool, there ids) error {
 }
 
 // group copies the rows of a row group that stay.
-func (t *tableCutter) group(g *groupReader) error {
+func (t *tableCutter) group(g *parquet.RowGroup) error {
 	keep := slices.Repeat([]bool{true}, int(g.NumRows()))
 	for _, filter := range t.filters {
 		if err := filter(g, keep); err != nil {
@@ -433,18 +434,18 @@ func (t *tableCutter) group(g *groupReader) error {
 	if rows == 0 {
 		return nil
 	}
-	if t.pending.rows+rows > t.most || t.pending.text > chunkText {
+	if t.pending.Rows+rows > t.most || t.pending.Text > chunkText {
 		if err := t.flush(); err != nil {
 			return err
 		}
 	}
-	t.pending.begin(t.schema)
+	t.pending.Begin(t.schema)
 	for i, column := range t.schema.Columns {
 		sets := column.Set != "" && column.Set != t.schema.Name
 		if t.to == nil && !sets && (i > 0 || t.kept == nil) {
 			continue
 		}
-		values, some, err := t.pending.add(g, i, keep, rows)
+		values, some, err := t.pending.Add(g, i, keep, rows)
 		if err != nil {
 			return fmt.Errorf("column %s: %w", column.Name, err)
 		}
@@ -457,7 +458,7 @@ func (t *tableCutter) group(g *groupReader) error {
 			}
 		}
 	}
-	t.pending.rows += rows
+	t.pending.Rows += rows
 	return nil
 }
 
@@ -478,7 +479,7 @@ const chunkText = 8 << 20
 
 // flush writes the pending rows.
 func (t *tableCutter) flush() error {
-	c := t.pending.chunk()
+	c := t.pending.Chunk()
 	if c == nil || t.to == nil {
 		return nil
 	}
@@ -500,17 +501,4 @@ func (s ids) add(id int64) {
 func (s ids) has(id int64) bool {
 	page := s[id>>12]
 	return page != nil && page[id>>6&63]&(1<<(id&63)) != 0
-}
-
-// limits returns the least and the greatest value of a column of 64-bit integers, if they are known.
-func (g *groupReader) limits(column int) (least, greatest int64, known bool) {
-	chunk, err := g.MetaData().ColumnChunk(column)
-	if err != nil {
-		return 0, 0, false
-	}
-	s, err := chunk.Statistics()
-	if err != nil || s == nil || !s.HasMinMax() {
-		return 0, 0, false
-	}
-	return int64(binary.LittleEndian.Uint64(s.EncodeMin())), int64(binary.LittleEndian.Uint64(s.EncodeMax())), true
 }

@@ -12,6 +12,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tpconvert/tpconvert/export/parquet"
+	"github.com/tpconvert/tpconvert/export/staging"
 )
 
 // Dataset is a dataset of many traces. Each trace is a folder `trace_id=<id>`, which a
@@ -23,7 +26,7 @@ import (
 type Dataset struct {
 	path    string
 	options Options
-	workers chan *scratch // shared by all Writers
+	workers chan *parquet.Scratch // shared by all Writers
 }
 
 const (
@@ -56,7 +59,7 @@ func isMany(dir string) bool {
 
 // IsDataset reports whether a folder is a dataset of one or many traces.
 func IsDataset(dir string) bool {
-	return exists(filepath.Join(dir, manifestName)) || exists(filepath.Join(dir, ownFolder))
+	return staging.Exists(filepath.Join(dir, manifestName)) || staging.Exists(filepath.Join(dir, ownFolder))
 }
 
 // OpenDataset opens the dataset at dir, or begins one if dir does not exist or is an empty
@@ -70,7 +73,7 @@ func OpenDataset(dir string, o Options) (*Dataset, error) {
 	}
 	d := &Dataset{path: dir, options: o, workers: newWorkers(o.Jobs)}
 	entries, err := os.ReadDir(dir)
-	if err != nil && exists(dir) {
+	if err != nil && staging.Exists(dir) {
 		return nil, fmt.Errorf("%s exists and is %w: %w", dir, ErrForeign, err)
 	}
 	if len(entries) > 0 && !isMany(dir) {
@@ -84,7 +87,7 @@ func OpenDataset(dir string, o Options) (*Dataset, error) {
 		return nil, err
 	}
 	defer unlock()
-	err = Sweep(d.own("tmp"), "", func(path string) (string, error) {
+	err = staging.Sweep(d.own("tmp"), "", func(path string) (string, error) {
 		m, err := readManifest(filepath.Join(path, manifestName))
 		if err != nil {
 			return "", err
@@ -92,7 +95,7 @@ func OpenDataset(dir string, o Options) (*Dataset, error) {
 		return d.folder(m.TraceID), nil
 	})
 	if err != nil {
-		return nil, targetError(d.path, err)
+		return nil, staging.Error(d.path, err)
 	}
 	return d, nil
 }
@@ -106,7 +109,7 @@ func (d *Dataset) own(names ...string) string {
 func (d *Dataset) folder(trace string) string { return filepath.Join(d.path, partition+trace) }
 
 // Has reports whether the trace is in the dataset.
-func (d *Dataset) Has(trace string) bool { return exists(d.folder(trace)) }
+func (d *Dataset) Has(trace string) bool { return staging.Exists(d.folder(trace)) }
 
 // Manifest reads the manifest of a trace.
 func (d *Dataset) Manifest(trace string) (*Manifest, error) {
@@ -167,12 +170,12 @@ func (d *Dataset) Create() (*Writer, error) {
 
 // stage makes a folder that no pattern for tables matches. It retries because another run
 // may have just removed the empty parent folder.
-func (d *Dataset) stage() (*Stage, error) {
+func (d *Dataset) stage() (*staging.Stage, error) {
 	for {
 		if err := os.MkdirAll(d.own("tmp"), 0o777); err != nil {
-			return nil, targetError(d.path, err)
+			return nil, staging.Error(d.path, err)
 		}
-		s, err := NewStage(d.own("tmp"), "")
+		s, err := staging.New(d.own("tmp"), "")
 		if !errors.Is(err, fs.ErrNotExist) {
 			return s, err
 		}
@@ -213,15 +216,15 @@ func (d *Dataset) admit(m *Manifest) error {
 func (d *Dataset) lock() (unlock func() error, err error) {
 	for {
 		if err := os.MkdirAll(d.own("tmp"), 0o777); err != nil {
-			return nil, targetError(d.path, err)
+			return nil, staging.Error(d.path, err)
 		}
-		f, err := lockFolder(d.own(), true)
+		f, err := staging.WaitLock(d.own())
 		switch {
 		case err == nil:
 			return f.Close, nil
-		case !errors.Is(err, errLocked): // errLocked: another run has just removed the folder
+		case !errors.Is(err, staging.ErrLocked): // staging.ErrLocked: another run has just removed the folder
 			d.removeUnused()
-			return nil, targetError(d.path, err)
+			return nil, staging.Error(d.path, err)
 		}
 	}
 }
@@ -241,8 +244,8 @@ func (d *Dataset) publish(folder string, m *Manifest) error {
 	if err := d.addEmptyTables(); err != nil {
 		return err
 	}
-	if err := install(folder, d.folder(m.TraceID)); err != nil {
-		return targetError(d.path, err)
+	if err := staging.Install(folder, d.folder(m.TraceID)); err != nil {
+		return staging.Error(d.path, err)
 	}
 	return nil
 }
@@ -264,11 +267,11 @@ func (d *Dataset) addEmptyTables() error {
 	if err := w.finish(&Manifest{TraceID: noTrace}); err != nil {
 		return err
 	}
-	if err = syncFolder(s.Path); err == nil {
-		err = install(s.Path, d.folder(noTrace))
+	if err = staging.Sync(s.Path); err == nil {
+		err = staging.Install(s.Path, d.folder(noTrace))
 	}
 	if err != nil {
-		return targetError(d.path, err)
+		return staging.Error(d.path, err)
 	}
 	return nil
 }
@@ -303,18 +306,18 @@ func (d *Dataset) AddSource(trace string, source Source) error {
 		}
 		if i := slices.IndexFunc(tables, func(t Table) bool { return t.Name == traceTable }); i >= 0 {
 			tables[i] = m.Tables[0]
-			if err := rename(out.path, filepath.Join(d.folder(trace), tables[i].File)); err != nil {
-				return targetError(d.path, err)
+			if err := staging.Rename(out.path, filepath.Join(d.folder(trace), tables[i].File)); err != nil {
+				return staging.Error(d.path, err)
 			}
 		}
 		m.Tables = tables
 	}
 	draft := filepath.Join(s.Path, manifestName)
 	if err = m.write(draft); err == nil {
-		err = rename(draft, filepath.Join(d.folder(trace), manifestName))
+		err = staging.Rename(draft, filepath.Join(d.folder(trace), manifestName))
 	}
 	if err != nil {
-		return targetError(d.path, err)
+		return staging.Error(d.path, err)
 	}
 	return nil
 }
@@ -332,7 +335,7 @@ func (d *Dataset) Failed(path string, err error) error {
 	file := d.own("failed", hex.EncodeToString(digest[:8])+".json")
 	if err == nil {
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return targetError(d.path, err)
+			return staging.Error(d.path, err)
 		}
 		return nil
 	}
@@ -344,7 +347,7 @@ func (d *Dataset) Failed(path string, err error) error {
 		err = writeWhole(file, append(text, '\n'))
 	}
 	if err != nil {
-		return targetError(d.path, err)
+		return staging.Error(d.path, err)
 	}
 	return nil
 }

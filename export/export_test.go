@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tpconvert/tpconvert/export/parquet"
 	"github.com/tpconvert/tpconvert/model"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -92,22 +93,26 @@ func BenchmarkParquetSlices(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			s := &scratch{}
+			s := &parquet.Scratch{}
 			o := Options{Compression: compression}
+			options, err := o.parquet()
+			if err != nil {
+				b.Fatal(err)
+			}
 			rows, size := 0, int64(0)
 			for b.Loop() {
 				var to counting
-				f, err := newParquetFile(&to, chunks[0].Schema, &o, chunks[0])
+				f, err := parquet.New(&to, chunks[0].Schema, options, chunks[0])
 				if err != nil {
 					b.Fatal(err)
 				}
 				for _, c := range chunks {
-					if err := errors.Join(f.encode(c, s), f.append(c, s)); err != nil {
+					if err := errors.Join(f.Encode(c, s), f.Append(c, s)); err != nil {
 						b.Fatal(err)
 					}
 					rows += c.Rows
 				}
-				if err := f.close(""); err != nil {
+				if err := f.Close(); err != nil {
 					b.Fatal(err)
 				}
 				size += to.n

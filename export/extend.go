@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -54,7 +55,7 @@ func Extend(dir, traceID string, o Options) (*Extension, error) {
 	}
 	o.Force, o.Tables, o.EmptyTables = true, nil, false
 	var to place
-	var begin func() (*Stage, error)
+	var begin func() (*staging.Stage, error)
 	var target string
 	if traceID == "" {
 		s, parent, prefix, err := openSingle(dir, true)
@@ -62,7 +63,7 @@ func Extend(dir, traceID string, o Options) (*Extension, error) {
 			return nil, err
 		}
 		to, target = s, s.path
-		begin = func() (*Stage, error) { return NewStage(parent, prefix) }
+		begin = func() (*staging.Stage, error) { return staging.New(parent, prefix) }
 	} else {
 		d, err := OpenDataset(dir, o)
 		if err != nil {
@@ -98,7 +99,7 @@ func Extend(dir, traceID string, o Options) (*Extension, error) {
 		out.path = filepath.Join(e.Folder, schema.DerivedFolder, filepath.Base(out.path))
 	}
 	if err := e.restore(m); err != nil {
-		return nil, errors.Join(targetError(dir, err), e.Abort())
+		return nil, errors.Join(staging.Error(dir, err), e.Abort())
 	}
 	return e, nil
 }
@@ -106,15 +107,15 @@ func Extend(dir, traceID string, o Options) (*Extension, error) {
 // acquire locks the folder of the trace, which another process may replace meanwhile.
 func (e *Extension) acquire() (err error) {
 	for {
-		if e.lock, err = lockFolder(e.target, true); !errors.Is(err, errLocked) {
+		if e.lock, err = staging.WaitLock(e.target); !errors.Is(err, staging.ErrLocked) {
 			break
 		}
-		if !exists(e.target) {
+		if !staging.Exists(e.target) {
 			return fmt.Errorf("%s does not exist", e.target)
 		}
 	}
 	if err != nil {
-		return targetError(e.target, err)
+		return staging.Error(e.target, err)
 	}
 	return nil
 }
@@ -149,7 +150,7 @@ func copyFile(from, to string) error {
 	if _, err := io.Copy(out, in); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", from, err), out.Close())
 	}
-	return closeSynced(out)
+	return staging.CloseSynced(out)
 }
 
 // Rows returns the number of rows that a table has without additions.
@@ -186,13 +187,13 @@ func (e *Extension) Commit(all []Derivation) error {
 	}
 	err := m.write(filepath.Join(e.Folder, manifestName))
 	if err == nil && len(m.DerivedTables) > 0 {
-		err = syncFolder(filepath.Join(e.Folder, schema.DerivedFolder))
+		err = staging.Sync(filepath.Join(e.Folder, schema.DerivedFolder))
 	}
-	if err = errors.Join(err, syncFolder(e.Folder)); err != nil {
-		return targetError(e.target, err)
+	if err = errors.Join(err, staging.Sync(e.Folder)); err != nil {
+		return staging.Error(e.target, err)
 	}
 	if now, err := os.ReadFile(filepath.Join(e.target, manifestName)); err != nil || !bytes.Equal(now, e.found) {
-		return targetError(e.target, errors.New("it was changed meanwhile"))
+		return staging.Error(e.target, errors.New("it was changed meanwhile"))
 	}
 	return e.place.publish(e.Folder, m)
 }

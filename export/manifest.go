@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/model"
 )
 
@@ -177,8 +178,8 @@ func writeWhole(path string, text []byte) error {
 		f.Close()
 		return err
 	}
-	if err := closeSynced(f); err != nil {
+	if err := staging.CloseSynced(f); err != nil {
 		return err
 	}
-	return rename(draft, path)
+	return staging.Rename(draft, path)
 }

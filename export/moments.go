@@ -8,6 +8,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/parquet/file"
 
+	"github.com/tpconvert/tpconvert/export/parquet"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -83,7 +85,7 @@ func (d momentsReader) rows(name string, backwards bool, columns []string, f fun
 	all := schema.All()
 	s := all[slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == name })]
 	path := filepath.Join(d.folder, name+"."+Parquet)
-	if !exists(path) {
+	if !staging.Exists(path) {
 		return nil
 	}
 	reader, err := file.OpenParquetFile(path, false)
@@ -97,10 +99,10 @@ func (d momentsReader) rows(name string, backwards bool, columns []string, f fun
 		if backwards {
 			n = groups - 1 - n
 		}
-		g := &groupReader{reader.RowGroup(n), reader.BufferPool()}
+		g := parquet.Group(reader, n)
 		for i, column := range columns {
 			var some []bool
-			if values[i], some, err = g.int64s(s.Column(column)); err != nil {
+			if values[i], some, err = g.Int64s(s.Column(column)); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 			for k, there := range some {

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/export/parquet"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -29,10 +31,8 @@ var (
 	ErrForeign = errors.New("not a dataset of tpconvert")
 	// ErrTarget is wrapped if the target cannot be written: no permission, no
 	// space, no such folder.
-	ErrTarget = errors.New("cannot write")
+	ErrTarget = staging.ErrTarget
 )
-
-func targetError(path string, err error) error { return fmt.Errorf("%w %s: %w", ErrTarget, path, err) }
 
 // The formats of Options.
 const (
@@ -125,3 +125,22 @@ func (c Compression) String() string {
 	}
 	return c.codec + ":" + strconv.Itoa(c.level)
 }
+
+// parquet returns the options of Parquet files.
+func (o *Options) parquet() (parquet.Options, error) {
+	codec, err := parquet.NewCodec(o.Compression.codec, o.Compression.level)
+	return parquet.Options{CreatedBy: "tpconvert " + o.Version, Codec: codec, Metadata: fileMetadata(o), Filtered: o.filtered}, err
+}
+
+// fileMetadata returns the metadata of every file, except its trace id.
+func fileMetadata(o *Options) [][2]string {
+	return [][2]string{
+		{SchemaVersionKey, strconv.Itoa(table.SchemaVersion)},
+		{"tpconvert.version", o.Version},
+	}
+}
+
+// SchemaVersionKey is the key of the schema version in the metadata of Parquet files.
+const SchemaVersionKey = "tpconvert.schema_version"
+
+const traceIDKey = "tpconvert.trace_id"

@@ -9,8 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tpconvert/tpconvert/export/parquet"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/model/table"
 )
+
+// bufferBytes is the size of the buffer for writing a file.
+const bufferBytes = 128 << 10
 
 // A row group of a packed file has at least packedRows rows, unless it is the last one or has packedText bytes
 // of text.
@@ -63,7 +68,7 @@ func (s *Spool) Pack(dir string, schemas []*table.Schema, version string) ([]Pac
 	for _, schema := range schemas {
 		file, err := p.table(filepath.Join(dir, schema.Name+".parquet"), schema)
 		if err != nil {
-			return nil, targetError(dir, err)
+			return nil, staging.Error(dir, err)
 		}
 		if file.Rows > 0 {
 			files = append(files, file)
@@ -76,7 +81,7 @@ func (s *Spool) Pack(dir string, schemas []*table.Schema, version string) ([]Pac
 type packer struct {
 	spool   *Spool
 	options Options
-	scratch scratch
+	scratch parquet.Scratch
 	space   []int64 // memory of a piece
 	rows    packedChunk
 }
@@ -118,14 +123,14 @@ func (p *packer) table(path string, schema *table.Schema) (file PackedFile, err 
 
 // packedFile is a file being written.
 type packedFile struct {
-	*parquetFile
+	*parquet.File
 	file   *os.File
 	buffer *bufio.Writer
 }
 
 func (f *packedFile) finish() (int64, error) {
-	err := f.close("")
-	return f.position, errors.Join(cmp.Or(err, f.buffer.Flush()), f.file.Close())
+	err := f.Close()
+	return f.Tell(), errors.Join(cmp.Or(err, f.buffer.Flush()), f.file.Close())
 }
 
 // flush writes the rows so far as a row group. The first one makes the file.
@@ -137,19 +142,23 @@ func (p *packer) flush(out *packedFile, file *PackedFile) (*packedFile, error) {
 			return nil, err
 		}
 		out = &packedFile{file: f, buffer: bufio.NewWriterSize(f, bufferBytes)}
-		if out.parquetFile, err = newParquetFile(out.buffer, c.Schema, &p.options, c); err != nil {
+		options, err := p.options.parquet()
+		if err == nil {
+			out.File, err = parquet.New(out.buffer, c.Schema, options, c)
+		}
+		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
-	file.Groups = append(file.Groups, out.position)
-	if err := out.encode(c, &p.scratch); err != nil {
+	file.Groups = append(file.Groups, out.Tell())
+	if err := out.Encode(c, &p.scratch); err != nil {
 		return nil, errors.Join(err, out.file.Close())
 	}
-	if err := out.append(c, &p.scratch); err != nil {
+	if err := out.Append(c, &p.scratch); err != nil {
 		return nil, errors.Join(err, out.file.Close())
 	}
 	for i := range file.Columns {
-		file.Columns[i].add(&p.scratch.group.columns[i], c.Rows, c.Schema.Columns[i].Type)
+		file.Columns[i].add(&p.scratch.Columns()[i], c.Rows, c.Schema.Columns[i].Type)
 	}
 	file.Rows += int64(c.Rows)
 	p.rows.begin(c.Schema)
@@ -157,15 +166,15 @@ func (p *packer) flush(out *packedFile, file *PackedFile) (*packedFile, error) {
 }
 
 // add adds the values of a row group.
-func (to *PackedColumn) add(c *columnChunk, rows int, t table.Type) {
-	to.Bytes += int64(c.size)
-	to.Nulls += int64(c.nulls)
-	b := bounds{to.Least, to.Greatest}
-	b.add(c.bounds, t)
-	if to.unbounded = to.unbounded || c.nulls < rows && c.bounds.least == nil; to.unbounded {
-		b = bounds{}
+func (to *PackedColumn) add(c *parquet.Column, rows int, t table.Type) {
+	to.Bytes += int64(c.Size)
+	to.Nulls += int64(c.Nulls)
+	b := parquet.Bounds{Least: to.Least, Greatest: to.Greatest}
+	b.Add(c.Bounds, t)
+	if to.unbounded = to.unbounded || c.Nulls < rows && c.Bounds.Least == nil; to.unbounded {
+		b = parquet.Bounds{}
 	}
-	to.Least, to.Greatest = b.least, b.greatest
+	to.Least, to.Greatest = b.Least, b.Greatest
 }
 
 // packedChunk collects the rows of pieces for a row group.

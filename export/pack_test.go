@@ -8,8 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/parquet-go/parquet-go"
+	parquetgo "github.com/parquet-go/parquet-go"
 
+	"github.com/tpconvert/tpconvert/export/parquet"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -73,7 +74,7 @@ func TestPack(t *testing.T) {
 	}
 	filter := f.RowGroups()[0].ColumnChunks()[0].BloomFilter()
 	for id, there := range map[string]bool{"t_a": true, "t_d": true, "t_x": false, "": false} {
-		if found, err := filter.Check(parquet.ValueOf(id)); found != there || err != nil {
+		if found, err := filter.Check(parquetgo.ValueOf(id)); found != there || err != nil {
 			t.Errorf("the filter says %t for %q, %v", found, id, err)
 		}
 	}
@@ -150,8 +151,11 @@ func TestAppendBits(t *testing.T) {
 
 func TestPackedBoundsAreUnknown(t *testing.T) {
 	var c PackedColumn
-	one := func(v float64) *columnChunk {
-		return &columnChunk{bounds: floatBounds([]int64{int64(math.Float64bits(v))})}
+	one := func(v float64) *parquet.Column {
+		if math.IsNaN(v) {
+			return &parquet.Column{}
+		}
+		return &parquet.Column{Bounds: parquet.Bounds{Least: plainBytes(v), Greatest: plainBytes(v)}}
 	}
 	for _, v := range []float64{1, math.NaN(), 2} {
 		c.add(one(v), 1, table.TypeFloat64)

@@ -19,8 +19,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
-	"github.com/parquet-go/parquet-go"
+	parquetgo "github.com/parquet-go/parquet-go"
 
+	"github.com/tpconvert/tpconvert/export/parquet"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -167,20 +168,20 @@ func equalRows(t *testing.T, got, want [][]any) {
 }
 
 // readParquetGo reads a file with a reader that shares no code with the writer.
-func readParquetGo(t *testing.T, path string) (rows [][]any, f *parquet.File) {
+func readParquetGo(t *testing.T, path string) (rows [][]any, f *parquetgo.File) {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err = parquet.OpenFile(readerAt(content), int64(len(content)))
+	f, err = parquetgo.OpenFile(readerAt(content), int64(len(content)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, g := range f.RowGroups() {
 		r := g.Rows()
 		defer r.Close()
-		for buffer := make([]parquet.Row, 100); ; {
+		for buffer := make([]parquetgo.Row, 100); ; {
 			n, err := r.ReadRows(buffer)
 			for _, values := range buffer[:n] {
 				var row []any
@@ -200,17 +201,17 @@ func readParquetGo(t *testing.T, path string) (rows [][]any, f *parquet.File) {
 	return rows, f
 }
 
-func plain(v parquet.Value) any {
+func plain(v parquetgo.Value) any {
 	switch {
 	case v.IsNull():
 		return nil
-	case v.Kind() == parquet.Int64:
+	case v.Kind() == parquetgo.Int64:
 		return v.Int64()
-	case v.Kind() == parquet.Int32:
+	case v.Kind() == parquetgo.Int32:
 		return v.Int32()
-	case v.Kind() == parquet.Double:
+	case v.Kind() == parquetgo.Double:
 		return math.Float64bits(v.Double())
-	case v.Kind() == parquet.Boolean:
+	case v.Kind() == parquetgo.Boolean:
 		return v.Boolean()
 	default:
 		return string(v.ByteArray())
@@ -416,7 +417,7 @@ func TestParquetStatistics(t *testing.T) {
 	for g, group := range f.RowGroups() {
 		for i, column := range kindsSchemas()[0].Columns {
 			least, greatest, nulls := limits(rows[g*1000:][:1000], i)
-			chunk := group.ColumnChunks()[i].(*parquet.FileColumnChunk)
+			chunk := group.ColumnChunks()[i].(*parquetgo.FileColumnChunk)
 			if chunk.NullCount() != nulls {
 				t.Errorf("%s: %d NULLs, want %d", column.Name, chunk.NullCount(), nulls)
 			}
@@ -430,7 +431,7 @@ func TestParquetStatistics(t *testing.T) {
 
 // TestParquetPages writes row groups of several pages.
 func TestParquetPages(t *testing.T) {
-	const groupRows = 2*pageRows + 8
+	const groupRows = 2*parquet.PageRows + 8
 	dir, rows, _ := writeKinds(t, groupRows+100, groupRows, Options{})
 	path := filepath.Join(dir, "kinds.parquet")
 	got, f := readParquetGo(t, path)
@@ -450,7 +451,7 @@ func TestParquetPages(t *testing.T) {
 			t.Fatalf("%s has %d pages, limits of %d", column.Name, offsets.NumPages(), limited.NumPages())
 		}
 		for p := range 3 {
-			first, end := p*pageRows, min((p+1)*pageRows, groupRows)
+			first, end := p*parquet.PageRows, min((p+1)*parquet.PageRows, groupRows)
 			least, greatest, nulls := limits(rows[first:end], i)
 			if int(offsets.FirstRowIndex(p)) != first || limited.NullCount(p) != nulls || limited.NullPage(p) != (least == nil) {
 				t.Errorf("page %d of %s begins at row %d and has %d NULLs, want %d and %d", p, column.Name, offsets.FirstRowIndex(p), limited.NullCount(p), first, nulls)

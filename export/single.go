@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/model/schema"
 )
 
@@ -32,7 +33,7 @@ func Create(dir string, o Options) (*Writer, error) {
 	if err := s.admit(nil); err != nil {
 		return nil, err
 	}
-	stage, err := NewStage(parent, prefix)
+	stage, err := staging.New(parent, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -42,17 +43,17 @@ func Create(dir string, o Options) (*Writer, error) {
 // openSingle returns the target at dir, and the folder and name prefix of its stages. It removes those of killed runs.
 func openSingle(dir string, force bool) (s single, parent, prefix string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
-		return single{}, "", "", targetError(dir, err)
+		return single{}, "", "", staging.Error(dir, err)
 	}
 	if linked, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = linked
 	}
 	parent, prefix = filepath.Dir(dir), "."+filepath.Base(dir)+".tpconvert-"
-	if err := Sweep(parent, prefix, func(string) (string, error) { return dir, nil }); err != nil {
-		return single{}, "", "", targetError(dir, err)
+	if err := staging.Sweep(parent, prefix, func(string) (string, error) { return dir, nil }); err != nil {
+		return single{}, "", "", staging.Error(dir, err)
 	}
-	if isMount(dir) {
-		return single{}, "", "", targetError(dir, errors.New("it is a mount point, which a finished dataset cannot replace: give a folder inside it"))
+	if staging.IsMount(dir) {
+		return single{}, "", "", staging.Error(dir, errors.New("it is a mount point, which a finished dataset cannot replace: give a folder inside it"))
 	}
 	return single{dir, force}, parent, prefix, nil
 }
@@ -61,12 +62,12 @@ func openSingle(dir string, force bool) (s single, parent, prefix string, err er
 func (s single) admit(*Manifest) error {
 	entries, err := os.ReadDir(s.path)
 	switch {
-	case err != nil && exists(s.path): // Windows says of a file that there is no such folder
+	case err != nil && staging.Exists(s.path): // Windows says of a file that there is no such folder
 		return fmt.Errorf("%s exists and is %w: %w", s.path, ErrForeign, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return targetError(s.path, err)
+		return staging.Error(s.path, err)
 	case len(entries) == 0:
 		return nil
 	case isMany(s.path):
@@ -108,8 +109,8 @@ func (s single) publish(folder string, m *Manifest) error {
 	if err := s.admit(m); err != nil {
 		return err
 	}
-	if err := install(folder, s.path); err != nil {
-		return targetError(s.path, err)
+	if err := staging.Install(folder, s.path); err != nil {
+		return staging.Error(s.path, err)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"unsafe"
 
+	"github.com/tpconvert/tpconvert/export/encoding"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -16,7 +17,7 @@ type Spool struct {
 	buffer *bufio.Writer
 	end    int64 // of what was written
 	kept   int64 // end of the last trace that was kept
-	words  dictionary
+	words  encoding.Dictionary
 	pieces map[string][]piece // of the current trace, by table
 	traces []spooledTrace
 }
@@ -122,16 +123,16 @@ func (s *Spool) column(to *spooledColumn, v table.Vector, view table.StringView)
 	case []bool:
 		write(&to.values, memoryOf(values))
 	case []table.StringID:
-		s.words.reset()
+		s.words.Reset()
 		indices := make([]int32, len(values))
 		for i, id := range values {
 			if id != 0 {
-				indices[i] = s.words.index(id) + 1
+				indices[i] = s.words.Index(id) + 1
 			}
 		}
-		lengths := make([]int64, len(s.words.words))
+		lengths := make([]int64, len(s.words.Words))
 		var text []byte
-		for i, word := range s.words.words {
+		for i, word := range s.words.Words {
 			lengths[i] = int64(view.Size(word))
 			text = view.Append(text, word)
 		}
@@ -165,7 +166,10 @@ func (s *Spool) read(p *piece, space *[]int64) ([]byte, error) {
 			size += padded(n)
 		}
 	}
-	b := memoryOf(grow(space, size/8))
+	if cap(*space) < size/8 {
+		*space = make([]int64, size/8)
+	}
+	b := memoryOf((*space)[:size/8])
 	if _, err := s.file.ReadAt(b, p.offset); err != nil {
 		return nil, s.failed(err)
 	}

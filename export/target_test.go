@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/model/schema"
 )
 
@@ -266,7 +267,7 @@ func TestTargetIsALink(t *testing.T) {
 	if err := write(t, create(t, link, Options{}), 10, "t_1"); err != nil {
 		t.Fatal(err)
 	}
-	if !exists(filepath.Join(dir, manifestName)) || !exists(filepath.Join(link, manifestName)) {
+	if !staging.Exists(filepath.Join(dir, manifestName)) || !staging.Exists(filepath.Join(link, manifestName)) {
 		t.Errorf("there is %v", tree(t, parent))
 	}
 }
@@ -346,7 +347,7 @@ func TestKilledRun(t *testing.T) {
 	}
 	run.Process.Kill()
 	run.Wait()
-	if len(hidden()) != 1 || exists(dir) {
+	if len(hidden()) != 1 || staging.Exists(dir) {
 		t.Errorf("the killed run left %v", hidden())
 	}
 	create(t, dir, Options{}).Abort()
@@ -361,7 +362,7 @@ func TestKilledWhileReplacing(t *testing.T) {
 	if err := write(t, create(t, dir, Options{}), 10, "t_1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(dir, filepath.Join(parent, ".out.tpconvert-0"+replaced)); err != nil {
+	if err := os.Rename(dir, filepath.Join(parent, ".out.tpconvert-0"+staging.Replaced)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Create(dir, Options{Schemas: kindsSchemas()}); !errors.Is(err, ErrExists) {
@@ -458,7 +459,7 @@ func TestTraceIDs(t *testing.T) {
 		}
 	}
 	d.Close()
-	if exists(dir) {
+	if staging.Exists(dir) {
 		t.Errorf("an empty dataset is left: %v", tree(t, dir))
 	}
 }
@@ -494,7 +495,7 @@ func TestLeftBehind(t *testing.T) {
 		fill(t, 30, 10, w)
 		w.running.Wait()
 		m := Manifest{TraceID: "t_1"}
-		if err := errors.Join(w.finish(&m), m.write(filepath.Join(w.stage.Path, manifestName)), w.stage.lock.Close()); err != nil {
+		if err := errors.Join(w.finish(&m), m.write(filepath.Join(w.stage.Path, manifestName)), w.stage.Unlock()); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(filepath.Dir(w.stage.Path), name)
@@ -519,36 +520,12 @@ func TestLeftBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("unfinished")
-	leave("3" + replaced)
+	leave("3" + staging.Replaced)
 	check("replaced")
-	if err := os.Rename(d.folder("t_1"), d.own("tmp", "4"+replaced)); err != nil {
+	if err := os.Rename(d.folder("t_1"), d.own("tmp", "4"+staging.Replaced)); err != nil {
 		t.Fatal(err)
 	}
 	check("made room")
-}
-
-// TestGiveWay replaces a folder without an atomic swap, and tries to replace it
-// with a missing folder.
-func TestGiveWay(t *testing.T) {
-	dir := t.TempDir()
-	old, new := filepath.Join(dir, "old"), filepath.Join(dir, "new")
-	for _, name := range []string{old, new} {
-		if err := errors.Join(os.Mkdir(name, 0o777), os.WriteFile(filepath.Join(name, filepath.Base(name)), nil, 0o666)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := giveWay(filepath.Join(dir, "missing"), old); err == nil {
-		t.Error("no error")
-	}
-	equalTree(t, dir, "old/old", "new/new")
-	if err := giveWay(new, old); err != nil {
-		t.Fatal(err)
-	}
-	equalTree(t, dir, "old/new", "new/old")
-	if err := install(new, old); err != nil {
-		t.Fatal(err)
-	}
-	equalTree(t, dir, "old/old", "new/new")
 }
 
 // TestSourcesOfATrace adds a source to a trace, with and without the table trace.

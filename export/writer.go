@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/tpconvert/tpconvert/export/arrow"
+	"github.com/tpconvert/tpconvert/export/parquet"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -16,15 +19,15 @@ import (
 type Writer struct {
 	options Options
 	place   place
-	stage   *Stage
+	stage   *staging.Stage
 	bare    bool    // write only tables without rows
 	extends bool    // add rows to a dataset
 	whole   *Writer // of the trace before it is cut, or nil
 	cutting bool    // it is being cut
 	outputs map[string]*output
-	workers chan *scratch // one per encoder that may run at a time
-	slots   chan struct{} // one per slotBytes that may be queued at a time
-	entry   sync.Mutex    // held while a chunk gets its slots
+	workers chan *parquet.Scratch // one per encoder that may run at a time
+	slots   chan struct{}         // one per slotBytes that may be queued at a time
+	entry   sync.Mutex            // held while a chunk gets its slots
 	running sync.WaitGroup
 
 	mu  sync.Mutex // guards err
@@ -45,13 +48,20 @@ type place interface {
 
 // encoder writes one file.
 type encoder interface {
-	// encode puts the encoded chunk in the scratch, for append. Several chunks may
+	// Encode puts the encoded chunk in the scratch, for Append. Several chunks may
 	// be encoded in parallel.
-	encode(*table.Chunk, *scratch) error
-	// append adds a chunk to the file. Calls are in the order of chunks.
-	append(*table.Chunk, *scratch) error
-	close(traceID string) error
+	Encode(*table.Chunk, *parquet.Scratch) error
+	// Append adds a chunk to the file. Calls are in the order of chunks.
+	Append(*table.Chunk, *parquet.Scratch) error
+	Close(metadata ...[2]string) error
 }
+
+// arrowEncoder encodes chunks when they are appended, because indices of text depend on earlier chunks.
+type arrowEncoder struct{ *arrow.File }
+
+func (arrowEncoder) Encode(*table.Chunk, *parquet.Scratch) error { return nil }
+
+func (a arrowEncoder) Append(c *table.Chunk, _ *parquet.Scratch) error { return a.File.Append(c) }
 
 // output is the file of one table.
 type output struct {
@@ -69,15 +79,15 @@ type turn struct {
 	started, done chan struct{}
 }
 
-func newWorkers(n int) chan *scratch {
-	workers := make(chan *scratch, n)
+func newWorkers(n int) chan *parquet.Scratch {
+	workers := make(chan *parquet.Scratch, n)
 	for range n {
-		workers <- &scratch{}
+		workers <- &parquet.Scratch{}
 	}
 	return workers
 }
 
-func newWriter(o Options, p place, s *Stage, workers chan *scratch) *Writer {
+func newWriter(o Options, p place, s *staging.Stage, workers chan *parquet.Scratch) *Writer {
 	past := make(chan struct{})
 	close(past)
 	w := &Writer{options: o, place: p, stage: s, workers: workers,
@@ -142,11 +152,11 @@ func (w *Writer) write(out *output, c *table.Chunk, before, own turn, slots int)
 	}
 	close(own.started)
 	if w.failure() == nil {
-		w.fail(out, out.encoder.encode(c, s))
+		w.fail(out, out.encoder.Encode(c, s))
 	}
 	<-before.done
 	if w.failure() == nil {
-		w.fail(out, out.encoder.append(c, s))
+		w.fail(out, out.encoder.Append(c, s))
 		w.fail(out, cmp.Or(c.Strings.Err(), c.Err()))
 	}
 	close(own.done)
@@ -194,8 +204,8 @@ func (w *Writer) Commit(m *Manifest) error {
 	if err := w.finish(m); err != nil {
 		return err
 	}
-	if err := errors.Join(m.write(filepath.Join(w.stage.Path, manifestName)), syncFolder(w.stage.Path)); err != nil {
-		return targetError(w.stage.Path, err)
+	if err := errors.Join(m.write(filepath.Join(w.stage.Path, manifestName)), staging.Sync(w.stage.Path)); err != nil {
+		return staging.Error(w.stage.Path, err)
 	}
 	return w.place.publish(w.stage.Path, m)
 }
@@ -218,7 +228,7 @@ func (w *Writer) finish(m *Manifest) error {
 	}
 	w.running.Wait()
 	// Together, the syncs share a commit of the file system's journal.
-	closeFile := closeSynced
+	closeFile := staging.CloseSynced
 	if w.options.Temporary {
 		closeFile = (*os.File).Close
 	}
@@ -283,10 +293,15 @@ func (out *output) open(o *Options, first *table.Chunk) (err error) {
 		return err
 	}
 	if o.Format == Arrow {
-		out.encoder, err = newArrowFile(out.path, out.file, out.schema, o)
-	} else {
-		out.encoder, err = newParquetFile(out.file, out.schema, o, first)
+		file, err := arrow.New(out.path, out.file, out.schema, o.Compression.codec == "zstd", fileMetadata(o))
+		out.encoder = arrowEncoder{file}
+		return err
 	}
+	options, err := o.parquet()
+	if err != nil {
+		return err
+	}
+	out.encoder, err = parquet.New(out.file, out.schema, options, first)
 	return err
 }
 
@@ -305,5 +320,8 @@ func (out *output) finish(traceID string, o *Options) error {
 			return err
 		}
 	}
-	return out.encoder.close(traceID)
+	if traceID == "" {
+		return out.encoder.Close()
+	}
+	return out.encoder.Close([2]string{traceIDKey, traceID})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tpconvert/tpconvert/export"
+	arrowfile "github.com/tpconvert/tpconvert/export/arrow"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
@@ -126,7 +127,7 @@ type arrowRows struct {
 }
 
 func newArrowRows(to io.Writer, t *table.Schema) (*arrowRows, error) {
-	schema := export.PlainSchema(t)
+	schema := arrowfile.PlainSchema(t)
 	file, err := ipc.NewFileWriter(to, ipc.WithSchema(schema))
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"github.com/landlock-lsm/go-landlock/landlock"
 	access "github.com/landlock-lsm/go-landlock/landlock/syscall"
 
-	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/export/staging"
 )
 
 // writing are the rights that confine takes away.
@@ -21,7 +21,7 @@ const writing landlock.AccessFSSet = access.AccessFSWriteFile | access.AccessFST
 // removes the folder.
 func confine(socket string) (end func() error, err error) {
 	outer := os.TempDir()
-	folder, remove, err := export.Temporary("tpconvert-query-")
+	folder, remove, err := staging.Temporary("tpconvert-query-")
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/internal/memory"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -126,7 +127,7 @@ func (o *convertOptions) library() (api.Options, error) {
 // run converts traces, and then makes the DuckDB file if there should be one.
 func (o *convertOptions) run(ctx context.Context, ui printer, traces []string, out string, options api.Options) error {
 	if o.duckdb != "" {
-		undo, err := export.MakeParents(out) // the file may be in one of them
+		undo, err := staging.MakeParents(out) // the file may be in one of them
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	api "github.com/tpconvert/tpconvert"
-	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -111,7 +111,7 @@ func (t opener) dataset(ctx context.Context, input string) (path string, drop fu
 	if info, err := os.Stat(input); input != api.StandardInput && (err != nil || info.IsDir() && !api.IsTraceFolder(input) || session.IsDuckDB(input)) {
 		return input, nothing, err
 	}
-	folder, drop, err := export.Temporary("tpconvert-trace-")
+	folder, drop, err := staging.Temporary("tpconvert-trace-")
 	if err != nil {
 		return "", nothing, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
@@ -77,10 +78,10 @@ func (o *registerOptions) registerFile(ctx context.Context, out, file string) er
 	}
 	// Several processes may register at once: each writes its own draft, and the last one to finish wins.
 	prefix := "." + filepath.Base(file) + ".tpconvert-"
-	if err := export.Sweep(folder, prefix, nil); err != nil {
+	if err := staging.Sweep(folder, prefix, nil); err != nil {
 		return err
 	}
-	stage, err := export.NewStage(folder, prefix)
+	stage, err := staging.New(folder, prefix)
 	if err != nil {
 		return err
 	}
@@ -135,11 +136,11 @@ func (o *registerOptions) admit(ctx context.Context, file string) error {
 		return fmt.Errorf("%s is a folder, not a DuckDB file", file)
 	}
 	// DuckDB reports a lock while another registration checks the file.
-	unlock, err := export.LockFolder(filepath.Dir(file))
+	lock, err := staging.WaitLock(filepath.Dir(file))
 	if err != nil {
-		return err
+		return staging.Error(filepath.Dir(file), err)
 	}
-	defer unlock()
+	defer lock.Close()
 	if err := d.Attach(ctx, file, ""); err != nil {
 		return err
 	}

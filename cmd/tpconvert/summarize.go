@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -298,10 +299,10 @@ func (c *computation) writeFolder(ctx context.Context) (err error) {
 	parent, name := filepath.Split(filepath.Clean(c.output))
 	prefix := "." + name + ".tpconvert-metrics-"
 	parent = cmp.Or(parent, ".")
-	if err := export.Sweep(parent, prefix, nil); err != nil {
+	if err := staging.Sweep(parent, prefix, nil); err != nil {
 		return err
 	}
-	stage, err := export.NewStage(parent, prefix)
+	stage, err := staging.New(parent, prefix)
 	if err != nil {
 		return err
 	}

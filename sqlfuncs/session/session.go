@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql"
 	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
@@ -52,7 +52,7 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	if err := available(); err != nil && !o.Perfetto {
 		return nil, err
 	}
-	scratch, drop, err := export.Temporary("tpconvert-query-")
+	scratch, drop, err := staging.Temporary("tpconvert-query-")
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tpconvert/tpconvert/docs"
-	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 )
 
@@ -42,7 +42,7 @@ type Server struct {
 
 // New returns a server, which must be closed.
 func New(o Options) (*Server, error) {
-	scratch, drop, err := export.Temporary("tpconvert-mcp-")
+	scratch, drop, err := staging.Temporary("tpconvert-mcp-")
 	if err != nil {
 		return nil, err
 	}

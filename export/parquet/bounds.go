@@ -1,4 +1,4 @@
-package export
+package parquet
 
 import (
 	"bytes"
@@ -11,16 +11,16 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// bounds are the least and greatest of some values, in the format of statistics: PLAIN, but text without its
+// Bounds are the least and greatest of some values, in the format of statistics: PLAIN, but text without its
 // length. Both are nil if there are no values.
-type bounds struct {
-	least, greatest []byte
+type Bounds struct {
+	Least, Greatest []byte
 }
 
 // statistics returns the bounds in the format of Parquet's metadata.
-func (b bounds) statistics(nulls int) metadata.EncodedStatistics {
-	some := b.least != nil
-	return metadata.EncodedStatistics{HasMin: some, Min: b.least, HasMax: some, Max: b.greatest, HasNullCount: true, NullCount: int64(nulls)}
+func (b Bounds) statistics(nulls int) metadata.EncodedStatistics {
+	some := b.Least != nil
+	return metadata.EncodedStatistics{HasMin: some, Min: b.Least, HasMax: some, Max: b.Greatest, HasNullCount: true, NullCount: int64(nulls)}
 }
 
 // maxBound is the maximum length of a value in statistics.
@@ -44,32 +44,32 @@ func precedesText(a, b []byte) bool { return bytes.Compare(a, b) < 0 }
 
 func float64At(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }
 
-// add widens b to include other.
-func (b *bounds) add(other bounds, t table.Type) {
+// Add widens b to include other.
+func (b *Bounds) Add(other Bounds, t table.Type) {
 	switch {
-	case other.least == nil:
+	case other.Least == nil:
 		return
-	case b.least == nil:
+	case b.Least == nil:
 		*b = other
 		return
 	}
-	if precedes[t](other.least, b.least) {
-		b.least = other.least
+	if precedes[t](other.Least, b.Least) {
+		b.Least = other.Least
 	}
-	if precedes[t](b.greatest, other.greatest) {
-		b.greatest = other.greatest
+	if precedes[t](b.Greatest, other.Greatest) {
+		b.Greatest = other.Greatest
 	}
 }
 
-func integerBounds[T encoding.Integer](values []T) bounds {
+func integerBounds[T encoding.Integer](values []T) Bounds {
 	if len(values) == 0 {
-		return bounds{}
+		return Bounds{}
 	}
 	least, greatest := values[0], values[0]
 	for _, v := range values {
 		least, greatest = min(least, v), max(greatest, v)
 	}
-	return bounds{plainInteger(least), plainInteger(greatest)}
+	return Bounds{plainInteger(least), plainInteger(greatest)}
 }
 
 func plainInteger[T encoding.Integer](v T) []byte {
@@ -81,7 +81,7 @@ func plainInteger[T encoding.Integer](v T) []byte {
 
 // floatBounds takes doubles as their bits and ignores NaN. The format requires a zero to be stored as -0 for
 // the least value and as +0 for the greatest.
-func floatBounds(words []int64) bounds {
+func floatBounds(words []int64) Bounds {
 	least, greatest := math.Inf(1), math.Inf(-1)
 	for _, word := range words {
 		v := math.Float64frombits(uint64(word))
@@ -93,7 +93,7 @@ func floatBounds(words []int64) bounds {
 		}
 	}
 	if least > greatest {
-		return bounds{}
+		return Bounds{}
 	}
 	if least == 0 {
 		least = math.Copysign(0, -1)
@@ -101,27 +101,27 @@ func floatBounds(words []int64) bounds {
 	if greatest == 0 {
 		greatest = 0
 	}
-	return bounds{plainInteger(int64(math.Float64bits(least))), plainInteger(int64(math.Float64bits(greatest)))}
+	return Bounds{plainInteger(int64(math.Float64bits(least))), plainInteger(int64(math.Float64bits(greatest)))}
 }
 
-func boolBounds(values []bool) bounds {
+func boolBounds(values []bool) Bounds {
 	if len(values) == 0 {
-		return bounds{}
+		return Bounds{}
 	}
-	b := bounds{[]byte{1}, []byte{0}}
+	b := Bounds{[]byte{1}, []byte{0}}
 	for _, v := range values {
 		if v {
-			b.greatest[0] = 1
+			b.Greatest[0] = 1
 		} else {
-			b.least[0] = 0
+			b.Least[0] = 0
 		}
 	}
 	return b
 }
 
-func textBounds(words []table.StringID, view table.StringView) bounds {
+func textBounds(words []table.StringID, view table.StringView) Bounds {
 	if len(words) == 0 {
-		return bounds{}
+		return Bounds{}
 	}
 	// This much of a text is enough to see whether it is a bound, or too long for one.
 	text := func(word table.StringID) string { return view.Prefix(word, maxBound+1) }
@@ -131,7 +131,7 @@ func textBounds(words []table.StringID, view table.StringView) bounds {
 		least, greatest = min(least, text), max(greatest, text)
 	}
 	if max(len(least), len(greatest)) > maxBound {
-		return bounds{}
+		return Bounds{}
 	}
-	return bounds{append([]byte{}, least...), append([]byte{}, greatest...)}
+	return Bounds{append([]byte{}, least...), append([]byte{}, greatest...)}
 }

@@ -1,4 +1,4 @@
-package export
+package staging
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 func Temporary(prefix string) (path string, remove func() error, err error) {
 	// Other users' folders cannot be removed, which is no reason to fail.
 	_ = Sweep(os.TempDir(), prefix, nil)
-	s, err := NewStage(os.TempDir(), prefix)
+	s, err := New(os.TempDir(), prefix)
 	if err != nil {
 		return "", nil, err
 	}

@@ -1,4 +1,4 @@
-package export
+package parquet
 
 import (
 	"bytes"
@@ -35,30 +35,27 @@ func TestDensePages(t *testing.T) {
 	noise, text := make([]byte, 100_000), bytes.Repeat([]byte("text "), 20_000)
 	random.Read(noise)
 	for _, test := range []struct {
-		compression string
-		page        []byte
-		dense       bool
+		codec string
+		level int
+		page  []byte
+		dense bool
 	}{
-		{"zstd", noise, true}, {"zstd:9", noise, true}, {"zstd", text, false}, {"zstd", noise[:100], false}, {"zstd", nil, false},
-		{"gzip", text, false}, {"snappy", text, false},
+		{"zstd", 0, noise, true}, {"zstd", 9, noise, true}, {"zstd", 0, text, false}, {"zstd", 0, noise[:100], false}, {"zstd", 0, nil, false},
+		{"gzip", 0, text, false}, {"snappy", 0, text, false},
 	} {
-		compression, err := ParseCompression(test.compression)
+		c, err := NewCodec(test.codec, test.level)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := newCodec(compression)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := scratch{codec: c}
+		s := Scratch{codec: c}
 		if got := isDense(test.page, s.compress(test.page, false)); got != test.dense {
-			t.Errorf("%s: %d bytes are dense: %t", test.compression, len(test.page), got)
+			t.Errorf("%s: %d bytes are dense: %t", test.codec, len(test.page), got)
 		}
 		for _, dense := range []bool{false, true} {
 			body := s.compress(test.page, dense)
 			got := make([]byte, len(test.page))
 			if got = c.Decode(got, body); !bytes.Equal(got, test.page) {
-				t.Errorf("%s: %d bytes became %d", test.compression, len(test.page), len(got))
+				t.Errorf("%s: %d bytes became %d", test.codec, len(test.page), len(got))
 			}
 		}
 	}

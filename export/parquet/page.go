@@ -1,4 +1,4 @@
-package export
+package parquet
 
 import (
 	"encoding/binary"
@@ -8,20 +8,20 @@ import (
 	"github.com/tpconvert/tpconvert/export/encoding"
 )
 
-// pageRows is the number of rows per page. It is a multiple of eight, so that pages begin at whole
+// PageRows is the number of rows per page. It is a multiple of eight, so that pages begin at whole
 // bytes of the validity bits.
-const pageRows = 64 << 10
+const PageRows = 64 << 10
 
 // page is a data page, or a dictionary page, which comes first and has no rows.
 type page struct {
 	rows, values int // with NULLs and without
-	bounds       bounds
+	bounds       Bounds
 	start, end   int // range in the row group, including the header
 }
 
 // pageEncoder appends the values of the page with the rows [from, to) of a chunk, and returns their
 // bounds. valid has a bit for each of these rows; it is nil if all have values.
-type pageEncoder func(buffer []byte, from, to int, valid []byte) ([]byte, bounds)
+type pageEncoder func(buffer []byte, from, to int, valid []byte) ([]byte, Bounds)
 
 // window returns the values of a page, using the memory of *spare if some are NULL.
 func window[T any](values []T, from, to int, valid []byte, spare *[]T) []T {
@@ -32,29 +32,29 @@ func window[T any](values []T, from, to int, valid []byte, spare *[]T) []T {
 }
 
 func sequencePages(base int64) pageEncoder {
-	return func(buffer []byte, from, to int, _ []byte) ([]byte, bounds) {
+	return func(buffer []byte, from, to int, _ []byte) ([]byte, Bounds) {
 		first, last := base+int64(from), base+int64(to)-1
-		return encoding.Sequence(buffer, first, to-from), bounds{plainInteger(first), plainInteger(last)}
+		return encoding.Sequence(buffer, first, to-from), Bounds{plainInteger(first), plainInteger(last)}
 	}
 }
 
 func deltaPages[T encoding.Integer](values []T, spare *[]T) pageEncoder {
-	return func(buffer []byte, from, to int, valid []byte) ([]byte, bounds) {
+	return func(buffer []byte, from, to int, valid []byte) ([]byte, Bounds) {
 		page := window(values, from, to, valid, spare)
 		return encoding.Delta(buffer, page), integerBounds(page)
 	}
 }
 
 func boolPages(values []bool, spare *[]bool) pageEncoder {
-	return func(buffer []byte, from, to int, valid []byte) ([]byte, bounds) {
+	return func(buffer []byte, from, to int, valid []byte) ([]byte, Bounds) {
 		page := window(values, from, to, valid, spare)
 		return encoding.Bools(buffer, page), boolBounds(page)
 	}
 }
 
 // plainPages encodes 64-bit values as PLAIN.
-func plainPages(words []int64, limits func([]int64) bounds, spare *[]int64) pageEncoder {
-	return func(buffer []byte, from, to int, valid []byte) ([]byte, bounds) {
+func plainPages(words []int64, limits func([]int64) Bounds, spare *[]int64) pageEncoder {
+	return func(buffer []byte, from, to int, valid []byte) ([]byte, Bounds) {
 		page := window(words, from, to, valid, spare)
 		return appendPlain(buffer, page), limits(page)
 	}
@@ -69,19 +69,19 @@ func appendPlain(buffer []byte, words []int64) []byte {
 
 // indexPages encodes indices of a dictionary with n values. It uses the bounds of the whole
 // dictionary, which may be wider than those of a page.
-func indexPages(indices []int32, n int, b bounds, spare *[]int32) pageEncoder {
-	return func(buffer []byte, from, to int, valid []byte) ([]byte, bounds) {
+func indexPages(indices []int32, n int, b Bounds, spare *[]int32) pageEncoder {
+	return func(buffer []byte, from, to int, valid []byte) ([]byte, Bounds) {
 		return encoding.Indices(buffer, window(indices, from, to, valid, spare), encoding.Width(n)), b
 	}
 }
 
 // emptyPages encodes a column with only NULLs.
 func emptyPages(e parquet.Encoding) pageEncoder {
-	return func(buffer []byte, _, _ int, _ []byte) ([]byte, bounds) {
+	return func(buffer []byte, _, _ int, _ []byte) ([]byte, Bounds) {
 		if e == parquet.Encodings.DeltaBinaryPacked {
 			buffer = encoding.Delta[int64](buffer, nil)
 		}
-		return buffer, bounds{}
+		return buffer, Bounds{}
 	}
 }
 

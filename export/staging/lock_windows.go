@@ -1,4 +1,4 @@
-package export
+package staging
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ type eventLock struct{ event windows.Handle }
 
 func (l eventLock) Close() error { return windows.CloseHandle(l.event) }
 
-// lock locks the folder that f opened, and closes f. Unless wait is set, it returns errLocked
+// lock locks the folder that f opened, and closes f. Unless wait is set, it returns ErrLocked
 // instead of waiting. An open folder cannot be renamed on Windows, so the lock is not on the
 // folder: it is an event named after the folder's id, and keeps off processes of this machine
 // only.
@@ -42,7 +42,7 @@ func lock(f *os.File, wait bool) (io.Closer, error) {
 			return nil, os.NewSyscallError("CreateEvent", err)
 		}
 		if !wait {
-			return nil, errLocked
+			return nil, ErrLocked
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

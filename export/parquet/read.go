@@ -1,6 +1,7 @@
-package export
+package parquet
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -13,14 +14,17 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// groupReader reads a row group of a table.
-type groupReader struct {
+// RowGroup reads a row group of a table.
+type RowGroup struct {
 	*file.RowGroupReader
 	pool *sync.Pool // of the file's buffers
 }
 
-// int64s returns a column of 64-bit integers, and which rows have a value, nil if all do.
-func (g *groupReader) int64s(column int) (values []int64, some []bool, err error) {
+// Group returns the row group with this number.
+func Group(f *file.Reader, i int) *RowGroup { return &RowGroup{f.RowGroup(i), f.BufferPool()} }
+
+// Int64s returns a column of 64-bit integers, and which rows have a value, nil if all do.
+func (g *RowGroup) Int64s(column int) (values []int64, some []bool, err error) {
 	chunk, err := g.Column(column)
 	if err != nil {
 		return nil, nil, err
@@ -69,10 +73,10 @@ func read[T any](rows int, chunk file.ColumnChunkReader, batch func(int64, []T, 
 	return values, some, nil
 }
 
-// chunkBuilder makes a chunk of rows of several row groups.
-type chunkBuilder struct {
-	rows    int
-	text    int64 // bytes of the texts
+// Builder makes a chunk of rows of several row groups.
+type Builder struct {
+	Rows    int   // so far; the caller counts them
+	Text    int64 // bytes of the texts
 	schema  *table.Schema
 	strings *table.StringPool
 	columns []builtColumn
@@ -84,8 +88,8 @@ type builtColumn struct {
 	some   []bool // which rows have a value, nil if all do
 }
 
-// begin makes room for columns of a table.
-func (b *chunkBuilder) begin(s *table.Schema) {
+// Begin makes room for columns of a table.
+func (b *Builder) Begin(s *table.Schema) {
 	if b.columns != nil {
 		return
 	}
@@ -97,8 +101,8 @@ func (b *chunkBuilder) begin(s *table.Schema) {
 	}
 }
 
-// add adds the values of the rows to keep, and returns them.
-func (b *chunkBuilder) add(g *groupReader, column int, keep []bool, rows int) (values any, some []bool, err error) {
+// Add adds the values of the rows to keep, and returns them.
+func (b *Builder) Add(g *RowGroup, column int, keep []bool, rows int) (values any, some []bool, err error) {
 	if b.schema.Columns[column].Type.Interned() {
 		ids, err := b.texts(g, column, keep)
 		b.columns[column].values = join(b.columns[column].values, ids)
@@ -162,7 +166,7 @@ func join[T any](to any, values []T) any {
 }
 
 // texts returns the texts or bytes of the rows to keep. Each text of the dictionary is looked up once, if it is kept.
-func (b *chunkBuilder) texts(g *groupReader, column int, keep []bool) ([]table.StringID, error) {
+func (b *Builder) texts(g *RowGroup, column int, keep []bool) ([]table.StringID, error) {
 	pages, err := g.GetColumnPageReader(column)
 	if err != nil {
 		return nil, err
@@ -191,7 +195,7 @@ func (b *chunkBuilder) texts(g *groupReader, column int, keep []bool) ([]table.S
 				at := texts.GetValueIndex(i)
 				if ids[at] == 0 {
 					ids[at] = b.strings.InternBytes(values.Value(at))
-					b.text += int64(values.ValueLen(at))
+					b.Text += int64(values.ValueLen(at))
 				}
 				id = ids[at]
 			}
@@ -205,17 +209,17 @@ func (b *chunkBuilder) texts(g *groupReader, column int, keep []bool) ([]table.S
 	return all, nil
 }
 
-// chunk returns the rows that were added, and begins anew. It returns nil if there are none.
-func (b *chunkBuilder) chunk() *table.Chunk {
-	if b.rows == 0 {
-		*b = chunkBuilder{}
+// Chunk returns the rows that were added, and begins anew. It returns nil if there are none.
+func (b *Builder) Chunk() *table.Chunk {
+	if b.Rows == 0 {
+		*b = Builder{}
 		return nil
 	}
 	vectors := make([]table.Vector, len(b.columns))
 	for i, c := range b.columns {
 		vectors[i].Values = c.values
 		if c.some != nil {
-			vectors[i].Valid = make([]byte, (b.rows+7)/8)
+			vectors[i].Valid = make([]byte, (b.Rows+7)/8)
 			for row, there := range c.some {
 				if there {
 					vectors[i].Valid[row>>3] |= 1 << (row & 7)
@@ -223,8 +227,21 @@ func (b *chunkBuilder) chunk() *table.Chunk {
 			}
 		}
 	}
-	c := table.NewChunk(b.schema.WithColumns(b.schema.Columns), b.rows, vectors, b.strings.View())
-	c.Text = b.text
-	*b = chunkBuilder{}
+	c := table.NewChunk(b.schema.WithColumns(b.schema.Columns), b.Rows, vectors, b.strings.View())
+	c.Text = b.Text
+	*b = Builder{}
 	return c
+}
+
+// Limits returns the least and the greatest value of a column of 64-bit integers, if they are known.
+func (g *RowGroup) Limits(column int) (least, greatest int64, known bool) {
+	chunk, err := g.MetaData().ColumnChunk(column)
+	if err != nil {
+		return 0, 0, false
+	}
+	s, err := chunk.Statistics()
+	if err != nil || s == nil || !s.HasMinMax() {
+		return 0, 0, false
+	}
+	return int64(binary.LittleEndian.Uint64(s.EncodeMin())), int64(binary.LittleEndian.Uint64(s.EncodeMax())), true
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package export
+package staging
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// isMount reports whether the folder is a mount point.
-func isMount(path string) bool {
+// IsMount reports whether the folder is a mount point.
+func IsMount(path string) bool {
 	device := func(path string) (uint64, bool) {
 		info, err := os.Stat(path)
 		if err != nil {

@@ -1,13 +1,11 @@
-package export
+package arrow
 
 import (
-	"fmt"
-	"math"
-
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/tpconvert/tpconvert/export/encoding"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -23,21 +21,9 @@ func wrap(t arrow.DataType, n, nulls int, bits, values []byte) arrow.Array {
 	return array.MakeFromData(data)
 }
 
-// textBytes returns the total bytes of the strings.
-func textBytes(ids []table.StringID, view table.StringView) (int, error) {
-	size := 0
-	for _, id := range ids {
-		size += view.Size(id)
-	}
-	if size > math.MaxInt32-4*len(ids) {
-		return 0, fmt.Errorf("%d bytes of text: a dictionary holds no more than 2 GiB", size)
-	}
-	return size, nil
-}
-
 // texts returns an array of the strings.
 func texts(ids []table.StringID, view table.StringView) (arrow.Array, error) {
-	size, err := textBytes(ids, view)
+	size, err := encoding.TextBytes(ids, view)
 	if err != nil {
 		return nil, err
 	}

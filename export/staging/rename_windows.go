@@ -1,4 +1,4 @@
-package export
+package staging
 
 import (
 	"errors"
@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// patience is how long rename waits for other programs, such as a virus scanner, to close what
+// patience is how long Rename waits for other programs, such as a virus scanner, to close what
 // it renames.
 const patience = 2 * time.Second
 
-// rename gives a file or folder another name, which may be that of a file. Windows does not
-// rename open files, nor folders with such files.
-func rename(from, to string) error {
+// Rename gives a file or folder another name, which may be that of a file. Windows does not
+// Rename open files, nor folders with such files.
+func Rename(from, to string) error {
 	deadline := time.Now().Add(patience)
 	for pause := time.Millisecond; ; pause *= 2 {
 		err := os.Rename(from, to)
@@ -26,5 +26,5 @@ func rename(from, to string) error {
 	}
 }
 
-// syncFolder does nothing: Windows does not flush folders, and NTFS has a journal of names.
-func syncFolder(string) error { return nil }
+// Sync does nothing: Windows does not flush folders, and NTFS has a journal of names.
+func Sync(string) error { return nil }

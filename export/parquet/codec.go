@@ -1,4 +1,4 @@
-package export
+package parquet
 
 import (
 	"compress/gzip"
@@ -8,8 +8,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// codec compresses pages.
-type codec struct {
+// Codec compresses pages.
+type Codec struct {
 	compress.Codec
 	name  compress.Compression
 	level int
@@ -24,8 +24,9 @@ var codecs = map[string]compress.Compression{
 // them a quarter faster.
 const defaultZstdLevel = 1
 
-func newCodec(c Compression) (codec, error) {
-	name, level := codecs[c.codec], c.level
+// NewCodec returns a codec by its name: zstd, gzip, snappy or none. Level 0 is the default.
+func NewCodec(called string, level int) (Codec, error) {
+	name := codecs[called]
 	if level == 0 {
 		level = compress.DefaultCompressionLevel
 		if name == compress.Codecs.Zstd {
@@ -33,12 +34,12 @@ func newCodec(c Compression) (codec, error) {
 		}
 	}
 	implementation, err := compress.GetCodec(name)
-	return codec{implementation, name, level}, err
+	return Codec{implementation, name, level}, err
 }
 
 // compress returns the compressed page, in memory that the next call reuses. A dense page
 // is only framed, if the codec supports it.
-func (s *scratch) compress(page []byte, dense bool) []byte {
+func (s *Scratch) compress(page []byte, dense bool) []byte {
 	c, level := s.codec, s.codec.level
 	switch {
 	case c.name == compress.Codecs.Uncompressed:

@@ -1,11 +1,11 @@
-package export
+// Package parquet writes chunks of tables as Parquet files, and reads them.
+package parquet
 
 import (
 	"bufio"
 	"encoding/binary"
 	"io"
 	"slices"
-	"strconv"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
@@ -14,13 +14,13 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// parquetFile writes a table as Parquet, one row group per chunk. It encodes the
+// File writes a table as Parquet, one row group per chunk. It encodes the
 // pages itself, a whole column at a time and several chunks in parallel;
 // arrow-go writes the metadata around them.
-type parquetFile struct {
+type File struct {
 	w        io.Writer
 	position int64
-	codec    codec
+	codec    Codec
 	far      []bool // by column, whether its values are scattered
 	filtered []bool // by column, whether it has bloom filters
 	metadata *metadata.FileMetaDataBuilder
@@ -40,22 +40,27 @@ var parquetTypes = [...]parquet.Type{
 
 const magic = "PAR1"
 
-// newParquetFile begins a file. Encodings are chosen by the type of the column
+// Options are the options of a file.
+type Options struct {
+	CreatedBy string
+	Codec     Codec
+	Metadata  [][2]string // keys and values
+	Filtered  []string    // columns with bloom filters
+}
+
+// New begins a file. Encodings are chosen by the type of the column
 // and its values in the first chunk, which is nil for a table without rows:
 //   - Integers are DELTA_BINARY_PACKED. That is the fastest, and smaller than
 //     both plain and dictionaries for times, durations, ids and counts.
 //   - Hashes and addresses, whose deltas are as wide as they are, and doubles
 //     have a dictionary, in row groups where values repeat.
 //   - Text and bytes always have a dictionary.
-func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk) (*parquetFile, error) {
-	p := &parquetFile{w: w, far: make([]bool, len(s.Columns)), filtered: make([]bool, len(s.Columns))}
+func New(w io.Writer, s *table.Schema, o Options, first *table.Chunk) (*File, error) {
+	p := &File{w: w, codec: o.Codec, far: make([]bool, len(s.Columns)), filtered: make([]bool, len(s.Columns))}
 	var err error
-	if p.codec, err = newCodec(o.Compression); err != nil {
-		return nil, err
-	}
 	fields := make(schema.FieldList, len(s.Columns))
 	properties := []parquet.WriterProperty{
-		parquet.WithCreatedBy("tpconvert " + o.Version),
+		parquet.WithCreatedBy(o.CreatedBy),
 		parquet.WithCompression(p.codec.name),
 		parquet.WithSortingColumns([]parquet.SortingColumn{{ColumnIdx: 0}}),
 	}
@@ -76,7 +81,7 @@ func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk
 			p.far[i] = scattered(first.Column(i))
 			first.Drop(i)
 		}
-		p.filtered[i] = slices.Contains(o.filtered, c.Name)
+		p.filtered[i] = slices.Contains(o.Filtered, c.Name)
 		properties = append(properties, parquet.WithEncodingFor(c.Name, columnEncoding(&c, p.far[i])))
 	}
 	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)
@@ -85,7 +90,7 @@ func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk
 	}
 	p.index.Schema = schema.NewSchema(root)
 	p.metadata = metadata.NewFileMetadataBuilder(p.index.Schema, parquet.NewWriterProperties(properties...), nil)
-	for _, kv := range fileMetadata(o) {
+	for _, kv := range o.Metadata {
 		if err := p.metadata.AppendKeyValueMetadata(kv[0], kv[1]); err != nil {
 			return nil, err
 		}
@@ -94,33 +99,23 @@ func newParquetFile(w io.Writer, s *table.Schema, o *Options, first *table.Chunk
 	return p, err
 }
 
-// fileMetadata returns the metadata of every file, except its trace id.
-func fileMetadata(o *Options) [][2]string {
-	return [][2]string{
-		{SchemaVersionKey, strconv.Itoa(table.SchemaVersion)},
-		{"tpconvert.version", o.Version},
-	}
-}
-
-// SchemaVersionKey is the key of the schema version in the metadata of Parquet files.
-const SchemaVersionKey = "tpconvert.schema_version"
-
-const traceIDKey = "tpconvert.trace_id"
-
-func (p *parquetFile) Write(b []byte) (int, error) {
+// Write writes to the file.
+func (p *File) Write(b []byte) (int, error) {
 	n, err := p.w.Write(b)
 	p.position += int64(n)
 	return n, err
 }
 
 // Tell returns the position in the file, as the page index needs it.
-func (p *parquetFile) Tell() int64 { return p.position }
+func (p *File) Tell() int64 { return p.position }
 
-func (p *parquetFile) encode(c *table.Chunk, s *scratch) error {
+// Encode encodes a chunk into the scratch, for Append. Several chunks may be encoded in parallel.
+func (p *File) Encode(c *table.Chunk, s *Scratch) error {
 	return s.encode(c, p.far, p.filtered, p.codec)
 }
 
-func (p *parquetFile) append(_ *table.Chunk, s *scratch) error {
+// Append adds a row group to the file: the chunk that Encode put into the scratch.
+func (p *File) Append(_ *table.Chunk, s *Scratch) error {
 	g := &s.group
 	group := p.metadata.AppendRowGroup()
 	group.SetNumRows(g.rows)
@@ -149,7 +144,7 @@ func (p *parquetFile) append(_ *table.Chunk, s *scratch) error {
 
 // describe fills in the metadata and the page index of the next column in the
 // file.
-func (p *parquetFile) describe(to *metadata.ColumnChunkMetaDataBuilder, i int, c *columnChunk) error {
+func (p *File) describe(to *metadata.ColumnChunkMetaDataBuilder, i int, c *Column) error {
 	offsets, err := p.index.GetOffsetIndexBuilder(i)
 	if err != nil {
 		return err
@@ -158,7 +153,7 @@ func (p *parquetFile) describe(to *metadata.ColumnChunkMetaDataBuilder, i int, c
 	if err != nil {
 		return err
 	}
-	info := metadata.ChunkMetaInfo{IndexPageOffset: -1, CompressedSize: int64(c.size), UncompressedSize: int64(c.raw)}
+	info := metadata.ChunkMetaInfo{IndexPageOffset: -1, CompressedSize: int64(c.Size), UncompressedSize: int64(c.raw)}
 	pages := c.pages
 	if c.dictionary() {
 		info.DictPageOffset = p.position + int64(pages[0].start)
@@ -182,7 +177,7 @@ func (p *parquetFile) describe(to *metadata.ColumnChunkMetaDataBuilder, i int, c
 	if err := offsets.Finish(0); err != nil {
 		return err
 	}
-	statistics := c.bounds.statistics(c.nulls)
+	statistics := c.Bounds.statistics(c.Nulls)
 	statistics.Signed = to.Descr().SortOrder() == schema.SortSIGNED
 	to.SetStats(statistics)
 	counts := metadata.EncodingStats{DataEncodingStats: map[parquet.Encoding]int32{c.encoding: int32(len(pages))}}
@@ -192,11 +187,10 @@ func (p *parquetFile) describe(to *metadata.ColumnChunkMetaDataBuilder, i int, c
 	return to.Finish(info, c.dictionary(), false, counts)
 }
 
-// close writes the bloom filters, the page index and the footer. The file is of one trace, or of many if
-// traceID is "".
-func (p *parquetFile) close(traceID string) error {
-	if traceID != "" {
-		if err := p.metadata.AppendKeyValueMetadata(traceIDKey, traceID); err != nil {
+// Close writes the bloom filters, the page index and the footer, with more keys and values of metadata.
+func (p *File) Close(facts ...[2]string) error {
+	for _, kv := range facts {
+		if err := p.metadata.AppendKeyValueMetadata(kv[0], kv[1]); err != nil {
 			return err
 		}
 	}
@@ -225,4 +219,24 @@ func (p *parquetFile) close(traceID string) error {
 		return err
 	}
 	return buffer.Flush()
+}
+
+// scattered reports whether many values differ from their predecessor by more than 32
+// bits, as hashes and addresses do.
+func scattered(v table.Vector) bool {
+	values, _ := v.Values.([]int64)
+	values = values[:min(len(values), 4096)]
+	var before int64
+	count, far := 0, 0
+	for i, value := range values {
+		if v.Valid != nil && v.Valid[i>>3]>>(i&7)&1 == 0 {
+			continue
+		}
+		if d := value - before; count > 0 && d != int64(int32(d)) {
+			far++
+		}
+		before = value
+		count++
+	}
+	return far > count/8
 }

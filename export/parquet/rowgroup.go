@@ -1,4 +1,4 @@
-package export
+package parquet
 
 import (
 	"encoding/binary"
@@ -10,33 +10,34 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 
+	"github.com/tpconvert/tpconvert/export/encoding"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// rowGroup is an encoded chunk: its bytes in the file, and their description for
+// group is an encoded chunk: its bytes in the file, and their description for
 // the file's metadata.
-type rowGroup struct {
+type group struct {
 	rows    int
 	bytes   []byte
-	columns []columnChunk
+	columns []Column
 }
 
-// columnChunk is the part of a row group for one column.
-type columnChunk struct {
+// Column is the part of a row group for one column.
+type Column struct {
 	encoding  parquet.Encoding // encoding of the data pages
 	pages     []page
-	bounds    bounds
-	nulls     int
-	size, raw int                         // size of the pages with their headers; raw is the size before compression
+	Bounds    Bounds
+	Nulls     int
+	Size, raw int                         // size of the pages with their headers; raw is the size before compression
 	filter    metadata.BloomFilterBuilder // or nil
 }
 
 // dictionary reports whether the first page is a dictionary.
-func (c *columnChunk) dictionary() bool { return c.encoding == parquet.Encodings.RLEDict }
+func (c *Column) dictionary() bool { return c.encoding == parquet.Encodings.RLEDict }
 
 // encode builds the row group of a chunk. far marks the columns whose values are
 // too far apart for DELTA_BINARY_PACKED, and filtered the text columns with a bloom filter.
-func (s *scratch) encode(c *table.Chunk, far, filtered []bool, with codec) error {
+func (s *Scratch) encode(c *table.Chunk, far, filtered []bool, with Codec) error {
 	s.codec = with
 	s.group.rows, s.group.bytes = c.Rows, s.group.bytes[:0]
 	s.group.columns = grow(&s.group.columns, len(c.Schema.Columns))
@@ -47,7 +48,7 @@ func (s *scratch) encode(c *table.Chunk, far, filtered []bool, with codec) error
 			continue
 		}
 		s.column = &s.group.columns[i]
-		*s.column = columnChunk{pages: s.column.pages[:0], encoding: columnEncoding(&column, far[i])}
+		*s.column = Column{pages: s.column.pages[:0], encoding: columnEncoding(&column, far[i])}
 		values, valid, err := s.values(c, i, far[i])
 		if err != nil {
 			return fmt.Errorf("column %s: %w", column.Name, err)
@@ -68,12 +69,12 @@ const (
 )
 
 // filter returns a bloom filter of the last text column that was encoded, or nil if none is wanted.
-func (s *scratch) filter(c *table.Chunk, wanted bool) metadata.BloomFilterBuilder {
+func (s *Scratch) filter(c *table.Chunk, wanted bool) metadata.BloomFilterBuilder {
 	if !wanted {
 		return nil
 	}
-	filter := metadata.NewBloomFilterFromNDVAndFPP(uint32(max(len(s.words.words), 1)), falsePositives, maxFilter, memory.DefaultAllocator)
-	for _, word := range s.words.words {
+	filter := metadata.NewBloomFilterFromNDVAndFPP(uint32(max(len(s.words.Words), 1)), falsePositives, maxFilter, memory.DefaultAllocator)
+	for _, word := range s.words.Words {
 		s.raw = c.Strings.Append(s.raw[:0], word)
 		filter.InsertHash(filter.Hasher().Sum64(s.raw))
 	}
@@ -92,7 +93,7 @@ func repeats(c *table.Chunk, i int) bool {
 }
 
 // repeat copies the previous column.
-func (s *scratch) repeat(i int) {
+func (s *Scratch) repeat(i int) {
 	g := &s.group
 	before, pages := g.columns[i-1], g.columns[i].pages[:0]
 	start := before.pages[0].start
@@ -117,7 +118,7 @@ func columnEncoding(c *table.Column, far bool) parquet.Encoding {
 
 // values returns the encoder of a column, and the bits of the rows that have a
 // value. If the column has a dictionary, it is written first.
-func (s *scratch) values(c *table.Chunk, i int, far bool) (pageEncoder, []byte, error) {
+func (s *Scratch) values(c *table.Chunk, i int, far bool) (pageEncoder, []byte, error) {
 	v := c.Column(i)
 	switch values := v.Values.(type) {
 	case []int64:
@@ -145,7 +146,7 @@ func (s *scratch) values(c *table.Chunk, i int, far bool) (pageEncoder, []byte, 
 
 // wide returns the encoder of 64-bit values. It uses a dictionary unless too many
 // values are distinct.
-func (s *scratch) wide(values []int64, valid []byte, limits func([]int64) bounds) pageEncoder {
+func (s *Scratch) wide(values []int64, valid []byte, limits func([]int64) Bounds) pageEncoder {
 	indices := grow(&s.indices, len(values))
 	if !s.numbers.encode(values, valid, indices, len(values)/4) {
 		return plainPages(values, limits, &s.int64s)
@@ -156,12 +157,12 @@ func (s *scratch) wide(values []int64, valid []byte, limits func([]int64) bounds
 }
 
 // text returns the encoder of text, and the bits of the texts that are not NULL.
-func (s *scratch) text(ids []table.StringID, view table.StringView) (pageEncoder, []byte, error) {
+func (s *Scratch) text(ids []table.StringID, view table.StringView) (pageEncoder, []byte, error) {
 	indices, valid := grow(&s.indices, len(ids)), grow(&s.valid, (len(ids)+7)/8)
-	s.words.reset()
-	s.words.encode(ids, indices, valid)
-	words := s.words.words
-	size, err := textBytes(words, view)
+	s.words.Reset()
+	s.words.Encode(ids, indices, valid)
+	words := s.words.Words
+	size, err := encoding.TextBytes(words, view)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -175,7 +176,7 @@ func (s *scratch) text(ids []table.StringID, view table.StringView) (pageEncoder
 
 // indexed adds the dictionary of n values in s.raw. A column without values has
 // no dictionary.
-func (s *scratch) indexed(indices []int32, n int, b bounds) pageEncoder {
+func (s *Scratch) indexed(indices []int32, n int, b Bounds) pageEncoder {
 	if n == 0 {
 		return emptyPages(s.column.encoding)
 	}
@@ -185,16 +186,16 @@ func (s *scratch) indexed(indices []int32, n int, b bounds) pageEncoder {
 }
 
 // paginate encodes the rows of a column.
-func (s *scratch) paginate(column *table.Column, rows int, values pageEncoder, valid []byte) {
+func (s *Scratch) paginate(column *table.Column, rows int, values pageEncoder, valid []byte) {
 	dense := false
-	for from := 0; from < rows; from += pageRows {
-		to := min(from+pageRows, rows)
+	for from := 0; from < rows; from += PageRows {
+		to := min(from+PageRows, rows)
 		p := page{rows: to - from, values: to - from}
 		s.raw = s.raw[:0]
 		var bits []byte
 		if column.Nullable {
 			bits = valid[from/8 : (to+7)/8]
-			p.values = present(bits, p.rows)
+			p.values = encoding.Present(bits, p.rows)
 			s.raw = appendLevels(s.raw, bits, p.rows)
 			if p.values == p.rows {
 				bits = nil
@@ -202,17 +203,17 @@ func (s *scratch) paginate(column *table.Column, rows int, values pageEncoder, v
 		}
 		s.raw, p.bounds = values(s.raw, from, to, bits)
 		if p.values == 0 {
-			p.bounds = bounds{}
+			p.bounds = Bounds{}
 		}
 		dense = s.addPage(p, dense)
-		s.column.nulls += p.rows - p.values
-		s.column.bounds.add(p.bounds, column.Type)
+		s.column.Nulls += p.rows - p.values
+		s.column.Bounds.Add(p.bounds, column.Type)
 	}
 }
 
 // addPage compresses the page in s.raw and adds it to the column. It reports
 // whether the page is dense.
-func (s *scratch) addPage(p page, dense bool) bool {
+func (s *Scratch) addPage(p page, dense bool) bool {
 	g, c := &s.group, s.column
 	body := s.compress(s.raw, dense)
 	p.start = len(g.bytes)
@@ -220,7 +221,7 @@ func (s *scratch) addPage(p page, dense bool) bool {
 	c.raw += len(g.bytes) - p.start + len(s.raw)
 	g.bytes = append(g.bytes, body...)
 	p.end = len(g.bytes)
-	c.size += p.end - p.start
+	c.Size += p.end - p.start
 	c.pages = append(c.pages, p)
 	return isDense(s.raw, body)
 }

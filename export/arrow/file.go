@@ -1,4 +1,5 @@
-package export
+// Package arrow writes chunks of tables as Arrow IPC files.
+package arrow
 
 import (
 	"bufio"
@@ -19,21 +20,22 @@ import (
 // bufferBytes is the size of the buffer for writing a file.
 const bufferBytes = 128 << 10
 
-// arrowFile writes a table as an Arrow IPC file, one record batch per chunk.
+// File writes a table as an Arrow IPC file, one record batch per chunk.
 //
 // Such a file has one dictionary per column. It is complete only after the last
 // chunk, but the writer needs it before the first. So batches first go to a
 // spool next to the file, with text as bare indices.
-type arrowFile struct {
-	w       *bufio.Writer
-	o       *Options
-	schema  *table.Schema
-	spooled *arrow.Schema
-	spool   *os.File
-	buffer  *bufio.Writer
-	batches *ipc.Writer
-	words   []*table.StringPool // by column, nil unless it is text; in the order of the dictionary
-	chunk   dictionary          // dictionary of one column of a chunk
+type File struct {
+	w        *bufio.Writer
+	zstd     bool
+	metadata [][2]string
+	schema   *table.Schema
+	spooled  *arrow.Schema
+	spool    *os.File
+	buffer   *bufio.Writer
+	batches  *ipc.Writer
+	words    []*table.StringPool // by column, nil unless it is text; in the order of the dictionary
+	chunk    encoding.Dictionary // dictionary of one column of a chunk
 }
 
 var arrowTypes = [...]arrow.DataType{
@@ -78,12 +80,13 @@ func withoutDictionaries(s *table.Schema, part func(*arrow.DictionaryType) arrow
 	return arrow.NewSchema(fields, nil)
 }
 
-func newArrowFile(path string, w io.Writer, s *table.Schema, o *Options) (encoder, error) {
+// New begins the file at path, which w writes to, with keys and values of metadata.
+func New(path string, w io.Writer, s *table.Schema, zstd bool, metadata [][2]string) (*File, error) {
 	spool, err := os.Create(path + ".spool")
 	if err != nil {
 		return nil, err
 	}
-	a := &arrowFile{w: bufio.NewWriterSize(w, bufferBytes), o: o, schema: s, spooled: spoolSchema(s), spool: spool, buffer: bufio.NewWriterSize(spool, bufferBytes)}
+	a := &File{w: bufio.NewWriterSize(w, bufferBytes), zstd: zstd, metadata: metadata, schema: s, spooled: spoolSchema(s), spool: spool, buffer: bufio.NewWriterSize(spool, bufferBytes)}
 	a.batches = ipc.NewWriter(a.buffer, ipc.WithSchema(a.spooled), ipc.WithLZ4())
 	a.words = make([]*table.StringPool, len(s.Columns))
 	for i, c := range s.Columns {
@@ -94,10 +97,8 @@ func newArrowFile(path string, w io.Writer, s *table.Schema, o *Options) (encode
 	return a, nil
 }
 
-// encode does nothing, because indices of text depend on earlier chunks.
-func (a *arrowFile) encode(*table.Chunk, *scratch) error { return nil }
-
-func (a *arrowFile) append(c *table.Chunk, _ *scratch) error {
+// Append adds a chunk as a record batch.
+func (a *File) Append(c *table.Chunk) error {
 	columns := make([]arrow.Array, len(c.Schema.Columns))
 	for i := range columns {
 		columns[i] = a.column(c, i)
@@ -106,7 +107,7 @@ func (a *arrowFile) append(c *table.Chunk, _ *scratch) error {
 }
 
 // column returns a column of the chunk as an Arrow array, with text as indices.
-func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
+func (a *File) column(c *table.Chunk, i int) arrow.Array {
 	column, v := &c.Schema.Columns[i], c.Column(i)
 	t := arrowTypes[column.Type]
 	if column.Type == table.TypeString {
@@ -121,7 +122,7 @@ func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
 	}
 	nulls := 0
 	if v.Valid != nil {
-		nulls = c.Rows - present(v.Valid, c.Rows)
+		nulls = c.Rows - encoding.Present(v.Valid, c.Rows)
 	}
 	switch values := v.Values.(type) {
 	case []int64:
@@ -135,7 +136,7 @@ func (a *arrowFile) column(c *table.Chunk, i int) arrow.Array {
 	case []table.StringID:
 		indices, valid := make([]int32, c.Rows), make([]byte, (c.Rows+7)/8)
 		a.text(a.words[i], values, c.Strings, indices, valid)
-		return wrap(t, c.Rows, c.Rows-present(valid, c.Rows), valid, arrow.Int32Traits.CastToBytes(indices))
+		return wrap(t, c.Rows, c.Rows-encoding.Present(valid, c.Rows), valid, arrow.Int32Traits.CastToBytes(indices))
 	default:
 		return wrap(t, c.Rows, c.Rows, make([]byte, (c.Rows+7)/8), make([]byte, 8*c.Rows))
 	}
@@ -161,11 +162,11 @@ func binaries(ids []table.StringID, c *table.Chunk) arrow.Array {
 }
 
 // text stores the strings' numbers in the file's dictionary.
-func (a *arrowFile) text(words *table.StringPool, ids []table.StringID, view table.StringView, indices []int32, valid []byte) {
-	a.chunk.reset()
-	a.chunk.encode(ids, indices, valid)
-	numbers := make([]int32, max(len(a.chunk.words), 1))
-	for i, id := range a.chunk.words {
+func (a *File) text(words *table.StringPool, ids []table.StringID, view table.StringView, indices []int32, valid []byte) {
+	a.chunk.Reset()
+	a.chunk.Encode(ids, indices, valid)
+	numbers := make([]int32, max(len(a.chunk.Words), 1))
+	for i, id := range a.chunk.Words {
 		numbers[i] = int32(words.Intern(view.Get(id))) - 1
 	}
 	for i, n := range indices {
@@ -182,8 +183,8 @@ func rowIDs(base int64, n int) []int64 {
 	return ids
 }
 
-// close writes the file from the spool.
-func (a *arrowFile) close(traceID string) (err error) {
+// Close writes the file from the spool, with more keys and values of metadata.
+func (a *File) Close(facts ...[2]string) (err error) {
 	defer func() {
 		err = errors.Join(err, a.spool.Close(), os.Remove(a.spool.Name()))
 	}()
@@ -193,13 +194,13 @@ func (a *arrowFile) close(traceID string) (err error) {
 	if _, err := a.spool.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	metadata := map[string]string{traceIDKey: traceID, "doc": a.schema.Doc}
-	for _, kv := range fileMetadata(a.o) {
+	metadata := map[string]string{"doc": a.schema.Doc}
+	for _, kv := range append(a.metadata, facts...) {
 		metadata[kv[0]] = kv[1]
 	}
 	schema := arrowSchema(a.schema, arrow.MetadataFrom(metadata))
 	options := []ipc.Option{ipc.WithSchema(schema)}
-	if a.o.Compression.codec == "zstd" {
+	if a.zstd {
 		options = append(options, ipc.WithZstd())
 	}
 	w, err := ipc.NewFileWriter(a.w, options...)

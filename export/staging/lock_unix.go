@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package export
+package staging
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// lock locks the folder that f opened. Unless wait is set, it returns errLocked instead of
+// lock locks the folder that f opened. Unless wait is set, it returns ErrLocked instead of
 // waiting. If it fails, it closes f.
 func lock(f *os.File, wait bool) (io.Closer, error) {
 	how := syscall.LOCK_EX
@@ -23,7 +23,7 @@ func lock(f *os.File, wait bool) (io.Closer, error) {
 			return f, nil
 		case errors.Is(err, syscall.EWOULDBLOCK):
 			f.Close()
-			return nil, errLocked
+			return nil, ErrLocked
 		case !errors.Is(err, syscall.EINTR):
 			f.Close()
 			return nil, os.NewSyscallError("flock", err)

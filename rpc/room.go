@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/turns"
 	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
 )
 
@@ -67,7 +67,7 @@ func (r *room) leave() error {
 }
 
 // open begins a session on the server's trace unless there is one. It leaves the turn with a place.
-func (r *room) open(ctx context.Context, turn *sqlite.Turn) error {
+func (r *room) open(ctx context.Context, turn *turns.Turn) error {
 	var s *session.Session
 	loads := 0
 	err := r.server.turn.exclusive(ctx, func() error {
@@ -113,7 +113,7 @@ func (r *room) restore(ctx context.Context) error {
 }
 
 // onTrace calls do with the session of the room while no other call uses it, when it is its turn to compute. There has to be a trace.
-func (r *room) onTrace(ctx context.Context, turn *sqlite.Turn, do func(context.Context, *session.Session) error) error {
+func (r *room) onTrace(ctx context.Context, turn *turns.Turn, do func(context.Context, *session.Session) error) error {
 	return r.turn.exclusive(ctx, func() error {
 		defer turn.Pause()
 		if err := r.open(ctx, turn); err != nil {
@@ -158,7 +158,7 @@ func (r *room) query(ctx context.Context, sql string, send func(message) error) 
 }
 
 // run runs the SQL of query.
-func run(ctx context.Context, on *session.Session, sql string, r *result, unsent *error, turn *sqlite.Turn) error {
+func run(ctx context.Context, on *session.Session, sql string, r *result, unsent *error, turn *turns.Turn) error {
 	if len(sql) > MaxQuery {
 		return fmt.Errorf("the query has %d bytes; %d are the most", len(sql), MaxQuery)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/turns"
 )
 
 // The version of Trace Processor whose calls the server answers.
@@ -48,7 +48,7 @@ type Server struct {
 	options  Options
 	name     atomic.Pointer[string] // of the trace
 	plain    *plain
-	turns    *sqlite.Turns
+	turns    *turns.Turns
 	starting turn // of sessions, one at a time
 	bodies   budget
 	rooms    atomic.Int64 // how many are open
@@ -74,7 +74,7 @@ const (
 // New returns a server for the trace in a session, whose option Shared must be set; the UI shows the name. If s is nil, the
 // server waits for a client to send a trace.
 func New(o Options, s *session.Session, name string) *Server {
-	server := &Server{options: o, turns: sqlite.NewTurns(runtime.GOMAXPROCS(0)), starting: newTurn(), turn: newTurn(), session: s, state: loaded}
+	server := &Server{options: o, turns: turns.New(runtime.GOMAXPROCS(0)), starting: newTurn(), turn: newTurn(), session: s, state: loaded}
 	server.name.Store(&name)
 	server.plain = newPlain(server)
 	if s == nil {

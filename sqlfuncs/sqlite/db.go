@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/turns"
 )
 
 // DB is a database in memory. Only Interrupt may be called by another goroutine than the one that uses it.
@@ -250,4 +252,18 @@ func (s *Stmt) BindPointer(i int, v any, kind string) error {
 		return s.db.error(code, "")
 	}
 	return nil
+}
+
+// instructions of SQLite are between two calls of its progress handler, some 0.2 ms.
+const instructions = 10_000
+
+// takeTurns makes statements wait for the turn in ctx, if there is one, until the function that it returns is called.
+func (d *DB) takeTurns(ctx context.Context) (end func()) {
+	turn := turns.From(ctx)
+	if turn == nil {
+		return func() {}
+	}
+	d.progress = func() { turn.Step(ctx.Done()) }
+	d.watchProgress(instructions)
+	return func() { d.watchProgress(0) }
 }

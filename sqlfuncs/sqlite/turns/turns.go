@@ -1,4 +1,5 @@
-package sqlite
+// Package turns lets calls that compute for long share the processors with short ones.
+package turns
 
 import (
 	"context"
@@ -20,22 +21,21 @@ type Turns struct {
 }
 
 const (
-	instructions = 10_000 // of SQLite between two calls of its progress handler: some 0.2 ms
-	longCalls    = 8      // of the progress handler, after which a call is long
-	lastLevel    = 8      // of calls that have computed for some 25 ms, which take turns
-	lastShare    = 4      // each place of this number goes to one of the last level, even if others wait
-	turnTime     = 20 * time.Millisecond
+	longSteps = 8 // after which a call is long
+	lastLevel = 8 // of calls that have computed for some 25 ms, which take turns
+	lastShare = 4 // each place of this number goes to one of the last level, even if others wait
+	turnTime  = 20 * time.Millisecond
 )
 
-// NewTurns returns turns for as many calls at a time.
-func NewTurns(places int) *Turns { return &Turns{free: places} }
+// New returns turns for as many calls at a time.
+func New(places int) *Turns { return &Turns{free: places} }
 
 // Turn is what Turns knows of a call. One goroutine uses it.
 type Turn struct {
 	Long func() // is called once the call is long, unless it is nil
 
 	of    *Turns
-	calls int           // of the progress handler
+	steps int           // some 0.2 ms each
 	given chan struct{} // tells a call that waits that it has a place
 
 	// Guarded by of.mu.
@@ -49,25 +49,37 @@ type turnKey struct{}
 // New returns a turn, which has to be paused at the end.
 func (t *Turns) New() *Turn { return &Turn{of: t, given: make(chan struct{}, 1)} }
 
-// Of returns a context in which During takes the turn.
+// Of returns a context in which SQLite takes the turn.
 func (t *Turn) Of(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, t) }
 
-// level is 0 for a call that has not computed yet, and grows each time that it has computed twice as much.
-func (t *Turn) level() int { return min(bits.Len(uint(t.calls)), lastLevel) }
+// From returns the turn of a context, or nil.
+func From(ctx context.Context) *Turn {
+	t, _ := ctx.Value(turnKey{}).(*Turn)
+	return t
+}
 
-// spend adds calls of the progress handler.
-func (t *Turn) spend(calls int) {
-	before := t.calls
-	if t.calls += calls; before < longCalls && t.calls >= longCalls && t.Long != nil {
+// Step says that the call has computed for some 0.2 ms. It takes the turn again.
+func (t *Turn) Step(done <-chan struct{}) {
+	t.spend(1)
+	t.Take(done)
+}
+
+// level is 0 for a call that has not computed yet, and grows each time that it has computed twice as much.
+func (t *Turn) level() int { return min(bits.Len(uint(t.steps)), lastLevel) }
+
+// spend adds steps.
+func (t *Turn) spend(steps int) {
+	before := t.steps
+	if t.steps += steps; before < longSteps && t.steps >= longSteps && t.Long != nil {
 		t.Long()
 	}
 }
 
 // Lengthen makes the call long.
-func (t *Turn) Lengthen() { t.spend(longCalls) }
+func (t *Turn) Lengthen() { t.spend(longSteps) }
 
 // Expect says that the call will compute for some milliseconds: it comes after short ones, and before long ones.
-func (t *Turn) Expect() { t.calls = max(t.calls, longCalls-1) }
+func (t *Turn) Expect() { t.steps = max(t.steps, longSteps-1) }
 
 // Pause lets others compute, until SQLite goes on.
 func (t *Turn) Pause() {
@@ -180,18 +192,4 @@ func (t *Turns) watch() {
 			t.watch()
 		}
 	})
-}
-
-// takeTurns makes statements wait for the turn in ctx, if there is one, until the function that it returns is called.
-func (d *DB) takeTurns(ctx context.Context) (end func()) {
-	turn, ok := ctx.Value(turnKey{}).(*Turn)
-	if !ok {
-		return func() {}
-	}
-	d.progress = func() {
-		turn.spend(1)
-		turn.Take(ctx.Done())
-	}
-	d.watchProgress(instructions)
-	return func() { d.watchProgress(0) }
 }

@@ -1,4 +1,4 @@
-package sqlite
+package turns
 
 import (
 	"testing"
@@ -28,11 +28,11 @@ func take(turn *Turn, done <-chan struct{}) <-chan struct{} {
 
 // TestTurns lets a call that has computed for long, others that have not, and one that takes its turn share a place.
 func TestTurns(t *testing.T) {
-	turns := NewTurns(1)
+	turns := New(1)
 	long, other, medium, short := turns.New(), turns.New(), turns.New(), turns.New()
 	long.spend(1000)
 	other.spend(1000)
-	medium.spend(longCalls)
+	medium.spend(longSteps)
 	long.Take(nil)
 	others := []<-chan struct{}{take(short, nil), take(medium, nil), take(other, nil)}
 	again := make(chan struct{})
@@ -55,7 +55,7 @@ func TestTurns(t *testing.T) {
 
 // TestTurnsLost checks that a call that is in a function that takes long, or whose client is gone, keeps no place.
 func TestTurnsLost(t *testing.T) {
-	turns := NewTurns(1)
+	turns := New(1)
 	stuck, next, gone := turns.New(), turns.New(), turns.New()
 	stuck.Take(nil)
 	<-take(next, nil)

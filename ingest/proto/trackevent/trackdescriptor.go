@@ -2,6 +2,7 @@ package trackevent
 
 import (
 	"github.com/tpconvert/tpconvert/ingest/proto"
+	"github.com/tpconvert/tpconvert/ingest/proto/chromenames"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
 	"github.com/tpconvert/tpconvert/model"
@@ -35,7 +36,7 @@ func (t *trackEvents) parseDescriptor(e *proto.Event) {
 		sandboxed, _ := wire.Find(chromeThread, pb.ChromeThreadDescriptor_IsSandboxedTID)
 		utid := t.parseThread(thread, sandboxed.Bool())
 		if kind, ok := wire.Find(chromeThread, pb.ChromeThreadDescriptor_ThreadType); ok {
-			t.Machine.SetThreadName(utid, t.chromeName(chromeThreads, kind.Int32()), model.ThreadNameDescriptorType)
+			t.Machine.SetThreadName(utid, t.chromeName(chromenames.Threads, kind.Int32()), model.ThreadNameDescriptorType)
 		}
 	case process != nil:
 		upid := t.parseProcess(e.TS, process)
@@ -65,7 +66,7 @@ func (t *trackEvents) parseThread(data []byte, sandboxed bool) model.UTID {
 	case len(d.name) > 0:
 		name = t.Store.Strings.InternBytes(d.name)
 	case d.hasChromeType:
-		name = t.chromeName(chromeThreads, d.chromeType)
+		name = t.chromeName(chromenames.Threads, d.chromeType)
 	}
 	t.Machine.SetThreadName(utid, name, model.ThreadNameDescriptor)
 	return utid
@@ -110,7 +111,7 @@ func (t *trackEvents) parseProcess(ts int64, data []byte) model.UPID {
 		if chromeType == chromeRenderer {
 			priority = model.ProcessNameChromeRenderer
 		}
-		t.Machine.SetProcessName(upid, t.chromeName(chromeProcesses, chromeType), priority)
+		t.Machine.SetProcessName(upid, t.chromeName(chromenames.Processes, chromeType), priority)
 	}
 	t.Machine.SetProcessLabels(upid, labels...)
 	return upid
@@ -120,7 +121,7 @@ func (t *trackEvents) parseChromeProcess(upid model.UPID, data []byte) {
 	strs := t.Store.Strings
 	args := t.Machine.ProcessArgs(upid)
 	kind, _ := wire.Find(data, pb.ChromeProcessDescriptor_ProcessType)
-	name := t.chromeName(chromeProcesses, kind.Int32())
+	name := t.chromeName(chromenames.Processes, kind.Int32())
 	priority := model.ProcessNameChromeLabel
 	if k := kind.Int32(); k == chromeRenderer || k == chromeRendererExtension {
 		priority = model.ProcessNameChromeRenderer

@@ -1,7 +1,8 @@
-package trackevent
+// Package chromenames has the names of Chrome's kinds of processes and threads.
+package chromenames
 
-// chromeProcesses maps Chrome's process types to names.
-var chromeProcesses = map[int32]string{
+// Processes maps Chrome's process types to names.
+var Processes = map[int32]string{
 	1:  "Browser",
 	2:  "Renderer",
 	3:  "Utility",
@@ -46,8 +47,8 @@ var chromeProcesses = map[int32]string{
 	42: "PROCESS_RENDERER_TOP_WEBUI",
 }
 
-// chromeThreads maps Chrome's thread types to names.
-var chromeThreads = map[int32]string{
+// Threads maps Chrome's thread types to names.
+var Threads = map[int32]string{
 	1:  "CrProcessMain",
 	2:  "ChromeIOThread",
 	3:  "ThreadPoolBackgroundWorker&",

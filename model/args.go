@@ -4,7 +4,6 @@ import "github.com/tpconvert/tpconvert/model/args"
 
 // Args of rows, as trackers take them.
 type (
-	ArgKind   = args.Kind
 	ArgValue  = args.Value
 	Arg       = args.Arg
 	ArgSet    = args.Set

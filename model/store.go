@@ -20,16 +20,15 @@ type StringID = table.StringID
 
 // The ids of rows.
 type (
-	TrackID       = schema.TrackID
-	SliceID       = schema.SliceID
-	UTID          = schema.UTID
-	UPID          = schema.UPID
-	UCPU          = schema.UCPU
-	UGPU          = schema.UGPU
-	MachineID     = schema.MachineID
-	FileID        = schema.FileID
-	ThreadStateID = schema.ThreadStateID
-	CounterID     = schema.CounterID
+	TrackID   = schema.TrackID
+	SliceID   = schema.SliceID
+	UTID      = schema.UTID
+	UPID      = schema.UPID
+	UCPU      = schema.UCPU
+	UGPU      = schema.UGPU
+	MachineID = schema.MachineID
+	FileID    = schema.FileID
+	CounterID = schema.CounterID
 )
 
 // None is the id of nothing.

@@ -147,11 +147,6 @@ func (d *Dump) SetField(owner ObjectNumber, reference int, field FieldNumber) {
 	d.references.Edit(d.place(owner, reference)).field = field
 }
 
-// FieldOf returns the field of an object's reference, or NoField before SetField.
-func (d *Dump) FieldOf(owner ObjectNumber, reference int) FieldNumber {
-	return d.references.Get(d.place(owner, reference)).field
-}
-
 // place returns the place of an object's reference among those of all objects.
 func (d *Dump) place(owner ObjectNumber, reference int) int {
 	return int(d.Object(owner).from) + reference
@@ -166,12 +161,6 @@ func (d *Dump) referencesOf(o Object) iter.Seq[reference] {
 			}
 		}
 	}
-}
-
-// References returns the number of the object's references.
-func (d *Dump) References(owner ObjectNumber) int {
-	o := d.Object(owner)
-	return int(o.to - o.from)
 }
 
 // AddRoot marks an object as a root of the given kind.

@@ -337,26 +337,15 @@ func (m *Machine) LiveProcess(pid int64) schema.UPID {
 	return table.None
 }
 
-// StartProcess adds a process. If another process has the pid, that process is over.
+// StartProcess adds a process with its main thread. If another process has the pid, that process is over.
 // ts (ns) is nil and parent is table.None if unknown.
 func (m *Machine) StartProcess(ts *int64, parent schema.UPID, pid int64, name table.StringID, priority ThreadPriority) schema.UPID {
-	return m.startProcess(ts, parent, pid, name, priority, true)
-}
-
-// StartProcessWithoutThread is StartProcess without the main thread.
-func (m *Machine) StartProcessWithoutThread(ts *int64, parent schema.UPID, pid int64, name table.StringID, priority ThreadPriority) schema.UPID {
-	return m.startProcess(ts, parent, pid, name, priority, false)
-}
-
-func (m *Machine) startProcess(ts *int64, parent schema.UPID, pid int64, name table.StringID, priority ThreadPriority, main bool) schema.UPID {
 	m.changes++
 	former := m.LiveProcess(pid)
 	m.pids.Delete(uint64(pid), m.pidOf)
 	m.tids.forget(pid)
-	if main {
-		m.SetThreadName(m.StartThread(ts, pid), name, priority)
-	}
-	upid := m.process(pid, main)
+	m.SetThreadName(m.StartThread(ts, pid), name, priority)
+	upid := m.Process(pid)
 	if ts != nil {
 		m.all.tables.Process.StartTS.Set(int64(upid), *ts)
 		m.proc(upid).started = true
@@ -497,11 +486,6 @@ func (m *Machine) SetProcessLabels(upid schema.UPID, labels ...table.StringID) {
 	for i, label := range labels {
 		set.AddFlat(strings.Intern(key), strings.Intern(args.ArrayKey(key, i)), args.String(label))
 	}
-}
-
-// ThreadArgs returns the args of a thread, for the caller to add to.
-func (m *Machine) ThreadArgs(utid schema.UTID) *args.Set {
-	return &hintsOf(m.threadHints, utid).args
 }
 
 // SetProcessSortIndex sets the position of a process in sorted lists.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/internal/count"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -45,7 +46,7 @@ if there is an alert of level error. Times are in ns.`,
 			return o.run(cmd.Context(), trace, args[:last], args[last], cmd.OutOrStdout())
 		},
 	}
-	o.register(cmd, rowFormats)
+	o.register(cmd, rowformat.Names)
 	return cmd
 }
 
@@ -57,7 +58,7 @@ var alertColumns = []session.Column{
 }
 
 func (o *alertsOptions) run(ctx context.Context, trace opener, files []string, input string, out io.Writer) (err error) {
-	if err := checkRowFormat(o.format, out); err != nil {
+	if err := checkFormat(o.format, out); err != nil {
 		return err
 	}
 	if len(files) == 0 {
@@ -82,7 +83,7 @@ func (o *alertsOptions) run(ctx context.Context, trace opener, files []string, i
 		ids = traces.IDs
 		columns = append([]session.Column{{Name: "trace_id", Kind: session.Text}}, columns...)
 	}
-	w, err := newRowWriter(o.format, out, columns)
+	w, err := rowformat.New(o.format, out, columns)
 	if err != nil {
 		return err
 	}
@@ -100,12 +101,12 @@ func (o *alertsOptions) run(ctx context.Context, trace opener, files []string, i
 			if traces != nil {
 				row = append([]any{id}, row...)
 			}
-			if err := w.row(row); err != nil {
+			if err := w.Row(row); err != nil {
 				return err
 			}
 		}
 	}
-	if err := w.end(); err != nil {
+	if err := w.End(); err != nil {
 		return err
 	}
 	if failed > 0 {

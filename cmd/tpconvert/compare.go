@@ -12,6 +12,7 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -90,7 +91,7 @@ func (e compareError) Error() string {
 }
 
 func (o *compareOptions) run(ctx context.Context, trace opener, before, after []string, out io.Writer) error {
-	if err := checkRowFormat(o.format, out); err != nil {
+	if err := checkFormat(o.format, out); err != nil {
 		return err
 	}
 	measure, condition, err := o.parse()
@@ -198,7 +199,7 @@ func (o *compareOptions) print(out io.Writer, r *compare.Result) error {
 		}
 		rows = rows[:min(len(rows), max(o.limit, 0))]
 	}
-	w, err := newRowWriter(o.format, out, columns)
+	w, err := rowformat.New(o.format, out, columns)
 	if err != nil {
 		return err
 	}
@@ -210,11 +211,11 @@ func (o *compareOptions) print(out io.Writer, r *compare.Result) error {
 				cells = append(cells, text)
 			}
 		}
-		if err := w.row(cells); err != nil {
+		if err := w.Row(cells); err != nil {
 			return err
 		}
 	}
-	if err := w.end(); err != nil || !forPeople {
+	if err := w.End(); err != nil || !forPeople {
 		return err
 	}
 	notes := r.Notes()

@@ -74,19 +74,3 @@ func TestReadmeAmongTraces(t *testing.T) {
 	tpconvert(t, dir, "traces", "out").expect(t, exitSomeFailed, "unknown format")
 	tpconvert(t, dir, "traces/README.md", "other").expect(t, exitBadInput, "unknown format")
 }
-
-// Numbers keep all their digits on a narrow terminal; text is cut.
-func TestNumbersAreNotCut(t *testing.T) {
-	columns := []session.Column{{Name: "ts", Kind: session.Integer}, {Name: "name", Kind: session.Text}, {Name: "dur", Kind: session.Integer}}
-	var out strings.Builder
-	w := &tableWriter{out: &out, columns: columns, width: 30}
-	if err := w.row([]any{int64(1234567890123456789), strings.Repeat("n", 100), int64(-9223372036854775808)}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.end(); err != nil {
-		t.Fatal(err)
-	}
-	if text := out.String(); !strings.Contains(text, "1234567890123456789") || !strings.Contains(text, "-9223372036854775808") || !strings.Contains(text, "nnnnn…") {
-		t.Errorf("%s", text)
-	}
-}

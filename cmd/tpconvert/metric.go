@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metricsv1"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -109,16 +110,16 @@ func (o *metricOptions) writeParquet(out io.Writer, library *metricsv1.Library, 
 	if err != nil {
 		return err
 	}
-	w, err := newRowWriter("parquet", out, []session.Column{{Name: "metric", Kind: session.Text}, {Name: "value", Kind: session.Text}})
+	w, err := rowformat.New("parquet", out, []session.Column{{Name: "metric", Kind: session.Text}, {Name: "value", Kind: session.Text}})
 	if err != nil {
 		return err
 	}
 	for _, name := range o.run {
-		if err := w.row([]any{name, values[name]}); err != nil {
+		if err := w.Row([]any{name, values[name]}); err != nil {
 			return err
 		}
 	}
-	return w.end()
+	return w.End()
 }
 
 // metricLibrary returns the metrics in the folder of --stdlib, or of "stdlib fetch", or nil if it has none.

@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
+
+	"github.com/tpconvert/tpconvert/internal/terminal"
 )
 
 // printer prints messages and results. It is safe for concurrent use. It ignores
@@ -91,10 +88,7 @@ func (o *uiOptions) shows(level slog.Level) bool {
 	return level >= o.level && (!o.quiet || level >= slog.LevelError)
 }
 
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
+func isTerminal(w any) bool { return terminal.Is(w) }
 
 // textPrinter prints for people: results to one writer, messages to the other. On a
 // terminal it also shows a progress line there.
@@ -149,27 +143,8 @@ func (p *textPrinter) write(to io.Writer, text func(io.Writer)) {
 	text(to)
 }
 
-// printable escapes text, because a file name, for example, could contain escape
-// sequences that control the terminal. It escapes control characters except newlines,
-// and bytes that are not UTF-8, as in Go.
-func printable(text string) string {
-	var b strings.Builder
-	for i, r := range text {
-		_, size := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case r != '\n' && controls(r):
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// controls reports whether a character controls a terminal, or the direction of text.
-func controls(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+// printable escapes text that could control the terminal.
+func printable(text string) string { return terminal.Printable(text) }
 
 // jsonPrinter writes one JSON object per line: results to one writer, messages and
 // errors to the other. "message_type" distinguishes messages, errors and summaries

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/functions"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -56,7 +57,7 @@ terminal. SQL can read INPUT only, and DuckDB's can write new files with COPY ..
 	flags.BoolVar(&o.derived, "derived", false, derivedHelp)
 	flags.BoolVar(&o.writes, "allow-writes", false, "let SQL read and write any file, attach databases, load extensions and change settings")
 	flags.Var(&o.memory, "session-memory", "with --perfetto, "+sessionMemoryHelp)
-	o.register(cmd, rowFormats)
+	o.register(cmd, rowformat.Names)
 	return cmd
 }
 
@@ -76,7 +77,7 @@ func (q *query) run(ctx context.Context, input string, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkRowFormat(q.options.format, q.out); err != nil {
+	if err := checkFormat(q.options.format, q.out); err != nil {
 		return err
 	}
 	var metrics rpc.Metrics
@@ -175,14 +176,14 @@ const inferred = 1000
 // print writes rows in the requested format.
 func (q *query) print(ctx context.Context, of *session.Query) error {
 	rows := inferred
-	if isBinary(q.options.format) {
+	if rowformat.IsBinary(q.options.format) {
 		rows = -1
 	}
 	if err := of.Infer(rows); err != nil {
 		return err
 	}
 	if q.results > 0 {
-		if isBinary(q.options.format) {
+		if rowformat.IsBinary(q.options.format) {
 			return usageError{fmt.Errorf("--format %s: only one statement may give rows", q.options.format)}
 		}
 		fmt.Fprintln(q.out)
@@ -192,12 +193,20 @@ func (q *query) print(ctx context.Context, of *session.Query) error {
 	if q.options.perfetto && format == "csv" {
 		format = "perfetto"
 	}
-	w, err := newRowWriter(format, q.out, of.Columns)
+	w, err := rowformat.New(format, q.out, of.Columns)
 	if err != nil {
 		return err
 	}
-	if err := of.Each(ctx, w.row); err != nil {
+	if err := of.Each(ctx, w.Row); err != nil {
 		return err
 	}
-	return w.end()
+	return w.End()
+}
+
+// checkFormat rejects a format of rows that does not exist or does not suit the output.
+func checkFormat(format string, out io.Writer) error {
+	if err := rowformat.Check(format, out); err != nil {
+		return usageError{err}
+	}
+	return nil
 }

@@ -544,29 +544,6 @@ func TestQueryErrorsShowThePlace(t *testing.T) {
 	}
 }
 
-func TestTableFitsTheTerminal(t *testing.T) {
-	var out bytes.Buffer
-	w := tableWriter{out: &out, width: 30, columns: []session.Column{{Name: "number", Kind: session.Integer}, {Name: "name", Kind: session.Text}, {Name: "more", Kind: session.Text}}}
-	rows := [][]any{{int64(1), strings.Repeat("ä", 40), "x\ny"}, {nil, "b", "c"}}
-	for _, row := range rows {
-		if err := w.row(row); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.end(); err != nil {
-		t.Fatal(err)
-	}
-	want := `number  name              more
-------  ----------------  ----
-     1  äääääääääääääää…  x\ny
-  NULL  b                 c
-(2 rows)
-`
-	if out.String() != want {
-		t.Errorf("got\n%swant\n%s", out.String(), want)
-	}
-}
-
 func TestInterruptedQuery(t *testing.T) {
 	s, err := session.New(t.Context(), session.Options{})
 	if err != nil {

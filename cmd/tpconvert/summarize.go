@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
@@ -77,7 +78,7 @@ func (o *summarizeOptions) run(ctx context.Context, trace opener, specs []string
 	case isSummary && o.output+o.compare != "":
 		return usageError{fmt.Errorf("--format %s is for neither --output nor --compare", o.format)}
 	case !isSummary:
-		if err := checkRowFormat(o.format, out); err != nil {
+		if err := checkFormat(o.format, out); err != nil {
 			return usageError{fmt.Errorf("--format %q: want textproto, proto or a format of rows", o.format)}
 		}
 	}
@@ -271,14 +272,14 @@ func (c *computation) print(ctx context.Context, out io.Writer) error {
 		case len(all) > 1:
 			t = labelled("metric", t.ID, t)
 		}
-		w, err := newRowWriter(c.format, out, t.Columns)
+		w, err := rowformat.New(c.format, out, t.Columns)
 		if err != nil {
 			return err
 		}
 		if err := writeRows(w, t); err != nil {
 			return err
 		}
-		if err := w.end(); err != nil {
+		if err := w.End(); err != nil {
 			return err
 		}
 	}
@@ -318,7 +319,7 @@ func (c *computation) writeFolder(ctx context.Context) (err error) {
 type tableFiles struct {
 	folder  string
 	files   []*os.File
-	writers []rowWriter
+	writers []rowformat.Writer
 }
 
 // write adds rows of the tables.
@@ -330,7 +331,7 @@ func (f *tableFiles) write(tables []metrics.Table) error {
 				return err
 			}
 			f.files = append(f.files, file)
-			w, err := newRowWriter(export.Parquet, struct{ io.Writer }{file}, t.Columns) // it would close the file
+			w, err := rowformat.New(export.Parquet, struct{ io.Writer }{file}, t.Columns) // it would close the file
 			if err != nil {
 				return err
 			}
@@ -345,7 +346,7 @@ func (f *tableFiles) write(tables []metrics.Table) error {
 
 func (f *tableFiles) close() (err error) {
 	for _, w := range f.writers {
-		err = errors.Join(err, w.end())
+		err = errors.Join(err, w.End())
 	}
 	for _, file := range f.files {
 		err = errors.Join(err, file.Close())
@@ -365,9 +366,9 @@ func labelled(column, value string, t metrics.Table) metrics.Table {
 	return t
 }
 
-func writeRows(w rowWriter, t metrics.Table) error {
+func writeRows(w rowformat.Writer, t metrics.Table) error {
 	for _, row := range t.Rows {
-		if err := w.row(row); err != nil {
+		if err := w.Row(row); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,5 @@
-package main
+// Package rowformat prints the rows of queries as text, JSON, Parquet and Arrow.
+package rowformat
 
 import (
 	"bytes"
@@ -8,42 +9,42 @@ import (
 	"io"
 	"math"
 	"math/big"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/term"
-
+	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// rowWriter prints the rows of a query.
-type rowWriter interface {
-	row([]any) error
-	end() error
+// Writer prints the rows of a query.
+type Writer interface {
+	Row(values []any) error
+	End() error
 }
 
-var rowFormats = []string{"table", "csv", "json", "ndjson", "parquet", "arrow", "markdown"}
+// Names are the names of formats.
+var Names = []string{"table", "csv", "json", "ndjson", "parquet", "arrow", "markdown"}
 
-func isBinary(format string) bool { return format == "parquet" || format == "arrow" }
+// IsBinary reports whether a format is not text.
+func IsBinary(format string) bool { return format == "parquet" || format == "arrow" }
 
-// checkRowFormat rejects a format that does not exist or does not suit the output.
-func checkRowFormat(format string, out io.Writer) error {
-	if !slices.Contains(rowFormats, format) {
-		return usageError{fmt.Errorf("--format %q: want one of %s", format, strings.Join(rowFormats, ", "))}
+// Check rejects a format that does not exist or does not suit the output.
+func Check(format string, out io.Writer) error {
+	if !slices.Contains(Names, format) {
+		return fmt.Errorf("--format %q: want one of %s", format, strings.Join(Names, ", "))
 	}
-	if isBinary(format) && isTerminal(out) {
-		return usageError{fmt.Errorf("--format %s is not for a terminal: redirect the output to a file", format)}
+	if IsBinary(format) && terminal.Is(out) {
+		return fmt.Errorf("--format %s is not for a terminal: redirect the output to a file", format)
 	}
 	return nil
 }
 
-// newRowWriter returns the writer of a format. On a terminal, control characters in the rows are escaped, because they
+// New returns the writer of a format. On a terminal, control characters in the rows are escaped, because they
 // could control it. Files and pipes get the text as it is.
-func newRowWriter(format string, out io.Writer, columns []session.Column) (rowWriter, error) {
-	if !isTerminal(out) || isBinary(format) || format == "table" { // a table is always escaped
+func New(format string, out io.Writer, columns []session.Column) (Writer, error) {
+	if !terminal.Is(out) || IsBinary(format) || format == "table" { // a table is always escaped
 		return newPlainWriter(format, out, columns)
 	}
 	if format == "json" || format == "ndjson" {
@@ -58,9 +59,9 @@ func newRowWriter(format string, out io.Writer, columns []session.Column) (rowWr
 }
 
 // escaper escapes control characters, and line ends, in text.
-type escaper struct{ rowWriter }
+type escaper struct{ Writer }
 
-func (w escaper) row(values []any) error {
+func (w escaper) Row(values []any) error {
 	shown := slices.Clone(values)
 	for i, v := range shown {
 		switch v.(type) {
@@ -69,7 +70,7 @@ func (w escaper) row(values []any) error {
 			shown[i] = oneLine(cellText(v))
 		}
 	}
-	return w.rowWriter.row(shown)
+	return w.Writer.Row(shown)
 }
 
 // jsonEscaper escapes control characters as JSON does. JSON has them only in text.
@@ -78,7 +79,7 @@ type jsonEscaper struct{ io.Writer }
 func (w jsonEscaper) Write(b []byte) (int, error) {
 	var shown []byte
 	for _, r := range string(b) {
-		if r != '\n' && controls(r) {
+		if r != '\n' && terminal.Controls(r) {
 			shown = fmt.Appendf(shown, `\u%04x`, r)
 		} else {
 			shown = utf8.AppendRune(shown, r)
@@ -90,7 +91,7 @@ func (w jsonEscaper) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func newPlainWriter(format string, out io.Writer, columns []session.Column) (rowWriter, error) {
+func newPlainWriter(format string, out io.Writer, columns []session.Column) (Writer, error) {
 	switch format {
 	case "csv":
 		return newCSVWriter(out, columns)
@@ -101,24 +102,14 @@ func newPlainWriter(format string, out io.Writer, columns []session.Column) (row
 	case "ndjson":
 		return &jsonWriter{out: out, columns: columns, between: "\n", close: "\n"}, nil
 	case "parquet":
-		return newArrowWriter(out, columns, parquetSink)
+		return newArWriter(out, columns, parquetSink)
 	case "arrow":
-		return newArrowWriter(out, columns, arrowSink)
+		return newArWriter(out, columns, arrowSink)
 	case "markdown":
 		return newMarkdownWriter(out, columns)
 	default:
-		return &tableWriter{out: out, columns: columns, width: terminalWidth(out)}, nil
+		return &tableWriter{out: out, columns: columns, width: terminal.Width(out)}, nil
 	}
-}
-
-// terminalWidth returns the number of characters in a line, or 0 for no limit.
-func terminalWidth(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return width
-		}
-	}
-	return 0
 }
 
 // cellText returns a value as text, or "" for NULL.
@@ -164,7 +155,7 @@ type jsonWriter struct {
 	rows                 int
 }
 
-func (w *jsonWriter) row(values []any) error {
+func (w *jsonWriter) Row(values []any) error {
 	b := []byte(w.between)
 	if w.rows == 0 {
 		b = []byte(w.open)
@@ -180,7 +171,7 @@ func (w *jsonWriter) row(values []any) error {
 	return err
 }
 
-func (w *jsonWriter) end() error {
+func (w *jsonWriter) End() error {
 	text := w.close
 	if w.rows == 0 {
 		text = w.empty

@@ -1,4 +1,4 @@
-package main
+package rowformat
 
 import (
 	"encoding/csv"
@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tpconvert/tpconvert/internal/count"
-
+	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -27,14 +27,14 @@ func newCSVWriter(out io.Writer, columns []session.Column) (*csvWriter, error) {
 	return w, w.csv.Write(w.fields)
 }
 
-func (w *csvWriter) row(values []any) error {
+func (w *csvWriter) Row(values []any) error {
 	for i, v := range values {
 		w.fields[i] = cellText(v)
 	}
 	return w.csv.Write(w.fields)
 }
 
-func (w *csvWriter) end() error {
+func (w *csvWriter) End() error {
 	w.csv.Flush()
 	return w.csv.Error()
 }
@@ -48,10 +48,10 @@ func newPerfettoWriter(out io.Writer, columns []session.Column) (*perfettoWriter
 	for _, c := range columns {
 		head = append(head, c.Name)
 	}
-	return w, w.row(head)
+	return w, w.Row(head)
 }
 
-func (w *perfettoWriter) row(values []any) error {
+func (w *perfettoWriter) Row(values []any) error {
 	var b strings.Builder
 	for i, v := range values {
 		if i > 0 {
@@ -75,7 +75,7 @@ func (w *perfettoWriter) row(values []any) error {
 	return err
 }
 
-func (w *perfettoWriter) end() error { return nil }
+func (w *perfettoWriter) End() error { return nil }
 
 // markdownWriter writes a table in GitHub's Markdown.
 type markdownWriter struct {
@@ -96,13 +96,13 @@ func newMarkdownWriter(out io.Writer, columns []session.Column) (*markdownWriter
 			rule = append(rule, "---")
 		}
 	}
-	if err := w.row(head); err != nil {
+	if err := w.Row(head); err != nil {
 		return nil, err
 	}
-	return w, w.row(rule)
+	return w, w.Row(rule)
 }
 
-func (w *markdownWriter) row(values []any) error {
+func (w *markdownWriter) Row(values []any) error {
 	var b strings.Builder
 	for _, v := range values {
 		b.WriteString("| ")
@@ -117,7 +117,7 @@ func (w *markdownWriter) row(values []any) error {
 	return err
 }
 
-func (w *markdownWriter) end() error { return nil }
+func (w *markdownWriter) End() error { return nil }
 
 // tableWriter writes a table for people. The first rows determine the widths of the columns.
 type tableWriter struct {
@@ -136,9 +136,9 @@ const measuredRows = 1000
 const leastWidth = 6
 
 // oneLine returns text as one line for a table's cell.
-func oneLine(text string) string { return strings.ReplaceAll(printable(text), "\n", `\n`) }
+func oneLine(text string) string { return strings.ReplaceAll(terminal.Printable(text), "\n", `\n`) }
 
-func (w *tableWriter) row(values []any) error {
+func (w *tableWriter) Row(values []any) error {
 	cells := make([]string, len(values))
 	for i, v := range values {
 		if v == nil {
@@ -157,7 +157,7 @@ func (w *tableWriter) row(values []any) error {
 	return nil
 }
 
-func (w *tableWriter) end() error {
+func (w *tableWriter) End() error {
 	if w.widths == nil {
 		if err := w.begin(); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package main
+package rowformat
 
 import (
 	"errors"
@@ -11,7 +11,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/tpconvert/tpconvert/model/table"
-
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -27,7 +26,7 @@ var arrowTypes = map[session.Kind]arrow.DataType{
 	session.Nested:  arrow.BinaryTypes.String,
 }
 
-// recordSink takes the records of an arrowWriter.
+// recordSink takes the records of an arWriter.
 type recordSink interface {
 	Write(arrow.RecordBatch) error
 	Close() error
@@ -37,15 +36,15 @@ func arrowSink(out io.Writer, schema *arrow.Schema) (recordSink, error) {
 	return ipc.NewFileWriter(out, ipc.WithSchema(schema))
 }
 
-// arrowWriter writes rows as records, each of which becomes a row group or a batch.
-type arrowWriter struct {
+// arWriter writes rows as records, each of which becomes a row group or a batch.
+type arWriter struct {
 	sink    recordSink
 	columns []session.Column
 	records *array.RecordBuilder
 	rows    int // in the current record
 }
 
-func newArrowWriter(out io.Writer, columns []session.Column, open func(io.Writer, *arrow.Schema) (recordSink, error)) (*arrowWriter, error) {
+func newArWriter(out io.Writer, columns []session.Column, open func(io.Writer, *arrow.Schema) (recordSink, error)) (*arWriter, error) {
 	fields := make([]arrow.Field, len(columns))
 	for i, c := range columns {
 		fields[i] = arrow.Field{Name: c.Name, Type: arrowTypes[c.Kind], Nullable: true}
@@ -55,10 +54,10 @@ func newArrowWriter(out io.Writer, columns []session.Column, open func(io.Writer
 	if err != nil {
 		return nil, err
 	}
-	return &arrowWriter{sink: sink, columns: columns, records: array.NewRecordBuilder(memory.DefaultAllocator, schema)}, nil
+	return &arWriter{sink: sink, columns: columns, records: array.NewRecordBuilder(memory.DefaultAllocator, schema)}, nil
 }
 
-func (w *arrowWriter) row(values []any) error {
+func (w *arWriter) Row(values []any) error {
 	for i, v := range values {
 		switch b := w.records.Field(i).(type) {
 		case *array.Int64Builder:
@@ -98,14 +97,14 @@ func appendValue[T any](b interface {
 	}
 }
 
-func (w *arrowWriter) flush() error {
+func (w *arWriter) flush() error {
 	record := w.records.NewRecordBatch()
 	defer record.Release()
 	w.rows = 0
 	return w.sink.Write(record)
 }
 
-func (w *arrowWriter) end() error {
+func (w *arWriter) End() error {
 	defer w.records.Release()
 	var err error
 	if w.rows > 0 {

@@ -1,0 +1,51 @@
+// Package terminal says what a terminal is, and keeps text from controlling it.
+package terminal
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// Is reports whether a reader or writer is a terminal.
+func Is(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Width returns the number of characters in a line, or 0 for no limit.
+func Width(w any) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
+}
+
+// Printable escapes text, because a file name, for example, could contain escape
+// sequences that control the terminal. It escapes control characters except newlines,
+// and bytes that are not UTF-8, as in Go.
+func Printable(text string) string {
+	var b strings.Builder
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case r != '\n' && Controls(r):
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// Controls reports whether a character controls a terminal, or the direction of text.
+func Controls(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }

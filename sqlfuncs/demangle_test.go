@@ -1,9 +1,6 @@
 package sqlfuncs
 
-import (
-	"slices"
-	"testing"
-)
+import "testing"
 
 func TestDemangle(t *testing.T) {
 	for symbol, want := range map[string]string{
@@ -26,28 +23,6 @@ func TestDemangle(t *testing.T) {
 	} {
 		if got, ok := Demangle(symbol); got != want || ok != (want != "") {
 			t.Errorf("Demangle(%q) = %q, %t, want %q", symbol, got, ok, want)
-		}
-	}
-}
-
-func TestDemangleNames(t *testing.T) {
-	for _, layout := range []Layout{OneTrace, ManyTraces} {
-		db := open(t, layout)
-		exec(t, db, `INSERT INTO stack_profile_frame BY NAME SELECT unnest(['_Z1fv', 'main', NULL, '_Z1fv']) AS name`)
-		exec(t, db, `INSERT INTO stack_profile_frame BY NAME SELECT '_Z1gv' AS deobfuscated_name`)
-		exec(t, db, `INSERT INTO stack_profile_symbol BY NAME SELECT '_Z1h''v' AS name UNION ALL SELECT '_Z1hi'`)
-		conn, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		if err := DemangleNames(t.Context(), conn); err != nil {
-			t.Fatal(err)
-		}
-		got := query(t, db, `SELECT s, demangle(s) FROM (VALUES ('_Z1fv'), ('_Z1gv'), ('_Z1hi'), ('_Z1kv'), ('main'), (NULL)) AS t(s)`)
-		want := [][]string{{"_Z1fv", "f()"}, {"_Z1gv", "g()"}, {"_Z1hi", "h(int)"}, {"_Z1kv", "NULL"}, {"main", "NULL"}, {"NULL", "NULL"}}
-		if !slices.EqualFunc(got[1:], want, slices.Equal) {
-			t.Errorf("got %q", got)
 		}
 	}
 }

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package sqlfuncs
 
 import (
@@ -5,11 +7,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/csv"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,72 +100,6 @@ func tryQuery(db *sql.DB, q string) ([][]string, error) {
 	return table, rows.Err()
 }
 
-// TestMacros checks that every statement is found, and documented unless it is a helper.
-func TestMacros(t *testing.T) {
-	statements := 0
-	for _, name := range files {
-		source, err := sources.ReadFile("sql/" + name + ".sql")
-		if err != nil {
-			t.Fatal(err)
-		}
-		statements += strings.Count(string(source), "CREATE OR REPLACE")
-	}
-	macros := Macros(OneTrace)
-	if len(macros) != statements {
-		t.Errorf("found %d macros and views, want %d", len(macros), statements)
-	}
-	for _, m := range macros {
-		if regexp.MustCompile(`\btrace_id\b`).MatchString(m.SQL) {
-			t.Errorf("%s: trace_id in a database of one trace", m.Name)
-		}
-		if !m.IsHelper() && !strings.HasPrefix(m.Name, "time_") && m.Kind != "VIEW" && !strings.HasPrefix(m.Doc, m.Name+"(") {
-			t.Errorf("%s: comment %q", m.Name, m.Doc)
-		}
-	}
-}
-
-var writeDocs = flag.Bool("docs", false, "write the list of views and functions in docs/queries.md")
-
-// TestDocsAreCurrent checks the list of views and functions at the end of docs/queries.md.
-func TestDocsAreCurrent(t *testing.T) {
-	const path, heading = "../docs/queries.md", "\n## Views and functions\n"
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, got, found := strings.Cut(string(page), heading)
-	if !found {
-		t.Fatalf("%s has no heading %q", path, heading)
-	}
-	kinds := []string{"VIEW", "MACRO TABLE", "MACRO"}
-	lists := map[string]string{}
-	last := ""
-	for _, m := range Macros(OneTrace) {
-		if m.IsHelper() || m.Doc == last {
-			continue
-		}
-		last = m.Doc
-		name, doc, called := strings.Cut(m.Doc, "): ")
-		if called && strings.HasPrefix(name, m.Name+"(") {
-			name += ")"
-		} else {
-			name, doc = m.Name, m.Doc
-		}
-		lists[m.Kind] += fmt.Sprintf("- `%s`: %s\n", name, doc)
-	}
-	want := ""
-	for i, title := range []string{"Views", "Functions that give rows", "Functions that give a value"} {
-		want += "\n### " + title + "\n\n" + lists[kinds[i]]
-	}
-	if *writeDocs {
-		if err := os.WriteFile(path, []byte(text+heading+want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if got != want {
-		t.Errorf("%s is not current: run go test ./sqlfuncs -run Docs -docs", path)
-	}
-}
-
 // TestPersist opens a DuckDB file with the macros installed, as a client without this package would.
 func TestPersist(t *testing.T) {
 	for _, layout := range []Layout{OneTrace, ManyTraces} {
@@ -241,6 +176,28 @@ func runScript(t *testing.T, path string, db *sql.DB) {
 			})
 		default:
 			t.Fatalf("%s: what is %s?", path, file.Name)
+		}
+	}
+}
+
+func TestDemangleNames(t *testing.T) {
+	for _, layout := range []Layout{OneTrace, ManyTraces} {
+		db := open(t, layout)
+		exec(t, db, `INSERT INTO stack_profile_frame BY NAME SELECT unnest(['_Z1fv', 'main', NULL, '_Z1fv']) AS name`)
+		exec(t, db, `INSERT INTO stack_profile_frame BY NAME SELECT '_Z1gv' AS deobfuscated_name`)
+		exec(t, db, `INSERT INTO stack_profile_symbol BY NAME SELECT '_Z1h''v' AS name UNION ALL SELECT '_Z1hi'`)
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := DemangleNames(t.Context(), conn); err != nil {
+			t.Fatal(err)
+		}
+		got := query(t, db, `SELECT s, demangle(s) FROM (VALUES ('_Z1fv'), ('_Z1gv'), ('_Z1hi'), ('_Z1kv'), ('main'), (NULL)) AS t(s)`)
+		want := [][]string{{"_Z1fv", "f()"}, {"_Z1gv", "g()"}, {"_Z1hi", "h(int)"}, {"_Z1kv", "NULL"}, {"main", "NULL"}, {"NULL", "NULL"}}
+		if !slices.EqualFunc(got[1:], want, slices.Equal) {
+			t.Errorf("got %q", got)
 		}
 	}
 }

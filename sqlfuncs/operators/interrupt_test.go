@@ -1,4 +1,4 @@
-package operators
+package operators_test
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/operators/operatorstest"
 )
 
 // Operators that would run for long, or without an end, stop when their statement is interrupted.
@@ -20,12 +22,12 @@ func TestInterrupt(t *testing.T) {
 			"CREATE VIRTUAL TABLE j USING SPAN_JOIN(s, p); SELECT count(*) FROM j",
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := open(t)
+			db := operatorstest.Open(t)
 			cause := errors.New("too late")
 			ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, cause)
 			defer cancel()
 			begin := time.Now()
-			err := db.During(ctx, func() error { _, err := query(db, text); return err })
+			err := db.During(ctx, func() error { _, err := operatorstest.Query(db, text); return err })
 			if !errors.Is(err, cause) {
 				t.Errorf("got error %v", err)
 			}
@@ -38,7 +40,7 @@ func TestInterrupt(t *testing.T) {
 
 // A scan along a cycle ends with an error that says so.
 func TestScanOfCycle(t *testing.T) {
-	_, err := query(open(t), `SELECT __intrinsic_graph_aggregating_scan(
+	_, err := operatorstest.Query(operatorstest.Open(t), `SELECT __intrinsic_graph_aggregating_scan(
 		(SELECT __intrinsic_graph_agg(column1, column2) FROM (VALUES (1, 2), (2, 3), (3, 2))),
 		(SELECT __intrinsic_row_dataframe_agg('id', 1, 'n', 1)), '(SELECT id, sum(n) AS n FROM $table GROUP BY id)', '(n)')`)
 	if err == nil || !strings.Contains(err.Error(), "the graph has a cycle through node 2") {
@@ -56,7 +58,7 @@ func TestLargeNode(t *testing.T) {
 		"SELECT __intrinsic_wakeup_graph_agg(1 << 40, 1, 1, 1, 1, 1, 1)",
 		"SELECT __intrinsic_bfs((SELECT __intrinsic_graph_agg(1, 2)), (SELECT __intrinsic_array_agg(1 << 40)))",
 	} {
-		if _, err := query(open(t), text); err == nil || !strings.Contains(err.Error(), "cannot be a node") {
+		if _, err := operatorstest.Query(operatorstest.Open(t), text); err == nil || !strings.Contains(err.Error(), "cannot be a node") {
 			t.Errorf("%s: got error %v", text, err)
 		}
 	}

@@ -1,0 +1,9 @@
+package gpuwork_test
+
+import (
+	"testing"
+
+	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+)
+
+func TestCases(t *testing.T) { ingesttest.Cases(t, "nsys/*", "rocpd/*") }

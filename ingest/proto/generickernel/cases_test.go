@@ -1,0 +1,9 @@
+package generickernel_test
+
+import (
+	"testing"
+
+	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+)
+
+func TestCases(t *testing.T) { ingesttest.Cases(t, "perfetto/generic_kernel") }

@@ -1,0 +1,9 @@
+package power_test
+
+import (
+	"testing"
+
+	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+)
+
+func TestCases(t *testing.T) { ingesttest.Cases(t, "perfetto/power", "perfetto/kernel_wakelocks") }

@@ -1,0 +1,9 @@
+package winscope_test
+
+import (
+	"testing"
+
+	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
+)
+
+func TestCases(t *testing.T) { ingesttest.Cases(t, "perfetto/winscope_*") }

@@ -1,0 +1,9 @@
+package spans_test
+
+import (
+	"testing"
+
+	"github.com/tpconvert/tpconvert/sqlfuncs/operators/operatorstest"
+)
+
+func TestCases(t *testing.T) { operatorstest.Cases(t) }

@@ -20,15 +20,14 @@ SELECT id, ts, utid, cpu, coalesce(cpu_mode, 'unknown') AS cpu_mode, callsite_id
 FROM stack_sample
 WHERE source = 'linux.perf';
 
--- cpu_profile_stack_sample: the samples of Chrome, V8, Gecko, simpleperf, perf script, Go's execution traces, Nsight Systems, JFR,
--- nettrace and the Trace Event Format. ts in ns. event: what a sample is of, if the profiler says so; perf_event_sample has its period,
--- too.
+-- cpu_profile_stack_sample: the samples of all profilers but Linux perf and Instruments, which have views of their own. ts in ns.
+-- event: what a sample is of, if the profiler says so; perf_event_sample has its period, too.
 CREATE OR REPLACE VIEW cpu_profile_stack_sample AS
 SELECT s.id, s.ts, s.callsite_id, s.utid, coalesce(x.process_priority, 0) AS process_priority, e.event /*!, s.trace_id */
 FROM stack_sample AS s
 LEFT JOIN stack_sample_event AS e ON e.stack_sample_id = s.id /*! AND e.trace_id = s.trace_id */
 LEFT JOIN chrome_stack_sample_extras AS x ON x.profiler_sample_id = s.id /*! AND x.trace_id = s.trace_id */
-WHERE s.source IN ('chrome', 'legacy_v8', 'gecko', 'simpleperf', 'perf_text', 'go_trace', 'nsys', 'jfr', 'nettrace', 'trace_event');
+WHERE s.source NOT IN ('linux.perf', 'instruments');
 
 -- instruments_sample: the samples of Apple's Instruments. ts in ns.
 CREATE OR REPLACE VIEW instruments_sample AS

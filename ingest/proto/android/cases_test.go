@@ -6,4 +6,6 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-func TestCases(t *testing.T) { ingesttest.Cases(t, "perfetto/android_*", "perfetto/bluetooth", "perfetto/frame_timeline", "perfetto/graphics_frames", "perfetto/cpu_per_uid", "perfetto/journald") }
+func TestCases(t *testing.T) {
+	ingesttest.Cases(t, "perfetto/android_*", "perfetto/bluetooth", "perfetto/frame_timeline", "perfetto/graphics_frames", "perfetto/cpu_per_uid", "perfetto/journald")
+}

@@ -6,4 +6,6 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-func TestCases(t *testing.T) { ingesttest.Cases(t, "perfetto/track_event_args", "perfetto/extension_descriptor") }
+func TestCases(t *testing.T) {
+	ingesttest.Cases(t, "perfetto/track_event_args", "perfetto/extension_descriptor")
+}

@@ -6,4 +6,6 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-func TestCases(t *testing.T) { ingesttest.Cases(t, "perfetto/heap_profiles*", "perfetto/perf_samples", "perfetto/stack_samples") }
+func TestCases(t *testing.T) {
+	ingesttest.Cases(t, "perfetto/heap_profiles*", "perfetto/perf_samples", "perfetto/stack_samples")
+}

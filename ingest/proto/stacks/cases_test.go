@@ -6,4 +6,6 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 )
 
-func TestCases(t *testing.T) { ingesttest.Cases(t, "perfetto/stack_samples", "perfetto/chrome_samples") }
+func TestCases(t *testing.T) {
+	ingesttest.Cases(t, "perfetto/stack_samples", "perfetto/chrome_samples")
+}

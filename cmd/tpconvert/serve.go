@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/fetch"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -140,7 +141,7 @@ func (o *serveOptions) run(ctx context.Context, trace opener, args []string) err
 		}
 	}()
 	if o.local() {
-		o.files = fetchedUIFiles()
+		o.files = fetch.UIFiles()
 	}
 	server, many, err := o.handler(ctx, trace, args)
 	if err != nil {
@@ -299,7 +300,7 @@ func (s served) text(w io.Writer) {
 	}
 	fmt.Fprintln(w, "; Ctrl-C ends it")
 	if !s.ui {
-		fmt.Fprintf(w, "\"tpconvert ui fetch %s\" brings the UI to this machine, for use without a network\n", uiVersion)
+		fmt.Fprintf(w, "\"tpconvert ui fetch %s\" brings the UI to this machine, for use without a network\n", fetch.Version)
 	}
 }
 

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/fetch"
+	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/rpc"
+)
+
+// sessionMemoryHelp describes --session-memory.
+const sessionMemoryHelp = "memory that the statements and tables of a session may take besides the dataset's columns; a statement that needs more fails"
+
+// stdlibHelp describes --stdlib.
+const stdlibHelp = "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto; by default what \"stdlib fetch\" has downloaded"
+
+func newUICommand(ui *uiOptions) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ui",
+		Short: "Download Perfetto's UI, to see traces without a network",
+		Long: `Perfetto's UI is not part of this program. "ui fetch" downloads a release, which
+"serve" then serves together with the trace.`,
+		Example: "  tpconvert ui fetch " + fetch.Version,
+	}
+	return withFetch(ui, cmd, &fetch.UI, "folder, archive (.zip, .tar.gz) or address of the release, instead of Perfetto's site", &cobra.Command{
+		Short: "Download a release of Perfetto's UI",
+		Long: `Download the release VERSION of Perfetto's UI, which is ` + fetch.Version + `, from
+` + fetch.UI.Address + ` into the user's folder for caches. "serve" then serves it
+at its own address, where it needs no network.
+
+Each file is checked against the SHA-256 in the release's manifest, and the page
+against one that this program knows. The manifest itself is only as good as where
+it comes from; its SHA-256 is shown.
+
+On a machine without a network, --from takes a copy of that folder, or an archive
+of it.`,
+		Example: `  tpconvert ui fetch ` + fetch.Version + `
+  tpconvert ui fetch --from ` + rpc.Release + `.tar.gz ` + fetch.Version,
+	})
+}
+
+func newStdlibCommand(ui *uiOptions) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "stdlib",
+		Short: "Download Perfetto's SQL modules and metrics",
+		Long: `Perfetto's SQL modules and metrics are not part of this program. "stdlib fetch"
+downloads those of a version.`,
+		Example: "  tpconvert stdlib fetch " + fetch.Version,
+	}
+	return withFetch(ui, cmd, &fetch.Stdlib, "address or file of an archive of Perfetto's source (.tar.gz), instead of GitHub's", &cobra.Command{
+		Short: "Download Perfetto's SQL modules and metrics of a version",
+		Long: `Download the SQL modules and metrics of Perfetto VERSION, which is ` + fetch.Version + `, into
+the user's folder for caches. Commands with the flag --stdlib then use them
+if the flag is not given. The files are checked against a digest that this
+program knows, wherever they come from.`,
+		Example: `  tpconvert stdlib fetch ` + fetch.Version + `
+  tpconvert stdlib fetch --from perfetto-58.2.tar.gz ` + fetch.Version,
+	})
+}
+
+// withFetch adds the command that downloads something.
+func withFetch(ui *uiOptions, cmd *cobra.Command, kind *fetch.Kind, fromHelp string, download *cobra.Command) *cobra.Command {
+	cmd.Args = arguments(cobra.NoArgs)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	from := ""
+	download.Use = "fetch [flags] VERSION"
+	download.Args = arguments(cobra.ExactArgs(1))
+	download.RunE = func(cmd *cobra.Command, args []string) error {
+		if args[0] != fetch.Version {
+			return usageError{fmt.Errorf("version %q: want %s", args[0], fetch.Version)}
+		}
+		done, err := kind.Fetch(cmd.Context(), from)
+		if err != nil {
+			return err
+		}
+		ui.printer(cmd).Result(fetched{done})
+		return nil
+	}
+	download.Flags().StringVar(&from, "from", "", fromHelp)
+	cmd.AddCommand(download)
+	return cmd
+}
+
+// fetched reports a download.
+type fetched struct{ fetch.Done }
+
+func (f fetched) text(w io.Writer) {
+	if f.Manifest == "" {
+		fmt.Fprintf(w, "%d files of Perfetto %s are in %s\n", f.Files, f.Version, printable(f.Folder))
+		return
+	}
+	fmt.Fprintf(w, "Perfetto's UI %s is in %s: %d files, %s, as its manifest says, which has the SHA-256 %s\n", f.Version, printable(f.Folder), f.Files,
+		count.Bytes(f.Bytes), f.Manifest)
+}
+
+// stdlib returns the folder of --stdlib or, failing that, of the modules that "stdlib fetch" has downloaded, or "".
+func stdlib(flag string) string {
+	if flag != "" {
+		return flag
+	}
+	return fetch.Stdlib.Fetched()
+}

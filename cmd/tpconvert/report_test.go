@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -220,12 +222,48 @@ func TestReportCompares(t *testing.T) {
 	rows := "\n" + strings.Join(rowsOfPage(page), "\n")
 	compared := compared(t, dir, sides...)
 	for _, want := range compared {
-		if !strings.Contains(rows, "\n"+want["name"]+"|self|") {
+		if !strings.Contains(rows, "\n"+want["name"]+"||") { // and a picture
 			t.Errorf("no row has %s: %s", want["name"], rows)
 		}
 	}
 	if len(compared) == 0 || !strings.Contains(page, "1 trace before, 1 after") {
 		t.Errorf("%d differences; the page does not say how many traces are compared", len(compared))
+	}
+}
+
+// Of ten traces before and ten after a function became slower, the page names that function first, with a point for each trace. Of
+// halves of one side it names nothing.
+func TestReportComparesMany(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join("compare", "testdata", "slices")
+	page := reported(t, dir, "--compare", "before", "after")
+	_, first, ok := strings.Cut(page, "<h2>Differences that are not noise: p below 0.01</h2>")
+	first, _, _ = strings.Cut(first, "</section>")
+	rows := rowOfPage.FindAllString(first, -1)
+	if !ok || len(rows) != 2 || !strings.Contains(rows[1], "<span>checksum</span>") {
+		t.Fatalf("the differences are %q", rows)
+	}
+	var points [2][]float64
+	for i, side := range []string{"before", "after"} {
+		path := regexp.MustCompile(`class="` + side + ` dots" d="([^"]*)"`).FindStringSubmatch(rows[1])
+		for _, at := range regexp.MustCompile(`M([0-9.]+) `).FindAllStringSubmatch(path[1], -1) {
+			x, err := strconv.ParseFloat(at[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			points[i] = append(points[i], x)
+		}
+	}
+	// Every run after is slower than all before, the slowest is at the right end.
+	if len(points[0]) != 10 || len(points[1]) != 10 || points[0][9] >= points[1][0] || points[1][9] != 99 || points[0][0] <= 1 {
+		t.Errorf("points at %v", points)
+	}
+	var halves [2][]string
+	for i := range 10 {
+		halves[i/5] = append(halves[i/5], filepath.Join("before", fmt.Sprintf("%d.json.gz", i)))
+	}
+	if page := reported(t, dir, slices.Concat([]string{"--compare"}, halves[0], []string{"--"}, halves[1])...); !strings.Contains(page, "There are none: no difference has p below 0.01.") {
+		t.Error("halves of one side differ")
 	}
 }
 

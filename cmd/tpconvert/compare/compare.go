@@ -21,6 +21,7 @@ type Row struct {
 	P             float64 // probability of such a difference by chance, corrected for the number of comparisons; NaN if not tested
 	Effect        float64 // from -1, if all values are smaller after, to 1
 	Was, Is       Values
+	All           [2][]float64 // the value that is tested in each trace before and after that has it, ascending
 
 	size float64 // by which rows are ordered
 }
@@ -62,6 +63,7 @@ func Compare(before, after Side) *Result {
 		row.Before, row.Measure = k.main(row.Was)
 		row.After, _ = k.main(row.Is)
 		a, b := mains(k, was), mains(k, is)
+		row.All = [2][]float64{a, b}
 		sum := 0.0
 		for _, v := range slices.Concat(a, b) {
 			sum += math.Abs(v)
@@ -137,13 +139,14 @@ func (s Side) values(k Key) []Values {
 	return all
 }
 
-// mains returns the values that are tested, without those that are unknown.
+// mains returns the values that are tested, ascending, without those that are unknown.
 func mains(k Key, all []Values) (known []float64) {
 	for _, v := range all {
 		if main, _ := k.main(v); !math.IsNaN(main) {
 			known = append(known, main)
 		}
 	}
+	slices.Sort(known)
 	return known
 }
 

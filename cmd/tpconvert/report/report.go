@@ -76,6 +76,8 @@ type Cell struct {
 	Sort  string  // a number, for columns of numbers
 	Share float64 // of the greatest value of the column, in percent; 0 for no bar
 	Parts []Part  // of a bar
+	Diff  *Part   // a bar from the middle
+	Sides []Side  // values before and after
 	Curve string  // points of a line, 128 wide and 16 high
 }
 
@@ -265,13 +267,16 @@ func (m *maker) table(ctx context.Context, q query) (Figure, error) {
 	return Figure{Title: q.title, SQL: strings.TrimSpace(q.sql), Table: t}, nil
 }
 
+// shows reports whether the cell is not empty.
+func (c *Cell) shows() bool { return c.Text != "" || c.Parts != nil || c.Curve != "" || c.Sides != nil }
+
 // dropEmpty drops columns without values.
 func (t *Table) dropEmpty() {
 	if t == nil {
 		return
 	}
 	for i := len(t.Columns) - 1; i >= 0; i-- {
-		if !slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Cells[i].Text != "" || r.Cells[i].Parts != nil || r.Cells[i].Curve != "" }) {
+		if !slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Cells[i].shows() }) {
 			t.Columns = slices.Delete(t.Columns, i, i+1)
 			for r := range t.Rows {
 				t.Rows[r].Cells = slices.Delete(t.Rows[r].Cells, i, i+1)

@@ -13,6 +13,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/rpc"
+	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -26,7 +27,9 @@ type chooser struct {
 	trace   opener
 	input   string
 	guard   rpc.Options
-	ctx     context.Context // of the servers
+	metrics *fleetMetrics   // of all traces, nil for none
+	ctx     context.Context // of the servers and metrics
+	cancel  context.CancelFunc
 
 	mu   sync.Mutex
 	open map[string]*chosen // by the folder of the trace
@@ -52,14 +55,13 @@ func (c *chooser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("X-Frame-Options", "DENY")
 	switch r.Method + " " + r.URL.Path {
 	case "GET /":
-		manifests, _, err := export.ReadManifests(c.input)
+		page, err := c.page(r.Context())
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		head.Set("Content-Type", "text/html; charset=utf-8")
-		lost := func(m *export.Manifest) int64 { return api.LossesOf(m.Events, m.Stats).Lost }
-		_ = report.Traces(c.input, openPath, manifests, lost, printable).Write(w)
+		_ = page.Write(w)
 	case "GET /open":
 		port, err := c.serve(r.URL.Query().Get("trace_id"))
 		if err != nil {
@@ -70,6 +72,50 @@ func (c *chooser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+// page makes the page of all traces.
+func (c *chooser) page(ctx context.Context) (*report.Page, error) {
+	manifests, _, err := export.ReadManifests(c.input)
+	if err != nil {
+		return nil, err
+	}
+	var computed map[string][]metrics.Table
+	missing, alarm := 0, ""
+	if c.metrics != nil {
+		traces, err := c.traces()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-c.metrics.start(c.ctx, traces):
+		case <-time.After(patience):
+		case <-ctx.Done():
+		}
+		var failed error
+		if computed, missing, failed = c.metrics.of(traces); failed != nil {
+			alarm = failed.Error()
+		}
+	}
+	lost := func(m *export.Manifest) int64 { return api.LossesOf(m.Events, m.Stats).Lost }
+	page := report.Traces(c.input, openPath, manifests, computed, lost, printable)
+	if missing > 0 {
+		page.Summary += fmt.Sprintf("; the metrics of %d are not yet computed, reload the page for them", missing)
+	}
+	page.Alarm = printable(alarm)
+	return page, nil
+}
+
+// patience is how long a page waits for metrics.
+const patience = 2 * time.Second
+
+// traces returns the traces of the dataset now.
+func (c *chooser) traces() (*session.Traces, error) {
+	traces, err := session.ReadTraces(c.ctx, c.input)
+	if err == nil && traces == nil {
+		err = fmt.Errorf("%s is no longer a dataset of many traces", c.input)
+	}
+	return traces, err
 }
 
 // openPath is the path that opens the trace whose id follows.
@@ -86,12 +132,9 @@ func hostname(host string) string {
 
 // serve returns the port of a trace, and begins to serve it if nobody has chosen it before.
 func (c *chooser) serve(id string) (port int, err error) {
-	traces, err := session.ReadTraces(c.ctx, c.input)
+	traces, err := c.traces()
 	if err != nil {
 		return 0, err
-	}
-	if traces == nil {
-		return 0, fmt.Errorf("%s is no longer a dataset of many traces", c.input)
 	}
 	folder, err := traces.Folder(id)
 	if err != nil {
@@ -151,6 +194,10 @@ func (c *chooser) makeRoom() error {
 
 // Close ends all servers.
 func (c *chooser) Close() error {
+	c.cancel()
+	if c.metrics != nil {
+		c.metrics.wait()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var err error

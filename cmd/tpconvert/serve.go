@@ -36,6 +36,8 @@ type serveOptions struct {
 	files       fs.FS                      // of Perfetto's UI, nil if it is not served
 	show        func(address string) error // opens the browser; nil without
 	traceID     string
+	specs       []string // with metrics of all traces
+	metrics     []string // ids of these
 	memory      byteSize
 	longest     time.Duration
 	read        readOptions
@@ -65,6 +67,7 @@ SQL can only read. The server is for this machine only, unless --listen names
 another address; there is no password. Ctrl-C ends it.`,
 		Example: `  tpconvert serve --open out/
   tpconvert serve --port 9002 trace.pftrace
+  tpconvert serve --metric slices_total_dur,frames_count many/
   tpconvert serve --unix mine out/`,
 		Args: arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,6 +82,8 @@ another address; there is no password. Ctrl-C ends it.`,
 	flags.BoolVar(&o.open, "open", false, "open the UI in the browser, if the output is a terminal")
 	flags.StringSliceVar(&o.origins, "allow-origin", nil, "web pages that may use the server besides Perfetto's UI, such as http://localhost:8080")
 	flags.StringVar(&o.traceID, "trace-id", "", "trace to serve of a dataset of many, by its id or name")
+	flags.StringSliceVar(&o.specs, "metrics", nil, "specs whose metrics the page of a dataset of many traces shows, as for summarize")
+	flags.StringSliceVar(&o.metrics, "metric", nil, "metrics to show there, by id; by default all of the specs")
 	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
 	flags.StringArrayVar(&o.packages, "add-sql-package", nil, "folder with a package of modules; FOLDER@NAME names it")
 	flags.Var(&o.memory, "session-memory", sessionMemoryHelp)
@@ -195,8 +200,17 @@ type servant interface {
 func (o *serveOptions) handler(ctx context.Context, trace opener, args []string) (h servant, many bool, err error) {
 	if len(args) > 0 && o.traceID == "" {
 		if _, many, err := export.ReadManifests(args[0]); err == nil && many {
-			return &chooser{options: o, trace: trace, input: args[0], guard: rpc.Options{Host: o.listen}, ctx: ctx, open: map[string]*chosen{}}, true, nil
+			computed, err := newFleetMetrics(o.specs, o.metrics, o.stdlib)
+			if err != nil {
+				return nil, false, err
+			}
+			ctx, cancel := context.WithCancel(ctx)
+			return &chooser{options: o, trace: trace, input: args[0], guard: rpc.Options{Host: o.listen}, metrics: computed, ctx: ctx, cancel: cancel,
+				open: map[string]*chosen{}}, true, nil
 		}
+	}
+	if o.specs != nil || o.metrics != nil {
+		return nil, false, usageError{errors.New("--metrics and --metric are for a dataset of many traces")}
 	}
 	h, err = o.server(ctx, trace, args)
 	return h, false, err

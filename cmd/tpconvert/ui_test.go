@@ -106,7 +106,7 @@ func TestServeMany(t *testing.T) {
 	dir := folder(t, map[string]string{hostile: goodTrace, "b.json": strings.Replace(goodTrace, `"work"`, `"other"`, 1)})
 	tpconvert(t, dir, "-q", hostile, "b.json", "out").expect(t, exitDone, "")
 	var ui uiOptions
-	o := serveOptions{}
+	o := serveOptions{metrics: []string{"slices_total_dur"}}
 	handler, many, err := o.handler(t.Context(), opener{ui: ui.printer(newRootCommand(&ui))}, []string{filepath.Join(dir, "out")})
 	if err != nil || !many {
 		t.Fatal(many, err)
@@ -121,6 +121,11 @@ func TestServeMany(t *testing.T) {
 	status, head, page := visit(t, server.URL+"/")
 	if status != http.StatusOK || head.Get("Content-Type") != "text/html; charset=utf-8" || strings.Contains(page, "<img") || !strings.Contains(page, "&lt;img src=x onerror=alert(1)&gt;") {
 		t.Errorf("%d, %v, %s", status, head, page)
+	}
+	for _, want := range []string{`<th class="number">slices total dur · other</th>`, `<th class="number">slices total dur · work</th>`, "<span>5 µs</span>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in %s", want, page)
+		}
 	}
 	links := regexp.MustCompile(`href="(/open\?trace_id=\w+)">([^<]*)<`).FindAllStringSubmatch(page, -1)
 	if len(links) != 2 {

@@ -538,9 +538,10 @@ func (s *Summary) Text() ([]byte, error) {
 type Table struct {
 	ID         string
 	Columns    []session.Column
-	Dimensions int     // number of columns before the values
-	Main       int     // column of the value that comparisons go by
-	Rows       [][]any // int64, float64, string, bool or nil
+	Dimensions int      // number of columns before the values
+	Units      []string // of the columns with values, such as TIME_NANOS
+	Main       int      // column of the value that comparisons go by
+	Rows       [][]any  // int64, float64, string, bool or nil
 }
 
 // Tables returns the rows of all bundles.
@@ -561,7 +562,7 @@ func (s *Summary) Tables() (tables []Table, err error) {
 			if s.counts[m.text("id")] {
 				c.Kind = session.Integer
 			}
-			t.Columns = append(t.Columns, c)
+			t.Columns, t.Units = append(t.Columns, c), append(t.Units, m.enum("unit"))
 		}
 		t.Main = t.Dimensions + s.main(specs)
 		for _, r := range b.messages("row") {

@@ -1,8 +1,9 @@
 package export
 
 import (
-	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -80,8 +81,9 @@ type momentsReader struct {
 	folder string
 }
 
-// rows calls f with the values of 64-bit columns of each row of a table, in the order of rows or against it. A NULL is -1.
-func (d momentsReader) rows(name string, backwards bool, columns []string, f func(row []int64)) error {
+// rows calls f with the values of 64-bit columns of each row of a table, in the order of rows or against it. A NULL is -1. Row groups
+// that group refuses are left out; nil is for all.
+func (d momentsReader) rows(name string, backwards bool, columns []string, group func(n int) bool, f func(row []int64)) error {
 	all := schema.All()
 	s := all[slices.IndexFunc(all, func(s *table.Schema) bool { return s.Name == name })]
 	path := filepath.Join(d.folder, name+"."+Parquet)
@@ -98,6 +100,9 @@ func (d momentsReader) rows(name string, backwards bool, columns []string, f fun
 	for n := range groups {
 		if backwards {
 			n = groups - 1 - n
+		}
+		if group != nil && !group(n) {
+			continue
 		}
 		g := parquet.Group(reader, n)
 		for i, column := range columns {
@@ -129,7 +134,7 @@ func (d momentsReader) rows(name string, backwards bool, columns []string, f fun
 func (d momentsReader) sched() error {
 	type run struct{ ts, dur int64 }
 	last := map[int64]run{}
-	err := d.rows("sched_slice", false, []string{"ts", "dur", "utid"}, func(row []int64) {
+	err := d.rows("sched_slice", false, []string{"ts", "dur", "utid"}, nil, func(row []int64) {
 		ts, dur, utid := row[0], row[1], row[2]
 		if d.reaches(ts, dur) {
 			d.addRow(ts, dur)
@@ -145,7 +150,7 @@ func (d momentsReader) sched() error {
 // threadStates adds the states in the range, and those of the threads that woke them.
 func (d momentsReader) threadStates() error {
 	wakers := ids{}
-	err := d.rows("thread_state", false, []string{"ts", "dur", "waker_id"}, func(row []int64) {
+	err := d.rows("thread_state", false, []string{"ts", "dur", "waker_id"}, nil, func(row []int64) {
 		if ts, dur, waker := row[0], row[1], row[2]; d.reaches(ts, dur) {
 			d.addRow(ts, dur)
 			if waker >= 0 {
@@ -156,7 +161,7 @@ func (d momentsReader) threadStates() error {
 	if err != nil || len(wakers) == 0 {
 		return err
 	}
-	return d.rows("thread_state", false, []string{"ts", "dur", "id"}, func(row []int64) {
+	return d.rows("thread_state", false, []string{"ts", "dur", "id"}, nil, func(row []int64) {
 		if wakers.has(row[2]) {
 			d.addRow(row[0], row[1])
 		}
@@ -166,7 +171,7 @@ func (d momentsReader) threadStates() error {
 // counters adds the last values before the range, and the first of each track, which may name it.
 func (d momentsReader) counters() error {
 	last := map[int64]int64{}
-	err := d.rows("counter", false, []string{"ts", "track_id"}, func(row []int64) {
+	err := d.rows("counter", false, []string{"ts", "track_id"}, nil, func(row []int64) {
 		ts, track := row[0], row[1]
 		if _, known := last[track]; !known {
 			d.add(ts)
@@ -185,30 +190,63 @@ func (d momentsReader) counters() error {
 // of the same id is linked to follows from them. Then it adds those that begin or end when another one does, until there are no more.
 func (d momentsReader) slices() error {
 	linked, tracks := ids{}, ids{}
-	err := d.rows("flow", false, []string{"slice_out", "slice_in"}, func(row []int64) {
+	err := d.rows("flow", false, []string{"slice_out", "slice_in"}, nil, func(row []int64) {
 		linked.add(row[0])
 		linked.add(row[1])
 	})
 	if err != nil {
 		return err
 	}
-	err = d.rows("slice", false, []string{"ts", "dur", "track_id", "id"}, func(row []int64) {
+	var groups []groupTimes
+	begin := func(n int) bool {
+		groups = append(groups, groupTimes{math.MaxInt64, math.MinInt64, math.MaxInt64, math.MinInt64})
+		return true
+	}
+	err = d.rows("slice", false, []string{"ts", "dur", "track_id", "id"}, begin, func(row []int64) {
 		ts, dur, track, id := row[0], row[1], row[2], row[3]
 		if d.reaches(ts, dur) || !tracks.has(track) || linked.has(id) {
 			d.addRow(ts, dur)
 		}
 		tracks.add(track)
+		groups[len(groups)-1].add(ts, ts+max(dur, 0))
 	})
-	for more := err == nil; more; {
-		more = false
-		for _, backwards := range []bool{true, false} {
-			err = errors.Join(err, d.rows("slice", backwards, []string{"ts", "dur"}, func(row []int64) {
-				ts, dur := row[0], row[1]
-				if (d.outsideHas(ts) || dur > 0 && d.outsideHas(ts+dur)) && d.addRow(ts, dur) {
-					more = true
-				}
-			}))
+	// Times that are new since a slice was last compared with them. Slices follow each other, so the direction alternates.
+	fresh := maps.Clone(d.outside)
+	for backwards := true; err == nil && len(fresh) > 0; backwards = !backwards {
+		order, added := slices.Sorted(maps.Keys(fresh)), map[int64]struct{}{}
+		add := func(ts int64) {
+			if d.add(ts) {
+				fresh[ts], added[ts] = struct{}{}, struct{}{}
+			}
 		}
+		err = d.rows("slice", backwards, []string{"ts", "dur"}, func(n int) bool {
+			return groups[n].hasOne(order) || groups[n].hasOne(slices.Sorted(maps.Keys(added)))
+		}, func(row []int64) {
+			ts, end := row[0], row[0]+max(row[1], 0)
+			if _, begins := fresh[ts]; begins {
+				add(end)
+			} else if _, ends := fresh[end]; ends {
+				add(ts)
+			}
+		})
+		fresh = added
 	}
 	return err
+}
+
+// groupTimes are the times at which slices of a row group begin and end.
+type groupTimes struct{ firstBegin, lastBegin, firstEnd, lastEnd int64 }
+
+func (g *groupTimes) add(begin, end int64) {
+	g.firstBegin, g.lastBegin = min(g.firstBegin, begin), max(g.lastBegin, begin)
+	g.firstEnd, g.lastEnd = min(g.firstEnd, end), max(g.lastEnd, end)
+}
+
+// hasOne reports whether a slice of the group may begin or end at one of the ascending times.
+func (g *groupTimes) hasOne(times []int64) bool {
+	within := func(from, to int64) bool {
+		i, _ := slices.BinarySearch(times, from)
+		return i < len(times) && times[i] <= to
+	}
+	return within(g.firstBegin, g.lastBegin) || within(g.firstEnd, g.lastEnd)
 }

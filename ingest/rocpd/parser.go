@@ -1,6 +1,7 @@
 package rocpd
 
 import (
+	"encoding/json"
 	"math"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/gpuwork"
@@ -32,15 +33,21 @@ type parser struct {
 	*gpuwork.Tracker
 	tables                    []*table
 	used                      map[model.UGPU]float64 // bytes by GPU
-	sizes                     map[address]float64    // of what is allocated
+	sizes                     map[address]holding    // what is held on GPUs
 	event                     gpuwork.Event
 	values                    []value
 	kernel, transfers, memory model.StringID
 }
 
+// address is a place in the memory of a process.
 type address struct {
-	ugpu model.UGPU
-	at   int64
+	process *names
+	at      int64
+}
+
+type holding struct {
+	ugpu  model.UGPU
+	bytes float64
 }
 
 var (
@@ -52,7 +59,7 @@ var (
 
 func newParser(c *model.Context) *parser {
 	word := c.Store.Strings.Intern
-	return &parser{Tracker: gpuwork.New(c), used: map[model.UGPU]float64{}, sizes: map[address]float64{},
+	return &parser{Tracker: gpuwork.New(c), used: map[model.UGPU]float64{}, sizes: map[address]holding{},
 		kernel: word(gpuwork.Kernel), transfers: word(gpuwork.Copy), memory: word("memory_allocate")}
 }
 
@@ -78,6 +85,7 @@ type row struct {
 	*parser
 	table                      *table
 	stack, parent, correlation int64
+	more                       []byte       // what the event says in JSON, or nil
 	args                       token.Reader // pairs of name and value, up to an empty name
 }
 
@@ -86,7 +94,7 @@ func (p *parser) Event(ts int64, event []byte) error {
 	r := token.Reader(event)
 	t := p.tables[r.Uint()]
 	dur, category := r.Int(), r.Text()
-	row := &row{parser: p, table: t, stack: r.Int(), parent: r.Int(), correlation: r.Int()}
+	row := &row{parser: p, table: t, stack: r.Int(), parent: r.Int(), correlation: r.Int(), more: r.Raw()}
 	p.values = p.values[:0]
 	for range r.Uint() {
 		counter := r.Int()
@@ -101,7 +109,11 @@ func (p *parser) Event(ts int64, event []byte) error {
 	e.Unpack(t.Table, r)
 	switch n := t.names; t.kind {
 	case region:
-		p.Call(ts, dur, p.thread(n), category, n.strings[e.IntOr("name_id", 0)], row.stack, row)
+		name := n.strings[e.IntOr("name_id", 0)]
+		if text := message(row.more); text != "" {
+			name = p.Store.Strings.Intern(text)
+		}
+		p.Call(ts, dur, p.thread(n), category, name, row.stack, row)
 	case dispatch:
 		gpu := n.agents[e.IntOr("agent_id", model.None)]
 		p.work(ts, dur, n, gpu, p.kernel, n.kernels[e.IntOr("kernel_id", model.None)], row)
@@ -140,10 +152,25 @@ func (p *parser) work(ts, dur int64, n *names, gpu agent, category, name model.S
 		Context: model.None, Category: category, Name: name, Correlation: row.stack, Args: row})
 }
 
-// AddArgs adds the columns, arguments and counters of the row.
+// message returns the text that a program gave a range or mark of ROCTX, whose row names only the function, or "".
+func message(more []byte) string {
+	var of struct{ Message string }
+	if json.Unmarshal(more, &of) != nil {
+		return ""
+	}
+	return of.Message
+}
+
+// AddArgs adds the columns, arguments and counters of the row, and what its event says in JSON.
 func (r *row) AddArgs(set *model.ArgSet) {
 	word := r.Store.Strings.Intern
 	r.event.AddArgs(set)
+	if len(r.more) > 0 {
+		set.AddText(word("event.extdata"), word("event.extdata"), r.more)
+		if r.table.kind == region {
+			set.Add(word("function"), model.StringArg(r.table.names.strings[r.event.IntOr("name_id", 0)]))
+		}
+	}
 	for _, id := range []struct {
 		name string
 		n    int64
@@ -173,24 +200,29 @@ func (r *row) AddArgs(set *model.ArgSet) {
 	}
 }
 
-// allocate adds up what is allocated on a GPU.
+// allocate adds up what is allocated on a GPU. A release names neither agent nor size, but the address, which no two agents of a process
+// have in common.
 func (p *parser) allocate(ts int64, n *names) {
-	gpu := n.agents[p.event.IntOr("agent_id", model.None)]
-	at := address{gpu.id, p.event.IntOr("address", 0)}
-	var bytes float64
+	at := address{n, p.event.IntOr("address", 0)}
+	held := p.sizes[at]
 	switch string(p.event.Text("type")) {
 	case "ALLOC":
-		bytes = p.event.Number("size")
-		p.sizes[at] = bytes
-	case "FREE": // has no size
-		bytes = -p.sizes[at]
+		gpu := n.agents[p.event.IntOr("agent_id", model.None)]
+		if !gpu.gpu {
+			return
+		}
+		held = holding{gpu.id, p.event.Number("size")}
+		p.sizes[at] = held
+	case "FREE":
 		delete(p.sizes, at)
-	}
-	if !gpu.gpu || bytes == 0 {
+		held.bytes = -held.bytes
+	default:
 		return
 	}
-	p.used[gpu.id] += bytes
-	p.Counters.Push(ts, p.used[gpu.id], p.Tracks.Intern(allocated, nil, model.IntDim(gpu.id)))
+	if held.bytes != 0 {
+		p.used[held.ugpu] += held.bytes
+		p.Counters.Push(ts, p.used[held.ugpu], p.Tracks.Intern(allocated, nil, model.IntDim(held.ugpu)))
+	}
 }
 
 // sample adds the values of counters at a moment, or the moment itself if there are none.
@@ -210,6 +242,9 @@ func (p *parser) sample(ts int64, n *names, category model.StringID, row *row) {
 	}
 	if len(p.values) > 0 {
 		return
+	}
+	if text := message(row.more); text != "" {
+		t.name = p.Store.Strings.Intern(text)
 	}
 	if t.utid != model.None {
 		p.Call(ts, 0, t.utid, category, t.name, model.None, row)

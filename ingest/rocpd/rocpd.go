@@ -60,7 +60,7 @@ type reader struct {
 
 	id      string // of the process whose tables are read
 	events  *sqlitefile.Lookup
-	columns struct{ category, stack, parent, correlation int } // of events
+	columns struct{ category, stack, parent, correlation, more int } // of events
 	values  values
 	args    *args
 }
@@ -72,7 +72,7 @@ var (
 	eventTables = map[string]kind{"rocpd_region": region, "rocpd_kernel_dispatch": dispatch, "rocpd_memory_copy": transfer,
 		"rocpd_memory_allocate": allocation, "rocpd_sample": sample}
 	factTables = []string{"rocpd_string", "rocpd_metadata", "rocpd_info_node", "rocpd_info_process", "rocpd_info_thread", "rocpd_info_agent",
-		"rocpd_info_queue", "rocpd_info_stream", "rocpd_info_pmc", "rocpd_info_kernel_symbol", "rocpd_info_code_object", "rocpd_track", "rocpd_event",
+		"rocpd_info_queue", "rocpd_info_stream", "rocpd_info_pmc", "rocpd_info_kernel_symbol", "rocpd_track", "rocpd_event",
 		"rocpd_arg", "rocpd_pmc_event"}
 )
 
@@ -87,6 +87,7 @@ func (r *reader) process(id string) error {
 	r.events = events.Lookup()
 	r.columns.category, r.columns.stack = events.Column("category_id"), events.Column("stack_id")
 	r.columns.parent, r.columns.correlation = events.Column("parent_stack_id"), events.Column("correlation_id")
+	r.columns.more = events.Column("extdata")
 	if err := r.values.read(r.table("rocpd_pmc_event")); err != nil {
 		return err
 	}
@@ -158,14 +159,18 @@ func (r *reader) rows(names *names, rows *sqlitefile.Table, k kind) error {
 	return all.Err
 }
 
-// event adds the columns of an event to the token: its category, and the ids that correlate it.
+// event adds the columns of an event to the token: its category, the ids that correlate it, and what it says in JSON.
 func (r *reader) event(names *names, id int64) error {
 	event, err := r.events.Find(id)
 	if err != nil {
 		return err
 	}
 	category, stack, parent, correlation := model.StringID(0), int64(model.None), int64(model.None), int64(model.None)
+	more := []byte(nil)
 	if event != nil {
+		if more = event.Text(r.columns.more); string(more) == "{}" {
+			more = nil
+		}
 		n, _ := event.Int(r.columns.category)
 		category = names.strings[n]
 		number := func(column int) int64 {
@@ -180,6 +185,7 @@ func (r *reader) event(names *names, id int64) error {
 	r.Token.Int(stack)
 	r.Token.Int(parent)
 	r.Token.Int(correlation)
+	r.Token.Raw(more)
 	return nil
 }
 

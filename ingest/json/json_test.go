@@ -146,6 +146,7 @@ func TestBlocks(t *testing.T) {
 		"flow": {"slice_out", "slice_in"}, "stats": {"name", "value"}, "import_log": {"byte_offset", "name", "arg_set_id"},
 	} {
 		got, want := ahead.Rows(table, columns...), alone.Rows(table, columns...)
+		got = slices.DeleteFunc(got, func(row string) bool { return strings.Contains(row, "json_trailing_comma") })
 		if table == "import_log" { // one byte later, because of the bracket
 			for i := range want {
 				offset, rest, _ := strings.Cut(want[i], "|")
@@ -405,7 +406,7 @@ func TestLargeIntegers(t *testing.T) {
 	}
 	tables.Want(t, "counter", "value", "9.223372036854776e+18")
 	tables.Want(t, "slice", "name|ts|dur", "a|1000|1000", "b|3000|3000", "c|4000|4000")
-	tables.Want(t, "stats", "name")
+	tables.Want(t, "stats", "name|effect|value", "json_large_integer|notice|6")
 }
 
 func TestArgs(t *testing.T) {
@@ -525,7 +526,7 @@ func TestNumbersThatJSONLacks(t *testing.T) {
 		{"ph":"X","name":"b","pid":1,"tid":1,"ts":1,"dur":NaN}]`)
 	tables.Want(t, "args", "key|real_value", "raw_event|NULL", "error|NULL", "utid|NULL", "args.a|NaN", "args.b|-Inf", "args.c|+Inf", "args.d|NaN", "args.e|-Inf", "args.f|+Inf",
 		"args.g|NULL", "args.h|NaN")
-	tables.Want(t, "stats", "name|effect|value", "json_tokenizer_failure|lost|1", "json_not_finite_number|notice|1")
+	tables.Want(t, "stats", "name|effect|value", "json_tokenizer_failure|lost|1", "json_not_finite_number|notice|1", "json_large_integer|notice|1")
 	tables = read(t, `[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1,"args":{"a":NaN}},{"ph":"X","name":"b","pid":1,"tid":1,"ts":2,"dur":1,"args":{"a":NaN}},
 		{"ph":"C","name":"c","pid":1,"ts":3,"args":{"v":Infinity}}]`)
 	tables.Want(t, "import_log", "name|ts", "json_not_finite_number|1000", "json_not_finite_number|2000", "json_not_finite_number|3000")
@@ -550,6 +551,20 @@ func TestPaths(t *testing.T) {
 	tables.Want(t, "import_log", "name|byte_offset|ts", "json_unescaped_backslash|16|NULL", fmt.Sprintf("json_unescaped_backslash|%d|NULL", strings.Index(text, `"C:\Temp`)), "json_unescaped_backslash|NULL|2000",
 		"json_unescaped_backslash|NULL|3000", "json_unescaped_backslash|NULL|4000")
 	tables.Want(t, "stats", "name|effect|value", "json_unescaped_backslash|damaged|5")
+}
+
+// TestControlCharactersAndCommas reads and counts what JSON does not allow, with its place.
+func TestControlCharactersAndCommas(t *testing.T) {
+	const first = "[{\"ph\":\"X\",\"name\":\"a long name of an event\x01\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1},"
+	const second = "{\"ph\":\"X\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":2,\"dur\":1,\"args\":{\"x\":\"1\n2\",\"y\":[1,],}},"
+	tables := read(t, first+second+" ]")
+	tables.Want(t, "slice", "name", "a long name of an event\x01", "b")
+	if args := tables.Rows("args", "key", "string_value"); !slices.Contains(args, "args.x|1\n2") {
+		t.Errorf("%q", args)
+	}
+	tables.Want(t, "stats", "name|effect|value", "json_control_character|notice|2", "json_trailing_comma|notice|2")
+	tables.Want(t, "import_log", "name|byte_offset|ts", "json_control_character|1|NULL", fmt.Sprintf("json_control_character|%d|NULL", len(first)),
+		fmt.Sprintf("json_trailing_comma|%d|NULL", len(first+second)+1), "json_trailing_comma|NULL|2000")
 }
 
 func TestHostileInput(t *testing.T) {

@@ -162,8 +162,9 @@ func (p *parser) addArgs(set *model.ArgSet) bool {
 	return false
 }
 
-// tolerate counts what was read although it is not JSON, and reports whether there is none.
+// tolerate counts what was read although it is not JSON, and reports whether there is none. The tokenizer has counted control characters.
 func (p *parser) tolerate(what jsonlex.Tolerated) bool {
+	what &^= jsonlex.Controls
 	for _, c := range tolerated {
 		if what&c.what != 0 {
 			p.File.LogTime(c.stat, p.ts, nil)

@@ -400,6 +400,9 @@ func (t *tokenizer) array() error {
 			if c, err = t.Peek(); err != nil {
 				return err
 			}
+			if c == ']' {
+				t.tolerate(jsonlex.TrailingCommas, t.Offset())
+			}
 		}
 		if c == ']' {
 			t.Pos++
@@ -575,7 +578,8 @@ func (t *tokenizer) push(ts int64, e *event, end int64) error {
 var tolerated = [...]struct {
 	what jsonlex.Tolerated
 	stat model.Stat
-}{{jsonlex.Backslashes, model.StatJSONUnescapedBackslash}, {jsonlex.NotFinite, model.StatJSONNotFiniteNumber}}
+}{{jsonlex.Backslashes, model.StatJSONUnescapedBackslash}, {jsonlex.NotFinite, model.StatJSONNotFiniteNumber}, {jsonlex.Controls, model.StatJSONControlCharacter},
+	{jsonlex.LargeIntegers, model.StatJSONLargeInteger}, {jsonlex.TrailingCommas, model.StatJSONTrailingComma}}
 
 // tolerate counts what was read at an offset although it is not JSON.
 func (t *tokenizer) tolerate(what jsonlex.Tolerated, offset int64) {

@@ -49,8 +49,11 @@ var (
 type Tolerated uint8
 
 const (
-	Backslashes Tolerated = 1 << iota // that escape nothing, as in paths of Windows
-	NotFinite                         // NaN, infinity, and numbers too large for a double
+	Backslashes    Tolerated = 1 << iota // that escape nothing, as in paths of Windows
+	NotFinite                            // NaN, infinity, and numbers too large for a double
+	Controls                             // control characters in texts, also in objects and arrays that are not parsed
+	LargeIntegers                        // beyond 64 bits
+	TrailingCommas                       // after the last member or element
 )
 
 // Lexer parses JSON in a buffer. It is as lenient as Trace Processor: in an object or
@@ -92,28 +95,33 @@ func (l *Lexer) quoted() (raw []byte, escapes bool, err error) {
 		if i >= len(buf) {
 			return nil, false, ErrMore
 		}
-		if buf[i] == '"' {
+		switch buf[i] {
+		case '"':
 			l.Pos = i + 1
 			return buf[start:i], escapes, nil
+		case '\\':
+			escapes = true
+			i += 2 // the backslash and what it escapes
+		default:
+			l.Tolerated |= Controls
+			i++
 		}
-		escapes = true
-		i += 2 // the backslash and what it escapes
 	}
 }
 
-// special returns the position of the first quote or backslash in buf from i on, or one that
+// special returns the position of the first quote, backslash or control character in buf from i on, or one that
 // is not before the end. It tests eight bytes at a time, because most texts are short.
 func special(buf []byte, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(buf); i += 8 {
 		word := binary.LittleEndian.Uint64(buf[i:])
 		quote, slash := word^ones*'"', word^ones*'\\'
-		// The lowest high bit that is set is in the first byte that is zero in quote or slash.
-		if found := ((quote-ones)&^quote | (slash-ones)&^slash) & highs; found != 0 {
+		// The lowest high bit that is set is in the first byte that is zero in quote or slash, or below 32.
+		if found := ((quote-ones)&^quote | (slash-ones)&^slash | (word-ones*' ')&^word) & highs; found != 0 {
 			return i + bits.TrailingZeros64(found)/8
 		}
 	}
-	for i < len(buf) && buf[i] != '"' && buf[i] != '\\' {
+	for i < len(buf) && buf[i] != '"' && buf[i] != '\\' && buf[i] >= ' ' {
 		i++
 	}
 	return i
@@ -337,6 +345,7 @@ func (l *Lexer) Number() (v Value, err error) {
 			return v, nil
 		}
 		v.Kind, v.Large = Double, true
+		l.Tolerated |= LargeIntegers
 	}
 	if v.Float, err = strconv.ParseFloat(string(v.Raw), 64); err != nil { // infinite
 		l.Tolerated |= NotFinite
@@ -391,7 +400,9 @@ func (l *Lexer) Next(close byte) (bool, error) {
 	switch c {
 	case ',':
 		l.Pos++
-		_, err = l.Space()
+		if c, err = l.Space(); err == nil && c == close {
+			l.Tolerated |= TrailingCommas
+		}
 		return true, err
 	case close:
 		return false, nil

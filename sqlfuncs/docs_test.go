@@ -13,11 +13,7 @@ import (
 func TestMacros(t *testing.T) {
 	statements := 0
 	for _, name := range files {
-		source, err := sources.ReadFile("sql/" + name + ".sql")
-		if err != nil {
-			t.Fatal(err)
-		}
-		statements += strings.Count(string(source), "CREATE OR REPLACE")
+		statements += strings.Count(source(name), "CREATE OR REPLACE")
 	}
 	macros := Macros(OneTrace)
 	if len(macros) != statements {

@@ -14,6 +14,24 @@ var files = []string{"args", "time", "text", "spans", "slices", "flows", "views"
 //go:embed sql/*.sql
 var sources embed.FS
 
+//go:embed perfettosql/modules/tpconvert/gpu_words.sql
+var gpuWords string
+
+// fromPerfetto turns macros of PerfettoSQL, whose expressions mean the same here, into DuckDB's.
+var fromPerfetto = strings.NewReplacer("PERFETTO MACRO", "MACRO", " RETURNS Expr", "", " Expr", "", "$", "")
+
+// source returns the statements of a file.
+func source(name string) string {
+	text, err := sources.ReadFile("sql/" + name + ".sql")
+	if err != nil {
+		panic(err) // the file is embedded
+	}
+	if name == "gpu" {
+		return fromPerfetto.Replace(gpuWords) + "\n" + string(text)
+	}
+	return string(text)
+}
+
 // Layout says whether the tables hold one trace or many.
 type Layout int
 
@@ -49,11 +67,7 @@ func Macros(layout Layout) []Macro {
 	var macros []Macro
 	doc := ""
 	for _, name := range files {
-		source, err := sources.ReadFile("sql/" + name + ".sql")
-		if err != nil {
-			panic(err) // the file is embedded
-		}
-		for comment, sql := range statements(string(source)) {
+		for comment, sql := range statements(source(name)) {
 			if comment != "" {
 				doc = uncomment(comment)
 			}

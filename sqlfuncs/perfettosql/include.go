@@ -66,11 +66,13 @@ func (s *Session) includeModule(name string) error {
 	if failed, again := s.included[name]; again {
 		return failed
 	}
-	from := s.options.Modules
-	if from == nil {
-		from = ownModules
+	source, err := []byte(nil), fs.ErrNotExist
+	if s.options.Modules != nil {
+		source, err = fs.ReadFile(s.options.Modules, path+".sql")
 	}
-	source, err := fs.ReadFile(from, path+".sql")
+	if err != nil {
+		source, err = fs.ReadFile(ownModules, path+".sql")
+	}
 	if err != nil {
 		return fmt.Errorf("there is no module %s in the folder of --stdlib", name)
 	}

@@ -19,32 +19,25 @@ CREATE OR REPLACE VIEW _gpu_call AS
 SELECT arg_min(s.id, s.ts) AS id, a.int_value AS correlation /*!, s.trace_id */
 FROM slice AS s
 JOIN args AS a ON a.arg_set_id = s.arg_set_id AND a.flat_key = 'args.correlation' /*! AND a.trace_id = s.trace_id */
-WHERE s.category IN ('cuda_runtime', 'cuda_driver', 'Runtime', 'hip_runtime', 'privateuse1_runtime')
+WHERE _gpu_is_call(s.category)
 GROUP BY a.int_value /*!, s.trace_id */;
 
 -- gpu_kernel: work on GPUs, whatever profiler saw it: kernels, copies and memory that is set (category: kernel, gpu_memcpy,
 -- gpu_memset; on TPUs XLA Ops). kind is computation, communication (kernels of NCCL and RCCL) or memory. ts, dur in ns; device and
--- stream as the profiler numbers them; grid and block as x,y,z, in blocks and threads; bytes and direction (HtoD, DtoH, DtoD, PtoP, HtoH) of
+-- stream as the profiler numbers them; grid and block as x,y,z, in blocks and threads; bytes and direction (HtoD, DtoH, DtoD, PtoP, HtoH, other) of
 -- copies. launch_id, launch_name, launch_ts and launch_dur are the call that launched it, in slice, and launch_delay is how long
 -- after the end of the call the work began, ns, at least 0; NULL if the call is not known.
 CREATE OR REPLACE VIEW gpu_kernel AS
 SELECT w.*, c.name AS launch_name, c.ts AS launch_ts, c.dur AS launch_dur, CASE WHEN c.dur >= 0 THEN greatest(w.ts - c.ts - c.dur, 0) END AS launch_delay
 FROM (
     SELECT s.id, s.ts, s.dur, s.category, s.name,
-           CASE WHEN s.category IN ('gpu_memcpy', 'gpu_memset', 'Memcpy', 'Memset') OR regexp_matches(s.name, '^(Memcpy|Memset|dma)') THEN 'memory'
-                WHEN regexp_matches(s.name, '^(nccl|rccl|oneccl|mscclpp)', 'i') THEN 'communication'
-                ELSE 'computation' END AS kind,
+           _gpu_kind(s.category, s.name) AS kind,
            coalesce(a.device, gpu.gpu) AS device, coalesce(a.stream, g.hw_queue_id) AS stream, coalesce(g.upid, t.upid) AS upid,
            coalesce(nullif(array_to_string(list_transform(list_zip(a.items, a.group_items), lambda x: x[1] // nullif(x[2], 0)), ','), ''), a.grid,
                     nullif(regexp_extract(a.details, 'grid:([0-9,]+)', 1), '')) AS grid,
            coalesce(a.block, nullif(regexp_extract(a.details, 'block:([0-9,]+)', 1), '')) AS block,
            coalesce(a.bytes, nullif(regexp_extract(a.details, 'size:([0-9]+)', 1), '')::BIGINT) AS bytes,
-           CASE WHEN s.category NOT IN ('gpu_memcpy', 'Memcpy') THEN NULL
-                WHEN regexp_matches(s.name, 'HtoD|H2D|HOST_?TO_?DEVICE|HOST-TO-DEVICE', 'i') THEN 'HtoD'
-                WHEN regexp_matches(s.name, 'DtoH|D2H|DEVICE_?TO_?HOST|DEVICE-TO-HOST', 'i') THEN 'DtoH'
-                WHEN regexp_matches(s.name, 'PtoP|P2P|PEER.TO.PEER', 'i') THEN 'PtoP'
-                WHEN regexp_matches(s.name, 'DtoD|D2D|DEVICE_?TO_?DEVICE|DEVICE-TO-DEVICE', 'i') THEN 'DtoD'
-                WHEN regexp_matches(s.name, 'HtoH|H2H|HOST_?TO_?HOST|HOST-TO-HOST', 'i') THEN 'HtoH' END AS direction,
+           _gpu_direction(s.category, s.name) AS direction,
            coalesce(a.correlation, g.submission_id) AS correlation, coalesce(k.id, f.slice_out) AS launch_id, s.arg_set_id /*!, s.trace_id */
     FROM slice AS s
     JOIN track ON track.id = s.track_id /*! AND track.trace_id = s.trace_id */
@@ -54,7 +47,7 @@ FROM (
     LEFT JOIN _gpu_args AS a ON a.arg_set_id = s.arg_set_id /*! AND a.trace_id = s.trace_id */
     LEFT JOIN _gpu_call AS k ON k.correlation = a.correlation /*! AND k.trace_id = s.trace_id */
     LEFT JOIN (SELECT slice_in, min(slice_out) AS slice_out /*!, trace_id */ FROM flow GROUP BY ALL) AS f ON f.slice_in = s.id /*! AND f.trace_id = s.trace_id */
-    WHERE s.category IN ('kernel', 'gpu_memcpy', 'gpu_memset', 'Kernel', 'Memcpy', 'Memset', 'XLA Ops') AND s.dur >= 0) AS w
+    WHERE _gpu_is_work(s.category) AND s.dur >= 0) AS w
 LEFT JOIN slice AS c ON c.id = w.launch_id /*! AND c.trace_id = w.trace_id */;
 
 -- gpu_kernel_time: how often kernels and other work of each name ran, by device and kind; the sum, mean, least and greatest
@@ -107,7 +100,7 @@ GROUP BY ALL;
 CREATE OR REPLACE VIEW gpu_copy AS
 SELECT device, direction, count(*) AS count, sum(bytes)::BIGINT AS bytes, sum(dur)::BIGINT AS total_dur, sum(bytes) / nullif(sum(dur), 0) AS gb_per_s /*!, trace_id */
 FROM gpu_kernel
-WHERE category IN ('gpu_memcpy', 'Memcpy')
+WHERE direction IS NOT NULL
 GROUP BY ALL;
 
 -- gpu_step: the steps of training that PyTorch's profiler marks (ProfilerStep#), with the work that begins in them on all devices: ts and
@@ -245,7 +238,7 @@ _edge AS (
     CROSS JOIN LATERAL (VALUES (_s.ts, _s.id, true, _s.depth), (_s.ts + _s.dur, _s.parent_id, false, -_s.depth)) AS _x(_ts, _innermost, _starts, _depth)
     WHERE _t.utid IN (FROM _thread)
     UNION ALL
-    SELECT _t.utid, _from, NULL, false, 0 FROM _step, _thread AS _t),
+    SELECT _t.utid, -9223372036854775807, NULL, false, 0 FROM _thread AS _t),
 _leaf AS MATERIALIZED (
     FROM (SELECT _e.utid, _e._ts, coalesce(lead(_e._ts) OVER (PARTITION BY _e.utid ORDER BY _e._ts, _e._starts, _e._depth), _to) AS _end, _e._innermost
           FROM _edge AS _e, _step)

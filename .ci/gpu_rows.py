@@ -14,15 +14,15 @@ import tempfile
 
 
 def rows_of(tpconvert, dataset):
-    def rows(sql):
-        out = subprocess.run([tpconvert, "query", "--format", "json", dataset, sql], check=True, capture_output=True, text=True).stdout
+    def rows(sql, *flags):
+        out = subprocess.run([tpconvert, "query", "--format", "json", *flags, dataset, sql], check=True, capture_output=True, text=True).stdout
         return [tuple(row.values()) for row in json.loads(out)]
 
     return rows
 
 
 def pytorch(path, rows):
-    """Complete events by category and name; flows that have both ends; what the allocator says."""
+    """Complete events by category and name; flows that have both ends; what the allocator says; critical paths in both dialects of SQL."""
     with gzip.open(path) if path.suffix == ".gz" else open(path) as f:
         events = json.load(f)["traceEvents"]
     works = collections.Counter((e.get("cat"), e["name"]) for e in events if e.get("ph") == "X")
@@ -32,6 +32,10 @@ def pytorch(path, rows):
     memory = [e["args"] for e in events if e.get("name") == "[memory]"]
     want = [(len(memory), *(sum(m.get(name, 0) for m in memory) for name in ("Bytes", "Total Allocated", "Total Reserved")))]
     yield "memory", rows("SELECT count(*), coalesce(sum(bytes), 0)::BIGINT, coalesce(sum(allocated), 0)::BIGINT, coalesce(sum(reserved), 0)::BIGINT FROM gpu_memory"), want
+    steps = [id for (id,) in rows("SELECT id FROM slice WHERE name GLOB 'ProfilerStep#*' AND category = 'user_annotation' ORDER BY id")]
+    path = "SELECT * FROM gpu_critical_path({}) ORDER BY ts"
+    want = [row for id in steps for row in rows(path.format(id))]
+    yield "parts of critical paths", [row for id in steps for row in rows("INCLUDE PERFETTO MODULE tpconvert.gpu; " + path.format(id), "--perfetto")], want
 
 
 def nsight(path, rows):

@@ -195,7 +195,8 @@ func TestSummaryOfGPUs(t *testing.T) {
 	step := tpconvert(t, dir, "summarize", "gpu", recorded(t, "job/rank0.json"), "--format", "csv")
 	step.expect(t, exitDone, "")
 	for _, want := range []string{"gpu_launches,cudaLaunchKernel,3,209666.66666666666,147500.0,442250.0", "gpu_launches,cudaMemcpyAsync,2,251500.0,251500.0,477850.0",
-		"gpu_steps,ProfilerStep#1,900000.0,6,715000.0,320000.0", "gpu_memory,1,0,3145728.0,8388608.0"} {
+		"gpu_steps,ProfilerStep#1,900000.0,6,715000.0,320000.0", "gpu_memory,1,0,3145728.0,8388608.0",
+		"gpu_critical_path,ProfilerStep#1,computation,", "gpu_critical_work,computation,"} {
 		if !strings.Contains(step.stdout, want) {
 			t.Errorf("got\n%s, want %s", step.stdout, want)
 		}
@@ -203,6 +204,44 @@ func TestSummaryOfGPUs(t *testing.T) {
 	r := tpconvert(t, dir, "summarize", "--compare", "out", "--compare-trace-id", "b.json", "--trace-id", "a.json", "gpu", "out", "--format", "csv")
 	if want := "gpu_kernels,computation,gemm,2,2,0,24000.0,30000.0,6000.0"; !strings.Contains(r.stdout, want) {
 		t.Errorf("got %s, want %s", r.stdout, want)
+	}
+}
+
+// TestCriticalPaths compares what DuckDB and PerfettoSQL say that steps took their time for.
+func TestCriticalPaths(t *testing.T) {
+	dir := t.TempDir()
+	rows := func(input, sql string, flags ...string) string {
+		got := tpconvert(t, dir, append([]string{"query", "--format", "ndjson", input, sql}, flags...)...)
+		got.expect(t, exitDone, "")
+		return got.stdout
+	}
+	for _, rank := range []string{"0", "1"} {
+		tpconvert(t, dir, recorded(t, "job/rank"+rank+".json"), "rank"+rank).expect(t, exitDone, "")
+		const path = "SELECT p.* FROM slice AS s, gpu_critical_path(s.id) AS p WHERE s.name IN ('ProfilerStep#1', 'cudaDeviceSynchronize') ORDER BY s.id, p.ts"
+		want := rows("rank"+rank, path)
+		got := rows("rank"+rank, "INCLUDE PERFETTO MODULE tpconvert.gpu; "+path, "--perfetto")
+		if got != want || strings.Count(got, "\n") < 10 {
+			t.Errorf("got\n%s, want\n%s", got, want)
+		}
+	}
+	// The launching thread began what it did before the step.
+	const early = `[{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":400,"dur":50},
+		{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":405,"dur":2,"args":{"correlation":1}},
+		{"ph":"X","cat":"cpu_op","name":"backward","pid":1,"tid":2,"ts":390,"dur":60},
+		{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":2,"ts":420,"dur":5,"args":{"correlation":2}},
+		{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":430,"dur":30,"args":{"device":0,"stream":7,"correlation":2}}]`
+	if err := os.WriteFile(filepath.Join(dir, "early.json"), []byte(early), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	const path = "SELECT p.kind, p.name, p.ts, p.dur FROM slice AS s, gpu_critical_path(s.id) AS p WHERE s.name = 'ProfilerStep#1' ORDER BY p.ts"
+	const parts = `{"kind":"cpu","name":"backward","ts":400000,"dur":20000}
+{"kind":"launch","name":"cudaLaunchKernel","ts":420000,"dur":10000}
+{"kind":"computation","name":"gemm","ts":430000,"dur":30000}
+`
+	for _, got := range []string{rows("early.json", path), rows("early.json", "INCLUDE PERFETTO MODULE tpconvert.gpu; "+path, "--perfetto")} {
+		if got != parts {
+			t.Errorf("got\n%s, want\n%s", got, parts)
+		}
 	}
 }
 

@@ -55,6 +55,7 @@ func (data Data) define(d *define.Definer) {
 	defineFlows(d, slices)
 	defineLayout(d, slices)
 	defineFlat(d, slices)
+	defineGPU(d, slices, data.Named)
 	defineHierarchy(d)
 	defineInfo(d, data.Named)
 	defineCurves(d, data.Modules)

@@ -1,0 +1,48 @@
+-- Work on GPUs, whatever profiler saw it, and what steps waited for: DuckDB's gpu_kernel and gpu_critical_path.
+INCLUDE PERFETTO MODULE tpconvert.gpu_words;
+
+-- The calls that may launch work, by correlation id; of several with the same id, the first.
+CREATE PERFETTO TABLE _gpu_call AS
+SELECT correlation, id, min(ts) AS ts
+FROM (SELECT id, ts, extract_arg(arg_set_id, 'args.correlation') AS correlation FROM slice WHERE _gpu_is_call!(category))
+WHERE correlation IS NOT NULL
+GROUP BY correlation;
+
+CREATE PERFETTO TABLE gpu_kernel AS
+WITH stream AS MATERIALIZED (
+    SELECT t.id, gpu.gpu AS device, extract_arg(t.dimension_arg_set_id, 'stream_id') AS stream
+    FROM track AS t LEFT JOIN gpu ON gpu.ugpu = extract_arg(t.dimension_arg_set_id, 'ugpu')),
+first_flow AS (SELECT slice_in, min(slice_out) AS slice_out FROM flow GROUP BY slice_in),
+work AS (
+    SELECT s.id, s.ts, s.dur, s.category, s.name, _gpu_kind!(s.category, s.name) AS kind,
+           coalesce(extract_arg(s.arg_set_id, 'args.device'), t.device) AS device,
+           coalesce(extract_arg(s.arg_set_id, 'args.stream'), t.stream) AS stream,
+           coalesce(extract_arg(s.arg_set_id, 'args.bytes'), extract_arg(s.arg_set_id, 'bytes'), extract_arg(s.arg_set_id, 'size')) AS bytes,
+           _gpu_direction!(s.category, s.name) AS direction,
+           extract_arg(s.arg_set_id, 'args.correlation') AS correlation, s.arg_set_id
+    FROM slice AS s JOIN stream AS t ON t.id = s.track_id
+    WHERE _gpu_is_work!(s.category) AND s.dur >= 0)
+SELECT w.id, w.ts, w.dur, w.category, w.name, w.kind, w.device, w.stream, w.bytes, w.direction, w.correlation,
+       c.id AS launch_id, c.name AS launch_name, c.ts AS launch_ts, c.dur AS launch_dur,
+       iif(c.dur >= 0, max(w.ts - c.ts - c.dur, 0), NULL) AS launch_delay, w.arg_set_id
+FROM work AS w
+LEFT JOIN _gpu_call AS k ON k.correlation = w.correlation
+LEFT JOIN first_flow AS f ON f.slice_in = w.id
+LEFT JOIN slice AS c ON c.id = coalesce(k.id, f.slice_out)
+ORDER BY w.ts, w.id;
+
+-- The calls by which a stream was told to wait for an event of another (source), and those that recorded the events. Only PyTorch's
+-- cuda_sync events have these.
+CREATE PERFETTO TABLE _gpu_wait AS
+SELECT waits.id AS waits_id, waits.ts AS waits_ts, records.id AS records_id, records.ts AS records_ts,
+       extract_arg(s.arg_set_id, 'args.device') AS device, extract_arg(s.arg_set_id, 'args.stream') AS stream,
+       extract_arg(s.arg_set_id, 'args.wait_on_stream') AS source
+FROM slice AS s
+JOIN _gpu_call AS waits ON waits.correlation = extract_arg(s.arg_set_id, 'args.correlation')
+JOIN _gpu_call AS records ON records.correlation = extract_arg(s.arg_set_id, 'args.wait_on_cuda_event_record_corr_id')
+WHERE s.name = 'Stream Wait Event'
+ORDER BY waits.ts;
+
+CREATE PERFETTO FUNCTION gpu_critical_path(step LONG)
+RETURNS TABLE(ts LONG, dur LONG, kind STRING, id LONG, name STRING, utid LONG, device LONG, stream LONG) AS
+SELECT ts, dur, kind, id, name, utid, device, stream FROM __intrinsic_gpu_critical_path($step);

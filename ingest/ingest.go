@@ -102,6 +102,24 @@ type reading struct {
 	overrides format.Overrides
 	beside    []string
 	atEnd     []func() error
+	head      []byte // the buffer of begin
+}
+
+// begin reads the first bytes of a file. They are valid until the next call.
+func (rd *reading) begin(r io.Reader) (head []byte, err error) {
+	if rd.head == nil {
+		rd.head = make([]byte, format.HeadBytes)
+	}
+	n := 0
+	for n < len(rd.head) && err == nil {
+		var more int
+		more, err = r.Read(rd.head[n:])
+		n += more
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return rd.head[:n], err
 }
 
 // origin is where a file was found.
@@ -135,11 +153,13 @@ func (rd *reading) file(from origin, r io.Reader) error {
 	if from.parent == nil {
 		rd.input = counted
 	}
-	buffered := bufio.NewReaderSize(counted, format.HeadBytes)
-	head, err := buffered.Peek(format.HeadBytes)
-	if err != nil && err != io.EOF {
+	head, err := rd.begin(counted)
+	if err != nil {
 		return place(err, from.shown, "")
 	}
+	// The head moves to a buffer of its size: an archive may have very many small files.
+	buffered := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(head), counted), len(head))
+	head, _ = buffered.Peek(len(head))
 	if from.parent != nil && len(head) == format.HeadBytes { // there may be much more to decompress
 		ahead := handoff.ReadAhead(rd.options.Context, r)
 		defer ahead.Stop()

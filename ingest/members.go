@@ -3,7 +3,6 @@ package ingest
 import (
 	"cmp"
 	"errors"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -179,7 +178,7 @@ func (rd *reading) turn(m *member) (format.Turn, error) {
 		return format.TurnTrace, err
 	}
 	defer r.Close()
-	head, err := io.ReadAll(io.LimitReader(r, format.HeadBytes))
+	head, err := rd.begin(r)
 	if f := detect(rd.options.Formats, head); f != nil && err == nil {
 		if f.Folder != "" {
 			m.format = f

@@ -47,10 +47,10 @@ type class struct {
 	slot    int  // where the value is kept for others that refer to it, or none
 	of      int  // the slot of the length or tag
 	ticks   *clock
-	choices []choice // options of a variant by the value of its tag
-	tag     *class   // of a variant
-	chars   bool     // the elements of an array are characters
-	hidden  bool     // not an arg
+	choices ranges // labels of an enumeration by their values, options of a variant by those of its tag
+	tag     *class // of a variant
+	chars   bool   // the elements of an array are characters
+	hidden  bool   // not an arg
 	key     model.StringID
 	text    string // of the key
 	to      *ftrace.Field
@@ -71,12 +71,6 @@ type label struct {
 	id          model.StringID
 }
 
-// choice is an option of a variant for the values of its tag from first to last.
-type choice struct {
-	first, last int64
-	option      int
-}
-
 // aligned sets the alignment of a number that states none.
 func (c *class) aligned() *class {
 	if c.align == 0 {
@@ -93,16 +87,13 @@ func (c *class) isText() bool { return c.kind == textClass || c.chars }
 
 // label returns the label for a value, or nil.
 func (c *class) label(n int64) *label {
-	for i := range c.labels {
-		l := &c.labels[i]
-		if c.signed && l.first <= n && n <= l.last || !c.signed && uint64(l.first) <= uint64(n) && uint64(n) <= uint64(l.last) {
-			return l
-		}
+	if i, ok := c.choices.find(n); ok {
+		return &c.labels[i]
 	}
 	return nil
 }
 
-// maxClasses limits how many types a trace has once each use of one is laid out.
+// maxClasses limits how many types and labels a trace has once each use of one is laid out.
 const maxClasses = 1 << 20
 
 // layout lays out the types of a trace. Each use of a type becomes a copy, because what it refers to depends on where it is.
@@ -150,7 +141,7 @@ func (l *layout) copy(from *class, name string) *class {
 	c := new(class)
 	*c = *from
 	c.slot = none
-	if l.classes++; l.classes > maxClasses || l.depth > maxDepth {
+	if l.classes += 1 + len(c.labels); l.classes > maxClasses || l.depth > maxDepth {
 		l.fail("too many types, or nested too deep")
 	}
 	if l.err != "" {
@@ -167,6 +158,11 @@ func (l *layout) copy(from *class, name string) *class {
 	switch c.kind {
 	case integerClass:
 		c.labels, c.ticks = slices.Clone(c.labels), l.clocks[c.clock]
+		var values []choice
+		for i, label := range c.labels {
+			values = append(values, choice{label.first, label.last, i})
+		}
+		c.choices = newRanges(c.signed, values)
 	case structClass:
 		fields := c.fields
 		c.fields = make([]field, 0, len(fields))
@@ -180,15 +176,25 @@ func (l *layout) copy(from *class, name string) *class {
 	case variantClass:
 		c.tag = l.refer(c, name)
 		c.fields = slices.Clone(c.fields)
+		options := map[string]int{}
 		for i := range c.fields {
 			f := &c.fields[i]
 			f.class = l.copy(f.class, f.name)
-			for j := 0; c.tag != nil && j < len(c.tag.labels); j++ {
-				if t := c.tag.labels[j]; t.name == f.name {
-					c.choices = append(c.choices, choice{t.first, t.last, i})
-				}
+			if _, known := options[f.name]; !known {
+				options[f.name] = i
 			}
 		}
+		if c.tag == nil {
+			break
+		}
+		l.classes += len(c.tag.labels)
+		var values []choice
+		for _, label := range c.tag.labels {
+			if i, ok := options[label.name]; ok {
+				values = append(values, choice{label.first, label.last, i})
+			}
+		}
+		c.choices = newRanges(c.tag.signed, values)
 	case arrayClass:
 		if c.path != nil {
 			if length := l.refer(c, name); length != nil && length.signed {

@@ -238,13 +238,10 @@ func (d *decoder) addText(c *class, text []byte) {
 }
 
 func (d *decoder) variant(c *class) {
-	tag := d.slots[c.of]
-	for _, o := range c.choices {
-		if c.tag.signed && o.first <= int64(tag) && int64(tag) <= o.last || !c.tag.signed && uint64(o.first) <= tag && tag <= uint64(o.last) {
-			d.out = binary.AppendUvarint(d.out, uint64(o.option))
-			d.value(c.fields[o.option].class)
-			return
-		}
+	if i, ok := c.choices.find(int64(d.slots[c.of])); ok {
+		d.out = binary.AppendUvarint(d.out, uint64(i))
+		d.value(c.fields[i].class)
+		return
 	}
 	if d.err == nil {
 		d.err = errVariant

@@ -3,7 +3,6 @@ package xplane
 import (
 	"bytes"
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 
 // plane is a host or a device, or derived from one.
 type plane struct {
+	number int // among the planes
 	id     int64
 	name   string
 	lines  []*line
@@ -56,6 +56,7 @@ type parser struct {
 	*gpuwork.Tracker
 	planes    []*plane
 	host      model.UPID               // that called the devices
+	looked    bool                     // for the plane of the host
 	producers paged.Map[model.SliceID] // by the type and id of what they make
 	event     event                    // the current one
 
@@ -133,7 +134,7 @@ func (p *parser) resolve(plane *plane) {
 	}
 	plane.known = true
 	process := func() model.UPID {
-		upid := p.Machine.AddProcess(int64(slices.Index(p.planes, plane)) + 1)
+		upid := p.Machine.AddProcess(int64(plane.number) + 1)
 		p.Machine.SetProcessName(upid, p.Store.Strings.Intern(plane.name), model.ProcessNameSystem)
 		return upid
 	}
@@ -144,18 +145,19 @@ func (p *parser) resolve(plane *plane) {
 		}
 		return
 	}
-	for _, other := range p.planes {
-		if other.name == "/host:CPU" {
+	for i := 0; !p.looked && i < len(p.planes); i++ {
+		if other := p.planes[i]; other.name == "/host:CPU" {
 			p.resolve(other)
 			break
 		}
 	}
+	p.looked = true
 	if p.host == model.None {
 		p.host = process()
 	}
 	number, err := strconv.ParseInt(plane.name[strings.LastIndexByte(plane.name, ':')+1:], 10, 32)
 	if err != nil {
-		number = firstUnnumbered + int64(slices.Index(p.planes, plane))
+		number = firstUnnumbered + int64(plane.number)
 	}
 	plane.ugpu = p.Machine.GPU(number)
 	var set model.ArgSet

@@ -132,7 +132,7 @@ func (r *reader) field() error {
 	case inSpace:
 		switch s.Number {
 		case spacePlanes:
-			p.planes = append(p.planes, &plane{events: map[int64]*metadata{}, stats: map[int64]model.StringID{}})
+			p.planes = append(p.planes, &plane{number: len(p.planes), events: map[int64]*metadata{}, stats: map[int64]model.StringID{}})
 			r.ends = append(r.ends, s.End())
 		case spaceErrors:
 			r.in.File.AddDynamicMetadata("xplane.error", model.StringArg(strings.InternBytes(s.Bytes())))

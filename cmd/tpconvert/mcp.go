@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/mcp"
+	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -84,7 +86,15 @@ func (o *mcpOptions) run(ctx context.Context, trace opener, args []string, in io
 		return err
 	}
 	trace.ui.Result(mcpServing{"http://" + listener.Addr().String()})
-	return serveHTTP(ctx, server.Handler(), []net.Listener{listener})
+	// A page whose host name resolves to this machine has its own origin.
+	guard, answer := rpc.Options{Host: hostname(o.http)}, server.Handler()
+	return serveHTTP(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := guard.Admit(r); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		answer.ServeHTTP(w, r)
+	}), []net.Listener{listener})
 }
 
 // mcpServing reports the server's address.

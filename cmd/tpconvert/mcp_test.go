@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -299,7 +300,7 @@ func TestMCPByHTTP(t *testing.T) {
 	if got := tpconvert(t, dir, "mcp", "--http", "127.0.0.1:0"); got.code != exitUsage {
 		t.Errorf("without INPUT: %+v", got)
 	}
-	cmd := command(t, dir, "--json", "mcp", "--http", "127.0.0.1:0", "a.json")
+	cmd := command(t, dir, "--json", "mcp", "--http", "0.0.0.0:0", "a.json")
 	stdout, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -311,11 +312,18 @@ func TestMCPByHTTP(t *testing.T) {
 	if err := json.NewDecoder(stdout).Decode(&at); err != nil {
 		t.Fatal(err)
 	}
-	a := connected(t, &sdk.StreamableClientTransport{Endpoint: at.URL})
-	a.wants("query", `{"sql": "SELECT name FROM slice ORDER BY 1"}`, `^name\npart\nwork\n$`)
-	for _, header := range [][2]string{{"Origin", "https://example.com"}, {"Host", "example.com"}, {"Sec-Fetch-Site", "cross-site"}} {
-		if status := postHeader(t, at.URL, header[0], header[1]); status != 403 {
-			t.Errorf("%s: status %d", header, status)
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(at.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range addresses(t) {
+		url := "http://" + net.JoinHostPort(address, port)
+		a := connected(t, &sdk.StreamableClientTransport{Endpoint: url})
+		a.wants("query", `{"sql": "SELECT name FROM slice ORDER BY 1"}`, `^name\npart\nwork\n$`)
+		for _, header := range [][2]string{{"Origin", "https://example.com"}, {"Host", "example.com"}, {"Sec-Fetch-Site", "cross-site"}} {
+			if status := postHeader(t, url, header[0], header[1]); status != 403 {
+				t.Errorf("%s, %s: status %d", address, header, status)
+			}
 		}
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -324,6 +332,22 @@ func TestMCPByHTTP(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
+}
+
+// addresses returns addresses of this machine for IPv4: those of itself, and of a network if there is one.
+func addresses(t *testing.T) []string {
+	t.Helper()
+	all := []string{"127.0.0.1"}
+	found, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range found {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			return append(all, n.IP.String())
+		}
+	}
+	return all
 }
 
 // postHeader posts a call with a header, and returns the status.

@@ -68,7 +68,7 @@ type writer struct{ io.Writer }
 
 func (writer) Close() error { return nil }
 
-// Handler answers agents by HTTP. Pages of other sites, and requests for other names of this machine, are refused.
+// Handler answers agents by HTTP. Pages of other sites are refused.
 func (s *Server) Handler() http.Handler {
 	protocol := s.protocol()
 	return http.NewCrossOriginProtection().Handler(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return protocol },

@@ -63,6 +63,11 @@ func (c *chooser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		head.Set("Content-Type", "text/html; charset=utf-8")
 		_ = page.Write(w)
 	case "GET /open":
+		// A page of another server on this machine may not open traces by an image.
+		if from := r.Header.Get("Sec-Fetch-Site"); from != "" && from != "same-origin" && from != "none" {
+			http.Error(w, "open the trace from the page of this server", http.StatusForbidden)
+			return
+		}
 		port, err := c.serve(r.URL.Query().Get("trace_id"))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)

@@ -8,7 +8,6 @@ import (
 	"database/sql"
 	"encoding/csv"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"

@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 // leaks are words of Go, of libraries and of this program's insides.

@@ -7,13 +7,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/ingest"
 	"github.com/tpconvert/tpconvert/ingest/archive"
 	"github.com/tpconvert/tpconvert/ingest/format"
 )
 
-// IsTraceFolder reports whether a folder is a trace in several files, such as one of CTF, and not a folder of traces.
+// IsTraceFolder reports whether a folder is a trace in several files, such as one of CTF, and not a folder of traces or a dataset.
 func IsTraceFolder(path string) bool {
+	// A dataset's tables have names that those of recordings have, too.
+	if export.IsDataset(path) || export.IsDataset(filepath.Dir(path)) {
+		return false
+	}
 	for _, f := range ingest.Formats {
 		if f.Folder != "" && f.Sniff(head(filepath.Join(path, f.Folder))) {
 			return true

@@ -80,3 +80,26 @@ func TestTraceInSeveralFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestTraceFolder checks that a dataset is no trace, whose tables have the names of those that tools record.
+func TestTraceFolder(t *testing.T) {
+	_, trace := session(t)
+	one, many := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "many")
+	for out, inputs := range map[string][]string{one: {trace}, many: {trace, "testdata/app.ftrace"}} {
+		if _, err := Convert(t.Context(), inputs, out, Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ofMany, err := filepath.Glob(filepath.Join(many, "trace_id=*"))
+	if err != nil || len(ofMany) < 2 {
+		t.Fatalf("%q, %v", ofMany, err)
+	}
+	if !IsTraceFolder(trace) {
+		t.Error("a recording is no trace")
+	}
+	for _, dataset := range append(ofMany, one, many) {
+		if IsTraceFolder(dataset) {
+			t.Errorf("%s is a trace", dataset)
+		}
+	}
+}

@@ -39,6 +39,7 @@ import (
 	"github.com/tpconvert/tpconvert/ingest/speedscope"
 	"github.com/tpconvert/tpconvert/ingest/stackprof"
 	"github.com/tpconvert/tpconvert/ingest/strace"
+	"github.com/tpconvert/tpconvert/ingest/systing"
 	"github.com/tpconvert/tpconvert/ingest/systrace"
 	"github.com/tpconvert/tpconvert/ingest/tracecmd"
 	"github.com/tpconvert/tpconvert/ingest/xplane"
@@ -67,6 +68,7 @@ var Formats = []*format.Format{
 	nsys.Format,
 	gperftools.Format,
 	nettrace.Format,
+	systing.Format,
 	compressed.Gzip,
 	compressed.Zstd,
 	compressed.Xz,

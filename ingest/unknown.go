@@ -30,7 +30,7 @@ var signatures = []struct {
 	{"LZ4", 0, "\x04\x22\x4d\x18"},
 	{"7-Zip", 0, "7z\xbc\xaf\x27\x1c"},
 	{"an SQLite database", 0, "SQLite format 3\x00"},
-	{"a Parquet file", 0, "PAR1"},
+	{duckDB, 8, "DUCK"},
 	{"an Arrow file", 0, "ARROW1"},
 	{"an ELF binary", 0, "\x7fELF"},
 	{"a Mach-O binary", 0, "\xcf\xfa\xed\xfe"},
@@ -38,11 +38,15 @@ var signatures = []struct {
 	{"a PDF", 0, "%PDF-"},
 }
 
-const etw = "a log of Event Tracing for Windows (.etl)"
+const (
+	etw    = "a log of Event Tracing for Windows (.etl)"
+	duckDB = "a DuckDB database"
+)
 
 // instead says how to get what a kind of file has in another format.
 var instead = map[string]string{
-	etw: "; PerfView saves its stacks for speedscope, and Perfetto on Windows records ETW in its own format",
+	duckDB: "; of systing's, the tables can be read: duckdb FILE \"EXPORT DATABASE 'FOLDER' (FORMAT parquet)\"",
+	etw:    "; PerfView saves its stacks for speedscope, and Perfetto on Windows records ETW in its own format",
 }
 
 // shortestSignature is how many bytes of a signature a file shorter than the

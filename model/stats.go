@@ -103,6 +103,7 @@ const (
 	StatJSONControlCharacter
 	StatJSONLargeInteger
 	StatJSONTrailingComma
+	StatSystingParseErrors
 )
 
 var ownStats = [...]statInfo{
@@ -157,6 +158,7 @@ var ownStats = [...]statInfo{
 	StatJSONControlCharacter - firstOwnStat:      {"json_control_character", false, Notice, FromAnalysis, "Events of JSON traces with control characters in texts, such as line ends, which JSON has only as escapes. They were kept."},
 	StatJSONLargeInteger - firstOwnStat:          {"json_large_integer", false, Notice, FromAnalysis, "Events and args of JSON traces with integers that do not fit in 64 bits with their sign. In args they are texts, with all digits."},
 	StatJSONTrailingComma - firstOwnStat:         {"json_trailing_comma", false, Notice, FromAnalysis, "Arrays and objects of JSON traces with a comma after the last element."},
+	StatSystingParseErrors - firstOwnStat:        {"systing_parse_errors", false, DataLoss, FromAnalysis, "Rows of systing's tables that cannot be read, and values that refer to missing rows."},
 }
 
 func (s Stat) info() statInfo {

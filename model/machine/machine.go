@@ -488,6 +488,11 @@ func (m *Machine) SetProcessLabels(upid schema.UPID, labels ...table.StringID) {
 	}
 }
 
+// ThreadArgs returns the args of a thread, for the caller to add to.
+func (m *Machine) ThreadArgs(utid schema.UTID) *args.Set {
+	return &hintsOf(m.threadHints, utid).args
+}
+
 // SetProcessSortIndex sets the position of a process in sorted lists.
 func (m *Machine) SetProcessSortIndex(upid schema.UPID, index int64, priority SortPriority) {
 	hintsOf(m.processHints, upid).setSort(index, priority)

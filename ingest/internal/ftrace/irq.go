@@ -2,27 +2,20 @@ package ftrace
 
 import (
 	"github.com/tpconvert/tpconvert/ingest/internal/linux"
+	"github.com/tpconvert/tpconvert/ingest/internal/tracks"
 	"github.com/tpconvert/tpconvert/model"
 )
 
-var (
-	irqs     = spans("cpu_irq", "Irq Cpu %[1]d", "cpu")
-	softirqs = spans("cpu_softirq", "SoftIrq Cpu %[1]d", "cpu")
-	hrtimers = spans("cpu_hrtimer", "Hrtimer Cpu %[1]d", "cpu")
-)
+var hrtimers = spans("cpu_hrtimer", "Hrtimer Cpu %[1]d", "cpu")
 
 func softirqEntry(p *Parser, e *Event) {
 	if name := linux.SoftIRQ(e.Int("vec")); name != "" {
-		p.Slices.Begin(e.TS, onCPU(softirqs)(p, e), p.word("irq"), p.word(name), nil)
+		p.Slices.Begin(e.TS, onCPU(tracks.SoftIRQs)(p, e), p.word("irq"), p.word(name), nil)
 	}
 }
 
 func irqExit(p *Parser, e *Event) {
-	result := "unhandled"
-	if e.Int("ret") == 1 {
-		result = "handled"
-	}
-	p.Slices.End(e.TS, onCPU(irqs)(p, e), p.word("irq"), 0, p.list().add("ret", model.StringArg(p.word(result))))
+	p.Slices.End(e.TS, onCPU(tracks.IRQs)(p, e), p.word("irq"), 0, p.list().add("ret", model.StringArg(p.word(linux.IRQResult(e.Int("ret"))))))
 }
 
 func workqueueStart(p *Parser, e *Event) {

@@ -46,7 +46,7 @@ func (p *Parser) Switch(ts, cpu int64, prev Task, state int64, next Task) {
 	nextUTID := p.Machine.Thread(next.PID)
 	p.Machine.SetThreadName(nextUTID, next.Comm, model.ThreadNameFtrace)
 	last := p.sched.cpu(cpu)
-	endState := p.taskState(ts, state)
+	endState := p.TaskState(ts, state)
 	if last.open {
 		if last.pid == prev.PID {
 			p.Sched.End(ts, cpu, endState)
@@ -76,7 +76,7 @@ func (p *Parser) CompactSwitch(ts, cpu, state int64, next Task, record bool) {
 		p.File.Count(model.StatCompactSchedSwitchSkipped)
 		return
 	}
-	endState := p.taskState(ts, state)
+	endState := p.TaskState(ts, state)
 	if before.open {
 		p.Sched.End(ts, cpu, endState)
 	}
@@ -142,9 +142,9 @@ func schedBlockedReason(p *Parser, e *Event) {
 	p.Threads.Block(p.Machine.Thread(unsigned(e.Int("pid"))), e.Int("io_wait") != 0, p.function(e, "caller"))
 }
 
-// taskState returns the name of a state. If the kernel has no such state, it is counted and zero
+// TaskState returns the name of a state. If the kernel has no such state, it is counted and zero
 // is returned.
-func (p *Parser) taskState(ts, raw int64) model.StringID {
+func (p *Parser) TaskState(ts, raw int64) model.StringID {
 	id, ok := p.sched.states[raw]
 	if !ok {
 		if name := linux.TaskState(uint16(raw), p.Machine.KernelAtLeast); name != "" {

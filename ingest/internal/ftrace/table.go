@@ -40,12 +40,12 @@ var handlers = map[string]handler{
 	"dpu_tracing_mark_write":     dpuMark,
 
 	// Interrupts, timers, deferred work.
-	"irq_handler_entry":       begin(onCPU(irqs), "irq", formatted("IRQ (%s)", "name")),
+	"irq_handler_entry":       begin(onCPU(tracks.IRQs), "irq", formatted("IRQ (%s)", "name")),
 	"irq_handler_exit":        irqExit,
-	"local_timer_entry":       begin(onCPU(irqs), "irq", named("IRQ (LocalTimer)")),
-	"local_timer_exit":        end(onCPU(irqs), "irq"),
+	"local_timer_entry":       begin(onCPU(tracks.IRQs), "irq", named("IRQ (LocalTimer)")),
+	"local_timer_exit":        end(onCPU(tracks.IRQs), "irq"),
 	"softirq_entry":           softirqEntry,
-	"softirq_exit":            end(onCPU(softirqs), "irq", ints("vec")...),
+	"softirq_exit":            end(onCPU(tracks.SoftIRQs), "irq", ints("vec")...),
 	"hrtimer_expire_entry":    begin(onCPU(hrtimers), "hrtimer", bySymbol("function")),
 	"hrtimer_expire_exit":     end(onCPU(hrtimers), "hrtimer"),
 	"workqueue_execute_start": workqueueStart,

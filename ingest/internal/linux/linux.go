@@ -73,6 +73,14 @@ var softirqs = []string{"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "BLOCK_IOPOL
 // SoftIRQ returns the name of a soft interrupt, or "".
 func SoftIRQ(vector int64) string { return at(softirqs, vector) }
 
+// IRQResult says what the number that an interrupt's handler returned means.
+func IRQResult(ret int64) string {
+	if ret == 1 {
+		return "handled"
+	}
+	return "unhandled"
+}
+
 // rssMembers are the members of mm_rss_stat.
 var rssMembers = []string{"rss.file", "rss.anon", "swap", "rss.shmem", "unreclaimable"}
 

@@ -11,6 +11,9 @@ var (
 	// ClockFrequency is the frequency of a clock or device, in its driver's
 	// unit.
 	ClockFrequency = counter("clock_frequency", "%[1]s Frequency", "linux_device")
+	// IRQs and SoftIRQs are the tracks of a CPU's interrupts.
+	IRQs     = spans("cpu_irq", "Irq Cpu %[1]d", "cpu")
+	SoftIRQs = spans("cpu_softirq", "SoftIrq Cpu %[1]d", "cpu")
 	// ProcessMemory are the counters of a process's memory, by kind.
 	ProcessMemory = model.ProcessCounter{
 		Process: &model.Blueprint{Classification: "process_memory", Event: model.CounterTrack, Dims: []string{"upid", "process_memory_key"},
@@ -29,6 +32,10 @@ var (
 	// BatteryStats are the counters of Android's battery service, by name.
 	BatteryStats = counter("battery_stats", "%[1]s", "counter_key")
 )
+
+func spans(classification, name string, dims ...string) *model.Blueprint {
+	return &model.Blueprint{Classification: classification, Dims: dims, NameOf: model.NameOf(name)}
+}
 
 func counter(classification, name string, dims ...string) *model.Blueprint {
 	return &model.Blueprint{Classification: classification, Event: model.CounterTrack, Dims: dims, NameOf: model.NameOf(name)}

@@ -1,6 +1,6 @@
-// Package nettrace reads traces of .NET's EventPipe (.nettrace), versions 4 and 5, which dotnet-trace and the runtime itself
-// write: blocks of events, of the metadata that describes them, and of the stacks that they refer to. The names of methods
-// come as events, mostly at the end.
+// Package nettrace reads traces of .NET's EventPipe (.nettrace), versions 4 to 6, which dotnet-trace and the runtime itself
+// write: blocks of events, of the metadata that describes them, and of the stacks that they refer to. Version 6, which is not of
+// .NET alone, has blocks of threads and labels, too. The names of methods come as events, mostly at the end.
 package nettrace
 
 import (
@@ -28,13 +28,6 @@ const (
 
 func sniff(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 
-// The tags around objects.
-const (
-	nullTag  = 1
-	beginTag = 5
-	endTag   = 6
-)
-
 const (
 	bufferBytes = 64 << 10
 	maxBlock    = 64 << 20
@@ -51,15 +44,19 @@ type reader struct {
 	event  *token.Writer
 	*parser
 
-	start     int64             // ns since 1970 when the clock had the value sync
-	sync      int64             // ticks
-	frequency int64             // ticks in a second
-	stacks    map[uint32]int32  // numbers of the stacks since the last sequence point, by id
-	known     map[string]int32  // numbers of all stacks, by their addresses
+	start     int64            // ns since 1970 when the clock had the value sync
+	sync      int64            // ticks
+	frequency int64            // ticks in a second
+	stacks    map[uint32]stack // since the last sequence point, by id
+	known     map[codeStack]int32
 	sequences map[uint64]uint32 // of the last event of each thread
 	metadata  map[uint32]int32  // numbers of types by id
-	found     bool              // there was a trace object
-	pushing   error             // of the sorter
+	threadIDs map[uint64]int32  // numbers of threads, by id or index
+	labelIDs  map[uint32]int32  // numbers of lists of labels since the last sequence point, by id
+	version6  bool
+	flushed   bool  // threads were forgotten at a sequence point
+	found     bool  // there was a trace object
+	pushing   error // of the sorter
 }
 
 // errDamaged is the error for bytes that are not as the format says.
@@ -67,45 +64,17 @@ var errDamaged = errors.New("damaged")
 
 func read(in *format.Input) error {
 	r := &reader{in: in, r: bufio.NewReaderSize(in, bufferBytes), event: token.NewWriter(in.Store), parser: newParser(in.Context),
-		stacks: map[uint32]int32{}, known: map[string]int32{}, sequences: map[uint64]uint32{}, metadata: map[uint32]int32{}}
+		stacks: map[uint32]stack{}, known: map[codeStack]int32{}, sequences: map[uint64]uint32{}, metadata: map[uint32]int32{},
+		threadIDs: map[uint64]int32{}, labelIDs: map[uint32]int32{}}
 	r.events = in.Sorter.NewStream(r.parser)
 	if head, _ := r.r.Peek(len(magic) + len(stream)); string(head) != magic+stream {
-		if len(head) >= len(magic)+4 && binary.LittleEndian.Uint32(head[len(magic):]) == 0 {
-			return format.Errorf(format.ErrUnsupported, 0, "version 6 of the format")
+		if len(head) >= len(magic)+8 && binary.LittleEndian.Uint32(head[len(magic):]) == 0 {
+			return r.blocks(binary.LittleEndian.Uint32(head[len(magic)+4:]))
 		}
 		return format.Errorf(format.ErrCorrupt, int64(len(magic)), "the header is damaged")
 	}
 	r.skip(len(magic) + len(stream))
-	objects := 0 // that are damaged
-	for {
-		at := r.offset
-		ended, err := r.object()
-		if r.pushing != nil {
-			return r.pushing
-		}
-		switch {
-		case err == nil && !ended:
-			continue
-		case !r.found && err != nil && (err == errDamaged || truncated(err)):
-			return format.Errorf(format.ErrCorrupt, at, "the trace object is damaged")
-		case err == nil:
-		case truncated(err):
-			in.File.LogAt(model.StatTruncatedInput, r.offset, nil)
-		case err == errDamaged:
-			r.damaged(at)
-			if objects++; objects > maxDamaged {
-				return nil
-			}
-			if err := r.resync(); err == nil {
-				continue
-			} else if !truncated(err) {
-				return err
-			}
-		default:
-			return err
-		}
-		return nil
-	}
+	return r.objects()
 }
 
 // damaged counts a damaged part at an offset.
@@ -129,141 +98,17 @@ func (r *reader) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// expect reads a byte, which must be this one.
-func (r *reader) expect(tag byte) error {
-	b, err := r.take(1)
-	if err == nil && b[0] != tag {
-		err = errDamaged
+// begin reads what the description of a trace begins with: its clock. A trace has one: stacks depend on the size of a pointer.
+func (r *reader) begin(c *cursor) bool {
+	if r.found {
+		return false
 	}
-	return err
-}
-
-// begin is how each object begins: with the object for its type.
-var begin = []byte{beginTag, beginTag, nullTag}
-
-// resync moves to what looks like the next object.
-func (r *reader) resync() error {
-	for {
-		b, err := r.r.Peek(len(begin))
-		if err != nil {
-			return err
-		}
-		if bytes.Equal(b, begin) {
-			return nil
-		}
-		r.skip(1)
-	}
-}
-
-// object reads an object, or the end of them.
-func (r *reader) object() (ended bool, err error) {
-	tag, err := r.r.Peek(1)
-	if err != nil {
-		return false, err
-	}
-	if tag[0] == nullTag && r.found {
-		return true, nil
-	}
-	// The bytes of the beginning are only skipped if they are right, so that resync finds the next object behind damage.
-	const sizes = 12 // of the version, the least version of readers, and the name
-	head, err := r.r.Peek(len(begin) + sizes)
-	if err != nil {
-		return false, io.ErrUnexpectedEOF
-	}
-	n := binary.LittleEndian.Uint32(head[len(begin)+sizes-4:])
-	if !bytes.HasPrefix(head, begin) || n > maxName {
-		r.skip(1)
-		return false, errDamaged
-	}
-	r.skip(len(head))
-	b, err := r.take(int(n))
-	if err != nil {
-		return false, err
-	}
-	name := string(b)
-	if err := r.expect(endTag); err != nil {
-		return false, err
-	}
-	if name == "Trace" {
-		b, err := r.take(traceBytes)
-		if err != nil {
-			return false, err
-		}
-		if !r.trace(b) {
-			return false, errDamaged
-		}
-		return false, r.expect(endTag)
-	}
-	if !r.found {
-		return false, errDamaged
-	}
-	block, base, err := r.block()
-	if err == nil {
-		err = r.expect(endTag)
-	}
-	if err != nil {
-		// The size may be too large. Then the block has the next object, too.
-		if i := bytes.Index(block, begin); i >= 0 {
-			r.r = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(block[i:]), r.r), bufferBytes)
-			r.offset, block, err = base+int64(i), block[:i], errDamaged
-		}
-	}
-	if !r.content(name, block, base) && err == nil {
-		r.damaged(base)
-	}
-	return false, err
-}
-
-// content reads the content of a block, and reports whether it could be read to its end.
-func (r *reader) content(name string, block []byte, base int64) bool {
-	switch name {
-	case "EventBlock":
-		return r.blobs(block, base, r.pushEvent)
-	case "MetadataBlock":
-		return r.blobs(block, base, r.addType)
-	case "StackBlock":
-		return r.stackBlock(block)
-	case "SPBlock":
-		return r.sequencePoint(block)
-	}
-	r.in.File.Unread(model.StatUnreadEvent, model.None, name+" object").AddAt(base)
-	return true
-}
-
-// block reads the bytes of a block, as far as there are some, and returns their offset.
-func (r *reader) block() (b []byte, base int64, err error) {
-	b, err = r.take(4)
-	if err != nil {
-		return nil, 0, err
-	}
-	size := binary.LittleEndian.Uint32(b)
-	if size > maxBlock {
-		return nil, 0, errDamaged
-	}
-	if _, err = r.take(int(-r.offset & 3)); err != nil {
-		return nil, 0, err
-	}
-	base = r.offset
-	var buf bytes.Buffer
-	n, err := io.CopyN(&buf, r.r, int64(size))
-	r.offset += n
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return buf.Bytes(), base, err
-}
-
-// trace reads the object that describes the trace.
-func (r *reader) trace(b []byte) bool {
-	c := cursor{b: b}
 	var date [8]int
 	for i := range date {
 		date[i] = int(int16(c.uint(2)))
 	}
-	r.sync, r.frequency = int64(c.uint(8)), int64(c.uint(8))
-	r.pointer = int(c.uint(4))
-	pid := int64(c.uint(4))
-	if r.frequency <= 0 || r.frequency > math.MaxInt64/int64(time.Second) || r.pointer != 4 && r.pointer != 8 {
+	r.sync, r.frequency, r.pointer = int64(c.uint(8)), int64(c.uint(8)), int(c.uint(4))
+	if c.failed || r.frequency <= 0 || r.frequency > math.MaxInt64/int64(time.Second) || r.pointer != 4 && r.pointer != 8 {
 		return false
 	}
 	// The third number is the day of the week.
@@ -272,15 +117,13 @@ func (r *reader) trace(b []byte) bool {
 	if r.start = t.UnixNano(); t.Year() < 2000 || t.Year() > 2200 {
 		clock, r.start = model.ClockTraceFile, 0
 	}
-	if !r.found {
-		r.in.UseClock(clock)
-	}
+	r.in.UseClock(clock)
 	r.found = true
-	r.pid, r.upid = pid, r.Machine.Process(pid)
-	r.in.File.SetMetadata("nettrace.NumberOfProcessors", model.IntArg(int64(c.uint(4))))
-	r.in.File.SetMetadata("nettrace.ExpectedCPUSamplingRate", model.IntArg(int64(c.uint(4))))
 	return true
 }
+
+// setProcess sets the process that was traced.
+func (r *reader) setProcess(pid int64) { r.pid, r.upid = pid, r.Machine.Process(pid) }
 
 // time converts ticks to ns since 1970.
 func (r *reader) time(ticks int64) int64 {
@@ -296,8 +139,9 @@ func (r *reader) time(ticks int64) int64 {
 type blob struct {
 	metadata, sequence uint32
 	thread, capturer   uint64
-	stack              uint32
+	processor, stack   uint32
 	ticks              uint64
+	labels             uint32 // of version 6, the others have activities
 	activity, related  [16]byte
 	payload            []byte
 	offset             int64
@@ -309,7 +153,7 @@ const (
 	hasSequence
 	hasThread
 	hasStack
-	hasActivity
+	hasActivity // of version 6, labels
 	hasRelated
 	isSorted
 	hasSize
@@ -333,15 +177,21 @@ func (r *reader) blobs(block []byte, base int64, f func(*blob) bool) bool {
 			end += int(c.uint(4))
 			e.metadata, e.sequence = uint32(c.uint(4))&math.MaxInt32, uint32(c.uint(4))
 			e.thread, e.capturer = c.uint(8), c.uint(8)
-			c.uint(4) // the processor
-			e.stack, e.ticks = uint32(c.uint(4)), c.uint(8)
-			c.read(e.activity[:])
-			c.read(e.related[:])
+			e.processor, e.stack, e.ticks = uint32(c.uint(4)), uint32(c.uint(4)), c.uint(8)
+			if r.version6 {
+				e.labels = uint32(c.uint(4))
+			} else {
+				c.read(e.activity[:])
+				c.read(e.related[:])
+			}
 			e.payload = c.take(c.uint(4))
 			if c.failed || end < c.at || end > len(c.b) {
 				return false
 			}
-			c.at = min(len(c.b), end+int(-(base+int64(end))&3))
+			c.at = end
+			if !r.version6 {
+				c.at = min(len(c.b), end+int(-(base+int64(end))&3))
+			}
 		} else {
 			has := c.uint(1)
 			if has&hasMetadata != 0 {
@@ -350,7 +200,7 @@ func (r *reader) blobs(block []byte, base int64, f func(*blob) bool) bool {
 			if has&hasSequence != 0 {
 				e.sequence += uint32(c.varint())
 				e.capturer = c.varint()
-				c.varint() // the processor
+				e.processor = uint32(c.varint())
 			}
 			if e.metadata != 0 {
 				e.sequence++
@@ -362,10 +212,14 @@ func (r *reader) blobs(block []byte, base int64, f func(*blob) bool) bool {
 				e.stack = uint32(c.varint())
 			}
 			e.ticks += c.varint()
-			if has&hasActivity != 0 {
+			switch {
+			case has&hasActivity == 0:
+			case r.version6:
+				e.labels = uint32(c.varint())
+			default:
 				c.read(e.activity[:])
 			}
-			if has&hasRelated != 0 {
+			if has&hasRelated != 0 && !r.version6 {
 				c.read(e.related[:])
 			}
 			if has&hasSize != 0 {
@@ -383,6 +237,18 @@ func (r *reader) blobs(block []byte, base int64, f func(*blob) bool) bool {
 	return true
 }
 
+// codeStack is a stack of addresses, the innermost first, in a process.
+type codeStack struct {
+	addresses string
+	pid       int64
+}
+
+// stack is a stack that events may refer to.
+type stack struct {
+	codeStack
+	number int32 // or noStack if it was not used yet
+}
+
 // stackBlock reads the stacks in a block.
 func (r *reader) stackBlock(block []byte) bool {
 	c := cursor{b: block}
@@ -392,38 +258,34 @@ func (r *reader) stackBlock(block []byte) bool {
 		if c.failed || len(addresses)%r.pointer != 0 {
 			return false
 		}
-		number, ok := r.known[string(addresses)]
-		if !ok {
-			stack := string(addresses)
-			number = r.addStack(stack)
-			r.known[stack] = number
-		}
-		r.stacks[id] = number
+		r.stacks[id] = stack{codeStack{addresses: string(addresses)}, noStack}
 		id++
 	}
 	return true
 }
 
-// sequencePoint ends what stack ids mean, and says which events of threads should have come.
-func (r *reader) sequencePoint(block []byte) bool {
-	clear(r.stacks)
-	c := cursor{b: block}
-	c.uint(8) // the time
-	for range c.uint(4) {
-		thread, sequence := c.uint(8), uint32(c.uint(4))
-		if c.failed {
-			return false
-		}
-		r.sequence(thread, sequence+1, r.offset)
-		r.sequences[thread] = sequence
+// stackOf returns the number of a stack in a process.
+func (r *reader) stackOf(id uint32, pid int64) (number int32, ok bool) {
+	s, ok := r.stacks[id]
+	if !ok {
+		return noStack, false
 	}
-	return true
+	if s.number == noStack || s.pid != pid {
+		s.pid = pid
+		if s.number, ok = r.known[s.codeStack]; !ok {
+			s.number = r.addStack(s.codeStack)
+			r.known[s.codeStack] = s.number
+		}
+		r.stacks[id] = s
+	}
+	return s.number, true
 }
 
 // sequence counts the events of a thread that are missing before one with this number.
 func (r *reader) sequence(thread uint64, number uint32, offset int64) {
+	last, known := r.sequences[thread]
 	// A thread that begins with 1 has the id of one that ended.
-	if missing := int32(number - r.sequences[thread] - 1); missing > 0 && number != 1 {
+	if missing := int32(number - last - 1); missing > 0 && number != 1 && (known || !r.flushed) {
 		r.in.File.LogAt(model.StatNettraceEventsLost, offset, nil)
 		r.in.File.Add(model.StatNettraceEventsLost, model.None, int64(missing)-1)
 	}
@@ -441,25 +303,36 @@ func (r *reader) pushEvent(e *blob) bool {
 		return false
 	}
 	t := r.types[number]
-	if t.learn != nil && t.learn(r.parser, e.payload) && t.provider == rundown {
-		return true
+	thread, ok := r.threadOf(e)
+	pid := r.threads[thread].pid
+	if t.learn != nil && t.learn(r.parser, pid, e.payload) && t.silent {
+		return ok
 	}
-	ts, ok := r.in.TraceTime(r.time(int64(e.ticks)), e.offset)
-	if !ok {
+	ts, onClock := r.in.TraceTime(r.time(int64(e.ticks)), e.offset)
+	if !onClock {
 		return true
 	}
 	stack := int32(noStack)
 	if e.stack != 0 {
-		if stack, ok = r.stacks[e.stack]; !ok {
-			stack = noStack
-			r.damaged(e.offset)
+		var there bool
+		stack, there = r.stackOf(e.stack, pid)
+		ok = ok && there
+	}
+	labels := int32(noLabels)
+	if e.labels != 0 {
+		var there bool
+		labels, there = r.labelIDs[e.labels]
+		if ok = ok && there; !there {
+			labels = noLabels
 		}
 	}
 	w := r.event
 	w.Reset()
 	w.Uint(uint64(number))
-	w.Int(int64(e.thread))
+	w.Uint(uint64(thread))
 	w.Int(int64(stack))
+	w.Int(int64(labels))
+	w.Uint(uint64(e.processor))
 	for _, id := range [][16]byte{e.activity, e.related} {
 		if id == [16]byte{} {
 			w.Raw(nil)
@@ -471,43 +344,20 @@ func (r *reader) pushEvent(e *blob) bool {
 	if err := r.events.Push(ts, w.Bytes()); err != nil {
 		r.pushing = err
 	}
-	return true
+	return ok
 }
 
-// cursor reads numbers of bytes. After the end it returns 0 and sets failed.
-type cursor struct {
-	b      []byte
-	at     int
-	failed bool
-}
-
-// take returns the next n bytes.
-func (c *cursor) take(n uint64) []byte {
-	if n > uint64(len(c.b)-c.at) {
-		c.failed, c.at = true, len(c.b)
-		return nil
+// threadOf returns the number of an event's thread. In versions before 6, events have the id of the system's thread.
+func (r *reader) threadOf(e *blob) (number int32, ok bool) {
+	number, ok = r.threadIDs[e.thread]
+	if ok {
+		return number, true
 	}
-	b := c.b[c.at:][:n]
-	c.at += int(n)
-	return b
-}
-
-func (c *cursor) read(to []byte) { copy(to, c.take(uint64(len(to)))) }
-
-// uint returns a number of up to 8 bytes.
-func (c *cursor) uint(size int) (n uint64) {
-	for i, b := range c.take(uint64(size)) {
-		n |= uint64(b) << (8 * i)
+	t := thread{tid: int64(e.thread), pid: r.pid, utid: model.None}
+	if r.version6 {
+		t.tid = model.None
 	}
-	return n
-}
-
-func (c *cursor) varint() uint64 {
-	n, size := binary.Uvarint(c.b[c.at:])
-	if size <= 0 {
-		c.failed, c.at = true, len(c.b)
-		return 0
-	}
-	c.at += size
-	return n
+	number = r.addThread(t)
+	r.threadIDs[e.thread] = number
+	return number, !r.version6
 }

@@ -141,7 +141,8 @@ func TestDamage(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"Nettrace": "the header is damaged",
-		"Nettrace\x00\x00\x00\x00\x06\x00\x00\x00":         "version 6 of the format",
+		"Nettrace\x00\x00\x00\x00\x07\x00\x00\x00":         "version 7 of the format",
+		"Nettrace\x00\x00\x00\x00\x06\x00\x00\x00":         "the trace block is damaged",
 		string(data[:60]):                                  "the trace object is damaged",
 		string(data[:32]) + "\x01":                         "the trace object is damaged",
 		strings.Replace(string(data), "Trace", "Tracy", 1): "the trace object is damaged",
@@ -260,5 +261,5 @@ func TestSamples(t *testing.T) {
 }
 
 func FuzzNettrace(f *testing.F) {
-	ingesttest.Fuzz(f, "nettrace", trace())
+	ingesttest.Fuzz(f, "nettrace", trace(), trace6())
 }

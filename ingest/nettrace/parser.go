@@ -19,13 +19,24 @@ type parser struct {
 	types   []*eventType
 	lines   map[string][]string // of the runtime's manifest
 
-	addresses []string             // of the stacks
+	threads   []thread
+	labels    [][]label
+	stacks    []codeStack
 	callsites []profile.CallsiteID // of the stacks, or unresolved
 	methods   []method             // sorted by the time of the first stack
 	sorted    bool
 	modules   map[uint64]model.StringID // paths
 	mappings  map[model.StringID]profile.MappingID
 	unmanaged profile.FrameID // or None
+	images    images
+}
+
+// thread is what events say their thread is.
+type thread struct {
+	pid, tid int64 // tid is None if it is not known
+	name     model.StringID
+	facts    []model.Arg
+	utid     model.UTID // None until it is looked up
 }
 
 // method is code at a range of addresses.
@@ -39,28 +50,63 @@ type method struct {
 const unresolved profile.CallsiteID = -2
 
 func newParser(c *model.Context) *parser {
-	return &parser{Context: c, modules: map[uint64]model.StringID{}, mappings: map[model.StringID]profile.MappingID{}, unmanaged: model.None}
+	return &parser{Context: c, modules: map[uint64]model.StringID{}, mappings: map[model.StringID]profile.MappingID{}, unmanaged: model.None,
+		images: images{ofProcess: map[int64][]image{}, symbols: map[uint64][]function{}, builds: map[uint64]string{}}}
 }
 
-// addStack returns the number of a stack of addresses, the innermost first.
-func (p *parser) addStack(addresses string) int32 {
-	p.addresses = append(p.addresses, addresses)
+// addStack returns the number of a stack.
+func (p *parser) addStack(s codeStack) int32 {
+	p.stacks = append(p.stacks, s)
 	p.callsites = append(p.callsites, unresolved)
-	return int32(len(p.addresses) - 1)
+	return int32(len(p.stacks) - 1)
 }
 
-// learners read names of code. They report whether an event has such.
-var learners = map[string]func(p *parser, payload []byte) bool{
-	runtime + " MethodLoadVerbose":    (*parser).learnMethod,
-	rundown + " MethodDCStartVerbose": (*parser).learnMethod,
-	rundown + " MethodDCEndVerbose":   (*parser).learnMethod,
-	runtime + " ModuleLoad":           (*parser).learnModule,
-	rundown + " ModuleDCStart":        (*parser).learnModule,
-	rundown + " ModuleDCEnd":          (*parser).learnModule,
-	pipe + " ProcessInfo":             (*parser).learnProcess,
+// addThread returns the number of a thread.
+func (p *parser) addThread(t thread) int32 {
+	p.threads = append(p.threads, t)
+	return int32(len(p.threads) - 1)
 }
 
-func (p *parser) learnMethod(payload []byte) bool {
+// utid returns a thread by its number.
+func (p *parser) utid(number uint64) model.UTID {
+	t := &p.threads[number]
+	switch {
+	case t.utid != model.None:
+		return t.utid
+	case t.tid == model.None:
+		t.utid = p.Machine.AddThread(int64(number), p.Machine.Process(t.pid), false)
+	default:
+		t.utid = p.Machine.ThreadOf(t.tid, t.pid)
+	}
+	if t.name != 0 {
+		p.Machine.SetThreadName(t.utid, t.name, model.ThreadNameOther)
+	}
+	for _, fact := range t.facts {
+		p.Machine.ThreadArgs(t.utid).Add(fact.Key, fact.Value)
+	}
+	return t.utid
+}
+
+// learners read names of code and processes. They report whether an event has such.
+var learners = map[string]func(p *parser, pid int64, payload []byte) bool{
+	runtime + " MethodLoadVerbose":     (*parser).learnMethod,
+	rundown + " MethodDCStartVerbose":  (*parser).learnMethod,
+	rundown + " MethodDCEndVerbose":    (*parser).learnMethod,
+	runtime + " ModuleLoad":            (*parser).learnModule,
+	rundown + " ModuleDCStart":         (*parser).learnModule,
+	rundown + " ModuleDCEnd":           (*parser).learnModule,
+	pipe + " ProcessInfo":              (*parser).learnProcess,
+	system + " ExistingProcess":        (*parser).learnName,
+	system + " ProcessCreate":          (*parser).learnName,
+	system + " ProcessMapping":         (*parser).learnImage,
+	system + " ProcessMappingMetadata": (*parser).learnBuild,
+	system + " ProcessSymbol":          (*parser).learnSymbol,
+}
+
+// silent are the events that only name code and processes.
+var silent = []string{"ExistingProcess", "ProcessMapping", "ProcessMappingMetadata", "ProcessSymbol"}
+
+func (p *parser) learnMethod(_ int64, payload []byte) bool {
 	c := cursor{b: payload}
 	c.uint(8) // the method's id
 	m := method{module: c.uint(8), start: c.uint(8)}
@@ -79,7 +125,7 @@ func (p *parser) learnMethod(payload []byte) bool {
 	return true
 }
 
-func (p *parser) learnModule(payload []byte) bool {
+func (p *parser) learnModule(_ int64, payload []byte) bool {
 	c := cursor{b: payload}
 	id := c.uint(8)
 	c.uint(8) // the assembly
@@ -92,7 +138,7 @@ func (p *parser) learnModule(payload []byte) bool {
 	return true
 }
 
-func (p *parser) learnProcess(payload []byte) bool {
+func (p *parser) learnProcess(_ int64, payload []byte) bool {
 	c := cursor{b: payload}
 	line := c.text()
 	if c.failed || line == "" {
@@ -135,11 +181,15 @@ var collections = model.AsyncBlueprint(model.Blueprint{Classification: "dotnet_g
 // Event parses an event.
 func (p *parser) Event(ts int64, event []byte) error {
 	r := token.Reader(event)
-	t, tid, stack := p.types[r.Uint()], r.Int(), r.Int()
+	t, utid, stack, labels, cpu := p.types[r.Uint()], p.utid(r.Uint()), r.Int(), r.Int(), r.Uint()
 	activity, related := r.Raw(), r.Raw()
-	utid := p.Machine.ThreadOf(tid, p.pid)
-	if t.provider == sampler && t.id == sampleID {
+	upid := p.Machine.ProcessOf(utid)
+	switch {
+	case t.provider == sampler && t.id == sampleID:
 		p.sample(ts, utid, stack, r)
+		return nil
+	case t.provider == universal && t.title == "cpu":
+		p.universalSample(ts, utid, stack, cpu, r)
 		return nil
 	}
 	args := model.ArgFunc(func(set *model.ArgSet) {
@@ -147,12 +197,17 @@ func (p *parser) Event(ts int64, event []byte) error {
 		v.fields(t.fields, "")
 		if v.failed {
 			p.File.LogTime(model.StatNettraceParseErrors, ts, nil)
-		} else if v.at < len(v.b) {
+		} else if max(v.at, v.end) < len(v.b) {
 			p.File.Unread(model.StatUnreadFact, model.None, "unknown field").Add(model.LogEntry{TS: ts, HasTS: true})
 		}
 		for i, id := range [][]byte{activity, related} {
 			if len(id) > 0 {
 				v.addText(activityKeys[i], activityKeys[i], guid(id))
+			}
+		}
+		if labels != noLabels {
+			for _, l := range p.labels[labels] {
+				set.Add(l.key, l.value)
 			}
 		}
 	})
@@ -161,10 +216,10 @@ func (p *parser) Event(ts int64, event []byte) error {
 	case pair == nil:
 		p.callstack(p.Slices.Instant(ts, track, t.category, t.name, args), track, stack, false)
 	case pair.process && !pair.ends:
-		track = p.Async.Begin(collections, nil, number(r), model.IntDim(p.upid))
+		track = p.Async.Begin(collections, nil, number(r), model.IntDim(upid))
 		p.callstack(p.Slices.Begin(ts, track, t.category, t.name, args), track, stack, false)
 	case pair.process:
-		track = p.Async.End(collections, nil, number(r), model.IntDim(p.upid))
+		track = p.Async.End(collections, nil, number(r), model.IntDim(upid))
 		p.callstack(p.Slices.End(ts, track, t.category, t.name, args), track, stack, true)
 	case !pair.ends:
 		p.callstack(p.Slices.Begin(ts, track, t.category, t.name, args), track, stack, false)
@@ -196,7 +251,7 @@ const external = 1
 // sample stores a sample of the profiler.
 func (p *parser) sample(ts int64, utid model.UTID, stack int64, payload []byte) {
 	v := profile.NewSample(ts, "nettrace")
-	v.UTID, v.UPID = utid, p.upid
+	v.UTID, v.UPID = utid, p.Machine.ProcessOf(utid)
 	if stack != noStack {
 		v.Callsite = p.callsite(stack)
 	}
@@ -219,9 +274,15 @@ func (p *parser) callsite(number int64) profile.CallsiteID {
 		p.sorted = true
 	}
 	callsite := profile.CallsiteID(model.None)
-	for b := p.addresses[number]; len(b) > 0; b = b[:len(b)-p.pointer] {
+	s := p.stacks[number]
+	for b := s.addresses; len(b) > 0; b = b[:len(b)-p.pointer] {
 		c := cursor{b: []byte(b[len(b)-p.pointer:])}
-		callsite = p.Store.Stacks.Callsite(callsite, p.frame(c.uint(p.pointer)))
+		address := c.uint(p.pointer)
+		frame, ok := p.images.frame(p, s.pid, address)
+		if !ok {
+			frame = p.frame(address)
+		}
+		callsite = p.Store.Stacks.Callsite(callsite, frame)
 	}
 	p.callsites[number] = callsite
 	return callsite

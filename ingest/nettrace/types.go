@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,11 +18,13 @@ type eventType struct {
 	provider string
 	id       uint64
 	version  uint64
+	title    string // what the trace calls the event
 	name     model.StringID
 	category model.StringID // the provider
 	fields   []field
 	pair     *pair // nil unless the event begins or ends a slice
-	learn    func(p *parser, payload []byte) bool
+	learn    func(p *parser, pid int64, payload []byte) bool
+	silent   bool // an event that names something makes no rows
 }
 
 // field is a part of an event's payload.
@@ -30,13 +33,16 @@ type field struct {
 	kind    kind
 	element *field  // of an array
 	fields  []field // of an object
+	count   uint64  // of a fixed array
 }
 
 type kind uint8
 
-// The kinds of fields, by the numbers of .NET's TypeCode, and two that only the runtime's own events have.
+// The kinds of fields, by the numbers of .NET's TypeCode, and some that only descriptions here have.
 const (
+	kindEmpty    kind = 0
 	kindObject   kind = 1
+	kindDBNull   kind = 2
 	kindBool     kind = 3
 	kindChar     kind = 4
 	kindInt8     kind = 5
@@ -54,8 +60,17 @@ const (
 	kindGUID     kind = 17
 	kindText     kind = 18
 	kindArray    kind = 19
+	kindVarInt   kind = 20 // since version 6, as all behind it
+	kindVarUint  kind = 21
+	kindFixed    kind = 22
+	kindUTF8     kind = 23
+	kindRelative kind = 24
+	kindAbsolute kind = 25
+	kindBool8    kind = 26
 	kindPointer  kind = 100
 	kindRest     kind = 101 // what is not read
+	kindSystem   kind = 102 // a time of version 6
+	kindUnit     kind = 103 // a character of version 6, of which arrays are texts
 )
 
 // The providers of the runtime. The metadata of their events has neither names nor fields.
@@ -65,6 +80,9 @@ const (
 	sampler  = "Microsoft-DotNETCore-SampleProfiler"
 	pipe     = "Microsoft-DotNETCore-EventPipe"
 	sampleID = 0
+	// What machine-wide recorders write, in version 6.
+	universal = "Universal.Events"
+	system    = "Universal.System"
 )
 
 // runtimeEvents has the events of the runtime's manifest: a line with the id, the name, and fields with their type. After a
@@ -114,6 +132,12 @@ func (r *reader) addType(e *blob) bool {
 	if c.failed {
 		return false
 	}
+	r.define(id, t, name)
+	return true
+}
+
+// define adds a kind of events. Those of the runtime may have neither a name nor fields.
+func (r *reader) define(id uint32, t *eventType, name string) {
 	if r.lines == nil {
 		r.lines = manifest()
 	}
@@ -137,15 +161,15 @@ func (r *reader) addType(e *blob) bool {
 		name = fmt.Sprint("event ", t.id)
 	}
 	word := r.Store.Strings.Intern
-	t.category = word(t.provider)
+	t.title, t.category = name, word(t.provider)
 	t.pair, t.learn = pairs[t.provider+" "+name], learners[t.provider+" "+name]
+	t.silent = t.provider == rundown || t.provider == system && slices.Contains(silent, name)
 	if t.pair != nil {
 		name = t.pair.name
 	}
 	t.name = word(name)
 	r.metadata[id] = int32(len(r.types))
 	r.types = append(r.types, t)
-	return true
 }
 
 const (
@@ -195,7 +219,7 @@ func (c *cursor) fieldType(f *field, sized bool, depth int) {
 	case f.kind == kindArray && sized && depth <= maxNested:
 		f.element = &field{}
 		c.fieldType(f.element, sized, depth+1)
-	case f.kind == kindArray, f.kind > kindArray, f.kind == 0:
+	case f.kind == kindArray, f.kind > kindArray, f.kind == kindEmpty:
 		c.failed = true
 	}
 }
@@ -219,6 +243,7 @@ type values struct {
 	set  *model.ArgSet
 	ts   int64
 	left int // how many more values may be added
+	end  int // of the arrays that are not in their field
 }
 
 // maxArgs is the maximum number of values of an event.
@@ -274,7 +299,7 @@ func (v *values) field(f *field, flat, key string) {
 		add(model.RealArg(float64(math.Float32frombits(uint32(v.uint(4))))))
 	case kindFloat64:
 		add(model.RealArg(math.Float64frombits(v.uint(8))))
-	case kindChar:
+	case kindChar, kindUnit:
 		v.addText(flat, key, string(utf16.Decode([]uint16{uint16(v.uint(2))})))
 	case kindText:
 		v.addText(flat, key, v.text())
@@ -290,13 +315,79 @@ func (v *values) field(f *field, flat, key string) {
 			v.field(&f.fields[i], flat+"."+f.fields[i].name, key+"."+f.fields[i].name)
 		}
 	case kindArray:
-		for i := range v.uint(2) {
-			v.field(f.element, flat, key+"["+strconv.FormatUint(i, 10)+"]")
-		}
+		v.elements(f.element, v.uint(2), flat, key)
+	case kindFixed:
+		v.elements(f.element, f.count, flat, key)
+	case kindVarInt:
+		add(model.IntArg(v.zigzag()))
+	case kindVarUint:
+		add(model.UintArg(v.varint()))
+	case kindUTF8:
+		v.addText(flat, key, string(v.take(1)))
+	case kindBool8:
+		add(model.BoolArg(v.uint(1) != 0))
+	case kindSystem:
+		v.addText(flat, key, systemTime(v.take(16)))
+	case kindRelative, kindAbsolute:
+		v.elsewhere(f, flat, key)
 	case kindRest:
 		v.at = len(v.b)
 		v.File.Unread(model.StatUnreadFact, model.None, "list field").Add(model.LogEntry{TS: v.ts, HasTS: true})
 	}
+}
+
+// elements adds the elements of an array. Those of characters are a text in version 6.
+func (v *values) elements(f *field, n uint64, flat, key string) {
+	switch f.kind {
+	case kindUTF8:
+		v.addText(flat, key, string(v.take(n)))
+		return
+	case kindUnit:
+		units := make([]uint16, 0, min(n, uint64(len(v.b))))
+		for range n {
+			if v.failed {
+				return
+			}
+			units = append(units, uint16(v.uint(2)))
+		}
+		v.addText(flat, key, string(utf16.Decode(units)))
+		return
+	}
+	for i := range n {
+		if v.failed {
+			return
+		}
+		v.field(f, flat, key+"["+strconv.FormatUint(i, 10)+"]")
+	}
+}
+
+// elsewhere adds an array at another place in the payload.
+func (v *values) elsewhere(f *field, flat, key string) {
+	place := v.uint(4)
+	at, size := place&math.MaxUint16, place>>16
+	if f.kind == kindRelative {
+		at += uint64(v.at)
+	}
+	if v.failed || at+size > uint64(len(v.b)) {
+		v.failed = true
+		return
+	}
+	back := v.cursor
+	v.cursor = cursor{b: v.b[at:][:size]}
+	switch f.element.kind {
+	case kindUTF8:
+		v.elements(f.element, size, flat, key)
+	case kindUnit:
+		v.elements(f.element, size/2, flat, key)
+	default:
+		for i := uint64(0); v.at < len(v.b) && !v.failed; i++ {
+			v.field(f.element, flat, key+"["+strconv.FormatUint(i, 10)+"]")
+		}
+	}
+	failed := v.failed
+	v.cursor = back
+	v.failed = failed
+	v.end = max(v.end, int(at+size))
 }
 
 func (v *values) addText(flat, key, text string) {
@@ -311,6 +402,20 @@ func fileTime(n uint64) string {
 	const second = 10_000_000
 	const since1970 = 11_644_473_600
 	return time.Unix(int64(n/second)-since1970, int64(n%second)*100).UTC().Format(time.RFC3339Nano)
+}
+
+// systemTime returns a time of which the bytes are its parts: year, month, day of the week, day, and so on to milliseconds.
+func systemTime(b []byte) string {
+	if len(b) < 16 {
+		return ""
+	}
+	c := cursor{b: b}
+	var n [8]int
+	for i := range n {
+		n[i] = int(c.uint(2))
+	}
+	t := time.Date(n[0], time.Month(n[1]), n[3], n[4], n[5], n[6], n[7]*int(time.Millisecond), time.UTC)
+	return t.Format(time.RFC3339Nano)
 }
 
 // guid returns a GUID as .NET writes it.

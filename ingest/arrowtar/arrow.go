@@ -87,8 +87,13 @@ func openFile(at io.ReaderAt, size int64) (*file, error) {
 	}
 }
 
-// maxMetadata limits the metadata of a message. A table has at most some 40 columns.
-const maxMetadata = 1 << 20
+// The most of each: a table has some 40 columns at most. Parts of the metadata may overlap, so that the number of columns and the
+// size of their names are limited, too.
+const (
+	maxMetadata = 1 << 20
+	maxColumns  = 1000
+	maxName     = 256
+)
 
 // message returns the metadata of a message, its body and the offset of the next message.
 func (f *file) message(at int64) (meta flatTable, body span, next int64, err error) {
@@ -126,8 +131,9 @@ func (f *file) schema(t flatTable) {
 			c.width, c.signed, c.text = 4, true, true
 			c.dictionary = field.table(4).i64(0)
 		}
-		if c.width != 4 && c.width != 8 {
+		if c.width != 4 && c.width != 8 || len(f.columns) == maxColumns {
 			t.buffer.bad = true
+			return
 		}
 		f.columns = append(f.columns, c)
 	}
@@ -142,6 +148,9 @@ func (f *file) dictionary(t flatTable, body span) {
 		return
 	}
 	d := dictionary{rows: rows, offsets: t.buffer.part(body, buffers[1], 4*(rows+1)), data: t.buffer.part(body, buffers[2], 0)}
+	if !t.buffer.bad && !d.inOrder() {
+		t.buffer.bad = true
+	}
 	for i := range f.columns {
 		if c := &f.columns[i]; c.text && c.dictionary == t.i64(0) {
 			c.texts = d
@@ -152,7 +161,7 @@ func (f *file) dictionary(t flatTable, body span) {
 func (f *file) batch(t flatTable, body span) {
 	f.rows = t.i64(0)
 	buffers := t.pairs(2)
-	if len(buffers) != 2*len(f.columns) || f.rows < 0 || f.rows > math.MaxUint32 {
+	if len(buffers) != 2*len(f.columns) || f.rows < 0 || f.rows > math.MaxUint32 || f.rows > 0 && len(f.columns) == 0 {
 		t.buffer.bad = true
 		return
 	}
@@ -229,6 +238,19 @@ func (d *dictionary) intern(pool *table.StringPool, bytes int64) {
 		bytes -= int64(len(text))
 		d.ids = append(d.ids, pool.InternBytes(text))
 	}
+}
+
+// inOrder reports whether the texts follow each other. If they overlapped, a small file could have any amount of text.
+func (d *dictionary) inOrder() bool {
+	last := int64(0)
+	for i := range d.rows + 1 {
+		offset := int64(binary.LittleEndian.Uint32(d.offsets.get(4*i, 4)))
+		if offset < last || offset > d.data.size {
+			return false
+		}
+		last = offset
+	}
+	return true
 }
 
 // text appends a text of the dictionary to b.
@@ -358,7 +380,7 @@ func (t flatTable) text(n int) string {
 	if at == 0 {
 		return ""
 	}
-	return string(t.buffer.at(at+4, min(t.buffer.u32(at), len(t.buffer.b))))
+	return string(t.buffer.at(at+4, min(t.buffer.u32(at), maxName)))
 }
 
 // tables returns the tables in a vector.

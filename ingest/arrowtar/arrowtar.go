@@ -63,6 +63,14 @@ type export struct {
 	args   argSets
 	open   map[int64][]openSlice // by track
 	keys   map[int64]model.Stat  // by key in the export
+
+	argColumns map[argColumn]int
+}
+
+// argColumn is a key of args in a table whose columns are args.
+type argColumn struct {
+	in  *table.Schema
+	key table.StringID
 }
 
 func read(in *format.Input) error {
@@ -74,7 +82,7 @@ func read(in *format.Input) error {
 		return err
 	}
 	defer input.Close()
-	e := &export{in: in, files: map[string]*file{}, open: map[int64][]openSlice{}, keys: map[int64]model.Stat{}}
+	e := &export{in: in, files: map[string]*file{}, open: map[int64][]openSlice{}, keys: map[int64]model.Stat{}, argColumns: map[argColumn]int{}}
 	e.unpack(input)
 	if len(e.files) == 0 {
 		return cmp.Or(input.Err, error(format.Errorf(format.ErrCorrupt, 0, "no table can be read")))

@@ -3,19 +3,26 @@ package arrowtar_test
 import (
 	"archive/tar"
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/ulikunitz/xz"
 
+	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/ingesttest"
 	"github.com/tpconvert/tpconvert/model/schema"
 )
@@ -199,3 +206,110 @@ func TestMissingTable(t *testing.T) {
 }
 
 func FuzzArrowTar(f *testing.F) { ingesttest.Fuzz(f, "arrow_tar", export(f)) }
+
+// crafted returns an archive of tables. A column has numbers or texts.
+func crafted(t testing.TB, tables map[string]map[string]any) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		var fields []arrow.Field
+		var columns []arrow.Array
+		for _, column := range slices.Sorted(maps.Keys(tables[name])) {
+			var values arrow.Array
+			switch v := tables[name][column].(type) {
+			case []int64:
+				ints := array.NewInt64Builder(memory.DefaultAllocator)
+				ints.AppendValues(v, nil)
+				values = ints.NewArray()
+			case []float64:
+				reals := array.NewFloat64Builder(memory.DefaultAllocator)
+				reals.AppendValues(v, nil)
+				values = reals.NewArray()
+			case []string:
+				texts := array.NewDictionaryBuilder(memory.DefaultAllocator, &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}).(*array.BinaryDictionaryBuilder)
+				for _, text := range v {
+					if err := texts.AppendString(text); err != nil {
+						t.Fatal(err)
+					}
+				}
+				values = texts.NewArray()
+			}
+			fields = append(fields, arrow.Field{Name: column, Type: values.DataType(), Nullable: true})
+			columns = append(columns, values)
+		}
+		var file bytes.Buffer
+		schema := arrow.NewSchema(fields, nil)
+		out, err := ipc.NewFileWriter(&file, ipc.WithSchema(schema))
+		rows := int64(-1)
+		if len(columns) == 0 {
+			rows = 1 << 31
+		}
+		if err == nil {
+			err = errors.Join(out.Write(array.NewRecordBatch(schema, columns, rows)), out.Close())
+		}
+		if err == nil {
+			err = w.WriteHeader(&tar.Header{Name: "__intrinsic_" + name + ".arrow", Size: int64(file.Len()), Mode: 0o644})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write(file.Bytes())
+	}
+	w.Close()
+	return b.Bytes()
+}
+
+// TestAttacks reads tables that are small, but name many or large things.
+func TestAttacks(t *testing.T) {
+	const n = 40_000
+	same, rising := make([]int64, n), make([]int64, n)
+	for i := range rising {
+		rising[i] = int64(i)
+	}
+	begun := time.Now()
+	// All slices have the same args, and a depth that makes no sense.
+	tables := ingesttest.MustRead(t, "app.tar", crafted(t, map[string]map[string]any{
+		"slice":   {"id": rising, "ts": rising, "dur": same, "track_id": same, "depth": slices.Repeat([]int64{-1}, n), "arg_set_id": same},
+		"track":   {"id": []int64{0}, "type": []string{"gpu_render_stage"}, "machine_id": []int64{0}},
+		"machine": {"id": []int64{0}, "raw_id": []int64{0}},
+		"args": {"id": rising, "arg_set_id": same, "flat_key": slices.Repeat([]string{"k"}, n), "key": slices.Repeat([]string{"k"}, n), "int_value": rising,
+			"string_value": slices.Repeat([]string{""}, n), "real_value": make([]float64, n), "value_type": slices.Repeat([]string{"int"}, n)},
+	}))
+	if got := len(tables.Rows("slice", "id")); got != n {
+		t.Errorf("%d slices", got)
+	}
+	if took := time.Since(begun); took > 40*time.Second {
+		t.Errorf("took %v", took)
+	}
+	// Texts that overlap.
+	const large = 1_000_000
+	names := []string{strings.Repeat("a", large)}
+	offsets := []uint32{0, large}
+	for i := range n {
+		names = append(names, strconv.Itoa(i))
+		offsets = append(offsets, offsets[i+1]+uint32(len(names[i+1])))
+	}
+	encode := func() []byte {
+		var b []byte
+		for _, o := range offsets {
+			b = binary.LittleEndian.AppendUint32(b, o)
+		}
+		return b
+	}
+	data, right := crafted(t, map[string]map[string]any{"android_dumpstate": {"id": rising, "line": names[:n]}}), encode()[:4*n]
+	for i := range offsets {
+		offsets[i] = uint32(i % 2 * large)
+	}
+	if !bytes.Contains(data, right) {
+		t.Fatal("no offsets")
+	}
+	if _, err := ingesttest.Read(t, ingesttest.File{Name: "app.tar", Reader: bytes.NewReader(bytes.Replace(data, right, encode()[:4*n], 1))}); !errors.Is(err, format.ErrCorrupt) {
+		t.Error(err)
+	}
+	// Rows without columns.
+	tables, err := ingesttest.Read(t, ingesttest.File{Name: "app.tar", Reader: bytes.NewReader(crafted(t, map[string]map[string]any{"android_dumpstate": nil, "machine": {"id": []int64{0}, "raw_id": []int64{0}}}))})
+	if err != nil || len(tables.Rows("android_dumpstate", "id")) > 0 {
+		t.Error(err)
+	}
+}

@@ -171,7 +171,7 @@ func (c *contexts) samples(t *table.Table, f *file) func(from, to int64) {
 			if !ok {
 				return
 			}
-			if context >= join.from.count() {
+			if context < 0 || context >= join.from.count() {
 				c.e.damaged(f.offset, "a value of stack_sample."+join.by)
 				return
 			}
@@ -195,7 +195,11 @@ type argSets struct {
 	flatKey, key, kind, string *column
 	base                       int64 // rows of args before those of the export
 	scratch                    []byte
+	large                      map[int64]table.StringID // texts that do not fit into memory, by their place in the dictionary
 }
+
+// largeText is the size in bytes from which on a text is read only once: many rows may have it.
+const largeText = 4 << 10
 
 // open finds the columns of args, and copies all rows.
 func (a *argSets) open(e *export) {
@@ -204,7 +208,7 @@ func (a *argSets) open(e *export) {
 		return
 	}
 	*a = argSets{
-		e: e, f: f, sets: f.column("arg_set_id"), integer: f.column("int_value"), real: f.column("real_value"),
+		e: e, f: f, large: map[int64]table.StringID{}, sets: f.column("arg_set_id"), integer: f.column("int_value"), real: f.column("real_value"),
 		flatKey: f.column("flat_key"), key: f.column("key"), kind: f.column("value_type"), string: f.column("string_value"),
 	}
 	limit := int64(maxTexts)
@@ -279,7 +283,15 @@ func (a *argSets) rare(row int64) (text []byte, ok bool) {
 	if _, kept := a.string.id(row); kept {
 		return nil, false
 	}
-	a.scratch, ok = a.string.texts.text(a.string.int(row), a.scratch[:0])
+	place := a.string.int(row)
+	if _, known := a.large[place]; known {
+		return nil, false
+	}
+	a.scratch, ok = a.string.texts.text(place, a.scratch[:0])
+	if len(a.scratch) >= largeText {
+		a.large[place] = a.e.in.Store.Strings.InternBytes(a.scratch)
+		return nil, false
+	}
 	if !ok {
 		a.e.damaged(a.f.offset, "a value of args.string_value")
 	}
@@ -294,13 +306,19 @@ func (a *argSets) text(row int64) table.StringID {
 	if !a.string.has(row) {
 		return 0
 	}
+	if id, known := a.large[a.string.int(row)]; known {
+		return id
+	}
 	id, _ := a.string.id(row)
 	return id
 }
 
-// each calls a function for the rows of a set.
+// maxLooked is how many args of a set are looked at for values of columns: many rows may have the same large set.
+const maxLooked = 300
+
+// each calls a function for the first rows of a set.
 func (a *argSets) each(set int64, do func(row int64)) {
-	for row := set; row < a.f.count() && a.sets.int(row) == set; row++ {
+	for row := set; row < min(a.f.count(), set+maxLooked) && a.sets.int(row) == set; row++ {
 		do(row)
 	}
 }
@@ -400,7 +418,7 @@ func (e *export) slices(_ *table.Table, f *file) func(from, to int64) {
 		stack := model.StackID(store.Strings, parent, category, name)
 		t.StackID.Set(to, int64(stack))
 		t.ParentStackID.Set(to, int64(parent))
-		if depth <= int64(len(open)) {
+		if depth >= 0 && depth <= int64(len(open)) {
 			e.open[track] = append(open[:depth], openSlice{from, stack})
 		}
 		t.Type.Set(to, own)
@@ -431,7 +449,7 @@ func (e *export) child(name string, track, slice int64) {
 	}
 	e.args.each(int64(set)-e.args.base, func(arg int64) {
 		key, _ := e.args.key.id(arg)
-		i := s.Column(columnOf(store.Strings.Get(key)))
+		i := e.argColumn(s, key)
 		if i < own {
 			return
 		}
@@ -446,6 +464,17 @@ func (e *export) child(name string, track, slice int64) {
 			to.Text(row, e.args.text(arg))
 		}
 	})
+}
+
+// argColumn returns the column of a table for an arg, or -1.
+func (e *export) argColumn(s *table.Schema, key table.StringID) int {
+	of := argColumn{s, key}
+	i, known := e.argColumns[of]
+	if !known {
+		i = s.Column(columnOf(e.in.Store.Strings.Get(key)))
+		e.argColumns[of] = i
+	}
+	return i
 }
 
 // columnOf returns the column for an arg such as "Jank tag (experimental)".

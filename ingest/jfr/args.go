@@ -10,6 +10,7 @@ import (
 
 const (
 	maxArgs   = 10_000 // of an event
+	maxShared = 1_000  // of those in constants, which any number of events may refer to
 	maxNested = 8      // objects in each other
 )
 
@@ -19,9 +20,13 @@ const truncated = "stackTrace.truncated"
 // args packs the fields of an event for the parser.
 type args struct {
 	*chunk
-	w    *token.Writer
-	left int
+	w            *token.Writer
+	left, shared int // args that may be added, in all and in constants
+	constants    int // that the value is in
 }
+
+// full reports whether no more args may be added.
+func (a *args) full() bool { return a.left < 0 || a.constants > 0 && a.shared < 0 }
 
 // add adds the value of a field, under the field's name and those of the objects it is in. A missing value has no arg.
 func (a *args) add(f *field, v value, flat, key string, depth int) {
@@ -29,7 +34,11 @@ func (a *args) add(f *field, v value, flat, key string, depth int) {
 	if v.kind == null {
 		return
 	}
-	if a.left--; a.left < 0 || depth > maxNested {
+	a.left--
+	if a.constants > 0 {
+		a.shared--
+	}
+	if a.full() || depth > maxNested {
 		a.in.File.Unread(model.StatUnreadFact, model.None, "deeply nested field").Add(model.LogEntry{})
 		return
 	}
@@ -38,7 +47,7 @@ func (a *args) add(f *field, v value, flat, key string, depth int) {
 		r, element := cursor{b: v.data}, *f
 		element.array = false
 		for i := range v.n {
-			if a.left < 0 {
+			if a.full() {
 				break
 			}
 			a.add(&element, a.element(&r, &element), flat, key+"["+strconv.FormatUint(i, 10)+"]", depth)
@@ -55,8 +64,15 @@ func (a *args) add(f *field, v value, flat, key string, depth int) {
 			}
 			return
 		}
+		if v.ref.class != nil {
+			a.constants++
+			defer func() { a.constants-- }()
+		}
 		r := cursor{b: v.data}
 		for _, f := range v.class.fields {
+			if a.full() {
+				break
+			}
 			a.add(f, a.chunk.read(&r, f), flat+"."+f.name, key+"."+f.name, depth+1)
 		}
 	case text:

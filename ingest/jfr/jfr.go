@@ -388,7 +388,7 @@ func (c *chunk) eventAt(at, size int64, typ uint64) error {
 	utid, stack := model.UTID(model.None), stack{callsite: model.None}
 	c.missing = false
 	c.reader.args.Reset()
-	args := args{c, c.reader.args, maxArgs}
+	args := args{chunk: c, w: c.reader.args, left: maxArgs, shared: maxShared}
 	for _, f := range t.fields {
 		v := c.read(&r, f)
 		switch {

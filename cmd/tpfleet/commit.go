@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,10 +36,12 @@ What is in the ledger already is left out, so a commit can be repeated, and seve
 			if err != nil {
 				return err
 			}
+			begun := time.Now()
 			account, err := l.Commit(cmd.Context(), results)
 			if err != nil {
 				return err
 			}
+			slog.Info("committed", "ok", account.OK, "files", account.Files, "tries", account.Tries, "seconds", time.Since(begun).Round(time.Millisecond).Seconds())
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(account)
 		},
 	}
@@ -123,8 +127,13 @@ func printStatus(w io.Writer, s lake.Status) error {
 	for _, c := range s.Failures {
 		fmt.Fprintf(w, "%d not converted: %s\n", c.Traces, c.Name)
 	}
+	fmt.Fprintf(w, "%d traces lack data\n", s.Lossy)
 	for _, c := range s.Lost {
-		fmt.Fprintf(w, "%d with lost or damaged data: %s, %d\n", c.Traces, c.Name, c.Value)
+		where := "recording"
+		if c.Source == "analysis" {
+			where = "conversion"
+		}
+		fmt.Fprintf(w, "%d with data %s in %s: %s, %d, such as %s: %s\n", c.Traces, c.Effect, where, c.Name, c.Value, c.Example, c.Meaning)
 	}
 	_, err := fmt.Fprintf(w, "%-40s %15s %8s %15s\n", "table", "rows", "files", "bytes")
 	for _, t := range s.Tables {

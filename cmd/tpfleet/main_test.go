@@ -81,6 +81,11 @@ func tpfleet(t *testing.T, stdin string, args ...string) string {
 	if err := c.Run(); err != nil {
 		t.Fatalf("tpfleet %q: %v\n%s", args, err, messages.String())
 	}
+	for line := range strings.Lines(messages.String()) {
+		if !strings.HasPrefix(line, "tpfleet: ") && !strings.Contains(line, "://") {
+			t.Errorf("tpfleet %q says %s", args, line) // a library does
+		}
+	}
 	return out.String()
 }
 

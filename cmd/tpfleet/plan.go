@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,7 +62,7 @@ func newPlanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d traces in %d tasks; %d are in the ledger\n", countTraces(tasks), len(tasks), known)
+			slog.Info("planned", "traces", countTraces(tasks), "tasks", len(tasks), "known", known)
 			return printTasks(cmd.OutOrStdout(), tasks)
 		},
 	}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,7 +55,7 @@ A commit writes each file again that has rows of traces that stay, so --commit-e
 			p.Bytes = p.mebibytes << 20
 			tasks := plan.Again(tried, layout, stores.Options(), p.Options)
 			if only {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%d traces in %d tasks\n", countTraces(tasks), len(tasks))
+				slog.Info("planned", "traces", countTraces(tasks), "tasks", len(tasks))
 				return printTasks(cmd.OutOrStdout(), tasks)
 			}
 			return r.run(cmd, l, tasks, 0)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/lake"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/telemetry"
 )
 
 func newRunCommand() *cobra.Command {
@@ -87,13 +89,10 @@ func (o *runOptions) check() error {
 func (o *runOptions) run(cmd *cobra.Command, l *lake.Lake, tasks []task.Task, known int) error {
 	begun := time.Now()
 	account, err := o.carryOut(cmd, l, tasks)
-	if err != nil {
-		return err
-	}
 	account.Known += known
-	fmt.Fprintf(cmd.ErrOrStderr(), "%d ok, %d replaced, %d copies, %d bad, %d large, %d failed, %d known before, in %s\n",
-		account.OK, account.Replaced, account.Copies, account.Bad, account.Large, account.Failed, account.Known, time.Since(begun).Round(time.Second))
-	if err := json.NewEncoder(cmd.OutOrStdout()).Encode(account); err != nil {
+	slog.Info("committed", "ok", account.OK, "replaced", account.Replaced, "copies", account.Copies, "bad", account.Bad, "large", account.Large,
+		"failed", account.Failed, "known", account.Known, "left", account.Left, "lossy", account.Lossy, "seconds", time.Since(begun).Round(100*time.Millisecond).Seconds())
+	if err := errors.Join(err, json.NewEncoder(cmd.OutOrStdout()).Encode(account)); err != nil {
 		return err
 	}
 	if n := account.Failed + account.Again; n > 0 {
@@ -104,6 +103,11 @@ func (o *runOptions) run(cmd *cobra.Command, l *lake.Lake, tasks []task.Task, kn
 
 func (o *runOptions) carryOut(cmd *cobra.Command, l *lake.Lake, tasks []task.Task) (account lake.Account, err error) {
 	r := runner{limits: o.limits, cores: max(1, runtime.GOMAXPROCS(0)/o.jobs), messages: cmd.ErrOrStderr(), total: countTraces(tasks)}
+	telemetry.Queue(cmd.Context(), r.total)
+	defer func() {
+		telemetry.Queue(cmd.Context(), r.done-r.total)
+		account.Left = r.total - account.Traces()
+	}()
 	// Workers that are killed leave files there.
 	if r.tempDir, err = os.MkdirTemp("", "tpfleet-run-"); err != nil {
 		return account, err
@@ -144,9 +148,12 @@ func (o *runOptions) commitAll(ctx context.Context, l *lake.Lake, results <-chan
 			return nil
 		}
 		account, err := l.Commit(ctx, batch)
+		if err != nil {
+			return err
+		}
 		total.Add(account)
 		batch, last = nil, time.Now()
-		return err
+		return nil
 	}
 	for r := range results {
 		batch = append(batch, r)
@@ -195,13 +202,13 @@ func (r *runner) all(ctx context.Context, tasks []task.Task, jobs int, results c
 			}
 		})
 	}
+feeding:
 	for _, t := range tasks {
 		select {
 		case queue <- t:
-			continue
 		case <-ctx.Done():
+			break feeding
 		}
-		break
 	}
 	close(queue)
 	working.Wait()
@@ -212,14 +219,17 @@ func (r *runner) all(ctx context.Context, tasks []task.Task, jobs int, results c
 func (r *runner) one(ctx context.Context, w *worker, t task.Task, results chan<- task.Result) error {
 	result, err := w.do(ctx, t)
 	if err == nil {
-		r.progress(len(t.Traces))
+		if result.Stuck {
+			slog.Warn("a conversion did not end at its limit; its process is replaced", "error", w.end())
+		}
+		r.progress(ctx, &result)
 		results <- result
 		return nil
 	}
 	if ctx.Err() != nil || errors.Is(err, errNoWorker) {
 		return errors.Join(ctx.Err(), err)
 	}
-	fmt.Fprintf(r.messages, "a worker ended (%v); its %d traces are tried one by one\n", err, len(t.Traces))
+	slog.Warn("a worker ended; its traces are tried one by one", "error", err, "traces", len(t.Traces))
 	for _, trace := range t.Traces {
 		alone := t
 		alone.Traces = []task.Trace{trace}
@@ -233,17 +243,21 @@ func (r *runner) one(ctx context.Context, w *worker, t task.Task, results chan<-
 				Trace: trace, Status: task.Failed, ExitCode: exitFailure, Error: "its worker ended: " + err.Error(), Version: version(),
 			}}}
 		}
-		r.progress(1)
+		r.progress(ctx, &result)
 		results <- result
 	}
 	return nil
 }
 
-func (r *runner) progress(traces int) {
+// progress tells of what a worker did.
+func (r *runner) progress(ctx context.Context, result *task.Result) {
+	telemetry.Result(ctx, result)
+	telemetry.Retries(ctx, result.Retries)
+	telemetry.Queue(ctx, -len(result.Traces))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.done += traces
-	fmt.Fprintf(r.messages, "%d of %d traces\n", r.done, r.total)
+	r.done += len(result.Traces)
+	slog.Info("worked", "traces", r.done, "of", r.total)
 }
 
 // worker is a process that works, begun when it is needed.
@@ -264,7 +278,7 @@ func (w *worker) begin(ctx context.Context) error {
 	}
 	// A process is not told of an interruption by itself, so the context ends it.
 	w.process = exec.CommandContext(ctx, self, append([]string{"work"}, w.limits.args()...)...)
-	w.process.Env = append(os.Environ(), "TMPDIR="+w.tempDir, "GOMAXPROCS="+fmt.Sprint(w.cores))
+	w.process.Env = append(os.Environ(), "TMPDIR="+w.tempDir, "GOMAXPROCS="+fmt.Sprint(w.cores), metricsAddress+"=", "OTEL_SDK_DISABLED=true")
 	w.process.Stderr = w.messages
 	out, err := w.process.StdoutPipe()
 	if err == nil {

@@ -39,8 +39,8 @@ func testStatus(t *testing.T, f *fleet) {
 	}
 	db, dataset := database(t), converted(t, good...)
 	lost := map[string]string{}
-	rows, err := db.Query("SELECT name, count(DISTINCT trace_id) || ' ' || sum(value) FROM read_parquet('" + dataset +
-		"/trace_id=*/stats.parquet', hive_partitioning = true) WHERE effect IN ('lost', 'damaged') AND value > 0 GROUP BY name")
+	stats := "read_parquet('" + dataset + "/trace_id=*/stats.parquet', hive_partitioning = true) WHERE effect IN ('lost', 'damaged') AND value > 0"
+	rows, err := db.Query("SELECT name, count(DISTINCT trace_id) || ' ' || sum(value) || any_value(effect || source || description) FROM " + stats + " GROUP BY name")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,13 @@ func testStatus(t *testing.T, f *fleet) {
 	}
 	got := map[string]string{}
 	for _, c := range s.Lost {
-		got[c.Name] = fmt.Sprint(c.Traces, " ", c.Value)
+		got[c.Name] = fmt.Sprint(c.Traces, " ", c.Value, c.Effect, c.Source, c.Meaning)
+		if n := number(t, db, "SELECT count(*) FROM "+stats+" AND trace_id = ? AND name = ?", c.Example, c.Name); n == 0 {
+			t.Errorf("%s is no example of %s", c.Example, c.Name)
+		}
+	}
+	if n := number(t, db, "SELECT count(DISTINCT trace_id) FROM "+stats); n != int64(s.Lossy) {
+		t.Errorf("%d traces lack data, want %d", s.Lossy, n)
 	}
 	if fmt.Sprint(got) != fmt.Sprint(lost) || len(lost) < 2 {
 		t.Errorf("lost: %v, want %v", got, lost)

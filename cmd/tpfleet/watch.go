@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,8 +26,8 @@ func newWatchCommand() *cobra.Command {
 		Use:   "watch URL...",
 		Short: "Convert and commit what arrives, again and again",
 		Long: `List the traces every --every, convert those that are new in several processes, and commit them, as "run" does. What was
-done is in the ledger, so that it may be ended and begun at any time, and several may watch at once. SIGTERM ends it, with exit
-code 0: the work at hand is dropped, what is finished is committed.
+done is in the ledger, so that it may be ended and begun at any time, and several may watch at once. SIGTERM ends it: the work
+at hand is dropped, with exit code 130, what is finished is committed. Between two looks, there is none, and the exit code is 0.
 
 A file is left alone until it is --settle old. A trace that fails, as its worker is killed or the store does not answer, is
 tried again after --every, then after twice that, up to a day. Each commit prints a JSON object.
@@ -54,17 +55,19 @@ tried again after --every, then after twice that, up to a day. Each commit print
 			}
 			waiting := backoff{first: every, until: map[task.Trace]pause{}}
 			r.failed = func(o task.Outcome) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", o.URL, o.Error)
+				slog.Warn("failed", "url", o.URL, "error", o.Error)
 				waiting.add(o.Trace, time.Now())
 			}
 			p.accept = func(o store.Object) bool {
 				now := time.Now()
 				return now.Sub(o.Modified()) >= settle && !waiting.has(task.Trace{URL: o.URL, Bytes: o.Bytes, ETag: o.ETag}, now)
 			}
+			left := 0
 			for cmd.Context().Err() == nil {
 				account, err := watchOnce(cmd, l, stores, &p, &r, urls)
-				if err != nil && cmd.Context().Err() == nil {
-					fmt.Fprintln(cmd.ErrOrStderr(), "tpfleet:", err) // another time it may work
+				left = account.Left
+				if err != nil && !errors.Is(err, context.Canceled) {
+					slog.Error(err.Error()) // another time it may work
 				}
 				if account.Tasks > 0 {
 					if err := json.NewEncoder(cmd.OutOrStdout()).Encode(account); err != nil {
@@ -75,6 +78,9 @@ tried again after --every, then after twice that, up to a day. Each commit print
 				case <-cmd.Context().Done():
 				case <-time.After(every):
 				}
+			}
+			if left > 0 {
+				return fmt.Errorf("interrupted: %d traces are left for the next time", left)
 			}
 			return nil
 		},
@@ -93,11 +99,7 @@ func watchOnce(cmd *cobra.Command, l *lake.Lake, stores *store.Stores, p *planOp
 	if err != nil || len(tasks) == 0 {
 		return lake.Account{}, err
 	}
-	account, err := r.carryOut(cmd, l, tasks)
-	if errors.Is(err, context.Canceled) {
-		err = nil
-	}
-	return account, err
+	return r.carryOut(cmd, l, tasks)
 }
 
 // backoff keeps traces that failed from being tried again at once.

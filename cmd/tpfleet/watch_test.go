@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -85,10 +87,13 @@ func TestWatchEnds(t *testing.T) {
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Wait(); err != nil {
-		t.Error(err)
+	if _ = c.Wait(); c.ProcessState.ExitCode() != exitInterrupted {
+		t.Errorf("exit code %d", c.ProcessState.ExitCode())
 	}
 	s, err := f.lake(t.Context(), t).Status(t.Context())
+	if text, _ := os.ReadFile(messages.Name()); !strings.Contains(string(text), fmt.Sprintf("interrupted: %d traces are left", len(small)-s.OK)) {
+		t.Errorf("%d traces are in: %s", s.OK, text)
+	}
 	if err != nil || s.OK == 0 || s.OK == len(small) {
 		t.Errorf("%d of %d traces were committed, %v", s.OK, len(small), err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/store"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/telemetry"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 	"github.com/tpconvert/tpconvert/internal/memory"
 )
@@ -118,6 +119,7 @@ func carryOut(ctx context.Context, w *work.Worker, in io.Reader, out func(task.R
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+			telemetry.Result(ctx, &r)
 			if err := out(r); err != nil {
 				return err
 			}

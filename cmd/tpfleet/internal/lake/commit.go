@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/telemetry"
 )
 
 // Account says what became of the traces in some results.
@@ -34,6 +36,8 @@ type Account struct {
 	// Again counts the good traces that were not added, because other traces of their task were in the tables, and a
 	// file cannot be added in part, or because their files are gone. The next plan has them.
 	Again int `json:"again"`
+	Left  int `json:"left,omitempty"`  // without a result that was committed, after an interruption or an error
+	Lossy int `json:"lossy,omitempty"` // of those added or replaced, that lack data: the column lost of the ledger says how much
 	Files int `json:"files"`
 	Tries int `json:"tries"` // of the transaction
 }
@@ -46,7 +50,7 @@ const maxTries = 60
 // whether the transaction succeeded, Commit begins again from the ledger.
 func (l *Lake) Commit(ctx context.Context, results []task.Result) (account Account, err error) {
 	lost, done := map[string]bool{}, rewrites{}
-	tries, err := repeat(ctx, func() (err error) {
+	tries, err := repeat(ctx, "commit", func() (err error) {
 		account, err = l.commit(ctx, results, lost, &done)
 		return err
 	})
@@ -55,7 +59,9 @@ func (l *Lake) Commit(ctx context.Context, results []task.Result) (account Accou
 }
 
 // repeat calls f until its error is not a repeatError, and returns the number of calls.
-func repeat(ctx context.Context, f func() error) (tries int, err error) {
+func repeat(ctx context.Context, operation string, f func() error) (tries int, err error) {
+	begun := time.Now()
+	defer func() { telemetry.Commit(ctx, operation, begun, tries, err) }()
 	for try := 1; ; try++ {
 		err := f()
 		var again repeatError
@@ -63,6 +69,7 @@ func repeat(ctx context.Context, f func() error) (tries int, err error) {
 			return try, err
 		}
 		wait := time.Duration(rand.Int64N(int64(min(try, 10)) * int64(200*time.Millisecond)))
+		slog.WarnContext(ctx, "beginning the transaction again", "operation", operation, "try", try, "after", wait, "error", err)
 		select {
 		case <-ctx.Done():
 			return try, errors.Join(ctx.Err(), err)
@@ -205,6 +212,9 @@ func (c *choice) add(ledger *Ledger, r *task.Result, lost bool) {
 			} else {
 				c.account.OK++
 			}
+			if o.Lost > 0 {
+				c.account.Lossy++
+			}
 		default:
 			original, there := ledger.content[traceID(o.SHA256)]
 			switch {
@@ -329,6 +339,11 @@ func dataFile(spec iceberg.PartitionSpec, f task.File) (iceberg.DataFile, error)
 	return b.ColumnSizes(sizes).ValueCounts(values).NullValueCounts(nulls).LowerBoundValues(lower).UpperBoundValues(upper).SplitOffsets(f.Groups).Build(), nil
 }
 
+// Traces returns the number of traces in the results.
+func (a *Account) Traces() int {
+	return a.OK + a.Bad + a.Copies + a.Known + a.Failed + a.Forgotten + a.Replaced + a.Large + a.Kept + a.Again
+}
+
 // Add adds another account.
 func (a *Account) Add(b Account) {
 	a.Tasks += b.Tasks
@@ -342,6 +357,8 @@ func (a *Account) Add(b Account) {
 	a.Large += b.Large
 	a.Kept += b.Kept
 	a.Again += b.Again
+	a.Left += b.Left
+	a.Lossy += b.Lossy
 	a.Files += b.Files
 	a.Tries += b.Tries
 }

@@ -158,7 +158,7 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, g compa
 
 // replace replaces files in a table. It returns false if they are not as they were.
 func (l *Lake) replace(ctx context.Context, name string, old []table.FileScanTask, by table.CompactionGroupResult) (replaced bool, err error) {
-	_, err = repeat(ctx, func() error {
+	_, err = repeat(ctx, "compact", func() error {
 		t, err := l.load(ctx, name)
 		if err != nil {
 			return err

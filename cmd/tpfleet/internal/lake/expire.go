@@ -28,7 +28,7 @@ func checkHistory(t *table.Table) error {
 // only those name. It returns the number of snapshots that were removed.
 func (l *Lake) Expire(ctx context.Context, age time.Duration, keep int) (removed int, err error) {
 	for _, name := range tableNames() {
-		_, err := repeat(ctx, func() error {
+		_, err := repeat(ctx, "expire", func() error {
 			t, err := l.load(ctx, name)
 			if err != nil {
 				return err

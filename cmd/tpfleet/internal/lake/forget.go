@@ -21,7 +21,7 @@ type Forgot struct {
 // why, so that nothing with the same content is added again. The old files stay until Expire and Clean remove them.
 func (l *Lake) Forget(ctx context.Context, p Picked, why string, dry bool) (f Forgot, err error) {
 	var done rewrites
-	f.Tries, err = repeat(ctx, func() error {
+	f.Tries, err = repeat(ctx, "forget", func() error {
 		tries := f.Tries
 		f = Forgot{Tries: tries}
 		return l.forget(ctx, p, why, dry, &done, &f)
@@ -88,7 +88,7 @@ func (l *Lake) forget(ctx context.Context, p Picked, why string, dry bool, done 
 // Remember removes the entries of forgotten traces from the ledger, so that their objects are new again. It returns
 // their number.
 func (l *Lake) Remember(ctx context.Context, p Picked) (entries int, err error) {
-	_, err = repeat(ctx, func() error {
+	_, err = repeat(ctx, "remember", func() error {
 		t, err := l.ledger(ctx)
 		if err != nil {
 			return err

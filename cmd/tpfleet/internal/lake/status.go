@@ -3,7 +3,6 @@ package lake
 import (
 	"cmp"
 	"context"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +25,8 @@ type Status struct {
 	Rows      int64         `json:"rows"`    // of all tables but the ledger
 	Seconds   float64       `json:"seconds"` // that conversions took, as far as the ledger knows
 	Failures  []Count       `json:"failures"`
-	Lost      []Count       `json:"lost"`
+	Lossy     int           `json:"lossy"` // traces of which something is lost or damaged
+	Lost      []Loss        `json:"lost"`
 	Tables    []TableStatus `json:"tables"` // with rows, in order
 }
 
@@ -35,6 +35,17 @@ type Count struct {
 	Name   string `json:"name"`
 	Traces int    `json:"traces"`
 	Value  int64  `json:"value,omitempty"`
+}
+
+// Loss is a cause of lost or damaged data, and what it costs the fleet.
+type Loss struct {
+	Count
+	Effect  string `json:"effect"`  // lost or damaged
+	Source  string `json:"source"`  // trace: in recording; analysis: in conversion
+	Meaning string `json:"meaning"` // of the count
+	Example string `json:"example"` // id of the trace with the greatest count
+
+	greatest int64
 }
 
 // TableStatus is the state of a table.
@@ -50,7 +61,7 @@ func (l *Lake) Status(ctx context.Context) (s Status, err error) {
 	if err := l.countTraces(ctx, &s); err != nil {
 		return s, err
 	}
-	if s.Lost, err = l.lost(ctx); err != nil {
+	if err := l.lost(ctx, &s); err != nil {
 		return s, err
 	}
 	var mu sync.Mutex
@@ -92,7 +103,7 @@ func (l *Lake) countTraces(ctx context.Context, s *Status) error {
 	failures := counts{}
 	statuses := map[string]*int{task.OK: &s.OK, task.Copy: &s.Copies, task.Bad: &s.Bad, task.Large: &s.Large, task.Forgotten: &s.Forgotten}
 	ns := int64(0)
-	err = eachBatch(ctx, t, []string{"status", "bytes", "convert_ns", "error"}, func(b batch) error {
+	err = eachBatch(ctx, t, []string{"url", "status", "bytes", "convert_ns", "error"}, func(b batch) error {
 		for row := range b.rows {
 			status := b.text("status", row)
 			if n := statuses[status]; n != nil {
@@ -105,7 +116,7 @@ func (l *Lake) countTraces(ctx context.Context, s *Status) error {
 			case task.OK:
 				s.Bytes += *b.number("bytes", row)
 			case task.Bad, task.Large:
-				failures.add(kindOf(b.text("error", row)), 1, 0)
+				failures.add(task.Kind(b.text("url", row), b.text("error", row)), 1, 0)
 			}
 		}
 		return nil
@@ -115,43 +126,46 @@ func (l *Lake) countTraces(ctx context.Context, s *Status) error {
 }
 
 // lost counts what the traces lack, by the names in stats.
-func (l *Lake) lost(ctx context.Context) ([]Count, error) {
+func (l *Lake) lost(ctx context.Context, s *Status) error {
+	s.Lost = []Loss{}
 	t, err := l.load(ctx, "stats")
 	if err != nil || t.CurrentSnapshot() == nil {
-		return []Count{}, err
+		return err
 	}
-	all, last := counts{}, map[string]string{}
-	err = eachBatch(ctx, t, []string{"trace_id", "name", "value", "effect"}, func(b batch) error {
+	all, last, lossy := map[string]*Loss{}, map[string]string{}, ""
+	err = eachBatch(ctx, t, []string{"trace_id", "name", "value", "effect", "source", "description"}, func(b batch) error {
 		for row := range b.rows {
 			value := *b.number("value", row)
 			if effect := b.text("effect", row); value <= 0 || effect != model.Lost.String() && effect != model.Damaged.String() {
 				continue
 			}
-			// The rows of a trace are together.
-			name, id, traces := b.text("name", row), b.text("trace_id", row), 0
-			if last[name] != id {
-				last[strings.Clone(name)], traces = strings.Clone(id), 1
+			name, id := strings.Clone(b.text("name", row)), strings.Clone(b.text("trace_id", row))
+			of := all[name]
+			if of == nil {
+				of = &Loss{Count: Count{Name: name}, Effect: strings.Clone(b.text("effect", row)), Source: strings.Clone(b.text("source", row)), Meaning: strings.Clone(b.text("description", row))}
+				all[name] = of
 			}
-			all.add(name, traces, value)
+			// The rows of a trace are together.
+			if last[name] != id {
+				last[name] = id
+				of.Traces++
+			}
+			if lossy != id {
+				lossy = id
+				s.Lossy++
+			}
+			if of.Value += value; value > of.greatest {
+				of.greatest, of.Example = value, id
+			}
 		}
 		return nil
 	})
-	return all.sorted(), err
-}
-
-// kindOf returns what the errors of several traces have in common, as far as that can be told.
-func kindOf(text string) string {
-	if at := offsetIn.FindStringIndex(text); at != nil {
-		text = text[at[1]:]
+	for _, of := range all {
+		s.Lost = append(s.Lost, *of)
 	}
-	text = digitsIn.ReplaceAllString(text, "N")
-	return text[:min(len(text), 200)]
+	slices.SortFunc(s.Lost, func(a, b Loss) int { return cmp.Or(cmp.Compare(b.Traces, a.Traces), cmp.Compare(a.Name, b.Name)) })
+	return err
 }
-
-var (
-	offsetIn = regexp.MustCompile(`^.* at byte [0-9]+: `)
-	digitsIn = regexp.MustCompile(`[0-9]+`)
-)
 
 // counts are counts by name.
 type counts map[string]*Count

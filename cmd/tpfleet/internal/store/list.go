@@ -56,7 +56,7 @@ func (s *Stores) listBucket(ctx context.Context, prefix string, match func(strin
 	token := blob.FirstPageToken
 	for {
 		var page []*blob.ListObject
-		err := retry(ctx, func() (err error) {
+		err := s.retry(ctx, prefix, func() (err error) {
 			var next []byte
 			if page, next, err = b.ListPage(ctx, token, 1000, &blob.ListOptions{Prefix: key}); err == nil {
 				token = next

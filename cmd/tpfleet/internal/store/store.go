@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"os"
 	"path"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gocloud.dev/blob"
@@ -21,6 +23,8 @@ import (
 	_ "gocloud.dev/blob/gcsblob"
 	_ "gocloud.dev/blob/s3blob"
 	"gocloud.dev/gcerrors"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/telemetry"
 )
 
 // Stores opens each bucket once. It is safe for concurrent use.
@@ -28,6 +32,7 @@ type Stores struct {
 	mu      sync.Mutex
 	options map[string]string // query of a bucket's URL, by the URL without it
 	buckets map[string]*blob.Bucket
+	retries atomic.Int64
 }
 
 // fileOptions leave out files beside the objects, and write temporary files where the object will be.
@@ -133,20 +138,26 @@ func (s *Stores) with(ctx context.Context, text string, f func(b *blob.Bucket, k
 	if err != nil {
 		return err
 	}
-	if err := retry(ctx, func() error { return f(b, key) }); err != nil {
+	if err := s.retry(ctx, text, func() error { return f(b, key) }); err != nil {
 		return fmt.Errorf("%s: %w", text, err)
 	}
 	return nil
 }
 
 // retry calls f until it succeeds or trying again makes no sense.
-func retry(ctx context.Context, f func() error) error {
+func (s *Stores) retry(ctx context.Context, url string, f func() error) error {
 	for _, wait := range waits {
 		err := f()
 		switch gcerrors.Code(err) {
 		case gcerrors.OK, gcerrors.NotFound, gcerrors.PermissionDenied, gcerrors.InvalidArgument, gcerrors.Unimplemented, gcerrors.Canceled:
 			return err
 		}
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+		s.retries.Add(1)
+		telemetry.Retries(ctx, 1)
+		slog.WarnContext(ctx, "asking the store again", "url", url, "after", wait, "error", err)
 		select {
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)
@@ -155,6 +166,9 @@ func retry(ctx context.Context, f func() error) error {
 	}
 	return f()
 }
+
+// Retries returns the number of requests that were made again.
+func (s *Stores) Retries() int64 { return s.retries.Load() }
 
 // Object describes an object.
 type Object struct {

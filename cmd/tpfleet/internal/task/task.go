@@ -60,6 +60,8 @@ type Result struct {
 	Traces  []Outcome `json:"traces"`
 
 	Replaces map[string]string `json:"replaces,omitempty"` // as of the task
+	Retries  int64             `json:"retries,omitempty"`  // of requests to the stores
+	Stuck    bool              `json:"stuck,omitempty"`    // a conversion that did not end at its limit still takes time of the process
 }
 
 // Name returns the name that the result's files have, in the folder of each table.

@@ -2,15 +2,18 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/tpconvert/tpconvert"
@@ -37,14 +40,25 @@ type Worker struct {
 	MaxTime   time.Duration // for one trace; 0 means no limit
 
 	layouts map[string][]*table.Schema // by URL of the layout
-	places  map[string]task.Layout
+	stuck   bool                       // a conversion did not end at its limit
+
+	// Tests replace these; by default, they are tpconvert.Read and patience.
+	convertFile func(context.Context, string, io.Reader, table.Sink, tpconvert.Options) (*tpconvert.Facts, error)
+	patience    time.Duration
+	places      map[string]task.Layout
 }
 
 // Do makes one attempt at a task. The error of a trace is in its outcome. If the task cannot be done as a whole,
 // all its traces have failed.
 func (w *Worker) Do(ctx context.Context, t task.Task) task.Result {
 	r := task.Result{Task: t.ID, Attempt: newAttempt(), Files: []task.File{}, Traces: []task.Outcome{}, Replaces: t.Replaces}
-	files, outcomes, err := w.do(ctx, t, r.Name())
+	stores, err := store.New(t.Stores)
+	var files []task.File
+	var outcomes []task.Outcome
+	if err == nil {
+		files, outcomes, err = w.do(ctx, stores, t, r.Name())
+		r.Retries, r.Stuck = stores.Retries(), w.stuck
+	}
 	if err != nil {
 		outcomes = outcomes[:0]
 		for _, trace := range t.Traces {
@@ -62,11 +76,7 @@ func newAttempt() string {
 	return hex.EncodeToString(b[:])
 }
 
-func (w *Worker) do(ctx context.Context, t task.Task, name string) (files []task.File, outcomes []task.Outcome, err error) {
-	stores, err := store.New(t.Stores)
-	if err != nil {
-		return nil, nil, err
-	}
+func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name string) (files []task.File, outcomes []task.Outcome, err error) {
 	layout, schemas, err := w.layout(ctx, stores, t.Layout)
 	if err != nil {
 		return nil, nil, err
@@ -227,7 +237,6 @@ func (w *Worker) read(ctx context.Context, f fetched, sink table.Sink) (facts *t
 	if err != nil {
 		return nil, nil, err
 	}
-	defer file.Close()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	if w.MaxTime > 0 {
@@ -237,13 +246,72 @@ func (w *Worker) read(ctx context.Context, f fetched, sink table.Sink) (facts *t
 	guard := memory.Guard{Most: w.MaxMemory}
 	defer guard.Add(false, end)()
 	go guard.Watch(ctx)
-	facts, err = tpconvert.Read(ctx, path.Base(f.trace.URL), file, sink, tpconvert.Options{Memory: w.Memory, Version: w.Version})
+	facts, err = w.readUntil(ctx, path.Base(f.trace.URL), file, sink)
 	if err != nil && ctx.Err() != nil {
 		if limit = context.Cause(ctx); limit == memory.ErrLimit {
 			limit = fmt.Errorf("it needs more than --max-memory=%d MiB", w.MaxMemory>>20)
 		}
 	}
 	return facts, limit, err
+}
+
+// patience is the time in which a conversion has to end after its context.
+const patience = 10 * time.Second
+
+// readUntil converts a trace, and closes its file. A conversion that does not end with its context is left alone: its rows are
+// refused, and the process has to end at some time.
+func (w *Worker) readUntil(ctx context.Context, name string, file *os.File, sink table.Sink) (*tpconvert.Facts, error) {
+	read := w.convertFile
+	if read == nil {
+		read = tpconvert.Read
+	}
+	type result struct {
+		facts *tpconvert.Facts
+		err   error
+	}
+	open, ended := &gate{sink: sink}, make(chan result, 1)
+	go func() {
+		defer file.Close()
+		facts, err := read(ctx, name, file, open, tpconvert.Options{Memory: w.Memory, Version: w.Version})
+		ended <- result{facts, err}
+	}()
+	late := make(chan struct{})
+	defer context.AfterFunc(ctx, func() {
+		time.Sleep(cmp.Or(w.patience, patience))
+		close(late)
+	})()
+	select {
+	case r := <-ended:
+		return r.facts, r.err
+	case <-late:
+		open.close()
+		w.stuck = true
+		return nil, ctx.Err()
+	}
+}
+
+// gate is a sink that can be closed.
+type gate struct {
+	mu     sync.Mutex
+	sink   table.Sink
+	closed bool
+}
+
+// Chunk implements table.Sink.
+func (g *gate) Chunk(c *table.Chunk) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		c.Release()
+		return os.ErrClosed
+	}
+	return g.sink.Chunk(c)
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
 }
 
 func (w *Worker) outcome(t task.Trace) task.Outcome {

@@ -101,15 +101,15 @@ func TestPackBytes(t *testing.T) {
 	}
 	defer s.Close()
 	rows := fillBytes(t, 1001, 64, s)
-	if err := s.Keep("t_a"); err != nil {
+	if err := s.Keep("t_a", "2026-11-23"); err != nil {
 		t.Fatal(err)
 	}
-	files, err := s.Pack(t.TempDir(), []*table.Schema{PackedSchema(table.Schemas[bytesTables]()[0])}, "v1")
+	files, err := s.Pack(t.TempDir(), []*table.Schema{PackedSchema(table.Schemas[bytesTables]()[0])}, "v1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range rows {
-		rows[i] = append([]any{"t_a"}, rows[i]...)
+		rows[i] = append([]any{"t_a", "2026-11-23"}, rows[i]...)
 	}
 	got, _ := readParquetGo(t, files[0].Path)
 	equalRows(t, got, rows)

@@ -46,10 +46,19 @@ type PackedColumn struct {
 	unbounded bool // the bounds of a row group with values are unknown
 }
 
-// PackedSchema returns the schema of a table in packed files: the column trace_id, then its own columns, with
+// PackedColumns is the number of columns that packed files have before those of their table.
+const PackedColumns = 2
+
+// TraceDayColumn is the second column of packed files.
+const TraceDayColumn = "trace_day"
+
+// PackedSchema returns the schema of a table in packed files: the columns trace_id and trace_day, then its own columns, with
 // the field ids 1, 2 and so on. The table trace has no such schema, as it is not packed.
 func PackedSchema(s *table.Schema) *table.Schema {
-	columns := append([]table.Column{{Name: traceIDColumn, Type: table.TypeString, Doc: "Id of the trace."}}, s.Columns...)
+	columns := append([]table.Column{
+		{Name: traceIDColumn, Type: table.TypeString, Doc: "Id of the trace."},
+		{Name: TraceDayColumn, Type: table.TypeString, Nullable: true, Doc: "Day on which the trace began, UTC, such as 2026-11-23; that of its conversion if it does not say."},
+	}, s.Columns...)
 	for i := range columns {
 		columns[i].Field = i + 1
 	}
@@ -57,10 +66,11 @@ func PackedSchema(s *table.Schema) *table.Schema {
 }
 
 // Pack writes the rows of the traces in the spool to a file per table in dir, sorted by trace_id. A table
-// without rows gets no file. schemas are packed schemas, possibly with other field ids.
-func (s *Spool) Pack(dir string, schemas []*table.Schema, version string) ([]PackedFile, error) {
+// without rows gets no file. schemas are packed schemas, possibly with other field ids. If some is not nil, only the traces
+// are packed for which it is true.
+func (s *Spool) Pack(dir string, schemas []*table.Schema, version string, some func(traceID, day string) bool) ([]PackedFile, error) {
 	slices.SortStableFunc(s.traces, func(a, b spooledTrace) int { return strings.Compare(a.id, b.id) })
-	p := packer{spool: s, options: Options{Version: version, filtered: []string{traceIDColumn, "name"}}}
+	p := packer{spool: s, options: Options{Version: version, filtered: []string{traceIDColumn, "name"}}, some: some}
 	if err := p.options.check(); err != nil {
 		return nil, err
 	}
@@ -81,6 +91,7 @@ func (s *Spool) Pack(dir string, schemas []*table.Schema, version string) ([]Pac
 type packer struct {
 	spool   *Spool
 	options Options
+	some    func(traceID, day string) bool // traces that are packed, nil for all
 	scratch parquet.Scratch
 	space   []int64 // memory of a piece
 	rows    packedChunk
@@ -96,13 +107,16 @@ func (p *packer) table(path string, schema *table.Schema) (file PackedFile, err 
 	p.rows.begin(schema)
 	p.rows.grow(min(p.spool.rowsOf(schema.Name), packedRows))
 	for _, trace := range p.spool.traces {
+		if p.some != nil && !p.some(trace.id, trace.day) {
+			continue
+		}
 		for i := range trace.pieces[schema.Name] {
 			piece := &trace.pieces[schema.Name][i]
 			b, err := p.spool.read(piece, &p.space)
 			if err != nil {
 				return file, err
 			}
-			p.rows.add(trace.id, piece, b)
+			p.rows.add(&trace, piece, b)
 			if p.rows.rows >= packedRows || p.rows.strings.Size() >= packedText {
 				if out, err = p.flush(out, &file); err != nil {
 					return file, err
@@ -228,17 +242,23 @@ func (p *packedChunk) grow(rows int) {
 }
 
 // add appends the rows of a piece, whose memory is b.
-func (p *packedChunk) add(traceID string, piece *piece, b []byte) {
-	id := p.strings.Intern(traceID)
-	for range piece.rows {
-		p.columns[0].texts = append(p.columns[0].texts, id)
+func (p *packedChunk) add(trace *spooledTrace, piece *piece, b []byte) {
+	for i, text := range [PackedColumns]string{trace.id, trace.day} {
+		id := table.StringID(0)
+		if text != "" {
+			id = p.strings.Intern(text)
+		}
+		to := &p.columns[i]
+		for range piece.rows {
+			to.texts = append(to.texts, id)
+		}
 	}
 	for i, spooled := range piece.columns {
 		var parts [4][]byte
 		for k, n := range spooled.parts() {
 			parts[k], b = b[:n], b[padded(n):]
 		}
-		column, to := &piece.schema.Columns[i], &p.columns[i+1]
+		column, to := &piece.schema.Columns[i], &p.columns[i+PackedColumns]
 		values, valid := parts[0], parts[1]
 		switch {
 		case column.Row:

@@ -14,6 +14,9 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
+// days are those of some traces.
+var days = map[string]string{"t_a": "2026-11-23", "t_b": "2026-11-24", "t_d": "2026-11-22"}
+
 // packKinds packs traces of so many rows and chunks, by id. It gives up some more on the way.
 func packKinds(t *testing.T, traces map[string][2]int) (files []PackedFile, rows [][]any) {
 	t.Helper()
@@ -33,21 +36,25 @@ func packKinds(t *testing.T, traces map[string][2]int) (files []PackedFile, rows
 			t.Fatal(err)
 		}
 		all[id], _ = fill(t, traces[id][0], traces[id][1], s)
-		if err := s.Keep(id); err != nil {
+		if err := s.Keep(id, days[id]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
 		for _, row := range all[id] {
-			rows = append(rows, append([]any{id}, row...))
+			var day any
+			if days[id] != "" {
+				day = days[id]
+			}
+			rows = append(rows, append([]any{id, day}, row...))
 		}
 	}
 	var schemas []*table.Schema
 	for _, schema := range kindsSchemas() {
 		schemas = append(schemas, PackedSchema(schema))
 	}
-	if files, err = s.Pack(t.TempDir(), schemas, "v1"); err != nil {
+	if files, err = s.Pack(t.TempDir(), schemas, "v1", nil); err != nil {
 		t.Fatal(err)
 	}
 	return files, rows
@@ -69,7 +76,7 @@ func TestPack(t *testing.T) {
 			t.Errorf("field id %d of %s, want %d", column.ID(), column.Name(), i+1)
 		}
 	}
-	if filter := f.RowGroups()[0].ColumnChunks()[1].BloomFilter(); filter != nil {
+	if filter := f.RowGroups()[0].ColumnChunks()[PackedColumns].BloomFilter(); filter != nil {
 		t.Error("id has a bloom filter")
 	}
 	filter := f.RowGroups()[0].ColumnChunks()[0].BloomFilter()

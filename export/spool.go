@@ -24,8 +24,8 @@ type Spool struct {
 
 // spooledTrace is a trace in the spool.
 type spooledTrace struct {
-	id     string
-	pieces map[string][]piece // by table
+	id, day string
+	pieces  map[string][]piece // by table
 }
 
 // piece is a chunk in the spool. Its columns follow each other in the file, each part at a multiple of eight
@@ -66,12 +66,12 @@ func (s *Spool) Close() error {
 	return err
 }
 
-// Keep ends the current trace, which gets this id.
-func (s *Spool) Keep(traceID string) error {
+// Keep ends the current trace, which gets this id, and this day for the column trace_day, "" for NULL.
+func (s *Spool) Keep(traceID, day string) error {
 	if err := s.buffer.Flush(); err != nil {
 		return s.failed(err)
 	}
-	s.traces = append(s.traces, spooledTrace{traceID, s.pieces})
+	s.traces = append(s.traces, spooledTrace{traceID, day, s.pieces})
 	s.kept, s.pieces = s.end, map[string][]piece{}
 	return nil
 }

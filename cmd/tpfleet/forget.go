@@ -70,7 +70,7 @@ that back. The files with the old rows stay until "expire" removes the snapshots
 
 ` + pickArguments + `
 
---older picks by age: the wall clock at the start of the trace if that is between 2000 and the time when it was added,
+--older picks by age: the time of the start of the trace by its clocks if that is between 2000 and the time when it was added,
 or else that time.`,
 		Example: `  tpfleet forget t_0123456789abcdef
   tpfleet forget --where "machine_name = 'pixel-7'" --why 'request 1234'
@@ -117,9 +117,10 @@ or else that time.`,
 	return cmd
 }
 
-// olderThan is a predicate for traces from before a time. What a clock says before 2000 or after the trace was added is wrong.
+// olderThan is a predicate for traces from before a time, by the same clocks as task.Day.
 func olderThan(t time.Time) string {
-	return fmt.Sprintf("iif(start_unix_ns BETWEEN 946684800000000000 AND coalesce(added_unix_ns, 9223372036854775807), start_unix_ns, added_unix_ns) < %d", t.UnixNano())
+	const right = " BETWEEN 946684800000000000 AND coalesce(added_unix_ns, 9223372036854775807)"
+	return fmt.Sprintf("CASE WHEN start_unix_ns"+right+" THEN start_unix_ns WHEN start_ts"+right+" THEN start_ts ELSE added_unix_ns END < %d", t.UnixNano())
 }
 
 // parseAge reads a duration, which may be in days.

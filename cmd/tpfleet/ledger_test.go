@@ -6,31 +6,69 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/apache/iceberg-go"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 )
 
-// invented returns a result of traces that do not exist, whose numbers begin with first.
-func invented(first, traces int) task.Result {
+// invented returns a result of traces that do not exist, whose URLs begin with prefix, and numbers with first.
+func invented(prefix string, first, traces int) task.Result {
 	r := task.Result{Task: fmt.Sprintf("%016x", first), Attempt: "00000000"}
 	for n := first; n < first+traces; n++ {
 		digest := sha256.Sum256([]byte(fmt.Sprint(n)))
 		sum, at := hex.EncodeToString(digest[:]), int64(n)
 		r.Traces = append(r.Traces, task.Outcome{
-			Trace:  task.Trace{URL: fmt.Sprintf("s3://traces/2026-11-23/device-%07d/trace.pftrace", n), Bytes: at, ETag: sum[:32]},
+			Trace:  task.Trace{URL: fmt.Sprintf("%sdevice-%08d.pftrace", prefix, n), Bytes: at, ETag: sum[:32]},
 			Status: task.OK, TraceID: "t_" + sum[:16], SHA256: sum, Format: "perfetto", Start: &at, End: &at, Version: "v1",
 		})
 	}
 	return r
 }
 
-// A commit of 1,000 traces into a ledger of 100,000 takes little more than one into an empty ledger.
+// ledgerSize returns the number of traces in a large ledger. The target is 10,000,000, which takes minutes and 4 GB of disk to make.
+func ledgerSize() int {
+	n, err := strconv.Atoi(os.Getenv("FLEET_LEDGER"))
+	if err != nil {
+		return 100_000
+	}
+	return n
+}
+
+// A commit of 1,000 traces into a large ledger takes little more than one into an empty ledger, and a plan of 100,000 little memory.
 func TestLargeLedger(t *testing.T) { everywhere(t, testLargeLedger) }
+
+// planLarge plans a number of new traces, each beside one of the ledger, which are apart by a number.
+func planLarge(t *testing.T, f *fleet, dir string, n, apart int) {
+	t.Helper()
+	pattern := filepath.Join(dir, fmt.Sprintf("*.%d", apart))
+	for i := range n {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("device-%08d.%d", i*apart, apart)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := command(t, "plan", "--lake", f.folder, pattern)
+	begun := time.Now()
+	out, err := c.Output()
+	took, memory := time.Since(begun), c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss>>10
+	if tasks := strings.Count(string(out), "\n"); err != nil || tasks != (n+999)/1000 {
+		t.Errorf("%d tasks, %v", tasks, err)
+	}
+	t.Logf("a plan of %d traces, %d apart, takes %v and %d MiB", n, apart, took, memory)
+	if memory > 500 || took > 30*time.Second {
+		t.Error("the plan takes too much")
+	}
+}
 
 func testLargeLedger(t *testing.T, f *fleet) {
 	l, stores := f.lake(t.Context(), t), f.stores(t)
+	dir := t.TempDir()
+	prefix := "file://" + dir + "/"
 	any := filepath.Join(t.TempDir(), "any")
 	if err := os.WriteFile(any, []byte("A commit does not read files."), 0o644); err != nil {
 		t.Fatal(err)
@@ -45,7 +83,7 @@ func testLargeLedger(t *testing.T, f *fleet) {
 	}
 	layout := lines[task.Layout](t, string(text))[0]
 	add := func(first int) time.Duration {
-		r := invented(first, 1000)
+		r := invented(prefix, first, 1000)
 		for name, place := range layout.Tables {
 			file := task.File{Table: name, URL: place.Location + "/data/" + r.Name() + ".parquet", Rows: 1, Bytes: 29}
 			if err := stores.Put(t.Context(), file.URL, any); err != nil {
@@ -60,21 +98,37 @@ func testLargeLedger(t *testing.T, f *fleet) {
 		return time.Since(begun)
 	}
 	small := add(0)
-	var many []task.Result
-	for first := 1000; first < 100_000; first += 1000 {
-		many = append(many, invented(first, 1000))
+	// No day of the past is read for a plan of another one.
+	before, err := l.Files(t.Context(), task.Ledger, iceberg.EqualTo(iceberg.Reference("url"), prefix+"device-00000999.pftrace"))
+	if err != nil || len(before) != 1 {
+		t.Errorf("a trace may be in %q, %v", before, err)
 	}
-	if a, err := l.Commit(t.Context(), many); err != nil || a.OK != 99_000 {
-		t.Fatalf("%+v, %v", a, err)
+	if after, err := l.Files(t.Context(), task.Ledger, iceberg.EqualTo(iceberg.Reference("url"), prefix+"device-00001000.pftrace")); err != nil || len(after) != 0 {
+		t.Errorf("another one may be in %q, %v", after, err)
+	}
+	size, last := ledgerSize(), task.Trace{}
+	for next := 1000; next < size; {
+		var many []task.Result
+		for ; next < size && len(many) < 200; next += 1000 {
+			many = append(many, invented(prefix, next, 1000))
+		}
+		if a, err := l.Commit(t.Context(), many); err != nil || a.OK != 1000*len(many) {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		last = many[len(many)-1].Traces[999].Trace
 	}
 	begun := time.Now()
-	ledger, err := l.Ledger(t.Context(), []task.Trace{many[98].Traces[999].Trace})
-	if err != nil || !ledger.Object(many[98].Traces[999].Trace).Done {
+	ledger, err := l.Ledger(t.Context(), []task.Trace{last})
+	if err != nil || !ledger.Object(last).Done {
 		t.Fatalf("%v", err)
 	}
 	reading := time.Since(begun)
-	large := add(100_000)
-	t.Logf("%d tables: %v into an empty ledger, %v into one of 100,000 traces, which takes %v to read", len(layout.Tables)+1, small, large, reading)
+	large := add(size)
+	t.Logf("%d tables: %v into an empty ledger, %v into one of %d traces, which takes %v to read", len(layout.Tables)+1, small, large, size, reading)
+	if f.folder != "" {
+		planLarge(t, f, dir, size/100, 100)
+		planLarge(t, f, dir, size/100, 1)
+	}
 	if large > time.Minute || large > 4*small+4*reading {
 		t.Error("a commit into a large ledger takes too long")
 	}

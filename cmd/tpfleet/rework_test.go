@@ -104,7 +104,7 @@ func TestReworkOfOldTables(t *testing.T) {
 	equalTables(t, db, dataset, f.source(t, f.lake(t.Context(), t)))
 }
 
-// age removes a column of a table, and another table, from the catalog, as if they had never been.
+// age removes a column of a table, its order, and another table, if any, from the catalog, as if they had never been.
 func age(t *testing.T, f *fleet, table, column, other string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(f.folder, "catalog.db"))
@@ -134,8 +134,12 @@ func age(t *testing.T, f *fleet, table, column, other string) {
 		}
 		schema["fields"] = left
 	}
+	metadata["sort-orders"], metadata["default-sort-order-id"] = []any{map[string]any{"order-id": 0, "fields": []any{}}}, 0
 	if err := os.WriteFile(file, []byte(line(t, metadata)), 0o644); err != nil {
 		t.Fatal(err)
+	}
+	if other == "" {
+		return
 	}
 	for _, from := range []string{"iceberg_tables", "tpfleet_state", "tpfleet_file"} {
 		if _, err := db.Exec(fmt.Sprintf("DELETE FROM %s WHERE table_name = ?", from), other); err != nil {

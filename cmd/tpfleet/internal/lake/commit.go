@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/telemetry"
+	"github.com/tpconvert/tpconvert/export"
 )
 
 // Account says what became of the traces in some results.
@@ -296,7 +298,7 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost
 					gone, lost[f.result] = append(gone, f.URL), true
 					mu.Unlock()
 				}
-				if files[k], err = dataFile(t.Spec(), f.File); err != nil {
+				if files[k], err = dataFile(t, f.File); err != nil {
 					return fmt.Errorf("%s: %w", f.URL, err)
 				}
 			}
@@ -320,14 +322,18 @@ func (l *Lake) changes(ctx context.Context, ledger *table.Table, c *choice, lost
 }
 
 // dataFile describes a file for Iceberg, whose bounds have the same encoding.
-func dataFile(spec iceberg.PartitionSpec, f task.File) (iceberg.DataFile, error) {
-	b, err := iceberg.NewDataFileBuilder(spec, iceberg.EntryContentData, f.URL, iceberg.ParquetFile, nil, nil, nil, f.Rows, f.Bytes)
+func dataFile(t *table.Table, f task.File) (iceberg.DataFile, error) {
+	b, err := iceberg.NewDataFileBuilder(t.Spec(), iceberg.EntryContentData, f.URL, iceberg.ParquetFile, nil, nil, nil, f.Rows, f.Bytes)
 	if err != nil {
 		return nil, err
 	}
 	sizes, values, nulls := map[int]int64{}, map[int]int64{}, map[int]int64{}
 	lower, upper := map[int][]byte{}, map[int][]byte{}
+	day, _ := t.Schema().FindFieldByName(export.TraceDayColumn)
 	for _, c := range f.Columns {
+		if c.Field == day.ID && c.Nulls == 0 && bytes.Equal(c.Least, c.Greatest) {
+			b.SortOrderID(t.SortOrder().OrderID()) // it is sorted by trace_id
+		}
 		sizes[c.Field], values[c.Field], nulls[c.Field] = c.Bytes, f.Rows, c.Nulls
 		if len(c.Least) > 0 {
 			lower[c.Field] = c.Least

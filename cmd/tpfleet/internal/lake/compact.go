@@ -44,9 +44,10 @@ func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, 
 	var group errgroup.Group
 	group.SetLimit(o.Jobs)
 	var failed []error
+	days := sync.OnceValues(func() (func(string) string, error) { return l.days(ctx) })
 	for _, name := range tableNames() {
 		group.Go(func() error {
-			c, err := l.compact(ctx, name, o)
+			c, err := l.compact(ctx, name, o, days)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -67,7 +68,7 @@ func (l *Lake) Compact(ctx context.Context, o CompactOptions) (total Compacted, 
 	return total, errors.Join(failed...)
 }
 
-func (l *Lake) compact(ctx context.Context, name string, o CompactOptions) (c Compacted, err error) {
+func (l *Lake) compact(ctx context.Context, name string, o CompactOptions, days func() (func(string) string, error)) (c Compacted, err error) {
 	t, err := l.load(ctx, name)
 	if err != nil || t.CurrentSnapshot() == nil {
 		return c, err
@@ -76,48 +77,68 @@ func (l *Lake) compact(ctx context.Context, name string, o CompactOptions) (c Co
 	if err != nil {
 		return c, err
 	}
-	config := compaction.DefaultConfig()
-	config.TargetFileSizeBytes, config.MinFileSizeBytes, config.MaxFileSizeBytes = o.Target, o.Target*3/4, o.Target*9/5
-	config.MinInputFiles = uint(o.Files)
-	plan, err := config.PlanCompaction(files)
-	if err != nil {
-		return c, err
-	}
-	for _, g := range plan.Groups {
-		rewritten, err := l.rewrite(ctx, t, name, g, o, nil)
+	change := func(files []table.FileScanTask, rewrite func() (table.CompactionGroupResult, error)) error {
+		rewritten, err := rewrite()
 		if err != nil {
-			return c, err
+			return err
 		}
-		replaced, err := l.replace(ctx, name, g.Tasks, rewritten)
+		replaced, err := l.replace(ctx, name, files, rewritten)
 		if err != nil {
-			return c, err
+			return err
 		}
 		if !replaced {
-			c.Skipped += len(g.Tasks)
-			continue
+			c.Skipped += len(files)
+			return nil
 		}
-		c.Removed += len(g.Tasks)
+		c.Removed += len(files)
 		c.Added += len(rewritten.NewDataFiles)
 		for _, f := range rewritten.NewDataFiles {
 			c.Rows += f.Count()
 			c.Bytes += f.FileSizeBytes()
 		}
+		return nil
+	}
+	if name == task.Ledger {
+		config := compaction.DefaultConfig()
+		config.TargetFileSizeBytes, config.MinFileSizeBytes, config.MaxFileSizeBytes = o.Target, o.Target*3/4, o.Target*9/5
+		config.MinInputFiles = uint(o.Files)
+		plan, err := config.PlanCompaction(files)
+		for _, g := range plan.Groups {
+			if err == nil {
+				err = change(g.Tasks, func() (table.CompactionGroupResult, error) {
+					return table.ExecuteCompactionGroup(ctx, t, table.CompactionTaskGroup{Tasks: g.Tasks, TotalSizeBytes: g.TotalSizeBytes})
+				})
+			}
+		}
+		return c, err
+	}
+	for _, cluster := range o.clusters(t, files) {
+		err := change(cluster.files, func() (r table.CompactionGroupResult, err error) {
+			var day func(string) string
+			if cluster.undated {
+				if day, err = days(); err != nil {
+					return r, err
+				}
+			}
+			return l.rewrite(ctx, t, name, cluster.files, o.TempDir, cluster.repacking(day))
+		})
+		if err != nil {
+			return c, err
+		}
 	}
 	return c, nil
 }
 
-// rewrite writes the rows of some files, less those that are deleted and those of traces that are gone, to new files.
-func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, g compaction.Group, o CompactOptions, gone map[string]bool) (table.CompactionGroupResult, error) {
-	if name == task.Ledger {
-		return table.ExecuteCompactionGroup(ctx, t, table.CompactionTaskGroup{Tasks: g.Tasks, TotalSizeBytes: g.TotalSizeBytes})
-	}
+// rewrite writes the rows of some files, less those that are deleted, to new files.
+func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, files []table.FileScanTask, tempDir string, how work.Repacking) (table.CompactionGroupResult, error) {
 	r := table.CompactionGroupResult{
-		SafePosDeletes: table.CollectSafePositionDeletes(g.Tasks), SafeDeletionVectors: table.CollectSafeDeletionVectors(g.Tasks),
+		SafePosDeletes: table.CollectSafePositionDeletes(files), SafeDeletionVectors: table.CollectSafeDeletionVectors(files),
 	}
-	rows := int64(0)
-	for _, task := range g.Tasks {
-		r.OldDataFiles = append(r.OldDataFiles, task.File)
-		rows += task.File.Count()
+	rows, complete := int64(0), how.Gone == nil
+	for _, f := range files {
+		r.OldDataFiles = append(r.OldDataFiles, f.File)
+		rows += f.File.Count()
+		complete = complete && deletesOf(f) == ""
 	}
 	fields, required := map[string]int{}, map[string]bool{}
 	for _, f := range t.Schema().Fields() {
@@ -127,32 +148,30 @@ func (l *Lake) rewrite(ctx context.Context, t *table.Table, name string, g compa
 	if err != nil {
 		return r, err
 	}
-	dir, err := os.MkdirTemp(o.TempDir, "tpfleet-")
+	dir, err := os.MkdirTemp(tempDir, "tpfleet-")
 	if err != nil {
 		return r, err
 	}
 	defer os.RemoveAll(dir)
 	// One file at a time, because a file that waits for its turn would be in memory.
-	_, batches, err := t.Scan(table.WithMaxConcurrency(1)).ReadTasks(ctx, g.Tasks)
+	_, batches, err := t.Scan(table.WithMaxConcurrency(1)).ReadTasks(ctx, files)
 	if err != nil {
 		return r, err
 	}
-	f, path, err := work.Repack(dir, l.version, schema, batches, gone)
-	if err != nil {
-		return r, err
+	read := int64(0)
+	err = work.Repack(dir, l.version, schema, batches, how, func(f task.File, path string) error {
+		read += f.Rows
+		f.URL = dataFolder(t) + "compact-" + strings.ToLower(rand.Text()) + ".parquet"
+		if err := l.stores.Put(ctx, f.URL, path); err != nil {
+			return err
+		}
+		file, err := dataFile(t, f)
+		r.NewDataFiles = append(r.NewDataFiles, file)
+		return err
+	})
+	if err == nil && complete && read != rows {
+		err = fmt.Errorf("%d of %d rows were read", read, rows)
 	}
-	if g.DeleteFileCount == 0 && gone == nil && f.Rows != rows {
-		return r, fmt.Errorf("%d of %d rows were read", f.Rows, rows)
-	}
-	if f.Rows == 0 {
-		return r, nil
-	}
-	f.URL = dataFolder(t) + "compact-" + strings.ToLower(rand.Text()) + ".parquet"
-	if err := l.stores.Put(ctx, f.URL, path); err != nil {
-		return r, err
-	}
-	file, err := dataFile(t.Spec(), f)
-	r.NewDataFiles = []iceberg.DataFile{file}
 	return r, err
 }
 

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/export"
 	model "github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -36,9 +37,13 @@ var icebergTypes = [...]iceberg.Type{
 	model.TypeBytes:   iceberg.PrimitiveTypes.Binary,
 }
 
+// urlBounds is the property for bounds of whole URLs, in whose first characters they do not differ.
+const urlBounds = table.MetricsModeColumnConfPrefix + ".url"
+
 // ledgerProperties are the properties of the ledger.
 var ledgerProperties = iceberg.Properties{
 	table.PropertyFormatVersion:                  "2",
+	urlBounds:                                    "full",
 	"write.parquet.compression-codec":            "zstd",
 	"write.metadata.delete-after-commit.enabled": "true",
 	"write.metadata.previous-versions-max":       "20",
@@ -47,6 +52,7 @@ var ledgerProperties = iceberg.Properties{
 // tableProperties are the properties of the other tables. The bloom filters are for engines that rewrite files.
 func tableProperties() iceberg.Properties {
 	p := maps.Clone(ledgerProperties)
+	delete(p, urlBounds)
 	p["write.parquet.bloom-filter-enabled.column.trace_id"] = "true"
 	p["write.parquet.bloom-filter-enabled.column.name"] = "true"
 	return p
@@ -105,20 +111,62 @@ func (l *Lake) create(ctx context.Context, name string, schema *iceberg.Schema, 
 	}
 	tx := t.NewTransaction()
 	// Older rows have no value in a new column, so it cannot be required.
-	if added, err := addColumns(tx, t, schema, false); err != nil || !added {
-		return t, err
+	added, err := addColumns(tx, t, schema, false)
+	if err != nil {
+		return nil, err
 	}
-	if err := l.commitSchema(ctx, tx); err != nil {
+	if added {
+		if err := l.commitSchema(ctx, tx); err != nil {
+			return nil, fmt.Errorf("table %s: %w", name, err)
+		}
+		if t, err = l.load(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	if name == task.Ledger || !t.SortOrder().IsUnsorted() {
+		return t, nil
+	}
+	order, err := sortOrder(t.Schema())
+	if err != nil {
+		return nil, err
+	}
+	tx = t.NewTransaction()
+	if err := tx.ReplaceSortOrder(order); err != nil {
+		return nil, err
+	}
+	if _, err := tx.Commit(ctx); err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
 	return l.load(ctx, name)
+}
+
+// sortOrder returns the order of rows in a table, for engines that write it. Files of ours have all rows of a trace together, in
+// the order of trace_id, and compaction makes files of one day.
+func sortOrder(s *iceberg.Schema) (table.SortOrder, error) {
+	var fields []table.SortField
+	for _, name := range []string{export.TraceDayColumn, "trace_id"} {
+		f, there := s.FindFieldByName(name)
+		if !there {
+			return table.SortOrder{}, errIncomplete
+		}
+		fields = append(fields, table.SortField{SourceIDs: []int{f.ID}, Transform: iceberg.IdentityTransform{}, Direction: table.SortASC, NullOrder: table.NullsFirst})
+	}
+	return table.NewSortOrder(1, fields)
 }
 
 // createEmpty returns a table, which it creates if it is missing.
 func (l *Lake) createEmpty(ctx context.Context, name string, schema *iceberg.Schema, properties iceberg.Properties) (*table.Table, error) {
 	t, err := l.catalog.LoadTable(ctx, l.identifier(name))
 	if errors.Is(err, catalog.ErrNoSuchTable) {
-		t, err = l.catalog.CreateTable(ctx, l.identifier(name), schema, catalog.WithProperties(properties))
+		options := []catalog.CreateTableOpt{catalog.WithProperties(properties)}
+		if name != task.Ledger {
+			order, err := sortOrder(schema)
+			if err != nil {
+				return nil, err
+			}
+			options = append(options, catalog.WithSortOrder(order))
+		}
+		t, err = l.catalog.CreateTable(ctx, l.identifier(name), schema, options...)
 		if errors.Is(err, catalog.ErrTableAlreadyExists) { // another process created it
 			t, err = l.catalog.LoadTable(ctx, l.identifier(name))
 		}
@@ -224,11 +272,11 @@ func (l *Lake) record(ctx context.Context, ledger *table.Table, layout task.Layo
 		return err
 	}
 	for try := 1; ; try++ { // commits may come in between
-		if ledger, err = l.load(ctx, task.Ledger); err != nil || ledger.Properties()[layoutProperty] == url {
+		if ledger, err = l.load(ctx, task.Ledger); err != nil || ledger.Properties()[layoutProperty] == url && ledger.Properties()[urlBounds] != "" {
 			return err
 		}
 		tx := ledger.NewTransaction()
-		if err := tx.SetProperties(iceberg.Properties{layoutProperty: url}); err != nil {
+		if err := tx.SetProperties(iceberg.Properties{layoutProperty: url, urlBounds: ledgerProperties[urlBounds]}); err != nil {
 			return err
 		}
 		if _, err = tx.Commit(ctx); err == nil || try == maxTries {

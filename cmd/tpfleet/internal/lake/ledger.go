@@ -60,6 +60,7 @@ var ledgerColumns = []ledgerColumn{
 	{"rank", false, false, "Rank of the traced process in its job, such as of distributed training.", func(e *entry) any { return e.Rank }},
 	{"world_size", false, false, "Number of ranks in the job.", func(e *entry) any { return e.WorldSize }},
 	{"convert_ns", false, false, "Time that its conversion took, ns.", func(e *entry) any { return e.duration() }},
+	{"trace_day", true, false, "Day on which the trace began, UTC, such as 2026-11-23, as in the other tables; NULL if it was added by an older version.", func(e *entry) any { return e.Day }},
 	{"added_unix_ns", false, false, "When it was added to the ledger, ns since 1970-01-01 UTC.", func(e *entry) any { return e.added }},
 	{"changed_unix_ns", false, false, "When it was converted again or forgotten, ns since 1970-01-01 UTC.", func(e *entry) any { return e.changed }},
 }
@@ -208,32 +209,56 @@ func (l *Lake) Ledger(ctx context.Context, traces []task.Trace) (*Ledger, error)
 	if err != nil {
 		return nil, err
 	}
-	w := newWanted()
-	for _, trace := range traces {
+	w, least, greatest := newWanted(), "", ""
+	for i, trace := range traces {
 		w.urls[trace.URL] = true
+		if i == 0 || trace.URL < least {
+			least = trace.URL
+		}
+		greatest = max(greatest, trace.URL)
 	}
-	return readLedger(ctx, t, w)
+	// The traces of a day have neighbouring URLs in most stores, and so have those of a file of the ledger.
+	url := iceberg.Reference("url")
+	return readLedger(ctx, t, w, iceberg.NewAnd(iceberg.GreaterThanEqual(url, least), iceberg.LessThanEqual(url, greatest)))
 }
 
 // ledgerRead are the columns that are read.
 var ledgerRead = []string{"trace_id", "url", "etag", "bytes", "status", "converter_version", "task", "added_unix_ns"}
 
-func readLedger(ctx context.Context, t *table.Table, w wanted) (*Ledger, error) {
+// readLedger reads the files of the ledger that may have rows for which the filter, if any, is true.
+func readLedger(ctx context.Context, t *table.Table, w wanted, filter ...iceberg.BooleanExpression) (*Ledger, error) {
 	g := newLedger()
 	return g, eachBatch(ctx, t, ledgerRead, func(b batch) error {
 		g.read(b, w)
 		return nil
-	})
+	}, filter...)
 }
 
-// eachBatch calls do with columns of the ledger or of another table.
-func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(batch) error) error {
+// planFiles returns the files of a table that may have rows for which all filters are true.
+func planFiles(ctx context.Context, t *table.Table, filters ...iceberg.BooleanExpression) ([]table.FileScanTask, error) {
+	var options []table.ScanOption
+	for _, f := range filters {
+		options = append(options, table.WithRowFilter(f))
+	}
+	files, err := t.Scan(options...).PlanFiles(ctx)
+	for i := range files {
+		files[i].Residual = nil // rows are not filtered
+	}
+	return files, err
+}
+
+// eachBatch calls do with columns of the ledger or of another table, of the files that planFiles returns.
+func eachBatch(ctx context.Context, t *table.Table, columns []string, do func(batch) error, filters ...iceberg.BooleanExpression) error {
 	for _, name := range columns {
 		if _, there := t.Schema().FindFieldByName(name); !there {
 			return errIncomplete
 		}
 	}
-	_, batches, err := t.Scan(table.WithSelectedFields(columns...)).ToArrowRecords(ctx)
+	files, err := planFiles(ctx, t, filters...)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", strings.Join(t.Identifier(), "."), err)
+	}
+	_, batches, err := t.Scan(table.WithSelectedFields(columns...)).ReadTasks(ctx, files)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", strings.Join(t.Identifier(), "."), err)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
-	"github.com/apache/iceberg-go/table/compaction"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
 )
 
 // rewrites remember the files that were rewritten without some traces, for a transaction that begins again.
@@ -74,7 +74,7 @@ func (l *Lake) without(ctx context.Context, t *table.Table, name string, gone ma
 				return table.CompactionGroupResult{OldDataFiles: []iceberg.DataFile{f.File}, SafePosDeletes: table.CollectSafePositionDeletes([]table.FileScanTask{f}),
 					SafeDeletionVectors: table.CollectSafeDeletionVectors([]table.FileScanTask{f})}, nil
 			}
-			one, err = l.rewrite(ctx, t, name, compaction.Group{Tasks: []table.FileScanTask{f}}, CompactOptions{}, gone)
+			one, err = l.rewrite(ctx, t, name, []table.FileScanTask{f}, "", work.Repacking{Gone: gone})
 			if err == nil && (len(one.NewDataFiles) != 1 || one.NewDataFiles[0].Count() != all-some) {
 				err = fmt.Errorf("%s has %d rows, and not %d of them are left", f.File.FilePath(), all, all-some)
 			}

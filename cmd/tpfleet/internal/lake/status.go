@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/apache/iceberg-go"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
@@ -206,13 +207,13 @@ func tableNames() []string {
 	return names
 }
 
-// Files returns the URLs of a table's data files.
-func (l *Lake) Files(ctx context.Context, name string) (urls []string, err error) {
+// Files returns the URLs of a table's data files that may have rows for which all filters are true.
+func (l *Lake) Files(ctx context.Context, name string, filters ...iceberg.BooleanExpression) (urls []string, err error) {
 	t, err := l.load(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := t.Scan().PlanFiles(ctx)
+	tasks, err := planFiles(ctx, t, filters...)
 	for _, task := range tasks {
 		urls = append(urls, task.File.FilePath())
 	}

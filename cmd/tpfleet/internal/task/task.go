@@ -119,6 +119,7 @@ type Outcome struct {
 	Start     *int64         `json:"start_ts,omitempty"`      // ns of the trace clock
 	End       *int64         `json:"end_ts,omitempty"`        // ns of the trace clock
 	StartUnix *int64         `json:"start_unix_ns,omitempty"` // wall clock at Start
+	Day       string         `json:"trace_day,omitempty"`     // see Day
 	Machine   export.Machine `json:"machine,omitzero"`
 	Rank      *int64         `json:"rank,omitempty"`       // of the traced process in its job
 	WorldSize *int64         `json:"world_size,omitempty"` // number of ranks in the job

@@ -1,9 +1,14 @@
 package work
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -13,46 +18,77 @@ import (
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
-// Repack packs the rows of batches into a file in dir, as tasks pack the rows of traces, and returns its path. schema
-// is the packed schema of the table; the columns of the batches have the same names. Rows of traces that are gone are left
-// out. There is no file if there are no rows.
-func Repack(dir, version string, schema *table.Schema, batches iter.Seq2[arrow.RecordBatch, error], gone map[string]bool) (f task.File, path string, err error) {
+// Repacking says what Repack changes.
+type Repacking struct {
+	Gone map[string]bool             // traces that are left out
+	Day  func(traceID string) string // of a trace without one; nil for none
+	// Part divides traces among files, nil for one file.
+	Part func(traceID, day string) Part
+}
+
+// Part tells the files of Repack apart.
+type Part struct {
+	Day    string
+	Number int
+}
+
+// Repack packs the rows of batches into files below dir, as tasks pack the rows of traces, and calls done with each and its path.
+// schema is the packed schema of the table; the columns of the batches have the same names.
+func Repack(dir, version string, schema *table.Schema, batches iter.Seq2[arrow.RecordBatch, error], how Repacking, done func(task.File, string) error) error {
 	spool, err := export.NewSpool(dir)
 	if err != nil {
-		return f, "", err
+		return err
 	}
 	defer spool.Close()
-	u := unpacker{schema: schema.WithColumns(schema.Columns[1:]), spool: spool, gone: gone}
+	u := unpacker{schema: schema.WithColumns(schema.Columns[export.PackedColumns:]), spool: spool, how: how, parts: map[Part]bool{}}
 	for batch, err := range batches {
 		if err != nil {
-			return f, "", err
+			return err
 		}
 		err = u.add(batch)
 		batch.Release()
 		if err != nil {
-			return f, "", err
+			return err
 		}
 	}
 	if err := u.end(); err != nil {
-		return f, "", err
+		return err
 	}
-	packed, err := spool.Pack(dir, []*table.Schema{schema}, version)
-	if err != nil || len(packed) == 0 {
-		return f, "", err
+	rows := int64(0)
+	for _, part := range slices.SortedFunc(maps.Keys(u.parts), func(a, b Part) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Number, b.Number)) }) {
+		packed, err := spool.Pack(dir, []*table.Schema{schema}, version, func(id, day string) bool { return how.part(id, day) == part })
+		if err != nil {
+			return err
+		}
+		for _, p := range packed { // one
+			f := describe(p, []*table.Schema{schema})
+			rows += f.Rows
+			if err := errors.Join(done(f, p.Path), os.Remove(p.Path)); err != nil {
+				return err
+			}
+		}
 	}
-	f = describe(packed[0], []*table.Schema{schema})
-	if f.Rows != u.rows {
-		return f, "", fmt.Errorf("%s: %d of %d rows were packed", schema.Name, f.Rows, u.rows)
+	if rows != u.rows {
+		return fmt.Errorf("%s: %d of %d rows were packed", schema.Name, rows, u.rows)
 	}
-	return f, packed[0].Path, nil
+	return nil
+}
+
+func (how *Repacking) part(id, day string) (p Part) {
+	if how.Part != nil {
+		p = how.Part(id, day)
+	}
+	return p
 }
 
 // unpacker divides packed rows by trace.
 type unpacker struct {
 	schema *table.Schema // without trace_id
 	spool  *export.Spool
-	gone   map[string]bool // traces
-	trace  string          // whose rows come now
+	how    Repacking
+	parts  map[Part]bool
+	trace  string // whose rows come now
+	day    string // of the trace
 	rows   int64
 }
 
@@ -72,6 +108,14 @@ func (u *unpacker) add(batch arrow.RecordBatch) error {
 	if !ok {
 		return fmt.Errorf("%s: trace_id is %s", u.schema.Name, ids.DataType())
 	}
+	day, err := column(export.TraceDayColumn)
+	if err != nil {
+		return err
+	}
+	days, ok := day.(array.StringLike)
+	if !ok {
+		return fmt.Errorf("%s: %s is %s", u.schema.Name, export.TraceDayColumn, day.DataType())
+	}
 	columns := make([]arrow.Array, len(u.schema.Columns))
 	for i, c := range u.schema.Columns {
 		if columns[i], err = column(c.Name); err != nil {
@@ -83,14 +127,19 @@ func (u *unpacker) add(batch arrow.RecordBatch) error {
 			to++
 		}
 		id := traces.Value(from)
-		if u.gone[id] {
+		if u.how.Gone[id] {
 			continue
 		}
 		if id != u.trace {
 			if err := u.end(); err != nil {
 				return err
 			}
-			u.trace = id
+			u.trace, u.day = strings.Clone(id), ""
+			if days.IsValid(from) {
+				u.day = strings.Clone(days.Value(from))
+			} else if u.how.Day != nil {
+				u.day = u.how.Day(id)
+			}
 		}
 		if err := u.chunk(columns, from, to); err != nil {
 			return err
@@ -104,7 +153,8 @@ func (u *unpacker) end() error {
 	if u.trace == "" {
 		return nil
 	}
-	return u.spool.Keep(u.trace)
+	u.parts[u.how.part(u.trace, u.day)] = true
+	return u.spool.Keep(u.trace, u.day)
 }
 
 // chunk hands the rows between from and to to the spool.

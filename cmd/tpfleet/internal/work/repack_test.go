@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -32,12 +33,13 @@ func rowsOf(t *testing.T, s *table.Schema) arrow.RecordBatch {
 	defer b.Release()
 	for i, trace := range []string{"one", "one", "one", "two"} {
 		b.Field(0).(*array.StringBuilder).Append(trace)
-		for n, c := range s.Columns[1:] {
+		b.Field(1).(*array.StringBuilder).Append("2026-11-2" + trace[:1])
+		for n, c := range s.Columns[export.PackedColumns:] {
 			if c.Nullable && i == 1 {
-				b.Field(n + 1).AppendNull()
+				b.Field(n + export.PackedColumns).AppendNull()
 				continue
 			}
-			switch to := b.Field(n + 1).(type) {
+			switch to := b.Field(n + export.PackedColumns).(type) {
 			case *array.Int64Builder:
 				to.Append(int64(i) << 40)
 			case *array.Int32Builder:
@@ -68,13 +70,16 @@ func TestRepack(t *testing.T) {
 		}
 		want.Retain() // Repack releases batches
 		var batches iter.Seq2[arrow.RecordBatch, error] = func(yield func(arrow.RecordBatch, error) bool) { yield(want, nil) }
-		f, path, err := Repack(t.TempDir(), "test", s, batches, nil)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if got := read(t, path); f.Rows != 4 || got != fmt.Sprint(want.Columns()) {
-			t.Errorf("%s has %d rows: %s, want %v", s.Name, f.Rows, got, want.Columns())
+		files := 0
+		err := Repack(t.TempDir(), "test", s, batches, Repacking{}, func(f task.File, path string) error {
+			files++
+			if got := read(t, path); f.Rows != 4 || got != fmt.Sprint(want.Columns()) {
+				t.Errorf("%s has %d rows: %s, want %v", s.Name, f.Rows, got, want.Columns())
+			}
+			return nil
+		})
+		if err != nil || files != 1 {
+			t.Errorf("%s: %d files, %v", s.Name, files, err)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (w *Worker) do(ctx context.Context, stores *store.Stores, t task.Task, name
 		}
 		outcomes = append(outcomes, o)
 	}
-	packed, err := spool.Pack(dir, schemas, w.Version)
+	packed, err := spool.Pack(dir, schemas, w.Version, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -216,7 +216,7 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, kn
 	o.StartUnix, o.Machine = facts.StartUnix, facts.Machine
 	o.Rank, o.WorldSize = facts.Rank, facts.WorldSize
 	o.Lost = facts.Losses().Lost
-	o.TraceID = "t_" + o.SHA256[:16]
+	o.TraceID, o.Day = "t_"+o.SHA256[:16], task.Day(begun, o.StartUnix, o.Start)
 	if replaces != nil && replaces[o.TraceID] == "" {
 		return w.failed(f.trace, errChanged), spool.Drop()
 	}
@@ -225,7 +225,7 @@ func (w *Worker) convert(ctx context.Context, f fetched, spool *export.Spool, kn
 		return o, spool.Drop()
 	}
 	known[o.TraceID] = true
-	return o, spool.Keep(o.TraceID)
+	return o, spool.Keep(o.TraceID, o.Day)
 }
 
 // errChanged is why a trace cannot be converted again: its old rows would be lost.

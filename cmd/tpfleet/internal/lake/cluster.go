@@ -1,0 +1,146 @@
+package lake
+
+import (
+	"context"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/task"
+	"github.com/tpconvert/tpconvert/cmd/tpfleet/internal/work"
+	"github.com/tpconvert/tpconvert/export"
+)
+
+// mostTargets is the size of the files that are rewritten together, in files of the target size. So many parts has a day at
+// least, for each as much data, of which a trace is in one.
+const mostTargets = 16
+
+// cluster is a set of files that become one, or several with their own ranges of trace_id.
+type cluster struct {
+	files   []table.FileScanTask
+	parts   int  // of each day
+	undated bool // rows lack their day
+}
+
+// clusters selects the files of a table that are rewritten: those without a day or of several days, small ones of the same day,
+// and of the same day those that have traces of nearly all ids.
+func (o *CompactOptions) clusters(t *table.Table, files []table.FileScanTask) (all []cluster) {
+	id, _ := t.Schema().FindFieldByName("trace_id")
+	day, _ := t.Schema().FindFieldByName(export.TraceDayColumn)
+	kinds := map[string][]table.FileScanTask{} // "" is that of mixed files
+	var order []string
+	for _, f := range files {
+		kind := oneDay(f.File, day.ID)
+		switch {
+		case kind == "": // all of them
+		case f.File.FileSizeBytes() < o.Target*3/4 || deletesOf(f) != "":
+			kind += " small"
+		case spanOf(f.File, id.ID) > 0.5:
+			kind += " wide"
+		default:
+			continue
+		}
+		if kinds[kind] == nil {
+			order = append(order, kind)
+		}
+		kinds[kind] = append(kinds[kind], f)
+	}
+	for _, kind := range order {
+		least := o.Files
+		if kind == "" {
+			least = 1
+		}
+		var c cluster
+		size := int64(0)
+		end := func() {
+			if len(c.files) >= least {
+				c.parts = max(1, int(size/o.Target))
+				all = append(all, c)
+			}
+			c, size = cluster{}, 0
+		}
+		for _, f := range kinds[kind] {
+			if size+f.File.FileSizeBytes() > mostTargets*o.Target && len(c.files) > 0 {
+				end()
+			}
+			c.files = append(c.files, f)
+			c.undated = c.undated || f.File.LowerBoundValues()[day.ID] == nil || f.File.NullValueCounts()[day.ID] > 0
+			size += f.File.FileSizeBytes()
+		}
+		end()
+	}
+	return all
+}
+
+// oneDay returns the day of all rows in a file, "" if it has several or none.
+func oneDay(f iceberg.DataFile, field int) string {
+	least, greatest := f.LowerBoundValues()[field], f.UpperBoundValues()[field]
+	if string(least) != string(greatest) || f.NullValueCounts()[field] > 0 {
+		return ""
+	}
+	return string(least)
+}
+
+// spanOf returns which part of all ids is between the bounds of a file.
+func spanOf(f iceberg.DataFile, field int) float64 {
+	least, knowsLeast := place(string(f.LowerBoundValues()[field]))
+	greatest, knowsGreatest := place(string(f.UpperBoundValues()[field]))
+	if !knowsLeast || !knowsGreatest {
+		return 1
+	}
+	return greatest - least
+}
+
+// place returns where an id is between the least and the greatest, from 0 to 1. Ids begin with t_ and a hash.
+func place(id string) (at float64, known bool) {
+	digits, known := strings.CutPrefix(id, "t_")
+	if !known || len(digits) < 8 {
+		return 0, false
+	}
+	b, err := hex.DecodeString(digits[:8])
+	if err != nil {
+		return 0, false
+	}
+	for i := len(b) - 1; i >= 0; i-- {
+		at = (at + float64(b[i])) / 256
+	}
+	return at, true
+}
+
+// repacking divides the rows of a cluster.
+func (c *cluster) repacking(day func(string) string) work.Repacking {
+	return work.Repacking{Day: day, Part: func(id, day string) work.Part {
+		at, _ := place(id)
+		return work.Part{Day: day, Number: int(at * float64(c.parts))}
+	}}
+}
+
+// days returns the days of the traces in the ledger, also of those that were added before files had them.
+func (l *Lake) days(ctx context.Context) (func(id string) string, error) {
+	t, err := l.ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	of, names := map[string]string{}, map[string]string{}
+	err = eachBatch(ctx, t, []string{"trace_id", "start_unix_ns", "start_ts", "added_unix_ns"}, func(b batch) error {
+		for row := range b.rows {
+			id, converted := b.text("trace_id", row), time.Time{}
+			if id == "" {
+				continue
+			}
+			if added := b.number("added_unix_ns", row); added != nil {
+				converted = time.Unix(0, *added)
+			}
+			day := task.Day(converted, b.number("start_unix_ns", row), b.number("start_ts", row))
+			if names[day] == "" {
+				names[day] = day
+			}
+			of[strings.Clone(id)] = names[day]
+		}
+		return nil
+	})
+	return func(id string) string { return of[id] }, err
+}

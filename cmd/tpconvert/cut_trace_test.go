@@ -9,6 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/tpconvert/tpconvert/internal/tracecase"
 )
 
 // withNames are rows that reach into a range, with what they refer to by name, because another trace may have other ids.
@@ -97,4 +101,36 @@ func TestCutTraceRefuses(t *testing.T) {
 	if got := names(t, dir); len(got) != 3 {
 		t.Errorf("left: %v", got)
 	}
+}
+
+// TestCutTraceNamesThreads cuts off the only marks that say which process a thread is of, ends of what began before the trace. A slice that is open at the end of the
+// range ends all the same.
+func TestCutTraceNamesThreads(t *testing.T) {
+	t.Parallel()
+	_, trace, err := tracecase.Trace(&txtar.File{Name: "t.textproto", Data: []byte(`packet { ftrace_events { cpu: 0
+  event { timestamp: 1000 pid: 7 print { buf: "B|7|long\n" } }
+  event { timestamp: 2000 pid: 7 sched_switch { prev_comm: "app" prev_pid: 7 prev_state: 1 next_comm: "late" next_pid: 9 } }
+  event { timestamp: 5000 pid: 9 print { buf: "E|7\n" } }
+  event { timestamp: 5100 pid: 9 print { buf: "E|7\n" } }
+  event { timestamp: 6000 pid: 7 print { buf: "B|7|inside\n" } }
+  event { timestamp: 6100 pid: 7 print { buf: "E|7\n" } }
+  event { timestamp: 7000 pid: 7 print { buf: "E|7\n" } } } }
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := folder(t, map[string]string{"a.pftrace": string(trace)})
+	tpconvert(t, dir, "cut", "-q", "a.pftrace", "-o", "b.pftrace", "--from", "1500", "--to", "3000").expect(t, exitDone, "")
+	ask := func(name, query, want string) {
+		t.Helper()
+		if got := tpconvert(t, dir, "query", "--format", "csv", name, query); got.stdout != want {
+			t.Errorf("%s: %s gives %q, want %q; %s", name, query, got.stdout, want, got.stderr)
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		tpconvert(t, dir, "-q", name+".pftrace", name).expect(t, exitDone, "")
+		ask(name, "SELECT tid, pid FROM thread LEFT JOIN process USING (upid) WHERE tid > 0 ORDER BY tid", "tid,pid\n7,7\n9,7\n")
+		ask(name, "SELECT ts, dur FROM slice WHERE name = 'long'", "ts,dur\n1000,6000\n")
+	}
+	ask("b", "SELECT name, dur FROM slice WHERE ts > 3000", "name,dur\nend,0\n")
 }

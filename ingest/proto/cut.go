@@ -3,11 +3,13 @@ package proto
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
+	"github.com/tpconvert/tpconvert/ingest/internal/atrace"
 	"github.com/tpconvert/tpconvert/ingest/proto/message"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/internal/wire"
@@ -23,6 +25,7 @@ type cutting struct {
 	threads     map[uint64]bool        // uuids of the tracks of threads
 	incremental map[sequenceClock]bool // clocks whose times are relative to the last one
 	pending     map[writer]*advance
+	named       map[markOf]bool // threads and their processes, by marks that stay
 	out, fields []byte
 }
 
@@ -50,7 +53,13 @@ type advance struct {
 }
 
 func newCutting(c *format.Cut) *cutting {
-	return &cutting{Cut: c, threads: map[uint64]bool{}, incremental: map[sequenceClock]bool{}, pending: map[writer]*advance{}}
+	return &cutting{Cut: c, threads: map[uint64]bool{}, incremental: map[sequenceClock]bool{}, pending: map[writer]*advance{}, named: map[markOf]bool{}}
+}
+
+// markOf is a thread in whose marks a process is named.
+type markOf struct {
+	machine   uint32
+	tid, tgid int64
 }
 
 // NextPart says that the events pushed from now on are those of the next part of a packet. It only matters when a trace is cut.
@@ -98,7 +107,7 @@ func (c *cutting) end(p *Packet) error {
 		case pb.TracePacket_FtraceEvents:
 			state = true
 			if bundles++; bundles == 1 {
-				c.fields = appendMessage(c.fields, f.Number, c.bundle(f.Bytes()))
+				c.fields = appendMessage(c.fields, f.Number, c.bundle(p.machine, f.Bytes()))
 			}
 		case pb.TracePacket_Timestamp, pb.TracePacket_TimestampClockID, pb.TracePacket_TrustedPacketSequenceID, pb.TracePacket_TrustedUID, pb.TracePacket_TrustedPID, pb.TracePacket_MachineID:
 			c.fields = append(c.fields, raw...)
@@ -250,7 +259,7 @@ func (c *cutting) withoutEvent(p *Packet, data []byte) (rest []byte, goes bool) 
 var clockSync = []byte("trace_event_clock_sync")
 
 // bundle returns a bundle without the events that go. Scheduling in its compact form stays or goes together.
-func (c *cutting) bundle(data []byte) []byte {
+func (c *cutting) bundle(machine uint32, data []byte) []byte {
 	var out []byte
 	event := 0
 	for i := 0; i < len(data); {
@@ -265,6 +274,9 @@ func (c *cutting) bundle(data []byte) []byte {
 		case pb.FtraceEventBundle_Event:
 			event++
 			stays = event >= len(c.parts) || !c.goes(c.parts[event], f.Bytes())
+			if b := c.naming(machine, f.Bytes(), stays); b != nil {
+				out = appendMessage(out, pb.FtraceEventBundle_Event, b)
+			}
 		}
 		if stays {
 			out = append(out, data[i:next]...)
@@ -272,6 +284,38 @@ func (c *cutting) bundle(data []byte) []byte {
 		i = next
 	}
 	return out
+}
+
+// naming returns an instant for a mark that goes, if it ends nothing and only it says which process a thread is of. Of marks that
+// begin something, the first of each thread stays.
+func (c *cutting) naming(machine uint32, event []byte, stays bool) []byte {
+	text := message.Bytes(message.Bytes(event, pb.FtraceEvent_Print), pb.PrintFtraceEvent_Buf)
+	if len(text) == 0 || text[0] != 'B' && text[0] != 'E' && text[0] != 'I' {
+		return nil
+	}
+	m, ok, _ := atrace.Parse(text)
+	of := markOf{machine, int64(message.Int32(event, pb.FtraceEvent_PID)), m.TGID}
+	if !ok || m.TGID == 0 || c.named[of] || !stays && m.Phase != 'E' {
+		return nil
+	}
+	c.named[of] = true
+	if stays {
+		return nil
+	}
+	instant := protowire.AppendTag(nil, pb.PrintFtraceEvent_Buf, protowire.BytesType)
+	instant = protowire.AppendString(instant, fmt.Sprintf("I|%d|end", m.TGID))
+	var b []byte
+	for i := 0; i < len(event); {
+		tag, v, next := wire.Scan(event, i)
+		if next < 0 {
+			return nil
+		}
+		if f := wire.ScannedField(event, tag, v, next); f.Number != pb.FtraceEvent_Print {
+			b = append(b, event[i:next]...)
+		}
+		i = next
+	}
+	return appendMessage(b, pb.FtraceEvent_Print, instant)
 }
 
 // goes reports whether an ftrace event goes.

@@ -3,6 +3,7 @@ package systing_test
 import (
 	"archive/tar"
 	"bytes"
+	"flag"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -196,6 +197,8 @@ func TestNotSysting(t *testing.T) {
 	}
 }
 
+var mutations = flag.Int("mutations", 40, "how many times to damage each table")
+
 // TestDamage cuts each table, and changes bytes. The other tables are read all the same.
 func TestDamage(t *testing.T) {
 	whole, all := map[string][]byte{}, tables(t)
@@ -215,7 +218,7 @@ func TestDamage(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 0))
 	for _, name := range names {
-		for range 250 {
+		for range *mutations {
 			data := bytes.Clone(whole[name])
 			for range 1 + random.IntN(4) {
 				data[random.IntN(len(data))] = byte(random.Uint32())

@@ -83,7 +83,7 @@ func tpfleet(t *testing.T, stdin string, args ...string) string {
 		t.Fatalf("tpfleet %q: %v\n%s", args, err, messages.String())
 	}
 	for line := range strings.Lines(messages.String()) {
-		if !strings.HasPrefix(line, "tpfleet: ") && !strings.Contains(line, "://") {
+		if file := strings.Contains(line, "://") || strings.HasPrefix(line, "/"); !file && !strings.HasPrefix(line, "tpfleet: ") {
 			t.Errorf("tpfleet %q says %s", args, line) // a library does
 		}
 	}

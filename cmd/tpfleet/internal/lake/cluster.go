@@ -25,17 +25,25 @@ type cluster struct {
 	undated bool // rows lack their day
 }
 
-// clusters selects the files of a table that are rewritten: those without a day or of several days, small ones of the same day,
-// and of the same day those that have traces of nearly all ids.
+// clusters selects the files of a table that are rewritten: those without a day or of several days, with small ones of the same
+// days; small ones of another day; and of the same day those that have traces of nearly all ids.
 func (o *CompactOptions) clusters(t *table.Table, files []table.FileScanTask) (all []cluster) {
 	id, _ := t.Schema().FindFieldByName("trace_id")
 	day, _ := t.Schema().FindFieldByName(export.TraceDayColumn)
 	kinds := map[string][]table.FileScanTask{} // "" is that of mixed files
 	var order []string
+	first, last := "9", "" // days of mixed files
+	for _, f := range files {
+		if from := string(f.File.LowerBoundValues()[day.ID]); from != "" && oneDay(f.File, day.ID) == "" {
+			first, last = min(first, from), max(last, string(f.File.UpperBoundValues()[day.ID]))
+		}
+	}
 	for _, f := range files {
 		kind := oneDay(f.File, day.ID)
 		switch {
 		case kind == "": // all of them
+		case f.File.FileSizeBytes() < o.Target*3/4 && first <= kind && kind <= last:
+			kind = ""
 		case f.File.FileSizeBytes() < o.Target*3/4 || deletesOf(f) != "":
 			kind += " small"
 		case spanOf(f.File, id.ID) > 0.5:

@@ -37,13 +37,13 @@ var icebergTypes = [...]iceberg.Type{
 	model.TypeBytes:   iceberg.PrimitiveTypes.Binary,
 }
 
-// urlBounds is the property for bounds of whole URLs, in whose first characters they do not differ.
+// urlBounds is the property of the ledger for bounds of whole URLs, in whose first characters they do not differ. It is set when the
+// column is there, because some catalogs refuse it before.
 const urlBounds = table.MetricsModeColumnConfPrefix + ".url"
 
 // ledgerProperties are the properties of the ledger.
 var ledgerProperties = iceberg.Properties{
 	table.PropertyFormatVersion:                  "2",
-	urlBounds:                                    "full",
 	"write.parquet.compression-codec":            "zstd",
 	"write.metadata.delete-after-commit.enabled": "true",
 	"write.metadata.previous-versions-max":       "20",
@@ -52,7 +52,6 @@ var ledgerProperties = iceberg.Properties{
 // tableProperties are the properties of the other tables. The bloom filters are for engines that rewrite files.
 func tableProperties() iceberg.Properties {
 	p := maps.Clone(ledgerProperties)
-	delete(p, urlBounds)
 	p["write.parquet.bloom-filter-enabled.column.trace_id"] = "true"
 	p["write.parquet.bloom-filter-enabled.column.name"] = "true"
 	return p
@@ -276,7 +275,7 @@ func (l *Lake) record(ctx context.Context, ledger *table.Table, layout task.Layo
 			return err
 		}
 		tx := ledger.NewTransaction()
-		if err := tx.SetProperties(iceberg.Properties{layoutProperty: url, urlBounds: ledgerProperties[urlBounds]}); err != nil {
+		if err := tx.SetProperties(iceberg.Properties{layoutProperty: url, urlBounds: "full"}); err != nil {
 			return err
 		}
 		if _, err = tx.Commit(ctx); err == nil || try == maxTries {

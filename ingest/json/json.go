@@ -35,6 +35,7 @@ func read(in *format.Input) error {
 	t.events = in.Sorter.NewStream(t.parser)
 	t.v8 = v8profile.New(in.Context, in.Sorter)
 	in.AtEnd(t.stacks)
+	in.AtEnd(t.parser.end)
 	err := t.run()
 	t.Reader, t.one = jsonlex.Reader{}, block{} // frees the buffers, because t lives until the end
 	return err

@@ -567,6 +567,29 @@ func TestControlCharactersAndCommas(t *testing.T) {
 		fmt.Sprintf("json_trailing_comma|%d|NULL", len(first+second)+1), "json_trailing_comma|NULL|2000")
 }
 
+// TestEarlyFlows joins flows that end, by the order of the events, before they begin at the same time.
+func TestEarlyFlows(t *testing.T) {
+	slice := func(name string, tid, ts int) string {
+		return fmt.Sprintf(`{"ph":"X","name":%q,"pid":1,"tid":%d,"ts":%d,"dur":1}`, name, tid, ts)
+	}
+	flow := func(ph string, id, tid, ts int) string {
+		return fmt.Sprintf(`{"ph":%q,"name":"f","cat":"f","id":%d,"pid":1,"tid":%d,"ts":%d,"bp":"e"}`, ph, id, tid, ts)
+	}
+	tables := read(t, "["+strings.Join([]string{
+		slice("kernel 1", 2, 10), flow("f", 1, 2, 10),
+		slice("kernel 2", 3, 10), flow("f", 1, 3, 10),
+		slice("kernel 3", 4, 10), flow("f", 2, 4, 10), // begins later
+		slice("kernel 4", 5, 10), flow("f", 3, 5, 10), // never begins
+		slice("launch", 1, 10), flow("s", 1, 1, 10),
+		slice("kernel 5", 6, 10), flow("f", 1, 6, 10),
+		slice("launch 2", 1, 12), flow("s", 2, 1, 12),
+		slice("kernel 6", 7, 20), flow("f", 4, 7, 20), // never begins
+	}, ",")+"]")
+	tables.Want(t, "slice", "id|name", "0|kernel 1", "1|kernel 2", "2|kernel 3", "3|kernel 4", "4|launch", "5|kernel 5", "6|launch 2", "7|kernel 6")
+	tables.Want(t, "flow", "slice_out|slice_in", "4|1", "4|0", "4|5")
+	tables.Want(t, "stats", "name|value", "flow_end_without_start|3")
+}
+
 func TestHostileInput(t *testing.T) {
 	deep := strings.Repeat(`[`, 100_000) + strings.Repeat(`]`, 100_000)
 	tables := read(t, `[{"ph":"i","name":"a","pid":1,"tid":1,"ts":1,"args":{"x":1,"deep":`+deep+`}}]`)

@@ -20,6 +20,7 @@ type parser struct {
 	ts     int64 // of the event
 	event  event
 	places *places
+	early  earlyEnds
 	*scratch
 	// known caches recent arg sets by the hash of their text. It grows with the number of texts.
 	known []knownArg
@@ -40,6 +41,21 @@ type scratch struct {
 	set         model.ArgSet
 	counterName []byte
 	repaired    []byte // args
+}
+
+// earlyEnds are the ends of flows that came before their begins, at one time. Times in us, and writers that put the work of a
+// GPU before the calls that launch it, make such.
+type earlyEnds struct {
+	ts     int64
+	all    []earlyEnd
+	latest map[model.FlowID]int // in all
+}
+
+type earlyEnd struct {
+	flow     model.FlowID
+	slice    model.SliceID
+	ts       int64 // of the slice
+	previous int   // end of the flow in all, or -1
 }
 
 var sharedScratch = shared.Value[*format.Input, scratch]{New: func(in *format.Input) *scratch {
@@ -63,6 +79,7 @@ func newParser(in *format.Input, places *places) *parser {
 		Context:      in.Context,
 		scratch:      sharedScratch.Of(in),
 		places:       places,
+		early:        earlyEnds{latest: map[model.FlowID]int{}},
 		known:        make([]knownArg, minKnownArgs),
 		noName:       s.Intern("[No name]"),
 		running:      s.Intern("Running"),
@@ -386,15 +403,66 @@ func (p *parser) flow(ts int64, utid model.UTID) {
 		return
 	}
 	flow := p.Flows.V1(id, model.StringID(e.category), model.StringID(e.name))
+	if ts != p.early.ts {
+		p.endEarly()
+		p.early.ts = ts
+	}
 	switch e.phase {
 	case 's':
 		p.Flows.Begin(track, flow)
+		if at, ok := p.early.latest[flow]; ok && p.Flows.Active(flow) {
+			p.endFlows(flow, at)
+		}
 	case 't':
 		p.Flows.Step(track, flow)
 	default:
-		p.Flows.End(track, flow, e.bindEnclosing, false)
+		slice, start := p.Slices.Top(track)
+		if !e.bindEnclosing || slice == model.None || p.Flows.Active(flow) {
+			p.Flows.End(track, flow, e.bindEnclosing, false)
+			return
+		}
+		previous, ok := p.early.latest[flow]
+		if !ok {
+			previous = model.None
+		}
+		p.early.latest[flow] = len(p.early.all)
+		p.early.all = append(p.early.all, earlyEnd{flow, slice, start, previous})
 	}
 }
+
+// endFlows ends a flow that has begun where it ended early: at the end at, and those before it.
+func (p *parser) endFlows(flow model.FlowID, at int) {
+	for at != model.None {
+		end := &p.early.all[at]
+		p.Flows.EndAt(end.slice, end.ts, flow, false)
+		at, end.slice = end.previous, model.None
+	}
+	delete(p.early.latest, flow)
+}
+
+// end is called after all events.
+func (p *parser) end() error {
+	p.endEarly()
+	return nil
+}
+
+// endEarly counts the ends of flows that did not begin.
+func (p *parser) endEarly() {
+	for _, end := range p.early.all {
+		if end.slice != model.None {
+			p.Flows.EndAt(end.slice, end.ts, end.flow, false)
+		}
+	}
+	if len(p.early.all) > maxCleared {
+		p.early.latest = map[model.FlowID]int{}
+	} else if len(p.early.all) > 0 {
+		clear(p.early.latest)
+	}
+	p.early.all = p.early.all[:0]
+}
+
+// maxCleared is up to how many ends a map is used again: to clear it takes as long as its size.
+const maxCleared = 64
 
 // bindFlow handles flows of version 2, which slices name by bind_id.
 func (p *parser) bindFlow(ts int64, track model.TrackID) {

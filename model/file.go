@@ -12,6 +12,7 @@ type File struct {
 	contexts []*Context
 	unread   []*Unread
 	scratch  ArgSet
+	placed   int   // rows of PlaceAt
 	offset   int64 // ns by which its times are moved on the timeline
 }
 
@@ -163,6 +164,14 @@ func (f *File) log(stat Stat, e LogEntry) {
 // LogAt is Log for an offset in the input, in bytes.
 func (f *File) LogAt(stat Stat, offset int64, args ArgSource) {
 	f.Log(stat, LogEntry{Offset: offset, HasOffset: true, Args: args})
+}
+
+// PlaceAt adds a row to import_log for a stat that the store counts itself.
+func (f *File) PlaceAt(stat Stat, offset int64) {
+	if f.placed < maxLogged {
+		f.placed++
+		f.log(stat, LogEntry{Offset: offset, HasOffset: true})
+	}
 }
 
 // LogTime is Log for an event at ts (ns).

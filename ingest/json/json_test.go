@@ -567,6 +567,28 @@ func TestControlCharactersAndCommas(t *testing.T) {
 		fmt.Sprintf("json_trailing_comma|%d|NULL", len(first+second)+1), "json_trailing_comma|NULL|2000")
 }
 
+// TestNotUTF8 gives the places of events with texts that are not UTF-8, wherever in a word of eight bytes they are.
+func TestNotUTF8(t *testing.T) {
+	const valid = `{"ph":"X","name":"grün","pid":1,"tid":1,"ts":1,"dur":1,"args":{"é":"ü\u00fc"}},`
+	text := "[" + valid
+	var want []string
+	add := func(event string) {
+		want = append(want, fmt.Sprintf("invalid_utf8|%d|NULL", len(text)))
+		text += event + "," + valid
+	}
+	for n := range 9 {
+		add(`{"ph":"X","name":"` + "1234567890"[:n] + "\xff" + `","pid":1,"tid":1,"ts":2,"dur":1}`)
+		add(`{"ph":"X","name":"a","pid":1,"tid":1,"ts":3,"dur":1,"args":{"` + "1234567890"[:n] + "\\\xe9" + `":[1]}}`)
+	}
+	add(`{"ph":"X","name":"b","pid":1,"tid":1,"ts":4,"dur":1,"args":{"x":[{"y":"` + "\xc3" + `"}]}}`)
+	text += `{"ph":"X","name":"c","pid":1,"tid":1,"ts":5,"dur":1,"cname":"` + "\xc3" + `"}]` // is not read
+	tables := read(t, text)
+	got := slices.DeleteFunc(tables.Rows("import_log", "name", "byte_offset", "ts"), func(row string) bool { return strings.HasPrefix(row, "json_unescaped_backslash|") })
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestEarlyFlows joins flows that end, by the order of the events, before they begin at the same time.
 func TestEarlyFlows(t *testing.T) {
 	slice := func(name string, tid, ts int) string {

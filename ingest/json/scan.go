@@ -3,7 +3,9 @@ package json
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/tpconvert/tpconvert/ingest/internal/jsonlex"
 	"github.com/tpconvert/tpconvert/internal/handoff"
@@ -42,6 +44,7 @@ type scanned struct {
 	faults          []fault
 	skip            bool // it is empty, or cannot be used
 	tolerated       jsonlex.Tolerated
+	notUTF8         bool
 }
 
 // fault tells why an event, or a part of it, cannot be read, which was found at end.
@@ -146,7 +149,7 @@ func (b *block) members(e *scanned, l *jsonlex.Lexer) error {
 		why             string
 	)
 	l.Pos++
-	l.Tolerated = 0
+	l.Tolerated, l.NonASCII = 0, false
 	for field := fieldNone; ; {
 		lead := &b.leads[field]
 		if l.Past(&lead.Lead) {
@@ -261,6 +264,9 @@ func (b *block) members(e *scanned, l *jsonlex.Lexer) error {
 	}
 	l.Pos++
 	e.end, e.textsEnd, e.tolerated = l.Pos, len(b.texts), l.Tolerated
+	if l.NonASCII {
+		e.notUTF8 = !utf8.Valid(e.args) || slices.ContainsFunc(b.texts[e.texts:], func(text []byte) bool { return !utf8.Valid(text) })
+	}
 	e.skip = !any || bad || e.phase == 0 || !hasTS && e.phase != 'M'
 	if e.skip && any { // many traces end with an empty object
 		e.faults = append(e.faults, fault{l.Pos, why})

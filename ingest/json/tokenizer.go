@@ -515,6 +515,9 @@ func (t *tokenizer) take(b *block, s *scanned) error {
 		return nil
 	}
 	t.tolerate(s.tolerated, b.base+int64(s.start))
+	if s.notUTF8 {
+		t.in.File.PlaceAt(model.StatInvalidUTF8, b.base+int64(s.start))
+	}
 	e := &s.event
 	e.name, e.category = int32(t.text(uint64(e.name))), int32(t.text(uint64(e.category)))
 	for _, i := range [...]struct {

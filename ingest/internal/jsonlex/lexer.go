@@ -63,12 +63,13 @@ type Lexer struct {
 	Pos       int
 	Why       string // what is wrong, after ErrSyntax
 	Tolerated Tolerated
+	NonASCII  bool   // a text may have bytes above 127, also in objects and arrays that are not parsed
 	scratch   []byte // text with resolved escapes
 	keys      []byte // keys with resolved escapes
 }
 
 // Reset starts to parse another text.
-func (l *Lexer) Reset(text []byte) { l.Buf, l.Pos, l.Tolerated = text, 0, 0 }
+func (l *Lexer) Reset(text []byte) { l.Buf, l.Pos, l.Tolerated, l.NonASCII = text, 0, 0, false }
 
 // Fail records what is wrong and returns ErrSyntax.
 func (l *Lexer) Fail(why string) error {
@@ -89,19 +90,27 @@ func (l *Lexer) Space() (byte, error) {
 // quoted returns the text between the quotes at the position, with its escapes
 // unresolved, and whether it has escapes.
 func (l *Lexer) quoted() (raw []byte, escapes bool, err error) {
-	buf, start := l.Buf, l.Pos+1
+	buf, start, seen := l.Buf, l.Pos+1, uint64(0)
 	for i := start; ; {
-		i = special(buf, i)
+		var more uint64
+		i, more = special(buf, i)
 		if i >= len(buf) {
 			return nil, false, ErrMore
 		}
+		seen |= more
 		switch buf[i] {
 		case '"':
 			l.Pos = i + 1
+			if seen&highBits != 0 {
+				l.NonASCII = true
+			}
 			return buf[start:i], escapes, nil
 		case '\\':
 			escapes = true
-			i += 2 // the backslash and what it escapes
+			if i++; i < len(buf) {
+				seen |= uint64(buf[i]) // what it escapes
+			}
+			i++
 		default:
 			l.Tolerated |= Controls
 			i++
@@ -109,22 +118,27 @@ func (l *Lexer) quoted() (raw []byte, escapes bool, err error) {
 	}
 }
 
+const highBits = 0x8080808080808080
+
 // special returns the position of the first quote, backslash or control character in buf from i on, or one that
-// is not before the end. It tests eight bytes at a time, because most texts are short.
-func special(buf []byte, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
+// is not before the end. It tests eight bytes at a time, because most texts are short. seen has a high bit if a byte up to
+// there has, or one of the seven after it.
+func special(buf []byte, i int) (at int, seen uint64) {
+	const ones = 0x0101010101010101
 	for ; i+8 <= len(buf); i += 8 {
 		word := binary.LittleEndian.Uint64(buf[i:])
+		seen |= word
 		quote, slash := word^ones*'"', word^ones*'\\'
 		// The lowest high bit that is set is in the first byte that is zero in quote or slash, or below 32.
-		if found := ((quote-ones)&^quote | (slash-ones)&^slash | (word-ones*' ')&^word) & highs; found != 0 {
-			return i + bits.TrailingZeros64(found)/8
+		if found := ((quote-ones)&^quote | (slash-ones)&^slash | (word-ones*' ')&^word) & highBits; found != 0 {
+			return i + bits.TrailingZeros64(found)/8, seen
 		}
 	}
 	for i < len(buf) && buf[i] != '"' && buf[i] != '\\' && buf[i] >= ' ' {
+		seen |= uint64(buf[i])
 		i++
 	}
-	return i
+	return i, seen
 }
 
 // Key returns the key at the position and moves to the value after it.

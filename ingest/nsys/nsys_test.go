@@ -3,13 +3,17 @@ package nsys_test
 import (
 	"bytes"
 	"database/sql"
+	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -53,24 +57,90 @@ func TestOtherApplication(t *testing.T) {
 	}
 }
 
-// TestDamage reads databases that are cut off or have random damage.
+var damaged = flag.Int("damaged", 100, "how many damaged forms of each database to read")
+
+// longest is far more than it takes to read a database of the tests.
+const longest = 30 * time.Second
+
+// TestDamage reads databases that are cut off or have random damage: those of the cases, and the exports in the folder nsys of
+// FORMAT_SAMPLES.
 func TestDamage(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
+	databases := map[string][]byte{}
 	for _, path := range []string{"nsys/cuda", "rocpd/hip"} {
-		whole := caseTrace(t, path)
-		for i := range 100 {
-			data := slices.Clone(whole)
-			if i%3 == 0 {
-				data = data[:random.IntN(len(data))]
+		databases[path] = caseTrace(t, path)
+	}
+	if folder := os.Getenv("FORMAT_SAMPLES"); folder != "" {
+		files, err := filepath.Glob(filepath.Join(folder, "nsys/*.sqlite"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if databases[file], err = os.ReadFile(file); err != nil {
+				t.Fatal(err)
 			}
-			for range random.IntN(20) {
-				if len(data) > 0 {
-					data[random.IntN(len(data))] = byte(random.Uint32())
-				}
-			}
-			ingesttest.MayFail(t, data)
 		}
 	}
+	for path, whole := range databases {
+		random, refused, slowest := rand.New(rand.NewPCG(1, 2)), 0, time.Duration(0)
+		for i := range *damaged {
+			start := time.Now()
+			if _, failed := ingesttest.MayFail(t, damage(random, whole)); failed {
+				refused++
+			}
+			if slowest = max(slowest, time.Since(start)); slowest > longest {
+				t.Fatalf("%s: number %d took %v", path, i, slowest)
+			}
+		}
+		t.Logf("%s: %d of %d refused, %v at most", path, refused, *damaged, slowest.Round(time.Millisecond))
+	}
+}
+
+// damage cuts a database off, changes bytes of it, or what SQLite knows: its pages, their headers, the types of values, the
+// definitions of tables.
+func damage(random *rand.Rand, whole []byte) []byte {
+	data := slices.Clone(whole)
+	size := int(binary.BigEndian.Uint16(data[16:]))
+	page := func() []byte {
+		at := random.IntN(len(whole)/size) * size
+		return data[at : at+size]
+	}
+	for range 1 + random.IntN(8) {
+		switch random.IntN(8) {
+		case 0:
+			for range random.IntN(20) {
+				data[random.IntN(len(data))] = byte(random.Uint32())
+			}
+		case 1:
+			copy(page(), page())
+		case 2:
+			clear(page())
+		case 3: // kind, cells, right child, first cells
+			p := page()
+			p[random.IntN(16)] = []byte{0, 1, 2, 5, 10, 13, 0x7f, 0xff, byte(random.Uint32())}[random.IntN(9)]
+		case 4:
+			binary.BigEndian.PutUint32(page()[random.IntN(size-4):], random.Uint32N(uint32(len(whole)/size+2)))
+		case 5: // the types of values in some row
+			p := page()
+			if cells := int(binary.BigEndian.Uint16(p[3:])); p[0] == 13 && cells > 0 {
+				at := int(binary.BigEndian.Uint16(p[8+2*random.IntN(min(cells, size/4)):]))
+				for i := at + 3; i < min(at+20, len(p)); i++ {
+					if random.IntN(4) == 0 {
+						p[i] = byte(random.IntN(32))
+					}
+				}
+			}
+		case 6:
+			if at := bytes.Index(data, []byte("CREATE TABLE")); at >= 0 {
+				at += random.IntN(min(size, len(data)-at))
+				data[at] = "()\"',; 0x"[random.IntN(9)]
+			}
+		case 7:
+			if random.IntN(4) == 0 {
+				return data[:random.IntN(len(data))]
+			}
+		}
+	}
+	return data
 }
 
 // TestSamples compares the exports in the folder nsys of FORMAT_SAMPLES with what SQLite reads in them.

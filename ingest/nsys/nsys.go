@@ -97,14 +97,9 @@ func (r *reader) events(t *table) error {
 		if t.kind == nvtx && r.parser.nvtxName(t, row) {
 			continue
 		}
-		ts, ok := r.Time(row, t.Name, t.start)
+		ts, dur, ok := r.Span(row, t.Table.Table, t.start, t.end)
 		if !ok {
 			continue
-		}
-		dur := int64(-1)
-		if end, ended := row.Int(t.end); ended {
-			start, _ := row.Int(t.start)
-			dur = end - start
 		}
 		if err := r.push(t, row, ts, dur, 0); err != nil {
 			return err
@@ -141,7 +136,7 @@ func (r *reader) samples(t *sqlitefile.Table) error {
 	rows := t.Rows()
 	for rows.Next() {
 		row := &rows.Row
-		ts, ok := r.Time(row, t.Name, table.start)
+		ts, _, ok := r.Span(row, t, table.start, -1)
 		if !ok {
 			continue
 		}

@@ -127,18 +127,13 @@ func (r *reader) rows(names *names, rows *sqlitefile.Table, k kind) error {
 	all := rows.Rows()
 	for all.Next() {
 		row := &all.Row
-		ts, ok := r.Time(row, rows.Name, start)
+		ts, dur, ok := r.Span(row, rows, start, end)
 		if !ok {
 			continue
 		}
-		dur := int64(0)
-		if to, ok := row.Int(end); ok {
-			from, _ := row.Int(start)
-			dur = to - from
-		}
 		r.Token.Reset()
 		r.Token.Uint(uint64(t.Number))
-		r.Token.Int(dur)
+		r.Token.Int(max(dur, 0))
 		eventID, _ := row.Int(event)
 		if err := r.event(names, eventID); err != nil {
 			return err

@@ -55,20 +55,32 @@ func outermost(event []byte) int64 {
 	return -t.Int()
 }
 
-// Time returns the time in a column of a row. A row without one is lost.
-func (r *Reader) Time(row *sqlitefile.Row, table string, column int) (ts int64, ok bool) {
-	at, ok := row.Int(column)
+// Span returns the begin of a row and its duration, -1 if it does not end, by the columns that have its times. A row without a
+// begin is lost. What is wrong with others is counted.
+func (r *Reader) Span(row *sqlitefile.Row, t *sqlitefile.Table, start, end int) (ts, dur int64, ok bool) {
+	from, ok := row.Int(start)
 	if ok {
-		ts, ok = r.In.TraceTime(at, model.None)
+		ts, ok = r.In.TraceTime(from, model.None)
 	}
 	if !ok || ts < 0 {
-		r.Lost(table, row.ID, "a time that cannot be used")
-		return 0, false
+		r.Lost(t.Name, row.ID, "a time that cannot be used")
+		return 0, 0, false
 	}
-	return ts, true
+	if column := row.Misfit(); column >= 0 {
+		r.Lost(t.Name, row.ID, t.Columns[column]+" is not an integer")
+	}
+	to, ended := row.Int(end)
+	switch {
+	case !ended:
+		return ts, -1, true
+	case to < from:
+		r.Lost(t.Name, row.ID, "it ends before it begins")
+		return ts, -1, true
+	}
+	return ts, to - from, true
 }
 
-// Lost counts a row that cannot be used.
+// Lost counts a row that cannot be used, or not all of it.
 func (r *Reader) Lost(table string, row int64, why string) {
 	r.LostRows(1, fmt.Sprintf("row %d of %s: %s", row, table, why))
 }

@@ -375,6 +375,16 @@ func (r *Row) Kind(column int) Kind {
 	return Integer
 }
 
+// Misfit returns the first column that is declared as integers and has something else, or -1. SQLite allows that.
+func (r *Row) Misfit() int {
+	for _, column := range r.table.integers {
+		if k := r.Kind(column); k != Integer && k != Null {
+			return column
+		}
+	}
+	return -1
+}
+
 // Int returns an integer.
 func (r *Row) Int(column int) (n int64, ok bool) {
 	if column >= 0 && column == r.table.rowid {

@@ -61,6 +61,9 @@ func (d *definitions) end() {
 		if d.is(1, "INTEGER") && key < len(d.tokens) && !d.is(key+2, "DESC") {
 			t.rowid = len(t.Columns)
 		}
+		if len(d.tokens) > 1 && !d.is(1, "CONSTRAINT") && strings.Contains(strings.ToUpper(d.tokens[1]), "INT") { // as SQLite finds integers
+			t.integers = append(t.integers, len(t.Columns))
+		}
 		t.Columns = append(t.Columns, unquote(d.tokens[0]))
 		d.integer = append(d.integer, d.is(1, "INTEGER"))
 	}

@@ -103,11 +103,12 @@ func (f *File) Table(name string) *Table {
 
 // Table is a table of a database.
 type Table struct {
-	Name    string
-	Columns []string
-	file    *File
-	root    uint32 // page, 0 for no rows
-	rowid   int    // column that has the row's id, or -1
+	Name     string
+	Columns  []string
+	integers []int // columns that are declared as integers
+	file     *File
+	root     uint32 // page, 0 for no rows
+	rowid    int    // column that has the row's id, or -1
 }
 
 // Column returns the number of a column, or -1, whose values are NULL.

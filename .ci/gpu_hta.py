@@ -9,6 +9,7 @@ compared, too, but that it takes memory that is set for computation.
 """
 
 import collections
+import contextlib
 import decimal
 import gzip
 import json
@@ -130,6 +131,13 @@ def compare(tpconvert, path, work):
     subprocess.run([tpconvert, "--quiet", originals, out], check=True)
     traces = {row["name"].removesuffix(".gz"): row["trace_id"] for row in query(tpconvert, out, "SELECT name, trace_id FROM trace")}
     work_of = {rank: (f"trace_id = '{traces[os.path.basename(file)]}'") for rank, file in hta.t.trace_files.items()}
+
+    if not query(tpconvert, out, "FROM gpu_rank"):
+        with contextlib.suppress(IndexError):  # HTA fails if there is no work
+            hta.get_temporal_breakdown(visualize=False)
+            raise AssertionError(f"{path}: only HTA finds work on a GPU")
+        print(f"{path}: no work on a GPU")
+        return
 
     checks = collections.Counter()
     breakdown = hta.get_temporal_breakdown(visualize=False).set_index("rank")

@@ -22,13 +22,13 @@ def rows_of(tpconvert, dataset):
 
 
 def pytorch(path, rows):
-    """Complete events by category and name; flows that have both ends; what the allocator says; critical paths in both dialects of SQL."""
+    """Complete events by category and name; ends of flows that begin somewhere; what the allocator says; critical paths in both dialects of SQL."""
     with gzip.open(path) if path.suffix == ".gz" else open(path) as f:
         events = json.load(f)["traceEvents"]
     works = collections.Counter((e.get("cat"), e["name"]) for e in events if e.get("ph") == "X")
     yield "slices", sorted(rows("SELECT category, name, count(*) FROM slice WHERE category <> 'cpu_instant_event' GROUP BY ALL")), sorted((*k, n) for k, n in works.items() if k[0])
-    ends = [{(e["cat"], e["id"]) for e in events if e.get("ph") == ph} for ph in "sf"]
-    yield "flows", rows("SELECT count(*) FROM flow"), [(len(ends[0] & ends[1]),)]
+    begun = {(e["cat"], e["id"]) for e in events if e.get("ph") == "s"}
+    yield "flows", rows("SELECT count(*) FROM flow"), [(sum(e.get("ph") == "f" and (e["cat"], e["id"]) in begun for e in events),)]
     memory = [e["args"] for e in events if e.get("name") == "[memory]"]
     want = [(len(memory), *(sum(m.get(name, 0) for m in memory) for name in ("Bytes", "Total Allocated", "Total Reserved")))]
     yield "memory", rows("SELECT count(*), coalesce(sum(bytes), 0)::BIGINT, coalesce(sum(allocated), 0)::BIGINT, coalesce(sum(reserved), 0)::BIGINT FROM gpu_memory"), want

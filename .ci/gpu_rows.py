@@ -4,6 +4,7 @@
 """
 
 import collections
+import decimal
 import gzip
 import json
 import pathlib
@@ -82,7 +83,7 @@ def fields(message):
 
 
 def xplane(path, rows):
-    """Events of lines of devices and hosts, by plane and name."""
+    """Events of lines of devices and hosts by name, and with their times those of the .trace.json.gz that JAX writes beside the file."""
     want = collections.Counter()
     for number, plane in fields(path.read_bytes()):
         if number != 1:
@@ -98,6 +99,12 @@ def xplane(path, rows):
                 if number == 4:
                     want[names.get(dict(fields(event)).get(1, 0), "")] += 1
     yield "events", sorted(rows("SELECT coalesce(name, ''), count(*) FROM slice GROUP BY ALL")), sorted(want.items())
+    beside = path.with_name(path.name.removesuffix(".xplane.pb") + ".trace.json.gz")
+    if beside.exists():
+        with gzip.open(beside) as f:
+            events = [e for e in json.load(f, parse_float=decimal.Decimal)["traceEvents"] if e.get("ph") == "X"]
+        want = sorted((e["name"], round(1000 * e["ts"]), round(1000 * e["dur"])) for e in events)
+        yield beside.name, sorted(rows("SELECT name, ts, dur FROM slice")), want
 
 
 def main(tpconvert, *paths):

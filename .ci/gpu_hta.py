@@ -71,6 +71,9 @@ def tracelens(tpconvert, out, where, file, busy, check):
         e["UID"] = i
     analyser = GPUEventAnalyser(events)
     lists = analyser.get_gpu_event_lists()
+    if not any(lists.values()):
+        print(f"{file}: TraceLens does not know its categories, such as Kernel of old traces")
+        return
     sets = [e for e in lists["computation"] if e["cat"] == "gpu_memset"]
     lists["computation"] = [e for e in lists["computation"] if e["cat"] != "gpu_memset"]
     lists["memcpy"] += sets

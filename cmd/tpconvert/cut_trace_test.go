@@ -134,3 +134,30 @@ func TestCutTraceNamesThreads(t *testing.T) {
 	}
 	ask("b", "SELECT name, dur FROM slice WHERE ts > 3000", "name,dur\nend,0\n")
 }
+
+// TestCutTraceEndsOfOtherEvents has a reply to a call from before the trace, which ends the innermost slice of the thread, as in Trace Processor. Neither it nor the
+// slice that it ends is in the part, or it would end what reaches into the range.
+func TestCutTraceEndsOfOtherEvents(t *testing.T) {
+	t.Parallel()
+	_, trace, err := tracecase.Trace(&txtar.File{Name: "t.textproto", Data: []byte(`packet { ftrace_events { cpu: 0
+  event { timestamp: 1000 pid: 7 print { buf: "B|7|long\n" } }
+  event { timestamp: 2000 pid: 7 print { buf: "B|7|inside\n" } }
+  event { timestamp: 2100 pid: 7 print { buf: "E|7\n" } }
+  event { timestamp: 4000 pid: 7 print { buf: "B|7|after\n" } }
+  event { timestamp: 4400 pid: 8 binder_transaction { debug_id: 5 reply: 1 to_proc: 7 to_thread: 7 } }
+  event { timestamp: 4500 pid: 7 binder_transaction_received { debug_id: 5 } }
+  event { timestamp: 5000 pid: 7 print { buf: "E|7\n" } } } }
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := folder(t, map[string]string{"a.pftrace": string(trace)})
+	tpconvert(t, dir, "cut", "-q", "a.pftrace", "-o", "b.pftrace", "--from", "1500", "--to", "3000").expect(t, exitDone, "")
+	for name, after := range map[string]string{"a": "after,4000,500\n", "b": ""} {
+		tpconvert(t, dir, "-q", name+".pftrace", name).expect(t, exitDone, "")
+		got := tpconvert(t, dir, "query", "--format", "csv", name, "SELECT name, ts, dur FROM slice ORDER BY ts")
+		if want := "name,ts,dur\nlong,1000,4000\ninside,2000,100\n" + after; got.stdout != want {
+			t.Errorf("%s: %s, want %s", name, got.stdout, want)
+		}
+	}
+}

@@ -25,7 +25,8 @@ type cutting struct {
 	threads     map[uint64]bool        // uuids of the tracks of threads
 	incremental map[sequenceClock]bool // clocks whose times are relative to the last one
 	pending     map[writer]*advance
-	named       map[markOf]bool // threads and their processes, by marks that stay
+	named       map[markOf]bool   // threads and their processes, by marks that stay
+	sent        map[threadOf]bool // whether the last transaction that a thread sent by binder stays
 	out, fields []byte
 }
 
@@ -53,13 +54,18 @@ type advance struct {
 }
 
 func newCutting(c *format.Cut) *cutting {
-	return &cutting{Cut: c, threads: map[uint64]bool{}, incremental: map[sequenceClock]bool{}, pending: map[writer]*advance{}, named: map[markOf]bool{}}
+	return &cutting{Cut: c, threads: map[uint64]bool{}, incremental: map[sequenceClock]bool{}, pending: map[writer]*advance{}, named: map[markOf]bool{}, sent: map[threadOf]bool{}}
 }
 
 // markOf is a thread in whose marks a process is named.
 type markOf struct {
 	machine   uint32
 	tid, tgid int64
+}
+
+type threadOf struct {
+	machine uint32
+	tid     int64
 }
 
 // NextPart says that the events pushed from now on are those of the next part of a packet. It only matters when a trace is cut.
@@ -273,7 +279,7 @@ func (c *cutting) bundle(machine uint32, data []byte) []byte {
 			stays = !c.parts[0].schedulingGoes()
 		case pb.FtraceEventBundle_Event:
 			event++
-			stays = event >= len(c.parts) || !c.goes(c.parts[event], f.Bytes())
+			stays = event >= len(c.parts) || !c.goes(machine, c.parts[event], f.Bytes())
 			if b := c.naming(machine, f.Bytes(), stays); b != nil {
 				out = appendMessage(out, pb.FtraceEventBundle_Event, b)
 			}
@@ -318,8 +324,51 @@ func (c *cutting) naming(machine uint32, event []byte, stays bool) []byte {
 	return appendMessage(b, pb.FtraceEvent_Print, instant)
 }
 
+// onThreads are the ftrace events, in addition to texts, that begin slices on the tracks of threads, or end the innermost one. They
+// go as texts do: what one ends may be what a text begins. Those of I2C stay, because ends depend on how many there are.
+var onThreads = map[uint32]bool{
+	pb.FtraceEvent_BinderTransaction:          true,
+	pb.FtraceEvent_BinderTransactionReceived:  true,
+	pb.FtraceEvent_BinderLock:                 true,
+	pb.FtraceEvent_BinderLocked:               true,
+	pb.FtraceEvent_BinderUnlock:               true,
+	pb.FtraceEvent_SysEnter:                   true,
+	pb.FtraceEvent_SysExit:                    true,
+	pb.FtraceEvent_KprobeEvent:                true,
+	pb.FtraceEvent_WorkqueueExecuteStart:      true,
+	pb.FtraceEvent_WorkqueueExecuteEnd:        true,
+	pb.FtraceEvent_ScmCallStart:               true,
+	pb.FtraceEvent_ScmCallEnd:                 true,
+	pb.FtraceEvent_CmaAllocStart:              true,
+	pb.FtraceEvent_CmaAllocFinish:             true,
+	pb.FtraceEvent_CmaAllocInfo:               true,
+	pb.FtraceEvent_MmVmscanDirectReclaimBegin: true,
+	pb.FtraceEvent_MmVmscanDirectReclaimEnd:   true,
+	pb.FtraceEvent_MmVmscanMemcgReclaimBegin:  true,
+	pb.FtraceEvent_MmVmscanMemcgReclaimEnd:    true,
+	pb.FtraceEvent_MmShrinkSlabStart:          true,
+	pb.FtraceEvent_MmShrinkSlabEnd:            true,
+	pb.FtraceEvent_PixelMmKswapdWake:          true,
+	pb.FtraceEvent_PixelMmKswapdDone:          true,
+	pb.FtraceEvent_DmaFenceWaitStart:          true,
+	pb.FtraceEvent_DmaFenceWaitEnd:            true,
+	pb.FtraceEvent_TrustySmc:                  true,
+	pb.FtraceEvent_TrustySmcDone:              true,
+	pb.FtraceEvent_TrustyStdCall32:            true,
+	pb.FtraceEvent_TrustyStdCall32Done:        true,
+	pb.FtraceEvent_TrustyShareMemory:          true,
+	pb.FtraceEvent_TrustyShareMemoryDone:      true,
+	pb.FtraceEvent_TrustyReclaimMemory:        true,
+	pb.FtraceEvent_TrustyReclaimMemoryDone:    true,
+	pb.FtraceEvent_TrustyIPCConnect:           true,
+	pb.FtraceEvent_TrustyIPCConnectEnd:        true,
+	pb.FtraceEvent_TrustyIPCRead:              true,
+	pb.FtraceEvent_TrustyIPCReadEnd:           true,
+}
+
 // goes reports whether an ftrace event goes.
-func (c *cutting) goes(part cutPart, event []byte) bool {
+func (c *cutting) goes(machine uint32, part cutPart, event []byte) bool {
+	sender := func() threadOf { return threadOf{machine, int64(message.Int32(event, pb.FtraceEvent_PID))} }
 	for f := wire.Read(event); f.Next(); {
 		switch f.Number {
 		case pb.FtraceEvent_SchedSwitch, pb.FtraceEvent_SchedWaking, pb.FtraceEvent_SchedWakeup:
@@ -329,6 +378,16 @@ func (c *cutting) goes(part cutPart, event []byte) bool {
 		case pb.FtraceEvent_CPUFrequency, pb.FtraceEvent_CPUIdle, pb.FtraceEvent_IRQHandlerEntry, pb.FtraceEvent_IRQHandlerExit,
 			pb.FtraceEvent_SoftirqEntry, pb.FtraceEvent_SoftirqExit:
 			return part.goes()
+		case pb.FtraceEvent_BinderTransactionAllocBuf: // adds args to the slice of the transaction
+			stays, known := c.sent[sender()]
+			return known && !stays
+		}
+		if onThreads[f.Number] {
+			goes := part.schedulingGoes()
+			if f.Number == pb.FtraceEvent_BinderTransaction {
+				c.sent[sender()] = !goes
+			}
+			return goes
 		}
 	}
 	return false

@@ -13,20 +13,25 @@ import (
 )
 
 const (
-	maxAnswer   = 8000 // characters, which are some 3,000 tokens
+	maxAnswer   = 8000 // bytes
+	maxTokens   = 3700 // as tokens estimates them
 	maxCell     = 300  // characters
 	defaultRows = 50
 	maxRows     = 500
 )
 
-// answer is the text that a tool gives. It is never longer than maxAnswer, and says what was left out.
+// answer is the text that a tool gives. It is never longer than maxAnswer and maxTokens, and says what was left out.
 type answer struct {
 	strings.Builder
-	full bool
+	tokens int
+	full   bool
 }
 
-// roomForNote is kept free for the last line.
-const roomForNote = 300
+// The room for the last lines, in bytes and tokens.
+const (
+	roomForNote = 300
+	notesTokens = 150
+)
 
 // line adds a line, or reports that there is no room for it.
 func (a *answer) line(format string, args ...any) bool {
@@ -35,21 +40,62 @@ func (a *answer) line(format string, args ...any) bool {
 		text = fmt.Sprintf(format, args...)
 	}
 	text = strings.ToValidUTF8(text, "\ufffd")
-	if a.full || a.Len()+len(text)+1 > maxAnswer-roomForNote {
+	text += "\n"
+	more := tokens(text)
+	if a.full || a.Len()+len(text) > maxAnswer-roomForNote || a.tokens+more > maxTokens-notesTokens {
 		a.full = true
 		return false
 	}
 	a.WriteString(text)
-	a.WriteByte('\n')
+	a.tokens += more
 	return true
 }
 
 // note adds a line for which there is always room.
 func (a *answer) note(format string, args ...any) {
 	text, _ := shortened(fmt.Sprintf(format, args...), roomForNote-2)
-	if a.Len()+len(text) < maxAnswer {
+	if more := tokens(text) + 1; a.Len()+len(text) < maxAnswer && a.tokens+more <= maxTokens {
 		a.WriteString(text + "\n")
+		a.tokens += more
 	}
+}
+
+// tokens estimates how many tokens a text is to a language model. Digits are tokens of three, words are split into some of four
+// letters, and a mark is one. Dense numbers are twice as many tokens as names of the same length.
+func tokens(text string) int {
+	const (
+		other = iota
+		small
+		capital
+		digit
+	)
+	halves, kind, run := 0, other, 0
+	add := func(to, most int) {
+		if kind != to || run == most {
+			halves, kind, run = halves+2, to, 0
+		}
+		run++
+	}
+	for _, r := range text {
+		switch {
+		case r >= 'a' && r <= 'z':
+			if kind == capital { // which begins a word
+				kind = small
+			}
+			add(small, 4)
+		case r >= 'A' && r <= 'Z':
+			add(capital, 2)
+		case r >= '0' && r <= '9':
+			add(digit, 3)
+		case r == ' ':
+			kind = other
+		case r < utf8.RuneSelf:
+			kind, halves = other, halves+2
+		default:
+			kind, halves = other, halves+[]int{2: 2, 3: 3, 4: 6}[utf8.RuneLen(r)]
+		}
+	}
+	return (halves + 1) / 2
 }
 
 // rows adds a header and rows as tab-separated values, of which there may be limit.

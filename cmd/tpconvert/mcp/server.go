@@ -149,7 +149,7 @@ func (a *answer) result(err error) (*sdk.CallToolResult, any, error) {
 		return nil, nil, bounded(err)
 	}
 	if a.full {
-		a.note("(cut at %d characters: ask for less)", maxAnswer)
+		a.note("(cut at %d characters: ask for less)", a.Len())
 	}
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: a.String()}}}, nil, nil
 }

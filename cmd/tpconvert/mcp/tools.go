@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/tpconvert/tpconvert"
@@ -72,44 +74,56 @@ func rowsOf(wanted, usual int) int {
 	return min(wanted, maxRows)
 }
 
+// schemaOf describes the arguments of a tool. Lists are arrays: that they may also be null, as they may in Go, makes clients that know
+// a single type only pass a text.
+func schemaOf(arguments any) *jsonschema.Schema {
+	list := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}}
+	s, err := jsonschema.ForType(reflect.TypeOf(arguments), &jsonschema.ForOptions{
+		TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[[]string](): list}})
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 // addTools adds the tools. None changes anything.
 func (s *Server) addTools(p *sdk.Server) {
 	no := false
-	tool := func(name, description string) *sdk.Tool {
-		return &sdk.Tool{Name: name, Description: description,
+	tool := func(name, description string, arguments any) *sdk.Tool {
+		return &sdk.Tool{Name: name, Description: description, InputSchema: schemaOf(arguments),
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no, DestructiveHint: &no}}
 	}
 	sdk.AddTool(p, tool("open", "Open a trace or profile (Perfetto, Chrome JSON, PyTorch, perf.data, pprof, ftrace and many others) or a dataset made by tpconvert, and say "+
-		"what it has: format, duration, machine, what was lost, tables with rows, profiles. A trace is converted once, which takes about a second for 50 MB."),
+		"what it has: format, duration, machine, what was lost, tables with rows, profiles. A trace is converted once, which takes about a second for 50 MB.", traceArgs{}),
 		func(ctx context.Context, _ *sdk.CallToolRequest, in traceArgs) (*sdk.CallToolResult, any, error) {
 			return s.call(ctx, in, s.describe)
 		})
-	sdk.AddTool(p, tool("tables", "List the tables of a trace that have rows, with what they mean; or, with names, their columns; or search in all of them."),
+	sdk.AddTool(p, tool("tables", "List the tables of a trace that have rows, with what they mean; or, with names, their columns; or search in all of them.", tablesArgs{}),
 		func(ctx context.Context, _ *sdk.CallToolRequest, in tablesArgs) (*sdk.CallToolResult, any, error) {
 			return s.call(ctx, in.traceArgs, func(ctx context.Context, t *trace, a *answer) error { return s.tables(ctx, t, a, in) })
 		})
 	sdk.AddTool(p, tool("query", "Run PerfettoSQL (the dialect of Perfetto's Trace Processor, on SQLite) on a trace, read only. Rows come as tab-separated values; "+
-		"only the first are shown, so aggregate and order in SQL. Tables and views that a call creates are gone after it."),
+		"only the first are shown, so aggregate and order in SQL. Tables and views that a call creates are gone after it.", queryArgs{}),
 		func(ctx context.Context, _ *sdk.CallToolRequest, in queryArgs) (*sdk.CallToolResult, any, error) {
 			return s.call(ctx, in.traceArgs, func(ctx context.Context, t *trace, a *answer) error {
 				return s.onTrace(t, func(on *session.Session) error { return a.query(ctx, on, in.SQL, rowsOf(in.Limit, defaultRows)) })
 			})
 		})
-	sdk.AddTool(p, tool("summarize", "Compute ready-made metrics of a trace: time by slice name, CPU time by thread and core, memory, frames, startups, binder, GC, I/O, profile."),
+	sdk.AddTool(p, tool("summarize", "Compute ready-made metrics of a trace: time by slice name, CPU time by thread and core, memory, frames, startups, binder, GC, I/O, profile.", summarizeArgs{}),
 		func(ctx context.Context, _ *sdk.CallToolRequest, in summarizeArgs) (*sdk.CallToolResult, any, error) {
 			return s.call(ctx, in.traceArgs, func(ctx context.Context, t *trace, a *answer) error { return s.summarize(ctx, t, a, in) })
 		})
-	sdk.AddTool(p, tool("top", "Show the heaviest functions of a profile (samples of CPU, allocations): their own value, and with all that they call."),
+	sdk.AddTool(p, tool("top", "Show the heaviest functions of a profile (samples of CPU, allocations): their own value, and with all that they call.", topArgs{}),
 		func(ctx context.Context, _ *sdk.CallToolRequest, in topArgs) (*sdk.CallToolResult, any, error) {
 			return s.call(ctx, in.traceArgs, func(ctx context.Context, t *trace, a *answer) error { return s.top(ctx, t, a, in) })
 		})
 	sdk.AddTool(p, tool("compare", "Compare traces recorded before and after a change: slices and functions by the time they take themselves, CPU time and waiting by thread, "+
-		"frames, counters, memory, alerts; the largest effects on time first. With several traces on both sides p says whether a difference is noise."),
+		"frames, counters, memory, alerts; the largest effects on time first. With several traces on both sides p says whether a difference is noise.", compareArgs{}),
 		func(ctx context.Context, _ *sdk.CallToolRequest, in compareArgs) (*sdk.CallToolResult, any, error) {
 			var a answer
 			return a.result(s.compare(ctx, &a, in))
 		})
-	sdk.AddTool(p, tool("alerts", "Find what deserves attention: long binder calls, ANRs, bursts of late frames, lost data and other known problems."),
+	sdk.AddTool(p, tool("alerts", "Find what deserves attention: long binder calls, ANRs, bursts of late frames, lost data and other known problems.", traceArgs{}),
 		func(ctx context.Context, _ *sdk.CallToolRequest, in traceArgs) (*sdk.CallToolResult, any, error) {
 			return s.call(ctx, in, s.alerts)
 		})

@@ -119,7 +119,7 @@ function timeline(parent) {
     step *= [1, 2, 5, 10].find(n => (to - from) / (step * n) <= 8) ?? 10;
     for (let t = Math.ceil(from / step) * step; t <= to; t += step) {
       g.fillStyle = color("dim");
-      fit(g, duration(t), x(t) + 3, axis / 2, 90);
+      if (x(t) + 3 + g.measureText(duration(t)).width <= w) g.fillText(duration(t), x(t) + 3, axis / 2);
       g.fillStyle = color("line");
       g.fillRect(x(t), 0, 1, h);
     }

@@ -34,7 +34,10 @@ func (m *maker) facts(ctx context.Context) ([]Figure, error) {
 		return f.Table.Rows[0].Cells[i].Text
 	}
 	m.page.Title = cmp.Or(known("name"), m.page.Title)
-	m.page.Summary = known("format") + ", " + known("bytes") + ", " + count.Quantity(float64(m.page.data.Dur), "ns")
+	m.page.Summary = known("format") + ", " + known("bytes")
+	if m.page.data.Dur > 0 { // a profile may have no times
+		m.page.Summary += ", " + count.Quantity(float64(m.page.data.Dur), "ns")
+	}
 	t := &Table{Columns: []Column{{Name: "fact"}, {Name: "value"}}}
 	for i, c := range f.Table.Columns {
 		cell := f.Table.Rows[0].Cells[i]

@@ -57,7 +57,7 @@ fleet-lint: ## the same linters for cmd/tpfleet
 fleet-unit: ## tests of cmd/tpfleet that need no server
 	cd cmd/tpfleet && $(GO) test -vet=off $(TESTFLAGS) ./...
 
-fleet-test: fleet-lint fleet-unit ## all checks of cmd/tpfleet, also with an S3 gateway and a catalog; these need Java and Maven
+fleet-test: fleet-lint ## all checks of cmd/tpfleet, also with an S3 gateway and a catalog; these need Java and Maven
 	GO=$(GO) .ci/fleet $(TESTFLAGS)
 
 # Tests compare with independent tools on the recordings there, if there are some.

@@ -131,7 +131,7 @@ func TestRecordedTogether(t *testing.T) {
 		if _, err := fmt.Sscanf(row[strings.IndexByte(row, ',')+1:], "%d,%d,%d,%d,%d", &ts, &dur, &samples, &first, &last); err != nil {
 			t.Fatalf("%q: %v", row, err)
 		}
-		const most = int64(time.Millisecond)
+		const most = int64(5 * time.Millisecond) // the thread may wait for a CPU between its pause and its clock
 		if samples < 5 || first < -most || last < -most {
 			t.Errorf("%s: %d samples, the first %d ns after its begin, the last %d ns before its end", row, samples, first, last)
 		}

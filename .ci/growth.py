@@ -26,7 +26,7 @@ MEMORY_OF_THING = 1 / 1024
 # Traces with large texts; bench_memory.py measures them.
 TEXTS = {"large-names", "large-args", "screenshots"}
 # Kinds whose things cost more: a divisor of their number.
-COSTLY = {"tar-members": 10, "zip-members": 10, "gecko-threads": 2}
+COSTLY = {"tar-members": 10, "zip-members": 10, "ctf-streams": 10, "gecko-threads": 2}
 
 
 def convert(converter, trace, out):

@@ -30,7 +30,7 @@ const (
 )
 
 // Formats are the formats.
-var Formats = slices.Concat(events, jsonEvents, texts, packetFormats, binaries, members)
+var Formats = slices.Concat(events, jsonEvents, texts, packetFormats, binaries, profiles, spans, runtimes, kernels, gpus, exports, members)
 
 var events = []Format{
 	jsonOf("processes", func(e *textOf) {

@@ -82,10 +82,10 @@ unit: ## tests, and how much of ingest/proto those of whole traces cover
 	.ci/coverage bin/coverage 85 60
 
 unit-traces:
-	$(GO) test -vet=off $(TESTFLAGS) -coverpkg=./ingest/proto/... -coverprofile=bin/coverage $(TRACETESTS)
+	$(GO) test -vet=off -timeout 20m $(TESTFLAGS) -coverpkg=./ingest/proto/... -coverprofile=bin/coverage $(TRACETESTS)
 
 unit-rest:
-	$(GO) test -vet=off $(TESTFLAGS) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(TRACETESTS))")
+	$(GO) test -vet=off -timeout 20m $(TESTFLAGS) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(TRACETESTS))")
 
 race: ## tests of concurrent code, with the race detector
 	$(GO) test -vet=off -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/proto/families ./internal/handoff

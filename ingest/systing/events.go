@@ -291,10 +291,10 @@ func (p *parser) count(ts int64, row *row) {
 		p.File.Count(model.StatSystingParseErrors)
 	}
 	track := p.Tracks.Intern(counterTracks, &model.TrackOptions{Name: c.name, Unit: c.unit}, model.IntDim(id))
-	p.Counters.Push(ts, row.value("value").Real, track)
+	p.Counters.Push(ts, row.value("value").number(), track)
 }
 
 func (p *parser) metric(ts int64, row *row) {
 	track := p.Tracks.Intern(tpuMetrics, nil, model.IntDim(p.Machine.GPU(row.int("device_id"))), model.StringDim(row.text("metric_name")))
-	p.Counters.Push(ts, row.value("value").Real, track)
+	p.Counters.Push(ts, row.value("value").number(), track)
 }

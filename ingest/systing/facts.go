@@ -2,6 +2,7 @@ package systing
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -153,19 +154,10 @@ func (r *reader) system(t *tableFile) {
 // metadata keeps a row as metadata, but for some columns.
 func (r *reader) metadata(name string, t *tableFile, except ...string) {
 	for i, column := range t.Columns {
-		if v := t.Value(i); v.Kind != parquetfile.Null && column != "trace_id" && !has(except, column) {
+		if v := t.Value(i); v.Kind != parquetfile.Null && column != "trace_id" && !slices.Contains(except, column) {
 			r.File.SetMetadata("systing."+name+"."+column, argOf(t, v))
 		}
 	}
-}
-
-func has(all []string, name string) bool {
-	for _, s := range all {
-		if s == name {
-			return true
-		}
-	}
-	return false
 }
 
 // versions reads what the database says of the recording.

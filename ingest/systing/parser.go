@@ -125,6 +125,14 @@ type value struct {
 	Text model.StringID
 }
 
+// number returns a number of any type.
+func (v value) number() float64 {
+	if v.Kind == parquetfile.Int {
+		return float64(v.Int)
+	}
+	return v.Real
+}
+
 func (r *row) value(column string) value {
 	if i, ok := r.columns[column]; ok {
 		return r.values[i]

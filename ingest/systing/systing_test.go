@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"flag"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -113,12 +114,7 @@ func folder(t testing.TB, tables map[string][]byte) []byte {
 			t.Fatal(err)
 		}
 	}
-	var names []string
-	for name := range tables {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		add("traces/"+name+".parquet", tables[name])
 	}
 	add("traces/schema.sql", []byte("CREATE TABLE process"))
@@ -176,11 +172,15 @@ func TestDatabase(t *testing.T) {
 		"frame":        tableOf(t, "trace_id:text? id:i64? name:text?", `{"trace_id":"a","id":0,"name":"main (app) <0x10>"},{"trace_id":"a","id":1,"name":"read (libc.so) <0x20>"}`),
 		"stack":        tableOf(t, "trace_id:text? id:i64? frame_ids:i64s? depth:i32? leaf_name:text?", `{"trace_id":"a","id":4,"frame_ids":[0,1],"depth":2,"leaf_name":"read"},{"trace_id":"a","id":5,"frame_ids":[8],"depth":1,"leaf_name":"?"}`),
 		"stack_sample": tableOf(t, "trace_id:text? ts:i64? utid:i64? cpu:i32? stack_id:i64? stack_event_type:i8?", `{"trace_id":"a","ts":5,"utid":1,"cpu":0,"stack_id":4,"stack_event_type":1},{"trace_id":"a","ts":6,"utid":1,"cpu":0,"stack_id":6,"stack_event_type":1}`),
-		"_traces":      tableOf(t, "trace_id:text? source_path:text? systing_version:text?", `{"trace_id":"a","source_path":"traces","systing_version":"1.13.10"}`),
+		// The type of a value is the database's.
+		"counter_track": tableOf(t, "trace_id:text? id:i64? name:text? unit:text?", `{"trace_id":"a","id":1,"name":"n","unit":"count"}`),
+		"counter":       tableOf(t, "trace_id:text? ts:i64? track_id:i64? value:i64?", `{"trace_id":"a","ts":7,"track_id":1,"value":42}`),
+		"_traces":       tableOf(t, "trace_id:text? source_path:text? systing_version:text?", `{"trace_id":"a","source_path":"traces","systing_version":"1.13.10"}`),
 	}
 	got := ingesttest.MustRead(t, "db.tar", folder(t, all))
 	got.Want(t, "process", "pid|name", "0|NULL", "100|app")
 	got.Want(t, "stack_sample", "ts|callsite_id", "5|1", "6|NULL")
+	got.Want(t, "counter", "ts|value", "7|42")
 	got.Want(t, "stack_profile_frame", "name|rel_pc", "main|16", "read|32")
 	got.Want(t, "stats", "name|value", "unread_event|1", "unread_event|1", "unread_fact|1", "systing_parse_errors|1", "systing_parse_errors|1")
 }
@@ -229,10 +229,7 @@ func TestDamage(t *testing.T) {
 }
 
 func cloneWith(all map[string][]byte, name string, data []byte) map[string][]byte {
-	some := map[string][]byte{}
-	for n, d := range all {
-		some[n] = d
-	}
+	some := maps.Clone(all)
 	some[name] = data
 	return some
 }

@@ -135,8 +135,8 @@ func TestCutTraceNamesThreads(t *testing.T) {
 	ask("b", "SELECT name, dur FROM slice WHERE ts > 3000", "name,dur\nend,0\n")
 }
 
-// TestCutTraceEndsOfOtherEvents has a reply to a call from before the trace, which ends the innermost slice of the thread, as in Trace Processor. Neither it nor the
-// slice that it ends is in the part, or it would end what reaches into the range.
+// TestCutTraceEndsOfOtherEvents has a reply to a call from before the trace, which ends the innermost slice of the thread, as in Trace
+// Processor. Neither it nor the slice that it ends is in the part, or it would end what reaches into the range.
 func TestCutTraceEndsOfOtherEvents(t *testing.T) {
 	t.Parallel()
 	_, trace, err := tracecase.Trace(&txtar.File{Name: "t.textproto", Data: []byte(`packet { ftrace_events { cpu: 0

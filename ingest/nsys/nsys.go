@@ -114,7 +114,7 @@ func (r *reader) push(t *table, row *sqlitefile.Row, ts, dur, number int64) erro
 	r.Token.Uint(uint64(t.Number))
 	r.Token.Int(dur)
 	r.Token.Int(number)
-	t.Pack(r.Token, row)
+	row.Pack(r.Token)
 	stream := r.Others
 	if t.kind == call || t.kind == nvtx {
 		stream = r.Threads

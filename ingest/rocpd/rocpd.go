@@ -142,7 +142,7 @@ func (r *reader) rows(names *names, rows *sqlitefile.Table, k kind) error {
 		if k == region {
 			r.args.write(r.Token, eventID)
 		}
-		t.Pack(r.Token, row)
+		row.Pack(r.Token)
 		stream := r.Others
 		if k == region || k == allocation {
 			stream = r.Threads

@@ -28,9 +28,7 @@ func Open(in *format.Input) (*Reader, error) {
 	if r.file, err = spool.Open(in); err != nil {
 		return nil, err
 	}
-	r.DB, err = sqlitefile.Open(r.file, r.file.Size, func(offset int64, why string) {
-		in.File.LogAt(model.StatSQLiteParseErrors, offset, r.reason(why))
-	})
+	r.DB, err = sqlitefile.Open(r.file, r.file.Size, func(why string) { r.LostRows(1, why) })
 	if err != nil {
 		r.Close()
 		return nil, err
@@ -39,7 +37,12 @@ func Open(in *format.Input) (*Reader, error) {
 }
 
 // Close closes the file.
-func (r *Reader) Close() { r.file.Close() }
+func (r *Reader) Close() {
+	if r.DB != nil {
+		r.DB.Close()
+	}
+	r.file.Close()
+}
 
 // Sort begins the streams. Their tokens begin with the number of a table and the duration.
 func (r *Reader) Sort(parser sort.Sink) {

@@ -45,21 +45,17 @@ type Event struct {
 	sqlitefile.Row
 }
 
-// Pack writes a row for the sorter.
-func (t *Table) Pack(w *token.Writer, row *sqlitefile.Row) {
-	w.Int(row.ID)
-	w.Rest(row.Record)
-}
-
-// Unpack reads what Pack wrote.
+// Unpack reads what a row's Pack wrote.
 func (e *Event) Unpack(t *Table, r token.Reader) {
 	e.Table = t
-	id := r.Int()
-	e.Row.Set(t.Table, id, r)
+	e.Row.Unpack(t.Table, r)
 }
 
 // Of makes the event a row of a table.
-func (e *Event) Of(t *Table, row *sqlitefile.Row) { e.Table, e.Row = t, *row }
+func (e *Event) Of(t *Table, row *sqlitefile.Row) {
+	e.Table = t
+	e.Row.Copy(row)
+}
 
 func (e *Event) at(name string) int {
 	if i, ok := e.columns[name]; ok {

@@ -1,13 +1,23 @@
-// Package sqlitefile reads the rows of tables in SQLite database files, as
-// https://www.sqlite.org/fileformat2.html describes them. It runs no SQL, so a file cannot make it do
-// more than read each page once per table.
+// Package sqlitefile reads the rows of tables in SQLite database files. SQLite itself reads them, and only by the ids of
+// rows: a file's views, triggers, generated columns and indexes are never used, and nothing is written.
 package sqlitefile
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+	"modernc.org/sqlite/vfs"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 )
@@ -18,28 +28,28 @@ const magic = "SQLite format 3\x00"
 func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 
 const (
-	headerSize  = 100
-	minPage     = 512
-	maxTables   = 100_000
-	encodingRaw = 0 // of a database without text
-	utf8Text    = 1
+	headerSize = 100
+	maxTables  = 100_000
+	// maxValue is the size in bytes up to which a row is read; SQLite's own limit is 1 GB.
+	maxValue = 64 << 20
 )
 
 // File is a database.
 type File struct {
-	// Damaged is called for what cannot be read, with its offset.
-	Damaged func(offset int64, why string)
 	// Tables are the tables, in the order in which they were made.
 	Tables []*Table
 
-	at       io.ReaderAt
-	pages    uint32 // in the file
-	pageSize int64
-	usable   int // bytes of a page
+	damaged func(why string)
+	size    int64
+	source  *source
+	vfs     *vfs.FS
+	db      *sql.DB
+	conn    *sql.Conn
+	open    []*Rows
 }
 
-// Open reads the schema of a database of size bytes. An error is the input's fault.
-func Open(at io.ReaderAt, size int64, damaged func(offset int64, why string)) (*File, error) {
+// Open reads the schema of a database of size bytes. It calls damaged for what cannot be read, now or later.
+func Open(at io.ReaderAt, size int64, damaged func(why string)) (*File, error) {
 	var head [headerSize]byte
 	if n, err := at.ReadAt(head[:], 0); n < len(head) || !Is(head[:]) {
 		if err != nil && err != io.EOF {
@@ -47,49 +57,135 @@ func Open(at io.ReaderAt, size int64, damaged func(offset int64, why string)) (*
 		}
 		return nil, format.Errorf(format.ErrCorrupt, int64(n), "the header of an SQLite database is cut off")
 	}
-	f := &File{Damaged: damaged, at: at, pageSize: int64(binary.BigEndian.Uint16(head[16:]))}
-	if f.pageSize == 1 {
-		f.pageSize = 1 << 16
-	}
-	f.usable = int(f.pageSize) - int(head[20])
-	if f.pageSize < minPage || f.pageSize&(f.pageSize-1) != 0 || f.usable < 480 {
-		return nil, format.Errorf(format.ErrCorrupt, 16, "a page size of %d bytes, %d of them reserved", f.pageSize, head[20])
-	}
-	if head[19] > 2 {
-		return nil, format.Errorf(format.ErrUnsupported, 19, "version %d of SQLite's file format", head[19])
-	}
-	if e := binary.BigEndian.Uint32(head[56:]); e != utf8Text && e != encodingRaw {
-		return nil, format.Errorf(format.ErrUnsupported, 56, "an SQLite database with texts in UTF-16")
-	}
-	f.pages = uint32(min(size/f.pageSize, 1<<32-2))
-	if want := binary.BigEndian.Uint32(head[28:]); want > f.pages && bytes.Equal(head[24:28], head[92:96]) {
-		damaged(int64(f.pages)*f.pageSize, fmt.Sprintf("the file has %d of its %d pages", f.pages, want))
-	}
-	if f.pages == 0 {
+	f := &File{damaged: damaged, size: size, source: &source{at: at, size: size}}
+	want, page := pages(head[:])
+	if size < page {
 		return nil, format.Errorf(format.ErrCorrupt, size, "the first page of an SQLite database is cut off")
 	}
-	return f, f.readSchema()
+	if err := f.connect(); err != nil {
+		f.Close()
+		if err, why := f.cause(err); err != nil {
+			return nil, err
+		} else {
+			return nil, format.Errorf(format.ErrCorrupt, -1, "an SQLite database: %s", why)
+		}
+	}
+	if want > size/page {
+		damaged(fmt.Sprintf("the file has %d of its %d pages", size/page, want))
+	}
+	if err := f.readSchema(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
-// readSchema reads sqlite_schema: type, name, tbl_name, rootpage, sql.
-func (f *File) readSchema() error {
-	schema := &Table{Name: "sqlite_schema", file: f, root: 1, rowid: -1}
-	rows := schema.Rows()
-	for rows.Next() {
-		r := &rows.Row
-		root, ok := r.Int(3)
-		if string(r.Text(0)) != "table" || !ok {
-			continue
-		}
-		if len(f.Tables) == maxTables {
-			return format.Errorf(format.ErrUnsupported, 0, "an SQLite database of more than %d tables", maxTables)
-		}
-		t := &Table{Name: string(r.Text(1)), file: f, root: uint32(min(max(root, 0), 1<<32-1)), rowid: -1}
-		t.parse(r.Text(4))
-		f.Tables = append(f.Tables, t)
+// pages returns the number of pages that the header says, 0 if it does not, and their size.
+func pages(head []byte) (n, size int64) {
+	if size = int64(binary.BigEndian.Uint16(head[16:])); size == 1 {
+		size = 1 << 16
 	}
-	return rows.Err
+	if bytes.Equal(head[24:28], head[92:96]) { // else an old version of SQLite changed the file
+		n = int64(binary.BigEndian.Uint32(head[28:]))
+	}
+	return n, max(size, 1)
 }
+
+// connect opens the database. A schema that can be written is read as far as it goes, also if the file is cut off.
+func (f *File) connect() error {
+	name, files, err := vfs.New(f.source)
+	if err != nil {
+		return err
+	}
+	f.vfs = files
+	if f.db, err = sql.Open("sqlite", "file:db?immutable=1&_pragma=writable_schema(1)&_pragma=trusted_schema(0)&vfs="+name); err != nil {
+		return err
+	}
+	if f.conn, err = f.db.Conn(context.Background()); err != nil {
+		return err
+	}
+	_, err = sqlite.Limit(f.conn, lib.SQLITE_LIMIT_LENGTH, maxValue)
+	return err
+}
+
+// Close closes the database and the rows that were not read to their end.
+func (f *File) Close() {
+	for _, r := range f.open {
+		r.close()
+	}
+	if f.conn != nil {
+		f.conn.Close()
+	}
+	if f.db != nil {
+		f.db.Close()
+	}
+	if f.vfs != nil {
+		f.vfs.Close()
+	}
+}
+
+// cause tells damaged contents, which it describes, from what failed below SQLite.
+func (f *File) cause(err error) (failure error, damage string) {
+	if f.source.err != nil {
+		return f.source.err, ""
+	}
+	var of *sqlite.Error
+	if errors.As(err, &of) {
+		switch of.Code() & 0xff {
+		case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_TOOBIG, lib.SQLITE_FORMAT, lib.SQLITE_ERROR, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY:
+			return nil, of.Error()
+		}
+	}
+	return err, ""
+}
+
+// readSchema lists the tables that have rows and whose definition can be read.
+func (f *File) readSchema() error {
+	const tables = `SELECT name, wr FROM sqlite_schema LEFT JOIN (SELECT name, wr FROM pragma_table_list WHERE schema = 'main') USING (name)
+		WHERE type = 'table' AND rootpage > 0 ORDER BY sqlite_schema.rowid`
+	err := f.each(tables, nil, func(scan func(...any) error) error {
+		t, wr := &Table{file: f}, sql.NullBool{}
+		if err := scan(&t.Name, &wr); err != nil {
+			return err
+		}
+		switch {
+		case !wr.Valid:
+			f.damaged("the definition of table " + t.Name)
+		case len(f.Tables) == maxTables:
+			return format.Errorf(format.ErrUnsupported, 0, "an SQLite database of more than %d tables", maxTables)
+		default:
+			f.Tables = append(f.Tables, t)
+			return t.describe(!wr.Bool)
+		}
+		return nil
+	})
+	if err == nil {
+		return nil
+	}
+	err, why := f.cause(err)
+	if why != "" {
+		f.damaged("its schema: " + why)
+	}
+	return err
+}
+
+// each calls row for each row that a query gives.
+func (f *File) each(query string, args []any, row func(scan func(...any) error) error) error {
+	rows, err := f.conn.QueryContext(context.Background(), query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// quote quotes a name for SQL.
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // Table returns the table of this name, or one without rows.
 func (f *File) Table(name string) *Table {
@@ -98,28 +194,48 @@ func (f *File) Table(name string) *Table {
 			return t
 		}
 	}
-	return &Table{Name: name, file: f, rowid: -1}
+	return &Table{Name: name}
 }
 
 // Table is a table of a database.
 type Table struct {
 	Name     string
 	Columns  []string
-	integers []int // columns that are declared as integers
-	file     *File
-	root     uint32 // page, 0 for no rows
-	rowid    int    // column that has the row's id, or -1
+	file     *File  // nil if the database has no such table
+	integers []int  // columns that are declared as integers
+	id       string // the name of the rows' ids, or "" if they have none
+}
+
+// describe finds the columns, but for those that are computed.
+func (t *Table) describe(hasIDs bool) error {
+	taken := map[string]bool{}
+	err := t.file.each("SELECT name, type, hidden FROM pragma_table_xinfo(?)", []any{t.Name}, func(scan func(...any) error) error {
+		var name, declared string
+		var hidden int
+		if err := scan(&name, &declared, &hidden); err != nil {
+			return err
+		}
+		taken[strings.ToLower(name)] = true
+		if hidden != 0 {
+			return nil
+		}
+		if strings.Contains(strings.ToUpper(declared), "INT") { // as SQLite finds integers
+			t.integers = append(t.integers, len(t.Columns))
+		}
+		t.Columns = append(t.Columns, name)
+		return nil
+	})
+	for _, id := range []string{"rowid", "_rowid_", "oid"} {
+		if hasIDs && !taken[id] {
+			t.id = id
+			break
+		}
+	}
+	return err
 }
 
 // Column returns the number of a column, or -1, whose values are NULL.
-func (t *Table) Column(name string) int {
-	for i, c := range t.Columns {
-		if c == name {
-			return i
-		}
-	}
-	return -1
-}
+func (t *Table) Column(name string) int { return slices.Index(t.Columns, name) }
 
 // Has reports whether the table has all these columns.
 func (t *Table) Has(columns ...string) bool {
@@ -130,3 +246,40 @@ func (t *Table) Has(columns ...string) bool {
 	}
 	return true
 }
+
+// source is the file system that SQLite sees: the database, and nothing beside it.
+type source struct {
+	at   io.ReaderAt
+	size int64
+	err  error // of reading the file, which SQLite does not pass on
+}
+
+const fileName = "db"
+
+// Open implements fs.FS.
+func (s *source) Open(name string) (fs.File, error) {
+	if !strings.HasSuffix(name, fileName) {
+		return nil, fs.ErrNotExist
+	}
+	return &sourceFile{io.NewSectionReader(s, 0, s.size)}, nil
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *source) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := s.at.ReadAt(p, offset)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// sourceFile is the database as SQLite opened it.
+type sourceFile struct{ *io.SectionReader }
+
+func (f *sourceFile) Close() error               { return nil }
+func (f *sourceFile) Stat() (fs.FileInfo, error) { return f, nil }
+func (f *sourceFile) Name() string               { return fileName }
+func (f *sourceFile) Mode() fs.FileMode          { return 0o400 }
+func (f *sourceFile) ModTime() time.Time         { return time.Time{} }
+func (f *sourceFile) IsDir() bool                { return false }
+func (f *sourceFile) Sys() any                   { return nil }

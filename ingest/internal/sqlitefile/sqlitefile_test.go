@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-
-	_ "modernc.org/sqlite"
 
 	"github.com/tpconvert/tpconvert/ingest/format"
 	"github.com/tpconvert/tpconvert/ingest/internal/sqlitefile"
@@ -79,7 +78,7 @@ func text(r *sqlitefile.Row, columns int) string {
 // TestRows compares all rows with those that SQLite reads.
 func TestRows(t *testing.T) {
 	data := database(t, statements...)
-	f, err := sqlitefile.Open(bytes.NewReader(data), int64(len(data)), func(offset int64, why string) { t.Errorf("at %d: %s", offset, why) })
+	f, err := sqlitefile.Open(bytes.NewReader(data), int64(len(data)), func(why string) { t.Error(why) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +140,7 @@ func TestCut(t *testing.T) {
 	data := database(t, statements...)
 	for n := 0; n < len(data); n += 97 + n/10 {
 		damaged := 0
-		f, err := sqlitefile.Open(bytes.NewReader(data[:n]), int64(n), func(int64, string) { damaged++ })
+		f, err := sqlitefile.Open(bytes.NewReader(data[:n]), int64(n), func(string) { damaged++ })
 		switch {
 		case n < 512 && (!format.BadInput(err) || !errors.Is(err, format.ErrCorrupt)):
 			t.Fatalf("%d bytes: %v", n, err)
@@ -156,21 +155,107 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// open opens a database and returns what is damaged in it.
+func open(t *testing.T, data []byte) (f *sqlitefile.File, damaged *[]string) {
+	t.Helper()
+	damaged = new([]string)
+	f, err := sqlitefile.Open(bytes.NewReader(data), int64(len(data)), func(why string) { *damaged = append(*damaged, why) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return f, damaged
+}
+
+// all returns the rows of a table.
+func all(t *testing.T, f *sqlitefile.File, table string) []string {
+	t.Helper()
+	var got []string
+	rows := f.Table(table).Rows()
+	for rows.Next() {
+		got = append(got, text(&rows.Row, len(f.Table(table).Columns)))
+	}
+	if rows.Err != nil {
+		t.Fatal(rows.Err)
+	}
+	return got
+}
+
+// TestDefinitions checks that the values are those in the file, whatever its definitions say, and that its expressions do not run.
+func TestDefinitions(t *testing.T) {
+	f, damaged := open(t, database(t,
+		"PRAGMA encoding = 'UTF-16'",
+		"CREATE TABLE a (d DATE, r REAL, b BOOLEAN, fails AS (abs(1)), rowid TEXT)",
+		"INSERT INTO a VALUES ('2026-11-26', 3, 1, 'é')", // SQLite stores 3 as an integer
+		"CREATE TABLE w (x TEXT PRIMARY KEY, y) WITHOUT ROWID",
+		"INSERT INTO w VALUES ('b', 1), ('a', 2)",
+		"CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT * FROM n",
+		"CREATE TABLE broken (x)", "CREATE TABLE last (x)", "INSERT INTO last VALUES (7)",
+		"PRAGMA writable_schema = 1", "UPDATE sqlite_schema SET sql = 'CREATE TABLE broken(((' WHERE name = 'broken'",
+		"UPDATE sqlite_schema SET sql = replace(sql, 'abs(1)', 'abs(-9223372036854775807 - 1)')"))
+	for table, want := range map[string][]string{"a": {"'2026-11-26',3,1,'é'"}, "w": {"'a',2", "'b',1"}, "v": nil, "last": {"7"}} {
+		if got := all(t, f, table); !slices.Equal(got, want) {
+			t.Errorf("table %s: %q, want %q", table, got, want)
+		}
+	}
+	rows := f.Table("a").Rows()
+	if !rows.Next() || rows.Kind(1) != sqlitefile.Real {
+		t.Errorf("%v, a value of kind %v in a column of real numbers", rows.Err, rows.Kind(1))
+	}
+	if !slices.Equal(*damaged, []string{"the definition of table broken"}) {
+		t.Errorf("damaged %q", *damaged)
+	}
+}
+
+// TestDamagedPlaces reads a table with two damaged pages and one that is in it twice: all other rows are read, once.
+func TestDamagedPlaces(t *testing.T) {
+	const size, count = 512, 2000
+	data := database(t, "PRAGMA page_size = 512", "CREATE TABLE t (x INTEGER PRIMARY KEY, y)",
+		"WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 2000) INSERT INTO t SELECT n, 'row ' || n || '.' FROM i")
+	page := func(row int) []byte { // the leaf with a row
+		at := bytes.Index(data, fmt.Appendf(nil, "row %d.", row)) / size * size
+		return data[at : at+size]
+	}
+	lost := map[int]bool{}
+	for i := 1; i <= count; i++ {
+		text := fmt.Appendf(nil, "row %d.", i)
+		lost[i] = bytes.Contains(page(500), text) || bytes.Contains(page(1000), text) || bytes.Contains(page(1500), text)
+	}
+	clear(page(500))
+	page(1000)[0] = 0x7f
+	copy(page(1500), page(1200))
+	f, damaged := open(t, data)
+	var want []string
+	for i := 1; i <= count; i++ {
+		if !lost[i] {
+			want = append(want, fmt.Sprintf("%d,'row %[1]d.'", i))
+		}
+	}
+	if got := all(t, f, "t"); !slices.Equal(got, want) {
+		t.Errorf("%d rows, want %d", len(got), len(want))
+	}
+	if len(*damaged) != 3 || !strings.Contains((*damaged)[0], "table t from row ") {
+		t.Errorf("damaged: %q", *damaged)
+	}
+}
+
 func FuzzRows(f *testing.F) {
-	f.Add(database(f, statements[:4]...), 600, byte(3))
-	f.Add(database(f, statements...), 120, byte(5))
+	small := []string{statements[0], statements[2], "INSERT INTO b VALUES (1, 2, 'text'), (-1, 3, 0.5), (NULL, 4, zeroblob(2000))"}
+	f.Add(database(f, small...), 600, byte(3))
+	f.Add(database(f, small...), 120, byte(5))
 	f.Fuzz(func(t *testing.T, data []byte, at int, b byte) {
 		if len(data) > 0 {
 			data[uint(at)%uint(len(data))] = b
 		}
-		db, err := sqlitefile.Open(bytes.NewReader(data), int64(len(data)), func(int64, string) {})
+		db, err := sqlitefile.Open(bytes.NewReader(data), int64(len(data)), func(string) {})
 		if err != nil {
 			return
 		}
+		defer db.Close()
 		for _, table := range db.Tables {
 			table.Count()
 			find, n := table.Lookup(), 0
-			for r := table.Rows(); r.Next() && n < 10_000; n++ {
+			for r := table.Rows(); r.Next() && n < 100; n++ {
 				text(&r.Row, len(table.Columns)+1)
 				if _, err := find.Find(r.ID + 1); err != nil {
 					t.Fatal(err)

@@ -196,7 +196,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, most int64) (body 
 	if r.ContentLength > most {
 		return nil, func() {}, &http.MaxBytesError{Limit: most}
 	}
-	body, err = s.bodies.readAll(http.MaxBytesReader(w, r.Body, most))
+	body, err = s.bodies.readAll(http.MaxBytesReader(w, r.Body, most), 0)
 	return body, func() { s.bodies.free(len(body)) }, err
 }
 
@@ -246,12 +246,12 @@ func (s *Server) serveWebsocket(w http.ResponseWriter, r *http.Request) {
 		defer stop()
 		return conn.Write(ctx, websocket.MessageBinary, m)
 	}}
-	read := func() ([]byte, error) {
+	read := func(held int64) ([]byte, error) {
 		_, message, err := conn.Reader(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return s.bodies.readAll(message)
+		return s.bodies.readAll(message, held)
 	}
 	if calls.takeAll(ctx, gone, read) != nil {
 		_ = conn.Close(websocket.StatusPolicyViolation, "")

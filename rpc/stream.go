@@ -16,19 +16,20 @@ const (
 )
 
 // takeAll answers calls, whose parts come from read and count as bodies, until the client disconnects. It keeps reading during a query, to
-// notice that, and then calls gone.
-func (s *stream) takeAll(ctx context.Context, gone func(), read func() ([]byte, error)) error {
+// notice that, and then calls gone. read is told how many bytes the client holds.
+func (s *stream) takeAll(ctx context.Context, gone func(), read func(held int64) ([]byte, error)) error {
 	parts := make(chan []byte, maxWaiting)
 	bodies := &s.server.bodies
-	var waiting atomic.Int64
+	var waiting, held atomic.Int64
 	go func() {
 		defer gone()
 		defer close(parts)
 		for {
-			part, err := read()
+			part, err := read(held.Load())
 			if err != nil {
 				return
 			}
+			held.Add(int64(len(part)))
 			if waiting.Add(int64(len(part))) <= maxWaitingBytes {
 				select {
 				case parts <- part:
@@ -49,9 +50,10 @@ func (s *stream) takeAll(ctx context.Context, gone func(), read func() ([]byte, 
 		}()
 	}()
 	for part := range parts {
-		held := len(s.rest) + len(part)
+		before := len(s.rest) + len(part)
 		err := s.take(ctx, part)
-		bodies.free(held - len(s.rest))
+		bodies.free(before - len(s.rest))
+		held.Add(int64(len(s.rest) - before))
 		if err != nil {
 			return err
 		}
@@ -97,10 +99,10 @@ func (s *Server) ServeStream(ctx context.Context, conn net.Conn) {
 		return err
 	}}
 	buffer := make([]byte, partBytes)
-	_ = calls.takeAll(ctx, gone, func() ([]byte, error) {
+	_ = calls.takeAll(ctx, gone, func(held int64) ([]byte, error) {
 		n, err := conn.Read(buffer)
 		if err == nil {
-			err = s.bodies.take(n)
+			err = s.bodies.take(n, held)
 		}
 		return bytes.Clone(buffer[:n]), err
 	})

@@ -284,12 +284,14 @@ func (r *reader) readStreams() error {
 		return format.Errorf(format.ErrUnsupported, -1, "the metadata of a trace without its streams: name their folder instead")
 	}
 	w := token.NewWriter(r.in.Store)
+	var window []byte // of the file before
 	for _, part := range r.in.Parts {
 		s := &stream{reader: r, file: part.File, token: w}
-		s.slots, s.steps = make([]uint64, r.kept), freeSteps
+		s.slots, s.steps, s.window = make([]uint64, r.kept), freeSteps, window[:0]
 		if err := s.open(part); err != nil {
 			return err
 		}
+		window = s.window
 	}
 	r.lost()
 	if r.found == 0 {

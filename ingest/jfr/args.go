@@ -10,8 +10,11 @@ import (
 
 const (
 	maxArgs   = 10_000 // of an event
-	maxShared = 1_000  // of those in constants, which any number of events may refer to
-	maxNested = 8      // objects in each other
+	maxShared = 1_000  // of an event's in constants, which any number of events may refer to
+	// A file may have this many of those, and so many more for each event.
+	allShared   = 5_000_000
+	eventShared = 20
+	maxNested   = 8 // objects in each other
 )
 
 // truncated is the key of the arg of events whose stack was cut off.

@@ -61,6 +61,7 @@ type reader struct {
 	people people
 	buffer []byte // the event, if it is small
 	total  int64  // events
+	shared int    // args in constants that events may still have
 	// Why the last chunk that is not read is not, "" if there is none.
 	unsupported string
 }
@@ -72,7 +73,7 @@ func read(in *format.Input) error {
 	}
 	defer file.Close()
 	in.UseClock(model.ClockRealtime)
-	r := &reader{in: in, file: file, parser: newParser(in.Context), event: token.NewWriter(in.Store), args: token.NewWriter(in.Store)}
+	r := &reader{in: in, file: file, parser: newParser(in.Context), event: token.NewWriter(in.Store), args: token.NewWriter(in.Store), shared: allShared}
 	r.people.context = in.Context
 	r.parser.people = &r.people
 	r.stream = in.Sorter.NewStream(r.parser)
@@ -388,7 +389,9 @@ func (c *chunk) eventAt(at, size int64, typ uint64) error {
 	utid, stack := model.UTID(model.None), stack{callsite: model.None}
 	c.missing = false
 	c.reader.args.Reset()
-	args := args{chunk: c, w: c.reader.args, left: maxArgs, shared: maxShared}
+	c.reader.shared += eventShared
+	args := args{chunk: c, w: c.reader.args, left: maxArgs, shared: min(maxShared, c.reader.shared)}
+	allowed := args.shared
 	for _, f := range t.fields {
 		v := c.read(&r, f)
 		switch {
@@ -405,6 +408,7 @@ func (c *chunk) eventAt(at, size int64, typ uint64) error {
 			args.add(f, v, f.name, f.name, 0)
 		}
 	}
+	c.reader.shared -= allowed - args.shared
 	if r.bad || !timed || dur < model.None {
 		c.bad(at, cmp.Or(t.name, "an event")+" that cannot be read")
 		return nil

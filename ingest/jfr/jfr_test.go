@@ -507,7 +507,10 @@ func member(name, class string, more ...string) element {
 }
 
 // small returns a recording with a sample and an event whose fields are a list and two objects that refer to each other.
-func small() []byte {
+func small() []byte { return chunkOf(1) }
+
+// chunkOf is that with so many events whose objects are endless.
+func chunkOf(events int) []byte {
 	number := func(b []byte, n ...uint64) []byte {
 		for _, n := range n {
 			b = binary.AppendUvarint(b, n)
@@ -556,7 +559,9 @@ func small() []byte {
 	}
 	utf8 := func(b []byte, text string) []byte { return append(number(append(b, 3), uint64(len(text))), text...) }
 	event(20, number(nil, 1500, 1, 1))
-	event(21, append(number(nil, 1000, 700, 2, 7, 0xffffffff, 1), 5, 2, 'a', 0xe9)) // é in Latin-1
+	for range events {
+		event(21, append(number(nil, 1000, 700, 2, 7, 0xffffffff, 1), 5, 2, 'a', 0xe9)) // é in Latin-1
+	}
 	constants := number(nil, 0, 0, 0, 1, 6)
 	constants = number(constants, 5, 1, 1)
 	constants = number(utf8(number(utf8(constants, "os"), 42), "main"), 1)
@@ -596,6 +601,23 @@ func TestSmall(t *testing.T) {
 	}
 	if stats := tables.Rows("stats", "name"); !slices.Equal(stats, []string{"unread_fact"}) { // the endless objects
 		t.Errorf("%q", stats)
+	}
+}
+
+// TestSharedObject checks that a file cannot make many events costly by one large constant that they share.
+func TestSharedObject(t *testing.T) {
+	const events = 6_000
+	tables := ingesttest.MustRead(t, "shared.jfr", chunkOf(events))
+	sets := tables.Rows("slice", "arg_set_id")
+	if len(sets) != events {
+		t.Fatalf("%d slices", len(sets))
+	}
+	args := map[string]int{}
+	for _, set := range tables.Rows("args", "arg_set_id") {
+		args[set]++
+	}
+	if first, last := args[sets[0]], args[sets[events-1]]; first < 100 || last > 20 {
+		t.Errorf("the first event has %d args, the last %d", first, last)
 	}
 }
 

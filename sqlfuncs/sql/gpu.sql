@@ -136,15 +136,24 @@ JOIN trace AS t ON true /*! AND t.trace_id = b.trace_id */
 LEFT JOIN (SELECT max(dur) AS slowest_step /*!, trace_id */ FROM slice WHERE name LIKE 'ProfilerStep#%' AND category = 'user_annotation' GROUP BY ALL) AS s
     ON true /*! AND s.trace_id = b.trace_id */;
 
--- gpu_collective: communication on all ranks of a job, in datasets of their traces: the name of the kernel and its number in the order in
--- which each rank ran those of this name; the ranks that have it, the least and greatest duration and the difference (skew), ns. All
--- ranks end it together, so the straggler, which began last, is the one with the least duration.
+-- gpu_collective: communication on all ranks of a job, in datasets of their traces: the name of the kernel and its number in the order
+-- in which each rank ran those of this name in this process group; the ranks that have it, the least and greatest duration and the
+-- difference (skew), ns. All ranks of the group end it together, so the straggler, which began last, is the one with the least duration.
+-- process_group and group_ranks are the name and ranks of the group, as PyTorch has them in its traces; NULL if they are not there.
 CREATE OR REPLACE VIEW gpu_collective AS
-SELECT name, number, count(*) AS ranks, min(dur) AS min_dur, max(dur) AS max_dur, max(dur) - min(dur) AS skew, arg_min(rank, dur) AS straggler
-FROM (SELECT k.name, k.dur, t.rank, row_number() OVER (PARTITION BY k.name /*!, k.trace_id */ ORDER BY k.ts, k.id) AS number
-      FROM gpu_kernel AS k JOIN trace AS t ON true /*! AND t.trace_id = k.trace_id */
+SELECT name, number, count(*) AS ranks, min(dur) AS min_dur, max(dur) AS max_dur, max(dur) - min(dur) AS skew, arg_min(rank, dur) AS straggler,
+       process_group, group_ranks
+FROM (SELECT k.name, k.dur, t.rank, g.process_group, g.group_ranks,
+             row_number() OVER (PARTITION BY k.name, g.process_group, g.group_ranks /*!, k.trace_id */ ORDER BY k.ts, k.id) AS number
+      FROM gpu_kernel AS k
+      JOIN trace AS t ON true /*! AND t.trace_id = k.trace_id */
+      LEFT JOIN (SELECT arg_set_id /*!, trace_id */, any_value(string_value) FILTER (flat_key = 'args.Process Group Name') AS process_group,
+                        trim(string_agg(coalesce(string_value, int_value::VARCHAR), ', ' ORDER BY id) FILTER (flat_key = 'args.Process Group Ranks'), '[]') AS group_ranks
+                 FROM args
+                 WHERE flat_key IN ('args.Process Group Name', 'args.Process Group Ranks')
+                 GROUP BY ALL) AS g ON g.arg_set_id = k.arg_set_id /*! AND g.trace_id = k.trace_id */
       WHERE k.kind = 'communication')
-GROUP BY name, number;
+GROUP BY name, number, process_group, group_ranks;
 
 -- gpu_critical_path(step): what a step took its time for, from its begin to its end or that of the last work launched in it: parts without gap or
 -- overlap (ts, dur in ns), found backward from the end, each the one that ended last of all that the part after it waited for.

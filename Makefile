@@ -150,7 +150,7 @@ bench: build ## Go benchmarks, then the whole command on a generated trace of ea
 	.ci/python .ci/bench_peer.py bin/tpconvert bin/tracegen $(SHARED)
 	.ci/python .ci/bench_sql.py bin/tpconvert bin/tracegen $(SHARED)
 
-gpu-hta: build bin/venv-hta ## the views of GPU work beside HolisticTraceAnalysis, and TraceLens if TRACELENS is a checkout: GPUTRACES are PyTorch's traces, and folders of those of a job
+gpu-hta: build bin/venv-hta ## the views of GPU work beside HolisticTraceAnalysis, and TraceLens if TRACELENS is a checkout: GPUTRACES are PyTorch's traces, folders of those of a job, and what TraceFusion made of them
 	PYTHONPATH="$(TRACELENS)" bin/venv-hta/bin/python .ci/gpu_hta.py bin/tpconvert $(GPUTRACES)
 
 gpu-rows: build ## rows of GPUFILES beside what Python reads in them: PyTorch's JSON, Nsight Systems' .sqlite, .xplane.pb

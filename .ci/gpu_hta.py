@@ -1,11 +1,12 @@
-"""Compare the views of GPU work with HolisticTraceAnalysis (PyPI), on PyTorch's traces: each of PATHS is one, or a
-folder of those of a job, one a rank.
+"""Compare the views of GPU work with HolisticTraceAnalysis (PyPI), on PyTorch's traces: each of PATHS is one, a folder
+of those of a job, one a rank, or the file that TraceLens's TraceFusion made of them, which is taken apart.
 
     python gpu_hta.py bin/tpconvert PATHS...
 
 HTA's own rules are applied where they differ: it takes an event for work on a GPU if it has a stream, so
-annotations and waits count, too, and its kinds go by its own patterns. If TraceLens can be imported, its GPU timeline is
-compared, too, but that it takes memory that is set for computation.
+annotations and waits count, too, and its kinds go by its own patterns. It knows the calls of CUDA only, so those of HIP get
+their names. If TraceLens can be imported, its GPU timeline is compared, too, but that it takes memory that is set for
+computation, and what it says about the collectives of several ranks.
 """
 
 import collections
@@ -28,6 +29,7 @@ from hta.common.trace import Trace  # noqa: E402
 from hta.trace_analysis import TraceAnalysis  # noqa: E402
 
 try:
+    from TraceLens.NcclAnalyser.nccl_analyser import NcclAnalyser
     from TraceLens.TreePerf.gpu_event_analyser import GPUEventAnalyser
 except ImportError:
     GPUEventAnalyser = None
@@ -38,7 +40,9 @@ warnings.simplefilter("ignore")
 # HTA leaves out work that no call within the marked steps launched; the views have all work.
 Trace._filter_irrelevant_gpu_kernels = lambda *_: None
 
-LAUNCHES = "'cudaLaunchKernel', 'cudaLaunchKernelExC', 'cudaMemcpyAsync', 'cudaMemsetAsync'"
+HIP = {name: "cudaLaunchKernel" for name in ("hipLaunchKernel", "hipExtLaunchKernel", "hipModuleLaunchKernel", "hipExtModuleLaunchKernel")}
+HIP |= {"hipMemcpyAsync": "cudaMemcpyAsync", "hipMemsetAsync": "cudaMemsetAsync"}
+LAUNCHES = tuple({"cudaLaunchKernelExC", *HIP, *HIP.values()})
 # Annotations, and kernels that HTA's patterns give another kind, are left out on both sides.
 SHARED = r"^(?!nccl.*Kernel).*(Memcpy|Memset|Sync)"
 
@@ -48,13 +52,34 @@ def query(tpconvert, dataset, sql):
     return json.loads(out)
 
 
+def read(path):
+    with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as f:
+        return f.read()
+
+
+def take_apart(path, to):
+    """Write the trace of each rank of a fused one, whose events have the rank and what the ids were; none of another."""
+    content = read(path)
+    ranks = collections.defaultdict(list)
+    for e in json.loads(content)["traceEvents"] if b'"pid_raw"' in content else []:
+        args = e.get("args", {})
+        if "rank" in args:
+            ranks[args.pop("rank")].append(e)
+        e.update({key: args.pop(key + "_raw") for key in ("id", "pid") if key + "_raw" in args})
+        args.update({key.removesuffix("_raw"): args.pop(key) for key in list(args) if key.endswith("_raw")})
+    for rank, events in ranks.items():
+        trace = {"distributedInfo": {"rank": rank, "world_size": len(ranks)}, "traceEvents": events}
+        (to / f"rank{rank:03}.json").write_text(json.dumps(trace))
+
+
 def rebase(path, to, rank):
     """Write the trace with times since the first event, because HTA's doubles have no ns of times since 1970, and with a
     rank if it has none, because HTA leaves out such traces."""
-    with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as f:
-        trace = json.load(f, parse_float=decimal.Decimal)
+    trace = json.loads(read(path), parse_float=decimal.Decimal)
     first = min(e["ts"] for e in trace["traceEvents"] if e.get("ph") == "X")
     for e in trace["traceEvents"]:
+        if e.get("cat") == "cuda_runtime":
+            e["name"] = HIP.get(e["name"], e["name"])
         if "ts" in e:
             e["ts"] = float(decimal.Decimal(e["ts"]) - first)
     if not any("rank" in (trace.get(key) or {}) for key in ("distributedInfo", "nccl")):
@@ -89,6 +114,19 @@ def tracelens(tpconvert, out, where, file, busy, check):
         check("TraceLens time by kind", row["dur"] / 1000, sum(e["dur"] for e in events))
 
 
+def collectives(tpconvert, out, files, check):
+    """Compare how many ranks each collective has, and the least and greatest time of one in it."""
+    frame = NcclAnalyser([files[rank] for rank in sorted(files)], len(files)).build_df_long()
+    durs = frame.groupby("collective_id")["dur"] if len(frame) else []
+    want = sorted((len(dur), dur.min(), dur.max()) for _, dur in durs)
+    own = query(tpconvert, out, "SELECT ranks, min_dur / 1000 AS min, max_dur / 1000 AS max FROM gpu_collective ORDER BY ALL")
+    check("TraceLens collectives", len(own), len(want))
+    for row, (ranks, least, most) in zip(own, want):
+        check("TraceLens ranks of a collective", row["ranks"], ranks)
+        check("TraceLens time of a collective", row["min"], least)
+        check("TraceLens time of a collective", row["max"], most)
+
+
 def critical_path(tpconvert, out, hta, path, checks):
     """Compare the critical path of the last step, or of the whole trace. HTA gives the time between operators no weight, so
     its path differs if the CPU goes on after the last work."""
@@ -120,9 +158,11 @@ def critical_path(tpconvert, out, hta, path, checks):
 
 
 def compare(tpconvert, path, work):
-    paths = sorted(path.iterdir()) if path.is_dir() else [path]
-    originals, rebased, out = work / "originals", work / "rebased", work / "out"
-    originals.mkdir(parents=True), rebased.mkdir()
+    originals, rebased, ranks, out = work / "originals", work / "rebased", work / "ranks", work / "out"
+    originals.mkdir(parents=True), rebased.mkdir(), ranks.mkdir()
+    if not path.is_dir():
+        take_apart(path, ranks)
+    paths = sorted(path.iterdir() if path.is_dir() else ranks.iterdir()) or [path]
     for i, p in enumerate(paths):
         shutil.copy(p, originals)
         rebase(p, rebased, i)
@@ -146,12 +186,12 @@ def compare(tpconvert, path, work):
     breakdown = hta.get_temporal_breakdown(visualize=False).set_index("rank")
     overlaps = hta.get_comm_comp_overlap(visualize=False).set_index("rank")
     _, all_kernels = hta.get_gpu_kernel_breakdown(visualize=False, duration_ratio=1, num_kernels=10**9, include_memory_kernels=True)
+
+    def check(what, got, want):
+        assert abs(got - want) < 1e-3, f"{path}, rank {rank}, {what}: {got}, HTA has {want}"
+        checks[what] += 1
+
     for rank in sorted(hta.t.traces):
-
-        def check(what, got, want):
-            assert abs(got - want) < 1e-3, f"{path}, rank {rank}, {what}: {got}, HTA has {want}"
-            checks[what] += 1
-
         where = work_of[rank]
         busy = query(tpconvert, out, f"FROM gpu_rank WHERE {where}")
         if not busy:
@@ -183,13 +223,15 @@ def compare(tpconvert, path, work):
 
         launches = hta.get_cuda_kernel_launch_stats(ranks=[rank], visualize=False)[rank].set_index("correlation")
         own = query(tpconvert, out, "SELECT correlation, launch_dur / 1000 AS cpu, dur / 1000 AS gpu, launch_delay / 1000 AS delay "
-                    f"FROM gpu_kernel WHERE launch_name IN ({LAUNCHES}) AND {where}")
+                    f"FROM gpu_kernel WHERE launch_name IN {LAUNCHES} AND {where}")
         check("launches", len(own), len(launches))
         for row in own:
             want = launches.loc[row["correlation"]]
             check("cpu_duration", float(row["cpu"]), want["cpu_duration"])
             check("gpu_duration", float(row["gpu"]), want["gpu_duration"])
             check("launch_delay", float(row["delay"]), want["launch_delay"])
+    if GPUEventAnalyser and len(paths) > 1:
+        collectives(tpconvert, out, hta.t.trace_files, check)
     if len(paths) == 1 and "cuda_sync" in hta.t.symbol_table.get_sym_id_map():
         critical_path(tpconvert, out, TraceAnalysis(trace_dir=str(rebased), include_last_profiler_step=True), path, checks)
     print(f"{path}: {len(hta.t.traces)} traces, {sum(checks.values())} numbers are equal:", dict(checks))

@@ -185,7 +185,7 @@ func TestSummaryOfGPUs(t *testing.T) {
 	}
 	all := tpconvert(t, dir, "summarize", "--trace-id", "a.json", "gpu", "out", "--format", "csv")
 	all.expect(t, exitDone, "")
-	for _, want := range []string{"gpu_kernels,computation,gemm,2,30000.0,15000.0", "gpu_devices,0,39000.0,25000.0,30000.0,10000.0,5000.0",
+	for _, want := range []string{"gpu_kernels,computation,gemm,2,30000.0,15000.0", "gpu_devices,,0,39000.0,25000.0,30000.0,10000.0,5000.0",
 		"gpu_streams,0,7,3,34000.0", "gpu_copies,0,DtoH,1,8.0,4000.0"} {
 		if !strings.Contains(all.stdout, want) {
 			t.Errorf("got\n%s, want %s", all.stdout, want)
@@ -195,7 +195,7 @@ func TestSummaryOfGPUs(t *testing.T) {
 	step := tpconvert(t, dir, "summarize", "gpu", recorded(t, "job/rank0.json"), "--format", "csv")
 	step.expect(t, exitDone, "")
 	for _, want := range []string{"gpu_launches,cudaLaunchKernel,3,209666.66666666666,147500.0,442250.0", "gpu_launches,cudaMemcpyAsync,2,251500.0,251500.0,477850.0",
-		"gpu_steps,ProfilerStep#1,900000.0,6,715000.0,320000.0", "gpu_memory,1,0,3145728.0,8388608.0",
+		"gpu_devices,0,0,601500.0,68500.0,340000.0,320000.0,113500.0", "gpu_steps,ProfilerStep#1,900000.0,6,715000.0,320000.0", "gpu_memory,1,0,3145728.0,8388608.0",
 		"gpu_critical_path,ProfilerStep#1,computation,", "gpu_critical_work,computation,"} {
 		if !strings.Contains(step.stdout, want) {
 			t.Errorf("got\n%s, want %s", step.stdout, want)

@@ -191,6 +191,14 @@ func TestSummaryOfGPUs(t *testing.T) {
 			t.Errorf("got\n%s, want %s", all.stdout, want)
 		}
 	}
+	const hip = `[{"ph":"X","cat":"cuda_runtime","name":"hipMemcpyAsync","pid":1,"tid":1,"ts":5,"dur":2,"args":{"correlation":1,"size":"2560"}},
+		{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Host -> Device)","pid":0,"tid":7,"ts":10,"dur":4,"args":{"device":0,"stream":7,"correlation":1}}]`
+	if err := os.WriteFile(filepath.Join(dir, "hip.json"), []byte(hip), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := tpconvert(t, dir, "summarize", "gpu", "hip.json", "--format", "csv"); !strings.Contains(got.stdout, "gpu_copies,0,HtoD,1,2560.0,4000.0") {
+		t.Errorf("got\n%s", got.stdout)
+	}
 	// The delays by launch and the rest are sums of testdata/job/rank0.json by hand.
 	step := tpconvert(t, dir, "summarize", "gpu", recorded(t, "job/rank0.json"), "--format", "csv")
 	step.expect(t, exitDone, "")

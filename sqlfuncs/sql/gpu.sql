@@ -22,13 +22,21 @@ JOIN args AS a ON a.arg_set_id = s.arg_set_id AND a.flat_key = 'args.correlation
 WHERE _gpu_is_call(s.category)
 GROUP BY a.int_value /*!, s.trace_id */;
 
+-- _gpu_hip_copy: the bytes that a call of HIP copies. Older traces of ROCm have them only there.
+CREATE OR REPLACE VIEW _gpu_hip_copy AS
+SELECT arg_set_id, any_value(try_cast(string_value AS BIGINT)) AS size /*!, trace_id */
+FROM args
+WHERE flat_key = 'args.size'
+GROUP BY ALL;
+
 -- gpu_kernel: work on GPUs, whatever profiler saw it: kernels, copies and memory that is set (category: kernel, gpu_memcpy,
 -- gpu_memset; on TPUs XLA Ops). kind is computation, communication (kernels of NCCL and RCCL) or memory. ts, dur in ns; device and
 -- stream as the profiler numbers them; grid and block as x,y,z, in blocks and threads; bytes and direction (HtoD, DtoH, DtoD, PtoP, HtoH, other) of
 -- copies. launch_id, launch_name, launch_ts and launch_dur are the call that launched it, in slice, and launch_delay is how long
 -- after the end of the call the work began, ns, at least 0; NULL if the call is not known.
 CREATE OR REPLACE VIEW gpu_kernel AS
-SELECT w.*, c.name AS launch_name, c.ts AS launch_ts, c.dur AS launch_dur, CASE WHEN c.dur >= 0 THEN greatest(w.ts - c.ts - c.dur, 0) END AS launch_delay
+SELECT w.* REPLACE (CASE WHEN w.category = 'gpu_memcpy' THEN coalesce(w.bytes, h.size) ELSE w.bytes END AS bytes), c.name AS launch_name, c.ts AS launch_ts, c.dur AS launch_dur,
+       CASE WHEN c.dur >= 0 THEN greatest(w.ts - c.ts - c.dur, 0) END AS launch_delay
 FROM (
     SELECT s.id, s.ts, s.dur, s.category, s.name,
            _gpu_kind(s.category, s.name) AS kind,
@@ -48,7 +56,8 @@ FROM (
     LEFT JOIN _gpu_call AS k ON k.correlation = a.correlation /*! AND k.trace_id = s.trace_id */
     LEFT JOIN (SELECT slice_in, min(slice_out) AS slice_out /*!, trace_id */ FROM flow GROUP BY ALL) AS f ON f.slice_in = s.id /*! AND f.trace_id = s.trace_id */
     WHERE _gpu_is_work(s.category) AND s.dur >= 0) AS w
-LEFT JOIN slice AS c ON c.id = w.launch_id /*! AND c.trace_id = w.trace_id */;
+LEFT JOIN slice AS c ON c.id = w.launch_id /*! AND c.trace_id = w.trace_id */
+LEFT JOIN _gpu_hip_copy AS h ON h.arg_set_id = c.arg_set_id /*! AND h.trace_id = c.trace_id */;
 
 -- gpu_kernel_time: how often kernels and other work of each name ran, by device and kind; the sum, mean, least and greatest
 -- duration and its standard deviation, ns.

@@ -22,7 +22,8 @@ work AS (
            extract_arg(s.arg_set_id, 'args.correlation') AS correlation, s.arg_set_id
     FROM slice AS s JOIN stream AS t ON t.id = s.track_id
     WHERE _gpu_is_work!(s.category) AND s.dur >= 0)
-SELECT w.id, w.ts, w.dur, w.category, w.name, w.kind, w.device, w.stream, w.bytes, w.direction, w.correlation,
+SELECT w.id, w.ts, w.dur, w.category, w.name, w.kind, w.device, w.stream,
+       coalesce(w.bytes, iif(w.category = 'gpu_memcpy', CAST(extract_arg(c.arg_set_id, 'args.size') AS LONG), NULL)) AS bytes, w.direction, w.correlation,
        c.id AS launch_id, c.name AS launch_name, c.ts AS launch_ts, c.dur AS launch_dur,
        iif(c.dur >= 0, max(w.ts - c.ts - c.dur, 0), NULL) AS launch_delay, w.arg_set_id
 FROM work AS w

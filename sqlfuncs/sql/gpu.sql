@@ -244,8 +244,11 @@ _chain AS (
 _path AS MATERIALIZED (SELECT _n.*, _c._at FROM _chain AS _c JOIN _node AS _n ON _n.id = _c._id),
 _cpu AS MATERIALIZED (
     SELECT coalesce(_s._until, _from) AS _since, _s._at, _s.utid, _s._call, _s._work_end
-    FROM _step, _stretch AS _s
-    WHERE _s.id IN (SELECT _p.id FROM _path AS _p WHERE _why = 'launch') OR _s.id IS NULL AND (SELECT bool_or(_on_gpu) FROM _chain) IS NOT TRUE),
+    FROM _step
+    CROSS JOIN (SELECT bool_or(_c._on_gpu) AS _on_gpu FROM _chain AS _c)
+    CROSS JOIN _stretch AS _s
+    LEFT JOIN (SELECT DISTINCT _p.id FROM _path AS _p WHERE _p._why = 'launch') AS _p ON _p.id = _s.id
+    WHERE _p.id IS NOT NULL OR _s.id IS NULL AND _on_gpu IS NOT TRUE),
 _thread AS MATERIALIZED (SELECT _c.utid FROM _cpu AS _c UNION SELECT _utid FROM _main),
 -- The innermost slice of each thread over time.
 _edge AS (

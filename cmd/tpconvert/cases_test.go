@@ -1,15 +1,10 @@
-//go:build cgo
-
 package main
 
 import (
 	"bytes"
-	"context"
-	"encoding/csv"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,9 +15,10 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/tpconvert/tpconvert/internal/tracecase"
-	"github.com/tpconvert/tpconvert/sqlfuncs"
-	"github.com/tpconvert/tpconvert/sqlfuncs/session"
-	"github.com/tpconvert/tpconvert/sqlfuncs/sqltext"
+	"github.com/tpconvert/tpconvert/model/schema"
+	"github.com/tpconvert/tpconvert/sqlfuncs/perfettosql/tables"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite"
+	"github.com/tpconvert/tpconvert/sqlfuncs/sqlite/sqlitetest"
 )
 
 var (
@@ -31,12 +27,38 @@ var (
 	peerPath    = flag.String("peer", "", "`path` of Trace Processor's shell, whose rows are logged if they differ")
 )
 
+// caseFunctions show what the ids in rows refer to: their names, the types of their results, and queries with the id as $id.
+var caseFunctions = [][3]string{
+	{"args", "STRING", "SELECT group_concat(key || '=' || coalesce(string_value, CAST(int_value AS TEXT), CAST(real_value AS TEXT), 'NULL'), ' ' ORDER BY key) FROM args WHERE arg_set_id = $id"},
+	{"track", "STRING", "SELECT coalesce(name, '') FROM track WHERE id = $id"},
+	{"tid", "LONG", "SELECT tid FROM thread WHERE id = $id"},
+	{"pid", "LONG", "SELECT pid FROM process WHERE id = $id"},
+}
+
+// withDuckDB says whether the build has DuckDB.
+var withDuckDB bool
+
+// caseDatabase is the dataset of a case in an engine.
+type caseDatabase struct {
+	ask func(query string) [][]any // returns the rows of a query
+	nan string                     // how the engine shows NaN
+}
+
+// caseEngine opens a dataset until the end of the test.
+type caseEngine func(t *testing.T, dataset string) caseDatabase
+
+// caseEngines start the engines of this build.
+var caseEngines = []func(t *testing.T) caseEngine{func(*testing.T) caseEngine { return openInSQLite }}
+
 // TestCases converts the traces of testdata/cases, which testdata/README.md describes,
 // and compares rows of the datasets.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	const root = "../../testdata/cases"
-	db := newCaseDatabase(t)
+	var engines []caseEngine
+	for _, start := range caseEngines {
+		engines = append(engines, start(t))
+	}
 	folders, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)
@@ -48,13 +70,13 @@ func TestCases(t *testing.T) {
 				t.Fatalf("no cases, %v", err)
 			}
 			for _, path := range paths {
-				t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) { runCase(t, db, path) })
+				t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) { runCase(t, engines, path) })
 			}
 		})
 	}
 }
 
-func runCase(t *testing.T, db caseDatabase, path string) {
+func runCase(t *testing.T, engines []caseEngine, path string) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -70,33 +92,40 @@ func runCase(t *testing.T, db caseDatabase, path string) {
 	out := filepath.Join(t.TempDir(), "out")
 	var stderr bytes.Buffer
 	code := execute(t.Context(), []string{"--quiet", trace, out}, strings.NewReader(""), new(bytes.Buffer), &stderr)
+	var databases []caseDatabase
 	failure := ""
 	if code != exitDone {
 		failure = fmt.Sprintf("exit code %d: %s", code, strings.ReplaceAll(stderr.String(), filepath.Dir(trace)+string(filepath.Separator), ""))
 	} else {
-		db.load(t, out)
+		for _, open := range engines {
+			databases = append(databases, open(t, out))
+		}
+	}
+	check := func(rows *txtar.File, query, order string) {
+		for _, d := range databases {
+			expect(t, rows, align(d.ask(query+order)), d.nan)
+		}
+		comparePeer(t, trace, query, rows)
 	}
 	for i := 1; i < len(archive.Files); i++ {
 		f := &archive.Files[i]
 		query, isQuery := strings.CutSuffix(f.Name, ".sql")
 		switch {
 		case f.Name == "error":
-			expect(t, f, failure)
+			expect(t, f, failure, "NaN")
 		case failure != "":
 			t.Fatal(failure)
 		case isQuery:
 			if i++; i == len(archive.Files) || archive.Files[i].Name != query+".rows" {
 				t.Fatalf("%s has no %s.rows", f.Name, query)
 			}
-			expect(t, &archive.Files[i], db.rows(t, string(f.Data)))
-			comparePeer(t, trace, string(f.Data), &archive.Files[i])
+			check(&archive.Files[i], string(f.Data), "")
 		default:
 			source, columns, ok := strings.Cut(f.Name, ": ")
 			if !ok {
 				t.Fatalf("%s is neither error, QUERY.sql nor TABLE: COLUMNS", f.Name)
 			}
-			expect(t, f, db.rows(t, "SELECT "+columns+" FROM "+source+joinOrder(source)))
-			comparePeer(t, trace, "SELECT "+columns+" FROM "+source, f)
+			check(f, "SELECT "+columns+" FROM "+source, joinOrder(source))
 		}
 	}
 	if *updateCases {
@@ -107,11 +136,11 @@ func runCase(t *testing.T, db caseDatabase, path string) {
 }
 
 // expect compares rows with those of the case, or with -update writes them to the case.
-func expect(t *testing.T, f *txtar.File, got string) {
+func expect(t *testing.T, f *txtar.File, got, nan string) {
 	t.Helper()
 	if *updateCases {
 		f.Data = []byte(got)
-	} else if want := string(f.Data); trimCells(got) != trimCells(want) {
+	} else if want := strings.ReplaceAll(string(f.Data), "NaN", nan); trimCells(got) != trimCells(want) {
 		t.Errorf("-- %s --\n%swant\n%s", f.Name, got, want)
 	}
 }
@@ -145,87 +174,85 @@ func caseInput(t *testing.T, f *txtar.File) (path string, err error) {
 	return path, os.WriteFile(path, data, 0o666)
 }
 
-// caseMacros are functions that show what the ids in rows refer to.
-var caseMacros = []string{
-	"CREATE TEMP MACRO args(arg_set) AS (SELECT string_agg(key || '=' || coalesce(string_value, int_value::VARCHAR, real_value::VARCHAR, 'NULL'), ' ' ORDER BY key) FROM args WHERE arg_set_id = arg_set)",
-	"CREATE TEMP MACRO track(track) AS (SELECT coalesce(name, '') FROM track WHERE id = track)",
-	"CREATE TEMP MACRO tid(thread) AS (SELECT tid FROM thread WHERE id = thread)",
-	"CREATE TEMP MACRO pid(process) AS (SELECT pid FROM process WHERE id = process)",
-}
-
-// caseDatabase holds the rows of one case at a time.
-type caseDatabase struct{ *session.Database }
-
-// newCaseDatabase returns a database with all tables, without rows.
-func newCaseDatabase(t *testing.T) caseDatabase {
-	db, err := session.OpenDatabase(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	if err := db.Attach(t.Context(), "", ""); err != nil {
-		t.Fatal(err)
-	}
-	if err := sqlfuncs.Register(t.Context(), db.Conn, sqlfuncs.Dataset{}, true); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Exec(t.Context(), caseMacros...); err != nil {
-		t.Fatal(err)
-	}
-	return caseDatabase{db}
-}
-
-// load fills the tables with a dataset until the end of the test.
-func (d caseDatabase) load(t *testing.T, path string) {
-	t.Helper()
-	stored, err := sqlfuncs.ReadDataset(path, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, table := range stored.Tables {
-		file := sqltext.QuoteText(stored.Path + "/" + table + ".parquet")
-		if err := d.Exec(t.Context(), fmt.Sprintf("INSERT INTO %s BY NAME FROM read_parquet(%s)", table, file)); err != nil {
-			t.Fatal(err)
+// openInSQLite opens the tables of a dataset in SQLite, with all columns.
+func openInSQLite(t *testing.T, dataset string) caseDatabase {
+	stored := tables.NewDataset(tables.FileOpener(func(table string) []string { return []string{filepath.Join(dataset, table+".parquet")} }))
+	t.Cleanup(func() {
+		if err := stored.Close(); err != nil {
+			t.Error(err)
 		}
-		t.Cleanup(func() {
-			if err := d.Exec(context.Background(), "DELETE FROM "+table); err != nil {
-				t.Error(err)
+	})
+	db := sqlitetest.Open(t)
+	for _, s := range schema.All() {
+		err := db.Module(s.Name, sqlite.Module{Connect: func() (sqlite.Table, string, error) {
+			frame, err := stored.Stored(s)
+			if err != nil {
+				return nil, "", err
 			}
+			return frame.Table(), frame.Declaration(), nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range caseFunctions {
+		err := db.Function(f[0], 1, sqlite.Deterministic, func(c sqlite.Context, args []sqlite.Value) error {
+			rows, err := askSQLite(db, f[2], args[0])
+			if err == nil && len(rows) > 0 {
+				c.Any(rows[0][0])
+			}
+			return err
 		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask := func(query string) [][]any {
+		t.Helper()
+		rows, err := askSQLite(db, query)
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		return rows
+	}
+	return caseDatabase{ask, "NULL"}
+}
+
+func askSQLite(db *sqlite.DB, query string, args ...any) (rows [][]any, err error) {
+	s, _, err := db.Prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	for i, v := range args {
+		if err := s.Bind(i+1, v); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		more, err := s.Step()
+		if err != nil || !more {
+			return rows, err
+		}
+		row := make([]any, s.Columns())
+		for i := range row {
+			row[i] = s.Any(i)
+		}
+		rows = append(rows, row)
 	}
 }
 
-// rows runs a query and returns its rows, one per line, with bars between cells.
-func (d caseDatabase) rows(t *testing.T, query string) string {
-	t.Helper()
-	rows, err := d.Conn.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
+// joinOrder orders the rows of a join by the id of its first table, because an engine may start with either table.
+func joinOrder(source string) string {
+	words := strings.Fields(source)
+	if !slices.Contains(words, "JOIN") || strings.Contains(source, "ORDER BY") {
+		return ""
 	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
+	first := words[0]
+	if words[1] != "JOIN" && words[1] != "LEFT" {
+		first = words[1]
 	}
-	var table [][]string
-	for rows.Next() {
-		values, into := make([]any, len(columns)), make([]any, len(columns))
-		for i := range values {
-			into[i] = &values[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			t.Fatal(err)
-		}
-		cells := make([]string, len(columns))
-		for i, v := range values {
-			cells[i] = cell(v)
-		}
-		table = append(table, cells)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	return align(table)
+	return " ORDER BY " + first + ".id"
 }
 
 func cell(v any) string {
@@ -242,11 +269,18 @@ func cell(v any) string {
 	return fmt.Sprint(v)
 }
 
-func align(table [][]string) string {
+// align returns rows as text, one per line, with bars between cells.
+func align(rows [][]any) string {
 	var width []int
-	for _, row := range table {
-		width = append(width, make([]int, max(0, len(row)-len(width)))...)
-		for i, c := range row {
+	var table [][]string
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, v := range row {
+			cells[i] = cell(v)
+		}
+		table = append(table, cells)
+		width = append(width, make([]int, max(0, len(cells)-len(width)))...)
+		for i, c := range cells {
 			width[i] = max(width[i], utf8.RuneCountInString(c))
 		}
 	}
@@ -262,77 +296,4 @@ func align(table [][]string) string {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
-}
-
-// peerMacros are caseMacros for Trace Processor.
-const peerMacros = `
-CREATE PERFETTO FUNCTION args(arg_set LONG) RETURNS STRING AS
-SELECT group_concat(key || '=' || coalesce(string_value, int_value, real_value, 'NULL'), ' ' ORDER BY key) FROM args WHERE arg_set_id = $arg_set;
-CREATE PERFETTO FUNCTION track(track LONG) RETURNS STRING AS SELECT coalesce(name, '') FROM track WHERE id = $track;
-CREATE PERFETTO FUNCTION tid(thread LONG) RETURNS LONG AS SELECT tid FROM thread WHERE id = $thread;
-CREATE PERFETTO FUNCTION pid(process LONG) RETURNS LONG AS SELECT pid FROM process WHERE id = $process;
-`
-
-// joinOrder orders the rows of a join by the id of its first table, because DuckDB may start with either table.
-func joinOrder(source string) string {
-	words := strings.Fields(source)
-	if !slices.Contains(words, "JOIN") || strings.Contains(source, "ORDER BY") {
-		return ""
-	}
-	first := words[0]
-	if words[1] != "JOIN" && words[1] != "LEFT" {
-		first = words[1]
-	}
-	return " ORDER BY " + first + ".id"
-}
-
-// comparePeer logs Trace Processor's rows if they differ. It ignores their order, which
-// Trace Processor only keeps if ids define it.
-func comparePeer(t *testing.T, trace, query string, rows *txtar.File) {
-	t.Helper()
-	if *peerPath == "" {
-		return
-	}
-	shell := exec.Command(*peerPath, "query", trace, peerMacros+query)
-	var stderr bytes.Buffer
-	shell.Stderr = &stderr
-	out, err := shell.Output()
-	if _, table, missing := strings.Cut(stderr.String(), "no such table: "); missing && !strings.Contains(query, "__intrinsic") {
-		table = strings.TrimSpace(table)
-		comparePeer(t, trace, strings.ReplaceAll(query, "FROM "+table, "FROM __intrinsic_"+table), rows)
-		return
-	}
-	if err != nil {
-		text := strings.Split(strings.TrimSpace(stderr.String()), "\n")
-		t.Logf("-- %s -- in Trace Processor: %s", rows.Name, text[len(text)-1])
-		return
-	}
-	csv := csv.NewReader(bytes.NewReader(out))
-	csv.LazyQuotes, csv.FieldsPerRecord = true, -1 // quotes in cells are not escaped
-	records, err := csv.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	table := [][]string{}
-	for _, record := range records[min(1, len(records)):] {
-		if strings.HasSuffix(record[0], "_trace_duration_ns") || strings.HasSuffix(record[0], "_trace_type_duration_ns") {
-			continue // how long reading took
-		}
-		for i, c := range record {
-			record[i] = cell(c)
-			if f, err := strconv.ParseFloat(c, 64); err == nil && strings.Contains(c, ".") {
-				record[i] = cell(f)
-			} else if c == "[NULL]" {
-				record[i] = "NULL"
-			}
-		}
-		table = append(table, record)
-	}
-	sorted := func(rows string) []string {
-		return slices.Sorted(strings.Lines("|" + strings.ReplaceAll(rows, "\n", "\n|")))
-	}
-	ours := strings.Join(sorted(trimCells(string(rows.Data))), "")
-	if theirs := align(table); strings.Join(sorted(trimCells(theirs)), "") != ours {
-		t.Logf("-- %s -- in Trace Processor\n%s", rows.Name, theirs)
-	}
 }

@@ -75,10 +75,10 @@ changelog: ## the changes that are not released yet; with VERSION=1.2.0 collect 
 fmt: ## format the code
 	gofmt -w .
 
-unit: ## tests, and how much of ingest/proto those of whole traces cover
+unit: ## tests, also of the build without a C compiler, and how much of ingest/proto those of whole traces cover
 	@mkdir -p bin
 	$(GO) build ./... # two commands at once would each compile what they share
-	$(MAKE) -j2 unit-traces unit-rest
+	$(MAKE) -j2 unit-traces unit-rest unit-pure
 	.ci/coverage bin/coverage 85 60
 
 unit-traces:
@@ -86,6 +86,10 @@ unit-traces:
 
 unit-rest:
 	$(GO) test -vet=off -timeout 20m $(TESTFLAGS) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(TRACETESTS))")
+
+# The commands that ask by PerfettoSQL alone do the same with and without DuckDB.
+unit-pure:
+	CGO_ENABLED=0 $(GO) test -vet=off -skip '^Test(Compare|MCP|Report)' $(TESTFLAGS) ./cmd/tpconvert
 
 race: ## tests of concurrent code, with the race detector
 	$(GO) test -vet=off -race -skip '$(ONETHREAD)' $(TESTFLAGS) ./cmd/tpconvert ./export ./ingest/proto/families ./internal/handoff

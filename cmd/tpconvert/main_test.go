@@ -532,9 +532,9 @@ func TestEnvironment(t *testing.T) {
 func TestAnalyzeContent(t *testing.T) {
 	dir := folder(t, map[string]string{"trace.pftrace": string(perfettoSlice(t, 1, 2, 5, 5, 10, 20))})
 	const sizes = "SELECT path, size FROM experimental_proto_content WHERE path LIKE '%#name.string'"
-	const header, row = "path,size\n", "TracePacket.#track_event.TrackEvent.#name.string,11\n" // "in Perfetto"
+	const header, row = `"path","size"` + "\n", `"TracePacket.#track_event.TrackEvent.#name.string",11` + "\n" // "in Perfetto"
 	query := func(flags ...string) outcome {
-		got := tpconvert(t, dir, append([]string{"query", "--format", "csv"}, flags...)...)
+		got := tpconvert(t, dir, append([]string{"query", "--perfetto", "--format", "csv"}, flags...)...)
 		got.expect(t, exitDone, "")
 		return got
 	}

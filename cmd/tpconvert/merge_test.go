@@ -24,12 +24,12 @@ const (
 	appTrace = `{"traceEvents":[{"pid":10,"tid":10,"ts":2000,"dur":500,"ph":"X","name":"app"}]}`
 )
 
-// asked runs a query of a dataset and returns its rows as CSV, without the header.
+// asked runs a query of a dataset, in a build without DuckDB too, and returns its rows as CSV, without the header and quotes.
 func asked(t *testing.T, dir, dataset, query string) []string {
 	t.Helper()
-	got := tpconvert(t, dir, "query", "--format", "csv", dataset, query)
+	got := tpconvert(t, dir, "query", "--perfetto", "--format", "csv", dataset, query)
 	got.expect(t, exitDone, "")
-	return strings.Split(strings.TrimSpace(got.stdout), "\n")[1:]
+	return strings.Split(strings.TrimSpace(strings.ReplaceAll(got.stdout, `"`, "")), "\n")[1:]
 }
 
 func TestMerge(t *testing.T) {
@@ -54,7 +54,7 @@ func TestMerge(t *testing.T) {
 	}
 
 	tpconvert(t, dir, "--merge", "clocks.pftrace", "draw.txt", "app.json", "--machine", "phone=./clocks.pftrace", "--machine", "phone=draw.txt", "machines").expect(t, exitDone, "")
-	if got := asked(t, dir, "machines", "SELECT name FROM machine ORDER BY raw_id"); !slices.Equal(got, []string{"", "phone"}) {
+	if got := asked(t, dir, "machines", "SELECT coalesce(name, '') FROM machine ORDER BY raw_id"); !slices.Equal(got, []string{"", "phone"}) {
 		t.Errorf("machines: %q", got)
 	}
 	if got := asked(t, dir, "machines", "SELECT m.name FROM process p JOIN machine m ON m.id = p.machine_id WHERE pid = 100"); !slices.Equal(got, []string{"phone"}) {
@@ -62,7 +62,7 @@ func TestMerge(t *testing.T) {
 	}
 
 	tpconvert(t, dir, "--merge", "clocks.pftrace", "draw.txt", "--machine", "phone=clocks.pftrace", "--machine", "watch=draw.txt", "apart").expect(t, exitDone, "")
-	if got := asked(t, dir, "apart", "SELECT value, m.name FROM stats AS s JOIN machine AS m ON m.id = s.machine_id WHERE s.name = 'clock_sync_unrelatable_clock_domains'"); !slices.Equal(got, []string{"1,watch"}) {
+	if got := asked(t, dir, "apart", "SELECT value, m.name FROM stats AS s JOIN machine AS m ON m.id = s.machine_id WHERE s.name = 'clock_sync_unrelatable_clock_domains' AND value > 0"); !slices.Equal(got, []string{"1,watch"}) {
 		t.Errorf("clocks that cannot be related: %q", got)
 	}
 }

@@ -89,8 +89,12 @@ func TestTargetWithoutLocks(t *testing.T) {
 	if err != nil {
 		t.Skip("!!! NOT RUN: there is no strace")
 	}
+	targets := [][]string{{}, {"--append"}}
+	if withDuckDB {
+		targets = append(targets, []string{"--duckdb", "t.duckdb"})
+	}
 	for _, why := range []string{"ENOLCK", "EOPNOTSUPP", "ENOSYS"} {
-		for _, flags := range [][]string{{}, {"--append"}, {"--duckdb", "t.duckdb"}} {
+		for _, flags := range targets {
 			dir := folder(t, map[string]string{"bad": "\x01"})
 			args := append(slices.Clone(flags), "bad", "out")
 			cmd := command(t, dir, args...)

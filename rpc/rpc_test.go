@@ -1,0 +1,152 @@
+package rpc_test
+
+import (
+	"bytes"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/tpconvert/tpconvert/internal/datasettest"
+	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
+	"github.com/tpconvert/tpconvert/rpc"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+// TestAdmit lists who may use the server: this machine's programs and Perfetto's UI, but no other page, nor one whose name
+// resolves to this machine.
+func TestAdmit(t *testing.T) {
+	o := rpc.Options{Origins: []string{"https://mine.test"}, Host: "box.test"}
+	for _, test := range []struct {
+		host, origin, site string
+		admitted           bool
+	}{
+		{host: "localhost:9001", admitted: true},
+		{host: "127.0.0.1:9001", admitted: true},
+		{host: "[::1]:9001", admitted: true},
+		{host: "BOX.test:9001", admitted: true},
+		{host: "evil.test:9001"},
+		{host: "localhost.evil.test"},
+		{host: "localhost:9001", origin: "https://ui.perfetto.dev", admitted: true},
+		{host: "localhost:9001", origin: "https://mine.test", admitted: true},
+		{host: "localhost:9001", origin: "http://localhost:9001", admitted: true},
+		{host: "localhost:9001", origin: "http://localhost:8080"},
+		{host: "localhost:9001", origin: "https://evil.test"},
+		{host: "localhost:9001", origin: "null"},
+		{host: "localhost:9001", site: "cross-site"},
+		{host: "localhost:9001", site: "none", admitted: true},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/query", nil)
+		r.Host = test.host
+		for name, value := range map[string]string{"Origin": test.origin, "Sec-Fetch-Site": test.site} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		if err := o.Admit(r); (err == nil) != test.admitted {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
+}
+
+func TestPackages(t *testing.T) {
+	standard := fstest.MapFS{"slices/all.sql": {Data: []byte("standard")}}
+	p := rpc.NewPackages(standard)
+	p.Add("mine", fstest.MapFS{"a/b.sql": {Data: []byte("mine")}})
+	p.Add("slices", fstest.MapFS{"all.sql": {Data: []byte("replaced")}})
+	for path, want := range map[string]string{"mine/a/b.sql": "mine", "slices/all.sql": "replaced"} {
+		if text, err := fs.ReadFile(p, path); err != nil || string(text) != want {
+			t.Errorf("%s: %q, %v", path, text, err)
+		}
+	}
+	if text, err := fs.ReadFile(rpc.NewPackages(standard), "slices/all.sql"); err != nil || string(text) != "standard" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := fs.ReadFile(rpc.NewPackages(nil), "slices/all.sql"); err == nil {
+		t.Error("a file of no folder")
+	}
+}
+
+func serve(t *testing.T, trace string) string {
+	s, err := session.New(t.Context(), session.Options{Perfetto: true, Shared: true})
+	if err == nil {
+		err = s.OpenDataset(t.Context(), datasettest.Convert(t, trace))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := rpc.New(rpc.Options{Version: "1.2", Packages: rpc.NewPackages(nil)}, s, "some trace")
+	server := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		server.Close()
+		if err := handler.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server.URL
+}
+
+// request returns the status and the body of the answer.
+func request(t *testing.T, method, url string, body []byte) (int, string) {
+	t.Helper()
+	r, err := http.NewRequest(method, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var all bytes.Buffer
+	if _, err := all.ReadFrom(answer.Body); err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, all.String()
+}
+
+func query(sql string) []byte {
+	return protowire.AppendString(protowire.AppendTag(nil, pb.QueryArgs_SQLQuery, protowire.BytesType), sql)
+}
+
+func TestCalls(t *testing.T) {
+	url := serve(t, `[{"ph":"X","pid":1,"tid":2,"ts":1,"dur":5,"name":"work"}]`)
+	for _, test := range []struct {
+		method, path string
+		body         []byte
+		status       int
+		want         string
+	}{
+		{"POST", "/status", nil, http.StatusOK, "some trace"},
+		{"POST", "/query", query("SELECT name || dur AS x FROM slice"), http.StatusOK, "work5000\x00"},
+		{"POST", "/query", query("SELECT 1; SELECT absent FROM slice"), http.StatusOK, "no such column: absent"},
+		{"POST", "/query", []byte{0xff}, http.StatusOK, "the query cannot be read"},
+		{"GET", "/query", nil, http.StatusMethodNotAllowed, "POST"},
+		{"GET", "/", nil, http.StatusOK, "ui.perfetto.dev"},
+		{"POST", "/nothing", nil, http.StatusNotFound, ""},
+	} {
+		status, body := request(t, test.method, url+test.path, test.body)
+		if status != test.status || !strings.Contains(body, test.want) {
+			t.Errorf("%s %s %q: %d %q", test.method, test.path, test.body, status, body)
+		}
+	}
+}
+
+// What one request creates, another one sees until the tables are restored.
+func TestRestore(t *testing.T) {
+	url := serve(t, `[{"ph":"X","pid":1,"tid":2,"ts":1,"dur":5,"name":"work"}]`)
+	request(t, "POST", url+"/query", query("CREATE PERFETTO TABLE made AS SELECT 'there' AS x"))
+	if _, body := request(t, "POST", url+"/query", query("SELECT x FROM made")); !strings.Contains(body, "there") {
+		t.Errorf("the table: %q", body)
+	}
+	if status, body := request(t, "POST", url+"/restore_initial_tables", nil); status != http.StatusOK {
+		t.Errorf("%d %s", status, body)
+	}
+	if _, body := request(t, "POST", url+"/query", query("SELECT x FROM made")); !strings.Contains(body, "no such table: made") {
+		t.Errorf("after it: %q", body)
+	}
+}

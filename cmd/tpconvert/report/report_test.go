@@ -1,0 +1,86 @@
+package report_test
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
+	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/internal/datasettest"
+	"github.com/tpconvert/tpconvert/sqlfuncs/session"
+)
+
+func printable(s string) string { return s }
+
+func write(t *testing.T, p *report.Page) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// loaded matches what a browser would fetch, and hostile what a trace must not put into the page.
+var (
+	loaded  = regexp.MustCompile(`(?i)(src|href)\s*=\s*"?(https?:)?//|@import|url\(\s*['"]?https?:`)
+	hostile = regexp.MustCompile(`<img|</script><`)
+)
+
+func TestMake(t *testing.T) {
+	s, err := session.New(t.Context(), session.Options{Perfetto: true})
+	if err == nil {
+		defer s.Close()
+		err = s.OpenDataset(t.Context(), datasettest.Convert(t, `[
+			{"ph":"X","pid":1,"tid":2,"ts":1,"dur":5,"name":"work"},
+			{"ph":"X","pid":1,"tid":2,"ts":2,"dur":2,"name":"</script><img src=x onerror=alert(1)>"}]`))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := report.Make(t.Context(), s, report.Options{Name: "a.json", Alarm: "much is lost", Printable: printable})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := write(t, p)
+	for _, want := range []string{"<title>0</title>", "much is lost", "work"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if found := loaded.FindString(page); found != "" {
+		t.Errorf("the page loads %q", found)
+	}
+	if found := hostile.FindString(page); found != "" {
+		t.Errorf("a name of the trace is in the page as HTML: %q", found)
+	}
+}
+
+func TestCompareNamesBothSides(t *testing.T) {
+	page := write(t, report.Compare([]string{"old.json"}, []string{"new.json"}, &compare.Result{}, printable))
+	for _, want := range []string{"old.json", "new.json"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+}
+
+// The page to choose a trace has a link to each, and says which lost events.
+func TestTraces(t *testing.T) {
+	all := []*export.Manifest{{TraceID: "t_1"}, {TraceID: "t_2"}}
+	all[0].Input.Name, all[1].Input.Name = "one.json", "two.json"
+	page := write(t, report.Traces("out", "/open?trace=", all, nil, func(m *export.Manifest) int64 {
+		if m == all[1] {
+			return 777
+		}
+		return 0
+	}, printable))
+	for _, want := range []string{"/open?trace=t_1", "one.json", "/open?trace=t_2", "two.json", "777"} {
+		if strings.Count(page, want) == 0 {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/internal/count"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
@@ -27,7 +28,7 @@ func (e alertError) Error() string {
 	return fmt.Sprintf("alerts of level error: %s", count.String(int(e)))
 }
 
-func newAlertsCommand(ui *uiOptions) *cobra.Command {
+func newAlertsCommand(ui *console.UI) *cobra.Command {
 	var o alertsOptions
 	cmd := &cobra.Command{
 		Use:   "alerts [flags] [FILE...] INPUT",
@@ -39,7 +40,7 @@ part of tpconvert, which is the default. INPUT is not changed. The exit code is 
 if there is an alert of level error. Times are in ns.`,
 		Example: `  tpconvert alerts trace.pftrace
   tpconvert alerts --format csv limits.yaml out/`,
-		Args: arguments(cobra.MinimumNArgs(1)),
+		Args: console.Arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
 			trace := o.opener(cmd, ui, "ndjson")

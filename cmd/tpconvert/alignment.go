@@ -9,13 +9,14 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/terminal"
 )
 
 // printAlignment prints how the files of a trace share a timeline.
 func printAlignment(w io.Writer, a api.Alignment) {
-	fmt.Fprintf(w, "\ntimeline: %s, chosen by %s\n", a.Clock, printable(cmp.Or(a.ChosenBy, "none of the files")))
+	fmt.Fprintf(w, "\ntimeline: %s, chosen by %s\n", a.Clock, terminal.Printable(cmp.Or(a.ChosenBy, "none of the files")))
 	for _, f := range a.Files {
-		fmt.Fprintf(w, "  %s, machine %s: %s\n", printable(f.File), printable(f.Machine), wayOf(f))
+		fmt.Fprintf(w, "  %s, machine %s: %s\n", terminal.Printable(f.File), terminal.Printable(f.Machine), wayOf(f))
 	}
 }
 
@@ -34,7 +35,7 @@ func wayOf(f api.AlignedFile) string {
 		for _, s := range f.Steps {
 			by := s.By
 			if s.File != "" {
-				by += " of " + printable(s.File)
+				by += " of " + terminal.Printable(s.File)
 			}
 			way += fmt.Sprintf(" -> %s (%s)", s.Clock, by)
 		}

@@ -10,38 +10,29 @@ import (
 	"github.com/spf13/cobra"
 
 	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 )
-
-// arguments turns the errors of an argument check into usage errors.
-func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
-		}
-		return nil
-	}
-}
 
 // convertArguments checks TRACE... OUT. A path that does not exist may be a mistyped
 // command, so it must not start a conversion.
 func convertArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usageError{fmt.Errorf("TRACE and OUT are missing; see %s --help", cmd.CommandPath())}
+		return console.Usage(fmt.Errorf("TRACE and OUT are missing; see %s --help", cmd.CommandPath()))
 	}
 	first := args[0]
 	if _, err := os.Stat(first); first != api.StandardInput && errors.Is(err, fs.ErrNotExist) {
 		suggestions := cmd.Root().SuggestionsFor(first)
 		switch {
 		case len(suggestions) > 0:
-			return usageError{fmt.Errorf("%s is neither a trace, a folder nor a command; did you mean \"tpconvert %s\"?",
-				first, strings.Join(suggestions, `" or "tpconvert `))}
+			return console.Usage(fmt.Errorf("%s is neither a trace, a folder nor a command; did you mean \"tpconvert %s\"?",
+				first, strings.Join(suggestions, `" or "tpconvert `)))
 		case strings.Contains(first, "://"):
-			return usageError{fmt.Errorf("%s: URLs are not supported; try: curl -s URL | tpconvert - OUT", first)}
+			return console.Usage(fmt.Errorf("%s: URLs are not supported; try: curl -s URL | tpconvert - OUT", first))
 		}
 		return fmt.Errorf("%s is neither a trace, a folder nor a command: %w", first, fs.ErrNotExist)
 	}
 	if len(args) == 1 {
-		return usageError{fmt.Errorf("OUT is missing, the folder for the dataset: %s %s OUT", cmd.CommandPath(), first)}
+		return console.Usage(fmt.Errorf("OUT is missing, the folder for the dataset: %s %s OUT", cmd.CommandPath(), first))
 	}
 	return nil
 }

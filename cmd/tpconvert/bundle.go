@@ -10,14 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/terminal"
 )
 
 // errMisaligned fails a bundle with --strict if events have no place on the timeline.
 var errMisaligned = errors.New("events have no place on the timeline; record clock snapshots, or relate the clocks in a manifest")
 
-func newBundleCommand(ui *uiOptions) *cobra.Command {
-	memory := byteSize(api.DefaultMemory)
+func newBundleCommand(ui *console.UI) *cobra.Command {
+	memory := console.ByteSize(api.DefaultMemory)
 	var m mergeOptions
 	var output string
 	var force, strict, noValidate bool
@@ -34,10 +36,10 @@ report how the traces share the timeline and how many events have no place on it
 FILE is written completely or not at all.`,
 		Example: `  tpconvert bundle -o merged.tar --manifest manifest.json phone.pftrace watch.pftrace
   tpconvert bundle -o merged.tar --machine phone=a.pftrace --machine watch=b.pftrace a.pftrace b.pftrace`,
-		Args: arguments(cobra.MinimumNArgs(1)),
+		Args: console.Arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output == "" {
-				return usageError{errors.New("-o FILE is missing, the archive to write")}
+				return console.Usage(errors.New("-o FILE is missing, the archive to write"))
 			}
 			m.merge = true
 			merged, err := m.library()
@@ -47,8 +49,8 @@ FILE is written completely or not at all.`,
 			if _, err := os.Lstat(output); err == nil && !force {
 				return fmt.Errorf("%s: %w", output, api.ErrExists)
 			}
-			printer := ui.printer(cmd)
-			o := api.Options{Memory: int64(memory), Version: version(), Stdin: cmd.InOrStdin(), Log: logger(printer)}
+			printer := ui.Printer(cmd)
+			o := api.Options{Memory: int64(memory), Version: console.Version(), Stdin: cmd.InOrStdin(), Log: console.Logger(printer)}
 			limitMemory(cmd.Context(), o)
 			archive, err := api.NewBundle(args, *merged, o)
 			if err != nil {
@@ -109,8 +111,8 @@ type bundle struct {
 	Alignment *api.Alignment `json:"alignment,omitempty"` // nil with --no-validate
 }
 
-func (b bundle) text(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s traces, %s\n", printable(b.File), count.String(b.Traces), count.Bytes(b.Bytes))
+func (b bundle) Text(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s traces, %s\n", terminal.Printable(b.File), count.String(b.Traces), count.Bytes(b.Bytes))
 	if b.Alignment == nil {
 		return
 	}

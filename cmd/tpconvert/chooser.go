@@ -12,6 +12,7 @@ import (
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -103,11 +104,11 @@ func (c *chooser) page(ctx context.Context) (*report.Page, error) {
 		}
 	}
 	lost := func(m *export.Manifest) int64 { return api.LossesOf(m.Events, m.Stats).Lost }
-	page := report.Traces(c.input, openPath, manifests, computed, lost, printable)
+	page := report.Traces(c.input, openPath, manifests, computed, lost, terminal.Printable)
 	if missing > 0 {
 		page.Summary += fmt.Sprintf("; the metrics of %d are not yet computed, reload the page for them", missing)
 	}
-	page.Alarm = printable(alarm)
+	page.Alarm = terminal.Printable(alarm)
 	return page, nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -26,7 +27,7 @@ type compareOptions struct {
 	failIf                     string
 }
 
-func newCompareCommand(ui *uiOptions) *cobra.Command {
+func newCompareCommand(ui *console.UI) *cobra.Command {
 	var o compareOptions
 	cmd := &cobra.Command{
 		Use:   "compare [flags] BEFORE... -- AFTER...",
@@ -73,7 +74,7 @@ func sides(cmd *cobra.Command, args []string) (before, after []string, err error
 	case dash < 0 && len(args) == 2:
 		return args[:1], args[1:], nil
 	}
-	return nil, nil, usageError{fmt.Errorf("want BEFORE... -- AFTER..., or two inputs; see %s --help", cmd.CommandPath())}
+	return nil, nil, console.Usage(fmt.Errorf("want BEFORE... -- AFTER..., or two inputs; see %s --help", cmd.CommandPath()))
 }
 
 // compareError is how many differences --fail-if is true of.
@@ -103,7 +104,7 @@ func (o *compareOptions) run(ctx context.Context, trace opener, before, after []
 		return err
 	}
 	if condition != nil && condition.UsesP && result.Tested == 0 {
-		return usageError{errors.New("--fail-if: p needs several traces before and after")}
+		return console.Usage(errors.New("--fail-if: p needs several traces before and after"))
 	}
 	if err := o.print(out, result); err != nil {
 		return err
@@ -114,7 +115,7 @@ func (o *compareOptions) run(ctx context.Context, trace opener, before, after []
 // compare measures the traces of both sides, and compares them.
 func (o *sqlOptions) compare(ctx context.Context, trace opener, before, after []string, measure *compare.Options) (*compare.Result, error) {
 	if slices.Contains(slices.Concat(before, after), api.StandardInput) {
-		return nil, usageError{errors.New("the standard input cannot be compared")}
+		return nil, console.Usage(errors.New("the standard input cannot be compared"))
 	}
 	sides := [2]compare.Side{}
 	for i, paths := range [][]string{before, after} {
@@ -139,13 +140,13 @@ func (o *sqlOptions) compare(ctx context.Context, trace opener, before, after []
 func (o *compareOptions) parse() (*compare.Options, *compare.Condition, error) {
 	m, err := compare.NewOptions(o.by, o.kinds)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, console.Usage(err)
 	}
 	m.Exact = o.exact
 	for _, text := range o.groups {
 		g, err := compare.ParseGroup(text)
 		if err != nil {
-			return nil, nil, usageError{fmt.Errorf("--group: %w", err)}
+			return nil, nil, console.Usage(fmt.Errorf("--group: %w", err))
 		}
 		m.Groups = append(m.Groups, g)
 	}
@@ -159,7 +160,7 @@ func (o *compareOptions) parse() (*compare.Options, *compare.Condition, error) {
 	}
 	c, err := compare.ParseCondition(o.failIf)
 	if err != nil {
-		return nil, nil, usageError{fmt.Errorf("--fail-if: %w", err)}
+		return nil, nil, console.Usage(fmt.Errorf("--fail-if: %w", err))
 	}
 	return m, c, nil
 }

@@ -7,12 +7,11 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/export/staging"
-	"github.com/tpconvert/tpconvert/internal/memory"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -22,8 +21,8 @@ type convertOptions struct {
 	compression  string
 	tables       []string
 	rowGroupRows int
-	memory       byteSize
-	maxMemory    byteSize
+	memory       console.ByteSize
+	maxMemory    console.ByteSize
 	jobs         int
 	traceID      string
 	emptyTables  bool
@@ -37,18 +36,7 @@ type convertOptions struct {
 	readOptions
 }
 
-// readOptions are the flags for reading traces.
-type readOptions struct {
-	crop    bool
-	analyze bool
-}
-
-func (o *readOptions) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.crop, "crop-track-events", false, "leave out track events before the trace's range of interest")
-	flags.BoolVar(&o.analyze, "analyze-trace-proto-content", false, "add up the sizes of fields in Perfetto traces: experimental_proto_content")
-}
-
-func newConvertCommand(ui *uiOptions) *cobra.Command {
+func newConvertCommand(ui *console.UI) *cobra.Command {
 	o := convertOptions{memory: api.DefaultMemory}
 	cmd := &cobra.Command{
 		Use:   "tpconvert [flags] TRACE... OUT",
@@ -66,7 +54,7 @@ func newConvertCommand(ui *uiOptions) *cobra.Command {
 				return err
 			}
 			options.Stdin = cmd.InOrStdin()
-			return o.run(cmd.Context(), ui.printer(cmd), args[:last], args[last], options)
+			return o.run(cmd.Context(), ui.Printer(cmd), args[:last], args[last], options)
 		},
 	}
 	flags := cmd.Flags()
@@ -100,7 +88,7 @@ func (o *convertOptions) library() (api.Options, error) {
 		RowGroupRows:        o.rowGroupRows,
 		CropTrackEvents:     o.crop,
 		AnalyzeProtoContent: o.analyze,
-		Version:             version(),
+		Version:             console.Version(),
 		Format:              o.format,
 		Compression:         o.compression,
 		Range:               o.rangeOptions.library(),
@@ -115,9 +103,9 @@ func (o *convertOptions) library() (api.Options, error) {
 	}
 	switch {
 	case o.jobs < 1:
-		return l, usageError{errors.New("--jobs must be at least 1")}
+		return l, console.Usage(errors.New("--jobs must be at least 1"))
 	case o.rowGroupRows < 1:
-		return l, usageError{errors.New("--row-group-rows must be at least 1")}
+		return l, console.Usage(errors.New("--row-group-rows must be at least 1"))
 	}
 	var err error
 	l.Merge, err = o.mergeOptions.library()
@@ -125,7 +113,7 @@ func (o *convertOptions) library() (api.Options, error) {
 }
 
 // run converts traces, and then makes the DuckDB file if there should be one.
-func (o *convertOptions) run(ctx context.Context, ui printer, traces []string, out string, options api.Options) error {
+func (o *convertOptions) run(ctx context.Context, ui console.Printer, traces []string, out string, options api.Options) error {
 	if o.duckdb != "" {
 		undo, err := staging.MakeParents(out) // the file may be in one of them
 		if err != nil {
@@ -139,7 +127,7 @@ func (o *convertOptions) run(ctx context.Context, ui printer, traces []string, o
 	}
 	result, err := convert(ctx, ui, traces, out, options)
 	if result != nil {
-		ui.Summary(summary{result})
+		ui.Summary(console.Summary{Result: result})
 	}
 	if err != nil || o.duckdb == "" {
 		return err
@@ -149,19 +137,4 @@ func (o *convertOptions) run(ctx context.Context, ui printer, traces []string, o
 		return fmt.Errorf("interrupted: %s is complete, %s was not written: %w", out, o.duckdb, err)
 	}
 	return err
-}
-
-// convert converts traces with limited memory, and shows the progress.
-func convert(ctx context.Context, ui printer, traces []string, out string, o api.Options) (*api.Result, error) {
-	limited, stop := context.WithCancel(ctx)
-	defer stop()
-	limitMemory(limited, o)
-	o.Log = logger(ui)
-	o.Progress = func(p api.Progress) { ui.Progress(progress(p)) }
-	return api.Convert(ctx, traces, out, o)
-}
-
-// limitMemory limits the memory of the process until ctx is done.
-func limitMemory(ctx context.Context, o api.Options) {
-	memory.Limit(ctx, memory.Limits{Sorting: o.Memory, Most: o.MaxMemory, Small: memory.SmallHeap})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 )
 
 // rangeOptions are the flags for a part of a trace.
@@ -25,7 +26,7 @@ func (o *rangeOptions) register(flags *pflag.FlagSet) {
 
 func (o *rangeOptions) library() api.Range { return api.Range{From: o.from.at, To: o.to.at} }
 
-func newCutCommand(ui *uiOptions) *cobra.Command {
+func newCutCommand(ui *console.UI) *cobra.Command {
 	var of rangeOptions
 	var output string
 	var force bool
@@ -50,23 +51,23 @@ To cut any trace while it is converted, give --from and --to to "tpconvert".`,
   tpconvert cut out/ -o part/ --from 123456789000
   tpconvert cut trace.pftrace -o part.pftrace --from 1.5s --to 2.5s
   tpconvert --from 1.5s --to 2.5s trace.pftrace part/`,
-		Args: arguments(cobra.ExactArgs(1)),
+		Args: console.Arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := api.Options{Range: of.library(), Force: force, Version: version()}
+			o := api.Options{Range: of.library(), Force: force, Version: console.Version()}
 			switch {
 			case output == "":
-				return usageError{errors.New("-o OUT is missing, the folder for the dataset or the file for the trace")}
+				return console.Usage(errors.New("-o OUT is missing, the folder for the dataset or the file for the trace"))
 			case o.Range.Whole():
-				return usageError{errors.New("--from or --to is missing")}
+				return console.Usage(errors.New("--from or --to is missing"))
 			}
 			limitMemory(cmd.Context(), o)
 			if info, err := os.Stat(args[0]); err != nil {
 				return err
 			} else if !info.IsDir() {
 				if out, err := os.Stat(output); err == nil && (out.IsDir() || os.SameFile(info, out)) {
-					return usageError{fmt.Errorf("%s is a folder or the trace itself: OUT has to be another file; with --from and --to, \"tpconvert\" makes a dataset of a part", output)}
+					return console.Usage(fmt.Errorf("%s is a folder or the trace itself: OUT has to be another file; with --from and --to, \"tpconvert\" makes a dataset of a part", output))
 				}
-				return cutTrace(cmd.Context(), ui.printer(cmd), args[0], output, o)
+				return cutTrace(cmd.Context(), ui.Printer(cmd), args[0], output, o)
 			}
 			d, err := api.Open(args[0])
 			if err != nil {
@@ -74,7 +75,7 @@ To cut any trace while it is converted, give --from and --to to "tpconvert".`,
 			}
 			result, err := d.Cut(cmd.Context(), output, o)
 			if err == nil {
-				ui.printer(cmd).Summary(summary{result})
+				ui.Printer(cmd).Summary(console.Summary{Result: result})
 			}
 			return err
 		},
@@ -87,9 +88,9 @@ To cut any trace while it is converted, give --from and --to to "tpconvert".`,
 }
 
 // cutTrace writes a part of a Perfetto trace.
-func cutTrace(ctx context.Context, ui printer, trace, output string, o api.Options) error {
-	o.Log = logger(ui)
-	o.Progress = func(p api.Progress) { ui.Progress(progress(p)) }
+func cutTrace(ctx context.Context, ui console.Printer, trace, output string, o api.Options) error {
+	o.Log = console.Logger(ui)
+	o.Progress = func(p api.Progress) { ui.Progress(console.Progress(p)) }
 	var result *api.Result
 	var incomplete error
 	err := writeWhole(output, o.Force, func(w io.Writer) error {
@@ -104,7 +105,7 @@ func cutTrace(ctx context.Context, ui printer, trace, output string, o api.Optio
 		return err
 	}
 	result.Out = output
-	ui.Summary(summary{result})
+	ui.Summary(console.Summary{Result: result})
 	return incomplete
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/count"
 	"github.com/tpconvert/tpconvert/model/schema"
@@ -24,7 +25,7 @@ type deriveOptions struct {
 	stdlib string
 }
 
-func newDeriveCommand(ui *uiOptions) *cobra.Command {
+func newDeriveCommand(ui *console.UI) *cobra.Command {
 	var o deriveOptions
 	cmd := &cobra.Command{
 		Use:   "derive [flags] FILE... OUT",
@@ -59,12 +60,12 @@ changes at once or not at all; in a dataset of many traces, each trace does.`,
   tpconvert derive builtin definitions.yaml out/
   tpconvert derive --remove long_tasks out/
   tpconvert derive --remove out/`,
-		Args: arguments(cobra.MinimumNArgs(1)),
+		Args: console.Arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
 			all, err := o.run(cmd.Context(), args[:last], args[last])
 			if err == nil {
-				ui.printer(cmd).Result(all)
+				ui.Printer(cmd).Result(all)
 			}
 			return err
 		},
@@ -119,7 +120,7 @@ func removal(names []string, from []*export.Manifest) (func([]derive.Definition)
 	known = slices.Compact(known)
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, usageError{fmt.Errorf("nothing named %s was derived, but: %s", name, strings.Join(known, ", "))}
+			return nil, console.Usage(fmt.Errorf("nothing named %s was derived, but: %s", name, strings.Join(known, ", ")))
 		}
 	}
 	return func(all []derive.Definition) []derive.Definition {
@@ -148,7 +149,7 @@ func addition(files []string) (func([]derive.Definition) []derive.Definition, er
 // readDefinitions reads the definitions in files, or those that are built in.
 func readDefinitions(files []string) ([]derive.Definition, error) {
 	if len(files) == 0 {
-		return nil, usageError{errors.New("FILE is missing, the definitions of what to derive; " + derive.BuiltinName + " are those of tpconvert")}
+		return nil, console.Usage(errors.New("FILE is missing, the definitions of what to derive; " + derive.BuiltinName + " are those of tpconvert"))
 	}
 	var all []derive.Definition
 	from := map[string]string{}
@@ -176,7 +177,7 @@ func readDefinitions(files []string) ([]derive.Definition, error) {
 
 // trace changes what is derived from a trace.
 func (o *deriveOptions) trace(ctx context.Context, out, id string, edit func([]derive.Definition) []derive.Definition, all *derivations) (err error) {
-	e, err := export.Extend(out, id, export.Options{Schemas: schema.All(), Version: version()})
+	e, err := export.Extend(out, id, export.Options{Schemas: schema.All(), Version: console.Version()})
 	if err != nil {
 		return err
 	}
@@ -230,7 +231,7 @@ func derivationsOf(m *export.Manifest, many bool) (all derivations) {
 	return all
 }
 
-func (all derivations) text(w io.Writer) {
+func (all derivations) Text(w io.Writer) {
 	for _, d := range all {
 		if d.TraceID != "" {
 			fmt.Fprintf(w, "%s  ", d.TraceID)

@@ -6,18 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/fetch"
 	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/rpc"
 )
 
-// sessionMemoryHelp describes --session-memory.
-const sessionMemoryHelp = "memory that the statements and tables of a session may take besides the dataset's columns; a statement that needs more fails"
-
-// stdlibHelp describes --stdlib.
-const stdlibHelp = "folder of the modules for INCLUDE PERFETTO MODULE, or a checkout of Perfetto; by default what \"stdlib fetch\" has downloaded"
-
-func newUICommand(ui *uiOptions) *cobra.Command {
+func newUICommand(ui *console.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ui",
 		Short: "Download Perfetto's UI, to see traces without a network",
@@ -42,7 +38,7 @@ of it.`,
 	})
 }
 
-func newStdlibCommand(ui *uiOptions) *cobra.Command {
+func newStdlibCommand(ui *console.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stdlib",
 		Short: "Download Perfetto's SQL modules and metrics",
@@ -62,21 +58,21 @@ program knows, wherever they come from.`,
 }
 
 // withFetch adds the command that downloads something.
-func withFetch(ui *uiOptions, cmd *cobra.Command, kind *fetch.Kind, fromHelp string, download *cobra.Command) *cobra.Command {
-	cmd.Args = arguments(cobra.NoArgs)
+func withFetch(ui *console.UI, cmd *cobra.Command, kind *fetch.Kind, fromHelp string, download *cobra.Command) *cobra.Command {
+	cmd.Args = console.Arguments(cobra.NoArgs)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	from := ""
 	download.Use = "fetch [flags] VERSION"
-	download.Args = arguments(cobra.ExactArgs(1))
+	download.Args = console.Arguments(cobra.ExactArgs(1))
 	download.RunE = func(cmd *cobra.Command, args []string) error {
 		if args[0] != fetch.Version {
-			return usageError{fmt.Errorf("version %q: want %s", args[0], fetch.Version)}
+			return console.Usage(fmt.Errorf("version %q: want %s", args[0], fetch.Version))
 		}
 		done, err := kind.Fetch(cmd.Context(), from)
 		if err != nil {
 			return err
 		}
-		ui.printer(cmd).Result(fetched{done})
+		ui.Printer(cmd).Result(fetched{done})
 		return nil
 	}
 	download.Flags().StringVar(&from, "from", "", fromHelp)
@@ -87,19 +83,11 @@ func withFetch(ui *uiOptions, cmd *cobra.Command, kind *fetch.Kind, fromHelp str
 // fetched reports a download.
 type fetched struct{ fetch.Done }
 
-func (f fetched) text(w io.Writer) {
+func (f fetched) Text(w io.Writer) {
 	if f.Manifest == "" {
-		fmt.Fprintf(w, "%d files of Perfetto %s are in %s\n", f.Files, f.Version, printable(f.Folder))
+		fmt.Fprintf(w, "%d files of Perfetto %s are in %s\n", f.Files, f.Version, terminal.Printable(f.Folder))
 		return
 	}
-	fmt.Fprintf(w, "Perfetto's UI %s is in %s: %d files, %s, as its manifest says, which has the SHA-256 %s\n", f.Version, printable(f.Folder), f.Files,
+	fmt.Fprintf(w, "Perfetto's UI %s is in %s: %d files, %s, as its manifest says, which has the SHA-256 %s\n", f.Version, terminal.Printable(f.Folder), f.Files,
 		count.Bytes(f.Bytes), f.Manifest)
-}
-
-// stdlib returns the folder of --stdlib or, failing that, of the modules that "stdlib fetch" has downloaded, or "".
-func stdlib(flag string) string {
-	if flag != "" {
-		return flag
-	}
-	return fetch.Stdlib.Fetched()
 }

@@ -15,7 +15,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/flamegraph"
+	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -51,7 +53,7 @@ func (o *flamegraphOptions) register(flags *pflag.FlagSet) {
 	o.read.register(flags)
 }
 
-func newFlamegraphCommand(ui *uiOptions) *cobra.Command {
+func newFlamegraphCommand(ui *console.UI) *cobra.Command {
 	var o flamegraphOptions
 	cmd := &cobra.Command{
 		Use:   "flamegraph [flags] INPUT",
@@ -81,9 +83,9 @@ otherwise the last metric. The web interface listens on this machine only, unles
   tpconvert flamegraph --process system_server --from 2s --to 5s --top out/
   tpconvert flamegraph --metric cpu -o stacks.folded cpu.pb.gz
   tpconvert flamegraph --base before/ after/`,
-		Args: arguments(cobra.ExactArgs(1)),
+		Args: console.Arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f := &flamegraphCommand{ui: ui.printer(cmd), options: o, stdin: cmd.InOrStdin(), browse: !o.noBrowser && isTerminal(cmd.OutOrStdout())}
+			f := &flamegraphCommand{ui: ui.Printer(cmd), options: o, stdin: cmd.InOrStdin(), browse: !o.noBrowser && terminal.Is(cmd.OutOrStdout())}
 			return f.run(cmd.Context(), args[0])
 		},
 	}
@@ -93,7 +95,7 @@ otherwise the last metric. The web interface listens on this machine only, unles
 
 // flamegraphCommand shows where an input spends time or memory.
 type flamegraphCommand struct {
-	ui      printer
+	ui      console.Printer
 	options flamegraphOptions
 	stdin   io.Reader
 	browse  bool   // open a browser
@@ -134,7 +136,7 @@ func (f *flamegraphCommand) reporter() (func(context.Context, *profile.Profile) 
 	}
 	switch {
 	case ways > 1:
-		return nil, usageError{errors.New("--http, --top, --text and --output exclude each other")}
+		return nil, console.Usage(errors.New("--http, --top, --text and --output exclude each other"))
 	case o.top || o.text:
 		return f.print, nil
 	case o.output != "":
@@ -144,7 +146,7 @@ func (f *flamegraphCommand) reporter() (func(context.Context, *profile.Profile) 
 		o.http = ":0"
 	}
 	if _, _, err := net.SplitHostPort(o.http); err != nil {
-		return nil, usageError{fmt.Errorf("--http %s: %w; want HOST:PORT, or :PORT for this machine only", o.http, err)}
+		return nil, console.Usage(fmt.Errorf("--http %s: %w; want HOST:PORT, or :PORT for this machine only", o.http, err))
 	}
 	return f.serve, nil
 }
@@ -172,7 +174,7 @@ func (f *flamegraphCommand) load(ctx context.Context, input string) (*profile.Pr
 	warn := func(msg string) { f.ui.Message(slog.LevelWarn, input, msg) }
 	p, err := flamegraph.Read(ctx, flamegraph.Input{Name: input, Conn: s.Conn, Catalog: s.Catalog, Warn: warn}, selection)
 	if wrong := new(flamegraph.SelectionError); errors.As(err, wrong) {
-		return nil, usageError{err}
+		return nil, console.Usage(err)
 	}
 	return p, err
 }
@@ -187,9 +189,9 @@ func (f *flamegraphCommand) writer() (func(context.Context, *profile.Profile) er
 	case isPprof(path):
 		write = func(w io.Writer, p *profile.Profile) error { return p.WriteUncompressed(w) }
 	case !strings.HasSuffix(path, ".folded"):
-		return nil, usageError{fmt.Errorf("--output %s: want a name that ends in .pb.gz, .pb or .folded", path)}
+		return nil, console.Usage(fmt.Errorf("--output %s: want a name that ends in .pb.gz, .pb or .folded", path))
 	case f.options.base != "":
-		return nil, usageError{errors.New("folded stacks cannot hold a comparison: want --output NAME.pb.gz")}
+		return nil, console.Usage(errors.New("folded stacks cannot hold a comparison: want --output NAME.pb.gz"))
 	}
 	if _, err := os.Lstat(path); err == nil && !f.options.replace {
 		return nil, fmt.Errorf("%s exists; --force replaces it", path)
@@ -231,7 +233,7 @@ type topText struct {
 	Report string `json:"report"`
 }
 
-func (r topText) text(w io.Writer) { fmt.Fprint(w, printable(r.Report)) }
+func (r topText) Text(w io.Writer) { fmt.Fprint(w, terminal.Printable(r.Report)) }
 
 // serve shows a profile in the web interface until the context ends.
 func (f *flamegraphCommand) serve(ctx context.Context, p *profile.Profile) error {
@@ -248,6 +250,6 @@ type serving struct {
 	Metrics string `json:"metrics"`
 }
 
-func (s serving) text(w io.Writer) {
-	fmt.Fprintf(w, "%s shows %s: %s; Ctrl-C ends it\n", s.URL, printable(s.Profile), s.Metrics)
+func (s serving) Text(w io.Writer) {
+	fmt.Fprintf(w, "%s shows %s: %s; Ctrl-C ends it\n", s.URL, terminal.Printable(s.Profile), s.Metrics)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -35,7 +36,7 @@ func newFleetMetrics(specs, ids []string, stdlib string) (*fleetMetrics, error) 
 	}
 	for _, id := range ids {
 		if !slices.Contains(s.IDs(), id) {
-			return nil, usageError{fmt.Errorf("--metric %s: want some of %s", id, strings.Join(s.IDs(), ", "))}
+			return nil, console.Usage(fmt.Errorf("--metric %s: want some of %s", id, strings.Join(s.IDs(), ", ")))
 		}
 	}
 	return &fleetMetrics{summarizer: s, ids: ids, stdlib: stdlib, known: map[string][]metrics.Table{}, failed: map[string]error{}}, nil

@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
-func newInspectCommand(ui *uiOptions) *cobra.Command {
-	memory := byteSize(api.DefaultMemory)
+func newInspectCommand(ui *console.UI) *cobra.Command {
+	memory := console.ByteSize(api.DefaultMemory)
 	var read readOptions
 	var merge mergeOptions
 	cmd := &cobra.Command{
@@ -32,14 +33,14 @@ For a dataset, show its traces, the rows of each table and what was not imported
   tpconvert inspect out/
   tpconvert inspect --merge system.pftrace app.json
   tpconvert inspect --json trace.json | jq '.tables[] | select(.name == "slice")'`,
-		Args: arguments(func(cmd *cobra.Command, args []string) error {
+		Args: console.Arguments(func(cmd *cobra.Command, args []string) error {
 			if merge.merge {
 				return cobra.MinimumNArgs(1)(cmd, args)
 			}
 			return cobra.ExactArgs(1)(cmd, args)
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			printer := ui.printer(cmd)
+			printer := ui.Printer(cmd)
 			merged, err := merge.library()
 			if err != nil {
 				return err
@@ -52,7 +53,7 @@ For a dataset, show its traces, the rows of each table and what was not imported
 				return err
 			}
 			o := api.Options{Memory: int64(memory), CropTrackEvents: read.crop, AnalyzeProtoContent: read.analyze,
-				Version: version(), Stdin: cmd.InOrStdin(), Log: logger(printer)}
+				Version: console.Version(), Stdin: cmd.InOrStdin(), Log: console.Logger(printer)}
 			limitMemory(cmd.Context(), o)
 			var seen *api.Facts
 			if merged != nil {
@@ -134,7 +135,7 @@ type inspection struct {
 	Alignment api.Alignment `json:"alignment"`
 }
 
-func (i inspection) text(w io.Writer) {
+func (i inspection) Text(w io.Writer) {
 	if text := i.Alarm(); text != "" {
 		fmt.Fprintln(w, text)
 	}
@@ -145,8 +146,8 @@ func (i inspection) text(w io.Writer) {
 		fmt.Fprintf(w, "time     %d to %d ns, %.6f s\n", *i.Start, *i.End, float64(*i.End-*i.Start)/1e9)
 	}
 	fmt.Fprintln(w)
-	printTables(w, i.Tables, math.MaxInt)
-	printLosses(w, i.Losses)
+	console.PrintTables(w, i.Tables, math.MaxInt)
+	console.PrintLosses(w, i.Losses)
 	if i.Alignment.Merged() {
 		printAlignment(w, i.Alignment)
 	}

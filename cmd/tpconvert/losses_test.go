@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 )
 
 // skipped is a Perfetto trace: the first whole packets are events of one sequence, the others need incremental state
@@ -105,7 +107,7 @@ func TestIncomplete(t *testing.T) {
 	}
 	tpconvert(t, dir, "--strict", "cut.json.gz", "strict").expect(t, exitFailure, "incomplete_file")
 	got = tpconvert(t, dir, "--json", "cut.json.gz", "json")
-	var s summary
+	var s console.Summary
 	if err := json.Unmarshal([]byte(got.stdout), &s); err != nil || len(s.Traces) != 1 || !s.Traces[0].Incomplete {
 		t.Errorf("summary %s, %v", got.stdout, err)
 	}

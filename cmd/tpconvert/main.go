@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 )
 
 // Exit codes, as documented in the help and the README.
@@ -30,12 +31,9 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is an error in the use of the command line.
-type usageError struct{ error }
-
 // exitCode returns the exit code for an error.
 func exitCode(err error) int {
-	var usage usageError
+	var usage console.UsageError
 	var failed *api.FailedError
 	var alerts alertError
 	var different compareError
@@ -72,7 +70,7 @@ func main() {
 
 // execute runs the command and returns its exit code.
 func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	var ui uiOptions
+	var ui console.UI
 	root := newRootCommand(&ui)
 	root.SetArgs(guardComments(asTraceProcessor(args)))
 	root.SetIn(stdin)
@@ -81,7 +79,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	err := root.ExecuteContext(ctx)
 	code := exitCode(err)
 	if err != nil {
-		ui.printer(root).Failed(explained(err), code)
+		ui.Printer(root).Failed(explained(err), code)
 	}
 	return code
 }
@@ -118,11 +116,11 @@ func pathProblem(err *fs.PathError) string {
 func flagError(err error) error {
 	var number *strconv.NumError
 	if !errors.As(err, &number) {
-		return usageError{err}
+		return console.Usage(err)
 	}
 	text := strings.Replace(err.Error(), number.Error(), "want a whole number", 1)
 	if errors.Is(err, strconv.ErrRange) {
 		text = strings.Replace(err.Error(), number.Error(), "the number is out of range", 1)
 	}
-	return usageError{errors.New(text)}
+	return console.Usage(errors.New(text))
 }

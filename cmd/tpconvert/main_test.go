@@ -22,6 +22,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/export"
 )
 
@@ -446,7 +447,7 @@ func TestJSON(t *testing.T) {
 	got.expect(t, exitDone, "")
 	var s struct {
 		Type string `json:"message_type"`
-		summary
+		console.Summary
 	}
 	if err := json.Unmarshal([]byte(got.stdout), &s); err != nil {
 		t.Fatalf("%v: %s", err, got.stdout)
@@ -780,7 +781,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("the help lacks %q", text)
 		}
 	}
-	for _, cmd := range newRootCommand(&uiOptions{}).Commands() {
+	for _, cmd := range newRootCommand(&console.UI{}).Commands() {
 		if cmd.Short == "" || cmd.Example == "" {
 			t.Errorf("%s has no help or no example", cmd.CommandPath())
 		}

@@ -6,7 +6,9 @@ import (
 	"math"
 
 	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/terminal"
 )
 
 // contents describes a dataset.
@@ -25,34 +27,31 @@ func inspectDataset(path string) (contents, error) {
 	return contents{path, d.Traces, d.Tables(), d.Losses()}, nil
 }
 
-func (c contents) text(w io.Writer) {
+func (c contents) Text(w io.Writer) {
 	if text := c.Alarm(); text != "" {
 		fmt.Fprintln(w, text)
 	}
-	fmt.Fprintf(w, "dataset  %s\n", printable(c.Dataset))
+	fmt.Fprintf(w, "dataset  %s\n", terminal.Printable(c.Dataset))
 	if len(c.Traces) > 0 {
 		fmt.Fprintf(w, "schema   %d, by tpconvert %s\n", c.Traces[0].SchemaVersion, c.Traces[0].ConverterVersion)
 	}
 	fmt.Fprintf(w, "traces   %s\n", count.String(len(c.Traces)))
 	for i, m := range c.Traces {
-		if i == maxTracesShown {
+		if i == console.MaxTraces {
 			fmt.Fprintf(w, "  %s more\n", count.String(len(c.Traces)-i))
 			break
 		}
-		fmt.Fprintf(w, "  %s  %s  %s, %s\n", m.TraceID, printable(m.Input.Name), m.Input.Format, count.Bytes(m.Input.Bytes))
+		fmt.Fprintf(w, "  %s  %s  %s, %s\n", m.TraceID, terminal.Printable(m.Input.Name), m.Input.Format, count.Bytes(m.Input.Bytes))
 	}
 	fmt.Fprintln(w)
-	printTables(w, c.Tables, math.MaxInt)
-	printLosses(w, c.Losses)
+	console.PrintTables(w, c.Tables, math.MaxInt)
+	console.PrintLosses(w, c.Losses)
 	var all derivations
 	for _, m := range c.Traces {
 		all = append(all, derivationsOf(m, len(c.Traces) > 1)...)
 	}
 	if len(all) > 0 {
 		fmt.Fprintln(w, "\nderived")
-		all.text(w)
+		all.Text(w)
 	}
 }
-
-// maxTracesShown is the maximum number of a dataset's traces to list.
-const maxTracesShown = 20

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/mcp"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -20,12 +21,12 @@ import (
 type mcpOptions struct {
 	http    string // address, "" for the standard streams
 	stdlib  string
-	memory  byteSize
+	memory  console.ByteSize
 	longest time.Duration
 	read    readOptions
 }
 
-func newMCPCommand(ui *uiOptions) *cobra.Command {
+func newMCPCommand(ui *console.UI) *cobra.Command {
 	o := mcpOptions{memory: session.DefaultMemory}
 	cmd := &cobra.Command{
 		Use:   "mcp [flags] [INPUT...]",
@@ -42,9 +43,9 @@ is not possible with --http.`,
   tpconvert mcp traces/
   tpconvert mcp --http localhost:8080 traces/`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			trace := opener{ui: ui.printer(cmd), read: o.read}
+			trace := opener{ui: ui.Printer(cmd), read: o.read}
 			if o.http != "" && len(args) == 0 {
-				return usageError{errors.New("--http needs INPUT: what its clients may open")}
+				return console.Usage(errors.New("--http needs INPUT: what its clients may open"))
 			}
 			return o.runConfined(cmd.Context(), trace, args, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
@@ -72,7 +73,7 @@ func (o *mcpOptions) run(ctx context.Context, trace opener, args []string, in io
 	if err != nil {
 		return err
 	}
-	server, err := mcp.New(mcp.Options{Version: version(), Inputs: args, Convert: trace.convert, Modules: modules(o.stdlib),
+	server, err := mcp.New(mcp.Options{Version: console.Version(), Inputs: args, Convert: trace.convert, Modules: modules(o.stdlib),
 		Memory: int64(o.memory), Longest: o.longest, Alerts: alerts})
 	if err != nil {
 		return err
@@ -102,4 +103,4 @@ type mcpServing struct {
 	URL string `json:"url"`
 }
 
-func (s mcpServing) text(w io.Writer) { fmt.Fprintf(w, "%s answers agents; Ctrl-C ends it\n", s.URL) }
+func (s mcpServing) Text(w io.Writer) { fmt.Fprintf(w, "%s answers agents; Ctrl-C ends it\n", s.URL) }

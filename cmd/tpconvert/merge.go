@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 )
 
 // mergeOptions are the flags for merging traces into one.
@@ -35,7 +36,7 @@ func (o *mergeOptions) registerManifest(flags *pflag.FlagSet) {
 func (o *mergeOptions) library() (*api.Merge, error) {
 	if !o.merge {
 		if o.manifest != "" || len(o.machines) > 0 || len(o.offsets) > 0 {
-			return nil, usageError{errors.New("--manifest, --machine and --offset require --merge")}
+			return nil, console.Usage(errors.New("--manifest, --machine and --offset require --merge"))
 		}
 		return nil, nil
 	}
@@ -43,18 +44,18 @@ func (o *mergeOptions) library() (*api.Merge, error) {
 	for _, value := range o.machines {
 		name, path, ok := strings.Cut(value, "=")
 		if !ok || name == "" {
-			return nil, usageError{fmt.Errorf("--machine %s is not NAME=FILE", value)}
+			return nil, console.Usage(fmt.Errorf("--machine %s is not NAME=FILE", value))
 		}
 		m.Files = append(m.Files, api.MergedFile{Path: path, Machine: name})
 	}
 	for _, value := range o.offsets {
 		i := strings.LastIndexByte(value, '=')
 		if i < 0 {
-			return nil, usageError{fmt.Errorf("--offset %s is not FILE=DURATION", value)}
+			return nil, console.Usage(fmt.Errorf("--offset %s is not FILE=DURATION", value))
 		}
 		by, err := time.ParseDuration(value[i+1:])
 		if err != nil {
-			return nil, usageError{fmt.Errorf("--offset %s: %s is not a duration such as +1.5s or -20ms", value, value[i+1:])}
+			return nil, console.Usage(fmt.Errorf("--offset %s: %s is not a duration such as +1.5s or -20ms", value, value[i+1:]))
 		}
 		m.Files = append(m.Files, api.MergedFile{Path: value[:i], Offset: by})
 	}

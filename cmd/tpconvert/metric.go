@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
-	"github.com/tpconvert/tpconvert/rpc"
+	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metricsv1"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -25,7 +26,7 @@ type metricOptions struct {
 
 var metricFormats = []string{"textproto", "proto", "json", "parquet"}
 
-func newMetricCommand(ui *uiOptions) *cobra.Command {
+func newMetricCommand(ui *console.UI) *cobra.Command {
 	var o metricOptions
 	cmd := &cobra.Command{
 		Use:   "metric [flags] --run METRIC,... INPUT",
@@ -38,7 +39,7 @@ downloaded, or of --stdlib, a checkout of Perfetto. --list lists their names.
 "tpconvert summarize" computes metrics of version 2, which need no checkout.`,
 		Example: `  tpconvert metric --run android_cpu,android_mem trace.pftrace
   tpconvert metric --stdlib perfetto/ --run android_startup --format json out/`,
-		Args: arguments(cobra.MaximumNArgs(1)),
+		Args: console.Arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.compute(cmd.Context(), o.opener(cmd, ui, "json"), args, cmd.OutOrStdout())
 		},
@@ -53,11 +54,11 @@ downloaded, or of --stdlib, a checkout of Perfetto. --list lists their names.
 func (o *metricOptions) compute(ctx context.Context, trace opener, args []string, out io.Writer) error {
 	switch {
 	case stdlib(o.stdlib) == "":
-		return usageError{errors.New("there are no metrics: \"stdlib fetch\" downloads them, and --stdlib names a checkout of Perfetto")}
+		return console.Usage(errors.New("there are no metrics: \"stdlib fetch\" downloads them, and --stdlib names a checkout of Perfetto"))
 	case !slices.Contains(metricFormats, o.format):
-		return usageError{fmt.Errorf("--format %q: want one of %s", o.format, strings.Join(metricFormats, ", "))}
-	case (o.format == "proto" || o.format == "parquet") && isTerminal(out):
-		return usageError{fmt.Errorf("--format %s is not for a terminal: redirect the output to a file", o.format)}
+		return console.Usage(fmt.Errorf("--format %q: want one of %s", o.format, strings.Join(metricFormats, ", ")))
+	case (o.format == "proto" || o.format == "parquet") && terminal.Is(out):
+		return console.Usage(fmt.Errorf("--format %s is not for a terminal: redirect the output to a file", o.format))
 	}
 	library, err := metricsv1.Open(stdlib(o.stdlib))
 	if err != nil {
@@ -71,9 +72,9 @@ func (o *metricOptions) compute(ctx context.Context, trace opener, args []string
 		}
 		return err
 	case len(o.run) == 0:
-		return usageError{errors.New("--run is missing, the metrics to compute; --list lists them")}
+		return console.Usage(errors.New("--run is missing, the metrics to compute; --list lists them"))
 	case len(args) == 0:
-		return usageError{errors.New("INPUT is missing, a dataset or a trace")}
+		return console.Usage(errors.New("INPUT is missing, a dataset or a trace"))
 	}
 	s, err := openSession(ctx, args[0], session.Options{Perfetto: true, Modules: modules(o.stdlib), Metrics: library}, trace)
 	if err != nil {
@@ -120,17 +121,4 @@ func (o *metricOptions) writeParquet(out io.Writer, library *metricsv1.Library, 
 		}
 	}
 	return w.End()
-}
-
-// metricLibrary returns the metrics in the folder of --stdlib, or of "stdlib fetch", or nil if it has none.
-func metricLibrary(flag string) (rpc.Metrics, error) {
-	folder := stdlib(flag)
-	if folder == "" {
-		return nil, nil
-	}
-	library, err := metricsv1.Open(folder)
-	if errors.Is(err, metricsv1.ErrNone) {
-		return nil, nil // it may be a folder of modules only
-	}
-	return library, err
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 // opener converts a trace for SQL to run on.
 type opener struct {
-	ui    printer
+	ui    console.Printer
 	stdin io.Reader
 	read  readOptions
 }
@@ -41,11 +42,11 @@ func (o *sqlOptions) register(cmd *cobra.Command, formats []string) {
 }
 
 // opener returns the opener of the command's input. Without --format, the format of --json is json.
-func (o *sqlOptions) opener(cmd *cobra.Command, ui *uiOptions, json string) opener {
-	if ui.json && !cmd.Flags().Changed("format") {
+func (o *sqlOptions) opener(cmd *cobra.Command, ui *console.UI, json string) opener {
+	if ui.JSON && !cmd.Flags().Changed("format") {
 		o.format = json
 	}
-	return opener{ui: ui.printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
+	return opener{ui: ui.Printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
 }
 
 // openSession opens an input for SQL: a dataset, a DuckDB file, or a trace, which is converted first.
@@ -68,7 +69,7 @@ func (t opener) open(ctx context.Context, s *session.Session, input string, perf
 		return err
 	case info.IsDir() && !api.IsTraceFolder(input):
 		if traces, err := session.ReadTraces(ctx, input); perfetto && err == nil && traces != nil {
-			return usageError{traces.Several()}
+			return console.Usage(traces.Several())
 		}
 		return s.OpenDataset(ctx, input)
 	case session.IsDuckDB(input):
@@ -95,11 +96,11 @@ func oneTrace(ctx context.Context, input, wanted string) (string, error) {
 		return "", err
 	}
 	if traces == nil {
-		return "", usageError{fmt.Errorf("--trace-id is for a dataset of many traces; %s is none", input)}
+		return "", console.Usage(fmt.Errorf("--trace-id is for a dataset of many traces; %s is none", input))
 	}
 	folder, err := traces.Folder(wanted)
 	if err != nil {
-		return "", usageError{err}
+		return "", console.Usage(err)
 	}
 	return folder, nil
 }
@@ -125,7 +126,7 @@ func (t opener) dataset(ctx context.Context, input string) (path string, drop fu
 // convert converts a trace, and says of the outcome only that much is missing.
 func (t opener) convert(ctx context.Context, trace, out string) error {
 	result, err := convert(ctx, t.ui, []string{trace}, out, api.Options{
-		Memory: api.DefaultMemory, CropTrackEvents: t.read.crop, AnalyzeProtoContent: t.read.analyze, Version: version(),
+		Memory: api.DefaultMemory, CropTrackEvents: t.read.crop, AnalyzeProtoContent: t.read.analyze, Version: console.Version(),
 		Stdin: t.stdin, Compression: "snappy", Jobs: 1, Temporary: true,
 	})
 	if result != nil {

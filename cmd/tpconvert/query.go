@@ -1,22 +1,19 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
+	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/rpc"
-	"github.com/tpconvert/tpconvert/sqlfuncs/functions"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -27,10 +24,10 @@ type queryOptions struct {
 	perfetto bool
 	derived  bool
 	writes   bool // SQL may read and write any file
-	memory   byteSize
+	memory   console.ByteSize
 }
 
-func newQueryCommand(ui *uiOptions) *cobra.Command {
+func newQueryCommand(ui *console.UI) *cobra.Command {
 	o := queryOptions{memory: session.DefaultMemory}
 	cmd := &cobra.Command{
 		Use:   "query [flags] INPUT [SQL]",
@@ -44,7 +41,7 @@ terminal. SQL can read INPUT only, and DuckDB's can write new files with COPY ..
 		Example: `  tpconvert query out/ 'SELECT name, count(*) FROM slice GROUP BY name'
   tpconvert query --format csv --file report.sql trace.json.gz
   tpconvert query trace.duckdb`,
-		Args: arguments(cobra.RangeArgs(1, 2)),
+		Args: console.Arguments(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			trace := o.opener(cmd, ui, "ndjson")
 			q := &query{trace: trace, options: o, out: cmd.OutOrStdout()}
@@ -60,8 +57,6 @@ terminal. SQL can read INPUT only, and DuckDB's can write new files with COPY ..
 	o.register(cmd, rowformat.Names)
 	return cmd
 }
-
-const derivedHelp = "let tables have the rows that derive added to the dataset, too"
 
 // query runs SQL on an input.
 type query struct {
@@ -106,46 +101,21 @@ func (q *query) run(ctx context.Context, input string, args []string) error {
 func (q *query) text(input string, args []string) (*string, error) {
 	switch {
 	case len(args) > 0 && q.options.file != "":
-		return nil, usageError{errors.New("there is SQL both on the command line and in --file")}
+		return nil, console.Usage(errors.New("there is SQL both on the command line and in --file"))
 	case len(args) > 0:
 		return &args[0], nil
 	case q.options.file != "":
 		b, err := os.ReadFile(q.options.file)
 		text := string(b)
 		return &text, err
-	case isTerminal(q.trace.stdin):
+	case terminal.Is(q.trace.stdin):
 		return nil, nil
 	case input == api.StandardInput:
-		return nil, usageError{errors.New("the standard input cannot be both the trace and the SQL")}
+		return nil, console.Usage(errors.New("the standard input cannot be both the trace and the SQL"))
 	}
 	b, err := io.ReadAll(q.trace.stdin)
 	text := string(b)
 	return &text, err
-}
-
-// modules returns the files of PerfettoSQL's modules in the folder of --stdlib, or of those that were fetched, or nil.
-func modules(flag string) fs.FS {
-	folder := stdlib(flag)
-	if folder == "" {
-		return nil
-	}
-	source := filepath.Join(folder, "src", "trace_processor")
-	modules := filepath.Join(source, "perfetto_sql", "stdlib")
-	if info, err := os.Stat(modules); err == nil && info.IsDir() {
-		return checkout{os.DirFS(modules), os.DirFS(filepath.Join(source, "plugins", "wattson", "data"))}
-	}
-	return os.DirFS(folder)
-}
-
-// checkout has the modules of a checkout of Perfetto and, in their folder, the curves, which it has elsewhere.
-type checkout struct{ modules, curves fs.FS }
-
-// Open implements fs.FS.
-func (c checkout) Open(path string) (fs.File, error) {
-	if rest, ok := strings.CutPrefix(path, functions.CurvesFolder); ok && (rest == "" || rest[0] == '/') {
-		return c.curves.Open(cmp.Or(strings.TrimPrefix(rest, "/"), "."))
-	}
-	return c.modules.Open(path)
 }
 
 // all runs the statements of a text and prints their rows.
@@ -153,7 +123,7 @@ func (q *query) all(ctx context.Context, text string) error {
 	err := q.session.Each(ctx, text, func(rows *session.Query) error { return q.print(ctx, rows) })
 	switch {
 	case err == session.ErrNoSQL:
-		return usageError{err}
+		return console.Usage(err)
 	case errors.Is(err, session.ErrDenied):
 		return fmt.Errorf("%w; --allow-writes lets it use other files", err)
 	}
@@ -184,7 +154,7 @@ func (q *query) print(ctx context.Context, of *session.Query) error {
 	}
 	if q.results > 0 {
 		if rowformat.IsBinary(q.options.format) {
-			return usageError{fmt.Errorf("--format %s: only one statement may give rows", q.options.format)}
+			return console.Usage(fmt.Errorf("--format %s: only one statement may give rows", q.options.format))
 		}
 		fmt.Fprintln(q.out)
 	}
@@ -201,12 +171,4 @@ func (q *query) print(ctx context.Context, of *session.Query) error {
 		return err
 	}
 	return w.End()
-}
-
-// checkFormat rejects a format of rows that does not exist or does not suit the output.
-func checkFormat(format string, out io.Writer) error {
-	if err := rowformat.Check(format, out); err != nil {
-		return usageError{err}
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
@@ -45,7 +46,7 @@ queries, or its setting file_search_path. With --paths relative, change to the
 folder of FILE before you open it. FILE is written completely or not at all.`,
 		Example: `  tpconvert register out/ trace.duckdb
   duckdb trace.duckdb "SELECT name, dur FROM slice ORDER BY dur DESC LIMIT 10"`,
-		Args: arguments(cobra.ExactArgs(2)),
+		Args: console.Arguments(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.registerFile(cmd.Context(), args[0], args[1])
 		},
@@ -120,7 +121,7 @@ func writeDatabase(ctx context.Context, file, folder string, dataset sqlfuncs.Da
 // admit checks the options, and that the DuckDB file does not exist or may be replaced.
 func (o *registerOptions) admit(ctx context.Context, file string) error {
 	if o.paths != "absolute" && o.paths != "relative" {
-		return usageError{fmt.Errorf("--paths %q: want absolute or relative", o.paths)}
+		return console.Usage(fmt.Errorf("--paths %q: want absolute or relative", o.paths))
 	}
 	d, err := session.OpenDatabase(ctx)
 	if err != nil {

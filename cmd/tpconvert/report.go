@@ -11,8 +11,10 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
@@ -25,7 +27,7 @@ type reportOptions struct {
 	traceID string
 }
 
-func newReportCommand(ui *uiOptions) *cobra.Command {
+func newReportCommand(ui *console.UI) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report [flags] INPUT -o FILE",
@@ -41,7 +43,7 @@ With --compare, the page shows how traces differ from others, as "compare" does.
   tpconvert report --compare before/ after/ -o report.html
   tpconvert report --compare main/*.pb.gz -o report.html -- branch/*.pb.gz`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			printer := ui.printer(cmd)
+			printer := ui.Printer(cmd)
 			trace := opener{ui: printer, stdin: cmd.InOrStdin(), read: o.read}
 			page, err := o.page(cmd, trace, args)
 			if err != nil {
@@ -66,7 +68,7 @@ With --compare, the page shows how traces differ from others, as "compare" does.
 func (o *reportOptions) page(cmd *cobra.Command, trace opener, args []string) (*report.Page, error) {
 	ctx := cmd.Context()
 	if o.output == "" {
-		return nil, usageError{errors.New("want --output FILE, or - for the standard output")}
+		return nil, console.Usage(errors.New("want --output FILE, or - for the standard output"))
 	}
 	if _, err := os.Lstat(o.output); err == nil && !o.replace {
 		return nil, fmt.Errorf("%s exists; --force replaces it", o.output)
@@ -84,12 +86,12 @@ func (o *reportOptions) page(cmd *cobra.Command, trace opener, args []string) (*
 		if err != nil {
 			return nil, err
 		}
-		return report.Compare(before, after, result, printable), nil
+		return report.Compare(before, after, result, terminal.Printable), nil
 	}
-	if err := arguments(cobra.ExactArgs(1))(cmd, args); err != nil {
+	if err := console.Arguments(cobra.ExactArgs(1))(cmd, args); err != nil {
 		return nil, err
 	}
-	return o.trace(ctx, trace, args[0], report.Options{Name: args[0], Alerts: alerts, Printable: printable})
+	return o.trace(ctx, trace, args[0], report.Options{Name: args[0], Alerts: alerts, Printable: terminal.Printable})
 }
 
 // trace makes the page of a trace.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -38,9 +39,9 @@ Exit codes:
     5    the input ends too early; the dataset has what was read
     130  interrupted; the error says what was finished`
 
-func newRootCommand(ui *uiOptions) *cobra.Command {
+func newRootCommand(ui *console.UI) *cobra.Command {
 	root := newConvertCommand(ui)
-	root.Version = versions{version(), table.SchemaVersion}.String()
+	root.Version = versions{console.Version(), table.SchemaVersion}.String()
 	root.SetVersionTemplate("{{.Version}}")
 	root.SuggestionsMinimumDistance = 2
 	convert := newConvertCommand(ui)
@@ -71,7 +72,7 @@ func newRootCommand(ui *uiOptions) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SilenceErrors = true
 	root.SilenceUsage = true
-	ui.register(root.PersistentFlags())
+	ui.Register(root.PersistentFlags())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return setFromEnvironment(cmd.Flags()) }
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	return root

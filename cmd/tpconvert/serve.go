@@ -17,8 +17,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/fetch"
 	"github.com/tpconvert/tpconvert/export"
+	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -38,7 +40,7 @@ type serveOptions struct {
 	traceID     string
 	specs       []string // with metrics of all traces
 	metrics     []string // ids of these
-	memory      byteSize
+	memory      console.ByteSize
 	longest     time.Duration
 	read        readOptions
 }
@@ -46,7 +48,7 @@ type serveOptions struct {
 // defaultPort is where Perfetto's UI looks for Trace Processor.
 const defaultPort = 9001
 
-func newServeCommand(ui *uiOptions) *cobra.Command {
+func newServeCommand(ui *console.UI) *cobra.Command {
 	o := serveOptions{memory: session.DefaultMemory}
 	cmd := &cobra.Command{
 		Use:   "serve [flags] [INPUT]",
@@ -69,10 +71,10 @@ another address; there is no password. Ctrl-C ends it.`,
   tpconvert serve --port 9002 trace.pftrace
   tpconvert serve --metric slices_total_dur,frames_count many/
   tpconvert serve --unix mine out/`,
-		Args: arguments(cobra.MaximumNArgs(1)),
+		Args: console.Arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			trace := opener{ui: ui.printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
-			return o.runConfined(cmd.Context(), trace, args, isTerminal(cmd.OutOrStdout()))
+			trace := opener{ui: ui.Printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
+			return o.runConfined(cmd.Context(), trace, args, terminal.Is(cmd.OutOrStdout()))
 		},
 	}
 	flags := cmd.Flags()
@@ -111,8 +113,8 @@ func asTraceProcessor(args []string) []string {
 }
 
 // runConfined serves in a process that cannot write the input.
-func (o *serveOptions) runConfined(ctx context.Context, trace opener, args []string, terminal bool) error {
-	if o.open && terminal {
+func (o *serveOptions) runConfined(ctx context.Context, trace opener, args []string, watched bool) error {
+	if o.open && watched {
 		var err error
 		if o.show, err = newBrowser(); err != nil {
 			return err
@@ -210,7 +212,7 @@ func (o *serveOptions) handler(ctx context.Context, trace opener, args []string)
 		}
 	}
 	if o.specs != nil || o.metrics != nil {
-		return nil, false, usageError{errors.New("--metrics and --metric are for a dataset of many traces")}
+		return nil, false, console.Usage(errors.New("--metrics and --metric are for a dataset of many traces"))
 	}
 	h, err = o.server(ctx, trace, args)
 	return h, false, err
@@ -225,7 +227,7 @@ func (o *serveOptions) server(ctx context.Context, trace opener, args []string) 
 			name = filepath.Base(folder)
 		}
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return nil, usageError{fmt.Errorf("--add-sql-package: %s is no folder", folder)}
+			return nil, console.Usage(fmt.Errorf("--add-sql-package: %s is no folder", folder))
 		}
 		packages.Add(name, os.DirFS(folder))
 	}
@@ -233,7 +235,7 @@ func (o *serveOptions) server(ctx context.Context, trace opener, args []string) 
 	if err != nil {
 		return nil, err
 	}
-	options := rpc.Options{Version: version(), Origins: o.origins, Host: o.listen, UI: o.files, Packages: packages, Metrics: metrics, Convert: trace.convert,
+	options := rpc.Options{Version: console.Version(), Origins: o.origins, Host: o.listen, UI: o.files, Packages: packages, Metrics: metrics, Convert: trace.convert,
 		Memory: int64(o.memory), Longest: o.longest}
 	if o.noFtraceRaw {
 		options.Without = []string{"ftrace_event"}
@@ -307,7 +309,7 @@ type served struct {
 	many  bool   // the page has the traces of a dataset
 }
 
-func (s served) text(w io.Writer) {
+func (s served) Text(w io.Writer) {
 	fmt.Fprintf(w, "%s %s\nOpen %s", s.URL, serves(s.Trace), s.Page)
 	if !s.many {
 		fmt.Fprintf(w, " or, in Python, TraceProcessor(addr=\"http://localhost:%d\")", s.Port)
@@ -323,5 +325,5 @@ func serves(trace string) string {
 	if trace == "" {
 		return "waits for a trace"
 	}
-	return "serves " + printable(trace)
+	return "serves " + terminal.Printable(trace)
 }

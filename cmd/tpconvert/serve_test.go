@@ -23,6 +23,7 @@ import (
 	"github.com/coder/websocket"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/rpc"
 )
@@ -39,8 +40,8 @@ func serveWith(t *testing.T, o serveOptions, input string) string {
 	if input != "" {
 		args = []string{input}
 	}
-	var ui uiOptions
-	handler, err := o.server(t.Context(), opener{ui: ui.printer(newRootCommand(&ui))}, args)
+	var ui console.UI
+	handler, err := o.server(t.Context(), opener{ui: ui.Printer(newRootCommand(&ui))}, args)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -602,10 +603,10 @@ func TestServeUnix(t *testing.T) {
 	left.SetUnlinkOnClose(false)
 	left.Close()
 	o := serveOptions{unix: path}
-	var ui uiOptions
+	var ui console.UI
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
-	trace := opener{ui: ui.printer(newRootCommand(&ui))}
+	trace := opener{ui: ui.Printer(newRootCommand(&ui))}
 	go func() { ended <- o.run(ctx, trace, []string{filepath.Join(dataset(t, goodTrace), "out")}) }()
 	var conn net.Conn
 	for conn == nil {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/rpc"
 )
 
@@ -28,7 +30,7 @@ func socketPath(name string) (string, error) {
 	case filepath.IsAbs(name) || strings.HasSuffix(name, ".sock"):
 		return name, nil
 	case !sessionName.MatchString(name) || len(name) > maxSessionName:
-		return "", usageError{fmt.Errorf("--unix: %q is neither an absolute path, nor a path that ends with .sock, nor a name of letters and digits", name)}
+		return "", console.Usage(fmt.Errorf("--unix: %q is neither an absolute path, nor a path that ends with .sock, nor a name of letters and digits", name))
 	}
 	base := os.Getenv("XDG_RUNTIME_DIR")
 	if base == "" {
@@ -101,6 +103,6 @@ type servedUnix struct {
 	Trace string `json:"trace"`
 }
 
-func (s servedUnix) text(w io.Writer) {
-	fmt.Fprintf(w, "%s %s\nIn Python, TraceProcessor(remote=%q); Ctrl-C ends it\n", printable(s.Path), serves(s.Trace), s.Path)
+func (s servedUnix) Text(w io.Writer) {
+	fmt.Fprintf(w, "%s %s\nIn Python, TraceProcessor(remote=%q); Ctrl-C ends it\n", terminal.Printable(s.Path), serves(s.Trace), s.Path)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 )
 
 func newCompletionCommand() *cobra.Command {
@@ -14,7 +15,7 @@ func newCompletionCommand() *cobra.Command {
 		Use:       "completion bash|zsh|fish|powershell",
 		Short:     "Print a script that completes commands, flags and tables in a shell",
 		Example:   "  source <(tpconvert completion bash)",
-		Args:      arguments(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
+		Args:      console.Arguments(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, out := cmd.Root(), cmd.OutOrStdout()
@@ -38,7 +39,7 @@ func newManCommand() *cobra.Command {
 		Short:   "Write the man pages into a folder",
 		Example: "  tpconvert man man/",
 		Hidden:  true,
-		Args:    arguments(cobra.ExactArgs(1)),
+		Args:    console.Arguments(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
@@ -47,7 +48,7 @@ func newManCommand() *cobra.Command {
 			root.DisableAutoGenTag = true
 			escapeMarkup(root)
 			return doc.GenManTree(root, &doc.GenManHeader{
-				Section: "1", Source: "tpconvert " + version(), Manual: "tpconvert",
+				Section: "1", Source: "tpconvert " + console.Version(), Manual: "tpconvert",
 			}, args[0])
 		},
 	}

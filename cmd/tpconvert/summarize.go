@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/export/staging"
@@ -34,7 +34,7 @@ type summarizeOptions struct {
 // summaryFormats are the formats of whole summaries; the others are those of rows.
 var summaryFormats = []string{"textproto", "proto"}
 
-func newSummarizeCommand(ui *uiOptions) *cobra.Command {
+func newSummarizeCommand(ui *console.UI) *cobra.Command {
 	var o summarizeOptions
 	formats := append([]string{"table", "csv", "json", "ndjson", "markdown"}, summaryFormats...)
 	cmd := &cobra.Command{
@@ -54,7 +54,7 @@ TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
   tpconvert summarize --compare before/ cpu after/
   tpconvert summarize --output metrics/ startup.textproto many/
   tpconvert summarize --format textproto --metric memory_per_process spec.textproto trace.pftrace`,
-		Args: arguments(cobra.MinimumNArgs(1)),
+		Args: console.Arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
 			trace := o.opener(cmd, ui, "ndjson")
@@ -76,10 +76,10 @@ func (o *summarizeOptions) run(ctx context.Context, trace opener, specs []string
 	isSummary := o.format == "textproto" || o.format == "proto"
 	switch {
 	case isSummary && o.output+o.compare != "":
-		return usageError{fmt.Errorf("--format %s is for neither --output nor --compare", o.format)}
+		return console.Usage(fmt.Errorf("--format %s is for neither --output nor --compare", o.format))
 	case !isSummary:
 		if err := checkFormat(o.format, out); err != nil {
-			return usageError{fmt.Errorf("--format %q: want textproto, proto or a format of rows", o.format)}
+			return console.Usage(fmt.Errorf("--format %q: want textproto, proto or a format of rows", o.format))
 		}
 	}
 	s, err := readSpecs(specs)
@@ -97,7 +97,7 @@ func (o *summarizeOptions) run(ctx context.Context, trace opener, specs []string
 		return err
 	}
 	if traces != nil && (isSummary || o.compare != "") {
-		return usageError{fmt.Errorf("--compare, and --format textproto and proto, are for one trace: %w, or with --trace-id", traces.Several())}
+		return console.Usage(fmt.Errorf("--compare, and --format textproto and proto, are for one trace: %w, or with --trace-id", traces.Several()))
 	}
 	c := computation{o, s, trace, input, traces}
 	switch {
@@ -120,31 +120,6 @@ func (o *summarizeOptions) base(ctx context.Context) (string, error) {
 		}
 	}
 	return oneTrace(ctx, o.compare, wanted)
-}
-
-// readSpecs reads the specs, which are files or names.
-func readSpecs(names []string) (*metrics.Summarizer, error) {
-	if len(names) == 0 {
-		names = metrics.Builtin()
-	}
-	var s metrics.Summarizer
-	for _, name := range names {
-		text, ok := metrics.Spec(name)
-		if !ok {
-			var err error
-			text, err = os.ReadFile(name)
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil, usageError{fmt.Errorf("%s is neither a file nor one of the specs %s", name, strings.Join(metrics.Builtin(), ", "))}
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		if err := s.Add(text); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return &s, nil
 }
 
 // computation computes the metrics of an input.

@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/model/schema"
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
 )
 
-func newTablesCommand(ui *uiOptions) *cobra.Command {
+func newTablesCommand(ui *console.UI) *cobra.Command {
 	var planned bool
 	cmd := &cobra.Command{
 		Use:   "tables [TABLE...]",
@@ -31,10 +32,10 @@ and functions that query and register add.`,
 			all := descriptions()
 			for _, name := range args {
 				if !slices.ContainsFunc(all, func(d description) bool { return d.Name == name }) {
-					return usageError{fmt.Errorf("there is no table %q%s; see tpconvert tables", name, suggested(name, all))}
+					return console.Usage(fmt.Errorf("there is no table %q%s; see tpconvert tables", name, suggested(name, all)))
 				}
 			}
-			printer := ui.printer(cmd)
+			printer := ui.Printer(cmd)
 			for _, d := range all {
 				if len(args) == 0 && (planned || !d.Planned) || slices.Contains(args, d.Name) {
 					printer.Result(d)
@@ -106,7 +107,7 @@ func describe(s *table.Schema) description {
 	return d
 }
 
-func (d description) text(w io.Writer) {
+func (d description) Text(w io.Writer) {
 	name := d.Name
 	if d.Parent != "" {
 		name += ", a " + d.Parent

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/rpc"
 )
 
@@ -105,9 +106,9 @@ func TestServeMany(t *testing.T) {
 	const hostile = `<img src=x onerror=alert(1)>"&'.json`
 	dir := folder(t, map[string]string{hostile: goodTrace, "b.json": strings.Replace(goodTrace, `"work"`, `"other"`, 1)})
 	tpconvert(t, dir, "-q", hostile, "b.json", "out").expect(t, exitDone, "")
-	var ui uiOptions
+	var ui console.UI
 	o := serveOptions{metrics: []string{"slices_total_dur"}}
-	handler, many, err := o.handler(t.Context(), opener{ui: ui.printer(newRootCommand(&ui))}, []string{filepath.Join(dir, "out")})
+	handler, many, err := o.handler(t.Context(), opener{ui: ui.Printer(newRootCommand(&ui))}, []string{filepath.Join(dir, "out")})
 	if err != nil || !many {
 		t.Fatal(many, err)
 	}

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
-// progress is the progress of a conversion.
-type progress api.Progress
+// Progress is the progress of a conversion.
+type Progress api.Progress
 
 // String describes the progress in at most 79 columns.
-func (p progress) String() string {
+func (p Progress) String() string {
 	var b strings.Builder
 	if p.Of > 1 {
 		fmt.Fprintf(&b, "%s/%s traces  ", count.String(p.Done), count.String(p.Of))

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"cmp"
@@ -8,15 +8,19 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/internal/count"
+	"github.com/tpconvert/tpconvert/internal/terminal"
 )
 
-// summary describes a finished conversion.
-type summary struct{ *api.Result }
+// Summary describes a finished conversion.
+type Summary struct{ *api.Result }
+
+// MaxTraces is the maximum number of a dataset's traces to list.
+const MaxTraces = 20
 
 // summaryTables is the maximum number of tables in a summary, so that it fits a screen.
 const summaryTables = 12
 
-func (s summary) text(w io.Writer) {
+func (s Summary) Text(w io.Writer) {
 	var bytes int64
 	done, known := 0, 0
 	for _, t := range s.Traces {
@@ -31,26 +35,26 @@ func (s summary) text(w io.Writer) {
 	s.alarm(w)
 	what := fmt.Sprintf("%s of %s traces", count.String(done), count.String(len(s.Traces)))
 	if done == 1 && len(s.Traces) == 1 {
-		what = fmt.Sprintf("%s (%s)", printable(s.Traces[0].Path), s.Traces[0].Format)
+		what = fmt.Sprintf("%s (%s)", terminal.Printable(s.Traces[0].Path), s.Traces[0].Format)
 	}
-	fmt.Fprintf(w, "%s -> %s\n", what, printable(s.Out))
+	fmt.Fprintf(w, "%s -> %s\n", what, terminal.Printable(s.Out))
 	if known > 0 {
 		fmt.Fprintf(w, "%s not converted, because the dataset already has their content:\n", count.String(known))
 		for _, t := range s.Traces {
 			if t.Known != "" {
-				fmt.Fprintf(w, "  %s %s\n", printable(t.Path), printable(t.Known))
+				fmt.Fprintf(w, "  %s %s\n", terminal.Printable(t.Path), terminal.Printable(t.Known))
 			}
 		}
 	}
 	fmt.Fprintln(w)
-	printTables(w, s.Tables(), summaryTables)
-	printLosses(w, s.Losses())
+	PrintTables(w, s.Tables(), summaryTables)
+	PrintLosses(w, s.Losses())
 	fmt.Fprintf(w, "\nRead %s in %.1f s, %.0f MB/s; peak memory %s.\n",
 		count.Bytes(bytes), s.Seconds, float64(bytes)/1e6/max(s.Seconds, 1e-3), count.Bytes(s.PeakMemory))
 }
 
-// printTables lists the largest tables, up to most, then the number and size of the others, then the total.
-func printTables(w io.Writer, tables []api.TableSize, most int) {
+// PrintTables lists the largest tables, up to most, then the number and size of the others, then the total.
+func PrintTables(w io.Writer, tables []api.TableSize, most int) {
 	row := func(t api.TableSize) {
 		size := ""
 		if t.Bytes > 0 {
@@ -78,19 +82,19 @@ func printTables(w io.Writer, tables []api.TableSize, most int) {
 }
 
 // alarm says in one line for each trace that its dataset is far from complete.
-func (s summary) alarm(w io.Writer) {
+func (s Summary) alarm(w io.Writer) {
 	said := 0
 	for _, c := range s.Traces {
 		text := c.Alarm()
 		if text == "" {
 			continue
 		}
-		if said++; said <= maxTracesShown {
-			fmt.Fprintf(w, "%s: %s\n", printable(c.Path), text)
+		if said++; said <= MaxTraces {
+			fmt.Fprintf(w, "%s: %s\n", terminal.Printable(c.Path), text)
 		}
 	}
-	if said > maxTracesShown {
-		fmt.Fprintf(w, "%s more traces are incomplete\n", count.String(said-maxTracesShown))
+	if said > MaxTraces {
+		fmt.Fprintf(w, "%s more traces are incomplete\n", count.String(said-MaxTraces))
 	}
 	if said > 0 {
 		fmt.Fprintln(w)

@@ -1,8 +1,7 @@
-package main
+package console
 
 import (
 	"testing"
-	"time"
 )
 
 func TestByteSize(t *testing.T) {
@@ -10,21 +9,14 @@ func TestByteSize(t *testing.T) {
 		"1": 1, "300000": 300000, "64k": 64 << 10, "64K": 64 << 10, "2MiB": 2 << 20, "2 MiB": 2 << 20,
 		"1.5GB": 1_500_000_000, "1G": 1 << 30, "7B": 7,
 	} {
-		var s byteSize
+		var s ByteSize
 		if err := s.Set(text); err != nil || int64(s) != want {
 			t.Errorf("%s: %d, %v, want %d", text, s, err, want)
 		}
 	}
 	for _, text := range []string{"", "0", "-1", "K", "1X", "nan", "inf", "1e300G"} {
-		if err := new(byteSize).Set(text); err == nil {
+		if err := new(ByteSize).Set(text); err == nil {
 			t.Errorf("%q is taken for a size", text)
 		}
-	}
-}
-
-func TestProgressFits(t *testing.T) {
-	p := progress{Read: 999 << 30, Total: 9999 << 30, Rows: 12_345_678_901, Done: 123, Of: 1234, Elapsed: time.Hour}
-	if line := p.String(); len(line) > 79 {
-		t.Errorf("%d columns: %s", len(line), line)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
-// byteSize is a flag for a number of bytes: 300000, 64K, 512MiB, 1.5GB.
-type byteSize int64
+// ByteSize is a flag for a number of bytes: 300000, 64K, 512MiB, 1.5GB.
+type ByteSize int64
 
 var sizeUnits = []struct {
 	suffix string
@@ -24,7 +24,7 @@ var sizeUnits = []struct {
 }
 
 // Set parses a size.
-func (s *byteSize) Set(text string) error {
+func (s *ByteSize) Set(text string) error {
 	number, factor := strings.ToUpper(text), 1.0
 	for _, u := range sizeUnits {
 		if n, ok := strings.CutSuffix(number, u.suffix); ok {
@@ -36,14 +36,14 @@ func (s *byteSize) Set(text string) error {
 	if err != nil || !(n > 0 && n*factor < math.MaxInt64) {
 		return fmt.Errorf("%q is not a size such as 512MiB, 64K or 1GB", text)
 	}
-	*s = byteSize(n * factor)
+	*s = ByteSize(n * factor)
 	return nil
 }
 
 // Type names the value in the help.
-func (s *byteSize) Type() string { return "size" }
+func (s *ByteSize) Type() string { return "size" }
 
-func (s *byteSize) String() string { return count.Bytes(int64(*s)) }
+func (s *ByteSize) String() string { return count.Bytes(int64(*s)) }
 
 // levelValue is a flag for the lowest level of messages.
 type levelValue slog.Level

@@ -1,4 +1,6 @@
-package main
+// Package console is the side of a command that its user sees: messages, progress and results as text or JSON, values of flags,
+// and errors in their use.
+package console
 
 import (
 	"context"
@@ -15,27 +17,27 @@ import (
 	"github.com/tpconvert/tpconvert/internal/terminal"
 )
 
-// printer prints messages and results. It is safe for concurrent use. It ignores
+// Printer prints messages and results. It is safe for concurrent use. It ignores
 // output that it cannot write, because it could not report that either.
-type printer interface {
+type Printer interface {
 	// Message prints a message about a trace, or about the run if trace is "".
 	Message(level slog.Level, trace, text string)
 	// Progress shows the progress of the run on a terminal.
-	Progress(progress)
+	Progress(Progress)
 	// Summary prints the summary at the end of a run.
-	Summary(summary)
+	Summary(Summary)
 	// Result prints a result of the command.
-	Result(result)
+	Result(Result)
 	// Failed prints the error that ends the command with an exit code.
 	Failed(err error, code int)
 }
 
-// logger returns a logger that prints through ui.
-func logger(ui printer) *slog.Logger { return slog.New(handler{ui, ""}) }
+// Logger returns a logger that prints through ui.
+func Logger(ui Printer) *slog.Logger { return slog.New(handler{ui, ""}) }
 
 // handler prints log records about a trace, or about the run if trace is "".
 type handler struct {
-	printer
+	Printer
 	trace string
 }
 
@@ -51,49 +53,47 @@ func (h handler) Handle(_ context.Context, r slog.Record) error {
 }
 
 func (h handler) WithAttrs(all []slog.Attr) slog.Handler {
-	return handler{h.printer, all[0].Value.String()}
+	return handler{h.Printer, all[0].Value.String()}
 }
 
 func (h handler) WithGroup(string) slog.Handler { return h }
 
-// result can be printed as text, or as the JSON of its exported fields.
-type result interface {
-	text(w io.Writer)
+// Result can be printed as text, or as the JSON of its exported fields.
+type Result interface {
+	Text(w io.Writer)
 }
 
-// uiOptions are the output flags of all commands.
-type uiOptions struct {
-	json, quiet bool
+// UI are the output flags of all commands.
+type UI struct {
+	JSON, quiet bool
 	level       slog.Level
 }
 
-func (o *uiOptions) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.json, "json", false, "write messages and results as JSON, one value per line")
+func (o *UI) Register(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.JSON, "json", false, "write messages and results as JSON, one value per line")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print only errors and requested results")
 	o.level = slog.LevelWarn
 	flags.Var((*levelValue)(&o.level), "log-level", "lowest level of messages to print: debug, info, warn or error")
 }
 
-// printer returns the printer for cmd.
-func (o *uiOptions) printer(cmd *cobra.Command) printer {
+// Printer returns the printer for cmd.
+func (o *UI) Printer(cmd *cobra.Command) Printer {
 	out, messages := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	if o.json {
+	if o.JSON {
 		return &jsonPrinter{options: o, out: json.NewEncoder(out), messages: json.NewEncoder(messages)}
 	}
-	return &textPrinter{options: o, out: out, messages: messages, watched: isTerminal(messages)}
+	return &textPrinter{options: o, out: out, messages: messages, watched: terminal.Is(messages)}
 }
 
 // shows reports whether to print messages of a level.
-func (o *uiOptions) shows(level slog.Level) bool {
+func (o *UI) shows(level slog.Level) bool {
 	return level >= o.level && (!o.quiet || level >= slog.LevelError)
 }
-
-func isTerminal(w any) bool { return terminal.Is(w) }
 
 // textPrinter prints for people: results to one writer, messages to the other. On a
 // terminal it also shows a progress line there.
 type textPrinter struct {
-	options       *uiOptions
+	options       *UI
 	out, messages io.Writer
 	watched       bool // messages go to a terminal
 
@@ -108,10 +108,12 @@ func (p *textPrinter) Message(level slog.Level, trace, text string) {
 	if trace != "" {
 		text = trace + ": " + text
 	}
-	p.write(p.messages, func(w io.Writer) { fmt.Fprintf(w, "%s: %s\n", strings.ToLower(level.String()), printable(text)) })
+	p.write(p.messages, func(w io.Writer) {
+		fmt.Fprintf(w, "%s: %s\n", strings.ToLower(level.String()), terminal.Printable(text))
+	})
 }
 
-func (p *textPrinter) Progress(state progress) {
+func (p *textPrinter) Progress(state Progress) {
 	if p.watched && !p.options.quiet {
 		p.write(p.messages, func(w io.Writer) {
 			fmt.Fprint(w, state)
@@ -120,16 +122,16 @@ func (p *textPrinter) Progress(state progress) {
 	}
 }
 
-func (p *textPrinter) Summary(s summary) {
+func (p *textPrinter) Summary(s Summary) {
 	if !p.options.quiet {
 		p.Result(s)
 	}
 }
 
-func (p *textPrinter) Result(r result) { p.write(p.out, r.text) }
+func (p *textPrinter) Result(r Result) { p.write(p.out, r.Text) }
 
 func (p *textPrinter) Failed(err error, _ int) {
-	p.write(p.messages, func(w io.Writer) { fmt.Fprintf(w, "tpconvert: %s\n", printable(err.Error())) })
+	p.write(p.messages, func(w io.Writer) { fmt.Fprintf(w, "tpconvert: %s\n", terminal.Printable(err.Error())) })
 }
 
 // write writes text, and first erases the progress line.
@@ -143,14 +145,11 @@ func (p *textPrinter) write(to io.Writer, text func(io.Writer)) {
 	text(to)
 }
 
-// printable escapes text that could control the terminal.
-func printable(text string) string { return terminal.Printable(text) }
-
 // jsonPrinter writes one JSON object per line: results to one writer, messages and
 // errors to the other. "message_type" distinguishes messages, errors and summaries
 // of a conversion.
 type jsonPrinter struct {
-	options       *uiOptions
+	options       *UI
 	mu            sync.Mutex
 	out, messages *json.Encoder
 }
@@ -166,18 +165,18 @@ func (p *jsonPrinter) Message(level slog.Level, trace, text string) {
 	}
 }
 
-func (p *jsonPrinter) Progress(progress) {}
+func (p *jsonPrinter) Progress(Progress) {}
 
-func (p *jsonPrinter) Summary(s summary) {
+func (p *jsonPrinter) Summary(s Summary) {
 	if !p.options.quiet {
 		p.write(p.out, struct {
 			Type string `json:"message_type"`
-			summary
+			Summary
 		}{"summary", s})
 	}
 }
 
-func (p *jsonPrinter) Result(r result) { p.write(p.out, r) }
+func (p *jsonPrinter) Result(r Result) { p.write(p.out, r) }
 
 func (p *jsonPrinter) Failed(err error, code int) {
 	p.write(p.messages, struct {

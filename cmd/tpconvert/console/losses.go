@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ var lossHeads = []struct {
 	head   string
 }{{model.Lost, "Lost"}, {model.Damaged, "Damaged"}, {model.NotRead, "Not read"}, {model.Noticed, "Note"}}
 
-// printLosses prints a line for each effect of losses.
-func printLosses(w io.Writer, l api.Losses) {
+// PrintLosses prints a line for each effect of losses.
+func PrintLosses(w io.Writer, l api.Losses) {
 	if len(l.Counts) == 0 {
 		return
 	}

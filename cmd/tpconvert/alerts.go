@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/internal/count"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
@@ -18,7 +19,7 @@ import (
 
 // alertsOptions are the flags of the alerts command.
 type alertsOptions struct {
-	sqlOptions
+	inputs.Flags
 }
 
 // alertError reports alerts of level error.
@@ -43,11 +44,11 @@ if there is an alert of level error. Times are in ns.`,
 		Args: console.Arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
-			trace := o.opener(cmd, ui, "ndjson")
+			trace := o.Opener(cmd, ui, "ndjson")
 			return o.run(cmd.Context(), trace, args[:last], args[last], cmd.OutOrStdout())
 		},
 	}
-	o.register(cmd, rowformat.Names)
+	o.Register(cmd, rowformat.Names)
 	return cmd
 }
 
@@ -58,8 +59,8 @@ var alertColumns = []session.Column{
 	{Name: "slice_id", Kind: session.Integer}, {Name: "utid", Kind: session.Integer}, {Name: "upid", Kind: session.Integer},
 }
 
-func (o *alertsOptions) run(ctx context.Context, trace opener, files []string, input string, out io.Writer) (err error) {
-	if err := checkFormat(o.format, out); err != nil {
+func (o *alertsOptions) run(ctx context.Context, trace inputs.Opener, files []string, input string, out io.Writer) (err error) {
+	if err := inputs.CheckFormat(o.Format, out); err != nil {
 		return err
 	}
 	if len(files) == 0 {
@@ -75,7 +76,7 @@ func (o *alertsOptions) run(ctx context.Context, trace opener, files []string, i
 		return err
 	}
 	var drop func() error
-	if input, drop, err = trace.dataset(ctx, input); err != nil {
+	if input, drop, err = trace.Dataset(ctx, input); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
@@ -84,7 +85,7 @@ func (o *alertsOptions) run(ctx context.Context, trace opener, files []string, i
 		ids = traces.IDs
 		columns = append([]session.Column{{Name: "trace_id", Kind: session.Text}}, columns...)
 	}
-	w, err := rowformat.New(o.format, out, columns)
+	w, err := rowformat.New(o.Format, out, columns)
 	if err != nil {
 		return err
 	}
@@ -126,13 +127,13 @@ func value(n *int64) any {
 // find returns the alerts of the input, or of one of its traces.
 func (o *alertsOptions) find(ctx context.Context, definitions []derive.Definition, input string, traces *session.Traces, id string) (alerts []derive.Alert, err error) {
 	evaluator := derive.Evaluator{Open: func(ctx context.Context, perfetto bool) (*session.Session, error) {
-		s, err := session.New(ctx, session.Options{Perfetto: perfetto, Modules: modules(o.stdlib), NoComments: true, Derived: true})
+		s, err := session.New(ctx, session.Options{Perfetto: perfetto, Modules: inputs.Modules(o.Stdlib), NoComments: true, Derived: true})
 		if err != nil {
 			return nil, err
 		}
 		if traces != nil {
 			err = s.OpenTrace(ctx, traces, id)
-		} else if err = (opener{}).open(ctx, s, input, perfetto); errors.Is(err, session.ErrManyTraces) { // a DuckDB file
+		} else if err = (inputs.Opener{}).Open(ctx, s, input, perfetto); errors.Is(err, session.ErrManyTraces) { // a DuckDB file
 			err = fmt.Errorf("%s has many traces: give the dataset that it was made from", input)
 		}
 		if err != nil {

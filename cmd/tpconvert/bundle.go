@@ -11,6 +11,7 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/internal/count"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 )
@@ -51,7 +52,7 @@ FILE is written completely or not at all.`,
 			}
 			printer := ui.Printer(cmd)
 			o := api.Options{Memory: int64(memory), Version: console.Version(), Stdin: cmd.InOrStdin(), Log: console.Logger(printer)}
-			limitMemory(cmd.Context(), o)
+			inputs.LimitMemory(cmd.Context(), o)
 			archive, err := api.NewBundle(args, *merged, o)
 			if err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	api "github.com/tpconvert/tpconvert"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/terminal"
@@ -25,7 +26,7 @@ const maxOpenTraces = 16
 // UI can name its server by a port alone.
 type chooser struct {
 	options *serveOptions
-	trace   opener
+	trace   inputs.Opener
 	input   string
 	guard   rpc.Options
 	metrics *fleetMetrics   // of all traces, nil for none

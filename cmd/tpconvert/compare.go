@@ -13,6 +13,7 @@ import (
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/sqlfuncs/derive"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -20,7 +21,7 @@ import (
 
 // compareOptions are the flags of the compare command.
 type compareOptions struct {
-	sqlOptions
+	inputs.Flags
 	by, kinds, groups, metrics []string
 	exact                      bool
 	limit                      int
@@ -51,7 +52,7 @@ one, unless --exact or --group says otherwise.`,
 			if err != nil {
 				return err
 			}
-			return o.run(cmd.Context(), o.opener(cmd, ui, "ndjson"), before, after, cmd.OutOrStdout())
+			return o.run(cmd.Context(), o.Opener(cmd, ui, "ndjson"), before, after, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
@@ -62,7 +63,7 @@ one, unless --exact or --group says otherwise.`,
 	flags.StringSliceVar(&o.metrics, "metrics", nil, "also compare the metrics of these specs, as for summarize")
 	flags.IntVar(&o.limit, "limit", 30, "differences to show as table or Markdown")
 	flags.StringVar(&o.failIf, "fail-if", "", "exit with code 3 if this is true of a difference: KIND.VALUE is the ratio after/before of count, total, self, mean, p50 or p95; p, effect, diff and name are of the difference")
-	o.register(cmd, []string{"table", "markdown", "json", "ndjson", "csv", "parquet", "arrow"})
+	o.Register(cmd, []string{"table", "markdown", "json", "ndjson", "csv", "parquet", "arrow"})
 	return cmd
 }
 
@@ -91,15 +92,15 @@ func (e compareError) Error() string {
 	return fmt.Sprintf("%s: %s, and %d more", e.condition, e.first, e.n-1)
 }
 
-func (o *compareOptions) run(ctx context.Context, trace opener, before, after []string, out io.Writer) error {
-	if err := checkFormat(o.format, out); err != nil {
+func (o *compareOptions) run(ctx context.Context, trace inputs.Opener, before, after []string, out io.Writer) error {
+	if err := inputs.CheckFormat(o.Format, out); err != nil {
 		return err
 	}
 	measure, condition, err := o.parse()
 	if err != nil {
 		return err
 	}
-	result, err := o.compare(ctx, trace, before, after, measure)
+	result, err := compareInputs(ctx, trace, o.Stdlib, before, after, measure)
 	if err != nil {
 		return err
 	}
@@ -112,8 +113,8 @@ func (o *compareOptions) run(ctx context.Context, trace opener, before, after []
 	return o.check(condition, result)
 }
 
-// compare measures the traces of both sides, and compares them.
-func (o *sqlOptions) compare(ctx context.Context, trace opener, before, after []string, measure *compare.Options) (*compare.Result, error) {
+// compareInputs measures the traces of both sides, and compares them.
+func compareInputs(ctx context.Context, trace inputs.Opener, stdlib string, before, after []string, measure *compare.Options) (*compare.Result, error) {
 	if slices.Contains(slices.Concat(before, after), api.StandardInput) {
 		return nil, console.Usage(errors.New("the standard input cannot be compared"))
 	}
@@ -125,7 +126,7 @@ func (o *sqlOptions) compare(ctx context.Context, trace opener, before, after []
 				return nil, err
 			}
 			for _, t := range traces {
-				m, err := o.measure(ctx, trace, t, measure)
+				m, err := measureTrace(ctx, trace, stdlib, t, measure)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", t, err)
 				}
@@ -151,7 +152,7 @@ func (o *compareOptions) parse() (*compare.Options, *compare.Condition, error) {
 		m.Groups = append(m.Groups, g)
 	}
 	if len(o.metrics) > 0 {
-		if m.Metrics, err = readSpecs(o.metrics); err != nil {
+		if m.Metrics, err = inputs.ReadSpecs(o.metrics); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -171,9 +172,9 @@ func builtinAlerts() ([]derive.Definition, error) {
 	return slices.DeleteFunc(all, func(d derive.Definition) bool { return d.Kind != derive.Alerts }), err
 }
 
-// measure opens and measures a trace.
-func (o *sqlOptions) measure(ctx context.Context, trace opener, t compare.Trace, as *compare.Options) (m *compare.Measured, err error) {
-	s, err := session.New(ctx, session.Options{Perfetto: true, Modules: modules(o.stdlib), Derived: true})
+// measureTrace opens and measures a trace.
+func measureTrace(ctx context.Context, trace inputs.Opener, stdlib string, t compare.Trace, as *compare.Options) (m *compare.Measured, err error) {
+	s, err := session.New(ctx, session.Options{Perfetto: true, Modules: inputs.Modules(stdlib), Derived: true})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +182,7 @@ func (o *sqlOptions) measure(ctx context.Context, trace opener, t compare.Trace,
 	if t.ID != "" {
 		err = t.Open(ctx, s)
 	} else {
-		err = trace.open(ctx, s, t.Path, true)
+		err = trace.Open(ctx, s, t.Path, true)
 	}
 	if err != nil {
 		return nil, err
@@ -192,7 +193,7 @@ func (o *sqlOptions) measure(ctx context.Context, trace opener, t compare.Trace,
 // print writes the differences.
 func (o *compareOptions) print(out io.Writer, r *compare.Result) error {
 	columns, rows := compare.Columns, r.Rows
-	forPeople := o.format == "table" || o.format == "markdown"
+	forPeople := o.Format == "table" || o.Format == "markdown"
 	if forPeople {
 		columns = nil
 		for _, name := range compare.Shown {
@@ -200,7 +201,7 @@ func (o *compareOptions) print(out io.Writer, r *compare.Result) error {
 		}
 		rows = rows[:min(len(rows), max(o.limit, 0))]
 	}
-	w, err := rowformat.New(o.format, out, columns)
+	w, err := rowformat.New(o.Format, out, columns)
 	if err != nil {
 		return err
 	}

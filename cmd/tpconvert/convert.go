@@ -10,6 +10,7 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/model/table"
@@ -33,7 +34,7 @@ type convertOptions struct {
 	rangeOptions
 	registerOptions
 	mergeOptions
-	readOptions
+	inputs.Reading
 }
 
 func newConvertCommand(ui *console.UI) *cobra.Command {
@@ -73,7 +74,7 @@ func newConvertCommand(ui *console.UI) *cobra.Command {
 	o.rangeOptions.register(flags)
 	o.registerOptions.register(flags)
 	o.mergeOptions.register(flags)
-	o.readOptions.register(flags)
+	o.Reading.Register(flags)
 	flags.BoolVar(&o.strict, "strict", false, "fail if data was lost or damaged; the dataset is still written")
 	_ = cmd.RegisterFlagCompletionFunc("tables", completeTableList)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{export.Parquet, export.Arrow}, cobra.ShellCompDirectiveNoFileComp))
@@ -86,8 +87,8 @@ func (o *convertOptions) library() (api.Options, error) {
 	l := api.Options{
 		Memory:              int64(o.memory),
 		RowGroupRows:        o.rowGroupRows,
-		CropTrackEvents:     o.crop,
-		AnalyzeProtoContent: o.analyze,
+		CropTrackEvents:     o.Crop,
+		AnalyzeProtoContent: o.Analyze,
 		Version:             console.Version(),
 		Format:              o.format,
 		Compression:         o.compression,
@@ -125,7 +126,7 @@ func (o *convertOptions) run(ctx context.Context, ui console.Printer, traces []s
 			return err
 		}
 	}
-	result, err := convert(ctx, ui, traces, out, options)
+	result, err := inputs.Convert(ctx, ui, traces, out, options)
 	if result != nil {
 		ui.Summary(console.Summary{Result: result})
 	}

@@ -14,6 +14,7 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 )
 
 // rangeOptions are the flags for a part of a trace.
@@ -60,7 +61,7 @@ To cut any trace while it is converted, give --from and --to to "tpconvert".`,
 			case o.Range.Whole():
 				return console.Usage(errors.New("--from or --to is missing"))
 			}
-			limitMemory(cmd.Context(), o)
+			inputs.LimitMemory(cmd.Context(), o)
 			if info, err := os.Stat(args[0]); err != nil {
 				return err
 			} else if !info.IsDir() {

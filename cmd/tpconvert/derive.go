@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/count"
 	"github.com/tpconvert/tpconvert/model/schema"
@@ -71,7 +72,7 @@ changes at once or not at all; in a dataset of many traces, each trace does.`,
 		},
 	}
 	cmd.Flags().BoolVar(&o.remove, "remove", false, "remove derived rows, by the names of their definitions")
-	cmd.Flags().StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
+	cmd.Flags().StringVar(&o.stdlib, "stdlib", "", inputs.StdlibHelp)
 	return cmd
 }
 
@@ -187,7 +188,7 @@ func (o *deriveOptions) trace(ctx context.Context, out, id string, edit func([]d
 		definitions = append(definitions, derive.Stored(d))
 	}
 	evaluator := derive.Evaluator{Open: func(ctx context.Context, perfetto bool) (*session.Session, error) {
-		s, err := session.New(ctx, session.Options{Perfetto: perfetto, Modules: modules(o.stdlib), NoComments: true})
+		s, err := session.New(ctx, session.Options{Perfetto: perfetto, Modules: inputs.Modules(o.stdlib), NoComments: true})
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/flamegraph"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -30,7 +31,7 @@ type flamegraphOptions struct {
 	output    string // file
 	replace   bool   // replace the file if it exists
 	noBrowser bool
-	read      readOptions
+	read      inputs.Reading
 }
 
 func (o *flamegraphOptions) register(flags *pflag.FlagSet) {
@@ -50,7 +51,7 @@ func (o *flamegraphOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.text, "text", false, "the same as --top")
 	flags.StringVarP(&o.output, "output", "o", "", "write a file: NAME.pb.gz for any pprof tool, NAME.folded for flame graph scripts")
 	flags.BoolVarP(&o.replace, "force", "f", false, "replace the file of --output")
-	o.read.register(flags)
+	o.read.Register(flags)
 }
 
 func newFlamegraphCommand(ui *console.UI) *cobra.Command {
@@ -164,7 +165,7 @@ func isPprof(path string) bool {
 // load reads the selected profile of an input.
 func (f *flamegraphCommand) load(ctx context.Context, input string) (*profile.Profile, error) {
 	o := session.Options{Access: session.AnyFile, NoComments: true}
-	s, err := openSession(ctx, input, o, opener{ui: f.ui, stdin: f.stdin, read: f.options.read})
+	s, err := inputs.OpenSession(ctx, input, o, inputs.Opener{UI: f.ui, Stdin: f.stdin, Read: f.options.read})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metrics"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -30,7 +31,7 @@ func newFleetMetrics(specs, ids []string, stdlib string) (*fleetMetrics, error) 
 	if specs == nil && ids == nil {
 		return nil, nil
 	}
-	s, err := readSpecs(specs)
+	s, err := inputs.ReadSpecs(specs)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func (f *fleetMetrics) wait() {
 }
 
 func (f *fleetMetrics) compute(ctx context.Context, traces *session.Traces, id string) ([]metrics.Table, error) {
-	s, err := session.New(ctx, session.Options{Perfetto: true, Modules: modules(f.stdlib), Access: session.ReadData})
+	s, err := session.New(ctx, session.Options{Perfetto: true, Modules: inputs.Modules(f.stdlib), Access: session.ReadData})
 	if err != nil {
 		return nil, err
 	}

@@ -11,12 +11,13 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/internal/count"
 )
 
 func newInspectCommand(ui *console.UI) *cobra.Command {
 	memory := console.ByteSize(api.DefaultMemory)
-	var read readOptions
+	var read inputs.Reading
 	var merge mergeOptions
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] TRACE...|DATASET",
@@ -52,9 +53,9 @@ For a dataset, show its traces, the rows of each table and what was not imported
 				}
 				return err
 			}
-			o := api.Options{Memory: int64(memory), CropTrackEvents: read.crop, AnalyzeProtoContent: read.analyze,
+			o := api.Options{Memory: int64(memory), CropTrackEvents: read.Crop, AnalyzeProtoContent: read.Analyze,
 				Version: console.Version(), Stdin: cmd.InOrStdin(), Log: console.Logger(printer)}
-			limitMemory(cmd.Context(), o)
+			inputs.LimitMemory(cmd.Context(), o)
 			var seen *api.Facts
 			if merged != nil {
 				bundle, err := api.NewBundle(args, *merged, o)
@@ -80,7 +81,7 @@ For a dataset, show its traces, the rows of each table and what was not imported
 			return nil
 		},
 	}
-	read.register(cmd.Flags())
+	read.Register(cmd.Flags())
 	merge.register(cmd.Flags())
 	cmd.Flags().Var(&memory, "memory", "memory for sorting; above it events go to a temporary file")
 	return cmd

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/mcp"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
@@ -23,7 +24,7 @@ type mcpOptions struct {
 	stdlib  string
 	memory  console.ByteSize
 	longest time.Duration
-	read    readOptions
+	read    inputs.Reading
 }
 
 func newMCPCommand(ui *console.UI) *cobra.Command {
@@ -43,7 +44,7 @@ is not possible with --http.`,
   tpconvert mcp traces/
   tpconvert mcp --http localhost:8080 traces/`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			trace := opener{ui: ui.Printer(cmd), read: o.read}
+			trace := inputs.Opener{UI: ui.Printer(cmd), Read: o.read}
 			if o.http != "" && len(args) == 0 {
 				return console.Usage(errors.New("--http needs INPUT: what its clients may open"))
 			}
@@ -52,15 +53,15 @@ is not possible with --http.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.http, "http", "", "address to listen at, HOST:PORT; by default the protocol is on the standard input and output")
-	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
-	flags.Var(&o.memory, "session-memory", sessionMemoryHelp)
+	flags.StringVar(&o.stdlib, "stdlib", "", inputs.StdlibHelp)
+	flags.Var(&o.memory, "session-memory", inputs.SessionMemoryHelp)
 	flags.DurationVar(&o.longest, "query-time", time.Minute, "time after which a call fails; 0 is no limit")
-	o.read.register(flags)
+	o.read.Register(flags)
 	return cmd
 }
 
 // runConfined serves in a process that cannot write the input.
-func (o *mcpOptions) runConfined(ctx context.Context, trace opener, args []string, in io.Reader, out io.Writer) error {
+func (o *mcpOptions) runConfined(ctx context.Context, trace inputs.Opener, args []string, in io.Reader, out io.Writer) error {
 	end, err := confine("")
 	if err != nil {
 		return err
@@ -68,12 +69,12 @@ func (o *mcpOptions) runConfined(ctx context.Context, trace opener, args []strin
 	return errors.Join(o.run(ctx, trace, args, in, out), end())
 }
 
-func (o *mcpOptions) run(ctx context.Context, trace opener, args []string, in io.Reader, out io.Writer) (err error) {
+func (o *mcpOptions) run(ctx context.Context, trace inputs.Opener, args []string, in io.Reader, out io.Writer) (err error) {
 	alerts, err := builtinAlerts()
 	if err != nil {
 		return err
 	}
-	server, err := mcp.New(mcp.Options{Version: console.Version(), Inputs: args, Convert: trace.convert, Modules: modules(o.stdlib),
+	server, err := mcp.New(mcp.Options{Version: console.Version(), Inputs: args, Convert: trace.Convert, Modules: inputs.Modules(o.stdlib),
 		Memory: int64(o.memory), Longest: o.longest, Alerts: alerts})
 	if err != nil {
 		return err
@@ -86,7 +87,7 @@ func (o *mcpOptions) run(ctx context.Context, trace opener, args []string, in io
 	if err != nil {
 		return err
 	}
-	trace.ui.Result(mcpServing{"http://" + listener.Addr().String()})
+	trace.UI.Result(mcpServing{"http://" + listener.Addr().String()})
 	// A page whose host name resolves to this machine has its own origin.
 	guard, answer := rpc.Options{Host: hostname(o.http)}, server.Handler()
 	return serveHTTP(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/sqlfuncs/metricsv1"
@@ -19,7 +20,7 @@ import (
 
 // metricOptions are the flags of the metric command.
 type metricOptions struct {
-	sqlOptions
+	inputs.Flags
 	run  []string
 	list bool
 }
@@ -41,26 +42,26 @@ downloaded, or of --stdlib, a checkout of Perfetto. --list lists their names.
   tpconvert metric --stdlib perfetto/ --run android_startup --format json out/`,
 		Args: console.Arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.compute(cmd.Context(), o.opener(cmd, ui, "json"), args, cmd.OutOrStdout())
+			return o.compute(cmd.Context(), o.Opener(cmd, ui, "json"), args, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&o.run, "run", nil, "metrics to compute, by name")
 	flags.BoolVar(&o.list, "list", false, "list the names of all metrics")
-	o.register(cmd, metricFormats)
+	o.Register(cmd, metricFormats)
 	return cmd
 }
 
-func (o *metricOptions) compute(ctx context.Context, trace opener, args []string, out io.Writer) error {
+func (o *metricOptions) compute(ctx context.Context, trace inputs.Opener, args []string, out io.Writer) error {
 	switch {
-	case stdlib(o.stdlib) == "":
+	case inputs.Stdlib(o.Stdlib) == "":
 		return console.Usage(errors.New("there are no metrics: \"stdlib fetch\" downloads them, and --stdlib names a checkout of Perfetto"))
-	case !slices.Contains(metricFormats, o.format):
-		return console.Usage(fmt.Errorf("--format %q: want one of %s", o.format, strings.Join(metricFormats, ", ")))
-	case (o.format == "proto" || o.format == "parquet") && terminal.Is(out):
-		return console.Usage(fmt.Errorf("--format %s is not for a terminal: redirect the output to a file", o.format))
+	case !slices.Contains(metricFormats, o.Format):
+		return console.Usage(fmt.Errorf("--format %q: want one of %s", o.Format, strings.Join(metricFormats, ", ")))
+	case (o.Format == "proto" || o.Format == "parquet") && terminal.Is(out):
+		return console.Usage(fmt.Errorf("--format %s is not for a terminal: redirect the output to a file", o.Format))
 	}
-	library, err := metricsv1.Open(stdlib(o.stdlib))
+	library, err := metricsv1.Open(inputs.Stdlib(o.Stdlib))
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (o *metricOptions) compute(ctx context.Context, trace opener, args []string
 	case len(args) == 0:
 		return console.Usage(errors.New("INPUT is missing, a dataset or a trace"))
 	}
-	s, err := openSession(ctx, args[0], session.Options{Perfetto: true, Modules: modules(o.stdlib), Metrics: library}, trace)
+	s, err := inputs.OpenSession(ctx, args[0], session.Options{Perfetto: true, Modules: inputs.Modules(o.Stdlib), Metrics: library}, trace)
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (o *metricOptions) compute(ctx context.Context, trace opener, args []string
 
 // write writes encoded TraceMetrics in the format.
 func (o *metricOptions) write(out io.Writer, library *metricsv1.Library, encoded []byte) (err error) {
-	switch o.format {
+	switch o.Format {
 	case "textproto":
 		encoded, err = library.Text(encoded)
 	case "json":

@@ -44,7 +44,7 @@ var errDropped = errors.New("interrupted")
 
 // ask reads statements from the terminal.
 func (q *query) ask(ctx context.Context) error {
-	in, ok := q.trace.stdin.(*os.File)
+	in, ok := q.trace.Stdin.(*os.File)
 	if !ok {
 		return errors.New("the standard input is not a terminal")
 	}

@@ -15,18 +15,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
 func TestPrompt(t *testing.T) {
 	dir := dataset(t, goodTrace)
 	var out bytes.Buffer
-	s, err := openSession(t.Context(), filepath.Join(dir, "out"), session.Options{}, opener{})
+	s, err := inputs.OpenSession(t.Context(), filepath.Join(dir, "out"), session.Options{}, inputs.Opener{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	q := &query{session: s, out: &out, options: queryOptions{sqlOptions: sqlOptions{format: "csv"}}}
+	q := &query{session: s, out: &out, options: queryOptions{Flags: inputs.Flags{Format: "csv"}}}
 	lines := []string{"SELECT name", "FROM slice ORDER BY ts;", ".schema flow", ".tables", ".functions", "SELECT nothing;", ".odd", ".timer", "SELECT 1 AS one;"}
 	var prompts []string
 	p := prompt{query: q, readLine: func(text string) (string, error) {
@@ -78,12 +79,12 @@ func TestPrompt(t *testing.T) {
 func TestPromptInterrupted(t *testing.T) {
 	dir := dataset(t, goodTrace)
 	var out bytes.Buffer
-	s, err := openSession(t.Context(), filepath.Join(dir, "out"), session.Options{}, opener{})
+	s, err := inputs.OpenSession(t.Context(), filepath.Join(dir, "out"), session.Options{}, inputs.Opener{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	q := &query{session: s, out: &out, options: queryOptions{sqlOptions: sqlOptions{format: "csv"}}}
+	q := &query{session: s, out: &out, options: queryOptions{Flags: inputs.Flags{Format: "csv"}}}
 	signals := make(chan os.Signal, 1)
 	endless := "SELECT count(*) FROM range(10000000000) a, range(10000000000) b WHERE a.range * b.range = -1;"
 	lines := []string{endless, "SELECT dropped", "\x03", "SELECT name FROM slice WHERE dur = 100000;", endless, "SELECT 'never';"}

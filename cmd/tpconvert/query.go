@@ -11,6 +11,7 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/rpc"
@@ -19,7 +20,7 @@ import (
 
 // queryOptions are the flags of the query command.
 type queryOptions struct {
-	sqlOptions
+	inputs.Flags
 	file     string
 	perfetto bool
 	derived  bool
@@ -43,7 +44,7 @@ terminal. SQL can read INPUT only, and DuckDB's can write new files with COPY ..
   tpconvert query trace.duckdb`,
 		Args: console.Arguments(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			trace := o.opener(cmd, ui, "ndjson")
+			trace := o.Opener(cmd, ui, "ndjson")
 			q := &query{trace: trace, options: o, out: cmd.OutOrStdout()}
 			return q.run(cmd.Context(), args[0], args[1:])
 		},
@@ -51,16 +52,16 @@ terminal. SQL can read INPUT only, and DuckDB's can write new files with COPY ..
 	flags := cmd.Flags()
 	flags.StringVar(&o.file, "file", "", "file with the SQL")
 	flags.BoolVar(&o.perfetto, "perfetto", false, "SQL is PerfettoSQL of Trace Processor v58; CSV is printed as it does, and an empty file is a trace without rows")
-	flags.BoolVar(&o.derived, "derived", false, derivedHelp)
+	flags.BoolVar(&o.derived, "derived", false, inputs.DerivedHelp)
 	flags.BoolVar(&o.writes, "allow-writes", false, "let SQL read and write any file, attach databases, load extensions and change settings")
-	flags.Var(&o.memory, "session-memory", "with --perfetto, "+sessionMemoryHelp)
-	o.register(cmd, rowformat.Names)
+	flags.Var(&o.memory, "session-memory", "with --perfetto, "+inputs.SessionMemoryHelp)
+	o.Register(cmd, rowformat.Names)
 	return cmd
 }
 
 // query runs SQL on an input.
 type query struct {
-	trace   opener
+	trace   inputs.Opener
 	options queryOptions
 	out     io.Writer
 	session *session.Session
@@ -72,21 +73,21 @@ func (q *query) run(ctx context.Context, input string, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkFormat(q.options.format, q.out); err != nil {
+	if err := inputs.CheckFormat(q.options.Format, q.out); err != nil {
 		return err
 	}
 	var metrics rpc.Metrics
 	if q.options.perfetto {
-		if metrics, err = metricLibrary(q.options.stdlib); err != nil {
+		if metrics, err = inputs.Metrics(q.options.Stdlib); err != nil {
 			return err
 		}
 	}
-	o := session.Options{Perfetto: q.options.perfetto, Modules: modules(q.options.stdlib), Metrics: metrics, Access: session.NewFiles, Derived: q.options.derived,
+	o := session.Options{Perfetto: q.options.perfetto, Modules: inputs.Modules(q.options.Stdlib), Metrics: metrics, Access: session.NewFiles, Derived: q.options.derived,
 		Memory: int64(q.options.memory)}
 	if q.options.writes {
 		o.Access = session.AnyFile
 	}
-	q.session, err = openSession(ctx, input, o, q.trace)
+	q.session, err = inputs.OpenSession(ctx, input, o, q.trace)
 	if err != nil {
 		return err
 	}
@@ -108,12 +109,12 @@ func (q *query) text(input string, args []string) (*string, error) {
 		b, err := os.ReadFile(q.options.file)
 		text := string(b)
 		return &text, err
-	case terminal.Is(q.trace.stdin):
+	case terminal.Is(q.trace.Stdin):
 		return nil, nil
 	case input == api.StandardInput:
 		return nil, console.Usage(errors.New("the standard input cannot be both the trace and the SQL"))
 	}
-	b, err := io.ReadAll(q.trace.stdin)
+	b, err := io.ReadAll(q.trace.Stdin)
 	text := string(b)
 	return &text, err
 }
@@ -146,20 +147,20 @@ const inferred = 1000
 // print writes rows in the requested format.
 func (q *query) print(ctx context.Context, of *session.Query) error {
 	rows := inferred
-	if rowformat.IsBinary(q.options.format) {
+	if rowformat.IsBinary(q.options.Format) {
 		rows = -1
 	}
 	if err := of.Infer(rows); err != nil {
 		return err
 	}
 	if q.results > 0 {
-		if rowformat.IsBinary(q.options.format) {
-			return console.Usage(fmt.Errorf("--format %s: only one statement may give rows", q.options.format))
+		if rowformat.IsBinary(q.options.Format) {
+			return console.Usage(fmt.Errorf("--format %s: only one statement may give rows", q.options.Format))
 		}
 		fmt.Fprintln(q.out)
 	}
 	q.results++
-	format := q.options.format
+	format := q.options.Format
 	if q.options.perfetto && format == "csv" {
 		format = "perfetto"
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -555,7 +556,7 @@ func TestInterruptedQuery(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	q := query{session: s, out: &bytes.Buffer{}, options: queryOptions{sqlOptions: sqlOptions{format: "csv"}}}
+	q := query{session: s, out: &bytes.Buffer{}, options: queryOptions{Flags: inputs.Flags{Format: "csv"}}}
 	if code := exitCode(q.all(ctx, "SELECT 1")); code != exitInterrupted {
 		t.Errorf("exit code %d", code)
 	}

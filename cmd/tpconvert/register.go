@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/sqlfuncs"
@@ -52,7 +53,7 @@ folder of FILE before you open it. FILE is written completely or not at all.`,
 		},
 	}
 	o.register(cmd.Flags())
-	cmd.Flags().BoolVar(&o.derived, "derived", false, derivedHelp)
+	cmd.Flags().BoolVar(&o.derived, "derived", false, inputs.DerivedHelp)
 	cmd.Flags().BoolVarP(&o.replace, "force", "f", false, "replace FILE if it was made by tpconvert")
 	return cmd
 }

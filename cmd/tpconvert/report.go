@@ -12,6 +12,7 @@ import (
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/compare"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/report"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/terminal"
@@ -20,7 +21,7 @@ import (
 
 // reportOptions are the flags of the report command.
 type reportOptions struct {
-	sqlOptions
+	inputs.Flags
 	output  string
 	replace bool
 	compare bool
@@ -44,7 +45,7 @@ With --compare, the page shows how traces differ from others, as "compare" does.
   tpconvert report --compare main/*.pb.gz -o report.html -- branch/*.pb.gz`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			printer := ui.Printer(cmd)
-			trace := opener{ui: printer, stdin: cmd.InOrStdin(), read: o.read}
+			trace := inputs.Opener{UI: printer, Stdin: cmd.InOrStdin(), Read: o.Read}
 			page, err := o.page(cmd, trace, args)
 			if err != nil {
 				return err
@@ -60,12 +61,12 @@ With --compare, the page shows how traces differ from others, as "compare" does.
 	flags.BoolVarP(&o.replace, "force", "f", false, "replace the file of --output")
 	flags.BoolVar(&o.compare, "compare", false, "compare traces: INPUT is BEFORE... -- AFTER..., or two inputs")
 	flags.StringVar(&o.traceID, "trace-id", "", "one trace of a dataset of many, by its id or name")
-	o.read.register(flags)
+	o.Read.Register(flags)
 	return cmd
 }
 
 // page makes the page.
-func (o *reportOptions) page(cmd *cobra.Command, trace opener, args []string) (*report.Page, error) {
+func (o *reportOptions) page(cmd *cobra.Command, trace inputs.Opener, args []string) (*report.Page, error) {
 	ctx := cmd.Context()
 	if o.output == "" {
 		return nil, console.Usage(errors.New("want --output FILE, or - for the standard output"))
@@ -82,7 +83,7 @@ func (o *reportOptions) page(cmd *cobra.Command, trace opener, args []string) (*
 		if err != nil {
 			return nil, err
 		}
-		result, err := o.sqlOptions.compare(ctx, trace, before, after, &compare.Options{Alerts: alerts})
+		result, err := compareInputs(ctx, trace, o.Stdlib, before, after, &compare.Options{Alerts: alerts})
 		if err != nil {
 			return nil, err
 		}
@@ -95,8 +96,8 @@ func (o *reportOptions) page(cmd *cobra.Command, trace opener, args []string) (*
 }
 
 // trace makes the page of a trace.
-func (o *reportOptions) trace(ctx context.Context, trace opener, input string, options report.Options) (page *report.Page, err error) {
-	if input, err = oneTrace(ctx, input, o.traceID); err != nil {
+func (o *reportOptions) trace(ctx context.Context, trace inputs.Opener, input string, options report.Options) (page *report.Page, err error) {
+	if input, err = inputs.OneTrace(ctx, input, o.traceID); err != nil {
 		return nil, err
 	}
 	s, err := session.New(ctx, session.Options{Perfetto: true})
@@ -104,12 +105,12 @@ func (o *reportOptions) trace(ctx context.Context, trace opener, input string, o
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	input, drop, err := trace.dataset(ctx, input)
+	input, drop, err := trace.Dataset(ctx, input)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
-	if err := trace.open(ctx, s, input, true); err != nil {
+	if err := trace.Open(ctx, s, input, true); err != nil {
 		return nil, err
 	}
 	if manifests, many, err := export.ReadManifests(input); err == nil && !many {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/fetch"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/rpc"
@@ -42,7 +43,7 @@ type serveOptions struct {
 	metrics     []string // ids of these
 	memory      console.ByteSize
 	longest     time.Duration
-	read        readOptions
+	read        inputs.Reading
 }
 
 // defaultPort is where Perfetto's UI looks for Trace Processor.
@@ -73,7 +74,7 @@ another address; there is no password. Ctrl-C ends it.`,
   tpconvert serve --unix mine out/`,
 		Args: console.Arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			trace := opener{ui: ui.Printer(cmd), stdin: cmd.InOrStdin(), read: o.read}
+			trace := inputs.Opener{UI: ui.Printer(cmd), Stdin: cmd.InOrStdin(), Read: o.read}
 			return o.runConfined(cmd.Context(), trace, args, terminal.Is(cmd.OutOrStdout()))
 		},
 	}
@@ -86,11 +87,11 @@ another address; there is no password. Ctrl-C ends it.`,
 	flags.StringVar(&o.traceID, "trace-id", "", "trace to serve of a dataset of many, by its id or name")
 	flags.StringSliceVar(&o.specs, "metrics", nil, "specs whose metrics the page of a dataset of many traces shows, as for summarize")
 	flags.StringSliceVar(&o.metrics, "metric", nil, "metrics to show there, by id; by default all of the specs")
-	flags.StringVar(&o.stdlib, "stdlib", "", stdlibHelp)
+	flags.StringVar(&o.stdlib, "stdlib", "", inputs.StdlibHelp)
 	flags.StringArrayVar(&o.packages, "add-sql-package", nil, "folder with a package of modules; FOLDER@NAME names it")
-	flags.Var(&o.memory, "session-memory", sessionMemoryHelp)
+	flags.Var(&o.memory, "session-memory", inputs.SessionMemoryHelp)
 	flags.DurationVar(&o.longest, "query-time", 10*time.Minute, "time after which a query fails; 0 is no limit")
-	o.read.register(flags)
+	o.read.Register(flags)
 	// The flags that Perfetto's Python package passes to Trace Processor.
 	flags.Uint16Var(&o.port, "http-port", defaultPort, "")
 	flags.BoolVar(&o.noFtraceRaw, "no-ftrace-raw", false, "")
@@ -113,7 +114,7 @@ func asTraceProcessor(args []string) []string {
 }
 
 // runConfined serves in a process that cannot write the input.
-func (o *serveOptions) runConfined(ctx context.Context, trace opener, args []string, watched bool) error {
+func (o *serveOptions) runConfined(ctx context.Context, trace inputs.Opener, args []string, watched bool) error {
 	if o.open && watched {
 		var err error
 		if o.show, err = newBrowser(); err != nil {
@@ -134,7 +135,7 @@ func (o *serveOptions) runConfined(ctx context.Context, trace opener, args []str
 	return errors.Join(o.run(ctx, trace, args), end())
 }
 
-func (o *serveOptions) run(ctx context.Context, trace opener, args []string) error {
+func (o *serveOptions) run(ctx context.Context, trace inputs.Opener, args []string) error {
 	if o.unix != "" {
 		return o.runUnix(ctx, trace, args)
 	}
@@ -159,10 +160,10 @@ func (o *serveOptions) run(ctx context.Context, trace opener, args []string) err
 	if many {
 		page = addressOf("127.0.0.1", port)
 	}
-	trace.ui.Result(served{addressOf(o.host(), port), port, strings.Join(args, ""), page, o.files != nil, many})
+	trace.UI.Result(served{addressOf(o.host(), port), port, strings.Join(args, ""), page, o.files != nil, many})
 	if o.show != nil {
 		if err := o.show(page); err != nil {
-			trace.ui.Message(slog.LevelWarn, "", fmt.Sprintf("the browser cannot be opened: %v", err))
+			trace.UI.Message(slog.LevelWarn, "", fmt.Sprintf("the browser cannot be opened: %v", err))
 		}
 	}
 	return errors.Join(serveHTTP(ctx, server, listeners), server.Close())
@@ -199,7 +200,7 @@ type servant interface {
 }
 
 // handler returns the server of the input or, if that is a dataset of many traces, the page to choose one.
-func (o *serveOptions) handler(ctx context.Context, trace opener, args []string) (h servant, many bool, err error) {
+func (o *serveOptions) handler(ctx context.Context, trace inputs.Opener, args []string) (h servant, many bool, err error) {
 	if len(args) > 0 && o.traceID == "" {
 		if _, many, err := export.ReadManifests(args[0]); err == nil && many {
 			computed, err := newFleetMetrics(o.specs, o.metrics, o.stdlib)
@@ -219,8 +220,8 @@ func (o *serveOptions) handler(ctx context.Context, trace opener, args []string)
 }
 
 // server returns the server for the input, if there is one.
-func (o *serveOptions) server(ctx context.Context, trace opener, args []string) (*rpc.Server, error) {
-	packages := rpc.NewPackages(modules(o.stdlib))
+func (o *serveOptions) server(ctx context.Context, trace inputs.Opener, args []string) (*rpc.Server, error) {
+	packages := rpc.NewPackages(inputs.Modules(o.stdlib))
 	for _, path := range o.packages {
 		folder, name, named := strings.Cut(path, "@")
 		if !named {
@@ -231,11 +232,11 @@ func (o *serveOptions) server(ctx context.Context, trace opener, args []string) 
 		}
 		packages.Add(name, os.DirFS(folder))
 	}
-	metrics, err := metricLibrary(o.stdlib)
+	metrics, err := inputs.Metrics(o.stdlib)
 	if err != nil {
 		return nil, err
 	}
-	options := rpc.Options{Version: console.Version(), Origins: o.origins, Host: o.listen, UI: o.files, Packages: packages, Metrics: metrics, Convert: trace.convert,
+	options := rpc.Options{Version: console.Version(), Origins: o.origins, Host: o.listen, UI: o.files, Packages: packages, Metrics: metrics, Convert: trace.Convert,
 		Memory: int64(o.memory), Longest: o.longest}
 	if o.noFtraceRaw {
 		options.Without = []string{"ftrace_event"}
@@ -243,11 +244,11 @@ func (o *serveOptions) server(ctx context.Context, trace opener, args []string) 
 	if len(args) == 0 {
 		return rpc.New(options, nil, ""), nil
 	}
-	input, err := oneTrace(ctx, args[0], o.traceID)
+	input, err := inputs.OneTrace(ctx, args[0], o.traceID)
 	if err != nil {
 		return nil, err
 	}
-	s, err := openSession(ctx, input, session.Options{Perfetto: true, Shared: true, Modules: packages, Metrics: metrics, Derived: true, Memory: options.Memory}, trace)
+	s, err := inputs.OpenSession(ctx, input, session.Options{Perfetto: true, Shared: true, Modules: packages, Metrics: metrics, Derived: true, Memory: options.Memory}, trace)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/rpc"
 )
@@ -41,7 +42,7 @@ func serveWith(t *testing.T, o serveOptions, input string) string {
 		args = []string{input}
 	}
 	var ui console.UI
-	handler, err := o.server(t.Context(), opener{ui: ui.Printer(newRootCommand(&ui))}, args)
+	handler, err := o.server(t.Context(), inputs.Opener{UI: ui.Printer(newRootCommand(&ui))}, args)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -606,7 +607,7 @@ func TestServeUnix(t *testing.T) {
 	var ui console.UI
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
-	trace := opener{ui: ui.Printer(newRootCommand(&ui))}
+	trace := inputs.Opener{UI: ui.Printer(newRootCommand(&ui))}
 	go func() { ended <- o.run(ctx, trace, []string{filepath.Join(dataset(t, goodTrace), "out")}) }()
 	var conn net.Conn
 	for conn == nil {

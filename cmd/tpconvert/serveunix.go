@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/rpc"
 )
@@ -67,7 +68,7 @@ func listenUnix(name string) (net.Listener, error) {
 	return listener, nil
 }
 
-func (o *serveOptions) runUnix(ctx context.Context, trace opener, args []string) error {
+func (o *serveOptions) runUnix(ctx context.Context, trace inputs.Opener, args []string) error {
 	listener, err := listenUnix(o.unix)
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (o *serveOptions) runUnix(ctx context.Context, trace opener, args []string)
 	if err != nil {
 		return err
 	}
-	trace.ui.Result(servedUnix{listener.Addr().String(), strings.Join(args, "")})
+	trace.UI.Result(servedUnix{listener.Addr().String(), strings.Join(args, "")})
 	return errors.Join(serveUnix(ctx, server, listener), server.Close())
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/rowformat"
 	"github.com/tpconvert/tpconvert/export"
 	"github.com/tpconvert/tpconvert/export/staging"
@@ -22,7 +23,7 @@ import (
 
 // summarizeOptions are the flags of the summarize command.
 type summarizeOptions struct {
-	sqlOptions
+	inputs.Flags
 	ids      []string
 	metadata string
 	output   string
@@ -57,7 +58,7 @@ TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
 		Args: console.Arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
-			trace := o.opener(cmd, ui, "ndjson")
+			trace := o.Opener(cmd, ui, "ndjson")
 			return o.run(cmd.Context(), trace, args[:last], args[last], cmd.OutOrStdout())
 		},
 	}
@@ -68,25 +69,25 @@ TraceSummary. Modules of SQL that a SPEC refers to need --stdlib.`,
 	flags.StringVar(&o.compare, "compare", "", "show the difference from this dataset, DuckDB file or trace")
 	flags.StringVar(&o.traceID, "trace-id", "", "one trace of a dataset of many, by its id or name")
 	flags.StringVar(&o.baseID, "compare-trace-id", "", "the same for --compare; by default that of --trace-id, if the dataset of --compare has many")
-	o.register(cmd, formats)
+	o.Register(cmd, formats)
 	return cmd
 }
 
-func (o *summarizeOptions) run(ctx context.Context, trace opener, specs []string, input string, out io.Writer) error {
-	isSummary := o.format == "textproto" || o.format == "proto"
+func (o *summarizeOptions) run(ctx context.Context, trace inputs.Opener, specs []string, input string, out io.Writer) error {
+	isSummary := o.Format == "textproto" || o.Format == "proto"
 	switch {
 	case isSummary && o.output+o.compare != "":
-		return console.Usage(fmt.Errorf("--format %s is for neither --output nor --compare", o.format))
+		return console.Usage(fmt.Errorf("--format %s is for neither --output nor --compare", o.Format))
 	case !isSummary:
-		if err := checkFormat(o.format, out); err != nil {
-			return console.Usage(fmt.Errorf("--format %q: want textproto, proto or a format of rows", o.format))
+		if err := inputs.CheckFormat(o.Format, out); err != nil {
+			return console.Usage(fmt.Errorf("--format %q: want textproto, proto or a format of rows", o.Format))
 		}
 	}
-	s, err := readSpecs(specs)
+	s, err := inputs.ReadSpecs(specs)
 	if err != nil {
 		return err
 	}
-	if input, err = oneTrace(ctx, input, o.traceID); err != nil {
+	if input, err = inputs.OneTrace(ctx, input, o.traceID); err != nil {
 		return err
 	}
 	if o.compare, err = o.base(ctx); err != nil {
@@ -119,14 +120,14 @@ func (o *summarizeOptions) base(ctx context.Context) (string, error) {
 			wanted = o.traceID
 		}
 	}
-	return oneTrace(ctx, o.compare, wanted)
+	return inputs.OneTrace(ctx, o.compare, wanted)
 }
 
 // computation computes the metrics of an input.
 type computation struct {
 	*summarizeOptions
 	metrics *metrics.Summarizer
-	trace   opener
+	trace   inputs.Opener
 	input   string
 	traces  *session.Traces // in the input, nil if it is one
 }
@@ -162,7 +163,7 @@ func (c *computation) each(ctx context.Context, use func([]metrics.Table) error)
 // tables returns the tables of an input that is one trace, compared with those of --compare.
 func (c *computation) tables(ctx context.Context) ([]metrics.Table, error) {
 	of := func(input string) ([]metrics.Table, error) {
-		summary, err := c.summarize(ctx, func(s *session.Session) error { return c.trace.open(ctx, s, input, true) })
+		summary, err := c.summarize(ctx, func(s *session.Session) error { return c.trace.Open(ctx, s, input, true) })
 		if err != nil {
 			return nil, err
 		}
@@ -184,7 +185,7 @@ func (c *computation) tables(ctx context.Context) ([]metrics.Table, error) {
 
 // summarize computes the metrics of a trace that open opens.
 func (c *computation) summarize(ctx context.Context, open func(*session.Session) error) (*metrics.Summary, error) {
-	s, err := session.New(ctx, session.Options{Perfetto: true, Modules: modules(c.stdlib), Access: session.ReadData})
+	s, err := session.New(ctx, session.Options{Perfetto: true, Modules: inputs.Modules(c.Stdlib), Access: session.ReadData})
 	if err != nil {
 		return nil, err
 	}
@@ -197,12 +198,12 @@ func (c *computation) summarize(ctx context.Context, open func(*session.Session)
 
 // writeSummary writes Perfetto's TraceSummary.
 func (c *computation) writeSummary(ctx context.Context, out io.Writer) error {
-	summary, err := c.summarize(ctx, func(s *session.Session) error { return c.trace.open(ctx, s, c.input, true) })
+	summary, err := c.summarize(ctx, func(s *session.Session) error { return c.trace.Open(ctx, s, c.input, true) })
 	if err != nil {
 		return err
 	}
 	encode := summary.Encode
-	if c.format == "textproto" {
+	if c.Format == "textproto" {
 		encode = summary.Text
 	}
 	encoded, err := encode()
@@ -229,7 +230,7 @@ func (c *computation) print(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	human := c.format == "table" || c.format == "markdown"
+	human := c.Format == "table" || c.Format == "markdown"
 	var empty []string
 	between := false
 	for _, t := range all {
@@ -237,7 +238,7 @@ func (c *computation) print(ctx context.Context, out io.Writer) error {
 			empty = append(empty, t.ID)
 			continue
 		}
-		if between && c.format != "ndjson" {
+		if between && c.Format != "ndjson" {
 			fmt.Fprintln(out)
 		}
 		between = true
@@ -247,7 +248,7 @@ func (c *computation) print(ctx context.Context, out io.Writer) error {
 		case len(all) > 1:
 			t = labelled("metric", t.ID, t)
 		}
-		w, err := rowformat.New(c.format, out, t.Columns)
+		w, err := rowformat.New(c.Format, out, t.Columns)
 		if err != nil {
 			return err
 		}

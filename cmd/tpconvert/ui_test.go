@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/rpc"
 )
 
@@ -108,7 +109,7 @@ func TestServeMany(t *testing.T) {
 	tpconvert(t, dir, "-q", hostile, "b.json", "out").expect(t, exitDone, "")
 	var ui console.UI
 	o := serveOptions{metrics: []string{"slices_total_dur"}}
-	handler, many, err := o.handler(t.Context(), opener{ui: ui.Printer(newRootCommand(&ui))}, []string{filepath.Join(dir, "out")})
+	handler, many, err := o.handler(t.Context(), inputs.Opener{UI: ui.Printer(newRootCommand(&ui))}, []string{filepath.Join(dir, "out")})
 	if err != nil || !many {
 		t.Fatal(many, err)
 	}

@@ -217,7 +217,7 @@ func serveCommand(t *testing.T, dir string, args ...string) (url string, server 
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var at served
+	var at struct{ URL string }
 	if err := json.NewDecoder(stdout).Decode(&at); err != nil {
 		t.Fatal(err, cmd.Wait())
 	}

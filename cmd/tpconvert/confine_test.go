@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
 )
 
 // asConfined is an environment variable. With it, the tests' binary is a process that is confined as serve is, and writes the file
@@ -26,7 +27,7 @@ func init() {
 
 // writeConfined prints what comes of writing the file, and of writing a temporary one, and ends the process.
 func writeConfined(file string) {
-	end, err := confine("")
+	end, err := serve.Confine("")
 	if err != nil {
 		panic(err)
 	}

@@ -130,15 +130,15 @@ func TestServeExport(t *testing.T) {
 	if len(want["slice"].rows) != 66_021 || len(want["args"].rows) != 81 || len(want["counter"].rows) != 1 {
 		t.Fatalf("the dataset has %d slices, %d args and %d counters", len(want["slice"].rows), len(want["args"].rows), len(want["counter"].rows))
 	}
-	sent := serve(t, "")
+	sent := serveInput(t, "")
 	post(t, sent+"/parse", []byte(trace))
 	post(t, sent+"/notify_eof", nil)
-	folder := serve(t, filepath.Join(dir, "out"))
+	folder := serveInput(t, filepath.Join(dir, "out"))
 	// Statements that clients have run do not change what is exported.
 	if got := ask(t, folder, "CREATE OR REPLACE PERFETTO VIEW slice AS SELECT 1 AS id; DROP VIEW thread; CREATE PERFETTO TABLE thread AS SELECT 1 AS id"); got.failed != "" {
 		t.Fatal(got.failed)
 	}
-	for input, url := range map[string]string{"folder": folder, "DuckDB file": serve(t, filepath.Join(dir, "t.duckdb")), "sent trace": sent} {
+	for input, url := range map[string]string{"folder": folder, "DuckDB file": serveInput(t, filepath.Join(dir, "t.duckdb")), "sent trace": sent} {
 		archive := post(t, url+"/export", exportArgs(pb.ExportArgs_Format_ArrowTar))
 		got := readArchive(t, archive)
 		if len(got) != len(want) {
@@ -205,8 +205,8 @@ func exportByStream(t *testing.T, url string) []byte {
 
 func TestServeExportFails(t *testing.T) {
 	t.Parallel()
-	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
-	half := serve(t, "")
+	url := serveInput(t, filepath.Join(dataset(t, goodTrace), "out"))
+	half := serveInput(t, "")
 	post(t, half+"/parse", []byte(goodTrace[:20]))
 	for _, c := range []struct {
 		url    string
@@ -244,7 +244,7 @@ func TestServeExportFails(t *testing.T) {
 // TestServeExportStops checks that an export ends when its client disconnects, so that another can ask.
 func TestServeExportStops(t *testing.T) {
 	t.Parallel()
-	url := serve(t, filepath.Join(dataset(t, largeTrace()), "out"))
+	url := serveInput(t, filepath.Join(dataset(t, largeTrace()), "out"))
 	args := exportArgs(pb.ExportArgs_Format_ArrowTar)
 	answers := func(after string) {
 		t.Helper()

@@ -17,6 +17,7 @@ import (
 
 	api "github.com/tpconvert/tpconvert"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
 )
 
 // Exit codes, as documented in the help and the README.
@@ -72,7 +73,7 @@ func main() {
 func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var ui console.UI
 	root := newRootCommand(&ui)
-	root.SetArgs(guardComments(asTraceProcessor(args)))
+	root.SetArgs(guardComments(serve.AsTraceProcessor(args)))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -14,6 +14,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/mcp"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
 	"github.com/tpconvert/tpconvert/rpc"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -62,7 +63,7 @@ is not possible with --http.`,
 
 // runConfined serves in a process that cannot write the input.
 func (o *mcpOptions) runConfined(ctx context.Context, trace inputs.Opener, args []string, in io.Reader, out io.Writer) error {
-	end, err := confine("")
+	end, err := serve.Confine("")
 	if err != nil {
 		return err
 	}
@@ -89,8 +90,8 @@ func (o *mcpOptions) run(ctx context.Context, trace inputs.Opener, args []string
 	}
 	trace.UI.Result(mcpServing{"http://" + listener.Addr().String()})
 	// A page whose host name resolves to this machine has its own origin.
-	guard, answer := rpc.Options{Host: hostname(o.http)}, server.Handler()
-	return serveHTTP(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	guard, answer := rpc.Options{Host: serve.Hostname(o.http)}, server.Handler()
+	return serve.HTTP(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := guard.Admit(r); err != nil {
 			http.Error(w, err.Error(), http.StatusForbidden)
 			return

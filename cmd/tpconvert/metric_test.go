@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 )
 
@@ -121,7 +122,7 @@ func TestMetric(t *testing.T) {
 	if got := rowsOf(t, dir, "out", query, "--perfetto", "--stdlib", checkout); !strings.HasSuffix(got, "\"n\"\n1\n") {
 		t.Errorf("RUN_METRIC: %q", got)
 	}
-	url := serveWith(t, serveOptions{stdlib: checkout}, filepath.Join(dir, "out"))
+	url := serveWith(t, serve.Options{Stdlib: checkout}, filepath.Join(dir, "out"))
 	args := protowire.AppendString(protowire.AppendTag(nil, pb.ComputeMetricArgs_MetricNames, protowire.BytesType), "empty")
 	if got := protoFields(t, post(t, url+"/compute_metric", args))[pb.ComputeMetricResult_Metrics]; len(got) != 1 || string(got[0]) != "\x12\x00" {
 		t.Errorf("/compute_metric: %q", got)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -54,7 +55,7 @@ func newRootCommand(ui *console.UI) *cobra.Command {
 		newRegisterCommand(),
 		newQueryCommand(ui),
 		newFlamegraphCommand(ui),
-		newServeCommand(ui),
+		serve.NewCommand(ui),
 		newMCPCommand(ui),
 		newSummarizeCommand(ui),
 		newMetricCommand(ui),

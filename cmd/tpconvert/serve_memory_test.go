@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 )
 
@@ -19,7 +20,7 @@ const many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIM
 
 func TestServeSessionMemory(t *testing.T) {
 	t.Parallel()
-	url := serveWith(t, serveOptions{memory: 24 << 20}, filepath.Join(dataset(t, goodTrace), "out"))
+	url := serveWith(t, serve.Options{Memory: 24 << 20}, filepath.Join(dataset(t, goodTrace), "out"))
 	other := connect(t, url)
 	small := func(sql string) answer {
 		reply := exchange(t, other, call(0, queryStreaming, queryArgs, protoField(pb.QueryArgs_SQLQuery, sql)))
@@ -52,7 +53,7 @@ func TestServeSessionMemory(t *testing.T) {
 
 func TestServeSpentSession(t *testing.T) {
 	t.Parallel()
-	url := serveWith(t, serveOptions{memory: 24 << 20}, filepath.Join(dataset(t, goodTrace), "out"))
+	url := serveWith(t, serve.Options{Memory: 24 << 20}, filepath.Join(dataset(t, goodTrace), "out"))
 	failed := ""
 	for i := 0; i < 20 && failed == ""; i++ {
 		failed = ask(t, url, fmt.Sprintf("CREATE PERFETTO TABLE t%d AS %s SELECT i * 5000000000 AS i FROM n LIMIT 600000", i, many)).failed
@@ -70,7 +71,7 @@ func TestServeSpentSession(t *testing.T) {
 
 func TestServeQueryTime(t *testing.T) {
 	t.Parallel()
-	url := serveWith(t, serveOptions{longest: 200 * time.Millisecond}, filepath.Join(dataset(t, goodTrace), "out"))
+	url := serveWith(t, serve.Options{Longest: 200 * time.Millisecond}, filepath.Join(dataset(t, goodTrace), "out"))
 	if got := ask(t, url, endless+"SELECT count(*) FROM n"); got.failed != "this takes more than 200ms, which is as long as a query may run" {
 		t.Errorf("%+v", got)
 	}
@@ -88,7 +89,7 @@ func TestServeSharedColumns(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "out")
 	tpconvert(t, ".", "-q", trace, out).expect(t, exitDone, "")
-	url := serve(t, out)
+	url := serveInput(t, out)
 	queries := []string{
 		"SELECT count(*), min(name), max(ts) FROM slice WHERE name = 'ThreadControllerImpl::RunTask'",
 		"SELECT name, count(*) FROM slice GROUP BY name ORDER BY 2 DESC, 1 LIMIT 3",
@@ -100,7 +101,7 @@ func TestServeSharedColumns(t *testing.T) {
 	for _, sql := range queries {
 		want = append(want, ask(t, url, sql))
 	}
-	fresh := serve(t, out)
+	fresh := serveInput(t, out)
 	var clients sync.WaitGroup
 	for c := range 6 {
 		clients.Go(func() {

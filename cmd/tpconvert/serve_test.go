@@ -25,24 +25,25 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
 	"github.com/tpconvert/tpconvert/internal/perfetto/pb"
 	"github.com/tpconvert/tpconvert/rpc"
 )
 
-// serve starts a server for an input, or without input for "".
-func serve(t *testing.T, input string) string {
+// serveInput starts a server for an input, or without input for "".
+func serveInput(t *testing.T, input string) string {
 	t.Helper()
-	return serveWith(t, serveOptions{origins: []string{"http://example.test:8080"}}, input)
+	return serveWith(t, serve.Options{Origins: []string{"http://example.test:8080"}}, input)
 }
 
-func serveWith(t *testing.T, o serveOptions, input string) string {
+func serveWith(t *testing.T, o serve.Options, input string) string {
 	t.Helper()
 	var args []string
 	if input != "" {
 		args = []string{input}
 	}
 	var ui console.UI
-	handler, err := o.server(t.Context(), inputs.Opener{UI: ui.Printer(newRootCommand(&ui))}, args)
+	handler, err := o.Server(t.Context(), inputs.Opener{UI: ui.Printer(newRootCommand(&ui))}, args)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,7 @@ func sqlArgs(sql string) []byte { return protoField(pb.QueryArgs_SQLQuery, sql) 
 
 func TestServeQuery(t *testing.T) {
 	t.Parallel()
-	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	url := serveInput(t, filepath.Join(dataset(t, goodTrace), "out"))
 	for sql, want := range map[string]answer{
 		"SELECT 1 AS a, -1.5 AS b, 'é' AS c, NULL AS d, x'00ff' AS e, 1 < 2 AS f UNION ALL SELECT NULL, NULL, NULL, 5, NULL, NULL": {
 			columns: []string{"a", "b", "c", "d", "e", "f"},
@@ -218,7 +219,7 @@ func TestServeOnlyReads(t *testing.T) {
 	if err := os.WriteFile(other, []byte("a\n7\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	servers := []string{serve(t, filepath.Join(dir, "out")), serve(t, "")}
+	servers := []string{serveInput(t, filepath.Join(dir, "out")), serveInput(t, "")}
 	post(t, servers[1]+"/parse", []byte(goodTrace))
 	post(t, servers[1]+"/notify_eof", nil)
 	before := filesBelow(t, dir)
@@ -248,7 +249,7 @@ func TestServeOnlyReads(t *testing.T) {
 // TestServeRefuses checks that other web pages get no data.
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
-	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	url := serveInput(t, filepath.Join(dataset(t, goodTrace), "out"))
 	for _, path := range []string{"/", "/status", "/query", "/parse", "/notify_eof", "/rpc", "/websocket", "/restore_initial_tables", "/export"} {
 		for _, c := range []struct{ name, value string }{
 			{"Origin", "https://example.com"}, {"Origin", "null"}, {"Origin", "https://ui.perfetto.dev.example.com"},
@@ -331,7 +332,7 @@ func exchange(t *testing.T, conn *websocket.Conn, message []byte) map[protowire.
 
 func TestServeWebsocket(t *testing.T) {
 	t.Parallel()
-	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	url := serveInput(t, filepath.Join(dataset(t, goodTrace), "out"))
 	conn := connect(t, url)
 	sql := protoField(pb.QueryArgs_SQLQuery, "SELECT count(*) AS n FROM slice")
 	whole := call(0, queryStreaming, queryArgs, sql)
@@ -387,7 +388,7 @@ func TestServeWebsocket(t *testing.T) {
 
 func TestServeBadMessages(t *testing.T) {
 	t.Parallel()
-	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	url := serveInput(t, filepath.Join(dataset(t, goodTrace), "out"))
 	for _, message := range []string{"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x0f", "\x0a\x02\x12\x7f", "\x12\x01a", "\x0a\xff\xff\xff\x7f", strings.Repeat("\xff", 20)} {
 		reply := exchange(t, connect(t, url), []byte(message))
 		if got := reply[pb.TraceProcessorRpc_FatalError]; len(got) != 1 {
@@ -419,7 +420,7 @@ func TestServeBadMessages(t *testing.T) {
 // TestServeStops checks that a query ends when its client disconnects, so that another can run.
 func TestServeStops(t *testing.T) {
 	t.Parallel()
-	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	url := serveInput(t, filepath.Join(dataset(t, goodTrace), "out"))
 	for _, sql := range []string{endless + "SELECT count(*) FROM n", endless + "SELECT i, i, i FROM n"} {
 		args := protoField(pb.QueryArgs_SQLQuery, sql)
 		ctx, leave := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -453,7 +454,7 @@ const endless = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n)
 // TestServeNeighbours checks that no client waits for one with a stream of its own, and that each stream has its own tables.
 func TestServeNeighbours(t *testing.T) {
 	t.Parallel()
-	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	url := serveInput(t, filepath.Join(dataset(t, goodTrace), "out"))
 	for _, sql := range []string{
 		endless + "SELECT count(*) FROM n", endless + "SELECT i FROM n", // nobody reads the answer of the second
 		"SELECT printf('%.100000000c', 'a') LIKE '%' || printf('%.30000c', 'a') || 'b%'",
@@ -488,7 +489,7 @@ func TestServeNeighbours(t *testing.T) {
 // wait for a greedy one.
 func TestServePlain(t *testing.T) {
 	t.Parallel()
-	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	url := serveInput(t, filepath.Join(dataset(t, goodTrace), "out"))
 	for _, sql := range []string{endless + "SELECT count(*) FROM n", endless + "SELECT i FROM n"} {
 		ctx, leave := context.WithCancel(t.Context())
 		r, err := http.NewRequestWithContext(ctx, "POST", url+"/query", bytes.NewReader(sqlArgs(sql)))
@@ -541,7 +542,7 @@ func TestServePlain(t *testing.T) {
 // TestServeGET checks that requests which any web page can send have no effect.
 func TestServeGET(t *testing.T) {
 	t.Parallel()
-	url := serve(t, filepath.Join(dataset(t, goodTrace), "out"))
+	url := serveInput(t, filepath.Join(dataset(t, goodTrace), "out"))
 	if got := ask(t, url, "CREATE PERFETTO TABLE mine AS SELECT 1 AS a"); got.failed != "" {
 		t.Fatal(got.failed)
 	}
@@ -569,7 +570,7 @@ func TestServeGET(t *testing.T) {
 func TestServeTakesTraces(t *testing.T) {
 	scratch := t.TempDir()
 	t.Setenv("TMPDIR", scratch)
-	url := serve(t, "")
+	url := serveInput(t, "")
 	if got := ask(t, url, "SELECT count(*) AS n FROM slice"); !slices.Equal(got.rows, []string{"0"}) {
 		t.Errorf("without a trace: %+v", got)
 	}
@@ -603,12 +604,12 @@ func TestServeUnix(t *testing.T) {
 	}
 	left.SetUnlinkOnClose(false)
 	left.Close()
-	o := serveOptions{unix: path}
+	o := serve.Options{Unix: path}
 	var ui console.UI
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	trace := inputs.Opener{UI: ui.Printer(newRootCommand(&ui))}
-	go func() { ended <- o.run(ctx, trace, []string{filepath.Join(dataset(t, goodTrace), "out")}) }()
+	go func() { ended <- o.Run(ctx, trace, []string{filepath.Join(dataset(t, goodTrace), "out")}) }()
 	var conn net.Conn
 	for conn == nil {
 		select {
@@ -622,7 +623,7 @@ func TestServeUnix(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if err := o.run(ctx, trace, nil); err == nil || !strings.Contains(err.Error(), "another server listens at") {
+	if err := o.Run(ctx, trace, nil); err == nil || !strings.Contains(err.Error(), "another server listens at") {
 		t.Errorf("%v", err)
 	}
 	replies := bufio.NewReader(conn)
@@ -665,7 +666,7 @@ func TestSocketPath(t *testing.T) {
 		"/a/b": "/a/b", "c.sock": "c.sock", "mine": filepath.Join(dir, "perfetto", "mine.sock"),
 		"a/b": "", "-x": "", "localhost:9001": "", strings.Repeat("a", 65): "",
 	} {
-		got, err := socketPath(name)
+		got, err := serve.SocketPath(name)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}

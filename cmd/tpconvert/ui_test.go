@@ -15,6 +15,7 @@ import (
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
 	"github.com/tpconvert/tpconvert/rpc"
 )
 
@@ -54,7 +55,7 @@ func TestServeUI(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	url := serveWith(t, serveOptions{files: root.FS()}, filepath.Join(dir, "out"))
+	url := serveWith(t, serve.Options{UI: root.FS()}, filepath.Join(dir, "out"))
 	ui := url + "/" + rpc.Release + "/"
 	for address, want := range map[string]struct{ kind, body string }{
 		url + "/":                    {"text/html; charset=utf-8", rpc.Release + `/?rpc_port="`},
@@ -108,8 +109,8 @@ func TestServeMany(t *testing.T) {
 	dir := folder(t, map[string]string{hostile: goodTrace, "b.json": strings.Replace(goodTrace, `"work"`, `"other"`, 1)})
 	tpconvert(t, dir, "-q", hostile, "b.json", "out").expect(t, exitDone, "")
 	var ui console.UI
-	o := serveOptions{metrics: []string{"slices_total_dur"}}
-	handler, many, err := o.handler(t.Context(), inputs.Opener{UI: ui.Printer(newRootCommand(&ui))}, []string{filepath.Join(dir, "out")})
+	o := serve.Options{Metrics: []string{"slices_total_dur"}}
+	handler, many, err := o.Handler(t.Context(), inputs.Opener{UI: ui.Printer(newRootCommand(&ui))}, []string{filepath.Join(dir, "out")})
 	if err != nil || !many {
 		t.Fatal(many, err)
 	}

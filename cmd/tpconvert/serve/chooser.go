@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -25,7 +25,7 @@ const maxOpenTraces = 16
 // chooser serves a page to choose a trace of a dataset of many, and each chosen trace at a port of its own, because Perfetto's
 // UI can name its server by a port alone.
 type chooser struct {
-	options *serveOptions
+	options *Options
 	trace   inputs.Opener
 	input   string
 	guard   rpc.Options
@@ -75,7 +75,7 @@ func (c *chooser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
-		http.Redirect(w, r, c.options.page(port, hostname(r.Host)), http.StatusSeeOther)
+		http.Redirect(w, r, c.options.page(port, Hostname(r.Host)), http.StatusSeeOther)
 	default:
 		http.NotFound(w, r)
 	}
@@ -128,8 +128,8 @@ func (c *chooser) traces() (*session.Traces, error) {
 // openPath is the path that opens the trace whose id follows.
 const openPath = "/open?trace_id="
 
-// hostname is the name in a Host header.
-func hostname(host string) string {
+// Hostname is the name in a Host header.
+func Hostname(host string) string {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
 		return host
@@ -162,7 +162,7 @@ func (c *chooser) serve(id string) (port int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	server, err := own.server(c.ctx, c.trace, []string{folder})
+	server, err := own.Server(c.ctx, c.trace, []string{folder})
 	if err != nil {
 		for _, l := range listeners {
 			err = errors.Join(err, l.Close())
@@ -171,7 +171,7 @@ func (c *chooser) serve(id string) (port int, err error) {
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	served := make(chan error, 1)
-	go func() { served <- serveHTTP(ctx, server, listeners) }()
+	go func() { served <- HTTP(ctx, server, listeners) }()
 	port = listeners[0].Addr().(*net.TCPAddr).Port
 	c.open[folder] = &chosen{server, port, time.Now(), func() error {
 		cancel()

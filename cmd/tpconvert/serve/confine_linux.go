@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"errors"
@@ -16,10 +16,10 @@ const writing landlock.AccessFSSet = access.AccessFSWriteFile | access.AccessFST
 	access.AccessFSMakeChar | access.AccessFSMakeDir | access.AccessFSMakeReg | access.AccessFSMakeSock | access.AccessFSMakeFifo |
 	access.AccessFSMakeBlock | access.AccessFSMakeSym | access.AccessFSRefer
 
-// confine makes the kernel refuse that this process writes files, except in a folder for its temporary files and to the Unix socket at a
+// Confine makes the kernel refuse that this process writes files, except in a folder for its temporary files and to the Unix socket at a
 // path, unless it is "". Kernels before 5.19 have no such refusal, and nothing is refused there. The function that it returns
 // removes the folder.
-func confine(socket string) (end func() error, err error) {
+func Confine(socket string) (end func() error, err error) {
 	outer := os.TempDir()
 	folder, remove, err := staging.Temporary("tpconvert-query-")
 	if err != nil {

@@ -1,4 +1,6 @@
-package main
+// Package serve is the command that serves a dataset or a trace to Perfetto's UI and its Python package, in a process that cannot
+// write.
+package serve
 
 import (
 	"context"
@@ -26,31 +28,32 @@ import (
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
-// serveOptions are the flags of a server.
-type serveOptions struct {
+// Options are the flags of a server.
+type Options struct {
 	port        uint16
 	listen      string
-	unix        string
-	origins     []string
-	stdlib      string
+	Unix        string
+	Origins     []string
+	Stdlib      string
 	packages    []string
 	noFtraceRaw bool
 	open        bool
-	files       fs.FS                      // of Perfetto's UI, nil if it is not served
+	UI          fs.FS                      // of Perfetto's UI, nil if it is not served
 	show        func(address string) error // opens the browser; nil without
 	traceID     string
 	specs       []string // with metrics of all traces
-	metrics     []string // ids of these
-	memory      console.ByteSize
-	longest     time.Duration
+	Metrics     []string // ids of these
+	Memory      console.ByteSize
+	Longest     time.Duration
 	read        inputs.Reading
 }
 
 // defaultPort is where Perfetto's UI looks for Trace Processor.
 const defaultPort = 9001
 
-func newServeCommand(ui *console.UI) *cobra.Command {
-	o := serveOptions{memory: session.DefaultMemory}
+// NewCommand returns the command.
+func NewCommand(ui *console.UI) *cobra.Command {
+	o := Options{Memory: session.DefaultMemory}
 	cmd := &cobra.Command{
 		Use:   "serve [flags] [INPUT]",
 		Short: "Open a dataset or trace in Perfetto's UI or Python package, without reading the trace again",
@@ -81,16 +84,16 @@ another address; there is no password. Ctrl-C ends it.`,
 	flags := cmd.Flags()
 	flags.Uint16Var(&o.port, "port", defaultPort, "port to listen at; 0 is any free one")
 	flags.StringVar(&o.listen, "listen", "", "name or IP address to listen at; by default this machine's own")
-	flags.StringVar(&o.unix, "unix", "", "Unix socket to listen at instead of a port: its path, or a name for remote= of Perfetto's Python package")
+	flags.StringVar(&o.Unix, "unix", "", "Unix socket to listen at instead of a port: its path, or a name for remote= of Perfetto's Python package")
 	flags.BoolVar(&o.open, "open", false, "open the UI in the browser, if the output is a terminal")
-	flags.StringSliceVar(&o.origins, "allow-origin", nil, "web pages that may use the server besides Perfetto's UI, such as http://localhost:8080")
+	flags.StringSliceVar(&o.Origins, "allow-origin", nil, "web pages that may use the server besides Perfetto's UI, such as http://localhost:8080")
 	flags.StringVar(&o.traceID, "trace-id", "", "trace to serve of a dataset of many, by its id or name")
 	flags.StringSliceVar(&o.specs, "metrics", nil, "specs whose metrics the page of a dataset of many traces shows, as for summarize")
-	flags.StringSliceVar(&o.metrics, "metric", nil, "metrics to show there, by id; by default all of the specs")
-	flags.StringVar(&o.stdlib, "stdlib", "", inputs.StdlibHelp)
+	flags.StringSliceVar(&o.Metrics, "metric", nil, "metrics to show there, by id; by default all of the specs")
+	flags.StringVar(&o.Stdlib, "stdlib", "", inputs.StdlibHelp)
 	flags.StringArrayVar(&o.packages, "add-sql-package", nil, "folder with a package of modules; FOLDER@NAME names it")
-	flags.Var(&o.memory, "session-memory", inputs.SessionMemoryHelp)
-	flags.DurationVar(&o.longest, "query-time", 10*time.Minute, "time after which a query fails; 0 is no limit")
+	flags.Var(&o.Memory, "session-memory", inputs.SessionMemoryHelp)
+	flags.DurationVar(&o.Longest, "query-time", 10*time.Minute, "time after which a query fails; 0 is no limit")
 	o.read.Register(flags)
 	// The flags that Perfetto's Python package passes to Trace Processor.
 	flags.Uint16Var(&o.port, "http-port", defaultPort, "")
@@ -105,8 +108,8 @@ another address; there is no password. Ctrl-C ends it.`,
 	return cmd
 }
 
-// asTraceProcessor replaces -D, with which Perfetto's Python package starts Trace Processor, by the serve command.
-func asTraceProcessor(args []string) []string {
+// AsTraceProcessor replaces -D, with which Perfetto's Python package starts Trace Processor, by the serve command.
+func AsTraceProcessor(args []string) []string {
 	if len(args) > 0 && args[0] == "-D" {
 		return append([]string{"serve"}, args[1:]...)
 	}
@@ -114,7 +117,7 @@ func asTraceProcessor(args []string) []string {
 }
 
 // runConfined serves in a process that cannot write the input.
-func (o *serveOptions) runConfined(ctx context.Context, trace inputs.Opener, args []string, watched bool) error {
+func (o *Options) runConfined(ctx context.Context, trace inputs.Opener, args []string, watched bool) error {
 	if o.open && watched {
 		var err error
 		if o.show, err = newBrowser(); err != nil {
@@ -122,21 +125,22 @@ func (o *serveOptions) runConfined(ctx context.Context, trace inputs.Opener, arg
 		}
 	}
 	socket := ""
-	if o.unix != "" {
+	if o.Unix != "" {
 		var err error
-		if socket, err = socketPath(o.unix); err != nil {
+		if socket, err = SocketPath(o.Unix); err != nil {
 			return err
 		}
 	}
-	end, err := confine(socket)
+	end, err := Confine(socket)
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.run(ctx, trace, args), end())
+	return errors.Join(o.Run(ctx, trace, args), end())
 }
 
-func (o *serveOptions) run(ctx context.Context, trace inputs.Opener, args []string) error {
-	if o.unix != "" {
+// Run serves the input until the context ends.
+func (o *Options) Run(ctx context.Context, trace inputs.Opener, args []string) error {
+	if o.Unix != "" {
 		return o.runUnix(ctx, trace, args)
 	}
 	listeners, err := o.listeners()
@@ -149,9 +153,9 @@ func (o *serveOptions) run(ctx context.Context, trace inputs.Opener, args []stri
 		}
 	}()
 	if o.local() {
-		o.files = fetch.UIFiles()
+		o.UI = fetch.UIFiles()
 	}
-	server, many, err := o.handler(ctx, trace, args)
+	server, many, err := o.Handler(ctx, trace, args)
 	if err != nil {
 		return err
 	}
@@ -160,25 +164,25 @@ func (o *serveOptions) run(ctx context.Context, trace inputs.Opener, args []stri
 	if many {
 		page = addressOf("127.0.0.1", port)
 	}
-	trace.UI.Result(served{addressOf(o.host(), port), port, strings.Join(args, ""), page, o.files != nil, many})
+	trace.UI.Result(served{addressOf(o.host(), port), port, strings.Join(args, ""), page, o.UI != nil, many})
 	if o.show != nil {
 		if err := o.show(page); err != nil {
 			trace.UI.Message(slog.LevelWarn, "", fmt.Sprintf("the browser cannot be opened: %v", err))
 		}
 	}
-	return errors.Join(serveHTTP(ctx, server, listeners), server.Close())
+	return errors.Join(HTTP(ctx, server, listeners), server.Close())
 }
 
 // local reports whether the server can be reached at 127.0.0.1, where the UI expects it.
-func (o *serveOptions) local() bool {
+func (o *Options) local() bool {
 	ip := net.ParseIP(o.listen)
 	return o.listen == "" || strings.EqualFold(o.listen, "localhost") || ip.IsUnspecified() || ip.Equal(net.IPv4(127, 0, 0, 1))
 }
 
 // page is the address of the UI for the server at a port of this machine, which a browser calls by a name.
-func (o *serveOptions) page(port int, name string) string {
+func (o *Options) page(port int, name string) string {
 	switch {
-	case o.files != nil:
+	case o.UI != nil:
 		return addressOf(name, port)
 	case port == defaultPort:
 		return perfettoUI
@@ -193,17 +197,17 @@ func addressOf(host string, port int) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// servant answers requests until it is closed.
-type servant interface {
+// Servant answers requests until it is closed.
+type Servant interface {
 	http.Handler
 	io.Closer
 }
 
-// handler returns the server of the input or, if that is a dataset of many traces, the page to choose one.
-func (o *serveOptions) handler(ctx context.Context, trace inputs.Opener, args []string) (h servant, many bool, err error) {
+// Handler returns the server of the input or, if that is a dataset of many traces, the page to choose one.
+func (o *Options) Handler(ctx context.Context, trace inputs.Opener, args []string) (h Servant, many bool, err error) {
 	if len(args) > 0 && o.traceID == "" {
 		if _, many, err := export.ReadManifests(args[0]); err == nil && many {
-			computed, err := newFleetMetrics(o.specs, o.metrics, o.stdlib)
+			computed, err := newFleetMetrics(o.specs, o.Metrics, o.Stdlib)
 			if err != nil {
 				return nil, false, err
 			}
@@ -212,16 +216,16 @@ func (o *serveOptions) handler(ctx context.Context, trace inputs.Opener, args []
 				open: map[string]*chosen{}}, true, nil
 		}
 	}
-	if o.specs != nil || o.metrics != nil {
+	if o.specs != nil || o.Metrics != nil {
 		return nil, false, console.Usage(errors.New("--metrics and --metric are for a dataset of many traces"))
 	}
-	h, err = o.server(ctx, trace, args)
+	h, err = o.Server(ctx, trace, args)
 	return h, false, err
 }
 
-// server returns the server for the input, if there is one.
-func (o *serveOptions) server(ctx context.Context, trace inputs.Opener, args []string) (*rpc.Server, error) {
-	packages := rpc.NewPackages(inputs.Modules(o.stdlib))
+// Server returns the server for the input, if there is one.
+func (o *Options) Server(ctx context.Context, trace inputs.Opener, args []string) (*rpc.Server, error) {
+	packages := rpc.NewPackages(inputs.Modules(o.Stdlib))
 	for _, path := range o.packages {
 		folder, name, named := strings.Cut(path, "@")
 		if !named {
@@ -232,12 +236,12 @@ func (o *serveOptions) server(ctx context.Context, trace inputs.Opener, args []s
 		}
 		packages.Add(name, os.DirFS(folder))
 	}
-	metrics, err := inputs.Metrics(o.stdlib)
+	metrics, err := inputs.Metrics(o.Stdlib)
 	if err != nil {
 		return nil, err
 	}
-	options := rpc.Options{Version: console.Version(), Origins: o.origins, Host: o.listen, UI: o.files, Packages: packages, Metrics: metrics, Convert: trace.Convert,
-		Memory: int64(o.memory), Longest: o.longest}
+	options := rpc.Options{Version: console.Version(), Origins: o.Origins, Host: o.listen, UI: o.UI, Packages: packages, Metrics: metrics, Convert: trace.Convert,
+		Memory: int64(o.Memory), Longest: o.Longest}
 	if o.noFtraceRaw {
 		options.Without = []string{"ftrace_event"}
 	}
@@ -256,7 +260,7 @@ func (o *serveOptions) server(ctx context.Context, trace inputs.Opener, args []s
 }
 
 // host is the address that the server shows.
-func (o *serveOptions) host() string {
+func (o *Options) host() string {
 	if o.listen == "" {
 		return "127.0.0.1"
 	}
@@ -264,7 +268,7 @@ func (o *serveOptions) host() string {
 }
 
 // listeners opens the port for IPv4 and, if available, IPv6.
-func (o *serveOptions) listeners() ([]net.Listener, error) {
+func (o *Options) listeners() ([]net.Listener, error) {
 	first, err := net.Listen("tcp", net.JoinHostPort(o.host(), strconv.Itoa(int(o.port))))
 	if err != nil {
 		return nil, fmt.Errorf("%w; --port takes another port", err)
@@ -279,8 +283,8 @@ func (o *serveOptions) listeners() ([]net.Listener, error) {
 	return all, nil
 }
 
-// serveHTTP answers requests until the context ends, and then cancels those that still run.
-func serveHTTP(ctx context.Context, handler http.Handler, listeners []net.Listener) error {
+// HTTP answers requests until the context ends, and then cancels those that still run.
+func HTTP(ctx context.Context, handler http.Handler, listeners []net.Listener) error {
 	calls, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	server := &http.Server{

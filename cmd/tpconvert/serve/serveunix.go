@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -24,9 +24,9 @@ var sessionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 const maxSessionName = 64
 
-// socketPath returns the path of a Unix socket as Perfetto's Python package finds it: a path that is absolute or ends
+// SocketPath returns the path of a Unix socket as Perfetto's Python package finds it: a path that is absolute or ends
 // with .sock, or the name of a session.
-func socketPath(name string) (string, error) {
+func SocketPath(name string) (string, error) {
 	switch {
 	case filepath.IsAbs(name) || strings.HasSuffix(name, ".sock"):
 		return name, nil
@@ -42,7 +42,7 @@ func socketPath(name string) (string, error) {
 
 // listenUnix opens the socket for this user only. It replaces the file that a server left which was killed.
 func listenUnix(name string) (net.Listener, error) {
-	path, err := socketPath(name)
+	path, err := SocketPath(name)
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +68,13 @@ func listenUnix(name string) (net.Listener, error) {
 	return listener, nil
 }
 
-func (o *serveOptions) runUnix(ctx context.Context, trace inputs.Opener, args []string) error {
-	listener, err := listenUnix(o.unix)
+func (o *Options) runUnix(ctx context.Context, trace inputs.Opener, args []string) error {
+	listener, err := listenUnix(o.Unix)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	server, err := o.server(ctx, trace, args)
+	server, err := o.Server(ctx, trace, args)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
-	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
 	"github.com/tpconvert/tpconvert/model/table"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -542,22 +540,5 @@ func TestQueryErrorsShowThePlace(t *testing.T) {
 		"SELECT name::INT FROM slice":              "Could not convert string 'work' to INT32",
 	} {
 		tpconvert(t, dir, "query", "out", sql).expect(t, exitFailure, want)
-	}
-}
-
-func TestInterruptedQuery(t *testing.T) {
-	s, err := session.New(t.Context(), session.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if err := s.OpenEmpty(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	q := query{session: s, out: &bytes.Buffer{}, options: queryOptions{Flags: inputs.Flags{Format: "csv"}}}
-	if code := exitCode(q.all(ctx, "SELECT 1")); code != exitInterrupted {
-		t.Errorf("exit code %d", code)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/query"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
 	"github.com/tpconvert/tpconvert/model/table"
 )
@@ -53,7 +54,7 @@ func newRootCommand(ui *console.UI) *cobra.Command {
 		newBundleCommand(ui),
 		newCutCommand(ui),
 		newRegisterCommand(),
-		newQueryCommand(ui),
+		query.NewCommand(ui),
 		newFlamegraphCommand(ui),
 		serve.NewCommand(ui),
 		newMCPCommand(ui),

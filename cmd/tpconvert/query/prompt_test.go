@@ -1,6 +1,6 @@
 //go:build cgo
 
-package main
+package query
 
 import (
 	"bytes"
@@ -16,13 +16,15 @@ import (
 	"time"
 
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
+	"github.com/tpconvert/tpconvert/internal/datasettest"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
 
+const trace = `[{"ph":"X","pid":1,"tid":2,"ts":10,"dur":5,"name":"work"},{"ph":"X","pid":1,"tid":2,"ts":11,"dur":2,"name":"part"}]`
+
 func TestPrompt(t *testing.T) {
-	dir := dataset(t, goodTrace)
 	var out bytes.Buffer
-	s, err := inputs.OpenSession(t.Context(), filepath.Join(dir, "out"), session.Options{}, inputs.Opener{})
+	s, err := inputs.OpenSession(t.Context(), datasettest.Convert(t, trace), session.Options{}, inputs.Opener{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,9 +79,8 @@ func TestPrompt(t *testing.T) {
 }
 
 func TestPromptInterrupted(t *testing.T) {
-	dir := dataset(t, goodTrace)
 	var out bytes.Buffer
-	s, err := inputs.OpenSession(t.Context(), filepath.Join(dir, "out"), session.Options{}, inputs.Opener{})
+	s, err := inputs.OpenSession(t.Context(), datasettest.Convert(t, trace), session.Options{}, inputs.Opener{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,5 +131,22 @@ func TestHistory(t *testing.T) {
 	again := readHistory(file)
 	if again.Len() != 3 || again.At(0) != "c" || again.At(2) != "a" {
 		t.Errorf("history %q", again.lines)
+	}
+}
+
+func TestInterruptedQuery(t *testing.T) {
+	s, err := session.New(t.Context(), session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.OpenEmpty(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	q := query{session: s, out: &bytes.Buffer{}, options: queryOptions{Flags: inputs.Flags{Format: "csv"}}}
+	if err := q.all(ctx, "SELECT 1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("all = %v", err)
 	}
 }

@@ -1,4 +1,5 @@
-package main
+// Package query is the command that runs SQL on a dataset, a DuckDB file or a trace, also at a prompt.
+package query
 
 import (
 	"context"
@@ -28,7 +29,8 @@ type queryOptions struct {
 	memory   console.ByteSize
 }
 
-func newQueryCommand(ui *console.UI) *cobra.Command {
+// NewCommand returns the command.
+func NewCommand(ui *console.UI) *cobra.Command {
 	o := queryOptions{memory: session.DefaultMemory}
 	cmd := &cobra.Command{
 		Use:   "query [flags] INPUT [SQL]",

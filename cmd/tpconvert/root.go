@@ -12,6 +12,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/query"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/serve"
+	"github.com/tpconvert/tpconvert/cmd/tpconvert/summarize"
 	"github.com/tpconvert/tpconvert/model/table"
 )
 
@@ -58,7 +59,7 @@ func newRootCommand(ui *console.UI) *cobra.Command {
 		newFlamegraphCommand(ui),
 		serve.NewCommand(ui),
 		newMCPCommand(ui),
-		newSummarizeCommand(ui),
+		summarize.NewCommand(ui),
 		newMetricCommand(ui),
 		newCompareCommand(ui),
 		newReportCommand(ui),

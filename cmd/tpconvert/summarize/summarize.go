@@ -1,4 +1,5 @@
-package main
+// Package summarize is the command that computes metrics of a trace or of many, and the difference between two.
+package summarize
 
 import (
 	"cmp"
@@ -35,7 +36,8 @@ type summarizeOptions struct {
 // summaryFormats are the formats of whole summaries; the others are those of rows.
 var summaryFormats = []string{"textproto", "proto"}
 
-func newSummarizeCommand(ui *console.UI) *cobra.Command {
+// NewCommand returns the command.
+func NewCommand(ui *console.UI) *cobra.Command {
 	var o summarizeOptions
 	formats := append([]string{"table", "csv", "json", "ndjson", "markdown"}, summaryFormats...)
 	cmd := &cobra.Command{

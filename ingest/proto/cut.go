@@ -279,7 +279,10 @@ func (c *cutting) bundle(machine uint32, data []byte) []byte {
 			stays = !c.parts[0].schedulingGoes()
 		case pb.FtraceEventBundle_Event:
 			event++
-			stays = event >= len(c.parts) || !c.goes(machine, c.parts[event], f.Bytes())
+			if event < len(c.parts) {
+				stays = !c.goes(machine, c.parts[event], f.Bytes())
+				c.noteSent(machine, f.Bytes(), stays)
+			}
 			if b := c.naming(machine, f.Bytes(), stays); b != nil {
 				out = appendMessage(out, pb.FtraceEventBundle_Event, b)
 			}
@@ -324,8 +327,9 @@ func (c *cutting) naming(machine uint32, event []byte, stays bool) []byte {
 	return appendMessage(b, pb.FtraceEvent_Print, instant)
 }
 
-// onThreads are the ftrace events, in addition to texts, that begin slices on the tracks of threads, or end the innermost one. They
-// go as texts do: what one ends may be what a text begins. Those of I2C stay, because ends depend on how many there are.
+// onThreads are the ftrace events, in addition to texts, that begin slices on the tracks of threads, or end the innermost one, as
+// TestEventsOnThreads checks. They go as texts do: what one ends may be what a text begins. Those of I2C stay, because ends depend on
+// how many there are.
 var onThreads = map[uint32]bool{
 	pb.FtraceEvent_BinderTransaction:          true,
 	pb.FtraceEvent_BinderTransactionReceived:  true,
@@ -368,7 +372,6 @@ var onThreads = map[uint32]bool{
 
 // goes reports whether an ftrace event goes.
 func (c *cutting) goes(machine uint32, part cutPart, event []byte) bool {
-	sender := func() threadOf { return threadOf{machine, int64(message.Int32(event, pb.FtraceEvent_PID))} }
 	for f := wire.Read(event); f.Next(); {
 		switch f.Number {
 		case pb.FtraceEvent_SchedSwitch, pb.FtraceEvent_SchedWaking, pb.FtraceEvent_SchedWakeup:
@@ -379,18 +382,26 @@ func (c *cutting) goes(machine uint32, part cutPart, event []byte) bool {
 			pb.FtraceEvent_SoftirqEntry, pb.FtraceEvent_SoftirqExit:
 			return part.goes()
 		case pb.FtraceEvent_BinderTransactionAllocBuf: // adds args to the slice of the transaction
-			stays, known := c.sent[sender()]
+			stays, known := c.sent[senderOf(machine, event)]
 			return known && !stays
 		}
 		if onThreads[f.Number] {
-			goes := part.schedulingGoes()
-			if f.Number == pb.FtraceEvent_BinderTransaction {
-				c.sent[sender()] = !goes
-			}
-			return goes
+			return part.schedulingGoes()
 		}
 	}
 	return false
+}
+
+// noteSent remembers whether a transaction stays that a thread sends by binder.
+func (c *cutting) noteSent(machine uint32, event []byte, stays bool) {
+	if message.Has(event, pb.FtraceEvent_BinderTransaction) {
+		c.sent[senderOf(machine, event)] = stays
+	}
+}
+
+// senderOf returns the thread that an ftrace event is of.
+func senderOf(machine uint32, event []byte) threadOf {
+	return threadOf{machine, int64(message.Int32(event, pb.FtraceEvent_PID))}
 }
 
 // defaultsOf returns a field of the sequence's defaults, or nil.

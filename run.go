@@ -194,7 +194,7 @@ func (r *run) all(ctx context.Context, jobs []*job, workers int) []error {
 func (r *run) attempt(ctx context.Context, j *job) error {
 	begun := time.Now()
 	j.Path = j.path
-	err := r.one(ctx, j)
+	err := r.convertJob(ctx, j)
 	if errors.Is(err, memory.ErrPostponed) {
 		return memory.ErrPostponed
 	}
@@ -216,8 +216,8 @@ func (r *run) attempt(ctx context.Context, j *job) error {
 	return err
 }
 
-// one converts a trace.
-func (r *run) one(ctx context.Context, j *job) error {
+// convertJob converts a trace.
+func (r *run) convertJob(ctx context.Context, j *job) error {
 	begun := time.Now()
 	w, err := r.begin(ctx)
 	if err != nil {

@@ -195,7 +195,7 @@ func (r *runner) all(ctx context.Context, tasks []task.Task, jobs int, results c
 			w := worker{runner: r}
 			defer w.end()
 			for t := range queue {
-				if errs[i] = r.one(ctx, &w, t, results); errs[i] != nil {
+				if errs[i] = r.carryOut(ctx, &w, t, results); errs[i] != nil {
 					cancel()
 					return
 				}
@@ -215,8 +215,8 @@ feeding:
 	return errors.Join(errors.Join(errs...), ctx.Err())
 }
 
-// one carries out a task. If its process ends early, the traces are tried one by one.
-func (r *runner) one(ctx context.Context, w *worker, t task.Task, results chan<- task.Result) error {
+// carryOut carries out a task. If its process ends early, the traces are tried one by one.
+func (r *runner) carryOut(ctx context.Context, w *worker, t task.Task, results chan<- task.Result) error {
 	result, err := w.do(ctx, t)
 	if err == nil {
 		if result.Stuck {

@@ -29,7 +29,7 @@ type tokenizer struct {
 	encoded   []byte                              // form of the event
 	values    [maxArgs + 1]uint64                 // of the event's args
 	known     [1 << knownBits]knownForm           // by the hash of the header and its meaning
-	lately    [1 << scheduledBits]scheduledThread // by the hash of the koid
+	recent    [1 << scheduledBits]scheduledThread // by the hash of the koid
 
 	process, weight, waker, incomingWeight, outgoingWeight model.StringID
 }
@@ -380,7 +380,7 @@ const scheduledBits = 8
 
 // scheduled returns the number of a thread in scheduling records.
 func (t *tokenizer) scheduled(koid uint64) int {
-	known := &t.lately[koid*knownHash>>(64-scheduledBits)]
+	known := &t.recent[koid*knownHash>>(64-scheduledBits)]
 	if known.koid != koid || koid == 0 {
 		*known = scheduledThread{koid, t.parser.scheduled.add(koid, koids{thread: koid})}
 	}

@@ -117,7 +117,7 @@ func read(in *format.Input, families []Family) error {
 		}
 	}
 	err := cut(in, steps, func(p *Packet) bool {
-		t.one(p)
+		t.dispatch(p)
 		return t.err == nil
 	})
 	t.ended = true
@@ -201,8 +201,8 @@ func (r *Reader) Content() *Content { return r.file.content }
 // Input returns the file being read.
 func (r *Reader) Input() *format.Input { return r.in }
 
-// one reads a packet.
-func (t *trace) one(p *Packet) {
+// dispatch gives a packet to the reader of its machine.
+func (t *trace) dispatch(p *Packet) {
 	t.packets++
 	if rare := p.rareFields(); rare.isDamaged {
 		t.in.File.LogAt(rare.damage, p.Offset, nil)

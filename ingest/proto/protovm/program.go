@@ -157,7 +157,7 @@ type run struct {
 // all runs instructions until one fails.
 func (r *run) all(list []instruction) error {
 	for i := range list {
-		err := r.one(&list[i])
+		err := r.execute(&list[i])
 		if err == ErrNoPatch {
 			switch list[i].abortLevel {
 			case pb.VmInstruction_AbortLevel_Abort:
@@ -173,7 +173,7 @@ func (r *run) all(list []instruction) error {
 	return nil
 }
 
-func (r *run) one(in *instruction) (err error) {
+func (r *run) execute(in *instruction) (err error) {
 	switch in.op {
 	case pb.VmInstruction_Select:
 		if in.create && in.cursor == pb.VmCursorEnum_VMCursorSrc {

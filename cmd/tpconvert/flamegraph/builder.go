@@ -89,12 +89,13 @@ func (b *builder) place(l *profile.Location) int32 {
 	return at
 }
 
+// functionOf returns a function of the profile. A system name equal to the name would have pprof shorten it.
 func (b *builder) functionOf(n functionName) *profile.Function {
 	f := b.functions[n]
 	if f == nil {
-		f = &profile.Function{ID: uint64(len(b.functions)) + 1, Name: n.name, SystemName: n.name, Filename: n.file}
+		f = &profile.Function{ID: uint64(len(b.functions)) + 1, Name: n.name, Filename: n.file}
 		if name, ok := sqlfuncs.Demangle(n.name); ok {
-			f.Name = name
+			f.Name, f.SystemName = name, n.name
 		} else if n.name == "" {
 			f.Name = "(anonymous)" // as JavaScript tools call such functions
 		}

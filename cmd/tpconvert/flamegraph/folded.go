@@ -62,7 +62,7 @@ func nameUnknown(p *profile.Profile) {
 		}
 		f := named[name]
 		if f == nil {
-			f = &profile.Function{ID: uint64(len(p.Function)) + 1, Name: name, SystemName: name}
+			f = &profile.Function{ID: uint64(len(p.Function)) + 1, Name: name}
 			named[name] = f
 			p.Function = append(p.Function, f)
 		}

@@ -78,8 +78,8 @@ object in a Java heap consists of the classes of the objects that keep it alive.
 
 The web interface shows any metric; --top and NAME.folded show one. By default it
 is the profile's own, if a pprof file names it, the first event of samples, and
-otherwise the last metric. The web interface listens on this machine only, unless
---http names another address. Ctrl-C ends it.`,
+otherwise the last metric with values. The web interface listens on this machine
+only, unless --http names another address. Ctrl-C ends it.`,
 		Example: `  tpconvert flamegraph trace.pftrace
   tpconvert flamegraph --process system_server --from 2s --to 5s --top out/
   tpconvert flamegraph --metric cpu -o stacks.folded cpu.pb.gz

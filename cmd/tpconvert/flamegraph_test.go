@@ -273,20 +273,33 @@ func TestFlamegraphOfOpenSlices(t *testing.T) {
 
 // TestFlamegraphShowsTheUsualMetric checks which metric is shown where one must be chosen: that of the profile, else the
 // last one, as in pprof.
+// saved writes a profile to a file.
+func saved(t *testing.T, p *profile.Profile, path string) {
+	t.Helper()
+	var written bytes.Buffer
+	if err := p.Write(&written); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, written.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestFlamegraphShowsTheUsualMetric(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := parsed(t, recorded(t, "go_heap.pb.gz"))
 	p.DefaultSampleType, p.TimeNanos, p.DurationNanos, p.Comments = "alloc_objects", 1e18, 5e9, []string{"a comment"}
-	var written bytes.Buffer
-	if err := p.Write(&written); err != nil {
-		t.Fatal(err)
+	saved(t, p, filepath.Join(dir, "own.pb.gz"))
+	unlocked := parsed(t, recorded(t, "go_cpu.pb"))
+	unlocked.SampleType = append(unlocked.SampleType, &profile.ValueType{Type: "lock_time", Unit: "nanoseconds"})
+	for _, s := range unlocked.Sample {
+		s.Value = append(s.Value, 0)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "own.pb.gz"), written.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	saved(t, unlocked, filepath.Join(dir, "unlocked.pb.gz"))
 	for path, want := range map[string]string{
 		recorded(t, "go_cpu.pb"):     "Type: cpu\n",
+		"unlocked.pb.gz":             "Type: cpu\n",
 		recorded(t, "go_heap.pb.gz"): "Type: inuse_space\n",
 		"own.pb.gz":                  "Type: alloc_objects\n",
 	} {

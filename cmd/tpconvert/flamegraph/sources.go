@@ -98,16 +98,17 @@ func (r *reader) chooseMetric(s *source) error {
 func (r *reader) sources(ctx context.Context) (all []*source, err error) {
 	var kind, scope string
 	var t profile.ValueType
+	var measured bool
 	err = r.each(ctx, `
-		SELECT kind, scope, metric, unit FROM _stack_value AS v WHERE `+r.inTrace("v")+`
+		SELECT kind, scope, metric, unit, bool_or(value <> 0) FROM _stack_value AS v WHERE `+r.inTrace("v")+`
 		GROUP BY kind, scope, metric, unit ORDER BY list_position(['samples', 'profile', 'heap'], kind), scope, min(place)`,
-		nil, []any{&kind, &scope, &t.Type, &t.Unit}, func() error {
+		nil, []any{&kind, &scope, &t.Type, &t.Unit, &measured}, func() error {
 			if n := len(all); n == 0 || all[n-1].scope != scope || all[n-1].kind != kind {
 				all = append(all, &source{kind: kind, scope: scope})
 			}
 			last := all[len(all)-1]
 			last.metrics = append(last.metrics, t)
-			if last.usual == "" || kind != kindSamples { // the first event; otherwise the last one, as in pprof
+			if last.usual == "" || kind != kindSamples && measured { // the first event; otherwise the last one, as in pprof, with values
 				last.usual = t.Type
 			}
 			return nil

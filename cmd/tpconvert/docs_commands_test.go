@@ -49,6 +49,8 @@ func TestDocumentedCommands(t *testing.T) {
 	})
 	for name, from := range map[string]string{
 		"testdata/chromium.json.gz": "chromium.json.gz", "traces/a.json.gz": "chromium.json.gz", "traces/b.json.gz": "devtools.json.gz",
+		"before.pftrace": "frames.pftrace", "after.pftrace": "frames.pftrace",
+		"main/a.pb.gz": "go_cpu.pb.gz", "main/b.pb.gz": "go_cpu_nosha.pb.gz", "branch/a.pb.gz": "go_cpu_nosha.pb.gz", "branch/b.pb.gz": "go_cpu.pb.gz",
 		"job/rank0.json": "job/rank0.json", "job/rank1.json": "job/rank1.json",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -62,9 +64,11 @@ func TestDocumentedCommands(t *testing.T) {
 	for _, name := range []string{"before", "after"} {
 		tpconvert(t, dir, "-q", "chromium.json.gz", name).expect(t, exitDone, "")
 	}
-	tpconvert(t, dir, "-q", "chromium.json.gz", "devtools.json.gz", "many").expect(t, exitDone, "")
+	tpconvert(t, dir, "-q", "chromium.json.gz", "devtools.json.gz", "app.json", "many").expect(t, exitDone, "")
 	run := 0
-	for _, name := range []string{"README.md", "docs/queries.md", "docs/metrics.md", "docs/derive.md", "docs/cookbook.md"} {
+	for _, name := range []string{
+		"README.md", "docs/queries.md", "docs/metrics.md", "docs/derive.md", "docs/cookbook.md", "docs/compare.md", "docs/cut.md", "docs/report.md",
+	} {
 		run += runDocumented(t, dir, name, page(name), "chromium.json.gz")
 	}
 	if run < 30 {
@@ -101,7 +105,7 @@ func runDocumented(t *testing.T, dir, name, page, input string) (run int) {
 		run++
 		first, _, _ := strings.Cut(m[1], " ")
 		reads := regexp.MustCompile(`^(query|summarize|tables|inspect|cut|alerts|metric|derive|register|bundle)$`).MatchString(first)
-		for _, made := range []string{"trace.duckdb", "metrics", "merged.tar", "slices.csv"} {
+		for _, made := range []string{"trace.duckdb", "metrics", "merged.tar", "slices.csv", "part", "part.pftrace", "report.html"} {
 			os.RemoveAll(filepath.Join(dir, made))
 		}
 		switch {

@@ -42,6 +42,7 @@ func TestErrors(t *testing.T) {
 		{[]string{"serve", "--port", "99999", "out"}, exitUsage, "the number is out of range"},
 		{[]string{"tables", "slcie"}, exitUsage, `there is no table "slcie": did you mean slice?`},
 		{[]string{"summarize", "nosuch", "out"}, exitUsage, "nosuch is neither a file nor one of the specs "},
+		{[]string{"summarize", "-o", "folder", "slices", "out"}, exitFailure, "folder already exists: name a new folder\n"}, // it has no --force
 		{[]string{"damaged", "b"}, exitBadInput, "damaged at byte 0: the data cannot be decompressed"},
 		{[]string{"text", "b"}, exitBadInput, "compressed atrace, "},
 	} {

@@ -273,7 +273,7 @@ func (c *computation) print(ctx context.Context, out io.Writer) error {
 // writeFolder writes a Parquet file of each table into a new folder, which appears once it is complete.
 func (c *computation) writeFolder(ctx context.Context) (err error) {
 	if _, err := os.Lstat(c.output); err == nil {
-		return fmt.Errorf("%s %w", c.output, export.ErrExists)
+		return fmt.Errorf("%s already exists: name a new folder", c.output)
 	}
 	parent, name := filepath.Split(filepath.Clean(c.output))
 	prefix := "." + name + ".tpconvert-metrics-"

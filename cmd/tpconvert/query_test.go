@@ -89,7 +89,12 @@ func TestSmallFunctions(t *testing.T) {
 		"group_concat(key || type || (value > 3)) FROM json_each('[5, \"x\", 2.5, true]')":                                                                                                                    `"0integer1,1text1,2real0,3true0"`,
 		"key, atom, fullkey FROM json_tree('{\"a\":[7]}') WHERE type = 'integer'":                                                                                                                             `0,7,"$.a[0]"`,
 		"hex(__intrinsic_zstd_compress('a')) LIKE '28B52FFD%', __intrinsic_zstd_compress(NULL)":                                                                                                               `1,"[NULL]"`,
-		"__intrinsic_perf_counter_for_sample(NULL, 'x')":                                                                                                                                                      `"[NULL]"`,
+		// What is the same for every trace, and the stack_id of module slices.stack, as Trace Processor v58 has them.
+		"count(*), min(name), max(name) FROM trace_metrics":                                                                                  `84,"ad_services_metric","webview_jank_approximation"`,
+		"count(*), min(name), max(name) FROM __intrinsic_build_flags":                                                                        `34,"PERFETTO_AMALGAMATED_SDK","PERFETTO_ZSTD"`,
+		"severity, name FROM _stat_key_to_severity_and_name WHERE key = 2":                                                                   `"error","android_log_num_failed"`,
+		"hash(group_concat(hash('|' || name), '|')) FROM (SELECT name FROM slice WHERE id = 1 UNION ALL SELECT name FROM ancestor_slice(1))": "442768129791843476",
+		"__intrinsic_perf_counter_for_sample(NULL, 'x')":                                                                                     `"[NULL]"`,
 	} {
 		_, got, _ := strings.Cut(rowsOf(t, dir, "out", "SELECT "+call, "--perfetto"), "\n")
 		if got != want+"\n" {

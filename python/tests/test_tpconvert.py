@@ -1,13 +1,20 @@
 """The package on datasets that the command writes. TPCONVERT_BIN names the command."""
 
 import gc
+import glob
 import gzip
 import html
 import json
 import pathlib
 import re
+import shutil
+import textwrap
 import urllib.request
 
+import duckdb
+import pandas
+import polars
+import pyarrow.dataset
 import pytest
 
 import tpconvert
@@ -247,3 +254,43 @@ def test_documented(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> 
         elif line.startswith("data = "):
             exec(line, names)
     assert run >= 5
+
+
+def test_readme(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs the examples of README.md that read datasets, of one trace and then of many; each has rows."""
+    page = (TESTDATA.parent / "README.md").read_text()
+    section = page[page.index("\n## Read\n"):page.index("\n## Use from Go\n")]
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"glob": glob, "pandas": pandas, "polars": polars, "pyarrow": pyarrow}
+    tpconvert.convert(TESTDATA / "chromium.json.gz", "out").close()
+    run = 0
+    for example in re.findall(r"(?:^    .+\n)+", section, re.MULTILINE):
+        code = textwrap.dedent(example)
+        if "trace_id" in code and not pathlib.Path("out/_tpconvert").exists():
+            shutil.rmtree("out")
+            tpconvert.convert([TESTDATA / "chromium.json.gz", TESTDATA / "devtools.json.gz"], "out").close()
+        if code.startswith("SELECT"):
+            results = [duckdb.sql(code).pl()]
+        elif "slices = " in code:
+            exec(code, names)
+            results = [names["slices"]]
+        else:  # .ci/readback.py reads with Dask and Spark
+            results = [eval(line, names) for line in code.splitlines() if not line.startswith(("dask.", "spark."))]
+        for result in results:
+            if isinstance(result, pyarrow.dataset.Dataset):
+                result = result.to_table()
+            elif isinstance(result, polars.LazyFrame):
+                result = result.collect()
+            assert len(result) > 0, code
+            run += 1
+    assert run >= 7
+
+
+def test_documented_losses(tmp_path: pathlib.Path) -> None:
+    """Runs the query of docs/losses.md."""
+    query = re.search(r"^    (SELECT .*)$", (TESTDATA.parent / "docs" / "losses.md").read_text(), re.MULTILINE)[1]
+    cut = tmp_path / "cut.json.gz"
+    cut.write_bytes((TESTDATA / "chromium.json.gz").read_bytes()[:50_000])
+    with pytest.warns(tpconvert.LossWarning):
+        data = tpconvert.convert(cut, tmp_path / "out")
+    assert ("incomplete_file", "damaged", 1) in data.sql(query).fetchall()

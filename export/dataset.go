@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/tpconvert/tpconvert/export/parquet"
 	"github.com/tpconvert/tpconvert/export/staging"
@@ -127,7 +128,7 @@ func (d *Dataset) Manifests() ([]*Manifest, error) {
 func ReadManifests(dir string) (all []*Manifest, many bool, err error) {
 	if !isMany(dir) {
 		m, err := readManifest(filepath.Join(dir, manifestName))
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			err = fmt.Errorf("%s is %w: it has no %s", dir, ErrForeign, manifestName)
 		}
 		if err != nil {

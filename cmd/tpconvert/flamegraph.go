@@ -18,6 +18,7 @@ import (
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/console"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/flamegraph"
 	"github.com/tpconvert/tpconvert/cmd/tpconvert/inputs"
+	"github.com/tpconvert/tpconvert/export/staging"
 	"github.com/tpconvert/tpconvert/internal/terminal"
 	"github.com/tpconvert/tpconvert/sqlfuncs/session"
 )
@@ -206,7 +207,7 @@ func (f *flamegraphCommand) writer() (func(context.Context, *profile.Profile) er
 func writeWhole(path string, replace bool, write func(io.Writer) error) error {
 	draft, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tpconvert-*")
 	if err != nil {
-		return err
+		return staging.Error(path, errors.Unwrap(err))
 	}
 	defer os.Remove(draft.Name()) // fails once the file was renamed
 	if err := errors.Join(write(draft), draft.Chmod(0o644), draft.Close()); err != nil {

@@ -98,6 +98,8 @@ func explained(err error) error {
 		return fmt.Errorf("%w; --force replaces it", err)
 	case errors.As(err, &path):
 		return errors.New(strings.Replace(err.Error(), path.Error(), pathProblem(path), 1))
+	case errors.Is(err, syscall.ENOENT):
+		return errors.New(strings.Replace(err.Error(), syscall.ENOENT.Error(), "no such file or folder", 1))
 	}
 	return err
 }

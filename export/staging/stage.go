@@ -18,7 +18,12 @@ import (
 var ErrTarget = errors.New("cannot write")
 
 // Error says that a path cannot be written. It wraps ErrTarget.
-func Error(path string, err error) error { return fmt.Errorf("%w %s: %w", ErrTarget, path, err) }
+func Error(path string, err error) error {
+	if of, ok := err.(*fs.PathError); ok && of.Path == path { // it would say the path twice
+		err = of.Err
+	}
+	return fmt.Errorf("%w %s: %w", ErrTarget, path, err)
+}
 
 // Stage is a folder where files are written before they are published. It stays locked while
 // its process lives, so that other processes can tell a folder in use from one that a killed
@@ -37,7 +42,7 @@ func New(parent, prefix string) (*Stage, error) {
 	for {
 		path := filepath.Join(parent, fmt.Sprintf("%s%016x", prefix, rand.Uint64()))
 		if err := os.Mkdir(path, 0o777); err != nil {
-			return nil, Error(path, err)
+			return nil, Error(filepath.Clean(parent), errors.Unwrap(err)) // the user does not know the hidden name
 		}
 		lock, err := TryLock(path)
 		if err == nil {

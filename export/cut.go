@@ -24,6 +24,13 @@ type Time struct {
 	Absolute bool // NS is a time of the trace clock; otherwise it counts from the start of the trace
 }
 
+func (t *Time) String() string {
+	if t.Absolute {
+		return fmt.Sprintf("%d ns", t.NS)
+	}
+	return time.Duration(t.NS).String()
+}
+
 // Range is the part of a trace from From until before To, which are its start and its end if they are nil.
 type Range struct {
 	From, To *Time
@@ -53,17 +60,27 @@ func (r Range) within(trace Span) (Span, error) {
 		return trace.Start + t.NS
 	}
 	s := Span{at(r.From, math.MinInt64), at(r.To, math.MaxInt64)}
-	where := fmt.Sprintf("the trace is from %d to %d ns, %v long", trace.Start, trace.End, time.Duration(trace.End-trace.Start))
+	where := fmt.Sprintf("the trace is %v long, from %d to %d ns", time.Duration(trace.End-trace.Start), trace.Start, trace.End)
 	switch {
 	case s.Start > trace.End:
-		return s, fmt.Errorf("--from: %w: %d ns is after the end: %s", ErrOption, s.Start, where)
+		return s, rangeError(fmt.Sprintf("--from %v is after the end: %s", r.From, where))
 	case s.End <= trace.Start:
-		return s, fmt.Errorf("--to: %w: %d ns is not after the start: %s", ErrOption, s.End, where)
+		return s, rangeError(fmt.Sprintf("--to %v is not after the start: %s", r.To, where))
 	case s.End <= s.Start:
-		return s, fmt.Errorf("--from and --to: %w: the range from %d to %d ns is empty; %s", ErrOption, s.Start, s.End, where)
+		return s, rangeError(fmt.Sprintf("--to %v is not after --from %v: %s", r.To, r.From, where))
 	}
 	return s, nil
 }
+
+// rangeError says why a trace has no such part. It is an ErrOption.
+type rangeError string
+
+func (e rangeError) Error() string { return string(e) }
+
+func (rangeError) Unwrap() error { return ErrOption }
+
+// errTimeless is for a trace that cannot be cut.
+const errTimeless = rangeError("--from and --to: the trace has no events with a time")
 
 // clip returns the part of a trace that is in the span. It is never empty, because Trace Processor reports no empty traces.
 func (s Span) clip(trace Span) Span {
@@ -107,7 +124,7 @@ func Cut(ctx context.Context, dir, to string, o Options) ([]*Manifest, error) {
 		stop()
 		if err != nil {
 			if many {
-				err = fmt.Errorf("trace %s: %w", m.TraceID, err)
+				err = fmt.Errorf("trace %s, %s: %w", m.TraceID, m.Input.Name, err)
 			}
 			return nil, errors.Join(err, w.Abort())
 		}
@@ -160,7 +177,7 @@ func (w *Writer) Cut(m *Manifest) error {
 // cut writes the rows of the trace in a folder that reach into the range, and changes the trace's manifest.
 func (w *Writer) cut(folder string, m *Manifest, r Range) error {
 	if m.Start == nil || m.End == nil {
-		return fmt.Errorf("--from and --to: %w: the trace has no events with a time", ErrOption)
+		return errTimeless
 	}
 	trace := Span{*m.Start, *m.End}
 	within, err := r.within(trace)

@@ -60,7 +60,7 @@ func (m *Moments) reaches(ts, dur int64) bool {
 // MomentsOf returns the moments of a range of the dataset of one trace in a folder.
 func MomentsOf(folder string, manifest *Manifest, r Range) (*Moments, error) {
 	if manifest.Start == nil || manifest.End == nil {
-		return nil, fmt.Errorf("--from and --to: %w: the trace has no events with a time", ErrOption)
+		return nil, errTimeless
 	}
 	within, err := r.within(Span{*manifest.Start, *manifest.End})
 	if err != nil {

@@ -186,7 +186,7 @@ func TestCutMany(t *testing.T) {
 		}
 	}
 	got := tpconvert(t, dir, "-q", "a.json", "b.json", "some", "--to", "100000")
-	got.expect(t, exitSomeFailed, "--to: invalid option: 100000 ns is not after the start: the trace is from 100000 to 110000 ns, 10µs long")
+	got.expect(t, exitSomeFailed, "b.json: --to 100000 ns is not after the start: the trace is 10µs long, from 100000 to 110000 ns")
 	if got := rowsOf(t, dir, "some", "SELECT name FROM slice ORDER BY name"); got != "name\na\nb\n" {
 		t.Errorf("some: %s", got)
 	}
@@ -203,13 +203,13 @@ func TestCutRefuses(t *testing.T) {
 	for args, message := range map[string]string{
 		"cut whole -o part":                     "--from or --to is missing",
 		"cut whole --from 1us":                  "-o OUT is missing",
-		"cut whole -o part --from 5us --to 5us": "is empty",
-		"cut whole -o part --from 1s":           "1000010000 ns is after the end: the trace is from 10000 to 20000 ns, 10µs long",
-		"cut whole -o part --to 10000":          "10000 ns is not after the start",
+		"cut whole -o part --from 5us --to 5us": "tpconvert: --to 5µs is not after --from 5µs: the trace is 10µs long, from 10000 to 20000 ns",
+		"cut whole -o part --from 1s":           "tpconvert: --from 1s is after the end: the trace is 10µs long, from 10000 to 20000 ns",
+		"cut whole -o part --to 10000":          "tpconvert: --to 10000 ns is not after the start",
 		"cut whole -o part --from later":        `"later" is neither a time after the start`,
 		"cut whole -o part --from -1s":          `"-1s" is neither a time after the start`,
 		"cut arrow -o part --from 1us":          "only datasets of Parquet files can be cut",
-		"a.json part --from 1s":                 "1000010000 ns is after the end",
+		"a.json part --from 1s":                 "tpconvert: a.json: --from 1s is after the end",
 		"stacks part --from 1s":                 "the trace has no events with a time",
 		"a.json part --from 3000000h":           "is neither a time",
 	} {

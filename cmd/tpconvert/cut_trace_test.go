@@ -92,6 +92,7 @@ func TestCutTraceRefuses(t *testing.T) {
 		}
 	}
 	trace := recorded(t, "frames.pftrace")
+	tpconvert(t, dir, "cut", trace, "-o", "part.pftrace", "--from", "1h").expect(t, exitUsage, "tpconvert: "+trace+": --from 1h0m0s is after the end")
 	if r := tpconvert(t, dir, "cut", trace, "-o", "there.pftrace", "--from", "1us"); r.code == exitDone {
 		t.Errorf("a file is replaced: %s", r.stderr)
 	}

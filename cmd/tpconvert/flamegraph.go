@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -210,13 +211,33 @@ func writeWhole(path string, replace bool, write func(io.Writer) error) error {
 		return staging.Error(path, errors.Unwrap(err))
 	}
 	defer os.Remove(draft.Name()) // fails once the file was renamed
-	if err := errors.Join(write(draft), draft.Chmod(0o644), draft.Close()); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	named := namedFile{draft, path}
+	if err := errors.Join(write(named), named.err(draft.Chmod(0o644)), named.err(draft.Close())); err != nil {
+		return err
 	}
 	if replace {
 		return os.Rename(draft.Name(), path)
 	}
 	return session.Publish(draft.Name(), path)
+}
+
+// namedFile is a file that gets its name only when it is complete; its errors have that name.
+type namedFile struct {
+	draft *os.File
+	name  string
+}
+
+func (f namedFile) Write(b []byte) (int, error) {
+	n, err := f.draft.Write(b)
+	return n, f.err(err)
+}
+
+func (f namedFile) err(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		path.Path = f.name
+	}
+	return err
 }
 
 // print prints the functions of a profile.

@@ -68,6 +68,9 @@ func (k *Kind) Fetch(ctx context.Context, from string) (Done, error) {
 		return Done{}, err
 	}
 	all, err := k.read(ctx, from)
+	if path := (*fs.PathError)(nil); errors.As(err, &path) && path.Path == from {
+		return Done{}, err
+	}
 	if err != nil {
 		return Done{}, fmt.Errorf("%s: %w", from, err)
 	}

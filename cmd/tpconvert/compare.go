@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -86,10 +87,11 @@ type compareError struct {
 }
 
 func (e compareError) Error() string {
-	if e.n == 1 {
-		return fmt.Sprintf("%s: %s", e.condition, e.first)
+	text := fmt.Sprintf("%s is true of %s", e.condition, e.first)
+	if e.n > 1 {
+		text += fmt.Sprintf(", and of %d more", e.n-1)
 	}
-	return fmt.Sprintf("%s: %s, and %d more", e.condition, e.first, e.n-1)
+	return text
 }
 
 func (o *compareOptions) run(ctx context.Context, trace inputs.Opener, before, after []string, out io.Writer) error {
@@ -109,6 +111,14 @@ func (o *compareOptions) run(ctx context.Context, trace inputs.Opener, before, a
 	}
 	if err := o.print(out, result); err != nil {
 		return err
+	}
+	if condition == nil {
+		return nil
+	}
+	for _, kind := range condition.Kinds {
+		if !slices.ContainsFunc(result.Rows, func(r compare.Row) bool { return r.Kind == kind }) {
+			trace.UI.Message(slog.LevelWarn, "", fmt.Sprintf("--fail-if: nothing of the kind %s was compared", kind))
+		}
 	}
 	return o.check(condition, result)
 }
@@ -230,9 +240,6 @@ func (o *compareOptions) print(out io.Writer, r *compare.Result) error {
 
 // check returns an error if the condition is true of a difference.
 func (o *compareOptions) check(c *compare.Condition, r *compare.Result) error {
-	if c == nil {
-		return nil
-	}
 	failed := compareError{condition: o.failIf}
 	for i := range r.Rows {
 		row := &r.Rows[i]

@@ -9,12 +9,14 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Condition is an expression about a row, such as slice.total > 1.05 && p < 0.01.
 type Condition struct {
 	expr  ast.Expr
-	UsesP bool // it needs a test
+	UsesP bool     // it needs a test
+	Kinds []string // that it names
 }
 
 // errOtherKind ends the evaluation for a row of another kind than the expression is about.
@@ -29,8 +31,13 @@ func ParseCondition(text string) (*Condition, error) {
 	}
 	c := &Condition{expr: expr}
 	ast.Inspect(expr, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && id.Name == "p" {
-			c.UsesP = true
+		switch n := n.(type) {
+		case *ast.Ident:
+			c.UsesP = c.UsesP || n.Name == "p"
+		case *ast.SelectorExpr:
+			if kind, ok := n.X.(*ast.Ident); ok && !slices.Contains(c.Kinds, kind.Name) {
+				c.Kinds = append(c.Kinds, kind.Name)
+			}
 		}
 		return true
 	})
@@ -74,8 +81,11 @@ func value(e ast.Expr, r *Row) (any, error) {
 		return named(e.Name, r)
 	case *ast.SelectorExpr:
 		kind, ok := e.X.(*ast.Ident)
-		if !ok || !slices.Contains(Kinds, kind.Name) {
-			return nil, fmt.Errorf("there is no kind of that name, only %v", Kinds)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("at character %d: want KIND.VALUE, such as slice.total", e.Pos())
+		case !slices.Contains(Kinds, kind.Name):
+			return nil, fmt.Errorf("there is no kind %s, only %s", kind.Name, strings.Join(Kinds, ", "))
 		}
 		v, err := named(e.Sel.Name, r)
 		if err == nil && kind.Name != r.Kind {
@@ -191,7 +201,7 @@ func named(name string, r *Row) (any, error) {
 	}
 	i := slices.Index(fieldNames, name)
 	if i < 0 {
-		return nil, fmt.Errorf("there is no %s, only p, effect, diff, kind, name, process, thread and %v", name, fieldNames)
+		return nil, fmt.Errorf("there is no %s, only p, effect, diff, kind, name, process, thread, %s", name, strings.Join(fieldNames, ", "))
 	}
 	return *fields[i](&r.Is) / *fields[i](&r.Was), nil
 }
